@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The step machine of machine.h. */
+#include "machine.h"
+
+#include <string.h>
+
+void gr_machine_start(struct gr_machine *m, const struct gr_plan *plan, const struct gr_mover *mover, void *ctx)
+{
+    uint32_t c;
+
+    m->plan = plan;
+    m->mover = mover;
+    m->ctx = ctx;
+    m->nchannels = plan->split.nchannels;
+    m->nslices = plan->split.nslices;
+    m->running = 0;
+    for (c = 0; c < m->nchannels; c++) {
+        memset(&m->at[c], 0, sizeof(m->at[c]));
+        m->len[c] = gr_sched_len(&plan->sched[c]);
+        if (0 == m->len[c]) {
+            m->at[c].slice = m->nslices;
+        } else {
+            m->running++;
+        }
+    }
+}
+
+/* Chunk number k of the step's run. */
+static uint32_t run_chunk(const struct gr_step *s, uint32_t k)
+{
+    return s->first + k * s->stride;
+}
+
+/*
+ * Whether the step still has data to move; skips the empty chunks of its run. A step that is through takes
+ * the cursor to the next one.
+ */
+static int more_to_move(const struct gr_machine *m, uint32_t channel, struct gr_cursor *at)
+{
+    const struct gr_split *split = &m->plan->split;
+
+    for (; 0 != at->step.bits && at->run < at->step.count; at->run++, at->done = 0) {
+        uint32_t chunk = run_chunk(&at->step, at->run);
+
+        if (at->done < gr_split_at(split, GR_OUT, channel, at->slice, chunk).count) {
+            return 1;
+        }
+    }
+    at->run = 0;
+    at->done = 0;
+    at->fetched = 0;
+    if (++at->index == m->len[channel]) {
+        at->index = 0;
+        at->slice++;
+    }
+    return 0;
+}
+
+/* Move one slot's worth of the step's message: as many pieces of its run as fit. */
+static int move_slot(struct gr_machine *m, uint32_t channel, struct gr_cursor *at)
+{
+    const struct gr_split *split = &m->plan->split;
+    const struct gr_step *s = &at->step;
+    struct gr_move mv = {.step = s, .channel = channel};
+    size_t room = m->plan->slot_elems;
+    int rc;
+
+    while (room > 0 && at->run < s->count) {
+        uint32_t chunk = run_chunk(s, at->run);
+        struct gr_range operand = gr_split_at(split, (enum gr_space) s->operand, channel, at->slice, chunk);
+        size_t left = operand.count - at->done;
+
+        mv.count = left < room ? left : room;
+        if (mv.count > 0) {
+            mv.operand = operand.offset + at->done;
+            mv.dest = gr_split_at(split, (enum gr_space) s->dest, channel, at->slice, chunk).offset + at->done;
+            rc = m->mover->move(m->ctx, &mv);
+            if (rc < 0) {
+                return rc;
+            }
+        }
+        mv.slot += mv.count;
+        room -= mv.count;
+        at->done += mv.count;
+        if (at->done == operand.count) {
+            at->run++;
+            at->done = 0;
+        }
+    }
+    m->mover->commit(m->ctx, channel, s);
+    return 0;
+}
+
+/* Take one channel as far as it goes. */
+static int run_channel(struct gr_machine *m, uint32_t channel, uint64_t *moved)
+{
+    struct gr_cursor *at = &m->at[channel];
+    int rc;
+
+    while (at->slice < m->nslices) {
+        if (!at->fetched) {
+            at->step = gr_sched_step(&m->plan->sched[channel], at->index);
+            at->fetched = 1;
+        }
+        if (!more_to_move(m, channel, at)) {
+            continue;
+        }
+        rc = m->mover->ready(m->ctx, channel, &at->step);
+        if (1 != rc) {
+            return 0 == rc ? GR_AGAIN : rc;
+        }
+        rc = move_slot(m, channel, at);
+        if (rc < 0) {
+            return rc;
+        }
+        ++*moved;
+    }
+    m->running--;
+    return GR_DONE;
+}
+
+int gr_machine_run(struct gr_machine *m, uint64_t *moved)
+{
+    uint32_t c;
+    int rc;
+
+    for (c = 0; c < m->nchannels && m->running > 0; c++) {
+        if (m->at[c].slice < m->nslices) {
+            rc = run_channel(m, c, moved);
+            if (rc < 0) {
+                return rc;
+            }
+        }
+    }
+    return m->running > 0 ? GR_AGAIN : GR_DONE;
+}
+
+const struct gr_step *gr_machine_waits(const struct gr_machine *m, uint32_t channel)
+{
+    const struct gr_cursor *at = &m->at[channel];
+
+    return channel < m->nchannels && at->slice < m->nslices && at->fetched ? &at->step : NULL;
+}

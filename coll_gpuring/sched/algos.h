@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The algorithms behind sched.h, one file each, and the few words they are written in.
+ * Only sched.c and the algorithm files include this.
+ */
+#ifndef GR_SCHED_ALGOS_H
+#define GR_SCHED_ALGOS_H
+
+#include "sched.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+GR_HD uint32_t gr_ring_len(const struct gr_sched *s);
+GR_HD struct gr_step gr_ring_step(const struct gr_sched *s, uint32_t i);
+GR_HD uint32_t gr_chain_len(const struct gr_sched *s);
+GR_HD struct gr_step gr_chain_step(const struct gr_sched *s, uint32_t i);
+GR_HD uint32_t gr_tree_len(const struct gr_sched *s);
+GR_HD struct gr_step gr_tree_step(const struct gr_sched *s, uint32_t i);
+GR_HD uint32_t gr_flat_len(const struct gr_sched *s);
+GR_HD struct gr_step gr_flat_step(const struct gr_sched *s, uint32_t i);
+
+/* Positions that are linked to pos in either tree of the double tree with that root: up to 6, each once. */
+int gr_tree_neighbours(int p, int pos, int root, int *neighbours);
+
+#ifdef __cplusplus
+}
+#endif
+
+/* a mod p for a >= -p */
+GR_HD static inline int gr_mod(int a, int p)
+{
+    return (a + p) % p;
+}
+
+GR_HD static inline int gr_rank_at(const struct gr_sched *s, int pos)
+{
+    return NULL == s->order ? pos : s->order[pos];
+}
+
+/* A step that moves one chunk: from the operand in `operand`, to `dest` where bits has GR_STORE. */
+GR_HD static inline struct gr_step gr_step_make(int bits, int operand, int dest, uint32_t chunk, uint32_t tick)
+{
+    struct gr_step t;
+    int k;
+
+    t.bits = (uint8_t) bits;
+    t.operand = (uint8_t) operand;
+    t.dest = (uint8_t) dest;
+    t.nfrom = t.nto = 0;
+    t.phase = 0;
+    for (k = 0; k < GR_FAN; k++) {
+        t.from[k] = t.to[k] = -1;
+    }
+    t.first = chunk;
+    t.stride = 0;
+    t.count = 1;
+    t.tick = tick;
+    return t;
+}
+
+/* Add the link from, or to, a position. */
+GR_HD static inline void gr_step_from(const struct gr_sched *s, struct gr_step *t, int pos)
+{
+    t->from[t->nfrom++] = gr_rank_at(s, pos);
+}
+
+GR_HD static inline void gr_step_to(const struct gr_sched *s, struct gr_step *t, int pos)
+{
+    t->to[t->nto++] = gr_rank_at(s, pos);
+}
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Chains: a ring cut open at the root, with the vector's chunks following each other.
+ *
+ *      bcast    root --> root+1 --> ... --> root-1        recvCopySend in the middle
+ *      reduce   root+1 --> root+2 --> ... --> root        recvReduceSend in the middle
+ *
+ * Step i is chunk i. Cost (p - 2 + C) (a + n b / C) with C chunks: n b for long vectors, whatever p is.
+ * Order of reduction: x_root + (x_{root-1} + (... + (x_{root+2} + x_{root+1}))).
+ */
+#include "algos.h"
+
+GR_HD uint32_t gr_chain_len(const struct gr_sched *s)
+{
+    return 1 == s->p && GR_COLL_BCAST == s->coll ? 0 : s->nchunks;
+}
+
+GR_HD static struct gr_step chain_bcast(const struct gr_sched *s, uint32_t i)
+{
+    int d = gr_mod(s->pos - s->root, s->p); /* my distance from the root */
+    int bits = (d > 0 ? GR_RECV | GR_STORE : 0) | (d < s->p - 1 ? GR_SEND : 0);
+    struct gr_step t = gr_step_make(bits, GR_IN, GR_OUT, i, i + (uint32_t) d);
+
+    t.phase = 1;
+    return t;
+}
+
+GR_HD static struct gr_step chain_reduce(const struct gr_sched *s, uint32_t i)
+{
+    int d = gr_mod(s->pos - s->root - 1, s->p); /* my distance from the chain's beginning */
+    int bits = (d > 0 ? GR_RECV | GR_REDUCE : 0) | (d < s->p - 1 ? GR_SEND : GR_STORE);
+
+    return gr_step_make(bits, GR_IN, GR_OUT, i, i + (uint32_t) d);
+}
+
+GR_HD struct gr_step gr_chain_step(const struct gr_sched *s, uint32_t i)
+{
+    struct gr_step t = GR_COLL_BCAST == s->coll ? chain_bcast(s, i) : chain_reduce(s, i);
+
+    if (t.bits & GR_RECV) {
+        gr_step_from(s, &t, gr_mod(s->pos - 1, s->p));
+    }
+    if (t.bits & GR_SEND) {
+        gr_step_to(s, &t, gr_mod(s->pos + 1, s->p));
+    }
+    return t;
+}

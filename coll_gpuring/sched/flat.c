@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Flat algorithms: one hop from everybody to everybody concerned, GR_FAN links per step. Fewest hops,
+ * so for small messages and few ranks; a rank moves (p-1) n bytes where a ring moves 2 (p-1)/p n.
+ *
+ *      bcast            the root sends to root+1, root+2, ...
+ *      reduce           the root takes from root+1, root+2, ...
+ *      allreduce        reduce to the root, then bcast: the same bits everywhere
+ *      allgather        rank x sends its block to x+1, x+2, ...
+ *      reduce_scatter   rank x sends each its block, and sums its own: x, then x-1, x-2, ...
+ *
+ * Order of reduction: ((x_root + x_{root+1}) + x_{root+2}) + ..., for reduce_scatter
+ * ((x_b + x_{b-1}) + x_{b-2}) + ...
+ */
+#include "algos.h"
+
+/* Steps that it takes to serve all p - 1 others. */
+GR_HD static uint32_t fans(const struct gr_sched *s)
+{
+    return (uint32_t) ((s->p - 1 + GR_FAN - 1) / GR_FAN);
+}
+
+/* Add the links of fan number f: the peers at distances 1 + 3f, 2 + 3f, 3 + 3f, counted in direction dir. */
+GR_HD static void fan_links(const struct gr_sched *s, struct gr_step *t, uint32_t f, int dir)
+{
+    int first = 1 + (int) f * GR_FAN, d;
+
+    for (d = first; d < first + GR_FAN && d < s->p; d++) {
+        int peer = gr_mod(s->pos + dir * d, s->p);
+
+        if (t->bits & GR_RECV) {
+            gr_step_from(s, t, peer);
+        } else {
+            gr_step_to(s, t, peer);
+        }
+    }
+}
+
+/* Sum number f of the results that come from others: the first onto the input, later ones onto the output. */
+GR_HD static struct gr_step fan_in(const struct gr_sched *s, uint32_t f, uint32_t chunk, uint32_t tick, int dir)
+{
+    struct gr_step t = gr_step_make(GR_RECV | GR_REDUCE | GR_STORE, 0 == f ? GR_IN : GR_OUT, GR_OUT, chunk, tick);
+
+    fan_links(s, &t, f, dir);
+    return t;
+}
+
+GR_HD static struct gr_step fan_out(const struct gr_sched *s, uint32_t f, int operand, uint32_t chunk, uint32_t tick)
+{
+    struct gr_step t = gr_step_make(GR_SEND, operand, GR_OUT, chunk, tick);
+
+    t.phase = 1;
+    fan_links(s, &t, f, 1);
+    return t;
+}
+
+/* Ticks per chunk: the rays' sends, the root's steps, the rays' receipt. */
+GR_HD static uint32_t star_ticks(const struct gr_sched *s)
+{
+    return 2 * fans(s) + 2;
+}
+
+/* What the root does for one chunk in its step i: take from all where it reduces, then give to all. */
+GR_HD static struct gr_step star_centre(const struct gr_sched *s, uint32_t i, uint32_t chunk)
+{
+    uint32_t reducing = GR_COLL_BCAST == s->coll ? 0 : fans(s);
+    uint32_t tick = chunk * star_ticks(s) + 1 + i;
+
+    if (i < reducing) {
+        return fan_in(s, i, chunk, tick, 1);
+    }
+    return fan_out(s, i - reducing, GR_COLL_BCAST == s->coll ? GR_IN : GR_OUT, chunk, tick);
+}
+
+/* What the others do: give theirs where the root reduces, then take the result. */
+GR_HD static struct gr_step star_ray(const struct gr_sched *s, uint32_t i, uint32_t chunk)
+{
+    struct gr_step t;
+
+    if (0 == i && GR_COLL_BCAST != s->coll) {
+        t = gr_step_make(GR_SEND, GR_IN, GR_OUT, chunk, chunk * star_ticks(s));
+        gr_step_to(s, &t, s->root);
+        return t;
+    }
+    t = gr_step_make(GR_RECV | GR_STORE, GR_IN, GR_OUT, chunk, (chunk + 1) * star_ticks(s) - 1);
+    t.phase = 1;
+    gr_step_from(s, &t, s->root);
+    return t;
+}
+
+/* Steps per chunk. */
+GR_HD static uint32_t star_len(const struct gr_sched *s)
+{
+    uint32_t each = GR_COLL_ALLREDUCE == s->coll ? 2 : 1;
+
+    return s->pos == s->root ? each * fans(s) : each;
+}
+
+GR_HD static struct gr_step flat_allgather(const struct gr_sched *s, uint32_t i)
+{
+    struct gr_step t;
+    int peer;
+
+    if (i < fans(s)) {
+        t = fan_out(s, i, GR_IN, (uint32_t) gr_rank_at(s, s->pos), i);
+        t.bits |= 0 == i ? GR_STORE : 0;
+        return t;
+    }
+    peer = gr_mod(s->pos - 1 - (int) (i - fans(s)), s->p);
+    t = gr_step_make(GR_RECV | GR_STORE, GR_IN, GR_OUT, (uint32_t) gr_rank_at(s, peer), i);
+    t.phase = 1;
+    gr_step_from(s, &t, peer);
+    return t;
+}
+
+GR_HD static struct gr_step flat_reduce_scatter(const struct gr_sched *s, uint32_t i)
+{
+    struct gr_step t;
+    uint32_t sends = (uint32_t) s->p - 1;
+    int peer;
+
+    if (i >= sends) {
+        return fan_in(s, i - sends, (uint32_t) gr_rank_at(s, s->pos), i, -1);
+    }
+    peer = gr_mod(s->pos + 1 + (int) i, s->p);
+    t = gr_step_make(GR_SEND, GR_IN, GR_OUT, (uint32_t) gr_rank_at(s, peer), i);
+    gr_step_to(s, &t, peer);
+    return t;
+}
+
+GR_HD uint32_t gr_flat_len(const struct gr_sched *s)
+{
+    int blocks = GR_COLL_ALLGATHER == s->coll || GR_COLL_REDUCE_SCATTER == s->coll;
+
+    if (1 == s->p) {
+        return GR_COLL_BCAST == s->coll ? 0 : blocks ? 1 : s->nchunks;
+    }
+    return blocks ? fans(s) + (uint32_t) s->p - 1 : s->nchunks * star_len(s);
+}
+
+GR_HD struct gr_step gr_flat_step(const struct gr_sched *s, uint32_t i)
+{
+    uint32_t n;
+
+    if (1 == s->p) {
+        return gr_step_make(GR_STORE, GR_IN, GR_OUT, i, 0); /* in blocks, there is one step and one block */
+    }
+    if (GR_COLL_ALLGATHER == s->coll) {
+        return flat_allgather(s, i);
+    }
+    if (GR_COLL_REDUCE_SCATTER == s->coll) {
+        return flat_reduce_scatter(s, i);
+    }
+    n = star_len(s);
+    return s->pos == s->root ? star_centre(s, i % n, i / n) : star_ray(s, i % n, i / n);
+}

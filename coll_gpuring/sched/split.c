@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The arithmetic of split.h: cells of ceil(count / pieces) elements, rounded up to the alignment. */
+#include "split.h"
+
+#include <assert.h>
+
+GR_HD static size_t ceil_div(size_t a, size_t b)
+{
+    return a / b + (0 != a % b);
+}
+
+/* Elements of a cell when count elements are cut into that many pieces. */
+GR_HD static size_t cell_size(const struct gr_split *s, size_t count, size_t pieces)
+{
+    return ceil_div(ceil_div(count, pieces), s->align) * s->align;
+}
+
+GR_HD size_t gr_split_block(const struct gr_split *s, int b)
+{
+    size_t begin;
+
+    if (NULL != s->counts) {
+        return s->counts[b];
+    }
+    begin = (size_t) b * s->block;
+    if (begin >= s->last_end) {
+        return 0;
+    }
+    return s->last_end - begin < s->block ? s->last_end - begin : s->block;
+}
+
+GR_HD static size_t block_begin(const struct gr_split *s, int b)
+{
+    size_t begin = 0;
+    int k;
+
+    if (NULL != s->displs) {
+        return s->displs[b];
+    }
+    if (NULL == s->counts) {
+        return (size_t) b * s->block;
+    }
+    for (k = 0; k < b; k++) {
+        begin += s->counts[k];
+    }
+    return begin;
+}
+
+GR_HD struct gr_range gr_split_at(const struct gr_split *s, enum gr_space space, uint32_t channel, uint32_t slice,
+                                  uint32_t chunk)
+{
+    int blocks = GR_BLOCKS == s->layout;
+    size_t count = blocks ? gr_split_block(s, (int) chunk) : s->total;
+    size_t per_channel = (size_t) s->nslices * (blocks ? 1 : s->nchunks);
+    size_t piece = channel * per_channel + (blocks ? slice : (size_t) slice * s->nchunks + chunk);
+    size_t cell = cell_size(s, count, per_channel * s->nchannels);
+    struct gr_range r;
+
+    r.offset = piece * cell;
+    r.count = 0;
+    if (r.offset < count) {
+        r.count = count - r.offset < cell ? count - r.offset : cell;
+    }
+    if (blocks && GR_PLACE_ALL == s->place[space]) {
+        r.offset += block_begin(s, (int) chunk);
+    }
+    return r;
+}
+
+/* The largest block, which decides how many slices it takes. */
+static size_t largest_block(const struct gr_split *s)
+{
+    size_t most = 0, n;
+    int b;
+
+    for (b = 0; b < s->nblocks; b++) {
+        n = gr_split_block(s, b);
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+void gr_split_init(struct gr_split *s, const struct gr_shape *shape)
+{
+    size_t most, pieces, max_piece = shape->max_piece;
+
+    s->layout = shape->layout;
+    s->total = shape->total;
+    s->nblocks = shape->p;
+    s->counts = shape->counts;
+    s->displs = shape->displs;
+    s->block = shape->block;
+    s->last_end = shape->block * (size_t) shape->p;
+    s->nchannels = shape->nchannels;
+    s->nslices = s->nchunks = 1;
+    s->align = max_piece < shape->align ? 1 : shape->align;
+    max_piece -= max_piece % s->align;
+    s->place[GR_IN] = GR_COLL_ALLGATHER == shape->coll ? GR_PLACE_OWN : GR_PLACE_ALL;
+    s->place[GR_OUT] = GR_COLL_REDUCE_SCATTER == shape->coll ? GR_PLACE_OWN : GR_PLACE_ALL;
+    s->place[GR_TMP] = GR_PLACE_ALL;
+    if (GR_BLOCKS == s->layout && GR_COLL_ALLREDUCE == shape->coll) {
+        /* the vector in p blocks of equal size */
+        s->counts = s->displs = NULL;
+        s->block = cell_size(s, s->total, (size_t) s->nblocks);
+        s->last_end = s->total;
+    }
+    most = GR_BLOCKS == s->layout ? largest_block(s) : s->total;
+    pieces = ceil_div(most, (size_t) shape->nchannels * max_piece);
+    pieces = 0 == pieces ? 1 : pieces;
+    assert(pieces <= UINT32_MAX);
+    if (GR_BLOCKS == s->layout || shape->slices) {
+        s->nslices = (uint32_t) pieces;
+    } else {
+        s->nchunks = (uint32_t) pieces;
+    }
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The vocabulary of gpuring: one step of one channel of one rank.
+ *
+ * Every algorithm is a pure function from (parameters, position, step number) to a gr_step, and every
+ * executor (host, GPU kernel, network proxy, simulator, symbolic checker) runs the same steps. A step
+ * names chunk numbers and ranks, never bytes or pointers; split.h says where a chunk lies.
+ *
+ *      from[0] ---.                         .---> to[0]
+ *      from[1] ---+-- RECV --> REDUCE --+---+---> to[1]      SEND
+ *      from[2] ---'              ^      |   '---> to[2]
+ *                             operand   '-------> dest       STORE
+ *
+ * libc only; compiles as C11, C++ and CUDA.
+ */
+#ifndef GR_SCHED_STEP_H
+#define GR_SCHED_STEP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__CUDACC__)
+#define GR_HD __host__ __device__
+#else
+#define GR_HD
+#endif
+
+/* What a step does, in the order in which it is done. A step without bits does nothing and is skipped. */
+enum gr_step_bits {
+    GR_RECV = 1,   /* take the next message of each link from[0..nfrom) */
+    GR_REDUCE = 2, /* combine the messages, then the operand: ((operand op from[0]) op from[1]) op from[2] */
+    GR_STORE = 4,  /* write the value to dest */
+    GR_SEND = 8    /* put the value into each link to[0..nto) */
+};
+/* Without RECV the value is the operand. RECV without REDUCE takes one message as it is. */
+
+/* Where an operand is read and a destination written. */
+enum gr_space {
+    GR_IN,  /* the caller's input; may be the same memory as GR_OUT (in place) */
+    GR_OUT, /* the caller's output */
+    GR_TMP  /* scratch of the plan: partial sums, and blocks that are only passed on */
+};
+
+/* Links that one step reads or writes at most: a parent and two children. */
+#define GR_FAN 3
+
+struct gr_step {
+    uint8_t bits;    /* of enum gr_step_bits */
+    uint8_t operand; /* enum gr_space */
+    uint8_t dest;    /* enum gr_space */
+    uint8_t nfrom, nto;
+    uint8_t phase;   /* for reports: 0 reducing, 1 distributing */
+    int32_t from[GR_FAN], to[GR_FAN]; /* ranks of the communicator */
+    uint32_t first, stride, count;    /* the chunks first, first + stride, ... of the message */
+    /* Time in units of messages: those sent in one tick share no link (of one tree, where there are two). */
+    uint32_t tick;
+};
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Double binary trees: two trees over the n = p - 1 ranks that are not the root, each carrying every other
+ * chunk, the root above both. A rank that is inside one tree is a leaf of the other, so that everybody's
+ * links carry data in both directions.
+ *
+ *      tree 0, n = 7:   root            tree 1: the same tree over mirrored labels (n even: x -> n+1-x)
+ *                         |                     or shifted ones (n odd: x -> x+1, n -> 1), which makes
+ *                  .---- 4 ----.                even labels of odd ones. Even labels are inside, odd
+ *               .- 2 -.     .- 6 -.             ones are leaves. With n odd, one rank is a leaf twice.
+ *               1     3     5     7
+ *
+ * The trees are in-order: the lowest set bit b of a label is its height, its parent is (x ^ b) | 2b, or
+ * x ^ b where that is beyond n; its children are x - b/2 and x + b/2 (b halved again while beyond n).
+ *
+ * Time is a grid of ticks. With h the greatest depth of a rank (root: 0), a rank of depth d handles chunk j
+ * of a tree upwards in tick j + h - d and downwards in tick j + h + d (bcast alone: j + d), so that each
+ * message is taken one tick after it was sent. Within a tick: down tree 0, down tree 1, up tree 0, up
+ * tree 1. Up and down are interleaved; both directions of each link are busy. The root turns each chunk
+ * around in one step (recvReduceCopySend). Down comes first because with p = 2 both trees share one link: a
+ * leaf that sent up before it took what came down would wait for a root that waits for it (two slots).
+ *
+ * Cost: 2 (C/2 + 2 log2 p) steps of one chunk for an allreduce of C chunks: 2 n b for long vectors.
+ * Order of reduction: up(x) = (x + up(left child)) + up(right child); the root adds up(top) to its own.
+ * Source: Sanders, Speck, Traeff: Two-tree algorithms for full bandwidth broadcast, reduction and scan, 2009.
+ */
+#include "algos.h"
+
+struct node {
+    int parent; /* position, -1 for the root */
+    int kid[2]; /* positions */
+    int nkids;
+    int depth;
+};
+
+GR_HD static int floor_log2(int n)
+{
+    int l = 0;
+
+    while (n > 1) {
+        n >>= 1;
+        l++;
+    }
+    return l;
+}
+
+/* The greatest depth in a tree over n labels; 0 when the root is alone. */
+GR_HD static int tree_height(int n)
+{
+    return n > 0 ? floor_log2(n) + 1 : 0;
+}
+
+/* Distance from the root (1..n) to the label in tree t, and back. */
+GR_HD static int label_of(int n, int t, int distance)
+{
+    if (0 == t) {
+        return distance;
+    }
+    return 0 == n % 2 ? n + 1 - distance : distance % n + 1;
+}
+
+GR_HD static int distance_of(int n, int t, int label)
+{
+    if (0 == t) {
+        return label;
+    }
+    return 0 == n % 2 ? n + 1 - label : (label + n - 2) % n + 1;
+}
+
+/* The parent's label, 0 at the top. */
+GR_HD static int label_parent(int n, int x)
+{
+    int b = x & -x;
+    int up = (x ^ b) | (b << 1);
+
+    return up <= n ? up : x ^ b;
+}
+
+/* The child's label on that side (-1 left, +1 right), 0 where there is none. */
+GR_HD static int label_kid(int n, int x, int side)
+{
+    int h = (x & -x) >> 1;
+
+    if (side < 0) {
+        return h > 0 ? x - h : 0;
+    }
+    while (h > 0 && x + h > n) {
+        h >>= 1;
+    }
+    return h > 0 ? x + h : 0;
+}
+
+/* My place in tree t. */
+GR_HD static struct node tree_node(const struct gr_sched *s, int t)
+{
+    struct node v;
+    int n = s->p - 1;
+    int d = gr_mod(s->pos - s->root, s->p);
+    int x, y, side;
+
+    v.parent = -1;
+    v.nkids = 0;
+    v.depth = 0;
+    v.kid[0] = v.kid[1] = -1;
+    if (0 == d) {
+        if (n > 0) {
+            v.kid[v.nkids++] = (s->root + distance_of(n, t, 1 << floor_log2(n))) % s->p;
+        }
+        return v;
+    }
+    x = label_of(n, t, d);
+    for (side = -1; side <= 1; side += 2) {
+        y = label_kid(n, x, side);
+        if (y > 0) {
+            v.kid[v.nkids++] = (s->root + distance_of(n, t, y)) % s->p;
+        }
+    }
+    y = label_parent(n, x);
+    v.parent = (s->root + (y > 0 ? distance_of(n, t, y) : 0)) % s->p;
+    for (y = x; y > 0; y = label_parent(n, y)) {
+        v.depth++;
+    }
+    return v;
+}
+
+/* Chunks of tree t: the even or the odd ones. */
+GR_HD static uint32_t tree_chunks(const struct gr_sched *s, int t)
+{
+    return (s->nchunks + 1 - (uint32_t) t) / 2;
+}
+
+/* Combine the children's sums with my input and pass the result on; the root keeps it, or turns it around. */
+GR_HD static struct gr_step tree_up(const struct gr_sched *s, const struct node *v, uint32_t chunk, uint32_t tick)
+{
+    struct gr_step t = gr_step_make(v->nkids > 0 ? GR_RECV | GR_REDUCE : 0, GR_IN, GR_OUT, chunk, tick);
+    int k;
+
+    for (k = 0; k < v->nkids; k++) {
+        gr_step_from(s, &t, v->kid[k]);
+    }
+    if (v->parent >= 0) {
+        t.bits |= GR_SEND;
+        gr_step_to(s, &t, v->parent);
+        return t;
+    }
+    t.bits |= GR_STORE;
+    if (GR_COLL_ALLREDUCE == s->coll && v->nkids > 0) {
+        t.bits |= GR_SEND;
+        gr_step_to(s, &t, v->kid[0]);
+    }
+    return t;
+}
+
+/* Take the result from the parent, keep it and pass it on. */
+GR_HD static struct gr_step tree_down(const struct gr_sched *s, const struct node *v, uint32_t chunk, uint32_t tick)
+{
+    struct gr_step t = gr_step_make(0, GR_IN, GR_OUT, chunk, tick);
+    int k;
+
+    t.phase = 1;
+    if (v->parent >= 0) {
+        t.bits |= GR_RECV | GR_STORE;
+        gr_step_from(s, &t, v->parent);
+    } else if (GR_COLL_ALLREDUCE == s->coll) {
+        return t; /* tree_up() did it */
+    }
+    if (v->nkids > 0) {
+        t.bits |= GR_SEND;
+    }
+    for (k = 0; k < v->nkids; k++) {
+        gr_step_to(s, &t, v->kid[k]);
+    }
+    return t;
+}
+
+GR_HD uint32_t gr_tree_len(const struct gr_sched *s)
+{
+    uint32_t h = (uint32_t) tree_height(s->p - 1);
+    uint32_t each = GR_COLL_ALLREDUCE == s->coll ? 2 : 1;
+
+    return 2 * each * (tree_chunks(s, 0) + each * h);
+}
+
+GR_HD struct gr_step gr_tree_step(const struct gr_sched *s, uint32_t i)
+{
+    int both = GR_COLL_ALLREDUCE == s->coll;
+    int h = tree_height(s->p - 1);
+    int t = (int) (i % 2);
+    int down = GR_COLL_BCAST == s->coll || (both && i % 4 < 2);
+    uint32_t tick = both ? i / 4 : i / 2;
+    struct node v = tree_node(s, t);
+    /* the tick in which this rank handles chunk 0 of this tree in this direction */
+    int begin = down ? (both ? h : 0) + v.depth : h - v.depth;
+    uint32_t j = tick - (uint32_t) begin;
+
+    if (tick < (uint32_t) begin || j >= tree_chunks(s, t)) {
+        return gr_step_make(0, GR_IN, GR_OUT, 0, tick);
+    }
+    return down ? tree_down(s, &v, 2 * j + (uint32_t) t, tick) : tree_up(s, &v, 2 * j + (uint32_t) t, tick);
+}
+
+int gr_tree_neighbours(int p, int pos, int root, int *neighbours)
+{
+    struct gr_sched s = {GR_COLL_ALLREDUCE, GR_ALGO_TREE, p, pos, root, NULL, 1};
+    int n = 0, t, k, seen;
+
+    for (t = 0; t < 2; t++) {
+        struct node v = tree_node(&s, t);
+        int all[3] = {v.parent, v.kid[0], v.kid[1]};
+
+        for (k = 0; k < 3; k++) {
+            for (seen = 0; seen < n && neighbours[seen] != all[k]; seen++) {
+            }
+            if (all[k] >= 0 && seen == n) {
+                neighbours[n++] = all[k];
+            }
+        }
+    }
+    return n;
+}

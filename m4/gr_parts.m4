@@ -1,0 +1,60 @@
+dnl SPDX-License-Identifier: BSD-3-Clause
+dnl Optional parts: each is detected, absent without harm, and named in the summary.
+
+dnl GR_CUDA: the toolkit that compiles kernels.
+AC_DEFUN([GR_CUDA], [
+AC_ARG_WITH([cuda],
+    [AS_HELP_STRING([--with-cuda@<:@=DIR@:>@], [CUDA toolkit (default: /usr/local/cuda, or nvcc on PATH, if there)])])
+AS_CASE(["$with_cuda"],
+    [no], [NVCC=],
+    [yes|""], [AC_PATH_PROG([NVCC], [nvcc], [], [/usr/local/cuda/bin:$PATH])],
+    [AC_PATH_PROG([NVCC], [nvcc], [], [$with_cuda/bin])])
+AS_IF([test -z "$NVCC" && test -n "$with_cuda" && test "x$with_cuda" != xno],
+    [AC_MSG_ERROR([no nvcc below $with_cuda: --with-cuda=DIR wants the toolkit's prefix])])
+gr_cuda_summary="not found"
+AS_IF([test "x$with_cuda" = xno], [gr_cuda_summary="off"])
+AS_IF([test -n "$NVCC"], [gr_cuda_summary="$NVCC (schedules are compiled with it in the tests; no kernels in this version)"])
+AM_CONDITIONAL([HAVE_NVCC], [test -n "$NVCC"])
+])
+
+dnl GR_UCX: links between nodes.
+AC_DEFUN([GR_UCX], [
+AC_ARG_WITH([ucx],
+    [AS_HELP_STRING([--with-ucx@<:@=DIR@:>@], [UCX (default: what pkg-config finds)])])
+gr_ucx_summary="not found"
+AS_CASE(["$with_ucx"],
+    [no], [gr_ucx_summary="off"],
+    [AS_IF([test -n "$with_ucx" && test "x$with_ucx" != xyes],
+         [export PKG_CONFIG_PATH="$with_ucx/lib/pkgconfig:$PKG_CONFIG_PATH"])
+     PKG_CHECK_EXISTS([ucx],
+         [gr_ucx_summary="`$PKG_CONFIG --modversion ucx` (not used in this version)"],
+         [AS_IF([test -n "$with_ucx"], [AC_MSG_ERROR([--with-ucx was given, but pkg-config finds no ucx])])])])
+])
+
+dnl GR_COMPILER: warnings, hidden symbols, and clones of loops for wider vectors.
+AC_DEFUN([GR_COMPILER], [
+GR_CFLAGS="-std=gnu11 -Wall -Wextra -fvisibility=hidden"
+AC_CACHE_CHECK([for function clones by instruction set], [gr_cv_target_clones],
+    [gr_save_CFLAGS=$CFLAGS
+     CFLAGS="$CFLAGS -fPIC -shared"
+     AC_LINK_IFELSE([AC_LANG_SOURCE([[
+__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+void add(float *d, const float *a, int n);
+void add(float *d, const float *a, int n) { for (int i = 0; i < n; i++) d[i] += a[i]; }
+]])], [gr_cv_target_clones=yes], [gr_cv_target_clones=no])
+     CFLAGS=$gr_save_CFLAGS])
+GR_CLONES=
+AS_IF([test "x$gr_cv_target_clones" = xyes], [GR_CLONES=-DGR_TARGET_CLONES=1])
+dnl the component is closed and opened again by some MPI features; its code must stay
+GR_NODELETE="-Wl,-z,nodelete"
+AC_SUBST([GR_CFLAGS])
+AC_SUBST([GR_CLONES])
+AC_SUBST([GR_NODELETE])
+])
+
+dnl GR_CMOCKA: the core tests.
+AC_DEFUN([GR_CMOCKA], [
+PKG_CHECK_MODULES([CMOCKA], [cmocka], [gr_cmocka=yes; gr_cmocka_summary="with cmocka"],
+    [gr_cmocka=no; gr_cmocka_summary="off: cmocka not found"])
+AM_CONDITIONAL([HAVE_CMOCKA], [test "x$gr_cmocka" = xyes])
+])

@@ -1,0 +1,195 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# gpuring_sched's command line: golden tables, errors that say what is allowed, and every combination.
+# Prints TAP. SCHED: path of the program (default: gpuring_sched on the PATH).
+
+SCHED=${SCHED:-gpuring_sched}
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+count=0
+failures=0
+
+# result STATUS TITLE: one line of TAP; on failure with what was found in $dir/why.
+result() {
+    count=$((count + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $count - $2"
+    else
+        failures=$((failures + 1))
+        echo "not ok $count - $2"
+        sed 's/^/# /' "$dir/why"
+    fi
+}
+
+# golden TITLE ARGUMENTS...: the output must be the text on stdin.
+golden() {
+    title=$1
+    shift
+    cat >"$dir/want"
+    "$SCHED" "$@" >"$dir/got" 2>&1
+    status=$?
+    diff "$dir/want" "$dir/got" >"$dir/why" || status=1
+    result "$status" "$title"
+}
+
+# refused WORDS ARGUMENTS...: exit status 2 and one line on stderr that has the words, nothing on stdout.
+refused() {
+    words=$1
+    shift
+    "$SCHED" "$@" >"$dir/out" 2>"$dir/err"
+    status=$?
+    { echo "exit status $status, wanted: $words"; cat "$dir/out" "$dir/err"; } >"$dir/why"
+    [ "$status" -eq 2 ] && [ ! -s "$dir/out" ] && [ "$(wc -l <"$dir/err")" -eq 1 ] && grep -qF -- "$words" "$dir/err"
+    result $? "refuses: $*"
+}
+
+# The names that the program lists when it is asked for one that it does not have.
+names() {
+    "$SCHED" "$@" -n 1 2>&1 | sed -n 's/.*there are://p'
+}
+
+# One combination, in all the forms of output.
+runs() {
+    coll=$1
+    algo=$2
+    : >"$dir/why"
+    bad=0
+    for p in 1 2 3 4 5 7 8 9 16 33; do
+        for form in "" --ticks --dot "--order reverse" "--rank $((p - 1))"; do
+            # shellcheck disable=SC2086 # forms are words
+            if ! "$SCHED" "$coll" "$algo" -n "$p" $form >"$dir/out" 2>>"$dir/why" || [ ! -s "$dir/out" ] ||
+                grep -Eq 'invalid| $' "$dir/out"; then
+                echo "-n $p $form" >>"$dir/why"
+                bad=1
+            fi
+        done
+    done
+    result "$bad" "$coll $algo runs for 1 to 33 ranks"
+}
+
+golden "ring allreduce of 4 ranks" allreduce ring -n 4 <<'EOF'
+ring allreduce, 4 ranks; vector S in 4 blocks, c0 is rank 0's
+Below the primitive: chunk, from > . > to; the prime: distributing (phase 1).
+
+tick  rank 0              rank 1              rank 2              rank 3
+   0  send                send                send                send
+      c3 .>1              c0 .>2              c1 .>3              c2 .>0
+   1  recvReduceSend      recvReduceSend      recvReduceSend      recvReduceSend
+      c2 3>.>1            c3 0>.>2            c0 1>.>3            c1 2>.>0
+   2  recvReduceSend      recvReduceSend      recvReduceSend      recvReduceSend
+      c1 3>.>1            c2 0>.>2            c3 1>.>3            c0 2>.>0
+   3  recvReduceCopySend  recvReduceCopySend  recvReduceCopySend  recvReduceCopySend
+      c0 3>.>1            c1 0>.>2            c2 1>.>3            c3 2>.>0
+   4  recvCopySend        recvCopySend        recvCopySend        recvCopySend
+      c3' 3>.>1           c0' 0>.>2           c1' 1>.>3           c2' 2>.>0
+   5  recvCopySend        recvCopySend        recvCopySend        recvCopySend
+      c2' 3>.>1           c3' 0>.>2           c0' 1>.>3           c1' 2>.>0
+   6  recv                recv                recv                recv
+      c1' 3>.             c2' 0>.             c3' 1>.             c0' 2>.
+
+steps per rank: 7; messages: 24; ticks: 7
+sent per rank: 3/2 S; received per rank: 3/2 S
+EOF
+
+golden "tree bcast of 5 ranks" bcast tree -n 5 <<'EOF'
+tree bcast, 5 ranks, root 0; vector S in 4 chunks
+Below the primitive: chunk, from > . > to; the prime: distributing (phase 1).
+
+tick  rank 0        rank 1        rank 2        rank 3        rank 4
+   0  send
+      c0' .>4
+      send
+      c1' .>1
+   1  send          recvCopySend                              recvCopySend
+      c2' .>4       c1' 0>.>3                                 c0' 0>.>2
+      send
+      c3' .>1
+   2                recvCopySend  recvCopySend  recvCopySend  recvCopySend
+                    c3' 0>.>3     c0' 4>.>1,3   c1' 1>.>4,2   c2' 0>.>2
+   3                recv          recvCopySend  recv          recv
+                    c0' 2>.       c2' 4>.>1,3   c0' 2>.       c1' 3>.
+                                  recv          recvCopySend
+                                  c1' 3>.       c3' 1>.>4,2
+   4                recv          recv          recv          recv
+                    c2' 2>.       c3' 3>.       c2' 2>.       c3' 3>.
+
+steps per rank: 4; messages: 16; ticks: 5
+sent per rank: 1/2 S to 1 S; received per rank: 0 S to 1 S
+EOF
+
+golden "an order of ranks, in shorthand" allgather ring -n 3 --order 2,0,1 --ticks <<'EOF'
+ring allgather, 3 ranks; vector S in 3 blocks, c0 is rank 0's
+Order of ranks: 2 0 1
+a>c: received from a   +: combined with mine   !: stored   c>b: sent to b   ': distributing
+
+tick  rank 0     rank 1     rank 2
+   0  c0!>1      c1!>2      c2!>0
+   1  2>c2'!>1   0>c0'!>2   1>c1'!>0
+   2  2>c1'!     0>c2'!     1>c0'!
+
+steps per rank: 3; messages: 6; ticks: 3
+sent per rank: 2/3 S; received per rank: 2/3 S
+EOF
+
+golden "one rank, step by step" reduce chain -n 3 -r 1 -c 2 --rank 1 <<'EOF'
+chain reduce, 3 ranks, root 1; vector S in 2 chunks
+
+rank 1
+  tick  primitive           chunk    from         to           operand dest  phase
+     2  recvReduceCopy      c0       0            -            in      out   reducing
+     3  recvReduceCopy      c1       0            -            in      out   reducing
+
+steps per rank: 2; messages: 4; ticks: 4
+sent per rank: 0 S to 1 S; received per rank: 0 S to 1 S
+EOF
+
+golden "a root in an order of ranks, as a graph" bcast chain -n 3 -r 0 -c 1 --order reverse --dot <<'EOF'
+digraph "chain bcast" {
+    label="chain bcast, 3 ranks: chunk@tick";
+    node [shape=circle];
+    0;
+    1;
+    2;
+    0 -> 2 [label="c0'@0"];
+    2 -> 1 [label="c0'@1"];
+}
+EOF
+
+refused "give a collective and an algorithm"
+refused "there are: allreduce allgather reduce_scatter bcast reduce" gather ring -n 4
+refused "there are: ring chain tree flat" bcast star -n 4
+refused "these have: chain tree flat" bcast ring -n 4
+refused "-n RANKS is missing" bcast tree
+refused "-n must be a number from 1 to 1024" bcast tree -n 0
+refused "-n must be a number from 1 to 1024" bcast tree -n 4x
+refused "there are only ranks 0 to 3" bcast tree -n 4 -r 4
+refused "there are only ranks 0 to 3" bcast tree -n 4 --rank 4
+refused "-r must be a number" bcast tree -n 4 -r -1
+refused "-c must be a number" bcast tree -n 4 -c 0
+refused "neither root nor chunks" allreduce ring -n 4 -r 1
+refused "neither root nor chunks" allreduce ring -n 4 -c 8
+refused "each of the ranks 0 to 2 once" bcast tree -n 3 --order 0,1
+refused "each of the ranks 0 to 2 once" bcast tree -n 3 --order 0,1,1
+refused "each of the ranks 0 to 2 once" bcast tree -n 3 --order 0,1,2,0
+refused "unknown option" bcast tree -n 3 --colour
+refused "needs a value" bcast tree -n
+
+combinations=0
+for c in $(names NONE ring); do
+    for a in $(names bcast NONE); do
+        if ! "$SCHED" "$c" "$a" -n 1 2>&1 | grep -q "has no schedule for"; then
+            combinations=$((combinations + 1))
+            runs "$c" "$a"
+        fi
+    done
+done
+echo "$combinations combinations" >"$dir/why"
+[ "$combinations" -ge 13 ]
+result $? "at least 13 combinations of collective and algorithm"
+
+"$SCHED" -h >"$dir/out" 2>"$dir/why" && grep -q '^usage: gpuring_sched' "$dir/out"
+result $? "-h explains the command line"
+
+echo "1..$count"
+[ "$failures" -eq 0 ]

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The split: for random shapes (seeded, GPURING_SEED) the pieces of all channels, slices and chunks tile every
+ * block exactly once, in order, none larger than max_piece; and a piece's size is the same in every space.
+ * The shapes themselves are walked by one function, from the words of split.h; each test adds what it looks at.
+ */
+#include "symbolic.h" /* the seeded random numbers */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MAX_P 24
+
+static uint64_t seed; /* state of the random sequence */
+
+static const enum gr_space spaces[] = {GR_IN, GR_OUT, GR_TMP};
+
+static int has_blocks(enum gr_coll coll)
+{
+    return GR_COLL_ALLGATHER == coll || GR_COLL_REDUCE_SCATTER == coll;
+}
+
+/* The expected elements of block b and its beginning in the vector, from the shape alone. */
+static struct gr_range block_of(const struct gr_shape *shape, size_t align, int b)
+{
+    struct gr_range r = {0, shape->total};
+    size_t cell;
+    int k;
+
+    if (GR_PIPE == shape->layout) {
+        return r;
+    }
+    if (has_blocks(shape->coll)) {
+        for (k = 0; k < b; k++) {
+            r.offset += NULL != shape->counts ? shape->counts[k] : shape->block;
+        }
+        r.offset = NULL != shape->displs ? shape->displs[b] : r.offset;
+        r.count = NULL != shape->counts ? shape->counts[b] : shape->block;
+        return r;
+    }
+    cell = (shape->total + (size_t) shape->p - 1) / (size_t) shape->p;
+    cell = (cell + align - 1) / align * align;
+    r.offset = cell * (size_t) b;
+    r.count = r.offset >= shape->total ? 0 : shape->total - r.offset < cell ? shape->total - r.offset : cell;
+    return r;
+}
+
+/* Whether the caller's buffer in that space has one's own block only. */
+static int own_only(enum gr_coll coll, enum gr_space space)
+{
+    return (GR_COLL_ALLGATHER == coll && GR_IN == space) || (GR_COLL_REDUCE_SCATTER == coll && GR_OUT == space);
+}
+
+/* One piece in all spaces. `done`: elements of the block before it. Returns its elements. */
+static size_t check_piece(const struct gr_shape *shape, const struct gr_split *split, const struct gr_range *block,
+                          size_t done, uint32_t channel, uint32_t slice, uint32_t chunk)
+{
+    size_t count = gr_split_at(split, GR_OUT, channel, slice, chunk).count;
+    int k;
+
+    for (k = 0; k < 3; k++) {
+        struct gr_range r = gr_split_at(split, spaces[k], channel, slice, chunk);
+
+        assert_int_equal(r.count, count);
+        if (count > 0) {
+            assert_int_equal(r.offset, done + (own_only(shape->coll, spaces[k]) ? 0 : block->offset));
+        }
+    }
+    assert_true(count <= shape->max_piece);
+    if (count > 0) {
+        assert_int_equal(done % split->align, 0);
+        /* only the last piece of a block, and those of the end of a vector, are shorter than others */
+        assert_true(done + count == block->count || 0 == count % split->align);
+    }
+    return count;
+}
+
+/* Walk a shape's pieces in the order in which split.h draws them: they tile each block. */
+static void check_shape(const struct gr_shape *shape)
+{
+    struct gr_split split;
+    struct gr_range block;
+    uint32_t channel, slice, chunk, chunks;
+    size_t done, count, first;
+    int b, nblocks = GR_PIPE == shape->layout ? 1 : shape->p;
+
+    memset(&split, 0xa5, sizeof(split));
+    gr_split_init(&split, shape);
+    assert_int_equal(split.align, shape->align > shape->max_piece ? 1 : shape->align);
+    assert_true(1 == split.nslices || 1 == split.nchunks);
+    assert_true(1 == split.nchunks || (GR_PIPE == shape->layout && !shape->slices));
+    assert_true(split.nchannels == shape->nchannels && split.nslices >= 1 && split.nchunks >= 1);
+    for (b = 0; b < nblocks; b++) {
+        block = block_of(shape, split.align, b);
+        if (GR_BLOCKS == shape->layout) {
+            assert_int_equal(gr_split_block(&split, b), block.count);
+        }
+        first = gr_split_at(&split, GR_OUT, 0, 0, (uint32_t) b).count;
+        for (channel = 0, done = 0; channel < split.nchannels; channel++) {
+            for (slice = 0; slice < split.nslices; slice++) {
+                chunks = GR_PIPE == shape->layout ? split.nchunks : 1;
+                for (chunk = 0; chunk < chunks; chunk++) {
+                    count = check_piece(shape, &split, &block, done, channel, slice, GR_PIPE == shape->layout ? chunk : (uint32_t) b);
+                    assert_true(count == first || done + count == block.count); /* equal, the last ones shorter or empty */
+                    done += count;
+                }
+            }
+        }
+        assert_int_equal(done, block.count);
+    }
+}
+
+/* A random shape; counts and displs have room for MAX_P. */
+static struct gr_shape random_shape(size_t *counts, size_t *displs, size_t most)
+{
+    struct gr_shape s = {.coll = (enum gr_coll) sym_below(&seed, GR_NCOLLS), .p = 1 + (int) sym_below(&seed, MAX_P)};
+    size_t begin = 0;
+    int k;
+
+    s.layout = has_blocks(s.coll) || (GR_COLL_ALLREDUCE == s.coll && 0 != sym_below(&seed, 2)) ? GR_BLOCKS : GR_PIPE;
+    s.nchannels = 1 + (uint32_t) sym_below(&seed, 5);
+    s.align = 1 + sym_below(&seed, 9);
+    s.max_piece = 1 + sym_below(&seed, most / 16 + 20);
+    s.total = sym_below(&seed, 3) ? sym_below(&seed, most) : sym_below(&seed, 40);
+    s.block = sym_below(&seed, most / 8 + 1);
+    s.slices = (int) sym_below(&seed, 2);
+    if (has_blocks(s.coll) && 0 != sym_below(&seed, 4)) {
+        for (k = 0; k < s.p; k++) {
+            counts[k] = sym_below(&seed, 3) ? sym_below(&seed, most / 8 + 1) : 0;
+        }
+        for (k = s.p - 1; k >= 0; k--) { /* last block first, with gaps */
+            begin += sym_below(&seed, 5);
+            displs[k] = begin;
+            begin += counts[k];
+        }
+        s.counts = counts;
+        s.displs = sym_below(&seed, 2) ? displs : NULL;
+    }
+    return s;
+}
+
+static void test_random_shapes(void **state)
+{
+    size_t counts[MAX_P], displs[MAX_P];
+    int turn;
+
+    (void) state;
+    for (turn = 0; turn < 60000; turn++) {
+        struct gr_shape s = random_shape(counts, displs, turn % 2 ? 300 : 3000);
+
+        check_shape(&s);
+    }
+}
+
+static void test_nothing_to_move(void **state)
+{
+    static const size_t zeros[MAX_P];
+    struct gr_shape s = {.nchannels = 3, .max_piece = 8, .align = 4};
+    int coll;
+
+    (void) state;
+    for (coll = 0; coll < GR_NCOLLS; coll++) {
+        for (s.p = 1; s.p <= MAX_P; s.p++) {
+            s.coll = (enum gr_coll) coll;
+            s.counts = has_blocks(s.coll) && 0 == s.p % 2 ? zeros : NULL;
+            s.layout = has_blocks(s.coll) ? GR_BLOCKS : GR_PIPE;
+            check_shape(&s);
+        }
+    }
+}
+
+/* Fewer elements than ranks: the first blocks have one element each, the others none. */
+static void test_fewer_elements_than_ranks(void **state)
+{
+    struct gr_shape s = {.coll = GR_COLL_ALLREDUCE, .layout = GR_BLOCKS, .nchannels = 1, .max_piece = 4, .align = 1};
+    struct gr_split split;
+    int b;
+
+    (void) state;
+    for (s.p = 1; s.p <= MAX_P; s.p++) {
+        for (s.total = 0; s.total < (size_t) s.p; s.total++) {
+            gr_split_init(&split, &s);
+            for (b = 0; b < s.p; b++) {
+                assert_int_equal(gr_split_block(&split, b), (size_t) b < s.total);
+            }
+            check_shape(&s);
+        }
+    }
+}
+
+/* Elements beyond 2^32, in one block, and summed over blocks; pieces of the size that slots have. */
+static void test_huge_counts(void **state)
+{
+    const size_t huge = (size_t) 1 << 33;
+    size_t counts[MAX_P], displs[MAX_P];
+    int coll, p, k, blocks;
+
+    (void) state;
+    for (p = 1; p <= MAX_P; p += 7) {
+        for (k = 0; k < p; k++) {
+            counts[k] = k % 3 ? huge + (size_t) k : (size_t) k;
+            displs[k] = huge * 8 * (size_t) (p - k) + 1;
+        }
+        for (coll = 0; coll < GR_NCOLLS; coll++) {
+            for (blocks = 0; blocks < 2; blocks++) {
+                struct gr_shape s = {.coll = (enum gr_coll) coll, .p = p, .total = huge * 37 + 5, .block = huge - 1, .nchannels = 3,
+                                     .max_piece = (size_t) 1 << 26, .align = 64};
+
+                s.layout = has_blocks(s.coll) || (blocks && GR_COLL_ALLREDUCE == s.coll) ? GR_BLOCKS : GR_PIPE;
+                s.counts = has_blocks(s.coll) && blocks ? counts : NULL;
+                s.displs = NULL != s.counts && GR_COLL_ALLGATHER == s.coll ? displs : NULL;
+                check_shape(&s);
+            }
+        }
+    }
+}
+
+/* Too many pieces to walk, or pieces beyond 2^32 elements: where the channels' ranges meet, and the end. */
+static void test_more_than_32_bits(void **state)
+{
+    static const struct {
+        size_t total, max_piece;
+    } sizes[] = {{(size_t) 1 << 53, (size_t) 1 << 20}, {((size_t) 1 << 53) + 1, (size_t) 1 << 22}, {((size_t) 1 << 40) + 7, (size_t) 1 << 35}};
+    struct gr_range last, next;
+    struct gr_split split;
+    uint32_t channel;
+    size_t k;
+    int slices;
+
+    (void) state;
+    for (k = 0; k < 3; k++) {
+        for (slices = 0; slices < 2; slices++) {
+            struct gr_shape s = {.coll = GR_COLL_BCAST, .layout = GR_PIPE, .p = 2, .total = sizes[k].total, .nchannels = 4,
+                                 .max_piece = sizes[k].max_piece, .align = 1, .slices = slices};
+
+            gr_split_init(&split, &s);
+            for (channel = 0; channel < 4; channel++) {
+                last = gr_split_at(&split, GR_OUT, channel, split.nslices - 1, split.nchunks - 1);
+                assert_in_range(last.count, 0, s.max_piece);
+                if (channel < 3) {
+                    next = gr_split_at(&split, GR_OUT, channel + 1, 0, 0);
+                    assert_true(next.count > 0);
+                    assert_int_equal(last.offset + last.count, next.offset);
+                    assert_true(next.offset > s.total / 4 * channel);
+                }
+            }
+            assert_true(0 == last.count || last.offset + last.count == s.total);
+            assert_true(last.offset + s.max_piece >= s.total);
+        }
+    }
+}
+
+/* A message's size is that at every other rank: it depends on nothing that differs between ranks. */
+static void test_ranks_agree(void **state)
+{
+    size_t counts[MAX_P], displs[MAX_P], others[MAX_P];
+    struct gr_split mine, theirs;
+    uint32_t slice;
+    int turn, b, k;
+
+    (void) state;
+    for (turn = 0; turn < 2000; turn++) {
+        struct gr_shape s = random_shape(counts, displs, 500);
+
+        if (GR_BLOCKS != s.layout || NULL == s.displs) {
+            continue;
+        }
+        gr_split_init(&mine, &s);
+        for (k = 0; k < s.p; k++) { /* another rank's receive displacements, which MPI lets differ */
+            others[k] = sym_below(&seed, 1000000);
+        }
+        s.displs = others;
+        gr_split_init(&theirs, &s);
+        assert_int_equal(mine.nslices, theirs.nslices);
+        for (b = 0; b < s.p; b++) {
+            for (slice = 0; slice < mine.nslices; slice++) {
+                assert_int_equal(gr_split_at(&mine, GR_OUT, 0, slice, (uint32_t) b).count,
+                                 gr_split_at(&theirs, GR_OUT, 0, slice, (uint32_t) b).count);
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        {"random shapes: pieces tile every block once, in order, aligned, none above max_piece", test_random_shapes, NULL, NULL, NULL},
+        {"zero counts: nothing to move, still one run", test_nothing_to_move, NULL, NULL, NULL},
+        {"fewer elements than ranks", test_fewer_elements_than_ranks, NULL, NULL, NULL},
+        {"2^33 elements per block and more in all", test_huge_counts, NULL, NULL, NULL},
+        {"more than 2^32 pieces, pieces of more than 2^32 elements", test_more_than_32_bits, NULL, NULL, NULL},
+        {"a piece's size does not depend on a rank's displacements", test_ranks_agree, NULL, NULL, NULL},
+    };
+
+    seed = sym_seed();
+    printf("# seed %llu (GPURING_SEED)\n", (unsigned long long) seed);
+    fflush(stdout);
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
