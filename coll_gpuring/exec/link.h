@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A link: a one-way FIFO of slots from one rank to another, on one channel.
+ *
+ *      writer ---- tail ----> [slot][slot][slot][slot] ---- head ----> reader
+ *                  (written by the writer)   (written by the reader)
+ *
+ * The slots and both counters lie in the reader's memory (a frame of its pool, pool.h). Each counter has one
+ * writer and only grows, over all leases of the frame. tail - head slots are full. At least two slots: with
+ * one, fused receive-and-send steps deadlock from three ranks on.
+ *
+ * Order: the writer stores the data, then tail with release; the reader loads tail with acquire, then the
+ * data. The reader loads the data, then stores head with release; the writer loads head with acquire, then
+ * overwrites the slot.
+ */
+#ifndef GR_EXEC_LINK_H
+#define GR_EXEC_LINK_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define GR_CACHE_LINE 64
+#define GR_MIN_SLOTS 2
+#define GR_MAX_SLOTS 64
+
+/* The shared part, at the start of a frame. */
+struct gr_link_shared {
+    _Alignas(GR_CACHE_LINE) _Atomic uint64_t tail; /* slots written, ever */
+    _Alignas(GR_CACHE_LINE) _Atomic uint64_t head; /* slots read, ever */
+    _Alignas(GR_CACHE_LINE) _Atomic uint64_t writer_left; /* number of the lease that the writer has given up */
+    _Alignas(GR_CACHE_LINE) unsigned char slots[];
+};
+
+/* One end of a link; private to its process. */
+struct gr_link {
+    struct gr_link_shared *shared; /* NULL: not connected */
+    uint64_t mine;  /* the counter that this end writes: tail of the writer, head of the reader */
+    uint64_t other; /* the other end's counter when last looked at */
+    uint32_t nslots;
+    size_t slot_bytes;
+};
+
+/* Bytes of a frame for such a link. */
+static inline size_t gr_link_bytes(uint32_t nslots, size_t slot_bytes)
+{
+    return sizeof(struct gr_link_shared) + nslots * slot_bytes;
+}
+
+/* Take an end of a link whose counters stand at `count` (no slot is full). Both ends must be given the same. */
+static inline void gr_link_attach(struct gr_link *l, struct gr_link_shared *shared, uint64_t count, uint32_t nslots,
+                                  size_t slot_bytes)
+{
+    l->shared = shared;
+    l->mine = l->other = count;
+    l->nslots = nslots;
+    l->slot_bytes = slot_bytes;
+}
+
+/* The slot that this end handles next. */
+static inline void *gr_link_slot(const struct gr_link *l)
+{
+    return l->shared->slots + l->mine % l->nslots * l->slot_bytes;
+}
+
+/* Writer: whether a slot is free. */
+static inline int gr_link_writable(struct gr_link *l)
+{
+    if (l->mine - l->other < l->nslots) {
+        return 1;
+    }
+    l->other = atomic_load_explicit(&l->shared->head, memory_order_acquire);
+    return l->mine - l->other < l->nslots;
+}
+
+/* Writer: the slot's data are complete. */
+static inline void gr_link_push(struct gr_link *l)
+{
+    atomic_store_explicit(&l->shared->tail, ++l->mine, memory_order_release);
+}
+
+/* Reader: whether a slot is full. */
+static inline int gr_link_readable(struct gr_link *l)
+{
+    if (l->other != l->mine) {
+        return 1;
+    }
+    l->other = atomic_load_explicit(&l->shared->tail, memory_order_acquire);
+    return l->other != l->mine;
+}
+
+/* Reader: the slot's data are used up. */
+static inline void gr_link_pop(struct gr_link *l)
+{
+    atomic_store_explicit(&l->shared->head, ++l->mine, memory_order_release);
+}
+
+#endif

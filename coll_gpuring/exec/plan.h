@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Building a plan: what the step machine runs for one call of one team. */
+#ifndef GR_EXEC_PLAN_H
+#define GR_EXEC_PLAN_H
+
+#include "team.h"
+
+/* What is asked for. Arrays are referred to by the plan, not copied. */
+struct gr_request {
+    enum gr_coll coll;
+    enum gr_algo algo;
+    int root;              /* rank; 0 where there is none */
+    uint32_t nchannels;    /* 1..the team's */
+    size_t elem_bytes;     /* at most the team's slot_bytes */
+    size_t chunk_bytes;    /* most bytes of a chunk; 0: a slot's */
+    size_t total;          /* elements of the vector (allreduce, bcast, reduce) */
+    size_t block;          /* elements per rank, where counts is NULL */
+    const size_t *counts, *displs; /* by rank, elements; or NULL */
+};
+
+/* Fill the plan. The request must be valid (checked by assertions only). */
+void gr_plan_build(struct gr_plan *plan, const struct gr_team *team, const struct gr_request *request);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The pool: this process's shared memory, cut into frames that hold one incoming link each, and the
+ * mappings of other processes' pools.
+ *
+ * A frame lies in the reader's process (and so, by first touch, on the reader's NUMA node). It is leased to
+ * one team at a time. A lease ends when both ends have left it: the reader by gr_pool_release(), the writer
+ * by gr_pool_leave() on its mapping. No rank waits for another to free a communicator: a frame whose
+ * writer is late simply stays out of use until it has left.
+ *
+ * Segments are unnamed files in /dev/shm that peers open through /proc/PID/fd: nothing remains when a job is
+ * killed at any moment. All pages are allocated when a segment is made, so that a full /dev/shm is an
+ * error here and not a SIGBUS later. Segments are kept until gr_pool_close(); their sum is bounded.
+ *
+ * Thread-safe; no lock is held while waiting for anything.
+ */
+#ifndef GR_EXEC_POOL_H
+#define GR_EXEC_POOL_H
+
+#include "errors.h"
+#include "link.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* A process, whatever communicators it is in. */
+struct gr_peer_id {
+    uint64_t job, vpid;
+};
+
+/* What a reader tells the writer of a link; plain bytes, sent as they are between processes of one host. */
+struct gr_offer {
+    struct gr_peer_id owner;
+    uint64_t ino, dev;     /* of the segment's file: proves that /proc/PID/fd is the right one */
+    uint64_t segment_bytes;
+    uint64_t offset;       /* of the frame in the segment */
+    uint64_t lease;        /* number of this lease of the frame */
+    uint64_t count;        /* where both counters stand */
+    int32_t pid, fd;
+};
+
+struct gr_frame;
+struct gr_pool;
+
+/* Create an empty pool that will hold at most max_bytes. dir is "/dev/shm" but in tests. NULL: no memory. */
+struct gr_pool *gr_pool_open(const char *dir, struct gr_peer_id self, size_t max_bytes);
+
+/* Unmap and close everything. Frames and mappings must not be used afterwards. NULL is fine. */
+void gr_pool_close(struct gr_pool *pool);
+
+/*
+ * Lease n frames of frame_bytes each: all or none. Frames are written to frames[], still owned by the pool.
+ * 0, GR_ERR_SPACE, GR_ERR_LIMIT, GR_ERR_NOMEM, or GR_ERR_SYS.
+ */
+int gr_pool_lease(struct gr_pool *pool, size_t frame_bytes, int n, struct gr_frame **frames);
+
+/* What to tell the writer of this frame's link. */
+struct gr_offer gr_pool_offer(const struct gr_pool *pool, const struct gr_frame *frame);
+
+/* The frame's shared part, in this process. */
+struct gr_link_shared *gr_frame_link(const struct gr_frame *frame);
+
+/*
+ * The reader leaves. With used == 0 no writer ever learnt that it may write (set-up failed): the lease
+ * ends at once.
+ */
+void gr_pool_release(struct gr_pool *pool, struct gr_frame *frame, int used);
+
+/*
+ * Map a peer's frame; mappings are cached by segment and kept until gr_pool_close(). NULL on error, with
+ * *error set to GR_ERR_FOREIGN, GR_ERR_SYS or GR_ERR_NOMEM.
+ */
+struct gr_link_shared *gr_pool_map(struct gr_pool *pool, const struct gr_offer *offer, int *error);
+
+/* The writer leaves the lease: it will store nothing more. Only after a set-up that succeeded. */
+static inline void gr_pool_leave(struct gr_link_shared *shared, uint64_t lease)
+{
+    atomic_store_explicit(&shared->writer_left, lease, memory_order_release);
+}
+
+/* Bytes of shared memory that the pool holds, of frames that are leased now, and peers' segments mapped. */
+struct gr_pool_usage {
+    size_t held, leased;
+    int mapped;
+};
+struct gr_pool_usage gr_pool_usage(struct gr_pool *pool);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Combining elements on the host (reduce.h): the table of loops, and many sources and destinations in one pass. */
+#include "reduce.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "reduce_loops.h"
+
+/* Bytes that are combined with all sources before the next ones: with three sources and four destinations
+ * all of them lie in the smallest first-level cache (32 KiB). */
+#define BLOCK_BYTES ((size_t) 4096)
+
+#define ROW_ARITHMETIC(type) [GR_OP_SUM] = reduce_##type##_sum, [GR_OP_PROD] = reduce_##type##_prod
+#define ROW_ORDER(type) [GR_OP_MIN] = reduce_##type##_min, [GR_OP_MAX] = reduce_##type##_max
+#define ROW_BITS(type)                                                                               \
+    [GR_OP_BAND] = reduce_##type##_band, [GR_OP_BOR] = reduce_##type##_bor, [GR_OP_BXOR] = reduce_##type##_bxor, \
+    [GR_OP_LAND] = reduce_##type##_land, [GR_OP_LOR] = reduce_##type##_lor, [GR_OP_LXOR] = reduce_##type##_lxor
+
+/* An integer type of that order (i8, u8, ...); `bits` is the unsigned type of its width. */
+#define ROW_INTEGER(order, bits) {ROW_ARITHMETIC(bits), ROW_ORDER(order), ROW_BITS(bits)}
+#define ROW_FLOAT(type) {ROW_ARITHMETIC(type), ROW_ORDER(type)}
+
+struct type_row {
+    size_t bytes;
+    gr_reduce_fn loops[GR_OP_OTHER];
+};
+
+static const struct type_row types[GR_TYPE_OTHER] = {
+    [GR_TYPE_I8] = {1, ROW_INTEGER(i8, u8)},    [GR_TYPE_U8] = {1, ROW_INTEGER(u8, u8)},
+    [GR_TYPE_I16] = {2, ROW_INTEGER(i16, u16)}, [GR_TYPE_U16] = {2, ROW_INTEGER(u16, u16)},
+    [GR_TYPE_I32] = {4, ROW_INTEGER(i32, u32)}, [GR_TYPE_U32] = {4, ROW_INTEGER(u32, u32)},
+    [GR_TYPE_I64] = {8, ROW_INTEGER(i64, u64)}, [GR_TYPE_U64] = {8, ROW_INTEGER(u64, u64)},
+    [GR_TYPE_F32] = {4, ROW_FLOAT(f32)},        [GR_TYPE_F64] = {8, ROW_FLOAT(f64)},
+};
+
+gr_reduce_fn gr_reduce_find(enum gr_type type, enum gr_redop op)
+{
+    return (unsigned) type < GR_TYPE_OTHER && (unsigned) op < GR_OP_OTHER ? types[type].loops[op] : NULL;
+}
+
+size_t gr_type_bytes(enum gr_type type)
+{
+    return (unsigned) type < GR_TYPE_OTHER ? types[type].bytes : 0;
+}
+
+static void *at(void *p, size_t offset)
+{
+    return (char *) p + offset;
+}
+
+static const void *at_const(const void *p, size_t offset)
+{
+    return (const char *) p + offset;
+}
+
+/* Elements that are combined at a time. */
+static size_t block_elems(size_t elem_bytes)
+{
+    return 0 < elem_bytes && elem_bytes < BLOCK_BYTES ? BLOCK_BYTES / elem_bytes : 1;
+}
+
+/* Combine n elements at the byte offset into dst[0], and into dst[1] where there is one. */
+static void fused_block(const struct gr_reducer *r, void *const *dst, int ndst, const void *operand,
+                        const void *const *src, int nsrc, size_t offset, size_t n)
+{
+    void *sum = at(dst[0], offset);
+    const void *left = at_const(operand, offset);
+    int k;
+
+    for (k = 0; k < nsrc; k++) {
+        int last = k == nsrc - 1;
+
+        r->fused(sum, last && ndst > 1 ? at(dst[1], offset) : NULL, left, at_const(src[k], offset), n);
+        left = sum;
+    }
+}
+
+/* The same into dst[0] alone by the commutative r->other, which combines in place. */
+static void other_block(const struct gr_reducer *r, void *dst, const void *operand, const void *const *src, int nsrc,
+                        size_t offset, size_t n)
+{
+    int k;
+
+    if (dst != operand) {
+        memcpy(at(dst, offset), at_const(operand, offset), n * r->elem_bytes);
+    }
+    for (k = 0; k < nsrc; k++) {
+        r->other(r->ctx, at_const(src[k], offset), at(dst, offset), n);
+    }
+}
+
+void gr_reduce(const struct gr_reducer *r, void *const *dst, int ndst, const void *operand, const void *const *src,
+               int nsrc, size_t n)
+{
+    int made = NULL != r->fused && ndst > 1 ? 2 : 1; /* destinations that the combination itself writes */
+    size_t block, done, count, offset;
+    int k;
+
+    assert(nsrc >= 1 && ndst >= 1);
+    block = block_elems(r->elem_bytes);
+    if (NULL != r->fused && 1 == nsrc && ndst <= 2) {
+        block = n; /* nothing is touched twice */
+    }
+    for (done = 0; done < n; done += count) {
+        count = n - done < block ? n - done : block;
+        offset = done * r->elem_bytes;
+        if (NULL != r->fused) {
+            fused_block(r, dst, ndst, operand, src, nsrc, offset, count);
+        } else {
+            other_block(r, dst[0], operand, src, nsrc, offset, count);
+        }
+        for (k = made; k < ndst; k++) {
+            memcpy(at(dst[k], offset), at_const(dst[0], offset), count * r->elem_bytes);
+        }
+    }
+}
+
+void gr_copy(void *const *dst, int ndst, const void *src, size_t n)
+{
+    int k;
+
+    for (k = 0; k < ndst && n > 0; k++) {
+        if (dst[k] != src) {
+            memcpy(dst[k], src, n);
+        }
+    }
+}

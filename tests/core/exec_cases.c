@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Lists of random cases, exec_cases.h. */
+#include "exec_cases.h"
+
+#include "symbolic.h" /* the seeded random numbers */
+
+#include <stdlib.h>
+#include <string.h>
+
+int ex_has_blocks(enum gr_coll coll)
+{
+    return GR_COLL_ALLGATHER == coll || GR_COLL_REDUCE_SCATTER == coll;
+}
+
+static int has_root(enum gr_coll coll)
+{
+    return GR_COLL_BCAST == coll || GR_COLL_REDUCE == coll;
+}
+
+static struct ex_case *batch_add(struct ex_batch *b)
+{
+    if (b->n == b->room) {
+        b->room = 2 * b->room + 64;
+        b->cases = realloc(b->cases, b->room * sizeof(*b->cases));
+        if (NULL == b->cases) {
+            abort();
+        }
+    }
+    memset(&b->cases[b->n], 0, sizeof(b->cases[b->n]));
+    return &b->cases[b->n++];
+}
+
+void ex_shuffle(struct ex_batch *b)
+{
+    size_t k, other;
+
+    for (k = b->n; k > 1; k--) {
+        struct ex_case held = b->cases[k - 1];
+
+        other = sym_below(b->random, k);
+        b->cases[k - 1] = b->cases[other];
+        b->cases[other] = held;
+    }
+}
+
+/* A case for this world: all that is not given is chosen at random. */
+struct ex_case *ex_add(struct ex_batch *b, const struct ex_world *w, enum gr_algo algo, enum gr_coll coll)
+{
+    const size_t chunks[] = {0, 64, w->params.slot_bytes / 2, 1};
+    struct ex_case *c = batch_add(b);
+
+    c->algo = algo;
+    c->coll = coll;
+    c->kind = (enum ex_kind_id) sym_below(b->random, EX_NEXACT);
+    c->root = has_root(coll) ? (int) sym_below(b->random, (uint64_t) w->params.p) : 0;
+    c->nchannels = (uint32_t) (1 + sym_below(b->random, w->params.nchannels));
+    c->chunk_bytes = chunks[sym_below(b->random, 16) < 15 ? sym_below(b->random, 3) : 3];
+    c->halved = w->params.nslots >= 4 && 0 == sym_below(b->random, 4);
+    c->seed = sym_random(b->random);
+    return c;
+}
+
+/* Counts of which some are zero; displacements in any order, with gaps. */
+void ex_make_counts(struct ex_batch *b, struct ex_case *c, int p, size_t slot_elems, int displs)
+{
+    int where[EX_MAX_RANKS], k, other;
+    size_t at = 0;
+
+    c->has_counts = 1;
+    c->has_displs = displs;
+    for (k = 0; k < p; k++) {
+        const size_t sizes[] = {0, 0, 1, sym_below(b->random, 9), slot_elems, sym_below(b->random, 3 * slot_elems)};
+
+        c->counts[k] = sizes[sym_below(b->random, sizeof(sizes) / sizeof(sizes[0]))];
+        where[k] = k;
+    }
+    c->counts[sym_below(b->random, (uint64_t) p)] += 1;
+    for (k = p; k > 1; k--) {
+        int held = where[k - 1];
+
+        other = (int) sym_below(b->random, (uint64_t) k);
+        where[k - 1] = where[other];
+        where[other] = held;
+    }
+    for (k = 0; k < p && displs; k++) {
+        at += sym_below(b->random, 2) * sym_below(b->random, 7);
+        c->displs[where[k]] = at;
+        at += c->counts[where[k]];
+    }
+}
+
+void ex_for_each_schedule(struct ex_batch *b, const struct ex_world *w, ex_visit_fn visit)
+{
+    int algo, coll;
+
+    for (algo = 0; algo < GR_NALGOS; algo++) {
+        for (coll = 0; coll < GR_NCOLLS; coll++) {
+            if (gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll)) {
+                visit(b, w, (enum gr_algo) algo, (enum gr_coll) coll);
+            }
+        }
+    }
+}

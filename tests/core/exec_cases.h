@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Lists of cases for the executor tests; what a test leaves open is chosen at random. */
+#ifndef GR_TESTS_EXEC_CASES_H
+#define GR_TESTS_EXEC_CASES_H
+
+#include "exec_ranks.h"
+
+struct ex_batch {
+    struct ex_case *cases; /* to be freed */
+    size_t n, room;
+    uint64_t *random;
+};
+
+int ex_has_blocks(enum gr_coll coll);
+
+/*
+ * Append a case that fits the world, with root, kind, channels, chunk length and data chosen at random. The
+ * count is 0, to be set. Valid until the next is added.
+ */
+struct ex_case *ex_add(struct ex_batch *b, const struct ex_world *w, enum gr_algo algo, enum gr_coll coll);
+
+/* Give the case random counts, some of them zero; with displs: displacements in any order, with gaps. */
+void ex_make_counts(struct ex_batch *b, struct ex_case *c, int p, size_t slot_elems, int displs);
+
+void ex_shuffle(struct ex_batch *b);
+
+typedef void (*ex_visit_fn)(struct ex_batch *b, const struct ex_world *w, enum gr_algo algo, enum gr_coll coll);
+
+/* Call visit for each algorithm and each collective that it has. */
+void ex_for_each_schedule(struct ex_batch *b, const struct ex_world *w, ex_visit_fn visit);
+
+#endif

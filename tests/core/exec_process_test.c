@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Links between processes: data that go to a second process and back, offers that lead nowhere, what is left
+ * of a process that was killed, and what a forked child sees. For the second process the program starts itself:
+ *
+ *      exec_process_test --echo OFFER    leases a frame, writes its offer to standard output, and sends each
+ *                                        slot back through the link of OFFER (hexadecimal), each byte plus one
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include "exec/pool.h"
+
+#include <dirent.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { SLOTS = 3, SLOT = 320, FRAME = 4096, ECHOES = 2000, PATIENCE_S = 60 };
+
+static const struct gr_peer_id self = {7, 0}, peer = {7, 1};
+
+static int entries(const char *dir)
+{
+    DIR *d = opendir(dir);
+    int n = -2;
+
+    assert_non_null(d);
+    while (NULL != readdir(d)) {
+        n++;
+    }
+    closedir(d);
+    return n;
+}
+
+static struct gr_pool *open_pool(struct gr_peer_id id)
+{
+    struct gr_pool *pool = gr_pool_open("/dev/shm", id, 1 << 20);
+
+    assert_non_null(pool);
+    return pool;
+}
+
+static struct gr_frame *lease_one(struct gr_pool *pool)
+{
+    struct gr_frame *frame = NULL;
+
+    assert_int_equal(gr_pool_lease(pool, FRAME, 1, &frame), 0);
+    return frame;
+}
+
+/* ---- the second process ---- */
+
+static int parse_offer(const char *hex, struct gr_offer *offer)
+{
+    unsigned char *to = (unsigned char *) offer;
+    unsigned byte;
+    size_t k;
+
+    for (k = 0; k < sizeof(*offer); k++) {
+        if (1 != sscanf(hex + 2 * k, "%2x", &byte)) {
+            return -1;
+        }
+        to[k] = (unsigned char) byte;
+    }
+    return 0;
+}
+
+static void attach(struct gr_link *l, struct gr_link_shared *shared, const struct gr_offer *offer)
+{
+    gr_link_attach(l, shared, offer->count, SLOTS, SLOT);
+}
+
+/* Send back what comes in. The harness kills it when it is not to end by itself. */
+static int echo(const char *hex)
+{
+    struct gr_pool *pool = gr_pool_open("/dev/shm", peer, 1 << 20);
+    struct gr_frame *frame;
+    struct gr_offer theirs, mine;
+    struct gr_link in, out;
+    int error, n, k;
+
+    alarm(PATIENCE_S);
+    if (NULL == pool || 0 != parse_offer(hex, &theirs) || 0 != gr_pool_lease(pool, FRAME, 1, &frame)) {
+        return 1;
+    }
+    mine = gr_pool_offer(pool, frame);
+    attach(&in, gr_frame_link(frame), &mine);
+    attach(&out, gr_pool_map(pool, &theirs, &error), &theirs);
+    if (NULL == out.shared || (ssize_t) sizeof(mine) != write(1, &mine, sizeof(mine))) {
+        return 2;
+    }
+    for (n = 0; n < ECHOES; n++) {
+        while (!gr_link_readable(&in) || !gr_link_writable(&out)) {
+            sched_yield();
+        }
+        for (k = 0; k < SLOT; k++) {
+            ((unsigned char *) gr_link_slot(&out))[k] = (unsigned char) (((unsigned char *) gr_link_slot(&in))[k] + 1);
+        }
+        gr_link_push(&out);
+        gr_link_pop(&in);
+    }
+    gr_pool_leave(out.shared, theirs.lease);
+    gr_pool_release(pool, frame, 1);
+    gr_pool_close(pool);
+    return 0;
+}
+
+/* Start it; its offer comes through a pipe. */
+static pid_t start_echo(const struct gr_offer *offer, struct gr_offer *theirs)
+{
+    char hex[2 * sizeof(*offer) + 1];
+    int fds[2];
+    size_t k;
+    pid_t pid;
+
+    for (k = 0; k < sizeof(*offer); k++) {
+        snprintf(hex + 2 * k, 3, "%02x", ((const unsigned char *) offer)[k]);
+    }
+    assert_int_equal(pipe(fds), 0);
+    fflush(stdout);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (0 == pid) {
+        dup2(fds[1], 1);
+        close(fds[0]);
+        close(fds[1]);
+        execl("/proc/self/exe", "exec_process_test", "--echo", hex, (char *) NULL);
+        _exit(127);
+    }
+    close(fds[1]);
+    assert_int_equal(read(fds[0], theirs, sizeof(*theirs)), sizeof(*theirs));
+    close(fds[0]);
+    return pid;
+}
+
+static int await(pid_t pid)
+{
+    int status;
+
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+/* ---- tests ---- */
+
+static void data_go_to_a_second_process_and_back(void **state)
+{
+    struct gr_pool *pool = open_pool(self);
+    struct gr_frame *frame = lease_one(pool);
+    struct gr_offer mine = gr_pool_offer(pool, frame), theirs;
+    struct gr_link in, out;
+    int error, sent = 0, got = 0;
+    unsigned char want[SLOT];
+    pid_t pid;
+
+    (void) state;
+    alarm(PATIENCE_S);
+    pid = start_echo(&mine, &theirs);
+    attach(&in, gr_frame_link(frame), &mine);
+    attach(&out, gr_pool_map(pool, &theirs, &error), &theirs);
+    assert_non_null(out.shared);
+    while (got < ECHOES) {
+        if (sent < ECHOES && gr_link_writable(&out)) {
+            memset(gr_link_slot(&out), sent, SLOT);
+            gr_link_push(&out);
+            sent++;
+        } else if (gr_link_readable(&in)) {
+            memset(want, ++got, SLOT);
+            assert_memory_equal(gr_link_slot(&in), want, SLOT);
+            gr_link_pop(&in);
+        } else {
+            sched_yield();
+        }
+    }
+    gr_pool_leave(out.shared, theirs.lease);
+    gr_pool_release(pool, frame, 1);
+    assert_int_equal(await(pid), 0);
+    assert_int_equal(gr_pool_usage(pool).leased, 0); /* it left */
+    gr_pool_close(pool);
+}
+
+static void nothing_is_left_of_a_killed_process(void **state)
+{
+    struct gr_pool *pool = open_pool(self), *fresh = open_pool(self);
+    struct gr_frame *frame = lease_one(pool);
+    struct gr_offer mine = gr_pool_offer(pool, frame), theirs;
+    struct gr_link_shared *l;
+    int error, before = entries("/dev/shm");
+    pid_t pid = start_echo(&mine, &theirs);
+
+    (void) state;
+    l = gr_pool_map(pool, &theirs, &error);
+    assert_non_null(l);
+    kill(pid, SIGKILL);
+    assert_true(WIFSIGNALED(await(pid)));
+    assert_true(entries("/dev/shm") <= before);
+    memset(l->slots, 1, SLOTS * SLOT); /* pages that are mapped stay */
+    assert_ptr_equal(gr_pool_map(pool, &theirs, &error), l);
+    assert_null(gr_pool_map(fresh, &theirs, &error));
+    assert_int_equal(error, GR_ERR_FOREIGN);
+    gr_pool_release(pool, frame, 1);
+    assert_int_equal(gr_pool_usage(pool).leased, FRAME); /* for good: nobody can say that the writer has left */
+    gr_pool_close(pool);
+    gr_pool_close(fresh);
+}
+
+static pid_t dead_process(void)
+{
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (0 == pid) {
+        _exit(0);
+    }
+    assert_int_equal(await(pid), 0);
+    return pid;
+}
+
+static void offers_that_lead_nowhere_are_foreign(void **state)
+{
+    struct gr_pool *pool = open_pool(self), *other = open_pool(peer);
+    struct gr_offer good = gr_pool_offer(pool, lease_one(pool)), bad[7];
+    int error, fds = entries("/proc/self/fd");
+    size_t k;
+
+    (void) state;
+    for (k = 0; k < 7; k++) {
+        bad[k] = good;
+    }
+    bad[0].ino++;
+    bad[1].dev++;
+    bad[2].segment_bytes += 1 << 20;
+    bad[3].offset = good.segment_bytes;
+    bad[4].fd = 9999;
+    bad[5].pid = (int32_t) dead_process();
+    bad[6].pid = (int32_t) getppid(); /* alive, but that is not its file */
+    for (k = 0; k < 7; k++) {
+        assert_null(gr_pool_map(other, &bad[k], &error));
+        assert_int_equal(error, GR_ERR_FOREIGN);
+    }
+    assert_int_equal(gr_pool_usage(other).mapped, 0);
+    assert_int_equal(entries("/proc/self/fd"), fds);
+    assert_non_null(gr_pool_map(other, &good, &error));
+    assert_int_equal(error, 0);
+    gr_pool_close(pool);
+    gr_pool_close(other);
+}
+
+static void mappings_are_kept_by_owner_and_segment(void **state)
+{
+    struct gr_pool *pool = open_pool(self), *third = open_pool((struct gr_peer_id) {7, 2}), *other = open_pool(peer);
+    struct gr_frame *frames[2];
+    struct gr_offer offers[3];
+    unsigned char *at[2];
+    int error, fds;
+
+    (void) state;
+    assert_int_equal(gr_pool_lease(pool, FRAME, 2, frames), 0);
+    offers[0] = gr_pool_offer(pool, frames[0]);
+    offers[1] = gr_pool_offer(pool, frames[1]);
+    offers[2] = gr_pool_offer(third, lease_one(third));
+    fds = entries("/proc/self/fd");
+    at[0] = (unsigned char *) gr_pool_map(other, &offers[0], &error);
+    at[1] = (unsigned char *) gr_pool_map(other, &offers[1], &error);
+    assert_true(at[1] - at[0] == (long) offers[1].offset - (long) offers[0].offset);
+    assert_ptr_equal(gr_pool_map(other, &offers[0], &error), at[0]);
+    assert_int_equal(gr_pool_usage(other).mapped, 1);
+    assert_non_null(gr_pool_map(other, &offers[2], &error));
+    assert_int_equal(gr_pool_usage(other).mapped, 2);
+    assert_int_equal(entries("/proc/self/fd"), fds); /* a mapping keeps no file open */
+    gr_pool_close(pool);
+    gr_pool_close(third);
+    gr_pool_close(other);
+}
+
+/* Whether /proc/self/maps has a mapping that begins there. */
+static int is_mapped(const void *address)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[4400];
+    int found = 0;
+
+    while (NULL != maps && NULL != fgets(line, sizeof(line), maps)) {
+        found |= strtoull(line, NULL, 16) == (uintptr_t) address;
+    }
+    if (NULL != maps) {
+        fclose(maps);
+    }
+    return found;
+}
+
+static void a_forked_child_has_neither_frames_nor_mappings(void **state)
+{
+    struct gr_pool *pool = open_pool(self), *other = open_pool(peer);
+    struct gr_frame *frame = lease_one(pool);
+    struct gr_offer offer = gr_pool_offer(pool, frame);
+    int error;
+    struct gr_link_shared *l = gr_pool_map(other, &offer, &error);
+    pid_t pid;
+
+    (void) state;
+    assert_int_equal(offer.offset, 0);
+    assert_true(is_mapped(gr_frame_link(frame)) && is_mapped(l));
+    fflush(stdout);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (0 == pid) {
+        _exit(is_mapped(gr_frame_link(frame)) + 2 * is_mapped(l));
+    }
+    assert_int_equal(await(pid), 0);
+    gr_pool_close(pool);
+    gr_pool_close(other);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(data_go_to_a_second_process_and_back),
+        cmocka_unit_test(nothing_is_left_of_a_killed_process),
+        cmocka_unit_test(offers_that_lead_nowhere_are_foreign),
+        cmocka_unit_test(mappings_are_kept_by_owner_and_segment),
+        cmocka_unit_test(a_forked_child_has_neither_frames_nor_mappings),
+    };
+
+    if (3 == argc && 0 == strcmp(argv[1], "--echo")) {
+        return echo(argv[2]);
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

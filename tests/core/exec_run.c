@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Running cases on the ranks of exec_ranks.h. */
+#include "exec_ranks.h"
+
+#include "symbolic.h" /* the seeded random numbers */
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PATIENCE_S = 60 };
+
+/* ---- the gate ---- */
+
+static int gate_ready(void *ctx, uint32_t channel, const struct gr_step *step)
+{
+    struct ex_gate *g = ctx;
+
+    if (g->one_in > 0 && 0 == sym_below(g->random, g->one_in)) {
+        return 0;
+    }
+    return gr_host_mover.ready(&g->op, channel, step);
+}
+
+static int gate_move(void *ctx, const struct gr_move *move)
+{
+    return gr_host_mover.move(&((struct ex_gate *) ctx)->op, move);
+}
+
+static void gate_commit(void *ctx, uint32_t channel, const struct gr_step *step)
+{
+    gr_host_mover.commit(&((struct ex_gate *) ctx)->op, channel, step);
+}
+
+static const struct gr_mover gated_mover = {gate_ready, gate_move, gate_commit};
+
+/* ---- one rank ---- */
+
+static void rank_begin(struct ex_rank *r)
+{
+    struct ex_world *w = r->world;
+    const struct ex_case *c = &w->cases[r->at];
+    struct gr_request request = ex_request(c);
+
+    ex_buffers_make(&r->buffers, c, w->params.p, r->rank);
+    r->gate.op.in = r->team->in;
+    r->gate.op.out = r->team->out;
+    r->gate.op.p = r->team->p;
+    r->gate.op.space[GR_IN] = r->buffers.in;
+    r->gate.op.space[GR_OUT] = r->buffers.out;
+    r->gate.op.space[GR_TMP] = NULL;
+    r->gate.op.reducer = ex_reducer(c);
+    r->gate.random = &r->random;
+    r->gate.one_in = w->one_in;
+    gr_plan_build(&r->plan, r->team, &request);
+    r->plan.slot_elems = c->halved ? (r->plan.slot_elems + 1) / 2 : r->plan.slot_elems;
+    gr_machine_start(&r->machine, &r->plan, &gated_mover, &r->gate);
+    r->running = 1;
+}
+
+static int rank_through(const struct ex_rank *r)
+{
+    return r->at == r->world->ncases;
+}
+
+/* Run the rank's machine until it leaves. 1: something moved, 0: nothing did, -1: r->why. */
+static int rank_poll(struct ex_rank *r)
+{
+    struct ex_world *w = r->world;
+    uint64_t before = r->slots;
+    int rc;
+
+    if (!r->running) {
+        rank_begin(r);
+    }
+    rc = gr_machine_run(&r->machine, &r->slots);
+    if (GR_AGAIN == rc) {
+        r->idle = before == r->slots ? r->idle + 1 : 0;
+        return before != r->slots;
+    }
+    r->idle = 0;
+    r->running = 0;
+    if (GR_DONE != rc) {
+        snprintf(r->why, sizeof(r->why), "the machine returned %d", rc);
+    } else {
+        r->hash = ex_buffers_hash(&r->buffers, r->hash);
+        (void) ex_buffers_check(&r->buffers, &w->cases[r->at], w->params.p, r->rank, w->want[r->at], r->why,
+                                sizeof(r->why));
+    }
+    ex_buffers_free(&r->buffers);
+    if ('\0' != r->why[0]) {
+        return -1;
+    }
+    r->at++;
+    return 1;
+}
+
+static void explain_wait(struct ex_rank *r)
+{
+    int ranks[2 * GR_FAN], n, k, at = 0;
+    uint32_t c;
+
+    for (c = 0; c < r->machine.nchannels && at < (int) sizeof(r->why) - 80; c++) {
+        const struct gr_step *step = gr_machine_waits(&r->machine, c);
+
+        if (NULL == step) {
+            continue;
+        }
+        n = gr_host_waits_for(&r->gate.op, c, step, ranks);
+        at += snprintf(r->why + at, sizeof(r->why) - (size_t) at, "waits, channel %u tick %u %s:", (unsigned) c,
+                       (unsigned) step->tick, gr_step_name(step));
+        for (k = 0; k < n && at < (int) sizeof(r->why) - 20; k++) {
+            at += snprintf(r->why + at, sizeof(r->why) - (size_t) at, " %d", ranks[k]);
+        }
+    }
+}
+
+/* ---- all ranks ---- */
+
+static void run_stepped(struct ex_world *w)
+{
+    uint64_t random = w->seed, idle = 0;
+    size_t polls = 0;
+    int left = w->params.p, r;
+
+    while (left > 0 && (0 == w->polls || polls < w->polls)) {
+        struct ex_rank *rank = &w->ranks[sym_below(&random, (uint64_t) w->params.p)];
+
+        if (rank_through(rank)) {
+            continue;
+        }
+        polls++;
+        r = rank_poll(rank);
+        left -= rank_through(rank);
+        idle = 0 == r ? idle + 1 : 0;
+        if (r < 0) {
+            return;
+        }
+        if (idle > 4000 * (uint64_t) w->params.p) { /* beyond any run of the coins */
+            for (r = 0; r < w->params.p; r++) {
+                if (w->ranks[r].running) {
+                    explain_wait(&w->ranks[r]);
+                }
+            }
+            return;
+        }
+    }
+}
+
+/* Now and then sleep, so that the others get ahead. */
+static void dawdle(struct ex_rank *r)
+{
+    uint64_t x = sym_below(&r->random, 2048);
+
+    if (x < 2) {
+        usleep(50 * (unsigned) x + 1);
+    } else if (x < 64) {
+        sched_yield();
+    }
+}
+
+static void *rank_thread(void *arg)
+{
+    struct ex_rank *r = arg;
+    struct ex_world *w = r->world;
+    time_t end = time(NULL) + PATIENCE_S;
+    size_t k;
+    int rc = 0;
+
+    for (k = 0; k < w->ncases && 0 == rc; k++) {
+        if (!gr_team_linked(r->team, w->cases[k].algo, w->cases[k].root)) {
+            ex_link_rank(r, w->cases[k].algo, w->cases[k].root);
+            rc = w->verdict;
+        }
+    }
+    while (0 == rc && !rank_through(r) && !atomic_load_explicit(&w->stop, memory_order_relaxed)) {
+        int moved = rank_poll(r);
+
+        if (moved < 0) {
+            break;
+        }
+        if (0 == moved) {
+            sched_yield();
+        }
+        dawdle(r);
+        if (1023 == r->idle % 1024 && time(NULL) > end) {
+            explain_wait(r);
+            break;
+        }
+    }
+    if ('\0' != r->why[0]) {
+        atomic_store(&w->stop, 1);
+    }
+    return NULL;
+}
+
+static void run_threads(struct ex_world *w)
+{
+    pthread_t threads[EX_MAX_RANKS];
+    int r;
+
+    for (r = 0; r < w->params.p; r++) {
+        if (0 != pthread_create(&threads[r], NULL, rank_thread, &w->ranks[r])) {
+            abort();
+        }
+    }
+    for (r = 0; r < w->params.p; r++) {
+        pthread_join(threads[r], NULL);
+    }
+}
+
+static int link_all(struct ex_world *w)
+{
+    size_t k;
+
+    for (k = 0; k < w->ncases && 0 == w->verdict; k++) {
+        if (!gr_team_linked(w->ranks[0].team, w->cases[k].algo, w->cases[k].root)) {
+            ex_link(w, w->cases[k].algo, w->cases[k].root);
+        }
+    }
+    return w->verdict;
+}
+
+/* Collect what went wrong, first of all of those who did not only wait. */
+static int report(struct ex_world *w, enum ex_mode mode)
+{
+    char text[200];
+    int r, at = 0;
+
+    if (0 != w->verdict) {
+        snprintf(w->why, sizeof(w->why), "set-up: %d", w->verdict);
+        return -1;
+    }
+    for (r = 0; r < w->params.p && at < (int) sizeof(w->why) - 400; r++) {
+        struct ex_rank *rank = &w->ranks[r];
+
+        if ('\0' != rank->why[0]) {
+            at += snprintf(w->why + at, sizeof(w->why) - (size_t) at, "%s seed %llu, %s: rank %d %s\n",
+                           EX_STEPPED == mode ? "stepped" : "threads", (unsigned long long) w->seed,
+                           ex_describe(&w->cases[rank->at], w->params.p, text, sizeof(text)), r, rank->why);
+        }
+    }
+    return at > 0 ? -1 : 0;
+}
+
+int ex_run(struct ex_world *w, const struct ex_case *cases, size_t n, enum ex_mode mode)
+{
+    size_t k;
+    int r, rc;
+
+    w->cases = cases;
+    w->ncases = n;
+    w->verdict = 0;
+    atomic_store(&w->stop, 0);
+    w->want = calloc(n, sizeof(*w->want));
+    if (NULL == w->want) {
+        abort();
+    }
+    for (k = 0; k < n; k++) {
+        w->want[k] = ex_want(&cases[k], w->params.p);
+    }
+    for (r = 0; r < w->params.p; r++) {
+        w->ranks[r].at = 0;
+        w->ranks[r].idle = 0;
+        w->ranks[r].random = w->seed + 1000003 * (uint64_t) (r + 1);
+    }
+    if (EX_THREADS == mode) {
+        run_threads(w);
+    } else if (0 == link_all(w)) {
+        run_stepped(w);
+    }
+    rc = report(w, mode);
+    for (r = 0; r < w->params.p; r++) {
+        ex_buffers_free(&w->ranks[r].buffers); /* of those that were stopped */
+        w->ranks[r].running = 0;
+    }
+    for (k = 0; k < n; k++) {
+        free(w->want[k]);
+    }
+    free(w->want);
+    return rc;
+}
