@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns how ranks tell each other about results. See collect.h. */
+#include "collect.h"
+
+#include <mpi.h>
+#include <string.h>
+
+enum { TAG_GATHER = 1, TAG_SHARE = 2 };
+
+void collect_gather(const void *mine, void *all, size_t bytes)
+{
+    int rank, ranks;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (0 != rank) {
+        MPI_Send(mine, (int)bytes, MPI_BYTE, 0, TAG_GATHER, MPI_COMM_WORLD);
+        return;
+    }
+    memcpy(all, mine, bytes);
+    for (int r = 1; r < ranks; r++) {
+        MPI_Recv((char *)all + (size_t)r * bytes, (int)bytes, MPI_BYTE, r, TAG_GATHER, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    }
+}
+
+void collect_share(void *data, size_t bytes)
+{
+    int rank, ranks;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (0 != rank) {
+        MPI_Recv(data, (int)bytes, MPI_BYTE, 0, TAG_SHARE, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        return;
+    }
+    for (int r = 1; r < ranks; r++) {
+        MPI_Send(data, (int)bytes, MPI_BYTE, r, TAG_SHARE, MPI_COMM_WORLD);
+    }
+}
+
+bool collect_agree(bool mine)
+{
+    bool all = mine, one;
+    int rank, ranks;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (0 != rank) {
+        MPI_Send(&mine, sizeof mine, MPI_BYTE, 0, TAG_GATHER, MPI_COMM_WORLD);
+    }
+    for (int r = 1; 0 == rank && r < ranks; r++) {
+        MPI_Recv(&one, sizeof one, MPI_BYTE, r, TAG_GATHER, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        all = all && one;
+    }
+    collect_share(&all, sizeof all);
+    return all;
+}

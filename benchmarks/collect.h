@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns how ranks tell each other about results: by plain messages between rank 0 and the others on
+ * MPI_COMM_WORLD, so that no verdict travels by the collectives that are under test. */
+#ifndef BENCH_COLLECT_H
+#define BENCH_COLLECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Rank 0 receives bytes (of at most INT_MAX) from every rank, in order of rank, in all; the others
+ * may pass NULL for it. */
+void collect_gather(const void *mine, void *all, size_t bytes);
+
+/* Every rank gets rank 0's data. */
+void collect_share(void *data, size_t bytes);
+
+/* The same answer on every rank: did all of them say true? */
+bool collect_agree(bool mine);
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns the arithmetic of bus bandwidth: factors and bounds. See ideal.h for the terms. */
+#include "ideal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A term that does not apply is INFINITY, a link of unknown bandwidth NAN: unknown wins. */
+static double least(double a, double b)
+{
+    if (isnan(a) || isnan(b)) {
+        return NAN;
+    }
+    return a < b ? a : b;
+}
+
+/* Per node: how many ranks, how many of the ring's sends leave it, and how many of its ranks have a
+ * neighbour elsewhere. */
+struct node_count {
+    int ranks;
+    int leaving;
+    int touching;
+};
+
+static void count_ring(struct node_count *node, const int *node_of, int ranks)
+{
+    for (int r = 0; r < ranks; r++) {
+        int self = node_of[r];
+        int next = node_of[(r + 1) % ranks];
+        int prev = node_of[(r + ranks - 1) % ranks];
+        node[self].leaving += next != self;
+        node[self].touching += next != self || prev != self;
+    }
+}
+
+/* c transfers of one size that share a link cannot be done before 1, 2, .. c transfer times, however
+ * the link is divided: together they wait at least this many. */
+static double waits(int c)
+{
+    return 0.5 * c * (c + 1.0);
+}
+
+static void add_node(struct ideal_layout *layout, const struct node_count *node)
+{
+    double cross = (double)node->ranks * (layout->ranks - node->ranks);
+
+    layout->nodes++;
+    if (0 == layout->min_per_node || node->ranks < layout->min_per_node) {
+        layout->min_per_node = node->ranks;
+    }
+    if (node->ranks > layout->max_per_node) {
+        layout->max_per_node = node->ranks;
+    }
+    if (cross > layout->alltoall_cross) {
+        layout->alltoall_cross = cross;
+    }
+    /* As many transfers enter as leave. A rank at which both happen waits for both at once. */
+    layout->ring_wait += waits(node->leaving) + waits(node->touching - node->leaving);
+    layout->ring_inside -= node->touching;
+}
+
+int ideal_layout_init(struct ideal_layout *layout, const int *node_of, int ranks)
+{
+    struct node_count *nodes = calloc((size_t)ranks, sizeof *nodes);
+
+    if (NULL == nodes) {
+        return -1;
+    }
+    *layout = (struct ideal_layout){.ranks = ranks, .ring_inside = ranks};
+    for (int r = 0; r < ranks; r++) {
+        if (node_of[r] < 0 || node_of[r] >= ranks) {
+            free(nodes);
+            return -1;
+        }
+        nodes[node_of[r]].ranks++;
+    }
+    count_ring(nodes, node_of, ranks);
+    for (int n = 0; n < ranks; n++) {
+        if (nodes[n].ranks > 0) {
+            add_node(layout, &nodes[n]);
+        }
+    }
+    free(nodes);
+    return 0;
+}
+
+bool ideal_is_uneven(const struct ideal_layout *layout)
+{
+    return layout->min_per_node != layout->max_per_node;
+}
+
+/* Traffic inside nodes when data also cross nodes: each of the P ranks of a node moves (P-1)/P of S
+ * (twice for allreduce, whose factor is twice as large). The fullest node is the slowest. */
+static double bound_inside(const struct ideal_layout *l, double B)
+{
+    double n = l->ranks, p = l->max_per_node;
+
+    return p > 1 ? B * (n - 1) * p / (n * (p - 1)) : INFINITY;
+}
+
+/* Every node holds one Q-th of the sums, so 2 S (Q-1)/Q crosses each node's link, whatever the
+ * numbers of ranks on the nodes. */
+static double bound_allreduce(const struct ideal_layout *l, double B, double I)
+{
+    double n = l->ranks, q = l->nodes;
+
+    return least(I * (n - 1) * q / (n * (q - 1)), bound_inside(l, B));
+}
+
+/* Shares belong to ranks: all but its own P of N shares enter (or leave) a node. The node with the
+ * fewest ranks has the most loaded link. */
+static double bound_shares(const struct ideal_layout *l, double B, double I)
+{
+    return least(I * (l->ranks - 1.0) / (l->ranks - l->min_per_node), bound_inside(l, B));
+}
+
+/* All S bytes cross the link of one node at least, and that of one rank. */
+static double bound_rooted(const struct ideal_layout *l, double B, double I)
+{
+    return least(I, l->max_per_node > 1 ? B : INFINITY);
+}
+
+/* S/N per ordered pair of ranks: P (N-P) pairs over a node's link, P-1 over a rank's. */
+static double bound_alltoall(const struct ideal_layout *l, double B, double I)
+{
+    double p = l->max_per_node;
+
+    return least(I * (l->ranks - 1.0) / l->alltoall_cross,
+                 p > 1 ? B * (l->ranks - 1.0) / (p - 1) : INFINITY);
+}
+
+/* The time reported is the mean over ranks, so the bound is that of the mean: each rank is as slow
+ * as the slower of its two pairs' links. */
+static double bound_sendrecv(const struct ideal_layout *l, double B, double I)
+{
+    double inside = l->ring_inside > 0 ? l->ring_inside / B : 0;
+
+    return l->ranks / (l->ring_wait / I + inside);
+}
+
+static double factor_allreduce(int ranks)
+{
+    return 2.0 * (ranks - 1) / ranks;
+}
+
+static double factor_shares(int ranks)
+{
+    return (ranks - 1.0) / ranks;
+}
+
+static double factor_whole(int ranks)
+{
+    (void)ranks;
+    return 1;
+}
+
+static const struct {
+    double (*factor)(int ranks);
+    double (*bound)(const struct ideal_layout *layout, double B, double I); /* several nodes */
+} kinds[] = {
+    [IDEAL_ALLREDUCE] = {factor_allreduce, bound_allreduce},
+    [IDEAL_SHARES] = {factor_shares, bound_shares},
+    [IDEAL_ROOTED] = {factor_whole, bound_rooted},
+    [IDEAL_ALLTOALL] = {factor_shares, bound_alltoall},
+    [IDEAL_SENDRECV] = {factor_whole, bound_sendrecv},
+};
+
+double ideal_factor(enum ideal_kind kind, int ranks)
+{
+    return kinds[kind].factor(ranks);
+}
+
+double ideal_busbw(enum ideal_kind kind, size_t bytes, double seconds, int ranks)
+{
+    return (double)bytes / seconds / 1e9 * ideal_factor(kind, ranks);
+}
+
+double ideal_bound(enum ideal_kind kind, const struct ideal_layout *layout, double B, double I)
+{
+    if (layout->ranks < 2) {
+        return NAN;
+    }
+    return 1 == layout->nodes ? B : kinds[kind].bound(layout, B, I);
+}
+
+double ideal_published(const struct ideal_layout *layout, double B, double I)
+{
+    double n = layout->ranks, q = layout->nodes;
+
+    if (n < 2) {
+        return NAN;
+    }
+    return least(q > 1 ? I * (n - 1) * q / (n * (q - 1)) : INFINITY,
+                 n > q ? B * (n - 1) / (n - q) : INFINITY);
+}

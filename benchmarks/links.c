@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns what is known about the machine. See links.h. */
+#include "links.h"
+#include "collect.h"
+#include "fit.h"
+
+#include <math.h>
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Few enough for a slow network's patience. */
+enum { COPY_BYTES = 32 << 20, COPIES = 11, SEND_BYTES = 4 << 20, SENDS = 8, SEND_ROUNDS = 7 };
+
+/* From what stays in a core's cache to what leaves it: an ideal must hold for messages of any size. */
+static const size_t copy_sizes[] = {128 << 10, 1 << 20, COPY_BYTES};
+
+static const char copy_how[] =
+    "best memcpy of 128 KiB, 1 MiB or 32 MiB from one rank to another of its node, 11 of each";
+static const char send_how[] = "median of 7 times 8 MPI_Isend of 4 MiB from one node to another";
+
+enum { TAG_DATA = 3, TAG_DONE = 4 };
+
+/* The lowest rank of my node. */
+static int find_leader(void)
+{
+    MPI_Comm node;
+    MPI_Group world_group, node_group;
+    int first = 0, leader;
+
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_group(MPI_COMM_WORLD, &world_group);
+    MPI_Comm_group(node, &node_group);
+    MPI_Group_translate_ranks(node_group, 1, &first, world_group, &leader);
+    MPI_Group_free(&node_group);
+    MPI_Group_free(&world_group);
+    MPI_Comm_free(&node);
+    return leader;
+}
+
+/* The best rate of copies to target, in GB/s: B is an upper bound, and noise only ever lowers a rate. */
+static double best_copy(char *target, char *data)
+{
+    double best = 0, start, GBs;
+
+    for (size_t s = 0; s < sizeof copy_sizes / sizeof copy_sizes[0]; s++) {
+        for (int i = 0; i < COPIES; i++) {
+            memset(data, i, copy_sizes[s]);
+            start = MPI_Wtime();
+            memcpy(target, data, copy_sizes[s]);
+            GBs = (double)copy_sizes[s] / (MPI_Wtime() - start) * 1e-9;
+            best = GBs > best ? GBs : best;
+        }
+    }
+    return best;
+}
+
+/* Bandwidth of copies into the peer's part of a shared window; NAN where there is no room for one. The
+ * target's pages are its own: it touches them first. Stores need no epoch to be timed. */
+static double copy_bandwidth(MPI_Comm pair)
+{
+    double best = NAN;
+    int me, unit;
+    MPI_Aint bytes;
+    MPI_Win window;
+    char *mine, *target, *data = malloc(COPY_BYTES);
+
+    MPI_Comm_rank(pair, &me);
+    MPI_Comm_set_errhandler(pair, MPI_ERRORS_RETURN);
+    if (MPI_SUCCESS != MPI_Win_allocate_shared(1 == me ? COPY_BYTES : 0, 1, MPI_INFO_NULL, pair, &mine,
+                                               &window)) {
+        free(data);
+        return NAN;
+    }
+    MPI_Win_shared_query(window, 1, &bytes, &unit, &target);
+    if (1 == me) {
+        memset(target, 1, COPY_BYTES);
+    }
+    MPI_Barrier(pair);
+    if (0 == me && NULL != data) {
+        best = best_copy(target, data);
+    }
+    MPI_Win_free(&window); /* waits for both */
+    free(data);
+    return best;
+}
+
+static void send_round(char *data, int peer)
+{
+    MPI_Request requests[SENDS];
+
+    for (int i = 0; i < SENDS; i++) {
+        MPI_Isend(data + (size_t)i * SEND_BYTES, SEND_BYTES, MPI_BYTE, peer, TAG_DATA, MPI_COMM_WORLD,
+                  &requests[i]);
+    }
+    MPI_Waitall(SENDS, requests, MPI_STATUSES_IGNORE);
+    MPI_Recv(NULL, 0, MPI_BYTE, peer, TAG_DONE, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void receive_round(char *data, int peer)
+{
+    MPI_Request requests[SENDS];
+
+    for (int i = 0; i < SENDS; i++) {
+        MPI_Irecv(data + (size_t)i * SEND_BYTES, SEND_BYTES, MPI_BYTE, peer, TAG_DATA, MPI_COMM_WORLD,
+                  &requests[i]);
+    }
+    MPI_Waitall(SENDS, requests, MPI_STATUSES_IGNORE);
+    MPI_Send(NULL, 0, MPI_BYTE, peer, TAG_DONE, MPI_COMM_WORLD);
+}
+
+/* Median bandwidth of windows of large messages from the first rank to the second. */
+static double send_bandwidth(char *data, bool sender, int peer)
+{
+    double us[SEND_ROUNDS], start;
+
+    memset(data, 1, (size_t)SENDS * SEND_BYTES);
+    for (int i = -1; i < SEND_ROUNDS; i++) { /* the first round connects and is not counted */
+        start = MPI_Wtime();
+        if (sender) {
+            send_round(data, peer);
+        } else {
+            receive_round(data, peer);
+        }
+        us[i < 0 ? 0 : i] = (MPI_Wtime() - start) * 1e6;
+    }
+    fit_sort(us, SEND_ROUNDS);
+    return (double)SENDS * SEND_BYTES / us[SEND_ROUNDS / 2] * 1e-3;
+}
+
+/* The first rank whose node is rank first's (or is not); ranks if there is none. */
+static int find_peer(const int *node_of, int ranks, int first, bool same_node)
+{
+    for (int r = first + 1; r < ranks; r++) {
+        if ((node_of[r] == node_of[first]) == same_node) {
+            return r;
+        }
+    }
+    return ranks;
+}
+
+/* Both return the result on every rank; NAN where there are no two such ranks. */
+static double measure_inside(const int *node_of, int ranks, int rank)
+{
+    double result = NAN;
+    int a = 0, b = ranks;
+    MPI_Comm pair;
+
+    while (a < ranks && ranks == (b = find_peer(node_of, ranks, a, true))) {
+        a++;
+    }
+    if (a == ranks) {
+        return NAN;
+    }
+    MPI_Comm_split(MPI_COMM_WORLD, rank == a || rank == b ? 0 : MPI_UNDEFINED, rank, &pair);
+    if (MPI_COMM_NULL != pair) {
+        result = copy_bandwidth(pair);
+        MPI_Comm_free(&pair);
+    }
+    if (0 != a && rank == a) { /* rank 0 is the one to share it */
+        MPI_Send(&result, 1, MPI_DOUBLE, 0, TAG_DONE, MPI_COMM_WORLD);
+    } else if (0 != a && 0 == rank) {
+        MPI_Recv(&result, 1, MPI_DOUBLE, a, TAG_DONE, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    collect_share(&result, sizeof result);
+    return result;
+}
+
+static double measure_between(const int *node_of, int ranks, int rank)
+{
+    double result = NAN;
+    int b = find_peer(node_of, ranks, 0, false);
+    bool involved = 0 == rank || rank == b;
+    char *data = NULL;
+
+    if (b == ranks) {
+        return NAN;
+    }
+    if (involved) {
+        data = malloc((size_t)SENDS * SEND_BYTES);
+    }
+    if (collect_agree(!involved || NULL != data) && involved) {
+        result = send_bandwidth(data, 0 == rank, 0 == rank ? b : 0);
+    }
+    free(data);
+    collect_share(&result, sizeof result);
+    return result;
+}
+
+static struct link from_option(double GBs)
+{
+    return (struct link){GBs, "option", ""};
+}
+
+static struct link from_measurement(double GBs, const char *how)
+{
+    return isnan(GBs) ? (struct link){NAN, "n/a", ""} : (struct link){GBs, "measured", how};
+}
+
+int links_find(struct links *links, double B, double I)
+{
+    int rank, ranks, leader = find_leader();
+    int *node_of;
+    bool ok;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    node_of = malloc((size_t)ranks * sizeof *node_of);
+    ok = collect_agree(NULL != node_of);
+    if (ok) {
+        collect_gather(&leader, node_of, sizeof leader);
+        collect_share(node_of, (size_t)ranks * sizeof *node_of);
+        ok = collect_agree(0 == ideal_layout_init(&links->layout, node_of, ranks));
+    }
+    if (ok) {
+        links->B = isnan(B) ? from_measurement(measure_inside(node_of, ranks, rank), copy_how)
+                            : from_option(B);
+        links->I = isnan(I) ? from_measurement(measure_between(node_of, ranks, rank), send_how)
+                            : from_option(I);
+    }
+    free(node_of);
+    return ok ? 0 : -1;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns where message buffers live. One row of functions per kind of memory; everything else goes
+ * through them, so that another kind (device memory) is another row. */
+#ifndef BENCH_MEMORY_H
+#define BENCH_MEMORY_H
+
+#include <stddef.h>
+
+struct memory {
+    const char *name;                                        /* as in -d */
+    void *(*alloc)(size_t bytes);                            /* page-aligned; NULL: none left */
+    void (*release)(void *buffer);                           /* NULL is fine */
+    void (*set)(void *buffer, int byte, size_t bytes);
+    void (*write)(void *buffer, const void *from, size_t bytes); /* from ordinary memory */
+    /* The same bytes where the CPU can read them: in place, or copied to bounce. */
+    const void *(*view)(const void *buffer, void *bounce, size_t bytes);
+};
+
+extern const struct memory memory_host;
+
+#endif

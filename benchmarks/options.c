@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns the command line. See options.h. */
+#include "options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Values of the options that have no letter. */
+enum { LONG_IN_PLACE = 256, LONG_NONBLOCKING, LONG_PERSISTENT, LONG_IDEAL, LONG_FIT, LONG_PROGRESS };
+
+static const struct option long_options[] = {
+    {"in-place", no_argument, NULL, LONG_IN_PLACE},
+    {"nonblocking", no_argument, NULL, LONG_NONBLOCKING},
+    {"persistent", no_argument, NULL, LONG_PERSISTENT},
+    {"ideal", required_argument, NULL, LONG_IDEAL},
+    {"fit", no_argument, NULL, LONG_FIT},
+    {"progress", no_argument, NULL, LONG_PROGRESS},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+static const char *const form_names[] = {"blocking", "nonblocking", "persistent"};
+static const char *const format_names[] = {"table", "csv", "json"};
+static const char *const ideal_names[] = {"bound", "published"};
+
+/* What every parser below sees: where the result goes and where the complaint. */
+struct parse {
+    struct options *options;
+    char *error;
+    const char *const *names;
+    int nnames;
+};
+
+static int refuse(const struct parse *p, const char *option, const char *value, const char *allowed)
+{
+    snprintf(p->error, OPTIONS_ERROR_CHARS, "%s: '%s' is not valid; allowed: %s", option, value,
+             allowed);
+    return -1;
+}
+
+static void join(char *text, size_t size, const char *const *names, int n)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < n && used < size; i++) {
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? " " : "", names[i]);
+    }
+}
+
+/* The index of value among the names, or -1 and a complaint that lists them. */
+static int choose(const struct parse *p, const char *option, const char *value,
+                  const char *const *names, int n)
+{
+    char allowed[256];
+
+    for (int i = 0; i < n; i++) {
+        if (0 == strcmp(value, names[i])) {
+            return i;
+        }
+    }
+    join(allowed, sizeof allowed, names, n);
+    return refuse(p, option, value, allowed);
+}
+
+int options_size(const char *text, size_t *bytes)
+{
+    static const char suffixes[] = "kmg";
+    unsigned long long number;
+    unsigned shift = 0;
+    char *end;
+
+    errno = 0;
+    number = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)text[0]) || 0 != errno || 0 == number) {
+        return -1;
+    }
+    if ('\0' != *end) {
+        const char *suffix = strchr(suffixes, tolower((unsigned char)*end));
+        if (NULL == suffix || '\0' != end[1]) {
+            return -1;
+        }
+        shift = 10 * (unsigned)(suffix - suffixes + 1);
+    }
+    if (number > SIZE_MAX >> shift) {
+        return -1;
+    }
+    *bytes = (size_t)number << shift;
+    return 0;
+}
+
+static int parse_sizes(const struct parse *p, const char *value)
+{
+    static const char allowed[] = "MIN:MAX in bytes, 1 <= MIN <= MAX, suffixes k M G";
+    const char *colon = strchr(value, ':');
+    char low[32];
+
+    if (NULL == colon || (size_t)(colon - value) >= sizeof low) {
+        return refuse(p, "-m", value, allowed);
+    }
+    memcpy(low, value, (size_t)(colon - value));
+    low[colon - value] = '\0';
+    if (0 != options_size(low, &p->options->min_bytes) ||
+        0 != options_size(colon + 1, &p->options->max_bytes) ||
+        p->options->min_bytes > p->options->max_bytes) {
+        return refuse(p, "-m", value, allowed);
+    }
+    return 0;
+}
+
+static int parse_int(const struct parse *p, const char *option, const char *value, int least,
+                     const char *allowed, int *result)
+{
+    char *end;
+    long number;
+
+    errno = 0;
+    number = strtol(value, &end, 10);
+    if (end == value || '\0' != *end || 0 != errno || number < least || number > INT_MAX) {
+        return refuse(p, option, value, allowed);
+    }
+    *result = (int)number;
+    return 0;
+}
+
+static int parse_bandwidth(const struct parse *p, const char *option, const char *value,
+                           double *result)
+{
+    char *end;
+
+    *result = strtod(value, &end);
+    if (end == value || '\0' != *end || !isfinite(*result) || *result <= 0) {
+        return refuse(p, option, value, "a bandwidth above 0 in GB/s (1e9 bytes per second)");
+    }
+    return 0;
+}
+
+static int parse_type(const struct parse *p, const char *value)
+{
+    const char *names[ELEMENT_TYPES];
+
+    for (int i = 0; i < ELEMENT_TYPES; i++) {
+        const struct element_type *type = &element_types[i];
+        if (0 == strcmp(value, type->name) || (type->alias && 0 == strcmp(value, type->alias))) {
+            p->options->type = (enum element_type_id)i;
+            return 0;
+        }
+        names[i] = type->name;
+    }
+    return choose(p, "-T", value, names, ELEMENT_TYPES);
+}
+
+static int parse_device(const struct parse *p, const char *value)
+{
+    if (0 == strcmp(value, "cuda")) {
+        snprintf(p->error, OPTIONS_ERROR_CHARS,
+                 "-d: 'cuda' is not in this version: built without device buffers; allowed: host");
+        return -1;
+    }
+    return 0 == strcmp(value, "host") ? 0 : refuse(p, "-d", value, "host cuda");
+}
+
+static int parse_form(const struct parse *p, enum call_form form)
+{
+    if (FORM_BLOCKING != p->options->form && form != p->options->form) {
+        return refuse(p, "--persistent", "--nonblocking", "only one of the two");
+    }
+    p->options->form = form;
+    return 0;
+}
+
+/* -1 where choose() complained; the caller's field is an enum that has no -1. */
+#define CHOOSE(field, option, names)                                                               \
+    do {                                                                                           \
+        int chosen = choose(p, option, optarg, names, (int)(sizeof names / sizeof names[0]));      \
+        if (chosen < 0) {                                                                          \
+            return -1;                                                                             \
+        }                                                                                          \
+        (field) = chosen;                                                                          \
+    } while (0)
+
+static int parse_option(const struct parse *p, int option)
+{
+    struct options *o = p->options;
+
+    switch (option) {
+    case 'm': return parse_sizes(p, optarg);
+    case 'd': return parse_device(p, optarg);
+    case 'T': return parse_type(p, optarg);
+    case 'O': CHOOSE(o->op, "-O", element_op_names); return 0;
+    case 'r': return parse_int(p, "-r", optarg, 0, "a rank: 0 to the number of ranks - 1", &o->root);
+    case 'i': return parse_int(p, "-i", optarg, 1, "a whole number of at least 1", &o->iterations);
+    case 'x': return parse_int(p, "-x", optarg, 0, "a whole number of at least 0", &o->warmup);
+    case 'c': o->check = true; return 0;
+    case 'B': return parse_bandwidth(p, "-B", optarg, &o->B);
+    case 'I': return parse_bandwidth(p, "-I", optarg, &o->I);
+    case 'o': CHOOSE(o->format, "-o", format_names); return 0;
+    case 'f': o->file = optarg; return 0;
+    case 'h': o->help = true; return 0;
+    case LONG_IN_PLACE: o->in_place = true; return 0;
+    case LONG_NONBLOCKING: return parse_form(p, FORM_NONBLOCKING);
+    case LONG_PERSISTENT: return parse_form(p, FORM_PERSISTENT);
+    case LONG_IDEAL: CHOOSE(o->published, "--ideal", ideal_names); return 0;
+    case LONG_FIT: o->fit = true; return 0;
+    case LONG_PROGRESS: o->progress = true; return 0;
+    }
+    return -1;
+}
+
+/* getopt found an option that is unknown, lacks its value, or has one it should not have. */
+static int refuse_option(const struct parse *p, int found, char **argv)
+{
+    char letter[3] = {'-', (char)optopt, '\0'};
+    bool is_long = 0 == optopt || optopt >= LONG_IN_PLACE; /* 0: of a name nobody knows */
+    const char *text = is_long ? argv[optind - 1] : letter;
+    const char *why = "is not an option; see -h";
+
+    if (':' == found) {
+        why = "needs a value";
+    } else if (optopt >= LONG_IN_PLACE || 'h' == optopt) { /* known, and refused all the same */
+        why = "takes no value";
+    }
+    snprintf(p->error, OPTIONS_ERROR_CHARS, "%s: %s", text, why);
+    return -1;
+}
+
+static int add_collective(const struct parse *p, const char *name)
+{
+    struct options *o = p->options;
+    bool all = 0 == strcmp(name, "all");
+    int chosen = all ? 0 : choose(p, "COLLECTIVE", name, p->names, p->nnames);
+    int n = all ? p->nnames : 1;
+
+    if (chosen < 0) {
+        size_t used = strlen(p->error);
+        snprintf(p->error + used, OPTIONS_ERROR_CHARS - used, " all");
+        return -1;
+    }
+    if (o->ncollectives + n > OPTIONS_MAX_COLLECTIVES) {
+        return refuse(p, "COLLECTIVE", name, "64 collectives in one run");
+    }
+    o->all = o->all || all;
+    while (n-- > 0) {
+        o->collectives[o->ncollectives++] = chosen++;
+    }
+    return 0;
+}
+
+static int check_combination(const struct parse *p)
+{
+    const struct options *o = p->options;
+    char allowed[128];
+
+    if (!element_op_applies(o->op, o->type)) {
+        snprintf(allowed, sizeof allowed, "sum prod min max for type %s",
+                 element_types[o->type].name);
+        return refuse(p, "-O", element_op_names[o->op], allowed);
+    }
+    if (0 == o->ncollectives && !o->help) {
+        char list[256];
+        join(list, sizeof list, p->names, p->nnames);
+        snprintf(p->error, OPTIONS_ERROR_CHARS, "no COLLECTIVE named; allowed: %s all", list);
+        return -1;
+    }
+    return 0;
+}
+
+int options_parse(struct options *options, int argc, char **argv, const char *const *names, int n,
+                  char *error)
+{
+    struct parse p = {options, error, names, n};
+    int option;
+
+    *options = (struct options){
+        .min_bytes = 4, .max_bytes = 4 << 20, .type = ELEMENT_FLOAT, .op = ELEMENT_SUM,
+        .iterations = -1, .warmup = -1, .B = NAN, .I = NAN,
+    };
+    optind = 1;
+    while (-1 != (option = getopt_long(argc, argv, ":m:d:T:O:r:i:x:cB:I:o:f:h", long_options, NULL))) {
+        if ('?' == option || ':' == option) {
+            return refuse_option(&p, option, argv);
+        }
+        if (0 != parse_option(&p, option)) {
+            return -1;
+        }
+    }
+    for (int i = optind; i < argc; i++) {
+        if (0 != add_collective(&p, argv[i])) {
+            return -1;
+        }
+    }
+    return check_combination(&p);
+}
+
+int options_iterations(const struct options *options, size_t bytes)
+{
+    if (options->iterations > 0) {
+        return options->iterations;
+    }
+    return bytes <= 64 << 10 ? 1000 : bytes <= 4 << 20 ? 100 : 20;
+}
+
+int options_warmup(const struct options *options, size_t bytes)
+{
+    return options->warmup >= 0 ? options->warmup : options_iterations(options, bytes) / 10;
+}
+
+const char *options_form_name(enum call_form form)
+{
+    return form_names[form];
+}
+
+void options_help(FILE *out, const char *const *names, int n)
+{
+    char list[256];
+
+    join(list, sizeof list, names, n);
+    fprintf(out,
+            "usage: mpirun ... gpuring_bench COLLECTIVE... [options]\n"
+            "COLLECTIVE: %s, or all\n"
+            "  -m MIN:MAX    sizes in bytes, doubling; suffixes k M G are powers of 1024 (4:4M).\n"
+            "                A size is rounded down to whole elements (of every rank, where it is\n"
+            "                the sum over ranks); the bytes printed are those moved\n"
+            "  -d DEVICE     where buffers live: host (default) or cuda\n"
+            "  -T TYPE       int8 (char) uint8 (byte) int16 uint16 int32 uint32 int64 uint64\n"
+            "                float (default) double\n"
+            "  -O OP         sum (default) prod min max, and for integers band bor bxor\n"
+            "  -r ROOT       root of bcast and reduce (0)\n"
+            "  -i ITERS      timed calls per size (1000 to 64k bytes, 100 to 4M, 20 above); a\n"
+            "                barrier precedes each, untimed\n"
+            "  -x WARMUP     untimed calls before them (a tenth of ITERS)\n"
+            "  --in-place    MPI_IN_PLACE; bcast is so anyway, sendrecv has no such form\n"
+            "  --nonblocking MPI_I... and MPI_Waitall      --persistent  ..._init, then start and wait\n"
+            "  -c            check every element, before and after the timed calls\n"
+            "  -B GB/s       bandwidth of a rank inside its node (default: measured)\n"
+            "  -I GB/s       bandwidth of a node to the others (default: measured)\n"
+            "  --ideal=bound|published  what efficiency refers to: the bound that holds for the\n"
+            "                collective (default), or the published formula for all\n"
+            "  --fit         also fit t = overhead + bytes / bandwidth\n"
+            "  -o FORMAT     table (default) csv json      -f FILE  write there, not to stdout\n"
+            "  --progress    say on stderr which size runs, also where that is no terminal\n"
+            "  -h            this text\n"
+            "Exit status: 0, 1 when a result was wrong (-c), 2 when the call was.\n",
+            list);
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns the output. See report.h. */
+#include "report.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <mpi.h>
+#include <stddef.h>
+#include <string.h>
+
+/* A field of struct result in its three appearances. */
+struct column {
+    const char *name; /* in JSON and CSV */
+    const char *head; /* in the table */
+    int width;        /* there */
+    int digits;       /* there, behind the point */
+    double scale;     /* there */
+    enum { COUNT, NUMBER, BYTES, TEXT } kind;
+    size_t offset;
+};
+
+#define AT(field) offsetof(struct result, field)
+
+static const struct column columns[] = {
+    {"bytes", "bytes", 12, 0, 1, BYTES, AT(bytes)},
+    {"avg_us", "avg_us", 12, 2, 1, NUMBER, AT(avg_us)},
+    {"min_us", "min_us", 12, 2, 1, NUMBER, AT(min_us)},
+    {"max_us", "max_us", 12, 2, 1, NUMBER, AT(max_us)},
+    {"p50_us", "p50_us", 12, 2, 1, NUMBER, AT(p50_us)},
+    {"p99_us", "p99_us", 12, 2, 1, NUMBER, AT(p99_us)},
+    {"algbw_GBs", "algbw", 9, 3, 1, NUMBER, AT(algbw)},
+    {"busbw_GBs", "busbw", 9, 3, 1, NUMBER, AT(busbw)},
+    {"ideal_GBs", "ideal", 9, 3, 1, NUMBER, AT(ideal)},
+    {"efficiency", "efficiency(%)", 13, 2, 100, NUMBER, AT(efficiency)},
+    {"algorithm", "algorithm", 12, 0, 1, TEXT, AT(algorithm)},
+    {"errors", "errors", 8, 0, 1, COUNT, AT(errors)}, /* last: the table has it with -c only */
+};
+
+enum { COLUMNS = sizeof columns / sizeof columns[0] };
+
+static const void *field(const struct column *column, const struct result *result)
+{
+    return (const char *)result + column->offset;
+}
+
+static double number(const struct column *column, const struct result *result)
+{
+    return *(const double *)field(column, result);
+}
+
+static void put_json_text(FILE *out, const char *text)
+{
+    putc('"', out);
+    for (; '\0' != *text; text++) {
+        if ('"' == *text || '\\' == *text) {
+            fprintf(out, "\\%c", *text);
+        } else if (isprint((unsigned char)*text)) {
+            putc(*text, out);
+        } else {
+            putc(' ', out);
+        }
+    }
+    putc('"', out);
+}
+
+/* Writes numbers so that they can be read back; missing stands for one that is not known. */
+static void put_number(FILE *out, double value, const char *missing)
+{
+    if (isfinite(value)) {
+        fprintf(out, "%.10g", value);
+    } else {
+        fputs(missing, out);
+    }
+}
+
+static void put_field(FILE *out, const struct column *c, const struct result *result, bool json)
+{
+    switch (c->kind) {
+    case BYTES:
+        fprintf(out, "%zu", *(const size_t *)field(c, result));
+        break;
+    case TEXT:
+        if (json) {
+            put_json_text(out, field(c, result));
+        } else {
+            fputs(field(c, result), out);
+        }
+        break;
+    case COUNT:
+    case NUMBER:
+        put_number(out, number(c, result), json ? "null" : "");
+        break;
+    }
+}
+
+static const char *ideal_name(const struct report *r)
+{
+    return r->options->published ? "published" : "bound";
+}
+
+static const char *type_name(const struct report *r)
+{
+    return element_types[r->options->type].name;
+}
+
+static void library_version(char *text)
+{
+    int length;
+
+    MPI_Get_library_version(text, &length);
+    for (char *c = text; '\0' != *c; c++) { /* some have several lines */
+        *c = '\n' == *c ? ' ' : *c;
+    }
+}
+
+/* ---- table ---- */
+
+static int table_columns(const struct report *r)
+{
+    return r->options->check ? COLUMNS : COLUMNS - 1;
+}
+
+static void table_link(FILE *out, const char *name, const struct link *link)
+{
+    if (isnan(link->GBs)) {
+        fprintf(out, "#   %s = n/a\n", name);
+    } else {
+        fprintf(out, "#   %s = %.4g GB/s (%s%s%s)\n", name, link->GBs, link->source,
+                '\0' != link->how[0] ? ": " : "", link->how);
+    }
+}
+
+static void table_begin(struct report *r)
+{
+    char library[MPI_MAX_LIBRARY_VERSION_STRING];
+
+    library_version(library);
+    fprintf(r->out, "# gpuring_bench\n# library: %s\n", library);
+}
+
+static void table_open(struct report *r)
+{
+    const struct options *o = r->options;
+    const struct ideal_layout *layout = &r->links->layout;
+
+    fprintf(r->out, "%s# collective: %s, %d rank%s on %d node%s, type %s, op %s, device host, ",
+            r->collectives > 1 ? "\n" : "", r->collective, layout->ranks,
+            1 == layout->ranks ? "" : "s", layout->nodes, 1 == layout->nodes ? "" : "s",
+            type_name(r), r->op);
+    fprintf(r->out, "%s%s\n", options_form_name(o->form), o->in_place ? ", in place" : "");
+    fprintf(r->out, "# ideal busbw: %s, from\n", ideal_name(r));
+    table_link(r->out, "B", &r->links->B);
+    table_link(r->out, "I", &r->links->I);
+    if (ideal_is_uneven(layout)) {
+        fprintf(r->out, "# nodes have %d to %d ranks: %s\n", layout->min_per_node,
+                layout->max_per_node,
+                o->published ? "the published formula assumes equal numbers"
+                             : "the bound is that of the most loaded node");
+    }
+    for (int i = 0; i < table_columns(r); i++) {
+        fprintf(r->out, 0 == i ? "#%*s" : " %*s", columns[i].width - (0 == i), columns[i].head);
+    }
+    fprintf(r->out, "\n");
+}
+
+static void table_result(struct report *r, const struct result *result)
+{
+    for (int i = 0; i < table_columns(r); i++) {
+        const struct column *c = &columns[i];
+        const char *gap = 0 == i ? "" : " ";
+        if (BYTES == c->kind) {
+            fprintf(r->out, "%s%*zu", gap, c->width, *(const size_t *)field(c, result));
+        } else if (TEXT == c->kind) {
+            fprintf(r->out, "%s%*s", gap, c->width, (const char *)field(c, result));
+        } else if (isfinite(number(c, result))) {
+            fprintf(r->out, "%s%*.*f", gap, c->width, c->digits, number(c, result) * c->scale);
+        } else {
+            fprintf(r->out, "%s%*s", gap, c->width, "-");
+        }
+    }
+    fprintf(r->out, "\n");
+}
+
+static void table_close(struct report *r, const struct fit_line *fit)
+{
+    if (NULL != fit) {
+        fprintf(r->out,
+                "# fit: %s: t = overhead + bytes / bandwidth, overhead %.3f us, bandwidth %.4g GB/s, "
+                "residual rms %.1f%%, max %.1f%%\n",
+                r->collective, fit->overhead_us, fit->bandwidth_GBs, 100 * fit->residual_rms,
+                100 * fit->residual_max);
+    } else if (r->options->fit) {
+        fprintf(r->out, "# fit: %s: none (too few sizes, or times that do not grow)\n",
+                r->collective);
+    }
+}
+
+static void table_end(struct report *r)
+{
+    (void)r;
+}
+
+/* ---- CSV: the same columns for all collectives; a fit is a comment line ---- */
+
+static void csv_begin(struct report *r)
+{
+    fprintf(r->out, "collective,ranks,nodes,device,type,op");
+    for (int i = 0; i < COLUMNS; i++) {
+        fprintf(r->out, ",%s", columns[i].name);
+    }
+    fprintf(r->out, "\n");
+}
+
+static void csv_open(struct report *r)
+{
+    (void)r;
+}
+
+static void csv_result(struct report *r, const struct result *result)
+{
+    fprintf(r->out, "%s,%d,%d,host,%s,%s", r->collective, r->links->layout.ranks,
+            r->links->layout.nodes, type_name(r), r->op);
+    for (int i = 0; i < COLUMNS; i++) {
+        putc(',', r->out);
+        put_field(r->out, &columns[i], result, false);
+    }
+    fprintf(r->out, "\n");
+}
+
+/* ---- JSON: an object per collective; a list of them if there are several ---- */
+
+static void json_link(FILE *out, const char *name, const struct link *link)
+{
+    fprintf(out, ", \"%s\": {\"GBs\": ", name);
+    put_number(out, link->GBs, "null");
+    fprintf(out, ", \"source\": \"%s\", \"how\": \"%s\"}", link->source, link->how);
+}
+
+static void json_begin(struct report *r)
+{
+    fprintf(r->out, r->options->ncollectives > 1 ? "[\n" : "");
+}
+
+static void json_open(struct report *r)
+{
+    const struct options *o = r->options;
+    char library[MPI_MAX_LIBRARY_VERSION_STRING];
+
+    library_version(library);
+    fprintf(r->out, "%s{\"collective\": \"%s\", \"ranks\": %d, \"nodes\": %d, \"device\": \"host\", ",
+            r->collectives > 1 ? ",\n" : "", r->collective, r->links->layout.ranks,
+            r->links->layout.nodes);
+    fprintf(r->out, "\"type\": \"%s\", \"op\": \"%s\",\n \"library\": ", type_name(r), r->op);
+    put_json_text(r->out, library);
+    fprintf(r->out, ",\n \"form\": \"%s\", \"in_place\": %s, \"uneven_nodes\": %s, \"ideal\": \"%s\"",
+            options_form_name(o->form), o->in_place ? "true" : "false",
+            ideal_is_uneven(&r->links->layout) ? "true" : "false", ideal_name(r));
+    json_link(r->out, "B", &r->links->B);
+    json_link(r->out, "I", &r->links->I);
+    fprintf(r->out, ",\n \"results\": [");
+}
+
+static void json_result(struct report *r, const struct result *result)
+{
+    fprintf(r->out, "%s\n  {", r->results > 1 ? "," : "");
+    for (int i = 0; i < COLUMNS; i++) {
+        fprintf(r->out, "%s\"%s\": ", i > 0 ? ", " : "", columns[i].name);
+        put_field(r->out, &columns[i], result, true);
+    }
+    fprintf(r->out, "}");
+}
+
+static void json_close(struct report *r, const struct fit_line *fit)
+{
+    fprintf(r->out, "\n ]");
+    if (NULL != fit) {
+        fprintf(r->out,
+                ",\n \"fit\": {\"overhead_us\": %.10g, \"bandwidth_GBs\": %.10g, "
+                "\"residual_rms\": %.10g, \"residual_max\": %.10g}",
+                fit->overhead_us, fit->bandwidth_GBs, fit->residual_rms, fit->residual_max);
+    } else if (r->options->fit) {
+        fprintf(r->out, ",\n \"fit\": null");
+    }
+    fprintf(r->out, "}");
+}
+
+static void json_end(struct report *r)
+{
+    fprintf(r->out, r->options->ncollectives > 1 ? "\n]\n" : "\n");
+}
+
+/* ---- the formats ---- */
+
+static const struct {
+    void (*begin)(struct report *report);
+    void (*open)(struct report *report);
+    void (*result)(struct report *report, const struct result *result);
+    void (*close)(struct report *report, const struct fit_line *fit);
+    void (*end)(struct report *report);
+} formats[] = {
+    [FORMAT_TABLE] = {table_begin, table_open, table_result, table_close, table_end},
+    [FORMAT_CSV] = {csv_begin, csv_open, csv_result, table_close, table_end},
+    [FORMAT_JSON] = {json_begin, json_open, json_result, json_close, json_end},
+};
+
+void report_begin(struct report *report, FILE *out, const struct options *options,
+                  const struct links *links)
+{
+    *report = (struct report){.out = out, .options = options, .links = links};
+    formats[options->format].begin(report);
+}
+
+void report_open(struct report *report, const char *collective, const char *op)
+{
+    report->collective = collective;
+    report->op = op;
+    report->collectives++;
+    report->results = 0;
+    formats[report->options->format].open(report);
+}
+
+void report_result(struct report *report, const struct result *result)
+{
+    report->results++;
+    formats[report->options->format].result(report, result);
+    fflush(report->out); /* a run may take long, or be cut short */
+}
+
+void report_close(struct report *report, const struct fit_line *fit)
+{
+    formats[report->options->format].close(report, fit);
+}
+
+int report_end(struct report *report)
+{
+    formats[report->options->format].end(report);
+    return 0 == fflush(report->out) && !ferror(report->out) ? 0 : -1;
+}

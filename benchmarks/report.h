@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns the output: table, CSV and JSON, printed by rank 0 as results come in. Fields that have no
+ * value (an ideal without a known bandwidth, errors without -c) are "-", empty, or null. */
+#ifndef BENCH_REPORT_H
+#define BENCH_REPORT_H
+
+#include "fit.h"
+#include "links.h"
+#include "mpit.h"
+#include "options.h"
+
+#include <stdio.h>
+
+/* One line of results: times in microseconds, bandwidths in GB/s (1e9 bytes per second). */
+struct result {
+    size_t bytes; /* S, as the collective defines it */
+    double avg_us, min_us, max_us, p50_us, p99_us;
+    double algbw, busbw;
+    double ideal;      /* of busbw; NAN: unknown */
+    double efficiency; /* busbw / ideal; NAN: unknown */
+    char algorithm[MPIT_NAME_CHARS];
+    double errors;     /* wrong elements on all ranks; NAN: not checked */
+};
+
+struct report {
+    FILE *out;
+    const struct options *options;
+    const struct links *links;
+    const char *collective; /* the one being reported */
+    const char *op;         /* "none" where nothing is combined */
+    int collectives;        /* begun so far */
+    int results;            /* of this collective so far */
+};
+
+/* In this order: begin, then per collective open, result..., close, at last end. fit is NULL where
+ * none was asked for or none exists. end returns 0, or -1 if anything could not be written. */
+void report_begin(struct report *report, FILE *out, const struct options *options,
+                  const struct links *links);
+void report_open(struct report *report, const char *collective, const char *op);
+void report_result(struct report *report, const struct result *result);
+void report_close(struct report *report, const struct fit_line *fit);
+int report_end(struct report *report);
+
+#endif

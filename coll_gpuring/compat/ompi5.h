@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Open MPI 5.0: what differs from other series. Only coll_gpuring.h includes this, after ompi_config.h. */
+#ifndef GR_COMPAT_OMPI5_H
+#define GR_COMPAT_OMPI5_H
+
+#include "opal/mca/pmix/pmix-internal.h"
+
+#define GR_COLL_VERSION MCA_COLL_BASE_VERSION_2_4_0
+#define GR_COMPONENT_EXPORT OMPI_DECLSPEC
+typedef mca_coll_base_component_t gr_coll_component_t;
+
+/* counts of the collective interface */
+typedef int gr_count_t;
+typedef const int *gr_counts_t;
+#define GR_COUNT_AT(counts, i) ((size_t) (counts)[i])
+#define GR_DISP_AT(disps, i) ((ptrdiff_t) (disps)[i])
+
+#define GR_COMM_ID(comm) ((unsigned) (comm)->c_index)
+#if OPAL_ENABLE_FT_MPI
+#define GR_COMM_REVOKED(comm) ompi_comm_is_revoked(comm)
+#define GR_ERR_REVOKED MPI_ERR_REVOKED
+#else
+#define GR_COMM_REVOKED(comm) false
+#define GR_ERR_REVOKED MPI_ERR_COMM
+#endif
+
+/* publish bytes with MPI_Init's exchange of connection data */
+#define GR_MODEX_SCOPE PMIX_GLOBAL
+
+#endif

@@ -1,0 +1,82 @@
+dnl SPDX-License-Identifier: BSD-3-Clause
+dnl GR_OMPI: find an installed Open MPI with its internal headers, and which series it is.
+dnl ompi_info is asked for all directories, so distributions' layouts are fine.
+dnl GR_OMPI_TRY(MACRO, HEADER): take the compat header if coll.h defines the interface's macro.
+AC_DEFUN([GR_OMPI_TRY], [
+AS_IF([test -z "$gr_compat"],
+    [AC_PREPROC_IFELSE([AC_LANG_SOURCE([
+#include "ompi_config.h"
+#include "ompi/mca/coll/coll.h"
+#if !defined($1)
+#error another series
+#endif
+    ])], [gr_compat=compat/$2])])
+])
+
+AC_DEFUN([GR_OMPI], [
+AC_ARG_WITH([ompi],
+    [AS_HELP_STRING([--with-ompi=DIR], [prefix of Open MPI (default: the ompi_info on PATH)])])
+AC_ARG_WITH([ompi-src],
+    [AS_HELP_STRING([--with-ompi-src=DIR], [source tree of the same Open MPI, for internal headers that it does not install])])
+AC_ARG_WITH([component-dir],
+    [AS_HELP_STRING([--with-component-dir=DIR], [where to install the component (default: where ompi_info says)])])
+AC_ARG_WITH([help-dir],
+    [AS_HELP_STRING([--with-help-dir=DIR], [where to install the help text (default: where ompi_info says)])])
+AS_IF([test -n "$with_ompi" && test "x$with_ompi" != xyes],
+    [gr_ompi_path=$with_ompi/bin], [gr_ompi_path=$PATH])
+AC_PATH_PROG([OMPI_INFO], [ompi_info], [], [$gr_ompi_path])
+AC_PATH_PROGS([MPICC], [mpicc.openmpi mpicc], [], [$gr_ompi_path])
+AC_PATH_PROGS([MPIRUN], [mpirun.openmpi mpirun], [], [$gr_ompi_path])
+AS_IF([test -z "$OMPI_INFO" || test -z "$MPICC"],
+    [AC_MSG_ERROR([no ompi_info and mpicc found: install Open MPI with its devel headers, or give --with-ompi=DIR])])
+
+gr_ompi_ask() { "$OMPI_INFO" --path "$[]1" --parsable 2>/dev/null | sed -n "s/^path:$[]1://p" | head -n 1; }
+gr_ompi_prefix=`gr_ompi_ask prefix`
+gr_ompi_incdir=`gr_ompi_ask incdir`
+gr_ompi_libdir=`gr_ompi_ask libdir`
+gr_ompi_version=`"$OMPI_INFO" --parsable 2>/dev/null | sed -n 's/^ompi:version:full://p' | head -n 1`
+gr_componentdir=${with_component_dir:-`gr_ompi_ask pkglibdir`}
+gr_helpdir=${with_help_dir:-`gr_ompi_ask pkgdatadir`}
+
+dnl Internal headers warn under flags that are ours to keep, hence -isystem.
+OMPI_CPPFLAGS="-isystem $gr_ompi_incdir -isystem $gr_ompi_incdir/openmpi"
+AS_IF([test -n "$with_ompi_src" && test "x$with_ompi_src" != xyes],
+    [OMPI_CPPFLAGS="$OMPI_CPPFLAGS -isystem $with_ompi_src"])
+gr_save_CPPFLAGS=$CPPFLAGS
+CPPFLAGS="-I$srcdir/coll_gpuring/compat/shim $OMPI_CPPFLAGS $CPPFLAGS"
+AC_CHECK_HEADER([ompi_config.h], [],
+    [AC_MSG_ERROR([Open MPI $gr_ompi_version in $gr_ompi_prefix has no internal headers: it was installed without --with-devel-headers])])
+AC_MSG_CHECKING([that Open MPI's internal headers are complete])
+AC_PREPROC_IFELSE([AC_LANG_SOURCE([[
+#include "ompi_config.h"
+#include "ompi/communicator/communicator.h"
+#include "ompi/mca/coll/coll.h"
+#include "ompi/op/op.h"
+]])], [AC_MSG_RESULT([yes])],
+    [AC_MSG_RESULT([no])
+     AC_MSG_ERROR([internal headers of Open MPI $gr_ompi_version are missing (5.0.7 does not install opal/mca/threads/pthreads): give its source tree with --with-ompi-src=DIR])])
+AC_MSG_CHECKING([for the series of Open MPI])
+gr_compat=
+GR_OMPI_TRY([MCA_COLL_BASE_VERSION_2_4_0], [ompi5.h])
+GR_OMPI_TRY([MCA_COLL_BASE_VERSION_2_0_0], [ompi4.h])
+AS_IF([test -z "$gr_compat"],
+    [AC_MSG_RESULT([unknown])
+     AC_MSG_ERROR([the coll interface of Open MPI $gr_ompi_version is not supported: 4.1 and 5.0 are])])
+AC_MSG_RESULT([$gr_ompi_version ($gr_compat)])
+CPPFLAGS=$gr_save_CPPFLAGS
+OMPI_CPPFLAGS="$OMPI_CPPFLAGS -DGR_COMPAT_HEADER='\"$gr_compat\"' -DGR_BUILT_FOR='\"$gr_ompi_version\"'"
+OMPI_LIBS="-L$gr_ompi_libdir -lmpi -lopen-pal"
+
+dnl For programs that only use MPI.
+MPI_CFLAGS=`"$MPICC" --showme:compile`
+MPI_LIBS=`"$MPICC" --showme:link`
+gr_ompi_series=`echo "$gr_ompi_version" | cut -d. -f1`
+AC_SUBST([OMPI_CPPFLAGS])
+AC_SUBST([OMPI_LIBS])
+AC_SUBST([MPI_CFLAGS])
+AC_SUBST([MPI_LIBS])
+AC_SUBST([ompi_series], [$gr_ompi_series])
+AC_SUBST([ompi_bindir], [`dirname "$MPIRUN"`])
+AC_SUBST([ompicomponentdir], [$gr_componentdir])
+AC_SUBST([ompihelpdir], [$gr_helpdir])
+])
