@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The glue between Open MPI and gpuring's core: shared declarations of the coll_gpuring_*.c files, which are
+ * the only ones that include Open MPI headers.
+ *
+ *      component   loading, selection, one-time resources
+ *      params      MCA parameters: the table, their checks, and which must be equal on all ranks
+ *      bring       makes `--mca coll gpuring` alone work
+ *      module      per communicator: enable, disable, the saved collectives
+ *      calls       the seven entry points and how to hand each on: one table
+ *      enter       the one path that every taken call goes
+ *      data        what a call's buffers hold: sizes, packing, scratch
+ *      types       MPI types and operations -> the core's
+ *      peers       what the other processes of the job said at MPI_Init
+ *      setup       the exchange that makes links, a state machine
+ *      wait        waiting, time-outs, and what they report
+ *      stats       counters for MPI_T, the table at the end of a job
+ */
+#ifndef MCA_COLL_GPURING_H
+#define MCA_COLL_GPURING_H
+
+#include "ompi_config.h"
+
+#include "mpi.h"
+#include "ompi/communicator/communicator.h"
+#include "ompi/constants.h"
+#include "ompi/datatype/ompi_datatype.h"
+#include "ompi/mca/coll/base/base.h"
+#include "ompi/mca/coll/coll.h"
+#include "ompi/mca/mca.h"
+#include "ompi/op/op.h"
+#include "opal/util/output.h"
+
+#include GR_COMPAT_HEADER
+
+#include "exec/plan.h"
+#include "tune/select.h"
+
+BEGIN_C_DECLS
+
+/* ---- the calls that are taken ---- */
+
+/* Rows of the table in calls.c. */
+enum gr_call_id {
+    GR_CALL_ALLREDUCE,
+    GR_CALL_ALLGATHER,
+    GR_CALL_ALLGATHERV,
+    GR_CALL_REDUCE_SCATTER,
+    GR_CALL_REDUCE_SCATTER_BLOCK,
+    GR_CALL_BCAST,
+    GR_CALL_REDUCE,
+    GR_NCALLS
+};
+
+/* The collective functions that a module takes, for X(name): each has a saved function and module. */
+#define GR_FOR_EACH_CALL(X) \
+    X(allreduce)            \
+    X(allgather)            \
+    X(allgatherv)           \
+    X(reduce_scatter)       \
+    X(reduce_scatter_block) \
+    X(bcast)                \
+    X(reduce)
+
+/* Why a call was handed to the saved collective; names in stats.c. */
+enum gr_handover {
+    GR_HANDOVER_OP,     /* a user-defined operation, or one without order-free result */
+    GR_HANDOVER_JOBS,   /* ranks of several jobs (spawn, connect) */
+    GR_HANDOVER_PEERS,  /* gpuring is off, absent or different on some rank */
+    GR_HANDOVER_NODES,  /* ranks on several nodes */
+    GR_HANDOVER_SETUP,  /* no links: shared memory was not to be had */
+    GR_NHANDOVERS
+};
+
+/* The arguments of one call; fields that a collective does not have are zero. */
+struct gr_call {
+    enum gr_call_id id;
+    const void *sbuf;
+    void *rbuf;               /* bcast: the buffer */
+    size_t scount, rcount;    /* bcast, allreduce, reduce: rcount */
+    gr_counts_t rcounts, displs;
+    struct ompi_datatype_t *stype, *rtype;
+    struct ompi_op_t *op;
+    int root;
+    struct ompi_communicator_t *comm;
+};
+
+struct gr_call_row {
+    const char *name;
+    enum gr_coll coll;
+    bool has_root, reduces;
+};
+extern const struct gr_call_row gr_calls[GR_NCALLS];
+
+/* ---- parameters ---- */
+
+/* Parameters that must be equal on all ranks of a communicator. */
+enum gr_shared_param {
+    GR_PARAM_HOST,      /* whether gpuring takes part: 0 also where priority or ABI rule it out */
+    GR_PARAM_PRIORITY,  /* not merged: ranks that differ are left to the other components */
+    GR_PARAM_CHANNELS,
+    GR_PARAM_SLOTS,
+    GR_PARAM_SLOT_BYTES,
+    GR_PARAM_TORUS,     /* dims packed into 16 bits each */
+    GR_PARAM_COMMON,    /* what coll_gpuring_algorithm says; it is in those of the collectives already */
+    GR_PARAM_ALGORITHM, /* + enum gr_coll: an enum gr_algo, or -1 for auto */
+    GR_NPARAMS = GR_PARAM_ALGORITHM + GR_NCOLLS
+};
+
+typedef struct {
+    int64_t value[GR_NPARAMS];
+} gr_params_t;
+
+/* Register all parameters. OMPI error code. */
+int mca_coll_gpuring_params_register(void);
+
+/* Check what the user gave; a bad value is reported once and replaced by the default. */
+void mca_coll_gpuring_params_check(void);
+
+/* Name, value and allowed values of a shared parameter as text, for messages. Value into buf. */
+const char *mca_coll_gpuring_param_name(int param);
+const char *mca_coll_gpuring_param_text(int param, int64_t value, char *buf, size_t size);
+int64_t mca_coll_gpuring_param_default(int param);
+
+/* The first parameter that was bad on this process, for the other ranks: a card's fields of peers.c. */
+typedef struct {
+    char name[32], value[32], allowed[64]; /* name "" when all were good */
+} gr_bad_param_t;
+extern gr_bad_param_t mca_coll_gpuring_bad_param;
+
+/* Print one message of help-coll-gpuring.txt, as one line, from this process. */
+void mca_coll_gpuring_tell(const char *topic, ...);
+
+/* The torus that GR_PARAM_TORUS stands for. */
+struct gr_torus mca_coll_gpuring_param_torus(int64_t value);
+
+/* ---- component ---- */
+
+typedef struct {
+    gr_coll_component_t super;
+    gr_params_t params; /* this process's, checked */
+    int priority;
+    int timeout;        /* seconds, 0: never report */
+    bool timeout_abort;
+    int pool_mib;
+    int verbose;
+    char *report;       /* "none", "summary" or "json:FILE"; owned */
+    struct gr_pool *pool; /* opened at first use */
+    opal_mutex_t lock;    /* pool opening, peers table */
+} mca_coll_gpuring_component_t;
+
+GR_COMPONENT_EXPORT extern mca_coll_gpuring_component_t mca_coll_gpuring_component;
+
+/* Where links between ranks of a node lie. */
+#define GR_SHM_DIR "/dev/shm"
+
+/* What libmpi says differs from what this was built for: the structure's name, or NULL when all is well. */
+const char *mca_coll_gpuring_abi_mismatch(size_t *built, size_t *loaded);
+
+/* The process's pool; NULL when there is no memory for it. */
+struct gr_pool *mca_coll_gpuring_pool(void);
+
+/* Make a selection of gpuring alone work; see bring.c. */
+int mca_coll_gpuring_bring_along(void);
+
+/* ---- module ---- */
+
+#define GR_SAVED(name)                                \
+    mca_coll_base_module_##name##_fn_t saved_##name;  \
+    mca_coll_base_module_t *saved_##name##_module;
+
+typedef struct {
+    mca_coll_base_module_t super;
+    GR_FOR_EACH_CALL(GR_SAVED)
+    struct gr_team *team;     /* NULL until the first call */
+    gr_params_t params;       /* the team's: equal on all ranks */
+    bool decided;             /* whether the team may be used is known: */
+    int refused;              /* an enum gr_handover, or -1 */
+    unsigned char *unlinked;  /* [algo * p + root]: a set-up that was refused, never tried again */
+    uint64_t seq;             /* calls so far */
+    size_t *counts, *displs;  /* p entries each, scratch of v-calls */
+    void *scratch;            /* packing */
+    size_t scratch_bytes;
+} mca_coll_gpuring_module_t;
+
+OBJ_CLASS_DECLARATION(mca_coll_gpuring_module_t);
+
+mca_coll_base_module_t *mca_coll_gpuring_comm_query(struct ompi_communicator_t *comm, int *priority);
+
+/* Set the entry points of a module (calls.c), and call the saved function (calls.c). */
+void mca_coll_gpuring_calls_install(mca_coll_gpuring_module_t *module);
+int mca_coll_gpuring_call_saved(mca_coll_gpuring_module_t *module, const struct gr_call *call);
+
+/* The path of every call. OMPI error code. */
+int mca_coll_gpuring_enter(mca_coll_gpuring_module_t *module, const struct gr_call *call);
+
+/* ---- data ---- */
+
+/* What a call moves, in the core's terms. */
+struct gr_data {
+    struct gr_request request;  /* algo, channels, chunks are filled later */
+    size_t bytes;               /* S as bandwidth is counted */
+    unsigned char *in, *out;
+    struct gr_reducer reducer;
+    /* afterwards: */
+    enum { GR_FINISH_NONE, GR_FINISH_COPY, GR_FINISH_UNPACK } finish;
+    size_t out_bytes;           /* to be copied or unpacked */
+};
+
+/* Sizes only, nothing of the buffers: equal on all ranks. */
+void mca_coll_gpuring_data_size(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                                struct gr_data *data);
+
+/* Buffers: pack what has gaps, find scratch. OMPI error code. */
+int mca_coll_gpuring_data_begin(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                                struct gr_data *data);
+
+/* After the last step: unpack, copy. */
+int mca_coll_gpuring_data_end(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_data *data);
+
+/* The core's type and operation for MPI's, *_OTHER where it has none. */
+enum gr_type mca_coll_gpuring_type(struct ompi_datatype_t *type);
+enum gr_redop mca_coll_gpuring_op(struct ompi_op_t *op);
+
+/* ---- peers, set-up, waiting ---- */
+
+/* Publish this process's parameters; before MPI_Init's exchange. */
+int mca_coll_gpuring_peers_publish(void);
+void mca_coll_gpuring_peers_close(void);
+
+/*
+ * Decide from what all ranks of the communicator published whether the team may be used, and with which
+ * parameters. Local, and the same on all ranks. *refused is an enum gr_handover, or -1 for yes. OMPI error code.
+ */
+int mca_coll_gpuring_peers_decide(struct ompi_communicator_t *comm, gr_params_t *params, int *refused);
+
+/* Make the links for an algorithm; blocking. OMPI_SUCCESS, or OMPI_ERR_NOT_AVAILABLE on all ranks alike. */
+int mca_coll_gpuring_setup(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm, enum gr_algo algo,
+                           int root, const char *what);
+
+/* Something that is waited for. */
+struct gr_wait {
+    struct ompi_communicator_t *comm;
+    const char *what;           /* "allreduce" */
+    uint64_t seq;
+    int (*poll)(void *ctx, uint64_t *moved);    /* enum gr_status, or negative */
+    void (*explain)(void *ctx, char *text, size_t size); /* where it stands and which ranks it waits for */
+    void *ctx;
+};
+
+/* Poll until done, progressing Open MPI. OMPI error code. */
+int mca_coll_gpuring_wait(const struct gr_wait *wait);
+
+/* ---- statistics ---- */
+
+int mca_coll_gpuring_stats_register(void);
+void mca_coll_gpuring_stats_call(enum gr_call_id id, enum gr_algo algo, int ranks, size_t bytes, double us);
+void mca_coll_gpuring_stats_handover(enum gr_handover reason);
+bool mca_coll_gpuring_stats_timed(void); /* whether times are wanted */
+void mca_coll_gpuring_stats_report(void);
+const char *mca_coll_gpuring_handover_name(int reason);
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The component: what Open MPI finds when it opens mca_coll_gpuring.so. */
+#include "coll_gpuring.h"
+
+#include "ompi/proc/proc.h"
+#include "opal/util/show_help.h"
+
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int gpuring_register(void);
+static int gpuring_open(void);
+static int gpuring_close(void);
+static int gpuring_init_query(bool progress_threads, bool mpi_threads);
+
+mca_coll_gpuring_component_t mca_coll_gpuring_component = {
+    .super = {
+        .collm_version = {
+            GR_COLL_VERSION,
+            .mca_component_name = "gpuring",
+            MCA_BASE_MAKE_VERSION(component, GR_MAJOR, GR_MINOR, GR_RELEASE),
+            .mca_open_component = gpuring_open,
+            .mca_close_component = gpuring_close,
+            .mca_register_component_params = gpuring_register,
+        },
+        .collm_data = {
+            /* no checkpoint support */
+            MCA_BASE_METADATA_PARAM_NONE,
+        },
+        .collm_init_query = gpuring_init_query,
+        .collm_comm_query = mca_coll_gpuring_comm_query,
+    },
+};
+
+static int gpuring_register(void)
+{
+    int rc = mca_coll_gpuring_params_register();
+
+    if (OMPI_SUCCESS == rc) {
+        rc = mca_coll_gpuring_stats_register();
+    }
+    if (OMPI_SUCCESS == rc) {
+        rc = mca_coll_gpuring_bring_along();
+    }
+    return rc;
+}
+
+/* Let show_help find our help file beside the component, where it is when nothing was installed. */
+static void add_help_dir(void)
+{
+    Dl_info info;
+    char *dir, *slash;
+
+    if (0 == dladdr((void *) &mca_coll_gpuring_component, &info) || NULL == info.dli_fname) {
+        return;
+    }
+    dir = strdup(info.dli_fname);
+    if (NULL == dir) {
+        return;
+    }
+    slash = strrchr(dir, '/');
+    if (NULL != slash) {
+        *slash = '\0';
+        (void) opal_show_help_add_dir(dir);
+    }
+    free(dir);
+}
+
+/* Rendered here and printed as it is: mpirun's own aggregation shows only one message per topic. */
+void mca_coll_gpuring_tell(const char *topic, ...)
+{
+    va_list args;
+    char *text;
+
+    va_start(args, topic);
+    text = opal_show_help_vstring("help-coll-gpuring.txt", topic, false, args);
+    va_end(args);
+    if (NULL != text) {
+        text[strcspn(text, "\n")] = '\0';
+        opal_output(0, "%s", text);
+        free(text);
+    }
+}
+
+static int gpuring_open(void)
+{
+    OBJ_CONSTRUCT(&mca_coll_gpuring_component.lock, opal_mutex_t);
+    add_help_dir();
+    mca_coll_gpuring_params_check();
+    return mca_coll_gpuring_peers_publish();
+}
+
+static int gpuring_close(void)
+{
+    mca_coll_gpuring_stats_report();
+    free(mca_coll_gpuring_component.report);
+    mca_coll_gpuring_component.report = NULL;
+    gr_pool_close(mca_coll_gpuring_component.pool);
+    mca_coll_gpuring_component.pool = NULL;
+    mca_coll_gpuring_peers_close();
+    OBJ_DESTRUCT(&mca_coll_gpuring_component.lock);
+    return OMPI_SUCCESS;
+}
+
+/*
+ * The ABI guard. Structures have changed between releases that claim the same interface version, so what
+ * this was compiled with is compared with what libmpi itself says.
+ */
+const char *mca_coll_gpuring_abi_mismatch(size_t *built, size_t *loaded)
+{
+    const struct {
+        const char *name;
+        size_t built, loaded;
+    } check[] = {
+        {"mca_coll_base_module_t", sizeof(mca_coll_base_module_t), mca_coll_base_module_t_class.cls_sizeof},
+        {"ompi_communicator_t", sizeof(ompi_communicator_t), ompi_communicator_t_class.cls_sizeof},
+        {"ompi_proc_t", sizeof(ompi_proc_t), ompi_proc_t_class.cls_sizeof},
+    };
+    size_t k;
+
+    for (k = 0; k < sizeof(check) / sizeof(check[0]); k++) {
+        if (check[k].built != check[k].loaded) {
+            *built = check[k].built;
+            *loaded = check[k].loaded;
+            return check[k].name;
+        }
+    }
+    return NULL;
+}
+
+static int gpuring_init_query(bool progress_threads, bool mpi_threads)
+{
+    size_t built, loaded;
+    const char *name = mca_coll_gpuring_abi_mismatch(&built, &loaded);
+
+    /* any thread level is fine: nothing is shared between communicators but the locked pool and counters */
+    (void) progress_threads;
+    (void) mpi_threads;
+    if (NULL == name) {
+        return OMPI_SUCCESS;
+    }
+    if (0 == OPAL_PROC_MY_NAME.vpid) {
+        opal_output(0, "gpuring: built for Open MPI %s, loaded by another (%s: %zu bytes built, %zu loaded); gpuring "
+                    "is off. Rebuild it with this Open MPI: configure --with-ompi=DIR", GR_BUILT_FOR, name, built,
+                    loaded);
+    }
+    return OMPI_ERR_NOT_SUPPORTED;
+}
+
+struct gr_pool *mca_coll_gpuring_pool(void)
+{
+    mca_coll_gpuring_component_t *c = &mca_coll_gpuring_component;
+    const ompi_process_name_t *me = &ompi_proc_local()->super.proc_name;
+    struct gr_peer_id self = {.job = me->jobid, .vpid = me->vpid};
+
+    OPAL_THREAD_LOCK(&c->lock);
+    if (NULL == c->pool) {
+        c->pool = gr_pool_open(GR_SHM_DIR, self, (size_t) c->pool_mib << 20);
+    }
+    OPAL_THREAD_UNLOCK(&c->lock);
+    return c->pool;
+}

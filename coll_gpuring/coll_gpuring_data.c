@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a call's buffers hold. Sizes come from the signature alone, which MPI makes equal on all ranks; layout
+ * (gaps, displacements, in place) is a local matter, solved by packing into scratch.
+ *
+ *      reductions   elements of the predefined type, by extent; such types have no lower bound to mind
+ *      others       bytes of the signature, packed where the type has gaps
+ */
+#include "coll_gpuring.h"
+
+#include "opal/datatype/opal_convertor.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Scratch that is kept between calls; beyond it is freed after the call. */
+#define SCRATCH_KEPT ((size_t) 4 << 20)
+
+static size_t type_size(struct ompi_datatype_t *type)
+{
+    size_t size;
+
+    ompi_datatype_type_size(type, &size);
+    return size;
+}
+
+static ptrdiff_t type_extent(struct ompi_datatype_t *type)
+{
+    ptrdiff_t extent;
+
+    ompi_datatype_type_extent(type, &extent);
+    return extent;
+}
+
+/* Whether `count` of them are one run of bytes. Asking for two is enough; the function takes an int. */
+static bool is_solid(struct ompi_datatype_t *type, size_t count)
+{
+    return 0 != ompi_datatype_is_contiguous_memory_layout(type, count > 1 ? 2 : 1);
+}
+
+/* The first byte of data of a buffer whose type is solid. */
+static unsigned char *solid_start(const void *buf, struct ompi_datatype_t *type)
+{
+    return (unsigned char *) buf + type->super.true_lb;
+}
+
+/* ompi_op_reduce() with the core's signature. */
+
+static void reduce_by_ompi(void *ctx, const void *in, void *inout, size_t n)
+{
+    const struct gr_call *call = ctx;
+
+    /* n is at most what fits a slot */
+    ompi_op_reduce(call->op, (void *) in, inout, (int) n, call->rtype);
+}
+
+/* Per-rank sizes of a v-call, in elements; displs of what is packed without gaps. */
+static size_t fill_counts(mca_coll_gpuring_module_t *module, const struct gr_call *call, size_t unit)
+{
+    int p = ompi_comm_size(call->comm), r;
+    size_t sum = 0;
+
+    for (r = 0; r < p; r++) {
+        module->counts[r] = GR_COUNT_AT(call->rcounts, r) * unit;
+        module->displs[r] = sum;
+        sum += module->counts[r];
+    }
+    return sum;
+}
+
+void mca_coll_gpuring_data_size(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_data *data)
+{
+    const struct gr_call_row *row = &gr_calls[call->id];
+    struct gr_request *r = &data->request;
+    size_t p = (size_t) ompi_comm_size(call->comm);
+    size_t unit; /* elements per element of the MPI type */
+
+    memset(data, 0, sizeof(*data));
+    r->coll = row->coll;
+    r->root = call->root;
+    r->elem_bytes = row->reduces ? (size_t) type_extent(call->rtype) : 1;
+    unit = row->reduces ? 1 : type_size(call->rtype);
+    if (NULL != call->rcounts) {
+        data->bytes = fill_counts(module, call, unit) * r->elem_bytes;
+        r->counts = module->counts;
+        r->displs = module->displs;
+    } else if (GR_COLL_ALLGATHER == row->coll || GR_COLL_REDUCE_SCATTER == row->coll) {
+        r->block = call->rcount * unit;
+        data->bytes = p * r->block * r->elem_bytes;
+    } else {
+        r->total = call->rcount * unit;
+        data->bytes = r->total * r->elem_bytes;
+    }
+}
+
+/* Scratch of at least that many bytes; valid until the call ends. */
+static unsigned char *scratch_get(mca_coll_gpuring_module_t *module, size_t bytes)
+{
+    if (bytes > module->scratch_bytes) {
+        free(module->scratch);
+        module->scratch = malloc(bytes);
+        module->scratch_bytes = NULL == module->scratch ? 0 : bytes;
+    }
+    return module->scratch;
+}
+
+/* Copy between a typed buffer and packed bytes. */
+static int convert(void *buf, struct ompi_datatype_t *type, size_t count, unsigned char *packed, bool pack)
+{
+    opal_convertor_t convertor;
+    size_t bytes = count * type_size(type), done = 0, max;
+    struct iovec iov;
+    uint32_t niov;
+    int rc;
+
+    if (0 == bytes) {
+        return OMPI_SUCCESS;
+    }
+    OBJ_CONSTRUCT(&convertor, opal_convertor_t);
+    if (pack) {
+        rc = opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &type->super, count, buf, 0,
+                                                      &convertor);
+    } else {
+        rc = opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &type->super, count, buf, 0,
+                                                      &convertor);
+    }
+    while (OPAL_SUCCESS == rc && done < bytes) {
+        niov = 1;
+        iov.iov_base = (IOVBASE_TYPE *) (packed + done);
+        iov.iov_len = max = bytes - done;
+        if (0 > (pack ? opal_convertor_pack(&convertor, &iov, &niov, &max)
+                      : opal_convertor_unpack(&convertor, &iov, &niov, &max)) || 0 == max) {
+            rc = OMPI_ERROR;
+        }
+        done += max;
+    }
+    OBJ_DESTRUCT(&convertor);
+    return rc;
+}
+
+static bool in_place(const struct gr_call *call)
+{
+    return MPI_IN_PLACE == call->sbuf;
+}
+
+static int begin_reduction(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_data *data)
+{
+    int rank = ompi_comm_rank(call->comm);
+
+    data->in = in_place(call) ? call->rbuf : (unsigned char *) call->sbuf;
+    data->out = call->rbuf;
+    data->reducer.fused = gr_reduce_find(mca_coll_gpuring_type(call->rtype), mca_coll_gpuring_op(call->op));
+    data->reducer.other = reduce_by_ompi;
+    data->reducer.ctx = (void *) call;
+    if (GR_COLL_REDUCE_SCATTER == data->request.coll && in_place(call)) {
+        /* the output lies over input that is still to be sent */
+        data->out_bytes = (NULL != call->rcounts ? module->counts[rank] : call->rcount) * data->request.elem_bytes;
+        data->out = scratch_get(module, data->out_bytes > 0 ? data->out_bytes : 1);
+        data->finish = GR_FINISH_COPY;
+        return NULL == data->out ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+    }
+    return OMPI_SUCCESS;
+}
+
+static int begin_bcast(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_data *data)
+{
+    if (is_solid(call->rtype, call->rcount)) {
+        data->in = data->out = solid_start(call->rbuf, call->rtype);
+        return OMPI_SUCCESS;
+    }
+    data->in = data->out = scratch_get(module, data->bytes);
+    if (NULL == data->in) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    if (ompi_comm_rank(call->comm) == call->root) {
+        return convert(call->rbuf, call->rtype, call->rcount, data->in, true);
+    }
+    data->finish = GR_FINISH_UNPACK;
+    return OMPI_SUCCESS;
+}
+
+/* Rank r's block in the receive buffer of an allgather(v): its count and first byte. */
+static size_t gathered_block(const struct gr_call *call, int r, unsigned char **start)
+{
+    ptrdiff_t extent = type_extent(call->rtype);
+    size_t count = NULL != call->rcounts ? GR_COUNT_AT(call->rcounts, r) : call->rcount;
+    ptrdiff_t at = NULL != call->rcounts ? GR_DISP_AT(call->displs, r) : (ptrdiff_t) r * (ptrdiff_t) call->rcount;
+
+    *start = (unsigned char *) call->rbuf + at * extent;
+    return count;
+}
+
+/*
+ * Use the receive buffer as it is where its type is solid: blocks at their own displacements, which are
+ * relative to the lowest one since the core's are unsigned. Allgatherv's displacements may differ from
+ * rank to rank; only counts must agree.
+ */
+static void gather_in_buffer(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_data *data)
+{
+    int p = ompi_comm_size(call->comm), r;
+    ptrdiff_t extent = type_extent(call->rtype), lowest = 0;
+
+    data->out = solid_start(call->rbuf, call->rtype);
+    if (NULL == call->rcounts) {
+        return;
+    }
+    for (r = 0; r < p; r++) {
+        ptrdiff_t at = GR_DISP_AT(call->displs, r) * extent;
+
+        lowest = at < lowest ? at : lowest;
+    }
+    for (r = 0; r < p; r++) {
+        module->displs[r] = (size_t) (GR_DISP_AT(call->displs, r) * extent - lowest);
+    }
+    data->out += lowest;
+}
+
+static int begin_allgather(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_data *data)
+{
+    int rank = ompi_comm_rank(call->comm);
+    size_t mine_at, mine_bytes, count;
+    bool solid = is_solid(call->rtype, 2);
+    bool pack_input = !in_place(call) && !is_solid(call->stype, call->scount);
+    unsigned char *scratch = NULL, *start;
+
+    mine_bytes = NULL != call->rcounts ? module->counts[rank] : data->request.block;
+    if (!solid || pack_input) {
+        scratch = scratch_get(module, (solid ? 0 : data->bytes) + (pack_input ? mine_bytes : 0) + 1);
+        if (NULL == scratch) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+    }
+    if (solid) {
+        gather_in_buffer(module, call, data);
+    } else {
+        data->out = scratch;
+        scratch += data->bytes;
+        data->finish = GR_FINISH_UNPACK;
+    }
+    if (!in_place(call)) {
+        data->in = pack_input ? scratch : solid_start(call->sbuf, call->stype);
+        return pack_input ? convert((void *) call->sbuf, call->stype, call->scount, scratch, true) : OMPI_SUCCESS;
+    }
+    mine_at = NULL != call->rcounts ? module->displs[rank] : (size_t) rank * data->request.block;
+    data->in = data->out + mine_at;
+    count = gathered_block(call, rank, &start);
+    return solid ? OMPI_SUCCESS : convert(start, call->rtype, count, data->in, true);
+}
+
+int mca_coll_gpuring_data_begin(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_data *data)
+{
+    data->reducer.elem_bytes = data->request.elem_bytes;
+    if (gr_calls[call->id].reduces) {
+        return begin_reduction(module, call, data);
+    }
+    return GR_CALL_BCAST == call->id ? begin_bcast(module, call, data) : begin_allgather(module, call, data);
+}
+
+/* Unpack every rank's block. */
+static int unpack_gathered(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_data *data)
+{
+    int p = ompi_comm_size(call->comm), r, rc = OMPI_SUCCESS;
+    unsigned char *start;
+
+    for (r = 0; r < p && OMPI_SUCCESS == rc; r++) {
+        size_t count = gathered_block(call, r, &start);
+        size_t at = NULL != call->rcounts ? module->displs[r] : (size_t) r * data->request.block;
+
+        if (!(in_place(call) && r == ompi_comm_rank(call->comm))) {
+            rc = convert(start, call->rtype, count, data->out + at, false);
+        }
+    }
+    return rc;
+}
+
+int mca_coll_gpuring_data_end(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_data *data)
+{
+    int rc = OMPI_SUCCESS;
+
+    if (GR_FINISH_COPY == data->finish) {
+        memcpy(call->rbuf, data->out, data->out_bytes);
+    } else if (GR_FINISH_UNPACK == data->finish && GR_CALL_BCAST == call->id) {
+        rc = convert(call->rbuf, call->rtype, call->rcount, data->out, false);
+    } else if (GR_FINISH_UNPACK == data->finish) {
+        rc = unpack_gathered(module, call, data);
+    }
+    if (module->scratch_bytes > SCRATCH_KEPT) {
+        free(module->scratch);
+        module->scratch = NULL;
+        module->scratch_bytes = 0;
+    }
+    return rc;
+}

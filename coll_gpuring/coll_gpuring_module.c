@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The module of one communicator: which collectives gpuring takes the place of, and whom it saved.
+ *
+ * Nothing is built here; a team is made by the first call that needs one (enter.c). A communicator that never
+ * calls a collective costs one small allocation.
+ */
+#include "coll_gpuring.h"
+
+#include <stdlib.h>
+
+static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm);
+static int module_disable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm);
+
+mca_coll_base_module_t *mca_coll_gpuring_comm_query(struct ompi_communicator_t *comm, int *priority)
+{
+    mca_coll_gpuring_component_t *c = &mca_coll_gpuring_component;
+    mca_coll_gpuring_module_t *module;
+
+    /* Only GPUs or host = 1 give it work; what one rank alone does, coll/self does. */
+    if (0 == c->priority || 0 == c->params.value[GR_PARAM_HOST] || OMPI_COMM_IS_INTER(comm) ||
+        ompi_comm_size(comm) < 2) {
+        return NULL;
+    }
+    module = OBJ_NEW(mca_coll_gpuring_module_t);
+    if (NULL == module) {
+        return NULL;
+    }
+    module->super.coll_module_enable = module_enable;
+    module->super.coll_module_disable = module_disable;
+    mca_coll_gpuring_calls_install(module);
+    *priority = c->priority;
+    return &module->super;
+}
+
+/* Give back whatever was saved; harmless when repeated or after a partial enable. */
+static void forget_saved(mca_coll_gpuring_module_t *module)
+{
+#define FORGET(name)                                \
+    if (NULL != module->saved_##name##_module) {    \
+        OBJ_RELEASE(module->saved_##name##_module); \
+    }                                               \
+    module->saved_##name##_module = NULL;           \
+    module->saved_##name = NULL;
+    GR_FOR_EACH_CALL(FORGET)
+#undef FORGET
+}
+
+static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm)
+{
+    mca_coll_gpuring_module_t *module = (mca_coll_gpuring_module_t *) base;
+    mca_coll_base_comm_coll_t *coll = comm->c_coll;
+
+    /* every call may have to be handed on, so somebody must stand behind each */
+#define SAVE(name)                                                                                      \
+    if (NULL == coll->coll_##name || NULL == coll->coll_##name##_module) {                              \
+        if (mca_coll_gpuring_component.verbose >= 1 && 0 == ompi_comm_rank(comm)) {                     \
+            opal_output(0, "gpuring: off on %s: no other component offers " #name, comm->c_name);       \
+        }                                                                                               \
+        forget_saved(module);                                                                           \
+        return OMPI_ERR_NOT_FOUND;                                                                      \
+    }                                                                                                   \
+    module->saved_##name = coll->coll_##name;                                                           \
+    module->saved_##name##_module = coll->coll_##name##_module;                                         \
+    OBJ_RETAIN(module->saved_##name##_module);
+    GR_FOR_EACH_CALL(SAVE)
+#undef SAVE
+    return OMPI_SUCCESS;
+}
+
+/* Called once per collective that the module still owns. */
+static int module_disable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm)
+{
+    (void) comm;
+    forget_saved((mca_coll_gpuring_module_t *) base);
+    return OMPI_SUCCESS;
+}
+
+static void module_construct(mca_coll_gpuring_module_t *module)
+{
+#define CLEAR(name)               \
+    module->saved_##name = NULL;  \
+    module->saved_##name##_module = NULL;
+    GR_FOR_EACH_CALL(CLEAR)
+#undef CLEAR
+    module->team = NULL;
+    module->decided = false;
+    module->refused = -1;
+    module->unlinked = NULL;
+    module->seq = 0;
+    module->counts = module->displs = NULL;
+    module->scratch = NULL;
+    module->scratch_bytes = 0;
+}
+
+/* Never communicates: peers may be late, or gone. */
+static void module_destruct(mca_coll_gpuring_module_t *module)
+{
+    forget_saved(module);
+    gr_team_destroy(module->team, mca_coll_gpuring_component.pool);
+    free(module->unlinked);
+    free(module->counts);
+    free(module->scratch);
+}
+
+OBJ_CLASS_INSTANCE(mca_coll_gpuring_module_t, mca_coll_base_module_t, module_construct, module_destruct);

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * MCA parameters: one table that registers, checks and describes them all.
+ *
+ * A bad value gives one message that names the parameter, the value and the allowed values; then the
+ * documented default is used.
+ */
+#include "coll_gpuring.h"
+
+#include "opal/mca/base/mca_base_var.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { KIND_INT, KIND_ALGORITHM, KIND_TORUS, KIND_REPORT };
+
+struct param_row {
+    const char *name;
+    enum kind kind;
+    int shared;        /* an enum gr_shared_param, or -1: may differ between ranks */
+    int def, min, max; /* KIND_INT */
+    int *local;        /* KIND_INT, not shared: where the checked value goes */
+    const char *help;
+};
+
+static int timeout_abort;
+
+#define ALGORITHM_HELP(what, names) \
+    "Algorithm of " what ": " names ", or auto (default): as coll_gpuring_algorithm says"
+
+static const struct param_row rows[] = {
+    {"priority", KIND_INT, GR_PARAM_PRIORITY, 90, 0, 100, &mca_coll_gpuring_component.priority,
+     "Priority of the component, 0..100 (default 90); 0: not selected. Communicators whose ranks differ in it are "
+     "left to the other components"},
+    {"host", KIND_INT, GR_PARAM_HOST, 0, 0, 1, NULL,
+     "1: take collectives on buffers in host memory too; 0 (default): leave them to the other components"},
+    {"algorithm", KIND_ALGORITHM, GR_PARAM_COMMON, 0, 0, 0, NULL,
+     "Algorithm of all collectives: auto (cost model; default), ring, chain, tree or flat. A collective without "
+     "a schedule for it stays at auto"},
+    {"algorithm_allreduce", KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_ALLREDUCE, 0, 0, 0, NULL,
+     ALGORITHM_HELP("Allreduce", "ring tree flat")},
+    {"algorithm_allgather", KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_ALLGATHER, 0, 0, 0, NULL,
+     ALGORITHM_HELP("Allgather and Allgatherv", "ring flat")},
+    {"algorithm_reduce_scatter", KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_REDUCE_SCATTER, 0, 0, 0, NULL,
+     ALGORITHM_HELP("Reduce_scatter and Reduce_scatter_block", "ring flat")},
+    {"algorithm_bcast", KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_BCAST, 0, 0, 0, NULL,
+     ALGORITHM_HELP("Bcast", "chain tree flat")},
+    {"algorithm_reduce", KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_REDUCE, 0, 0, 0, NULL,
+     ALGORITHM_HELP("Reduce", "chain tree flat")},
+    {"channels", KIND_INT, GR_PARAM_CHANNELS, 1, 1, GR_MAX_CHANNELS, NULL,
+     "Channels at most, 1..16 (default 1): each has links of its own; large messages use more of them"},
+    {"slots", KIND_INT, GR_PARAM_SLOTS, 4, GR_MIN_SLOTS, GR_MAX_SLOTS, NULL,
+     "Slots per link, 2..64 (default 4): messages that may be on their way at a time"},
+    {"slot_bytes", KIND_INT, GR_PARAM_SLOT_BYTES, 65536, 256, 1 << 26, NULL,
+     "Bytes per slot, a multiple of 64 from 256 to 67108864 (default 65536); a link takes slots x slot_bytes of "
+     "shared memory at its reader"},
+    {"torus", KIND_TORUS, GR_PARAM_TORUS, 0, 0, 0, NULL,
+     "Extents of the torus that MPI_COMM_WORLD's ranks form, as 4x4x2 (rank = x + 4 (y + 4 z)); rings of "
+     "communicators of that many ranks run along it. Empty (default): none"},
+    {"timeout", KIND_INT, -1, 60, 0, INT_MAX, &mca_coll_gpuring_component.timeout,
+     "Seconds of waiting without progress after which a rank says what it waits for, and again each time as long; "
+     "0: never (default 60)"},
+    {"timeout_abort", KIND_INT, -1, 0, 0, 1, &timeout_abort,
+     "1: abort the job after the first such report; 0 (default): keep waiting"},
+    {"pool_mib", KIND_INT, -1, 256, 1, 1 << 20, &mca_coll_gpuring_component.pool_mib,
+     "MiB of shared memory that a process uses for links at most (default 256); communicators for which it does "
+     "not suffice are left to the other components"},
+    {"report", KIND_REPORT, -1, 0, 0, 0, NULL,
+     "Table of what this job's collectives achieved, at its end, from rank 0's view: none (default), summary, or "
+     "json:FILE"},
+    {"verbose", KIND_INT, -1, 0, 0, 2, &mca_coll_gpuring_component.verbose,
+     "0 (default): errors only; 1: whether each communicator is taken; 2: also the choice for each call, or why it is "
+     "handed on"},
+};
+#define NROWS (sizeof(rows) / sizeof(rows[0]))
+
+/* What was registered, by row; the variable system writes here. */
+static union {
+    int number;
+    char *text;
+} raw[NROWS];
+
+static enum gr_algo find_algo(const char *name)
+{
+    int a;
+
+    for (a = 0; a < GR_NALGOS && 0 != strcmp(name, gr_algo_name((enum gr_algo) a)); a++) {
+    }
+    return (enum gr_algo) a;
+}
+
+int mca_coll_gpuring_params_register(void)
+{
+    static const char *const text_default[] = {[KIND_ALGORITHM] = "auto", [KIND_TORUS] = "", [KIND_REPORT] = "none"};
+    mca_base_component_t *component = (mca_base_component_t *) &mca_coll_gpuring_component.super.collm_version;
+    size_t k;
+    int rc;
+
+    for (k = 0; k < NROWS; k++) {
+        bool number = KIND_INT == rows[k].kind;
+
+        if (number) {
+            raw[k].number = rows[k].def;
+        } else {
+            raw[k].text = (char *) text_default[rows[k].kind];
+        }
+        rc = mca_base_component_var_register(component, rows[k].name, rows[k].help,
+                                             number ? MCA_BASE_VAR_TYPE_INT : MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0,
+                                             OPAL_INFO_LVL_4, MCA_BASE_VAR_SCOPE_READONLY, &raw[k]);
+        if (0 > rc) {
+            return rc;
+        }
+    }
+    return OMPI_SUCCESS;
+}
+
+gr_bad_param_t mca_coll_gpuring_bad_param;
+
+/*
+ * A bad value is usually bad on all ranks: rank 0 of the job says so. What is bad elsewhere only, the
+ * communicator's rank 0 says when it sees that rank's card (peers.c).
+ */
+static void complain(const struct param_row *row, const char *value, const char *allowed, const char *def)
+{
+    gr_bad_param_t *bad = &mca_coll_gpuring_bad_param;
+
+    if ('\0' == bad->name[0]) {
+        snprintf(bad->name, sizeof(bad->name), "%s", row->name);
+        snprintf(bad->value, sizeof(bad->value), "%s", value);
+        snprintf(bad->allowed, sizeof(bad->allowed), "%s", allowed);
+    }
+    if (0 == OPAL_PROC_MY_NAME.vpid) {
+        mca_coll_gpuring_tell("bad-parameter", row->name, value, allowed, def);
+    }
+}
+
+static int64_t check_int(const struct param_row *row, int value)
+{
+    char given[32], allowed[64], def[32];
+    bool slot_bytes = GR_PARAM_SLOT_BYTES == row->shared;
+
+    if (value >= row->min && value <= row->max && !(slot_bytes && 0 != value % GR_CACHE_LINE)) {
+        return value;
+    }
+    snprintf(given, sizeof(given), "%d", value);
+    snprintf(allowed, sizeof(allowed), "%d..%d%s", row->min, row->max, slot_bytes ? ", a multiple of 64" : "");
+    snprintf(def, sizeof(def), "%d", row->def);
+    complain(row, given, allowed, def);
+    return row->def;
+}
+
+static int64_t check_algorithm(const struct param_row *row, const char *text)
+{
+    int coll = row->shared - GR_PARAM_ALGORITHM;
+    bool all = GR_PARAM_COMMON == row->shared;
+    char allowed[128] = "auto";
+    enum gr_algo algo = find_algo(text);
+    int a;
+
+    if (0 == strcmp(text, "auto")) {
+        return -1;
+    }
+    if (GR_NALGOS != algo && (all || gr_algo_has(algo, (enum gr_coll) coll))) {
+        return algo;
+    }
+    for (a = 0; a < GR_NALGOS; a++) {
+        if (all || gr_algo_has((enum gr_algo) a, (enum gr_coll) coll)) {
+            strcat(strcat(allowed, " "), gr_algo_name((enum gr_algo) a));
+        }
+    }
+    complain(row, text, allowed, "auto");
+    return -1;
+}
+
+static int64_t check_torus(const struct param_row *row, const char *text)
+{
+    struct gr_torus torus;
+    int64_t packed = 0;
+    int d;
+
+    if (0 != gr_torus_parse(text, &torus)) {
+        complain(row, text, "1 to 4 extents from 1 to 32767, as in 4x4x2", "no torus");
+        return 0;
+    }
+    for (d = torus.ndims - 1; d >= 0; d--) {
+        if (torus.dims[d] > INT16_MAX) {
+            complain(row, text, "1 to 4 extents from 1 to 32767, as in 4x4x2", "no torus");
+            return 0;
+        }
+        packed = packed << 16 | torus.dims[d];
+    }
+    return packed;
+}
+
+/* A copy: the variable system frees its own before the component is closed. */
+static char *check_report(const struct param_row *row, const char *text)
+{
+    if (0 == strcmp(text, "none") || 0 == strcmp(text, "summary") || (0 == strncmp(text, "json:", 5) && text[5])) {
+        return strdup(text);
+    }
+    complain(row, text, "none summary json:FILE", "none");
+    return strdup("none");
+}
+
+void mca_coll_gpuring_params_check(void)
+{
+    gr_params_t *p = &mca_coll_gpuring_component.params;
+    int64_t common = -1, value = 0;
+    size_t k;
+
+    for (k = 0; k < NROWS; k++) {
+        const struct param_row *row = &rows[k];
+        const char *text = KIND_INT == row->kind || NULL == raw[k].text ? "" : raw[k].text;
+
+        switch (row->kind) {
+        case KIND_INT:
+            value = check_int(row, raw[k].number);
+            break;
+        case KIND_ALGORITHM:
+            value = check_algorithm(row, text);
+            break;
+        case KIND_TORUS:
+            value = check_torus(row, text);
+            break;
+        case KIND_REPORT:
+            free(mca_coll_gpuring_component.report);
+            mca_coll_gpuring_component.report = check_report(row, text);
+            break;
+        }
+        if (NULL != row->local) {
+            *row->local = (int) value;
+        }
+        if (GR_PARAM_COMMON == row->shared) {
+            common = value; /* the rows of the collectives follow */
+        } else if (KIND_ALGORITHM == row->kind && value < 0 && common >= 0 &&
+                   gr_algo_has((enum gr_algo) common, (enum gr_coll) (row->shared - GR_PARAM_ALGORITHM))) {
+            value = common;
+        }
+        if (row->shared >= 0) {
+            p->value[row->shared] = value;
+        }
+    }
+    mca_coll_gpuring_component.timeout_abort = 0 != timeout_abort;
+}
+
+/* The row that describes a shared parameter; each has one. */
+static const struct param_row *shared_row(int param)
+{
+    const struct param_row *row = rows;
+
+    while (row->shared != param) {
+        row++;
+    }
+    return row;
+}
+
+const char *mca_coll_gpuring_param_name(int param)
+{
+    return shared_row(param)->name;
+}
+
+int64_t mca_coll_gpuring_param_default(int param)
+{
+    return param >= GR_PARAM_COMMON ? -1 : shared_row(param)->def;
+}
+
+struct gr_torus mca_coll_gpuring_param_torus(int64_t value)
+{
+    struct gr_torus torus = {.ndims = 0};
+
+    for (; value > 0; value >>= 16) {
+        torus.dims[torus.ndims++] = (int) (value & 0xffff);
+    }
+    return torus;
+}
+
+const char *mca_coll_gpuring_param_text(int param, int64_t value, char *buf, size_t size)
+{
+    struct gr_torus torus;
+    size_t used = 0;
+    int d;
+
+    if (param >= GR_PARAM_COMMON) {
+        snprintf(buf, size, "%s", value < 0 ? "auto" : gr_algo_name((enum gr_algo) value));
+    } else if (GR_PARAM_TORUS == param) {
+        torus = mca_coll_gpuring_param_torus(value);
+        snprintf(buf, size, "none");
+        for (d = 0; d < torus.ndims && used < size; d++) {
+            used += (size_t) snprintf(buf + used, size - used, "%s%d", d > 0 ? "x" : "", torus.dims[d]);
+        }
+    } else {
+        snprintf(buf, size, "%lld", (long long) value);
+    }
+    return buf;
+}

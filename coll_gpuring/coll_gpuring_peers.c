@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What every process says of itself at MPI_Init, with the exchange of connection data that Open MPI makes
+ * anyway: that gpuring is loaded, and its parameters. So a communicator's ranks know without a message, and
+ * all alike, whether they may use gpuring together; a rank on which it is off or absent cannot make the
+ * others wait for it.
+ */
+#include "coll_gpuring.h"
+
+#include "ompi/proc/proc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Increased when processes of different builds could not work together: another card, other numbers of
+ * algorithms, another choice for the same call.
+ */
+#define WIRE_VERSION 1
+
+struct card {
+    uint64_t version;
+    gr_params_t params;
+    gr_bad_param_t bad;
+};
+
+/* What is known of the processes of this job, by vpid. */
+static struct {
+    struct card **cards; /* NULL: not asked yet */
+    size_t size;
+} known;
+
+/* Stands for a process that has no card. */
+static struct card absent;
+
+/* Parameters about whose difference the user has been told. */
+static bool told[GR_NPARAMS];
+
+int mca_coll_gpuring_peers_publish(void)
+{
+    struct card card;
+    size_t built, loaded;
+    int rc;
+
+    memset(&card, 0, sizeof(card));
+    card.version = WIRE_VERSION;
+    card.params = mca_coll_gpuring_component.params;
+    card.bad = mca_coll_gpuring_bad_param;
+    if (0 == mca_coll_gpuring_component.priority || NULL != mca_coll_gpuring_abi_mismatch(&built, &loaded)) {
+        card.params.value[GR_PARAM_HOST] = 0; /* nobody may count on this rank */
+    }
+    OPAL_MODEX_SEND(rc, GR_MODEX_SCOPE, (mca_base_component_t *) &mca_coll_gpuring_component.super.collm_version,
+                    &card, sizeof(card));
+    return OPAL_SUCCESS == rc ? OMPI_SUCCESS : OMPI_ERROR;
+}
+
+void mca_coll_gpuring_peers_close(void)
+{
+    size_t k;
+
+    for (k = 0; k < known.size; k++) {
+        if (&absent != known.cards[k]) {
+            free(known.cards[k]);
+        }
+    }
+    free(known.cards);
+    known.cards = NULL;
+    known.size = 0;
+}
+
+/* Ask for a process's card; &absent when it has none. */
+static struct card *fetch(ompi_proc_t *proc)
+{
+    struct card *card = NULL;
+    size_t size = 0;
+    int rc;
+
+    OPAL_MODEX_RECV(rc, (mca_base_component_t *) &mca_coll_gpuring_component.super.collm_version,
+                    &proc->super.proc_name, (void **) &card, &size);
+    if (OPAL_SUCCESS != rc || NULL == card) {
+        return &absent;
+    }
+    if (sizeof(*card) != size || WIRE_VERSION != card->version) {
+        free(card);
+        return &absent;
+    }
+    return card;
+}
+
+/* Make room for that many processes; false: no memory. Caller holds the lock. */
+static bool make_room(size_t wanted)
+{
+    size_t size = 2 * wanted;
+    struct card **grown;
+
+    if (wanted <= known.size) {
+        return true;
+    }
+    grown = realloc(known.cards, size * sizeof(*grown));
+    if (NULL == grown) {
+        return false;
+    }
+    memset(grown + known.size, 0, (size - known.size) * sizeof(*grown));
+    known.cards = grown;
+    known.size = size;
+    return true;
+}
+
+/* The card of a process of this job; asked for once, without holding the lock. NULL: no memory. */
+static struct card *card_of(ompi_proc_t *proc)
+{
+    opal_mutex_t *lock = &mca_coll_gpuring_component.lock;
+    size_t vpid = proc->super.proc_name.vpid;
+    struct card *card = NULL, *fetched;
+
+    OPAL_THREAD_LOCK(lock);
+    if (make_room(vpid + 1)) {
+        card = known.cards[vpid];
+    }
+    OPAL_THREAD_UNLOCK(lock);
+    if (NULL != card) {
+        return card;
+    }
+    fetched = fetch(proc);
+    OPAL_THREAD_LOCK(lock);
+    if (make_room(vpid + 1)) {
+        if (NULL == known.cards[vpid]) {
+            known.cards[vpid] = fetched;
+            fetched = &absent;
+        } /* else another thread was faster */
+        card = known.cards[vpid];
+    }
+    OPAL_THREAD_UNLOCK(lock);
+    if (&absent != fetched) {
+        free(fetched);
+    }
+    return card;
+}
+
+/* Say once per parameter that ranks differ, and what is used instead; only one rank of the communicator does. */
+static void tell_difference(struct ompi_communicator_t *comm, const char *topic, int param, int64_t mine, int64_t other,
+                            int rank)
+{
+    char a[64], b[64], d[64];
+
+    if (told[param] || 0 != ompi_comm_rank(comm)) {
+        return;
+    }
+    told[param] = true;
+    mca_coll_gpuring_tell(topic, mca_coll_gpuring_param_name(param),
+                          mca_coll_gpuring_param_text(param, mine, a, sizeof(a)), comm->c_name, rank,
+                          mca_coll_gpuring_param_text(param, other, b, sizeof(b)),
+                          mca_coll_gpuring_param_text(param, mca_coll_gpuring_param_default(param), d, sizeof(d)));
+}
+
+/* Say once what was bad on other ranks but not on this communicator's rank 0. */
+static void tell_bad(struct ompi_communicator_t *comm, struct card *const *cards)
+{
+    static bool said;
+    int p = ompi_comm_size(comm), r;
+
+    for (r = 1; r < p && !said && 0 == ompi_comm_rank(comm); r++) {
+        const gr_bad_param_t *bad = &cards[r]->bad;
+
+        if ('\0' != bad->name[0] && 0 != strcmp(bad->name, cards[0]->bad.name)) {
+            said = true;
+            mca_coll_gpuring_tell("bad-parameter-on-rank", bad->name, bad->value, r, comm->c_name, bad->allowed);
+        }
+    }
+}
+
+/* Where ranks differ, the default. Every rank computes the same. */
+static void merge_params(struct ompi_communicator_t *comm, struct card *const *cards, gr_params_t *merged)
+{
+    int p = ompi_comm_size(comm), k, r;
+    bool told_common = false;
+
+    *merged = cards[0]->params;
+    for (k = 0; k < GR_NPARAMS; k++) {
+        for (r = 1; r < p; r++) {
+            int64_t first = cards[0]->params.value[k], other = cards[r]->params.value[k];
+
+            if (other != first) {
+                /* that of all collectives differs: no need to say it for each */
+                if (!told_common || k < GR_PARAM_ALGORITHM) {
+                    tell_difference(comm, "parameter-differs", k, first, other, r);
+                }
+                told_common = told_common || GR_PARAM_COMMON == k;
+                merged->value[k] = mca_coll_gpuring_param_default(k);
+                break;
+            }
+        }
+    }
+}
+
+/* A torus is stated for MPI_COMM_WORLD; other communicators use it only where it happens to fit. */
+static void check_torus(struct ompi_communicator_t *comm, gr_params_t *params)
+{
+    struct gr_torus torus = mca_coll_gpuring_param_torus(params->value[GR_PARAM_TORUS]);
+    int p = ompi_comm_size(comm);
+    char text[64];
+
+    if (0 == torus.ndims || gr_torus_size(&torus) == p) {
+        return;
+    }
+    if (&ompi_mpi_comm_world.comm == comm && 0 == ompi_comm_rank(comm)) {
+        mca_coll_gpuring_param_text(GR_PARAM_TORUS, params->value[GR_PARAM_TORUS], text, sizeof(text));
+        mca_coll_gpuring_tell("torus-does-not-fit", text, gr_torus_size(&torus), p, p);
+    }
+    params->value[GR_PARAM_TORUS] = 0;
+}
+
+static bool takes_part(const struct card *card)
+{
+    return &absent != card && 0 != card->params.value[GR_PARAM_HOST];
+}
+
+/* Say once that gpuring is off on a rank; the lowest rank on which it is on does. */
+static void tell_off(struct ompi_communicator_t *comm, struct card *const *cards, int off)
+{
+    static bool said;
+    int speaker;
+
+    for (speaker = 0; !takes_part(cards[speaker]); speaker++) { /* it is on here at least */
+    }
+    if (!said && ompi_comm_rank(comm) == speaker) {
+        said = true;
+        mca_coll_gpuring_tell("off-on-rank", off, comm->c_name, speaker);
+    }
+}
+
+/* Find all cards; *refused is the reason why the communicator is not taken, or -1. OMPI error code. */
+static int gather_cards(struct ompi_communicator_t *comm, struct card **cards, int *refused)
+{
+    ompi_proc_t *me = ompi_proc_local();
+    int p = ompi_comm_size(comm), r, local = 1, off = -1;
+
+    for (r = 0; r < p; r++) {
+        ompi_proc_t *proc = ompi_comm_peer_lookup(comm, r);
+
+        if (proc->super.proc_name.jobid != me->super.proc_name.jobid) {
+            *refused = GR_HANDOVER_JOBS;
+            return OMPI_SUCCESS;
+        }
+        local = local && (proc == me || OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags));
+    }
+    for (r = 0; r < p; r++) {
+        cards[r] = card_of(ompi_comm_peer_lookup(comm, r));
+        if (NULL == cards[r]) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+        off = off < 0 && !takes_part(cards[r]) ? r : off;
+    }
+    if (off >= 0) {
+        tell_off(comm, cards, off);
+        *refused = GR_HANDOVER_PEERS;
+        return OMPI_SUCCESS;
+    }
+    /* where another component may have won on some rank, it does the work on all */
+    for (r = 1; r < p; r++) {
+        if (cards[r]->params.value[GR_PARAM_PRIORITY] != cards[0]->params.value[GR_PARAM_PRIORITY]) {
+            tell_difference(comm, "priority-differs", GR_PARAM_PRIORITY, cards[0]->params.value[GR_PARAM_PRIORITY],
+                            cards[r]->params.value[GR_PARAM_PRIORITY], r);
+            *refused = GR_HANDOVER_PEERS;
+            return OMPI_SUCCESS;
+        }
+    }
+    /* all on my node, or not: every rank sees the same */
+    *refused = local ? -1 : GR_HANDOVER_NODES;
+    return OMPI_SUCCESS;
+}
+
+int mca_coll_gpuring_peers_decide(struct ompi_communicator_t *comm, gr_params_t *params, int *refused)
+{
+    struct card **cards = calloc((size_t) ompi_comm_size(comm), sizeof(struct card *));
+    int rc;
+
+    if (NULL == cards) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    rc = gather_cards(comm, cards, refused);
+    if (OMPI_SUCCESS == rc && 0 > *refused) {
+        tell_bad(comm, cards);
+        merge_params(comm, cards, params);
+        check_torus(comm, params);
+    }
+    free(cards);
+    return rc;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Counters: for tools through MPI_T (calls and bytes per collective, calls per algorithm, hand-overs per
+ * reason), and the table that a job can end with.
+ */
+#include "coll_gpuring.h"
+
+#include "opal/mca/base/mca_base_pvar.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef _Atomic unsigned long long counter_t;
+
+static counter_t calls[GR_NCALLS], bytes[GR_NCALLS], by_algo[GR_NALGOS], handovers[GR_NHANDOVERS];
+
+/* For the report: sums in nanoseconds and bytes, per collective and algorithm. */
+static struct {
+    counter_t calls, bytes, ns, bus_bytes;
+} sums[GR_NCALLS][GR_NALGOS];
+
+static const char *const handover_names[GR_NHANDOVERS] = {
+    [GR_HANDOVER_OP] = "operation", [GR_HANDOVER_JOBS] = "jobs",   [GR_HANDOVER_PEERS] = "peers",
+    [GR_HANDOVER_NODES] = "nodes",  [GR_HANDOVER_SETUP] = "setup",
+};
+
+static const char *const handover_help[GR_NHANDOVERS] = {
+    [GR_HANDOVER_OP] = "the operation is user-defined, or not commutative",
+    [GR_HANDOVER_JOBS] = "the communicator spans several jobs",
+    [GR_HANDOVER_PEERS] = "gpuring is absent, off, of another version or priority on some rank",
+    [GR_HANDOVER_NODES] = "the communicator spans several nodes",
+    [GR_HANDOVER_SETUP] = "there was no shared memory for the links on some rank",
+};
+
+const char *mca_coll_gpuring_handover_name(int reason)
+{
+    return handover_help[reason];
+}
+
+static int add_counter(const char *kind, const char *name, const char *help, counter_t *counter)
+{
+    mca_base_component_t *component = (mca_base_component_t *) &mca_coll_gpuring_component.super.collm_version;
+    char full[64], text[160];
+    int rc;
+
+    snprintf(full, sizeof(full), "%s_%s", kind, name);
+    snprintf(text, sizeof(text), "%s %s", help, name);
+    rc = mca_base_component_pvar_register(component, full, text, OPAL_INFO_LVL_4, MCA_BASE_PVAR_CLASS_COUNTER,
+                                          MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
+                                          MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, NULL, NULL,
+                                          NULL, (void *) counter);
+    return 0 > rc ? rc : OMPI_SUCCESS;
+}
+
+int mca_coll_gpuring_stats_register(void)
+{
+    int k, rc = OMPI_SUCCESS;
+
+    for (k = 0; k < GR_NCALLS && OMPI_SUCCESS == rc; k++) {
+        rc = add_counter("calls", gr_calls[k].name, "Calls that gpuring did itself:", &calls[k]);
+        if (OMPI_SUCCESS == rc) {
+            rc = add_counter("bytes", gr_calls[k].name, "Bytes (S) of the calls that gpuring did itself:", &bytes[k]);
+        }
+    }
+    for (k = 0; k < GR_NALGOS && OMPI_SUCCESS == rc; k++) {
+        rc = add_counter("algorithm", gr_algo_name((enum gr_algo) k), "Calls done with the algorithm", &by_algo[k]);
+    }
+    for (k = 0; k < GR_NHANDOVERS && OMPI_SUCCESS == rc; k++) {
+        rc = add_counter("handover", handover_names[k], "Calls handed to the saved collective, reason:",
+                         &handovers[k]);
+    }
+    return rc;
+}
+
+bool mca_coll_gpuring_stats_timed(void)
+{
+    const char *report = mca_coll_gpuring_component.report;
+
+    return NULL != report && 0 != strcmp(report, "none");
+}
+
+/* Factor from algbw to busbw; docs/measuring.md. */
+static double bus_factor(enum gr_coll coll, int ranks)
+{
+    double share = (double) (ranks - 1) / ranks;
+
+    switch (coll) {
+    case GR_COLL_ALLREDUCE:
+        return 2 * share;
+    case GR_COLL_ALLGATHER:
+    case GR_COLL_REDUCE_SCATTER:
+        return share;
+    default:
+        return 1;
+    }
+}
+
+static void add(counter_t *counter, unsigned long long value)
+{
+    atomic_fetch_add_explicit(counter, value, memory_order_relaxed);
+}
+
+void mca_coll_gpuring_stats_call(enum gr_call_id id, enum gr_algo algo, int ranks, size_t size, double us)
+{
+    add(&calls[id], 1);
+    add(&bytes[id], size);
+    add(&by_algo[algo], 1);
+    if (mca_coll_gpuring_stats_timed()) {
+        add(&sums[id][algo].calls, 1);
+        add(&sums[id][algo].bytes, size);
+        add(&sums[id][algo].ns, (unsigned long long) (1e3 * us));
+        add(&sums[id][algo].bus_bytes, (unsigned long long) ((double) size * bus_factor(gr_calls[id].coll, ranks)));
+    }
+}
+
+void mca_coll_gpuring_stats_handover(enum gr_handover reason)
+{
+    add(&handovers[reason], 1);
+}
+
+static void report_rows(FILE *f, bool json)
+{
+    const char *comma = "";
+    int id, algo;
+
+    for (id = 0; id < GR_NCALLS; id++) {
+        for (algo = 0; algo < GR_NALGOS; algo++) {
+            double n = (double) sums[id][algo].calls, ns = (double) sums[id][algo].ns;
+            double size = (double) sums[id][algo].bytes, bus = (double) sums[id][algo].bus_bytes;
+
+            if (0 == n) {
+                continue;
+            }
+            ns = ns > 0 ? ns : 1;
+            fprintf(f,
+                    json ? "%s\n  {\"collective\": \"%s\", \"algorithm\": \"%s\", \"calls\": %.0f, \"bytes\": %.0f, "
+                           "\"avg_us\": %.3f, \"algbw_GBs\": %.4f, \"busbw_GBs\": %.4f}"
+                         : "%s# %-20s %-6s %10.0f %16.0f %12.3f %10.4f %10.4f\n",
+                    comma, gr_calls[id].name, gr_algo_name((enum gr_algo) algo), n, size, ns / n / 1e3, size / ns,
+                    bus / ns);
+            comma = json ? "," : "";
+        }
+    }
+}
+
+/* From rank 0's view, without a message: a job that ends must not wait. */
+void mca_coll_gpuring_stats_report(void)
+{
+    const char *report = mca_coll_gpuring_component.report;
+    bool json = 0 == strncmp(report, "json:", 5);
+    FILE *f = stdout;
+
+    if (!mca_coll_gpuring_stats_timed() || 0 != OPAL_PROC_MY_NAME.vpid) {
+        return;
+    }
+    if (json) {
+        f = fopen(report + 5, "w");
+        if (NULL == f) {
+            opal_output(0, "gpuring: cannot write the report to \"%s\" (coll_gpuring_report): %m", report + 5);
+            return;
+        }
+        fprintf(f, "[");
+    } else {
+        fprintf(f, "# gpuring: what rank 0's collectives achieved\n# %-20s %-6s %10s %16s %12s %10s %10s\n",
+                "collective", "algo", "calls", "bytes", "avg us", "algbw GB/s", "busbw GB/s");
+    }
+    report_rows(f, json);
+    if (json) {
+        fprintf(f, "\n]\n");
+        fclose(f);
+    } else {
+        fflush(f);
+    }
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns the layout of a guarded buffer: zone, shift, data, zone. */
+#include "guard.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ZONE    256
+#define FILLING 0x5c
+
+static size_t shift_of(const struct guarded *g)
+{
+    return (size_t) (g->data - g->base) - ZONE;
+}
+
+struct guarded guarded_alloc(size_t bytes, size_t shift)
+{
+    size_t room = 2 * ZONE + shift + bytes;
+    struct guarded g = {NULL, bytes, NULL};
+
+    g.base = aligned_alloc(64, (room + 63) / 64 * 64);
+    if (NULL == g.base) {
+        abort();
+    }
+    memset(g.base, FILLING, room);
+    g.data = g.base + ZONE + shift;
+    return g;
+}
+
+struct guarded guarded_copy(const struct guarded *g)
+{
+    struct guarded c = guarded_alloc(g->bytes, shift_of(g));
+
+    memcpy(c.data, g->data, g->bytes);
+    return c;
+}
+
+static bool is_filled(const char *at, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (FILLING != at[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool guarded_intact(const struct guarded *g)
+{
+    return is_filled(g->base, ZONE + shift_of(g)) && is_filled(g->data + g->bytes, ZONE);
+}
+
+void guarded_free(struct guarded *g)
+{
+    free(g->base);
+    g->base = g->data = NULL;
+}

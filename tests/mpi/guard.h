@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Buffers with guard zones on both sides and a known filling, to see what a call should not have written. */
+#ifndef TEST_GUARD_H
+#define TEST_GUARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct guarded {
+    char *data;   /* bytes of it belong to the user */
+    size_t bytes;
+    char *base;
+};
+
+/* Room for bytes, all set to the filling, misaligned by `shift` bytes (0 for aligned). */
+struct guarded guarded_alloc(size_t bytes, size_t shift);
+
+/* Data, guard zones and alignment alike. */
+struct guarded guarded_copy(const struct guarded *g);
+
+/* Are both guard zones as they were? */
+bool guarded_intact(const struct guarded *g);
+
+void guarded_free(struct guarded *g);
+
+#endif

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash disable=SC2013,SC2206,SC2207 # options are words on purpose
+# Sourced by the test scripts: TAP lines, and running MPI programs with the component.
+#
+#   MPIRUN       the launcher and its options, without -np
+#   PROGDIR      the compiled programs of this directory
+#   GR_DIR       the directory with mca_coll_gpuring.so
+#   OMPI_INFO    ompi_info of the same Open MPI
+#   OMPI_SERIES  4 or 5
+#   TEST_LIMIT   seconds that one program may take (default 120)
+
+MPIRUN=${MPIRUN:-mpirun --oversubscribe --mca mpi_yield_when_idle 1}
+PROGDIR=${PROGDIR:?the directory of the compiled programs}
+GR_DIR=${GR_DIR:?the directory of mca_coll_gpuring.so}
+OMPI_INFO=${OMPI_INFO:-ompi_info}
+OMPI_SERIES=${OMPI_SERIES:-4}
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+tap_count=0
+tap_failed=0
+work=$(mktemp -d)
+out=$work/out       # what the last program wrote
+rc=0                # and its exit status; 124: it ran out of time
+job=                # a started program that was not waited for
+
+# ---- TAP ----
+
+tap_ok() { tap_count=$((tap_count + 1)); echo "ok $tap_count - $*"; }
+
+tap_not_ok() {
+    tap_count=$((tap_count + 1))
+    tap_failed=$((tap_failed + 1))
+    echo "not ok $tap_count - $*"
+}
+
+tap_skip() { tap_count=$((tap_count + 1)); echo "ok $tap_count - $1 # SKIP $2"; } # TEXT REASON
+
+tap_diag() { sed 's/^/# /'; }
+
+tap_check() { # TEXT COMMAND...: ok when the command succeeds; else shows the last program's output
+    local text=$1
+    shift
+    if "$@"; then
+        tap_ok "$text"
+    else
+        tap_not_ok "$text"
+        { echo "failed: $*"; echo "exit status $rc of: ${grun_line:-nothing}"; } | tap_diag
+        head -n 40 "$out" 2>/dev/null | tap_diag
+    fi
+}
+
+tap_done() {
+    echo "1..$tap_count"
+    exit $((tap_failed > 0))
+}
+
+# ---- processes ----
+
+# This process and all below it, in one line.
+descendants() {
+    local child
+    echo "$1"
+    for child in $(cat /proc/"$1"/task/*/children 2>/dev/null); do descendants "$child"; done
+}
+
+# SIGKILL to a job that we started and all that it started. Asked twice: a dying launcher's children are not lost.
+kill_all() {
+    local pids
+    pids=$(descendants "$1" | tr '\n' ' ')
+    # shellcheck disable=SC2086
+    kill -KILL $pids 2>/dev/null
+    wait "$1" 2>/dev/null
+}
+
+cleanup() {
+    [ -z "$job" ] || kill_all "$job"
+    rm -rf "$work"
+}
+trap cleanup EXIT
+trap 'exit 1' INT TERM
+
+# Waits up to SECONDS for COMMAND to succeed.
+wait_for() { # SECONDS COMMAND...
+    local end=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        [ $SECONDS -lt $end ] || return 1
+        sleep 0.05
+    done
+}
+
+# ---- running ----
+
+# For scripts that kill jobs: Open MPI's own segments, which it then leaves behind, go where we clean up.
+stock_segments_to_work() {
+    if [ "$OMPI_SERIES" -ge 5 ]; then
+        MPIRUN="$MPIRUN --mca btl_sm_backing_directory $work"
+    else
+        MPIRUN="$MPIRUN --mca btl_vader_backing_directory $work"
+    fi
+}
+
+# Options that load the component; PMIx of series 5 must not see the path.
+component_options() {
+    if [ "$OMPI_SERIES" -ge 5 ]; then
+        echo "-x OMPI_MCA_mca_base_component_path=SYSTEM_DEFAULT:$GR_DIR --mca mca_base_component_show_load_errors 0"
+    else
+        echo "--mca mca_base_component_path SYSTEM_DEFAULT:$GR_DIR"
+    fi
+}
+
+# The command line in line[]: NP [OPTIONS...] -- PROGRAM [ARGS...]. GR_HOST=0 leaves host buffers to others.
+# WRAPPER: a command that each rank runs the program through.
+make_line() {
+    local np=$1 options=()
+    shift
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    line=($MPIRUN $(component_options) --mca coll_gpuring_host "${GR_HOST:-1}" "${options[@]}" -np "$np" \
+          $WRAPPER "$PROGDIR/$1" "${@:2}")
+    grun_line=${line[*]}
+}
+
+# Runs to the end; output in $out, status in $rc.
+grun() {
+    make_line "$@"
+    rc=0
+    timeout -k 5 "${TEST_LIMIT:-120}" "${line[@]}" >"$out" 2>&1 || rc=$?
+}
+
+# Starts in the background; gwait waits for it.
+gstart() {
+    make_line "$@"
+    : >"$out"
+    timeout -k 5 "${TEST_LIMIT:-120}" "${line[@]}" >"$out" 2>&1 &
+    job=$!
+}
+
+gwait() {
+    rc=0
+    wait "$job" || rc=$?
+    job=
+}
+
+# ---- judging ----
+
+seen() { grep -qaE -- "$1" "$out"; }              # a line of the output matches
+not_seen() { ! seen "$1"; }
+lines_seen() { grep -caE -- "$1" "$out"; }
+
+# Calls that rank 0's gpuring carried out, as the program said at its end.
+calls_counted() {
+    local n
+    n=$(sed -n 's/^# gpuring calls \([0-9]*\) handovers.*/\1/p' "$out" | tail -n 1)
+    echo "${n:-0}"
+}
+
+# The program ended well and every one of its TAP lines is good.
+all_good() {
+    local plan ok
+    plan=$(sed -n 's/^1\.\.\([0-9]*\)$/\1/p' "$out" | tail -n 1)
+    ok=$(lines_seen '^ok [0-9]+ - ')
+    [ "$rc" -eq 0 ] && [ -n "$plan" ] && [ "$plan" -gt 0 ] && [ "$ok" -eq "$plan" ] && not_seen '^not ok'
+}
+
+good_through_gpuring() { all_good && [ "$(calls_counted)" -gt 0 ]; }
+good_without_gpuring() { all_good && [ "$(calls_counted)" -eq 0 ]; }
+
+# One test: the program must be all good, through gpuring; a single rank needs nobody.
+test_program() { # TEXT NP [OPTIONS...] -- PROGRAM [ARGS...]
+    local text=$1 np=$2 judge=good_through_gpuring
+    shift
+    [ "$np" -gt 1 ] || judge=all_good
+    grun "$@"
+    tap_check "$text" $judge
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads gpuring's MPI_T counters: coll_gpuring_calls_<collective>, coll_gpuring_handover_<reason>. */
+#ifndef TEST_MPIT_COUNTS_H
+#define TEST_MPIT_COUNTS_H
+
+#include <stdio.h>
+
+struct mpit_totals {
+    int counters;                 /* how many of the counters exist; 0: the component is not there */
+    unsigned long long calls;     /* collectives that gpuring carried out */
+    unsigned long long handovers; /* collectives that it handed to the saved ones */
+};
+
+/* Starts counting in this process. Between MPI_Init and MPI_Finalize, once. */
+void mpit_counts_start(void);
+
+/* What was counted since the start. */
+struct mpit_totals mpit_counts_read(void);
+
+/* One line "PREFIX NAME COUNT" for each counter that exists. */
+void mpit_counts_list(FILE *f, const char *prefix);
+
+void mpit_counts_stop(void);
+
+#endif

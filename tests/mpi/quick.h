@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Collectives that check themselves: the inputs are a function of (rank, element, salt), so every rank
+ * knows the result without asking anybody. For tests whose subject is order and lifetime, not data.
+ * Usable from several threads at once.
+ */
+#ifndef TEST_QUICK_H
+#define TEST_QUICK_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "colls.h"
+
+/* Collectives that gpuring leaves to others. */
+enum other {
+    OTHER_BARRIER,
+    OTHER_ALLTOALL,
+    OTHER_GATHER,
+    OTHER_SCAN,
+    OTHER_IBCAST,
+    OTHER_IALLREDUCE,
+    OTHER_IALLGATHER,
+    NUM_OTHERS
+};
+
+/* One call of the collective with about count 32-bit integers in each block. Count and salt are the same
+ * on all ranks of the communicator. True when the result is right on this rank. */
+bool quick_call(MPI_Comm comm, enum coll coll, int count, uint64_t salt);
+bool quick_other(MPI_Comm comm, enum other other, int count, uint64_t salt);
+
+void quick_sleep(int us);
+
+/* Sleeps up to max_us microseconds, one time in three; draws from *rng, of which every rank has its own. */
+void quick_delay(uint64_t *rng, int max_us);
+
+#endif

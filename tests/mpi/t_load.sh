@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Loading and selection: who does the collectives under which --mca coll, and what ompi_info says.
+. "$(dirname "$0")/lib.sh"
+
+parameters="priority host algorithm algorithm_allreduce algorithm_allgather algorithm_reduce_scatter
+            algorithm_bcast algorithm_reduce channels slots slot_bytes torus timeout timeout_abort pool_mib report
+            verbose"
+collectives="allreduce allgather allgatherv reduce_scatter reduce_scatter_block bcast reduce"
+
+each_counted() {
+    local c
+    for c in $collectives; do
+        seen "^count coll_gpuring_calls_$c [1-9]" || return 1
+    done
+}
+
+for selection in gpuring gpuring,basic,libnbc gpuring,tuned,basic,libnbc,self; do
+    grun 3 --mca coll $selection -- hello_coll
+    tap_check "--mca coll $selection runs everything" good_through_gpuring
+    tap_check "--mca coll $selection: each of the seven is counted" each_counted
+done
+test_program "--mca coll gpuring with one rank" 1 --mca coll gpuring -- hello_coll
+test_program "--mca coll gpuring on communicators of every origin" 3 --mca coll gpuring --mca op ^avx -- comms
+
+grun 3 -- hello_coll
+tap_check "selected by default" good_through_gpuring
+tap_check "selected by default: each of the seven is counted" each_counted
+grun 3 --mca coll_gpuring_priority 5 -- hello_coll
+tap_check "not selected with a priority below tuned's" good_without_gpuring
+grun 3 --mca coll ^gpuring -- hello_coll
+tap_check "--mca coll ^gpuring" good_without_gpuring
+tap_check "--mca coll ^gpuring leaves no counters" seen '^pvars: none'
+GR_HOST=0 grun 3 -- hello_coll
+tap_check "host buffers are left to others without coll_gpuring_host" good_without_gpuring
+
+export OMPI_MCA_mca_base_component_path=SYSTEM_DEFAULT:$GR_DIR
+rc=0
+$OMPI_INFO --param coll gpuring --level 9 --parsable >"$out" 2>&1 || rc=$?
+grun_line="$OMPI_INFO --param coll gpuring --level 9 --parsable"
+tap_check "ompi_info lists the component" seen '^mca:coll:gpuring:version:'
+for p in $parameters; do
+    tap_check "ompi_info describes coll_gpuring_$p" seen "^mca:coll:gpuring:param:coll_gpuring_$p:help:.{20,}"
+done
+unknown=$(sed -n 's/^mca:coll:gpuring:param:coll_gpuring_\([a-z_]*\):help:.*/\1/p' "$out" |
+          grep -vxF "$(printf '%s\n' $parameters)" | tr '\n' ' ')
+tap_check "this test knows all parameters${unknown:+ but $unknown}" [ -z "$unknown" ]
+
+tap_done

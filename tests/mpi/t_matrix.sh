@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The seven collectives in all their variety, for 1 to 8 ranks, and under every algorithm, number of channels
+# and size of slots. Stock's op/avx saturates small integers where C wraps: the reference does without it.
+. "$(dirname "$0")/lib.sh"
+
+for np in 1 2 3 4 5 6 7 8; do
+    GPURING_BUDGET=1 test_program "everything, $np ranks" $np --mca op ^avx -- matrix
+done
+
+# ALGORITHM CHANNELS SLOTS SLOT_BYTES NP: all pairs of the first four, and every np with several of each.
+settings="
+auto  1 2 4096  8
+auto  2 4 65536 3
+auto  3 2 65536 5
+ring  1 4 4096  5
+ring  2 2 65536 7
+ring  3 4 4096  2
+chain 1 2 65536 4
+chain 2 4 4096  6
+chain 3 2 4096  8
+tree  1 4 65536 7
+tree  2 2 4096  4
+tree  3 4 65536 6
+flat  1 2 4096  3
+flat  2 4 65536 8
+flat  3 2 4096  4
+ring  3 2 256   3
+tree  2 2 256   5
+chain 1 2 320   2
+"
+while read -r algorithm channels slots slot_bytes np; do
+    [ -n "$algorithm" ] || continue
+    GPURING_MATRIX=random GPURING_BUDGET=1 test_program \
+        "algorithm $algorithm, $channels channels, $slots slots of $slot_bytes bytes, $np ranks" $np --mca op ^avx \
+        --mca coll_gpuring_algorithm "$algorithm" --mca coll_gpuring_channels "$channels" \
+        --mca coll_gpuring_slots "$slots" --mca coll_gpuring_slot_bytes "$slot_bytes" -- matrix </dev/null
+done <<<"$settings"
+
+tap_done

@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Parameters that cannot be: one line for the whole job that names parameter, value and what is allowed,
+# and right results all the same.
+. "$(dirname "$0")/lib.sh"
+
+np=4
+
+# Exactly one line has all the words.
+one_line_with() {
+    local lines word
+    lines=$(cat "$out")
+    for word in "$@"; do
+        lines=$(grep -aF -- "$word" <<<"$lines")
+    done
+    [ -n "$lines" ] && [ "$(wc -l <<<"$lines")" -eq 1 ]
+}
+
+# NAME VALUE ALLOWED...: words that the line must have beside them
+bad_parameters="
+algorithm foo ring chain tree flat
+algorithm_allreduce foo ring
+algorithm_bcast ring tree
+algorithm_reduce_scatter 7 ring
+channels 0 1..
+channels 99 ..16
+slots 1 2..
+slots 100000 ..64
+slot_bytes 3 256
+slot_bytes 1000 64
+host 7 0..1
+timeout -1 0..
+timeout_abort 2 0..1
+torus 0x2 4x4x2
+torus many 4x4x2
+torus 3x3 4
+report loudly summary
+pool_mib 0 1..
+priority 101 ..100
+verbose 9 0..
+"
+while read -r name value allowed; do
+    [ -n "$name" ] || continue
+    if [ "$name" = host ]; then # which grun sets itself
+        GR_HOST=$value grun $np -- hello_coll </dev/null
+    else
+        grun $np --mca coll_gpuring_"$name" "$value" -- hello_coll </dev/null
+    fi
+    # shellcheck disable=SC2086 # words on purpose
+    tap_check "$name = $value: one line says what is allowed" \
+        one_line_with "coll_gpuring_$name" "$value" allowed $allowed
+    if [ "$name" = host ]; then
+        tap_check "$name = $value: right results, with the default" good_without_gpuring
+    else
+        tap_check "$name = $value: right results, with the default" good_through_gpuring
+    fi
+done <<<"$bad_parameters"
+
+# NAME FIRST OTHERS: rank 0 has the first value, the others have another
+different_parameters="
+channels 1 2
+slots 4 8
+slot_bytes 4096 8192
+algorithm ring tree
+algorithm_allreduce auto flat
+torus 2x2 4x1
+"
+while read -r name first others; do
+    [ -n "$name" ] || continue
+    cat >"$work/wrapper" <<EOF
+#!/bin/sh
+if [ "\$OMPI_COMM_WORLD_RANK" = 0 ]; then v=$first; else v=$others; fi
+OMPI_MCA_coll_gpuring_$name=\$v exec "\$@"
+EOF
+    chmod +x "$work/wrapper"
+    WRAPPER=$work/wrapper grun $np -- hello_coll </dev/null
+    tap_check "$name differs between ranks: one line says so" one_line_with "coll_gpuring_$name" "$first" "$others"
+    tap_check "$name differs between ranks: right results" good_through_gpuring
+done <<<"$different_parameters"
+
+# host on some ranks only: nobody may be left alone in a call.
+cat >"$work/wrapper" <<'EOF'
+#!/bin/sh
+OMPI_MCA_coll_gpuring_host=$((OMPI_COMM_WORLD_RANK % 2)) exec "$@"
+EOF
+chmod +x "$work/wrapper"
+rc=0
+# shellcheck disable=SC2046,SC2086
+timeout -k 5 60 $MPIRUN $(component_options) -np $np "$work/wrapper" "$PROGDIR/hello_coll" >"$out" 2>&1 || rc=$?
+tap_check "host = 1 on some ranks only: right results" all_good
+
+tap_done

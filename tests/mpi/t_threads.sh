@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Threads that call collectives at the same time on communicators of their own.
+. "$(dirname "$0")/lib.sh"
+
+for np in 2 3 4; do
+    test_program "threads, $np ranks" $np -- threads 60
+done
+test_program "threads, tree, 2 channels, 3 ranks" 3 --mca coll_gpuring_algorithm tree --mca coll_gpuring_channels 2 \
+    --mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes 1024 -- threads 60
+
+tap_done

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Derived datatypes, user-defined operations, and communicators of every origin. User-defined operations are
+# handed to the saved collective, so that program needs no calls of gpuring's own.
+. "$(dirname "$0")/lib.sh"
+
+for np in 1 2 3 5; do
+    test_program "derived datatypes, $np ranks" $np -- types
+    test_program "communicators, $np ranks" $np --mca op ^avx -- comms
+    grun $np -- userops
+    tap_check "user-defined operations, $np ranks" all_good
+done
+for algorithm in ring chain tree flat; do
+    test_program "derived datatypes, $algorithm, slots of 512 bytes" 5 --mca coll_gpuring_algorithm $algorithm \
+        --mca coll_gpuring_slot_bytes 512 -- types
+done
+grun 4 -- userops
+tap_check "user-defined operations are counted as handed over" seen '^# gpuring calls [0-9]+ handovers [1-9]'
+
+tap_done
