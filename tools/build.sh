@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Shared by ./demo and ./check (sourced): options, packages, Open MPI, configure, make.
+#     --ompi=PREFIX|5   an Open MPI elsewhere; 5: build and use 5.0.7, cached outside the tree
+#     --builddir=DIR    default build/, or build-ompi5/ and the like where --ompi is given
+set -euo pipefail
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+ompi='' builddir='' log=''
+
+fail() { echo "$(basename "$0"): $*" >&2; exit 1; }
+
+# parse_option ARG: 0 when it was one of the common options
+parse_option() {
+    case $1 in
+        --ompi=?*) ompi=${1#*=} ;;
+        --builddir=?*) builddir=${1#*=} ;;
+        *) return 1 ;;
+    esac
+}
+
+# run_logged WHAT COMMAND...: quiet unless it fails
+run_logged() {
+    local what=$1
+    shift
+    if ! "$@" >>"$log" 2>&1; then
+        tail -n 30 "$log" >&2
+        fail "$what failed; the whole log is $log"
+    fi
+}
+
+configure_tree() {
+    local args=() wanted
+    [ -x "$top/configure" ] && [ "$top/configure" -nt "$top/configure.ac" ] && [ "$top/Makefile.in" -nt "$top/Makefile.am" ] ||
+        run_logged autoreconf autoreconf -fi "$top"
+    if [ -n "$ompi" ]; then
+        args+=("--with-ompi=$ompi")
+        [ ! -d "$ompi/src" ] || args+=("--with-ompi-src=$ompi/src")
+    fi
+    wanted="${args[*]-}"
+    if [ ! -e "$builddir/config.status" ] || [ "$(cat "$builddir/.configured" 2>/dev/null)" != "$wanted" ]; then
+        echo "configuring in $builddir ${wanted}"
+        (cd "$builddir" && run_logged configure "$top/configure" "${args[@]}")
+        sed -n '/^gpuring [0-9]/,/^$/p' "$log" | tail -n 10
+        echo "$wanted" >"$builddir/.configured"
+    fi
+}
+
+# set_up: everything up to a built tree in $builddir; the log of it is $builddir/setup.log
+set_up() {
+    "$top/tools/packages.sh"
+    if [ "$ompi" = 5 ]; then
+        ompi=$("$top/tools/ompi5.sh" | tail -n 1)
+        : "${builddir:=$top/build-ompi5}"
+    elif [ -n "$ompi" ]; then
+        [ -x "$ompi/bin/ompi_info" ] || fail "--ompi=$ompi: there is no $ompi/bin/ompi_info; give the prefix of an Open MPI, or 5"
+        : "${builddir:=$top/build-$(basename "$ompi")}"
+    fi
+    : "${builddir:=$top/build}"
+    mkdir -p "$builddir"
+    builddir=$(cd "$builddir" && pwd)
+    log=$builddir/setup.log
+    : >"$log"
+    configure_tree
+    echo "building in $builddir"
+    run_logged make make -C "$builddir" -j"$(nproc)"
+}
+
+# Allow what mpirun refuses to root unless told; containers run as root.
+if [ "$(id -u)" = 0 ]; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+fi
