@@ -251,6 +251,12 @@ struct gr_wait {
 /* Poll until done, progressing Open MPI. OMPI error code. */
 int mca_coll_gpuring_wait(const struct gr_wait *wait);
 
+/* What to call a communicator in messages; Open MPI gives no name to some (MPI_Intercomm_merge). */
+static inline const char *gr_comm_name(const struct ompi_communicator_t *comm)
+{
+    return '\0' == comm->c_name[0] ? "a communicator without name" : comm->c_name;
+}
+
 /* ---- statistics ---- */
 
 int mca_coll_gpuring_stats_register(void);

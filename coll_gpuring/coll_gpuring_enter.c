@@ -23,7 +23,7 @@ static int hand_over(mca_coll_gpuring_module_t *module, const struct gr_call *ca
 {
     mca_coll_gpuring_stats_handover((enum gr_handover) reason);
     if (speaks(call->comm, 2)) {
-        opal_output(0, "gpuring: %s on %s handed on: %s", gr_calls[call->id].name, call->comm->c_name,
+        opal_output(0, "gpuring: %s on %s handed on: %s", gr_calls[call->id].name, gr_comm_name(call->comm),
                     mca_coll_gpuring_handover_name(reason));
     }
     return mca_coll_gpuring_call_saved(module, call);
@@ -71,7 +71,7 @@ static int decide(mca_coll_gpuring_module_t *module, struct ompi_communicator_t 
     }
     module->decided = true;
     if (speaks(comm, 1)) {
-        opal_output(0, "gpuring: %s, %d ranks: %s", comm->c_name, ompi_comm_size(comm),
+        opal_output(0, "gpuring: %s, %d ranks: %s", gr_comm_name(comm), ompi_comm_size(comm),
                     0 > module->refused ? "taken" : mca_coll_gpuring_handover_name(module->refused));
     }
     return OMPI_SUCCESS;
@@ -129,7 +129,7 @@ static void choose(const mca_coll_gpuring_module_t *module, const struct gr_call
     data->request.chunk_bytes = choice.chunk_bytes;
     if (speaks(call->comm, 2)) {
         opal_output(0, "gpuring: %s on %s, sequence %llu, %zu bytes: %s%s, %u channels, chunks of %zu bytes, "
-                    "%.1f us expected", gr_calls[call->id].name, call->comm->c_name,
+                    "%.1f us expected", gr_calls[call->id].name, gr_comm_name(call->comm),
                     (unsigned long long) module->seq, data->bytes, gr_algo_name(choice.algo),
                     q.forced >= 0 ? " (forced)" : "", choice.nchannels, choice.chunk_bytes, choice.us);
     }

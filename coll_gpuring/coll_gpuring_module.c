@@ -55,7 +55,7 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
 #define SAVE(name)                                                                                      \
     if (NULL == coll->coll_##name || NULL == coll->coll_##name##_module) {                              \
         if (mca_coll_gpuring_component.verbose >= 1 && 0 == ompi_comm_rank(comm)) {                     \
-            opal_output(0, "gpuring: off on %s: no other component offers " #name, comm->c_name);       \
+            opal_output(0, "gpuring: off on %s: no other component offers " #name, gr_comm_name(comm)); \
         }                                                                                               \
         forget_saved(module);                                                                           \
         return OMPI_ERR_NOT_FOUND;                                                                      \

@@ -148,7 +148,7 @@ static void tell_difference(struct ompi_communicator_t *comm, const char *topic,
     }
     told[param] = true;
     mca_coll_gpuring_tell(topic, mca_coll_gpuring_param_name(param),
-                          mca_coll_gpuring_param_text(param, mine, a, sizeof(a)), comm->c_name, rank,
+                          mca_coll_gpuring_param_text(param, mine, a, sizeof(a)), gr_comm_name(comm), rank,
                           mca_coll_gpuring_param_text(param, other, b, sizeof(b)),
                           mca_coll_gpuring_param_text(param, mca_coll_gpuring_param_default(param), d, sizeof(d)));
 }
@@ -164,7 +164,7 @@ static void tell_bad(struct ompi_communicator_t *comm, struct card *const *cards
 
         if ('\0' != bad->name[0] && 0 != strcmp(bad->name, cards[0]->bad.name)) {
             said = true;
-            mca_coll_gpuring_tell("bad-parameter-on-rank", bad->name, bad->value, r, comm->c_name, bad->allowed);
+            mca_coll_gpuring_tell("bad-parameter-on-rank", bad->name, bad->value, r, gr_comm_name(comm), bad->allowed);
         }
     }
 }
@@ -225,7 +225,7 @@ static void tell_off(struct ompi_communicator_t *comm, struct card *const *cards
     }
     if (!said && ompi_comm_rank(comm) == speaker) {
         said = true;
-        mca_coll_gpuring_tell("off-on-rank", off, comm->c_name, speaker);
+        mca_coll_gpuring_tell("off-on-rank", off, gr_comm_name(comm), speaker);
     }
 }
 

@@ -146,7 +146,7 @@ static void tell_verdict(const struct setup *s)
 {
     static bool said[8];
     size_t links = (size_t) s->join.nin, bytes = gr_link_bytes(s->join.team->nslots, s->join.team->slot_bytes);
-    const char *name = s->comm->c_name;
+    const char *name = gr_comm_name(s->comm);
 
     if (0 != ompi_comm_rank(s->comm) || said[-s->verdict % 8]) {
         return;
