@@ -170,30 +170,41 @@ static void tell_verdict(const struct setup *s)
 int mca_coll_gpuring_setup(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm, enum gr_algo algo,
                            int root, const char *what)
 {
-    struct setup s = {.comm = comm, .pool = mca_coll_gpuring_pool(), .distance = 1};
-    struct gr_wait wait = {comm, what, module->seq, setup_poll, setup_explain, &s};
+    struct setup *s = calloc(1, sizeof(*s));
+    struct gr_wait wait = {comm, what, module->seq, setup_poll, setup_explain, s};
     int rc;
 
-    if (NULL == s.pool || 0 != gr_join_begin(&s.join, module->team, s.pool, algo, root)) {
+    if (NULL == s) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    s.requests = calloc((size_t) (s.join.nin + s.join.nout) + 2, sizeof(ompi_request_t *));
-    if (NULL == s.requests) {
-        gr_join_end(&s.join, s.pool, GR_ERR_NOMEM);
+    s->comm = comm;
+    s->pool = mca_coll_gpuring_pool();
+    if (NULL == s->pool || 0 != gr_join_begin(&s->join, module->team, s->pool, algo, root)) {
+        free(s);
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    rc = post_offers(&s);
+    s->requests = calloc((size_t) (s->join.nin + s->join.nout) + 2, sizeof(ompi_request_t *));
+    if (NULL == s->requests) {
+        gr_join_end(&s->join, s->pool, GR_ERR_NOMEM);
+        free(s);
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    rc = post_offers(s);
     if (OMPI_SUCCESS == rc) {
         rc = mca_coll_gpuring_wait(&wait);
     }
-    if (OMPI_SUCCESS == rc && 0 != s.verdict) {
-        tell_verdict(&s);
-    }
-    gr_join_end(&s.join, s.pool, OMPI_SUCCESS == rc ? s.verdict : GR_ERR_SYS);
-    free(s.requests);
     if (OMPI_SUCCESS != rc) {
+        /* Messages may still be under way into *s, and peers may already write to the frames: both are left to
+         * them, for good. Such a communicator is broken. */
         module->team->poisoned = GR_ERR_POISONED;
         return rc;
     }
-    return 0 == s.verdict ? OMPI_SUCCESS : OMPI_ERR_NOT_AVAILABLE;
+    rc = 0 == s->verdict ? OMPI_SUCCESS : OMPI_ERR_NOT_AVAILABLE;
+    if (OMPI_SUCCESS != rc) {
+        tell_verdict(s);
+    }
+    gr_join_end(&s->join, s->pool, s->verdict);
+    free(s->requests);
+    free(s);
+    return rc;
 }
