@@ -86,28 +86,26 @@ static double copy_bandwidth(MPI_Comm pair)
     return best;
 }
 
-static void send_round(char *data, int peer)
+/* A window of messages from the sender, and the receiver's word that all are there. */
+static void window_round(char *data, bool sender, int peer)
 {
     MPI_Request requests[SENDS];
 
     for (int i = 0; i < SENDS; i++) {
-        MPI_Isend(data + (size_t)i * SEND_BYTES, SEND_BYTES, MPI_BYTE, peer, TAG_DATA, MPI_COMM_WORLD,
-                  &requests[i]);
+        char *part = data + (size_t)i * SEND_BYTES;
+
+        if (sender) {
+            MPI_Isend(part, SEND_BYTES, MPI_BYTE, peer, TAG_DATA, MPI_COMM_WORLD, &requests[i]);
+        } else {
+            MPI_Irecv(part, SEND_BYTES, MPI_BYTE, peer, TAG_DATA, MPI_COMM_WORLD, &requests[i]);
+        }
     }
     MPI_Waitall(SENDS, requests, MPI_STATUSES_IGNORE);
-    MPI_Recv(NULL, 0, MPI_BYTE, peer, TAG_DONE, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-}
-
-static void receive_round(char *data, int peer)
-{
-    MPI_Request requests[SENDS];
-
-    for (int i = 0; i < SENDS; i++) {
-        MPI_Irecv(data + (size_t)i * SEND_BYTES, SEND_BYTES, MPI_BYTE, peer, TAG_DATA, MPI_COMM_WORLD,
-                  &requests[i]);
+    if (sender) {
+        MPI_Recv(NULL, 0, MPI_BYTE, peer, TAG_DONE, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Send(NULL, 0, MPI_BYTE, peer, TAG_DONE, MPI_COMM_WORLD);
     }
-    MPI_Waitall(SENDS, requests, MPI_STATUSES_IGNORE);
-    MPI_Send(NULL, 0, MPI_BYTE, peer, TAG_DONE, MPI_COMM_WORLD);
 }
 
 /* Median bandwidth of windows of large messages from the first rank to the second. */
@@ -118,11 +116,7 @@ static double send_bandwidth(char *data, bool sender, int peer)
     memset(data, 1, (size_t)SENDS * SEND_BYTES);
     for (int i = -1; i < SEND_ROUNDS; i++) { /* the first round connects and is not counted */
         start = MPI_Wtime();
-        if (sender) {
-            send_round(data, peer);
-        } else {
-            receive_round(data, peer);
-        }
+        window_round(data, sender, peer);
         us[i < 0 ? 0 : i] = (MPI_Wtime() - start) * 1e6;
     }
     fit_sort(us, SEND_ROUNDS);

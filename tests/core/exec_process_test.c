@@ -11,7 +11,6 @@
 #endif
 #include "exec/pool.h"
 
-#include <dirent.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -24,22 +23,11 @@
 
 #include <cmocka.h>
 
-enum { SLOTS = 3, SLOT = 320, FRAME = 4096, ECHOES = 2000, PATIENCE_S = 60 };
+#include "pool_helpers.h"
+
+enum { SLOTS = 3, SLOT = 320, ECHOES = 2000, PATIENCE_S = 60 };
 
 static const struct gr_peer_id self = {7, 0}, peer = {7, 1};
-
-static int entries(const char *dir)
-{
-    DIR *d = opendir(dir);
-    int n = -2;
-
-    assert_non_null(d);
-    while (NULL != readdir(d)) {
-        n++;
-    }
-    closedir(d);
-    return n;
-}
 
 static struct gr_pool *open_pool(struct gr_peer_id id)
 {
@@ -47,14 +35,6 @@ static struct gr_pool *open_pool(struct gr_peer_id id)
 
     assert_non_null(pool);
     return pool;
-}
-
-static struct gr_frame *lease_one(struct gr_pool *pool)
-{
-    struct gr_frame *frame = NULL;
-
-    assert_int_equal(gr_pool_lease(pool, FRAME, 1, &frame), 0);
-    return frame;
 }
 
 /* ---- the second process ---- */

@@ -10,7 +10,6 @@
 #endif
 #include "exec/pool.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -24,7 +23,9 @@
 
 #include <cmocka.h>
 
-enum { FRAME = 4096, SLOTS = 2, SLOT = 256, ROUNDS = 10000 };
+#include "pool_helpers.h"
+
+enum { SLOTS = 2, SLOT = 256, ROUNDS = 10000 };
 
 static const struct gr_peer_id self = {1, 0}, peer = {1, 1};
 
@@ -53,14 +54,6 @@ static int tear_down(void **state)
     return rmdir(f->dir); /* fails where something is left in it */
 }
 
-static struct gr_frame *lease_one(struct gr_pool *pool)
-{
-    struct gr_frame *frame = NULL;
-
-    assert_int_equal(gr_pool_lease(pool, FRAME, 1, &frame), 0);
-    return frame;
-}
-
 static struct gr_link_shared *map(struct gr_pool *pool, const struct gr_offer *offer)
 {
     int error;
@@ -69,20 +62,6 @@ static struct gr_link_shared *map(struct gr_pool *pool, const struct gr_offer *o
     assert_int_equal(error, 0);
     assert_non_null(l);
     return l;
-}
-
-/* Entries of a directory but . and .. */
-static int entries(const char *dir)
-{
-    DIR *d = opendir(dir);
-    int n = -2;
-
-    assert_non_null(d);
-    while (NULL != readdir(d)) {
-        n++;
-    }
-    closedir(d);
-    return n;
 }
 
 /* ---- bounds ---- */

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the tests of the pool share. To be included after <cmocka.h>. */
+#ifndef GR_TESTS_POOL_HELPERS_H
+#define GR_TESTS_POOL_HELPERS_H
+
+#include "exec/pool.h"
+
+#include <dirent.h>
+
+enum { FRAME = 4096 }; /* bytes of the frames that are leased */
+
+/* Entries of a directory but . and .. */
+static int entries(const char *dir)
+{
+    DIR *d = opendir(dir);
+    int n = -2;
+
+    assert_non_null(d);
+    while (NULL != readdir(d)) {
+        n++;
+    }
+    closedir(d);
+    return n;
+}
+
+static struct gr_frame *lease_one(struct gr_pool *pool)
+{
+    struct gr_frame *frame = NULL;
+
+    assert_int_equal(gr_pool_lease(pool, FRAME, 1, &frame), 0);
+    return frame;
+}
+
+#endif
