@@ -176,8 +176,11 @@ typedef struct {
     gr_params_t params;       /* the team's: equal on all ranks */
     bool decided;             /* whether the team may be used is known: */
     int refused;              /* an enum gr_handover, or -1 */
-    unsigned char *unlinked;  /* [algo * p + root]: a set-up that was refused, never tried again */
     uint64_t seq;             /* calls so far */
+    struct {
+        size_t bytes;         /* 0: none yet */
+        struct gr_choice choice;
+    } last[GR_NCOLLS];        /* what was chosen last: calls of one size follow each other */
     size_t *counts, *displs;  /* p entries each, scratch of v-calls */
     void *scratch;            /* packing */
     size_t scratch_bytes;
@@ -256,6 +259,9 @@ static inline const char *gr_comm_name(const struct ompi_communicator_t *comm)
 {
     return '\0' == comm->c_name[0] ? "a communicator without name" : comm->c_name;
 }
+
+/* Seconds since some moment, monotonic. */
+double mca_coll_gpuring_now(void);
 
 /* ---- statistics ---- */
 

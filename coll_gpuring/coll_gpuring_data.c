@@ -10,7 +10,6 @@
 
 #include "opal/datatype/opal_convertor.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +45,6 @@ static unsigned char *solid_start(const void *buf, struct ompi_datatype_t *type)
 }
 
 /* ompi_op_reduce() with the core's signature. */
-
 static void reduce_by_ompi(void *ctx, const void *in, void *inout, size_t n)
 {
     const struct gr_call *call = ctx;
@@ -92,6 +90,17 @@ void mca_coll_gpuring_data_size(mca_coll_gpuring_module_t *module, const struct 
         r->total = call->rcount * unit;
         data->bytes = r->total * r->elem_bytes;
     }
+}
+
+/* Rank r's block, in elements, where all blocks lie packed or in the receive buffer of gather_in_buffer(). */
+static size_t block_count(const struct gr_request *request, int r)
+{
+    return NULL != request->counts ? request->counts[r] : request->block;
+}
+
+static size_t block_begin(const struct gr_request *request, int r)
+{
+    return NULL != request->displs ? request->displs[r] : (size_t) r * request->block;
 }
 
 /* Scratch of at least that many bytes; valid until the call ends. */
@@ -146,8 +155,6 @@ static bool in_place(const struct gr_call *call)
 
 static int begin_reduction(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_data *data)
 {
-    int rank = ompi_comm_rank(call->comm);
-
     data->in = in_place(call) ? call->rbuf : (unsigned char *) call->sbuf;
     data->out = call->rbuf;
     data->reducer.fused = gr_reduce_find(mca_coll_gpuring_type(call->rtype), mca_coll_gpuring_op(call->op));
@@ -155,7 +162,7 @@ static int begin_reduction(mca_coll_gpuring_module_t *module, const struct gr_ca
     data->reducer.ctx = (void *) call;
     if (GR_COLL_REDUCE_SCATTER == data->request.coll && in_place(call)) {
         /* the output lies over input that is still to be sent */
-        data->out_bytes = (NULL != call->rcounts ? module->counts[rank] : call->rcount) * data->request.elem_bytes;
+        data->out_bytes = block_count(&data->request, ompi_comm_rank(call->comm)) * data->request.elem_bytes;
         data->out = scratch_get(module, data->out_bytes > 0 ? data->out_bytes : 1);
         data->finish = GR_FINISH_COPY;
         return NULL == data->out ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
@@ -219,14 +226,13 @@ static void gather_in_buffer(mca_coll_gpuring_module_t *module, const struct gr_
 static int begin_allgather(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_data *data)
 {
     int rank = ompi_comm_rank(call->comm);
-    size_t mine_at, mine_bytes, count;
+    size_t mine = block_count(&data->request, rank), count;
     bool solid = is_solid(call->rtype, 2);
     bool pack_input = !in_place(call) && !is_solid(call->stype, call->scount);
     unsigned char *scratch = NULL, *start;
 
-    mine_bytes = NULL != call->rcounts ? module->counts[rank] : data->request.block;
     if (!solid || pack_input) {
-        scratch = scratch_get(module, (solid ? 0 : data->bytes) + (pack_input ? mine_bytes : 0) + 1);
+        scratch = scratch_get(module, (solid ? 0 : data->bytes) + (pack_input ? mine : 0) + 1);
         if (NULL == scratch) {
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
@@ -242,8 +248,7 @@ static int begin_allgather(mca_coll_gpuring_module_t *module, const struct gr_ca
         data->in = pack_input ? scratch : solid_start(call->sbuf, call->stype);
         return pack_input ? convert((void *) call->sbuf, call->stype, call->scount, scratch, true) : OMPI_SUCCESS;
     }
-    mine_at = NULL != call->rcounts ? module->displs[rank] : (size_t) rank * data->request.block;
-    data->in = data->out + mine_at;
+    data->in = data->out + block_begin(&data->request, rank);
     count = gathered_block(call, rank, &start);
     return solid ? OMPI_SUCCESS : convert(start, call->rtype, count, data->in, true);
 }
@@ -258,17 +263,16 @@ int mca_coll_gpuring_data_begin(mca_coll_gpuring_module_t *module, const struct 
 }
 
 /* Unpack every rank's block. */
-static int unpack_gathered(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_data *data)
+static int unpack_gathered(const struct gr_call *call, const struct gr_data *data)
 {
     int p = ompi_comm_size(call->comm), r, rc = OMPI_SUCCESS;
     unsigned char *start;
 
     for (r = 0; r < p && OMPI_SUCCESS == rc; r++) {
         size_t count = gathered_block(call, r, &start);
-        size_t at = NULL != call->rcounts ? module->displs[r] : (size_t) r * data->request.block;
 
         if (!(in_place(call) && r == ompi_comm_rank(call->comm))) {
-            rc = convert(start, call->rtype, count, data->out + at, false);
+            rc = convert(start, call->rtype, count, data->out + block_begin(&data->request, r), false);
         }
     }
     return rc;
@@ -283,7 +287,7 @@ int mca_coll_gpuring_data_end(mca_coll_gpuring_module_t *module, const struct gr
     } else if (GR_FINISH_UNPACK == data->finish && GR_CALL_BCAST == call->id) {
         rc = convert(call->rbuf, call->rtype, call->rcount, data->out, false);
     } else if (GR_FINISH_UNPACK == data->finish) {
-        rc = unpack_gathered(module, call, data);
+        rc = unpack_gathered(call, data);
     }
     if (module->scratch_bytes > SCRATCH_KEPT) {
         free(module->scratch);

@@ -11,7 +11,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* What all ranks know alike is said by rank 0 only. */
 static bool speaks(struct ompi_communicator_t *comm, int level)
@@ -44,13 +43,10 @@ static int make_team(mca_coll_gpuring_module_t *module, struct ompi_communicator
     };
 
     /* what a failed attempt left is used by the next, or freed with the module */
-    if (NULL == module->unlinked) {
-        module->unlinked = calloc(GR_NALGOS * p, 1);
-    }
     if (NULL == module->counts) {
         module->counts = calloc(2 * p, sizeof(size_t));
     }
-    if (NULL == module->unlinked || NULL == module->counts) {
+    if (NULL == module->counts) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     module->displs = module->counts + p;
@@ -92,38 +88,37 @@ static int refusal(const mca_coll_gpuring_module_t *module, const struct gr_call
     return -1;
 }
 
-/* Links for the algorithm: OMPI_SUCCESS, OMPI_ERR_NOT_AVAILABLE (on all ranks), or an error. */
-static int need_links(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_data *data,
-                      enum gr_algo algo)
+/* Links for the request: OMPI_SUCCESS, OMPI_ERR_NOT_AVAILABLE (on all ranks), or an error. */
+static int need_links(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_request *request)
 {
-    unsigned char *unlinked = &module->unlinked[(size_t) algo * (size_t) module->team->p + (size_t) call->root];
-    int rc;
-
-    if (gr_team_linked(module->team, algo, data->request.root)) {
+    switch (gr_team_links(module->team, request->algo, request->root)) {
+    case GR_LINKS_THERE:
         return OMPI_SUCCESS;
-    }
-    if (*unlinked) {
+    case GR_LINKS_REFUSED:
         return OMPI_ERR_NOT_AVAILABLE;
+    default:
+        return mca_coll_gpuring_setup(module, call->comm, request->algo, request->root, gr_calls[call->id].name);
     }
-    rc = mca_coll_gpuring_setup(module, call->comm, algo, data->request.root, gr_calls[call->id].name);
-    if (OMPI_ERR_NOT_AVAILABLE == rc) {
-        *unlinked = 1;
-    }
-    return rc;
 }
 
-static void choose(const mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_data *data)
+static void choose(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_data *data)
 {
+    enum gr_coll coll = data->request.coll;
     struct gr_question q = {
-        .coll = data->request.coll,
+        .coll = coll,
         .p = module->team->p,
         .bytes = data->bytes,
-        .forced = (int) module->params.value[GR_PARAM_ALGORITHM + data->request.coll],
+        .forced = (int) module->params.value[GR_PARAM_ALGORITHM + coll],
         .nchannels = module->team->nchannels,
         .slot_bytes = module->team->slot_bytes,
     };
-    struct gr_choice choice = gr_select(&gr_costs_host, &q);
+    struct gr_choice choice;
 
+    if (module->last[coll].bytes != data->bytes) {
+        module->last[coll].choice = gr_select(&gr_costs_host, &q);
+        module->last[coll].bytes = data->bytes;
+    }
+    choice = module->last[coll].choice;
     data->request.algo = choice.algo;
     data->request.nchannels = choice.nchannels;
     data->request.chunk_bytes = choice.chunk_bytes;
@@ -187,19 +182,11 @@ static int run(mca_coll_gpuring_module_t *module, const struct gr_call *call, st
     return mca_coll_gpuring_wait(&wait);
 }
 
-static double now_us(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e6 * (double) t.tv_sec + 1e-3 * (double) t.tv_nsec;
-}
-
 /* The call is gpuring's, and its links are there. */
 static int perform(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_data *data)
 {
     bool timed = mca_coll_gpuring_stats_timed();
-    double start = timed ? now_us() : 0;
+    double start = timed ? mca_coll_gpuring_now() : 0;
     int rc;
 
     rc = mca_coll_gpuring_data_begin(module, call, data);
@@ -212,7 +199,7 @@ static int perform(mca_coll_gpuring_module_t *module, const struct gr_call *call
         rc = mca_coll_gpuring_data_end(module, call, data);
     }
     mca_coll_gpuring_stats_call(call->id, data->request.algo, module->team->p, data->bytes,
-                                timed ? now_us() - start : 0);
+                                timed ? 1e6 * (mca_coll_gpuring_now() - start) : 0);
     return rc;
 }
 
@@ -240,7 +227,7 @@ int mca_coll_gpuring_enter(mca_coll_gpuring_module_t *module, const struct gr_ca
     }
     module->seq++;
     choose(module, call, &data);
-    rc = need_links(module, call, &data, data.request.algo);
+    rc = need_links(module, call, &data.request);
     if (OMPI_ERR_NOT_AVAILABLE == rc) {
         return hand_over(module, call, GR_HANDOVER_SETUP);
     }

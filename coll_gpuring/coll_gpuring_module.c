@@ -8,6 +8,7 @@
 #include "coll_gpuring.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm);
 static int module_disable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm);
@@ -86,8 +87,8 @@ static void module_construct(mca_coll_gpuring_module_t *module)
     module->team = NULL;
     module->decided = false;
     module->refused = -1;
-    module->unlinked = NULL;
     module->seq = 0;
+    memset(module->last, 0, sizeof(module->last));
     module->counts = module->displs = NULL;
     module->scratch = NULL;
     module->scratch_bytes = 0;
@@ -98,7 +99,6 @@ static void module_destruct(mca_coll_gpuring_module_t *module)
 {
     forget_saved(module);
     gr_team_destroy(module->team, mca_coll_gpuring_component.pool);
-    free(module->unlinked);
     free(module->counts);
     free(module->scratch);
 }

@@ -15,7 +15,7 @@
 /* Polls between two looks at the clock. */
 #define SPINS_CLOCK 1024
 
-static double now(void)
+double mca_coll_gpuring_now(void)
 {
     struct timespec t;
 
@@ -63,7 +63,7 @@ int mca_coll_gpuring_wait(const struct gr_wait *w)
             }
         }
         if (0 == spins % SPINS_CLOCK && timeout > 0) {
-            t = now();
+            t = mca_coll_gpuring_now();
             if (0 == since) {
                 since = t;
                 next = timeout;

@@ -27,7 +27,7 @@ static void team_free(struct gr_team *team)
     free(team->out);
     free(team->frames);
     free(team->leases);
-    free(team->ready);
+    free(team->links);
     free(team);
 }
 
@@ -54,9 +54,9 @@ struct gr_team *gr_team_create(const struct gr_team_params *params)
     team->out = calloc(nlinks(team), sizeof(*team->out));
     team->frames = calloc(nlinks(team), sizeof(struct gr_frame *));
     team->leases = calloc(nlinks(team), sizeof(*team->leases));
-    team->ready = calloc(GR_NALGOS * p, 1);
+    team->links = calloc(GR_NALGOS * p, 1);
     if (!complete || NULL == team->in || NULL == team->out || NULL == team->frames || NULL == team->leases ||
-        NULL == team->ready) {
+        NULL == team->links) {
         team_free(team);
         return NULL;
     }
@@ -86,14 +86,14 @@ void gr_team_destroy(struct gr_team *team, struct gr_pool *pool)
 }
 
 /* Only trees have other links for another root. */
-static unsigned char *ready_flag(const struct gr_team *team, enum gr_algo algo, int root)
+static unsigned char *links_of(const struct gr_team *team, enum gr_algo algo, int root)
 {
-    return &team->ready[(size_t) algo * (size_t) team->p + (size_t) (GR_ALGO_TREE == algo ? root : 0)];
+    return &team->links[(size_t) algo * (size_t) team->p + (size_t) (GR_ALGO_TREE == algo ? root : 0)];
 }
 
-int gr_team_linked(const struct gr_team *team, enum gr_algo algo, int root)
+enum gr_links gr_team_links(const struct gr_team *team, enum gr_algo algo, int root)
 {
-    return *ready_flag(team, algo, root);
+    return (enum gr_links) *links_of(team, algo, root);
 }
 
 /* Append a wire for each peer to which there is no link yet. */
@@ -209,9 +209,7 @@ void gr_join_end(struct gr_join *join, struct gr_pool *pool, int verdict)
         team->leases[i] = w->offer.lease;
         gr_link_attach(&team->out[i], w->shared, w->offer.count, team->nslots, team->slot_bytes);
     }
-    if (0 == verdict) {
-        *ready_flag(team, join->algo, join->root) = 1;
-    }
+    *links_of(team, join->algo, join->root) = 0 == verdict ? GR_LINKS_THERE : GR_LINKS_REFUSED;
     free(join->in);
     free(join->out);
     memset(join, 0, sizeof(*join));

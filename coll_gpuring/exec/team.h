@@ -28,8 +28,15 @@ struct gr_team {
     struct gr_link *in, *out; /* [channel * p + rank] */
     struct gr_frame **frames; /* [channel * p + rank]: of the incoming links */
     uint64_t *leases;         /* [channel * p + rank]: of the outgoing links */
-    unsigned char *ready;     /* [algo * p + root]: the links of that algorithm and root are there */
+    unsigned char *links;     /* [algo * p + root]: an enum gr_links */
     int poisoned;             /* negative error of the call that broke it, or 0 */
+};
+
+/* What is known of the links of an algorithm (for trees: with that root); the same on all ranks. */
+enum gr_links {
+    GR_LINKS_NONE,   /* never asked for */
+    GR_LINKS_THERE,
+    GR_LINKS_REFUSED /* a verdict was against them; it is not asked again */
 };
 
 struct gr_team_params {
@@ -48,8 +55,8 @@ struct gr_team *gr_team_create(const struct gr_team_params *params);
  */
 void gr_team_destroy(struct gr_team *team, struct gr_pool *pool);
 
-/* Whether all links are there that algo needs (for rooted trees: with that root). */
-int gr_team_linked(const struct gr_team *team, enum gr_algo algo, int root);
+/* The links that algo needs. */
+enum gr_links gr_team_links(const struct gr_team *team, enum gr_algo algo, int root);
 
 /* One link that is being made. */
 struct gr_wire {

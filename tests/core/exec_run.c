@@ -170,7 +170,7 @@ static void *rank_thread(void *arg)
     int rc = 0;
 
     for (k = 0; k < w->ncases && 0 == rc; k++) {
-        if (!gr_team_linked(r->team, w->cases[k].algo, w->cases[k].root)) {
+        if (GR_LINKS_THERE != gr_team_links(r->team, w->cases[k].algo, w->cases[k].root)) {
             ex_link_rank(r, w->cases[k].algo, w->cases[k].root);
             rc = w->verdict;
         }
@@ -216,7 +216,7 @@ static int link_all(struct ex_world *w)
     size_t k;
 
     for (k = 0; k < w->ncases && 0 == w->verdict; k++) {
-        if (!gr_team_linked(w->ranks[0].team, w->cases[k].algo, w->cases[k].root)) {
+        if (GR_LINKS_THERE != gr_team_links(w->ranks[0].team, w->cases[k].algo, w->cases[k].root)) {
             ex_link(w, w->cases[k].algo, w->cases[k].root);
         }
     }

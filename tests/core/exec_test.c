@@ -309,7 +309,7 @@ static void a_set_up_that_fails_gives_everything_back(void **state)
     assert_int_equal(ex_link(&w, GR_ALGO_FLAT, 0), GR_ERR_LIMIT);
     for (r = 0; r < 5; r++) {
         assert_int_equal(gr_pool_usage(w.ranks[r].pool).leased, 0);
-        assert_false(gr_team_linked(w.ranks[r].team, GR_ALGO_FLAT, 0));
+        assert_int_equal(gr_team_links(w.ranks[r].team, GR_ALGO_FLAT, 0), GR_LINKS_REFUSED);
     }
     run(&w, &c, 1, EX_STEPPED);
     assert_int_equal(ex_link(&w, GR_ALGO_FLAT, 0), GR_ERR_LIMIT);
