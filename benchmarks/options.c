@@ -333,7 +333,7 @@ void options_help(FILE *out, const char *const *names, int n)
             "  -O OP         sum (default) prod min max, and for integers band bor bxor\n"
             "  -r ROOT       root of bcast and reduce (0)\n"
             "  -i ITERS      timed calls per size (1000 to 64k bytes, 100 to 4M, 20 above); a\n"
-            "                barrier precedes each, untimed\n"
+            "                barrier of messages precedes each, untimed\n"
             "  -x WARMUP     untimed calls before them (a tenth of ITERS)\n"
             "  --in-place    MPI_IN_PLACE; bcast is so anyway, sendrecv has no such form\n"
             "  --nonblocking MPI_I... and MPI_Waitall      --persistent  ..._init, then start and wait\n"

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The machine, the build, and running a command on it."""
+import collections
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+
+# What a command printed, its exit status (negative: a signal), and whether it ran out of time.
+Result = collections.namedtuple("Result", "out err status late")
+
+# Where to find what is run. env: for every command.
+Place = collections.namedtuple("Place", "mpirun ompi_info bench floor version env cores model")
+
+
+def siblings(cpu):
+    """The processors of the same core, as the kernel writes them; the processor itself where it does not."""
+    try:
+        with open(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") as f:
+            return f.read().strip()
+    except OSError:
+        return str(cpu)
+
+
+def cores():
+    """One processor of each core that this process may use."""
+    first = {}
+    for cpu in sorted(os.sched_getaffinity(0)):
+        first.setdefault(siblings(cpu), cpu)
+    return sorted(first.values())
+
+
+def model():
+    try:
+        text = subprocess.run(["lscpu"], stdout=subprocess.PIPE, universal_newlines=True,
+                              env={**os.environ, "LC_ALL": "C"}).stdout
+    except OSError:
+        text = ""
+    found = re.search(r"^Model name: *(.*)$", text, re.M)
+    return found.group(1) if found else "unknown processor"
+
+
+def find_place(builddir):
+    path = subprocess.run(["sh", "-c", '. "$1/env.sh" && printf %s "$PATH"', "sh", builddir], check=True,
+                          stdout=subprocess.PIPE, universal_newlines=True).stdout
+    env = {**os.environ, "PATH": path}
+    if os.geteuid() == 0:  # as tools/build.sh: containers run as root
+        for who in ("OMPI", "PRTE"):
+            env[who + "_ALLOW_RUN_AS_ROOT"] = env[who + "_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
+    ompi_info = shutil.which("ompi_info", path=path)
+    said = subprocess.run([ompi_info, "--version"], stdout=subprocess.PIPE, universal_newlines=True).stdout
+    return Place(mpirun=shutil.which("mpirun", path=path), ompi_info=ompi_info,
+                 bench=os.path.join(builddir, "gpuring_bench"), floor=os.path.join(builddir, "gpuring_floor"),
+                 version=said.split("\n")[0].strip(), env=env, cores=cores(), model=model())
+
+
+def end(process):
+    """Ends a command that ran out of time, and gives mpirun the time to end its ranks."""
+    process.terminate()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def run(command, env, limit):
+    """Runs a command for at most limit seconds. Its output goes through files: no rank left behind can block us."""
+    late = False
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                                   start_new_session=True)
+        try:
+            process.wait(limit)
+        except subprocess.TimeoutExpired:
+            late = True
+            end(process)
+        except BaseException:
+            end(process)
+            raise
+        texts = []
+        for f in (out, err):
+            f.seek(0)
+            texts.append(f.read().decode(errors="replace"))
+    return Result(texts[0], texts[1], process.returncode, late)
+
+
+def why(result, limit):
+    """A failed command's reason in one line."""
+    if result.late:
+        return f"no end within {limit} s"
+    lines = [re.sub(r"^(\[[^]]*\] *)+", "", line).strip(" *") for line in (result.err + result.out).split("\n")]
+    telling = [line for line in lines if re.search(r"error|cannot|could not|fail|signal|abort|refus", line, re.I)]
+    words = (telling or [line for line in lines if line.strip("-")] or [""])[0]
+    return f"exit status {result.status}" + (f": {words[:100]}" if words else "")

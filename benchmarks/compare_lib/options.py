@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command line."""
+import argparse
+import os
+import shlex
+import sys
+import time
+
+from . import floor, stock
+
+COLLECTIVES = ["allreduce", "allgather", "reduce_scatter", "bcast", "reduce"]
+FORMS = ["blocking", "nonblocking", "persistent"]
+LEAST_ROUNDS, LEAST_QUICK = 7, 2
+SUFFIXES = {"": 0, "k": 10, "m": 20, "g": 30}
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+
+EPILOG = "Exit status: 0 measured; 1 nothing could be measured, or --strict and a cell does not hold; 2 usage."
+
+
+def refuse(option, value, allowed):
+    """One line about a value that cannot be, and the end."""
+    print(f"compare: {option}: '{value}' is not valid; allowed: {allowed}", file=sys.stderr)
+    sys.exit(2)
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        print("compare: " + message.replace("argument ", "", 1), file=sys.stderr)
+        sys.exit(2)
+
+
+def checked(convert, allowed):
+    """A converter for argparse; ValueError becomes a line with the value and what is allowed."""
+    def check(text):
+        try:
+            return convert(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"'{text}' is not valid; allowed: {allowed}") from None
+    return check
+
+
+def whole(least):
+    def convert(text):
+        if int(text) < least:
+            raise ValueError
+        return int(text)
+    return checked(convert, f"a whole number of at least {least}")
+
+
+def among(names):
+    return checked(lambda text: names[names.index(text)], " ".join(names))
+
+
+def size(text):
+    number, suffix = (text[:-1], text[-1].lower()) if text[-1:].isalpha() else (text, "")
+    if not number.isdigit() or int(number) < 1 or suffix not in SUFFIXES:
+        raise ValueError
+    return int(number) << SUFFIXES[suffix]
+
+
+def sizes(text):
+    low, high = [size(part) for part in text.split(":")]
+    if low > high:
+        raise ValueError
+    return low, high
+
+
+def limit(text):
+    if not 0 < float(text) < 100:
+        raise ValueError
+    return float(text)
+
+
+def words(text):
+    """A quoted list of mpirun options."""
+    found = shlex.split(text)
+    if not found:
+        raise ValueError
+    return found
+
+
+def make_parser():
+    p = Parser(prog="compare", description="Stock Open MPI and gpuring side by side, in interleaved rounds.",
+               epilog=EPILOG, allow_abbrev=False)
+    add = p.add_argument
+    names = sorted(floor.KINDS)
+    add("collectives", nargs="*", metavar="COLLECTIVE", type=among(names),
+        help=" ".join(names) + "; default: " + " ".join(COLLECTIVES))
+    add("-n", dest="ranks", metavar="RANKS", type=whole(2), default=2, help="2")
+    add("-m", dest="sizes", metavar="MIN:MAX", default=(4, 16 << 20),
+        type=checked(sizes, "MIN:MAX in bytes, 1 <= MIN <= MAX, suffixes k M G"), help="bytes, doubling (4:16M)")
+    add("--step", metavar="2|4", type=checked(lambda t: {"2": 2, "4": 4}.get(t) or int(""), "2 4"), default=2,
+        help="4: every second size is left out of the results")
+    add("--rounds", metavar="N", type=whole(LEAST_QUICK), default=None, help="9; at least 7 without --quick")
+    add("--quick", action="store_true", help="2 rounds, or any --rounds from 2; nothing to quote")
+    add("-i", "--iters", metavar="N", type=whole(1), help="timed calls per size, else the program's own numbers")
+    add("-x", "--warmup", metavar="N", type=whole(0), help="untimed calls before them")
+    add("--form", metavar="FORM", type=among(FORMS), default="blocking", help=" ".join(FORMS))
+    add("--configs", metavar="LIST",
+        help="stock configurations, with commas; default: all of " + ",".join(stock.NAMES))
+    add("--gpuring-arg", metavar="'OPTIONS'", action="append", default=[], type=checked(words, "mpirun options"),
+        help="more mpirun options for gpuring's runs; may be repeated")
+    add("--osu", metavar="DIR", help="run the osu_COLLECTIVE found below DIR in gpuring_bench's place")
+    add("--limit", type=checked(limit, "a ratio above 0 and below 100"), default=0.95,
+        help="the ratio that a cell should have (0.95)")
+    add("--strict", action="store_true", help="exit status 1 when a cell does not hold")
+    add("--builddir", metavar="DIR", default=os.path.join(TOP, "build"), help="build/ beside this script's sources")
+    add("--timeout", metavar="S", type=whole(1), default=300, help="seconds that one run may take (300)")
+    add("--seed", metavar="N", type=whole(0), default=None, help="of the order within rounds")
+    add("-o", dest="format", metavar="table|csv", type=among(["table", "csv"]), default="table")
+    add("--csv", metavar="FILE", help="raw data; default: a new file in BUILDDIR/compare")
+    add("--png", metavar="FILE", help="plot; default: beside the raw data")
+    add("--from-csv", metavar="FILE",
+        help="measure nothing, work out an earlier run's raw data; what to run does not matter then")
+    return p
+
+
+def check_files(opts):
+    for name, path in (("--csv", opts.csv), ("--png", opts.png)):
+        if path and (os.path.isdir(path) or not os.access(os.path.dirname(os.path.abspath(path)), os.W_OK)):
+            refuse(name, path, "a file that can be written")
+    if opts.from_csv and not os.access(opts.from_csv, os.R_OK):
+        refuse("--from-csv", opts.from_csv, "a file that can be read")
+    if opts.from_csv and opts.csv:
+        refuse("--csv", opts.csv, "not with --from-csv, which measures nothing")
+    if not opts.from_csv and not os.access(os.path.join(opts.builddir, "env.sh"), os.R_OK):
+        refuse("--builddir", opts.builddir, "a directory in which gpuring was built")
+    if opts.osu and not os.path.isdir(opts.osu):
+        refuse("--osu", opts.osu, "a directory")
+
+
+def check_rounds(opts):
+    least = LEAST_QUICK if opts.quick else LEAST_ROUNDS
+    if opts.rounds is None:
+        opts.rounds = LEAST_QUICK if opts.quick else 9
+    if opts.rounds < least:
+        refuse("--rounds", opts.rounds, f"at least {least}, or with --quick at least {LEAST_QUICK}")
+
+
+def set_files(opts):
+    """Default places for what is written, by the time of day: no earlier result is overwritten."""
+    opts.png_given = opts.png is not None
+    if opts.from_csv:
+        return
+    if opts.csv is None:
+        opts.csv = os.path.join(opts.builddir, "compare", time.strftime("%Y%m%d-%H%M%S") + f"-n{opts.ranks}.csv")
+    if opts.png is None:
+        opts.png = os.path.splitext(opts.csv)[0] + ".png"
+
+
+def parse(argv):
+    opts = make_parser().parse_intermixed_args(argv)
+    opts.command = "benchmarks/compare " + " ".join(shlex.quote(a) for a in argv)
+    opts.collectives = list(dict.fromkeys(opts.collectives)) or COLLECTIVES
+    opts.configs = opts.configs.split(",") if opts.configs is not None else stock.NAMES
+    for name in opts.configs:
+        if name not in stock.NAMES:
+            refuse("--configs", name, " ".join(stock.NAMES))
+    if opts.osu and opts.form != "blocking":
+        refuse("--form", opts.form, "blocking, with --osu")
+    if opts.seed is None:
+        opts.seed = int(time.time())
+    opts.gpuring_arg = [word for group in opts.gpuring_arg for word in group]
+    opts.builddir = os.path.abspath(opts.builddir)
+    check_files(opts)
+    check_rounds(opts)
+    set_files(opts)
+    return opts

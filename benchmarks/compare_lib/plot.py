@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The plot. matplotlib may be there for another python3 than the one that runs this (a distribution's package and a
+python3 of one's own): the drawing is a process of its own, this file run as a program, fed with JSON."""
+import json
+import os
+import subprocess
+import sys
+
+PACKAGE = "python3-matplotlib"
+PYTHONS = [sys.executable, "/usr/bin/python3"]
+
+
+def find_python():
+    """A python3 that has matplotlib, or None."""
+    for python in dict.fromkeys(PYTHONS):
+        try:
+            if subprocess.run([python, "-c", "import matplotlib"], stderr=subprocess.DEVNULL).returncode == 0:
+                return python
+        except OSError:
+            pass
+    return None
+
+
+def write(python, path, data, cells, limit):
+    """Returns None, or what went wrong in one line."""
+    drawn = {name: [(c.bytes, c.ratio, c.same) for c in rows if c.ratio] for name, rows in cells.items()}
+    title = f"{data.meta.get('mpi', '')}, {data.meta.get('machine', '')}\n{data.ranks()} ranks, " \
+            f"{data.meta.get('form', 'blocking')}, {len(data.rounds)} rounds"
+    what = {"path": path, "limit": limit, "title": title, "panels": [p for p in drawn.items() if p[1]]}
+    if not what["panels"]:
+        return "no plot: no cell has a ratio"
+    done = subprocess.run([python, "-B", os.path.realpath(__file__)], input=json.dumps(what), universal_newlines=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    lines = done.stderr.strip().split("\n")
+    return None if done.returncode == 0 else f"no plot: {lines[-1]}"
+
+
+def draw_panel(axes, name, points, limit):
+    sizes = [size for size, _, _ in points]
+    ratio, same = [[row[i] for row in points] for i in (1, 2)]
+    axes.fill_between(sizes, [s[1] for s in same], [s[2] for s in same], color="0.8", label="A/A: stock / stock")
+    axes.fill_between(sizes, [r[1] for r in ratio], [r[2] for r in ratio], color="C0", alpha=0.3)
+    axes.plot(sizes, [r[0] for r in ratio], "o-", color="C0", markersize=3, label="stock / gpuring")
+    axes.axhline(1, color="black", linewidth=0.8)
+    axes.axhline(limit, color="C3", linewidth=0.8, linestyle="--", label=f"{limit:g}")
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log", base=2)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.set_title(name)
+    axes.set_xlabel("bytes")
+    axes.set_ylabel("ratio, above 1: gpuring is faster")
+    axes.grid(True, color="0.9")
+
+
+def draw(what):
+    import matplotlib
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    panels = what["panels"]
+    columns = min(3, len(panels))
+    rows = -(-len(panels) // columns)
+    figure, axes = pyplot.subplots(rows, columns, figsize=(5 * columns, 3.8 * rows + 0.6), squeeze=False)
+    for a in axes.flat[len(panels):]:
+        a.set_visible(False)
+    for a, (name, points) in zip(axes.flat, panels):
+        draw_panel(a, name, points, what["limit"])
+    axes.flat[0].legend(fontsize="small")
+    figure.suptitle(what["title"])
+    figure.tight_layout()
+    figure.savefig(what["path"], dpi=120)
+
+
+if __name__ == "__main__":
+    draw(json.load(sys.stdin))

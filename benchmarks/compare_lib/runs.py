@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rounds: in each, every stock configuration twice, gpuring once and the floor once, in an order drawn anew."""
+import csv
+import os
+import random
+import re
+import sys
+import time
+
+from . import floor, machine, raw, stock
+
+STOCK_RUNS = ("a", "b")  # b: for the A/A control
+
+
+class Failure(Exception):
+    """Nothing can be measured; the text says why."""
+
+
+def describe(opts, place, configs, left_out):
+    """What a reader of the raw data must know to judge it, or to repeat it."""
+    meta = {
+        "command": opts.command, "date": time.strftime("%Y-%m-%d %H:%M:%S %z"),
+        "machine": f"{place.model}, {len(place.cores)} cores", "mpi": place.version,
+        "program": "osu" if opts.osu else "gpuring_bench", "form": opts.form, "ranks": str(opts.ranks),
+        "cores": str(len(place.cores)), "seed": str(opts.seed),
+    }
+    for config in configs + [stock.gpuring(opts)]:
+        meta["config " + config.name] = " ".join(stock.command(opts, place, config.args, [])[1:])
+    for i, line in enumerate(left_out):
+        meta[f"note {i + 1}"] = line
+    return meta
+
+
+# ---- programs: a list of {command line, parser of what it prints} that one run of a configuration consists of ----
+
+def bench_rows(text):
+    """Rows (collective, bytes, us, algorithm) of gpuring_bench -o csv; ranks may have written between them."""
+    lines = text.split("\n")
+    heads = [i for i, line in enumerate(lines) if line.startswith("collective,")]
+    if heads:
+        for row in csv.DictReader(lines[heads[0]:]):
+            if row["avg_us"] and re.fullmatch(r"[0-9.e+-]+", row["avg_us"]) and row["errors"] is not None:
+                yield row["collective"], int(row["bytes"]), float(row["avg_us"]), row["algorithm"]
+
+
+def osu_rows(collective):
+    """The same of an OSU program: lines of a size and an average, and perhaps more."""
+    def parse(text):
+        for line in text.split("\n"):
+            found = re.match(r"\s*(\d+)\s+(\d+(?:\.\d+)?)(\s|$)", line)
+            if found:
+                yield collective, int(found.group(1)), float(found.group(2)), ""
+    return parse
+
+
+def counts(opts):
+    found = [] if opts.iters is None else ["-i", str(opts.iters)]
+    return found + ([] if opts.warmup is None else ["-x", str(opts.warmup)])
+
+
+def find_below(folder, name):
+    """The least deep executable of that name, or None."""
+    found = []
+    for where, _, files in os.walk(folder):
+        path = os.path.join(where, name)
+        if name in files and os.access(path, os.X_OK):
+            found.append((where.count(os.sep), path))
+    return min(found)[1] if found else None
+
+
+def find_programs(opts, place, say):
+    size_args = ["-m", f"{opts.sizes[0]}:{opts.sizes[1]}"]
+    if not os.access(place.bench, os.X_OK):
+        raise Failure(f"{place.bench} is not there; run make in {opts.builddir}")
+    if not opts.osu:
+        form = [] if opts.form == "blocking" else ["--" + opts.form]
+        # -B: nothing that is read here depends on it, and it need not be measured at each start
+        program = [place.bench] + opts.collectives + size_args + counts(opts) + form + ["-B", "1", "-o", "csv"]
+        return [(program, bench_rows)]
+    programs = []
+    for collective in opts.collectives:
+        path = find_below(opts.osu, "osu_" + collective)
+        if path:
+            programs.append(([path] + size_args + counts(opts), osu_rows(collective)))
+        else:
+            say(f"left out: {collective}: there is no osu_{collective} below {opts.osu}")
+    if not programs:
+        raise Failure(f"there is no program of OSU's below {opts.osu} for any of: {' '.join(opts.collectives)}")
+    return programs
+
+
+# ---- one run ----
+
+def run_config(opts, place, config, programs):
+    """Returns rows, the first failure's reason or None, and whether to run it again in later rounds."""
+    rows, reason = [], None
+    for program, parse in programs:
+        result = machine.run(stock.command(opts, place, config.args, program), place.env, opts.timeout)
+        found = list(parse(result.out))
+        rows += found
+        if result.status != 0 or result.late or not found:
+            # a program that printed nothing and yet is content has to be named too
+            reason = reason or os.path.basename(program[0]) + ": " + machine.why(result, opts.timeout)
+        if result.late:
+            return rows, reason, False
+    return rows, reason, bool(rows)
+
+
+def run_floor(opts, place):
+    """Rows (measure, bytes, us, "") of gpuring_floor, and the reason why there are none."""
+    if len(place.cores) < opts.ranks:
+        return [], f"no floor: it holds for no more ranks than cores, here {len(place.cores)}"
+    if not os.access(place.floor, os.X_OK):
+        return [], f"no floor: {place.floor} is not there; run make in {opts.builddir}"
+    sizes = floor.block_sizes(opts.sizes[1] * (opts.ranks if opts.osu else 1))
+    program = [place.floor, "-c", "%d,%d" % tuple(place.cores[:2]), "-m", "%d:%d" % sizes]
+    result = machine.run(program, place.env, opts.timeout)
+    if result.status != 0 or result.late:
+        return [], "no floor: " + machine.why(result, opts.timeout)
+    rows = csv.DictReader(result.out.split("\n"))
+    return [(row["measure"], int(row["bytes"]), float(row["us"]), "") for row in rows], None
+
+
+# ---- all rounds ----
+
+class Progress:
+    def __init__(self, rounds, per_round):
+        self.rounds, self.per_round, self.start, self.tty = rounds, per_round, time.time(), sys.stderr.isatty()
+
+    def step(self, number, done, name):
+        if self.tty:
+            print(f"\rround {number} of {self.rounds}, run {done + 1} of {self.per_round}: {name}\033[K", end="",
+                  file=sys.stderr, flush=True)
+
+    def round_done(self, number):
+        took = time.time() - self.start
+        left = took / number * (self.rounds - number)
+        print(("\r\033[K" if self.tty else "") + f"compare: round {number} of {self.rounds} done in all {took:.0f} s" +
+              (f", about {left:.0f} s to go" if left else ""), file=sys.stderr, flush=True)
+
+
+def run_rounds(opts, place, programs, configs, data, writer, say):
+    """Fills data and the file, round by round."""
+    gpuring = stock.gpuring(opts)
+    jobs = [(config, run) for config in configs for run in STOCK_RUNS] + [(gpuring, "a"), (None, "a")]
+    order = random.Random(opts.seed)
+    progress = Progress(opts.rounds, len(jobs))
+    given_up, said = set(), set()
+    for number in range(1, opts.rounds + 1):
+        records, notes = [], []
+        for done, (config, run) in enumerate(order.sample(jobs, len(jobs))):
+            name = config.name if config else raw.FLOOR
+            if name in given_up:
+                continue
+            progress.step(number, done, name)
+            again = True
+            if config:
+                rows, reason, again = run_config(opts, place, config, programs)
+                reason = reason and f"{name} failed in round {number}: {reason}" + ("" if again else "; not run again")
+            else:
+                rows, reason = run_floor(opts, place)
+                again = bool(rows)
+            if reason and name not in said:
+                say(reason)
+                notes.append(reason)
+                said.add(name)
+            if not again:
+                given_up.add(name)
+            if gpuring.name in given_up or given_up.issuperset(c.name for c in configs):
+                raise Failure("nothing is left to compare: " + reason)
+            records += [raw.Record(number, name, run, *row) for row in rows]
+        data.add_round(records, notes)
+        writer.add_round(records, notes)
+        progress.round_done(number)

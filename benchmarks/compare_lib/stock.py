@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The configurations of stock Open MPI: every pml with every set of collectives that really runs here."""
+import collections
+import re
+import subprocess
+
+from . import machine
+
+# name; coll: the component that must be active; args: mpirun options
+Config = collections.namedtuple("Config", "name pml coll args")
+
+# Open MPI takes pml/ucx only where it knows the network, unless told that any will do.
+PMLS = {"ob1": [], "ucx": ["--mca", "opal_common_ucx_tls", "any", "--mca", "opal_common_ucx_devices", "any"]}
+# tuned is what the default selection comes to on one node.
+COLLS = {"tuned": [], "han": ["--mca", "coll_han_priority", "100"], "sm": ["--mca", "coll_sm_priority", "100"]}
+
+ALL = [Config(f"{pml}+{coll}", pml, coll, ["--mca", "coll", "^gpuring", "--mca", "pml", pml] + pml_args + coll_args)
+       for pml, pml_args in PMLS.items() for coll, coll_args in COLLS.items()]
+PROBE_LIMIT = 60  # seconds
+NAMES = [config.name for config in ALL]
+
+
+def gpuring(opts):
+    args = ["--mca", "coll", "gpuring", "--mca", "coll_gpuring_host", "1"]
+    return Config("gpuring", None, "gpuring", args + opts.gpuring_arg)
+
+
+def command(opts, place, args, program):
+    """mpirun's command line; the same for all sides but for args."""
+    sharing = ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1"] if opts.ranks > len(place.cores) else []
+    return [place.mpirun, "-np", str(opts.ranks)] + sharing + args + program
+
+
+def installed(place):
+    """Names like "coll:han" of the components of this Open MPI."""
+    said = subprocess.run([place.ompi_info, "--parsable"], stdout=subprocess.PIPE, universal_newlines=True,
+                          env=place.env).stdout
+    return {":".join(line.split(":")[1:3]) for line in said.split("\n") if line.startswith("mca:")}
+
+
+def probe(opts, place, config):
+    """None where the configuration runs and its collectives are active; else why not."""
+    program = [place.bench, "bcast", "-m", "4:4", "-i", "1", "-x", "0", "-B", "1", "-o", "csv"]
+    args = config.args + ["--mca", "coll_base_verbose", "10"]
+    limit = min(opts.timeout, PROBE_LIMIT)
+    result = machine.run(command(opts, place, args, program), place.env, limit)
+    said = result.out + result.err
+    if result.status != 0:
+        return machine.why(result, limit)
+    if re.search(rf"selecting +{config.coll}, priority +\d+, Enabled", said):
+        return None
+    reason = re.search(rf"coll:{config.coll}:\w+ \(0/MPI_COMM_WORLD\): (.*?)[,;] disqualif", said)
+    return f"coll/{config.coll} is not active" + (f": {reason.group(1)}" if reason else "")
+
+
+def find(opts, place):
+    """The configurations to compare with, and a line per reason why others are not."""
+    found, reasons = [], {}
+    have = installed(place)
+    for config in ALL:
+        if config.name not in opts.configs:
+            continue
+        lacks = [c for c in ("pml:" + config.pml, "coll:" + config.coll) if c not in have]
+        reason = "this Open MPI has no " + lacks[0].replace(":", "/") if lacks else probe(opts, place, config)
+        if reason:
+            reasons.setdefault(reason, []).append(config.name)
+        else:
+            found.append(config)
+    return found, [f"left out: {', '.join(names)}: {reason}" for reason, names in reasons.items()]
