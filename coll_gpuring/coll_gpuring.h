@@ -7,14 +7,21 @@
  *      params      MCA parameters: the table, their checks, and which must be equal on all ranks
  *      bring       makes `--mca coll gpuring` alone work
  *      module      per communicator: enable, disable, the saved collectives
- *      calls       the seven entry points and how to hand each on: one table
- *      enter       the one path that every taken call goes
+ *      calls       the entry points of seven collectives in three forms, and how to hand each on: one table
+ *      enter       the one path that every call goes, until it has an op and a lane
+ *      op          one call that is taken: from its buffers to its end, a state machine
+ *      lane        ops in call order, and who drives them: waiting calls, opal_progress, a thread
+ *      request     MPI requests of nonblocking and persistent calls
  *      data        what a call's buffers hold: sizes, packing, scratch
  *      types       MPI types and operations -> the core's
  *      peers       what the other processes of the job said at MPI_Init
  *      setup       the exchange that makes links, a state machine
+ *      messages    how a nonblocking call ends that got no links
+ *      thread      the optional progress thread
  *      wait        waiting, time-outs, and what they report
  *      stats       counters for MPI_T, the table at the end of a job
+ *
+ * coll_gpuring_op.h has the declarations of what a call goes through once it is taken.
  */
 #ifndef MCA_COLL_GPURING_H
 #define MCA_COLL_GPURING_H
@@ -29,6 +36,7 @@
 #include "ompi/mca/coll/coll.h"
 #include "ompi/mca/mca.h"
 #include "ompi/op/op.h"
+#include "ompi/request/request.h"
 #include "opal/util/output.h"
 
 #include GR_COMPAT_HEADER
@@ -52,15 +60,25 @@ enum gr_call_id {
     GR_NCALLS
 };
 
+/* How a call is made. */
+enum gr_form_kind { GR_BLOCKING, GR_NONBLOCKING, GR_PERSISTENT };
+
+struct gr_form {
+    enum gr_form_kind kind;
+    struct ompi_info_t *info; /* persistent */
+    ompi_request_t **request; /* all but blocking */
+};
+
 /* The collective functions that a module takes, for X(name): each has a saved function and module. */
-#define GR_FOR_EACH_CALL(X) \
-    X(allreduce)            \
-    X(allgather)            \
-    X(allgatherv)           \
-    X(reduce_scatter)       \
-    X(reduce_scatter_block) \
-    X(bcast)                \
-    X(reduce)
+#define GR_FORMS_OF(X, name) X(name) X(i##name) X(name##_init)
+#define GR_FOR_EACH_FUNCTION(X)          \
+    GR_FORMS_OF(X, allreduce)            \
+    GR_FORMS_OF(X, allgather)            \
+    GR_FORMS_OF(X, allgatherv)           \
+    GR_FORMS_OF(X, reduce_scatter)       \
+    GR_FORMS_OF(X, reduce_scatter_block) \
+    GR_FORMS_OF(X, bcast)                \
+    GR_FORMS_OF(X, reduce)
 
 /* Why a call was handed to the saved collective; names in stats.c. */
 enum gr_handover {
@@ -101,9 +119,11 @@ enum gr_shared_param {
     GR_PARAM_CHANNELS,
     GR_PARAM_SLOTS,
     GR_PARAM_SLOT_BYTES,
+    GR_PARAM_MAILBOX_BYTES,
+    GR_PARAM_SINGLE_COPY,
     GR_PARAM_TORUS,     /* dims packed into 16 bits each */
     GR_PARAM_COMMON,    /* what coll_gpuring_algorithm says; it is in those of the collectives already */
-    GR_PARAM_ALGORITHM, /* + enum gr_coll: an enum gr_algo, or -1 for auto */
+    GR_PARAM_ALGORITHM, /* + enum gr_coll: a way (sched.h), or -1 for auto */
     GR_NPARAMS = GR_PARAM_ALGORITHM + GR_NCOLLS
 };
 
@@ -142,6 +162,7 @@ typedef struct {
     int priority;
     int timeout;        /* seconds, 0: never report */
     bool timeout_abort;
+    bool progress_thread;
     int pool_mib;
     int verbose;
     char *report;       /* "none", "summary" or "json:FILE"; owned */
@@ -171,19 +192,19 @@ int mca_coll_gpuring_bring_along(void);
 
 typedef struct {
     mca_coll_base_module_t super;
-    GR_FOR_EACH_CALL(GR_SAVED)
-    struct gr_team *team;     /* NULL until the first call */
+    GR_FOR_EACH_FUNCTION(GR_SAVED)
+    struct gr_lane *lane;     /* of all calls but persistent ones; NULL until the first call */
     gr_params_t params;       /* the team's: equal on all ranks */
     bool decided;             /* whether the team may be used is known: */
     int refused;              /* an enum gr_handover, or -1 */
     uint64_t seq;             /* calls so far */
+    uint32_t setups;          /* set-ups so far */
     struct {
-        size_t bytes;         /* 0: none yet */
+        size_t bytes, post_bytes; /* on which it depends; 0: none yet */
         struct gr_choice choice;
     } last[GR_NCOLLS];        /* what was chosen last: calls of one size follow each other */
-    size_t *counts, *displs;  /* p entries each, scratch of v-calls */
-    void *scratch;            /* packing */
-    size_t scratch_bytes;
+    int32_t *pids;            /* of the ranks; owned */
+    bool direct;              /* whether this process can read the memory of them all */
 } mca_coll_gpuring_module_t;
 
 OBJ_CLASS_DECLARATION(mca_coll_gpuring_module_t);
@@ -192,40 +213,20 @@ mca_coll_base_module_t *mca_coll_gpuring_comm_query(struct ompi_communicator_t *
 
 /* Set the entry points of a module (calls.c), and call the saved function (calls.c). */
 void mca_coll_gpuring_calls_install(mca_coll_gpuring_module_t *module);
-int mca_coll_gpuring_call_saved(mca_coll_gpuring_module_t *module, const struct gr_call *call);
+int mca_coll_gpuring_call_saved(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                                const struct gr_form *form);
 
 /* The path of every call. OMPI error code. */
-int mca_coll_gpuring_enter(mca_coll_gpuring_module_t *module, const struct gr_call *call);
+int mca_coll_gpuring_enter(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form);
 
-/* ---- data ---- */
-
-/* What a call moves, in the core's terms. */
-struct gr_data {
-    struct gr_request request;  /* algo, channels, chunks are filled later */
-    size_t bytes;               /* S as bandwidth is counted */
-    unsigned char *in, *out;
-    struct gr_reducer reducer;
-    /* afterwards: */
-    enum { GR_FINISH_NONE, GR_FINISH_COPY, GR_FINISH_UNPACK } finish;
-    size_t out_bytes;           /* to be copied or unpacked */
-};
-
-/* Sizes only, nothing of the buffers: equal on all ranks. */
-void mca_coll_gpuring_data_size(mca_coll_gpuring_module_t *module, const struct gr_call *call,
-                                struct gr_data *data);
-
-/* Buffers: pack what has gaps, find scratch. OMPI error code. */
-int mca_coll_gpuring_data_begin(mca_coll_gpuring_module_t *module, const struct gr_call *call,
-                                struct gr_data *data);
-
-/* After the last step: unpack, copy. */
-int mca_coll_gpuring_data_end(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_data *data);
+/* What all ranks know alike is said by rank 0 only. */
+bool mca_coll_gpuring_speaks(struct ompi_communicator_t *comm, int level);
 
 /* The core's type and operation for MPI's, *_OTHER where it has none. */
 enum gr_type mca_coll_gpuring_type(struct ompi_datatype_t *type);
 enum gr_redop mca_coll_gpuring_op(struct ompi_op_t *op);
 
-/* ---- peers, set-up, waiting ---- */
+/* ---- peers ---- */
 
 /* Publish this process's parameters; before MPI_Init's exchange. */
 int mca_coll_gpuring_peers_publish(void);
@@ -233,26 +234,10 @@ void mca_coll_gpuring_peers_close(void);
 
 /*
  * Decide from what all ranks of the communicator published whether the team may be used, and with which
- * parameters. Local, and the same on all ranks. *refused is an enum gr_handover, or -1 for yes. OMPI error code.
+ * parameters: fills params, refused (an enum gr_handover, or -1 for yes), pids and direct of the module.
+ * Local, and the same on all ranks but for direct. OMPI error code.
  */
-int mca_coll_gpuring_peers_decide(struct ompi_communicator_t *comm, gr_params_t *params, int *refused);
-
-/* Make the links for an algorithm; blocking. OMPI_SUCCESS, or OMPI_ERR_NOT_AVAILABLE on all ranks alike. */
-int mca_coll_gpuring_setup(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm, enum gr_algo algo,
-                           int root, const char *what);
-
-/* Something that is waited for. */
-struct gr_wait {
-    struct ompi_communicator_t *comm;
-    const char *what;           /* "allreduce" */
-    uint64_t seq;
-    int (*poll)(void *ctx, uint64_t *moved);    /* enum gr_status, or negative */
-    void (*explain)(void *ctx, char *text, size_t size); /* where it stands and which ranks it waits for */
-    void *ctx;
-};
-
-/* Poll until done, progressing Open MPI. OMPI error code. */
-int mca_coll_gpuring_wait(const struct gr_wait *wait);
+int mca_coll_gpuring_peers_decide(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm);
 
 /* What to call a communicator in messages; Open MPI gives no name to some (MPI_Intercomm_merge). */
 static inline const char *gr_comm_name(const struct ompi_communicator_t *comm)
@@ -260,13 +245,10 @@ static inline const char *gr_comm_name(const struct ompi_communicator_t *comm)
     return '\0' == comm->c_name[0] ? "a communicator without name" : comm->c_name;
 }
 
-/* Seconds since some moment, monotonic. */
-double mca_coll_gpuring_now(void);
-
 /* ---- statistics ---- */
 
 int mca_coll_gpuring_stats_register(void);
-void mca_coll_gpuring_stats_call(enum gr_call_id id, enum gr_algo algo, int ranks, size_t bytes, double us);
+void mca_coll_gpuring_stats_call(enum gr_call_id id, int way, int ranks, size_t bytes, double us);
 void mca_coll_gpuring_stats_handover(enum gr_handover reason);
 bool mca_coll_gpuring_stats_timed(void); /* whether times are wanted */
 void mca_coll_gpuring_stats_report(void);

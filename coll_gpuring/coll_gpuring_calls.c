@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The seven entry points. Each only gathers its arguments; what happens to them is the business of
- * mca_coll_gpuring_enter(). The inverse, calling the saved function, is here too.
+ * The entry points: seven collectives, each blocking, nonblocking and persistent. They only gather their
+ * arguments; what happens to them is the business of mca_coll_gpuring_enter(). The inverse, calling the saved
+ * function, is here too.
  */
 #include "coll_gpuring.h"
 
@@ -15,91 +16,100 @@ const struct gr_call_row gr_calls[GR_NCALLS] = {
     [GR_CALL_REDUCE] = {"reduce", GR_COLL_REDUCE, .has_root = true, .reduces = true},
 };
 
-#define ENTER(...) \
-    mca_coll_gpuring_enter((mca_coll_gpuring_module_t *) module, &(struct gr_call) {.comm = comm, __VA_ARGS__})
+#define LIST(...) __VA_ARGS__
 
-static int enter_allreduce(const void *sbuf, void *rbuf, gr_count_t count, struct ompi_datatype_t *type,
-                           struct ompi_op_t *op, struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
-{
-    return ENTER(.id = GR_CALL_ALLREDUCE, .sbuf = sbuf, .rbuf = rbuf, .rcount = (size_t) count, .rtype = type,
-                 .op = op);
-}
+/* The three entry points of a collective: its own parameters, and what they are in struct gr_call. */
+#define ENTRIES(name, ID, parameters, ...)                                                                            \
+    static int enter_##name(parameters, struct ompi_communicator_t *comm, mca_coll_base_module_t *module)             \
+    {                                                                                                                 \
+        struct gr_call call = {.id = ID, .comm = comm, __VA_ARGS__};                                                  \
+        struct gr_form form = {.kind = GR_BLOCKING};                                                                  \
+        return mca_coll_gpuring_enter((mca_coll_gpuring_module_t *) module, &call, &form);                            \
+    }                                                                                                                 \
+    static int enter_i##name(parameters, struct ompi_communicator_t *comm, ompi_request_t **request,                  \
+                             mca_coll_base_module_t *module)                                                          \
+    {                                                                                                                 \
+        struct gr_call call = {.id = ID, .comm = comm, __VA_ARGS__};                                                  \
+        struct gr_form form = {.kind = GR_NONBLOCKING, .request = request};                                           \
+        return mca_coll_gpuring_enter((mca_coll_gpuring_module_t *) module, &call, &form);                            \
+    }                                                                                                                 \
+    static int enter_##name##_init(parameters, struct ompi_communicator_t *comm, struct ompi_info_t *info,            \
+                                   ompi_request_t **request, mca_coll_base_module_t *module)                          \
+    {                                                                                                                 \
+        struct gr_call call = {.id = ID, .comm = comm, __VA_ARGS__};                                                  \
+        struct gr_form form = {.kind = GR_PERSISTENT, .info = info, .request = request};                              \
+        return mca_coll_gpuring_enter((mca_coll_gpuring_module_t *) module, &call, &form);                            \
+    }
 
-static int enter_allgather(const void *sbuf, gr_count_t scount, struct ompi_datatype_t *stype, void *rbuf,
-                           gr_count_t rcount, struct ompi_datatype_t *rtype, struct ompi_communicator_t *comm,
-                           mca_coll_base_module_t *module)
-{
-    return ENTER(.id = GR_CALL_ALLGATHER, .sbuf = sbuf, .scount = (size_t) scount, .stype = stype, .rbuf = rbuf,
-                 .rcount = (size_t) rcount, .rtype = rtype);
-}
+ENTRIES(allreduce, GR_CALL_ALLREDUCE,
+        LIST(const void *sbuf, void *rbuf, gr_count_t count, struct ompi_datatype_t *type, struct ompi_op_t *op),
+        .sbuf = sbuf, .rbuf = rbuf, .rcount = (size_t) count, .rtype = type, .op = op)
 
-static int enter_allgatherv(const void *sbuf, gr_count_t scount, struct ompi_datatype_t *stype, void *rbuf,
-                            gr_counts_t rcounts, gr_counts_t displs, struct ompi_datatype_t *rtype,
-                            struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
-{
-    return ENTER(.id = GR_CALL_ALLGATHERV, .sbuf = sbuf, .scount = (size_t) scount, .stype = stype, .rbuf = rbuf,
-                 .rcounts = rcounts, .displs = displs, .rtype = rtype);
-}
+ENTRIES(allgather, GR_CALL_ALLGATHER,
+        LIST(const void *sbuf, gr_count_t scount, struct ompi_datatype_t *stype, void *rbuf, gr_count_t rcount,
+             struct ompi_datatype_t *rtype),
+        .sbuf = sbuf, .scount = (size_t) scount, .stype = stype, .rbuf = rbuf, .rcount = (size_t) rcount,
+        .rtype = rtype)
 
-static int enter_reduce_scatter(const void *sbuf, void *rbuf, gr_counts_t rcounts, struct ompi_datatype_t *type,
-                                struct ompi_op_t *op, struct ompi_communicator_t *comm,
-                                mca_coll_base_module_t *module)
-{
-    return ENTER(.id = GR_CALL_REDUCE_SCATTER, .sbuf = sbuf, .rbuf = rbuf, .rcounts = rcounts, .rtype = type,
-                 .op = op);
-}
+ENTRIES(allgatherv, GR_CALL_ALLGATHERV,
+        LIST(const void *sbuf, gr_count_t scount, struct ompi_datatype_t *stype, void *rbuf, gr_counts_t rcounts,
+             gr_counts_t displs, struct ompi_datatype_t *rtype),
+        .sbuf = sbuf, .scount = (size_t) scount, .stype = stype, .rbuf = rbuf, .rcounts = rcounts, .displs = displs,
+        .rtype = rtype)
 
-static int enter_reduce_scatter_block(const void *sbuf, void *rbuf, gr_count_t rcount, struct ompi_datatype_t *type,
-                                      struct ompi_op_t *op, struct ompi_communicator_t *comm,
-                                      mca_coll_base_module_t *module)
-{
-    return ENTER(.id = GR_CALL_REDUCE_SCATTER_BLOCK, .sbuf = sbuf, .rbuf = rbuf, .rcount = (size_t) rcount,
-                 .rtype = type, .op = op);
-}
+ENTRIES(reduce_scatter, GR_CALL_REDUCE_SCATTER,
+        LIST(const void *sbuf, void *rbuf, gr_counts_t rcounts, struct ompi_datatype_t *type, struct ompi_op_t *op),
+        .sbuf = sbuf, .rbuf = rbuf, .rcounts = rcounts, .rtype = type, .op = op)
 
-static int enter_bcast(void *buf, gr_count_t count, struct ompi_datatype_t *type, int root,
-                       struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
-{
-    return ENTER(.id = GR_CALL_BCAST, .rbuf = buf, .rcount = (size_t) count, .rtype = type, .root = root);
-}
+ENTRIES(reduce_scatter_block, GR_CALL_REDUCE_SCATTER_BLOCK,
+        LIST(const void *sbuf, void *rbuf, gr_count_t rcount, struct ompi_datatype_t *type, struct ompi_op_t *op),
+        .sbuf = sbuf, .rbuf = rbuf, .rcount = (size_t) rcount, .rtype = type, .op = op)
 
-static int enter_reduce(const void *sbuf, void *rbuf, gr_count_t count, struct ompi_datatype_t *type,
-                        struct ompi_op_t *op, int root, struct ompi_communicator_t *comm,
-                        mca_coll_base_module_t *module)
-{
-    return ENTER(.id = GR_CALL_REDUCE, .sbuf = sbuf, .rbuf = rbuf, .rcount = (size_t) count, .rtype = type, .op = op,
-                 .root = root);
-}
+ENTRIES(bcast, GR_CALL_BCAST, LIST(void *buf, gr_count_t count, struct ompi_datatype_t *type, int root),
+        .rbuf = buf, .rcount = (size_t) count, .rtype = type, .root = root)
+
+ENTRIES(reduce, GR_CALL_REDUCE,
+        LIST(const void *sbuf, void *rbuf, gr_count_t count, struct ompi_datatype_t *type, struct ompi_op_t *op,
+             int root),
+        .sbuf = sbuf, .rbuf = rbuf, .rcount = (size_t) count, .rtype = type, .op = op, .root = root)
 
 void mca_coll_gpuring_calls_install(mca_coll_gpuring_module_t *module)
 {
 #define INSTALL(name) module->super.coll_##name = enter_##name;
-    GR_FOR_EACH_CALL(INSTALL)
+    GR_FOR_EACH_FUNCTION(INSTALL)
 #undef INSTALL
 }
 
-int mca_coll_gpuring_call_saved(mca_coll_gpuring_module_t *m, const struct gr_call *c)
+/* Call the saved function of the form with the collective's own arguments. */
+#define SAVED(name, ...)                                                                                              \
+    switch (form->kind) {                                                                                             \
+    case GR_BLOCKING:                                                                                                 \
+        return m->saved_##name(__VA_ARGS__, c->comm, m->saved_##name##_module);                                       \
+    case GR_NONBLOCKING:                                                                                              \
+        return m->saved_i##name(__VA_ARGS__, c->comm, form->request, m->saved_i##name##_module);                      \
+    default:                                                                                                          \
+        return m->saved_##name##_init(__VA_ARGS__, c->comm, form->info, form->request,                                \
+                                      m->saved_##name##_init_module);                                                 \
+    }
+
+int mca_coll_gpuring_call_saved(mca_coll_gpuring_module_t *m, const struct gr_call *c, const struct gr_form *form)
 {
-    gr_count_t rcount = (gr_count_t) c->rcount;
+    gr_count_t scount = (gr_count_t) c->scount, rcount = (gr_count_t) c->rcount;
 
     switch (c->id) {
     case GR_CALL_ALLREDUCE:
-        return m->saved_allreduce(c->sbuf, c->rbuf, rcount, c->rtype, c->op, c->comm, m->saved_allreduce_module);
+        SAVED(allreduce, c->sbuf, c->rbuf, rcount, c->rtype, c->op)
     case GR_CALL_ALLGATHER:
-        return m->saved_allgather(c->sbuf, (gr_count_t) c->scount, c->stype, c->rbuf, rcount, c->rtype, c->comm,
-                                  m->saved_allgather_module);
+        SAVED(allgather, c->sbuf, scount, c->stype, c->rbuf, rcount, c->rtype)
     case GR_CALL_ALLGATHERV:
-        return m->saved_allgatherv(c->sbuf, (gr_count_t) c->scount, c->stype, c->rbuf, c->rcounts, c->displs,
-                                   c->rtype, c->comm, m->saved_allgatherv_module);
+        SAVED(allgatherv, c->sbuf, scount, c->stype, c->rbuf, c->rcounts, c->displs, c->rtype)
     case GR_CALL_REDUCE_SCATTER:
-        return m->saved_reduce_scatter(c->sbuf, c->rbuf, c->rcounts, c->rtype, c->op, c->comm,
-                                       m->saved_reduce_scatter_module);
+        SAVED(reduce_scatter, c->sbuf, c->rbuf, c->rcounts, c->rtype, c->op)
     case GR_CALL_REDUCE_SCATTER_BLOCK:
-        return m->saved_reduce_scatter_block(c->sbuf, c->rbuf, rcount, c->rtype, c->op, c->comm,
-                                             m->saved_reduce_scatter_block_module);
+        SAVED(reduce_scatter_block, c->sbuf, c->rbuf, rcount, c->rtype, c->op)
     case GR_CALL_BCAST:
-        return m->saved_bcast(c->rbuf, rcount, c->rtype, c->root, c->comm, m->saved_bcast_module);
+        SAVED(bcast, c->rbuf, rcount, c->rtype, c->root)
     default:
-        return m->saved_reduce(c->sbuf, c->rbuf, rcount, c->rtype, c->op, c->root, c->comm, m->saved_reduce_module);
+        SAVED(reduce, c->sbuf, c->rbuf, rcount, c->rtype, c->op, c->root)
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The component: what Open MPI finds when it opens mca_coll_gpuring.so. */
-#include "coll_gpuring.h"
+#include "coll_gpuring_op.h"
 
 #include "ompi/proc/proc.h"
 #include "opal/util/show_help.h"
@@ -94,6 +94,8 @@ static int gpuring_open(void)
 
 static int gpuring_close(void)
 {
+    mca_coll_gpuring_lanes_close();
+    mca_coll_gpuring_requests_close();
     mca_coll_gpuring_stats_report();
     free(mca_coll_gpuring_component.report);
     mca_coll_gpuring_component.report = NULL;
@@ -135,7 +137,7 @@ static int gpuring_init_query(bool progress_threads, bool mpi_threads)
     size_t built, loaded;
     const char *name = mca_coll_gpuring_abi_mismatch(&built, &loaded);
 
-    /* any thread level is fine: nothing is shared between communicators but the locked pool and counters */
+    /* any thread level is fine: what communicators share is locked */
     (void) progress_threads;
     (void) mpi_threads;
     if (NULL == name) {

@@ -6,15 +6,17 @@
  *      reductions   elements of the predefined type, by extent; such types have no lower bound to mind
  *      others       bytes of the signature, packed where the type has gaps
  */
-#include "coll_gpuring.h"
+#include "coll_gpuring_op.h"
 
 #include "opal/datatype/opal_convertor.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Scratch that is kept between calls; beyond it is freed after the call. */
+/* Scratch that is kept between calls; beyond it is freed after the call. A communicator has one blocking call at a
+ * time, but requests may be many. */
 #define SCRATCH_KEPT ((size_t) 4 << 20)
+#define SCRATCH_KEPT_REQUEST ((size_t) 64 << 10)
 
 static size_t type_size(struct ompi_datatype_t *type)
 {
@@ -53,26 +55,42 @@ static void reduce_by_ompi(void *ctx, const void *in, void *inout, size_t n)
     ompi_op_reduce(call->op, (void *) in, inout, (int) n, call->rtype);
 }
 
-/* Per-rank sizes of a v-call, in elements; displs of what is packed without gaps. */
-static size_t fill_counts(mca_coll_gpuring_module_t *module, const struct gr_call *call, size_t unit)
+/* Room for the per-rank sizes of a v-call; kept with the op. */
+static bool need_counts(struct gr_op *op, int p)
 {
-    int p = ompi_comm_size(call->comm), r;
+    if (p > op->ncounts) {
+        free(op->counts);
+        op->counts = calloc(2 * (size_t) p, sizeof(size_t));
+        op->ncounts = NULL == op->counts ? 0 : p;
+    }
+    op->displs = NULL == op->counts ? NULL : op->counts + p;
+    return NULL != op->counts;
+}
+
+/* Per-rank sizes, in elements; displs of what is packed without gaps. Returns the sum. */
+static size_t fill_counts(struct gr_op *op, size_t unit, size_t *largest)
+{
+    int p = ompi_comm_size(op->call.comm), r;
     size_t sum = 0;
 
+    *largest = 0;
     for (r = 0; r < p; r++) {
-        module->counts[r] = GR_COUNT_AT(call->rcounts, r) * unit;
-        module->displs[r] = sum;
-        sum += module->counts[r];
+        op->counts[r] = GR_COUNT_AT(op->call.rcounts, r) * unit;
+        op->displs[r] = sum;
+        sum += op->counts[r];
+        *largest = op->counts[r] > *largest ? op->counts[r] : *largest;
     }
     return sum;
 }
 
-void mca_coll_gpuring_data_size(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_data *data)
+int mca_coll_gpuring_data_size(struct gr_op *op)
 {
+    const struct gr_call *call = &op->call;
     const struct gr_call_row *row = &gr_calls[call->id];
+    struct gr_data *data = &op->data;
     struct gr_request *r = &data->request;
     size_t p = (size_t) ompi_comm_size(call->comm);
-    size_t unit; /* elements per element of the MPI type */
+    size_t unit, total, largest; /* unit: elements per element of the MPI type */
 
     memset(data, 0, sizeof(*data));
     r->coll = row->coll;
@@ -80,16 +98,21 @@ void mca_coll_gpuring_data_size(mca_coll_gpuring_module_t *module, const struct 
     r->elem_bytes = row->reduces ? (size_t) type_extent(call->rtype) : 1;
     unit = row->reduces ? 1 : type_size(call->rtype);
     if (NULL != call->rcounts) {
-        data->bytes = fill_counts(module, call, unit) * r->elem_bytes;
-        r->counts = module->counts;
-        r->displs = module->displs;
+        if (!need_counts(op, (int) p)) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+        total = fill_counts(op, unit, &largest);
+        r->counts = op->counts;
+        r->displs = op->displs;
     } else if (GR_COLL_ALLGATHER == row->coll || GR_COLL_REDUCE_SCATTER == row->coll) {
-        r->block = call->rcount * unit;
-        data->bytes = p * r->block * r->elem_bytes;
+        r->block = largest = call->rcount * unit;
+        total = p * r->block;
     } else {
-        r->total = call->rcount * unit;
-        data->bytes = r->total * r->elem_bytes;
+        r->total = total = largest = call->rcount * unit;
     }
+    data->bytes = total * r->elem_bytes;
+    data->post_bytes = gr_mail_bytes(row->coll, data->bytes, largest * r->elem_bytes);
+    return OMPI_SUCCESS;
 }
 
 /* Rank r's block, in elements, where all blocks lie packed or in the receive buffer of gather_in_buffer(). */
@@ -104,14 +127,14 @@ static size_t block_begin(const struct gr_request *request, int r)
 }
 
 /* Scratch of at least that many bytes; valid until the call ends. */
-static unsigned char *scratch_get(mca_coll_gpuring_module_t *module, size_t bytes)
+static unsigned char *scratch_get(struct gr_op *op, size_t bytes)
 {
-    if (bytes > module->scratch_bytes) {
-        free(module->scratch);
-        module->scratch = malloc(bytes);
-        module->scratch_bytes = NULL == module->scratch ? 0 : bytes;
+    if (bytes > op->scratch_bytes) {
+        free(op->scratch);
+        op->scratch = malloc(bytes);
+        op->scratch_bytes = NULL == op->scratch ? 0 : bytes;
     }
-    return module->scratch;
+    return op->scratch;
 }
 
 /* Copy between a typed buffer and packed bytes. */
@@ -153,8 +176,11 @@ static bool in_place(const struct gr_call *call)
     return MPI_IN_PLACE == call->sbuf;
 }
 
-static int begin_reduction(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_data *data)
+static int begin_reduction(struct gr_op *op)
 {
+    const struct gr_call *call = &op->call;
+    struct gr_data *data = &op->data;
+
     data->in = in_place(call) ? call->rbuf : (unsigned char *) call->sbuf;
     data->out = call->rbuf;
     data->reducer.fused = gr_reduce_find(mca_coll_gpuring_type(call->rtype), mca_coll_gpuring_op(call->op));
@@ -163,20 +189,23 @@ static int begin_reduction(mca_coll_gpuring_module_t *module, const struct gr_ca
     if (GR_COLL_REDUCE_SCATTER == data->request.coll && in_place(call)) {
         /* the output lies over input that is still to be sent */
         data->out_bytes = block_count(&data->request, ompi_comm_rank(call->comm)) * data->request.elem_bytes;
-        data->out = scratch_get(module, data->out_bytes > 0 ? data->out_bytes : 1);
+        data->out = scratch_get(op, data->out_bytes > 0 ? data->out_bytes : 1);
         data->finish = GR_FINISH_COPY;
         return NULL == data->out ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
     }
     return OMPI_SUCCESS;
 }
 
-static int begin_bcast(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_data *data)
+static int begin_bcast(struct gr_op *op)
 {
+    const struct gr_call *call = &op->call;
+    struct gr_data *data = &op->data;
+
     if (is_solid(call->rtype, call->rcount)) {
         data->in = data->out = solid_start(call->rbuf, call->rtype);
         return OMPI_SUCCESS;
     }
-    data->in = data->out = scratch_get(module, data->bytes);
+    data->in = data->out = scratch_get(op, data->bytes);
     if (NULL == data->in) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -203,8 +232,10 @@ static size_t gathered_block(const struct gr_call *call, int r, unsigned char **
  * relative to the lowest one since the core's are unsigned. Allgatherv's displacements may differ from
  * rank to rank; only counts must agree.
  */
-static void gather_in_buffer(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_data *data)
+static void gather_in_buffer(struct gr_op *op)
 {
+    const struct gr_call *call = &op->call;
+    struct gr_data *data = &op->data;
     int p = ompi_comm_size(call->comm), r;
     ptrdiff_t extent = type_extent(call->rtype), lowest = 0;
 
@@ -218,13 +249,15 @@ static void gather_in_buffer(mca_coll_gpuring_module_t *module, const struct gr_
         lowest = at < lowest ? at : lowest;
     }
     for (r = 0; r < p; r++) {
-        module->displs[r] = (size_t) (GR_DISP_AT(call->displs, r) * extent - lowest);
+        op->displs[r] = (size_t) (GR_DISP_AT(call->displs, r) * extent - lowest);
     }
     data->out += lowest;
 }
 
-static int begin_allgather(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_data *data)
+static int begin_allgather(struct gr_op *op)
 {
+    const struct gr_call *call = &op->call;
+    struct gr_data *data = &op->data;
     int rank = ompi_comm_rank(call->comm);
     size_t mine = block_count(&data->request, rank), count;
     bool solid = is_solid(call->rtype, 2);
@@ -232,13 +265,13 @@ static int begin_allgather(mca_coll_gpuring_module_t *module, const struct gr_ca
     unsigned char *scratch = NULL, *start;
 
     if (!solid || pack_input) {
-        scratch = scratch_get(module, (solid ? 0 : data->bytes) + (pack_input ? mine : 0) + 1);
+        scratch = scratch_get(op, (solid ? 0 : data->bytes) + (pack_input ? mine : 0) + 1);
         if (NULL == scratch) {
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
     }
     if (solid) {
-        gather_in_buffer(module, call, data);
+        gather_in_buffer(op);
     } else {
         data->out = scratch;
         scratch += data->bytes;
@@ -253,13 +286,14 @@ static int begin_allgather(mca_coll_gpuring_module_t *module, const struct gr_ca
     return solid ? OMPI_SUCCESS : convert(start, call->rtype, count, data->in, true);
 }
 
-int mca_coll_gpuring_data_begin(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_data *data)
+int mca_coll_gpuring_data_begin(struct gr_op *op)
 {
-    data->reducer.elem_bytes = data->request.elem_bytes;
-    if (gr_calls[call->id].reduces) {
-        return begin_reduction(module, call, data);
+    op->data.reducer.elem_bytes = op->data.request.elem_bytes;
+    op->data.finish = GR_FINISH_NONE;
+    if (gr_calls[op->call.id].reduces) {
+        return begin_reduction(op);
     }
-    return GR_CALL_BCAST == call->id ? begin_bcast(module, call, data) : begin_allgather(module, call, data);
+    return GR_CALL_BCAST == op->call.id ? begin_bcast(op) : begin_allgather(op);
 }
 
 /* Unpack every rank's block. */
@@ -278,8 +312,10 @@ static int unpack_gathered(const struct gr_call *call, const struct gr_data *dat
     return rc;
 }
 
-int mca_coll_gpuring_data_end(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_data *data)
+int mca_coll_gpuring_data_end(struct gr_op *op)
 {
+    const struct gr_call *call = &op->call;
+    const struct gr_data *data = &op->data;
     int rc = OMPI_SUCCESS;
 
     if (GR_FINISH_COPY == data->finish) {
@@ -289,10 +325,10 @@ int mca_coll_gpuring_data_end(mca_coll_gpuring_module_t *module, const struct gr
     } else if (GR_FINISH_UNPACK == data->finish) {
         rc = unpack_gathered(call, data);
     }
-    if (module->scratch_bytes > SCRATCH_KEPT) {
-        free(module->scratch);
-        module->scratch = NULL;
-        module->scratch_bytes = 0;
+    if (op->scratch_bytes > (op->nonblocking ? SCRATCH_KEPT_REQUEST : SCRATCH_KEPT)) {
+        free(op->scratch);
+        op->scratch = NULL;
+        op->scratch_bytes = 0;
     }
     return rc;
 }

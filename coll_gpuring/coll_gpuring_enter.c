@@ -1,72 +1,52 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The path of a call. Which way it goes depends only on what is equal on all ranks: the collective, the
- * signature's bytes and type, the operation, the root, the team's verdicts and parameters. Until the first
- * slot moves a call may be handed to the saved collective; after that it finishes or fails.
+ * The path of a call. Which way it goes depends only on what is equal on all ranks: the collective, its form,
+ * the signature's bytes and type, the operation, the root, the team's verdicts and parameters.
  *
- *      taken? --> team? --> algorithm --> links? --> buffers --> run --> finish
- *         '---------'----------------------'----> saved collective
+ *      taken? --> op --> way, set-up if it is the first --> buffers --> lane: blocking     wait for its end
+ *         |                                                             lane: nonblocking  request
+ *         '----> saved collective                                       init: own lane, its set-up, request
  */
-#include "coll_gpuring.h"
+#include "coll_gpuring_op.h"
 
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* What all ranks know alike is said by rank 0 only. */
-static bool speaks(struct ompi_communicator_t *comm, int level)
+bool mca_coll_gpuring_speaks(struct ompi_communicator_t *comm, int level)
 {
     return mca_coll_gpuring_component.verbose >= level && 0 == ompi_comm_rank(comm);
 }
 
-static int hand_over(mca_coll_gpuring_module_t *module, const struct gr_call *call, int reason)
+static int hand_over(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form,
+                     int reason)
 {
     mca_coll_gpuring_stats_handover((enum gr_handover) reason);
-    if (speaks(call->comm, 2)) {
+    if (mca_coll_gpuring_speaks(call->comm, 2)) {
         opal_output(0, "gpuring: %s on %s handed on: %s", gr_calls[call->id].name, gr_comm_name(call->comm),
                     mca_coll_gpuring_handover_name(reason));
     }
-    return mca_coll_gpuring_call_saved(module, call);
+    return mca_coll_gpuring_call_saved(module, call, form);
 }
 
-/* The team and what goes with it, for a communicator that is taken. */
-static int make_team(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm)
+static size_t mailbox_bytes(const mca_coll_gpuring_module_t *module)
 {
-    const int64_t *value = module->params.value;
-    size_t p = (size_t) ompi_comm_size(comm);
-    struct gr_team_params params = {
-        .p = (int) p,
-        .rank = ompi_comm_rank(comm),
-        .nchannels = (uint32_t) value[GR_PARAM_CHANNELS],
-        .nslots = (uint32_t) value[GR_PARAM_SLOTS],
-        .slot_bytes = (size_t) value[GR_PARAM_SLOT_BYTES],
-        .torus = mca_coll_gpuring_param_torus(value[GR_PARAM_TORUS]),
-    };
-
-    /* what a failed attempt left is used by the next, or freed with the module */
-    if (NULL == module->counts) {
-        module->counts = calloc(2 * p, sizeof(size_t));
-    }
-    if (NULL == module->counts) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    module->displs = module->counts + p;
-    module->team = gr_team_create(&params);
-    return NULL == module->team ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+    return (size_t) module->params.value[GR_PARAM_MAILBOX_BYTES];
 }
 
 /* Once per communicator: is it taken? */
 static int decide(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm)
 {
-    int rc = mca_coll_gpuring_peers_decide(comm, &module->params, &module->refused);
+    int rc = mca_coll_gpuring_peers_decide(module, comm);
 
     if (OMPI_SUCCESS == rc && 0 > module->refused) {
-        rc = make_team(module, comm);
+        module->lane = mca_coll_gpuring_lane_new(module, comm, GR_SETS, mailbox_bytes(module));
+        rc = NULL == module->lane ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
     }
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
     module->decided = true;
-    if (speaks(comm, 1)) {
+    if (mca_coll_gpuring_speaks(comm, 1)) {
         opal_output(0, "gpuring: %s, %d ranks: %s", gr_comm_name(comm), ompi_comm_size(comm),
                     0 > module->refused ? "taken" : mca_coll_gpuring_handover_name(module->refused));
     }
@@ -88,124 +68,185 @@ static int refusal(const mca_coll_gpuring_module_t *module, const struct gr_call
     return -1;
 }
 
-/* Links for the request: OMPI_SUCCESS, OMPI_ERR_NOT_AVAILABLE (on all ranks), or an error. */
-static int need_links(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_request *request)
+static struct gr_choice select_way(const mca_coll_gpuring_module_t *module, const struct gr_data *data)
 {
-    switch (gr_team_links(module->team, request->algo, request->root)) {
-    case GR_LINKS_THERE:
-        return OMPI_SUCCESS;
-    case GR_LINKS_REFUSED:
-        return OMPI_ERR_NOT_AVAILABLE;
-    default:
-        return mca_coll_gpuring_setup(module, call->comm, request->algo, request->root, gr_calls[call->id].name);
-    }
-}
-
-static void choose(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_data *data)
-{
-    enum gr_coll coll = data->request.coll;
+    const struct gr_team *team = module->lane->team;
     struct gr_question q = {
-        .coll = coll,
-        .p = module->team->p,
+        .coll = data->request.coll,
+        .p = team->p,
         .bytes = data->bytes,
-        .forced = (int) module->params.value[GR_PARAM_ALGORITHM + coll],
-        .nchannels = module->team->nchannels,
-        .slot_bytes = module->team->slot_bytes,
+        .forced = (int) module->params.value[GR_PARAM_ALGORITHM + data->request.coll],
+        .nchannels = team->nchannels,
+        .slot_bytes = team->slot_bytes,
+        .post_bytes = data->post_bytes,
+        .box_bytes = mailbox_bytes(module),
+        .direct = 0 != module->params.value[GR_PARAM_SINGLE_COPY],
     };
-    struct gr_choice choice;
 
-    if (module->last[coll].bytes != data->bytes) {
-        module->last[coll].choice = gr_select(&gr_costs_host, &q);
+    return gr_select(&gr_costs_host, &q);
+}
+
+static void choose(mca_coll_gpuring_module_t *module, struct gr_op *op)
+{
+    const struct gr_data *data = &op->data;
+    enum gr_coll coll = data->request.coll;
+    struct gr_choice *last = &module->last[coll].choice;
+
+    if (module->last[coll].bytes != data->bytes || module->last[coll].post_bytes != data->post_bytes) {
+        *last = select_way(module, data);
         module->last[coll].bytes = data->bytes;
+        module->last[coll].post_bytes = data->post_bytes;
     }
-    choice = module->last[coll].choice;
-    data->request.algo = choice.algo;
-    data->request.nchannels = choice.nchannels;
-    data->request.chunk_bytes = choice.chunk_bytes;
-    if (speaks(call->comm, 2)) {
-        opal_output(0, "gpuring: %s on %s, sequence %llu, %zu bytes: %s%s, %u channels, chunks of %zu bytes, "
-                    "%.1f us expected", gr_calls[call->id].name, gr_comm_name(call->comm),
-                    (unsigned long long) module->seq, data->bytes, gr_algo_name(choice.algo),
-                    q.forced >= 0 ? " (forced)" : "", choice.nchannels, choice.chunk_bytes, choice.us);
-    }
-}
-
-/* One call that is running. */
-struct running {
-    struct gr_plan plan;
-    struct gr_machine machine;
-    struct gr_host_op op;
-};
-
-static int running_poll(void *ctx, uint64_t *moved)
-{
-    return gr_machine_run(&((struct running *) ctx)->machine, moved);
-}
-
-static void running_explain(void *ctx, char *text, size_t size)
-{
-    struct running *run = ctx;
-    int ranks[2 * GR_FAN], n, k;
-    size_t used = 0;
-    uint32_t c;
-
-    for (c = 0; c < run->machine.nchannels && used < size; c++) {
-        const struct gr_step *step = gr_machine_waits(&run->machine, c);
-
-        if (NULL == step) {
-            continue;
-        }
-        n = gr_host_waits_for(&run->op, c, step, ranks);
-        used += (size_t) snprintf(text + used, size - used, "%s%s, channel %u, slice %u, step %u (%s), waits for rank",
-                                  used > 0 ? "; " : "", gr_algo_name(run->plan.sched[c].algo), c,
-                                  run->machine.at[c].slice, run->machine.at[c].index, gr_step_name(step));
-        for (k = 0; k < n && used < size; k++) {
-            used += (size_t) snprintf(text + used, size - used, " %d", ranks[k]);
-        }
+    op->choice = *last;
+    if (mca_coll_gpuring_speaks(op->call.comm, 2)) {
+        opal_output(0, "gpuring: %s on %s, sequence %llu, %zu bytes: %s%s, %u channels, chunks of %zu bytes%s, "
+                    "%.1f us expected", gr_calls[op->call.id].name, gr_comm_name(op->call.comm),
+                    (unsigned long long) op->seq, data->bytes, gr_way_name(last->way),
+                    module->params.value[GR_PARAM_ALGORITHM + coll] == last->way ? " (forced)" : "", last->nchannels,
+                    last->direct ? last->direct_chunk_bytes : last->chunk_bytes,
+                    last->direct ? " fetched directly where possible" : "", last->us);
     }
 }
 
-static int run(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_data *data)
+/* The op's call, sizes and way. OMPI error code. */
+static int describe(mca_coll_gpuring_module_t *module, struct gr_op *op, const struct gr_call *call)
 {
-    struct running run;
-    struct gr_wait wait = {call->comm, gr_calls[call->id].name, module->seq, running_poll, running_explain, &run};
-
-    run.op.in = module->team->in;
-    run.op.out = module->team->out;
-    run.op.p = module->team->p;
-    run.op.space[GR_IN] = data->in;
-    run.op.space[GR_OUT] = data->out;
-    run.op.space[GR_TMP] = NULL; /* no schedule of host memory has scratch */
-    run.op.reducer = data->reducer;
-    gr_plan_build(&run.plan, module->team, &data->request);
-    gr_machine_start(&run.machine, &run.plan, &gr_host_mover, &run.op);
-    return mca_coll_gpuring_wait(&wait);
-}
-
-/* The call is gpuring's, and its links are there. */
-static int perform(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_data *data)
-{
-    bool timed = mca_coll_gpuring_stats_timed();
-    double start = timed ? mca_coll_gpuring_now() : 0;
     int rc;
 
-    rc = mca_coll_gpuring_data_begin(module, call, data);
-    if (OMPI_SUCCESS == rc) {
-        rc = run(module, call, data);
-        if (OMPI_SUCCESS != rc) {
-            module->team->poisoned = rc;
-            return rc;
-        }
-        rc = mca_coll_gpuring_data_end(module, call, data);
+    op->call = *call;
+    rc = mca_coll_gpuring_data_size(op);
+    if (OMPI_SUCCESS == rc && op->data.bytes > 0) {
+        op->seq = ++module->seq;
+        choose(module, op);
     }
-    mca_coll_gpuring_stats_call(call->id, data->request.algo, module->team->p, data->bytes,
-                                timed ? 1e6 * (mca_coll_gpuring_now() - start) : 0);
     return rc;
 }
 
-int mca_coll_gpuring_enter(mca_coll_gpuring_module_t *module, const struct gr_call *call)
+/* The first call that takes a way sets it up. OMPI error code. */
+static int ask(mca_coll_gpuring_module_t *module, struct gr_lane *lane, struct gr_op *op)
 {
-    struct gr_data data;
+    if (GR_LINKS_NONE != gr_team_links(lane->team, op->choice.way, op->call.root)) {
+        return OMPI_SUCCESS;
+    }
+    op->setup = mca_coll_gpuring_setup_new(module, op->call.comm, lane->team, op->choice.way, op->call.root);
+    return NULL == op->setup ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+}
+
+static int do_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
+{
+    struct gr_lane *lane = module->lane;
+    struct gr_op *op = &lane->own;
+    int rc = describe(module, op, call);
+
+    if (OMPI_SUCCESS != rc || 0 == op->data.bytes) {
+        return rc;
+    }
+    if (GR_LINKS_THERE != gr_team_links(lane->team, op->choice.way, call->root)) {
+        rc = ask(module, lane, op);
+    }
+    op->lane = lane;
+    if (OMPI_SUCCESS == rc) {
+        rc = mca_coll_gpuring_op_begin(op);
+    }
+    if (OMPI_SUCCESS == rc) {
+        rc = mca_coll_gpuring_lane_do(lane, op);
+    }
+    return OMPI_ERR_NOT_AVAILABLE == rc ? hand_over(module, call, form, GR_HANDOVER_SETUP) : rc;
+}
+
+static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
+{
+    mca_coll_gpuring_request_t *request = mca_coll_gpuring_request_get(call->comm, false);
+    struct gr_op *op;
+    int rc;
+
+    if (NULL == request) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    op = &request->op;
+    rc = describe(module, op, call);
+    if (OMPI_SUCCESS == rc && op->data.bytes > 0) {
+        op->lane = module->lane;
+        rc = ask(module, module->lane, op);
+        if (OMPI_SUCCESS == rc) {
+            rc = mca_coll_gpuring_op_begin(op);
+        }
+        if (OMPI_SUCCESS == rc) {
+            mca_coll_gpuring_lane_start(&op, 1);
+            *form->request = &request->super.super;
+            return OMPI_SUCCESS;
+        }
+    }
+    mca_coll_gpuring_request_put(request);
+    *form->request = &ompi_request_empty;
+    return rc;
+}
+
+/* Requests of all sizes share frames of few sizes: a set with its head is a power of two. */
+static size_t persistent_box_bytes(size_t post_bytes)
+{
+    size_t set = GR_CACHE_LINE;
+
+    while (set - GR_SET_HEAD < post_bytes) {
+        set *= 2;
+    }
+    return set - GR_SET_HEAD;
+}
+
+/* The lane of a persistent request, with all that its way needs; all ranks come here together. OMPI error code. */
+static int make_lane(mca_coll_gpuring_module_t *module, struct gr_op *op, struct gr_lane **lane)
+{
+    struct gr_waiting waiting = {op->call.comm, gr_calls[op->call.id].name, op->seq, mca_coll_gpuring_setup_explain,
+                                 NULL};
+    int rc;
+
+    *lane = mca_coll_gpuring_lane_new(module, op->call.comm, GR_SETS_PERSISTENT,
+                                      persistent_box_bytes(op->data.post_bytes));
+    if (NULL == *lane) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    rc = ask(module, *lane, op);
+    if (OMPI_SUCCESS == rc) {
+        waiting.ctx = op->setup;
+        rc = mca_coll_gpuring_wait(mca_coll_gpuring_setup_poll, &waiting);
+        if (OMPI_SUCCESS != rc) {
+            return rc; /* messages may be under way into the set-up: what it has stays with it */
+        }
+        mca_coll_gpuring_setup_end(op->setup);
+        op->setup = NULL;
+        if (GR_LINKS_THERE == gr_team_links((*lane)->team, op->choice.way, op->call.root)) {
+            return OMPI_SUCCESS;
+        }
+        rc = OMPI_ERR_NOT_AVAILABLE;
+    }
+    mca_coll_gpuring_lane_free(*lane);
+    return rc;
+}
+
+static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
+{
+    mca_coll_gpuring_request_t *request = mca_coll_gpuring_request_get(call->comm, true);
+    struct gr_lane *lane = NULL;
+    int rc;
+
+    if (NULL == request) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    rc = describe(module, &request->op, call);
+    if (OMPI_SUCCESS == rc && request->op.data.bytes > 0) {
+        rc = make_lane(module, &request->op, &lane);
+    }
+    if (OMPI_SUCCESS == rc) {
+        mca_coll_gpuring_request_persist(request, lane);
+        *form->request = &request->super.super;
+        return OMPI_SUCCESS;
+    }
+    mca_coll_gpuring_request_put(request);
+    return OMPI_ERR_NOT_AVAILABLE == rc ? hand_over(module, call, form, GR_HANDOVER_SETUP) : rc;
+}
+
+int mca_coll_gpuring_enter(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
+{
     int reason, rc;
 
     if (!module->decided) {
@@ -216,20 +257,17 @@ int mca_coll_gpuring_enter(mca_coll_gpuring_module_t *module, const struct gr_ca
     }
     reason = refusal(module, call);
     if (reason >= 0) {
-        return hand_over(module, call, reason);
+        return hand_over(module, call, form, reason);
     }
-    if (0 != module->team->poisoned) {
-        return OMPI_ERROR;
+    if (0 != module->lane->team->poisoned) {
+        return mca_coll_gpuring_poison_code(module->lane->team);
     }
-    mca_coll_gpuring_data_size(module, call, &data);
-    if (0 == data.bytes) {
-        return OMPI_SUCCESS;
+    switch (form->kind) {
+    case GR_BLOCKING:
+        return do_blocking(module, call, form);
+    case GR_NONBLOCKING:
+        return do_nonblocking(module, call, form);
+    default:
+        return do_persistent(module, call, form);
     }
-    module->seq++;
-    choose(module, call, &data);
-    rc = need_links(module, call, &data.request);
-    if (OMPI_ERR_NOT_AVAILABLE == rc) {
-        return hand_over(module, call, GR_HANDOVER_SETUP);
-    }
-    return OMPI_SUCCESS == rc ? perform(module, call, &data) : rc;
 }

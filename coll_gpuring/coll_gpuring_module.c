@@ -5,7 +5,7 @@
  * Nothing is built here; a team is made by the first call that needs one (enter.c). A communicator that never
  * calls a collective costs one small allocation.
  */
-#include "coll_gpuring.h"
+#include "coll_gpuring_op.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static void forget_saved(mca_coll_gpuring_module_t *module)
     }                                               \
     module->saved_##name##_module = NULL;           \
     module->saved_##name = NULL;
-    GR_FOR_EACH_CALL(FORGET)
+    GR_FOR_EACH_FUNCTION(FORGET)
 #undef FORGET
 }
 
@@ -64,7 +64,7 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
     module->saved_##name = coll->coll_##name;                                                           \
     module->saved_##name##_module = coll->coll_##name##_module;                                         \
     OBJ_RETAIN(module->saved_##name##_module);
-    GR_FOR_EACH_CALL(SAVE)
+    GR_FOR_EACH_FUNCTION(SAVE)
 #undef SAVE
     return OMPI_SUCCESS;
 }
@@ -82,25 +82,24 @@ static void module_construct(mca_coll_gpuring_module_t *module)
 #define CLEAR(name)               \
     module->saved_##name = NULL;  \
     module->saved_##name##_module = NULL;
-    GR_FOR_EACH_CALL(CLEAR)
+    GR_FOR_EACH_FUNCTION(CLEAR)
 #undef CLEAR
-    module->team = NULL;
+    module->lane = NULL;
     module->decided = false;
     module->refused = -1;
     module->seq = 0;
+    module->setups = 0;
     memset(module->last, 0, sizeof(module->last));
-    module->counts = module->displs = NULL;
-    module->scratch = NULL;
-    module->scratch_bytes = 0;
+    module->pids = NULL;
+    module->direct = false;
 }
 
 /* Never communicates: peers may be late, or gone. */
 static void module_destruct(mca_coll_gpuring_module_t *module)
 {
     forget_saved(module);
-    gr_team_destroy(module->team, mca_coll_gpuring_component.pool);
-    free(module->counts);
-    free(module->scratch);
+    mca_coll_gpuring_lane_free(module->lane);
+    free(module->pids);
 }
 
 OBJ_CLASS_INSTANCE(mca_coll_gpuring_module_t, mca_coll_base_module_t, module_construct, module_destruct);

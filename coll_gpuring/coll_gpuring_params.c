@@ -25,7 +25,7 @@ struct param_row {
     const char *help;
 };
 
-static int timeout_abort;
+static int timeout_abort, progress_thread;
 
 #define ALGORITHM_HELP(what, names) \
     "Algorithm of " what ": " names ", or auto (default): as coll_gpuring_algorithm says"
@@ -37,18 +37,18 @@ static const struct param_row rows[] = {
     {"host", KIND_INT, GR_PARAM_HOST, 0, 0, 1, NULL,
      "1: take collectives on buffers in host memory too; 0 (default): leave them to the other components"},
     {"algorithm", KIND_ALGORITHM, GR_PARAM_COMMON, 0, 0, 0, NULL,
-     "Algorithm of all collectives: auto (cost model; default), ring, chain, tree or flat. A collective without "
-     "a schedule for it stays at auto"},
+     "Algorithm of all collectives: auto (cost model; default), ring, chain, tree, flat or mailbox. A collective "
+     "without a schedule for it stays at auto, and so do messages that are too large for mailboxes"},
     {"algorithm_allreduce", KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_ALLREDUCE, 0, 0, 0, NULL,
-     ALGORITHM_HELP("Allreduce", "ring tree flat")},
+     ALGORITHM_HELP("Allreduce", "ring tree flat mailbox")},
     {"algorithm_allgather", KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_ALLGATHER, 0, 0, 0, NULL,
-     ALGORITHM_HELP("Allgather and Allgatherv", "ring flat")},
+     ALGORITHM_HELP("Allgather and Allgatherv", "ring flat mailbox")},
     {"algorithm_reduce_scatter", KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_REDUCE_SCATTER, 0, 0, 0, NULL,
-     ALGORITHM_HELP("Reduce_scatter and Reduce_scatter_block", "ring flat")},
+     ALGORITHM_HELP("Reduce_scatter and Reduce_scatter_block", "ring flat mailbox")},
     {"algorithm_bcast", KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_BCAST, 0, 0, 0, NULL,
-     ALGORITHM_HELP("Bcast", "chain tree flat")},
+     ALGORITHM_HELP("Bcast", "chain tree flat mailbox")},
     {"algorithm_reduce", KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_REDUCE, 0, 0, 0, NULL,
-     ALGORITHM_HELP("Reduce", "chain tree flat")},
+     ALGORITHM_HELP("Reduce", "chain tree flat mailbox")},
     {"channels", KIND_INT, GR_PARAM_CHANNELS, 1, 1, GR_MAX_CHANNELS, NULL,
      "Channels at most, 1..16 (default 1): each has links of its own; large messages use more of them"},
     {"slots", KIND_INT, GR_PARAM_SLOTS, 4, GR_MIN_SLOTS, GR_MAX_SLOTS, NULL,
@@ -56,6 +56,12 @@ static const struct param_row rows[] = {
     {"slot_bytes", KIND_INT, GR_PARAM_SLOT_BYTES, 65536, 256, 1 << 26, NULL,
      "Bytes per slot, a multiple of 64 from 256 to 67108864 (default 65536); a link takes slots x slot_bytes of "
      "shared memory at its reader"},
+    {"mailbox_bytes", KIND_INT, GR_PARAM_MAILBOX_BYTES, 16384, 0, 1 << 20, NULL,
+     "Messages up to that many bytes per rank may go through mailboxes, 0..1048576 (default 16384); a communicator "
+     "takes 8 times as much shared memory for them in each of its processes. 0: no mailboxes"},
+    {"single_copy", KIND_INT, GR_PARAM_SINGLE_COPY, 1, 0, 1, NULL,
+     "1 (default): fetch large messages straight from their sender's memory (process_vm_readv), where the kernel "
+     "allows it between all ranks of a communicator; 0: copy them through shared memory"},
     {"torus", KIND_TORUS, GR_PARAM_TORUS, 0, 0, 0, NULL,
      "Extents of the torus that MPI_COMM_WORLD's ranks form, as 4x4x2 (rank = x + 4 (y + 4 z)); rings of "
      "communicators of that many ranks run along it. Empty (default): none"},
@@ -64,6 +70,9 @@ static const struct param_row rows[] = {
      "0: never (default 60)"},
     {"timeout_abort", KIND_INT, -1, 0, 0, 1, &timeout_abort,
      "1: abort the job after the first such report; 0 (default): keep waiting"},
+    {"progress_thread", KIND_INT, -1, 0, 0, 1, &progress_thread,
+     "1: a thread in each process moves nonblocking and persistent collectives on while the application computes; "
+     "0 (default): they go on in MPI calls only"},
     {"pool_mib", KIND_INT, -1, 256, 1, 1 << 20, &mca_coll_gpuring_component.pool_mib,
      "MiB of shared memory that a process uses for links at most (default 256); communicators for which it does "
      "not suffice are left to the other components"},
@@ -82,13 +91,21 @@ static union {
     char *text;
 } raw[NROWS];
 
-static enum gr_algo find_algo(const char *name)
+/* GR_NWAYS when there is none of that name. */
+static int find_way(const char *name)
 {
-    int a;
+    int w;
 
-    for (a = 0; a < GR_NALGOS && 0 != strcmp(name, gr_algo_name((enum gr_algo) a)); a++) {
+    for (w = 0; w < GR_NWAYS && 0 != strcmp(name, gr_way_name(w)); w++) {
     }
-    return (enum gr_algo) a;
+    return w;
+}
+
+/* Whether the parameter of all collectives, or of one, may say so. */
+static bool way_is_allowed(int param, int way)
+{
+    return GR_PARAM_COMMON == param || GR_WAY_MAILBOX == way ||
+           gr_algo_has((enum gr_algo) way, (enum gr_coll) (param - GR_PARAM_ALGORITHM));
 }
 
 int mca_coll_gpuring_params_register(void)
@@ -153,21 +170,18 @@ static int64_t check_int(const struct param_row *row, int value)
 
 static int64_t check_algorithm(const struct param_row *row, const char *text)
 {
-    int coll = row->shared - GR_PARAM_ALGORITHM;
-    bool all = GR_PARAM_COMMON == row->shared;
     char allowed[128] = "auto";
-    enum gr_algo algo = find_algo(text);
-    int a;
+    int way = find_way(text), w;
 
     if (0 == strcmp(text, "auto")) {
         return -1;
     }
-    if (GR_NALGOS != algo && (all || gr_algo_has(algo, (enum gr_coll) coll))) {
-        return algo;
+    if (GR_NWAYS != way && way_is_allowed(row->shared, way)) {
+        return way;
     }
-    for (a = 0; a < GR_NALGOS; a++) {
-        if (all || gr_algo_has((enum gr_algo) a, (enum gr_coll) coll)) {
-            strcat(strcat(allowed, " "), gr_algo_name((enum gr_algo) a));
+    for (w = 0; w < GR_NWAYS; w++) {
+        if (way_is_allowed(row->shared, w)) {
+            strcat(strcat(allowed, " "), gr_way_name(w));
         }
     }
     complain(row, text, allowed, "auto");
@@ -235,7 +249,7 @@ void mca_coll_gpuring_params_check(void)
         if (GR_PARAM_COMMON == row->shared) {
             common = value; /* the rows of the collectives follow */
         } else if (KIND_ALGORITHM == row->kind && value < 0 && common >= 0 &&
-                   gr_algo_has((enum gr_algo) common, (enum gr_coll) (row->shared - GR_PARAM_ALGORITHM))) {
+                   way_is_allowed(row->shared, (int) common)) {
             value = common;
         }
         if (row->shared >= 0) {
@@ -243,6 +257,7 @@ void mca_coll_gpuring_params_check(void)
         }
     }
     mca_coll_gpuring_component.timeout_abort = 0 != timeout_abort;
+    mca_coll_gpuring_component.progress_thread = 0 != progress_thread;
 }
 
 /* The row that describes a shared parameter; each has one. */
@@ -283,7 +298,7 @@ const char *mca_coll_gpuring_param_text(int param, int64_t value, char *buf, siz
     int d;
 
     if (param >= GR_PARAM_COMMON) {
-        snprintf(buf, size, "%s", value < 0 ? "auto" : gr_algo_name((enum gr_algo) value));
+        snprintf(buf, size, "%s", value < 0 ? "auto" : gr_way_name((int) value));
     } else if (GR_PARAM_TORUS == param) {
         torus = mca_coll_gpuring_param_torus(value);
         snprintf(buf, size, "none");

@@ -7,6 +7,8 @@
  */
 #include "coll_gpuring.h"
 
+#include "exec/cma.h"
+
 #include "ompi/proc/proc.h"
 
 #include <stdlib.h>
@@ -16,12 +18,13 @@
  * Increased when processes of different builds could not work together: another card, other numbers of
  * algorithms, another choice for the same call.
  */
-#define WIRE_VERSION 1
+#define WIRE_VERSION 2
 
 struct card {
     uint64_t version;
     gr_params_t params;
     gr_bad_param_t bad;
+    struct gr_probe probe; /* whether others can read its memory, they find out with this */
 };
 
 /* What is known of the processes of this job, by vpid. */
@@ -46,6 +49,7 @@ int mca_coll_gpuring_peers_publish(void)
     card.version = WIRE_VERSION;
     card.params = mca_coll_gpuring_component.params;
     card.bad = mca_coll_gpuring_bad_param;
+    card.probe = gr_probe_make();
     if (0 == mca_coll_gpuring_component.priority || NULL != mca_coll_gpuring_abi_mismatch(&built, &loaded)) {
         card.params.value[GR_PARAM_HOST] = 0; /* nobody may count on this rank */
     }
@@ -270,7 +274,25 @@ static int gather_cards(struct ompi_communicator_t *comm, struct card **cards, i
     return OMPI_SUCCESS;
 }
 
-int mca_coll_gpuring_peers_decide(struct ompi_communicator_t *comm, gr_params_t *params, int *refused)
+/* Processes of the ranks, and whether this one can read the memory of them all. OMPI error code. */
+static int find_direct(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm, struct card *const *cards)
+{
+    int p = ompi_comm_size(comm), r;
+
+    free(module->pids); /* of an attempt that failed */
+    module->pids = calloc((size_t) p, sizeof(module->pids[0]));
+    if (NULL == module->pids) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    module->direct = 0 != module->params.value[GR_PARAM_SINGLE_COPY];
+    for (r = 0; r < p; r++) {
+        module->pids[r] = cards[r]->probe.pid;
+        module->direct = module->direct && gr_probe_test(&cards[r]->probe);
+    }
+    return OMPI_SUCCESS;
+}
+
+int mca_coll_gpuring_peers_decide(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm)
 {
     struct card **cards = calloc((size_t) ompi_comm_size(comm), sizeof(struct card *));
     int rc;
@@ -278,11 +300,12 @@ int mca_coll_gpuring_peers_decide(struct ompi_communicator_t *comm, gr_params_t 
     if (NULL == cards) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    rc = gather_cards(comm, cards, refused);
-    if (OMPI_SUCCESS == rc && 0 > *refused) {
+    rc = gather_cards(comm, cards, &module->refused);
+    if (OMPI_SUCCESS == rc && 0 > module->refused) {
         tell_bad(comm, cards);
-        merge_params(comm, cards, params);
-        check_torus(comm, params);
+        merge_params(comm, cards, &module->params);
+        check_torus(comm, &module->params);
+        rc = find_direct(module, comm, cards);
     }
     free(cards);
     return rc;

@@ -3,7 +3,7 @@
  * Counters: for tools through MPI_T (calls and bytes per collective, calls per algorithm, hand-overs per
  * reason), and the table that a job can end with.
  */
-#include "coll_gpuring.h"
+#include "coll_gpuring_op.h"
 
 #include "opal/mca/base/mca_base_pvar.h"
 
@@ -13,12 +13,12 @@
 
 typedef _Atomic unsigned long long counter_t;
 
-static counter_t calls[GR_NCALLS], bytes[GR_NCALLS], by_algo[GR_NALGOS], handovers[GR_NHANDOVERS];
+static counter_t calls[GR_NCALLS], bytes[GR_NCALLS], by_way[GR_NWAYS], handovers[GR_NHANDOVERS];
 
 /* For the report: sums in nanoseconds and bytes, per collective and algorithm. */
 static struct {
     counter_t calls, bytes, ns, bus_bytes;
-} sums[GR_NCALLS][GR_NALGOS];
+} sums[GR_NCALLS][GR_NWAYS];
 
 static const char *const handover_names[GR_NHANDOVERS] = {
     [GR_HANDOVER_OP] = "operation", [GR_HANDOVER_JOBS] = "jobs",   [GR_HANDOVER_PEERS] = "peers",
@@ -63,8 +63,8 @@ int mca_coll_gpuring_stats_register(void)
             rc = add_counter("bytes", gr_calls[k].name, "Bytes (S) of the calls that gpuring did itself:", &bytes[k]);
         }
     }
-    for (k = 0; k < GR_NALGOS && OMPI_SUCCESS == rc; k++) {
-        rc = add_counter("algorithm", gr_algo_name((enum gr_algo) k), "Calls done with the algorithm", &by_algo[k]);
+    for (k = 0; k < GR_NWAYS && OMPI_SUCCESS == rc; k++) {
+        rc = add_counter("algorithm", gr_way_name(k), "Calls done with the algorithm", &by_way[k]);
     }
     for (k = 0; k < GR_NHANDOVERS && OMPI_SUCCESS == rc; k++) {
         rc = add_counter("handover", handover_names[k], "Calls handed to the saved collective, reason:",
@@ -77,7 +77,7 @@ bool mca_coll_gpuring_stats_timed(void)
 {
     const char *report = mca_coll_gpuring_component.report;
 
-    return NULL != report && 0 != strcmp(report, "none");
+    return NULL != report && 'n' != report[0]; /* "none" */
 }
 
 /* Factor from algbw to busbw; docs/measuring.md. */
@@ -96,21 +96,27 @@ static double bus_factor(enum gr_coll coll, int ranks)
     }
 }
 
+/* A locked instruction would wait for all stores before it, a mailbox's post among them. */
 static void add(counter_t *counter, unsigned long long value)
 {
-    atomic_fetch_add_explicit(counter, value, memory_order_relaxed);
+    if (gr_threaded()) {
+        atomic_fetch_add_explicit(counter, value, memory_order_relaxed);
+    } else {
+        atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + value,
+                              memory_order_relaxed);
+    }
 }
 
-void mca_coll_gpuring_stats_call(enum gr_call_id id, enum gr_algo algo, int ranks, size_t size, double us)
+void mca_coll_gpuring_stats_call(enum gr_call_id id, int way, int ranks, size_t size, double us)
 {
     add(&calls[id], 1);
     add(&bytes[id], size);
-    add(&by_algo[algo], 1);
+    add(&by_way[way], 1);
     if (mca_coll_gpuring_stats_timed()) {
-        add(&sums[id][algo].calls, 1);
-        add(&sums[id][algo].bytes, size);
-        add(&sums[id][algo].ns, (unsigned long long) (1e3 * us));
-        add(&sums[id][algo].bus_bytes, (unsigned long long) ((double) size * bus_factor(gr_calls[id].coll, ranks)));
+        add(&sums[id][way].calls, 1);
+        add(&sums[id][way].bytes, size);
+        add(&sums[id][way].ns, (unsigned long long) (1e3 * us));
+        add(&sums[id][way].bus_bytes, (unsigned long long) ((double) size * bus_factor(gr_calls[id].coll, ranks)));
     }
 }
 
@@ -122,12 +128,12 @@ void mca_coll_gpuring_stats_handover(enum gr_handover reason)
 static void report_rows(FILE *f, bool json)
 {
     const char *comma = "";
-    int id, algo;
+    int id, way;
 
     for (id = 0; id < GR_NCALLS; id++) {
-        for (algo = 0; algo < GR_NALGOS; algo++) {
-            double n = (double) sums[id][algo].calls, ns = (double) sums[id][algo].ns;
-            double size = (double) sums[id][algo].bytes, bus = (double) sums[id][algo].bus_bytes;
+        for (way = 0; way < GR_NWAYS; way++) {
+            double n = (double) sums[id][way].calls, ns = (double) sums[id][way].ns;
+            double size = (double) sums[id][way].bytes, bus = (double) sums[id][way].bus_bytes;
 
             if (0 == n) {
                 continue;
@@ -136,8 +142,8 @@ static void report_rows(FILE *f, bool json)
             fprintf(f,
                     json ? "%s\n  {\"collective\": \"%s\", \"algorithm\": \"%s\", \"calls\": %.0f, \"bytes\": %.0f, "
                            "\"avg_us\": %.3f, \"algbw_GBs\": %.4f, \"busbw_GBs\": %.4f}"
-                         : "%s# %-20s %-6s %10.0f %16.0f %12.3f %10.4f %10.4f\n",
-                    comma, gr_calls[id].name, gr_algo_name((enum gr_algo) algo), n, size, ns / n / 1e3, size / ns,
+                         : "%s# %-20s %-7s %10.0f %16.0f %12.3f %10.4f %10.4f\n",
+                    comma, gr_calls[id].name, gr_way_name(way), n, size, ns / n / 1e3, size / ns,
                     bus / ns);
             comma = json ? "," : "";
         }
@@ -162,7 +168,7 @@ void mca_coll_gpuring_stats_report(void)
         }
         fprintf(f, "[");
     } else {
-        fprintf(f, "# gpuring: what rank 0's collectives achieved\n# %-20s %-6s %10s %16s %12s %10s %10s\n",
+        fprintf(f, "# gpuring: what rank 0's collectives achieved\n# %-20s %-7s %10s %16s %12s %10s %10s\n",
                 "collective", "algo", "calls", "bytes", "avg us", "algbw GB/s", "busbw GB/s");
     }
     report_rows(f, json);

@@ -3,11 +3,11 @@
  * Waiting. A rank that sees no progress for `timeout` seconds says which call of which communicator it is in
  * and for which ranks it waits, and keeps waiting; or it aborts the job, where that was asked for.
  */
-#include "coll_gpuring.h"
+#include "coll_gpuring_op.h"
 
 #include "ompi/runtime/mpiruntime.h"
-#include "opal/runtime/opal_progress.h"
 
+#include <sched.h>
 #include <time.h>
 
 /* Polls without progress before Open MPI is progressed; a slot usually comes sooner. */
@@ -23,7 +23,20 @@ double mca_coll_gpuring_now(void)
     return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
 }
 
-static void report(const struct gr_wait *w, double waited)
+void mca_coll_gpuring_lock_slowly(gr_lock_t *lock)
+{
+    while (!gr_try(lock)) {
+        sched_yield();
+    }
+}
+
+unsigned mca_coll_gpuring_spins(void)
+{
+    /* more ranks than cores: give the core away soon */
+    return opal_progress_yield_when_idle ? 1 : SPINS_BUSY;
+}
+
+static void report(const struct gr_waiting *w, double waited)
 {
     char where[512];
 
@@ -37,40 +50,57 @@ static void report(const struct gr_wait *w, double waited)
     }
 }
 
-int mca_coll_gpuring_wait(const struct gr_wait *w)
+bool mca_coll_gpuring_watch_idle(struct gr_watch *watch)
 {
-    double timeout = mca_coll_gpuring_component.timeout, since = 0, next = timeout, t;
-    /* more ranks than cores: give the core away soon */
-    unsigned busy = opal_progress_yield_when_idle ? 1 : SPINS_BUSY, spins = 0;
-    uint64_t moved = 0, before = 0;
+    if (watch->moved != watch->before) {
+        watch->before = watch->moved;
+        watch->idle = 0;
+        watch->since = 0;
+        return false;
+    }
+    watch->idle++;
+    return true;
+}
+
+void mca_coll_gpuring_watch_clock(struct gr_watch *watch, unsigned each, const struct gr_waiting *waiting)
+{
+    double timeout = mca_coll_gpuring_component.timeout, t;
+
+    if (timeout <= 0 || 0 != watch->idle % each) {
+        return;
+    }
+    t = mca_coll_gpuring_now();
+    /* whoever did not look for so long was not waiting: the application computed */
+    if (0 == watch->since || t - watch->last > timeout / 2) {
+        watch->since = t;
+        watch->next = timeout;
+    } else if (t - watch->since >= watch->next) {
+        report(waiting, t - watch->since);
+        watch->next += timeout;
+    }
+    watch->last = t;
+}
+
+int mca_coll_gpuring_wait(int (*poll)(void *ctx, uint64_t *moved), const struct gr_waiting *waiting)
+{
+    unsigned spins = mca_coll_gpuring_spins();
+    struct gr_watch watch = {0};
     int rc;
 
     for (;;) {
-        rc = w->poll(w->ctx, &moved);
+        rc = poll(waiting->ctx, &watch.moved);
         if (GR_AGAIN != rc) {
             return GR_DONE == rc ? OMPI_SUCCESS : rc;
         }
-        if (moved != before) {
-            before = moved;
-            spins = 0;
-            since = 0;
+        if (!mca_coll_gpuring_watch_idle(&watch)) {
             continue;
         }
-        if (0 == ++spins % busy) {
+        if (0 == watch.idle % spins) {
             opal_progress();
-            if (GR_COMM_REVOKED(w->comm)) {
+            if (GR_COMM_REVOKED(waiting->comm)) {
                 return GR_ERR_REVOKED;
             }
         }
-        if (0 == spins % SPINS_CLOCK && timeout > 0) {
-            t = mca_coll_gpuring_now();
-            if (0 == since) {
-                since = t;
-                next = timeout;
-            } else if (t - since >= next) {
-                report(w, t - since);
-                next += timeout;
-            }
-        }
+        mca_coll_gpuring_watch_clock(&watch, SPINS_CLOCK, waiting);
     }
 }

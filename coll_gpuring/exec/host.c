@@ -2,6 +2,10 @@
 /* The host executor of host.h. */
 #include "host.h"
 
+#include "cma.h"
+
+#include <assert.h>
+
 static struct gr_link *link_from(const struct gr_host_op *op, uint32_t channel, int rank)
 {
     return &op->in[(size_t) channel * (size_t) op->p + (size_t) rank];
@@ -30,34 +34,160 @@ static int host_ready(void *ctx, uint32_t channel, const struct gr_step *step)
     return 1;
 }
 
+/* Where a piece lies in the slot that this end of the link handles next. */
+static unsigned char *in_slot(const struct gr_host_op *op, const struct gr_link *l, const struct gr_move *mv)
+{
+    unsigned char *slot = gr_link_slot(l);
+
+    return slot + (op->direct ? GR_DIRECT_HEAD : 0) + mv->slot * op->reducer.elem_bytes;
+}
+
+/* The word of a direct slot that says where the piece lies. */
+static uint64_t *word_of(const struct gr_link *l, const struct gr_move *mv)
+{
+    return (uint64_t *) gr_link_slot(l) + mv->piece;
+}
+
+/*
+ * Whether what is fetched needs a place of its own. It is fetched to its destination, where it is stored as it is,
+ * or combined with something else by a loop that allows its source to be its destination.
+ */
+static int needs_bounce(const struct gr_host_op *op, const struct gr_step *s, const void *dest, const void *operand)
+{
+    return s->bits & GR_REDUCE &&
+           !(s->bits & GR_STORE && 1 == s->nfrom && NULL != op->reducer.fused && dest != operand);
+}
+
+/*
+ * The messages' pieces, from element `begin` of them on: in their slots, or fetched from their writers, who need
+ * not wait until they are used.
+ */
+static int find_sources(struct gr_host_op *op, const struct gr_move *mv, size_t begin, void *dest, int bounces,
+                        const void **src)
+{
+    const struct gr_step *s = mv->step;
+    size_t elem = op->reducer.elem_bytes, bytes = mv->count * elem;
+    int k, rc;
+
+    for (k = 0; k < s->nfrom; k++) {
+        struct gr_link *l = link_from(op, mv->channel, s->from[k]);
+        uint64_t at = op->direct ? *word_of(l, mv) : 0;
+
+        src[k] = in_slot(op, l, mv);
+        if (0 == at) {
+            continue;
+        }
+        src[k] = bounces ? op->bounce + (size_t) k * bytes : dest;
+        rc = gr_cma_read(op->pids[s->from[k]], (void *) src[k], at + begin * elem, bytes);
+        if (rc < 0) {
+            return rc;
+        }
+        if (mv->last) {
+            gr_link_pop(l);
+            op->popped |= 1u << k;
+        }
+    }
+    return 0;
+}
+
+/*
+ * Where the value must be written. In a direct plan a value that lies in this rank's buffers need not be copied
+ * to the slots: `where` says so, or is NULL. Returns how many.
+ */
+static int find_destinations(struct gr_host_op *op, const struct gr_move *mv, size_t begin, void *dest,
+                             const void *where, void **dst)
+{
+    const struct gr_step *s = mv->step;
+    int n = 0, k;
+
+    if (s->bits & GR_STORE) {
+        dst[n++] = dest;
+    }
+    for (k = 0; k < s->nto; k++) {
+        struct gr_link *l = link_to(op, mv->channel, s->to[k]);
+
+        if (op->direct && 0 == begin) {
+            *word_of(l, mv) = (uint64_t) (uintptr_t) where;
+        }
+        if (NULL == where) {
+            dst[n++] = in_slot(op, l, mv);
+            assert((unsigned char *) dst[n - 1] + mv->count * op->reducer.elem_bytes <=
+                   (unsigned char *) gr_link_slot(l) + l->slot_bytes);
+        }
+    }
+    return n;
+}
+
+/*
+ * Copy when the slot has been handed over: the copy to this rank's own output, while others fetch the original.
+ * One copy is kept, and done before the next one is.
+ */
+static void copy_later(struct gr_host_op *op, void *dst, const void *src, size_t bytes)
+{
+    if (op->later.bytes > 0) {
+        gr_copy(&op->later.dst, 1, op->later.src, op->later.bytes);
+    }
+    op->later.dst = dst;
+    op->later.src = src;
+    op->later.bytes = bytes;
+}
+
+/* A block of a piece, which begins `begin` elements into it. */
+static int move_block(struct gr_host_op *op, const struct gr_move *mv, size_t begin, unsigned char *operand,
+                      unsigned char *dest, int bounces)
+{
+    const struct gr_step *s = mv->step;
+    size_t bytes = mv->count * op->reducer.elem_bytes;
+    const void *src[GR_FAN] = {NULL}, *where = NULL;
+    void *dst[GR_FAN + 1];
+    int n, rc;
+
+    if (op->direct) {
+        /* rather the input than its copy: nobody has written to it lately */
+        where = !(s->bits & GR_RECV) ? operand : s->bits & GR_STORE ? dest : NULL;
+    }
+    rc = find_sources(op, mv, begin, dest, bounces, src);
+    if (rc < 0) {
+        return rc;
+    }
+    n = find_destinations(op, mv, begin, dest, where, dst);
+    if (s->bits & GR_REDUCE) {
+        gr_reduce(&op->reducer, dst, n, operand, src, s->nfrom, mv->count);
+    } else if (1 == n && NULL != where && where == operand) {
+        copy_later(op, dst[0], operand, bytes);
+    } else {
+        gr_copy(dst, n, s->bits & GR_RECV ? src[0] : operand, bytes);
+    }
+    return 0;
+}
+
 static int host_move(void *ctx, const struct gr_move *mv)
 {
     struct gr_host_op *op = ctx;
     const struct gr_step *s = mv->step;
-    size_t bytes = op->reducer.elem_bytes;
-    const unsigned char *operand = NULL;
-    const void *src[GR_FAN] = {NULL};
-    void *dst[GR_FAN + 1];
-    int ndst = 0, k;
+    size_t elem = op->reducer.elem_bytes, most = mv->count, begin;
+    unsigned char *operand = NULL, *dest = NULL;
+    struct gr_move block = *mv;
+    int bounces = 0, rc = 0;
 
     if (s->bits & GR_REDUCE || !(s->bits & GR_RECV)) {
-        operand = op->space[s->operand] + mv->operand * bytes; /* only then: there may be no such buffer */
-    }
-    for (k = 0; k < s->nfrom; k++) {
-        src[k] = (unsigned char *) gr_link_slot(link_from(op, mv->channel, s->from[k])) + mv->slot * bytes;
+        operand = op->space[s->operand] + mv->operand * elem; /* only then: there may be no such buffer */
     }
     if (s->bits & GR_STORE) {
-        dst[ndst++] = op->space[s->dest] + mv->dest * bytes;
+        dest = op->space[s->dest] + mv->dest * elem;
     }
-    for (k = 0; k < s->nto; k++) {
-        dst[ndst++] = (unsigned char *) gr_link_slot(link_to(op, mv->channel, s->to[k])) + mv->slot * bytes;
+    if (op->direct && needs_bounce(op, s, dest, operand)) {
+        bounces = 1;
+        most = GR_BOUNCE_BYTES / GR_FAN / elem;
     }
-    if (s->bits & GR_REDUCE) {
-        gr_reduce(&op->reducer, dst, ndst, operand, src, s->nfrom, mv->count);
-    } else {
-        gr_copy(dst, ndst, s->bits & GR_RECV ? src[0] : operand, mv->count * bytes);
+    for (begin = 0; begin < mv->count && 0 == rc; begin += block.count) {
+        block.slot = mv->slot + begin;
+        block.count = mv->count - begin < most ? mv->count - begin : most;
+        block.last = mv->last && begin + block.count == mv->count;
+        rc = move_block(op, &block, begin, NULL == operand ? NULL : operand + begin * elem,
+                        NULL == dest ? NULL : dest + begin * elem, bounces);
     }
-    return 0;
+    return rc;
 }
 
 static void host_commit(void *ctx, uint32_t channel, const struct gr_step *step)
@@ -69,11 +199,45 @@ static void host_commit(void *ctx, uint32_t channel, const struct gr_step *step)
         gr_link_push(link_to(op, channel, step->to[k]));
     }
     for (k = 0; k < step->nfrom; k++) {
-        gr_link_pop(link_from(op, channel, step->from[k]));
+        if (!(op->popped & 1u << k)) {
+            gr_link_pop(link_from(op, channel, step->from[k]));
+        }
     }
+    op->popped = 0;
+    copy_later(op, NULL, NULL, 0);
 }
 
-const struct gr_mover gr_host_mover = {host_ready, host_move, host_commit};
+/* Add the ranks that have not read all that was sent to them; up to `most` of them. */
+static int undrained(const struct gr_host_op *op, uint32_t channel, int *ranks, int most)
+{
+    int n = 0, r;
+
+    for (r = 0; r < op->p && n < most; r++) {
+        struct gr_link *l = link_to(op, channel, r);
+
+        if (NULL != l->shared && !gr_link_drained(l)) {
+            ranks[n++] = r;
+        }
+    }
+    return n;
+}
+
+/* In a direct plan others may still read this rank's buffers. */
+static int host_finished(void *ctx)
+{
+    struct gr_host_op *op = ctx;
+    uint32_t c;
+    int rank;
+
+    for (c = 0; op->direct && c < op->nchannels; c++) {
+        if (0 < undrained(op, c, &rank, 1)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+const struct gr_mover gr_host_mover = {host_ready, host_move, host_commit, host_finished};
 
 static int add_rank(int *ranks, int n, int rank)
 {
@@ -92,6 +256,9 @@ int gr_host_waits_for(struct gr_host_op *op, uint32_t channel, const struct gr_s
 {
     int n = 0, k;
 
+    if (NULL == step) {
+        return op->direct ? undrained(op, channel, ranks, 2 * GR_FAN) : 0;
+    }
     for (k = 0; k < step->nfrom; k++) {
         if (!gr_link_readable(link_from(op, channel, step->from[k]))) {
             n = add_rank(ranks, n, step->from[k]);

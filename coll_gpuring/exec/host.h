@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The host executor: the step machine's mover over links in shared memory, with data in host memory.
+ *
+ * In a direct plan a message that lies in the sender's buffers is not copied into the slot, but fetched from
+ * there by the receiver. Nobody overwrites what another may still fetch: an element's final value, the only one
+ * that is stored over an input, cannot exist before every contribution to it was read; and a machine is done
+ * only when all that it sent has been read.
  */
 #ifndef GR_EXEC_HOST_H
 #define GR_EXEC_HOST_H
@@ -9,20 +14,35 @@
 #include "machine.h"
 #include "reduce.h"
 
+/* What is combined out of other ranks' memory may be fetched to a buffer of that many bytes first. */
+#define GR_BOUNCE_BYTES ((size_t) 3 << 16)
+
 /* One call's data. Buffers belong to the caller, links to the team; both outlive the call. */
 struct gr_host_op {
     struct gr_link *in, *out;    /* [channel * p + rank]: the link from, to that rank */
     int p;
+    uint32_t nchannels;
     unsigned char *space[3];     /* by enum gr_space: where its element 0 lies */
     struct gr_reducer reducer;   /* elem_bytes is needed always, the functions where steps reduce */
+    /* Direct plans only: */
+    int direct;
+    const int32_t *pids;         /* [rank]: processes */
+    unsigned char *bounce;       /* GR_BOUNCE_BYTES, where steps reduce */
+    struct {
+        void *dst;
+        const void *src;
+        size_t bytes;            /* 0 at first */
+    } later;                     /* private */
+    unsigned popped;             /* private, 0 at first: from-links of the step whose slot was given back already */
 };
 
-/* For struct gr_machine; ctx is a struct gr_host_op. Its functions never fail. */
+/* For struct gr_machine; ctx is a struct gr_host_op. Only fetching another process's memory can fail (GR_ERR_SYS). */
 extern const struct gr_mover gr_host_mover;
 
 /*
  * The ranks that the step waits for at this moment: the from-links without a full slot and the to-links
- * without a free one. Up to 2 * GR_FAN entries, each rank once; returns how many.
+ * without a free one; for step NULL, a channel that is through, those that have not read all of it. Up to
+ * 2 * GR_FAN entries, each rank once; returns how many.
  */
 int gr_host_waits_for(struct gr_host_op *op, uint32_t channel, const struct gr_step *step, int *ranks);
 

@@ -16,21 +16,28 @@
 #ifndef GR_EXEC_LINK_H
 #define GR_EXEC_LINK_H
 
-#include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "door.h"
 
-#define GR_CACHE_LINE 64
+#include <stddef.h>
+
 #define GR_MIN_SLOTS 2
 #define GR_MAX_SLOTS 64
 
 /* The shared part, at the start of a frame. */
 struct gr_link_shared {
+    struct gr_door writer;
     _Alignas(GR_CACHE_LINE) _Atomic uint64_t tail; /* slots written, ever */
     _Alignas(GR_CACHE_LINE) _Atomic uint64_t head; /* slots read, ever */
-    _Alignas(GR_CACHE_LINE) _Atomic uint64_t writer_left; /* number of the lease that the writer has given up */
     _Alignas(GR_CACHE_LINE) unsigned char slots[];
 };
+
+/*
+ * Direct slots: where both ends agreed on it for a call, a slot begins with one word for each piece of its
+ * message. It is the piece's address in the writer's memory, from where the reader fetches it (cma.h): one copy
+ * instead of two; or 0, and the piece lies in the slot, behind the words.
+ */
+#define GR_DIRECT_PIECES 8
+#define GR_DIRECT_HEAD (GR_DIRECT_PIECES * sizeof(uint64_t))
 
 /* One end of a link; private to its process. */
 struct gr_link {
@@ -45,6 +52,18 @@ struct gr_link {
 static inline size_t gr_link_bytes(uint32_t nslots, size_t slot_bytes)
 {
     return sizeof(struct gr_link_shared) + nslots * slot_bytes;
+}
+
+/*
+ * Reader, at the begin of a lease, when nobody else touches the frame: a team that died may have left slots
+ * unread, which are skipped, so that both counters stand alike. Returns where.
+ */
+static inline uint64_t gr_link_renew(struct gr_link_shared *shared)
+{
+    uint64_t count = atomic_load_explicit(&shared->tail, memory_order_acquire);
+
+    atomic_store_explicit(&shared->head, count, memory_order_relaxed);
+    return count;
 }
 
 /* Take an end of a link whose counters stand at `count` (no slot is full). Both ends must be given the same. */
@@ -87,6 +106,15 @@ static inline int gr_link_readable(struct gr_link *l)
     }
     l->other = atomic_load_explicit(&l->shared->tail, memory_order_acquire);
     return l->other != l->mine;
+}
+
+/* Writer: whether the reader is through with all slots. */
+static inline int gr_link_drained(struct gr_link *l)
+{
+    if (l->mine != l->other) {
+        l->other = atomic_load_explicit(&l->shared->head, memory_order_acquire);
+    }
+    return l->mine == l->other;
 }
 
 /* Reader: the slot's data are used up. */

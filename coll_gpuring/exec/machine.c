@@ -14,6 +14,7 @@ void gr_machine_start(struct gr_machine *m, const struct gr_plan *plan, const st
     m->nchannels = plan->split.nchannels;
     m->nslices = plan->split.nslices;
     m->running = 0;
+    m->burst = 0;
     for (c = 0; c < m->nchannels; c++) {
         memset(&m->at[c], 0, sizeof(m->at[c]));
         m->len[c] = gr_sched_len(&plan->sched[c]);
@@ -71,6 +72,7 @@ static int move_slot(struct gr_machine *m, uint32_t channel, struct gr_cursor *a
         size_t left = operand.count - at->done;
 
         mv.count = left < room ? left : room;
+        mv.last = mv.count == room || (mv.count == left && at->run + 1 == s->count);
         if (mv.count > 0) {
             mv.operand = operand.offset + at->done;
             mv.dest = gr_split_at(split, (enum gr_space) s->dest, channel, at->slice, chunk).offset + at->done;
@@ -80,6 +82,7 @@ static int move_slot(struct gr_machine *m, uint32_t channel, struct gr_cursor *a
             }
         }
         mv.slot += mv.count;
+        mv.piece += mv.count > 0;
         room -= mv.count;
         at->done += mv.count;
         if (at->done == operand.count) {
@@ -95,6 +98,7 @@ static int move_slot(struct gr_machine *m, uint32_t channel, struct gr_cursor *a
 static int run_channel(struct gr_machine *m, uint32_t channel, uint64_t *moved)
 {
     struct gr_cursor *at = &m->at[channel];
+    uint32_t slots = 0;
     int rc;
 
     while (at->slice < m->nslices) {
@@ -104,6 +108,9 @@ static int run_channel(struct gr_machine *m, uint32_t channel, uint64_t *moved)
         }
         if (!more_to_move(m, channel, at)) {
             continue;
+        }
+        if (0 != m->burst && slots++ == m->burst) {
+            return GR_AGAIN;
         }
         rc = m->mover->ready(m->ctx, channel, &at->step);
         if (1 != rc) {
@@ -132,7 +139,10 @@ int gr_machine_run(struct gr_machine *m, uint64_t *moved)
             }
         }
     }
-    return m->running > 0 ? GR_AGAIN : GR_DONE;
+    if (m->running > 0 || (NULL != m->mover->finished && !m->mover->finished(m->ctx))) {
+        return GR_AGAIN;
+    }
+    return GR_DONE;
 }
 
 const struct gr_step *gr_machine_waits(const struct gr_machine *m, uint32_t channel)

@@ -24,6 +24,7 @@ struct gr_plan {
     struct gr_split split;
     struct gr_sched sched[GR_MAX_CHANNELS]; /* one per channel: channels may take other rank orders */
     size_t slot_elems;                      /* elements that fit one slot, >= 1 */
+    int direct;                             /* slots may say where data lie instead of holding them (host.h) */
 };
 
 /* One contiguous piece of a slot's work; offsets in elements. */
@@ -34,6 +35,8 @@ struct gr_move {
     size_t dest;    /* offset of the destination in its space */
     size_t slot;    /* offset inside the slot, of every link of the step alike */
     size_t count;   /* > 0 */
+    uint32_t piece; /* number of the piece in the slot */
+    int last;       /* no other piece of the slot follows (only a hint: commit() says so for certain) */
 };
 
 /* An executor. All functions get its ctx. */
@@ -44,6 +47,8 @@ struct gr_mover {
     int (*move)(void *ctx, const struct gr_move *move);
     /* The slot is complete: hand over the written slots, give back the read ones. */
     void (*commit)(void *ctx, uint32_t channel, const struct gr_step *step);
+    /* All steps are through: whether the others are through with this rank's memory, too. NULL: they always are. */
+    int (*finished)(void *ctx);
 };
 
 /* Where one channel is. */
@@ -61,6 +66,7 @@ struct gr_machine {
     void *ctx;
     uint32_t nchannels, nslices;
     uint32_t running; /* channels that are not through */
+    uint32_t burst;   /* most slots per channel of one gr_machine_run(); 0: as many as there are */
     uint32_t len[GR_MAX_CHANNELS];
     struct gr_cursor at[GR_MAX_CHANNELS];
 };
@@ -74,8 +80,9 @@ enum gr_status {
 void gr_machine_start(struct gr_machine *m, const struct gr_plan *plan, const struct gr_mover *mover, void *ctx);
 
 /*
- * Go as far as possible without waiting. GR_DONE, GR_AGAIN, or the mover's negative error. *moved is
- * increased by the number of slots that were handled. After an error the machine must not be run again.
+ * Go as far as possible without waiting, or as far as m->burst allows. GR_DONE, GR_AGAIN, or the mover's negative
+ * error. *moved is increased by the number of slots that were handled. After an error the machine must not be run
+ * again.
  */
 int gr_machine_run(struct gr_machine *m, uint64_t *moved);
 

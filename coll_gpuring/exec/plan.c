@@ -15,9 +15,19 @@ static size_t line_elems(size_t elem_bytes)
     return n;
 }
 
+/* Bytes that a message has at most. In a direct plan slots hold some words besides, or only these. */
+static size_t message_bytes(const struct gr_team *team, const struct gr_request *r)
+{
+    if (!r->direct) {
+        return team->slot_bytes;
+    }
+    return 0 != r->direct_bytes ? r->direct_bytes : team->slot_bytes - GR_DIRECT_HEAD;
+}
+
 void gr_plan_build(struct gr_plan *plan, const struct gr_team *team, const struct gr_request *r)
 {
-    size_t chunk = 0 == r->chunk_bytes || r->chunk_bytes > team->slot_bytes ? team->slot_bytes : r->chunk_bytes;
+    size_t most = message_bytes(team, r);
+    size_t chunk = 0 == r->chunk_bytes || r->chunk_bytes > most ? most : r->chunk_bytes;
     struct gr_shape shape = {
         .coll = r->coll,
         .layout = gr_algo_layout(r->algo, r->coll),
@@ -33,9 +43,10 @@ void gr_plan_build(struct gr_plan *plan, const struct gr_team *team, const struc
     };
     uint32_t c;
 
-    assert(r->elem_bytes > 0 && r->elem_bytes <= team->slot_bytes);
+    assert(r->elem_bytes > 0 && r->elem_bytes <= most);
     assert(r->nchannels >= 1 && r->nchannels <= team->nchannels);
-    plan->slot_elems = team->slot_bytes / r->elem_bytes;
+    plan->slot_elems = most / r->elem_bytes;
+    plan->direct = r->direct;
     gr_split_init(&plan->split, &shape);
     for (c = 0; c < r->nchannels; c++) {
         struct gr_sched *s = &plan->sched[c];

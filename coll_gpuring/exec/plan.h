@@ -16,6 +16,8 @@ struct gr_request {
     size_t total;          /* elements of the vector (allreduce, bcast, reduce) */
     size_t block;          /* elements per rank, where counts is NULL */
     const size_t *counts, *displs; /* by rank, elements; or NULL */
+    int direct;            /* 1: messages may be fetched from their senders' buffers (host.h) */
+    size_t direct_bytes;   /* then, most bytes of a message, where no step sends what it did not store; 0: a slot's */
 };
 
 /* Fill the plan. The request must be valid (checked by assertions only). */

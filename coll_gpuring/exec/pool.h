@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The pool: this process's shared memory, cut into frames that hold one incoming link each, and the
- * mappings of other processes' pools.
+ * The pool: this process's shared memory, cut into frames, and the mappings of other processes' pools. A
+ * frame holds one incoming link (link.h) or one mailbox board (board.h).
  *
- * A frame lies in the reader's process (and so, by first touch, on the reader's NUMA node). It is leased to
- * one team at a time. A lease ends when both ends have left it: the reader by gr_pool_release(), the writer
- * by gr_pool_leave() on its mapping. No rank waits for another to free a communicator: a frame whose
- * writer is late simply stays out of use until it has left.
+ * A frame lies in its owner's process (and so, by first touch, on the owner's NUMA node). It is leased to
+ * one team at a time. A lease ends when all have left it: the owner by gr_pool_release(), the others by
+ * gr_door_leave() on their mapping. No rank waits for another to free a communicator: a frame that somebody
+ * is late to leave simply stays out of use until then.
  *
  * Segments are unnamed files in /dev/shm that peers open through /proc/PID/fd: nothing remains when a job is
  * killed at any moment. All pages are allocated when a segment is made, so that a full /dev/shm is an
@@ -17,9 +17,10 @@
 #ifndef GR_EXEC_POOL_H
 #define GR_EXEC_POOL_H
 
+#include "door.h"
 #include "errors.h"
-#include "link.h"
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -28,14 +29,14 @@ struct gr_peer_id {
     uint64_t job, vpid;
 };
 
-/* What a reader tells the writer of a link; plain bytes, sent as they are between processes of one host. */
+/* What an owner tells the others that use a frame; plain bytes, sent as they are between processes of one host. */
 struct gr_offer {
     struct gr_peer_id owner;
     uint64_t ino, dev;     /* of the segment's file: proves that /proc/PID/fd is the right one */
     uint64_t segment_bytes;
     uint64_t offset;       /* of the frame in the segment */
     uint64_t lease;        /* number of this lease of the frame */
-    uint64_t count;        /* where both counters stand */
+    uint64_t count;        /* where the frame's counters stand; its user's business */
     int32_t pid, fd;
 };
 
@@ -49,20 +50,21 @@ struct gr_pool *gr_pool_open(const char *dir, struct gr_peer_id self, size_t max
 void gr_pool_close(struct gr_pool *pool);
 
 /*
- * Lease n frames of frame_bytes each: all or none. Frames are written to frames[], still owned by the pool.
- * 0, GR_ERR_SPACE, GR_ERR_LIMIT, GR_ERR_NOMEM, or GR_ERR_SYS.
+ * Lease n frames of frame_bytes each, which begin with ndoors doors: all or none. Frames are written to
+ * frames[], still owned by the pool; their contents behind the doors are what the last lease left (zero in the
+ * first), and the words of the doors too. 0, GR_ERR_SPACE, GR_ERR_LIMIT, GR_ERR_NOMEM, or GR_ERR_SYS.
  */
-int gr_pool_lease(struct gr_pool *pool, size_t frame_bytes, int n, struct gr_frame **frames);
+int gr_pool_lease(struct gr_pool *pool, size_t frame_bytes, int ndoors, int n, struct gr_frame **frames);
 
-/* What to tell the writer of this frame's link. */
+/* What to tell the others; count is 0. */
 struct gr_offer gr_pool_offer(const struct gr_pool *pool, const struct gr_frame *frame);
 
-/* The frame's shared part, in this process. */
-struct gr_link_shared *gr_frame_link(const struct gr_frame *frame);
+/* The frame's memory in this process, aligned to a cache line. */
+void *gr_frame_base(const struct gr_frame *frame);
 
 /*
- * The reader leaves. With used == 0 no writer ever learnt that it may write (set-up failed): the lease
- * ends at once.
+ * The owner leaves. With used == 0 nobody else ever learnt that it may touch the frame (set-up failed): the
+ * lease ends at once.
  */
 void gr_pool_release(struct gr_pool *pool, struct gr_frame *frame, int used);
 
@@ -70,13 +72,7 @@ void gr_pool_release(struct gr_pool *pool, struct gr_frame *frame, int used);
  * Map a peer's frame; mappings are cached by segment and kept until gr_pool_close(). NULL on error, with
  * *error set to GR_ERR_FOREIGN, GR_ERR_SYS or GR_ERR_NOMEM.
  */
-struct gr_link_shared *gr_pool_map(struct gr_pool *pool, const struct gr_offer *offer, int *error);
-
-/* The writer leaves the lease: it will store nothing more. Only after a set-up that succeeded. */
-static inline void gr_pool_leave(struct gr_link_shared *shared, uint64_t lease)
-{
-    atomic_store_explicit(&shared->writer_left, lease, memory_order_release);
-}
+void *gr_pool_map(struct gr_pool *pool, const struct gr_offer *offer, int *error);
 
 /* Bytes of shared memory that the pool holds, of frames that are leased now, and peers' segments mapped. */
 struct gr_pool_usage {

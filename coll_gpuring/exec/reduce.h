@@ -50,7 +50,8 @@ size_t gr_type_bytes(enum gr_type type);
 
 /*
  * dst[0..ndst) = ((operand op src[0]) op src[1]) op ... for n elements, 1 <= nsrc, 1 <= ndst. Each dst may
- * be the operand itself, never a source. What combines is r->fused or r->other, in exactly that order.
+ * be the operand itself; dst[0] may be the only source, where r->fused is there. What combines is r->fused or
+ * r->other, in exactly that order.
  */
 void gr_reduce(const struct gr_reducer *r, void *const *dst, int ndst, const void *operand, const void *const *src,
                int nsrc, size_t n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Teams and the making of links, team.h. */
+/* The teams of team.h; join.c makes their links. */
 #include "team.h"
 
 #include <stdlib.h>
@@ -8,11 +8,6 @@
 static size_t nlinks(const struct gr_team *team)
 {
     return (size_t) team->nchannels * (size_t) team->p;
-}
-
-static size_t link_index(const struct gr_team *team, uint32_t channel, int rank)
-{
-    return (size_t) channel * (size_t) team->p + (size_t) rank;
 }
 
 static void team_free(struct gr_team *team)
@@ -27,7 +22,9 @@ static void team_free(struct gr_team *team)
     free(team->out);
     free(team->frames);
     free(team->leases);
+    free(team->board_leases);
     free(team->links);
+    gr_mailbox_free(&team->box);
     free(team);
 }
 
@@ -45,6 +42,8 @@ struct gr_team *gr_team_create(const struct gr_team_params *params)
     team->nchannels = params->nchannels;
     team->nslots = params->nslots;
     team->slot_bytes = params->slot_bytes;
+    team->pids = params->pids;
+    team->direct = params->direct;
     for (k = 0; k < 2; k++) {
         team->order[k] = calloc(p, sizeof(int));
         team->where[k] = calloc(p, sizeof(int));
@@ -54,9 +53,12 @@ struct gr_team *gr_team_create(const struct gr_team_params *params)
     team->out = calloc(nlinks(team), sizeof(*team->out));
     team->frames = calloc(nlinks(team), sizeof(struct gr_frame *));
     team->leases = calloc(nlinks(team), sizeof(*team->leases));
-    team->links = calloc(GR_NALGOS * p, 1);
+    team->board_leases = calloc(p, sizeof(*team->board_leases));
+    team->links = calloc(GR_NWAYS * p, sizeof(*team->links));
+    complete = complete && 0 == gr_mailbox_init(&team->box, params->p, params->rank, params->nsets,
+                                                gr_board_stride(params->box_bytes), 0);
     if (!complete || NULL == team->in || NULL == team->out || NULL == team->frames || NULL == team->leases ||
-        NULL == team->links) {
+        NULL == team->board_leases || NULL == team->links) {
         team_free(team);
         return NULL;
     }
@@ -65,6 +67,20 @@ struct gr_team *gr_team_create(const struct gr_team_params *params)
         gr_order_invert(team->order[k], params->p, team->where[k]);
     }
     return team;
+}
+
+static void leave_boards(struct gr_team *team, struct gr_pool *pool)
+{
+    int r;
+
+    if (NULL == team->board) {
+        return;
+    }
+    for (r = 0; r < team->p; r++) {
+        /* at my own board, for myself too: every door of it has a user */
+        gr_door_leave(&team->box.boards[r].doors[team->rank], team->board_leases[r]);
+    }
+    gr_pool_release(pool, team->board, 1);
 }
 
 void gr_team_destroy(struct gr_team *team, struct gr_pool *pool)
@@ -79,138 +95,26 @@ void gr_team_destroy(struct gr_team *team, struct gr_pool *pool)
             gr_pool_release(pool, team->frames[k], 1);
         }
         if (NULL != team->out[k].shared) {
-            gr_pool_leave(team->out[k].shared, team->leases[k]);
+            gr_door_leave(&team->out[k].shared->writer, team->leases[k]);
         }
+    }
+    if (NULL != pool) {
+        leave_boards(team, pool);
     }
     team_free(team);
 }
 
-/* Only trees have other links for another root. */
-static unsigned char *links_of(const struct gr_team *team, enum gr_algo algo, int root)
+_Atomic unsigned char *gr_team_state(const struct gr_team *team, int way, int root)
 {
-    return &team->links[(size_t) algo * (size_t) team->p + (size_t) (GR_ALGO_TREE == algo ? root : 0)];
+    return &team->links[(size_t) way * (size_t) team->p + (size_t) (GR_ALGO_TREE == way ? root : 0)];
 }
 
-enum gr_links gr_team_links(const struct gr_team *team, enum gr_algo algo, int root)
+enum gr_links gr_team_links(const struct gr_team *team, int way, int root)
 {
-    return (enum gr_links) *links_of(team, algo, root);
+    return (enum gr_links) *gr_team_state(team, way, root);
 }
 
-/* Append a wire for each peer to which there is no link yet. */
-static int add_wires(struct gr_wire *wires, int n, const struct gr_team *team, const struct gr_link *links,
-                     uint32_t channel, const int *peers, int npeers)
+void gr_team_ask(struct gr_team *team, int way, int root)
 {
-    int k;
-
-    for (k = 0; k < npeers; k++) {
-        if (NULL == links[link_index(team, channel, peers[k])].shared) {
-            wires[n].channel = channel;
-            wires[n++].rank = peers[k];
-        }
-    }
-    return n;
-}
-
-static void find_wires(struct gr_join *join, int *in, int *out)
-{
-    struct gr_team *team = join->team;
-    uint32_t c;
-    int nin, nout;
-
-    for (c = 0; c < team->nchannels; c++) {
-        const int *where = team->where[c % 2];
-
-        gr_algo_peers(join->algo, team->p, where[team->rank], where[join->root], team->order[c % 2], in, &nin, out,
-                      &nout);
-        join->nin = add_wires(join->in, join->nin, team, team->in, c, in, nin);
-        join->nout = add_wires(join->out, join->nout, team, team->out, c, out, nout);
-    }
-}
-
-/* Lease a frame for each incoming wire and write its offer. */
-static int lease_wires(struct gr_join *join, struct gr_pool *pool)
-{
-    struct gr_frame **frames;
-    int k, rc;
-
-    if (0 == join->nin) {
-        return 0;
-    }
-    frames = calloc((size_t) join->nin, sizeof(struct gr_frame *));
-    if (NULL == frames) {
-        return GR_ERR_NOMEM;
-    }
-    rc = gr_pool_lease(pool, gr_link_bytes(join->team->nslots, join->team->slot_bytes), join->nin, frames);
-    for (k = 0; 0 == rc && k < join->nin; k++) {
-        join->in[k].frame = frames[k];
-        join->in[k].offer = gr_pool_offer(pool, frames[k]);
-    }
-    free(frames);
-    return rc;
-}
-
-int gr_join_begin(struct gr_join *join, struct gr_team *team, struct gr_pool *pool, enum gr_algo algo, int root)
-{
-    size_t p = (size_t) team->p;
-    int *peers = calloc(2 * p, sizeof(int));
-
-    memset(join, 0, sizeof(*join));
-    join->team = team;
-    join->algo = algo;
-    join->root = root;
-    join->in = calloc(nlinks(team), sizeof(*join->in));
-    join->out = calloc(nlinks(team), sizeof(*join->out));
-    if (NULL == peers || NULL == join->in || NULL == join->out) {
-        free(peers);
-        free(join->in);
-        free(join->out);
-        return GR_ERR_NOMEM;
-    }
-    find_wires(join, peers, peers + p);
-    free(peers);
-    join->status = lease_wires(join, pool);
-    return 0;
-}
-
-int gr_join_map(struct gr_join *join, struct gr_pool *pool)
-{
-    int k, rc;
-
-    for (k = 0; k < join->nout && 0 == join->status; k++) {
-        if (0 == join->out[k].offer.pid) {
-            continue; /* that rank has a problem of its own and says so in the verdict */
-        }
-        join->out[k].shared = gr_pool_map(pool, &join->out[k].offer, &rc);
-        join->status = rc;
-    }
-    return join->status;
-}
-
-void gr_join_end(struct gr_join *join, struct gr_pool *pool, int verdict)
-{
-    struct gr_team *team = join->team;
-    int k;
-
-    for (k = 0; k < join->nin; k++) {
-        struct gr_wire *w = &join->in[k];
-        size_t i = link_index(team, w->channel, w->rank);
-
-        if (0 != verdict && NULL != w->frame) {
-            gr_pool_release(pool, w->frame, 0);
-        } else if (0 == verdict) {
-            team->frames[i] = w->frame;
-            gr_link_attach(&team->in[i], gr_frame_link(w->frame), w->offer.count, team->nslots, team->slot_bytes);
-        }
-    }
-    for (k = 0; k < join->nout && 0 == verdict; k++) {
-        struct gr_wire *w = &join->out[k];
-        size_t i = link_index(team, w->channel, w->rank);
-
-        team->leases[i] = w->offer.lease;
-        gr_link_attach(&team->out[i], w->shared, w->offer.count, team->nslots, team->slot_bytes);
-    }
-    *links_of(team, join->algo, join->root) = 0 == verdict ? GR_LINKS_THERE : GR_LINKS_REFUSED;
-    free(join->in);
-    free(join->out);
-    memset(join, 0, sizeof(*join));
+    *gr_team_state(team, way, root) = GR_LINKS_ASKED;
 }

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A team: the ranks of one communicator, their orders and the links between them.
+ * A team: the ranks of one communicator, their orders, and the links and mailboxes between them.
  *
- * Links are made when an algorithm first needs them, and kept until the team ends. Which links exist is the
- * same knowledge at both ends, because the calls that make them come in the same order on all ranks.
+ * These are made when a way (an algorithm, or mailboxes) first needs them, and kept until the team ends. The
+ * calls that make them come in the same order on all ranks, so all know alike what was asked for.
  *
- * Making links takes an exchange, which is the caller's business (the glue's set-up state machine):
+ * Making them takes an exchange, which is the caller's business (the glue's set-up state machine):
  *
- *      gr_join_begin()   leases frames for the incoming links: one offer for each, to be sent to its writer
+ *      gr_join_begin()   leases frames: one for each incoming link, offered to its writer; or one for this
+ *                        rank's board, offered to everybody
  *      ... offers travel; every rank sends, whatever its status: nobody may wait for one that gave up ...
  *      gr_join_map()     maps the frames that others offered
  *      ... one verdict: the worst status of all ranks ...
- *      gr_join_end()     takes the links, or gives everything back
+ *      gr_join_end()     takes what was made, or gives everything back
  */
 #ifndef GR_EXEC_TEAM_H
 #define GR_EXEC_TEAM_H
 
 #include "../topo/order.h"
 #include "host.h"
+#include "mailbox.h"
 #include "pool.h"
 
 struct gr_team {
@@ -28,13 +30,19 @@ struct gr_team {
     struct gr_link *in, *out; /* [channel * p + rank] */
     struct gr_frame **frames; /* [channel * p + rank]: of the incoming links */
     uint64_t *leases;         /* [channel * p + rank]: of the outgoing links */
-    unsigned char *links;     /* [algo * p + root]: an enum gr_links */
-    int poisoned;             /* negative error of the call that broke it, or 0 */
+    struct gr_mailbox box;
+    struct gr_frame *board;   /* this rank's, or NULL */
+    uint64_t *board_leases;   /* [rank]: of the others' boards */
+    _Atomic unsigned char *links; /* [way * p + root]: an enum gr_links */
+    const int32_t *pids;      /* [rank] */
+    int direct;               /* whether direct plans are possible: by the last verdict, the same on all ranks */
+    _Atomic int poisoned;     /* negative error of the call that broke it, or 0 */
 };
 
-/* What is known of the links of an algorithm (for trees: with that root); the same on all ranks. */
+/* What is known of what a way needs (for trees: with that root). */
 enum gr_links {
     GR_LINKS_NONE,   /* never asked for */
+    GR_LINKS_ASKED,  /* a call that asks for them is under way; this far it is the same on all ranks */
     GR_LINKS_THERE,
     GR_LINKS_REFUSED /* a verdict was against them; it is not asked again */
 };
@@ -43,7 +51,11 @@ struct gr_team_params {
     int p, rank;
     uint32_t nchannels, nslots;
     size_t slot_bytes;
+    uint32_t nsets;      /* of mailboxes, */
+    size_t box_bytes;    /* for messages up to that many bytes */
     struct gr_torus torus;
+    const int32_t *pids; /* [rank]: processes; must outlive the team */
+    int direct;          /* whether this rank can read the memory of all of them */
 };
 
 /* A team without links; NULL: no memory. */
@@ -55,36 +67,50 @@ struct gr_team *gr_team_create(const struct gr_team_params *params);
  */
 void gr_team_destroy(struct gr_team *team, struct gr_pool *pool);
 
-/* The links that algo needs. */
-enum gr_links gr_team_links(const struct gr_team *team, enum gr_algo algo, int root);
+/* What the way needs: how far it is, and that a call is under way that asks for it. */
+enum gr_links gr_team_links(const struct gr_team *team, int way, int root);
+void gr_team_ask(struct gr_team *team, int way, int root);
 
-/* One link that is being made. */
+/* Where that is kept. Only trees have other links for another root. */
+_Atomic unsigned char *gr_team_state(const struct gr_team *team, int way, int root);
+
+/* One link, or use of a board, that is being made. */
 struct gr_wire {
     uint32_t channel;
-    int rank;                      /* the other end */
-    struct gr_frame *frame;        /* incoming: mine */
-    struct gr_link_shared *shared; /* outgoing: theirs, mapped */
-    struct gr_offer offer;         /* incoming: to be sent; outgoing: to be received into */
+    int rank;               /* the other end */
+    struct gr_frame *frame; /* in: mine */
+    void *base;             /* out: theirs, mapped */
+    struct gr_offer offer;  /* in: to be sent; out: to be received into */
 };
 
 struct gr_join {
     struct gr_team *team;
-    enum gr_algo algo;
+    int way;
     int root, nin, nout;
-    struct gr_wire *in, *out;
+    struct gr_wire *in;  /* of frames of mine: incoming links, readers of my board */
+    struct gr_wire *out; /* of frames of others: outgoing links, boards that I read */
     int status; /* 0 or the first error of this rank */
+};
+
+/* What set-up finds out: a rank's own, then combined over all ranks. */
+struct gr_verdict {
+    int32_t status; /* the worst: 0, or the lowest error */
+    int32_t direct; /* 1 where all can read the memory of all */
 };
 
 /*
  * Find the links that are missing and lease frames for the incoming ones. Returns GR_ERR_NOMEM when not even
  * the lists could be made; otherwise 0, with problems in join->status and offers that say so (pid 0).
  */
-int gr_join_begin(struct gr_join *join, struct gr_team *team, struct gr_pool *pool, enum gr_algo algo, int root);
+int gr_join_begin(struct gr_join *join, struct gr_team *team, struct gr_pool *pool, int way, int root);
 
-/* All offers have been received: map them. Returns join->status. */
-int gr_join_map(struct gr_join *join, struct gr_pool *pool);
+/* All offers have been received: map them. Returns this rank's part of the verdict. */
+struct gr_verdict gr_join_map(struct gr_join *join, struct gr_pool *pool);
 
-/* verdict 0: take the links. Otherwise give the leases back. Frees the lists; the join is over. */
-void gr_join_end(struct gr_join *join, struct gr_pool *pool, int verdict);
+/* What two ranks found out. */
+struct gr_verdict gr_verdict_combine(struct gr_verdict a, struct gr_verdict b);
+
+/* Status 0: take what was made. Otherwise give the leases back. Frees the lists; the join is over. */
+void gr_join_end(struct gr_join *join, struct gr_pool *pool, struct gr_verdict verdict);
 
 #endif

@@ -36,6 +36,11 @@ const char *gr_algo_name(enum gr_algo algo)
     return (unsigned) algo < GR_NALGOS ? algos[algo].name : NULL;
 }
 
+const char *gr_way_name(int way)
+{
+    return GR_WAY_MAILBOX == way ? "mailbox" : gr_algo_name((enum gr_algo) way);
+}
+
 int gr_algo_has(enum gr_algo algo, enum gr_coll coll)
 {
     return (unsigned) algo < GR_NALGOS && (unsigned) coll < GR_NCOLLS && 0 != (algos[algo].colls & BIT(coll));

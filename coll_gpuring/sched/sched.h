@@ -18,6 +18,12 @@ enum gr_coll { GR_COLL_ALLREDUCE, GR_COLL_ALLGATHER, GR_COLL_REDUCE_SCATTER, GR_
 
 enum gr_algo { GR_ALGO_RING, GR_ALGO_CHAIN, GR_ALGO_TREE, GR_ALGO_FLAT, GR_NALGOS };
 
+/*
+ * The ways that a call can take: an enum gr_algo, or one that has no schedule. Small messages go through
+ * mailboxes (exec/mailbox.h).
+ */
+enum { GR_WAY_MAILBOX = GR_NALGOS, GR_NWAYS };
+
 /* How a collective's data is cut into the chunks that the steps of an algorithm name. */
 enum gr_layout {
     GR_PIPE,  /* one vector cut into nchunks pieces that follow each other through a pipeline */
@@ -38,6 +44,9 @@ struct gr_sched {
 /* Name of a collective ("reduce_scatter"), of an algorithm ("ring"), or NULL when out of range. */
 const char *gr_coll_name(enum gr_coll coll);
 const char *gr_algo_name(enum gr_algo algo);
+
+/* Name of a way ("ring", "mailbox"), or NULL when out of range. */
+const char *gr_way_name(int way);
 
 /* Whether algo has a schedule for coll. */
 int gr_algo_has(enum gr_algo algo, enum gr_coll coll);

@@ -14,17 +14,30 @@
 struct gr_costs {
     double step;     /* one step: see that a slot is there, hand it over */
     double byte;     /* move a byte through a link: written by one side, read by the other */
+    double combine;  /* the same, besides, where it is combined with another */
     int flat_ranks;  /* GR_ALGO_FLAT only up to that many ranks: it needs a link to everybody */
     size_t channel_bytes; /* a further channel only for each so many bytes of S */
+    /* direct plans: messages are fetched from their senders' buffers (exec/host.h) */
+    double direct_step, direct_byte;
+    size_t direct_from; /* bytes of S from which on */
+    size_t direct_most; /* bytes of a message that nobody combines, */
+    size_t direct_pair; /* and of one between two ranks */
+    /* mailboxes */
+    double mail;      /* post and take of one rank's board */
+    double mail_byte; /* copied to a board, or from one */
+    int mail_ranks;   /* only up to that many ranks: everybody reads everybody's board */
 };
 
 /* Links in host shared memory. */
 extern const struct gr_costs gr_costs_host;
 
 struct gr_choice {
-    enum gr_algo algo;
+    int way;            /* an enum gr_algo, or GR_WAY_MAILBOX */
     uint32_t nchannels;
     size_t chunk_bytes; /* for gr_request.chunk_bytes */
+    int direct;         /* a direct plan, where the team turns out to be capable of it; then */
+    size_t direct_chunk_bytes; /* for gr_request.chunk_bytes */
+    size_t direct_bytes;       /* for gr_request.direct_bytes */
     double us;          /* what the model expects */
 };
 
@@ -33,13 +46,20 @@ struct gr_question {
     enum gr_coll coll;
     int p;
     size_t bytes;      /* S as bandwidth is counted: the vector; all blocks for allgather and reduce_scatter */
-    int forced;        /* an enum gr_algo that has a schedule for coll, or -1 */
+    int forced;        /* a way that can do coll, or -1; mailboxes are passed over where the call does not fit */
     uint32_t nchannels; /* at most */
     size_t slot_bytes;
+    size_t post_bytes; /* most that a rank would post to its mailbox board */
+    size_t box_bytes;  /* most that fits there; 0: no mailboxes */
+    int direct;        /* whether direct plans may be chosen */
 };
 
-/* The model's time for one algorithm, with the chunk length that suits it best. */
-double gr_cost(const struct gr_costs *costs, const struct gr_question *q, enum gr_algo algo, size_t *chunk_bytes);
+/* The model's time for one algorithm, direct or not, with the chunk length that suits it best. */
+double gr_cost(const struct gr_costs *costs, const struct gr_question *q, enum gr_algo algo, int direct,
+               size_t *chunk_bytes);
+
+/* The model's time for mailboxes. */
+double gr_cost_mailbox(const struct gr_costs *costs, const struct gr_question *q);
 
 struct gr_choice gr_select(const struct gr_costs *costs, const struct gr_question *q);
 

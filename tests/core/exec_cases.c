@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int ex_has_blocks(enum gr_coll coll)
-{
-    return GR_COLL_ALLGATHER == coll || GR_COLL_REDUCE_SCATTER == coll;
-}
-
 static int has_root(enum gr_coll coll)
 {
     return GR_COLL_BCAST == coll || GR_COLL_REDUCE == coll;
@@ -44,12 +39,12 @@ void ex_shuffle(struct ex_batch *b)
 }
 
 /* A case for this world: all that is not given is chosen at random. */
-struct ex_case *ex_add(struct ex_batch *b, const struct ex_world *w, enum gr_algo algo, enum gr_coll coll)
+struct ex_case *ex_add(struct ex_batch *b, const struct ex_world *w, int way, enum gr_coll coll)
 {
     const size_t chunks[] = {0, 64, w->params.slot_bytes / 2, 1};
     struct ex_case *c = batch_add(b);
 
-    c->algo = algo;
+    c->way = way;
     c->coll = coll;
     c->kind = (enum ex_kind_id) sym_below(b->random, EX_NEXACT);
     c->root = has_root(coll) ? (int) sym_below(b->random, (uint64_t) w->params.p) : 0;
@@ -89,15 +84,51 @@ void ex_make_counts(struct ex_batch *b, struct ex_case *c, int p, size_t slot_el
     }
 }
 
-void ex_for_each_schedule(struct ex_batch *b, const struct ex_world *w, ex_visit_fn visit)
+void ex_make_direct(struct ex_batch *b, const struct ex_world *w, struct ex_case *c)
 {
-    int algo, coll;
+    const size_t lengths[] = {0, GR_CACHE_LINE, 3 * w->params.slot_bytes, 1 << 20};
+    int combines = GR_COLL_BCAST != c->coll && GR_COLL_ALLGATHER != c->coll;
 
-    for (algo = 0; algo < GR_NALGOS; algo++) {
+    c->direct = 1;
+    c->direct_bytes = !combines || 2 == w->params.p ? lengths[sym_below(b->random, 4)] : 0;
+}
+
+static size_t at_most(size_t n, size_t most)
+{
+    return n < most ? n : most;
+}
+
+void ex_fit(struct ex_case *c, int p, size_t room)
+{
+    size_t elems = room / ex_kinds[c->kind].elem_bytes, at = 0;
+    int scatters = GR_COLL_REDUCE_SCATTER == c->coll, k;
+
+    c->count = at_most(c->count, scatters ? elems / (size_t) p : elems);
+    for (k = 0; c->has_counts && k < p; k++) {
+        if (scatters) {
+            at += c->has_displs ? at_most(c->displs[k] % 4, elems - at) : 0;
+            c->displs[k] = at;
+        }
+        c->counts[k] = at_most(c->counts[k], elems - at);
+        at += scatters ? c->counts[k] : 0;
+    }
+}
+
+void ex_for_each_way(struct ex_batch *b, const struct ex_world *w, ex_visit_fn visit)
+{
+    int nways = w->params.p > 1 ? GR_NWAYS : GR_NALGOS, way, coll;
+    size_t k = b->n;
+
+    for (way = 0; way < nways; way++) {
         for (coll = 0; coll < GR_NCOLLS; coll++) {
-            if (gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll)) {
-                visit(b, w, (enum gr_algo) algo, (enum gr_coll) coll);
+            if (GR_WAY_MAILBOX == way || gr_algo_has((enum gr_algo) way, (enum gr_coll) coll)) {
+                visit(b, w, way, (enum gr_coll) coll);
             }
+        }
+    }
+    for (; k < b->n; k++) {
+        if (GR_WAY_MAILBOX == b->cases[k].way) {
+            ex_fit(&b->cases[k], w->params.p, w->params.box_bytes);
         }
     }
 }

@@ -12,9 +12,9 @@ enum { GUARD = 64, GUARD_BYTE = 0xa5 };
 
 /* ---- where blocks lie ---- */
 
-static int has_blocks(const struct ex_case *c)
+int ex_has_blocks(enum gr_coll coll)
 {
-    return GR_COLL_ALLGATHER == c->coll || GR_COLL_REDUCE_SCATTER == c->coll;
+    return GR_COLL_ALLGATHER == coll || GR_COLL_REDUCE_SCATTER == coll;
 }
 
 static size_t block_count(const struct ex_case *c, int b)
@@ -42,7 +42,7 @@ static size_t span(const struct ex_case *c, int p)
     size_t most = 0, end;
     int b;
 
-    if (!has_blocks(c)) {
+    if (!ex_has_blocks(c->coll)) {
         return c->count;
     }
     for (b = 0; b < p; b++) {
@@ -56,24 +56,41 @@ struct gr_request ex_request(const struct ex_case *c)
 {
     struct gr_request r = {
         .coll = c->coll,
-        .algo = c->algo,
+        .algo = (enum gr_algo) c->way,
         .root = c->root,
         .nchannels = c->nchannels,
         .elem_bytes = ex_kinds[c->kind].elem_bytes,
         .chunk_bytes = c->chunk_bytes,
-        .total = has_blocks(c) ? 0 : c->count,
-        .block = has_blocks(c) ? c->count : 0,
+        .total = ex_has_blocks(c->coll) ? 0 : c->count,
+        .block = ex_has_blocks(c->coll) ? c->count : 0,
         .counts = c->has_counts ? c->counts : NULL,
         .displs = c->has_displs ? c->displs : NULL,
+        .direct = c->direct,
+        .direct_bytes = c->direct_bytes,
     };
 
     return r;
 }
 
+struct gr_mail ex_mail(const struct ex_case *c, const struct ex_buffers *b)
+{
+    struct gr_mail m = {
+        .coll = c->coll,
+        .root = c->root,
+        .in = b->in,
+        .out = b->out,
+        .count = c->count,
+        .counts = c->has_counts ? c->counts : NULL,
+        .displs = c->has_displs ? c->displs : NULL,
+        .reducer = ex_reducer(c),
+    };
+
+    return m;
+}
+
 /* ---- inputs and results ---- */
 
-/* Elements [begin, begin + n) of the rank's input. */
-static void fill(const struct ex_case *c, int rank, size_t begin, size_t n, unsigned char *to)
+void ex_fill(const struct ex_case *c, int rank, size_t begin, size_t n, unsigned char *to)
 {
     const struct ex_kind *k = &ex_kinds[c->kind];
     size_t i;
@@ -102,12 +119,12 @@ unsigned char *ex_want(const struct ex_case *c, int p)
     unsigned char *want = allocate(n * k->elem_bytes), *x = allocate(n * k->elem_bytes);
     int r;
 
-    fill(c, GR_COLL_BCAST == c->coll ? c->root : 0, 0, n, want);
+    ex_fill(c, GR_COLL_BCAST == c->coll ? c->root : 0, 0, n, want);
     for (r = 0; r < p; r++) {
         if (GR_COLL_ALLGATHER == c->coll) {
-            fill(c, r, block_begin(c, r), block_count(c, r), want + block_begin(c, r) * k->elem_bytes);
+            ex_fill(c, r, block_begin(c, r), block_count(c, r), want + block_begin(c, r) * k->elem_bytes);
         } else if (GR_COLL_BCAST != c->coll && r > 0) {
-            fill(c, r, 0, n, x);
+            ex_fill(c, r, 0, n, x);
             for (i = 0; i < n * k->elem_bytes; i += k->elem_bytes) {
                 k->combine(want + i, x + i);
             }
@@ -139,19 +156,19 @@ static int shares(const struct ex_case *c, int rank)
 }
 
 /* The rank's part of the vector on input. */
-static size_t input_count(const struct ex_case *c, int p, int rank)
+size_t ex_input_count(const struct ex_case *c, int p, int rank)
 {
     return GR_COLL_ALLGATHER == c->coll ? block_count(c, rank) : span(c, p);
 }
 
-static size_t input_begin(const struct ex_case *c, int rank)
+size_t ex_input_begin(const struct ex_case *c, int rank)
 {
     return GR_COLL_ALLGATHER == c->coll ? block_begin(c, rank) : 0;
 }
 
 void ex_buffers_make(struct ex_buffers *b, const struct ex_case *c, int p, int rank)
 {
-    size_t bytes = ex_kinds[c->kind].elem_bytes, n = input_count(c, p, rank);
+    size_t bytes = ex_kinds[c->kind].elem_bytes, n = ex_input_count(c, p, rank);
 
     memset(b, 0, sizeof(*b));
     if (has_output(c, rank)) {
@@ -161,12 +178,13 @@ void ex_buffers_make(struct ex_buffers *b, const struct ex_case *c, int p, int r
         b->out = b->out_base + GUARD;
     }
     if (shares(c, rank)) {
-        b->in = b->out + input_begin(c, rank) * bytes;
+        b->in = b->out + ex_input_begin(c, rank) * bytes;
     } else if (has_input(c, rank) && n > 0) {
-        b->in = b->in_base = allocate(n * bytes);
+        b->in_bytes = n * bytes;
+        b->in = b->in_base = allocate(b->in_bytes);
     }
     if (has_input(c, rank) && n > 0) {
-        fill(c, rank, input_begin(c, rank), n, b->in);
+        ex_fill(c, rank, ex_input_begin(c, rank), n, b->in);
     }
 }
 
@@ -204,7 +222,7 @@ static int check_output(const struct ex_buffers *b, const struct ex_case *c, int
     unsigned char *image = allocate(all);
 
     memset(image, GUARD_BYTE, all);
-    if (c->kind < EX_NEXACT) {
+    if (c->kind < EX_NEXACT || GR_WAY_MAILBOX == c->way) {
         paint(c, p, rank, want, image + GUARD, b->out_bytes);
     } else {
         memcpy(image + GUARD, b->out, b->out_bytes);
@@ -221,7 +239,7 @@ static int check_output(const struct ex_buffers *b, const struct ex_case *c, int
 int ex_buffers_check(const struct ex_buffers *b, const struct ex_case *c, int p, int rank, const unsigned char *want,
                      char *why, size_t size)
 {
-    size_t n = input_count(c, p, rank), bytes = n * ex_kinds[c->kind].elem_bytes, i;
+    size_t n = ex_input_count(c, p, rank), bytes = n * ex_kinds[c->kind].elem_bytes, i;
     unsigned char *input;
 
     if (NULL != b->out_base && 0 != check_output(b, c, p, rank, want, why, size)) {
@@ -231,7 +249,7 @@ int ex_buffers_check(const struct ex_buffers *b, const struct ex_case *c, int p,
         return 0;
     }
     input = allocate(bytes);
-    fill(c, rank, input_begin(c, rank), n, input);
+    ex_fill(c, rank, ex_input_begin(c, rank), n, input);
     i = first_difference(b->in, input, bytes);
     free(input);
     if (i < bytes) {
@@ -252,6 +270,12 @@ uint64_t ex_buffers_hash(const struct ex_buffers *b, uint64_t hash)
 
 void ex_buffers_free(struct ex_buffers *b)
 {
+    if (NULL != b->in_base) {
+        memset(b->in_base, GUARD_BYTE, b->in_bytes);
+    }
+    if (NULL != b->out_base) {
+        memset(b->out_base, GUARD_BYTE, b->out_bytes + 2 * GUARD);
+    }
     free(b->in_base);
     free(b->out_base);
     memset(b, 0, sizeof(*b));
@@ -259,9 +283,9 @@ void ex_buffers_free(struct ex_buffers *b)
 
 const char *ex_describe(const struct ex_case *c, int p, char *text, size_t size)
 {
-    snprintf(text, size, "%s %s p=%d root=%d %s count=%zu%s%s channels=%u chunk=%zu%s%s", gr_algo_name(c->algo),
+    snprintf(text, size, "%s %s p=%d root=%d %s count=%zu%s%s channels=%u chunk=%zu%s%s%s", gr_way_name(c->way),
              gr_coll_name(c->coll), p, c->root, ex_kinds[c->kind].name, c->count, c->has_counts ? " counts" : "",
              c->has_displs ? " displs" : "", (unsigned) c->nchannels, c->chunk_bytes, c->in_place ? " in place" : "",
-             c->halved ? " halved" : "");
+             c->halved ? " halved" : "", c->direct ? " direct" : "");
     return text;
 }

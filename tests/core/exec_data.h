@@ -20,7 +20,9 @@ enum ex_kind_id {
     EX_F32_MAX,
     EX_TRIPLE,   /* 12 bytes, combined by a function: sum, xor and maximum */
     EX_NEXACT,
-    EX_F32_SUM = EX_NEXACT, /* of all magnitudes: other bits in another order. Values are not checked */
+    /* other bits in another order; values are checked where there is only one order: */
+    EX_F32_SUM = EX_NEXACT, /* of all magnitudes */
+    EX_ORDERED,  /* a op b is not b op a, and parentheses count: not for MPI, but it shows any order */
     EX_NKINDS
 };
 
@@ -30,14 +32,15 @@ struct ex_kind {
     enum gr_redop op;
     size_t elem_bytes;
     void (*fill)(void *elem, uint64_t random);
-    void (*combine)(void *sum, const void *elem);
+    void (*combine)(void *sum, const void *elem); /* sum = sum op elem */
+    gr_reduce_fn fused; /* where gr_reduce_find() has none */
 };
 
 extern const struct ex_kind ex_kinds[EX_NKINDS];
 
 struct ex_case {
     enum gr_coll coll;
-    enum gr_algo algo;
+    int way; /* an enum gr_algo, or GR_WAY_MAILBOX: the order of reduction is that of the ranks */
     int root;
     enum ex_kind_id kind;
     uint32_t nchannels;
@@ -46,14 +49,23 @@ struct ex_case {
     size_t count; /* elements of the vector, or of each block where there are no counts */
     int has_counts, has_displs;
     size_t counts[EX_MAX_RANKS], displs[EX_MAX_RANKS];
+    int direct;           /* a direct plan */
+    size_t direct_bytes;  /* for gr_request.direct_bytes */
     int in_place; /* where the collective has an input and an output at that rank */
     uint64_t seed;
 };
+
+int ex_has_blocks(enum gr_coll coll);
 
 /* What gr_plan_build() is to be asked for; refers to the case. */
 struct gr_request ex_request(const struct ex_case *c);
 
 struct gr_reducer ex_reducer(const struct ex_case *c);
+
+/* Elements [begin, begin + n) of the rank's input; and how many there are of its input, in all blocks of the vector. */
+void ex_fill(const struct ex_case *c, int rank, size_t begin, size_t n, unsigned char *to);
+size_t ex_input_begin(const struct ex_case *c, int rank);
+size_t ex_input_count(const struct ex_case *c, int p, int rank);
 
 /* The whole vector as it must be at the end; to be freed. */
 unsigned char *ex_want(const struct ex_case *c, int p);
@@ -61,8 +73,11 @@ unsigned char *ex_want(const struct ex_case *c, int p);
 struct ex_buffers {
     unsigned char *in, *out; /* NULL where this rank has none, or none of any size */
     unsigned char *in_base, *out_base;
-    size_t out_bytes;
+    size_t in_bytes, out_bytes;
 };
+
+/* The case as a call through mailboxes; refers to the case. */
+struct gr_mail ex_mail(const struct ex_case *c, const struct ex_buffers *b);
 
 /* Allocate and fill rank's buffers; aborts without memory. */
 void ex_buffers_make(struct ex_buffers *b, const struct ex_case *c, int p, int rank);
@@ -77,6 +92,7 @@ int ex_buffers_check(const struct ex_buffers *b, const struct ex_case *c, int p,
 /* A hash of the output's bits, continuing `hash`. */
 uint64_t ex_buffers_hash(const struct ex_buffers *b, uint64_t hash);
 
+/* Overwrites them first, for those who read them too late. */
 void ex_buffers_free(struct ex_buffers *b);
 
 /* A line that says what the case is. */

@@ -104,13 +104,45 @@ static void sum_f32(void *sum, const void *elem)
     memcpy(sum, &a, 4);
 }
 
+static void fill_ordered(void *elem, uint64_t random)
+{
+    memcpy(elem, &random, 8);
+}
+
+static void combine_ordered(void *sum, const void *elem)
+{
+    uint64_t a, b;
+
+    memcpy(&a, sum, 8);
+    memcpy(&b, elem, 8);
+    a = a * 0x9e3779b97f4a7c15u + b;
+    memcpy(sum, &a, 8);
+}
+
+static void fused_ordered(void *d1, void *d2, const void *a, const void *b, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        uint64_t x;
+
+        memcpy(&x, (const char *) a + 8 * i, 8);
+        combine_ordered(&x, (const char *) b + 8 * i);
+        memcpy((char *) d1 + 8 * i, &x, 8);
+        if (NULL != d2) {
+            memcpy((char *) d2 + 8 * i, &x, 8);
+        }
+    }
+}
+
 const struct ex_kind ex_kinds[EX_NKINDS] = {
-    [EX_I32_SUM] = {"int32 sum", GR_TYPE_I32, GR_OP_SUM, 4, fill_i32, sum_i32},
-    [EX_I8_SUM] = {"int8 sum", GR_TYPE_I8, GR_OP_SUM, 1, fill_i8, sum_i8},
-    [EX_F64_SUM] = {"double sum", GR_TYPE_F64, GR_OP_SUM, 8, fill_f64, sum_f64},
-    [EX_F32_MAX] = {"float max", GR_TYPE_F32, GR_OP_MAX, 4, fill_f32, max_f32},
-    [EX_TRIPLE] = {"triple by a function", GR_TYPE_OTHER, GR_OP_OTHER, 12, fill_triple, combine_triple},
-    [EX_F32_SUM] = {"float sum", GR_TYPE_F32, GR_OP_SUM, 4, fill_f32_wild, sum_f32},
+    [EX_I32_SUM] = {"int32 sum", GR_TYPE_I32, GR_OP_SUM, 4, fill_i32, sum_i32, NULL},
+    [EX_I8_SUM] = {"int8 sum", GR_TYPE_I8, GR_OP_SUM, 1, fill_i8, sum_i8, NULL},
+    [EX_F64_SUM] = {"double sum", GR_TYPE_F64, GR_OP_SUM, 8, fill_f64, sum_f64, NULL},
+    [EX_F32_MAX] = {"float max", GR_TYPE_F32, GR_OP_MAX, 4, fill_f32, max_f32, NULL},
+    [EX_TRIPLE] = {"triple by a function", GR_TYPE_OTHER, GR_OP_OTHER, 12, fill_triple, combine_triple, NULL},
+    [EX_F32_SUM] = {"float sum", GR_TYPE_F32, GR_OP_SUM, 4, fill_f32_wild, sum_f32, NULL},
+    [EX_ORDERED] = {"ordered", GR_TYPE_OTHER, GR_OP_OTHER, 8, fill_ordered, combine_ordered, fused_ordered},
 };
 
 static void combine_all(void *ctx, const void *in, void *inout, size_t n)
@@ -128,7 +160,7 @@ struct gr_reducer ex_reducer(const struct ex_case *c)
     const struct ex_kind *k = &ex_kinds[c->kind];
     struct gr_reducer r = {
         .elem_bytes = k->elem_bytes,
-        .fused = gr_reduce_find(k->type, k->op),
+        .fused = NULL != k->fused ? k->fused : gr_reduce_find(k->type, k->op),
         .other = combine_all,
         .ctx = (void *) k,
     };

@@ -24,8 +24,9 @@
 #include <cmocka.h>
 
 #include "pool_helpers.h"
+#include "process_helpers.h"
 
-enum { SLOTS = 3, SLOT = 320, ECHOES = 2000, PATIENCE_S = 60 };
+enum { SLOTS = 3, SLOT = 320, ECHOES = 2000 };
 
 static const struct gr_peer_id self = {7, 0}, peer = {7, 1};
 
@@ -69,11 +70,11 @@ static int echo(const char *hex)
     int error, n, k;
 
     alarm(PATIENCE_S);
-    if (NULL == pool || 0 != parse_offer(hex, &theirs) || 0 != gr_pool_lease(pool, FRAME, 1, &frame)) {
+    if (NULL == pool || 0 != parse_offer(hex, &theirs) || 0 != gr_pool_lease(pool, FRAME, 1, 1, &frame)) {
         return 1;
     }
     mine = gr_pool_offer(pool, frame);
-    attach(&in, gr_frame_link(frame), &mine);
+    attach(&in, gr_frame_base(frame), &mine);
     attach(&out, gr_pool_map(pool, &theirs, &error), &theirs);
     if (NULL == out.shared || (ssize_t) sizeof(mine) != write(1, &mine, sizeof(mine))) {
         return 2;
@@ -88,46 +89,21 @@ static int echo(const char *hex)
         gr_link_push(&out);
         gr_link_pop(&in);
     }
-    gr_pool_leave(out.shared, theirs.lease);
+    gr_door_leave(&out.shared->writer, theirs.lease);
     gr_pool_release(pool, frame, 1);
     gr_pool_close(pool);
     return 0;
 }
 
-/* Start it; its offer comes through a pipe. */
 static pid_t start_echo(const struct gr_offer *offer, struct gr_offer *theirs)
 {
     char hex[2 * sizeof(*offer) + 1];
-    int fds[2];
     size_t k;
-    pid_t pid;
 
     for (k = 0; k < sizeof(*offer); k++) {
         snprintf(hex + 2 * k, 3, "%02x", ((const unsigned char *) offer)[k]);
     }
-    assert_int_equal(pipe(fds), 0);
-    fflush(stdout);
-    pid = fork();
-    assert_true(pid >= 0);
-    if (0 == pid) {
-        dup2(fds[1], 1);
-        close(fds[0]);
-        close(fds[1]);
-        execl("/proc/self/exe", "exec_process_test", "--echo", hex, (char *) NULL);
-        _exit(127);
-    }
-    close(fds[1]);
-    assert_int_equal(read(fds[0], theirs, sizeof(*theirs)), sizeof(*theirs));
-    close(fds[0]);
-    return pid;
-}
-
-static int await(pid_t pid)
-{
-    int status;
-
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    return status;
+    return start("--echo", hex, theirs, sizeof(*theirs));
 }
 
 /* ---- tests ---- */
@@ -145,7 +121,7 @@ static void data_go_to_a_second_process_and_back(void **state)
     (void) state;
     alarm(PATIENCE_S);
     pid = start_echo(&mine, &theirs);
-    attach(&in, gr_frame_link(frame), &mine);
+    attach(&in, gr_frame_base(frame), &mine);
     attach(&out, gr_pool_map(pool, &theirs, &error), &theirs);
     assert_non_null(out.shared);
     while (got < ECHOES) {
@@ -161,7 +137,7 @@ static void data_go_to_a_second_process_and_back(void **state)
             sched_yield();
         }
     }
-    gr_pool_leave(out.shared, theirs.lease);
+    gr_door_leave(&out.shared->writer, theirs.lease);
     gr_pool_release(pool, frame, 1);
     assert_int_equal(await(pid), 0);
     assert_int_equal(gr_pool_usage(pool).leased, 0); /* it left */
@@ -244,7 +220,7 @@ static void mappings_are_kept_by_owner_and_segment(void **state)
     int error, fds;
 
     (void) state;
-    assert_int_equal(gr_pool_lease(pool, FRAME, 2, frames), 0);
+    assert_int_equal(gr_pool_lease(pool, FRAME, 1, 2, frames), 0);
     offers[0] = gr_pool_offer(pool, frames[0]);
     offers[1] = gr_pool_offer(pool, frames[1]);
     offers[2] = gr_pool_offer(third, lease_one(third));
@@ -289,12 +265,12 @@ static void a_forked_child_has_neither_frames_nor_mappings(void **state)
 
     (void) state;
     assert_int_equal(offer.offset, 0);
-    assert_true(is_mapped(gr_frame_link(frame)) && is_mapped(l));
+    assert_true(is_mapped(gr_frame_base(frame)) && is_mapped(l));
     fflush(stdout);
     pid = fork();
     assert_true(pid >= 0);
     if (0 == pid) {
-        _exit(is_mapped(gr_frame_link(frame)) + 2 * is_mapped(l));
+        _exit(is_mapped(gr_frame_base(frame)) + 2 * is_mapped(l));
     }
     assert_int_equal(await(pid), 0);
     gr_pool_close(pool);

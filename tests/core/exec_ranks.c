@@ -2,13 +2,17 @@
 /* Ranks of exec_ranks.h, and the making of links between them. */
 #include "exec_ranks.h"
 
+#include "exec/cma.h"
+
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { UNMATCHED = -1000 };
 
 int ex_team(struct ex_world *w)
 {
+    struct gr_mailbox *box;
     int r;
 
     for (r = 0; r < w->params.p; r++) {
@@ -20,6 +24,8 @@ int ex_team(struct ex_world *w)
             snprintf(w->why, sizeof(w->why), "rank %d: no team", r);
             return -1;
         }
+        box = &w->ranks[r].team->box;
+        box->begun = box->posted = box->taken = box->freed = box->told = w->first;
     }
     return 0;
 }
@@ -30,6 +36,8 @@ int ex_open(struct ex_world *w, const struct gr_team_params *params, size_t pool
 
     memset(w, 0, sizeof(*w));
     w->params = *params;
+    w->params.pids = w->pids;
+    w->params.direct = 1;
     w->seed = seed;
     w->ranks = calloc((size_t) params->p, sizeof(*w->ranks));
     if (NULL == w->ranks || 0 != pthread_barrier_init(&w->barrier, NULL, (unsigned) params->p)) {
@@ -41,7 +49,9 @@ int ex_open(struct ex_world *w, const struct gr_team_params *params, size_t pool
         w->ranks[r].world = w;
         w->ranks[r].rank = r;
         w->ranks[r].pool = gr_pool_open("/dev/shm", self, pool_bytes);
-        if (NULL == w->ranks[r].pool) {
+        w->ranks[r].bounce = malloc(GR_BOUNCE_BYTES);
+        w->pids[r] = (int32_t) getpid();
+        if (NULL == w->ranks[r].pool || NULL == w->ranks[r].bounce) {
             abort();
         }
     }
@@ -65,10 +75,18 @@ void ex_close(struct ex_world *w)
     ex_leave(w);
     for (r = 0; r < w->params.p; r++) {
         gr_pool_close(w->ranks[r].pool);
+        free(w->ranks[r].bounce);
     }
     pthread_barrier_destroy(&w->barrier);
     free(w->ranks);
     w->ranks = NULL;
+}
+
+int ex_can_fetch(void)
+{
+    struct gr_probe probe = gr_probe_make();
+
+    return gr_probe_test(&probe);
 }
 
 /* ---- making links, in phases; every rank must be through with one before any begins the next ---- */
@@ -85,17 +103,17 @@ static struct gr_wire *find_wire(struct gr_wire *wires, int n, uint32_t channel,
     return NULL;
 }
 
-static void phase_begin(struct ex_rank *r, enum gr_algo algo, int root)
+static void phase_begin(struct ex_rank *r, int way, int root)
 {
-    r->joined = gr_join_begin(&r->join, r->team, r->pool, algo, root);
+    r->joined.status = gr_join_begin(&r->join, r->team, r->pool, way, root);
 }
 
 /* Hand each offer to its writer. */
-static void phase_deliver(struct ex_rank *r, enum gr_algo algo, int root)
+static void phase_deliver(struct ex_rank *r, int way, int root)
 {
     int k;
 
-    (void) algo;
+    (void) way;
     (void) root;
     for (k = 0; k < r->join.nin; k++) {
         struct gr_wire *in = &r->join.in[k];
@@ -103,18 +121,19 @@ static void phase_deliver(struct ex_rank *r, enum gr_algo algo, int root)
         struct gr_wire *out = find_wire(writer->out, writer->nout, in->channel, r->rank);
 
         if (NULL == out) {
-            r->joined = UNMATCHED;
+            r->joined.status = UNMATCHED;
         } else {
             out->offer = in->offer;
         }
     }
 }
 
-static void phase_map(struct ex_rank *r, enum gr_algo algo, int root)
+static void phase_map(struct ex_rank *r, int way, int root)
 {
-    int k, rc = gr_join_map(&r->join, r->pool);
+    struct gr_verdict mine = gr_join_map(&r->join, r->pool);
+    int k;
 
-    (void) algo;
+    (void) way;
     (void) root;
     for (k = 0; k < r->join.nout; k++) {
         struct gr_wire *out = &r->join.out[k];
@@ -122,23 +141,25 @@ static void phase_map(struct ex_rank *r, enum gr_algo algo, int root)
         struct gr_wire *in = find_wire(reader->in, reader->nin, out->channel, r->rank);
 
         if (NULL == in) {
-            rc = UNMATCHED;
-        } else if (EX_TSAN && NULL != out->shared) {
-            out->shared = gr_frame_link(in->frame);
+            mine.status = UNMATCHED;
+        } else if (EX_TSAN && NULL != out->base) {
+            out->base = gr_frame_base(in->frame);
         }
     }
-    r->joined = rc < r->joined ? rc : r->joined;
+    r->joined.status = r->joined.status < mine.status ? r->joined.status : mine.status;
+    r->joined.direct = mine.direct;
 }
 
-static void phase_end(struct ex_rank *r, enum gr_algo algo, int root)
+static void phase_end(struct ex_rank *r, int way, int root)
 {
     struct ex_world *w = r->world;
-    int k, verdict = 0;
+    struct gr_verdict verdict = w->ranks[0].joined;
+    int k;
 
-    (void) algo;
+    (void) way;
     (void) root;
-    for (k = 0; k < w->params.p; k++) {
-        verdict = w->ranks[k].joined < verdict ? w->ranks[k].joined : verdict;
+    for (k = 1; k < w->params.p; k++) {
+        verdict = gr_verdict_combine(verdict, w->ranks[k].joined);
     }
     if (0 == r->rank) {
         w->verdict = verdict;
@@ -146,28 +167,28 @@ static void phase_end(struct ex_rank *r, enum gr_algo algo, int root)
     gr_join_end(&r->join, r->pool, verdict);
 }
 
-static void (*const phases[])(struct ex_rank *, enum gr_algo, int) = {phase_begin, phase_deliver, phase_map,
+static void (*const phases[])(struct ex_rank *, int, int) = {phase_begin, phase_deliver, phase_map,
                                                                       phase_end};
 enum { NPHASES = sizeof(phases) / sizeof(phases[0]) };
 
-int ex_link(struct ex_world *w, enum gr_algo algo, int root)
+int ex_link(struct ex_world *w, int way, int root)
 {
     int phase, r;
 
     for (phase = 0; phase < NPHASES; phase++) {
         for (r = 0; r < w->params.p; r++) {
-            phases[phase](&w->ranks[r], algo, root);
+            phases[phase](&w->ranks[r], way, root);
         }
     }
-    return w->verdict;
+    return w->verdict.status;
 }
 
-void ex_link_rank(struct ex_rank *r, enum gr_algo algo, int root)
+void ex_link_rank(struct ex_rank *r, int way, int root)
 {
     int phase;
 
     for (phase = 0; phase < NPHASES; phase++) {
-        phases[phase](r, algo, root);
+        phases[phase](r, way, root);
         pthread_barrier_wait(&r->world->barrier);
     }
 }

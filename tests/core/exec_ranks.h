@@ -32,7 +32,7 @@
 
 enum ex_mode { EX_STEPPED, EX_THREADS };
 
-/* The context of the gated executor: the host executor's, and a coin. */
+/* The context of the gated executor: the host executor's, and a coin. Mailboxes ask the coin, too. */
 struct ex_gate {
     struct gr_host_op op; /* first: the host executor takes a gate for its own context */
     uint64_t *random;
@@ -47,10 +47,13 @@ struct ex_rank {
     struct gr_pool *pool;
     struct gr_team *team;
     struct gr_join join;
-    int joined; /* status after mapping */
+    struct gr_verdict joined; /* this rank's, after mapping */
     struct ex_gate gate;
+    unsigned char *bounce;
     struct gr_plan plan;
     struct gr_machine machine;
+    struct gr_mail mail;
+    int posted;
     struct ex_buffers buffers;
     size_t at;       /* number of the case that runs */
     int running;
@@ -60,6 +63,8 @@ struct ex_rank {
 
 struct ex_world {
     struct gr_team_params params;
+    int32_t pids[EX_MAX_RANKS]; /* all this process's */
+    uint64_t first; /* the next team's mailbox epochs begin after it */
     struct ex_rank *ranks;
     uint64_t seed;   /* of all timing */
     unsigned one_in; /* for all gates */
@@ -68,7 +73,7 @@ struct ex_world {
     const struct ex_case *cases;
     size_t ncases;
     unsigned char **want;
-    int verdict; /* of the last set-up */
+    struct gr_verdict verdict; /* of the last set-up */
     pthread_barrier_t barrier;
     atomic_int stop; /* some rank has failed */
     char why[512];
@@ -83,11 +88,14 @@ int ex_team(struct ex_world *w);
 
 void ex_close(struct ex_world *w);
 
-/* Make the links of an algorithm, from one thread. Returns the verdict; -1000 where the offers do not match. */
-int ex_link(struct ex_world *w, enum gr_algo algo, int root);
+/* Make what a way needs, from one thread. Returns the verdict's status; -1000 where the offers do not match. */
+int ex_link(struct ex_world *w, int way, int root);
 
 /* The part of rank r in it, for r's own thread; all threads meet at the barrier. */
-void ex_link_rank(struct ex_rank *r, enum gr_algo algo, int root);
+void ex_link_rank(struct ex_rank *r, int way, int root);
+
+/* Whether this process may read its own memory in the way in which it would read another's. */
+int ex_can_fetch(void);
 
 /* Make the links that the cases need and run the cases on all ranks. 0, or -1 with why. */
 int ex_run(struct ex_world *w, const struct ex_case *cases, size_t n, enum ex_mode mode);

@@ -14,11 +14,16 @@ enum { PATIENCE_S = 60 };
 
 /* ---- the gate ---- */
 
+static int is_shut(struct ex_gate *g)
+{
+    return g->one_in > 0 && 0 == sym_below(g->random, g->one_in);
+}
+
 static int gate_ready(void *ctx, uint32_t channel, const struct gr_step *step)
 {
     struct ex_gate *g = ctx;
 
-    if (g->one_in > 0 && 0 == sym_below(g->random, g->one_in)) {
+    if (is_shut(g)) {
         return 0;
     }
     return gr_host_mover.ready(&g->op, channel, step);
@@ -34,35 +39,78 @@ static void gate_commit(void *ctx, uint32_t channel, const struct gr_step *step)
     gr_host_mover.commit(&((struct ex_gate *) ctx)->op, channel, step);
 }
 
-static const struct gr_mover gated_mover = {gate_ready, gate_move, gate_commit};
+static int gate_finished(void *ctx)
+{
+    return gr_host_mover.finished(&((struct ex_gate *) ctx)->op);
+}
+
+static const struct gr_mover gated_mover = {gate_ready, gate_move, gate_commit, gate_finished};
 
 /* ---- one rank ---- */
+
+static void machine_begin(struct ex_rank *r, const struct ex_case *c)
+{
+    struct gr_host_op *op = &r->gate.op;
+    struct gr_request request = ex_request(c);
+
+    memset(op, 0, sizeof(*op));
+    op->in = r->team->in;
+    op->out = r->team->out;
+    op->p = r->team->p;
+    op->nchannels = c->nchannels;
+    op->space[GR_IN] = r->buffers.in;
+    op->space[GR_OUT] = r->buffers.out;
+    op->reducer = ex_reducer(c);
+    op->direct = c->direct;
+    op->pids = c->direct ? r->team->pids : NULL;
+    op->bounce = c->direct ? r->bounce : NULL;
+    gr_plan_build(&r->plan, r->team, &request);
+    r->plan.slot_elems = c->halved ? (r->plan.slot_elems + 1) / 2 : r->plan.slot_elems;
+    gr_machine_start(&r->machine, &r->plan, &gated_mover, &r->gate);
+    r->machine.burst = (uint32_t) (sym_below(&r->random, 2) * sym_below(&r->random, 4));
+}
 
 static void rank_begin(struct ex_rank *r)
 {
     struct ex_world *w = r->world;
     const struct ex_case *c = &w->cases[r->at];
-    struct gr_request request = ex_request(c);
 
     ex_buffers_make(&r->buffers, c, w->params.p, r->rank);
-    r->gate.op.in = r->team->in;
-    r->gate.op.out = r->team->out;
-    r->gate.op.p = r->team->p;
-    r->gate.op.space[GR_IN] = r->buffers.in;
-    r->gate.op.space[GR_OUT] = r->buffers.out;
-    r->gate.op.space[GR_TMP] = NULL;
-    r->gate.op.reducer = ex_reducer(c);
     r->gate.random = &r->random;
     r->gate.one_in = w->one_in;
-    gr_plan_build(&r->plan, r->team, &request);
-    r->plan.slot_elems = c->halved ? (r->plan.slot_elems + 1) / 2 : r->plan.slot_elems;
-    gr_machine_start(&r->machine, &r->plan, &gated_mover, &r->gate);
     r->running = 1;
+    if (GR_WAY_MAILBOX != c->way) {
+        machine_begin(r, c);
+        return;
+    }
+    r->mail = ex_mail(c, &r->buffers);
+    gr_mail_begin(&r->team->box, &r->mail);
+    r->posted = 0;
+}
+
+/* A poll of a call through mailboxes, with the results of gr_machine_run(). */
+static int mail_run(struct ex_rank *r)
+{
+    if (!r->posted && !is_shut(&r->gate) && gr_mail_post(&r->team->box, &r->mail)) {
+        r->posted = 1;
+        r->slots++;
+    }
+    if (!r->posted || is_shut(&r->gate)) {
+        return GR_AGAIN;
+    }
+    return gr_mail_take(&r->team->box, &r->mail, &r->slots) ? GR_DONE : GR_AGAIN;
 }
 
 static int rank_through(const struct ex_rank *r)
 {
     return r->at == r->world->ncases;
+}
+
+/* Whether the machine has moved more than it was allowed to. */
+static int too_much(const struct ex_rank *r, uint64_t before)
+{
+    return GR_WAY_MAILBOX != r->world->cases[r->at].way && r->machine.burst > 0 &&
+           r->slots - before > (uint64_t) r->machine.burst * r->machine.nchannels;
 }
 
 /* Run the rank's machine until it leaves. 1: something moved, 0: nothing did, -1: r->why. */
@@ -75,7 +123,10 @@ static int rank_poll(struct ex_rank *r)
     if (!r->running) {
         rank_begin(r);
     }
-    rc = gr_machine_run(&r->machine, &r->slots);
+    rc = GR_WAY_MAILBOX == w->cases[r->at].way ? mail_run(r) : gr_machine_run(&r->machine, &r->slots);
+    if (too_much(r, before)) {
+        rc = -1;
+    }
     if (GR_AGAIN == rc) {
         r->idle = before == r->slots ? r->idle + 1 : 0;
         return before != r->slots;
@@ -97,22 +148,35 @@ static int rank_poll(struct ex_rank *r)
     return 1;
 }
 
+/* Append the ranks that are waited for to the reason, of which `at` characters are there. */
+static int explain_ranks(struct ex_rank *r, int at, const int *ranks, int n)
+{
+    int k;
+
+    for (k = 0; k < n && at < (int) sizeof(r->why) - 20; k++) {
+        at += snprintf(r->why + at, sizeof(r->why) - (size_t) at, " %d", ranks[k]);
+    }
+    return at;
+}
+
 static void explain_wait(struct ex_rank *r)
 {
-    int ranks[2 * GR_FAN], n, k, at = 0;
+    int ranks[EX_MAX_RANKS], n, at = 0;
     uint32_t c;
 
+    if (GR_WAY_MAILBOX == r->world->cases[r->at].way) {
+        at = snprintf(r->why, sizeof(r->why), r->posted ? "waits for posts:" : "waits to post:");
+        explain_ranks(r, at, ranks, gr_mail_waits_for(&r->team->box, &r->mail, ranks));
+        return;
+    }
     for (c = 0; c < r->machine.nchannels && at < (int) sizeof(r->why) - 80; c++) {
         const struct gr_step *step = gr_machine_waits(&r->machine, c);
 
-        if (NULL == step) {
-            continue;
-        }
         n = gr_host_waits_for(&r->gate.op, c, step, ranks);
-        at += snprintf(r->why + at, sizeof(r->why) - (size_t) at, "waits, channel %u tick %u %s:", (unsigned) c,
-                       (unsigned) step->tick, gr_step_name(step));
-        for (k = 0; k < n && at < (int) sizeof(r->why) - 20; k++) {
-            at += snprintf(r->why + at, sizeof(r->why) - (size_t) at, " %d", ranks[k]);
+        if (NULL != step || n > 0) {
+            at += snprintf(r->why + at, sizeof(r->why) - (size_t) at, "waits, channel %u tick %d %s:", (unsigned) c,
+                           NULL == step ? -1 : (int) step->tick, NULL == step ? "end" : gr_step_name(step));
+            at = explain_ranks(r, at, ranks, n);
         }
     }
 }
@@ -123,7 +187,7 @@ static void run_stepped(struct ex_world *w)
 {
     uint64_t random = w->seed, idle = 0;
     size_t polls = 0;
-    int left = w->params.p, r;
+    int left = 0 == w->ncases ? 0 : w->params.p, r;
 
     while (left > 0 && (0 == w->polls || polls < w->polls)) {
         struct ex_rank *rank = &w->ranks[sym_below(&random, (uint64_t) w->params.p)];
@@ -170,9 +234,9 @@ static void *rank_thread(void *arg)
     int rc = 0;
 
     for (k = 0; k < w->ncases && 0 == rc; k++) {
-        if (GR_LINKS_THERE != gr_team_links(r->team, w->cases[k].algo, w->cases[k].root)) {
-            ex_link_rank(r, w->cases[k].algo, w->cases[k].root);
-            rc = w->verdict;
+        if (GR_LINKS_THERE != gr_team_links(r->team, w->cases[k].way, w->cases[k].root)) {
+            ex_link_rank(r, w->cases[k].way, w->cases[k].root);
+            rc = w->verdict.status;
         }
     }
     while (0 == rc && !rank_through(r) && !atomic_load_explicit(&w->stop, memory_order_relaxed)) {
@@ -215,12 +279,12 @@ static int link_all(struct ex_world *w)
 {
     size_t k;
 
-    for (k = 0; k < w->ncases && 0 == w->verdict; k++) {
-        if (GR_LINKS_THERE != gr_team_links(w->ranks[0].team, w->cases[k].algo, w->cases[k].root)) {
-            ex_link(w, w->cases[k].algo, w->cases[k].root);
+    for (k = 0; k < w->ncases && 0 == w->verdict.status; k++) {
+        if (GR_LINKS_THERE != gr_team_links(w->ranks[0].team, w->cases[k].way, w->cases[k].root)) {
+            ex_link(w, w->cases[k].way, w->cases[k].root);
         }
     }
-    return w->verdict;
+    return w->verdict.status;
 }
 
 /* Collect what went wrong, first of all of those who did not only wait. */
@@ -229,8 +293,8 @@ static int report(struct ex_world *w, enum ex_mode mode)
     char text[200];
     int r, at = 0;
 
-    if (0 != w->verdict) {
-        snprintf(w->why, sizeof(w->why), "set-up: %d", w->verdict);
+    if (0 != w->verdict.status) {
+        snprintf(w->why, sizeof(w->why), "set-up: %d", (int) w->verdict.status);
         return -1;
     }
     for (r = 0; r < w->params.p && at < (int) sizeof(w->why) - 400; r++) {
@@ -252,7 +316,7 @@ int ex_run(struct ex_world *w, const struct ex_case *cases, size_t n, enum ex_mo
 
     w->cases = cases;
     w->ncases = n;
-    w->verdict = 0;
+    w->verdict.status = 0;
     atomic_store(&w->stop, 0);
     w->want = calloc(n, sizeof(*w->want));
     if (NULL == w->want) {

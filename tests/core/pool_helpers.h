@@ -3,14 +3,16 @@
 #ifndef GR_TESTS_POOL_HELPERS_H
 #define GR_TESTS_POOL_HELPERS_H
 
+#include "exec/link.h"
 #include "exec/pool.h"
 
 #include <dirent.h>
 
-enum { FRAME = 4096 }; /* bytes of the frames that are leased */
+/* Bytes of the frames that are leased, and of the segment that a single one is in. */
+enum { FRAME = 4096, SEGMENT = 65536 };
 
 /* Entries of a directory but . and .. */
-static int entries(const char *dir)
+static inline int entries(const char *dir)
 {
     DIR *d = opendir(dir);
     int n = -2;
@@ -23,11 +25,12 @@ static int entries(const char *dir)
     return n;
 }
 
-static struct gr_frame *lease_one(struct gr_pool *pool)
+/* A frame for a link. */
+static inline struct gr_frame *lease_one(struct gr_pool *pool)
 {
     struct gr_frame *frame = NULL;
 
-    assert_int_equal(gr_pool_lease(pool, FRAME, 1, &frame), 0);
+    assert_int_equal(gr_pool_lease(pool, FRAME, 1, 1, &frame), 0);
     return frame;
 }
 

@@ -18,6 +18,7 @@
 #ifndef GR_TESTS_SYMBOLIC_H
 #define GR_TESTS_SYMBOLIC_H
 
+#include "exec/link.h" /* GR_DIRECT_PIECES */
 #include "exec/machine.h"
 
 #define SYM_MAX_RANKS 256
@@ -112,7 +113,9 @@ struct sym_rank {
     struct gr_plan plan;
     struct gr_machine machine;
     struct sym_space space[3]; /* by enum gr_space */
-    size_t fill;               /* elements moved of the slot in work */
+    size_t fill;               /* elements moved of the slot in work, */
+    uint32_t pieces;           /* in so many pieces; */
+    int closed;                /* whether that was the last one */
     uint64_t budget;           /* slots it may still move */
     int gate;                  /* the only channel that may move, -1: all */
     size_t stored, sent, received; /* elements */

@@ -175,6 +175,9 @@ static int find_slots(struct sym_rank *me, const struct gr_move *mv, struct work
     if (mv->slot != me->fill || mv->slot + mv->count > w->c->slot_elems) {
         return sym_fail(w, SYM_MESSAGE, me->rank, "%zu elements at %zu of a slot", mv->count, mv->slot);
     }
+    if (mv->piece != me->pieces || me->closed || mv->piece >= GR_DIRECT_PIECES) {
+        return sym_fail(w, SYM_MESSAGE, me->rank, "piece %u of a slot that holds %u", mv->piece, me->pieces);
+    }
     for (k = 0; k < s->nfrom; k++) {
         l = link_in(me, mv->channel, s, k);
         n = slot_at(w, l, l->head);
@@ -245,6 +248,8 @@ static int mover_move(void *ctx, const struct gr_move *mv)
         }
     }
     me->fill += mv->count;
+    me->pieces++;
+    me->closed = mv->last;
     return 0;
 }
 
@@ -303,7 +308,9 @@ static void mover_commit(void *ctx, uint32_t channel, const struct gr_step *s)
         send_slot(me, link_out(me, channel, s, k), s, &me->machine.at[channel]);
     }
     me->fill = 0;
+    me->pieces = 0;
+    me->closed = 0;
     me->budget--;
 }
 
-const struct gr_mover sym_mover = {mover_ready, mover_move, mover_commit};
+const struct gr_mover sym_mover = {mover_ready, mover_move, mover_commit, NULL};

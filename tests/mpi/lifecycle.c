@@ -6,14 +6,13 @@
 #include <mpi.h>
 #include <stdlib.h>
 
+#include "growth.h"
 #include "quick.h"
 #include "rng.h"
 #include "tap.h"
-#include "usage.h"
 
 #define MANY        64
 #define MAX_LATE_US 2000
-#define WINDOWS     4
 
 static uint64_t calls, delays; /* random numbers: the same on all ranks, and of each rank */
 
@@ -123,36 +122,6 @@ static void test_others(int rounds)
     tap_check(ok, "among barriers, alltoalls and nonblocking collectives: %d rounds", rounds);
 }
 
-/* The same rounds again and again. What was taken at first may be filled bit by bit, a leak grows in every
- * window: so the last of at most WINDOWS is judged, and there is no next one when nothing grew. */
-static void test_growth(int rounds)
-{
-    long slack = env_long("GPURING_SLACK_KIB", 512);
-    uint64_t calls_at = calls;
-    struct usage before, after = usage_now();
-    bool ok = true, grew = true;
-
-    for (int w = 0; w <= WINDOWS && grew; w++) {
-        before = after;
-        calls = calls_at;
-        for (int i = 0; i < rounds; i++) {
-            ok = one_round(i) && ok;
-        }
-        tap_sync();
-        after = usage_now();
-        grew = 0 == w || !tap_agree(after.rss_kib - before.rss_kib <= slack && after.fds <= before.fds &&
-                                    after.maps <= before.maps);
-        tap_note("rank 0, window %d: rss %ld -> %ld KiB, shared %ld -> %ld KiB, descriptors %ld -> %ld, mappings "
-                 "%ld -> %ld", w, before.rss_kib, after.rss_kib, before.shmem_kib, after.shmem_kib, before.fds,
-                 after.fds, before.maps, after.maps);
-    }
-    tap_check(ok, "results while counting");
-    tap_check(after.rss_kib - before.rss_kib <= slack, "resident memory stays, within %ld KiB", slack);
-    tap_check(after.shmem_kib - before.shmem_kib <= slack, "shared memory stays, within %ld KiB", slack);
-    tap_check(after.fds <= before.fds, "no more descriptors");
-    tap_check(after.maps <= before.maps, "no more mappings");
-}
-
 int main(int argc, char **argv)
 {
     int rounds;
@@ -165,6 +134,6 @@ int main(int argc, char **argv)
     test_last_call();
     test_many();
     test_others(rounds / 2);
-    test_growth(rounds);
+    growth_check(one_round, rounds, &calls);
     return test_end();
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A rank that does not come: stall MODE [COLLECTIVE [SECONDS]], to be watched by a script.
+ * A rank that does not come: stall MODE [COLLECTIVE [SECONDS [FORM]]], to be watched by a script. FORM:
+ * blocking (default), nonblocking or persistent; the others wait in MPI_Wait then.
  *
  *     stop    rank 1 stops itself (SIGSTOP) before a call; the script continues it
  *     first   the same before the very first call on the communicator, so in set-up
@@ -17,6 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "forms.h"
+#include "matrix_case.h"
 #include "quick.h"
 #include "tap.h"
 
@@ -25,15 +28,22 @@
 
 static enum coll coll_by_name(const char *name)
 {
-    static const char *const names[NUM_COLLS] = {"allreduce",            "allgather", "allgatherv", "reduce_scatter",
-                                                 "reduce_scatter_block", "bcast",     "reduce"};
-
     for (int c = 0; c < NUM_COLLS; c++) {
-        if (0 == strcmp(name, names[c])) {
+        if (0 == strcmp(name, coll_infos[c].name)) {
             return (enum coll) c;
         }
     }
     return COLL_ALLREDUCE;
+}
+
+static enum form form_by_name(const char *name)
+{
+    for (int f = 0; f < forms_here; f++) {
+        if (0 == strcmp(name, form_names[f])) {
+            return (enum form) f;
+        }
+    }
+    return FORM_BLOCKING;
 }
 
 static void stall(const char *mode, int seconds)
@@ -62,24 +72,42 @@ static bool loop(MPI_Comm comm, int seconds)
     return ok;
 }
 
+/* A persistent request is made by the first call and used by all. */
+static bool call(struct form_call *c, enum form form, MPI_Request *request)
+{
+    if (FORM_BLOCKING == form) {
+        return quick_call(c->comm, c->shape.coll, COUNT, 0);
+    }
+    form_fill(c, 0);
+    form_start(c, form, request);
+    MPI_Wait(request, MPI_STATUS_IGNORE);
+    return form_check(c);
+}
+
 int main(int argc, char **argv)
 {
+    struct form_shape shape = {.kind = KIND_UINT32, .count = COUNT};
+    MPI_Request request = MPI_REQUEST_NULL;
+    struct form_call c;
     const char *mode;
-    enum coll coll;
+    enum form form;
     int seconds;
     MPI_Comm comm;
     bool ok = true;
 
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
     mode = argc > 1 ? argv[1] : "sleep";
-    coll = coll_by_name(argc > 2 ? argv[2] : "allreduce");
+    shape.coll = coll_by_name(argc > 2 ? argv[2] : "allreduce");
     seconds = argc > 3 ? atoi(argv[3]) : 0 == strcmp(mode, "loop") ? 60 : 3;
+    form = form_by_name(argc > 4 ? argv[4] : "blocking");
     printf("# rank %d pid %d\n", test_rank, (int) getpid());
     fflush(stdout);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_set_name(comm, "stalled communicator");
+    kinds_open();
+    form_make(&c, comm, &shape);
     for (int i = 0; i < GOOD_CALLS && 0 != strcmp(mode, "first"); i++) {
-        ok = quick_call(comm, coll, COUNT, 0) && ok;
+        ok = call(&c, form, &request) && ok;
     }
     if (0 == strcmp(mode, "loop")) {
         tap_note("looping");
@@ -88,10 +116,15 @@ int main(int argc, char **argv)
         stall(mode, seconds);
     }
     for (int i = 0; i < GOOD_CALLS; i++) {
-        ok = quick_call(comm, coll, COUNT, 0) && ok;
+        ok = call(&c, form, &request) && ok;
     }
     tap_check(ok, "results before and after");
     tap_note(ok ? "finished right" : "finished wrong");
+    if (MPI_REQUEST_NULL != request) {
+        MPI_Request_free(&request);
+    }
+    form_free(&c);
+    kinds_close();
     MPI_Comm_free(&comm);
     return test_end();
 }

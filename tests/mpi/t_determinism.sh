@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Same inputs, ranks and parameters: same bits, in one job and in separate ones, whatever the timing.
+# Same inputs, ranks and parameters: same bits, in one job and in separate ones, whatever the timing, and in the
+# blocking, nonblocking and persistent forms.
 . "$(dirname "$0")/lib.sh"
 
 hash_of() { sed -n 's/^# hash //p' "$out"; }
@@ -8,16 +9,16 @@ is_hash() { [ -n "$1" ] && [ "$1" = "$(hash_of)" ]; }
 
 export GPURING_SEED=4711
 for np in 2 3 5 8; do
-    test_program "same bits within a job, $np ranks" $np -- determinism 12
+    test_program "same bits within a job, $np ranks" $np -- determinism 6
     first=$(hash_of)
     for run in 2 3; do
         grun $np -- determinism 3
         tap_check "same bits in job $run, $np ranks" is_hash "$first"
     done
 done
-for algorithm in ring chain tree flat; do
+for algorithm in ring chain tree flat mailbox; do
     test_program "same bits within a job, $algorithm" 5 --mca coll_gpuring_algorithm $algorithm \
-        --mca coll_gpuring_channels 2 --mca coll_gpuring_slot_bytes 4096 -- determinism 12
+        --mca coll_gpuring_channels 2 --mca coll_gpuring_slot_bytes 4096 -- determinism 6
     first=$(hash_of)
     grun 5 --mca coll_gpuring_algorithm $algorithm --mca coll_gpuring_channels 2 \
         --mca coll_gpuring_slot_bytes 4096 -- determinism 3

@@ -4,8 +4,8 @@
 . "$(dirname "$0")/lib.sh"
 
 parameters="priority host algorithm algorithm_allreduce algorithm_allgather algorithm_reduce_scatter
-            algorithm_bcast algorithm_reduce channels slots slot_bytes torus timeout timeout_abort pool_mib report
-            verbose"
+            algorithm_bcast algorithm_reduce channels slots slot_bytes mailbox_bytes single_copy torus timeout
+            timeout_abort progress_thread pool_mib report verbose"
 collectives="allreduce allgather allgatherv reduce_scatter reduce_scatter_block bcast reduce"
 
 each_counted() {

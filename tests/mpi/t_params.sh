@@ -28,6 +28,9 @@ slots 1 2..
 slots 100000 ..64
 slot_bytes 3 256
 slot_bytes 1000 64
+mailbox_bytes -1 0..
+single_copy 2 0..1
+progress_thread 5 0..1
 host 7 0..1
 timeout -1 0..
 timeout_abort 2 0..1
@@ -61,6 +64,8 @@ different_parameters="
 channels 1 2
 slots 4 8
 slot_bytes 4096 8192
+mailbox_bytes 0 4096
+single_copy 0 1
 algorithm ring tree
 algorithm_allreduce auto flat
 torus 2x2 4x1

@@ -49,19 +49,19 @@ tap_check "one rank killed: the job ends" [ "$rc" -ne 0 ]
 tap_check "one rank killed: nothing is left" nothing_left
 
 if [ "$GR_OWN_SHM" = 1 ]; then
-    mount -o remount,size=1m /dev/shm
+    mount -o remount,size=256k /dev/shm
     grun $np --mca coll_gpuring_slots 16 -- hello_coll
-    tap_check "a /dev/shm of 1 MiB: right results" all_good
-    tap_check "a /dev/shm of 1 MiB: one line says so" [ "$(lines_seen 'gpuring: /dev/shm .*full')" -eq 1 ]
-    tap_check "a /dev/shm of 1 MiB: it says what to do" seen 'gpuring: /dev/shm .*(shm-size|coll_gpuring_slot)'
-    tap_check "a /dev/shm of 1 MiB: the calls are handed on" seen '^# gpuring calls 0 handovers [1-9]'
+    tap_check "a /dev/shm of 256 KiB: right results" all_good
+    tap_check "a /dev/shm of 256 KiB: one line says so" [ "$(lines_seen 'gpuring: /dev/shm .*full')" -eq 1 ]
+    tap_check "a /dev/shm of 256 KiB: it says what to do" seen 'gpuring: /dev/shm .*(shm-size|coll_gpuring_slot)'
+    tap_check "a /dev/shm of 256 KiB: the calls are handed on" seen '^# gpuring calls 0 handovers [1-9]'
     tap_check "nothing is left" nothing_left
     grun $np --mca coll_gpuring_slots 16 -- lifecycle 20
-    tap_check "a /dev/shm of 1 MiB: communicators come and go" all_good
+    tap_check "a /dev/shm of 256 KiB: communicators come and go" all_good
     mount -o remount,size=256m /dev/shm
     test_program "a /dev/shm that is large again" $np --mca coll_gpuring_slots 16 -- hello_coll
 else
-    tap_skip "a /dev/shm of 1 MiB" "no mount namespace for us (unshare -m)"
+    tap_skip "a /dev/shm of 256 KiB" "no mount namespace for us (unshare -m)"
 fi
 
 tap_done

@@ -29,6 +29,24 @@ for coll in allreduce allgather reduce_scatter reduce_scatter_block; do
     tap_check "$coll, continued rank: it says so" seen '^# finished right'
 done
 
+# The others wait in MPI_Wait.
+for coll in allreduce reduce_scatter; do
+    for form in nonblocking persistent; do
+        gstart $np --mca coll_gpuring_timeout 1 -- stall stop $coll 3 $form
+        tap_check "$form $coll, stopped rank: it is named, with the call" wait_for 15 names_all $coll 'step [0-9]+'
+        continue_rank
+        gwait
+        tap_check "$form $coll, continued rank: all finish right" good_through_gpuring
+    done
+done
+for form in nonblocking persistent; do
+    gstart $np --mca coll_gpuring_timeout 1 -- stall first allreduce 3 $form
+    tap_check "$form, stopped before the first call: named" wait_for 15 names_all allreduce 'set-up|step [0-9]+'
+    continue_rank
+    gwait
+    tap_check "$form, stopped before the first call, continued: all finish right" good_through_gpuring
+done
+
 gstart $np --mca coll_gpuring_timeout 1 -- stall first allreduce
 tap_check "stopped before the first call: named in set-up" wait_for 15 names_all allreduce 'set-up|step [0-9]+'
 continue_rank

@@ -25,18 +25,19 @@ static _Atomic int num_faults;
 /* Rank 0 gets the sum of all values, everybody gets rank 0's answer: the sum, or what it was given. */
 static int64_t exchange(int64_t value, bool sum)
 {
-    int64_t total = value, other;
+    int64_t other;
+    uint64_t total = (uint64_t) value; /* hashes may wrap */
 
     for (int r = 1; r < test_size; r++) {
         if (0 == test_rank) {
             MPI_Recv(&other, 1, MPI_INT64_T, r, 0, tap_comm, MPI_STATUS_IGNORE);
-            total += other;
+            total += (uint64_t) other;
         } else if (test_rank == r) {
             MPI_Send(&value, 1, MPI_INT64_T, 0, 0, tap_comm);
         }
     }
     if (!sum) {
-        total = value;
+        total = (uint64_t) value;
     }
     for (int r = 1; r < test_size; r++) {
         if (0 == test_rank) {
@@ -45,7 +46,7 @@ static int64_t exchange(int64_t value, bool sum)
             MPI_Recv(&total, 1, MPI_INT64_T, 0, 1, tap_comm, MPI_STATUS_IGNORE);
         }
     }
-    return total;
+    return (int64_t) total;
 }
 
 int64_t tap_sum(int64_t value)

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a call goes through once it is taken: an op in a lane.
+ *
+ *      MPI_Allreduce      --> the lane's own op --.                  lane of the communicator
+ *      MPI_Iallreduce     --> op of a request ----+--> queue: [op] [op] [op]      one after the other,
+ *                                                                                  in call order
+ *      MPI_Allreduce_init --> op of a request ------> queue: [op]     lane of that request
+ *
+ * A lane is a team (links, mailboxes) and the ops that use it. Ops are done in call order, since links and
+ * mailboxes are shared; only posts to mailboxes run ahead. A persistent request may be started in another order
+ * on each rank, so it has a lane, with links or mailboxes, of its own.
+ *
+ * Whoever has time drives a lane: the blocking call that waits, opal_progress, the progress thread; one at a
+ * time. Nobody holds a lane while Open MPI is progressed.
+ */
+#ifndef MCA_COLL_GPURING_OP_H
+#define MCA_COLL_GPURING_OP_H
+
+#include "coll_gpuring.h"
+
+#include "ompi/mca/coll/base/coll_base_util.h"
+#include "opal/runtime/opal_progress.h"
+
+#include <stdatomic.h>
+
+BEGIN_C_DECLS
+
+/* ---- locks: only where several threads are about ---- */
+
+typedef atomic_int gr_lock_t;
+
+static inline bool gr_threaded(void)
+{
+    return opal_using_threads() || mca_coll_gpuring_component.progress_thread;
+}
+
+/* False: somebody else has it, maybe this thread itself further up. */
+static inline bool gr_try(gr_lock_t *lock)
+{
+    if (gr_threaded()) {
+        return 0 == atomic_load_explicit(lock, memory_order_relaxed) &&
+               0 == atomic_exchange_explicit(lock, 1, memory_order_acquire);
+    }
+    if (0 != atomic_load_explicit(lock, memory_order_relaxed)) {
+        return false;
+    }
+    atomic_store_explicit(lock, 1, memory_order_relaxed);
+    return true;
+}
+
+/* For the short sections behind which nobody waits for anything else. */
+void mca_coll_gpuring_lock_slowly(gr_lock_t *lock);
+
+static inline void gr_lock(gr_lock_t *lock)
+{
+    if (!gr_try(lock)) {
+        mca_coll_gpuring_lock_slowly(lock);
+    }
+}
+
+static inline void gr_unlock(gr_lock_t *lock)
+{
+    atomic_store_explicit(lock, 0, memory_order_release);
+}
+
+/* ---- waiting (wait.c) ---- */
+
+/* Whether somebody who waits has seen progress lately. All zero at first. */
+struct gr_watch {
+    uint64_t moved;     /* counts progress: increased by who drives */
+    uint64_t before;    /* its value at the last look */
+    unsigned idle;      /* looks since then */
+    double since, last; /* of waiting, and of the last look at the clock; 0: not looked yet */
+    double next;        /* seconds of waiting at which to report */
+};
+
+/* What is waited for, for reports. */
+struct gr_waiting {
+    struct ompi_communicator_t *comm;
+    const char *what;   /* "allreduce" */
+    uint64_t seq;
+    void (*explain)(void *ctx, char *text, size_t size); /* where it stands and which ranks it waits for */
+    void *ctx;
+};
+
+/* Another look, after a poll; every `each` looks without progress at the clock, and report when it is time. */
+bool mca_coll_gpuring_watch_idle(struct gr_watch *watch);
+void mca_coll_gpuring_watch_clock(struct gr_watch *watch, unsigned each, const struct gr_waiting *waiting);
+
+/* Poll (enum gr_status, or negative) until done, progressing Open MPI. OMPI error code. */
+int mca_coll_gpuring_wait(int (*poll)(void *ctx, uint64_t *moved), const struct gr_waiting *waiting);
+
+/* Polls without progress before Open MPI is progressed. */
+unsigned mca_coll_gpuring_spins(void);
+
+/* Seconds since some moment, monotonic. */
+double mca_coll_gpuring_now(void);
+
+/* ---- set-up ---- */
+
+struct gr_setup;
+
+/*
+ * A set-up for what the way needs; takes its number, and marks it as asked for. At the time of the call that
+ * needs it, so that numbers are alike on all ranks; nothing is sent yet. NULL: no memory.
+ */
+struct gr_setup *mca_coll_gpuring_setup_new(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
+                                            struct gr_team *team, int way, int root);
+
+/* Go on; begins at the first poll. enum gr_status or negative. For mca_coll_gpuring_wait(). */
+int mca_coll_gpuring_setup_poll(void *setup, uint64_t *moved);
+void mca_coll_gpuring_setup_explain(void *setup, char *text, size_t size);
+
+/* After GR_DONE: the team has what it asked for, or not, on all ranks alike. Frees the set-up. */
+void mca_coll_gpuring_setup_end(struct gr_setup *setup);
+
+/* What calls of a broken team return. */
+static inline int mca_coll_gpuring_poison_code(const struct gr_team *team)
+{
+    return GR_ERR_REVOKED == team->poisoned ? GR_ERR_REVOKED : OMPI_ERROR;
+}
+
+/* ---- ops ---- */
+
+/* What a call moves, in the core's terms. */
+struct gr_data {
+    struct gr_request request;  /* algo, channels, chunks are filled later */
+    size_t bytes;               /* S as bandwidth is counted */
+    size_t post_bytes;          /* the most that a rank contributes, for mailboxes */
+    unsigned char *in, *out;
+    struct gr_reducer reducer;
+    /* afterwards: */
+    enum { GR_FINISH_NONE, GR_FINISH_COPY, GR_FINISH_UNPACK } finish;
+    size_t out_bytes;           /* to be copied or unpacked */
+};
+
+enum gr_op_state {
+    GR_OP_QUEUED,   /* others are before it */
+    GR_OP_SETUP,    /* makes links */
+    GR_OP_RUNNING,
+    GR_OP_MESSAGES, /* got no links, and may not be handed on any more */
+    GR_OP_DONE
+};
+
+struct gr_messages;
+
+struct gr_op {
+    struct gr_op *next; /* in the lane's queue */
+    struct gr_lane *lane;
+    struct gr_call call;
+    struct gr_data data;
+    struct gr_choice choice;
+    enum gr_op_state state;
+    bool nonblocking;         /* also persistent: it may not be handed on, and does a little at a time */
+    int rc;                   /* OMPI error code, of GR_OP_DONE */
+    uint64_t seq;
+    double start;             /* where times are wanted */
+    struct gr_setup *setup;   /* of this call, or NULL */
+    struct gr_messages *messages;
+    ompi_request_t *request;  /* to be completed, or NULL */
+    /* kept for the next call: */
+    size_t *counts, *displs;  /* p entries each, of v-calls */
+    int ncounts;
+    unsigned char *scratch;   /* packing */
+    size_t scratch_bytes;
+    unsigned char *bounce;    /* direct plans that reduce */
+    /* one of the two: */
+    struct gr_mail mail;
+    struct gr_plan plan;
+    struct gr_machine machine;
+    struct gr_host_op host;
+};
+
+void mca_coll_gpuring_op_init(struct gr_op *op);
+void mca_coll_gpuring_op_free(struct gr_op *op);
+
+/* At call time, before the lane: buffers. OMPI error code. */
+int mca_coll_gpuring_op_begin(struct gr_op *op);
+
+/* It is through: unpack, count. */
+void mca_coll_gpuring_op_end(struct gr_op *op);
+
+/*
+ * Its turn: go on as far as possible. True when it is GR_OP_DONE. here: in an MPI call or opal_progress, where
+ * messages may be sent; otherwise only what is RUNNING goes on. *moved counts progress.
+ */
+bool mca_coll_gpuring_op_advance(struct gr_op *op, bool here, uint64_t *moved);
+
+/* It is over, well or not. */
+void mca_coll_gpuring_op_over(struct gr_op *op, int rc);
+
+void mca_coll_gpuring_op_explain(void *op, char *text, size_t size);
+
+/* Begin and poll the exchange of op by messages; end frees it. */
+int mca_coll_gpuring_messages_begin(struct gr_op *op);
+int mca_coll_gpuring_messages_poll(struct gr_op *op, uint64_t *moved);
+void mca_coll_gpuring_messages_explain(const struct gr_op *op, char *text, size_t size);
+
+/* ---- data: of an op whose call is filled in ---- */
+
+/* Sizes only, nothing of the buffers: equal on all ranks. OMPI error code. */
+int mca_coll_gpuring_data_size(struct gr_op *op);
+
+/* Buffers: pack what has gaps, find scratch. OMPI error code. */
+int mca_coll_gpuring_data_begin(struct gr_op *op);
+
+/* After the last step: unpack, copy. */
+int mca_coll_gpuring_data_end(struct gr_op *op);
+
+/* ---- lanes ---- */
+
+struct gr_lane {
+    struct ompi_communicator_t *comm;
+    struct gr_team *team;
+    struct gr_op own;             /* of the blocking call */
+    /* The queue has a lock of its own: Open MPI makes communicators with nonblocking calls out of opal_progress,
+     * maybe below somebody who has the lane. */
+    gr_lock_t gate;
+    struct gr_op *head, **tail;   /* in call order */
+    struct gr_op *unposted;       /* the first of them that has not been looked at for posting */
+    gr_lock_t busy;               /* who has it drives the lane; this is theirs: */
+    struct gr_op *finished;       /* whose requests are to be completed in an MPI call */
+    struct gr_watch watch;
+    /* under the list's lock: */
+    struct gr_lane *next, **link; /* link NULL: not in the list of those that opal_progress drives */
+};
+
+/* A lane for the communicator, which must outlive it. box_bytes: of the largest post to mailboxes. NULL: no memory. */
+struct gr_lane *mca_coll_gpuring_lane_new(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
+                                          uint32_t nsets, size_t box_bytes);
+void mca_coll_gpuring_lane_free(struct gr_lane *lane); /* NULL is fine; its queue must be empty */
+
+/* Do op, after all that is in the queue, and wait for it. OMPI error code, or OMPI_ERR_NOT_AVAILABLE: no links. */
+int mca_coll_gpuring_lane_do(struct gr_lane *lane, struct gr_op *op);
+
+/* Put ops of different lanes into their queues and leave them to whoever drives. */
+void mca_coll_gpuring_lane_start(struct gr_op *const *ops, size_t n);
+
+/* Drive all listed lanes once; returns what was moved. */
+uint64_t mca_coll_gpuring_lanes_drive(bool here);
+
+/* Whether some lane is listed. */
+bool mca_coll_gpuring_lanes_any(void);
+
+/* At the end of the component. */
+void mca_coll_gpuring_lanes_close(void);
+
+/* ---- requests ---- */
+
+typedef struct mca_coll_gpuring_request {
+    ompi_coll_base_nbc_request_t super; /* MPI_I... functions keep what they retained there */
+    struct gr_op op;
+    struct gr_lane *lane;               /* a persistent request's own */
+    struct mca_coll_gpuring_request *next_unused;
+    ompi_datatype_t *types[2];          /* that a persistent request retains, or NULL */
+} mca_coll_gpuring_request_t;
+
+OBJ_CLASS_DECLARATION(mca_coll_gpuring_request_t);
+
+/* A request for a call on comm, not active. NULL: no memory. */
+mca_coll_gpuring_request_t *mca_coll_gpuring_request_get(struct ompi_communicator_t *comm, bool persistent);
+void mca_coll_gpuring_request_put(mca_coll_gpuring_request_t *request);
+
+/* A persistent request whose op is ready to be started. */
+void mca_coll_gpuring_request_persist(mca_coll_gpuring_request_t *request, struct gr_lane *lane);
+void mca_coll_gpuring_requests_close(void);
+
+/* ---- progress thread ---- */
+
+/* Start it at the first nonblocking call, where the parameter wants it. */
+void mca_coll_gpuring_thread_need(void);
+void mca_coll_gpuring_thread_close(void);
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The making of links and mailboxes, team.h. */
+#include "team.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static size_t nlinks(const struct gr_team *team)
+{
+    return (size_t) team->nchannels * (size_t) team->p;
+}
+
+static size_t link_index(const struct gr_team *team, const struct gr_wire *w)
+{
+    return (size_t) w->channel * (size_t) team->p + (size_t) w->rank;
+}
+
+/* Append a wire for each peer to which there is no link yet. */
+static int add_wires(struct gr_wire *wires, int n, const struct gr_team *team, const struct gr_link *links,
+                     uint32_t channel, const int *peers, int npeers)
+{
+    int k;
+
+    for (k = 0; k < npeers; k++) {
+        wires[n].channel = channel;
+        wires[n].rank = peers[k];
+        n += NULL == links[link_index(team, &wires[n])].shared;
+    }
+    return n;
+}
+
+static void find_links(struct gr_join *join, int *in, int *out)
+{
+    struct gr_team *team = join->team;
+    uint32_t c;
+    int nin, nout;
+
+    for (c = 0; c < team->nchannels; c++) {
+        const int *where = team->where[c % 2];
+
+        gr_algo_peers((enum gr_algo) join->way, team->p, where[team->rank], where[join->root], team->order[c % 2], in,
+                      &nin, out, &nout);
+        join->nin = add_wires(join->in, join->nin, team, team->in, c, in, nin);
+        join->nout = add_wires(join->out, join->nout, team, team->out, c, out, nout);
+    }
+}
+
+/* Everybody reads everybody's board. */
+static void find_boards(struct gr_join *join)
+{
+    int r;
+
+    for (r = 0; r < join->team->p; r++) {
+        if (r != join->team->rank) {
+            join->in[join->nin++].rank = r;
+            join->out[join->nout++].rank = r;
+        }
+    }
+}
+
+/* Lease a frame for each incoming link and write its offer. */
+static int lease_links(struct gr_join *join, struct gr_pool *pool)
+{
+    size_t bytes = gr_link_bytes(join->team->nslots, join->team->slot_bytes);
+    struct gr_frame **frames;
+    int k, rc;
+
+    if (0 == join->nin) {
+        return 0;
+    }
+    frames = calloc((size_t) join->nin, sizeof(struct gr_frame *));
+    if (NULL == frames) {
+        return GR_ERR_NOMEM;
+    }
+    rc = gr_pool_lease(pool, bytes, 1, join->nin, frames);
+    for (k = 0; 0 == rc && k < join->nin; k++) {
+        join->in[k].frame = frames[k];
+        join->in[k].offer = gr_pool_offer(pool, frames[k]);
+        join->in[k].offer.count = gr_link_renew(gr_frame_base(frames[k]));
+    }
+    free(frames);
+    return rc;
+}
+
+/* Lease one frame for this rank's board and offer it to all. */
+static int lease_board(struct gr_join *join, struct gr_pool *pool)
+{
+    struct gr_mailbox *box = &join->team->box;
+    struct gr_frame *frame;
+    int k, rc;
+
+    rc = gr_pool_lease(pool, gr_board_bytes(box->p, box->nsets, box->stride), box->p, 1, &frame);
+    if (0 == rc) {
+        gr_board_clean(gr_frame_base(frame), box->p, box->nsets, box->stride, box->posted);
+    }
+    for (k = 0; 0 == rc && k < join->nin; k++) {
+        join->in[k].frame = frame;
+        join->in[k].offer = gr_pool_offer(pool, frame);
+    }
+    return rc;
+}
+
+int gr_join_begin(struct gr_join *join, struct gr_team *team, struct gr_pool *pool, int way, int root)
+{
+    size_t p = (size_t) team->p;
+    int *peers = calloc(2 * p, sizeof(int));
+
+    memset(join, 0, sizeof(*join));
+    join->team = team;
+    join->way = way;
+    join->root = root;
+    /* one more: what is not added may be tried there */
+    join->in = calloc(nlinks(team) + 1, sizeof(*join->in));
+    join->out = calloc(nlinks(team) + 1, sizeof(*join->out));
+    if (NULL == peers || NULL == join->in || NULL == join->out) {
+        free(peers);
+        free(join->in);
+        free(join->out);
+        return GR_ERR_NOMEM;
+    }
+    if (GR_WAY_MAILBOX == way) {
+        find_boards(join);
+        join->status = lease_board(join, pool);
+    } else {
+        find_links(join, peers, peers + p);
+        join->status = lease_links(join, pool);
+    }
+    free(peers);
+    return 0;
+}
+
+struct gr_verdict gr_join_map(struct gr_join *join, struct gr_pool *pool)
+{
+    int k, rc;
+
+    for (k = 0; k < join->nout && 0 == join->status; k++) {
+        if (0 == join->out[k].offer.pid) {
+            continue; /* that rank has a problem of its own and says so in the verdict */
+        }
+        join->out[k].base = gr_pool_map(pool, &join->out[k].offer, &rc);
+        join->status = rc;
+    }
+    return (struct gr_verdict) {join->status, join->team->direct};
+}
+
+struct gr_verdict gr_verdict_combine(struct gr_verdict a, struct gr_verdict b)
+{
+    return (struct gr_verdict) {a.status < b.status ? a.status : b.status, a.direct && b.direct};
+}
+
+static void take_links(struct gr_join *join)
+{
+    struct gr_team *team = join->team;
+    int k;
+
+    for (k = 0; k < join->nin; k++) {
+        struct gr_wire *w = &join->in[k];
+
+        team->frames[link_index(team, w)] = w->frame;
+        gr_link_attach(&team->in[link_index(team, w)], gr_frame_base(w->frame), w->offer.count, team->nslots,
+                       team->slot_bytes);
+    }
+    for (k = 0; k < join->nout; k++) {
+        struct gr_wire *w = &join->out[k];
+
+        team->leases[link_index(team, w)] = w->offer.lease;
+        gr_link_attach(&team->out[link_index(team, w)], w->base, w->offer.count, team->nslots, team->slot_bytes);
+    }
+}
+
+static void take_boards(struct gr_join *join)
+{
+    struct gr_team *team = join->team;
+    int k;
+
+    team->board = join->in[0].frame;
+    team->board_leases[team->rank] = join->in[0].offer.lease;
+    gr_board_attach(&team->box, team->rank, gr_frame_base(team->board));
+    for (k = 0; k < join->nout; k++) {
+        struct gr_wire *w = &join->out[k];
+
+        team->board_leases[w->rank] = w->offer.lease;
+        gr_board_attach(&team->box, w->rank, w->base);
+    }
+}
+
+/* Nobody has learnt of the frames, or nobody will use them. A board's wires share one. */
+static void give_back(struct gr_join *join, struct gr_pool *pool)
+{
+    int k;
+
+    for (k = 0; k < join->nin; k++) {
+        if (NULL != join->in[k].frame && (0 == k || join->in[k].frame != join->in[k - 1].frame)) {
+            gr_pool_release(pool, join->in[k].frame, 0);
+        }
+    }
+}
+
+void gr_join_end(struct gr_join *join, struct gr_pool *pool, struct gr_verdict verdict)
+{
+    int taken = 0 == verdict.status;
+
+    if (!taken) {
+        give_back(join, pool);
+    } else if (GR_WAY_MAILBOX == join->way) {
+        take_boards(join);
+    } else {
+        take_links(join);
+    }
+    join->team->direct = verdict.direct;
+    *gr_team_state(join->team, join->way, join->root) = taken ? GR_LINKS_THERE : GR_LINKS_REFUSED;
+    free(join->in);
+    free(join->out);
+    memset(join, 0, sizeof(*join));
+}

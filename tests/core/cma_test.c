@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reading another process's memory (exec/cma.h). For the other process the program starts itself:
+ *
+ *      cma_test --show -      writes where its memory may be read to standard output, and waits to be killed
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include "exec/cma.h"
+#include "exec/errors.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+
+#include <cmocka.h>
+
+#include "process_helpers.h"
+
+enum { AREA = 3 << 20 }; /* a multiple of the page */
+
+struct shown {
+    struct gr_probe probe;
+    unsigned char *area; /* AREA bytes, each area_byte() of its number; then nothing */
+};
+
+static unsigned char area_byte(size_t k)
+{
+    return (unsigned char) (k + k / 251);
+}
+
+static int show(void)
+{
+    struct shown s = {.probe = gr_probe_make()};
+    size_t k;
+
+    alarm(PATIENCE_S);
+    s.area = mmap(NULL, AREA + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (MAP_FAILED == s.area || 0 != mprotect(s.area + AREA, 4096, PROT_NONE)) {
+        return 1;
+    }
+    for (k = 0; k < AREA; k++) {
+        s.area[k] = area_byte(k);
+    }
+    if ((ssize_t) sizeof(s) != write(1, &s, sizeof(s))) {
+        return 2;
+    }
+    for (;;) {
+        pause(); /* until it is killed */
+    }
+}
+
+/* Whether the kernel lets us, found out without the functions that are tested. */
+static int may_read(pid_t pid, const void *from)
+{
+    char byte;
+    struct iovec local = {&byte, 1}, remote = {(void *) (uintptr_t) from, 1};
+
+    if (1 == process_vm_readv(pid, &local, 1, &remote, 1, 0)) {
+        return 1;
+    }
+    printf("# process_vm_readv of a child: %s\n", strerror(errno));
+    return 0;
+}
+
+static void a_probe_says_whether_memory_can_be_read(void **state)
+{
+    struct gr_probe own = gr_probe_make(), again = gr_probe_make(), wrong;
+    struct shown theirs;
+    pid_t pid = start("--show", "-", &theirs, sizeof(theirs));
+    int may = may_read(pid, theirs.area);
+
+    (void) state;
+    assert_memory_equal(&own, &again, sizeof(own));
+    assert_int_equal(theirs.probe.pid, pid);
+    assert_int_equal(gr_probe_test(&theirs.probe), may);
+    if (may) {
+        assert_int_equal(gr_probe_test(&own), 1);
+        wrong = theirs.probe;
+        wrong.value++;
+        assert_int_equal(gr_probe_test(&wrong), 0);
+        wrong = theirs.probe;
+        wrong.addr = (uint64_t) (uintptr_t) (theirs.area + AREA);
+        assert_int_equal(gr_probe_test(&wrong), 0);
+        wrong = theirs.probe;
+        wrong.pid = own.pid; /* as in another PID namespace: a process, but not that one */
+        assert_int_equal(gr_probe_test(&wrong), 0);
+    }
+    kill(pid, SIGKILL);
+    assert_true(WIFSIGNALED(await(pid)));
+    assert_int_equal(gr_probe_test(&theirs.probe), 0);
+    if (!may) {
+        skip();
+    }
+}
+
+static void memory_is_read_as_it_is_or_not_at_all(void **state)
+{
+    static const struct {
+        size_t from, bytes;
+    } rows[] = {{0, 1}, {1, 4095}, {4095, 2}, {0, AREA}, {12345, 1 << 20}, {AREA - 1, 1}, {AREA, 0}};
+    struct shown theirs;
+    pid_t pid = start("--show", "-", &theirs, sizeof(theirs));
+    uint64_t at = (uint64_t) (uintptr_t) theirs.area;
+    unsigned char *copy = malloc(AREA + 1);
+    size_t k, i;
+
+    (void) state;
+    if (!may_read(pid, theirs.area)) {
+        kill(pid, SIGKILL);
+        (void) await(pid);
+        free(copy);
+        skip();
+    }
+    for (k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
+        memset(copy, 0xee, AREA + 1);
+        assert_int_equal(gr_cma_read(pid, copy, at + rows[k].from, rows[k].bytes), 0);
+        for (i = 0; i < rows[k].bytes; i++) {
+            assert_int_equal(copy[i], area_byte(rows[k].from + i));
+        }
+        assert_int_equal(copy[rows[k].bytes], 0xee);
+    }
+    assert_int_equal(gr_cma_read(pid, copy, at + AREA, 1), GR_ERR_SYS);
+    assert_int_equal(errno, EFAULT);
+    assert_int_equal(gr_cma_read(pid, copy, at + AREA - 5000, 5001), GR_ERR_SYS); /* beyond the end */
+    kill(pid, SIGKILL);
+    assert_true(WIFSIGNALED(await(pid)));
+    assert_int_equal(gr_cma_read(pid, copy, at, 1), GR_ERR_SYS);
+    assert_int_equal(errno, ESRCH);
+    free(copy);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_probe_says_whether_memory_can_be_read),
+        cmocka_unit_test(memory_is_read_as_it_is_or_not_at_all),
+    };
+
+    if (3 == argc && 0 == strcmp(argv[1], "--show")) {
+        return show();
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Single machines on real links: what a waiting rank says, when a sender is through, and errors. The host executor
+ * is compiled into this file, with a hook where it reads another process's memory. Seed: GPURING_SEED.
+ */
+#include "exec/cma.h"
+
+static int hooked_read(int pid, void *to, uint64_t from, size_t bytes);
+
+#define gr_cma_read hooked_read
+#include "exec/host.c"
+#undef gr_cma_read
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exec_helpers.h"
+
+/* One rank's machine for a case, ready to run. */
+struct runner {
+    struct ex_buffers buffers;
+    struct gr_host_op op;
+    struct gr_plan plan;
+    struct gr_machine machine;
+    uint64_t moved;
+};
+
+static void runner_start(struct runner *r, const struct ex_world *w, const struct ex_case *c, int rank)
+{
+    const struct gr_team *team = w->ranks[rank].team;
+    struct gr_request request = ex_request(c);
+
+    ex_buffers_make(&r->buffers, c, w->params.p, rank);
+    r->op = (struct gr_host_op) {.in = team->in, .out = team->out, .p = team->p, .nchannels = c->nchannels,
+                                 .space = {r->buffers.in, r->buffers.out, NULL}, .reducer = ex_reducer(c),
+                                 .direct = c->direct, .pids = team->pids, .bounce = w->ranks[rank].bounce};
+    r->moved = 0;
+    gr_plan_build(&r->plan, team, &request);
+    gr_machine_start(&r->machine, &r->plan, &gr_host_mover, &r->op);
+}
+
+static struct runner *sender; /* whose memory is read, or NULL */
+static int nreads;
+
+static int hooked_read(int pid, void *to, uint64_t from, size_t bytes)
+{
+    if (NULL != sender) { /* it asks while the other end is at it: not yet */
+        assert_int_equal(gr_machine_run(&sender->machine, &sender->moved), GR_AGAIN);
+        nreads++;
+    }
+    return gr_cma_read(pid, to, from, bytes);
+}
+
+/* ---- what a waiting rank says, and errors ---- */
+
+static int ready_error;
+
+static int fail_ready(void *ctx, uint32_t channel, const struct gr_step *step)
+{
+    return ready_error < 0 ? ready_error : gr_host_mover.ready(ctx, channel, step);
+}
+
+static int fail_move(void *ctx, const struct gr_move *move)
+{
+    (void) ctx;
+    (void) move;
+    return -78;
+}
+
+/* A root of three others' reduce that has begun. */
+static void root_waits(struct ex_world *w, struct runner *root)
+{
+    static const struct ex_case c = {.coll = GR_COLL_REDUCE, .way = GR_ALGO_FLAT, .root = 1, .nchannels = 1,
+                                     .count = 10};
+
+    open_world(w, 4, 1, 2, 256, "");
+    assert_int_equal(ex_link(w, GR_ALGO_FLAT, 1), 0);
+    runner_start(root, w, &c, 1);
+    assert_int_equal(gr_machine_run(&root->machine, &root->moved), GR_AGAIN);
+    assert_int_equal(root->moved, 0);
+}
+
+static void a_waiting_rank_names_who_is_missing(void **state)
+{
+    struct ex_world w;
+    struct runner root;
+    int ranks[2 * GR_FAN];
+
+    (void) state;
+    root_waits(&w, &root);
+    assert_non_null(gr_machine_waits(&root.machine, 0));
+    assert_int_equal(gr_host_waits_for(&root.op, 0, gr_machine_waits(&root.machine, 0), ranks), 3);
+    assert_true(2 == ranks[0] && 3 == ranks[1] && 0 == ranks[2]);
+    gr_link_push(&w.ranks[3].team->out[1]);
+    assert_int_equal(gr_host_waits_for(&root.op, 0, gr_machine_waits(&root.machine, 0), ranks), 2);
+    assert_true(2 == ranks[0] && 0 == ranks[1]);
+    ex_buffers_free(&root.buffers);
+    ex_close(&w);
+}
+
+static void an_error_of_the_executor_comes_out_as_it_is(void **state)
+{
+    static const struct gr_mover failing = {.ready = fail_ready, .move = fail_move};
+    struct ex_world w;
+    struct runner root;
+    int r;
+
+    (void) state;
+    root_waits(&w, &root);
+    gr_machine_start(&root.machine, &root.plan, &failing, &root.op);
+    ready_error = -77;
+    assert_int_equal(gr_machine_run(&root.machine, &root.moved), -77);
+    ready_error = 0;
+    for (r = 0; r < 4; r++) {
+        if (1 != r) {
+            gr_link_push(&w.ranks[r].team->out[1]);
+        }
+    }
+    assert_int_equal(gr_machine_run(&root.machine, &root.moved), -78);
+    assert_int_equal(root.moved, 0);
+    ex_buffers_free(&root.buffers);
+    ex_close(&w);
+}
+
+/* ---- data that are fetched: when their sender is through ---- */
+
+/* Root 1 of three has sent all, to 2, which passes it on to 0: while not all have read, it is not through. */
+static void a_sender_is_through_when_all_was_read(void **state)
+{
+    struct ex_case c = {.coll = GR_COLL_BCAST, .way = GR_ALGO_CHAIN, .root = 1, .nchannels = 2, .count = 160,
+                        .direct = 1, .seed = 5};
+    struct ex_world w;
+    struct runner r[3];
+    unsigned char *want = ex_want(&c, 3);
+    uint64_t sent;
+    char why[160];
+    int ranks[2 * GR_FAN], k;
+
+    (void) state;
+    needs_to_fetch();
+    open_world(&w, 3, 2, 2, 512, "");
+    assert_int_equal(ex_link(&w, GR_ALGO_CHAIN, 1), 0);
+    for (k = 0; k < 3; k++) {
+        runner_start(&r[k], &w, &c, k);
+    }
+    assert_int_equal(gr_machine_run(&r[1].machine, &r[1].moved), GR_AGAIN);
+    sent = r[1].moved;
+    assert_true(sent >= 2);
+    for (k = 0; k < 3; k++) { /* however often it is asked */
+        assert_int_equal(gr_machine_run(&r[1].machine, &r[1].moved), GR_AGAIN);
+    }
+    assert_int_equal(r[1].moved, sent);
+    /* channel 0 goes 1, 2, 0, channel 1 the other way round */
+    assert_null(gr_machine_waits(&r[1].machine, 0));
+    assert_int_equal(gr_host_waits_for(&r[1].op, 0, NULL, ranks), 1);
+    assert_int_equal(ranks[0], 2);
+    assert_int_equal(gr_host_waits_for(&r[1].op, 1, NULL, ranks), 1);
+    assert_int_equal(ranks[0], 0);
+    assert_int_equal(gr_machine_run(&r[2].machine, &r[2].moved), GR_AGAIN);
+    assert_int_equal(gr_host_waits_for(&r[1].op, 0, NULL, ranks), 0);
+    assert_int_equal(gr_machine_run(&r[1].machine, &r[1].moved), GR_AGAIN); /* for the sake of channel 1 */
+    assert_int_equal(gr_machine_run(&r[0].machine, &r[0].moved), GR_AGAIN);
+    assert_int_equal(gr_machine_run(&r[1].machine, &r[1].moved), GR_DONE);
+    ex_buffers_free(&r[1].buffers); /* which spoils them */
+    assert_int_equal(gr_machine_run(&r[2].machine, &r[2].moved), GR_DONE);
+    assert_int_equal(gr_machine_run(&r[0].machine, &r[0].moved), GR_DONE);
+    for (k = 0; k < 3; k += 2) {
+        assert_int_equal(ex_buffers_check(&r[k].buffers, &c, 3, k, want, why, sizeof(why)), 0);
+        ex_buffers_free(&r[k].buffers);
+    }
+    free(want);
+    ex_close(&w);
+}
+
+/* What was copied into slots nobody waits for; and memory that cannot be read is an error. */
+static void a_sender_that_is_dead_is_an_error(void **state)
+{
+    struct ex_case c = {.coll = GR_COLL_REDUCE, .way = GR_ALGO_FLAT, .root = 1, .nchannels = 1, .count = 10};
+    static const int32_t nobody[2] = {INT32_MAX, INT32_MAX};
+    struct ex_world w;
+    struct runner r[2];
+    int ranks[2 * GR_FAN];
+
+    (void) state;
+    needs_to_fetch();
+    open_world(&w, 2, 1, 2, 512, "");
+    assert_int_equal(ex_link(&w, GR_ALGO_FLAT, 1), 0);
+    for (c.direct = 0; c.direct < 2; c.direct++) {
+        runner_start(&r[0], &w, &c, 0);
+        runner_start(&r[1], &w, &c, 1);
+        r[1].op.pids = nobody;
+        assert_int_equal(gr_machine_run(&r[0].machine, &r[0].moved), c.direct ? GR_AGAIN : GR_DONE);
+        assert_int_equal(gr_host_waits_for(&r[0].op, 0, NULL, ranks), c.direct);
+        assert_int_equal(gr_machine_run(&r[1].machine, &r[1].moved), c.direct ? GR_ERR_SYS : GR_DONE);
+        ex_buffers_free(&r[0].buffers);
+        ex_buffers_free(&r[1].buffers);
+    }
+    ex_close(&w);
+}
+
+/* Also where a message is read in several blocks; but not for longer than that. */
+static void a_sender_is_not_through_while_it_is_read(void **state)
+{
+    static const enum ex_kind_id kinds[] = {EX_F64_SUM, EX_TRIPLE};
+    struct ex_case c = {.coll = GR_COLL_REDUCE, .way = GR_ALGO_FLAT, .root = 1, .nchannels = 1, .direct = 1};
+    struct ex_world w;
+    struct runner r[2];
+    int k;
+
+    (void) state;
+    needs_to_fetch();
+    open_world(&w, 2, 1, 2, 300000, "");
+    assert_int_equal(ex_link(&w, GR_ALGO_FLAT, 1), 0);
+    for (k = 0; k < 4; k++) {
+        c.kind = kinds[k / 2];
+        c.count = 250000 / ex_kinds[c.kind].elem_bytes;
+        c.in_place = k % 2;
+        runner_start(&r[0], &w, &c, 0);
+        runner_start(&r[1], &w, &c, 1);
+        assert_int_equal(gr_machine_run(&r[0].machine, &r[0].moved), GR_AGAIN);
+        sender = &r[0];
+        nreads = 0;
+        assert_int_equal(gr_machine_run(&r[1].machine, &r[1].moved), GR_DONE);
+        sender = NULL;
+        assert_true(nreads >= (0 == k ? 1 : 3));
+        assert_int_equal(gr_machine_run(&r[0].machine, &r[0].moved), GR_DONE);
+        ex_buffers_free(&r[0].buffers);
+        ex_buffers_free(&r[1].buffers);
+    }
+    ex_close(&w);
+}
+
+/* No schedule has such steps today: a message of two chunks that lie apart, stored by its sender, too. */
+static void a_slot_may_hold_several_pieces(void **state)
+{
+    const struct gr_step send = {.bits = GR_SEND | GR_STORE, .operand = GR_IN, .dest = GR_OUT, .nto = 1, .to = {1}};
+    const struct gr_step receive = {.bits = GR_RECV | GR_STORE, .dest = GR_OUT, .nfrom = 1, .from = {0}};
+    int32_t in[20], out[2][20], want[2][20] = {{0}}, k;
+    struct gr_host_op ops[2];
+    struct ex_world w;
+    int direct, rank;
+
+    (void) state;
+    needs_to_fetch();
+    open_world(&w, 2, 1, 2, 512, "");
+    assert_int_equal(ex_link(&w, GR_ALGO_FLAT, 0), 0);
+    for (k = 0; k < 20; k++) {
+        in[k] = 100 + k;
+    }
+    for (k = 0; k < 3; k++) {
+        want[0][k] = want[1][k + 8] = in[k + 1];
+        want[0][k + 10] = want[1][k + 15] = in[k + 12];
+    }
+    for (direct = 0; direct < 2; direct++) {
+        memset(out, 0, sizeof(out));
+        for (rank = 0; rank < 2; rank++) {
+            const struct gr_step *s = 0 == rank ? &send : &receive;
+            struct gr_move first = {.step = s, .operand = 1, .dest = 0 == rank ? 0 : 8, .count = 3};
+            struct gr_move second = {.step = s, .operand = 12, .dest = 0 == rank ? 10 : 15, .slot = 3, .count = 3,
+                                     .piece = 1, .last = 1};
+
+            ops[rank] = (struct gr_host_op) {.in = w.ranks[rank].team->in, .out = w.ranks[rank].team->out, .p = 2,
+                                             .nchannels = 1, .reducer = {.elem_bytes = 4}, .direct = direct,
+                                             .space = {(unsigned char *) in, (unsigned char *) out[rank], NULL},
+                                             .pids = w.pids, .bounce = w.ranks[rank].bounce};
+            assert_int_equal(gr_host_mover.ready(&ops[rank], 0, s), 1);
+            assert_int_equal(gr_host_mover.move(&ops[rank], &first), 0);
+            assert_int_equal(gr_host_mover.move(&ops[rank], &second), 0);
+            gr_host_mover.commit(&ops[rank], 0, s);
+        }
+        assert_memory_equal(out, want, sizeof(out));
+        assert_int_equal(gr_host_mover.finished(&ops[0]), 1);
+    }
+    ex_close(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_waiting_rank_names_who_is_missing),
+        cmocka_unit_test(an_error_of_the_executor_comes_out_as_it_is),
+        cmocka_unit_test(a_sender_is_through_when_all_was_read),
+        cmocka_unit_test(a_sender_is_not_through_while_it_is_read),
+        cmocka_unit_test(a_sender_that_is_dead_is_an_error),
+        cmocka_unit_test(a_slot_may_hold_several_pieces),
+    };
+
+    seed = sym_seed();
+    printf("# GPURING_SEED=%llu\n", (unsigned long long) seed);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The mailbox worlds of mail_ranks.h. */
+#include "mail_ranks.h"
+
+#include "symbolic.h" /* the seeded random numbers */
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PATIENCE_S = 60 };
+
+static void make_board(struct mail_world *w, int rank)
+{
+    const struct mail_shape *s = &w->shape;
+    size_t stride = gr_board_stride(s->bytes), bytes = gr_board_bytes(s->p, s->nsets, stride);
+    unsigned char *board = aligned_alloc(GR_CACHE_LINE, bytes), *sets = board + (size_t) s->p * sizeof(struct gr_door);
+    uint64_t k;
+    int r;
+
+    if (NULL == board) {
+        abort();
+    }
+    memset(board, 0xee, bytes);
+    for (k = s->first + 1; k != s->first + 1 + s->nsets; k++) {
+        memcpy(sets + (k & (s->nsets - 1)) * stride, &k, sizeof(k));
+    }
+    for (r = 0; r < s->p; r++) {
+        atomic_store(&((struct gr_door *) (void *) board)[r].word, s->first + 1000);
+    }
+    gr_board_clean(board, s->p, s->nsets, stride, s->first);
+    w->boards[rank] = board;
+}
+
+void mail_open(struct mail_world *w, const struct mail_shape *shape, uint64_t seed)
+{
+    int r, k;
+
+    memset(w, 0, sizeof(*w));
+    w->shape = *shape;
+    w->seed = seed;
+    for (r = 0; r < shape->p; r++) {
+        make_board(w, r);
+    }
+    for (r = 0; r < shape->p; r++) {
+        w->ranks[r].world = w;
+        w->ranks[r].rank = r;
+        if (0 != gr_mailbox_init(&w->ranks[r].box, shape->p, r, shape->nsets, gr_board_stride(shape->bytes),
+                                 shape->first)) {
+            abort();
+        }
+        for (k = 0; k < shape->p; k++) {
+            gr_board_attach(&w->ranks[r].box, k, w->boards[k]);
+        }
+    }
+}
+
+void mail_close(struct mail_world *w)
+{
+    int r;
+
+    for (r = 0; r < w->shape.p; r++) {
+        gr_mailbox_free(&w->ranks[r].box);
+        free(w->boards[r]);
+    }
+}
+
+/* ---- one rank ---- */
+
+static int post_next(struct mail_rank *r)
+{
+    size_t at = r->posted % GR_SETS;
+
+    if (r->begun == r->posted) {
+        const struct ex_case *c = &r->world->cases[r->posted];
+
+        ex_buffers_make(&r->buffers[at], c, r->world->shape.p, r->rank);
+        r->mails[at] = ex_mail(c, &r->buffers[at]);
+        gr_mail_begin(&r->box, &r->mails[at]);
+        r->begun++;
+    }
+    if (!gr_mail_post(&r->box, &r->mails[at])) {
+        return 0;
+    }
+    r->posted++;
+    return 1;
+}
+
+static int take_next(struct mail_rank *r)
+{
+    size_t at = r->taken % GR_SETS;
+    const struct mail_world *w = r->world;
+    uint64_t moved = 0;
+
+    if (!gr_mail_take(&r->box, &r->mails[at], &moved)) {
+        return moved > 0;
+    }
+    (void) ex_buffers_check(&r->buffers[at], &w->cases[r->taken], w->shape.p, r->rank, w->want[r->taken], r->why,
+                            sizeof(r->why));
+    ex_buffers_free(&r->buffers[at]);
+    if ('\0' != r->why[0]) {
+        return -1;
+    }
+    r->taken++;
+    return 1;
+}
+
+int mail_poll(struct mail_rank *r)
+{
+    int may_take = r->taken < r->posted, moved;
+    int may_post = r->posted < r->world->ncases && r->posted - r->taken < r->world->shape.window;
+
+    moved = may_post && (!may_take || 0 == sym_below(&r->random, 2)) ? post_next(r) : 0;
+    if (0 == moved && may_take) {
+        moved = take_next(r);
+    }
+    r->idle = 0 == moved ? r->idle + 1 : 0;
+    return moved;
+}
+
+void mail_explain(struct mail_rank *r)
+{
+    int ranks[EX_MAX_RANKS], takes = r->taken < r->posted, n, k, at;
+
+    at = snprintf(r->why, sizeof(r->why), "%s call %zu, for", takes ? "waits to take" : "waits to post", r->taken);
+    n = gr_mail_waits_for(&r->box, &r->mails[r->taken % GR_SETS], ranks);
+    for (k = 0; k < n && at < (int) sizeof(r->why) - 10; k++) {
+        at += snprintf(r->why + at, sizeof(r->why) - (size_t) at, " %d", ranks[k]);
+    }
+}
+
+/* ---- all ranks ---- */
+
+void mail_begin(struct mail_world *w, const struct ex_case *cases, size_t n)
+{
+    size_t k;
+    int r;
+
+    w->cases = cases;
+    w->ncases = n;
+    atomic_store(&w->stop, 0);
+    w->want = calloc(n, sizeof(*w->want));
+    if (NULL == w->want) {
+        abort();
+    }
+    for (k = 0; k < n; k++) {
+        w->want[k] = ex_want(&cases[k], w->shape.p);
+    }
+    for (r = 0; r < w->shape.p; r++) {
+        struct mail_rank *rank = &w->ranks[r];
+
+        rank->begun = rank->posted = rank->taken = 0;
+        rank->idle = 0;
+        rank->random = w->seed + 1000003 * (uint64_t) (r + 1);
+        rank->why[0] = '\0';
+    }
+    w->why[0] = '\0';
+}
+
+int mail_end(struct mail_world *w, const char *mode)
+{
+    char text[200];
+    size_t k;
+    int r, at = 0;
+
+    for (r = 0; r < w->shape.p; r++) {
+        struct mail_rank *rank = &w->ranks[r];
+
+        if ('\0' != rank->why[0] && at < (int) sizeof(w->why) - 400) {
+            at += snprintf(w->why + at, sizeof(w->why) - (size_t) at, "%s seed %llu, nsets=%u first=%llu %s: rank %d %s\n",
+                           mode, (unsigned long long) w->seed, (unsigned) w->shape.nsets,
+                           (unsigned long long) w->shape.first,
+                           ex_describe(&w->cases[rank->taken], w->shape.p, text, sizeof(text)), r, rank->why);
+        }
+        for (k = 0; k < GR_SETS; k++) {
+            ex_buffers_free(&rank->buffers[k]); /* of those that were stopped */
+        }
+    }
+    for (k = 0; k < w->ncases; k++) {
+        free(w->want[k]);
+    }
+    free(w->want);
+    return at > 0 ? -1 : 0;
+}
+
+static void run_stepped(struct mail_world *w)
+{
+    uint64_t random = w->seed, idle = 0;
+    int left = 0, r;
+
+    for (r = 0; r < w->shape.p; r++) {
+        left += !mail_through(&w->ranks[r]);
+    }
+    while (left > 0) {
+        /* favour some rank for a while, so that ranks get as far apart as they can */
+        struct mail_rank *rank = &w->ranks[sym_below(&random, (uint64_t) w->shape.p)];
+        uint64_t turns = 1 + sym_below(&random, 2) * sym_below(&random, 40);
+
+        for (; turns > 0 && !mail_through(rank); turns--) {
+            r = mail_poll(rank);
+            left -= mail_through(rank);
+            idle = 0 == r ? idle + 1 : 0;
+            if (r < 0) {
+                return;
+            }
+        }
+        if (idle > 2000 * (uint64_t) w->shape.p) {
+            for (r = 0; r < w->shape.p; r++) {
+                if (!mail_through(&w->ranks[r])) {
+                    mail_explain(&w->ranks[r]);
+                }
+            }
+            return;
+        }
+    }
+}
+
+static void *rank_thread(void *arg)
+{
+    struct mail_rank *r = arg;
+    struct mail_world *w = r->world;
+    time_t end = time(NULL) + PATIENCE_S;
+
+    while (!mail_through(r) && !atomic_load_explicit(&w->stop, memory_order_relaxed)) {
+        int moved = mail_poll(r);
+
+        if (moved < 0) {
+            break;
+        }
+        if (w->sleepy > 0 && 0 == sym_below(&r->random, w->sleepy)) {
+            usleep((unsigned) sym_below(&r->random, 100));
+        } else if (0 == moved || 0 == sym_below(&r->random, 64)) {
+            sched_yield();
+        }
+        if (1023 == r->idle % 1024 && time(NULL) > end) {
+            mail_explain(r);
+            break;
+        }
+    }
+    if ('\0' != r->why[0]) {
+        atomic_store(&w->stop, 1);
+    }
+    return NULL;
+}
+
+static void run_threads(struct mail_world *w)
+{
+    pthread_t threads[EX_MAX_RANKS];
+    int r;
+
+    for (r = 0; r < w->shape.p; r++) {
+        if (0 != pthread_create(&threads[r], NULL, rank_thread, &w->ranks[r])) {
+            abort();
+        }
+    }
+    for (r = 0; r < w->shape.p; r++) {
+        pthread_join(threads[r], NULL);
+    }
+}
+
+int mail_run(struct mail_world *w, const struct ex_case *cases, size_t n, enum ex_mode mode)
+{
+    mail_begin(w, cases, n);
+    if (EX_THREADS == mode) {
+        run_threads(w);
+    } else {
+        run_stepped(w);
+    }
+    return mail_end(w, EX_THREADS == mode ? "threads" : "stepped");
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The ends of leases (exec/pool.h, exec/door.h): who must have left, late ones, many leases, and threads. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "pool_fixture.h"
+
+enum { SLOTS = 2, SLOT = 256, DOORS = 4, ROUNDS = 10000 };
+
+static void a_frame_is_free_when_both_ends_have_left(void **state)
+{
+    /* who leaves first; used 0: no writer ever learnt of it */
+    static const struct {
+        int reader_first, used;
+    } rows[] = {{1, 1}, {0, 1}, {0, 0}};
+    struct fixture *f = *state;
+    size_t k;
+
+    for (k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
+        struct gr_frame *frame = lease_one(f->pool), *next;
+        struct gr_offer offer = gr_pool_offer(f->pool, frame);
+        struct gr_door *door = map(f->other, &offer);
+
+        if (rows[k].reader_first) {
+            gr_pool_release(f->pool, frame, 1);
+            next = lease_one(f->pool);
+            assert_ptr_not_equal(next, frame);
+            gr_pool_release(f->pool, next, 0);
+            assert_int_equal(gr_pool_usage(f->pool).leased, FRAME);
+            gr_door_leave(door, offer.lease);
+        } else {
+            if (rows[k].used) {
+                gr_door_leave(door, offer.lease);
+            }
+            assert_int_equal(gr_pool_usage(f->pool).leased, FRAME);
+            gr_pool_release(f->pool, frame, rows[k].used);
+        }
+        assert_int_equal(gr_pool_usage(f->pool).leased, 0);
+    }
+}
+
+/* The owner and the users of DOORS doors leave in any order: the last of them ends the lease. */
+static void a_frame_is_free_when_all_its_doors_were_left(void **state)
+{
+    struct fixture *f = *state;
+    struct gr_frame *frame = NULL;
+    struct gr_offer offer;
+    struct gr_door *doors;
+    int order[DOORS + 1], round, k;
+
+    for (round = 0; round < 120; round++) {
+        int rest = round;
+
+        assert_int_equal(gr_pool_lease(f->pool, FRAME, DOORS, 1, &frame), 0);
+        offer = gr_pool_offer(f->pool, frame);
+        doors = map(f->other, &offer);
+        for (k = 0; k <= DOORS; k++) { /* permutation number `round` */
+            int other = rest % (k + 1);
+
+            rest /= k + 1;
+            order[k] = order[other];
+            order[other] = k;
+        }
+        for (k = 0; k <= DOORS; k++) {
+            assert_int_equal(gr_pool_usage(f->pool).leased, FRAME);
+            if (DOORS == order[k]) {
+                gr_pool_release(f->pool, frame, 1);
+            } else {
+                gr_door_leave(&doors[order[k]], offer.lease);
+            }
+        }
+        assert_int_equal(gr_pool_usage(f->pool).leased, 0);
+    }
+}
+
+/* Who has left earlier leases has not left this one; and nobody else uses what words of the doors are for. */
+static void doors_tell_leases_apart(void **state)
+{
+    struct fixture *f = *state;
+    struct gr_frame *frames[SEGMENT / FRAME];
+    struct gr_offer offer;
+    struct gr_door *doors;
+    int lease, k;
+
+    for (lease = 1; lease <= 5; lease++) {
+        assert_int_equal(gr_pool_lease(f->pool, FRAME, DOORS, SEGMENT / FRAME, frames), 0);
+        offer = gr_pool_offer(f->pool, frames[3]);
+        assert_int_equal(offer.lease, lease);
+        doors = map(f->other, &offer);
+        assert_int_equal(atomic_load(&doors[1].word), 10 * (lease - 1));
+        for (k = 0; k < SEGMENT / FRAME; k++) {
+            gr_pool_release(f->pool, frames[k], 3 == k);
+        }
+        for (k = 0; k < DOORS; k++) {
+            assert_int_equal(gr_pool_usage(f->pool).leased, FRAME);
+            atomic_store(&doors[k].word, 10 * (uint64_t) lease);
+            gr_door_leave(&doors[k], offer.lease);
+        }
+        assert_int_equal(gr_pool_usage(f->pool).leased, 0);
+    }
+}
+
+/* The reader has gone, the writer has not heard of it: what it writes harms nobody, and is skipped. */
+static void a_late_writer_harms_nobody(void **state)
+{
+    struct fixture *f = *state;
+    struct gr_frame *frame = lease_one(f->pool), *again[64];
+    struct gr_offer offer = gr_pool_offer(f->pool, frame), next;
+    struct gr_link writer = {0};
+    uint64_t count = gr_link_renew(gr_frame_base(frame));
+    const struct gr_link_shared *shared = gr_frame_base(frame);
+    int k, found = 0;
+
+    assert_int_equal(offer.count, 0); /* its user's business */
+    gr_link_attach(&writer, map(f->other, &offer), count, SLOTS, SLOT);
+    gr_pool_release(f->pool, frame, 1);
+    for (k = 0; k < SLOTS; k++) {
+        assert_true(gr_link_writable(&writer));
+        memset(gr_link_slot(&writer), 0xee, SLOT);
+        gr_link_push(&writer);
+    }
+    assert_false(gr_link_writable(&writer));
+    assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 63, again), 0);
+    assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 1, again + 63), GR_ERR_LIMIT);
+    gr_door_leave(&writer.shared->writer, offer.lease);
+    assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 1, again + 63), 0);
+    for (k = 0; k < 64; k++) {
+        found += again[k] == frame;
+    }
+    assert_int_equal(found, 1);
+    next = gr_pool_offer(f->pool, frame);
+    assert_int_equal(next.lease, offer.lease + 1);
+    assert_int_equal(gr_link_renew(gr_frame_base(frame)), count + SLOTS);
+    assert_int_equal(atomic_load(&shared->head), count + SLOTS);
+    assert_int_equal(atomic_load(&shared->tail), count + SLOTS);
+}
+
+static void leases_cost_nothing_lasting(void **state)
+{
+    struct fixture *f = *state;
+    size_t held = 0;
+    int round, k, fds = 0;
+
+    for (round = 0; round < ROUNDS; round++) {
+        struct gr_frame *frames[3];
+        struct gr_offer offers[3];
+
+        assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 3, frames), 0);
+        for (k = 0; k < 3; k++) {
+            offers[k] = gr_pool_offer(f->pool, frames[k]);
+            gr_pool_release(f->pool, frames[k], 1);
+            gr_door_leave(map(f->other, &offers[k]), offers[k].lease);
+        }
+        if (0 == round) {
+            held = gr_pool_usage(f->pool).held;
+            fds = entries("/proc/self/fd");
+        }
+    }
+    assert_int_equal(gr_pool_usage(f->pool).held, held);
+    assert_int_equal(entries("/proc/self/fd"), fds);
+    assert_int_equal(gr_pool_usage(f->other).mapped, 1);
+    assert_int_equal(entries(f->dir), 0);
+}
+
+struct leaser {
+    struct gr_pool *pool;
+    int failures;
+};
+
+static void *lease_in_a_thread(void *arg)
+{
+    struct leaser *l = arg;
+    int k;
+
+    for (k = 0; k < 500; k++) {
+        struct gr_frame *frames[2];
+        uint64_t mark = (uint64_t) (uintptr_t) arg + (uint64_t) k;
+
+        if (0 != gr_pool_lease(l->pool, FRAME, 1, 2, frames)) {
+            l->failures++;
+            continue;
+        }
+        memcpy((struct gr_door *) gr_frame_base(frames[0]) + 1, &mark, sizeof(mark));
+        sched_yield();
+        l->failures += 0 != memcmp((struct gr_door *) gr_frame_base(frames[0]) + 1, &mark, sizeof(mark));
+        gr_pool_release(l->pool, frames[1], 0);
+        gr_pool_release(l->pool, frames[0], 0);
+    }
+    return NULL;
+}
+
+static void threads_never_share_a_frame(void **state)
+{
+    struct fixture *f = *state;
+    struct leaser leasers[3];
+    pthread_t threads[3];
+    int k;
+
+    for (k = 0; k < 3; k++) {
+        leasers[k] = (struct leaser) {f->pool, 0};
+        assert_int_equal(pthread_create(&threads[k], NULL, lease_in_a_thread, &leasers[k]), 0);
+    }
+    for (k = 0; k < 3; k++) {
+        pthread_join(threads[k], NULL);
+        assert_int_equal(leasers[k].failures, 0);
+    }
+    assert_int_equal(gr_pool_usage(f->pool).leased, 0);
+    assert_true(gr_pool_usage(f->pool).held <= SEGMENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_frame_is_free_when_both_ends_have_left, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_frame_is_free_when_all_its_doors_were_left, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(doors_tell_leases_apart, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_late_writer_harms_nobody, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(leases_cost_nothing_lasting, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(threads_never_share_a_frame, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Starting a test program again as a second process. To be included after <cmocka.h>. */
+#ifndef GR_TESTS_PROCESS_HELPERS_H
+#define GR_TESTS_PROCESS_HELPERS_H
+
+#include <stdio.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PATIENCE_S = 60 };
+
+/* Start this program; what it has to say first comes through a pipe. */
+static inline pid_t start(const char *mode, const char *arg, void *reply, size_t size)
+{
+    int fds[2];
+    pid_t pid;
+
+    assert_int_equal(pipe(fds), 0);
+    fflush(stdout);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (0 == pid) {
+        dup2(fds[1], 1);
+        close(fds[0]);
+        close(fds[1]);
+        execl("/proc/self/exe", "test", mode, arg, (char *) NULL);
+        _exit(127);
+    }
+    close(fds[1]);
+    assert_int_equal(read(fds[0], reply, size), size);
+    close(fds[0]);
+    return pid;
+}
+
+static inline int await(pid_t pid)
+{
+    int status;
+
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+#endif

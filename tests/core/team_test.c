@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The life of links and mailbox boards over several teams, and their set-up (exec/team.h). Seed: GPURING_SEED. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exec_helpers.h"
+
+/* ---- several teams, one after the other ---- */
+
+/* The sum of all counters of the rank's incoming links, after checking that no slot is full. */
+static uint64_t incoming(const struct ex_rank *r)
+{
+    const struct gr_team *t = r->team;
+    uint64_t sum = 0;
+    size_t k;
+
+    for (k = 0; k < (size_t) t->p * t->nchannels; k++) {
+        if (NULL != t->in[k].shared) {
+            assert_true(atomic_load(&t->in[k].shared->head) == atomic_load(&t->in[k].shared->tail));
+            sum += atomic_load(&t->in[k].shared->tail);
+        }
+    }
+    return sum;
+}
+
+static void the_next_team_continues_the_links(void **state)
+{
+    struct ex_world w;
+    struct ex_batch b = {.random = &seed};
+    uint64_t before = 0, now;
+    size_t held = 0;
+    int round;
+
+    (void) state;
+    open_world(&w, 4, 2, 2, 256, "");
+    ex_for_each_way(&b, &w, add_one);
+    make_half_direct(&b, &w);
+    for (round = 0; round < 20; round++) {
+        run(&w, b.cases, b.n, round % 2 ? EX_THREADS : EX_STEPPED);
+        now = incoming(&w.ranks[2]);
+        assert_true(now > before);
+        before = now;
+        assert_true(0 == round || held == gr_pool_usage(w.ranks[2].pool).held);
+        held = gr_pool_usage(w.ranks[2].pool).held;
+        ex_leave(&w);
+        assert_int_equal(gr_pool_usage(w.ranks[2].pool).leased, 0);
+        assert_int_equal(ex_team(&w), 0);
+    }
+    ex_close(&w);
+    free(b.cases);
+}
+
+static void a_team_may_be_abandoned_at_any_moment(void **state)
+{
+    struct ex_world w;
+    struct ex_batch b = {.random = &seed};
+    size_t polls, unread = 0;
+    uint32_t c;
+
+    (void) state;
+    open_world(&w, 5, 3, 2, 256, "");
+    ex_for_each_way(&b, &w, add_one);
+    make_half_direct(&b, &w);
+    for (polls = 1; polls < 400; polls += 1 + polls / 8) {
+        ex_shuffle(&b);
+        w.polls = polls;
+        w.seed = sym_random(&seed);
+        run(&w, b.cases, b.n, EX_STEPPED);
+        for (c = 0; c < 15; c++) {
+            const struct gr_link_shared *l = w.ranks[1].team->in[c].shared;
+
+            unread += NULL != l && atomic_load(&l->tail) != atomic_load(&l->head);
+        }
+        ex_leave(&w);
+        assert_int_equal(ex_team(&w), 0);
+        w.polls = 0;
+        run(&w, b.cases, b.n, polls % 2 ? EX_STEPPED : EX_THREADS);
+        (void) incoming(&w.ranks[1]);
+    }
+    assert_true(unread > 0); /* that there was something to be skipped */
+    ex_close(&w);
+    free(b.cases);
+}
+
+/* Mailboxes of a new team in this world, over the same pools. */
+static void next_team(struct ex_world *w, uint32_t nsets, size_t box_bytes, uint64_t first)
+{
+    ex_leave(w);
+    w->params.nsets = nsets;
+    w->params.box_bytes = box_bytes;
+    w->first = first;
+    assert_int_equal(ex_team(w), 0);
+}
+
+static void add_small(struct ex_batch *b, const struct ex_world *w, int way, enum gr_coll coll)
+{
+    int k;
+
+    for (k = 0; k < 4 && GR_WAY_MAILBOX == way; k++) {
+        struct ex_case *c = ex_add(b, w, way, coll);
+
+        c->kind = (enum ex_kind_id) sym_below(&seed, EX_NKINDS);
+        c->count = 1 + sym_below(&seed, 9);
+    }
+}
+
+/*
+ * What the last team left on a board, abandoned anywhere, may have the epochs that the next one waits for. It
+ * never sees that: results are checked.
+ */
+static void the_next_team_begins_with_any_epoch(void **state)
+{
+    struct ex_world w;
+    struct ex_batch b = {.random = &seed};
+    size_t held = 0;
+    int round;
+
+    (void) state;
+    open_world(&w, 4, 1, 2, 256, "");
+    next_team(&w, 4, 200, 0);
+    ex_for_each_way(&b, &w, add_small);
+    for (round = 0; round < 400; round++) {
+        const uint64_t firsts[] = {0, w.first, w.first + sym_below(&seed, 12), w.first - sym_below(&seed, 12),
+                                   UINT64_MAX - sym_below(&seed, b.n), sym_random(&seed)};
+
+        next_team(&w, 4, 200, firsts[sym_below(&seed, 6)]);
+        ex_shuffle(&b);
+        w.polls = 0 == round % 2 ? 1 + sym_below(&seed, 20 * b.n) : 0;
+        w.seed = sym_random(&seed);
+        run(&w, b.cases, b.n, 3 == round % 8 ? EX_THREADS : EX_STEPPED);
+        assert_true(0 == round || held == gr_pool_usage(w.ranks[1].pool).held); /* the same frames */
+        held = gr_pool_usage(w.ranks[1].pool).held;
+    }
+    ex_close(&w);
+    free(b.cases);
+}
+
+/* Three ranks end a team; the last of them reads what was posted for it when the others have the next team. */
+static void a_reader_that_is_late_to_leave_keeps_the_board(void **state)
+{
+    struct ex_case c = {.coll = GR_COLL_BCAST, .way = GR_WAY_MAILBOX, .root = 0, .kind = EX_I8_SUM, .count = 100, .seed = 3};
+    struct gr_team *late;
+    struct gr_mail mail;
+    struct ex_buffers buffers;
+    struct ex_world w;
+    unsigned char *want = ex_want(&c, 3);
+    const void *board;
+    uint64_t moved = 0;
+    char why[160];
+    int r;
+
+    (void) state;
+    open_world(&w, 3, 1, 2, 256, "");
+    next_team(&w, 2, 100, 9);
+    assert_int_equal(ex_link(&w, GR_WAY_MAILBOX, 0), 0);
+    for (r = 0; r < 3; r++) { /* all begin it, one takes it late */
+        ex_buffers_make(&buffers, &c, 3, r);
+        mail = ex_mail(&c, &buffers);
+        gr_mail_begin(&w.ranks[r].team->box, &mail);
+        assert_int_equal(gr_mail_post(&w.ranks[r].team->box, &mail), 1);
+        assert_int_equal(2 == r || gr_mail_take(&w.ranks[r].team->box, &mail, &moved), 1);
+        if (r < 2) {
+            ex_buffers_free(&buffers);
+        }
+    }
+    late = w.ranks[2].team;
+    board = gr_frame_base(w.ranks[0].team->board);
+    w.ranks[2].team = NULL;
+    next_team(&w, 2, 100, 9);
+    assert_true(gr_pool_usage(w.ranks[0].pool).leased > 0);
+    assert_true(gr_pool_usage(w.ranks[2].pool).leased > 0);
+    c.seed = 4; /* the same call with other data */
+    run(&w, &c, 1, EX_STEPPED);
+    c.seed = 3;
+    assert_ptr_not_equal(gr_frame_base(w.ranks[0].team->board), board);
+    assert_int_equal(gr_mail_take(&late->box, &mail, &moved), 1);
+    assert_int_equal(ex_buffers_check(&buffers, &c, 3, 2, want, why, sizeof(why)), 0);
+    ex_leave(&w);
+    assert_true(gr_pool_usage(w.ranks[0].pool).leased > 0);
+    gr_team_destroy(late, w.ranks[2].pool);
+    for (r = 0; r < 3; r++) {
+        assert_int_equal(gr_pool_usage(w.ranks[r].pool).leased, 0);
+    }
+    ex_buffers_free(&buffers);
+    free(want);
+    ex_close(&w);
+}
+
+/* Calls get their places in the order of calls when they begin, though their boards are made later. */
+static void calls_may_begin_before_there_are_boards(void **state)
+{
+    enum { P = 3, CALLS = 3 };
+    struct gr_mail mails[P][CALLS];
+    uint64_t sums[P][CALLS], ones[CALLS] = {1, 10, 100}, moved = 0;
+    struct ex_world w;
+    int r, k;
+
+    (void) state;
+    open_world(&w, P, 1, 2, 256, "");
+    next_team(&w, 4, 100, UINT64_MAX - 1);
+    for (r = 0; r < P; r++) {
+        for (k = 0; k < CALLS; k++) {
+            mails[r][k] = (struct gr_mail) {.coll = GR_COLL_ALLREDUCE, .in = (unsigned char *) &ones[k],
+                                            .out = (unsigned char *) &sums[r][k], .count = 1,
+                                            .reducer = {8, gr_reduce_find(GR_TYPE_U64, GR_OP_SUM), NULL, NULL}};
+            gr_mail_begin(&w.ranks[r].team->box, &mails[r][k]);
+        }
+    }
+    assert_int_equal(ex_link(&w, GR_WAY_MAILBOX, 0), 0);
+    for (k = 0; k < CALLS; k++) {
+        for (r = 0; r < P; r++) {
+            assert_int_equal(gr_mail_post(&w.ranks[r].team->box, &mails[r][k]), 1);
+            assert_int_equal(gr_mail_take(&w.ranks[r].team->box, &mails[r][k], &moved), r == P - 1);
+        }
+        for (r = 0; r < P - 1; r++) {
+            assert_int_equal(gr_mail_take(&w.ranks[r].team->box, &mails[r][k], &moved), 1);
+        }
+        for (r = 0; r < P; r++) {
+            assert_int_equal(sums[r][k], P * ones[k]);
+        }
+    }
+    ex_close(&w);
+}
+
+/* ---- set-up ---- */
+
+/* One rank has no memory for the links of one algorithm; it has for another's. */
+static void a_set_up_that_fails_gives_everything_back(void **state)
+{
+    struct ex_world w;
+    struct ex_case c = {.coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_RING, .nchannels = 1, .count = 1000, .seed = 1};
+    struct gr_peer_id self = {1, 2};
+    int r;
+
+    (void) state;
+    open_world(&w, 5, 1, 2, 4096, "");
+    gr_pool_close(w.ranks[2].pool);
+    w.ranks[2].pool = gr_pool_open("/dev/shm", self, 4 * 4096);
+    assert_non_null(w.ranks[2].pool);
+    assert_int_equal(ex_link(&w, GR_ALGO_FLAT, 0), GR_ERR_LIMIT);
+    for (r = 0; r < 5; r++) {
+        assert_int_equal(gr_pool_usage(w.ranks[r].pool).leased, 0);
+        assert_int_equal(gr_team_links(w.ranks[r].team, GR_ALGO_FLAT, 0), GR_LINKS_REFUSED);
+    }
+    run(&w, &c, 1, EX_STEPPED);
+    assert_int_equal(ex_link(&w, GR_ALGO_FLAT, 0), GR_ERR_LIMIT);
+    run(&w, &c, 1, EX_THREADS);
+    ex_close(&w);
+}
+
+/* One rank has no memory for its board; it has for links. */
+static void boards_that_cannot_be_made_are_given_back(void **state)
+{
+    struct ex_case c = {.coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_RING, .nchannels = 1, .count = 1000, .seed = 1};
+    struct gr_peer_id self = {1, 3};
+    struct ex_world w;
+    int r;
+
+    (void) state;
+    open_world(&w, 5, 1, 2, 256, "");
+    gr_pool_close(w.ranks[3].pool);
+    w.ranks[3].pool = gr_pool_open("/dev/shm", self, 8192);
+    assert_non_null(w.ranks[3].pool);
+    next_team(&w, 8, 1000, 0);
+    assert_int_equal(ex_link(&w, GR_WAY_MAILBOX, 0), GR_ERR_LIMIT);
+    for (r = 0; r < 5; r++) {
+        assert_int_equal(gr_pool_usage(w.ranks[r].pool).leased, 0);
+        assert_null(w.ranks[r].team->board);
+        assert_int_equal(gr_team_links(w.ranks[r].team, GR_WAY_MAILBOX, 0), GR_LINKS_REFUSED);
+        assert_int_equal(w.ranks[r].team->direct, 1); /* which is another matter */
+    }
+    run(&w, &c, 1, EX_STEPPED);
+    next_team(&w, 2, 64, 0); /* a smaller one has room there */
+    c.way = GR_WAY_MAILBOX;
+    c.count = 16;
+    run(&w, &c, 1, EX_THREADS);
+    ex_close(&w);
+}
+
+static void one_rank_that_cannot_read_memory_decides_for_all(void **state)
+{
+    struct ex_world w;
+    int unable, r;
+
+    (void) state;
+    open_world(&w, 4, 1, 2, 256, "");
+    for (unable = -1; unable < 4; unable++) {
+        next_team(&w, 2, 100, 0);
+        if (unable >= 0) {
+            w.ranks[unable].team->direct = 0;
+        }
+        assert_int_equal(ex_link(&w, unable % 2 ? GR_WAY_MAILBOX : GR_ALGO_TREE, 0), 0);
+        for (r = 0; r < 4; r++) {
+            assert_int_equal(w.ranks[r].team->direct, unable < 0);
+        }
+        assert_int_equal(ex_link(&w, GR_ALGO_FLAT, 0), 0);
+        for (r = 0; r < 4; r++) {
+            assert_int_equal(w.ranks[r].team->direct, unable < 0);
+        }
+    }
+    ex_close(&w);
+}
+
+static void the_worst_status_is_the_verdict(void **state)
+{
+    static const struct {
+        struct gr_verdict a, b, want;
+    } rows[] = {
+        {{0, 1}, {0, 1}, {0, 1}},
+        {{0, 1}, {0, 0}, {0, 0}},
+        {{GR_ERR_SPACE, 1}, {0, 1}, {GR_ERR_SPACE, 1}},
+        {{GR_ERR_SPACE, 0}, {GR_ERR_FOREIGN, 1}, {GR_ERR_FOREIGN, 0}},
+    };
+    size_t k;
+
+    (void) state;
+    for (k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
+        struct gr_verdict ab = gr_verdict_combine(rows[k].a, rows[k].b), ba = gr_verdict_combine(rows[k].b, rows[k].a);
+
+        assert_int_equal(ab.status, rows[k].want.status);
+        assert_int_equal(ab.direct, rows[k].want.direct);
+        assert_memory_equal(&ab, &ba, sizeof(ab));
+    }
+}
+
+static void what_a_way_needs_is_known_per_way(void **state)
+{
+    struct ex_world w;
+    const struct gr_team *t;
+    int way;
+
+    (void) state;
+    open_world(&w, 3, 1, 2, 256, "");
+    t = w.ranks[1].team;
+    for (way = 0; way < GR_NWAYS; way++) {
+        assert_int_equal(gr_team_links(t, way, 0), GR_LINKS_NONE);
+        gr_team_ask(w.ranks[1].team, way, 2);
+        assert_int_equal(gr_team_links(t, way, 2), GR_LINKS_ASKED);
+        /* trees have other links for another root */
+        assert_int_equal(gr_team_links(t, way, 1), GR_ALGO_TREE == way ? GR_LINKS_NONE : GR_LINKS_ASKED);
+        assert_int_equal(way + 1 == GR_NWAYS ? GR_LINKS_NONE : gr_team_links(t, way + 1, 2), GR_LINKS_NONE);
+        assert_int_equal(ex_link(&w, way, 2), 0);
+        assert_int_equal(gr_team_links(t, way, 2), GR_LINKS_THERE);
+    }
+    ex_close(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_next_team_continues_the_links),
+        cmocka_unit_test(a_team_may_be_abandoned_at_any_moment),
+        cmocka_unit_test(the_next_team_begins_with_any_epoch),
+        cmocka_unit_test(a_reader_that_is_late_to_leave_keeps_the_board),
+        cmocka_unit_test(calls_may_begin_before_there_are_boards),
+        cmocka_unit_test(a_set_up_that_fails_gives_everything_back),
+        cmocka_unit_test(boards_that_cannot_be_made_are_given_back),
+        cmocka_unit_test(one_rank_that_cannot_read_memory_decides_for_all),
+        cmocka_unit_test(the_worst_status_is_the_verdict),
+        cmocka_unit_test(what_a_way_needs_is_known_per_way),
+    };
+
+    seed = sym_seed();
+    printf("# GPURING_SEED=%llu\n", (unsigned long long) seed);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns the table of the MPI calls, and the choice of random ones. Buffers are in forms_data.c. */
+#include "forms.h"
+
+#include <mpi-ext.h>
+#include <stdlib.h>
+
+#include "matrix_case.h"
+#include "quick.h"
+#include "rng.h"
+#include "tap.h"
+
+const char *const form_names[NUM_FORMS] = {"blocking", "nonblocking", "persistent"};
+
+/* Open MPI 5 has MPI-4's persistent collectives, 4.1 has them as an extension. */
+#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
+#define INIT(Name, ...) MPI_##Name##_init(__VA_ARGS__)
+#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ) && OMPI_HAVE_MPI_EXT_PCOLLREQ
+#define INIT(Name, ...) MPIX_##Name##_init(__VA_ARGS__)
+#else
+#define INIT(Name, ...) abort() /* nobody gets here: forms_here */
+#define NO_PERSISTENT
+#endif
+
+#if defined(NO_PERSISTENT)
+const int forms_here = FORM_PERSISTENT;
+#else
+const int forms_here = NUM_FORMS;
+#endif
+
+/* The three forms of one collective, which share their arguments; of the persistent one that which makes it. */
+#define FORMS(name, Name, ...)                                                                                  \
+    static void name##_blocking(const struct form_call *c, MPI_Request *request)                                \
+    {                                                                                                           \
+        (void) request;                                                                                         \
+        MPI_##Name(__VA_ARGS__);                                                                                \
+    }                                                                                                           \
+    static void name##_nonblocking(const struct form_call *c, MPI_Request *request)                             \
+    {                                                                                                           \
+        MPI_I##name(__VA_ARGS__, request);                                                                      \
+    }                                                                                                           \
+    static void name##_init(const struct form_call *c, MPI_Request *request)                                    \
+    {                                                                                                           \
+        INIT(Name, __VA_ARGS__, MPI_INFO_NULL, request);                                                        \
+    }
+
+FORMS(allreduce, Allreduce, c->send, c->recv, c->count, c->type, c->op, c->comm)
+FORMS(allgather, Allgather, c->send, c->count, c->type, c->recv, c->count, c->type, c->comm)
+FORMS(allgatherv, Allgatherv, c->send, c->counts[c->rank], c->type, c->recv, c->counts, c->displs, c->type, c->comm)
+FORMS(reduce_scatter, Reduce_scatter, c->send, c->recv, c->counts, c->type, c->op, c->comm)
+FORMS(reduce_scatter_block, Reduce_scatter_block, c->send, c->recv, c->count, c->type, c->op, c->comm)
+FORMS(bcast, Bcast, c->recv, c->count, c->type, c->root, c->comm)
+FORMS(reduce, Reduce, c->send, c->recv, c->count, c->type, c->op, c->root, c->comm)
+
+#define ROW(name) {name##_blocking, name##_nonblocking, name##_init}
+
+static void (*const rows[NUM_COLLS][NUM_FORMS])(const struct form_call *c, MPI_Request *request) = {
+    [COLL_ALLREDUCE] = ROW(allreduce),
+    [COLL_ALLGATHER] = ROW(allgather),
+    [COLL_ALLGATHERV] = ROW(allgatherv),
+    [COLL_REDUCE_SCATTER] = ROW(reduce_scatter),
+    [COLL_REDUCE_SCATTER_BLOCK] = ROW(reduce_scatter_block),
+    [COLL_BCAST] = ROW(bcast),
+    [COLL_REDUCE] = ROW(reduce),
+};
+
+/* ---- what to call ---- */
+
+static enum form_sizes draw_sizes(uint64_t *rng)
+{
+    int percent = rng_below(rng, 100);
+
+    return percent < 40 ? SIZES_TINY : percent < 70 ? SIZES_EDGE : percent < 95 ? SIZES_MIDDLE : SIZES_LARGE;
+}
+
+static int draw_bytes(uint64_t *rng, enum form_sizes sizes)
+{
+    static const int edges[] = {64, 4096, 8192};
+
+    switch (SIZES_ANY == sizes ? draw_sizes(rng) : sizes) {
+    case SIZES_TINY: return rng_below(rng, 71);
+    case SIZES_EDGE: return edges[rng_below(rng, 3)] - 40 + rng_below(rng, 120);
+    case SIZES_MIDDLE: return rng_below(rng, 65537);
+    default: return 200000 + rng_below(rng, 850000);
+    }
+}
+
+bool form_takes(enum coll coll, enum kind_id kind)
+{
+    return coll_infos[coll].reduces ? kinds[kind].reduces : kinds[kind].moves;
+}
+
+struct form_shape form_draw_kind(uint64_t *rng, enum form_sizes sizes, enum coll coll, enum kind_id kind)
+{
+    struct form_shape s = {.coll = coll, .kind = kind};
+
+    s.count = draw_bytes(rng, sizes) / kinds[kind].extent;
+    s.root = rng_below(rng, 1 << 20);
+    s.in_place = 0 == rng_below(rng, 4);
+    s.key = rng_next(rng);
+    return s;
+}
+
+struct form_shape form_draw_coll(uint64_t *rng, enum form_sizes sizes, enum coll coll)
+{
+    enum kind_id kind;
+
+    do { /* user-defined operations are handed on: not too many of them */
+        kind = (enum kind_id) rng_below(rng, NUM_KINDS);
+    } while (!form_takes(coll, kind) || (NULL != kinds[kind].function && 0 != rng_below(rng, 4)));
+    return form_draw_kind(rng, sizes, coll, kind);
+}
+
+struct form_shape form_draw(uint64_t *rng, enum form_sizes sizes)
+{
+    return form_draw_coll(rng, sizes, (enum coll) rng_below(rng, NUM_COLLS));
+}
+
+/* ---- calling ---- */
+
+void form_init(const struct form_call *c, MPI_Request *request)
+{
+    rows[c->shape.coll][FORM_PERSISTENT](c, request);
+}
+
+void form_start(const struct form_call *c, enum form form, MPI_Request *request)
+{
+    if (FORM_PERSISTENT != form || MPI_REQUEST_NULL == *request) {
+        rows[c->shape.coll][form](c, request);
+    }
+    if (FORM_PERSISTENT == form) {
+        MPI_Start(request);
+    }
+}
+
+void form_own_handles(struct form_call *c)
+{
+    const struct kind *k = &kinds[c->shape.kind];
+
+    if (NULL != k->function) {
+        MPI_Op_create(k->function, k->commutes, &c->op);
+    }
+    if (NULL != k->function || !coll_infos[c->shape.coll].reduces) {
+        MPI_Type_dup(k->type, &c->type);
+    }
+}
+
+void form_drop_handles(struct form_call *c)
+{
+    const struct kind *k = &kinds[c->shape.kind];
+
+    if (c->op != k->op) {
+        MPI_Op_free(&c->op);
+    }
+    if (c->type != k->type) {
+        MPI_Type_free(&c->type);
+    }
+}
+
+bool form_run(MPI_Comm comm, const struct form_shape *shape, enum form form, uint64_t salt)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    struct form_call c;
+    bool ok;
+
+    form_make(&c, comm, shape);
+    form_fill(&c, salt);
+    form_start(&c, form, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    ok = form_check(&c);
+    if (MPI_REQUEST_NULL != request) {
+        MPI_Request_free(&request);
+    }
+    form_free(&c);
+    return ok;
+}
+
+void form_delay(uint64_t *rng)
+{
+    double end;
+
+    switch (rng_below(rng, 6)) {
+    case 0: quick_sleep(rng_below(rng, 2000)); break;
+    case 1:
+        end = seconds_now() + 1e-6 * rng_below(rng, 300);
+        while (seconds_now() < end) {
+        }
+        break;
+    default: break;
+    }
+}
