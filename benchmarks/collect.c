@@ -5,7 +5,7 @@
 #include <mpi.h>
 #include <string.h>
 
-enum { TAG_GATHER = 1, TAG_SHARE = 2 };
+enum { TAG_GATHER = 1, TAG_SHARE = 2, TAG_BEGIN = 3 };
 
 void collect_gather(const void *mine, void *all, size_t bytes)
 {
@@ -55,4 +55,16 @@ bool collect_agree(bool mine)
     }
     collect_share(&all, sizeof all);
     return all;
+}
+
+void collect_begin_together(void)
+{
+    int rank, ranks, distance;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    for (distance = 1; distance < ranks; distance *= 2) {
+        MPI_Sendrecv(NULL, 0, MPI_BYTE, (rank + distance) % ranks, TAG_BEGIN, NULL, 0, MPI_BYTE,
+                     (rank + ranks - distance) % ranks, TAG_BEGIN, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
 }

@@ -17,4 +17,11 @@ void collect_share(void *data, size_t bytes);
 /* The same answer on every rank: did all of them say true? */
 bool collect_agree(bool mine);
 
+/*
+ * A barrier of point-to-point messages (dissemination), and not MPI_Barrier: that is the library's or component's
+ * own, and some let ranks go one after the other, the next collective's root first, which hides the way of its
+ * message from that collective's time. Compared are collectives, so all begin alike.
+ */
+void collect_begin_together(void);
+
 #endif

@@ -6,35 +6,16 @@
 
 #include <stdlib.h>
 
-enum { BARRIER_TAG = 4711 };
-
 /* What one rank knows: microseconds. */
 struct times {
     double mean, p50, p99;
 };
 
-/*
- * A barrier of point-to-point messages (dissemination), and not MPI_Barrier: that is the library's or component's
- * own, and some let ranks go one after the other, the next collective's root first, which hides the way of its
- * message from that collective's time. Compared are collectives, so all begin alike.
- */
-static void begin_together(void)
-{
-    int rank, ranks, distance;
-
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    for (distance = 1; distance < ranks; distance *= 2) {
-        MPI_Sendrecv(NULL, 0, MPI_BYTE, (rank + distance) % ranks, BARRIER_TAG, NULL, 0, MPI_BYTE,
-                     (rank + ranks - distance) % ranks, BARRIER_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    }
-}
-
 static double time_once(struct call *call)
 {
     double start;
 
-    begin_together();
+    collect_begin_together();
     start = MPI_Wtime();
     call_run(call);
     return (MPI_Wtime() - start) * 1e6;

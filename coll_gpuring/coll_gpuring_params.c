@@ -56,8 +56,8 @@ static const struct param_row rows[] = {
     {"slot_bytes", KIND_INT, GR_PARAM_SLOT_BYTES, 65536, 256, 1 << 26, NULL,
      "Bytes per slot, a multiple of 64 from 256 to 67108864 (default 65536); a link takes slots x slot_bytes of "
      "shared memory at its reader"},
-    {"mailbox_bytes", KIND_INT, GR_PARAM_MAILBOX_BYTES, 16384, 0, 1 << 20, NULL,
-     "Messages up to that many bytes per rank may go through mailboxes, 0..1048576 (default 16384); a communicator "
+    {"mailbox_bytes", KIND_INT, GR_PARAM_MAILBOX_BYTES, 32768, 0, 1 << 20, NULL,
+     "Messages up to that many bytes per rank may go through mailboxes, 0..1048576 (default 32768); a communicator "
      "takes 8 times as much shared memory for them in each of its processes. 0: no mailboxes"},
     {"single_copy", KIND_INT, GR_PARAM_SINGLE_COPY, 1, 0, 1, NULL,
      "1 (default): fetch large messages straight from their sender's memory (process_vm_readv), where the kernel "

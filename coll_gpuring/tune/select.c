@@ -6,7 +6,7 @@
 
 const struct gr_costs gr_costs_host = {
     .step = 0.4, .byte = 0.00016, .combine = 0.00003, .flat_ranks = 8, .channel_bytes = 1 << 20,
-    .direct_step = 1.1, .direct_byte = 0.00006, .direct_from = 4096, .direct_most = 1 << 20, .direct_pair = 4 << 20,
+    .direct_step = 1.1, .direct_byte = 0.00006, .direct_from = 4096, .direct_most = 16 << 20, .direct_pair = 16 << 20,
     .mail = 0.15, .mail_byte = 0.00008, .mail_ranks = 32,
 };
 
@@ -82,8 +82,9 @@ double gr_cost(const struct gr_costs *costs, const struct gr_question *q, enum g
     *chunk_bytes = (size_t) m.most;
     switch (algo) {
     case GR_ALGO_RING:
-        /* half a step: the first message is only sent */
-        return ((both ? 2 : 1) * (p - 1) + 0.5) * (slots * m.step + s / p * m.byte);
+        /* half a step: the first message is only sent. An allreduce sends on what it has just combined: a direct
+         * message of that is fetched out of a cache that still writes to it */
+        return ((both ? 2 : 1) * (p - 1) + 0.5) * (slots * (both && direct ? 2 : 1) * m.step + s / p * m.byte);
     case GR_ALGO_CHAIN:
         return pipeline(&m, s, (struct pipe) {p > 2 ? p - 2 : 0, 1, 1}, chunk_bytes);
     case GR_ALGO_TREE:
@@ -108,7 +109,7 @@ double gr_cost_mailbox(const struct gr_costs *costs, const struct gr_question *q
 
     /* where all post, lines are written and read by both sides at the same time */
     return costs->mail * (boards + (rooted ? 0 : 1)) +
-           (rooted ? 1 : 1.5) * costs->mail_byte * ((double) q->post_bytes + boards * out);
+           (rooted ? 1 : 1.6) * costs->mail_byte * ((double) q->post_bytes + boards * out);
 }
 
 /* Whether the call can go through mailboxes. */

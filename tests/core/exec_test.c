@@ -164,11 +164,11 @@ static void add_long(struct ex_batch *b, const struct ex_world *w, int way, enum
 
     for (k = 0; k < 4 && GR_WAY_MAILBOX != way; k++) {
         struct ex_case *c = ex_add(b, w, way, coll);
-        size_t elems = (size_t) 300000 / ex_kinds[c->kind].elem_bytes / (ex_has_blocks(coll) ? (size_t) w->params.p : 1);
+        size_t elems = (size_t) 300000 / ex_kinds[c->kind].elem_bytes;
 
         c->chunk_bytes = 0;
         c->in_place = k % 2;
-        c->count = elems / (1 + sym_below(&seed, 3));
+        c->count = elems / (1 + sym_below(&seed, 3)) / (ex_has_blocks(coll) ? (size_t) w->params.p : 1);
         if (0 != sym_below(&seed, 8)) {
             ex_make_direct(b, w, c);
             c->direct_bytes = 0 == c->direct_bytes ? 0 : 1 << 20;

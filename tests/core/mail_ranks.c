@@ -169,9 +169,9 @@ int mail_end(struct mail_world *w, const char *mode)
         struct mail_rank *rank = &w->ranks[r];
 
         if ('\0' != rank->why[0] && at < (int) sizeof(w->why) - 400) {
-            at += snprintf(w->why + at, sizeof(w->why) - (size_t) at, "%s seed %llu, nsets=%u first=%llu %s: rank %d %s\n",
-                           mode, (unsigned long long) w->seed, (unsigned) w->shape.nsets,
-                           (unsigned long long) w->shape.first,
+            at += snprintf(w->why + at, sizeof(w->why) - (size_t) at,
+                           "%s seed %llu, nsets=%u first=%llu %s: rank %d %s\n", mode, (unsigned long long) w->seed,
+                           (unsigned) w->shape.nsets, (unsigned long long) w->shape.first,
                            ex_describe(&w->cases[rank->taken], w->shape.p, text, sizeof(text)), r, rank->why);
         }
         for (k = 0; k < GR_SETS; k++) {

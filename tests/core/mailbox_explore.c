@@ -301,7 +301,7 @@ static int visit(int depth)
         }
         memcpy(&x.now, before, sizeof(*before));
     }
-    return moved || all_through() ? 0 : fail(MX_STUCK, -1, x.now.taken[0], "rank 0 has posted %d", x.now.posted[0]);
+    return moved || all_through() ? 0 : fail(MX_STUCK, 0, x.now.taken[0], "posted %d", x.now.posted[0]);
 }
 
 /* ---- the game ---- */

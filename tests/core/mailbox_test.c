@@ -143,7 +143,8 @@ static void whatever_the_order_nobody_is_stuck(void **state)
         int p;
         uint32_t nsets;
         int ncalls, games;
-    } rows[] = {{2, 2, 4, 1200}, {2, 2, 7, 100}, {2, 4, 6, 100}, {3, 2, 4, 100}, {3, 2, 5, 40}, {3, 4, 6, 4}, {4, 2, 4, 5}};
+    } rows[] = {{2, 2, 4, 1200}, {2, 2, 7, 100}, {2, 4, 6, 100}, {3, 2, 4, 100}, {3, 2, 5, 40}, {3, 4, 6, 4},
+                {4, 2, 4, 5}};
     const uint64_t firsts[] = {0, UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - 3, 77};
     uint64_t states = 0, k;
     size_t row;
@@ -339,7 +340,8 @@ static void input_and_output_may_overlap(void **state)
 
         want = ex_want(&c, P);
         for (r = 0; r < P; r++) {
-            size_t nin = ex_input_count(&c, P, r), in = sym_below(&seed, ARENA - nin), out = sym_below(&seed, ARENA - nout);
+            size_t nin = ex_input_count(&c, P, r), in = sym_below(&seed, ARENA - nin);
+            size_t out = sym_below(&seed, ARENA - nout);
             struct ex_buffers b = {.in = arena[r] + in * ELEM, .out = arena[r] + out * ELEM};
 
             ex_fill(&c, r, ex_input_begin(&c, r), nin, b.in);

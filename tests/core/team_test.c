@@ -142,7 +142,7 @@ static void the_next_team_begins_with_any_epoch(void **state)
 /* Three ranks end a team; the last of them reads what was posted for it when the others have the next team. */
 static void a_reader_that_is_late_to_leave_keeps_the_board(void **state)
 {
-    struct ex_case c = {.coll = GR_COLL_BCAST, .way = GR_WAY_MAILBOX, .root = 0, .kind = EX_I8_SUM, .count = 100, .seed = 3};
+    struct ex_case c = {.coll = GR_COLL_BCAST, .way = GR_WAY_MAILBOX, .kind = EX_I8_SUM, .count = 100, .seed = 3};
     struct gr_team *late;
     struct gr_mail mail;
     struct ex_buffers buffers;

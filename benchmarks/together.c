@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns the answer to: do K small collectives that are started together cost less than K one after the other?
+ *
+ *     one after the other:   start 1, wait 1, start 2, wait 2, ... start K, wait K
+ *     together:              start 1, start 2, ... start K, wait for all
+ *
+ * Both are timed in the same run, in short blocks that take turns, so that what else the machine does hits both.
+ * Environment, for tests only: GPURING_BENCH_CORRUPT makes an element of rank 0's wrong before each check. */
+#include "collect.h"
+#include "collectives.h"
+#include "fit.h"
+#include "mpit.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXIT_RIGHT = 0, EXIT_WRONG = 1, EXIT_USAGE = 2 };
+enum { BLOCK_CALLS = 20, MAX_KS = 16, MAX_K = 1024, SIZE_STEP = 4, TAG = 4711, CACHE_LINE = 64 };
+
+/* The collectives, by the names they have here and by those they have in the table. */
+static const char *const names[] = {"allreduce", "allgather", "reduce_scatter", "bcast", "reduce"};
+static const char *const table_names[] = {"allreduce", "allgather", "reduce_scatter_block", "bcast", "reduce"};
+
+struct bench {
+    struct options options; /* collectives: indices of names */
+    int first;              /* of the collectives */
+    int ks[MAX_KS], nks;
+    char error[OPTIONS_ERROR_CHARS];
+    struct mpit mpit;
+    int rank, ranks;
+    bool wrong;             /* rank 0's: was a result? */
+};
+
+/* K calls of one collective, with buffers of their own, and what came out. */
+struct batch {
+    const char *name;
+    const struct collective *collective;
+    struct shape shape;
+    int k;
+    struct {
+        struct buffers buffers;
+        struct call call;
+    } *of;
+    MPI_Request *requests;
+    int block, nblocks;     /* iterations in a block: fewer with a larger K, or long blocks are all disturbed */
+    double *times;          /* of this rank's blocks, nblocks in each manner; like us in microseconds per call */
+    double us[2];           /* in each manner; these three on rank 0 */
+    double errors;
+    char algorithm[MPIT_NAME_CHARS];
+};
+
+/* ---- command line: gpuring_bench's, with -k and --form=, and without what has no meaning here ---- */
+
+static int refuse(struct bench *b, const char *option, const char *value, const char *allowed)
+{
+    snprintf(b->error, sizeof b->error, "%s: '%s' is not valid; allowed: %s", option, value, allowed);
+    return -1;
+}
+
+static int parse_ks(struct bench *b, const char *value)
+{
+    const char *at = value;
+    char *end;
+
+    for (b->nks = 0; b->nks < MAX_KS; at = end + 1) {
+        long k = strtol(at, &end, 10);
+        if (k < 1 || k > MAX_K || ('\0' != *end && ',' != *end)) {
+            break;
+        }
+        b->ks[b->nks++] = (int)k;
+        if ('\0' == *end) {
+            return 0;
+        }
+    }
+    return refuse(b, "-k", value, "K,K,...: up to 16 numbers of calls, each from 1 to 1024");
+}
+
+/* Adds what gpuring_bench knows of the command line to the n arguments. How many there are then, or -1. */
+static int take_own_options(struct bench *b, char **argv, char **args, int n)
+{
+    for (int i = 1; NULL != argv[i]; i++) {
+        if (0 == strncmp(argv[i], "-k", 2)) {
+            const char *value = '\0' != argv[i][2] ? argv[i] + 2 : argv[++i];
+            if (0 != parse_ks(b, NULL != value ? value : "")) {
+                return -1;
+            }
+        } else if (0 == strcmp(argv[i], "--form=nonblocking") || 0 == strcmp(argv[i], "--form=persistent")) {
+            args[n++] = 'p' == argv[i][7] ? "--persistent" : "--nonblocking";
+        } else if (0 == strncmp(argv[i], "--form", 6)) {
+            return refuse(b, "--form", argv[i] + 6, "=nonblocking =persistent");
+        } else {
+            args[n++] = argv[i];
+        }
+    }
+    args[n] = NULL;
+    return n;
+}
+
+/* What options_parse takes and this program does not, and what it cannot know. */
+static int check_options(struct bench *b)
+{
+    struct options *o = &b->options;
+    char value[32];
+
+    snprintf(value, sizeof value, "%zu", o->max_bytes);
+    if (!isnan(o->B) || !isnan(o->I) || o->published || o->fit || o->progress || NULL != o->file || 0 != o->root) {
+        snprintf(b->error, sizeof b->error, "-B -I -f -r --ideal --fit --progress: only gpuring_bench has these");
+        return -1;
+    }
+    if (o->max_bytes > INT_MAX) {
+        return refuse(b, "-m", value, "less than 2G");
+    }
+    if (FORM_PERSISTENT == o->form && !collectives_have_persistent()) {
+        return refuse(b, "--form", "persistent", "nonblocking (this MPI has no persistent collectives)");
+    }
+    return FORMAT_JSON == o->format ? refuse(b, "-o", "json", "table csv") : 0;
+}
+
+static int parse(struct bench *b, int argc, char **argv)
+{
+    static char *defaults[] = {"gpuring_together", "allreduce", "-m", "8:8k", "-i", "400"};
+    enum { DEFAULTS = sizeof defaults / sizeof defaults[0] };
+    char *args[argc + DEFAULTS];
+    int n;
+
+    parse_ks(b, "1,4,16,64");
+    memcpy(args, defaults, sizeof defaults);
+    n = take_own_options(b, argv, args, DEFAULTS);
+    n = n < 0 ? n : options_parse(&b->options, n, args, names, sizeof names / sizeof names[0], b->error);
+    b->first = b->options.ncollectives > 1; /* the default one, unless it is alone */
+    b->options.form = FORM_BLOCKING == b->options.form ? FORM_NONBLOCKING : b->options.form;
+    return n < 0 ? n : check_options(b);
+}
+
+static int help(const struct bench *b)
+{
+    fputs(0 != b->rank ? "" :
+           "usage: mpirun ... gpuring_together [COLLECTIVE...] [options]\n"
+           "COLLECTIVE: allreduce (default) allgather reduce_scatter (MPI_Reduce_scatter_block) bcast reduce, or all\n"
+           "  -k K,K,...   numbers of calls, each with buffers of its own (1,4,16,64)\n"
+           "  --form=FORM  nonblocking (default): MPI_I...; persistent: ..._init once, then MPI_Startall\n"
+           "  -m MIN:MAX   sizes in bytes, each 4 times the last (8:8k); rounded down to whole elements\n"
+           "  -i ITERS     timed iterations of K calls in each manner (400), rounded up to blocks of 20 calls\n"
+           "  -T -O -x -c --in-place, -o table or csv: as in gpuring_bench, see its -h\n"
+           "Exit status: 0, 1 when a result was wrong (-c), 2 when the call was.\n", stdout);
+    return EXIT_RIGHT;
+}
+
+/* ---- K calls ---- */
+
+/* Next to each other as an application's, not on a page each: there, all would compete for the same few cache lines. */
+static void *alloc_lines(size_t bytes)
+{
+    return aligned_alloc(CACHE_LINE, (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
+}
+
+/* Returns 0, or -1 on every rank when memory is short on one; batch_close is due in both cases. */
+static int batch_open(struct batch *b, const struct options *o)
+{
+    static struct memory memory;
+    struct element_rule data = {&element_types[o->type], ELEMENT_MOVE, b->shape.ranks, 0};
+    bool ok;
+
+    memory = memory_host;
+    memory.alloc = alloc_lines;
+    b->of = calloc((size_t)b->k, sizeof *b->of);
+    b->requests = malloc((size_t)b->k * sizeof *b->requests);
+    b->block = 1 + (BLOCK_CALLS - 1) / b->k;
+    b->nblocks = 1 + (o->iterations - 1) / b->block;
+    b->times = malloc(2 * (size_t)b->nblocks * sizeof *b->times);
+    ok = NULL != b->of && NULL != b->requests && NULL != b->times;
+    for (int i = 0; ok && i < b->k; i++) {
+        ok = 0 == moves_alloc(&b->of[i].buffers, &memory, &b->shape);
+    }
+    ok = collect_agree(ok);
+    for (int i = 0; ok && i < b->k; i++) {
+        moves_prepare(&b->of[i].buffers, &b->shape, &data);
+        ok = 0 == call_init(&b->of[i].call, b->collective, o, &b->shape, &b->of[i].buffers);
+        b->requests[i] = b->of[i].call.requests[0];
+    }
+    return ok ? 0 : -1;
+}
+
+static void batch_close(struct batch *b)
+{
+    for (int i = 0; NULL != b->of && i < b->k && NULL != b->of[i].buffers.memory; i++) {
+        call_free(&b->of[i].call);
+        moves_release(&b->of[i].buffers);
+    }
+    free(b->of);
+    free(b->requests);
+    free(b->times);
+}
+
+/* Calls from .. from + n - 1. */
+static void start(struct batch *b, int from, int n)
+{
+    if (FORM_PERSISTENT == b->of[from].call.form) {
+        (void)(1 == n ? MPI_Start(&b->requests[from]) : MPI_Startall(n, &b->requests[from]));
+        return;
+    }
+    for (int i = from; i < from + n; i++) {
+        b->collective->nonblocking(&b->of[i].call.job, &b->requests[i]);
+    }
+}
+
+static void one_after_the_other(struct batch *b)
+{
+    for (int i = 0; i < b->k; i++) {
+        start(b, i, 1);
+        MPI_Wait(&b->requests[i], MPI_STATUS_IGNORE);
+    }
+}
+
+static void together(struct batch *b)
+{
+    start(b, 0, b->k);
+    MPI_Waitall(b->k, b->requests, MPI_STATUSES_IGNORE);
+}
+
+static void (*const manners[2])(struct batch *) = {one_after_the_other, together};
+
+/* ---- times, checks, output ---- */
+
+/* Over all ranks; on rank 0. */
+static double sum(const struct bench *b, double mine)
+{
+    double other;
+
+    if (0 != b->rank) {
+        MPI_Send(&mine, 1, MPI_DOUBLE, 0, TAG, MPI_COMM_WORLD);
+    }
+    for (int r = 1; 0 == b->rank && r < b->ranks; r++, mine += other) {
+        MPI_Recv(&other, 1, MPI_DOUBLE, r, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    return mine;
+}
+
+/* Medians over blocks, then means over ranks. */
+static void measure(struct bench *b, struct batch *batch)
+{
+    double *times[2] = {batch->times, batch->times + batch->nblocks}, start;
+
+    for (int i = 0; i < 2 * options_warmup(&b->options, 0); i++) {
+        manners[i % 2](batch);
+    }
+    mpit_mark(&b->mpit);
+    for (int i = 0; i < 2 * batch->nblocks; i++) {
+        int manner = (i + i / 2) % 2; /* 0 1 1 0 0 1 1 0: neither is always the second */
+        collect_begin_together();
+        start = MPI_Wtime();
+        for (int n = 0; n < batch->block; n++) {
+            manners[manner](batch);
+        }
+        times[manner][i / 2] = (MPI_Wtime() - start) * 1e6 / batch->block / batch->k;
+    }
+    mpit_algorithm(&b->mpit, batch->algorithm);
+    for (int m = 0; m < 2; m++) {
+        fit_sort(times[m], batch->nblocks);
+        batch->us[m] = sum(b, fit_percentile(times[m], batch->nblocks, 50)) / b->ranks;
+    }
+}
+
+/* All calls in each manner, on data of their own so that no other result, or older one, passes for the right one. The
+ * seed's last bit, which picks the poison, is the round. Adds all ranks' errors, on rank 0. */
+static void check(const struct bench *b, struct batch *batch, int round)
+{
+    enum element_op op = batch->shape.moves->flags & MOVES_REDUCED ? b->options.op : ELEMENT_MOVE;
+    struct element_rule rule = {&element_types[b->options.type], op, b->ranks, 0};
+    double errors = 0;
+
+    for (int m = 0; b->options.check && m < 2; m++) {
+        for (int i = 0; i < batch->k; i++) {
+            rule.seed = (unsigned)(4 * i + 2 * m + round);
+            moves_prepare(&batch->of[i].buffers, &batch->shape, &rule);
+        }
+        manners[m](batch);
+        if (0 == b->rank && NULL != getenv("GPURING_BENCH_CORRUPT")) {
+            moves_corrupt(&batch->of[batch->k - 1].buffers, &batch->shape);
+        }
+        for (int i = 0; i < batch->k; i++) {
+            rule.seed = (unsigned)(4 * i + 2 * m + round);
+            errors += (double)moves_check(&batch->of[i].buffers, &batch->shape, &rule);
+        }
+    }
+    batch->errors += sum(b, errors);
+}
+
+static void report_head(const struct bench *b)
+{
+    char library[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+
+    MPI_Get_library_version(library, &length);
+    if (FORMAT_CSV == b->options.format) {
+        puts("collective,bytes,k,one_after_the_other_us,together_us,ratio,algorithm,errors");
+    } else {
+        printf("# gpuring_together\n# library: %.*s\n# %d ranks, type %s, %s\n"
+               "# microseconds per call; ratio: one after the other / together\n"
+               "# collective         bytes      K  one after the other     together    ratio    algorithm   errors\n",
+               (int)strcspn(library, "\n"), library, b->ranks, element_types[b->options.type].name,
+               options_form_name(b->options.form));
+    }
+}
+
+static void report(const struct bench *b, const struct batch *a)
+{
+    bool csv = FORMAT_CSV == b->options.format;
+    char errors[24];
+
+    snprintf(errors, sizeof errors, b->options.check ? "%.0f" : csv ? "" : "-", a->errors);
+    printf(csv ? "%s,%zu,%d,%.4f,%.4f,%.4f,%s,%s\n" : "%-16s %9zu %6d %20.2f %12.2f %8.2f %12s %8s\n", a->name,
+           a->shape.total * a->shape.element, a->k, a->us[0], a->us[1], a->us[0] / a->us[1], a->algorithm, errors);
+    fflush(stdout);
+}
+
+static int run_batch(struct bench *b, struct batch *batch)
+{
+    int status = batch_open(batch, &b->options);
+
+    if (0 == status) {
+        check(b, batch, 0);
+        measure(b, batch);
+        check(b, batch, 1);
+        if (0 == b->rank) {
+            report(b, batch);
+        }
+        b->wrong = b->wrong || batch->errors > 0;
+    }
+    batch_close(batch);
+    return status;
+}
+
+/* Every size and K. */
+static int run_collective(struct bench *b, int name)
+{
+    const struct options *o = &b->options;
+    const struct collective *c = collectives;
+    size_t previous = 0;
+
+    for (; 0 != strcmp(c->name, table_names[name]); c++) {
+    }
+    for (size_t bytes = o->min_bytes; bytes <= o->max_bytes; bytes *= SIZE_STEP) {
+        struct shape shape =
+            moves_shape(c->moves, bytes, element_types[o->type].size, b->ranks, b->rank, o->root, o->in_place);
+        for (int i = 0; i < b->nks && shape.total != previous; i++) { /* small sizes may all be one element per rank */
+            struct batch batch = {.name = names[name], .collective = c, .shape = shape, .k = b->ks[i]};
+            if (0 != run_batch(b, &batch)) {
+                strcpy(b->error, "-m, -k: too little memory for the buffers of K calls");
+                return -1;
+            }
+        }
+        previous = shape.total;
+    }
+    return 0;
+}
+
+static int run(struct bench *b)
+{
+    int status = 0;
+
+    if (0 == b->rank) {
+        report_head(b);
+    }
+    mpit_open(&b->mpit, "coll_gpuring_algorithm_");
+    for (int i = b->first; 0 == status && i < b->options.ncollectives; i++) {
+        status = run_collective(b, b->options.collectives[i]);
+    }
+    mpit_close(&b->mpit);
+    return 0 != status ? EXIT_USAGE : b->wrong ? EXIT_WRONG : EXIT_RIGHT;
+}
+
+int main(int argc, char **argv)
+{
+    static struct bench b;
+    int status = EXIT_USAGE;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &b.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &b.ranks);
+    if (0 == parse(&b, argc, argv)) {
+        status = b.options.help ? help(&b) : run(&b);
+    }
+    if (0 == b.rank && EXIT_USAGE == status) {
+        fprintf(stderr, "gpuring_together: %s\n", b.error);
+    }
+    MPI_Finalize();
+    return status;
+}
