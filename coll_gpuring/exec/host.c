@@ -179,6 +179,7 @@ static int host_move(void *ctx, const struct gr_move *mv)
     if (op->direct && needs_bounce(op, s, dest, operand)) {
         bounces = 1;
         most = GR_BOUNCE_BYTES / GR_FAN / elem;
+        assert(most > 0);
     }
     for (begin = 0; begin < mv->count && 0 == rc; begin += block.count) {
         block.slot = mv->slot + begin;

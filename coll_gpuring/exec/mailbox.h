@@ -91,8 +91,8 @@ struct gr_mail {
     unsigned char *out;        /* the vector, all blocks (allgather), or the own block (reduce_scatter) */
     size_t count;              /* elements of the vector, or of each block where counts is NULL */
     const size_t *counts;      /* elements of each rank's block, or NULL */
-    const size_t *displs;      /* first element of each block in the posted vector (reduce_scatter) or in out
-                                  (allgather), or NULL: one after the other */
+    const size_t *displs;      /* first element of each block in the posted vector (reduce_scatter; ascending) or in
+                                  out (allgather), or NULL: one after the other */
     struct gr_reducer reducer; /* elem_bytes always, the functions for reductions */
     /* private: */
     uint64_t epoch;

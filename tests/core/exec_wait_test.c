@@ -135,13 +135,14 @@ static void a_sender_is_through_when_all_was_read(void **state)
                         .direct = 1, .seed = 5};
     struct ex_world w;
     struct runner r[3];
-    unsigned char *want = ex_want(&c, 3);
+    unsigned char *want;
     uint64_t sent;
     char why[160];
     int ranks[2 * GR_FAN], k;
 
     (void) state;
     needs_to_fetch();
+    want = ex_want(&c, 3);
     open_world(&w, 3, 2, 2, 512, "");
     assert_int_equal(ex_link(&w, GR_ALGO_CHAIN, 1), 0);
     for (k = 0; k < 3; k++) {
