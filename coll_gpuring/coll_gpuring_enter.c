@@ -114,6 +114,7 @@ static int describe(mca_coll_gpuring_module_t *module, struct gr_op *op, const s
     int rc;
 
     op->call = *call;
+    op->planned = false;
     rc = mca_coll_gpuring_data_size(op);
     if (OMPI_SUCCESS == rc && op->data.bytes > 0) {
         op->seq = ++module->seq;
@@ -215,6 +216,8 @@ static int make_lane(mca_coll_gpuring_module_t *module, struct gr_op *op, struct
         mca_coll_gpuring_setup_end(op->setup);
         op->setup = NULL;
         if (GR_LINKS_THERE == gr_team_links((*lane)->team, op->choice.way, op->call.root)) {
+            op->lane = *lane;
+            mca_coll_gpuring_op_plan(op);
             return OMPI_SUCCESS;
         }
         rc = OMPI_ERR_NOT_AVAILABLE;

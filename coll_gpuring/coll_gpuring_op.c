@@ -59,18 +59,33 @@ static unsigned char *find_bounce(struct gr_op *op)
     return op->bounce;
 }
 
-/* All links are there: build the plan and start its machine. OMPI error code. */
-static int start_machine(struct gr_op *op)
+void mca_coll_gpuring_op_plan(struct gr_op *op)
 {
     const struct gr_team *team = op->lane->team;
     struct gr_request *r = &op->data.request;
-    struct gr_host_op *host = &op->host;
 
+    if (GR_WAY_MAILBOX == op->choice.way) {
+        return;
+    }
     r->algo = (enum gr_algo) op->choice.way;
     r->nchannels = op->choice.nchannels;
     r->direct = op->choice.direct && team->direct;
     r->chunk_bytes = r->direct ? op->choice.direct_chunk_bytes : op->choice.chunk_bytes;
     r->direct_bytes = op->choice.direct_bytes;
+    gr_plan_build(&op->plan, team, r);
+    op->planned = true;
+}
+
+/* Start the plan's machine. OMPI error code. */
+static int start_machine(struct gr_op *op)
+{
+    const struct gr_team *team = op->lane->team;
+    const struct gr_request *r = &op->data.request;
+    struct gr_host_op *host = &op->host;
+
+    if (!op->planned) {
+        mca_coll_gpuring_op_plan(op);
+    }
     host->in = team->in;
     host->out = team->out;
     host->p = team->p;
@@ -90,7 +105,6 @@ static int start_machine(struct gr_op *op)
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
     }
-    gr_plan_build(&op->plan, team, r);
     gr_machine_start(&op->machine, &op->plan, &gr_host_mover, host);
     op->machine.burst = op->nonblocking ? BURST : 0;
     return OMPI_SUCCESS;

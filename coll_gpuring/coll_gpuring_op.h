@@ -167,6 +167,7 @@ struct gr_op {
     unsigned char *bounce;    /* direct plans that reduce */
     /* one of the two: */
     struct gr_mail mail;
+    bool planned;             /* the plan is that of this call: a persistent request's is made once */
     struct gr_plan plan;
     struct gr_machine machine;
     struct gr_host_op host;
@@ -177,6 +178,9 @@ void mca_coll_gpuring_op_free(struct gr_op *op);
 
 /* At call time, before the lane: buffers. OMPI error code. */
 int mca_coll_gpuring_op_begin(struct gr_op *op);
+
+/* All links are there: make the plan, if it goes by one. */
+void mca_coll_gpuring_op_plan(struct gr_op *op);
 
 /* It is through: unpack, count. */
 void mca_coll_gpuring_op_end(struct gr_op *op);
