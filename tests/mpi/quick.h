@@ -13,7 +13,7 @@
 
 #include "colls.h"
 
-/* Collectives that gpuring leaves to others. */
+/* Calls beside the seven blocking ones: collectives that gpuring leaves to others, and nonblocking ones. */
 enum other {
     OTHER_BARRIER,
     OTHER_ALLTOALL,
