@@ -219,9 +219,6 @@ int mca_coll_gpuring_call_saved(mca_coll_gpuring_module_t *module, const struct 
 /* The path of every call. OMPI error code. */
 int mca_coll_gpuring_enter(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form);
 
-/* What all ranks know alike is said by rank 0 only. */
-bool mca_coll_gpuring_speaks(struct ompi_communicator_t *comm, int level);
-
 /* The core's type and operation for MPI's, *_OTHER where it has none. */
 enum gr_type mca_coll_gpuring_type(struct ompi_datatype_t *type);
 enum gr_redop mca_coll_gpuring_op(struct ompi_op_t *op);

@@ -115,17 +115,6 @@ int mca_coll_gpuring_data_size(struct gr_op *op)
     return OMPI_SUCCESS;
 }
 
-/* Rank r's block, in elements, where all blocks lie packed or in the receive buffer of gather_in_buffer(). */
-static size_t block_count(const struct gr_request *request, int r)
-{
-    return NULL != request->counts ? request->counts[r] : request->block;
-}
-
-static size_t block_begin(const struct gr_request *request, int r)
-{
-    return NULL != request->displs ? request->displs[r] : (size_t) r * request->block;
-}
-
 /* Scratch of at least that many bytes; valid until the call ends. */
 static unsigned char *scratch_get(struct gr_op *op, size_t bytes)
 {
@@ -188,7 +177,7 @@ static int begin_reduction(struct gr_op *op)
     data->reducer.ctx = (void *) call;
     if (GR_COLL_REDUCE_SCATTER == data->request.coll && in_place(call)) {
         /* the output lies over input that is still to be sent */
-        data->out_bytes = block_count(&data->request, ompi_comm_rank(call->comm)) * data->request.elem_bytes;
+        data->out_bytes = gr_request_block(&data->request, ompi_comm_rank(call->comm)) * data->request.elem_bytes;
         data->out = scratch_get(op, data->out_bytes > 0 ? data->out_bytes : 1);
         data->finish = GR_FINISH_COPY;
         return NULL == data->out ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
@@ -259,7 +248,7 @@ static int begin_allgather(struct gr_op *op)
     const struct gr_call *call = &op->call;
     struct gr_data *data = &op->data;
     int rank = ompi_comm_rank(call->comm);
-    size_t mine = block_count(&data->request, rank), count;
+    size_t mine = gr_request_block(&data->request, rank), count;
     bool solid = is_solid(call->rtype, 2);
     bool pack_input = !in_place(call) && !is_solid(call->stype, call->scount);
     unsigned char *scratch = NULL, *start;
@@ -281,7 +270,7 @@ static int begin_allgather(struct gr_op *op)
         data->in = pack_input ? scratch : solid_start(call->sbuf, call->stype);
         return pack_input ? convert((void *) call->sbuf, call->stype, call->scount, scratch, true) : OMPI_SUCCESS;
     }
-    data->in = data->out + block_begin(&data->request, rank);
+    data->in = data->out + gr_request_begin(&data->request, rank);
     count = gathered_block(call, rank, &start);
     return solid ? OMPI_SUCCESS : convert(start, call->rtype, count, data->in, true);
 }
@@ -306,7 +295,7 @@ static int unpack_gathered(const struct gr_call *call, const struct gr_data *dat
         size_t count = gathered_block(call, r, &start);
 
         if (!(in_place(call) && r == ompi_comm_rank(call->comm))) {
-            rc = convert(start, call->rtype, count, data->out + block_begin(&data->request, r), false);
+            rc = convert(start, call->rtype, count, data->out + gr_request_begin(&data->request, r), false);
         }
     }
     return rc;

@@ -9,10 +9,8 @@
  */
 #include "coll_gpuring_op.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-bool mca_coll_gpuring_speaks(struct ompi_communicator_t *comm, int level)
+/* What all ranks know alike is said by rank 0 only. */
+static bool speaks(struct ompi_communicator_t *comm, int level)
 {
     return mca_coll_gpuring_component.verbose >= level && 0 == ompi_comm_rank(comm);
 }
@@ -21,7 +19,7 @@ static int hand_over(mca_coll_gpuring_module_t *module, const struct gr_call *ca
                      int reason)
 {
     mca_coll_gpuring_stats_handover((enum gr_handover) reason);
-    if (mca_coll_gpuring_speaks(call->comm, 2)) {
+    if (speaks(call->comm, 2)) {
         opal_output(0, "gpuring: %s on %s handed on: %s", gr_calls[call->id].name, gr_comm_name(call->comm),
                     mca_coll_gpuring_handover_name(reason));
     }
@@ -46,7 +44,7 @@ static int decide(mca_coll_gpuring_module_t *module, struct ompi_communicator_t 
         return rc;
     }
     module->decided = true;
-    if (mca_coll_gpuring_speaks(comm, 1)) {
+    if (speaks(comm, 1)) {
         opal_output(0, "gpuring: %s, %d ranks: %s", gr_comm_name(comm), ompi_comm_size(comm),
                     0 > module->refused ? "taken" : mca_coll_gpuring_handover_name(module->refused));
     }
@@ -98,7 +96,7 @@ static void choose(mca_coll_gpuring_module_t *module, struct gr_op *op)
         module->last[coll].post_bytes = data->post_bytes;
     }
     op->choice = *last;
-    if (mca_coll_gpuring_speaks(op->call.comm, 2)) {
+    if (speaks(op->call.comm, 2)) {
         opal_output(0, "gpuring: %s on %s, sequence %llu, %zu bytes: %s%s, %u channels, chunks of %zu bytes%s, "
                     "%.1f us expected", gr_calls[op->call.id].name, gr_comm_name(op->call.comm),
                     (unsigned long long) op->seq, data->bytes, gr_way_name(last->way),
@@ -142,10 +140,8 @@ static int do_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *
     if (OMPI_SUCCESS != rc || 0 == op->data.bytes) {
         return rc;
     }
-    if (GR_LINKS_THERE != gr_team_links(lane->team, op->choice.way, call->root)) {
-        rc = ask(module, lane, op);
-    }
     op->lane = lane;
+    rc = ask(module, lane, op);
     if (OMPI_SUCCESS == rc) {
         rc = mca_coll_gpuring_op_begin(op);
     }

@@ -10,12 +10,9 @@
 #include "coll_gpuring_op.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Looks without progress between two looks at the clock, of calls that opal_progress drives. */
 #define LOOKS_CLOCK 64
-/* The same for blocking calls. */
-#define SPINS_CLOCK 1024
 
 static struct {
     gr_lock_t lock;
@@ -363,7 +360,7 @@ int mca_coll_gpuring_lane_do(struct gr_lane *lane, struct gr_op *op)
             k = mca_coll_gpuring_watch_idle(&lane->watch) ? k : 0;
         }
         if (!over) {
-            look(lane, SPINS_CLOCK);
+            look(lane, GR_LOOKS_BLOCKING);
         }
         gr_unlock(&lane->busy);
         if (over) {

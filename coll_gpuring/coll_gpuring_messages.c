@@ -28,16 +28,12 @@ struct gr_messages {
 
 static size_t block_bytes(const struct gr_op *op, int r)
 {
-    const struct gr_request *q = &op->data.request;
-
-    return (NULL != q->counts ? q->counts[r] : q->block) * q->elem_bytes;
+    return gr_request_block(&op->data.request, r) * op->data.request.elem_bytes;
 }
 
 static size_t block_at(const struct gr_op *op, int r)
 {
-    const struct gr_request *q = &op->data.request;
-
-    return (NULL != q->displs ? q->displs[r] : (size_t) r * q->block) * q->elem_bytes;
+    return gr_request_begin(&op->data.request, r) * op->data.request.elem_bytes;
 }
 
 /* What `from` sends to `to`: its bytes, and where they begin in what `from` contributes. */
@@ -106,6 +102,7 @@ int mca_coll_gpuring_messages_begin(struct gr_op *op)
     if (NULL == m) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
+    m->receive = MPI_REQUEST_NULL;
     m->mine = malloc(mine + 1);
     m->theirs = malloc(op->data.bytes + 1);
     if (NULL == m->mine || NULL == m->theirs) {
@@ -117,23 +114,6 @@ int mca_coll_gpuring_messages_begin(struct gr_op *op)
     }
     op->messages = m;
     return send_all(op);
-}
-
-/* 1 when complete (and freed) or none, 0 when not, negative on error. */
-static int request_done(ompi_request_t **request)
-{
-    int rc;
-
-    if (NULL == *request || MPI_REQUEST_NULL == *request) {
-        return 1;
-    }
-    if (!REQUEST_COMPLETE(*request)) {
-        return 0;
-    }
-    rc = (*request)->req_status.MPI_ERROR;
-    (void) ompi_request_free(request);
-    *request = MPI_REQUEST_NULL;
-    return MPI_SUCCESS == rc ? 1 : OMPI_ERROR;
 }
 
 /* Put rank r's message where it belongs: `data` is what it contributes to this rank. */
@@ -170,14 +150,14 @@ int mca_coll_gpuring_messages_poll(struct gr_op *op, uint64_t *moved)
             rc = MCA_PML_CALL(irecv(m->theirs, bytes, MPI_BYTE, m->next, TAG_MESSAGES, op->call.comm, &m->receive));
             m->posted = OMPI_SUCCESS == rc;
         }
-        rc = m->posted ? request_done(&m->receive) : OMPI_ERROR;
+        rc = m->posted ? mca_coll_gpuring_request_done(&m->receive) : OMPI_ERROR;
         if (1 != rc) {
             return 0 == rc ? GR_AGAIN : rc;
         }
         take(op, m->next, m->theirs, bytes);
     }
     for (r = 0; r < p; r++) {
-        rc = request_done(&m->sends[r]);
+        rc = mca_coll_gpuring_request_done(&m->sends[r]);
         if (1 != rc) {
             return 0 == rc ? GR_AGAIN : rc;
         }

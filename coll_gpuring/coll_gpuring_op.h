@@ -91,6 +91,13 @@ void mca_coll_gpuring_watch_clock(struct gr_watch *watch, unsigned each, const s
 /* Poll (enum gr_status, or negative) until done, progressing Open MPI. OMPI error code. */
 int mca_coll_gpuring_wait(int (*poll)(void *ctx, uint64_t *moved), const struct gr_waiting *waiting);
 
+/* A point-to-point request: 1 when complete (and freed) or MPI_REQUEST_NULL, 0 when not, negative on error. Unlike
+ * ompi_request_test() it does not progress Open MPI, so it can be called from there. */
+int mca_coll_gpuring_request_done(ompi_request_t **request);
+
+/* Looks of a blocking wait between two at the clock. */
+#define GR_LOOKS_BLOCKING 1024
+
 /* Polls without progress before Open MPI is progressed. */
 unsigned mca_coll_gpuring_spins(void);
 
@@ -196,7 +203,7 @@ void mca_coll_gpuring_op_over(struct gr_op *op, int rc);
 
 void mca_coll_gpuring_op_explain(void *op, char *text, size_t size);
 
-/* Begin and poll the exchange of op by messages; end frees it. */
+/* Begin and poll the exchange of op by messages; GR_DONE frees it. OMPI error code; enum gr_status or negative. */
 int mca_coll_gpuring_messages_begin(struct gr_op *op);
 int mca_coll_gpuring_messages_poll(struct gr_op *op, uint64_t *moved);
 void mca_coll_gpuring_messages_explain(const struct gr_op *op, char *text, size_t size);

@@ -144,7 +144,7 @@ void mca_coll_gpuring_request_persist(mca_coll_gpuring_request_t *request, struc
 {
     const struct gr_call *call = &request->op.call;
 
-    request->lane = request->op.lane = lane;
+    request->lane = lane;
     /* the application may free its handles between starts; operations are MPI's own */
     request->types[0] = MPI_IN_PLACE == call->sbuf ? NULL : call->stype;
     request->types[1] = call->rtype;

@@ -77,23 +77,15 @@ static int post_verdict(struct gr_setup *s)
     return rc;
 }
 
-/* 1 when all requests are complete (and freed), 0 when not, negative on error. Does not progress Open MPI. */
+/* 1 when all requests are complete (and freed), 0 when not, negative on error. */
 static int requests_done(struct gr_setup *s)
 {
     int k, rc;
 
     for (k = 0; k < s->nrequests; k++) {
-        if (MPI_REQUEST_NULL == s->requests[k]) {
-            continue;
-        }
-        if (!REQUEST_COMPLETE(s->requests[k])) {
-            return 0;
-        }
-        rc = s->requests[k]->req_status.MPI_ERROR;
-        (void) ompi_request_free(&s->requests[k]);
-        s->requests[k] = MPI_REQUEST_NULL;
-        if (MPI_SUCCESS != rc) {
-            return OMPI_ERROR;
+        rc = mca_coll_gpuring_request_done(&s->requests[k]);
+        if (1 != rc) {
+            return rc;
         }
     }
     s->nrequests = 0;

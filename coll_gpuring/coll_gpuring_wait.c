@@ -12,8 +12,6 @@
 
 /* Polls without progress before Open MPI is progressed; a slot usually comes sooner. */
 #define SPINS_BUSY 200
-/* Polls between two looks at the clock. */
-#define SPINS_CLOCK 1024
 
 double mca_coll_gpuring_now(void)
 {
@@ -34,6 +32,22 @@ unsigned mca_coll_gpuring_spins(void)
 {
     /* more ranks than cores: give the core away soon */
     return opal_progress_yield_when_idle ? 1 : SPINS_BUSY;
+}
+
+int mca_coll_gpuring_request_done(ompi_request_t **request)
+{
+    int rc;
+
+    if (MPI_REQUEST_NULL == *request) {
+        return 1;
+    }
+    if (!REQUEST_COMPLETE(*request)) {
+        return 0;
+    }
+    rc = (*request)->req_status.MPI_ERROR;
+    (void) ompi_request_free(request);
+    *request = MPI_REQUEST_NULL;
+    return MPI_SUCCESS == rc ? 1 : OMPI_ERROR;
 }
 
 static void report(const struct gr_waiting *w, double waited)
@@ -101,6 +115,6 @@ int mca_coll_gpuring_wait(int (*poll)(void *ctx, uint64_t *moved), const struct 
                 return GR_ERR_REVOKED;
             }
         }
-        mca_coll_gpuring_watch_clock(&watch, SPINS_CLOCK, waiting);
+        mca_coll_gpuring_watch_clock(&watch, GR_LOOKS_BLOCKING, waiting);
     }
 }

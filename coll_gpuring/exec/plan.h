@@ -20,6 +20,17 @@ struct gr_request {
     size_t direct_bytes;   /* then, most bytes of a message, where no step sends what it did not store; 0: a slot's */
 };
 
+/* Elements of rank r's block, and where they begin. */
+static inline size_t gr_request_block(const struct gr_request *request, int r)
+{
+    return NULL != request->counts ? request->counts[r] : request->block;
+}
+
+static inline size_t gr_request_begin(const struct gr_request *request, int r)
+{
+    return NULL != request->displs ? request->displs[r] : (size_t) r * request->block;
+}
+
 /* Fill the plan. The request must be valid (checked by assertions only). */
 void gr_plan_build(struct gr_plan *plan, const struct gr_team *team, const struct gr_request *request);
 

@@ -6,7 +6,7 @@
 
 const struct gr_costs gr_costs_host = {
     .step = 0.4, .byte = 0.00016, .combine = 0.00003, .flat_ranks = 8, .channel_bytes = 1 << 20,
-    .direct_step = 1.1, .direct_byte = 0.00006, .direct_from = 4096, .direct_most = 16 << 20, .direct_pair = 16 << 20,
+    .direct_step = 1.1, .direct_byte = 0.00006, .direct_from = 4096, .direct_most = 16 << 20,
     .mail = 0.15, .mail_byte = 0.00008, .mail_ranks = 32,
 };
 
@@ -33,7 +33,7 @@ static struct means find_means(const struct gr_costs *costs, const struct gr_que
         m.byte = costs->direct_byte + combine;
         m.least = MIN_DIRECT_CHUNK;
         /* among more than two, partial sums are sent that lie in no buffer */
-        m.bytes = !combines ? costs->direct_most : 2 == q->p ? costs->direct_pair : 0;
+        m.bytes = combines && 2 != q->p ? 0 : costs->direct_most;
         m.most = 0 != m.bytes ? (double) m.bytes : m.most;
         m.shared = !combines;
     }

@@ -20,8 +20,7 @@ struct gr_costs {
     /* direct plans: messages are fetched from their senders' buffers (exec/host.h) */
     double direct_step, direct_byte;
     size_t direct_from; /* bytes of S from which on */
-    size_t direct_most; /* bytes of a message that nobody combines, */
-    size_t direct_pair; /* and of one between two ranks */
+    size_t direct_most; /* bytes of a message that need not fit a slot */
     /* mailboxes */
     double mail;      /* post and take of one rank's board */
     double mail_byte; /* copied to a board, or from one */

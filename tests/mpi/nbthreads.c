@@ -11,18 +11,10 @@
 #include "batch.h"
 #include "rng.h"
 #include "tap.h"
+#include "workers.h"
 
-#define MAX_THREADS 8
 #define IN_FLIGHT   6
 #define QUARTERS    4
-
-struct worker {
-    pthread_t thread;
-    MPI_Comm comm;
-    int rounds;
-    uint64_t calls, mine; /* random numbers: alike on all ranks, and of each rank */
-    bool ok;
-};
 
 /* In any of this many of the forms. */
 static void post_any(struct batch *b, struct worker *w, int forms)
@@ -68,31 +60,6 @@ static void *churn(void *arg)
         MPI_Comm_free(&inner.comm);
     }
     return NULL;
-}
-
-static void run(const char *what, void *(*function)(void *), int threads, int rounds)
-{
-    struct worker workers[MAX_THREADS];
-    bool ok = true;
-
-    for (int t = 0; t < threads; t++) {
-        workers[t] = (struct worker) {
-            .rounds = rounds,
-            .calls = rng_key(test_seed, 140, (uint64_t) t),
-            .mine = rng_key(test_seed, 141 + (uint64_t) t, (uint64_t) test_rank),
-            .ok = true,
-        };
-        MPI_Comm_dup(MPI_COMM_WORLD, &workers[t].comm);
-    }
-    for (int t = 0; t < threads; t++) {
-        pthread_create(&workers[t].thread, NULL, function, &workers[t]);
-    }
-    for (int t = 0; t < threads; t++) {
-        pthread_join(workers[t].thread, NULL);
-        ok = ok && workers[t].ok;
-        MPI_Comm_free(&workers[t].comm);
-    }
-    tap_check(ok, "%s: %d threads, %d rounds", what, threads, rounds);
 }
 
 /* ---- one posts, another waits ---- */
@@ -194,11 +161,11 @@ int main(int argc, char **argv)
         return test_end();
     }
     kinds_open();
-    run("one communicator each, all forms", all_forms, 1, rounds);
-    run("one communicator each, all forms", all_forms, 4, rounds);
-    run("making and freeing communicators", churn, 4, rounds);
-    run("one thread posts, another waits", post_for_waiter, 2, rounds);
-    run("several wait for one communicator's calls", quarters, 2, rounds);
+    workers_run("one communicator each, all forms", all_forms, 1, rounds, 140);
+    workers_run("one communicator each, all forms", all_forms, 4, rounds, 140);
+    workers_run("making and freeing communicators", churn, 4, rounds, 140);
+    workers_run("one thread posts, another waits", post_for_waiter, 2, rounds, 140);
+    workers_run("several wait for one communicator's calls", quarters, 2, rounds, 140);
     kinds_close();
     return test_end();
 }

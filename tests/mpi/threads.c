@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_THREAD_MULTIPLE: threads that call collectives at the same time, each on a communicator of its own. */
 #include <mpi.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "quick.h"
 #include "rng.h"
 #include "tap.h"
-
-#define MAX_THREADS 16
-
-struct worker {
-    pthread_t thread;
-    MPI_Comm comm;
-    int rounds;
-    uint64_t calls, delays; /* random numbers: alike on all ranks, and of each rank */
-    bool ok;
-};
+#include "workers.h"
 
 static bool any_call(struct worker *w)
 {
@@ -36,7 +26,7 @@ static void *work(void *arg)
     struct worker *w = arg;
 
     for (int i = 0; i < w->rounds; i++) {
-        quick_delay(&w->delays, 500);
+        quick_delay(&w->mine, 500);
         w->ok = any_call(w) && w->ok;
     }
     return NULL;
@@ -55,31 +45,6 @@ static void *churn(void *arg)
     return NULL;
 }
 
-static void run(const char *what, void *(*function)(void *), int threads, int rounds)
-{
-    struct worker workers[MAX_THREADS];
-    bool ok = true;
-
-    for (int t = 0; t < threads; t++) {
-        workers[t] = (struct worker) {
-            .rounds = rounds,
-            .calls = rng_key(test_seed, 50, (uint64_t) t),
-            .delays = rng_key(test_seed, 51 + (uint64_t) t, (uint64_t) test_rank),
-            .ok = true,
-        };
-        MPI_Comm_dup(MPI_COMM_WORLD, &workers[t].comm);
-    }
-    for (int t = 0; t < threads; t++) {
-        pthread_create(&workers[t].thread, NULL, function, &workers[t]);
-    }
-    for (int t = 0; t < threads; t++) {
-        pthread_join(workers[t].thread, NULL);
-        ok = ok && workers[t].ok;
-        MPI_Comm_free(&workers[t].comm);
-    }
-    tap_check(ok, "%s: %d threads, %d rounds", what, threads, rounds);
-}
-
 int main(int argc, char **argv)
 {
     int level = test_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
@@ -89,8 +54,8 @@ int main(int argc, char **argv)
         tap_skip("no MPI_THREAD_MULTIPLE", "threads");
         return test_end();
     }
-    run("one communicator each", work, 1, rounds);
-    run("one communicator each", work, 4, rounds);
-    run("making and freeing communicators", churn, 4, rounds);
+    workers_run("one communicator each", work, 1, rounds, 50);
+    workers_run("one communicator each", work, 4, rounds, 50);
+    workers_run("making and freeing communicators", churn, 4, rounds, 50);
     return test_end();
 }

@@ -8,37 +8,10 @@
 #include <string.h>
 
 #include "guard.h"
+#include "kinds.h"
 #include "refcoll.h"
 #include "rng.h"
 #include "tap.h"
-
-#define PRIME 1000003u
-
-static void add_mod(void *in, void *inout, int *len, MPI_Datatype *type)
-{
-    const uint32_t *a = in;
-    uint32_t *b = inout;
-
-    (void) type;
-    for (int i = 0; i < *len; i++) {
-        b[i] = (a[i] % PRIME + b[i] % PRIME) % PRIME;
-    }
-}
-
-/* Composition of x -> m x + n, with m and n in the halves of 64 bits: not commutative. */
-static void compose(void *in, void *inout, int *len, MPI_Datatype *type)
-{
-    const uint64_t *a = in;
-    uint64_t *b = inout;
-
-    (void) type;
-    for (int i = 0; i < *len; i++) {
-        uint32_t ma = (uint32_t) (a[i] >> 32), na = (uint32_t) a[i];
-        uint32_t mb = (uint32_t) (b[i] >> 32), nb = (uint32_t) b[i];
-
-        b[i] = (uint64_t) (ma * mb) << 32 | (uint32_t) (ma * nb + na);
-    }
-}
 
 /* A 2 x 2 matrix of integers modulo 2^32, with gaps: a derived type. */
 struct matrix {
@@ -104,10 +77,10 @@ static const struct row {
     bool derived; /* the type is to be freed */
     bool gaps;    /* elements are a struct matrix */
 } rows[] = {
-    {"commutative on a predefined type", add_mod, 1, predefined_32, false, false},
-    {"commutative, said not to be, on a predefined type", add_mod, 0, predefined_32, false, false},
-    {"commutative on a derived type", add_mod, 1, contiguous_32, true, false},
-    {"non-commutative on a predefined type", compose, 0, predefined_64, false, false},
+    {"commutative on a predefined type", kind_add_modulo, 1, predefined_32, false, false},
+    {"commutative, said not to be, on a predefined type", kind_add_modulo, 0, predefined_32, false, false},
+    {"commutative on a derived type", kind_add_modulo, 1, contiguous_32, true, false},
+    {"non-commutative on a predefined type", kind_compose, 0, predefined_64, false, false},
     {"non-commutative on a derived type with gaps", multiply, 0, sparse_matrix, true, true},
 };
 
