@@ -256,6 +256,30 @@ static bool around_barrier(enum coll coll, enum form form)
     return ok;
 }
 
+/* Calls that are pending on a new communicator set up one after the other, a request that is made meanwhile sets up
+ * too: on even ranks before the second of them can, on odd ones after it has begun to. */
+static bool setups_in_any_order(enum coll coll, enum form form)
+{
+    MPI_Comm comm;
+    struct batch b;
+    bool ok;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    batch_open(&b, 4);
+    for (int size = SIZES_TINY; size <= SIZES_MIDDLE; size++) {
+        struct form_shape shape = form_draw(&calls, (enum form_sizes) (SIZES_MIDDLE - size));
+
+        batch_post(&b, comm, &shape, FORM_NONBLOCKING, rng_next(&calls));
+    }
+    if (test_rank % 2) {
+        MPI_Wait(&b.requests[0], MPI_STATUS_IGNORE);
+    }
+    batch_start(&b, add(&b, comm, coll, form), form, rng_next(&calls));
+    ok = batch_finish(&b, &mine);
+    MPI_Comm_free(&comm);
+    return ok;
+}
+
 static const struct {
     const char *name;
     bool (*run)(enum coll coll, enum form form);
@@ -264,6 +288,7 @@ static const struct {
     {"two communicators in opposite order", two, 1},
     {"two communicators in opposite order, waits too", two_in_order, 1},
     {"three communicators in turn", three, 1},
+    {"set-ups of one communicator in any order", setups_in_any_order, 1},
     {"a circle of pairs", circle_of_pairs, 2},
     {"all ranks and half of them", all_and_halves, 2},
     {"blocking on another communicator before or after", blocking_before_or_after, 1},
