@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What hwloc's tree says of PCI devices: how far apart two are.
+ *
+ *      machine
+ *      +- package - NUMA node                          different packages: the whole system in between
+ *      |  +- host bridge
+ *      |  |  +- root port - device 3                   with 1: one host bridge
+ *      |  |  +- root port - switch
+ *      |  |                 +- port - device 1         with 2: one switch
+ *      |  |                 +- port - device 2
+ *      |  +- host bridge - root port - device 4        with 1: one NUMA node
+ *      +- package ...
+ *
+ * Only PCI devices and bridges are asked for: searching for devices of the operating system would start CUDA and
+ * others in hwloc's plugins.
+ */
+#include "distance.h"
+
+#include <stddef.h>
+
+#if defined(GR_HAVE_HWLOC) && GR_HAVE_HWLOC
+
+#    include <hwloc.h>
+
+/* The node's tree; NULL: hwloc cannot make one. */
+static hwloc_topology_t load_tree(void)
+{
+    hwloc_topology_t tree;
+
+    if (0 != hwloc_topology_init(&tree)) {
+        return NULL;
+    }
+    /* also what lies beside processors that this process may not use */
+    hwloc_topology_set_flags(tree, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+    hwloc_topology_set_type_filter(tree, HWLOC_OBJ_PCI_DEVICE, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    hwloc_topology_set_type_filter(tree, HWLOC_OBJ_BRIDGE, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    if (0 != hwloc_topology_load(tree)) {
+        hwloc_topology_destroy(tree);
+        return NULL;
+    }
+    return tree;
+}
+
+static hwloc_obj_t find_device(hwloc_topology_t tree, const struct gr_gpu_place_in_node *place)
+{
+    if (!gr_place_known(place)) {
+        return NULL;
+    }
+    return hwloc_get_pcidev_by_busid(tree, place->domain, place->bus, place->device, 0);
+}
+
+/* Objects strictly between a and the object `above` it. */
+static int steps_below(hwloc_obj_t a, hwloc_obj_t above)
+{
+    int steps = 0;
+
+    for (a = a->parent; a != above; a = a->parent) {
+        steps++;
+    }
+    return steps;
+}
+
+static hwloc_obj_t common_ancestor(hwloc_obj_t a, hwloc_obj_t b)
+{
+    hwloc_obj_t x, y;
+
+    for (x = a->parent; NULL != x; x = x->parent) {
+        for (y = b->parent; NULL != y && y != x; y = y->parent) {
+        }
+        if (NULL != y) {
+            return x;
+        }
+    }
+    return NULL;
+}
+
+static int distance_of(hwloc_topology_t tree, hwloc_obj_t a, hwloc_obj_t b)
+{
+    hwloc_obj_t common = common_ancestor(a, b);
+
+    if (NULL == common) {
+        return GR_DISTANCE_NONE;
+    }
+    if (HWLOC_OBJ_BRIDGE == common->type) {
+        if (HWLOC_OBJ_BRIDGE_PCI != common->attr->bridge.upstream_type) {
+            return GR_DISTANCE_BRIDGE;
+        }
+        /* below a switch's upper port there is one lower port before the device */
+        return steps_below(a, common) <= 1 && steps_below(b, common) <= 1 ? GR_DISTANCE_SWITCH
+                                                                          : GR_DISTANCE_SWITCHES;
+    }
+    common = hwloc_get_non_io_ancestor_obj(tree, common);
+    if (NULL != common->nodeset && 1 == hwloc_bitmap_weight(common->nodeset)) {
+        return GR_DISTANCE_NODE;
+    }
+    if (HWLOC_OBJ_PACKAGE == common->type ||
+        NULL != hwloc_get_ancestor_obj_by_type(tree, HWLOC_OBJ_PACKAGE, common)) {
+        return GR_DISTANCE_PACKAGE;
+    }
+    return GR_DISTANCE_SYSTEM;
+}
+
+void gr_distances_ask_tree(struct gr_distances *d)
+{
+    hwloc_topology_t tree = load_tree();
+    hwloc_obj_t a, b;
+    int k, m;
+
+    if (NULL == tree) {
+        return;
+    }
+    for (k = 0; k < d->n; k++) {
+        a = find_device(tree, &d->places[k]);
+        for (m = k + 1; NULL != a && m < d->n; m++) {
+            b = find_device(tree, &d->places[m]);
+            if (NULL != b) {
+                gr_distances_note(d, k, m, distance_of(tree, a, b));
+            }
+        }
+    }
+    hwloc_topology_destroy(tree);
+}
+
+#else
+
+void gr_distances_ask_tree(struct gr_distances *d)
+{
+    (void) d;
+}
+
+#endif

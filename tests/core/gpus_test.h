@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the tests of device orders share: trips judged without the code under test, and a machine as hwloc's XML. */
+#ifndef GR_TESTS_GPUS_TEST_H
+#define GR_TESTS_GPUS_TEST_H
+
+#include "topo/distance.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MOST_PLACES = 64 };
+
+static inline int descending(const void *a, const void *b)
+{
+    return *(const int *) b - *(const int *) a;
+}
+
+/* The classes of all hops of a trip, worst first: trips compare like these lists do. */
+static inline void trip_hops(const unsigned char *between, int n, const int *tour, int *hops)
+{
+    int k;
+
+    for (k = 0; k < n; k++) {
+        hops[k] = between[tour[k] * n + tour[(k + 1) % n]];
+    }
+    qsort(hops, (size_t) n, sizeof(*hops), descending);
+}
+
+/* Below 0: trip a is the better one. */
+static inline int compare_trips(const unsigned char *between, int n, const int *a, const int *b)
+{
+    int x[MOST_PLACES], y[MOST_PLACES], k;
+
+    trip_hops(between, n, a, x);
+    trip_hops(between, n, b, y);
+    for (k = 0; k < n && x[k] == y[k]; k++) {
+    }
+    return k == n ? 0 : x[k] - y[k];
+}
+
+static inline void check_order(const int *order, int p)
+{
+    unsigned char seen[256] = {0};
+    int k;
+
+    assert_int_equal(order[0], 0);
+    for (k = 0; k < p; k++) {
+        assert_in_range(order[k], 0, p - 1);
+        assert_int_equal(seen[order[k]]++, 0);
+    }
+}
+
+static inline void expect_order(const int *order, const int *want, int p)
+{
+    int k;
+
+    for (k = 0; k < p; k++) {
+        if (order[k] != want[k]) {
+            fail_msg("position %d has rank %d and should have %d", k, order[k], want[k]);
+        }
+    }
+}
+
+static inline uint32_t next_random(uint32_t *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+/* numbers[0..n-1] from `first` on in random order. */
+static inline void shuffle(int *numbers, int first, int n, uint32_t *state)
+{
+    int k, m, keep;
+
+    for (k = first; k < n; k++) {
+        numbers[k] = k;
+    }
+    for (k = n - 1; k > first; k--) {
+        m = first + (int) (next_random(state) % (uint32_t) (k - first + 1));
+        keep = numbers[k];
+        numbers[k] = numbers[m];
+        numbers[m] = keep;
+    }
+}
+
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Round trips over devices (topo/tour.c): the best for few, judged by trying all; good ones for many. */
+#include "gpus_test.h"
+
+static unsigned char between[MOST_PLACES * MOST_PLACES];
+
+static void join(int n, int a, int b, int distance)
+{
+    between[a * n + b] = between[b * n + a] = (unsigned char) distance;
+}
+
+/* The next permutation of numbers[1..n-1] in ascending order; 0 after the last. */
+static int next_permutation(int *numbers, int n)
+{
+    int k, m, keep;
+
+    for (k = n - 2; k >= 1 && numbers[k] > numbers[k + 1]; k--) {
+    }
+    if (k < 1) {
+        return 0;
+    }
+    for (m = n - 1; numbers[m] < numbers[k]; m--) {
+    }
+    keep = numbers[k];
+    numbers[k] = numbers[m];
+    numbers[m] = keep;
+    for (k++, m = n - 1; k < m; k++, m--) {
+        keep = numbers[k];
+        numbers[k] = numbers[m];
+        numbers[m] = keep;
+    }
+    return 1;
+}
+
+/* The first best of all trips. */
+static void try_all(int n, int *best)
+{
+    int trial[MOST_PLACES], k;
+
+    for (k = 0; k < n; k++) {
+        best[k] = trial[k] = k;
+    }
+    while (next_permutation(trial, n)) {
+        if (compare_trips(between, n, trial, best) < 0) {
+            memcpy(best, trial, sizeof(trial));
+        }
+    }
+}
+
+static void few_places_get_the_first_best_trip(void **state)
+{
+    int tour[MOST_PLACES], again[MOST_PLACES], best[MOST_PLACES], n, round, a, b, classes;
+    uint32_t random = 1;
+
+    (void) state;
+    for (n = 1; n <= 8; n++) {
+        for (round = 0; round < (n < 8 ? 60 : 8); round++) {
+            classes = 2 + round % (GR_DISTANCES - 2);
+            for (a = 0; a < n; a++) {
+                for (b = 0; b < a; b++) {
+                    join(n, a, b, GR_DISTANCES - 1 - (int) (next_random(&random) % (uint32_t) (classes - 1)));
+                }
+            }
+            try_all(n, best);
+            assert_int_equal(gr_tour(between, n, tour), 0);
+            assert_int_equal(gr_tour(between, n, again), 0);
+            expect_order(tour, best, n);
+            expect_order(again, tour, n);
+        }
+    }
+}
+
+/* The exact search at its largest, where all trips are equal, and where one is better than all others. */
+static void the_exact_search_goes_up_to_its_bound(void **state)
+{
+    static const int ring[GR_TOUR_EXACT] = {0, 5, 3, 8, 1, 7, 2, 6, 4};
+    int tour[MOST_PLACES], k;
+
+    (void) state;
+    memset(between, GR_DISTANCE_LINKS(18), sizeof(between));
+    assert_int_equal(gr_tour(between, GR_TOUR_EXACT, tour), 0);
+    for (k = 0; k < GR_TOUR_EXACT; k++) {
+        assert_int_equal(tour[k], k);
+    }
+    memset(between, GR_DISTANCE_SYSTEM, sizeof(between));
+    for (k = 0; k < GR_TOUR_EXACT; k++) {
+        join(GR_TOUR_EXACT, ring[k], ring[(k + 1) % GR_TOUR_EXACT], GR_DISTANCE_LINKS(1));
+    }
+    assert_int_equal(gr_tour(between, GR_TOUR_EXACT, tour), 0);
+    assert_int_equal(tour[1], 4);
+    for (k = 1; k < GR_TOUR_EXACT; k++) {
+        assert_int_equal(tour[k], ring[GR_TOUR_EXACT - k]); /* the direction with the lower numbers first */
+    }
+}
+
+/* No exchange of two hops makes the trip better. */
+static void check_exchanges(int n, const int *tour)
+{
+    int other[MOST_PLACES], i, j, k;
+
+    for (i = 0; i < n; i++) {
+        for (j = i + 1; j < n; j++) {
+            for (k = 0; k < n; k++) {
+                other[k] = k > i && k <= j ? tour[i + 1 + j - k] : tour[k];
+            }
+            assert_true(compare_trips(between, n, tour, other) <= 0);
+        }
+    }
+}
+
+/* Going to the nearest one each time, from any of the first places, gives no better trip. */
+static void check_starts(int n, const int *tour)
+{
+    int other[MOST_PLACES], left[MOST_PLACES], start, k, m, nearest;
+
+    for (start = 0; start < n && start < 32; start++) {
+        for (k = 0; k < n; k++) {
+            left[k] = k != start;
+        }
+        other[0] = start;
+        for (k = 1; k < n; k++) {
+            for (m = 0, nearest = -1; m < n; m++) {
+                if (left[m] && (nearest < 0 || between[other[k - 1] * n + m] < between[other[k - 1] * n + nearest])) {
+                    nearest = m;
+                }
+            }
+            left[nearest] = 0;
+            other[k] = nearest;
+        }
+        assert_true(compare_trips(between, n, tour, other) <= 0);
+    }
+}
+
+static void many_places_get_a_trip_that_exchanges_cannot_better(void **state)
+{
+    int tour[MOST_PLACES], again[MOST_PLACES], n, round, a, b;
+    uint32_t random = 2;
+
+    (void) state;
+    for (n = GR_TOUR_EXACT + 1; n <= MOST_PLACES; n += 6) {
+        for (round = 0; round < 4; round++) {
+            for (a = 0; a < n; a++) {
+                for (b = 0; b < a; b++) {
+                    join(n, a, b, 1 + (int) (next_random(&random) % (GR_DISTANCES - 1)));
+                }
+            }
+            assert_int_equal(gr_tour(between, n, tour), 0);
+            assert_int_equal(gr_tour(between, n, again), 0);
+            check_order(tour, n);
+            assert_true(tour[1] < tour[n - 1]);
+            check_exchanges(n, tour);
+            check_starts(n, tour);
+            expect_order(again, tour, n);
+        }
+    }
+}
+
+/* One ring of NVLinks, its devices numbered at random: it is found. */
+static void a_ring_among_many_is_found(void **state)
+{
+    int ring[MOST_PLACES], tour[MOST_PLACES], n, k;
+    uint32_t random = 3;
+
+    (void) state;
+    for (n = GR_TOUR_EXACT + 1; n <= MOST_PLACES; n++) {
+        memset(between, GR_DISTANCE_NODE, sizeof(between));
+        shuffle(ring, 0, n, &random);
+        for (k = 0; k < n; k++) {
+            join(n, ring[k], ring[(k + 1) % n], GR_DISTANCE_LINKS(2));
+        }
+        assert_int_equal(gr_tour(between, n, tour), 0);
+        check_order(tour, n);
+        for (k = 0; k < n; k++) {
+            assert_int_equal(between[tour[k] * n + tour[(k + 1) % n]], GR_DISTANCE_LINKS(2));
+        }
+    }
+}
+
+/* In a tree the leaves from left to right are a best trip; the numbers of the leaves say nothing of it. */
+static void a_tree_is_walked_branch_by_branch(void **state)
+{
+    static const int class_of_bit[6] = {GR_DISTANCE_SWITCH, GR_DISTANCE_SWITCHES, GR_DISTANCE_BRIDGE,
+                                        GR_DISTANCE_NODE,   GR_DISTANCE_PACKAGE,  GR_DISTANCE_SYSTEM};
+    int leaf[MOST_PLACES], in_tree[MOST_PLACES], tour[MOST_PLACES], n, a, b, bit;
+    uint32_t random = 4;
+
+    (void) state;
+    for (n = 4; n <= MOST_PLACES; n++) {
+        shuffle(leaf, 0, n, &random);
+        for (a = 0; a < n; a++) {
+            in_tree[leaf[a]] = a;
+            for (b = 0; b < a; b++) {
+                for (bit = 5; 0 == ((leaf[a] ^ leaf[b]) >> bit & 1); bit--) {
+                }
+                join(n, a, b, class_of_bit[bit]);
+            }
+        }
+        assert_int_equal(gr_tour(between, n, tour), 0);
+        check_order(tour, n);
+        assert_int_equal(compare_trips(between, n, tour, in_tree), 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(few_places_get_the_first_best_trip),
+        cmocka_unit_test(the_exact_search_goes_up_to_its_bound),
+        cmocka_unit_test(many_places_get_a_trip_that_exchanges_cannot_better),
+        cmocka_unit_test(a_ring_among_many_is_found),
+        cmocka_unit_test(a_tree_is_walked_branch_by_branch),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
