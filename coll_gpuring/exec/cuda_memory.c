@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory of devices, pinned memory, copies, and memory of other processes (cuda_device.h). */
+#include "cuda_state.h"
+
+#include "../topo/numa.h"
+
+#include <string.h>
+
+_Static_assert(GR_GPU_IPC_BYTES == sizeof(CUipcMemHandle), "a handle is what the driver says it is");
+
+int gr_gpu_alloc(struct gr_gpu *gpu, size_t bytes, gr_gpu_ptr *at)
+{
+    const struct gr_cuda *cuda = &gpu->gpus->cuda;
+    CUdeviceptr base = 0;
+    int pushed, rc = gr_cuda_enter(cuda, gpu->context, &pushed);
+
+    if (0 == rc) {
+        rc = GR_CUDA(cuda, cuMemAlloc, &base, bytes);
+        gr_cuda_leave(cuda, pushed);
+    }
+    *at = 0 == rc ? base : 0;
+    return rc;
+}
+
+void gr_gpu_free(struct gr_gpu *gpu, gr_gpu_ptr at)
+{
+    int pushed;
+
+    if (0 != at && 0 == gr_cuda_enter_alive(gpu->gpus, gpu->ordinal, &pushed)) {
+        (void) gpu->gpus->cuda.cuMemFree(at);
+        gr_cuda_leave(&gpu->gpus->cuda, pushed);
+    }
+}
+
+/* ---- pinned memory ---- */
+
+/* The address of pinned memory for the devices. The context is current. */
+static int device_address(const struct gr_cuda *cuda, void *base, gr_gpu_ptr *at)
+{
+    CUdeviceptr address = 0;
+    int rc = GR_CUDA(cuda, cuMemHostGetDevicePointer, &address, base, 0);
+
+    *at = address;
+    return rc;
+}
+
+void *gr_gpu_host_alloc(struct gr_gpu *gpu, size_t bytes)
+{
+    const struct gr_cuda *cuda = &gpu->gpus->cuda;
+    struct gr_numa_saved policy;
+    void *base = NULL;
+    gr_gpu_ptr at;
+    int pushed, rc;
+
+    if (0 != gr_cuda_enter(cuda, gpu->context, &pushed)) {
+        return NULL;
+    }
+    (void) gr_numa_prefer(gpu->numa, &policy);
+    rc = GR_CUDA(cuda, cuMemHostAlloc, &base, bytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+    gr_numa_restore(&policy);
+    if (0 != rc) {
+        base = NULL;
+    } else if (0 != device_address(cuda, base, &at) || at != gr_cuda_ptr(base)) {
+        (void) cuda->cuMemFreeHost(base);
+        base = NULL;
+    } else {
+        memset(base, 0, bytes);
+    }
+    gr_cuda_leave(cuda, pushed);
+    return base;
+}
+
+void gr_gpu_host_free(struct gr_gpu *gpu, void *at)
+{
+    int pushed;
+
+    if (NULL != at && 0 == gr_cuda_enter_alive(gpu->gpus, gpu->ordinal, &pushed)) {
+        (void) gpu->gpus->cuda.cuMemFreeHost(at);
+        gr_cuda_leave(&gpu->gpus->cuda, pushed);
+    }
+}
+
+int gr_gpu_host_pin(struct gr_gpu *gpu, void *base, size_t bytes, gr_gpu_ptr *at)
+{
+    const struct gr_cuda *cuda = &gpu->gpus->cuda;
+    int pushed, rc = gr_cuda_enter(cuda, gpu->context, &pushed);
+
+    if (rc < 0) {
+        return rc;
+    }
+    rc = GR_CUDA(cuda, cuMemHostRegister, base, bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+    if (0 == rc) {
+        rc = device_address(cuda, base, at);
+        if (rc < 0) {
+            (void) cuda->cuMemHostUnregister(base);
+        }
+    }
+    gr_cuda_leave(cuda, pushed);
+    return rc;
+}
+
+void gr_gpu_host_unpin(struct gr_gpu *gpu, void *base)
+{
+    int pushed;
+
+    if (0 == gr_cuda_enter_alive(gpu->gpus, gpu->ordinal, &pushed)) {
+        (void) gpu->gpus->cuda.cuMemHostUnregister(base);
+        gr_cuda_leave(&gpu->gpus->cuda, pushed);
+    }
+}
+
+/* ---- copies ---- */
+
+/*
+ * Wait for what the application has put on the default stream of the context that is current, but of one context: the
+ * application works in a context of its own, or on another device.
+ */
+static int wait_for_current(const struct gr_cuda *cuda, CUcontext but)
+{
+    CUcontext current = NULL;
+    CUresult result;
+
+    if (CUDA_SUCCESS != cuda->cuCtxGetCurrent(&current) || NULL == current || but == current) {
+        return 0;
+    }
+    result = cuda->cuStreamSynchronize(CU_STREAM_LEGACY);
+    if (CUDA_ERROR_CONTEXT_IS_DESTROYED == result || CUDA_ERROR_INVALID_CONTEXT == result) {
+        return 0; /* and with it what was to be waited for */
+    }
+    return gr_cuda_check(cuda, "cuStreamSynchronize", result);
+}
+
+int gr_gpus_wait_current(struct gr_gpus *gpus, int but)
+{
+    return wait_for_current(&gpus->cuda, gpus->slots[but].primary);
+}
+
+int gr_gpu_wait_default(struct gr_gpu *gpu)
+{
+    const struct gr_cuda *cuda = &gpu->gpus->cuda;
+    int pushed, rc = gr_cuda_enter(cuda, gpu->context, &pushed);
+
+    if (0 == rc) {
+        rc = GR_CUDA(cuda, cuStreamSynchronize, CU_STREAM_LEGACY);
+        gr_cuda_leave(cuda, pushed);
+    }
+    return rc;
+}
+
+/*
+ * On the legacy default stream, since work there comes first; our own streams are not ordered with it, so that kernels
+ * of ours may be running.
+ */
+int gr_gpu_copy_runs(struct gr_gpu *gpu, const struct gr_gpu_run *runs, size_t n)
+{
+    const struct gr_cuda *cuda = &gpu->gpus->cuda;
+    int pushed, rc;
+    size_t k;
+
+    rc = wait_for_current(cuda, gpu->context);
+    if (0 == rc) {
+        rc = gr_cuda_enter(cuda, gpu->context, &pushed);
+    }
+    if (rc < 0) {
+        return rc;
+    }
+    for (k = 0; k < n && 0 == rc; k++) {
+        if (runs[k].bytes > 0) {
+            rc = GR_CUDA(cuda, cuMemcpyAsync, gr_cuda_ptr(runs[k].dst), gr_cuda_ptr(runs[k].src), runs[k].bytes,
+                         CU_STREAM_LEGACY);
+        }
+    }
+    if (0 == rc) {
+        rc = GR_CUDA(cuda, cuStreamSynchronize, CU_STREAM_LEGACY);
+    }
+    gr_cuda_leave(cuda, pushed);
+    return rc;
+}
+
+int gr_gpu_copy(struct gr_gpu *gpu, void *dst, const void *src, size_t bytes)
+{
+    const struct gr_gpu_run run = {dst, src, bytes};
+
+    return 0 == bytes ? 0 : gr_gpu_copy_runs(gpu, &run, 1);
+}
+
+/* ---- memory of other processes ---- */
+
+int gr_gpu_ipc_export(struct gr_gpu *gpu, gr_gpu_ptr at, unsigned char handle[GR_GPU_IPC_BYTES])
+{
+    const struct gr_cuda *cuda = &gpu->gpus->cuda;
+    CUipcMemHandle h;
+    int pushed, rc = gr_cuda_enter(cuda, gpu->context, &pushed);
+
+    if (rc < 0) {
+        return rc;
+    }
+    rc = GR_CUDA(cuda, cuIpcGetMemHandle, &h, at);
+    gr_cuda_leave(cuda, pushed);
+    if (rc < 0) {
+        return GR_ERR_PEER;
+    }
+    memcpy(handle, &h, sizeof(h));
+    return 0;
+}
+
+int gr_gpu_ipc_open(struct gr_gpu *gpu, const unsigned char handle[GR_GPU_IPC_BYTES], gr_gpu_ptr *at)
+{
+    const struct gr_cuda *cuda = &gpu->gpus->cuda;
+    CUipcMemHandle h;
+    CUdeviceptr base = 0;
+    int pushed, rc = gr_cuda_enter(cuda, gpu->context, &pushed);
+
+    if (rc < 0) {
+        return rc;
+    }
+    memcpy(&h, handle, sizeof(h));
+    rc = GR_CUDA(cuda, cuIpcOpenMemHandle, &base, h, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+    gr_cuda_leave(cuda, pushed);
+    *at = base;
+    return 0 == rc ? 0 : GR_ERR_PEER;
+}
+
+void gr_gpu_ipc_close(struct gr_gpu *gpu, gr_gpu_ptr at)
+{
+    int pushed;
+
+    if (0 == gr_cuda_enter_alive(gpu->gpus, gpu->ordinal, &pushed)) {
+        (void) gpu->gpus->cuda.cuIpcCloseMemHandle(at);
+        gr_cuda_leave(&gpu->gpus->cuda, pushed);
+    }
+}

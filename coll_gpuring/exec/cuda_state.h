@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is behind the names of cuda_device.h. For the executor's own cuda files. */
+#ifndef GR_EXEC_CUDA_STATE_H
+#define GR_EXEC_CUDA_STATE_H
+
+#include "cuda_device.h"
+#include "cuda_driver.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* What is known of a device that may not be in use yet. */
+struct gr_gpu_slot {
+    CUdevice device;
+    CUcontext primary;          /* retained, or NULL; */
+    unsigned long long id;      /* its number: another one after a reset; 0: the driver cannot say */
+    struct gr_gpu *_Atomic gpu; /* made ready, or NULL */
+};
+
+struct gr_gpus {
+    struct gr_cuda cuda;
+    uint64_t serial;      /* tells it apart from one that was closed before */
+    pthread_mutex_t lock; /* held while something is retained or made ready */
+    int count;
+    struct gr_gpu_slot slots[];
+};
+
+/* Whether a device's memory can be used; found out at the first question. */
+enum gr_reach { GR_REACH_UNKNOWN, GR_REACH_NO, GR_REACH_YES };
+
+struct gr_gpu {
+    struct gr_gpus *gpus;
+    int ordinal;
+    CUcontext context; /* the device's primary one */
+    CUlibrary library;
+    CUfunction kernels[GR_NKERNELS];
+    struct gr_gpu_id known;
+    int numa;
+    int resident;
+    unsigned char *reach; /* enum gr_reach [count], under the lock */
+};
+
+struct gr_gpu_stream {
+    struct gr_gpu *gpu;
+    CUstream stream;
+    CUevent event; /* where the default stream was last followed to */
+};
+
+static inline CUdeviceptr gr_cuda_ptr(const void *at)
+{
+    return (CUdeviceptr) (uintptr_t) at;
+}
+
+/*
+ * Make a context current for this thread, and undo it. *pushed is set by the first and wanted by the second: nothing
+ * is pushed over a context that is current anyway. 0, or an error, and then nothing has changed.
+ */
+int gr_cuda_enter(const struct gr_cuda *cuda, CUcontext context, int *pushed);
+void gr_cuda_leave(const struct gr_cuda *cuda, int pushed);
+
+/*
+ * gr_cuda_enter() with a device's primary context, to destroy something in it: an error where the application has
+ * reset that context, and all that was in it, or the driver has shut down.
+ */
+int gr_cuda_enter_alive(struct gr_gpus *gpus, int ordinal, int *pushed);
+
+/* The primary context of a device, retained until gr_gpus_close(). The lock must be held. 0, or an error. */
+int gr_cuda_primary(struct gr_gpus *gpus, int ordinal, CUcontext *context);
+
+/* Ordinal of a device, or -1. */
+int gr_cuda_ordinal(const struct gr_gpus *gpus, CUdevice device);
+
+#endif

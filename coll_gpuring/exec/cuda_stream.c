@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Streams of ours, and launches on them (cuda_device.h). */
+#include "cuda_state.h"
+
+#include <stdlib.h>
+
+/* The stream and its event. The context is current. */
+static int create(struct gr_gpu_stream *s)
+{
+    const struct gr_cuda *cuda = &s->gpu->gpus->cuda;
+    int least = 0, greatest = 0;
+    int rc = GR_CUDA(cuda, cuCtxGetStreamPriorityRange, &least, &greatest);
+
+    if (0 == rc) {
+        rc = GR_CUDA(cuda, cuStreamCreateWithPriority, &s->stream, CU_STREAM_NON_BLOCKING, greatest);
+    }
+    if (rc < 0) {
+        return rc;
+    }
+    rc = GR_CUDA(cuda, cuEventCreate, &s->event, CU_EVENT_DISABLE_TIMING);
+    if (rc < 0) {
+        (void) cuda->cuStreamDestroy(s->stream);
+    }
+    return rc;
+}
+
+int gr_gpu_stream_open(struct gr_gpu *gpu, struct gr_gpu_stream **stream)
+{
+    struct gr_gpu_stream *s = calloc(1, sizeof(*s));
+    int pushed, rc;
+
+    if (NULL == s) {
+        return GR_ERR_NOMEM;
+    }
+    s->gpu = gpu;
+    rc = gr_cuda_enter(&gpu->gpus->cuda, gpu->context, &pushed);
+    if (0 == rc) {
+        rc = create(s);
+        gr_cuda_leave(&gpu->gpus->cuda, pushed);
+    }
+    if (rc < 0) {
+        free(s);
+        return rc;
+    }
+    *stream = s;
+    return 0;
+}
+
+void gr_gpu_stream_close(struct gr_gpu_stream *stream)
+{
+    const struct gr_cuda *cuda;
+    int pushed;
+
+    if (NULL == stream) {
+        return;
+    }
+    cuda = &stream->gpu->gpus->cuda;
+    if (0 == gr_cuda_enter_alive(stream->gpu->gpus, stream->gpu->ordinal, &pushed)) {
+        (void) cuda->cuStreamSynchronize(stream->stream);
+        (void) cuda->cuEventDestroy(stream->event);
+        (void) cuda->cuStreamDestroy(stream->stream);
+        gr_cuda_leave(cuda, pushed);
+    }
+    free(stream);
+}
+
+int gr_gpu_stream_follow(struct gr_gpu_stream *stream)
+{
+    const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
+    int pushed, rc = gr_cuda_enter(cuda, stream->gpu->context, &pushed);
+
+    if (rc < 0) {
+        return rc;
+    }
+    rc = GR_CUDA(cuda, cuEventRecord, stream->event, CU_STREAM_LEGACY);
+    if (0 == rc) {
+        rc = GR_CUDA(cuda, cuStreamWaitEvent, stream->stream, stream->event, CU_EVENT_WAIT_DEFAULT);
+    }
+    gr_cuda_leave(cuda, pushed);
+    return rc;
+}
+
+int gr_gpu_launch(struct gr_gpu_stream *stream, enum gr_kernel kernel, uint32_t nblocks, const struct gr_gpu_args *args)
+{
+    const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
+    /* the driver reads it before it returns, and writes nothing */
+    void *params[] = {(void *) (uintptr_t) args};
+    int pushed, rc = gr_cuda_enter(cuda, stream->gpu->context, &pushed);
+
+    if (rc < 0) {
+        return rc;
+    }
+    rc = GR_CUDA(cuda, cuLaunchKernel, stream->gpu->kernels[kernel], nblocks, 1, 1, GR_GPU_THREADS, 1, 1, 0,
+                 stream->stream, params, NULL);
+    gr_cuda_leave(cuda, pushed);
+    return rc;
+}
+
+int gr_gpu_stream_copy(struct gr_gpu_stream *stream, gr_gpu_ptr dst, gr_gpu_ptr src, size_t bytes)
+{
+    const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
+    int pushed, rc;
+
+    if (0 == bytes) {
+        return 0;
+    }
+    rc = gr_cuda_enter(cuda, stream->gpu->context, &pushed);
+    if (rc < 0) {
+        return rc;
+    }
+    rc = GR_CUDA(cuda, cuMemcpyAsync, dst, src, bytes, stream->stream);
+    gr_cuda_leave(cuda, pushed);
+    return rc;
+}
+
+int gr_gpu_stream_done(struct gr_gpu_stream *stream)
+{
+    const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
+    CUresult result;
+    int pushed, rc = gr_cuda_enter(cuda, stream->gpu->context, &pushed);
+
+    if (rc < 0) {
+        return rc;
+    }
+    result = cuda->cuStreamQuery(stream->stream);
+    gr_cuda_leave(cuda, pushed);
+    if (CUDA_ERROR_NOT_READY == result) {
+        return 0;
+    }
+    rc = gr_cuda_check(cuda, "cuStreamQuery", result);
+    return 0 == rc ? 1 : rc;
+}
