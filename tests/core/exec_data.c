@@ -12,44 +12,15 @@ enum { GUARD = 64, GUARD_BYTE = 0xa5 };
 
 /* ---- where blocks lie ---- */
 
-int ex_has_blocks(enum gr_coll coll)
+static struct ex_blocks blocks_of(const struct ex_case *c)
 {
-    return GR_COLL_ALLGATHER == coll || GR_COLL_REDUCE_SCATTER == coll;
-}
-
-static size_t block_count(const struct ex_case *c, int b)
-{
-    return c->has_counts ? c->counts[b] : c->count;
-}
-
-static size_t block_begin(const struct ex_case *c, int b)
-{
-    size_t begin = 0;
-    int k;
-
-    if (c->has_displs) {
-        return c->displs[b];
-    }
-    for (k = 0; k < b; k++) {
-        begin += block_count(c, k);
-    }
-    return begin;
+    return (struct ex_blocks) {c->count, c->has_counts ? c->counts : NULL, c->has_displs ? c->displs : NULL};
 }
 
 /* Elements of the whole vector, gaps included. */
 static size_t span(const struct ex_case *c, int p)
 {
-    size_t most = 0, end;
-    int b;
-
-    if (!ex_has_blocks(c->coll)) {
-        return c->count;
-    }
-    for (b = 0; b < p; b++) {
-        end = block_begin(c, b) + block_count(c, b);
-        most = end > most ? end : most;
-    }
-    return most;
+    return ex_has_blocks(c->coll) ? ex_blocks_span(blocks_of(c), p) : c->count;
 }
 
 struct gr_request ex_request(const struct ex_case *c)
@@ -122,7 +93,7 @@ unsigned char *ex_want(const struct ex_case *c, int p)
     ex_fill(c, GR_COLL_BCAST == c->coll ? c->root : 0, 0, n, want);
     for (r = 0; r < p; r++) {
         if (GR_COLL_ALLGATHER == c->coll) {
-            ex_fill(c, r, block_begin(c, r), block_count(c, r), want + block_begin(c, r) * k->elem_bytes);
+            ex_fill(c, r, ex_block_begin(blocks_of(c), r), ex_block_count(blocks_of(c), r), want + ex_block_begin(blocks_of(c), r) * k->elem_bytes);
         } else if (GR_COLL_BCAST != c->coll && r > 0) {
             ex_fill(c, r, 0, n, x);
             for (i = 0; i < n * k->elem_bytes; i += k->elem_bytes) {
@@ -158,12 +129,12 @@ static int shares(const struct ex_case *c, int rank)
 /* The rank's part of the vector on input. */
 size_t ex_input_count(const struct ex_case *c, int p, int rank)
 {
-    return GR_COLL_ALLGATHER == c->coll ? block_count(c, rank) : span(c, p);
+    return GR_COLL_ALLGATHER == c->coll ? ex_block_count(blocks_of(c), rank) : span(c, p);
 }
 
 size_t ex_input_begin(const struct ex_case *c, int rank)
 {
-    return GR_COLL_ALLGATHER == c->coll ? block_begin(c, rank) : 0;
+    return GR_COLL_ALLGATHER == c->coll ? ex_block_begin(blocks_of(c), rank) : 0;
 }
 
 void ex_buffers_make(struct ex_buffers *b, const struct ex_case *c, int p, int rank)
@@ -172,7 +143,7 @@ void ex_buffers_make(struct ex_buffers *b, const struct ex_case *c, int p, int r
 
     memset(b, 0, sizeof(*b));
     if (has_output(c, rank)) {
-        b->out_bytes = bytes * (GR_COLL_REDUCE_SCATTER == c->coll ? block_count(c, rank) : span(c, p));
+        b->out_bytes = bytes * (GR_COLL_REDUCE_SCATTER == c->coll ? ex_block_count(blocks_of(c), rank) : span(c, p));
         b->out_base = allocate(b->out_bytes + 2 * GUARD);
         memset(b->out_base, GUARD_BYTE, b->out_bytes + 2 * GUARD);
         b->out = b->out_base + GUARD;
@@ -196,11 +167,11 @@ static void paint(const struct ex_case *c, int p, int rank, const unsigned char 
     int r;
 
     if (GR_COLL_ALLGATHER != c->coll) {
-        memcpy(image, want + (GR_COLL_REDUCE_SCATTER == c->coll ? block_begin(c, rank) * bytes : 0), size);
+        memcpy(image, want + (GR_COLL_REDUCE_SCATTER == c->coll ? ex_block_begin(blocks_of(c), rank) * bytes : 0), size);
         return;
     }
     for (r = 0; r < p; r++) {
-        memcpy(image + block_begin(c, r) * bytes, want + block_begin(c, r) * bytes, block_count(c, r) * bytes);
+        memcpy(image + ex_block_begin(blocks_of(c), r) * bytes, want + ex_block_begin(blocks_of(c), r) * bytes, ex_block_count(blocks_of(c), r) * bytes);
     }
 }
 

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The pieces of a channel's slots, one after the other: the loop of machine.c turned inside out. One thread walks; the
+ * walk lies in shared memory, where what it found is read by others.
+ */
+#ifndef GR_EXEC_KERNEL_STEPS_CUH
+#define GR_EXEC_KERNEL_STEPS_CUH
+
+#include "kernel_port.cuh"
+
+#include "gpu_args.h"
+
+#include "../sched/chain.c"
+#include "../sched/flat.c"
+#include "../sched/ring.c"
+#include "../sched/split.c"
+#include "../sched/tree.c"
+/* last, as it calls the others */
+#include "../sched/sched.c"
+
+/* Tests put schedules of their own in the place of these. */
+#if !defined(GR_KERNEL_STEP)
+#define GR_KERNEL_STEP(sched, i) gr_sched_step(sched, i)
+#define GR_KERNEL_LEN(sched) gr_sched_len(sched)
+#endif
+
+struct gr_walk {
+    struct gr_gpu_place at;     /* of the next piece */
+    struct gr_gpu_place begin;  /* where the slot of the last piece began */
+    struct gr_step step;        /* the last piece's */
+    uint32_t len;               /* steps of the schedule */
+    uint32_t fetched;           /* step is number at.index */
+    uint32_t changes;           /* grows when another step is fetched */
+    size_t room;                /* elements that the slot still takes; 0: the next piece begins a slot */
+    /* the piece, in elements: */
+    size_t operand, dest;       /* offsets in their spaces */
+    size_t slot;                /* offset in the slot */
+    size_t count;
+    uint32_t first, last;       /* whether it begins, ends the slot */
+};
+
+/* Begin at a place, which must be one where a slot begins. */
+__device__ static GP_INLINE void gr_walk_begin(struct gr_walk *w, const struct gr_sched *sched, struct gr_gpu_place at)
+{
+    w->at = at;
+    w->len = GR_KERNEL_LEN(sched);
+    w->at.over = at.over || 0 == w->len;
+    w->fetched = 0;
+    w->changes = 0;
+    w->room = 0;
+}
+
+/* The piece of the step's run that comes next, in a space. */
+__device__ static GP_INLINE struct gr_range gr_walk_chunk(const struct gr_split *split, const struct gr_walk *w,
+                                                          int space)
+{
+    uint32_t chunk = w->step.first + w->at.run * w->step.stride;
+
+    return gr_split_at(split, (enum gr_space) space, blockIdx.x, w->at.slice, chunk);
+}
+
+/* Whether the step still has data to move; skips the empty chunks of its run. */
+__device__ static GP_INLINE int gr_walk_more(const struct gr_split *split, struct gr_walk *w)
+{
+    for (; 0 != w->step.bits && w->at.run < w->step.count; w->at.run++, w->at.done = 0) {
+        if (w->at.done < gr_walk_chunk(split, w, GR_OUT).count) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Go to where the next slot begins. 0: all steps are through. */
+__device__ static GP_INLINE int gr_walk_slot(const struct gr_split *split, const struct gr_sched *sched,
+                                             struct gr_walk *w)
+{
+    while (w->at.slice < split->nslices) {
+        if (!w->fetched) {
+            w->step = GR_KERNEL_STEP(sched, w->at.index);
+            w->fetched = 1;
+            w->changes++;
+        }
+        if (gr_walk_more(split, w)) {
+            return 1;
+        }
+        w->at.run = 0;
+        w->at.done = 0;
+        w->fetched = 0;
+        if (++w->at.index == w->len) {
+            w->at.index = 0;
+            w->at.slice++;
+        }
+    }
+    return 0;
+}
+
+/* Find the next piece; at the end, at.over becomes 1. */
+__device__ static GP_NOINLINE void gr_walk_next(const struct gr_gpu_args *args, const struct gr_sched *sched,
+                                                struct gr_walk *w)
+{
+    const struct gr_split *split = &args->split;
+    struct gr_range operand;
+    size_t left;
+
+    w->first = 0 == w->room;
+    if (w->first) {
+        if (w->at.over || !gr_walk_slot(split, sched, w)) {
+            w->at.over = 1;
+            return;
+        }
+        w->begin = w->at;
+        w->room = args->slot_elems;
+        w->slot = 0;
+    } else {
+        w->slot += w->count;
+    }
+    operand = gr_walk_chunk(split, w, w->step.operand);
+    left = operand.count - w->at.done;
+    w->operand = operand.offset + w->at.done;
+    w->dest = gr_walk_chunk(split, w, w->step.dest).offset + w->at.done;
+    w->count = left < w->room ? left : w->room;
+    w->room -= w->count;
+    w->at.done += w->count;
+    w->last = 0 == w->room || !gr_walk_more(split, w);
+    if (w->last) {
+        w->room = 0;
+    }
+}
+
+#endif

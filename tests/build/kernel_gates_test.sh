@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What the kernels must compile to. Prints TAP, and as comments the table of registers for docs/measurements.md.
+# Every check is run twice: on what the build left behind, where it must find nothing, and on a copy of the kernels with
+# one fault planted, where it must find that.
+# Environment: srcdir (default: two folders up); KERNEL_BUILD: the folder in which the build kept *.ptx and kernels.log
+# (what ptxas -v said); NVCC.
+set -u
+export LC_ALL=C
+srcdir=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd) || exit 99
+build=$(cd "${KERNEL_BUILD:-kernels}" 2>/dev/null && pwd)
+nvcc=${NVCC:-$(PATH=$PATH:/usr/local/cuda/bin command -v nvcc)}
+if [ -z "$nvcc" ] || [ -z "$build" ]; then
+    echo "1..0 # SKIP the build made no kernels (no nvcc)"
+    exit
+fi
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../result.sh"
+
+# 65536 registers of an SM, for blocks of 17 warps, which take 20 warps' registers: the most that a thread may have
+limit=96
+
+# The checks take a folder with *.ptx and kernels.log and print what is wrong there.
+
+# Lines "architecture kernel registers stack spills", of kernels and of functions that they call ("-").
+resources() {
+    awk '/Compiling entry function/ { split($0, part, "\047"); kernel = part[2]; arch = part[4] }
+        /bytes stack frame/ { stack = $1 > stack ? $1 : stack; spills = $5 > spills ? $5 : spills }
+        /Used [0-9]+ registers/ {
+            for (i = 1; i < NF; i++) if ($i == "Used") registers = $(i + 1)
+            print arch, kernel, registers, stack + 0, spills + 0
+            stack = spills = 0
+        }' "$1/kernels.log"
+}
+
+local_memory() {
+    resources "$1" | awk '$4 > 0 || $5 > 0 { print $2 " for " $1 ": " $4 " bytes of stack, " $5 " spilled" }'
+    grep -Hn '\.local' "$1"/*.ptx | head -n 3
+}
+
+registers() {
+    resources "$1" | awk -v limit="$limit" '$3 > limit { print $2 " for " $1 ": " $3 " registers" }'
+}
+
+# Only these instructions touch memory outside the block.
+accesses() {
+    grep -oHE '\b(ld|st|atom|red|ldu|fence|membar|cp)\.[a-z0-9_.:]+' "$1"/*.ptx | sort -u |
+        grep -vE ':(ld|st)\.(shared|param)\.|:(ld|st)\.((v2|v4)\.)?[bfsu][0-9]+$' |
+        grep -vE ':(ld|st)\.global\.(u8|u16|u32|u64|v4\.u32)$' |
+        grep -vE ':(ld\.acquire|st\.release|ld\.relaxed)\.sys\.global\.u64$'
+}
+
+# Counters are loaded with acquire and stored with release. The abort word is loaded relaxed, in two places of each
+# kernel: when it begins, and while it waits.
+counters() {
+    awk '/\.entry / { split($0, part, /[ (]+/); kernel = part[3]; acquires[kernel] = releases[kernel] = relaxed[kernel] = 0 }
+        /ld\.acquire\.sys\.global/ { acquires[kernel]++ }
+        /st\.release\.sys\.global/ { releases[kernel]++ }
+        /ld\.relaxed/ { relaxed[kernel]++ }
+        END {
+            for (k in acquires) {
+                if (acquires[k] < 2 || releases[k] < 2 || relaxed[k] > 2) {
+                    print k ": " acquires[k] " acquires, " releases[k] " releases, " relaxed[k] " relaxed loads"
+                }
+            }
+        }' "$1"/*.ptx
+}
+
+# Every kernel that combines does so in vectors: 8 loads at once, or 4 of types of one byte.
+vectors() {
+    awk '/\.entry / { split($0, part, /[ (]+/); kernel = part[3]; loads[kernel] = stores[kernel] = 0 }
+        /ld\.global\.v4\.u32/ { loads[kernel]++ }
+        /st\.global\.v4\.u32/ { stores[kernel]++ }
+        END {
+            for (k in loads) {
+                least = k ~ /_[iu]8_/ ? 4 : 8
+                if (k !~ /copy/ && (loads[k] < least || stores[k] < least / 2)) {
+                    print k ": " loads[k] " vector loads, " stores[k] " vector stores"
+                }
+            }
+        }' "$1"/*.ptx
+}
+
+# ---- running the checks ----
+
+# compile DIR: its kernels, one of them, as far as the checks look
+compile() {
+    "$nvcc" -std=c++17 -O3 -ptx -arch=compute_90 "$1/exec/kernels.cu" -o "$1/kernels.ptx" >"$1/said" 2>&1 &&
+        "$(dirname "$nvcc")/ptxas" -v -arch=sm_90 "$1/kernels.ptx" -o "$1/kernels.cubin" >"$1/kernels.log" 2>&1
+}
+
+# check TITLE FUNCTION FILE EDIT: on the build, and on a copy where EDIT (sed) was done to kernel_FILE.cuh
+check() {
+    "$2" "$build" >"$work/found"
+    [ ! -s "$work/found" ]
+    result $? "$1"
+    rm -rf "$work/tree"
+    mkdir "$work/tree" "$work/tree/exec"
+    cp -R "$srcdir/coll_gpuring/sched" "$work/tree"
+    cp "$srcdir"/coll_gpuring/exec/kernel*.cu* "$srcdir"/coll_gpuring/exec/gpu_*.h "$work/tree/exec"
+    chmod -R u+w "$work/tree"
+    sed -i 's/^GR_KERNELS(GR_KERNEL_OF)$/GR_KERNEL_OF(f32, sum)/; /^GR_KERNEL(copy/d' "$work/tree/exec/kernels.cu"
+    sed -i "$4" "$work/tree/exec/kernel_$3.cuh"
+    echo "the edit changed nothing, or did not compile: $4" >"$work/found"
+    ! cmp -s "$work/tree/exec/kernel_$3.cuh" "$srcdir/coll_gpuring/exec/kernel_$3.cuh" && compile "$work/tree" &&
+        echo "found nothing in a copy with: $4" >"$work/found" && "$2" "$work/tree" | grep -q .
+    result $? "    and finds one that was planted in kernel_$3.cuh"
+}
+
+resources "$build" >"$work/resources"
+awk '{ seen[$1] = 1; registers[$2] = registers[$2] " " $1 ":" $3 }
+    END { for (k in registers) print "# " k registers[k] }' "$work/resources" | sort
+grep -c . "$work/resources" | sed 's/^/# kernels times architectures: /'
+kernels=$(awk '{ print $2 }' "$work/resources" | sort -u | wc -l)
+want=$(sed -n '/^#define GR_KERNELS(X)/,/^$/p' "$srcdir/coll_gpuring/exec/gpu_kernels.h" |
+    grep -oE 'GR_KERNELS_OF\(X|X\([a-z0-9]+,' | awk '{ n += /KERNELS_OF/ ? 4 : 1 } END { print n + 1 }')
+echo "the log tells of $kernels kernels, the table of $want" >"$work/found"
+[ "$kernels" -eq "$want" ] && [ "$(awk '{ print $1 }' "$work/resources" | sort -u | wc -l)" -ge 2 ]
+result $? "each kernel was compiled, for two architectures"
+
+check "no local memory, nothing spilled" local_memory copy \
+    's/^    typename gr_wide<N>::type v\[unroll\];/    volatile int n = (int) i; int a[9]; for (int k = 0; k < 9; k++) { a[k] = n + k; } v_sink(a[n % 9]);\n&/;s/^template <int N, int unroll, class Ends>/__device__ static void v_sink(int x) { asm volatile("" : : "r"(x)); }\n&/'
+check "at most $limit registers per thread" registers copy \
+    's/#define GR_UNROLL 4/#undef GR_GPU_THREADS\n#define GR_GPU_THREADS 96\n#define GR_UNROLL 14/'
+check "only the accesses of kernel_port.cuh touch memory" accesses port 's/ld\.global\.v4\.u32 /ld.global.nc.v4.u32 /'
+check "no volatile accesses" accesses port 's/"ld.acquire.sys.global.u64 /"ld.volatile.global.u64 /'
+check "counters are loaded with acquire" counters loop 's/s->seen = gp_ld_acquire(/s->seen = gp_ld_relaxed(/'
+check "counters are stored with release" accesses loop 's/gp_st_release((uint64_t \*) s->post/gp_st_relaxed((uint64_t *) s->post/'
+check "data are combined in vectors" vectors move 's/if (0 == difference % 16) {/if (0 == difference % 16 \&\& 0 == item->count) {\n        head = vectors = 0;\n    }\n    if (0) {/'
+echo "1..$count"

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls of kernel_case.h: what each rank runs, and images of its memory. */
+#include "kernel_case.h"
+
+#include "blocks.h"
+#include "symbolic.h" /* the seeded random numbers */
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GUARD = 64, GUARD_BYTE = 0xa5 };
+
+static struct ex_blocks blocks_of(const struct kc_case *c)
+{
+    return (struct ex_blocks) {c->count, c->has_counts ? c->counts : NULL, c->has_displs ? c->displs : NULL};
+}
+
+/* Elements of the whole vector, gaps included. */
+static size_t span(const struct kc_case *c)
+{
+    return ex_has_blocks(c->coll) ? ex_blocks_span(blocks_of(c), c->p) : c->count;
+}
+
+static void *allocate(size_t bytes)
+{
+    void *at = calloc(1, 0 == bytes ? 1 : bytes);
+
+    if (NULL == at) {
+        abort();
+    }
+    return at;
+}
+
+/* ---- data ---- */
+
+/* A number of any magnitude that a sum can see, and now and then, where there is an order, an odd one. */
+static double wild(uint64_t random, int special)
+{
+    static const double odd[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1.0, -1.0, 1e-42};
+    double x = ldexp((double) (random >> 40) + 1, -(int) (random % 48));
+
+    if (special && 0 == (random >> 8 & 7)) {
+        return odd[random >> 12 & 7];
+    }
+    return random & 1024 ? -x : x;
+}
+
+/* Halves and integers are any bits. */
+static void fill(const struct kc_case *c, unsigned char *to, size_t n, uint64_t *seed)
+{
+    const char *name = kd_kernel_name(c->kernel);
+    int special = NULL != strstr(name, "min") || NULL != strstr(name, "max");
+    size_t bytes = kd_elem_bytes(c->kernel), i;
+
+    for (i = 0; i < n; i++) {
+        uint64_t random = sym_random(seed);
+        double x = wild(random, special);
+        float y = (float) x;
+        const void *from = 0 == strncmp(name, "f32", 3) ? &y : 0 == strncmp(name, "f64", 3) ? (void *) &x : &random;
+
+        memcpy(to + i * bytes, from, bytes);
+    }
+}
+
+/* ---- what a rank has ---- */
+
+static size_t place(struct kc_image *image, size_t offset, size_t bytes)
+{
+    size_t at = image->size + GUARD + offset;
+
+    image->size = (at + bytes + GUARD + 15) / 16 * 16;
+    return at;
+}
+
+static void make_image(struct kc_call *call, int r, uint64_t *seed)
+{
+    const struct kc_case *c = call->c;
+    struct kc_image *image = &call->ranks[r].image;
+    size_t elem = call->elem_bytes, own = ex_block_count(blocks_of(c), r), all = span(c);
+    size_t in = GR_COLL_ALLGATHER == c->coll ? own : all, out = GR_COLL_REDUCE_SCATTER == c->coll ? own : all;
+    size_t offset[2];
+    int k;
+
+    for (k = 0; k < 2; k++) {
+        offset[k] = c->offset[k] * (size_t) (r + 1) % 16;
+    }
+    image->size = 0;
+    image->space[GR_OUT] = place(image, offset[1], out * elem);
+    image->space[GR_TMP] = place(image, 0, all * elem);
+    if (c->in_place && GR_COLL_REDUCE_SCATTER != c->coll) {
+        image->space[GR_IN] = image->space[GR_OUT] + (GR_COLL_ALLGATHER == c->coll ? ex_block_begin(blocks_of(c), r) * elem : 0);
+    } else {
+        image->space[GR_IN] = place(image, offset[0], in * elem);
+    }
+    image->bytes = allocate(image->size);
+    memset(image->bytes, GUARD_BYTE, image->size);
+    fill(c, image->bytes + image->space[GR_IN], in, seed);
+}
+
+static void make_schedules(struct kc_call *call)
+{
+    const struct kc_case *c = call->c;
+    struct gr_request request = {
+        .coll = c->coll, .algo = c->algo, .root = c->root, .nchannels = c->nchannels, .elem_bytes = call->elem_bytes,
+        .chunk_bytes = c->chunk_bytes, .total = ex_has_blocks(c->coll) ? 0 : c->count, .block = ex_has_blocks(c->coll) ? c->count : 0,
+        .counts = c->has_counts ? c->counts : NULL, .displs = c->has_displs ? c->displs : NULL,
+    };
+    int r, k;
+
+    for (k = 0; k < 2; k++) {
+        for (r = 0; r < c->p; r++) {
+            call->order[k][r] = 1 == k && c->reversed ? c->p - 1 - r : r;
+        }
+        for (r = 0; r < c->p; r++) {
+            call->where[k][call->order[k][r]] = r;
+        }
+    }
+    for (r = 0; r < c->p; r++) {
+        struct kc_rank *rank = &call->ranks[r];
+        uint32_t n, each = c->run;
+
+        rank->split = gr_plan_split(&request, c->p, c->slot_bytes, 16);
+        n = rank->split.nchunks;
+        for (k = 0; k < 2; k++) {
+            rank->sched[k] = gr_plan_sched(&request, c->p, r, c->reversed ? call->order[k] : NULL, call->where[k], n);
+            if (0 != each) {
+                rank->sched[k].nchunks = KT_RUNS((n + each - 1) / each, each, 0 == n % each ? each : n % each);
+            }
+        }
+    }
+}
+
+struct kc_call *kc_open(const struct kc_case *c)
+{
+    struct kc_call *call = allocate(sizeof(*call));
+    uint64_t seed = c->seed;
+    int r;
+
+    call->c = c;
+    call->elem_bytes = kd_elem_bytes(c->kernel);
+    call->slot_elems = 0 == c->slot_elems ? c->slot_bytes / call->elem_bytes : c->slot_elems;
+    make_schedules(call);
+    for (r = 0; r < c->p; r++) {
+        make_image(call, r, &seed);
+    }
+    return call;
+}
+
+void kc_close(struct kc_call *call)
+{
+    int r;
+
+    for (r = 0; r < call->c->p; r++) {
+        free(call->ranks[r].image.bytes);
+    }
+    free(call);
+}
+
+void kc_note(struct kc_trace *t, const struct kt_piece *piece)
+{
+    if (t->n == t->room) {
+        t->room = 0 == t->room ? 256 : 2 * t->room;
+        t->pieces = realloc(t->pieces, t->room * sizeof(*t->pieces));
+        if (NULL == t->pieces) {
+            abort();
+        }
+    }
+    t->pieces[t->n++] = *piece;
+}
+
+const char *kc_describe(const struct kc_case *c, char *text, size_t size)
+{
+    snprintf(text, size,
+             "%s %s %s p=%d root=%d count=%zu%s%s channels=%u slots=%u of %zu (%zu) chunk=%zu offsets=%zu,%zu%s%s "
+             "run=%u first=%llx patience=%llu threads=%u seed=%llu",
+             gr_algo_name(c->algo), gr_coll_name(c->coll), kd_kernel_name(c->kernel), c->p, c->root, c->count,
+             c->has_counts ? " counts" : "", c->has_displs ? " displs" : "", (unsigned) c->nchannels,
+             (unsigned) c->nslots, c->slot_bytes, c->slot_elems, c->chunk_bytes, c->offset[0], c->offset[1],
+             c->in_place ? " in place" : "", c->reversed ? " reversed" : "", (unsigned) c->run,
+             (unsigned long long) c->first, (unsigned long long) c->patience, (unsigned) c->threads,
+             (unsigned long long) c->seed);
+    return text;
+}
+
+/* ---- comparing both sides ---- */
+
+static int by_channel(const void *a, const void *b)
+{
+    const struct kt_piece *x = *(const struct kt_piece *const *) a, *y = *(const struct kt_piece *const *) b;
+
+    if (x->rank != y->rank) {
+        return x->rank < y->rank ? -1 : 1;
+    }
+    if (x->channel != y->channel) {
+        return x->channel < y->channel ? -1 : 1;
+    }
+    return x < y ? -1 : 1; /* in the order in which they were noted */
+}
+
+static const struct kt_piece **sorted(const struct kc_trace *t)
+{
+    const struct kt_piece **all = allocate(t->n * sizeof(*all));
+    size_t k;
+
+    for (k = 0; k < t->n; k++) {
+        all[k] = &t->pieces[k];
+    }
+    qsort(all, t->n, sizeof(*all), by_channel);
+    return all;
+}
+
+/* Both sides moved the same pieces, each channel in the same order. */
+static int same_steps(const struct kc_trace *host, const struct kc_trace *device, char *why, size_t size)
+{
+    const struct kt_piece **h = sorted(host), **d = sorted(device);
+    size_t n = host->n < device->n ? host->n : device->n, k;
+
+    for (k = 0; k < n && 0 == memcmp(h[k], d[k], sizeof(**h)); k++) {
+    }
+    if (k < n) {
+        snprintf(why, size, "rank %llu channel %u slice %u step %u: host moves %zu elements, slot %zu; device in rank "
+                 "%llu channel %u slice %u step %u: %zu, slot %zu", (unsigned long long) h[k]->rank, h[k]->channel,
+                 h[k]->slice, h[k]->index, h[k]->count, h[k]->slot, (unsigned long long) d[k]->rank, d[k]->channel,
+                 d[k]->slice, d[k]->index, d[k]->count, d[k]->slot);
+    } else if (host->n != device->n) {
+        snprintf(why, size, "the host moved %zu pieces, the device %zu", host->n, device->n);
+    }
+    free(h);
+    free(d);
+    return k < n || host->n != device->n ? -1 : 0;
+}
+
+static int same_bytes(const struct kc_call *call, unsigned char **images, char *why, size_t size)
+{
+    size_t i;
+    int r;
+
+    for (r = 0; r < call->c->p; r++) {
+        const struct kc_image *image = &call->ranks[r].image;
+
+        for (i = 0; i < image->size && image->bytes[i] == images[r][i]; i++) {
+        }
+        if (i < image->size) {
+            snprintf(why, size, "rank %d: byte %zu of %zu is %02x, on the host %02x (in %zu out %zu tmp %zu)", r, i,
+                     image->size, images[r][i], image->bytes[i], image->space[GR_IN], image->space[GR_OUT],
+                     image->space[GR_TMP]);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int kc_run(const struct kc_case *c, struct kc_device *seen, char *why, size_t size)
+{
+    struct kc_call *call = kc_open(c);
+    struct kc_trace host = {0}, device = {0};
+    unsigned char *images[KC_MAX_RANKS];
+    int rc, r;
+
+    for (r = 0; r < c->p; r++) {
+        images[r] = allocate(call->ranks[r].image.size);
+        memcpy(images[r], call->ranks[r].image.bytes, call->ranks[r].image.size);
+    }
+    rc = kc_run_device(call, images, &device, seen, why, size);
+    if (0 == rc) {
+        rc = kc_run_host(call, &host, why, size);
+    }
+    if (0 == rc) {
+        rc = same_bytes(call, images, why, size);
+    }
+    if (0 == rc && kd_is_fake()) {
+        rc = same_steps(&host, &device, why, size);
+    }
+    for (r = 0; r < c->p; r++) {
+        free(images[r]);
+    }
+    free(host.pieces);
+    free(device.pieces);
+    kc_close(call);
+    return rc;
+}

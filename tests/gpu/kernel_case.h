@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One collective call as a test of the kernels: p ranks in this process, each a stream of one device, against the
+ * same call on the host's step machine. Both get images of the same buffers, guards around them; afterwards all bytes
+ * must be alike, and so must the pieces that were moved, step for step.
+ *
+ * kernel_case.c   buffers, schedules
+ * kernel_host.c   the host's side
+ * kernel_world.c  the device's side, kernel_links.c its links
+ */
+#ifndef GR_TESTS_KERNEL_CASE_H
+#define GR_TESTS_KERNEL_CASE_H
+
+#include "kernel_driver.h"
+#include "kernel_trace.h"
+
+#include "exec/plan.h"
+
+#define KC_MAX_RANKS 16
+
+struct kc_case {
+    enum gr_coll coll;
+    enum gr_algo algo;
+    enum gr_kernel kernel;
+    int p, root;
+    uint32_t nchannels, nslots;
+    size_t slot_bytes;   /* a multiple of 16 */
+    size_t slot_elems;   /* 0: as many as fit */
+    size_t chunk_bytes;  /* longest chunk; 0: a slot */
+    size_t count;        /* elements of the vector, or of each block where there are no counts */
+    int has_counts, has_displs;
+    size_t counts[KC_MAX_RANKS], displs[KC_MAX_RANKS];
+    size_t offset[2];    /* bytes by which inputs, outputs are off a multiple of 16; rank r: r times that */
+    int in_place, reversed; /* reversed: channels 1, 3, ... take the ranks in the opposite order */
+    uint32_t run;        /* other than 0: chunks per step, of a chain (KT_RUNS) */
+    uint64_t first;      /* where counters begin */
+    uint64_t patience;   /* 0: a random one for each launch */
+    uint32_t threads;    /* of a block; real devices take GR_GPU_THREADS */
+    uint64_t seed;
+};
+
+/* A rank's memory, as it must be laid out on both sides. */
+struct kc_image {
+    unsigned char *bytes;
+    size_t size;
+    size_t space[3];     /* by enum gr_space: where its element 0 lies in bytes */
+};
+
+/* What a rank runs. */
+struct kc_rank {
+    struct gr_split split;
+    struct gr_sched sched[2];
+    struct kc_image image;
+};
+
+struct kc_call {
+    const struct kc_case *c;
+    size_t elem_bytes, slot_elems;
+    int order[2][KC_MAX_RANKS], where[2][KC_MAX_RANKS];
+    struct kc_rank ranks[KC_MAX_RANKS];
+};
+
+/* Pieces that were moved. */
+struct kc_trace {
+    struct kt_piece *pieces;
+    size_t n, room;
+};
+
+struct kc_call *kc_open(const struct kc_case *c);
+void kc_close(struct kc_call *call);
+
+const char *kc_describe(const struct kc_case *c, char *text, size_t size);
+
+/* Run the call on the host's machine, in the call's images. 0, or -1 with why. */
+int kc_run_host(struct kc_call *call, struct kc_trace *trace, char *why, size_t size);
+
+/* Counts of what happened on the device. */
+struct kc_device {
+    uint64_t launches, left, moved;
+};
+
+/* Run it on the device; images[rank] are filled with what is in its memory at the end. 0, or -1 with why. */
+int kc_run_device(struct kc_call *call, unsigned char **images, struct kc_trace *trace, struct kc_device *seen,
+                  char *why, size_t size);
+
+/* Launch one rank alone, and abort it while it waits for the others; then again. 0, or -1 with why. */
+int kc_abort_device(struct kc_call *call, int rank, char *why, size_t size);
+
+/* Run it on both and compare. 0, or -1 with why. */
+int kc_run(const struct kc_case *c, struct kc_device *seen, char *why, size_t size);
+
+/* Add a piece to a trace. */
+void kc_note(struct kc_trace *t, const struct kt_piece *piece);
+
+#endif

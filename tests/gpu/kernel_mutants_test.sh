@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Bugs planted into copies of the kernels: each must be caught by some mode of the fake driver, and the kernels as they
+# are by none. Prints TAP, with the mode that caught it. Arguments: names of mutants, default all.
+# Environment: srcdir (default: two folders up), KERNEL_TEST (kernel_test for the plain fake driver), LIBCUDA (that),
+# KERNEL_MUTANTS_KEEP (leave the build folder there).
+set -u
+export LC_ALL=C
+srcdir=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd) || exit 99
+test=$(realpath "${KERNEL_TEST:-tests/gpu/kernel_test}") || exit 99
+fake=$(dirname "$(realpath "${LIBCUDA:-tests/fakecuda/plain/libcuda.so.1}")") || exit 99
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+count=0
+
+# mode: environment. The later ones run threads in bad orders, or let stores be seen late.
+modes='plain:
+rev: FAKECUDA_SCHED=rev
+lag: FAKECUDA_SCHED=lag:3
+weak: FAKECUDA_WEAK=7
+weak lag: FAKECUDA_WEAK=9 FAKECUDA_SCHED=lag:11
+weak rand: FAKECUDA_WEAK=13 FAKECUDA_SCHED=rand:19'
+
+# name @ file @ edit (sed) @ what it breaks @ the mode to begin with
+mutants='no barrier before the move @ loop @ /GR_ITEM_WAIT == [a-z>-]*what) {/,/go) {/{/gp_barrier/d} @ data are moved before their slot is ready @ plain
+no barrier behind the move @ loop @ /gp_barrier(); \/\* the item/d;/item = &block->item\[n\];/{n;d} @ counters are posted before the data are stored @ plain
+flag before data @ loop @ s/^        gr_claim(&s);/&\n        gr_post(\&s);/ @ tails and heads are posted while the data are moved @ rev
+head before the data were read @ loop @ s/^        gr_claim(&s);/&\n        if (!s.writes) {\n            gr_post(\&s);\n        }/ @ the writer may overwrite what is being read @ rev
+no credit @ loop @ s/if (s->peer < 0 ||/if (s->writes || s->peer < 0 ||/ @ a slot is written before it is free @ plain
+one slot too many @ loop @ s/uint64_t none = s->writes ? s->args->nslots : 0;/uint64_t none = s->writes ? s->args->nslots + 1 : 0;/;s/s->link.count - (s->writes ? s->args->nslots : 0)/s->link.count - (s->writes ? s->args->nslots + 1 : 0)/ @ credit of one slot more than there are @ plain
+relaxed flag load @ loop @ s/s->seen = gp_ld_acquire(/s->seen = gp_ld_relaxed(/ @ data may be older than the flag @ weak
+relaxed flag store @ loop @ s/gp_st_release((uint64_t \*) s->post, s->value);/if (s->writes) { gp_st_relaxed((uint64_t *) s->post, s->value); } else { & }/ @ the flag may overtake the data @ weak
+relaxed post @ loop @ s/gp_st_release((uint64_t \*) s->post/gp_st_relaxed((uint64_t *) s->post/ @ both counters may overtake the accesses @ weak
+misaligned vectors @ move @ s/if (0 == difference % 16) {/if (0 == difference % bytes) {/ @ vectors where addresses differ @ plain
+misaligned copy @ copy @ s/if (0 == difference % 16) {/if (0 == difference % 8) {/ @ 16-byte words where only 8 are alike @ plain
+no head @ copy @ s/head = head < bytes ? head : bytes;/head = 0;/ @ vectors begin where the address is not a multiple of 16 @ plain
+overrun by one vector @ move @ s/vectors = (item->count - head) .*/vectors = (item->count - head) \/ each + 1;/ @ writes behind the piece @ plain
+copy overrun @ copy @ s/words = (bytes - head) \/ N;/words = (bytes - head + N - 1) \/ N;/ @ writes behind the piece @ plain
+lost tail @ move @ s/item->count - rest);/(item->count - rest) \/ 2);/ @ the last elements are not combined @ plain
+left after its first store @ loop @ s/if (w->first \&\&/if (w->last \&\&/ @ waits, and leaves, with part of the slot moved @ plain
+counts not saved @ loop @ /gp_st(&s->end->count/d @ the next launch begins at old slots @ plain
+claimed before the wait @ loop @ s/^            go = gr_wait(&s);/            gr_claim(\&s);\n&/ @ a slot counts as handled, and the block leaves @ plain
+place one slot late @ loop @ s/at = &s->block->walk.begin;/at = \&s->block->walk.at;/ @ goes on behind the slot that it waited for @ plain
+end not saved @ loop @ /gp_st(&place->over/d @ a channel that is through runs again @ plain
+wrong slot @ loop @ s/number = s->link.count % s->args->nslots/number = (s->link.count + s->writes) % s->args->nslots/ @ writes the slot behind the one that is free @ plain
+piece offset @ loop @ s/ + w->slot \* elem_bytes;/;/ @ pieces of a slot lie on top of each other @ plain
+operands swapped @ move @ s/Pair::combine(sum, Pair::widen(y\[k\]\[u\].elem\[e\]))/Pair::combine(Pair::widen(y[k][u].elem[e]), sum)/ @ the order of reduction @ plain
+walk without waiting for the warp @ loop @ /^    __syncwarp(); \/\* all know/d @ the next piece is found while others look at this one @ plain
+counter of the wrong link @ loop @ s/s->post, s->value)/s->post, s->link.count)/ @ posted when the next link is looked up already @ plain
+stale link @ loop @ s/if (peer == s->peer) {/if (peer == s->peer || peer < 0) {/ @ threads without a link keep the last one @ plain
+credit taken for granted @ loop @ s/s->seen = s->link.count - (s->writes ? s->args->nslots : 0);/s->seen = s->link.count - !s->writes;/ @ as if the other end had been looked at @ plain
+abort not seen @ loop @ s/0 == polls % GR_ABORT_EVERY/0/ @ a block that waits polls for ever @ plain
+no patience @ loop @ s/if (++polls >= s->args->patience) {/++polls;\n        if (0) {/ @ a block never gives up its place @ plain
+slot never ends early @ steps @ s/w->last = 0 == w->room || .*/w->last = 0 == w->room;/ @ a message and the next share a slot @ plain'
+
+# build DIR: its kernels, in DIR/kernels.so
+build() {
+    mkdir -p "$1/bin" && ln -sf "$fake/libcuda.so.1" "$1/bin/libcuda.so.1" &&
+        sh "$srcdir/tests/fakecuda/build.sh" "$1/bin" plain kernels.so "$1/exec/kernels.cu" -O1 -w \
+            -include "$srcdir/tests/gpu/kernel_trace.h"
+}
+
+# copy DIR: the kernels' sources, with the few kernels that KERNEL_TEST_FEW uses
+copy() {
+    mkdir -p "$1" && cp -R "$srcdir/coll_gpuring/sched" "$1" && mkdir "$1/exec" &&
+        cp "$srcdir"/coll_gpuring/exec/kernel*.cu* "$srcdir"/coll_gpuring/exec/gpu_*.h "$1/exec" &&
+        chmod -R u+w "$1" &&
+        sed -i 's/^GR_KERNELS(GR_KERNEL_OF)$/GR_KERNEL_OF(f32, sum) GR_KERNEL_OF(f64, max)/' "$1/exec/kernels.cu"
+}
+
+# passes DIR ENVIRONMENT...: run the cases; what is said goes to $work/said
+passes() {
+    dir=$1
+    shift
+    # in a shell of its own, which tells nobody that it died
+    (
+        env KERNEL_TEST_THIN=16 KERNEL_TEST_LIMIT=10 "$@" FAKECUDA_KERNELS="$dir/bin/kernels.so" LIBCUDA="$dir/bin/libcuda.so.1" FAKECUDA_TIMEOUT=5 \
+            KERNEL_TEST_FEW=1 KERNEL_TEST_STOP=1 \
+            timeout -k 1 150 "$test" >"$work/said" 2>&1
+        exit $?
+    ) 2>/dev/null
+}
+
+# result STATUS TITLE
+result() {
+    count=$((count + 1))
+    if [ "$1" -eq 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; fi
+}
+
+copy "$work/good"
+build "$work/good" >"$work/said" 2>&1 || { sed 's/^/# /' "$work/said"; echo "Bail out! the kernels do not compile"; exit 1; }
+while IFS= read -r row; do
+    read -ra environment <<<"${row#*:}"
+    if ! passes "$work/good" X=1 "${environment[@]}"; then
+        tail -n 3 "$work/said" | cut -c1-600 | sed 's/^/# /'
+        result 1 "the kernels as they are pass in mode ${row%%:*}"
+    else
+        result 0 "the kernels as they are pass in mode ${row%%:*}"
+    fi
+done <<<"$modes"
+
+while IFS= read -r row; do
+    name=${row%% @ *} rest=${row#* @ }
+    file=${rest%% @ *} rest=${rest#* @ }
+    edit=${rest%% @ *} rest=${rest#* @ }
+    what=${rest%% @ *} begin=${rest#* @ }
+    if [ $# -gt 0 ] && [[ "|$(printf '%s|' "$@")" != *"|$name|"* ]]; then
+        continue
+    fi
+    dir=$work/bad
+    rm -rf "$dir"
+    copy "$dir"
+    sed -i "$edit" "$dir/exec/kernel_$file.cuh"
+    if cmp -s "$dir/exec/kernel_$file.cuh" "$srcdir/coll_gpuring/exec/kernel_$file.cuh"; then
+        result 1 "$name: the edit changed nothing"
+        continue
+    fi
+    if ! build "$dir" >"$work/said" 2>&1; then
+        sed 's/^/# /' "$work/said" | head -n 5
+        result 1 "$name: does not compile"
+        continue
+    fi
+    caught=
+    while IFS= read -r mode && [ -z "$caught" ]; do
+        read -ra environment <<<"${mode#*:}"
+        passes "$dir" X=1 "${environment[@]}" </dev/null || caught=${mode%%:*}
+    done < <(grep "^$begin:" <<<"$modes"; grep -v "^$begin:" <<<"$modes")
+    # what few cases show, all of them may
+    [ -n "$caught" ] || passes "$dir" KERNEL_TEST_THIN=1 KERNEL_TEST_LIMIT=60 </dev/null || caught='plain, all cases'
+    [ -n "$caught" ]
+    result $? "$name ($what): ${caught:+caught in mode }${caught:-in no mode}"
+done <<<"$mutants"
+echo "1..$count"

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The kernels, by the driver alone: every collective and algorithm, of any shape, against the host's step machine, bit
+ * for bit and step for step; left and launched again at every wait. On the fake driver in its modes; on a real device
+ * with KERNEL_IMAGE (kernel_driver.h).
+ *
+ * Environment: GPURING_SEED; KERNEL_TEST_THIN=N: one in N cases; KERNEL_TEST_FEW: the kernels f32_sum, f64_max
+ * and copy only; KERNEL_TEST_STOP: at the first failure; KERNEL_TEST_LIMIT: seconds of a call; and
+ * what kernel_driver.h says.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "kernel_case.h"
+
+#include "symbolic.h" /* the seeded random numbers */
+
+static uint64_t seed, thinning = 1;
+static struct kc_device seen;
+
+static size_t any(const size_t *values, size_t n)
+{
+    return values[sym_below(&seed, n)];
+}
+#define ANY(...) any((const size_t[]){__VA_ARGS__}, sizeof((const size_t[]){__VA_ARGS__}) / sizeof(size_t))
+
+/* ---- cases ---- */
+
+static enum gr_kernel any_kernel(enum gr_coll coll)
+{
+    if (NULL != getenv("KERNEL_TEST_FEW")) {
+        return GR_COLL_BCAST == coll || GR_COLL_ALLGATHER == coll ? GR_KERNEL_copy :
+               (enum gr_kernel) ANY(GR_KERNEL_f32_sum, GR_KERNEL_f64_max);
+    }
+    if (GR_COLL_BCAST == coll || GR_COLL_ALLGATHER == coll) {
+        return (enum gr_kernel) ANY(GR_KERNEL_copy, GR_KERNEL_copy, GR_KERNEL_f64_sum, GR_KERNEL_i16_max);
+    }
+    return (enum gr_kernel) ANY(GR_KERNEL_f32_sum, GR_KERNEL_f32_sum, GR_KERNEL_i8_sum, GR_KERNEL_f16_sum,
+                                GR_KERNEL_f64_max, GR_KERNEL_u16_min);
+}
+
+/* Whatever a call may be like. */
+static struct kc_case any_case(enum gr_coll coll, enum gr_algo algo, int p)
+{
+    struct kc_case c = {.coll = coll, .algo = algo, .kernel = any_kernel(coll), .p = p};
+    size_t elem = kd_elem_bytes(c.kernel), slots;
+
+    c.root = (int) sym_below(&seed, (uint64_t) p);
+    c.nchannels = (uint32_t) ANY(1, 1, 2, 3);
+    c.nslots = (uint32_t) ANY(2, 2, 3, 4);
+    c.slot_bytes = ANY(48, 256, 256, 2048);
+    if (0 == sym_below(&seed, 4)) { /* a message takes two slots: twice as many as that are needed */
+        c.slot_elems = (c.slot_bytes / elem + 1) / 2;
+        c.nslots = 4;
+    }
+    c.chunk_bytes = 0 == sym_below(&seed, 4) ? c.slot_bytes / 3 : 0;
+    slots = ANY(0, 0, 1, 2, 5);
+    c.count = slots * c.slot_bytes / elem / (GR_COLL_ALLGATHER == coll ? (size_t) p : 1) + ANY(0, 1, 7, 37);
+    c.in_place = 0 == sym_below(&seed, 3);
+    c.reversed = 0 == sym_below(&seed, 3);
+    c.first = ANY(0, 0xfffffffe, 0x7fffffffffffffff, 12345);
+    c.patience = ANY(0, 0, 1, 3, 1000);
+    c.threads = kd_is_fake() ? (uint32_t) ANY(64, 64, 96, 160) : GR_GPU_THREADS;
+    c.seed = sym_random(&seed);
+    return c;
+}
+
+static void run_case(const struct kc_case *c)
+{
+    char why[1200] = "", text[400];
+
+    if (0 == kc_run(c, &seen, why, sizeof(why))) {
+        return;
+    }
+    if (NULL != getenv("KERNEL_TEST_STOP")) {
+        printf("# %s: %s\n", kc_describe(c, text, sizeof(text)), why);
+        exit(1);
+    }
+    fail_msg("%s: %s", kc_describe(c, text, sizeof(text)), why);
+}
+
+static int thinned(void)
+{
+    return 0 != sym_below(&seed, thinning);
+}
+
+typedef void (*change_fn)(struct kc_case *c);
+
+/* Each algorithm and collective `times` times with p ranks, after a change. */
+static void sweep(int p, int times, change_fn change)
+{
+    int coll, algo, k;
+
+    for (coll = 0; coll < GR_NCOLLS; coll++) {
+        for (algo = 0; algo < GR_NALGOS; algo++) {
+            for (k = 0; k < times && gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll); k++) {
+                struct kc_case c = any_case((enum gr_coll) coll, (enum gr_algo) algo, p);
+
+                if (thinned()) {
+                    continue;
+                }
+                if (NULL != change) {
+                    change(&c);
+                }
+                run_case(&c);
+            }
+        }
+    }
+}
+
+/* ---- tests ---- */
+
+static void every_schedule_equals_the_hosts(void **state)
+{
+    int p;
+
+    (void) state;
+    for (p = 1; p <= 9; p++) {
+        sweep(p, p < 6 ? 4 : 2, NULL);
+    }
+    sweep(13, 1, NULL);
+}
+
+static void be_impatient(struct kc_case *c)
+{
+    c->patience = 1;
+    c->count += 5 * c->slot_bytes / kd_elem_bytes(c->kernel);
+}
+
+static void blocks_leave_at_every_wait_and_go_on(void **state)
+{
+    uint64_t before = seen.left;
+    int k;
+
+    (void) state;
+    sweep(2, 1, be_impatient);
+    sweep(5, 1, be_impatient);
+    for (k = 0; k < 10 && seen.left == before; k++) { /* chance may have thinned out all cases */
+        struct kc_case c = any_case(GR_COLL_ALLREDUCE, GR_ALGO_RING, 3);
+
+        be_impatient(&c);
+        run_case(&c);
+    }
+    assert_true(seen.left > before);
+}
+
+static void misalign(struct kc_case *c)
+{
+    c->offset[0] = sym_below(&seed, 16);
+    c->offset[1] = 0 == sym_below(&seed, 2) ? c->offset[0] : sym_below(&seed, 16);
+    c->slot_bytes = ANY(256, 2048, 8192);
+    c->slot_elems = 0;
+    c->count += c->slot_bytes / kd_elem_bytes(c->kernel);
+}
+
+static void buffers_may_lie_anywhere(void **state)
+{
+    (void) state;
+    sweep(1, 16, misalign); /* from buffer to buffer: the only steps all of whose addresses can be off alike */
+    sweep(2, 4, misalign);
+    sweep(3, 4, misalign);
+    sweep(4, 2, misalign);
+}
+
+static void give_counts(struct kc_case *c)
+{
+    size_t at = 0;
+    int r;
+
+    if (GR_COLL_ALLGATHER != c->coll && GR_COLL_REDUCE_SCATTER != c->coll) {
+        return;
+    }
+    c->has_counts = 1;
+    c->has_displs = 0 == sym_below(&seed, 2);
+    for (r = c->p - 1; r >= 0; r--) {
+        c->counts[r] = ANY(0, 1, 5, 40, 300);
+        c->displs[r] = at + sym_below(&seed, 3);
+        at = c->displs[r] + c->counts[r];
+    }
+}
+
+static void counts_may_differ_and_be_zero(void **state)
+{
+    (void) state;
+    sweep(3, 4, give_counts);
+    sweep(6, 4, give_counts);
+}
+
+static void slots_may_hold_many_pieces(void **state)
+{
+    int p, k;
+
+    (void) state;
+    for (p = 2; p < 6; p++) {
+        for (k = 0; k < 8; k++) {
+            struct kc_case c = any_case(k % 2 ? GR_COLL_BCAST : GR_COLL_REDUCE, GR_ALGO_CHAIN, p);
+            size_t elem = kd_elem_bytes(c.kernel);
+
+            c.run = (uint32_t) ANY(2, 3, 5);
+            c.slot_bytes = 256;
+            c.slot_elems = ANY(0, 7, 256 / elem - 1);
+            c.chunk_bytes = elem * ANY(3, 5, 32);
+            c.nslots = 64; /* a message takes many, and none waits for a reader that has not begun */
+            c.count = ANY(1, 50, 400);
+            if (!thinned()) {
+                run_case(&c);
+            }
+        }
+    }
+}
+
+/* Two sources and one or two destinations, three and four of both: rings, trees and stars. */
+static void every_kernel_combines_as_the_host_does(void **state)
+{
+    static const enum gr_algo algos[] = {GR_ALGO_RING, GR_ALGO_TREE, GR_ALGO_FLAT};
+    int kernel, k;
+
+    (void) state;
+    for (kernel = 0; kernel < GR_NKERNELS; kernel++) {
+        for (k = 0; k < 3 && GR_KERNEL_copy != kernel; k++) {
+            struct kc_case c = any_case(GR_COLL_ALLREDUCE, algos[k], 4 + k);
+
+            c.kernel = NULL == getenv("KERNEL_TEST_FEW") ? (enum gr_kernel) kernel : c.kernel;
+            c.slot_bytes = ANY(2048, 8192);
+            c.slot_elems = 0;
+            c.nchannels = 1;
+            c.threads = kd_is_fake() ? 64 : c.threads;
+            c.count = 5000 / kd_elem_bytes(c.kernel) + sym_below(&seed, 30);
+            c.offset[0] = c.offset[1] = kd_elem_bytes(c.kernel) * sym_below(&seed, 3);
+            if (!thinned()) {
+                run_case(&c);
+            }
+        }
+    }
+}
+
+static void be_whole(struct kc_case *c)
+{
+    c->threads = GR_GPU_THREADS;
+    c->slot_bytes = 65536;
+    c->slot_elems = c->chunk_bytes = 0; /* few slots: full blocks are slow where threads are fibers */
+    c->count = (GR_COLL_ALLGATHER == c->coll ? 60000 : 150000) / kd_elem_bytes(c->kernel);
+    c->nchannels = (uint32_t) ANY(1, 2);
+}
+
+static void blocks_of_full_size_move_large_slots(void **state)
+{
+    (void) state;
+    sweep(2, 1, be_whole);
+    sweep(4, 1, be_whole);
+}
+
+static void an_abort_is_seen_while_waiting_and_at_the_beginning(void **state)
+{
+    struct kc_case c = any_case(GR_COLL_BCAST, GR_ALGO_CHAIN, 2);
+    char why[100] = "";
+    struct kc_call *call;
+
+    (void) state;
+    c.root = 0;
+    c.count = 100;
+    c.patience = UINT64_MAX;
+    call = kc_open(&c);
+    if (0 != kc_abort_device(call, 1, why, sizeof(why))) {
+        if (NULL != getenv("KERNEL_TEST_STOP")) {
+            printf("# %s\n", why);
+            fflush(stdout);
+            _exit(1); /* its kernel never ends */
+        }
+        fail_msg("%s", why);
+    }
+    kc_close(call);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_schedule_equals_the_hosts),
+        cmocka_unit_test(blocks_leave_at_every_wait_and_go_on),
+        cmocka_unit_test(buffers_may_lie_anywhere),
+        cmocka_unit_test(counts_may_differ_and_be_zero),
+        cmocka_unit_test(slots_may_hold_many_pieces),
+        cmocka_unit_test(every_kernel_combines_as_the_host_does),
+        cmocka_unit_test(blocks_of_full_size_move_large_slots),
+        cmocka_unit_test(an_abort_is_seen_while_waiting_and_at_the_beginning),
+    };
+    const char *thin = getenv("KERNEL_TEST_THIN");
+    int rc;
+
+    seed = sym_seed();
+    thinning = NULL == thin ? 1 : strtoull(thin, NULL, 10);
+    printf("# GPURING_SEED=%llu\n", (unsigned long long) seed);
+    kd_open();
+    rc = cmocka_run_group_tests(tests, NULL, NULL);
+    printf("# launches %llu, channels that left %llu, slots %llu\n", (unsigned long long) seen.launches,
+           (unsigned long long) seen.left, (unsigned long long) seen.moved);
+    return rc;
+}
