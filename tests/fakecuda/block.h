@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A block that runs: its threads, their barriers and warp operations. One OS thread owns it. */
+#ifndef FAKECUDA_BLOCK_H
+#define FAKECUDA_BLOCK_H
+
+#include "cuda_emu.h"
+#include "fiber.h"
+#include "options.h"
+
+#include <unordered_map>
+#include <vector>
+
+namespace fake {
+
+/* 16 bytes of memory, some of them known. */
+struct line {
+    unsigned char byte[16];
+    uint16_t known;
+};
+using lines = std::unordered_map<uintptr_t, line>;
+
+enum thread_state : uint8_t { RUNNING, AT_BARRIER, AT_WARP, EXITED };
+
+struct cuda_thread {
+    emu::context context;
+    fiber f;
+    thread_state state;
+    bool spun; /* it gave up its turn because it waits for others */
+    int predicate;
+    lines stores; /* FAKECUDA_WEAK: its own, not yet seen by others */
+};
+
+/* A warp operation that lanes arrive at; mask 0: none. As two of them can be open at once (a slow lane still reads the
+ * first), and disjoint parts of a warp may do different ones, a warp has several. */
+constexpr unsigned EXCHANGES = 20;
+struct exchange {
+    emu::warp_kind kind;
+    uint32_t mask, arrived, read;
+    uint64_t value[32];
+};
+struct warp {
+    exchange open[EXCHANGES];
+};
+
+/* What is launched. */
+struct work {
+    const char *name;
+    emu::kernel kernel;
+    void **args;
+    int device; /* ordinal */
+    dim3 grid, threads;
+};
+
+struct block {
+    const work *job;
+    uint3 index;
+    carrier c;
+    std::vector<cuda_thread> threads;
+    std::vector<warp> warps;
+    cuda_thread *now;
+    unsigned live, at_barrier;
+    emu::barrier_kind kind;
+    int result;
+    uint64_t generation; /* barriers that opened */
+    uint64_t progress;   /* barriers come to, flags stored, threads that exited */
+    uint64_t spins;      /* turns that ended in gp_spin */
+    uint64_t random;
+    lines merged; /* FAKECUDA_WEAK: stores of all threads that a barrier handed on; not yet outside the block */
+    lines cache;  /* and lines that were loaded since the last acquire */
+};
+
+/* The block of this OS thread. */
+block *block_here();
+
+/* Run it to its end. */
+void block_run(const work &job, uint3 index);
+
+/* Print where its threads are, and abort. */
+[[noreturn]] void block_die(block *b, const char *why);
+
+/* FAKECUDA_WEAK */
+void weak_merge(block *b, cuda_thread *t);
+void weak_flush(lines &all);
+
+} /* namespace fake */
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Cases of the fake driver's tests. Each runs in a process of its own, with the options that fakecuda_test.sh sets:
+ *     cases NAME
+ * A case ends the program with 1 and a line at the first thing that is not as it should be.
+ */
+#ifndef FAKECUDA_CASES_H
+#define FAKECUDA_CASES_H
+
+#include <cuda.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct test_case {
+    const char *name;
+    void (*run)(void);
+};
+extern const struct test_case context_cases[], memory_cases[], pointer_cases[], stream_cases[], kernel_cases[],
+    process_cases[];
+
+#define CHECK(condition)                                                                                             \
+    do {                                                                                                             \
+        if (!(condition)) {                                                                                          \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                                  \
+            exit(1);                                                                                                 \
+        }                                                                                                            \
+    } while (0)
+
+/* The call returns CUDA_<what>. */
+#define IS(what, call)                                                                                               \
+    do {                                                                                                             \
+        CUresult got_ = (call);                                                                                      \
+        const char *name_ = "?";                                                                                     \
+        if (CUDA_##what != got_) {                                                                                   \
+            cuGetErrorName(got_, &name_);                                                                            \
+            fprintf(stderr, "%s:%d: %s is %s, not CUDA_%s\n", __FILE__, __LINE__, #call, name_, #what);              \
+            exit(1);                                                                                                 \
+        }                                                                                                            \
+    } while (0)
+#define OK(call) IS(SUCCESS, call)
+
+/* The driver, with the primary context of this device current. */
+CUcontext begin(int device);
+/* A kernel of test_kernels.cu. */
+CUfunction kernel(const char *name);
+/* Launch, and wait for the stream. */
+void launch(const char *name, unsigned blocks, unsigned threads, CUstream stream, void **args);
+CUstream new_stream(unsigned flags);
+CUdeviceptr zeros(size_t bytes);
+uint64_t word_at(CUdeviceptr at);
+void set_word(CUdeviceptr at, uint64_t value);
+
+#endif

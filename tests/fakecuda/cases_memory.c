@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Cases: allocations, copies, and accesses that must fault. */
+#include "cases.h"
+
+static void poisoned(void)
+{
+    unsigned char bytes[1000];
+    CUdeviceptr at;
+
+    begin(0);
+    OK(cuMemAlloc(&at, sizeof(bytes)));
+    OK(cuMemcpyDtoH(bytes, at, sizeof(bytes)));
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        CHECK(0xff == bytes[i]);
+    }
+    CHECK(0 == at % 256);
+}
+
+static void host_reads_device(void)
+{
+    begin(0);
+    printf("%d\n", *(volatile char *) zeros(8));
+}
+
+/* The contents of pinned and managed memory are the host's too; past their end is a page that faults. */
+static void host_reads_past_pinned(void)
+{
+    volatile char *at;
+    void *p;
+    CUdeviceptr managed;
+
+    begin(0);
+    OK(cuMemAllocManaged(&managed, 100, CU_MEM_ATTACH_GLOBAL));
+    *(volatile char *) managed = 1;
+    OK(cuMemHostAlloc(&p, 4096, 0));
+    at = p;
+    at[4095] = 1;
+    fprintf(stderr, "so far so good\n");
+    at[4096] = 1;
+}
+
+static void host_reads_freed(void)
+{
+    void *p;
+
+    begin(0);
+    OK(cuMemHostAlloc(&p, 4096, 0));
+    OK(cuMemFreeHost(p));
+    fprintf(stderr, "so far so good\n");
+    *(volatile char *) p = 1;
+}
+
+static void free_wrongly(void)
+{
+    CUdeviceptr at = (begin(0), zeros(4096));
+    void *p;
+
+    IS(ERROR_INVALID_VALUE, cuMemFree(at + 8));
+    IS(ERROR_INVALID_VALUE, cuMemFreeHost((void *) at));
+    OK(cuMemFree(at));
+    IS(ERROR_INVALID_VALUE, cuMemFree(at));
+    OK(cuMemFree(0));
+    IS(ERROR_INVALID_VALUE, cuMemAlloc(&at, 0));
+    OK(cuMemHostAlloc(&p, 10, 0));
+    CHECK(0 == (uintptr_t) p % 4096);
+    IS(ERROR_INVALID_VALUE, cuMemFree((CUdeviceptr) p));
+    OK(cuMemFreeHost(p));
+}
+
+/* Addresses of freed memory come back under FAKECUDA_REUSE only, and then with another id. */
+static void addresses(void)
+{
+    const int reuse = NULL != getenv("FAKECUDA_REUSE");
+    unsigned long long id, before;
+    CUdeviceptr a, b;
+
+    begin(0);
+    OK(cuMemAlloc(&a, 5000));
+    OK(cuPointerGetAttribute(&before, CU_POINTER_ATTRIBUTE_BUFFER_ID, a));
+    OK(cuMemFree(a));
+    OK(cuMemAlloc(&b, 5000));
+    OK(cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, b));
+    CHECK(reuse == (a == b) && id != before);
+}
+
+/* FAKECUDA_MEM=4 */
+static void out_of_memory(void)
+{
+    CUdeviceptr a, b;
+    size_t idle, total;
+
+    begin(0);
+    OK(cuMemAlloc(&a, 3 << 20));
+    IS(ERROR_OUT_OF_MEMORY, cuMemAlloc(&b, 2 << 20));
+    OK(cuMemGetInfo(&idle, &total));
+    CHECK(1 << 20 == idle && 4 << 20 == total);
+    OK(cuMemFree(a));
+    OK(cuMemAlloc(&b, 2 << 20));
+}
+
+static void registered(void)
+{
+    char *at = malloc(10000);
+    CUdeviceptr d;
+    unsigned type;
+    void *args[2];
+    uint64_t add = 1, n = 1;
+
+    begin(0);
+    IS(ERROR_HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(at));
+    OK(cuMemHostRegister(at, 5000, 0));
+    IS(ERROR_HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister(at, 5000, 0));
+    IS(ERROR_HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister(at + 4999, 100, 0));
+    OK(cuMemHostRegister(at + 5000, 5000, 0));
+    OK(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr) at));
+    CHECK(CU_MEMORYTYPE_HOST == type);
+    OK(cuMemHostGetDevicePointer(&d, at, 0));
+    *(uint64_t *) at = 41;
+    args[0] = args[1] = &d;
+    launch("add_number", 1, 1, NULL, (void *[]) { args[0], args[1], &add, &n });
+    CHECK(42 == *(uint64_t *) at);
+    OK(cuMemHostUnregister(at));
+    IS(ERROR_INVALID_VALUE, cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr) at));
+    OK(cuMemHostUnregister(at + 5000));
+    free(at);
+}
+
+static void copies(void)
+{
+    CUdeviceptr a = (begin(0), zeros(4096)), b = zeros(4096);
+    uint32_t in[1024], out[1024];
+
+    for (uint32_t i = 0; i < 1024; i++) {
+        in[i] = i;
+    }
+    OK(cuMemcpyHtoD(a, in, sizeof(in)));
+    OK(cuMemcpyDtoD(b, a, sizeof(in)));
+    OK(cuMemcpy((CUdeviceptr) out, b, sizeof(out)));
+    CHECK(0 == memcmp(in, out, sizeof(in)));
+    OK(cuMemsetD32(a + 4, 7, 1023));
+    OK(cuMemcpyDtoH(out, a, sizeof(out)));
+    CHECK(0 == out[0] && 7 == out[1] && 7 == out[1023]);
+    OK(cuMemsetD16(a, 0x1234, 1));
+    OK(cuMemcpyDtoH(out, a, 4));
+    CHECK(0x1234 == out[0]);
+    IS(ERROR_INVALID_VALUE, cuMemcpyHtoD(a + 4, in, 4096));
+    IS(ERROR_INVALID_VALUE, cuMemsetD8(a, 0, 4097));
+    IS(ERROR_INVALID_VALUE, cuMemcpyDtoH((void *) b, a, 8));
+    IS(ERROR_INVALID_VALUE, cuMemcpyHtoD((CUdeviceptr) out, in, 8));
+    OK(cuMemFree(a));
+    IS(ERROR_INVALID_VALUE, cuMemcpyHtoD(a, in, 8));
+}
+
+/* Each of these loads one word or vector from a kernel. */
+static void load(const char *name, CUdeviceptr at, unsigned threads)
+{
+    launch(name, 1, threads, NULL, (void *[]) { &at });
+}
+
+static void kernel_past_end(void)
+{
+    CUdeviceptr at = (begin(0), zeros(1000));
+
+    load("load_word", at + 996, 1);
+    fprintf(stderr, "so far so good\n");
+    load("load_word", at + 1000, 1);
+}
+static void kernel_before_begin(void) { load("load_word", (begin(0), zeros(1000)) - 4, 1); }
+static void kernel_host_memory(void) { load("load_word", (CUdeviceptr) (begin(0), malloc(8)), 1); }
+static void kernel_misaligned_word(void) { load("load_word", (begin(0), zeros(16)) + 2, 1); }
+static void kernel_misaligned_vector(void) { load("load_vector", (begin(0), zeros(64)) + 8, 32); }
+
+static void kernel_freed_memory(void)
+{
+    CUdeviceptr at = (begin(0), zeros(8));
+
+    OK(cuMemFree(at));
+    load("load_word", at, 1);
+}
+
+/* A kernel of device 0 on memory of device 1, with access enabled and taken away again. */
+static void kernel_peer_memory(void)
+{
+    CUcontext other = begin(1);
+    CUdeviceptr at = zeros(8);
+
+    begin(0);
+    OK(cuCtxEnablePeerAccess(other, 0));
+    load("load_word", at, 1);
+    fprintf(stderr, "so far so good\n");
+    OK(cuCtxDisablePeerAccess(other));
+    load("load_word", at, 1);
+}
+
+const struct test_case memory_cases[] = {
+    { "poisoned", poisoned },
+    { "host_reads_device", host_reads_device },
+    { "host_reads_past_pinned", host_reads_past_pinned },
+    { "host_reads_freed", host_reads_freed },
+    { "free_wrongly", free_wrongly },
+    { "addresses", addresses },
+    { "out_of_memory", out_of_memory },
+    { "registered", registered },
+    { "copies", copies },
+    { "kernel_past_end", kernel_past_end },
+    { "kernel_before_begin", kernel_before_begin },
+    { "kernel_host_memory", kernel_host_memory },
+    { "kernel_misaligned_word", kernel_misaligned_word },
+    { "kernel_misaligned_vector", kernel_misaligned_vector },
+    { "kernel_freed_memory", kernel_freed_memory },
+    { "kernel_peer_memory", kernel_peer_memory },
+    { NULL, NULL },
+};

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Copies and memsets. When a call returns is what the driver's manual says ("API synchronization behavior"):
+ *
+ *      synchronous   on the legacy stream; waits for the end, but not between devices' memory or for a memset of it,
+ *                    unless CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is set on an allocation; from pageable host memory it
+ *                    waits only until the bytes are staged (shown under FAKECUDA_DELAY)
+ *      asynchronous  on its stream; from pageable memory the bytes are taken at once, to it the call waits for the end
+ */
+#include "cuda_emu.h"
+#include "memory.h"
+#include "stream.h"
+
+#include <cstring>
+
+namespace fake {
+
+/* One side of a copy. */
+struct side {
+    uintptr_t at;
+    region_ref r;
+    bool on_device() const { return nullptr != r && lives_on_device(r->kind); }
+    bool pageable() const { return nullptr == r; }
+    bool sync_memops() const { return nullptr != r && r->sync_memops; }
+};
+
+/* Looks the bytes up, and keeps their allocation from being freed until release(). */
+static bool hold(side &s, uintptr_t at, size_t bytes)
+{
+    bool bad = false;
+
+    s.at = at;
+    s.r = memory_range(at, bytes, &bad);
+    if (bad || (nullptr != s.r && KIND_VMM == s.r->kind && !s.r->accessible)) {
+        s.r = nullptr;
+        return false;
+    }
+    if (nullptr != s.r) {
+        s.r->busy++;
+    }
+    return true;
+}
+
+static void release(const side &s)
+{
+    if (nullptr != s.r) {
+        s.r->busy--;
+    }
+}
+
+static void touch(const side &s)
+{
+    if (nullptr != s.r && KIND_IPC == s.r->kind && nullptr != s.r->shared && 0 != s.r->shared->freed) {
+        die("a copy uses memory at %p that process %d has freed", (void *) s.at, s.r->exporter);
+    }
+}
+
+static CUresult copy(uintptr_t to, uintptr_t from, size_t bytes, CUstream stream, bool async)
+{
+    side d, s;
+    bool wait;
+    std::shared_ptr<std::vector<char>> staged;
+
+    NEED(0 != bytes, CUDA_SUCCESS);
+    NEED(hold(d, to, bytes), CUDA_ERROR_INVALID_VALUE);
+    if (!hold(s, from, bytes)) {
+        release(d);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (async) {
+        wait = d.pageable();
+    } else {
+        const bool left_alone = (d.on_device() && s.on_device()) || (opt().delayed && d.on_device() && s.pageable());
+        wait = !left_alone || d.sync_memops() || s.sync_memops();
+    }
+    if (s.pageable() && !wait) {
+        staged = std::make_shared<std::vector<char>>((char *) from, (char *) from + bytes);
+    }
+    point p = stream_put_slow(stream, [=] {
+        touch(d);
+        touch(s);
+        memmove(emu::host((void *) to), staged ? (void *) staged->data() : emu::host((void *) from), bytes);
+        release(d);
+        release(s);
+    });
+    if (wait) {
+        point_wait(p);
+    }
+    return CUDA_SUCCESS;
+}
+
+template <class T> static CUresult fill(uintptr_t to, T value, size_t n, CUstream stream, bool async)
+{
+    side d;
+
+    NEED(0 != n, CUDA_SUCCESS);
+    NEED(0 == to % sizeof(T), CUDA_ERROR_INVALID_VALUE);
+    NEED(hold(d, to, n * sizeof(T)) && !d.pageable(), CUDA_ERROR_INVALID_VALUE);
+    point p = stream_put_slow(stream, [=] {
+        T *at = emu::host((T *) to);
+        touch(d);
+        for (size_t i = 0; i < n; i++) {
+            at[i] = value;
+        }
+        release(d);
+    });
+    if (!async && (!d.on_device() || d.sync_memops())) {
+        point_wait(p);
+    }
+    return CUDA_SUCCESS;
+}
+
+template <class T> static CUresult fill_rows(uintptr_t to, size_t pitch, T value, size_t n, size_t rows, CUstream s)
+{
+    for (size_t i = 0; i < rows; i++) {
+        CUresult status = fill<T>(to + i * pitch, value, n, s, false);
+        NEED(CUDA_SUCCESS == status, status);
+    }
+    return CUDA_SUCCESS;
+}
+
+/* Both sides by what the call says they are; a host side that is a device address is refused. */
+enum { ANY, HOST, DEVICE };
+static CUresult call(uintptr_t to, int to_is, uintptr_t from, int from_is, size_t bytes, CUstream handle, bool async)
+{
+    NEED_CONTEXT(c);
+    CUstream stream = stream_of(handle, c);
+    NEED(nullptr != stream, CUDA_ERROR_INVALID_HANDLE);
+    const struct { uintptr_t at; int is; } sides[] = { { to, to_is }, { from, from_is } };
+    for (const auto &s : sides) {
+        region_ref r = memory_find(s.at);
+        NEED(ANY == s.is || 0 == bytes || nullptr != r || HOST == s.is, CUDA_ERROR_INVALID_VALUE);
+        NEED(HOST != s.is || nullptr == r || !lives_on_device(r->kind), CUDA_ERROR_INVALID_VALUE);
+    }
+    return copy(to, from, bytes, stream, async);
+}
+
+} /* namespace fake */
+
+using namespace fake;
+
+#define COPY_FUNCTIONS(name, v, to_type, to_is, from_type, from_is)                                                  \
+    FAKE_API cuMemcpy##name##v(to_type to, from_type from, size_t bytes)                                              \
+    {                                                                                                                \
+        return call((uintptr_t) to, to_is, (uintptr_t) from, from_is, bytes, CU_STREAM_LEGACY, false);               \
+    }                                                                                                                \
+    FAKE_API cuMemcpy##name##Async##v(to_type to, from_type from, size_t bytes, CUstream stream)                      \
+    {                                                                                                                \
+        return call((uintptr_t) to, to_is, (uintptr_t) from, from_is, bytes, stream, true);                          \
+    }
+COPY_FUNCTIONS(, , CUdeviceptr, ANY, CUdeviceptr, ANY)
+COPY_FUNCTIONS(HtoD, _v2, CUdeviceptr, DEVICE, const void *, HOST)
+COPY_FUNCTIONS(DtoH, _v2, void *, HOST, CUdeviceptr, DEVICE)
+COPY_FUNCTIONS(DtoD, _v2, CUdeviceptr, DEVICE, CUdeviceptr, DEVICE)
+
+FAKE_API cuMemcpyPeer(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, size_t bytes)
+{
+    return call(to, DEVICE, from, DEVICE, bytes, CU_STREAM_LEGACY, false);
+}
+FAKE_API cuMemcpyPeerAsync(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, size_t bytes, CUstream stream)
+{
+    return call(to, DEVICE, from, DEVICE, bytes, stream, true);
+}
+
+#define MEMSET_FUNCTIONS(bits, type)                                                                                 \
+    FAKE_API cuMemsetD##bits##_v2(CUdeviceptr to, type value, size_t n)                                               \
+    {                                                                                                                \
+        NEED_CONTEXT(c);                                                                                             \
+        return fill<type>(to, value, n, c->legacy, false);                                                           \
+    }                                                                                                                \
+    FAKE_API cuMemsetD##bits##Async(CUdeviceptr to, type value, size_t n, CUstream handle)                            \
+    {                                                                                                                \
+        NEED_CONTEXT(c);                                                                                             \
+        CUstream s = stream_of(handle, c);                                                                           \
+        NEED(nullptr != s, CUDA_ERROR_INVALID_HANDLE);                                                               \
+        return fill<type>(to, value, n, s, true);                                                                    \
+    }                                                                                                                \
+    FAKE_API cuMemsetD2D##bits##_v2(CUdeviceptr to, size_t pitch, type value, size_t width, size_t height)            \
+    {                                                                                                                \
+        NEED_CONTEXT(c);                                                                                             \
+        return fill_rows<type>(to, pitch, value, width, height, c->legacy);                                          \
+    }
+MEMSET_FUNCTIONS(8, unsigned char)
+MEMSET_FUNCTIONS(16, unsigned short)
+MEMSET_FUNCTIONS(32, unsigned int)

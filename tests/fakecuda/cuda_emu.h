@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * CUDA C++ on the host, for tests. A kernel compiled by g++ against this header runs on the fake driver of this
+ * folder: a block is an OS thread, so that __shared__ can be thread_local; a CUDA thread is a fiber of it, so that
+ * barriers and warp operations are switches between fibers.
+ *
+ * Global memory is reached by the gp_* accessors only. They go to where the contents of a device address really lie,
+ * and check each access (FAKECUDA_CHECK) or weaken it (FAKECUDA_WEAK), as README.md says.
+ */
+#ifndef FAKECUDA_CUDA_EMU_H
+#define FAKECUDA_CUDA_EMU_H
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#define __global__
+#define __device__
+#define __host__
+#define __constant__
+#define __grid_constant__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __launch_bounds__(...)
+#define __shared__ static thread_local
+#define __align__(n) alignas(n)
+#define GP_PARAM
+
+#define EMU_VECTOR(T, name, n2, n4)                                                                                  \
+    struct alignas(2 * sizeof(T)) name##2 { T x, y; };                                                               \
+    struct alignas(4 * sizeof(T) > 16 ? 16 : 4 * sizeof(T)) name##4 { T x, y, z, w; };                               \
+    static inline name##2 n2(T x, T y) { return name##2 { x, y }; }                                                  \
+    static inline name##4 n4(T x, T y, T z, T w) { return name##4 { x, y, z, w }; }
+EMU_VECTOR(int, int, make_int2, make_int4)
+EMU_VECTOR(unsigned, uint, make_uint2, make_uint4)
+EMU_VECTOR(float, float, make_float2, make_float4)
+EMU_VECTOR(double, double, make_double2, make_double4)
+EMU_VECTOR(unsigned long long, ulonglong, make_ulonglong2, make_ulonglong4)
+#undef EMU_VECTOR
+struct uint3 { unsigned x, y, z; };
+struct dim3 { unsigned x = 1, y = 1, z = 1; };
+
+#define EMU_API __attribute__((visibility("default")))
+#define EMU_TLS __attribute__((visibility("default"), tls_model("initial-exec")))
+
+namespace emu {
+
+/* What a thread can ask about itself. */
+struct context {
+    uint3 tid, bid;
+    dim3 bdim, gdim;
+    unsigned flat; /* number in the block; the lane is flat % 32 */
+};
+extern EMU_TLS __thread const context *self;
+
+enum barrier_kind { SYNC, SYNC_AND, SYNC_OR, SYNC_COUNT };
+enum warp_kind { WARP_SYNC, WARP_SHFL, WARP_VOTE };
+
+EMU_API int barrier(barrier_kind kind, int predicate);
+/* All lanes of mask give a value; out: those values, by lane. */
+EMU_API void warp_exchange(warp_kind kind, uint32_t mask, uint64_t mine, uint64_t out[32]);
+/* Somebody else has to do something before this thread can go on. */
+EMU_API void spin();
+/* A place where other blocks may get ahead; stored: this thread has got ahead. */
+EMU_API void delay(bool stored);
+[[noreturn]] EMU_API void fault(const char *what, const void *at);
+
+/* Modes, set from the environment by the driver. */
+enum { CHECK = 1, WEAK = 2, JITTER = 4 };
+extern EMU_API unsigned modes;
+EMU_API void check(const void *at, size_t bytes);
+EMU_API void weak_load(const void *at, void *value, size_t bytes);
+EMU_API void weak_store(void *at, const void *value, size_t bytes);
+EMU_API void weak_acquire();
+EMU_API void weak_release();
+
+/* The contents of a device address lie device_off further on; the address itself faults. */
+extern EMU_API uintptr_t device_base, device_span, device_off;
+
+template <class T> static inline T *host(T *at)
+{
+    return (uintptr_t) at - device_base < device_span ? (T *) ((uintptr_t) at + device_off) : at;
+}
+
+/* The way of every access: aligned, allowed, translated. */
+template <class T> static inline T *reach(T *at)
+{
+    if (0 != ((uintptr_t) at & (sizeof(T) - 1))) {
+        fault("misaligned access", at);
+    }
+    if (0 != (modes & CHECK)) {
+        check(at, sizeof(T));
+    }
+    return host(at);
+}
+
+template <class T> static inline T load(const T *at)
+{
+    static_assert(sizeof(T) <= 16 && 0 == (sizeof(T) & (sizeof(T) - 1)), "what a thread loads at once");
+    const T *p = reach(at);
+
+    if (0 == (modes & WEAK)) {
+        return *p;
+    }
+    T value;
+    weak_load(p, &value, sizeof(T));
+    return value;
+}
+
+template <class T> static inline void store(T *at, const T &value)
+{
+    static_assert(sizeof(T) <= 16 && 0 == (sizeof(T) & (sizeof(T) - 1)), "what a thread stores at once");
+    T *p = reach(at);
+
+    if (0 == (modes & WEAK)) {
+        *p = value;
+        return;
+    }
+    weak_store(p, &value, sizeof(T));
+}
+
+/* How the driver calls a kernel: with an array of pointers to its arguments. */
+struct kernel {
+    void (*call)(void **);
+    void (*prepare)(); /* called first by the block's OS thread */
+    int nargs;
+    const size_t *bytes;
+};
+
+template <class... A, size_t... I> static inline void apply(void (*f)(A...), void **args, std::index_sequence<I...>)
+{
+    f(*(typename std::remove_reference<A>::type *) args[I]...);
+    (void) args;
+}
+template <class... A> static inline void apply_all(void (*f)(A...), void **args)
+{
+    apply(f, args, std::index_sequence_for<A...>());
+}
+/* Makes the OS thread allocate the __shared__ variables: ThreadSanitizer would take that for a store of a fiber. */
+static inline void touch_shared()
+{
+    static thread_local volatile char any;
+    any = 1;
+    (void) any;
+}
+template <class... A> static inline kernel describe(void (*)(A...), void (*call)(void **))
+{
+    static const size_t bytes[] = { sizeof(A)..., 0 };
+    return kernel { call, touch_shared, (int) sizeof...(A), bytes };
+}
+
+template <class T> static inline uint64_t bits_of(T value)
+{
+    static_assert(sizeof(T) <= 8, "what a lane exchanges at once");
+    uint64_t bits = 0;
+
+    memcpy(&bits, &value, sizeof(T));
+    return bits;
+}
+/* Lane source's value, or one's own when source is not in the segment of width lanes. */
+template <class T> static inline T shuffle(uint32_t mask, T value, int source, int width)
+{
+    uint64_t all[32];
+    int first = (int) (self->flat % 32) / width * width;
+
+    warp_exchange(WARP_SHFL, mask, bits_of(value), all);
+    if (source >= first && source < first + width) {
+        memcpy(&value, &all[source], sizeof(T));
+    }
+    return value;
+}
+
+} /* namespace emu */
+
+/* Makes a kernel known to cuLibraryGetKernel; after its definition, once. */
+#define GP_EXPORT(name)                                                                                              \
+    static void emu_call_##name(void **args) { emu::apply_all(name, args); }                                         \
+    extern "C" EMU_API emu::kernel emu_kernel_##name() { return emu::describe(name, emu_call_##name); }
+
+#define threadIdx (emu::self->tid)
+#define blockIdx (emu::self->bid)
+#define blockDim (emu::self->bdim)
+#define gridDim (emu::self->gdim)
+#define warpSize 32
+
+/* ---- barriers, warps ---- */
+
+static inline void __syncthreads() { emu::barrier(emu::SYNC, 0); }
+static inline int __syncthreads_and(int p) { return emu::barrier(emu::SYNC_AND, p); }
+static inline int __syncthreads_or(int p) { return emu::barrier(emu::SYNC_OR, p); }
+static inline int __syncthreads_count(int p) { return emu::barrier(emu::SYNC_COUNT, p); }
+
+static inline int emu_lane() { return (int) (emu::self->flat % 32); }
+template <class T> static inline T __shfl_sync(uint32_t mask, T value, int lane, int width = 32)
+{
+    return emu::shuffle(mask, value, emu_lane() / width * width + (lane & (width - 1)), width);
+}
+template <class T> static inline T __shfl_up_sync(uint32_t mask, T value, unsigned delta, int width = 32)
+{
+    return emu::shuffle(mask, value, emu_lane() - (int) delta, width);
+}
+template <class T> static inline T __shfl_down_sync(uint32_t mask, T value, unsigned delta, int width = 32)
+{
+    return emu::shuffle(mask, value, emu_lane() + (int) delta, width);
+}
+template <class T> static inline T __shfl_xor_sync(uint32_t mask, T value, int with, int width = 32)
+{
+    return emu::shuffle(mask, value, emu_lane() ^ with, width);
+}
+static inline uint32_t __ballot_sync(uint32_t mask, int predicate)
+{
+    uint64_t all[32];
+    uint32_t votes = 0;
+
+    emu::warp_exchange(emu::WARP_VOTE, mask, 0 != predicate, all);
+    for (int lane = 0; lane < 32; lane++) {
+        votes |= (mask >> lane & 1) && all[lane] ? 1u << lane : 0;
+    }
+    return votes;
+}
+static inline int __any_sync(uint32_t mask, int predicate) { return 0 != __ballot_sync(mask, predicate); }
+static inline int __all_sync(uint32_t mask, int predicate) { return mask == __ballot_sync(mask, predicate); }
+static inline void __syncwarp(uint32_t mask = 0xffffffffu)
+{
+    uint64_t all[32];
+    emu::warp_exchange(emu::WARP_SYNC, mask, 0, all);
+}
+
+static inline int __popc(unsigned v) { return __builtin_popcount(v); }
+static inline int __ffs(int v) { return __builtin_ffs(v); }
+static inline int __clz(int v) { return 0 == v ? 32 : __builtin_clz((unsigned) v); }
+
+/* ---- memory ---- */
+
+static inline void __threadfence()
+{
+    if (0 != (emu::modes & emu::WEAK)) {
+        emu::weak_release();
+        emu::weak_acquire();
+    }
+}
+static inline void __threadfence_system() { __threadfence(); }
+static inline void __threadfence_block() {}
+static inline void __nanosleep(unsigned) { emu::spin(); }
+
+static inline void gp_spin() { emu::spin(); }
+static inline void gp_poll_pause() { emu::spin(); }
+
+static inline uint64_t gp_ld_acquire(const uint64_t *at)
+{
+    const uint64_t *p = emu::reach(at);
+    uint64_t value;
+
+    emu::delay(false);
+    value = __atomic_load_n(p, __ATOMIC_ACQUIRE);
+    if (0 != (emu::modes & emu::WEAK)) {
+        emu::weak_acquire();
+    }
+    return value;
+}
+static inline uint64_t gp_ld_relaxed(const uint64_t *at)
+{
+    const uint64_t *p = emu::reach(at);
+
+    emu::delay(false);
+    return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+static inline void gp_st_release(uint64_t *at, uint64_t value)
+{
+    uint64_t *p = emu::reach(at);
+
+    if (0 != (emu::modes & emu::WEAK)) {
+        emu::weak_release();
+    }
+    __atomic_store_n(p, value, __ATOMIC_RELEASE);
+    emu::delay(true);
+}
+static inline void gp_st_relaxed(uint64_t *at, uint64_t value)
+{
+    uint64_t *p = emu::reach(at);
+
+    __atomic_store_n(p, value, __ATOMIC_RELAXED);
+    emu::delay(true);
+}
+static inline uint4 gp_ld16(const void *at) { return emu::load((const uint4 *) at); }
+static inline void gp_st16(void *at, uint4 value) { emu::store((uint4 *) at, value); }
+template <class T> static inline T gp_ld(const T *at) { return emu::load(at); }
+template <class T> static inline void gp_st(T *at, T value) { emu::store(at, value); }
+
+#endif

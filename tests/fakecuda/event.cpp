@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Events of one process. */
+#include "event.h"
+
+#include <unistd.h>
+
+namespace fake {
+
+static std::mutex &known_mutex()
+{
+    static std::mutex *m = new std::mutex;
+    return *m;
+}
+static std::set<CUevent> &known()
+{
+    static auto *all = new std::set<CUevent>;
+    return *all;
+}
+void event_add(CUevent event)
+{
+    std::lock_guard<std::mutex> lock(known_mutex());
+    known().insert(event);
+}
+bool event_known(CUevent event)
+{
+    std::lock_guard<std::mutex> lock(known_mutex());
+    return 0 != known().count(event);
+}
+
+/* Its last point; false when it was never recorded. */
+static bool last_point(CUevent event, point *at)
+{
+    std::lock_guard<std::mutex> lock(event->mutex);
+    *at = event->at;
+    return event->recorded;
+}
+
+} /* namespace fake */
+
+using namespace fake;
+
+FAKE_API cuEventCreate(CUevent *event, unsigned flags)
+{
+    NEED_CONTEXT(c);
+    NEED(nullptr != event && flags < 8, CUDA_ERROR_INVALID_VALUE);
+    NEED(0 == (flags & CU_EVENT_INTERPROCESS) || 0 != (flags & CU_EVENT_DISABLE_TIMING), CUDA_ERROR_INVALID_VALUE);
+    std::unique_ptr<CUevent_st> e(new CUevent_st {});
+    e->context = c;
+    e->flags = flags;
+    e->fd = -1;
+    NEED(0 == (flags & CU_EVENT_INTERPROCESS) || shared_event_make(e.get()), CUDA_ERROR_OUT_OF_MEMORY);
+    event_add(e.get());
+    *event = e.release();
+    return CUDA_SUCCESS;
+}
+
+FAKE_API cuEventDestroy_v2(CUevent event)
+{
+    NEED_DRIVER();
+    std::lock_guard<std::mutex> lock(known_mutex());
+    NEED(0 != known().erase(event), CUDA_ERROR_INVALID_HANDLE);
+    if (event->fd >= 0) {
+        close(event->fd);
+    }
+    delete event;
+    return CUDA_SUCCESS;
+}
+
+FAKE_API cuEventRecord(CUevent event, CUstream handle)
+{
+    NEED_CONTEXT(c);
+    CUstream s = stream_of(handle, c);
+    NEED(event_known(event) && nullptr != s && event->context == s->context, CUDA_ERROR_INVALID_HANDLE);
+    if (nullptr != event->shared) {
+        shared_event_record(event, s);
+        return CUDA_SUCCESS;
+    }
+    auto time = std::make_shared<double>(0);
+    point at = stream_put(s, [time] { *time = seconds(); });
+    std::lock_guard<std::mutex> lock(event->mutex);
+    event->recorded = true;
+    event->at = at;
+    event->time = time;
+    return CUDA_SUCCESS;
+}
+FAKE_API cuEventRecordWithFlags(CUevent event, CUstream handle, unsigned)
+{
+    return cuEventRecord(event, handle);
+}
+
+FAKE_API cuEventQuery(CUevent event)
+{
+    point at;
+
+    NEED_DRIVER();
+    NEED(event_known(event), CUDA_ERROR_INVALID_HANDLE);
+    if (nullptr != event->shared) {
+        return shared_event_reached(event) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+    }
+    return !last_point(event, &at) || point_reached(at) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+FAKE_API cuEventSynchronize(CUevent event)
+{
+    point at;
+
+    NEED_DRIVER();
+    NEED(event_known(event), CUDA_ERROR_INVALID_HANDLE);
+    if (nullptr != event->shared) {
+        shared_event_wait(event);
+    } else if (last_point(event, &at)) {
+        point_wait(at);
+    }
+    return CUDA_SUCCESS;
+}
+
+FAKE_API cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end)
+{
+    point from, to;
+
+    NEED_DRIVER();
+    NEED(event_known(start) && event_known(end), CUDA_ERROR_INVALID_HANDLE);
+    NEED(0 == ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING), CUDA_ERROR_INVALID_HANDLE);
+    NEED(last_point(start, &from) && last_point(end, &to), CUDA_ERROR_INVALID_HANDLE);
+    NEED(point_reached(from) && point_reached(to), CUDA_ERROR_NOT_READY);
+    *milliseconds = (float) ((*end->time - *start->time) * 1e3);
+    return CUDA_SUCCESS;
+}
+
+FAKE_API cuStreamWaitEvent(CUstream handle, CUevent event, unsigned)
+{
+    point at;
+
+    NEED_CONTEXT(c);
+    CUstream s = stream_of(handle, c);
+    NEED(event_known(event) && nullptr != s, CUDA_ERROR_INVALID_HANDLE);
+    if (nullptr != event->shared) {
+        shared_event_follow(event, s);
+    } else if (last_point(event, &at)) {
+        stream_put(s, [at] { point_wait(at); });
+    }
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Events: a point in a stream, and when it was reached. Recording again makes a new point; who waits keeps the old. */
+#ifndef FAKECUDA_EVENT_H
+#define FAKECUDA_EVENT_H
+
+#include "stream.h"
+
+namespace fake {
+
+/* An event of several processes: in a page that all of them map. */
+struct shared_event {
+    std::atomic<uint64_t> recorded, reached; /* how often */
+};
+
+} /* namespace fake */
+
+struct CUevent_st {
+    std::mutex mutex;
+    CUcontext context;
+    unsigned flags;
+    bool recorded;
+    fake::point at;
+    std::shared_ptr<double> time; /* seconds; written before the point is reached */
+    fake::shared_event *shared;   /* CU_EVENT_INTERPROCESS; the rest of the points is not used then. Stays mapped. */
+    int fd;
+};
+
+namespace fake {
+
+bool event_known(CUevent event);
+void event_add(CUevent event);
+
+bool shared_event_make(CUevent event);
+void shared_event_record(CUevent event, CUstream stream);
+bool shared_event_reached(CUevent event);
+/* Wait for what was recorded when this was called; the second: on a stream. */
+void shared_event_wait(CUevent event);
+void shared_event_follow(CUevent event, CUstream stream);
+
+} /* namespace fake */
+
+#endif

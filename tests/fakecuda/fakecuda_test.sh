@@ -1,0 +1,171 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The fake driver keeps the promises of its README: each row runs one case (cases_*.c) in a process of its own with
+# some options, and says how it must end. Prints TAP. Environment: FAKECUDA, the folder with plain/, asan/ and tsan/;
+# FLAVOURS (default: all three).
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+dir=${FAKECUDA:-$here}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+count=0
+export FAKECUDA_SESSION=$work FAKECUDA_TIMEOUT=3 LC_ALL=C
+export ASAN_OPTIONS=detect_leaks=0:abort_on_error=1:allow_user_segv_handler=0 TSAN_OPTIONS=halt_on_error=1:exitcode=66
+ulimit -c 0
+
+# Rows: case | options | how it ends: a status, or the end's words | what stderr must say (a pattern)
+# abort: SIGABRT after a line that names the fault; segv: the host touched what it must not
+plain_rows='contexts | FAKECUDA_DEVICES=2 | 0 |
+devices_hidden | FAKECUDA_DEVICES=2 CUDA_VISIBLE_DEVICES=1 FAKECUDA_SMS=7 | 0 |
+devices_hidden | FAKECUDA_DEVICES=2 CUDA_VISIBLE_DEVICES=GPU-66616b65-6375-6461-0000-000000000002 FAKECUDA_SMS=7 | 0 |
+no_device | FAKECUDA_DEVICES=0 | 0 |
+no_device | CUDA_VISIBLE_DEVICES= | 0 |
+peers | FAKECUDA_DEVICES=4 FAKECUDA_PEER=pairs | 0 |
+libraries | | 0 |
+symbols | FAKECUDA_VERSION=12040 | 0 |
+at_exit | | 42 |
+poisoned | | 0 |
+host_reads_device | | segv |
+host_reads_past_pinned | | segv | so far so good
+host_reads_freed | | segv | so far so good
+free_wrongly | | 0 |
+addresses | | 0 |
+addresses | FAKECUDA_REUSE=1 | 0 |
+out_of_memory | FAKECUDA_MEM=4 | 0 |
+registered | | 0 |
+copies | | 0 |
+kernel_past_end | | abort | so far so good.*kernel load_word block 0 thread 0: access outside every allocation
+kernel_before_begin | | abort | access outside every allocation
+kernel_host_memory | | abort | access outside every allocation
+kernel_misaligned_word | | abort | kernel load_word block 0 thread 0: misaligned access
+kernel_misaligned_vector | | abort | kernel load_vector block 0 thread 3: misaligned access
+kernel_freed_memory | | abort | access outside every allocation
+kernel_freed_memory | FAKECUDA_CHECK=0 | segv |
+kernel_peer_memory | FAKECUDA_DEVICES=2 | abort | so far so good.*access outside every allocation
+pointers | | 0 |
+legacy_order | | 0 |
+legacy_order | FAKECUDA_DELAY=1 | 0 |
+non_blocking | | 0 |
+missing_order | FAKECUDA_DELAY=1 | 0 |
+sync_memops | FAKECUDA_DELAY=2 | 0 |
+staged | | 0 |
+events | | 0 |
+values | | 0 |
+per_thread | | 0 |
+alloc_beside_kernel | | 0 |
+alloc_beside_kernel | FAKECUDA_SYNC_ALLOC=1 | abort | no progress .* \[0-0\] running/spinning; \[1-31\] at barrier
+first_launch_beside_kernel | | 0 |
+first_launch_beside_kernel | FAKECUDA_SYNC_ALLOC=1 | abort | no progress before FAKECUDA_TIMEOUT
+loaded_launch_beside_kernel | FAKECUDA_SYNC_ALLOC=1 | 0 |
+kernels | | 0 |
+kernels | FAKECUDA_SCHED=rev | 0 |
+kernels | FAKECUDA_SCHED=rand:5 FAKECUDA_WEAK=3 FAKECUDA_JITTER=1 | 0 |
+kernels | FAKECUDA_SCHED=lag:7 | 0 |
+bad_launches | | 0 |
+barrier_after_exit | | abort | __syncthreads after a thread of the block has exited
+barriers_mixed | | abort | different kinds of __syncthreads met
+warp_masks_differ | | abort | a warp operation with different masks
+warp_lane_missing | | abort | no thread can ever run again.* at warp op; \[5-5\] exited
+deep_stack | | segv |
+no_barrier | FAKECUDA_SCHED=fwd | 0 | ^1 neighbours
+no_barrier | FAKECUDA_SCHED=rev | 0 | ^543 neighbours
+residency | FAKECUDA_SMS=3 | 0 |
+hostage | FAKECUDA_SMS=2 | 0 |
+hostage | FAKECUDA_SMS=1 | abort | kernel wait_for block 0: no progress before FAKECUDA_TIMEOUT
+ipc | | 0 |
+ipc_freed | | abort | memory that its process has freed
+ipc_event | | 0 |
+ipc_unreachable | FAKECUDA_DEVICES=2 FAKECUDA_PEER=none | 0 |
+ipc_none | FAKECUDA_IPC=none | 0 |
+shared_device | FAKECUDA_SMS=1 FAKECUDA_TIMEOUT=20 | 0 |
+hand_over | | 0 |
+hand_over | FAKECUDA_WEAK=1 | 0 |
+hand_over | FAKECUDA_WEAK=2 FAKECUDA_SCHED=lag:3 FAKECUDA_JITTER=9 | 0 |
+hand_over | HAND_OVER_BUG=1 FAKECUDA_SCHED=lag:1 | 1 | not so
+hand_over | HAND_OVER_BUG=1 FAKECUDA_WEAK=1 | 1 | not so
+hand_over | HAND_OVER_BUG=2 FAKECUDA_WEAK=1 | 1 | not so
+hand_over | HAND_OVER_BUG=3 FAKECUDA_WEAK=1 | 1 | not so
+hand_over | HAND_OVER_BUG=4 | 1 | not so'
+
+asan_rows='kernels | | 0 |
+kernels | FAKECUDA_SCHED=rand:1 FAKECUDA_WEAK=1 | 0 |
+copies | | 0 |
+pointers | | 0 |
+events | | 0 |
+contexts | FAKECUDA_DEVICES=2 | 0 |
+local_overrun | | abort | AddressSanitizer
+kernel_past_end | | abort | access outside every allocation'
+
+tsan_rows='copies | | 0 |
+registered | | 0 |
+legacy_order | | 0 |
+hand_over | HAND_OVER_THREADS=32 | 0 |
+hand_over | HAND_OVER_THREADS=32 HAND_OVER_BUG=1 | 66 | data race
+hand_over | HAND_OVER_THREADS=32 HAND_OVER_BUG=2 | 66 | data race
+hand_over | HAND_OVER_THREADS=32 HAND_OVER_BUG=3 | 66 | data race
+events | | 0 |'
+
+trim() {
+    local s=$1
+    s=${s#"${s%%[! ]*}"}
+    echo "${s%"${s##*[! ]}"}"
+}
+
+ended() {
+    case $1 in 134) echo abort ;; 139 | 138) echo segv ;; *) echo "$1" ;; esac
+}
+
+row() {
+    local flavour=$1 name=$2 options=$3 expected=$4 pattern=$5 status end start=()
+    # ThreadSanitizer of gcc 12 does not start where the kernel spreads addresses widely
+    if [ "$flavour" = tsan ] && setarch -R true 2>/dev/null; then start=(setarch -R); fi
+    # shellcheck disable=SC2086
+    { (exec env $options FAKECUDA_KERNELS="$dir/$flavour/test_kernels.so" timeout 60 "${start[@]}" \
+        "$dir/$flavour/cases" "$name") >"$work/out" 2>&1; } 2>/dev/null
+    status=$?
+    end=$(ended $status)
+    count=$((count + 1))
+    if [ "$end" = "$expected" ] && { [ -z "$pattern" ] || tr '\n' ' ' <"$work/out" | grep -Eq "$pattern"; }; then
+        echo "ok $count - $flavour: $name${options:+ ($options)}"
+    else
+        echo "not ok $count - $flavour: $name${options:+ ($options)}"
+        sed 's/^/# /' <<<"ended with $end, not $expected; must say: $pattern"
+        head -n 30 "$work/out" | sed 's/^/# /'
+    fi
+}
+
+rows() {
+    while IFS='|' read -r name options expected pattern; do
+        row "$1" "$(trim "$name")" "$(trim "$options")" "$(trim "$expected")" "$(trim "$pattern")"
+    done <<<"$2"
+}
+
+# A program that only asks for devices creates no context; one that uses a device leaves lines.
+log() {
+    row plain "$1" "FAKECUDA_LOG=$work/$1.log" 0 ''
+    count=$((count + 1))
+    touch "$work/$1.log"
+    if [ "$(grep -cE "$3" "$work/$1.log")" = "$2" ]; then
+        echo "ok $count - FAKECUDA_LOG of $1: $2 such lines"
+    else
+        echo "not ok $count - FAKECUDA_LOG of $1: $2 such lines"
+    fi
+}
+
+for flavour in ${FLAVOURS:-plain asan tsan}; do
+    if [ ! -x "$dir/$flavour/cases" ]; then
+        count=$((count + 1))
+        echo "not ok $count - $flavour: $dir/$flavour/cases is not built"
+        continue
+    fi
+    case $flavour in
+        plain)
+            rows plain "$plain_rows"
+            log host_only 0 'context|alloc'
+            log uses_device 2 '(context device 0 primary|alloc device 0)'
+            ;;
+        asan) rows asan "$asan_rows" ;;
+        tsan) rows tsan "$tsan_rows" ;;
+    esac
+done
+echo "1..$count"

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory of other processes. A handle names the exporter's process and its file descriptor; the importer opens that
+ * under /proc and maps the same pages. The file's last page tells importers when the exporter has freed it.
+ */
+#include "memory.h"
+
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <map>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace fake {
+
+constexpr uint32_t MAGIC = 0x46435544;
+
+struct ticket {
+    uint32_t magic;
+    int32_t pid, fd, machine;
+    uint64_t bytes, map, id, inode;
+};
+static_assert(sizeof(ticket) <= sizeof(CUipcMemHandle), "fits the handle");
+
+static std::mutex &open_mutex()
+{
+    static std::mutex *m = new std::mutex;
+    return *m;
+}
+/* What is open here, by exporter and its id. */
+static std::map<std::pair<int, uint64_t>, region_ref> &opened()
+{
+    static auto *all = new std::map<std::pair<int, uint64_t>, region_ref>;
+    return *all;
+}
+
+static CUresult attach(CUcontext c, const ticket &t, region_ref *out)
+{
+    region_ref r = std::make_shared<region>();
+    char path[64];
+    struct stat st;
+
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", t.pid, t.fd);
+    r->fd = open(path, O_RDWR | O_CLOEXEC);
+    NEED(r->fd >= 0, CUDA_ERROR_INVALID_VALUE);
+    if (0 != fstat(r->fd, &st) || st.st_ino != t.inode || (uint64_t) st.st_size != t.map + PAGE) {
+        close(r->fd);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    r->kind = KIND_IPC;
+    r->bytes = t.bytes;
+    r->map = t.map;
+    r->machine = t.machine;
+    r->ordinal = device_ordinal(t.machine) < 0 ? c->device : device_ordinal(t.machine);
+    r->context = c;
+    r->exporter = t.pid;
+    r->exporter_id = t.id;
+    r->shared = memory_control(r->fd, t.map);
+    if (nullptr == r->shared || CUDA_SUCCESS != memory_map(r, false)) {
+        close(r->fd);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    *out = r;
+    return CUDA_SUCCESS;
+}
+
+} /* namespace fake */
+
+using namespace fake;
+
+FAKE_API cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr at)
+{
+    struct stat st;
+
+    NEED_CONTEXT(c);
+    (void) c;
+    NEED(opt().ipc, CUDA_ERROR_NOT_SUPPORTED);
+    region_ref r = memory_find(at);
+    NEED(nullptr != handle && nullptr != r && KIND_DEVICE == r->kind, CUDA_ERROR_INVALID_VALUE);
+    std::lock_guard<std::mutex> lock(open_mutex());
+    if (nullptr == r->shared) {
+        r->shared = memory_control(r->fd, r->map);
+    }
+    NEED(nullptr != r->shared && 0 == fstat(r->fd, &st), CUDA_ERROR_OUT_OF_MEMORY);
+    ticket t = { MAGIC, (int32_t) getpid(), r->fd, r->machine, r->bytes, r->map, r->id, st.st_ino };
+    memset(handle, 0, sizeof(*handle));
+    memcpy(handle, &t, sizeof(t));
+    return CUDA_SUCCESS;
+}
+
+FAKE_API cuIpcOpenMemHandle_v2(CUdeviceptr *at, CUipcMemHandle handle, unsigned flags)
+{
+    ticket t;
+
+    NEED_CONTEXT(c);
+    NEED(opt().ipc, CUDA_ERROR_NOT_SUPPORTED);
+    memcpy(&t, &handle, sizeof(t));
+    NEED(nullptr != at && MAGIC == t.magic, CUDA_ERROR_INVALID_VALUE);
+    NEED(CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS == flags || t.machine == device_machine(c->device),
+         CUDA_ERROR_INVALID_VALUE);
+    NEED(getpid() != t.pid, CUDA_ERROR_INVALID_CONTEXT);
+    NEED(device_reaches(device_machine(c->device), t.machine), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
+    memory_wait(c);
+    std::lock_guard<std::mutex> lock(open_mutex());
+    region_ref &r = opened()[{ t.pid, t.id }];
+    if (nullptr == r) {
+        CUresult status = attach(c, t, &r);
+        if (CUDA_SUCCESS != status) {
+            opened().erase({ t.pid, t.id });
+            return status;
+        }
+    }
+    r->opened++;
+    r->openers |= uint64_t(1) << c->device;
+    memory_changed(); /* for this device */
+    *at = r->base;
+    return CUDA_SUCCESS;
+}
+
+FAKE_API cuIpcCloseMemHandle(CUdeviceptr at)
+{
+    NEED_CONTEXT(c);
+    memory_wait(c);
+    region_ref r = memory_find(at);
+    NEED(nullptr != r && KIND_IPC == r->kind && at == r->base, CUDA_ERROR_INVALID_VALUE);
+    std::lock_guard<std::mutex> lock(open_mutex());
+    if (0 == --r->opened) {
+        opened().erase({ r->exporter, r->exporter_id });
+        memory_free(r);
+    }
+    return CUDA_SUCCESS;
+}

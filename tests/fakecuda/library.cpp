@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Libraries and modules. The image is looked at only to see that it is one; the kernels come from shared objects that
+ * were built from the same sources: FAKECUDA_KERNELS, several with ":" between, by default fakecuda_kernels.so beside
+ * this library.
+ */
+#include "launch.h"
+#include "memory.h"
+#include "stream.h"
+
+#include <dlfcn.h>
+#include <map>
+
+struct CUlib_st {
+    std::vector<void *> objects;
+    std::map<std::string, std::unique_ptr<CUfunc_st>> kernels;
+};
+
+namespace fake {
+
+constexpr uint32_t FATBIN = 0xBA55ED50, FATBIN_WRAPPER = 0x466243B1;
+
+static std::mutex &known_mutex()
+{
+    static std::mutex *m = new std::mutex;
+    return *m;
+}
+static std::set<const void *> &known()
+{
+    static auto *all = new std::set<const void *>;
+    return *all;
+}
+static bool is_known(const void *what)
+{
+    std::lock_guard<std::mutex> lock(known_mutex());
+    return 0 != known().count(what);
+}
+
+bool function_known(CUfunction function)
+{
+    return is_known(function);
+}
+
+void function_load(CUfunction function, CUcontext context)
+{
+    if (!function->loaded[context->device].exchange(true) && opt().sync_alloc) {
+        streams_sync(context);
+    }
+}
+
+/* Magic, version and the header's size, as nvcc writes them; nvcc's wrapper points to that. */
+static bool is_image(const void *image)
+{
+    struct { uint32_t magic; uint16_t version, header; uint64_t bytes; } h;
+    struct { uint32_t magic, version; const void *data; } wrapper;
+
+    if (nullptr == image) {
+        return false;
+    }
+    memcpy(&wrapper, image, sizeof(wrapper.magic));
+    if (FATBIN_WRAPPER == wrapper.magic) {
+        memcpy(&wrapper, image, sizeof(wrapper));
+        return is_image(wrapper.data);
+    }
+    memcpy(&h, image, sizeof(h));
+    return FATBIN == h.magic && h.header >= sizeof(h) && 0 != h.bytes;
+}
+
+static std::string default_kernels()
+{
+    Dl_info info = {};
+    std::string path;
+
+    if (0 != dladdr((void *) default_kernels, &info) && nullptr != info.dli_fname) {
+        path = info.dli_fname;
+        path = std::string::npos == path.rfind('/') ? "./" : path.substr(0, path.rfind('/') + 1);
+    }
+    return path + "fakecuda_kernels.so";
+}
+
+static CUresult load(CUlib_st **library, const void *image)
+{
+    std::string rest = opt().kernels.empty() ? default_kernels() : opt().kernels;
+    std::unique_ptr<CUlib_st> l(new CUlib_st);
+
+    NEED(nullptr != library, CUDA_ERROR_INVALID_VALUE);
+    NEED(is_image(image), CUDA_ERROR_INVALID_IMAGE);
+    while (!rest.empty()) {
+        size_t colon = rest.find(':');
+        void *object = dlopen(rest.substr(0, colon).c_str(), RTLD_NOW | RTLD_LOCAL);
+        if (nullptr == object) {
+            complain("no kernels: %s", dlerror());
+            return CUDA_ERROR_NO_BINARY_FOR_GPU;
+        }
+        l->objects.push_back(object);
+        rest = std::string::npos == colon ? "" : rest.substr(colon + 1);
+    }
+    std::lock_guard<std::mutex> lock(known_mutex());
+    known().insert(l.get());
+    *library = l.release();
+    return CUDA_SUCCESS;
+}
+
+static CUresult look_up(CUfunction *function, CUlib_st *library, const char *name)
+{
+    NEED(is_known(library), CUDA_ERROR_INVALID_HANDLE);
+    NEED(nullptr != function && nullptr != name, CUDA_ERROR_INVALID_VALUE);
+    std::lock_guard<std::mutex> lock(known_mutex());
+    std::unique_ptr<CUfunc_st> &f = library->kernels[name];
+    for (size_t i = 0; i < library->objects.size() && nullptr == f; i++) {
+        auto describe = (emu::kernel (*)()) dlsym(library->objects[i], (std::string("emu_kernel_") + name).c_str());
+        if (nullptr != describe) {
+            f.reset(new CUfunc_st {});
+            f->name = name;
+            f->kernel = describe();
+            f->library = (CUlibrary) library;
+            known().insert(f.get());
+        }
+    }
+    NEED(nullptr != f, CUDA_ERROR_NOT_FOUND);
+    *function = f.get();
+    return CUDA_SUCCESS;
+}
+
+/* The shared objects stay: work that uses them may be under way. */
+static CUresult unload(CUlib_st *library)
+{
+    std::lock_guard<std::mutex> lock(known_mutex());
+    NEED(0 != known().erase(library), CUDA_ERROR_INVALID_HANDLE);
+    for (auto &k : library->kernels) {
+        known().erase(k.second.get());
+        (void) k.second.release();
+    }
+    delete library;
+    return CUDA_SUCCESS;
+}
+
+static CUresult attribute(int *value, CUfunction_attribute name)
+{
+    NEED(nullptr != value, CUDA_ERROR_INVALID_VALUE);
+    switch (name) {
+    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = 1024; break;
+    case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = 64; break;
+    case CU_FUNC_ATTRIBUTE_PTX_VERSION:
+    case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = 90; break;
+    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
+    case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
+    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = 0; break;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
+
+} /* namespace fake */
+
+using namespace fake;
+
+FAKE_API cuLibraryLoadData(CUlibrary *library, const void *image, CUjit_option *, void **, unsigned, CUlibraryOption *,
+                           void **, unsigned)
+{
+    NEED_DRIVER();
+    return load((CUlib_st **) library, image);
+}
+
+FAKE_API cuLibraryUnload(CUlibrary library)
+{
+    NEED_DRIVER();
+    return unload((CUlib_st *) library);
+}
+
+FAKE_API cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
+{
+    NEED_DRIVER();
+    return look_up((CUfunction *) kernel, (CUlib_st *) library, name);
+}
+
+FAKE_API cuKernelGetFunction(CUfunction *function, CUkernel kernel)
+{
+    NEED_CONTEXT(c);
+    (void) c;
+    NEED(is_known(kernel), CUDA_ERROR_INVALID_HANDLE);
+    *function = (CUfunction) kernel;
+    return CUDA_SUCCESS;
+}
+
+FAKE_API cuKernelGetAttribute(int *value, CUfunction_attribute name, CUkernel kernel, CUdevice device)
+{
+    NEED_DRIVER();
+    NEED(is_known(kernel), CUDA_ERROR_INVALID_HANDLE);
+    NEED(device_known(device), CUDA_ERROR_INVALID_DEVICE);
+    return attribute(value, name);
+}
+
+/* As in the driver: asking for what only the code itself knows loads it. */
+FAKE_API cuFuncGetAttribute(int *value, CUfunction_attribute name, CUfunction function)
+{
+    NEED_CONTEXT(c);
+    NEED(function_known(function), CUDA_ERROR_INVALID_HANDLE);
+    function_load(function, c);
+    return attribute(value, name);
+}
+
+FAKE_API cuFuncSetAttribute(CUfunction function, CUfunction_attribute, int)
+{
+    NEED_CONTEXT(c);
+    (void) c;
+    NEED(function_known(function), CUDA_ERROR_INVALID_HANDLE);
+    return CUDA_SUCCESS;
+}
+
+FAKE_API cuFuncLoad(CUfunction function)
+{
+    NEED_CONTEXT(c);
+    NEED(function_known(function), CUDA_ERROR_INVALID_HANDLE);
+    function_load(function, c);
+    return CUDA_SUCCESS;
+}
+
+FAKE_API cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction function)
+{
+    NEED_CONTEXT(c);
+    NEED(nullptr != state, CUDA_ERROR_INVALID_VALUE);
+    NEED(function_known(function), CUDA_ERROR_INVALID_HANDLE);
+    *state = function->loaded[c->device] ? CU_FUNCTION_LOADING_STATE_LOADED : CU_FUNCTION_LOADING_STATE_UNLOADED;
+    return CUDA_SUCCESS;
+}
+
+FAKE_API cuModuleLoadData(CUmodule *module, const void *image)
+{
+    NEED_CONTEXT(c);
+    memory_wait(c);
+    return load((CUlib_st **) module, image);
+}
+FAKE_API cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned, CUjit_option *, void **)
+{
+    return cuModuleLoadData(module, image);
+}
+FAKE_API cuModuleUnload(CUmodule module)
+{
+    NEED_CONTEXT(c);
+    (void) c;
+    return unload((CUlib_st *) module);
+}
+FAKE_API cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
+{
+    NEED_CONTEXT(c);
+    (void) c;
+    return look_up(function, (CUlib_st *) module, name);
+}

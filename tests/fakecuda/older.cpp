@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Functions under the names that older programs link to. */
+#include "context.h"
+
+#undef cuDeviceGetUuid
+#undef cuDevicePrimaryCtxRelease
+#undef cuEventElapsedTime
+#undef cuGetProcAddress
+#undef cuIpcOpenMemHandle
+#undef cuStreamWaitValue32
+#undef cuStreamWaitValue64
+#undef cuStreamWriteValue32
+#undef cuStreamWriteValue64
+
+FAKE_API cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
+{
+    return cuDeviceGetUuid_v2(uuid, device);
+}
+FAKE_API cuDevicePrimaryCtxRelease(CUdevice device)
+{
+    return cuDevicePrimaryCtxRelease_v2(device);
+}
+FAKE_API cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end)
+{
+    return cuEventElapsedTime_v2(milliseconds, start, end);
+}
+FAKE_API cuGetProcAddress(const char *name, void **function, int version, cuuint64_t flags)
+{
+    return cuGetProcAddress_v2(name, function, version, flags, nullptr);
+}
+FAKE_API cuIpcOpenMemHandle(CUdeviceptr *at, CUipcMemHandle handle, unsigned flags)
+{
+    return cuIpcOpenMemHandle_v2(at, handle, flags);
+}
+
+#define OLDER_VALUE(name, type)                                                                                      \
+    FAKE_API name(CUstream stream, CUdeviceptr at, type value, unsigned flags)                                       \
+    {                                                                                                                \
+        return name##_v2(stream, at, value, flags);                                                                  \
+    }
+OLDER_VALUE(cuStreamWaitValue32, cuuint32_t)
+OLDER_VALUE(cuStreamWaitValue64, cuuint64_t)
+OLDER_VALUE(cuStreamWriteValue32, cuuint32_t)
+OLDER_VALUE(cuStreamWriteValue64, cuuint64_t)

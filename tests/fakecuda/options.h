@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the environment asks of the fake driver (README.md lists it), and words for who must stop. */
+#ifndef FAKECUDA_OPTIONS_H
+#define FAKECUDA_OPTIONS_H
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fake {
+
+enum peer_mode { PEER_ALL, PEER_PAIRS, PEER_NONE };
+enum order { ORDER_FORWARD, ORDER_REVERSE, ORDER_RANDOM, ORDER_LAG };
+
+constexpr int MAX_DEVICES = 16;
+
+struct options {
+    int devices;              /* of the machine */
+    std::vector<int> visible; /* ordinal -> number on the machine */
+    peer_mode peer;
+    bool ipc, reuse, sync_alloc;
+    size_t memory; /* bytes per device and process */
+    int sms;
+    int version;
+    bool delayed;
+    uint64_t delay_seed;
+    order threads;
+    uint64_t order_seed, weak_seed, jitter_seed;
+    double timeout; /* seconds */
+    uint64_t session;
+    std::string log, kernels;
+};
+
+/* Read at the first use. */
+const options &opt();
+
+/* A pseudo-random number; the state must not be 0. */
+static inline uint64_t draw(uint64_t &state)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+}
+
+/* A state to draw from, out of what tells users apart. Never 0. */
+static inline uint64_t seed(uint64_t a, uint64_t b, uint64_t c)
+{
+    uint64_t s = (a + 1) * 0x9e3779b97f4a7c15u ^ (b + 7) * 0xbf58476d1ce4e5b9u ^ (c + 3) * 0x94d049bb133111ebu;
+    s ^= s >> 29;
+    return 0 == s ? 1 : s;
+}
+
+double seconds();
+
+/* A line to FAKECUDA_LOG. */
+void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* A line to stderr. die() aborts. */
+void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+[[noreturn]] void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+} /* namespace fake */
+
+#endif
