@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The making of device links, gpu_team.h.
+ *
+ *      on devices                                   in pinned host memory, where the writer cannot map the reader
+ *      reader's frame   [tail][slot][slot]...       writer's frame   [head][tail][slot][slot]...
+ *      writer's frame   [head]
+ */
+#include "gpu_team.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t nlinks(const struct gr_gpu_team *team)
+{
+    return (size_t) team->nchannels * (size_t) team->p;
+}
+
+static size_t link_index(const struct gr_gpu_team *team, const struct gr_gpu_wire *w)
+{
+    return (size_t) w->channel * (size_t) team->p + (size_t) w->rank;
+}
+
+static size_t slots_bytes(const struct gr_gpu_team *team)
+{
+    return (size_t) team->nslots * team->slot_bytes;
+}
+
+/* A wire for each neighbour to which there is no link yet. */
+static int add_wires(struct gr_gpu_wire *wires, const struct gr_gpu_team *team, const struct gr_gpu_wire *there,
+                     const struct gr_neighbour *all, int nall)
+{
+    int k, n = 0;
+
+    for (k = 0; k < nall; k++) {
+        wires[n].channel = all[k].channel;
+        wires[n].rank = all[k].rank;
+        n += 0 == there[link_index(team, &wires[n])].ends.slots;
+    }
+    return n;
+}
+
+static int find_links(struct gr_gpu_join *join)
+{
+    struct gr_gpu_team *team = join->team;
+    struct gr_neighbours n;
+    int rc = gr_rings_neighbours(&team->rings, team->p, team->rank, team->nchannels, join->algo, join->root, &n);
+
+    if (0 == rc) {
+        join->nin = add_wires(join->in, team, team->in, n.in, n.nin);
+        join->nout = add_wires(join->out, team, team->out, n.out, n.nout);
+        gr_neighbours_free(&n);
+    }
+    return rc;
+}
+
+/* Lease a frame for each of the wires. */
+static int lease(const struct gr_gpu_team *team, enum gr_gpu_where where, size_t bytes, struct gr_gpu_wire *wires,
+                 int n)
+{
+    struct gr_gpu_frame **frames;
+    int k, rc;
+
+    if (0 == n) {
+        return 0;
+    }
+    frames = calloc((size_t) n, sizeof(struct gr_gpu_frame *));
+    if (NULL == frames) {
+        return GR_ERR_NOMEM;
+    }
+    rc = gr_gpu_pool_lease(team->pool, where, bytes, n, frames);
+    for (k = 0; 0 == rc && k < n; k++) {
+        wires[k].frame = frames[k];
+    }
+    free(frames);
+    return rc;
+}
+
+int gr_gpu_join_begin(struct gr_gpu_join *join, struct gr_gpu_team *team, enum gr_algo algo, int root)
+{
+    int k, rc;
+
+    memset(join, 0, sizeof(*join));
+    join->team = team;
+    join->algo = algo;
+    join->root = root;
+    join->status = team->status;
+    join->unmapped = -1;
+    /* one more: what is not added may be tried there */
+    join->in = calloc(nlinks(team) + 1, sizeof(*join->in));
+    join->out = calloc(nlinks(team) + 1, sizeof(*join->out));
+    rc = NULL == join->in || NULL == join->out ? GR_ERR_NOMEM : find_links(join);
+    if (0 != rc) {
+        free(join->in);
+        free(join->out);
+        return rc;
+    }
+    if (0 == join->status) {
+        join->status = lease(team, GR_ON_DEVICE, GR_GPU_LINE + slots_bytes(team), join->in, join->nin);
+    }
+    for (k = 0; 0 == join->status && k < join->nin; k++) {
+        join->in[k].offer = gr_gpu_pool_offer(team->pool, join->in[k].frame);
+    }
+    return 0;
+}
+
+/* Links over host memory are slower: worth a word. */
+static void note_unmapped(struct gr_gpu_join *join, const struct gr_gpu_wire *w)
+{
+    static const unsigned char none[sizeof(w->offer.ipc)];
+
+    if (join->unmapped < 0) {
+        join->unmapped = w->rank;
+        snprintf(join->why, sizeof(join->why), "%s",
+                 0 == memcmp(none, w->offer.ipc, sizeof(none)) ? "its driver exports none" : gr_gpu_error());
+    }
+}
+
+/* Answer one offer: with a line for head, or with the whole link. */
+static int answer(struct gr_gpu_join *join, struct gr_gpu_wire *w)
+{
+    struct gr_gpu_team *team = join->team;
+    int rc = gr_gpu_pool_map(team->pool, &w->offer, &w->mapped);
+
+    if (0 == rc) {
+        rc = lease(team, GR_ON_DEVICE, GR_GPU_LINE, w, 1);
+    } else if (GR_ERR_PEER == rc) {
+        note_unmapped(join, w);
+        memset(&w->mapped, 0, sizeof(w->mapped));
+        rc = lease(team, GR_ON_HOST, 2 * GR_GPU_LINE + slots_bytes(team), w, 1);
+    }
+    if (rc < 0) {
+        return rc;
+    }
+    w->answer = gr_gpu_pool_offer(team->pool, w->frame);
+    w->ends.other = gr_gpu_frame_at(w->frame);
+    w->ends.mine = 0 != w->mapped.at ? w->mapped.at : w->ends.other + GR_GPU_LINE;
+    w->ends.slots = w->ends.mine + GR_GPU_LINE;
+    return 0;
+}
+
+void gr_gpu_join_answer(struct gr_gpu_join *join)
+{
+    int k;
+
+    for (k = 0; k < join->nout && 0 == join->status; k++) {
+        if (0 != join->out[k].offer.door.pid) { /* otherwise that rank has a problem and says so in the verdict */
+            join->status = answer(join, &join->out[k]);
+        }
+    }
+}
+
+/* Use what the writer answered. A frame of this rank that it did not want is given back. */
+static int map(struct gr_gpu_join *join, struct gr_gpu_wire *w)
+{
+    struct gr_gpu_team *team = join->team;
+    int rc = gr_gpu_pool_map(team->pool, &w->answer, &w->mapped);
+
+    if (rc < 0) {
+        return rc;
+    }
+    w->ends.mine = w->mapped.at;
+    if (GR_ON_HOST == w->answer.where) {
+        gr_gpu_pool_release(team->pool, w->frame, 0);
+        w->frame = NULL;
+        w->ends.other = w->mapped.at + GR_GPU_LINE;
+    } else {
+        w->ends.other = gr_gpu_frame_at(w->frame);
+    }
+    w->ends.slots = w->ends.other + GR_GPU_LINE;
+    return 0;
+}
+
+struct gr_gpu_verdict gr_gpu_join_map(struct gr_gpu_join *join)
+{
+    int k;
+
+    for (k = 0; k < join->nin && 0 == join->status; k++) {
+        if (0 != join->in[k].answer.door.pid) {
+            join->status = map(join, &join->in[k]);
+        }
+    }
+    return (struct gr_gpu_verdict) {join->status, join->unmapped < 0 ? INT32_MAX : join->team->rank,
+                                    join->team->usable};
+}
+
+struct gr_gpu_verdict gr_gpu_verdict_combine(struct gr_gpu_verdict a, struct gr_gpu_verdict b)
+{
+    return (struct gr_gpu_verdict) {a.status < b.status ? a.status : b.status,
+                                    a.unmapped < b.unmapped ? a.unmapped : b.unmapped,
+                                    a.channels < b.channels ? a.channels : b.channels};
+}
+
+/* Tell the kernels of a side's links. No kernel of this team is running. */
+static int show_ends(struct gr_gpu_team *team, const struct gr_gpu_wire *wires, int n, gr_gpu_ptr table)
+{
+    int k, rc = 0;
+
+    for (k = 0; k < n && 0 == rc; k++) {
+        gr_gpu_ptr at = table + link_index(team, &wires[k]) * sizeof(struct gr_gpu_end);
+
+        rc = gr_gpu_copy(team->gpu, (void *) at, &wires[k].ends, sizeof(struct gr_gpu_end));
+    }
+    return rc;
+}
+
+static void take(struct gr_gpu_join *join)
+{
+    struct gr_gpu_team *team = join->team;
+    int k;
+
+    for (k = 0; k < join->nin; k++) {
+        team->in[link_index(team, &join->in[k])] = join->in[k];
+    }
+    for (k = 0; k < join->nout; k++) {
+        team->out[link_index(team, &join->out[k])] = join->out[k];
+    }
+}
+
+/* Nobody has learnt of the frames, or nobody will use them. */
+static void give_back(struct gr_gpu_join *join, struct gr_gpu_wire *wires, int n)
+{
+    int k;
+
+    for (k = 0; k < n; k++) {
+        if (NULL != wires[k].frame) {
+            gr_gpu_pool_release(join->team->pool, wires[k].frame, 0);
+        }
+    }
+}
+
+int gr_gpu_join_end(struct gr_gpu_join *join, struct gr_gpu_verdict verdict)
+{
+    struct gr_gpu_team *team = join->team;
+    int rc = 0;
+
+    if (0 == verdict.status) {
+        take(join);
+        team->usable = verdict.channels;
+        rc = show_ends(team, join->in, join->nin, gr_gpu_team_in(team));
+        if (0 == rc) {
+            rc = show_ends(team, join->out, join->nout, gr_gpu_team_out(team));
+        }
+    } else {
+        give_back(join, join->in, join->nin);
+        give_back(join, join->out, join->nout);
+    }
+    *gr_gpu_team_state(team, join->algo, join->root) = 0 == verdict.status ? GR_LINKS_THERE : GR_LINKS_REFUSED;
+    free(join->in);
+    free(join->out);
+    memset(join, 0, sizeof(*join));
+    return rc;
+}

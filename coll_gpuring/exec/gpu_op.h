@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The device executor: one collective of one rank, run by a kernel on the team's stream.
+ *
+ *      begin --> launch --> reports of all channels --> stream is done --> all DONE: over
+ *                  ^                                         |
+ *                  '------- some left without progress ------'
+ *
+ * Polled by whoever has time, as a step machine is; nobody needs to poll while the kernel makes progress. A kernel
+ * that waits in vain leaves and is launched again, so the device is never held by a rank that waits.
+ */
+#ifndef GR_EXEC_GPU_OP_H
+#define GR_EXEC_GPU_OP_H
+
+#include "gpu_team.h"
+
+struct gr_gpu_op {
+    struct gr_gpu_team *team;
+    struct gr_gpu_args args;
+    struct gr_sched sched[2]; /* those of args, for the host */
+    enum gr_kernel kernel;
+    uint32_t nchannels;
+    int launched;             /* a launch is on the stream */
+    uint32_t vain;            /* launches without any progress, one after the other */
+    uint32_t pause;           /* polls until the next launch */
+    uint32_t looks;
+};
+
+/*
+ * Begin. space: where element 0 lies, by enum gr_space, for the device. The request's nchannels is at most what is
+ * usable; its counts and displs are read here. Order against the application's work: after what is on the legacy
+ * default stream now. 0, or GR_ERR_CUDA.
+ */
+int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct gr_request *request,
+                    enum gr_kernel kernel, const gr_gpu_ptr space[3]);
+
+/* Go on. GR_DONE, GR_AGAIN, or GR_ERR_CUDA. *moved is increased by the slots that were handled. */
+int gr_gpu_op_poll(struct gr_gpu_op *op, uint64_t *moved);
+
+/*
+ * Give it up: the kernel leaves at its next look at the abort word, or when its patience ends, and is waited for, so
+ * that nothing touches the buffers any more. The team cannot be used again.
+ */
+void gr_gpu_op_abort(struct gr_gpu_op *op);
+
+/*
+ * The step at which a channel waited when its block left the last time; 0: it is through, or still at work. *ranks has
+ * room for 2 * GR_FAN entries: those that it waited for; returns through n how many.
+ */
+int gr_gpu_op_waits(const struct gr_gpu_op *op, uint32_t channel, struct gr_step *step, struct gr_gpu_report *report,
+                    int *ranks, int *n);
+
+/* The kernel that combines (type, op), an enum gr_kernel; -1: there is none. */
+int gr_gpu_kernel(enum gr_type type, enum gr_redop op);
+
+#endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The device part of a team, gpu_team.h; gpu_join.c makes its links. */
+#include "gpu_team.h"
+
+#include "team.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What lies in the tables and in the pinned memory, in this order; everything begins at a line. */
+enum table { TABLE_IN, TABLE_OUT, TABLE_ORDER_0, TABLE_ORDER_1, TABLE_PLACES, TABLE_COUNTS, TABLE_END };
+enum pinned { PINNED_REPORTS, PINNED_ABORT, PINNED_COUNTS, PINNED_END };
+
+static size_t lines(size_t bytes)
+{
+    return (bytes + GR_GPU_LINE - 1) / GR_GPU_LINE * GR_GPU_LINE;
+}
+
+static size_t nlinks(const struct gr_gpu_team *team)
+{
+    return (size_t) team->nchannels * (size_t) team->p;
+}
+
+/* Offset of a table; of TABLE_END: bytes of all. */
+static size_t table_at(const struct gr_gpu_team *team, enum table table)
+{
+    size_t p = (size_t) team->p, ends = nlinks(team) * sizeof(struct gr_gpu_end), at = 0;
+    size_t bytes[TABLE_END] = {
+        [TABLE_IN] = ends,
+        [TABLE_OUT] = ends,
+        [TABLE_ORDER_0] = p * sizeof(int),
+        [TABLE_ORDER_1] = p * sizeof(int),
+        [TABLE_PLACES] = team->nchannels * sizeof(struct gr_gpu_place),
+        [TABLE_COUNTS] = 2 * p * sizeof(size_t),
+    };
+    int k;
+
+    for (k = 0; k < (int) table; k++) {
+        at += lines(bytes[k]);
+    }
+    return at;
+}
+
+static size_t pinned_at(const struct gr_gpu_team *team, enum pinned what)
+{
+    size_t bytes[PINNED_END] = {
+        [PINNED_REPORTS] = team->nchannels * sizeof(struct gr_gpu_report),
+        [PINNED_ABORT] = sizeof(uint64_t),
+        [PINNED_COUNTS] = 2 * (size_t) team->p * sizeof(size_t),
+    };
+    size_t at = 0;
+    int k;
+
+    for (k = 0; k < (int) what; k++) {
+        at += lines(bytes[k]);
+    }
+    return at;
+}
+
+gr_gpu_ptr gr_gpu_team_in(const struct gr_gpu_team *team)
+{
+    return team->tables + table_at(team, TABLE_IN);
+}
+
+gr_gpu_ptr gr_gpu_team_out(const struct gr_gpu_team *team)
+{
+    return team->tables + table_at(team, TABLE_OUT);
+}
+
+gr_gpu_ptr gr_gpu_team_order(const struct gr_gpu_team *team, int k)
+{
+    return team->tables + table_at(team, 0 == k ? TABLE_ORDER_0 : TABLE_ORDER_1);
+}
+
+gr_gpu_ptr gr_gpu_team_places(const struct gr_gpu_team *team)
+{
+    return team->tables + table_at(team, TABLE_PLACES);
+}
+
+gr_gpu_ptr gr_gpu_team_counts(const struct gr_gpu_team *team)
+{
+    return team->tables + table_at(team, TABLE_COUNTS);
+}
+
+struct gr_gpu_report *gr_gpu_team_reports(const struct gr_gpu_team *team)
+{
+    return (struct gr_gpu_report *) (team->pinned + pinned_at(team, PINNED_REPORTS));
+}
+
+_Atomic uint64_t *gr_gpu_team_abort(const struct gr_gpu_team *team)
+{
+    return (_Atomic uint64_t *) (team->pinned + pinned_at(team, PINNED_ABORT));
+}
+
+size_t *gr_gpu_team_counts_host(const struct gr_gpu_team *team)
+{
+    return (size_t *) (team->pinned + pinned_at(team, PINNED_COUNTS));
+}
+
+unsigned char *gr_gpu_team_state(const struct gr_gpu_team *team, enum gr_algo algo, int root)
+{
+    return &team->links[(size_t) algo * (size_t) team->p + (size_t) (GR_ALGO_TREE == algo ? root : 0)];
+}
+
+/* Orders are there, links are not. */
+static int fill_tables(struct gr_gpu_team *team)
+{
+    size_t bytes = table_at(team, TABLE_END);
+    unsigned char *image = calloc(1, bytes);
+    int rc, k;
+
+    if (NULL == image) {
+        return GR_ERR_NOMEM;
+    }
+    for (k = 0; k < 2; k++) {
+        memcpy(image + table_at(team, 0 == k ? TABLE_ORDER_0 : TABLE_ORDER_1), team->rings.order[k],
+               (size_t) team->p * sizeof(int));
+    }
+    rc = gr_gpu_copy(team->gpu, (void *) team->tables, image, bytes);
+    free(image);
+    return rc;
+}
+
+/* What lies in the device's memory and beside it. */
+static int make_device_part(struct gr_gpu_team *team)
+{
+    int rc = gr_gpu_alloc(team->gpu, table_at(team, TABLE_END), &team->tables);
+
+    if (rc < 0) {
+        return rc;
+    }
+    team->pinned = gr_gpu_host_alloc(team->gpu, pinned_at(team, PINNED_END));
+    if (NULL == team->pinned) {
+        return GR_ERR_NOMEM;
+    }
+    rc = fill_tables(team);
+    return rc < 0 ? rc : gr_gpu_stream_open(team->gpu, &team->stream);
+}
+
+static void free_device_part(struct gr_gpu_team *team)
+{
+    gr_gpu_stream_close(team->stream);
+    if (0 != team->tables) {
+        gr_gpu_free(team->gpu, team->tables);
+    }
+    if (NULL != team->pinned) {
+        gr_gpu_host_free(team->gpu, team->pinned);
+    }
+}
+
+static void team_free(struct gr_gpu_team *team)
+{
+    gr_rings_free(&team->rings);
+    free(team->in);
+    free(team->out);
+    free(team->links);
+    free(team);
+}
+
+/* Ranks that use this rank's device, this one too. */
+static int sharers(const struct gr_gpu_team_params *params)
+{
+    const struct gr_gpu_id *mine = &params->ids[params->rank];
+    int n = 0, r;
+
+    for (r = 0; r < params->p; r++) {
+        n += 0 == memcmp(params->ids[r].uuid, mine->uuid, sizeof(mine->uuid));
+    }
+    return n;
+}
+
+/*
+ * Channels of which all ranks on this device can be resident at once. Kernels that are not still get through, since
+ * those that wait leave; but not fast.
+ */
+static uint32_t channels_for(const struct gr_gpu_team *team, int ranks)
+{
+    uint32_t room = (uint32_t) (gr_gpu_resident_blocks(team->gpu) / ranks);
+
+    room = room < 1 ? 1 : room;
+    return room < team->nchannels ? room : team->nchannels;
+}
+
+struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team_params *params)
+{
+    struct gr_gpu_team *team = calloc(1, sizeof(*team));
+    size_t p = (size_t) params->p;
+    int k, complete, ranks = sharers(params);
+
+    if (NULL == team) {
+        return NULL;
+    }
+    team->p = params->p;
+    team->rank = params->rank;
+    team->nchannels = team->usable = params->nchannels;
+    team->nslots = params->nslots;
+    team->slot_bytes = params->slot_bytes;
+    team->shared = ranks > 1;
+    team->gpu = params->gpu;
+    team->pool = params->pool;
+    complete = 0 == gr_rings_init(&team->rings, params->p);
+    team->in = calloc(nlinks(team), sizeof(*team->in));
+    team->out = calloc(nlinks(team), sizeof(*team->out));
+    team->links = calloc(GR_NALGOS * p, sizeof(*team->links));
+    if (!complete || NULL == team->in || NULL == team->out || NULL == team->links) {
+        team_free(team);
+        return NULL;
+    }
+    for (k = 0; k < params->p; k++) {
+        team->rings.order[0][k] = params->order[k];
+        team->rings.order[1][k] = params->order[(params->p - k) % params->p]; /* the other way round, position 0 kept */
+    }
+    gr_rings_invert(&team->rings, params->p);
+    team->status = NULL == team->gpu ? params->status : make_device_part(team);
+    if (0 == team->status) {
+        team->usable = channels_for(team, ranks);
+    }
+    return team;
+}
+
+void gr_gpu_team_destroy(struct gr_gpu_team *team, int pool)
+{
+    size_t k;
+
+    if (NULL == team) {
+        return;
+    }
+    if (pool) {
+        free_device_part(team); /* its kernels are done before the links go */
+    }
+    for (k = 0; pool && k < nlinks(team); k++) {
+        struct gr_gpu_wire *wires[2] = {&team->in[k], &team->out[k]};
+        int side;
+
+        for (side = 0; side < 2; side++) {
+            if (NULL != wires[side]->mapped.door) {
+                gr_gpu_leave(&wires[side]->mapped);
+            }
+            if (NULL != wires[side]->frame) {
+                gr_gpu_pool_release(team->pool, wires[side]->frame, 1);
+            }
+        }
+    }
+    team_free(team);
+}

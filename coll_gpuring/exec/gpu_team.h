@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The device part of a team: one rank's device, its stream, and its links in device memory.
+ *
+ *      this rank's device memory              pinned host memory
+ *      [ends in][ends out]                    [report of each channel]
+ *      [order 0][order 1][counts][displs]     [abort word][counts, displs on their way]
+ *      [place of each channel]
+ *
+ * Links are made as those in host memory (team.h), but in one round more, since each end has something that the
+ * other must map:
+ *
+ *      gr_gpu_join_begin()    readers lease frames for tail and slots, and offer them to the writers
+ *      gr_gpu_join_answer()   writers map them, and offer a frame for head; or, where this device cannot map that
+ *                             one, a frame for the whole link in pinned host memory
+ *      gr_gpu_join_map()      readers map what they were answered
+ *      ... one verdict: the worst status of all ranks, the fewest channels ...
+ *      gr_gpu_join_end()      takes what was made, or gives everything back
+ */
+#ifndef GR_EXEC_GPU_TEAM_H
+#define GR_EXEC_GPU_TEAM_H
+
+#include "gpu_pool.h"
+#include "plan.h"
+#include "rings.h"
+
+struct gr_gpu_team {
+    int p, rank;
+    int status;                    /* 0, or why the device part is missing: such a team's set-ups all fail */
+    uint32_t nchannels, nslots;
+    size_t slot_bytes;
+    uint32_t usable;               /* channels that calls may use: by the last verdict, the same on all ranks */
+    int shared;                    /* whether another rank uses the same device */
+    struct gr_gpu *gpu;
+    struct gr_gpu_pool *pool;
+    struct gr_gpu_stream *stream;
+    struct gr_rings rings;
+    struct gr_gpu_wire *in, *out;  /* [channel * p + rank]: what is held; connected where ends.slots is not 0 */
+    unsigned char *links;          /* [algorithm * p + root]: an enum gr_links */
+    unsigned char *pinned;         /* what host and kernels share */
+    gr_gpu_ptr tables;             /* in device memory */
+    uint64_t launches;             /* so far */
+};
+
+/* One link that is there or being made. */
+struct gr_gpu_wire {
+    uint32_t channel;
+    int rank;                    /* the other end */
+    struct gr_gpu_frame *frame;  /* mine: tail and slots (in), head (out), or all three (out, in host memory) */
+    struct gr_gpu_mapped mapped; /* theirs; at 0: not mapped */
+    struct gr_gpu_end ends;      /* for the kernels */
+    struct gr_gpu_offer offer;   /* from the reader to the writer, */
+    struct gr_gpu_offer answer;  /* and back */
+};
+
+struct gr_gpu_team_params {
+    int p, rank;
+    uint32_t nchannels, nslots;  /* nchannels <= GR_GPU_CHANNELS */
+    size_t slot_bytes;           /* a multiple of GR_GPU_LINE */
+    const int *order;            /* [position] = rank, forward; copied */
+    const struct gr_gpu_id *ids; /* [rank]: everybody's device; looked at here only */
+    struct gr_gpu *gpu;          /* NULL: this rank has none, */
+    int status;                  /* and this is why */
+    struct gr_gpu_pool *pool;
+};
+
+/* A team without links; what its device lacks is its status. NULL: no memory. */
+struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team_params *params);
+
+/*
+ * Leave all links and free the team; its stream must be empty, or is waited for. Sends nothing. NULL is fine. pool 0:
+ * the pool is closed already, and the links with it.
+ */
+void gr_gpu_team_destroy(struct gr_gpu_team *team, int pool);
+
+/* What an algorithm needs: how far it is; only trees have other links for another root. */
+unsigned char *gr_gpu_team_state(const struct gr_gpu_team *team, enum gr_algo algo, int root);
+
+/* ---- its memory ---- */
+
+/* Where things lie for the kernels. */
+gr_gpu_ptr gr_gpu_team_in(const struct gr_gpu_team *team);
+gr_gpu_ptr gr_gpu_team_out(const struct gr_gpu_team *team);
+gr_gpu_ptr gr_gpu_team_order(const struct gr_gpu_team *team, int k);
+gr_gpu_ptr gr_gpu_team_places(const struct gr_gpu_team *team);
+gr_gpu_ptr gr_gpu_team_counts(const struct gr_gpu_team *team); /* [2 * p]: counts, then displs */
+
+/* And for the host, pinned; the same addresses for the kernels. */
+struct gr_gpu_report *gr_gpu_team_reports(const struct gr_gpu_team *team);
+_Atomic uint64_t *gr_gpu_team_abort(const struct gr_gpu_team *team);
+size_t *gr_gpu_team_counts_host(const struct gr_gpu_team *team);
+
+/* ---- making links ---- */
+
+struct gr_gpu_join {
+    struct gr_gpu_team *team;
+    enum gr_algo algo;
+    int root, nin, nout;
+    struct gr_gpu_wire *in, *out;
+    int status; /* 0 or the first error of this rank */
+    int unmapped;   /* the first rank whose device memory this one cannot map, and writes to in host memory; or -1 */
+    char why[160];  /* unmapped: the reason */
+};
+
+/* What is found out: a rank's own, then combined over all ranks. */
+struct gr_gpu_verdict {
+    int32_t status;    /* the worst: 0, or the lowest error */
+    int32_t unmapped;  /* the lowest rank that could not map another's device memory; INT32_MAX: none */
+    uint32_t channels; /* the fewest that some rank's device has room for */
+};
+
+/*
+ * Find the links that are missing and lease frames. Returns GR_ERR_NOMEM when not even the lists could be made;
+ * otherwise 0, with problems in join->status and offers that say so.
+ */
+int gr_gpu_join_begin(struct gr_gpu_join *join, struct gr_gpu_team *team, enum gr_algo algo, int root);
+
+/* All offers have been received: answer them. */
+void gr_gpu_join_answer(struct gr_gpu_join *join);
+
+/* All answers have been received. Returns this rank's part of the verdict. */
+struct gr_gpu_verdict gr_gpu_join_map(struct gr_gpu_join *join);
+
+struct gr_gpu_verdict gr_gpu_verdict_combine(struct gr_gpu_verdict a, struct gr_gpu_verdict b);
+
+/*
+ * Status 0: take what was made. Otherwise give everything back. The join is over. 0, or GR_ERR_CUDA when the device
+ * failed just then: the others believe in these links, so the team is broken.
+ */
+int gr_gpu_join_end(struct gr_gpu_join *join, struct gr_gpu_verdict verdict);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The rings of rings.h. */
+#include "rings.h"
+
+#include "../topo/order.h"
+#include "errors.h"
+
+#include <stdlib.h>
+
+int gr_rings_init(struct gr_rings *rings, int p)
+{
+    int k, complete = 1;
+
+    for (k = 0; k < 2; k++) {
+        rings->order[k] = calloc((size_t) p, sizeof(int));
+        rings->where[k] = calloc((size_t) p, sizeof(int));
+        complete = complete && NULL != rings->order[k] && NULL != rings->where[k];
+    }
+    return complete ? 0 : GR_ERR_NOMEM;
+}
+
+void gr_rings_invert(struct gr_rings *rings, int p)
+{
+    gr_order_invert(rings->order[0], p, rings->where[0]);
+    gr_order_invert(rings->order[1], p, rings->where[1]);
+}
+
+void gr_rings_free(struct gr_rings *rings)
+{
+    int k;
+
+    for (k = 0; k < 2; k++) {
+        free(rings->order[k]);
+        free(rings->where[k]);
+    }
+}
+
+static int append(struct gr_neighbour *all, int n, uint32_t channel, const int *ranks, int nranks)
+{
+    int k;
+
+    for (k = 0; k < nranks; k++) {
+        all[n + k] = (struct gr_neighbour) {channel, ranks[k]};
+    }
+    return n + nranks;
+}
+
+int gr_rings_neighbours(const struct gr_rings *rings, int p, int rank, uint32_t nchannels, enum gr_algo algo, int root,
+                        struct gr_neighbours *n)
+{
+    size_t most = (size_t) nchannels * (size_t) p;
+    int *in = calloc(2 * (size_t) p, sizeof(int)), *out = NULL == in ? NULL : in + p;
+    int nin, nout;
+    uint32_t c;
+
+    *n = (struct gr_neighbours) {calloc(most, sizeof(*n->in)), calloc(most, sizeof(*n->out)), 0, 0};
+    if (NULL == in || NULL == n->in || NULL == n->out) {
+        free(in);
+        gr_neighbours_free(n);
+        return GR_ERR_NOMEM;
+    }
+    for (c = 0; c < nchannels; c++) {
+        const int *where = rings->where[c % 2];
+
+        gr_algo_peers(algo, p, where[rank], where[root], rings->order[c % 2], in, &nin, out, &nout);
+        n->nin = append(n->in, n->nin, c, in, nin);
+        n->nout = append(n->out, n->nout, c, out, nout);
+    }
+    free(in);
+    return 0;
+}
+
+void gr_neighbours_free(struct gr_neighbours *n)
+{
+    free(n->in);
+    free(n->out);
+}

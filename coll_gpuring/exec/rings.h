@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The rings of a team, and with whom an algorithm links a rank: the same for links in host and in device memory. */
+#ifndef GR_EXEC_RINGS_H
+#define GR_EXEC_RINGS_H
+
+#include "../sched/sched.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Two rings over p ranks, forward and backward; channel c takes number c % 2. */
+struct gr_rings {
+    int *order[2]; /* [position] = rank */
+    int *where[2]; /* [rank] = position */
+};
+
+/* Room for p ranks: both orders to be filled, then gr_rings_invert(). 0 or GR_ERR_NOMEM; to be freed either way. */
+int gr_rings_init(struct gr_rings *rings, int p);
+
+/* The orders are there: fill where. */
+void gr_rings_invert(struct gr_rings *rings, int p);
+
+void gr_rings_free(struct gr_rings *rings);
+
+/* The other end of a link. */
+struct gr_neighbour {
+    uint32_t channel;
+    int rank;
+};
+
+struct gr_neighbours {
+    struct gr_neighbour *in, *out; /* those to hear from, those to send to */
+    int nin, nout;
+};
+
+/*
+ * All neighbours of a rank in an algorithm (for trees: with that root), by channel. 0 or GR_ERR_NOMEM, with
+ * nothing to free.
+ */
+int gr_rings_neighbours(const struct gr_rings *rings, int p, int rank, uint32_t nchannels, enum gr_algo algo, int root,
+                        struct gr_neighbours *n);
+
+void gr_neighbours_free(struct gr_neighbours *n);
+
+#endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Pools of devices (exec/gpu_pool.h) of two processes, and frames in pinned pages. The owner forks its peer before
+ * either has a driver; offers go through one pipe, words of the peer come back through another.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include "gpu_pool_fixture.h"
+
+#include "exec/cuda_pointer.h"
+
+#include <signal.h>
+
+enum { LINE = GR_GPU_LINE, FRAME = 300000 };
+
+struct peer {
+    pid_t pid;
+    int in, out; /* of this end */
+};
+
+static void tell(int fd, const void *what, size_t bytes)
+{
+    CHECK_INT(write(fd, what, bytes), bytes);
+}
+
+static void hear(int fd, void *what, size_t bytes)
+{
+    CHECK_INT(read(fd, what, bytes), bytes);
+}
+
+/* The peer's program; its environment besides the row's. */
+static struct peer start_peer(void (*program)(int in, int out), const char *environment)
+{
+    int there[2], back[2];
+    struct peer p;
+
+    CHECK_INT(pipe(there), 0);
+    CHECK_INT(pipe(back), 0);
+    p.pid = fork();
+    CHECK(p.pid >= 0);
+    if (0 == p.pid) {
+        close(there[1]);
+        close(back[0]);
+        alarm(ROW_PATIENCE);
+        set_environment(environment);
+        program(there[0], back[1]);
+        exit(0);
+    }
+    close(there[0]);
+    close(back[1]);
+    p.in = back[0];
+    p.out = there[1];
+    return p;
+}
+
+static void offer_to(const struct peer *p, const struct gr_gpu_pool *pool, const struct gr_gpu_frame *frame)
+{
+    struct gr_gpu_offer offer = gr_gpu_pool_offer(pool, frame);
+
+    tell(p->out, &offer, sizeof(offer));
+}
+
+/* What the peer says when it is through with a frame. */
+static void heard(const struct peer *p, int expected)
+{
+    int said = -100;
+
+    hear(p->in, &said, sizeof(said));
+    CHECK_INT(said, expected);
+}
+
+/*
+ * The peer's program: for each offer says what mapping it gave; where it could, the frame must hold a line of zeros and
+ * then 1, 2 is written to it and it is left. At the end of offers it says how many arenas are mapped.
+ */
+static void answer(int in, int out, int ordinal)
+{
+    struct side s = open_side(1, ordinal, 0);
+    struct gr_gpu_offer offer;
+    struct gr_gpu_mapped mapped;
+    int rc, n;
+
+    while (sizeof(offer) == (n = (int) read(in, &offer, sizeof(offer)))) {
+        rc = gr_gpu_pool_map(s.pool, &offer, &mapped);
+        if (0 == rc) {
+            CHECK(holds(s.gpu, mapped.at, 0, LINE));
+            CHECK(holds(s.gpu, mapped.at + LINE, 1, FRAME - LINE));
+            fill(s.gpu, mapped.at, 2, FRAME);
+            gr_gpu_leave(&mapped);
+        }
+        tell(out, &rc, sizeof(rc));
+    }
+    n = gr_gpu_pool_usage(s.pool).mapped;
+    tell(out, &n, sizeof(n));
+    close_side(&s);
+}
+
+static void answer_from_0(int in, int out)
+{
+    answer(in, out, 0);
+}
+
+static void answer_from_1(int in, int out)
+{
+    answer(in, out, 1);
+}
+
+/* Offer frames to a peer that answers; expected: what mapping gives it. */
+static void offer_frames(struct side *s, const struct peer *p, enum gr_gpu_where where, int expected)
+{
+    enum { N = 12, ROUNDS = 3 };
+    struct gr_gpu_frame *frames[N];
+    int k, round;
+
+    for (round = 0; round < ROUNDS; round++) {
+        CHECK_INT(gr_gpu_pool_lease(s->pool, where, FRAME, N, frames), 0);
+        for (k = 0; k < N; k++) {
+            fill(s->gpu, gr_gpu_frame_at(frames[k]) + LINE, 1, FRAME - LINE);
+            offer_to(p, s->pool, frames[k]);
+            heard(p, expected);
+            CHECK(0 != expected || holds(s->gpu, gr_gpu_frame_at(frames[k]), 2, FRAME));
+        }
+        for (k = 0; k < N; k++) {
+            gr_gpu_pool_release(s->pool, frames[k], 0 == expected);
+        }
+        CHECK_INT(gr_gpu_pool_usage(s->pool).leased, 0);
+        CHECK_INT(gr_pool_usage(s->doors).leased, 0);
+    }
+}
+
+/* No more offers: so many arenas were mapped, and the peer ends well. */
+static void end_peer(struct peer *p, int mapped)
+{
+    close(p->out);
+    heard(p, mapped);
+    CHECK_INT(child_status(p->pid), 0);
+}
+
+static void frames_on_one_device(void)
+{
+    struct peer p = start_peer(answer_from_0, NULL);
+    struct side s = open_side(0, 0, 64 * MIB);
+
+    offer_frames(&s, &p, GR_ON_DEVICE, 0);
+    end_peer(&p, 1);
+    close_side(&s);
+}
+
+/* Each process sees one device, not the same, and calls it 0. */
+static void frames_of_a_device_that_the_peer_does_not_see(void)
+{
+    struct peer p = start_peer(answer_from_0, "CUDA_VISIBLE_DEVICES=1");
+    struct side s;
+
+    setenv("CUDA_VISIBLE_DEVICES", "0", 1);
+    s = open_side(0, 0, 64 * MIB);
+    offer_frames(&s, &p, GR_ON_DEVICE, 0);
+    offer_frames(&s, &p, GR_ON_HOST, 0);
+    end_peer(&p, 1);
+    close_side(&s);
+}
+
+static void frames_on_devices_that_reach_each_other(void)
+{
+    struct peer p = start_peer(answer_from_1, NULL);
+    struct side s = open_side(0, 0, 64 * MIB);
+
+    offer_frames(&s, &p, GR_ON_DEVICE, 0);
+    end_peer(&p, 1);
+    close_side(&s);
+}
+
+/* What cannot be mapped is refused, each time, and pinned pages serve instead. */
+static void only_pinned_pages(void)
+{
+    struct peer p = start_peer(answer_from_1, NULL);
+    struct side s = open_side(0, 0, 64 * MIB);
+
+    offer_frames(&s, &p, GR_ON_DEVICE, GR_ERR_PEER);
+    offer_frames(&s, &p, GR_ON_HOST, 0);
+    offer_frames(&s, &p, GR_ON_DEVICE, GR_ERR_PEER);
+    end_peer(&p, 0);
+    close_side(&s);
+}
+
+static void every_arena_is_opened_once(void)
+{
+    struct peer p = start_peer(answer_from_0, NULL);
+    struct side s = open_side(0, 0, 64 * MIB);
+    int k;
+
+    for (k = 0; k < 10; k++) { /* never released: six fit an arena */
+        struct gr_gpu_frame *frame = lease_one(s.pool, GR_ON_DEVICE, FRAME);
+
+        fill(s.gpu, gr_gpu_frame_at(frame) + LINE, 1, FRAME - LINE);
+        offer_to(&p, s.pool, frame);
+        heard(&p, 0);
+    }
+    CHECK_INT(gr_gpu_pool_usage(s.pool).held, 4 * MIB);
+    end_peer(&p, 2);
+    close_side(&s);
+}
+
+/* Maps what is offered, says so, and stays until it is killed. */
+static void hold_on(int in, int out)
+{
+    struct side s = open_side(1, 0, 0);
+    struct gr_gpu_offer offer;
+    int rc;
+
+    for (;;) {
+        hear(in, &offer, sizeof(offer));
+        (void) map(s.pool, &offer);
+        rc = 0;
+        tell(out, &rc, sizeof(rc));
+    }
+}
+
+/* Nobody knows what a killed process's kernels may still write: its frames are not used again. */
+static void frames_of_a_killed_peer_stay_out(void)
+{
+    static const enum gr_gpu_where places[] = {GR_ON_DEVICE, GR_ON_HOST};
+    struct peer p = start_peer(hold_on, NULL);
+    struct side s = open_side(0, 0, 64 * MIB);
+    gr_gpu_ptr lost[2];
+    size_t doors;
+    int k, round;
+
+    for (k = 0; k < 2; k++) {
+        struct gr_gpu_frame *frame = lease_one(s.pool, places[k], FRAME);
+
+        offer_to(&p, s.pool, frame);
+        heard(&p, 0);
+        lost[k] = gr_gpu_frame_at(frame);
+        gr_gpu_pool_release(s.pool, frame, 1);
+    }
+    kill(p.pid, SIGKILL);
+    (void) child_status(p.pid);
+    doors = gr_pool_usage(s.doors).leased;
+    for (round = 0; round < 5; round++) {
+        for (k = 0; k < 2; k++) {
+            struct gr_gpu_frame *frame = lease_one(s.pool, places[k], FRAME);
+
+            CHECK(gr_gpu_frame_at(frame) != lost[k]);
+            gr_gpu_pool_release(s.pool, frame, 0);
+        }
+    }
+    CHECK(gr_gpu_pool_usage(s.pool).leased >= FRAME);
+    CHECK(0 != doors && doors == gr_pool_usage(s.doors).leased);
+    close_side(&s);
+}
+
+/* ---- pinned pages inside the process ---- */
+
+/* Pages are pinned once, whoever uses them, and as long as anybody does. */
+static void pools_share_pinned_pages(void)
+{
+    struct side s = open_side(0, 0, 64 * MIB);
+    struct gr_gpu *second = get_gpu(s.gpus, 1);
+    struct gr_gpu_pool *other = gr_gpu_pool_open(second, s.doors, 0);
+    struct gr_gpu_frame *frame = lease_one(s.pool, GR_ON_HOST, FRAME);
+    struct gr_gpu_offer offer = gr_gpu_pool_offer(s.pool, frame);
+    struct gr_gpu_mapped mapped = map(other, &offer), again = map(s.pool, &offer);
+    void *at = (void *) (uintptr_t) mapped.at;
+
+    CHECK_INT(gr_gpu_pool_usage(other).held, 0);
+    CHECK_INT(mapped.at, again.at);
+    CHECK_INT(gr_gpu_frame_at(frame) % 4096, 0);
+    fill(second, mapped.at, 3, FRAME);
+    CHECK(holds(s.gpu, gr_gpu_frame_at(frame), 3, FRAME));
+    CHECK_INT(gr_pointer_find(s.gpus, at).memory, GR_MEMORY_PINNED);
+    gr_gpu_pool_close(s.pool);
+    CHECK_INT(gr_pointer_find(s.gpus, at).memory, GR_MEMORY_PINNED);
+    gr_gpu_pool_close(other);
+    CHECK_INT(gr_pointer_find(s.gpus, at).memory, GR_MEMORY_HOST);
+    s.pool = NULL;
+    close_side(&s);
+}
+
+static void pinned_frames_begin_clean(void)
+{
+    struct side s = open_side(0, 0, 64 * MIB);
+    int round;
+
+    for (round = 0; round < 3; round++) {
+        struct gr_gpu_frame *frame = lease_one(s.pool, GR_ON_HOST, FRAME);
+
+        CHECK(holds(s.gpu, gr_gpu_frame_at(frame), 0, 2 * LINE));
+        CHECK(0 == round || holds(s.gpu, gr_gpu_frame_at(frame) + 2 * LINE, 5, FRAME - 2 * LINE));
+        fill(s.gpu, gr_gpu_frame_at(frame), 5, FRAME);
+        gr_gpu_pool_release(s.pool, frame, 0);
+    }
+    close_side(&s);
+}
+
+/* Such offers are not from our own code; they must not pin what is not the frame's. */
+static void offers_beyond_the_segment(void)
+{
+    struct side s = open_side(0, 0, 64 * MIB);
+    struct gr_gpu_offer offer = gr_gpu_pool_offer(s.pool, lease_one(s.pool, GR_ON_HOST, FRAME)), bad = offer;
+    struct gr_gpu_mapped mapped;
+
+    bad.arena = offer.door.segment_bytes;
+    CHECK_INT(gr_gpu_pool_map(s.pool, &bad, &mapped), GR_ERR_FOREIGN);
+    bad = offer;
+    bad.offset = offer.door.segment_bytes + 1;
+    CHECK_INT(gr_gpu_pool_map(s.pool, &bad, &mapped), GR_ERR_FOREIGN);
+    (void) map(s.pool, &offer);
+    close_side(&s);
+}
+
+int main(int argc, char **argv)
+{
+    struct row rows[] = {
+        ROW(frames_on_one_device, NULL),
+        ROW(frames_of_a_device_that_the_peer_does_not_see, "FAKECUDA_DEVICES=2 FAKECUDA_PEER=all"),
+        ROW(frames_on_devices_that_reach_each_other, "FAKECUDA_DEVICES=2 FAKECUDA_PEER=all"),
+        {"only_pinned_pages, the devices are apart", only_pinned_pages, "FAKECUDA_DEVICES=2 FAKECUDA_PEER=none"},
+        {"only_pinned_pages, no IPC", only_pinned_pages, "FAKECUDA_DEVICES=2 FAKECUDA_IPC=none"},
+        ROW(every_arena_is_opened_once, NULL),
+        ROW(frames_of_a_killed_peer_stay_out, NULL),
+        ROW(pools_share_pinned_pages, "FAKECUDA_DEVICES=2"),
+        ROW(pinned_frames_begin_clean, NULL),
+        ROW(offers_beyond_the_segment, NULL),
+    };
+
+    return RUN_ROWS(rows, argc, argv);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The calls of team_calls.h. */
+#include "team_calls.h"
+
+#include "exec/team.h"
+
+#include <sched.h>
+#include <time.h>
+
+/* Seconds that a call may take. */
+enum { PATIENCE = 40 };
+
+/* ---- buffers ---- */
+
+/* Bytes of the output with what is around it. */
+static size_t out_bytes(const struct ex_buffers *b)
+{
+    return b->out_bytes + 2 * (size_t) (b->out - b->out_base);
+}
+
+static gr_gpu_ptr put(struct gr_gpu *gpu, const void *from, size_t bytes)
+{
+    gr_gpu_ptr at = 0;
+
+    CHECK_INT(gr_gpu_alloc(gpu, bytes, &at), 0);
+    CHECK_INT(gr_gpu_copy(gpu, (void *) at, from, bytes), 0);
+    return at;
+}
+
+static void to_device(struct tc_call *call)
+{
+    struct gr_gpu *gpu = call->team->world->ranks[call->rank].gpu;
+    struct ex_buffers *b = &call->buffers;
+
+    call->out = NULL == b->out_base ? 0 : put(gpu, b->out_base, out_bytes(b));
+    call->in = NULL == b->in_base ? 0 : put(gpu, b->in_base, b->in_bytes);
+}
+
+static void from_device(struct tc_call *call)
+{
+    struct gr_gpu *gpu = call->team->world->ranks[call->rank].gpu;
+    struct ex_buffers *b = &call->buffers;
+
+    if (0 != call->out) {
+        CHECK_INT(gr_gpu_copy(gpu, b->out_base, (void *) call->out, out_bytes(b)), 0);
+    }
+    if (0 != call->in) {
+        CHECK_INT(gr_gpu_copy(gpu, b->in_base, (void *) call->in, b->in_bytes), 0);
+    }
+}
+
+void tc_drop(struct tc_call *call)
+{
+    struct gr_gpu *gpu = call->team->world->ranks[call->rank].gpu;
+
+    gr_gpu_free(gpu, call->in);
+    gr_gpu_free(gpu, call->out);
+    ex_buffers_free(&call->buffers);
+}
+
+void tc_end(struct tc_call *call)
+{
+    const struct ex_case *c = call->c;
+    int p = call->team->world->p;
+    unsigned char *want = ex_want(c, p);
+    char why[200], text[200];
+
+    from_device(call);
+    if (0 != ex_buffers_check(&call->buffers, c, p, call->rank, want, why, sizeof(why))) {
+        fprintf(stderr, "# %s: rank %d: %s\n", ex_describe(c, p, text, sizeof(text)), call->rank, why);
+        _exit(1);
+    }
+    free(want);
+    tc_drop(call);
+}
+
+/* ---- calls ---- */
+
+/* What is only copied goes as bytes. */
+static void in_bytes(struct gr_request *r, size_t counts[2][EX_MAX_RANKS], int p)
+{
+    int k;
+
+    for (k = 0; k < p && NULL != r->counts; k++) {
+        counts[0][k] = r->counts[k] * r->elem_bytes;
+        counts[1][k] = NULL == r->displs ? 0 : r->displs[k] * r->elem_bytes;
+    }
+    r->counts = NULL == r->counts ? NULL : counts[0];
+    r->displs = NULL == r->displs ? NULL : counts[1];
+    r->total *= r->elem_bytes;
+    r->block *= r->elem_bytes;
+    r->elem_bytes = 1;
+}
+
+int tc_begin(struct tc_call *call, struct tr_team *t, int rank, const struct ex_case *c)
+{
+    const struct ex_buffers *b = &call->buffers;
+    struct gr_request request = ex_request(c);
+    size_t counts[2][EX_MAX_RANKS];
+    gr_gpu_ptr space[3] = {0, 0, 0};
+    int kernel = GR_KERNEL_copy;
+
+    memset(call, 0, sizeof(*call));
+    td_rank = rank;
+    call->team = t;
+    call->rank = rank;
+    call->c = c;
+    ex_buffers_make(&call->buffers, c, t->world->p, rank);
+    to_device(call);
+    if (GR_COLL_BCAST == c->coll || GR_COLL_ALLGATHER == c->coll) {
+        in_bytes(&request, counts, t->world->p);
+    } else {
+        kernel = gr_gpu_kernel(ex_kinds[c->kind].type, ex_kinds[c->kind].op);
+        CHECK(kernel >= 0);
+    }
+    if (request.nchannels > t->ranks[rank]->usable) {
+        request.nchannels = t->ranks[rank]->usable;
+    }
+    space[GR_OUT] = 0 == call->out ? 0 : call->out + (size_t) (b->out - b->out_base);
+    space[GR_IN] = call->in;
+    if (0 == call->in && NULL != b->in) {
+        space[GR_IN] = call->out + (size_t) (b->in - b->out_base); /* in place */
+    }
+    return gr_gpu_op_begin(&call->op, t->ranks[rank], &request, (enum gr_kernel) kernel, space);
+}
+
+int tc_poll(struct tc_call *call)
+{
+    int rc;
+
+    td_rank = call->rank;
+    rc = gr_gpu_op_poll(&call->op, &call->moved);
+    if (GR_AGAIN == rc) {
+        sched_yield(); /* to blocks, which are threads of this machine */
+    } else if (GR_DONE == rc) {
+        CHECK_INT(gr_gpu_stream_done(call->op.team->stream), 1); /* the kernel has ended, not only said so */
+    }
+    return rc;
+}
+
+static void explain(const struct tc_call *call)
+{
+    int ranks[2 * GR_FAN], n, k;
+    struct gr_gpu_report report;
+    struct gr_step step;
+    char text[200];
+    uint32_t c;
+
+    fprintf(stderr, "# %s: rank %d does not end\n", ex_describe(call->c, call->team->world->p, text, sizeof(text)),
+            call->rank);
+    for (c = 0; c < call->op.nchannels; c++) {
+        if (gr_gpu_op_waits(&call->op, c, &step, &report, ranks, &n)) {
+            fprintf(stderr, "#   channel %u, slice %u, step %u waits for", c, report.slice, report.index);
+            for (k = 0; k < n; k++) {
+                fprintf(stderr, " %d", ranks[k]);
+            }
+            fprintf(stderr, "\n");
+        }
+    }
+}
+
+void tc_finish(struct tc_call *call)
+{
+    time_t last = time(NULL) + PATIENCE;
+    int rc;
+
+    while (GR_AGAIN == (rc = tc_poll(call))) {
+        if (time(NULL) > last) {
+            explain(call);
+            _exit(1);
+        }
+    }
+    CHECK_INT(rc, GR_DONE);
+}
+
+/* ---- all ranks ---- */
+
+struct batch {
+    struct tr_team *team;
+    const struct ex_case *cases;
+    size_t n;
+};
+
+static void run_all(void *ctx, int rank)
+{
+    const struct batch *b = ctx;
+    struct tc_call call;
+    size_t k;
+
+    for (k = 0; k < b->n; k++) {
+        CHECK_INT(tc_begin(&call, b->team, rank, &b->cases[k]), 0);
+        tc_finish(&call);
+        tc_end(&call);
+    }
+}
+
+void tc_run(struct tr_team *t, const struct ex_case *cases, size_t n)
+{
+    struct batch b = {t, cases, n};
+    size_t k;
+    int r;
+
+    for (k = 0; k < n; k++) {
+        enum gr_algo algo = (enum gr_algo) cases[k].way;
+
+        if (GR_LINKS_THERE != tr_state(t, 0, algo, cases[k].root)) {
+            CHECK_INT(tr_link(t, algo, cases[k].root), 0);
+        }
+        for (r = 0; r < t->world->p; r++) {
+            CHECK_INT(tr_state(t, r, algo, cases[k].root), GR_LINKS_THERE);
+        }
+    }
+    tr_each(t->world->p, run_all, &b);
+}
+
+void tc_try(struct tr_team *t, enum gr_algo algo)
+{
+    struct ex_case c = {.coll = gr_algo_has(algo, GR_COLL_ALLREDUCE) ? GR_COLL_ALLREDUCE : GR_COLL_REDUCE,
+                        .way = (int) algo, .kind = EX_I32_SUM, .nchannels = 2, .count = 777, .seed = 5};
+
+    tc_run(t, &c, 1);
+}

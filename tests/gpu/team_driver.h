@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Between the component and the driver: functions of the table that gr_gpus_open() fills are replaced by some that
+ * count, take the size of a block from the test, and fail when they are told to.
+ */
+#ifndef GR_TESTS_TEAM_DRIVER_H
+#define GR_TESTS_TEAM_DRIVER_H
+
+#include "exec/cuda_state.h"
+
+/* Those that can fail. */
+enum td_function { TD_LAUNCH, TD_QUERY, TD_COPY, TD_PIN, TD_RECORD, TD_FUNCTIONS };
+
+/* The rank for which this thread calls the driver. */
+extern _Thread_local int td_rank;
+
+/* threads: of each block that is launched; 0: as many as the component asks for. */
+void td_install(struct gr_gpus *gpus, uint32_t threads);
+
+/*
+ * The rank's call of the function after the next `after` fails with the error, and all that follow until `times` have.
+ * CUDA_SUCCESS: it does nothing and says that it did. times 0: all work again.
+ */
+void td_fail(enum td_function function, int rank, unsigned after, unsigned times, CUresult error);
+
+/* Calls of the function for the rank so far, those that failed too. */
+unsigned td_calls(enum td_function function, int rank);
+
+/* Allocations, pinned pages, streams and events that the component holds. */
+int td_held(void);
+
+#endif

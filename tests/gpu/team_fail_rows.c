@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rows of team_test about a driver that fails in the middle of a call: the error comes out, and nobody hangs. */
+#include "team_rows.h"
+
+#include "exec/team.h"
+
+#include <time.h>
+
+static const struct tr_shape shape = {.nchannels = 2, .nslots = 2, .slot_bytes = 256};
+static const struct ex_case ring = {.coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_RING, .kind = EX_I32_SUM, .nchannels = 2,
+                                    .count = 2000, .seed = 1};
+
+/* Seconds after which a failure must have come out. */
+enum { SOON = 30 };
+
+/* Poll ranks 0 and 1 until the latter fails. */
+static void poll_until_error(struct tc_call *calls)
+{
+    time_t last = time(NULL) + SOON;
+    int rc = GR_AGAIN;
+
+    while (GR_AGAIN == rc && time(NULL) <= last) {
+        CHECK_INT(tc_poll(&calls[0]), GR_AGAIN);
+        rc = tc_poll(&calls[1]);
+    }
+    CHECK_INT(rc, GR_ERR_CUDA);
+}
+
+/*
+ * Two of three ranks begin a call, and launch again and again, until rank 1's driver fails. Both give it up; the next
+ * team works.
+ */
+static void fail_at(enum td_function function, unsigned after, CUresult error)
+{
+    struct tc_call calls[2];
+    struct tr_world w;
+    struct tr_team t;
+    int r;
+
+    tr_open(&w, 3, NULL);
+    tr_make(&t, &w, &shape);
+    CHECK_INT(tr_link(&t, GR_ALGO_RING, 0), 0);
+    for (r = 0; r < 2; r++) {
+        CHECK_INT(tc_begin(&calls[r], &t, r, &ring), 0);
+        calls[r].op.args.patience = 20;
+    }
+    td_fail(function, 1, after, 1, error);
+    poll_until_error(calls);
+    CHECK(NULL != strstr(gr_gpu_error(), TD_QUERY == function ? "cuStreamQuery" : "cuLaunchKernel"));
+    for (r = 0; r < 2; r++) {
+        td_rank = r;
+        gr_gpu_op_abort(&calls[r].op);
+        CHECK_INT(calls[r].op.launched, 0);
+        CHECK_INT(gr_gpu_stream_done(t.ranks[r]->stream), 1);
+        tc_drop(&calls[r]);
+    }
+    tr_leave(&t);
+    tr_make(&t, &w, &shape);
+    tc_try(&t, GR_ALGO_RING);
+    tr_leave(&t);
+    tr_close(&w);
+}
+
+/* The first of the call, and one after the kernel has left. */
+void a_launch_fails(void)
+{
+    fail_at(TD_LAUNCH, 0, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    fail_at(TD_LAUNCH, 2, CUDA_ERROR_LAUNCH_FAILED);
+    /* or the driver says so when it is asked whether the kernel has ended */
+    fail_at(TD_QUERY, 1, CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+/* A kernel of which nothing is heard: it was accepted, and the driver knows that it has failed. */
+void a_kernel_dies(void)
+{
+    struct tc_call call;
+    struct tr_world w;
+    struct tr_team t;
+    int polls;
+
+    tr_open(&w, 2, NULL);
+    tr_make(&t, &w, &shape);
+    CHECK_INT(tr_link(&t, GR_ALGO_RING, 0), 0);
+    CHECK_INT(tc_begin(&call, &t, 1, &ring), 0);
+    td_fail(TD_LAUNCH, 1, 0, 1, CUDA_SUCCESS);
+    td_fail(TD_QUERY, 1, 0, 1000, CUDA_ERROR_LAUNCH_FAILED);
+    for (polls = 0; polls < 5000 && GR_AGAIN == tc_poll(&call); polls++) {
+    }
+    CHECK(polls < 5000);
+    CHECK_INT(td_calls(TD_LAUNCH, 1), 1);
+    gr_gpu_op_abort(&call.op); /* does not wait for what the driver has given up */
+    CHECK_INT(call.op.launched, 0);
+    td_fail(TD_QUERY, 1, 0, 0, CUDA_SUCCESS);
+    tc_drop(&call);
+    tr_leave(&t);
+    tr_close(&w);
+}
+
+/* Begin the call and give it up; with an error where the last call of the function fails that this makes. */
+static void begin_in_vain(struct tr_team *t, const struct ex_case *c, enum td_function last)
+{
+    unsigned before = td_calls(last, 0);
+    struct tc_call call;
+
+    CHECK_INT(tc_begin(&call, t, 0, c), 0);
+    tc_drop(&call);
+    td_fail(last, 0, td_calls(last, 0) - before - 1, 1, CUDA_ERROR_ILLEGAL_ADDRESS);
+    CHECK_INT(tc_begin(&call, t, 0, c), GR_ERR_CUDA);
+    gr_gpu_op_abort(&call.op);
+    CHECK_INT(call.op.launched, 0);
+    tc_drop(&call);
+}
+
+/* The stream cannot follow the application's; or counts do not get to the device. */
+void a_call_cannot_begin(void)
+{
+    static const struct ex_case counts = {.coll = GR_COLL_ALLGATHER, .way = GR_ALGO_RING, .kind = EX_I32_SUM,
+                                          .nchannels = 1, .has_counts = 1, .counts = {3, 5}, .seed = 1};
+    struct tr_world w;
+    struct tr_team t;
+
+    tr_open(&w, 2, NULL);
+    tr_make(&t, &w, &shape);
+    CHECK_INT(tr_link(&t, GR_ALGO_RING, 0), 0);
+    begin_in_vain(&t, &ring, TD_RECORD);
+    begin_in_vain(&t, &counts, TD_COPY);
+    CHECK_INT(td_calls(TD_LAUNCH, 0), 0);
+    tr_leave(&t);
+    tr_close(&w);
+}

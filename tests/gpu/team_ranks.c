@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The ranks of team_ranks.h, and the making of links between them. */
+#include "team_ranks.h"
+
+#include <pthread.h>
+
+/* ---- threads ---- */
+
+struct runner {
+    pthread_t thread;
+    tr_body body;
+    void *ctx;
+    int rank;
+};
+
+static void *run_body(void *arg)
+{
+    struct runner *r = arg;
+
+    td_rank = r->rank;
+    r->body(r->ctx, r->rank);
+    return NULL;
+}
+
+void tr_each(int p, tr_body body, void *ctx)
+{
+    struct runner runners[TR_RANKS];
+    int r;
+
+    for (r = 0; r < p; r++) {
+        runners[r].body = body;
+        runners[r].ctx = ctx;
+        runners[r].rank = r;
+        CHECK_INT(pthread_create(&runners[r].thread, NULL, run_body, &runners[r]), 0);
+    }
+    for (r = 0; r < p; r++) {
+        CHECK_INT(pthread_join(runners[r].thread, NULL), 0);
+    }
+}
+
+/* ---- ranks ---- */
+
+/*
+ * The component's kernels instead of device_kernels.cu's, which do nothing: all of them, or under a sanitizer those of
+ * team_kernels.cu.
+ */
+static void choose_kernels(void)
+{
+    const char *folder = getenv("FAKECUDA");
+    char path[4096];
+
+    if (NULL == folder) {
+        return;
+    }
+    if (0 == strcmp(ROW_FLAVOUR, "plain")) {
+        snprintf(path, sizeof(path), "%s/plain/fakecuda_kernels.so", folder);
+    } else {
+        snprintf(path, sizeof(path), "%s/" ROW_FLAVOUR "/team_kernels.so:%s/" ROW_FLAVOUR "/device_kernels.so", folder,
+                 folder);
+    }
+    setenv("FAKECUDA_KERNELS", path, 1);
+}
+
+void tr_open(struct tr_world *w, int p, const struct tr_bounds *bounds)
+{
+    static const struct tr_bounds enough = {(size_t) 64 << 20, (size_t) 256 << 20, TR_THREADS};
+    int r;
+
+    bounds = NULL == bounds ? &enough : bounds;
+    choose_kernels();
+    memset(w, 0, sizeof(*w));
+    w->p = p;
+    w->gpus = open_gpus();
+    td_install(w->gpus, bounds->threads);
+    for (r = 0; r < p; r++) {
+        struct gr_peer_id self = {1, (uint64_t) r};
+
+        w->ranks[r].gpu = get_gpu(w->gpus, r % gr_gpus_count(w->gpus));
+        w->ids[r] = gr_gpu_id(w->ranks[r].gpu);
+        w->ranks[r].doors = gr_pool_open("/dev/shm", self, bounds->doors);
+        CHECK(NULL != w->ranks[r].doors);
+        w->ranks[r].pool = gr_gpu_pool_open(w->ranks[r].gpu, w->ranks[r].doors, bounds->pool);
+        CHECK(NULL != w->ranks[r].pool);
+    }
+}
+
+size_t tr_leased(const struct tr_world *w, int rank)
+{
+    return gr_gpu_pool_usage(w->ranks[rank].pool).leased + gr_pool_usage(w->ranks[rank].doors).leased;
+}
+
+void tr_close(struct tr_world *w)
+{
+    int r;
+
+    for (r = 0; r < w->p; r++) {
+        CHECK_INT(tr_leased(w, r), 0);
+    }
+    for (r = 0; r < w->p; r++) {
+        gr_gpu_pool_close(w->ranks[r].pool);
+        gr_pool_close(w->ranks[r].doors);
+    }
+    CHECK_INT(td_held(), 0);
+    gr_gpus_close(w->gpus);
+}
+
+/* ---- teams ---- */
+
+void tr_make(struct tr_team *t, struct tr_world *w, const struct tr_shape *shape)
+{
+    int same[TR_RANKS], r, listed = 0;
+
+    for (r = 0; r < w->p; r++) {
+        same[r] = r;
+        listed |= shape->order[r];
+    }
+    memset(t, 0, sizeof(*t));
+    t->world = w;
+    for (r = 0; r < w->p; r++) {
+        int lacks = shape->lacking && 1 == r;
+        struct gr_gpu_team_params params = {
+            .p = w->p, .rank = r, .nchannels = shape->nchannels, .nslots = shape->nslots,
+            .slot_bytes = shape->slot_bytes, .order = listed ? shape->order : same, .ids = w->ids,
+            .gpu = lacks ? NULL : w->ranks[r].gpu, .status = lacks ? GR_ERR_NODEVICE : 0,
+            .pool = lacks ? NULL : w->ranks[r].pool,
+        };
+
+        t->ranks[r] = gr_gpu_team_create(&params);
+        CHECK(NULL != t->ranks[r]);
+    }
+}
+
+int tr_state(const struct tr_team *t, int rank, enum gr_algo algo, int root)
+{
+    return *gr_gpu_team_state(t->ranks[rank], algo, root);
+}
+
+void tr_leave_rank(struct tr_team *t, int rank)
+{
+    td_rank = rank;
+    gr_gpu_team_destroy(t->ranks[rank], 1);
+    t->ranks[rank] = NULL;
+}
+
+static void leave(void *ctx, int rank)
+{
+    tr_leave_rank(ctx, rank);
+}
+
+void tr_leave(struct tr_team *t)
+{
+    tr_each(t->world->p, leave, t);
+}
+
+/* ---- making links, in phases; all ranks are through with one before any begins the next ---- */
+
+static void begin(void *ctx, int rank)
+{
+    struct tr_team *t = ctx;
+
+    CHECK_INT(gr_gpu_join_begin(&t->joins[rank], t->ranks[rank], t->algo, t->root), 0);
+}
+
+static void answer(void *ctx, int rank)
+{
+    struct tr_team *t = ctx;
+
+    gr_gpu_join_answer(&t->joins[rank]);
+}
+
+static void map(void *ctx, int rank)
+{
+    struct tr_team *t = ctx;
+
+    t->mine[rank] = gr_gpu_join_map(&t->joins[rank]);
+}
+
+static void end(void *ctx, int rank)
+{
+    struct tr_team *t = ctx;
+
+    t->ended[rank] = gr_gpu_join_end(&t->joins[rank], t->verdict);
+}
+
+/* The writer's end of a link; there must be one. */
+static struct gr_gpu_wire *find_out(struct tr_team *t, int writer, uint32_t channel, int reader)
+{
+    struct gr_gpu_join *join = &t->joins[writer];
+    int k;
+
+    for (k = 0; k < join->nout && (channel != join->out[k].channel || reader != join->out[k].rank); k++) {
+    }
+    CHECK(k < join->nout);
+    return &join->out[k];
+}
+
+/* Carry offers to the writers, or answers back. */
+static void carry(struct tr_team *t, int answers)
+{
+    int r, k, nin = 0, nout = 0;
+
+    for (r = 0; r < t->world->p; r++) {
+        nin += t->joins[r].nin;
+        nout += t->joins[r].nout;
+        for (k = 0; k < t->joins[r].nin; k++) {
+            struct gr_gpu_wire *in = &t->joins[r].in[k], *out = find_out(t, in->rank, in->channel, r);
+
+            if (answers) {
+                in->answer = out->answer;
+            } else {
+                out->offer = in->offer;
+            }
+        }
+    }
+    CHECK_INT(nin, nout);
+    if (NULL != t->carried) {
+        t->carried(t, answers);
+    }
+}
+
+int tr_link(struct tr_team *t, enum gr_algo algo, int root)
+{
+    int p = t->world->p, r;
+
+    t->algo = algo;
+    t->root = root;
+    tr_each(p, begin, t);
+    carry(t, 0);
+    tr_each(p, answer, t);
+    carry(t, 1);
+    tr_each(p, map, t);
+    t->verdict = t->mine[0];
+    for (r = 1; r < p; r++) {
+        t->verdict = gr_gpu_verdict_combine(t->verdict, t->mine[r]);
+    }
+    tr_each(p, end, t);
+    return t->verdict.status;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The bodies of team_test's rows that are in other files. */
+#ifndef GR_TESTS_TEAM_ROWS_H
+#define GR_TESTS_TEAM_ROWS_H
+
+#include "team_calls.h"
+
+/* team_kernel_rows.c */
+void every_type_and_operation_has_its_kernel(void);
+
+/* team_link_rows.c */
+void links_lie_where_both_ends_reach_them(void);
+void links_of_one_algorithm_serve_another(void);
+void the_fewest_channels_are_used(void);
+void a_pools_bound_is_reached(void);
+void the_device_is_full(void);
+void the_device_has_no_room_for_tables(void);
+void a_rank_has_no_device(void);
+void an_offer_cannot_be_mapped(void);
+void an_answer_cannot_be_mapped(void);
+void the_driver_fails_while_links_are_made(void);
+void host_links_are_refused(void);
+void a_refusal_leaves_other_links(void);
+
+/* team_stop_rows.c */
+void a_rank_never_begins_and_the_others_abort(void);
+void calls_are_aborted_anywhere(void);
+void abort_needs_no_launch(void);
+void those_waited_for_are_named(void);
+void a_root_names_all_who_are_missing(void);
+void a_writer_names_who_does_not_read(void);
+
+/* team_fail_rows.c */
+void a_launch_fails(void);
+void a_kernel_dies(void);
+void a_call_cannot_begin(void);
+
+#endif

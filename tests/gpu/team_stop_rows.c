@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rows of team_test about calls that stop: aborted, or waiting for a rank that has not begun. */
+#include "team_rows.h"
+
+#include "exec/team.h"
+
+#include "symbolic.h" /* the seeded random numbers */
+
+#include <stdatomic.h>
+#include <unistd.h>
+
+static const struct tr_shape shape = {.nchannels = 2, .nslots = 2, .slot_bytes = 256};
+
+struct stage {
+    struct tr_world w;
+    struct tr_team t;
+    struct tc_call calls[TR_RANKS];
+};
+
+static void open_stage(struct stage *s, int p, const struct ex_case *c)
+{
+    tr_open(&s->w, p, NULL);
+    tr_make(&s->t, &s->w, &shape);
+    CHECK_INT(tr_link(&s->t, (enum gr_algo) c->way, c->root), 0);
+}
+
+/* The next team over the same pools works, in the memory of the last. */
+static void next_team(struct stage *s, enum gr_algo algo, const size_t *held)
+{
+    int r;
+
+    tr_make(&s->t, &s->w, &shape);
+    tc_try(&s->t, algo);
+    for (r = 0; r < s->w.p; r++) {
+        CHECK_INT(gr_gpu_pool_usage(s->w.ranks[r].pool).held, held[r]);
+    }
+    tr_leave(&s->t);
+    tr_close(&s->w);
+}
+
+static void look_at_pools(const struct stage *s, size_t *held)
+{
+    int r;
+
+    for (r = 0; r < s->w.p; r++) {
+        held[r] = gr_gpu_pool_usage(s->w.ranks[r].pool).held;
+    }
+}
+
+/* ---- aborts ---- */
+
+/* Whether all channels of the last launch have seen the abort word. */
+static int all_aborted(const struct tc_call *call)
+{
+    const struct gr_gpu_report *reports = gr_gpu_team_reports(call->op.team);
+    uint32_t c;
+
+    for (c = 0; c < call->op.nchannels; c++) {
+        if (call->op.args.launch * 4 + GR_GPU_ABORTED != reports[c].word) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* The kernel has ended and none is launched any more. */
+static void check_quiet(const struct tc_call *call)
+{
+    unsigned launches = td_calls(TD_LAUNCH, call->rank);
+
+    CHECK_INT(call->op.launched, 0);
+    CHECK_INT(gr_gpu_stream_done(call->op.team->stream), 1);
+    usleep(2000);
+    CHECK_INT(td_calls(TD_LAUNCH, call->rank), launches);
+}
+
+/* Ranks 0, 1 and 3 of a ring; their kernels would wait for ever. Frames come back when both ends have left. */
+void a_rank_never_begins_and_the_others_abort(void)
+{
+    static const struct ex_case c = {.coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_RING, .kind = EX_F64_SUM,
+                                     .nchannels = 2, .count = 3000, .seed = 1};
+    static const int begun[] = {0, 1, 3};
+    size_t held[TR_RANKS];
+    struct stage s;
+    int k, round;
+
+    open_stage(&s, 4, &c);
+    look_at_pools(&s, held);
+    for (k = 0; k < 3; k++) {
+        CHECK_INT(tc_begin(&s.calls[begun[k]], &s.t, begun[k], &c), 0);
+        s.calls[begun[k]].op.args.patience = UINT64_MAX;
+    }
+    for (round = 0; round < 100; round++) {
+        for (k = 0; k < 3; k++) {
+            CHECK_INT(tc_poll(&s.calls[begun[k]]), GR_AGAIN);
+        }
+        usleep(100);
+    }
+    for (k = 0; k < 3; k++) {
+        CHECK_INT(td_calls(TD_LAUNCH, begun[k]), 1);
+        gr_gpu_op_abort(&s.calls[begun[k]].op);
+        CHECK(all_aborted(&s.calls[begun[k]]));
+        check_quiet(&s.calls[begun[k]]);
+        tc_drop(&s.calls[begun[k]]);
+    }
+    tr_leave_rank(&s.t, 1);
+    CHECK(tr_leased(&s.w, 1) > 0); /* ranks 0 and 2 may still write there */
+    tr_leave_rank(&s.t, 0);
+    tr_leave_rank(&s.t, 2);
+    CHECK_INT(tr_leased(&s.w, 1), 0);
+    CHECK(tr_leased(&s.w, 0) > 0);
+    tr_leave_rank(&s.t, 3);
+    CHECK_INT(tr_leased(&s.w, 0), 0);
+    next_team(&s, GR_ALGO_RING, held);
+}
+
+/* All ranks begin, and all abort after some polls: slots are full, counters anywhere, when the next team comes. */
+void calls_are_aborted_anywhere(void)
+{
+    static const struct ex_case cases[] = {
+        {.coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_RING, .kind = EX_I32_SUM, .nchannels = 2, .count = 9000, .seed = 1},
+        {.coll = GR_COLL_BCAST, .way = GR_ALGO_CHAIN, .root = 1, .nchannels = 2, .count = 20000, .seed = 2},
+        {.coll = GR_COLL_REDUCE, .way = GR_ALGO_FLAT, .kind = EX_I32_SUM, .nchannels = 2, .count = 5000, .seed = 3},
+    };
+    uint64_t seed = sym_seed(), polls;
+    size_t held[TR_RANKS];
+    struct stage s;
+    int k, r;
+
+    for (k = 0; k < 9; k++) {
+        const struct ex_case *c = &cases[k % 3];
+
+        open_stage(&s, 3, c);
+        look_at_pools(&s, held);
+        for (r = 0; r < 3; r++) {
+            CHECK_INT(tc_begin(&s.calls[r], &s.t, r, c), 0);
+            s.calls[r].op.args.patience = 1 + sym_below(&seed, 3) * 50;
+        }
+        for (polls = 10 + sym_below(&seed, 300); polls > 0; polls--) {
+            r = (int) sym_below(&seed, 3);
+            if (GR_DONE == tc_poll(&s.calls[r])) {
+                break;
+            }
+        }
+        for (r = 0; r < 3; r++) {
+            gr_gpu_op_abort(&s.calls[r].op);
+            check_quiet(&s.calls[r]);
+            tc_drop(&s.calls[r]);
+        }
+        tr_leave(&s.t);
+        next_team(&s, (enum gr_algo) c->way, held);
+    }
+}
+
+/* Before the first launch, and between two. */
+void abort_needs_no_launch(void)
+{
+    static const struct ex_case c = {.coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_TREE, .kind = EX_I32_SUM,
+                                     .nchannels = 2, .count = 100, .seed = 1};
+    size_t held[TR_RANKS];
+    struct stage s;
+    int r;
+
+    open_stage(&s, 2, &c);
+    look_at_pools(&s, held);
+    for (r = 0; r < 2; r++) {
+        CHECK_INT(tc_begin(&s.calls[r], &s.t, r, &c), 0);
+        s.calls[r].op.args.patience = 50;
+    }
+    while (0 == s.calls[0].op.pause) { /* it has left some times, and is to come later */
+        CHECK_INT(tc_poll(&s.calls[0]), GR_AGAIN);
+    }
+    CHECK(td_calls(TD_LAUNCH, 0) > 1);
+    for (r = 0; r < 2; r++) {
+        gr_gpu_op_abort(&s.calls[r].op);
+        check_quiet(&s.calls[r]);
+        tc_drop(&s.calls[r]);
+    }
+    CHECK_INT(td_calls(TD_LAUNCH, 1), 0);
+    tr_leave(&s.t);
+    next_team(&s, GR_ALGO_TREE, held);
+}
+
+/* ---- who is waited for ---- */
+
+/* These ranks begin a call; blocks leave soon, since many threads of one machine take turns here. */
+static void begin_some(struct stage *s, const struct ex_case *c, const int *begun, int n)
+{
+    int k;
+
+    for (k = 0; k < n; k++) {
+        CHECK_INT(tc_begin(&s->calls[begun[k]], &s->t, begun[k], c), 0);
+        s->calls[begun[k]].op.args.patience = 50;
+    }
+}
+
+/*
+ * Poll the ranks that have begun until each is through, or has launched in vain since anybody moved anything: then no
+ * report is older than what there is to be seen. No kernel is under way at the end.
+ */
+static void poll_until_stopped(struct stage *s, const int *begun, int n, int *through)
+{
+    uint64_t moved, before = UINT64_MAX;
+    unsigned launches[TR_RANKS];
+    int k, waiting;
+
+    memset(through, 0, sizeof(int) * TR_RANKS);
+    do {
+        for (k = 0, moved = 0, waiting = 0; k < n; k++) {
+            struct tc_call *call = &s->calls[begun[k]];
+            int rc = through[begun[k]] ? GR_DONE : tc_poll(call);
+
+            CHECK(rc >= 0);
+            through[begun[k]] = GR_DONE == rc;
+            moved += call->moved;
+        }
+        for (k = 0; k < n; k++) {
+            launches[k] = moved == before ? launches[k] : td_calls(TD_LAUNCH, begun[k]);
+            waiting += !through[begun[k]] && td_calls(TD_LAUNCH, begun[k]) < launches[k] + 2;
+        }
+        before = moved;
+    } while (waiting > 0);
+    for (k = 0; k < n; k++) {
+        while (s->calls[begun[k]].op.launched) {
+            CHECK_INT(tc_poll(&s->calls[begun[k]]), GR_AGAIN);
+        }
+    }
+}
+
+/* The ranks that a channel waits for, as a set; 0: it is through. */
+static unsigned waits(const struct tc_call *call, uint32_t channel)
+{
+    int ranks[2 * GR_FAN], n, k, peer = 0;
+    struct gr_gpu_report report;
+    struct gr_step step;
+    unsigned set = 0;
+
+    if (!gr_gpu_op_waits(&call->op, channel, &step, &report, ranks, &n)) {
+        CHECK_INT(n, 0);
+        return 0;
+    }
+    CHECK(n > 0 && GR_GPU_LEFT == report.word % 4);
+    for (k = 0; k < n; k++) {
+        set |= 1u << ranks[k];
+    }
+    for (k = 0; k < step.nfrom; k++) {
+        peer |= 1 << step.from[k];
+    }
+    for (k = 0; k < step.nto; k++) {
+        peer |= 1 << step.to[k];
+    }
+    CHECK_INT(set & ~(unsigned) peer, 0);
+    return set;
+}
+
+/* The late ranks come, and all is as if nothing had been. */
+static void go_on(struct stage *s, const struct ex_case *c, const int *through, unsigned late)
+{
+    int k, left = 0, over[TR_RANKS];
+
+    for (k = 0; k < s->w.p; k++) {
+        over[k] = through[k];
+        if (late & 1u << k) {
+            CHECK_INT(tc_begin(&s->calls[k], &s->t, k, c), 0);
+            over[k] = 0;
+        }
+        left += !over[k];
+    }
+    while (left > 0) {
+        for (k = 0; k < s->w.p; k++) {
+            if (!over[k] && GR_DONE == tc_poll(&s->calls[k])) {
+                over[k] = 1;
+                left--;
+            }
+        }
+    }
+    for (k = 0; k < s->w.p; k++) {
+        CHECK_INT(waits(&s->calls[k], 0), 0);
+        tc_end(&s->calls[k]);
+    }
+    tr_leave(&s->t);
+    tr_close(&s->w);
+}
+
+/* A ring without rank 2, forward on channel 0, backward on channel 1: one waits for its data, one for its slots. */
+void those_waited_for_are_named(void)
+{
+    static const struct ex_case c = {.coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_RING, .kind = EX_I32_SUM,
+                                     .nchannels = 2, .count = 500, .seed = 1};
+    static const int begun[] = {0, 1, 3};
+    int through[TR_RANKS];
+    struct stage s;
+
+    open_stage(&s, 4, &c);
+    begin_some(&s, &c, begun, 3);
+    CHECK_INT(waits(&s.calls[3], 0), 0); /* it has not left yet */
+    poll_until_stopped(&s, begun, 3, through);
+    CHECK_INT(waits(&s.calls[3], 0), 1 << 2);
+    CHECK_INT(waits(&s.calls[0], 0), 1 << 3);
+    CHECK_INT(waits(&s.calls[1], 0), 1 << 2);
+    CHECK_INT(waits(&s.calls[1], 1), 1 << 2);
+    CHECK_INT(waits(&s.calls[0], 1), 1 << 1);
+    CHECK_INT(waits(&s.calls[3], 1), 1 << 2);
+    go_on(&s, &c, through, 1u << 2);
+}
+
+/* A star: all that have begun are through but the root. */
+void a_root_names_all_who_are_missing(void)
+{
+    static const struct ex_case c = {.coll = GR_COLL_REDUCE, .way = GR_ALGO_FLAT, .root = 1, .kind = EX_I32_SUM,
+                                     .nchannels = 2, .count = 40, .seed = 1};
+    static const int begun[] = {1, 3};
+    int through[TR_RANKS];
+    struct stage s;
+
+    open_stage(&s, 4, &c);
+    begin_some(&s, &c, begun, 2);
+    poll_until_stopped(&s, begun, 2, through);
+    CHECK(through[3] && !through[1]);
+    CHECK_INT(waits(&s.calls[1], 0), 1 << 0 | 1 << 2);
+    CHECK_INT(waits(&s.calls[1], 1), 1 << 0 | 1 << 2);
+    CHECK_INT(waits(&s.calls[3], 0), 0);
+    go_on(&s, &c, through, 1u << 0 | 1u << 2);
+}
+
+/* A chain whose second rank does not read: the root has filled all slots. The others wait for data. */
+void a_writer_names_who_does_not_read(void)
+{
+    static const struct ex_case c = {.coll = GR_COLL_BCAST, .way = GR_ALGO_CHAIN, .kind = EX_I8_SUM, .nchannels = 1,
+                                     .count = 2000, .seed = 1};
+    static const int begun[] = {0, 2, 3};
+    struct gr_gpu_report *report;
+    int through[TR_RANKS];
+    struct stage s;
+
+    open_stage(&s, 4, &c);
+    begin_some(&s, &c, begun, 3);
+    poll_until_stopped(&s, begun, 3, through);
+    CHECK_INT(s.calls[0].moved, shape.nslots);
+    report = gr_gpu_team_reports(s.t.ranks[0]);
+    CHECK_INT(report->to, 1);
+    CHECK_INT(report->from, 0);
+    CHECK_INT(waits(&s.calls[0], 0), 1 << 1);
+    CHECK_INT(waits(&s.calls[2], 0), 1 << 1);
+    CHECK_INT(waits(&s.calls[3], 0), 1 << 2);
+    go_on(&s, &c, through, 1u << 1);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The device part of a team (exec/gpu_team.h, gpu_join.c, gpu_op.h) without MPI: ranks of one process on the fake
+ * driver. Here: calls of every kind against results computed on the host, and kernels that find no place.
+ *
+ * Environment: GPURING_SEED; TEAM_TEST_ONE_IN=N: one in N cases; and what device_rows.h says.
+ */
+#include "team_rows.h"
+
+#include "exec_cases.h"
+#include "symbolic.h" /* the seeded random numbers */
+
+/* Ranks at most, and one in how many cases: sanitizers and bad orders of threads are slow. */
+struct effort {
+    int most;
+    unsigned one_in;
+};
+#if TR_TSAN
+static const struct effort effort = {3, 8};
+#elif defined(__SANITIZE_ADDRESS__)
+static const struct effort effort = {5, 3};
+#else
+static const struct effort effort = {5, 1};
+#endif
+
+static uint64_t seed;
+
+static void shuffle(int *order, int p)
+{
+    int k, other, held;
+
+    for (k = 0; k < p; k++) {
+        order[k] = k;
+    }
+    for (k = p; k > 1; k--) {
+        other = (int) sym_below(&seed, (uint64_t) k);
+        held = order[k - 1];
+        order[k - 1] = order[other];
+        order[other] = held;
+    }
+}
+
+/* ---- every collective and algorithm ---- */
+
+/* What exec_cases.h makes cases for. */
+static struct ex_world world_of(const struct tr_shape *shape, int p)
+{
+    struct ex_world w = {.params = {.p = p, .nchannels = shape->nchannels, .nslots = shape->nslots,
+                                    .slot_bytes = shape->slot_bytes}};
+
+    return w;
+}
+
+/* A collective by an algorithm: nothing, one element, an odd number, more than the slots hold; counts that differ. */
+static void add_sizes(struct ex_batch *b, const struct tr_shape *shape, int p, int algo, enum gr_coll coll)
+{
+    struct ex_world w = world_of(shape, p);
+    size_t slots = shape->nchannels * shape->nslots * shape->slot_bytes;
+    const char *thinner = getenv("TEAM_TEST_ONE_IN");
+    unsigned one_in = effort.one_in * (NULL == thinner ? 1 : (unsigned) atoi(thinner));
+    int size, place;
+
+    for (size = 0; size < 5; size++) {
+        for (place = 0; place < 2; place++) {
+            struct ex_case *c = ex_add(b, &w, algo, coll);
+            size_t elem, sizes[] = {0, 1, 37, 0, 0};
+
+            c->kind = EX_TRIPLE == c->kind ? EX_I32_SUM : c->kind;
+            elem = ex_kinds[c->kind].elem_bytes;
+            sizes[3] = 2 * slots / elem + 5;
+            c->in_place = place;
+            c->count = sizes[size];
+            if (4 == size && ex_has_blocks(coll)) {
+                ex_make_counts(b, c, p, shape->slot_bytes / elem, GR_COLL_ALLGATHER == coll);
+            } else if (4 == size) {
+                c->count = sizes[3] / 2;
+            }
+            b->n -= 0 != sym_below(&seed, one_in);
+        }
+    }
+}
+
+static void sweep(struct tr_shape shape, int p)
+{
+    struct ex_batch b = {.random = &seed};
+    struct tr_world w;
+    struct tr_team t;
+    int algo, coll;
+
+    seed = 0 == seed ? sym_seed() : seed;
+    tr_open(&w, p, NULL);
+    shuffle(shape.order, p);
+    tr_make(&t, &w, &shape);
+    for (algo = 0; algo < GR_NALGOS; algo++) {
+        for (coll = 0; coll < GR_NCOLLS; coll++) {
+            if (gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll)) {
+                add_sizes(&b, &shape, p, algo, (enum gr_coll) coll);
+            }
+        }
+    }
+    ex_shuffle(&b);
+    tc_run(&t, b.cases, b.n);
+    tr_leave(&t);
+    tr_close(&w);
+    free(b.cases);
+}
+
+static void every_call_is_as_on_the_host(void)
+{
+    static const struct tr_shape shape = {.nchannels = 3, .nslots = 2, .slot_bytes = 256};
+    int p;
+
+    for (p = 1; p <= effort.most; p++) {
+        sweep(shape, p);
+    }
+}
+
+#if !TR_TSAN
+static void few_slots_and_few_ranks(void)
+{
+    static const struct tr_shape shape = {.nchannels = 2, .nslots = 3, .slot_bytes = 128};
+
+    sweep(shape, 2);
+    sweep(shape, 3);
+}
+#endif
+
+/* ---- kernels that find no place ---- */
+
+/* A device of one SM, which holds four blocks of that size: four ranks of three channels each. */
+static void more_blocks_than_are_resident(void)
+{
+    static const struct tr_shape shape = {.nchannels = 3, .nslots = 2, .slot_bytes = 256};
+    struct ex_case cases[] = {
+        {.coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_RING, .kind = EX_I32_SUM, .nchannels = 3, .count = 300, .seed = 1},
+        {.coll = GR_COLL_BCAST, .way = GR_ALGO_CHAIN, .root = 2, .nchannels = 3, .count = 500, .seed = 2},
+        {.coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_TREE, .kind = EX_I8_SUM, .nchannels = 3, .count = 600, .seed = 3},
+    };
+    unsigned launches = 0;
+    struct tr_world w;
+    struct tr_team t;
+    int r;
+
+    tr_open(&w, 4, NULL);
+    tr_make(&t, &w, &shape);
+    for (r = 0; r < 4; r++) {
+        CHECK_INT(t.ranks[r]->usable, 1); /* what is resident with full blocks; */
+        t.ranks[r]->usable = 3;           /* it only takes longer otherwise */
+    }
+    tc_run(&t, cases, 3);
+    CHECK_INT(t.ranks[0]->usable, 3);
+    for (r = 0; r < 4; r++) {
+        launches += td_calls(TD_LAUNCH, r);
+    }
+    CHECK(launches > 3 * 4); /* some left, and came again */
+    tr_leave(&t);
+    tr_close(&w);
+}
+
+/* Two ranks begin calls of two teams in the opposite order; a rank's first calls take the whole device. */
+struct opposite {
+    struct tr_team teams[2];
+    struct ex_case cases[2];
+};
+
+static void run_opposite(void *ctx, int rank)
+{
+    struct opposite *o = ctx;
+    struct tc_call calls[2];
+    int k, round, through[2];
+
+    for (round = 0; round < 2; round++) {
+        for (k = 0; k < 2; k++) {
+            CHECK_INT(tc_begin(&calls[k], &o->teams[k ^ rank], rank, &o->cases[k ^ rank]), 0);
+            (void) tc_poll(&calls[k]); /* launched, in this order */
+        }
+        through[0] = through[1] = 0;
+        while (!through[0] || !through[1]) {
+            for (k = 0; k < 2; k++) {
+                int rc = through[k] ? GR_DONE : tc_poll(&calls[k]);
+
+                CHECK(rc >= 0);
+                through[k] = GR_DONE == rc;
+            }
+        }
+        tc_end(&calls[0]);
+        tc_end(&calls[1]);
+    }
+}
+
+static void teams_in_the_opposite_order(void)
+{
+    static const struct tr_shape shape = {.nchannels = 4, .nslots = 2, .slot_bytes = 256};
+    struct opposite o = {.cases = {
+        {.coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_RING, .kind = EX_F64_SUM, .nchannels = 4, .count = 400, .seed = 1},
+        {.coll = GR_COLL_ALLGATHER, .way = GR_ALGO_FLAT, .kind = EX_I32_SUM, .nchannels = 4, .count = 200, .seed = 2},
+    }};
+    struct tr_world w;
+    int k;
+
+    tr_open(&w, 2, NULL);
+    for (k = 0; k < 2; k++) {
+        tr_make(&o.teams[k], &w, &shape);
+        o.teams[k].ranks[0]->usable = o.teams[k].ranks[1]->usable = 4;
+        CHECK_INT(tr_link(&o.teams[k], (enum gr_algo) o.cases[k].way, 0), 0);
+    }
+    tr_each(2, run_opposite, &o);
+    tr_leave(&o.teams[0]);
+    tr_leave(&o.teams[1]);
+    tr_close(&w);
+}
+
+/* ---- rows ---- */
+
+#define WEAK "FAKECUDA_WEAK=13 FAKECUDA_SCHED=lag:17 "
+#define JITTER "FAKECUDA_WEAK=19 FAKECUDA_SCHED=rand:23 FAKECUDA_JITTER=29 FAKECUDA_DELAY=31 "
+
+static struct row rows[] = {
+#if TR_TSAN
+    ROW(every_call_is_as_on_the_host, "FAKECUDA_SMS=1"), /* few blocks at a time */
+#else
+    ROW(every_call_is_as_on_the_host, NULL),
+    {"the_same_with_weak_memory", every_call_is_as_on_the_host, WEAK "TEAM_TEST_ONE_IN=3"},
+    {"the_same_in_any_order", every_call_is_as_on_the_host, JITTER "TEAM_TEST_ONE_IN=3"},
+    {"the_same_between_devices", every_call_is_as_on_the_host, "FAKECUDA_DEVICES=4 TEAM_TEST_ONE_IN=4"},
+    {"the_same_with_links_of_both_kinds", every_call_is_as_on_the_host,
+     "FAKECUDA_DEVICES=4 FAKECUDA_PEER=pairs TEAM_TEST_ONE_IN=4"},
+    ROW(few_slots_and_few_ranks, NULL),
+#endif
+    {"the_same_with_links_on_the_host", every_call_is_as_on_the_host,
+     "FAKECUDA_DEVICES=4 FAKECUDA_PEER=none TEAM_TEST_ONE_IN=4"},
+#if !TR_TSAN && !defined(__SANITIZE_ADDRESS__) /* which have few kernels */
+    ROW(every_type_and_operation_has_its_kernel, NULL),
+#endif
+    ROW(more_blocks_than_are_resident, "FAKECUDA_SMS=1"),
+    ROW(teams_in_the_opposite_order, "FAKECUDA_SMS=1"),
+    {"links_in_one_device", links_lie_where_both_ends_reach_them, NULL},
+    {"links_between_devices", links_lie_where_both_ends_reach_them, "FAKECUDA_DEVICES=2"},
+    {"links_on_the_host", links_lie_where_both_ends_reach_them, "FAKECUDA_DEVICES=4 FAKECUDA_PEER=none"},
+    {"links_of_both_kinds", links_lie_where_both_ends_reach_them, "FAKECUDA_DEVICES=4 FAKECUDA_PEER=pairs"},
+    ROW(links_of_one_algorithm_serve_another, NULL),
+    ROW(the_fewest_channels_are_used, NULL),
+    ROW(a_pools_bound_is_reached, NULL),
+    ROW(the_device_is_full, "FAKECUDA_MEM=10"),
+    ROW(the_device_has_no_room_for_tables, "FAKECUDA_MEM=10"),
+    ROW(a_rank_has_no_device, NULL),
+    ROW(an_offer_cannot_be_mapped, NULL),
+    ROW(an_answer_cannot_be_mapped, NULL),
+    ROW(the_driver_fails_while_links_are_made, NULL),
+    ROW(host_links_are_refused, "FAKECUDA_DEVICES=2 FAKECUDA_PEER=none"),
+    ROW(a_refusal_leaves_other_links, NULL),
+    ROW(a_rank_never_begins_and_the_others_abort, NULL),
+    {"the_same_over_links_on_the_host", a_rank_never_begins_and_the_others_abort,
+     "FAKECUDA_DEVICES=2 FAKECUDA_PEER=none"},
+    ROW(calls_are_aborted_anywhere, NULL),
+    ROW(abort_needs_no_launch, NULL),
+    ROW(a_launch_fails, NULL),
+    ROW(a_kernel_dies, NULL),
+    ROW(a_call_cannot_begin, NULL),
+    ROW(those_waited_for_are_named, NULL),
+    ROW(a_root_names_all_who_are_missing, NULL),
+    ROW(a_writer_names_who_does_not_read, NULL),
+};
+
+int main(int argc, char **argv)
+{
+    return RUN_ROWS(rows, argc, argv);
+}
