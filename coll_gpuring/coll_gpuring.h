@@ -10,12 +10,17 @@
  *      calls       the entry points of seven collectives in three forms, and how to hand each on: one table
  *      enter       the one path that every call goes, until it has an op and a lane
  *      op          one call that is taken: from its buffers to its end, a state machine
+ *      explain     what an op that waits says of itself
  *      lane        ops in call order, and who drives them: waiting calls, opal_progress, a thread
  *      request     MPI requests of nonblocking and persistent calls
  *      data        what a call's buffers hold: sizes, packing, scratch
+ *      arrival     where GPUs are about: what every call begins with, so that all know whose buffers lie where
+ *      gpu         this process's devices: buffers on them, their pools, what runs a call there
+ *      stage       host memory in the place of device memory, for what the host does
+ *      handed      nonblocking and persistent calls on device memory that the saved collective does
  *      types       MPI types and operations -> the core's
  *      peers       what the other processes of the job said at MPI_Init
- *      setup       the exchange that makes links, a state machine
+ *      setup       the exchange that makes links, a state machine; order: its phases on devices; told: what it says
  *      messages    how a nonblocking call ends that got no links
  *      thread      the optional progress thread
  *      wait        waiting, time-outs, and what they report
@@ -41,6 +46,7 @@
 
 #include GR_COMPAT_HEADER
 
+#include "exec/gpu_team.h"
 #include "exec/plan.h"
 #include "tune/select.h"
 
@@ -87,6 +93,8 @@ enum gr_handover {
     GR_HANDOVER_PEERS,  /* gpuring is off, absent or different on some rank */
     GR_HANDOVER_NODES,  /* ranks on several nodes */
     GR_HANDOVER_SETUP,  /* no links: shared memory was not to be had */
+    GR_HANDOVER_HOST,   /* all buffers are in host memory, and coll_gpuring_host is 0 */
+    GR_HANDOVER_ALONE,  /* a communicator of one rank */
     GR_NHANDOVERS
 };
 
@@ -114,13 +122,16 @@ extern const struct gr_call_row gr_calls[GR_NCALLS];
 
 /* Parameters that must be equal on all ranks of a communicator. */
 enum gr_shared_param {
-    GR_PARAM_HOST,      /* whether gpuring takes part: 0 also where priority or ABI rule it out */
+    GR_PARAM_HOST,      /* whether buffers in host memory are taken */
     GR_PARAM_PRIORITY,  /* not merged: ranks that differ are left to the other components */
     GR_PARAM_CHANNELS,
     GR_PARAM_SLOTS,
     GR_PARAM_SLOT_BYTES,
     GR_PARAM_MAILBOX_BYTES,
     GR_PARAM_SINGLE_COPY,
+    GR_PARAM_DEVICE_CHANNELS,
+    GR_PARAM_DEVICE_SLOTS,
+    GR_PARAM_DEVICE_SLOT_BYTES,
     GR_PARAM_TORUS,     /* dims packed into 16 bits each */
     GR_PARAM_COMMON,    /* what coll_gpuring_algorithm says; it is in those of the collectives already */
     GR_PARAM_ALGORITHM, /* + enum gr_coll: a way (sched.h), or -1 for auto */
@@ -162,8 +173,11 @@ typedef struct {
     int priority;
     int timeout;        /* seconds, 0: never report */
     bool timeout_abort;
-    bool progress_thread;
+    int progress_thread;      /* 0: never, 1: with every nonblocking call, -1: with those on devices */
+    bool threaded;            /* there is such a thread, or will be */
+    int cuda;                 /* 0: off, 1: on, -1: where there is a GPU */
     int pool_mib;
+    int device_pool_mib;
     int verbose;
     char *report;       /* "none", "summary" or "json:FILE"; owned */
     struct gr_pool *pool; /* opened at first use */
@@ -195,6 +209,7 @@ typedef struct {
     GR_FOR_EACH_FUNCTION(GR_SAVED)
     struct gr_lane *lane;     /* of all calls but persistent ones; NULL until the first call */
     gr_params_t params;       /* the team's: equal on all ranks */
+    bool gpu;                 /* some rank may have buffers on a device */
     bool decided;             /* whether the team may be used is known: */
     int refused;              /* an enum gr_handover, or -1 */
     uint64_t seq;             /* calls so far */
@@ -202,7 +217,9 @@ typedef struct {
     struct {
         size_t bytes, post_bytes; /* on which it depends; 0: none yet */
         struct gr_choice choice;
-    } last[GR_NCOLLS];        /* what was chosen last: calls of one size follow each other */
+    } last[2][GR_NCOLLS];     /* what was chosen last, in host memory and on devices: calls of one size follow each
+                                 other */
+    struct gr_stage *stage;   /* of blocking calls that are handed on; NULL: none yet, or in use */
     int32_t *pids;            /* of the ranks; owned */
     bool direct;              /* whether this process can read the memory of them all */
 } mca_coll_gpuring_module_t;
@@ -231,7 +248,7 @@ void mca_coll_gpuring_peers_close(void);
 
 /*
  * Decide from what all ranks of the communicator published whether the team may be used, and with which
- * parameters: fills params, refused (an enum gr_handover, or -1 for yes), pids and direct of the module.
+ * parameters: fills params, refused (an enum gr_handover, or -1 for yes), gpu, pids and direct of the module.
  * Local, and the same on all ranks but for direct. OMPI error code.
  */
 int mca_coll_gpuring_peers_decide(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm);
@@ -245,7 +262,7 @@ static inline const char *gr_comm_name(const struct ompi_communicator_t *comm)
 /* ---- statistics ---- */
 
 int mca_coll_gpuring_stats_register(void);
-void mca_coll_gpuring_stats_call(enum gr_call_id id, int way, int ranks, size_t bytes, double us);
+void mca_coll_gpuring_stats_call(enum gr_call_id id, int way, bool device, int ranks, size_t bytes, double us);
 void mca_coll_gpuring_stats_handover(enum gr_handover reason);
 bool mca_coll_gpuring_stats_timed(void); /* whether times are wanted */
 void mca_coll_gpuring_stats_report(void);

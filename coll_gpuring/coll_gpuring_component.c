@@ -95,10 +95,12 @@ static int gpuring_open(void)
 static int gpuring_close(void)
 {
     mca_coll_gpuring_lanes_close();
+    mca_coll_gpuring_handed_close();
     mca_coll_gpuring_requests_close();
     mca_coll_gpuring_stats_report();
     free(mca_coll_gpuring_component.report);
     mca_coll_gpuring_component.report = NULL;
+    mca_coll_gpuring_gpus_close();
     gr_pool_close(mca_coll_gpuring_component.pool);
     mca_coll_gpuring_component.pool = NULL;
     mca_coll_gpuring_peers_close();

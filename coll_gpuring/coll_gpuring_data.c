@@ -34,9 +34,9 @@ static ptrdiff_t type_extent(struct ompi_datatype_t *type)
     return extent;
 }
 
-/* Whether `count` of them are one run of bytes. Asking for two is enough; the function takes an int. */
-static bool is_solid(struct ompi_datatype_t *type, size_t count)
+bool mca_coll_gpuring_is_solid(struct ompi_datatype_t *type, size_t count)
 {
+    /* asking for two is enough; the function takes an int */
     return 0 != ompi_datatype_is_contiguous_memory_layout(type, count > 1 ? 2 : 1);
 }
 
@@ -115,9 +115,12 @@ int mca_coll_gpuring_data_size(struct gr_op *op)
     return OMPI_SUCCESS;
 }
 
-/* Scratch of at least that many bytes; valid until the call ends. */
+/* Scratch of at least that many bytes; valid until the call ends. Kernels use it too, where they do the call. */
 static unsigned char *scratch_get(struct gr_op *op, size_t bytes)
 {
+    if (op->device) {
+        return mca_coll_gpuring_room_get(&op->room, bytes);
+    }
     if (bytes > op->scratch_bytes) {
         free(op->scratch);
         op->scratch = malloc(bytes);
@@ -190,7 +193,7 @@ static int begin_bcast(struct gr_op *op)
     const struct gr_call *call = &op->call;
     struct gr_data *data = &op->data;
 
-    if (is_solid(call->rtype, call->rcount)) {
+    if (mca_coll_gpuring_is_solid(call->rtype, call->rcount)) {
         data->in = data->out = solid_start(call->rbuf, call->rtype);
         return OMPI_SUCCESS;
     }
@@ -249,8 +252,8 @@ static int begin_allgather(struct gr_op *op)
     struct gr_data *data = &op->data;
     int rank = ompi_comm_rank(call->comm);
     size_t mine = gr_request_block(&data->request, rank), count;
-    bool solid = is_solid(call->rtype, 2);
-    bool pack_input = !in_place(call) && !is_solid(call->stype, call->scount);
+    bool solid = mca_coll_gpuring_is_solid(call->rtype, 2);
+    bool pack_input = !in_place(call) && !mca_coll_gpuring_is_solid(call->stype, call->scount);
     unsigned char *scratch = NULL, *start;
 
     if (!solid || pack_input) {
@@ -301,6 +304,16 @@ static int unpack_gathered(const struct gr_call *call, const struct gr_data *dat
     return rc;
 }
 
+/* The output that lay elsewhere, to its place. */
+static int copy_out(const struct gr_op *op)
+{
+    if (op->device) {
+        return mca_coll_gpuring_copy(op->call.rbuf, op->data.out, op->data.out_bytes);
+    }
+    memcpy(op->call.rbuf, op->data.out, op->data.out_bytes);
+    return OMPI_SUCCESS;
+}
+
 int mca_coll_gpuring_data_end(struct gr_op *op)
 {
     const struct gr_call *call = &op->call;
@@ -308,12 +321,13 @@ int mca_coll_gpuring_data_end(struct gr_op *op)
     int rc = OMPI_SUCCESS;
 
     if (GR_FINISH_COPY == data->finish) {
-        memcpy(call->rbuf, data->out, data->out_bytes);
+        rc = copy_out(op);
     } else if (GR_FINISH_UNPACK == data->finish && GR_CALL_BCAST == call->id) {
         rc = convert(call->rbuf, call->rtype, call->rcount, data->out, false);
     } else if (GR_FINISH_UNPACK == data->finish) {
         rc = unpack_gathered(call, data);
     }
+    mca_coll_gpuring_room_shrink(&op->room, op->nonblocking ? SCRATCH_KEPT_REQUEST : SCRATCH_KEPT);
     if (op->scratch_bytes > (op->nonblocking ? SCRATCH_KEPT_REQUEST : SCRATCH_KEPT)) {
         free(op->scratch);
         op->scratch = NULL;

@@ -23,7 +23,7 @@ static int hand_over(mca_coll_gpuring_module_t *module, const struct gr_call *ca
         opal_output(0, "gpuring: %s on %s handed on: %s", gr_calls[call->id].name, gr_comm_name(call->comm),
                     mca_coll_gpuring_handover_name(reason));
     }
-    return mca_coll_gpuring_call_saved(module, call, form);
+    return mca_coll_gpuring_hand(module, call, form);
 }
 
 static size_t mailbox_bytes(const mca_coll_gpuring_module_t *module)
@@ -66,6 +66,23 @@ static int refusal(const mca_coll_gpuring_module_t *module, const struct gr_call
     return -1;
 }
 
+/* Between devices there are no mailboxes, and no direct messages: what is forced to them is left to the model. */
+static struct gr_choice select_on_devices(const mca_coll_gpuring_module_t *module, const struct gr_data *data)
+{
+    const int64_t *value = module->params.value;
+    struct gr_question q = {
+        .coll = data->request.coll,
+        .p = module->lane->team->p,
+        .bytes = data->bytes,
+        .forced = (int) value[GR_PARAM_ALGORITHM + data->request.coll],
+        .nchannels = (uint32_t) value[GR_PARAM_DEVICE_CHANNELS],
+        .slot_bytes = (size_t) value[GR_PARAM_DEVICE_SLOT_BYTES],
+        .post_bytes = 1,
+    };
+
+    return gr_select(&gr_costs_device, &q);
+}
+
 static struct gr_choice select_way(const mca_coll_gpuring_module_t *module, const struct gr_data *data)
 {
     const struct gr_team *team = module->lane->team;
@@ -84,39 +101,88 @@ static struct gr_choice select_way(const mca_coll_gpuring_module_t *module, cons
     return gr_select(&gr_costs_host, &q);
 }
 
-static void choose(mca_coll_gpuring_module_t *module, struct gr_op *op)
+void mca_coll_gpuring_op_choose(mca_coll_gpuring_module_t *module, struct gr_op *op)
 {
     const struct gr_data *data = &op->data;
     enum gr_coll coll = data->request.coll;
-    struct gr_choice *last = &module->last[coll].choice;
+    struct gr_choice *last = &module->last[op->device][coll].choice;
 
-    if (module->last[coll].bytes != data->bytes || module->last[coll].post_bytes != data->post_bytes) {
-        *last = select_way(module, data);
-        module->last[coll].bytes = data->bytes;
-        module->last[coll].post_bytes = data->post_bytes;
+    if (module->last[op->device][coll].bytes != data->bytes ||
+        module->last[op->device][coll].post_bytes != data->post_bytes) {
+        *last = op->device ? select_on_devices(module, data) : select_way(module, data);
+        module->last[op->device][coll].bytes = data->bytes;
+        module->last[op->device][coll].post_bytes = data->post_bytes;
     }
     op->choice = *last;
     if (speaks(op->call.comm, 2)) {
-        opal_output(0, "gpuring: %s on %s, sequence %llu, %zu bytes: %s%s, %u channels, chunks of %zu bytes%s, "
+        opal_output(0, "gpuring: %s on %s, sequence %llu, %zu bytes%s: %s%s, %u channels, chunks of %zu bytes%s, "
                     "%.1f us expected", gr_calls[op->call.id].name, gr_comm_name(op->call.comm),
-                    (unsigned long long) op->seq, data->bytes, gr_way_name(last->way),
+                    (unsigned long long) op->seq, data->bytes, op->device ? " on devices" : "", gr_way_name(last->way),
                     module->params.value[GR_PARAM_ALGORITHM + coll] == last->way ? " (forced)" : "", last->nchannels,
                     last->direct ? last->direct_chunk_bytes : last->chunk_bytes,
                     last->direct ? " fetched directly where possible" : "", last->us);
     }
 }
 
-/* The op's call, sizes and way. OMPI error code. */
-static int describe(mca_coll_gpuring_module_t *module, struct gr_op *op, const struct gr_call *call)
+/* The op's line is to be exchanged: how, and room for those of the others. OMPI error code. */
+static int post_line(mca_coll_gpuring_module_t *module, struct gr_op *op)
 {
+    int p = ompi_comm_size(op->call.comm);
+
+    if (NULL == op->lines || op->nlines < p) {
+        free(op->lines);
+        op->lines = calloc((size_t) p, sizeof(op->lines[0]));
+        op->nlines = p;
+    }
+    if (NULL == op->lines) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    op->arrives = true;
+    op->decided = false;
+    op->start = mca_coll_gpuring_stats_timed() ? mca_coll_gpuring_now() : 0;
+    op->number = module->setups;
+    module->setups += 2; /* whether they are needed or not: on all ranks alike */
+    op->arrival = (struct gr_mail) {
+        .coll = GR_COLL_ALLGATHER,
+        .in = (unsigned char *) &op->line,
+        .out = (unsigned char *) op->lines,
+        .count = sizeof(op->line),
+        .reducer = {.elem_bytes = 1},
+    };
+    return OMPI_SUCCESS;
+}
+
+/*
+ * The op's call and sizes; and its way, or its line where the way depends on everybody's buffers. OMPI error code.
+ */
+static int describe(mca_coll_gpuring_module_t *module, struct gr_op *op, const struct gr_call *call,
+                    enum gr_form_kind form)
+{
+    bool device;
     int rc;
 
     op->call = *call;
     op->planned = false;
+    op->arrives = op->device = false;
+    op->staged = module->gpu;
     rc = mca_coll_gpuring_data_size(op);
-    if (OMPI_SUCCESS == rc && op->data.bytes > 0) {
-        op->seq = ++module->seq;
-        choose(module, op);
+    if (OMPI_SUCCESS != rc || 0 == op->data.bytes) {
+        return rc;
+    }
+    op->seq = ++module->seq;
+    if (module->gpu) {
+        rc = mca_coll_gpuring_look(call, &device);
+        if (OMPI_SUCCESS != rc) {
+            return rc;
+        }
+        op->line = mca_coll_gpuring_arrival(op, device);
+        if (GR_PERSISTENT != form) {
+            return post_line(module, op);
+        }
+        rc = mca_coll_gpuring_arrivals_exchange(op, module->setups++, &op->device);
+    }
+    if (OMPI_SUCCESS == rc) {
+        mca_coll_gpuring_op_choose(module, op);
     }
     return rc;
 }
@@ -124,31 +190,41 @@ static int describe(mca_coll_gpuring_module_t *module, struct gr_op *op, const s
 /* The first call that takes a way sets it up. OMPI error code. */
 static int ask(mca_coll_gpuring_module_t *module, struct gr_lane *lane, struct gr_op *op)
 {
-    if (GR_LINKS_NONE != gr_team_links(lane->team, op->choice.way, op->call.root)) {
+    int way = op->arrives ? GR_WAY_ARRIVALS : op->choice.way;
+
+    op->lane = lane;
+    if (op->device) {
+        op->setup = mca_coll_gpuring_setup_new_gpu(lane, op, module->setups++);
+    } else if (GR_LINKS_NONE == gr_team_links(lane->team, way, op->call.root)) {
+        op->setup = mca_coll_gpuring_setup_new(lane, way, op->call.root, module->setups++);
+    } else {
         return OMPI_SUCCESS;
     }
-    op->setup = mca_coll_gpuring_setup_new(module, op->call.comm, lane->team, op->choice.way, op->call.root);
     return NULL == op->setup ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+}
+
+/* Everything up to the lane: what it needs, and its buffers unless that is decided later. OMPI error code. */
+static int prepare(mca_coll_gpuring_module_t *module, struct gr_op *op)
+{
+    int rc = ask(module, module->lane, op);
+
+    return OMPI_SUCCESS == rc && !op->arrives ? mca_coll_gpuring_op_begin(op) : rc;
 }
 
 static int do_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
 {
     struct gr_lane *lane = module->lane;
     struct gr_op *op = &lane->own;
-    int rc = describe(module, op, call);
+    int rc = describe(module, op, call, form->kind);
 
     if (OMPI_SUCCESS != rc || 0 == op->data.bytes) {
         return rc;
     }
-    op->lane = lane;
-    rc = ask(module, lane, op);
-    if (OMPI_SUCCESS == rc) {
-        rc = mca_coll_gpuring_op_begin(op);
-    }
+    rc = prepare(module, op);
     if (OMPI_SUCCESS == rc) {
         rc = mca_coll_gpuring_lane_do(lane, op);
     }
-    return OMPI_ERR_NOT_AVAILABLE == rc ? hand_over(module, call, form, GR_HANDOVER_SETUP) : rc;
+    return OMPI_ERR_NOT_AVAILABLE == rc ? hand_over(module, call, form, (int) op->handover) : rc;
 }
 
 static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
@@ -161,13 +237,9 @@ static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_cal
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     op = &request->op;
-    rc = describe(module, op, call);
+    rc = describe(module, op, call, form->kind);
     if (OMPI_SUCCESS == rc && op->data.bytes > 0) {
-        op->lane = module->lane;
-        rc = ask(module, module->lane, op);
-        if (OMPI_SUCCESS == rc) {
-            rc = mca_coll_gpuring_op_begin(op);
-        }
+        rc = prepare(module, op);
         if (OMPI_SUCCESS == rc) {
             mca_coll_gpuring_lane_start(&op, 1);
             *form->request = &request->super.super;
@@ -190,11 +262,34 @@ static size_t persistent_box_bytes(size_t post_bytes)
     return set - GR_SET_HEAD;
 }
 
-/* The lane of a persistent request, with all that its way needs; all ranks come here together. OMPI error code. */
-static int make_lane(mca_coll_gpuring_module_t *module, struct gr_op *op, struct gr_lane **lane)
+/* Make what the op's way needs in its own lane; all ranks come here together. OMPI error code. */
+static int set_up(mca_coll_gpuring_module_t *module, struct gr_lane *lane, struct gr_op *op)
 {
     struct gr_waiting waiting = {op->call.comm, gr_calls[op->call.id].name, op->seq, mca_coll_gpuring_setup_explain,
                                  NULL};
+    int rc = ask(module, lane, op);
+
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    waiting.ctx = op->setup;
+    rc = mca_coll_gpuring_wait(mca_coll_gpuring_setup_poll, &waiting);
+    if (OMPI_SUCCESS != rc) {
+        lane->lost = true; /* messages may be under way into the set-up: what it has stays with it */
+        return rc;
+    }
+    rc = mca_coll_gpuring_setup_end(op->setup);
+    op->setup = NULL;
+    if (OMPI_SUCCESS != rc) {
+        lane->lost = true;
+        return rc;
+    }
+    return GR_LINKS_THERE == mca_coll_gpuring_op_links(op) ? OMPI_SUCCESS : OMPI_ERR_NOT_AVAILABLE;
+}
+
+/* The lane of a persistent request, with all that its way needs. OMPI error code. */
+static int make_lane(mca_coll_gpuring_module_t *module, struct gr_op *op, struct gr_lane **lane)
+{
     int rc;
 
     *lane = mca_coll_gpuring_lane_new(module, op->call.comm, GR_SETS_PERSISTENT,
@@ -202,36 +297,41 @@ static int make_lane(mca_coll_gpuring_module_t *module, struct gr_op *op, struct
     if (NULL == *lane) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    rc = ask(module, *lane, op);
-    if (OMPI_SUCCESS == rc) {
-        waiting.ctx = op->setup;
-        rc = mca_coll_gpuring_wait(mca_coll_gpuring_setup_poll, &waiting);
-        if (OMPI_SUCCESS != rc) {
-            return rc; /* messages may be under way into the set-up: what it has stays with it */
-        }
-        mca_coll_gpuring_setup_end(op->setup);
-        op->setup = NULL;
-        if (GR_LINKS_THERE == gr_team_links((*lane)->team, op->choice.way, op->call.root)) {
-            op->lane = *lane;
-            mca_coll_gpuring_op_plan(op);
-            return OMPI_SUCCESS;
-        }
-        rc = OMPI_ERR_NOT_AVAILABLE;
+    rc = set_up(module, *lane, op);
+    if (OMPI_ERR_NOT_AVAILABLE == rc && op->device) {
+        op->device = false; /* the host does it, with other links */
+        mca_coll_gpuring_op_choose(module, op);
+        rc = set_up(module, *lane, op);
     }
-    mca_coll_gpuring_lane_free(*lane);
+    if (OMPI_SUCCESS == rc) {
+        mca_coll_gpuring_op_plan(op);
+    } else if (!(*lane)->lost) {
+        mca_coll_gpuring_lane_free(*lane);
+    }
     return rc;
+}
+
+/* A persistent call on buffers in host memory, where that is not wanted. */
+static bool is_unwanted(const mca_coll_gpuring_module_t *module, const struct gr_op *op)
+{
+    return !op->device && 0 == module->params.value[GR_PARAM_HOST];
 }
 
 static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
 {
     mca_coll_gpuring_request_t *request = mca_coll_gpuring_request_get(call->comm, true);
     struct gr_lane *lane = NULL;
+    enum gr_handover reason = GR_HANDOVER_SETUP;
     int rc;
 
     if (NULL == request) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    rc = describe(module, &request->op, call);
+    rc = describe(module, &request->op, call, form->kind);
+    if (OMPI_SUCCESS == rc && request->op.data.bytes > 0 && is_unwanted(module, &request->op)) {
+        rc = OMPI_ERR_NOT_AVAILABLE;
+        reason = GR_HANDOVER_HOST;
+    }
     if (OMPI_SUCCESS == rc && request->op.data.bytes > 0) {
         rc = make_lane(module, &request->op, &lane);
     }
@@ -241,7 +341,7 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
         return OMPI_SUCCESS;
     }
     mca_coll_gpuring_request_put(request);
-    return OMPI_ERR_NOT_AVAILABLE == rc ? hand_over(module, call, form, GR_HANDOVER_SETUP) : rc;
+    return OMPI_ERR_NOT_AVAILABLE == rc ? hand_over(module, call, form, (int) reason) : rc;
 }
 
 int mca_coll_gpuring_enter(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)

@@ -23,6 +23,27 @@ static struct {
 
 /* ---- the queue ---- */
 
+/* What an op posts as soon as there is room, whatever is before it: its line, or all that it has to say. */
+static bool posts_ahead(const struct gr_op *op)
+{
+    return op->arrives || (!op->device && GR_WAY_MAILBOX == op->choice.way);
+}
+
+static struct gr_mail *first_mail(struct gr_op *op)
+{
+    return op->arrives ? &op->arrival : &op->mail;
+}
+
+static int first_way(const struct gr_op *op)
+{
+    return op->arrives ? GR_WAY_ARRIVALS : GR_WAY_MAILBOX;
+}
+
+static struct gr_mailbox *first_box(struct gr_lane *lane, const struct gr_op *op)
+{
+    return &gr_team_boards(lane->team, first_way(op))->box;
+}
+
 static void append(struct gr_lane *lane, struct gr_op *op)
 {
     op->next = NULL;
@@ -32,8 +53,8 @@ static void append(struct gr_lane *lane, struct gr_op *op)
     gr_lock(&lane->gate);
     *lane->tail = op;
     lane->tail = &op->next;
-    if (GR_WAY_MAILBOX == op->choice.way) {
-        gr_mail_begin(&lane->team->box, &op->mail);
+    if (posts_ahead(op)) {
+        gr_mail_begin(first_box(lane, op), first_mail(op));
         if (NULL == lane->unposted) {
             lane->unposted = op;
         }
@@ -75,9 +96,9 @@ static void post_ahead(struct gr_lane *lane)
 
     gr_lock(&lane->gate);
     for (op = lane->unposted; NULL != op; op = op->next) {
-        if (GR_WAY_MAILBOX == op->choice.way &&
-            (GR_LINKS_THERE != gr_team_links(lane->team, GR_WAY_MAILBOX, 0) ||
-             !gr_mail_post(&lane->team->box, &op->mail))) {
+        if (posts_ahead(op) &&
+            (GR_LINKS_THERE != gr_team_links(lane->team, first_way(op), 0) ||
+             !gr_mail_post(first_box(lane, op), first_mail(op)))) {
             break;
         }
     }
@@ -160,6 +181,7 @@ struct gr_lane *mca_coll_gpuring_lane_new(mca_coll_gpuring_module_t *module, str
         .slot_bytes = (size_t) value[GR_PARAM_SLOT_BYTES],
         .nsets = nsets,
         .box_bytes = box_bytes,
+        .arrival_bytes = sizeof(struct gr_arrival),
         .torus = mca_coll_gpuring_param_torus(value[GR_PARAM_TORUS]),
         .pids = module->pids,
         .direct = module->direct,
@@ -174,6 +196,7 @@ struct gr_lane *mca_coll_gpuring_lane_new(mca_coll_gpuring_module_t *module, str
         free(lane);
         return NULL;
     }
+    lane->module = module;
     lane->comm = comm;
     lane->tail = &lane->head;
     mca_coll_gpuring_op_init(&lane->own);
@@ -252,11 +275,12 @@ static int progress(void)
 }
 
 /* Nothing is registered before somebody needs it. */
-static void register_progress(void)
+static void register_progress(bool device)
 {
     bool first;
 
     if (list.registered) {
+        mca_coll_gpuring_thread_need(device);
         return;
     }
     gr_lock(&list.lock);
@@ -266,7 +290,7 @@ static void register_progress(void)
     if (first) {
         (void) opal_progress_register(progress);
     }
-    mca_coll_gpuring_thread_need();
+    mca_coll_gpuring_thread_need(device);
 }
 
 void mca_coll_gpuring_lanes_close(void)
@@ -287,6 +311,7 @@ void mca_coll_gpuring_lane_free(struct gr_lane *lane)
     gr_lock(&list.lock);
     delist(lane);
     gr_unlock(&list.lock);
+    gr_gpu_team_destroy(lane->gpu, NULL != mca_coll_gpuring_component.pool);
     gr_team_destroy(lane->team, mca_coll_gpuring_component.pool);
     mca_coll_gpuring_op_free(&lane->own);
     free(lane);
@@ -299,7 +324,7 @@ void mca_coll_gpuring_lane_start(struct gr_op *const *ops, size_t n)
     struct gr_lane *lane;
     size_t k;
 
-    register_progress();
+    register_progress(n > 0 && (ops[0]->arrives || ops[0]->device));
     /* first all posts: then each waits for answers that are on their way already */
     for (k = 0; k < n; k++) {
         lane = ops[k]->lane;
@@ -326,11 +351,11 @@ void mca_coll_gpuring_lane_start(struct gr_op *const *ops, size_t n)
  */
 static bool do_at_once(struct gr_lane *lane, struct gr_op *op)
 {
-    struct gr_mailbox *box = &lane->team->box;
+    struct gr_mailbox *box = &lane->team->mail.box;
     unsigned k;
 
     append(lane, op);
-    if (GR_WAY_MAILBOX != op->choice.way || lane->unposted != op || first_of(lane) != op ||
+    if (op->arrives || op->device || GR_WAY_MAILBOX != op->choice.way || lane->unposted != op || first_of(lane) != op ||
         GR_LINKS_THERE != gr_team_links(lane->team, GR_WAY_MAILBOX, 0) || !gr_mail_post(box, &op->mail)) {
         return false;
     }

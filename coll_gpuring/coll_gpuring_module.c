@@ -18,9 +18,9 @@ mca_coll_base_module_t *mca_coll_gpuring_comm_query(struct ompi_communicator_t *
     mca_coll_gpuring_component_t *c = &mca_coll_gpuring_component;
     mca_coll_gpuring_module_t *module;
 
-    /* Only GPUs or host = 1 give it work; what one rank alone does, coll/self does. */
-    if (0 == c->priority || 0 == c->params.value[GR_PARAM_HOST] || OMPI_COMM_IS_INTER(comm) ||
-        ompi_comm_size(comm) < 2) {
+    /* Only GPUs or host = 1 give it work; what one rank alone does in host memory, coll/self does. */
+    if (0 == c->priority || OMPI_COMM_IS_INTER(comm) ||
+        (!mca_coll_gpuring_gpu_possible() && (0 == c->params.value[GR_PARAM_HOST] || ompi_comm_size(comm) < 2))) {
         return NULL;
     }
     module = OBJ_NEW(mca_coll_gpuring_module_t);
@@ -85,11 +85,13 @@ static void module_construct(mca_coll_gpuring_module_t *module)
     GR_FOR_EACH_FUNCTION(CLEAR)
 #undef CLEAR
     module->lane = NULL;
+    module->gpu = false;
     module->decided = false;
     module->refused = -1;
     module->seq = 0;
     module->setups = 0;
     memset(module->last, 0, sizeof(module->last));
+    module->stage = NULL;
     module->pids = NULL;
     module->direct = false;
 }
@@ -99,6 +101,7 @@ static void module_destruct(mca_coll_gpuring_module_t *module)
 {
     forget_saved(module);
     mca_coll_gpuring_lane_free(module->lane);
+    mca_coll_gpuring_stage_delete(module->stage);
     free(module->pids);
 }
 

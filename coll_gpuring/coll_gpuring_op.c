@@ -2,9 +2,12 @@
 /*
  * One call that is taken, from its buffers to its end: a state machine that goes on whenever it is its turn.
  *
- *      QUEUED --> SETUP --> RUNNING --> DONE          links are made by the first call that needs them
- *                   '-----> MESSAGES -----^           nonblocking, and there were none
- *                   '------------------>  NOT_AVAILABLE: blocking; who waits hands it on
+ *      QUEUED --> [ARRIVAL -->] SETUP --> RUNNING --> DONE   links are made by the first call that needs them
+ *                               '-----> MESSAGES -----^      nonblocking, and there were none
+ *                               '---->  NOT_AVAILABLE        blocking; who waits hands it on
+ *
+ * Where some rank may have buffers on a device, the arrival decides who does it: kernels, or the host. Kernels that
+ * get no links leave it to the host: nothing has moved yet.
  *
  * Until the first slot moves a blocking call may be handed to the saved collective; after that it finishes or
  * fails. A nonblocking call is finished by what took it: to hand it on later would be to hand it on in another
@@ -29,15 +32,26 @@ void mca_coll_gpuring_op_free(struct gr_op *op)
     free(op->counts);
     free(op->scratch);
     free(op->bounce);
+    free(op->lines);
+    mca_coll_gpuring_room_shrink(&op->room, 0);
+    mca_coll_gpuring_stage_free(&op->stage);
 }
 
 int mca_coll_gpuring_op_begin(struct gr_op *op)
 {
     const struct gr_data *data = &op->data;
     const struct gr_request *r = &data->request;
-    int rc = mca_coll_gpuring_data_begin(op);
+    int rc = OMPI_SUCCESS;
 
-    op->start = mca_coll_gpuring_stats_timed() ? mca_coll_gpuring_now() : 0;
+    if (!op->arrives) {
+        op->start = mca_coll_gpuring_stats_timed() ? mca_coll_gpuring_now() : 0;
+    }
+    if (op->staged) {
+        rc = mca_coll_gpuring_stage_in(&op->stage, &op->call, op->device ? op->lane->gpu->gpu : NULL);
+    }
+    if (OMPI_SUCCESS == rc) {
+        rc = mca_coll_gpuring_data_begin(op);
+    }
     if (OMPI_SUCCESS == rc && GR_WAY_MAILBOX == op->choice.way) {
         op->mail.coll = r->coll;
         op->mail.root = r->root;
@@ -64,7 +78,7 @@ void mca_coll_gpuring_op_plan(struct gr_op *op)
     const struct gr_team *team = op->lane->team;
     struct gr_request *r = &op->data.request;
 
-    if (GR_WAY_MAILBOX == op->choice.way) {
+    if (GR_WAY_MAILBOX == op->choice.way || op->device) {
         return;
     }
     r->algo = (enum gr_algo) op->choice.way;
@@ -112,43 +126,184 @@ static int start_machine(struct gr_op *op)
 
 void mca_coll_gpuring_op_over(struct gr_op *op, int rc)
 {
-    op->rc = rc;
+    int out;
+
+    if (op->device && OMPI_SUCCESS != rc && GR_OP_RUNNING == op->state) {
+        gr_gpu_op_abort(&op->gpu);
+    }
+    out = op->staged ? mca_coll_gpuring_stage_out(&op->stage, &op->call, OMPI_SUCCESS == rc) : OMPI_SUCCESS;
+
+    op->rc = OMPI_SUCCESS == rc ? out : rc;
     op->state = GR_OP_DONE;
 }
 
-static bool is_ready(const struct gr_op *op)
+enum gr_links mca_coll_gpuring_op_links(const struct gr_op *op)
 {
-    return GR_LINKS_THERE == gr_team_links(op->lane->team, op->choice.way, op->call.root);
+    const struct gr_gpu_team *gpu = op->lane->gpu;
+
+    if (!op->device) {
+        return gr_team_links(op->lane->team, op->choice.way, op->call.root);
+    }
+    return NULL == gpu ? GR_LINKS_NONE
+                       : (enum gr_links) *gr_gpu_team_state(gpu, (enum gr_algo) op->choice.way, op->call.root);
+}
+
+/* Put it on the device's stream. OMPI error code. */
+static int start_gpu(struct gr_op *op)
+{
+    struct gr_request *r = &op->data.request;
+    struct gr_gpu_team *gpu = op->lane->gpu;
+    /* what devices know by another address was staged */
+    gr_gpu_ptr space[3] = {(gr_gpu_ptr) (uintptr_t) op->data.in, (gr_gpu_ptr) (uintptr_t) op->data.out, 0};
+
+    r->algo = (enum gr_algo) op->choice.way;
+    r->nchannels = op->choice.nchannels < gpu->usable ? op->choice.nchannels : gpu->usable;
+    r->chunk_bytes = op->choice.chunk_bytes;
+    if (OMPI_SUCCESS != mca_coll_gpuring_follow(gpu->gpu, op->data.in) ||
+        OMPI_SUCCESS != mca_coll_gpuring_follow(gpu->gpu, op->data.out)) {
+        return OMPI_ERROR;
+    }
+    if (0 > gr_gpu_op_begin(&op->gpu, gpu, r, (enum gr_kernel) op->line.kernel, space)) {
+        opal_output(0, "gpuring: %s on %s: %s", gr_calls[op->call.id].name, gr_comm_name(op->call.comm),
+                    gr_gpu_error());
+        return OMPI_ERROR;
+    }
+    return OMPI_SUCCESS;
+}
+
+/* What it needs is there: begin. OMPI error code. */
+static int start(struct gr_op *op)
+{
+    if (op->device) {
+        return start_gpu(op);
+    }
+    return GR_WAY_MAILBOX == op->choice.way ? OMPI_SUCCESS : start_machine(op);
+}
+
+/*
+ * It is known who does it: choose the way, and ask for what that needs if nobody has yet. Without arrivals all this
+ * was done at the time of the call. OMPI error code.
+ */
+static int decide(struct gr_op *op)
+{
+    struct gr_lane *lane = op->lane;
+    mca_coll_gpuring_module_t *module = lane->module;
+
+    if (!op->device && !op->nonblocking && 0 == module->params.value[GR_PARAM_HOST]) {
+        op->handover = GR_HANDOVER_HOST;
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
+    mca_coll_gpuring_op_choose(module, op);
+    if (!op->device && GR_WAY_MAILBOX == op->choice.way) {
+        gr_mail_begin(&lane->team->mail.box, &op->mail);
+    }
+    if (GR_LINKS_NONE != mca_coll_gpuring_op_links(op)) {
+        return OMPI_SUCCESS;
+    }
+    op->setup = op->device ? mca_coll_gpuring_setup_new_gpu(lane, op, op->number)
+                           : mca_coll_gpuring_setup_new(lane, op->choice.way, op->call.root, op->number + 1);
+    return NULL == op->setup ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+}
+
+/* The host does it after all. */
+static int leave_to_host(struct gr_op *op)
+{
+    op->device = false;
+    return decide(op);
 }
 
 /* The set-ups before it are over: its links are there, or will never be. */
 static void after_setup(struct gr_op *op)
 {
+    bool there;
     int rc = OMPI_SUCCESS;
 
-    if (is_ready(op)) {
-        op->state = GR_OP_RUNNING;
-        if (GR_WAY_MAILBOX != op->choice.way) {
-            rc = start_machine(op);
+    if (op->device && GR_LINKS_REFUSED == mca_coll_gpuring_op_links(op)) {
+        rc = leave_to_host(op);
+        if (OMPI_SUCCESS == rc && NULL != op->setup) {
+            op->state = GR_OP_SETUP;
+            return;
         }
-    } else if (op->nonblocking) {
-        op->state = GR_OP_MESSAGES;
-        rc = mca_coll_gpuring_messages_begin(op);
-    } else {
+    }
+    there = GR_LINKS_THERE == mca_coll_gpuring_op_links(op);
+    if (OMPI_SUCCESS == rc && !there && !op->nonblocking) {
+        op->handover = GR_HANDOVER_SETUP;
         rc = OMPI_ERR_NOT_AVAILABLE;
+    }
+    if (OMPI_SUCCESS == rc && op->arrives) {
+        rc = mca_coll_gpuring_op_begin(op);
+    }
+    if (OMPI_SUCCESS == rc) {
+        op->state = there ? GR_OP_RUNNING : GR_OP_MESSAGES;
+        rc = there ? start(op) : mca_coll_gpuring_messages_begin(op);
     }
     if (OMPI_SUCCESS != rc) {
         mca_coll_gpuring_op_over(op, rc);
     }
 }
 
+/* All lines are there, or there are no boards for them: then each rank stages for itself what is on its device. */
+static void after_arrival(struct gr_op *op, bool boards)
+{
+    int agreed = boards ? mca_coll_gpuring_arrivals_agree(op, op->lines) : 0, rc;
+
+    if (agreed < 0) {
+        op->lane->team->poisoned = GR_ERR_POISONED;
+        mca_coll_gpuring_op_over(op, OMPI_ERR_BAD_PARAM);
+        return;
+    }
+    op->device = agreed > 0;
+    op->decided = true;
+    rc = decide(op);
+    if (OMPI_SUCCESS != rc) {
+        mca_coll_gpuring_op_over(op, rc);
+    } else if (NULL != op->setup) {
+        op->state = GR_OP_SETUP;
+    } else {
+        after_setup(op);
+    }
+}
+
+/* It is its turn, and nobody need be asked for anything. */
+static void begin_turn(struct gr_op *op)
+{
+    if (!op->arrives) {
+        after_setup(op);
+    } else if (GR_LINKS_THERE == gr_team_links(op->lane->team, GR_WAY_ARRIVALS, 0)) {
+        op->state = GR_OP_ARRIVAL;
+    } else {
+        after_arrival(op, false);
+    }
+}
+
+static void advance_arrival(struct gr_op *op, uint64_t *moved)
+{
+    struct gr_mailbox *box = &op->lane->team->arrivals.box;
+
+    if (box->posted - op->arrival.epoch < box->nsets && gr_mail_take(box, &op->arrival, moved)) {
+        after_arrival(op, true);
+    }
+}
+
 /* Poll what runs: enum gr_status, or negative. */
 static int run(struct gr_op *op, uint64_t *moved)
 {
-    struct gr_mailbox *box = &op->lane->team->box;
+    struct gr_mailbox *box = &op->lane->team->mail.box;
+    int rc;
 
+    if (op->device) {
+        rc = gr_gpu_op_poll(&op->gpu, moved);
+        if (rc < 0) {
+            opal_output(0, "gpuring: %s on %s: a kernel failed: %s", gr_calls[op->call.id].name,
+                        gr_comm_name(op->call.comm), gr_gpu_error());
+        }
+        return rc;
+    }
     if (GR_WAY_MAILBOX != op->choice.way) {
         return gr_machine_run(&op->machine, moved);
+    }
+    if (op->arrives && box->posted == op->mail.epoch - 1 && !gr_mail_post(box, &op->mail)) {
+        return GR_AGAIN;
     }
     return box->posted - op->mail.epoch < box->nsets && gr_mail_take(box, &op->mail, moved) ? GR_DONE : GR_AGAIN;
 }
@@ -160,7 +315,7 @@ void mca_coll_gpuring_op_end(struct gr_op *op)
     if (GR_OP_MESSAGES == op->state) {
         mca_coll_gpuring_stats_handover(GR_HANDOVER_SETUP); /* to Open MPI's messages */
     } else {
-        mca_coll_gpuring_stats_call(op->call.id, op->choice.way, op->lane->team->p, op->data.bytes,
+        mca_coll_gpuring_stats_call(op->call.id, op->choice.way, op->device, op->lane->team->p, op->data.bytes,
                                     0 != op->start ? 1e6 * (mca_coll_gpuring_now() - op->start) : 0);
     }
     mca_coll_gpuring_op_over(op, rc);
@@ -180,9 +335,25 @@ static void advance_setup(struct gr_op *op, uint64_t *moved)
         mca_coll_gpuring_op_over(op, OMPI_ERROR);
         return;
     }
-    mca_coll_gpuring_setup_end(op->setup);
+    rc = mca_coll_gpuring_setup_end(op->setup);
     op->setup = NULL;
-    after_setup(op);
+    if (OMPI_SUCCESS != rc) {
+        op->lane->team->poisoned = GR_ERR_POISONED;
+        mca_coll_gpuring_op_over(op, rc);
+    } else if (op->arrives && !op->decided) {
+        begin_turn(op); /* it was that of the arrivals' boards */
+    } else {
+        after_setup(op);
+    }
+}
+
+/* Whether it can go on without messages of ours. */
+static bool is_ready(const struct gr_op *op)
+{
+    enum gr_links links = op->arrives ? gr_team_links(op->lane->team, GR_WAY_ARRIVALS, 0)
+                                      : mca_coll_gpuring_op_links(op);
+
+    return GR_LINKS_THERE == links;
 }
 
 bool mca_coll_gpuring_op_advance(struct gr_op *op, bool here, uint64_t *moved)
@@ -195,7 +366,10 @@ bool mca_coll_gpuring_op_advance(struct gr_op *op, bool here, uint64_t *moved)
     if (GR_OP_QUEUED == op->state && NULL != op->setup) {
         op->state = GR_OP_SETUP;
     } else if (GR_OP_QUEUED == op->state && (here || is_ready(op))) {
-        after_setup(op);
+        begin_turn(op);
+    }
+    if (GR_OP_ARRIVAL == op->state) {
+        advance_arrival(op, moved);
     }
     if (GR_OP_SETUP == op->state && here) {
         advance_setup(op, moved);
@@ -210,79 +384,4 @@ bool mca_coll_gpuring_op_advance(struct gr_op *op, bool here, uint64_t *moved)
         }
     }
     return GR_OP_DONE == op->state;
-}
-
-/* ---- reports ---- */
-
-static size_t add_ranks(char *text, size_t size, size_t used, const int *ranks, int n)
-{
-    int k;
-
-    for (k = 0; k < n && used < size; k++) {
-        used += (size_t) snprintf(text + used, size - used, " %d", ranks[k]);
-    }
-    return used;
-}
-
-static void explain_mailbox(struct gr_op *op, char *text, size_t size)
-{
-    struct gr_mailbox *box = &op->lane->team->box;
-    int *ranks = calloc((size_t) box->p, sizeof(int));
-    size_t used = (size_t) snprintf(text, size, "mailbox, step %d (%s), waits for rank", op->mail.next,
-                                    box->posted == op->mail.epoch - 1 ? "post" : "take");
-
-    if (NULL != ranks) {
-        add_ranks(text, size, used, ranks, gr_mail_waits_for(box, &op->mail, ranks));
-    }
-    free(ranks);
-}
-
-static void explain_machine(struct gr_op *op, char *text, size_t size)
-{
-    const struct gr_machine *m = &op->machine;
-    int ranks[2 * GR_FAN], n;
-    size_t used = 0;
-    uint32_t c;
-
-    for (c = 0; c < m->nchannels && used < size; c++) {
-        const struct gr_step *step = gr_machine_waits(m, c);
-
-        n = gr_host_waits_for(&op->host, c, step, ranks);
-        if (NULL == step && 0 == n) {
-            continue;
-        }
-        used += (size_t) snprintf(text + used, size - used, "%s%s, channel %u, ", used > 0 ? "; " : "",
-                                  gr_way_name(op->choice.way), c);
-        if (NULL != step && used < size) {
-            used += (size_t) snprintf(text + used, size - used, "slice %u, step %u (%s), waits for rank",
-                                      m->at[c].slice, m->at[c].index, gr_step_name(step));
-        } else if (used < size) {
-            used += (size_t) snprintf(text + used, size - used, "all steps done, to be fetched by rank");
-        }
-        used = add_ranks(text, size, used, ranks, n);
-    }
-}
-
-void mca_coll_gpuring_op_explain(void *ctx, char *text, size_t size)
-{
-    struct gr_op *op = ctx;
-
-    text[0] = '\0';
-    switch (op->state) {
-    case GR_OP_SETUP:
-        mca_coll_gpuring_setup_explain(op->setup, text, size);
-        break;
-    case GR_OP_MESSAGES:
-        mca_coll_gpuring_messages_explain(op, text, size);
-        break;
-    case GR_OP_RUNNING:
-        if (GR_WAY_MAILBOX == op->choice.way) {
-            explain_mailbox(op, text, size);
-        } else {
-            explain_machine(op, text, size);
-        }
-        break;
-    default:
-        snprintf(text, size, "not begun");
-    }
 }

@@ -11,6 +11,9 @@
  * mailboxes are shared; only posts to mailboxes run ahead. A persistent request may be started in another order
  * on each rank, so it has a lane, with links or mailboxes, of its own.
  *
+ * Where some rank may have buffers on a device, a call begins with an arrival line: what is called, and whether this
+ * rank has such buffers. When all lines are there, all ranks know alike whether kernels do it, or the host.
+ *
  * Whoever has time drives a lane: the blocking call that waits, opal_progress, the progress thread; one at a
  * time. Nobody holds a lane while Open MPI is progressed.
  */
@@ -18,6 +21,7 @@
 #define MCA_COLL_GPURING_OP_H
 
 #include "coll_gpuring.h"
+#include "coll_gpuring_gpu.h"
 
 #include "ompi/mca/coll/base/coll_base_util.h"
 #include "opal/runtime/opal_progress.h"
@@ -32,7 +36,7 @@ typedef atomic_int gr_lock_t;
 
 static inline bool gr_threaded(void)
 {
-    return opal_using_threads() || mca_coll_gpuring_component.progress_thread;
+    return opal_using_threads() || mca_coll_gpuring_component.threaded;
 }
 
 /* False: somebody else has it, maybe this thread itself further up. */
@@ -107,20 +111,29 @@ double mca_coll_gpuring_now(void);
 /* ---- set-up ---- */
 
 struct gr_setup;
+struct gr_lane;
+struct gr_op;
 
 /*
- * A set-up for what the way needs; takes its number, and marks it as asked for. At the time of the call that
- * needs it, so that numbers are alike on all ranks; nothing is sent yet. NULL: no memory.
+ * A set-up for what the way needs in host memory, or on devices (then op is the call that asks first: its buffers
+ * say which). Marks it as asked for; nothing is sent yet. The number was taken from the module at the time of the call,
+ * so that numbers are alike on all ranks. NULL: no memory.
  */
-struct gr_setup *mca_coll_gpuring_setup_new(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
-                                            struct gr_team *team, int way, int root);
+struct gr_setup *mca_coll_gpuring_setup_new(struct gr_lane *lane, int way, int root, uint32_t number);
+struct gr_setup *mca_coll_gpuring_setup_new_gpu(struct gr_lane *lane, const struct gr_op *op, uint32_t number);
 
 /* Go on; begins at the first poll. enum gr_status or negative. For mca_coll_gpuring_wait(). */
 int mca_coll_gpuring_setup_poll(void *setup, uint64_t *moved);
 void mca_coll_gpuring_setup_explain(void *setup, char *text, size_t size);
 
-/* After GR_DONE: the team has what it asked for, or not, on all ranks alike. Frees the set-up. */
-void mca_coll_gpuring_setup_end(struct gr_setup *setup);
+/*
+ * After GR_DONE: the team has what it asked for, or not, on all ranks alike. Frees the set-up. OMPI error code: a
+ * device that failed at the last moment breaks the team.
+ */
+int mca_coll_gpuring_setup_end(struct gr_setup *setup);
+
+/* The first of the tags of that number; the next lower ones are its, too. */
+int mca_coll_gpuring_setup_tag(uint32_t number);
 
 /* What calls of a broken team return. */
 static inline int mca_coll_gpuring_poison_code(const struct gr_team *team)
@@ -142,8 +155,30 @@ struct gr_data {
     size_t out_bytes;           /* to be copied or unpacked */
 };
 
+/* What a rank says of its call to all others, where arrivals are exchanged. All but device must be equal. */
+struct gr_arrival {
+    uint64_t seq, bytes;
+    int32_t root;
+    int16_t kernel; /* enum gr_kernel, or -1: there is none for its type and operation */
+    uint8_t call;   /* enum gr_call_id */
+    uint8_t device; /* whether some buffer of this rank is on a device */
+};
+
+/* The call's line; device: whether a buffer of this rank is on one. */
+struct gr_arrival mca_coll_gpuring_arrival(const struct gr_op *op, bool device);
+
+/*
+ * All lines are there. Whether the call is done by kernels: all have one for it, and some buffer is on a device. -1,
+ * and said once, when the calls differ.
+ */
+int mca_coll_gpuring_arrivals_agree(const struct gr_op *op, const struct gr_arrival *lines);
+
+/* The same for a persistent request's init, by messages, waiting for all. OMPI error code. */
+int mca_coll_gpuring_arrivals_exchange(struct gr_op *op, uint32_t number, bool *device);
+
 enum gr_op_state {
     GR_OP_QUEUED,   /* others are before it */
+    GR_OP_ARRIVAL,  /* waits for the others' lines */
     GR_OP_SETUP,    /* makes links */
     GR_OP_RUNNING,
     GR_OP_MESSAGES, /* got no links, and may not be handed on any more */
@@ -160,19 +195,32 @@ struct gr_op {
     struct gr_choice choice;
     enum gr_op_state state;
     bool nonblocking;         /* also persistent: it may not be handed on, and does a little at a time */
+    bool arrives;             /* it begins with an arrival line */
+    bool decided;             /* all lines were there: */
+    bool device;              /* all agreed: kernels do it */
+    bool staged;              /* some of its buffers may be where whoever does it cannot use them */
+    enum gr_handover handover; /* why, of OMPI_ERR_NOT_AVAILABLE */
     int rc;                   /* OMPI error code, of GR_OP_DONE */
     uint64_t seq;
     double start;             /* where times are wanted */
     struct gr_setup *setup;   /* of this call, or NULL */
     struct gr_messages *messages;
     ompi_request_t *request;  /* to be completed, or NULL */
+    uint32_t number;          /* arrives: two numbers for the set-ups that may follow, from here on */
+    struct gr_arrival line;   /* this rank's */
+    struct gr_mail arrival;
+    struct gr_stage stage;    /* host memory in the place of buffers that whoever does it cannot use */
     /* kept for the next call: */
     size_t *counts, *displs;  /* p entries each, of v-calls */
     int ncounts;
     unsigned char *scratch;   /* packing */
     size_t scratch_bytes;
     unsigned char *bounce;    /* direct plans that reduce */
-    /* one of the two: */
+    struct gr_arrival *lines; /* of the call's ranks */
+    int nlines;
+    struct gr_room room;      /* scratch that devices use too */
+    /* one of the three: */
+    struct gr_gpu_op gpu;
     struct gr_mail mail;
     bool planned;             /* the plan is that of this call: a persistent request's is made once */
     struct gr_plan plan;
@@ -183,8 +231,11 @@ struct gr_op {
 void mca_coll_gpuring_op_init(struct gr_op *op);
 void mca_coll_gpuring_op_free(struct gr_op *op);
 
-/* At call time, before the lane: buffers. OMPI error code. */
+/* When it is known who does it, before any link is used: buffers. OMPI error code. */
 int mca_coll_gpuring_op_begin(struct gr_op *op);
+
+/* Choose the way. */
+void mca_coll_gpuring_op_choose(mca_coll_gpuring_module_t *module, struct gr_op *op);
 
 /* All links are there: make the plan, if it goes by one. */
 void mca_coll_gpuring_op_plan(struct gr_op *op);
@@ -197,6 +248,9 @@ void mca_coll_gpuring_op_end(struct gr_op *op);
  * messages may be sent; otherwise only what is RUNNING goes on. *moved counts progress.
  */
 bool mca_coll_gpuring_op_advance(struct gr_op *op, bool here, uint64_t *moved);
+
+/* How far that is which its way needs: links, boards. */
+enum gr_links mca_coll_gpuring_op_links(const struct gr_op *op);
 
 /* It is over, well or not. */
 void mca_coll_gpuring_op_over(struct gr_op *op, int rc);
@@ -219,11 +273,17 @@ int mca_coll_gpuring_data_begin(struct gr_op *op);
 /* After the last step: unpack, copy. */
 int mca_coll_gpuring_data_end(struct gr_op *op);
 
+/* Whether `count` of them are one run of bytes. */
+bool mca_coll_gpuring_is_solid(struct ompi_datatype_t *type, size_t count);
+
 /* ---- lanes ---- */
 
 struct gr_lane {
+    mca_coll_gpuring_module_t *module;
     struct ompi_communicator_t *comm;
     struct gr_team *team;
+    bool lost;                    /* its set-up failed half-way: it is left as it is */
+    struct gr_gpu_team *gpu;      /* NULL: no call on devices yet */
     struct gr_op own;             /* of the blocking call */
     /* The queue has a lock of its own: Open MPI makes communicators with nonblocking calls out of opal_progress,
      * maybe below somebody who has the lane. */
@@ -279,8 +339,8 @@ void mca_coll_gpuring_requests_close(void);
 
 /* ---- progress thread ---- */
 
-/* Start it at the first nonblocking call, where the parameter wants it. */
-void mca_coll_gpuring_thread_need(void);
+/* Start it at the first nonblocking call (device: that may be on devices), where the parameter wants it. */
+void mca_coll_gpuring_thread_need(bool device);
 void mca_coll_gpuring_thread_close(void);
 
 END_C_DECLS

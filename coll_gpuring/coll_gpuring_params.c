@@ -25,7 +25,7 @@ struct param_row {
     const char *help;
 };
 
-static int timeout_abort, progress_thread;
+static int timeout_abort;
 
 #define ALGORITHM_HELP(what, names) \
     "Algorithm of " what ": " names ", or auto (default): as coll_gpuring_algorithm says"
@@ -65,14 +65,27 @@ static const struct param_row rows[] = {
     {"torus", KIND_TORUS, GR_PARAM_TORUS, 0, 0, 0, NULL,
      "Extents of the torus that MPI_COMM_WORLD's ranks form, as 4x4x2 (rank = x + 4 (y + 4 z)); rings of "
      "communicators of that many ranks run along it. Empty (default): none"},
+    {"cuda", KIND_INT, -1, -1, -1, 1, &mca_coll_gpuring_component.cuda,
+     "1: look for buffers in device memory; 0: never; -1 (default): where this process has loaded the CUDA driver "
+     "before MPI_Init, or the node has an NVIDIA device file"},
+    {"device_channels", KIND_INT, GR_PARAM_DEVICE_CHANNELS, 16, 1, GR_GPU_CHANNELS, NULL,
+     "Channels at most of calls on devices, 1..32 (default 16): each is a block of a kernel, with links of its own"},
+    {"device_slots", KIND_INT, GR_PARAM_DEVICE_SLOTS, 4, GR_MIN_SLOTS, GR_MAX_SLOTS, NULL,
+     "Slots per link between devices, 2..64 (default 4)"},
+    {"device_slot_bytes", KIND_INT, GR_PARAM_DEVICE_SLOT_BYTES, 131072, 256, 1 << 26, NULL,
+     "Bytes per slot between devices, a multiple of 256 from 256 to 67108864 (default 131072); a link takes "
+     "device_channels x device_slots x device_slot_bytes of device memory at its reader"},
+    {"device_pool_mib", KIND_INT, -1, 512, 1, 1 << 20, &mca_coll_gpuring_component.device_pool_mib,
+     "MiB of device memory that a process uses for links at most on each device (default 512); calls for whose links "
+     "it does not suffice go through host memory"},
     {"timeout", KIND_INT, -1, 60, 0, INT_MAX, &mca_coll_gpuring_component.timeout,
      "Seconds of waiting without progress after which a rank says what it waits for, and again each time as long; "
      "0: never (default 60)"},
     {"timeout_abort", KIND_INT, -1, 0, 0, 1, &timeout_abort,
      "1: abort the job after the first such report; 0 (default): keep waiting"},
-    {"progress_thread", KIND_INT, -1, 0, 0, 1, &progress_thread,
+    {"progress_thread", KIND_INT, -1, -1, -1, 1, &mca_coll_gpuring_component.progress_thread,
      "1: a thread in each process moves nonblocking and persistent collectives on while the application computes; "
-     "0 (default): they go on in MPI calls only"},
+     "0: they go on in MPI calls only; -1 (default): a thread where they are on device memory"},
     {"pool_mib", KIND_INT, -1, 256, 1, 1 << 20, &mca_coll_gpuring_component.pool_mib,
      "MiB of shared memory that a process uses for links at most (default 256); communicators for which it does "
      "not suffice are left to the other components"},
@@ -156,13 +169,18 @@ static void complain(const struct param_row *row, const char *value, const char 
 static int64_t check_int(const struct param_row *row, int value)
 {
     char given[32], allowed[64], def[32];
-    bool slot_bytes = GR_PARAM_SLOT_BYTES == row->shared;
+    int multiple = GR_PARAM_SLOT_BYTES == row->shared ? GR_CACHE_LINE
+                   : GR_PARAM_DEVICE_SLOT_BYTES == row->shared ? 256 : 1;
+    char of[32] = "";
 
-    if (value >= row->min && value <= row->max && !(slot_bytes && 0 != value % GR_CACHE_LINE)) {
+    if (value >= row->min && value <= row->max && 0 == value % multiple) {
         return value;
     }
+    if (multiple > 1) {
+        snprintf(of, sizeof(of), ", a multiple of %d", multiple);
+    }
     snprintf(given, sizeof(given), "%d", value);
-    snprintf(allowed, sizeof(allowed), "%d..%d%s", row->min, row->max, slot_bytes ? ", a multiple of 64" : "");
+    snprintf(allowed, sizeof(allowed), "%d..%d%s", row->min, row->max, of);
     snprintf(def, sizeof(def), "%d", row->def);
     complain(row, given, allowed, def);
     return row->def;
@@ -257,7 +275,6 @@ void mca_coll_gpuring_params_check(void)
         }
     }
     mca_coll_gpuring_component.timeout_abort = 0 != timeout_abort;
-    mca_coll_gpuring_component.progress_thread = 0 != progress_thread;
 }
 
 /* The row that describes a shared parameter; each has one. */

@@ -5,7 +5,7 @@
  * all alike, whether they may use gpuring together; a rank on which it is off or absent cannot make the
  * others wait for it.
  */
-#include "coll_gpuring.h"
+#include "coll_gpuring_gpu.h"
 
 #include "exec/cma.h"
 
@@ -18,10 +18,12 @@
  * Increased when processes of different builds could not work together: another card, other numbers of
  * algorithms, another choice for the same call.
  */
-#define WIRE_VERSION 2
+#define WIRE_VERSION 3
 
 struct card {
     uint64_t version;
+    int32_t on;            /* whether gpuring works in that process */
+    int32_t gpu;           /* whether it may have buffers on a device */
     gr_params_t params;
     gr_bad_param_t bad;
     struct gr_probe probe; /* whether others can read its memory, they find out with this */
@@ -50,9 +52,8 @@ int mca_coll_gpuring_peers_publish(void)
     card.params = mca_coll_gpuring_component.params;
     card.bad = mca_coll_gpuring_bad_param;
     card.probe = gr_probe_make();
-    if (0 == mca_coll_gpuring_component.priority || NULL != mca_coll_gpuring_abi_mismatch(&built, &loaded)) {
-        card.params.value[GR_PARAM_HOST] = 0; /* nobody may count on this rank */
-    }
+    card.on = 0 != mca_coll_gpuring_component.priority && NULL == mca_coll_gpuring_abi_mismatch(&built, &loaded);
+    card.gpu = mca_coll_gpuring_gpu_possible();
     OPAL_MODEX_SEND(rc, GR_MODEX_SCOPE, (mca_base_component_t *) &mca_coll_gpuring_component.super.collm_version,
                     &card, sizeof(card));
     return OPAL_SUCCESS == rc ? OMPI_SUCCESS : OMPI_ERROR;
@@ -216,7 +217,7 @@ static void check_torus(struct ompi_communicator_t *comm, gr_params_t *params)
 
 static bool takes_part(const struct card *card)
 {
-    return &absent != card && 0 != card->params.value[GR_PARAM_HOST];
+    return card->on && (card->gpu || 0 != card->params.value[GR_PARAM_HOST]);
 }
 
 /* Say once that gpuring is off on a rank; the lowest rank on which it is on does. */
@@ -234,11 +235,15 @@ static void tell_off(struct ompi_communicator_t *comm, struct card *const *cards
 }
 
 /* Find all cards; *refused is the reason why the communicator is not taken, or -1. OMPI error code. */
-static int gather_cards(struct ompi_communicator_t *comm, struct card **cards, int *refused)
+static int gather_cards(struct ompi_communicator_t *comm, struct card **cards, int *refused, bool *gpu)
 {
     ompi_proc_t *me = ompi_proc_local();
     int p = ompi_comm_size(comm), r, local = 1, off = -1;
 
+    if (1 == p) {
+        *refused = GR_HANDOVER_ALONE;
+        return OMPI_SUCCESS;
+    }
     for (r = 0; r < p; r++) {
         ompi_proc_t *proc = ompi_comm_peer_lookup(comm, r);
 
@@ -254,6 +259,7 @@ static int gather_cards(struct ompi_communicator_t *comm, struct card **cards, i
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
         off = off < 0 && !takes_part(cards[r]) ? r : off;
+        *gpu = *gpu || cards[r]->gpu;
     }
     if (off >= 0) {
         tell_off(comm, cards, off);
@@ -300,7 +306,8 @@ int mca_coll_gpuring_peers_decide(mca_coll_gpuring_module_t *module, struct ompi
     if (NULL == cards) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    rc = gather_cards(comm, cards, &module->refused);
+    module->gpu = false;
+    rc = gather_cards(comm, cards, &module->refused, &module->gpu);
     if (OMPI_SUCCESS == rc && 0 > module->refused) {
         tell_bad(comm, cards);
         merge_params(comm, cards, &module->params);

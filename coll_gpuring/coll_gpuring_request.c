@@ -35,6 +35,7 @@ static int request_start(size_t count, ompi_request_t **handles)
     struct gr_op *ops[64];
     size_t k, n = 0;
     int rc = OMPI_SUCCESS, one;
+    bool device; /* known since init */
 
     for (k = 0; k < count; k++) {
         mca_coll_gpuring_request_t *request = (mca_coll_gpuring_request_t *) handles[k];
@@ -44,7 +45,8 @@ static int request_start(size_t count, ompi_request_t **handles)
         if (0 == request->op.data.bytes) {
             continue; /* nothing to do: it stays complete */
         }
-        one = mca_coll_gpuring_op_begin(&request->op);
+        one = request->op.staged ? mca_coll_gpuring_look(&request->op.call, &device) : OMPI_SUCCESS;
+        one = OMPI_SUCCESS == one ? mca_coll_gpuring_op_begin(&request->op) : one;
         if (OMPI_SUCCESS != one) {
             request->super.super.req_state = OMPI_REQUEST_INACTIVE;
             rc = one;
@@ -111,6 +113,7 @@ mca_coll_gpuring_request_t *mca_coll_gpuring_request_get(struct ompi_communicato
     r->req_status = ompi_status_empty;
     r->req_state = persistent ? OMPI_REQUEST_INACTIVE : OMPI_REQUEST_ACTIVE;
     request->op.nonblocking = true;
+    request->op.device = request->op.arrives = false;
     request->op.request = r;
     request->op.setup = NULL;
     OBJ_RETAIN(comm);

@@ -2,7 +2,10 @@
 /*
  * Set-up: the exchange that makes the links of an algorithm, as a state machine of nonblocking messages.
  *
+ *      DEVICES   of the first set-up on devices only: all tell rank 0 theirs;
+ *      ORDER     rank 0 tells all in which order they form rings
  *      OFFERS    each reader sends its offer to each writer; each writer maps what it was offered
+ *      ANSWERS   on devices: and sends back what the reader must map
  *      VERDICT   the worst status of all ranks, by dissemination: in round k rank r sends what it knows to
  *                r + 2^k and hears from r - 2^k; after ceil(log2 p) rounds all know the same
  *
@@ -10,71 +13,68 @@
  * carry the number in their tags. So they may be under way in any order: one of a pending nonblocking call, one of
  * a persistent request's init.
  */
-#include "coll_gpuring_op.h"
+#include "coll_gpuring_setup.h"
 
 #include "ompi/mca/pml/pml.h"
 
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /*
  * Below the tags of the blocking collectives, above what 24 bits of tag hold (pml/ucx), and far from where
- * libnbc begins to count. Each set-up has two of the tags.
+ * libnbc begins to count. Each number has four of the tags.
  */
 #define TAG_FIRST (-(1 << 22))
-#define TAG_SETUPS 1024
+#define TAG_SETUPS 4096
 
-struct gr_setup {
-    struct ompi_communicator_t *comm;
-    struct gr_pool *pool;
-    struct gr_team *team;
-    int way, root;
-    int tag;                   /* of the offers; the verdicts' is one below */
-    struct gr_join join;
-    enum { NEW, OFFERS, VERDICT } state;
-    ompi_request_t **requests; /* nin + nout, at least two */
-    int nrequests;
-    int distance;              /* VERDICT: 2^round */
-    struct gr_verdict sent, heard, verdict; /* VERDICT */
+int mca_coll_gpuring_setup_tag(uint32_t number)
+{
+    return TAG_FIRST - GR_SETUP_TAGS * (int) (number % TAG_SETUPS);
+}
+
+/* ---- messages ---- */
+
+/* A message for each of n wires, in arrays of structures. */
+struct gr_wires {
+    unsigned char *base;
+    size_t stride, rank_at, message_at, message_bytes;
+    int n;
 };
 
-static int post_send(struct gr_setup *s, const void *buf, size_t bytes, int rank, int tag)
+#define WIRES(type, array, count, message) \
+    ((struct gr_wires) {(unsigned char *) (array), sizeof(type), offsetof(type, rank), offsetof(type, message), \
+                     sizeof(((type *) 0)->message), (count)})
+
+int mca_coll_gpuring_setup_post(struct gr_setup *s, bool send, void *buf, size_t bytes, int rank, int tag)
 {
-    return MCA_PML_CALL(isend(buf, bytes, MPI_BYTE, rank, tag, MCA_PML_BASE_SEND_STANDARD, s->comm,
-                              &s->requests[s->nrequests++]));
+    ompi_request_t **request = &s->requests[s->nrequests++];
+
+    return send ? MCA_PML_CALL(isend(buf, bytes, MPI_BYTE, rank, tag, MCA_PML_BASE_SEND_STANDARD, s->lane->comm,
+                                     request))
+                : MCA_PML_CALL(irecv(buf, bytes, MPI_BYTE, rank, tag, s->lane->comm, request));
 }
 
-static int post_recv(struct gr_setup *s, void *buf, size_t bytes, int rank, int tag)
+static int post_wires(struct gr_setup *s, bool send, const struct gr_wires *w, int tag)
 {
-    return MCA_PML_CALL(irecv(buf, bytes, MPI_BYTE, rank, tag, s->comm, &s->requests[s->nrequests++]));
-}
+    int k, rank, rc = OMPI_SUCCESS;
 
-static int post_offers(struct gr_setup *s)
-{
-    int k, rc = OMPI_SUCCESS;
+    for (k = 0; k < w->n && OMPI_SUCCESS == rc; k++) {
+        unsigned char *wire = w->base + (size_t) k * w->stride;
 
-    s->state = OFFERS;
-    for (k = 0; k < s->join.nout && OMPI_SUCCESS == rc; k++) {
-        rc = post_recv(s, &s->join.out[k].offer, sizeof(struct gr_offer), s->join.out[k].rank, s->tag);
-    }
-    for (k = 0; k < s->join.nin && OMPI_SUCCESS == rc; k++) {
-        rc = post_send(s, &s->join.in[k].offer, sizeof(struct gr_offer), s->join.in[k].rank, s->tag);
+        memcpy(&rank, wire + w->rank_at, sizeof(rank));
+        rc = mca_coll_gpuring_setup_post(s, send, wire + w->message_at, w->message_bytes, rank, tag);
     }
     return rc;
 }
 
-static int post_verdict(struct gr_setup *s)
+/* Receives first: explain() counts on it. */
+static int exchange_wires(struct gr_setup *s, const struct gr_wires *in, const struct gr_wires *out, int tag)
 {
-    int p = ompi_comm_size(s->comm), rank = ompi_comm_rank(s->comm);
     int rc;
 
-    s->state = VERDICT;
-    s->sent = s->verdict;
-    rc = post_recv(s, &s->heard, sizeof(s->heard), (rank - s->distance + p) % p, s->tag - 1);
-    if (OMPI_SUCCESS == rc) {
-        rc = post_send(s, &s->sent, sizeof(s->sent), (rank + s->distance) % p, s->tag - 1);
-    }
-    return rc;
+    s->awaited = in->n;
+    rc = post_wires(s, false, in, tag);
+    return OMPI_SUCCESS == rc ? post_wires(s, true, out, tag) : rc;
 }
 
 /* 1 when all requests are complete (and freed), 0 when not, negative on error. */
@@ -92,127 +92,232 @@ static int requests_done(struct gr_setup *s)
     return 1;
 }
 
-/* Lease what is to be offered, and post the offers. OMPI error code. */
+/* ---- what differs between links in host memory and on devices ---- */
+
+static int host_begin(struct gr_setup *s, struct gr_wires *in, struct gr_wires *out)
+{
+    int rc = gr_join_begin(&s->join, s->lane->team, s->pool, s->way, s->root);
+
+    *in = WIRES(struct gr_wire, s->join.out, s->join.nout, offer);
+    *out = WIRES(struct gr_wire, s->join.in, s->join.nin, offer);
+    return rc;
+}
+
+static int host_map(struct gr_setup *s)
+{
+    s->verdict.host = gr_join_map(&s->join, s->pool);
+    return s->verdict.host.status;
+}
+
+static int host_end(struct gr_setup *s)
+{
+    gr_join_end(&s->join, s->pool, s->verdict.host);
+    return 0;
+}
+
+static int device_begin(struct gr_setup *s, struct gr_wires *in, struct gr_wires *out)
+{
+    int rc = gr_gpu_join_begin(&s->gpu, s->lane->gpu, (enum gr_algo) s->way, s->root);
+
+    *in = WIRES(struct gr_gpu_wire, s->gpu.out, s->gpu.nout, offer);
+    *out = WIRES(struct gr_gpu_wire, s->gpu.in, s->gpu.nin, offer);
+    return rc;
+}
+
+static void device_answer(struct gr_setup *s, struct gr_wires *in, struct gr_wires *out)
+{
+    gr_gpu_join_answer(&s->gpu);
+    *in = WIRES(struct gr_gpu_wire, s->gpu.in, s->gpu.nin, answer);
+    *out = WIRES(struct gr_gpu_wire, s->gpu.out, s->gpu.nout, answer);
+}
+
+static int device_map(struct gr_setup *s)
+{
+    s->verdict.gpu = gr_gpu_join_map(&s->gpu);
+    return s->verdict.gpu.status;
+}
+
+static int device_end(struct gr_setup *s)
+{
+    return gr_gpu_join_end(&s->gpu, s->verdict.gpu);
+}
+
+static const struct gr_setup_kind on_host = {false, host_begin, NULL, host_map, host_end};
+static const struct gr_setup_kind on_devices = {true, device_begin, device_answer, device_map, device_end};
+
+/* ---- phases: each posts its messages; the next comes when they are complete ---- */
+
+/* OMPI error code. */
+static int post_offers(struct gr_setup *s)
+{
+    struct gr_wires in, out;
+
+    s->state = GR_SETUP_OFFERS;
+    if (0 != s->kind->begin(s, &in, &out) || OMPI_SUCCESS != mca_coll_gpuring_setup_room(s, in.n + out.n)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    return exchange_wires(s, &in, &out, s->tag);
+}
+
+static int post_answers(struct gr_setup *s)
+{
+    struct gr_wires in, out;
+
+    s->state = GR_SETUP_ANSWERS;
+    s->kind->answer(s, &in, &out);
+    return exchange_wires(s, &in, &out, s->tag - 1);
+}
+
+/* The worst, and the lowest rank with it. */
+static struct gr_setup_verdict combine(struct gr_setup_verdict a, struct gr_setup_verdict b)
+{
+    struct gr_setup_verdict v;
+
+    v.host = gr_verdict_combine(a.host, b.host);
+    v.gpu = gr_gpu_verdict_combine(a.gpu, b.gpu);
+    v.status = a.status < b.status ? a.status : b.status;
+    v.rank = a.status < b.status || (a.status == b.status && a.rank < b.rank) ? a.rank : b.rank;
+    return v;
+}
+
+/* What this rank has found out. */
+static void conclude(struct gr_setup *s)
+{
+    s->verdict.status = s->kind->map(s);
+    s->verdict.rank = ompi_comm_rank(s->lane->comm);
+    if (0 != s->verdict.status) {
+        snprintf(s->why, sizeof(s->why), "%s", gr_gpu_error());
+    }
+    s->distance = 1;
+}
+
+static int post_verdict(struct gr_setup *s)
+{
+    int p = ompi_comm_size(s->lane->comm), rank = ompi_comm_rank(s->lane->comm), rc;
+
+    s->state = GR_SETUP_VERDICT;
+    s->sent = s->verdict;
+    rc = mca_coll_gpuring_setup_post(s, false, &s->heard, sizeof(s->heard), (rank - s->distance + p) % p, s->tag - 2);
+    if (OMPI_SUCCESS == rc) {
+        rc = mca_coll_gpuring_setup_post(s, true, &s->sent, sizeof(s->sent), (rank + s->distance) % p, s->tag - 2);
+    }
+    return rc;
+}
+
 static int begin(struct gr_setup *s)
 {
     s->pool = mca_coll_gpuring_pool();
-    if (NULL == s->pool || 0 != gr_join_begin(&s->join, s->team, s->pool, s->way, s->root)) {
+    if (NULL == s->pool) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    s->requests = calloc((size_t) (s->join.nin + s->join.nout) + 2, sizeof(ompi_request_t *));
-    if (NULL == s->requests) {
-        gr_join_end(&s->join, s->pool, (struct gr_verdict) {GR_ERR_NOMEM, 0});
-        return OMPI_ERR_OUT_OF_RESOURCE;
+    return s->kind->device && NULL == s->lane->gpu ? mca_coll_gpuring_setup_devices(s) : post_offers(s);
+}
+
+/* All messages of the phase are through: the next phase. *over: there is none. OMPI error code. */
+static int next(struct gr_setup *s, bool *over)
+{
+    int p = ompi_comm_size(s->lane->comm), rc;
+
+    switch (s->state) {
+    case GR_SETUP_NEW:
+        return begin(s);
+    case GR_SETUP_DEVICES:
+        return mca_coll_gpuring_setup_order(s);
+    case GR_SETUP_ORDER:
+        rc = mca_coll_gpuring_setup_team(s);
+        return OMPI_SUCCESS == rc ? post_offers(s) : rc;
+    case GR_SETUP_OFFERS:
+        if (NULL != s->kind->answer) {
+            return post_answers(s);
+        }
+        conclude(s);
+        break;
+    case GR_SETUP_ANSWERS:
+        conclude(s);
+        break;
+    case GR_SETUP_VERDICT:
+        s->verdict = combine(s->verdict, s->heard);
+        s->distance *= 2;
     }
-    return post_offers(s);
+    *over = s->distance >= p;
+    return *over ? OMPI_SUCCESS : post_verdict(s);
 }
 
 int mca_coll_gpuring_setup_poll(void *ctx, uint64_t *moved)
 {
     struct gr_setup *s = ctx;
+    bool over = false;
     int rc;
 
-    if (NEW == s->state && OMPI_SUCCESS != begin(s)) {
-        return OMPI_ERROR;
-    }
     for (;;) {
         rc = requests_done(s);
         if (1 != rc) {
             return 0 == rc ? GR_AGAIN : rc;
         }
         ++*moved;
-        if (OFFERS == s->state) {
-            s->verdict = gr_join_map(&s->join, s->pool);
-            s->distance = 1;
-        } else {
-            s->verdict = gr_verdict_combine(s->verdict, s->heard);
-            s->distance *= 2;
-        }
-        if (s->distance >= ompi_comm_size(s->comm)) {
-            return GR_DONE;
-        }
-        rc = post_verdict(s);
+        rc = next(s, &over);
         if (OMPI_SUCCESS != rc) {
             return OMPI_ERROR;
         }
-    }
-}
-
-void mca_coll_gpuring_setup_explain(void *ctx, char *text, size_t size)
-{
-    struct gr_setup *s = ctx;
-    int p = ompi_comm_size(s->comm), k;
-    size_t used;
-
-    if (NEW == s->state) {
-        snprintf(text, size, "set-up of %s, not begun", gr_way_name(s->way));
-        return;
-    }
-    if (VERDICT == s->state) {
-        snprintf(text, size, "set-up of %s, verdict at distance %d, waits for rank %d",
-                 gr_way_name(s->way), s->distance, (ompi_comm_rank(s->comm) - s->distance + p) % p);
-        return;
-    }
-    used = (size_t) snprintf(text, size, "set-up of %s, offers, waits for rank", gr_way_name(s->way));
-    for (k = 0; k < s->join.nout && used < size; k++) {
-        if (MPI_REQUEST_NULL != s->requests[k]) { /* receives were posted first */
-            used += (size_t) snprintf(text + used, size - used, " %d", s->join.out[k].rank);
+        if (over) {
+            return GR_DONE;
         }
     }
 }
 
-/* The verdict is against us: rank 0 says why, once per kind of reason. */
-static void tell_verdict(const struct gr_setup *s)
-{
-    static bool said[8];
-    const struct gr_team *team = s->team;
-    bool board = GR_WAY_MAILBOX == s->way;
-    size_t bytes = board ? gr_board_bytes(team->p, team->box.nsets, team->box.stride)
-                         : (size_t) s->join.nin * gr_link_bytes(team->nslots, team->slot_bytes);
-    const char *name = gr_comm_name(s->comm);
+/* ---- beginning and end ---- */
 
-    if (0 != ompi_comm_rank(s->comm) || said[-s->verdict.status % 8]) {
-        return;
-    }
-    said[-s->verdict.status % 8] = true;
-    switch (s->verdict.status) {
-    case GR_ERR_SPACE:
-        mca_coll_gpuring_tell("shm-full", GR_SHM_DIR, name, (bytes + 1023) / 1024, board ? "mailboxes" : "links");
-        break;
-    case GR_ERR_LIMIT:
-        mca_coll_gpuring_tell("shm-limit", name, mca_coll_gpuring_component.pool_mib);
-        break;
-    case GR_ERR_FOREIGN:
-        mca_coll_gpuring_tell("shm-foreign", name);
-        break;
-    default:
-        mca_coll_gpuring_tell("shm-error", GR_SHM_DIR, name, s->verdict.status);
-    }
+int mca_coll_gpuring_setup_room(struct gr_setup *s, int n)
+{
+    free(s->requests);
+    s->requests = calloc((size_t) n + 2, sizeof(ompi_request_t *));
+    return NULL == s->requests ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
 }
 
-struct gr_setup *mca_coll_gpuring_setup_new(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
-                                            struct gr_team *team, int way, int root)
+static struct gr_setup *setup_new(const struct gr_setup_kind *kind, struct gr_lane *lane, int way, int root,
+                                  uint32_t number)
 {
     struct gr_setup *s = calloc(1, sizeof(*s));
 
-    if (NULL == s) {
-        return NULL;
+    if (NULL != s) {
+        s->kind = kind;
+        s->lane = lane;
+        s->way = way;
+        s->root = root;
+        s->tag = mca_coll_gpuring_setup_tag(number);
+        s->verdict.gpu.channels = UINT32_MAX;
     }
-    s->comm = comm;
-    s->team = team;
-    s->way = way;
-    s->root = root;
-    s->tag = TAG_FIRST - 2 * (int) (module->setups++ % TAG_SETUPS);
-    gr_team_ask(team, way, root);
     return s;
 }
 
-void mca_coll_gpuring_setup_end(struct gr_setup *s)
+struct gr_setup *mca_coll_gpuring_setup_new(struct gr_lane *lane, int way, int root, uint32_t number)
 {
-    if (0 != s->verdict.status) {
-        tell_verdict(s);
+    struct gr_setup *s = setup_new(&on_host, lane, way, root, number);
+
+    if (NULL != s) {
+        gr_team_ask(lane->team, way, root);
     }
-    gr_join_end(&s->join, s->pool, s->verdict);
+    return s;
+}
+
+struct gr_setup *mca_coll_gpuring_setup_new_gpu(struct gr_lane *lane, const struct gr_op *op, uint32_t number)
+{
+    struct gr_setup *s = setup_new(&on_devices, lane, op->choice.way, op->call.root, number);
+
+    if (NULL != s) {
+        s->op = op;
+    }
+    return s;
+}
+
+int mca_coll_gpuring_setup_end(struct gr_setup *s)
+{
+    int rc;
+
+    mca_coll_gpuring_setup_tell(s);
+    rc = s->kind->end(s);
     free(s->requests);
+    free(s->devices);
     free(s);
+    return 0 == rc ? OMPI_SUCCESS : OMPI_ERROR;
 }

@@ -13,16 +13,17 @@
 
 typedef _Atomic unsigned long long counter_t;
 
-static counter_t calls[GR_NCALLS], bytes[GR_NCALLS], by_way[GR_NWAYS], handovers[GR_NHANDOVERS];
+static counter_t calls[GR_NCALLS], bytes[GR_NCALLS], on_device[GR_NCALLS], by_way[GR_NWAYS], handovers[GR_NHANDOVERS];
 
-/* For the report: sums in nanoseconds and bytes, per collective and algorithm. */
+/* For the report: sums in nanoseconds and bytes, in host memory and on devices, per collective and algorithm. */
 static struct {
     counter_t calls, bytes, ns, bus_bytes;
-} sums[GR_NCALLS][GR_NWAYS];
+} sums[2][GR_NCALLS][GR_NWAYS];
 
 static const char *const handover_names[GR_NHANDOVERS] = {
     [GR_HANDOVER_OP] = "operation", [GR_HANDOVER_JOBS] = "jobs",   [GR_HANDOVER_PEERS] = "peers",
-    [GR_HANDOVER_NODES] = "nodes",  [GR_HANDOVER_SETUP] = "setup",
+    [GR_HANDOVER_NODES] = "nodes",  [GR_HANDOVER_SETUP] = "setup", [GR_HANDOVER_HOST] = "host",
+    [GR_HANDOVER_ALONE] = "alone",
 };
 
 static const char *const handover_help[GR_NHANDOVERS] = {
@@ -31,6 +32,8 @@ static const char *const handover_help[GR_NHANDOVERS] = {
     [GR_HANDOVER_PEERS] = "gpuring is absent, off, of another version or priority on some rank",
     [GR_HANDOVER_NODES] = "the communicator spans several nodes",
     [GR_HANDOVER_SETUP] = "there was no shared memory for the links on some rank",
+    [GR_HANDOVER_HOST] = "the buffers are in host memory, and coll_gpuring_host is 0",
+    [GR_HANDOVER_ALONE] = "the communicator has one rank",
 };
 
 const char *mca_coll_gpuring_handover_name(int reason)
@@ -61,6 +64,9 @@ int mca_coll_gpuring_stats_register(void)
         rc = add_counter("calls", gr_calls[k].name, "Calls that gpuring did itself:", &calls[k]);
         if (OMPI_SUCCESS == rc) {
             rc = add_counter("bytes", gr_calls[k].name, "Bytes (S) of the calls that gpuring did itself:", &bytes[k]);
+        }
+        if (OMPI_SUCCESS == rc) {
+            rc = add_counter("device_calls", gr_calls[k].name, "Calls that gpuring did on devices:", &on_device[k]);
         }
     }
     for (k = 0; k < GR_NWAYS && OMPI_SUCCESS == rc; k++) {
@@ -107,16 +113,20 @@ static void add(counter_t *counter, unsigned long long value)
     }
 }
 
-void mca_coll_gpuring_stats_call(enum gr_call_id id, int way, int ranks, size_t size, double us)
+void mca_coll_gpuring_stats_call(enum gr_call_id id, int way, bool device, int ranks, size_t size, double us)
 {
     add(&calls[id], 1);
     add(&bytes[id], size);
     add(&by_way[way], 1);
+    if (device) {
+        add(&on_device[id], 1);
+    }
     if (mca_coll_gpuring_stats_timed()) {
-        add(&sums[id][way].calls, 1);
-        add(&sums[id][way].bytes, size);
-        add(&sums[id][way].ns, (unsigned long long) (1e3 * us));
-        add(&sums[id][way].bus_bytes, (unsigned long long) ((double) size * bus_factor(gr_calls[id].coll, ranks)));
+        add(&sums[device][id][way].calls, 1);
+        add(&sums[device][id][way].bytes, size);
+        add(&sums[device][id][way].ns, (unsigned long long) (1e3 * us));
+        add(&sums[device][id][way].bus_bytes,
+            (unsigned long long) ((double) size * bus_factor(gr_calls[id].coll, ranks)));
     }
 }
 
@@ -125,27 +135,34 @@ void mca_coll_gpuring_stats_handover(enum gr_handover reason)
     add(&handovers[reason], 1);
 }
 
+static bool report_row(FILE *f, bool json, const char *comma, int device, int id, int way)
+{
+    double n = (double) sums[device][id][way].calls, ns = (double) sums[device][id][way].ns;
+    double size = (double) sums[device][id][way].bytes, bus = (double) sums[device][id][way].bus_bytes;
+
+    if (0 == n) {
+        return false;
+    }
+    ns = ns > 0 ? ns : 1;
+    fprintf(f,
+            json ? "%s\n  {\"collective\": \"%s\", \"memory\": \"%s\", \"algorithm\": \"%s\", \"calls\": %.0f, "
+                   "\"bytes\": %.0f, \"avg_us\": %.3f, \"algbw_GBs\": %.4f, \"busbw_GBs\": %.4f}"
+                 : "%s# %-20s %-6s %-7s %10.0f %16.0f %12.3f %10.4f %10.4f\n",
+            comma, gr_calls[id].name, device ? "cuda" : "host", gr_way_name(way), n, size, ns / n / 1e3, size / ns,
+            bus / ns);
+    return true;
+}
+
 static void report_rows(FILE *f, bool json)
 {
     const char *comma = "";
-    int id, way;
+    int device, id, way;
 
-    for (id = 0; id < GR_NCALLS; id++) {
-        for (way = 0; way < GR_NWAYS; way++) {
-            double n = (double) sums[id][way].calls, ns = (double) sums[id][way].ns;
-            double size = (double) sums[id][way].bytes, bus = (double) sums[id][way].bus_bytes;
-
-            if (0 == n) {
-                continue;
+    for (device = 0; device < 2; device++) {
+        for (id = 0; id < GR_NCALLS; id++) {
+            for (way = 0; way < GR_NWAYS; way++) {
+                comma = report_row(f, json, comma, device, id, way) && json ? "," : comma;
             }
-            ns = ns > 0 ? ns : 1;
-            fprintf(f,
-                    json ? "%s\n  {\"collective\": \"%s\", \"algorithm\": \"%s\", \"calls\": %.0f, \"bytes\": %.0f, "
-                           "\"avg_us\": %.3f, \"algbw_GBs\": %.4f, \"busbw_GBs\": %.4f}"
-                         : "%s# %-20s %-7s %10.0f %16.0f %12.3f %10.4f %10.4f\n",
-                    comma, gr_calls[id].name, gr_way_name(way), n, size, ns / n / 1e3, size / ns,
-                    bus / ns);
-            comma = json ? "," : "";
         }
     }
 }
@@ -168,8 +185,8 @@ void mca_coll_gpuring_stats_report(void)
         }
         fprintf(f, "[");
     } else {
-        fprintf(f, "# gpuring: what rank 0's collectives achieved\n# %-20s %-7s %10s %16s %12s %10s %10s\n",
-                "collective", "algo", "calls", "bytes", "avg us", "algbw GB/s", "busbw GB/s");
+        fprintf(f, "# gpuring: what rank 0's collectives achieved\n# %-20s %-6s %-7s %10s %16s %12s %10s %10s\n",
+                "collective", "memory", "algo", "calls", "bytes", "avg us", "algbw GB/s", "busbw GB/s");
     }
     report_rows(f, json);
     if (json) {

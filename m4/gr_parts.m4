@@ -13,8 +13,19 @@ AS_IF([test -z "$NVCC" && test -n "$with_cuda" && test "x$with_cuda" != xno],
     [AC_MSG_ERROR([no nvcc below $with_cuda: --with-cuda=DIR wants the toolkit's prefix])])
 gr_cuda_summary="not found"
 AS_IF([test "x$with_cuda" = xno], [gr_cuda_summary="off"])
-AS_IF([test -n "$NVCC"], [gr_cuda_summary="$NVCC (schedules are compiled with it in the tests; no kernels in this version)"])
-AM_CONDITIONAL([HAVE_NVCC], [test -n "$NVCC"])
+CUDA_CPPFLAGS=
+gr_cuda=no
+AS_IF([test -n "$NVCC"],
+    [gr_cuda_include="`dirname "$NVCC"`/../include"
+     gr_cuda_version="`"$NVCC" --version | sed -n 's/.*release \([[0-9.]]*\).*/\1/p'`"
+     AS_IF([test -f "$gr_cuda_include/cuda.h"], [CUDA_CPPFLAGS="-I$gr_cuda_include"])
+     gr_save_CPPFLAGS=$CPPFLAGS
+     CPPFLAGS="$CPPFLAGS $CUDA_CPPFLAGS"
+     AC_CHECK_HEADER([cuda.h], [gr_cuda=yes; gr_cuda_summary="toolkit $gr_cuda_version, $NVCC"],
+         [gr_cuda_summary="$NVCC, but no cuda.h"])
+     CPPFLAGS=$gr_save_CPPFLAGS])
+AC_SUBST([CUDA_CPPFLAGS])
+AM_CONDITIONAL([HAVE_CUDA], [test "x$gr_cuda" = xyes])
 ])
 
 dnl GR_UCX: links between nodes.

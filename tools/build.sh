@@ -46,6 +46,16 @@ configure_tree() {
     fi
 }
 
+# The kernels take minutes to compile, and do not depend on the Open MPI: take those of the default build, if they are
+# newer than all that they are made of.
+reuse_kernels() {
+    local from=$top/build
+    [ "$builddir" != "$from" ] && [ -f "$from/kernels.fatbin" ] && [ ! -f "$builddir/kernels.fatbin" ] || return 0
+    [ -z "$(find "$top/coll_gpuring/exec" "$top/coll_gpuring/sched" -newer "$from/kernels.fatbin" \
+        \( -name '*.cu' -o -name '*.cuh' -o -name 'gpu_*.h' -o -path '*/sched/*.[ch]' \))" ] || return 0
+    cp -Rp "$from/kernels" "$from/kernels.fatbin" "$builddir/"
+}
+
 # set_up: everything up to a built tree in $builddir; the log of it is $builddir/setup.log
 set_up() {
     "$top/tools/packages.sh"
@@ -62,6 +72,7 @@ set_up() {
     log=$builddir/setup.log
     : >"$log"
     configure_tree
+    reuse_kernels
     echo "building in $builddir"
     run_logged make make -C "$builddir" -j"$(nproc)"
 }

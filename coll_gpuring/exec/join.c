@@ -15,34 +15,38 @@ static size_t link_index(const struct gr_team *team, const struct gr_wire *w)
     return (size_t) w->channel * (size_t) team->p + (size_t) w->rank;
 }
 
-/* Append a wire for each peer to which there is no link yet. */
-static int add_wires(struct gr_wire *wires, int n, const struct gr_team *team, const struct gr_link *links,
-                     uint32_t channel, const int *peers, int npeers)
+/* A wire for each neighbour to which there is no link yet. */
+static int add_wires(struct gr_wire *wires, const struct gr_team *team, const struct gr_link *links,
+                     const struct gr_neighbour *all, int nall)
 {
-    int k;
+    int k, n = 0;
 
-    for (k = 0; k < npeers; k++) {
-        wires[n].channel = channel;
-        wires[n].rank = peers[k];
+    for (k = 0; k < nall; k++) {
+        wires[n].channel = all[k].channel;
+        wires[n].rank = all[k].rank;
         n += NULL == links[link_index(team, &wires[n])].shared;
     }
     return n;
 }
 
-static void find_links(struct gr_join *join, int *in, int *out)
+static int find_links(struct gr_join *join)
 {
     struct gr_team *team = join->team;
-    uint32_t c;
-    int nin, nout;
+    struct gr_neighbours n;
+    int rc = gr_rings_neighbours(&team->rings, team->p, team->rank, team->nchannels, (enum gr_algo) join->way,
+                                 join->root, &n);
 
-    for (c = 0; c < team->nchannels; c++) {
-        const int *where = team->where[c % 2];
-
-        gr_algo_peers((enum gr_algo) join->way, team->p, where[team->rank], where[join->root], team->order[c % 2], in,
-                      &nin, out, &nout);
-        join->nin = add_wires(join->in, join->nin, team, team->in, c, in, nin);
-        join->nout = add_wires(join->out, join->nout, team, team->out, c, out, nout);
+    if (0 == rc) {
+        join->nin = add_wires(join->in, team, team->in, n.in, n.nin);
+        join->nout = add_wires(join->out, team, team->out, n.out, n.nout);
+        gr_neighbours_free(&n);
     }
+    return rc;
+}
+
+static int has_boards(int way)
+{
+    return GR_WAY_MAILBOX == way || GR_WAY_ARRIVALS == way;
 }
 
 /* Everybody reads everybody's board. */
@@ -85,7 +89,7 @@ static int lease_links(struct gr_join *join, struct gr_pool *pool)
 /* Lease one frame for this rank's board and offer it to all. */
 static int lease_board(struct gr_join *join, struct gr_pool *pool)
 {
-    struct gr_mailbox *box = &join->team->box;
+    struct gr_mailbox *box = &gr_team_boards(join->team, join->way)->box;
     struct gr_frame *frame;
     int k, rc;
 
@@ -102,8 +106,7 @@ static int lease_board(struct gr_join *join, struct gr_pool *pool)
 
 int gr_join_begin(struct gr_join *join, struct gr_team *team, struct gr_pool *pool, int way, int root)
 {
-    size_t p = (size_t) team->p;
-    int *peers = calloc(2 * p, sizeof(int));
+    int rc = 0;
 
     memset(join, 0, sizeof(*join));
     join->team = team;
@@ -112,20 +115,19 @@ int gr_join_begin(struct gr_join *join, struct gr_team *team, struct gr_pool *po
     /* one more: what is not added may be tried there */
     join->in = calloc(nlinks(team) + 1, sizeof(*join->in));
     join->out = calloc(nlinks(team) + 1, sizeof(*join->out));
-    if (NULL == peers || NULL == join->in || NULL == join->out) {
-        free(peers);
+    if (NULL == join->in || NULL == join->out) {
+        rc = GR_ERR_NOMEM;
+    } else if (has_boards(way)) {
+        find_boards(join);
+    } else {
+        rc = find_links(join);
+    }
+    if (0 != rc) {
         free(join->in);
         free(join->out);
-        return GR_ERR_NOMEM;
+        return rc;
     }
-    if (GR_WAY_MAILBOX == way) {
-        find_boards(join);
-        join->status = lease_board(join, pool);
-    } else {
-        find_links(join, peers, peers + p);
-        join->status = lease_links(join, pool);
-    }
-    free(peers);
+    join->status = has_boards(way) ? lease_board(join, pool) : lease_links(join, pool);
     return 0;
 }
 
@@ -171,16 +173,17 @@ static void take_links(struct gr_join *join)
 static void take_boards(struct gr_join *join)
 {
     struct gr_team *team = join->team;
+    struct gr_boards *b = gr_team_boards(team, join->way);
     int k;
 
-    team->board = join->in[0].frame;
-    team->board_leases[team->rank] = join->in[0].offer.lease;
-    gr_board_attach(&team->box, team->rank, gr_frame_base(team->board));
+    b->board = join->in[0].frame;
+    b->leases[team->rank] = join->in[0].offer.lease;
+    gr_board_attach(&b->box, team->rank, gr_frame_base(b->board));
     for (k = 0; k < join->nout; k++) {
         struct gr_wire *w = &join->out[k];
 
-        team->board_leases[w->rank] = w->offer.lease;
-        gr_board_attach(&team->box, w->rank, w->base);
+        b->leases[w->rank] = w->offer.lease;
+        gr_board_attach(&b->box, w->rank, w->base);
     }
 }
 
@@ -202,7 +205,7 @@ void gr_join_end(struct gr_join *join, struct gr_pool *pool, struct gr_verdict v
 
     if (!taken) {
         give_back(join, pool);
-    } else if (GR_WAY_MAILBOX == join->way) {
+    } else if (has_boards(join->way)) {
         take_boards(join);
     } else {
         take_links(join);

@@ -4,15 +4,54 @@
 
 #include <assert.h>
 
-/* Elements after which a cache line begins again, so that ranks and channels do not share lines. */
-static size_t line_elems(size_t elem_bytes)
+/* Elements after which a line begins again. */
+static size_t line_elems(size_t elem_bytes, size_t line)
 {
-    size_t n = GR_CACHE_LINE;
+    size_t n = line;
 
-    while (n > 1 && 0 == n % 2 && 0 == (n / 2) * elem_bytes % GR_CACHE_LINE) {
+    while (n > 1 && 0 == n % 2 && 0 == (n / 2) * elem_bytes % line) {
         n /= 2;
     }
     return n;
+}
+
+struct gr_split gr_plan_split(const struct gr_request *r, int p, size_t most, size_t line)
+{
+    size_t chunk = 0 == r->chunk_bytes || r->chunk_bytes > most ? most : r->chunk_bytes;
+    struct gr_shape shape = {
+        .coll = r->coll,
+        .layout = gr_algo_layout(r->algo, r->coll),
+        .p = p,
+        .total = r->total,
+        .block = r->block,
+        .counts = r->counts,
+        .displs = r->displs,
+        .nchannels = r->nchannels,
+        .max_piece = chunk < r->elem_bytes ? 1 : chunk / r->elem_bytes,
+        .align = line_elems(r->elem_bytes, line),
+        .slices = GR_ALGO_FLAT == r->algo,
+    };
+    struct gr_split split;
+
+    gr_split_init(&split, &shape);
+    return split;
+}
+
+struct gr_sched gr_plan_sched(const struct gr_request *r, int p, int rank, const int *order, const int *where,
+                              uint32_t nchunks)
+{
+    struct gr_sched s = {
+        .coll = r->coll,
+        .algo = r->algo,
+        .p = p,
+        .pos = where[rank],
+        .root = where[r->root],
+        .order = order,
+        .nchunks = nchunks,
+    };
+
+    assert(0 == gr_sched_check(&s));
+    return s;
 }
 
 /* Bytes that a message has at most. In a direct plan slots hold some words besides, or only these. */
@@ -27,37 +66,15 @@ static size_t message_bytes(const struct gr_team *team, const struct gr_request 
 void gr_plan_build(struct gr_plan *plan, const struct gr_team *team, const struct gr_request *r)
 {
     size_t most = message_bytes(team, r);
-    size_t chunk = 0 == r->chunk_bytes || r->chunk_bytes > most ? most : r->chunk_bytes;
-    struct gr_shape shape = {
-        .coll = r->coll,
-        .layout = gr_algo_layout(r->algo, r->coll),
-        .p = team->p,
-        .total = r->total,
-        .block = r->block,
-        .counts = r->counts,
-        .displs = r->displs,
-        .nchannels = r->nchannels,
-        .max_piece = chunk < r->elem_bytes ? 1 : chunk / r->elem_bytes,
-        .align = line_elems(r->elem_bytes),
-        .slices = GR_ALGO_FLAT == r->algo,
-    };
     uint32_t c;
 
     assert(r->elem_bytes > 0 && r->elem_bytes <= most);
     assert(r->nchannels >= 1 && r->nchannels <= team->nchannels);
     plan->slot_elems = most / r->elem_bytes;
     plan->direct = r->direct;
-    gr_split_init(&plan->split, &shape);
+    plan->split = gr_plan_split(r, team->p, most, GR_CACHE_LINE);
     for (c = 0; c < r->nchannels; c++) {
-        struct gr_sched *s = &plan->sched[c];
-
-        s->coll = r->coll;
-        s->algo = r->algo;
-        s->p = team->p;
-        s->pos = team->where[c % 2][team->rank];
-        s->root = team->where[c % 2][r->root];
-        s->order = team->order[c % 2];
-        s->nchunks = plan->split.nchunks;
-        assert(0 == gr_sched_check(s));
+        plan->sched[c] = gr_plan_sched(r, team->p, team->rank, team->rings.order[c % 2], team->rings.where[c % 2],
+                                       plan->split.nchunks);
     }
 }

@@ -31,6 +31,16 @@ static inline size_t gr_request_begin(const struct gr_request *request, int r)
     return NULL != request->displs ? request->displs[r] : (size_t) r * request->block;
 }
 
+/*
+ * The request's data cut into pieces of at most `most` bytes, which begin at lines of `line` bytes (a power of two)
+ * from their blocks' starts, so that ranks and channels do not share lines.
+ */
+struct gr_split gr_plan_split(const struct gr_request *request, int p, size_t most, size_t line);
+
+/* The schedule of the channels with this order of ranks, for a rank; order is referred to. */
+struct gr_sched gr_plan_sched(const struct gr_request *request, int p, int rank, const int *order, const int *where,
+                              uint32_t nchunks);
+
 /* Fill the plan. The request must be valid (checked by assertions only). */
 void gr_plan_build(struct gr_plan *plan, const struct gr_team *team, const struct gr_request *request);
 

@@ -32,6 +32,7 @@ static const struct type_row types[GR_TYPE_OTHER] = {
     [GR_TYPE_I32] = {4, ROW_INTEGER(i32, u32)}, [GR_TYPE_U32] = {4, ROW_INTEGER(u32, u32)},
     [GR_TYPE_I64] = {8, ROW_INTEGER(i64, u64)}, [GR_TYPE_U64] = {8, ROW_INTEGER(u64, u64)},
     [GR_TYPE_F32] = {4, ROW_FLOAT(f32)},        [GR_TYPE_F64] = {8, ROW_FLOAT(f64)},
+    [GR_TYPE_F16] = {2, {NULL}},                [GR_TYPE_BF16] = {2, {NULL}},
 };
 
 gr_reduce_fn gr_reduce_find(enum gr_type type, enum gr_redop op)

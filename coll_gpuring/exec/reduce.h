@@ -11,11 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Types with loops of our own. GR_TYPE_OTHER: elements of any size, through gr_reducer.other. */
+/* Types that we combine ourselves. GR_TYPE_OTHER: elements of any size, through gr_reducer.other. */
 enum gr_type {
     GR_TYPE_I8, GR_TYPE_I16, GR_TYPE_I32, GR_TYPE_I64,
     GR_TYPE_U8, GR_TYPE_U16, GR_TYPE_U32, GR_TYPE_U64,
     GR_TYPE_F32, GR_TYPE_F64,
+    GR_TYPE_F16, GR_TYPE_BF16, /* on devices only */
     GR_TYPE_OTHER
 };
 

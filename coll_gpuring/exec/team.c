@@ -10,21 +10,31 @@ static size_t nlinks(const struct gr_team *team)
     return (size_t) team->nchannels * (size_t) team->p;
 }
 
+static int boards_init(struct gr_boards *b, const struct gr_team_params *params, uint32_t nsets, size_t bytes)
+{
+    b->leases = calloc((size_t) params->p, sizeof(*b->leases));
+    if (NULL == b->leases) {
+        return GR_ERR_NOMEM;
+    }
+    return gr_mailbox_init(&b->box, params->p, params->rank, nsets, gr_board_stride(bytes), 0);
+}
+
+static void boards_free(struct gr_boards *b)
+{
+    free(b->leases);
+    gr_mailbox_free(&b->box);
+}
+
 static void team_free(struct gr_team *team)
 {
-    int k;
-
-    for (k = 0; k < 2; k++) {
-        free(team->order[k]);
-        free(team->where[k]);
-    }
+    gr_rings_free(&team->rings);
     free(team->in);
     free(team->out);
     free(team->frames);
     free(team->leases);
-    free(team->board_leases);
     free(team->links);
-    gr_mailbox_free(&team->box);
+    boards_free(&team->mail);
+    boards_free(&team->arrivals);
     free(team);
 }
 
@@ -32,7 +42,7 @@ struct gr_team *gr_team_create(const struct gr_team_params *params)
 {
     struct gr_team *team = calloc(1, sizeof(*team));
     size_t p = (size_t) params->p;
-    int k, complete = 1;
+    int k, complete;
 
     if (NULL == team) {
         return NULL;
@@ -44,43 +54,38 @@ struct gr_team *gr_team_create(const struct gr_team_params *params)
     team->slot_bytes = params->slot_bytes;
     team->pids = params->pids;
     team->direct = params->direct;
-    for (k = 0; k < 2; k++) {
-        team->order[k] = calloc(p, sizeof(int));
-        team->where[k] = calloc(p, sizeof(int));
-        complete = complete && NULL != team->order[k] && NULL != team->where[k];
-    }
+    complete = 0 == gr_rings_init(&team->rings, params->p);
     team->in = calloc(nlinks(team), sizeof(*team->in));
     team->out = calloc(nlinks(team), sizeof(*team->out));
     team->frames = calloc(nlinks(team), sizeof(struct gr_frame *));
     team->leases = calloc(nlinks(team), sizeof(*team->leases));
-    team->board_leases = calloc(p, sizeof(*team->board_leases));
-    team->links = calloc(GR_NWAYS * p, sizeof(*team->links));
-    complete = complete && 0 == gr_mailbox_init(&team->box, params->p, params->rank, params->nsets,
-                                                gr_board_stride(params->box_bytes), 0);
+    team->links = calloc(GR_NWAYS_MADE * p, sizeof(*team->links));
+    complete = complete && 0 == boards_init(&team->mail, params, params->nsets, params->box_bytes) &&
+               0 == boards_init(&team->arrivals, params, GR_SETS, params->arrival_bytes);
     if (!complete || NULL == team->in || NULL == team->out || NULL == team->frames || NULL == team->leases ||
-        NULL == team->board_leases || NULL == team->links) {
+        NULL == team->links) {
         team_free(team);
         return NULL;
     }
     for (k = 0; k < 2; k++) {
-        gr_order_ring(&params->torus, params->p, k, team->order[k]);
-        gr_order_invert(team->order[k], params->p, team->where[k]);
+        gr_order_ring(&params->torus, params->p, k, team->rings.order[k]);
     }
+    gr_rings_invert(&team->rings, params->p);
     return team;
 }
 
-static void leave_boards(struct gr_team *team, struct gr_pool *pool)
+static void leave_boards(const struct gr_team *team, struct gr_boards *b, struct gr_pool *pool)
 {
     int r;
 
-    if (NULL == team->board) {
+    if (NULL == b->board) {
         return;
     }
     for (r = 0; r < team->p; r++) {
         /* at my own board, for myself too: every door of it has a user */
-        gr_door_leave(&team->box.boards[r].doors[team->rank], team->board_leases[r]);
+        gr_door_leave(&b->box.boards[r].doors[team->rank], b->leases[r]);
     }
-    gr_pool_release(pool, team->board, 1);
+    gr_pool_release(pool, b->board, 1);
 }
 
 void gr_team_destroy(struct gr_team *team, struct gr_pool *pool)
@@ -99,7 +104,8 @@ void gr_team_destroy(struct gr_team *team, struct gr_pool *pool)
         }
     }
     if (NULL != pool) {
-        leave_boards(team, pool);
+        leave_boards(team, &team->mail, pool);
+        leave_boards(team, &team->arrivals, pool);
     }
     team_free(team);
 }
@@ -107,6 +113,11 @@ void gr_team_destroy(struct gr_team *team, struct gr_pool *pool)
 _Atomic unsigned char *gr_team_state(const struct gr_team *team, int way, int root)
 {
     return &team->links[(size_t) way * (size_t) team->p + (size_t) (GR_ALGO_TREE == way ? root : 0)];
+}
+
+struct gr_boards *gr_team_boards(struct gr_team *team, int way)
+{
+    return GR_WAY_ARRIVALS == way ? &team->arrivals : &team->mail;
 }
 
 enum gr_links gr_team_links(const struct gr_team *team, int way, int root)

@@ -21,18 +21,25 @@
 #include "host.h"
 #include "mailbox.h"
 #include "pool.h"
+#include "rings.h"
+
+/* A mailbox with its boards. */
+struct gr_boards {
+    struct gr_mailbox box;
+    struct gr_frame *board;   /* this rank's, or NULL */
+    uint64_t *leases;         /* [rank]: of the others' boards */
+};
 
 struct gr_team {
     int p, rank;
     uint32_t nchannels, nslots;
     size_t slot_bytes;
-    int *order[2], *where[2]; /* rings forward and backward; channel c takes number c % 2 */
+    struct gr_rings rings;
     struct gr_link *in, *out; /* [channel * p + rank] */
     struct gr_frame **frames; /* [channel * p + rank]: of the incoming links */
     uint64_t *leases;         /* [channel * p + rank]: of the outgoing links */
-    struct gr_mailbox box;
-    struct gr_frame *board;   /* this rank's, or NULL */
-    uint64_t *board_leases;   /* [rank]: of the others' boards */
+    struct gr_boards mail;     /* of small calls, */
+    struct gr_boards arrivals; /* and of what calls begin with, where that is needed */
     _Atomic unsigned char *links; /* [way * p + root]: an enum gr_links */
     const int32_t *pids;      /* [rank] */
     int direct;               /* whether direct plans are possible: by the last verdict, the same on all ranks */
@@ -53,6 +60,7 @@ struct gr_team_params {
     size_t slot_bytes;
     uint32_t nsets;      /* of mailboxes, */
     size_t box_bytes;    /* for messages up to that many bytes */
+    size_t arrival_bytes; /* the same, of arrivals; 0: there are none */
     struct gr_torus torus;
     const int32_t *pids; /* [rank]: processes; must outlive the team */
     int direct;          /* whether this rank can read the memory of all of them */
@@ -70,6 +78,9 @@ void gr_team_destroy(struct gr_team *team, struct gr_pool *pool);
 /* What the way needs: how far it is, and that a call is under way that asks for it. */
 enum gr_links gr_team_links(const struct gr_team *team, int way, int root);
 void gr_team_ask(struct gr_team *team, int way, int root);
+
+/* The boards that a way exchanges its messages through. */
+struct gr_boards *gr_team_boards(struct gr_team *team, int way);
 
 /* Where that is kept. Only trees have other links for another root. */
 _Atomic unsigned char *gr_team_state(const struct gr_team *team, int way, int root);

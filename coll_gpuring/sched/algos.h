@@ -36,7 +36,7 @@ GR_HD static inline int gr_mod(int a, int p)
 
 GR_HD static inline int gr_rank_at(const struct gr_sched *s, int pos)
 {
-    return NULL == s->order ? pos : s->order[pos];
+    return NULL == s->order ? pos : GR_LOAD(&s->order[pos]);
 }
 
 /* A step that moves one chunk: from the operand in `operand`, to `dest` where bits has GR_STORE. */
@@ -60,15 +60,25 @@ GR_HD static inline struct gr_step gr_step_make(int bits, int operand, int dest,
     return t;
 }
 
+/* Entry n of a short array that device code keeps in registers, where no index can be computed. */
+GR_HD static inline void gr_put(int32_t array[GR_FAN], int n, int value)
+{
+    int k;
+
+    for (k = 0; k < GR_FAN; k++) {
+        array[k] = k == n ? value : array[k];
+    }
+}
+
 /* Add the link from, or to, a position. */
 GR_HD static inline void gr_step_from(const struct gr_sched *s, struct gr_step *t, int pos)
 {
-    t->from[t->nfrom++] = gr_rank_at(s, pos);
+    gr_put(t->from, t->nfrom++, gr_rank_at(s, pos));
 }
 
 GR_HD static inline void gr_step_to(const struct gr_sched *s, struct gr_step *t, int pos)
 {
-    t->to[t->nto++] = gr_rank_at(s, pos);
+    gr_put(t->to, t->nto++, gr_rank_at(s, pos));
 }
 
 #endif

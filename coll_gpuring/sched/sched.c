@@ -38,7 +38,7 @@ const char *gr_algo_name(enum gr_algo algo)
 
 const char *gr_way_name(int way)
 {
-    return GR_WAY_MAILBOX == way ? "mailbox" : gr_algo_name((enum gr_algo) way);
+    return GR_WAY_MAILBOX == way ? "mailbox" : GR_WAY_ARRIVALS == way ? "arrivals" : gr_algo_name((enum gr_algo) way);
 }
 
 int gr_algo_has(enum gr_algo algo, enum gr_coll coll)

@@ -24,6 +24,9 @@ enum gr_algo { GR_ALGO_RING, GR_ALGO_CHAIN, GR_ALGO_TREE, GR_ALGO_FLAT, GR_NALGO
  */
 enum { GR_WAY_MAILBOX = GR_NALGOS, GR_NWAYS };
 
+/* No way of a call: what a call exchanges before it takes one. It needs boards of its own, made like a way's. */
+enum { GR_WAY_ARRIVALS = GR_NWAYS, GR_NWAYS_MADE };
+
 /* How a collective's data is cut into the chunks that the steps of an algorithm name. */
 enum gr_layout {
     GR_PIPE,  /* one vector cut into nchunks pieces that follow each other through a pipeline */
@@ -45,7 +48,7 @@ struct gr_sched {
 const char *gr_coll_name(enum gr_coll coll);
 const char *gr_algo_name(enum gr_algo algo);
 
-/* Name of a way ("ring", "mailbox"), or NULL when out of range. */
+/* Name of a way ("ring", "mailbox", "arrivals"), or NULL when out of range. */
 const char *gr_way_name(int way);
 
 /* Whether algo has a schedule for coll. */

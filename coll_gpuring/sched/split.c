@@ -20,7 +20,7 @@ GR_HD size_t gr_split_block(const struct gr_split *s, int b)
     size_t begin;
 
     if (NULL != s->counts) {
-        return s->counts[b];
+        return GR_LOAD(&s->counts[b]);
     }
     begin = (size_t) b * s->block;
     if (begin >= s->last_end) {
@@ -35,13 +35,13 @@ GR_HD static size_t block_begin(const struct gr_split *s, int b)
     int k;
 
     if (NULL != s->displs) {
-        return s->displs[b];
+        return GR_LOAD(&s->displs[b]);
     }
     if (NULL == s->counts) {
         return (size_t) b * s->block;
     }
     for (k = 0; k < b; k++) {
-        begin += s->counts[k];
+        begin += GR_LOAD(&s->counts[k]);
     }
     return begin;
 }

@@ -19,10 +19,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What device code calls, too. */
+#if !defined(GR_HD)
 #if defined(__CUDACC__)
 #define GR_HD __host__ __device__
 #else
 #define GR_HD
+#endif
+#endif
+
+/* An element of an array that a schedule or a split refers to; kernels read it in their own way. */
+#if !defined(GR_LOAD)
+#define GR_LOAD(at) (*(at))
 #endif
 
 /* What a step does, in the order in which it is done. A step without bits does nothing and is skipped. */

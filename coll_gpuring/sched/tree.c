@@ -28,7 +28,7 @@
 
 struct node {
     int parent; /* position, -1 for the root */
-    int kid[2]; /* positions */
+    int32_t kid[GR_FAN]; /* positions, at most two */
     int nkids;
     int depth;
 };
@@ -101,10 +101,10 @@ GR_HD static struct node tree_node(const struct gr_sched *s, int t)
     v.parent = -1;
     v.nkids = 0;
     v.depth = 0;
-    v.kid[0] = v.kid[1] = -1;
+    v.kid[0] = v.kid[1] = v.kid[2] = -1;
     if (0 == d) {
         if (n > 0) {
-            v.kid[v.nkids++] = (s->root + distance_of(n, t, 1 << floor_log2(n))) % s->p;
+            gr_put(v.kid, v.nkids++, (s->root + distance_of(n, t, 1 << floor_log2(n))) % s->p);
         }
         return v;
     }
@@ -112,7 +112,7 @@ GR_HD static struct node tree_node(const struct gr_sched *s, int t)
     for (side = -1; side <= 1; side += 2) {
         y = label_kid(n, x, side);
         if (y > 0) {
-            v.kid[v.nkids++] = (s->root + distance_of(n, t, y)) % s->p;
+            gr_put(v.kid, v.nkids++, (s->root + distance_of(n, t, y)) % s->p);
         }
     }
     y = label_parent(n, x);
@@ -135,8 +135,10 @@ GR_HD static struct gr_step tree_up(const struct gr_sched *s, const struct node 
     struct gr_step t = gr_step_make(v->nkids > 0 ? GR_RECV | GR_REDUCE : 0, GR_IN, GR_OUT, chunk, tick);
     int k;
 
-    for (k = 0; k < v->nkids; k++) {
-        gr_step_from(s, &t, v->kid[k]);
+    for (k = 0; k < GR_FAN; k++) { /* not k < nkids: see gr_put() */
+        if (k < v->nkids) {
+            gr_step_from(s, &t, v->kid[k]);
+        }
     }
     if (v->parent >= 0) {
         t.bits |= GR_SEND;
@@ -167,8 +169,10 @@ GR_HD static struct gr_step tree_down(const struct gr_sched *s, const struct nod
     if (v->nkids > 0) {
         t.bits |= GR_SEND;
     }
-    for (k = 0; k < v->nkids; k++) {
-        gr_step_to(s, &t, v->kid[k]);
+    for (k = 0; k < GR_FAN; k++) {
+        if (k < v->nkids) {
+            gr_step_to(s, &t, v->kid[k]);
+        }
     }
     return t;
 }

@@ -10,6 +10,11 @@ const struct gr_costs gr_costs_host = {
     .mail = 0.15, .mail_byte = 0.00008, .mail_ranks = 32,
 };
 
+/* A hop of the Simple protocol, and a byte over NVLink or through a cache: starting values, not measured. */
+const struct gr_costs gr_costs_device = {
+    .step = 4.0, .byte = 0.000005, .combine = 0, .flat_ranks = 4, .channel_bytes = 128 << 10,
+};
+
 /* Shortest chunk worth a slot, and worth being fetched by itself. */
 #define MIN_CHUNK 4096.0
 #define MIN_DIRECT_CHUNK 65536.0

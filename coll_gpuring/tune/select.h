@@ -27,8 +27,8 @@ struct gr_costs {
     int mail_ranks;   /* only up to that many ranks: everybody reads everybody's board */
 };
 
-/* Links in host shared memory. */
-extern const struct gr_costs gr_costs_host;
+/* Links in host shared memory; in device memory. */
+extern const struct gr_costs gr_costs_host, gr_costs_device;
 
 struct gr_choice {
     int way;            /* an enum gr_algo, or GR_WAY_MAILBOX */

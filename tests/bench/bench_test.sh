@@ -3,31 +3,14 @@
 # Owns the proof that gpuring_bench behaves as its users rely on: formats, keys, checks, exit status,
 # error lines. Prints TAP. Environment: MPIRUN, the command before -np; BENCH, the program.
 
-# shellcheck disable=SC2317 # the tests are called through ok
+# shellcheck disable=SC2154,SC2317 # tmp is from ok.sh; the tests are called through ok
 MPIRUN=${MPIRUN:-mpirun --oversubscribe --mca mpi_yield_when_idle 1}
 BENCH=${BENCH:-./gpuring_bench}
 # Only root needs these, and only in its own container or machine.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-count=0
-failed=0
-
-# ok NAME COMMAND...: one test, passed if COMMAND succeeds; its output explains a failure.
-ok() {
-    local name=$1
-    shift
-    count=$((count + 1))
-    if "$@" >"$tmp/why" 2>&1; then
-        echo "ok $count - $name"
-    else
-        echo "not ok $count - $name"
-        sed 's/^/# /' "$tmp/why" "$tmp/err" 2>/dev/null | head -n 30
-        failed=$((failed + 1))
-    fi
-}
+. "$(dirname "$0")/ok.sh"
 
 # bench NP ARGS...: runs it; $tmp/out, $tmp/err and the exit status tell.
 bench() {
@@ -188,7 +171,8 @@ ok "refuses no iterations" refuses "-i: '0'" -i 0 bcast
 ok "refuses a bandwidth" refuses "-B: 'fast'" -B fast bcast
 ok "refuses a format" refuses "-o: 'xml'.*table csv json" -o xml bcast
 ok "refuses an ideal" refuses "--ideal: 'best'.*published" --ideal=best bcast
-ok "refuses cuda" refuses "-d: 'cuda'.*built without device buffers" -d cuda bcast
+refuses_cuda() { CUDA_VISIBLE_DEVICES='' refuses "-d: 'cuda'.*allowed: host" -d cuda bcast; }
+ok "refuses cuda where there is none" refuses_cuda
 ok "refuses a device" refuses "-d: 'fpga'" -d fpga bcast
 ok "refuses an option" refuses "--bogus: is not an option" --bogus bcast
 ok "refuses a missing value" refuses "-m: needs a value" bcast -m
@@ -196,5 +180,4 @@ ok "refuses sendrecv in place" refuses "--in-place: 'sendrecv'" --in-place sendr
 ok "refuses two forms" refuses "only one" --persistent --nonblocking bcast
 ok "refuses a file, on two ranks" both_refuse "-f: '$tmp/no/file'" -f "$tmp/no/file" bcast
 
-echo "1..$count"
-exit $((failed > 0))
+done_testing

@@ -5,28 +5,11 @@
 # Statistics are tested twice, on the script and on a copy with one fault planted, which must be noticed.
 # Environment: srcdir, the sources; builddir, where gpuring was built.
 
-# shellcheck disable=SC2317 # the tests are called through ok
+# shellcheck disable=SC2154,SC2317 # tmp is from ok.sh; the tests are called through ok
 srcdir=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd) || exit 99
 builddir=${builddir:-$srcdir/build}
 compare=$srcdir/benchmarks/compare
-tmp=$(mktemp -d) || exit 99
-trap 'rm -rf "$tmp"' EXIT
-count=0
-failed=0
-
-# ok NAME COMMAND...: one test, passed if COMMAND succeeds; its output explains a failure.
-ok() {
-    local name=$1
-    shift
-    count=$((count + 1))
-    if "$@" >"$tmp/why" 2>&1; then
-        echo "ok $count - $name"
-    else
-        echo "not ok $count - $name"
-        sed 's/^/# /' "$tmp/why" "$tmp/out" "$tmp/err" 2>/dev/null | head -n 60
-        failed=$((failed + 1))
-    fi
-}
+. "$(dirname "$0")/ok.sh"
 
 # run STATUS ARGS...: runs it, $tmp/out and $tmp/err tell; right if it ends with that status.
 run() {
@@ -335,16 +318,14 @@ draws() {
 
 ok "a real run" real_run
 if [ "$(nproc)" -lt 2 ]; then
-    count=$((count + 1))
-    echo "ok $count - gpuring_floor # SKIP one processor"
+    skip "gpuring_floor" "one processor"
 else
     ok "gpuring_floor" floor_run
 fi
 if python3 -c 'import matplotlib' 2>"$tmp/err" || /usr/bin/python3 -c 'import matplotlib' 2>"$tmp/err"; then
     ok "the plot of it" draws
 else
-    count=$((count + 1))
-    echo "ok $count - the plot of it # SKIP no matplotlib"
+    skip "the plot of it" "no matplotlib"
 fi
 
 # ---- refused options ----
@@ -378,5 +359,4 @@ ok "refuses an option" refuses "unrecognized arguments: --bogus" --bogus
 ok "refuses a missing value" refuses "-m: expected" -m
 ok "refuses --png without matplotlib" without_matplotlib
 
-echo "1..$count"
-exit $((failed > 0))
+done_testing

@@ -11,9 +11,14 @@ case $builddir in
 esac
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+ompi= # the same Open MPI as this build's
+eval "set -- $("$builddir/config.status" --config)"
+for arg; do
+    case $arg in --with-ompi*) ompi="$ompi'$arg' " ;; esac
+done
 # a make of its own: flags of the running one would be handed down
 if env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u TESTS make -C "$builddir" distcheck TESTS= \
-    AM_DISTCHECK_MORE="--with-cuda=no --with-ucx=no CFLAGS='-O2 -Werror'" >"$log" 2>&1; then
+    AM_DISTCHECK_MORE="$ompi--with-cuda=no --with-ucx=no CFLAGS='-O2 -Werror'" >"$log" 2>&1; then
     echo "ok 1 - make distcheck, without CUDA and UCX, with -Werror"
 else
     echo "not ok 1 - make distcheck, without CUDA and UCX, with -Werror"

@@ -9,6 +9,8 @@
 #ifndef GR_TESTS_EXEC_DATA_H
 #define GR_TESTS_EXEC_DATA_H
 
+#include "blocks.h"
+
 #include "exec/plan.h"
 
 #define EX_MAX_RANKS 16
@@ -54,8 +56,6 @@ struct ex_case {
     int in_place; /* where the collective has an input and an output at that rank */
     uint64_t seed;
 };
-
-int ex_has_blocks(enum gr_coll coll);
 
 /* What gr_plan_build() is to be asked for; refers to the case. */
 struct gr_request ex_request(const struct ex_case *c);

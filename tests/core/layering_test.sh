@@ -9,7 +9,7 @@ export LC_ALL=C
 srcdir=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd) || exit 99
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
-count=0
+. "$(dirname "$0")/../result.sh"
 only=
 
 # ---- what is included where ----
@@ -26,7 +26,7 @@ timing: timing/ sched/ exec/link.h exec/errors.h'
 c_headers='(assert|complex|ctype|errno|fenv|float|inttypes|limits|locale|math|setjmp|signal|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|time)\.h'
 posix_headers='(dirent|dlfcn|fcntl|poll|pthread|sched|semaphore|unistd|sys/[a-z]+|linux/[a-z_]+)\.h'
 system='sched: %C
-topo: %C|hwloc\.h
+topo: %C|(hwloc|dlfcn|unistd|sys/syscall|linux/mempolicy)\.h
 tune: %C
 exec: %C|%P
 net: %C|%P
@@ -98,8 +98,8 @@ foreign_headers() {
     while IFS= read -r row; do
         what=${row%%: *}
         row=${row#*: }
-        while read -r file name _; do
-            if [[ $name =~ ^(${row%%: *})$ ]] && ! [[ $file =~ ^(${row#*: })$ ]]; then
+        while read -r file name found; do
+            if [ "$found" = - ] && [[ $name =~ ^(${row%%: *})$ ]] && ! [[ $file =~ ^(${row#*: })$ ]]; then
                 echo "$file includes $name of $what"
             fi
         done <"$work/includes"
@@ -146,17 +146,6 @@ as_cxx() { compile "$1" "${CXX:-g++}" -x c++ -Wall -Wextra -Werror -fsyntax-only
 as_cuda() { compile "$1" "$nvcc" -x cu -Werror cross-execution-space-call -c -o "$work/cuda.o"; }
 
 # ---- running the checks ----
-
-# result STATUS TITLE: one line of TAP, with $work/found on failure.
-result() {
-    count=$((count + 1))
-    if [ "$1" -eq 0 ]; then
-        echo "ok $count - $2"
-    else
-        echo "not ok $count - $2"
-        sed 's/^/# /' "$work/found"
-    fi
-}
 
 # check TITLE FUNCTION FILE TEXT: run it on the sources, and on a copy where TEXT was added to FILE (made if need be).
 check() {

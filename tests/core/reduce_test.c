@@ -62,7 +62,7 @@ static void every_type_and_op_matches_the_reference(void **state)
     int type;
 
     (void) state;
-    for (type = 0; type < GR_TYPE_OTHER; type++) {
+    for (type = 0; type < GR_TYPE_F16; type++) {
         for (k = 0; k < (is_float(type) ? 4 : sizeof(int_ops) / sizeof(int_ops[0])); k++) {
             assert_non_null(gr_reduce_find((enum gr_type) type, (enum gr_redop) int_ops[k]));
             check_pair(type, int_ops[k]);
@@ -72,7 +72,7 @@ static void every_type_and_op_matches_the_reference(void **state)
 
 static void what_has_no_loop_is_not_found(void **state)
 {
-    static const size_t bytes[] = {1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 0};
+    static const size_t bytes[] = {1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 2, 2, 0};
     int k;
 
     (void) state;

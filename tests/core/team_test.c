@@ -160,15 +160,15 @@ static void a_reader_that_is_late_to_leave_keeps_the_board(void **state)
     for (r = 0; r < 3; r++) { /* all begin it, one takes it late */
         ex_buffers_make(&buffers, &c, 3, r);
         mail = ex_mail(&c, &buffers);
-        gr_mail_begin(&w.ranks[r].team->box, &mail);
-        assert_int_equal(gr_mail_post(&w.ranks[r].team->box, &mail), 1);
-        assert_int_equal(2 == r || gr_mail_take(&w.ranks[r].team->box, &mail, &moved), 1);
+        gr_mail_begin(&w.ranks[r].team->mail.box, &mail);
+        assert_int_equal(gr_mail_post(&w.ranks[r].team->mail.box, &mail), 1);
+        assert_int_equal(2 == r || gr_mail_take(&w.ranks[r].team->mail.box, &mail, &moved), 1);
         if (r < 2) {
             ex_buffers_free(&buffers);
         }
     }
     late = w.ranks[2].team;
-    board = gr_frame_base(w.ranks[0].team->board);
+    board = gr_frame_base(w.ranks[0].team->mail.board);
     w.ranks[2].team = NULL;
     next_team(&w, 2, 100, 9);
     assert_true(gr_pool_usage(w.ranks[0].pool).leased > 0);
@@ -176,8 +176,8 @@ static void a_reader_that_is_late_to_leave_keeps_the_board(void **state)
     c.seed = 4; /* the same call with other data */
     run(&w, &c, 1, EX_STEPPED);
     c.seed = 3;
-    assert_ptr_not_equal(gr_frame_base(w.ranks[0].team->board), board);
-    assert_int_equal(gr_mail_take(&late->box, &mail, &moved), 1);
+    assert_ptr_not_equal(gr_frame_base(w.ranks[0].team->mail.board), board);
+    assert_int_equal(gr_mail_take(&late->mail.box, &mail, &moved), 1);
     assert_int_equal(ex_buffers_check(&buffers, &c, 3, 2, want, why, sizeof(why)), 0);
     ex_leave(&w);
     assert_true(gr_pool_usage(w.ranks[0].pool).leased > 0);
@@ -207,17 +207,17 @@ static void calls_may_begin_before_there_are_boards(void **state)
             mails[r][k] = (struct gr_mail) {.coll = GR_COLL_ALLREDUCE, .in = (unsigned char *) &ones[k],
                                             .out = (unsigned char *) &sums[r][k], .count = 1,
                                             .reducer = {8, gr_reduce_find(GR_TYPE_U64, GR_OP_SUM), NULL, NULL}};
-            gr_mail_begin(&w.ranks[r].team->box, &mails[r][k]);
+            gr_mail_begin(&w.ranks[r].team->mail.box, &mails[r][k]);
         }
     }
     assert_int_equal(ex_link(&w, GR_WAY_MAILBOX, 0), 0);
     for (k = 0; k < CALLS; k++) {
         for (r = 0; r < P; r++) {
-            assert_int_equal(gr_mail_post(&w.ranks[r].team->box, &mails[r][k]), 1);
-            assert_int_equal(gr_mail_take(&w.ranks[r].team->box, &mails[r][k], &moved), r == P - 1);
+            assert_int_equal(gr_mail_post(&w.ranks[r].team->mail.box, &mails[r][k]), 1);
+            assert_int_equal(gr_mail_take(&w.ranks[r].team->mail.box, &mails[r][k], &moved), r == P - 1);
         }
         for (r = 0; r < P - 1; r++) {
-            assert_int_equal(gr_mail_take(&w.ranks[r].team->box, &mails[r][k], &moved), 1);
+            assert_int_equal(gr_mail_take(&w.ranks[r].team->mail.box, &mails[r][k], &moved), 1);
         }
         for (r = 0; r < P; r++) {
             assert_int_equal(sums[r][k], P * ones[k]);
@@ -269,7 +269,7 @@ static void boards_that_cannot_be_made_are_given_back(void **state)
     assert_int_equal(ex_link(&w, GR_WAY_MAILBOX, 0), GR_ERR_LIMIT);
     for (r = 0; r < 5; r++) {
         assert_int_equal(gr_pool_usage(w.ranks[r].pool).leased, 0);
-        assert_null(w.ranks[r].team->board);
+        assert_null(w.ranks[r].team->mail.board);
         assert_int_equal(gr_team_links(w.ranks[r].team, GR_WAY_MAILBOX, 0), GR_LINKS_REFUSED);
         assert_int_equal(w.ranks[r].team->direct, 1); /* which is another matter */
     }

@@ -2,7 +2,6 @@
 /* Owns the table of the MPI calls, and the choice of random ones. Buffers are in forms_data.c. */
 #include "forms.h"
 
-#include <mpi-ext.h>
 #include <stdlib.h>
 
 #include "matrix_case.h"
@@ -11,16 +10,6 @@
 #include "tap.h"
 
 const char *const form_names[NUM_FORMS] = {"blocking", "nonblocking", "persistent"};
-
-/* Open MPI 5 has MPI-4's persistent collectives, 4.1 has them as an extension. */
-#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
-#define INIT(Name, ...) MPI_##Name##_init(__VA_ARGS__)
-#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ) && OMPI_HAVE_MPI_EXT_PCOLLREQ
-#define INIT(Name, ...) MPIX_##Name##_init(__VA_ARGS__)
-#else
-#define INIT(Name, ...) abort() /* nobody gets here: forms_here */
-#define NO_PERSISTENT
-#endif
 
 #if defined(NO_PERSISTENT)
 const int forms_here = FORM_PERSISTENT;
@@ -41,7 +30,7 @@ const int forms_here = NUM_FORMS;
     }                                                                                                           \
     static void name##_init(const struct form_call *c, MPI_Request *request)                                    \
     {                                                                                                           \
-        INIT(Name, __VA_ARGS__, MPI_INFO_NULL, request);                                                        \
+        FORM_INIT(Name, __VA_ARGS__, MPI_INFO_NULL, request);                                                        \
     }
 
 FORMS(allreduce, Allreduce, c->send, c->recv, c->count, c->type, c->op, c->comm)

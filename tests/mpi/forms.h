@@ -15,12 +15,23 @@
 #define TEST_FORMS_H
 
 #include <mpi.h>
+#include <mpi-ext.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "colls.h"
 #include "guard.h"
 #include "kinds.h"
+
+/* Open MPI 5 has MPI-4's persistent collectives, 4.1 has them as an extension. */
+#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
+#define FORM_INIT(Name, ...) MPI_##Name##_init(__VA_ARGS__)
+#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ) && OMPI_HAVE_MPI_EXT_PCOLLREQ
+#define FORM_INIT(Name, ...) MPIX_##Name##_init(__VA_ARGS__)
+#else
+#define FORM_INIT(Name, ...) abort() /* nobody gets here: forms_here */
+#define NO_PERSISTENT
+#endif
 
 enum form { FORM_BLOCKING, FORM_NONBLOCKING, FORM_PERSISTENT, NUM_FORMS };
 

@@ -94,8 +94,8 @@ void form_make(struct form_call *c, MPI_Comm comm, const struct form_shape *shap
     room = in_place && c->inputs > c->compared ? c->inputs : c->compared;
     c->in = guarded_alloc((in_place ? 0 : (size_t) c->inputs) * (size_t) k->extent, 0);
     c->out = guarded_alloc((size_t) room * (size_t) k->extent, shape->key % 3 * (size_t) k->extent);
-    c->send = in_place ? MPI_IN_PLACE : c->in.data;
-    c->recv = c->out.data;
+    c->send = in_place ? MPI_IN_PLACE : guarded_lend(&c->in);
+    c->recv = guarded_lend(&c->out);
 }
 
 /* ---- inputs and results ---- */
@@ -160,6 +160,8 @@ void form_fill(struct form_call *c, uint64_t salt)
     c->filled = true;
     fill_in(c, c->in.data);
     fill_out(c, c->out.data);
+    guarded_put(&c->in);
+    guarded_put(&c->out);
 }
 
 static long first_difference(const char *a, const char *b, size_t n)
@@ -180,6 +182,8 @@ bool form_check(struct form_call *c)
     long at;
 
     c->filled = false;
+    guarded_get(&c->in);
+    guarded_get(&c->out);
     result(c, expected);
     at = first_difference(c->out.data, expected, (size_t) c->compared * (size_t) k->extent);
     if (at >= 0) {

@@ -13,10 +13,15 @@ static size_t shift_of(const struct guarded *g)
     return (size_t) (g->data - g->base) - ZONE;
 }
 
+static size_t room_of(const struct guarded *g)
+{
+    return 2 * ZONE + shift_of(g) + g->bytes;
+}
+
 struct guarded guarded_alloc(size_t bytes, size_t shift)
 {
     size_t room = 2 * ZONE + shift + bytes;
-    struct guarded g = {NULL, bytes, NULL};
+    struct guarded g = {NULL, bytes, NULL, NULL, DEVMEM_HOST};
 
     g.base = aligned_alloc(64, (room + 63) / 64 * 64);
     if (NULL == g.base) {
@@ -33,6 +38,30 @@ struct guarded guarded_copy(const struct guarded *g)
 
     memcpy(c.data, g->data, g->bytes);
     return c;
+}
+
+char *guarded_lend(struct guarded *g)
+{
+    g->kind = devmem_next();
+    if (DEVMEM_HOST == g->kind) {
+        return g->data;
+    }
+    g->lent = devmem_alloc(g->kind, room_of(g));
+    return g->lent + (g->data - g->base);
+}
+
+void guarded_put(const struct guarded *g)
+{
+    if (NULL != g->lent) {
+        devmem_put(g->lent, g->base, room_of(g));
+    }
+}
+
+void guarded_get(const struct guarded *g)
+{
+    if (NULL != g->lent) {
+        devmem_get(g->base, g->lent, room_of(g));
+    }
 }
 
 static bool is_filled(const char *at, size_t n)
@@ -52,6 +81,10 @@ bool guarded_intact(const struct guarded *g)
 
 void guarded_free(struct guarded *g)
 {
+    if (NULL != g->lent) {
+        devmem_free(g->kind, g->lent);
+    }
     free(g->base);
+    g->lent = NULL;
     g->base = g->data = NULL;
 }

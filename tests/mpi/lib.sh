@@ -46,7 +46,14 @@ tap_check() { # TEXT COMMAND...: ok when the command succeeds; else shows the la
     else
         tap_not_ok "$text"
         { echo "failed: $*"; echo "exit status $rc of: ${grun_line:-nothing}"; } | tap_diag
-        head -n 40 "$out" 2>/dev/null | tap_diag
+        # what MPI said comes first, what the program found last
+        if [ "$(wc -l <"$out")" -le 80 ]; then
+            cat "$out"
+        else
+            head -n 30 "$out"
+            echo ...
+            tail -n 50 "$out"
+        fi | tap_diag
     fi
 }
 

@@ -178,6 +178,7 @@ static bool run(struct job *j)
     struct guarded in = guarded_alloc((size_t) j->in_elements * extent, shift);
     struct guarded out = guarded_alloc((size_t) j->out_elements * extent, shift);
     struct guarded in_before, expected;
+    char *send, *recv;
     bool ok;
 
     dtype_fill(j->t, c->op, in.data, (size_t) j->in_elements, rng_key(c->key, 2, (uint64_t) j->rank));
@@ -189,7 +190,13 @@ static bool run(struct job *j)
     }
     in_before = guarded_copy(&in);
     expected = guarded_copy(&out);
-    invoke(j, j->in_place ? MPI_IN_PLACE : in.data, out.data, false);
+    send = guarded_lend(&in);
+    recv = guarded_lend(&out);
+    guarded_put(&in);
+    guarded_put(&out);
+    invoke(j, j->in_place ? MPI_IN_PLACE : send, recv, false);
+    guarded_get(&in);
+    guarded_get(&out);
     invoke(j, j->in_place ? MPI_IN_PLACE : in_before.data, expected.data, true);
     ok = compare(j, &in, &in_before, &out, &expected);
     guarded_free(&in);

@@ -12,6 +12,7 @@
 
 static const char calls_prefix[] = "coll_gpuring_calls_";
 static const char handover_prefix[] = "coll_gpuring_handover_";
+static const char device_prefix[] = "coll_gpuring_device_calls_";
 
 struct counter {
     char name[128];
@@ -41,7 +42,8 @@ static void add_counter(int index)
                                            desc, &desc_len, &bind, &readonly, &continuous, &atomic)) {
         return; /* of a component that was closed again */
     }
-    if (!starts_with(c->name, calls_prefix) && !starts_with(c->name, handover_prefix)) {
+    if (!starts_with(c->name, calls_prefix) && !starts_with(c->name, handover_prefix) &&
+        !starts_with(c->name, device_prefix)) {
         return;
     }
     if (MPI_UNSIGNED_LONG_LONG != type || MPI_T_BIND_NO_OBJECT != bind) {
@@ -82,11 +84,13 @@ static unsigned long long counter_read(const struct counter *c)
 
 struct mpit_totals mpit_counts_read(void)
 {
-    struct mpit_totals t = {num_counters, 0, 0};
+    struct mpit_totals t = {num_counters, 0, 0, 0};
 
     for (int i = 0; i < num_counters; i++) {
         if (starts_with(counters[i].name, calls_prefix)) {
             t.calls += counter_read(&counters[i]);
+        } else if (starts_with(counters[i].name, device_prefix)) {
+            t.device += counter_read(&counters[i]);
         } else {
             t.handovers += counter_read(&counters[i]);
         }

@@ -9,6 +9,7 @@ struct mpit_totals {
     int counters;                 /* how many of the counters exist; 0: the component is not there */
     unsigned long long calls;     /* collectives that gpuring carried out */
     unsigned long long handovers; /* collectives that it handed to the saved ones */
+    unsigned long long device;    /* of the calls: done on devices */
 };
 
 /* Starts counting in this process. Between MPI_Init and MPI_Finalize, once. */

@@ -30,7 +30,12 @@ slot_bytes 3 256
 slot_bytes 1000 64
 mailbox_bytes -1 0..
 single_copy 2 0..1
-progress_thread 5 0..1
+progress_thread 5 1..1
+cuda 2 1..1
+device_channels 33 1..32
+device_slots 1 2..64
+device_slot_bytes 1000 256
+device_pool_mib 0 1..
 host 7 0..1
 timeout -1 0..
 timeout_abort 2 0..1

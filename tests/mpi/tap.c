@@ -2,6 +2,8 @@
 /* Owns the TAP lines, the agreement behind them, and the start and end of a test program. */
 #include "tap.h"
 
+#include "devmem.h"
+
 #include <mpi.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -154,6 +156,7 @@ int test_begin(int *argc, char ***argv, int level)
     int provided;
     uint64_t drawn;
 
+    (void) devmem_open();
     MPI_Init_thread(argc, argv, level, &provided);
     mpit_counts_start();
     MPI_Comm_rank(MPI_COMM_WORLD, &test_rank);
@@ -169,7 +172,7 @@ int test_end(void)
 {
     struct mpit_totals t = mpit_counts_read();
 
-    tap_note("gpuring calls %llu handovers %llu", t.calls, t.handovers);
+    tap_note("gpuring calls %llu handovers %llu device %llu", t.calls, t.handovers, t.device);
     if (0 == test_rank) {
         printf("1..%d\n", num_tests);
         fflush(stdout);

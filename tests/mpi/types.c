@@ -252,7 +252,7 @@ static void invoke(const struct call *c, const void *in, void *out, bool referen
 
 static bool run(const struct call *c, int room, uint64_t key)
 {
-    char *in_at, *out_at, *expected_at;
+    char *in_at, *out_at, *expected_at, *send, *recv;
     struct guarded in = elements(c->count + test_size, c->send, &in_at);
     struct guarded out = elements(room, c->recv, &out_at);
     struct guarded expected, before;
@@ -263,7 +263,13 @@ static bool run(const struct call *c, int room, uint64_t key)
     before = guarded_copy(&in);
     expected = guarded_copy(&out);
     expected_at = expected.data + (out_at - out.data);
-    invoke(c, in_at, out_at, false);
+    send = guarded_lend(&in) + (in_at - in.data);
+    recv = guarded_lend(&out) + (out_at - out.data);
+    guarded_put(&in);
+    guarded_put(&out);
+    invoke(c, send, recv, false);
+    guarded_get(&in);
+    guarded_get(&out);
     invoke(c, in_at, expected_at, true);
     ok = 0 == memcmp(out.data, expected.data, out.bytes) && guarded_intact(&out) && guarded_intact(&in) &&
          0 == memcmp(in.data, before.data, in.bytes);

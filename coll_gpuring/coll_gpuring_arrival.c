@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Arrivals. MPI lets a buffer be on a device at one rank and in host memory at another; whether kernels do a call must
+ * be known to all before it begins. So where GPUs are about each rank writes a line for each call and reads those of
+ * the others. The same lines show who has not come, and calls that do not match.
+ *
+ * A persistent request's init exchanges them by messages: it is no call of its communicator's lane.
+ */
+#include "coll_gpuring_op.h"
+
+#include "ompi/mca/pml/pml.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct gr_arrival mca_coll_gpuring_arrival(const struct gr_op *op, bool device)
+{
+    const struct gr_call *call = &op->call;
+    struct gr_arrival line = {
+        .seq = op->seq,
+        .bytes = op->data.bytes,
+        .root = call->root,
+        .kernel = GR_KERNEL_copy,
+        .call = (uint8_t) call->id,
+        .device = device,
+    };
+
+    if (gr_calls[call->id].reduces) {
+        line.kernel = (int16_t) gr_gpu_kernel(mca_coll_gpuring_type(call->rtype), mca_coll_gpuring_op(call->op));
+    }
+    return line;
+}
+
+static bool is_equal(const struct gr_arrival *a, const struct gr_arrival *b)
+{
+    return a->seq == b->seq && a->bytes == b->bytes && a->root == b->root && a->kernel == b->kernel &&
+           a->call == b->call;
+}
+
+/* What differs is an error of the application; every rank sees it, the one at fault says so. */
+static void tell_difference(const struct gr_op *op, const struct gr_arrival *other, int rank)
+{
+    const struct gr_arrival *mine = &op->line;
+    unsigned known = GR_NCALLS - 1;
+
+    mca_coll_gpuring_tell("calls-differ", ompi_comm_rank(op->call.comm), gr_comm_name(op->call.comm),
+                          gr_calls[mine->call].name, (size_t) mine->bytes, mine->root, (size_t) mine->seq, rank,
+                          gr_calls[other->call < known ? other->call : known].name, (size_t) other->bytes, other->root,
+                          (size_t) other->seq);
+}
+
+int mca_coll_gpuring_arrivals_agree(const struct gr_op *op, const struct gr_arrival *lines)
+{
+    int p = ompi_comm_size(op->call.comm), rank = ompi_comm_rank(op->call.comm), r;
+    bool device = false;
+
+    for (r = 0; r < p; r++) {
+        if (!is_equal(&lines[0], &lines[r])) {
+            /* the lowest rank that is unlike rank 0 says so, for all */
+            if (r == rank) {
+                tell_difference(op, &lines[0], 0);
+            }
+            return -1;
+        }
+        device = device || lines[r].device;
+    }
+    return device && lines[0].kernel >= 0;
+}
+
+/* ---- by messages ---- */
+
+struct exchange {
+    struct gr_arrival *lines;
+    ompi_request_t **requests;
+    int n, p, rank;
+};
+
+static int exchange_poll(void *ctx, uint64_t *moved)
+{
+    struct exchange *x = ctx;
+    int rc;
+
+    for (; x->n > 0; x->n--, ++*moved) {
+        rc = mca_coll_gpuring_request_done(&x->requests[x->n - 1]);
+        if (1 != rc) {
+            return 0 == rc ? GR_AGAIN : rc;
+        }
+    }
+    return GR_DONE;
+}
+
+/* Receives were posted first. */
+static void exchange_explain(void *ctx, char *text, size_t size)
+{
+    struct exchange *x = ctx;
+    size_t used = (size_t) snprintf(text, size, "init, waits for rank");
+    int r;
+
+    for (r = 0; r < x->p && used < size; r++) {
+        if (r != x->rank && r < x->n && MPI_REQUEST_NULL != x->requests[r]) {
+            used += (size_t) snprintf(text + used, size - used, " %d", r);
+        }
+    }
+}
+
+static int exchange_post(struct exchange *x, struct ompi_communicator_t *comm, int tag)
+{
+    int r, rc = OMPI_SUCCESS;
+
+    for (r = 0; r < 2 * x->p && OMPI_SUCCESS == rc; r++) {
+        x->requests[x->n++] = MPI_REQUEST_NULL;
+        if (x->rank == r % x->p) {
+            continue;
+        }
+        if (r < x->p) {
+            rc = MCA_PML_CALL(irecv(&x->lines[r], sizeof(x->lines[r]), MPI_BYTE, r, tag, comm, &x->requests[r]));
+        } else {
+            rc = MCA_PML_CALL(isend(&x->lines[x->rank], sizeof(x->lines[0]), MPI_BYTE, r - x->p, tag,
+                                    MCA_PML_BASE_SEND_STANDARD, comm, &x->requests[r]));
+        }
+    }
+    return rc;
+}
+
+int mca_coll_gpuring_arrivals_exchange(struct gr_op *op, uint32_t number, bool *device)
+{
+    struct ompi_communicator_t *comm = op->call.comm;
+    int p = ompi_comm_size(comm), rc = OMPI_ERR_OUT_OF_RESOURCE, agreed;
+    struct exchange x = {.p = p, .rank = ompi_comm_rank(comm)};
+    struct gr_waiting waiting = {comm, gr_calls[op->call.id].name, op->seq, exchange_explain, &x};
+
+    x.lines = calloc((size_t) p, sizeof(*x.lines));
+    x.requests = calloc(2 * (size_t) p, sizeof(ompi_request_t *));
+    if (NULL != x.lines && NULL != x.requests) {
+        x.lines[x.rank] = op->line;
+        rc = exchange_post(&x, comm, mca_coll_gpuring_setup_tag(number));
+    }
+    if (OMPI_SUCCESS == rc) {
+        rc = mca_coll_gpuring_wait(exchange_poll, &waiting);
+    }
+    if (OMPI_SUCCESS != rc) {
+        return rc; /* messages may be under way into the lines: they stay */
+    }
+    agreed = mca_coll_gpuring_arrivals_agree(op, x.lines);
+    *device = agreed > 0;
+    free(x.lines);
+    free(x.requests);
+    return agreed < 0 ? OMPI_ERR_BAD_PARAM : OMPI_SUCCESS;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Buffers on devices: what they are, and host memory in their place. See coll_gpuring.h for who does what. */
+#ifndef MCA_COLL_GPURING_GPU_H
+#define MCA_COLL_GPURING_GPU_H
+
+#include "coll_gpuring.h"
+
+#include "exec/cuda_pointer.h"
+#include "exec/gpu_op.h"
+
+BEGIN_C_DECLS
+
+/* ---- devices (gpu.c) ---- */
+
+/* Whether this process may have buffers on a device: by parameter, driver and device file; loads nothing. */
+bool mca_coll_gpuring_gpu_possible(void);
+
+/* What kind of memory a buffer is; host memory where no driver is loaded in this process. */
+struct gr_pointer mca_coll_gpuring_pointer(const void *buffer);
+
+/* Whether kernels on gpu can use the memory of a buffer, at the same address. */
+bool mca_coll_gpuring_reaches(struct gr_gpu *gpu, const void *buffer);
+
+/*
+ * The device for a call: that of its buffers, else the current one, else one by local rank; and its pool. Loads the
+ * driver. NULL on error, with *error an enum gr_error.
+ */
+struct gr_gpu *mca_coll_gpuring_gpu_pick(const struct gr_call *call, int *error);
+struct gr_gpu_pool *mca_coll_gpuring_gpu_pool(struct gr_gpu *gpu, int *error);
+
+/*
+ * Order a buffer's use behind what the application has put on default streams. settle: in the calling thread of an MPI
+ * call, which alone knows what context is current (the application's own, or another device's). follow: before a kernel
+ * on gpu uses the buffer, where that is another device's. OMPI error codes, and said when it failed.
+ */
+int mca_coll_gpuring_settle(struct gr_pointer pointer);
+int mca_coll_gpuring_follow(struct gr_gpu *gpu, const void *buffer);
+
+/* Copy between any two places; OMPI error code, and said when it failed. */
+int mca_coll_gpuring_copy(void *dst, const void *src, size_t bytes);
+int mca_coll_gpuring_copy_runs(const struct gr_gpu_run *runs, size_t n);
+
+void mca_coll_gpuring_gpus_close(void);
+
+/* Memory that grows and stays: pinned, so that devices can use it, where there are any. */
+struct gr_room {
+    unsigned char *base;
+    size_t bytes;
+    struct gr_gpu *gpu; /* through which it was pinned, or NULL */
+};
+
+/* At least that many bytes; NULL: none to be had. Shrinks to nothing when it is above `keep`. */
+unsigned char *mca_coll_gpuring_room_get(struct gr_room *room, size_t bytes);
+void mca_coll_gpuring_room_shrink(struct gr_room *room, size_t keep);
+
+/* ---- staging (stage.c) ---- */
+
+/* The buffers of one call whose place is taken by host memory. All zero at first. */
+struct gr_stage {
+    bool in, out;            /* which */
+    bool kept;               /* the host memory stays where it is from call to call (persistent) */
+    struct gr_call original;
+    struct gr_room send, receive;
+};
+
+/*
+ * Put host memory in the place of those of the call's buffers that cannot be used where they are: by the host (gpu
+ * NULL), or by kernels on gpu, and copy what they hold. Writes the call's sbuf and rbuf. OMPI error code.
+ */
+int mca_coll_gpuring_stage_in(struct gr_stage *stage, struct gr_call *call, struct gr_gpu *gpu);
+
+/* Copy results to where they belong (ok: the call went well), and restore the call. OMPI error code. */
+int mca_coll_gpuring_stage_out(struct gr_stage *stage, struct gr_call *call, bool ok);
+
+/* Give the host memory back; delete: and the stage, which was on the heap (NULL is fine). */
+void mca_coll_gpuring_stage_free(struct gr_stage *stage);
+void mca_coll_gpuring_stage_delete(struct gr_stage *stage);
+
+/*
+ * Look at the call's buffers, in the thread that makes the call: *device, whether one of them is in device memory; and
+ * mca_coll_gpuring_settle() for both. OMPI error code.
+ */
+int mca_coll_gpuring_look(const struct gr_call *call, bool *device);
+
+/* ---- what is handed on (handed.c) ---- */
+
+/* Call the saved function, with host memory in the place of device memory. */
+int mca_coll_gpuring_hand(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form);
+
+/* Go on with what is under way; returns how many ended. opal_progress calls it. */
+int mca_coll_gpuring_handed_progress(void);
+void mca_coll_gpuring_handed_close(void);
+
+END_C_DECLS
+
+#endif

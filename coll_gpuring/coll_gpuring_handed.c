@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is handed on: the saved collective does the call, with host memory in the place of device memory. That is a
+ * local matter: others may have their buffers elsewhere, and see the same messages.
+ *
+ * A nonblocking or persistent call gets a request of ours around that of the saved collective, whose results are
+ * copied back when it is complete.
+ */
+#include "coll_gpuring_op.h"
+
+#include <stdlib.h>
+
+typedef struct gr_handed {
+    ompi_coll_base_nbc_request_t super; /* MPI_I... functions keep what they retained there */
+    struct gr_stage stage;
+    struct gr_call call;                /* as it was handed on */
+    ompi_request_t *inner;
+    struct gr_handed *next;             /* in the list of those under way */
+    ompi_datatype_t *types[2];          /* that a persistent request retains, or NULL */
+} gr_handed_t;
+
+static void handed_construct(gr_handed_t *h);
+static void handed_destruct(gr_handed_t *h);
+OBJ_CLASS_DECLARATION(gr_handed_t);
+OBJ_CLASS_INSTANCE(gr_handed_t, ompi_coll_base_nbc_request_t, handed_construct, handed_destruct);
+
+static struct {
+    gr_lock_t lock;
+    gr_handed_t *first;
+    atomic_int n;
+    atomic_bool registered; /* with opal_progress */
+} list;
+
+static int handed_free(ompi_request_t **handle)
+{
+    gr_handed_t *h = (gr_handed_t *) *handle;
+    struct ompi_communicator_t *comm;
+
+    if (!REQUEST_COMPLETE(&h->super.super)) {
+        return MPI_ERR_REQUEST;
+    }
+    if (MPI_REQUEST_NULL != h->inner) {
+        (void) ompi_request_free(&h->inner); /* a persistent one */
+    }
+    comm = h->super.super.req_mpi_object.comm;
+    OMPI_REQUEST_FINI(&h->super.super);
+    OBJ_RELEASE(h);
+    OBJ_RELEASE(comm); /* MPI_Comm_free may have come first */
+    *handle = MPI_REQUEST_NULL;
+    return OMPI_SUCCESS;
+}
+
+static void handed_construct(gr_handed_t *h)
+{
+    memset(&h->stage, 0, sizeof(h->stage));
+    h->super.super.req_type = OMPI_REQUEST_COLL;
+    h->super.super.req_free = handed_free;
+    h->super.super.req_cancel = NULL;
+    h->inner = MPI_REQUEST_NULL;
+    h->types[0] = h->types[1] = NULL;
+}
+
+static void handed_destruct(gr_handed_t *h)
+{
+    int k;
+
+    mca_coll_gpuring_stage_free(&h->stage);
+    for (k = 0; k < 2; k++) {
+        if (NULL != h->types[k]) {
+            OBJ_RELEASE(h->types[k]);
+        }
+    }
+}
+
+/* ---- those under way ---- */
+
+static void enlist(gr_handed_t *h)
+{
+    gr_lock(&list.lock);
+    h->next = list.first;
+    list.first = h;
+    atomic_fetch_add_explicit(&list.n, 1, memory_order_relaxed);
+    if (!list.registered) {
+        list.registered = true;
+        (void) opal_progress_register(mca_coll_gpuring_handed_progress);
+    }
+    gr_unlock(&list.lock);
+}
+
+/* Whether the saved collective is through with it; then *rc is its result. */
+static bool inner_is_done(gr_handed_t *h, int *rc)
+{
+    if (!REQUEST_COMPLETE(h->inner)) {
+        return false;
+    }
+    *rc = h->inner->req_status.MPI_ERROR;
+    if (h->inner->req_persistent) {
+        h->inner->req_state = OMPI_REQUEST_INACTIVE;
+    } else {
+        (void) ompi_request_free(&h->inner);
+    }
+    return true;
+}
+
+/* Take out one that is done; NULL: none is. */
+static gr_handed_t *take_done(int *rc)
+{
+    gr_handed_t **link, *h;
+
+    for (link = &list.first; NULL != (h = *link); link = &h->next) {
+        if (inner_is_done(h, rc)) {
+            *link = h->next;
+            return h;
+        }
+    }
+    return NULL;
+}
+
+int mca_coll_gpuring_handed_progress(void)
+{
+    gr_handed_t *h;
+    int ended = 0, rc, out;
+
+    if (0 == atomic_load_explicit(&list.n, memory_order_relaxed) || !gr_try(&list.lock)) {
+        return 0;
+    }
+    while (NULL != (h = take_done(&rc))) {
+        atomic_fetch_sub_explicit(&list.n, 1, memory_order_relaxed);
+        gr_unlock(&list.lock);
+        out = mca_coll_gpuring_stage_out(&h->stage, &h->call, MPI_SUCCESS == rc);
+        rc = MPI_SUCCESS == rc && OMPI_SUCCESS != out ? MPI_ERR_OTHER : rc;
+        h->super.super.req_status.MPI_ERROR = rc;
+        ompi_request_complete(&h->super.super, true);
+        ended++;
+        if (!gr_try(&list.lock)) {
+            return ended;
+        }
+    }
+    gr_unlock(&list.lock);
+    return ended;
+}
+
+void mca_coll_gpuring_handed_close(void)
+{
+    if (list.registered) {
+        (void) opal_progress_unregister(mca_coll_gpuring_handed_progress);
+        list.registered = false;
+    }
+}
+
+/* ---- calls ---- */
+
+/* Copy the input again, into the same place: the saved collective knows that by address. */
+static int start_one(gr_handed_t *h)
+{
+    int rc = mca_coll_gpuring_stage_in(&h->stage, &h->call, NULL);
+
+    /* one that has nothing to do is not to be started (MPI_Start knows that, too): it is complete as it is */
+    if (OMPI_SUCCESS == rc && OMPI_REQUEST_NOOP != h->inner->req_type) {
+        rc = h->inner->req_start(1, &h->inner);
+    }
+    return rc;
+}
+
+static int handed_start(size_t count, ompi_request_t **handles)
+{
+    size_t k;
+    int rc = OMPI_SUCCESS, one;
+
+    for (k = 0; k < count; k++) {
+        gr_handed_t *h = (gr_handed_t *) handles[k];
+
+        h->super.super.req_state = OMPI_REQUEST_ACTIVE;
+        h->super.super.req_status.MPI_ERROR = MPI_SUCCESS;
+        h->super.super.req_complete = REQUEST_PENDING;
+        one = start_one(h);
+        if (OMPI_SUCCESS != one) {
+            h->super.super.req_complete = REQUEST_COMPLETED;
+            h->super.super.req_state = OMPI_REQUEST_INACTIVE;
+            rc = one;
+            continue;
+        }
+        enlist(h);
+    }
+    return rc;
+}
+
+/* The communicator's stage is taken out meanwhile: the saved collective may be made of calls that come back here. */
+static int hand_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
+{
+    struct gr_stage *stage = NULL != module->stage ? module->stage : calloc(1, sizeof(*stage));
+    struct gr_call staged = *call;
+    int rc, out;
+
+    if (NULL == stage) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    module->stage = NULL;
+    rc = mca_coll_gpuring_stage_in(stage, &staged, NULL);
+    if (OMPI_SUCCESS == rc) {
+        rc = mca_coll_gpuring_call_saved(module, &staged, form);
+        out = mca_coll_gpuring_stage_out(stage, &staged, OMPI_SUCCESS == rc);
+        rc = OMPI_SUCCESS == rc ? out : rc;
+    }
+    mca_coll_gpuring_stage_delete(module->stage);
+    module->stage = stage;
+    return rc;
+}
+
+/* The application may free its handles between starts. */
+static void retain_types(gr_handed_t *h, const struct gr_call *call)
+{
+    int k;
+
+    h->types[0] = GR_CALL_BCAST == call->id || MPI_IN_PLACE == call->sbuf ? NULL : call->stype;
+    h->types[1] = call->rtype;
+    for (k = 0; k < 2; k++) {
+        if (NULL != h->types[k]) {
+            OBJ_RETAIN(h->types[k]);
+        }
+    }
+}
+
+/* Persistent: what is copied in now is not used; it makes the room that all starts use. */
+static int hand_request(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
+{
+    bool persistent = GR_PERSISTENT == form->kind;
+    gr_handed_t *h = OBJ_NEW(gr_handed_t);
+    struct gr_form inner = *form;
+    ompi_request_t *r;
+    int rc;
+
+    if (NULL == h) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    h->stage.kept = persistent;
+    h->call = *call;
+    r = &h->super.super;
+    OMPI_REQUEST_INIT(r, persistent);
+    r->req_mpi_object.comm = call->comm;
+    r->req_start = persistent ? handed_start : NULL;
+    r->req_status = ompi_status_empty;
+    r->req_state = persistent ? OMPI_REQUEST_INACTIVE : OMPI_REQUEST_ACTIVE;
+    inner.request = &h->inner;
+    rc = mca_coll_gpuring_stage_in(&h->stage, &h->call, NULL);
+    if (OMPI_SUCCESS == rc) {
+        rc = mca_coll_gpuring_call_saved(module, &h->call, &inner);
+    }
+    if (OMPI_SUCCESS != rc) {
+        (void) mca_coll_gpuring_stage_out(&h->stage, &h->call, false);
+        OMPI_REQUEST_FINI(r);
+        OBJ_RELEASE(h);
+        return rc;
+    }
+    OBJ_RETAIN(call->comm);
+    *form->request = r;
+    if (persistent) {
+        retain_types(h, call);
+        (void) mca_coll_gpuring_stage_out(&h->stage, &h->call, false);
+        r->req_complete = REQUEST_COMPLETED;
+    } else {
+        enlist(h);
+    }
+    return OMPI_SUCCESS;
+}
+
+int mca_coll_gpuring_hand(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
+{
+    bool device = false;
+    int rc = mca_coll_gpuring_gpu_possible() ? mca_coll_gpuring_look(call, &device) : OMPI_SUCCESS;
+
+    if (OMPI_SUCCESS != rc || !device) {
+        return OMPI_SUCCESS != rc ? rc : mca_coll_gpuring_call_saved(module, call, form);
+    }
+    return GR_BLOCKING == form->kind ? hand_blocking(module, call, form) : hand_request(module, call, form);
+}

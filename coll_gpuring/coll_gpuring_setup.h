@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A set-up from the inside: shared by setup.c (its phases), order.c (those on devices) and told.c (what it says). */
+#ifndef MCA_COLL_GPURING_SETUP_H
+#define MCA_COLL_GPURING_SETUP_H
+
+#include "coll_gpuring_op.h"
+
+BEGIN_C_DECLS
+
+#define GR_SETUP_TAGS 4
+
+enum gr_setup_state {
+    GR_SETUP_NEW,
+    GR_SETUP_DEVICES,
+    GR_SETUP_ORDER,
+    GR_SETUP_OFFERS,
+    GR_SETUP_ANSWERS,
+    GR_SETUP_VERDICT
+};
+
+/* What travels in the verdict's rounds. */
+struct gr_setup_verdict {
+    int32_t status, rank;       /* the worst of all, and the lowest rank with it, which says why */
+    struct gr_verdict host;
+    struct gr_gpu_verdict gpu;
+};
+
+/* What rank 0 hears of a rank, and tells all. */
+struct gr_setup_device {
+    struct gr_gpu_id id;
+    int32_t order;              /* [position]: the rank there */
+    int32_t pad;
+};
+
+struct gr_setup;
+struct gr_wires;
+
+/* What differs between links in host memory and on devices. */
+struct gr_setup_kind {
+    bool device;
+    /* Lease what is to be offered; where the offers are. 0, or there is no memory. */
+    int (*begin)(struct gr_setup *s, struct gr_wires *in, struct gr_wires *out);
+    /* Offers were received: answer them; where the answers are. NULL: there are none. */
+    void (*answer)(struct gr_setup *s, struct gr_wires *in, struct gr_wires *out);
+    /* Everything was received: this rank's part of the verdict; its status. */
+    int (*map)(struct gr_setup *s);
+    /* Take what was made, or give it back. 0, or the communicator is broken. */
+    int (*end)(struct gr_setup *s);
+};
+
+struct gr_setup {
+    struct gr_lane *lane;
+    struct gr_pool *pool;
+    const struct gr_op *op;     /* on devices: the call that asks first */
+    const struct gr_setup_kind *kind;
+    int way, root, tag;
+    enum gr_setup_state state;
+    struct gr_join join;        /* one of the two */
+    struct gr_gpu_join gpu;
+    struct gr_gpu *mine;        /* this rank's device, */
+    int mine_error;             /* or why there is none */
+    struct gr_setup_device *devices; /* p, then this rank's own */
+    ompi_request_t **requests;
+    int nrequests, awaited;     /* the first `awaited` are receives */
+    int distance;               /* VERDICT: 2^round */
+    struct gr_setup_verdict sent, heard, verdict;
+    char why[160];              /* the driver's words, where this rank's status is not 0 */
+};
+
+/* Post one message of the phase. OMPI error code. */
+int mca_coll_gpuring_setup_post(struct gr_setup *s, bool send, void *buf, size_t bytes, int rank, int tag);
+
+/* Room for n messages under way. OMPI error code. */
+int mca_coll_gpuring_setup_room(struct gr_setup *s, int n);
+
+/* The phases of the first set-up on devices: this rank's device to rank 0; the order to all; the team. */
+int mca_coll_gpuring_setup_devices(struct gr_setup *s);
+int mca_coll_gpuring_setup_order(struct gr_setup *s);
+int mca_coll_gpuring_setup_team(struct gr_setup *s);
+
+/* Say what is to be known of the verdict: why it is against us, or that links are slow; once per kind of reason. */
+void mca_coll_gpuring_setup_tell(const struct gr_setup *s);
+
+END_C_DECLS
+
+#endif

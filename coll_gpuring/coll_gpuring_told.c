@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What set-ups say: what they wait for, and why they failed. */
+#include "coll_gpuring_setup.h"
+
+static const char *where(const struct gr_setup *s)
+{
+    return s->kind->device ? " on devices" : "";
+}
+
+static int awaited_rank(const struct gr_setup *s, int k)
+{
+    switch (s->state) {
+    case GR_SETUP_DEVICES:
+        return k + 1;
+    case GR_SETUP_ORDER:
+        return 0;
+    case GR_SETUP_OFFERS:
+        return s->kind->device ? s->gpu.out[k].rank : s->join.out[k].rank;
+    default:
+        return s->gpu.in[k].rank;
+    }
+}
+
+void mca_coll_gpuring_setup_explain(void *ctx, char *text, size_t size)
+{
+    static const char *const phases[] = {[GR_SETUP_DEVICES] = "devices", [GR_SETUP_ORDER] = "order",
+                                         [GR_SETUP_OFFERS] = "offers", [GR_SETUP_ANSWERS] = "answers"};
+    struct gr_setup *s = ctx;
+    int p = ompi_comm_size(s->lane->comm), k;
+    size_t used;
+
+    if (GR_SETUP_NEW == s->state) {
+        snprintf(text, size, "set-up of %s%s, not begun", gr_way_name(s->way), where(s));
+        return;
+    }
+    if (GR_SETUP_VERDICT == s->state) {
+        snprintf(text, size, "set-up of %s%s, verdict at distance %d, waits for rank %d", gr_way_name(s->way), where(s),
+                 s->distance, (ompi_comm_rank(s->lane->comm) - s->distance + p) % p);
+        return;
+    }
+    used = (size_t) snprintf(text, size, "set-up of %s%s, %s, waits for rank", gr_way_name(s->way), where(s),
+                             phases[s->state]);
+    for (k = 0; k < s->awaited && used < size; k++) {
+        if (MPI_REQUEST_NULL != s->requests[k]) {
+            used += (size_t) snprintf(text + used, size - used, " %d", awaited_rank(s, k));
+        }
+    }
+}
+
+static bool is_board(const struct gr_setup *s)
+{
+    return !s->kind->device && (GR_WAY_MAILBOX == s->way || GR_WAY_ARRIVALS == s->way);
+}
+
+/* KiB of shared memory that a rank needs for what was refused. */
+static size_t shared_kib(const struct gr_setup *s)
+{
+    const struct gr_team *team = s->lane->team;
+    const struct gr_mailbox *box = &gr_team_boards(s->lane->team, s->way)->box;
+    size_t bytes = s->kind->device ? (size_t) (s->gpu.nin + s->gpu.nout) * 64
+                   : is_board(s) ? gr_board_bytes(team->p, box->nsets, box->stride)
+                                 : (size_t) s->join.nin * gr_link_bytes(team->nslots, team->slot_bytes);
+
+    return (bytes + 1023) / 1024;
+}
+
+static size_t device_mib(const struct gr_setup *s)
+{
+    const struct gr_gpu_team *team = s->lane->gpu;
+    size_t bytes = (size_t) s->gpu.nin * team->nslots * team->slot_bytes;
+
+    return (bytes + (1 << 20) - 1) >> 20;
+}
+
+static void tell_unmapped(const struct gr_setup *s)
+{
+    static bool said;
+    int rank = ompi_comm_rank(s->lane->comm);
+
+    if (!said && s->kind->device && rank == s->verdict.gpu.unmapped) {
+        said = true;
+        mca_coll_gpuring_tell("gpu-unmapped", rank, gr_comm_name(s->lane->comm), s->gpu.unmapped, s->gpu.why);
+    }
+}
+
+void mca_coll_gpuring_setup_tell(const struct gr_setup *s)
+{
+    static bool said[16];
+    int status = s->verdict.status;
+    const char *name = gr_comm_name(s->lane->comm);
+
+    if (0 == status) {
+        tell_unmapped(s);
+        return;
+    }
+    if (s->verdict.rank != ompi_comm_rank(s->lane->comm) || said[-status % 16]) {
+        return;
+    }
+    said[-status % 16] = true;
+    switch (status) {
+    case GR_ERR_SPACE:
+        mca_coll_gpuring_tell("shm-full", GR_SHM_DIR, name, shared_kib(s), is_board(s) ? "mailboxes" : "links");
+        break;
+    case GR_ERR_LIMIT:
+        mca_coll_gpuring_tell("shm-limit", name, mca_coll_gpuring_component.pool_mib);
+        break;
+    case GR_ERR_FOREIGN:
+        mca_coll_gpuring_tell("shm-foreign", name);
+        break;
+    case GR_ERR_NODRIVER:
+    case GR_ERR_NODEVICE:
+        mca_coll_gpuring_tell("no-gpu", s->verdict.rank, name, s->why);
+        break;
+    case GR_ERR_GPU_SPACE:
+        mca_coll_gpuring_tell("gpu-full", s->verdict.rank, name, device_mib(s), s->why);
+        break;
+    case GR_ERR_GPU_LIMIT:
+        mca_coll_gpuring_tell("gpu-limit", name, s->verdict.rank, mca_coll_gpuring_component.device_pool_mib);
+        break;
+    case GR_ERR_CUDA:
+    case GR_ERR_PEER:
+        mca_coll_gpuring_tell("gpu-error", s->verdict.rank, name, s->why);
+        break;
+    default:
+        mca_coll_gpuring_tell("shm-error", GR_SHM_DIR, name, status);
+    }
+}

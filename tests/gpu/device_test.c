@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Devices (exec/cuda_device.h): how they are made ready, what is left as it was, and what goes wrong. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include "device_app.h"
+
+#include <pthread.h>
+
+#define FAR ((size_t) 1 << 50)
+
+/* ---- the context is left as it was ---- */
+
+/* One call of everything, with what fails. */
+static void call_everything(struct gr_gpus *gpus)
+{
+    static unsigned char page[4096] __attribute__((aligned(4096)));
+    struct gr_gpu *gpu = get_gpu(gpus, 0);
+    struct gr_gpu_stream *stream;
+    unsigned char handle[GR_GPU_IPC_BYTES];
+    gr_gpu_ptr at, none, pinned;
+    void *host = gr_gpu_host_alloc(gpu, 4096);
+    int error;
+
+    CHECK(NULL == gr_gpu_get(gpus, 7, &error));
+    (void) get_gpu(gpus, 1);
+    (void) gr_gpu_reaches(gpu, 1);
+    CHECK_INT(gr_gpu_alloc(gpu, 4096, &at), 0);
+    CHECK_INT(gr_gpu_alloc(gpu, FAR, &none), GR_ERR_GPU_SPACE);
+    CHECK(NULL != host && NULL == gr_gpu_host_alloc(gpu, 0));
+    CHECK_INT(gr_gpu_host_pin(gpu, page, sizeof(page), &pinned), 0);
+    CHECK(0 != gr_gpu_host_pin(gpu, page, sizeof(page), &pinned));
+    CHECK_INT(gr_gpu_copy(gpu, (void *) (uintptr_t) at, page, sizeof(page)), 0);
+    CHECK(0 != gr_gpu_copy(gpu, (void *) (uintptr_t) at, page, (size_t) 1 << 20));
+    CHECK_INT(gr_gpu_ipc_export(gpu, at, handle), 0);
+    CHECK_INT(gr_gpu_ipc_open(gpu, handle, &none), GR_ERR_PEER); /* its own */
+    CHECK_INT(gr_gpu_ipc_export(gpu, pinned, handle), GR_ERR_PEER);
+    CHECK_INT(gr_gpu_stream_open(gpu, &stream), 0);
+    CHECK_INT(gr_gpu_stream_follow(stream), 0);
+    CHECK_INT(gr_gpu_stream_copy(stream, at, (gr_gpu_ptr) (uintptr_t) host, 4096), 0);
+    while (0 == (error = gr_gpu_stream_done(stream))) {
+    }
+    CHECK_INT(error, 1);
+    CHECK(0 != gr_gpu_launch(stream, GR_KERNEL_copy, 0, &(struct gr_gpu_args) {.launch = 1})); /* no blocks */
+    gr_gpu_stream_close(stream);
+    gr_gpu_host_unpin(gpu, page);
+    gr_gpu_host_free(gpu, host);
+    gr_gpu_free(gpu, at);
+}
+
+static CUcontext current(void)
+{
+    CUcontext context;
+
+    APP(cuCtxGetCurrent, &context);
+    return context;
+}
+
+static void contexts_stay(void)
+{
+    struct gr_gpus *gpus = open_gpus();
+    CUcontext own, popped;
+
+    app_start();
+    call_everything(gpus); /* with none */
+    CHECK(NULL == current());
+    app_use(1);
+    own = app_context(0);
+    call_everything(gpus); /* with one of the application's over another device's */
+    CHECK(own == current());
+    CHECK_INT(gr_gpus_current(gpus), 0);
+    APP(cuCtxPopCurrent, &popped);
+    CHECK_INT(gr_gpus_current(gpus), 1);
+    app_use(0);
+    CHECK_INT(gr_gpus_current(gpus), 0);
+    call_everything(gpus); /* with the very one that is used */
+    CHECK(get_gpu(gpus, 0)->context == current());
+    gr_gpus_close(gpus);
+    APP(cuCtxPopCurrent, &popped);
+    CHECK(NULL == current());
+}
+
+/* ---- making ready ---- */
+
+static struct gr_cuda real;
+static int calls, fail_at;
+
+/* Replace a function of the table by one that counts its calls and fails at number fail_at. */
+#define COUNTED(name, params, args)                                                                                   \
+    static CUresult CUDAAPI counted_##name params                                                                     \
+    {                                                                                                                 \
+        return ++calls == fail_at ? CUDA_ERROR_OUT_OF_MEMORY : real.name args;                                        \
+    }
+#define COUNT(gpus, name) ((gpus)->cuda.name = counted_##name)
+
+COUNTED(cuDevicePrimaryCtxRetain, (CUcontext * c, CUdevice d), (c, d))
+COUNTED(cuLibraryLoadData,
+        (CUlibrary * l, const void *p, CUjit_option *o, void **v, unsigned int n, CUlibraryOption *q, void **w,
+         unsigned int m),
+        (l, p, o, v, n, q, w, m))
+COUNTED(cuLibraryUnload, (CUlibrary l), (l))
+COUNTED(cuDevicePrimaryCtxRelease, (CUdevice d), (d))
+COUNTED(cuStreamDestroy, (CUstream s), (s))
+COUNTED(cuEventDestroy, (CUevent e), (e))
+COUNTED(cuMemFree, (CUdeviceptr p), (p))
+COUNTED(cuLibraryGetKernel, (CUkernel * k, CUlibrary l, const char *n), (k, l, n))
+COUNTED(cuKernelGetFunction, (CUfunction * f, CUkernel k), (f, k))
+COUNTED(cuFuncLoad, (CUfunction f), (f))
+COUNTED(cuFuncGetAttribute, (int *v, CUfunction_attribute a, CUfunction f), (v, a, f))
+static void all_kernels_are_loaded_at_once(void)
+{
+    struct gr_gpus *gpus = open_gpus();
+    struct gr_gpu *gpu;
+    int k, j;
+
+    real = gpus->cuda;
+    CHECK(NULL != real.cuFuncLoad);
+    COUNT(gpus, cuFuncLoad);
+    gpu = get_gpu(gpus, 0);
+    CHECK_INT(calls, GR_NKERNELS);
+    for (k = 0; k < GR_NKERNELS; k++) {
+        for (j = 0; j < k; j++) {
+            CHECK(gpu->kernels[k] != gpu->kernels[j]);
+        }
+    }
+    (void) get_gpu(gpus, 0);
+    CHECK_INT(calls, GR_NKERNELS); /* once */
+    gpus->cuda.cuFuncLoad = NULL; /* as before CUDA 12.4 */
+    COUNT(gpus, cuFuncGetAttribute);
+    calls = 0;
+    (void) get_gpu(gpus, 1);
+    CHECK_INT(calls, GR_NKERNELS);
+    gr_gpus_close(gpus);
+}
+
+/* Whatever fails: no device, the code and the words, no context left behind, and the next try works. */
+static void making_ready_fails(void)
+{
+    int step;
+
+    app_start();
+    for (step = 0; step < 5; step++) {
+        static const int number[] = {1, 1, 1, GR_NKERNELS, GR_NKERNELS / 2};
+        static const char *const words[] = {"cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY", "cuLibraryLoadData",
+                                            "cuLibraryGetKernel", "cuKernelGetFunction", "cuFuncLoad"};
+        struct gr_gpus *gpus = open_gpus();
+        unsigned int flags;
+        int error = 0, active;
+
+        real = gpus->cuda;
+        if (0 == step) {
+            COUNT(gpus, cuDevicePrimaryCtxRetain);
+        } else if (1 == step) {
+            COUNT(gpus, cuLibraryLoadData);
+        } else if (2 == step) {
+            COUNT(gpus, cuLibraryGetKernel);
+        } else if (3 == step) {
+            COUNT(gpus, cuKernelGetFunction);
+        } else {
+            COUNT(gpus, cuFuncLoad);
+        }
+        calls = 0;
+        fail_at = number[step];
+        CHECK(NULL == gr_gpu_get(gpus, 0, &error));
+        CHECK_INT(error, GR_ERR_GPU_SPACE);
+        CHECK(NULL != strstr(gr_gpu_error(), words[step]));
+        CHECK(NULL == current());
+        (void) get_gpu(gpus, 0);
+        gr_gpus_close(gpus);
+        APP(cuDevicePrimaryCtxGetState, 0, &flags, &active);
+        CHECK_INT(active, 0);
+    }
+}
+
+static int fits(void)
+{
+    static int k;
+
+    return 2 + (k++ != GR_NKERNELS / 2);
+}
+
+static CUresult CUDAAPI occupancy(int *blocks, CUfunction function, int threads, size_t shared)
+{
+    CHECK(NULL != function && GR_GPU_THREADS == threads && 0 == shared);
+    *blocks = fits();
+    return CUDA_SUCCESS;
+}
+
+static void the_largest_kernel_bounds_blocks(void)
+{
+    struct gr_gpus *gpus = open_gpus();
+
+    gpus->cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor = occupancy;
+    CHECK_INT(gr_gpu_resident_blocks(get_gpu(gpus, 0)), 7 * 2);
+    gr_gpus_close(gpus);
+}
+
+/* As it is where an image has to be compiled: all threads come while one is at it. */
+static CUresult CUDAAPI load_slowly(CUlibrary *l, const void *p, CUjit_option *o, void **v, unsigned int n,
+                                    CUlibraryOption *q, void **w, unsigned int m)
+{
+    usleep(50000);
+    return counted_cuLibraryLoadData(l, p, o, v, n, q, w, m);
+}
+
+static void *get_in_a_thread(void *gpus)
+{
+    return get_gpu(gpus, 0);
+}
+
+static void one_device_for_all_threads(void)
+{
+    struct gr_gpus *gpus = open_gpus();
+    pthread_t threads[4];
+    void *gpu[4];
+    int k, error;
+
+    real = gpus->cuda;
+    gpus->cuda.cuLibraryLoadData = load_slowly;
+    for (k = 0; k < 4; k++) {
+        CHECK_INT(pthread_create(&threads[k], NULL, get_in_a_thread, gpus), 0);
+    }
+    for (k = 0; k < 4; k++) {
+        pthread_join(threads[k], &gpu[k]);
+        CHECK(gpu[k] == gpu[0]);
+    }
+    CHECK_INT(calls, 1);
+    CHECK(gr_gpu_owner(gpu[0]) == gpus && 0 == gr_gpu_ordinal(gpu[0]));
+    CHECK(NULL == gr_gpu_get(gpus, -1, &error));
+    CHECK_INT(error, GR_ERR_NODEVICE);
+    CHECK(NULL == gr_gpu_get(gpus, gr_gpus_count(gpus), &error));
+    gr_gpus_close(gpus);
+}
+
+/* ---- out of memory ---- */
+
+static void the_device_is_full(void)
+{
+    struct gr_gpus *gpus = open_gpus();
+    struct gr_gpu *gpu = get_gpu(gpus, 0);
+    gr_gpu_ptr all, more;
+
+    CHECK_INT(gr_gpu_alloc(gpu, (size_t) 3 << 20, &all), 0);
+    CHECK_INT(gr_gpu_alloc(gpu, (size_t) 2 << 20, &more), GR_ERR_GPU_SPACE);
+    CHECK(0 == strcmp(gr_gpu_error(), "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY"));
+    CHECK_INT(more, 0);
+    gr_gpu_free(gpu, all);
+    CHECK_INT(gr_gpu_alloc(gpu, (size_t) 3 << 20, &all), 0);
+    CHECK_INT(all % 256, 0);
+    gr_gpus_close(gpus);
+}
+
+static void pinned_memory_is_clean_and_at_one_address(void)
+{
+    struct gr_gpus *gpus = open_gpus();
+    struct gr_gpu *gpu = get_gpu(gpus, 0);
+    unsigned char *host = gr_gpu_host_alloc(gpu, 10000), copy[10000];
+    int k;
+
+    CHECK(NULL != host);
+    for (k = 0; k < 10000; k++) {
+        CHECK_INT(host[k], 0);
+    }
+    host[9999] = 7;
+    app_start();
+    app_use(1); /* another device, another context */
+    APP(cuMemcpyDtoH, copy, gr_cuda_ptr(host), 10000);
+    CHECK_INT(copy[9999], 7);
+    gr_gpu_host_free(gpu, host);
+    gr_gpu_host_free(gpu, NULL);
+    gr_gpu_free(gpu, 0);
+    gr_gpus_close(gpus);
+}
+
+/* ---- endings ---- */
+
+/*
+ * What was made in a context that the application resets is gone and must not be touched; the context's successor is
+ * not ours to take from. numbered: whether the driver tells contexts apart.
+ */
+static void reset(int again, int numbered)
+{
+    struct gr_gpus *gpus = open_gpus();
+    struct gr_gpu *gpu;
+    struct gr_gpu_stream *stream;
+    unsigned int flags;
+    CUdevice device;
+    gr_gpu_ptr at;
+    int active;
+
+    if (!numbered) {
+        gpus->cuda.cuCtxGetId = NULL;
+    }
+    gpu = get_gpu(gpus, 0);
+    CHECK_INT(gr_gpu_stream_open(gpu, &stream), 0);
+    CHECK_INT(gr_gpu_alloc(gpu, 4096, &at), 0);
+    app_start();
+    APP(cuDeviceGet, &device, 0);
+    APP(cuDevicePrimaryCtxReset, device);
+    if (again) {
+        app_use(0);
+    }
+    CHECK(again || 0 > gr_gpu_stream_done(stream)); /* a new one may have the old one's handle */
+    real = gpus->cuda;
+    COUNT(gpus, cuLibraryUnload);
+    COUNT(gpus, cuDevicePrimaryCtxRelease);
+    COUNT(gpus, cuStreamDestroy);
+    COUNT(gpus, cuEventDestroy);
+    COUNT(gpus, cuMemFree);
+    gr_gpu_stream_close(stream);
+    gr_gpu_free(gpu, at);
+    gr_gpus_close(gpus);
+    CHECK_INT(calls, 0);
+    APP(cuDevicePrimaryCtxGetState, device, &flags, &active);
+    CHECK_INT(active, again);
+    if (again) {
+        (void) app_memory(APP_DEVICE, 4096);
+    }
+}
+
+static void the_context_was_reset(void)
+{
+    reset(0, 1);
+    calls = 0;
+    reset(0, 0);
+}
+
+static void the_context_was_reset_and_used_again(void)
+{
+    reset(1, 1);
+}
+
+static struct gr_gpus *left_open;
+static struct gr_gpu_stream *left_stream;
+
+static void close_late(void)
+{
+    gr_gpu_stream_close(left_stream);
+    gr_gpus_close(left_open);
+}
+
+/* Closed by a function that runs at exit after the driver's own. */
+static void closing_after_the_driver(void)
+{
+    CHECK_INT(atexit(close_late), 0);
+    left_open = open_gpus();
+    CHECK_INT(gr_gpu_stream_open(get_gpu(left_open, 0), &left_stream), 0);
+}
+
+int main(int argc, char **argv)
+{
+    struct row rows[] = {
+        ROW(contexts_stay, "FAKECUDA_DEVICES=2"),
+        ROW(all_kernels_are_loaded_at_once, "FAKECUDA_DEVICES=2"),
+        ROW(making_ready_fails, NULL),
+        ROW(the_largest_kernel_bounds_blocks, "FAKECUDA_SMS=7"),
+        ROW(one_device_for_all_threads, NULL),
+        ROW(the_device_is_full, "FAKECUDA_MEM=4"),
+        ROW(pinned_memory_is_clean_and_at_one_address, "FAKECUDA_DEVICES=2"),
+        ROW(the_context_was_reset, NULL),
+        ROW(the_context_was_reset_and_used_again, NULL),
+        ROW(closing_after_the_driver, NULL),
+    };
+
+    return RUN_ROWS(rows, argc, argv);
+}

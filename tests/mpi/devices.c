@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What only buffers on devices have: devices TEST, with GPURING_MEMORY set.
+ *
+ *     progress   a nonblocking call ends while nobody calls MPI
+ *     context    the current context is left as it was
+ *     steady     calls after the first ones allocate nothing
+ *     busy       links are made while a kernel waits
+ *     single     buffers on devices at some ranks only
+ *     differ     ranks that make different calls get an error, and are told
+ *     crossed    two communicators, nonblocking calls in opposite order, waited for in the order of the calls
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "devmem.h"
+#include "forms.h"
+#include "mpit_counts.h"
+#include "quick.h"
+#include "tap.h"
+
+#define COUNT 20000
+#define BYTES (COUNT * sizeof(int))
+
+struct buffers {
+    int *in, *out; /* for MPI */
+    int host[COUNT];
+};
+
+static struct buffers *make(void)
+{
+    struct buffers *b = malloc(sizeof *b);
+
+    b->in = devmem_alloc(DEVMEM_DEVICE, BYTES);
+    b->out = devmem_alloc(DEVMEM_DEVICE, BYTES);
+    return b;
+}
+
+static void fill(struct buffers *b, int salt)
+{
+    for (int i = 0; i < COUNT; i++) {
+        b->host[i] = salt + test_rank + i;
+    }
+    devmem_put(b->in, b->host, BYTES);
+    memset(b->host, 0x5c, BYTES);
+    devmem_put(b->out, b->host, BYTES);
+}
+
+/* Whether the output holds the sum, as it is now. */
+static bool is_sum(struct buffers *b, int salt)
+{
+    devmem_get(b->host, b->out, BYTES);
+    for (int i = 0; i < COUNT; i++) {
+        if (b->host[i] != test_size * (salt + i) + test_size * (test_size - 1) / 2) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void drop(struct buffers *b)
+{
+    devmem_free(DEVMEM_DEVICE, b->in);
+    devmem_free(DEVMEM_DEVICE, b->out);
+    free(b);
+}
+
+static void progress(void)
+{
+    struct buffers *b = make();
+    MPI_Request request;
+    bool ok = true, there;
+
+    fill(b, 0);
+    MPI_Allreduce(b->in, b->out, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* links are made in MPI calls */
+    for (int k = 0; k < 3; k++) {
+        fill(b, k);
+        tap_sync();
+        MPI_Iallreduce(b->in, b->out, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+        there = false;
+        for (double end = seconds_now() + 10; !there && seconds_now() < end;) {
+            quick_sleep(20000);
+            there = is_sum(b, k);
+        }
+        ok = ok && there;
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    tap_check(ok, "a nonblocking call ends while nobody calls MPI");
+    drop(b);
+}
+
+/* A context is current that is not the buffers' (of another device, where there is one), none, or theirs. */
+static void context(void)
+{
+    static const char *const names[] = {"the device's context", "no context", "another device's context"};
+    int (*get)(void **) = (int (*)(void **)) devmem_driver("cuCtxGetCurrent");
+    int (*set)(void *) = (int (*)(void *)) devmem_driver("cuCtxSetCurrent");
+    int (*retain)(void **, int) = (int (*)(void **, int)) devmem_driver("cuDevicePrimaryCtxRetain");
+    int (*count)(int *) = (int (*)(int *)) devmem_driver("cuDeviceGetCount");
+    struct buffers *b = make();
+    void *contexts[3] = {NULL, NULL, NULL}, *after = NULL;
+    int devices = 1;
+
+    count(&devices);
+    get(&contexts[0]);
+    retain(&contexts[2], (test_rank + 1) % devices); /* devmem.c: this rank's device is the one before */
+    for (int k = 0; k < 3; k++) {
+        fill(b, k);
+        set(contexts[k]);
+        MPI_Allreduce(b->in, b->out, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        get(&after);
+        tap_check(after == contexts[k] && is_sum(b, k), "%s is current: the same after the call", names[k]);
+    }
+    drop(b);
+}
+
+/* Allocations so far, which may wait for all kernels of a device: FAKECUDA_LOG has a line for each. */
+static int allocations(void)
+{
+    const char *name = getenv("FAKECUDA_LOG");
+    FILE *log = NULL == name ? NULL : fopen(name, "r");
+    char line[256];
+    int n = 0;
+
+    tap_sync();
+    while (NULL != log && NULL != fgets(line, sizeof line, log)) {
+        n += NULL != strstr(line, " alloc ");
+    }
+    if (NULL != log) {
+        fclose(log);
+    }
+    tap_sync();
+    return n;
+}
+
+static void steady(void)
+{
+    struct buffers *b = make();
+    MPI_Request request;
+    int before = 0;
+    bool ok = true;
+
+    fill(b, 0);
+    for (int k = 0; k < 10; k++) {
+        before = 3 == k ? allocations() : before;
+        MPI_Allreduce(b->in, b->out, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        ok = ok && is_sum(b, 0);
+        MPI_Iallreduce(b->in, b->out, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    tap_note("%d allocations", before);
+    tap_check(ok && before > 0 && allocations() == before, "calls after the first ones allocate nothing");
+    drop(b);
+}
+
+/* Rank 0 has started a persistent call for which it waits for rank 1, when both need memory for a new communicator. */
+static void busy(void)
+{
+    struct form_shape shape = {.coll = COLL_ALLREDUCE, .kind = KIND_UINT32, .count = COUNT};
+    MPI_Request request = MPI_REQUEST_NULL;
+    struct buffers *b = make();
+    struct form_call c;
+    MPI_Comm comm;
+    bool ok = true;
+
+    if (FORM_PERSISTENT >= forms_here) {
+        tap_skip("this Open MPI has none", "persistent collectives");
+        return;
+    }
+    kinds_open();
+    form_make(&c, MPI_COMM_WORLD, &shape);
+    form_init(&c, &request);
+    for (int k = 0; k < 3; k++) {
+        form_fill(&c, (uint64_t) k);
+        fill(b, k);
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        for (int turn = 0; turn < 2; turn++) {
+            if ((1 == test_rank) == turn) {
+                form_start(&c, FORM_PERSISTENT, &request);
+            }
+            if (0 == turn) {
+                quick_sleep(20000);
+                MPI_Allreduce(b->in, b->out, COUNT, MPI_INT, MPI_SUM, comm);
+                ok = ok && is_sum(b, k);
+            }
+        }
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        ok = ok && form_check(&c);
+        MPI_Comm_free(&comm);
+    }
+    tap_check(ok, "a new communicator while a kernel waits for another rank");
+    MPI_Request_free(&request);
+    form_free(&c);
+    kinds_close();
+    drop(b);
+}
+
+/* Ranks whose GPURING_MEMORY is host have their buffers there. */
+static void single(void)
+{
+    bool host = 0 == strcmp(getenv("GPURING_MEMORY"), "host"), ok = true;
+    struct buffers *b = host ? NULL : make();
+    int *in = malloc(BYTES), *out = malloc(BYTES);
+
+    for (int k = 0; k < 5; k++) {
+        for (int i = 0; i < COUNT; i++) {
+            in[i] = test_rank + i + k;
+        }
+        memset(out, 0x5c, BYTES);
+        if (!host) {
+            fill(b, k);
+        }
+        MPI_Allreduce(host ? in : b->in, host ? out : b->out, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        for (int i = 0; host && i < COUNT; i++) {
+            ok = ok && out[i] == test_size * (i + k) + test_size * (test_size - 1) / 2;
+        }
+        ok = ok && (host || is_sum(b, k));
+    }
+    tap_check(ok, "some ranks have their buffers in host memory");
+    free(in);
+    free(out);
+    if (!host) {
+        drop(b);
+    }
+}
+
+/* Rank 1's call differs from that of the others in one thing; each has a communicator. */
+static void differ(void)
+{
+    static const char *const names[] = {"root", "operation", "type", "collective", "count"};
+    enum { KINDS = sizeof names / sizeof names[0] };
+    MPI_Comm comms[KINDS];
+    struct buffers *b = make();
+    int rc, again, odd = 1 == test_rank;
+
+    for (int k = 0; k < KINDS; k++) {
+        comms[k] = MPI_COMM_WORLD;
+        if (k < KINDS - 1) {
+            MPI_Comm_dup(MPI_COMM_WORLD, &comms[k]);
+        }
+        MPI_Comm_set_errhandler(comms[k], MPI_ERRORS_RETURN);
+    }
+    fill(b, 0);
+    for (int k = 0; k < KINDS; k++) {
+        if (0 == k) {
+            rc = MPI_Bcast(b->in, COUNT, MPI_INT, odd, comms[k]);
+        } else if (3 == k && odd) {
+            rc = MPI_Reduce(b->in, b->out, COUNT, MPI_INT, MPI_SUM, 0, comms[k]);
+        } else {
+            rc = MPI_Allreduce(b->in, b->out, 4 == k && odd ? COUNT / 2 : COUNT, 2 == k && odd ? MPI_FLOAT : MPI_INT,
+                               1 == k && odd ? MPI_MAX : MPI_SUM, comms[k]);
+        }
+        again = MPI_Allreduce(b->in, b->out, COUNT, MPI_INT, MPI_SUM, comms[k]);
+        tap_check(MPI_SUCCESS != rc, "another %s on rank 1: all ranks get an error", names[k]);
+        tap_check(MPI_SUCCESS != again, "another %s on rank 1: and so do later calls on the communicator", names[k]);
+        if (k < KINDS - 1) {
+            MPI_Comm_free(&comms[k]);
+        }
+    }
+    drop(b);
+}
+
+static void crossed(void)
+{
+    struct buffers *b[2] = {make(), make()};
+    MPI_Comm comms[2];
+    MPI_Request requests[2];
+    bool ok = true;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comms[0]);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comms[1]);
+    for (int round = 0; round < 5; round++) {
+        for (int k = 0; k < 2; k++) {
+            int c = k ^ (test_rank & 1);
+
+            fill(b[c], 10 * round + c);
+            MPI_Iallreduce(b[c]->in, b[c]->out, COUNT, MPI_INT, MPI_SUM, comms[c], &requests[k]);
+        }
+        MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+        MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+        ok = ok && is_sum(b[0], 10 * round) && is_sum(b[1], 10 * round + 1);
+    }
+    tap_check(ok, "two communicators in opposite order");
+    MPI_Comm_free(&comms[0]);
+    MPI_Comm_free(&comms[1]);
+    drop(b[0]);
+    drop(b[1]);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } tests[] = {
+        {"progress", progress}, {"context", context}, {"steady", steady},   {"busy", busy},
+        {"single", single},     {"differ", differ},   {"crossed", crossed},
+    };
+
+    test_begin(&argc, &argv, MPI_THREAD_SINGLE);
+    for (size_t k = 0; k < sizeof tests / sizeof tests[0]; k++) {
+        if (argc > 1 && 0 == strcmp(argv[1], tests[k].name)) {
+            tests[k].run();
+        }
+    }
+    return test_end();
+}

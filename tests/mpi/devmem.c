@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns the test programs' use of the CUDA driver: loaded at run time, a few functions declared here. */
+#include "devmem.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_DEVICES 16
+
+static const char *const names[] = {"host", "device", "managed", "pinned", "pool", "other", "mixed"};
+
+static struct {
+    int (*init)(unsigned);
+    int (*count)(int *);
+    int (*retain)(void **, int);
+    int (*set_current)(void *);
+    int (*alloc)(uint64_t *, size_t);
+    int (*free)(uint64_t);
+    int (*alloc_managed)(uint64_t *, size_t, unsigned);
+    int (*alloc_host)(void **, size_t, unsigned);
+    int (*free_host)(void *);
+    int (*alloc_async)(uint64_t *, size_t, void *);
+    int (*free_async)(uint64_t, void *);
+    int (*copy)(uint64_t, uint64_t, size_t);
+    int (*memset_async)(uint64_t, unsigned char, size_t, void *);
+    int (*synchronize)(void);
+} cu;
+
+static const struct {
+    const char *name;
+    void *function;
+} functions[] = {
+    {"cuInit", &cu.init},
+    {"cuDeviceGetCount", &cu.count},
+    {"cuDevicePrimaryCtxRetain", &cu.retain},
+    {"cuCtxSetCurrent", &cu.set_current},
+    {"cuMemAlloc_v2", &cu.alloc},
+    {"cuMemFree_v2", &cu.free},
+    {"cuMemAllocManaged", &cu.alloc_managed},
+    {"cuMemHostAlloc", &cu.alloc_host},
+    {"cuMemFreeHost", &cu.free_host},
+    {"cuMemAllocAsync", &cu.alloc_async},
+    {"cuMemFreeAsync", &cu.free_async},
+    {"cuMemcpy", &cu.copy},
+    {"cuMemsetD8Async", &cu.memset_async},
+    {"cuCtxSynchronize", &cu.synchronize},
+};
+
+static void *library;
+static enum devmem_kind kind;
+static void *contexts[MAX_DEVICES];
+static int rank, devices, device;
+
+static void check(int rc, const char *what)
+{
+    if (0 != rc) {
+        fprintf(stderr, "devmem: %s: CUDA error %d\n", what, rc);
+        abort();
+    }
+}
+
+void *devmem_driver(const char *name)
+{
+    void *function = NULL == library ? NULL : dlsym(library, name);
+
+    if (NULL == function) {
+        fprintf(stderr, "devmem: the CUDA driver has no %s\n", name);
+        exit(1);
+    }
+    return function;
+}
+
+static void load(void)
+{
+    library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
+    if (NULL == library) {
+        fprintf(stderr, "devmem: GPURING_MEMORY needs a CUDA driver: %s\n", dlerror());
+        exit(1);
+    }
+    for (size_t k = 0; k < sizeof functions / sizeof functions[0]; k++) {
+        void *function = devmem_driver(functions[k].name);
+
+        memcpy(functions[k].function, &function, sizeof function);
+    }
+    check(cu.init(0), "cuInit");
+    check(cu.count(&devices), "cuDeviceGetCount");
+    devices = devices < MAX_DEVICES ? devices : MAX_DEVICES;
+}
+
+static void *context(int ordinal)
+{
+    if (NULL == contexts[ordinal]) {
+        check(cu.retain(&contexts[ordinal], ordinal), "cuDevicePrimaryCtxRetain");
+    }
+    return contexts[ordinal];
+}
+
+enum devmem_kind devmem_open(void)
+{
+    const char *text = getenv("GPURING_MEMORY"), *number = getenv("OMPI_COMM_WORLD_RANK");
+    size_t k = 0;
+
+    while (NULL != text && k < sizeof names / sizeof names[0] && 0 != strcmp(text, names[k])) {
+        k++;
+    }
+    if (k == sizeof names / sizeof names[0]) {
+        fprintf(stderr, "devmem: GPURING_MEMORY=%s: no such kind\n", text);
+        exit(1);
+    }
+    kind = (enum devmem_kind) k;
+    if (DEVMEM_HOST != kind && 0 == devices) {
+        load();
+        rank = NULL != number ? atoi(number) : 0;
+        device = rank % devices;
+        check(cu.set_current(context(device)), "cuCtxSetCurrent");
+    }
+    return kind;
+}
+
+enum devmem_kind devmem_next(void)
+{
+    static atomic_uint count;
+    uint64_t mixed = ((uint64_t) rank << 32 | atomic_fetch_add(&count, 1)) * 0x9e3779b97f4a7c15u;
+
+    return DEVMEM_MIXED == kind ? (enum devmem_kind) ((mixed >> 40) % DEVMEM_MIXED) : kind;
+}
+
+void *devmem_alloc(enum devmem_kind of, size_t bytes)
+{
+    uint64_t at = 0;
+    void *host = NULL;
+
+    check(cu.set_current(context(device)), "cuCtxSetCurrent");
+    switch (of) {
+    case DEVMEM_MANAGED: check(cu.alloc_managed(&at, bytes, 1), "cuMemAllocManaged"); break;
+    case DEVMEM_PINNED:
+        check(cu.alloc_host(&host, bytes, 1), "cuMemHostAlloc");
+        return host;
+    case DEVMEM_POOL:
+        check(cu.alloc_async(&at, bytes, NULL), "cuMemAllocAsync");
+        check(cu.synchronize(), "cuCtxSynchronize");
+        break;
+    case DEVMEM_OTHER:
+        check(cu.set_current(context((device + 1) % devices)), "cuCtxSetCurrent");
+        check(cu.alloc(&at, bytes), "cuMemAlloc");
+        check(cu.set_current(context(device)), "cuCtxSetCurrent");
+        break;
+    default: check(cu.alloc(&at, bytes), "cuMemAlloc");
+    }
+    return (void *) (uintptr_t) at;
+}
+
+void devmem_free(enum devmem_kind of, void *at)
+{
+    check(cu.set_current(context(device)), "cuCtxSetCurrent");
+    switch (of) {
+    case DEVMEM_PINNED: check(cu.free_host(at), "cuMemFreeHost"); break;
+    case DEVMEM_POOL: check(cu.free_async((uintptr_t) at, NULL), "cuMemFreeAsync"); break;
+    default: check(cu.free((uintptr_t) at), "cuMemFree");
+    }
+}
+
+void devmem_put(void *to, const void *host, size_t bytes)
+{
+    check(cu.set_current(context(device)), "cuCtxSetCurrent");
+    check(cu.copy((uintptr_t) to, (uintptr_t) host, bytes), "cuMemcpy");
+}
+
+void devmem_get(void *host, const void *from, size_t bytes)
+{
+    check(cu.set_current(context(device)), "cuCtxSetCurrent");
+    check(cu.copy((uintptr_t) host, (uintptr_t) from, bytes), "cuMemcpy");
+}
+
+void devmem_set_later(void *at, unsigned char value, size_t bytes)
+{
+    check(cu.set_current(context(device)), "cuCtxSetCurrent");
+    check(cu.memset_async((uintptr_t) at, value, bytes, NULL), "cuMemsetD8Async");
+}

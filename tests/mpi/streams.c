@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What was put on a default stream before a call comes before it, in all forms: streams TEST, with GPURING_MEMORY set.
+ *
+ *     own        buffers, stream and current context are of this rank's device
+ *     elsewhere  the same of another device, after a call that was of this one
+ *     foreign    of a context that the application made
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "devmem.h"
+#include "forms.h"
+#include "tap.h"
+
+#define COUNT 10000
+#define BYTES (COUNT * sizeof(int))
+
+/* Functions of the driver. */
+static struct {
+    int (*count)(int *);
+    int (*get)(void **);
+    int (*set)(void *);
+    int (*create)(void **, unsigned, int);
+    int (*retain)(void **, int);
+    int (*alloc)(uint64_t *, size_t);
+    int (*memset_async)(uint64_t, unsigned char, size_t, void *);
+    int (*copy)(uint64_t, uint64_t, size_t);
+} cu;
+
+static const struct {
+    const char *name;
+    void *function;
+} functions[] = {
+    {"cuDeviceGetCount", &cu.count},         {"cuCtxGetCurrent", &cu.get},
+    {"cuCtxSetCurrent", &cu.set},            {"cuCtxCreate_v2", &cu.create},
+    {"cuDevicePrimaryCtxRetain", &cu.retain}, {"cuMemAlloc_v2", &cu.alloc},
+    {"cuMemsetD8Async", &cu.memset_async},   {"cuMemcpy", &cu.copy},
+};
+
+static void check(int rc)
+{
+    if (0 != rc) {
+        fprintf(stderr, "streams: CUDA error %d\n", rc);
+        abort();
+    }
+}
+
+static void load(void)
+{
+    for (size_t k = 0; k < sizeof functions / sizeof functions[0]; k++) {
+        void *function = devmem_driver(functions[k].name);
+
+        memcpy(functions[k].function, &function, sizeof function);
+    }
+}
+
+/* An allreduce of ints in one of its forms, whole; *request: of the persistent one. */
+static void allreduce(enum form form, void *in, void *out, MPI_Op op, MPI_Request *request)
+{
+    if (FORM_BLOCKING == form) {
+        MPI_Allreduce(in, out, COUNT, MPI_INT, op, MPI_COMM_WORLD);
+        return;
+    }
+    if (FORM_NONBLOCKING == form) {
+        MPI_Iallreduce(in, out, COUNT, MPI_INT, op, MPI_COMM_WORLD, request);
+    } else {
+        MPI_Start(request);
+    }
+    MPI_Wait(request, MPI_STATUS_IGNORE);
+}
+
+/* Whether memory holds what a memset of that byte wrote. */
+static bool holds(uint64_t at, int byte)
+{
+    static int host[COUNT];
+
+    check(cu.copy((uintptr_t) host, at, BYTES));
+    for (int i = 0; i < COUNT; i++) {
+        if (host[i] != 0x01010101 * byte) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Each call begins while memsets of its input are under way, which take a while together; the last one counts. */
+static bool calls_wait(enum form form, uint64_t in, uint64_t out, MPI_Op op)
+{
+    void *from = (void *) (uintptr_t) in, *to = (void *) (uintptr_t) out;
+    MPI_Request request = MPI_REQUEST_NULL;
+    bool ok = true;
+
+    if (FORM_PERSISTENT == form) {
+        FORM_INIT(Allreduce, from, to, COUNT, MPI_INT, op, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    }
+    for (int byte = 1; byte <= 20; byte++) {
+        for (int i = 10; i >= 0; i--) {
+            check(cu.memset_async(in, (unsigned char) (byte + i), BYTES, NULL));
+        }
+        allreduce(form, from, to, op, &request);
+        ok = ok && holds(out, byte);
+    }
+    if (MPI_REQUEST_NULL != request) {
+        MPI_Request_free(&request);
+    }
+    return ok;
+}
+
+/* With buffers of the current context. */
+static void all_forms(void)
+{
+    const MPI_Op ops[] = {MPI_BOR, MPI_MAX}; /* the first has no kernel: staged */
+    uint64_t in, out;
+
+    check(cu.alloc(&in, BYTES));
+    check(cu.alloc(&out, BYTES));
+    for (int form = 0; form < forms_here; form++) {
+        for (int k = 0; k < 2; k++) {
+            tap_check(calls_wait((enum form) form, in, out, ops[k]), "memsets come before the calls: %s, %s",
+                      form_names[form], 0 == k ? "staged" : "kernels");
+        }
+    }
+}
+
+/* The first call decides which device is the communicator's. */
+static void call_here(void)
+{
+    void *in = devmem_alloc(DEVMEM_DEVICE, BYTES), *out = devmem_alloc(DEVMEM_DEVICE, BYTES);
+
+    MPI_Allreduce(in, out, COUNT, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    devmem_free(DEVMEM_DEVICE, in);
+    devmem_free(DEVMEM_DEVICE, out);
+}
+
+int main(int argc, char **argv)
+{
+    void *context = NULL;
+    int devices = 1;
+
+    test_begin(&argc, &argv, MPI_THREAD_SINGLE);
+    devmem_open();
+    load();
+    if (argc > 1 && 0 == strcmp(argv[1], "elsewhere")) {
+        call_here();
+        check(cu.count(&devices));
+        check(cu.retain(&context, (test_rank + 1) % devices)); /* devmem.c: this rank's is the one before */
+        check(cu.set(context));
+    } else if (argc > 1 && 0 == strcmp(argv[1], "foreign")) {
+        check(cu.create(&context, 0, 0));
+        check(cu.set(context));
+    } else {
+        devmem_free(DEVMEM_DEVICE, devmem_alloc(DEVMEM_DEVICE, 1)); /* makes its context current */
+    }
+    all_forms();
+    return test_end();
+}

@@ -1,0 +1,192 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Buffers on devices, on the fake CUDA driver: this same component, under mpirun, with several processes.
+. "$(dirname "$0")/lib.sh"
+
+fake=${FAKECUDA:?the directory of the fake driver}/plain
+if [ ! -e "$fake/libcuda.so.1" ]; then
+    echo "1..0 # SKIP no CUDA toolkit: nothing to run on devices with"
+    exit 0
+fi
+without=${LD_LIBRARY_PATH:-} # the driver
+export LD_LIBRARY_PATH=$fake${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export FAKECUDA_SMS=64 FAKECUDA_DEVICES=2 GPURING_THRESHOLDS=4096,65536
+export GR_HOST=0
+small='--mca coll_gpuring_device_channels 2 --mca coll_gpuring_device_slot_bytes 16384 --mca op ^avx'
+
+device_calls() {
+    local n
+    n=$(sed -n 's/^# gpuring calls .* device \([0-9]*\)$/\1/p' "$out" | tail -n 1)
+    echo "${n:-0}"
+}
+good_on_devices() { all_good && [ "$(device_calls)" -gt 0 ]; }
+good_by_staging() { all_good && [ "$(device_calls)" -eq 0 ]; }
+said_once() { [ "$(lines_seen "$1")" -eq 1 ]; }
+
+# wrapper NAME LINE: a program for WRAPPER, which does LINE at each rank and then runs what it is given
+wrapper() {
+    printf '#!/bin/sh\n%s\nexec "$@"\n' "$2" >"$work/$1"
+    chmod +x "$work/$1"
+}
+
+# on_devices TEXT JUDGE NP [OPTIONS...] -- PROGRAM [ARGS...]
+on_devices() {
+    local text=$1 judge=$2
+    shift 2
+    grun "$@"
+    tap_check "$text" "$judge"
+}
+
+# ---- every collective, type, operation, and kind of memory ----
+
+for np in 2 3 5; do
+    for memory in device mixed; do
+        GPURING_MEMORY=$memory GPURING_MATRIX=random GPURING_BUDGET=1 on_devices "everything, $np ranks, $memory memory" \
+            good_on_devices $np $small -- matrix
+    done
+done
+for memory in managed pinned pool other; do
+    GPURING_MEMORY=$memory GPURING_MATRIX=random GPURING_BUDGET=1 on_devices "everything, 3 ranks, $memory memory" \
+        all_good 3 $small -- matrix
+done
+GPURING_MEMORY=mixed on_devices "types with gaps" all_good 2 $small -- types
+GPURING_MEMORY=mixed on_devices "communicators of every origin" good_on_devices 3 $small -- comms
+GPURING_MEMORY=mixed on_devices "user-defined operations" all_good 3 $small -- userops
+GPURING_MEMORY=mixed on_devices "nonblocking" good_on_devices 2 $small -- nonblocking
+GPURING_MEMORY=device on_devices "persistent" good_on_devices 2 $small -- persistent
+
+# ALGORITHM CHANNELS SLOTS SLOT_BYTES NP
+while read -r algorithm channels slots slot_bytes np; do
+    [ -n "$algorithm" ] || continue
+    GPURING_MEMORY=device GPURING_MATRIX=random GPURING_BUDGET=1 on_devices \
+        "$algorithm, $channels channels, $slots slots of $slot_bytes bytes, $np ranks" good_on_devices $np --mca op ^avx \
+        --mca coll_gpuring_algorithm "$algorithm" --mca coll_gpuring_device_channels "$channels" \
+        --mca coll_gpuring_device_slots "$slots" --mca coll_gpuring_device_slot_bytes "$slot_bytes" -- matrix </dev/null
+done <<END
+ring  1 4 4096  4
+tree  2 2 4096  5
+flat  3 2 8192  4
+chain 2 3 16384 3
+tree  4 4 65536 2
+ring  3 2 256   3
+END
+
+# ---- the benchmark ----
+
+# at least so many rows, all without errors
+bench_is_right() {
+    [ "$rc" -eq 0 ] && [ "$(grep -cE '^ +[0-9]+ .* 0$' "$out")" -ge "$1" ] && not_seen '^ +[0-9]+ .* [1-9][0-9]*$'
+}
+PROGDIR=$(dirname "$BENCH") grun 4 --mca coll_gpuring_priority 90 $small -- gpuring_bench allreduce allgather \
+    reduce_scatter bcast reduce -d cuda -c -m 4:65536 -i 2 -x 1
+tap_check "gpuring_bench -d cuda -c: five collectives of all sizes are right" bench_is_right 65
+PROGDIR=$(dirname "$BENCH") grun 3 $small -- gpuring_bench allreduce bcast -d cuda -c -m 64:16384 -i 2 -x 1 --persistent
+tap_check "gpuring_bench -d cuda -c --persistent" bench_is_right 18
+
+# ---- what only devices have ----
+
+GPURING_MEMORY=device
+export GPURING_MEMORY
+FAKECUDA_DELAY=5 on_devices "order against the default stream" good_on_devices 3 $small -- streams own
+FAKECUDA_DELAY=5 on_devices "order against another device's default stream" good_on_devices 3 $small -- streams elsewhere
+FAKECUDA_PEER=none FAKECUDA_DELAY=5 on_devices "the same, out of reach" good_on_devices 3 $small -- streams elsewhere
+FAKECUDA_DELAY=5 on_devices "order in a context of the application's" good_on_devices 3 $small -- streams foreign
+on_devices "progress without calls" good_on_devices 3 $small -- devices progress
+on_devices "the current context" good_on_devices 2 $small -- devices context
+FAKECUDA_LOG=$work/steady on_devices "calls after the first ones allocate nothing" good_on_devices 3 $small \
+    -- devices steady
+FAKECUDA_DEVICES=1 FAKECUDA_SMS=2 on_devices "opposite order, four ranks on one device, more channels than SMs" \
+    good_on_devices 4 --mca coll_gpuring_device_channels 8 --mca coll_gpuring_device_slot_bytes 4096 -- devices crossed
+FAKECUDA_SYNC_ALLOC=1 on_devices "where allocation waits for kernels" good_on_devices 3 $small -- devices crossed
+FAKECUDA_SYNC_ALLOC=1 on_devices "allocation waits for kernels that wait for other ranks" good_on_devices 3 $small \
+    -- devices busy
+FAKECUDA_WEAK=5 FAKECUDA_SCHED=lag:3 on_devices "weak memory, a thread lags" good_on_devices 3 $small -- devices crossed
+FAKECUDA_WEAK=9 FAKECUDA_SCHED=rand:4 FAKECUDA_JITTER=2 on_devices "weak memory, any order, jitter" good_on_devices 3 \
+    $small -- devices crossed
+on_devices "calls that differ: an error" all_good 3 $small -- devices differ
+rank_1_said() { # on each of five communicators
+    said_once 'gpuring: rank 1 of MPI_COMM_WORLD calls allreduce \(40000 bytes' &&
+        [ "$(lines_seen 'gpuring: rank 1 of .* calls ')" -eq 5 ] && not_seen 'gpuring: rank [02] of .* calls '
+}
+tap_check "calls that differ: one rank says so" rank_1_said
+
+# each rank sees one device, and that is device 0 to it: two of them share the second
+wrapper own_device 'export CUDA_VISIBLE_DEVICES=$((OMPI_COMM_WORLD_RANK % 2))'
+WRAPPER=$work/own_device GPURING_MATRIX=random GPURING_BUDGET=1 on_devices "each rank sees its own device only" \
+    good_on_devices 4 $small -- matrix
+
+# ---- what is not there ----
+
+FAKECUDA_IPC=none on_devices "no CUDA IPC: links in pinned host memory" good_on_devices 3 $small -- devices crossed
+unmapped='gpuring: rank [0-9]+ of .* cannot map the device memory of rank [0-9]+ \('
+tap_check "no CUDA IPC: said once" said_once "$unmapped"
+FAKECUDA_PEER=none on_devices "devices that do not reach each other: the same" good_on_devices 4 $small -- devices crossed
+tap_check "devices that do not reach each other: said once" said_once "$unmapped"
+FAKECUDA_IPC=none GPURING_MATRIX=random GPURING_BUDGET=1 on_devices "everything, links in pinned host memory" \
+    good_on_devices 3 $small -- matrix
+FAKECUDA_IPC=none on_devices "the same links, used again" good_on_devices 2 $small -- persistent
+FAKECUDA_PEER=none GPURING_MEMORY=mixed GPURING_MATRIX=random GPURING_BUDGET=1 on_devices \
+    "everything, memory of a device that is out of reach" good_on_devices 3 $small -- matrix
+FAKECUDA_MEM=2 on_devices "device memory is full: staged" good_by_staging 3 $small -- devices crossed
+tap_check "device memory is full: said once" said_once 'gpuring: the device of rank [0-9]+ of .* has no memory left'
+on_devices "the bound of device memory is reached: staged" good_by_staging 3 $small \
+    --mca coll_gpuring_device_pool_mib 1 -- devices crossed
+tap_check "the bound of device memory: said once" said_once 'gpuring: .*coll_gpuring_device_pool_mib'
+
+# buffers in host memory at rank 0, on devices at the others: all calls are device calls
+wrapper host_on_rank_0 '[ $OMPI_COMM_WORLD_RANK != 0 ] || GPURING_MEMORY=host'
+WRAPPER=$work/host_on_rank_0 on_devices "rank 0 has its buffers in host memory" good_on_devices 3 $small \
+    --mca coll_gpuring_cuda 1 -- devices single
+
+# rank 0 has no driver, and its buffers in host memory. Open MPI 5's btl/smcuda hangs there, with or without gpuring.
+wrapper no_driver_on_rank_0 "[ \$OMPI_COMM_WORLD_RANK != 0 ] || export LD_LIBRARY_PATH='$without' GPURING_MEMORY=host"
+smcuda=
+[ "$OMPI_SERIES" = 4 ] || smcuda='--mca btl ^smcuda'
+WRAPPER=$work/no_driver_on_rank_0 GPURING_MATRIX=random GPURING_BUDGET=1 on_devices "one rank without a driver: staged" \
+    good_by_staging 3 $small $smcuda --mca coll_gpuring_cuda 1 -- matrix
+tap_check "one rank without a driver: said once" said_once 'gpuring: rank [0-9]+ of .* cannot use a GPU'
+
+# and the same with one that is too old
+wrapper old_driver_on_rank_0 '[ $OMPI_COMM_WORLD_RANK != 0 ] || export FAKECUDA_VERSION=11080 GPURING_MEMORY=host'
+WRAPPER=$work/old_driver_on_rank_0 GPURING_MATRIX=random GPURING_BUDGET=1 on_devices \
+    "one rank's driver is too old: staged" good_by_staging 3 $small $smcuda \
+    --mca coll_gpuring_cuda 1 -- matrix
+tap_check "one rank's driver is too old: said once" said_once 'gpuring: rank [0-9]+ of .* cannot use a GPU .*11\.8'
+
+# a program that uses no device pays with no context
+log=$work/contexts
+GPURING_MEMORY=host FAKECUDA_LOG=$log on_devices "host memory only" all_good 3 $small --mca coll_gpuring_cuda 1 -- hello_coll
+tap_check "host memory only: no context, no allocation" test ! -s "$log"
+
+# ---- a rank that does not come ----
+
+gstart 3 $small --mca coll_gpuring_timeout 1 -- stall stop allgather
+# what rank $1 said last
+waits_for_1() { grep -aE "gpuring: rank $1 of .* waits" "$out" | tail -n 1 | grep -qaE 'arrival, .*waits for rank 1$'; }
+both_wait_for_1() { waits_for_1 0 && waits_for_1 2; }
+tap_check "a stopped rank is named, and no other" wait_for 15 both_wait_for_1
+kill -CONT "$(sed -n 's/^# rank 1 pid \([0-9]*\)$/\1/p' "$out")"
+gwait
+tap_check "continued, all finish right" good_on_devices
+
+# persistent calls have no arrivals: kernels wait
+gstart 3 $small --mca coll_gpuring_timeout 1 -- stall stop allgather 3 persistent
+named() { grep -aE "gpuring: rank [02] of .* waits .*$1" "$out" | grep -qaE 'waits for rank( [02])* 1\b'; }
+tap_check "a stopped rank is named where kernels wait" wait_for 15 named 'on devices, channel'
+kill -CONT "$(sed -n 's/^# rank 1 pid \([0-9]*\)$/\1/p' "$out")"
+gwait
+tap_check "continued, all finish right, persistent" good_on_devices
+
+# stopped anywhere: in a kernel, maybe
+gstart 3 $small --mca coll_gpuring_timeout 1 -- stall loop bcast 40
+pid_seen() { seen '^# rank 1 pid'; }
+wait_for 15 pid_seen
+sleep 1
+pid=$(sed -n 's/^# rank 1 pid \([0-9]*\)$/\1/p' "$out")
+kill -STOP "$pid"
+tap_check "stopped in the middle, it is named" wait_for 15 named
+kill -CONT "$pid"
+kill_all "$job"
+job=
+
+tap_done
