@@ -3,6 +3,7 @@
 #include "collect.h"
 
 #include <mpi.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { TAG_GATHER = 1, TAG_SHARE = 2, TAG_BEGIN = 3 };
@@ -55,6 +56,28 @@ bool collect_agree(bool mine)
     }
     collect_share(&all, sizeof all);
     return all;
+}
+
+bool collect_complaint(char *text, size_t bytes)
+{
+    char other[bytes];
+    int rank, ranks;
+    bool silent;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (0 != rank) {
+        MPI_Send(text, (int)bytes, MPI_BYTE, 0, TAG_GATHER, MPI_COMM_WORLD);
+    }
+    for (int r = 1; 0 == rank && r < ranks; r++) {
+        MPI_Recv(other, (int)bytes, MPI_BYTE, r, TAG_GATHER, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if ('\0' == text[0] && '\0' != other[0]) {
+            snprintf(text, bytes, "rank %d: %s", r, other);
+        }
+    }
+    silent = '\0' == text[0];
+    collect_share(&silent, sizeof silent);
+    return silent;
 }
 
 void collect_begin_together(void)

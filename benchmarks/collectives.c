@@ -99,6 +99,26 @@ bool collectives_have_persistent(void)
     return HAVE_PERSISTENT;
 }
 
+bool collectives_cuda_aware(void)
+{
+#if defined(MPIX_CUDA_AWARE_SUPPORT)
+    return 0 != MPIX_Query_cuda_support();
+#else
+    return false;
+#endif
+}
+
+int collectives_take_device(int counters, char *error)
+{
+    if (counters > 0 || collectives_cuda_aware()) {
+        return 0;
+    }
+    snprintf(error, OPTIONS_ERROR_CHARS,
+             "-d: 'cuda': this MPI takes no device buffers: it was built without CUDA, and gpuring is not loaded; "
+             "allowed: host");
+    return -1;
+}
+
 static MPI_Datatype mpi_type(enum element_type_id type)
 {
     const MPI_Datatype types[ELEMENT_TYPES] = {

@@ -43,6 +43,13 @@ extern const struct collective collectives[COLLECTIVES];
 /* Was this built with an MPI that has persistent collectives? */
 bool collectives_have_persistent(void);
 
+/* Does the MPI itself take buffers in device memory? After MPI_Init. */
+bool collectives_cuda_aware(void);
+
+/* Does anybody: the MPI, or gpuring, which has counters where it is loaded? Returns 0, or -1 with one line in
+ * error[OPTIONS_ERROR_CHARS]. */
+int collectives_take_device(int counters, char *error);
+
 /* A collective with its arguments, ready to be called any number of times. */
 struct call {
     const struct collective *collective;

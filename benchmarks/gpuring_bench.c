@@ -5,6 +5,7 @@
  * before each check, to see that checks see it. */
 #include "collect.h"
 #include "collectives.h"
+#include "device.h"
 #include "fit.h"
 #include "links.h"
 #include "measure.h"
@@ -24,6 +25,7 @@ enum { MAX_SIZES = 64 }; /* sizes double: there are not more */
 
 struct bench {
     struct options options;
+    char error[OPTIONS_ERROR_CHARS];
     struct links links;
     struct report report; /* rank 0's */
     struct mpit mpit;
@@ -61,6 +63,11 @@ static void clear_progress(const struct bench *b)
     if (b->progress && isatty(2)) {
         fprintf(stderr, "\r\033[K");
     }
+}
+
+static bool on_device(const struct bench *b)
+{
+    return DEVICE_CUDA == b->options.device;
 }
 
 static struct shape shape_of(const struct bench *b, const struct collective *c, size_t bytes)
@@ -194,7 +201,7 @@ static int run_collective(struct bench *b, const struct collective *c)
     struct buffers buffers;
     int status;
 
-    status = moves_alloc(&buffers, &memory_host, &largest);
+    status = moves_alloc(&buffers, on_device(b) ? &memory_cuda : &memory_host, &largest);
     if (!collect_agree(0 == status)) {
         moves_release(&buffers);
         return complain(b, "-m: too little memory for buffers of the largest size");
@@ -219,11 +226,18 @@ static bool lacks_in_place(const struct bench *b, const struct collective *c)
     return b->options.in_place && !(c->moves->flags & MOVES_IN_PLACE);
 }
 
+/* Messages to and from devices, and collectives that gpuring does not take, are the MPI's own. */
+static bool lacks_device(const struct bench *b, const struct collective *c)
+{
+    return on_device(b) && (IDEAL_SENDRECV == c->kind || IDEAL_ALLTOALL == c->kind) && !collectives_cuda_aware();
+}
+
 /* What only the ranks, the library and the table of collectives can tell about the options.
  * Collectives of "all" that lack the form asked for are dropped. */
-static int check_options(struct bench *b, char *error)
+static int check_options(struct bench *b)
 {
     struct options *o = &b->options;
+    char *error = b->error;
     int kept = 0;
 
     if (o->root >= b->ranks) {
@@ -237,8 +251,17 @@ static int check_options(struct bench *b, char *error)
                  "--nonblocking");
         return -1;
     }
+    if (on_device(b) && 0 != collectives_take_device(b->mpit.ncounters, error)) {
+        return -1;
+    }
     for (int i = 0; i < o->ncollectives; i++) {
         const struct collective *c = &collectives[o->collectives[i]];
+        if (lacks_device(b, c) && !o->all) {
+            snprintf(error, OPTIONS_ERROR_CHARS,
+                     "-d: 'cuda': '%s' needs an MPI with CUDA support; allowed: all but alltoall and sendrecv",
+                     c->name);
+            return -1;
+        }
         if (lacks_in_place(b, c) && !o->all) {
             snprintf(error, OPTIONS_ERROR_CHARS,
                      "--in-place: '%s' has no such form; allowed: every other collective", c->name);
@@ -250,7 +273,7 @@ static int check_options(struct bench *b, char *error)
                      o->max_bytes, element_types[o->type].name, INT_MAX);
             return -1;
         }
-        if (!lacks_in_place(b, c)) {
+        if (!lacks_in_place(b, c) && !lacks_device(b, c)) {
             o->collectives[kept++] = o->collectives[i];
         }
     }
@@ -277,7 +300,7 @@ static int run_all(struct bench *b, FILE *out)
 
     b->errors = malloc((size_t)b->ranks * sizeof *b->errors);
     if (!collect_agree(NULL != b->errors) ||
-        0 != links_find(&b->links, b->options.B, b->options.I)) {
+        0 != links_find(&b->links, b->options.B, b->options.I, on_device(b))) {
         free(b->errors);
         return complain(b, "out of memory");
     }
@@ -294,18 +317,32 @@ static int run_all(struct bench *b, FILE *out)
     return EXIT_RIGHT == status && b->wrong ? EXIT_WRONG : status;
 }
 
-static int run(struct bench *b, int argc, char **argv)
+static int run_options(struct bench *b)
 {
-    const char *names[COLLECTIVES];
-    char error[OPTIONS_ERROR_CHARS];
     FILE *out;
     int status;
 
-    for (int i = 0; i < COLLECTIVES; i++) {
-        names[i] = collectives[i].name;
+    if (0 != check_options(b)) {
+        return complain(b, b->error);
     }
-    if (0 != options_parse(&b->options, argc, argv, names, COLLECTIVES, error)) {
-        return complain(b, error);
+    if (NULL == (out = open_output(b))) {
+        return EXIT_USAGE;
+    }
+    b->progress = 0 == b->rank && (b->options.progress || isatty(2));
+    status = run_all(b, out);
+    if (stdout != out && 0 != fclose(out)) {
+        status = EXIT_RIGHT == status ? EXIT_USAGE : status;
+    }
+    return status;
+}
+
+/* What was asked for, if it was understood and there is such a device on every rank. */
+static int run(struct bench *b, bool understood, const char *const *names)
+{
+    int status;
+
+    if (!understood) {
+        return complain(b, b->error);
     }
     if (b->options.help) {
         if (0 == b->rank) {
@@ -313,31 +350,35 @@ static int run(struct bench *b, int argc, char **argv)
         }
         return EXIT_RIGHT;
     }
-    if (0 != check_options(b, error)) {
-        return complain(b, error);
+    if (on_device(b) && !collect_complaint(b->error, sizeof b->error)) {
+        return complain(b, b->error);
     }
-    if (NULL == (out = open_output(b))) {
-        return EXIT_USAGE;
-    }
-    b->progress = 0 == b->rank && (b->options.progress || isatty(2));
     mpit_open(&b->mpit, "coll_gpuring_algorithm_");
-    status = run_all(b, out);
+    status = run_options(b);
     mpit_close(&b->mpit);
-    if (stdout != out && 0 != fclose(out)) {
-        status = EXIT_RIGHT == status ? EXIT_USAGE : status;
-    }
     return status;
 }
 
 int main(int argc, char **argv)
 {
     static struct bench bench;
+    const char *names[COLLECTIVES];
+    bool understood;
     int status;
 
+    for (int i = 0; i < COLLECTIVES; i++) {
+        names[i] = collectives[i].name;
+    }
+    understood = 0 == options_parse(&bench.options, argc, argv, names, COLLECTIVES, bench.error);
+    if (understood && DEVICE_CUDA == bench.options.device && !bench.options.help) {
+        device_open(device_local_rank(), bench.error); /* before MPI_Init, which may look for one */
+        options_refuse_device(bench.error);
+    }
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &bench.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &bench.ranks);
-    status = run(&bench, argc, argv);
+    status = run(&bench, understood, names);
     MPI_Finalize();
+    device_close();
     return status;
 }

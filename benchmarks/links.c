@@ -2,6 +2,7 @@
 /* Owns what is known about the machine. See links.h. */
 #include "links.h"
 #include "collect.h"
+#include "device.h"
 #include "fit.h"
 
 #include <math.h>
@@ -12,12 +13,15 @@
 
 /* Few enough for a slow network's patience. */
 enum { COPY_BYTES = 32 << 20, COPIES = 11, SEND_BYTES = 4 << 20, SENDS = 8, SEND_ROUNDS = 7 };
+enum { DEVICE_BATCH = 4, DEVICE_BATCHES = 5 };
 
 /* From what stays in a core's cache to what leaves it: an ideal must hold for messages of any size. */
 static const size_t copy_sizes[] = {128 << 10, 1 << 20, COPY_BYTES};
 
 static const char copy_how[] =
     "best memcpy of 128 KiB, 1 MiB or 32 MiB from one rank to another of its node, 11 of each";
+static const char device_how[] =
+    "best of 5 times 4 copies of 32 MiB from one rank's GPU memory to another's, by CUDA IPC";
 static const char send_how[] = "median of 7 times 8 MPI_Isend of 4 MiB from one node to another";
 
 enum { TAG_DATA = 3, TAG_DONE = 4 };
@@ -86,6 +90,48 @@ static double copy_bandwidth(MPI_Comm pair)
     return best;
 }
 
+/* The first rank's copies into memory of the second one's device: B is what they reach at best. */
+static double best_device_copy(const unsigned char *handle)
+{
+    char *data = memory_cuda.alloc(COPY_BYTES), *target = NULL != data ? device_import(handle) : NULL;
+    double best = NAN, start, GBs;
+
+    for (int i = 0; NULL != target && i < DEVICE_BATCHES; i++) {
+        start = MPI_Wtime();
+        device_copy(target, data, COPY_BYTES, DEVICE_BATCH);
+        GBs = (double)COPY_BYTES * DEVICE_BATCH / (MPI_Wtime() - start) * 1e-9;
+        best = isnan(best) || GBs > best ? GBs : best;
+    }
+    if (NULL != target) {
+        device_forget(target);
+    }
+    memory_cuda.release(data);
+    return best;
+}
+
+/* NAN where there is no room, or no way from one to the other. */
+static double device_bandwidth(MPI_Comm pair)
+{
+    unsigned char handle[1 + DEVICE_HANDLE_BYTES] = {0}; /* first byte: is it one? */
+    char *target = NULL;
+    double best = NAN;
+    int me;
+
+    MPI_Comm_rank(pair, &me);
+    if (0 == me) {
+        MPI_Recv(handle, sizeof handle, MPI_BYTE, 1, TAG_DATA, pair, MPI_STATUS_IGNORE);
+        best = 1 == handle[0] ? best_device_copy(handle + 1) : NAN;
+        MPI_Send(NULL, 0, MPI_BYTE, 1, TAG_DONE, pair);
+        return best;
+    }
+    target = memory_cuda.alloc(COPY_BYTES);
+    handle[0] = NULL != target && 0 == device_export(target, handle + 1);
+    MPI_Send(handle, sizeof handle, MPI_BYTE, 0, TAG_DATA, pair);
+    MPI_Recv(NULL, 0, MPI_BYTE, 0, TAG_DONE, pair, MPI_STATUS_IGNORE);
+    memory_cuda.release(target);
+    return best;
+}
+
 /* A window of messages from the sender, and the receiver's word that all are there. */
 static void window_round(char *data, bool sender, int peer)
 {
@@ -135,7 +181,7 @@ static int find_peer(const int *node_of, int ranks, int first, bool same_node)
 }
 
 /* Both return the result on every rank; NAN where there are no two such ranks. */
-static double measure_inside(const int *node_of, int ranks, int rank)
+static double measure_inside(const int *node_of, int ranks, int rank, bool device)
 {
     double result = NAN;
     int a = 0, b = ranks;
@@ -149,7 +195,7 @@ static double measure_inside(const int *node_of, int ranks, int rank)
     }
     MPI_Comm_split(MPI_COMM_WORLD, rank == a || rank == b ? 0 : MPI_UNDEFINED, rank, &pair);
     if (MPI_COMM_NULL != pair) {
-        result = copy_bandwidth(pair);
+        result = device ? device_bandwidth(pair) : copy_bandwidth(pair);
         MPI_Comm_free(&pair);
     }
     if (0 != a && rank == a) { /* rank 0 is the one to share it */
@@ -192,7 +238,7 @@ static struct link from_measurement(double GBs, const char *how)
     return isnan(GBs) ? (struct link){NAN, "n/a", ""} : (struct link){GBs, "measured", how};
 }
 
-int links_find(struct links *links, double B, double I)
+int links_find(struct links *links, double B, double I, bool device)
 {
     int rank, ranks, leader = find_leader();
     int *node_of;
@@ -208,7 +254,8 @@ int links_find(struct links *links, double B, double I)
         ok = collect_agree(0 == ideal_layout_init(&links->layout, node_of, ranks));
     }
     if (ok) {
-        links->B = isnan(B) ? from_measurement(measure_inside(node_of, ranks, rank), copy_how)
+        const char *how = device ? device_how : copy_how;
+        links->B = isnan(B) ? from_measurement(measure_inside(node_of, ranks, rank, device), how)
                             : from_option(B);
         links->I = isnan(I) ? from_measurement(measure_between(node_of, ranks, rank), send_how)
                             : from_option(I);

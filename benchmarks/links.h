@@ -6,6 +6,8 @@
 
 #include "ideal.h"
 
+#include <stdbool.h>
+
 struct link {
     double GBs;         /* one way, 1e9 bytes per second; NAN: unknown */
     const char *source; /* "option", "measured" or "n/a" */
@@ -19,8 +21,9 @@ struct links {
 };
 
 /* Finds all of it, the same on every rank. Collective over MPI_COMM_WORLD. B and I are the user's,
- * or NAN: then they are measured where there is such a link.
+ * or NAN: then they are measured where there is such a link; B between devices if device says that
+ * buffers are there (device.h must be open).
  * Returns 0, or -1 on every rank when memory is short on one. */
-int links_find(struct links *links, double B, double I);
+int links_find(struct links *links, double B, double I, bool device);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns where message buffers live. One row of functions per kind of memory; everything else goes
- * through them, so that another kind (device memory) is another row. */
+/* Owns where message buffers live. One row of functions per kind of memory (device.h has another);
+ * everything else goes through them. */
 #ifndef BENCH_MEMORY_H
 #define BENCH_MEMORY_H
 
@@ -8,7 +8,7 @@
 
 struct memory {
     const char *name;                                        /* as in -d */
-    void *(*alloc)(size_t bytes);                            /* page-aligned; NULL: none left */
+    void *(*alloc)(size_t bytes);                            /* of pages, or of a device; NULL: none left */
     void (*release)(void *buffer);                           /* NULL is fine */
     void (*set)(void *buffer, int byte, size_t bytes);
     void (*write)(void *buffer, const void *from, size_t bytes); /* from ordinary memory */

@@ -26,6 +26,7 @@ static const struct option long_options[] = {
 };
 
 static const char *const form_names[] = {"blocking", "nonblocking", "persistent"};
+static const char *const device_names[] = {"host", "cuda"};
 static const char *const format_names[] = {"table", "csv", "json"};
 static const char *const ideal_names[] = {"bound", "published"};
 
@@ -156,16 +157,6 @@ static int parse_type(const struct parse *p, const char *value)
     return choose(p, "-T", value, names, ELEMENT_TYPES);
 }
 
-static int parse_device(const struct parse *p, const char *value)
-{
-    if (0 == strcmp(value, "cuda")) {
-        snprintf(p->error, OPTIONS_ERROR_CHARS,
-                 "-d: 'cuda' is not in this version: built without device buffers; allowed: host");
-        return -1;
-    }
-    return 0 == strcmp(value, "host") ? 0 : refuse(p, "-d", value, "host cuda");
-}
-
 static int parse_form(const struct parse *p, enum call_form form)
 {
     if (FORM_BLOCKING != p->options->form && form != p->options->form) {
@@ -191,7 +182,7 @@ static int parse_option(const struct parse *p, int option)
 
     switch (option) {
     case 'm': return parse_sizes(p, optarg);
-    case 'd': return parse_device(p, optarg);
+    case 'd': CHOOSE(o->device, "-d", device_names); return 0;
     case 'T': return parse_type(p, optarg);
     case 'O': CHOOSE(o->op, "-O", element_op_names); return 0;
     case 'r': return parse_int(p, "-r", optarg, 0, "a rank: 0 to the number of ranks - 1", &o->root);
@@ -316,6 +307,21 @@ const char *options_form_name(enum call_form form)
     return form_names[form];
 }
 
+const char *options_device_name(enum device_kind device)
+{
+    return device_names[device];
+}
+
+void options_refuse_device(char *error)
+{
+    char why[OPTIONS_ERROR_CHARS];
+
+    if ('\0' != error[0]) {
+        strcpy(why, error);
+        snprintf(error, OPTIONS_ERROR_CHARS, "-d: 'cuda' %.470s; allowed: host", why);
+    }
+}
+
 void options_help(FILE *out, const char *const *names, int n)
 {
     char list[256];
@@ -327,7 +333,9 @@ void options_help(FILE *out, const char *const *names, int n)
             "  -m MIN:MAX    sizes in bytes, doubling; suffixes k M G are powers of 1024 (4:4M).\n"
             "                A size is rounded down to whole elements (of every rank, where it is\n"
             "                the sum over ranks); the bytes printed are those moved\n"
-            "  -d DEVICE     where buffers live: host (default) or cuda\n"
+            "  -d DEVICE     where buffers live: host (default), or cuda: device memory, rank i of a\n"
+            "                node on its GPU i modulo their number. That needs a CUDA driver, and\n"
+            "                gpuring or an Open MPI with CUDA support (alltoall, sendrecv: the latter)\n"
             "  -T TYPE       int8 (char) uint8 (byte) int16 uint16 int32 uint32 int64 uint64\n"
             "                float (default) double\n"
             "  -O OP         sum (default) prod min max, and for integers band bor bxor\n"

@@ -14,6 +14,7 @@
 #define OPTIONS_ERROR_CHARS 512
 
 enum call_form { FORM_BLOCKING, FORM_NONBLOCKING, FORM_PERSISTENT };
+enum device_kind { DEVICE_HOST, DEVICE_CUDA };
 enum report_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
 
 struct options {
@@ -22,6 +23,7 @@ struct options {
     bool all;             /* "all" was named: collectives that lack a form asked for are left out */
     size_t min_bytes;     /* sizes double from here .. */
     size_t max_bytes;     /* .. as long as they do not exceed this */
+    enum device_kind device; /* where buffers live */
     enum element_type_id type;
     enum element_op op;
     int root;
@@ -54,6 +56,10 @@ int options_iterations(const struct options *options, size_t bytes);
 int options_warmup(const struct options *options, size_t bytes);
 
 const char *options_form_name(enum call_form form);
+const char *options_device_name(enum device_kind device);
+
+/* Makes of "needs ...", what -d cuda lacks, in error[OPTIONS_ERROR_CHARS], a complaint about that option. "" stays. */
+void options_refuse_device(char *error);
 
 void options_help(FILE *out, const char *const *names, int n);
 

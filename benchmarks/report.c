@@ -103,6 +103,11 @@ static const char *type_name(const struct report *r)
     return element_types[r->options->type].name;
 }
 
+static const char *device_name(const struct report *r)
+{
+    return options_device_name(r->options->device);
+}
+
 static void library_version(char *text)
 {
     int length;
@@ -143,10 +148,10 @@ static void table_open(struct report *r)
     const struct options *o = r->options;
     const struct ideal_layout *layout = &r->links->layout;
 
-    fprintf(r->out, "%s# collective: %s, %d rank%s on %d node%s, type %s, op %s, device host, ",
+    fprintf(r->out, "%s# collective: %s, %d rank%s on %d node%s, type %s, op %s, device %s, ",
             r->collectives > 1 ? "\n" : "", r->collective, layout->ranks,
             1 == layout->ranks ? "" : "s", layout->nodes, 1 == layout->nodes ? "" : "s",
-            type_name(r), r->op);
+            type_name(r), r->op, device_name(r));
     fprintf(r->out, "%s%s\n", options_form_name(o->form), o->in_place ? ", in place" : "");
     fprintf(r->out, "# ideal busbw: %s, from\n", ideal_name(r));
     table_link(r->out, "B", &r->links->B);
@@ -218,8 +223,8 @@ static void csv_open(struct report *r)
 
 static void csv_result(struct report *r, const struct result *result)
 {
-    fprintf(r->out, "%s,%d,%d,host,%s,%s", r->collective, r->links->layout.ranks,
-            r->links->layout.nodes, type_name(r), r->op);
+    fprintf(r->out, "%s,%d,%d,%s,%s,%s", r->collective, r->links->layout.ranks,
+            r->links->layout.nodes, device_name(r), type_name(r), r->op);
     for (int i = 0; i < COLUMNS; i++) {
         putc(',', r->out);
         put_field(r->out, &columns[i], result, false);
@@ -247,9 +252,9 @@ static void json_open(struct report *r)
     char library[MPI_MAX_LIBRARY_VERSION_STRING];
 
     library_version(library);
-    fprintf(r->out, "%s{\"collective\": \"%s\", \"ranks\": %d, \"nodes\": %d, \"device\": \"host\", ",
+    fprintf(r->out, "%s{\"collective\": \"%s\", \"ranks\": %d, \"nodes\": %d, \"device\": \"%s\", ",
             r->collectives > 1 ? ",\n" : "", r->collective, r->links->layout.ranks,
-            r->links->layout.nodes);
+            r->links->layout.nodes, device_name(r));
     fprintf(r->out, "\"type\": \"%s\", \"op\": \"%s\",\n \"library\": ", type_name(r), r->op);
     put_json_text(r->out, library);
     fprintf(r->out, ",\n \"form\": \"%s\", \"in_place\": %s, \"uneven_nodes\": %s, \"ideal\": \"%s\"",

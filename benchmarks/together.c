@@ -8,6 +8,7 @@
  * Environment, for tests only: GPURING_BENCH_CORRUPT makes an element of rank 0's wrong before each check. */
 #include "collect.h"
 #include "collectives.h"
+#include "device.h"
 #include "fit.h"
 #include "mpit.h"
 
@@ -143,7 +144,7 @@ static int help(const struct bench *b)
            "  --form=FORM  nonblocking (default): MPI_I...; persistent: ..._init once, then MPI_Startall\n"
            "  -m MIN:MAX   sizes in bytes, each 4 times the last (8:8k); rounded down to whole elements\n"
            "  -i ITERS     timed iterations of K calls in each manner (400), rounded up to blocks of 20 calls\n"
-           "  -T -O -x -c --in-place, -o table or csv: as in gpuring_bench, see its -h\n"
+           "  -T -O -x -c -d --in-place, -o table or csv: as in gpuring_bench, see its -h\n"
            "Exit status: 0, 1 when a result was wrong (-c), 2 when the call was.\n", stdout);
     return EXIT_RIGHT;
 }
@@ -160,11 +161,12 @@ static void *alloc_lines(size_t bytes)
 static int batch_open(struct batch *b, const struct options *o)
 {
     static struct memory memory;
+    bool device = DEVICE_CUDA == o->device;
     struct element_rule data = {&element_types[o->type], ELEMENT_MOVE, b->shape.ranks, 0};
     bool ok;
 
-    memory = memory_host;
-    memory.alloc = alloc_lines;
+    memory = device ? memory_cuda : memory_host;
+    memory.alloc = device ? memory_cuda.alloc : alloc_lines;
     b->of = calloc((size_t)b->k, sizeof *b->of);
     b->requests = malloc((size_t)b->k * sizeof *b->requests);
     b->block = 1 + (BLOCK_CALLS - 1) / b->k;
@@ -359,12 +361,13 @@ static int run_collective(struct bench *b, int name)
 
 static int run(struct bench *b)
 {
-    int status = 0;
+    int status;
 
-    if (0 == b->rank) {
+    mpit_open(&b->mpit, "coll_gpuring_algorithm_");
+    status = DEVICE_CUDA == b->options.device ? collectives_take_device(b->mpit.ncounters, b->error) : 0;
+    if (0 == b->rank && 0 == status) {
         report_head(b);
     }
-    mpit_open(&b->mpit, "coll_gpuring_algorithm_");
     for (int i = b->first; 0 == status && i < b->options.ncollectives; i++) {
         status = run_collective(b, b->options.collectives[i]);
     }
@@ -375,17 +378,23 @@ static int run(struct bench *b)
 int main(int argc, char **argv)
 {
     static struct bench b;
-    int status = EXIT_USAGE;
+    int status = EXIT_USAGE, understood = 0 == parse(&b, argc, argv);
+    bool device = understood && DEVICE_CUDA == b.options.device && !b.options.help;
 
+    if (device) {
+        device_open(device_local_rank(), b.error); /* before MPI_Init, which may look for one */
+        options_refuse_device(b.error);
+    }
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &b.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &b.ranks);
-    if (0 == parse(&b, argc, argv)) {
+    if (understood && (!device || collect_complaint(b.error, sizeof b.error))) {
         status = b.options.help ? help(&b) : run(&b);
     }
     if (0 == b.rank && EXIT_USAGE == status) {
         fprintf(stderr, "gpuring_together: %s\n", b.error);
     }
     MPI_Finalize();
+    device_close();
     return status;
 }

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns what things cost besides moving data. See costs.h. */
+#include "costs.h"
+
+#include "fit.h"
+#include "options.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+enum { FINDS = 20000, ALLOCATIONS = 300, LAUNCHES = 200, COPY_ROUNDS = 5, COPIES = 8 };
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* ---- classification ---- */
+
+/* Nanoseconds per question, about n pointers in turn. -1 where an answer is wrong. */
+static double time_finds(struct gr_gpus *gpus, const char *const *pointers, int n, enum gr_memory right)
+{
+    int wrong = 0;
+    double start = now();
+
+    for (int i = 0; i < FINDS; i++) {
+        wrong += right != gr_pointer_find(gpus, pointers[i % n] + i % 64).memory;
+    }
+    return 0 == wrong ? (now() - start) * 1e9 / FINDS : -1;
+}
+
+static int measure_finds(struct costs *costs, struct gr_gpus *gpus, struct gr_gpu *gpu)
+{
+    const char *pointers[ALLOCATIONS], *host = malloc(4096);
+    int n = 0, rc = 0;
+
+    for (gr_gpu_ptr at; n < ALLOCATIONS && 0 == rc; n += 0 == rc) {
+        rc = gr_gpu_alloc(gpu, 4096, &at);
+        pointers[n] = (const char *)(uintptr_t)at;
+    }
+    if (0 == rc && NULL != host) {
+        costs->hit_ns = time_finds(gpus, pointers, 1, GR_MEMORY_DEVICE);
+        costs->other_ns = time_finds(gpus, pointers, n, GR_MEMORY_DEVICE);
+        costs->host_ns = time_finds(gpus, &host, 1, GR_MEMORY_HOST);
+    }
+    while (n > 0) {
+        gr_gpu_free(gpu, (gr_gpu_ptr)(uintptr_t)pointers[--n]);
+    }
+    rc = NULL == host ? GR_ERR_NOMEM : rc;
+    free((void *)(uintptr_t)host);
+    return rc;
+}
+
+/* ---- launches ---- */
+
+/* Waits for the seat's launch. 0, or a negative enum gr_error. */
+static int await(const struct seat *seat)
+{
+    int rc;
+
+    do {
+        rc = gr_gpu_stream_done(seat->stream);
+    } while (0 == rc);
+    return rc < 0 ? rc : 0;
+}
+
+static double median(double *values, int n)
+{
+    fit_sort(values, n);
+    return fit_percentile(values, n, 50);
+}
+
+/* Calls of no elements: every channel is through at once. */
+static int measure_launches(struct costs *costs, struct world *w, struct seat *seat, struct gr_request request)
+{
+    static const gr_gpu_ptr space[3];
+    double put[LAUNCHES], done[LAUNCHES];
+    int rc = 0;
+
+    request.total = 0;
+    for (int i = 0; 0 == rc && i < LAUNCHES; i++) {
+        double start;
+        world_prepare(w, seat, &request, space, 1000);
+        start = now();
+        rc = world_launch(seat, GR_KERNEL_copy);
+        put[i] = (now() - start) * 1e6;
+        rc = 0 == rc ? await(seat) : rc;
+        done[i] = (now() - start) * 1e6;
+    }
+    costs->put_us = median(put, LAUNCHES);
+    costs->launch_us = median(done, LAUNCHES);
+    return rc;
+}
+
+/* The second rank of a broadcast begins and leaves at the first poll, again and again; then the root comes. */
+static int measure_leaving(struct costs *costs, struct world *w, const struct gr_request *request, gr_gpu_ptr data)
+{
+    gr_gpu_ptr space[3] = {data, data, 0};
+    struct seat *root = &w->seats[0], *waits = &w->seats[1];
+    double us[LAUNCHES];
+    uint64_t slots = 0;
+    int rc = 0;
+
+    world_prepare(w, waits, request, space, 1);
+    for (int i = 0; 0 == rc && i < LAUNCHES; i++) {
+        double start = now();
+        rc = world_launch(waits, GR_KERNEL_copy);
+        rc = 0 == rc ? await(waits) : rc;
+        us[i] = (now() - start) * 1e6;
+        rc = 0 == rc && !world_left(waits, &slots) ? GR_ERR_CUDA : rc; /* it cannot be through */
+    }
+    costs->again_us = median(us, LAUNCHES);
+    world_prepare(w, root, request, space, 1);
+    rc = 0 == rc ? world_launch(root, GR_KERNEL_copy) : rc;
+    rc = 0 == rc ? await(root) : rc;
+    rc = 0 == rc ? world_launch(waits, GR_KERNEL_copy) : rc;
+    rc = 0 == rc ? await(waits) : rc;
+    return 0 == rc && (world_left(root, &slots) || world_left(waits, &slots)) ? GR_ERR_CUDA : rc;
+}
+
+struct work {
+    struct costs *costs;
+    struct gr_gpu *gpu;
+};
+
+static int measure_kernels(struct crew *crew, void *ctx)
+{
+    struct work *work = ctx;
+    struct world_shape shape = {.algo = GR_ALGO_CHAIN, .channels = 1, .slots = 2, .slot_bytes = 4096};
+    struct gr_request request = {
+        .coll = GR_COLL_BCAST, .algo = GR_ALGO_CHAIN, .nchannels = 1, .elem_bytes = 1, .total = 64};
+    struct world world;
+    gr_gpu_ptr data = 0;
+    int rc;
+
+    rc = world_open(&world, crew, work->gpu, &shape);
+    rc = 0 == rc ? gr_gpu_alloc(work->gpu, 64, &data) : rc;
+    rc = 0 == rc ? measure_launches(work->costs, &world, &world.seats[0], request) : rc;
+    rc = 0 == rc ? measure_leaving(work->costs, &world, &request, data) : rc;
+    world_close(&world);
+    if (0 != data) {
+        gr_gpu_free(work->gpu, data);
+    }
+    return 0 != rc;
+}
+
+int costs_measure(struct costs *costs, struct gr_gpus *gpus, struct gr_gpu *gpu, char *error)
+{
+    struct work work = {costs, gpu};
+
+    if (0 != measure_finds(costs, gpus, gpu) || 0 != crew_run(2, 0, measure_kernels, &work)) {
+        snprintf(error, OPTIONS_ERROR_CHARS, "costs: %s", gr_gpu_error());
+        return -1;
+    }
+    if (costs->hit_ns < 0 || costs->other_ns < 0 || costs->host_ns < 0) {
+        snprintf(error, OPTIONS_ERROR_CHARS, "costs: a pointer was taken for another kind of memory");
+        return -1;
+    }
+    return 0;
+}
+
+/* ---- the copy rate ---- */
+
+double costs_copy_rate(struct gr_gpu *gpu, size_t footprint)
+{
+    struct gr_gpu_stream *stream = NULL;
+    size_t half = footprint / 2;
+    gr_gpu_ptr at = 0;
+    double best = 0;
+    int rc;
+
+    rc = half > 0 ? gr_gpu_stream_open(gpu, &stream) : -1;
+    rc = 0 == rc ? gr_gpu_alloc(gpu, 2 * half, &at) : rc;
+    for (int i = 0; 0 == rc && i < COPY_ROUNDS; i++) {
+        double start = now(), rate;
+        for (int k = 0; 0 == rc && k < COPIES; k++) { /* several, so that the wait for the last counts little */
+            rc = gr_gpu_stream_copy(stream, at + half, at, half);
+        }
+        while (0 == rc) {
+            rc = gr_gpu_stream_done(stream);
+        }
+        rate = 2.0 * (double)half * COPIES / (now() - start);
+        best = 1 == rc && rate > best ? rate : best;
+        rc = 1 == rc ? 0 : rc;
+    }
+    gr_gpu_stream_close(stream);
+    if (0 != at) {
+        gr_gpu_free(gpu, at);
+    }
+    return 0 == rc ? best : 0;
+}

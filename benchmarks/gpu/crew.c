@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns who runs the ranks. See crew.h. */
+#include "crew.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { EXIT_USAGE = 2 };
+
+struct crew_shared {
+    pthread_barrier_t barrier;
+    char told[CREW_RANKS][CREW_BYTES];
+};
+
+static struct crew_shared *share(int processes)
+{
+    struct crew_shared *shared =
+        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pthread_barrierattr_t attr;
+
+    if (MAP_FAILED == shared) {
+        return NULL;
+    }
+    pthread_barrierattr_init(&attr);
+    pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+    pthread_barrier_init(&shared->barrier, &attr, (unsigned)processes);
+    pthread_barrierattr_destroy(&attr);
+    return shared;
+}
+
+static int status_of(int status)
+{
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* Waits for all; one that fails takes the others along. */
+static int reap(const pid_t *children, int n)
+{
+    int worst = 0, status, mine;
+
+    for (int left = n; left > 0; left--) {
+        pid_t pid = wait(&status);
+
+        if (pid < 0) {
+            return EXIT_USAGE;
+        }
+        mine = status_of(status);
+        for (int i = 0; mine > 1 && worst <= 1 && i < n; i++) {
+            if (children[i] != pid) {
+                kill(children[i], SIGKILL);
+            }
+        }
+        worst = worst > 1 || mine < worst ? worst : mine; /* the first failure, not what it caused */
+    }
+    return worst;
+}
+
+int crew_run(int ranks, int processes, int (*work)(struct crew *crew, void *ctx), void *ctx)
+{
+    struct crew crew = {.ranks = ranks, .n = processes ? 1 : ranks, .shared = share(processes ? ranks : 1)};
+    pid_t children[CREW_RANKS];
+
+    if (NULL == crew.shared) {
+        fputs("gpuring_gpu: out of memory\n", stderr);
+        return EXIT_USAGE;
+    }
+    if (!processes) {
+        return work(&crew, ctx);
+    }
+    fflush(NULL);
+    for (int r = 0; r < ranks; r++) {
+        children[r] = fork();
+        if (0 == children[r]) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            crew.first = r;
+            exit(work(&crew, ctx));
+        }
+        if (children[r] < 0) {
+            perror("gpuring_gpu: fork");
+            for (int i = 0; i < r; i++) {
+                kill(children[i], SIGKILL);
+            }
+            reap(children, r);
+            return EXIT_USAGE;
+        }
+    }
+    return reap(children, ranks);
+}
+
+void crew_meet(struct crew *crew)
+{
+    pthread_barrier_wait(&crew->shared->barrier);
+}
+
+void crew_tell(struct crew *crew, const void *mine, void *all, size_t bytes)
+{
+    for (int i = 0; i < crew->n; i++) {
+        memcpy(crew->shared->told[crew->first + i], (const char *)mine + (size_t)i * bytes, bytes);
+    }
+    crew_meet(crew);
+    for (int r = 0; r < crew->ranks; r++) {
+        memcpy((char *)all + (size_t)r * bytes, crew->shared->told[r], bytes);
+    }
+    crew_meet(crew);
+}
+
+/* A number of each process, told by its first rank. */
+static void tell_numbers(struct crew *crew, double mine, double *all)
+{
+    double own[CREW_RANKS];
+
+    for (int i = 0; i < crew->n; i++) {
+        own[i] = 0 == i ? mine : 0;
+    }
+    crew_tell(crew, own, all, sizeof mine);
+}
+
+double crew_sum(struct crew *crew, double mine)
+{
+    double all[CREW_RANKS], sum = 0;
+
+    tell_numbers(crew, mine, all);
+    for (int r = 0; r < crew->ranks; r++) {
+        sum += all[r];
+    }
+    return sum;
+}
+
+double crew_max(struct crew *crew, double mine)
+{
+    double all[CREW_RANKS], most;
+
+    tell_numbers(crew, mine, all);
+    most = all[0];
+    for (int r = 1; r < crew->ranks; r++) {
+        most = all[r] > most ? all[r] : most;
+    }
+    return most;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns what a collective makes the devices' memory do. See traffic.h. */
+#include "traffic.h"
+
+#include "exec/gpu_args.h"
+
+/* Elements of a step's message in one slice of a channel. */
+static double elements(const struct gr_split *split, const struct gr_step *step, uint32_t channel, uint32_t slice)
+{
+    enum gr_space space = step->bits & GR_STORE ? (enum gr_space)step->dest : (enum gr_space)step->operand;
+    double n = 0;
+
+    for (uint32_t k = 0; k < step->count; k++) {
+        n += (double)gr_split_at(split, space, channel, slice, step->first + k * step->stride).count;
+    }
+    return n;
+}
+
+static void add_step(struct traffic *t, const struct gr_step *step, double bytes)
+{
+    if (step->bits & GR_RECV) {
+        t->fifo += bytes * step->nfrom;
+    }
+    if (!(step->bits & GR_RECV) || step->bits & GR_REDUCE) {
+        t->user += 0 != step->bits ? bytes : 0;
+    }
+    if (step->bits & GR_STORE) {
+        t->user += bytes;
+    }
+    if (step->bits & GR_SEND) {
+        t->fifo += bytes * step->nto;
+    }
+}
+
+struct traffic traffic_count(const struct gr_request *r, int ranks, int *const order[2], int *const where[2],
+                             size_t slot_bytes)
+{
+    struct gr_split split = gr_plan_split(r, ranks, slot_bytes, GR_GPU_LINE);
+    struct traffic t = {0, 0};
+
+    for (int rank = 0; rank < ranks; rank++) {
+        for (uint32_t c = 0; c < split.nchannels; c++) {
+            struct gr_sched s = gr_plan_sched(r, ranks, rank, order[c % 2], where[c % 2], split.nchunks);
+            uint32_t len = gr_sched_len(&s);
+            for (uint32_t i = 0; i < len; i++) {
+                struct gr_step step = gr_sched_step(&s, i);
+                for (uint32_t slice = 0; slice < split.nslices; slice++) {
+                    add_step(&t, &step, elements(&split, &step, c, slice) * (double)r->elem_bytes);
+                }
+            }
+        }
+    }
+    return t;
+}
