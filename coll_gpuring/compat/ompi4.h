@@ -15,6 +15,9 @@ typedef const int *gr_counts_t;
 #define GR_COUNT_AT(counts, i) ((size_t) (counts)[i])
 #define GR_DISP_AT(disps, i) ((ptrdiff_t) (disps)[i])
 
+/* the type of the extension "shortfloat", half precision */
+#define GR_HAVE_SHORT_FLOAT 0
+
 #define GR_COMM_ID(comm) ((unsigned) (comm)->c_contextid)
 #define GR_COMM_REVOKED(comm) false
 #define GR_ERR_REVOKED MPI_ERR_COMM

@@ -15,6 +15,14 @@ typedef const int *gr_counts_t;
 #define GR_COUNT_AT(counts, i) ((size_t) (counts)[i])
 #define GR_DISP_AT(disps, i) ((ptrdiff_t) (disps)[i])
 
+/* the type of the extension "shortfloat", half precision */
+#if defined(HAVE_OPAL_SHORT_FLOAT_T)
+#define GR_HAVE_SHORT_FLOAT 1
+OMPI_DECLSPEC extern struct ompi_predefined_datatype_t ompi_mpi_short_float;
+#else
+#define GR_HAVE_SHORT_FLOAT 0
+#endif
+
 #define GR_COMM_ID(comm) ((unsigned) (comm)->c_index)
 #if OPAL_ENABLE_FT_MPI
 #define GR_COMM_REVOKED(comm) ompi_comm_is_revoked(comm)

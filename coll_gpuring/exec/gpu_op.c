@@ -22,70 +22,102 @@
 /* Polls between two questions to the driver whether the stream has failed. */
 #define LOOKS_DRIVER 1024
 
+/* Kernels by type and operation; 1 more than their number, so that 0 is where there is none. */
+#define AT(OP, kernel) [GR_OP_##OP] = 1 + GR_KERNEL_##kernel
+#define SUMS(t) AT(SUM, t##_sum), AT(PROD, t##_prod)
+#define ORDER(t) AT(MIN, t##_min), AT(MAX, t##_max)
+#define BITS AT(BAND, bits_band), AT(BOR, bits_bor), AT(BXOR, bits_bxor)
+#define LOGICAL(t) AT(LAND, t##_land), AT(LOR, t##_lor), AT(LXOR, t##_lxor)
+#define LOCATED(t) {AT(MINLOC, t##_minloc), AT(MAXLOC, t##_maxloc)}
+#define FLOAT(t) {SUMS(t), ORDER(t)}
+/* of that order (i8, u8, ...); s, u: the signed and the unsigned type of its width */
+#define INTEGER(order, s, u) {SUMS(s), ORDER(order), BITS, LOGICAL(u)}
+
+static const int16_t kernels[GR_TYPE_OTHER][GR_OP_OTHER] = {
+    [GR_TYPE_I8] = INTEGER(i8, i8, u8),      [GR_TYPE_U8] = INTEGER(u8, i8, u8),
+    [GR_TYPE_I16] = INTEGER(i16, i16, u16),  [GR_TYPE_U16] = INTEGER(u16, i16, u16),
+    [GR_TYPE_I32] = INTEGER(i32, i32, u32),  [GR_TYPE_U32] = INTEGER(u32, i32, u32),
+    [GR_TYPE_I64] = INTEGER(i64, i64, u64),  [GR_TYPE_U64] = INTEGER(u64, i64, u64),
+    [GR_TYPE_F16] = FLOAT(f16),              [GR_TYPE_BF16] = FLOAT(bf16),
+    [GR_TYPE_F32] = FLOAT(f32),              [GR_TYPE_F64] = FLOAT(f64),
+    [GR_TYPE_C64] = {SUMS(c64)},             [GR_TYPE_C128] = {SUMS(c128)},
+    [GR_TYPE_F32_I32] = LOCATED(f32_i32),    [GR_TYPE_F64_I32] = LOCATED(f64_i32),
+    [GR_TYPE_I64_I32] = LOCATED(i64_i32),    [GR_TYPE_I32_I32] = LOCATED(i32_i32),
+    [GR_TYPE_I16_I32] = LOCATED(i16_i32),    [GR_TYPE_F32_F32] = LOCATED(f32_f32),
+    [GR_TYPE_F64_F64] = LOCATED(f64_f64),
+};
+
 int gr_gpu_kernel(enum gr_type type, enum gr_redop op)
 {
-    static const struct {
-        enum gr_type type;
-        enum gr_redop op;
-        enum gr_kernel kernel;
-    } rows[] = {
-#define ROW(t, T, o, O) {GR_TYPE_##T, GR_OP_##O, GR_KERNEL_##t##_##o},
-#define ALL_OF(t, T) ROW(t, T, sum, SUM) ROW(t, T, prod, PROD) ROW(t, T, min, MIN) ROW(t, T, max, MAX)
-#define UNSIGNED(t, T, s) \
-    {GR_TYPE_##T, GR_OP_SUM, GR_KERNEL_##s##_sum}, {GR_TYPE_##T, GR_OP_PROD, GR_KERNEL_##s##_prod}, \
-    ROW(t, T, min, MIN) ROW(t, T, max, MAX)
-        ALL_OF(f16, F16) ALL_OF(bf16, BF16) ALL_OF(f32, F32) ALL_OF(f64, F64)
-        ALL_OF(i8, I8) ALL_OF(i16, I16) ALL_OF(i32, I32) ALL_OF(i64, I64)
-        UNSIGNED(u8, U8, i8) UNSIGNED(u16, U16, i16) UNSIGNED(u32, U32, i32) UNSIGNED(u64, U64, i64)
-#undef UNSIGNED
-#undef ALL_OF
-#undef ROW
-    };
-    size_t k;
-
-    for (k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
-        if (rows[k].type == type && rows[k].op == op) {
-            return (int) rows[k].kernel;
-        }
-    }
-    return -1;
+    return (unsigned) type < GR_TYPE_OTHER && (unsigned) op < GR_OP_OTHER ? kernels[type][op] - 1 : -1;
 }
 
-/* The arrays of a v-call follow the kernel's stream, from pinned memory that the op before has no use for any more. */
-static int send_counts(struct gr_gpu_op *op, const struct gr_request *r)
+/* Kernels that know no elements count bytes. */
+static int counts_bytes(enum gr_kernel kernel)
+{
+    return GR_KERNEL_copy == kernel || GR_KERNEL_bits_band == kernel || GR_KERNEL_bits_bor == kernel ||
+           GR_KERNEL_bits_bxor == kernel;
+}
+
+/* The array in pinned memory, which the op before has no use for any more; or NULL, as it is. */
+static const size_t *pin(size_t *pinned, const size_t *array, int p, size_t scale)
+{
+    int k;
+
+    for (k = 0; k < p && NULL != array; k++) {
+        pinned[k] = array[k] * scale;
+    }
+    return NULL == array ? NULL : pinned;
+}
+
+/* The request in the kernel's elements, with its arrays where the device can have them from. */
+static struct gr_request translate(const struct gr_request *request, struct gr_gpu_team *team, enum gr_kernel kernel)
+{
+    struct gr_request r = *request;
+    size_t scale = counts_bytes(kernel) ? r.elem_bytes : 1, *pinned = gr_gpu_team_counts_host(team);
+
+    r.elem_bytes /= scale;
+    r.total *= scale;
+    r.block *= scale;
+    r.counts = pin(pinned, r.counts, team->p, scale);
+    r.displs = pin(pinned + team->p, r.displs, team->p, scale);
+    return r;
+}
+
+/* The arrays of a v-call follow the kernel's stream. */
+static int send_counts(struct gr_gpu_op *op)
 {
     struct gr_gpu_team *team = op->team;
-    size_t p = (size_t) team->p, *pinned = gr_gpu_team_counts_host(team);
-    gr_gpu_ptr at = gr_gpu_team_counts(team);
+    size_t p = (size_t) team->p;
+    gr_gpu_ptr at = gr_gpu_team_counts(team), pinned = (gr_gpu_ptr) (uintptr_t) gr_gpu_team_counts_host(team);
 
-    if (NULL != op->args.split.counts) {
-        memcpy(pinned, r->counts, p * sizeof(size_t));
-        op->args.split.counts = (const size_t *) at;
-    }
-    if (NULL != op->args.split.displs) {
-        memcpy(pinned + p, r->displs, p * sizeof(size_t));
-        op->args.split.displs = (const size_t *) at + p;
-    }
     if (NULL == op->args.split.counts && NULL == op->args.split.displs) {
         return 0;
     }
-    return gr_gpu_stream_copy(team->stream, at, (gr_gpu_ptr) (uintptr_t) pinned, 2 * p * sizeof(size_t));
+    if (NULL != op->args.split.counts) {
+        op->args.split.counts = (const size_t *) at;
+    }
+    if (NULL != op->args.split.displs) {
+        op->args.split.displs = (const size_t *) at + p;
+    }
+    return gr_gpu_stream_copy(team->stream, at, pinned, 2 * p * sizeof(size_t));
 }
 
-int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct gr_request *r, enum gr_kernel kernel,
-                    const gr_gpu_ptr space[3])
+int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct gr_request *request,
+                    enum gr_kernel kernel, const gr_gpu_ptr space[3])
 {
+    struct gr_request r = translate(request, team, kernel);
     struct gr_gpu_args *a = &op->args;
     int k, rc;
 
-    assert(r->nchannels >= 1 && r->nchannels <= team->usable);
+    assert(r.nchannels >= 1 && r.nchannels <= team->usable);
     memset(op, 0, sizeof(*op));
     op->team = team;
     op->kernel = kernel;
-    op->nchannels = r->nchannels;
-    a->split = gr_plan_split(r, team->p, team->slot_bytes, GR_GPU_LINE);
+    op->nchannels = r.nchannels;
+    a->split = gr_plan_split(&r, team->p, team->slot_bytes, GR_GPU_LINE);
     for (k = 0; k < 2; k++) {
-        op->sched[k] = gr_plan_sched(r, team->p, team->rank, team->rings.order[k], team->rings.where[k],
+        op->sched[k] = gr_plan_sched(&r, team->p, team->rank, team->rings.order[k], team->rings.where[k],
                                      a->split.nchunks);
         a->sched[k] = op->sched[k];
         a->sched[k].order = (const int *) gr_gpu_team_order(team, k);
@@ -98,11 +130,11 @@ int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct
     a->abort = (gr_gpu_ptr) (uintptr_t) gr_gpu_team_abort(team);
     a->patience = team->shared ? PATIENCE_SHARED : PATIENCE;
     a->slot_bytes = team->slot_bytes;
-    a->slot_elems = team->slot_bytes / r->elem_bytes;
+    a->slot_elems = team->slot_bytes / r.elem_bytes;
     a->nslots = team->nslots;
     a->fresh = 1;
     rc = gr_gpu_stream_follow(team->stream);
-    return 0 == rc ? send_counts(op, r) : rc;
+    return 0 == rc ? send_counts(op) : rc;
 }
 
 static int launch(struct gr_gpu_op *op)

@@ -133,22 +133,16 @@ __device__ static GP_INLINE void gr_copy_words(const struct gr_item *item, size_
     }
 }
 
-/* `head` bytes one by one, then words of N, then the rest. */
-template <int N> __device__ static GP_INLINE void gr_copy_as(const struct gr_item *item, size_t head, size_t bytes)
+/* The same, with code of its own for few destinations. */
+template <int N> __device__ static GP_INLINE void gr_copy_as(const struct gr_item *item, size_t from, size_t n)
 {
-    size_t words;
-
-    head = head < bytes ? head : bytes;
-    words = (bytes - head) / N;
-    gr_copy_words<1, 0>(item, 0, head);
     if (1 == item->ndst) {
-        gr_copy_words<N, 1>(item, head, words);
+        gr_copy_words<N, 1>(item, from, n);
     } else if (2 == item->ndst) {
-        gr_copy_words<N, 2>(item, head, words);
+        gr_copy_words<N, 2>(item, from, n);
     } else {
-        gr_copy_words<N, 0>(item, head, words);
+        gr_copy_words<N, 0>(item, from, n);
     }
-    gr_copy_words<1, 0>(item, head + words * N, bytes - head - words * N);
 }
 
 /* The bits in which some address of the item differs from src[0]. */
@@ -166,23 +160,34 @@ __device__ static GP_INLINE gr_gpu_ptr gr_difference(const struct gr_item *item)
     return bits;
 }
 
-/* One for all kernels: it knows no type. */
+/* Bytes of the widest word, 16 at most, that fits all addresses of the item from some byte on: a power of two. */
+__device__ static GP_INLINE size_t gr_width(const struct gr_item *item)
+{
+    gr_gpu_ptr bits = gr_difference(item) | 16;
+
+    return (size_t) (bits & (0 - bits));
+}
+
+/* Bytes one by one, then words, then bytes. One for all kernels: it knows no type. */
 __device__ static GP_NOINLINE void gr_copy_item(const struct gr_item *item, size_t bytes)
 {
-    gr_gpu_ptr difference = gr_difference(item);
-    size_t before = (size_t) (0 - item->src[0]);
+    size_t width = gr_width(item), head = (size_t) (0 - item->src[0]) & (width - 1), body;
 
-    if (0 == difference % 16) {
-        gr_copy_as<16>(item, before % 16, bytes);
-    } else if (0 == difference % 8) {
-        gr_copy_as<8>(item, before % 8, bytes);
-    } else if (0 == difference % 4) {
-        gr_copy_as<4>(item, before % 4, bytes);
-    } else if (0 == difference % 2) {
-        gr_copy_as<2>(item, before % 2, bytes);
+    head = head < bytes ? head : bytes;
+    body = (bytes - head) & (0 - width);
+    gr_copy_words<1, 0>(item, 0, head);
+    if (16 == width) {
+        gr_copy_as<16>(item, head, body / 16);
+    } else if (8 == width) {
+        gr_copy_as<8>(item, head, body / 8);
+    } else if (4 == width) {
+        gr_copy_as<4>(item, head, body / 4);
+    } else if (2 == width) {
+        gr_copy_as<2>(item, head, body / 2);
     } else {
-        gr_copy_as<1>(item, 0, bytes);
+        body = 0;
     }
+    gr_copy_words<1, 0>(item, head + body, bytes - head - body);
 }
 
 #endif

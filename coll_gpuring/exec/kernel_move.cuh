@@ -3,8 +3,9 @@
  * Moving a piece: dst[0..ndst) = src[0] op src[1] op ..., by all data threads of a block.
  *
  * Vectors of 16 bytes where all addresses are alike modulo 16, with the elements before and behind them one by one;
- * several vectors per thread are on their way at once. Where addresses are not alike: elements; and bytes for elements
- * that are not aligned to their own size.
+ * several vectors per thread are on their way at once. Where addresses are not alike: elements, in words of C's
+ * alignment of the type; and bytes for elements that are not aligned to that. Bits take the widest words that fit all
+ * addresses, as copies do.
  *
  * Unit i of a round is the business of thread i, so that a destination may be the source it replaces.
  */
@@ -14,48 +15,29 @@
 #include "kernel_copy.cuh"
 #include "kernel_ops.cuh"
 
-/* How n elements are read and written at once: as a vector, as one element, as an element's bytes. */
-template <class T> struct gr_by_vector {
-    enum { n = 16 / sizeof(T) };
+/* A unit: what is read and written by accesses of N bytes. It is one element, or as many as one access takes. */
+template <class T, int N> struct gr_by {
+    enum { n = N < sizeof(T) ? 1 : N / sizeof(T), words = n * sizeof(T) / N };
     union type {
-        uint4 v;
+        typename gr_wide<N>::type word[words];
         T elem[n];
-    };
-    __device__ static GP_INLINE void load(type *x, gr_gpu_ptr at) { x->v = gp_ld16((const void *) at); }
-    __device__ static GP_INLINE void store(const type *x, gr_gpu_ptr at) { gp_st16((void *) at, x->v); }
-};
-
-template <class T> struct gr_by_element {
-    enum { n = 1 };
-    struct type {
-        T elem[1];
-    };
-    __device__ static GP_INLINE void load(type *x, gr_gpu_ptr at) { x->elem[0] = gp_ld((const T *) at); }
-    __device__ static GP_INLINE void store(const type *x, gr_gpu_ptr at) { gp_st((T *) at, x->elem[0]); }
-};
-
-template <class T> struct gr_by_byte {
-    enum { n = 1 };
-    union type {
-        T elem[1];
-        uint8_t byte[sizeof(T)];
     };
     __device__ static GP_INLINE void load(type *x, gr_gpu_ptr at)
     {
-        int b;
+        int w;
 
 #pragma unroll
-        for (b = 0; b < (int) sizeof(T); b++) {
-            x->byte[b] = gp_ld((const uint8_t *) at + b);
+        for (w = 0; w < words; w++) {
+            x->word[w] = gr_wide<N>::load(at + w * N);
         }
     }
     __device__ static GP_INLINE void store(const type *x, gr_gpu_ptr at)
     {
-        int b;
+        int w;
 
 #pragma unroll
-        for (b = 0; b < (int) sizeof(T); b++) {
-            gp_st((uint8_t *) at + b, x->byte[b]);
+        for (w = 0; w < words; w++) {
+            gr_wide<N>::store(at + w * N, x->word[w]);
         }
     }
 };
@@ -182,7 +164,7 @@ __device__ static GP_INLINE void gr_reduce_units(const struct gr_item *item, siz
 template <class Pair>
 __device__ static GP_INLINE void gr_reduce_vectors(const struct gr_item *item, size_t from, size_t n)
 {
-    typedef gr_by_vector<typename Pair::T> by;
+    typedef gr_by<typename Pair::T, 16> by;
     enum { bytes = 1 == sizeof(typename Pair::T), often = GR_UNROLL >> bytes, any = GR_UNROLL_ANY >> bytes };
 
     if (2 == item->nsrc && 1 == item->ndst) {
@@ -196,26 +178,67 @@ __device__ static GP_INLINE void gr_reduce_vectors(const struct gr_item *item, s
 
 template <class Pair> __device__ static GP_INLINE void gr_reduce_item(const struct gr_item *item)
 {
-    enum { bytes = sizeof(typename Pair::T), each = 16 / bytes };
+    typedef typename Pair::T T;
+    enum { bytes = sizeof(T), word = alignof(T), each = 16 / bytes };
     gr_gpu_ptr difference = gr_difference(item);
     size_t head = 0, vectors = 0, rest;
 
-    if (0 != difference % bytes || 0 != item->src[0] % bytes) {
-        gr_reduce_units<Pair, gr_by_byte<typename Pair::T>, 1, 0, 0>(item, 0, item->count);
+    if (0 != difference % word || 0 != item->src[0] % word) {
+        gr_reduce_units<Pair, gr_by<T, 1>, 1, 0, 0>(item, 0, item->count);
         return;
     }
-    if (0 == difference % 16) {
+    if (0 == difference % 16 && 0 == item->src[0] % bytes) {
         head = (size_t) (0 - item->src[0]) % 16 / bytes;
         head = head < item->count ? head : item->count;
         vectors = (item->count - head) / each;
     }
     rest = head + vectors * each;
-    gr_reduce_units<Pair, gr_by_element<typename Pair::T>, 1, 0, 0>(item, 0, head);
+    gr_reduce_units<Pair, gr_by<T, word>, 1, 0, 0>(item, 0, head);
     gr_reduce_vectors<Pair>(item, head * bytes, vectors);
-    gr_reduce_units<Pair, gr_by_element<typename Pair::T>, GR_UNROLL, 0, 0>(item, rest * bytes, item->count - rest);
+    gr_reduce_units<Pair, gr_by<T, word>, GR_UNROLL, 0, 0>(item, rest * bytes, item->count - rest);
+}
+
+/* ---- bits ---- */
+
+/* n words of a type, bit by bit. */
+template <class Type, class Op>
+__device__ static GP_INLINE void gr_reduce_words(const struct gr_item *item, size_t from, size_t n)
+{
+    typedef typename Type::elem T;
+
+    gr_reduce_units<gr_pair<Type, Op>, gr_by<T, sizeof(T)>, GR_UNROLL, 0, 0>(item, from, n);
+}
+
+/* Bytes one by one, then words, then bytes, as copies. */
+template <class Op> __device__ static GP_INLINE void gr_reduce_bits(const struct gr_item *item)
+{
+    size_t width = gr_width(item), head = (size_t) (0 - item->src[0]) & (width - 1), body;
+
+    head = head < item->count ? head : item->count;
+    body = (item->count - head) & (0 - width);
+    gr_reduce_words<gr_type_u8, Op>(item, 0, head);
+    if (16 == width) {
+        gr_reduce_vectors<gr_pair<gr_type_u64, Op>>(item, head, body / 16);
+    } else if (8 == width) {
+        gr_reduce_words<gr_type_u64, Op>(item, head, body / 8);
+    } else if (4 == width) {
+        gr_reduce_words<gr_type_u32, Op>(item, head, body / 4);
+    } else if (2 == width) {
+        gr_reduce_words<gr_type_u16, Op>(item, head, body / 2);
+    } else {
+        body = 0;
+    }
+    gr_reduce_words<gr_type_u8, Op>(item, head + body, item->count - head - body);
 }
 
 /* ---- what a kernel moves ---- */
+
+template <class Type, class Op> struct gr_combining {
+    __device__ static GP_INLINE void reduce(const struct gr_item *item) { gr_reduce_item<gr_pair<Type, Op>>(item); }
+};
+template <class Op> struct gr_combining<gr_type_bits, Op> {
+    __device__ static GP_INLINE void reduce(const struct gr_item *item) { gr_reduce_bits<Op>(item); }
+};
 
 template <class Type, class Op> struct gr_mover_of {
     enum { elem_bytes = sizeof(typename Type::elem) };
@@ -224,7 +247,7 @@ template <class Type, class Op> struct gr_mover_of {
         if (1 == item->nsrc) {
             gr_copy_item(item, item->count * elem_bytes);
         } else {
-            gr_reduce_item<gr_pair<Type, Op>>(item);
+            gr_combining<Type, Op>::reduce(item);
         }
     }
 };

@@ -2,14 +2,19 @@
 /*
  * Types and operations of kernels. An element is combined in a wider type of its operation's own:
  *
- *      type      in memory   sum, prod       min, max
- *      f16 bf16  uint16_t    float           float         rounded once, to nearest even, after the last source
- *      f32 f64   itself      itself          itself
- *      i8..i32   itself      uint32_t        int32_t       wraps around: unsigned arithmetic has no overflow
- *      u8..u32   itself                      uint32_t
- *      i64 u64   itself      uint64_t        itself
+ *      type       in memory     sum, prod    min, max    land, lor, lxor
+ *      f16 bf16   uint16_t      float        float                          rounded once, to nearest even, after the
+ *      f32 f64    itself        itself       itself                         last source
+ *      i8..i32    itself        uint32_t     int32_t                        wraps around: unsigned arithmetic has no
+ *      u8..u32    itself                     uint32_t    uint32_t           overflow
+ *      i64 u64    itself        uint64_t     itself      uint64_t
+ *      c64 c128   {re, im}      itself                                      each product and each sum is rounded
  *
- * Min and max take the second value when both are equal or unordered, as the host's loops do (reduce_loops.h).
+ * band, bor, bxor take words of any width (kernel_move.cuh), minloc and maxloc a value and its index without the gap
+ * that C's layout leaves beside one of them; in results the gap is zeros.
+ *
+ * Min and max take the second value when both are equal or unordered, as the host's loops do (reduce_loops.h); minloc
+ * and maxloc do so too, and give equal values the lower index, as Open MPI does.
  */
 #ifndef GR_EXEC_KERNEL_OPS_CUH
 #define GR_EXEC_KERNEL_OPS_CUH
@@ -127,27 +132,55 @@ static inline uint16_t gr_float_bf16(float value)
 
 #endif
 
+/* ---- elements of two parts ---- */
+
+template <class F> struct gr_complex {
+    F re, im;
+};
+
+template <class F> __device__ static GP_INLINE gr_complex<F> operator+(gr_complex<F> x, gr_complex<F> y)
+{
+    return {x.re + y.re, x.im + y.im};
+}
+
+template <class F> __device__ static GP_INLINE gr_complex<F> operator*(gr_complex<F> x, gr_complex<F> y)
+{
+    return {gp_mul(x.re, y.re) - gp_mul(x.im, y.im), gp_mul(x.re, y.im) + gp_mul(x.im, y.re)};
+}
+
+/* A value and its index; and as C lays them out where the value is the wider one, and where the index is. */
+template <class V, class K> struct gr_located {
+    V v;
+    K k;
+};
+template <class V, class K> struct gr_located_wide_value {
+    V v;
+    K k, gap;
+};
+template <class V, class K> struct gr_located_wide_index {
+    V v, gap;
+    K k;
+};
+
 /* ---- operations: which of a type's wide types they calculate in, and what ---- */
 
-struct gr_op_sum {
-    template <class Type> using wide = typename Type::arithmetic;
-    template <class W> __device__ static GP_INLINE W combine(W x, W y) { return x + y; }
-};
-
-struct gr_op_prod {
-    template <class Type> using wide = typename Type::arithmetic;
-    template <class W> __device__ static GP_INLINE W combine(W x, W y) { return x * y; }
-};
-
-struct gr_op_min {
-    template <class Type> using wide = typename Type::order;
-    template <class W> __device__ static GP_INLINE W combine(W x, W y) { return x < y ? x : y; }
-};
-
-struct gr_op_max {
-    template <class Type> using wide = typename Type::order;
-    template <class W> __device__ static GP_INLINE W combine(W x, W y) { return x > y ? x : y; }
-};
+#define GR_OP(name, wide_type, ...)                                                                 \
+    struct gr_op_##name {                                                                           \
+        template <class Type> using wide = typename Type::wide_type;                                \
+        template <class W> __device__ static GP_INLINE W combine(W x, W y) { return __VA_ARGS__; }  \
+    };
+GR_OP(sum, arithmetic, x + y)
+GR_OP(prod, arithmetic, x * y)
+GR_OP(min, order, x < y ? x : y)
+GR_OP(max, order, x > y ? x : y)
+GR_OP(band, arithmetic, x & y)
+GR_OP(bor, arithmetic, x | y)
+GR_OP(bxor, arithmetic, x ^ y)
+GR_OP(land, arithmetic, 0 != x && 0 != y)
+GR_OP(lor, arithmetic, 0 != (x | y))
+GR_OP(lxor, arithmetic, (0 != x) != (0 != y))
+GR_OP(minloc, located, x.v < y.v ? x : W {y.v, x.v == y.v && !(y.k < x.k) ? x.k : y.k})
+GR_OP(maxloc, located, x.v > y.v ? x : W {y.v, x.v == y.v && !(y.k < x.k) ? x.k : y.k})
 
 /* ---- types ---- */
 
@@ -169,6 +202,8 @@ typedef gr_plain<uint8_t, uint32_t, uint32_t> gr_type_u8;
 typedef gr_plain<uint16_t, uint32_t, uint32_t> gr_type_u16;
 typedef gr_plain<uint32_t, uint32_t, uint32_t> gr_type_u32;
 typedef gr_plain<uint64_t, uint64_t, uint64_t> gr_type_u64;
+typedef gr_plain<gr_complex<float>, gr_complex<float>, void> gr_type_c64;
+typedef gr_plain<gr_complex<double>, gr_complex<double>, void> gr_type_c128;
 
 #define GR_HALF(name)                                                                                   \
     struct gr_type_##name {                                                                             \
@@ -179,6 +214,33 @@ typedef gr_plain<uint64_t, uint64_t, uint64_t> gr_type_u64;
     };
 GR_HALF(f16)
 GR_HALF(bf16)
+
+template <class T, class V, class K> struct gr_locating {
+    typedef T elem;
+    typedef gr_located<V, K> located;
+    template <class W> __device__ static GP_INLINE W widen(T x) { return {x.v, x.k}; }
+    template <class W> __device__ static GP_INLINE T narrow(W x)
+    {
+        T y = {}; /* the gap */
+
+        y.v = (decltype(y.v)) x.v;
+        y.k = x.k;
+        return y;
+    }
+};
+
+typedef gr_locating<gr_located<float, int32_t>, float, int32_t> gr_type_f32_i32;
+typedef gr_locating<gr_located_wide_value<double, int32_t>, double, int32_t> gr_type_f64_i32;
+typedef gr_locating<gr_located_wide_value<int64_t, int32_t>, int64_t, int32_t> gr_type_i64_i32;
+typedef gr_locating<gr_located<int32_t, int32_t>, int32_t, int32_t> gr_type_i32_i32;
+typedef gr_locating<gr_located_wide_index<int16_t, int32_t>, int32_t, int32_t> gr_type_i16_i32;
+typedef gr_locating<gr_located<float, float>, float, float> gr_type_f32_f32;
+typedef gr_locating<gr_located<double, double>, double, double> gr_type_f64_f64;
+
+/* Bytes, of which neighbours may be combined together. */
+struct gr_type_bits {
+    typedef uint8_t elem;
+};
 
 /* What one kernel combines: elements T in memory, as W. */
 template <class Type, class Op> struct gr_pair {

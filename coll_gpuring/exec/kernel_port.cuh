@@ -10,6 +10,7 @@
  *      gp_ld_relaxed gp_st_relaxed  words that no data hang on (the abort word)
  *      gp_spin                      between two polls
  *      gp_barrier                   of all threads of the block, from wherever in the code
+ *      gp_mul                       a product of float or double, rounded: never part of a fused multiply-add
  *
  * nvcc makes single instructions of them. Any other C++17 compiler takes cuda_emu.h instead, which runs the same
  * kernels on the host: threads as fibers, every access checked.
@@ -35,6 +36,13 @@
 #define gp_barrier __syncthreads
 /* Threads of this block: tests launch small ones. */
 #define GP_BLOCK_THREADS blockDim.x
+
+template <class F> static inline F gp_mul(F x, F y)
+{
+    volatile F product = x * y;
+
+    return product;
+}
 
 #else
 
@@ -146,6 +154,16 @@ __device__ static __forceinline__ void gp_st_relaxed(uint64_t *at, uint64_t valu
 
 __device__ static __forceinline__ void gp_spin(void)
 {
+}
+
+__device__ static __forceinline__ float gp_mul(float x, float y)
+{
+    return __fmul_rn(x, y);
+}
+
+__device__ static __forceinline__ double gp_mul(double x, double y)
+{
+    return __dmul_rn(x, y);
 }
 
 __device__ static __forceinline__ void gp_barrier(void)

@@ -33,6 +33,11 @@ static const struct type_row types[GR_TYPE_OTHER] = {
     [GR_TYPE_I64] = {8, ROW_INTEGER(i64, u64)}, [GR_TYPE_U64] = {8, ROW_INTEGER(u64, u64)},
     [GR_TYPE_F32] = {4, ROW_FLOAT(f32)},        [GR_TYPE_F64] = {8, ROW_FLOAT(f64)},
     [GR_TYPE_F16] = {2, {NULL}},                [GR_TYPE_BF16] = {2, {NULL}},
+    [GR_TYPE_C64] = {8, {NULL}},                [GR_TYPE_C128] = {16, {NULL}},
+    [GR_TYPE_F32_I32] = {8, {NULL}},            [GR_TYPE_F64_I32] = {16, {NULL}},
+    [GR_TYPE_I64_I32] = {16, {NULL}},           [GR_TYPE_I32_I32] = {8, {NULL}},
+    [GR_TYPE_I16_I32] = {8, {NULL}},            [GR_TYPE_F32_F32] = {8, {NULL}},
+    [GR_TYPE_F64_F64] = {16, {NULL}},
 };
 
 gr_reduce_fn gr_reduce_find(enum gr_type type, enum gr_redop op)

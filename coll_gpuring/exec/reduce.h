@@ -11,19 +11,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Types that we combine ourselves. GR_TYPE_OTHER: elements of any size, through gr_reducer.other. */
+/*
+ * Types that we combine ourselves. GR_TYPE_OTHER: elements of any size, through gr_reducer.other. Those on devices
+ * only have no loops here; a name of two parts is a value and its index, laid out as in C.
+ */
 enum gr_type {
     GR_TYPE_I8, GR_TYPE_I16, GR_TYPE_I32, GR_TYPE_I64,
     GR_TYPE_U8, GR_TYPE_U16, GR_TYPE_U32, GR_TYPE_U64,
     GR_TYPE_F32, GR_TYPE_F64,
-    GR_TYPE_F16, GR_TYPE_BF16, /* on devices only */
+    /* on devices only: */
+    GR_TYPE_F16, GR_TYPE_BF16,
+    GR_TYPE_C64, GR_TYPE_C128, /* complex: two F32, two F64 */
+    GR_TYPE_F32_I32, GR_TYPE_F64_I32, GR_TYPE_I64_I32, GR_TYPE_I32_I32, GR_TYPE_I16_I32,
+    GR_TYPE_F32_F32, GR_TYPE_F64_F64,
     GR_TYPE_OTHER
 };
 
-/* Operations with loops of our own. The logical ones give 0 or 1. */
+/* Operations. The logical ones give 0 or 1; minloc and maxloc, of equal values, the lower index. */
 enum gr_redop {
     GR_OP_SUM, GR_OP_PROD, GR_OP_MIN, GR_OP_MAX,
     GR_OP_BAND, GR_OP_BOR, GR_OP_BXOR, GR_OP_LAND, GR_OP_LOR, GR_OP_LXOR,
+    GR_OP_MINLOC, GR_OP_MAXLOC, /* on devices only */
     GR_OP_OTHER
 };
 
@@ -46,7 +54,7 @@ struct gr_reducer {
 /* The fused loop, or NULL where there is none (a float type with a bitwise op, GR_TYPE_OTHER, ...). */
 gr_reduce_fn gr_reduce_find(enum gr_type type, enum gr_redop op);
 
-/* Bytes of an element of the type; 0 for GR_TYPE_OTHER. */
+/* Bytes from an element of the type to the next, gaps included; 0 for GR_TYPE_OTHER. */
 size_t gr_type_bytes(enum gr_type type);
 
 /*

@@ -83,6 +83,17 @@ vectors() {
         }' "$1"/*.ptx
 }
 
+# The results of fused multiply-adds are others than those of the host. ptxas makes them of a multiplication that does
+# not say how it is rounded and what is added to it.
+fused() {
+    awk '/\.entry / { split($0, part, /[ (]+/); kernel = part[3] }
+        /[ \t]fma\./ { print kernel ": " $0 }
+        /[ \t]mul\.f(32|64)/ { multiplies[kernel]++ }
+        /[ \t](add|sub)\.f(32|64)/ { adds[kernel]++ }
+        END { for (k in multiplies) if (k in adds) print k ": " multiplies[k] " multiplications, " adds[k] " additions" }' \
+        "$1"/*.ptx
+}
+
 # ---- running the checks ----
 
 # compile DIR: its kernels, one of them, as far as the checks look
@@ -91,7 +102,7 @@ compile() {
         "$(dirname "$nvcc")/ptxas" -v -arch=sm_90 "$1/kernels.ptx" -o "$1/kernels.cubin" >"$1/kernels.log" 2>&1
 }
 
-# check TITLE FUNCTION FILE EDIT: on the build, and on a copy where EDIT (sed) was done to kernel_FILE.cuh
+# check TITLE FUNCTION FILE EDIT [KERNEL]: on the build, and on a copy where EDIT (sed) was done to kernel_FILE.cuh
 check() {
     "$2" "$build" >"$work/found"
     [ ! -s "$work/found" ]
@@ -101,7 +112,7 @@ check() {
     cp -R "$srcdir/coll_gpuring/sched" "$work/tree"
     cp "$srcdir"/coll_gpuring/exec/kernel*.cu* "$srcdir"/coll_gpuring/exec/gpu_*.h "$work/tree/exec"
     chmod -R u+w "$work/tree"
-    sed -i 's/^GR_KERNELS(GR_KERNEL_OF)$/GR_KERNEL_OF(f32, sum)/; /^GR_KERNEL(copy/d' "$work/tree/exec/kernels.cu"
+    sed -i "s/^GR_KERNELS(GR_KERNEL_OF)\$/GR_KERNEL_OF(${5:-f32, sum})/; /^GR_KERNEL(copy/d" "$work/tree/exec/kernels.cu"
     sed -i "$4" "$work/tree/exec/kernel_$3.cuh"
     echo "the edit changed nothing, or did not compile: $4" >"$work/found"
     ! cmp -s "$work/tree/exec/kernel_$3.cuh" "$srcdir/coll_gpuring/exec/kernel_$3.cuh" && compile "$work/tree" &&
@@ -113,11 +124,15 @@ resources "$build" >"$work/resources"
 awk '{ seen[$1] = 1; registers[$2] = registers[$2] " " $1 ":" $3 }
     END { for (k in registers) print "# " k registers[k] }' "$work/resources" | sort
 grep -c . "$work/resources" | sed 's/^/# kernels times architectures: /'
-kernels=$(awk '{ print $2 }' "$work/resources" | sort -u | wc -l)
-want=$(sed -n '/^#define GR_KERNELS(X)/,/^$/p' "$srcdir/coll_gpuring/exec/gpu_kernels.h" |
-    grep -oE 'GR_KERNELS_OF\(X|X\([a-z0-9]+,' | awk '{ n += /KERNELS_OF/ ? 4 : 1 } END { print n + 1 }')
-echo "the log tells of $kernels kernels, the table of $want" >"$work/found"
-[ "$kernels" -eq "$want" ] && [ "$(awk '{ print $1 }' "$work/resources" | sort -u | wc -l)" -ge 2 ]
+table() {
+    printf '#include "gpu_kernels.h"\n#define NAME(type, op) gr_kernel_##type##_##op\nGR_KERNELS(NAME) gr_kernel_copy\n' |
+        ${CC:-cc} -E -P -I"$srcdir/coll_gpuring/exec" - | grep -oE 'gr_kernel_[a-z0-9_]+' | sort
+}
+for arch in $(awk '{ print $1 }' "$work/resources" | sort -u); do
+    awk -v arch="$arch" '$1 == arch { print $2 }' "$work/resources" | sort >"$work/compiled"
+    table | diff - "$work/compiled" | grep '^[<>]' | sed "s/</not for $arch:/; s/>/not in the table:/"
+done >"$work/found"
+[ ! -s "$work/found" ] && [ "$(awk '{ print $1 }' "$work/resources" | sort -u | wc -l)" -ge 2 ]
 result $? "each kernel was compiled, for two architectures"
 
 check "no local memory, nothing spilled" local_memory copy \
@@ -128,5 +143,6 @@ check "only the accesses of kernel_port.cuh touch memory" accesses port 's/ld\.g
 check "no volatile accesses" accesses port 's/"ld.acquire.sys.global.u64 /"ld.volatile.global.u64 /'
 check "counters are loaded with acquire" counters loop 's/s->seen = gp_ld_acquire(/s->seen = gp_ld_relaxed(/'
 check "counters are stored with release" accesses loop 's/gp_st_release((uint64_t \*) s->post/gp_st_relaxed((uint64_t *) s->post/'
-check "data are combined in vectors" vectors move 's/if (0 == difference % 16) {/if (0 == difference % 16 \&\& 0 == item->count) {\n        head = vectors = 0;\n    }\n    if (0) {/'
+check "data are combined in vectors" vectors move 's/if (0 == difference % 16 \&\& 0 == item->src\[0\] % bytes) {/if (0 == difference % 16 \&\& 0 == item->count) {\n        head = vectors = 0;\n    }\n    if (0) {/'
+check "no multiply-add is fused" fused ops 's/gp_mul(x.re, y.re) - /x.re * y.re - /' 'c64, prod'
 echo "1..$count"

@@ -3,6 +3,6 @@
 #include "exec/gpu_kernels.h"
 
 #undef GR_KERNELS
-#define GR_KERNELS(X) X(f32, sum) X(f64, max)
+#define GR_KERNELS(X) X(f32, sum) X(f64, max) X(bits, bxor) X(f64_i32, minloc)
 
 #include "exec/kernels.cu"

@@ -35,32 +35,82 @@ static void *allocate(size_t bytes)
 
 /* ---- data ---- */
 
-/* A number of any magnitude that a sum can see, and now and then, where there is an order, an odd one. */
-static double wild(uint64_t random, int special)
+static double odd(uint64_t random)
 {
-    static const double odd[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1.0, -1.0, 1e-42};
-    double x = ldexp((double) (random >> 40) + 1, -(int) (random % 48));
+    static const double numbers[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1.0, -1.0, 1e-42};
 
-    if (special && 0 == (random >> 8 & 7)) {
-        return odd[random >> 12 & 7];
-    }
+    return numbers[random % 8];
+}
+
+/* A number of at most 2^24; of so many magnitudes. */
+static double wild(uint64_t random, unsigned magnitudes)
+{
+    double x = ldexp((double) (random >> 40) + 1, -(int) (random % magnitudes));
+
     return random & 1024 ? -x : x;
 }
 
-/* Halves and integers are any bits. */
+/* The number as a part of an element: "f32", "f64", "i16", "i32", "i64". */
+static void put(const char *part, double x, void *to)
+{
+    float f = (float) x;
+    int64_t i = 'i' == part[0] ? (int64_t) x : 0;
+    const void *from = 'i' == part[0] ? (void *) &i : 0 == strncmp(part, "f32", 3) ? (void *) &f : &x;
+
+    memcpy(to, from, (size_t) atoi(part + 1) / 8);
+}
+
+/* A complex number whose product with a dozen others is finite. */
+static void put_complex(size_t bytes, unsigned char *to, uint64_t *seed)
+{
+    const char *part = 8 == bytes ? "f32" : "f64";
+
+    put(part, ldexp(wild(sym_random(seed), 12), -18), to);
+    put(part, ldexp(wild(sym_random(seed), 12), -18), to + bytes / 2);
+}
+
+/* A value that others have, too, and now and then an odd one; one of few indices; in the gap, anything. */
+static void put_located(const char *type, size_t bytes, unsigned char *to, uint64_t *seed)
+{
+    uint64_t random = sym_random(seed);
+    int is_odd = 'f' == type[0] && 0 == (random >> 16 & 3);
+
+    memset(to, (int) (random >> 8), bytes);
+    put(type, is_odd ? odd(random >> 20) : (double) (random % 5) - 2, to);
+    put(strchr(type, '_') + 1, (double) (random >> 24 & 7) - 1, to + bytes / 2);
+}
+
+/* 0, or one bit, or any. */
+static uint64_t truth(uint64_t random)
+{
+    return 0 == random % 2 ? 0 : 0 == (random >> 1 & 1) ? (uint64_t) 1 << (random >> 2 & 63) : random;
+}
+
+/* Sums and products see floats of all magnitudes, min and max odd ones, too; halves and integers are any bits. */
 static void fill(const struct kc_case *c, unsigned char *to, size_t n, uint64_t *seed)
 {
-    const char *name = kd_kernel_name(c->kernel);
-    int special = NULL != strstr(name, "min") || NULL != strstr(name, "max");
-    size_t bytes = kd_elem_bytes(c->kernel), i;
+    const char *type = kd_type_name(c->kernel), *op = kd_op_name(c->kernel);
+    int special = 0 == strcmp(op, "min") || 0 == strcmp(op, "max");
+    size_t bytes = kd_elem_bytes(c->kernel);
+    unsigned char *end = to + n * bytes;
+    uint64_t random;
 
-    for (i = 0; i < n; i++) {
-        uint64_t random = sym_random(seed);
-        double x = wild(random, special);
-        float y = (float) x;
-        const void *from = 0 == strncmp(name, "f32", 3) ? &y : 0 == strncmp(name, "f64", 3) ? (void *) &x : &random;
-
-        memcpy(to + i * bytes, from, bytes);
+    for (; to < end; to += bytes) {
+        if (NULL != strchr(type, '_')) {
+            put_located(type, bytes, to, seed);
+            continue;
+        }
+        if ('c' == type[0]) {
+            put_complex(bytes, to, seed);
+            continue;
+        }
+        random = sym_random(seed);
+        if (0 == strcmp(type, "f32") || 0 == strcmp(type, "f64")) {
+            put(type, special && 0 == (random >> 8 & 7) ? odd(random >> 12) : wild(random, 48), to);
+        } else {
+            random = 'l' == op[0] ? truth(random) : random;
+            memcpy(to, &random, bytes);
+        }
     }
 }
 

@@ -46,20 +46,51 @@ static void *load_function(void *library, const char *name)
     return at;
 }
 
+static const struct {
+    const char *name, *type, *op;
+} names[GR_NKERNELS] = {
+#define NAME(type, op) {#type "_" #op, #type, #op},
+    GR_KERNELS(NAME) {"copy", "bits", "copy"}
+#undef NAME
+};
+
 const char *kd_kernel_name(enum gr_kernel kernel)
 {
-#define NAME(type, op) #type "_" #op,
-    static const char *const names[GR_NKERNELS] = {GR_KERNELS(NAME) "copy"};
-#undef NAME
-    return names[kernel];
+    return names[kernel].name;
 }
 
+const char *kd_type_name(enum gr_kernel kernel)
+{
+    return names[kernel].type;
+}
+
+const char *kd_op_name(enum gr_kernel kernel)
+{
+    return names[kernel].op;
+}
+
+/* The numbers in a type's name are of bits; of two parts, C puts each on a multiple of its size. */
 size_t kd_elem_bytes(enum gr_kernel kernel)
 {
-    const char *name = kd_kernel_name(kernel);
+    const char *type = kd_type_name(kernel), *second = strchr(type, '_');
+    size_t first_bytes = (size_t) atoi(type + strcspn(type, "0123456789")) / 8, second_bytes;
 
-    /* the number in the type's name is of bits */
-    return GR_KERNEL_copy == kernel ? 1 : (size_t) atoi(name + strcspn(name, "0123456789")) / 8;
+    if (0 == strcmp(type, "bits")) {
+        return 1;
+    }
+    if (NULL == second) {
+        return first_bytes;
+    }
+    second_bytes = (size_t) atoi(second + 2) / 8;
+    return 2 * (first_bytes > second_bytes ? first_bytes : second_bytes);
+}
+
+size_t kd_elem_align(enum gr_kernel kernel)
+{
+    const char *type = kd_type_name(kernel);
+    int parts = 'c' == type[0] || NULL != strchr(type, '_') ? 2 : 1;
+
+    return kd_elem_bytes(kernel) / (size_t) parts;
 }
 
 static const void *load_image(void)

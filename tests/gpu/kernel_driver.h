@@ -29,10 +29,13 @@ void kd_stream_free(void *stream);
 void kd_wait(void *stream);
 void kd_launch(void *stream, enum gr_kernel kernel, uint32_t blocks, uint32_t threads, const struct gr_gpu_args *args);
 
-/* "f32_sum" */
+/* "f32_sum", "f32", "sum"; of the kernel that copies: "copy", "bits", "copy" */
 const char *kd_kernel_name(enum gr_kernel kernel);
+const char *kd_type_name(enum gr_kernel kernel);
+const char *kd_op_name(enum gr_kernel kernel);
 
-/* Bytes of an element in memory. */
+/* Bytes of an element in memory, and those to which C aligns it. */
 size_t kd_elem_bytes(enum gr_kernel kernel);
+size_t kd_elem_align(enum gr_kernel kernel);
 
 #endif

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The host's side of kernel_case.h: the step machine and the host executor over links in plain memory. Types that the
- * host executor has no loops for, the halves, are combined here.
+ * The host's side of kernel_case.h: the step machine and the host executor over links in plain memory, with
+ * kernel_reference.h for what the host executor has no loops for.
  */
 #include "kernel_case.h"
+
+#include "kernel_reference.h"
 
 #include "exec/host.h"
 #include "symbolic.h" /* the seeded random numbers */
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,73 +44,6 @@ uint32_t __wrap_gr_sched_len(const struct gr_sched *s)
     return __real_gr_sched_len(&copy);
 }
 
-/* ---- halves ---- */
-
-/* A format of 16 bits by the number of its fraction's and its exponent's least value. */
-struct half {
-    int fraction, least;
-};
-
-static const struct half f16 = {10, -14}, bf16 = {7, -126};
-
-static float widen(const struct half *h, uint16_t bits)
-{
-    int most = 1 << (15 - h->fraction), e = (bits & 0x7fff) >> h->fraction, f = bits & ((1 << h->fraction) - 1);
-    double x;
-
-    if (e == most - 1) {
-        x = 0 == f ? INFINITY : NAN;
-    } else if (0 == e) {
-        x = ldexp(f, h->least - h->fraction);
-    } else {
-        x = ldexp(f + (1 << h->fraction), h->least + e - 1 - h->fraction);
-    }
-    return (float) (bits & 0x8000 ? -x : x);
-}
-
-static uint16_t narrow(const struct half *h, float value)
-{
-    uint16_t sign = signbit(value) ? 0x8000 : 0, most = (uint16_t) (0x7fff >> h->fraction << h->fraction);
-    double x = fabs((double) value);
-    long q;
-    int e;
-
-    if (isnan(value)) {
-        return 0x7fff;
-    }
-    if (isinf(value)) {
-        return sign | most;
-    }
-    e = 0 == x || ilogb(x) < h->least ? h->least : ilogb(x);
-    q = lrint(ldexp(x, h->fraction - e)); /* to nearest even */
-    q += (long) (e - h->least) << h->fraction;
-    return (uint16_t) (sign | (q > most ? most : (uint16_t) q));
-}
-
-static float combine(enum gr_kernel kernel, float x, float y)
-{
-    switch (kernel) {
-    case GR_KERNEL_f16_sum:
-    case GR_KERNEL_bf16_sum:
-        return x + y;
-    case GR_KERNEL_f16_prod:
-    case GR_KERNEL_bf16_prod:
-        return x * y;
-    case GR_KERNEL_f16_min:
-    case GR_KERNEL_bf16_min:
-        return x < y ? x : y;
-    default:
-        return x > y ? x : y;
-    }
-}
-
-static const struct half *half_of(enum gr_kernel kernel)
-{
-    const char *name = kd_kernel_name(kernel);
-
-    return 0 == strncmp(name, "f16", 3) ? &f16 : 0 == strncmp(name, "bf16", 4) ? &bf16 : NULL;
-}
-
 /* ---- the executor ---- */
 
 struct rank_run {
@@ -126,30 +60,27 @@ static unsigned char *in_slot(struct gr_link *l, const struct gr_move *mv, size_
     return (unsigned char *) gr_link_slot(l) + mv->slot * elem;
 }
 
-/* A reducing move of halves: in float, rounded once. */
-static void move_halves(struct rank_run *r, const struct gr_move *mv, const struct half *h)
+/* A reducing move by the reference, element by element. */
+static void move_by_reference(struct rank_run *r, const struct gr_move *mv)
 {
     const struct gr_step *s = mv->step;
     struct gr_host_op *op = &r->op;
-    size_t links = (size_t) mv->channel * (size_t) op->p, i;
-    uint16_t bits;
+    size_t links = (size_t) mv->channel * (size_t) op->p, elem = r->call->elem_bytes, i;
+    unsigned char result[16];
+    const void *src[1 + GR_FAN];
     int k;
 
     for (i = 0; i < mv->count; i++) {
-        float sum;
-
-        memcpy(&bits, op->space[s->operand] + 2 * (mv->operand + i), 2);
-        sum = widen(h, bits);
+        src[0] = op->space[s->operand] + (mv->operand + i) * elem;
         for (k = 0; k < s->nfrom; k++) {
-            memcpy(&bits, in_slot(&op->in[links + (size_t) s->from[k]], mv, 2) + 2 * i, 2);
-            sum = combine(r->call->c->kernel, sum, widen(h, bits));
+            src[1 + k] = in_slot(&op->in[links + (size_t) s->from[k]], mv, elem) + i * elem;
         }
-        bits = narrow(h, sum);
+        kr_combine(r->call->c->kernel, result, src, 1 + s->nfrom);
         if (s->bits & GR_STORE) {
-            memcpy(op->space[s->dest] + 2 * (mv->dest + i), &bits, 2);
+            memcpy(op->space[s->dest] + (mv->dest + i) * elem, result, elem);
         }
         for (k = 0; k < s->nto; k++) {
-            memcpy(in_slot(&op->out[links + (size_t) s->to[k]], mv, 2) + 2 * i, &bits, 2);
+            memcpy(in_slot(&op->out[links + (size_t) s->to[k]], mv, elem) + i * elem, result, elem);
         }
     }
 }
@@ -163,7 +94,6 @@ static int move(void *ctx, const struct gr_move *mv)
 {
     struct rank_run *r = ctx;
     const struct gr_cursor *at = &r->machine.at[mv->channel];
-    const struct half *h = half_of(r->call->c->kernel);
     struct kt_piece piece;
 
     memset(&piece, 0, sizeof(piece));
@@ -177,8 +107,8 @@ static int move(void *ctx, const struct gr_move *mv)
     piece.slot = mv->slot;
     piece.count = mv->count;
     kc_note(r->trace, &piece);
-    if (NULL != h && mv->step->bits & GR_REDUCE) {
-        move_halves(r, mv, h);
+    if (kr_has(r->call->c->kernel) && mv->step->bits & GR_REDUCE) {
+        move_by_reference(r, mv);
         return 0;
     }
     return gr_host_mover.move(&r->op, mv);
@@ -204,26 +134,28 @@ static void *allocate(size_t bytes)
     return at;
 }
 
-/* The host's loop for the kernel's type and operation. */
-static gr_reduce_fn host_loop(enum gr_kernel kernel)
+/* The number of a name in a list that ends with NULL; -1: it is not there. */
+static int number_of(const char *name, const char *const *names)
 {
-#define LOOP(type, op) [GR_KERNEL_##type##_##op] = {#type, #op},
-    static const struct {
-        const char *type, *op;
-    } rows[GR_NKERNELS] = {GR_KERNELS(LOOP)};
-#undef LOOP
-    static const char *const types[] = {"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64"};
-    static const char *const ops[] = {"sum", "prod", "min", "max"};
-    int t, o;
+    int k;
 
-    for (t = 0; t < 10 && NULL != rows[kernel].type; t++) {
-        for (o = 0; o < 4; o++) {
-            if (0 == strcmp(types[t], rows[kernel].type) && 0 == strcmp(ops[o], rows[kernel].op)) {
-                return gr_reduce_find((enum gr_type) t, (enum gr_redop) o);
-            }
+    for (k = 0; NULL != names[k]; k++) {
+        if (0 == strcmp(names[k], name)) {
+            return k;
         }
     }
-    return NULL;
+    return -1;
+}
+
+/* The host's loop for the kernel's type and operation, or NULL. Bits are the same in elements of any type. */
+static gr_reduce_fn host_loop(enum gr_kernel kernel)
+{
+    static const char *const types[] = {"i8", "i16", "i32", "i64", "bits", "u16", "u32", "u64", "f32", "f64", NULL};
+    static const char *const ops[] = {"sum", "prod", "min", "max", "band", "bor", "bxor", "land", "lor", "lxor", NULL};
+    const char *type = kd_type_name(kernel);
+    int t = number_of(0 == strcmp(type, "u8") ? "bits" : type, types), o = number_of(kd_op_name(kernel), ops);
+
+    return t < 0 || o < 0 ? NULL : gr_reduce_find((enum gr_type) t, (enum gr_redop) o);
 }
 
 static void rank_open(struct rank_run *r, struct kc_call *call, int rank, struct kc_trace *trace)

@@ -22,7 +22,7 @@ weak: FAKECUDA_WEAK=7
 weak lag: FAKECUDA_WEAK=9 FAKECUDA_SCHED=lag:11
 weak rand: FAKECUDA_WEAK=13 FAKECUDA_SCHED=rand:19'
 
-# name @ file @ edit (sed) @ what it breaks @ the mode to begin with
+# name @ file @ edit (sed) @ what it breaks @ the mode to begin with [@ the kernels that show it]
 mutants='no barrier before the move @ loop @ /GR_ITEM_WAIT == [a-z>-]*what) {/,/go) {/{/gp_barrier/d} @ data are moved before their slot is ready @ plain
 no barrier behind the move @ loop @ /gp_barrier(); \/\* the item/d;/item = &block->item\[n\];/{n;d} @ counters are posted before the data are stored @ plain
 flag before data @ loop @ s/^        gr_claim(&s);/&\n        gr_post(\&s);/ @ tails and heads are posted while the data are moved @ rev
@@ -32,11 +32,11 @@ one slot too many @ loop @ s/uint64_t none = s->writes ? s->args->nslots : 0;/ui
 relaxed flag load @ loop @ s/s->seen = gp_ld_acquire(/s->seen = gp_ld_relaxed(/ @ data may be older than the flag @ weak
 relaxed flag store @ loop @ s/gp_st_release((uint64_t \*) s->post, s->value);/if (s->writes) { gp_st_relaxed((uint64_t *) s->post, s->value); } else { & }/ @ the flag may overtake the data @ weak
 relaxed post @ loop @ s/gp_st_release((uint64_t \*) s->post/gp_st_relaxed((uint64_t *) s->post/ @ both counters may overtake the accesses @ weak
-misaligned vectors @ move @ s/if (0 == difference % 16) {/if (0 == difference % bytes) {/ @ vectors where addresses differ @ plain
-misaligned copy @ copy @ s/if (0 == difference % 16) {/if (0 == difference % 8) {/ @ 16-byte words where only 8 are alike @ plain
+misaligned vectors @ move @ s/if (0 == difference % 16 \&\& /if (0 == difference % bytes \&\& / @ vectors where addresses differ @ plain
+misaligned copy @ copy @ s/if (16 == width) {/if (8 <= width) {/ @ 16-byte words where only 8 are alike @ plain
 no head @ copy @ s/head = head < bytes ? head : bytes;/head = 0;/ @ vectors begin where the address is not a multiple of 16 @ plain
 overrun by one vector @ move @ s/vectors = (item->count - head) .*/vectors = (item->count - head) \/ each + 1;/ @ writes behind the piece @ plain
-copy overrun @ copy @ s/words = (bytes - head) \/ N;/words = (bytes - head + N - 1) \/ N;/ @ writes behind the piece @ plain
+copy overrun @ copy @ s/body = (bytes - head) \& /body = (bytes - head + width - 1) \& / @ writes behind the piece @ plain
 lost tail @ move @ s/item->count - rest);/(item->count - rest) \/ 2);/ @ the last elements are not combined @ plain
 left after its first store @ loop @ s/if (w->first \&\&/if (w->last \&\&/ @ waits, and leaves, with part of the slot moved @ plain
 counts not saved @ loop @ /gp_st(&s->end->count/d @ the next launch begins at old slots @ plain
@@ -52,7 +52,13 @@ stale link @ loop @ s/if (peer == s->peer) {/if (peer == s->peer || peer < 0) {/
 credit taken for granted @ loop @ s/s->seen = s->link.count - (s->writes ? s->args->nslots : 0);/s->seen = s->link.count - !s->writes;/ @ as if the other end had been looked at @ plain
 abort not seen @ loop @ s/0 == polls % GR_ABORT_EVERY/0/ @ a block that waits polls for ever @ plain
 no patience @ loop @ s/if (++polls >= s->args->patience) {/++polls;\n        if (0) {/ @ a block never gives up its place @ plain
-slot never ends early @ steps @ s/w->last = 0 == w->room || .*/w->last = 0 == w->room;/ @ a message and the next share a slot @ plain'
+slot never ends early @ steps @ s/w->last = 0 == w->room || .*/w->last = 0 == w->room;/ @ a message and the next share a slot @ plain
+tie @ ops @ s/ \&\& !(y.k < x.k) / \&\& y.k < x.k / @ of equal values, the higher index @ plain @ f64_i32_minloc
+gap @ ops @ s/T y = {};.*/T y = {}; memset(\&y, 1, sizeof(y));/ @ other bytes than zeros beside a value or index @ plain @ f64_i32_minloc
+not made 1 @ ops @ s/(0 != x) != (0 != y)/x ^ y/ @ a logical result that is neither 0 nor 1 @ plain @ u16_lxor
+sign of a product @ ops @ s/gp_mul(x.re, y.re) - /gp_mul(x.re, y.re) + / @ i times i is 1 @ plain @ c64_prod
+misaligned bits @ move @ s/if (16 == width) {/if (8 <= width) {/ @ vectors where words of 8 are alike @ plain @ bits_bxor'
+few=f32_sum,f64_max
 
 # build DIR: its kernels, in DIR/kernels.so
 build() {
@@ -61,22 +67,26 @@ build() {
             -include "$srcdir/tests/gpu/kernel_trace.h"
 }
 
-# copy DIR: the kernels' sources, with the few kernels that KERNEL_TEST_FEW uses
+# copy DIR KERNELS: the kernels' sources, with these few, as KERNEL_TEST_FEW names them
 copy() {
+    local table='' name
+    for name in ${2//,/ }; do
+        table="$table GR_KERNEL_OF(${name%_*}, ${name##*_})"
+    done
     mkdir -p "$1" && cp -R "$srcdir/coll_gpuring/sched" "$1" && mkdir "$1/exec" &&
         cp "$srcdir"/coll_gpuring/exec/kernel*.cu* "$srcdir"/coll_gpuring/exec/gpu_*.h "$1/exec" &&
         chmod -R u+w "$1" &&
-        sed -i 's/^GR_KERNELS(GR_KERNEL_OF)$/GR_KERNEL_OF(f32, sum) GR_KERNEL_OF(f64, max)/' "$1/exec/kernels.cu"
+        sed -i "s/^GR_KERNELS(GR_KERNEL_OF)\$/$table/" "$1/exec/kernels.cu"
 }
 
-# passes DIR ENVIRONMENT...: run the cases; what is said goes to $work/said
+# passes DIR ENVIRONMENT...: run the cases of $kernels; what is said goes to $work/said
 passes() {
     dir=$1
     shift
     # in a shell of its own, which tells nobody that it died
     (
         env KERNEL_TEST_THIN=16 KERNEL_TEST_LIMIT=10 "$@" FAKECUDA_KERNELS="$dir/bin/kernels.so" LIBCUDA="$dir/bin/libcuda.so.1" FAKECUDA_TIMEOUT=5 \
-            KERNEL_TEST_FEW=1 KERNEL_TEST_STOP=1 \
+            KERNEL_TEST_FEW="$kernels" KERNEL_TEST_STOP=1 \
             timeout -k 1 150 "$test" >"$work/said" 2>&1
         exit $?
     ) 2>/dev/null
@@ -88,7 +98,8 @@ result() {
     if [ "$1" -eq 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; fi
 }
 
-copy "$work/good"
+kernels=$few
+copy "$work/good" "$kernels"
 build "$work/good" >"$work/said" 2>&1 || { sed 's/^/# /' "$work/said"; echo "Bail out! the kernels do not compile"; exit 1; }
 while IFS= read -r row; do
     read -ra environment <<<"${row#*:}"
@@ -104,13 +115,16 @@ while IFS= read -r row; do
     name=${row%% @ *} rest=${row#* @ }
     file=${rest%% @ *} rest=${rest#* @ }
     edit=${rest%% @ *} rest=${rest#* @ }
-    what=${rest%% @ *} begin=${rest#* @ }
+    what=${rest%% @ *} rest=${rest#* @ }
+    begin=${rest%% @ *} kernels=${rest#"$begin"}
+    kernels=${kernels# @ }
+    kernels=${kernels:-$few}
     if [ $# -gt 0 ] && [[ "|$(printf '%s|' "$@")" != *"|$name|"* ]]; then
         continue
     fi
     dir=$work/bad
     rm -rf "$dir"
-    copy "$dir"
+    copy "$dir" "$kernels"
     sed -i "$edit" "$dir/exec/kernel_$file.cuh"
     if cmp -s "$dir/exec/kernel_$file.cuh" "$srcdir/coll_gpuring/exec/kernel_$file.cuh"; then
         result 1 "$name: the edit changed nothing"

@@ -4,9 +4,9 @@
  * for bit and step for step; left and launched again at every wait. On the fake driver in its modes; on a real device
  * with KERNEL_IMAGE (kernel_driver.h).
  *
- * Environment: GPURING_SEED; KERNEL_TEST_THIN=N: one in N cases; KERNEL_TEST_FEW: the kernels f32_sum, f64_max
- * and copy only; KERNEL_TEST_STOP: at the first failure; KERNEL_TEST_LIMIT: seconds of a call; and
- * what kernel_driver.h says.
+ * Environment: GPURING_SEED; KERNEL_TEST_THIN=N: one in N cases; KERNEL_TEST_FEW=f32_sum,f64_max: these kernels and
+ * copy only; KERNEL_TEST_STOP: at the first failure; KERNEL_TEST_LIMIT: seconds of a call; and what kernel_driver.h
+ * says.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,17 +32,41 @@ static size_t any(const size_t *values, size_t n)
 
 /* ---- cases ---- */
 
+/* One of the kernels in a list of names. */
+static enum gr_kernel any_named(const char *list)
+{
+    enum gr_kernel found[GR_NKERNELS];
+    size_t n = 0, bytes;
+    const char *at;
+    int k;
+
+    for (at = list; '\0' != *at; at += bytes + (',' == at[bytes])) {
+        bytes = strcspn(at, ",");
+        for (k = 0; k < GR_NKERNELS; k++) {
+            const char *name = kd_kernel_name((enum gr_kernel) k);
+
+            if (bytes == strlen(name) && 0 == strncmp(at, name, bytes)) {
+                found[n++] = (enum gr_kernel) k;
+            }
+        }
+    }
+    assert_true(n > 0);
+    return found[sym_below(&seed, n)];
+}
+
 static enum gr_kernel any_kernel(enum gr_coll coll)
 {
-    if (NULL != getenv("KERNEL_TEST_FEW")) {
-        return GR_COLL_BCAST == coll || GR_COLL_ALLGATHER == coll ? GR_KERNEL_copy :
-               (enum gr_kernel) ANY(GR_KERNEL_f32_sum, GR_KERNEL_f64_max);
+    const char *few = getenv("KERNEL_TEST_FEW");
+
+    if (NULL != few) {
+        return GR_COLL_BCAST == coll || GR_COLL_ALLGATHER == coll ? GR_KERNEL_copy : any_named(few);
     }
     if (GR_COLL_BCAST == coll || GR_COLL_ALLGATHER == coll) {
         return (enum gr_kernel) ANY(GR_KERNEL_copy, GR_KERNEL_copy, GR_KERNEL_f64_sum, GR_KERNEL_i16_max);
     }
     return (enum gr_kernel) ANY(GR_KERNEL_f32_sum, GR_KERNEL_f32_sum, GR_KERNEL_i8_sum, GR_KERNEL_f16_sum,
-                                GR_KERNEL_f64_max, GR_KERNEL_u16_min);
+                                GR_KERNEL_f64_max, GR_KERNEL_u16_min, GR_KERNEL_bits_bxor, GR_KERNEL_c64_prod,
+                                GR_KERNEL_f64_i32_minloc);
 }
 
 /* Whatever a call may be like. */
@@ -219,20 +243,21 @@ static void slots_may_hold_many_pieces(void **state)
 static void every_kernel_combines_as_the_host_does(void **state)
 {
     static const enum gr_algo algos[] = {GR_ALGO_RING, GR_ALGO_TREE, GR_ALGO_FLAT};
-    int kernel, k;
+    const char *few = getenv("KERNEL_TEST_FEW");
+    int n, k;
 
     (void) state;
-    for (kernel = 0; kernel < GR_NKERNELS; kernel++) {
-        for (k = 0; k < 3 && GR_KERNEL_copy != kernel; k++) {
+    for (n = 0; n < (NULL == few ? GR_NKERNELS : 40); n++) {
+        for (k = 0; k < 3 && (NULL != few || GR_KERNEL_copy != n); k++) {
             struct kc_case c = any_case(GR_COLL_ALLREDUCE, algos[k], 4 + k);
 
-            c.kernel = NULL == getenv("KERNEL_TEST_FEW") ? (enum gr_kernel) kernel : c.kernel;
+            c.kernel = NULL == few ? (enum gr_kernel) n : c.kernel;
             c.slot_bytes = ANY(2048, 8192);
             c.slot_elems = 0;
             c.nchannels = 1;
             c.threads = kd_is_fake() ? 64 : c.threads;
             c.count = 5000 / kd_elem_bytes(c.kernel) + sym_below(&seed, 30);
-            c.offset[0] = c.offset[1] = kd_elem_bytes(c.kernel) * sym_below(&seed, 3);
+            c.offset[0] = c.offset[1] = kd_elem_align(c.kernel) * sym_below(&seed, 3);
             if (!thinned()) {
                 run_case(&c);
             }

@@ -7,6 +7,7 @@
 
 /* team_kernel_rows.c */
 void every_type_and_operation_has_its_kernel(void);
+void kernels_that_count_bytes_take_elements(void);
 
 /* team_link_rows.c */
 void links_lie_where_both_ends_reach_them(void);

@@ -231,6 +231,7 @@ static struct row rows[] = {
      "FAKECUDA_DEVICES=4 FAKECUDA_PEER=none TEAM_TEST_ONE_IN=4"},
 #if !TR_TSAN && !defined(__SANITIZE_ADDRESS__) /* which have few kernels */
     ROW(every_type_and_operation_has_its_kernel, NULL),
+    ROW(kernels_that_count_bytes_take_elements, NULL),
 #endif
     ROW(more_blocks_than_are_resident, "FAKECUDA_SMS=1"),
     ROW(teams_in_the_opposite_order, "FAKECUDA_SMS=1"),
