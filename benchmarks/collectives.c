@@ -57,7 +57,17 @@ FORMS(reduce_scatter_block, Reduce_scatter_block, j->send, j->recv, j->count, j-
       j->comm)
 FORMS(bcast, Bcast, j->recv, j->count, j->type, j->root, j->comm)
 FORMS(reduce, Reduce, j->send, j->recv, j->count, j->type, j->op, j->root, j->comm)
+FORMS(gather, Gather, j->send, j->count, j->type, j->recv, j->count, j->type, j->root, j->comm)
+FORMS(gatherv, Gatherv, j->send, j->count, j->type, j->recv, j->counts, j->displs, j->type, j->root,
+      j->comm)
+FORMS(scatter, Scatter, j->send, j->count, j->type, j->recv, j->count, j->type, j->root, j->comm)
+FORMS(scatterv, Scatterv, j->send, j->counts, j->displs, j->type, j->recv, j->count, j->type, j->root,
+      j->comm)
 FORMS(alltoall, Alltoall, j->send, j->count, j->type, j->recv, j->count, j->type, j->comm)
+FORMS(alltoallv, Alltoallv, j->send, j->counts, j->displs, j->type, j->recv, j->counts, j->displs,
+      j->type, j->comm)
+FORMS(scan, Scan, j->send, j->recv, j->count, j->type, j->op, j->comm)
+FORMS(exscan, Exscan, j->send, j->recv, j->count, j->type, j->op, j->comm)
 
 enum { TAG = 0 };
 
@@ -90,7 +100,14 @@ const struct collective collectives[COLLECTIVES] = {
     ROW(reduce_scatter_block, IDEAL_SHARES, moves_reduce_scatter, 1),
     ROW(bcast, IDEAL_ROOTED, moves_bcast, 1),
     ROW(reduce, IDEAL_ROOTED, moves_reduce, 1),
+    ROW(gather, IDEAL_ROOT_SHARES, moves_gather, 1),
+    ROW(gatherv, IDEAL_ROOT_SHARES, moves_gather, 1),
+    ROW(scatter, IDEAL_ROOT_SHARES, moves_scatter, 1),
+    ROW(scatterv, IDEAL_ROOT_SHARES, moves_scatter, 1),
     ROW(alltoall, IDEAL_ALLTOALL, moves_alltoall, 1),
+    ROW(alltoallv, IDEAL_ALLTOALL, moves_alltoall, 1),
+    ROW(scan, IDEAL_SCAN, moves_scan, 1),
+    ROW(exscan, IDEAL_SCAN, moves_exscan, 1),
     ROW(sendrecv, IDEAL_SENDRECV, moves_sendrecv, 2),
 };
 
@@ -106,17 +123,6 @@ bool collectives_cuda_aware(void)
 #else
     return false;
 #endif
-}
-
-int collectives_take_device(int counters, char *error)
-{
-    if (counters > 0 || collectives_cuda_aware()) {
-        return 0;
-    }
-    snprintf(error, OPTIONS_ERROR_CHARS,
-             "-d: 'cuda': this MPI takes no device buffers: it was built without CUDA, and gpuring is not loaded; "
-             "allowed: host");
-    return -1;
 }
 
 static MPI_Datatype mpi_type(enum element_type_id type)
@@ -146,6 +152,7 @@ static MPI_Op mpi_op(enum element_op op)
 int call_init(struct call *call, const struct collective *collective, const struct options *options,
               const struct shape *shape, const struct buffers *buffers)
 {
+    bool no_receive = shape->shared && shape->moves->flags & MOVES_NO_RECEIVE;
     int n = shape->ranks;
 
     *call = (struct call){.collective = collective, .form = options->form};
@@ -160,8 +167,8 @@ int call_init(struct call *call, const struct collective *collective, const stru
         call->counts[n + r] = r * (int)shape->block;
     }
     call->job = (struct job){
-        .send = shape->shared ? MPI_IN_PLACE : buffers->send,
-        .recv = buffers->recv,
+        .send = !shape->shared ? buffers->send : no_receive ? buffers->recv : MPI_IN_PLACE,
+        .recv = no_receive ? MPI_IN_PLACE : buffers->recv,
         .count = (int)shape->block,
         .counts = call->counts,
         .displs = call->counts + n,

@@ -10,9 +10,9 @@
 
 #include <mpi.h>
 
-/* The arguments of a call; each collective uses those it has. */
+/* The arguments of a call; each collective uses those it has. One of the buffers may be MPI_IN_PLACE. */
 struct job {
-    const void *send; /* or MPI_IN_PLACE */
+    const void *send;
     void *recv;
     int count;
     const int *counts; /* v-forms: equal blocks of count, one after the other */
@@ -37,7 +37,7 @@ struct collective {
     int (*persistent)(const struct job *job, MPI_Request *requests);
 };
 
-enum { COLLECTIVES = 9 };
+enum { COLLECTIVES = 16 };
 extern const struct collective collectives[COLLECTIVES];
 
 /* Was this built with an MPI that has persistent collectives? */
@@ -45,10 +45,6 @@ bool collectives_have_persistent(void);
 
 /* Does the MPI itself take buffers in device memory? After MPI_Init. */
 bool collectives_cuda_aware(void);
-
-/* Does anybody: the MPI, or gpuring, which has counters where it is loaded? Returns 0, or -1 with one line in
- * error[OPTIONS_ERROR_CHARS]. */
-int collectives_take_device(int counters, char *error);
 
 /* A collective with its arguments, ready to be called any number of times. */
 struct call {

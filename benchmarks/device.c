@@ -27,9 +27,9 @@ enum { EXIT_USAGE = 2 };
  * cuMemAlloc_v2: here, where the table is read, and in the names that the library is asked for. */
 #define FUNCTIONS(X)                                                                                                  \
     X(cuInit) X(cuGetErrorName) X(cuDeviceGetCount) X(cuDeviceGet) X(cuDevicePrimaryCtxRetain)                        \
-    X(cuDevicePrimaryCtxRelease) X(cuCtxSetCurrent) X(cuMemAlloc) X(cuMemFree)                    \
-    X(cuMemsetD8) X(cuMemcpyHtoD) X(cuMemcpyDtoH) X(cuMemcpyDtoD) X(cuStreamSynchronize) X(cuIpcGetMemHandle)         \
-    X(cuIpcOpenMemHandle) X(cuIpcCloseMemHandle)
+    X(cuDevicePrimaryCtxRelease) X(cuCtxSetCurrent) X(cuMemAlloc) X(cuMemAllocManaged) X(cuMemFree)                   \
+    X(cuMemHostAlloc) X(cuMemFreeHost) X(cuMemsetD8) X(cuMemcpyHtoD) X(cuMemcpyDtoH) X(cuMemcpyDtoD)                  \
+    X(cuStreamSynchronize) X(cuIpcGetMemHandle) X(cuIpcOpenMemHandle) X(cuIpcCloseMemHandle)
 
 #define MEMBER(name) __typeof__(&name) name;
 static struct {
@@ -132,16 +132,45 @@ static CUdeviceptr address(const void *buffer)
     return (CUdeviceptr)(uintptr_t)buffer;
 }
 
+/* What an allocation gave, or NULL where there was no room. */
+static void *allocated(CUresult result, void *at, const char *what)
+{
+    if (CUDA_ERROR_OUT_OF_MEMORY == result) {
+        return NULL;
+    }
+    must(result, what);
+    return at;
+}
+
 static void *cuda_alloc(size_t bytes)
 {
     CUdeviceptr at = 0;
     CUresult result = driver.cuMemAlloc(&at, bytes);
 
-    if (CUDA_ERROR_OUT_OF_MEMORY == result) {
-        return NULL;
+    return allocated(result, (void *)(uintptr_t)at, "cuMemAlloc");
+}
+
+static void *managed_alloc(size_t bytes)
+{
+    CUdeviceptr at = 0;
+    CUresult result = driver.cuMemAllocManaged(&at, bytes, CU_MEM_ATTACH_GLOBAL);
+
+    return allocated(result, (void *)(uintptr_t)at, "cuMemAllocManaged");
+}
+
+static void *pinned_alloc(size_t bytes)
+{
+    void *at = NULL;
+    CUresult result = driver.cuMemHostAlloc(&at, bytes, CU_MEMHOSTALLOC_PORTABLE);
+
+    return allocated(result, at, "cuMemHostAlloc");
+}
+
+static void pinned_release(void *buffer)
+{
+    if (NULL != buffer) {
+        must(driver.cuMemFreeHost(buffer), "cuMemFreeHost");
     }
-    must(result, "cuMemAlloc");
-    return (void *)(uintptr_t)at;
 }
 
 static void cuda_release(void *buffer)
@@ -170,6 +199,9 @@ static const void *cuda_view(const void *buffer, void *bounce, size_t bytes)
 }
 
 const struct memory memory_cuda = {"cuda", cuda_alloc, cuda_release, cuda_set, cuda_write, cuda_view};
+const struct memory memory_managed = {"managed", managed_alloc, cuda_release, cuda_set, cuda_write, cuda_view};
+const struct memory memory_pinned = {"pinned",        pinned_alloc,      pinned_release,
+                                     memory_host_set, memory_host_write, memory_host_view};
 
 _Static_assert(sizeof(CUipcMemHandle) == DEVICE_HANDLE_BYTES, "device.h has the size of a handle");
 
@@ -224,7 +256,8 @@ void device_close(void)
 }
 
 /* device_open says so before anybody comes to these. */
-const struct memory memory_cuda = {.name = "cuda"};
+const struct memory memory_cuda = {.name = "cuda"}, memory_managed = {.name = "managed"},
+                    memory_pinned = {.name = "pinned"};
 
 int device_export(const void *buffer, unsigned char handle[DEVICE_HANDLE_BYTES])
 {

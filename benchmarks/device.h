@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns device memory: message buffers that are reached through the CUDA driver. The driver is loaded at run time, so
- * that one program runs on machines with and without it. No MPI in here. */
+/* Owns device memory: message buffers that the CUDA driver gives, and reaches where the CPU does not. The driver is
+ * loaded at run time, so that one program runs on machines with and without it. No MPI in here. */
 #ifndef BENCH_DEVICE_H
 #define BENCH_DEVICE_H
 
@@ -22,9 +22,13 @@ int device_open(int number, char *error);
 /* Gives the context back. Nothing happens where device_open was not called or failed. */
 void device_close(void);
 
-/* Buffers on that device, for the thread that called device_open. Any error of the driver but "no memory left" ends
- * the process with a line that names it. All functions return when what they do is done. */
-extern const struct memory memory_cuda;
+/*
+ * Buffers for the thread that called device_open: on that device; in memory that moves to whoever uses it; in host
+ * memory that stays where it is. What moves is filled by the driver's copies, so that it is on the device then. Any
+ * error of the driver but "no memory left" ends the process with a line that names it. All functions return when what
+ * they do is done.
+ */
+extern const struct memory memory_cuda, memory_managed, memory_pinned;
 
 /* What another process of the node needs to use a buffer of ours. 0, or -1 where the driver refuses. */
 int device_export(const void *buffer, unsigned char handle[DEVICE_HANDLE_BYTES]);

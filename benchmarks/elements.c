@@ -144,11 +144,11 @@ void element_tile_input(const struct element_rule *rule, int source, void *tile)
     }
 }
 
-void element_tile_reduced(const struct element_rule *rule, void *tile)
+void element_tile_reduced(const struct element_rule *rule, int n, void *tile)
 {
     for (size_t i = 0; i < ELEMENT_TILE; i++) {
         int64_t all = value(rule, 0, i);
-        for (int r = 1; r < rule->ranks; r++) {
+        for (int r = 1; r < n; r++) {
             all = combine(rule->op, all, value(rule, r, i));
         }
         rule->type->store(tile, i, all);

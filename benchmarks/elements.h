@@ -66,7 +66,7 @@ struct element_rule {
 /* Writes the ELEMENT_TILE elements that rank source contributes. */
 void element_tile_input(const struct element_rule *rule, int source, void *tile);
 
-/* Writes the ELEMENT_TILE elements that rule->op makes of all ranks' inputs. */
-void element_tile_reduced(const struct element_rule *rule, void *tile);
+/* Writes the ELEMENT_TILE elements that rule->op makes of the inputs of the first n ranks, at least one. */
+void element_tile_reduced(const struct element_rule *rule, int n, void *tile);
 
 #endif

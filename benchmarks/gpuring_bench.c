@@ -5,16 +5,16 @@
  * before each check, to see that checks see it. */
 #include "collect.h"
 #include "collectives.h"
-#include "device.h"
 #include "fit.h"
+#include "help.h"
 #include "links.h"
 #include "measure.h"
-#include "memory.h"
 #include "mpit.h"
+#include "placement.h"
 #include "report.h"
+#include "supported.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,11 +63,6 @@ static void clear_progress(const struct bench *b)
     if (b->progress && isatty(2)) {
         fprintf(stderr, "\r\033[K");
     }
-}
-
-static bool on_device(const struct bench *b)
-{
-    return DEVICE_CUDA == b->options.device;
 }
 
 static struct shape shape_of(const struct bench *b, const struct collective *c, size_t bytes)
@@ -201,7 +196,7 @@ static int run_collective(struct bench *b, const struct collective *c)
     struct buffers buffers;
     int status;
 
-    status = moves_alloc(&buffers, on_device(b) ? &memory_cuda : &memory_host, &largest);
+    status = moves_alloc(&buffers, placement_memory(&b->options, b->rank), &largest);
     if (!collect_agree(0 == status)) {
         moves_release(&buffers);
         return complain(b, "-m: too little memory for buffers of the largest size");
@@ -219,66 +214,6 @@ static int run_collective(struct bench *b, const struct collective *c)
         report_close(&b->report, fitted ? &fit : NULL);
     }
     return EXIT_RIGHT;
-}
-
-static bool lacks_in_place(const struct bench *b, const struct collective *c)
-{
-    return b->options.in_place && !(c->moves->flags & MOVES_IN_PLACE);
-}
-
-/* Messages to and from devices, and collectives that gpuring does not take, are the MPI's own. */
-static bool lacks_device(const struct bench *b, const struct collective *c)
-{
-    return on_device(b) && (IDEAL_SENDRECV == c->kind || IDEAL_ALLTOALL == c->kind) && !collectives_cuda_aware();
-}
-
-/* What only the ranks, the library and the table of collectives can tell about the options.
- * Collectives of "all" that lack the form asked for are dropped. */
-static int check_options(struct bench *b)
-{
-    struct options *o = &b->options;
-    char *error = b->error;
-    int kept = 0;
-
-    if (o->root >= b->ranks) {
-        snprintf(error, OPTIONS_ERROR_CHARS, "-r: '%d' is not valid; allowed: 0 to %d", o->root,
-                 b->ranks - 1);
-        return -1;
-    }
-    if (FORM_PERSISTENT == o->form && !collectives_have_persistent()) {
-        snprintf(error, OPTIONS_ERROR_CHARS,
-                 "--persistent: this MPI has no persistent collectives; allowed: blocking, "
-                 "--nonblocking");
-        return -1;
-    }
-    if (on_device(b) && 0 != collectives_take_device(b->mpit.ncounters, error)) {
-        return -1;
-    }
-    for (int i = 0; i < o->ncollectives; i++) {
-        const struct collective *c = &collectives[o->collectives[i]];
-        if (lacks_device(b, c) && !o->all) {
-            snprintf(error, OPTIONS_ERROR_CHARS,
-                     "-d: 'cuda': '%s' needs an MPI with CUDA support; allowed: all but alltoall and sendrecv",
-                     c->name);
-            return -1;
-        }
-        if (lacks_in_place(b, c) && !o->all) {
-            snprintf(error, OPTIONS_ERROR_CHARS,
-                     "--in-place: '%s' has no such form; allowed: every other collective", c->name);
-            return -1;
-        }
-        if (shape_of(b, c, o->max_bytes).total > INT_MAX) {
-            snprintf(error, OPTIONS_ERROR_CHARS,
-                     "-m: '%zu' is too large for type %s; allowed: up to %d elements (an MPI count)",
-                     o->max_bytes, element_types[o->type].name, INT_MAX);
-            return -1;
-        }
-        if (!lacks_in_place(b, c) && !lacks_device(b, c)) {
-            o->collectives[kept++] = o->collectives[i];
-        }
-    }
-    o->ncollectives = kept;
-    return 0;
 }
 
 /* Rank 0's output, or NULL with a complaint; every rank learns whether there is one. */
@@ -300,7 +235,8 @@ static int run_all(struct bench *b, FILE *out)
 
     b->errors = malloc((size_t)b->ranks * sizeof *b->errors);
     if (!collect_agree(NULL != b->errors) ||
-        0 != links_find(&b->links, b->options.B, b->options.I, on_device(b))) {
+        0 != links_find(&b->links, b->options.B, b->options.I, placement_copies(&b->options, b->ranks),
+                        b->options.root)) {
         free(b->errors);
         return complain(b, "out of memory");
     }
@@ -322,7 +258,7 @@ static int run_options(struct bench *b)
     FILE *out;
     int status;
 
-    if (0 != check_options(b)) {
+    if (0 != supported_check(&b->options, b->ranks, b->mpit.ncounters, b->error)) {
         return complain(b, b->error);
     }
     if (NULL == (out = open_output(b))) {
@@ -336,7 +272,7 @@ static int run_options(struct bench *b)
     return status;
 }
 
-/* What was asked for, if it was understood and there is such a device on every rank. */
+/* What was asked for, if it was understood and every rank has such memory. */
 static int run(struct bench *b, bool understood, const char *const *names)
 {
     int status;
@@ -346,11 +282,12 @@ static int run(struct bench *b, bool understood, const char *const *names)
     }
     if (b->options.help) {
         if (0 == b->rank) {
-            options_help(stdout, names, COLLECTIVES);
+            help_print(stdout, names, COLLECTIVES);
         }
         return EXIT_RIGHT;
     }
-    if (on_device(b) && !collect_complaint(b->error, sizeof b->error)) {
+    placement_check(&b->options, b->rank, b->error);
+    if (!collect_complaint(b->error, sizeof b->error)) {
         return complain(b, b->error);
     }
     mpit_open(&b->mpit, "coll_gpuring_algorithm_");
@@ -370,15 +307,14 @@ int main(int argc, char **argv)
         names[i] = collectives[i].name;
     }
     understood = 0 == options_parse(&bench.options, argc, argv, names, COLLECTIVES, bench.error);
-    if (understood && DEVICE_CUDA == bench.options.device && !bench.options.help) {
-        device_open(device_local_rank(), bench.error); /* before MPI_Init, which may look for one */
-        options_refuse_device(bench.error);
+    if (understood && !bench.options.help) {
+        placement_open(&bench.options, bench.error);
     }
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &bench.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &bench.ranks);
     status = run(&bench, understood, names);
     MPI_Finalize();
-    device_close();
+    placement_close();
     return status;
 }

@@ -54,12 +54,15 @@ static void add_node(struct ideal_layout *layout, const struct node_count *node)
     if (cross > layout->alltoall_cross) {
         layout->alltoall_cross = cross;
     }
+    if (node->leaving > layout->max_leaving) {
+        layout->max_leaving = node->leaving;
+    }
     /* As many transfers enter as leave. A rank at which both happen waits for both at once. */
     layout->ring_wait += waits(node->leaving) + waits(node->touching - node->leaving);
     layout->ring_inside -= node->touching;
 }
 
-int ideal_layout_init(struct ideal_layout *layout, const int *node_of, int ranks)
+int ideal_layout_init(struct ideal_layout *layout, const int *node_of, int ranks, int root)
 {
     struct node_count *nodes = calloc((size_t)ranks, sizeof *nodes);
 
@@ -80,6 +83,7 @@ int ideal_layout_init(struct ideal_layout *layout, const int *node_of, int ranks
             add_node(layout, &nodes[n]);
         }
     }
+    layout->on_roots_node = nodes[node_of[root]].ranks;
     free(nodes);
     return 0;
 }
@@ -120,6 +124,14 @@ static double bound_rooted(const struct ideal_layout *l, double B, double I)
     return least(I, l->max_per_node > 1 ? B : INFINITY);
 }
 
+/* S/N from (or to) each other rank: N-P of these blocks cross the link of the root's node, P-1 the root's own. */
+static double bound_root_shares(const struct ideal_layout *l, double B, double I)
+{
+    double p = l->on_roots_node;
+
+    return least(I * (l->ranks - 1.0) / (l->ranks - p), p > 1 ? B * (l->ranks - 1.0) / (p - 1) : INFINITY);
+}
+
 /* S/N per ordered pair of ranks: P (N-P) pairs over a node's link, P-1 over a rank's. */
 static double bound_alltoall(const struct ideal_layout *l, double B, double I)
 {
@@ -127,6 +139,16 @@ static double bound_alltoall(const struct ideal_layout *l, double B, double I)
 
     return least(I * (l->ranks - 1.0) / l->alltoall_cross,
                  p > 1 ? B * (l->ranks - 1.0) / (p - 1) : INFINITY);
+}
+
+/* Wherever the row of ranks, first to last, leaves a node, the ranks behind need a sum in which the node's ranks so far
+ * take part, S bytes, and no two of these sums tell each other. Where it enters, likewise. The larger of the two
+ * numbers is how often the ring leaves, which closes where the row ends. (B is no bound: where neighbours are on
+ * different nodes, no sum need travel inside one.) */
+static double bound_scan(const struct ideal_layout *l, double B, double I)
+{
+    (void)B;
+    return I / l->max_leaving;
 }
 
 /* The time reported is the mean over ranks, so the bound is that of the mean: each rank is as slow
@@ -161,7 +183,9 @@ static const struct {
     [IDEAL_ALLREDUCE] = {factor_allreduce, bound_allreduce},
     [IDEAL_SHARES] = {factor_shares, bound_shares},
     [IDEAL_ROOTED] = {factor_whole, bound_rooted},
+    [IDEAL_ROOT_SHARES] = {factor_shares, bound_root_shares},
     [IDEAL_ALLTOALL] = {factor_shares, bound_alltoall},
+    [IDEAL_SCAN] = {factor_whole, bound_scan},
     [IDEAL_SENDRECV] = {factor_whole, bound_sendrecv},
 };
 

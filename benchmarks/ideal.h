@@ -17,7 +17,9 @@ enum ideal_kind {
     IDEAL_ALLREDUCE,
     IDEAL_SHARES, /* allgather, allgatherv, reduce_scatter, reduce_scatter_block */
     IDEAL_ROOTED, /* bcast, reduce */
-    IDEAL_ALLTOALL,
+    IDEAL_ROOT_SHARES, /* gather, gatherv, scatter, scatterv */
+    IDEAL_ALLTOALL, /* alltoall, alltoallv */
+    IDEAL_SCAN, /* scan, exscan */
     IDEAL_SENDRECV /* every rank sends to the next one and receives from the one before */
 };
 
@@ -27,14 +29,16 @@ struct ideal_layout {
     int nodes;
     int min_per_node;
     int max_per_node;
+    int on_roots_node;     /* ranks, the root too */
     double alltoall_cross; /* ordered pairs of ranks whose data leave the busiest node */
     int ring_inside;       /* ranks whose two ring neighbours are in their own node */
+    int max_leaving;       /* of the ring's sends, from one node */
     double ring_wait;      /* sendrecv: times of one transfer on a node's link, summed over the rest */
 };
 
-/* Fills *layout from the node number of every rank (each in [0, ranks)).
+/* Fills *layout from the node number of every rank (each in [0, ranks)) and from the root's rank.
  * Returns 0, or -1 when memory is short or a node number is out of range. */
-int ideal_layout_init(struct ideal_layout *layout, const int *node_of, int ranks);
+int ideal_layout_init(struct ideal_layout *layout, const int *node_of, int ranks, int root);
 
 /* Nodes with different numbers of ranks? */
 bool ideal_is_uneven(const struct ideal_layout *layout);
@@ -47,13 +51,13 @@ double ideal_busbw(enum ideal_kind kind, size_t bytes, double seconds, int ranks
 
 /* The highest busbw (GB/s) that the links allow this kind. NAN for a link that matters but whose
  * bandwidth is unknown (NAN), and for one rank.
- * A bound of bcast or reduce is that of the last rank to finish. The time that is reported is the
- * mean over ranks, of which some are done early: on several nodes it can come out above the bound. */
+ * The bound of a kind with a root, and of a scan, is that of the last rank to finish. The time that is
+ * reported is the mean over ranks, of which some are done early: its busbw can come out above the bound. */
 double ideal_bound(enum ideal_kind kind, const struct ideal_layout *layout, double B, double I);
 
 /* The published formula, stated for every collective alike:
  *     min( I (N-1) Q / (N (Q-1)), B (N-1) / (N-Q) )
- * It is above what bcast, reduce and alltoall can reach on several nodes; ideal_bound is not. */
+ * It is above what bcast, reduce, alltoall and scans can reach on several nodes; ideal_bound is not. */
 double ideal_published(const struct ideal_layout *layout, double B, double I);
 
 #endif

@@ -22,6 +22,7 @@ static const char copy_how[] =
     "best memcpy of 128 KiB, 1 MiB or 32 MiB from one rank to another of its node, 11 of each";
 static const char device_how[] =
     "best of 5 times 4 copies of 32 MiB from one rank's GPU memory to another's, by CUDA IPC";
+static const char mixed_how[] = "not measured: some ranks' buffers are on devices, some on the host";
 static const char send_how[] = "median of 7 times 8 MPI_Isend of 4 MiB from one node to another";
 
 enum { TAG_DATA = 3, TAG_DONE = 4 };
@@ -181,7 +182,7 @@ static int find_peer(const int *node_of, int ranks, int first, bool same_node)
 }
 
 /* Both return the result on every rank; NAN where there are no two such ranks. */
-static double measure_inside(const int *node_of, int ranks, int rank, bool device)
+static double measure_inside(const int *node_of, int ranks, int rank, enum link_copies copies)
 {
     double result = NAN;
     int a = 0, b = ranks;
@@ -195,7 +196,7 @@ static double measure_inside(const int *node_of, int ranks, int rank, bool devic
     }
     MPI_Comm_split(MPI_COMM_WORLD, rank == a || rank == b ? 0 : MPI_UNDEFINED, rank, &pair);
     if (MPI_COMM_NULL != pair) {
-        result = device ? device_bandwidth(pair) : copy_bandwidth(pair);
+        result = LINK_DEVICE == copies ? device_bandwidth(pair) : copy_bandwidth(pair);
         MPI_Comm_free(&pair);
     }
     if (0 != a && rank == a) { /* rank 0 is the one to share it */
@@ -238,7 +239,17 @@ static struct link from_measurement(double GBs, const char *how)
     return isnan(GBs) ? (struct link){NAN, "n/a", ""} : (struct link){GBs, "measured", how};
 }
 
-int links_find(struct links *links, double B, double I, bool device)
+/* B, where the user gave none. */
+static struct link find_inside(const int *node_of, int ranks, int rank, enum link_copies copies)
+{
+    if (LINK_MIXED == copies) {
+        return (struct link){NAN, "n/a", mixed_how};
+    }
+    return from_measurement(measure_inside(node_of, ranks, rank, copies),
+                            LINK_DEVICE == copies ? device_how : copy_how);
+}
+
+int links_find(struct links *links, double B, double I, enum link_copies copies, int root)
 {
     int rank, ranks, leader = find_leader();
     int *node_of;
@@ -251,12 +262,10 @@ int links_find(struct links *links, double B, double I, bool device)
     if (ok) {
         collect_gather(&leader, node_of, sizeof leader);
         collect_share(node_of, (size_t)ranks * sizeof *node_of);
-        ok = collect_agree(0 == ideal_layout_init(&links->layout, node_of, ranks));
+        ok = collect_agree(0 == ideal_layout_init(&links->layout, node_of, ranks, root));
     }
     if (ok) {
-        const char *how = device ? device_how : copy_how;
-        links->B = isnan(B) ? from_measurement(measure_inside(node_of, ranks, rank, device), how)
-                            : from_option(B);
+        links->B = isnan(B) ? find_inside(node_of, ranks, rank, copies) : from_option(B);
         links->I = isnan(I) ? from_measurement(measure_between(node_of, ranks, rank), send_how)
                             : from_option(I);
     }

@@ -6,12 +6,17 @@
 
 #include "ideal.h"
 
-#include <stdbool.h>
-
 struct link {
     double GBs;         /* one way, 1e9 bytes per second; NAN: unknown */
     const char *source; /* "option", "measured" or "n/a" */
-    const char *how;    /* what was measured; "" otherwise */
+    const char *how;    /* what was measured, or why nothing could be; "" otherwise */
+};
+
+/* What is copied where B is measured. */
+enum link_copies {
+    LINK_HOST,   /* host memory */
+    LINK_DEVICE, /* memory of devices; device.h must be open */
+    LINK_MIXED   /* ranks have both: no rate holds for all pairs, and B is unknown */
 };
 
 struct links {
@@ -21,9 +26,8 @@ struct links {
 };
 
 /* Finds all of it, the same on every rank. Collective over MPI_COMM_WORLD. B and I are the user's,
- * or NAN: then they are measured where there is such a link; B between devices if device says that
- * buffers are there (device.h must be open).
+ * or NAN: then they are measured where there is such a link. root is that of collectives that have one.
  * Returns 0, or -1 on every rank when memory is short on one. */
-int links_find(struct links *links, double B, double I, bool device);
+int links_find(struct links *links, double B, double I, enum link_copies copies, int root);
 
 #endif

@@ -12,21 +12,22 @@ static void *host_alloc(size_t bytes)
     return aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
 }
 
-static void host_set(void *buffer, int byte, size_t bytes)
+void memory_host_set(void *buffer, int byte, size_t bytes)
 {
     memset(buffer, byte, bytes);
 }
 
-static void host_write(void *buffer, const void *from, size_t bytes)
+void memory_host_write(void *buffer, const void *from, size_t bytes)
 {
     memcpy(buffer, from, bytes);
 }
 
-static const void *host_view(const void *buffer, void *bounce, size_t bytes)
+const void *memory_host_view(const void *buffer, void *bounce, size_t bytes)
 {
     (void)bounce;
     (void)bytes;
     return buffer;
 }
 
-const struct memory memory_host = {"host", host_alloc, free, host_set, host_write, host_view};
+const struct memory memory_host = {"host",          host_alloc,        free,
+                                   memory_host_set, memory_host_write, memory_host_view};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns where message buffers live. One row of functions per kind of memory (device.h has another);
+/* Owns where message buffers live. One row of functions per kind of memory (device.h has others);
  * everything else goes through them. */
 #ifndef BENCH_MEMORY_H
 #define BENCH_MEMORY_H
@@ -17,5 +17,10 @@ struct memory {
 };
 
 extern const struct memory memory_host;
+
+/* What the CPU does in any memory that it reaches, for other rows. */
+void memory_host_set(void *buffer, int byte, size_t bytes);
+void memory_host_write(void *buffer, const void *from, size_t bytes);
+const void *memory_host_view(const void *buffer, void *bounce, size_t bytes);
 
 #endif

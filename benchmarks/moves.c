@@ -10,30 +10,44 @@ enum { GUARD = 64 };
 
 static int one(const struct shape *shape)
 {
-    (void)shape;
-    return 1;
-}
-
-static int one_at_root(const struct shape *shape)
-{
-    return shape->rank == shape->root;
+    return shape->out_count > 0;
 }
 
 static int one_per_rank(const struct shape *shape)
 {
-    return shape->ranks;
+    return shape->out_count > 0 ? shape->ranks : 0;
+}
+
+/* Rank 0 of an exscan has no output. It has room for one all the same, of which nothing is demanded: Open MPI 5.0's
+ * coll/accelerator reads that, and writes it back. In place, its input stays there. */
+static int one_but_at_first(const struct shape *shape)
+{
+    return shape->rank > 0 || shape->shared;
 }
 
 static void reduction(const struct shape *shape, int index, struct segment *segment)
 {
     (void)index;
-    *segment = (struct segment){MOVES_ALL, 0, shape->total};
+    *segment = (struct segment){MOVES_FIRST(shape->ranks), 0, shape->total};
 }
 
 static void my_block_of_reduction(const struct shape *shape, int index, struct segment *segment)
 {
     (void)index;
-    *segment = (struct segment){MOVES_ALL, (size_t)shape->rank * shape->block, shape->block};
+    *segment = (struct segment){MOVES_FIRST(shape->ranks), (size_t)shape->rank * shape->block, shape->block};
+}
+
+static void reduction_up_to_mine(const struct shape *shape, int index, struct segment *segment)
+{
+    (void)index;
+    *segment = (struct segment){MOVES_FIRST(shape->rank + 1), 0, shape->total};
+}
+
+/* Rank 0's input is the reduction of the first rank's. */
+static void reduction_before_mine(const struct shape *shape, int index, struct segment *segment)
+{
+    (void)index;
+    *segment = (struct segment){MOVES_FIRST(shape->rank > 0 ? shape->rank : 1), 0, shape->total};
 }
 
 static void input_of_each(const struct shape *shape, int index, struct segment *segment)
@@ -52,6 +66,14 @@ static void input_of_root(const struct shape *shape, int index, struct segment *
     *segment = (struct segment){shape->root, 0, shape->total};
 }
 
+/* In place, the root's blocks stay where they are, all of them. */
+static void my_block_of_root(const struct shape *shape, int index, struct segment *segment)
+{
+    (void)index;
+    *segment = (struct segment){shape->root, shape->shared ? 0 : (size_t)shape->rank * shape->block,
+                                shape->out_count};
+}
+
 static void input_of_left(const struct shape *shape, int index, struct segment *segment)
 {
     (void)index;
@@ -59,39 +81,46 @@ static void input_of_left(const struct shape *shape, int index, struct segment *
 }
 
 const struct moves moves_allreduce = {MOVES_REDUCED | MOVES_IN_PLACE, one, reduction};
-const struct moves moves_reduce = {MOVES_REDUCED | MOVES_TO_ROOT | MOVES_IN_PLACE, one_at_root,
-                                   reduction};
+const struct moves moves_reduce = {MOVES_REDUCED | MOVES_TO_ROOT | MOVES_IN_PLACE, one, reduction};
 const struct moves moves_reduce_scatter = {
     MOVES_DIVIDED | MOVES_OUT_BLOCK | MOVES_REDUCED | MOVES_IN_PLACE, one, my_block_of_reduction};
 const struct moves moves_allgather = {MOVES_DIVIDED | MOVES_IN_BLOCK | MOVES_IN_PLACE, one_per_rank,
                                       input_of_each};
+const struct moves moves_gather = {MOVES_DIVIDED | MOVES_IN_BLOCK | MOVES_TO_ROOT | MOVES_IN_PLACE, one_per_rank,
+                                   input_of_each};
+const struct moves moves_scatter = {
+    MOVES_DIVIDED | MOVES_OUT_BLOCK | MOVES_FROM_ROOT | MOVES_IN_PLACE | MOVES_NO_RECEIVE, one, my_block_of_root};
 const struct moves moves_alltoall = {MOVES_DIVIDED | MOVES_IN_PLACE, one_per_rank, my_block_of_each};
-const struct moves moves_bcast = {MOVES_FROM_ROOT | MOVES_IN_PLACE, one, input_of_root};
+const struct moves moves_bcast = {MOVES_FROM_ROOT | MOVES_IN_PLACE | MOVES_ONE_BUFFER, one, input_of_root};
+const struct moves moves_scan = {MOVES_REDUCED | MOVES_IN_PLACE, one, reduction_up_to_mine};
+const struct moves moves_exscan = {MOVES_REDUCED | MOVES_IN_PLACE, one_but_at_first, reduction_before_mine};
 const struct moves moves_sendrecv = {0, one, input_of_left};
 
 struct shape moves_shape(const struct moves *moves, size_t bytes, size_t element, int ranks, int rank,
                          int root, bool in_place)
 {
-    size_t blocks = moves->flags & MOVES_DIVIDED ? (size_t)ranks : 1;
+    unsigned flags = moves->flags;
+    size_t blocks = flags & MOVES_DIVIDED ? (size_t)ranks : 1;
     size_t block = bytes / element / blocks;
     bool is_root = rank == root;
     struct shape s = {moves, ranks, rank, root, element, 0, 0, 0, 0, false, 0};
 
     s.block = block > 0 ? block : 1;
     s.total = s.block * blocks;
-    s.in_count = moves->flags & MOVES_IN_BLOCK ? s.block : s.total;
-    s.out_count = moves->flags & MOVES_OUT_BLOCK ? s.block : s.total;
-    s.shared = in_place;
-    if (moves->flags & MOVES_FROM_ROOT) {
-        s.in_count = is_root ? s.in_count : 0;
-        s.shared = true;
+    s.in_count = flags & MOVES_IN_BLOCK ? s.block : s.total;
+    s.out_count = flags & MOVES_OUT_BLOCK ? s.block : s.total;
+    s.shared = flags & MOVES_ONE_BUFFER || (in_place && (is_root || !(flags & (MOVES_FROM_ROOT | MOVES_TO_ROOT))));
+    if (flags & MOVES_FROM_ROOT && !is_root) {
+        s.in_count = 0;
     }
-    if (moves->flags & MOVES_TO_ROOT) { /* the others send from where they always do */
-        s.out_count = is_root ? s.out_count : 0;
-        s.shared = in_place && is_root;
+    if (flags & MOVES_TO_ROOT && !is_root) {
+        s.out_count = 0;
     }
-    if (s.shared && moves->flags & MOVES_IN_BLOCK) {
+    if (s.shared && flags & MOVES_IN_BLOCK) {
         s.in_at = (size_t)rank * s.block;
+    }
+    if (s.shared && flags & MOVES_NO_RECEIVE) {
+        s.out_count = s.total;
     }
     return s;
 }
@@ -211,8 +240,8 @@ size_t moves_check(const struct buffers *b, const struct shape *shape, const str
     for (int i = 0; i < n; i++) {
         struct segment s;
         shape->moves->segment(shape, i, &s);
-        if (MOVES_ALL == s.source) {
-            element_tile_reduced(rule, b->tile);
+        if (s.source < 0) {
+            element_tile_reduced(rule, -s.source, b->tile);
         } else {
             element_tile_input(rule, s.source, b->tile);
         }

@@ -17,25 +17,27 @@ enum {
     MOVES_IN_BLOCK = 2,     /* ... and the input is one of them */
     MOVES_OUT_BLOCK = 4,    /* ... and the output is one of them */
     MOVES_REDUCED = 8,      /* combines elements: -O matters */
-    MOVES_FROM_ROOT = 16,   /* only the root has an input (and it is its output, too) */
+    MOVES_FROM_ROOT = 16,   /* only the root has an input */
     MOVES_TO_ROOT = 32,     /* only the root has an output */
-    MOVES_IN_PLACE = 64     /* has an MPI_IN_PLACE form */
+    MOVES_IN_PLACE = 64,    /* has an MPI_IN_PLACE form; with a root, there only */
+    MOVES_ONE_BUFFER = 128, /* has no other form, and does not say so */
+    MOVES_NO_RECEIVE = 256  /* in place, the buffer that is left out is not the one to send from */
 };
 
 struct shape;
 
-/* A run of the output: elements from.. of the input of rank source, or of the reduction of all. */
+/* A run of the output: elements from.. of the input of rank source, or of the reduction of some. */
 struct segment {
-    int source; /* MOVES_ALL: the reduction */
+    int source; /* MOVES_FIRST(n): the reduction of the first n ranks' inputs */
     size_t from;
     size_t count;
 };
 
-#define MOVES_ALL (-1)
+#define MOVES_FIRST(n) (-(n))
 
 struct moves {
     unsigned flags;
-    int (*segments)(const struct shape *shape); /* how many make up the output */
+    int (*segments)(const struct shape *shape); /* how many make up the output; 0: of it nothing is known */
     void (*segment)(const struct shape *shape, int index, struct segment *segment);
 };
 
@@ -50,7 +52,7 @@ struct shape {
     size_t block;        /* what MPI is told: S, or S / ranks where divided */
     size_t in_count;     /* 0 where this rank has no input */
     size_t out_count;    /* 0 where it has no output */
-    bool shared;         /* input and output are one buffer */
+    bool shared;         /* input and output are one buffer, buffers.recv */
     size_t in_at;        /* where in that buffer the input begins */
 };
 
@@ -85,6 +87,6 @@ void moves_corrupt(const struct buffers *buffers, const struct shape *shape);
 
 /* What the table of collectives is made of. */
 extern const struct moves moves_allreduce, moves_allgather, moves_reduce_scatter, moves_bcast,
-    moves_reduce, moves_alltoall, moves_sendrecv;
+    moves_reduce, moves_gather, moves_scatter, moves_alltoall, moves_scan, moves_exscan, moves_sendrecv;
 
 #endif

@@ -26,7 +26,7 @@ static const struct option long_options[] = {
 };
 
 static const char *const form_names[] = {"blocking", "nonblocking", "persistent"};
-static const char *const device_names[] = {"host", "cuda"};
+static const char *const device_names[DEVICE_KINDS] = {"host", "cuda", "managed", "pinned"};
 static const char *const format_names[] = {"table", "csv", "json"};
 static const char *const ideal_names[] = {"bound", "published"};
 
@@ -40,7 +40,7 @@ struct parse {
 
 static int refuse(const struct parse *p, const char *option, const char *value, const char *allowed)
 {
-    snprintf(p->error, OPTIONS_ERROR_CHARS, "%s: '%s' is not valid; allowed: %s", option, value,
+    snprintf(p->error, OPTIONS_ERROR_CHARS, "%s: '%.200s' is not valid; allowed: %s", option, value,
              allowed);
     return -1;
 }
@@ -157,6 +157,44 @@ static int parse_type(const struct parse *p, const char *value)
     return choose(p, "-T", value, names, ELEMENT_TYPES);
 }
 
+/* The kind of memory that the first length characters name, or DEVICE_KINDS. */
+static enum device_kind find_device(const char *name, size_t length)
+{
+    int kind = 0;
+
+    while (kind < DEVICE_KINDS &&
+           (strlen(device_names[kind]) != length || 0 != strncmp(device_names[kind], name, length))) {
+        kind++;
+    }
+    return (enum device_kind)kind;
+}
+
+static int parse_devices(const struct parse *p, const char *value)
+{
+    struct options *o = p->options;
+    const char *at = value;
+    char names[64], allowed[192];
+
+    o->device_text = value;
+    for (o->ndevices = 0; o->ndevices < OPTIONS_MAX_DEVICES; at++) {
+        size_t length = strcspn(at, ",");
+        enum device_kind kind = find_device(at, length);
+        if (DEVICE_KINDS == kind) {
+            break;
+        }
+        o->device = 0 == o->ndevices || kind == o->device ? kind : DEVICE_MIXED;
+        o->devices[o->ndevices++] = kind;
+        at += length;
+        if ('\0' == *at) {
+            return 0;
+        }
+    }
+    join(names, sizeof names, device_names, DEVICE_KINDS);
+    snprintf(allowed, sizeof allowed, "%s, or up to %d of them with commas between, for the ranks in turn", names,
+             OPTIONS_MAX_DEVICES);
+    return refuse(p, "-d", value, allowed);
+}
+
 static int parse_form(const struct parse *p, enum call_form form)
 {
     if (FORM_BLOCKING != p->options->form && form != p->options->form) {
@@ -182,7 +220,7 @@ static int parse_option(const struct parse *p, int option)
 
     switch (option) {
     case 'm': return parse_sizes(p, optarg);
-    case 'd': CHOOSE(o->device, "-d", device_names); return 0;
+    case 'd': return parse_devices(p, optarg);
     case 'T': return parse_type(p, optarg);
     case 'O': CHOOSE(o->op, "-O", element_op_names); return 0;
     case 'r': return parse_int(p, "-r", optarg, 0, "a rank: 0 to the number of ranks - 1", &o->root);
@@ -270,7 +308,7 @@ int options_parse(struct options *options, int argc, char **argv, const char *co
 
     *options = (struct options){
         .min_bytes = 4, .max_bytes = 4 << 20, .type = ELEMENT_FLOAT, .op = ELEMENT_SUM,
-        .iterations = -1, .warmup = -1, .B = NAN, .I = NAN,
+        .iterations = -1, .warmup = -1, .B = NAN, .I = NAN, .device_text = "host", .ndevices = 1,
     };
     optind = 1;
     while (-1 != (option = getopt_long(argc, argv, ":m:d:T:O:r:i:x:cB:I:o:f:h", long_options, NULL))) {
@@ -312,48 +350,7 @@ const char *options_device_name(enum device_kind device)
     return device_names[device];
 }
 
-void options_refuse_device(char *error)
+enum device_kind options_device_of(const struct options *options, int rank)
 {
-    char why[OPTIONS_ERROR_CHARS];
-
-    if ('\0' != error[0]) {
-        strcpy(why, error);
-        snprintf(error, OPTIONS_ERROR_CHARS, "-d: 'cuda' %.470s; allowed: host", why);
-    }
-}
-
-void options_help(FILE *out, const char *const *names, int n)
-{
-    char list[256];
-
-    join(list, sizeof list, names, n);
-    fprintf(out,
-            "usage: mpirun ... gpuring_bench COLLECTIVE... [options]\n"
-            "COLLECTIVE: %s, or all\n"
-            "  -m MIN:MAX    sizes in bytes, doubling; suffixes k M G are powers of 1024 (4:4M).\n"
-            "                A size is rounded down to whole elements (of every rank, where it is\n"
-            "                the sum over ranks); the bytes printed are those moved\n"
-            "  -d DEVICE     where buffers live: host (default), or cuda: device memory, rank i of a\n"
-            "                node on its GPU i modulo their number. That needs a CUDA driver, and\n"
-            "                gpuring or an Open MPI with CUDA support (alltoall, sendrecv: the latter)\n"
-            "  -T TYPE       int8 (char) uint8 (byte) int16 uint16 int32 uint32 int64 uint64\n"
-            "                float (default) double\n"
-            "  -O OP         sum (default) prod min max, and for integers band bor bxor\n"
-            "  -r ROOT       root of bcast and reduce (0)\n"
-            "  -i ITERS      timed calls per size (1000 to 64k bytes, 100 to 4M, 20 above); a\n"
-            "                barrier of messages precedes each, untimed\n"
-            "  -x WARMUP     untimed calls before them (a tenth of ITERS)\n"
-            "  --in-place    MPI_IN_PLACE; bcast is so anyway, sendrecv has no such form\n"
-            "  --nonblocking MPI_I... and MPI_Waitall      --persistent  ..._init, then start and wait\n"
-            "  -c            check every element, before and after the timed calls\n"
-            "  -B GB/s       bandwidth of a rank inside its node (default: measured)\n"
-            "  -I GB/s       bandwidth of a node to the others (default: measured)\n"
-            "  --ideal=bound|published  what efficiency refers to: the bound that holds for the\n"
-            "                collective (default), or the published formula for all\n"
-            "  --fit         also fit t = overhead + bytes / bandwidth\n"
-            "  -o FORMAT     table (default) csv json      -f FILE  write there, not to stdout\n"
-            "  --progress    say on stderr which size runs, also where that is no terminal\n"
-            "  -h            this text\n"
-            "Exit status: 0, 1 when a result was wrong (-c), 2 when the call was.\n",
-            list);
+    return options->devices[rank % options->ndevices];
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the command line: its grammar, its defaults, its error messages and its help. No MPI in here:
- * every rank parses alike and decides alike; only rank 0 prints. */
+/* Owns the command line: its grammar, its defaults and its error messages (help.h has the help). No MPI
+ * in here: every rank parses alike and decides alike; only rank 0 prints. */
 #ifndef BENCH_OPTIONS_H
 #define BENCH_OPTIONS_H
 
@@ -11,10 +11,18 @@
 #include <stdio.h>
 
 #define OPTIONS_MAX_COLLECTIVES 64
+#define OPTIONS_MAX_DEVICES 64
 #define OPTIONS_ERROR_CHARS 512
 
 enum call_form { FORM_BLOCKING, FORM_NONBLOCKING, FORM_PERSISTENT };
-enum device_kind { DEVICE_HOST, DEVICE_CUDA };
+enum device_kind {
+    DEVICE_HOST,
+    DEVICE_CUDA,
+    DEVICE_MANAGED,
+    DEVICE_PINNED,
+    DEVICE_KINDS,
+    DEVICE_MIXED = DEVICE_KINDS /* not the same for all ranks */
+};
 enum report_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
 
 struct options {
@@ -24,6 +32,9 @@ struct options {
     size_t min_bytes;     /* sizes double from here .. */
     size_t max_bytes;     /* .. as long as they do not exceed this */
     enum device_kind device; /* where buffers live */
+    enum device_kind devices[OPTIONS_MAX_DEVICES]; /* rank i's: number i modulo ndevices */
+    int ndevices;
+    const char *device_text; /* as it was given; points into argv */
     enum element_type_id type;
     enum element_op op;
     int root;
@@ -56,11 +67,9 @@ int options_iterations(const struct options *options, size_t bytes);
 int options_warmup(const struct options *options, size_t bytes);
 
 const char *options_form_name(enum call_form form);
-const char *options_device_name(enum device_kind device);
+const char *options_device_name(enum device_kind device); /* not DEVICE_MIXED's */
 
-/* Makes of "needs ...", what -d cuda lacks, in error[OPTIONS_ERROR_CHARS], a complaint about that option. "" stays. */
-void options_refuse_device(char *error);
-
-void options_help(FILE *out, const char *const *names, int n);
+/* Where a rank's buffers live: never DEVICE_MIXED. */
+enum device_kind options_device_of(const struct options *options, int rank);
 
 #endif

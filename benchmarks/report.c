@@ -105,7 +105,7 @@ static const char *type_name(const struct report *r)
 
 static const char *device_name(const struct report *r)
 {
-    return options_device_name(r->options->device);
+    return r->options->device_text;
 }
 
 static void library_version(char *text)
@@ -127,11 +127,13 @@ static int table_columns(const struct report *r)
 
 static void table_link(FILE *out, const char *name, const struct link *link)
 {
+    bool has_how = '\0' != link->how[0];
+
     if (isnan(link->GBs)) {
-        fprintf(out, "#   %s = n/a\n", name);
+        fprintf(out, "#   %s = n/a%s%s%s\n", name, has_how ? " (" : "", link->how, has_how ? ")" : "");
     } else {
         fprintf(out, "#   %s = %.4g GB/s (%s%s%s)\n", name, link->GBs, link->source,
-                '\0' != link->how[0] ? ": " : "", link->how);
+                has_how ? ": " : "", link->how);
     }
 }
 
@@ -223,8 +225,10 @@ static void csv_open(struct report *r)
 
 static void csv_result(struct report *r, const struct result *result)
 {
-    fprintf(r->out, "%s,%d,%d,%s,%s,%s", r->collective, r->links->layout.ranks,
-            r->links->layout.nodes, device_name(r), type_name(r), r->op);
+    const char *quote = NULL != strchr(device_name(r), ',') ? "\"" : "";
+
+    fprintf(r->out, "%s,%d,%d,%s%s%s,%s,%s", r->collective, r->links->layout.ranks, r->links->layout.nodes, quote,
+            device_name(r), quote, type_name(r), r->op);
     for (int i = 0; i < COLUMNS; i++) {
         putc(',', r->out);
         put_field(r->out, &columns[i], result, false);

@@ -8,9 +8,10 @@
  * Environment, for tests only: GPURING_BENCH_CORRUPT makes an element of rank 0's wrong before each check. */
 #include "collect.h"
 #include "collectives.h"
-#include "device.h"
 #include "fit.h"
 #include "mpit.h"
+#include "placement.h"
+#include "supported.h"
 
 #include <limits.h>
 #include <math.h>
@@ -161,12 +162,11 @@ static void *alloc_lines(size_t bytes)
 static int batch_open(struct batch *b, const struct options *o)
 {
     static struct memory memory;
-    bool device = DEVICE_CUDA == o->device;
     struct element_rule data = {&element_types[o->type], ELEMENT_MOVE, b->shape.ranks, 0};
     bool ok;
 
-    memory = device ? memory_cuda : memory_host;
-    memory.alloc = device ? memory_cuda.alloc : alloc_lines;
+    memory = *placement_memory(o, b->shape.rank);
+    memory.alloc = memory_host.alloc == memory.alloc ? alloc_lines : memory.alloc;
     b->of = calloc((size_t)b->k, sizeof *b->of);
     b->requests = malloc((size_t)b->k * sizeof *b->requests);
     b->block = 1 + (BLOCK_CALLS - 1) / b->k;
@@ -364,7 +364,7 @@ static int run(struct bench *b)
     int status;
 
     mpit_open(&b->mpit, "coll_gpuring_algorithm_");
-    status = DEVICE_CUDA == b->options.device ? collectives_take_device(b->mpit.ncounters, b->error) : 0;
+    status = supported_check_device(&b->options, b->ranks, b->mpit.ncounters, b->error);
     if (0 == b->rank && 0 == status) {
         report_head(b);
     }
@@ -379,22 +379,21 @@ int main(int argc, char **argv)
 {
     static struct bench b;
     int status = EXIT_USAGE, understood = 0 == parse(&b, argc, argv);
-    bool device = understood && DEVICE_CUDA == b.options.device && !b.options.help;
 
-    if (device) {
-        device_open(device_local_rank(), b.error); /* before MPI_Init, which may look for one */
-        options_refuse_device(b.error);
+    if (understood && !b.options.help) {
+        placement_open(&b.options, b.error);
     }
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &b.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &b.ranks);
-    if (understood && (!device || collect_complaint(b.error, sizeof b.error))) {
+    placement_check(&b.options, b.rank, b.error);
+    if (understood && collect_complaint(b.error, sizeof b.error)) {
         status = b.options.help ? help(&b) : run(&b);
     }
     if (0 == b.rank && EXIT_USAGE == status) {
         fprintf(stderr, "gpuring_together: %s\n", b.error);
     }
     MPI_Finalize();
-    device_close();
+    placement_close();
     return status;
 }

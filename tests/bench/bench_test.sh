@@ -56,7 +56,18 @@ json_of_several() {
 }
 
 json_of_all() {
-    bench 2 all -m 16:16 -i 2 -B 10 -o json && json 'len(d) == 9'
+    bench 2 all -m 16:16 -i 2 -B 10 -o json && json 'len(set(x["collective"] for x in d)) == len(d) == 16'
+}
+
+# S and busbw / algbw, on three ranks
+factors() {
+    bench 3 gather gatherv scatter scatterv alltoallv scan exscan -m 1k:1k -i 3 -x 1 -B 10 -o json &&
+        json '[x["op"] for x in d] == 5 * ["none"] + 2 * ["sum"]' &&
+        json '[x["results"][0]["bytes"] for x in d] == 5 * [1020] + 2 * [1024]' &&
+        json 'all(near(r["algbw_GBs"], r["bytes"] / r["avg_us"] / 1e3) for x in d for r in x["results"])' &&
+        json 'all(near(r["busbw_GBs"], r["algbw_GBs"] * 2 / 3) for x in d[:5] for r in x["results"])' &&
+        json 'all(near(r["busbw_GBs"], r["algbw_GBs"]) for x in d[5:] for r in x["results"])' &&
+        json 'all(r["ideal_GBs"] == 10 for x in d for r in x["results"])'
 }
 
 json_fit() {
@@ -77,10 +88,28 @@ no_errors() {
         awk -F, 'NR > 1 { rows++; bad += $NF != "0" } END { exit !(rows > 0 && bad == 0) }' "$tmp/out"
 }
 
-# A wrong element, in the check before and in that after the timed calls.
+# all_right NP N ARGS...: the same of all collectives, N of them.
+all_right() {
+    local np=$1 n=$2
+    shift 2
+    no_errors "$np" all "$@" && [ "$(awk -F, 'NR > 1 { print $1 }' "$tmp/out" | sort -u | wc -l)" -eq "$n" ]
+}
+
+# sees_corruption N ARGS...: a wrong element in each of N collectives, in the check before and in that after the timed
+# calls.
 sees_corruption() {
-    GPURING_BENCH_CORRUPT=1 bench 2 all -m 64:64 -i 2 -B 10 -c -o csv
-    [ $? -eq 1 ] && [ "$(awk -F, 'NR > 1 && $NF == 2' "$tmp/out" | wc -l)" -eq 9 ]
+    local n=$1
+    shift
+    GPURING_BENCH_CORRUPT=1 bench 2 all -m 64:64 -i 2 -B 10 -c -o csv "$@"
+    [ $? -eq 1 ] && [ "$(awk -F, 'NR > 1 && $NF == 2' "$tmp/out" | wc -l)" -eq "$n" ]
+}
+
+# A list of kinds prints as it was given; a field of CSV that has a comma is quoted.
+lists_devices() {
+    bench 3 bcast -d host,host -m 4:4 -i 2 -B 10 -o csv && grep -q '^bcast,3,1,"host,host",float,' "$tmp/out" &&
+        bench 2 bcast -d host,host -m 4:4 -i 2 -B 10 -o json && json 'd["device"] == "host,host"' &&
+        bench 2 bcast -d host,host -m 4:4 -i 2 && grep -q ' device host,host, ' "$tmp/out" &&
+        grep -q 'B = .*memcpy' "$tmp/out"
 }
 
 csv_rows() {
@@ -126,13 +155,23 @@ both_refuse() {
     [ $? -eq 2 ] && complains "$pattern"
 }
 
+# Where the launcher does not say before MPI_Init which rank it starts, a list cannot be followed.
+refuses_an_unknown_rank() {
+    # shellcheck disable=SC2086 # MPIRUN is a command with arguments
+    timeout 60 $MPIRUN -np 2 env -u OMPI_COMM_WORLD_RANK "$BENCH" -d host,pinned bcast -m 4:4 >"$tmp/out" \
+        2>"$tmp/err" </dev/null
+    [ $? -eq 2 ] && complains "rank 1: -d: 'host,pinned': the launcher sets no OMPI_COMM_WORLD_RANK; allowed: one kind"
+}
+
 helps() {
-    bench 2 -h && [ "$(grep -c '^usage: ' "$tmp/out")" -eq 1 ]
+    bench 2 -h && [ "$(grep -c '^usage: ' "$tmp/out")" -eq 1 ] && grep -q 'exscan .*, or all$' "$tmp/out" &&
+        [ "$(awk 'length > 95' "$tmp/out" | wc -l)" -eq 0 ]
 }
 
 ok "JSON of one collective" json_of_one
 ok "JSON of several is a list" json_of_several
-ok "all is nine collectives" json_of_all
+ok "all is sixteen collectives" json_of_all
+ok "S and factors" factors
 ok "JSON fit" json_fit
 ok "one rank" one_rank
 ok "CSV" csv_rows
@@ -142,22 +181,23 @@ ok "-f" writes_file
 ok "-h" helps
 
 for np in 1 2 3 4; do
-    ok "all, float sum, $np ranks" no_errors $np all -m 4:40k -r $((np - 1))
-    ok "all, in place, $np ranks" no_errors $np all --in-place -m 1k:40k
+    ok "all, float sum, $np ranks" all_right $np 16 -m 4:40k -r $((np - 1))
+    ok "all, in place, $np ranks" all_right $np 15 --in-place -m 1k:40k -r $((np - 1))
 done
-for form in "--nonblocking" "--persistent" "--persistent --in-place"; do
-    # shellcheck disable=SC2086 # several options
-    ok "all, $form" no_errors 3 all $form -m 1k:40k -r 1
+for form in "--nonblocking" "--persistent"; do
+    ok "all, $form" all_right 3 16 $form -m 1k:40k -r 1
+    ok "all, $form --in-place" all_right 3 15 $form --in-place -m 1k:40k -r 1
 done
 ok "large enough to segment" no_errors 3 all -m 1M:1M
 for case in "int8 sum" "uint8 prod" "int16 min" "uint16 max" "int32 bxor" "uint32 band" "int64 bor" \
     "uint64 sum" "double prod" "double max" "float min" "byte bor" "char max"; do
     # shellcheck disable=SC2086 # a type and an operation
     set -- $case
-    ok "allreduce and reduce_scatter, $case" no_errors 4 allreduce reduce_scatter -T "$1" -O "$2" -m 64:8k
+    ok "reductions, $case" no_errors 4 allreduce reduce_scatter scan exscan -T "$1" -O "$2" -m 64:8k
 done
 
-ok "a wrong element is found" sees_corruption
+ok "a wrong element is found" sees_corruption 16
+ok "a wrong element is found, in place" sees_corruption 15 --in-place -r 1
 
 ok "refuses a collective, on two ranks" both_refuse "'nosuch'.*allreduce .* all" nosuch
 ok "refuses no collective" refuses "no COLLECTIVE"
@@ -171,9 +211,16 @@ ok "refuses no iterations" refuses "-i: '0'" -i 0 bcast
 ok "refuses a bandwidth" refuses "-B: 'fast'" -B fast bcast
 ok "refuses a format" refuses "-o: 'xml'.*table csv json" -o xml bcast
 ok "refuses an ideal" refuses "--ideal: 'best'.*published" --ideal=best bcast
-refuses_cuda() { CUDA_VISIBLE_DEVICES='' refuses "-d: 'cuda'.*allowed: host" -d cuda bcast; }
-ok "refuses cuda where there is none" refuses_cuda
-ok "refuses a device" refuses "-d: 'fpga'" -d fpga bcast
+refuses_kind() { CUDA_VISIBLE_DEVICES='' refuses "-d: '$1'.*allowed: host" -d "$1" bcast; }
+for kind in cuda managed pinned; do
+    ok "refuses $kind where there is no device" refuses_kind $kind
+done
+ok "prints a list of kinds of memory" lists_devices
+for list in fpga '' ',' 'cuda,' ',host' cuda,,host cuda,fpga host:cuda; do
+    ok "refuses the kinds '$list'" refuses \
+        "-d: '$list' is not valid; allowed: host cuda managed pinned, or up to 64 of them with commas" -d "$list" bcast
+done
+ok "refuses a list where ranks are not known" refuses_an_unknown_rank
 ok "refuses an option" refuses "--bogus: is not an option" --bogus bcast
 ok "refuses a missing value" refuses "-m: needs a value" bcast -m
 ok "refuses sendrecv in place" refuses "--in-place: 'sendrecv'" --in-place sendrecv

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# gpuring_bench -d cuda and gpuring_together -d cuda under mpirun, on the fake driver: results, formats, refusals.
+# gpuring_bench -d and gpuring_together -d under mpirun, on the fake driver: results, formats, refusals.
 # Prints TAP. Environment: srcdir, builddir, GR_DIR, MPIRUN, BENCH as for the other tests; FAKECUDA: where plain/ has
 # the fake libcuda.so.1 and its kernels (builddir/tests/fakecuda/plain).
 
@@ -32,6 +32,9 @@ program() {
         -np "$np" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
 }
 
+# Where not every rank opens a device: Open MPI 5's btl/smcuda hangs there, also without gpuring.
+few_devices() { MPIRUN="$MPIRUN --mca btl ^smcuda" "$@"; }
+
 bench() { # NP ARGS...
     local np=$1
     shift
@@ -42,9 +45,60 @@ json() { # EXPRESSION about the output, d
     python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); sys.exit(not eval(sys.argv[2]))' "$tmp/out" "$1"
 }
 
-no_errors() { # NP ARGS...: every row says 0 errors, and where it ran
-    bench "$@" -i 2 -x 1 -B 10 -c -o csv &&
-        awk -F, 'NR > 1 { rows++; bad += $NF != "0" || $4 != "cuda" } END { exit !(rows > 0 && bad == 0) }' "$tmp/out"
+rows_are_right() { # DEVICE: every row says 0 errors, and where it ran
+    grep -qF ",$1," "$tmp/out" &&
+        awk -v device=",$1," -F, 'NR > 1 { rows++; bad += $NF != "0" || !index($0, device) }
+            END { exit !(rows > 0 && bad == 0) }' "$tmp/out"
+}
+
+no_errors() { # NP ARGS...
+    bench "$@" -i 2 -x 1 -B 10 -c -o csv && rows_are_right cuda
+}
+
+collectives() { [ "$(awk -F, 'NR > 1 { print $1 }' "$tmp/out" | sort -u | wc -l)" -eq "$1" ]; } # N: there are so many
+
+# all but sendrecv, or all where an MPI takes messages from devices, too; and without that which has no in-place form
+all_right() { # NP ARGS...
+    no_errors "$1" all "${@:2}" && case " $* " in
+        *" --in-place "*) collectives 15 ;;
+        *) collectives "$all_of_cuda" ;;
+    esac
+}
+
+# kinds_right NP DEVICES N ARGS...: N collectives, with each rank's buffers in the memory that the list says
+kinds_right() {
+    local np=$1 devices=$2 n=$3
+    shift 3
+    program "$np" "$BENCH" all -d "$devices" -i 2 -x 1 -B 10 -c -o csv "$@" || return 1
+    case $devices in
+        *,*) rows_are_right "\"$devices\"" ;;
+        *) rows_are_right "$devices" ;;
+    esac && collectives "$n"
+}
+
+# The host's rank says by a parameter that gpuring is on there: it has no device.
+gpuring_mixes() {
+    MPIRUN="$MPIRUN --mca coll_gpuring_host 1" kinds_right 3 cuda,host "$all_of_cuda" -m 1k:8k &&
+        grep -q '^allreduce,.*,\(flat\|ring\|tree\),0$' "$tmp/out"
+}
+
+# Two ranks of four have devices, in memory of two kinds: FAKECUDA_LOG says which process did what.
+only_who_needs_it() {
+    rm -f "$tmp/log"
+    MPIRUN="$MPIRUN --mca coll ^gpuring" FAKECUDA_LOG=$tmp/log program 4 "$BENCH" bcast -d host,managed,host,pinned \
+        -m 4:4 -i 2 -c && [ "$(sed -n 's/.* pid \([0-9]*\) retain .*/\1/p' "$tmp/log" | sort -u | wc -l)" -eq 2 ] &&
+        [ "$(sed -n 's/.* alloc device . \(kind [0-9]*\) .*/\1/p' "$tmp/log" | sort -u | wc -l)" -eq 2 ]
+}
+
+# B of DEVICES is WHAT: a pattern of its line in the head
+measures_B() {
+    program 2 "$BENCH" bcast -d "$1" -m 4:4 -i 2 && grep -q "device $1, " "$tmp/out" && grep -q "# *B = $2" "$tmp/out"
+}
+
+mixed_B_is_null() {
+    program 2 "$BENCH" bcast -d cuda,host -m 4:4 -i 2 -o json &&
+        json 'd["B"]["GBs"] is None and d["B"]["source"] == "n/a" and "not measured" in d["B"]["how"]' &&
+        json 'd["device"] == "cuda,host" and all(r["ideal_GBs"] is None for r in d["results"])'
 }
 
 # complains PATTERN: there is one line of ours, and it has PATTERN
@@ -60,36 +114,58 @@ json_names_the_device() {
 
 table_names_the_device() { bench 2 bcast -m 64:64 -i 2 -B 10 -c && grep -q 'device cuda' "$tmp/out"; }
 
-sees_corruption() {
-    GPURING_BENCH_CORRUPT=1 bench 2 allreduce reduce -m 64:64 -i 2 -B 10 -c -o csv
-    [ $? -eq 1 ] && [ "$(awk -F, 'NR > 1 && $NF == 2' "$tmp/out" | wc -l)" -eq 2 ]
+sees_corruption() { # DEVICES N: in N collectives
+    GPURING_BENCH_CORRUPT=1 program 2 "$BENCH" all -d "$1" -m 64:64 -i 2 -B 10 -c -o csv
+    [ $? -eq 1 ] && [ "$(awk -F, 'NR > 1 && $NF == 2' "$tmp/out" | wc -l)" -eq "$2" ]
 }
 
-together() {
-    program 2 "${BENCH%bench}together" -d cuda -m 8:8 -k 1,4 -i 20 -c &&
+together() { # DEVICES
+    program 2 "${BENCH%bench}together" -d "$1" -m 8:8 -k 1,4 -i 20 -c &&
         [ "$(awk '!/^#/ && $NF == 0' "$tmp/out" | wc -l)" -eq 2 ]
 }
 
+# The buffers of K calls are in the memory asked for: of two ranks, one allocates there.
+together_follows_a_list() {
+    rm -f "$tmp/log"
+    MPIRUN="$MPIRUN --mca coll ^gpuring" FAKECUDA_LOG=$tmp/log together host,managed &&
+        [ "$(sed -n 's/.* pid \([0-9]*\) alloc .*/\1/p' "$tmp/log" | sort -u | wc -l)" -eq 1 ]
+}
+
+together_refuses() {
+    CUDA_VISIBLE_DEVICES='' program 2 "${BENCH%bench}together" -d host,managed
+    [ $? -eq 2 ] && complains "^gpuring_together: rank 1: -d: 'managed' needs a CUDA driver and a device"
+}
+
 # An MPI that takes device buffers itself is not refused anything.
-refuses_without_gpuring() {
-    MPIRUN="$MPIRUN --mca coll ^gpuring" bench 2 bcast -m 4:4
-    [ $? -eq 2 ] && complains "takes no device buffers"
+refuses_without_gpuring() { # DEVICES
+    MPIRUN="$MPIRUN --mca coll ^gpuring" program 2 "$BENCH" bcast -d "$1" -m 4:4
+    [ $? -eq 2 ] && complains "-d: '$1': this MPI takes no device buffers"
 }
 
-refuses_sendrecv() {
-    bench 2 sendrecv -m 4:4
-    [ $? -eq 2 ] && complains "'sendrecv' needs an MPI with CUDA support"
+refuses_sendrecv() { # DEVICES
+    program 2 "$BENCH" sendrecv -d "$1" -m 4:4
+    [ $? -eq 2 ] && complains "-d: '$1': 'sendrecv' needs an MPI with CUDA support"
 }
 
-no_device_anywhere() {
-    CUDA_VISIBLE_DEVICES='' bench 2 bcast -m 4:4
-    [ $? -eq 2 ] && complains "^gpuring_bench: -d: 'cuda' needs a CUDA driver and a device: .*NO_DEVICE; allowed: host"
+# What the host reaches too is for any MPI, and messages: gpuring is not there.
+host_reaches() {
+    MPIRUN="$MPIRUN --mca coll ^gpuring" kinds_right 2 managed,pinned,host 16 -m 1k:1k
 }
 
-# (Open MPI 5's btl/smcuda hangs where one rank of two has no device, also without gpuring)
+no_device_anywhere() { # KIND
+    CUDA_VISIBLE_DEVICES='' program 2 "$BENCH" bcast -d "$1" -m 4:4
+    [ $? -eq 2 ] && complains "^gpuring_bench: -d: '$1' needs a CUDA driver and a device: .*NO_DEVICE; allowed: host"
+}
+
+# The first rank that lacks one, and its kind; ranks on the host lack nothing.
+no_device_for_a_list() {
+    CUDA_VISIBLE_DEVICES='' program 3 "$BENCH" bcast -d host,pinned,cuda -m 4:4
+    [ $? -eq 2 ] && complains "^gpuring_bench: rank 1: -d: 'pinned' needs a CUDA driver and a device: .*NO_DEVICE"
+}
+
 no_device_at_rank_1() {
     # shellcheck disable=SC2016 # expanded by the ranks' shells
-    program 2 --mca btl ^smcuda sh -c '[ "$OMPI_COMM_WORLD_RANK" = 0 ] || export CUDA_VISIBLE_DEVICES=; exec "$@"' sh \
+    few_devices program 2 sh -c '[ "$OMPI_COMM_WORLD_RANK" = 0 ] || export CUDA_VISIBLE_DEVICES=; exec "$@"' sh \
         "$BENCH" bcast -d cuda -m 4:4
     [ $? -eq 2 ] && complains "rank 1: -d: 'cuda' needs a CUDA driver"
 }
@@ -107,31 +183,59 @@ host_is_as_ever() {
 }
 
 ok "no driver: one line" no_driver
-ok "no device: one line" no_device_anywhere
+for kind in cuda managed pinned; do
+    ok "no device: one line, $kind" no_device_anywhere $kind
+done
+ok "no device for a list: the first rank and its kind" few_devices no_device_for_a_list
 ok "no device at one rank: it is named" no_device_at_rank_1
 if program 1 "$BENCH" sendrecv -d cuda -m 4:4 -i 1 -B 10; then
     echo "# this Open MPI takes device buffers itself: nothing to refuse"
+    all_of_cuda=16
 else
-    ok "refuses what no one takes" refuses_without_gpuring
-    ok "refuses sendrecv" refuses_sendrecv
+    all_of_cuda=15
+    ok "only ranks that need the driver open it" only_who_needs_it
+    for devices in cuda host,cuda; do
+        ok "refuses what no one takes, $devices" refuses_without_gpuring $devices
+        ok "refuses sendrecv, $devices" refuses_sendrecv $devices
+    done
 fi
+ok "managed and pinned memory without gpuring" host_reaches
 ok "host buffers" host_is_as_ever
 ok "JSON, and B is measured between devices" json_names_the_device
 ok "table" table_names_the_device
+ok "B of managed memory: as on devices" measures_B managed ".*CUDA IPC"
+ok "B of pinned and host memory: the host's" few_devices measures_B pinned,host ".*memcpy"
+ok "B of a mixture: not known" few_devices measures_B cuda,host "n/a (not measured: some ranks' buffers are on devices"
+ok "B of a mixture, JSON" few_devices mixed_B_is_null
 for np in 1 2 4; do
-    ok "all, $np ranks" no_errors $np all -m 4:40k -r $((np - 1))
+    ok "all, $np ranks" all_right $np -m 4:40k -r $((np - 1))
 done
-for form in "--in-place" "--nonblocking" "--persistent" "--persistent --in-place"; do
+for form in "--in-place" "--nonblocking" "--nonblocking --in-place" "--persistent" "--persistent --in-place"; do
     # shellcheck disable=SC2086 # several options
-    ok "all, $form" no_errors 3 all $form -m 1k:8k -r 1
+    ok "all, $form" all_right 3 $form -m 1k:8k -r 1
 done
+for kind in managed pinned; do
+    ok "all, $kind" kinds_right 3 $kind 16 -m 1k:40k -r 1
+    ok "all, $kind, --persistent --in-place" kinds_right 3 $kind 15 -m 1k:8k -r 1 --persistent --in-place
+done
+ok "a list: cuda,host" few_devices kinds_right 3 cuda,host "$all_of_cuda" -m 1k:8k
+ok "a list: cuda,host, in place" few_devices kinds_right 3 cuda,host 15 -m 1k:8k -r 1 --in-place
+ok "a list: all kinds" few_devices kinds_right 4 host,cuda,pinned,managed "$all_of_cuda" -m 1k:8k -r 2 --nonblocking
+ok "a list: no host" kinds_right 3 managed,cuda "$all_of_cuda" -m 1k:8k --persistent
+ok "gpuring takes a call of a device and a host" few_devices gpuring_mixes
 for case in "int8 sum" "uint16 max" "int32 bxor" "uint64 prod" "double min"; do
     # shellcheck disable=SC2086 # a type and an operation
     set -- $case
     ok "allreduce and reduce_scatter, $case" no_errors 3 allreduce reduce_scatter -T "$1" -O "$2" -m 64:8k
 done
 ok "two devices" two_devices
-ok "a wrong element is found" sees_corruption
-ok "gpuring_together" together
+ok "a wrong element is found" sees_corruption cuda "$all_of_cuda"
+ok "a wrong element is found, managed and pinned" sees_corruption managed,pinned 16
+for devices in cuda pinned; do
+    ok "gpuring_together, $devices" together $devices
+done
+ok "gpuring_together, cuda,host" few_devices together cuda,host
+ok "gpuring_together follows a list" few_devices together_follows_a_list
+ok "gpuring_together refuses a kind without a device" few_devices together_refuses
 
 done_testing

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Device memory of the benchmarks (benchmarks/device.h): that buffers are filled and checked through copies, what the
- * checks find there, and buffers of another process. No MPI. Runs on the driver that the loader finds as libcuda.so.1:
- * the fake one, whose device memory no host access survives, or a real one; skips where there is none.
+ * Device memory of the benchmarks (benchmarks/device.h): that buffers are of the kind that they should be, are filled
+ * and checked, what the checks find there, and buffers of another process. No MPI. Runs on the driver that the loader
+ * finds as libcuda.so.1: the fake one, whose device memory no host access survives, or a real one; skips where there is
+ * none.
  */
 #include "device.h"
 #include "moves.h"
@@ -122,17 +123,22 @@ static void run_alone(const struct buffers *b, const struct shape *s)
     }
 }
 
+static const struct memory *const kinds[] = {&memory_cuda, &memory_managed, &memory_pinned};
+
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
 static void buffers_are_filled_and_checked(void **state)
 {
     static const struct moves *const all[] = {&moves_allreduce, &moves_allgather, &moves_reduce_scatter,
-                                              &moves_bcast,     &moves_reduce,    &moves_alltoall};
+                                              &moves_bcast,     &moves_reduce,    &moves_alltoall,
+                                              &moves_gather,    &moves_scatter,   &moves_scan};
 
     (void)state;
     need_device();
-    for (size_t i = 0; i < 2 * sizeof all / sizeof all[0]; i++) {
-        struct shape s = shape_of(all[i / 2], i % 2);
+    for (size_t i = 0; i < KINDS * 2 * sizeof all / sizeof all[0]; i++) {
+        struct shape s = shape_of(all[i / (KINDS * 2)], i % 2);
         struct buffers b;
-        assert_int_equal(0, moves_alloc(&b, &memory_cuda, &s));
+        assert_int_equal(0, moves_alloc(&b, kinds[i / 2 % KINDS], &s));
         moves_prepare(&b, &s, &rule);
         if (!s.shared) {
             assert_int_equal(s.out_count, moves_check(&b, &s, &rule)); /* poison everywhere */
@@ -197,6 +203,38 @@ static void memory_that_is_not_there_is_null(void **state)
     assert_null(memory_cuda.alloc((size_t)1 << 46));
 }
 
+/* What the driver says of a byte in the middle of a buffer: CU_MEMORYTYPE_HOST, _DEVICE, and whether it is managed. */
+static void kinds_are_what_they_say(void **state)
+{
+    enum { MEMORY_TYPE = 2, IS_MANAGED = 8, HOST = 1, DEVICE = 2 };
+    static const struct {
+        unsigned type; /* 0: it moves */
+        unsigned managed;
+    } expected[] = {{DEVICE, 0}, {0, 1}, {HOST, 0}};
+    int (*attribute)(void *, int, unsigned long long);
+    void *library;
+
+    (void)state;
+    need_device();
+    library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(library);
+    *(void **)&attribute = dlsym(library, "cuPointerGetAttribute");
+    for (int i = 0; i < KINDS; i++) {
+        char *buffer = kinds[i]->alloc(BYTES);
+        unsigned long long middle = (uintptr_t)buffer + BYTES / 2;
+        unsigned type = 0, managed = 0;
+        assert_non_null(buffer);
+        assert_int_equal(0, attribute(&type, MEMORY_TYPE, middle));
+        assert_int_equal(0, attribute(&managed, IS_MANAGED, middle));
+        assert_int_equal(expected[i].managed, managed & 1);
+        if (0 != expected[i].type) {
+            assert_int_equal(expected[i].type, type);
+        }
+        kinds[i]->release(buffer);
+        kinds[i]->release(NULL);
+    }
+}
+
 static void another_process_uses_a_buffer(void **state)
 {
     unsigned char handle[DEVICE_HANDLE_BYTES];
@@ -256,6 +294,7 @@ int main(void)
         cmocka_unit_test(writes_where_none_belong_are_found),
         cmocka_unit_test(the_host_cannot_touch_it),
         cmocka_unit_test(memory_that_is_not_there_is_null),
+        cmocka_unit_test(kinds_are_what_they_say),
         cmocka_unit_test(another_process_uses_a_buffer),
         cmocka_unit_test(the_launcher_says_which_rank),
         cmocka_unit_test(devices_are_taken_in_turn),

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Owns the proof that gpuring_bench's arithmetic is right, without MPI: factors and bounds against
- * worked examples, the fit and the percentiles against known data, sizes and the test pattern. */
-#include "elements.h"
+ * worked examples, the fit and the percentiles against known data; sizes and lists on the command line. */
 #include "fit.h"
 #include "ideal.h"
-#include "moves.h"
 #include "options.h"
 
 #include <math.h>
@@ -29,7 +27,7 @@ static void assert_close(double value, double expected)
 }
 
 /* Ranks are placed node by node. */
-static struct ideal_layout layout_of(const int *per_node, int nodes)
+static struct ideal_layout rooted(const int *per_node, int nodes, int root)
 {
     struct ideal_layout layout;
     int node_of[MAX_RANKS], ranks = 0;
@@ -39,8 +37,13 @@ static struct ideal_layout layout_of(const int *per_node, int nodes)
             node_of[ranks++] = n;
         }
     }
-    assert_int_equal(ideal_layout_init(&layout, node_of, ranks), 0);
+    assert_int_equal(ideal_layout_init(&layout, node_of, ranks, root), 0);
     return layout;
+}
+
+static struct ideal_layout layout_of(const int *per_node, int nodes)
+{
+    return rooted(per_node, nodes, 0);
 }
 
 static struct ideal_layout even(int per_node, int nodes)
@@ -61,6 +64,8 @@ static void busbw_factors(void **state)
     assert_close(ideal_factor(IDEAL_ALLTOALL, 8), 0.875);
     assert_close(ideal_factor(IDEAL_ROOTED, 8), 1);
     assert_close(ideal_factor(IDEAL_SENDRECV, 8), 1);
+    assert_close(ideal_factor(IDEAL_ROOT_SHARES, 4), 0.75);
+    assert_close(ideal_factor(IDEAL_SCAN, 4), 1);
     assert_true(0 == ideal_factor(IDEAL_ALLREDUCE, 1));
     /* 4 nodes x 8 GPUs, 1 GB in 0.1 s */
     assert_close(ideal_busbw(IDEAL_ALLREDUCE, 1000000000, 0.1, 32), 19.375);
@@ -95,6 +100,10 @@ static void bounds_of_8_x_2(void **state)
     assert_close(ideal_bound(IDEAL_ALLTOALL, &layout, B, 1e9), 450 * 15 / 7.0);
     assert_close(450 * 15 / 14.0, 482.14285714285717);
     assert_close(ideal_bound(IDEAL_ROOTED, &layout, 50, I), 50);
+    /* 8 of 16 blocks cross the root's node's link; 7, its own */
+    assert_close(ideal_bound(IDEAL_ROOT_SHARES, &layout, B, I), 187.5);
+    assert_close(ideal_bound(IDEAL_ROOT_SHARES, &layout, B, 1e9), 450 * 15 / 7.0);
+    assert_close(ideal_bound(IDEAL_SCAN, &layout, B, I), 100);
 }
 
 static void published_formula(void **state)
@@ -133,6 +142,45 @@ static void uneven_nodes(void **state)
     assert_close(ideal_bound(IDEAL_SENDRECV, &layout, B, I), 4 / (3 / 100.0 + 1 / 450.0));
 }
 
+/* Gather and scatter by counting, with each rank as the root: of 3 + 1 + 2 ranks, what is not on the root's node
+ * crosses its link, t = S/6 (N-P)/I. Inside, (P-1) blocks cross the root's own, which has none where it is alone. */
+static void bounds_depend_on_the_root(void **state)
+{
+    static const int counts[] = {3, 1, 2}, node_of[] = {0, 0, 0, 1, 2, 2};
+
+    (void)state;
+    for (int root = 0; root < 6; root++) {
+        struct ideal_layout layout = rooted(counts, 3, root);
+        int p = counts[node_of[root]];
+        assert_close(ideal_bound(IDEAL_ROOT_SHARES, &layout, 1e9, I), 100 * 5.0 / (6 - p));
+        if (p > 1) {
+            assert_close(ideal_bound(IDEAL_ROOT_SHARES, &layout, B, 1e9), 450 * 5.0 / (p - 1));
+            assert_true(isnan(ideal_bound(IDEAL_ROOT_SHARES, &layout, NAN, I)));
+        } else {
+            assert_close(ideal_bound(IDEAL_ROOT_SHARES, &layout, NAN, I), 100);
+        }
+    }
+}
+
+/* Each time that the row of ranks leaves a node, or enters it, another sum crosses its link: here three leave node 0;
+ * then two leave and two enter node 1, where the row begins and ends; then two enter node 1; then one each. */
+static void scans_by_the_order_of_ranks(void **state)
+{
+    static const int thrice[] = {0, 1, 0, 1, 0, 2}, ends[] = {1, 0, 1, 0, 0, 1}, enters[] = {0, 1, 2, 2, 1, 1},
+                     once[] = {2, 2, 0, 0, 0, 1};
+    struct ideal_layout layout;
+
+    (void)state;
+    assert_int_equal(ideal_layout_init(&layout, thrice, 6, 0), 0);
+    assert_close(ideal_bound(IDEAL_SCAN, &layout, B, I), 100 / 3.0);
+    assert_int_equal(ideal_layout_init(&layout, ends, 6, 0), 0);
+    assert_close(ideal_bound(IDEAL_SCAN, &layout, B, I), 50);
+    assert_int_equal(ideal_layout_init(&layout, enters, 6, 0), 0);
+    assert_close(ideal_bound(IDEAL_SCAN, &layout, B, I), 50);
+    assert_int_equal(ideal_layout_init(&layout, once, 6, 0), 0);
+    assert_close(ideal_bound(IDEAL_SCAN, &layout, B, I), 100);
+}
+
 static void unknown_links(void **state)
 {
     struct ideal_layout one = even(1, 1), many = even(3, 2);
@@ -142,10 +190,11 @@ static void unknown_links(void **state)
     assert_true(isnan(ideal_bound(IDEAL_ALLREDUCE, &one, B, I)));
     assert_true(isnan(ideal_published(&one, B, I)));
     for (int kind = IDEAL_ALLREDUCE; kind <= IDEAL_SENDRECV; kind++) {
-        assert_true(isnan(ideal_bound((enum ideal_kind)kind, &many, NAN, I)));
+        assert_true(IDEAL_SCAN == kind || isnan(ideal_bound((enum ideal_kind)kind, &many, NAN, I)));
         assert_true(isnan(ideal_bound((enum ideal_kind)kind, &many, B, NAN)));
     }
-    assert_int_equal(ideal_layout_init(&one, bad, 2), -1);
+    assert_close(ideal_bound(IDEAL_SCAN, &many, NAN, I), 100); /* B does not matter */
+    assert_int_equal(ideal_layout_init(&one, bad, 2, 0), -1);
 }
 
 /* Ranks dealt out to the nodes in turn: every pair of neighbours crosses, two share each wire, and
@@ -156,7 +205,7 @@ static void sendrecv_round_robin(void **state)
     struct ideal_layout layout;
 
     (void)state;
-    assert_int_equal(ideal_layout_init(&layout, node_of, 4), 0);
+    assert_int_equal(ideal_layout_init(&layout, node_of, 4, 0), 0);
     assert_close(ideal_bound(IDEAL_SENDRECV, &layout, B, I), 100 / 1.5);
 }
 
@@ -240,99 +289,46 @@ static void sizes(void **state)
     }
 }
 
-/* S is a whole number of elements for every rank, and at least one. */
-static void shapes(void **state)
+static void parse(struct options *options, const char *devices, int expected, char *error)
 {
-    struct shape s = moves_shape(&moves_reduce_scatter, 1 << 20, 4, 3, 2, 0, false);
+    char program[] = "gpuring_bench", option[] = "-d", collective[] = "bcast";
+    char value[1024], *argv[] = {program, option, value, collective, NULL};
+    const char *names[] = {"bcast"};
 
-    (void)state;
-    assert_int_equal(s.total * s.element, 1048572);
-    assert_int_equal(s.in_count, s.total);
-    assert_int_equal(s.out_count, s.total / 3);
-    s = moves_shape(&moves_allgather, 4, 8, 4, 3, 0, true);
-    assert_int_equal(s.total * s.element, 32);
-    assert_int_equal(s.in_at, 3);
-    s = moves_shape(&moves_reduce, 64, 8, 4, 1, 0, true);
-    assert_int_equal(s.out_count, 0);
-    assert_false(s.shared);
+    strcpy(value, devices);
+    assert_int_equal(options_parse(options, 4, argv, names, 1, error), expected);
 }
 
-/* Sums and products in single precision, from the last rank to the first, are what the rule says. */
-static void float_reductions_are_exact(void **state)
+/* Each rank takes one of the list, in turn. */
+static void device_lists(void **state)
 {
-    static float input[ELEMENT_TILE], reduced[ELEMENT_TILE];
+    static const enum device_kind four[] = {DEVICE_PINNED, DEVICE_CUDA, DEVICE_HOST, DEVICE_MANAGED};
+    static const char *const bad[] = {"", ",", "cuda,", ",host", "cuda,,host", "hos", "hostcuda", "host cuda", "Host"};
+    char error[OPTIONS_ERROR_CHARS], many[1024] = "cuda";
+    struct options o;
 
     (void)state;
-    for (int ranks = 1; ranks <= 40; ranks += 13) {
-        float sum[ELEMENT_TILE] = {0}, prod[ELEMENT_TILE];
-        struct element_rule rule = {&element_types[ELEMENT_FLOAT], ELEMENT_SUM, ranks, 0};
-        for (int r = ranks; r-- > 0;) {
-            element_tile_input(&rule, r, input);
-            for (int i = 0; i < ELEMENT_TILE; i++) {
-                sum[i] += input[i];
-            }
-        }
-        element_tile_reduced(&rule, reduced);
-        assert_memory_equal(sum, reduced, sizeof sum);
-        rule.op = ELEMENT_PROD;
-        for (int i = 0; i < ELEMENT_TILE; i++) {
-            prod[i] = 1;
-        }
-        for (int r = ranks; r-- > 0;) {
-            element_tile_input(&rule, r, input);
-            for (int i = 0; i < ELEMENT_TILE; i++) {
-                prod[i] *= input[i];
-            }
-        }
-        element_tile_reduced(&rule, reduced);
-        assert_memory_equal(prod, reduced, sizeof prod);
+    parse(&o, "pinned,cuda,host,managed", 0, error);
+    assert_int_equal(o.device, DEVICE_MIXED);
+    for (int r = 0; r < 9; r++) {
+        assert_int_equal(options_device_of(&o, r), four[r % 4]);
     }
-}
-
-/* The reduction over one rank less differs somewhere, so a lost contribution is noticed. (Not for
- * band and bor, whose inputs depend on the number of ranks.) */
-static void every_rank_matters(void **state)
-{
-    static int64_t all[ELEMENT_TILE], fewer[ELEMENT_TILE];
-
-    (void)state;
-    for (int type = 0; type < ELEMENT_TYPES; type++) {
-        for (int op = 0; op < ELEMENT_OPS; op++) {
-            struct element_rule rule = {&element_types[type], (enum element_op)op, 9, 3};
-            size_t bytes = ELEMENT_TILE * rule.type->size;
-            if (ELEMENT_BAND == op || ELEMENT_BOR == op) {
-                continue;
-            }
-            element_tile_reduced(&rule, all);
-            rule.ranks = 8;
-            element_tile_reduced(&rule, fewer);
-            assert_int_not_equal(memcmp(all, fewer, bytes), 0);
-        }
+    parse(&o, "managed", 0, error);
+    assert_int_equal(o.device, DEVICE_MANAGED);
+    assert_int_equal(options_device_of(&o, 5), DEVICE_MANAGED);
+    parse(&o, "cuda,cuda", 0, error);
+    assert_int_equal(o.device, DEVICE_CUDA);
+    for (int i = 1; i < OPTIONS_MAX_DEVICES; i++) {
+        strcat(many, ",host");
     }
-}
-
-static void checks_see_errors(void **state)
-{
-    struct element_rule rule = {&element_types[ELEMENT_INT16], ELEMENT_MOVE, 2, 0};
-    struct shape s = moves_shape(&moves_sendrecv, 40000, 2, 2, 0, 0, false);
-    struct buffers b;
-
-    (void)state;
-    assert_int_equal(moves_alloc(&b, &memory_host, &s), 0);
-    moves_prepare(&b, &s, &rule);
-    assert_true(moves_check(&b, &s, &rule) > 19900); /* nothing arrived; some are poison by chance */
-    element_tile_input(&rule, 1, b.tile);
-    for (size_t i = 0; i < s.total; i++) {
-        memcpy(b.recv + 2 * i, b.tile + i % ELEMENT_TILE * 2, 2);
+    parse(&o, many, 0, error);
+    assert_int_equal(options_device_of(&o, OPTIONS_MAX_DEVICES), DEVICE_CUDA);
+    parse(&o, strcat(many, ",host"), -1, error);
+    assert_non_null(strstr(error, "up to 64"));
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        parse(&o, bad[i], -1, error);
+        assert_non_null(strstr(error, "allowed: host cuda managed pinned, or"));
     }
-    assert_int_equal(moves_check(&b, &s, &rule), 0);
-    moves_corrupt(&b, &s);
-    assert_int_equal(moves_check(&b, &s, &rule), 1);
-    b.recv[2 * s.total]++; /* one beyond the end */
-    assert_int_equal(moves_check(&b, &s, &rule), 2);
-    b.send[5]++; /* an input that was written */
-    assert_int_equal(moves_check(&b, &s, &rule), 3);
-    moves_release(&b);
 }
 
 int main(void)
@@ -344,6 +340,8 @@ int main(void)
         cmocka_unit_test(published_formula),
         cmocka_unit_test(one_rank_per_node_is_I),
         cmocka_unit_test(uneven_nodes),
+        cmocka_unit_test(bounds_depend_on_the_root),
+        cmocka_unit_test(scans_by_the_order_of_ranks),
         cmocka_unit_test(unknown_links),
         cmocka_unit_test(sendrecv_round_robin),
         cmocka_unit_test(fit_of_a_line),
@@ -351,10 +349,7 @@ int main(void)
         cmocka_unit_test(fit_refuses),
         cmocka_unit_test(percentiles),
         cmocka_unit_test(sizes),
-        cmocka_unit_test(shapes),
-        cmocka_unit_test(float_reductions_are_exact),
-        cmocka_unit_test(every_rank_matters),
-        cmocka_unit_test(checks_see_errors),
+        cmocka_unit_test(device_lists),
     };
 
     return cmocka_run_group_tests_name("bench", tests, NULL, NULL);
