@@ -7,7 +7,7 @@
  *      params      MCA parameters: the table, their checks, and which must be equal on all ranks
  *      bring       makes `--mca coll gpuring` alone work
  *      module      per communicator: enable, disable, the saved collectives
- *      calls       the entry points of seven collectives in three forms, and how to hand each on: one table
+ *      calls       the entry points of all collectives in three forms, and how to hand each on: one table
  *      enter       the one path that every call goes, until it has an op and a lane
  *      op          one call that is taken: from its buffers to its end, a state machine
  *      explain     what an op that waits says of itself
@@ -16,8 +16,11 @@
  *      data        what a call's buffers hold: sizes, packing, scratch
  *      arrival     where GPUs are about: what every call begins with, so that all know whose buffers lie where
  *      gpu         this process's devices: buffers on them, their pools, what runs a call there
+ *      sides       what the buffers of a call consist of, and what of them it reads and writes
+ *      apart       blocks that lie too far apart to be copied as they lie
  *      stage       host memory in the place of device memory, for what the host does
- *      handed      nonblocking and persistent calls on device memory that the saved collective does
+ *      room        that host memory, pinned
+ *      handed      calls on device memory that the saved collective does
  *      types       MPI types and operations -> the core's
  *      peers       what the other processes of the job said at MPI_Init
  *      setup       the exchange that makes links, a state machine; order: its phases on devices; told: what it says
@@ -46,15 +49,17 @@
 
 #include GR_COMPAT_HEADER
 
+#include <stdatomic.h>
+
 #include "exec/gpu_team.h"
 #include "exec/plan.h"
 #include "tune/select.h"
 
 BEGIN_C_DECLS
 
-/* ---- the calls that are taken ---- */
+/* ---- calls ---- */
 
-/* Rows of the table in calls.c. */
+/* Rows of the table in calls.c: first those that gpuring does itself. */
 enum gr_call_id {
     GR_CALL_ALLREDUCE,
     GR_CALL_ALLGATHER,
@@ -63,6 +68,23 @@ enum gr_call_id {
     GR_CALL_REDUCE_SCATTER_BLOCK,
     GR_CALL_BCAST,
     GR_CALL_REDUCE,
+    GR_NTAKEN,
+    /* those whose buffers it stages, where they are on devices: */
+    GR_CALL_GATHER = GR_NTAKEN,
+    GR_CALL_GATHERV,
+    GR_CALL_SCATTER,
+    GR_CALL_SCATTERV,
+    GR_CALL_ALLTOALL,
+    GR_CALL_ALLTOALLV,
+    GR_CALL_ALLTOALLW,
+    GR_CALL_SCAN,
+    GR_CALL_EXSCAN,
+    GR_CALL_NEIGHBOR_ALLGATHER,
+    GR_CALL_NEIGHBOR_ALLGATHERV,
+    GR_CALL_NEIGHBOR_ALLTOALL,
+    GR_CALL_NEIGHBOR_ALLTOALLV,
+    GR_CALL_NEIGHBOR_ALLTOALLW,
+    GR_CALL_REDUCE_LOCAL, /* blocking only, on no communicator */
     GR_NCALLS
 };
 
@@ -75,9 +97,9 @@ struct gr_form {
     ompi_request_t **request; /* all but blocking */
 };
 
-/* The collective functions that a module takes, for X(name): each has a saved function and module. */
+/* The collective functions that a module takes the place of, for X(name): each has a saved function and module. */
 #define GR_FORMS_OF(X, name) X(name) X(i##name) X(name##_init)
-#define GR_FOR_EACH_FUNCTION(X)          \
+#define GR_FOR_EACH_TAKEN(X)             \
     GR_FORMS_OF(X, allreduce)            \
     GR_FORMS_OF(X, allgather)            \
     GR_FORMS_OF(X, allgatherv)           \
@@ -85,6 +107,23 @@ struct gr_form {
     GR_FORMS_OF(X, reduce_scatter_block) \
     GR_FORMS_OF(X, bcast)                \
     GR_FORMS_OF(X, reduce)
+#define GR_FOR_EACH_STAGED(X)           \
+    GR_FORMS_OF(X, gather)              \
+    GR_FORMS_OF(X, gatherv)             \
+    GR_FORMS_OF(X, scatter)             \
+    GR_FORMS_OF(X, scatterv)            \
+    GR_FORMS_OF(X, alltoall)            \
+    GR_FORMS_OF(X, alltoallv)           \
+    GR_FORMS_OF(X, alltoallw)           \
+    GR_FORMS_OF(X, scan)                \
+    GR_FORMS_OF(X, exscan)              \
+    GR_FORMS_OF(X, neighbor_allgather)  \
+    GR_FORMS_OF(X, neighbor_allgatherv) \
+    GR_FORMS_OF(X, neighbor_alltoall)   \
+    GR_FORMS_OF(X, neighbor_alltoallv)  \
+    GR_FORMS_OF(X, neighbor_alltoallw)  \
+    X(reduce_local)
+#define GR_FOR_EACH_FUNCTION(X) GR_FOR_EACH_TAKEN(X) GR_FOR_EACH_STAGED(X)
 
 /* Why a call was handed to the saved collective; names in stats.c. */
 enum gr_handover {
@@ -95,6 +134,8 @@ enum gr_handover {
     GR_HANDOVER_SETUP,  /* no links: shared memory was not to be had */
     GR_HANDOVER_HOST,   /* all buffers are in host memory, and coll_gpuring_host is 0 */
     GR_HANDOVER_ALONE,  /* a communicator of one rank */
+    GR_HANDOVER_INTER,  /* an intercommunicator */
+    GR_HANDOVER_STAGED, /* a collective without kernels, on buffers on devices */
     GR_NHANDOVERS
 };
 
@@ -103,18 +144,38 @@ struct gr_call {
     enum gr_call_id id;
     const void *sbuf;
     void *rbuf;               /* bcast: the buffer */
-    size_t scount, rcount;    /* bcast, allreduce, reduce: rcount */
-    gr_counts_t rcounts, displs;
+    size_t scount, rcount;    /* of one block; where there is one type and count: rcount, rtype */
+    gr_counts_t scounts, sdispls, rcounts, displs;
+    const MPI_Aint *soffsets, *roffsets; /* neighbor_alltoallw's displacements */
     struct ompi_datatype_t *stype, *rtype;
+    struct ompi_datatype_t *const *stypes, *const *rtypes; /* of the ...w calls */
     struct ompi_op_t *op;
     int root;
-    struct ompi_communicator_t *comm;
+    struct ompi_communicator_t *comm; /* NULL: reduce_local */
 };
+
+/* How the elements of a buffer lie. */
+enum gr_parts {
+    GR_PARTS_NONE, /* there is no such buffer */
+    GR_PARTS_ONE,  /* one run */
+    GR_PARTS_SUM,  /* one run, of all ranks' counts */
+    GR_PARTS_OWN,  /* one run, of this rank's count */
+    GR_PARTS_EACH, /* a block for each rank or neighbour: all of one size, one after the other, */
+    GR_PARTS_V,    /* counts and displacements in elements, */
+    GR_PARTS_W     /* counts, displacements in bytes, and types */
+};
+
+/* Which ranks have it; between groups, root is the only one of its group that has any. */
+enum gr_holders { GR_HELD_BY_ALL, GR_HELD_BY_ROOT };
 
 struct gr_call_row {
     const char *name;
-    enum gr_coll coll;
-    bool has_root, reduces;
+    enum gr_coll coll;  /* of those that are taken */
+    struct {
+        enum gr_parts parts;
+        enum gr_holders holders;
+    } send, receive;
+    bool has_root, reduces, neighbors;
 };
 extern const struct gr_call_row gr_calls[GR_NCALLS];
 
@@ -200,8 +261,9 @@ int mca_coll_gpuring_bring_along(void);
 
 /* ---- module ---- */
 
-#define GR_SAVED(name)                                \
-    mca_coll_base_module_##name##_fn_t saved_##name;  \
+/* The neighbourhood collectives have no types of their own. */
+#define GR_SAVED(name)                                                       \
+    __typeof__(((mca_coll_base_comm_coll_t *) NULL)->coll_##name) saved_##name; \
     mca_coll_base_module_t *saved_##name##_module;
 
 typedef struct {
@@ -219,7 +281,7 @@ typedef struct {
         struct gr_choice choice;
     } last[2][GR_NCOLLS];     /* what was chosen last, in host memory and on devices: calls of one size follow each
                                  other */
-    struct gr_stage *stage;   /* of blocking calls that are handed on; NULL: none yet, or in use */
+    _Atomic(struct gr_stage *) stage; /* of blocking calls that are handed on; NULL: none yet, or in use */
     int32_t *pids;            /* of the ranks; owned */
     bool direct;              /* whether this process can read the memory of them all */
 } mca_coll_gpuring_module_t;
@@ -228,8 +290,8 @@ OBJ_CLASS_DECLARATION(mca_coll_gpuring_module_t);
 
 mca_coll_base_module_t *mca_coll_gpuring_comm_query(struct ompi_communicator_t *comm, int *priority);
 
-/* Set the entry points of a module (calls.c), and call the saved function (calls.c). */
-void mca_coll_gpuring_calls_install(mca_coll_gpuring_module_t *module);
+/* Set the entry points of a module (calls.c) - staged: of all collectives -, and call the saved function (calls.c). */
+void mca_coll_gpuring_calls_install(mca_coll_gpuring_module_t *module, bool staged);
 int mca_coll_gpuring_call_saved(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                                 const struct gr_form *form);
 

@@ -41,7 +41,7 @@ static bool is_equal(const struct gr_arrival *a, const struct gr_arrival *b)
 static void tell_difference(const struct gr_op *op, const struct gr_arrival *other, int rank)
 {
     const struct gr_arrival *mine = &op->line;
-    unsigned known = GR_NCALLS - 1;
+    unsigned known = GR_NTAKEN - 1;
 
     mca_coll_gpuring_tell("calls-differ", ompi_comm_rank(op->call.comm), gr_comm_name(op->call.comm),
                           gr_calls[mine->call].name, (size_t) mine->bytes, mine->root, (size_t) mine->seq, rank,

@@ -12,7 +12,7 @@
 /* What all ranks know alike is said by rank 0 only. */
 static bool speaks(struct ompi_communicator_t *comm, int level)
 {
-    return mca_coll_gpuring_component.verbose >= level && 0 == ompi_comm_rank(comm);
+    return mca_coll_gpuring_component.verbose >= level && NULL != comm && 0 == ompi_comm_rank(comm);
 }
 
 static int hand_over(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form,
@@ -344,10 +344,25 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
     return OMPI_ERR_NOT_AVAILABLE == rc ? hand_over(module, call, form, (int) reason) : rc;
 }
 
+/* A collective without kernels: only where this rank's buffers are matters. */
+static int stage_only(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
+{
+    bool device;
+    int rc = mca_coll_gpuring_look(call, &device);
+
+    if (OMPI_SUCCESS != rc || !device) {
+        return OMPI_SUCCESS != rc ? rc : mca_coll_gpuring_call_saved(module, call, form);
+    }
+    return hand_over(module, call, form, GR_HANDOVER_STAGED);
+}
+
 int mca_coll_gpuring_enter(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
 {
     int reason, rc;
 
+    if (call->id >= GR_NTAKEN) {
+        return stage_only(module, call, form);
+    }
     if (!module->decided) {
         rc = decide(module, call->comm);
         if (OMPI_SUCCESS != rc) {

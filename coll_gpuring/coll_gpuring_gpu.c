@@ -177,7 +177,7 @@ static struct gr_gpu *owner_of(const void *buffer)
     return ordinal < 0 ? NULL : gr_gpu_get(state.gpus, ordinal, &error);
 }
 
-static struct gr_gpu *any_gpu(void)
+struct gr_gpu *mca_coll_gpuring_gpu_any(void)
 {
     int error;
 
@@ -215,7 +215,7 @@ int mca_coll_gpuring_copy_runs(const struct gr_gpu_run *runs, size_t n)
     }
     gpu = owner_of(runs[0].dst);
     gpu = NULL == gpu ? owner_of(runs[0].src) : gpu;
-    gpu = NULL == gpu ? any_gpu() : gpu;
+    gpu = NULL == gpu ? mca_coll_gpuring_gpu_any() : gpu;
     if (NULL != gpu && OMPI_SUCCESS != mca_coll_gpuring_follow(gpu, runs[0].src)) {
         return OMPI_ERROR;
     }
@@ -237,6 +237,7 @@ void mca_coll_gpuring_gpus_close(void)
 {
     int k;
 
+    mca_coll_gpuring_rooms_close();
     for (k = 0; NULL != state.pools && k < gr_gpus_count(state.gpus); k++) {
         gr_gpu_pool_close(state.pools[k]);
     }
@@ -246,36 +247,4 @@ void mca_coll_gpuring_gpus_close(void)
     state.gpus = NULL;
     state.error = 0;
     atomic_store(&state.home, 0);
-}
-
-/* ---- rooms ---- */
-
-static void room_free(struct gr_room *room)
-{
-    if (NULL != room->gpu) {
-        gr_gpu_host_free(room->gpu, room->base);
-    } else {
-        free(room->base);
-    }
-    room->base = NULL;
-    room->bytes = 0;
-}
-
-unsigned char *mca_coll_gpuring_room_get(struct gr_room *room, size_t bytes)
-{
-    bytes = bytes < 1 ? 1 : bytes;
-    if (bytes > room->bytes) {
-        room_free(room);
-        room->gpu = any_gpu();
-        room->base = NULL != room->gpu ? gr_gpu_host_alloc(room->gpu, bytes) : malloc(bytes);
-        room->bytes = NULL == room->base ? 0 : bytes;
-    }
-    return room->base;
-}
-
-void mca_coll_gpuring_room_shrink(struct gr_room *room, size_t keep)
-{
-    if (room->bytes > keep) {
-        room_free(room);
-    }
 }

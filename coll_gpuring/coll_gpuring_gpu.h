@@ -40,7 +40,12 @@ int mca_coll_gpuring_follow(struct gr_gpu *gpu, const void *buffer);
 int mca_coll_gpuring_copy(void *dst, const void *src, size_t bytes);
 int mca_coll_gpuring_copy_runs(const struct gr_gpu_run *runs, size_t n);
 
+/* A device that this process uses, for what any can do; NULL: none so far. */
+struct gr_gpu *mca_coll_gpuring_gpu_any(void);
+
 void mca_coll_gpuring_gpus_close(void);
+
+/* ---- rooms (room.c) ---- */
 
 /* Memory that grows and stays: pinned, so that devices can use it, where there are any. */
 struct gr_room {
@@ -49,9 +54,56 @@ struct gr_room {
     struct gr_gpu *gpu; /* through which it was pinned, or NULL */
 };
 
-/* At least that many bytes; NULL: none to be had. Shrinks to nothing when it is above `keep`. */
+/* At least that many bytes; NULL: none to be had. Shrinks to nothing when it is above `keep`. Any thread. */
 unsigned char *mca_coll_gpuring_room_get(struct gr_room *room, size_t bytes);
 void mca_coll_gpuring_room_shrink(struct gr_room *room, size_t keep);
+
+/* Free those that wait to be used again. */
+void mca_coll_gpuring_rooms_close(void);
+
+/* ---- what a call's buffers consist of (sides.c) ---- */
+
+/* A run of elements of one type: a buffer, or a block of one. */
+struct gr_block {
+    unsigned char *at; /* what an MPI call would be given for it */
+    size_t count;
+    struct ompi_datatype_t *type;
+};
+
+/* One of a call's two buffers, at this rank: n blocks. */
+struct gr_side {
+    const struct gr_call *call;
+    bool receive;
+    enum gr_parts parts; /* NONE: it has none here */
+    int n;
+};
+
+struct gr_side mca_coll_gpuring_side(const struct gr_call *call, bool receive);
+struct gr_block mca_coll_gpuring_block(const struct gr_side *side, int k);
+
+/* The bytes that a block covers, gaps too: [*low, *high) as offsets from where it is. False: none. */
+bool mca_coll_gpuring_block_span(const struct gr_block *block, ptrdiff_t *low, ptrdiff_t *high);
+
+/* Whether the call reads block k of its receive side; and whether it writes it: then *block has its count of that. */
+bool mca_coll_gpuring_reads_block(const struct gr_call *call, int k);
+bool mca_coll_gpuring_writes_block(const struct gr_call *call, int k, struct gr_block *block);
+
+/* ---- blocks that lie far apart (apart.c) ---- */
+
+/* A side of one of the ...w calls with all blocks in one run of bytes. All zero at first. */
+struct gr_apart {
+    int n;
+    size_t bytes;                   /* of that run */
+    struct ompi_datatype_t **types; /* owned, as the arrays below: a block each, */
+    int *counts;                    /* 1, or 0 of what has no data, */
+    int *zeros;                     /* and displacements, in both widths */
+    MPI_Aint *offsets;
+};
+
+/* Describe a side so; put: into the call, whose buffer is to be that run. OMPI error code. */
+int mca_coll_gpuring_apart_make(struct gr_apart *apart, const struct gr_side *side);
+void mca_coll_gpuring_apart_put(const struct gr_apart *apart, struct gr_call *call, bool receive);
+void mca_coll_gpuring_apart_free(struct gr_apart *apart);
 
 /* ---- staging (stage.c) ---- */
 
@@ -61,11 +113,13 @@ struct gr_stage {
     bool kept;               /* the host memory stays where it is from call to call (persistent) */
     struct gr_call original;
     struct gr_room send, receive;
+    struct gr_apart apart[2]; /* send, receive: where blocks lie too far apart to be copied as they lie */
 };
 
 /*
  * Put host memory in the place of those of the call's buffers that cannot be used where they are: by the host (gpu
- * NULL), or by kernels on gpu, and copy what they hold. Writes the call's sbuf and rbuf. OMPI error code.
+ * NULL), or by kernels on gpu, and copy what they hold. Writes the call's sbuf and rbuf, and where blocks lie
+ * far apart their counts, displacements and types. OMPI error code.
  */
 int mca_coll_gpuring_stage_in(struct gr_stage *stage, struct gr_call *call, struct gr_gpu *gpu);
 

@@ -16,7 +16,8 @@ typedef struct gr_handed {
     struct gr_call call;                /* as it was handed on */
     ompi_request_t *inner;
     struct gr_handed *next;             /* in the list of those under way */
-    ompi_datatype_t *types[2];          /* that a persistent request retains, or NULL */
+    opal_object_t **retained;           /* by a persistent request: types, operation */
+    int nretained;
 } gr_handed_t;
 
 static void handed_construct(gr_handed_t *h);
@@ -57,7 +58,8 @@ static void handed_construct(gr_handed_t *h)
     h->super.super.req_free = handed_free;
     h->super.super.req_cancel = NULL;
     h->inner = MPI_REQUEST_NULL;
-    h->types[0] = h->types[1] = NULL;
+    h->retained = NULL;
+    h->nretained = 0;
 }
 
 static void handed_destruct(gr_handed_t *h)
@@ -65,11 +67,10 @@ static void handed_destruct(gr_handed_t *h)
     int k;
 
     mca_coll_gpuring_stage_free(&h->stage);
-    for (k = 0; k < 2; k++) {
-        if (NULL != h->types[k]) {
-            OBJ_RELEASE(h->types[k]);
-        }
+    for (k = 0; k < h->nretained; k++) {
+        OBJ_RELEASE(h->retained[k]);
     }
+    free(h->retained);
 }
 
 /* ---- those under way ---- */
@@ -185,40 +186,56 @@ static int handed_start(size_t count, ompi_request_t **handles)
     return rc;
 }
 
-/* The communicator's stage is taken out meanwhile: the saved collective may be made of calls that come back here. */
+/*
+ * The communicator's stage is taken out meanwhile: the saved collective may be made of calls that come back here, and
+ * MPI_Reduce_local, which is of no communicator, may be called by several threads.
+ */
 static int hand_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
 {
-    struct gr_stage *stage = NULL != module->stage ? module->stage : calloc(1, sizeof(*stage));
+    struct gr_stage *stage = atomic_exchange(&module->stage, NULL);
     struct gr_call staged = *call;
     int rc, out;
 
+    stage = NULL == stage ? calloc(1, sizeof(*stage)) : stage;
     if (NULL == stage) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    module->stage = NULL;
     rc = mca_coll_gpuring_stage_in(stage, &staged, NULL);
     if (OMPI_SUCCESS == rc) {
         rc = mca_coll_gpuring_call_saved(module, &staged, form);
         out = mca_coll_gpuring_stage_out(stage, &staged, OMPI_SUCCESS == rc);
         rc = OMPI_SUCCESS == rc ? out : rc;
     }
-    mca_coll_gpuring_stage_delete(module->stage);
-    module->stage = stage;
+    mca_coll_gpuring_stage_delete(atomic_exchange(&module->stage, stage));
     return rc;
 }
 
-/* The application may free its handles between starts. */
-static void retain_types(gr_handed_t *h, const struct gr_call *call)
+static void retain(gr_handed_t *h, opal_object_t *object)
 {
-    int k;
+    OBJ_RETAIN(object);
+    h->retained[h->nretained++] = object;
+}
 
-    h->types[0] = GR_CALL_BCAST == call->id || MPI_IN_PLACE == call->sbuf ? NULL : call->stype;
-    h->types[1] = call->rtype;
+/* The application may free its handles between starts. OMPI error code. */
+static int retain_handles(gr_handed_t *h, const struct gr_call *call)
+{
+    struct gr_side sides[2] = {mca_coll_gpuring_side(call, false), mca_coll_gpuring_side(call, true)};
+    int k, b;
+
+    h->retained = calloc((size_t) (sides[0].n + sides[1].n) + 1, sizeof(h->retained[0]));
+    if (NULL == h->retained) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
     for (k = 0; k < 2; k++) {
-        if (NULL != h->types[k]) {
-            OBJ_RETAIN(h->types[k]);
+        /* but for the ...w calls, all blocks have one type */
+        for (b = 0; b < (GR_PARTS_W == sides[k].parts || 0 == sides[k].n ? sides[k].n : 1); b++) {
+            retain(h, &mca_coll_gpuring_block(&sides[k], b).type->super.super);
         }
     }
+    if (NULL != call->op) {
+        retain(h, &call->op->super);
+    }
+    return OMPI_SUCCESS;
 }
 
 /* Persistent: what is copied in now is not used; it makes the room that all starts use. */
@@ -243,6 +260,7 @@ static int hand_request(mca_coll_gpuring_module_t *module, const struct gr_call 
     r->req_state = persistent ? OMPI_REQUEST_INACTIVE : OMPI_REQUEST_ACTIVE;
     inner.request = &h->inner;
     rc = mca_coll_gpuring_stage_in(&h->stage, &h->call, NULL);
+    rc = OMPI_SUCCESS == rc && persistent ? retain_handles(h, call) : rc;
     if (OMPI_SUCCESS == rc) {
         rc = mca_coll_gpuring_call_saved(module, &h->call, &inner);
     }
@@ -255,7 +273,6 @@ static int hand_request(mca_coll_gpuring_module_t *module, const struct gr_call 
     OBJ_RETAIN(call->comm);
     *form->request = r;
     if (persistent) {
-        retain_types(h, call);
         (void) mca_coll_gpuring_stage_out(&h->stage, &h->call, false);
         r->req_complete = REQUEST_COMPLETED;
     } else {

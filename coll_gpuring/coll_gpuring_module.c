@@ -17,10 +17,11 @@ mca_coll_base_module_t *mca_coll_gpuring_comm_query(struct ompi_communicator_t *
 {
     mca_coll_gpuring_component_t *c = &mca_coll_gpuring_component;
     mca_coll_gpuring_module_t *module;
+    bool gpu = mca_coll_gpuring_gpu_possible();
 
     /* Only GPUs or host = 1 give it work; what one rank alone does in host memory, coll/self does. */
-    if (0 == c->priority || OMPI_COMM_IS_INTER(comm) ||
-        (!mca_coll_gpuring_gpu_possible() && (0 == c->params.value[GR_PARAM_HOST] || ompi_comm_size(comm) < 2))) {
+    if (0 == c->priority || (!gpu && (0 == c->params.value[GR_PARAM_HOST] || ompi_comm_size(comm) < 2 ||
+                                      OMPI_COMM_IS_INTER(comm)))) {
         return NULL;
     }
     module = OBJ_NEW(mca_coll_gpuring_module_t);
@@ -29,7 +30,7 @@ mca_coll_base_module_t *mca_coll_gpuring_comm_query(struct ompi_communicator_t *
     }
     module->super.coll_module_enable = module_enable;
     module->super.coll_module_disable = module_disable;
-    mca_coll_gpuring_calls_install(module);
+    mca_coll_gpuring_calls_install(module, gpu);
     *priority = c->priority;
     return &module->super;
 }
@@ -51,22 +52,33 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
 {
     mca_coll_gpuring_module_t *module = (mca_coll_gpuring_module_t *) base;
     mca_coll_base_comm_coll_t *coll = comm->c_coll;
+    const char *missing = NULL;
 
-    /* every call may have to be handed on, so somebody must stand behind each */
-#define SAVE(name)                                                                                      \
-    if (NULL == coll->coll_##name || NULL == coll->coll_##name##_module) {                              \
-        if (mca_coll_gpuring_component.verbose >= 1 && 0 == ompi_comm_rank(comm)) {                     \
-            opal_output(0, "gpuring: off on %s: no other component offers " #name, gr_comm_name(comm)); \
-        }                                                                                               \
-        forget_saved(module);                                                                           \
-        return OMPI_ERR_NOT_FOUND;                                                                      \
-    }                                                                                                   \
-    module->saved_##name = coll->coll_##name;                                                           \
-    module->saved_##name##_module = coll->coll_##name##_module;                                         \
-    OBJ_RETAIN(module->saved_##name##_module);
+#define SAVE(name)                                                                   \
+    if (NULL != coll->coll_##name && NULL != coll->coll_##name##_module) {           \
+        module->saved_##name = coll->coll_##name;                                    \
+        module->saved_##name##_module = coll->coll_##name##_module;                  \
+        OBJ_RETAIN(module->saved_##name##_module);                                   \
+    } else {                                                                         \
+        module->super.coll_##name = NULL; /* nobody does it: nor do we */            \
+    }
     GR_FOR_EACH_FUNCTION(SAVE)
 #undef SAVE
-    return OMPI_SUCCESS;
+    if (OMPI_COMM_IS_INTER(comm)) {
+        return OMPI_SUCCESS;
+    }
+    /* every call that is taken may have to be handed on, on some rank, so somebody must stand behind each */
+#define LOOK_FOR(name) missing = NULL == missing && NULL == module->saved_##name ? #name : missing;
+    GR_FOR_EACH_TAKEN(LOOK_FOR)
+#undef LOOK_FOR
+    if (NULL == missing) {
+        return OMPI_SUCCESS;
+    }
+    if (mca_coll_gpuring_component.verbose >= 1 && 0 == ompi_comm_rank(comm)) {
+        opal_output(0, "gpuring: off on %s: no other component offers %s", gr_comm_name(comm), missing);
+    }
+    forget_saved(module);
+    return OMPI_ERR_NOT_FOUND;
 }
 
 /* Called once per collective that the module still owns. */
@@ -91,7 +103,7 @@ static void module_construct(mca_coll_gpuring_module_t *module)
     module->seq = 0;
     module->setups = 0;
     memset(module->last, 0, sizeof(module->last));
-    module->stage = NULL;
+    atomic_init(&module->stage, NULL);
     module->pids = NULL;
     module->direct = false;
 }

@@ -240,8 +240,8 @@ static int gather_cards(struct ompi_communicator_t *comm, struct card **cards, i
     ompi_proc_t *me = ompi_proc_local();
     int p = ompi_comm_size(comm), r, local = 1, off = -1;
 
-    if (1 == p) {
-        *refused = GR_HANDOVER_ALONE;
+    if (1 == p || OMPI_COMM_IS_INTER(comm)) {
+        *refused = OMPI_COMM_IS_INTER(comm) ? GR_HANDOVER_INTER : GR_HANDOVER_ALONE;
         return OMPI_SUCCESS;
     }
     for (r = 0; r < p; r++) {

@@ -6,6 +6,8 @@
  *      sbuf [ device ]  --copy all-->   send [ pinned ]           the call, with these
  *      rbuf [ device ]  --in place-->   receive [ pinned ]
  *                       <--only what the call wrote, block by block and run by run: gaps are the application's
+ *
+ * One copy each way where what is copied is one run of bytes.
  */
 #include "coll_gpuring_op.h"
 
@@ -15,135 +17,27 @@
 #include <string.h>
 #include <sys/uio.h>
 
-/* Runs of a type with gaps that are copied at a time. */
+/* Runs of bytes that are copied at a time. */
 #define RUNS 512
 
 /* Kept between calls. */
 #define ROOM_KEPT ((size_t) 4 << 20)
 
-/* A run of elements of one type: a buffer, or a block of one. */
-struct block {
-    unsigned char *at;  /* what the MPI call would be given for it */
-    size_t count;
-    struct ompi_datatype_t *type;
-};
+/* Where blocks span more than this beyond twice what they hold, they lie far apart. */
+#define APART_BYTES ((size_t) 1 << 20)
 
-/* What a side of a call consists of: n blocks. */
-struct side {
-    const struct gr_call *call;
-    bool receive;
-    int first, n;
-};
+/* ---- where buffers are ---- */
 
-static bool gathers(const struct gr_call *call)
+/* The next block of a side that has data, from k on; its number, or n. */
+static int next_block(const struct gr_side *s, int k, struct gr_block *b, ptrdiff_t *low, ptrdiff_t *high)
 {
-    return GR_CALL_ALLGATHER == call->id || GR_CALL_ALLGATHERV == call->id;
-}
-
-static bool scatters(const struct gr_call *call)
-{
-    return GR_CALL_REDUCE_SCATTER == call->id || GR_CALL_REDUCE_SCATTER_BLOCK == call->id;
-}
-
-static struct side send_side(const struct gr_call *call)
-{
-    struct side s = {.call = call, .receive = false, .n = 1};
-
-    if (GR_CALL_BCAST == call->id || MPI_IN_PLACE == call->sbuf) {
-        s.n = 0;
-    }
-    return s;
-}
-
-static struct side receive_side(const struct gr_call *call)
-{
-    struct side s = {.call = call, .receive = true, .n = 1};
-
-    if (gathers(call)) {
-        s.n = ompi_comm_size(call->comm);
-    } else if (GR_CALL_REDUCE == call->id && ompi_comm_rank(call->comm) != call->root) {
-        s.n = 0;
-    }
-    return s;
-}
-
-/* Elements that a reduce_scatter takes in. */
-static size_t sum_counts(const struct gr_call *call)
-{
-    int p = ompi_comm_size(call->comm), r;
-    size_t n = 0;
-
-    for (r = 0; r < p; r++) {
-        n += NULL != call->rcounts ? GR_COUNT_AT(call->rcounts, r) : call->rcount;
-    }
-    return n;
-}
-
-/* Block k of a side, of the buffer `base`. */
-static struct block block_of(const struct side *s, int k, const void *base)
-{
-    const struct gr_call *call = s->call;
-    struct block b = {(unsigned char *) base, call->rcount, call->rtype};
-    ptrdiff_t extent;
-
-    if (!s->receive) {
-        if (gathers(call)) {
-            b.count = call->scount;
-            b.type = call->stype;
-        } else if (scatters(call)) {
-            b.count = sum_counts(call);
-        }
-        return b;
-    }
-    if (scatters(call)) {
-        /* in place: what comes in lies there too */
-        b.count = MPI_IN_PLACE == call->sbuf ? sum_counts(call)
-                  : NULL != call->rcounts ? GR_COUNT_AT(call->rcounts, ompi_comm_rank(call->comm)) : call->rcount;
-    } else if (gathers(call)) {
-        ompi_datatype_type_extent(call->rtype, &extent);
-        b.count = NULL != call->rcounts ? GR_COUNT_AT(call->rcounts, k) : call->rcount;
-        b.at += extent * (NULL != call->rcounts ? GR_DISP_AT(call->displs, k) : k * (ptrdiff_t) call->rcount);
-    }
-    return b;
-}
-
-/* The bytes that a block covers, gaps too: [*low, *high) as offsets from base. */
-static void block_span(const struct block *b, const void *base, ptrdiff_t *low, ptrdiff_t *high)
-{
-    ptrdiff_t extent, first = b->at - (const unsigned char *) base, last;
-
-    ompi_datatype_type_extent(b->type, &extent);
-    last = first + (ptrdiff_t) (b->count - 1) * extent;
-    *low = (first < last ? first : last) + b->type->super.true_lb;
-    *high = (first < last ? last : first) + b->type->super.true_ub;
-}
-
-/* The same for a side; false: there is nothing. */
-static bool side_span(const struct side *s, const void *base, ptrdiff_t *low, ptrdiff_t *high)
-{
-    bool any = false;
-    int k;
-
-    for (k = 0; k < s->n; k++) {
-        struct block b = block_of(s, k, base);
-        ptrdiff_t l, h;
-
-        if (b.count > 0 && b.type->super.size > 0) {
-            block_span(&b, base, &l, &h);
-            *low = !any || l < *low ? l : *low;
-            *high = !any || h > *high ? h : *high;
-            any = true;
+    for (; k < s->n; k++) {
+        *b = mca_coll_gpuring_block(s, k);
+        if (mca_coll_gpuring_block_span(b, low, high)) {
+            break;
         }
     }
-    return any;
-}
-
-/* The first byte of data, which says what kind of memory a buffer is. */
-static const void *first_byte(const struct side *s, const void *base)
-{
-    ptrdiff_t low, high;
-
-    return side_span(s, base, &low, &high) ? (const unsigned char *) base + low : NULL;
+    return k;
 }
 
 /* Managed memory too: the host could read it, page by page, but what we hand calls on to may not (coll/accelerator). */
@@ -152,15 +46,19 @@ static bool is_devices(struct gr_pointer pointer)
     return GR_MEMORY_DEVICE == pointer.memory || GR_MEMORY_MANAGED == pointer.memory;
 }
 
-int mca_coll_gpuring_look(const struct gr_call *call, bool *device)
+/*
+ * What kind of memory the blocks lie in: the first one says it for all, but where each may be a buffer of its own
+ * (MPI_BOTTOM, and displacements that are addresses). *device: some of them on a device; and settle() for them.
+ */
+static int look_at(const struct gr_side *s, bool *device)
 {
-    struct side sides[2] = {send_side(call), receive_side(call)};
-    const void *bases[2] = {call->sbuf, call->rbuf};
+    struct gr_block b;
+    ptrdiff_t low, high;
     int k, rc = OMPI_SUCCESS;
 
-    *device = false;
-    for (k = 0; k < 2 && OMPI_SUCCESS == rc; k++) {
-        struct gr_pointer pointer = mca_coll_gpuring_pointer(first_byte(&sides[k], bases[k]));
+    for (k = next_block(s, 0, &b, &low, &high); k < s->n && OMPI_SUCCESS == rc;
+         k = GR_PARTS_W == s->parts ? next_block(s, k + 1, &b, &low, &high) : s->n) {
+        struct gr_pointer pointer = mca_coll_gpuring_pointer(b.at + low);
 
         *device = *device || is_devices(pointer);
         rc = mca_coll_gpuring_settle(pointer);
@@ -168,78 +66,183 @@ int mca_coll_gpuring_look(const struct gr_call *call, bool *device)
     return rc;
 }
 
-/* Whether whoever does the call cannot use the side's memory as it is. */
-static bool needs_stage(const struct side *s, const void *base, struct gr_gpu *gpu)
+int mca_coll_gpuring_look(const struct gr_call *call, bool *device)
 {
-    const void *first = first_byte(s, base);
+    int receive, rc = OMPI_SUCCESS;
 
-    if (NULL == first) {
-        return false;
-    }
-    if (NULL == gpu) {
-        return is_devices(mca_coll_gpuring_pointer(first));
-    }
-    /* what has gaps is packed by the host */
-    return !mca_coll_gpuring_reaches(gpu, first) || !mca_coll_gpuring_is_solid(block_of(s, 0, base).type, 2);
-}
+    *device = false;
+    for (receive = 0; receive < 2 && OMPI_SUCCESS == rc; receive++) {
+        struct gr_side side = mca_coll_gpuring_side(call, 0 != receive);
 
-/* Room for a side; returns what takes the place of base, or NULL. */
-static unsigned char *place(struct gr_room *room, ptrdiff_t low, ptrdiff_t high)
-{
-    unsigned char *at = mca_coll_gpuring_room_get(room, (size_t) (high - low));
-
-    return NULL == at ? NULL : at - low;
-}
-
-/* Copy each block of a side, gaps too. */
-static int copy_blocks(const struct side *s, const void *base, unsigned char *copy)
-{
-    int k, rc = OMPI_SUCCESS;
-
-    for (k = 0; k < s->n && OMPI_SUCCESS == rc; k++) {
-        struct block b = block_of(s, k, base);
-        ptrdiff_t low, high;
-
-        if (b.count > 0 && b.type->super.size > 0) {
-            block_span(&b, base, &low, &high);
-            rc = mca_coll_gpuring_copy(copy + low, (const unsigned char *) base + low, (size_t) (high - low));
-        }
+        rc = look_at(&side, device);
     }
     return rc;
 }
 
-/* Whether the receive side holds something that the call reads. */
-static bool reads_receive(const struct gr_call *call)
+/* Whether whoever does the call cannot use the side's memory as it is. */
+static bool needs_stage(const struct gr_side *s, struct gr_gpu *gpu)
 {
-    return GR_CALL_BCAST == call->id ? ompi_comm_rank(call->comm) == call->root : MPI_IN_PLACE == call->sbuf;
+    bool device = false;
+    struct gr_block b;
+    ptrdiff_t low, high;
+    int k = next_block(s, 0, &b, &low, &high);
+
+    if (NULL != gpu) {
+        /* what has gaps is packed by the host; those of MPI's pairs kernels move as part of the elements */
+        return k < s->n && (!mca_coll_gpuring_reaches(gpu, b.at + low) ||
+                            (!gr_calls[s->call->id].reduces && !mca_coll_gpuring_is_solid(b.type, 2)));
+    }
+    for (; k < s->n && !device; k = GR_PARTS_W == s->parts ? next_block(s, k + 1, &b, &low, &high) : s->n) {
+        device = is_devices(mca_coll_gpuring_pointer(b.at + low));
+    }
+    return device;
+}
+
+/* ---- room ---- */
+
+/* The bytes from the first of a side's blocks to the last, [*low, *high) as offsets from its buffer; and in all. */
+static size_t side_span(const struct gr_side *s, ptrdiff_t *low, ptrdiff_t *high)
+{
+    const unsigned char *base = s->receive ? s->call->rbuf : s->call->sbuf;
+    struct gr_block b;
+    ptrdiff_t l, h;
+    size_t sum = 0;
+    int k;
+
+    *low = *high = 0;
+    for (k = next_block(s, 0, &b, &l, &h); k < s->n; k = next_block(s, k + 1, &b, &l, &h)) {
+        l += b.at - base;
+        h += b.at - base;
+        *low = 0 == sum || l < *low ? l : *low;
+        *high = 0 == sum || h > *high ? h : *high;
+        sum += (size_t) (h - l);
+    }
+    return sum;
+}
+
+/* Put room in the place of one side of the call: for what lies in between too, unless that is out of all proportion.
+ * OMPI error code. */
+static int place(struct gr_stage *stage, struct gr_call *call, bool receive)
+{
+    struct gr_side s = mca_coll_gpuring_side(&stage->original, receive);
+    struct gr_room *room = receive ? &stage->receive : &stage->send;
+    struct gr_apart *apart = &stage->apart[receive];
+    ptrdiff_t low, high;
+    size_t bytes = side_span(&s, &low, &high);
+    bool far = GR_PARTS_W == s.parts && (size_t) (high - low) > 2 * bytes + APART_BYTES;
+    unsigned char *at;
+    int rc = far && 0 == apart->n ? mca_coll_gpuring_apart_make(apart, &s) : OMPI_SUCCESS;
+
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    at = mca_coll_gpuring_room_get(room, far ? apart->bytes : (size_t) (high - low));
+    if (NULL == at) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    if (far) {
+        mca_coll_gpuring_apart_put(apart, call, receive);
+    }
+    if (receive) {
+        call->rbuf = far ? at : at - low;
+    } else {
+        call->sbuf = far ? at : at - low;
+    }
+    return OMPI_SUCCESS;
+}
+
+/* ---- copies ---- */
+
+/* Copies that are collected: what goes on where the last one ended makes that longer. */
+struct batch {
+    int rc; /* OMPI error code of what was copied */
+    size_t n;
+    struct gr_gpu_run runs[RUNS];
+};
+
+static void batch_begin(struct batch *b)
+{
+    b->rc = OMPI_SUCCESS;
+    b->n = 0;
+}
+
+static void batch_copy(struct batch *b)
+{
+    int rc = mca_coll_gpuring_copy_runs(b->runs, b->n);
+
+    b->rc = OMPI_SUCCESS == b->rc ? rc : b->rc;
+    b->n = 0;
+}
+
+static void batch_add(struct batch *b, unsigned char *dst, const unsigned char *src, size_t bytes)
+{
+    struct gr_gpu_run *last = b->n > 0 ? &b->runs[b->n - 1] : NULL;
+
+    if (NULL != last && dst == (unsigned char *) last->dst + last->bytes &&
+        src == (const unsigned char *) last->src + last->bytes) {
+        last->bytes += bytes;
+        return;
+    }
+    if (RUNS == b->n) {
+        batch_copy(b);
+    }
+    b->runs[b->n++] = (struct gr_gpu_run) {dst, src, bytes};
+}
+
+/* A side whose blocks may be buffers of their own: a batch is of one buffer. */
+static void batch_next(struct batch *b, const struct gr_side *s)
+{
+    if (GR_PARTS_W == s->parts) {
+        batch_copy(b);
+    }
+}
+
+/* The first byte that a block with data covers. */
+static unsigned char *first_of(const struct gr_block *b)
+{
+    ptrdiff_t low = 0, high;
+
+    (void) mca_coll_gpuring_block_span(b, &low, &high);
+    return b->at + low;
+}
+
+/* Copy what the call reads of a side into the room that has taken its place, gaps too. */
+static int copy_in(const struct gr_call *original, const struct gr_call *call, bool receive)
+{
+    struct gr_side from = mca_coll_gpuring_side(original, receive), to = mca_coll_gpuring_side(call, receive);
+    struct batch batch;
+    struct gr_block b;
+    ptrdiff_t low, high;
+    int k;
+
+    batch_begin(&batch);
+    for (k = next_block(&from, 0, &b, &low, &high); k < from.n; k = next_block(&from, k + 1, &b, &low, &high)) {
+        if (!receive || mca_coll_gpuring_reads_block(original, k)) {
+            struct gr_block t = mca_coll_gpuring_block(&to, k);
+
+            batch_add(&batch, first_of(&t), b.at + low, (size_t) (high - low));
+            batch_next(&batch, &from);
+        }
+    }
+    batch_copy(&batch);
+    return batch.rc;
 }
 
 int mca_coll_gpuring_stage_in(struct gr_stage *stage, struct gr_call *call, struct gr_gpu *gpu)
 {
-    struct side send = send_side(call), receive = receive_side(call);
-    ptrdiff_t low = 0, high = 0;
-    unsigned char *copy;
+    struct gr_side send = mca_coll_gpuring_side(call, false), receive = mca_coll_gpuring_side(call, true);
     int rc = OMPI_SUCCESS;
 
     stage->original = *call;
-    stage->in = needs_stage(&send, call->sbuf, gpu);
-    stage->out = needs_stage(&receive, call->rbuf, gpu);
+    stage->in = needs_stage(&send, gpu);
+    stage->out = needs_stage(&receive, gpu);
     if (stage->in) {
-        side_span(&send, call->sbuf, &low, &high);
-        copy = place(&stage->send, low, high);
-        rc = NULL == copy ? OMPI_ERR_OUT_OF_RESOURCE
-                          : mca_coll_gpuring_copy(copy + low, (const unsigned char *) call->sbuf + low,
-                                                  (size_t) (high - low));
-        call->sbuf = copy;
+        rc = place(stage, call, false);
+        rc = OMPI_SUCCESS == rc ? copy_in(&stage->original, call, false) : rc;
     }
     if (stage->out && OMPI_SUCCESS == rc) {
-        side_span(&receive, stage->original.rbuf, &low, &high);
-        copy = place(&stage->receive, low, high);
-        rc = NULL == copy ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
-        if (OMPI_SUCCESS == rc && reads_receive(&stage->original)) {
-            rc = copy_blocks(&receive, stage->original.rbuf, copy);
-        }
-        call->rbuf = copy;
+        rc = place(stage, call, true);
+        rc = OMPI_SUCCESS == rc ? copy_in(&stage->original, call, true) : rc;
     }
     if (OMPI_SUCCESS != rc) {
         (void) mca_coll_gpuring_stage_out(stage, call, false);
@@ -247,12 +250,11 @@ int mca_coll_gpuring_stage_in(struct gr_stage *stage, struct gr_call *call, stru
     return rc;
 }
 
-/* Copy the data of a block, without its gaps. */
-static int copy_runs(const struct block *to, const struct block *from)
+/* The data of a block, without its gaps; the same in both from their first bytes on. */
+static void add_runs(struct batch *batch, const struct gr_block *to, const unsigned char *first, const unsigned char *from)
 {
     opal_convertor_t convertor;
     struct iovec found[RUNS];
-    struct gr_gpu_run runs[RUNS];
     uint32_t n, k;
     size_t bytes;
     int done = 0, rc;
@@ -264,55 +266,61 @@ static int copy_runs(const struct block *to, const struct block *from)
         n = RUNS;
         bytes = 0;
         done = opal_convertor_raw(&convertor, found, &n, &bytes);
-        for (k = 0; k < n; k++) {
-            runs[k].dst = found[k].iov_base;
-            runs[k].src = from->at + ((unsigned char *) found[k].iov_base - to->at);
-            runs[k].bytes = found[k].iov_len;
+        rc = done < 0 ? OMPI_ERROR : OPAL_SUCCESS;
+        for (k = 0; k < n && OPAL_SUCCESS == rc; k++) {
+            unsigned char *at = found[k].iov_base;
+
+            batch_add(batch, at, from + (at - first), found[k].iov_len);
         }
-        rc = done < 0 ? OMPI_ERROR : mca_coll_gpuring_copy_runs(runs, n);
     }
     OBJ_DESTRUCT(&convertor);
-    return rc;
+    batch->rc = OMPI_SUCCESS == batch->rc ? rc : batch->rc;
 }
 
 /* Copy back what the call wrote. */
-static int copy_results(const struct side *s, void *base, const unsigned char *copy)
+static int copy_out(const struct gr_call *original, const struct gr_call *call)
 {
-    int k, rc = OMPI_SUCCESS;
+    struct gr_side to = mca_coll_gpuring_side(original, true), from = mca_coll_gpuring_side(call, true);
+    struct batch batch;
+    int k;
 
-    for (k = 0; k < s->n && OMPI_SUCCESS == rc; k++) {
-        struct block to = block_of(s, k, base), from = block_of(s, k, copy);
+    batch_begin(&batch);
+    for (k = 0; k < to.n; k++) {
+        struct gr_block t = mca_coll_gpuring_block(&to, k), f = mca_coll_gpuring_block(&from, k);
+        ptrdiff_t low, high;
 
-        if (scatters(s->call)) {
-            to.count = NULL != s->call->rcounts ? GR_COUNT_AT(s->call->rcounts, ompi_comm_rank(s->call->comm))
-                                                : s->call->rcount;
+        if (!mca_coll_gpuring_writes_block(original, k, &t) || !mca_coll_gpuring_block_span(&t, &low, &high)) {
+            continue;
         }
-        if (to.count > 0 && to.type->super.size > 0) {
-            ptrdiff_t low, high;
-
-            block_span(&to, to.at, &low, &high);
-            rc = mca_coll_gpuring_is_solid(to.type, to.count)
-                     ? mca_coll_gpuring_copy(to.at + low, from.at + low, (size_t) (high - low))
-                     : copy_runs(&to, &from);
+        if (GR_PARTS_OWN == to.parts) {
+            f.count = t.count; /* in place, there is more of it */
         }
+        if (mca_coll_gpuring_is_solid(t.type, t.count)) {
+            batch_add(&batch, t.at + low, first_of(&f), (size_t) (high - low));
+        } else {
+            add_runs(&batch, &t, t.at + low, first_of(&f));
+        }
+        batch_next(&batch, &to);
     }
-    return rc;
+    batch_copy(&batch);
+    return batch.rc;
 }
 
 int mca_coll_gpuring_stage_out(struct gr_stage *stage, struct gr_call *call, bool ok)
 {
-    struct side receive = receive_side(&stage->original);
     int rc = OMPI_SUCCESS;
 
     if (!stage->in && !stage->out) {
         return OMPI_SUCCESS;
     }
-    if (stage->out && ok && !(GR_CALL_BCAST == call->id && reads_receive(&stage->original))) {
-        rc = copy_results(&receive, stage->original.rbuf, call->rbuf);
+    if (stage->out && ok) {
+        rc = copy_out(&stage->original, call);
     }
     *call = stage->original;
     stage->in = stage->out = false;
     if (!stage->kept) {
+        mca_coll_gpuring_apart_free(&stage->apart[0]);
+        mca_coll_gpuring_apart_free(&stage->apart[1]);
         mca_coll_gpuring_room_shrink(&stage->send, ROOM_KEPT);
         mca_coll_gpuring_room_shrink(&stage->receive, ROOM_KEPT);
     }
@@ -323,6 +331,8 @@ void mca_coll_gpuring_stage_free(struct gr_stage *stage)
 {
     mca_coll_gpuring_room_shrink(&stage->send, 0);
     mca_coll_gpuring_room_shrink(&stage->receive, 0);
+    mca_coll_gpuring_apart_free(&stage->apart[0]);
+    mca_coll_gpuring_apart_free(&stage->apart[1]);
 }
 
 void mca_coll_gpuring_stage_delete(struct gr_stage *stage)

@@ -13,17 +13,17 @@
 
 typedef _Atomic unsigned long long counter_t;
 
-static counter_t calls[GR_NCALLS], bytes[GR_NCALLS], on_device[GR_NCALLS], by_way[GR_NWAYS], handovers[GR_NHANDOVERS];
+static counter_t calls[GR_NTAKEN], bytes[GR_NTAKEN], on_device[GR_NTAKEN], by_way[GR_NWAYS], handovers[GR_NHANDOVERS];
 
 /* For the report: sums in nanoseconds and bytes, in host memory and on devices, per collective and algorithm. */
 static struct {
     counter_t calls, bytes, ns, bus_bytes;
-} sums[2][GR_NCALLS][GR_NWAYS];
+} sums[2][GR_NTAKEN][GR_NWAYS];
 
 static const char *const handover_names[GR_NHANDOVERS] = {
     [GR_HANDOVER_OP] = "operation", [GR_HANDOVER_JOBS] = "jobs",   [GR_HANDOVER_PEERS] = "peers",
     [GR_HANDOVER_NODES] = "nodes",  [GR_HANDOVER_SETUP] = "setup", [GR_HANDOVER_HOST] = "host",
-    [GR_HANDOVER_ALONE] = "alone",
+    [GR_HANDOVER_ALONE] = "alone",  [GR_HANDOVER_INTER] = "inter", [GR_HANDOVER_STAGED] = "staged",
 };
 
 static const char *const handover_help[GR_NHANDOVERS] = {
@@ -34,6 +34,8 @@ static const char *const handover_help[GR_NHANDOVERS] = {
     [GR_HANDOVER_SETUP] = "there was no shared memory for the links on some rank",
     [GR_HANDOVER_HOST] = "the buffers are in host memory, and coll_gpuring_host is 0",
     [GR_HANDOVER_ALONE] = "the communicator has one rank",
+    [GR_HANDOVER_INTER] = "it is an intercommunicator",
+    [GR_HANDOVER_STAGED] = "a collective without kernels, with buffers on a device",
 };
 
 const char *mca_coll_gpuring_handover_name(int reason)
@@ -60,7 +62,7 @@ int mca_coll_gpuring_stats_register(void)
 {
     int k, rc = OMPI_SUCCESS;
 
-    for (k = 0; k < GR_NCALLS && OMPI_SUCCESS == rc; k++) {
+    for (k = 0; k < GR_NTAKEN && OMPI_SUCCESS == rc; k++) {
         rc = add_counter("calls", gr_calls[k].name, "Calls that gpuring did itself:", &calls[k]);
         if (OMPI_SUCCESS == rc) {
             rc = add_counter("bytes", gr_calls[k].name, "Bytes (S) of the calls that gpuring did itself:", &bytes[k]);
@@ -159,7 +161,7 @@ static void report_rows(FILE *f, bool json)
     int device, id, way;
 
     for (device = 0; device < 2; device++) {
-        for (id = 0; id < GR_NCALLS; id++) {
+        for (id = 0; id < GR_NTAKEN; id++) {
             for (way = 0; way < GR_NWAYS; way++) {
                 comma = report_row(f, json, comma, device, id, way) && json ? "," : comma;
             }

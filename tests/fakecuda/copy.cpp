@@ -76,6 +76,7 @@ static CUresult copy(uintptr_t to, uintptr_t from, size_t bytes, CUstream stream
     if (s.pageable() && !wait) {
         staged = std::make_shared<std::vector<char>>((char *) from, (char *) from + bytes);
     }
+    note("copy %zu from %s to %s", bytes, s.on_device() ? "device" : "host", d.on_device() ? "device" : "host");
     point p = stream_put_slow(stream, [=] {
         touch(d);
         touch(s);

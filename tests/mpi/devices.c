@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "devlog.h"
 #include "devmem.h"
 #include "forms.h"
 #include "mpit_counts.h"
@@ -116,25 +117,6 @@ static void context(void)
     drop(b);
 }
 
-/* Allocations so far, which may wait for all kernels of a device: FAKECUDA_LOG has a line for each. */
-static int allocations(void)
-{
-    const char *name = getenv("FAKECUDA_LOG");
-    FILE *log = NULL == name ? NULL : fopen(name, "r");
-    char line[256];
-    int n = 0;
-
-    tap_sync();
-    while (NULL != log && NULL != fgets(line, sizeof line, log)) {
-        n += NULL != strstr(line, " alloc ");
-    }
-    if (NULL != log) {
-        fclose(log);
-    }
-    tap_sync();
-    return n;
-}
-
 static void steady(void)
 {
     struct buffers *b = make();
@@ -144,14 +126,14 @@ static void steady(void)
 
     fill(b, 0);
     for (int k = 0; k < 10; k++) {
-        before = 3 == k ? allocations() : before;
+        before = 3 == k ? devlog_allocations() : before;
         MPI_Allreduce(b->in, b->out, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
         ok = ok && is_sum(b, 0);
         MPI_Iallreduce(b->in, b->out, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
     tap_note("%d allocations", before);
-    tap_check(ok && before > 0 && allocations() == before, "calls after the first ones allocate nothing");
+    tap_check(ok && before > 0 && devlog_allocations() == before, "calls after the first ones allocate nothing");
     drop(b);
 }
 

@@ -10,8 +10,24 @@
 #include <string.h>
 
 #define MAX_DEVICES 16
+#define GRANULE     ((size_t) 2 << 20) /* of memory that is mapped */
 
-static const char *const names[] = {"host", "device", "managed", "pinned", "pool", "other", "mixed"};
+static const char *const names[] = {"host", "device", "managed", "pinned", "pool", "other", "vmm",
+                                    "registered", "mixed"};
+
+/* cuda.h's, which need not be there: memory of a device, and the right to use it. */
+struct place {
+    int type, id; /* type 1: a device */
+};
+struct physical {
+    int type, handles; /* type 1: pinned */
+    struct place place;
+    void *unused[2];
+};
+struct right {
+    struct place place;
+    int flags; /* 3: read and write */
+};
 
 static struct {
     int (*init)(unsigned);
@@ -25,6 +41,16 @@ static struct {
     int (*free_host)(void *);
     int (*alloc_async)(uint64_t *, size_t, void *);
     int (*free_async)(uint64_t, void *);
+    int (*register_host)(void *, size_t, unsigned);
+    int (*unregister_host)(void *);
+    int (*create)(uint64_t *, size_t, const struct physical *, unsigned long long);
+    int (*reserve)(uint64_t *, size_t, size_t, uint64_t, unsigned long long);
+    int (*map)(uint64_t, size_t, size_t, uint64_t, unsigned long long);
+    int (*allow)(uint64_t, size_t, const struct right *, size_t);
+    int (*unmap)(uint64_t, size_t);
+    int (*unreserve)(uint64_t, size_t);
+    int (*release)(uint64_t);
+    int (*range)(uint64_t *, size_t *, uint64_t);
     int (*copy)(uint64_t, uint64_t, size_t);
     int (*memset_async)(uint64_t, unsigned char, size_t, void *);
     int (*synchronize)(void);
@@ -45,6 +71,16 @@ static const struct {
     {"cuMemFreeHost", &cu.free_host},
     {"cuMemAllocAsync", &cu.alloc_async},
     {"cuMemFreeAsync", &cu.free_async},
+    {"cuMemHostRegister_v2", &cu.register_host},
+    {"cuMemHostUnregister", &cu.unregister_host},
+    {"cuMemCreate", &cu.create},
+    {"cuMemAddressReserve", &cu.reserve},
+    {"cuMemMap", &cu.map},
+    {"cuMemSetAccess", &cu.allow},
+    {"cuMemUnmap", &cu.unmap},
+    {"cuMemAddressFree", &cu.unreserve},
+    {"cuMemRelease", &cu.release},
+    {"cuMemGetAddressRange_v2", &cu.range},
     {"cuMemcpy", &cu.copy},
     {"cuMemsetD8Async", &cu.memset_async},
     {"cuCtxSynchronize", &cu.synchronize},
@@ -129,6 +165,43 @@ enum devmem_kind devmem_next(void)
     return DEVMEM_MIXED == kind ? (enum devmem_kind) ((mixed >> 40) % DEVMEM_MIXED) : kind;
 }
 
+/* Addresses of their own, for memory that nobody else can name once it is mapped. */
+static uint64_t map_alloc(size_t bytes)
+{
+    const size_t whole = (bytes + GRANULE - 1) / GRANULE * GRANULE;
+    const struct physical physical = {.type = 1, .place = {1, device}};
+    const struct right right = {{1, device}, 3};
+    uint64_t handle, at = 0;
+
+    check(cu.create(&handle, whole, &physical, 0), "cuMemCreate");
+    check(cu.reserve(&at, whole, 0, 0, 0), "cuMemAddressReserve");
+    check(cu.map(at, whole, 0, handle, 0), "cuMemMap");
+    check(cu.allow(at, whole, &right, 1), "cuMemSetAccess");
+    check(cu.release(handle), "cuMemRelease");
+    return at;
+}
+
+static void map_free(uint64_t at)
+{
+    uint64_t base = 0;
+    size_t bytes = 0;
+
+    check(cu.range(&base, &bytes, at), "cuMemGetAddressRange");
+    check(cu.unmap(base, bytes), "cuMemUnmap");
+    check(cu.unreserve(base, bytes), "cuMemAddressFree");
+}
+
+static void *register_alloc(size_t bytes)
+{
+    void *at = malloc(bytes);
+
+    if (NULL == at) {
+        abort();
+    }
+    check(cu.register_host(at, bytes, 1), "cuMemHostRegister");
+    return at;
+}
+
 void *devmem_alloc(enum devmem_kind of, size_t bytes)
 {
     uint64_t at = 0;
@@ -144,6 +217,8 @@ void *devmem_alloc(enum devmem_kind of, size_t bytes)
         check(cu.alloc_async(&at, bytes, NULL), "cuMemAllocAsync");
         check(cu.synchronize(), "cuCtxSynchronize");
         break;
+    case DEVMEM_VMM: at = map_alloc(bytes); break;
+    case DEVMEM_REGISTERED: return register_alloc(bytes);
     case DEVMEM_OTHER:
         check(cu.set_current(context((device + 1) % devices)), "cuCtxSetCurrent");
         check(cu.alloc(&at, bytes), "cuMemAlloc");
@@ -159,6 +234,11 @@ void devmem_free(enum devmem_kind of, void *at)
     check(cu.set_current(context(device)), "cuCtxSetCurrent");
     switch (of) {
     case DEVMEM_PINNED: check(cu.free_host(at), "cuMemFreeHost"); break;
+    case DEVMEM_VMM: map_free((uintptr_t) at); break;
+    case DEVMEM_REGISTERED:
+        check(cu.unregister_host(at), "cuMemHostUnregister");
+        free(at);
+        break;
     case DEVMEM_POOL: check(cu.free_async((uintptr_t) at, NULL), "cuMemFreeAsync"); break;
     default: check(cu.free((uintptr_t) at), "cuMemFree");
     }

@@ -9,6 +9,8 @@
  *     GPURING_MEMORY=pinned    cudaMallocHost
  *     GPURING_MEMORY=pool      cudaMallocAsync
  *     GPURING_MEMORY=other     cudaMalloc on the device after this rank's
+ *     GPURING_MEMORY=vmm       addresses and memory apart (cuMemCreate, cuMemMap)
+ *     GPURING_MEMORY=registered  malloc and cudaHostRegister
  *     GPURING_MEMORY=mixed     each buffer of each rank another
  */
 #ifndef TEST_DEVMEM_H
@@ -16,7 +18,8 @@
 
 #include <stddef.h>
 
-enum devmem_kind { DEVMEM_HOST, DEVMEM_DEVICE, DEVMEM_MANAGED, DEVMEM_PINNED, DEVMEM_POOL, DEVMEM_OTHER, DEVMEM_MIXED };
+enum devmem_kind { DEVMEM_HOST, DEVMEM_DEVICE, DEVMEM_MANAGED, DEVMEM_PINNED, DEVMEM_POOL, DEVMEM_OTHER, DEVMEM_VMM,
+                   DEVMEM_REGISTERED, DEVMEM_MIXED };
 
 /* What the environment says. Loads the driver where it must; before MPI_Init. */
 enum devmem_kind devmem_open(void);

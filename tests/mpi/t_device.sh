@@ -21,6 +21,7 @@ device_calls() {
 }
 good_on_devices() { all_good && [ "$(device_calls)" -gt 0 ]; }
 good_by_staging() { all_good && [ "$(device_calls)" -eq 0 ]; }
+good_handed_on() { all_good && seen '^# gpuring calls [0-9]+ handovers [1-9]'; }
 said_once() { [ "$(lines_seen "$1")" -eq 1 ]; }
 
 # wrapper NAME LINE: a program for WRAPPER, which does LINE at each rank and then runs what it is given
@@ -45,15 +46,32 @@ for np in 2 3 5; do
             good_on_devices $np $small -- matrix
     done
 done
-for memory in managed pinned pool other; do
+for memory in managed pinned pool other vmm registered; do
     GPURING_MEMORY=$memory GPURING_MATRIX=random GPURING_BUDGET=1 on_devices "everything, 3 ranks, $memory memory" \
         all_good 3 $small -- matrix
+done
+for np in 2 4; do
+    GPURING_MEMORY=device GPURING_MATRIX=types on_devices "every type with every operation, $np ranks" good_on_devices $np \
+        $small -- matrix
 done
 GPURING_MEMORY=mixed on_devices "types with gaps" all_good 2 $small -- types
 GPURING_MEMORY=mixed on_devices "communicators of every origin" good_on_devices 3 $small -- comms
 GPURING_MEMORY=mixed on_devices "user-defined operations" all_good 3 $small -- userops
 GPURING_MEMORY=mixed on_devices "nonblocking" good_on_devices 2 $small -- nonblocking
 GPURING_MEMORY=device on_devices "persistent" good_on_devices 2 $small -- persistent
+
+# ---- the collectives without kernels, and all on intercommunicators ----
+
+for row in '2 mixed' '3 device' '3 managed' '4 mixed' '5 other'; do
+    GPURING_MEMORY=${row#* } GPURING_BUDGET=6 on_devices "other collectives, ${row% *} ranks, ${row#* } memory" \
+        good_handed_on "${row% *}" $small -- others
+done
+GPURING_MEMORY=device FAKECUDA_LOG=$work/others on_devices "other collectives allocate nothing" good_handed_on 3 $small \
+    -- others steady
+GPURING_MEMORY=device FAKECUDA_LOG=$work/copies on_devices "each byte is copied once" good_handed_on 3 $small -- others copies
+tap_check "each byte is copied once: copies were counted" not_seen 'SKIP'
+
+# ---- every algorithm ----
 
 # ALGORITHM CHANNELS SLOTS SLOT_BYTES NP
 while read -r algorithm channels slots slot_bytes np; do
@@ -97,6 +115,9 @@ FAKECUDA_LOG=$work/steady on_devices "calls after the first ones allocate nothin
     -- devices steady
 FAKECUDA_DEVICES=1 FAKECUDA_SMS=2 on_devices "opposite order, four ranks on one device, more channels than SMs" \
     good_on_devices 4 --mca coll_gpuring_device_channels 8 --mca coll_gpuring_device_slot_bytes 4096 -- devices crossed
+# 5000 rounds in each of two windows or more; addresses are used again at once
+FAKECUDA_REUSE=1 TEST_LIMIT=300 on_devices "10,000 communicators and their buffers: nothing grows" good_on_devices 2 $small -- churn 5000
+FAKECUDA_REUSE=1 GPURING_MEMORY=pool on_devices "the same with buffers of a pool" good_on_devices 3 $small -- churn 300
 FAKECUDA_SYNC_ALLOC=1 on_devices "where allocation waits for kernels" good_on_devices 3 $small -- devices crossed
 FAKECUDA_SYNC_ALLOC=1 on_devices "allocation waits for kernels that wait for other ranks" good_on_devices 3 $small \
     -- devices busy
