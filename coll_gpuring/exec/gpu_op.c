@@ -106,15 +106,20 @@ static int send_counts(struct gr_gpu_op *op)
 int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct gr_request *request,
                     enum gr_kernel kernel, const gr_gpu_ptr space[3])
 {
-    struct gr_request r = translate(request, team, kernel);
     struct gr_gpu_args *a = &op->args;
+    struct gr_request r;
     int k, rc;
 
-    assert(r.nchannels >= 1 && r.nchannels <= team->usable);
+    assert(request->nchannels >= 1 && request->nchannels <= team->usable);
     memset(op, 0, sizeof(*op));
     op->team = team;
     op->kernel = kernel;
-    op->nchannels = r.nchannels;
+    op->nchannels = request->nchannels;
+    rc = gr_gpu_stream_follow(team->stream);
+    if (rc < 0) {
+        return rc;
+    }
+    r = translate(request, team, kernel);
     a->split = gr_plan_split(&r, team->p, team->slot_bytes, GR_GPU_LINE);
     for (k = 0; k < 2; k++) {
         op->sched[k] = gr_plan_sched(&r, team->p, team->rank, team->rings.order[k], team->rings.where[k],
@@ -133,8 +138,7 @@ int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct
     a->slot_elems = team->slot_bytes / r.elem_bytes;
     a->nslots = team->nslots;
     a->fresh = 1;
-    rc = gr_gpu_stream_follow(team->stream);
-    return 0 == rc ? send_counts(op) : rc;
+    return send_counts(op);
 }
 
 static int launch(struct gr_gpu_op *op)
