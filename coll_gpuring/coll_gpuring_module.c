@@ -54,13 +54,14 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
     mca_coll_base_comm_coll_t *coll = comm->c_coll;
     const char *missing = NULL;
 
-#define SAVE(name)                                                                   \
-    if (NULL != coll->coll_##name && NULL != coll->coll_##name##_module) {           \
-        module->saved_##name = coll->coll_##name;                                    \
-        module->saved_##name##_module = coll->coll_##name##_module;                  \
-        OBJ_RETAIN(module->saved_##name##_module);                                   \
-    } else {                                                                         \
-        module->super.coll_##name = NULL; /* nobody does it: nor do we */            \
+    /* those whose place we take; what nobody does, we do not offer either */
+#define SAVE(name)                                                                             \
+    if (NULL == coll->coll_##name || NULL == coll->coll_##name##_module) {                     \
+        module->super.coll_##name = NULL;                                                      \
+    } else if (NULL != module->super.coll_##name) {                                            \
+        module->saved_##name = coll->coll_##name;                                              \
+        module->saved_##name##_module = coll->coll_##name##_module;                            \
+        OBJ_RETAIN(module->saved_##name##_module);                                             \
     }
     GR_FOR_EACH_FUNCTION(SAVE)
 #undef SAVE
