@@ -76,27 +76,10 @@ void tc_end(struct tc_call *call)
 
 /* ---- calls ---- */
 
-/* What is only copied goes as bytes. */
-static void in_bytes(struct gr_request *r, size_t counts[2][EX_MAX_RANKS], int p)
-{
-    int k;
-
-    for (k = 0; k < p && NULL != r->counts; k++) {
-        counts[0][k] = r->counts[k] * r->elem_bytes;
-        counts[1][k] = NULL == r->displs ? 0 : r->displs[k] * r->elem_bytes;
-    }
-    r->counts = NULL == r->counts ? NULL : counts[0];
-    r->displs = NULL == r->displs ? NULL : counts[1];
-    r->total *= r->elem_bytes;
-    r->block *= r->elem_bytes;
-    r->elem_bytes = 1;
-}
-
 int tc_begin(struct tc_call *call, struct tr_team *t, int rank, const struct ex_case *c)
 {
     const struct ex_buffers *b = &call->buffers;
     struct gr_request request = ex_request(c);
-    size_t counts[2][EX_MAX_RANKS];
     gr_gpu_ptr space[3] = {0, 0, 0};
     int kernel = GR_KERNEL_copy;
 
@@ -107,9 +90,7 @@ int tc_begin(struct tc_call *call, struct tr_team *t, int rank, const struct ex_
     call->c = c;
     ex_buffers_make(&call->buffers, c, t->world->p, rank);
     to_device(call);
-    if (GR_COLL_BCAST == c->coll || GR_COLL_ALLGATHER == c->coll) {
-        in_bytes(&request, counts, t->world->p);
-    } else {
+    if (GR_COLL_BCAST != c->coll && GR_COLL_ALLGATHER != c->coll) {
         kernel = gr_gpu_kernel(ex_kinds[c->kind].type, ex_kinds[c->kind].op);
         CHECK(kernel >= 0);
     }
