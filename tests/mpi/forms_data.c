@@ -164,16 +164,6 @@ void form_fill(struct form_call *c, uint64_t salt)
     guarded_put(&c->out);
 }
 
-static long first_difference(const char *a, const char *b, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (a[i] != b[i]) {
-            return (long) i;
-        }
-    }
-    return -1;
-}
-
 bool form_check(struct form_call *c)
 {
     const struct kind *k = &kinds[c->shape.kind];

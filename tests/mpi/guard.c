@@ -88,3 +88,13 @@ void guarded_free(struct guarded *g)
     g->lent = NULL;
     g->base = g->data = NULL;
 }
+
+long first_difference(const char *a, const char *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (a[i] != b[i]) {
+            return (long) i;
+        }
+    }
+    return -1;
+}

@@ -35,4 +35,7 @@ bool guarded_intact(const struct guarded *g);
 
 void guarded_free(struct guarded *g);
 
+/* The first of n bytes in which the two differ, or -1. */
+long first_difference(const char *a, const char *b, size_t n);
+
 #endif

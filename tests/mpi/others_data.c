@@ -92,16 +92,6 @@ void others_fill(struct others_call *c, uint64_t salt)
 
 /* ---- after ---- */
 
-static long first_difference(const char *a, const char *b, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (a[i] != b[i]) {
-            return (long) i;
-        }
-    }
-    return -1;
-}
-
 /* What is wrong with a buffer, or NULL; and the byte. */
 static const char *judge(const struct others_call *c, const struct others_buffer *b, bool written, long *at)
 {
