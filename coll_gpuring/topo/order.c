@@ -2,49 +2,6 @@
 /* The orders of order.h. */
 #include "order.h"
 
-#include <limits.h>
-#include <stdlib.h>
-
-int gr_torus_parse(const char *text, struct gr_torus *torus)
-{
-    long product = 1, extent;
-    char *end;
-
-    torus->ndims = 0;
-    if ('\0' == *text) {
-        return 0;
-    }
-    for (;; text = end + 1) {
-        if (*text < '0' || *text > '9' || torus->ndims == GR_MAX_DIMS) {
-            break;
-        }
-        extent = strtol(text, &end, 10);
-        if (extent < 1 || extent > INT_MAX / product) {
-            break;
-        }
-        product *= extent;
-        torus->dims[torus->ndims++] = (int) extent;
-        if ('\0' == *end) {
-            return 0;
-        }
-        if ('x' != *end) {
-            break;
-        }
-    }
-    torus->ndims = 0;
-    return -1;
-}
-
-int gr_torus_size(const struct gr_torus *torus)
-{
-    int size = torus->ndims > 0, d;
-
-    for (d = 0; d < torus->ndims; d++) {
-        size *= torus->dims[d];
-    }
-    return size;
-}
-
 /*
  * Position -> rank along a snake: a reflected Gray code in mixed radix. A digit runs backwards where the
  * number formed by the higher digits is odd, so one step changes one coordinate by one:

@@ -1,27 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Orders of ranks: which rank stands at which position of a ring, and the torus that a communicator's
- * ranks form. Channels take different orders.
+ * Orders of ranks: which rank stands at which position of a ring. Channels take different orders.
  */
 #ifndef GR_TOPO_ORDER_H
 #define GR_TOPO_ORDER_H
 
-#define GR_MAX_DIMS 4
-
-/* A torus; rank = x[0] + dims[0] * (x[1] + dims[1] * (...)). ndims 0: none is known. */
-struct gr_torus {
-    int ndims;
-    int dims[GR_MAX_DIMS];
-};
-
-/*
- * Parse "4x4x2" (1..GR_MAX_DIMS extents, each >= 1) into *torus; "" gives ndims 0.
- * 0, or -1 when the text is something else or the product does not fit an int.
- */
-int gr_torus_parse(const char *text, struct gr_torus *torus);
-
-/* Number of ranks of a torus; 0 for ndims 0. */
-int gr_torus_size(const struct gr_torus *torus);
+#include "torus.h"
 
 /*
  * order[position] = rank for a ring over p ranks. Along a torus of p ranks the ring is a snake: consecutive

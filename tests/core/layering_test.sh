@@ -15,7 +15,7 @@ only=
 # ---- what is included where ----
 
 # folder: what its files may include of the project's own
-folders='sched: sched/
+folders='sched: sched/ topo/torus.h
 topo: topo/
 exec: exec/ sched/ topo/
 tune: tune/ sched/ topo/
@@ -173,7 +173,7 @@ skip() {
     done
 }
 
-check "schedules know only schedules" own_folders coll_gpuring/sched/split.h '#include "../exec/link.h"'
+check "schedules know only schedules, and the torus" own_folders coll_gpuring/sched/split.h '#include "../exec/link.h"'
 check "topology knows only topology" own_folders coll_gpuring/topo/order.c '#include "sched/step.h"'
 check "executors know schedules and topology, not tuning" own_folders coll_gpuring/exec/team.h \
     '#  include "../tune/select.h"'

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Orders of ranks (topo/order.h): the text of a torus, and the snake along it.
+ * Orders of ranks (topo/order.h): the snake along a torus.
  *
  * What is true of the snake's closing edge: the last position lies at the far end of the highest dimension that
  * is longer than 1; where that extent is even, or no other is longer than 1, this is a neighbour of position 0
@@ -8,7 +8,6 @@
  */
 #include "topo/order.h"
 
-#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,58 +18,6 @@
 #include <cmocka.h>
 
 enum { MAX_P = 6 * 6 * 6 * 6 };
-
-static void good_texts_are_parsed(void **state)
-{
-    static const struct {
-        const char *text;
-        struct gr_torus want;
-    } rows[] = {
-        {"", {0, {0}}},
-        {"1", {1, {1}}},
-        {"8", {1, {8}}},
-        {"4x4x2", {3, {4, 4, 2}}},
-        {"2x3x4x5", {4, {2, 3, 4, 5}}},
-        {"1x1x1x1", {4, {1, 1, 1, 1}}},
-        {"2147483647", {1, {INT_MAX}}},
-        {"65536x32767", {2, {65536, 32767}}},
-        {"04x2", {2, {4, 2}}},
-    };
-    struct gr_torus t;
-    size_t k;
-    int d, size;
-
-    (void) state;
-    for (k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
-        assert_int_equal(gr_torus_parse(rows[k].text, &t), 0);
-        assert_int_equal(t.ndims, rows[k].want.ndims);
-        for (d = 0, size = t.ndims > 0; d < t.ndims; d++) {
-            assert_int_equal(t.dims[d], rows[k].want.dims[d]);
-            size *= t.dims[d];
-        }
-        assert_int_equal(gr_torus_size(&t), size);
-    }
-}
-
-static void other_texts_are_refused(void **state)
-{
-    static const char *const texts[] = {
-        "x", "4x", "x4", "4xx4", "4x4x2x2x1", "0", "4x0", "-4", "4x-2", "+4", " 4", "4 ", "4 x4", "4X4", "4,4", "four",
-        "4.0", "2147483648", "65536x32768", "99999999999999999999", "4x99999999999999999999", "0x4",
-    };
-    struct gr_torus t;
-    size_t k;
-
-    (void) state;
-    for (k = 0; k < sizeof(texts) / sizeof(texts[0]); k++) {
-        t.ndims = 3;
-        if (-1 != gr_torus_parse(texts[k], &t) || 0 != t.ndims) {
-            fail_msg("\"%s\" was taken for a torus", texts[k]);
-        }
-    }
-}
-
-/* ---- rings ---- */
 
 /* Torus distance of two ranks, and in how many dimensions they differ. */
 static int distance(const struct gr_torus *t, int a, int b, int *differ)
@@ -152,7 +99,7 @@ static void a_snake_goes_from_neighbour_to_neighbour(void **state)
         for (b = 1; b <= 6; b++) {
             for (c = 1; c <= 6; c++) {
                 for (d = 1; d <= 6; d++) {
-                    t = (struct gr_torus) {4, {a, b, c, d}};
+                    t = (struct gr_torus) {.ndims = 4, .dims = {a, b, c, d}};
                     for (t.ndims = 1; t.ndims <= 4; t.ndims++) {
                         check_torus(&t);
                     }
@@ -200,8 +147,6 @@ static void without_a_torus_of_that_size_ranks_stand_in_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good_texts_are_parsed),
-        cmocka_unit_test(other_texts_are_refused),
         cmocka_unit_test(a_snake_is_as_it_is_drawn),
         cmocka_unit_test(a_snake_goes_from_neighbour_to_neighbour),
         cmocka_unit_test(without_a_torus_of_that_size_ranks_stand_in_order),

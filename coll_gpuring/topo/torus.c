@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What of torus.h is for the host only. */
+#include "torus.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+int gr_torus_parse(const char *text, struct gr_torus *torus)
+{
+    long product = 1, extent;
+    char *end;
+
+    torus->ndims = 0;
+    torus->mesh = 0;
+    if ('\0' == *text) {
+        return 0;
+    }
+    for (;; text = end + 1) {
+        if (*text < '0' || *text > '9' || torus->ndims == GR_MAX_DIMS) {
+            break;
+        }
+        extent = strtol(text, &end, 10);
+        if (extent < 1 || extent > INT_MAX / product) {
+            break;
+        }
+        product *= extent;
+        torus->dims[torus->ndims++] = (int) extent;
+        if ('\0' == *end) {
+            return 0;
+        }
+        if ('x' != *end) {
+            break;
+        }
+    }
+    torus->ndims = 0;
+    return -1;
+}
+
+int gr_torus_size(const struct gr_torus *torus)
+{
+    return torus->ndims > 0 ? gr_torus_stride(torus, torus->ndims) : 0;
+}
+
+int gr_torus_links(const struct gr_torus *torus)
+{
+    return 2 * torus->ndims * gr_torus_size(torus);
+}
+
+int gr_torus_hops(const struct gr_torus *torus, int from, int to)
+{
+    int hops = 0, d;
+
+    for (d = 0; d < torus->ndims; d++) {
+        hops += abs(gr_torus_offset(torus, d, gr_torus_coord(torus, from, d), gr_torus_coord(torus, to, d)));
+    }
+    return hops;
+}
+
+int gr_torus_route(const struct gr_torus *torus, int from, int to, int *links)
+{
+    int n = 0, d, offset, step;
+
+    for (d = 0; d < torus->ndims; d++) {
+        offset = gr_torus_offset(torus, d, gr_torus_coord(torus, from, d), gr_torus_coord(torus, to, d));
+        step = offset > 0 ? 1 : -1;
+        for (; 0 != offset; offset -= step) {
+            links[n++] = gr_torus_link(torus, from, d, step > 0);
+            from = gr_torus_move(torus, from, d, step);
+        }
+    }
+    return n;
+}
