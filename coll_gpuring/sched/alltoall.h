@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Alltoall on a torus, with message combining: a pure function from (torus, rank, lane, tick) to one exchange.
+ *
+ * Blocks are pairs (origin, destination), p of them at each rank all the time. They lie in an array of p slots:
+ *
+ *      at first      slot v holds the block for rank v
+ *      an exchange   sends the blocks of some slots, in a stated order, and puts those that it receives into
+ *                    the same slots in the same order
+ *      at the end    slot v holds the block that came from rank gr_alltoall_origin(v)
+ *
+ * So an exchange needs no list of blocks and no second array, at any size: its slots are a nest of two runs
+ * (struct gr_slots), as of a vector datatype, and the array is the output or scratch. The array is filled from
+ * the input first and copied to its final order last, as in Bruck's algorithm; both are local.
+ *
+ * Why the slots are the same: in a ring of R ranks, where every rank sends to the next, let slot j hold what
+ * must travel j hops yet, from me. Round k sends slots k+1..R-1. The rank before does the same: what it had in
+ * slot k+1 arrives here for good, and the rest lies in the slots from which it must be sent on.
+ *
+ *      round 0   send slots  1 2 3     after it, slot 1 holds the block from 1 rank behind
+ *      round 1   send slots    2 3     after it, slot 2 holds the block from 2 ranks behind
+ *      round 2   send slots      3     after it, slot 3 holds the block from 3 ranks behind: a reflection
+ *
+ * Within a tick no two exchanges of the whole collective use the same link. libc and topo/torus.h only;
+ * compiles as C11, C++ and CUDA.
+ */
+#ifndef GR_SCHED_ALLTOALL_H
+#define GR_SCHED_ALLTOALL_H
+
+#include <stdint.h>
+
+#include "../topo/torus.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum gr_alltoall_algo {
+    GR_ALLTOALL_SUH_SHIN, /* all dimensions at once, one exchange per rank and tick; extents 1, 2 and multiples of 4 */
+    GR_ALLTOALL_ORDERED,  /* one dimension after the other, both ways around; any torus, rings and lines */
+    GR_NALLTOALLS
+};
+
+/* The schedule of one rank. */
+struct gr_alltoall {
+    enum gr_alltoall_algo algo;
+    struct gr_torus torus;
+    int rank;
+};
+
+/*
+ * Slots: seen as a mixed-radix number, a slot has a digit of value 0..radix-1 whose place value is `piece`. Here are
+ * those slots whose digit is first, then those where it is first + step, ... modulo radix, `count` values in all;
+ * where fold is set, these values are positions on a folded line, see gr_fold(). So slots come in pieces of `piece`
+ * consecutive ones.
+ */
+struct gr_slots {
+    int32_t piece, radix;
+    int32_t first, step, count;
+    int32_t fold;
+};
+
+/* What one lane of a rank does in one tick. The message goes over |hops| links of dimension dim. */
+struct gr_exchange {
+    int32_t to, from; /* ranks; -1: nothing is done in this tick */
+    int32_t dim, hops; /* upwards where hops > 0 */
+    uint32_t round;    /* of the ring: from 1 on, all that is sent was received in the round before */
+    struct gr_slots slots;
+    uint32_t tick;
+};
+
+/* Name of an algorithm ("suh-shin"), or NULL when out of range. */
+const char *gr_alltoall_name(enum gr_alltoall_algo algo);
+
+/* Whether the algorithm has a schedule for the torus. */
+int gr_alltoall_suits(enum gr_alltoall_algo algo, const struct gr_torus *torus);
+
+/* Ticks of the schedule, alike at all ranks, and how many exchanges a rank may do in one (lanes 0, 1, ...). */
+GR_HD uint32_t gr_alltoall_ticks(const struct gr_alltoall *a);
+GR_HD int gr_alltoall_lanes(const struct gr_alltoall *a);
+
+/* The exchange of lane 0..lanes-1 in tick 0..ticks-1. The algorithm must suit the torus. */
+GR_HD struct gr_exchange gr_alltoall_step(const struct gr_alltoall *a, int lane, uint32_t tick);
+
+/* Number of the slots of an exchange, and the k-th of them, k = 0..number-1. */
+GR_HD int gr_slots_count(const struct gr_alltoall *a, const struct gr_slots *slots);
+GR_HD int gr_slots_at(const struct gr_alltoall *a, const struct gr_slots *slots, int k);
+
+/* The rank from which the block came that lies in the slot at the end. A permutation, and its own inverse. */
+GR_HD int gr_alltoall_origin(const struct gr_alltoall *a, int slot);
+
+/*
+ * A line as a ring: up over the even places and down over the odd ones, at most two links from place to place.
+ * gr_fold(): the place of a position on that ring; gr_unfold(): the position of a place.
+ *
+ *      places    0---1---2---3---4         positions 0 1 2 3 4 are places 0 2 4 3 1
+ */
+GR_HD static inline int gr_fold(int extent, int position)
+{
+    return 2 * position < extent ? 2 * position : 2 * (extent - position) - 1;
+}
+
+GR_HD static inline int gr_unfold(int extent, int place)
+{
+    return 0 == place % 2 ? place / 2 : extent - (place + 1) / 2;
+}
+
+/* x mod n for any x */
+GR_HD static inline int gr_wrap(int x, int n)
+{
+    return (x % n + n) % n;
+}
+
+/* The algorithms behind it, one file each. */
+GR_HD uint32_t gr_suh_shin_ticks(const struct gr_torus *t);
+GR_HD struct gr_exchange gr_suh_shin_step(const struct gr_alltoall *a, uint32_t tick);
+GR_HD int gr_suh_shin_origin(const struct gr_torus *t, int d, int x, int v);
+GR_HD uint32_t gr_ordered_ticks(const struct gr_torus *t);
+GR_HD struct gr_exchange gr_ordered_step(const struct gr_alltoall *a, int lane, uint32_t tick);
+GR_HD int gr_ordered_origin(const struct gr_torus *t, int d, int x, int v);
+
+/* An exchange in which nothing is done. */
+GR_HD static inline struct gr_exchange gr_exchange_none(uint32_t tick)
+{
+    struct gr_exchange e;
+
+    e.to = e.from = -1;
+    e.dim = e.hops = 0;
+    e.round = 0;
+    e.slots.piece = e.slots.radix = 1;
+    e.slots.first = e.slots.step = e.slots.count = e.slots.fold = 0;
+    e.tick = tick;
+    return e;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
