@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns torus_sim's command line: its grammar, defaults, help and error messages. */
+#ifndef TORUS_OPTIONS_H
+#define TORUS_OPTIONS_H
+
+#include "schemes.h"
+
+#define MAX_SIZES 64
+
+enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON };
+
+enum task {
+    TASK_SIMULATE,     /* one schedule on one torus */
+    TASK_FIGURE,       /* the published evaluation */
+    TASK_SYNC_PACKETS, /* how many packets a sync takes */
+};
+
+struct options {
+    enum task task;
+    enum gr_alltoall_algo algo;
+    int algo_given;
+    struct machine machine;
+    double bytes[MAX_SIZES];
+    int nbytes;
+    struct sizes sizes; /* all but bytes */
+    struct noise noise;
+    unsigned schemes;   /* bit s: scheme s */
+    const struct model *model;
+    double packet;
+    enum format format;
+    const char *file;   /* NULL: stdout */
+    int progress;
+};
+
+/* Parse argv. Prints help, or one line that says what is wrong, and exits, where there is nothing to run. */
+void options_parse(struct options *o, int argc, char **argv);
+
+/* Print one line "torus_sim: ..." to stderr and exit with status 2. */
+void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+/* "16x16x16", with a bar behind a dimension that is a line; points to static memory. */
+const char *torus_text(const struct gr_torus *torus);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the torus simulator is fed with: a machine, and the messages of a schedule, tick by tick.
+ * Times are nanoseconds, sizes bytes, so that a bandwidth in GB/s is one in bytes per nanosecond.
+ */
+#ifndef TORUS_TRAFFIC_H
+#define TORUS_TRAFFIC_H
+
+#include "../../coll_gpuring/sched/alltoall.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct machine {
+    struct gr_torus torus;
+    double hop[GR_MAX_DIMS]; /* ns from neighbour to neighbour, by dimension */
+    double bandwidth;        /* GB/s of a link, each way */
+};
+
+/* A message takes its hops of dimension 0 first, then those of 1, ...; upwards where positive. */
+struct message {
+    int32_t from, to;
+    uint32_t tick;
+    int16_t hops[GR_MAX_DIMS];
+    double bytes;
+};
+
+/* All messages, sorted by tick, then by sender. */
+struct traffic {
+    int nranks;
+    uint32_t nticks;
+    struct message *messages;
+    uint32_t *first;  /* [nticks * nranks + 1]: of (tick, sender); the next entry is behind the last */
+    size_t nmessages;
+};
+
+/* How much a rank sends to each other: the mean times its weight. */
+struct sizes {
+    double bytes;    /* mean, per pair */
+    double uneven;   /* weights are uniform in 1 +- this, below 1 */
+    double skewed;   /* this share of the ranks ... */
+    double factor;   /* ... sends so many times as much as the others */
+    uint32_t seed;
+};
+
+/* Fill weights[nranks]. The same seed gives the same weights. */
+void sizes_weights(const struct sizes *sizes, int nranks, double *weights);
+
+/*
+ * The messages of an Alltoall. Blocks of one sender are equally long, weight[rank] times sizes->bytes. 0, or -1 when
+ * memory ran out. traffic_free() releases the arrays, also after a failure.
+ */
+int traffic_alltoall(struct traffic *t, enum gr_alltoall_algo algo, const struct gr_torus *torus,
+                     const struct sizes *sizes);
+void traffic_free(struct traffic *t);
+
+/* Sum of latencies of a message's hops: the time from its first bit's sending to its arrival, without contention. */
+double message_latency(const struct machine *m, const struct message *message);
+
+/* Uniform in [0, 1): the same sequence for the same seed on any machine. */
+struct random {
+    unsigned short state[3];
+};
+struct random random_seeded(uint32_t seed);
+double random_next(struct random *r);
+
+#endif
