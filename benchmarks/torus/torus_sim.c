@@ -10,7 +10,6 @@
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "report.h"
@@ -101,11 +100,15 @@ static const struct part parts[] = {
 /* What a sync costs when packets go around each ring: the difference of (1) and (3) is one less of it than there are steps. */
 static double sync_us(const struct options *o)
 {
-    double ns[1 << 20];
+    double *entered = calloc((size_t) gr_torus_size(&o->machine.torus), sizeof(*entered)), us;
 
-    memset(ns, 0, sizeof(ns));
-    sync_run(&o->machine, NULL, o->noise.shortest, ns);
-    return ns[0] / 1000;
+    if (NULL == entered) {
+        die("out of memory");
+    }
+    sync_run(&o->machine, NULL, o->noise.shortest, entered);
+    us = entered[0] / 1000;
+    free(entered);
+    return us;
 }
 
 static void run_figure(FILE *out, const struct options *base)

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plots of torus_sim's CSV: the three schemes over the size, even or uneven.
+
+    torus_sim --figure -o csv -f figure.csv
+    plot.py figure.csv even.png                 the published figure: even sizes
+    plot.py figure.csv uneven.png --uneven 0.5  its variant: senders differ by +-50%
+"""
+import argparse
+import csv
+import os
+import sys
+
+try:
+    import matplotlib
+except ImportError:  # a distribution's matplotlib belongs to the distribution's python3
+    if os.path.realpath(sys.executable) == os.path.realpath("/usr/bin/python3"):
+        sys.exit("plot.py: no matplotlib (package python3-matplotlib)")
+    os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])
+
+SCHEMES = [("scheme1_us", "(1) sync before each step", "C3", "s-"), ("scheme2_us", "(2) sync at the start only", "C1", "^-"),
+           ("scheme3_us", "(3) sync at the start, then predicted waits", "C0", "o-")]
+
+
+def points(rows, model, column):
+    """Sizes and values of a column, where the rows have it."""
+    chosen = [(float(r["bytes"]), float(r[column])) for r in rows if r["model"] == model and r[column]]
+    return [size for size, _ in chosen], [value for _, value in chosen]
+
+
+def draw_times(axes, rows):
+    for column, label, color, style in SCHEMES:
+        sizes, times = points(rows, "fifo", column)
+        axes.plot(sizes, times, style, color=color, markersize=4, label=label)
+    sizes, times = points(rows, "packets", "scheme2_us")
+    if sizes:
+        axes.plot(sizes, times, "^:", color="C1", markersize=7, fillstyle="none", label="(2), links serve packets by turns")
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_ylabel("Alltoall, us")
+    axes.legend(fontsize="small")
+
+
+def draw_differences(axes, rows):
+    for column, label, color in [("difference13_us", "(1) - (3)", "C3"), ("difference23_us", "(2) - (3)", "C1")]:
+        sizes, values = points(rows, "fifo", column)
+        axes.plot(sizes, values, "o-", color=color, markersize=3, label=label)
+    axes.axhline(0, color="black", linewidth=0.8)
+    axes.set_yscale("symlog", linthresh=1)
+    axes.set_ylabel("difference, us")
+    axes.set_xlabel("bytes per pair")
+    axes.legend(fontsize="small")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("csv")
+    parser.add_argument("png")
+    parser.add_argument("--uneven", type=float, default=0, help="rows of senders that differ by so much (0.5)")
+    args = parser.parse_args()
+    with open(args.csv, newline="") as file:
+        rows = [r for r in csv.DictReader(file) if float(r["uneven"]) == args.uneven and float(r["skewed"]) == 0]
+    if not points(rows, "fifo", "scheme3_us")[0]:
+        sys.exit(f"plot.py: {args.csv} has no rows with uneven {args.uneven:g}")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, (times, differences) = pyplot.subplots(2, 1, figsize=(7, 7), sharex=True, height_ratios=[2, 1])
+    draw_times(times, rows)
+    draw_differences(differences, rows)
+    for axes in (times, differences):
+        axes.grid(True, color="0.9")
+    sizes = f"senders +-{100 * args.uneven:g}%" if args.uneven else "even sizes"
+    times.set_title(f"Alltoall on a torus of {rows[0]['torus']}, {rows[0]['algorithm']}, {sizes}")
+    figure.tight_layout()
+    figure.savefig(args.png, dpi=120)
+
+
+if __name__ == "__main__":
+    main()
