@@ -21,7 +21,9 @@
 #include "exec/link.h" /* GR_DIRECT_PIECES */
 #include "exec/machine.h"
 
+#if !defined(SYM_MAX_RANKS)
 #define SYM_MAX_RANKS 256
+#endif
 
 struct sym_value {
     uint64_t ranks[SYM_MAX_RANKS / 64]; /* bit set of the contributing ranks */
@@ -65,7 +67,21 @@ enum sym_policy {
 
 enum sym_order { SYM_IDENTITY, SYM_REVERSED, SYM_SHUFFLED, SYM_NORDERS };
 
+struct sym_case;
+
+/* A schedule beside the table of sched.h, whose steps a test's own copy of the machine fetches; and what is said of it. */
+struct sym_foreign {
+    const char *name;
+    enum gr_layout layout;
+    int stores_once; /* writes each element of the output once */
+    /* Like gr_algo_peers(). */
+    void (*peers)(const struct sym_case *c, uint32_t channel, int rank, int *in, int *nin, int *out, int *nout);
+    /* Hash of the sum of all contributions to an element, in the stated order. GR_BLOCKS: of that block. */
+    uint64_t (*order)(const struct sym_case *c, uint32_t channel, int block, size_t elem);
+};
+
 struct sym_case {
+    const struct sym_foreign *foreign; /* NULL: algo says all */
     enum gr_algo algo;
     enum gr_coll coll;
     int p;
@@ -188,6 +204,7 @@ int sym_fail(struct sym *w, enum sym_check check, int rank, const char *format, 
 extern const struct gr_mover sym_mover;
 uint64_t sym_hash(uint64_t a, uint64_t b);
 struct sym_value sym_leaf(int rank, size_t elem);
+enum gr_layout sym_layout(const struct sym_case *c);
 size_t sym_count(const struct sym_case *c, int rank); /* elements of a rank's block, and where it begins */
 size_t sym_displ(const struct sym_case *c, int rank);
 size_t sym_extent(const struct sym_case *c);          /* elements of the whole vector, gaps included */

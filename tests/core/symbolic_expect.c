@@ -55,7 +55,7 @@ struct place {
     int p;
     int owner;     /* position of the owner of its block (ring, reduce_scatter) */
     int root;      /* position of the root */
-    uint32_t chunk; /* of a pipeline */
+    uint32_t channel, chunk; /* of a pipeline */
     size_t elem;
 };
 
@@ -123,6 +123,9 @@ static uint64_t tree_up(const struct place *e, int t, int base, int n)
 
 static uint64_t stated_order(const struct sym_case *c, const struct place *e)
 {
+    if (NULL != c->foreign) {
+        return c->foreign->order(c, e->channel, e->owner, e->elem);
+    }
     if (1 == e->p) {
         return leaf(e, 0);
     }
@@ -163,7 +166,8 @@ static void locate(const struct sym *w, size_t count, size_t k, int owner, struc
     size_t cell = up_to(count, per_channel * split->nchannels, split->align);
     size_t piece = k / cell;
 
-    e->order = w->order + piece / per_channel * (size_t) w->c->p;
+    e->channel = (uint32_t) (piece / per_channel);
+    e->order = w->order + e->channel * (size_t) w->c->p;
     e->chunk = (uint32_t) (piece % split->nchunks);
     e->root = position(e->order, w->c->root);
     e->owner = position(e->order, owner);
@@ -191,15 +195,15 @@ static void want_element(struct sym *w, size_t count, size_t k, int owner, size_
 static void want_vector(struct sym *w)
 {
     const struct sym_case *c = w->c;
-    int ring = GR_ALGO_RING == c->algo && GR_COLL_ALLREDUCE == c->coll;
-    size_t block = ring && c->total > 0 ? up_to(c->total, (size_t) c->p, w->ranks[0].plan.split.align) : c->total;
+    int cut = GR_BLOCKS == sym_layout(c) && GR_COLL_ALLREDUCE == c->coll;
+    size_t block = cut && c->total > 0 ? up_to(c->total, (size_t) c->p, w->ranks[0].plan.split.align) : c->total;
     size_t e, k, begin, count;
     int r;
 
     for (e = 0; !has_blocks(c) && e < c->total; e++) {
         begin = e / block * block;
         count = c->total - begin < block ? c->total - begin : block;
-        want_element(w, count, e - begin, ring ? (int) (e / block) : 0, e);
+        want_element(w, count, e - begin, cut ? (int) (e / block) : 0, e);
     }
     for (r = 0; has_blocks(c) && r < c->p; r++) {
         begin = sym_displ(c, r);

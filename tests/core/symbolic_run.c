@@ -18,13 +18,18 @@ const char *sym_check_name(enum sym_check check)
     return (unsigned) check < SYM_NCHECKS ? check_names[check] : "?";
 }
 
+enum gr_layout sym_layout(const struct sym_case *c)
+{
+    return NULL != c->foreign ? c->foreign->layout : gr_algo_layout(c->algo, c->coll);
+}
+
 const char *sym_describe(const struct sym_case *c, char *text, size_t size)
 {
     static const char *const policies[SYM_NPOLICIES] = {"round", "lowest", "highest", "random"};
 
     snprintf(text, size,
              "%s %s p=%d root=%d channels=%u order=%d slots=%u slot=%zu piece=%zu align=%zu total=%zu block=%zu%s%s%s%s %s seed=%llu",
-             gr_algo_name(c->algo), gr_coll_name(c->coll), c->p, c->root, c->nchannels, (int) c->order, c->slots,
+             NULL != c->foreign ? c->foreign->name : gr_algo_name(c->algo), gr_coll_name(c->coll), c->p, c->root, c->nchannels, (int) c->order, c->slots,
              c->slot_elems, c->max_piece, c->align, c->total, c->block, NULL != c->counts ? " counts" : "",
              NULL != c->displs ? " displs" : "", c->slices ? " slices" : "", c->in_place ? " in place" : "",
              policies[c->policy], (unsigned long long) c->seed);
@@ -33,7 +38,7 @@ const char *sym_describe(const struct sym_case *c, char *text, size_t size)
 
 void sym_size(struct sym_case *c, uint32_t pieces, size_t ragged)
 {
-    int blocks = GR_BLOCKS == gr_algo_layout(c->algo, c->coll);
+    int blocks = GR_BLOCKS == sym_layout(c);
     size_t n = (size_t) pieces * c->nchannels * c->max_piece;
 
     ragged = ragged < c->nchannels * c->max_piece ? ragged : c->nchannels * c->max_piece - 1;
@@ -70,7 +75,11 @@ static void mark_peers(struct sym *w, const struct gr_sched *s, uint32_t channel
     size_t p = (size_t) s->p, me = (size_t) s->order[s->pos];
     uint8_t *peers = w->peers + channel * p * p;
 
-    gr_algo_peers(s->algo, s->p, s->pos, s->root, s->order, in, &nin, out, &nout);
+    if (NULL != w->c->foreign) {
+        w->c->foreign->peers(w->c, channel, (int) me, in, &nin, out, &nout);
+    } else {
+        gr_algo_peers(s->algo, s->p, s->pos, s->root, s->order, in, &nin, out, &nout);
+    }
     for (k = 0; k < nin; k++) {
         peers[(size_t) in[k] * p + me] |= SYM_IN;
     }
@@ -82,7 +91,7 @@ static void mark_peers(struct sym *w, const struct gr_sched *s, uint32_t channel
 static void make_plan(struct sym *w, struct sym_rank *me)
 {
     const struct sym_case *c = w->c;
-    struct gr_shape shape = {.coll = c->coll, .layout = gr_algo_layout(c->algo, c->coll), .p = c->p, .total = c->total,
+    struct gr_shape shape = {.coll = c->coll, .layout = sym_layout(c), .p = c->p, .total = c->total,
                              .block = c->block, .counts = c->counts, .displs = c->displs, .nchannels = c->nchannels,
                              .max_piece = c->max_piece, .align = c->align, .slices = c->slices};
     uint32_t channel;
@@ -99,7 +108,7 @@ static void make_plan(struct sym *w, struct sym_rank *me)
             s->pos = order[pos] == me->rank ? pos : s->pos;
             s->root = order[pos] == c->root ? pos : s->root;
         }
-        if (0 != gr_sched_check(s)) {
+        if (NULL == c->foreign && 0 != gr_sched_check(s)) {
             sym_fail(w, SYM_MALFORMED, me->rank, "gr_sched_check() refuses the schedule");
         }
         mark_peers(w, s, channel);
@@ -287,10 +296,11 @@ static void check_through(struct sym *w)
 /* All but the flat algorithms, whose centre sums in its output, write each element of the result once. */
 static void check_stores(struct sym *w)
 {
+    int once = NULL != w->c->foreign ? w->c->foreign->stores_once : GR_ALGO_FLAT != w->c->algo;
     size_t k, valid;
     int r;
 
-    for (r = 0; r < w->c->p && GR_ALGO_FLAT != w->c->algo; r++) {
+    for (r = 0; r < w->c->p && once; r++) {
         const struct sym_space *out = &w->ranks[r].space[GR_OUT];
 
         for (k = valid = 0; k < out->len; k++) {

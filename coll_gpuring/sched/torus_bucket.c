@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The multi-link bucket: a ring in each dimension, one dimension after the other, and as many channels as there are
+ * links, each with another dimension at a time (torus.h).
+ *
+ *      reduce_scatter of one channel, dimensions X Y of a 3 x 3 torus, at rank (x, y):
+ *
+ *      phase 0, in X   the ring of sched/ring.c, its blocks being columns: all blocks of ranks with the same x.
+ *                      After it: sums over my row, of the blocks of my column
+ *      phase 1, in Y   the same with what is left: blocks of my column, by y. After it: my block, summed over all
+ *
+ * Allgather is the way back, Y first. Allreduce is both; in between, the step that receives my block also sends it.
+ * Partial sums lie in the output (allreduce) or in scratch (reduce_scatter) between phases.
+ *
+ * In phase i a dimension of extent a has a steps, in a - 1 ticks from tick i (A - 1) on, A the longest extent: all
+ * channels change dimension at the same time, so that in no tick two of them use one link.
+ *
+ * Cost per half: latency sum (a_d - 1) a; with all 2D channels (p-1)/p n b / 2D.
+ * Order of reduction: in phase 0, of the ranks of a ring x_q + (x_{q-1} + (... + x_{q+1})), q the position of the
+ * block's owner on it, in the channel's direction; in phase 1 of such sums, and so on.
+ * Sources: Chan, Heimlich, Purkayastha, van de Geijn: Collective communication: theory, practice and experience, 2007;
+ * Sack, Gropp: Collective algorithms for multiported torus networks, 2015.
+ */
+#include "algos.h"
+#include "torus.h"
+
+/* Where step i of the schedule lies. */
+struct place {
+    int phase;  /* number of the dimension in the channel's order */
+    int gather; /* on the way back */
+    int k;      /* step of the ring */
+};
+
+/* Steps of a half; those of a ring in each dimension. */
+GR_HD static uint32_t half_len(const struct gr_torus_sched *s, const struct gr_torus_lane *lane)
+{
+    uint32_t n = 0;
+    int i;
+
+    for (i = 0; i < lane->n; i++) {
+        n += (uint32_t) s->torus.dims[lane->dims[i]];
+    }
+    return n;
+}
+
+GR_HD uint32_t gr_bucket_len(const struct gr_torus_sched *s)
+{
+    struct gr_torus_lane lane = gr_torus_lane_of(s);
+
+    if (0 == lane.n) {
+        return 1;
+    }
+    /* the last step of the first half is the first of the second */
+    return GR_COLL_ALLREDUCE == s->coll ? 2 * half_len(s, &lane) - 1 : half_len(s, &lane);
+}
+
+GR_HD static struct place find_place(const struct gr_torus_sched *s, const struct gr_torus_lane *lane, uint32_t i)
+{
+    struct place at = {0, 0, 0};
+    uint32_t half = half_len(s, lane);
+
+    at.gather = GR_COLL_ALLGATHER == s->coll;
+    if (GR_COLL_ALLREDUCE == s->coll && i >= half) {
+        at.gather = 1;
+        i -= half - 1;
+    }
+    at.phase = at.gather ? lane->n - 1 : 0;
+    while (i >= (uint32_t) s->torus.dims[lane->dims[at.phase]]) {
+        i -= (uint32_t) s->torus.dims[lane->dims[at.phase]];
+        at.phase += at.gather ? -1 : 1;
+    }
+    at.k = (int) i;
+    return at;
+}
+
+/*
+ * The blocks with coordinate x in the phase's dimension, my coordinates in those of the phases before, any in those
+ * after. An allreduce numbers blocks by the channel's dimensions, the first one fastest; else it is the rank's.
+ */
+GR_HD static void set_run(const struct gr_torus_sched *s, const struct gr_torus_lane *lane, int phase, int x, struct gr_step *t)
+{
+    int own = GR_COLL_ALLREDUCE == s->coll, stride = 1, first = 0, least = 0, count = 1, i;
+
+    for (i = 0; i < lane->n; i++) {
+        int d = lane->dims[i], weight = own ? stride : gr_torus_stride(&s->torus, d);
+
+        if (i <= phase) {
+            first += weight * (i == phase ? x : gr_torus_coord(&s->torus, s->rank, d));
+        } else {
+            least = 1 == count || weight < least ? weight : least;
+            count *= s->torus.dims[d];
+        }
+        stride *= s->torus.dims[d];
+    }
+    t->first = (uint32_t) first;
+    t->stride = (uint32_t) least;
+    t->count = (uint32_t) count;
+}
+
+/* What step k of a ring of n ranks does: bits, and whose set by position after mine. */
+GR_HD static int scatter_bits(int k, int n)
+{
+    return 0 == k ? GR_SEND : k < n - 1 ? GR_RECV | GR_REDUCE | GR_SEND : GR_RECV | GR_REDUCE | GR_STORE;
+}
+
+GR_HD static int gather_bits(int k, int n)
+{
+    return 0 == k ? GR_SEND : k < n - 1 ? GR_RECV | GR_STORE | GR_SEND : GR_RECV | GR_STORE;
+}
+
+GR_HD struct gr_step gr_bucket_step(const struct gr_torus_sched *s, uint32_t i)
+{
+    const struct gr_torus *t = &s->torus;
+    struct gr_torus_lane lane = gr_torus_lane_of(s);
+    struct gr_step step = gr_step_make(GR_STORE, GR_IN, GR_OUT, 0, 0);
+    struct place at;
+    int d, n, q, bits, middle = GR_COLL_ALLREDUCE == s->coll ? GR_OUT : GR_TMP, ticks = lane.longest - 1;
+
+    if (0 == lane.n) {
+        return step;
+    }
+    at = find_place(s, &lane, i);
+    d = lane.dims[at.phase];
+    n = t->dims[d];
+    q = gr_torus_position(t, d, lane.up, gr_torus_coord(t, s->rank, d));
+    bits = at.gather ? gather_bits(at.k, n) : scatter_bits(at.k, n);
+    step.tick = (uint32_t) ((at.gather ? lane.n - 1 - at.phase : at.phase) * ticks + at.k);
+    step.tick += (uint32_t) (GR_COLL_ALLREDUCE == s->coll && at.gather ? lane.n * ticks : 0);
+    step.operand = (uint8_t) (at.gather ? GR_OUT : 0 == at.phase ? GR_IN : middle);
+    step.dest = (uint8_t) (at.gather || at.phase == lane.n - 1 ? GR_OUT : middle);
+    step.phase = (uint8_t) at.gather;
+    if (at.phase == lane.n - 1 && GR_COLL_ALLREDUCE == s->coll && !at.gather && at.k == n - 1) {
+        bits |= GR_SEND; /* the whole sum, on its way back */
+        step.tick = (uint32_t) (lane.n * ticks);
+    }
+    if (at.phase == lane.n - 1 && GR_COLL_ALLGATHER == s->coll && 0 == at.k) {
+        bits |= GR_STORE;
+        step.operand = GR_IN;
+    }
+    step.bits = (uint8_t) bits;
+    set_run(s, &lane, at.phase, gr_torus_coord_at(t, d, lane.up, at.gather ? q - at.k : q - 1 - at.k), &step);
+    if (bits & GR_RECV) {
+        step.from[0] = gr_torus_at(t, s->rank, d, gr_torus_coord_at(t, d, lane.up, q - 1));
+        step.nfrom = 1;
+    }
+    if (bits & GR_SEND) {
+        step.to[0] = gr_torus_at(t, s->rank, d, gr_torus_coord_at(t, d, lane.up, q + 1));
+        step.nto = 1;
+    }
+    return step;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Orders of reduction along a torus; see torus_expect.h. */
+#include "torus_expect.h"
+
+/* A channel: dimensions above extent 1 in its order, and whether it goes up. */
+struct channel {
+    const struct gr_torus *t;
+    int n, dims[GR_MAX_DIMS], up;
+    size_t elem;
+};
+
+static struct channel channel_of(const struct gr_torus *t, int number, int from_the_ends)
+{
+    static const int second[5][4] = {{0}, {0}, {1, 0}, {2, 0, 1}, {3, 2, 1, 0}}; /* by dimensions: row 1 of the latter */
+    struct channel c = {.t = t, .up = 1};
+    int all[GR_MAX_DIMS], d, k, lines = 0, row;
+
+    for (d = 0; d < t->ndims; d++) {
+        if (t->dims[d] > 1) {
+            all[c.n++] = d;
+            lines |= gr_torus_is_line(t, d);
+        }
+    }
+    row = lines ? number : number / 2;
+    c.up = lines || number % 2 == 0;
+    for (k = 0; k < c.n; k++) {
+        c.dims[k] = all[from_the_ends && row == 1 ? second[c.n][k] : (row + k) % c.n];
+    }
+    return c;
+}
+
+/* Coordinates around the ring in the channel's direction, from `first` on, k places further. */
+static int around(const struct channel *c, int d, int first, int k)
+{
+    int n = c->t->dims[d], ring[64], m = 0, x, at = 0;
+
+    for (x = 0; x < n; x++) {
+        ring[x] = c->up ? x : n - 1 - x;
+    }
+    if (gr_torus_is_line(c->t, d)) { /* even places up, odd ones down */
+        for (x = 0; x < n; x += 2) {
+            ring[m++] = x;
+        }
+        for (x = n - 1 - n % 2; x > 0; x -= 2) {
+            ring[m++] = x;
+        }
+    }
+    while (ring[at] != first) {
+        at++;
+    }
+    return ring[(at + k) % n];
+}
+
+/* Bucket: what a rank that shares the owner's coordinates in the first `level` dimensions holds after as many phases. */
+static uint64_t bucket_sum(const struct channel *c, int level, int rank, int owner)
+{
+    uint64_t h = 0;
+    int d, k, first;
+
+    if (0 == level) {
+        return sym_leaf(rank, c->elem).hash;
+    }
+    d = c->dims[level - 1];
+    first = gr_torus_coord(c->t, owner, d);
+    for (k = 1; k <= c->t->dims[d]; k++) {
+        uint64_t theirs = bucket_sum(c, level - 1, gr_torus_at(c->t, rank, d, around(c, d, first, k)), owner);
+
+        h = 1 == k ? theirs : sym_hash(theirs, h);
+    }
+    return h;
+}
+
+/* The rank whose coordinates are the digits of the number, the channel's first dimension the lowest. */
+static int bucket_owner(const struct channel *c, int number)
+{
+    int rank = 0, k;
+
+    for (k = 0; k < c->n; k++) {
+        rank = gr_torus_at(c->t, rank, c->dims[k], number % c->t->dims[c->dims[k]]);
+        number /= c->t->dims[c->dims[k]];
+    }
+    return rank;
+}
+
+/* ---- swing ---- */
+
+static const int distances[] = {1, -1, 3, -5, 11, -21, 43};
+
+static int swing_peer(const struct channel *c, int rank, int d, int step)
+{
+    int n = c->t->dims[d], x = gr_torus_coord(c->t, rank, d), sign = (x % 2 == 0) == c->up ? 1 : -1;
+
+    return gr_torus_at(c->t, rank, d, (x + sign * distances[step] + 8 * n) % n);
+}
+
+/* Dimension and its step of step j of all; -1 beyond the last. */
+static int swing_step(const struct channel *c, int j, int *step)
+{
+    int k;
+
+    for (*step = 0; *step < 8; ++*step) {
+        for (k = 0; k < c->n; k++) {
+            if (1 << *step < c->t->dims[c->dims[k]] && j-- == 0) {
+                return c->dims[k];
+            }
+        }
+    }
+    return -1;
+}
+
+/* After j steps: mine + (the partner's). */
+static uint64_t swing_sum(const struct channel *c, int j, int rank)
+{
+    int step, d;
+
+    if (0 == j) {
+        return sym_leaf(rank, c->elem).hash;
+    }
+    d = swing_step(c, j - 1, &step);
+    return sym_hash(swing_sum(c, j - 1, rank), swing_sum(c, j - 1, swing_peer(c, rank, d, step)));
+}
+
+/* Bit `step` of a coordinate's number: of half of it where it is even, else of half of a later partner; the last: the parity. */
+static int swing_bit(const struct channel *c, int rank, int d, int step)
+{
+    int n = c->t->dims[d], x;
+
+    if (2 << step == n) {
+        return gr_torus_coord(c->t, rank, d) % 2;
+    }
+    x = gr_torus_coord(c->t, rank, d);
+    if (x % 2) {
+        x = gr_torus_coord(c->t, swing_peer(c, rank, d, step + 1), d);
+    }
+    return (c->up ? x : (n - x) % n) / 2 >> step & 1;
+}
+
+/* The rank with a number: its bits in the order of the steps. */
+static int swing_owner(const struct channel *c, int number)
+{
+    int rank, j, step, d, right;
+
+    for (rank = 0;; rank++) {
+        for (right = 1, j = 0; right && (d = swing_step(c, j, &step)) >= 0; j++) {
+            right = swing_bit(c, rank, d, step) == (number >> j & 1);
+        }
+        if (right) {
+            return rank;
+        }
+    }
+}
+
+/* ---- mst ---- */
+
+struct tree {
+    const struct channel *c;
+    int p, parent[512], tick[512];
+};
+
+/* The part least..most of the root's line in dimension d; coordinates as seen from the cut. */
+static void grow(struct tree *tree, int rank, int d, int root, int cut, int least, int most, int tick)
+{
+    int n = tree->c->t->dims[d], middle = (least + most) / 2, other = root <= middle ? middle + 1 : middle, child, x;
+
+    if (least == most) {
+        return;
+    }
+    x = gr_torus_is_line(tree->c->t, d) ? other : tree->c->up ? (cut + other) % n : (cut - other + n) % n;
+    child = gr_torus_at(tree->c->t, rank, d, x);
+    tree->parent[child] = rank;
+    tree->tick[child] = tick;
+    grow(tree, root <= middle ? rank : child, d, root <= middle ? root : other, cut, least, middle, tick + 1);
+    grow(tree, root <= middle ? child : rank, d, root <= middle ? other : root, cut, middle + 1, most, tick + 1);
+}
+
+static uint64_t mst_sum(const struct tree *tree, int rank)
+{
+    uint64_t h = sym_leaf(rank, tree->c->elem).hash;
+    int tick, k;
+
+    for (tick = 32 * GR_MAX_DIMS; tick >= 0; tick--) {
+        for (k = 0; k < tree->p; k++) {
+            if (tree->parent[k] == rank && tree->tick[k] == tick) {
+                h = sym_hash(h, mst_sum(tree, k));
+            }
+        }
+    }
+    return h;
+}
+
+static uint64_t mst_order(const struct channel *c, int root)
+{
+    struct tree tree = {.c = c, .p = gr_torus_size(c->t)};
+    char has[512] = {0};
+    int k, r, d;
+
+    for (r = 0; r < tree.p; r++) {
+        tree.parent[r] = -1;
+    }
+    has[root] = 1;
+    for (k = 0; k < c->n; k++) {
+        int x = gr_torus_coord(c->t, root, d = c->dims[k]), line = gr_torus_is_line(c->t, d);
+
+        for (r = 0; r < tree.p; r++) {
+            if (has[r]) {
+                grow(&tree, r, d, line ? x : 0, x, 0, c->t->dims[d] - 1, 32 * k);
+            }
+        }
+        for (r = 0; r < tree.p; r++) {
+            has[r] |= tree.parent[r] >= 0;
+        }
+    }
+    return mst_sum(&tree, root);
+}
+
+uint64_t torus_expect(enum gr_torus_algo algo, const struct gr_torus *t, const struct sym_case *c, uint32_t number, int block,
+                      size_t elem)
+{
+    int from_the_ends = GR_TORUS_BUCKET == algo && GR_COLL_REDUCE_SCATTER == c->coll, steps = 0, step;
+    struct channel ch = channel_of(t, (int) number, from_the_ends);
+
+    ch.elem = elem;
+    switch (algo) {
+    case GR_TORUS_SWING:
+        while (swing_step(&ch, steps, &step) >= 0) {
+            steps++;
+        }
+        return swing_sum(&ch, steps, swing_owner(&ch, block));
+    case GR_TORUS_MST:
+        return mst_order(&ch, c->root);
+    default:
+        block = GR_COLL_REDUCE_SCATTER == c->coll ? block : bucket_owner(&ch, block);
+        return bucket_sum(&ch, ch.n, block, block);
+    }
+}
