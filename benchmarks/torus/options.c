@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The command line of options.h. */
 #include "options.h"
+#include "source.h"
 
 #include <getopt.h>
 #include <stdarg.h>
@@ -10,15 +11,19 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "usage: torus_sim [ALGORITHM] [options]        simulate an Alltoall on a torus\n"
+    "usage: torus_sim [ALGORITHM] [options]        simulate an Alltoall, or an allreduce, on a torus\n"
     "       torus_sim --figure [options]           the published evaluation, and the difference of the schemes\n"
-    "       torus_sim --sync-packets [options]     packets of a sync, by dimension and all to all\n\n"
-    "ALGORITHM: suh-shin, dimension-ordered (default: the first that suits the torus)\n"
+    "       torus_sim --sync-packets [options]     packets of a sync, by dimension and all to all\n"
+    "       torus_sim --project [options]          an allreduce by ring, tree, bucket and Swing, step by step\n\n"
+    "ALGORITHM: Alltoall by suh-shin or dimension-ordered (default: the first that suits the torus);\n"
+    "           allreduce by ring, tree, bucket or swing; bcast by mst\n"
     "  -t, --torus AxBxC     extents, 1 to 4 of them (16x16x16)\n"
     "      --mesh D,...      dimensions (0, 1, ...) without a wrap-around link\n"
     "  -l, --latency NS,...  from neighbour to neighbour, by dimension (21,25,70); the last holds for the rest\n"
     "  -b, --bandwidth GB/s  of a link, each way (16)\n"
-    "  -m, --bytes LIST      mean bytes per pair: 1,8,64 or 1:64k, which doubles (1:64k); suffixes k M\n"
+    "  -m, --bytes LIST      mean bytes per pair: 1,8,64 or 1:64k, which doubles (1:64k); suffixes k M G.\n"
+    "                        Not of an Alltoall: bytes of the vector\n"
+    "      --chunks N        of the pipelines of tree and mst (16)\n"
     "      --uneven U        each sender's blocks are as long as a number in 1-U..1+U says\n"
     "      --skewed F[:X]    a share F of the senders sends X times as much (10)\n"
     "      --schemes LIST    1: sync before each step, 2: at the start only, 3: predicted waits (1,2,3)\n"
@@ -31,6 +36,7 @@ static const char usage[] =
     "      --guard NS        scheme 3 waits so much longer in each step\n"
     "      --sync WAY        packets of a sync go around (a ring's whole length, default) or shortest\n"
     "      --seed N          of all random numbers (1)\n"
+    "      --overhead NS     --project: what each message costs besides (500)\n"
     "  -o FORMAT             text (default) csv json      -f FILE  write there, not to stdout\n"
     "      --progress        say how far it is, also where stderr is no terminal\n"
     "  -h, --help            this text\n";
@@ -65,8 +71,9 @@ static double number(const char *what, const char *text, double least, double mo
     char *end;
     double v = strtod(text, &end);
 
-    if (end > text && ('k' == *end || 'M' == *end)) {
-        v *= 'k' == *end++ ? 1024 : 1024 * 1024;
+    if (end > text && NULL != strchr("kMG", *end) && '\0' != *end) {
+        v *= 'k' == *end ? 1024 : 'M' == *end ? 1048576 : 1073741824;
+        end++;
     }
     if (end == text || !(v >= least && v <= most) || (NULL == rest && '\0' != *end)) {
         die("%s must be a number from %g to %g, not \"%s\"", what, least, most, text);
@@ -102,14 +109,14 @@ static void parse_bytes(struct options *o, const char *text)
     double v, most;
 
     if (NULL == strchr(text, ':')) {
-        o->nbytes = numbers("--bytes", text, 1e-3, 1e9, o->bytes, MAX_SIZES);
+        o->nbytes = numbers("--bytes", text, 1e-3, 1e12, o->bytes, MAX_SIZES);
         return;
     }
-    v = number("--bytes", text, 1e-3, 1e9, &rest);
+    v = number("--bytes", text, 1e-3, 1e12, &rest);
     if (':' != *rest) {
         die("--bytes must be a list, or MIN:MAX, not \"%s\"", text);
     }
-    most = number("--bytes", rest + 1, v, 1e9, NULL);
+    most = number("--bytes", rest + 1, v, 1e12, NULL);
     for (o->nbytes = 0; v <= most && o->nbytes < MAX_SIZES; v *= 2) {
         o->bytes[o->nbytes++] = v;
     }
@@ -161,7 +168,7 @@ static void parse_schemes(struct options *o, const char *text)
 }
 
 enum { OPT_MESH = 256, OPT_UNEVEN, OPT_SKEWED, OPT_SCHEMES, OPT_MODEL, OPT_PACKET, OPT_JITTER, OPT_ERROR, OPT_SKEW, OPT_ENTER,
-       OPT_GUARD, OPT_SYNC, OPT_SEED, OPT_PROGRESS, OPT_FIGURE, OPT_PACKETS };
+       OPT_GUARD, OPT_SYNC, OPT_SEED, OPT_PROGRESS, OPT_FIGURE, OPT_PACKETS, OPT_PROJECT, OPT_OVERHEAD, OPT_CHUNKS };
 
 static const struct option longs[] = {
     {"torus", 1, NULL, 't'}, {"latency", 1, NULL, 'l'}, {"bandwidth", 1, NULL, 'b'}, {"bytes", 1, NULL, 'm'},
@@ -170,6 +177,7 @@ static const struct option longs[] = {
     {"jitter", 1, NULL, OPT_JITTER}, {"latency-error", 1, NULL, OPT_ERROR}, {"skew", 1, NULL, OPT_SKEW},
     {"enter", 1, NULL, OPT_ENTER}, {"guard", 1, NULL, OPT_GUARD}, {"sync", 1, NULL, OPT_SYNC}, {"seed", 1, NULL, OPT_SEED},
     {"progress", 0, NULL, OPT_PROGRESS}, {"figure", 0, NULL, OPT_FIGURE}, {"sync-packets", 0, NULL, OPT_PACKETS},
+    {"project", 0, NULL, OPT_PROJECT}, {"overhead", 1, NULL, OPT_OVERHEAD}, {"chunks", 1, NULL, OPT_CHUNKS},
     {"help", 0, NULL, 'h'}, {NULL, 0, NULL, 0}};
 
 static const char *const model_names[] = {"fifo", "packets"};
@@ -210,6 +218,7 @@ static void parse_option(struct options *o, int c, const char *text, const char 
         if (gr_torus_parse(text, &o->machine.torus) < 0 || 0 == o->machine.torus.ndims) {
             die("--torus must be 1 to %d extents, as in 16x16x16, not \"%s\"", GR_MAX_DIMS, text);
         }
+        o->torus_given = 1;
         break;
     case OPT_MESH: *mesh = text; break;
     case 'l': parse_latency(&o->machine, text); break;
@@ -226,6 +235,9 @@ static void parse_option(struct options *o, int c, const char *text, const char 
     case OPT_PROGRESS: o->progress = 1; break;
     case OPT_FIGURE: o->task = TASK_FIGURE; break;
     case OPT_PACKETS: o->task = TASK_SYNC_PACKETS; break;
+    case OPT_PROJECT: o->task = TASK_PROJECT; break;
+    case OPT_CHUNKS: o->chunks = (uint32_t) number("--chunks", text, 1, 65536, NULL); break;
+    case OPT_OVERHEAD: o->overhead = number("--overhead", text, 0, 1e9, NULL); break;
     default: parse_noise(&o->noise, c, text);
     }
 }
@@ -233,7 +245,7 @@ static void parse_option(struct options *o, int c, const char *text, const char 
 /* What concerns several options together. */
 static void check_options(struct options *o, const char *mesh, const char *algorithm)
 {
-    static const char *const names[] = {"suh-shin", "dimension-ordered"};
+    static const char *const names[] = {"suh-shin", "dimension-ordered", "ring", "tree", "bucket", "swing", "mst"};
     double list[GR_MAX_DIMS];
     struct gr_torus *t = &o->machine.torus;
     int n, k;
@@ -246,7 +258,12 @@ static void check_options(struct options *o, const char *mesh, const char *algor
     }
     o->algo = gr_alltoall_suits(GR_ALLTOALL_SUH_SHIN, t) ? GR_ALLTOALL_SUH_SHIN : GR_ALLTOALL_ORDERED;
     if (NULL != algorithm) {
-        o->algo = (enum gr_alltoall_algo) word_of("algorithm", algorithm, names, GR_NALLTOALLS);
+        k = word_of("algorithm", algorithm, names, GR_NALLTOALLS + SOURCE_ALGOS);
+        o->source = k < GR_NALLTOALLS ? -1 : k - GR_NALLTOALLS;
+        o->algo = k < GR_NALLTOALLS ? (enum gr_alltoall_algo) k : o->algo;
+    }
+    if (o->source >= 0 && (TASK_FIGURE == o->task || o->sizes.uneven > 0 || o->sizes.skewed > 0)) {
+        die("%s has blocks of one size: --figure, --uneven and --skewed are for an Alltoall", algorithm);
     }
     if (!gr_alltoall_suits(o->algo, t)) {
         die("suh-shin needs rings whose extents are 1, 2 or multiples of 4; %s is for dimension-ordered", torus_text(t));
@@ -265,7 +282,9 @@ void options_parse(struct options *o, int argc, char **argv)
     gr_torus_parse("16x16x16", &o->machine.torus);
     parse_latency(&o->machine, "21,25,70");
     o->machine.bandwidth = 16;
-    parse_bytes(o, "1:64k");
+    o->overhead = 500;
+    o->chunks = 16;
+    o->source = -1;
     o->sizes.seed = o->noise.seed = 1;
     o->schemes = 14;
     o->model = &model_fifo;
@@ -289,4 +308,7 @@ void options_parse(struct options *o, int argc, char **argv)
         die("one algorithm, not \"%s\" too (try -h)", argv[optind + 1]);
     }
     check_options(o, mesh, argv[optind]);
+    if (0 == o->nbytes) {
+        parse_bytes(o, TASK_PROJECT == o->task || o->source >= 0 ? "64,1k,16k,64k,256k,1M,4M,16M,64M,256M,1G" : "1:64k");
+    }
 }

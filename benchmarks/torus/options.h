@@ -13,15 +13,19 @@ enum task {
     TASK_SIMULATE,     /* one schedule on one torus */
     TASK_FIGURE,       /* the published evaluation */
     TASK_SYNC_PACKETS, /* how many packets a sync takes */
+    TASK_PROJECT       /* an allreduce by several algorithms on many sizes of torus */
 };
 
 struct options {
     enum task task;
+    int source;                 /* enum source_algo, or -1: an Alltoall, by */
     enum gr_alltoall_algo algo;
-    int algo_given;
+    uint32_t chunks;            /* of the pipelines of tree and mst */
     struct machine machine;
     double bytes[MAX_SIZES];
     int nbytes;
+    int torus_given;
+    double overhead;    /* ns of each message, in a projection */
     struct sizes sizes; /* all but bytes */
     struct noise noise;
     unsigned schemes;   /* bit s: scheme s */

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plots of torus_sim's CSV: the three schemes over the size, even or uneven.
+"""Plots of torus_sim's CSV: the three schemes over the size, even or uneven; or which allreduce wins where.
 
     torus_sim --figure -o csv -f figure.csv
     plot.py figure.csv even.png                 the published figure: even sizes
     plot.py figure.csv uneven.png --uneven 0.5  its variant: senders differ by +-50%
+    torus_sim --project -o csv -f project.csv
+    plot.py project.csv project.png
 """
 import argparse
 import csv
@@ -20,6 +22,7 @@ except ImportError:  # a distribution's matplotlib belongs to the distribution's
 
 SCHEMES = [("scheme1_us", "(1) sync before each step", "C3", "s-"), ("scheme2_us", "(2) sync at the start only", "C1", "^-"),
            ("scheme3_us", "(3) sync at the start, then predicted waits", "C0", "o-")]
+ALGORITHMS = {"ring": "C2", "tree": "C4", "bucket": "C0", "swing": "C1"}
 
 
 def points(rows, model, column):
@@ -52,6 +55,61 @@ def draw_differences(axes, rows):
     axes.legend(fontsize="small")
 
 
+def size_name(size):
+    """1048576 as 1M."""
+    for unit in ("", "k", "M"):
+        if size < 1024:
+            return f"{size:g}{unit}"
+        size /= 1024
+    return f"{size:g}G"
+
+
+def draw_curves(axes, rows, torus):
+    """The time of each algorithm over the size, on one torus."""
+    chosen = [r for r in rows if r["torus"] == torus]
+    for algorithm, color in ALGORITHMS.items():
+        points_of = [(float(r["bytes"]), float(r[algorithm + "_us"])) for r in chosen if r[algorithm + "_us"]]
+        if points_of:
+            axes.plot(*zip(*points_of), "o-", color=color, markersize=3, label=algorithm)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_title(f"{chosen[0]['nodes']} nodes, {torus}")
+    axes.set_xlabel("bytes of the vector")
+    axes.set_ylabel("allreduce, us")
+    axes.grid(True, color="0.9")
+    axes.legend(fontsize="small")
+
+
+def draw_map(axes, rows):
+    """The fastest algorithm for each torus and size."""
+    tori = list(dict.fromkeys(r["torus"] for r in rows))
+    sizes = sorted({float(r["bytes"]) for r in rows})
+    names = list(ALGORITHMS)
+    for r in rows:
+        x, y = sizes.index(float(r["bytes"])), tori.index(r["torus"])
+        axes.add_patch(matplotlib.patches.Rectangle((x - 0.5, y - 0.5), 1, 1, color=ALGORITHMS[r["fastest"]], alpha=0.6))
+        axes.text(x, y, names[names.index(r["fastest"])], ha="center", va="center", fontsize=7)
+    axes.set_xlim(-0.5, len(sizes) - 0.5)
+    axes.set_ylim(-0.5, len(tori) - 0.5)
+    axes.set_xticks(range(len(sizes)), [size_name(s) for s in sizes])
+    axes.set_yticks(range(len(tori)), tori)
+    axes.set_xlabel("bytes of the vector")
+    axes.set_title("the fastest")
+
+
+def draw_projection(pyplot, rows, path):
+    tori = list(dict.fromkeys(r["torus"] for r in rows))
+    shown = [t for t in ("4x4x4", "16x16x16", "32x32x32") if t in tori] or [tori[0]]
+    figure, axes = pyplot.subplots(2, 2, figsize=(13, 9), squeeze=False)
+    draw_map(axes.flat[0], rows)
+    for a, torus in zip(axes.flat[1:], shown):
+        draw_curves(a, rows, torus)
+    for a in axes.flat[1 + len(shown):]:
+        a.set_visible(False)
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("csv")
@@ -59,12 +117,16 @@ def main():
     parser.add_argument("--uneven", type=float, default=0, help="rows of senders that differ by so much (0.5)")
     args = parser.parse_args()
     with open(args.csv, newline="") as file:
-        rows = [r for r in csv.DictReader(file) if float(r["uneven"]) == args.uneven and float(r["skewed"]) == 0]
-    if not points(rows, "fifo", "scheme3_us")[0]:
-        sys.exit(f"plot.py: {args.csv} has no rows with uneven {args.uneven:g}")
+        rows = list(csv.DictReader(file))
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
+    if rows and "fastest" in rows[0]:
+        draw_projection(pyplot, rows, args.png)
+        return
+    rows = [r for r in rows if float(r["uneven"]) == args.uneven and float(r["skewed"]) == 0]
+    if not points(rows, "fifo", "scheme3_us")[0]:
+        sys.exit(f"plot.py: {args.csv} has no rows with uneven {args.uneven:g}")
     figure, (times, differences) = pyplot.subplots(2, 1, figsize=(7, 7), sharex=True, height_ratios=[2, 1])
     draw_times(times, rows)
     draw_differences(differences, rows)

@@ -102,17 +102,17 @@ void report_row(FILE *out, const struct options *o, const struct row *row)
 
     switch (o->format) {
     case FORMAT_TEXT:
-        fprintf(out, "%9g %-7s %6g %6g", row->bytes, row->model, row->uneven, row->skewed);
+        fprintf(out, "%9.10g %-7s %6g %6g", row->bytes, row->model, row->uneven, row->skewed);
         put_columns(out, row, 1, "-", blanks);
         fputc('\n', out);
         break;
     case FORMAT_CSV:
-        fprintf(out, "%s,%s,%s,%g,%g,%g", torus, row->algorithm, row->model, row->uneven, row->skewed, row->bytes);
+        fprintf(out, "%s,%s,%s,%g,%g,%.10g", torus, row->algorithm, row->model, row->uneven, row->skewed, row->bytes);
         put_columns(out, row, 0, "", commas);
         fputc('\n', out);
         break;
     case FORMAT_JSON:
-        fprintf(out, "%s\n  {\"torus\": \"%s\", \"algorithm\": \"%s\", \"model\": \"%s\", \"uneven\": %g, \"skewed\": %g, \"bytes\": %g",
+        fprintf(out, "%s\n  {\"torus\": \"%s\", \"algorithm\": \"%s\", \"model\": \"%s\", \"uneven\": %g, \"skewed\": %g, \"bytes\": %.10g",
                 rows > 0 ? "," : "", torus, row->algorithm, row->model, row->uneven, row->skewed, row->bytes);
         put_columns(out, row, 0, "null", keys);
         fputs("}", out);

@@ -7,11 +7,13 @@
  *      torus_sim -t 8x8x8 -m 1k --uneven 0.5             one size on another torus
  *      torus_sim dimension-ordered -t 6x5 --mesh 1       any extents, and lines
  *      torus_sim --sync-packets -t 16x16x16              packets that a sync takes
+ *      torus_sim --project                               which allreduce wins where
  */
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "project.h"
 #include "report.h"
 
 /* ---- progress ---- */
@@ -35,18 +37,28 @@ static void show_progress(void *ctx, enum scheme scheme, double share)
 
 /* ---- simulations ---- */
 
+static const char *algorithm(const struct options *o)
+{
+    return o->source >= 0 ? source_name((enum source_algo) o->source) : gr_alltoall_name(o->algo);
+}
+
 /* Fill a row: the schemes asked for at one size. */
 static struct row simulate(const struct options *o, double bytes)
 {
-    struct row row = {.model = o->model->name, .algorithm = gr_alltoall_name(o->algo), .bytes = bytes,
-                      .uneven = o->sizes.uneven, .skewed = o->sizes.skewed};
+    struct row row = {.model = o->model->name, .algorithm = algorithm(o), .bytes = bytes, .uneven = o->sizes.uneven,
+                      .skewed = o->sizes.skewed};
     struct meter meter = {&row, time(NULL)};
     struct sizes sizes = o->sizes;
     struct traffic traffic;
     int s, rc;
 
     sizes.bytes = bytes;
-    rc = traffic_alltoall(&traffic, o->algo, &o->machine.torus, &sizes);
+    rc = o->source >= 0 ? source_traffic(&traffic, (enum source_algo) o->source, &o->machine, o->chunks, bytes)
+                        : traffic_alltoall(&traffic, o->algo, &o->machine.torus, &sizes);
+    if (o->source >= 0 && rc < 0) {
+        die(-1 == rc ? "%s has no schedule on %s" : "%s on %s has more messages than a simulation can hold; try --project", algorithm(o),
+            torus_text(&o->machine.torus));
+    }
     for (s = 0; s < 4; s++) {
         row.outcome[s].ns = -1;
         if (0 == rc && 0 != (o->schemes >> s & 1)) {
@@ -66,11 +78,14 @@ static void run_sizes(FILE *out, const struct options *o)
     char title[120];
     int k;
 
-    snprintf(title, sizeof(title), "Alltoall, %s; bytes per pair", gr_alltoall_name(o->algo));
-    report_begin(out, o, title);
+    snprintf(title, sizeof(title), "%s, %s; bytes %s", o->source < 0 ? "Alltoall" : SOURCE_MST == o->source ? "bcast" : "allreduce",
+             algorithm(o), o->source < 0 ? "per pair" : "of the vector");
     for (k = 0; k < o->nbytes; k++) {
         struct row row = simulate(o, o->bytes[k]);
 
+        if (0 == k) { /* nothing is printed of what cannot be run */
+            report_begin(out, o, title);
+        }
         report_row(out, o, &row);
     }
     report_end(out, o);
@@ -175,6 +190,102 @@ static void put_packets(FILE *out, const struct options *o)
     }
 }
 
+/* ---- projections ---- */
+
+/* The fastest time of an algorithm; the double tree has pipelines of several lengths. */
+struct entry {
+    struct projection *of[4];
+    int n;
+};
+
+static struct entry project(enum source_algo algo, const struct machine *m)
+{
+    static const uint32_t chunks[] = {2, 16, 64, 256};
+    struct entry e = {.n = SOURCE_TREE == algo ? 4 : 1};
+    int k;
+
+    for (k = 0; k < e.n; k++) {
+        e.of[k] = project_make(algo, m, chunks[k]);
+    }
+    return e;
+}
+
+static double best_us(const struct entry *e, double bytes, double overhead)
+{
+    double best = INFINITY, t;
+    int k;
+
+    for (k = 0; k < e->n && NULL != e->of[k]; k++) {
+        t = project_ns(e->of[k], bytes, overhead) / 1000;
+        best = t < best ? t : best;
+    }
+    return best;
+}
+
+static void put_projection(FILE *out, const struct options *o, int nodes, double bytes, const double *us)
+{
+    static int rows;
+    int k, winner = 0;
+
+    if (FORMAT_JSON == o->format) {
+        fprintf(out, "%s\n  {\"nodes\": %d, \"torus\": \"%s\", \"bytes\": %.0f", rows++ > 0 ? "," : "", nodes,
+                torus_text(&o->machine.torus), bytes);
+    } else {
+        fprintf(out, FORMAT_CSV == o->format ? "%d,%s,%.0f" : "%6d %-10s %11.0f", nodes, torus_text(&o->machine.torus), bytes);
+    }
+    for (k = 0; k < SOURCE_ALLREDUCES; k++) {
+        winner = us[k] < us[winner] ? k : winner;
+        if (FORMAT_JSON == o->format) {
+            fprintf(out, isinf(us[k]) ? ", \"%s_us\": null" : ", \"%s_us\": %.3f", source_name((enum source_algo) k), us[k]);
+        } else if (isinf(us[k])) {
+            fprintf(out, FORMAT_CSV == o->format ? "," : " %12s", "-");
+        } else {
+            fprintf(out, FORMAT_CSV == o->format ? ",%.3f" : " %12.3f", us[k]);
+        }
+    }
+    fprintf(out, FORMAT_JSON == o->format ? ", \"fastest\": \"%s\"}" : FORMAT_CSV == o->format ? ",%s\n" : "  %s\n",
+            source_name((enum source_algo) winner));
+    fflush(out);
+}
+
+static void run_projection(FILE *out, const struct options *base)
+{
+    static const char *const shapes[] = {"4x4x4", "8x4x4", "8x8x4", "8x8x8", "16x8x8", "16x16x8", "16x16x16", "32x16x16", "32x32x16", "32x32x32"};
+    struct options o = *base;
+    int s, k, a;
+
+    fputs(FORMAT_JSON == o.format ? "[" : FORMAT_CSV == o.format ? "nodes,torus,bytes,ring_us,tree_us,bucket_us,swing_us,fastest\n" : "", out);
+    if (FORMAT_TEXT == o.format) {
+        fprintf(out, "# allreduce, %g ns per message, %g GB/s per link; times in us\n%6s %-10s %11s %12s %12s %12s %12s  %s\n",
+                o.overhead, o.machine.bandwidth, "nodes", "torus", "bytes", "ring", "tree", "bucket", "swing", "fastest");
+    }
+    for (s = 0; s < (o.torus_given ? 1 : (int) (sizeof(shapes) / sizeof(shapes[0]))); s++) {
+        struct entry entries[SOURCE_ALLREDUCES];
+
+        if (!o.torus_given) {
+            gr_torus_parse(shapes[s], &o.machine.torus);
+        }
+        if (o.progress) {
+            fprintf(stderr, "torus_sim: %s\n", torus_text(&o.machine.torus));
+        }
+        for (a = 0; a < SOURCE_ALLREDUCES; a++) {
+            entries[a] = project((enum source_algo) a, &o.machine);
+        }
+        for (k = 0; k < o.nbytes; k++) {
+            double us[SOURCE_ALLREDUCES];
+
+            for (a = 0; a < SOURCE_ALLREDUCES; a++) {
+                us[a] = best_us(&entries[a], o.bytes[k], o.overhead);
+            }
+            put_projection(out, &o, gr_torus_size(&o.machine.torus), o.bytes[k], us);
+        }
+        for (a = 0; a < SOURCE_ALLREDUCES * 4; a++) {
+            project_free(entries[a / 4].of[a % 4]);
+        }
+    }
+    fputs(FORMAT_JSON == o.format ? "\n]\n" : "", out);
+}
+
 int main(int argc, char **argv)
 {
     struct options o;
@@ -190,6 +301,9 @@ int main(int argc, char **argv)
         break;
     case TASK_SYNC_PACKETS:
         put_packets(out, &o);
+        break;
+    case TASK_PROJECT:
+        run_projection(out, &o);
         break;
     default:
         run_sizes(out, &o);

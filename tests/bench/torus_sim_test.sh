@@ -79,6 +79,47 @@ same_twice() {
 }
 ok "a seed gives the same again, another something else" same_twice
 
+# ---- other schedules ----
+
+ok "bucket: no conflicts, and (1)-(3) one sync less than ticks" all '$12 == 0 && $13 == 0 && $14 == 0 && $10 > 33.29 && $10 < 33.293' bucket -t 8x8x8 -m 1k,1M
+ok "mst: no conflicts" all '$12 == 0 && $14 == 0' mst -t 4x3x5 --chunks 4 -m 1k,1M
+ok "ring along the snake: no conflicts" all '$12 == 0 && $14 == 0' ring -t 4x4x4 -m 1k,1M
+ok "Swing has conflicts, the tree too" all '$14 > 0' swing -t 8x8x8 -m 1M
+# projected ALGORITHM WITHIN: the projection without overhead is scheme 3 of the simulation, after its sync
+projected() {
+    simulate "$1" -t 8x8x8 -m 64k,1M && cut -d, -f9 "$tmp/out" >"$tmp/simulated" &&
+        "$sim" --project -t 8x8x8 -m 64k,1M --overhead 0 -o csv 2>"$tmp/err" >"$tmp/out" &&
+        awk -F, -v name="$1_us" -v within="$2" '
+            FNR == NR { us[NR] = $1; next }
+            FNR == 1 { for (k = 1; k <= NF; k++) { column = $k == name ? k : column }; next }
+            { off = (us[FNR - 1] - 0.812) / $column - 1; print us[FNR - 1], $column, off; bad += off > within || off < -within }
+            END { exit FNR != 3 || bad > 0 }' "$tmp/simulated" "$tmp/out"
+}
+ok "a bucket costs what is projected" projected bucket 1e-3
+ok "a ring costs what is projected" projected ring 1e-3
+ok "Swing costs what is projected, within 5%" projected swing 0.05
+# congestion TORUS DIMENSIONS LEAST MOST: Swing's time for a very long vector by that of a perfect use of all links
+congestion() {
+    "$sim" --project -t "$1" -m 1000G --overhead 0 -o csv 2>"$tmp/err" | awk -F, -v d="$2" -v least="$3" -v most="$4" '
+        NR == 2 { f = $7 / (2 * ($1 - 1) / $1 * $3 / (2 * d * 16) / 1000); b = $6 / (2 * ($1 - 1) / $1 * $3 / (2 * d * 16) / 1000)
+                  print f, b; exit !(f >= least && f <= most && b > 0.999 && b < 1.001) }'
+}
+ok "Swing's congestion in 2 dimensions is the published 1.20 at most, a bucket's 1" congestion 64x64 2 1.17 1.2
+ok "in 3 dimensions 1.037" congestion 16x16x16 3 1.03 1.0371
+ok "in 4 dimensions 1.008" congestion 8x8x8x8 4 1.006 1.0081
+fastest() {
+    "$sim" --project -t 16x16x16 -m 64,64k,1G -o csv 2>"$tmp/err" | cut -d, -f8 | xargs >"$tmp/out" &&
+        [ "$(cat "$tmp/out")" = "fastest tree swing bucket" ]
+}
+ok "small: tree, medium: Swing, large: bucket" fastest
+project_forms() {
+    "$sim" --project -t 4x3 -m 1k -o json >"$tmp/out" && python3 -c 'import json, sys
+r = json.load(open(sys.argv[1]))
+assert len(r) == 1 and r[0]["nodes"] == 12 and r[0]["swing_us"] is None and r[0]["fastest"] == "tree", r' "$tmp/out" &&
+        "$sim" --project -t 4x3 -m 1k >"$tmp/out" && grep -Eq '^    12 4x3 +1024 .* - +tree$' "$tmp/out"
+}
+ok "a projection as JSON and text, and what there is no schedule for" project_forms
+
 # ---- output ----
 
 sync_packets() {
@@ -114,17 +155,22 @@ plot() {
         "$srcdir/benchmarks/torus/plot.py" "$tmp/figure.csv" "$tmp/uneven.png" --uneven 0.5 &&
         [ "$(head -c 4 "$tmp/even.png" | tail -c 3)" = PNG ] && ! cmp -s "$tmp/even.png" "$tmp/uneven.png" &&
         ! "$srcdir/benchmarks/torus/plot.py" "$tmp/figure.csv" "$tmp/none.png" --uneven 0.7 2>"$tmp/err" &&
-        grep -q 'has no rows with uneven 0.7' "$tmp/err"
+        grep -q 'has no rows with uneven 0.7' "$tmp/err" &&
+        "$sim" --project -t 4x4x4 -o csv -f "$tmp/project.csv" && "$srcdir/benchmarks/torus/plot.py" "$tmp/project.csv" "$tmp/project.png" &&
+        [ "$(head -c 4 "$tmp/project.png" | tail -c 3)" = PNG ]
 }
 if python3 -c 'import matplotlib' 2>/dev/null || /usr/bin/python3 -c 'import matplotlib' 2>/dev/null; then
-    ok "plots of even and uneven sizes" plot
+    ok "plots of even and uneven sizes, and of projections" plot
 else
-    skip "plots of even and uneven sizes" "no python3 has matplotlib"
+    skip "plots of even and uneven sizes, and of projections" "no python3 has matplotlib"
 fi
 
 # ---- errors ----
 
-ok "refuses another algorithm" refused "there are: suh-shin dimension-ordered" ring
+ok "refuses another algorithm" refused "there are: suh-shin dimension-ordered ring tree bucket swing mst" flat
+ok "refuses Swing where extents are no powers of two" refused "swing has no schedule on 5x4" swing -t 5x4
+ok "refuses too many messages" refused "try --project" ring -m 1k
+ok "refuses uneven blocks of an allreduce" refused "are for an Alltoall" ring --uneven 0.5
 ok "refuses two algorithms" refused 'one algorithm, not "x" too' suh-shin x
 ok "refuses what Suh-Shin has no schedule for" refused "6x4 is for dimension-ordered" suh-shin -t 6x4
 ok "refuses a torus of five dimensions" refused "must be 1 to 4 extents" -t 2x2x2x2x2

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The projection of project.h. */
+#include "project.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A message of a tick costs ns + share * bytes of the vector. */
+struct line {
+    double ns, share;
+};
+
+/* Ticks that are alike, and the lines of which none is below another everywhere. */
+struct group {
+    uint32_t ticks;
+    size_t first, n;
+};
+
+struct projection {
+    struct group *groups;
+    size_t ngroups, groups_room;
+    struct line *lines;
+    size_t nlines, lines_room;
+    uint32_t ticks;
+};
+
+/* Add the message's share to its links, or find the greatest load of one of them. */
+static double walk(const struct source *s, const struct sent *m, double *load, double add)
+{
+    const struct gr_torus *t = &s->m->torus;
+    double most = 0;
+    int at = m->from, d, k;
+
+    for (d = 0; d < t->ndims; d++) {
+        int up = m->hops[d] > 0;
+
+        for (k = abs(m->hops[d]); k > 0; k--) {
+            int link = gr_torus_link(t, at, d, up);
+
+            load[link] = 0 == add ? load[link] : load[link] + add;
+            most = load[link] > most ? load[link] : most;
+            at = gr_torus_move(t, at, d, up ? 1 : -1);
+        }
+    }
+    return most;
+}
+
+/* A line joins the group unless one of it is nowhere below; those that are nowhere above the new one leave. */
+static void add_line(struct projection *p, struct group *g, struct line line)
+{
+    size_t k;
+
+    for (k = g->first; k < g->first + g->n; k++) {
+        if (p->lines[k].ns >= line.ns && p->lines[k].share >= line.share) {
+            return;
+        }
+    }
+    for (k = g->first; k < g->first + g->n;) {
+        if (p->lines[k].ns <= line.ns && p->lines[k].share <= line.share) {
+            p->lines[k] = p->lines[g->first + --g->n];
+        } else {
+            k++;
+        }
+    }
+    if (g->first + g->n == p->lines_room) {
+        p->lines_room = 2 * p->lines_room + 64;
+        p->lines = need(realloc(p->lines, p->lines_room * sizeof(*p->lines)));
+    }
+    p->lines[g->first + g->n++] = line;
+    p->nlines = g->first + g->n;
+}
+
+static void add_group(struct projection *p, const struct source *s, const struct sent *sent, size_t n, double *load, uint32_t ticks)
+{
+    struct group g = {.ticks = ticks, .first = p->nlines};
+    size_t k;
+
+    memset(load, 0, (size_t) gr_torus_links(&s->m->torus) * sizeof(*load));
+    for (k = 0; k < n; k++) {
+        walk(s, &sent[k], load, sent[k].chunks * s->share);
+    }
+    for (k = 0; k < n; k++) {
+        struct message m = {.from = sent[k].from, .to = sent[k].to};
+
+        memcpy(m.hops, sent[k].hops, sizeof(m.hops));
+        add_line(p, &g, (struct line){message_latency(s->m, &m), walk(s, &sent[k], load, 0) / s->m->bandwidth});
+    }
+    if (p->ngroups == p->groups_room) {
+        p->groups_room = 2 * p->groups_room + 16;
+        p->groups = need(realloc(p->groups, p->groups_room * sizeof(*p->groups)));
+    }
+    p->groups[p->ngroups++] = g;
+    p->ticks += ticks;
+}
+
+struct projection *project_make(enum source_algo algo, const struct machine *m, uint32_t chunks)
+{
+    struct source s;
+    struct projection *p;
+    struct sent *sent;
+    double *load;
+    uint32_t tick, ticks, same, last;
+
+    if (source_make(&s, algo, m, chunks) < 0) {
+        return NULL;
+    }
+    p = need(calloc(1, sizeof(*p)));
+    sent = need(malloc(source_room(&s) * sizeof(*sent)));
+    load = need(malloc(((size_t) gr_torus_links(&m->torus) + 1) * sizeof(*load)));
+    ticks = s.p > 1 ? source_ticks(&s) : 0;
+    for (tick = 0, same = source_alike(&s); tick < ticks; tick = last) {
+        last = tick + same < ticks ? tick + same : ticks;
+        add_group(p, &s, sent, source_collect(&s, tick, sent), load, last - tick);
+    }
+    free(sent);
+    free(load);
+    source_free(&s);
+    return p;
+}
+
+double project_ns(const struct projection *p, double bytes, double overhead)
+{
+    double sum = 0;
+    size_t g, k;
+
+    for (g = 0; g < p->ngroups; g++) {
+        double longest = 0;
+
+        for (k = p->groups[g].first; k < p->groups[g].first + p->groups[g].n; k++) {
+            double t = overhead + p->lines[k].ns + p->lines[k].share * bytes;
+
+            longest = t > longest ? t : longest;
+        }
+        sum += p->groups[g].ticks * longest;
+    }
+    return sum;
+}
+
+uint32_t project_ticks(const struct projection *p)
+{
+    return p->ticks;
+}
+
+void project_free(struct projection *p)
+{
+    if (NULL != p) {
+        free(p->groups);
+        free(p->lines);
+        free(p);
+    }
+}

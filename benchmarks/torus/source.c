@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The schedules behind source.h: which step of which rank and channel belongs to a tick. */
+#include "source.h"
+
+#include "../../coll_gpuring/sched/torus.h"
+#include "../../coll_gpuring/topo/order.h"
+#include "options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_MESSAGES = 1 << 25 }; /* a gigabyte of them */
+
+const char *source_name(enum source_algo algo)
+{
+    static const char *const names[SOURCE_ALGOS] = {"ring", "tree", "bucket", "swing", "mst"};
+
+    return (unsigned) algo < SOURCE_ALGOS ? names[algo] : NULL;
+}
+
+void *need(void *memory)
+{
+    if (NULL == memory) {
+        die("out of memory");
+    }
+    return memory;
+}
+
+static struct gr_sched classic(const struct source *s, int rank, int channel)
+{
+    return (struct gr_sched){.coll = GR_COLL_ALLREDUCE, .algo = SOURCE_RING == s->algo ? GR_ALGO_RING : GR_ALGO_TREE, .p = s->p,
+                             .pos = s->where[channel][rank], .order = s->order[channel], .nchunks = s->nchunks};
+}
+
+static enum gr_torus_algo torus_algo(enum source_algo algo)
+{
+    return SOURCE_SWING == algo ? GR_TORUS_SWING : SOURCE_MST == algo ? GR_TORUS_MST : GR_TORUS_BUCKET;
+}
+
+static enum gr_coll collective(enum source_algo algo)
+{
+    return SOURCE_MST == algo ? GR_COLL_BCAST : GR_COLL_ALLREDUCE;
+}
+
+static struct gr_torus_sched along(const struct source *s, int rank, int channel)
+{
+    return (struct gr_torus_sched){.algo = torus_algo(s->algo), .coll = collective(s->algo), .torus = s->m->torus, .rank = rank,
+                                   .channel = channel, .nchunks = s->nchunks};
+}
+
+static int on_torus(const struct source *s)
+{
+    return SOURCE_RING != s->algo && SOURCE_TREE != s->algo;
+}
+
+static uint32_t steps(const struct source *s, int rank, int channel)
+{
+    struct gr_torus_sched t = along(s, rank, channel);
+    struct gr_sched c;
+
+    if (on_torus(s)) {
+        return gr_torus_sched_len(&t);
+    }
+    c = classic(s, rank, channel);
+    return gr_sched_len(&c);
+}
+
+static struct gr_step step_at(const struct source *s, int rank, int channel, uint32_t i)
+{
+    struct gr_torus_sched t = along(s, rank, channel);
+    struct gr_sched c;
+
+    if (on_torus(s)) {
+        return gr_torus_sched_step(&t, i);
+    }
+    c = classic(s, rank, channel);
+    return gr_sched_step(&c, i);
+}
+
+/* The first step of that tick or a later one: ticks never fall from step to step, and of most are known. */
+static uint32_t first_step(const struct source *s, int rank, int channel, uint32_t tick)
+{
+    uint32_t least = 0, most = steps(s, rank, channel), middle;
+
+    if (SOURCE_BUCKET != s->algo && SOURCE_MST != s->algo) { /* a step per tick; 4 of the tree, a pair (send, then receive) of Swing */
+        return tick * (SOURCE_RING == s->algo ? 1 : SOURCE_TREE == s->algo ? 4 : 2);
+    }
+    while (least < most) {
+        middle = (least + most) / 2;
+        if (step_at(s, rank, channel, middle).tick < tick) {
+            least = middle + 1;
+        } else {
+            most = middle;
+        }
+    }
+    return least;
+}
+
+/* How many ticks from this one on have the same messages: all of a ring; of a bucket, those of a phase. */
+uint32_t source_alike(const struct source *s)
+{
+    const struct gr_torus *t = &s->m->torus;
+    int d, longest = 1, same = 1;
+
+    if (SOURCE_RING == s->algo) {
+        return 2 * (uint32_t) s->p - 2;
+    }
+    for (d = 0; d < t->ndims; d++) {
+        longest = t->dims[d] > longest ? t->dims[d] : longest;
+    }
+    for (d = 0; d < t->ndims; d++) {
+        same &= 1 == t->dims[d] || longest == t->dims[d];
+    }
+    return SOURCE_BUCKET == s->algo && same ? (uint32_t) longest - 1 : 1;
+}
+
+static void find_way(const struct source *s, int channel, struct sent *m)
+{
+    int hops[GR_MAX_DIMS] = {0}, d;
+    const struct gr_torus *t = &s->m->torus;
+    struct gr_torus_sched along_torus = along(s, m->from, channel);
+
+    if (on_torus(s)) {
+        gr_torus_sched_way(&along_torus, m->to, hops);
+    }
+    for (d = 0; d < t->ndims; d++) {
+        m->hops[d] = (int16_t) (on_torus(s) ? hops[d]
+                                            : gr_torus_offset(t, d, gr_torus_coord(t, m->from, d), gr_torus_coord(t, m->to, d)));
+    }
+}
+
+size_t source_room(const struct source *s)
+{
+    /* at most four steps of a channel are in one tick */
+    return (size_t) s->p * (size_t) s->channels * 4 * GR_FAN + 1;
+}
+
+size_t source_collect(const struct source *s, uint32_t tick, struct sent *sent)
+{
+    size_t n = 0;
+    int rank, channel, k;
+
+    for (rank = 0; rank < s->p; rank++) {
+        for (channel = 0; channel < s->channels; channel++) {
+            uint32_t len = steps(s, rank, channel), i = first_step(s, rank, channel, tick);
+
+            for (; i < len; i++) {
+                struct gr_step step = step_at(s, rank, channel, i);
+
+                if (step.tick > tick) {
+                    break;
+                }
+                for (k = 0; k < step.nto && step.tick == tick; k++) {
+                    sent[n] = (struct sent){.from = rank, .to = step.to[k], .chunks = step.count};
+                    find_way(s, channel, &sent[n++]);
+                }
+            }
+        }
+    }
+    return n;
+}
+
+/* Ticks in which something is sent. */
+uint32_t source_ticks(const struct source *s)
+{
+    uint32_t most = 0, tick;
+    int rank;
+
+    for (rank = 0; rank < s->p; rank++) {
+        uint32_t len = steps(s, rank, 0), i;
+
+        for (i = len > 8 ? len - 8 : 0; i < len; i++) { /* a tree's last steps are of different trees and directions */
+            tick = step_at(s, rank, 0, i).tick;
+            most = tick > most ? tick : most;
+        }
+    }
+    return most; /* the last tick only receives */
+}
+
+int source_make(struct source *s, enum source_algo algo, const struct machine *m, uint32_t chunks)
+{
+    const struct gr_torus *t = &m->torus;
+    int k;
+
+    *s = (struct source){.algo = algo, .m = m, .p = gr_torus_size(t), .nchunks = chunks};
+    s->channels = SOURCE_RING == algo ? 2 : 1;
+    if (on_torus(s)) {
+        if (!gr_torus_algo_has(torus_algo(algo), collective(algo), t)) {
+            return -1;
+        }
+        s->channels = gr_torus_channels(torus_algo(algo), collective(algo), t);
+    }
+    for (k = 0; k < 2 && !on_torus(s); k++) { /* a ring each way */
+        s->order[k] = need(malloc(2 * (size_t) s->p * sizeof(int)));
+        s->where[k] = s->order[k] + s->p;
+        gr_order_ring(t, s->p, k, s->order[k]);
+        gr_order_invert(s->order[k], s->p, s->where[k]);
+    }
+    s->share = 1.0 / s->channels / (SOURCE_TREE == algo || SOURCE_MST == algo ? (int) chunks : s->p);
+    return 0;
+}
+
+void source_free(struct source *s)
+{
+    free(s->order[0]);
+    free(s->order[1]);
+}
+
+int source_traffic(struct traffic *t, enum source_algo algo, const struct machine *m, uint32_t chunks, double bytes)
+{
+    struct source s;
+    struct sent *sent;
+    size_t room = 0, n, k;
+    uint32_t tick;
+
+    memset(t, 0, sizeof(*t));
+    if (source_make(&s, algo, m, chunks) < 0) {
+        return -1;
+    }
+    t->nranks = s.p;
+    t->nticks = s.p > 1 ? source_ticks(&s) : 0;
+    t->first = need(calloc((size_t) t->nticks * (size_t) s.p + 1, sizeof(*t->first)));
+    sent = need(malloc(source_room(&s) * sizeof(*sent)));
+    for (tick = 0; tick < t->nticks && t->nmessages <= MOST_MESSAGES; tick++) {
+        n = source_collect(&s, tick, sent);
+        if (t->nmessages + n > room) {
+            room = 2 * (t->nmessages + n);
+            t->messages = need(realloc(t->messages, room * sizeof(*t->messages)));
+        }
+        for (k = 0; k < n; k++) {
+            struct message *msg = &t->messages[t->nmessages++];
+
+            *msg = (struct message){.from = sent[k].from, .to = sent[k].to, .tick = tick, .bytes = sent[k].chunks * s.share * bytes};
+            memcpy(msg->hops, sent[k].hops, sizeof(msg->hops));
+            t->first[(size_t) tick * (size_t) s.p + (size_t) msg->from + 1]++;
+        }
+    }
+    for (k = 0; k < (size_t) t->nticks * (size_t) s.p; k++) { /* from counts to where they begin */
+        t->first[k + 1] += t->first[k];
+    }
+    free(sent);
+    source_free(&s);
+    return t->nmessages <= MOST_MESSAGES ? 0 : -2;
+}
