@@ -70,7 +70,8 @@ static void add_line(struct projection *p, struct group *g, struct line line)
     p->nlines = g->first + g->n;
 }
 
-static void add_group(struct projection *p, const struct source *s, const struct sent *sent, size_t n, double *load, uint32_t ticks)
+static void add_group(struct projection *p, const struct source *s, const struct sent *sent, size_t n, double *load,
+                      uint32_t ticks)
 {
     struct group g = {.ticks = ticks, .first = p->nlines};
     size_t k;

@@ -96,8 +96,8 @@ void report_row(FILE *out, const struct options *o, const struct row *row)
     static const char *const blanks[] = {" ", " ", " ", " ", " ", " ", " ", " ", " "};
     static const char *const commas[] = {",", ",", ",", ",", ",", ",", ",", ",", ","};
     static const char *const keys[] = {
-        ", \"scheme1_us\": ", ", \"scheme2_us\": ", ", \"scheme3_us\": ", ", \"difference13_us\": ", ", \"difference23_us\": ",
-        ", \"conflicts1\": ", ", \"conflicts2\": ", ", \"conflicts3\": ", ", \"seconds\": "};
+        ", \"scheme1_us\": ", ", \"scheme2_us\": ", ", \"scheme3_us\": ", ", \"difference13_us\": ",
+        ", \"difference23_us\": ", ", \"conflicts1\": ", ", \"conflicts2\": ", ", \"conflicts3\": ", ", \"seconds\": "};
     const char *torus = torus_text(&o->machine.torus);
 
     switch (o->format) {
@@ -112,8 +112,9 @@ void report_row(FILE *out, const struct options *o, const struct row *row)
         fputc('\n', out);
         break;
     case FORMAT_JSON:
-        fprintf(out, "%s\n  {\"torus\": \"%s\", \"algorithm\": \"%s\", \"model\": \"%s\", \"uneven\": %g, \"skewed\": %g, \"bytes\": %.10g",
-                rows > 0 ? "," : "", torus, row->algorithm, row->model, row->uneven, row->skewed, row->bytes);
+        fprintf(out,
+                "%s\n  {\"torus\": \"%s\", \"algorithm\": \"%s\", \"model\": \"%s\", \"uneven\": %g, \"skewed\": %g, "
+                "\"bytes\": %.10g", rows > 0 ? "," : "", torus, row->algorithm, row->model, row->uneven, row->skewed, row->bytes);
         put_columns(out, row, 0, "null", keys);
         fputs("}", out);
     }

@@ -28,8 +28,10 @@ void *need(void *memory)
 
 static struct gr_sched classic(const struct source *s, int rank, int channel)
 {
-    return (struct gr_sched){.coll = GR_COLL_ALLREDUCE, .algo = SOURCE_RING == s->algo ? GR_ALGO_RING : GR_ALGO_TREE, .p = s->p,
-                             .pos = s->where[channel][rank], .order = s->order[channel], .nchunks = s->nchunks};
+    enum gr_algo algo = SOURCE_RING == s->algo ? GR_ALGO_RING : GR_ALGO_TREE;
+
+    return (struct gr_sched){.coll = GR_COLL_ALLREDUCE, .algo = algo, .p = s->p, .pos = s->where[channel][rank],
+                             .order = s->order[channel], .nchunks = s->nchunks};
 }
 
 static enum gr_torus_algo torus_algo(enum source_algo algo)
@@ -44,8 +46,8 @@ static enum gr_coll collective(enum source_algo algo)
 
 static struct gr_torus_sched along(const struct source *s, int rank, int channel)
 {
-    return (struct gr_torus_sched){.algo = torus_algo(s->algo), .coll = collective(s->algo), .torus = s->m->torus, .rank = rank,
-                                   .channel = channel, .nchunks = s->nchunks};
+    return (struct gr_torus_sched){.algo = torus_algo(s->algo), .coll = collective(s->algo), .torus = s->m->torus,
+                                   .rank = rank, .channel = channel, .nchunks = s->nchunks};
 }
 
 static int on_torus(const struct source *s)
@@ -82,7 +84,8 @@ static uint32_t first_step(const struct source *s, int rank, int channel, uint32
 {
     uint32_t least = 0, most = steps(s, rank, channel), middle;
 
-    if (SOURCE_BUCKET != s->algo && SOURCE_MST != s->algo) { /* a step per tick; 4 of the tree, a pair (send, then receive) of Swing */
+    /* a step per tick; 4 of the tree; of Swing a pair, send and then receive */
+    if (SOURCE_BUCKET != s->algo && SOURCE_MST != s->algo) {
         return tick * (SOURCE_RING == s->algo ? 1 : SOURCE_TREE == s->algo ? 4 : 2);
     }
     while (least < most) {
@@ -116,16 +119,18 @@ uint32_t source_alike(const struct source *s)
 
 static void find_way(const struct source *s, int channel, struct sent *m)
 {
-    int hops[GR_MAX_DIMS] = {0}, d;
     const struct gr_torus *t = &s->m->torus;
+    int hops[GR_MAX_DIMS] = {0}, d;
     struct gr_torus_sched along_torus = along(s, m->from, channel);
 
     if (on_torus(s)) {
         gr_torus_sched_way(&along_torus, m->to, hops);
     }
     for (d = 0; d < t->ndims; d++) {
-        m->hops[d] = (int16_t) (on_torus(s) ? hops[d]
-                                            : gr_torus_offset(t, d, gr_torus_coord(t, m->from, d), gr_torus_coord(t, m->to, d)));
+        if (!on_torus(s)) {
+            hops[d] = gr_torus_offset(t, d, gr_torus_coord(t, m->from, d), gr_torus_coord(t, m->to, d));
+        }
+        m->hops[d] = (int16_t) hops[d];
     }
 }
 
@@ -230,7 +235,8 @@ int source_traffic(struct traffic *t, enum source_algo algo, const struct machin
         for (k = 0; k < n; k++) {
             struct message *msg = &t->messages[t->nmessages++];
 
-            *msg = (struct message){.from = sent[k].from, .to = sent[k].to, .tick = tick, .bytes = sent[k].chunks * s.share * bytes};
+            *msg = (struct message){
+                .from = sent[k].from, .to = sent[k].to, .tick = tick, .bytes = sent[k].chunks * s.share * bytes};
             memcpy(msg->hops, sent[k].hops, sizeof(msg->hops));
             t->first[(size_t) tick * (size_t) s.p + (size_t) msg->from + 1]++;
         }

@@ -9,7 +9,15 @@
 #include "traffic.h"
 
 /* Allreduces along the snake through the torus (ring each way, double tree), along the torus; and a bcast. */
-enum source_algo { SOURCE_RING, SOURCE_TREE, SOURCE_BUCKET, SOURCE_SWING, SOURCE_ALLREDUCES, SOURCE_MST = SOURCE_ALLREDUCES, SOURCE_ALGOS };
+enum source_algo {
+    SOURCE_RING,
+    SOURCE_TREE,
+    SOURCE_BUCKET,
+    SOURCE_SWING,
+    SOURCE_ALLREDUCES,
+    SOURCE_MST = SOURCE_ALLREDUCES,
+    SOURCE_ALGOS
+};
 
 /* "ring", "tree", ...; NULL when out of range. */
 const char *source_name(enum source_algo algo);

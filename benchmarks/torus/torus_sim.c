@@ -30,8 +30,8 @@ static void show_progress(void *ctx, enum scheme scheme, double share)
 
     if (now - meter->last >= 2) {
         meter->last = now;
-        fprintf(stderr, "torus_sim: %g bytes, %s, scheme %d: %.0f%%\n", meter->row->bytes, meter->row->model, (int) scheme,
-                100 * share);
+        fprintf(stderr, "torus_sim: %g bytes, %s, scheme %d: %.0f%%\n", meter->row->bytes, meter->row->model,
+                (int) scheme, 100 * share);
     }
 }
 
@@ -56,8 +56,8 @@ static struct row simulate(const struct options *o, double bytes)
     rc = o->source >= 0 ? source_traffic(&traffic, (enum source_algo) o->source, &o->machine, o->chunks, bytes)
                         : traffic_alltoall(&traffic, o->algo, &o->machine.torus, &sizes);
     if (o->source >= 0 && rc < 0) {
-        die(-1 == rc ? "%s has no schedule on %s" : "%s on %s has more messages than a simulation can hold; try --project", algorithm(o),
-            torus_text(&o->machine.torus));
+        die(-1 == rc ? "%s has no schedule on %s" : "%s on %s has more messages than a simulation can hold; try --project",
+            algorithm(o), torus_text(&o->machine.torus));
     }
     for (s = 0; s < 4; s++) {
         row.outcome[s].ns = -1;
@@ -78,8 +78,9 @@ static void run_sizes(FILE *out, const struct options *o)
     char title[120];
     int k;
 
-    snprintf(title, sizeof(title), "%s, %s; bytes %s", o->source < 0 ? "Alltoall" : SOURCE_MST == o->source ? "bcast" : "allreduce",
-             algorithm(o), o->source < 0 ? "per pair" : "of the vector");
+    snprintf(title, sizeof(title), "%s, %s; bytes %s",
+             o->source < 0 ? "Alltoall" : SOURCE_MST == o->source ? "bcast" : "allreduce", algorithm(o),
+             o->source < 0 ? "per pair" : "of the vector");
     for (k = 0; k < o->nbytes; k++) {
         struct row row = simulate(o, o->bytes[k]);
 
@@ -112,7 +113,7 @@ static const struct part parts[] = {
     {"1% of the senders sends 10 times as much", &model_fifo, 0, 0.01, 64, 64, 14},
 };
 
-/* What a sync costs when packets go around each ring: the difference of (1) and (3) is one less of it than there are steps. */
+/* What a sync costs. (1) has one for each step, (3) the first only. */
 static double sync_us(const struct options *o)
 {
     double *entered = calloc((size_t) gr_torus_size(&o->machine.torus), sizeof(*entered)), us;
@@ -231,12 +232,14 @@ static void put_projection(FILE *out, const struct options *o, int nodes, double
         fprintf(out, "%s\n  {\"nodes\": %d, \"torus\": \"%s\", \"bytes\": %.0f", rows++ > 0 ? "," : "", nodes,
                 torus_text(&o->machine.torus), bytes);
     } else {
-        fprintf(out, FORMAT_CSV == o->format ? "%d,%s,%.0f" : "%6d %-10s %11.0f", nodes, torus_text(&o->machine.torus), bytes);
+        fprintf(out, FORMAT_CSV == o->format ? "%d,%s,%.0f" : "%6d %-10s %11.0f", nodes, torus_text(&o->machine.torus),
+                bytes);
     }
     for (k = 0; k < SOURCE_ALLREDUCES; k++) {
         winner = us[k] < us[winner] ? k : winner;
         if (FORMAT_JSON == o->format) {
-            fprintf(out, isinf(us[k]) ? ", \"%s_us\": null" : ", \"%s_us\": %.3f", source_name((enum source_algo) k), us[k]);
+            fprintf(out, isinf(us[k]) ? ", \"%s_us\": null" : ", \"%s_us\": %.3f", source_name((enum source_algo) k),
+                    us[k]);
         } else if (isinf(us[k])) {
             fprintf(out, FORMAT_CSV == o->format ? "," : " %12s", "-");
         } else {
@@ -250,11 +253,13 @@ static void put_projection(FILE *out, const struct options *o, int nodes, double
 
 static void run_projection(FILE *out, const struct options *base)
 {
-    static const char *const shapes[] = {"4x4x4", "8x4x4", "8x8x4", "8x8x8", "16x8x8", "16x16x8", "16x16x16", "32x16x16", "32x32x16", "32x32x32"};
+    static const char *const shapes[] = {"4x4x4",   "8x4x4",    "8x8x4",    "8x8x8",    "16x8x8",
+                                         "16x16x8", "16x16x16", "32x16x16", "32x32x16", "32x32x32"};
+    static const char *const heads[] = {"", "nodes,torus,bytes,ring_us,tree_us,bucket_us,swing_us,fastest\n", "["};
     struct options o = *base;
     int s, k, a;
 
-    fputs(FORMAT_JSON == o.format ? "[" : FORMAT_CSV == o.format ? "nodes,torus,bytes,ring_us,tree_us,bucket_us,swing_us,fastest\n" : "", out);
+    fputs(heads[o.format], out);
     if (FORMAT_TEXT == o.format) {
         fprintf(out, "# allreduce, %g ns per message, %g GB/s per link; times in us\n%6s %-10s %11s %12s %12s %12s %12s  %s\n",
                 o.overhead, o.machine.bandwidth, "nodes", "torus", "bytes", "ring", "tree", "bucket", "swing", "fastest");

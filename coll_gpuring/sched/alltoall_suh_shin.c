@@ -20,9 +20,8 @@
  * Stage 3: one exchange of 1 hop per dimension, upwards from even coordinates, downwards from odd ones.
  * Moves by 4 keep coordinates mod 4, and so a rank's part in the pattern; moves by 2 keep them mod 2.
  *
- * An a x a x a torus takes 3(a/4 + 1) ticks, D dimensions D(a/4 + 1), and a rank sends D (a + 4) p / 8 blocks. Extents may differ;
- * a dimension whose ring is through waits for the others of its phase, so the longest is best put where it
- * shares no phase that the others could leave: last. Extents of 1 and 2 have no part in the first stages.
+ * D dimensions of extent a take D(a/4 + 1) ticks, and a rank sends D (a + 4) p / 8 blocks. Extents may differ; a dimension
+ * whose ring is through then waits for the others of its phase. Extents of 1 and 2 have no part in the first stages.
  * Source: Suh, Shin: All-to-all personalized communication in multidimensional torus and mesh networks, IEEE TPDS
  * 12 (1), 2001, for equal extents in 2 and 3 dimensions. One dimension, four, and extents of 1 and 2 are ours.
  */

@@ -77,7 +77,8 @@ GR_HD static struct place find_place(const struct gr_torus_sched *s, const struc
  * The blocks with coordinate x in the phase's dimension, my coordinates in those of the phases before, any in those
  * after. An allreduce numbers blocks by the channel's dimensions, the first one fastest; else it is the rank's.
  */
-GR_HD static void set_run(const struct gr_torus_sched *s, const struct gr_torus_lane *lane, int phase, int x, struct gr_step *t)
+GR_HD static void set_run(const struct gr_torus_sched *s, const struct gr_torus_lane *lane, int phase, int x,
+                          struct gr_step *t)
 {
     int own = GR_COLL_ALLREDUCE == s->coll, stride = 1, first = 0, least = 0, count = 1, i;
 
