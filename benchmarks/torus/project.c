@@ -5,14 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_CHANNELS = 2 * GR_MAX_DIMS };
+
 /* A message of a tick costs ns + share * bytes of the vector. */
 struct line {
     double ns, share;
 };
 
-/* Ticks that are alike, and the lines of which none is below another everywhere. */
+/* Ticks of a channel that are alike, and the lines of which none is below another everywhere. */
 struct group {
-    uint32_t ticks;
+    uint32_t ticks, phase;
+    int channel;
     size_t first, n;
 };
 
@@ -71,18 +74,17 @@ static void add_line(struct projection *p, struct group *g, struct line line)
 }
 
 static void add_group(struct projection *p, const struct source *s, const struct sent *sent, size_t n, double *load,
-                      uint32_t ticks)
+                      struct group g)
 {
-    struct group g = {.ticks = ticks, .first = p->nlines};
     size_t k;
 
-    memset(load, 0, (size_t) gr_torus_links(&s->m->torus) * sizeof(*load));
-    for (k = 0; k < n; k++) {
-        walk(s, &sent[k], load, sent[k].chunks * s->share);
-    }
+    g.first = p->nlines;
     for (k = 0; k < n; k++) {
         struct message m = {.from = sent[k].from, .to = sent[k].to};
 
+        if (g.channel >= 0 && sent[k].channel != g.channel) {
+            continue;
+        }
         memcpy(m.hops, sent[k].hops, sizeof(m.hops));
         add_line(p, &g, (struct line){message_latency(s->m, &m), walk(s, &sent[k], load, 0) / s->m->bandwidth});
     }
@@ -91,7 +93,27 @@ static void add_group(struct projection *p, const struct source *s, const struct
         p->groups = need(realloc(p->groups, p->groups_room * sizeof(*p->groups)));
     }
     p->groups[p->ngroups++] = g;
+}
+
+/* Ticks that are alike from `tick` on: all channels together, or one by one where they need not be in step. */
+static void add_ticks(struct projection *p, const struct source *s, const struct sent *sent, size_t n, double *load,
+                      uint32_t tick, uint32_t ticks)
+{
+    struct group g = {.ticks = ticks, .phase = source_phase(s, tick), .channel = -1};
+    size_t k;
+
+    memset(load, 0, (size_t) gr_torus_links(&s->m->torus) * sizeof(*load));
+    for (k = 0; k < n; k++) {
+        walk(s, &sent[k], load, sent[k].chunks * s->share);
+    }
     p->ticks += ticks;
+    if (SOURCE_BUCKET != s->algo) {
+        add_group(p, s, sent, n, load, g);
+        return;
+    }
+    for (g.channel = 0; g.channel < s->channels; g.channel++) {
+        add_group(p, s, sent, n, load, g);
+    }
 }
 
 struct projection *project_make(enum source_algo algo, const struct machine *m, uint32_t chunks)
@@ -111,7 +133,7 @@ struct projection *project_make(enum source_algo algo, const struct machine *m, 
     ticks = s.p > 1 ? source_ticks(&s) : 0;
     for (tick = 0, same = source_alike(&s); tick < ticks; tick = last) {
         last = tick + same < ticks ? tick + same : ticks;
-        add_group(p, &s, sent, source_collect(&s, tick, sent), load, last - tick);
+        add_ticks(p, &s, sent, source_collect(&s, tick, sent), load, tick, last - tick);
     }
     free(sent);
     free(load);
@@ -121,20 +143,27 @@ struct projection *project_make(enum source_algo algo, const struct machine *m, 
 
 double project_ns(const struct projection *p, double bytes, double overhead)
 {
-    double sum = 0;
+    double sum = 0, channel[MAX_CHANNELS] = {0}, slowest = 0;
     size_t g, k;
 
     for (g = 0; g < p->ngroups; g++) {
-        double longest = 0;
+        const struct group *group = &p->groups[g];
+        double longest = 0, *mine = &channel[group->channel < 0 ? 0 : group->channel];
 
-        for (k = p->groups[g].first; k < p->groups[g].first + p->groups[g].n; k++) {
+        if (g > 0 && group->phase != p->groups[g - 1].phase) {
+            sum += slowest;
+            slowest = 0;
+            memset(channel, 0, sizeof(channel));
+        }
+        for (k = group->first; k < group->first + group->n; k++) {
             double t = overhead + p->lines[k].ns + p->lines[k].share * bytes;
 
             longest = t > longest ? t : longest;
         }
-        sum += p->groups[g].ticks * longest;
+        *mine += group->ticks * longest;
+        slowest = *mine > slowest ? *mine : slowest;
     }
-    return sum;
+    return sum + slowest;
 }
 
 uint32_t project_ticks(const struct projection *p)

@@ -4,7 +4,8 @@
  *
  * In a tick every message takes  overhead + latency of its way + (bytes on the busiest link of its way) / bandwidth,
  * and the tick takes as long as its slowest message: ranks are in step, as under scheme 3 of schemes.h. So a tick's time
- * is the greatest of some straight lines in the size of the vector, which are found once for all sizes.
+ * is the greatest of some straight lines in the size of the vector, which are found once for all sizes. Channels of a
+ * bucket are in step only where they change dimension.
  */
 #ifndef TORUS_PROJECT_H
 #define TORUS_PROJECT_H

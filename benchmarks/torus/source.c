@@ -99,22 +99,36 @@ static uint32_t first_step(const struct source *s, int rank, int channel, uint32
     return least;
 }
 
-/* How many ticks from this one on have the same messages: all of a ring; of a bucket, those of a phase. */
+/* Ticks of a bucket's phase. */
+static uint32_t phase_ticks(const struct source *s)
+{
+    const struct gr_torus *t = &s->m->torus;
+    int d, longest = 2;
+
+    for (d = 0; d < t->ndims; d++) {
+        longest = t->dims[d] > longest ? t->dims[d] : longest;
+    }
+    return (uint32_t) longest - 1;
+}
+
+uint32_t source_phase(const struct source *s, uint32_t tick)
+{
+    return SOURCE_BUCKET == s->algo ? tick / phase_ticks(s) : tick;
+}
+
+/* How many ticks from this one on have the same messages: all of a ring; of a bucket of equal extents, those of a phase. */
 uint32_t source_alike(const struct source *s)
 {
     const struct gr_torus *t = &s->m->torus;
-    int d, longest = 1, same = 1;
+    int d, same = 1;
 
     if (SOURCE_RING == s->algo) {
         return 2 * (uint32_t) s->p - 2;
     }
     for (d = 0; d < t->ndims; d++) {
-        longest = t->dims[d] > longest ? t->dims[d] : longest;
+        same &= 1 == t->dims[d] || (int) phase_ticks(s) + 1 == t->dims[d];
     }
-    for (d = 0; d < t->ndims; d++) {
-        same &= 1 == t->dims[d] || longest == t->dims[d];
-    }
-    return SOURCE_BUCKET == s->algo && same ? (uint32_t) longest - 1 : 1;
+    return SOURCE_BUCKET == s->algo && same ? phase_ticks(s) : 1;
 }
 
 static void find_way(const struct source *s, int channel, struct sent *m)
@@ -156,7 +170,7 @@ size_t source_collect(const struct source *s, uint32_t tick, struct sent *sent)
                     break;
                 }
                 for (k = 0; k < step.nto && step.tick == tick; k++) {
-                    sent[n] = (struct sent){.from = rank, .to = step.to[k], .chunks = step.count};
+                    sent[n] = (struct sent){.from = rank, .to = step.to[k], .channel = channel, .chunks = step.count};
                     find_way(s, channel, &sent[n++]);
                 }
             }

@@ -33,7 +33,7 @@ struct source {
 };
 
 struct sent {
-    int from, to;
+    int from, to, channel;
     uint32_t chunks;
     int16_t hops[GR_MAX_DIMS];
 };
@@ -48,6 +48,12 @@ void source_free(struct source *s);
 /* Ticks in which something is sent; how many from any one on have the same messages (1: not known). */
 uint32_t source_ticks(const struct source *s);
 uint32_t source_alike(const struct source *s);
+
+/*
+ * Ticks in which channels need not be in step: a bucket's between changes of dimension, where each channel has links of
+ * its own. The number of the tick's phase; of others, every tick is one.
+ */
+uint32_t source_phase(const struct source *s, uint32_t tick);
 
 /* All that is sent in a tick, by sender; sent[] has room for source_room() messages. Returns how many. */
 size_t source_room(const struct source *s);

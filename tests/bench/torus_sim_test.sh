@@ -108,6 +108,13 @@ congestion() {
 ok "Swing's congestion in 2 dimensions is the published 1.20 at most, a bucket's 1" congestion 64x64 2 1.17 1.2
 ok "in 3 dimensions 1.037" congestion 16x16x16 3 1.03 1.0371
 ok "in 4 dimensions 1.008" congestion 8x8x8x8 4 1.006 1.0081
+# Phases of the three rows of 8x4x4, in shares of the vector per link: 7/8 + 7/32 + 7/128, where 127/128 is perfect
+unequal() {
+    "$sim" --project -t 8x4x4 -m 900G --overhead 0 -o csv 2>"$tmp/err" | awk -F, '
+        NR == 2 { f = $6 / (2 * $3 / (6 * 16) / 1000) / (7 / 8 + 7 / 32 + 7 / 128); print f; good = f > 0.999 && f < 1.001 }
+        END { exit !good }'
+}
+ok "a bucket on unequal extents waits where it changes dimension" unequal
 fastest() {
     "$sim" --project -t 16x16x16 -m 64,64k,1G -o csv 2>"$tmp/err" | cut -d, -f8 | xargs >"$tmp/out" &&
         [ "$(cat "$tmp/out")" = "fastest tree swing bucket" ]
