@@ -167,8 +167,8 @@ static void parse_schemes(struct options *o, const char *text)
     }
 }
 
-enum { OPT_MESH = 256, OPT_UNEVEN, OPT_SKEWED, OPT_SCHEMES, OPT_MODEL, OPT_PACKET, OPT_JITTER, OPT_ERROR, OPT_SKEW, OPT_ENTER,
-       OPT_GUARD, OPT_SYNC, OPT_SEED, OPT_PROGRESS, OPT_FIGURE, OPT_PACKETS, OPT_PROJECT, OPT_OVERHEAD, OPT_CHUNKS };
+enum { OPT_MESH = 256, OPT_UNEVEN, OPT_SKEWED, OPT_SCHEMES, OPT_MODEL, OPT_PACKET, OPT_JITTER, OPT_ERROR, OPT_SKEW,
+       OPT_ENTER, OPT_GUARD, OPT_SYNC, OPT_SEED, OPT_PROGRESS, OPT_FIGURE, OPT_PACKETS, OPT_PROJECT, OPT_OVERHEAD, OPT_CHUNKS };
 
 static const struct option longs[] = {
     {"torus", 1, NULL, 't'}, {"latency", 1, NULL, 'l'}, {"bandwidth", 1, NULL, 'b'}, {"bytes", 1, NULL, 'm'},

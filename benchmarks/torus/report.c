@@ -114,7 +114,8 @@ void report_row(FILE *out, const struct options *o, const struct row *row)
     case FORMAT_JSON:
         fprintf(out,
                 "%s\n  {\"torus\": \"%s\", \"algorithm\": \"%s\", \"model\": \"%s\", \"uneven\": %g, \"skewed\": %g, "
-                "\"bytes\": %.10g", rows > 0 ? "," : "", torus, row->algorithm, row->model, row->uneven, row->skewed, row->bytes);
+                "\"bytes\": %.10g",
+                rows > 0 ? "," : "", torus, row->algorithm, row->model, row->uneven, row->skewed, row->bytes);
         put_columns(out, row, 0, "null", keys);
         fputs("}", out);
     }

@@ -261,7 +261,8 @@ static void run_projection(FILE *out, const struct options *base)
 
     fputs(heads[o.format], out);
     if (FORMAT_TEXT == o.format) {
-        fprintf(out, "# allreduce, %g ns per message, %g GB/s per link; times in us\n%6s %-10s %11s %12s %12s %12s %12s  %s\n",
+        fprintf(out, "# allreduce, %g ns per message, %g GB/s per link; times in us\n"
+                "%6s %-10s %11s %12s %12s %12s %12s  %s\n",
                 o.overhead, o.machine.bandwidth, "nodes", "torus", "bytes", "ring", "tree", "bucket", "swing", "fastest");
     }
     for (s = 0; s < (o.torus_given ? 1 : (int) (sizeof(shapes) / sizeof(shapes[0]))); s++) {
