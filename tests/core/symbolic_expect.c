@@ -133,6 +133,10 @@ static uint64_t stated_order(const struct sym_case *c, const struct place *e)
         return once_around(e, e->root);
     case GR_ALGO_TREE:
         return sym_hash(leaf(e, e->root), tree_up(e, (int) (e->chunk % 2), 0, e->p - 1));
+    case GR_ALGO_ONESHOT:
+        return from_left(e, 0, 1);
+    case GR_ALGO_TWOSHOT:
+        return from_left(e, e->owner, -1);
     default:
         return GR_COLL_REDUCE_SCATTER == c->coll ? from_left(e, e->owner, -1) : from_left(e, e->root, 1);
     }
@@ -191,15 +195,15 @@ static void want_element(struct sym *w, size_t count, size_t k, int owner, size_
 static void want_vector(struct sym *w)
 {
     const struct sym_case *c = w->c;
-    int ring = GR_ALGO_RING == c->algo && GR_COLL_ALLREDUCE == c->coll;
-    size_t block = ring && c->total > 0 ? up_to(c->total, (size_t) c->p, w->ranks[0].plan.split.align) : c->total;
+    int blocks = GR_COLL_ALLREDUCE == c->coll && GR_BLOCKS == gr_algo_layout(c->algo, c->coll);
+    size_t block = blocks && c->total > 0 ? up_to(c->total, (size_t) c->p, w->ranks[0].plan.split.align) : c->total;
     size_t e, k, begin, count;
     int r;
 
     for (e = 0; !has_blocks(c) && e < c->total; e++) {
         begin = e / block * block;
         count = c->total - begin < block ? c->total - begin : block;
-        want_element(w, count, e - begin, ring ? (int) (e / block) : 0, e);
+        want_element(w, count, e - begin, blocks ? (int) (e / block) : 0, e);
     }
     for (r = 0; has_blocks(c) && r < c->p; r++) {
         begin = sym_displ(c, r);
