@@ -153,6 +153,9 @@ static void check_options(const struct options *o)
     if (o->ranks < 0) {
         die("-n RANKS is missing (try -h)");
     }
+    if (!gr_algo_fits(o->algo, o->ranks)) {
+        die("-n %d: %s needs all others in one step, which takes %d", o->ranks, gr_algo_name(o->algo), GR_FAN);
+    }
     if (o->root >= o->ranks) {
         die("-r %d: there are only ranks 0 to %d", o->root, o->ranks - 1);
     }
@@ -238,7 +241,7 @@ static void fill_table(struct table *t, const struct options *o)
             s.root = pos;
         }
     }
-    s.nchunks = o->chunks >= 0 ? (uint32_t) o->chunks : GR_ALGO_FLAT == o->algo ? 1 : 4;
+    s.nchunks = o->chunks >= 0 ? (uint32_t) o->chunks : gr_algo_is_flat(o->algo) ? 1 : 4;
     t->parts = GR_PIPE == t->layout ? s.nchunks : (uint32_t) t->p;
     for (s.pos = 0; s.pos < t->p; s.pos++) {
         if (0 != gr_sched_check(&s)) {

@@ -193,6 +193,7 @@ enum gr_shared_param {
     GR_PARAM_DEVICE_CHANNELS,
     GR_PARAM_DEVICE_SLOTS,
     GR_PARAM_DEVICE_SLOT_BYTES,
+    GR_PARAM_PROTOCOL,  /* an enum gr_protocol, or -1 for auto */
     GR_PARAM_TORUS,     /* dims packed into 16 bits each */
     GR_PARAM_COMMON,    /* what coll_gpuring_algorithm says; it is in those of the collectives already */
     GR_PARAM_ALGORITHM, /* + enum gr_coll: a way (sched.h), or -1 for auto */
@@ -277,7 +278,8 @@ typedef struct {
     uint64_t seq;             /* calls so far */
     uint32_t setups;          /* set-ups so far */
     struct {
-        size_t bytes, post_bytes; /* on which it depends; 0: none yet */
+        size_t bytes, post_bytes; /* on which it depends; 0: none yet; */
+        enum gr_path path;        /* and, on devices, on this */
         struct gr_choice choice;
     } last[2][GR_NCOLLS];     /* what was chosen last, in host memory and on devices: calls of one size follow each
                                  other */

@@ -9,26 +9,15 @@
  */
 #include "coll_gpuring_op.h"
 
-/* What all ranks know alike is said by rank 0 only. */
-static bool speaks(struct ompi_communicator_t *comm, int level)
-{
-    return mca_coll_gpuring_component.verbose >= level && NULL != comm && 0 == ompi_comm_rank(comm);
-}
-
 static int hand_over(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form,
                      int reason)
 {
     mca_coll_gpuring_stats_handover((enum gr_handover) reason);
-    if (speaks(call->comm, 2)) {
+    if (mca_coll_gpuring_speaks(call->comm, 2)) {
         opal_output(0, "gpuring: %s on %s handed on: %s", gr_calls[call->id].name, gr_comm_name(call->comm),
                     mca_coll_gpuring_handover_name(reason));
     }
     return mca_coll_gpuring_hand(module, call, form);
-}
-
-static size_t mailbox_bytes(const mca_coll_gpuring_module_t *module)
-{
-    return (size_t) module->params.value[GR_PARAM_MAILBOX_BYTES];
 }
 
 /* Once per communicator: is it taken? */
@@ -37,14 +26,15 @@ static int decide(mca_coll_gpuring_module_t *module, struct ompi_communicator_t 
     int rc = mca_coll_gpuring_peers_decide(module, comm);
 
     if (OMPI_SUCCESS == rc && 0 > module->refused) {
-        module->lane = mca_coll_gpuring_lane_new(module, comm, GR_SETS, mailbox_bytes(module));
+        module->lane = mca_coll_gpuring_lane_new(module, comm, GR_SETS,
+                                                 (size_t) module->params.value[GR_PARAM_MAILBOX_BYTES]);
         rc = NULL == module->lane ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
     }
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
     module->decided = true;
-    if (speaks(comm, 1)) {
+    if (mca_coll_gpuring_speaks(comm, 1)) {
         opal_output(0, "gpuring: %s, %d ranks: %s", gr_comm_name(comm), ompi_comm_size(comm),
                     0 > module->refused ? "taken" : mca_coll_gpuring_handover_name(module->refused));
     }
@@ -64,64 +54,6 @@ static int refusal(const mca_coll_gpuring_module_t *module, const struct gr_call
         return GR_HANDOVER_OP;
     }
     return -1;
-}
-
-/* Between devices there are no mailboxes, and no direct messages: what is forced to them is left to the model. */
-static struct gr_choice select_on_devices(const mca_coll_gpuring_module_t *module, const struct gr_data *data)
-{
-    const int64_t *value = module->params.value;
-    struct gr_question q = {
-        .coll = data->request.coll,
-        .p = module->lane->team->p,
-        .bytes = data->bytes,
-        .forced = (int) value[GR_PARAM_ALGORITHM + data->request.coll],
-        .nchannels = (uint32_t) value[GR_PARAM_DEVICE_CHANNELS],
-        .slot_bytes = (size_t) value[GR_PARAM_DEVICE_SLOT_BYTES],
-        .post_bytes = 1,
-    };
-
-    return gr_select(&gr_costs_device, &q);
-}
-
-static struct gr_choice select_way(const mca_coll_gpuring_module_t *module, const struct gr_data *data)
-{
-    const struct gr_team *team = module->lane->team;
-    struct gr_question q = {
-        .coll = data->request.coll,
-        .p = team->p,
-        .bytes = data->bytes,
-        .forced = (int) module->params.value[GR_PARAM_ALGORITHM + data->request.coll],
-        .nchannels = team->nchannels,
-        .slot_bytes = team->slot_bytes,
-        .post_bytes = data->post_bytes,
-        .box_bytes = mailbox_bytes(module),
-        .direct = 0 != module->params.value[GR_PARAM_SINGLE_COPY],
-    };
-
-    return gr_select(&gr_costs_host, &q);
-}
-
-void mca_coll_gpuring_op_choose(mca_coll_gpuring_module_t *module, struct gr_op *op)
-{
-    const struct gr_data *data = &op->data;
-    enum gr_coll coll = data->request.coll;
-    struct gr_choice *last = &module->last[op->device][coll].choice;
-
-    if (module->last[op->device][coll].bytes != data->bytes ||
-        module->last[op->device][coll].post_bytes != data->post_bytes) {
-        *last = op->device ? select_on_devices(module, data) : select_way(module, data);
-        module->last[op->device][coll].bytes = data->bytes;
-        module->last[op->device][coll].post_bytes = data->post_bytes;
-    }
-    op->choice = *last;
-    if (speaks(op->call.comm, 2)) {
-        opal_output(0, "gpuring: %s on %s, sequence %llu, %zu bytes%s: %s%s, %u channels, chunks of %zu bytes%s, "
-                    "%.1f us expected", gr_calls[op->call.id].name, gr_comm_name(op->call.comm),
-                    (unsigned long long) op->seq, data->bytes, op->device ? " on devices" : "", gr_way_name(last->way),
-                    module->params.value[GR_PARAM_ALGORITHM + coll] == last->way ? " (forced)" : "", last->nchannels,
-                    last->direct ? last->direct_chunk_bytes : last->chunk_bytes,
-                    last->direct ? " fetched directly where possible" : "", last->us);
-    }
 }
 
 /* The op's line is to be exchanged: how, and room for those of the others. OMPI error code. */
@@ -328,6 +260,10 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     rc = describe(module, &request->op, call, form->kind);
+    if (OMPI_SUCCESS == rc) {
+        request->kept = mca_coll_gpuring_keep(&request->op.call);
+        rc = NULL == request->kept ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+    }
     if (OMPI_SUCCESS == rc && request->op.data.bytes > 0 && is_unwanted(module, &request->op)) {
         rc = OMPI_ERR_NOT_AVAILABLE;
         reason = GR_HANDOVER_HOST;

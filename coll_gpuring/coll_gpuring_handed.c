@@ -18,6 +18,7 @@ typedef struct gr_handed {
     struct gr_handed *next;             /* in the list of those under way */
     opal_object_t **retained;           /* by a persistent request: types, operation */
     int nretained;
+    void *kept;                         /* and copies of the call's arrays */
 } gr_handed_t;
 
 static void handed_construct(gr_handed_t *h);
@@ -60,6 +61,7 @@ static void handed_construct(gr_handed_t *h)
     h->inner = MPI_REQUEST_NULL;
     h->retained = NULL;
     h->nretained = 0;
+    h->kept = NULL;
 }
 
 static void handed_destruct(gr_handed_t *h)
@@ -71,6 +73,7 @@ static void handed_destruct(gr_handed_t *h)
         OBJ_RELEASE(h->retained[k]);
     }
     free(h->retained);
+    free(h->kept);
 }
 
 /* ---- those under way ---- */
@@ -259,7 +262,9 @@ static int hand_request(mca_coll_gpuring_module_t *module, const struct gr_call 
     r->req_status = ompi_status_empty;
     r->req_state = persistent ? OMPI_REQUEST_INACTIVE : OMPI_REQUEST_ACTIVE;
     inner.request = &h->inner;
-    rc = mca_coll_gpuring_stage_in(&h->stage, &h->call, NULL);
+    h->kept = persistent ? mca_coll_gpuring_keep(&h->call) : NULL;
+    rc = persistent && NULL == h->kept ? OMPI_ERR_OUT_OF_RESOURCE
+                                       : mca_coll_gpuring_stage_in(&h->stage, &h->call, NULL);
     rc = OMPI_SUCCESS == rc && persistent ? retain_handles(h, call) : rc;
     if (OMPI_SUCCESS == rc) {
         rc = mca_coll_gpuring_call_saved(module, &h->call, &inner);

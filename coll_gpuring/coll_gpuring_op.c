@@ -159,6 +159,8 @@ static int start_gpu(struct gr_op *op)
     r->algo = (enum gr_algo) op->choice.way;
     r->nchannels = op->choice.nchannels < gpu->usable ? op->choice.nchannels : gpu->usable;
     r->chunk_bytes = op->choice.chunk_bytes;
+    r->protocol = (enum gr_protocol) op->choice.protocol;
+    r->threads = op->choice.threads;
     if (OMPI_SUCCESS != mca_coll_gpuring_follow(gpu->gpu, op->data.in) ||
         OMPI_SUCCESS != mca_coll_gpuring_follow(gpu->gpu, op->data.out)) {
         return OMPI_ERROR;
@@ -226,6 +228,9 @@ static void after_setup(struct gr_op *op)
         }
     }
     there = GR_LINKS_THERE == mca_coll_gpuring_op_links(op);
+    if (there) {
+        mca_coll_gpuring_op_choose_again(op->lane->module, op);
+    }
     if (OMPI_SUCCESS == rc && !there && !op->nonblocking) {
         op->handover = GR_HANDOVER_SETUP;
         rc = OMPI_ERR_NOT_AVAILABLE;

@@ -193,6 +193,7 @@ struct gr_op {
     struct gr_call call;
     struct gr_data data;
     struct gr_choice choice;
+    enum gr_path path;        /* on devices: for which it was made */
     enum gr_op_state state;
     bool nonblocking;         /* also persistent: it may not be handed on, and does a little at a time */
     bool arrives;             /* it begins with an arrival line */
@@ -234,8 +235,15 @@ void mca_coll_gpuring_op_free(struct gr_op *op);
 /* When it is known who does it, before any link is used: buffers. OMPI error code. */
 int mca_coll_gpuring_op_begin(struct gr_op *op);
 
-/* Choose the way. */
+/* Whether this rank says what all know alike, at that level of the parameter verbose: rank 0 does. */
+bool mca_coll_gpuring_speaks(struct ompi_communicator_t *comm, int level);
+
+/*
+ * Choose the way; and, once the links of a way between devices are there and it is known what they are like, what else
+ * there is to choose.
+ */
 void mca_coll_gpuring_op_choose(mca_coll_gpuring_module_t *module, struct gr_op *op);
+void mca_coll_gpuring_op_choose_again(mca_coll_gpuring_module_t *module, struct gr_op *op);
 
 /* All links are there: make the plan, if it goes by one. */
 void mca_coll_gpuring_op_plan(struct gr_op *op);
@@ -324,7 +332,8 @@ typedef struct mca_coll_gpuring_request {
     struct gr_op op;
     struct gr_lane *lane;               /* a persistent request's own */
     struct mca_coll_gpuring_request *next_unused;
-    ompi_datatype_t *types[2];          /* that a persistent request retains, or NULL */
+    ompi_datatype_t *types[2];          /* that a persistent request retains, or NULL; */
+    void *kept;                         /* and copies of its call's arrays */
 } mca_coll_gpuring_request_t;
 
 OBJ_CLASS_DECLARATION(mca_coll_gpuring_request_t);
@@ -332,6 +341,12 @@ OBJ_CLASS_DECLARATION(mca_coll_gpuring_request_t);
 /* A request for a call on comm, not active. NULL: no memory. */
 mca_coll_gpuring_request_t *mca_coll_gpuring_request_get(struct ompi_communicator_t *comm, bool persistent);
 void mca_coll_gpuring_request_put(mca_coll_gpuring_request_t *request);
+
+/*
+ * Put copies in the place of the call's arrays, which the application may free when the call has returned. What is to
+ * be freed at the end; NULL: no memory.
+ */
+void *mca_coll_gpuring_keep(struct gr_call *call);
 
 /* A persistent request whose op is ready to be started. */
 void mca_coll_gpuring_request_persist(mca_coll_gpuring_request_t *request, struct gr_lane *lane);

@@ -9,6 +9,7 @@
 #include "topo/gpus.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static int rank_of(const struct gr_setup *s)
 {
@@ -48,28 +49,44 @@ int mca_coll_gpuring_setup_devices(struct gr_setup *s)
     return rc;
 }
 
+/* What links between the ranks' devices are like, as far as can be known before they are made. */
+static enum gr_path find_path(const struct gr_setup *s, const struct gr_gpu_place_in_node *places, int p)
+{
+    int same = 0, r;
+
+    for (r = 0; r < p; r++) {
+        same += 0 == memcmp(s->devices[r].id.uuid, s->devices[0].id.uuid, sizeof(s->devices[0].id.uuid));
+    }
+    return same == p ? GR_PATH_SAME : gr_gpus_linked(places, p) ? GR_PATH_NVLINK : GR_PATH_PCIE;
+}
+
 /* Rings along the torus where one is stated; else neighbours by the distance of their devices. */
 static int decide_order(struct gr_setup *s)
 {
     int p = size_of(s), r, rc = OMPI_SUCCESS;
+    enum gr_path path = GR_PATH_PCIE;
     struct gr_torus torus = mca_coll_gpuring_param_torus(s->lane->module->params.value[GR_PARAM_TORUS]);
     struct gr_gpu_place_in_node *places = calloc((size_t) p, sizeof(*places));
     int *order = calloc((size_t) p, sizeof(*order));
 
     if (NULL == places || NULL == order) {
         rc = OMPI_ERR_OUT_OF_RESOURCE;
-    } else if (torus.ndims > 0) {
-        gr_order_ring(&torus, p, 0, order);
     } else {
         for (r = 0; r < p; r++) {
             const struct gr_gpu_id *id = &s->devices[r].id;
 
             places[r] = (struct gr_gpu_place_in_node) {id->domain, id->bus, id->device};
         }
+        path = find_path(s, places, p);
+    }
+    if (OMPI_SUCCESS == rc && torus.ndims > 0) {
+        gr_order_ring(&torus, p, 0, order);
+    } else if (OMPI_SUCCESS == rc) {
         rc = 0 == gr_order_gpus(places, p, order) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
     }
     for (r = 0; OMPI_SUCCESS == rc && r < p; r++) {
         s->devices[r].order = order[r];
+        s->devices[r].path = path;
     }
     free(places);
     free(order);
@@ -108,6 +125,7 @@ int mca_coll_gpuring_setup_team(struct gr_setup *s)
         .slot_bytes = (size_t) value[GR_PARAM_DEVICE_SLOT_BYTES],
         .order = order,
         .ids = ids,
+        .path = (enum gr_path) s->devices[0].path,
         .gpu = s->mine,
         .status = s->mine_error,
     };

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { KIND_INT, KIND_ALGORITHM, KIND_TORUS, KIND_REPORT };
+enum kind { KIND_INT, KIND_ALGORITHM, KIND_PROTOCOL, KIND_TORUS, KIND_REPORT };
 
 struct param_row {
     const char *name;
@@ -37,10 +37,11 @@ static const struct param_row rows[] = {
     {"host", KIND_INT, GR_PARAM_HOST, 0, 0, 1, NULL,
      "1: take collectives on buffers in host memory too; 0 (default): leave them to the other components"},
     {"algorithm", KIND_ALGORITHM, GR_PARAM_COMMON, 0, 0, 0, NULL,
-     "Algorithm of all collectives: auto (cost model; default), ring, chain, tree, flat or mailbox. A collective "
-     "without a schedule for it stays at auto, and so do messages that are too large for mailboxes"},
+     "Algorithm of all collectives: auto (cost model; default), ring, chain, tree, flat, oneshot, twoshot or mailbox. A "
+     "collective without a schedule for it stays at auto, and so do messages that are too large for mailboxes, and "
+     "oneshot on more than 9 ranks"},
     {"algorithm_allreduce", KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_ALLREDUCE, 0, 0, 0, NULL,
-     ALGORITHM_HELP("Allreduce", "ring tree flat mailbox")},
+     ALGORITHM_HELP("Allreduce", "ring tree flat oneshot twoshot mailbox")},
     {"algorithm_allgather", KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_ALLGATHER, 0, 0, 0, NULL,
      ALGORITHM_HELP("Allgather and Allgatherv", "ring flat mailbox")},
     {"algorithm_reduce_scatter", KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_REDUCE_SCATTER, 0, 0, 0, NULL,
@@ -75,6 +76,10 @@ static const struct param_row rows[] = {
     {"device_slot_bytes", KIND_INT, GR_PARAM_DEVICE_SLOT_BYTES, 131072, 256, 1 << 26, NULL,
      "Bytes per slot between devices, a multiple of 256 from 256 to 67108864 (default 131072); a link takes "
      "device_channels x device_slots x device_slot_bytes of device memory at its reader"},
+    {"protocol", KIND_PROTOCOL, GR_PARAM_PROTOCOL, -1, 0, 0, NULL,
+     "How messages between devices are written: auto (cost model; default), simple, ll (4 bytes of flag with each 4 of "
+     "data) or ll128 (8 with each 120). ll128 is taken only where all ranks have devices of their own that NVLink "
+     "joins; elsewhere it is as auto"},
     {"device_pool_mib", KIND_INT, -1, 512, 1, 1 << 20, &mca_coll_gpuring_component.device_pool_mib,
      "MiB of device memory that a process uses for links at most on each device (default 512); calls for whose links "
      "it does not suffice go through host memory"},
@@ -123,7 +128,8 @@ static bool way_is_allowed(int param, int way)
 
 int mca_coll_gpuring_params_register(void)
 {
-    static const char *const text_default[] = {[KIND_ALGORITHM] = "auto", [KIND_TORUS] = "", [KIND_REPORT] = "none"};
+    static const char *const text_default[] = {[KIND_ALGORITHM] = "auto", [KIND_PROTOCOL] = "auto",
+                                               [KIND_TORUS] = "", [KIND_REPORT] = "none"};
     mca_base_component_t *component = (mca_base_component_t *) &mca_coll_gpuring_component.super.collm_version;
     size_t k;
     int rc;
@@ -206,6 +212,21 @@ static int64_t check_algorithm(const struct param_row *row, const char *text)
     return -1;
 }
 
+static int64_t check_protocol(const struct param_row *row, const char *text)
+{
+    int k;
+
+    for (k = 0; k < GR_NPROTOCOLS; k++) {
+        if (0 == strcmp(text, gr_protocol_name(k))) {
+            return k;
+        }
+    }
+    if (0 != strcmp(text, "auto")) {
+        complain(row, text, "auto simple ll ll128", "auto");
+    }
+    return -1;
+}
+
 static int64_t check_torus(const struct param_row *row, const char *text)
 {
     struct gr_torus torus;
@@ -252,6 +273,9 @@ void mca_coll_gpuring_params_check(void)
             break;
         case KIND_ALGORITHM:
             value = check_algorithm(row, text);
+            break;
+        case KIND_PROTOCOL:
+            value = check_protocol(row, text);
             break;
         case KIND_TORUS:
             value = check_torus(row, text);
@@ -316,6 +340,8 @@ const char *mca_coll_gpuring_param_text(int param, int64_t value, char *buf, siz
 
     if (param >= GR_PARAM_COMMON) {
         snprintf(buf, size, "%s", value < 0 ? "auto" : gr_way_name((int) value));
+    } else if (GR_PARAM_PROTOCOL == param) {
+        snprintf(buf, size, "%s", value < 0 ? "auto" : gr_protocol_name((int) value));
     } else if (GR_PARAM_TORUS == param) {
         torus = mca_coll_gpuring_param_torus(value);
         snprintf(buf, size, "none");

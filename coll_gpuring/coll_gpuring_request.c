@@ -7,6 +7,8 @@
  */
 #include "coll_gpuring_op.h"
 
+#include <stdlib.h>
+
 static void request_construct(mca_coll_gpuring_request_t *request);
 static void request_destruct(mca_coll_gpuring_request_t *request);
 OBJ_CLASS_INSTANCE(mca_coll_gpuring_request_t, ompi_coll_base_nbc_request_t, request_construct, request_destruct);
@@ -74,6 +76,7 @@ static void request_construct(mca_coll_gpuring_request_t *request)
     mca_coll_gpuring_op_init(&request->op);
     request->lane = NULL;
     request->types[0] = request->types[1] = NULL;
+    request->kept = NULL;
 }
 
 static void request_destruct(mca_coll_gpuring_request_t *request)
@@ -115,6 +118,7 @@ mca_coll_gpuring_request_t *mca_coll_gpuring_request_get(struct ompi_communicato
     request->op.nonblocking = true;
     request->op.device = request->op.arrives = false;
     request->op.request = r;
+    request->op.lane = NULL;
     request->op.setup = NULL;
     OBJ_RETAIN(comm);
     return request;
@@ -135,6 +139,8 @@ void mca_coll_gpuring_request_put(mca_coll_gpuring_request_t *request)
             request->types[k] = NULL;
         }
     }
+    free(request->kept);
+    request->kept = NULL;
     OMPI_REQUEST_FINI(&request->super.super);
     gr_lock(&unused.lock);
     request->next_unused = unused.first;

@@ -10,6 +10,7 @@ from . import floor, stock
 
 COLLECTIVES = ["allreduce", "allgather", "reduce_scatter", "bcast", "reduce"]
 FORMS = ["blocking", "nonblocking", "persistent"]
+DEVICES = ["host", "cuda", "managed"]
 LEAST_ROUNDS, LEAST_QUICK = 7, 2
 SUFFIXES = {"": 0, "k": 10, "m": 20, "g": 30}
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
@@ -96,6 +97,8 @@ def make_parser():
     add("-i", "--iters", metavar="N", type=whole(1), help="timed calls per size, else the program's own numbers")
     add("-x", "--warmup", metavar="N", type=whole(0), help="untimed calls before them")
     add("--form", metavar="FORM", type=among(FORMS), default="blocking", help=" ".join(FORMS))
+    add("-d", dest="device", metavar="KIND", type=among(DEVICES), default="host",
+        help=" ".join(DEVICES) + ": where buffers live; stock needs an Open MPI with CUDA support for the last two")
     add("--configs", metavar="LIST",
         help="stock configurations, with commas; default: all of " + ",".join(stock.NAMES))
     add("--gpuring-arg", metavar="'OPTIONS'", action="append", default=[], type=checked(words, "mpirun options"),

@@ -21,7 +21,8 @@ def describe(opts, place, configs, left_out):
     meta = {
         "command": opts.command, "date": time.strftime("%Y-%m-%d %H:%M:%S %z"),
         "machine": f"{place.model}, {len(place.cores)} cores", "mpi": place.version,
-        "program": "osu" if opts.osu else "gpuring_bench", "form": opts.form, "ranks": str(opts.ranks),
+        "program": "osu" if opts.osu else "gpuring_bench", "form": opts.form, "device": opts.device,
+        "ranks": str(opts.ranks),
         "cores": str(len(place.cores)), "seed": str(opts.seed),
     }
     for config in configs + [stock.gpuring(opts)]:
@@ -70,6 +71,8 @@ def find_below(folder, name):
 
 def find_programs(opts, place, say):
     size_args = ["-m", f"{opts.sizes[0]}:{opts.sizes[1]}"]
+    if opts.device != "host":  # OSU's programs built without CUDA refuse -d, even -d host
+        size_args += ["-d", opts.device]
     if not os.access(place.bench, os.X_OK):
         raise Failure(f"{place.bench} is not there; run make in {opts.builddir}")
     if not opts.osu:
@@ -108,6 +111,8 @@ def run_config(opts, place, config, programs):
 
 def run_floor(opts, place):
     """Rows (measure, bytes, us, "") of gpuring_floor, and the reason why there are none."""
+    if opts.device != "host":
+        return [], "no floor: it is that of host memory"
     if len(place.cores) < opts.ranks:
         return [], f"no floor: it holds for no more ranks than cores, here {len(place.cores)}"
     if not os.access(place.floor, os.X_OK):

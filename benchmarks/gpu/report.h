@@ -13,8 +13,13 @@
 
 #include "costs.h"
 
+#include <stdio.h>
+
 struct report {
-    int json, check;
+    int table;               /* to stdout */
+    FILE *json;              /* or NULL */
+    int check;
+    const char *nccl;        /* its version, where it runs beside us; else NULL */
     int rows;
 };
 
@@ -25,6 +30,7 @@ struct row {
     double copy;                   /* GB/s */
     double in_memory, in_cache;    /* efficiency; NAN without a copy rate */
     double launches, errors;
+    double ratio;                  /* NCCL's time / ours of the row before; NAN in our rows */
 };
 
 void report_begin(struct report *report, int ranks, int processes, const struct world_shape *shape,

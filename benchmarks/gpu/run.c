@@ -56,7 +56,17 @@ static int is_reduction(const struct run *run)
     return 0 != (collectives[run->coll].moves->flags & MOVES_REDUCED);
 }
 
-static void fill_request(struct run *run, const struct shape *s)
+/* Whole warps, with 16 bytes for each thread of what a channel has of a block, or of the vector. */
+static uint32_t data_threads(const struct run *run, size_t bytes)
+{
+    const struct world *w = run->world;
+    int blocks = GR_BLOCKS == gr_algo_layout(w->shape.algo, run->coll);
+    size_t warps = (bytes / w->shape.channels / (blocks ? (size_t)w->crew->ranks : 1) + 511) / 512;
+
+    return 32 * (uint32_t)(0 == warps ? 1 : warps < GR_LINE_UNITS / 32 ? warps : GR_LINE_UNITS / 32);
+}
+
+static void fill_request(struct run *run, const struct shape *s, size_t bytes)
 {
     const struct world_shape *w = &run->world->shape;
     size_t unit = is_reduction(run) ? 1 : s->element; /* what the schedule counts: elements, or their bytes */
@@ -69,6 +79,8 @@ static void fill_request(struct run *run, const struct shape *s)
         .elem_bytes = is_reduction(run) ? s->element : 1,
         .total = s->total * unit,
         .block = s->block * unit,
+        .protocol = w->protocol,
+        .threads = data_threads(run, bytes),
     };
 }
 
@@ -93,7 +105,7 @@ int run_open(struct run *run, struct world *world, const struct run_options *opt
         snprintf(error, OPTIONS_ERROR_CHARS, "-m: too little memory for buffers of %zu bytes", bytes);
         return -1;
     }
-    fill_request(run, &run->shapes[0]);
+    fill_request(run, &run->shapes[0], bytes);
     return 0;
 }
 
@@ -140,8 +152,8 @@ static int give_up(struct run *run, double since)
         }
         world_abort(seat);
     }
-    snprintf(run->error + used, (size_t)(OPTIONS_ERROR_CHARS - used), "%s: not through after %.0f seconds",
-             gr_coll_name(run->coll), now() - since);
+    snprintf(run->error + used, (size_t)(OPTIONS_ERROR_CHARS - used), "%s%s: not through after %.0f seconds",
+             NULL != run->nccl ? "NCCL's " : "", gr_coll_name(run->coll), now() - since);
     return -1;
 }
 
@@ -163,12 +175,46 @@ static int look_at(struct run *run, struct seat *seat, uint64_t *launches)
     if (0 == done) {
         return 0;
     }
-    if (!world_left(seat, &slots)) {
+    if (NULL != run->nccl || !world_left(seat, &slots)) {
         seat->over = 1;
         return 1;
     }
     ++*launches;
     return 0 == world_launch(seat, run->kernel) ? 0 : fail(run);
+}
+
+static void prepare(struct run *run)
+{
+    struct world *w = run->world;
+
+    for (int i = 0; i < w->crew->n; i++) {
+        gr_gpu_ptr space[3];
+        find_spaces(&run->shapes[i], &run->buffers[i], space);
+        world_prepare(w, &w->seats[i], &run->request, space, run->options->patience);
+    }
+}
+
+static int start_nccl(struct run *run)
+{
+    const struct options *o = &run->options->bench;
+    struct nccl_call calls[CREW_RANKS];
+    struct gr_gpu_stream *streams[CREW_RANKS];
+
+    for (int i = 0; i < run->world->crew->n; i++) {
+        calls[i] = (struct nccl_call){run->coll, o->type, o->op, &run->shapes[i], &run->buffers[i]};
+        streams[i] = run->world->seats[i].stream;
+    }
+    return nccl_start(run->nccl, calls, streams, run->error);
+}
+
+static int start_kernels(struct run *run, uint64_t *launches)
+{
+    for (int i = 0; i < run->world->crew->n; i++, ++*launches) {
+        if (0 != world_launch(&run->world->seats[i], run->kernel)) {
+            return fail(run);
+        }
+    }
+    return 0;
 }
 
 /* All ranks of this process, once. Returns 0, or -1 with a line in error. */
@@ -178,17 +224,12 @@ static int call(struct run *run, double *seconds, uint64_t *launches)
     int n = w->crew->n, over = 0, rc;
     double start;
 
-    for (int i = 0; i < n; i++) {
-        gr_gpu_ptr space[3];
-        find_spaces(&run->shapes[i], &run->buffers[i], space);
-        world_prepare(w, &w->seats[i], &run->request, space, run->options->patience);
-    }
+    prepare(run);
     crew_meet(w->crew);
     start = now();
-    for (int i = 0; i < n; i++, ++*launches) {
-        if (0 != world_launch(&w->seats[i], run->kernel)) {
-            return fail(run);
-        }
+    rc = NULL != run->nccl ? start_nccl(run) : start_kernels(run, launches);
+    if (0 != rc) {
+        return -1;
     }
     for (int i = 0; over < n; i = (i + 1) % n) {
         rc = look_at(run, &w->seats[i], launches);
@@ -266,6 +307,7 @@ int run_measure(struct run *run, struct run_result *result)
     result->us = fit_percentile(us, iterations, 50);
     result->best_us = us[0];
     result->launches = crew_sum(crew, (double)launches) / iterations / crew->ranks;
+    result->launches = NULL != run->nccl ? NAN : result->launches;
     if (o->check) { /* other data: what the timed calls left behind must not pass */
         result->errors += check(run, 1);
     }

@@ -3,6 +3,7 @@
 #ifndef BENCH_GPU_RUN_H
 #define BENCH_GPU_RUN_H
 
+#include "nccl.h"
 #include "world.h"
 
 #include "moves.h"
@@ -22,6 +23,7 @@ struct run {
     enum gr_coll coll;
     struct gr_request request;
     enum gr_kernel kernel;
+    struct nccl *nccl;       /* who makes the calls, or NULL: our kernels do */
     struct shape *shapes;    /* [crew->n], like: */
     struct buffers *buffers;
     char *error;             /* [OPTIONS_ERROR_CHARS], empty or why a call failed */
@@ -30,7 +32,8 @@ struct run {
 struct run_result {
     size_t bytes;     /* S */
     double us, best_us; /* of a call, from the first launch until the last rank is through: median, least */
-    double launches;  /* of a call and rank, on average: 1, and one more for each time that it left and came again */
+    double launches;  /* of a call and rank, on average: 1, and one more for each time that it left and came again;
+                       * NAN of NCCL's, which we cannot count */
     double errors;    /* wrong elements, in both checks; NAN without -c */
 };
 
@@ -40,7 +43,8 @@ int run_open(struct run *run, struct world *world, const struct run_options *opt
              char *error);
 void run_close(struct run *run);
 
-/* Checks, times, checks. 0, or -1 on every process with a line in error. */
+/* Checks, times, checks; by whom, run->nccl says, which may change from one time to the next. 0, or -1 on every process
+ * with a line in error. */
 int run_measure(struct run *run, struct run_result *result);
 
 /* The factor of busbw for the collective. */

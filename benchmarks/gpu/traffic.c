@@ -33,9 +33,10 @@ static void add_step(struct traffic *t, const struct gr_step *step, double bytes
 }
 
 struct traffic traffic_count(const struct gr_request *r, int ranks, int *const order[2], int *const where[2],
-                             size_t slot_bytes)
+                             size_t message_bytes, double per_byte)
 {
-    struct gr_split split = gr_plan_split(r, ranks, slot_bytes, GR_GPU_LINE);
+    struct gr_split split =
+        gr_plan_split(r, ranks, message_bytes, GR_PROTOCOL_SIMPLE == r->protocol ? GR_GPU_LINE : 16);
     struct traffic t = {0, 0};
 
     for (int rank = 0; rank < ranks; rank++) {
@@ -50,5 +51,6 @@ struct traffic traffic_count(const struct gr_request *r, int ranks, int *const o
             }
         }
     }
+    t.fifo *= per_byte;
     return t;
 }

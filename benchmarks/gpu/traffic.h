@@ -11,8 +11,11 @@ struct traffic {
     double fifo; /* bytes of slots, written and read */
 };
 
-/* For all ranks; the two orders are those of the even and the odd channels. */
+/*
+ * For all ranks; the two orders are those of the even and the odd channels. message_bytes: of data that a slot takes at
+ * most; per_byte: bytes of the slot for each of them.
+ */
 struct traffic traffic_count(const struct gr_request *request, int ranks, int *const order[2], int *const where[2],
-                             size_t slot_bytes);
+                             size_t message_bytes, double per_byte);
 
 #endif

@@ -34,9 +34,22 @@ static int index_of(const int *list, int n, int rank)
     return k;
 }
 
+/* From one slot to the next. */
+static size_t slot_stride(const struct world *w)
+{
+    return GR_PROTOCOL_SIMPLE == w->shape.protocol ? w->shape.slot_bytes : gr_line_slot_bytes(w->shape.protocol);
+}
+
+size_t world_message_bytes(const struct world *w, const struct gr_request *request)
+{
+    return GR_PROTOCOL_SIMPLE == w->shape.protocol
+               ? w->shape.slot_bytes
+               : gr_line_bytes(w->shape.protocol, request->threads, request->elem_bytes);
+}
+
 static size_t link_bytes(const struct world *w)
 {
-    return GR_GPU_LINE + w->shape.slots * w->shape.slot_bytes;
+    return GR_GPU_LINE + w->shape.slots * slot_stride(w);
 }
 
 /* Links into the rank on the channels before this one; all of its arena begins with them. */
@@ -96,6 +109,7 @@ static void fill_ends(const struct world *w, int rank, char *image)
 {
     struct gr_gpu_end *in = (struct gr_gpu_end *)(image + table_at(w, TABLE_IN));
     struct gr_gpu_end *out = (struct gr_gpu_end *)(image + table_at(w, TABLE_OUT));
+    int simple = GR_PROTOCOL_SIMPLE == w->shape.protocol; /* lines have no tail */
 
     for (uint32_t c = 0; c < w->shape.channels; c++) {
         struct peers p = peers_of(w, rank, c);
@@ -103,10 +117,12 @@ static void fill_ends(const struct world *w, int rank, char *image)
         for (int k = 0; k < p.n; k++) {
             gr_gpu_ptr tail = tail_at(w, c, rank, p.in[k]);
             in[row + (size_t)p.in[k]] =
-                (struct gr_gpu_end){.slots = tail + GR_GPU_LINE, .mine = head_at(w, c, rank, p.in[k]), .other = tail};
+                (struct gr_gpu_end){.slots = tail + GR_GPU_LINE, .mine = head_at(w, c, rank, p.in[k]),
+                                    .other = simple ? tail : 0};
             tail = tail_at(w, c, p.out[k], rank);
             out[row + (size_t)p.out[k]] =
-                (struct gr_gpu_end){.slots = tail + GR_GPU_LINE, .mine = tail, .other = head_at(w, c, p.out[k], rank)};
+                (struct gr_gpu_end){.slots = tail + GR_GPU_LINE, .mine = simple ? tail : 0,
+                                    .other = head_at(w, c, p.out[k], rank)};
         }
     }
 }
@@ -154,7 +170,7 @@ static int make_orders(struct world *w)
     return 0;
 }
 
-/* Zeroes counters, and slots that nobody needs to be zero. */
+/* Zeroes counters and lines, and slots that nobody needs to be zero. */
 static int make_arena(struct world *w, int rank)
 {
     size_t bytes = world_arena_bytes(w, rank), part = (size_t)1 << 20;
@@ -266,10 +282,11 @@ void world_prepare(struct world *w, struct seat *seat, const struct gr_request *
                    uint64_t patience)
 {
     struct gr_gpu_args *a = &seat->args;
-    int p = w->crew->ranks;
+    int p = w->crew->ranks, simple = GR_PROTOCOL_SIMPLE == w->shape.protocol;
+    size_t most = world_message_bytes(w, request);
 
     *a = (struct gr_gpu_args){
-        .split = gr_plan_split(request, p, w->shape.slot_bytes, GR_GPU_LINE),
+        .split = gr_plan_split(request, p, most, simple ? GR_GPU_LINE : 16),
         .space = {space[0], space[1], space[2]},
         .in = seat->tables + table_at(w, TABLE_IN),
         .out = seat->tables + table_at(w, TABLE_OUT),
@@ -277,8 +294,10 @@ void world_prepare(struct world *w, struct seat *seat, const struct gr_request *
         .report = (gr_gpu_ptr)(uintptr_t)seat->reports,
         .abort = (gr_gpu_ptr)(uintptr_t)abort_word(w, seat),
         .patience = patience,
-        .slot_bytes = w->shape.slot_bytes,
-        .slot_elems = w->shape.slot_bytes / request->elem_bytes,
+        .protocol = w->shape.protocol,
+        .slot_bytes = slot_stride(w),
+        .slot_elems = most / request->elem_bytes,
+        .threads = simple ? GR_GPU_THREADS : request->threads + 32,
         .nslots = w->shape.slots,
         .fresh = 1,
     };

@@ -17,6 +17,7 @@
 
 struct world_shape {
     enum gr_algo algo;
+    enum gr_protocol protocol;
     int root;
     uint32_t channels, slots;
     size_t slot_bytes;
@@ -45,6 +46,9 @@ struct world {
 /* Collective over the crew. 0, or a negative enum gr_error; world_close is due in both cases. */
 int world_open(struct world *world, struct crew *crew, struct gr_gpu *gpu, const struct world_shape *shape);
 void world_close(struct world *world);
+
+/* Most bytes of a message of such a call. */
+size_t world_message_bytes(const struct world *world, const struct gr_request *request);
 
 /* Bytes of device memory that a rank's arena takes. */
 size_t world_arena_bytes(const struct world *world, int rank);

@@ -110,10 +110,22 @@ int gr_gpu_copy_runs(struct gr_gpu *gpu, const struct gr_gpu_run *runs, size_t n
 
 #define GR_GPU_IPC_BYTES 64
 
-/* A handle of an allocation of gr_gpu_alloc(), for other processes; and its use there. GR_ERR_PEER: it has none. */
+/*
+ * A handle of an allocation of gr_gpu_alloc(), or of the application's cuMemAlloc, for other processes; and its use
+ * there. GR_ERR_PEER: it has none.
+ */
 int gr_gpu_ipc_export(struct gr_gpu *gpu, gr_gpu_ptr at, unsigned char handle[GR_GPU_IPC_BYTES]);
 int gr_gpu_ipc_open(struct gr_gpu *gpu, const unsigned char handle[GR_GPU_IPC_BYTES], gr_gpu_ptr *at);
 void gr_gpu_ipc_close(struct gr_gpu *gpu, gr_gpu_ptr at);
+
+/* The allocation that holds an address, if other processes can have it by a handle. 0, or GR_ERR_PEER. */
+int gr_gpu_ipc_range(struct gr_gpu *gpu, gr_gpu_ptr at, gr_gpu_ptr *base, size_t *bytes);
+
+/*
+ * The driver's number of the allocation, of any kind, that holds an address: no other allocation of this process has
+ * it or will have it. 0: there is none. One driver call, without a context.
+ */
+uint64_t gr_gpus_buffer_id(const struct gr_gpus *gpus, gr_gpu_ptr at);
 
 /* ---- streams and kernels ---- */
 
@@ -125,12 +137,15 @@ void gr_gpu_stream_close(struct gr_gpu_stream *stream);
 /* What was put on the legacy default stream of the device's primary context so far comes before what follows here. */
 int gr_gpu_stream_follow(struct gr_gpu_stream *stream);
 
-/* Put a launch of nblocks blocks on the stream; args is copied. */
+/* Put a launch of nblocks blocks of args->threads threads on the stream; args is copied. */
 int gr_gpu_launch(struct gr_gpu_stream *stream, enum gr_kernel kernel, uint32_t nblocks,
                   const struct gr_gpu_args *args);
 
 /* Copy, in the order of the stream; host memory must be pinned. */
 int gr_gpu_stream_copy(struct gr_gpu_stream *stream, gr_gpu_ptr dst, gr_gpu_ptr src, size_t bytes);
+
+/* Fill device memory with zeros, in the order of the stream. */
+int gr_gpu_stream_zero(struct gr_gpu_stream *stream, gr_gpu_ptr at, size_t bytes);
 
 /* 1: all that was put on the stream is done; 0: not yet; negative: something failed, for good. */
 int gr_gpu_stream_done(struct gr_gpu_stream *stream);

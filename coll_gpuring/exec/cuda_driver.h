@@ -36,12 +36,14 @@
     X(cuCtxGetStreamPriorityRange, 5050, NEEDED)                                                                      \
     X(cuMemAlloc, 3020, NEEDED)                                                                                       \
     X(cuMemFree, 3020, NEEDED)                                                                                        \
+    X(cuMemGetAddressRange, 3020, NEEDED)                                                                             \
     X(cuMemHostAlloc, 2020, NEEDED)                                                                                   \
     X(cuMemFreeHost, 2000, NEEDED)                                                                                    \
     X(cuMemHostRegister, 6050, NEEDED)                                                                                \
     X(cuMemHostUnregister, 4000, NEEDED)                                                                              \
     X(cuMemHostGetDevicePointer, 3020, NEEDED)                                                                        \
     X(cuMemcpyAsync, 4000, NEEDED)                                                                                    \
+    X(cuMemsetD8Async, 3020, NEEDED)                                                                                  \
     X(cuPointerGetAttribute, 4000, NEEDED)                                                                            \
     X(cuPointerGetAttributes, 7000, NEEDED)                                                                           \
     X(cuPointerSetAttribute, 6000, NEEDED)                                                                            \

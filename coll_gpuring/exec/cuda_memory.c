@@ -230,3 +230,33 @@ void gr_gpu_ipc_close(struct gr_gpu *gpu, gr_gpu_ptr at)
         gr_cuda_leave(&gpu->gpus->cuda, pushed);
     }
 }
+
+int gr_gpu_ipc_range(struct gr_gpu *gpu, gr_gpu_ptr at, gr_gpu_ptr *base, size_t *bytes)
+{
+    const struct gr_cuda *cuda = &gpu->gpus->cuda;
+    CUdeviceptr first = 0;
+    unsigned int capable = 0;
+    int pushed, rc;
+
+    if (CUDA_SUCCESS != cuda->cuPointerGetAttribute(&capable, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, at) ||
+        !capable) {
+        return GR_ERR_PEER;
+    }
+    rc = gr_cuda_enter(cuda, gpu->context, &pushed);
+    if (0 == rc) {
+        rc = GR_CUDA(cuda, cuMemGetAddressRange, &first, bytes, at);
+        gr_cuda_leave(cuda, pushed);
+    }
+    *base = first;
+    return 0 == rc ? 0 : GR_ERR_PEER;
+}
+
+uint64_t gr_gpus_buffer_id(const struct gr_gpus *gpus, gr_gpu_ptr at)
+{
+    unsigned long long id = 0;
+
+    if (CUDA_SUCCESS != gpus->cuda.cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, at)) {
+        return 0;
+    }
+    return id;
+}

@@ -60,6 +60,8 @@ NEVER(int, gr_gpu_ipc_export, GR_ERR_NODRIVER, struct gr_gpu *gpu, gr_gpu_ptr at
 NEVER(int, gr_gpu_ipc_open, GR_ERR_NODRIVER, struct gr_gpu *gpu, const unsigned char handle[GR_GPU_IPC_BYTES],
       gr_gpu_ptr *at)
 NEVER(void, gr_gpu_ipc_close, NOTHING, struct gr_gpu *gpu, gr_gpu_ptr at)
+NEVER(int, gr_gpu_ipc_range, GR_ERR_NODRIVER, struct gr_gpu *gpu, gr_gpu_ptr at, gr_gpu_ptr *base, size_t *bytes)
+NEVER(uint64_t, gr_gpus_buffer_id, 0, const struct gr_gpus *gpus, gr_gpu_ptr at)
 NEVER(int, gr_gpu_stream_open, GR_ERR_NODRIVER, struct gr_gpu *gpu, struct gr_gpu_stream **stream)
 NEVER(void, gr_gpu_stream_close, NOTHING, struct gr_gpu_stream *stream)
 NEVER(int, gr_gpu_stream_follow, GR_ERR_NODRIVER, struct gr_gpu_stream *stream)
@@ -67,4 +69,5 @@ NEVER(int, gr_gpu_launch, GR_ERR_NODRIVER, struct gr_gpu_stream *stream, enum gr
       const struct gr_gpu_args *args)
 NEVER(int, gr_gpu_stream_copy, GR_ERR_NODRIVER, struct gr_gpu_stream *stream, gr_gpu_ptr dst, gr_gpu_ptr src,
       size_t bytes)
+NEVER(int, gr_gpu_stream_zero, GR_ERR_NODRIVER, struct gr_gpu_stream *stream, gr_gpu_ptr at, size_t bytes)
 NEVER(int, gr_gpu_stream_done, GR_ERR_NODRIVER, struct gr_gpu_stream *stream)

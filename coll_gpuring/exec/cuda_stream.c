@@ -85,12 +85,13 @@ int gr_gpu_launch(struct gr_gpu_stream *stream, enum gr_kernel kernel, uint32_t 
     const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
     /* the driver reads it before it returns, and writes nothing */
     void *params[] = {(void *) (uintptr_t) args};
+    uint32_t threads = 0 == args->threads ? GR_GPU_THREADS : args->threads;
     int pushed, rc = gr_cuda_enter(cuda, stream->gpu->context, &pushed);
 
     if (rc < 0) {
         return rc;
     }
-    rc = GR_CUDA(cuda, cuLaunchKernel, stream->gpu->kernels[kernel], nblocks, 1, 1, GR_GPU_THREADS, 1, 1, 0,
+    rc = GR_CUDA(cuda, cuLaunchKernel, stream->gpu->kernels[kernel], nblocks, 1, 1, threads, 1, 1, 0,
                  stream->stream, params, NULL);
     gr_cuda_leave(cuda, pushed);
     return rc;
@@ -109,6 +110,19 @@ int gr_gpu_stream_copy(struct gr_gpu_stream *stream, gr_gpu_ptr dst, gr_gpu_ptr 
         return rc;
     }
     rc = GR_CUDA(cuda, cuMemcpyAsync, dst, src, bytes, stream->stream);
+    gr_cuda_leave(cuda, pushed);
+    return rc;
+}
+
+int gr_gpu_stream_zero(struct gr_gpu_stream *stream, gr_gpu_ptr at, size_t bytes)
+{
+    const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
+    int pushed, rc = gr_cuda_enter(cuda, stream->gpu->context, &pushed);
+
+    if (rc < 0) {
+        return rc;
+    }
+    rc = GR_CUDA(cuda, cuMemsetD8Async, at, 0, bytes, stream->stream);
     gr_cuda_leave(cuda, pushed);
     return rc;
 }

@@ -14,11 +14,33 @@
 
 #include "../sched/split.h"
 
+#include "gpu_kernels.h"
+
 /* An address that is for a device: in its memory, a peer's, or pinned host memory. The host never follows it. */
 typedef uint64_t gr_gpu_ptr;
 
 /* Channels, and so blocks of a launch, at most. */
 #define GR_GPU_CHANNELS 32
+
+/*
+ * Lines. A unit is what one thread moves of a message: 16 bytes of LL's slots hold 8 of data, so it takes 32 there; 16
+ * of LL128's, of whose 8 one holds half of it, the flag being the other half.
+ */
+#define GR_LL_UNIT 32
+#define GR_LL128_UNIT 16
+#define GR_LINE_UNITS (GR_GPU_THREADS - 32) /* of a slot */
+
+/* Bytes from one slot of lines to the next. */
+static inline uint64_t gr_line_slot_bytes(enum gr_protocol protocol)
+{
+    return GR_LINE_UNITS * (GR_PROTOCOL_LL == protocol ? GR_LL_UNIT : GR_LL128_UNIT);
+}
+
+/* Bytes of data that a slot takes from n threads (whole warps), for elements of so many bytes. */
+static inline uint64_t gr_line_bytes(enum gr_protocol protocol, uint32_t n, uint64_t elem_bytes)
+{
+    return GR_PROTOCOL_LL == protocol ? 16 * (uint64_t) n : n / 8 * (16 == elem_bytes ? 112 : 120);
+}
 
 /* Counters lie that far apart from each other and from slots. */
 #define GR_GPU_LINE 128
@@ -31,11 +53,15 @@ typedef uint64_t gr_gpu_ptr;
  *      [head]  <------ stores ------------   reader        reads slots and tail
  *      writer  ------- stores ------------>  [tail][slot][slot] ...
  *      polls head
+ *
+ * For each protocol (sched/protocol.h) a link has slots and a head of its own. In LL and LL128 the slots are lines with
+ * flags in them, and there is no tail: a message's flag is its number in the life of the link, from 1 on. All flags are
+ * zero at the begin of a link.
  */
 struct gr_gpu_end {
     gr_gpu_ptr slots; /* the first slot; 0: not connected */
-    gr_gpu_ptr mine;  /* the counter that this end writes: tail of the writer, head of the reader */
-    gr_gpu_ptr other; /* the counter that the other end writes */
+    gr_gpu_ptr mine;  /* the counter that this end writes: tail of the writer (0: none), head of the reader */
+    gr_gpu_ptr other; /* the counter that the other end writes; 0: none, for readers of lines */
     uint64_t count;   /* value of mine; the kernel keeps it here from launch to launch */
 };
 
@@ -57,7 +83,7 @@ struct gr_gpu_report {
     uint64_t word;         /* launch * 4 + enum gr_gpu_state */
     uint64_t moved;        /* slots handled in this launch */
     uint32_t slice, index; /* GR_GPU_LEFT: where; */
-    uint32_t from, to;     /* bit k: from[k] of that step has no full slot, to[k] no free one */
+    uint32_t from, to;     /* bit k: from[k] of that step has no full slot, to[k] no free one. In lines maybe none */
     uint64_t pad[4];
 };
 
@@ -66,16 +92,18 @@ struct gr_gpu_args {
     struct gr_split split;    /* counts and displs: arrays in device (or pinned) memory */
     struct gr_sched sched[2]; /* channel c takes number c % 2; order: in device (or pinned) memory, or NULL */
     gr_gpu_ptr space[3];      /* by enum gr_space: where element 0 lies */
-    gr_gpu_ptr in, out;       /* struct gr_gpu_end [channel * sched.p + rank]: the links from, to that rank */
+    gr_gpu_ptr in, out;       /* struct gr_gpu_end [channel * sched.p + rank]: the links from, to that rank, */
+    uint32_t protocol;        /* in this enum gr_protocol */
     gr_gpu_ptr place;         /* struct gr_gpu_place [channel], device memory */
     gr_gpu_ptr report;        /* struct gr_gpu_report [channel], pinned host memory */
     gr_gpu_ptr abort;         /* a uint64_t in pinned host memory: not 0 when all must leave and none comes back */
     uint64_t launch;          /* number of this launch, grows */
     uint64_t patience;        /* polls without success after which a block leaves; >= 1 */
-    uint64_t slot_bytes;      /* a multiple of 16 */
+    uint64_t slot_bytes;      /* from slot to slot, a multiple of 16 */
     uint64_t slot_elems;      /* elements that fit a slot */
     uint32_t nslots;
     uint32_t fresh;           /* 1: the call's first launch; places are not read, all channels begin */
+    uint32_t threads;         /* of a block; 0: GR_GPU_THREADS, which Simple takes always */
 };
 
 #endif

@@ -101,28 +101,16 @@ static int take_frames(struct gr_gpu_pool *pool, size_t bytes, int n, struct gr_
     return rc;
 }
 
-/* What cleaning needs, made at the first lease. */
-static int prepare(struct gr_gpu_pool *pool)
+/* Clean the first bytes of each frame, on a stream of the pool's own: it waits for nobody's kernels. */
+static int clean_frames(struct gr_gpu_pool *pool, size_t bytes, int n, struct gr_gpu_frame **frames)
 {
-    if (NULL == pool->zeros) {
-        pool->zeros = gr_gpu_host_alloc(pool->gpu, GR_GPU_LINE);
-    }
-    if (NULL == pool->zeros) {
-        return GR_ERR_CUDA;
-    }
-    return NULL == pool->stream ? gr_gpu_stream_open(pool->gpu, &pool->stream) : 0;
-}
-
-/* Clean the first line of each frame: by copies, which need no kernel and no synchronisation but with themselves. */
-static int clean(struct gr_gpu_pool *pool, int n, struct gr_gpu_frame **frames)
-{
-    int k, done, rc = prepare(pool);
+    int k, done, rc = NULL == pool->stream ? gr_gpu_stream_open(pool->gpu, &pool->stream) : 0;
 
     if (rc < 0) {
         return rc;
     }
     for (k = 0; k < n && 0 == rc; k++) {
-        rc = gr_gpu_stream_copy(pool->stream, frames[k]->at, (gr_gpu_ptr) (uintptr_t) pool->zeros, GR_GPU_LINE);
+        rc = gr_gpu_stream_zero(pool->stream, frames[k]->at, bytes);
     }
     while (0 == (done = gr_gpu_stream_done(pool->stream))) {
         sched_yield();
@@ -130,7 +118,7 @@ static int clean(struct gr_gpu_pool *pool, int n, struct gr_gpu_frame **frames)
     return rc < 0 ? rc : done < 0 ? done : 0;
 }
 
-int gr_lease_on_device(struct gr_gpu_pool *pool, size_t bytes, int n, struct gr_frame **doors,
+int gr_lease_on_device(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n, struct gr_frame **doors,
                        struct gr_gpu_frame **frames)
 {
     int k, taken = 0, rc = gr_pool_lease(pool->doors, sizeof(struct gr_door), 1, n, doors);
@@ -140,7 +128,7 @@ int gr_lease_on_device(struct gr_gpu_pool *pool, size_t bytes, int n, struct gr_
     }
     rc = take_frames(pool, size_class(bytes < GR_GPU_LINE ? GR_GPU_LINE : bytes), n, frames, &taken);
     if (0 == rc) {
-        rc = clean(pool, n, frames);
+        rc = clean_frames(pool, clean, n, frames);
     }
     for (k = 0; k < n; k++) {
         if (0 == rc) {

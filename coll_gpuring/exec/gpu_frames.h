@@ -53,7 +53,6 @@ struct gr_gpu_pool {
     struct gr_mapping *mappings;
     struct gr_pinned *pinned;
     struct gr_gpu_stream *stream; /* for cleaning frames; NULL before the first lease */
-    void *zeros;                  /* a line of zeros, pinned */
 };
 
 static inline size_t gr_round_up(size_t n, size_t to)
@@ -81,9 +80,9 @@ static inline void gr_frame_attach(struct gr_gpu_pool *pool, struct gr_gpu_frame
 }
 
 /* The halves of gr_gpu_pool_lease(); doors is room for n. */
-int gr_lease_on_device(struct gr_gpu_pool *pool, size_t bytes, int n, struct gr_frame **doors,
+int gr_lease_on_device(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n, struct gr_frame **doors,
                        struct gr_gpu_frame **frames);
-int gr_lease_on_host(struct gr_gpu_pool *pool, size_t bytes, int n, struct gr_frame **doors,
+int gr_lease_on_host(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n, struct gr_frame **doors,
                      struct gr_gpu_frame **frames);
 
 /* Forget a frame on the host: its memory is the door's. */

@@ -2,9 +2,11 @@
 /*
  * The making of device links, gpu_team.h.
  *
- *      on devices                                   in pinned host memory, where the writer cannot map the reader
- *      reader's frame   [tail][slot][slot]...       writer's frame   [head][tail][slot][slot]...
- *      writer's frame   [head]
+ *      on devices                                          in pinned host memory, where the writer cannot map the reader
+ *      reader's frame   [tail][lines][slot][slot]...       writer's frame   [heads][tail][lines][slot][slot]...
+ *      writer's frame   [heads]
+ *
+ * The tail is Simple's; there is a head for each protocol, in one line, and slots of lines for LL, then for LL128.
  */
 #include "gpu_team.h"
 
@@ -22,9 +24,37 @@ static size_t link_index(const struct gr_gpu_team *team, const struct gr_gpu_wir
     return (size_t) w->channel * (size_t) team->p + (size_t) w->rank;
 }
 
-static size_t slots_bytes(const struct gr_gpu_team *team)
+/* From one slot to the next. */
+static size_t slot_stride(const struct gr_gpu_team *team, enum gr_protocol protocol)
 {
-    return (size_t) team->nslots * team->slot_bytes;
+    return GR_PROTOCOL_SIMPLE == protocol ? team->slot_bytes : gr_line_slot_bytes(protocol);
+}
+
+/* What the reader has of a link: the tail, and the lines, which must be clean at first; then Simple's slots. */
+static size_t clean_bytes(const struct gr_gpu_team *team)
+{
+    return GR_GPU_LINE +
+           team->nslots * (slot_stride(team, GR_PROTOCOL_LL) + slot_stride(team, GR_PROTOCOL_LL128));
+}
+
+static size_t reader_bytes(const struct gr_gpu_team *team)
+{
+    return clean_bytes(team) + team->nslots * slot_stride(team, GR_PROTOCOL_SIMPLE);
+}
+
+/* This end of a link whose heads and tail lie there. */
+static void set_ends(const struct gr_gpu_team *team, struct gr_gpu_wire *w, gr_gpu_ptr heads, gr_gpu_ptr tail,
+                     int writes)
+{
+    gr_gpu_ptr slots = tail + GR_GPU_LINE;
+    int k;
+
+    for (k = GR_NPROTOCOLS - 1; k >= 0; k--) { /* Simple's slots come last */
+        gr_gpu_ptr head = heads + (size_t) k * sizeof(uint64_t), flag = GR_PROTOCOL_SIMPLE == k ? tail : 0;
+
+        w->ends[k] = (struct gr_gpu_end) {.slots = slots, .mine = writes ? flag : head, .other = writes ? head : flag};
+        slots += team->nslots * slot_stride(team, (enum gr_protocol) k);
+    }
 }
 
 /* A wire for each neighbour to which there is no link yet. */
@@ -36,7 +66,7 @@ static int add_wires(struct gr_gpu_wire *wires, const struct gr_gpu_team *team, 
     for (k = 0; k < nall; k++) {
         wires[n].channel = all[k].channel;
         wires[n].rank = all[k].rank;
-        n += 0 == there[link_index(team, &wires[n])].ends.slots;
+        n += 0 == there[link_index(team, &wires[n])].ends[0].slots;
     }
     return n;
 }
@@ -56,8 +86,8 @@ static int find_links(struct gr_gpu_join *join)
 }
 
 /* Lease a frame for each of the wires. */
-static int lease(const struct gr_gpu_team *team, enum gr_gpu_where where, size_t bytes, struct gr_gpu_wire *wires,
-                 int n)
+static int lease(const struct gr_gpu_team *team, enum gr_gpu_where where, size_t bytes, size_t clean,
+                 struct gr_gpu_wire *wires, int n)
 {
     struct gr_gpu_frame **frames;
     int k, rc;
@@ -69,7 +99,7 @@ static int lease(const struct gr_gpu_team *team, enum gr_gpu_where where, size_t
     if (NULL == frames) {
         return GR_ERR_NOMEM;
     }
-    rc = gr_gpu_pool_lease(team->pool, where, bytes, n, frames);
+    rc = gr_gpu_pool_lease(team->pool, where, bytes, clean, n, frames);
     for (k = 0; 0 == rc && k < n; k++) {
         wires[k].frame = frames[k];
     }
@@ -97,7 +127,7 @@ int gr_gpu_join_begin(struct gr_gpu_join *join, struct gr_gpu_team *team, enum g
         return rc;
     }
     if (0 == join->status) {
-        join->status = lease(team, GR_ON_DEVICE, GR_GPU_LINE + slots_bytes(team), join->in, join->nin);
+        join->status = lease(team, GR_ON_DEVICE, reader_bytes(team), clean_bytes(team), join->in, join->nin);
     }
     for (k = 0; 0 == join->status && k < join->nin; k++) {
         join->in[k].offer = gr_gpu_pool_offer(team->pool, join->in[k].frame);
@@ -122,21 +152,21 @@ static int answer(struct gr_gpu_join *join, struct gr_gpu_wire *w)
 {
     struct gr_gpu_team *team = join->team;
     int rc = gr_gpu_pool_map(team->pool, &w->offer, &w->mapped);
+    gr_gpu_ptr heads;
 
     if (0 == rc) {
-        rc = lease(team, GR_ON_DEVICE, GR_GPU_LINE, w, 1);
+        rc = lease(team, GR_ON_DEVICE, GR_GPU_LINE, GR_GPU_LINE, w, 1);
     } else if (GR_ERR_PEER == rc) {
         note_unmapped(join, w);
         memset(&w->mapped, 0, sizeof(w->mapped));
-        rc = lease(team, GR_ON_HOST, 2 * GR_GPU_LINE + slots_bytes(team), w, 1);
+        rc = lease(team, GR_ON_HOST, GR_GPU_LINE + reader_bytes(team), GR_GPU_LINE + clean_bytes(team), w, 1);
     }
     if (rc < 0) {
         return rc;
     }
     w->answer = gr_gpu_pool_offer(team->pool, w->frame);
-    w->ends.other = gr_gpu_frame_at(w->frame);
-    w->ends.mine = 0 != w->mapped.at ? w->mapped.at : w->ends.other + GR_GPU_LINE;
-    w->ends.slots = w->ends.mine + GR_GPU_LINE;
+    heads = gr_gpu_frame_at(w->frame);
+    set_ends(team, w, heads, 0 != w->mapped.at ? w->mapped.at : heads + GR_GPU_LINE, 1);
     return 0;
 }
 
@@ -160,15 +190,11 @@ static int map(struct gr_gpu_join *join, struct gr_gpu_wire *w)
     if (rc < 0) {
         return rc;
     }
-    w->ends.mine = w->mapped.at;
     if (GR_ON_HOST == w->answer.where) {
         gr_gpu_pool_release(team->pool, w->frame, 0);
         w->frame = NULL;
-        w->ends.other = w->mapped.at + GR_GPU_LINE;
-    } else {
-        w->ends.other = gr_gpu_frame_at(w->frame);
     }
-    w->ends.slots = w->ends.other + GR_GPU_LINE;
+    set_ends(team, w, w->mapped.at, NULL == w->frame ? w->mapped.at + GR_GPU_LINE : gr_gpu_frame_at(w->frame), 0);
     return 0;
 }
 
@@ -193,15 +219,26 @@ struct gr_gpu_verdict gr_gpu_verdict_combine(struct gr_gpu_verdict a, struct gr_
 }
 
 /* Tell the kernels of a side's links. No kernel of this team is running. */
-static int show_ends(struct gr_gpu_team *team, const struct gr_gpu_wire *wires, int n, gr_gpu_ptr table)
+static int show_ends(struct gr_gpu_team *team, const struct gr_gpu_wire *wires, int n,
+                     gr_gpu_ptr (*table)(const struct gr_gpu_team *, enum gr_protocol))
 {
-    int k, rc = 0;
+    struct gr_gpu_run *runs = calloc((size_t) n * GR_NPROTOCOLS + 1, sizeof(*runs));
+    size_t nruns = 0;
+    int k, protocol, rc;
 
-    for (k = 0; k < n && 0 == rc; k++) {
-        gr_gpu_ptr at = table + link_index(team, &wires[k]) * sizeof(struct gr_gpu_end);
-
-        rc = gr_gpu_copy(team->gpu, (void *) at, &wires[k].ends, sizeof(struct gr_gpu_end));
+    if (NULL == runs) {
+        return GR_ERR_NOMEM;
     }
+    for (k = 0; k < n; k++) {
+        for (protocol = 0; protocol < GR_NPROTOCOLS; protocol++) {
+            gr_gpu_ptr at = table(team, (enum gr_protocol) protocol) +
+                            link_index(team, &wires[k]) * sizeof(struct gr_gpu_end);
+
+            runs[nruns++] = (struct gr_gpu_run) {(void *) at, &wires[k].ends[protocol], sizeof(struct gr_gpu_end)};
+        }
+    }
+    rc = gr_gpu_copy_runs(team->gpu, runs, nruns);
+    free(runs);
     return rc;
 }
 
@@ -238,9 +275,10 @@ int gr_gpu_join_end(struct gr_gpu_join *join, struct gr_gpu_verdict verdict)
     if (0 == verdict.status) {
         take(join);
         team->usable = verdict.channels;
-        rc = show_ends(team, join->in, join->nin, gr_gpu_team_in(team));
+        team->path = verdict.unmapped < INT32_MAX ? GR_PATH_HOST : team->path;
+        rc = show_ends(team, join->in, join->nin, gr_gpu_team_in);
         if (0 == rc) {
-            rc = show_ends(team, join->out, join->nout, gr_gpu_team_out(team));
+            rc = show_ends(team, join->out, join->nout, gr_gpu_team_out);
         }
     } else {
         give_back(join, join->in, join->nin);

@@ -107,10 +107,12 @@ int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct
                     enum gr_kernel kernel, const gr_gpu_ptr space[3])
 {
     struct gr_gpu_args *a = &op->args;
+    int simple = GR_PROTOCOL_SIMPLE == request->protocol, k, rc;
     struct gr_request r;
-    int k, rc;
+    size_t most;
 
     assert(request->nchannels >= 1 && request->nchannels <= team->usable);
+    assert(simple || (request->threads >= 32 && request->threads <= GR_LINE_UNITS && 0 == request->threads % 32));
     memset(op, 0, sizeof(*op));
     op->team = team;
     op->kernel = kernel;
@@ -120,7 +122,8 @@ int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct
         return rc;
     }
     r = translate(request, team, kernel);
-    a->split = gr_plan_split(&r, team->p, team->slot_bytes, GR_GPU_LINE);
+    most = simple ? team->slot_bytes : gr_line_bytes(r.protocol, r.threads, r.elem_bytes);
+    a->split = gr_plan_split(&r, team->p, most, simple ? GR_GPU_LINE : 16);
     for (k = 0; k < 2; k++) {
         op->sched[k] = gr_plan_sched(&r, team->p, team->rank, team->rings.order[k], team->rings.where[k],
                                      a->split.nchunks);
@@ -128,14 +131,16 @@ int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct
         a->sched[k].order = (const int *) gr_gpu_team_order(team, k);
     }
     memcpy(a->space, space, sizeof(a->space));
-    a->in = gr_gpu_team_in(team);
-    a->out = gr_gpu_team_out(team);
+    a->protocol = r.protocol;
+    a->in = gr_gpu_team_in(team, r.protocol);
+    a->out = gr_gpu_team_out(team, r.protocol);
     a->place = gr_gpu_team_places(team);
     a->report = (gr_gpu_ptr) (uintptr_t) gr_gpu_team_reports(team);
     a->abort = (gr_gpu_ptr) (uintptr_t) gr_gpu_team_abort(team);
     a->patience = team->shared ? PATIENCE_SHARED : PATIENCE;
-    a->slot_bytes = team->slot_bytes;
-    a->slot_elems = team->slot_bytes / r.elem_bytes;
+    a->slot_bytes = simple ? team->slot_bytes : gr_line_slot_bytes(r.protocol);
+    a->slot_elems = most / r.elem_bytes;
+    a->threads = simple ? GR_GPU_THREADS : r.threads + 32;
     a->nslots = team->nslots;
     a->fresh = 1;
     return send_counts(op);

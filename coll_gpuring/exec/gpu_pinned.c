@@ -38,7 +38,8 @@ int gr_pool_pin(struct gr_gpu_pool *pool, void *base, size_t bytes, gr_gpu_ptr *
 }
 
 /* A frame in memory that was leased for it. */
-static int place_on_host(struct gr_gpu_pool *pool, struct gr_frame *door, size_t bytes, struct gr_gpu_frame **out)
+static int place_on_host(struct gr_gpu_pool *pool, struct gr_frame *door, size_t bytes, size_t clean,
+                         struct gr_gpu_frame **out)
 {
     struct gr_gpu_frame *f = calloc(1, sizeof(*f));
     unsigned char *data = (unsigned char *) gr_frame_base(door) + PAGE;
@@ -52,7 +53,7 @@ static int place_on_host(struct gr_gpu_pool *pool, struct gr_frame *door, size_t
         free(f);
         return rc;
     }
-    memset(data, 0, 2 * GR_GPU_LINE);
+    memset(data, 0, clean);
     f->where = GR_ON_HOST;
     f->offset = PAGE;
     f->bytes = bytes;
@@ -73,7 +74,7 @@ void gr_drop_on_host(struct gr_gpu_pool *pool, struct gr_gpu_frame *frame)
     free(frame);
 }
 
-int gr_lease_on_host(struct gr_gpu_pool *pool, size_t bytes, int n, struct gr_frame **doors,
+int gr_lease_on_host(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n, struct gr_frame **doors,
                      struct gr_gpu_frame **frames)
 {
     size_t data = gr_round_up(0 == bytes ? 1 : bytes, PAGE);
@@ -87,7 +88,7 @@ int gr_lease_on_host(struct gr_gpu_pool *pool, size_t bytes, int n, struct gr_fr
         return rc;
     }
     for (placed = 0; placed < n && 0 == rc; placed += 0 == rc) {
-        rc = place_on_host(pool, doors[placed], data, &frames[placed]);
+        rc = place_on_host(pool, doors[placed], data, clean, &frames[placed]);
     }
     for (k = 0; k < n && rc < 0; k++) {
         if (k < placed) {

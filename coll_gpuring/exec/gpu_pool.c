@@ -55,14 +55,13 @@ void gr_gpu_pool_close(struct gr_gpu_pool *pool)
         gr_arena_destroy(a);
     }
     gr_gpu_stream_close(pool->stream);
-    gr_gpu_host_free(pool->gpu, pool->zeros);
     pthread_mutex_destroy(&pool->lock);
     free(pool);
 }
 
 /* ---- leases ---- */
 
-int gr_gpu_pool_lease(struct gr_gpu_pool *pool, enum gr_gpu_where where, size_t bytes, int n,
+int gr_gpu_pool_lease(struct gr_gpu_pool *pool, enum gr_gpu_where where, size_t bytes, size_t clean, int n,
                       struct gr_gpu_frame **frames)
 {
     struct gr_frame **doors;
@@ -76,7 +75,7 @@ int gr_gpu_pool_lease(struct gr_gpu_pool *pool, enum gr_gpu_where where, size_t 
         return GR_ERR_NOMEM;
     }
     pthread_mutex_lock(&pool->lock);
-    rc = (GR_ON_HOST == where ? gr_lease_on_host : gr_lease_on_device)(pool, bytes, n, doors, frames);
+    rc = (GR_ON_HOST == where ? gr_lease_on_host : gr_lease_on_device)(pool, bytes, clean, n, doors, frames);
     pthread_mutex_unlock(&pool->lock);
     free(doors);
     return rc;

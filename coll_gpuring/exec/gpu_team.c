@@ -24,7 +24,7 @@ static size_t nlinks(const struct gr_gpu_team *team)
 /* Offset of a table; of TABLE_END: bytes of all. */
 static size_t table_at(const struct gr_gpu_team *team, enum table table)
 {
-    size_t p = (size_t) team->p, ends = nlinks(team) * sizeof(struct gr_gpu_end), at = 0;
+    size_t p = (size_t) team->p, ends = GR_NPROTOCOLS * nlinks(team) * sizeof(struct gr_gpu_end), at = 0;
     size_t bytes[TABLE_END] = {
         [TABLE_IN] = ends,
         [TABLE_OUT] = ends,
@@ -57,14 +57,19 @@ static size_t pinned_at(const struct gr_gpu_team *team, enum pinned what)
     return at;
 }
 
-gr_gpu_ptr gr_gpu_team_in(const struct gr_gpu_team *team)
+static gr_gpu_ptr ends_at(const struct gr_gpu_team *team, enum table table, enum gr_protocol protocol)
 {
-    return team->tables + table_at(team, TABLE_IN);
+    return team->tables + table_at(team, table) + (size_t) protocol * nlinks(team) * sizeof(struct gr_gpu_end);
 }
 
-gr_gpu_ptr gr_gpu_team_out(const struct gr_gpu_team *team)
+gr_gpu_ptr gr_gpu_team_in(const struct gr_gpu_team *team, enum gr_protocol protocol)
 {
-    return team->tables + table_at(team, TABLE_OUT);
+    return ends_at(team, TABLE_IN, protocol);
+}
+
+gr_gpu_ptr gr_gpu_team_out(const struct gr_gpu_team *team, enum gr_protocol protocol)
+{
+    return ends_at(team, TABLE_OUT, protocol);
 }
 
 gr_gpu_ptr gr_gpu_team_order(const struct gr_gpu_team *team, int k)
@@ -196,6 +201,7 @@ struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team_params *params)
     team->nslots = params->nslots;
     team->slot_bytes = params->slot_bytes;
     team->shared = ranks > 1;
+    team->path = params->path;
     team->gpu = params->gpu;
     team->pool = params->pool;
     complete = 0 == gr_rings_init(&team->rings, params->p);

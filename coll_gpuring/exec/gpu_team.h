@@ -3,7 +3,7 @@
  * The device part of a team: one rank's device, its stream, and its links in device memory.
  *
  *      this rank's device memory              pinned host memory
- *      [ends in][ends out]                    [report of each channel]
+ *      [ends in][ends out], by protocol       [report of each channel]
  *      [order 0][order 1][counts][displs]     [abort word][counts, displs on their way]
  *      [place of each channel]
  *
@@ -31,11 +31,12 @@ struct gr_gpu_team {
     size_t slot_bytes;
     uint32_t usable;               /* channels that calls may use: by the last verdict, the same on all ranks */
     int shared;                    /* whether another rank uses the same device */
+    enum gr_path path;             /* what the links are like: the same on all ranks */
     struct gr_gpu *gpu;
     struct gr_gpu_pool *pool;
     struct gr_gpu_stream *stream;
     struct gr_rings rings;
-    struct gr_gpu_wire *in, *out;  /* [channel * p + rank]: what is held; connected where ends.slots is not 0 */
+    struct gr_gpu_wire *in, *out;  /* [channel * p + rank]: what is held; connected where ends[0].slots is not 0 */
     unsigned char *links;          /* [algorithm * p + root]: an enum gr_links */
     unsigned char *pinned;         /* what host and kernels share */
     gr_gpu_ptr tables;             /* in device memory */
@@ -48,7 +49,7 @@ struct gr_gpu_wire {
     int rank;                    /* the other end */
     struct gr_gpu_frame *frame;  /* mine: tail and slots (in), head (out), or all three (out, in host memory) */
     struct gr_gpu_mapped mapped; /* theirs; at 0: not mapped */
-    struct gr_gpu_end ends;      /* for the kernels */
+    struct gr_gpu_end ends[GR_NPROTOCOLS]; /* for the kernels */
     struct gr_gpu_offer offer;   /* from the reader to the writer, */
     struct gr_gpu_offer answer;  /* and back */
 };
@@ -59,6 +60,7 @@ struct gr_gpu_team_params {
     size_t slot_bytes;           /* a multiple of GR_GPU_LINE */
     const int *order;            /* [position] = rank, forward; copied */
     const struct gr_gpu_id *ids; /* [rank]: everybody's device; looked at here only */
+    enum gr_path path;           /* where no link has to go through host memory */
     struct gr_gpu *gpu;          /* NULL: this rank has none, */
     int status;                  /* and this is why */
     struct gr_gpu_pool *pool;
@@ -79,8 +81,8 @@ unsigned char *gr_gpu_team_state(const struct gr_gpu_team *team, enum gr_algo al
 /* ---- its memory ---- */
 
 /* Where things lie for the kernels. */
-gr_gpu_ptr gr_gpu_team_in(const struct gr_gpu_team *team);
-gr_gpu_ptr gr_gpu_team_out(const struct gr_gpu_team *team);
+gr_gpu_ptr gr_gpu_team_in(const struct gr_gpu_team *team, enum gr_protocol protocol);
+gr_gpu_ptr gr_gpu_team_out(const struct gr_gpu_team *team, enum gr_protocol protocol);
 gr_gpu_ptr gr_gpu_team_order(const struct gr_gpu_team *team, int k);
 gr_gpu_ptr gr_gpu_team_places(const struct gr_gpu_team *team);
 gr_gpu_ptr gr_gpu_team_counts(const struct gr_gpu_team *team); /* [2 * p]: counts, then displs */

@@ -5,6 +5,7 @@
 #include "cma.h"
 
 #include <assert.h>
+#include <string.h>
 
 static struct gr_link *link_from(const struct gr_host_op *op, uint32_t channel, int rank)
 {
@@ -138,7 +139,7 @@ static int move_block(struct gr_host_op *op, const struct gr_move *mv, size_t be
 {
     const struct gr_step *s = mv->step;
     size_t bytes = mv->count * op->reducer.elem_bytes;
-    const void *src[GR_FAN] = {NULL}, *where = NULL;
+    const void *src[GR_FAN + 1] = {NULL}, *where = NULL; /* the messages; with REDUCE, the operand among them */
     void *dst[GR_FAN + 1];
     int n, rc;
 
@@ -152,7 +153,9 @@ static int move_block(struct gr_host_op *op, const struct gr_move *mv, size_t be
     }
     n = find_destinations(op, mv, begin, dest, where, dst);
     if (s->bits & GR_REDUCE) {
-        gr_reduce(&op->reducer, dst, n, operand, src, s->nfrom, mv->count);
+        memmove(&src[s->before + 1], &src[s->before], (size_t) (s->nfrom - s->before) * sizeof(src[0]));
+        src[s->before] = operand;
+        gr_reduce(&op->reducer, dst, n, src[0], src + 1, s->nfrom, mv->count);
     } else if (1 == n && NULL != where && where == operand) {
         copy_later(op, dst[0], operand, bytes);
     } else {
@@ -178,7 +181,7 @@ static int host_move(void *ctx, const struct gr_move *mv)
     }
     if (op->direct && needs_bounce(op, s, dest, operand)) {
         bounces = 1;
-        most = GR_BOUNCE_BYTES / GR_FAN / elem;
+        most = GR_BOUNCE_BYTES / (s->nfrom < 3 ? 3 : s->nfrom) / elem; /* not more than a cache holds */
         assert(most > 0);
     }
     for (begin = 0; begin < mv->count && 0 == rc; begin += block.count) {

@@ -23,8 +23,12 @@
 /* One piece of a slot's work, in shared memory. */
 struct gr_item {
     gr_gpu_ptr src[GR_SOURCES], dst[GR_DESTINATIONS];
+    uint64_t src_flag[GR_SOURCES], dst_flag[GR_DESTINATIONS]; /* of those that are lines */
     size_t count; /* elements */
     uint32_t nsrc, ndst;
+    uint32_t operand; /* which source is the operand; nsrc: none */
+    uint32_t stores;  /* 1: dst[0] is the destination, the others are messages */
+    uint32_t clean;   /* 1: all lines of the slots are to be written */
     uint32_t what; /* an enum gr_what (kernel_loop.cuh) */
 };
 

@@ -15,22 +15,22 @@
  * the only order between data and counters: stores before the first one come before the release behind it, and loads
  * behind one come after the acquire before it.
  *
- * A block leaves only at the second barrier, when item n-1 is posted and nothing of n was touched. What it needs to go
+ * In lines (kernel_lines.cuh) it is the data threads who see whether a message is there, and the scheduler looks after
+ * free slots alone: another barrier, before n is stored and its slots count as handled, asks whether all have theirs.
+ *
+ * A block leaves only at one of these barriers, when item n-1 is posted and nothing of n was touched. What it needs to go
  * on lies in memory: how far the links are, from the moment that a slot is handled, and the place where n begins.
  */
 #ifndef GR_EXEC_KERNEL_LOOP_CUH
 #define GR_EXEC_KERNEL_LOOP_CUH
 
-#include "kernel_move.cuh"
+#include "kernel_lines.cuh"
 #include "kernel_steps.cuh"
 
 /* Tests hear of each piece when its slots are ready. */
 #if !defined(GR_KERNEL_TRACE)
 #define GR_KERNEL_TRACE(args, walk) ((void) 0)
 #endif
-
-/* Polls between two looks at the abort word, which lies in host memory. */
-#define GR_ABORT_EVERY 64
 
 enum gr_what {
     GR_ITEM_GO,   /* move it */
@@ -41,7 +41,8 @@ enum gr_what {
 struct gr_block {
     struct gr_item item[2];
     struct gr_walk walk;
-    uint32_t go; /* 0: the item that had to wait will not be moved in this launch */
+    uint32_t go;   /* 0: the item that had to wait will not be moved in this launch */
+    uint32_t stop; /* 1: a thread that takes lines gave up; then the block leaves */
 };
 
 /*
@@ -53,6 +54,7 @@ struct gr_scheduler {
     const struct gr_sched *sched;
     struct gr_block *block;
     uint32_t lane, writes;  /* writes: this thread's link is one to write to */
+    uint32_t lines;         /* not the Simple protocol */
     uint32_t changes;       /* walk.changes when the link was looked up */
     int32_t peer;           /* rank at the other end, -1: no link */
     struct gr_gpu_end *end; /* of that link, */
@@ -103,7 +105,7 @@ __device__ static GP_INLINE int gr_link_ready(struct gr_scheduler *s)
 {
     uint64_t none = s->writes ? s->args->nslots : 0;
 
-    if (s->peer < 0 || s->link.count - s->seen != none) {
+    if (s->peer < 0 || s->link.count - s->seen != none || (s->lines && !s->writes)) {
         return 1;
     }
     s->seen = gp_ld_acquire((const uint64_t *) s->link.other);
@@ -117,6 +119,9 @@ __device__ static GP_INLINE void gr_item_write(const struct gr_scheduler *s, str
 {
     const struct gr_walk *w = &s->block->walk;
     const struct gr_step *step = &w->step;
+    uint64_t number = s->link.count % s->args->nslots;
+    gr_gpu_ptr at = s->link.slots + number * s->args->slot_bytes + w->slot * elem_bytes;
+    uint32_t k = s->writes ? s->lane - GR_FAN : s->lane, clean;
     uint32_t operand = step->bits & GR_REDUCE || !(step->bits & GR_RECV);
     gr_gpu_ptr from = s->args->space[step->operand] + w->operand * elem_bytes;
     gr_gpu_ptr to = s->args->space[step->dest] + w->dest * elem_bytes;
@@ -126,22 +131,27 @@ __device__ static GP_INLINE void gr_item_write(const struct gr_scheduler *s, str
         item->count = w->count;
         item->nsrc = operand + step->nfrom;
         item->ndst = store + step->nto;
+        item->operand = operand ? step->before : item->nsrc;
+        item->stores = store;
         if (operand) {
-            item->src[0] = from;
+            item->src[step->before] = from;
         }
         if (store) {
             item->dst[0] = to;
         }
     }
-    if (s->peer >= 0) {
-        uint64_t number = s->link.count % s->args->nslots;
-        gr_gpu_ptr at = s->link.slots + number * s->args->slot_bytes + w->slot * elem_bytes;
-
-        if (s->writes) {
-            item->dst[store + s->lane - GR_FAN] = at;
-        } else {
-            item->src[operand + s->lane] = at;
-        }
+    if (s->peer >= 0 && s->writes) {
+        item->dst[store + k] = at;
+        item->dst_flag[store + k] = s->link.count + 1;
+    } else if (s->peer >= 0) {
+        k += operand && k >= step->before;
+        item->src[k] = at;
+        item->src_flag[k] = s->link.count + 1;
+    }
+    clean = s->peer >= 0 && s->writes && s->link.count % GR_LL_CYCLE < s->args->nslots;
+    clean = __any_sync(GR_ALL_LANES, clean);
+    if (0 == s->lane) {
+        item->clean = clean;
     }
 }
 
@@ -205,6 +215,32 @@ __device__ static GP_INLINE uint32_t gr_wait(struct gr_scheduler *s)
         }
         gp_spin();
     }
+}
+
+/* In lines: why some thread did not get its unit; the block leaves. */
+__device__ static GP_INLINE void gr_give_up(struct gr_scheduler *s, const struct gr_item *item)
+{
+    uint32_t reads = s->peer >= 0 && !s->writes, late = 0;
+    uint64_t words[2] = {0, 0};
+
+    if (reads) {
+        uint32_t k = s->lane + (item->operand <= s->lane);
+        gr_gpu_ptr at = item->src[k];
+
+        /* the first unit of LL, the first line of LL128, stands for all */
+        if (GR_PROTOCOL_LL == s->args->protocol) {
+            gp_ld_pair((const void *) at, &words[0], &words[1]);
+            late = words[0] >> 32 != (uint32_t) item->src_flag[k];
+        } else {
+            gp_ld_pair((const void *) (at + 112), &words[0], &words[1]);
+            late = words[1] != item->src_flag[k];
+        }
+    }
+    s->unready = __ballot_sync(GR_ALL_LANES, late);
+    if (0 == s->unready) {
+        s->unready = __ballot_sync(GR_ALL_LANES, reads);
+    }
+    s->state = gr_aborted(s) ? GR_GPU_ABORTED : GR_GPU_LEFT;
 }
 
 /* The item will be moved for certain: with a slot's last piece, the slot is handled. */
@@ -288,6 +324,7 @@ __device__ static GP_INLINE void gr_enter(struct gr_scheduler *s, const struct g
     s->block = block;
     s->lane = lane;
     s->writes = lane >= GR_FAN;
+    s->lines = GR_PROTOCOL_SIMPLE != args->protocol;
     s->changes = 0;
     s->peer = -1;
     s->end = NULL;
@@ -297,6 +334,7 @@ __device__ static GP_INLINE void gr_enter(struct gr_scheduler *s, const struct g
     s->unready = 0;
     s->state = gr_aborted(s) ? GR_GPU_ABORTED : 0;
     if (0 == lane) {
+        block->stop = 0;
         gr_walk_begin(&block->walk, s->sched, gr_place_load(args));
         block->walk.at.over |= 0 != s->state;
     }
@@ -328,12 +366,16 @@ __device__ static GP_INLINE void gr_schedule(const struct gr_gpu_args *args, str
                 break;
             }
         }
+        if (s.lines && !gp_barrier_and(1)) { /* some thread has not got its unit */
+            gr_give_up(&s, &block->item[n]);
+            break;
+        }
         gr_claim(&s);
     }
     gr_leave(&s);
 }
 
-/* The other threads' side. */
+/* The other threads' side; of the Simple protocol, */
 template <class Mover> __device__ static GP_INLINE void gr_move_items(const struct gr_block *block)
 {
     const struct gr_item *item;
@@ -355,15 +397,49 @@ template <class Mover> __device__ static GP_INLINE void gr_move_items(const stru
     }
 }
 
+/* and of those that write lines. */
+template <class Mover, class Lines>
+__device__ static GP_INLINE void gr_move_lines(const struct gr_gpu_args *args, struct gr_block *block)
+{
+    const struct gr_item *item;
+    struct gr_unit u;
+    uint4 v;
+    uint32_t n;
+
+    for (n = 0;; n ^= 1) {
+        item = &block->item[n];
+        gp_barrier();
+        if (GR_ITEM_OVER == item->what) {
+            break;
+        }
+        if (GR_ITEM_WAIT == item->what) {
+            gp_barrier();
+            if (!block->go) {
+                break;
+            }
+        }
+        v = make_uint4(0, 0, 0, 0);
+        u = Lines::find(threadIdx.x, item->count * Mover::elem_bytes, Mover::elem_bytes);
+        if (!gp_barrier_and(gr_take_unit<Mover, Lines>(args, item, u, &block->stop, &v))) {
+            break;
+        }
+        gr_give_unit<Lines>(args, item, u, v);
+    }
+}
+
 template <class Mover> __device__ static GP_INLINE void gr_run_channel(const struct gr_gpu_args *args)
 {
     __shared__ struct gr_block block;
-    uint32_t first = GP_BLOCK_THREADS - 32;
+    uint32_t first = blockDim.x - 32;
 
     if (threadIdx.x >= first) {
         gr_schedule(args, &block, threadIdx.x - first, Mover::elem_bytes);
-    } else {
+    } else if (GR_PROTOCOL_SIMPLE == args->protocol) {
         gr_move_items<Mover>(&block);
+    } else if (GR_PROTOCOL_LL == args->protocol) {
+        gr_move_lines<Mover, gr_ll>(args, &block);
+    } else {
+        gr_move_lines<Mover, gr_ll128>(args, &block);
     }
 }
 

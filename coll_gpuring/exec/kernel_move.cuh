@@ -231,17 +231,60 @@ template <class Op> __device__ static GP_INLINE void gr_reduce_bits(const struct
     gr_reduce_words<gr_type_u8, Op>(item, head + body, item->count - head - body);
 }
 
+/* ---- 16 bytes of elements, in registers ---- */
+
+template <class Pair> struct gr_sum {
+    typedef gr_by<typename Pair::T, 16> by;
+    typename Pair::W value[by::n];
+    __device__ GP_INLINE void begin(uint4 v)
+    {
+        typename by::type x;
+        int e;
+
+        x.word[0] = v;
+#pragma unroll
+        for (e = 0; e < by::n; e++) {
+            value[e] = Pair::widen(x.elem[e]);
+        }
+    }
+    __device__ GP_INLINE void add(uint4 v)
+    {
+        typename by::type x;
+        int e;
+
+        x.word[0] = v;
+#pragma unroll
+        for (e = 0; e < by::n; e++) {
+            value[e] = Pair::combine(value[e], Pair::widen(x.elem[e]));
+        }
+    }
+    __device__ GP_INLINE uint4 end(void) const
+    {
+        typename by::type x;
+        int e;
+
+#pragma unroll
+        for (e = 0; e < by::n; e++) {
+            x.elem[e] = Pair::narrow(value[e]);
+        }
+        return x.word[0];
+    }
+};
+
 /* ---- what a kernel moves ---- */
 
 template <class Type, class Op> struct gr_combining {
+    typedef gr_sum<gr_pair<Type, Op>> sum;
     __device__ static GP_INLINE void reduce(const struct gr_item *item) { gr_reduce_item<gr_pair<Type, Op>>(item); }
 };
 template <class Op> struct gr_combining<gr_type_bits, Op> {
+    typedef gr_sum<gr_pair<gr_type_u64, Op>> sum;
     __device__ static GP_INLINE void reduce(const struct gr_item *item) { gr_reduce_bits<Op>(item); }
 };
 
 template <class Type, class Op> struct gr_mover_of {
     enum { elem_bytes = sizeof(typename Type::elem) };
+    typedef typename gr_combining<Type, Op>::sum sum;
     __device__ static GP_INLINE void move(const struct gr_item *item)
     {
         if (1 == item->nsrc) {
@@ -255,6 +298,12 @@ template <class Type, class Op> struct gr_mover_of {
 /* The kernel that only copies; its elements are bytes. */
 struct gr_mover_copy {
     enum { elem_bytes = 1 };
+    /* of one source there is no sum */
+    struct sum {
+        __device__ GP_INLINE void begin(uint4) {}
+        __device__ GP_INLINE void add(uint4) {}
+        __device__ GP_INLINE uint4 end(void) const { return make_uint4(0, 0, 0, 0); }
+    };
     __device__ static GP_INLINE void move(const struct gr_item *item)
     {
         gr_copy_item(item, item->count);

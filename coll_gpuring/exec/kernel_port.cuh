@@ -8,8 +8,13 @@
  *      gp_ld_acquire gp_st_release  counters: what the other end stored before its release is seen after the acquire,
  *                                   by the loading thread and, behind a barrier, by its block
  *      gp_ld_relaxed gp_st_relaxed  words that no data hang on (the abort word)
+ *      gp_ld_pair gp_st_pair        two words of 8 bytes, 16-byte aligned: each arrives whole, in any order
+ *      gp_ld_whole gp_st_whole      by all threads of a warp at once, which have 16 bytes each, one after the other:
+ *                                   each 128 bytes of them arrive whole, where the path between two devices keeps them
+ *                                   so. st: of those 128 bytes only whose threads say so
+ *      gp_see gp_show               a word in shared memory that one thread shows while others look; nothing hangs on when
  *      gp_spin                      between two polls
- *      gp_barrier                   of all threads of the block, from wherever in the code
+ *      gp_barrier gp_barrier_and    of all threads of the block, from wherever in the code; and: whether all say so
  *      gp_mul                       a product of float or double, rounded: never part of a fused multiply-add
  *
  * nvcc makes single instructions of them. Any other C++17 compiler takes cuda_emu.h instead, which runs the same
@@ -34,6 +39,7 @@
 #define GP_INLINE inline
 #define GP_NOINLINE
 #define gp_barrier __syncthreads
+#define gp_barrier_and __syncthreads_and
 /* Threads of this block: tests launch small ones. */
 #define GP_BLOCK_THREADS blockDim.x
 
@@ -152,6 +158,42 @@ __device__ static __forceinline__ void gp_st_relaxed(uint64_t *at, uint64_t valu
     asm volatile("st.relaxed.sys.global.u64 [%0], %1;" : : "l"(at), "l"(value) : "memory");
 }
 
+__device__ static __forceinline__ void gp_ld_pair(const void *at, uint64_t *x, uint64_t *y)
+{
+    asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];" : "=l"(*x), "=l"(*y) : "l"(at) : "memory");
+}
+
+__device__ static __forceinline__ void gp_st_pair(void *at, uint64_t x, uint64_t y)
+{
+    asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %2};" : : "l"(at), "l"(x), "l"(y) : "memory");
+}
+
+__device__ static __forceinline__ void gp_ld_whole(const void *at, uint64_t *x, uint64_t *y)
+{
+    gp_ld_pair(at, x, y);
+}
+
+__device__ static __forceinline__ void gp_st_whole(void *at, uint64_t x, uint64_t y, int mine)
+{
+    __syncwarp();
+    if (mine) {
+        gp_st_pair(at, x, y);
+    }
+}
+
+/* The compiler keeps nothing that it read before. */
+__device__ static __forceinline__ uint32_t gp_see(const uint32_t *shared)
+{
+    asm volatile("" : : : "memory");
+    return *shared;
+}
+
+__device__ static __forceinline__ void gp_show(uint32_t *shared, uint32_t value)
+{
+    *shared = value;
+    asm volatile("" : : : "memory");
+}
+
 __device__ static __forceinline__ void gp_spin(void)
 {
 }
@@ -169,6 +211,20 @@ __device__ static __forceinline__ double gp_mul(double x, double y)
 __device__ static __forceinline__ void gp_barrier(void)
 {
     asm volatile("barrier.sync 0;" : : : "memory");
+}
+
+__device__ static __forceinline__ int gp_barrier_and(int mine)
+{
+    int all;
+
+    asm volatile("{\n\t"
+                 ".reg .pred p, q;\n\t"
+                 "setp.ne.s32 p, %1, 0;\n\t"
+                 "barrier.red.and.pred q, 0, p;\n\t"
+                 "selp.s32 %0, 1, 0, q;\n\t"
+                 "}"
+                 : "=r"(all) : "r"(mine) : "memory");
+    return all;
 }
 
 #endif

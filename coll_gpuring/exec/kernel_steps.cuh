@@ -121,7 +121,8 @@ __device__ static GP_NOINLINE void gr_walk_next(const struct gr_gpu_args *args, 
     w->count = left < w->room ? left : w->room;
     w->room -= w->count;
     w->at.done += w->count;
-    w->last = 0 == w->room || !gr_walk_more(split, w);
+    /* in lines a slot takes one piece: threads share it out from the slot's begin */
+    w->last = GR_PROTOCOL_SIMPLE != args->protocol || 0 == w->room || !gr_walk_more(split, w);
     if (w->last) {
         w->room = 0;
     }

@@ -29,7 +29,7 @@ struct gr_split gr_plan_split(const struct gr_request *r, int p, size_t most, si
         .nchannels = r->nchannels,
         .max_piece = chunk < r->elem_bytes ? 1 : chunk / r->elem_bytes,
         .align = line_elems(r->elem_bytes, line),
-        .slices = GR_ALGO_FLAT == r->algo,
+        .slices = gr_algo_is_flat(r->algo),
     };
     struct gr_split split;
 
@@ -70,6 +70,7 @@ void gr_plan_build(struct gr_plan *plan, const struct gr_team *team, const struc
 
     assert(r->elem_bytes > 0 && r->elem_bytes <= most);
     assert(r->nchannels >= 1 && r->nchannels <= team->nchannels);
+    assert(!r->direct || !gr_algo_is_hasty(r->algo));
     plan->slot_elems = most / r->elem_bytes;
     plan->direct = r->direct;
     plan->split = gr_plan_split(r, team->p, most, GR_CACHE_LINE);

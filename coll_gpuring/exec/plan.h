@@ -18,6 +18,8 @@ struct gr_request {
     const size_t *counts, *displs; /* by rank, elements; or NULL */
     int direct;            /* 1: messages may be fetched from their senders' buffers (host.h) */
     size_t direct_bytes;   /* then, most bytes of a message, where no step sends what it did not store; 0: a slot's */
+    enum gr_protocol protocol; /* devices: in which messages are written; */
+    uint32_t threads;      /* of a block for data: whole warps, up to GR_LINE_UNITS; Simple takes all there are */
 };
 
 /* Elements of rank r's block, and where they begin. */

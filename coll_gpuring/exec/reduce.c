@@ -2,6 +2,8 @@
 /* Combining elements on the host (reduce.h): the table of loops, and many sources and destinations in one pass. */
 #include "reduce.h"
 
+#include "../sched/step.h" /* GR_FAN */
+
 #include <assert.h>
 #include <string.h>
 
@@ -66,58 +68,80 @@ static size_t block_elems(size_t elem_bytes)
     return 0 < elem_bytes && elem_bytes < BLOCK_BYTES ? BLOCK_BYTES / elem_bytes : 1;
 }
 
-/* Combine n elements at the byte offset into dst[0], and into dst[1] where there is one. */
-static void fused_block(const struct gr_reducer *r, void *const *dst, int ndst, const void *operand,
-                        const void *const *src, int nsrc, size_t offset, size_t n)
+/* Combine n elements into sum, and into `twin` where that is not NULL. */
+static void fused_block(const struct gr_reducer *r, void *sum, void *twin, const void *first, const void *const *src,
+                        int nsrc, size_t n)
 {
-    void *sum = at(dst[0], offset);
-    const void *left = at_const(operand, offset);
+    const void *left = first;
     int k;
 
     for (k = 0; k < nsrc; k++) {
-        int last = k == nsrc - 1;
-
-        r->fused(sum, last && ndst > 1 ? at(dst[1], offset) : NULL, left, at_const(src[k], offset), n);
+        r->fused(sum, k == nsrc - 1 ? twin : NULL, left, src[k], n);
         left = sum;
     }
 }
 
-/* The same into dst[0] alone by the commutative r->other, which combines in place. */
-static void other_block(const struct gr_reducer *r, void *dst, const void *operand, const void *const *src, int nsrc,
-                        size_t offset, size_t n)
+/* The same into sum alone by the commutative r->other, which combines in place. */
+static void other_block(const struct gr_reducer *r, void *sum, const void *first, const void *const *src, int nsrc,
+                        size_t n)
 {
     int k;
 
-    if (dst != operand) {
-        memcpy(at(dst, offset), at_const(operand, offset), n * r->elem_bytes);
+    if (sum != first) {
+        memcpy(sum, first, n * r->elem_bytes);
     }
     for (k = 0; k < nsrc; k++) {
-        r->other(r->ctx, at_const(src[k], offset), at(dst, offset), n);
+        r->other(r->ctx, src[k], sum, n);
     }
 }
 
-void gr_reduce(const struct gr_reducer *r, void *const *dst, int ndst, const void *operand, const void *const *src,
+/*
+ * The sources' blocks. One that lies where the sum will be overwritten before its turn comes is put aside: all but the
+ * first, which is combined at once, by a loop that allows that.
+ */
+static void find_blocks(const struct gr_reducer *r, const void **from, const void *const *src, int nsrc,
+                        const void *sum, size_t offset, size_t n, unsigned char *aside)
+{
+    size_t bytes = n * r->elem_bytes;
+    int k;
+
+    for (k = 0; k < nsrc; k++) {
+        from[k] = at_const(src[k], offset);
+        if (from[k] == sum && (k > 0 || NULL == r->fused)) {
+            assert(bytes <= BLOCK_BYTES);
+            from[k] = memcpy(aside, sum, bytes);
+        }
+    }
+}
+
+void gr_reduce(const struct gr_reducer *r, void *const *dst, int ndst, const void *first, const void *const *src,
                int nsrc, size_t n)
 {
     int made = NULL != r->fused && ndst > 1 ? 2 : 1; /* destinations that the combination itself writes */
+    _Alignas(16) unsigned char aside[BLOCK_BYTES];
+    const void *from[GR_FAN];
     size_t block, done, count, offset;
     int k;
 
-    assert(nsrc >= 1 && ndst >= 1);
+    assert(nsrc >= 1 && nsrc <= GR_FAN && ndst >= 1);
     block = block_elems(r->elem_bytes);
     if (NULL != r->fused && 1 == nsrc && ndst <= 2) {
         block = n; /* nothing is touched twice */
     }
     for (done = 0; done < n; done += count) {
+        void *sum;
+
         count = n - done < block ? n - done : block;
         offset = done * r->elem_bytes;
+        sum = at(dst[0], offset);
+        find_blocks(r, from, src, nsrc, sum, offset, count, aside);
         if (NULL != r->fused) {
-            fused_block(r, dst, ndst, operand, src, nsrc, offset, count);
+            fused_block(r, sum, made > 1 ? at(dst[1], offset) : NULL, at_const(first, offset), from, nsrc, count);
         } else {
-            other_block(r, dst[0], operand, src, nsrc, offset, count);
+            other_block(r, sum, at_const(first, offset), from, nsrc, count);
         }
         for (k = made; k < ndst; k++) {
-            memcpy(at(dst[k], offset), at_const(dst[0], offset), count * r->elem_bytes);
+            memcpy(at(dst[k], offset), sum, count * r->elem_bytes);
         }
     }
 }

@@ -58,11 +58,11 @@ gr_reduce_fn gr_reduce_find(enum gr_type type, enum gr_redop op);
 size_t gr_type_bytes(enum gr_type type);
 
 /*
- * dst[0..ndst) = ((operand op src[0]) op src[1]) op ... for n elements, 1 <= nsrc, 1 <= ndst. Each dst may
- * be the operand itself; dst[0] may be the only source, where r->fused is there. What combines is r->fused or
- * r->other, in exactly that order.
+ * dst[0..ndst) = ((first op src[0]) op src[1]) op ... for n elements, 1 <= nsrc <= GR_FAN, 1 <= ndst. Each dst may be
+ * `first` itself; dst[0] may be any one of the sources, elements having then at most 4096 bytes where it is not the
+ * first of them or r->fused is not there. What combines is r->fused or r->other, in exactly that order.
  */
-void gr_reduce(const struct gr_reducer *r, void *const *dst, int ndst, const void *operand, const void *const *src,
+void gr_reduce(const struct gr_reducer *r, void *const *dst, int ndst, const void *first, const void *const *src,
                int nsrc, size_t n);
 
 /* Copy n bytes to each dst that is not src itself. */

@@ -20,6 +20,10 @@ GR_HD uint32_t gr_tree_len(const struct gr_sched *s);
 GR_HD struct gr_step gr_tree_step(const struct gr_sched *s, uint32_t i);
 GR_HD uint32_t gr_flat_len(const struct gr_sched *s);
 GR_HD struct gr_step gr_flat_step(const struct gr_sched *s, uint32_t i);
+GR_HD uint32_t gr_oneshot_len(const struct gr_sched *s);
+GR_HD struct gr_step gr_oneshot_step(const struct gr_sched *s, uint32_t i);
+GR_HD uint32_t gr_twoshot_len(const struct gr_sched *s);
+GR_HD struct gr_step gr_twoshot_step(const struct gr_sched *s, uint32_t i);
 
 /* Positions that are linked to pos in either tree of the double tree with that root: up to 6, each once. */
 int gr_tree_neighbours(int p, int pos, int root, int *neighbours);
@@ -49,6 +53,7 @@ GR_HD static inline struct gr_step gr_step_make(int bits, int operand, int dest,
     t.operand = (uint8_t) operand;
     t.dest = (uint8_t) dest;
     t.nfrom = t.nto = 0;
+    t.before = 0;
     t.phase = 0;
     for (k = 0; k < GR_FAN; k++) {
         t.from[k] = t.to[k] = -1;

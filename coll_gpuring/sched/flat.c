@@ -9,8 +9,13 @@
  *      allgather        rank x sends its block to x+1, x+2, ...
  *      reduce_scatter   rank x sends each its block, and sums its own: x, then x-1, x-2, ...
  *
- * Order of reduction: ((x_root + x_{root+1}) + x_{root+2}) + ..., for reduce_scatter
- * ((x_b + x_{b-1}) + x_{b-2}) + ...
+ * Two more for allreduce:
+ *
+ *      oneshot          everybody sends everything to everybody, and sums: one hop
+ *      twoshot          reduce_scatter, then allgather: two hops, and no more bytes than a ring
+ *
+ * Order of reduction: ((x_root + x_{root+1}) + x_{root+2}) + ..., for reduce_scatter and twoshot
+ * ((x_b + x_{b-1}) + x_{b-2}) + ..., for oneshot ((x_0 + x_1) + x_2) + ... at all ranks: the same bits everywhere.
  */
 #include "algos.h"
 
@@ -20,19 +25,23 @@ GR_HD static uint32_t fans(const struct gr_sched *s)
     return (uint32_t) ((s->p - 1 + GR_FAN - 1) / GR_FAN);
 }
 
-/* Add the links of fan number f: the peers at distances 1 + 3f, 2 + 3f, 3 + 3f, counted in direction dir. */
-GR_HD static void fan_links(const struct gr_sched *s, struct gr_step *t, uint32_t f, int dir)
+/* Add the links of fan number f, from the peers at distances 1 + f GR_FAN, 2 + f GR_FAN, ... in direction dir. */
+GR_HD static void fan_links_from(const struct gr_sched *s, struct gr_step *t, uint32_t f, int dir)
 {
     int first = 1 + (int) f * GR_FAN, d;
 
     for (d = first; d < first + GR_FAN && d < s->p; d++) {
-        int peer = gr_mod(s->pos + dir * d, s->p);
+        gr_step_from(s, t, gr_mod(s->pos + dir * d, s->p));
+    }
+}
 
-        if (t->bits & GR_RECV) {
-            gr_step_from(s, t, peer);
-        } else {
-            gr_step_to(s, t, peer);
-        }
+/* The same to the peers in direction 1. */
+GR_HD static void fan_links_to(const struct gr_sched *s, struct gr_step *t, uint32_t f)
+{
+    int first = 1 + (int) f * GR_FAN, d;
+
+    for (d = first; d < first + GR_FAN && d < s->p; d++) {
+        gr_step_to(s, t, gr_mod(s->pos + d, s->p));
     }
 }
 
@@ -41,7 +50,7 @@ GR_HD static struct gr_step fan_in(const struct gr_sched *s, uint32_t f, uint32_
 {
     struct gr_step t = gr_step_make(GR_RECV | GR_REDUCE | GR_STORE, 0 == f ? GR_IN : GR_OUT, GR_OUT, chunk, tick);
 
-    fan_links(s, &t, f, dir);
+    fan_links_from(s, &t, f, dir);
     return t;
 }
 
@@ -50,7 +59,7 @@ GR_HD static struct gr_step fan_out(const struct gr_sched *s, uint32_t f, int op
     struct gr_step t = gr_step_make(GR_SEND, operand, GR_OUT, chunk, tick);
 
     t.phase = 1;
-    fan_links(s, &t, f, 1);
+    fan_links_to(s, &t, f);
     return t;
 }
 
@@ -96,21 +105,27 @@ GR_HD static uint32_t star_len(const struct gr_sched *s)
     return s->pos == s->root ? each * fans(s) : each;
 }
 
+/* Take the block of the peer k + 1 before this one. */
+GR_HD static struct gr_step block_in(const struct gr_sched *s, int k, uint32_t tick)
+{
+    int peer = gr_mod(s->pos - 1 - k, s->p);
+    struct gr_step t = gr_step_make(GR_RECV | GR_STORE, GR_IN, GR_OUT, (uint32_t) gr_rank_at(s, peer), tick);
+
+    t.phase = 1;
+    gr_step_from(s, &t, peer);
+    return t;
+}
+
 GR_HD static struct gr_step flat_allgather(const struct gr_sched *s, uint32_t i)
 {
     struct gr_step t;
-    int peer;
 
     if (i < fans(s)) {
         t = fan_out(s, i, GR_IN, (uint32_t) gr_rank_at(s, s->pos), i);
         t.bits |= 0 == i ? GR_STORE : 0;
         return t;
     }
-    peer = gr_mod(s->pos - 1 - (int) (i - fans(s)), s->p);
-    t = gr_step_make(GR_RECV | GR_STORE, GR_IN, GR_OUT, (uint32_t) gr_rank_at(s, peer), i);
-    t.phase = 1;
-    gr_step_from(s, &t, peer);
-    return t;
+    return block_in(s, (int) (i - fans(s)), i);
 }
 
 GR_HD static struct gr_step flat_reduce_scatter(const struct gr_sched *s, uint32_t i)
@@ -153,4 +168,68 @@ GR_HD struct gr_step gr_flat_step(const struct gr_sched *s, uint32_t i)
     }
     n = star_len(s);
     return s->pos == s->root ? star_centre(s, i % n, i / n) : star_ray(s, i % n, i / n);
+}
+
+/* ---- oneshot ---- */
+
+GR_HD uint32_t gr_oneshot_len(const struct gr_sched *s)
+{
+    return (1 == s->p ? 1 : 2) * s->nchunks;
+}
+
+GR_HD struct gr_step gr_oneshot_step(const struct gr_sched *s, uint32_t i)
+{
+    struct gr_step t;
+    int k;
+
+    if (1 == s->p) {
+        return gr_step_make(GR_STORE, GR_IN, GR_OUT, i, 0);
+    }
+    if (0 == i % 2) {
+        t = fan_out(s, 0, GR_IN, i / 2, i);
+        t.phase = 0;
+        return t;
+    }
+    t = gr_step_make(GR_RECV | GR_REDUCE | GR_STORE, GR_IN, GR_OUT, i / 2, i);
+    t.before = (uint8_t) s->pos;
+    for (k = 0; k < s->p - 1; k++) {
+        gr_step_from(s, &t, k < s->pos ? k : k + 1);
+    }
+    return t;
+}
+
+/* ---- twoshot ---- */
+
+/* Steps up to the last sum of this rank's block, which is sent on at once. */
+GR_HD static uint32_t twoshot_sums(const struct gr_sched *s)
+{
+    return (uint32_t) s->p - 1 + fans(s);
+}
+
+GR_HD uint32_t gr_twoshot_len(const struct gr_sched *s)
+{
+    return 1 == s->p ? 1 : twoshot_sums(s) + fans(s) - 1 + (uint32_t) s->p - 1;
+}
+
+GR_HD struct gr_step gr_twoshot_step(const struct gr_sched *s, uint32_t i)
+{
+    uint32_t sums = twoshot_sums(s), own = (uint32_t) gr_rank_at(s, s->pos);
+    struct gr_step t;
+
+    if (1 == s->p) {
+        return gr_step_make(GR_STORE, GR_IN, GR_OUT, i, 0);
+    }
+    if (i < sums) {
+        t = flat_reduce_scatter(s, i);
+        if (i == sums - 1) {
+            t.bits |= GR_SEND;
+            fan_links_to(s, &t, 0);
+        }
+        return t;
+    }
+    i -= sums - 1; /* number of the fan, then of the block that comes */
+    if (i < fans(s)) {
+        return fan_out(s, i, GR_OUT, own, sums - 1 + i);
+    }
+    return block_in(s, (int) (i - fans(s)), sums - 1 + i);
 }

@@ -7,6 +7,7 @@
 #ifndef GR_SCHED_SCHED_H
 #define GR_SCHED_SCHED_H
 
+#include "protocol.h"
 #include "step.h"
 
 #ifdef __cplusplus
@@ -16,7 +17,15 @@ extern "C" {
 /* What a collective computes. Allgatherv and Reduce_scatter_block are layouts of these (split.h). */
 enum gr_coll { GR_COLL_ALLREDUCE, GR_COLL_ALLGATHER, GR_COLL_REDUCE_SCATTER, GR_COLL_BCAST, GR_COLL_REDUCE, GR_NCOLLS };
 
-enum gr_algo { GR_ALGO_RING, GR_ALGO_CHAIN, GR_ALGO_TREE, GR_ALGO_FLAT, GR_NALGOS };
+enum gr_algo {
+    GR_ALGO_RING,
+    GR_ALGO_CHAIN,
+    GR_ALGO_TREE,
+    GR_ALGO_FLAT,
+    GR_ALGO_ONESHOT,
+    GR_ALGO_TWOSHOT,
+    GR_NALGOS
+};
 
 /*
  * The ways that a call can take: an enum gr_algo, or one that has no schedule. Small messages go through
@@ -51,8 +60,18 @@ const char *gr_algo_name(enum gr_algo algo);
 /* Name of a way ("ring", "mailbox", "arrivals"), or NULL when out of range. */
 const char *gr_way_name(int way);
 
-/* Whether algo has a schedule for coll. */
+/* Whether algo has a schedule for coll; and for so many ranks. */
 int gr_algo_has(enum gr_algo algo, enum gr_coll coll);
+int gr_algo_fits(enum gr_algo algo, int p);
+
+/* Whether algo needs a link to everybody. */
+int gr_algo_is_flat(enum gr_algo algo);
+
+/*
+ * Whether algo, in place, overwrites input that it has sent before all have taken it: such messages must not be fetched
+ * from where they lie.
+ */
+int gr_algo_is_hasty(enum gr_algo algo);
 
 /* The layout that algo wants for coll. */
 enum gr_layout gr_algo_layout(enum gr_algo algo, enum gr_coll coll);

@@ -8,7 +8,7 @@
  *
  *      from[0] ---.                         .---> to[0]
  *      from[1] ---+-- RECV --> REDUCE --+---+---> to[1]      SEND
- *      from[2] ---'              ^      |   '---> to[2]
+ *      ...     ---'              ^      |   '---> ...
  *                             operand   '-------> dest       STORE
  *
  * libc only; compiles as C11, C++ and CUDA.
@@ -36,7 +36,8 @@
 /* What a step does, in the order in which it is done. A step without bits does nothing and is skipped. */
 enum gr_step_bits {
     GR_RECV = 1,   /* take the next message of each link from[0..nfrom) */
-    GR_REDUCE = 2, /* combine the messages, then the operand: ((operand op from[0]) op from[1]) op from[2] */
+    GR_REDUCE = 2, /* combine the operand and the messages from the left: ((operand op from[0]) op from[1]) op ...;
+                    * the first `before` messages come before the operand: ((from[0] op operand) op from[1]) op ... */
     GR_STORE = 4,  /* write the value to dest */
     GR_SEND = 8    /* put the value into each link to[0..nto) */
 };
@@ -49,14 +50,15 @@ enum gr_space {
     GR_TMP  /* scratch of the plan: partial sums, and blocks that are only passed on */
 };
 
-/* Links that one step reads or writes at most: a parent and two children. */
-#define GR_FAN 3
+/* Links that one step reads or writes at most: the others of a node of nine. Trees need three. */
+#define GR_FAN 8
 
 struct gr_step {
     uint8_t bits;    /* of enum gr_step_bits */
     uint8_t operand; /* enum gr_space */
     uint8_t dest;    /* enum gr_space */
     uint8_t nfrom, nto;
+    uint8_t before;  /* REDUCE: messages that come before the operand, 0..nfrom */
     uint8_t phase;   /* for reports: 0 reducing, 1 distributing */
     int32_t from[GR_FAN], to[GR_FAN]; /* ranks of the communicator */
     uint32_t first, stride, count;    /* the chunks first, first + stride, ... of the message */

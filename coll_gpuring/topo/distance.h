@@ -86,4 +86,7 @@ int gr_tour(const unsigned char *between, int n, int *tour);
 /* gr_order_gpus() with another name for NVML's library. */
 int gr_order_gpus_with(const char *library, const struct gr_gpu_place_in_node *places, int p, int *order);
 
+/* gr_gpus_linked() with another name for NVML's library. */
+int gr_gpus_linked_with(const char *library, const struct gr_gpu_place_in_node *places, int p);
+
 #endif

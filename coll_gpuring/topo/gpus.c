@@ -123,3 +123,29 @@ int gr_order_gpus(const struct gr_gpu_place_in_node *places, int p, int *order)
 {
     return gr_order_gpus_with(NULL, places, p, order);
 }
+
+int gr_gpus_linked_with(const char *library, const struct gr_gpu_place_in_node *places, int p)
+{
+    struct gr_distances d = {.n = p, .places = places, .between = calloc((size_t) p, (size_t) p)};
+    int linked = p > 1 && NULL != d.between, k, m;
+
+    for (k = 0; k < p; k++) {
+        for (m = k + 1; m < p; m++) {
+            linked = linked && gr_place_known(&places[k]) && gr_place_known(&places[m]) &&
+                     !gr_place_same(&places[k], &places[m]);
+        }
+    }
+    linked = linked && 0 == gr_distances_ask_nvml(&d, library);
+    for (k = 0; k < p; k++) {
+        for (m = k + 1; linked && m < p; m++) {
+            linked = GR_DISTANCE_NONE != d.between[k * p + m] && d.between[k * p + m] <= GR_DISTANCE_LINK;
+        }
+    }
+    free(d.between);
+    return linked;
+}
+
+int gr_gpus_linked(const struct gr_gpu_place_in_node *places, int p)
+{
+    return gr_gpus_linked_with(NULL, places, p);
+}

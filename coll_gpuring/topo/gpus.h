@@ -21,4 +21,10 @@ struct gr_gpu_place_in_node {
  */
 int gr_order_gpus(const struct gr_gpu_place_in_node *places, int p, int *order);
 
+/*
+ * Whether the p >= 2 ranks have different devices, each two of which NVML says are joined by NVLink. Loads and starts
+ * NVML, and stops it again. Without NVML, or without memory: 0.
+ */
+int gr_gpus_linked(const struct gr_gpu_place_in_node *places, int p);
+
 #endif

@@ -2,6 +2,7 @@
 /* The cost model of select.h. The formulas are those that head the files of sched/. */
 #include "select.h"
 
+#include <limits.h>
 #include <math.h>
 
 const struct gr_costs gr_costs_host = {
@@ -10,30 +11,72 @@ const struct gr_costs gr_costs_host = {
     .mail = 0.15, .mail_byte = 0.00008, .mail_ranks = 32,
 };
 
-/* A hop of the Simple protocol, and a byte over NVLink or through a cache: starting values, not measured. */
-const struct gr_costs gr_costs_device = {
-    .step = 4.0, .byte = 0.000005, .combine = 0, .flat_ranks = 4, .channel_bytes = 128 << 10,
+/*
+ * Hops and bytes between devices: the published constants of NCCL's rings, where they are of the same kind; none of
+ * these was measured here. LL128 only where stores are known to arrive whole.
+ */
+#define ON_DEVICES(step_us, byte_us) .step = step_us, .byte = byte_us, .own = 0.4, .flat_ranks = 8, .shot_ranks = 16, \
+    .channel_bytes = 128 << 10
+#define LINES(step_us, byte_us) {.step = step_us, .byte = byte_us, .channel_bytes = 16 << 10}
+
+const struct gr_costs gr_costs_device[GR_NPATHS] = {
+    [GR_PATH_SAME] = {ON_DEVICES(3.4, 2e-6), .lines = {[GR_PROTOCOL_LL] = LINES(0.6, 8e-6)}},
+    [GR_PATH_NVLINK] = {ON_DEVICES(3.4, 5e-6),
+                        .lines = {[GR_PROTOCOL_LL] = LINES(0.6, 2e-5), [GR_PROTOCOL_LL128] = LINES(1.9, 5.5e-6)}},
+    [GR_PATH_PCIE] = {ON_DEVICES(5.7, 4e-5), .lines = {[GR_PROTOCOL_LL] = LINES(1.0, 1.2e-4)}},
+    [GR_PATH_HOST] = {ON_DEVICES(5.7, 8e-5), .lines = {[GR_PROTOCOL_LL] = LINES(1.0, 2.4e-4)}},
 };
 
 /* Shortest chunk worth a slot, and worth being fetched by itself. */
 #define MIN_CHUNK 4096.0
 #define MIN_DIRECT_CHUNK 65536.0
 
-/* A way to move messages. */
-struct means {
+/* What a means costs this question. */
+struct terms {
     double step, byte;
-    double least, most; /* bytes of a chunk */
+    double next;        /* a message right behind another on the same link */
+    double channels;    /* that work at the same time */
+    double least, most; /* bytes of a chunk, in all channels */
     size_t bytes;       /* direct: most of a message that need not fit a slot; 0: it must */
     int shared;         /* one sender's message to several receivers costs it nothing per receiver */
 };
 
-static struct means find_means(const struct gr_costs *costs, const struct gr_question *q, int direct)
+/* The protocol of a means; Simple for those that write no lines. */
+static enum gr_protocol protocol_of(enum gr_means means)
 {
+    return GR_BY_LL == means ? GR_PROTOCOL_LL : GR_BY_LL128 == means ? GR_PROTOCOL_LL128 : GR_PROTOCOL_SIMPLE;
+}
+
+/* That of a call through links whose messages are not fetched. */
+static enum gr_means means_of(int protocol)
+{
+    return GR_PROTOCOL_LL == protocol ? GR_BY_LL : GR_PROTOCOL_LL128 == protocol ? GR_BY_LL128 : GR_BY_SLOTS;
+}
+
+static uint32_t channels_for(const struct gr_costs *costs, const struct gr_question *q, enum gr_protocol protocol)
+{
+    size_t per = GR_PROTOCOL_SIMPLE == protocol ? costs->channel_bytes : costs->lines[protocol].channel_bytes;
+    size_t wanted = 1 + q->bytes / per;
+
+    return wanted < q->nchannels ? (uint32_t) wanted : q->nchannels;
+}
+
+static struct terms find_terms(const struct gr_costs *costs, const struct gr_question *q, enum gr_means means)
+{
+    const struct gr_line_costs *lines = &costs->lines[protocol_of(means)];
+    double channels = 0 == q->threads ? 1 : channels_for(costs, q, protocol_of(means)); /* a host has one thread */
     int combines = GR_COLL_BCAST != q->coll && GR_COLL_ALLGATHER != q->coll;
     double combine = combines ? costs->combine : 0;
-    struct means m = {costs->step, costs->byte + combine, MIN_CHUNK, (double) q->slot_bytes, 0, 0};
+    struct terms m = {.step = costs->step, .byte = costs->byte + combine, .channels = channels, .least = MIN_CHUNK,
+                      .most = (double) q->slot_bytes};
 
-    if (direct) {
+    if (protocol_of(means) != GR_PROTOCOL_SIMPLE) {
+        m.step = lines->step;
+        m.byte = lines->byte;
+        m.most = (double) q->line_bytes[protocol_of(means)];
+        m.least = m.least < m.most ? m.least : m.most;
+    }
+    if (GR_BY_FETCHING == means) {
         m.step = costs->direct_step;
         m.byte = costs->direct_byte + combine;
         m.least = MIN_DIRECT_CHUNK;
@@ -42,6 +85,9 @@ static struct means find_means(const struct gr_costs *costs, const struct gr_que
         m.most = 0 != m.bytes ? (double) m.bytes : m.most;
         m.shared = !combines;
     }
+    m.next = 0 == q->threads ? m.step : costs->own;
+    m.least *= m.channels;
+    m.most *= m.channels;
     return m;
 }
 
@@ -52,22 +98,29 @@ struct pipe {
     double passes; /* of the busiest rank, per byte of the vector, in bytes moved */
 };
 
+/* n messages through a link, one behind the other, without their bytes. */
+static double messages(const struct terms *m, double n)
+{
+    return m->step + (n - 1) * m->next;
+}
+
 /*
  * The first chunk passes all hops, then one chunk follows the other. With C chunks of S bytes in all:
  *      hops (step + S byte / C)  +  C step' + passes S byte
  * which is least at C = sqrt(hops S byte / step').
  */
-static double pipeline(const struct means *m, double s, struct pipe pipe, size_t *chunk_bytes)
+static double pipeline(const struct terms *m, double s, struct pipe pipe, size_t *chunk_bytes)
 {
-    double c = sqrt(pipe.hops * s * m->byte / (pipe.step * m->step));
+    double c = sqrt(pipe.hops * s * m->byte / (pipe.step * m->next));
     double chunk = s / (c < 1 ? 1 : c);
 
     chunk = chunk < m->least ? m->least : chunk;
     chunk = chunk > m->most ? m->most : chunk;
-    *chunk_bytes = (size_t) chunk / 64 * 64;
+    *chunk_bytes = (size_t) (chunk / m->channels) / 64 * 64;
     chunk = chunk > s ? s : chunk;
     c = s > 0 ? ceil(s / chunk) : 1;
-    return pipe.hops * (m->step + chunk * m->byte) + c * pipe.step * m->step + pipe.passes * s * m->byte;
+    return messages(m, 1) - m->next + pipe.hops * (m->step + chunk * m->byte) + c * pipe.step * m->next +
+           pipe.passes * s * m->byte;
 }
 
 static double tree_height(int p)
@@ -75,34 +128,44 @@ static double tree_height(int p)
     return p > 1 ? floor(log2(p - 1)) + 1 : 0;
 }
 
-double gr_cost(const struct gr_costs *costs, const struct gr_question *q, enum gr_algo algo, int direct,
+double gr_cost(const struct gr_costs *costs, const struct gr_question *q, enum gr_algo algo, enum gr_means means,
                size_t *chunk_bytes)
 {
-    struct means m = find_means(costs, q, direct);
+    struct terms m = find_terms(costs, q, means);
     double p = q->p, s = (double) q->bytes, h = tree_height(q->p);
     int both = GR_COLL_ALLREDUCE == q->coll;
     int blocks = GR_COLL_ALLGATHER == q->coll || GR_COLL_REDUCE_SCATTER == q->coll;
     double slots = ceil(s / p / m.most); /* of a block */
 
-    *chunk_bytes = (size_t) m.most;
+    *chunk_bytes = (size_t) (m.most / m.channels);
     switch (algo) {
     case GR_ALGO_RING:
         /* half a step: the first message is only sent. An allreduce sends on what it has just combined: a direct
          * message of that is fetched out of a cache that still writes to it */
-        return ((both ? 2 : 1) * (p - 1) + 0.5) * (slots * (both && direct ? 2 : 1) * m.step + s / p * m.byte);
+        slots *= both && GR_BY_FETCHING == means ? 2 : 1;
+        return ((both ? 2 : 1) * (p - 1) + 0.5) * (messages(&m, slots) + s / p * m.byte);
     case GR_ALGO_CHAIN:
         return pipeline(&m, s, (struct pipe) {p > 2 ? p - 2 : 0, 1, 1}, chunk_bytes);
     case GR_ALGO_TREE:
         /* two trees with half the chunks each: inside the one, a leaf of the other */
         return pipeline(&m, s, both ? (struct pipe) {2 * h, 3, 2} : (struct pipe) {h, 1.5, 1}, chunk_bytes);
+    case GR_ALGO_ONESHOT:
+        /* one hop, and the next slice only then; everything to everybody */
+        return ceil(s / m.most) * (m.step + 2 * m.next) + (p - 1) * s * m.byte;
+    case GR_ALGO_TWOSHOT:
+        /* two hops, and a step for each block that is sent or taken */
+        return slots * (2 * m.step + (2 * p - 1) * m.next) + 2 * (p - 1) * s / p * m.byte;
     default:
+        if (0 != q->threads && blocks) {
+            return slots * (m.step + p * m.next) + (p - 1) * s / p * m.byte;
+        }
         if (blocks) {
             /* one hop and no forwarding, but all links at once, which caches like less than one */
             return slots * (1.25 + 0.75 * (p - 1)) * m.step + 1.25 * s * m.byte;
         }
-        /* the centre does everything: fans of GR_FAN links, one vector through each link */
+        /* the centre does everything, one vector through each link; three links cost about a step more */
         slots = ceil(s / m.most);
-        return (both ? 2 : 1) * (slots * (1 + (p - 1) / GR_FAN) * m.step + (m.shared ? 1 : p - 1) * s * m.byte);
+        return (both ? 2 : 1) * (slots * (1 + (p - 1) / 3) * m.step + (m.shared ? 1 : p - 1) * s * m.byte);
     }
 }
 
@@ -123,51 +186,93 @@ static int fits_mailbox(const struct gr_costs *costs, const struct gr_question *
     return q->post_bytes <= q->box_bytes && q->p <= costs->mail_ranks;
 }
 
-/* The best algorithm with a schedule, by one of the two means of moving messages; best->us < 0: none yet. */
-static void try_algorithms(const struct gr_costs *costs, const struct gr_question *q, int forced, int direct,
-                           struct gr_choice *best)
+/* Ranks up to which an algorithm is chosen that is not forced. */
+static int most_ranks(const struct gr_costs *costs, enum gr_algo algo)
+{
+    return GR_ALGO_FLAT == algo ? costs->flat_ranks : gr_algo_is_flat(algo) ? costs->shot_ranks : INT_MAX;
+}
+
+/* The best algorithm with a schedule, by one means; best->us < 0: none yet. */
+static void try_algorithms(const struct gr_costs *costs, const struct gr_question *q, int forced,
+                           enum gr_means means, struct gr_choice *best)
 {
     size_t chunk;
     double us;
     int a;
 
     for (a = 0; a < GR_NALGOS; a++) {
-        if (!gr_algo_has((enum gr_algo) a, q->coll) || (forced >= 0 && a != forced)) {
+        if (!gr_algo_has((enum gr_algo) a, q->coll) || !gr_algo_fits((enum gr_algo) a, q->p) ||
+            (GR_BY_FETCHING == means && gr_algo_is_hasty((enum gr_algo) a)) ||
+            (forced >= 0 ? a != forced : q->p > most_ranks(costs, (enum gr_algo) a))) {
             continue;
         }
-        if (GR_ALGO_FLAT == a && forced != a && q->p > costs->flat_ranks) {
-            continue;
-        }
-        us = gr_cost(costs, q, (enum gr_algo) a, direct, &chunk);
+        us = gr_cost(costs, q, (enum gr_algo) a, means, &chunk);
         if (best->us < 0 || us < best->us) {
             best->way = a;
-            best->direct = direct;
+            best->direct = GR_BY_FETCHING == means;
+            best->protocol = protocol_of(means);
             best->direct_chunk_bytes = chunk;
-            best->direct_bytes = find_means(costs, q, direct).bytes;
+            best->direct_bytes = find_terms(costs, q, means).bytes;
             best->us = us;
         }
     }
 }
 
+/* Whether messages may be moved so. */
+static int may_use(const struct gr_costs *costs, const struct gr_question *q, enum gr_means means)
+{
+    enum gr_protocol protocol = protocol_of(means);
+    int forced = q->protocol > 0 && 0 == q->line_bytes[q->protocol] ? -1 : q->protocol;
+
+    switch (means) {
+    case GR_BY_SLOTS:
+        return forced < 0 || GR_PROTOCOL_SIMPLE == forced;
+    case GR_BY_FETCHING:
+        return q->direct && q->bytes >= costs->direct_from;
+    default:
+        return 0 != q->line_bytes[protocol] &&
+               (forced < 0 ? costs->lines[protocol].step > 0 : forced == (int) protocol);
+    }
+}
+
+/* Whether what is forced can do the call. */
+static int is_possible(const struct gr_costs *costs, const struct gr_question *q, int way)
+{
+    return GR_WAY_MAILBOX == way ? fits_mailbox(costs, q) : way < 0 || gr_algo_fits((enum gr_algo) way, q->p);
+}
+
+/* Channels, and threads in each, enough for the bytes. */
+static void set_width(const struct gr_costs *costs, const struct gr_question *q, struct gr_choice *choice)
+{
+    size_t piece;
+
+    choice->nchannels = channels_for(costs, q, (enum gr_protocol) choice->protocol);
+    choice->threads = q->threads;
+    if (GR_PROTOCOL_SIMPLE != choice->protocol) {
+        /* whole warps, with 16 bytes for each thread of what a channel has of a block, or of the vector */
+        piece = q->bytes / choice->nchannels;
+        piece /= GR_BLOCKS == gr_algo_layout((enum gr_algo) choice->way, q->coll) ? (size_t) q->p : 1;
+        piece = 0 == piece ? 32 : (piece + 511) / 512 * 32;
+        choice->threads = piece < q->threads ? (uint32_t) piece : q->threads;
+    }
+}
+
 struct gr_choice gr_select(const struct gr_costs *costs, const struct gr_question *q)
 {
-    int fits = fits_mailbox(costs, q);
-    int forced = GR_WAY_MAILBOX == q->forced && !fits ? -1 : q->forced;
+    int forced = is_possible(costs, q, q->forced) ? q->forced : -1, m;
     struct gr_choice best = {.way = GR_ALGO_RING, .us = -1};
-    size_t wanted = 1 + q->bytes / costs->channel_bytes;
     double us = gr_cost_mailbox(costs, q);
 
-    if (GR_WAY_MAILBOX != forced) {
-        try_algorithms(costs, q, forced, 0, &best);
-        if (q->direct && q->bytes >= costs->direct_from) {
-            try_algorithms(costs, q, forced, 1, &best);
+    for (m = 0; m < GR_NMEANS && GR_WAY_MAILBOX != forced; m++) {
+        if (may_use(costs, q, (enum gr_means) m)) {
+            try_algorithms(costs, q, forced, (enum gr_means) m, &best);
         }
     }
-    if (GR_WAY_MAILBOX == forced || (forced < 0 && fits && us < best.us)) {
+    if (GR_WAY_MAILBOX == forced || (forced < 0 && fits_mailbox(costs, q) && us < best.us)) {
         best = (struct gr_choice) {.way = GR_WAY_MAILBOX, .us = us};
     } else {
-        (void) gr_cost(costs, q, (enum gr_algo) best.way, 0, &best.chunk_bytes);
+        (void) gr_cost(costs, q, (enum gr_algo) best.way, means_of(best.protocol), &best.chunk_bytes);
     }
-    best.nchannels = wanted < q->nchannels ? (uint32_t) wanted : q->nchannels;
+    set_width(costs, q, &best);
     return best;
 }

@@ -15,8 +15,15 @@ struct gr_costs {
     double step;     /* one step: see that a slot is there, hand it over */
     double byte;     /* move a byte through a link: written by one side, read by the other */
     double combine;  /* the same, besides, where it is combined with another */
-    int flat_ranks;  /* GR_ALGO_FLAT only up to that many ranks: it needs a link to everybody */
+    double own;      /* a step that waits for nobody */
+    int flat_ranks;  /* GR_ALGO_FLAT only up to that many ranks: it needs a link to everybody; */
+    int shot_ranks;  /* and oneshot and twoshot */
     size_t channel_bytes; /* a further channel only for each so many bytes of S */
+    /* devices: by enum gr_protocol, in the place of step, byte and channel_bytes. Simple: not read. step 0: never */
+    struct gr_line_costs {
+        double step, byte;
+        size_t channel_bytes;
+    } lines[GR_NPROTOCOLS];
     /* direct plans: messages are fetched from their senders' buffers (exec/host.h) */
     double direct_step, direct_byte;
     size_t direct_from; /* bytes of S from which on */
@@ -27,8 +34,11 @@ struct gr_costs {
     int mail_ranks;   /* only up to that many ranks: everybody reads everybody's board */
 };
 
-/* Links in host shared memory; in device memory. */
-extern const struct gr_costs gr_costs_host, gr_costs_device;
+/* Links in host shared memory; in device memory, by path. */
+extern const struct gr_costs gr_costs_host, gr_costs_device[GR_NPATHS];
+
+/* How messages are moved. */
+enum gr_means { GR_BY_SLOTS, GR_BY_FETCHING, GR_BY_LL, GR_BY_LL128, GR_NMEANS };
 
 struct gr_choice {
     int way;            /* an enum gr_algo, or GR_WAY_MAILBOX */
@@ -37,6 +47,8 @@ struct gr_choice {
     int direct;         /* a direct plan, where the team turns out to be capable of it; then */
     size_t direct_chunk_bytes; /* for gr_request.chunk_bytes */
     size_t direct_bytes;       /* for gr_request.direct_bytes */
+    int protocol;       /* an enum gr_protocol, for gr_request.protocol; */
+    uint32_t threads;   /* of a block, for data */
     double us;          /* what the model expects */
 };
 
@@ -45,16 +57,19 @@ struct gr_question {
     enum gr_coll coll;
     int p;
     size_t bytes;      /* S as bandwidth is counted: the vector; all blocks for allgather and reduce_scatter */
-    int forced;        /* a way that can do coll, or -1; mailboxes are passed over where the call does not fit */
+    int forced;        /* a way that can do coll, or -1; passed over where the call or the ranks do not fit */
     uint32_t nchannels; /* at most */
     size_t slot_bytes;
     size_t post_bytes; /* most that a rank would post to its mailbox board */
     size_t box_bytes;  /* most that fits there; 0: no mailboxes */
     int direct;        /* whether direct plans may be chosen */
+    int protocol;      /* forced, or -1; passed over where line_bytes says that it is not possible */
+    size_t line_bytes[GR_NPROTOCOLS]; /* most that a message takes in lines; 0: not possible. Simple: not read */
+    uint32_t threads;  /* of a block, for data, at most; 0: no devices */
 };
 
-/* The model's time for one algorithm, direct or not, with the chunk length that suits it best. */
-double gr_cost(const struct gr_costs *costs, const struct gr_question *q, enum gr_algo algo, int direct,
+/* The model's time for one algorithm by some means, with the chunk length that suits it best. */
+double gr_cost(const struct gr_costs *costs, const struct gr_question *q, enum gr_algo algo, enum gr_means means,
                size_t *chunk_bytes);
 
 /* The model's time for mailboxes. */

@@ -47,21 +47,23 @@ registers() {
 # Only these instructions touch memory outside the block.
 accesses() {
     grep -oHE '\b(ld|st|atom|red|ldu|fence|membar|cp)\.[a-z0-9_.:]+' "$1"/*.ptx | sort -u |
+        grep -v ':red\.and\.pred$' | # of barrier.red: a vote
         grep -vE ':(ld|st)\.(shared|param)\.|:(ld|st)\.((v2|v4)\.)?[bfsu][0-9]+$' |
         grep -vE ':(ld|st)\.global\.(u8|u16|u32|u64|v4\.u32)$' |
-        grep -vE ':(ld\.acquire|st\.release|ld\.relaxed)\.sys\.global\.u64$'
+        grep -vE ':(ld\.acquire|st\.release|ld\.relaxed)\.sys\.global\.u64$|:(ld|st)\.relaxed\.sys\.global\.v2\.u64$'
 }
 
-# Counters are loaded with acquire and stored with release. The abort word is loaded relaxed, in two places of each
-# kernel: when it begins, and while it waits.
+# Counters are loaded with acquire and stored with release. The abort word is loaded relaxed, in seven places of each
+# kernel: when it begins, while the scheduler waits, when it gives a piece up, and where lines are taken (of two kinds,
+# the first source and the others).
 counters() {
     awk '/\.entry / { split($0, part, /[ (]+/); kernel = part[3]; acquires[kernel] = releases[kernel] = relaxed[kernel] = 0 }
         /ld\.acquire\.sys\.global/ { acquires[kernel]++ }
         /st\.release\.sys\.global/ { releases[kernel]++ }
-        /ld\.relaxed/ { relaxed[kernel]++ }
+        /ld\.relaxed\.sys\.global\.u64/ { relaxed[kernel]++ }
         END {
             for (k in acquires) {
-                if (acquires[k] < 2 || releases[k] < 2 || relaxed[k] > 2) {
+                if (acquires[k] < 2 || releases[k] < 2 || relaxed[k] > 7) {
                     print k ": " acquires[k] " acquires, " releases[k] " releases, " relaxed[k] " relaxed loads"
                 }
             }
@@ -141,6 +143,7 @@ check "at most $limit registers per thread" registers copy \
     's/#define GR_UNROLL 4/#undef GR_GPU_THREADS\n#define GR_GPU_THREADS 96\n#define GR_UNROLL 14/'
 check "only the accesses of kernel_port.cuh touch memory" accesses port 's/ld\.global\.v4\.u32 /ld.global.nc.v4.u32 /'
 check "no volatile accesses" accesses port 's/"ld.acquire.sys.global.u64 /"ld.volatile.global.u64 /'
+check "lines are whole words" accesses port 's/"ld.relaxed.sys.global.v2.u64 /"ld.global.v2.u64 /'
 check "counters are loaded with acquire" counters loop 's/s->seen = gp_ld_acquire(/s->seen = gp_ld_relaxed(/'
 check "counters are stored with release" accesses loop 's/gp_st_release((uint64_t \*) s->post/gp_st_relaxed((uint64_t *) s->post/'
 check "data are combined in vectors" vectors move 's/if (0 == difference % 16 \&\& 0 == item->src\[0\] % bytes) {/if (0 == difference % 16 \&\& 0 == item->count) {\n        head = vectors = 0;\n    }\n    if (0) {/'

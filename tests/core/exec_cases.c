@@ -89,7 +89,7 @@ void ex_make_direct(struct ex_batch *b, const struct ex_world *w, struct ex_case
     const size_t lengths[] = {0, GR_CACHE_LINE, 3 * w->params.slot_bytes, 1 << 20};
     int combines = GR_COLL_BCAST != c->coll && GR_COLL_ALLGATHER != c->coll;
 
-    c->direct = 1;
+    c->direct = !gr_algo_is_hasty((enum gr_algo) c->way);
     c->direct_bytes = !combines || 2 == w->params.p ? lengths[sym_below(b->random, 4)] : 0;
 }
 
@@ -121,7 +121,8 @@ void ex_for_each_way(struct ex_batch *b, const struct ex_world *w, ex_visit_fn v
 
     for (way = 0; way < nways; way++) {
         for (coll = 0; coll < GR_NCOLLS; coll++) {
-            if (GR_WAY_MAILBOX == way || gr_algo_has((enum gr_algo) way, (enum gr_coll) coll)) {
+            if (GR_WAY_MAILBOX == way || (gr_algo_has((enum gr_algo) way, (enum gr_coll) coll) &&
+                                          gr_algo_fits((enum gr_algo) way, w->params.p))) {
                 visit(b, w, way, (enum gr_coll) coll);
             }
         }

@@ -38,6 +38,8 @@ struct gr_request ex_request(const struct ex_case *c)
         .displs = c->has_displs ? c->displs : NULL,
         .direct = c->direct,
         .direct_bytes = c->direct_bytes,
+        .protocol = c->protocol,
+        .threads = c->threads,
     };
 
     return r;
@@ -254,7 +256,8 @@ void ex_buffers_free(struct ex_buffers *b)
 
 const char *ex_describe(const struct ex_case *c, int p, char *text, size_t size)
 {
-    snprintf(text, size, "%s %s p=%d root=%d %s count=%zu%s%s channels=%u chunk=%zu%s%s%s", gr_way_name(c->way),
+    snprintf(text, size, "%s %s %s p=%d root=%d %s count=%zu%s%s channels=%u chunk=%zu%s%s%s",
+             gr_protocol_name(c->protocol), gr_way_name(c->way),
              gr_coll_name(c->coll), p, c->root, ex_kinds[c->kind].name, c->count, c->has_counts ? " counts" : "",
              c->has_displs ? " displs" : "", (unsigned) c->nchannels, c->chunk_bytes, c->in_place ? " in place" : "",
              c->halved ? " halved" : "", c->direct ? " direct" : "");

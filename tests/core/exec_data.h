@@ -53,6 +53,8 @@ struct ex_case {
     size_t counts[EX_MAX_RANKS], displs[EX_MAX_RANKS];
     int direct;           /* a direct plan */
     size_t direct_bytes;  /* for gr_request.direct_bytes */
+    enum gr_protocol protocol; /* on devices; */
+    uint32_t threads;     /* for gr_request.threads */
     int in_place; /* where the collective has an input and an output at that rank */
     uint64_t seed;
 };

@@ -176,7 +176,7 @@ static void add_long(struct ex_batch *b, const struct ex_world *w, int way, enum
     }
 }
 
-/* So long that they are fetched and combined in blocks, GR_BOUNCE_BYTES / GR_FAN bytes each. */
+/* So long that they are fetched and combined in blocks, a third of GR_BOUNCE_BYTES or less each. */
 static void long_messages_are_fetched_in_blocks(void **state)
 {
     static const int sizes[] = {2, 3, 5};

@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define EXPORTED __attribute__((visibility("default")))
@@ -15,6 +16,25 @@ enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, UNKN
 enum { SWITCH_DOMAIN = 0 };
 
 static struct fake_machine machine;
+
+/* FAKENVML_BUSSES=1,2,...: devices on these busses, each two joined by four NVLinks; for whoever does not describe it. */
+__attribute__((constructor)) static void describe(void)
+{
+    const char *at = getenv("FAKENVML_BUSSES");
+    char *end;
+    int k, m;
+
+    while (NULL != at && machine.n < FAKE_MOST) {
+        machine.gpu[machine.n++].place.bus = (uint32_t) strtoul(at, &end, 10);
+        at = ',' == *end ? end + 1 : NULL;
+    }
+    for (k = 0; k < machine.n; k++) {
+        for (m = 0; m < machine.n; m++) {
+            machine.links[k][m] = k != m ? 4 : 0;
+            machine.level[k][m] = -1;
+        }
+    }
+}
 
 EXPORTED struct fake_machine *fake_nvml_machine(void)
 {

@@ -3,36 +3,9 @@
  * Orders of ranks by their devices (topo/gpus.h), on machines that a library in NVML's place tells of. All devices
  * have addresses that hwloc does not know here, so that what NVML leaves open comes from addresses.
  */
-#include "fake_nvml.h"
-#include "gpus_test.h"
+#include "gpus_machine.h"
 
-#include <dlfcn.h>
-
-/* A library without NVML's functions, and none. */
-#define NO_NVML "libc.so.6"
-#define NO_LIBRARY "/nonexistent/libnvidia-ml.so.1"
-
-static struct fake_machine *machine, *old_machine;
-
-/* n devices whose addresses ascend, with a host bridge between any two. */
-static void describe(int n)
-{
-    int k, m;
-
-    memset(machine, 0, sizeof(*machine));
-    machine->n = n;
-    for (k = 0; k < n; k++) {
-        machine->gpu[k].place = (struct gr_gpu_place_in_node) {0xffff0, (uint32_t) (0x10 + 8 * k), 3};
-        for (m = 0; m < n; m++) {
-            machine->level[k][m] = GR_NVML_HOSTBRIDGE;
-        }
-    }
-}
-
-static void link_up(int a, int b, int links)
-{
-    machine->links[a][b] = machine->links[b][a] = links;
-}
+static struct fake_machine *old_machine;
 
 /* The order of p ranks, rank r on device which[r], or on none when that is -1; NVML's calls were as they should be. */
 static void ask(const char *library, const int *which, int p, int *order)
@@ -345,20 +318,6 @@ static void an_old_library_will_do(void **state)
     assert_int_equal(machine->starts, 1);
     machine = today;
     expect_order(order, want, 6);
-}
-
-static struct fake_machine *open_fake(const char *path)
-{
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL), *at;
-    struct fake_machine *(*tell)(void);
-
-    if (NULL == library) {
-        print_error("%s\n", dlerror());
-        exit(99);
-    }
-    at = dlsym(library, "fake_nvml_machine");
-    memcpy(&tell, &at, sizeof(tell));
-    return tell();
 }
 
 int main(void)

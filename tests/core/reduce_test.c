@@ -162,8 +162,12 @@ static void float_min_and_max_take_the_right_operand_when_unordered(void **state
 
 /* ---- several sources and destinations ---- */
 
-/* One call; in_place: the number of the destination that is the operand itself, or -1. */
-static void check_fan(const struct gr_reducer *r, int type, int op, size_t n, int nsrc, int ndst, int in_place)
+/*
+ * One call; in_place: the number of the destination that is the operand itself, or -1; over: that of the source where the
+ * first destination lies, or -1.
+ */
+static void check_fan(const struct gr_reducer *r, int type, int op, size_t n, int nsrc, int ndst, int in_place,
+                      int over)
 {
     size_t bytes = n * r->elem_bytes;
     struct buf operand = buf_new(bytes, 1, 0), want = buf_new(bytes, 0, 0), src[3], dst[4];
@@ -183,6 +187,7 @@ static void check_fan(const struct gr_reducer *r, int type, int op, size_t n, in
         dst[k] = buf_new(bytes, (size_t) k, 1);
         dsts[k] = k == in_place ? operand.data : dst[k].data;
     }
+    dsts[0] = over >= 0 ? src[over].data : dsts[0];
     gr_reduce(r, dsts, ndst, operand.data, srcs, nsrc, n);
     for (k = 0; k < ndst; k++) {
         assert_same(type, op, n, dsts[k], want.data, bytes);
@@ -197,13 +202,16 @@ static void check_fan(const struct gr_reducer *r, int type, int op, size_t n, in
 
 static void check_fans(const struct gr_reducer *r, int type, int op)
 {
-    int k, nsrc, ndst, in_place;
+    int k, nsrc, ndst, in_place, over;
 
     for (k = 0; k < NSIZES; k++) {
         for (nsrc = 1; nsrc <= 3; nsrc++) {
             for (ndst = 1; ndst <= 4; ndst++) {
                 for (in_place = -1; in_place < ndst; in_place++) {
-                    check_fan(r, type, op, sizes[k], nsrc, ndst, in_place);
+                    check_fan(r, type, op, sizes[k], nsrc, ndst, in_place, -1);
+                }
+                for (over = 0; over < nsrc; over++) {
+                    check_fan(r, type, op, sizes[k], nsrc, ndst, -1, over);
                 }
             }
         }

@@ -56,6 +56,7 @@ runs() {
     : >"$dir/why"
     bad=0
     for p in 1 2 3 4 5 7 8 9 16 33; do
+        [ "$algo" = oneshot ] && [ "$p" -gt 9 ] && continue # it has no more
         for form in "" --ticks --dot "--order reverse" "--rank $((p - 1))"; do
             # shellcheck disable=SC2086 # forms are words
             if ! "$SCHED" "$coll" "$algo" -n "$p" $form >"$dir/out" 2>>"$dir/why" || [ ! -s "$dir/out" ] ||
@@ -172,6 +173,7 @@ refused "neither root nor chunks" allreduce ring -n 4 -c 8
 refused "each of the ranks 0 to 2 once" bcast tree -n 3 --order 0,1
 refused "each of the ranks 0 to 2 once" bcast tree -n 3 --order 0,1,1
 refused "each of the ranks 0 to 2 once" bcast tree -n 3 --order 0,1,2,0
+refused "oneshot needs all others in one step, which takes 8" allreduce oneshot -n 10
 refused "unknown option" bcast tree -n 3 --colour
 refused "needs a value" bcast tree -n
 

@@ -79,6 +79,12 @@ static int fits(const struct gr_question *q)
     return q->box_bytes > 0 && q->post_bytes <= q->box_bytes && q->p <= gr_costs_host.mail_ranks;
 }
 
+/* Whether what is forced can do it. */
+static int possible(const struct gr_question *q)
+{
+    return GR_WAY_MAILBOX == q->forced ? fits(q) : q->forced < 0 || gr_algo_fits((enum gr_algo) q->forced, q->p);
+}
+
 static int same(const struct gr_choice *a, const struct gr_choice *b)
 {
     return a->way == b->way && a->nchannels == b->nchannels && a->chunk_bytes == b->chunk_bytes &&
@@ -105,13 +111,14 @@ static void check_bounds(const struct gr_question *q)
 
     assert_true(c.way >= 0 && can(c.way, q->coll));
     assert_true(GR_WAY_MAILBOX != c.way || fits(q));
-    assert_true(q->forced < 0 || c.way == q->forced || (GR_WAY_MAILBOX == q->forced && !fits(q)));
+    assert_true(q->forced < 0 || c.way == q->forced || !possible(q));
     assert_true(GR_WAY_MAILBOX == c.way || (c.chunk_bytes >= 1 && c.chunk_bytes <= q->slot_bytes));
     check_direct(q, &c);
     assert_true(isfinite(c.us) && c.us >= 0);
     assert_int_equal(c.nchannels, wanted < q->nchannels ? wanted : q->nchannels);
-    if (GR_ALGO_FLAT == c.way && q->forced != c.way) {
-        assert_true(q->p <= gr_costs_host.flat_ranks);
+    if (q->forced != c.way) {
+        assert_true(GR_ALGO_FLAT != c.way || q->p <= gr_costs_host.flat_ranks);
+        assert_true(GR_ALGO_ONESHOT != c.way && GR_ALGO_TWOSHOT != c.way); /* those are for devices */
     }
     /* the same answer, whatever was asked in between */
     other.bytes = 1 + q->bytes / 2;
@@ -119,7 +126,7 @@ static void check_bounds(const struct gr_question *q)
     (void) gr_select(&gr_costs_host, &other);
     again = gr_select(&gr_costs_host, q);
     assert_true(same(&c, &again));
-    if (GR_WAY_MAILBOX == q->forced && !fits(q)) { /* as if nothing was forced */
+    if (!possible(q)) { /* as if nothing was forced */
         other = *q;
         other.forced = -1;
         again = gr_select(&gr_costs_host, &other);
@@ -143,16 +150,17 @@ static void check_best(const struct gr_question *q)
     if (GR_WAY_MAILBOX == c.way) {
         assert_true(c.us == gr_cost_mailbox(&gr_costs_host, q));
     } else {
-        assert_true(c.us == gr_cost(&gr_costs_host, q, (enum gr_algo) c.way, c.direct, &chunk));
+        assert_true(c.us == gr_cost(&gr_costs_host, q, (enum gr_algo) c.way, (enum gr_means) c.direct, &chunk));
     }
-    if (q->forced >= 0) {
+    if (q->forced >= 0 && possible(q)) {
         return;
     }
     assert_true(!fits(q) || c.us <= gr_cost_mailbox(&gr_costs_host, q));
     for (a = 0; a < GR_NALGOS; a++) {
-        if (gr_algo_has((enum gr_algo) a, q->coll) && !(GR_ALGO_FLAT == a && q->p > gr_costs_host.flat_ranks)) {
+        if (gr_algo_has((enum gr_algo) a, q->coll) &&
+            !(gr_algo_is_flat((enum gr_algo) a) && (GR_ALGO_FLAT != a || q->p > gr_costs_host.flat_ranks))) {
             for (direct = 0; direct <= directs; direct++) {
-                assert_true(c.us <= gr_cost(&gr_costs_host, q, (enum gr_algo) a, direct, &chunk));
+                assert_true(c.us <= gr_cost(&gr_costs_host, q, (enum gr_algo) a, (enum gr_means) direct, &chunk));
             }
         }
     }
@@ -169,7 +177,7 @@ static double cost_of(const struct gr_question *q, size_t *chunk)
 {
     *chunk = SIZE_MAX;
     return GR_WAY_MAILBOX == q->forced ? gr_cost_mailbox(&gr_costs_host, q) :
-                                         gr_cost(&gr_costs_host, q, (enum gr_algo) q->forced, q->direct, chunk);
+                                         gr_cost(&gr_costs_host, q, (enum gr_algo) q->forced, (enum gr_means) q->direct, chunk);
 }
 
 /*
@@ -182,7 +190,7 @@ static void check_monotone(const struct gr_question *q)
     double us, most, slack;
     size_t chunk;
 
-    if (q->forced < 0) {
+    if (q->forced < 0 || !possible(q)) {
         return;
     }
     set_bytes(&more, next_bytes(q->bytes));

@@ -136,6 +136,10 @@ static uint64_t stated_order(const struct sym_case *c, const struct place *e)
         return once_around(e, e->root);
     case GR_ALGO_TREE:
         return sym_hash(leaf(e, e->root), tree_up(e, (int) (e->chunk % 2), 0, e->p - 1));
+    case GR_ALGO_ONESHOT:
+        return from_left(e, 0, 1);
+    case GR_ALGO_TWOSHOT:
+        return from_left(e, e->owner, -1);
     default:
         return GR_COLL_REDUCE_SCATTER == c->coll ? from_left(e, e->owner, -1) : from_left(e, e->root, 1);
     }

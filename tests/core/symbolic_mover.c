@@ -124,7 +124,7 @@ static int malformed(const struct gr_step *s)
 {
     return s->nfrom > GR_FAN || s->nto > GR_FAN || (0 != (s->bits & GR_RECV)) != (s->nfrom > 0) ||
            (0 != (s->bits & GR_SEND)) != (s->nto > 0) || (0 != (s->bits & GR_REDUCE) && 0 == s->nfrom) ||
-           (0 == (s->bits & GR_REDUCE) && s->nfrom > 1) || s->operand > GR_TMP || s->dest > GR_TMP;
+           (0 == (s->bits & GR_REDUCE) ? s->nfrom > 1 || 0 != s->before : s->before > s->nfrom) || s->operand > GR_TMP || s->dest > GR_TMP;
 }
 
 static int mover_ready(void *ctx, uint32_t channel, const struct gr_step *s)
@@ -219,23 +219,41 @@ static int find_buffers(struct sym_rank *me, const struct gr_move *mv, struct wo
     return 0;
 }
 
+/* What the value is made of, in the order in which it is combined. */
+static int in_turn(const struct gr_step *s, const struct work *work, const struct sym_value **sources)
+{
+    int n = 0, k;
+
+    for (k = 0; k <= s->nfrom; k++) {
+        if (k == s->before && NULL != work->operand) {
+            sources[n++] = work->operand;
+        }
+        if (k < s->nfrom) {
+            sources[n++] = work->from[k];
+        }
+    }
+    return n;
+}
+
 static int mover_move(void *ctx, const struct gr_move *mv)
 {
     struct sym_rank *me = ctx;
     const struct gr_step *s = mv->step;
+    const struct sym_value *sources[1 + GR_FAN];
     struct work work = {0};
+    int nsources, k;
     size_t n;
-    int k;
 
     if (find_slots(me, mv, &work) < 0 || find_buffers(me, mv, &work) < 0) {
         return -1;
     }
+    nsources = in_turn(s, &work, sources);
     for (n = 0; n < mv->count; n++) {
-        struct sym_value v = NULL != work.operand ? work.operand[n] : work.from[0][n];
+        struct sym_value v = sources[0][n];
         enum sym_check check = v.valid ? SYM_OK : SYM_POISON;
 
-        for (k = 0; 0 != (s->bits & GR_REDUCE) && k < s->nfrom && SYM_OK == check; k++) {
-            check = combine(&v, &work.from[k][n]);
+        for (k = 1; k < nsources && SYM_OK == check; k++) {
+            check = combine(&v, &sources[k][n]);
         }
         if (SYM_OK != check) {
             return sym_fail(me->w, check, me->rank, "%s of chunk %u, element %d", gr_step_name(s), s->first, v.elem);

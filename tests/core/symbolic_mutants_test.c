@@ -29,7 +29,7 @@ static struct gr_range mutated_split_at(const struct gr_split *split, enum gr_sp
 enum edit {
     DROP_RECV, DROP_REDUCE, DROP_STORE, DROP_SEND, DROP_STEP,
     ADD_RECV, ADD_REDUCE, ADD_STORE, ADD_SEND,
-    NEXT_CHUNK, NEXT_FROM, NEXT_TO, SWAP_FROM,
+    NEXT_CHUNK, NEXT_FROM, NEXT_TO, SWAP_FROM, OPERAND_LATER,
     OTHER_OPERAND, OPERAND_TMP, DEST_INPUT, DEST_TMP,
     NEDITS, /* up to here each edit makes an error of any step that it applies to; below, of some */
     TICK_LATER, TWO_CHUNKS, NO_EDIT
@@ -62,7 +62,7 @@ static int edit_bits(const struct gr_sched *s, enum edit edit, struct gr_step *t
 
     if (DROP_STEP == edit) {
         edit = 0 == t->bits ? NO_EDIT : edit;
-        t->bits = t->nfrom = t->nto = 0;
+        t->bits = t->nfrom = t->nto = t->before = 0;
         return NO_EDIT != edit;
     }
     if (edit <= DROP_SEND) {
@@ -71,6 +71,7 @@ static int edit_bits(const struct gr_sched *s, enum edit edit, struct gr_step *t
         }
         t->bits &= (uint8_t) ~(needs[edit] | (DROP_RECV == edit ? GR_REDUCE : 0));
         t->nfrom = DROP_RECV == edit ? 0 : DROP_REDUCE == edit ? 1 : t->nfrom;
+        t->before = DROP_RECV == edit || DROP_REDUCE == edit ? 0 : t->before;
         t->nto = DROP_SEND == edit ? 0 : t->nto;
         return 1;
     }
@@ -80,8 +81,7 @@ static int edit_bits(const struct gr_sched *s, enum edit edit, struct gr_step *t
     t->bits |= (uint8_t) adds[edit];
     if (ADD_RECV == edit) {
         t->from[t->nfrom++] = (s->pos + s->p - 1) % s->p;
-    }
-    if (ADD_SEND == edit) {
+    } else if (ADD_SEND == edit) {
         t->to[t->nto++] = (s->pos + 1) % s->p;
     }
     return 1;
@@ -113,6 +113,9 @@ static int edit_places(const struct gr_sched *s, enum edit edit, struct gr_step 
         t->from[0] = t->from[1];
         t->from[1] = swap;
         return t->nfrom > 1;
+    case OPERAND_LATER:
+        t->before = (uint8_t) ((t->before + 1) % (t->nfrom + 1));
+        return 0 != (t->bits & GR_REDUCE);
     case OTHER_OPERAND:
         t->operand = GR_IN == t->operand ? GR_OUT : GR_IN;
         return reads;
@@ -251,7 +254,7 @@ static struct mutant mutants[] = {
     {"wrong chunk reduced", RING, SCATTER, 5, 1, 2, 0, 1, NEXT_CHUNK, ONE_STEP, SYM_ELEMENT},
     {"wrong chunk stored", RING, ALLGATHER, 5, 1, 2, 0, 4, NEXT_CHUNK, ONE_STEP, SYM_UNWRITTEN},
     {"operand is the output where it is not written yet", RING, ALLREDUCE, 5, 1, 2, 3, 1, OTHER_OPERAND, ONE_STEP, SYM_POISON},
-    {"operand is the input where sums go on", FLAT, REDUCE, 6, 1, 2, 1, 1, OTHER_OPERAND, ONE_STEP, SYM_MISSING},
+    {"operand is the input where sums go on", FLAT, REDUCE, 12, 1, 2, 1, 1, OTHER_OPERAND, ONE_STEP, SYM_MISSING},
     {"operand is scratch", TREE, REDUCE, 6, 2, 2, 1, 6, OPERAND_TMP, ONE_STEP, SYM_POISON},
     {"writes the input", CHAIN, BCAST, 4, 3, 2, 2, 1, DEST_INPUT, ONE_STEP, SYM_WROTE_INPUT},
     {"writes the output of a non-root", CHAIN, REDUCE, 4, 3, 2, 3, 1, ADD_STORE, ONE_STEP, SYM_WROTE_OUTSIDE},
@@ -263,6 +266,7 @@ static struct mutant mutants[] = {
     {"missing store", TREE, BCAST, 5, 2, 2, 2, 6, DROP_STORE, ONE_STEP, SYM_UNWRITTEN},
     {"swapped order of reduction", FLAT, ALLREDUCE, 5, 1, 2, 1, 0, SWAP_FROM, ONE_STEP, SYM_ORDER},
     {"swapped order in a tree", TREE, REDUCE, 8, 2, 2, 5, 4, SWAP_FROM, ONE_STEP, SYM_ORDER},
+    {"own input out of order", GR_ALGO_ONESHOT, ALLREDUCE, 5, 1, 2, 2, 1, OPERAND_LATER, ONE_STEP, SYM_ORDER},
     {"extra send", RING, ALLREDUCE, 5, 1, 2, 4, 8, ADD_SEND, ONE_STEP, SYM_UNREAD},
     {"two messages in one tick", RING, ALLREDUCE, 5, 1, 8, 2, 1, TICK_LATER, ONE_STEP, SYM_TICK_CLASH},
     {"taken in the tick in which it was sent", CHAIN, BCAST, 4, 1, 2, 1, 0, TICK_LATER, ONE_STEP, SYM_TICK_CAUSE},

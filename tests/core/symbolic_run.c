@@ -293,10 +293,16 @@ static void check_through(struct sym *w)
     }
 }
 
-/* All but the flat algorithms, whose centre sums in its output, write each element of the result once. */
+/* Flat algorithms sum in their output where they need more steps than one for it. */
+static int sums_in_output(const struct sym_case *c)
+{
+    return GR_ALGO_FLAT == c->algo || (GR_ALGO_TWOSHOT == c->algo && c->p > GR_FAN + 1);
+}
+
+/* All others write each element of the result once. */
 static void check_stores(struct sym *w)
 {
-    int once = NULL != w->c->foreign ? w->c->foreign->stores_once : GR_ALGO_FLAT != w->c->algo;
+    int once = NULL != w->c->foreign ? w->c->foreign->stores_once : !sums_in_output(w->c);
     size_t k, valid;
     int r;
 

@@ -120,6 +120,48 @@ static void ipc_freed(void)
     join(&p);
 }
 
+/*
+ * FAKECUDA_REUSE=1: handles of what the exporter has freed open nothing, whether they were open before or not; and what
+ * it has at the same addresses by now opens when the old is closed.
+ */
+static void ipc_replaced(void)
+{
+    struct pair p = split();
+    CUipcMemHandle handles[3]; /* closed when it is freed; open when it is freed; the one after it */
+    CUdeviceptr at, old, mapped[2];
+
+    if (p.child) {
+        begin(0);
+        hear(&p, &handles[0], sizeof(handles[0]));
+        go(&p);
+        hear(&p, &handles[1], sizeof(handles[1]));
+        IS(ERROR_INVALID_VALUE, cuIpcOpenMemHandle(&mapped[0], handles[0], CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+        OK(cuIpcOpenMemHandle(&mapped[0], handles[1], CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+        go(&p);
+        hear(&p, &handles[2], sizeof(handles[2]));
+        IS(ERROR_INVALID_VALUE, cuIpcOpenMemHandle(&mapped[1], handles[1], CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+        IS(ERROR_ALREADY_MAPPED, cuIpcOpenMemHandle(&mapped[1], handles[2], CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+        OK(cuIpcCloseMemHandle(mapped[0]));
+        OK(cuIpcOpenMemHandle(&mapped[1], handles[2], CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+        CHECK(12 == word_at(mapped[1]));
+        go(&p);
+    } else {
+        at = share(&p, 0);
+        wait_go(&p);
+        OK(cuMemFree(at));
+        old = share(&p, 0);
+        wait_go(&p);
+        OK(cuMemFree(old));
+        at = zeros(4000); /* as many pages */
+        CHECK(at >= old && at < old + 4096);
+        set_word(at, 12);
+        OK(cuIpcGetMemHandle(&handles[2], at));
+        say(&p, &handles[2], sizeof(handles[2]));
+        wait_go(&p);
+    }
+    join(&p);
+}
+
 /* The importer's stream waits for what the exporter's stream has before the event. */
 static void ipc_event(void)
 {
@@ -217,5 +259,6 @@ static void shared_device(void)
 
 const struct test_case process_cases[] = {
     { "ipc", ipc },           { "ipc_freed", ipc_freed },         { "ipc_unreachable", ipc_unreachable },
-    { "ipc_event", ipc_event }, { "ipc_none", ipc_none }, { "shared_device", shared_device }, { NULL, NULL },
+    { "ipc_event", ipc_event }, { "ipc_none", ipc_none },         { "ipc_replaced", ipc_replaced },
+    { "shared_device", shared_device }, { NULL, NULL },
 };

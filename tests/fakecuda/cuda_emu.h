@@ -244,6 +244,8 @@ static inline void __threadfence_system() { __threadfence(); }
 static inline void __threadfence_block() {}
 static inline void __nanosleep(unsigned) { emu::spin(); }
 
+static inline uint32_t gp_see(const uint32_t *shared) { return __atomic_load_n(shared, __ATOMIC_RELAXED); }
+static inline void gp_show(uint32_t *shared, uint32_t value) { __atomic_store_n(shared, value, __ATOMIC_RELAXED); }
 static inline void gp_spin() { emu::spin(); }
 static inline void gp_poll_pause() { emu::spin(); }
 
@@ -283,6 +285,60 @@ static inline void gp_st_relaxed(uint64_t *at, uint64_t value)
     __atomic_store_n(p, value, __ATOMIC_RELAXED);
     emu::delay(true);
 }
+/* Two words, each whole, that arrive one after the other. */
+static inline void gp_ld_pair(const void *at, uint64_t *x, uint64_t *y)
+{
+    const uint64_t *p = (const uint64_t *) emu::reach((const uint4 *) at);
+
+    emu::delay(false);
+    *x = __atomic_load_n(&p[0], __ATOMIC_RELAXED);
+    emu::delay(false);
+    *y = __atomic_load_n(&p[1], __ATOMIC_RELAXED);
+}
+static inline void gp_st_pair(void *at, uint64_t x, uint64_t y)
+{
+    uint64_t *p = (uint64_t *) emu::reach((uint4 *) at);
+
+    __atomic_store_n(&p[1], y, __ATOMIC_RELAXED);
+    emu::delay(true);
+    __atomic_store_n(&p[0], x, __ATOMIC_RELAXED);
+    emu::delay(true);
+}
+
+/* What eight lanes have arrives whole: the last word of theirs is written last, and read first. */
+static inline void gp_ld_whole(const void *at, uint64_t *x, uint64_t *y)
+{
+    const uint64_t *p = (const uint64_t *) emu::reach((const uint4 *) at);
+    const bool last = 7 == emu_lane() % 8;
+
+    emu::delay(false);
+    if (last) {
+        *y = __atomic_load_n(&p[1], __ATOMIC_ACQUIRE);
+    }
+    __syncwarp();
+    *x = __atomic_load_n(&p[0], __ATOMIC_RELAXED);
+    if (!last) {
+        *y = __atomic_load_n(&p[1], __ATOMIC_RELAXED);
+    }
+}
+static inline void gp_st_whole(void *at, uint64_t x, uint64_t y, int mine)
+{
+    uint64_t *p = mine ? (uint64_t *) emu::reach((uint4 *) at) : nullptr;
+    const bool last = 7 == emu_lane() % 8;
+
+    if (mine) {
+        __atomic_store_n(&p[0], x, __ATOMIC_RELAXED);
+    }
+    if (mine && !last) {
+        __atomic_store_n(&p[1], y, __ATOMIC_RELAXED);
+    }
+    __syncwarp();
+    if (mine && last) {
+        __atomic_store_n(&p[1], y, __ATOMIC_RELEASE);
+    }
+    emu::delay(true);
+}
+
 static inline uint4 gp_ld16(const void *at) { return emu::load((const uint4 *) at); }
 static inline void gp_st16(void *at, uint4 value) { emu::store((uint4 *) at, value); }
 template <class T> static inline T gp_ld(const T *at) { return emu::load(at); }

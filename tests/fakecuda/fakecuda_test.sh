@@ -74,6 +74,7 @@ hostage | FAKECUDA_SMS=2 | 0 |
 hostage | FAKECUDA_SMS=1 | abort | kernel wait_for block 0: no progress before FAKECUDA_TIMEOUT
 ipc | | 0 |
 ipc_freed | | abort | memory that its process has freed
+ipc_replaced | FAKECUDA_REUSE=1 | 0 |
 ipc_event | | 0 |
 ipc_unreachable | FAKECUDA_DEVICES=2 FAKECUDA_PEER=none | 0 |
 ipc_none | FAKECUDA_IPC=none | 0 |

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Memory of other processes. A handle names the exporter's process and its file descriptor; the importer opens that
- * under /proc and maps the same pages. The file's last page tells importers when the exporter has freed it.
+ * under /proc and maps the same pages. The file's last page tells importers when the exporter has freed it; its handle
+ * opens nothing then. Nor does a handle whose addresses, at the exporter's, overlap what is open of an allocation that
+ * was there before: the importer has to close that first.
  */
 #include "memory.h"
 
@@ -19,7 +21,7 @@ constexpr uint32_t MAGIC = 0x46435544;
 struct ticket {
     uint32_t magic;
     int32_t pid, fd, machine;
-    uint64_t bytes, map, id, inode;
+    uint64_t base, bytes, map, id, inode;
 };
 static_assert(sizeof(ticket) <= sizeof(CUipcMemHandle), "fits the handle");
 
@@ -29,10 +31,27 @@ static std::mutex &open_mutex()
     return *m;
 }
 /* What is open here, by exporter and its id. */
-static std::map<std::pair<int, uint64_t>, region_ref> &opened()
+struct opening {
+    uint64_t base; /* where the exporter has it */
+    region_ref r;
+};
+static std::map<std::pair<int, uint64_t>, opening> &opened()
 {
-    static auto *all = new std::map<std::pair<int, uint64_t>, region_ref>;
+    static auto *all = new std::map<std::pair<int, uint64_t>, opening>;
     return *all;
+}
+
+/* Whether something else that is open overlaps it, at the exporter's. */
+static bool overlaps(const ticket &t)
+{
+    for (const auto &i : opened()) {
+        const opening &o = i.second;
+        if (i.first.first == t.pid && i.first.second != t.id && o.base < t.base + t.bytes &&
+            t.base < o.base + o.r->bytes) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static CUresult attach(CUcontext c, const ticket &t, region_ref *out)
@@ -83,7 +102,7 @@ FAKE_API cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr at)
         r->shared = memory_control(r->fd, r->map);
     }
     NEED(nullptr != r->shared && 0 == fstat(r->fd, &st), CUDA_ERROR_OUT_OF_MEMORY);
-    ticket t = { MAGIC, (int32_t) getpid(), r->fd, r->machine, r->bytes, r->map, r->id, st.st_ino };
+    ticket t = { MAGIC, (int32_t) getpid(), r->fd, r->machine, r->base, r->bytes, r->map, r->id, st.st_ino };
     memset(handle, 0, sizeof(*handle));
     memcpy(handle, &t, sizeof(t));
     return CUDA_SUCCESS;
@@ -103,13 +122,16 @@ FAKE_API cuIpcOpenMemHandle_v2(CUdeviceptr *at, CUipcMemHandle handle, unsigned 
     NEED(device_reaches(device_machine(c->device), t.machine), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
     memory_wait(c);
     std::lock_guard<std::mutex> lock(open_mutex());
-    region_ref &r = opened()[{ t.pid, t.id }];
-    if (nullptr == r) {
+    NEED(!overlaps(t), CUDA_ERROR_ALREADY_MAPPED);
+    auto known = opened().find({ t.pid, t.id });
+    region_ref r;
+    if (opened().end() != known) {
+        r = known->second.r;
+        NEED(0 == r->shared->freed, CUDA_ERROR_INVALID_VALUE);
+    } else {
         CUresult status = attach(c, t, &r);
-        if (CUDA_SUCCESS != status) {
-            opened().erase({ t.pid, t.id });
-            return status;
-        }
+        NEED(CUDA_SUCCESS == status, status);
+        opened()[{ t.pid, t.id }] = opening { t.base, r };
     }
     r->opened++;
     r->openers |= uint64_t(1) << c->device;

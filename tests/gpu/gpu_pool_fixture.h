@@ -41,7 +41,7 @@ static inline struct gr_gpu_frame *lease_one(struct gr_gpu_pool *pool, enum gr_g
 {
     struct gr_gpu_frame *frame = NULL;
 
-    CHECK_INT(gr_gpu_pool_lease(pool, where, bytes, 1, &frame), 0);
+    CHECK_INT(gr_gpu_pool_lease(pool, where, bytes, 2 * GR_GPU_LINE, 1, &frame), 0);
     return frame;
 }
 

@@ -114,7 +114,7 @@ static void offer_frames(struct side *s, const struct peer *p, enum gr_gpu_where
     int k, round;
 
     for (round = 0; round < ROUNDS; round++) {
-        CHECK_INT(gr_gpu_pool_lease(s->pool, where, FRAME, N, frames), 0);
+        CHECK_INT(gr_gpu_pool_lease(s->pool, where, FRAME, 2 * GR_GPU_LINE, N, frames), 0);
         for (k = 0; k < N; k++) {
             fill(s->gpu, gr_gpu_frame_at(frames[k]) + LINE, 1, FRAME - LINE);
             offer_to(p, s->pool, frames[k]);

@@ -27,7 +27,7 @@ static void frames_are_apart_and_begin_clean(void)
 
     for (round = 0; round < 2; round++) {
         for (k = 0; k < KINDS; k++) {
-            CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, sizes[k], EACH, frames[k]), 0);
+            CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, sizes[k], GR_GPU_LINE, EACH, frames[k]), 0);
             for (j = 0; j < EACH; j++) {
                 gr_gpu_ptr at = gr_gpu_frame_at(frames[k][j]);
 
@@ -68,17 +68,17 @@ static void a_lease_is_all_or_nothing(void)
     struct side s = open_side(0, 0, 4 * MIB);
     struct gr_gpu_frame *frames[8];
 
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, 0, frames), 0);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 0, frames), 0);
     CHECK_INT(gr_gpu_pool_usage(s.pool).held, 0);
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, 5, frames), GR_ERR_GPU_LIMIT);
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, (size_t) 1 << 62, 5, frames), GR_ERR_GPU_LIMIT);
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, 3, frames), 0);
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, 2, frames + 3), GR_ERR_GPU_LIMIT);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 5, frames), GR_ERR_GPU_LIMIT);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, (size_t) 1 << 62, GR_GPU_LINE, 5, frames), GR_ERR_GPU_LIMIT);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 3, frames), 0);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 2, frames + 3), GR_ERR_GPU_LIMIT);
     CHECK_INT(gr_gpu_pool_usage(s.pool).leased, 3 * MIB);
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, 1, frames + 3), 0);
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, 1, 1, frames + 4), GR_ERR_GPU_LIMIT);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 1, frames + 3), 0);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, 1, GR_GPU_LINE, 1, frames + 4), GR_ERR_GPU_LIMIT);
     gr_gpu_pool_release(s.pool, frames[1], 0);
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, 1, frames + 4), 0);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 1, frames + 4), 0);
     CHECK(frames[4] == frames[1]);
     CHECK_INT(gr_gpu_pool_usage(s.pool).held, 4 * MIB);
     close_side(&s);
@@ -90,9 +90,9 @@ static void the_device_is_full(void)
     struct gr_gpu_frame *frames[8];
     struct gr_pool_usage before;
 
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, 4, frames), 0);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 4, frames), 0);
     before = gr_pool_usage(s.doors);
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, 4, frames + 4), GR_ERR_GPU_SPACE);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 4, frames + 4), GR_ERR_GPU_SPACE);
     CHECK(NULL != strstr(gr_gpu_error(), "cuMemAlloc"));
     CHECK_INT(gr_gpu_pool_usage(s.pool).leased, 4 * MIB);
     CHECK_INT(gr_gpu_pool_usage(s.pool).held, 4 * MIB);
@@ -107,18 +107,18 @@ static void there_are_no_doors(void)
     struct gr_gpu_pool *pool = gr_gpu_pool_open(s.gpu, few, 64 * MIB);
     struct gr_gpu_frame *frame;
 
-    CHECK_INT(gr_gpu_pool_lease(pool, GR_ON_DEVICE, MIB, 1, &frame), GR_ERR_LIMIT);
-    CHECK_INT(gr_gpu_pool_lease(pool, GR_ON_HOST, MIB, 1, &frame), GR_ERR_LIMIT);
+    CHECK_INT(gr_gpu_pool_lease(pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 1, &frame), GR_ERR_LIMIT);
+    CHECK_INT(gr_gpu_pool_lease(pool, GR_ON_HOST, MIB, GR_GPU_LINE, 1, &frame), GR_ERR_LIMIT);
     CHECK_INT(gr_gpu_pool_usage(pool).held, 0);
     gr_gpu_pool_close(pool);
     gr_pool_close(few);
     close_side(&s);
 }
 
-static CUresult CUDAAPI copy_fails(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
+static CUresult CUDAAPI zeroing_fails(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream)
 {
     (void) to;
-    (void) from;
+    (void) value;
     (void) bytes;
     (void) stream;
     return CUDA_ERROR_LAUNCH_FAILED;
@@ -128,16 +128,16 @@ static CUresult CUDAAPI copy_fails(CUdeviceptr to, CUdeviceptr from, size_t byte
 static void cleaning_fails(void)
 {
     struct side s = open_side(0, 0, 64 * MIB);
-    __typeof__(&copy_fails) right = s.gpus->cuda.cuMemcpyAsync;
+    __typeof__(&zeroing_fails) right = s.gpus->cuda.cuMemsetD8Async;
     struct gr_gpu_frame *frames[3];
 
-    s.gpus->cuda.cuMemcpyAsync = copy_fails;
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, 3, frames), GR_ERR_CUDA);
-    CHECK(NULL != strstr(gr_gpu_error(), "cuMemcpyAsync: "));
+    s.gpus->cuda.cuMemsetD8Async = zeroing_fails;
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 3, frames), GR_ERR_CUDA);
+    CHECK(NULL != strstr(gr_gpu_error(), "cuMemsetD8Async: "));
     CHECK_INT(gr_gpu_pool_usage(s.pool).leased, 0);
     CHECK_INT(gr_pool_usage(s.doors).leased, 0);
-    s.gpus->cuda.cuMemcpyAsync = right;
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, 3, frames), 0);
+    s.gpus->cuda.cuMemsetD8Async = right;
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 3, frames), 0);
     CHECK_INT(gr_gpu_pool_usage(s.pool).held, 4 * MIB);
     close_side(&s);
 }
@@ -237,7 +237,7 @@ static void *lease_in_a_thread(void *arg)
         struct gr_gpu_frame *frames[2];
         enum gr_gpu_where where = k % 3 ? GR_ON_DEVICE : GR_ON_HOST;
 
-        CHECK_INT(gr_gpu_pool_lease(l->side->pool, where, 4096, 2, frames), 0);
+        CHECK_INT(gr_gpu_pool_lease(l->side->pool, where, 4096, 2 * GR_GPU_LINE, 2, frames), 0);
         fill(l->side->gpu, gr_gpu_frame_at(frames[1]), l->number, 4096);
         fill(l->side->gpu, gr_gpu_frame_at(frames[0]), l->number, 4096);
         CHECK(holds(l->side->gpu, gr_gpu_frame_at(frames[1]), l->number, 4096));
@@ -277,7 +277,7 @@ static void map_between_devices(int expected)
     struct gr_gpu_offer offer;
     int k;
 
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB + LINE, 3, frames), 0);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB + LINE, GR_GPU_LINE, 3, frames), 0);
     for (k = 0; k < 3; k++) {
         offer = gr_gpu_pool_offer(s.pool, frames[k]);
         CHECK_INT(map(same, &offer).at, gr_gpu_frame_at(frames[k]));

@@ -182,6 +182,22 @@ static void make_schedules(struct kc_call *call)
     }
 }
 
+void kc_set_lines(struct kc_case *c)
+{
+    size_t elem = kd_elem_bytes(c->kernel), data;
+    uint32_t threads = c->threads - 32, units = threads;
+
+    if (GR_PROTOCOL_SIMPLE == c->protocol) {
+        return;
+    }
+    /* slots may have more lines than the threads of this block use */
+    units *= 1 + (uint32_t) (c->seed % 2);
+    data = (size_t) gr_line_bytes(c->protocol, threads, elem);
+    c->slot_elems = data / elem;
+    c->slot_bytes = units * (GR_PROTOCOL_LL == c->protocol ? GR_LL_UNIT : GR_LL128_UNIT);
+    c->chunk_bytes = 0 == c->chunk_bytes || c->chunk_bytes > data ? data : c->chunk_bytes;
+}
+
 struct kc_call *kc_open(const struct kc_case *c)
 {
     struct kc_call *call = allocate(sizeof(*call));
@@ -223,9 +239,9 @@ void kc_note(struct kc_trace *t, const struct kt_piece *piece)
 const char *kc_describe(const struct kc_case *c, char *text, size_t size)
 {
     snprintf(text, size,
-             "%s %s %s p=%d root=%d count=%zu%s%s channels=%u slots=%u of %zu (%zu) chunk=%zu offsets=%zu,%zu%s%s "
+             "%s %s %s %s p=%d root=%d count=%zu%s%s channels=%u slots=%u of %zu (%zu) chunk=%zu offsets=%zu,%zu%s%s "
              "run=%u first=%llx patience=%llu threads=%u seed=%llu",
-             gr_algo_name(c->algo), gr_coll_name(c->coll), kd_kernel_name(c->kernel), c->p, c->root, c->count,
+             gr_protocol_name(c->protocol), gr_algo_name(c->algo), gr_coll_name(c->coll), kd_kernel_name(c->kernel), c->p, c->root, c->count,
              c->has_counts ? " counts" : "", c->has_displs ? " displs" : "", (unsigned) c->nchannels,
              (unsigned) c->nslots, c->slot_bytes, c->slot_elems, c->chunk_bytes, c->offset[0], c->offset[1],
              c->in_place ? " in place" : "", c->reversed ? " reversed" : "", (unsigned) c->run,

@@ -22,6 +22,7 @@ struct kc_case {
     enum gr_coll coll;
     enum gr_algo algo;
     enum gr_kernel kernel;
+    enum gr_protocol protocol;
     int p, root;
     uint32_t nchannels, nslots;
     size_t slot_bytes;   /* a multiple of 16 */
@@ -85,6 +86,9 @@ int kc_run_device(struct kc_call *call, unsigned char **images, struct kc_trace 
 
 /* Launch one rank alone, and abort it while it waits for the others; then again. 0, or -1 with why. */
 int kc_abort_device(struct kc_call *call, int rank, char *why, size_t size);
+
+/* What the protocol asks for: slots of lines, with room for what the block's threads take; or nothing. */
+void kc_set_lines(struct kc_case *c);
 
 /* Run it on both and compare. 0, or -1 with why. */
 int kc_run(const struct kc_case *c, struct kc_device *seen, char *why, size_t size);

@@ -71,9 +71,9 @@ static void move_by_reference(struct rank_run *r, const struct gr_move *mv)
     int k;
 
     for (i = 0; i < mv->count; i++) {
-        src[0] = op->space[s->operand] + (mv->operand + i) * elem;
+        src[s->before] = op->space[s->operand] + (mv->operand + i) * elem;
         for (k = 0; k < s->nfrom; k++) {
-            src[1 + k] = in_slot(&op->in[links + (size_t) s->from[k]], mv, elem) + i * elem;
+            src[k + (k >= s->before)] = in_slot(&op->in[links + (size_t) s->from[k]], mv, elem) + i * elem;
         }
         kr_combine(r->call->c->kernel, result, src, 1 + s->nfrom);
         if (s->bits & GR_STORE) {

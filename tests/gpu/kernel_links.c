@@ -26,15 +26,39 @@ gr_gpu_ptr kw_put(const void *from, size_t bytes)
     return at;
 }
 
+/* The flag of a line: of 16 bytes in LL, of 128 in LL128. */
+static uint64_t *flag_at(const struct kc_case *c, unsigned char *slots, size_t line)
+{
+    return (uint64_t *) (slots + (GR_PROTOCOL_LL == c->protocol ? 8 * line : 128 * line + 120));
+}
+
+static size_t line_bytes(const struct kc_case *c)
+{
+    return GR_PROTOCOL_LL == c->protocol ? 8 : 128;
+}
+
+/* Slots as another use of the link may have left them: bytes of any kind, and flags of long ago. */
+static void fill_slots(const struct kc_case *c, unsigned char *slots, size_t bytes)
+{
+    uint64_t old = GR_PROTOCOL_LL == c->protocol ? c->first - c->first % (UINT64_C(1) << 30) : c->first;
+    size_t k;
+
+    memset(slots, KW_POISON, bytes);
+    for (k = 0; GR_PROTOCOL_SIMPLE != c->protocol && k < bytes / line_bytes(c); k++) {
+        *flag_at(c, slots, k) = GR_PROTOCOL_LL == c->protocol ? old << 32 | 0xffffffff : old;
+    }
+}
+
 static void connect(struct world *w, uint32_t channel, int from, int to)
 {
     const struct kc_case *c = w->call->c;
     struct wire *wire = &w->wires[w->nwires++];
     size_t bytes = c->nslots * c->slot_bytes, at = (size_t) channel * (size_t) c->p;
     unsigned char *poison = kw_allocate(bytes);
+    int simple = GR_PROTOCOL_SIMPLE == c->protocol;
     struct gr_gpu_end end;
 
-    memset(poison, KW_POISON, bytes);
+    fill_slots(c, poison, bytes);
     wire->channel = channel;
     wire->from = from;
     wire->to = to;
@@ -43,11 +67,11 @@ static void connect(struct world *w, uint32_t channel, int from, int to)
     wire->head = kw_put(&c->first, sizeof(c->first));
     end.slots = wire->slots;
     end.count = c->first;
-    end.mine = wire->tail;
+    end.mine = simple ? wire->tail : 0;
     end.other = wire->head;
     w->ranks[from].out[at + (size_t) to] = end;
     end.mine = wire->head;
-    end.other = wire->tail;
+    end.other = simple ? wire->tail : 0;
     w->ranks[to].in[at + (size_t) from] = end;
     free(poison);
 }
@@ -72,6 +96,29 @@ void kw_connect(struct world *w)
     }
 }
 
+/*
+ * In LL: the lines of a slot that was due to be cleaned between two counts all have flags of that time, also those that
+ * no message reaches. 0, or -1.
+ */
+static int check_clean(const struct kc_case *c, const struct wire *wire, uint64_t end)
+{
+    size_t bytes = c->nslots * c->slot_bytes, per_slot = c->slot_bytes / 8, k;
+    unsigned char *slots = kw_allocate(bytes);
+    uint64_t n;
+    int rc = 0;
+
+    kd_get(slots, wire->slots, bytes);
+    for (n = c->first; n != end; n++) {
+        for (k = 0; n % (UINT64_C(1) << 30) < c->nslots && k < per_slot && 0 == rc; k++) {
+            uint64_t flag = *flag_at(c, slots, n % c->nslots * per_slot + k) >> 32;
+
+            rc = (uint32_t) (flag - c->first - 1) < end - c->first ? 0 : -1;
+        }
+    }
+    free(slots);
+    return rc;
+}
+
 int kw_check_links(struct world *w, char *why, size_t size)
 {
     const struct kc_case *c = w->call->c;
@@ -91,10 +138,17 @@ int kw_check_links(struct world *w, char *why, size_t size)
         kd_get(&counts[1], wire->head, sizeof(counts[1]));
         counts[2] = w->ranks[wire->from].out[at + (size_t) wire->to].count;
         counts[3] = w->ranks[wire->to].in[at + (size_t) wire->from].count;
+        if (GR_PROTOCOL_SIMPLE != c->protocol) { /* no tail: it stays what it was */
+            counts[0] = counts[0] == c->first ? counts[1] : ~counts[1];
+        }
         if (counts[0] != counts[1] || counts[0] != counts[2] || counts[0] != counts[3]) {
             snprintf(why, size, "link from %d to %d: tail %llx head %llx, written %llx read %llx", wire->from, wire->to,
                      (unsigned long long) counts[0], (unsigned long long) counts[1], (unsigned long long) counts[2],
                      (unsigned long long) counts[3]);
+            return -1;
+        }
+        if (GR_PROTOCOL_LL == c->protocol && 0 != check_clean(c, wire, counts[1])) {
+            snprintf(why, size, "link from %d to %d: lines keep old flags", wire->from, wire->to);
             return -1;
         }
     }

@@ -18,6 +18,7 @@ count=0
 modes='plain:
 rev: FAKECUDA_SCHED=rev
 lag: FAKECUDA_SCHED=lag:3
+jitter: FAKECUDA_JITTER=5
 weak: FAKECUDA_WEAK=7
 weak lag: FAKECUDA_WEAK=9 FAKECUDA_SCHED=lag:11
 weak rand: FAKECUDA_WEAK=13 FAKECUDA_SCHED=rand:19'
@@ -52,11 +53,26 @@ stale link @ loop @ s/if (peer == s->peer) {/if (peer == s->peer || peer < 0) {/
 credit taken for granted @ loop @ s/s->seen = s->link.count - (s->writes ? s->args->nslots : 0);/s->seen = s->link.count - !s->writes;/ @ as if the other end had been looked at @ plain
 abort not seen @ loop @ s/0 == polls % GR_ABORT_EVERY/0/ @ a block that waits polls for ever @ plain
 no patience @ loop @ s/if (++polls >= s->args->patience) {/++polls;\n        if (0) {/ @ a block never gives up its place @ plain
-slot never ends early @ steps @ s/w->last = 0 == w->room || .*/w->last = 0 == w->room;/ @ a message and the next share a slot @ plain
+slot never ends early @ steps @ s/ || 0 == w->room || .*/ || 0 == w->room;/ @ a message and the next share a slot @ plain
 tie @ ops @ s/ \&\& !(y.k < x.k) / \&\& y.k < x.k / @ of equal values, the higher index @ plain @ f64_i32_minloc
 gap @ ops @ s/T y = {};.*/T y = {}; memset(\&y, 1, sizeof(y));/ @ other bytes than zeros beside a value or index @ plain @ f64_i32_minloc
 not made 1 @ ops @ s/(0 != x) != (0 != y)/x ^ y/ @ a logical result that is neither 0 nor 1 @ plain @ u16_lxor
 sign of a product @ ops @ s/gp_mul(x.re, y.re) - /gp_mul(x.re, y.re) + / @ i times i is 1 @ plain @ c64_prod
+flags of LL not looked at @ lines @ s/        return 0 == wrong;/        return 1;/ @ a unit is taken before it came @ plain
+one flag of two @ lines @ s/^        wrong = ((word\[0\] >> 32) ^ (uint32_t) flag) | /        wrong = /;s/            wrong |= ((word\[2\] >> 32) ^ (uint32_t) flag) | /            wrong |= / @ the words of a pair arrive one after the other @ jitter
+second pair not looked at @ lines @ s/            wrong |= .*/            (void) wrong;/ @ half of the unit may be old @ jitter
+flag of LL128 not looked at @ lines @ s/        return !any(late \&\& high != flag);/        return 1;/ @ a line is taken before it came @ plain
+short line @ lines @ s/size_t line = 16 == elem_bytes ? 112 : 120;/size_t line = 120;/ @ an element of 16 bytes lies in two lines @ plain @ f64_i32_minloc
+stored before all are there @ lines @ s/^    \*v = sum.end();/&\n    if (item->stores \&\& u.bytes > 0) {\n        gr_unit_store(item->dst[0] + u.at, u.bytes, *v);\n    }/ @ a block that leaves combines twice @ plain
+no vote @ loop @ s/if (!gp_barrier_and(gr_take_unit<Mover, Lines>(args, item, u, \&block->stop, \&v))) {/int there = gr_take_unit<Mover, Lines>(args, item, u, \&block->stop, \&v);\n        gp_barrier_and(1);\n        if (!there) {/;s/if (s.lines \&\& !gp_barrier_and(1)) {/if (s.lines \&\& (gp_barrier_and(1), 0)) {/ @ some threads leave, others store @ plain
+lines not cleaned @ lines @ s/    int clean = Lines::cycles \&\& item->clean;/    int clean = 0;/ @ flags come again after 2^32 messages @ plain
+cleaned by half @ lines @ s/        Lines::put(item->dst\[d\], threadIdx.x, clean ? whole : u, /        Lines::put(item->dst[d], threadIdx.x, u, / @ the lines behind a short message keep old flags @ plain
+same flag again @ loop @ s/item->dst_flag\[store + k\] = s->link.count + 1;/item->dst_flag[store + k] = 1 + s->link.count % s->args->nslots;/;s/item->src_flag\[k\] = s->link.count + 1;/item->src_flag[k] = 1 + s->link.count % s->args->nslots;/ @ what a slot held before passes for the next message @ plain
+others poll on @ lines @ s/mine || 0 != gp_see(stop)/mine/ @ one thread sees the abort word, the others poll for ever @ plain
+two pieces in a slot of lines @ steps @ s/GR_PROTOCOL_SIMPLE != args->protocol || // @ the second is not where its reader looks @ plain
+no credit for lines @ loop @ s/ || (s->lines \&\& !s->writes)) {/ || s->lines) {/ @ lines are overwritten that were not read @ plain
+operand in the wrong place @ loop @ s/k += operand \&\& k >= step->before;/k += operand;/ @ what comes before the operand is taken for it @ plain
+abort not seen in lines @ lines @ s/0 == polls % GR_ABORT_EVERY/0/ @ a block that waits for lines polls for ever @ plain
 misaligned bits @ move @ s/if (16 == width) {/if (8 <= width) {/ @ vectors where words of 8 are alike @ plain @ bits_bxor'
 few=f32_sum,f64_max
 

@@ -88,16 +88,19 @@ static struct kc_case any_case(enum gr_coll coll, enum gr_algo algo, int p)
     c.count = slots * c.slot_bytes / elem / (GR_COLL_ALLGATHER == coll ? (size_t) p : 1) + ANY(0, 1, 7, 37);
     c.in_place = 0 == sym_below(&seed, 3);
     c.reversed = 0 == sym_below(&seed, 3);
-    c.first = ANY(0, 0xfffffffe, 0x7fffffffffffffff, 12345);
+    c.first = ANY(0, 0xfffffffe, 0x7fffffffffffffff, 12345, 0x3ffffffe);
+    c.protocol = (enum gr_protocol) ANY(GR_PROTOCOL_SIMPLE, GR_PROTOCOL_SIMPLE, GR_PROTOCOL_LL, GR_PROTOCOL_LL128);
     c.patience = ANY(0, 0, 1, 3, 1000);
     c.threads = kd_is_fake() ? (uint32_t) ANY(64, 64, 96, 160) : GR_GPU_THREADS;
     c.seed = sym_random(&seed);
     return c;
 }
 
-static void run_case(const struct kc_case *c)
+static void run_case(struct kc_case *c)
 {
     char why[1200] = "", text[400];
+
+    kc_set_lines(c);
 
     if (0 == kc_run(c, &seen, why, sizeof(why))) {
         return;
@@ -123,7 +126,9 @@ static void sweep(int p, int times, change_fn change)
 
     for (coll = 0; coll < GR_NCOLLS; coll++) {
         for (algo = 0; algo < GR_NALGOS; algo++) {
-            for (k = 0; k < times && gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll); k++) {
+            int there = gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll) && gr_algo_fits((enum gr_algo) algo, p);
+
+            for (k = 0; k < times && there; k++) {
                 struct kc_case c = any_case((enum gr_coll) coll, (enum gr_algo) algo, p);
 
                 if (thinned()) {
@@ -227,6 +232,7 @@ static void slots_may_hold_many_pieces(void **state)
             size_t elem = kd_elem_bytes(c.kernel);
 
             c.run = (uint32_t) ANY(2, 3, 5);
+            c.protocol = GR_PROTOCOL_SIMPLE; /* in lines, each piece has its own */
             c.slot_bytes = 256;
             c.slot_elems = ANY(0, 7, 256 / elem - 1);
             c.chunk_bytes = elem * ANY(3, 5, 32);
@@ -291,6 +297,7 @@ static void an_abort_is_seen_while_waiting_and_at_the_beginning(void **state)
     c.root = 0;
     c.count = 100;
     c.patience = UINT64_MAX;
+    kc_set_lines(&c);
     call = kc_open(&c);
     if (0 != kc_abort_device(call, 1, why, sizeof(why))) {
         if (NULL != getenv("KERNEL_TEST_STOP")) {

@@ -68,6 +68,7 @@ static void rank_open(struct world *w, int rank)
     r->args.place = kw_put(places, c->nchannels * sizeof(places[0]));
     r->args.report = (gr_gpu_ptr) (uintptr_t) r->reports;
     r->args.abort = (gr_gpu_ptr) (uintptr_t) w->abort;
+    r->args.protocol = c->protocol;
     r->args.slot_bytes = c->slot_bytes;
     r->args.slot_elems = w->call->slot_elems;
     r->args.nslots = c->nslots;

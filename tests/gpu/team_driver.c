@@ -59,7 +59,7 @@ static CUresult launch(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsi
     if (fails(TD_LAUNCH)) {
         return faults[TD_LAUNCH].error;
     }
-    bx = 0 == block_threads ? bx : block_threads;
+    bx = 0 == block_threads || GR_GPU_THREADS != bx ? bx : block_threads; /* lines are for so many as they say */
     return real.cuLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
 }
 
@@ -71,6 +71,11 @@ static CUresult query(CUstream stream)
 static CUresult copy(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream)
 {
     return fails(TD_COPY) ? faults[TD_COPY].error : real.cuMemcpyAsync(dst, src, bytes, stream);
+}
+
+static CUresult zero(CUdeviceptr at, unsigned char value, size_t bytes, CUstream stream)
+{
+    return fails(TD_ZERO) ? faults[TD_ZERO].error : real.cuMemsetD8Async(at, value, bytes, stream);
 }
 
 static CUresult record(CUevent event, CUstream stream)
@@ -151,6 +156,7 @@ void td_install(struct gr_gpus *gpus, uint32_t threads)
     cuda->cuLaunchKernel = launch;
     cuda->cuStreamQuery = query;
     cuda->cuMemcpyAsync = copy;
+    cuda->cuMemsetD8Async = zero;
     cuda->cuEventRecord = record;
     cuda->cuMemHostRegister = pin;
     cuda->cuMemHostUnregister = unpin;

@@ -20,15 +20,18 @@ static void check_place(const struct tr_team *t, int writer, int reader)
     int reaches = w->ranks[writer].gpu == w->ranks[reader].gpu ||
                   gr_gpu_reaches(w->ranks[writer].gpu, gr_gpu_ordinal(w->ranks[reader].gpu));
     const struct gr_gpu_wire *out = &t->ranks[writer]->out[reader], *in = &t->ranks[reader]->in[writer];
+    int k;
 
-    CHECK(0 != out->ends.slots && 0 != in->ends.slots);
     CHECK_INT(out->answer.where, reaches ? GR_ON_DEVICE : GR_ON_HOST);
     CHECK_INT(in->answer.where, out->answer.where);
     CHECK_INT(NULL != in->frame, reaches); /* one that the writer does not want is given back */
-    if (reaches) {
-        CHECK_INT(in->ends.slots, out->ends.slots);
-        CHECK_INT(in->ends.mine, out->ends.other);
-        CHECK_INT(in->ends.other, out->ends.mine);
+    for (k = 0; k < GR_NPROTOCOLS; k++) {
+        CHECK(0 != out->ends[k].slots && 0 != in->ends[k].slots);
+        if (reaches) {
+            CHECK_INT(in->ends[k].slots, out->ends[k].slots);
+            CHECK_INT(in->ends[k].mine, out->ends[k].other);
+            CHECK_INT(in->ends[k].other, out->ends[k].mine);
+        }
     }
 }
 
@@ -62,7 +65,7 @@ void links_lie_where_both_ends_reach_them(void)
 /* Rings are chains, and flat has all links: what is there is not made again. */
 void links_of_one_algorithm_serve_another(void)
 {
-    static const enum gr_algo later[] = {GR_ALGO_RING, GR_ALGO_CHAIN, GR_ALGO_TREE};
+    static const enum gr_algo later[] = {GR_ALGO_RING, GR_ALGO_CHAIN, GR_ALGO_TREE, GR_ALGO_ONESHOT, GR_ALGO_TWOSHOT};
     struct tr_world w;
     struct tr_team t;
     size_t leased, k;
@@ -76,7 +79,7 @@ void links_of_one_algorithm_serve_another(void)
     CHECK_INT(tr_link(&t, GR_ALGO_FLAT, 0), 0);
     CHECK(tr_leased(&w, 1) > leased);
     leased = tr_leased(&w, 1);
-    for (k = 0; k < 3; k++) {
+    for (k = 0; k < sizeof(later) / sizeof(later[0]); k++) {
         CHECK_INT(tr_link(&t, later[k], 3), 0);
         CHECK_INT(tr_leased(&w, 1), leased);
         tc_try(&t, later[k]);
@@ -244,7 +247,7 @@ void an_answer_cannot_be_mapped(void)
     refused(&w, &t, GR_ALGO_RING, GR_ERR_FOREIGN, &small);
 }
 
-/* A copy fails at one rank: while its frames are cleaned, first all, then that of an answer. */
+/* The driver fails at one rank: while its frames are cleaned, first all, then that of an answer; and later. */
 void the_driver_fails_while_links_are_made(void)
 {
     struct tr_world w;
@@ -255,13 +258,13 @@ void the_driver_fails_while_links_are_made(void)
     for (after = 0; after < 4; after++) { /* two frames, and two of answers */
         tr_open(&w, 3, NULL);
         tr_make(&t, &w, &small);
-        td_fail(TD_COPY, 1, after, 1, CUDA_ERROR_ILLEGAL_ADDRESS);
+        td_fail(TD_ZERO, 1, after, 1, CUDA_ERROR_ILLEGAL_ADDRESS);
         refused(&w, &t, GR_ALGO_RING, GR_ERR_CUDA, &small);
     }
     /* when all have agreed on the links already, the team is broken for that rank */
     tr_open(&w, 3, NULL);
     tr_make(&t, &w, &small);
-    td_fail(TD_COPY, 1, 4, 1, CUDA_ERROR_ILLEGAL_ADDRESS);
+    td_fail(TD_COPY, 1, 0, 1, CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK_INT(tr_link(&t, GR_ALGO_RING, 0), 0);
     for (r = 0; r < 3; r++) {
         CHECK_INT(t.ended[r], 1 == r ? GR_ERR_CUDA : 0);

@@ -69,6 +69,8 @@ static void add_sizes(struct ex_batch *b, const struct tr_shape *shape, int p, i
             elem = ex_kinds[c->kind].elem_bytes;
             sizes[3] = 2 * slots / elem + 5;
             c->in_place = place;
+            c->protocol = (enum gr_protocol) sym_below(&seed, GR_NPROTOCOLS);
+            c->threads = 32 + 32 * (uint32_t) sym_below(&seed, 2);
             c->count = sizes[size];
             if (4 == size && ex_has_blocks(coll)) {
                 ex_make_counts(b, c, p, shape->slot_bytes / elem, GR_COLL_ALLGATHER == coll);
@@ -93,7 +95,7 @@ static void sweep(struct tr_shape shape, int p)
     tr_make(&t, &w, &shape);
     for (algo = 0; algo < GR_NALGOS; algo++) {
         for (coll = 0; coll < GR_NCOLLS; coll++) {
-            if (gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll)) {
+            if (gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll) && gr_algo_fits((enum gr_algo) algo, p)) {
                 add_sizes(&b, &shape, p, algo, (enum gr_coll) coll);
             }
         }

@@ -3,6 +3,7 @@
 #include "forms.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "matrix_case.h"
 #include "quick.h"
@@ -107,15 +108,33 @@ struct form_shape form_draw(uint64_t *rng, enum form_sizes sizes)
 
 /* ---- calling ---- */
 
+/* Lends the call copies of its arrays, and spoils them at once, as bindings of other languages do that free theirs. */
 void form_init(const struct form_call *c, MPI_Request *request)
 {
-    rows[c->shape.coll][FORM_PERSISTENT](c, request);
+    size_t bytes = 2 * (size_t) c->size * sizeof(int);
+    struct form_call lent = *c;
+    int *arrays = malloc(bytes);
+
+    if (NULL == arrays) {
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    if (NULL != c->counts) {
+        lent.counts = memcpy(arrays, c->counts, bytes / 2);
+    }
+    if (NULL != c->displs) {
+        lent.displs = memcpy(arrays + c->size, c->displs, bytes / 2);
+    }
+    rows[c->shape.coll][FORM_PERSISTENT](&lent, request);
+    memset(arrays, 0x5a, bytes);
+    free(arrays);
 }
 
 void form_start(const struct form_call *c, enum form form, MPI_Request *request)
 {
-    if (FORM_PERSISTENT != form || MPI_REQUEST_NULL == *request) {
+    if (FORM_PERSISTENT != form) {
         rows[c->shape.coll][form](c, request);
+    } else if (MPI_REQUEST_NULL == *request) {
+        form_init(c, request);
     }
     if (FORM_PERSISTENT == form) {
         MPI_Start(request);

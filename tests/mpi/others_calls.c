@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Owns the table of the MPI calls: the others in their forms. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "others.h"
 
@@ -107,15 +108,68 @@ void others_refer(const struct others_call *c, enum form form)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+/* A copy of an array; what is lent. */
+static void *lend(void *array, int n, size_t bytes)
+{
+    void *copy = malloc((size_t) n * bytes + 1);
+
+    if (NULL == copy) {
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    return NULL == array ? copy : memcpy(copy, array, (size_t) n * bytes);
+}
+
+/* That is not what it was any more, and is gone. */
+static void spoil(void *copy, int n, size_t bytes)
+{
+    memset(copy, 0x5a, (size_t) n * bytes);
+    free(copy);
+}
+
+/* One side's arrays, in copies: displacements lie behind the counts. */
+static void lend_arrays(struct others_side *s)
+{
+    struct others_end *e = &s->end[LENT];
+
+    if (NULL != e->counts) {
+        e->counts = lend(e->counts, 2 * s->n, sizeof *e->counts);
+        e->displs = e->counts + s->n;
+        e->places = lend(e->places, s->n, sizeof *e->places);
+        e->types = lend(e->types, s->n, sizeof *e->types);
+    }
+}
+
+static void spoil_arrays(struct others_side *s)
+{
+    struct others_end *e = &s->end[LENT];
+
+    if (NULL != e->counts) {
+        spoil(e->counts, 2 * s->n, sizeof *e->counts);
+        spoil(e->places, s->n, sizeof *e->places);
+        spoil(e->types, s->n, sizeof *e->types);
+    }
+}
+
+/* Arrays are spoilt once the request is there, as bindings of other languages do that free theirs. */
 void others_init(const struct others_call *c, MPI_Request *request)
 {
-    call(c, LENT, FORM_PERSISTENT, request);
+    struct others_call lent = *c;
+
+    lend_arrays(&lent.send);
+    lend_arrays(&lent.recv);
+    lent.shares = lend(c->shares, NULL == c->shares ? 0 : c->on->size, sizeof *c->shares);
+    call(&lent, LENT, FORM_PERSISTENT, request);
+    spoil_arrays(&lent.send);
+    spoil_arrays(&lent.recv);
+    spoil(lent.shares, NULL == c->shares ? 0 : c->on->size, sizeof *c->shares);
 }
 
 void others_start(const struct others_call *c, enum form form, MPI_Request *request)
 {
-    if (FORM_PERSISTENT != form || MPI_REQUEST_NULL == *request) {
+    if (FORM_PERSISTENT != form) {
         call(c, LENT, form, request);
+    } else if (MPI_REQUEST_NULL == *request) {
+        others_init(c, request);
     }
     if (FORM_PERSISTENT == form) {
         MPI_Start(request);

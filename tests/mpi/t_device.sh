@@ -89,6 +89,59 @@ tree  4 4 65536 2
 ring  3 2 256   3
 END
 
+# ---- every protocol ----
+
+# what is chosen, as rank 0 says it
+chose() { # PATTERN
+    seen "bytes on devices .*: $1, "
+}
+# PROTOCOL ALGORITHM NP MEMORY
+while read -r protocol algorithm np memory; do
+    [ -n "$protocol" ] || continue
+    GPURING_MEMORY=$memory GPURING_MATRIX=random GPURING_BUDGET=1 on_devices \
+        "$protocol, $algorithm, $np ranks, $memory memory" good_on_devices $np $small --mca coll_gpuring_verbose 2 \
+        --mca coll_gpuring_protocol $protocol --mca coll_gpuring_algorithm $algorithm -- matrix </dev/null
+    wanted=$protocol
+    [ "$protocol" = ll128 ] && wanted='(ll|simple)' # what auto chooses: these ranks share devices
+    [ "$algorithm" = auto ] || tap_check "$protocol, $algorithm: they are what was chosen" \
+        chose "$algorithm \\(forced\\), $wanted, [0-9]+ threads"
+done <<END
+ll     auto    3 mixed
+ll     ring    4 device
+ll     tree    3 device
+ll     flat    5 device
+ll     oneshot 4 device
+ll     twoshot 5 device
+simple oneshot 3 device
+simple twoshot 4 device
+ll128  ring    3 device
+END
+PROGDIR=$(dirname "$BENCH") grun 3 $small --mca coll_gpuring_protocol ll128 -- gpuring_bench allreduce -d cuda -c -m 8:4096 \
+    -i 2 -x 1
+tap_check "ll128 where stores may not arrive whole: said once" said_once \
+    'gpuring: coll_gpuring_protocol ll128 is not possible in MPI_COMM_WORLD, where links go over PCIe'
+
+# each of two ranks has a device of its own, and NVML says that NVLink joins them
+nvml=$(cd "$FAKECUDA/../core/.libs" 2>/dev/null && pwd)
+if [ -e "$nvml/libnvidia-ml.so.1" ]; then
+    export FAKENVML_BUSSES=16,17
+    beside=$LD_LIBRARY_PATH
+    LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$nvml
+    wrapper own_only 'export CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_RANK'
+    for algorithm in ring tree oneshot twoshot; do
+        WRAPPER=$work/own_only GPURING_MEMORY=device GPURING_MATRIX=random GPURING_BUDGET=1 on_devices \
+            "ll128 over NVLink, $algorithm" good_on_devices 2 $small --mca coll_gpuring_verbose 2 \
+            --mca coll_gpuring_protocol ll128 --mca coll_gpuring_algorithm $algorithm -- matrix
+        tap_check "ll128 over NVLink, $algorithm: it is what was chosen" \
+            chose "$algorithm \\(forced\\), ll128, [0-9]+ threads"
+    done
+    tap_check "ll128 over NVLink: nothing to say" not_seen 'll128 is not possible'
+    LD_LIBRARY_PATH=$beside
+    unset FAKENVML_BUSSES
+else
+    tap_skip "ll128 over NVLink" "no fake NVML was built"
+fi
+
 # ---- the benchmark ----
 
 # at least so many rows, all without errors

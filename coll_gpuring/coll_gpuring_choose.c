@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which way a call goes: the questions to the cost model (tune/select.h). What is asked is equal on all ranks, and so
+ * are the answers.
+ */
+#include "coll_gpuring_op.h"
+
+bool mca_coll_gpuring_speaks(struct ompi_communicator_t *comm, int level)
+{
+    return mca_coll_gpuring_component.verbose >= level && NULL != comm && 0 == ompi_comm_rank(comm);
+}
+
+/* What the links between the op's devices are like; before there are any, nothing is taken for granted. */
+static enum gr_path path_of(const struct gr_op *op)
+{
+    return NULL == op->lane || NULL == op->lane->gpu ? GR_PATH_PCIE : op->lane->gpu->path;
+}
+
+/* Lines of 128 bytes were asked for, and cannot be had: rank 0 says so, each process once. */
+static void tell_protocol(const mca_coll_gpuring_module_t *module, const struct gr_op *op)
+{
+    static atomic_bool told;
+
+    if (GR_PROTOCOL_LL128 == module->params.value[GR_PARAM_PROTOCOL] && NULL != op->lane && NULL != op->lane->gpu &&
+        GR_PATH_NVLINK != op->path && 0 == ompi_comm_rank(op->call.comm) && !atomic_exchange(&told, true)) {
+        mca_coll_gpuring_tell("protocol-not-whole", gr_comm_name(op->call.comm), gr_path_name(op->path));
+    }
+}
+
+/* Between devices there are no mailboxes, and no direct messages: what is forced to them is left to the model. */
+static struct gr_choice select_on_devices(const mca_coll_gpuring_module_t *module, const struct gr_op *op, int forced)
+{
+    const int64_t *value = module->params.value;
+    const struct gr_data *data = &op->data;
+    struct gr_question q = {
+        .coll = data->request.coll,
+        .p = module->lane->team->p,
+        .bytes = data->bytes,
+        .forced = forced,
+        .nchannels = (uint32_t) value[GR_PARAM_DEVICE_CHANNELS],
+        .slot_bytes = (size_t) value[GR_PARAM_DEVICE_SLOT_BYTES],
+        .post_bytes = 1,
+        .protocol = (int) value[GR_PARAM_PROTOCOL],
+        .line_bytes = {[GR_PROTOCOL_LL] = gr_line_bytes(GR_PROTOCOL_LL, GR_LINE_UNITS, 1)},
+        .threads = GR_LINE_UNITS,
+    };
+
+    if (GR_PATH_NVLINK == op->path) {
+        q.line_bytes[GR_PROTOCOL_LL128] = gr_line_bytes(GR_PROTOCOL_LL128, GR_LINE_UNITS, 1);
+    }
+    tell_protocol(module, op);
+    return gr_select(&gr_costs_device[op->path], &q);
+}
+
+static struct gr_choice select_way(const mca_coll_gpuring_module_t *module, const struct gr_data *data)
+{
+    const struct gr_team *team = module->lane->team;
+    struct gr_question q = {
+        .coll = data->request.coll,
+        .p = team->p,
+        .bytes = data->bytes,
+        .forced = (int) module->params.value[GR_PARAM_ALGORITHM + data->request.coll],
+        .nchannels = team->nchannels,
+        .slot_bytes = team->slot_bytes,
+        .post_bytes = data->post_bytes,
+        .box_bytes = (size_t) module->params.value[GR_PARAM_MAILBOX_BYTES],
+        .direct = 0 != module->params.value[GR_PARAM_SINGLE_COPY],
+    };
+
+    return gr_select(&gr_costs_host, &q);
+}
+
+static void speak_choice(const mca_coll_gpuring_module_t *module, const struct gr_op *op)
+{
+    const struct gr_choice *c = &op->choice;
+    enum gr_coll coll = op->data.request.coll;
+    char where[48] = "", how[48] = "";
+
+    if (!mca_coll_gpuring_speaks(op->call.comm, 2)) {
+        return;
+    }
+    if (op->device) {
+        snprintf(where, sizeof(where), " on devices (%s)", gr_path_name(op->path));
+        snprintf(how, sizeof(how), ", %s, %u threads", gr_protocol_name(c->protocol), c->threads);
+    }
+    opal_output(0, "gpuring: %s on %s, sequence %llu, %zu bytes%s: %s%s%s, %u channels, chunks of %zu bytes%s, "
+                "%.1f us expected", gr_calls[op->call.id].name, gr_comm_name(op->call.comm),
+                (unsigned long long) op->seq, op->data.bytes, where, gr_way_name(c->way),
+                module->params.value[GR_PARAM_ALGORITHM + coll] == c->way ? " (forced)" : "", how, c->nchannels,
+                c->direct ? c->direct_chunk_bytes : c->chunk_bytes,
+                c->direct ? " fetched directly where possible" : "", c->us);
+}
+
+void mca_coll_gpuring_op_choose(mca_coll_gpuring_module_t *module, struct gr_op *op)
+{
+    const struct gr_data *data = &op->data;
+    enum gr_coll coll = data->request.coll;
+    struct gr_choice *last = &module->last[op->device][coll].choice;
+
+    op->path = op->device ? path_of(op) : GR_PATH_HOST;
+    if (module->last[op->device][coll].bytes != data->bytes ||
+        module->last[op->device][coll].post_bytes != data->post_bytes ||
+        module->last[op->device][coll].path != op->path) {
+        *last = op->device ? select_on_devices(module, op, (int) module->params.value[GR_PARAM_ALGORITHM + coll])
+                           : select_way(module, data);
+        module->last[op->device][coll].bytes = data->bytes;
+        module->last[op->device][coll].post_bytes = data->post_bytes;
+        module->last[op->device][coll].path = op->path;
+    }
+    op->choice = *last;
+    speak_choice(module, op);
+}
+
+void mca_coll_gpuring_op_choose_again(mca_coll_gpuring_module_t *module, struct gr_op *op)
+{
+    if (op->device && path_of(op) != op->path) {
+        op->path = path_of(op);
+        op->choice = select_on_devices(module, op, op->choice.way);
+        speak_choice(module, op);
+    }
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Protocols: how messages between devices are written, and how their reader knows that they are there.
+ *
+ *      Simple   data, then a counter behind them: one wait per slot, whole bandwidth
+ *      LL       each 8 bytes carry 4 of data and 4 of flag: no counter, half the bandwidth
+ *      LL128    each 128 bytes carry 120 of data and 8 of flag. Right only where a warp's store of 128 bytes arrives
+ *               whole, as it does over NVLink
+ */
+#ifndef GR_SCHED_PROTOCOL_H
+#define GR_SCHED_PROTOCOL_H
+
+enum gr_protocol { GR_PROTOCOL_SIMPLE, GR_PROTOCOL_LL, GR_PROTOCOL_LL128, GR_NPROTOCOLS };
+
+/* What the links between the devices of a communicator are like; of several kinds, the slowest. */
+enum gr_path {
+    GR_PATH_SAME,   /* in the memory of the one device that all use */
+    GR_PATH_NVLINK, /* NVLink between all, each with a device of its own: stores of 128 bytes arrive whole */
+    GR_PATH_PCIE,   /* each other's memory over PCIe, or some share a device, or it is not known */
+    GR_PATH_HOST,   /* through pinned host memory */
+    GR_NPATHS
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* "simple", "ll", "ll128"; NULL when out of range. */
+const char *gr_protocol_name(int protocol);
+
+/* "one device", "NVLink", "PCIe", "host memory". */
+const char *gr_path_name(enum gr_path path);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

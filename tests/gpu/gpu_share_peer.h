@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Two processes for the tests of exec/gpu_share.h. The owner forks its peer before either has a driver, and sends it
+ * orders with tickets; the peer maps, looks, stores, drops, and says how it went.
+ */
+#ifndef GR_TESTS_GPU_SHARE_PEER_H
+#define GR_TESTS_GPU_SHARE_PEER_H
+
+#include "gpu_share_fixture.h"
+
+#include <dirent.h>
+
+enum { SLOTS = 8, BOUND = 4 };
+
+enum { MAP, DROP, EXPORT, TRIM };
+
+struct order {
+    int what, slot;     /* slot: where the peer keeps a mapping; */
+    int look, store;    /* MAP: what it must see in the buffer, and what it fills it with; */
+    size_t bytes;       /* that many bytes */
+    struct gr_gpu_ticket ticket;
+};
+
+struct reply {
+    int result;         /* MAP: the error; EXPORT: whether the mapped buffer can be shared once more */
+    int descriptors;
+    long resident;      /* KiB */
+    struct gr_gpu_share_usage usage;
+};
+
+struct peer {
+    pid_t pid;
+    int in, out; /* of this end */
+};
+
+static inline void tell(int fd, const void *what, size_t bytes)
+{
+    CHECK_INT(write(fd, what, bytes), bytes);
+}
+
+static inline void hear(int fd, void *what, size_t bytes)
+{
+    CHECK_INT(read(fd, what, bytes), bytes);
+}
+
+static inline int descriptors(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    int n = 0;
+
+    CHECK(NULL != dir);
+    while (NULL != readdir(dir)) {
+        n++;
+    }
+    closedir(dir);
+    return n;
+}
+
+static inline long resident(void)
+{
+    FILE *f = fopen("/proc/self/statm", "r");
+    long pages = 0;
+
+    CHECK(NULL != f && 1 == fscanf(f, "%*d %ld", &pages));
+    fclose(f);
+    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+/* ---- the peer ---- */
+
+static inline CUcontext current(void)
+{
+    CUcontext context;
+
+    APP(cuCtxGetCurrent, &context);
+    return context;
+}
+
+static inline int obey(struct sharer *s, const struct order *o, struct gr_gpu_shared *slots)
+{
+    struct gr_gpu_ticket t;
+    int rc = 0;
+
+    switch (o->what) {
+    case MAP:
+        rc = gr_gpu_share_map(s->share, &o->ticket, &slots[o->slot]);
+        if (0 == rc) {
+            CHECK(holds(s->gpu, slots[o->slot].at, o->look, o->bytes));
+            fill(s->gpu, slots[o->slot].at, o->store, o->bytes);
+        }
+        return rc;
+    case DROP:
+        gr_gpu_share_drop(s->share, &slots[o->slot]);
+        return 0;
+    case EXPORT:
+        t = gr_gpu_share_export(s->share, (void *) (uintptr_t) slots[o->slot].at, 1);
+        return gr_gpu_ticket_shared(&t);
+    default:
+        gr_gpu_share_trim(s->share);
+        return 0;
+    }
+}
+
+static inline void serve(int in, int out, int ordinal)
+{
+    struct sharer s = open_sharer(1, ordinal, BOUND, BOUND);
+    struct gr_gpu_shared slots[SLOTS];
+    struct order order;
+    CUcontext before = app_context(ordinal);
+    int n;
+
+    while (sizeof(order) == (n = (int) read(in, &order, sizeof(order)))) {
+        struct reply reply = {.result = obey(&s, &order, slots)};
+
+        CHECK(before == current());
+        reply.descriptors = descriptors();
+        reply.resident = resident();
+        reply.usage = gr_gpu_share_usage(s.share);
+        tell(out, &reply, sizeof(reply));
+    }
+    CHECK_INT(n, 0);
+    close_sharer(&s);
+}
+
+static inline void serve_from_0(int in, int out)
+{
+    serve(in, out, 0);
+}
+
+static inline void serve_from_1(int in, int out)
+{
+    serve(in, out, 1);
+}
+
+/* The peer's program; its environment besides the row's. */
+static inline struct peer start_peer(void (*program)(int in, int out), const char *environment)
+{
+    int there[2], back[2];
+    struct peer p;
+
+    CHECK_INT(pipe(there), 0);
+    CHECK_INT(pipe(back), 0);
+    p.pid = fork();
+    CHECK(p.pid >= 0);
+    if (0 == p.pid) {
+        close(there[1]);
+        close(back[0]);
+        alarm(ROW_PATIENCE);
+        set_environment(environment);
+        program(there[0], back[1]);
+        exit(0);
+    }
+    close(there[0]);
+    close(back[1]);
+    p.in = back[0];
+    p.out = there[1];
+    return p;
+}
+
+static inline void end_peer(struct peer *p)
+{
+    close(p->out);
+    close(p->in);
+    CHECK_INT(child_status(p->pid), 0);
+}
+
+/* ---- the owner ---- */
+
+static inline struct reply ask(const struct peer *p, const struct order *order)
+{
+    struct reply reply;
+
+    tell(p->out, order, sizeof(*order));
+    hear(p->in, &reply, sizeof(reply));
+    return reply;
+}
+
+/* Fill a buffer; the peer maps it into a slot, sees that, and fills it anew. Result: of the mapping. */
+static inline struct reply offer(const struct peer *p, struct sharer *s, int slot, void *buffer, size_t bytes)
+{
+    static int byte;
+    struct order o = {MAP, slot, byte % 100, 100 + byte % 100, bytes, ticket_of(s->share, buffer, bytes)};
+    struct reply r;
+
+    byte++;
+    fill(s->gpu, gr_cuda_ptr(buffer), o.look, bytes);
+    r = ask(p, &o);
+    CHECK(holds(s->gpu, gr_cuda_ptr(buffer), 0 == r.result ? o.store : o.look, bytes));
+    return r;
+}
+
+static inline struct reply order(const struct peer *p, int what, int slot)
+{
+    struct order o = {.what = what, .slot = slot};
+
+    return ask(p, &o);
+}
+
+/* The same, and the mapping is dropped at once. */
+static inline struct reply lend(const struct peer *p, struct sharer *s, void *buffer, size_t bytes)
+{
+    struct reply r = offer(p, s, 0, buffer, bytes);
+
+    CHECK_INT(r.result, 0);
+    return order(p, DROP, 0);
+}
+
+#endif

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The cache of users' buffers (exec/gpu_share.h) inside one process: tickets, what they cost, and buffers of the own
+ * process. Mappings are the business of gpu_share_map_test.c and gpu_share_process_test.c.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include "gpu_share_fixture.h"
+
+/* ---- calls of the driver ---- */
+
+static struct gr_cuda real;
+static int questions, ids, others, handles;
+
+static CUresult CUDAAPI ask_all(unsigned int n, CUpointer_attribute *names, void **values, CUdeviceptr at)
+{
+    questions++;
+    return real.cuPointerGetAttributes(n, names, values, at);
+}
+
+static CUresult CUDAAPI ask_one(void *value, CUpointer_attribute name, CUdeviceptr at)
+{
+    (*(CU_POINTER_ATTRIBUTE_BUFFER_ID == name ? &ids : &questions))++;
+    return real.cuPointerGetAttribute(value, name, at);
+}
+
+static CUresult CUDAAPI get_current(CUcontext *context)
+{
+    others++;
+    return real.cuCtxGetCurrent(context);
+}
+
+static CUresult CUDAAPI get_range(CUdeviceptr *base, size_t *bytes, CUdeviceptr at)
+{
+    others++;
+    return real.cuMemGetAddressRange(base, bytes, at);
+}
+
+static CUresult CUDAAPI get_handle(CUipcMemHandle *handle, CUdeviceptr at)
+{
+    handles++;
+    return real.cuIpcGetMemHandle(handle, at);
+}
+
+static void count_calls(struct gr_gpus *gpus)
+{
+    real = gpus->cuda;
+    gpus->cuda.cuPointerGetAttributes = ask_all;
+    gpus->cuda.cuPointerGetAttribute = ask_one;
+    gpus->cuda.cuCtxGetCurrent = get_current;
+    gpus->cuda.cuMemGetAddressRange = get_range;
+    gpus->cuda.cuIpcGetMemHandle = get_handle;
+}
+
+/* So many handles were asked for since the last time, and where there were none nothing but so many buffer ids. */
+static void counted(int nhandles, int nids)
+{
+    CHECK_INT(handles, nhandles);
+    CHECK(nhandles > 0 || (0 == questions && 0 == others && ids == nids));
+    questions = ids = others = handles = 0;
+}
+
+/* ---- tickets ---- */
+
+static void not_shared(struct gr_gpu_share *share, const void *buffer, size_t bytes, const char *what)
+{
+    static const struct gr_gpu_ticket none;
+    struct gr_gpu_ticket t = gr_gpu_share_export(share, buffer, bytes);
+    struct gr_gpu_shared shared;
+
+    if (gr_gpu_ticket_shared(&t) || 0 != memcmp(&t, &none, sizeof(t))) {
+        fprintf(stderr, "# shared: %s\n", what);
+        _exit(1);
+    }
+    CHECK_INT(gr_gpu_share_map(share, &t, &shared), GR_ERR_PEER);
+}
+
+static void what_is_not_shared(void)
+{
+    struct sharer s = open_sharer(0, 0, 8, 8);
+    unsigned char *at = device_memory(BYTES);
+    int kind, round;
+
+    count_calls(s.gpus);
+    for (round = 0; round < 2; round++) {
+        for (kind = 0; kind < APP_KINDS; kind++) {
+            if (APP_DEVICE != kind) {
+                not_shared(s.share, app_memory(kind, BYTES), BYTES, app_memory_names[kind]);
+            }
+        }
+    }
+    not_shared(s.share, NULL, 0, "NULL");
+    CHECK_INT(handles, 0); /* the driver was not even asked for one */
+    not_shared(s.share, at, BYTES + 1, "more than there is");
+    not_shared(s.share, at + 1, BYTES, "more than there is");
+    not_shared(s.share, at, (size_t) -1, "more than there is");
+    CHECK_USAGE(s.share, 1, 0, 0); /* its allocation was found */
+    (void) ticket_of(s.share, at, BYTES);
+    app_use(1);
+    not_shared(s.share, device_memory(BYTES), BYTES, "another device");
+    (void) app_context(0);
+    not_shared(s.share, device_memory(BYTES), BYTES, "another context");
+    app_use(0);
+    free_memory(at);
+    not_shared(s.share, at, BYTES, "freed");
+    CHECK_USAGE(s.share, 1, 0, 0);
+    close_sharer(&s);
+}
+
+static void no_ipc(void)
+{
+    struct sharer s = open_sharer(0, 0, 8, 8);
+
+    not_shared(s.share, device_memory(BYTES), BYTES, "a driver without IPC");
+    CHECK_USAGE(s.share, 0, 0, 0);
+    close_sharer(&s);
+}
+
+static CUresult CUDAAPI no_handle(CUipcMemHandle *handle, CUdeviceptr at)
+{
+    (void) handle;
+    (void) at;
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* Not kept: the next time it may go well. */
+static void the_handle_fails(void)
+{
+    struct sharer s = open_sharer(0, 0, 8, 8);
+    __typeof__(&no_handle) right = s.gpus->cuda.cuIpcGetMemHandle;
+    void *at = device_memory(BYTES);
+
+    s.gpus->cuda.cuIpcGetMemHandle = no_handle;
+    not_shared(s.share, at, BYTES, "without a handle");
+    CHECK_USAGE(s.share, 0, 0, 0);
+    s.gpus->cuda.cuIpcGetMemHandle = right;
+    (void) ticket_of(s.share, at, BYTES);
+    close_sharer(&s);
+}
+
+static void buffers_of_one_allocation(void)
+{
+    struct sharer s = open_sharer(3, 0, 8, 8);
+    unsigned char *at = device_memory(BYTES), *other = device_memory(BYTES);
+    struct gr_gpu_ticket whole = ticket_of(s.share, at, BYTES), part = ticket_of(s.share, at + 5000, 100), end, t;
+
+    CHECK_INT(whole.offset, 0);
+    CHECK_INT(whole.of.bytes, BYTES);
+    CHECK_INT(part.offset, 5000);
+    part.offset = 0;
+    CHECK(0 == memcmp(&whole, &part, sizeof(whole)));
+    end = ticket_of(s.share, at + BYTES - 1, 1);
+    CHECK_INT(end.of.id, whole.of.id);
+    (void) ticket_of(s.share, at + BYTES - 1, 0);
+    CHECK_USAGE(s.share, 1, 0, 0);
+    t = ticket_of(s.share, other, 10);
+    CHECK(t.of.id != whole.of.id && t.of.base != whole.of.base && 0 != memcmp(t.ipc, whole.ipc, sizeof(t.ipc)));
+    CHECK_INT(t.of.process, whole.of.process);
+    CHECK_INT(t.owner.job, 1);
+    CHECK_INT(t.owner.vpid, 3);
+    CHECK(0 == memcmp(&t.gpu, &(struct gr_gpu_id []) {gr_gpu_id(s.gpu)}[0], sizeof(t.gpu)));
+    CHECK_USAGE(s.share, 2, 0, 0);
+    close_sharer(&s);
+}
+
+/* Freed, and given to another at once: in its place, behind its begin, before its begin. */
+static void an_address_is_used_again(void)
+{
+    static const size_t sizes[] = {BYTES, BYTES, BYTES - 1024, BYTES - 3000, BYTES};
+    struct sharer s = open_sharer(0, 0, 8, 8);
+    struct gr_gpu_ticket before;
+    size_t k;
+
+    for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
+        unsigned char *at = device_memory(sizes[k]);
+        struct gr_gpu_ticket t = ticket_of(s.share, at + 4000, sizes[k] - 4000);
+
+        CHECK_INT(t.of.bytes, sizes[k]);
+        CHECK_INT(t.offset, 4000);
+        if (k > 0) { /* or the driver under test shows nothing */
+            CHECK(t.of.base < before.of.base + before.of.bytes && before.of.base < t.of.base + t.of.bytes);
+            CHECK(t.of.id != before.of.id && 0 != memcmp(t.ipc, before.ipc, sizeof(t.ipc)));
+        }
+        before = t;
+        free_memory(at);
+    }
+    close_sharer(&s);
+}
+
+/* ---- what it costs ---- */
+
+static void what_an_export_costs(void)
+{
+    struct sharer s = open_sharer(0, 0, 8, 8);
+    unsigned char *at[8];
+    int k, round;
+
+    count_calls(s.gpus);
+    for (k = 0; k < 8; k++) {
+        at[k] = device_memory(BYTES);
+        (void) ticket_of(s.share, at[k], BYTES);
+        counted(1, 0);
+    }
+    for (round = 0; round < 5; round++) {
+        for (k = 0; k < 8; k++) {
+            (void) ticket_of(s.share, at[k] + 10 * round, 100);
+        }
+    }
+    counted(0, 40);
+    close_sharer(&s);
+}
+
+/* Those not used for the longest time make room. */
+static void exports_are_bounded(void)
+{
+    struct sharer s = open_sharer(0, 0, 4, 8);
+    unsigned char *at[10];
+    int k, round;
+
+    count_calls(s.gpus);
+    for (k = 0; k < 10; k++) {
+        at[k] = device_memory(BYTES);
+    }
+    for (round = 0; round < 3; round++) {
+        for (k = 0; k < 10; k++) {
+            (void) ticket_of(s.share, at[k], BYTES);
+            CHECK(gr_gpu_share_usage(s.share).exports <= 4);
+        }
+    }
+    counted(30, 0);
+    (void) ticket_of(s.share, at[6], BYTES);
+    counted(0, 1);
+    (void) ticket_of(s.share, at[0], BYTES); /* takes the place of 7, not of 6 */
+    counted(1, 0);
+    for (k = 0; k < 3; k++) {
+        (void) ticket_of(s.share, at[(int[]) {6, 8, 9}[k]], BYTES);
+    }
+    counted(0, 3);
+    (void) ticket_of(s.share, at[7], BYTES);
+    counted(1, 0);
+    CHECK_USAGE(s.share, 4, 0, 0);
+    close_sharer(&s);
+}
+
+/* A cache that keeps nothing is slow, and right. */
+static void nothing_is_kept(void)
+{
+    struct sharer s = open_sharer(0, 0, 0, 0);
+    void *at = device_memory(BYTES);
+
+    count_calls(s.gpus);
+    (void) ticket_of(s.share, at, BYTES);
+    (void) ticket_of(s.share, at, BYTES);
+    counted(2, 0);
+    CHECK_USAGE(s.share, 0, 0, 0);
+    close_sharer(&s);
+}
+
+/* ---- of this process ---- */
+
+static void within_the_process(void)
+{
+    struct sharer s = open_sharer(0, 0, 8, 8);
+    struct gr_gpu *second = get_gpu(s.gpus, 1);
+    struct gr_gpu_share *other = gr_gpu_share_open(second, (struct gr_peer_id) {1, 1}, 8, 0);
+    unsigned char *at = device_memory(BYTES);
+    struct gr_gpu_ticket t = ticket_of(s.share, at + 100, 50);
+    struct gr_gpu_shared here = map_ticket(s.share, &t), there = map_ticket(other, &t);
+
+    CHECK_INT(here.at, gr_cuda_ptr(at) + 100);
+    CHECK_INT(there.at, gr_cuda_ptr(at) + 100);
+    fill(second, there.at, 9, 50);
+    CHECK(holds(s.gpu, here.at, 9, 50));
+    CHECK_USAGE(s.share, 1, 0, 0);
+    CHECK_USAGE(other, 0, 0, 0);
+    gr_gpu_share_drop(s.share, &here);
+    gr_gpu_share_drop(other, &there);
+    free_memory(at);
+    not_mapped(s.share, &t);
+    at = device_memory(BYTES);
+    CHECK_INT(gr_cuda_ptr(at), t.of.base); /* or the driver under test shows nothing */
+    not_mapped(s.share, &t);
+    gr_gpu_share_close(other);
+    close_sharer(&s);
+}
+
+static void devices_that_are_apart(void)
+{
+    struct sharer s = open_sharer(0, 0, 8, 8);
+    struct gr_gpu_share *other = gr_gpu_share_open(get_gpu(s.gpus, 1), (struct gr_peer_id) {1, 1}, 8, 8);
+    struct gr_gpu_ticket t = ticket_of(s.share, device_memory(BYTES), BYTES);
+
+    (void) map_ticket(s.share, &t);
+    not_mapped(other, &t);
+    gr_gpu_share_close(other);
+    close_sharer(&s);
+}
+
+/* ---- contexts ---- */
+
+static CUcontext current(void)
+{
+    CUcontext context;
+
+    APP(cuCtxGetCurrent, &context);
+    return context;
+}
+
+/* The application's own, the primary one, none. */
+static void contexts_are_left_alone(void)
+{
+    struct sharer s = open_sharer(0, 0, 8, 8);
+    void *at[3] = {device_memory(BYTES), device_memory(BYTES), device_memory(BYTES)};
+    CUcontext before = app_context(0);
+    int k;
+
+    for (k = 0; k < 3; k++) {
+        struct gr_gpu_ticket t = ticket_of(s.share, at[k], BYTES);
+        struct gr_gpu_shared m = map_ticket(s.share, &t);
+
+        CHECK(before == current());
+        t.of.process++;
+        not_mapped(s.share, &t); /* the driver opens no handle of its own process */
+        gr_gpu_share_drop(s.share, &m);
+        gr_gpu_share_trim(s.share);
+        CHECK(before == current());
+        if (NULL != before) {
+            APP(cuCtxPopCurrent, &before);
+            before = current();
+        }
+    }
+    CHECK(NULL == before);
+    close_sharer(&s);
+}
+
+int main(int argc, char **argv)
+{
+    struct row rows[] = {
+        ROW(what_is_not_shared, "FAKECUDA_DEVICES=2"),
+        ROW(no_ipc, "FAKECUDA_IPC=none"),
+        ROW(the_handle_fails, NULL),
+        ROW(buffers_of_one_allocation, NULL),
+        ROW(an_address_is_used_again, "FAKECUDA_REUSE=1"),
+        ROW(what_an_export_costs, NULL),
+        ROW(exports_are_bounded, NULL),
+        ROW(nothing_is_kept, NULL),
+        ROW(within_the_process, "FAKECUDA_DEVICES=2 FAKECUDA_PEER=all FAKECUDA_REUSE=1"),
+        ROW(devices_that_are_apart, "FAKECUDA_DEVICES=2 FAKECUDA_PEER=none"),
+        ROW(contexts_are_left_alone, NULL),
+    };
+
+    return RUN_ROWS(rows, argc, argv);
+}
