@@ -228,7 +228,7 @@ int mca_coll_gpuring_copy_runs(const struct gr_gpu_run *runs, size_t n)
 
 int mca_coll_gpuring_copy(void *dst, const void *src, size_t bytes)
 {
-    const struct gr_gpu_run run = {dst, src, bytes};
+    const struct gr_gpu_run run = {.dst = dst, .src = src, .bytes = bytes};
 
     return mca_coll_gpuring_copy_runs(&run, bytes > 0);
 }

@@ -7,7 +7,7 @@
  *      rbuf [ device ]  --in place-->   receive [ pinned ]
  *                       <--only what the call wrote, block by block and run by run: gaps are the application's
  *
- * One copy each way where what is copied is one run of bytes.
+ * One copy each way where what is copied is one run of bytes, or rows of one length at one distance (a vector type).
  */
 #include "coll_gpuring_op.h"
 
@@ -153,7 +153,7 @@ static int place(struct gr_stage *stage, struct gr_call *call, bool receive)
 
 /* ---- copies ---- */
 
-/* Copies that are collected: what goes on where the last one ended makes that longer. */
+/* Copies that are collected: what goes on where the last one ended makes that longer, or is its next row. */
 struct batch {
     int rc; /* OMPI error code of what was copied */
     size_t n;
@@ -176,17 +176,15 @@ static void batch_copy(struct batch *b)
 
 static void batch_add(struct batch *b, unsigned char *dst, const unsigned char *src, size_t bytes)
 {
-    struct gr_gpu_run *last = b->n > 0 ? &b->runs[b->n - 1] : NULL;
+    const struct gr_gpu_run run = {.dst = dst, .src = src, .bytes = bytes};
 
-    if (NULL != last && dst == (unsigned char *) last->dst + last->bytes &&
-        src == (const unsigned char *) last->src + last->bytes) {
-        last->bytes += bytes;
+    if (b->n > 0 && gr_gpu_run_join(&b->runs[b->n - 1], &run)) {
         return;
     }
     if (RUNS == b->n) {
         batch_copy(b);
     }
-    b->runs[b->n++] = (struct gr_gpu_run) {dst, src, bytes};
+    b->runs[b->n++] = run;
 }
 
 /* A side whose blocks may be buffers of their own: a batch is of one buffer. */

@@ -98,12 +98,22 @@ void gr_gpu_host_unpin(struct gr_gpu *gpu, void *base);
  */
 int gr_gpu_copy(struct gr_gpu *gpu, void *dst, const void *src, size_t bytes);
 
-/* The same for many copies: one after the other, but waited for once. */
+/* Bytes to be copied: a row of them, and maybe more rows, each so far behind the one before. */
 struct gr_gpu_run {
     void *dst;
     const void *src;
     size_t bytes;
+    size_t more; /* rows */
+    size_t dst_pitch, src_pitch;
 };
+
+/*
+ * Add next, one row, to the run where it goes on with its bytes, or is its next row: so the elements of a vector type
+ * are one copy, however many they are. 1, or 0 when it is another run.
+ */
+int gr_gpu_run_join(struct gr_gpu_run *run, const struct gr_gpu_run *next);
+
+/* Copy many runs, in that order, waited for once. */
 int gr_gpu_copy_runs(struct gr_gpu *gpu, const struct gr_gpu_run *runs, size_t n);
 
 /* ---- memory of other processes ---- */

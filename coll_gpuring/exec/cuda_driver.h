@@ -43,6 +43,7 @@
     X(cuMemHostUnregister, 4000, NEEDED)                                                                              \
     X(cuMemHostGetDevicePointer, 3020, NEEDED)                                                                        \
     X(cuMemcpyAsync, 4000, NEEDED)                                                                                    \
+    X(cuMemcpy2DAsync, 3020, NEEDED)                                                                                  \
     X(cuMemsetD8Async, 3020, NEEDED)                                                                                  \
     X(cuPointerGetAttribute, 4000, NEEDED)                                                                            \
     X(cuPointerGetAttributes, 7000, NEEDED)                                                                           \

@@ -147,6 +147,57 @@ int gr_gpu_wait_default(struct gr_gpu *gpu)
     return rc;
 }
 
+/* Bytes from one row to the next: what every device takes. */
+#define MOST_PITCH ((ptrdiff_t) INT32_MAX)
+
+static ptrdiff_t apart(const void *a, const void *b)
+{
+    return (ptrdiff_t) ((uintptr_t) b - (uintptr_t) a);
+}
+
+int gr_gpu_run_join(struct gr_gpu_run *run, const struct gr_gpu_run *next)
+{
+    ptrdiff_t bytes = (ptrdiff_t) run->bytes, dst = apart(run->dst, next->dst), src = apart(run->src, next->src);
+    ptrdiff_t rows = (ptrdiff_t) run->more;
+
+    if (0 != next->more) {
+        return 0;
+    }
+    if (0 == rows && dst == bytes && src == bytes) {
+        run->bytes += next->bytes;
+        return 1;
+    }
+    if (run->bytes != next->bytes) {
+        return 0;
+    }
+    if (0 == rows) {
+        if (dst < bytes || src < bytes || dst > MOST_PITCH || src > MOST_PITCH) {
+            return 0;
+        }
+        run->dst_pitch = (size_t) dst;
+        run->src_pitch = (size_t) src;
+    } else if (dst != (rows + 1) * (ptrdiff_t) run->dst_pitch || src != (rows + 1) * (ptrdiff_t) run->src_pitch) {
+        return 0;
+    }
+    run->more++;
+    return 1;
+}
+
+static int copy_run(const struct gr_cuda *cuda, const struct gr_gpu_run *run)
+{
+    const CUDA_MEMCPY2D c = {
+        .srcMemoryType = CU_MEMORYTYPE_UNIFIED, .srcDevice = gr_cuda_ptr(run->src), .srcPitch = run->src_pitch,
+        .dstMemoryType = CU_MEMORYTYPE_UNIFIED, .dstDevice = gr_cuda_ptr(run->dst), .dstPitch = run->dst_pitch,
+        .WidthInBytes = run->bytes, .Height = run->more + 1,
+    };
+
+    if (0 == run->bytes) {
+        return 0;
+    }
+    return 0 == run->more ? GR_CUDA(cuda, cuMemcpyAsync, c.dstDevice, c.srcDevice, run->bytes, CU_STREAM_LEGACY)
+                          : GR_CUDA(cuda, cuMemcpy2DAsync, &c, CU_STREAM_LEGACY);
+}
+
 /*
  * On the legacy default stream, since work there comes first; our own streams are not ordered with it, so that kernels
  * of ours may be running.
@@ -165,10 +216,7 @@ int gr_gpu_copy_runs(struct gr_gpu *gpu, const struct gr_gpu_run *runs, size_t n
         return rc;
     }
     for (k = 0; k < n && 0 == rc; k++) {
-        if (runs[k].bytes > 0) {
-            rc = GR_CUDA(cuda, cuMemcpyAsync, gr_cuda_ptr(runs[k].dst), gr_cuda_ptr(runs[k].src), runs[k].bytes,
-                         CU_STREAM_LEGACY);
-        }
+        rc = copy_run(cuda, &runs[k]);
     }
     if (0 == rc) {
         rc = GR_CUDA(cuda, cuStreamSynchronize, CU_STREAM_LEGACY);
@@ -179,7 +227,7 @@ int gr_gpu_copy_runs(struct gr_gpu *gpu, const struct gr_gpu_run *runs, size_t n
 
 int gr_gpu_copy(struct gr_gpu *gpu, void *dst, const void *src, size_t bytes)
 {
-    const struct gr_gpu_run run = {dst, src, bytes};
+    const struct gr_gpu_run run = {.dst = dst, .src = src, .bytes = bytes};
 
     return 0 == bytes ? 0 : gr_gpu_copy_runs(gpu, &run, 1);
 }

@@ -53,6 +53,7 @@ NEVER(void *, gr_gpu_host_alloc, NULL, struct gr_gpu *gpu, size_t bytes)
 NEVER(void, gr_gpu_host_free, NOTHING, struct gr_gpu *gpu, void *at)
 NEVER(int, gr_gpu_host_pin, GR_ERR_NODRIVER, struct gr_gpu *gpu, void *base, size_t bytes, gr_gpu_ptr *at)
 NEVER(void, gr_gpu_host_unpin, NOTHING, struct gr_gpu *gpu, void *base)
+NEVER(int, gr_gpu_run_join, 0, struct gr_gpu_run *run, const struct gr_gpu_run *next)
 NEVER(int, gr_gpu_copy_runs, 0, struct gr_gpu *gpu, const struct gr_gpu_run *runs, size_t n)
 NEVER(int, gr_gpu_copy, GR_ERR_NODRIVER, struct gr_gpu *gpu, void *dst, const void *src, size_t bytes)
 NEVER(int, gr_gpu_ipc_export, GR_ERR_NODRIVER, struct gr_gpu *gpu, gr_gpu_ptr at,

@@ -234,7 +234,8 @@ static int show_ends(struct gr_gpu_team *team, const struct gr_gpu_wire *wires, 
             gr_gpu_ptr at = table(team, (enum gr_protocol) protocol) +
                             link_index(team, &wires[k]) * sizeof(struct gr_gpu_end);
 
-            runs[nruns++] = (struct gr_gpu_run) {(void *) at, &wires[k].ends[protocol], sizeof(struct gr_gpu_end)};
+            runs[nruns++] = (struct gr_gpu_run) {.dst = (void *) at, .src = &wires[k].ends[protocol],
+                                                 .bytes = sizeof(struct gr_gpu_end)};
         }
     }
     rc = gr_gpu_copy_runs(team->gpu, runs, nruns);

@@ -119,7 +119,8 @@ static double pipeline(const struct terms *m, double s, struct pipe pipe, size_t
     *chunk_bytes = (size_t) (chunk / m->channels) / 64 * 64;
     chunk = chunk > s ? s : chunk;
     c = s > 0 ? ceil(s / chunk) : 1;
-    return messages(m, 1) - m->next + pipe.hops * (m->step + chunk * m->byte) + c * pipe.step * m->next +
+    /* where messages follow each other faster than one passes, the first takes its full time */
+    return m->step - m->next + pipe.hops * (m->step + chunk * m->byte) + c * pipe.step * m->next +
            pipe.passes * s * m->byte;
 }
 

@@ -151,6 +151,40 @@ static void copies(void)
     IS(ERROR_INVALID_VALUE, cuMemcpyHtoD(a, in, 8));
 }
 
+/* Rows of 6 bytes: 10 apart in host memory, 7 on the device. */
+static void rows(void)
+{
+    CUDA_MEMCPY2D c = {.srcMemoryType = CU_MEMORYTYPE_HOST, .dstMemoryType = CU_MEMORYTYPE_UNIFIED, .srcPitch = 10,
+                       .dstPitch = 7, .WidthInBytes = 6, .Height = 4};
+    unsigned char in[40], out[28];
+    int k;
+
+    c.dstDevice = (begin(0), zeros(28));
+    c.srcHost = in;
+    for (k = 0; k < 40; k++) {
+        in[k] = (unsigned char) (k + 1);
+    }
+    OK(cuMemcpy2D(&c));
+    OK(cuMemcpyDtoH(out, c.dstDevice, sizeof(out)));
+    for (k = 0; k < 28; k++) {
+        CHECK(out[k] == (k % 7 < 6 ? k / 7 * 10 + k % 7 + 1 : 0));
+    }
+    OK(cuMemcpy2DAsync(&c, NULL));
+    c.Height = 5;
+    IS(ERROR_INVALID_VALUE, cuMemcpy2D(&c)); /* the last row lies behind the allocation */
+    c.Height = 4;
+    c.dstPitch = 5;
+    IS(ERROR_INVALID_VALUE, cuMemcpy2D(&c));
+    c.dstPitch = (size_t) 1 << 31;
+    IS(ERROR_INVALID_VALUE, cuMemcpy2D(&c));
+    c.dstPitch = 7;
+    c.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+    IS(ERROR_INVALID_VALUE, cuMemcpy2D(&c));
+    c.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+    c.srcDevice = (CUdeviceptr) in;
+    IS(ERROR_INVALID_VALUE, cuMemcpy2D(&c));
+}
+
 /* Each of these loads one word or vector from a kernel. */
 static void load(const char *name, CUdeviceptr at, unsigned threads)
 {
@@ -202,6 +236,7 @@ const struct test_case memory_cases[] = {
     { "out_of_memory", out_of_memory },
     { "registered", registered },
     { "copies", copies },
+    { "rows", rows },
     { "kernel_past_end", kernel_past_end },
     { "kernel_before_begin", kernel_before_begin },
     { "kernel_host_memory", kernel_host_memory },

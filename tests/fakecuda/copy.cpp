@@ -55,15 +55,27 @@ static void touch(const side &s)
     }
 }
 
-static CUresult copy(uintptr_t to, uintptr_t from, size_t bytes, CUstream stream, bool async)
+/* Rows of `bytes` each, so far from one another on each side. */
+struct rectangle {
+    size_t bytes, rows, to_pitch, from_pitch;
+};
+
+static void move_rows(const rectangle &r, char *to, const char *from, size_t from_pitch)
+{
+    for (size_t i = 0; i < r.rows; i++) {
+        memmove(to + i * r.to_pitch, from + i * from_pitch, r.bytes);
+    }
+}
+
+static CUresult copy(uintptr_t to, uintptr_t from, const rectangle &r, CUstream stream, bool async)
 {
     side d, s;
     bool wait;
     std::shared_ptr<std::vector<char>> staged;
 
-    NEED(0 != bytes, CUDA_SUCCESS);
-    NEED(hold(d, to, bytes), CUDA_ERROR_INVALID_VALUE);
-    if (!hold(s, from, bytes)) {
+    NEED(0 != r.bytes && 0 != r.rows, CUDA_SUCCESS);
+    NEED(hold(d, to, (r.rows - 1) * r.to_pitch + r.bytes), CUDA_ERROR_INVALID_VALUE);
+    if (!hold(s, from, (r.rows - 1) * r.from_pitch + r.bytes)) {
         release(d);
         return CUDA_ERROR_INVALID_VALUE;
     }
@@ -74,13 +86,14 @@ static CUresult copy(uintptr_t to, uintptr_t from, size_t bytes, CUstream stream
         wait = !left_alone || d.sync_memops() || s.sync_memops();
     }
     if (s.pageable() && !wait) {
-        staged = std::make_shared<std::vector<char>>((char *) from, (char *) from + bytes);
+        staged = std::make_shared<std::vector<char>>((char *) from,
+                                                     (char *) from + (r.rows - 1) * r.from_pitch + r.bytes);
     }
-    note("copy %zu from %s to %s", bytes, s.on_device() ? "device" : "host", d.on_device() ? "device" : "host");
+    note("copy %zu from %s to %s", r.rows * r.bytes, s.on_device() ? "device" : "host", d.on_device() ? "device" : "host");
     point p = stream_put_slow(stream, [=] {
         touch(d);
         touch(s);
-        memmove(emu::host((void *) to), staged ? (void *) staged->data() : emu::host((void *) from), bytes);
+        move_rows(r, emu::host((char *) to), staged ? staged->data() : emu::host((char *) from), r.from_pitch);
         release(d);
         release(s);
     });
@@ -122,8 +135,11 @@ template <class T> static CUresult fill_rows(uintptr_t to, size_t pitch, T value
 
 /* Both sides by what the call says they are; a host side that is a device address is refused. */
 enum { ANY, HOST, DEVICE };
-static CUresult call(uintptr_t to, int to_is, uintptr_t from, int from_is, size_t bytes, CUstream handle, bool async)
+static CUresult call(uintptr_t to, int to_is, uintptr_t from, int from_is, const rectangle &rows, CUstream handle,
+                     bool async)
 {
+    const size_t bytes = rows.bytes * rows.rows;
+
     NEED_CONTEXT(c);
     CUstream stream = stream_of(handle, c);
     NEED(nullptr != stream, CUDA_ERROR_INVALID_HANDLE);
@@ -133,7 +149,40 @@ static CUresult call(uintptr_t to, int to_is, uintptr_t from, int from_is, size_
         NEED(ANY == s.is || 0 == bytes || nullptr != r || HOST == s.is, CUDA_ERROR_INVALID_VALUE);
         NEED(HOST != s.is || nullptr == r || !lives_on_device(r->kind), CUDA_ERROR_INVALID_VALUE);
     }
-    return copy(to, from, bytes, stream, async);
+    return copy(to, from, rows, stream, async);
+}
+
+static CUresult call(uintptr_t to, int to_is, uintptr_t from, int from_is, size_t bytes, CUstream handle, bool async)
+{
+    return call(to, to_is, from, from_is, rectangle { bytes, 1, bytes, bytes }, handle, async);
+}
+
+/* One side of a copy of rows, as cuMemcpy2D's argument says it; false: not as the manual allows it. */
+static bool side_2d(CUmemorytype type, const void *host, CUdeviceptr device, size_t x, size_t y, size_t pitch,
+                    size_t width, size_t rows, uintptr_t *at, int *is)
+{
+    if (CU_MEMORYTYPE_HOST != type && CU_MEMORYTYPE_DEVICE != type && CU_MEMORYTYPE_UNIFIED != type) {
+        return false; /* arrays are not there */
+    }
+    *is = CU_MEMORYTYPE_HOST == type ? HOST : CU_MEMORYTYPE_DEVICE == type ? DEVICE : ANY;
+    *at = (HOST == *is ? (uintptr_t) host : (uintptr_t) device) + y * pitch + x;
+    return pitch <= INT32_MAX && (rows < 2 || x + width <= pitch);
+}
+
+static CUresult call_2d(const CUDA_MEMCPY2D *c, CUstream handle, bool async)
+{
+    uintptr_t to, from;
+    int to_is, from_is;
+
+    NEED(nullptr != c, CUDA_ERROR_INVALID_VALUE);
+    NEED(side_2d(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes, c->dstY, c->dstPitch, c->WidthInBytes,
+                 c->Height, &to, &to_is),
+         CUDA_ERROR_INVALID_VALUE);
+    NEED(side_2d(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes, c->srcY, c->srcPitch, c->WidthInBytes,
+                 c->Height, &from, &from_is),
+         CUDA_ERROR_INVALID_VALUE);
+    return call(to, to_is, from, from_is, rectangle { c->WidthInBytes, c->Height, c->dstPitch, c->srcPitch }, handle,
+                async);
 }
 
 } /* namespace fake */
@@ -153,6 +202,15 @@ COPY_FUNCTIONS(, , CUdeviceptr, ANY, CUdeviceptr, ANY)
 COPY_FUNCTIONS(HtoD, _v2, CUdeviceptr, DEVICE, const void *, HOST)
 COPY_FUNCTIONS(DtoH, _v2, void *, HOST, CUdeviceptr, DEVICE)
 COPY_FUNCTIONS(DtoD, _v2, CUdeviceptr, DEVICE, CUdeviceptr, DEVICE)
+
+FAKE_API cuMemcpy2D_v2(const CUDA_MEMCPY2D *c)
+{
+    return call_2d(c, CU_STREAM_LEGACY, false);
+}
+FAKE_API cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *c, CUstream stream)
+{
+    return call_2d(c, stream, true);
+}
 
 FAKE_API cuMemcpyPeer(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, size_t bytes)
 {

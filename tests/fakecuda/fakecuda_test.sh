@@ -34,6 +34,7 @@ addresses | FAKECUDA_REUSE=1 | 0 |
 out_of_memory | FAKECUDA_MEM=4 | 0 |
 registered | | 0 |
 copies | | 0 |
+rows | | 0 |
 kernel_past_end | | abort | so far so good.*kernel load_word block 0 thread 0: access outside every allocation
 kernel_before_begin | | abort | access outside every allocation
 kernel_host_memory | | abort | access outside every allocation

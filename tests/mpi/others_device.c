@@ -123,6 +123,7 @@ void others_steady(const struct others_scene *scenes)
 /* ---- copies ---- */
 
 #define COUNT 5000 /* integers to or from each rank */
+#define ROWS 1000  /* of one integer, every third is used */
 
 enum { TO_HOST, TO_DEVICE, ELSEWHERE, WAYS };
 
@@ -180,13 +181,17 @@ static bool copied(const char *name, const struct copies *before, long out, long
 
 void others_copies(void)
 {
-    const long block = COUNT * (long) sizeof(int);
+    const long block = COUNT * (long) sizeof(int), row_bytes = test_size * ROWS * (long) sizeof(int);
     int *host = calloc((size_t) test_size, (size_t) block);
     int *in = devmem_alloc(DEVMEM_DEVICE, (size_t) (test_size * block));
     int *out = devmem_alloc(DEVMEM_DEVICE, (size_t) (test_size * block));
     struct copies before = copies_now();
-    bool gather = true, alltoall = true;
+    bool gather = true, alltoall = true, rows = true;
+    MPI_Datatype vector, resized;
 
+    MPI_Type_vector(ROWS, 1, 3, MPI_INT, &vector);
+    MPI_Type_create_resized(vector, 0, 3 * ROWS * (MPI_Aint) sizeof(int), &resized);
+    MPI_Type_commit(&resized);
     devmem_put(in, host, (size_t) (test_size * block));
     if (tap_agree(copies_now().n[TO_DEVICE] == before.n[TO_DEVICE])) {
         tap_skip("the driver does not log copies", "each byte is copied once");
@@ -198,10 +203,16 @@ void others_copies(void)
             before = copies_now();
             MPI_Gather(in, COUNT, MPI_INT, out, COUNT, MPI_INT, 0, MPI_COMM_WORLD);
             gather = copied("gather", &before, block, 0 == test_rank ? test_size * block : 0) && gather;
+            before = copies_now();
+            MPI_Alltoall(in, ROWS, MPI_INT, out, 1, resized, MPI_COMM_WORLD);
+            rows = copied("alltoall to rows", &before, row_bytes, row_bytes) && rows;
         }
         tap_check(alltoall, "alltoall: one copy to the host, one back");
         tap_check(gather, "gather: one copy to the host, the root's also back");
+        tap_check(rows, "alltoall to integers with gaps between them: one copy back");
     }
+    MPI_Type_free(&resized);
+    MPI_Type_free(&vector);
     devmem_free(DEVMEM_DEVICE, in);
     devmem_free(DEVMEM_DEVICE, out);
     free(host);
