@@ -375,24 +375,32 @@ __device__ static GP_INLINE void gr_schedule(const struct gr_gpu_args *args, str
     gr_leave(&s);
 }
 
-/* The other threads' side; of the Simple protocol, */
+/* The other threads: wait for the item that comes next. NULL: there is none for them in this launch. */
+__device__ static GP_INLINE const struct gr_item *gr_item_next(const struct gr_block *block, uint32_t n)
+{
+    const struct gr_item *item;
+
+    item = &block->item[n];
+    gp_barrier();
+    if (GR_ITEM_OVER == item->what) {
+        return NULL;
+    }
+    if (GR_ITEM_WAIT == item->what) {
+        gp_barrier();
+        if (!block->go) {
+            return NULL;
+        }
+    }
+    return item;
+}
+
+/* Their side of the Simple protocol, */
 template <class Mover> __device__ static GP_INLINE void gr_move_items(const struct gr_block *block)
 {
     const struct gr_item *item;
     uint32_t n;
 
-    for (n = 0;; n ^= 1) {
-        item = &block->item[n];
-        gp_barrier();
-        if (GR_ITEM_OVER == item->what) {
-            break;
-        }
-        if (GR_ITEM_WAIT == item->what) {
-            gp_barrier();
-            if (!block->go) {
-                break;
-            }
-        }
+    for (n = 0; NULL != (item = gr_item_next(block, n)); n ^= 1) {
         Mover::move(item);
     }
 }
@@ -406,18 +414,7 @@ __device__ static GP_INLINE void gr_move_lines(const struct gr_gpu_args *args, s
     uint4 v;
     uint32_t n;
 
-    for (n = 0;; n ^= 1) {
-        item = &block->item[n];
-        gp_barrier();
-        if (GR_ITEM_OVER == item->what) {
-            break;
-        }
-        if (GR_ITEM_WAIT == item->what) {
-            gp_barrier();
-            if (!block->go) {
-                break;
-            }
-        }
+    for (n = 0; NULL != (item = gr_item_next(block, n)); n ^= 1) {
         v = make_uint4(0, 0, 0, 0);
         u = Lines::find(threadIdx.x, item->count * Mover::elem_bytes, Mover::elem_bytes);
         if (!gp_barrier_and(gr_take_unit<Mover, Lines>(args, item, u, &block->stop, &v))) {

@@ -6,6 +6,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
+#include "device_peer.h"
 #include "gpu_pool_fixture.h"
 
 #include "exec/cuda_pointer.h"
@@ -13,46 +14,6 @@
 #include <signal.h>
 
 enum { LINE = GR_GPU_LINE, FRAME = 300000 };
-
-struct peer {
-    pid_t pid;
-    int in, out; /* of this end */
-};
-
-static void tell(int fd, const void *what, size_t bytes)
-{
-    CHECK_INT(write(fd, what, bytes), bytes);
-}
-
-static void hear(int fd, void *what, size_t bytes)
-{
-    CHECK_INT(read(fd, what, bytes), bytes);
-}
-
-/* The peer's program; its environment besides the row's. */
-static struct peer start_peer(void (*program)(int in, int out), const char *environment)
-{
-    int there[2], back[2];
-    struct peer p;
-
-    CHECK_INT(pipe(there), 0);
-    CHECK_INT(pipe(back), 0);
-    p.pid = fork();
-    CHECK(p.pid >= 0);
-    if (0 == p.pid) {
-        close(there[1]);
-        close(back[0]);
-        alarm(ROW_PATIENCE);
-        set_environment(environment);
-        program(there[0], back[1]);
-        exit(0);
-    }
-    close(there[0]);
-    close(back[1]);
-    p.in = back[0];
-    p.out = there[1];
-    return p;
-}
 
 static void offer_to(const struct peer *p, const struct gr_gpu_pool *pool, const struct gr_gpu_frame *frame)
 {

@@ -6,6 +6,7 @@
 #ifndef GR_TESTS_GPU_SHARE_PEER_H
 #define GR_TESTS_GPU_SHARE_PEER_H
 
+#include "device_peer.h"
 #include "gpu_share_fixture.h"
 
 #include <dirent.h>
@@ -27,21 +28,6 @@ struct reply {
     long resident;      /* KiB */
     struct gr_gpu_share_usage usage;
 };
-
-struct peer {
-    pid_t pid;
-    int in, out; /* of this end */
-};
-
-static inline void tell(int fd, const void *what, size_t bytes)
-{
-    CHECK_INT(write(fd, what, bytes), bytes);
-}
-
-static inline void hear(int fd, void *what, size_t bytes)
-{
-    CHECK_INT(read(fd, what, bytes), bytes);
-}
 
 static inline int descriptors(void)
 {
@@ -130,31 +116,6 @@ static inline void serve_from_0(int in, int out)
 static inline void serve_from_1(int in, int out)
 {
     serve(in, out, 1);
-}
-
-/* The peer's program; its environment besides the row's. */
-static inline struct peer start_peer(void (*program)(int in, int out), const char *environment)
-{
-    int there[2], back[2];
-    struct peer p;
-
-    CHECK_INT(pipe(there), 0);
-    CHECK_INT(pipe(back), 0);
-    p.pid = fork();
-    CHECK(p.pid >= 0);
-    if (0 == p.pid) {
-        close(there[1]);
-        close(back[0]);
-        alarm(ROW_PATIENCE);
-        set_environment(environment);
-        program(there[0], back[1]);
-        exit(0);
-    }
-    close(there[0]);
-    close(back[1]);
-    p.in = back[0];
-    p.out = there[1];
-    return p;
 }
 
 static inline void end_peer(struct peer *p)

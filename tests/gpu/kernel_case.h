@@ -34,6 +34,7 @@ struct kc_case {
     size_t offset[2];    /* bytes by which inputs, outputs are off a multiple of 16; rank r: r times that */
     int in_place, reversed; /* reversed: channels 1, 3, ... take the ranks in the opposite order */
     uint32_t run;        /* other than 0: chunks per step, of a chain (KT_RUNS) */
+    int untraced;        /* the host moves other pieces: only what comes out is compared */
     uint64_t first;      /* where counters begin */
     uint64_t patience;   /* 0: a random one for each launch */
     uint32_t threads;    /* of a block; real devices take GR_GPU_THREADS */

@@ -232,7 +232,8 @@ static void slots_may_hold_many_pieces(void **state)
             size_t elem = kd_elem_bytes(c.kernel);
 
             c.run = (uint32_t) ANY(2, 3, 5);
-            c.protocol = GR_PROTOCOL_SIMPLE; /* in lines, each piece has its own */
+            c.protocol = (enum gr_protocol) (k % GR_NPROTOCOLS);
+            c.untraced = GR_PROTOCOL_SIMPLE != c.protocol; /* in lines each piece has its own slot, on the host not */
             c.slot_bytes = 256;
             c.slot_elems = ANY(0, 7, 256 / elem - 1);
             c.chunk_bytes = elem * ANY(3, 5, 32);
@@ -287,13 +288,13 @@ static void blocks_of_full_size_move_large_slots(void **state)
     sweep(4, 1, be_whole);
 }
 
-static void an_abort_is_seen_while_waiting_and_at_the_beginning(void **state)
+static void check_abort(enum gr_protocol protocol)
 {
     struct kc_case c = any_case(GR_COLL_BCAST, GR_ALGO_CHAIN, 2);
     char why[100] = "";
     struct kc_call *call;
 
-    (void) state;
+    c.protocol = protocol;
     c.root = 0;
     c.count = 100;
     c.patience = UINT64_MAX;
@@ -308,6 +309,16 @@ static void an_abort_is_seen_while_waiting_and_at_the_beginning(void **state)
         fail_msg("%s", why);
     }
     kc_close(call);
+}
+
+static void an_abort_is_seen_while_waiting_and_at_the_beginning(void **state)
+{
+    int k;
+
+    (void) state;
+    for (k = 0; k < GR_NPROTOCOLS; k++) {
+        check_abort((enum gr_protocol) k);
+    }
 }
 
 int main(void)
