@@ -6,7 +6,7 @@
 parameters="priority host algorithm algorithm_allreduce algorithm_allgather algorithm_reduce_scatter
             algorithm_bcast algorithm_reduce channels slots slot_bytes mailbox_bytes single_copy torus timeout
             timeout_abort progress_thread pool_mib report verbose cuda device_channels device_slots device_slot_bytes
-            device_pool_mib"
+            device_pool_mib protocol"
 collectives="allreduce allgather allgatherv reduce_scatter reduce_scatter_block bcast reduce"
 
 each_counted() {

@@ -18,7 +18,8 @@ one_line_with() {
 
 # NAME VALUE ALLOWED...: words that the line must have beside them
 bad_parameters="
-algorithm foo ring chain tree flat
+algorithm foo ring chain tree flat oneshot twoshot
+protocol ll64 auto simple ll ll128
 algorithm_allreduce foo ring
 algorithm_bcast ring tree
 algorithm_reduce_scatter 7 ring
@@ -73,6 +74,7 @@ mailbox_bytes 0 4096
 single_copy 0 1
 algorithm ring tree
 algorithm_allreduce auto flat
+protocol simple ll
 torus 2x2 4x1
 "
 while read -r name first others; do
