@@ -91,23 +91,40 @@ static void speak_choice(const mca_coll_gpuring_module_t *module, const struct g
                 c->direct ? " fetched directly where possible" : "", c->us);
 }
 
-void mca_coll_gpuring_op_choose(mca_coll_gpuring_module_t *module, struct gr_op *op)
+static struct gr_choice select_now(const mca_coll_gpuring_module_t *module, const struct gr_op *op)
+{
+    return op->device ? select_on_devices(module, op,
+                                          (int) module->params.value[GR_PARAM_ALGORITHM + op->data.request.coll])
+                      : select_way(module, &op->data);
+}
+
+/*
+ * Calls of one size follow each other, so what was chosen last is kept. A persistent call does not look there: its init
+ * may come while the progress thread chooses for a call under way.
+ */
+static struct gr_choice select_as_last(mca_coll_gpuring_module_t *module, const struct gr_op *op)
 {
     const struct gr_data *data = &op->data;
     enum gr_coll coll = data->request.coll;
-    struct gr_choice *last = &module->last[op->device][coll].choice;
 
-    op->path = op->device ? path_of(op) : GR_PATH_HOST;
+    if (NULL != op->request && op->request->req_persistent) {
+        return select_now(module, op);
+    }
     if (module->last[op->device][coll].bytes != data->bytes ||
         module->last[op->device][coll].post_bytes != data->post_bytes ||
         module->last[op->device][coll].path != op->path) {
-        *last = op->device ? select_on_devices(module, op, (int) module->params.value[GR_PARAM_ALGORITHM + coll])
-                           : select_way(module, data);
+        module->last[op->device][coll].choice = select_now(module, op);
         module->last[op->device][coll].bytes = data->bytes;
         module->last[op->device][coll].post_bytes = data->post_bytes;
         module->last[op->device][coll].path = op->path;
     }
-    op->choice = *last;
+    return module->last[op->device][coll].choice;
+}
+
+void mca_coll_gpuring_op_choose(mca_coll_gpuring_module_t *module, struct gr_op *op)
+{
+    op->path = op->device ? path_of(op) : GR_PATH_HOST;
+    op->choice = select_as_last(module, op);
     speak_choice(module, op);
 }
 

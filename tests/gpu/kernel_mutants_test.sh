@@ -63,7 +63,6 @@ one flag of two @ lines @ s/^        wrong = ((word\[0\] >> 32) ^ (uint32_t) fla
 second pair not looked at @ lines @ s/            wrong |= .*/            (void) wrong;/ @ half of the unit may be old @ jitter
 flag of LL128 not looked at @ lines @ s/        return !any(late \&\& high != flag);/        return 1;/ @ a line is taken before it came @ plain
 short line @ lines @ s/size_t line = 16 == elem_bytes ? 112 : 120;/size_t line = 120;/ @ an element of 16 bytes lies in two lines @ plain @ f64_i32_minloc
-stored before all are there @ lines @ s/^    \*v = sum.end();/&\n    if (item->stores \&\& u.bytes > 0) {\n        gr_unit_store(item->dst[0] + u.at, u.bytes, *v);\n    }/ @ a block that leaves combines twice @ plain
 no vote @ loop @ s/if (!gp_barrier_and(gr_take_unit<Mover, Lines>(args, item, u, \&block->stop, \&v))) {/int there = gr_take_unit<Mover, Lines>(args, item, u, \&block->stop, \&v);\n        gp_barrier_and(1);\n        if (!there) {/;s/if (s.lines \&\& !gp_barrier_and(1)) {/if (s.lines \&\& (gp_barrier_and(1), 0)) {/ @ some threads leave, others store @ plain
 lines not cleaned @ lines @ s/    int clean = Lines::cycles \&\& item->clean;/    int clean = 0;/ @ flags come again after 2^32 messages @ plain
 cleaned by half @ lines @ s/        Lines::put(item->dst\[d\], threadIdx.x, clean ? whole : u, /        Lines::put(item->dst[d], threadIdx.x, u, / @ the lines behind a short message keep old flags @ plain
