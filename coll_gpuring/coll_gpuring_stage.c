@@ -120,8 +120,11 @@ static size_t side_span(const struct gr_side *s, ptrdiff_t *low, ptrdiff_t *high
     return sum;
 }
 
-/* Put room in the place of one side of the call: for what lies in between too, unless that is out of all proportion.
- * OMPI error code. */
+/*
+ * Put room in the place of one side of the call: for what lies in between too, unless that is out of all proportion.
+ * Both sides never get one address, as by chance they might where displacements count from MPI_BOTTOM: libnbc takes
+ * that for a call in place. OMPI error code.
+ */
 static int place(struct gr_stage *stage, struct gr_call *call, bool receive)
 {
     struct gr_side s = mca_coll_gpuring_side(&stage->original, receive);
@@ -136,7 +139,7 @@ static int place(struct gr_stage *stage, struct gr_call *call, bool receive)
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    at = mca_coll_gpuring_room_get(room, far ? apart->bytes : (size_t) (high - low));
+    at = mca_coll_gpuring_room_get(room, (far ? apart->bytes : (size_t) (high - low)) + GR_CACHE_LINE);
     if (NULL == at) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -145,6 +148,9 @@ static int place(struct gr_stage *stage, struct gr_call *call, bool receive)
     }
     if (receive) {
         call->rbuf = far ? at : at - low;
+        if (call->rbuf == call->sbuf) {
+            call->rbuf = (unsigned char *) call->rbuf + GR_CACHE_LINE;
+        }
     } else {
         call->sbuf = far ? at : at - low;
     }
