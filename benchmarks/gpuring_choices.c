@@ -37,7 +37,7 @@ static void help(void)
 {
     puts("usage: gpuring_choices [COLLECTIVE...] [-n RANKS,...] [-p PROTOCOL] [-s SIZE]\n"
          "\n"
-         "  COLLECTIVE      allreduce allgather reduce_scatter bcast reduce (all of them)\n"
+         "  COLLECTIVE      allreduce allgather reduce_scatter bcast reduce alltoall (all of them)\n"
          "  -n RANKS,...    numbers of ranks, 2 or more each (2,4,8)\n"
          "  -p PROTOCOL     simple, ll or ll128, as coll_gpuring_protocol forces it (auto)\n"
          "  -s SIZE         bytes of S at most (1073741824)");

@@ -22,7 +22,9 @@ struct options {
     enum gr_coll coll;
     enum gr_algo algo;
     int ranks, root, chunks, rank; /* -1: not given */
+    int channel;
     const char *order;
+    struct gr_torus torus; /* ndims 0: not given */
     enum show show;
 };
 
@@ -47,6 +49,9 @@ static const char usage[] =
     "  -r ROOT       root rank (default 0)\n"
     "  -c CHUNKS     chunks in the pipeline, 1 to 1024 (default 4; flat: 1)\n"
     "  --rank R      only rank R, step by step (the default for all ranks when there are more than 8)\n"
+    "  --torus DIMS  extents of the torus that the ranks form, as 4x4x2; -n may be left out then\n"
+    "  --mesh LIST   dimensions that are lines, as 0,2\n"
+    "  --channel C   which of the ways through the torus (default 0)\n"
     "  --order LIST  ranks in the order of their positions, \"reverse\" or \"2,0,1,...\"\n"
     "  --ticks       grid of ticks and ranks in shorthand\n"
     "  --dot         graph of the messages for Graphviz\n"
@@ -88,12 +93,34 @@ static int parse_int(const char *text, const char *what, int least, int most)
     return (int) v;
 }
 
+/* Dimensions that are lines, as "0,2". */
+static void parse_mesh(struct options *o, const char *text)
+{
+    const char *rest = text;
+    char *end;
+    long d;
+
+    for (;; rest = end + 1) {
+        d = strtol(rest, &end, 10);
+        if (end == rest || d < 0 || d >= o->torus.ndims || ('\0' != *end && ',' != *end)) {
+            die("--mesh must name dimensions of --torus, from 0 on, as in 0,2; not \"%s\"", text);
+        }
+        o->torus.mesh |= 1u << d;
+        if ('\0' == *end) {
+            return;
+        }
+    }
+}
+
 static void parse_options(struct options *o, int argc, char **argv)
 {
-    enum { OPT_RANK = 256, OPT_ORDER, OPT_TICKS, OPT_DOT };
+    enum { OPT_RANK = 256, OPT_ORDER, OPT_TICKS, OPT_DOT, OPT_TORUS, OPT_MESH, OPT_CHANNEL };
     static const struct option longs[] = {{"rank", 1, NULL, OPT_RANK}, {"order", 1, NULL, OPT_ORDER},
+                                          {"torus", 1, NULL, OPT_TORUS}, {"mesh", 1, NULL, OPT_MESH},
+                                          {"channel", 1, NULL, OPT_CHANNEL},
                                           {"ticks", 0, NULL, OPT_TICKS}, {"dot", 0, NULL, OPT_DOT},
                                           {"help", 0, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    const char *mesh = NULL;
     int c;
 
     opterr = 0;
@@ -114,6 +141,18 @@ static void parse_options(struct options *o, int argc, char **argv)
         case OPT_ORDER:
             o->order = optarg;
             break;
+        case OPT_TORUS:
+            if (0 != gr_torus_parse(optarg, &o->torus) || gr_torus_size(&o->torus) > MAX_RANKS) {
+                die("--torus must be 1 to 4 extents with a product of at most %d, as in 4x4x2, not \"%s\"", MAX_RANKS,
+                    optarg);
+            }
+            break;
+        case OPT_MESH:
+            mesh = optarg;
+            break;
+        case OPT_CHANNEL:
+            o->channel = parse_int(optarg, "--channel", 0, 2 * GR_MAX_DIMS - 1);
+            break;
         case OPT_TICKS:
             o->show = SHOW_TICKS;
             break;
@@ -132,8 +171,28 @@ static void parse_options(struct options *o, int argc, char **argv)
     if (argc - optind != 2) {
         die("give a collective and an algorithm, as in: allreduce ring -n 4 (try -h)");
     }
+    if (NULL != mesh) {
+        parse_mesh(o, mesh);
+    }
+    o->ranks = o->ranks < 0 && o->torus.ndims > 0 ? gr_torus_size(&o->torus) : o->ranks;
     o->coll = (enum gr_coll) number_of(argv[optind], "collective", coll_name);
     o->algo = (enum gr_algo) number_of(argv[optind + 1], "algorithm", algo_name);
+}
+
+/* Where the algorithm runs along a torus: why it does not along this one. */
+static void die_of_torus(const struct options *o)
+{
+    if (!gr_algo_is_along(o->algo)) {
+        return;
+    }
+    if (0 == o->torus.ndims) {
+        die("%s runs along a torus: give its extents, as in --torus 4x4", gr_algo_name(o->algo));
+    }
+    if (gr_torus_size(&o->torus) != o->ranks) {
+        die("-n %d: the torus has %d places", o->ranks, gr_torus_size(&o->torus));
+    }
+    die("%s", GR_ALGO_SWING == o->algo ? "swing wants extents that are powers of two"
+                                       : "suh-shin wants rings with extents of 1, 2 or a multiple of 4");
 }
 
 /* What concerns several options together. */
@@ -153,8 +212,12 @@ static void check_options(const struct options *o)
     if (o->ranks < 0) {
         die("-n RANKS is missing (try -h)");
     }
-    if (!gr_algo_fits(o->algo, o->ranks)) {
+    if (!gr_algo_fits(o->algo, o->ranks, &o->torus)) {
+        die_of_torus(o);
         die("-n %d: %s needs all others in one step, which takes %d", o->ranks, gr_algo_name(o->algo), GR_FAN);
+    }
+    if (gr_algo_is_along(o->algo) && NULL != o->order) {
+        die("--order: along a torus it is the torus and --channel that say the order");
     }
     if (o->root >= o->ranks) {
         die("-r %d: there are only ranks 0 to %d", o->root, o->ranks - 1);
@@ -226,7 +289,8 @@ static void fill_lane(struct table *t, struct lane *lane, const struct gr_sched 
 
 static void fill_table(struct table *t, const struct options *o)
 {
-    struct gr_sched s = {.coll = o->coll, .algo = o->algo, .p = o->ranks, .order = t->order};
+    struct gr_sched s = {.coll = o->coll, .algo = o->algo, .p = o->ranks, .order = t->order,
+                         .torus = o->torus, .channel = o->channel};
     int pos;
 
     t->coll = o->coll;
@@ -241,6 +305,7 @@ static void fill_table(struct table *t, const struct options *o)
             s.root = pos;
         }
     }
+    s.order = gr_algo_is_along(o->algo) ? NULL : t->order;
     s.nchunks = o->chunks >= 0 ? (uint32_t) o->chunks : gr_algo_is_flat(o->algo) ? 1 : 4;
     t->parts = GR_PIPE == t->layout ? s.nchunks : (uint32_t) t->p;
     for (s.pos = 0; s.pos < t->p; s.pos++) {

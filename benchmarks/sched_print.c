@@ -39,7 +39,7 @@ static void add_ranks(char *text, const int32_t *ranks, int n)
     }
 }
 
-/* "c3", or "c0..c6/2" for a run of chunks; with a prime when the value is being distributed. */
+/* "c3", or "c0..c6/2" for a run of chunks, "c1=c2" where it is stored as c2; with a prime: it is being distributed. */
 static void add_chunk(char *text, const struct gr_step *s)
 {
     add(text, "c%u", s->first);
@@ -48,6 +48,9 @@ static void add_chunk(char *text, const struct gr_step *s)
         if (s->stride > 1) {
             add(text, "/%u", s->stride);
         }
+    }
+    if (0 != s->shift) {
+        add(text, "=c%u", s->first + (uint32_t) s->shift);
     }
     add(text, "%s", s->phase > 0 ? "'" : "");
 }
@@ -203,9 +206,10 @@ static void print_rank(const struct table *t, int rank)
         add_chunk(chunk, s);
         add_ranks(from, s->from, s->nfrom);
         add_ranks(to, s->to, s->nto);
-        printf("  %4u  %-18s  %-8s %-12s %-12s %-7s %-4s  %s\n", s->tick, gr_step_name(s), chunk,
+        printf("  %4u  %-18s  %-8s %-12s %-12s %-7s %-4s  %s%s\n", s->tick, gr_step_name(s), chunk,
                s->nfrom > 0 ? from : "-", s->nto > 0 ? to : "-", has_operand(s) ? spaces[s->operand] : "-",
-               s->bits & GR_STORE ? spaces[s->dest] : "-", s->phase > 0 ? "distributing" : "reducing");
+               s->bits & GR_STORE ? spaces[s->dest] : "-", s->phase > 0 ? "distributing" : "reducing",
+               s->bits & GR_FINAL ? ", result" : "");
     }
     if (0 == lane->n) {
         puts("  does nothing");

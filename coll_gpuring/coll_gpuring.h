@@ -19,12 +19,14 @@
  *      sides       what the buffers of a call consist of, and what of them it reads and writes
  *      apart       blocks that lie too far apart to be copied as they lie
  *      stage       host memory in the place of device memory, for what the host does
- *      room        that host memory, pinned
+ *      room        that host memory, pinned; scratch: what an op keeps of it and of plain memory
  *      handed      calls on device memory that the saved collective does
+ *      torus       the torus that a communicator's ranks form
  *      types       MPI types and operations -> the core's
  *      peers       what the other processes of the job said at MPI_Init
  *      setup       the exchange that makes links, a state machine; order: its phases on devices; told: what it says
  *      messages    how a nonblocking call ends that got no links
+ *      timing      when steps begin, where that is asked for
  *      thread      the optional progress thread
  *      wait        waiting, time-outs, and what they report
  *      stats       counters for MPI_T, the table at the end of a job
@@ -68,13 +70,13 @@ enum gr_call_id {
     GR_CALL_REDUCE_SCATTER_BLOCK,
     GR_CALL_BCAST,
     GR_CALL_REDUCE,
+    GR_CALL_ALLTOALL,
     GR_NTAKEN,
     /* those whose buffers it stages, where they are on devices: */
     GR_CALL_GATHER = GR_NTAKEN,
     GR_CALL_GATHERV,
     GR_CALL_SCATTER,
     GR_CALL_SCATTERV,
-    GR_CALL_ALLTOALL,
     GR_CALL_ALLTOALLV,
     GR_CALL_ALLTOALLW,
     GR_CALL_SCAN,
@@ -95,6 +97,7 @@ struct gr_form {
     enum gr_form_kind kind;
     struct ompi_info_t *info; /* persistent */
     ompi_request_t **request; /* all but blocking */
+    bool cut;                 /* into segments, by all ranks alike (segments.c) */
 };
 
 /* The collective functions that a module takes the place of, for X(name): each has a saved function and module. */
@@ -106,13 +109,13 @@ struct gr_form {
     GR_FORMS_OF(X, reduce_scatter)       \
     GR_FORMS_OF(X, reduce_scatter_block) \
     GR_FORMS_OF(X, bcast)                \
-    GR_FORMS_OF(X, reduce)
+    GR_FORMS_OF(X, reduce)               \
+    GR_FORMS_OF(X, alltoall)
 #define GR_FOR_EACH_STAGED(X)           \
     GR_FORMS_OF(X, gather)              \
     GR_FORMS_OF(X, gatherv)             \
     GR_FORMS_OF(X, scatter)             \
     GR_FORMS_OF(X, scatterv)            \
-    GR_FORMS_OF(X, alltoall)            \
     GR_FORMS_OF(X, alltoallv)           \
     GR_FORMS_OF(X, alltoallw)           \
     GR_FORMS_OF(X, scan)                \
@@ -176,6 +179,7 @@ struct gr_call_row {
         enum gr_holders holders;
     } send, receive;
     bool has_root, reduces, neighbors;
+    bool elementwise; /* any run of elements may be a call of its own */
 };
 extern const struct gr_call_row gr_calls[GR_NCALLS];
 
@@ -194,7 +198,9 @@ enum gr_shared_param {
     GR_PARAM_DEVICE_SLOTS,
     GR_PARAM_DEVICE_SLOT_BYTES,
     GR_PARAM_PROTOCOL,  /* an enum gr_protocol, or -1 for auto */
+    GR_PARAM_ZERO_COPY, /* bytes from which on calls on devices use it, or -1 */
     GR_PARAM_TORUS,     /* dims packed into 16 bits each */
+    GR_PARAM_STEP_SYNC, /* an enum gr_step_sync */
     GR_PARAM_COMMON,    /* what coll_gpuring_algorithm says; it is in those of the collectives already */
     GR_PARAM_ALGORITHM, /* + enum gr_coll: a way (sched.h), or -1 for auto */
     GR_NPARAMS = GR_PARAM_ALGORITHM + GR_NCOLLS
@@ -217,15 +223,16 @@ int64_t mca_coll_gpuring_param_default(int param);
 
 /* The first parameter that was bad on this process, for the other ranks: a card's fields of peers.c. */
 typedef struct {
-    char name[32], value[32], allowed[64]; /* name "" when all were good */
+    char name[32], value[32], allowed[128]; /* name "" when all were good */
 } gr_bad_param_t;
 extern gr_bad_param_t mca_coll_gpuring_bad_param;
 
 /* Print one message of help-coll-gpuring.txt, as one line, from this process. */
 void mca_coll_gpuring_tell(const char *topic, ...);
 
-/* The torus that GR_PARAM_TORUS stands for. */
+/* The torus that GR_PARAM_TORUS stands for; that of a communicator; ndims 0: none. */
 struct gr_torus mca_coll_gpuring_param_torus(int64_t value);
+struct gr_torus mca_coll_gpuring_torus(struct ompi_communicator_t *comm, const gr_params_t *params);
 
 /* ---- component ---- */
 
@@ -240,6 +247,7 @@ typedef struct {
     int cuda;                 /* 0: off, 1: on, -1: where there is a GPU */
     int pool_mib;
     int device_pool_mib;
+    int stage_bytes;
     int verbose;
     char *report;       /* "none", "summary" or "json:FILE"; owned */
     struct gr_pool *pool; /* opened at first use */
@@ -257,6 +265,9 @@ const char *mca_coll_gpuring_abi_mismatch(size_t *built, size_t *loaded);
 /* The process's pool; NULL when there is no memory for it. */
 struct gr_pool *mca_coll_gpuring_pool(void);
 
+/* This process. */
+struct gr_peer_id mca_coll_gpuring_self(void);
+
 /* Make a selection of gpuring alone work; see bring.c. */
 int mca_coll_gpuring_bring_along(void);
 
@@ -271,7 +282,8 @@ typedef struct {
     mca_coll_base_module_t super;
     GR_FOR_EACH_FUNCTION(GR_SAVED)
     struct gr_lane *lane;     /* of all calls but persistent ones; NULL until the first call */
-    gr_params_t params;       /* the team's: equal on all ranks */
+    gr_params_t params;       /* the team's: equal on all ranks; */
+    struct gr_torus torus;    /* and the torus that they form, if it is known */
     bool gpu;                 /* some rank may have buffers on a device */
     bool decided;             /* whether the team may be used is known: */
     int refused;              /* an enum gr_handover, or -1 */
@@ -279,7 +291,8 @@ typedef struct {
     uint32_t setups;          /* set-ups so far */
     struct {
         size_t bytes, post_bytes; /* on which it depends; 0: none yet; */
-        enum gr_path path;        /* and, on devices, on this */
+        enum gr_path path;        /* and, on devices, on this; */
+        bool fetches;             /* in host memory, on this */
         struct gr_choice choice;
     } last[2][GR_NCOLLS];     /* what was chosen last, in host memory and on devices: calls of one size follow each
                                  other */
@@ -327,10 +340,18 @@ static inline const char *gr_comm_name(const struct ompi_communicator_t *comm)
 
 int mca_coll_gpuring_stats_register(void);
 void mca_coll_gpuring_stats_call(enum gr_call_id id, int way, bool device, int ranks, size_t bytes, double us);
+void mca_coll_gpuring_stats_zero_copy(enum gr_call_id id);
 void mca_coll_gpuring_stats_handover(enum gr_handover reason);
 bool mca_coll_gpuring_stats_timed(void); /* whether times are wanted */
 void mca_coll_gpuring_stats_report(void);
 const char *mca_coll_gpuring_handover_name(int reason);
+
+/* What a timer has seen on this rank, at its end. */
+struct gr_timing_report;
+void mca_coll_gpuring_stats_timing(const struct gr_timing_report *report);
+
+/* Name of a value of GR_PARAM_STEP_SYNC, or NULL when out of range. */
+const char *mca_coll_gpuring_sync_name(int mode);
 
 END_C_DECLS
 

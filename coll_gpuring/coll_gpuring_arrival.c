@@ -13,7 +13,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct gr_arrival mca_coll_gpuring_arrival(const struct gr_op *op, bool device)
+/* Results of these end in more than one rank's buffer. */
+static bool distributes(const struct gr_op *op)
+{
+    enum gr_coll coll = op->data.request.coll;
+
+    return GR_COLL_ALLREDUCE == coll || GR_COLL_ALLGATHER == coll || GR_COLL_BCAST == coll;
+}
+
+/* Whether the call may use zero copy: the same on all ranks. */
+static bool may_zero(const struct gr_op *op, const gr_params_t *params)
+{
+    int64_t least = params->value[GR_PARAM_ZERO_COPY];
+
+    return op->call.id < GR_NTAKEN && least >= 0 && op->data.bytes >= (size_t) least && distributes(op);
+}
+
+struct gr_arrival mca_coll_gpuring_arrival(struct gr_op *op, const gr_params_t *params, bool device)
 {
     const struct gr_call *call = &op->call;
     struct gr_arrival line = {
@@ -28,6 +44,10 @@ struct gr_arrival mca_coll_gpuring_arrival(const struct gr_op *op, bool device)
     if (gr_calls[call->id].reduces) {
         line.kernel = (int16_t) gr_gpu_kernel(mca_coll_gpuring_type(call->rtype), mca_coll_gpuring_op(call->op));
     }
+    op->zero = may_zero(op, params);
+    if (op->zero && device && mca_coll_gpuring_is_solid(call->rtype, 2)) {
+        line.output = mca_coll_gpuring_ticket(mca_coll_gpuring_solid_start(call->rbuf, call->rtype), op->data.bytes);
+    }
     return line;
 }
 
@@ -41,7 +61,7 @@ static bool is_equal(const struct gr_arrival *a, const struct gr_arrival *b)
 static void tell_difference(const struct gr_op *op, const struct gr_arrival *other, int rank)
 {
     const struct gr_arrival *mine = &op->line;
-    unsigned known = GR_NTAKEN - 1;
+    unsigned known = GR_NCALLS - 1;
 
     mca_coll_gpuring_tell("calls-differ", ompi_comm_rank(op->call.comm), gr_comm_name(op->call.comm),
                           gr_calls[mine->call].name, (size_t) mine->bytes, mine->root, (size_t) mine->seq, rank,
@@ -49,11 +69,11 @@ static void tell_difference(const struct gr_op *op, const struct gr_arrival *oth
                           (size_t) other->seq);
 }
 
-int mca_coll_gpuring_arrivals_agree(const struct gr_op *op, const struct gr_arrival *lines)
+int mca_coll_gpuring_arrivals_agree(struct gr_op *op, const struct gr_arrival *lines)
 {
     int p = ompi_comm_size(op->call.comm), rank = ompi_comm_rank(op->call.comm), r;
-    bool device = false;
 
+    op->devices = false;
     for (r = 0; r < p; r++) {
         if (!is_equal(&lines[0], &lines[r])) {
             /* the lowest rank that is unlike rank 0 says so, for all */
@@ -62,9 +82,30 @@ int mca_coll_gpuring_arrivals_agree(const struct gr_op *op, const struct gr_arri
             }
             return -1;
         }
-        device = device || lines[r].device;
+        op->devices = op->devices || lines[r].device;
     }
-    return device && lines[0].kernel >= 0;
+    op->device = op->devices && lines[0].kernel >= 0;
+    op->fetches = !op->devices;
+    return 0;
+}
+
+int mca_coll_gpuring_arrivals_room(struct gr_op *op, int p)
+{
+    size_t each = sizeof(op->lines[0]) + sizeof(op->outputs[0]) + sizeof(op->spots[0]);
+    int r;
+
+    if (NULL == op->lines || op->nlines < p) {
+        free(op->lines);
+        op->lines = calloc((size_t) p, each);
+        op->nlines = p;
+        op->outputs = NULL == op->lines ? NULL : (const struct gr_gpu_ticket **) (op->lines + p);
+        op->spots = NULL == op->lines ? NULL : (size_t *) (op->outputs + p);
+        for (r = 0; NULL != op->lines && r < p; r++) {
+            op->outputs[r] = &op->lines[r].output;
+            op->spots[r] = (size_t) r * sizeof(op->lines[0]);
+        }
+    }
+    return NULL == op->lines ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
 }
 
 /* ---- by messages ---- */
@@ -122,7 +163,7 @@ static int exchange_post(struct exchange *x, struct ompi_communicator_t *comm, i
     return rc;
 }
 
-int mca_coll_gpuring_arrivals_exchange(struct gr_op *op, uint32_t number, bool *device)
+int mca_coll_gpuring_arrivals_exchange(struct gr_op *op, uint32_t number)
 {
     struct ompi_communicator_t *comm = op->call.comm;
     int p = ompi_comm_size(comm), rc = OMPI_ERR_OUT_OF_RESOURCE, agreed;
@@ -141,9 +182,12 @@ int mca_coll_gpuring_arrivals_exchange(struct gr_op *op, uint32_t number, bool *
     if (OMPI_SUCCESS != rc) {
         return rc; /* messages may be under way into the lines: they stay */
     }
+    rc = mca_coll_gpuring_arrivals_room(op, p);
+    if (OMPI_SUCCESS == rc) {
+        memcpy(op->lines, x.lines, (size_t) p * sizeof(*x.lines));
+    }
     agreed = mca_coll_gpuring_arrivals_agree(op, x.lines);
-    *device = agreed > 0;
     free(x.lines);
     free(x.requests);
-    return agreed < 0 ? OMPI_ERR_BAD_PARAM : OMPI_SUCCESS;
+    return agreed < 0 ? OMPI_ERR_BAD_PARAM : rc;
 }

@@ -35,10 +35,12 @@ static struct gr_choice select_on_devices(const mca_coll_gpuring_module_t *modul
     struct gr_question q = {
         .coll = data->request.coll,
         .p = module->lane->team->p,
+        .torus = module->torus,
         .bytes = data->bytes,
         .forced = forced,
         .nchannels = (uint32_t) value[GR_PARAM_DEVICE_CHANNELS],
         .slot_bytes = (size_t) value[GR_PARAM_DEVICE_SLOT_BYTES],
+        .nslots = (uint32_t) value[GR_PARAM_DEVICE_SLOTS],
         .post_bytes = 1,
         .protocol = (int) value[GR_PARAM_PROTOCOL],
         .line_bytes = {[GR_PROTOCOL_LL] = gr_line_bytes(GR_PROTOCOL_LL, GR_LINE_UNITS, 1)},
@@ -52,19 +54,21 @@ static struct gr_choice select_on_devices(const mca_coll_gpuring_module_t *modul
     return gr_select(&gr_costs_device[op->path], &q);
 }
 
-static struct gr_choice select_way(const mca_coll_gpuring_module_t *module, const struct gr_data *data)
+static struct gr_choice select_way(const mca_coll_gpuring_module_t *module, const struct gr_data *data, bool fetches)
 {
     const struct gr_team *team = module->lane->team;
     struct gr_question q = {
         .coll = data->request.coll,
         .p = team->p,
+        .torus = module->torus,
         .bytes = data->bytes,
         .forced = (int) module->params.value[GR_PARAM_ALGORITHM + data->request.coll],
         .nchannels = team->nchannels,
         .slot_bytes = team->slot_bytes,
+        .nslots = team->nslots,
         .post_bytes = data->post_bytes,
         .box_bytes = (size_t) module->params.value[GR_PARAM_MAILBOX_BYTES],
-        .direct = 0 != module->params.value[GR_PARAM_SINGLE_COPY],
+        .direct = fetches && 0 != module->params.value[GR_PARAM_SINGLE_COPY],
     };
 
     return gr_select(&gr_costs_host, &q);
@@ -74,14 +78,15 @@ static void speak_choice(const mca_coll_gpuring_module_t *module, const struct g
 {
     const struct gr_choice *c = &op->choice;
     enum gr_coll coll = op->data.request.coll;
-    char where[48] = "", how[48] = "";
+    char where[48] = "", how[96] = "";
 
     if (!mca_coll_gpuring_speaks(op->call.comm, 2)) {
         return;
     }
     if (op->device) {
         snprintf(where, sizeof(where), " on devices (%s)", gr_path_name(op->path));
-        snprintf(how, sizeof(how), ", %s, %u threads", gr_protocol_name(c->protocol), c->threads);
+        snprintf(how, sizeof(how), ", %s, %u threads%s", gr_protocol_name(c->protocol), c->threads,
+                 op->zero && GR_PROTOCOL_SIMPLE == c->protocol ? ", results straight into receive buffers" : "");
     }
     opal_output(0, "gpuring: %s on %s, sequence %llu, %zu bytes%s: %s%s%s, %u channels, chunks of %zu bytes%s, "
                 "%.1f us expected", gr_calls[op->call.id].name, gr_comm_name(op->call.comm),
@@ -95,7 +100,7 @@ static struct gr_choice select_now(const mca_coll_gpuring_module_t *module, cons
 {
     return op->device ? select_on_devices(module, op,
                                           (int) module->params.value[GR_PARAM_ALGORITHM + op->data.request.coll])
-                      : select_way(module, &op->data);
+                      : select_way(module, &op->data, op->fetches);
 }
 
 /*
@@ -112,11 +117,13 @@ static struct gr_choice select_as_last(mca_coll_gpuring_module_t *module, const 
     }
     if (module->last[op->device][coll].bytes != data->bytes ||
         module->last[op->device][coll].post_bytes != data->post_bytes ||
-        module->last[op->device][coll].path != op->path) {
+        module->last[op->device][coll].path != op->path ||
+        module->last[op->device][coll].fetches != op->fetches) {
         module->last[op->device][coll].choice = select_now(module, op);
         module->last[op->device][coll].bytes = data->bytes;
         module->last[op->device][coll].post_bytes = data->post_bytes;
         module->last[op->device][coll].path = op->path;
+        module->last[op->device][coll].fetches = op->fetches;
     }
     return module->last[op->device][coll].choice;
 }

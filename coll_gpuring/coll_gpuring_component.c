@@ -101,6 +101,7 @@ static int gpuring_close(void)
     free(mca_coll_gpuring_component.report);
     mca_coll_gpuring_component.report = NULL;
     mca_coll_gpuring_gpus_close();
+    mca_coll_gpuring_order_close();
     gr_pool_close(mca_coll_gpuring_component.pool);
     mca_coll_gpuring_component.pool = NULL;
     mca_coll_gpuring_peers_close();
@@ -153,15 +154,20 @@ static int gpuring_init_query(bool progress_threads, bool mpi_threads)
     return OMPI_ERR_NOT_SUPPORTED;
 }
 
+struct gr_peer_id mca_coll_gpuring_self(void)
+{
+    const ompi_process_name_t *me = &ompi_proc_local()->super.proc_name;
+
+    return (struct gr_peer_id) {.job = me->jobid, .vpid = me->vpid};
+}
+
 struct gr_pool *mca_coll_gpuring_pool(void)
 {
     mca_coll_gpuring_component_t *c = &mca_coll_gpuring_component;
-    const ompi_process_name_t *me = &ompi_proc_local()->super.proc_name;
-    struct gr_peer_id self = {.job = me->jobid, .vpid = me->vpid};
 
     OPAL_THREAD_LOCK(&c->lock);
     if (NULL == c->pool) {
-        c->pool = gr_pool_open(GR_SHM_DIR, self, (size_t) c->pool_mib << 20);
+        c->pool = gr_pool_open(GR_SHM_DIR, mca_coll_gpuring_self(), (size_t) c->pool_mib << 20);
     }
     OPAL_THREAD_UNLOCK(&c->lock);
     return c->pool;

@@ -5,6 +5,7 @@
  *
  *      reductions   elements of the predefined type, by extent; such types have no lower bound to mind
  *      others       bytes of the signature, packed where the type has gaps
+ *      alltoall     also where it is in place: the input is a copy
  */
 #include "coll_gpuring_op.h"
 
@@ -12,11 +13,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Scratch that is kept between calls; beyond it is freed after the call. A communicator has one blocking call at a
- * time, but requests may be many. */
-#define SCRATCH_KEPT ((size_t) 4 << 20)
-#define SCRATCH_KEPT_REQUEST ((size_t) 64 << 10)
 
 static size_t type_size(struct ompi_datatype_t *type)
 {
@@ -40,8 +36,7 @@ bool mca_coll_gpuring_is_solid(struct ompi_datatype_t *type, size_t count)
     return 0 != ompi_datatype_is_contiguous_memory_layout(type, count > 1 ? 2 : 1);
 }
 
-/* The first byte of data of a buffer whose type is solid. */
-static unsigned char *solid_start(const void *buf, struct ompi_datatype_t *type)
+unsigned char *mca_coll_gpuring_solid_start(const void *buf, struct ompi_datatype_t *type)
 {
     return (unsigned char *) buf + type->super.true_lb;
 }
@@ -104,7 +99,8 @@ int mca_coll_gpuring_data_size(struct gr_op *op)
         total = fill_counts(op, unit, &largest);
         r->counts = op->counts;
         r->displs = op->displs;
-    } else if (GR_COLL_ALLGATHER == row->coll || GR_COLL_REDUCE_SCATTER == row->coll) {
+    } else if (GR_COLL_ALLGATHER == row->coll || GR_COLL_REDUCE_SCATTER == row->coll ||
+               GR_COLL_ALLTOALL == row->coll) {
         r->block = largest = call->rcount * unit;
         total = p * r->block;
     } else {
@@ -115,18 +111,10 @@ int mca_coll_gpuring_data_size(struct gr_op *op)
     return OMPI_SUCCESS;
 }
 
-/* Scratch of at least that many bytes; valid until the call ends. Kernels use it too, where they do the call. */
+/* Scratch for packed data. Kernels use it too, where they do the call. */
 static unsigned char *scratch_get(struct gr_op *op, size_t bytes)
 {
-    if (op->device) {
-        return mca_coll_gpuring_room_get(&op->room, bytes);
-    }
-    if (bytes > op->scratch_bytes) {
-        free(op->scratch);
-        op->scratch = malloc(bytes);
-        op->scratch_bytes = NULL == op->scratch ? 0 : bytes;
-    }
-    return op->scratch;
+    return mca_coll_gpuring_scratch_get(&op->packed, bytes, op->device);
 }
 
 /* Copy between a typed buffer and packed bytes. */
@@ -194,7 +182,7 @@ static int begin_bcast(struct gr_op *op)
     struct gr_data *data = &op->data;
 
     if (mca_coll_gpuring_is_solid(call->rtype, call->rcount)) {
-        data->in = data->out = solid_start(call->rbuf, call->rtype);
+        data->in = data->out = mca_coll_gpuring_solid_start(call->rbuf, call->rtype);
         return OMPI_SUCCESS;
     }
     data->in = data->out = scratch_get(op, data->bytes);
@@ -231,7 +219,7 @@ static void gather_in_buffer(struct gr_op *op)
     int p = ompi_comm_size(call->comm), r;
     ptrdiff_t extent = type_extent(call->rtype), lowest = 0;
 
-    data->out = solid_start(call->rbuf, call->rtype);
+    data->out = mca_coll_gpuring_solid_start(call->rbuf, call->rtype);
     if (NULL == call->rcounts) {
         return;
     }
@@ -270,7 +258,7 @@ static int begin_allgather(struct gr_op *op)
         data->finish = GR_FINISH_UNPACK;
     }
     if (!in_place(call)) {
-        data->in = pack_input ? scratch : solid_start(call->sbuf, call->stype);
+        data->in = pack_input ? scratch : mca_coll_gpuring_solid_start(call->sbuf, call->stype);
         return pack_input ? convert((void *) call->sbuf, call->stype, call->scount, scratch, true) : OMPI_SUCCESS;
     }
     data->in = data->out + gr_request_begin(&data->request, rank);
@@ -278,14 +266,71 @@ static int begin_allgather(struct gr_op *op)
     return solid ? OMPI_SUCCESS : convert(start, call->rtype, count, data->in, true);
 }
 
+/* Where all that it is made of lies together, in the order of the ranks. In place, the input is a copy. */
+static int begin_alltoall(struct gr_op *op)
+{
+    const struct gr_call *call = &op->call;
+    struct gr_data *data = &op->data;
+    size_t p = (size_t) ompi_comm_size(call->comm);
+    bool solid = mca_coll_gpuring_is_solid(call->rtype, 2), solid_input = mca_coll_gpuring_is_solid(call->stype, 2);
+    bool copy = in_place(call) || !solid_input;
+    unsigned char *scratch = NULL;
+
+    if (copy || !solid) {
+        scratch = scratch_get(op, (copy ? data->bytes : 0) + (solid ? 0 : data->bytes));
+        if (NULL == scratch) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+    }
+    data->in = copy ? scratch : mca_coll_gpuring_solid_start(call->sbuf, call->stype);
+    data->out = solid ? mca_coll_gpuring_solid_start(call->rbuf, call->rtype) : scratch + (copy ? data->bytes : 0);
+    data->finish = solid ? GR_FINISH_NONE : GR_FINISH_UNPACK;
+    if (in_place(call) && op->device && solid) {
+        return mca_coll_gpuring_copy(data->in, data->out, data->bytes);
+    }
+    if (in_place(call)) {
+        return convert(call->rbuf, call->rtype, p * call->rcount, data->in, true);
+    }
+    return copy ? convert((void *) call->sbuf, call->stype, p * call->scount, data->in, true) : OMPI_SUCCESS;
+}
+
+/* What the schedule of the way that was chosen keeps in GR_TMP. */
+static int find_tmp(struct gr_op *op)
+{
+    struct gr_request *r = &op->data.request;
+    size_t bytes = 0;
+
+    op->data.tmp = NULL;
+    if (op->choice.way < GR_NALGOS) {
+        r->algo = (enum gr_algo) op->choice.way;
+        bytes = gr_plan_scratch(r, ompi_comm_size(op->call.comm));
+    }
+    if (bytes > 0) {
+        op->data.tmp = mca_coll_gpuring_scratch_get(&op->kept, bytes, op->device);
+    }
+    return bytes > 0 && NULL == op->data.tmp ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+}
+
 int mca_coll_gpuring_data_begin(struct gr_op *op)
 {
+    int rc = find_tmp(op);
+
     op->data.reducer.elem_bytes = op->data.request.elem_bytes;
     op->data.finish = GR_FINISH_NONE;
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
     if (gr_calls[op->call.id].reduces) {
         return begin_reduction(op);
     }
-    return GR_CALL_BCAST == op->call.id ? begin_bcast(op) : begin_allgather(op);
+    switch (op->call.id) {
+    case GR_CALL_BCAST:
+        return begin_bcast(op);
+    case GR_CALL_ALLTOALL:
+        return begin_alltoall(op);
+    default:
+        return begin_allgather(op);
+    }
 }
 
 /* Unpack every rank's block. */
@@ -324,14 +369,12 @@ int mca_coll_gpuring_data_end(struct gr_op *op)
         rc = copy_out(op);
     } else if (GR_FINISH_UNPACK == data->finish && GR_CALL_BCAST == call->id) {
         rc = convert(call->rbuf, call->rtype, call->rcount, data->out, false);
+    } else if (GR_FINISH_UNPACK == data->finish && GR_CALL_ALLTOALL == call->id) {
+        rc = convert(call->rbuf, call->rtype, (size_t) ompi_comm_size(call->comm) * call->rcount, data->out, false);
     } else if (GR_FINISH_UNPACK == data->finish) {
         rc = unpack_gathered(call, data);
     }
-    mca_coll_gpuring_room_shrink(&op->room, op->nonblocking ? SCRATCH_KEPT_REQUEST : SCRATCH_KEPT);
-    if (op->scratch_bytes > (op->nonblocking ? SCRATCH_KEPT_REQUEST : SCRATCH_KEPT)) {
-        free(op->scratch);
-        op->scratch = NULL;
-        op->scratch_bytes = 0;
-    }
+    mca_coll_gpuring_scratch_shrink(&op->packed, op->nonblocking);
+    mca_coll_gpuring_scratch_shrink(&op->kept, op->nonblocking);
     return rc;
 }

@@ -26,6 +26,7 @@ static int decide(mca_coll_gpuring_module_t *module, struct ompi_communicator_t 
     int rc = mca_coll_gpuring_peers_decide(module, comm);
 
     if (OMPI_SUCCESS == rc && 0 > module->refused) {
+        module->torus = mca_coll_gpuring_torus(comm, &module->params);
         module->lane = mca_coll_gpuring_lane_new(module, comm, GR_SETS,
                                                  (size_t) module->params.value[GR_PARAM_MAILBOX_BYTES]);
         rc = NULL == module->lane ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
@@ -61,12 +62,7 @@ static int post_line(mca_coll_gpuring_module_t *module, struct gr_op *op)
 {
     int p = ompi_comm_size(op->call.comm);
 
-    if (NULL == op->lines || op->nlines < p) {
-        free(op->lines);
-        op->lines = calloc((size_t) p, sizeof(op->lines[0]));
-        op->nlines = p;
-    }
-    if (NULL == op->lines) {
+    if (OMPI_SUCCESS != mca_coll_gpuring_arrivals_room(op, p)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     op->arrives = true;
@@ -78,7 +74,8 @@ static int post_line(mca_coll_gpuring_module_t *module, struct gr_op *op)
         .coll = GR_COLL_ALLGATHER,
         .in = (unsigned char *) &op->line,
         .out = (unsigned char *) op->lines,
-        .count = sizeof(op->line),
+        .count = op->zero ? sizeof(op->line) : GR_ARRIVAL_SHORT,
+        .displs = op->spots,
         .reducer = {.elem_bytes = 1},
     };
     return OMPI_SUCCESS;
@@ -95,23 +92,25 @@ static int describe(mca_coll_gpuring_module_t *module, struct gr_op *op, const s
 
     op->call = *call;
     op->planned = false;
-    op->arrives = op->device = false;
+    op->arrives = op->device = op->zero = op->devices = op->asks = false;
     op->staged = module->gpu;
+    op->fetches = !module->gpu; /* or when all lines are there */
     rc = mca_coll_gpuring_data_size(op);
     if (OMPI_SUCCESS != rc || 0 == op->data.bytes) {
         return rc;
     }
+    op->data.request.torus = module->torus;
     op->seq = ++module->seq;
     if (module->gpu) {
         rc = mca_coll_gpuring_look(call, &device);
         if (OMPI_SUCCESS != rc) {
             return rc;
         }
-        op->line = mca_coll_gpuring_arrival(op, device);
+        op->line = mca_coll_gpuring_arrival(op, &module->params, device);
         if (GR_PERSISTENT != form) {
             return post_line(module, op);
         }
-        rc = mca_coll_gpuring_arrivals_exchange(op, module->setups++, &op->device);
+        rc = mca_coll_gpuring_arrivals_exchange(op, module->setups++);
     }
     if (OMPI_SUCCESS == rc) {
         mca_coll_gpuring_op_choose(module, op);
@@ -124,15 +123,25 @@ static int ask(mca_coll_gpuring_module_t *module, struct gr_lane *lane, struct g
 {
     int way = op->arrives ? GR_WAY_ARRIVALS : op->choice.way;
 
+    struct gr_setup **next = &op->setup;
+
     op->lane = lane;
     if (op->device) {
         op->setup = mca_coll_gpuring_setup_new_gpu(lane, op, module->setups++);
-    } else if (GR_LINKS_NONE == gr_team_links(lane->team, way, op->call.root)) {
-        op->setup = mca_coll_gpuring_setup_new(lane, way, op->call.root, module->setups++);
-    } else {
-        return OMPI_SUCCESS;
+        return NULL == op->setup ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
     }
-    return NULL == op->setup ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+    if (GR_LINKS_NONE == gr_team_links(lane->team, way, op->call.root)) {
+        op->setup = mca_coll_gpuring_setup_new(lane, way, op->call.root, module->setups++);
+        if (NULL == op->setup) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+        next = &op->next_setup;
+    }
+    if (mca_coll_gpuring_timing_asks(lane, op)) {
+        *next = mca_coll_gpuring_setup_new(lane, GR_WAY_NOTES, 0, module->setups++);
+        return NULL == *next ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+    }
+    return OMPI_SUCCESS;
 }
 
 /* Everything up to the lane: what it needs, and its buffers unless that is decided later. OMPI error code. */
@@ -229,6 +238,7 @@ static int make_lane(mca_coll_gpuring_module_t *module, struct gr_op *op, struct
     if (NULL == *lane) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
+    (*lane)->persistent = true;
     rc = set_up(module, *lane, op);
     if (OMPI_ERR_NOT_AVAILABLE == rc && op->device) {
         op->device = false; /* the host does it, with other links */
@@ -243,10 +253,10 @@ static int make_lane(mca_coll_gpuring_module_t *module, struct gr_op *op, struct
     return rc;
 }
 
-/* A persistent call on buffers in host memory, where that is not wanted. */
+/* A persistent call on buffers in host memory only, where that is not wanted. */
 static bool is_unwanted(const mca_coll_gpuring_module_t *module, const struct gr_op *op)
 {
-    return !op->device && 0 == module->params.value[GR_PARAM_HOST];
+    return !op->devices && 0 == module->params.value[GR_PARAM_HOST];
 }
 
 static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
@@ -280,16 +290,51 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
     return OMPI_ERR_NOT_AVAILABLE == rc ? hand_over(module, call, form, (int) reason) : rc;
 }
 
-/* A collective without kernels: only where this rank's buffers are matters. */
-static int stage_only(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
+/*
+ * Whether a large call is cut into segments: where some buffer is on a device, which arrival lines say. Before, whether
+ * it is one of those is known to all alike. OMPI error code.
+ */
+static int ask_devices(mca_coll_gpuring_module_t *module, const struct gr_call *call, bool *devices)
 {
-    bool device;
-    int rc = mca_coll_gpuring_look(call, &device);
+    struct gr_op *op;
+    int rc = module->decided ? OMPI_SUCCESS : decide(module, call->comm);
 
-    if (OMPI_SUCCESS != rc || !device) {
-        return OMPI_SUCCESS != rc ? rc : mca_coll_gpuring_call_saved(module, call, form);
+    *devices = false;
+    if (OMPI_SUCCESS != rc || 0 <= module->refused || !module->gpu) {
+        return rc;
     }
-    return hand_over(module, call, form, GR_HANDOVER_STAGED);
+    if (0 != module->lane->team->poisoned) {
+        return mca_coll_gpuring_poison_code(module->lane->team);
+    }
+    op = &module->lane->own;
+    rc = describe(module, op, call, GR_BLOCKING);
+    op->asks = true;
+    rc = OMPI_SUCCESS == rc ? prepare(module, op) : rc;
+    rc = OMPI_SUCCESS == rc ? mca_coll_gpuring_lane_do(module->lane, op) : rc;
+    *devices = op->devices;
+    return OMPI_ERR_NOT_AVAILABLE == rc ? OMPI_SUCCESS : rc;
+}
+
+/* Hand on what gpuring does not take, in segments where that pays. */
+static int hand_on(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form, int reason)
+{
+    struct gr_form handed = *form;
+    bool device = true;
+    int rc = OMPI_SUCCESS;
+
+    if (GR_HANDOVER_STAGED == reason) {
+        rc = mca_coll_gpuring_look(call, &device);
+    }
+    if (OMPI_SUCCESS == rc && mca_coll_gpuring_segments_fit(call, form)) {
+        handed.cut = device;
+        rc = GR_CALL_REDUCE_LOCAL == call->id ? OMPI_SUCCESS : ask_devices(module, call, &handed.cut);
+    }
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    /* a collective without kernels and devices: nothing of ours */
+    return device || handed.cut ? hand_over(module, call, &handed, reason)
+                                : mca_coll_gpuring_call_saved(module, call, form);
 }
 
 int mca_coll_gpuring_enter(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
@@ -297,7 +342,7 @@ int mca_coll_gpuring_enter(mca_coll_gpuring_module_t *module, const struct gr_ca
     int reason, rc;
 
     if (call->id >= GR_NTAKEN) {
-        return stage_only(module, call, form);
+        return hand_on(module, call, form, GR_HANDOVER_STAGED);
     }
     if (!module->decided) {
         rc = decide(module, call->comm);
@@ -307,7 +352,7 @@ int mca_coll_gpuring_enter(mca_coll_gpuring_module_t *module, const struct gr_ca
     }
     reason = refusal(module, call);
     if (reason >= 0) {
-        return hand_over(module, call, form, reason);
+        return hand_on(module, call, form, reason);
     }
     if (0 != module->lane->team->poisoned) {
         return mca_coll_gpuring_poison_code(module->lane->team);

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static size_t add_ranks(char *text, size_t size, size_t used, const int *ranks, int n)
 {
@@ -54,12 +55,19 @@ static void explain_machine(struct gr_op *op, char *text, size_t size)
 {
     const struct gr_machine *m = &op->machine;
     int ranks[2 * GR_FAN], n;
-    size_t used = 0;
+    size_t used;
     uint32_t c;
 
+    mca_coll_gpuring_timing_explain(op->lane, text, size);
+    used = strlen(text);
     for (c = 0; c < m->nchannels && used < size; c++) {
         const struct gr_step *step = gr_machine_waits(m, c);
 
+        if (op->in_pieces && gr_staged_waits(&op->staging, c)) {
+            used += (size_t) snprintf(text + used, size - used, "%s%s, channel %u, waits for a copy from or to the device",
+                                      used > 0 ? "; " : "", gr_way_name(op->choice.way), c);
+            continue;
+        }
         n = gr_host_waits_for(&op->host, c, step, ranks);
         if (NULL == step && 0 == n) {
             continue;

@@ -14,15 +14,20 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define DRIVER "libcuda.so.1"
+
+/* Allocations of the application that are kept exported, and of others that are kept mapped, for each device. */
+#define SHARED_MOST 64
 
 static struct {
     gr_lock_t lock;
     struct gr_gpus *gpus;           /* NULL: not opened */
     int error;                      /* why it could not be */
-    struct gr_gpu_pool **pools;     /* by ordinal */
+    struct gr_gpu_pool **pools;     /* by ordinal, */
+    struct gr_gpu_share **shares;   /* as these */
     atomic_int home;                /* 1 + ordinal of the device of the first buffer seen; 0: none yet */
     unsigned long long objects;     /* loaded when the driver was last looked for */
 } state;
@@ -80,6 +85,7 @@ static struct gr_gpus *find_gpus(int *error)
         state.gpus = gr_gpus_open(NULL, &state.error);
         if (NULL != state.gpus) {
             state.pools = calloc((size_t) gr_gpus_count(state.gpus), sizeof(struct gr_gpu_pool *));
+            state.shares = calloc((size_t) gr_gpus_count(state.gpus), sizeof(struct gr_gpu_share *));
         }
     }
     gr_unlock(&state.lock);
@@ -167,10 +173,54 @@ struct gr_gpu_pool *mca_coll_gpuring_gpu_pool(struct gr_gpu *gpu, int *error)
     return pool;
 }
 
+/* ---- memory shared with other processes ---- */
+
+struct gr_gpu_share *mca_coll_gpuring_gpu_share(struct gr_gpu *gpu)
+{
+    struct gr_gpu_share *share = NULL;
+    int ordinal = gr_gpu_ordinal(gpu);
+
+    gr_lock(&state.lock);
+    if (NULL != state.shares) {
+        if (NULL == state.shares[ordinal]) {
+            state.shares[ordinal] = gr_gpu_share_open(gpu, mca_coll_gpuring_self(), SHARED_MOST, SHARED_MOST);
+        }
+        share = state.shares[ordinal];
+    }
+    gr_unlock(&state.lock);
+    return share;
+}
+
+struct gr_gpu_ticket mca_coll_gpuring_ticket(const void *buffer, size_t bytes)
+{
+    struct gr_pointer pointer = mca_coll_gpuring_pointer(buffer);
+    struct gr_gpu_share *share = NULL;
+    struct gr_gpu_ticket none;
+    struct gr_gpu *gpu;
+    int error;
+
+    if (GR_MEMORY_DEVICE == pointer.memory && pointer.device >= 0) {
+        gpu = gr_gpu_get(state.gpus, pointer.device, &error);
+        share = NULL == gpu ? NULL : mca_coll_gpuring_gpu_share(gpu);
+    }
+    memset(&none, 0, sizeof(none));
+    return NULL == share ? none : gr_gpu_share_export(share, buffer, bytes);
+}
+
+void mca_coll_gpuring_gpus_trim(void)
+{
+    int k;
+
+    for (k = 0; NULL != state.shares && k < gr_gpus_count(state.gpus); k++) {
+        if (NULL != state.shares[k]) {
+            gr_gpu_share_trim(state.shares[k]);
+        }
+    }
+}
+
 /* ---- order, and copies ---- */
 
-/* The device whose memory a buffer is; NULL: none's. */
-static struct gr_gpu *owner_of(const void *buffer)
+struct gr_gpu *mca_coll_gpuring_gpu_of(const void *buffer)
 {
     int ordinal = mca_coll_gpuring_pointer(buffer).device, error;
 
@@ -195,7 +245,7 @@ int mca_coll_gpuring_settle(struct gr_pointer pointer)
 
 int mca_coll_gpuring_follow(struct gr_gpu *gpu, const void *buffer)
 {
-    struct gr_gpu *owner = owner_of(buffer);
+    struct gr_gpu *owner = mca_coll_gpuring_gpu_of(buffer);
 
     if (NULL == owner || gpu == owner || 0 == gr_gpu_wait_default(owner)) {
         return OMPI_SUCCESS;
@@ -213,8 +263,8 @@ int mca_coll_gpuring_copy_runs(const struct gr_gpu_run *runs, size_t n)
     if (0 == n) {
         return OMPI_SUCCESS;
     }
-    gpu = owner_of(runs[0].dst);
-    gpu = NULL == gpu ? owner_of(runs[0].src) : gpu;
+    gpu = mca_coll_gpuring_gpu_of(runs[0].dst);
+    gpu = NULL == gpu ? mca_coll_gpuring_gpu_of(runs[0].src) : gpu;
     gpu = NULL == gpu ? mca_coll_gpuring_gpu_any() : gpu;
     if (NULL != gpu && OMPI_SUCCESS != mca_coll_gpuring_follow(gpu, runs[0].src)) {
         return OMPI_ERROR;
@@ -238,11 +288,17 @@ void mca_coll_gpuring_gpus_close(void)
     int k;
 
     mca_coll_gpuring_rooms_close();
+    mca_coll_gpuring_copiers_close();
     for (k = 0; NULL != state.pools && k < gr_gpus_count(state.gpus); k++) {
         gr_gpu_pool_close(state.pools[k]);
     }
+    for (k = 0; NULL != state.shares && k < gr_gpus_count(state.gpus); k++) {
+        gr_gpu_share_close(state.shares[k]);
+    }
     free(state.pools);
+    free(state.shares);
     state.pools = NULL;
+    state.shares = NULL;
     gr_gpus_close(state.gpus);
     state.gpus = NULL;
     state.error = 0;

@@ -7,6 +7,7 @@
 
 #include "exec/cuda_pointer.h"
 #include "exec/gpu_op.h"
+#include "exec/gpu_staged.h"
 
 BEGIN_C_DECLS
 
@@ -40,8 +41,20 @@ int mca_coll_gpuring_follow(struct gr_gpu *gpu, const void *buffer);
 int mca_coll_gpuring_copy(void *dst, const void *src, size_t bytes);
 int mca_coll_gpuring_copy_runs(const struct gr_gpu_run *runs, size_t n);
 
+/* The device whose memory a buffer is; NULL: none's. */
+struct gr_gpu *mca_coll_gpuring_gpu_of(const void *buffer);
+
 /* A device that this process uses, for what any can do; NULL: none so far. */
 struct gr_gpu *mca_coll_gpuring_gpu_any(void);
+
+/* The cache of a device's memory that is shared with other processes, or theirs with it. NULL: no memory. */
+struct gr_gpu_share *mca_coll_gpuring_gpu_share(struct gr_gpu *gpu);
+
+/* A ticket of a buffer of that many bytes; of none where it cannot be shared. */
+struct gr_gpu_ticket mca_coll_gpuring_ticket(const void *buffer, size_t bytes);
+
+/* A communicator is gone: what its ranks have freed need not stay mapped. */
+void mca_coll_gpuring_gpus_trim(void);
 
 void mca_coll_gpuring_gpus_close(void);
 
@@ -110,6 +123,7 @@ void mca_coll_gpuring_apart_free(struct gr_apart *apart);
 /* The buffers of one call whose place is taken by host memory. All zero at first. */
 struct gr_stage {
     bool in, out;            /* which */
+    bool brought;            /* the results are where they belong already */
     bool kept;               /* the host memory stays where it is from call to call (persistent) */
     struct gr_call original;
     struct gr_room send, receive;
@@ -123,6 +137,11 @@ struct gr_stage {
  */
 int mca_coll_gpuring_stage_in(struct gr_stage *stage, struct gr_call *call, struct gr_gpu *gpu);
 
+/* Which those are, only; then the two halves of the rest: the place, and the copies. OMPI error codes. */
+void mca_coll_gpuring_stage_sides(struct gr_stage *stage, const struct gr_call *call, struct gr_gpu *gpu);
+int mca_coll_gpuring_stage_place(struct gr_stage *stage, struct gr_call *call, struct gr_gpu *gpu);
+int mca_coll_gpuring_stage_copy(struct gr_stage *stage, struct gr_call *call);
+
 /* Copy results to where they belong (ok: the call went well), and restore the call. OMPI error code. */
 int mca_coll_gpuring_stage_out(struct gr_stage *stage, struct gr_call *call, bool ok);
 
@@ -135,6 +154,29 @@ void mca_coll_gpuring_stage_delete(struct gr_stage *stage);
  * mca_coll_gpuring_settle() for both. OMPI error code.
  */
 int mca_coll_gpuring_look(const struct gr_call *call, bool *device);
+
+/* ---- copies piece by piece (pieces.c) ---- */
+
+/* A stream for copies, and its device. */
+struct gr_copier {
+    struct gr_gpu *gpu;
+    struct gr_gpu_stream *stream; /* NULL: none was to be had */
+};
+
+/* One for the device that owns the buffer, behind what the application has put on its default stream; and give it back,
+ * with nothing under way. */
+struct gr_copier mca_coll_gpuring_copier_take(const void *buffer);
+void mca_coll_gpuring_copier_put(struct gr_copier *copier);
+void mca_coll_gpuring_copiers_close(void);
+
+/* ---- calls that are cut (segments.c) ---- */
+
+/* Whether the call is one that is cut where some buffer is on a device: the same on all ranks. */
+bool mca_coll_gpuring_segments_fit(const struct gr_call *call, const struct gr_form *form);
+
+/* Call the saved function with one segment after the other. stage NULL: no buffer of this rank is on a device. */
+int mca_coll_gpuring_segments_do(mca_coll_gpuring_module_t *module, struct gr_stage *stage, const struct gr_call *call,
+                                 const struct gr_form *form);
 
 /* ---- what is handed on (handed.c) ---- */
 

@@ -203,8 +203,9 @@ static int hand_blocking(mca_coll_gpuring_module_t *module, const struct gr_call
     if (NULL == stage) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    rc = mca_coll_gpuring_stage_in(stage, &staged, NULL);
-    if (OMPI_SUCCESS == rc) {
+    rc = form->cut ? mca_coll_gpuring_segments_do(module, stage, call, form)
+                   : mca_coll_gpuring_stage_in(stage, &staged, NULL);
+    if (OMPI_SUCCESS == rc && !form->cut) {
         rc = mca_coll_gpuring_call_saved(module, &staged, form);
         out = mca_coll_gpuring_stage_out(stage, &staged, OMPI_SUCCESS == rc);
         rc = OMPI_SUCCESS == rc ? out : rc;
@@ -291,6 +292,9 @@ int mca_coll_gpuring_hand(mca_coll_gpuring_module_t *module, const struct gr_cal
     bool device = false;
     int rc = mca_coll_gpuring_gpu_possible() ? mca_coll_gpuring_look(call, &device) : OMPI_SUCCESS;
 
+    if (OMPI_SUCCESS == rc && !device && form->cut) {
+        return mca_coll_gpuring_segments_do(module, NULL, call, form);
+    }
     if (OMPI_SUCCESS != rc || !device) {
         return OMPI_SUCCESS != rc ? rc : mca_coll_gpuring_call_saved(module, call, form);
     }

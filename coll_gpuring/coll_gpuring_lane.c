@@ -182,7 +182,8 @@ struct gr_lane *mca_coll_gpuring_lane_new(mca_coll_gpuring_module_t *module, str
         .nsets = nsets,
         .box_bytes = box_bytes,
         .arrival_bytes = sizeof(struct gr_arrival),
-        .torus = mca_coll_gpuring_param_torus(value[GR_PARAM_TORUS]),
+        .note_bytes = mca_coll_gpuring_timing_bytes(module, ompi_comm_size(comm)),
+        .torus = module->torus,
         .pids = module->pids,
         .direct = module->direct,
     };
@@ -311,6 +312,7 @@ void mca_coll_gpuring_lane_free(struct gr_lane *lane)
     gr_lock(&list.lock);
     delist(lane);
     gr_unlock(&list.lock);
+    mca_coll_gpuring_timing_free(lane);
     gr_gpu_team_destroy(lane->gpu, NULL != mca_coll_gpuring_component.pool);
     gr_team_destroy(lane->team, mca_coll_gpuring_component.pool);
     mca_coll_gpuring_op_free(&lane->own);

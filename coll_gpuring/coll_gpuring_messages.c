@@ -44,6 +44,7 @@ static size_t span(const struct gr_op *op, int from, int to, size_t *at)
     case GR_COLL_ALLGATHER:
         return block_bytes(op, from);
     case GR_COLL_REDUCE_SCATTER:
+    case GR_COLL_ALLTOALL:
         *at = block_at(op, to);
         return block_bytes(op, to);
     case GR_COLL_BCAST:
@@ -123,7 +124,7 @@ static void take(struct gr_op *op, int r, const unsigned char *data, size_t byte
     void *out = d->out;
     const void *source = data;
 
-    if (GR_COLL_ALLGATHER == d->request.coll) {
+    if (GR_COLL_ALLGATHER == d->request.coll || GR_COLL_ALLTOALL == d->request.coll) {
         memcpy(d->out + block_at(op, r), data, bytes);
     } else if (!gr_calls[op->call.id].reduces || 0 == r) {
         memcpy(d->out, data, bytes);

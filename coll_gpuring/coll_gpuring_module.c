@@ -112,8 +112,13 @@ static void module_construct(mca_coll_gpuring_module_t *module)
 /* Never communicates: peers may be late, or gone. */
 static void module_destruct(mca_coll_gpuring_module_t *module)
 {
+    bool device = NULL != module->lane && NULL != module->lane->gpu;
+
     forget_saved(module);
     mca_coll_gpuring_lane_free(module->lane);
+    if (device) {
+        mca_coll_gpuring_gpus_trim();
+    }
     mca_coll_gpuring_stage_delete(module->stage);
     free(module->pids);
 }

@@ -22,19 +22,15 @@
 /* Slots that a nonblocking call moves at a time: its caller wants to go on. */
 #define BURST 8
 
-void mca_coll_gpuring_op_init(struct gr_op *op)
-{
-    memset(op, 0, sizeof(*op));
-}
-
 void mca_coll_gpuring_op_free(struct gr_op *op)
 {
     free(op->counts);
-    free(op->scratch);
+    mca_coll_gpuring_scratch_free(&op->packed);
+    mca_coll_gpuring_scratch_free(&op->kept);
     free(op->bounce);
     free(op->lines);
-    mca_coll_gpuring_room_shrink(&op->room, 0);
     mca_coll_gpuring_stage_free(&op->stage);
+    gr_staged_free(&op->staging);
 }
 
 int mca_coll_gpuring_op_begin(struct gr_op *op)
@@ -47,7 +43,7 @@ int mca_coll_gpuring_op_begin(struct gr_op *op)
         op->start = mca_coll_gpuring_stats_timed() ? mca_coll_gpuring_now() : 0;
     }
     if (op->staged) {
-        rc = mca_coll_gpuring_stage_in(&op->stage, &op->call, op->device ? op->lane->gpu->gpu : NULL);
+        rc = mca_coll_gpuring_pieces_stage(op);
     }
     if (OMPI_SUCCESS == rc) {
         rc = mca_coll_gpuring_data_begin(op);
@@ -83,7 +79,7 @@ void mca_coll_gpuring_op_plan(struct gr_op *op)
     }
     r->algo = (enum gr_algo) op->choice.way;
     r->nchannels = op->choice.nchannels;
-    r->direct = op->choice.direct && team->direct;
+    r->direct = op->choice.direct && team->direct && op->fetches;
     r->chunk_bytes = r->direct ? op->choice.direct_chunk_bytes : op->choice.chunk_bytes;
     r->direct_bytes = op->choice.direct_bytes;
     gr_plan_build(&op->plan, team, r);
@@ -96,6 +92,7 @@ static int start_machine(struct gr_op *op)
     const struct gr_team *team = op->lane->team;
     const struct gr_request *r = &op->data.request;
     struct gr_host_op *host = &op->host;
+    int rc;
 
     if (!op->planned) {
         mca_coll_gpuring_op_plan(op);
@@ -106,7 +103,7 @@ static int start_machine(struct gr_op *op)
     host->nchannels = r->nchannels;
     host->space[GR_IN] = op->data.in;
     host->space[GR_OUT] = op->data.out;
-    host->space[GR_TMP] = NULL; /* no schedule of host memory has scratch */
+    host->space[GR_TMP] = op->data.tmp;
     host->reducer = op->data.reducer;
     host->direct = r->direct;
     host->pids = team->pids;
@@ -120,20 +117,20 @@ static int start_machine(struct gr_op *op)
         }
     }
     gr_machine_start(&op->machine, &op->plan, &gr_host_mover, host);
+    rc = op->in_pieces ? mca_coll_gpuring_pieces_begin(op) : OMPI_SUCCESS;
     op->machine.burst = op->nonblocking ? BURST : 0;
-    return OMPI_SUCCESS;
+    return OMPI_SUCCESS == rc ? mca_coll_gpuring_timing_begin(op) : rc;
 }
 
 void mca_coll_gpuring_op_over(struct gr_op *op, int rc)
 {
-    int out;
-
     if (op->device && OMPI_SUCCESS != rc && GR_OP_RUNNING == op->state) {
         gr_gpu_op_abort(&op->gpu);
     }
-    out = op->staged ? mca_coll_gpuring_stage_out(&op->stage, &op->call, OMPI_SUCCESS == rc) : OMPI_SUCCESS;
-
-    op->rc = OMPI_SUCCESS == rc ? out : rc;
+    if (op->device && NULL != op->gpu.team) {
+        gr_gpu_op_end(&op->gpu);
+    }
+    op->rc = op->staged ? mca_coll_gpuring_pieces_unstage(op, rc) : rc;
     op->state = GR_OP_DONE;
 }
 
@@ -154,7 +151,8 @@ static int start_gpu(struct gr_op *op)
     struct gr_request *r = &op->data.request;
     struct gr_gpu_team *gpu = op->lane->gpu;
     /* what devices know by another address was staged */
-    gr_gpu_ptr space[3] = {(gr_gpu_ptr) (uintptr_t) op->data.in, (gr_gpu_ptr) (uintptr_t) op->data.out, 0};
+    gr_gpu_ptr space[3] = {(gr_gpu_ptr) (uintptr_t) op->data.in, (gr_gpu_ptr) (uintptr_t) op->data.out,
+                           (gr_gpu_ptr) (uintptr_t) op->data.tmp};
 
     r->algo = (enum gr_algo) op->choice.way;
     r->nchannels = op->choice.nchannels < gpu->usable ? op->choice.nchannels : gpu->usable;
@@ -165,7 +163,8 @@ static int start_gpu(struct gr_op *op)
         OMPI_SUCCESS != mca_coll_gpuring_follow(gpu->gpu, op->data.out)) {
         return OMPI_ERROR;
     }
-    if (0 > gr_gpu_op_begin(&op->gpu, gpu, r, (enum gr_kernel) op->line.kernel, space)) {
+    if (0 > gr_gpu_op_begin(&op->gpu, gpu, r, (enum gr_kernel) op->line.kernel, space,
+                            op->zero ? op->outputs : NULL)) {
         opal_output(0, "gpuring: %s on %s: %s", gr_calls[op->call.id].name, gr_comm_name(op->call.comm),
                     gr_gpu_error());
         return OMPI_ERROR;
@@ -191,7 +190,7 @@ static int decide(struct gr_op *op)
     struct gr_lane *lane = op->lane;
     mca_coll_gpuring_module_t *module = lane->module;
 
-    if (!op->device && !op->nonblocking && 0 == module->params.value[GR_PARAM_HOST]) {
+    if (!op->devices && !op->nonblocking && 0 == module->params.value[GR_PARAM_HOST]) {
         op->handover = GR_HANDOVER_HOST;
         return OMPI_ERR_NOT_AVAILABLE;
     }
@@ -257,9 +256,8 @@ static void after_arrival(struct gr_op *op, bool boards)
         mca_coll_gpuring_op_over(op, OMPI_ERR_BAD_PARAM);
         return;
     }
-    op->device = agreed > 0;
     op->decided = true;
-    rc = decide(op);
+    rc = op->asks ? OMPI_ERR_NOT_AVAILABLE : decide(op);
     if (OMPI_SUCCESS != rc) {
         mca_coll_gpuring_op_over(op, rc);
     } else if (NULL != op->setup) {
@@ -305,7 +303,8 @@ static int run(struct gr_op *op, uint64_t *moved)
         return rc;
     }
     if (GR_WAY_MAILBOX != op->choice.way) {
-        return gr_machine_run(&op->machine, moved);
+        rc = gr_machine_run(&op->machine, moved);
+        return op->in_pieces && op->staging.error < 0 ? op->staging.error : rc;
     }
     if (op->arrives && box->posted == op->mail.epoch - 1 && !gr_mail_post(box, &op->mail)) {
         return GR_AGAIN;
@@ -322,6 +321,9 @@ void mca_coll_gpuring_op_end(struct gr_op *op)
     } else {
         mca_coll_gpuring_stats_call(op->call.id, op->choice.way, op->device, op->lane->team->p, op->data.bytes,
                                     0 != op->start ? 1e6 * (mca_coll_gpuring_now() - op->start) : 0);
+        if (op->device && op->gpu.mapped > 0) {
+            mca_coll_gpuring_stats_zero_copy(op->call.id);
+        }
     }
     mca_coll_gpuring_op_over(op, rc);
 }
@@ -341,7 +343,11 @@ static void advance_setup(struct gr_op *op, uint64_t *moved)
         return;
     }
     rc = mca_coll_gpuring_setup_end(op->setup);
-    op->setup = NULL;
+    op->setup = op->next_setup;
+    op->next_setup = NULL;
+    if (OMPI_SUCCESS == rc && NULL != op->setup) {
+        return; /* the next poll begins it */
+    }
     if (OMPI_SUCCESS != rc) {
         op->lane->team->poisoned = GR_ERR_POISONED;
         mca_coll_gpuring_op_over(op, rc);

@@ -27,6 +27,7 @@
 #include "opal/runtime/opal_progress.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 BEGIN_C_DECLS
 
@@ -148,33 +149,41 @@ struct gr_data {
     struct gr_request request;  /* algo, channels, chunks are filled later */
     size_t bytes;               /* S as bandwidth is counted */
     size_t post_bytes;          /* the most that a rank contributes, for mailboxes */
-    unsigned char *in, *out;
+    unsigned char *in, *out, *tmp;  /* by enum gr_space */
     struct gr_reducer reducer;
     /* afterwards: */
     enum { GR_FINISH_NONE, GR_FINISH_COPY, GR_FINISH_UNPACK } finish;
     size_t out_bytes;           /* to be copied or unpacked */
 };
 
-/* What a rank says of its call to all others, where arrivals are exchanged. All but device must be equal. */
+/*
+ * What a rank says of its call to all others, where arrivals are exchanged. All but device and what is below must be
+ * equal. Only calls that may use zero copy say whose memory their results go to.
+ */
 struct gr_arrival {
     uint64_t seq, bytes;
     int32_t root;
     int16_t kernel; /* enum gr_kernel, or -1: there is none for its type and operation */
     uint8_t call;   /* enum gr_call_id */
     uint8_t device; /* whether some buffer of this rank is on a device */
+    struct gr_gpu_ticket output;
 };
+#define GR_ARRIVAL_SHORT offsetof(struct gr_arrival, output)
 
-/* The call's line; device: whether a buffer of this rank is on one. */
-struct gr_arrival mca_coll_gpuring_arrival(const struct gr_op *op, bool device);
+/* The call's line; device: whether a buffer of this rank is on one. Sets op->zero. */
+struct gr_arrival mca_coll_gpuring_arrival(struct gr_op *op, const gr_params_t *params, bool device);
 
 /*
- * All lines are there. Whether the call is done by kernels: all have one for it, and some buffer is on a device. -1,
- * and said once, when the calls differ.
+ * All lines are there. Sets the op's device (all have a kernel for it, and some buffer is on a device), devices and
+ * fetches. -1, and said once, when the calls differ.
  */
-int mca_coll_gpuring_arrivals_agree(const struct gr_op *op, const struct gr_arrival *lines);
+int mca_coll_gpuring_arrivals_agree(struct gr_op *op, const struct gr_arrival *lines);
+
+/* Room for the lines of p ranks. OMPI error code. */
+int mca_coll_gpuring_arrivals_room(struct gr_op *op, int p);
 
 /* The same for a persistent request's init, by messages, waiting for all. OMPI error code. */
-int mca_coll_gpuring_arrivals_exchange(struct gr_op *op, uint32_t number, bool *device);
+int mca_coll_gpuring_arrivals_exchange(struct gr_op *op, uint32_t number);
 
 enum gr_op_state {
     GR_OP_QUEUED,   /* others are before it */
@@ -187,6 +196,13 @@ enum gr_op_state {
 
 struct gr_messages;
 
+/* Memory of the host that an op keeps from call to call: base, or, where devices use it too, the room. */
+struct gr_scratch {
+    unsigned char *base;
+    size_t bytes;
+    struct gr_room room;
+};
+
 struct gr_op {
     struct gr_op *next; /* in the lane's queue */
     struct gr_lane *lane;
@@ -197,14 +213,19 @@ struct gr_op {
     enum gr_op_state state;
     bool nonblocking;         /* also persistent: it may not be handed on, and does a little at a time */
     bool arrives;             /* it begins with an arrival line */
+    bool asks;                /* and ends with it: whether some buffer is on a device is all that is wanted */
     bool decided;             /* all lines were there: */
     bool device;              /* all agreed: kernels do it */
+    bool zero;                /* results may go straight to the others' buffers */
+    bool devices;             /* all know that some buffer is on a device */
+    bool fetches;             /* all know that none is: others may fetch from its buffers */
     bool staged;              /* some of its buffers may be where whoever does it cannot use them */
     enum gr_handover handover; /* why, of OMPI_ERR_NOT_AVAILABLE */
     int rc;                   /* OMPI error code, of GR_OP_DONE */
     uint64_t seq;
     double start;             /* where times are wanted */
-    struct gr_setup *setup;   /* of this call, or NULL */
+    struct gr_setup *setup;   /* of this call, or NULL; */
+    struct gr_setup *next_setup; /* and the one after it: of step timing */
     struct gr_messages *messages;
     ompi_request_t *request;  /* to be completed, or NULL */
     uint32_t number;          /* arrives: two numbers for the set-ups that may follow, from here on */
@@ -214,12 +235,13 @@ struct gr_op {
     /* kept for the next call: */
     size_t *counts, *displs;  /* p entries each, of v-calls */
     int ncounts;
-    unsigned char *scratch;   /* packing */
-    size_t scratch_bytes;
+    struct gr_scratch packed; /* of data that do not lie as schedules want them, */
+    struct gr_scratch kept;   /* and of what schedules put into GR_TMP */
     unsigned char *bounce;    /* direct plans that reduce */
-    struct gr_arrival *lines; /* of the call's ranks */
+    struct gr_arrival *lines; /* of the call's ranks; with it, in the same memory: */
+    const struct gr_gpu_ticket **outputs; /* theirs, */
+    size_t *spots;            /* and where each begins, in bytes */
     int nlines;
-    struct gr_room room;      /* scratch that devices use too */
     /* one of the three: */
     struct gr_gpu_op gpu;
     struct gr_mail mail;
@@ -227,9 +249,16 @@ struct gr_op {
     struct gr_plan plan;
     struct gr_machine machine;
     struct gr_host_op host;
+    bool in_pieces;           /* its staged buffers are copied while the machine runs */
+    struct gr_staged staging;
+    struct gr_copier copiers[2]; /* in, out */
 };
 
-void mca_coll_gpuring_op_init(struct gr_op *op);
+static inline void mca_coll_gpuring_op_init(struct gr_op *op)
+{
+    memset(op, 0, sizeof(*op));
+}
+
 void mca_coll_gpuring_op_free(struct gr_op *op);
 
 /* When it is known who does it, before any link is used: buffers. OMPI error code. */
@@ -270,6 +299,17 @@ int mca_coll_gpuring_messages_begin(struct gr_op *op);
 int mca_coll_gpuring_messages_poll(struct gr_op *op, uint64_t *moved);
 void mca_coll_gpuring_messages_explain(const struct gr_op *op, char *text, size_t size);
 
+/* ---- staged calls whose buffers are copied while steps run (pieces.c) ---- */
+
+/*
+ * Stage the op's buffers for who does it. in_pieces: what they hold comes while the machine runs, which is to be started
+ * here once more when its plan and host op are ready. unstage: the call is over with rc, which is returned unless what
+ * remains to be copied fails; nothing is under way then. OMPI error codes.
+ */
+int mca_coll_gpuring_pieces_stage(struct gr_op *op);
+int mca_coll_gpuring_pieces_begin(struct gr_op *op);
+int mca_coll_gpuring_pieces_unstage(struct gr_op *op, int rc);
+
 /* ---- data: of an op whose call is filled in ---- */
 
 /* Sizes only, nothing of the buffers: equal on all ranks. OMPI error code. */
@@ -281,83 +321,17 @@ int mca_coll_gpuring_data_begin(struct gr_op *op);
 /* After the last step: unpack, copy. */
 int mca_coll_gpuring_data_end(struct gr_op *op);
 
-/* Whether `count` of them are one run of bytes. */
+/* Whether `count` of them are one run of bytes; then, the first byte of a buffer's data. */
 bool mca_coll_gpuring_is_solid(struct ompi_datatype_t *type, size_t count);
+unsigned char *mca_coll_gpuring_solid_start(const void *buf, struct ompi_datatype_t *type);
 
-/* ---- lanes ---- */
-
-struct gr_lane {
-    mca_coll_gpuring_module_t *module;
-    struct ompi_communicator_t *comm;
-    struct gr_team *team;
-    bool lost;                    /* its set-up failed half-way: it is left as it is */
-    struct gr_gpu_team *gpu;      /* NULL: no call on devices yet */
-    struct gr_op own;             /* of the blocking call */
-    /* The queue has a lock of its own: Open MPI makes communicators with nonblocking calls out of opal_progress,
-     * maybe below somebody who has the lane. */
-    gr_lock_t gate;
-    struct gr_op *head, **tail;   /* in call order */
-    struct gr_op *unposted;       /* the first of them that has not been looked at for posting */
-    gr_lock_t busy;               /* who has it drives the lane; this is theirs: */
-    struct gr_op *finished;       /* whose requests are to be completed in an MPI call */
-    struct gr_watch watch;
-    /* under the list's lock: */
-    struct gr_lane *next, **link; /* link NULL: not in the list of those that opal_progress drives */
-};
-
-/* A lane for the communicator, which must outlive it. box_bytes: of the largest post to mailboxes. NULL: no memory. */
-struct gr_lane *mca_coll_gpuring_lane_new(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
-                                          uint32_t nsets, size_t box_bytes);
-void mca_coll_gpuring_lane_free(struct gr_lane *lane); /* NULL is fine; its queue must be empty */
-
-/* Do op, after all that is in the queue, and wait for it. OMPI error code, or OMPI_ERR_NOT_AVAILABLE: no links. */
-int mca_coll_gpuring_lane_do(struct gr_lane *lane, struct gr_op *op);
-
-/* Put ops of different lanes into their queues and leave them to whoever drives. */
-void mca_coll_gpuring_lane_start(struct gr_op *const *ops, size_t n);
-
-/* Drive all listed lanes once; returns what was moved. */
-uint64_t mca_coll_gpuring_lanes_drive(bool here);
-
-/* Whether some lane is listed. */
-bool mca_coll_gpuring_lanes_any(void);
-
-/* At the end of the component. */
-void mca_coll_gpuring_lanes_close(void);
-
-/* ---- requests ---- */
-
-typedef struct mca_coll_gpuring_request {
-    ompi_coll_base_nbc_request_t super; /* MPI_I... functions keep what they retained there */
-    struct gr_op op;
-    struct gr_lane *lane;               /* a persistent request's own */
-    struct mca_coll_gpuring_request *next_unused;
-    ompi_datatype_t *types[2];          /* that a persistent request retains, or NULL; */
-    void *kept;                         /* and copies of its call's arrays */
-} mca_coll_gpuring_request_t;
-
-OBJ_CLASS_DECLARATION(mca_coll_gpuring_request_t);
-
-/* A request for a call on comm, not active. NULL: no memory. */
-mca_coll_gpuring_request_t *mca_coll_gpuring_request_get(struct ompi_communicator_t *comm, bool persistent);
-void mca_coll_gpuring_request_put(mca_coll_gpuring_request_t *request);
-
-/*
- * Put copies in the place of the call's arrays, which the application may free when the call has returned. What is to
- * be freed at the end; NULL: no memory.
- */
-void *mca_coll_gpuring_keep(struct gr_call *call);
-
-/* A persistent request whose op is ready to be started. */
-void mca_coll_gpuring_request_persist(mca_coll_gpuring_request_t *request, struct gr_lane *lane);
-void mca_coll_gpuring_requests_close(void);
-
-/* ---- progress thread ---- */
-
-/* Start it at the first nonblocking call (device: that may be on devices), where the parameter wants it. */
-void mca_coll_gpuring_thread_need(bool device);
-void mca_coll_gpuring_thread_close(void);
+/* At least that many bytes, valid until the call ends; NULL: no memory. request: it is not a blocking call's. */
+unsigned char *mca_coll_gpuring_scratch_get(struct gr_scratch *s, size_t bytes, bool device);
+void mca_coll_gpuring_scratch_shrink(struct gr_scratch *s, bool request);
+void mca_coll_gpuring_scratch_free(struct gr_scratch *s);
 
 END_C_DECLS
+
+#include "coll_gpuring_lane.h"
 
 #endif

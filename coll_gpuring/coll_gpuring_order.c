@@ -49,45 +49,95 @@ int mca_coll_gpuring_setup_devices(struct gr_setup *s)
     return rc;
 }
 
-/* What links between the ranks' devices are like, as far as can be known before they are made. */
-static enum gr_path find_path(const struct gr_setup *s, const struct gr_gpu_place_in_node *places, int p)
-{
-    int same = 0, r;
+/*
+ * What was found out last. To ask NVML takes tens of milliseconds, and most communicators of a program have the same
+ * ranks.
+ */
+static struct {
+    gr_lock_t lock;
+    int p;
+    struct gr_gpu_place_in_node *places; /* with it, in the same memory: */
+    int *order;
+    bool linked;
+} known;
 
-    for (r = 0; r < p; r++) {
-        same += 0 == memcmp(s->devices[r].id.uuid, s->devices[0].id.uuid, sizeof(s->devices[0].id.uuid));
-    }
-    return same == p ? GR_PATH_SAME : gr_gpus_linked(places, p) ? GR_PATH_NVLINK : GR_PATH_PCIE;
+void mca_coll_gpuring_order_close(void)
+{
+    free(known.places);
+    known.places = NULL;
+    known.p = 0;
 }
 
-/* Rings along the torus where one is stated; else neighbours by the distance of their devices. */
+/* Keep it, if there is memory for it. The lock is held. */
+static void keep(const struct gr_gpu_place_in_node *places, int p, const int *order, bool linked)
+{
+    size_t n = (size_t) p;
+
+    mca_coll_gpuring_order_close();
+    known.places = malloc(n * (sizeof(*places) + sizeof(*order)));
+    if (NULL != known.places) {
+        known.p = p;
+        known.order = (int *) (known.places + n);
+        known.linked = linked;
+        memcpy(known.places, places, n * sizeof(*places));
+        memcpy(known.order, order, n * sizeof(*order));
+    }
+}
+
+/* Neighbours by the distance of their devices, and whether NVLink joins all. OMPI error code. */
+static int find_order(const struct gr_gpu_place_in_node *places, int p, int *order, bool *linked)
+{
+    int rc = 0;
+
+    gr_lock(&known.lock);
+    if (known.p == p && 0 == memcmp(known.places, places, (size_t) p * sizeof(*places))) {
+        memcpy(order, known.order, (size_t) p * sizeof(*order));
+        *linked = known.linked;
+    } else {
+        *linked = 0 != gr_gpus_linked(places, p);
+        rc = gr_order_gpus(places, p, order);
+        if (0 == rc) {
+            keep(places, p, order, *linked);
+        }
+    }
+    gr_unlock(&known.lock);
+    return 0 == rc ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
+}
+
+/* Whether all ranks use one device. */
+static bool is_one_device(const struct gr_setup *s, int p)
+{
+    int r;
+
+    for (r = 1; r < p && 0 == memcmp(s->devices[r].id.uuid, s->devices[0].id.uuid, sizeof(s->devices[0].id.uuid)); r++) {
+    }
+    return r == p;
+}
+
+/* Rings along the torus where the parameter states one; else as found. And what links are like, as far as it is known already. */
 static int decide_order(struct gr_setup *s)
 {
-    int p = size_of(s), r, rc = OMPI_SUCCESS;
-    enum gr_path path = GR_PATH_PCIE;
+    int p = size_of(s), r, rc = OMPI_ERR_OUT_OF_RESOURCE;
     struct gr_torus torus = mca_coll_gpuring_param_torus(s->lane->module->params.value[GR_PARAM_TORUS]);
     struct gr_gpu_place_in_node *places = calloc((size_t) p, sizeof(*places));
     int *order = calloc((size_t) p, sizeof(*order));
+    bool linked = false;
 
-    if (NULL == places || NULL == order) {
-        rc = OMPI_ERR_OUT_OF_RESOURCE;
-    } else {
+    if (NULL != places && NULL != order) {
         for (r = 0; r < p; r++) {
             const struct gr_gpu_id *id = &s->devices[r].id;
 
             places[r] = (struct gr_gpu_place_in_node) {id->domain, id->bus, id->device};
         }
-        path = find_path(s, places, p);
-    }
-    if (OMPI_SUCCESS == rc && torus.ndims > 0) {
-        gr_order_ring(&torus, p, 0, order);
-    } else if (OMPI_SUCCESS == rc) {
-        rc = 0 == gr_order_gpus(places, p, order) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
+        rc = find_order(places, p, order, &linked);
+        if (torus.ndims > 0) {
+            gr_order_ring(&torus, p, 0, order);
+        }
     }
     for (r = 0; OMPI_SUCCESS == rc && r < p; r++) {
         s->devices[r].order = order[r];
-        s->devices[r].path = path;
     }
+    s->devices[0].path = is_one_device(s, p) ? GR_PATH_SAME : linked ? GR_PATH_NVLINK : GR_PATH_PCIE;
     free(places);
     free(order);
     return rc;
@@ -124,6 +174,7 @@ int mca_coll_gpuring_setup_team(struct gr_setup *s)
         .nslots = (uint32_t) value[GR_PARAM_DEVICE_SLOTS],
         .slot_bytes = (size_t) value[GR_PARAM_DEVICE_SLOT_BYTES],
         .order = order,
+        .torus = s->lane->module->torus,
         .ids = ids,
         .path = (enum gr_path) s->devices[0].path,
         .gpu = s->mine,
@@ -138,6 +189,7 @@ int mca_coll_gpuring_setup_team(struct gr_setup *s)
         if (NULL != params.gpu) {
             params.pool = mca_coll_gpuring_gpu_pool(params.gpu, &params.status);
             params.gpu = NULL == params.pool ? NULL : params.gpu;
+            params.share = NULL == params.gpu ? NULL : mca_coll_gpuring_gpu_share(params.gpu);
         }
         s->lane->gpu = gr_gpu_team_create(&params);
     }

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { KIND_INT, KIND_ALGORITHM, KIND_PROTOCOL, KIND_TORUS, KIND_REPORT };
+enum kind { KIND_INT, KIND_ALGORITHM, KIND_PROTOCOL, KIND_TORUS, KIND_SYNC, KIND_REPORT };
 
 struct param_row {
     const char *name;
@@ -37,19 +37,22 @@ static const struct param_row rows[] = {
     {"host", KIND_INT, GR_PARAM_HOST, 0, 0, 1, NULL,
      "1: take collectives on buffers in host memory too; 0 (default): leave them to the other components"},
     {"algorithm", KIND_ALGORITHM, GR_PARAM_COMMON, 0, 0, 0, NULL,
-     "Algorithm of all collectives: auto (cost model; default), ring, chain, tree, flat, oneshot, twoshot or mailbox. A "
-     "collective without a schedule for it stays at auto, and so do messages that are too large for mailboxes, and "
-     "oneshot on more than 9 ranks"},
+     "Algorithm of all collectives: auto (cost model; default), ring, chain, tree, flat, oneshot, twoshot, pairwise, "
+     "bucket, swing, mst, ordered, suh-shin or mailbox. A collective without a schedule for it stays at auto, and so do "
+     "messages that are too large for mailboxes, oneshot on more than 9 ranks, and bucket, swing, mst, ordered and "
+     "suh-shin where no torus is known or the algorithm does not suit it"},
     {"algorithm_allreduce", KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_ALLREDUCE, 0, 0, 0, NULL,
-     ALGORITHM_HELP("Allreduce", "ring tree flat oneshot twoshot mailbox")},
+     ALGORITHM_HELP("Allreduce", "ring tree flat oneshot twoshot bucket swing mailbox")},
     {"algorithm_allgather", KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_ALLGATHER, 0, 0, 0, NULL,
-     ALGORITHM_HELP("Allgather and Allgatherv", "ring flat mailbox")},
+     ALGORITHM_HELP("Allgather and Allgatherv", "ring flat bucket mailbox")},
     {"algorithm_reduce_scatter", KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_REDUCE_SCATTER, 0, 0, 0, NULL,
-     ALGORITHM_HELP("Reduce_scatter and Reduce_scatter_block", "ring flat mailbox")},
+     ALGORITHM_HELP("Reduce_scatter and Reduce_scatter_block", "ring flat bucket mailbox")},
     {"algorithm_bcast", KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_BCAST, 0, 0, 0, NULL,
-     ALGORITHM_HELP("Bcast", "chain tree flat mailbox")},
+     ALGORITHM_HELP("Bcast", "chain tree flat mst mailbox")},
     {"algorithm_reduce", KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_REDUCE, 0, 0, 0, NULL,
-     ALGORITHM_HELP("Reduce", "chain tree flat mailbox")},
+     ALGORITHM_HELP("Reduce", "chain tree flat mst mailbox")},
+    {"algorithm_alltoall", KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_ALLTOALL, 0, 0, 0, NULL,
+     ALGORITHM_HELP("Alltoall", "pairwise ordered suh-shin")},
     {"channels", KIND_INT, GR_PARAM_CHANNELS, 1, 1, GR_MAX_CHANNELS, NULL,
      "Channels at most, 1..16 (default 1): each has links of its own; large messages use more of them"},
     {"slots", KIND_INT, GR_PARAM_SLOTS, 4, GR_MIN_SLOTS, GR_MAX_SLOTS, NULL,
@@ -65,7 +68,11 @@ static const struct param_row rows[] = {
      "allows it between all ranks of a communicator; 0: copy them through shared memory"},
     {"torus", KIND_TORUS, GR_PARAM_TORUS, 0, 0, 0, NULL,
      "Extents of the torus that MPI_COMM_WORLD's ranks form, as 4x4x2 (rank = x + 4 (y + 4 z)); rings of "
-     "communicators of that many ranks run along it. Empty (default): none"},
+     "communicators of that many ranks run along it, and so do the algorithms for tori. Empty (default): none. A "
+     "communicator's info key gpuring_torus, or its Cartesian topology, comes before it"},
+    {"step_sync", KIND_SYNC, GR_PARAM_STEP_SYNC, 0, 0, 0, NULL,
+     "When the steps of calls in host memory begin: none (default): as soon as they can; start: all ranks begin the call "
+     "at one instant; barrier: and each tick of its steps together; timed: and each step at its predicted time"},
     {"cuda", KIND_INT, -1, -1, -1, 1, &mca_coll_gpuring_component.cuda,
      "1: look for buffers in device memory; 0: never; -1 (default): where this process has loaded the CUDA driver "
      "before MPI_Init, or the node has an NVIDIA device file"},
@@ -80,9 +87,17 @@ static const struct param_row rows[] = {
      "How messages between devices are written: auto (cost model; default), simple, ll (4 bytes of flag with each 4 of "
      "data) or ll128 (8 with each 120). ll128 is taken only where all ranks have devices of their own that NVLink "
      "joins; elsewhere it is as auto"},
+    {"zero_copy", KIND_INT, GR_PARAM_ZERO_COPY, 1 << 20, -1, INT_MAX, NULL,
+     "Smallest Allreduce, Allgather(v) or Bcast on devices, in bytes of the whole vector, whose results kernels write "
+     "straight into the other ranks' receive buffers where these can be mapped, 0..2147483647 (default 1048576); -1: "
+     "none. Memory that was used so stays mapped: when the application frees it, the device may get it back only when "
+     "a communicator is freed or other buffers have taken its place"},
     {"device_pool_mib", KIND_INT, -1, 512, 1, 1 << 20, &mca_coll_gpuring_component.device_pool_mib,
      "MiB of device memory that a process uses for links at most on each device (default 512); calls for whose links "
      "it does not suffice go through host memory"},
+    {"stage_bytes", KIND_INT, -1, 512 << 10, 0, 1 << 30, &mca_coll_gpuring_component.stage_bytes,
+     "Bytes of a piece of device memory that is copied while others are worked on, where the host does a call, 0..1073741824 "
+     "(default 524288); calls of less than two pieces are copied whole. 0: all are"},
     {"timeout", KIND_INT, -1, 60, 0, INT_MAX, &mca_coll_gpuring_component.timeout,
      "Seconds of waiting without progress after which a rank says what it waits for, and again each time as long; "
      "0: never (default 60)"},
@@ -122,14 +137,18 @@ static int find_way(const char *name)
 /* Whether the parameter of all collectives, or of one, may say so. */
 static bool way_is_allowed(int param, int way)
 {
-    return GR_PARAM_COMMON == param || GR_WAY_MAILBOX == way ||
-           gr_algo_has((enum gr_algo) way, (enum gr_coll) (param - GR_PARAM_ALGORITHM));
+    if (GR_PARAM_COMMON == param) {
+        return true;
+    }
+    return GR_WAY_MAILBOX == way
+               ? GR_PARAM_ALGORITHM + GR_COLL_ALLTOALL != param
+               : gr_algo_has((enum gr_algo) way, (enum gr_coll) (param - GR_PARAM_ALGORITHM));
 }
 
 int mca_coll_gpuring_params_register(void)
 {
     static const char *const text_default[] = {[KIND_ALGORITHM] = "auto", [KIND_PROTOCOL] = "auto",
-                                               [KIND_TORUS] = "", [KIND_REPORT] = "none"};
+                                               [KIND_TORUS] = "", [KIND_SYNC] = "none", [KIND_REPORT] = "none"};
     mca_base_component_t *component = (mca_base_component_t *) &mca_coll_gpuring_component.super.collm_version;
     size_t k;
     int rc;
@@ -247,6 +266,19 @@ static int64_t check_torus(const struct param_row *row, const char *text)
     return packed;
 }
 
+static int64_t check_sync(const struct param_row *row, const char *text)
+{
+    int k;
+
+    for (k = 0; NULL != mca_coll_gpuring_sync_name(k); k++) {
+        if (0 == strcmp(text, mca_coll_gpuring_sync_name(k))) {
+            return k;
+        }
+    }
+    complain(row, text, "none start barrier timed", "none");
+    return 0;
+}
+
 /* A copy: the variable system frees its own before the component is closed. */
 static char *check_report(const struct param_row *row, const char *text)
 {
@@ -279,6 +311,9 @@ void mca_coll_gpuring_params_check(void)
             break;
         case KIND_TORUS:
             value = check_torus(row, text);
+            break;
+        case KIND_SYNC:
+            value = check_sync(row, text);
             break;
         case KIND_REPORT:
             free(mca_coll_gpuring_component.report);
@@ -342,6 +377,8 @@ const char *mca_coll_gpuring_param_text(int param, int64_t value, char *buf, siz
         snprintf(buf, size, "%s", value < 0 ? "auto" : gr_way_name((int) value));
     } else if (GR_PARAM_PROTOCOL == param) {
         snprintf(buf, size, "%s", value < 0 ? "auto" : gr_protocol_name((int) value));
+    } else if (GR_PARAM_STEP_SYNC == param) {
+        snprintf(buf, size, "%s", mca_coll_gpuring_sync_name((int) value));
     } else if (GR_PARAM_TORUS == param) {
         torus = mca_coll_gpuring_param_torus(value);
         snprintf(buf, size, "none");

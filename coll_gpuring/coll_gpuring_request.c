@@ -116,7 +116,7 @@ mca_coll_gpuring_request_t *mca_coll_gpuring_request_get(struct ompi_communicato
     r->req_status = ompi_status_empty;
     r->req_state = persistent ? OMPI_REQUEST_INACTIVE : OMPI_REQUEST_ACTIVE;
     request->op.nonblocking = true;
-    request->op.device = request->op.arrives = false;
+    request->op.device = request->op.arrives = request->op.in_pieces = false;
     request->op.request = r;
     request->op.lane = NULL;
     request->op.setup = NULL;

@@ -29,7 +29,7 @@ struct gr_setup_verdict {
 struct gr_setup_device {
     struct gr_gpu_id id;
     int32_t order;              /* [position]: the rank there */
-    int32_t path;               /* an enum gr_path, the same in all that rank 0 tells */
+    int32_t path;               /* rank 0's, in what it tells: an enum gr_path for all */
 };
 
 struct gr_setup;

@@ -139,7 +139,7 @@ static int place(struct gr_stage *stage, struct gr_call *call, bool receive)
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    at = mca_coll_gpuring_room_get(room, (far ? apart->bytes : (size_t) (high - low)) + GR_CACHE_LINE);
+    at = mca_coll_gpuring_room_get(room, (far ? apart->bytes : (size_t) (high - low)) + (receive ? GR_CACHE_LINE : 0));
     if (NULL == at) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -232,22 +232,48 @@ static int copy_in(const struct gr_call *original, const struct gr_call *call, b
     return batch.rc;
 }
 
-int mca_coll_gpuring_stage_in(struct gr_stage *stage, struct gr_call *call, struct gr_gpu *gpu)
+void mca_coll_gpuring_stage_sides(struct gr_stage *stage, const struct gr_call *call, struct gr_gpu *gpu)
 {
     struct gr_side send = mca_coll_gpuring_side(call, false), receive = mca_coll_gpuring_side(call, true);
-    int rc = OMPI_SUCCESS;
 
     stage->original = *call;
+    stage->brought = false;
     stage->in = needs_stage(&send, gpu);
     stage->out = needs_stage(&receive, gpu);
+}
+
+int mca_coll_gpuring_stage_place(struct gr_stage *stage, struct gr_call *call, struct gr_gpu *gpu)
+{
+    int rc = OMPI_SUCCESS;
+
+    mca_coll_gpuring_stage_sides(stage, call, gpu);
     if (stage->in) {
         rc = place(stage, call, false);
-        rc = OMPI_SUCCESS == rc ? copy_in(&stage->original, call, false) : rc;
     }
     if (stage->out && OMPI_SUCCESS == rc) {
         rc = place(stage, call, true);
-        rc = OMPI_SUCCESS == rc ? copy_in(&stage->original, call, true) : rc;
     }
+    if (OMPI_SUCCESS != rc) {
+        (void) mca_coll_gpuring_stage_out(stage, call, false);
+    }
+    return rc;
+}
+
+int mca_coll_gpuring_stage_copy(struct gr_stage *stage, struct gr_call *call)
+{
+    int rc = stage->in ? copy_in(&stage->original, call, false) : OMPI_SUCCESS;
+
+    return stage->out && OMPI_SUCCESS == rc ? copy_in(&stage->original, call, true) : rc;
+}
+
+int mca_coll_gpuring_stage_in(struct gr_stage *stage, struct gr_call *call, struct gr_gpu *gpu)
+{
+    int rc = mca_coll_gpuring_stage_place(stage, call, gpu);
+
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    rc = mca_coll_gpuring_stage_copy(stage, call);
     if (OMPI_SUCCESS != rc) {
         (void) mca_coll_gpuring_stage_out(stage, call, false);
     }
@@ -317,7 +343,7 @@ int mca_coll_gpuring_stage_out(struct gr_stage *stage, struct gr_call *call, boo
     if (!stage->in && !stage->out) {
         return OMPI_SUCCESS;
     }
-    if (stage->out && ok) {
+    if (stage->out && ok && !stage->brought) {
         rc = copy_out(&stage->original, call);
     }
     *call = stage->original;

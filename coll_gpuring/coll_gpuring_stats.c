@@ -5,6 +5,8 @@
  */
 #include "coll_gpuring_op.h"
 
+#include "timing/timer.h"
+
 #include "opal/mca/base/mca_base_pvar.h"
 
 #include <stdatomic.h>
@@ -13,7 +15,8 @@
 
 typedef _Atomic unsigned long long counter_t;
 
-static counter_t calls[GR_NTAKEN], bytes[GR_NTAKEN], on_device[GR_NTAKEN], by_way[GR_NWAYS], handovers[GR_NHANDOVERS];
+static counter_t calls[GR_NTAKEN], bytes[GR_NTAKEN], on_device[GR_NTAKEN], zero_copy[GR_NTAKEN], by_way[GR_NWAYS];
+static counter_t handovers[GR_NHANDOVERS];
 
 /* For the report: sums in nanoseconds and bytes, in host memory and on devices, per collective and algorithm. */
 static struct {
@@ -69,6 +72,11 @@ int mca_coll_gpuring_stats_register(void)
         }
         if (OMPI_SUCCESS == rc) {
             rc = add_counter("device_calls", gr_calls[k].name, "Calls that gpuring did on devices:", &on_device[k]);
+        }
+        if (OMPI_SUCCESS == rc) {
+            rc = add_counter("zero_copy_calls", gr_calls[k].name,
+                             "Calls on devices in which this process had other ranks' receive buffers mapped:",
+                             &zero_copy[k]);
         }
     }
     for (k = 0; k < GR_NWAYS && OMPI_SUCCESS == rc; k++) {
@@ -132,6 +140,11 @@ void mca_coll_gpuring_stats_call(enum gr_call_id id, int way, bool device, int r
     }
 }
 
+void mca_coll_gpuring_stats_zero_copy(enum gr_call_id id)
+{
+    add(&zero_copy[id], 1);
+}
+
 void mca_coll_gpuring_stats_handover(enum gr_handover reason)
 {
     add(&handovers[reason], 1);
@@ -155,7 +168,7 @@ static bool report_row(FILE *f, bool json, const char *comma, int device, int id
     return true;
 }
 
-static void report_rows(FILE *f, bool json)
+static const char *report_rows(FILE *f, bool json)
 {
     const char *comma = "";
     int device, id, way;
@@ -167,6 +180,49 @@ static void report_rows(FILE *f, bool json)
             }
         }
     }
+    return comma;
+}
+
+/* ---- step timing ---- */
+
+static struct gr_timing_report timing;
+static gr_lock_t timing_lock;
+
+void mca_coll_gpuring_stats_timing(const struct gr_timing_report *r)
+{
+    gr_lock(&timing_lock);
+    gr_timing_report_add(&timing, r);
+    gr_unlock(&timing_lock);
+}
+
+static double mean_us(int64_t sum, uint64_t n)
+{
+    return n > 0 ? (double) sum / (double) n / 1e3 : 0;
+}
+
+/* What step timing saw on this rank; comma: after rows before it. */
+static void report_timing(FILE *f, bool json, const char *comma)
+{
+    const struct gr_timing_report *t = &timing;
+
+    if (0 == t->syncs) {
+        return;
+    }
+    fprintf(f,
+            json ? "%s\n  {\"step_sync\": \"%s\", \"calls\": %llu, \"syncs\": %llu, \"sync_us\": %.3f, "
+                   "\"start_skew_us\": %.3f, \"start_skew_max_us\": %.3f, \"steps\": %llu, \"error_us\": %.3f, "
+                   "\"error_max_us\": %.3f, \"misses\": %llu, \"waits\": %llu, \"wait_us\": %.3f, "
+                   "\"resyncs\": %llu, \"pauses\": %llu, \"measures\": %llu}"
+                 : "%s# step_sync %s: %llu calls, %llu countdowns of %.3f us; start skew %.3f us, at most %.3f\n"
+                   "#   %llu timed steps began late by %.3f us, at most %.3f; %llu missed their time; %llu waited %.3f "
+                   "us each\n"
+                   "#   %llu resynchronised, %llu times switched off, %llu times latencies measured\n",
+            comma, mca_coll_gpuring_sync_name((int) mca_coll_gpuring_component.params.value[GR_PARAM_STEP_SYNC]),
+            (unsigned long long) t->calls, (unsigned long long) t->syncs, mean_us(t->sync_ns, t->syncs),
+            mean_us(t->skew_ns, t->skews), (double) t->skew_max / 1e3, (unsigned long long) t->steps,
+            mean_us(t->error_ns, t->steps), (double) t->error_max / 1e3, (unsigned long long) t->misses,
+            (unsigned long long) t->waits, mean_us(t->wait_ns, t->waits), (unsigned long long) t->resyncs,
+            (unsigned long long) t->pauses, (unsigned long long) t->measures);
 }
 
 /* From rank 0's view, without a message: a job that ends must not wait. */
@@ -190,7 +246,7 @@ void mca_coll_gpuring_stats_report(void)
         fprintf(f, "# gpuring: what rank 0's collectives achieved\n# %-20s %-6s %-7s %10s %16s %12s %10s %10s\n",
                 "collective", "memory", "algo", "calls", "bytes", "avg us", "algbw GB/s", "busbw GB/s");
     }
-    report_rows(f, json);
+    report_timing(f, json, report_rows(f, json));
     if (json) {
         fprintf(f, "\n]\n");
         fclose(f);

@@ -28,18 +28,22 @@ AC_SUBST([CUDA_CPPFLAGS])
 AM_CONDITIONAL([HAVE_CUDA], [test "x$gr_cuda" = xyes])
 ])
 
-dnl GR_UCX: links between nodes.
+dnl GR_UCX: links between nodes, in a module of their own (net/load.c says why).
 AC_DEFUN([GR_UCX], [
 AC_ARG_WITH([ucx],
-    [AS_HELP_STRING([--with-ucx@<:@=DIR@:>@], [UCX (default: what pkg-config finds)])])
-gr_ucx_summary="not found"
+    [AS_HELP_STRING([--with-ucx@<:@=DIR@:>@], [UCX, 1.11 or later (default: what pkg-config finds)])])
+gr_ucx_summary="not found (no links between nodes)"
+gr_ucx=no
 AS_CASE(["$with_ucx"],
     [no], [gr_ucx_summary="off"],
     [AS_IF([test -n "$with_ucx" && test "x$with_ucx" != xyes],
          [export PKG_CONFIG_PATH="$with_ucx/lib/pkgconfig:$PKG_CONFIG_PATH"])
-     PKG_CHECK_EXISTS([ucx],
-         [gr_ucx_summary="`$PKG_CONFIG --modversion ucx` (not used in this version)"],
-         [AS_IF([test -n "$with_ucx"], [AC_MSG_ERROR([--with-ucx was given, but pkg-config finds no ucx])])])])
+     PKG_CHECK_MODULES([UCX], [ucx >= 1.11],
+         [gr_ucx=yes
+          gr_ucx_summary=`$PKG_CONFIG --modversion ucx`],
+         [AS_IF([test -n "$with_ucx" && test "x$with_ucx" != xno],
+             [AC_MSG_ERROR([--with-ucx was given, but pkg-config finds no ucx of 1.11 or later])])])])
+AM_CONDITIONAL([HAVE_UCX], [test "x$gr_ucx" = xyes])
 ])
 
 dnl GR_COMPILER: warnings, hidden symbols, and clones of loops for wider vectors.

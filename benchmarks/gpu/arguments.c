@@ -11,6 +11,9 @@
 
 enum { SIZE_STEP = 4, MIN_SLOT = 1024 };
 
+/* Those that are measured come first; Alltoall is not. */
+enum { COLLECTIVES = GR_COLL_ALLTOALL };
+
 static int refuse(struct arguments *a, const char *option, const char *value, const char *allowed)
 {
     snprintf(a->error, sizeof a->error, "%s: '%s' is not valid; allowed: %s", option, value, allowed);
@@ -106,6 +109,8 @@ static int take_own_options(struct arguments *a, char **argv, char **args, int n
             i += NULL != argv[i + 1];
         } else if (0 == strcmp(argv[i], "--processes")) {
             a->processes = 1;
+        } else if (0 == strcmp(argv[i], "--zero-copy")) {
+            a->shape.zero_copy = 1;
         } else if (0 == strcmp(argv[i], "--costs")) {
             a->costs = 1;
         } else {
@@ -134,6 +139,10 @@ static int check_options(struct arguments *a)
                  "-d -f -B -I --nonblocking --persistent --ideal --fit: only gpuring_bench has these");
         return -1;
     }
+    if (a->shape.zero_copy && (a->processes || GR_PROTOCOL_SIMPLE != a->shape.protocol)) {
+        snprintf(a->error, sizeof a->error, "--zero-copy: only with all ranks in one process, and --protocol simple");
+        return -1;
+    }
     if (NULL != a->library && !nccl_has(o->type)) {
         return refuse(a, "-T", element_types[o->type].name, "with --nccl, types of 1, 4 and 8 bytes");
     }
@@ -148,7 +157,7 @@ int arguments_parse(struct arguments *a, int argc, char **argv)
     static char *defaults[] = {"gpuring_gpu", "all", "-m", "1M:64M"};
     enum { DEFAULTS = sizeof defaults / sizeof defaults[0] };
     char *args[argc + DEFAULTS + 1];
-    const char *names[GR_NCOLLS];
+    const char *names[COLLECTIVES];
     int n;
 
     a->ranks = 4;
@@ -158,13 +167,13 @@ int arguments_parse(struct arguments *a, int argc, char **argv)
     a->run.patience = 20000;
     a->run.timeout = 60;
     a->run.corrupt = NULL != getenv("GPURING_BENCH_CORRUPT");
-    for (int k = 0; k < GR_NCOLLS; k++) {
+    for (int k = 0; k < COLLECTIVES; k++) {
         names[k] = gr_coll_name((enum gr_coll)k);
     }
     memcpy(args, defaults, sizeof defaults);
     n = take_own_options(a, argv, args, DEFAULTS);
-    n = n < 0 ? n : options_parse(&a->run.bench, n, args, names, GR_NCOLLS, a->error);
-    a->first = a->run.bench.ncollectives > GR_NCOLLS ? GR_NCOLLS : 0; /* the default ones, unless they are alone */
+    n = n < 0 ? n : options_parse(&a->run.bench, n, args, names, COLLECTIVES, a->error);
+    a->first = a->run.bench.ncollectives > COLLECTIVES ? COLLECTIVES : 0; /* the default ones, unless they are alone */
     return n < 0 ? n : check_options(a);
 }
 
@@ -182,6 +191,7 @@ void arguments_help(void)
           "  -T -O -r -c --in-place, -o table or json: as in gpuring_bench, see its -h\n"
           "  --json FILE     JSON there, besides\n"
           "  --nccl LIBRARY  NCCL (libnccl.so.2, 2.30.3 or newer) beside us, with as many blocks per rank\n"
+          "  --zero-copy     results go straight into the receive buffers\n"
           "  --processes     a process for each rank\n"
           "  --patience N    polls in vain after which a kernel leaves, to be launched again (20000)\n"
           "  --timeout S     seconds after which a call is given up (60)\n"

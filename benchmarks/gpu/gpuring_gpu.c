@@ -75,7 +75,8 @@ static void fill_row(struct bench *b, const struct run *run, const struct run_re
     static const double flags[GR_NPROTOCOLS] = {1.0, 2.0, 128.0 / 120};
     const struct world *w = run->world;
     struct traffic t = traffic_count(&run->request, b->a.ranks, w->order, w->where,
-                                     world_message_bytes(w, &run->request), flags[w->shape.protocol]);
+                                     world_message_bytes(w, &run->request), flags[w->shape.protocol],
+                                     w->shape.zero_copy);
     double us = copy_rate(b, r->bytes), bytes = (double)r->bytes;
 
     *row = (struct row){
@@ -154,7 +155,7 @@ static int run_all(struct bench *b, struct crew *crew)
         enum gr_coll coll = (enum gr_coll)o->collectives[i];
         for (int algo = 0; 0 == rc && algo < GR_NALGOS; algo++) {
             /* in place its output lies over input that is still to be sent: the component stages that */
-            int skip = (o->in_place && GR_COLL_REDUCE_SCATTER == coll) || !gr_algo_fits((enum gr_algo)algo, b->a.ranks);
+            int skip = (o->in_place && GR_COLL_REDUCE_SCATTER == coll) || !gr_algo_fits((enum gr_algo)algo, b->a.ranks, NULL);
             if (!skip && gr_algo_has((enum gr_algo)algo, coll) && (algo == b->a.algo || b->a.algo < 0)) {
                 rc = run_algo(b, crew, coll, (enum gr_algo)algo, &wrong);
             }

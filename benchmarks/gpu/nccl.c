@@ -226,6 +226,7 @@ static result_t put(const struct nccl *nccl, const struct nccl_call *call, comm_
         case GR_COLL_REDUCE_SCATTER: return f->ncclReduceScatter(send, recv, n, type, op, comm, stream);
         case GR_COLL_BCAST: return f->ncclBroadcast(recv, recv, n, type, s->root, comm, stream);
         case GR_COLL_REDUCE: return f->ncclReduce(send, recv, n, type, op, s->root, comm, stream);
+        case GR_COLL_ALLTOALL: /* NCCL has it from 2.28 on, gpuring_gpu does not ask for it */
         case GR_NCOLLS: break;
     }
     return -1;

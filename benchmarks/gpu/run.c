@@ -84,6 +84,23 @@ static void fill_request(struct run *run, const struct shape *s, size_t bytes)
     };
 }
 
+static int fail(struct run *run)
+{
+    snprintf(run->error, OPTIONS_ERROR_CHARS, "%s: %s", gr_coll_name(run->coll), gr_gpu_error());
+    return -1;
+}
+
+/* Zero copy: all ranks are in this process, and reach each other's buffers. */
+static int share_outputs(struct run *run)
+{
+    gr_gpu_ptr outputs[CREW_RANKS];
+
+    for (int i = 0; i < run->world->crew->n; i++) {
+        outputs[i] = (gr_gpu_ptr)(uintptr_t)run->buffers[i].recv;
+    }
+    return 0 == world_outputs(run->world, outputs) ? 0 : fail(run);
+}
+
 int run_open(struct run *run, struct world *world, const struct run_options *options, enum gr_coll coll, size_t bytes,
              char *error)
 {
@@ -106,7 +123,7 @@ int run_open(struct run *run, struct world *world, const struct run_options *opt
         return -1;
     }
     fill_request(run, &run->shapes[0], bytes);
-    return 0;
+    return world->shape.zero_copy ? share_outputs(run) : 0;
 }
 
 void run_close(struct run *run)
@@ -154,12 +171,6 @@ static int give_up(struct run *run, double since)
     }
     snprintf(run->error + used, (size_t)(OPTIONS_ERROR_CHARS - used), "%s%s: not through after %.0f seconds",
              NULL != run->nccl ? "NCCL's " : "", gr_coll_name(run->coll), now() - since);
-    return -1;
-}
-
-static int fail(struct run *run)
-{
-    snprintf(run->error, OPTIONS_ERROR_CHARS, "%s: %s", gr_coll_name(run->coll), gr_gpu_error());
     return -1;
 }
 

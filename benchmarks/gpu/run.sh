@@ -170,6 +170,7 @@ right() {
     section "right results: every collective, algorithm, odd sizes, types, operations"
     for n in 1 2 3 4 7 8; do
         run - -n $n $(blocks 4) $(sizes 4 4M) -i 2 -x 0 -c -r $((n - 1))
+        run - -n $n $(blocks 4) $(sizes 4 4M) -i 2 -x 0 -c --zero-copy -r $((n - 1)) allreduce allgather bcast
     done
     run - -n 4 $(blocks 32) $(sizes 60k 4M) -i 2 -x 0 -c --in-place
     run - -n 3 -b 3 -s 2 -S 1k $(sizes 100 100k) -i 2 -x 0 -c
@@ -191,6 +192,7 @@ rings() {
         run "floor-$n" -n "$n" $b $(sizes 256M 1G) -a ring -s 8 -S 128k -c $(calls) $beside allreduce
         floor_reached "$n"
         ours_and_nccl "floor-$n"
+        run "zero-$n" -n "$n" $b $(sizes 64M 1G) -a ring -s 8 -S 128k -c --zero-copy $(calls) allreduce allgather
     done
 }
 

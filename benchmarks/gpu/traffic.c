@@ -32,21 +32,36 @@ static void add_step(struct traffic *t, const struct gr_step *step, double bytes
     }
 }
 
+/* Zero copy: what came is where it belongs, and is read there to be sent on; what is sent is written where it belongs. */
+static void add_result(struct traffic *t, const struct gr_step *step, double bytes)
+{
+    int taken = step->bits & GR_RECV && !(step->bits & GR_REDUCE);
+
+    t->fifo += taken ? 0 : bytes * step->nfrom;
+    t->user += taken ? (step->nto > 0 ? bytes : 0) : bytes + (step->bits & GR_STORE ? bytes : 0);
+    t->user += bytes * step->nto;
+}
+
 struct traffic traffic_count(const struct gr_request *r, int ranks, int *const order[2], int *const where[2],
-                             size_t message_bytes, double per_byte)
+                             size_t message_bytes, double per_byte, int zero_copy)
 {
     struct gr_split split =
-        gr_plan_split(r, ranks, message_bytes, GR_PROTOCOL_SIMPLE == r->protocol ? GR_GPU_LINE : 16);
+        gr_plan_split(r, ranks, message_bytes, GR_MIN_SLOTS, GR_PROTOCOL_SIMPLE == r->protocol ? GR_GPU_LINE : 16);
     struct traffic t = {0, 0};
 
     for (int rank = 0; rank < ranks; rank++) {
         for (uint32_t c = 0; c < split.nchannels; c++) {
-            struct gr_sched s = gr_plan_sched(r, ranks, rank, order[c % 2], where[c % 2], split.nchunks);
+            struct gr_sched s = gr_plan_sched(r, ranks, rank, order[c % 2], where[c % 2], c, split.nchunks);
             uint32_t len = gr_sched_len(&s);
             for (uint32_t i = 0; i < len; i++) {
                 struct gr_step step = gr_sched_step(&s, i);
                 for (uint32_t slice = 0; slice < split.nslices; slice++) {
-                    add_step(&t, &step, elements(&split, &step, c, slice) * (double)r->elem_bytes);
+                    double bytes = elements(&split, &step, c, slice) * (double)r->elem_bytes;
+                    if (zero_copy && step.bits & GR_FINAL) {
+                        add_result(&t, &step, bytes);
+                    } else {
+                        add_step(&t, &step, bytes);
+                    }
                 }
             }
         }

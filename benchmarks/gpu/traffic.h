@@ -13,9 +13,9 @@ struct traffic {
 
 /*
  * For all ranks; the two orders are those of the even and the odd channels. message_bytes: of data that a slot takes at
- * most; per_byte: bytes of the slot for each of them.
+ * most; per_byte: bytes of the slot for each of them; zero_copy: results go past the slots.
  */
 struct traffic traffic_count(const struct gr_request *request, int ranks, int *const order[2], int *const where[2],
-                             size_t message_bytes, double per_byte);
+                             size_t message_bytes, double per_byte, int zero_copy);
 
 #endif

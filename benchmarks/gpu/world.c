@@ -16,11 +16,12 @@ struct peers {
 static struct peers peers_of(const struct world *w, int rank, uint32_t channel)
 {
     uint32_t k = channel % 2;
+    struct gr_sched s = {.algo = w->shape.algo, .p = w->crew->ranks, .pos = w->where[k][rank],
+                         .root = w->where[k][w->shape.root], .order = w->order[k]};
     struct peers p;
     int nout;
 
-    gr_algo_peers(w->shape.algo, w->crew->ranks, w->where[k][rank], w->where[k][w->shape.root], w->order[k], p.in,
-                  &p.n, p.out, &nout);
+    gr_sched_peers(&s, p.in, &p.n, p.out, &nout);
     return p;
 }
 
@@ -87,7 +88,7 @@ static gr_gpu_ptr head_at(const struct world *w, uint32_t channel, int reader, i
 
 /* ---- what a kernel needs besides ---- */
 
-enum table { TABLE_IN, TABLE_OUT, TABLE_ORDERS, TABLE_PLACES, TABLE_END };
+enum table { TABLE_IN, TABLE_OUT, TABLE_ORDERS, TABLE_PLACES, TABLE_OUTPUTS, TABLE_END };
 
 static size_t table_at(const struct world *w, enum table table)
 {
@@ -97,6 +98,7 @@ static size_t table_at(const struct world *w, enum table table)
         [TABLE_OUT] = w->shape.channels * p * sizeof(struct gr_gpu_end),
         [TABLE_ORDERS] = 2 * p * sizeof(int),
         [TABLE_PLACES] = w->shape.channels * sizeof(struct gr_gpu_place),
+        [TABLE_OUTPUTS] = p * sizeof(gr_gpu_ptr),
     };
 
     for (int k = 0; k < (int)table; k++) {
@@ -286,7 +288,7 @@ void world_prepare(struct world *w, struct seat *seat, const struct gr_request *
     size_t most = world_message_bytes(w, request);
 
     *a = (struct gr_gpu_args){
-        .split = gr_plan_split(request, p, most, simple ? GR_GPU_LINE : 16),
+        .split = gr_plan_split(request, p, most, GR_MIN_SLOTS, simple ? GR_GPU_LINE : 16),
         .space = {space[0], space[1], space[2]},
         .in = seat->tables + table_at(w, TABLE_IN),
         .out = seat->tables + table_at(w, TABLE_OUT),
@@ -300,12 +302,26 @@ void world_prepare(struct world *w, struct seat *seat, const struct gr_request *
         .threads = simple ? GR_GPU_THREADS : request->threads + 32,
         .nslots = w->shape.slots,
         .fresh = 1,
+        .zero = w->shape.zero_copy ? ++seat->calls : 0,
+        .peers = seat->tables + table_at(w, TABLE_OUTPUTS),
+        .allows = 1,
     };
     for (int k = 0; k < 2; k++) {
-        a->sched[k] = gr_plan_sched(request, p, seat->rank, w->order[k], w->where[k], a->split.nchunks);
+        a->sched[k] = gr_plan_sched(request, p, seat->rank, w->order[k], w->where[k], (uint32_t) k, a->split.nchunks);
         a->sched[k].order = (const int *)(uintptr_t)(seat->tables + table_at(w, TABLE_ORDERS)) + k * p;
     }
     seat->over = 0;
+}
+
+int world_outputs(struct world *w, const gr_gpu_ptr *outputs)
+{
+    int rc = 0;
+
+    for (int i = 0; 0 == rc && i < w->crew->n; i++) {
+        void *to = (void *)(uintptr_t)(w->seats[i].tables + table_at(w, TABLE_OUTPUTS));
+        rc = gr_gpu_copy(w->gpu, to, outputs, (size_t)w->crew->ranks * sizeof outputs[0]);
+    }
+    return rc;
 }
 
 int world_launch(struct seat *seat, enum gr_kernel kernel)

@@ -21,17 +21,19 @@ struct world_shape {
     int root;
     uint32_t channels, slots;
     size_t slot_bytes;
+    int zero_copy; /* results go straight into others' buffers; all ranks are in this process */
 };
 
 /* One rank that this process runs. */
 struct seat {
     int rank;
     struct gr_gpu_stream *stream;
-    gr_gpu_ptr tables;             /* ends in and out, orders, places */
+    gr_gpu_ptr tables;             /* ends in and out, orders, places, others' outputs */
     struct gr_gpu_report *reports; /* pinned; the abort word behind them */
     struct gr_gpu_args args;       /* of the call that runs */
     int over;                      /* is that call? */
-    uint64_t launches;             /* ever */
+    uint64_t launches;             /* ever, */
+    uint64_t calls;                /* and calls */
 };
 
 struct world {
@@ -56,6 +58,9 @@ size_t world_arena_bytes(const struct world *world, int rank);
 /* The call of a rank as the next launch needs it; space: by enum gr_space. */
 void world_prepare(struct world *world, struct seat *seat, const struct gr_request *request,
                    const gr_gpu_ptr space[3], uint64_t patience);
+
+/* Zero copy: where every rank's output lies, [rank]; again when they lie elsewhere. 0, or a negative enum gr_error. */
+int world_outputs(struct world *world, const gr_gpu_ptr *outputs);
 
 /* Launches the seat's call, for the first time or once more. 0, or a negative enum gr_error. */
 int world_launch(struct seat *seat, enum gr_kernel kernel);

@@ -26,17 +26,12 @@ void *need(void *memory)
     return memory;
 }
 
-static struct gr_sched classic(const struct source *s, int rank, int channel)
+static enum gr_algo algorithm(enum source_algo algo)
 {
-    enum gr_algo algo = SOURCE_RING == s->algo ? GR_ALGO_RING : GR_ALGO_TREE;
+    static const enum gr_algo algos[SOURCE_ALGOS] = {GR_ALGO_RING, GR_ALGO_TREE, GR_ALGO_BUCKET, GR_ALGO_SWING,
+                                                     GR_ALGO_MST};
 
-    return (struct gr_sched){.coll = GR_COLL_ALLREDUCE, .algo = algo, .p = s->p, .pos = s->where[channel][rank],
-                             .order = s->order[channel], .nchunks = s->nchunks};
-}
-
-static enum gr_torus_algo torus_algo(enum source_algo algo)
-{
-    return SOURCE_SWING == algo ? GR_TORUS_SWING : SOURCE_MST == algo ? GR_TORUS_MST : GR_TORUS_BUCKET;
+    return algos[algo];
 }
 
 static enum gr_coll collective(enum source_algo algo)
@@ -44,39 +39,35 @@ static enum gr_coll collective(enum source_algo algo)
     return SOURCE_MST == algo ? GR_COLL_BCAST : GR_COLL_ALLREDUCE;
 }
 
-static struct gr_torus_sched along(const struct source *s, int rank, int channel)
-{
-    return (struct gr_torus_sched){.algo = torus_algo(s->algo), .coll = collective(s->algo), .torus = s->m->torus,
-                                   .rank = rank, .channel = channel, .nchunks = s->nchunks};
-}
-
 static int on_torus(const struct source *s)
 {
-    return SOURCE_RING != s->algo && SOURCE_TREE != s->algo;
+    return gr_algo_is_along(algorithm(s->algo));
+}
+
+static struct gr_sched schedule(const struct source *s, int rank, int channel)
+{
+    struct gr_sched sched = {.coll = collective(s->algo), .algo = algorithm(s->algo), .p = s->p, .pos = rank,
+                             .nchunks = s->nchunks, .torus = s->m->torus, .channel = channel};
+
+    if (!on_torus(s)) {
+        sched.pos = s->where[channel][rank];
+        sched.order = s->order[channel];
+    }
+    return sched;
 }
 
 static uint32_t steps(const struct source *s, int rank, int channel)
 {
-    struct gr_torus_sched t = along(s, rank, channel);
-    struct gr_sched c;
+    struct gr_sched sched = schedule(s, rank, channel);
 
-    if (on_torus(s)) {
-        return gr_torus_sched_len(&t);
-    }
-    c = classic(s, rank, channel);
-    return gr_sched_len(&c);
+    return gr_sched_len(&sched);
 }
 
 static struct gr_step step_at(const struct source *s, int rank, int channel, uint32_t i)
 {
-    struct gr_torus_sched t = along(s, rank, channel);
-    struct gr_sched c;
+    struct gr_sched sched = schedule(s, rank, channel);
 
-    if (on_torus(s)) {
-        return gr_torus_sched_step(&t, i);
-    }
-    c = classic(s, rank, channel);
-    return gr_sched_step(&c, i);
+    return gr_sched_step(&sched, i);
 }
 
 /* The first step of that tick or a later one: ticks never fall from step to step, and of most are known. */
@@ -131,14 +122,14 @@ uint32_t source_alike(const struct source *s)
     return SOURCE_BUCKET == s->algo && same ? phase_ticks(s) : 1;
 }
 
-static void find_way(const struct source *s, int channel, struct sent *m)
+static void find_way(const struct source *s, int channel, const struct gr_step *step, struct sent *m)
 {
     const struct gr_torus *t = &s->m->torus;
     int hops[GR_MAX_DIMS] = {0}, d;
-    struct gr_torus_sched along_torus = along(s, m->from, channel);
+    struct gr_sched sched = schedule(s, m->from, channel);
 
     if (on_torus(s)) {
-        gr_torus_sched_way(&along_torus, m->to, hops);
+        gr_torus_way(&sched, step, hops);
     }
     for (d = 0; d < t->ndims; d++) {
         if (!on_torus(s)) {
@@ -171,7 +162,7 @@ size_t source_collect(const struct source *s, uint32_t tick, struct sent *sent)
                 }
                 for (k = 0; k < step.nto && step.tick == tick; k++) {
                     sent[n] = (struct sent){.from = rank, .to = step.to[k], .channel = channel, .chunks = step.count};
-                    find_way(s, channel, &sent[n++]);
+                    find_way(s, channel, &step, &sent[n++]);
                 }
             }
         }
@@ -204,10 +195,10 @@ int source_make(struct source *s, enum source_algo algo, const struct machine *m
     *s = (struct source){.algo = algo, .m = m, .p = gr_torus_size(t), .nchunks = chunks};
     s->channels = SOURCE_RING == algo ? 2 : 1;
     if (on_torus(s)) {
-        if (!gr_torus_algo_has(torus_algo(algo), collective(algo), t)) {
+        if (!gr_algo_fits(algorithm(algo), s->p, t)) {
             return -1;
         }
-        s->channels = gr_torus_channels(torus_algo(algo), collective(algo), t);
+        s->channels = gr_torus_channels(algorithm(algo), collective(algo), t);
     }
     for (k = 0; k < 2 && !on_torus(s); k++) { /* a ring each way */
         s->order[k] = need(malloc(2 * (size_t) s->p * sizeof(int)));

@@ -4,6 +4,7 @@
 #define GR_COMPAT_OMPI4_H
 
 #include "opal/mca/pmix/pmix.h"
+#include "opal/util/info.h"
 
 #define GR_COLL_VERSION MCA_COLL_BASE_VERSION_2_0_0
 #define GR_COMPONENT_EXPORT OMPI_MODULE_DECLSPEC
@@ -24,5 +25,13 @@ typedef const int *gr_counts_t;
 
 /* publish bytes with MPI_Init's exchange of connection data */
 #define GR_MODEX_SCOPE OPAL_PMIX_GLOBAL
+
+/* The value of an info key; false: there is none. */
+static inline bool gr_info_get(struct opal_info_t *info, const char *key, char *value, int size)
+{
+    int found = 0;
+
+    return OPAL_SUCCESS == opal_info_get(info, key, size - 1, value, &found) && found;
+}
 
 #endif

@@ -4,6 +4,8 @@
 #define GR_COMPAT_OMPI5_H
 
 #include "opal/mca/pmix/pmix-internal.h"
+#include "opal/util/info.h"
+#include "opal/util/string_copy.h"
 
 #define GR_COLL_VERSION MCA_COLL_BASE_VERSION_2_4_0
 #define GR_COMPONENT_EXPORT OMPI_DECLSPEC
@@ -34,5 +36,19 @@ OMPI_DECLSPEC extern struct ompi_predefined_datatype_t ompi_mpi_short_float;
 
 /* publish bytes with MPI_Init's exchange of connection data */
 #define GR_MODEX_SCOPE PMIX_GLOBAL
+
+/* The value of an info key; false: there is none. */
+static inline bool gr_info_get(struct opal_info_t *info, const char *key, char *value, int size)
+{
+    opal_cstring_t *text;
+    int found = 0;
+
+    if (OPAL_SUCCESS != opal_info_get(info, key, &text, &found) || !found) {
+        return false;
+    }
+    opal_string_copy(value, text->string, (size_t) size);
+    OBJ_RELEASE(text);
+    return true;
+}
 
 #endif

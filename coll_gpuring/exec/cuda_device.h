@@ -154,11 +154,22 @@ int gr_gpu_launch(struct gr_gpu_stream *stream, enum gr_kernel kernel, uint32_t 
 /* Copy, in the order of the stream; host memory must be pinned. */
 int gr_gpu_stream_copy(struct gr_gpu_stream *stream, gr_gpu_ptr dst, gr_gpu_ptr src, size_t bytes);
 
+int gr_gpu_stream_copy_runs(struct gr_gpu_stream *stream, const struct gr_gpu_run *runs, size_t n);
+
+/*
+ * Marks are points in a stream, told apart by a number below GR_GPU_MARKS: put one behind all that is on the stream, in
+ * the place of the earlier one of that number; and ask whether the stream has come there: 1, 0, or negative.
+ */
+#define GR_GPU_MARKS 32
+int gr_gpu_stream_mark(struct gr_gpu_stream *stream, uint32_t mark);
+int gr_gpu_stream_reached(struct gr_gpu_stream *stream, uint32_t mark);
+
 /* Fill device memory with zeros, in the order of the stream. */
 int gr_gpu_stream_zero(struct gr_gpu_stream *stream, gr_gpu_ptr at, size_t bytes);
 
-/* 1: all that was put on the stream is done; 0: not yet; negative: something failed, for good. */
+/* 1: all that was put on the stream is done; 0: not yet; negative: something failed, for good. wait: until it is 1. */
 int gr_gpu_stream_done(struct gr_gpu_stream *stream);
+int gr_gpu_stream_wait(struct gr_gpu_stream *stream);
 
 /* The driver's words for the last error of this thread: "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY". Never NULL. */
 const char *gr_gpu_error(void);

@@ -58,6 +58,7 @@
     X(cuStreamWaitEvent, 3020, NEEDED)                                                                                \
     X(cuEventCreate, 2000, NEEDED)                                                                                    \
     X(cuEventDestroy, 4000, NEEDED)                                                                                   \
+    X(cuEventQuery, 2000, NEEDED)                                                                                     \
     X(cuEventRecord, 2000, NEEDED)                                                                                    \
     X(cuLibraryLoadData, 12000, NEEDED)                                                                               \
     X(cuLibraryUnload, 12000, NEEDED)                                                                                 \

@@ -183,7 +183,7 @@ int gr_gpu_run_join(struct gr_gpu_run *run, const struct gr_gpu_run *next)
     return 1;
 }
 
-static int copy_run(const struct gr_cuda *cuda, const struct gr_gpu_run *run)
+int gr_cuda_copy_run(const struct gr_cuda *cuda, const struct gr_gpu_run *run, CUstream stream)
 {
     const CUDA_MEMCPY2D c = {
         .srcMemoryType = CU_MEMORYTYPE_UNIFIED, .srcDevice = gr_cuda_ptr(run->src), .srcPitch = run->src_pitch,
@@ -194,8 +194,8 @@ static int copy_run(const struct gr_cuda *cuda, const struct gr_gpu_run *run)
     if (0 == run->bytes) {
         return 0;
     }
-    return 0 == run->more ? GR_CUDA(cuda, cuMemcpyAsync, c.dstDevice, c.srcDevice, run->bytes, CU_STREAM_LEGACY)
-                          : GR_CUDA(cuda, cuMemcpy2DAsync, &c, CU_STREAM_LEGACY);
+    return 0 == run->more ? GR_CUDA(cuda, cuMemcpyAsync, c.dstDevice, c.srcDevice, run->bytes, stream)
+                          : GR_CUDA(cuda, cuMemcpy2DAsync, &c, stream);
 }
 
 /*
@@ -216,7 +216,7 @@ int gr_gpu_copy_runs(struct gr_gpu *gpu, const struct gr_gpu_run *runs, size_t n
         return rc;
     }
     for (k = 0; k < n && 0 == rc; k++) {
-        rc = copy_run(cuda, &runs[k]);
+        rc = gr_cuda_copy_run(cuda, &runs[k], CU_STREAM_LEGACY);
     }
     if (0 == rc) {
         rc = GR_CUDA(cuda, cuStreamSynchronize, CU_STREAM_LEGACY);

@@ -70,5 +70,9 @@ NEVER(int, gr_gpu_launch, GR_ERR_NODRIVER, struct gr_gpu_stream *stream, enum gr
       const struct gr_gpu_args *args)
 NEVER(int, gr_gpu_stream_copy, GR_ERR_NODRIVER, struct gr_gpu_stream *stream, gr_gpu_ptr dst, gr_gpu_ptr src,
       size_t bytes)
+NEVER(int, gr_gpu_stream_copy_runs, GR_ERR_NODRIVER, struct gr_gpu_stream *stream, const struct gr_gpu_run *runs, size_t n)
+NEVER(int, gr_gpu_stream_mark, GR_ERR_NODRIVER, struct gr_gpu_stream *stream, uint32_t mark)
+NEVER(int, gr_gpu_stream_reached, GR_ERR_NODRIVER, struct gr_gpu_stream *stream, uint32_t mark)
+NEVER(int, gr_gpu_stream_wait, GR_ERR_NODRIVER, struct gr_gpu_stream *stream)
 NEVER(int, gr_gpu_stream_zero, GR_ERR_NODRIVER, struct gr_gpu_stream *stream, gr_gpu_ptr at, size_t bytes)
 NEVER(int, gr_gpu_stream_done, GR_ERR_NODRIVER, struct gr_gpu_stream *stream)

@@ -44,6 +44,7 @@ struct gr_gpu_stream {
     struct gr_gpu *gpu;
     CUstream stream;
     CUevent event; /* where the default stream was last followed to */
+    CUevent marks[GR_GPU_MARKS]; /* made when they are first put; NULL: not yet */
 };
 
 static inline CUdeviceptr gr_cuda_ptr(const void *at)
@@ -66,6 +67,9 @@ int gr_cuda_enter_alive(struct gr_gpus *gpus, int ordinal, int *pushed);
 
 /* The primary context of a device, retained until gr_gpus_close(). The lock must be held. 0, or an error. */
 int gr_cuda_primary(struct gr_gpus *gpus, int ordinal, CUcontext *context);
+
+/* Put one run's copy on a stream. The context is current. */
+int gr_cuda_copy_run(const struct gr_cuda *cuda, const struct gr_gpu_run *run, CUstream stream);
 
 /* Ordinal of a device, or -1. */
 int gr_cuda_ordinal(const struct gr_gpus *gpus, CUdevice device);

@@ -49,7 +49,7 @@ int gr_gpu_stream_open(struct gr_gpu *gpu, struct gr_gpu_stream **stream)
 void gr_gpu_stream_close(struct gr_gpu_stream *stream)
 {
     const struct gr_cuda *cuda;
-    int pushed;
+    int pushed, k;
 
     if (NULL == stream) {
         return;
@@ -58,6 +58,9 @@ void gr_gpu_stream_close(struct gr_gpu_stream *stream)
     if (0 == gr_cuda_enter_alive(stream->gpu->gpus, stream->gpu->ordinal, &pushed)) {
         (void) cuda->cuStreamSynchronize(stream->stream);
         (void) cuda->cuEventDestroy(stream->event);
+        for (k = 0; k < GR_GPU_MARKS && NULL != stream->marks[k]; k++) {
+            (void) cuda->cuEventDestroy(stream->marks[k]);
+        }
         (void) cuda->cuStreamDestroy(stream->stream);
         gr_cuda_leave(cuda, pushed);
     }
@@ -114,6 +117,64 @@ int gr_gpu_stream_copy(struct gr_gpu_stream *stream, gr_gpu_ptr dst, gr_gpu_ptr 
     return rc;
 }
 
+int gr_gpu_stream_copy_runs(struct gr_gpu_stream *stream, const struct gr_gpu_run *runs, size_t n)
+{
+    const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
+    int pushed, rc = gr_cuda_enter(cuda, stream->gpu->context, &pushed);
+    size_t k;
+
+    if (rc < 0) {
+        return rc;
+    }
+    for (k = 0; k < n && 0 == rc; k++) {
+        rc = gr_cuda_copy_run(cuda, &runs[k], stream->stream);
+    }
+    gr_cuda_leave(cuda, pushed);
+    return rc;
+}
+
+/* The marks up to that number exist. The context is current. */
+static int need_marks(struct gr_gpu_stream *stream, uint32_t mark)
+{
+    uint32_t k;
+    int rc = 0;
+
+    for (k = 0; k <= mark && 0 == rc; k++) {
+        rc = NULL == stream->marks[k] ? GR_CUDA(&stream->gpu->gpus->cuda, cuEventCreate, &stream->marks[k],
+                                                CU_EVENT_DISABLE_TIMING) : 0;
+    }
+    return rc;
+}
+
+int gr_gpu_stream_mark(struct gr_gpu_stream *stream, uint32_t mark)
+{
+    const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
+    int pushed, rc = gr_cuda_enter(cuda, stream->gpu->context, &pushed);
+
+    if (rc < 0) {
+        return rc;
+    }
+    rc = need_marks(stream, mark);
+    rc = 0 == rc ? GR_CUDA(cuda, cuEventRecord, stream->marks[mark], stream->stream) : rc;
+    gr_cuda_leave(cuda, pushed);
+    return rc;
+}
+
+/* What a query says. */
+static int answer(const struct gr_cuda *cuda, const char *function, CUresult result)
+{
+    int rc = CUDA_ERROR_NOT_READY == result ? 0 : gr_cuda_check(cuda, function, result);
+
+    return CUDA_SUCCESS == result ? 1 : rc;
+}
+
+int gr_gpu_stream_reached(struct gr_gpu_stream *stream, uint32_t mark)
+{
+    const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
+
+    return answer(cuda, "cuEventQuery", cuda->cuEventQuery(stream->marks[mark])); /* needs no context */
+}
+
 int gr_gpu_stream_zero(struct gr_gpu_stream *stream, gr_gpu_ptr at, size_t bytes)
 {
     const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
@@ -138,9 +199,17 @@ int gr_gpu_stream_done(struct gr_gpu_stream *stream)
     }
     result = cuda->cuStreamQuery(stream->stream);
     gr_cuda_leave(cuda, pushed);
-    if (CUDA_ERROR_NOT_READY == result) {
-        return 0;
+    return answer(cuda, "cuStreamQuery", result);
+}
+
+int gr_gpu_stream_wait(struct gr_gpu_stream *stream)
+{
+    const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
+    int pushed, rc = gr_cuda_enter(cuda, stream->gpu->context, &pushed);
+
+    if (0 == rc) {
+        rc = GR_CUDA(cuda, cuStreamSynchronize, stream->stream);
+        gr_cuda_leave(cuda, pushed);
     }
-    rc = gr_cuda_check(cuda, "cuStreamQuery", result);
-    return 0 == rc ? 1 : rc;
+    return rc;
 }

@@ -15,7 +15,10 @@ enum gr_error {
     GR_ERR_CUDA = -9,     /* a driver function failed; gr_gpu_error() says which and why */
     GR_ERR_GPU_SPACE = -10, /* the device has no memory left */
     GR_ERR_GPU_LIMIT = -11, /* the bound of this process's device memory is reached */
-    GR_ERR_PEER = -12     /* a peer's device memory cannot be mapped here */
+    GR_ERR_PEER = -12,    /* a peer's device memory cannot be mapped here */
+    GR_ERR_NET = -13,     /* the network cannot be used at all, or was used against its rules */
+    GR_ERR_UNREACHED = -14, /* no transport leads to a peer */
+    GR_ERR_LOST = -15     /* the connection to a peer broke */
 };
 
 #endif

@@ -65,6 +65,20 @@ struct gr_gpu_end {
     uint64_t count;   /* value of mine; the kernel keeps it here from launch to launch */
 };
 
+/*
+ * Zero copy: a message that is a result (GR_FINAL) is stored into the reader's GR_OUT, where it belongs, instead of a
+ * slot, if the reader allows it and the writer can. Its slot stays empty, and is counted like any other. Two words tell
+ * the ends of a Simple link of each other, by number of the call; each lies beside the counter that its reader polls:
+ *
+ *      writer's line  [head][head][head][open]      2 * call + 1: the reader allows it, 2 * call: it does not
+ *      reader's line  [tail][direct]                the last call of which the writer stores results past the slots
+ *
+ * The reader's GR_OUT is its own until its kernel has written `open`, and `direct` is never ahead of the reader's call,
+ * since it is written after `open` was seen.
+ */
+#define GR_GPU_OPEN_AT (GR_NPROTOCOLS * sizeof(uint64_t)) /* from Simple's head */
+#define GR_GPU_DIRECT_AT sizeof(uint64_t)                 /* from the tail */
+
 /* Where a channel is: a gr_cursor (machine.h) that is about to wait for a slot. */
 struct gr_gpu_place {
     uint32_t slice, index, run, over; /* over: 1 when the channel is through */
@@ -90,7 +104,7 @@ struct gr_gpu_report {
 /* The argument of every kernel, by value. */
 struct gr_gpu_args {
     struct gr_split split;    /* counts and displs: arrays in device (or pinned) memory */
-    struct gr_sched sched[2]; /* channel c takes number c % 2; order: in device (or pinned) memory, or NULL */
+    struct gr_sched sched[2]; /* channel c takes number c % 2, as its own; order: in device (or pinned) memory, or NULL */
     gr_gpu_ptr space[3];      /* by enum gr_space: where element 0 lies */
     gr_gpu_ptr in, out;       /* struct gr_gpu_end [channel * sched.p + rank]: the links from, to that rank, */
     uint32_t protocol;        /* in this enum gr_protocol */
@@ -104,6 +118,10 @@ struct gr_gpu_args {
     uint32_t nslots;
     uint32_t fresh;           /* 1: the call's first launch; places are not read, all channels begin */
     uint32_t threads;         /* of a block; 0: GR_GPU_THREADS, which Simple takes always */
+    /* Zero copy, Simple only: */
+    uint64_t zero;         /* number of the call among those that may use it, from 1 on; 0: this one may not */
+    gr_gpu_ptr peers;      /* gr_gpu_ptr [rank]: where that rank's GR_OUT lies for this device; 0: nowhere */
+    uint32_t allows;       /* 1: others may store to this rank's GR_OUT */
 };
 
 #endif

@@ -104,7 +104,8 @@ static int send_counts(struct gr_gpu_op *op)
 }
 
 int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct gr_request *request,
-                    enum gr_kernel kernel, const gr_gpu_ptr space[3])
+                    enum gr_kernel kernel, const gr_gpu_ptr space[3],
+                    const struct gr_gpu_ticket *const *tickets)
 {
     struct gr_gpu_args *a = &op->args;
     int simple = GR_PROTOCOL_SIMPLE == request->protocol, k, rc;
@@ -123,12 +124,12 @@ int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct
     }
     r = translate(request, team, kernel);
     most = simple ? team->slot_bytes : gr_line_bytes(r.protocol, r.threads, r.elem_bytes);
-    a->split = gr_plan_split(&r, team->p, most, simple ? GR_GPU_LINE : 16);
+    a->split = gr_plan_split(&r, team->p, most, team->nslots, simple ? GR_GPU_LINE : 16);
     for (k = 0; k < 2; k++) {
         op->sched[k] = gr_plan_sched(&r, team->p, team->rank, team->rings.order[k], team->rings.where[k],
-                                     a->split.nchunks);
+                                     (uint32_t) k, a->split.nchunks);
         a->sched[k] = op->sched[k];
-        a->sched[k].order = (const int *) gr_gpu_team_order(team, k);
+        a->sched[k].order = NULL == op->sched[k].order ? NULL : (const int *) gr_gpu_team_order(team, k);
     }
     memcpy(a->space, space, sizeof(a->space));
     a->protocol = r.protocol;
@@ -143,7 +144,8 @@ int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct
     a->threads = simple ? GR_GPU_THREADS : r.threads + 32;
     a->nslots = team->nslots;
     a->fresh = 1;
-    return send_counts(op);
+    rc = send_counts(op);
+    return rc < 0 || !simple || NULL == tickets ? rc : gr_gpu_zero_begin(op, request, tickets);
 }
 
 static int launch(struct gr_gpu_op *op)
@@ -228,9 +230,18 @@ void gr_gpu_op_abort(struct gr_gpu_op *op)
     op->launched = 0;
 }
 
+void gr_gpu_op_end(struct gr_gpu_op *op)
+{
+    if (0 != op->args.zero) {
+        gr_gpu_zero_end(op);
+        op->args.zero = 0;
+    }
+}
+
 int gr_gpu_op_waits(const struct gr_gpu_op *op, uint32_t channel, struct gr_step *step, struct gr_gpu_report *report,
                     int *ranks, int *n)
 {
+    struct gr_sched sched;
     int k;
 
     *n = 0;
@@ -238,7 +249,9 @@ int gr_gpu_op_waits(const struct gr_gpu_op *op, uint32_t channel, struct gr_step
     if (GR_GPU_LEFT != report->word % 4) {
         return 0;
     }
-    *step = gr_sched_step(&op->sched[channel % 2], report->index);
+    sched = op->sched[channel % 2];
+    sched.channel = (int) channel;
+    *step = gr_sched_step(&sched, report->index);
     for (k = 0; k < step->nfrom; k++) {
         if (report->from & 1u << k) {
             ranks[(*n)++] = step->from[k];

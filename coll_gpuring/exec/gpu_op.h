@@ -20,6 +20,7 @@ struct gr_gpu_op {
     struct gr_sched sched[2]; /* those of args, for the host */
     enum gr_kernel kernel;
     uint32_t nchannels;
+    int mapped;               /* zero copy: outputs of others that this rank's kernel can write to */
     int launched;             /* a launch is on the stream */
     uint32_t vain;            /* launches without any progress, one after the other */
     uint32_t pause;           /* polls until the next launch */
@@ -29,11 +30,12 @@ struct gr_gpu_op {
 /*
  * Begin; what the op before put on the team's stream must be done. space: where element 0 lies, by enum gr_space, for
  * the device. The request is in elements, whatever the kernel (those for bits, and the one that copies, count bytes);
- * its nchannels is at most what is usable; its counts and displs are read here. Order against the application's work:
- * after what is on the legacy default stream now. 0, or GR_ERR_CUDA.
+ * its nchannels is at most what is usable; its counts and displs are read here. tickets: of all ranks' outputs (gpu_share.h,
+ * gpu_zero.c), by rank, read here; NULL on all ranks: no zero copy. Order against the application's work: after what is on the legacy default stream now. 0, or GR_ERR_CUDA.
  */
 int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct gr_request *request,
-                    enum gr_kernel kernel, const gr_gpu_ptr space[3]);
+                    enum gr_kernel kernel, const gr_gpu_ptr space[3],
+                    const struct gr_gpu_ticket *const *tickets);
 
 /* Go on. GR_DONE, GR_AGAIN, or GR_ERR_CUDA. *moved is increased by the slots that were handled. */
 int gr_gpu_op_poll(struct gr_gpu_op *op, uint64_t *moved);
@@ -44,12 +46,25 @@ int gr_gpu_op_poll(struct gr_gpu_op *op, uint64_t *moved);
  */
 void gr_gpu_op_abort(struct gr_gpu_op *op);
 
+/* It is over, or was given up: nothing of others is used any more. Once more is fine. */
+void gr_gpu_op_end(struct gr_gpu_op *op);
+
 /*
  * The step at which a channel waited when its block left the last time; 0: it is through, or still at work. *ranks has
  * room for 2 * GR_FAN entries: those that it waited for; returns through n how many.
  */
 int gr_gpu_op_waits(const struct gr_gpu_op *op, uint32_t channel, struct gr_step *step, struct gr_gpu_report *report,
                     int *ranks, int *n);
+
+/* ---- zero copy (gpu_zero.c) ---- */
+
+/*
+ * Map what the tickets of those that this rank sends results to lead to, and put the copy of the list onto the stream.
+ * What cannot be had goes through slots. 0, or GR_ERR_CUDA.
+ */
+int gr_gpu_zero_begin(struct gr_gpu_op *op, const struct gr_request *request,
+                      const struct gr_gpu_ticket *const *tickets);
+void gr_gpu_zero_end(struct gr_gpu_op *op);
 
 /* The kernel that combines (type, op), an enum gr_kernel; -1: there is none. */
 int gr_gpu_kernel(enum gr_type type, enum gr_redop op);

@@ -8,8 +8,8 @@
 #include <string.h>
 
 /* What lies in the tables and in the pinned memory, in this order; everything begins at a line. */
-enum table { TABLE_IN, TABLE_OUT, TABLE_ORDER_0, TABLE_ORDER_1, TABLE_PLACES, TABLE_COUNTS, TABLE_END };
-enum pinned { PINNED_REPORTS, PINNED_ABORT, PINNED_COUNTS, PINNED_END };
+enum table { TABLE_IN, TABLE_OUT, TABLE_ORDER_0, TABLE_ORDER_1, TABLE_PLACES, TABLE_COUNTS, TABLE_PEERS, TABLE_END };
+enum pinned { PINNED_REPORTS, PINNED_ABORT, PINNED_COUNTS, PINNED_PEERS, PINNED_END };
 
 static size_t lines(size_t bytes)
 {
@@ -32,6 +32,7 @@ static size_t table_at(const struct gr_gpu_team *team, enum table table)
         [TABLE_ORDER_1] = p * sizeof(int),
         [TABLE_PLACES] = team->nchannels * sizeof(struct gr_gpu_place),
         [TABLE_COUNTS] = 2 * p * sizeof(size_t),
+        [TABLE_PEERS] = p * sizeof(gr_gpu_ptr),
     };
     int k;
 
@@ -47,6 +48,7 @@ static size_t pinned_at(const struct gr_gpu_team *team, enum pinned what)
         [PINNED_REPORTS] = team->nchannels * sizeof(struct gr_gpu_report),
         [PINNED_ABORT] = sizeof(uint64_t),
         [PINNED_COUNTS] = 2 * (size_t) team->p * sizeof(size_t),
+        [PINNED_PEERS] = (size_t) team->p * sizeof(gr_gpu_ptr),
     };
     size_t at = 0;
     int k;
@@ -87,6 +89,11 @@ gr_gpu_ptr gr_gpu_team_counts(const struct gr_gpu_team *team)
     return team->tables + table_at(team, TABLE_COUNTS);
 }
 
+gr_gpu_ptr gr_gpu_team_peers(const struct gr_gpu_team *team)
+{
+    return team->tables + table_at(team, TABLE_PEERS);
+}
+
 struct gr_gpu_report *gr_gpu_team_reports(const struct gr_gpu_team *team)
 {
     return (struct gr_gpu_report *) (team->pinned + pinned_at(team, PINNED_REPORTS));
@@ -102,9 +109,14 @@ size_t *gr_gpu_team_counts_host(const struct gr_gpu_team *team)
     return (size_t *) (team->pinned + pinned_at(team, PINNED_COUNTS));
 }
 
+gr_gpu_ptr *gr_gpu_team_peers_host(const struct gr_gpu_team *team)
+{
+    return (gr_gpu_ptr *) (team->pinned + pinned_at(team, PINNED_PEERS));
+}
+
 unsigned char *gr_gpu_team_state(const struct gr_gpu_team *team, enum gr_algo algo, int root)
 {
-    return &team->links[(size_t) algo * (size_t) team->p + (size_t) (GR_ALGO_TREE == algo ? root : 0)];
+    return &team->links[(size_t) algo * (size_t) team->p + (size_t) (gr_algo_is_rooted(algo) ? root : 0)];
 }
 
 /* Orders are there, links are not. */
@@ -159,6 +171,7 @@ static void team_free(struct gr_gpu_team *team)
     free(team->in);
     free(team->out);
     free(team->links);
+    free(team->outputs);
     free(team);
 }
 
@@ -204,11 +217,13 @@ struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team_params *params)
     team->path = params->path;
     team->gpu = params->gpu;
     team->pool = params->pool;
+    team->share = params->share;
     complete = 0 == gr_rings_init(&team->rings, params->p);
     team->in = calloc(nlinks(team), sizeof(*team->in));
     team->out = calloc(nlinks(team), sizeof(*team->out));
     team->links = calloc(GR_NALGOS * p, sizeof(*team->links));
-    if (!complete || NULL == team->in || NULL == team->out || NULL == team->links) {
+    team->outputs = calloc(p, sizeof(*team->outputs));
+    if (!complete || NULL == team->in || NULL == team->out || NULL == team->links || NULL == team->outputs) {
         team_free(team);
         return NULL;
     }
@@ -217,6 +232,7 @@ struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team_params *params)
         team->rings.order[1][k] = params->order[(params->p - k) % params->p]; /* the other way round, position 0 kept */
     }
     gr_rings_invert(&team->rings, params->p);
+    team->rings.torus = params->torus;
     team->status = NULL == team->gpu ? params->status : make_device_part(team);
     if (0 == team->status) {
         team->usable = channels_for(team, ranks);

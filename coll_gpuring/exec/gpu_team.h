@@ -4,8 +4,8 @@
  *
  *      this rank's device memory              pinned host memory
  *      [ends in][ends out], by protocol       [report of each channel]
- *      [order 0][order 1][counts][displs]     [abort word][counts, displs on their way]
- *      [place of each channel]
+ *      [order 0][order 1][counts][displs]     [abort word][counts, displs, peers on their way]
+ *      [place of each channel][peers]
  *
  * Links are made as those in host memory (team.h), but in one round more, since each end has something that the
  * other must map:
@@ -21,6 +21,7 @@
 #define GR_EXEC_GPU_TEAM_H
 
 #include "gpu_pool.h"
+#include "gpu_share.h"
 #include "plan.h"
 #include "rings.h"
 
@@ -34,13 +35,16 @@ struct gr_gpu_team {
     enum gr_path path;             /* what the links are like: the same on all ranks */
     struct gr_gpu *gpu;
     struct gr_gpu_pool *pool;
+    struct gr_gpu_share *share;    /* of the application's memory; NULL: no zero copy */
+    struct gr_gpu_shared *outputs; /* [rank]: outputs of others that the call under way has mapped */
     struct gr_gpu_stream *stream;
     struct gr_rings rings;
     struct gr_gpu_wire *in, *out;  /* [channel * p + rank]: what is held; connected where ends[0].slots is not 0 */
     unsigned char *links;          /* [algorithm * p + root]: an enum gr_links */
     unsigned char *pinned;         /* what host and kernels share */
     gr_gpu_ptr tables;             /* in device memory */
-    uint64_t launches;             /* so far */
+    uint64_t launches;             /* so far, */
+    uint64_t zeros;                /* and calls that might use zero copy: the same number on all ranks */
 };
 
 /* One link that is there or being made. */
@@ -59,11 +63,13 @@ struct gr_gpu_team_params {
     uint32_t nchannels, nslots;  /* nchannels <= GR_GPU_CHANNELS */
     size_t slot_bytes;           /* a multiple of GR_GPU_LINE */
     const int *order;            /* [position] = rank, forward; copied */
+    struct gr_torus torus;       /* that the ranks form; ndims 0: none is known */
     const struct gr_gpu_id *ids; /* [rank]: everybody's device; looked at here only */
     enum gr_path path;           /* where no link has to go through host memory */
     struct gr_gpu *gpu;          /* NULL: this rank has none, */
     int status;                  /* and this is why */
     struct gr_gpu_pool *pool;
+    struct gr_gpu_share *share;  /* NULL: this rank neither maps others' outputs nor lets them map its own */
 };
 
 /* A team without links; what its device lacks is its status. NULL: no memory. */
@@ -75,7 +81,7 @@ struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team_params *params);
  */
 void gr_gpu_team_destroy(struct gr_gpu_team *team, int pool);
 
-/* What an algorithm needs: how far it is; only trees have other links for another root. */
+/* What an algorithm needs: how far it is; only algorithms that are rooted have other links for another. */
 unsigned char *gr_gpu_team_state(const struct gr_gpu_team *team, enum gr_algo algo, int root);
 
 /* ---- its memory ---- */
@@ -86,11 +92,13 @@ gr_gpu_ptr gr_gpu_team_out(const struct gr_gpu_team *team, enum gr_protocol prot
 gr_gpu_ptr gr_gpu_team_order(const struct gr_gpu_team *team, int k);
 gr_gpu_ptr gr_gpu_team_places(const struct gr_gpu_team *team);
 gr_gpu_ptr gr_gpu_team_counts(const struct gr_gpu_team *team); /* [2 * p]: counts, then displs */
+gr_gpu_ptr gr_gpu_team_peers(const struct gr_gpu_team *team);  /* [p]: receive buffers of others, gpu_args.h */
 
 /* And for the host, pinned; the same addresses for the kernels. */
 struct gr_gpu_report *gr_gpu_team_reports(const struct gr_gpu_team *team);
 _Atomic uint64_t *gr_gpu_team_abort(const struct gr_gpu_team *team);
 size_t *gr_gpu_team_counts_host(const struct gr_gpu_team *team);
+gr_gpu_ptr *gr_gpu_team_peers_host(const struct gr_gpu_team *team);
 
 /* ---- making links ---- */
 

@@ -44,9 +44,10 @@ static int find_links(struct gr_join *join)
     return rc;
 }
 
+/* Whether each rank has one frame for it, which all others map. */
 static int has_boards(int way)
 {
-    return GR_WAY_MAILBOX == way || GR_WAY_ARRIVALS == way;
+    return GR_WAY_MAILBOX == way || GR_WAY_ARRIVALS == way || GR_WAY_NOTES == way;
 }
 
 /* Everybody reads everybody's board. */
@@ -86,17 +87,35 @@ static int lease_links(struct gr_join *join, struct gr_pool *pool)
     return rc;
 }
 
+/* Lease a frame of the way's kind that says nothing yet. */
+static int lease_clean(struct gr_join *join, struct gr_pool *pool, struct gr_frame **frame)
+{
+    const struct gr_team *team = join->team;
+    size_t doors = (size_t) team->p * sizeof(struct gr_door);
+    struct gr_mailbox *box;
+    int rc;
+
+    if (GR_WAY_NOTES == join->way) {
+        rc = gr_pool_lease(pool, team->notes.bytes, team->p, 1, frame);
+        if (0 == rc) {
+            memset((unsigned char *) gr_frame_base(*frame) + doors, 0, team->notes.bytes - doors);
+        }
+        return rc;
+    }
+    box = &gr_team_boards(join->team, join->way)->box;
+    rc = gr_pool_lease(pool, gr_board_bytes(box->p, box->nsets, box->stride), box->p, 1, frame);
+    if (0 == rc) {
+        gr_board_clean(gr_frame_base(*frame), box->p, box->nsets, box->stride, box->posted);
+    }
+    return rc;
+}
+
 /* Lease one frame for this rank's board and offer it to all. */
 static int lease_board(struct gr_join *join, struct gr_pool *pool)
 {
-    struct gr_mailbox *box = &gr_team_boards(join->team, join->way)->box;
     struct gr_frame *frame;
-    int k, rc;
+    int k, rc = lease_clean(join, pool, &frame);
 
-    rc = gr_pool_lease(pool, gr_board_bytes(box->p, box->nsets, box->stride), box->p, 1, &frame);
-    if (0 == rc) {
-        gr_board_clean(gr_frame_base(frame), box->p, box->nsets, box->stride, box->posted);
-    }
     for (k = 0; 0 == rc && k < join->nin; k++) {
         join->in[k].frame = frame;
         join->in[k].offer = gr_pool_offer(pool, frame);
@@ -187,6 +206,20 @@ static void take_boards(struct gr_join *join)
     }
 }
 
+static void take_frames(struct gr_join *join)
+{
+    struct gr_frames *f = &join->team->notes;
+    int k;
+
+    f->mine = join->in[0].frame;
+    f->base[join->team->rank] = gr_frame_base(f->mine);
+    f->leases[join->team->rank] = join->in[0].offer.lease;
+    for (k = 0; k < join->nout; k++) {
+        f->base[join->out[k].rank] = join->out[k].base;
+        f->leases[join->out[k].rank] = join->out[k].offer.lease;
+    }
+}
+
 /* Nobody has learnt of the frames, or nobody will use them. A board's wires share one. */
 static void give_back(struct gr_join *join, struct gr_pool *pool)
 {
@@ -205,6 +238,8 @@ void gr_join_end(struct gr_join *join, struct gr_pool *pool, struct gr_verdict v
 
     if (!taken) {
         give_back(join, pool);
+    } else if (GR_WAY_NOTES == join->way) {
+        take_frames(join);
     } else if (has_boards(join->way)) {
         take_boards(join);
     } else {

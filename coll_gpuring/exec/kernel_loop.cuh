@@ -25,96 +25,19 @@
 #define GR_EXEC_KERNEL_LOOP_CUH
 
 #include "kernel_lines.cuh"
-#include "kernel_steps.cuh"
+#include "kernel_link.cuh"
 
 /* Tests hear of each piece when its slots are ready. */
 #if !defined(GR_KERNEL_TRACE)
 #define GR_KERNEL_TRACE(args, walk) ((void) 0)
 #endif
 
-enum gr_what {
-    GR_ITEM_GO,   /* move it */
-    GR_ITEM_WAIT, /* its slots were not ready when it was found */
-    GR_ITEM_OVER  /* there is none: the block leaves */
-};
-
-struct gr_block {
-    struct gr_item item[2];
-    struct gr_walk walk;
-    uint32_t go;   /* 0: the item that had to wait will not be moved in this launch */
-    uint32_t stop; /* 1: a thread that takes lines gave up; then the block leaves */
-};
-
-/*
- * A thread of the scheduler. Thread k < GR_FAN looks after from[k] of the step, thread GR_FAN + k after to[k]; all of
- * them know the rest alike.
- */
-struct gr_scheduler {
-    const struct gr_gpu_args *args;
-    const struct gr_sched *sched;
-    struct gr_block *block;
-    uint32_t lane, writes;  /* writes: this thread's link is one to write to */
-    uint32_t lines;         /* not the Simple protocol */
-    uint32_t changes;       /* walk.changes when the link was looked up */
-    int32_t peer;           /* rank at the other end, -1: no link */
-    struct gr_gpu_end *end; /* of that link, */
-    struct gr_gpu_end link; /* a copy; and */
-    uint64_t seen;          /* the other end's counter, when last looked at */
-    gr_gpu_ptr post;        /* the counter to be posted behind the next barrier, or 0; */
-    uint64_t value;         /* as the link that is looked after may be another by then */
-    uint64_t moved;
-    uint32_t state;         /* an enum gr_gpu_state, once the block is to leave; 0 before */
-    uint32_t unready;       /* threads whose slot it waited for in vain */
-};
-
-#define GR_ALL_LANES 0xffffffffu
-
-/* ---- one thread's link ---- */
-
-/* Look up this thread's link of the step. */
-__device__ static GP_INLINE void gr_link_find(struct gr_scheduler *s)
-{
-    const struct gr_step *step = &s->block->walk.step;
-    const struct gr_gpu_end *ends = (const struct gr_gpu_end *) (s->writes ? s->args->out : s->args->in);
-    uint32_t k = s->writes ? s->lane - GR_FAN : s->lane;
-    int32_t peer = -1;
-
-    if (!s->writes && k < step->nfrom) {
-        peer = step->from[k];
-    } else if (s->writes && k < step->nto) {
-        peer = step->to[k];
-    }
-    if (peer == s->peer) {
-        return;
-    }
-    s->peer = peer;
-    if (peer < 0) {
-        return;
-    }
-    s->end = (struct gr_gpu_end *) ends + (size_t) blockIdx.x * (size_t) s->sched->p + (size_t) peer;
-    s->link.slots = gp_ld(&s->end->slots);
-    s->link.mine = gp_ld(&s->end->mine);
-    s->link.other = gp_ld(&s->end->other);
-    s->link.count = gp_ld(&s->end->count);
-    /* as if no slot were ready */
-    s->seen = s->link.count - (s->writes ? s->args->nslots : 0);
-}
-
-/* Whether this thread's link has a slot to read, to write. */
-__device__ static GP_INLINE int gr_link_ready(struct gr_scheduler *s)
-{
-    uint64_t none = s->writes ? s->args->nslots : 0;
-
-    if (s->peer < 0 || s->link.count - s->seen != none || (s->lines && !s->writes)) {
-        return 1;
-    }
-    s->seen = gp_ld_acquire((const uint64_t *) s->link.other);
-    return s->link.count - s->seen != none;
-}
-
 /* ---- the scheduler ---- */
 
-/* Write down the piece that was walked to: thread 0 what all know, the others the slots of their links. */
+/*
+ * Write down the piece that was walked to: thread 0 what all know, the others the slots of their links. A result that
+ * came past its slot is where it belongs, and sent on from there.
+ */
 __device__ static GP_INLINE void gr_item_write(const struct gr_scheduler *s, struct gr_item *item, size_t elem_bytes)
 {
     const struct gr_walk *w = &s->block->walk;
@@ -126,9 +49,17 @@ __device__ static GP_INLINE void gr_item_write(const struct gr_scheduler *s, str
     gr_gpu_ptr from = s->args->space[step->operand] + w->operand * elem_bytes;
     gr_gpu_ptr to = s->args->space[step->dest] + w->dest * elem_bytes;
     uint32_t store = step->bits & GR_STORE && (step->bits & GR_RECV || from != to); /* in place, it is there already */
+    uint32_t past = gr_may_direct(s) && s->peer >= 0 && s->past, stored = 0;
 
+    if (0 != s->args->zero) {
+        stored = __any_sync(GR_ALL_LANES, past && !s->writes);
+        store &= !stored;
+    }
+    if (past) {
+        at = s->writes ? s->beyond + w->dest * elem_bytes : to;
+    }
     if (0 == s->lane) {
-        item->count = w->count;
+        item->count = stored && 0 == step->nto ? 0 : w->count;
         item->nsrc = operand + step->nfrom;
         item->ndst = store + step->nto;
         item->operand = operand ? step->before : item->nsrc;
@@ -163,7 +94,7 @@ __device__ static GP_INLINE void gr_prepare(struct gr_scheduler *s, struct gr_it
 
     __syncwarp(); /* all know what they need of the last piece; and a link's count, which another may look after now */
     if (0 == s->lane) {
-        gr_walk_next(s->args, s->sched, w);
+        gr_walk_next(s->args, &s->block->sched, w);
     }
     __syncwarp();
     if (w->at.over) {
@@ -174,10 +105,10 @@ __device__ static GP_INLINE void gr_prepare(struct gr_scheduler *s, struct gr_it
             s->changes = w->changes;
             gr_link_find(s);
         }
-        gr_item_write(s, item, elem_bytes);
         if (w->first && !__all_sync(GR_ALL_LANES, gr_link_ready(s))) {
             what = GR_ITEM_WAIT;
         }
+        gr_item_write(s, item, elem_bytes);
     }
     if (0 == s->lane) {
         item->what = what;
@@ -320,7 +251,6 @@ __device__ static GP_INLINE void gr_enter(struct gr_scheduler *s, const struct g
                                           struct gr_block *block, uint32_t lane)
 {
     s->args = args;
-    s->sched = &args->sched[blockIdx.x % 2];
     s->block = block;
     s->lane = lane;
     s->writes = lane >= GR_FAN;
@@ -330,12 +260,19 @@ __device__ static GP_INLINE void gr_enter(struct gr_scheduler *s, const struct g
     s->end = NULL;
     s->link.slots = s->link.mine = s->link.other = s->link.count = s->seen = 0;
     s->post = s->value = 0;
+    s->beyond = 0;
+    s->asked = s->past = 0;
     s->moved = 0;
     s->unready = 0;
     s->state = gr_aborted(s) ? GR_GPU_ABORTED : 0;
+    if (0 != args->zero && args->fresh && 0 == s->state) {
+        gr_open(args, lane);
+    }
     if (0 == lane) {
         block->stop = 0;
-        gr_walk_begin(&block->walk, s->sched, gr_place_load(args));
+        block->sched = args->sched[blockIdx.x % 2];
+        block->sched.channel = (int) blockIdx.x;
+        gr_walk_begin(&block->walk, &block->sched, gr_place_load(args));
         block->walk.at.over |= 0 != s->state;
     }
 }
@@ -358,6 +295,9 @@ __device__ static GP_INLINE void gr_schedule(const struct gr_gpu_args *args, str
         }
         if (GR_ITEM_WAIT == what) {
             go = gr_wait(&s);
+            if (go && 0 != args->zero) {
+                gr_item_write(&s, &block->item[n], elem_bytes); /* by now it is known where its data are */
+            }
             if (0 == lane) {
                 block->go = go;
             }

@@ -10,13 +10,16 @@
 
 #include "gpu_args.h"
 
+/* without the algorithms along tori: with them the kernels take six times as long to compile */
+#define GR_SCHED_FOR_KERNELS
 #include "../sched/chain.c"
 #include "../sched/flat.c"
+#include "../sched/pairwise.c"
 #include "../sched/ring.c"
 #include "../sched/split.c"
 #include "../sched/tree.c"
 /* last, as it calls the others */
-#include "../sched/sched.c"
+#include "../sched/steps.c"
 
 /* Tests put schedules of their own in the place of these. */
 #if !defined(GR_KERNEL_STEP)
@@ -50,11 +53,11 @@ __device__ static GP_INLINE void gr_walk_begin(struct gr_walk *w, const struct g
     w->room = 0;
 }
 
-/* The piece of the step's run that comes next, in a space. */
+/* The piece of the step's run that comes next, in a space; its number there is so much higher. */
 __device__ static GP_INLINE struct gr_range gr_walk_chunk(const struct gr_split *split, const struct gr_walk *w,
-                                                          int space)
+                                                          int space, int32_t shift)
 {
-    uint32_t chunk = w->step.first + w->at.run * w->step.stride;
+    uint32_t chunk = w->step.first + w->at.run * w->step.stride + (uint32_t) shift;
 
     return gr_split_at(split, (enum gr_space) space, blockIdx.x, w->at.slice, chunk);
 }
@@ -63,7 +66,7 @@ __device__ static GP_INLINE struct gr_range gr_walk_chunk(const struct gr_split 
 __device__ static GP_INLINE int gr_walk_more(const struct gr_split *split, struct gr_walk *w)
 {
     for (; 0 != w->step.bits && w->at.run < w->step.count; w->at.run++, w->at.done = 0) {
-        if (w->at.done < gr_walk_chunk(split, w, GR_OUT).count) {
+        if (w->at.done < gr_walk_chunk(split, w, GR_OUT, 0).count) {
             return 1;
         }
     }
@@ -114,10 +117,10 @@ __device__ static GP_NOINLINE void gr_walk_next(const struct gr_gpu_args *args, 
     } else {
         w->slot += w->count;
     }
-    operand = gr_walk_chunk(split, w, w->step.operand);
+    operand = gr_walk_chunk(split, w, w->step.operand, 0);
     left = operand.count - w->at.done;
     w->operand = operand.offset + w->at.done;
-    w->dest = gr_walk_chunk(split, w, w->step.dest).offset + w->at.done;
+    w->dest = gr_walk_chunk(split, w, w->step.dest, w->step.shift).offset + w->at.done;
     w->count = left < w->room ? left : w->room;
     w->room -= w->count;
     w->at.done += w->count;

@@ -27,6 +27,8 @@
 struct gr_link_shared {
     struct gr_door writer;
     _Alignas(GR_CACHE_LINE) _Atomic uint64_t tail; /* slots written, ever */
+    _Atomic int64_t lag;                           /* of the writer, beside its slots: timing/timer.h */
+    _Atomic uint64_t resync;
     _Alignas(GR_CACHE_LINE) _Atomic uint64_t head; /* slots read, ever */
     _Alignas(GR_CACHE_LINE) unsigned char slots[];
 };

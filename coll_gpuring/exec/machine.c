@@ -11,6 +11,7 @@ void gr_machine_start(struct gr_machine *m, const struct gr_plan *plan, const st
     m->plan = plan;
     m->mover = mover;
     m->ctx = ctx;
+    m->gate = NULL;
     m->nchannels = plan->split.nchannels;
     m->nslices = plan->split.nslices;
     m->running = 0;
@@ -22,6 +23,19 @@ void gr_machine_start(struct gr_machine *m, const struct gr_plan *plan, const st
             m->at[c].slice = m->nslices;
         } else {
             m->running++;
+        }
+    }
+}
+
+void gr_machine_gate(struct gr_machine *m, const struct gr_gate *gate, void *ctx)
+{
+    uint32_t c;
+
+    m->gate = gate;
+    m->gate_ctx = ctx;
+    for (c = 0; c < m->nchannels; c++) {
+        if (0 == m->len[c]) {
+            gate->ended(ctx, c);
         }
     }
 }
@@ -49,12 +63,19 @@ static int more_to_move(const struct gr_machine *m, uint32_t channel, struct gr_
     }
     at->run = 0;
     at->done = 0;
-    at->fetched = 0;
+    at->fetched = at->open = at->begun = 0;
     if (++at->index == m->len[channel]) {
         at->index = 0;
         at->slice++;
     }
     return 0;
+}
+
+/* Where a chunk of the step's run is written to. */
+static size_t dest_offset(const struct gr_machine *m, uint32_t channel, const struct gr_cursor *at, uint32_t chunk)
+{
+    chunk += (uint32_t) at->step.shift;
+    return gr_split_at(&m->plan->split, (enum gr_space) at->step.dest, channel, at->slice, chunk).offset;
 }
 
 /* Move one slot's worth of the step's message: as many pieces of its run as fit. */
@@ -75,7 +96,7 @@ static int move_slot(struct gr_machine *m, uint32_t channel, struct gr_cursor *a
         mv.last = mv.count == room || (mv.count == left && at->run + 1 == s->count);
         if (mv.count > 0) {
             mv.operand = operand.offset + at->done;
-            mv.dest = gr_split_at(split, (enum gr_space) s->dest, channel, at->slice, chunk).offset + at->done;
+            mv.dest = dest_offset(m, channel, at, chunk) + at->done;
             rc = m->mover->move(m->ctx, &mv);
             if (rc < 0) {
                 return rc;
@@ -92,6 +113,26 @@ static int move_slot(struct gr_machine *m, uint32_t channel, struct gr_cursor *a
     }
     m->mover->commit(m->ctx, channel, s);
     return 0;
+}
+
+/* Whether the gate lets the step in, and its next slot is ready. 1, 0, or negative. */
+static int may_move(struct gr_machine *m, uint32_t channel, struct gr_cursor *at)
+{
+    int rc;
+
+    if (NULL != m->gate && !at->open) {
+        rc = m->gate->may_begin(m->gate_ctx, channel, at->slice, &at->step);
+        if (1 != rc) {
+            return rc;
+        }
+        at->open = 1;
+    }
+    rc = m->mover->ready(m->ctx, channel, &at->step);
+    if (1 == rc && NULL != m->gate && !at->begun) {
+        at->begun = 1;
+        m->gate->begins(m->gate_ctx, channel, at->slice, &at->step);
+    }
+    return rc;
 }
 
 /* Take one channel as far as it goes. */
@@ -112,7 +153,7 @@ static int run_channel(struct gr_machine *m, uint32_t channel, uint64_t *moved)
         if (0 != m->burst && slots++ == m->burst) {
             return GR_AGAIN;
         }
-        rc = m->mover->ready(m->ctx, channel, &at->step);
+        rc = may_move(m, channel, at);
         if (1 != rc) {
             return 0 == rc ? GR_AGAIN : rc;
         }
@@ -123,6 +164,9 @@ static int run_channel(struct gr_machine *m, uint32_t channel, uint64_t *moved)
         ++*moved;
     }
     m->running--;
+    if (NULL != m->gate) {
+        m->gate->ended(m->gate_ctx, channel);
+    }
     return GR_DONE;
 }
 
@@ -139,10 +183,15 @@ int gr_machine_run(struct gr_machine *m, uint64_t *moved)
             }
         }
     }
-    if (m->running > 0 || (NULL != m->mover->finished && !m->mover->finished(m->ctx))) {
+    if (m->running > 0) {
         return GR_AGAIN;
     }
-    return GR_DONE;
+    /* first the gate: others may not be through with this rank's memory before they have heard of it there */
+    rc = NULL != m->gate ? m->gate->finished(m->gate_ctx) : 1;
+    if (rc < 0) {
+        return rc;
+    }
+    return 1 == rc && (NULL == m->mover->finished || m->mover->finished(m->ctx)) ? GR_DONE : GR_AGAIN;
 }
 
 const struct gr_step *gr_machine_waits(const struct gr_machine *m, uint32_t channel)

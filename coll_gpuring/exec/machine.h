@@ -51,12 +51,25 @@ struct gr_mover {
     int (*finished)(void *ctx);
 };
 
+/* Who says when steps may begin (timing/timer.h). All functions get its ctx. */
+struct gr_gate {
+    /* Whether a step that has data may begin: 1, 0 (it is asked again later), or negative on error. */
+    int (*may_begin)(void *ctx, uint32_t channel, uint32_t slice, const struct gr_step *step);
+    /* Its first slot is ready: it begins. */
+    void (*begins)(void *ctx, uint32_t channel, uint32_t slice, const struct gr_step *step);
+    /* The channel is through. */
+    void (*ended)(void *ctx, uint32_t channel);
+    /* All are through: whether the others do not need this rank any more. 1, 0, or negative on error. */
+    int (*finished)(void *ctx);
+};
+
 /* Where one channel is. */
 struct gr_cursor {
     uint32_t slice, index; /* of the schedule's run, and of the step in it */
     uint32_t run;          /* chunk of the step's run that comes next */
     size_t done;           /* elements of that chunk that were moved */
-    int fetched;           /* step holds step number `index` */
+    int fetched;           /* step holds step number `index`, */
+    int open, begun;       /* the gate let it in; it has begun */
     struct gr_step step;
 };
 
@@ -64,6 +77,8 @@ struct gr_machine {
     const struct gr_plan *plan;
     const struct gr_mover *mover;
     void *ctx;
+    const struct gr_gate *gate; /* NULL: steps begin as soon as they can */
+    void *gate_ctx;
     uint32_t nchannels, nslices;
     uint32_t running; /* channels that are not through */
     uint32_t burst;   /* most slots per channel of one gr_machine_run(); 0: as many as there are */
@@ -78,6 +93,9 @@ enum gr_status {
 
 /* Begin a plan. Plan, mover and ctx must live until the machine is done. Cannot fail; moves nothing. */
 void gr_machine_start(struct gr_machine *m, const struct gr_plan *plan, const struct gr_mover *mover, void *ctx);
+
+/* Before the first gr_machine_run(): steps begin when the gate says so. Gate and ctx must live as long as the machine. */
+void gr_machine_gate(struct gr_machine *m, const struct gr_gate *gate, void *ctx);
 
 /*
  * Go as far as possible without waiting, or as far as m->burst allows. GR_DONE, GR_AGAIN, or the mover's negative

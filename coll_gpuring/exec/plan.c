@@ -15,9 +15,19 @@ static size_t line_elems(size_t elem_bytes, size_t line)
     return n;
 }
 
-struct gr_split gr_plan_split(const struct gr_request *r, int p, size_t most, size_t line)
+/* Most bytes of a piece, of which a message may have several. */
+static size_t piece_bytes(const struct gr_request *r, int p, size_t most, uint32_t nslots)
 {
-    size_t chunk = 0 == r->chunk_bytes || r->chunk_bytes > most ? most : r->chunk_bytes;
+    size_t pieces = gr_algo_most(r->algo, p, &r->torus), room = most / pieces * (nslots - 1);
+
+    most = pieces > 1 && room < most ? room : most;
+    assert(most >= r->elem_bytes);
+    return 0 == r->chunk_bytes || r->chunk_bytes > most ? most : r->chunk_bytes;
+}
+
+struct gr_split gr_plan_split(const struct gr_request *r, int p, size_t most, uint32_t nslots, size_t line)
+{
+    size_t chunk = piece_bytes(r, p, most, nslots);
     struct gr_shape shape = {
         .coll = r->coll,
         .layout = gr_algo_layout(r->algo, r->coll),
@@ -38,20 +48,36 @@ struct gr_split gr_plan_split(const struct gr_request *r, int p, size_t most, si
 }
 
 struct gr_sched gr_plan_sched(const struct gr_request *r, int p, int rank, const int *order, const int *where,
-                              uint32_t nchunks)
+                              uint32_t channel, uint32_t nchunks)
 {
+    int along = gr_algo_is_along(r->algo);
     struct gr_sched s = {
         .coll = r->coll,
         .algo = r->algo,
         .p = p,
-        .pos = where[rank],
-        .root = where[r->root],
-        .order = order,
+        .pos = along ? rank : where[rank],
+        .root = along ? r->root : where[r->root],
+        .order = along ? NULL : order,
         .nchunks = nchunks,
+        .torus = r->torus,
+        .channel = (int) channel,
     };
 
     assert(0 == gr_sched_check(&s));
     return s;
+}
+
+size_t gr_plan_scratch(const struct gr_request *r, int p)
+{
+    size_t elems = r->total + (size_t) p * r->block, sum = 0, end;
+    int k;
+
+    for (k = 0; k < p && NULL != r->counts; k++) {
+        sum += r->counts[k];
+        end = NULL != r->displs ? r->displs[k] + r->counts[k] : sum;
+        elems = end > elems ? end : elems;
+    }
+    return gr_algo_has_scratch(r->algo, r->coll) ? elems * r->elem_bytes : 0;
 }
 
 /* Bytes that a message has at most. In a direct plan slots hold some words besides, or only these. */
@@ -70,12 +96,12 @@ void gr_plan_build(struct gr_plan *plan, const struct gr_team *team, const struc
 
     assert(r->elem_bytes > 0 && r->elem_bytes <= most);
     assert(r->nchannels >= 1 && r->nchannels <= team->nchannels);
-    assert(!r->direct || !gr_algo_is_hasty(r->algo));
+    assert(!r->direct || gr_algo_may_fetch(r->algo));
     plan->slot_elems = most / r->elem_bytes;
     plan->direct = r->direct;
-    plan->split = gr_plan_split(r, team->p, most, GR_CACHE_LINE);
+    plan->split = gr_plan_split(r, team->p, most, team->nslots, GR_CACHE_LINE);
     for (c = 0; c < r->nchannels; c++) {
         plan->sched[c] = gr_plan_sched(r, team->p, team->rank, team->rings.order[c % 2], team->rings.where[c % 2],
-                                       plan->split.nchunks);
+                                       c, plan->split.nchunks);
     }
 }

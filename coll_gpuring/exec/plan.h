@@ -18,6 +18,7 @@ struct gr_request {
     const size_t *counts, *displs; /* by rank, elements; or NULL */
     int direct;            /* 1: messages may be fetched from their senders' buffers (host.h) */
     size_t direct_bytes;   /* then, most bytes of a message, where no step sends what it did not store; 0: a slot's */
+    struct gr_torus torus; /* that the ranks form; ndims 0: none is known */
     enum gr_protocol protocol; /* devices: in which messages are written; */
     uint32_t threads;      /* of a block for data: whole warps, up to GR_LINE_UNITS; Simple takes all there are */
 };
@@ -34,14 +35,21 @@ static inline size_t gr_request_begin(const struct gr_request *request, int r)
 }
 
 /*
- * The request's data cut into pieces of at most `most` bytes, which begin at lines of `line` bytes (a power of two)
- * from their blocks' starts, so that ranks and channels do not share lines.
+ * The request's data cut into pieces of at most `most` bytes, a slot's, and such that messages of several chunks do not
+ * fill all slots of a link (gr_algo_most()). Pieces begin at lines of `line` bytes (a power of two) from their blocks'
+ * starts, so that ranks and channels do not share lines.
  */
-struct gr_split gr_plan_split(const struct gr_request *request, int p, size_t most, size_t line);
+struct gr_split gr_plan_split(const struct gr_request *request, int p, size_t most, uint32_t nslots, size_t line);
 
-/* The schedule of the channels with this order of ranks, for a rank; order is referred to. */
+/*
+ * The schedule of a channel with this order of ranks, for a rank; order is referred to. Along a torus it is the channel
+ * that says the order.
+ */
 struct gr_sched gr_plan_sched(const struct gr_request *request, int p, int rank, const int *order, const int *where,
-                              uint32_t nchunks);
+                              uint32_t channel, uint32_t nchunks);
+
+/* Bytes of scratch (GR_TMP) that a rank needs; 0: none. */
+size_t gr_plan_scratch(const struct gr_request *request, int p);
 
 /* Fill the plan. The request must be valid (checked by assertions only). */
 void gr_plan_build(struct gr_plan *plan, const struct gr_team *team, const struct gr_request *request);

@@ -61,8 +61,18 @@ int gr_rings_neighbours(const struct gr_rings *rings, int p, int rank, uint32_t 
     }
     for (c = 0; c < nchannels; c++) {
         const int *where = rings->where[c % 2];
+        int along = gr_algo_is_along(algo);
+        struct gr_sched s = {
+            .algo = algo,
+            .p = p,
+            .pos = along ? rank : where[rank],
+            .root = along ? root : where[root],
+            .order = along ? NULL : rings->order[c % 2],
+            .torus = rings->torus,
+            .channel = (int) c,
+        };
 
-        gr_algo_peers(algo, p, where[rank], where[root], rings->order[c % 2], in, &nin, out, &nout);
+        gr_sched_peers(&s, in, &nin, out, &nout);
         n->nin = append(n->in, n->nin, c, in, nin);
         n->nout = append(n->out, n->nout, c, out, nout);
     }

@@ -12,6 +12,7 @@
 struct gr_rings {
     int *order[2]; /* [position] = rank */
     int *where[2]; /* [rank] = position */
+    struct gr_torus torus; /* that the ranks form, for algorithms along it; ndims 0: none is known */
 };
 
 /* Room for p ranks: both orders to be filled, then gr_rings_invert(). 0 or GR_ERR_NOMEM; to be freed either way. */
@@ -34,7 +35,7 @@ struct gr_neighbours {
 };
 
 /*
- * All neighbours of a rank in an algorithm (for trees: with that root), by channel. 0 or GR_ERR_NOMEM, with
+ * All neighbours of a rank in an algorithm (where that is rooted: with that root), by channel. 0 or GR_ERR_NOMEM, with
  * nothing to free.
  */
 int gr_rings_neighbours(const struct gr_rings *rings, int p, int rank, uint32_t nchannels, enum gr_algo algo, int root,

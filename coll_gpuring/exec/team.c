@@ -25,6 +25,14 @@ static void boards_free(struct gr_boards *b)
     gr_mailbox_free(&b->box);
 }
 
+static int frames_init(struct gr_frames *f, const struct gr_team_params *params)
+{
+    f->bytes = params->note_bytes;
+    f->base = calloc((size_t) params->p, sizeof(void *));
+    f->leases = calloc((size_t) params->p, sizeof(*f->leases));
+    return NULL != f->base && NULL != f->leases ? 0 : GR_ERR_NOMEM;
+}
+
 static void team_free(struct gr_team *team)
 {
     gr_rings_free(&team->rings);
@@ -35,6 +43,8 @@ static void team_free(struct gr_team *team)
     free(team->links);
     boards_free(&team->mail);
     boards_free(&team->arrivals);
+    free(team->notes.base);
+    free(team->notes.leases);
     free(team);
 }
 
@@ -61,12 +71,14 @@ struct gr_team *gr_team_create(const struct gr_team_params *params)
     team->leases = calloc(nlinks(team), sizeof(*team->leases));
     team->links = calloc(GR_NWAYS_MADE * p, sizeof(*team->links));
     complete = complete && 0 == boards_init(&team->mail, params, params->nsets, params->box_bytes) &&
-               0 == boards_init(&team->arrivals, params, GR_SETS, params->arrival_bytes);
+               0 == boards_init(&team->arrivals, params, GR_SETS, params->arrival_bytes) &&
+               0 == frames_init(&team->notes, params);
     if (!complete || NULL == team->in || NULL == team->out || NULL == team->frames || NULL == team->leases ||
         NULL == team->links) {
         team_free(team);
         return NULL;
     }
+    team->rings.torus = params->torus;
     for (k = 0; k < 2; k++) {
         gr_order_ring(&params->torus, params->p, k, team->rings.order[k]);
     }
@@ -88,6 +100,19 @@ static void leave_boards(const struct gr_team *team, struct gr_boards *b, struct
     gr_pool_release(pool, b->board, 1);
 }
 
+static void leave_frames(const struct gr_team *team, struct gr_frames *f, struct gr_pool *pool)
+{
+    int r;
+
+    if (NULL == f->mine) {
+        return;
+    }
+    for (r = 0; r < team->p; r++) {
+        gr_door_leave((struct gr_door *) f->base[r] + team->rank, f->leases[r]);
+    }
+    gr_pool_release(pool, f->mine, 1);
+}
+
 void gr_team_destroy(struct gr_team *team, struct gr_pool *pool)
 {
     size_t k;
@@ -106,13 +131,16 @@ void gr_team_destroy(struct gr_team *team, struct gr_pool *pool)
     if (NULL != pool) {
         leave_boards(team, &team->mail, pool);
         leave_boards(team, &team->arrivals, pool);
+        leave_frames(team, &team->notes, pool);
     }
     team_free(team);
 }
 
 _Atomic unsigned char *gr_team_state(const struct gr_team *team, int way, int root)
 {
-    return &team->links[(size_t) way * (size_t) team->p + (size_t) (GR_ALGO_TREE == way ? root : 0)];
+    int rooted = way < GR_NALGOS && gr_algo_is_rooted((enum gr_algo) way);
+
+    return &team->links[(size_t) way * (size_t) team->p + (size_t) (rooted ? root : 0)];
 }
 
 struct gr_boards *gr_team_boards(struct gr_team *team, int way)

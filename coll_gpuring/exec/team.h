@@ -30,6 +30,14 @@ struct gr_boards {
     uint64_t *leases;         /* [rank]: of the others' boards */
 };
 
+/* A frame of each rank that all map. What lies in it behind the doors, one for each rank, is its user's business. */
+struct gr_frames {
+    size_t bytes;
+    struct gr_frame *mine;    /* this rank's, or NULL */
+    void **base;              /* [rank]: where each lies in this process */
+    uint64_t *leases;         /* [rank] */
+};
+
 struct gr_team {
     int p, rank;
     uint32_t nchannels, nslots;
@@ -40,6 +48,7 @@ struct gr_team {
     uint64_t *leases;         /* [channel * p + rank]: of the outgoing links */
     struct gr_boards mail;     /* of small calls, */
     struct gr_boards arrivals; /* and of what calls begin with, where that is needed */
+    struct gr_frames notes;    /* of step timing: zeros at first */
     _Atomic unsigned char *links; /* [way * p + root]: an enum gr_links */
     const int32_t *pids;      /* [rank] */
     int direct;               /* whether direct plans are possible: by the last verdict, the same on all ranks */
@@ -61,7 +70,8 @@ struct gr_team_params {
     uint32_t nsets;      /* of mailboxes, */
     size_t box_bytes;    /* for messages up to that many bytes */
     size_t arrival_bytes; /* the same, of arrivals; 0: there are none */
-    struct gr_torus torus;
+    size_t note_bytes;   /* of a frame for notes, its doors among them; 0: there are none */
+    struct gr_torus torus; /* that the ranks form; ndims 0: none is known */
     const int32_t *pids; /* [rank]: processes; must outlive the team */
     int direct;          /* whether this rank can read the memory of all of them */
 };
@@ -79,10 +89,10 @@ void gr_team_destroy(struct gr_team *team, struct gr_pool *pool);
 enum gr_links gr_team_links(const struct gr_team *team, int way, int root);
 void gr_team_ask(struct gr_team *team, int way, int root);
 
-/* The boards that a way exchanges its messages through. */
+/* The boards that a way exchanges its messages through; for GR_WAY_MAILBOX and GR_WAY_ARRIVALS. */
 struct gr_boards *gr_team_boards(struct gr_team *team, int way);
 
-/* Where that is kept. Only trees have other links for another root. */
+/* Where that is kept. Only algorithms that are rooted have other links for another root. */
 _Atomic unsigned char *gr_team_state(const struct gr_team *team, int way, int root);
 
 /* One link, or use of a board, that is being made. */

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The algorithms behind sched.h, one file each, and the few words they are written in.
- * Only sched.c and the algorithm files include this.
+ * Only the files of this folder include this.
  */
 #ifndef GR_SCHED_ALGOS_H
 #define GR_SCHED_ALGOS_H
 
 #include "sched.h"
+
+/* What takes too long to find for a kernel is left out there. */
+#if defined(__CUDACC__) && !defined(GR_SCHED_FOR_KERNELS)
+#define GR_SCHED_FOR_KERNELS
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,6 +29,20 @@ GR_HD uint32_t gr_oneshot_len(const struct gr_sched *s);
 GR_HD struct gr_step gr_oneshot_step(const struct gr_sched *s, uint32_t i);
 GR_HD uint32_t gr_twoshot_len(const struct gr_sched *s);
 GR_HD struct gr_step gr_twoshot_step(const struct gr_sched *s, uint32_t i);
+GR_HD uint32_t gr_pairwise_len(const struct gr_sched *s);
+GR_HD struct gr_step gr_pairwise_step(const struct gr_sched *s, uint32_t i);
+GR_HD uint32_t gr_bucket_len(const struct gr_sched *s);
+GR_HD struct gr_step gr_bucket_step(const struct gr_sched *s, uint32_t i);
+GR_HD uint32_t gr_swing_len(const struct gr_sched *s);
+GR_HD struct gr_step gr_swing_step(const struct gr_sched *s, uint32_t i);
+GR_HD uint32_t gr_mst_len(const struct gr_sched *s);
+GR_HD struct gr_step gr_mst_step(const struct gr_sched *s, uint32_t i);
+
+/* Alltoall along a torus (alltoall.h); the most chunks of a step of it, and the way of its message. */
+uint32_t gr_exchanges_len(const struct gr_sched *s);
+struct gr_step gr_exchanges_step(const struct gr_sched *s, uint32_t i);
+uint32_t gr_exchanges_most(enum gr_algo algo, int p, const struct gr_torus *torus);
+void gr_exchanges_way(const struct gr_sched *s, const struct gr_step *step, int hops[GR_MAX_DIMS]);
 
 /* Positions that are linked to pos in either tree of the double tree with that root: up to 6, each once. */
 int gr_tree_neighbours(int p, int pos, int root, int *neighbours);
@@ -61,6 +80,7 @@ GR_HD static inline struct gr_step gr_step_make(int bits, int operand, int dest,
     t.first = chunk;
     t.stride = 0;
     t.count = 1;
+    t.shift = 0;
     t.tick = tick;
     return t;
 }

@@ -18,7 +18,7 @@ GR_HD uint32_t gr_chain_len(const struct gr_sched *s)
 GR_HD static struct gr_step chain_bcast(const struct gr_sched *s, uint32_t i)
 {
     int d = gr_mod(s->pos - s->root, s->p); /* my distance from the root */
-    int bits = (d > 0 ? GR_RECV | GR_STORE : 0) | (d < s->p - 1 ? GR_SEND : 0);
+    int bits = (d > 0 ? GR_RECV | GR_STORE : 0) | (d < s->p - 1 ? GR_SEND : 0) | GR_FINAL;
     struct gr_step t = gr_step_make(bits, GR_IN, GR_OUT, i, i + (uint32_t) d);
 
     t.phase = 1;
@@ -28,7 +28,7 @@ GR_HD static struct gr_step chain_bcast(const struct gr_sched *s, uint32_t i)
 GR_HD static struct gr_step chain_reduce(const struct gr_sched *s, uint32_t i)
 {
     int d = gr_mod(s->pos - s->root - 1, s->p); /* my distance from the chain's beginning */
-    int bits = (d > 0 ? GR_RECV | GR_REDUCE : 0) | (d < s->p - 1 ? GR_SEND : GR_STORE);
+    int bits = (d > 0 ? GR_RECV | GR_REDUCE : 0) | (d < s->p - 1 ? GR_SEND : GR_STORE | GR_FINAL);
 
     return gr_step_make(bits, GR_IN, GR_OUT, i, i + (uint32_t) d);
 }

@@ -25,41 +25,33 @@ GR_HD static uint32_t fans(const struct gr_sched *s)
     return (uint32_t) ((s->p - 1 + GR_FAN - 1) / GR_FAN);
 }
 
-/* Add the links of fan number f, from the peers at distances 1 + f GR_FAN, 2 + f GR_FAN, ... in direction dir. */
-GR_HD static void fan_links_from(const struct gr_sched *s, struct gr_step *t, uint32_t f, int dir)
+/* Add the links of fan number f: the peers at distances 1 + f GR_FAN, 2 + f GR_FAN, ... in direction dir. */
+GR_HD static void fan_links(const struct gr_sched *s, int32_t links[GR_FAN], uint8_t *n, uint32_t f, int dir)
 {
     int first = 1 + (int) f * GR_FAN, d;
 
     for (d = first; d < first + GR_FAN && d < s->p; d++) {
-        gr_step_from(s, t, gr_mod(s->pos + dir * d, s->p));
+        gr_put(links, (*n)++, gr_rank_at(s, gr_mod(s->pos + dir * d, s->p)));
     }
 }
 
-/* The same to the peers in direction 1. */
-GR_HD static void fan_links_to(const struct gr_sched *s, struct gr_step *t, uint32_t f)
-{
-    int first = 1 + (int) f * GR_FAN, d;
-
-    for (d = first; d < first + GR_FAN && d < s->p; d++) {
-        gr_step_to(s, t, gr_mod(s->pos + d, s->p));
-    }
-}
-
-/* Sum number f of the results that come from others: the first onto the input, later ones onto the output. */
+/* Sum number f of what comes from others: the first onto the input, later ones onto the output. */
 GR_HD static struct gr_step fan_in(const struct gr_sched *s, uint32_t f, uint32_t chunk, uint32_t tick, int dir)
 {
     struct gr_step t = gr_step_make(GR_RECV | GR_REDUCE | GR_STORE, 0 == f ? GR_IN : GR_OUT, GR_OUT, chunk, tick);
 
-    fan_links_from(s, &t, f, dir);
+    t.bits |= f == fans(s) - 1 ? GR_FINAL : 0;
+    fan_links(s, t.from, &t.nfrom, f, dir);
     return t;
 }
 
+/* A result to fan number f of the others. */
 GR_HD static struct gr_step fan_out(const struct gr_sched *s, uint32_t f, int operand, uint32_t chunk, uint32_t tick)
 {
-    struct gr_step t = gr_step_make(GR_SEND, operand, GR_OUT, chunk, tick);
+    struct gr_step t = gr_step_make(GR_SEND | GR_FINAL, operand, GR_OUT, chunk, tick);
 
     t.phase = 1;
-    fan_links_to(s, &t, f);
+    fan_links(s, t.to, &t.nto, f, 1);
     return t;
 }
 
@@ -91,7 +83,7 @@ GR_HD static struct gr_step star_ray(const struct gr_sched *s, uint32_t i, uint3
         gr_step_to(s, &t, s->root);
         return t;
     }
-    t = gr_step_make(GR_RECV | GR_STORE, GR_IN, GR_OUT, chunk, (chunk + 1) * star_ticks(s) - 1);
+    t = gr_step_make(GR_RECV | GR_STORE | GR_FINAL, GR_IN, GR_OUT, chunk, (chunk + 1) * star_ticks(s) - 1);
     t.phase = 1;
     gr_step_from(s, &t, s->root);
     return t;
@@ -109,7 +101,7 @@ GR_HD static uint32_t star_len(const struct gr_sched *s)
 GR_HD static struct gr_step block_in(const struct gr_sched *s, int k, uint32_t tick)
 {
     int peer = gr_mod(s->pos - 1 - k, s->p);
-    struct gr_step t = gr_step_make(GR_RECV | GR_STORE, GR_IN, GR_OUT, (uint32_t) gr_rank_at(s, peer), tick);
+    struct gr_step t = gr_step_make(GR_RECV | GR_STORE | GR_FINAL, GR_IN, GR_OUT, (uint32_t) gr_rank_at(s, peer), tick);
 
     t.phase = 1;
     gr_step_from(s, &t, peer);
@@ -158,7 +150,7 @@ GR_HD struct gr_step gr_flat_step(const struct gr_sched *s, uint32_t i)
     uint32_t n;
 
     if (1 == s->p) {
-        return gr_step_make(GR_STORE, GR_IN, GR_OUT, i, 0); /* in blocks, there is one step and one block */
+        return gr_step_make(GR_STORE | GR_FINAL, GR_IN, GR_OUT, i, 0); /* in blocks: one step, one block */
     }
     if (GR_COLL_ALLGATHER == s->coll) {
         return flat_allgather(s, i);
@@ -183,14 +175,14 @@ GR_HD struct gr_step gr_oneshot_step(const struct gr_sched *s, uint32_t i)
     int k;
 
     if (1 == s->p) {
-        return gr_step_make(GR_STORE, GR_IN, GR_OUT, i, 0);
+        return gr_step_make(GR_STORE | GR_FINAL, GR_IN, GR_OUT, i, 0);
     }
     if (0 == i % 2) {
-        t = fan_out(s, 0, GR_IN, i / 2, i);
-        t.phase = 0;
+        t = gr_step_make(GR_SEND, GR_IN, GR_OUT, i / 2, i);
+        fan_links(s, t.to, &t.nto, 0, 1);
         return t;
     }
-    t = gr_step_make(GR_RECV | GR_REDUCE | GR_STORE, GR_IN, GR_OUT, i / 2, i);
+    t = gr_step_make(GR_RECV | GR_REDUCE | GR_STORE | GR_FINAL, GR_IN, GR_OUT, i / 2, i);
     t.before = (uint8_t) s->pos;
     for (k = 0; k < s->p - 1; k++) {
         gr_step_from(s, &t, k < s->pos ? k : k + 1);
@@ -217,13 +209,13 @@ GR_HD struct gr_step gr_twoshot_step(const struct gr_sched *s, uint32_t i)
     struct gr_step t;
 
     if (1 == s->p) {
-        return gr_step_make(GR_STORE, GR_IN, GR_OUT, i, 0);
+        return gr_step_make(GR_STORE | GR_FINAL, GR_IN, GR_OUT, i, 0);
     }
     if (i < sums) {
         t = flat_reduce_scatter(s, i);
         if (i == sums - 1) {
             t.bits |= GR_SEND;
-            fan_links_to(s, &t, 0);
+            fan_links(s, t.to, &t.nto, 0, 1);
         }
         return t;
     }

@@ -56,12 +56,12 @@ GR_HD static struct gr_step ring_allreduce(const struct gr_sched *s, int i)
         return ring_step(s, GR_RECV | GR_REDUCE | GR_SEND, b, (uint32_t) i);
     }
     if (i == p - 1) {
-        return ring_step(s, GR_RECV | GR_REDUCE | GR_STORE | GR_SEND, b, (uint32_t) i);
+        return ring_step(s, GR_RECV | GR_REDUCE | GR_STORE | GR_SEND | GR_FINAL, b, (uint32_t) i);
     }
     if (i < 2 * p - 2) {
-        return ring_step(s, GR_RECV | GR_STORE | GR_SEND, b, (uint32_t) i);
+        return ring_step(s, GR_RECV | GR_STORE | GR_SEND | GR_FINAL, b, (uint32_t) i);
     }
-    return ring_step(s, GR_RECV | GR_STORE, b, (uint32_t) i);
+    return ring_step(s, GR_RECV | GR_STORE | GR_FINAL, b, (uint32_t) i);
 }
 
 GR_HD static struct gr_step ring_reduce_scatter(const struct gr_sched *s, int i)
@@ -74,7 +74,7 @@ GR_HD static struct gr_step ring_reduce_scatter(const struct gr_sched *s, int i)
     if (i < s->p - 1) {
         return ring_step(s, GR_RECV | GR_REDUCE | GR_SEND, b, (uint32_t) i);
     }
-    return ring_step(s, GR_RECV | GR_REDUCE | GR_STORE, b, (uint32_t) i);
+    return ring_step(s, GR_RECV | GR_REDUCE | GR_STORE | GR_FINAL, b, (uint32_t) i);
 }
 
 GR_HD static struct gr_step ring_allgather(const struct gr_sched *s, int i)
@@ -82,18 +82,18 @@ GR_HD static struct gr_step ring_allgather(const struct gr_sched *s, int i)
     int b = gr_mod(s->pos - i, s->p);
 
     if (0 == i) {
-        return ring_step(s, GR_STORE | GR_SEND, b, 0);
+        return ring_step(s, GR_STORE | GR_SEND | GR_FINAL, b, 0);
     }
     if (i < s->p - 1) {
-        return ring_step(s, GR_RECV | GR_STORE | GR_SEND, b, (uint32_t) i);
+        return ring_step(s, GR_RECV | GR_STORE | GR_SEND | GR_FINAL, b, (uint32_t) i);
     }
-    return ring_step(s, GR_RECV | GR_STORE, b, (uint32_t) i);
+    return ring_step(s, GR_RECV | GR_STORE | GR_FINAL, b, (uint32_t) i);
 }
 
 GR_HD struct gr_step gr_ring_step(const struct gr_sched *s, uint32_t i)
 {
     if (1 == s->p) {
-        return ring_step(s, GR_STORE, 0, 0);
+        return ring_step(s, GR_STORE | GR_FINAL, 0, 0);
     }
     switch (s->coll) {
     case GR_COLL_ALLREDUCE:

@@ -1,36 +1,56 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of algorithms and the dispatch to their files. */
+/* The table of algorithms, and what is known of each without its steps (those: steps.c). */
 #include "algos.h"
+
+#include "torus.h"
 
 #include <string.h>
 
 #define BIT(x) (1u << (x))
 
-struct algo_row {
-    const char *name;
-    unsigned colls; /* BIT(coll) of each collective that it has a schedule for */
-    unsigned pipes; /* those with the layout GR_PIPE */
-    int flat;       /* it needs a link to everybody */
-    int most;       /* ranks, at most; 0: any number */
-    int hasty;      /* in place, it overwrites input that it has sent and that others may not have taken yet */
+/* What else there is to say of an algorithm. */
+enum algo_traits {
+    FLAT = 1,      /* it needs a link to everybody */
+    ALONG = 2,     /* it runs along a torus */
+    ROOTED = 4,    /* each root needs links of its own */
+    HASTY = 8,     /* in place or in scratch, it overwrites what it has sent and that others may not have taken yet */
+    PACKED = 16,   /* its messages are several chunks */
+    HOST_ONLY = 32 /* kernels do not have it */
 };
 
+struct algo_row {
+    const char *name;
+    unsigned colls;   /* BIT(coll) of each collective that it has a schedule for; */
+    unsigned pipes;   /* those with the layout GR_PIPE; */
+    unsigned scratch; /* those with steps that use GR_TMP */
+    int most;         /* ranks, at most; 0: any number */
+    int traits;
+};
+
+#define ROOTED_COLLS (BIT(GR_COLL_BCAST) | BIT(GR_COLL_REDUCE))
+#define PIPED (BIT(GR_COLL_ALLREDUCE) | ROOTED_COLLS)
+#define IN_BLOCKS (BIT(GR_COLL_ALLREDUCE) | BIT(GR_COLL_ALLGATHER) | BIT(GR_COLL_REDUCE_SCATTER))
+
 static const struct algo_row algos[GR_NALGOS] = {
-    /* in the order of enum gr_algo */
-    {"ring", BIT(GR_COLL_ALLREDUCE) | BIT(GR_COLL_ALLGATHER) | BIT(GR_COLL_REDUCE_SCATTER), 0, 0, 0, 0},
-    {"chain", BIT(GR_COLL_BCAST) | BIT(GR_COLL_REDUCE), BIT(GR_COLL_BCAST) | BIT(GR_COLL_REDUCE), 0, 0, 0},
-    {"tree", BIT(GR_COLL_ALLREDUCE) | BIT(GR_COLL_BCAST) | BIT(GR_COLL_REDUCE),
-     BIT(GR_COLL_ALLREDUCE) | BIT(GR_COLL_BCAST) | BIT(GR_COLL_REDUCE), 0, 0, 0},
-    {"flat",
-     BIT(GR_COLL_ALLREDUCE) | BIT(GR_COLL_ALLGATHER) | BIT(GR_COLL_REDUCE_SCATTER) | BIT(GR_COLL_BCAST) |
-         BIT(GR_COLL_REDUCE),
-     BIT(GR_COLL_ALLREDUCE) | BIT(GR_COLL_BCAST) | BIT(GR_COLL_REDUCE), 1, 0, 0},
-    {"oneshot", BIT(GR_COLL_ALLREDUCE), BIT(GR_COLL_ALLREDUCE), 1, GR_FAN + 1, 1},
-    {"twoshot", BIT(GR_COLL_ALLREDUCE), 0, 1, 0, 0},
+    [GR_ALGO_RING] = {"ring", IN_BLOCKS, 0, 0, 0, 0},
+    [GR_ALGO_CHAIN] = {"chain", ROOTED_COLLS, ROOTED_COLLS, 0, 0, 0},
+    [GR_ALGO_TREE] = {"tree", PIPED, PIPED, 0, 0, ROOTED},
+    [GR_ALGO_FLAT] = {"flat", IN_BLOCKS | ROOTED_COLLS, PIPED, 0, 0, FLAT},
+    [GR_ALGO_ONESHOT] = {"oneshot", BIT(GR_COLL_ALLREDUCE), BIT(GR_COLL_ALLREDUCE), 0, GR_FAN + 1, FLAT | HASTY},
+    [GR_ALGO_TWOSHOT] = {"twoshot", BIT(GR_COLL_ALLREDUCE), 0, 0, 0, FLAT},
+    [GR_ALGO_PAIRWISE] = {"pairwise", BIT(GR_COLL_ALLTOALL), 0, 0, 0, FLAT},
+    [GR_ALGO_BUCKET] = {"bucket", IN_BLOCKS, 0, BIT(GR_COLL_REDUCE_SCATTER), 0, ALONG | PACKED | HOST_ONLY},
+    [GR_ALGO_SWING] = {"swing", BIT(GR_COLL_ALLREDUCE), 0, 0, 0, ALONG | PACKED | HOST_ONLY},
+    [GR_ALGO_MST] = {"mst", ROOTED_COLLS, ROOTED_COLLS, BIT(GR_COLL_REDUCE), 0, ALONG | ROOTED | HOST_ONLY},
+    [GR_ALGO_ORDERED] = {"ordered", BIT(GR_COLL_ALLTOALL), 0, BIT(GR_COLL_ALLTOALL), 0,
+                         ALONG | HASTY | PACKED | HOST_ONLY},
+    [GR_ALGO_SUH_SHIN] = {"suh-shin", BIT(GR_COLL_ALLTOALL), 0, BIT(GR_COLL_ALLTOALL), 0,
+                          ALONG | HASTY | PACKED | HOST_ONLY},
 };
 
 static const char *const protocol_names[GR_NPROTOCOLS] = {"simple", "ll", "ll128"};
-static const char *const coll_names[GR_NCOLLS] = {"allreduce", "allgather", "reduce_scatter", "bcast", "reduce"};
+static const char *const coll_names[GR_NCOLLS] = {"allreduce", "allgather", "reduce_scatter",
+                                                  "bcast",     "reduce",    "alltoall"};
 
 const char *gr_coll_name(enum gr_coll coll)
 {
@@ -56,7 +76,10 @@ const char *gr_path_name(enum gr_path path)
 
 const char *gr_way_name(int way)
 {
-    return GR_WAY_MAILBOX == way ? "mailbox" : GR_WAY_ARRIVALS == way ? "arrivals" : gr_algo_name((enum gr_algo) way);
+    static const char *const others[] = {"mailbox", "arrivals", "notes"}; /* from GR_WAY_MAILBOX on */
+
+    return way >= GR_WAY_MAILBOX && way < GR_NWAYS_MADE ? others[way - GR_WAY_MAILBOX]
+                                                        : gr_algo_name((enum gr_algo) way);
 }
 
 int gr_algo_has(enum gr_algo algo, enum gr_coll coll)
@@ -64,19 +87,40 @@ int gr_algo_has(enum gr_algo algo, enum gr_coll coll)
     return (unsigned) algo < GR_NALGOS && (unsigned) coll < GR_NCOLLS && 0 != (algos[algo].colls & BIT(coll));
 }
 
-int gr_algo_fits(enum gr_algo algo, int p)
+int gr_algo_fits(enum gr_algo algo, int p, const struct gr_torus *torus)
 {
-    return 0 == algos[algo].most || p <= algos[algo].most;
+    return (0 == algos[algo].most || p <= algos[algo].most) &&
+           (0 == (algos[algo].traits & ALONG) || gr_torus_fits(algo, p, torus));
 }
 
 int gr_algo_is_flat(enum gr_algo algo)
 {
-    return algos[algo].flat;
+    return 0 != (algos[algo].traits & FLAT);
 }
 
-int gr_algo_is_hasty(enum gr_algo algo)
+int gr_algo_is_along(enum gr_algo algo)
 {
-    return algos[algo].hasty;
+    return 0 != (algos[algo].traits & ALONG);
+}
+
+int gr_algo_is_rooted(enum gr_algo algo)
+{
+    return 0 != (algos[algo].traits & ROOTED);
+}
+
+int gr_algo_may_fetch(enum gr_algo algo)
+{
+    return 0 == (algos[algo].traits & (HASTY | PACKED));
+}
+
+int gr_algo_is_on_devices(enum gr_algo algo)
+{
+    return 0 == (algos[algo].traits & HOST_ONLY);
+}
+
+int gr_algo_has_scratch(enum gr_algo algo, enum gr_coll coll)
+{
+    return 0 != (algos[algo].scratch & BIT(coll));
 }
 
 enum gr_layout gr_algo_layout(enum gr_algo algo, enum gr_coll coll)
@@ -86,75 +130,49 @@ enum gr_layout gr_algo_layout(enum gr_algo algo, enum gr_coll coll)
 
 int gr_sched_check(const struct gr_sched *s)
 {
-    if (!gr_algo_has(s->algo, s->coll) || s->p < 1 || !gr_algo_fits(s->algo, s->p) || s->pos < 0 ||
+    if (!gr_algo_has(s->algo, s->coll) || s->p < 1 || !gr_algo_fits(s->algo, s->p, &s->torus) || s->pos < 0 ||
         s->pos >= s->p || s->root < 0 || s->root >= s->p) {
+        return -1;
+    }
+    if (gr_algo_is_along(s->algo) && (NULL != s->order || s->channel < 0)) {
         return -1;
     }
     return GR_PIPE == gr_algo_layout(s->algo, s->coll) && s->nchunks < 1 ? -1 : 0;
 }
 
-/* A switch, not a table of functions: device code calls it too. */
-GR_HD uint32_t gr_sched_len(const struct gr_sched *s)
+uint32_t gr_algo_most(enum gr_algo algo, int p, const struct gr_torus *torus)
 {
-    switch (s->algo) {
-    case GR_ALGO_RING:
-        return gr_ring_len(s);
-    case GR_ALGO_CHAIN:
-        return gr_chain_len(s);
-    case GR_ALGO_TREE:
-        return gr_tree_len(s);
-    case GR_ALGO_ONESHOT:
-        return gr_oneshot_len(s);
-    case GR_ALGO_TWOSHOT:
-        return gr_twoshot_len(s);
-    default:
-        return gr_flat_len(s);
-    }
+    return algos[algo].traits & PACKED ? gr_torus_most(algo, p, torus) : 1;
 }
 
-GR_HD struct gr_step gr_sched_step(const struct gr_sched *s, uint32_t i)
+void gr_sched_peers(const struct gr_sched *s, int *in, int *nin, int *out, int *nout)
 {
+    int p = s->p, n = 0, d, k;
+
     switch (s->algo) {
-    case GR_ALGO_RING:
-        return gr_ring_step(s, i);
-    case GR_ALGO_CHAIN:
-        return gr_chain_step(s, i);
-    case GR_ALGO_TREE:
-        return gr_tree_step(s, i);
-    case GR_ALGO_ONESHOT:
-        return gr_oneshot_step(s, i);
-    case GR_ALGO_TWOSHOT:
-        return gr_twoshot_step(s, i);
-    default:
-        return gr_flat_step(s, i);
-    }
-}
-
-void gr_algo_peers(enum gr_algo algo, int p, int pos, int root, const int *order, int *in, int *nin, int *out,
-                   int *nout)
-{
-    int n = 0, d, k;
-
-    switch (algo) {
     case GR_ALGO_RING:
     case GR_ALGO_CHAIN:
         if (p > 1) {
-            in[n] = gr_mod(pos - 1, p);
-            out[n++] = gr_mod(pos + 1, p);
+            in[n] = gr_mod(s->pos - 1, p);
+            out[n++] = gr_mod(s->pos + 1, p);
         }
         break;
     case GR_ALGO_TREE:
-        n = gr_tree_neighbours(p, pos, root, in);
+        n = gr_tree_neighbours(p, s->pos, s->root, in);
         memcpy(out, in, (size_t) n * sizeof(*out));
         break;
     default:
+        if (gr_algo_is_along(s->algo)) {
+            gr_torus_peers(s, in, nin, out, nout);
+            return;
+        }
         for (d = 1; d < p; d++, n++) {
-            in[n] = out[n] = (pos + d) % p;
+            in[n] = out[n] = (s->pos + d) % p;
         }
     }
-    for (k = 0; k < n && NULL != order; k++) {
-        in[k] = order[in[k]];
-        out[k] = order[out[k]];
+    for (k = 0; k < n; k++) {
+        in[k] = gr_rank_at(s, in[k]);
+        out[k] = gr_rank_at(s, out[k]);
     }
     *nin = *nout = n;
 }

@@ -7,6 +7,7 @@
 #ifndef GR_SCHED_SCHED_H
 #define GR_SCHED_SCHED_H
 
+#include "../topo/torus.h"
 #include "protocol.h"
 #include "step.h"
 
@@ -15,7 +16,15 @@ extern "C" {
 #endif
 
 /* What a collective computes. Allgatherv and Reduce_scatter_block are layouts of these (split.h). */
-enum gr_coll { GR_COLL_ALLREDUCE, GR_COLL_ALLGATHER, GR_COLL_REDUCE_SCATTER, GR_COLL_BCAST, GR_COLL_REDUCE, GR_NCOLLS };
+enum gr_coll {
+    GR_COLL_ALLREDUCE,
+    GR_COLL_ALLGATHER,
+    GR_COLL_REDUCE_SCATTER,
+    GR_COLL_BCAST,
+    GR_COLL_REDUCE,
+    GR_COLL_ALLTOALL,
+    GR_NCOLLS
+};
 
 enum gr_algo {
     GR_ALGO_RING,
@@ -24,6 +33,13 @@ enum gr_algo {
     GR_ALGO_FLAT,
     GR_ALGO_ONESHOT,
     GR_ALGO_TWOSHOT,
+    GR_ALGO_PAIRWISE,
+    /* along a torus: */
+    GR_ALGO_BUCKET,
+    GR_ALGO_SWING,
+    GR_ALGO_MST,
+    GR_ALGO_ORDERED,
+    GR_ALGO_SUH_SHIN,
     GR_NALGOS
 };
 
@@ -33,13 +49,17 @@ enum gr_algo {
  */
 enum { GR_WAY_MAILBOX = GR_NALGOS, GR_NWAYS };
 
-/* No way of a call: what a call exchanges before it takes one. It needs boards of its own, made like a way's. */
-enum { GR_WAY_ARRIVALS = GR_NWAYS, GR_NWAYS_MADE };
+/*
+ * No ways of a call: what a call exchanges before it takes one, and the notes of step timing. They need frames of their
+ * own, made like a way's.
+ */
+enum { GR_WAY_ARRIVALS = GR_NWAYS, GR_WAY_NOTES, GR_NWAYS_MADE };
 
 /* How a collective's data is cut into the chunks that the steps of an algorithm name. */
 enum gr_layout {
     GR_PIPE,  /* one vector cut into nchunks pieces that follow each other through a pipeline */
-    GR_BLOCKS /* one block per rank: chunk number = rank of the block's owner */
+    GR_BLOCKS /* one block per rank: chunk number = rank of the block's owner. Of an Alltoall: in the input the rank
+               * that it is for, in the output the one that it comes from, in scratch as the algorithm says */
 };
 
 /* Parameters of the schedule of one channel at one rank. */
@@ -51,6 +71,9 @@ struct gr_sched {
     int root;          /* the root's position; 0 where the collective has none */
     const int *order;  /* order[position] = rank; NULL: position = rank. Not owned, must outlive the schedule */
     uint32_t nchunks;  /* GR_PIPE: chunks in the pipeline, >= 1. GR_BLOCKS: not read */
+    /* Algorithms along a torus: position = place on the torus = rank, order is NULL. Others do not read these */
+    struct gr_torus torus;
+    int channel;       /* >= 0: which of the ways through the torus (torus.h) */
 };
 
 /* Name of a collective ("reduce_scatter"), of an algorithm ("ring"), or NULL when out of range. */
@@ -60,18 +83,26 @@ const char *gr_algo_name(enum gr_algo algo);
 /* Name of a way ("ring", "mailbox", "arrivals"), or NULL when out of range. */
 const char *gr_way_name(int way);
 
-/* Whether algo has a schedule for coll; and for so many ranks. */
+/* Whether algo has a schedule for coll; and for so many ranks, on the torus that they form (NULL: none). */
 int gr_algo_has(enum gr_algo algo, enum gr_coll coll);
-int gr_algo_fits(enum gr_algo algo, int p);
+int gr_algo_fits(enum gr_algo algo, int p, const struct gr_torus *torus);
 
-/* Whether algo needs a link to everybody. */
+/* Whether algo needs a link to everybody; whether it runs along a torus; whether each root needs links of its own. */
 int gr_algo_is_flat(enum gr_algo algo);
+int gr_algo_is_along(enum gr_algo algo);
+int gr_algo_is_rooted(enum gr_algo algo);
 
 /*
- * Whether algo, in place, overwrites input that it has sent before all have taken it: such messages must not be fetched
- * from where they lie.
+ * Whether messages may be fetched from where they lie: a message is one run of memory, and what was sent is overwritten
+ * only after all have taken it, be it in place or in scratch.
  */
-int gr_algo_is_hasty(enum gr_algo algo);
+int gr_algo_may_fetch(enum gr_algo algo);
+
+/* Whether some step of coll uses GR_TMP, which then is as long as the vector. */
+int gr_algo_has_scratch(enum gr_algo algo, enum gr_coll coll);
+
+/* Whether kernels have its steps, too. */
+int gr_algo_is_on_devices(enum gr_algo algo);
 
 /* The layout that algo wants for coll. */
 enum gr_layout gr_algo_layout(enum gr_algo algo, enum gr_coll coll);
@@ -84,12 +115,18 @@ GR_HD uint32_t gr_sched_len(const struct gr_sched *s);
 GR_HD struct gr_step gr_sched_step(const struct gr_sched *s, uint32_t i);
 
 /*
- * Ranks from which (in) and to which (out) some step of algo may receive or send, each once. Both arrays
- * have room for p entries; the counts are returned through nin and nout. They depend on no collective:
- * links that were made for one serve all. Only GR_ALGO_TREE looks at root (a position).
+ * Most chunks that a step of algo moves, in any collective and channel. Where it is above 1, a link must have one slot
+ * more than a message of so many pieces takes: ranks send such a message before they receive the like, and with all slots
+ * of a ring full nobody could pass one on.
  */
-void gr_algo_peers(enum gr_algo algo, int p, int pos, int root, const int *order, int *in, int *nin, int *out,
-                   int *nout);
+uint32_t gr_algo_most(enum gr_algo algo, int p, const struct gr_torus *torus);
+
+/*
+ * Ranks from which (in) and to which (out) some step of s->algo may receive or send, each once. Both arrays have room
+ * for p entries; the counts are returned through nin and nout. They depend on no collective, and coll is not looked at:
+ * links that were made for one serve all. Only algorithms that are rooted look at root.
+ */
+void gr_sched_peers(const struct gr_sched *s, int *in, int *nin, int *out, int *nout);
 
 /* The field's name of what a step does: "send", "recvReduceCopySend", ... (a constant string). */
 const char *gr_step_name(const struct gr_step *step);

@@ -67,6 +67,26 @@ GR_HD struct gr_range gr_split_at(const struct gr_split *s, enum gr_space space,
     return r;
 }
 
+size_t gr_split_units(const struct gr_split *s)
+{
+    return (size_t) s->nslices * (GR_BLOCKS == s->layout ? 1 : s->nchunks);
+}
+
+struct gr_range gr_split_run(const struct gr_split *s, enum gr_space space, uint32_t channel, int block, size_t unit,
+                             size_t n)
+{
+    int blocks = GR_BLOCKS == s->layout;
+    size_t count = blocks ? gr_split_block(s, block) : s->total, units = gr_split_units(s);
+    size_t cell = cell_size(s, count, units * s->nchannels), begin = (channel * units + unit) * cell, end = begin + n * cell;
+    struct gr_range r;
+
+    begin = begin < count ? begin : count;
+    end = end < count ? end : count;
+    r.offset = begin + (blocks && GR_PLACE_ALL == s->place[space] ? block_begin(s, block) : 0);
+    r.count = end - begin;
+    return r;
+}
+
 /* The largest block, which decides how many slices it takes. */
 static size_t largest_block(const struct gr_split *s)
 {

@@ -77,6 +77,15 @@ void gr_split_init(struct gr_split *split, const struct gr_shape *shape);
 GR_HD struct gr_range gr_split_at(const struct gr_split *split, enum gr_space space, uint32_t channel,
                                   uint32_t slice, uint32_t chunk);
 
+/*
+ * Units are what follows each other in time: a channel's slices (GR_BLOCKS), or the chunks of its slices (GR_PIPE). How
+ * many a channel has; and where n of them, from number `unit` on, lie in the space: one run of elements in the block (any
+ * number for GR_PIPE). Fewer where the block ends.
+ */
+size_t gr_split_units(const struct gr_split *split);
+struct gr_range gr_split_run(const struct gr_split *split, enum gr_space space, uint32_t channel, int block, size_t unit,
+                             size_t n);
+
 /* Elements of block b (GR_BLOCKS). */
 GR_HD size_t gr_split_block(const struct gr_split *split, int b);
 

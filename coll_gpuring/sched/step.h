@@ -19,14 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What device code calls, too. */
-#if !defined(GR_HD)
-#if defined(__CUDACC__)
-#define GR_HD __host__ __device__
-#else
-#define GR_HD
-#endif
-#endif
+#include "../topo/hd.h"
 
 /* An element of an array that a schedule or a split refers to; kernels read it in their own way. */
 #if !defined(GR_LOAD)
@@ -39,7 +32,9 @@ enum gr_step_bits {
     GR_REDUCE = 2, /* combine the operand and the messages from the left: ((operand op from[0]) op from[1]) op ...;
                     * the first `before` messages come before the operand: ((from[0] op operand) op from[1]) op ... */
     GR_STORE = 4,  /* write the value to dest */
-    GR_SEND = 8    /* put the value into each link to[0..nto) */
+    GR_SEND = 8,   /* put the value into each link to[0..nto) */
+    GR_FINAL = 16  /* the value is a result: what is stored is not touched again, and who receives what is sent stores
+                    * it as it is, to the same elements of GR_OUT, which it neither reads nor writes before */
 };
 /* Without RECV the value is the operand. RECV without REDUCE takes one message as it is. */
 
@@ -62,6 +57,7 @@ struct gr_step {
     uint8_t phase;   /* for reports: 0 reducing, 1 distributing */
     int32_t from[GR_FAN], to[GR_FAN]; /* ranks of the communicator */
     uint32_t first, stride, count;    /* the chunks first, first + stride, ... of the message */
+    int32_t shift;   /* added to the number of a chunk where it is written to dest, here or by who receives a result */
     /* Time in units of messages: those sent in one tick share no link (of one tree, where there are two). */
     uint32_t tick;
 };

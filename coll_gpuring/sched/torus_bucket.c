@@ -22,28 +22,29 @@
  * Sack, Gropp: Collective algorithms for multiported torus networks, 2015.
  */
 #include "algos.h"
+
 #include "torus.h"
 
 /* Where step i of the schedule lies. */
-struct place {
+struct bucket_place {
     int phase;  /* number of the dimension in the channel's order */
     int gather; /* on the way back */
     int k;      /* step of the ring */
 };
 
 /* Steps of a half; those of a ring in each dimension. */
-GR_HD static uint32_t half_len(const struct gr_torus_sched *s, const struct gr_torus_lane *lane)
+GR_HD static uint32_t half_len(const struct gr_sched *s, const struct gr_torus_lane *lane)
 {
     uint32_t n = 0;
     int i;
 
     for (i = 0; i < lane->n; i++) {
-        n += (uint32_t) s->torus.dims[lane->dims[i]];
+        n += (uint32_t) s->torus.dims[gr_lane_dim(lane, i)];
     }
     return n;
 }
 
-GR_HD uint32_t gr_bucket_len(const struct gr_torus_sched *s)
+GR_HD uint32_t gr_bucket_len(const struct gr_sched *s)
 {
     struct gr_torus_lane lane = gr_torus_lane_of(s);
 
@@ -54,9 +55,10 @@ GR_HD uint32_t gr_bucket_len(const struct gr_torus_sched *s)
     return GR_COLL_ALLREDUCE == s->coll ? 2 * half_len(s, &lane) - 1 : half_len(s, &lane);
 }
 
-GR_HD static struct place find_place(const struct gr_torus_sched *s, const struct gr_torus_lane *lane, uint32_t i)
+GR_HD static struct bucket_place find_bucket_place(const struct gr_sched *s, const struct gr_torus_lane *lane,
+                                                   uint32_t i)
 {
-    struct place at = {0, 0, 0};
+    struct bucket_place at = {0, 0, 0};
     uint32_t half = half_len(s, lane);
 
     at.gather = GR_COLL_ALLGATHER == s->coll;
@@ -65,8 +67,8 @@ GR_HD static struct place find_place(const struct gr_torus_sched *s, const struc
         i -= half - 1;
     }
     at.phase = at.gather ? lane->n - 1 : 0;
-    while (i >= (uint32_t) s->torus.dims[lane->dims[at.phase]]) {
-        i -= (uint32_t) s->torus.dims[lane->dims[at.phase]];
+    while (i >= (uint32_t) s->torus.dims[gr_lane_dim(lane, at.phase)]) {
+        i -= (uint32_t) s->torus.dims[gr_lane_dim(lane, at.phase)];
         at.phase += at.gather ? -1 : 1;
     }
     at.k = (int) i;
@@ -77,16 +79,16 @@ GR_HD static struct place find_place(const struct gr_torus_sched *s, const struc
  * The blocks with coordinate x in the phase's dimension, my coordinates in those of the phases before, any in those
  * after. An allreduce numbers blocks by the channel's dimensions, the first one fastest; else it is the rank's.
  */
-GR_HD static void set_run(const struct gr_torus_sched *s, const struct gr_torus_lane *lane, int phase, int x,
+GR_HD static void set_run(const struct gr_sched *s, const struct gr_torus_lane *lane, int phase, int x,
                           struct gr_step *t)
 {
     int own = GR_COLL_ALLREDUCE == s->coll, stride = 1, first = 0, least = 0, count = 1, i;
 
     for (i = 0; i < lane->n; i++) {
-        int d = lane->dims[i], weight = own ? stride : gr_torus_stride(&s->torus, d);
+        int d = gr_lane_dim(lane, i), weight = own ? stride : gr_torus_stride(&s->torus, d);
 
         if (i <= phase) {
-            first += weight * (i == phase ? x : gr_torus_coord(&s->torus, s->rank, d));
+            first += weight * (i == phase ? x : gr_torus_coord(&s->torus, s->pos, d));
         } else {
             least = 1 == count || weight < least ? weight : least;
             count *= s->torus.dims[d];
@@ -109,21 +111,21 @@ GR_HD static int gather_bits(int k, int n)
     return 0 == k ? GR_SEND : k < n - 1 ? GR_RECV | GR_STORE | GR_SEND : GR_RECV | GR_STORE;
 }
 
-GR_HD struct gr_step gr_bucket_step(const struct gr_torus_sched *s, uint32_t i)
+GR_HD struct gr_step gr_bucket_step(const struct gr_sched *s, uint32_t i)
 {
     const struct gr_torus *t = &s->torus;
     struct gr_torus_lane lane = gr_torus_lane_of(s);
-    struct gr_step step = gr_step_make(GR_STORE, GR_IN, GR_OUT, 0, 0);
-    struct place at;
+    struct gr_step step = gr_step_make(GR_STORE | GR_FINAL, GR_IN, GR_OUT, 0, 0);
+    struct bucket_place at;
     int d, n, q, bits, middle = GR_COLL_ALLREDUCE == s->coll ? GR_OUT : GR_TMP, ticks = lane.longest - 1;
 
     if (0 == lane.n) {
         return step;
     }
-    at = find_place(s, &lane, i);
-    d = lane.dims[at.phase];
+    at = find_bucket_place(s, &lane, i);
+    d = gr_lane_dim(&lane, at.phase);
     n = t->dims[d];
-    q = gr_torus_position(t, d, lane.up, gr_torus_coord(t, s->rank, d));
+    q = gr_torus_position(t, d, lane.up, gr_torus_coord(t, s->pos, d));
     bits = at.gather ? gather_bits(at.k, n) : scatter_bits(at.k, n);
     step.tick = (uint32_t) ((at.gather ? lane.n - 1 - at.phase : at.phase) * ticks + at.k);
     step.tick += (uint32_t) (GR_COLL_ALLREDUCE == s->coll && at.gather ? lane.n * ticks : 0);
@@ -138,14 +140,17 @@ GR_HD struct gr_step gr_bucket_step(const struct gr_torus_sched *s, uint32_t i)
         bits |= GR_STORE;
         step.operand = GR_IN;
     }
+    if (at.gather || (at.phase == lane.n - 1 && at.k == n - 1)) {
+        bits |= GR_FINAL;
+    }
     step.bits = (uint8_t) bits;
     set_run(s, &lane, at.phase, gr_torus_coord_at(t, d, lane.up, at.gather ? q - at.k : q - 1 - at.k), &step);
     if (bits & GR_RECV) {
-        step.from[0] = gr_torus_at(t, s->rank, d, gr_torus_coord_at(t, d, lane.up, q - 1));
+        step.from[0] = gr_torus_at(t, s->pos, d, gr_torus_coord_at(t, d, lane.up, q - 1));
         step.nfrom = 1;
     }
     if (bits & GR_SEND) {
-        step.to[0] = gr_torus_at(t, s->rank, d, gr_torus_coord_at(t, d, lane.up, q + 1));
+        step.to[0] = gr_torus_at(t, s->pos, d, gr_torus_coord_at(t, d, lane.up, q + 1));
         step.nto = 1;
     }
     return step;

@@ -17,6 +17,7 @@
  * Source: Barnett, Payne, van de Geijn, Watts: Broadcasting on meshes with wormhole routing, 1996.
  */
 #include "algos.h"
+
 #include "alltoall.h" /* gr_wrap() */
 #include "torus.h"
 
@@ -27,7 +28,7 @@ struct branch {
 };
 
 /* Ticks of a dimension: of the longest one, for all alike. */
-GR_HD static uint32_t dimension_ticks(const struct gr_torus_lane *lane)
+GR_HD static uint32_t ticks_of_dimension(const struct gr_torus_lane *lane)
 {
     uint32_t n = 0;
 
@@ -38,14 +39,14 @@ GR_HD static uint32_t dimension_ticks(const struct gr_torus_lane *lane)
 }
 
 /* In dimension number i of the channel: what is seen of coordinate x, where the root is at 0 unless it is a line. */
-GR_HD static int seen_at(const struct gr_torus_sched *s, const struct gr_torus_lane *lane, int d, int x)
+GR_HD static int seen_at(const struct gr_sched *s, const struct gr_torus_lane *lane, int d, int x)
 {
     int n = s->torus.dims[d], root = gr_torus_coord(&s->torus, s->root, d);
 
     return gr_torus_is_line(&s->torus, d) ? x : gr_wrap(lane->up ? x - root : root - x, n);
 }
 
-GR_HD static int coord_seen_at(const struct gr_torus_sched *s, const struct gr_torus_lane *lane, int d, int y)
+GR_HD static int coord_seen_at(const struct gr_sched *s, const struct gr_torus_lane *lane, int d, int y)
 {
     int n = s->torus.dims[d], root = gr_torus_coord(&s->torus, s->root, d);
 
@@ -56,24 +57,24 @@ GR_HD static int coord_seen_at(const struct gr_torus_sched *s, const struct gr_t
  * The messages of my ring in the dimension, halving the part that I am in: *parent is set if one comes to me, and the
  * one to child number *wanted, counted from where *wanted stands. Returns whether that was found.
  */
-GR_HD static int halve(const struct gr_torus_sched *s, const struct gr_torus_lane *lane, int i, int *wanted,
+GR_HD static int halve(const struct gr_sched *s, const struct gr_torus_lane *lane, int i, int *wanted,
                        struct branch *parent, struct branch *child)
 {
-    int d = lane->dims[i], least = 0, most = s->torus.dims[d] - 1;
-    int me = seen_at(s, lane, d, gr_torus_coord(&s->torus, s->rank, d));
+    int d = gr_lane_dim(lane, i), least = 0, most = s->torus.dims[d] - 1;
+    int me = seen_at(s, lane, d, gr_torus_coord(&s->torus, s->pos, d));
     int root = seen_at(s, lane, d, gr_torus_coord(&s->torus, s->root, d));
-    uint32_t tick = (uint32_t) i * dimension_ticks(lane);
+    uint32_t tick = (uint32_t) i * ticks_of_dimension(lane);
 
     for (; least < most; tick++) {
         int middle = (least + most) / 2, left = root <= middle, other = left ? middle + 1 : middle, half = me <= middle;
 
         if (me == root && 0 == (*wanted)--) {
-            child->peer = gr_torus_at(&s->torus, s->rank, d, coord_seen_at(s, lane, d, other));
+            child->peer = gr_torus_at(&s->torus, s->pos, d, coord_seen_at(s, lane, d, other));
             child->tick = tick;
             return 1;
         }
         if (me == other) {
-            parent->peer = gr_torus_at(&s->torus, s->rank, d, coord_seen_at(s, lane, d, root));
+            parent->peer = gr_torus_at(&s->torus, s->pos, d, coord_seen_at(s, lane, d, root));
             parent->tick = tick;
         }
         root = half == left ? root : other;
@@ -84,7 +85,7 @@ GR_HD static int halve(const struct gr_torus_sched *s, const struct gr_torus_lan
 }
 
 /* My parent, and child number `wanted` (0, 1, ...; -1: none) in the order of the bcast's ticks, if there are these. */
-GR_HD static void find_branches(const struct gr_torus_sched *s, const struct gr_torus_lane *lane, int wanted,
+GR_HD static void find_branches(const struct gr_sched *s, const struct gr_torus_lane *lane, int wanted,
                                 struct branch *parent, struct branch *child)
 {
     int first = 0, i, done = 0;
@@ -92,7 +93,9 @@ GR_HD static void find_branches(const struct gr_torus_sched *s, const struct gr_
     parent->peer = child->peer = -1;
     parent->tick = child->tick = 0;
     for (i = 0; i < lane->n; i++) { /* in the last dimension in which I am not where the root is, I get it */
-        if (gr_torus_coord(&s->torus, s->rank, lane->dims[i]) != gr_torus_coord(&s->torus, s->root, lane->dims[i])) {
+        int d = gr_lane_dim(lane, i);
+
+        if (gr_torus_coord(&s->torus, s->pos, d) != gr_torus_coord(&s->torus, s->root, d)) {
             first = i;
         }
     }
@@ -101,7 +104,7 @@ GR_HD static void find_branches(const struct gr_torus_sched *s, const struct gr_
     }
 }
 
-GR_HD static int count_children(const struct gr_torus_sched *s, const struct gr_torus_lane *lane)
+GR_HD static int count_children(const struct gr_sched *s, const struct gr_torus_lane *lane)
 {
     struct branch parent, child;
     int n = -1;
@@ -113,15 +116,15 @@ GR_HD static int count_children(const struct gr_torus_sched *s, const struct gr_
 }
 
 /* Steps for one chunk. */
-GR_HD static uint32_t chunk_len(const struct gr_torus_sched *s, const struct gr_torus_lane *lane)
+GR_HD static uint32_t chunk_len(const struct gr_sched *s, const struct gr_torus_lane *lane)
 {
     if (0 == lane->n) {
         return GR_COLL_BCAST == s->coll ? 0 : 1;
     }
-    return (uint32_t) (count_children(s, lane) + (s->rank != s->root));
+    return (uint32_t) (count_children(s, lane) + (s->pos != s->root));
 }
 
-GR_HD uint32_t gr_mst_len(const struct gr_torus_sched *s)
+GR_HD uint32_t gr_mst_len(const struct gr_sched *s)
 {
     struct gr_torus_lane lane = gr_torus_lane_of(s);
 
@@ -129,38 +132,38 @@ GR_HD uint32_t gr_mst_len(const struct gr_torus_sched *s)
 }
 
 /* Take it from the parent, then give it to the children. */
-GR_HD static void bcast_step(const struct gr_torus_sched *s, const struct gr_torus_lane *lane, int i, struct gr_step *t)
+GR_HD static void bcast_step(const struct gr_sched *s, const struct gr_torus_lane *lane, int i, struct gr_step *t)
 {
     struct branch parent, child;
 
     t->phase = 1;
-    find_branches(s, lane, s->rank == s->root ? i : i - 1, &parent, &child);
-    if (0 == i && s->rank != s->root) {
-        t->bits = GR_RECV | GR_STORE;
+    find_branches(s, lane, s->pos == s->root ? i : i - 1, &parent, &child);
+    if (0 == i && s->pos != s->root) {
+        t->bits = GR_RECV | GR_STORE | GR_FINAL;
         t->from[0] = parent.peer;
         t->nfrom = 1;
         t->tick += parent.tick + 1;
         return;
     }
-    t->bits = GR_SEND;
-    t->operand = (uint8_t) (s->rank == s->root ? GR_IN : GR_OUT);
+    t->bits = GR_SEND | GR_FINAL;
+    t->operand = (uint8_t) (s->pos == s->root ? GR_IN : GR_OUT);
     t->to[0] = child.peer;
     t->nto = 1;
     t->tick += child.tick;
 }
 
 /* Take from the children, the last of the bcast first, then give the sum to the parent. */
-GR_HD static void reduce_step(const struct gr_torus_sched *s, const struct gr_torus_lane *lane, int i, int n, uint32_t ticks,
+GR_HD static void reduce_step(const struct gr_sched *s, const struct gr_torus_lane *lane, int i, int n, uint32_t ticks,
                               struct gr_step *t)
 {
     struct branch parent, child;
-    int sums = s->rank == s->root ? GR_OUT : GR_TMP;
+    int sums = s->pos == s->root ? GR_OUT : GR_TMP;
 
     find_branches(s, lane, n - 1 - i, &parent, &child);
     t->operand = (uint8_t) (0 == i ? GR_IN : sums);
     t->dest = (uint8_t) sums;
     if (i < n) {
-        t->bits = GR_RECV | GR_REDUCE | GR_STORE;
+        t->bits = GR_RECV | GR_REDUCE | GR_STORE | (i == n - 1 && s->pos == s->root ? GR_FINAL : 0);
         t->from[0] = child.peer;
         t->nfrom = 1;
         t->tick += ticks - child.tick; /* sent in tick ticks - 1 - child.tick */
@@ -172,11 +175,11 @@ GR_HD static void reduce_step(const struct gr_torus_sched *s, const struct gr_to
     t->tick += ticks - 1 - parent.tick;
 }
 
-GR_HD struct gr_step gr_mst_step(const struct gr_torus_sched *s, uint32_t i)
+GR_HD struct gr_step gr_mst_step(const struct gr_sched *s, uint32_t i)
 {
     struct gr_torus_lane lane = gr_torus_lane_of(s);
-    uint32_t len = chunk_len(s, &lane), ticks = (uint32_t) lane.n * dimension_ticks(&lane), chunk = i / len;
-    struct gr_step t = gr_step_make(GR_STORE, GR_IN, GR_OUT, chunk, chunk * ticks);
+    uint32_t len = chunk_len(s, &lane), ticks = (uint32_t) lane.n * ticks_of_dimension(&lane), chunk = i / len;
+    struct gr_step t = gr_step_make(GR_STORE | GR_FINAL, GR_IN, GR_OUT, chunk, chunk * ticks);
 
     if (0 == lane.n) {
         return t;

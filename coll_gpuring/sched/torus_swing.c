@@ -23,6 +23,7 @@
  * Source: De Sensi, Bonato, Saam, Hoefler: Swing: Short-cutting Rings for Higher Bandwidth Allreduce, NSDI 2024.
  */
 #include "algos.h"
+
 #include "alltoall.h" /* gr_wrap() */
 #include "torus.h"
 
@@ -44,14 +45,14 @@ GR_HD static int rho(int s)
 }
 
 /* The dimension of step j of all, and which of its steps it is. */
-GR_HD static int find_step(const struct gr_torus_sched *s, const struct gr_torus_lane *lane, int j, int *of_dim)
+GR_HD static int find_step(const struct gr_sched *s, const struct gr_torus_lane *lane, int j, int *of_dim)
 {
     int k;
 
     for (*of_dim = 0;; ++*of_dim) {
         for (k = 0; k < lane->n; k++) {
-            if (*of_dim < log2_of(s->torus.dims[lane->dims[k]]) && 0 == j--) {
-                return lane->dims[k];
+            if (*of_dim < log2_of(s->torus.dims[gr_lane_dim(lane, k)]) && 0 == j--) {
+                return gr_lane_dim(lane, k);
             }
         }
     }
@@ -72,15 +73,15 @@ GR_HD static int number_of(int n, int x)
 }
 
 /* My coordinate as the channel sees it. Lines are rings to Swing, whose wrap-around is a long way. */
-GR_HD static int seen_coord(const struct gr_torus_sched *s, const struct gr_torus_lane *lane, int d)
+GR_HD static int seen_coord(const struct gr_sched *s, const struct gr_torus_lane *lane, int d)
 {
-    int x = gr_torus_coord(&s->torus, s->rank, d);
+    int x = gr_torus_coord(&s->torus, s->pos, d);
 
     return lane->up ? x : gr_wrap(-x, s->torus.dims[d]);
 }
 
 /* My number in the channel: the bits of the coordinates' numbers, in the order of the steps. */
-GR_HD static int my_number(const struct gr_torus_sched *s, const struct gr_torus_lane *lane, int steps)
+GR_HD static int my_number(const struct gr_sched *s, const struct gr_torus_lane *lane, int steps)
 {
     int number = 0, j, d, of_dim;
 
@@ -91,15 +92,15 @@ GR_HD static int my_number(const struct gr_torus_sched *s, const struct gr_torus
     return number;
 }
 
-GR_HD static int peer_of(const struct gr_torus_sched *s, const struct gr_torus_lane *lane, int j)
+GR_HD static int peer_of(const struct gr_sched *s, const struct gr_torus_lane *lane, int j)
 {
     int of_dim, d = find_step(s, lane, j, &of_dim), n = s->torus.dims[d];
     int y = partner(n, seen_coord(s, lane, d), of_dim);
 
-    return gr_torus_at(&s->torus, s->rank, d, lane->up ? y : gr_wrap(-y, n));
+    return gr_torus_at(&s->torus, s->pos, d, lane->up ? y : gr_wrap(-y, n));
 }
 
-GR_HD uint32_t gr_swing_len(const struct gr_torus_sched *s)
+GR_HD uint32_t gr_swing_len(const struct gr_sched *s)
 {
     int p = gr_torus_stride(&s->torus, s->torus.ndims);
 
@@ -107,10 +108,10 @@ GR_HD uint32_t gr_swing_len(const struct gr_torus_sched *s)
 }
 
 /* Steps come in pairs: send one half, take the other. */
-GR_HD struct gr_step gr_swing_step(const struct gr_torus_sched *s, uint32_t i)
+GR_HD struct gr_step gr_swing_step(const struct gr_sched *s, uint32_t i)
 {
     struct gr_torus_lane lane = gr_torus_lane_of(s);
-    struct gr_step t = gr_step_make(GR_STORE, GR_IN, GR_OUT, 0, 0);
+    struct gr_step t = gr_step_make(GR_STORE | GR_FINAL, GR_IN, GR_OUT, 0, 0);
     int p = gr_torus_stride(&s->torus, s->torus.ndims), steps = log2_of(p);
     int round = (int) i / 2, receives = (int) (i % 2), gather = round >= steps;
     int j = gather ? 2 * steps - 1 - round : round, mine, peer, kept;
@@ -136,5 +137,6 @@ GR_HD struct gr_step gr_swing_step(const struct gr_torus_sched *s, uint32_t i)
         t.to[0] = peer;
         t.nto = 1;
     }
+    t.bits |= gather || (receives && round == steps - 1) ? GR_FINAL : 0;
     return t;
 }

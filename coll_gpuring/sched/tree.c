@@ -145,7 +145,7 @@ GR_HD static struct gr_step tree_up(const struct gr_sched *s, const struct node 
         gr_step_to(s, &t, v->parent);
         return t;
     }
-    t.bits |= GR_STORE;
+    t.bits |= GR_STORE | GR_FINAL;
     if (GR_COLL_ALLREDUCE == s->coll && v->nkids > 0) {
         t.bits |= GR_SEND;
         gr_step_to(s, &t, v->kid[0]);
@@ -161,13 +161,13 @@ GR_HD static struct gr_step tree_down(const struct gr_sched *s, const struct nod
 
     t.phase = 1;
     if (v->parent >= 0) {
-        t.bits |= GR_RECV | GR_STORE;
+        t.bits |= GR_RECV | GR_STORE | GR_FINAL;
         gr_step_from(s, &t, v->parent);
     } else if (GR_COLL_ALLREDUCE == s->coll) {
         return t; /* tree_up() did it */
     }
     if (v->nkids > 0) {
-        t.bits |= GR_SEND;
+        t.bits |= GR_SEND | GR_FINAL;
     }
     for (k = 0; k < GR_FAN; k++) {
         if (k < v->nkids) {
@@ -205,7 +205,7 @@ GR_HD struct gr_step gr_tree_step(const struct gr_sched *s, uint32_t i)
 
 int gr_tree_neighbours(int p, int pos, int root, int *neighbours)
 {
-    struct gr_sched s = {GR_COLL_ALLREDUCE, GR_ALGO_TREE, p, pos, root, NULL, 1};
+    struct gr_sched s = {GR_COLL_ALLREDUCE, GR_ALGO_TREE, p, pos, root, NULL, 1, {0, {0, 0, 0, 0}, 0}, 0};
     int n = 0, t, k, seen;
 
     for (t = 0; t < 2; t++) {

@@ -12,13 +12,7 @@
 #ifndef GR_TOPO_TORUS_H
 #define GR_TOPO_TORUS_H
 
-#if !defined(GR_HD)
-#if defined(__CUDACC__)
-#define GR_HD __host__ __device__
-#else
-#define GR_HD
-#endif
-#endif
+#include "hd.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -65,7 +65,7 @@ static struct terms find_terms(const struct gr_costs *costs, const struct gr_que
 {
     const struct gr_line_costs *lines = &costs->lines[protocol_of(means)];
     double channels = 0 == q->threads ? 1 : channels_for(costs, q, protocol_of(means)); /* a host has one thread */
-    int combines = GR_COLL_BCAST != q->coll && GR_COLL_ALLGATHER != q->coll;
+    int combines = GR_COLL_BCAST != q->coll && GR_COLL_ALLGATHER != q->coll && GR_COLL_ALLTOALL != q->coll;
     double combine = combines ? costs->combine : 0;
     struct terms m = {.step = costs->step, .byte = costs->byte + combine, .channels = channels, .least = MIN_CHUNK,
                       .most = (double) q->slot_bytes};
@@ -129,6 +129,38 @@ static double tree_height(int p)
     return p > 1 ? floor(log2(p - 1)) + 1 : 0;
 }
 
+/* Links that the farthest message of a half of a bucket passes; of a tree of rounds, their number. */
+static void measure_torus(const struct gr_torus *t, double *hops, double *rounds)
+{
+    int d;
+
+    *hops = *rounds = 0;
+    for (d = 0; d < t->ndims; d++) {
+        *hops += t->dims[d] - 1;
+        *rounds += ceil(log2(t->dims[d]));
+    }
+}
+
+/* Along a torus, on links that do not know it: what the files of sched/ say, one message after the other. */
+static double along_torus(const struct terms *m, const struct gr_question *q, enum gr_algo algo, size_t *chunk_bytes)
+{
+    double p = q->p, s = (double) q->bytes, halves = GR_COLL_ALLREDUCE == q->coll ? 2 : 1, hops, rounds;
+
+    measure_torus(&q->torus, &hops, &rounds);
+    switch (algo) {
+    case GR_ALGO_BUCKET:
+        return (halves * hops + 0.5) * messages(m, ceil(s / p / m->most)) + halves * (p - 1) / p * s * m->byte;
+    case GR_ALGO_SWING:
+        return 2 * rounds * messages(m, ceil(s / 2 / m->most)) + 2 * (p - 1) / p * s * m->byte;
+    case GR_ALGO_MST:
+        *chunk_bytes = (size_t) (m->most / m->channels) / 64 * 64;
+        return rounds * (ceil(s / m->most) * m->step + s * m->byte);
+    default:
+        /* half of all blocks in each round of Suh-Shin's, a quarter of the extent's in each of the other's */
+        return 2 * hops * m->step + (GR_ALGO_SUH_SHIN == algo ? rounds / 2 : hops / 4 + 0.5) * s * m->byte;
+    }
+}
+
 double gr_cost(const struct gr_costs *costs, const struct gr_question *q, enum gr_algo algo, enum gr_means means,
                size_t *chunk_bytes)
 {
@@ -156,6 +188,14 @@ double gr_cost(const struct gr_costs *costs, const struct gr_question *q, enum g
     case GR_ALGO_TWOSHOT:
         /* two hops, and a step for each block that is sent or taken */
         return slots * (2 * m.step + (2 * p - 1) * m.next) + 2 * (p - 1) * s / p * m.byte;
+    case GR_ALGO_PAIRWISE:
+        return slots * (m.step + 2 * (p - 1) * m.next) + (p - 1) * s / p * m.byte;
+    case GR_ALGO_BUCKET:
+    case GR_ALGO_SWING:
+    case GR_ALGO_MST:
+    case GR_ALGO_ORDERED:
+    case GR_ALGO_SUH_SHIN:
+        return along_torus(&m, q, algo, chunk_bytes);
     default:
         if (0 != q->threads && blocks) {
             return slots * (m.step + p * m.next) + (p - 1) * s / p * m.byte;
@@ -184,13 +224,38 @@ double gr_cost_mailbox(const struct gr_costs *costs, const struct gr_question *q
 /* Whether the call can go through mailboxes. */
 static int fits_mailbox(const struct gr_costs *costs, const struct gr_question *q)
 {
-    return q->post_bytes <= q->box_bytes && q->p <= costs->mail_ranks;
+    return GR_COLL_ALLTOALL != q->coll && q->post_bytes <= q->box_bytes && q->p <= costs->mail_ranks;
 }
 
 /* Ranks up to which an algorithm is chosen that is not forced. */
 static int most_ranks(const struct gr_costs *costs, enum gr_algo algo)
 {
-    return GR_ALGO_FLAT == algo ? costs->flat_ranks : gr_algo_is_flat(algo) ? costs->shot_ranks : INT_MAX;
+    if (GR_ALGO_ONESHOT == algo || GR_ALGO_TWOSHOT == algo) {
+        return costs->shot_ranks;
+    }
+    return GR_ALGO_FLAT == algo ? costs->flat_ranks : gr_algo_is_along(algo) && !costs->along ? 0 : INT_MAX;
+}
+
+/* No element is longer. */
+#define MOST_ELEM_BYTES 32
+
+/* Whether the messages of an algorithm can be moved so: several chunks must leave a slot of their link free. */
+static int can_do(const struct gr_question *q, enum gr_algo algo, enum gr_means means)
+{
+    size_t most;
+
+    if (!gr_algo_has(algo, q->coll) || !gr_algo_fits(algo, q->p, &q->torus) ||
+        (0 != q->threads && !gr_algo_is_on_devices(algo))) {
+        return 0;
+    }
+    most = gr_algo_most(algo, q->p, &q->torus);
+    if (GR_BY_FETCHING == means) {
+        return gr_algo_may_fetch(algo);
+    }
+    if (GR_BY_SLOTS != means) { /* a line's slot takes one chunk */
+        return 1 == most || most < q->nslots;
+    }
+    return 1 == most || q->slot_bytes / most * (q->nslots - 1) >= MOST_ELEM_BYTES;
 }
 
 /* The best algorithm with a schedule, by one means; best->us < 0: none yet. */
@@ -202,8 +267,7 @@ static void try_algorithms(const struct gr_costs *costs, const struct gr_questio
     int a;
 
     for (a = 0; a < GR_NALGOS; a++) {
-        if (!gr_algo_has((enum gr_algo) a, q->coll) || !gr_algo_fits((enum gr_algo) a, q->p) ||
-            (GR_BY_FETCHING == means && gr_algo_is_hasty((enum gr_algo) a)) ||
+        if (!can_do(q, (enum gr_algo) a, means) ||
             (forced >= 0 ? a != forced : q->p > most_ranks(costs, (enum gr_algo) a))) {
             continue;
         }
@@ -236,10 +300,18 @@ static int may_use(const struct gr_costs *costs, const struct gr_question *q, en
     }
 }
 
-/* Whether what is forced can do the call. */
+/* Whether what is forced can do the call, by some means that it may use. */
 static int is_possible(const struct gr_costs *costs, const struct gr_question *q, int way)
 {
-    return GR_WAY_MAILBOX == way ? fits_mailbox(costs, q) : way < 0 || gr_algo_fits((enum gr_algo) way, q->p);
+    int m, found = 0;
+
+    if (GR_WAY_MAILBOX == way) {
+        return fits_mailbox(costs, q);
+    }
+    for (m = 0; m < GR_NMEANS && way >= 0; m++) {
+        found |= may_use(costs, q, (enum gr_means) m) && can_do(q, (enum gr_algo) way, (enum gr_means) m);
+    }
+    return found;
 }
 
 /* Channels, and threads in each, enough for the bytes. */

@@ -18,6 +18,7 @@ struct gr_costs {
     double own;      /* a step that waits for nobody */
     int flat_ranks;  /* GR_ALGO_FLAT only up to that many ranks: it needs a link to everybody; */
     int shot_ranks;  /* and oneshot and twoshot */
+    int along;       /* 1: algorithms along a torus are chosen too, where there is one; 0: only where they are forced */
     size_t channel_bytes; /* a further channel only for each so many bytes of S */
     /* devices: by enum gr_protocol, in the place of step, byte and channel_bytes. Simple: not read. step 0: never */
     struct gr_line_costs {
@@ -56,10 +57,12 @@ struct gr_choice {
 struct gr_question {
     enum gr_coll coll;
     int p;
-    size_t bytes;      /* S as bandwidth is counted: the vector; all blocks for allgather and reduce_scatter */
+    struct gr_torus torus; /* that the ranks form; ndims 0: none is known */
+    size_t bytes;      /* S as bandwidth is counted: the vector; all blocks for allgather, reduce_scatter, alltoall */
     int forced;        /* a way that can do coll, or -1; passed over where the call or the ranks do not fit */
     uint32_t nchannels; /* at most */
     size_t slot_bytes;
+    uint32_t nslots;   /* of a link */
     size_t post_bytes; /* most that a rank would post to its mailbox board */
     size_t box_bytes;  /* most that fits there; 0: no mailboxes */
     int direct;        /* whether direct plans may be chosen */

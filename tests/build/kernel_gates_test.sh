@@ -55,7 +55,7 @@ accesses() {
 
 # Counters are loaded with acquire and stored with release. The abort word is loaded relaxed, in seven places of each
 # kernel: when it begins, while the scheduler waits, when it gives a piece up, and where lines are taken (of two kinds,
-# the first source and the others).
+# the first source and the others); and in two, behind a counter's acquire, whether results went past the slots.
 counters() {
     awk '/\.entry / { split($0, part, /[ (]+/); kernel = part[3]; acquires[kernel] = releases[kernel] = relaxed[kernel] = 0 }
         /ld\.acquire\.sys\.global/ { acquires[kernel]++ }
@@ -63,7 +63,7 @@ counters() {
         /ld\.relaxed\.sys\.global\.u64/ { relaxed[kernel]++ }
         END {
             for (k in acquires) {
-                if (acquires[k] < 2 || releases[k] < 2 || relaxed[k] > 7) {
+                if (acquires[k] < 4 || releases[k] < 3 || relaxed[k] > 9) {
                     print k ": " acquires[k] " acquires, " releases[k] " releases, " relaxed[k] " relaxed loads"
                 }
             }
@@ -111,7 +111,7 @@ check() {
     result $? "$1"
     rm -rf "$work/tree"
     mkdir "$work/tree" "$work/tree/exec"
-    cp -R "$srcdir/coll_gpuring/sched" "$work/tree"
+    cp -R "$srcdir/coll_gpuring/sched" "$srcdir/coll_gpuring/topo" "$work/tree"
     cp "$srcdir"/coll_gpuring/exec/kernel*.cu* "$srcdir"/coll_gpuring/exec/gpu_*.h "$work/tree/exec"
     chmod -R u+w "$work/tree"
     sed -i "s/^GR_KERNELS(GR_KERNEL_OF)\$/GR_KERNEL_OF(${5:-f32, sum})/; /^GR_KERNEL(copy/d" "$work/tree/exec/kernels.cu"
@@ -144,7 +144,7 @@ check "at most $limit registers per thread" registers copy \
 check "only the accesses of kernel_port.cuh touch memory" accesses port 's/ld\.global\.v4\.u32 /ld.global.nc.v4.u32 /'
 check "no volatile accesses" accesses port 's/"ld.acquire.sys.global.u64 /"ld.volatile.global.u64 /'
 check "lines are whole words" accesses port 's/"ld.relaxed.sys.global.v2.u64 /"ld.global.v2.u64 /'
-check "counters are loaded with acquire" counters loop 's/s->seen = gp_ld_acquire(/s->seen = gp_ld_relaxed(/'
+check "counters are loaded with acquire" counters link 's/s->seen = gp_ld_acquire(/s->seen = gp_ld_relaxed(/'
 check "counters are stored with release" accesses loop 's/gp_st_release((uint64_t \*) s->post/gp_st_relaxed((uint64_t *) s->post/'
 check "data are combined in vectors" vectors move 's/if (0 == difference % 16 \&\& 0 == item->src\[0\] % bytes) {/if (0 == difference % 16 \&\& 0 == item->count) {\n        head = vectors = 0;\n    }\n    if (0) {/'
 check "no multiply-add is fused" fused ops 's/gp_mul(x.re, y.re) - /x.re * y.re - /' 'c64, prod'

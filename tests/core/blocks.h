@@ -15,7 +15,13 @@ struct ex_blocks {
 /* Whether the collective's vector is one of blocks, a block for each rank. */
 static inline int ex_has_blocks(enum gr_coll coll)
 {
-    return GR_COLL_ALLGATHER == coll || GR_COLL_REDUCE_SCATTER == coll;
+    return GR_COLL_ALLGATHER == coll || GR_COLL_REDUCE_SCATTER == coll || GR_COLL_ALLTOALL == coll;
+}
+
+/* Whether blocks may be of different sizes. */
+static inline int ex_has_counts(enum gr_coll coll)
+{
+    return ex_has_blocks(coll) && GR_COLL_ALLTOALL != coll;
 }
 
 static inline size_t ex_block_count(struct ex_blocks blocks, int b)

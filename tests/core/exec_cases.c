@@ -38,6 +38,12 @@ void ex_shuffle(struct ex_batch *b)
     }
 }
 
+/* Most chunks of a message. */
+static uint32_t most_chunks(const struct ex_world *w, int way)
+{
+    return GR_WAY_MAILBOX == way ? 1 : gr_algo_most((enum gr_algo) way, w->params.p, &w->params.torus);
+}
+
 /* A case for this world: all that is not given is chosen at random. */
 struct ex_case *ex_add(struct ex_batch *b, const struct ex_world *w, int way, enum gr_coll coll)
 {
@@ -46,11 +52,13 @@ struct ex_case *ex_add(struct ex_batch *b, const struct ex_world *w, int way, en
 
     c->way = way;
     c->coll = coll;
+    c->torus = w->params.torus;
     c->kind = (enum ex_kind_id) sym_below(b->random, EX_NEXACT);
     c->root = has_root(coll) ? (int) sym_below(b->random, (uint64_t) w->params.p) : 0;
     c->nchannels = (uint32_t) (1 + sym_below(b->random, w->params.nchannels));
     c->chunk_bytes = chunks[sym_below(b->random, 16) < 15 ? sym_below(b->random, 3) : 3];
-    c->halved = w->params.nslots >= 4 && 0 == sym_below(b->random, 4);
+    /* messages of several chunks fill the slots as it is */
+    c->halved = w->params.nslots >= 4 && 0 == sym_below(b->random, 4) && most_chunks(w, way) < 2;
     c->seed = sym_random(b->random);
     return c;
 }
@@ -87,9 +95,9 @@ void ex_make_counts(struct ex_batch *b, struct ex_case *c, int p, size_t slot_el
 void ex_make_direct(struct ex_batch *b, const struct ex_world *w, struct ex_case *c)
 {
     const size_t lengths[] = {0, GR_CACHE_LINE, 3 * w->params.slot_bytes, 1 << 20};
-    int combines = GR_COLL_BCAST != c->coll && GR_COLL_ALLGATHER != c->coll;
+    int combines = GR_COLL_BCAST != c->coll && GR_COLL_ALLGATHER != c->coll && GR_COLL_ALLTOALL != c->coll;
 
-    c->direct = !gr_algo_is_hasty((enum gr_algo) c->way);
+    c->direct = gr_algo_may_fetch((enum gr_algo) c->way);
     c->direct_bytes = !combines || 2 == w->params.p ? lengths[sym_below(b->random, 4)] : 0;
 }
 
@@ -121,8 +129,9 @@ void ex_for_each_way(struct ex_batch *b, const struct ex_world *w, ex_visit_fn v
 
     for (way = 0; way < nways; way++) {
         for (coll = 0; coll < GR_NCOLLS; coll++) {
-            if (GR_WAY_MAILBOX == way || (gr_algo_has((enum gr_algo) way, (enum gr_coll) coll) &&
-                                          gr_algo_fits((enum gr_algo) way, w->params.p))) {
+            if (GR_WAY_MAILBOX == way ? coll < EX_MAIL_COLLS
+                                      : gr_algo_has((enum gr_algo) way, (enum gr_coll) coll) &&
+                                            gr_algo_fits((enum gr_algo) way, w->params.p, &w->params.torus)) {
                 visit(b, w, way, (enum gr_coll) coll);
             }
         }

@@ -5,6 +5,9 @@
 
 #include "exec_ranks.h"
 
+/* The collectives that mailboxes have come first. */
+enum { EX_MAIL_COLLS = GR_COLL_ALLTOALL };
+
 struct ex_batch {
     struct ex_case *cases; /* to be freed */
     size_t n, room;

@@ -29,6 +29,7 @@ struct gr_request ex_request(const struct ex_case *c)
         .coll = c->coll,
         .algo = (enum gr_algo) c->way,
         .root = c->root,
+        .torus = c->torus,
         .nchannels = c->nchannels,
         .elem_bytes = ex_kinds[c->kind].elem_bytes,
         .chunk_bytes = c->chunk_bytes,
@@ -96,7 +97,7 @@ unsigned char *ex_want(const struct ex_case *c, int p)
     for (r = 0; r < p; r++) {
         if (GR_COLL_ALLGATHER == c->coll) {
             ex_fill(c, r, ex_block_begin(blocks_of(c), r), ex_block_count(blocks_of(c), r), want + ex_block_begin(blocks_of(c), r) * k->elem_bytes);
-        } else if (GR_COLL_BCAST != c->coll && r > 0) {
+        } else if (GR_COLL_BCAST != c->coll && GR_COLL_ALLTOALL != c->coll && r > 0) {
             ex_fill(c, r, 0, n, x);
             for (i = 0; i < n * k->elem_bytes; i += k->elem_bytes) {
                 k->combine(want + i, x + i);
@@ -125,7 +126,7 @@ static int has_output(const struct ex_case *c, int rank)
 /* Whether input and output are the same memory. */
 static int shares(const struct ex_case *c, int rank)
 {
-    return c->in_place && GR_COLL_REDUCE_SCATTER != c->coll && has_output(c, rank);
+    return c->in_place && GR_COLL_REDUCE_SCATTER != c->coll && GR_COLL_ALLTOALL != c->coll && has_output(c, rank);
 }
 
 /* The rank's part of the vector on input. */
@@ -142,8 +143,14 @@ size_t ex_input_begin(const struct ex_case *c, int rank)
 void ex_buffers_make(struct ex_buffers *b, const struct ex_case *c, int p, int rank)
 {
     size_t bytes = ex_kinds[c->kind].elem_bytes, n = ex_input_count(c, p, rank);
+    struct gr_request request = ex_request(c);
+    size_t scratch = GR_WAY_MAILBOX == c->way ? 0 : gr_plan_scratch(&request, p);
 
     memset(b, 0, sizeof(*b));
+    if (scratch > 0) {
+        b->tmp = allocate(scratch);
+        memset(b->tmp, GUARD_BYTE, scratch);
+    }
     if (has_output(c, rank)) {
         b->out_bytes = bytes * (GR_COLL_REDUCE_SCATTER == c->coll ? ex_block_count(blocks_of(c), rank) : span(c, p));
         b->out_base = allocate(b->out_bytes + 2 * GUARD);
@@ -168,6 +175,12 @@ static void paint(const struct ex_case *c, int p, int rank, const unsigned char 
     size_t bytes = ex_kinds[c->kind].elem_bytes;
     int r;
 
+    for (r = 0; r < p && GR_COLL_ALLTOALL == c->coll; r++) { /* what r had for this rank */
+        ex_fill(c, r, (size_t) rank * c->count, c->count, image + (size_t) r * c->count * bytes);
+    }
+    if (GR_COLL_ALLTOALL == c->coll) {
+        return;
+    }
     if (GR_COLL_ALLGATHER != c->coll) {
         memcpy(image, want + (GR_COLL_REDUCE_SCATTER == c->coll ? ex_block_begin(blocks_of(c), rank) * bytes : 0), size);
         return;
@@ -251,6 +264,7 @@ void ex_buffers_free(struct ex_buffers *b)
     }
     free(b->in_base);
     free(b->out_base);
+    free(b->tmp);
     memset(b, 0, sizeof(*b));
 }
 

@@ -44,6 +44,7 @@ struct ex_case {
     enum gr_coll coll;
     int way; /* an enum gr_algo, or GR_WAY_MAILBOX: the order of reduction is that of the ranks */
     int root;
+    struct gr_torus torus; /* that the ranks form; ndims 0: none */
     enum ex_kind_id kind;
     uint32_t nchannels;
     size_t chunk_bytes;
@@ -55,6 +56,7 @@ struct ex_case {
     size_t direct_bytes;  /* for gr_request.direct_bytes */
     enum gr_protocol protocol; /* on devices; */
     uint32_t threads;     /* for gr_request.threads */
+    int zero_copy;        /* results may go past the slots */
     int in_place; /* where the collective has an input and an output at that rank */
     uint64_t seed;
 };
@@ -74,6 +76,7 @@ unsigned char *ex_want(const struct ex_case *c, int p);
 
 struct ex_buffers {
     unsigned char *in, *out; /* NULL where this rank has none, or none of any size */
+    unsigned char *tmp;      /* scratch, or NULL */
     unsigned char *in_base, *out_base;
     size_t in_bytes, out_bytes;
 };

@@ -36,6 +36,7 @@ int ex_open(struct ex_world *w, const struct gr_team_params *params, size_t pool
 
     memset(w, 0, sizeof(*w));
     w->params = *params;
+    w->params.note_bytes = gr_link_port_bytes(params->p);
     w->params.pids = w->pids;
     w->params.direct = 1;
     w->seed = seed;
@@ -63,6 +64,10 @@ void ex_leave(struct ex_world *w)
     int r;
 
     for (r = 0; r < w->params.p; r++) {
+        if (GR_SYNC_NONE != w->sync) {
+            gr_timer_free(&w->ranks[r].timer);
+            gr_link_port_free(&w->ranks[r].port);
+        }
         gr_team_destroy(w->ranks[r].team, w->ranks[r].pool);
         w->ranks[r].team = NULL;
     }
@@ -190,5 +195,26 @@ void ex_link_rank(struct ex_rank *r, int way, int root)
     for (phase = 0; phase < NPHASES; phase++) {
         phases[phase](r, way, root);
         pthread_barrier_wait(&r->world->barrier);
+    }
+}
+
+void ex_timers(struct ex_world *w, enum gr_step_sync sync)
+{
+    int r, k;
+
+    if (0 != ex_link(w, GR_WAY_NOTES, 0)) {
+        abort();
+    }
+    w->sync = sync;
+    for (r = 0; r < w->params.p; r++) {
+        struct ex_rank *rank = &w->ranks[r];
+
+        if (0 != gr_link_port_init(&rank->port, w->params.p, r) ||
+            0 != gr_timer_init(&rank->timer, sync, &rank->port.port, &w->params.torus, w->params.p, r)) {
+            abort();
+        }
+        for (k = 0; k < w->params.p; k++) {
+            gr_link_port_attach(&rank->port, k, rank->team->notes.base[k]);
+        }
     }
 }

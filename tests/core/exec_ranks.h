@@ -20,6 +20,9 @@
 
 #include "exec_data.h"
 
+#include "timing/link_port.h"
+#include "timing/timer.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -52,6 +55,9 @@ struct ex_rank {
     unsigned char *bounce;
     struct gr_plan plan;
     struct gr_machine machine;
+    struct gr_timer timer;     /* where the world has timing */
+    struct gr_link_port port;
+    struct gr_request request; /* of the call that is timed */
     struct gr_mail mail;
     int posted;
     struct ex_buffers buffers;
@@ -68,6 +74,7 @@ struct ex_world {
     struct ex_rank *ranks;
     uint64_t seed;   /* of all timing */
     unsigned one_in; /* for all gates */
+    enum gr_step_sync sync; /* how steps are timed; set it, then ex_timers() */
     size_t polls;    /* EX_STEPPED: leave everything as it is after so many polls; 0: never */
     /* the cases of this run */
     const struct ex_case *cases;
@@ -93,6 +100,9 @@ int ex_link(struct ex_world *w, int way, int root);
 
 /* The part of rank r in it, for r's own thread; all threads meet at the barrier. */
 void ex_link_rank(struct ex_rank *r, int way, int root);
+
+/* Make the frames for notes, and a timer at each rank, with that torus. From one thread; before the links. */
+void ex_timers(struct ex_world *w, enum gr_step_sync sync);
 
 /* Whether this process may read its own memory in the way in which it would read another's. */
 int ex_can_fetch(void);

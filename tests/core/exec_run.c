@@ -46,13 +46,37 @@ static int gate_finished(void *ctx)
 
 static const struct gr_mover gated_mover = {gate_ready, gate_move, gate_commit, gate_finished};
 
+/* ---- the timer's gate ---- */
+
+static const struct gr_gate timers_gate = {gr_timer_may_begin, gr_timer_begins, gr_timer_ended, gr_timer_finished};
+
+static struct gr_sched sched_of(const void *ctx, int rank, uint32_t channel)
+{
+    const struct ex_rank *r = ctx;
+    const struct gr_team *team = r->team;
+
+    return gr_plan_sched(&r->request, team->p, rank, team->rings.order[channel % 2], team->rings.where[channel % 2],
+                         channel, r->plan.split.nchunks);
+}
+
+static void timer_begin(struct ex_rank *r, const struct ex_case *c)
+{
+    struct gr_timing_job job = {.p = r->team->p, .split = &r->plan.split, .elem_bytes = r->request.elem_bytes,
+                                .slot_elems = r->plan.slot_elems, .nslots = r->team->nslots, .sched = sched_of,
+                                .ctx = r};
+    struct gr_timer_links links = {r->team->in, r->team->out, r->team->p};
+
+    gr_timer_begin(&r->timer, &job, &links, 0, GR_COLL_ALLREDUCE == c->coll);
+    gr_machine_gate(&r->machine, &timers_gate, &r->timer);
+}
+
 /* ---- one rank ---- */
 
 static void machine_begin(struct ex_rank *r, const struct ex_case *c)
 {
     struct gr_host_op *op = &r->gate.op;
-    struct gr_request request = ex_request(c);
 
+    r->request = ex_request(c);
     memset(op, 0, sizeof(*op));
     op->in = r->team->in;
     op->out = r->team->out;
@@ -60,14 +84,18 @@ static void machine_begin(struct ex_rank *r, const struct ex_case *c)
     op->nchannels = c->nchannels;
     op->space[GR_IN] = r->buffers.in;
     op->space[GR_OUT] = r->buffers.out;
+    op->space[GR_TMP] = r->buffers.tmp;
     op->reducer = ex_reducer(c);
     op->direct = c->direct;
     op->pids = c->direct ? r->team->pids : NULL;
     op->bounce = c->direct ? r->bounce : NULL;
-    gr_plan_build(&r->plan, r->team, &request);
+    gr_plan_build(&r->plan, r->team, &r->request);
     r->plan.slot_elems = c->halved ? (r->plan.slot_elems + 1) / 2 : r->plan.slot_elems;
     gr_machine_start(&r->machine, &r->plan, &gated_mover, &r->gate);
     r->machine.burst = (uint32_t) (sym_below(&r->random, 2) * sym_below(&r->random, 4));
+    if (GR_SYNC_NONE != r->world->sync) {
+        timer_begin(r, c);
+    }
 }
 
 static void rank_begin(struct ex_rank *r)
@@ -164,6 +192,10 @@ static void explain_wait(struct ex_rank *r)
     int ranks[EX_MAX_RANKS], n, at = 0;
     uint32_t c;
 
+    if (GR_SYNC_NONE != r->world->sync) {
+        gr_timer_explain(&r->timer, r->why, sizeof(r->why));
+        at = (int) strlen(r->why);
+    }
     if (GR_WAY_MAILBOX == r->world->cases[r->at].way) {
         at = snprintf(r->why, sizeof(r->why), r->posted ? "waits for posts:" : "waits to post:");
         explain_ranks(r, at, ranks, gr_mail_waits_for(&r->team->mail.box, &r->mail, ranks));
@@ -202,7 +234,8 @@ static void run_stepped(struct ex_world *w)
         if (r < 0) {
             return;
         }
-        if (idle > 4000 * (uint64_t) w->params.p) { /* beyond any run of the coins */
+        /* beyond any run of the coins, and of round trips */
+        if (idle > 4000 * (uint64_t) w->params.p * (GR_SYNC_NONE == w->sync ? 1 : 100)) {
             for (r = 0; r < w->params.p; r++) {
                 if (w->ranks[r].running) {
                     explain_wait(&w->ranks[r]);

@@ -50,7 +50,7 @@ static void add_sizes(struct ex_batch *b, const struct ex_world *w, int way, enu
             c->in_place = in_place;
             c->count = sizes[k].slots * (w->params.slot_bytes / ex_kinds[c->kind].elem_bytes);
             c->count = (size_t) ((long) c->count + sizes[k].more);
-            if (ex_has_blocks(coll) && sizes[k].slots > 4) {
+            if (ex_has_blocks(coll) && sizes[k].slots > (GR_COLL_ALLTOALL == coll ? 1 : 4)) {
                 c->count /= (size_t) w->params.p;
             }
         }
@@ -61,7 +61,7 @@ static void add_v_counts(struct ex_batch *b, const struct ex_world *w, int way, 
 {
     int k;
 
-    for (k = 0; k < 12 && ex_has_blocks(coll); k++) {
+    for (k = 0; k < 12 && ex_has_counts(coll); k++) {
         struct ex_case *c;
 
         if (0 != sym_below(&seed, thinning)) {
@@ -99,7 +99,8 @@ static void sweep(ex_visit_fn visit, enum ex_mode mode, int direct)
                                                         {{1, 2, 128}, {3, 4, 96}, {2, 2, 4096}}};
     const struct geometry *geometries = all[direct];
     static const int sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 13};
-    static const char *const tori[] = {[4] = "2x2", [6] = "3x2", [8] = "2x2x2"};
+    static const char *const tori[NGEOMETRIES][9] = {
+        {[4] = "2x2", [8] = "4x2"}, {[4] = "2x2", [6] = "3x2", [8] = "2x2x2"}, {[4] = "4", [5] = "5", [6] = "2x3", [8] = "8"}};
     struct ex_world w;
     size_t k, g;
 
@@ -107,10 +108,10 @@ static void sweep(ex_visit_fn visit, enum ex_mode mode, int direct)
     for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
         for (g = 0; g < NGEOMETRIES; g++) {
             struct ex_batch b = {.random = &seed};
-            int p = sizes[k], torus = g > 0 && p < 13 && NULL != tori[p % 9];
+            int p = sizes[k], torus = p < 9 && NULL != tori[g][p];
 
             open_world(&w, p, geometries[g].nchannels, geometries[g].nslots, geometries[g].slot_bytes,
-                       torus ? tori[p] : "");
+                       torus ? tori[g][p] : "");
             ex_for_each_way(&b, &w, visit);
             if (direct) {
                 make_direct(&b, &w);
@@ -203,7 +204,7 @@ static void add_inexact(struct ex_batch *b, const struct ex_world *w, int way, e
 {
     struct ex_case *c;
 
-    if (GR_COLL_BCAST != coll && GR_COLL_ALLGATHER != coll) {
+    if (GR_COLL_BCAST != coll && GR_COLL_ALLGATHER != coll && GR_COLL_ALLTOALL != coll) {
         c = ex_add(b, w, way, coll);
         c->kind = EX_F32_SUM;
         c->count = 300;

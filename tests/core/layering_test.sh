@@ -15,7 +15,7 @@ only=
 # ---- what is included where ----
 
 # folder: what its files may include of the project's own
-folders='sched: sched/ topo/torus.h
+folders='sched: sched/ topo/torus.h topo/hd.h
 topo: topo/
 exec: exec/ sched/ topo/
 tune: tune/ sched/ topo/
@@ -180,6 +180,8 @@ check "executors know schedules and topology, not tuning" own_folders coll_gpuri
 check "tuning knows no executor" own_folders coll_gpuring/tune/select.c '#include "exec/machine.h"'
 check "networks know links and no more of the executors" own_folders coll_gpuring/net/ucx.c \
     '#include "../exec/pool.h"'
+check "timing knows links and schedules, no more of the executors" own_folders coll_gpuring/timing/timer.c \
+    '#include "../exec/machine.h"'
 check "the core knows no glue" own_folders coll_gpuring/exec/host.c '#include "../coll_gpuring.h"'
 check "schedules use C headers only" system_headers coll_gpuring/sched/ring.c '#include <unistd.h>'
 check "executors use C and POSIX headers only" system_headers coll_gpuring/exec/pool.c '#include <hwloc.h>'

@@ -191,7 +191,7 @@ static int run_fibers(uint64_t *seed, char *why, size_t size)
     int k, rc;
 
     for (k = 0; k < 200; k++) {
-        struct ex_case *c = ex_add(&b, &shape, GR_WAY_MAILBOX, (enum gr_coll) sym_below(seed, GR_NCOLLS));
+        struct ex_case *c = ex_add(&b, &shape, GR_WAY_MAILBOX, (enum gr_coll) sym_below(seed, EX_MAIL_COLLS));
 
         c->kind = EX_ORDERED;
         c->count = 1 + sym_below(seed, 6);

@@ -44,7 +44,7 @@ static struct ex_batch make_batch(const struct mail_shape *s, size_t ncalls)
     size_t room = gr_board_stride(s->bytes) - GR_SET_HEAD, k;
 
     for (k = 0; k < ncalls; k++) {
-        struct ex_case *c = ex_add(&b, &w, GR_WAY_MAILBOX, (enum gr_coll) sym_below(&seed, GR_NCOLLS));
+        struct ex_case *c = ex_add(&b, &w, GR_WAY_MAILBOX, (enum gr_coll) sym_below(&seed, EX_MAIL_COLLS));
 
         c->kind = (enum ex_kind_id) sym_below(&seed, EX_NKINDS);
         c->in_place = (int) sym_below(&seed, 2);
@@ -333,7 +333,7 @@ static void input_and_output_may_overlap(void **state)
     (void) state;
     mail_open(&w, &s, 1);
     for (round = 0; round < 2000; round++) {
-        struct ex_case c = {.coll = (enum gr_coll) (round % GR_NCOLLS), .way = GR_WAY_MAILBOX, .kind = EX_ORDERED,
+        struct ex_case c = {.coll = (enum gr_coll) (round % EX_MAIL_COLLS), .way = GR_WAY_MAILBOX, .kind = EX_ORDERED,
                             .root = round % P, .count = 1 + sym_below(&seed, 9), .seed = sym_random(&seed)};
         size_t whole = c.count * (ex_has_blocks(c.coll) ? P : 1);
         size_t nout = GR_COLL_REDUCE_SCATTER == c.coll ? c.count : whole;

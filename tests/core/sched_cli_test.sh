@@ -49,22 +49,38 @@ names() {
     "$SCHED" "$@" -n 1 2>&1 | sed -n 's/.*there are://p'
 }
 
-# One combination, in all the forms of output.
+# One run, in all the forms of output: RANKS, then what says how many there are.
+runs_one() {
+    p=$1
+    shift
+    for form in "" --ticks --dot "$ordered" "--rank $((p - 1))"; do
+        # shellcheck disable=SC2086 # forms are words
+        if ! "$SCHED" "$coll" "$algo" "$@" $form >"$dir/out" 2>>"$dir/why" || [ ! -s "$dir/out" ] ||
+            grep -Eq 'invalid| $' "$dir/out"; then
+            echo "$* $form" >>"$dir/why"
+            bad=1
+        fi
+    done
+}
+
+# One combination. Along a torus: on some that suit all algorithms.
 runs() {
     coll=$1
     algo=$2
     : >"$dir/why"
     bad=0
+    if "$SCHED" "$coll" "$algo" -n 2 2>&1 | grep -q "runs along a torus"; then
+        ordered='--channel 3'
+        for torus in 1 2 4x2 4x4 2x8x2 4x4x4; do
+            runs_one $(($(echo $torus | sed 's/x/*/g'))) --torus $torus
+        done
+        result "$bad" "$coll $algo runs on tori"
+        return
+    fi
+    ordered='--order reverse'
     for p in 1 2 3 4 5 7 8 9 16 33; do
         [ "$algo" = oneshot ] && [ "$p" -gt 9 ] && continue # it has no more
-        for form in "" --ticks --dot "--order reverse" "--rank $((p - 1))"; do
-            # shellcheck disable=SC2086 # forms are words
-            if ! "$SCHED" "$coll" "$algo" -n "$p" $form >"$dir/out" 2>>"$dir/why" || [ ! -s "$dir/out" ] ||
-                grep -Eq 'invalid| $' "$dir/out"; then
-                echo "-n $p $form" >>"$dir/why"
-                bad=1
-            fi
-        done
+        runs_one $p -n $p
     done
     result "$bad" "$coll $algo runs for 1 to 33 ranks"
 }
@@ -138,8 +154,8 @@ chain reduce, 3 ranks, root 1; vector S in 2 chunks
 
 rank 1
   tick  primitive           chunk    from         to           operand dest  phase
-     2  recvReduceCopy      c0       0            -            in      out   reducing
-     3  recvReduceCopy      c1       0            -            in      out   reducing
+     2  recvReduceCopy      c0       0            -            in      out   reducing, result
+     3  recvReduceCopy      c1       0            -            in      out   reducing, result
 
 steps per rank: 2; messages: 4; ticks: 4
 sent per rank: 0 S to 1 S; received per rank: 0 S to 1 S
@@ -155,6 +171,40 @@ digraph "chain bcast" {
     0 -> 2 [label="c0'@0"];
     2 -> 1 [label="c0'@1"];
 }
+EOF
+
+golden "a bucket along a torus, in shorthand" reduce_scatter bucket --torus 2x2 --ticks <<'EOF'
+bucket reduce_scatter, 4 ranks; vector S in 4 blocks, c0 is rank 0's
+a>c: received from a   +: combined with mine   !: stored   c>b: sent to b   ': distributing
+
+tick  rank 0        rank 1        rank 2        rank 3
+   0  c1..c3/2>1    c0..c2/2>0    c1..c3/2>3    c0..c2/2>2
+   1  1>+c0..c2/2!  0>+c1..c3/2!  3>+c0..c2/2!  2>+c1..c3/2!
+      c2>2          c3>3          c0>0          c1>1
+   2  2>+c0!        3>+c1!        0>+c2!        1>+c3!
+
+steps per rank: 4; messages: 8; ticks: 3
+sent per rank: 3/4 S; received per rank: 3/4 S
+EOF
+
+golden "what a rank exchanges along a line" alltoall ordered --torus 3 --mesh 0 --rank 1 <<'EOF'
+ordered alltoall, 3 ranks; vector S in 3 blocks, c0 is rank 0's
+
+rank 1
+  tick  primitive           chunk    from         to           operand dest  phase
+     0  copy                c0..c2'  -            -            in      tmp   distributing
+     0  send                c0'      -            0            tmp     -     distributing
+     1  recv                c0'      2            -            -       tmp   distributing
+     1  send                c2'      -            0            tmp     -     distributing
+     2  recv                c2'      2            -            -       tmp   distributing
+     2  send                c2'      -            0            tmp     -     distributing
+     3  recv                c2'      2            -            -       tmp   distributing
+     4  copy                c0=c2'   -            -            tmp     out   distributing, result
+     4  copy                c1'      -            -            tmp     out   distributing, result
+     4  copy                c2=c0'   -            -            tmp     out   distributing, result
+
+steps per rank: 10; messages: 9; ticks: 5
+sent per rank: 1 S; received per rank: 1 S
 EOF
 
 refused "give a collective and an algorithm"
@@ -174,6 +224,15 @@ refused "each of the ranks 0 to 2 once" bcast tree -n 3 --order 0,1
 refused "each of the ranks 0 to 2 once" bcast tree -n 3 --order 0,1,1
 refused "each of the ranks 0 to 2 once" bcast tree -n 3 --order 0,1,2,0
 refused "oneshot needs all others in one step, which takes 8" allreduce oneshot -n 10
+refused "bucket runs along a torus" allreduce bucket -n 4
+refused "the torus has 4 places" allreduce bucket -n 5 --torus 2x2
+refused "powers of two" allreduce swing --torus 3x4
+refused "a multiple of 4" alltoall suh-shin --torus 6x4
+refused "a multiple of 4" alltoall suh-shin --torus 8x4 --mesh 1
+refused "--torus must be 1 to 4 extents" allreduce bucket --torus 2x
+refused "--mesh must name dimensions" allreduce bucket --torus 2x2 --mesh 2
+refused "--channel must be a number" allreduce bucket --torus 2x2 --channel 8
+refused "--order: along a torus" allreduce bucket --torus 2x2 --order reverse
 refused "unknown option" bcast tree -n 3 --colour
 refused "needs a value" bcast tree -n
 
@@ -187,8 +246,8 @@ for c in $(names NONE ring); do
     done
 done
 echo "$combinations combinations" >"$dir/why"
-[ "$combinations" -ge 13 ]
-result $? "at least 13 combinations of collective and algorithm"
+[ "$combinations" -ge 24 ]
+result $? "at least 24 combinations of collective and algorithm"
 
 "$SCHED" -h >"$dir/out" 2>"$dir/why" && grep -q '^usage: gpuring_sched' "$dir/out"
 result $? "-h explains the command line"

@@ -36,7 +36,7 @@ static void check_device_choice(const struct gr_question *q, enum gr_path path)
     int lines = GR_PROTOCOL_SIMPLE != c.protocol, possible = q->protocol <= 0 || q->line_bytes[q->protocol] > 0;
 
     assert_true(c.way < GR_NALGOS && gr_algo_has((enum gr_algo) c.way, q->coll));
-    assert_true(gr_algo_fits((enum gr_algo) c.way, q->p));
+    assert_true(gr_algo_fits((enum gr_algo) c.way, q->p, &q->torus));
     assert_in_range(c.protocol, 0, GR_NPROTOCOLS - 1);
     assert_true(q->protocol < 0 || !possible || c.protocol == q->protocol);
     assert_true(!lines || q->line_bytes[c.protocol] > 0);

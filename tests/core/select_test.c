@@ -56,7 +56,7 @@ static int can(int way, enum gr_coll coll)
 /* All questions: collectives, ways (also none), ranks, slots, sizes. */
 static void for_each_question(visit_fn visit)
 {
-    struct gr_question q = {.nchannels = 4};
+    struct gr_question q = {.nchannels = 4, .nslots = 4};
     int coll;
     size_t k;
 
@@ -64,6 +64,8 @@ static void for_each_question(visit_fn visit)
         q.coll = (enum gr_coll) coll;
         for (q.forced = -1; q.forced < GR_NWAYS; q.forced++) {
             for (q.p = 1; q.p <= 64 && can(q.forced, q.coll); q.p += 1 + q.p / 9) {
+                q.torus = (struct gr_torus) {.ndims = q.p % 4 ? 1 : 2, .dims = {q.p % 4 ? q.p : q.p / 4, 4}};
+                q.torus.ndims = q.p % 3 ? q.torus.ndims : 0;
                 for (k = 0; k < NSLOT_SIZES; k++) {
                     q.slot_bytes = slot_sizes[k];
                     for_each_size(q, visit);
@@ -76,13 +78,21 @@ static void for_each_question(visit_fn visit)
 /* Whether the call can go through mailboxes. */
 static int fits(const struct gr_question *q)
 {
-    return q->box_bytes > 0 && q->post_bytes <= q->box_bytes && q->p <= gr_costs_host.mail_ranks;
+    return GR_COLL_ALLTOALL != q->coll && q->box_bytes > 0 && q->post_bytes <= q->box_bytes && q->p <= gr_costs_host.mail_ranks;
 }
 
 /* Whether what is forced can do it. */
 static int possible(const struct gr_question *q)
 {
-    return GR_WAY_MAILBOX == q->forced ? fits(q) : q->forced < 0 || gr_algo_fits((enum gr_algo) q->forced, q->p);
+    enum gr_algo algo = (enum gr_algo) q->forced;
+
+    if (GR_WAY_MAILBOX == q->forced || q->forced < 0) {
+        return q->forced < 0 || fits(q);
+    }
+    /* a message of several chunks, of elements of 32 bytes, must leave a slot free */
+    return gr_algo_fits(algo, q->p, &q->torus) &&
+           (1 == gr_algo_most(algo, q->p, &q->torus) ||
+            q->slot_bytes / gr_algo_most(algo, q->p, &q->torus) * (q->nslots - 1) >= 32);
 }
 
 static int same(const struct gr_choice *a, const struct gr_choice *b)
@@ -99,7 +109,9 @@ static void check_direct(const struct gr_question *q, const struct gr_choice *c)
         return;
     }
     assert_true(q->direct && q->bytes >= gr_costs_host.direct_from && GR_WAY_MAILBOX != c->way);
-    assert_true(0 == c->direct_bytes || 2 == q->p || GR_COLL_BCAST == q->coll || GR_COLL_ALLGATHER == q->coll);
+    assert_true(gr_algo_may_fetch((enum gr_algo) c->way));
+    assert_true(0 == c->direct_bytes || 2 == q->p || GR_COLL_BCAST == q->coll || GR_COLL_ALLGATHER == q->coll ||
+                GR_COLL_ALLTOALL == q->coll);
     assert_in_range(c->direct_chunk_bytes, 1, 0 == c->direct_bytes ? q->slot_bytes : c->direct_bytes);
 }
 
@@ -110,6 +122,8 @@ static void check_bounds(const struct gr_question *q)
     struct gr_question other = *q;
 
     assert_true(c.way >= 0 && can(c.way, q->coll));
+    /* along a torus only where it is forced */
+    assert_true(GR_WAY_MAILBOX == c.way || c.way == q->forced || !gr_algo_is_along((enum gr_algo) c.way));
     assert_true(GR_WAY_MAILBOX != c.way || fits(q));
     assert_true(q->forced < 0 || c.way == q->forced || !possible(q));
     assert_true(GR_WAY_MAILBOX == c.way || (c.chunk_bytes >= 1 && c.chunk_bytes <= q->slot_bytes));
@@ -158,7 +172,8 @@ static void check_best(const struct gr_question *q)
     assert_true(!fits(q) || c.us <= gr_cost_mailbox(&gr_costs_host, q));
     for (a = 0; a < GR_NALGOS; a++) {
         if (gr_algo_has((enum gr_algo) a, q->coll) &&
-            !(gr_algo_is_flat((enum gr_algo) a) && (GR_ALGO_FLAT != a || q->p > gr_costs_host.flat_ranks))) {
+            (GR_ALGO_FLAT != a || q->p <= gr_costs_host.flat_ranks) && GR_ALGO_ONESHOT != a && GR_ALGO_TWOSHOT != a &&
+            !gr_algo_is_along((enum gr_algo) a)) {
             for (direct = 0; direct <= directs; direct++) {
                 assert_true(c.us <= gr_cost(&gr_costs_host, q, (enum gr_algo) a, (enum gr_means) direct, &chunk));
             }
@@ -307,7 +322,7 @@ static void a_few_bytes_among_a_few_ranks_go_by_mailbox(void **state)
     int coll;
 
     (void) state;
-    for (coll = 0; coll < GR_NCOLLS; coll++) {
+    for (coll = 0; coll < GR_COLL_ALLTOALL; coll++) { /* that has none */
         q.coll = (enum gr_coll) coll;
         for (q.p = 2; q.p <= 8; q.p++) {
             set_bytes(&q, 8);

@@ -21,7 +21,7 @@ static const enum gr_space spaces[] = {GR_IN, GR_OUT, GR_TMP};
 
 static int has_blocks(enum gr_coll coll)
 {
-    return GR_COLL_ALLGATHER == coll || GR_COLL_REDUCE_SCATTER == coll;
+    return GR_COLL_ALLGATHER == coll || GR_COLL_REDUCE_SCATTER == coll || GR_COLL_ALLTOALL == coll;
 }
 
 /* The expected elements of block b and its beginning in the vector, from the shape alone. */
@@ -80,6 +80,27 @@ static size_t check_piece(const struct gr_shape *shape, const struct gr_split *s
 }
 
 /* Walk a shape's pieces in the order in which split.h draws them: they tile each block. */
+/* A run of units is what its pieces are together, in every space. */
+static void check_runs(const struct gr_split *split, int b)
+{
+    int pipe = GR_PIPE == split->layout;
+    size_t units = gr_split_units(split), unit = sym_below(&seed, units), n = sym_below(&seed, units - unit + 1), k, sum;
+    uint32_t channel = (uint32_t) sym_below(&seed, split->nchannels), space;
+
+    for (space = 0; space < 3; space++) {
+        struct gr_range run = gr_split_run(split, spaces[space], channel, b, unit, n);
+
+        for (k = unit, sum = 0; k < unit + n; k++) {
+            struct gr_range piece = gr_split_at(split, spaces[space], channel, (uint32_t) (pipe ? k / split->nchunks : k),
+                                                pipe ? (uint32_t) (k % split->nchunks) : (uint32_t) b);
+
+            assert_true(0 == piece.count || piece.offset == run.offset + sum);
+            sum += piece.count;
+        }
+        assert_int_equal(run.count, sum);
+    }
+}
+
 static void check_shape(const struct gr_shape *shape)
 {
     struct gr_split split;
@@ -111,6 +132,7 @@ static void check_shape(const struct gr_shape *shape)
             }
         }
         assert_int_equal(done, block.count);
+        check_runs(&split, b);
     }
 }
 

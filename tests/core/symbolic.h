@@ -29,14 +29,15 @@ struct sym_value {
     uint64_t ranks[SYM_MAX_RANKS / 64]; /* bit set of the contributing ranks */
     uint64_t hash;                      /* of the expression, operands in order */
     int32_t elem;                       /* which element of the vector */
-    int32_t valid;                      /* 0: poison */
+    int16_t valid;                      /* 0: poison */
+    int16_t final;                      /* 1: stored, or sent, with GR_FINAL */
 };
 
 /* The checks. SYM_OK is 0; the others name what was found. */
 enum sym_check {
     SYM_OK,
     SYM_MALFORMED,    /* a step whose bits and links contradict each other */
-    SYM_PEER,         /* a link that gr_algo_peers() does not list */
+    SYM_PEER,         /* a link that gr_sched_peers() does not list */
     SYM_READ_OUTSIDE, /* read where the rank has no buffer */
     SYM_POISON,       /* read of memory that nobody wrote */
     SYM_ELEMENT,      /* values of different elements combined, or a result at the wrong place */
@@ -51,6 +52,7 @@ enum sym_check {
     SYM_UNWRITTEN,    /* a result that was never written */
     SYM_MISSING,      /* a result that lacks contributions, or has others' */
     SYM_ORDER,        /* the right contributions in another order of reduction than stated */
+    SYM_FINAL,        /* GR_FINAL where it is not true, or missing */
     SYM_STORES,       /* an output element stored more than once where once is enough */
     SYM_IDLE,         /* links of a tree that do not carry data both ways in the steady state */
     SYM_NCHECKS
@@ -67,24 +69,11 @@ enum sym_policy {
 
 enum sym_order { SYM_IDENTITY, SYM_REVERSED, SYM_SHUFFLED, SYM_NORDERS };
 
-struct sym_case;
-
-/* A schedule beside the table of sched.h, whose steps a test's own copy of the machine fetches; and what is said of it. */
-struct sym_foreign {
-    const char *name;
-    enum gr_layout layout;
-    int stores_once; /* writes each element of the output once */
-    /* Like gr_algo_peers(). */
-    void (*peers)(const struct sym_case *c, uint32_t channel, int rank, int *in, int *nin, int *out, int *nout);
-    /* Hash of the sum of all contributions to an element, in the stated order. GR_BLOCKS: of that block. */
-    uint64_t (*order)(const struct sym_case *c, uint32_t channel, int block, size_t elem);
-};
-
 struct sym_case {
-    const struct sym_foreign *foreign; /* NULL: algo says all */
     enum gr_algo algo;
     enum gr_coll coll;
     int p;
+    struct gr_torus torus; /* for algorithms along it; these take no order */
     int root; /* a rank; 0 where the collective has none. Of an allreduce: the top of the tree or star */
     uint32_t nchannels;
     enum sym_order order; /* of channel 0; where not the identity, channel c takes number (order + c) % SYM_NORDERS */
@@ -96,6 +85,7 @@ struct sym_case {
     const size_t *displs; /* where they lie in the vector, NULL: one after the other */
     int slices;           /* struct gr_shape */
     int in_place;
+    int zero_copy;        /* results are in the receiver's output as soon as they are sent */
     enum sym_policy policy;
     uint64_t seed; /* of SYM_SHUFFLED and SYM_RANDOM */
 };
@@ -164,7 +154,7 @@ struct sym {
     struct sym_message *messages;
     size_t nmessages, messages_room;
     enum sym_check failed;
-    char why[240];
+    char why[240], noted[240];
     uint64_t runs; /* sym_run() calls so far */
 };
 

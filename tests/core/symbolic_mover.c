@@ -235,6 +235,56 @@ static int in_turn(const struct gr_step *s, const struct work *work, const struc
     return n;
 }
 
+/* What is wrong with results is told only when nothing else is. */
+static void note(struct sym_rank *me, const char *what, const struct gr_step *s, size_t element)
+{
+    struct sym *w = me->w;
+
+    if ('\0' == w->noted[0]) {
+        snprintf(w->noted, sizeof(w->noted), "%s: rank %d: %s of chunk %u, element %zu: %s", sym_check_name(SYM_FINAL),
+                 me->rank, gr_step_name(s), s->first, element, what);
+    }
+}
+
+/* Results: both ends of a message know alike that it is one, and it is stored as it is; once. */
+static void check_final(struct sym_rank *me, const struct gr_move *mv, const struct work *work, size_t n)
+{
+    const struct gr_step *s = mv->step;
+    int final = 0 != (s->bits & GR_FINAL), taken = s->bits & GR_RECV && !(s->bits & GR_REDUCE), k;
+
+    if (final && (GR_OUT != s->dest || (taken && !(s->bits & GR_STORE)))) {
+        note(me, "a result that is not put into the output", s, mv->dest + n);
+    }
+    for (k = 0; k < s->nfrom; k++) {
+        if (work->from[k][n].final != (taken && final)) {
+            note(me, work->from[k][n].final ? "takes a result for something else" : "takes something else for a result", s,
+                 mv->dest + n);
+        }
+    }
+    if (NULL != work->dest && work->dest[n].final && !(taken && me->w->c->zero_copy)) {
+        note(me, "stores where there is a result", s, mv->dest + n);
+    }
+}
+
+/* Zero copy: a result that is sent is where it belongs, before its receiver knows. */
+static void deliver(struct sym_rank *me, const struct gr_move *mv, size_t n, const struct sym_value *v)
+{
+    const struct gr_step *s = mv->step;
+    int k;
+
+    for (k = 0; k < s->nto; k++) {
+        struct sym_space *out = &me->w->ranks[s->to[k]].space[GR_OUT];
+
+        if (mv->dest + n >= out->len) {
+            note(me, "sends a result to where there is no output", s, mv->dest + n);
+        } else if (out->at[mv->dest + n].final) {
+            note(me, "sends a result to where there is one", s, mv->dest + n);
+        } else {
+            out->at[mv->dest + n] = *v;
+        }
+    }
+}
+
 static int mover_move(void *ctx, const struct gr_move *mv)
 {
     struct sym_rank *me = ctx;
@@ -258,11 +308,19 @@ static int mover_move(void *ctx, const struct gr_move *mv)
         if (SYM_OK != check) {
             return sym_fail(me->w, check, me->rank, "%s of chunk %u, element %d", gr_step_name(s), s->first, v.elem);
         }
+        check_final(me, mv, &work, n);
+        v.final = 0 != (s->bits & GR_FINAL);
+        if (NULL != work.dest && work.dest[n].final && work.dest[n].hash != v.hash) {
+            note(me, "was delivered as another", s, mv->dest + n);
+        }
         if (NULL != work.dest) {
             work.dest[n] = v;
         }
         for (k = 0; k < s->nto; k++) {
             work.to[k][n] = v;
+        }
+        if (v.final && me->w->c->zero_copy) {
+            deliver(me, mv, n, &v);
         }
     }
     me->fill += mv->count;

@@ -25,31 +25,7 @@ static struct gr_range mutated_split_at(const struct gr_split *split, enum gr_sp
 
 #include <cmocka.h>
 
-/* Edits of one step. Each leaves a well-formed step. */
-enum edit {
-    DROP_RECV, DROP_REDUCE, DROP_STORE, DROP_SEND, DROP_STEP,
-    ADD_RECV, ADD_REDUCE, ADD_STORE, ADD_SEND,
-    NEXT_CHUNK, NEXT_FROM, NEXT_TO, SWAP_FROM, OPERAND_LATER,
-    OTHER_OPERAND, OPERAND_TMP, DEST_INPUT, DEST_TMP,
-    NEDITS, /* up to here each edit makes an error of any step that it applies to; below, of some */
-    TICK_LATER, TWO_CHUNKS, NO_EDIT
-};
-
-/* Mutations of whole schedules. */
-enum whole { ONE_STEP, UP_THEN_DOWN, RUNS_OF_CHUNKS, SHIFTED_OUTPUT };
-
-struct mutant {
-    const char *name;
-    enum gr_algo algo;
-    enum gr_coll coll;
-    int p;
-    uint32_t pieces, slots;
-    int pos;         /* whose step */
-    uint32_t index;  /* which */
-    enum edit edit;
-    enum whole whole;
-    enum sym_check caught_by;
-};
+#include "symbolic_mutants.h"
 
 static struct sym world;
 static struct mutant mutant; /* in effect */
@@ -116,6 +92,9 @@ static int edit_places(const struct gr_sched *s, enum edit edit, struct gr_step 
     case OPERAND_LATER:
         t->before = (uint8_t) ((t->before + 1) % (t->nfrom + 1));
         return 0 != (t->bits & GR_REDUCE);
+    case OTHER_FINAL:
+        t->bits ^= GR_FINAL;
+        return 0 != (t->bits & (GR_STORE | GR_SEND));
     case OTHER_OPERAND:
         t->operand = GR_IN == t->operand ? GR_OUT : GR_IN;
         return reads;
@@ -148,7 +127,7 @@ static struct gr_step up_then_down(const struct gr_sched *s, uint32_t i)
     struct gr_step t = gr_sched_step(s, k / 2 * 4 + (down && !centre ? 0 : 2) + k % 2);
 
     if (centre) { /* what it did in one step becomes two */
-        t.bits &= down ? GR_SEND : GR_RECV | GR_REDUCE | GR_STORE;
+        t.bits &= GR_FINAL | (down ? GR_SEND : GR_RECV | GR_REDUCE | GR_STORE);
         t.nfrom = down ? 0 : t.nfrom;
         t.nto = down ? t.nto : 0;
         t.operand = down ? GR_OUT : GR_IN;
@@ -234,50 +213,6 @@ static enum sym_check run_mutant(const struct mutant *m)
     return check;
 }
 
-#define RING GR_ALGO_RING
-#define CHAIN GR_ALGO_CHAIN
-#define TREE GR_ALGO_TREE
-#define FLAT GR_ALGO_FLAT
-#define ALLREDUCE GR_COLL_ALLREDUCE
-#define ALLGATHER GR_COLL_ALLGATHER
-#define SCATTER GR_COLL_REDUCE_SCATTER
-#define BCAST GR_COLL_BCAST
-#define REDUCE GR_COLL_REDUCE
-
-static struct mutant mutants[] = {
-    /* name, algorithm, collective, p, pieces, slots, whose step, which, edit, caught by */
-    {"missing send", RING, ALLREDUCE, 5, 1, 2, 2, 7, DROP_SEND, ONE_STEP, SYM_DEADLOCK},
-    {"missing receive", RING, ALLREDUCE, 5, 1, 2, 1, 8, DROP_STEP, ONE_STEP, SYM_UNREAD},
-    {"missing reduce", RING, SCATTER, 5, 1, 2, 2, 1, DROP_REDUCE, ONE_STEP, SYM_MISSING},
-    {"missing reduce in a tree", TREE, REDUCE, 4, 4, 2, 1, 4, DROP_REDUCE, ONE_STEP, SYM_MISSING},
-    {"double reduce", RING, ALLREDUCE, 5, 1, 2, 0, 5, ADD_REDUCE, ONE_STEP, SYM_TWICE},
-    {"wrong chunk reduced", RING, SCATTER, 5, 1, 2, 0, 1, NEXT_CHUNK, ONE_STEP, SYM_ELEMENT},
-    {"wrong chunk stored", RING, ALLGATHER, 5, 1, 2, 0, 4, NEXT_CHUNK, ONE_STEP, SYM_UNWRITTEN},
-    {"operand is the output where it is not written yet", RING, ALLREDUCE, 5, 1, 2, 3, 1, OTHER_OPERAND, ONE_STEP, SYM_POISON},
-    {"operand is the input where sums go on", FLAT, REDUCE, 12, 1, 2, 1, 1, OTHER_OPERAND, ONE_STEP, SYM_MISSING},
-    {"operand is scratch", TREE, REDUCE, 6, 2, 2, 1, 6, OPERAND_TMP, ONE_STEP, SYM_POISON},
-    {"writes the input", CHAIN, BCAST, 4, 3, 2, 2, 1, DEST_INPUT, ONE_STEP, SYM_WROTE_INPUT},
-    {"writes the output of a non-root", CHAIN, REDUCE, 4, 3, 2, 3, 1, ADD_STORE, ONE_STEP, SYM_WROTE_OUTSIDE},
-    {"writes the output of the root of a bcast", FLAT, BCAST, 4, 3, 2, 1, 1, ADD_STORE, ONE_STEP, SYM_WROTE_OUTSIDE},
-    {"writes between the blocks", FLAT, ALLGATHER, 4, 4, 2, 0, 0, NO_EDIT, SHIFTED_OUTPUT, SYM_WROTE_OUTSIDE},
-    {"stores a partial sum first", RING, ALLREDUCE, 5, 1, 2, 3, 1, ADD_STORE, ONE_STEP, SYM_STORES},
-    {"sends to a rank that is not a peer", RING, ALLGATHER, 5, 1, 2, 2, 1, NEXT_TO, ONE_STEP, SYM_PEER},
-    {"receives from another peer", FLAT, ALLGATHER, 5, 1, 2, 2, 2, NEXT_FROM, ONE_STEP, SYM_DEADLOCK},
-    {"missing store", TREE, BCAST, 5, 2, 2, 2, 6, DROP_STORE, ONE_STEP, SYM_UNWRITTEN},
-    {"swapped order of reduction", FLAT, ALLREDUCE, 5, 1, 2, 1, 0, SWAP_FROM, ONE_STEP, SYM_ORDER},
-    {"swapped order in a tree", TREE, REDUCE, 8, 2, 2, 5, 4, SWAP_FROM, ONE_STEP, SYM_ORDER},
-    {"own input out of order", GR_ALGO_ONESHOT, ALLREDUCE, 5, 1, 2, 2, 1, OPERAND_LATER, ONE_STEP, SYM_ORDER},
-    {"extra send", RING, ALLREDUCE, 5, 1, 2, 4, 8, ADD_SEND, ONE_STEP, SYM_UNREAD},
-    {"two messages in one tick", RING, ALLREDUCE, 5, 1, 8, 2, 1, TICK_LATER, ONE_STEP, SYM_TICK_CLASH},
-    {"taken in the tick in which it was sent", CHAIN, BCAST, 4, 1, 2, 1, 0, TICK_LATER, ONE_STEP, SYM_TICK_CAUSE},
-    {"message of another size", CHAIN, BCAST, 4, 4, 2, 2, 1, TWO_CHUNKS, ONE_STEP, SYM_MESSAGE},
-    {"one slot in a ring of three", RING, ALLREDUCE, 3, 1, 1, 0, 0, NO_EDIT, ONE_STEP, SYM_DEADLOCK},
-    {"one slot in a ring of eight", RING, ALLREDUCE, 8, 1, 1, 0, 0, NO_EDIT, ONE_STEP, SYM_DEADLOCK},
-    {"tree all up, then all down", TREE, ALLREDUCE, 8, 64, 2, 0, 0, NO_EDIT, UP_THEN_DOWN, SYM_IDLE},
-};
-
-#define NMUTANTS (sizeof(mutants) / sizeof(mutants[0]))
-
 static void test_mutant(void **state)
 {
     const struct mutant *m = *state;
@@ -337,7 +272,7 @@ static void test_every_edit(void **state)
     int algo, coll, k;
 
     (void) state;
-    for (algo = 0; algo < GR_NALGOS; algo++) {
+    for (algo = 0; algo < GR_ALGO_BUCKET; algo++) { /* along a torus: torus_sched_test.c */
         for (coll = 0; coll < GR_NCOLLS; coll++) {
             if (gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll)) {
                 missed += edit_all((enum gr_algo) algo, (enum gr_coll) coll, &tried, by);

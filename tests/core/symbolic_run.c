@@ -10,7 +10,7 @@ static const char *const check_names[SYM_NCHECKS] = {
     "ok", "malformed step", "link not among the peers", "read outside", "read of poison", "wrong element",
     "contribution twice", "wrote the input", "wrote outside", "message size", "tick not after its cause",
     "tick collision", "deadlock", "unread data", "result not written", "contribution missing",
-    "order of reduction", "stored more than once", "links idle in one direction",
+    "order of reduction", "result that is none", "stored more than once", "links idle in one direction",
 };
 
 const char *sym_check_name(enum sym_check check)
@@ -20,7 +20,7 @@ const char *sym_check_name(enum sym_check check)
 
 enum gr_layout sym_layout(const struct sym_case *c)
 {
-    return NULL != c->foreign ? c->foreign->layout : gr_algo_layout(c->algo, c->coll);
+    return gr_algo_layout(c->algo, c->coll);
 }
 
 const char *sym_describe(const struct sym_case *c, char *text, size_t size)
@@ -28,10 +28,10 @@ const char *sym_describe(const struct sym_case *c, char *text, size_t size)
     static const char *const policies[SYM_NPOLICIES] = {"round", "lowest", "highest", "random"};
 
     snprintf(text, size,
-             "%s %s p=%d root=%d channels=%u order=%d slots=%u slot=%zu piece=%zu align=%zu total=%zu block=%zu%s%s%s%s %s seed=%llu",
-             NULL != c->foreign ? c->foreign->name : gr_algo_name(c->algo), gr_coll_name(c->coll), c->p, c->root, c->nchannels, (int) c->order, c->slots,
+             "%s %s p=%d root=%d channels=%u order=%d slots=%u slot=%zu piece=%zu align=%zu total=%zu block=%zu%s%s%s%s%s %s seed=%llu",
+             gr_algo_name(c->algo), gr_coll_name(c->coll), c->p, c->root, c->nchannels, (int) c->order, c->slots,
              c->slot_elems, c->max_piece, c->align, c->total, c->block, NULL != c->counts ? " counts" : "",
-             NULL != c->displs ? " displs" : "", c->slices ? " slices" : "", c->in_place ? " in place" : "",
+             NULL != c->displs ? " displs" : "", c->slices ? " slices" : "", c->in_place ? " in place" : "", c->zero_copy ? " zero copy" : "",
              policies[c->policy], (unsigned long long) c->seed);
     return text;
 }
@@ -72,14 +72,10 @@ static void make_order(const struct sym_case *c, uint32_t channel, int *order)
 static void mark_peers(struct sym *w, const struct gr_sched *s, uint32_t channel)
 {
     int in[SYM_MAX_RANKS], out[SYM_MAX_RANKS], nin, nout, k;
-    size_t p = (size_t) s->p, me = (size_t) s->order[s->pos];
+    size_t p = (size_t) s->p, me = (size_t) (NULL == s->order ? s->pos : s->order[s->pos]);
     uint8_t *peers = w->peers + channel * p * p;
 
-    if (NULL != w->c->foreign) {
-        w->c->foreign->peers(w->c, channel, (int) me, in, &nin, out, &nout);
-    } else {
-        gr_algo_peers(s->algo, s->p, s->pos, s->root, s->order, in, &nin, out, &nout);
-    }
+    gr_sched_peers(s, in, &nin, out, &nout);
     for (k = 0; k < nin; k++) {
         peers[(size_t) in[k] * p + me] |= SYM_IN;
     }
@@ -91,6 +87,7 @@ static void mark_peers(struct sym *w, const struct gr_sched *s, uint32_t channel
 static void make_plan(struct sym *w, struct sym_rank *me)
 {
     const struct sym_case *c = w->c;
+    int along = gr_algo_is_along(c->algo);
     struct gr_shape shape = {.coll = c->coll, .layout = sym_layout(c), .p = c->p, .total = c->total,
                              .block = c->block, .counts = c->counts, .displs = c->displs, .nchannels = c->nchannels,
                              .max_piece = c->max_piece, .align = c->align, .slices = c->slices};
@@ -103,12 +100,13 @@ static void make_plan(struct sym *w, struct sym_rank *me)
         struct gr_sched *s = &me->plan.sched[channel];
         const int *order = w->order + channel * (size_t) c->p;
 
-        *s = (struct gr_sched){.coll = c->coll, .algo = c->algo, .p = c->p, .order = order, .nchunks = me->plan.split.nchunks};
+        *s = (struct gr_sched){.coll = c->coll, .algo = c->algo, .p = c->p, .order = along ? NULL : order,
+                               .nchunks = me->plan.split.nchunks, .torus = c->torus, .channel = (int) channel};
         for (pos = 0; pos < c->p; pos++) {
             s->pos = order[pos] == me->rank ? pos : s->pos;
             s->root = order[pos] == c->root ? pos : s->root;
         }
-        if (NULL == c->foreign && 0 != gr_sched_check(s)) {
+        if (0 != gr_sched_check(s)) {
             sym_fail(w, SYM_MALFORMED, me->rank, "gr_sched_check() refuses the schedule");
         }
         mark_peers(w, s, channel);
@@ -293,16 +291,19 @@ static void check_through(struct sym *w)
     }
 }
 
-/* Flat algorithms sum in their output where they need more steps than one for it. */
+/* Flat algorithms, and those along a torus, sum in their output where they need more steps than one for it. */
 static int sums_in_output(const struct sym_case *c)
 {
+    if (gr_algo_is_along(c->algo)) {
+        return GR_COLL_ALLREDUCE == c->coll || GR_COLL_REDUCE == c->coll;
+    }
     return GR_ALGO_FLAT == c->algo || (GR_ALGO_TWOSHOT == c->algo && c->p > GR_FAN + 1);
 }
 
 /* All others write each element of the result once. */
 static void check_stores(struct sym *w)
 {
-    int once = NULL != w->c->foreign ? w->c->foreign->stores_once : !sums_in_output(w->c);
+    int once = !sums_in_output(w->c);
     size_t k, valid;
     int r;
 
@@ -318,9 +319,30 @@ static void check_stores(struct sym *w)
     }
 }
 
+/* What was noted of results; and whoever waits for them must hear of all. */
+static void check_final(struct sym *w)
+{
+    size_t k;
+    int r;
+
+    if (SYM_OK == w->failed && '\0' != w->noted[0]) {
+        w->failed = SYM_FINAL;
+        memcpy(w->why, w->noted, sizeof(w->why));
+    }
+    for (r = 0; r < w->c->p; r++) {
+        const struct sym_space *out = &w->ranks[r].space[GR_OUT];
+
+        for (k = 0; k < out->len; k++) {
+            if (out->at[k].valid && !out->at[k].final) {
+                sym_fail(w, SYM_FINAL, r, "element %zu of the output was never said to be one", k);
+            }
+        }
+    }
+}
+
 enum sym_check sym_run(struct sym *w, const struct sym_case *c)
 {
-    w->why[0] = '\0';
+    w->why[0] = w->noted[0] = '\0';
     set_up(w, c);
     run_ranks(w);
     if (SYM_OK == w->failed) {
@@ -328,6 +350,7 @@ enum sym_check sym_run(struct sym *w, const struct sym_case *c)
     }
     if (SYM_OK == w->failed && 0 == sym_check_values(w)) {
         check_stores(w);
+        check_final(w);
     }
     return w->failed;
 }

@@ -35,7 +35,7 @@ static struct sym_case counted(enum gr_algo algo, enum gr_coll coll, int p, uint
 /* S */
 static size_t vector(const struct sym_case *c)
 {
-    return GR_COLL_ALLGATHER == c->coll || GR_COLL_REDUCE_SCATTER == c->coll ? c->block * (size_t) c->p : c->total;
+    return GR_COLL_ALLGATHER == c->coll || GR_COLL_REDUCE_SCATTER == c->coll || GR_COLL_ALLTOALL == c->coll ? c->block * (size_t) c->p : c->total;
 }
 
 static size_t traffic(void)
@@ -134,7 +134,7 @@ static void test_total_traffic(void **state)
             for (coll = 0; coll < GR_NCOLLS; coll++) {
                 struct sym_case c;
 
-                if (!gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll) || !gr_algo_fits((enum gr_algo) algo, p)) {
+                if (!gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll) || !gr_algo_fits((enum gr_algo) algo, p, NULL)) {
                     continue;
                 }
                 c = counted((enum gr_algo) algo, (enum gr_coll) coll, p, 1 + (uint32_t) p % 7);
@@ -281,12 +281,14 @@ static void test_peers_agree(void **state)
     int in[SYM_MAX_RANKS], out[SYM_MAX_RANKS], nin, nout, algo, p, pos, k;
 
     (void) state;
-    for (algo = 0; algo < GR_NALGOS; algo++) {
+    for (algo = 0; algo < GR_ALGO_BUCKET; algo++) { /* along a torus: torus_sched_test.c */
         for (p = 1; p <= 33; p++) {
             int links[33][33] = {{0}};
 
             for (pos = 0; pos < p; pos++) {
-                gr_algo_peers((enum gr_algo) algo, p, pos, p / 2, NULL, in, &nin, out, &nout);
+                struct gr_sched s = {.algo = (enum gr_algo) algo, .p = p, .pos = pos, .root = p / 2};
+
+                gr_sched_peers(&s, in, &nin, out, &nout);
                 assert_in_range(nin, 0, p - 1);
                 assert_in_range(nout, 0, p - 1);
                 for (k = 0; k < nin; k++) {
@@ -317,8 +319,8 @@ int main(void)
         {"ring chain tree: messages taken one tick after they are sent, ticks as the stated cost", test_ticks, NULL, NULL, NULL},
         {"tree allreduce: every link carries data both ways in every tick of the steady state", test_tree_both_ways, NULL, NULL, NULL},
         {"tree: inside at most one tree, at most one rank a leaf in both", test_tree_shape, NULL, NULL, NULL},
-        {"ring tree: gr_algo_peers lists no link that allreduce leaves unused", test_peers_are_used, NULL, NULL, NULL},
-        {"all algorithms: gr_algo_peers agrees at both ends, each link once", test_peers_agree, NULL, NULL, NULL},
+        {"ring tree: gr_sched_peers lists no link that allreduce leaves unused", test_peers_are_used, NULL, NULL, NULL},
+        {"all algorithms: gr_sched_peers agrees at both ends, each link once", test_peers_agree, NULL, NULL, NULL},
     };
     int failed;
 

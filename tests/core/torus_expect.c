@@ -213,20 +213,19 @@ static uint64_t mst_order(const struct channel *c, int root)
     return mst_sum(&tree, root);
 }
 
-uint64_t torus_expect(enum gr_torus_algo algo, const struct gr_torus *t, const struct sym_case *c, uint32_t number, int block,
-                      size_t elem)
+uint64_t torus_expect(const struct sym_case *c, uint32_t number, int block, size_t elem)
 {
-    int from_the_ends = GR_TORUS_BUCKET == algo && GR_COLL_REDUCE_SCATTER == c->coll, steps = 0, step;
-    struct channel ch = channel_of(t, (int) number, from_the_ends);
+    int from_the_ends = GR_ALGO_BUCKET == c->algo && GR_COLL_REDUCE_SCATTER == c->coll, steps = 0, step;
+    struct channel ch = channel_of(&c->torus, (int) number, from_the_ends);
 
     ch.elem = elem;
-    switch (algo) {
-    case GR_TORUS_SWING:
+    switch (c->algo) {
+    case GR_ALGO_SWING:
         while (swing_step(&ch, steps, &step) >= 0) {
             steps++;
         }
         return swing_sum(&ch, steps, swing_owner(&ch, block));
-    case GR_TORUS_MST:
+    case GR_ALGO_MST:
         return mst_order(&ch, c->root);
     default:
         block = GR_COLL_REDUCE_SCATTER == c->coll ? block : bucket_owner(&ch, block);

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The schedules of sched/torus.h in the symbolic checker: right results in the stated order, no deadlock; then, tick by
- * tick, no link used twice by all channels together (bucket, mst); and edits of steps are found. The machine is compiled
- * into this file with hooks in the place of gr_sched_step() and gr_sched_len(), as struct gr_sched knows no torus.
+ * Algorithms along a torus in the symbolic checker: right results in the stated order, no deadlock; then, tick by tick, no
+ * link used twice by all channels together (all but Swing); and edits of steps are found. The machine is compiled into this
+ * file with a hook in the place of gr_sched_step(), through which it sees the edits.
  */
-#include "torus_expect.h"
+#include "symbolic.h"
 
-static uint32_t torus_len(const struct gr_sched *s);
-static struct gr_step torus_step(const struct gr_sched *s, uint32_t i);
+static struct gr_step edited_step(const struct gr_sched *s, uint32_t i);
 
-#define gr_sched_len torus_len
-#define gr_sched_step torus_step
+#define gr_sched_step edited_step
 #include "exec/machine.c"
-#undef gr_sched_len
 #undef gr_sched_step
+
+#include "sched/torus.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,11 +22,14 @@ static struct gr_step torus_step(const struct gr_sched *s, uint32_t i);
 #include <cmocka.h>
 
 static struct sym world;
-static struct gr_torus torus;     /* of the run */
-static enum gr_torus_algo algo;
+static struct gr_torus torus; /* of the run */
+static enum gr_algo algo;
 
 /* An edit of one step of one rank's channel 0. */
-enum edit { NO_EDIT, DROP_STEP, DROP_SEND, DROP_STORE, DROP_REDUCE, NEXT_CHUNK, LONGER, SHORTER, OTHER_STRIDE, OTHER_PEER, OTHER_OPERAND, NEDITS };
+enum edit {
+    NO_EDIT, DROP_STEP, DROP_SEND, DROP_STORE, DROP_REDUCE, NEXT_CHUNK, LONGER, SHORTER, OTHER_STRIDE, OTHER_PEER, OTHER_OPERAND,
+    OTHER_SHIFT, OTHER_FINAL, NEDITS
+};
 static struct {
     enum edit edit;
     int rank;
@@ -35,27 +37,16 @@ static struct {
     int applied;
 } mutant;
 
-static struct gr_torus_sched sched_of(enum gr_coll coll, int rank, int root, int channel, uint32_t nchunks)
+static struct gr_sched sched_of(enum gr_coll coll, int rank, int root, int channel, uint32_t nchunks)
 {
-    return (struct gr_torus_sched){algo, coll, torus, rank, root, channel, nchunks};
-}
-
-/* gr_sched has no channel: which order of ranks it refers to says it. */
-static struct gr_torus_sched hooked(const struct gr_sched *s)
-{
-    return sched_of(s->coll, s->pos, s->root, (int) ((s->order - world.order) / s->p), s->nchunks);
-}
-
-static uint32_t torus_len(const struct gr_sched *s)
-{
-    struct gr_torus_sched h = hooked(s);
-
-    return gr_torus_sched_len(&h);
+    return (struct gr_sched){.coll = coll, .algo = algo, .p = gr_torus_size(&torus), .pos = rank, .root = root,
+                             .nchunks = nchunks, .torus = torus, .channel = channel};
 }
 
 static void edit_step(const struct gr_sched *s, struct gr_step *t)
 {
-    uint32_t chunks = GR_TORUS_MST == algo ? s->nchunks : (uint32_t) s->p;
+    uint32_t chunks = GR_ALGO_MST == algo ? s->nchunks : (uint32_t) s->p;
+    int parallel = s->p > 2 && t->count < chunks; /* another message is there to be mistaken for this one */
     struct gr_step was = *t;
 
     switch (mutant.edit) {
@@ -71,7 +62,7 @@ static void edit_step(const struct gr_sched *s, struct gr_step *t)
         t->bits &= (uint8_t) ~(DROP_STORE == mutant.edit ? GR_STORE : GR_REDUCE);
         break;
     case NEXT_CHUNK:
-        t->first = (t->first + 1) % chunks;
+        t->first = t->count < chunks ? (t->first + 1) % chunks : t->first;
         break;
     case LONGER: /* by a chunk that there is */
         t->count += t->first + t->count * t->stride < chunks && t->stride > 0;
@@ -82,49 +73,42 @@ static void edit_step(const struct gr_sched *s, struct gr_step *t)
         t->stride += OTHER_STRIDE == mutant.edit && t->count > 1;
         break;
     case OTHER_PEER:
-        t->to[0] = t->nto > 0 ? (t->to[0] + 1) % s->p : t->to[0];
-        t->from[0] = t->nto > 0 || 0 == t->nfrom ? t->from[0] : (t->from[0] + 1) % s->p;
+        t->to[0] = t->nto > 0 && parallel ? (t->to[0] + 1) % s->p : t->to[0];
+        t->from[0] = t->nto > 0 || 0 == t->nfrom || !parallel ? t->from[0] : (t->from[0] + 1) % s->p;
         break;
     case OTHER_OPERAND:
         if (0 == t->nfrom || 0 != (t->bits & GR_REDUCE)) {
-            t->operand = GR_IN == t->operand ? GR_OUT : GR_IN;
+            t->operand = GR_OUT == t->operand ? GR_IN : GR_OUT;
         }
+        break;
+    case OTHER_SHIFT:
+        t->shift += t->bits & GR_STORE && GR_COLL_ALLTOALL == s->coll && 1 == t->count ? (0 == t->first ? 1 : -1) : 0;
+        break;
+    case OTHER_FINAL:
+        t->bits ^= GR_FINAL;
         break;
     default:
         return;
     }
     mutant.applied |= was.bits != t->bits || was.first != t->first || was.count != t->count || was.stride != t->stride ||
-                      was.to[0] != t->to[0] || was.from[0] != t->from[0] || was.operand != t->operand;
+                      was.to[0] != t->to[0] || was.from[0] != t->from[0] || was.operand != t->operand || was.shift != t->shift;
 }
 
-static struct gr_step torus_step(const struct gr_sched *s, uint32_t i)
+static struct gr_step edited_step(const struct gr_sched *s, uint32_t i)
 {
-    struct gr_torus_sched h = hooked(s);
-    struct gr_step t = gr_torus_sched_step(&h, i);
+    struct gr_step t = gr_sched_step(s, i);
 
-    if (NO_EDIT != mutant.edit && s->pos == mutant.rank && i == mutant.index && 0 == h.channel) {
+    if (NO_EDIT != mutant.edit && s->pos == mutant.rank && i == mutant.index && 0 == s->channel) {
         edit_step(s, &t);
     }
     return t;
-}
-
-static void peers(const struct sym_case *c, uint32_t channel, int rank, int *in, int *nin, int *out, int *nout)
-{
-    struct gr_torus_sched s = sched_of(c->coll, rank, c->root, (int) channel, 1);
-
-    gr_torus_sched_peers(&s, in, nin, out, nout);
-}
-
-static uint64_t order(const struct sym_case *c, uint32_t channel, int block, size_t elem)
-{
-    return torus_expect(algo, &torus, c, channel, block, elem);
 }
 
 static const char *describe(void)
 {
     static char text[80];
 
-    snprintf(text, sizeof(text), "%s %dD %dx%dx%dx%d lines %x", gr_torus_algo_name(algo), torus.ndims, torus.dims[0], torus.dims[1],
+    snprintf(text, sizeof(text), "%s %dD %dx%dx%dx%d lines %x", gr_algo_name(algo), torus.ndims, torus.dims[0], torus.dims[1],
              torus.dims[2], torus.dims[3], torus.mesh);
     return text;
 }
@@ -132,11 +116,11 @@ static const char *describe(void)
 /* ---- links ---- */
 
 /* Mark the way of a message; how many of its links were marked. */
-static int use_links(const struct gr_torus_sched *s, const struct gr_step *t, uint8_t *used)
+static int use_links(const struct gr_sched *s, const struct gr_step *t, uint8_t *used)
 {
-    int hops[GR_MAX_DIMS], at = s->rank, d, again = 0;
+    int hops[GR_MAX_DIMS], at = s->pos, d, again = 0;
 
-    gr_torus_sched_way(s, t->to[0], hops);
+    gr_torus_way(s, t, hops);
     for (d = 0; d < torus.ndims; d++) {
         for (; 0 != hops[d]; hops[d] -= hops[d] > 0 ? 1 : -1) {
             again += used[gr_torus_link(&torus, at, d, hops[d] > 0)]++;
@@ -158,11 +142,11 @@ static int clashes(enum gr_coll coll, int root, int alike)
     assert_non_null(used);
     for (rank = 0; rank < p; rank++) {
         for (channel = 0; channel < channels; channel++) {
-            struct gr_torus_sched s = sched_of(coll, rank, root, alike ? 0 : channel, 2);
-            uint32_t len = gr_torus_sched_len(&s), i;
+            struct gr_sched s = sched_of(coll, rank, root, alike ? 0 : channel, 2);
+            uint32_t len = gr_sched_len(&s), i;
 
             for (i = 0; i < len; i++) {
-                struct gr_step t = gr_torus_sched_step(&s, i);
+                struct gr_step t = gr_sched_step(&s, i);
 
                 assert_in_range(t.tick, 0, ticks - 1);
                 again += t.nto > 0 ? use_links(&s, &t, used + (size_t) t.tick * nlinks) : 0;
@@ -175,57 +159,51 @@ static int clashes(enum gr_coll coll, int root, int alike)
 
 /* ---- running ---- */
 
-static const enum gr_coll colls[GR_NTORUS_ALGOS][3] = {{GR_COLL_ALLREDUCE, GR_COLL_ALLGATHER, GR_COLL_REDUCE_SCATTER},
-                                                        {GR_COLL_ALLREDUCE}, {GR_COLL_BCAST, GR_COLL_REDUCE}};
-static const int ncolls[GR_NTORUS_ALGOS] = {3, 1, 2};
+/* Next collective that algo has, from `coll` on; GR_NCOLLS: none. */
+static enum gr_coll next_coll(int coll)
+{
+    while (coll < GR_NCOLLS && !gr_algo_has(algo, (enum gr_coll) coll)) {
+        coll++;
+    }
+    return (enum gr_coll) coll;
+}
 
 static enum sym_check run_case(enum gr_coll coll, int root, uint32_t pieces, enum sym_policy policy, int in_place)
 {
-    struct sym_foreign foreign = {gr_torus_algo_name(algo), gr_torus_algo_layout(algo), GR_COLL_ALLREDUCE != coll && GR_COLL_REDUCE != coll,
-                                  peers, order};
-    size_t most = 1;
-    int channel;
-    struct sym_case c = {.foreign = &foreign, .coll = coll, .p = gr_torus_size(&torus), .root = root, .max_piece = 1,
-                         .align = 1, .policy = policy, .in_place = in_place, .seed = sym_seed()};
+    size_t most = gr_algo_most(algo, gr_torus_size(&torus), &torus);
+    struct sym_case c = {.algo = algo, .coll = coll, .p = gr_torus_size(&torus), .torus = torus, .root = root, .max_piece = 1,
+                         .align = 1, .policy = policy, .in_place = in_place && GR_COLL_ALLTOALL != coll,
+                         .zero_copy = (int) (world.runs % 2), .seed = sym_seed()};
 
     c.nchannels = (uint32_t) gr_torus_channels(algo, coll, &torus);
-    for (channel = 0; channel < (int) c.nchannels; channel++) {
-        struct gr_torus_sched s = sched_of(coll, 0, root, channel, 1);
-
-        most = gr_torus_sched_most(&s) > most ? gr_torus_sched_most(&s) : most;
-    }
     c.slot_elems = most < GR_DIRECT_PIECES ? most : GR_DIRECT_PIECES;
-    c.slots = 1 + (uint32_t) ((most + c.slot_elems - 1) / c.slot_elems); /* as torus.h says, and no more */
+    c.slots = 1 + (uint32_t) ((most + c.slot_elems - 1) / c.slot_elems); /* as sched.h says, and no more */
     sym_size(&c, pieces, pieces > 1 ? 1 : 0);
     return sym_run(&world, &c);
 }
 
-static void run(enum gr_torus_algo which)
+static void run(enum gr_algo which)
 {
-    int p = gr_torus_size(&torus), k, root;
+    int p = gr_torus_size(&torus), coll, root;
 
     algo = which;
-    for (k = 0; k < ncolls[algo]; k++) {
-        enum gr_coll coll = colls[algo][k];
-
-        if (!gr_torus_algo_has(algo, coll, &torus)) {
-            continue;
-        }
-        for (root = 0; root < (GR_TORUS_MST == algo ? p : 1); root += 1 + p / 5) {
+    for (coll = next_coll(0); coll < GR_NCOLLS && gr_algo_fits(algo, p, &torus); coll = next_coll(coll + 1)) {
+        for (root = 0; root < (GR_ALGO_MST == algo ? p : 1); root += 1 + p / 5) {
             int policy = p > 128 ? SYM_ROUND : (p + root) % SYM_NPOLICIES;
 
-            if (SYM_OK != run_case(coll, root, 1 + (uint32_t) (p + root) % 2, (enum sym_policy) policy, (p + root) % 3 == 0)) {
-                fail_msg("%s %s root %d: %s", describe(), gr_coll_name(coll), root, world.why);
+            if (SYM_OK != run_case((enum gr_coll) coll, root, 1 + (uint32_t) (p + root) % 2, (enum sym_policy) policy,
+                                   (p + root) % 3 == 0)) {
+                fail_msg("%s %s root %d: %s", describe(), gr_coll_name((enum gr_coll) coll), root, world.why);
             }
-            if (GR_TORUS_SWING != algo && 0 != clashes(coll, root, 0)) {
-                fail_msg("%s %s root %d: a link is used twice in a tick", describe(), gr_coll_name(coll), root);
+            if (GR_ALGO_SWING != algo && 0 != clashes((enum gr_coll) coll, root, 0)) {
+                fail_msg("%s %s root %d: a link is used twice in a tick", describe(), gr_coll_name((enum gr_coll) coll), root);
             }
         }
     }
 }
 
 /* All tori of so many dimensions with extents 1..most and at most p ranks, lines included where asked for. */
-static void run_all(enum gr_torus_algo which, int ndims, int most, int p, int lines)
+static void run_all(enum gr_algo which, int ndims, int most, int p, int lines)
 {
     int dims[GR_MAX_DIMS] = {1, 1, 1, 1}, d;
     unsigned mesh;
@@ -243,7 +221,7 @@ static void run_all(enum gr_torus_algo which, int ndims, int most, int p, int li
     } while (d < ndims);
 }
 
-static void run_some(enum gr_torus_algo which, int ndims, const int (*rows)[4], int n)
+static void run_some(enum gr_algo which, int ndims, const int (*rows)[4], int n)
 {
     int k;
 
@@ -255,7 +233,7 @@ static void run_some(enum gr_torus_algo which, int ndims, const int (*rows)[4], 
 
 static void one_and_two_dimensions(void **state)
 {
-    enum gr_torus_algo which = *(enum gr_torus_algo *) *state;
+    enum gr_algo which = *(enum gr_algo *) *state;
 
     run_all(which, 1, 17, 17, 1);
     run_all(which, 2, 9, 81, 1);
@@ -264,7 +242,7 @@ static void one_and_two_dimensions(void **state)
 static void three_dimensions(void **state)
 {
     static const int large[][4] = {{8, 8, 8}, {8, 7, 6}, {4, 8, 8}, {8, 2, 8}, {7, 7, 7}, {8, 8, 1}};
-    enum gr_torus_algo which = *(enum gr_torus_algo *) *state;
+    enum gr_algo which = *(enum gr_algo *) *state;
     const char *ranks = getenv("TORUS_RANKS"); /* 512: all tori up to 8x8x8, in a minute */
 
     run_all(which, 3, 8, NULL != ranks ? atoi(ranks) : 64, 0);
@@ -275,49 +253,10 @@ static void three_dimensions(void **state)
 static void four_dimensions(void **state)
 {
     static const int some[][4] = {{2, 3, 2, 3}, {4, 2, 4, 2}, {3, 4, 2, 5}, {2, 2, 8, 4}, {4, 4, 4, 4}};
-    enum gr_torus_algo which = *(enum gr_torus_algo *) *state;
+    enum gr_algo which = *(enum gr_algo *) *state;
 
     run_all(which, 4, 3, 24, 1);
     run_some(which, 4, some, 5);
-}
-
-/* Channels: two for each dimension above extent 1, one where there is a line; allgather and reduce_scatter, see torus.h. */
-static void channels_are_as_stated(void **state)
-{
-    struct gr_torus t = {.ndims = 3, .dims = {4, 1, 4}}, cube = {.ndims = 3, .dims = {4, 4, 4}}, line = {.ndims = 3, .dims = {4, 3, 4}, .mesh = 2};
-
-    (void) state;
-    assert_int_equal(gr_torus_channels(GR_TORUS_BUCKET, GR_COLL_ALLREDUCE, &t), 4);
-    assert_int_equal(gr_torus_channels(GR_TORUS_BUCKET, GR_COLL_ALLREDUCE, &cube), 6);
-    assert_int_equal(gr_torus_channels(GR_TORUS_BUCKET, GR_COLL_ALLGATHER, &cube), 4);
-    assert_int_equal(gr_torus_channels(GR_TORUS_BUCKET, GR_COLL_ALLREDUCE, &line), 3);
-    assert_int_equal(gr_torus_channels(GR_TORUS_SWING, GR_COLL_ALLREDUCE, &cube), 6);
-    assert_false(gr_torus_algo_has(GR_TORUS_SWING, GR_COLL_ALLREDUCE, &line) || gr_torus_algo_has(GR_TORUS_MST, GR_COLL_ALLREDUCE, &cube));
-}
-
-/* The bucket keeps every link of the torus busy in every tick of an allreduce, where all extents are equal. */
-static void a_bucket_uses_all_links(void **state)
-{
-    int rank, channel, sends = 0;
-    uint32_t i, last = 0;
-
-    torus = (struct gr_torus){.ndims = 3, .dims = {4, 4, 4}};
-    algo = GR_TORUS_BUCKET;
-    (void) state;
-    for (rank = 0; rank < 64; rank++) {
-        for (channel = 0; channel < 6; channel++) {
-            struct gr_torus_sched s = sched_of(GR_COLL_ALLREDUCE, rank, 0, channel, 1);
-
-            for (i = 0; i < gr_torus_sched_len(&s); i++) {
-                struct gr_step t = gr_torus_sched_step(&s, i);
-
-                sends += t.nto;
-                last = t.nto > 0 && t.tick > last ? t.tick : last;
-            }
-        }
-    }
-    assert_int_equal(last + 1, 2 * 3 * 3); /* 2 sum (a_d - 1) ticks */
-    assert_int_equal(sends, gr_torus_links(&torus) * (int) (last + 1));
 }
 
 /* The check of links finds channels that are all the same, and what Swing does not promise. */
@@ -325,74 +264,90 @@ static void shared_links_are_found(void **state)
 {
     (void) state;
     torus = (struct gr_torus){.ndims = 2, .dims = {8, 4}};
-    for (algo = GR_TORUS_BUCKET; algo < GR_NTORUS_ALGOS; algo++) {
-        assert_true(clashes(colls[algo][0], 0, 1) > 0);
-        assert_int_equal(clashes(colls[algo][0], 0, 0) > 0, GR_TORUS_SWING == algo);
+    for (algo = GR_ALGO_BUCKET; algo <= GR_ALGO_MST; algo++) {
+        assert_true(clashes(next_coll(0), 0, 1) > 0);
+        assert_int_equal(clashes(next_coll(0), 0, 0) > 0, GR_ALGO_SWING == algo);
     }
 }
 
 /* ---- edits ---- */
 
-static void edits_are_found(void **state)
+/* All edits of the steps of every third rank. Returns how many; found[] counts by what. */
+static int edit_all(enum gr_coll coll, int *found)
 {
-    static const struct gr_torus tori[] = {{.ndims = 2, .dims = {3, 4}}, {.ndims = 3, .dims = {2, 3, 2}, .mesh = 2}, {.ndims = 2, .dims = {4, 4}}};
-    int k, coll, edits = 0, found[SYM_NCHECKS] = {0};
+    int p = gr_torus_size(&torus), edit, edits = 0;
 
-    (void) state;
-    for (k = 0; k < 9; k++) {
-        algo = (enum gr_torus_algo) (k / 3);
-        torus = tori[k % 3];
-        for (coll = 0; coll < ncolls[algo]; coll++) {
-            int p = gr_torus_size(&torus);
+    for (edit = DROP_STEP; edit < NEDITS; edit++) {
+        for (mutant.rank = 0; mutant.rank < p; mutant.rank += 3) {
+            struct gr_sched s = sched_of(coll, mutant.rank, GR_ALGO_MST == algo, 0, 2);
 
-            if (!gr_torus_algo_has(algo, colls[algo][coll], &torus)) {
-                continue;
-            }
-            for (mutant.edit = DROP_STEP; mutant.edit < NEDITS; mutant.edit++) {
-                for (mutant.rank = 0; mutant.rank < p; mutant.rank += 3) {
-                    struct gr_torus_sched s = sched_of(colls[algo][coll], mutant.rank, 1, 0, 2);
+            mutant.edit = (enum edit) edit;
+            for (mutant.index = 0; mutant.index < gr_sched_len(&s); mutant.index++) {
+                enum sym_check check;
 
-                    for (mutant.index = 0; mutant.index < gr_torus_sched_len(&s); mutant.index++) {
-                        enum sym_check check;
-
-                        mutant.applied = 0;
-                        check = run_case(s.coll, GR_TORUS_MST == algo, 2, SYM_ROUND, 0);
-                        if (mutant.applied && SYM_OK == check) {
-                            fail_msg("%s %s: edit %d of step %u of rank %d is not found", describe(), gr_coll_name(s.coll), (int) mutant.edit,
-                                     mutant.index, mutant.rank);
-                        }
-                        edits += mutant.applied;
-                        found[check]++;
-                    }
+                mutant.applied = 0;
+                check = run_case(coll, s.root, 2, SYM_ROUND, 0);
+                if (mutant.applied && SYM_OK == check) {
+                    fail_msg("%s %s: edit %d of step %u of rank %d is not found", describe(), gr_coll_name(coll), edit,
+                             mutant.index, mutant.rank);
                 }
+                edits += mutant.applied;
+                found[check] += mutant.applied;
             }
         }
     }
     mutant.edit = NO_EDIT;
-    assert_in_range(edits, 1500, 1000000);
-    assert_true(found[SYM_DEADLOCK] > 0 && found[SYM_MESSAGE] > 0 && found[SYM_ELEMENT] > 0 && found[SYM_PEER] > 0 && found[SYM_POISON] > 0);
+    return edits;
+}
+
+static void edits_are_found(void **state)
+{
+    static const struct gr_torus tori[] = {{.ndims = 2, .dims = {3, 4}}, {.ndims = 3, .dims = {2, 3, 2}, .mesh = 2},
+                                           {.ndims = 2, .dims = {4, 4}}, {.ndims = 2, .dims = {8, 2}}};
+    int coll, edits = 0, found[SYM_NCHECKS] = {0};
+    size_t k;
+
+    (void) state;
+    for (algo = GR_ALGO_BUCKET; algo < GR_NALGOS; algo++) {
+        for (k = 0; k < sizeof(tori) / sizeof(tori[0]); k++) {
+            torus = tori[k];
+            for (coll = next_coll(0); coll < GR_NCOLLS; coll = next_coll(coll + 1)) {
+                edits += gr_algo_fits(algo, gr_torus_size(&torus), &torus) ? edit_all((enum gr_coll) coll, found) : 0;
+            }
+        }
+    }
+    assert_in_range(edits, 3000, 1000000);
+    assert_true(found[SYM_DEADLOCK] > 0 && found[SYM_MESSAGE] > 0 && found[SYM_ELEMENT] > 0 && found[SYM_PEER] > 0 && found[SYM_POISON] > 0 &&
+                found[SYM_FINAL] > 0);
 }
 
 int main(void)
 {
-    static enum gr_torus_algo which[] = {GR_TORUS_BUCKET, GR_TORUS_SWING, GR_TORUS_MST};
-    static const struct CMUnitTest tests[] = {
-        {"bucket: 1 and 2 dimensions, extents up to 9, rings and lines", one_and_two_dimensions, NULL, NULL, &which[0]},
-        {"bucket: 3 dimensions up to 8x8x8", three_dimensions, NULL, NULL, &which[0]},
-        {"bucket: 4 dimensions", four_dimensions, NULL, NULL, &which[0]},
-        {"swing: 1 and 2 dimensions", one_and_two_dimensions, NULL, NULL, &which[1]},
-        {"swing: 3 dimensions up to 8x8x8", three_dimensions, NULL, NULL, &which[1]},
-        {"swing: 4 dimensions", four_dimensions, NULL, NULL, &which[1]},
-        {"mst: 1 and 2 dimensions, extents up to 9, rings and lines", one_and_two_dimensions, NULL, NULL, &which[2]},
-        {"mst: 3 dimensions up to 8x8x8", three_dimensions, NULL, NULL, &which[2]},
-        {"mst: 4 dimensions", four_dimensions, NULL, NULL, &which[2]},
-        {"channels are as stated", channels_are_as_stated, NULL, NULL, NULL},
-        {"a bucket uses all links in all ticks", a_bucket_uses_all_links, NULL, NULL, NULL},
+    static enum gr_algo which[] = {GR_ALGO_BUCKET, GR_ALGO_SWING, GR_ALGO_MST, GR_ALGO_ORDERED, GR_ALGO_SUH_SHIN};
+    static const struct {
+        const char *name;
+        CMUnitTestFunction test;
+    } sweeps[] = {{"1 and 2 dimensions, extents up to 9, rings and lines", one_and_two_dimensions},
+                  {"3 dimensions up to 8x8x8", three_dimensions},
+                  {"4 dimensions", four_dimensions}};
+    static const struct CMUnitTest others[] = {
         {"shared links are found", shared_links_are_found, NULL, NULL, NULL},
         {"edits of steps are found", edits_are_found, NULL, NULL, NULL},
     };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    enum { NALGOS = sizeof(which) / sizeof(which[0]), NSWEEPS = sizeof(sweeps) / sizeof(sweeps[0]) };
+    static char names[NALGOS * NSWEEPS][80];
+    struct CMUnitTest tests[NALGOS * NSWEEPS + sizeof(others) / sizeof(others[0])];
+    size_t n = 0, k;
+    int failed;
 
+    for (n = 0; n < NALGOS * NSWEEPS; n++) {
+        snprintf(names[n], sizeof(names[n]), "%s: %s", gr_algo_name(which[n / NSWEEPS]), sweeps[n % NSWEEPS].name);
+        tests[n] = (struct CMUnitTest){names[n], sweeps[n % NSWEEPS].test, NULL, NULL, &which[n / NSWEEPS]};
+    }
+    for (k = 0; k < sizeof(others) / sizeof(others[0]); k++) {
+        tests[n++] = others[k];
+    }
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
     printf("# %llu schedules\n", (unsigned long long) world.runs);
     sym_free(&world);
     return failed;

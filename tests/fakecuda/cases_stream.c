@@ -3,6 +3,7 @@
 #include "cases.h"
 
 #include <pthread.h>
+#include <time.h>
 
 /* Holds a stream up until the host opens the gate. */
 struct gate {
@@ -120,6 +121,48 @@ static void sync_memops(void)
         OK(cuMemcpyDtoD(other, at, 8));
         CHECK(i == (uint32_t) word_at(other));
     }
+}
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double) t.tv_sec + (double) t.tv_nsec * 1e-9;
+}
+
+/* FAKECUDA_RATE=5: 1 MiB over the bus takes 210 ms and lands at the end; both ways at the same time, one at a time each
+ * way, and no time between devices' memory. */
+static void slow_bus(void)
+{
+    const size_t bytes = 1 << 20;
+    CUdeviceptr at = (begin(0), zeros(bytes)), other = zeros(bytes);
+    CUstream s[3] = { new_stream(CU_STREAM_NON_BLOCKING), new_stream(CU_STREAM_NON_BLOCKING),
+                      new_stream(CU_STREAM_NON_BLOCKING) };
+    unsigned char *host[3];
+    CUevent mark;
+    double start = now();
+
+    for (int i = 0; i < 3; i++) {
+        OK(cuMemHostAlloc((void **) &host[i], bytes, 0));
+        memset(host[i], 1 + i, bytes);
+    }
+    OK(cuEventCreate(&mark, CU_EVENT_DISABLE_TIMING));
+    OK(cuMemcpyDtoDAsync(other, at, bytes, s[0]));
+    OK(cuStreamSynchronize(s[0]));
+    CHECK(now() - start < 0.2);
+    start = now();
+    OK(cuMemcpyDtoHAsync(host[0], at, bytes, s[0]));
+    OK(cuEventRecord(mark, s[0]));
+    OK(cuMemcpyDtoHAsync(host[1], at, bytes, s[1]));
+    OK(cuMemcpyHtoDAsync(other, host[2], bytes, s[2]));
+    IS(ERROR_NOT_READY, cuEventQuery(mark));
+    CHECK(now() - start < 0.2 && 1 == host[0][0] && 1 == host[0][bytes - 1]);
+    OK(cuEventSynchronize(mark));
+    CHECK(now() - start > 0.2 && 0 == host[0][0] && 0 == host[0][bytes - 1]);
+    OK(cuStreamSynchronize(s[1]));
+    OK(cuStreamSynchronize(s[2]));
+    CHECK(now() - start > 0.41 && now() - start < 0.6 && 0 == host[1][0]);
 }
 
 /* Bytes in pageable memory are taken when the call is made; pinned ones when the copy runs. */
@@ -255,6 +298,7 @@ const struct test_case stream_cases[] = {
     { "non_blocking", non_blocking },
     { "missing_order", missing_order },
     { "sync_memops", sync_memops },
+    { "slow_bus", slow_bus },
     { "staged", staged },
     { "events", events },
     { "values", values },

@@ -90,7 +90,8 @@ static CUresult copy(uintptr_t to, uintptr_t from, const rectangle &r, CUstream 
                                                      (char *) from + (r.rows - 1) * r.from_pitch + r.bytes);
     }
     note("copy %zu from %s to %s", r.rows * r.bytes, s.on_device() ? "device" : "host", d.on_device() ? "device" : "host");
-    point p = stream_put_slow(stream, [=] {
+    const size_t over_bus = s.on_device() != d.on_device() ? r.rows * r.bytes : 0;
+    point p = stream_put_copy(stream, over_bus, d.on_device(), [=] {
         touch(d);
         touch(s);
         move_rows(r, emu::host((char *) to), staged ? staged->data() : emu::host((char *) from), r.from_pitch);

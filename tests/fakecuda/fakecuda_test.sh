@@ -50,6 +50,7 @@ non_blocking | | 0 |
 missing_order | FAKECUDA_DELAY=1 | 0 |
 sync_memops | FAKECUDA_DELAY=2 | 0 |
 staged | | 0 |
+slow_bus | FAKECUDA_RATE=5 | 0 |
 events | | 0 |
 values | | 0 |
 per_thread | | 0 |

@@ -129,6 +129,7 @@ static options read_all()
     o.version = (int) number("FAKECUDA_VERSION", 12080);
     o.delayed = nullptr != word("FAKECUDA_DELAY");
     o.delay_seed = (uint64_t) number("FAKECUDA_DELAY", 0);
+    o.rate = 1e6 * (double) number("FAKECUDA_RATE", 0);
     read_order(o);
     o.weak_seed = (uint64_t) number("FAKECUDA_WEAK", 0);
     o.jitter_seed = (uint64_t) number("FAKECUDA_JITTER", 0);

@@ -25,6 +25,7 @@ struct options {
     int version;
     bool delayed;
     uint64_t delay_seed;
+    double rate; /* bytes per second of copies between host and device; 0: they take no time */
     order threads;
     uint64_t order_seed, weak_seed, jitter_seed;
     double timeout; /* seconds */

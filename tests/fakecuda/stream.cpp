@@ -200,6 +200,28 @@ point stream_put_slow(CUstream stream, std::function<void()> run)
     });
 }
 
+/* One engine for each way. */
+static void take_bus(size_t bytes, bool to)
+{
+    static auto *engines = new std::mutex[2];
+    std::lock_guard<std::mutex> lock(engines[to]);
+    double s = (double) bytes / opt().rate;
+    timespec nap = { (time_t) s, (long) ((s - (double) (time_t) s) * 1e9) };
+
+    nanosleep(&nap, nullptr);
+}
+
+point stream_put_copy(CUstream stream, size_t bytes, bool to, std::function<void()> run)
+{
+    if (opt().rate <= 0 || 0 == bytes) {
+        return stream_put_slow(stream, std::move(run));
+    }
+    return stream_put_slow(stream, [bytes, to, run] {
+        take_bus(bytes, to);
+        run();
+    });
+}
+
 } /* namespace fake */
 
 using namespace fake;

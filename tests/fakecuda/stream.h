@@ -58,6 +58,9 @@ CUstream stream_of(CUstream handle, CUcontext current);
 point stream_put(CUstream stream, std::function<void()> run);
 /* The same for what takes a while on a real device: FAKECUDA_DELAY makes it take one here. */
 point stream_put_slow(CUstream stream, std::function<void()> run);
+/* The same for a copy over the bus (to: the device), which FAKECUDA_RATE makes as slow as that: one at a time each way in a
+ * process. It lands when its time is over. */
+point stream_put_copy(CUstream stream, size_t bytes, bool to, std::function<void()> run);
 point stream_tail(CUstream stream);
 void point_wait(const point &p);
 bool point_reached(const point &p);

@@ -139,7 +139,7 @@ static void make_image(struct kc_call *call, int r, uint64_t *seed)
     image->size = 0;
     image->space[GR_OUT] = place(image, offset[1], out * elem);
     image->space[GR_TMP] = place(image, 0, all * elem);
-    if (c->in_place && GR_COLL_REDUCE_SCATTER != c->coll) {
+    if (c->in_place && GR_COLL_REDUCE_SCATTER != c->coll && GR_COLL_ALLTOALL != c->coll) {
         image->space[GR_IN] = image->space[GR_OUT] + (GR_COLL_ALLGATHER == c->coll ? ex_block_begin(blocks_of(c), r) * elem : 0);
     } else {
         image->space[GR_IN] = place(image, offset[0], in * elem);
@@ -155,7 +155,7 @@ static void make_schedules(struct kc_call *call)
     struct gr_request request = {
         .coll = c->coll, .algo = c->algo, .root = c->root, .nchannels = c->nchannels, .elem_bytes = call->elem_bytes,
         .chunk_bytes = c->chunk_bytes, .total = ex_has_blocks(c->coll) ? 0 : c->count, .block = ex_has_blocks(c->coll) ? c->count : 0,
-        .counts = c->has_counts ? c->counts : NULL, .displs = c->has_displs ? c->displs : NULL,
+        .counts = c->has_counts ? c->counts : NULL, .displs = c->has_displs ? c->displs : NULL, .torus = c->torus,
     };
     int r, k;
 
@@ -171,15 +171,43 @@ static void make_schedules(struct kc_call *call)
         struct kc_rank *rank = &call->ranks[r];
         uint32_t n, each = c->run;
 
-        rank->split = gr_plan_split(&request, c->p, c->slot_bytes, 16);
+        rank->split = gr_plan_split(&request, c->p, c->slot_bytes, c->nslots, 16);
         n = rank->split.nchunks;
         for (k = 0; k < 2; k++) {
-            rank->sched[k] = gr_plan_sched(&request, c->p, r, c->reversed ? call->order[k] : NULL, call->where[k], n);
+            rank->sched[k] = gr_plan_sched(&request, c->p, r, c->reversed ? call->order[k] : NULL, call->where[k], (uint32_t) k, n);
             if (0 != each) {
                 rank->sched[k].nchunks = KT_RUNS((n + each - 1) / each, each, 0 == n % each ? each : n % each);
             }
         }
     }
+}
+
+struct gr_torus kc_torus(int p)
+{
+    struct gr_torus t = {.ndims = 1, .dims = {p}};
+
+    if (8 == p) {
+        t = (struct gr_torus) {.ndims = 3, .dims = {2, 2, 2}};
+    } else if (p > 3 && (0 == p % 2 || 0 == p % 3)) {
+        t = (struct gr_torus) {.ndims = 2, .dims = {p % 2 ? 3 : 2, p / (p % 2 ? 3 : 2)}, .mesh = p > 5 ? 2 : 0};
+    }
+    return t;
+}
+
+void kc_set_torus(struct kc_case *c)
+{
+    struct gr_torus torus = kc_torus(c->p);
+    uint32_t most = gr_algo_most(c->algo, c->p, &torus);
+
+    c->torus = torus;
+    c->slot_elems = most > 1 ? 0 : c->slot_elems;
+    if (most > 1 && c->slot_bytes / most * (c->nslots - 1) < 32) {
+        c->slot_bytes *= most;
+    }
+    if (most >= c->nslots) {
+        c->protocol = GR_PROTOCOL_SIMPLE;
+    }
+    c->untraced = most > 1 && GR_PROTOCOL_SIMPLE != c->protocol; /* the host puts several chunks into one slot */
 }
 
 void kc_set_lines(struct kc_case *c)
@@ -240,11 +268,12 @@ const char *kc_describe(const struct kc_case *c, char *text, size_t size)
 {
     snprintf(text, size,
              "%s %s %s %s p=%d root=%d count=%zu%s%s channels=%u slots=%u of %zu (%zu) chunk=%zu offsets=%zu,%zu%s%s "
-             "run=%u first=%llx patience=%llu threads=%u seed=%llu",
+             "zero copy %d (%x, %x) run=%u first=%llx patience=%llu threads=%u seed=%llu",
              gr_protocol_name(c->protocol), gr_algo_name(c->algo), gr_coll_name(c->coll), kd_kernel_name(c->kernel), c->p, c->root, c->count,
              c->has_counts ? " counts" : "", c->has_displs ? " displs" : "", (unsigned) c->nchannels,
              (unsigned) c->nslots, c->slot_bytes, c->slot_elems, c->chunk_bytes, c->offset[0], c->offset[1],
-             c->in_place ? " in place" : "", c->reversed ? " reversed" : "", (unsigned) c->run,
+             c->in_place ? " in place" : "", c->reversed ? " reversed" : "", c->zero_copy,
+             (unsigned) c->allows, (unsigned) c->mapped, (unsigned) c->run,
              (unsigned long long) c->first, (unsigned long long) c->patience, (unsigned) c->threads,
              (unsigned long long) c->seed);
     return text;

@@ -24,6 +24,7 @@ struct kc_case {
     enum gr_kernel kernel;
     enum gr_protocol protocol;
     int p, root;
+    struct gr_torus torus; /* that the ranks form; ndims 0: none */
     uint32_t nchannels, nslots;
     size_t slot_bytes;   /* a multiple of 16 */
     size_t slot_elems;   /* 0: as many as fit */
@@ -34,6 +35,8 @@ struct kc_case {
     size_t offset[2];    /* bytes by which inputs, outputs are off a multiple of 16; rank r: r times that */
     int in_place, reversed; /* reversed: channels 1, 3, ... take the ranks in the opposite order */
     uint32_t run;        /* other than 0: chunks per step, of a chain (KT_RUNS) */
+    int zero_copy;       /* results go straight to where they belong, by some links: bit r of allows: rank r allows it; */
+    uint32_t allows, mapped; /* bit r of mapped: others reach rank r's output */
     int untraced;        /* the host moves other pieces: only what comes out is compared */
     uint64_t first;      /* where counters begin */
     uint64_t patience;   /* 0: a random one for each launch */
@@ -87,6 +90,12 @@ int kc_run_device(struct kc_call *call, unsigned char **images, struct kc_trace 
 
 /* Launch one rank alone, and abort it while it waits for the others; then again. 0, or -1 with why. */
 int kc_abort_device(struct kc_call *call, int rank, char *why, size_t size);
+
+/* A torus of so many ranks, with a line in it where there are more than a few. */
+struct gr_torus kc_torus(int p);
+
+/* Give it to the case. Messages of several chunks must leave a slot free, and in lines each chunk takes one. */
+void kc_set_torus(struct kc_case *c);
 
 /* What the protocol asks for: slots of lines, with room for what the block's threads take; or nothing. */
 void kc_set_lines(struct kc_case *c);

@@ -179,6 +179,7 @@ static void rank_open(struct rank_run *r, struct kc_call *call, int rank, struct
     r->plan.slot_elems = call->slot_elems;
     for (k = 0; k < c->nchannels; k++) {
         r->plan.sched[k] = call->ranks[rank].sched[k % 2];
+        r->plan.sched[k].channel = k;
     }
 }
 

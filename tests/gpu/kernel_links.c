@@ -49,6 +49,19 @@ static void fill_slots(const struct kc_case *c, unsigned char *slots, size_t byt
     }
 }
 
+/* A counter, and beside it what an earlier call left there. */
+static gr_gpu_ptr put_line(const struct kc_case *c, int nwords)
+{
+    uint64_t words[8];
+    int k;
+
+    words[0] = c->first;
+    for (k = 1; k < nwords; k++) {
+        words[k] = (uint64_t) (c->zero_copy > 0 ? c->zero_copy - 1 : 0);
+    }
+    return kw_put(words, (size_t) nwords * sizeof(words[0]));
+}
+
 static void connect(struct world *w, uint32_t channel, int from, int to)
 {
     const struct kc_case *c = w->call->c;
@@ -63,8 +76,8 @@ static void connect(struct world *w, uint32_t channel, int from, int to)
     wire->from = from;
     wire->to = to;
     wire->slots = kw_put(poison, bytes);
-    wire->tail = kw_put(&c->first, sizeof(c->first));
-    wire->head = kw_put(&c->first, sizeof(c->first));
+    wire->tail = put_line(c, KW_TAIL_WORDS);
+    wire->head = put_line(c, KW_HEAD_WORDS);
     end.slots = wire->slots;
     end.count = c->first;
     end.mine = simple ? wire->tail : 0;
@@ -85,10 +98,11 @@ void kw_connect(struct world *w)
     w->wires = kw_allocate((size_t) c->p * (size_t) c->p * c->nchannels * sizeof(*w->wires));
     for (channel = 0; channel < c->nchannels; channel++) {
         for (from = 0; from < c->p; from++) {
-            const struct gr_sched *s = &w->call->ranks[from].sched[channel % 2];
+            struct gr_sched s = w->call->ranks[from].sched[channel % 2];
             int in[KC_MAX_RANKS], out[KC_MAX_RANKS], nin, nout;
 
-            gr_algo_peers(c->algo, c->p, s->pos, s->root, s->order, in, &nin, out, &nout);
+            s.channel = (int) channel;
+            gr_sched_peers(&s, in, &nin, out, &nout);
             for (k = 0; k < nout; k++) {
                 connect(w, channel, from, out[k]);
             }
@@ -114,6 +128,55 @@ static int check_clean(const struct kc_case *c, const struct wire *wire, uint64_
 
             rc = (uint32_t) (flag - c->first - 1) < end - c->first ? 0 : -1;
         }
+    }
+    free(slots);
+    return rc;
+}
+
+/* Messages of a link that are results, and all of them, counted in pieces; zero copy: those that took a slot. */
+static void count_pieces(const struct world *w, const struct wire *wire, size_t *results, size_t *others)
+{
+    const struct kc_rank *rank = &w->call->ranks[wire->from];
+    const struct gr_sched *sched = &rank->sched[wire->channel % 2];
+    uint32_t i, slice, n;
+    int k;
+
+    *results = *others = 0;
+    for (i = 0; i < gr_sched_len(sched); i++) {
+        struct gr_step step = gr_sched_step(sched, i);
+
+        for (k = 0; k < step.nto && step.to[k] != wire->to; k++) {
+        }
+        for (slice = 0; k < step.nto && slice < rank->split.nslices; slice++) {
+            for (n = 0; n < step.count; n++) {
+                size_t *count = step.bits & GR_FINAL ? results : others;
+
+                *count += 0 < gr_split_at(&rank->split, GR_OUT, wire->channel, slice, step.first + n * step.stride).count;
+            }
+        }
+    }
+}
+
+/* Whether results went past the slots of a link as they should. 0, or -1. */
+static int check_results(const struct world *w, const struct wire *wire)
+{
+    const struct kc_case *c = w->call->c;
+    uint64_t direct, open, call = (uint64_t) c->zero_copy;
+    size_t bytes = c->nslots * c->slot_bytes, results, others, k;
+    int allowed = c->allows >> wire->to & 1, past;
+    unsigned char *slots = kw_allocate(bytes);
+    int rc = 0;
+
+    count_pieces(w, wire, &results, &others);
+    past = allowed && c->mapped >> wire->to & 1 && results > 0;
+    kd_get(&direct, wire->tail + GR_GPU_DIRECT_AT, sizeof(direct));
+    kd_get(&open, wire->head + GR_GPU_OPEN_AT, sizeof(open));
+    if (open != 2 * call + (uint64_t) allowed || direct != (past ? call : call - 1)) {
+        rc = -1;
+    }
+    kd_get(slots, wire->slots, bytes);
+    for (k = 0; past && 0 == others && k < bytes; k++) {
+        rc = KW_POISON == slots[k] ? rc : -1;
     }
     free(slots);
     return rc;
@@ -145,6 +208,10 @@ int kw_check_links(struct world *w, char *why, size_t size)
             snprintf(why, size, "link from %d to %d: tail %llx head %llx, written %llx read %llx", wire->from, wire->to,
                      (unsigned long long) counts[0], (unsigned long long) counts[1], (unsigned long long) counts[2],
                      (unsigned long long) counts[3]);
+            return -1;
+        }
+        if (0 != c->zero_copy && 0 != check_results(w, wire)) {
+            snprintf(why, size, "link from %d to %d: results took another way than agreed", wire->from, wire->to);
             return -1;
         }
         if (GR_PROTOCOL_LL == c->protocol && 0 != check_clean(c, wire, counts[1])) {

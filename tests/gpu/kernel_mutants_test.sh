@@ -28,9 +28,9 @@ mutants='no barrier before the move @ loop @ /GR_ITEM_WAIT == [a-z>-]*what) {/,/
 no barrier behind the move @ loop @ /gp_barrier(); \/\* the item/d;/item = &block->item\[n\];/{n;d} @ counters are posted before the data are stored @ plain
 flag before data @ loop @ s/^        gr_claim(&s);/&\n        gr_post(\&s);/ @ tails and heads are posted while the data are moved @ rev
 head before the data were read @ loop @ s/^        gr_claim(&s);/&\n        if (!s.writes) {\n            gr_post(\&s);\n        }/ @ the writer may overwrite what is being read @ rev
-no credit @ loop @ s/if (s->peer < 0 ||/if (s->writes || s->peer < 0 ||/ @ a slot is written before it is free @ plain
-one slot too many @ loop @ s/uint64_t none = s->writes ? s->args->nslots : 0;/uint64_t none = s->writes ? s->args->nslots + 1 : 0;/;s/s->link.count - (s->writes ? s->args->nslots : 0)/s->link.count - (s->writes ? s->args->nslots + 1 : 0)/ @ credit of one slot more than there are @ plain
-relaxed flag load @ loop @ s/s->seen = gp_ld_acquire(/s->seen = gp_ld_relaxed(/ @ data may be older than the flag @ weak
+no credit @ link @ s/if (s->peer < 0 ||/if (s->writes || s->peer < 0 ||/ @ a slot is written before it is free @ plain
+one slot too many @ link @ s/uint64_t none = s->writes ? s->args->nslots : 0;/uint64_t none = s->writes ? s->args->nslots + 1 : 0;/;s/s->link.count - (s->writes ? s->args->nslots : 0)/s->link.count - (s->writes ? s->args->nslots + 1 : 0)/ @ credit of one slot more than there are @ plain
+relaxed flag load @ link @ s/s->seen = gp_ld_acquire(/s->seen = gp_ld_relaxed(/ @ data may be older than the flag @ weak
 relaxed flag store @ loop @ s/gp_st_release((uint64_t \*) s->post, s->value);/if (s->writes) { gp_st_relaxed((uint64_t *) s->post, s->value); } else { & }/ @ the flag may overtake the data @ weak
 relaxed post @ loop @ s/gp_st_release((uint64_t \*) s->post/gp_st_relaxed((uint64_t *) s->post/ @ both counters may overtake the accesses @ weak
 misaligned vectors @ move @ s/if (0 == difference % 16 \&\& /if (0 == difference % bytes \&\& / @ vectors where addresses differ @ plain
@@ -49,8 +49,8 @@ piece offset @ loop @ s/ + w->slot \* elem_bytes;/;/ @ pieces of a slot lie on t
 operands swapped @ move @ s/Pair::combine(sum, Pair::widen(y\[k\]\[u\].elem\[e\]))/Pair::combine(Pair::widen(y[k][u].elem[e]), sum)/ @ the order of reduction @ plain
 walk without waiting for the warp @ loop @ /^    __syncwarp(); \/\* all know/d @ the next piece is found while others look at this one @ plain
 counter of the wrong link @ loop @ s/s->post, s->value)/s->post, s->link.count)/ @ posted when the next link is looked up already @ plain
-stale link @ loop @ s/if (peer == s->peer) {/if (peer == s->peer || peer < 0) {/ @ threads without a link keep the last one @ plain
-credit taken for granted @ loop @ s/s->seen = s->link.count - (s->writes ? s->args->nslots : 0);/s->seen = s->link.count - !s->writes;/ @ as if the other end had been looked at @ plain
+stale link @ link @ s/if (peer == s->peer) {/if (peer == s->peer || peer < 0) {/ @ threads without a link keep the last one @ plain
+credit taken for granted @ link @ s/s->seen = s->link.count - (s->writes ? s->args->nslots : 0);/s->seen = s->link.count - !s->writes;/ @ as if the other end had been looked at @ plain
 abort not seen @ loop @ s/0 == polls % GR_ABORT_EVERY/0/ @ a block that waits polls for ever @ plain
 no patience @ loop @ s/if (++polls >= s->args->patience) {/++polls;\n        if (0) {/ @ a block never gives up its place @ plain
 slot never ends early @ steps @ s/ || 0 == w->room || .*/ || 0 == w->room;/ @ a message and the next share a slot @ plain
@@ -69,9 +69,18 @@ cleaned by half @ lines @ s/        Lines::put(item->dst\[d\], threadIdx.x, clea
 same flag again @ loop @ s/item->dst_flag\[store + k\] = s->link.count + 1;/item->dst_flag[store + k] = 1 + s->link.count % s->args->nslots;/;s/item->src_flag\[k\] = s->link.count + 1;/item->src_flag[k] = 1 + s->link.count % s->args->nslots;/ @ what a slot held before passes for the next message @ plain
 others poll on @ lines @ s/mine || 0 != gp_see(stop)/mine/ @ one thread sees the abort word, the others poll for ever @ plain
 two pieces in a slot of lines @ steps @ s/GR_PROTOCOL_SIMPLE != args->protocol || // @ the second is not where its reader looks @ plain
-no credit for lines @ loop @ s/ || (s->lines \&\& !s->writes)) {/ || s->lines) {/ @ lines are overwritten that were not read @ plain
+no credit for lines @ link @ s/ || (s->lines \&\& !s->writes)) {/ || s->lines) {/ @ lines are overwritten that were not read @ plain
 operand in the wrong place @ loop @ s/k += operand \&\& k >= step->before;/k += operand;/ @ what comes before the operand is taken for it @ plain
 abort not seen in lines @ lines @ s/0 == polls % GR_ABORT_EVERY/0/ @ a block that waits for lines polls for ever @ plain
+sums taken for results @ link @ s/ \&\& (s->writes || !(bits \& GR_REDUCE))// @ partial sums are looked for where results come @ plain
+results past a closed door @ link @ s/s->past = word == 2 \* call + 1;/s->past = 1;/ @ a rank that does not allow it is written to @ plain
+results unasked @ link @ s/if (word < 2 \* call) {/if (0) {/;s/s->past = word == 2 \* call + 1;/s->past = 1;/ @ written before the buffer is free @ plain
+nobody told of results @ link @ /gp_st((uint64_t \*) (s->link.mine + GR_GPU_DIRECT_AT)/d @ the reader takes what lies in the slot @ plain
+told long ago @ link @ s/(s->link.other + GR_GPU_DIRECT_AT)) == call/(s->link.other + GR_GPU_DIRECT_AT)) != 0/ @ an earlier call used zero copy, this one does not @ plain
+asked once for all links @ link @ /s->asked = s->past = 0;/d @ what holds for one link is taken to hold for the next @ plain
+sums past the slots @ link @ s/ \&\& bits \& GR_FINAL \&\& / \&\& / @ partial sums are stored as results @ plain
+result looked for before it was waited for @ loop @ /by now it is known where its data are/d @ an item is what it seemed before its slot was ready @ plain
+result at the wrong place @ loop @ s/s->beyond + w->dest \* elem_bytes/s->beyond + w->slot * elem_bytes/ @ not where the reader looks @ plain
 misaligned bits @ move @ s/if (16 == width) {/if (8 <= width) {/ @ vectors where words of 8 are alike @ plain @ bits_bxor'
 few=f32_sum,f64_max
 
@@ -88,7 +97,7 @@ copy() {
     for name in ${2//,/ }; do
         table="$table GR_KERNEL_OF(${name%_*}, ${name##*_})"
     done
-    mkdir -p "$1" && cp -R "$srcdir/coll_gpuring/sched" "$1" && mkdir "$1/exec" &&
+    mkdir -p "$1" && cp -R "$srcdir/coll_gpuring/sched" "$srcdir/coll_gpuring/topo" "$1" && mkdir "$1/exec" &&
         cp "$srcdir"/coll_gpuring/exec/kernel*.cu* "$srcdir"/coll_gpuring/exec/gpu_*.h "$1/exec" &&
         chmod -R u+w "$1" &&
         sed -i "s/^GR_KERNELS(GR_KERNEL_OF)\$/$table/" "$1/exec/kernels.cu"

@@ -19,6 +19,8 @@
 
 #include "kernel_case.h"
 
+#include "blocks.h"
+
 #include "symbolic.h" /* the seeded random numbers */
 
 static uint64_t seed, thinning = 1;
@@ -54,14 +56,20 @@ static enum gr_kernel any_named(const char *list)
     return found[sym_below(&seed, n)];
 }
 
+/* Whether it combines nothing. */
+static int moves(enum gr_coll coll)
+{
+    return GR_COLL_BCAST == coll || GR_COLL_ALLGATHER == coll || GR_COLL_ALLTOALL == coll;
+}
+
 static enum gr_kernel any_kernel(enum gr_coll coll)
 {
     const char *few = getenv("KERNEL_TEST_FEW");
 
     if (NULL != few) {
-        return GR_COLL_BCAST == coll || GR_COLL_ALLGATHER == coll ? GR_KERNEL_copy : any_named(few);
+        return moves(coll) ? GR_KERNEL_copy : any_named(few);
     }
-    if (GR_COLL_BCAST == coll || GR_COLL_ALLGATHER == coll) {
+    if (moves(coll)) {
         return (enum gr_kernel) ANY(GR_KERNEL_copy, GR_KERNEL_copy, GR_KERNEL_f64_sum, GR_KERNEL_i16_max);
     }
     return (enum gr_kernel) ANY(GR_KERNEL_f32_sum, GR_KERNEL_f32_sum, GR_KERNEL_i8_sum, GR_KERNEL_f16_sum,
@@ -85,7 +93,7 @@ static struct kc_case any_case(enum gr_coll coll, enum gr_algo algo, int p)
     }
     c.chunk_bytes = 0 == sym_below(&seed, 4) ? c.slot_bytes / 3 : 0;
     slots = ANY(0, 0, 1, 2, 5);
-    c.count = slots * c.slot_bytes / elem / (GR_COLL_ALLGATHER == coll ? (size_t) p : 1) + ANY(0, 1, 7, 37);
+    c.count = slots * c.slot_bytes / elem / (ex_has_blocks(coll) && GR_COLL_REDUCE_SCATTER != coll ? (size_t) p : 1) + ANY(0, 1, 7, 37);
     c.in_place = 0 == sym_below(&seed, 3);
     c.reversed = 0 == sym_below(&seed, 3);
     c.first = ANY(0, 0xfffffffe, 0x7fffffffffffffff, 12345, 0x3ffffffe);
@@ -126,10 +134,13 @@ static void sweep(int p, int times, change_fn change)
 
     for (coll = 0; coll < GR_NCOLLS; coll++) {
         for (algo = 0; algo < GR_NALGOS; algo++) {
-            int there = gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll) && gr_algo_fits((enum gr_algo) algo, p);
+            struct gr_torus torus = kc_torus(p);
+            int there = gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll) && gr_algo_is_on_devices((enum gr_algo) algo) &&
+                        gr_algo_fits((enum gr_algo) algo, p, &torus);
 
             for (k = 0; k < times && there; k++) {
                 struct kc_case c = any_case((enum gr_coll) coll, (enum gr_algo) algo, p);
+
 
                 if (thinned()) {
                     continue;
@@ -137,6 +148,7 @@ static void sweep(int p, int times, change_fn change)
                 if (NULL != change) {
                     change(&c);
                 }
+                kc_set_torus(&c);
                 run_case(&c);
             }
         }
@@ -164,16 +176,18 @@ static void be_impatient(struct kc_case *c)
 
 static void blocks_leave_at_every_wait_and_go_on(void **state)
 {
-    uint64_t before = seen.left;
+    uint64_t before;
     int k;
 
     (void) state;
     sweep(2, 1, be_impatient);
     sweep(5, 1, be_impatient);
-    for (k = 0; k < 10 && seen.left == before; k++) { /* chance may have thinned out all cases */
+    before = seen.left;
+    for (k = 0; k < 10 && seen.left == before; k++) { /* chance may have thinned out the cases where the scheduler waits */
         struct kc_case c = any_case(GR_COLL_ALLREDUCE, GR_ALGO_RING, 3);
 
         be_impatient(&c);
+        c.protocol = GR_PROTOCOL_SIMPLE;
         run_case(&c);
     }
     assert_true(seen.left > before);
@@ -219,6 +233,35 @@ static void counts_may_differ_and_be_zero(void **state)
     (void) state;
     sweep(3, 4, give_counts);
     sweep(6, 4, give_counts);
+}
+
+/* All ranks, or some, allow it and are reached. */
+static void copy_nothing(struct kc_case *c)
+{
+    int all = 0 != sym_below(&seed, 3);
+
+    c->protocol = GR_PROTOCOL_SIMPLE;
+    c->zero_copy = (int) ANY(1, 2, 77);
+    c->allows = all ? UINT32_MAX : (uint32_t) sym_random(&seed);
+    c->mapped = all ? UINT32_MAX : (uint32_t) sym_random(&seed);
+    c->patience = ANY(0, 0, 1, 1000);
+    if (0 == sym_below(&seed, 3)) {
+        give_counts(c);
+    }
+    if (0 == sym_below(&seed, 3)) {
+        misalign(c);
+    }
+}
+
+static void results_may_go_past_the_slots(void **state)
+{
+    int p;
+
+    (void) state;
+    for (p = 1; p <= 6; p++) {
+        sweep(p, 3, copy_nothing);
+    }
+    sweep(11, 1, copy_nothing);
 }
 
 static void slots_may_hold_many_pieces(void **state)
@@ -328,6 +371,7 @@ int main(void)
         cmocka_unit_test(blocks_leave_at_every_wait_and_go_on),
         cmocka_unit_test(buffers_may_lie_anywhere),
         cmocka_unit_test(counts_may_differ_and_be_zero),
+        cmocka_unit_test(results_may_go_past_the_slots),
         cmocka_unit_test(slots_may_hold_many_pieces),
         cmocka_unit_test(every_kernel_combines_as_the_host_does),
         cmocka_unit_test(blocks_of_full_size_move_large_slots),

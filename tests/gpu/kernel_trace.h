@@ -19,7 +19,7 @@ struct kt_piece {
 };
 
 /*
- * No algorithm has steps of several chunks yet; a test makes such of a chain's. sched.nchunks is then the number of
+ * Steps of several chunks, of any stride and number: a test makes such of a chain's. sched.nchunks is then the number of
  * steps, chunks per step << 16, and chunks of the last step << 24.
  */
 #define KT_RUNS(nsteps, each, last) ((nsteps) | (each) << 16 | (last) << 24)

@@ -82,6 +82,7 @@ static void rank_close(struct device_rank *r)
     kd_free(r->arrays);
     kd_free(r->image);
     kd_free(r->args.place);
+    kd_free(r->peers);
     kd_free(r->args.in);
     kd_free(r->args.out);
     kd_host_free(r->reports);
@@ -89,10 +90,34 @@ static void rank_close(struct device_rank *r)
     free(r->out);
 }
 
+/* Zero copy: where this rank's device has the others' outputs. Images of all ranks are there. */
+static void rank_reach(struct world *w, int rank)
+{
+    const struct kc_case *c = w->call->c;
+    struct device_rank *r = &w->ranks[rank];
+    gr_gpu_ptr peers[KC_MAX_RANKS] = {0};
+    int k;
+
+    for (k = 0; k < c->p; k++) {
+        peers[k] = k != rank && c->mapped >> k & 1 ? w->ranks[k].args.space[GR_OUT] : 0;
+    }
+    r->peers = kw_put(peers, sizeof(peers));
+    if (c->zero_copy) {
+        r->args.zero = (uint64_t) c->zero_copy;
+        r->args.peers = r->peers;
+        r->args.allows = c->allows >> rank & 1;
+    }
+}
+
 static void rank_launch(struct world *w, struct device_rank *r, struct kc_device *seen)
 {
     const struct kc_case *c = w->call->c;
 
+    if (r->args.fresh) { /* until now, its buffers are its own: what others wrote would be gone */
+        const struct kc_image *image = &w->call->ranks[r - w->ranks].image;
+
+        kd_put(r->image, image->bytes, image->size);
+    }
     r->args.launch++;
     r->args.patience = 0 != c->patience ? c->patience : 1 + sym_below(&w->seed, 200);
     kd_launch(r->stream, c->kernel, c->nchannels, c->threads, &r->args);
@@ -147,6 +172,9 @@ static struct world *world_open(const struct kc_call *call)
     w->abort = kd_host_alloc(sizeof(*w->abort));
     for (r = 0; r < call->c->p; r++) {
         rank_open(w, r);
+    }
+    for (r = 0; r < call->c->p; r++) {
+        rank_reach(w, r);
     }
     kw_connect(w);
     for (r = 0; r < call->c->p; r++) {

@@ -7,6 +7,9 @@
 
 enum { KW_POISON = 0xff };
 
+/* What lies beside the counters of a link. */
+enum { KW_TAIL_WORDS = GR_GPU_DIRECT_AT / sizeof(uint64_t) + 1, KW_HEAD_WORDS = GR_GPU_OPEN_AT / sizeof(uint64_t) + 1 };
+
 struct wire {
     gr_gpu_ptr tail, head, slots; /* each an allocation: what is written beyond it is noticed */
     uint32_t channel;
@@ -16,7 +19,7 @@ struct wire {
 struct device_rank {
     struct gr_gpu_args args;
     struct gr_gpu_report *reports;
-    gr_gpu_ptr image, arrays;
+    gr_gpu_ptr image, arrays, peers;
     struct gr_gpu_end *in, *out; /* copies of args.in, args.out */
     void *stream;
     int running, through;
@@ -42,7 +45,10 @@ void kw_connect(struct world *w);
 
 void kw_disconnect(struct world *w);
 
-/* All that was written was read, and all four counters of each link say so. 0, or -1 with why. */
+/*
+ * All that was written was read, and all four counters of each link say so; results went past the slots where both ends
+ * agreed to that, and nowhere else. 0, or -1 with why.
+ */
 int kw_check_links(struct world *w, char *why, size_t size);
 
 #endif

@@ -69,6 +69,9 @@ right_results() {
         ok "$protocol, every collective and algorithm" -n 5 -b 2 -s 2 -m 4:16k -i 2 -x 0 -c --protocol $protocol
         ok "$protocol, leaving at every wait" -n 3 -b 2 -s 2 -m 4k:16k -i 1 -x 0 -c --protocol $protocol --patience 1
     done
+    ok "zero copy, every collective and algorithm" -n 5 -b 2 -S 4k -s 2 -m 4:64k -i 2 -x 1 -c --zero-copy
+    ok "zero copy, in place" -n 4 -b 3 -S 4k -m 60:60k -i 2 -x 0 -c --in-place --zero-copy
+    ok "zero copy, leaving at every wait" -n 3 -b 2 -S 2k -s 2 -m 16k:64k -i 2 -x 0 -c --zero-copy --patience 1
     ok "in place" -n 4 -b 3 -S 4k -m 60:60k -i 1 -x 0 -c --in-place
     for type in int8 uint8 int16 uint16 int32 uint32 int64 uint64 float double; do
         for op in sum prod min max; do

@@ -55,6 +55,7 @@ void tc_drop(struct tc_call *call)
 
     gr_gpu_free(gpu, call->in);
     gr_gpu_free(gpu, call->out);
+    gr_gpu_free(gpu, call->tmp);
     ex_buffers_free(&call->buffers);
 }
 
@@ -76,11 +77,39 @@ void tc_end(struct tc_call *call)
 
 /* ---- calls ---- */
 
+/*
+ * This rank's ticket: of its output; of another buffer, as that of a persistent request may be; or none, by the case's
+ * seed. Then those of all.
+ */
+static const struct gr_gpu_ticket *const *exchange(struct tc_call *call, struct tc_tickets *tickets, gr_gpu_ptr out)
+{
+    struct gr_gpu_share *share = call->team->world->ranks[call->rank].share;
+    unsigned kind = (unsigned) (call->c->seed >> call->rank) % 8;
+
+    if (0 != call->out && 0 != kind) {
+        out = 1 == kind && 0 != call->in ? call->in : out;
+        tickets->of[call->rank] = gr_gpu_share_export(share, (const void *) (uintptr_t) out, 1);
+        CHECK(gr_gpu_ticket_shared(&tickets->of[call->rank]));
+    }
+    tickets->list[call->rank] = &tickets->of[call->rank];
+    atomic_fetch_add(&tickets->posted, 1);
+    while (call->team->world->p > atomic_load(&tickets->posted)) {
+        sched_yield();
+    }
+    return tickets->list;
+}
+
 int tc_begin(struct tc_call *call, struct tr_team *t, int rank, const struct ex_case *c)
+{
+    return tc_begin_with(call, t, rank, c, NULL);
+}
+
+int tc_begin_with(struct tc_call *call, struct tr_team *t, int rank, const struct ex_case *c, struct tc_tickets *tickets)
 {
     const struct ex_buffers *b = &call->buffers;
     struct gr_request request = ex_request(c);
     gr_gpu_ptr space[3] = {0, 0, 0};
+    const struct gr_gpu_ticket *const *list = NULL;
     int kernel = GR_KERNEL_copy;
 
     memset(call, 0, sizeof(*call));
@@ -90,7 +119,10 @@ int tc_begin(struct tc_call *call, struct tr_team *t, int rank, const struct ex_
     call->c = c;
     ex_buffers_make(&call->buffers, c, t->world->p, rank);
     to_device(call);
-    if (GR_COLL_BCAST != c->coll && GR_COLL_ALLGATHER != c->coll) {
+    if (gr_plan_scratch(&request, t->world->p) > 0) {
+        CHECK_INT(gr_gpu_alloc(t->world->ranks[rank].gpu, gr_plan_scratch(&request, t->world->p), &call->tmp), 0);
+    }
+    if (GR_COLL_BCAST != c->coll && GR_COLL_ALLGATHER != c->coll && GR_COLL_ALLTOALL != c->coll) {
         kernel = gr_gpu_kernel(ex_kinds[c->kind].type, ex_kinds[c->kind].op);
         CHECK(kernel >= 0);
     }
@@ -99,10 +131,14 @@ int tc_begin(struct tc_call *call, struct tr_team *t, int rank, const struct ex_
     }
     space[GR_OUT] = 0 == call->out ? 0 : call->out + (size_t) (b->out - b->out_base);
     space[GR_IN] = call->in;
+    space[GR_TMP] = call->tmp;
     if (0 == call->in && NULL != b->in) {
         space[GR_IN] = call->out + (size_t) (b->in - b->out_base); /* in place */
     }
-    return gr_gpu_op_begin(&call->op, t->ranks[rank], &request, (enum gr_kernel) kernel, space);
+    if (NULL != tickets && c->zero_copy) {
+        list = exchange(call, tickets, space[GR_OUT]);
+    }
+    return gr_gpu_op_begin(&call->op, t->ranks[rank], &request, (enum gr_kernel) kernel, space, list);
 }
 
 int tc_poll(struct tc_call *call)
@@ -115,6 +151,7 @@ int tc_poll(struct tc_call *call)
         sched_yield(); /* to blocks, which are threads of this machine */
     } else if (GR_DONE == rc) {
         CHECK_INT(gr_gpu_stream_done(call->op.team->stream), 1); /* the kernel has ended, not only said so */
+        gr_gpu_op_end(&call->op);
     }
     return rc;
 }
@@ -160,6 +197,7 @@ struct batch {
     struct tr_team *team;
     const struct ex_case *cases;
     size_t n;
+    struct tc_tickets *tickets; /* [n] */
 };
 
 static void run_all(void *ctx, int rank)
@@ -169,7 +207,7 @@ static void run_all(void *ctx, int rank)
     size_t k;
 
     for (k = 0; k < b->n; k++) {
-        CHECK_INT(tc_begin(&call, b->team, rank, &b->cases[k]), 0);
+        CHECK_INT(tc_begin_with(&call, b->team, rank, &b->cases[k], &b->tickets[k]), 0);
         tc_finish(&call);
         tc_end(&call);
     }
@@ -177,10 +215,11 @@ static void run_all(void *ctx, int rank)
 
 void tc_run(struct tr_team *t, const struct ex_case *cases, size_t n)
 {
-    struct batch b = {t, cases, n};
+    struct batch b = {t, cases, n, calloc(n, sizeof(*b.tickets))};
     size_t k;
     int r;
 
+    CHECK(NULL != b.tickets);
     for (k = 0; k < n; k++) {
         enum gr_algo algo = (enum gr_algo) cases[k].way;
 
@@ -192,6 +231,7 @@ void tc_run(struct tr_team *t, const struct ex_case *cases, size_t n)
         }
     }
     tr_each(t->world->p, run_all, &b);
+    free(b.tickets);
 }
 
 void tc_try(struct tr_team *t, enum gr_algo algo)

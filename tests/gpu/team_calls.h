@@ -7,6 +7,8 @@
 
 #include "exec_data.h"
 
+#include <stdatomic.h>
+
 /* One rank's part of a call. */
 struct tc_call {
     struct tr_team *team;
@@ -14,11 +16,20 @@ struct tc_call {
     const struct ex_case *c;
     struct ex_buffers buffers; /* in host memory: what is copied to the device before, and from there after */
     gr_gpu_ptr in, out;        /* the same on the device; 0: none */
+    gr_gpu_ptr tmp;            /* scratch */
     struct gr_gpu_op op;
     uint64_t moved;
 };
 
-/* Make the buffers, and begin. What gr_gpu_op_begin() returns. */
+/* The tickets of a call's outputs, which all ranks wait for before they begin. All zero at first. */
+struct tc_tickets {
+    struct gr_gpu_ticket of[TR_RANKS];
+    const struct gr_gpu_ticket *list[TR_RANKS];
+    atomic_int posted;
+};
+
+/* Make the buffers, and begin. What gr_gpu_op_begin() returns. tickets NULL: no zero copy. */
+int tc_begin_with(struct tc_call *call, struct tr_team *t, int rank, const struct ex_case *c, struct tc_tickets *tickets);
 int tc_begin(struct tc_call *call, struct tr_team *t, int rank, const struct ex_case *c);
 
 /* gr_gpu_op_poll(); then others may run. */

@@ -81,6 +81,8 @@ void tr_open(struct tr_world *w, int p, const struct tr_bounds *bounds)
         CHECK(NULL != w->ranks[r].doors);
         w->ranks[r].pool = gr_gpu_pool_open(w->ranks[r].gpu, w->ranks[r].doors, bounds->pool);
         CHECK(NULL != w->ranks[r].pool);
+        w->ranks[r].share = gr_gpu_share_open(w->ranks[r].gpu, self, 4, 4);
+        CHECK(NULL != w->ranks[r].share);
     }
 }
 
@@ -95,8 +97,10 @@ void tr_close(struct tr_world *w)
 
     for (r = 0; r < w->p; r++) {
         CHECK_INT(tr_leased(w, r), 0);
+        CHECK_INT(gr_gpu_share_usage(w->ranks[r].share).in_use, 0);
     }
     for (r = 0; r < w->p; r++) {
+        gr_gpu_share_close(w->ranks[r].share);
         gr_gpu_pool_close(w->ranks[r].pool);
         gr_pool_close(w->ranks[r].doors);
     }
@@ -121,8 +125,9 @@ void tr_make(struct tr_team *t, struct tr_world *w, const struct tr_shape *shape
         struct gr_gpu_team_params params = {
             .p = w->p, .rank = r, .nchannels = shape->nchannels, .nslots = shape->nslots,
             .slot_bytes = shape->slot_bytes, .order = listed ? shape->order : same, .ids = w->ids,
+            .torus = shape->torus,
             .gpu = lacks ? NULL : w->ranks[r].gpu, .status = lacks ? GR_ERR_NODEVICE : 0,
-            .pool = lacks ? NULL : w->ranks[r].pool,
+            .pool = lacks ? NULL : w->ranks[r].pool, .share = lacks ? NULL : w->ranks[r].share,
         };
 
         t->ranks[r] = gr_gpu_team_create(&params);

@@ -33,6 +33,7 @@ struct tr_rank {
     struct gr_gpu *gpu;
     struct gr_pool *doors;
     struct gr_gpu_pool *pool;
+    struct gr_gpu_share *share;
 };
 
 struct tr_world {
@@ -79,6 +80,7 @@ struct tr_shape {
     uint32_t nchannels, nslots;
     size_t slot_bytes;
     int order[TR_RANKS]; /* all 0: that of the ranks */
+    struct gr_torus torus; /* that they form; ndims 0: none */
     int lacking;         /* 1: rank 1 has no device */
 };
 

@@ -46,7 +46,7 @@ static void shuffle(int *order, int p)
 static struct ex_world world_of(const struct tr_shape *shape, int p)
 {
     struct ex_world w = {.params = {.p = p, .nchannels = shape->nchannels, .nslots = shape->nslots,
-                                    .slot_bytes = shape->slot_bytes}};
+                                    .slot_bytes = shape->slot_bytes, .torus = shape->torus}};
 
     return w;
 }
@@ -70,9 +70,13 @@ static void add_sizes(struct ex_batch *b, const struct tr_shape *shape, int p, i
             sizes[3] = 2 * slots / elem + 5;
             c->in_place = place;
             c->protocol = (enum gr_protocol) sym_below(&seed, GR_NPROTOCOLS);
+            c->zero_copy = 0 != sym_below(&seed, 4);
+            if (gr_algo_most((enum gr_algo) algo, p, &shape->torus) >= shape->nslots) {
+                c->protocol = GR_PROTOCOL_SIMPLE; /* in lines each chunk of a message takes a slot */
+            }
             c->threads = 32 + 32 * (uint32_t) sym_below(&seed, 2);
             c->count = sizes[size];
-            if (4 == size && ex_has_blocks(coll)) {
+            if (4 == size && ex_has_counts(coll)) {
                 ex_make_counts(b, c, p, shape->slot_bytes / elem, GR_COLL_ALLGATHER == coll);
             } else if (4 == size) {
                 c->count = sizes[3] / 2;
@@ -80,6 +84,13 @@ static void add_sizes(struct ex_batch *b, const struct tr_shape *shape, int p, i
             b->n -= 0 != sym_below(&seed, one_in);
         }
     }
+}
+
+/* A torus of so many ranks. */
+static struct gr_torus torus_of(int p)
+{
+    return p > 2 && 0 == p % 2 ? (struct gr_torus) {.ndims = 2, .dims = {2, p / 2}, .mesh = 6 == p ? 2 : 0}
+                               : (struct gr_torus) {.ndims = 1, .dims = {p}};
 }
 
 static void sweep(struct tr_shape shape, int p)
@@ -92,10 +103,12 @@ static void sweep(struct tr_shape shape, int p)
     seed = 0 == seed ? sym_seed() : seed;
     tr_open(&w, p, NULL);
     shuffle(shape.order, p);
+    shape.torus = torus_of(p);
     tr_make(&t, &w, &shape);
     for (algo = 0; algo < GR_NALGOS; algo++) {
         for (coll = 0; coll < GR_NCOLLS; coll++) {
-            if (gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll) && gr_algo_fits((enum gr_algo) algo, p)) {
+            if (gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll) && gr_algo_is_on_devices((enum gr_algo) algo) &&
+                gr_algo_fits((enum gr_algo) algo, p, &shape.torus)) {
                 add_sizes(&b, &shape, p, algo, (enum gr_coll) coll);
             }
         }

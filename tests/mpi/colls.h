@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The seven collectives that gpuring takes. */
+/* The eight collectives that gpuring takes. */
 #ifndef TEST_COLLS_H
 #define TEST_COLLS_H
 
@@ -11,6 +11,7 @@ enum coll {
     COLL_REDUCE_SCATTER_BLOCK,
     COLL_BCAST,
     COLL_REDUCE,
+    COLL_ALLTOALL,
     NUM_COLLS
 };
 

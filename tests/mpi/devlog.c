@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tap.h"
 
@@ -30,4 +31,31 @@ int devlog_allocations(void)
     }
     tap_sync();
     return n;
+}
+
+/* Lines "fakecuda: pid PID copy BYTES from KIND to KIND", KIND host or device. */
+struct devlog_copies devlog_copies(void)
+{
+    struct devlog_copies c = {{0}, {0}};
+    FILE *log = devlog_open();
+    char line[256], from[20], to[20];
+
+    while (NULL != log && NULL != fgets(line, sizeof line, log)) {
+        long pid, bytes;
+        int way = ELSEWHERE;
+
+        if (4 != sscanf(line, "fakecuda: pid %ld copy %ld from %19s to %19s", &pid, &bytes, from, to) ||
+            getpid() != pid) {
+            continue;
+        }
+        if (0 != strcmp(from, to)) {
+            way = 0 == strcmp(from, "device") ? TO_HOST : TO_DEVICE;
+        }
+        c.n[way]++;
+        c.bytes[way] += bytes;
+    }
+    if (NULL != log) {
+        fclose(log);
+    }
+    return c;
 }

@@ -11,4 +11,14 @@ FILE *devlog_open(void);
 /* Collective: allocations so far, of all ranks together. Those may wait for all kernels of a device. */
 int devlog_allocations(void);
 
+enum { TO_HOST, TO_DEVICE, ELSEWHERE, COPY_WAYS };
+
+struct devlog_copies {
+    int n[COPY_WAYS];
+    long bytes[COPY_WAYS];
+};
+
+/* This process's copies so far. */
+struct devlog_copies devlog_copies(void);
+
 #endif

@@ -41,6 +41,7 @@ FORMS(reduce_scatter, Reduce_scatter, c->send, c->recv, c->counts, c->type, c->o
 FORMS(reduce_scatter_block, Reduce_scatter_block, c->send, c->recv, c->count, c->type, c->op, c->comm)
 FORMS(bcast, Bcast, c->recv, c->count, c->type, c->root, c->comm)
 FORMS(reduce, Reduce, c->send, c->recv, c->count, c->type, c->op, c->root, c->comm)
+FORMS(alltoall, Alltoall, c->send, c->count, c->type, c->recv, c->count, c->type, c->comm)
 
 #define ROW(name) {name##_blocking, name##_nonblocking, name##_init}
 
@@ -52,6 +53,7 @@ static void (*const rows[NUM_COLLS][NUM_FORMS])(const struct form_call *c, MPI_R
     [COLL_REDUCE_SCATTER_BLOCK] = ROW(reduce_scatter_block),
     [COLL_BCAST] = ROW(bcast),
     [COLL_REDUCE] = ROW(reduce),
+    [COLL_ALLTOALL] = ROW(alltoall),
 };
 
 /* ---- what to call ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The seven collectives in their three forms - blocking, nonblocking, persistent - as calls that check
+ * The eight collectives in their three forms - blocking, nonblocking, persistent - as calls that check
  * themselves: a call owns guarded buffers, fills them before each start and judges them after completion.
  * Usable from several threads at once, each call from one.
  *

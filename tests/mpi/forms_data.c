@@ -68,6 +68,7 @@ static void plan(struct form_call *c)
         break;
     case COLL_REDUCE_SCATTER_BLOCK: c->inputs = c->count * c->size; break;
     case COLL_BCAST: c->inputs = 0; break;
+    case COLL_ALLTOALL: c->inputs = c->compared = c->count * c->size; break;
     case COLL_REDUCE: c->compared = c->rank == c->root ? c->count : 0; break;
     default: break;
     }
@@ -136,6 +137,14 @@ static void gathered(const struct form_call *c, char *to)
     }
 }
 
+/* What each rank had for this one. */
+static void exchanged(const struct form_call *c, char *to)
+{
+    for (int r = 0; r < c->size; r++) {
+        kind_fill(&kinds[c->shape.kind], element(c, to, r * c->count), c->rank * c->count, c->count, c->salt, r);
+    }
+}
+
 /* What the output holds after the call, in its first c->compared elements. */
 static void result(const struct form_call *c, char *to)
 {
@@ -145,6 +154,7 @@ static void result(const struct form_call *c, char *to)
     switch (c->shape.coll) {
     case COLL_ALLGATHER:
     case COLL_ALLGATHERV: gathered(c, to); break;
+    case COLL_ALLTOALL: exchanged(c, to); break;
     case COLL_BCAST: kind_fill(k, to, 0, c->count, c->salt, c->root); break;
     case COLL_REDUCE_SCATTER:
         kind_reduce(k, to, blocks_before(c, c->rank), c->compared, c->salt, c->size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One of each: the seven collectives and what gpuring leaves to others, then what gpuring counted on rank 0,
+ * One of each: the eight collectives and what gpuring leaves to others, then what gpuring counted on rank 0,
  * as "count NAME NUMBER" lines; "pvars: none" when there are no such counters.
  */
 #include <mpi.h>
@@ -32,7 +32,7 @@ int main(int argc, char **argv)
     for (int c = 0; c < NUM_COLLS; c++) {
         ok = quick_call(MPI_COMM_WORLD, (enum coll) c, 100, 1) && ok;
     }
-    tap_check(ok, "the seven");
+    tap_check(ok, "the eight");
     for (int o = 0; o < NUM_OTHERS; o++) {
         ok = quick_other(MPI_COMM_WORLD, (enum other) o, 100, 1) && ok;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The seven collectives x datatypes x operations x sizes x roots x in-place x communicators against the
+ * The eight collectives x datatypes x operations x sizes x roots x in-place x communicators against the
  * reference. Parts, chosen by GPURING_MATRIX (default "types,pairs,big,random"):
  *
  *     types    every type with every operation that MPI allows, in every collective, small

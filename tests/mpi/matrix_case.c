@@ -20,6 +20,7 @@ const struct coll_info coll_infos[NUM_COLLS] = {
     [COLL_REDUCE_SCATTER_BLOCK] = {"reduce_scatter_block", true, true, false, true},
     [COLL_BCAST] = {"bcast", false, false, true, false},
     [COLL_REDUCE] = {"reduce", true, false, true, true},
+    [COLL_ALLTOALL] = {"alltoall", false, true, false, true},
 };
 
 /* All counts and places in elements. */
@@ -108,6 +109,7 @@ static void plan(struct job *j)
         break;
     case COLL_REDUCE_SCATTER_BLOCK: j->in_elements = j->count * j->size; break;
     case COLL_BCAST: j->in_elements = 0; break;
+    case COLL_ALLTOALL: j->in_elements = j->out_elements = j->count * j->size; break;
     default: break;
     }
     j->compared = j->out_elements;
@@ -138,6 +140,7 @@ static void invoke(const struct job *j, const void *in, void *out, bool referenc
         break;
     case COLL_BCAST: EITHER(MPI_Bcast, ref_bcast, out, j->count, t, j->root, comm); break;
     case COLL_REDUCE: EITHER(MPI_Reduce, ref_reduce, in, out, j->count, t, j->op, j->root, comm); break;
+    case COLL_ALLTOALL: EITHER(MPI_Alltoall, ref_alltoall, in, j->count, t, out, j->count, t, comm); break;
     default: abort();
     }
 #undef EITHER

@@ -13,6 +13,7 @@
 static const char calls_prefix[] = "coll_gpuring_calls_";
 static const char handover_prefix[] = "coll_gpuring_handover_";
 static const char device_prefix[] = "coll_gpuring_device_calls_";
+static const char zero_prefix[] = "coll_gpuring_zero_copy_calls_";
 
 struct counter {
     char name[128];
@@ -43,7 +44,7 @@ static void add_counter(int index)
         return; /* of a component that was closed again */
     }
     if (!starts_with(c->name, calls_prefix) && !starts_with(c->name, handover_prefix) &&
-        !starts_with(c->name, device_prefix)) {
+        !starts_with(c->name, device_prefix) && !starts_with(c->name, zero_prefix)) {
         return;
     }
     if (MPI_UNSIGNED_LONG_LONG != type || MPI_T_BIND_NO_OBJECT != bind) {
@@ -84,13 +85,15 @@ static unsigned long long counter_read(const struct counter *c)
 
 struct mpit_totals mpit_counts_read(void)
 {
-    struct mpit_totals t = {num_counters, 0, 0, 0};
+    struct mpit_totals t = {num_counters, 0, 0, 0, 0};
 
     for (int i = 0; i < num_counters; i++) {
         if (starts_with(counters[i].name, calls_prefix)) {
             t.calls += counter_read(&counters[i]);
         } else if (starts_with(counters[i].name, device_prefix)) {
             t.device += counter_read(&counters[i]);
+        } else if (starts_with(counters[i].name, zero_prefix)) {
+            t.zero_copy += counter_read(&counters[i]);
         } else {
             t.handovers += counter_read(&counters[i]);
         }

@@ -9,7 +9,8 @@ struct mpit_totals {
     int counters;                 /* how many of the counters exist; 0: the component is not there */
     unsigned long long calls;     /* collectives that gpuring carried out */
     unsigned long long handovers; /* collectives that it handed to the saved ones */
-    unsigned long long device;    /* of the calls: done on devices */
+    unsigned long long device;    /* of the calls: done on devices, */
+    unsigned long long zero_copy; /* and with other ranks' receive buffers mapped */
 };
 
 /* Starts counting in this process. Between MPI_Init and MPI_Finalize, once. */

@@ -2,8 +2,6 @@
 /* What only buffers on devices have, seen in the fake driver's log: allocations and copies of calls made again. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "devlog.h"
 #include "devmem.h"
@@ -125,48 +123,14 @@ void others_steady(const struct others_scene *scenes)
 #define COUNT 5000 /* integers to or from each rank */
 #define ROWS 1000  /* of one integer, every third is used */
 
-enum { TO_HOST, TO_DEVICE, ELSEWHERE, WAYS };
-
-struct copies {
-    int n[WAYS];
-    long bytes[WAYS];
-};
-
-/* This process's copies so far: lines "fakecuda: pid PID copy BYTES from KIND to KIND", KIND host or device. */
-static struct copies copies_now(void)
-{
-    struct copies c = {{0}, {0}};
-    FILE *log = devlog_open();
-    char line[256], from[20], to[20];
-
-    while (NULL != log && NULL != fgets(line, sizeof line, log)) {
-        long pid, bytes;
-        int way = ELSEWHERE;
-
-        if (4 != sscanf(line, "fakecuda: pid %ld copy %ld from %19s to %19s", &pid, &bytes, from, to) ||
-            getpid() != pid) {
-            continue;
-        }
-        if (0 != strcmp(from, to)) {
-            way = 0 == strcmp(from, "device") ? TO_HOST : TO_DEVICE;
-        }
-        c.n[way]++;
-        c.bytes[way] += bytes;
-    }
-    if (NULL != log) {
-        fclose(log);
-    }
-    return c;
-}
-
 /* Whether the copies since then are one of so many bytes each way; none where there are no bytes. */
-static bool copied(const char *name, const struct copies *before, long out, long in)
+static bool copied(const char *name, const struct devlog_copies *before, long out, long in)
 {
-    struct copies now = copies_now();
-    const long expected[WAYS] = {out, in, 0};
+    struct devlog_copies now = devlog_copies();
+    const long expected[COPY_WAYS] = {out, in, 0};
     bool ok = true;
 
-    for (int way = 0; way < WAYS; way++) {
+    for (int way = 0; way < COPY_WAYS; way++) {
         int n = now.n[way] - before->n[way];
         long bytes = now.bytes[way] - before->bytes[way];
 
@@ -185,35 +149,46 @@ void others_copies(void)
     int *host = calloc((size_t) test_size, (size_t) block);
     int *in = devmem_alloc(DEVMEM_DEVICE, (size_t) (test_size * block));
     int *out = devmem_alloc(DEVMEM_DEVICE, (size_t) (test_size * block));
-    struct copies before = copies_now();
+    struct devlog_copies before = devlog_copies();
     bool gather = true, alltoall = true, rows = true;
+    int *counts = calloc(6 * (size_t) test_size, sizeof *counts), *displs = counts + test_size;
+    int *few = displs + test_size, *few_displs = few + test_size, *one = few_displs + test_size, *one_displs = one + test_size;
     MPI_Datatype vector, resized;
 
     MPI_Type_vector(ROWS, 1, 3, MPI_INT, &vector);
     MPI_Type_create_resized(vector, 0, 3 * ROWS * (MPI_Aint) sizeof(int), &resized);
     MPI_Type_commit(&resized);
     devmem_put(in, host, (size_t) (test_size * block));
-    if (tap_agree(copies_now().n[TO_DEVICE] == before.n[TO_DEVICE])) {
+    for (int r = 0; r < test_size; r++) {
+        counts[r] = COUNT;
+        displs[r] = r * COUNT;
+        few[r] = ROWS;
+        few_displs[r] = r * ROWS;
+        one[r] = 1;
+        one_displs[r] = r;
+    }
+    if (tap_agree(devlog_copies().n[TO_DEVICE] == before.n[TO_DEVICE])) {
         tap_skip("the driver does not log copies", "each byte is copied once");
     } else {
         for (int k = 0; k < 3; k++) {
-            before = copies_now();
-            MPI_Alltoall(in, COUNT, MPI_INT, out, COUNT, MPI_INT, MPI_COMM_WORLD);
-            alltoall = copied("alltoall", &before, test_size * block, test_size * block) && alltoall;
-            before = copies_now();
+            before = devlog_copies();
+            MPI_Alltoallv(in, counts, displs, MPI_INT, out, counts, displs, MPI_INT, MPI_COMM_WORLD);
+            alltoall = copied("alltoallv", &before, test_size * block, test_size * block) && alltoall;
+            before = devlog_copies();
             MPI_Gather(in, COUNT, MPI_INT, out, COUNT, MPI_INT, 0, MPI_COMM_WORLD);
             gather = copied("gather", &before, block, 0 == test_rank ? test_size * block : 0) && gather;
-            before = copies_now();
-            MPI_Alltoall(in, ROWS, MPI_INT, out, 1, resized, MPI_COMM_WORLD);
-            rows = copied("alltoall to rows", &before, row_bytes, row_bytes) && rows;
+            before = devlog_copies();
+            MPI_Alltoallv(in, few, few_displs, MPI_INT, out, one, one_displs, resized, MPI_COMM_WORLD);
+            rows = copied("alltoallv to rows", &before, row_bytes, row_bytes) && rows;
         }
-        tap_check(alltoall, "alltoall: one copy to the host, one back");
+        tap_check(alltoall, "alltoallv: one copy to the host, one back");
         tap_check(gather, "gather: one copy to the host, the root's also back");
-        tap_check(rows, "alltoall to integers with gaps between them: one copy back");
+        tap_check(rows, "alltoallv to integers with gaps between them: one copy back");
     }
     MPI_Type_free(&resized);
     MPI_Type_free(&vector);
     devmem_free(DEVMEM_DEVICE, in);
     devmem_free(DEVMEM_DEVICE, out);
     free(host);
+    free(counts);
 }

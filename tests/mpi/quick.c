@@ -111,10 +111,20 @@ static void bcast_prepare(struct call *c)
     }
 }
 
+static int check_alltoall(const struct call *c)
+{
+    int wrong = -1;
+
+    for (int r = 0; r < c->size && wrong < 0; r++) {
+        wrong = check_block(c, r * c->count, r, c->rank * c->count, c->count);
+    }
+    return wrong;
+}
+
 bool quick_call(MPI_Comm comm, enum coll coll, int count, uint64_t salt)
 {
     static const char *const names[] = {"allreduce",            "allgather", "allgatherv", "reduce_scatter",
-                                        "reduce_scatter_block", "bcast",     "reduce"};
+                                        "reduce_scatter_block", "bcast",     "reduce",     "alltoall"};
     struct call c = begin(comm, count, salt);
     MPI_Datatype t = MPI_UINT32_T;
     int wrong = -1;
@@ -149,24 +159,28 @@ bool quick_call(MPI_Comm comm, enum coll coll, int count, uint64_t salt)
         MPI_Reduce(c.in, c.out, count, t, MPI_SUM, c.root, comm);
         wrong = c.rank == c.root ? check_sums(&c, c.size, count, 0) : -1;
         break;
+    case COLL_ALLTOALL:
+        MPI_Alltoall(c.in, count, t, c.out, count, t, comm);
+        wrong = check_alltoall(&c);
+        break;
     default: abort();
     }
     return end(&c, names[coll], wrong);
 }
 
-static int check_alltoall(const struct call *c)
+/* The v-form, with blocks of one size. */
+static void alltoallv(struct call *c)
 {
-    int wrong = -1;
-
-    for (int r = 0; r < c->size && wrong < 0; r++) {
-        wrong = check_block(c, r * c->count, r, c->rank * c->count, c->count);
+    for (int r = 0; r < c->size; r++) {
+        c->counts[r] = c->count;
+        c->displs[r] = r * c->count;
     }
-    return wrong;
+    MPI_Alltoallv(c->in, c->counts, c->displs, MPI_UINT32_T, c->out, c->counts, c->displs, MPI_UINT32_T, c->comm);
 }
 
 bool quick_other(MPI_Comm comm, enum other other, int count, uint64_t salt)
 {
-    static const char *const names[] = {"barrier", "alltoall",   "gather",    "scan",
+    static const char *const names[] = {"barrier", "alltoallv",  "gather",    "scan",
                                         "ibcast",  "iallreduce", "iallgather"};
     struct call c = begin(comm, count, salt);
     MPI_Request request = MPI_REQUEST_NULL;
@@ -175,7 +189,7 @@ bool quick_other(MPI_Comm comm, enum other other, int count, uint64_t salt)
 
     switch (other) {
     case OTHER_BARRIER: MPI_Barrier(comm); break;
-    case OTHER_ALLTOALL: MPI_Alltoall(c.in, count, t, c.out, count, t, comm); break;
+    case OTHER_ALLTOALLV: alltoallv(&c); break;
     case OTHER_GATHER: MPI_Gather(c.in, count, t, c.out, count, t, c.root, comm); break;
     case OTHER_SCAN: MPI_Scan(c.in, c.out, count, t, MPI_SUM, comm); break;
     case OTHER_IBCAST:
@@ -188,7 +202,7 @@ bool quick_other(MPI_Comm comm, enum other other, int count, uint64_t salt)
     }
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     switch (other) {
-    case OTHER_ALLTOALL: wrong = check_alltoall(&c); break;
+    case OTHER_ALLTOALLV: wrong = check_alltoall(&c); break;
     case OTHER_GATHER: wrong = c.rank == c.root ? check_blocks(&c, NULL) : -1; break;
     case OTHER_SCAN: wrong = check_sums(&c, c.rank + 1, count, 0); break;
     case OTHER_IBCAST: wrong = check_block(&c, 0, c.root, 0, count); break;

@@ -13,10 +13,10 @@
 
 #include "colls.h"
 
-/* Calls beside the seven blocking ones: collectives that gpuring leaves to others, and nonblocking ones. */
+/* Calls beside the eight blocking ones: collectives that gpuring leaves to others, and nonblocking ones. */
 enum other {
     OTHER_BARRIER,
-    OTHER_ALLTOALL,
+    OTHER_ALLTOALLV,
     OTHER_GATHER,
     OTHER_SCAN,
     OTHER_IBCAST,

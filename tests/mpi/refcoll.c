@@ -165,3 +165,30 @@ void ref_allgather(const void *in, int in_count, MPI_Datatype in_type, void *out
     ref_allgatherv(in, in_count, in_type, out, counts, displs, type, comm);
     free(counts);
 }
+
+/* Round by round, each with the rank of the same number further on. In place: from a copy. */
+void ref_alltoall(const void *in, int in_count, MPI_Datatype in_type, void *out, int count, MPI_Datatype type,
+                  MPI_Comm comm)
+{
+    struct place p = place_in(comm);
+    MPI_Aint lb, in_extent, extent;
+    void *base = NULL;
+
+    if (MPI_IN_PLACE == in) {
+        void *held = elements_alloc(count * p.size, type, &base);
+
+        copy(out, count * p.size, type, held, count * p.size, type);
+        in = held;
+        in_count = count;
+        in_type = type;
+    }
+    MPI_Type_get_extent(in_type, &lb, &in_extent);
+    MPI_Type_get_extent(type, &lb, &extent);
+    for (int k = 0; k < p.size; k++) {
+        int to = (p.rank + k) % p.size, from = (p.rank - k + p.size) % p.size;
+
+        MPI_Sendrecv((const char *) in + to * in_count * in_extent, in_count, in_type, to, TAG_DATA,
+                     (char *) out + from * count * extent, count, type, from, TAG_DATA, comm, MPI_STATUS_IGNORE);
+    }
+    free(base);
+}

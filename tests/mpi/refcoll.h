@@ -18,5 +18,7 @@ void ref_allgather(const void *in, int in_count, MPI_Datatype in_type, void *out
                    MPI_Comm comm);
 void ref_allgatherv(const void *in, int in_count, MPI_Datatype in_type, void *out, const int *counts,
                     const int *displs, MPI_Datatype type, MPI_Comm comm);
+void ref_alltoall(const void *in, int in_count, MPI_Datatype in_type, void *out, int count, MPI_Datatype type,
+                  MPI_Comm comm);
 
 #endif

@@ -3,40 +3,7 @@
 # Buffers on devices, on the fake CUDA driver: this same component, under mpirun, with several processes.
 . "$(dirname "$0")/lib.sh"
 
-fake=${FAKECUDA:?the directory of the fake driver}/plain
-if [ ! -e "$fake/libcuda.so.1" ]; then
-    echo "1..0 # SKIP no CUDA toolkit: nothing to run on devices with"
-    exit 0
-fi
-without=${LD_LIBRARY_PATH:-} # the driver
-export LD_LIBRARY_PATH=$fake${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-export FAKECUDA_SMS=64 FAKECUDA_DEVICES=2 GPURING_THRESHOLDS=4096,65536
-export GR_HOST=0
-small='--mca coll_gpuring_device_channels 2 --mca coll_gpuring_device_slot_bytes 16384 --mca op ^avx'
-
-device_calls() {
-    local n
-    n=$(sed -n 's/^# gpuring calls .* device \([0-9]*\)$/\1/p' "$out" | tail -n 1)
-    echo "${n:-0}"
-}
-good_on_devices() { all_good && [ "$(device_calls)" -gt 0 ]; }
-good_by_staging() { all_good && [ "$(device_calls)" -eq 0 ]; }
-good_handed_on() { all_good && seen '^# gpuring calls [0-9]+ handovers [1-9]'; }
-said_once() { [ "$(lines_seen "$1")" -eq 1 ]; }
-
-# wrapper NAME LINE: a program for WRAPPER, which does LINE at each rank and then runs what it is given
-wrapper() {
-    printf '#!/bin/sh\n%s\nexec "$@"\n' "$2" >"$work/$1"
-    chmod +x "$work/$1"
-}
-
-# on_devices TEXT JUDGE NP [OPTIONS...] -- PROGRAM [ARGS...]
-on_devices() {
-    local text=$1 judge=$2
-    shift 2
-    grun "$@"
-    tap_check "$text" "$judge"
-}
+. "$(dirname "$0")/device_lib.sh"
 
 # ---- every collective, type, operation, and kind of memory ----
 
@@ -71,6 +38,54 @@ GPURING_MEMORY=device FAKECUDA_LOG=$work/others on_devices "other collectives al
 GPURING_MEMORY=device FAKECUDA_LOG=$work/copies on_devices "each byte is copied once" good_handed_on 3 $small -- others copies
 tap_check "each byte is copied once: copies were counted" not_seen 'SKIP'
 
+# ---- the host's steps on staged buffers, which are copied while they run ----
+
+# no device memory for links: all collectives come here. ALGORITHM CHANNELS SLOT_BYTES NP MEMORY
+while read -r algorithm channels slot_bytes np memory; do
+    [ -n "$algorithm" ] || continue
+    FAKECUDA_RATE=100 GPURING_MEMORY=$memory GPURING_MATRIX=random GPURING_BUDGET=1 on_devices \
+        "in pieces: $algorithm, $channels channels, slots of $slot_bytes bytes, $np ranks, $memory memory" good_by_staging \
+        $np $small --mca coll_gpuring_device_pool_mib 1 --mca coll_gpuring_stage_bytes 1024 \
+        --mca coll_gpuring_algorithm "$algorithm" --mca coll_gpuring_channels "$channels" \
+        --mca coll_gpuring_slot_bytes "$slot_bytes" -- matrix </dev/null
+done <<END
+ring  1 4096  4 device
+tree  2 1024  5 mixed
+flat  3 2048  3 other
+chain 2 16384 3 device
+auto  4 65536 2 managed
+END
+pieces='--mca coll_gpuring_device_pool_mib 1 --mca coll_gpuring_stage_bytes 2048'
+GPURING_MEMORY=mixed FAKECUDA_DELAY=7 on_devices "in pieces: nonblocking" good_by_staging 3 $small $pieces -- nonblocking
+GPURING_MEMORY=device FAKECUDA_RATE=100 on_devices "in pieces: persistent" good_by_staging 2 $small $pieces -- persistent
+
+GPURING_MEMORY=device FAKECUDA_LOG=$work/pieces on_devices "in pieces: each byte is copied once, nothing is allocated" \
+    good_by_staging 3 $small --mca coll_gpuring_stage_bytes 262144 -- staged copies
+GPURING_MEMORY=device FAKECUDA_LOG=$work/whole GPURING_PIECES=1 on_devices "stage_bytes 0: the same, each buffer at once" \
+    good_by_staging 3 $small --mca coll_gpuring_stage_bytes 0 -- staged copies
+
+# 2.75 MiB at 25 MB/s are 115 ms each way, 4.6 MiB 192 ms
+timed() { # STAGE_BYTES
+    GPURING_MEMORY=device FAKECUDA_RATE=25 grun 3 $small --mca coll_gpuring_stage_bytes "$1" -- staged time
+}
+seconds_of() { sed -n "s/^# $1 seconds \\([0-9.]*\\) host \\([0-9.]*\\)\$/\\$2/p" "$out"; } # NAME, 1: device, 2: host
+takes_less() { awk -v a="$1" -v b="$2" -v least="$3" 'BEGIN { exit !(a > least && a < 0.85 * b) }'; } # A B LEAST
+timed 0
+whole=$(seconds_of allreduce 1)
+timed 131072
+overlapped=$(seconds_of allreduce 1)
+tap_check "in pieces ($overlapped s): less than 0.85 of copy, collective and copy one after the other ($whole s)" \
+    takes_less "$overlapped" "$whole" 0.110
+overlapped=$(seconds_of scan 1)
+whole=$(awk -v host="$(seconds_of scan 2)" 'BEGIN { print host + 2 * 0.192 }')
+tap_check "in segments ($overlapped s): the same of a scan ($whole s)" takes_less "$overlapped" "$whole" 0.185
+
+# rank 0 has its buffers in host memory: it is told that others have not, and cuts its calls as they do
+wrapper host_on_0 '[ $OMPI_COMM_WORLD_RANK != 0 ] || export GPURING_MEMORY=host'
+WRAPPER=$work/host_on_0 GPURING_MEMORY=device FAKECUDA_LOG=$work/mixed FAKECUDA_DELAY=9 on_devices \
+    "in pieces and segments: rank 0 has its buffers in host memory" good_by_staging 3 $small --mca coll_gpuring_cuda 1 \
+    --mca coll_gpuring_stage_bytes 262144 -- staged copies
+
 # ---- every algorithm ----
 
 # ALGORITHM CHANNELS SLOTS SLOT_BYTES NP
@@ -88,6 +103,33 @@ chain 2 3 16384 3
 tree  4 4 65536 2
 ring  3 2 256   3
 END
+
+# ---- along a torus ----
+
+# GRID NP ALGORITHM CHANNELS COLLECTIVES
+while read -r grid np algorithm channels colls; do
+    [ -n "$grid" ] || continue
+    GPURING_MEMORY=device GPURING_BUDGET=0 grun "$np" --mca op ^avx --mca coll_gpuring_device_slot_bytes 16384 \
+        --mca coll_gpuring_verbose 2 \
+        --mca coll_gpuring_algorithm "$algorithm" --mca coll_gpuring_device_channels "$channels" -- grids "$grid" </dev/null
+    good_along() {
+        good_on_devices || return 1
+        for coll in $colls; do
+            seen "gpuring: $coll on .* on devices .*: $algorithm \\(forced\\)" || return 1
+        done
+    }
+    tap_check "$grid, $algorithm, $channels channels" good_along
+done <<END
+2x2   4 pairwise 2 alltoall
+3x2   6 pairwise 1 alltoall
+3x2   6 ring     3 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
+END
+# what kernels do not have is left to the model
+GPURING_MEMORY=device GPURING_BUDGET=0 grun 4 $small --mca coll_gpuring_verbose 2 --mca coll_gpuring_algorithm ordered -- grids 2x2
+tap_check "2x2, ordered: pairwise on devices" seen 'gpuring: alltoall on .* on devices .*: pairwise,'
+GPURING_MEMORY=device GPURING_BUDGET=0 grun 4 $small --mca coll_gpuring_verbose 2 --mca coll_gpuring_algorithm bucket -- grids 2x2
+not_bucket() { good_on_devices && not_seen 'on devices .*: bucket'; }
+tap_check "2x2, bucket: as auto on devices" not_bucket
 
 # ---- every protocol ----
 

@@ -4,10 +4,10 @@
 . "$(dirname "$0")/lib.sh"
 
 parameters="priority host algorithm algorithm_allreduce algorithm_allgather algorithm_reduce_scatter
-            algorithm_bcast algorithm_reduce channels slots slot_bytes mailbox_bytes single_copy torus timeout
+            algorithm_bcast algorithm_reduce algorithm_alltoall channels slots slot_bytes mailbox_bytes single_copy torus timeout
             timeout_abort progress_thread pool_mib report verbose cuda device_channels device_slots device_slot_bytes
-            device_pool_mib protocol"
-collectives="allreduce allgather allgatherv reduce_scatter reduce_scatter_block bcast reduce"
+            device_pool_mib protocol stage_bytes zero_copy step_sync"
+collectives="allreduce allgather allgatherv reduce_scatter reduce_scatter_block bcast reduce alltoall"
 
 each_counted() {
     local c
@@ -19,14 +19,14 @@ each_counted() {
 for selection in gpuring gpuring,basic,libnbc gpuring,tuned,basic,libnbc,self; do
     grun 3 --mca coll $selection -- hello_coll
     tap_check "--mca coll $selection runs everything" good_through_gpuring
-    tap_check "--mca coll $selection: each of the seven is counted" each_counted
+    tap_check "--mca coll $selection: each of the eight is counted" each_counted
 done
 test_program "--mca coll gpuring with one rank" 1 --mca coll gpuring -- hello_coll
 test_program "--mca coll gpuring on communicators of every origin" 3 --mca coll gpuring --mca op ^avx -- comms
 
 grun 3 -- hello_coll
 tap_check "selected by default" good_through_gpuring
-tap_check "selected by default: each of the seven is counted" each_counted
+tap_check "selected by default: each of the eight is counted" each_counted
 grun 3 --mca coll_gpuring_priority 5 -- hello_coll
 tap_check "not selected with a priority below tuned's" good_without_gpuring
 grun 3 --mca coll ^gpuring -- hello_coll

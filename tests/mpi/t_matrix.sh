@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The seven collectives in all their variety, for 1 to 8 ranks, and under every algorithm, number of channels
+# The eight collectives in all their variety, for 1 to 8 ranks, and under every algorithm, number of channels
 # and size of slots. Stock's op/avx saturates small integers where C wraps: the reference does without it.
 . "$(dirname "$0")/lib.sh"
 

@@ -6,7 +6,7 @@
 
 for np in 2 3 4 5 8; do
     test_program "nonblocking, $np ranks" $np -- nonblocking 2
-    tap_check "nonblocking, $np ranks: gpuring takes each of the seven" [ "$(lines_seen ': gpuring took [1-9]')" -eq 7 ]
+    tap_check "nonblocking, $np ranks: gpuring takes each of the eight" [ "$(lines_seen ': gpuring took [1-9]')" -eq 8 ]
 done
 for np in 2 3 4; do
     test_program "opposite orders, $np ranks" $np -- opposite 3

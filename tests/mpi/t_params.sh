@@ -37,10 +37,12 @@ device_channels 33 1..32
 device_slots 1 2..64
 device_slot_bytes 1000 256
 device_pool_mib 0 1..
+stage_bytes -1 0..
 host 7 0..1
 timeout -1 0..
 timeout_abort 2 0..1
 torus 0x2 4x4x2
+step_sync always none start barrier timed
 torus many 4x4x2
 torus 3x3 4
 report loudly summary
@@ -76,6 +78,7 @@ algorithm ring tree
 algorithm_allreduce auto flat
 protocol simple ll
 torus 2x2 4x1
+step_sync none timed
 "
 while read -r name first others; do
     [ -n "$name" ] || continue

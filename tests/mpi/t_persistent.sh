@@ -5,7 +5,7 @@
 
 for np in 2 3 4 5 8; do
     test_program "persistent, $np ranks" $np -- persistent $((np < 5 ? 2 : 1))
-    tap_check "persistent, $np ranks: gpuring takes each of the seven" [ "$(lines_seen ': gpuring took [1-9]')" -eq 7 ]
+    tap_check "persistent, $np ranks: gpuring takes each of the eight" [ "$(lines_seen ': gpuring took [1-9]')" -eq 8 ]
 done
 test_program "persistent, types freed once it is made" 3 -- persistent 1 types
 

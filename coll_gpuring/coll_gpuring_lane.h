@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who drives ops: lanes, requests, and the progress thread; coll_gpuring_op.h draws them, and includes this. */
+#ifndef MCA_COLL_GPURING_LANE_H
+#define MCA_COLL_GPURING_LANE_H
+
+#include "coll_gpuring_op.h"
+
+BEGIN_C_DECLS
+
+/* ---- lanes ---- */
+
+struct gr_lane {
+    mca_coll_gpuring_module_t *module;
+    struct ompi_communicator_t *comm;
+    struct gr_team *team;
+    bool lost;                    /* its set-up failed half-way: it is left as it is */
+    struct gr_gpu_team *gpu;      /* NULL: no call on devices yet */
+    bool persistent;              /* of a persistent request */
+    struct gr_timing *timing;     /* NULL: no call whose steps are timed yet */
+    struct gr_op own;             /* of the blocking call */
+    /* The queue has a lock of its own: Open MPI makes communicators with nonblocking calls out of opal_progress,
+     * maybe below somebody who has the lane. */
+    gr_lock_t gate;
+    struct gr_op *head, **tail;   /* in call order */
+    struct gr_op *unposted;       /* the first of them that has not been looked at for posting */
+    gr_lock_t busy;               /* who has it drives the lane; this is theirs: */
+    struct gr_op *finished;       /* whose requests are to be completed in an MPI call */
+    struct gr_watch watch;
+    /* under the list's lock: */
+    struct gr_lane *next, **link; /* link NULL: not in the list of those that opal_progress drives */
+};
+
+/* A lane for the communicator, which must outlive it. box_bytes: of the largest post to mailboxes. NULL: no memory. */
+struct gr_lane *mca_coll_gpuring_lane_new(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
+                                          uint32_t nsets, size_t box_bytes);
+void mca_coll_gpuring_lane_free(struct gr_lane *lane); /* NULL is fine; its queue must be empty */
+
+/* Do op, after all that is in the queue, and wait for it. OMPI error code, or OMPI_ERR_NOT_AVAILABLE: no links. */
+int mca_coll_gpuring_lane_do(struct gr_lane *lane, struct gr_op *op);
+
+/* Put ops of different lanes into their queues and leave them to whoever drives. */
+void mca_coll_gpuring_lane_start(struct gr_op *const *ops, size_t n);
+
+/* Drive all listed lanes once; returns what was moved. */
+uint64_t mca_coll_gpuring_lanes_drive(bool here);
+
+/* Whether some lane is listed. */
+bool mca_coll_gpuring_lanes_any(void);
+
+/* At the end of the component. */
+void mca_coll_gpuring_lanes_close(void);
+void mca_coll_gpuring_order_close(void);
+
+/* ---- step timing ---- */
+
+struct gr_timing;
+
+/* Bytes of a rank's frame for notes; 0: none are needed. */
+size_t mca_coll_gpuring_timing_bytes(const mca_coll_gpuring_module_t *module, int p);
+
+/* Whether the call, the first whose steps are timed, must ask for those frames: on all ranks alike. */
+bool mca_coll_gpuring_timing_asks(const struct gr_lane *lane, const struct gr_op *op);
+
+/* The op's machine was started: let its steps be timed, where they are. OMPI error code. */
+int mca_coll_gpuring_timing_begin(struct gr_op *op);
+
+/* What timing waits for, or "". */
+void mca_coll_gpuring_timing_explain(const struct gr_lane *lane, char *text, size_t size);
+void mca_coll_gpuring_timing_free(struct gr_lane *lane);
+
+/* ---- requests ---- */
+
+typedef struct mca_coll_gpuring_request {
+    ompi_coll_base_nbc_request_t super; /* MPI_I... functions keep what they retained there */
+    struct gr_op op;
+    struct gr_lane *lane;               /* a persistent request's own */
+    struct mca_coll_gpuring_request *next_unused;
+    ompi_datatype_t *types[2];          /* that a persistent request retains, or NULL; */
+    void *kept;                         /* and copies of its call's arrays */
+} mca_coll_gpuring_request_t;
+
+OBJ_CLASS_DECLARATION(mca_coll_gpuring_request_t);
+
+/* A request for a call on comm, not active. NULL: no memory. */
+mca_coll_gpuring_request_t *mca_coll_gpuring_request_get(struct ompi_communicator_t *comm, bool persistent);
+void mca_coll_gpuring_request_put(mca_coll_gpuring_request_t *request);
+
+/*
+ * Put copies in the place of the call's arrays, which the application may free when the call has returned. What is to
+ * be freed at the end; NULL: no memory.
+ */
+void *mca_coll_gpuring_keep(struct gr_call *call);
+
+/* A persistent request whose op is ready to be started. */
+void mca_coll_gpuring_request_persist(mca_coll_gpuring_request_t *request, struct gr_lane *lane);
+void mca_coll_gpuring_requests_close(void);
+
+/* ---- progress thread ---- */
+
+/* Start it at the first nonblocking call (device: that may be on devices), where the parameter wants it. */
+void mca_coll_gpuring_thread_need(bool device);
+void mca_coll_gpuring_thread_close(void);
+
+END_C_DECLS
+
+#endif

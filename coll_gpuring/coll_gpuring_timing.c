@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Step timing of a communicator (timing/timer.h): who has a timer, and what it is asked.
+ *
+ * The notes go through shared memory frames, which a set-up of their own makes with the first call whose steps are
+ * timed. Only the communicator's own lane is timed: its ops come in one order on all ranks, as countdowns must. A
+ * persistent request may be started in another order on each rank.
+ */
+#include "coll_gpuring_op.h"
+
+#include "timing/link_port.h"
+#include "timing/timer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct gr_timing {
+    struct gr_link_port port;
+    struct gr_timer timer;
+    struct gr_request last; /* what the time line was made for */
+    uint64_t told;          /* pauses */
+};
+
+static const struct gr_gate gate = {gr_timer_may_begin, gr_timer_begins, gr_timer_ended, gr_timer_finished};
+
+const char *mca_coll_gpuring_sync_name(int mode)
+{
+    return gr_sync_name(mode);
+}
+
+size_t mca_coll_gpuring_timing_bytes(const mca_coll_gpuring_module_t *module, int p)
+{
+    return GR_SYNC_NONE == module->params.value[GR_PARAM_STEP_SYNC] ? 0 : gr_link_port_bytes(p);
+}
+
+/* Whether this lane's calls by schedules are timed, if the frames can be had. */
+static bool is_timed(const struct gr_lane *lane)
+{
+    return lane->team->notes.bytes > 0 && !lane->persistent;
+}
+
+bool mca_coll_gpuring_timing_asks(const struct gr_lane *lane, const struct gr_op *op)
+{
+    return is_timed(lane) && (op->arrives || (!op->device && GR_WAY_MAILBOX != op->choice.way)) &&
+           GR_LINKS_NONE == gr_team_links(lane->team, GR_WAY_NOTES, 0);
+}
+
+static int make(struct gr_lane *lane)
+{
+    const struct gr_team *team = lane->team;
+    const int64_t *value = lane->module->params.value;
+    struct gr_timing *t = calloc(1, sizeof(*t));
+    int r;
+
+    if (NULL == t) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    if (0 != gr_link_port_init(&t->port, team->p, team->rank)) {
+        free(t);
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    if (0 != gr_timer_init(&t->timer, (enum gr_step_sync) value[GR_PARAM_STEP_SYNC], &t->port.port,
+                           &lane->module->torus, team->p, team->rank)) {
+        gr_link_port_free(&t->port);
+        free(t);
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    for (r = 0; r < team->p; r++) {
+        gr_link_port_attach(&t->port, r, team->notes.base[r]);
+    }
+    lane->timing = t;
+    return OMPI_SUCCESS;
+}
+
+/* Timing has switched itself off since it was last asked: rank 0 says so. */
+static void tell(struct gr_lane *lane)
+{
+    struct gr_timing *t = lane->timing;
+    const struct gr_timing_report *r = &t->timer.report;
+
+    if (r->pauses != t->told && 0 == lane->team->rank) {
+        mca_coll_gpuring_tell("timing-off", gr_comm_name(lane->comm), GR_LATE_CALLS,
+                              r->pauses < GR_MAX_PAUSES ? "for some calls; then latencies are measured again"
+                                                        : "for good");
+    }
+    t->told = r->pauses;
+}
+
+static struct gr_sched sched_of(const void *ctx, int rank, uint32_t channel)
+{
+    const struct gr_op *op = ctx;
+    const struct gr_team *team = op->lane->team;
+
+    return gr_plan_sched(&op->data.request, team->p, rank, team->rings.order[channel % 2],
+                         team->rings.where[channel % 2], channel, op->plan.split.nchunks);
+}
+
+/* Whether both have steps at the same times. Counts are not compared. */
+static bool is_same(const struct gr_request *a, const struct gr_request *b)
+{
+    return NULL == a->counts && NULL == b->counts && a->coll == b->coll && a->algo == b->algo && a->root == b->root &&
+           a->nchannels == b->nchannels && a->elem_bytes == b->elem_bytes && a->chunk_bytes == b->chunk_bytes &&
+           a->total == b->total && a->block == b->block && a->direct == b->direct &&
+           a->direct_bytes == b->direct_bytes;
+}
+
+int mca_coll_gpuring_timing_begin(struct gr_op *op)
+{
+    struct gr_lane *lane = op->lane;
+    const struct gr_team *team = lane->team;
+    const struct gr_request *r = &op->data.request;
+    struct gr_timer_links links = {team->in, team->out, team->p};
+    struct gr_timing_job job = {
+        .p = team->p,
+        .split = &op->plan.split,
+        .elem_bytes = r->elem_bytes,
+        .slot_elems = op->plan.slot_elems,
+        .nslots = team->nslots,
+        .sched = sched_of,
+        .ctx = op,
+    };
+    int rc = OMPI_SUCCESS;
+
+    if (!is_timed(lane) || GR_LINKS_THERE != gr_team_links(team, GR_WAY_NOTES, 0)) {
+        return OMPI_SUCCESS;
+    }
+    if (NULL == lane->timing) {
+        rc = make(lane);
+    }
+    if (OMPI_SUCCESS == rc) {
+        tell(lane);
+        gr_timer_begin(&lane->timing->timer, &job, &links, is_same(&lane->timing->last, r),
+                       GR_COLL_ALLREDUCE == r->coll);
+        lane->timing->last = *r;
+        gr_machine_gate(&op->machine, &gate, &lane->timing->timer);
+    }
+    return rc;
+}
+
+void mca_coll_gpuring_timing_explain(const struct gr_lane *lane, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (NULL != lane->timing) {
+        gr_timer_explain(&lane->timing->timer, text, size);
+    }
+}
+
+void mca_coll_gpuring_timing_free(struct gr_lane *lane)
+{
+    if (NULL != lane->timing) {
+        mca_coll_gpuring_stats_timing(&lane->timing->timer.report);
+        gr_timer_free(&lane->timing->timer);
+        gr_link_port_free(&lane->timing->port);
+        free(lane->timing);
+        lane->timing = NULL;
+    }
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The torus that the ranks of a communicator form: what its info key gpuring_torus says; else its Cartesian topology; else
+ * the parameter, which is meant for MPI_COMM_WORLD. MPI makes the second equal on all ranks, the exchange of parameters
+ * the third; of the key it says that an implementation may want one value on all ranks, and this one does.
+ */
+#include "coll_gpuring.h"
+
+#include "ompi/mca/topo/base/base.h"
+#include "opal/util/info.h"
+
+#define KEY "gpuring_torus"
+
+/* The key's torus; ndims 0: there is no key, or it is wrong, which rank 0 says. */
+static struct gr_torus torus_of_key(struct ompi_communicator_t *comm)
+{
+    struct gr_torus torus = {.ndims = 0};
+    char text[64];
+
+    if (NULL == comm->super.s_info || !gr_info_get(comm->super.s_info, KEY, text, sizeof(text))) {
+        return torus;
+    }
+    if (0 != gr_torus_parse(text, &torus) || gr_torus_size(&torus) != ompi_comm_size(comm)) {
+        if (0 == ompi_comm_rank(comm)) {
+            mca_coll_gpuring_tell("bad-torus-key", gr_comm_name(comm), KEY, text, ompi_comm_size(comm));
+        }
+        torus.ndims = 0;
+    }
+    return torus;
+}
+
+/* MPI's last dimension is the one in which neighbouring ranks differ: ours is the first. Extents of 1 say nothing. */
+static struct gr_torus torus_of_grid(struct ompi_communicator_t *comm)
+{
+    const mca_topo_base_comm_cart_t *cart;
+    struct gr_torus torus = {.ndims = 0};
+    int d;
+
+    if (!OMPI_COMM_IS_CART(comm)) {
+        return torus;
+    }
+    cart = comm->c_topo->mtc.cart;
+    for (d = cart->ndims - 1; d >= 0; d--) {
+        if (1 == cart->dims[d]) {
+            continue;
+        }
+        if (GR_MAX_DIMS == torus.ndims) {
+            torus.ndims = 0;
+            break;
+        }
+        torus.mesh |= cart->periods[d] ? 0u : 1u << torus.ndims;
+        torus.dims[torus.ndims++] = cart->dims[d];
+    }
+    return torus;
+}
+
+struct gr_torus mca_coll_gpuring_torus(struct ompi_communicator_t *comm, const gr_params_t *params)
+{
+    struct gr_torus torus = torus_of_key(comm);
+
+    if (0 == torus.ndims) {
+        torus = torus_of_grid(comm);
+    }
+    return 0 == torus.ndims ? mca_coll_gpuring_param_torus(params->value[GR_PARAM_TORUS]) : torus;
+}

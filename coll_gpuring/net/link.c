@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The links of net.h: what they send, and what becomes of what comes in.
+ *
+ *      writer's FIFO:     head          next           tail         reader's FIFO:    head       next
+ *                          | under way   | to be sent   |                              | unread   | under way
+ *                         [ ][x][ ][ ]  [ ][ ][ ]                                     [ ][ ][ ]  [ ][x][ ]
+ *
+ * Messages may arrive, and be through, in any order (x); counters move in order. The writer sends slot k only when
+ * k < read + window, so there is a free place for whatever comes in.
+ */
+#include "net_state.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- failure ---- */
+
+void gr_net_fail(struct gr_net_link *l, int status, const char *why)
+{
+    if (0 == l->status) {
+        snprintf(l->why, sizeof(l->why), "%s", why);
+        atomic_store_explicit(&l->status, status, memory_order_release);
+    }
+}
+
+int gr_net_link_status(const struct gr_net_link *link)
+{
+    return atomic_load_explicit(&link->status, memory_order_acquire);
+}
+
+void gr_net_link_error(const struct gr_net_link *link, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (0 != gr_net_link_status(link)) {
+        snprintf(text, size, "%s: %s", link->name, link->why);
+    }
+}
+
+/* ---- making ---- */
+
+int gr_net_link_open(struct gr_net *net, enum gr_net_side side, const struct gr_net_fifo *fifo,
+                     struct gr_net_link **link)
+{
+    uint32_t nmessages = GR_NET_OUT == side ? fifo->nslots : 1, k;
+    struct gr_net_link *l;
+    int rc;
+
+    assert(fifo->nslots >= GR_MIN_SLOTS && fifo->nslots <= GR_MAX_SLOTS && fifo->slot_bytes <= UINT32_MAX);
+    l = calloc(1, sizeof(*l) + nmessages * sizeof(l->message[0]));
+    if (NULL == l) {
+        return GR_ERR_NOMEM;
+    }
+    l->net = net;
+    l->side = side;
+    l->fifo = *fifo;
+    l->window = fifo->nslots;
+    gr_link_attach(&l->local, fifo->shared, fifo->count, fifo->nslots, fifo->slot_bytes);
+    for (k = 0; k < nmessages; k++) {
+        l->message[k].link = l;
+    }
+    gr_net_lock(net);
+    rc = gr_net_number(net, l);
+    gr_net_unlock(net);
+    if (0 != rc) {
+        free(l);
+        return rc;
+    }
+    *link = l;
+    return 0;
+}
+
+void gr_net_link_offer(const struct gr_net_link *link, struct gr_net_offer *offer)
+{
+    memset(offer, 0, sizeof(*offer));
+    offer->link = link->number;
+    offer->nslots = link->fifo.nslots;
+    offer->slot_bytes = (uint32_t) link->fifo.slot_bytes;
+    offer->bytes = link->net->address_bytes;
+    memcpy(offer->address, link->net->address, link->net->address_bytes);
+}
+
+/* Whether both ends can be one link. */
+static int fits(const struct gr_net_link *l, const struct gr_net_offer *o)
+{
+    return 0 != o->link && o->bytes > 0 && o->bytes <= sizeof(o->address) && o->slot_bytes == l->fifo.slot_bytes &&
+           o->nslots >= GR_MIN_SLOTS && o->nslots <= GR_MAX_SLOTS;
+}
+
+int gr_net_link_join(struct gr_net_link *link, const struct gr_net_offer *theirs, const char *peer)
+{
+    int rc = GR_ERR_NET;
+
+    snprintf(link->name, sizeof(link->name), "%s", peer);
+    gr_net_lock(link->net);
+    if (fits(link, theirs)) {
+        rc = gr_net_peer(link->net, theirs, &link->peer);
+    }
+    if (0 != rc) {
+        gr_net_fail(link, rc, NULL == link->peer ? "its offer of a link does not fit" : link->peer->why);
+    } else {
+        link->theirs = theirs->link;
+        link->window = GR_NET_OUT == link->side ? theirs->nslots : link->fifo.nslots;
+    }
+    gr_net_unlock(link->net);
+    return rc;
+}
+
+/* ---- the end ---- */
+
+void gr_net_leave(struct gr_net_link *l)
+{
+    l->net->places[(uint32_t) l->number] = NULL;
+    gr_door_leave(&l->fifo.shared->writer, l->fifo.lease);
+    free(l);
+}
+
+/* Slots that the writer has pushed. */
+static uint64_t pushed(const struct gr_net_link *l)
+{
+    return atomic_load_explicit(&l->fifo.shared->tail, memory_order_acquire) - l->fifo.count;
+}
+
+static int is_connected(const struct gr_net_link *l)
+{
+    return 0 != l->theirs && 0 == l->peer->status;
+}
+
+/* Whether nothing is left to be done for a link that was closed. */
+static int is_over(const struct gr_net_link *l)
+{
+    if (!l->closing || l->under_way > 0) {
+        return 0;
+    }
+    return !is_connected(l) || l->gone || (GR_NET_OUT == l->side && (0 != l->status || l->next == pushed(l)));
+}
+
+void gr_net_link_close(struct gr_net_link *link)
+{
+    struct gr_net *net = link->net;
+
+    gr_net_lock(net);
+    link->closing = 1;
+    gr_net_go_on(link);
+    gr_net_unlock(net);
+}
+
+/* ---- sending ---- */
+
+/* gr_net_sent() tells how it ended, maybe at once. */
+static void post(struct gr_net_link *l, struct gr_net_message *m, enum gr_net_kind kind, uint64_t seq, const void *data,
+                 size_t bytes)
+{
+    int rc;
+
+    m->head = (struct gr_net_head) {.link = l->theirs, .seq = seq, .kind = kind};
+    l->under_way++; /* before: it may fail within */
+    rc = l->net->transport->send(l->net->end, l->peer->connection, m, data, bytes);
+    if (0 != rc) {
+        gr_net_sent(l->net, m, rc < 0 ? rc : 0);
+    }
+}
+
+/* The writer's slots that lie in front have been sent: give them back. */
+static void give_back(struct gr_net_link *l)
+{
+    while (l->through & 1) {
+        l->through >>= 1;
+        gr_link_pop(&l->local);
+    }
+}
+
+void gr_net_sent(void *ctx, struct gr_net_message *message, int status)
+{
+    struct gr_net_link *l = message->link;
+    uint64_t head = l->local.mine - l->fifo.count;
+
+    (void) ctx;
+    l->under_way--;
+    l->telling = l->telling && GR_NET_DATA == message->head.kind;
+    if (status < 0) {
+        gr_net_fail(l, status, 0 != l->peer->status ? l->peer->why : "a message could not be sent");
+    } else if (GR_NET_DATA == message->head.kind) {
+        l->through |= (uint64_t) 1 << (message->head.seq - head);
+        give_back(l);
+    }
+}
+
+static void send_slots(struct gr_net_link *l)
+{
+    uint64_t until = pushed(l), most = l->read + l->window, seq;
+    uint32_t at;
+
+    for (seq = l->next; seq < until && seq < most && 0 == l->status; seq = l->next) {
+        at = (uint32_t) ((l->fifo.count + seq) % l->fifo.nslots);
+        l->next++;
+        l->net->moved++;
+        post(l, &l->message[at], GR_NET_DATA, seq, l->fifo.shared->slots + at * l->fifo.slot_bytes,
+                    NULL == l->fifo.fill ? l->fifo.slot_bytes : l->fifo.fill[at]);
+    }
+}
+
+/*
+ * Tell the writer how far the reader is: not each time, but before the writer runs out of slots - with two slots each
+ * time, else when half of them are free again.
+ */
+static void send_credit(struct gr_net_link *l)
+{
+    uint64_t head = atomic_load_explicit(&l->fifo.shared->head, memory_order_acquire) - l->fifo.count;
+
+    if (l->telling) {
+        return;
+    }
+    if (l->closing && !l->gone) {
+        l->gone = l->telling = 1;
+        post(l, &l->message[0], GR_NET_GONE, head, NULL, 0);
+    } else if (!l->closing && head - l->read >= l->fifo.nslots / 2) {
+        l->read = head;
+        l->telling = 1;
+        post(l, &l->message[0], GR_NET_CREDIT, head, NULL, 0);
+    }
+}
+
+void gr_net_go_on(struct gr_net_link *l)
+{
+    if (is_connected(l)) {
+        /* even of a link that failed, its writer must hear that it was left */
+        if (GR_NET_IN == l->side && (l->closing || 0 == l->status)) {
+            send_credit(l);
+        } else if (GR_NET_OUT == l->side && !l->gone) {
+            send_slots(l);
+        }
+    }
+    if (is_over(l)) {
+        gr_net_leave(l);
+    }
+}
+
+/* ---- what comes in ---- */
+
+void *gr_net_place(void *ctx, const struct gr_net_head *head, size_t bytes)
+{
+    struct gr_net_link *l = gr_net_find(ctx, head->link);
+
+    if (NULL == l || GR_NET_IN != l->side || l->closing || 0 != l->status) {
+        return NULL;
+    }
+    /* what breaks these rules would overwrite what is unread */
+    if (head->seq < l->next || head->seq >= l->read + l->fifo.nslots || bytes > l->fifo.slot_bytes ||
+        l->through >> (head->seq - l->next) & 1) {
+        gr_net_fail(l, GR_ERR_NET, "a message came for which there is no room");
+        return NULL;
+    }
+    l->under_way++;
+    return l->fifo.shared->slots + (l->fifo.count + head->seq) % l->fifo.nslots * l->fifo.slot_bytes;
+}
+
+void gr_net_placed(void *ctx, const struct gr_net_head *head, int status)
+{
+    struct gr_net_link *l = gr_net_find(ctx, head->link); /* it is there: it waits for this */
+
+    l->under_way--;
+    if (status < 0) {
+        gr_net_fail(l, status, "a message could not be received");
+        return;
+    }
+    l->through |= (uint64_t) 1 << (head->seq - l->next);
+    while (l->through & 1) {
+        l->through >>= 1;
+        l->next++;
+        l->net->moved++;
+        gr_link_push(&l->local);
+    }
+}
+
+void gr_net_noted(void *ctx, const struct gr_net_head *head)
+{
+    struct gr_net_link *l = gr_net_find(ctx, head->link);
+
+    if (NULL == l || GR_NET_OUT != l->side) {
+        return;
+    }
+    if (GR_NET_GONE == head->kind) {
+        l->gone = 1;
+    } else if (head->seq > l->read && head->seq <= l->next) { /* not an older one that was overtaken */
+        l->read = head->seq;
+    }
+}

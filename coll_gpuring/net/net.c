@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The network of net.h: its peers and the numbers of its links; link.c has what links do. */
+#include "net_state.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- numbers of links: a place in the table, and which of its links it is ---- */
+
+struct gr_net_link *gr_net_find(const struct gr_net *net, uint64_t number)
+{
+    uint32_t at = (uint32_t) number;
+    struct gr_net_link *l = at < net->nplaces ? net->places[at] : NULL;
+
+    return NULL != l && l->number == number ? l : NULL;
+}
+
+static int more_places(struct gr_net *net)
+{
+    uint32_t n = 0 == net->nplaces ? 16 : 2 * net->nplaces;
+    struct gr_net_link **grown = realloc(net->places, n * sizeof(*grown));
+
+    if (NULL == grown) {
+        return GR_ERR_NOMEM;
+    }
+    memset(grown + net->nplaces, 0, (n - net->nplaces) * sizeof(*grown));
+    net->places = grown;
+    net->nplaces = n;
+    return 0;
+}
+
+int gr_net_number(struct gr_net *net, struct gr_net_link *l)
+{
+    uint32_t k = 0;
+
+    while (k < net->nplaces && NULL != net->places[k]) {
+        k++;
+    }
+    if (k == net->nplaces && 0 != more_places(net)) {
+        return GR_ERR_NOMEM;
+    }
+    net->places[k] = l;
+    l->number = ++net->opened << 32 | k;
+    return 0;
+}
+
+/* ---- peers ---- */
+
+/* The peer with that address, which may be a new one. NULL: no memory. */
+static struct gr_net_peer *peer_at(struct gr_net *net, const struct gr_net_offer *offer)
+{
+    struct gr_net_peer *p;
+
+    for (p = net->peers; NULL != p; p = p->next) {
+        if (p->bytes == offer->bytes && 0 == memcmp(p->address, offer->address, p->bytes)) {
+            return p;
+        }
+    }
+    p = calloc(1, sizeof(*p) + offer->bytes);
+    if (NULL != p) {
+        memcpy(p->address, offer->address, offer->bytes);
+        p->bytes = offer->bytes;
+        p->next = net->peers;
+        net->peers = p;
+    }
+    return p;
+}
+
+int gr_net_peer(struct gr_net *net, const struct gr_net_offer *offer, struct gr_net_peer **peer)
+{
+    struct gr_net_peer *p = peer_at(net, offer);
+
+    if (NULL == p) {
+        return GR_ERR_NOMEM;
+    }
+    *peer = p;
+    if (NULL == p->connection && 0 == p->status) {
+        p->status = net->transport->connect(net->end, p->address, p, &p->connection, p->why, sizeof(p->why));
+    }
+    return p->status;
+}
+
+static void lost(void *ctx, void *peer, const char *why)
+{
+    struct gr_net *net = ctx;
+    struct gr_net_peer *p = peer;
+    uint32_t k;
+
+    if (0 == p->status) {
+        p->status = GR_ERR_LOST;
+        snprintf(p->why, sizeof(p->why), "%s", why);
+    }
+    for (k = 0; k < net->nplaces; k++) {
+        if (NULL != net->places[k] && p == net->places[k]->peer) {
+            gr_net_fail(net->places[k], p->status, p->why);
+        }
+    }
+}
+
+/* ---- the network ---- */
+
+void gr_net_lock(struct gr_net *net)
+{
+    while (atomic_flag_test_and_set_explicit(&net->busy, memory_order_acquire)) {
+        sched_yield();
+    }
+}
+
+void gr_net_unlock(struct gr_net *net)
+{
+    atomic_flag_clear_explicit(&net->busy, memory_order_release);
+}
+
+int gr_net_open(struct gr_net **out, const struct gr_transport *transport, char *why, size_t size)
+{
+    struct gr_net *net = calloc(1, sizeof(*net));
+    int rc;
+
+    if (NULL == net) {
+        return GR_ERR_NOMEM;
+    }
+    net->transport = transport;
+    net->up = (struct gr_transport_up) {net, gr_net_place, gr_net_placed, gr_net_noted, gr_net_sent, lost};
+    atomic_flag_clear(&net->busy);
+    rc = transport->open(&net->end, &net->up, why, size);
+    if (0 != rc) {
+        free(net);
+        return rc;
+    }
+    net->address_bytes = transport->address(net->end, net->address, sizeof(net->address));
+    if (0 == net->address_bytes || net->address_bytes > sizeof(net->address)) {
+        snprintf(why, size, "an address of %zu bytes; 1 to %zu is allowed", net->address_bytes, sizeof(net->address));
+        gr_net_close(net, 0);
+        return GR_ERR_NET;
+    }
+    *out = net;
+    return 0;
+}
+
+/* One round; the caller has the network. */
+static uint64_t go_on(struct gr_net *net)
+{
+    uint64_t before = net->moved;
+    uint32_t k;
+
+    net->transport->progress(net->end);
+    for (k = 0; k < net->nplaces; k++) {
+        if (NULL != net->places[k]) {
+            gr_net_go_on(net->places[k]);
+        }
+    }
+    return net->moved - before;
+}
+
+void gr_net_progress(struct gr_net *net, uint64_t *moved)
+{
+    if (!atomic_flag_test_and_set_explicit(&net->busy, memory_order_acquire)) {
+        *moved += go_on(net);
+        gr_net_unlock(net);
+    }
+}
+
+static int any_closing(const struct gr_net *net)
+{
+    uint32_t k;
+
+    for (k = 0; k < net->nplaces; k++) {
+        if (NULL != net->places[k] && net->places[k]->closing) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Seconds. */
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
+}
+
+void gr_net_close(struct gr_net *net, double patience)
+{
+    struct gr_net_peer *p;
+    double end = now() + patience;
+    uint32_t k;
+
+    if (NULL == net) {
+        return;
+    }
+    gr_net_lock(net);
+    while (any_closing(net) && now() < end) {
+        (void) go_on(net);
+    }
+    net->transport->close(net->end, end - now());
+    for (k = 0; k < net->nplaces; k++) {
+        if (NULL != net->places[k]) {
+            gr_net_leave(net->places[k]);
+        }
+    }
+    while (NULL != net->peers) {
+        p = net->peers;
+        net->peers = p->next;
+        free(p);
+    }
+    free(net->places);
+    free(net);
+}
+
+struct gr_net_usage gr_net_usage(struct gr_net *net)
+{
+    struct gr_net_usage u = {0, 0, 0};
+    const struct gr_net_peer *p;
+    uint32_t k;
+
+    gr_net_lock(net);
+    for (p = net->peers; NULL != p; p = p->next) {
+        u.peers += NULL != p->connection;
+    }
+    for (k = 0; k < net->nplaces; k++) {
+        if (NULL != net->places[k]) {
+            u.links++;
+            u.messages += net->places[k]->under_way;
+        }
+    }
+    gr_net_unlock(net);
+    return u;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Links between processes that share no memory.
+ *
+ * Each end has a FIFO of slots in its own memory, an ordinary link (exec/link.h) whose other end is the network:
+ *
+ *      writer --> [slot][slot] --> gr_net_progress() ~~~ data ~~~> gr_net_progress() --> [slot][slot] --> reader
+ *                  its FIFO                          <~~ credits ~~                        its FIFO
+ *
+ * What is pushed into the writer's FIFO comes out of the reader's, in order. So executors, who know links, need not know
+ * networks. A slot is sent from where it lies, when the reader has room for it: credits say how far the reader has read,
+ * and travel by themselves. Nothing is queued but what lies in these slots: a link has at most as many messages under
+ * way as slots, and no more that carry credits.
+ *
+ * To make a link, each end opens its own, and tells the other what gr_net_link_offer() says, by means of the caller's.
+ * Connections are made when a link first needs them, one per peer, and kept.
+ *
+ * Nothing here waits. Data move in gr_net_progress() only, at both ends. Thread-safe: a thread that finds another in
+ * gr_net_progress() leaves it to that.
+ *
+ * Errors are a link's: a connection that breaks fails all links to that peer and no others. A failed link moves nothing
+ * any more; whoever waits for it must look at gr_net_link_status().
+ */
+#ifndef GR_NET_NET_H
+#define GR_NET_NET_H
+
+#include "../exec/errors.h"
+#include "../exec/link.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct gr_net;
+struct gr_net_link;
+struct gr_transport;
+
+#define GR_NET_ADDRESS_BYTES 2024 /* most that an address has; so that an offer has 2 KiB */
+#define GR_NET_NAME_BYTES 128
+
+/* What one end of a link tells the other; plain bytes, of the same meaning on machines of one kind. */
+struct gr_net_offer {
+    uint64_t link;       /* the end's number in its process; 0: no offer */
+    uint32_t nslots, slot_bytes;
+    uint64_t bytes;      /* of the address */
+    unsigned char address[GR_NET_ADDRESS_BYTES];
+};
+
+/* One end's FIFO. It belongs to the caller, and must stay until the network has left it (gr_net_link_close()). */
+struct gr_net_fifo {
+    struct gr_link_shared *shared;
+    uint64_t count;      /* where its counters stand: no slot is full */
+    uint32_t nslots;     /* 2 .. GR_MAX_SLOTS */
+    size_t slot_bytes;   /* < 2^32 */
+    const uint32_t *fill; /* writer's: [slot]: bytes that are to travel, written before the push; NULL: all of it */
+    uint64_t lease;      /* that the door `writer` is told when the network has left the FIFO */
+};
+
+enum gr_net_side {
+    GR_NET_OUT, /* this process writes to the FIFO and the network reads it; */
+    GR_NET_IN   /* or the other way round */
+};
+
+/*
+ * The transport over UCX: from a module of its own (load.c), so that on a node without UCX all but networks works. dir:
+ * where the module lies; NULL: beside the library, or program, that this is in. NULL: there is none, and why.
+ */
+const struct gr_transport *gr_net_load(const char *dir, char *why, size_t size);
+
+/* This process's network. 0; GR_ERR_NOMEM, or GR_ERR_NET and why. */
+int gr_net_open(struct gr_net **net, const struct gr_transport *transport, char *why, size_t size);
+
+/*
+ * Leave all FIFOs, and end. Links that were closed have up to `patience` seconds to send what is in them. What is on its
+ * way to this process is lost, and what peers have not taken yet may be, so whoever is not alone agrees with the others first. NULL is fine.
+ */
+void gr_net_close(struct gr_net *net, double patience);
+
+/* Open an end of a link. 0 or GR_ERR_NOMEM. */
+int gr_net_link_open(struct gr_net *net, enum gr_net_side side, const struct gr_net_fifo *fifo,
+                     struct gr_net_link **link);
+
+/* What the other end must be told. */
+void gr_net_link_offer(const struct gr_net_link *link, struct gr_net_offer *offer);
+
+/*
+ * Connect to the other end. peer: what to call it in errors ("rank 3 on node7"). Data may come in before. 0,
+ * GR_ERR_NOMEM, GR_ERR_UNREACHED, GR_ERR_LOST, or GR_ERR_NET when the offer does not fit; the link has failed then.
+ */
+int gr_net_link_join(struct gr_net_link *link, const struct gr_net_offer *theirs, const char *peer);
+
+/* 0, or why the link has failed: GR_ERR_LOST, GR_ERR_UNREACHED, GR_ERR_NET, GR_ERR_NOMEM. Needs no lock. */
+int gr_net_link_status(const struct gr_net_link *link);
+
+/* In words, with the peer's name; "" where it has not failed. */
+void gr_net_link_error(const struct gr_net_link *link, char *text, size_t size);
+
+/*
+ * Leave the link; it must not be used any more. What the writer has pushed is sent first, in later calls of
+ * gr_net_progress(); what comes in for a reader that has left is dropped. When the FIFO is not touched any more its
+ * door `writer` is told the lease.
+ */
+void gr_net_link_close(struct gr_net_link *link);
+
+/* Move what can be moved. *moved is increased by the number of slots. */
+void gr_net_progress(struct gr_net *net, uint64_t *moved);
+
+/* Links that are open, or closed but not through; connections; messages under way. */
+struct gr_net_usage {
+    int links, peers, messages;
+};
+struct gr_net_usage gr_net_usage(struct gr_net *net);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What carries the messages of links (net.c) between processes: ucx.c, or a test's. One thread at a time is in a
+ * transport; it calls back from within progress() only, but for lost(), which may also come from send().
+ */
+#ifndef GR_NET_TRANSPORT_H
+#define GR_NET_TRANSPORT_H
+
+#include "../exec/errors.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum gr_net_kind {
+    GR_NET_DATA,
+    GR_NET_CREDIT, /* seq: the slots that the reader is through with */
+    GR_NET_GONE    /* the reader has left the link */
+};
+
+/* What travels in front of a message's data. */
+struct gr_net_head {
+    uint64_t link; /* the number of the receiver's end */
+    uint64_t seq;  /* data: the number of the slot, from 0 for the link's first */
+    uint32_t kind, unused;
+};
+
+/* A message to be sent; it and its data stay as they are until it has been sent. */
+struct gr_net_message {
+    struct gr_net_head head;
+    void *link;      /* the sender's, for sent() */
+    void *transport; /* the transport's own */
+};
+
+/* What a transport tells those above. */
+struct gr_transport_up {
+    void *ctx;
+    /* Data come in: where to. NULL: nobody wants them. */
+    void *(*place)(void *ctx, const struct gr_net_head *head, size_t bytes);
+    /* They are there; or, with a negative error, never will be. */
+    void (*placed)(void *ctx, const struct gr_net_head *head, int status);
+    /* A message without data has come. */
+    void (*noted)(void *ctx, const struct gr_net_head *head);
+    /* What send() said 0 to is through: 0 or a negative error. */
+    void (*sent)(void *ctx, struct gr_net_message *message, int status);
+    /* A connection is broken; peer: as given to connect(). */
+    void (*lost)(void *ctx, void *peer, const char *why);
+};
+
+/* Increased when what is below changes: a module may be older than who loads it. */
+#define GR_TRANSPORT_VERSION 1
+
+struct gr_transport {
+    uint32_t version;
+    const char *name;
+    /* *up outlives the end. 0 or a negative error, and why. */
+    int (*open)(void **end, const struct gr_transport_up *up, char *why, size_t size);
+    /*
+     * Breaks all connections, after up to `patience` seconds in which what was sent may leave the process. Messages
+     * under way are reported as sent or failed before it returns.
+     */
+    void (*close)(void *end, double patience);
+    /* This end's address, for connect() of others; its bytes, which may be more than size (nothing is written then). */
+    size_t (*address)(void *end, void *address, size_t size);
+    /* Connect to another end. 0 or a negative error, and why. */
+    int (*connect)(void *end, const void *address, void *peer, void **connection, char *why, size_t size);
+    /* 1: it has been sent; 0: sent() will say so; or a negative error. data NULL: there are none. Never waits. */
+    int (*send)(void *end, void *connection, struct gr_net_message *message, const void *data, size_t bytes);
+    void (*progress)(void *end);
+};
+
+#endif

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The transport over UCX: active messages of one worker per process, an endpoint per peer. UCX chooses what they go
+ * over, and obeys its own variables (UCX_TLS, UCX_NET_DEVICES, UCX_KEEPALIVE_INTERVAL, ...).
+ */
+#include "transport.h"
+
+#include <ucp/api/ucp.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { ID_DATA = 0, ID_NOTE = 1 }; /* of active messages */
+
+struct ucx {
+    const struct gr_transport_up *up;
+    ucp_context_h context;
+    ucp_worker_h worker;
+    struct connection *first;
+};
+
+struct connection {
+    struct connection *next;
+    struct ucx *ucx;
+    void *peer;
+    ucp_ep_h ep;
+};
+
+/* What is kept of a message while it comes in; UCX has room for it in its requests. */
+struct receipt {
+    struct ucx *ucx;
+    struct gr_net_head head;
+};
+
+/* ---- what comes in ---- */
+
+static void on_received(void *request, ucs_status_t status, size_t length, void *user_data)
+{
+    struct receipt *r = request;
+
+    (void) length;
+    (void) user_data;
+    r->ucx->up->placed(r->ucx->up->ctx, &r->head, UCS_OK == status ? 0 : GR_ERR_LOST);
+    ucp_request_free(request);
+}
+
+/* The message is still at its sender, who waits for where to send it. */
+static ucs_status_t fetch(struct ucx *u, const struct gr_net_head *head, void *descriptor, void *to, size_t length)
+{
+    ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK, .cb.recv_am = on_received};
+    ucs_status_ptr_t request = ucp_am_recv_data_nbx(u->worker, descriptor, to, length, &param);
+
+    if (!UCS_PTR_IS_PTR(request)) {
+        u->up->placed(u->up->ctx, head, UCS_OK == UCS_PTR_STATUS(request) ? 0 : GR_ERR_LOST);
+        return UCS_OK;
+    }
+    *(struct receipt *) request = (struct receipt) {u, *head};
+    return UCS_INPROGRESS;
+}
+
+static ucs_status_t on_data(void *arg, const void *header, size_t header_length, void *data, size_t length,
+                            const ucp_am_recv_param_t *param)
+{
+    struct ucx *u = arg;
+    struct gr_net_head head;
+    void *to;
+
+    if (sizeof(head) != header_length) {
+        return UCS_OK; /* nobody of ours */
+    }
+    memcpy(&head, header, sizeof(head)); /* it need not be aligned */
+    to = u->up->place(u->up->ctx, &head, length);
+    if (NULL == to) {
+        return UCS_OK; /* which drops it */
+    }
+    if (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) {
+        return fetch(u, &head, data, to, length);
+    }
+    memcpy(to, data, length);
+    u->up->placed(u->up->ctx, &head, 0);
+    return UCS_OK;
+}
+
+static ucs_status_t on_note(void *arg, const void *header, size_t header_length, void *data, size_t length,
+                            const ucp_am_recv_param_t *param)
+{
+    struct ucx *u = arg;
+    struct gr_net_head head;
+
+    (void) data;
+    (void) length;
+    (void) param;
+    if (sizeof(head) == header_length) {
+        memcpy(&head, header, sizeof(head));
+        u->up->noted(u->up->ctx, &head);
+    }
+    return UCS_OK;
+}
+
+/* ---- what goes out ---- */
+
+static void on_sent(void *request, ucs_status_t status, void *user_data)
+{
+    struct gr_net_message *message = user_data;
+    struct ucx *u = message->transport;
+
+    ucp_request_free(request);
+    u->up->sent(u->up->ctx, message, UCS_OK == status ? 0 : GR_ERR_LOST);
+}
+
+static void on_error(void *arg, ucp_ep_h ep, ucs_status_t status)
+{
+    struct connection *c = arg;
+
+    (void) ep;
+    c->ucx->up->lost(c->ucx->up->ctx, c->peer, ucs_status_string(status));
+}
+
+static int ucx_send(void *end, void *connection, struct gr_net_message *message, const void *data, size_t bytes)
+{
+    struct connection *c = connection;
+    ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+        .cb.send = on_sent,
+        .user_data = message,
+    };
+    ucs_status_ptr_t request;
+
+    message->transport = end;
+    request = ucp_am_send_nbx(c->ep, NULL == data ? ID_NOTE : ID_DATA, &message->head, sizeof(message->head), data, bytes,
+                              &param);
+    if (UCS_PTR_IS_ERR(request)) {
+        on_error(c, c->ep, UCS_PTR_STATUS(request));
+        return GR_ERR_LOST;
+    }
+    return NULL == request;
+}
+
+/* ---- connections ---- */
+
+static int why_unreached(ucs_status_t status, char *why, size_t size)
+{
+    const char *tls = getenv("UCX_TLS"), *devices = getenv("UCX_NET_DEVICES");
+
+    if (UCS_ERR_UNREACHABLE == status) {
+        snprintf(why, size, "none of UCX's transports leads there (UCX_TLS is %s, UCX_NET_DEVICES %s)",
+                 NULL == tls ? "not set" : tls, NULL == devices ? "not set" : devices);
+    } else {
+        snprintf(why, size, "UCX makes no endpoint: %s", ucs_status_string(status));
+    }
+    return UCS_ERR_NO_MEMORY == status ? GR_ERR_NOMEM : GR_ERR_UNREACHED;
+}
+
+static int ucx_connect(void *end, const void *address, void *peer, void **connection, char *why, size_t size)
+{
+    struct ucx *u = end;
+    struct connection *c = calloc(1, sizeof(*c));
+    ucp_ep_params_t params = {
+        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                      UCP_EP_PARAM_FIELD_ERR_HANDLER,
+        .address = address,
+        .err_mode = UCP_ERR_HANDLING_MODE_PEER,
+        .err_handler = {on_error, c},
+    };
+    ucs_status_t status;
+
+    if (NULL == c) {
+        return GR_ERR_NOMEM;
+    }
+    c->ucx = u;
+    c->peer = peer;
+    status = ucp_ep_create(u->worker, &params, &c->ep);
+    if (UCS_ERR_UNREACHABLE == status) {
+        /* Shared memory alone (UCX 1.13) cannot tell that a peer is gone. The other end finds the same. */
+        params.err_mode = UCP_ERR_HANDLING_MODE_NONE;
+        status = ucp_ep_create(u->worker, &params, &c->ep);
+    }
+    if (UCS_OK != status) {
+        free(c);
+        return why_unreached(status, why, size);
+    }
+    c->next = u->first;
+    u->first = c;
+    *connection = c;
+    return 0;
+}
+
+/* ---- the worker ---- */
+
+static size_t ucx_address(void *end, void *address, size_t size)
+{
+    struct ucx *u = end;
+    ucp_address_t *mine;
+    size_t bytes;
+
+    if (UCS_OK != ucp_worker_get_address(u->worker, &mine, &bytes)) {
+        return 0;
+    }
+    if (bytes <= size) {
+        memcpy(address, mine, bytes);
+    }
+    ucp_worker_release_address(u->worker, mine);
+    return bytes;
+}
+
+static void ucx_progress(void *end)
+{
+    struct ucx *u = end;
+    unsigned most = 64; /* events; what keeps coming in does not keep the caller */
+
+    while (most-- > 0 && 0 != ucp_worker_progress(u->worker)) {
+    }
+}
+
+static ucs_status_t take_messages(struct ucx *u, unsigned id, ucp_am_recv_callback_t cb)
+{
+    ucp_am_handler_param_t param = {
+        .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS | UCP_AM_HANDLER_PARAM_FIELD_CB |
+                      UCP_AM_HANDLER_PARAM_FIELD_ARG,
+        .id = id,
+        .flags = UCP_AM_FLAG_WHOLE_MSG,
+        .cb = cb,
+        .arg = u,
+    };
+
+    return ucp_worker_set_am_recv_handler(u->worker, &param);
+}
+
+static ucs_status_t make_context(struct ucx *u)
+{
+    ucp_params_t params = {
+        .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_REQUEST_SIZE | UCP_PARAM_FIELD_NAME,
+        .features = UCP_FEATURE_AM,
+        .request_size = sizeof(struct receipt),
+        .name = "gpuring",
+    };
+    ucp_config_t *config;
+    ucs_status_t status = ucp_config_read(NULL, NULL, &config);
+
+    if (UCS_OK == status) {
+        status = ucp_init(&params, config, &u->context);
+        ucp_config_release(config);
+    }
+    return status;
+}
+
+static ucs_status_t make_worker(struct ucx *u)
+{
+    ucp_worker_params_t params = {
+        .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
+        .thread_mode = UCS_THREAD_MODE_SERIALIZED, /* whoever has the network */
+    };
+    ucs_status_t status = ucp_worker_create(u->context, &params, &u->worker);
+
+    if (UCS_OK != status) {
+        return status;
+    }
+    status = take_messages(u, ID_DATA, on_data);
+    if (UCS_OK == status) {
+        status = take_messages(u, ID_NOTE, on_note);
+    }
+    if (UCS_OK != status) {
+        ucp_worker_destroy(u->worker);
+    }
+    return status;
+}
+
+static int ucx_open(void **end, const struct gr_transport_up *up, char *why, size_t size)
+{
+    struct ucx *u = calloc(1, sizeof(*u));
+    ucs_status_t status;
+
+    if (NULL == u) {
+        return GR_ERR_NOMEM;
+    }
+    u->up = up;
+    status = make_context(u);
+    if (UCS_OK == status) {
+        status = make_worker(u);
+        if (UCS_OK != status) {
+            ucp_cleanup(u->context);
+        }
+    }
+    if (UCS_OK != status) {
+        snprintf(why, size, "UCX does not start: %s", ucs_status_string(status));
+        free(u);
+        return UCS_ERR_NO_MEMORY == status ? GR_ERR_NOMEM : GR_ERR_NET;
+    }
+    *end = u;
+    return 0;
+}
+
+/* ---- the end ---- */
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
+}
+
+/* Progress until the request is through, or for that long. */
+static void await(struct ucx *u, ucs_status_ptr_t request, double patience)
+{
+    double end = now() + patience;
+
+    if (!UCS_PTR_IS_PTR(request)) {
+        return;
+    }
+    while (UCS_INPROGRESS == ucp_request_check_status(request) && now() < end) {
+        ucp_worker_progress(u->worker);
+    }
+    ucp_request_free(request);
+}
+
+static void ucx_close(void *end, double patience)
+{
+    static const double force = 10; /* seconds; it takes no others to break a connection */
+    struct ucx *u = end;
+    ucp_request_param_t flush = {0}, close = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS, .flags = UCP_EP_CLOSE_FLAG_FORCE};
+    struct connection *c;
+
+    if (patience > 0 && NULL != u->first) {
+        await(u, ucp_worker_flush_nbx(u->worker, &flush), patience);
+    }
+    for (c = u->first; NULL != c; c = c->next) {
+        await(u, ucp_ep_close_nbx(c->ep, &close), force);
+    }
+    ucp_worker_destroy(u->worker);
+    ucp_cleanup(u->context);
+    while (NULL != u->first) {
+        c = u->first;
+        u->first = c->next;
+        free(c);
+    }
+    free(u);
+}
+
+__attribute__((visibility("default"))) const struct gr_transport gr_transport_ucx = {
+    GR_TRANSPORT_VERSION, "ucx", ucx_open, ucx_close, ucx_address, ucx_connect, ucx_send, ucx_progress,
+};

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The exchanges of alltoall.h as steps. The array of slots is scratch, which is filled first and copied to the output
+ * last, where slot v has become the block of rank gr_alltoall_origin(v).
+ *
+ * A step has one run of chunks, and an exchange is a nest of them, so it goes in parts, each a message: one for each digit
+ * and run of slots with that digit. These are `piece` slots side by side, or one out of each piece, whatever is longer:
+ *
+ *      digit 1 of radix 3, pieces of 2       . . a b . . | . . c d . . | . . e f . .
+ *      runs of a piece: ab, cd, ef           runs across pieces: ace, bdf
+ *
+ * Within a tick of the exchanges the parts are sent one after the other: each tick of these is as many of the steps' ticks
+ * as an exchange has parts at most.
+ */
+#include "algos.h"
+
+#include "alltoall.h"
+#include "torus.h"
+
+static struct gr_alltoall alltoall_of(const struct gr_sched *s)
+{
+    return (struct gr_alltoall) {GR_ALGO_SUH_SHIN == s->algo ? GR_ALLTOALL_SUH_SHIN : GR_ALLTOALL_ORDERED, s->torus,
+                                 s->pos};
+}
+
+/* Runs for a digit. */
+static uint32_t runs_of(int p, int piece, int radix)
+{
+    int pieces = p / (piece * radix);
+
+    return (uint32_t) (pieces < piece ? pieces : piece);
+}
+
+static uint32_t parts_of(const struct gr_sched *s, const struct gr_exchange *e)
+{
+    return e->to < 0 ? 0 : (uint32_t) e->slots.count * runs_of(s->p, e->slots.piece, e->slots.radix);
+}
+
+/* The most parts of an exchange, and the most chunks of a part. */
+struct most {
+    uint32_t parts, chunks;
+};
+
+static void add_kind(struct most *most, int p, int piece, int radix, int count)
+{
+    uint32_t runs = runs_of(p, piece, radix), parts = (uint32_t) count * runs, chunks = (uint32_t) (p / radix) / runs;
+
+    most->parts = parts > most->parts ? parts : most->parts;
+    most->chunks = chunks > most->chunks ? chunks : most->chunks;
+}
+
+/* Of all ranks alike: from the kinds of exchanges that there are in each dimension. */
+static struct most find_most(enum gr_algo algo, int p, const struct gr_torus *t)
+{
+    struct most most = {1, 1};
+    int d, hops;
+
+    for (d = 0; d < t->ndims; d++) {
+        int extent = t->dims[d], stride = gr_torus_stride(t, d);
+
+        if (GR_ALGO_ORDERED == algo && extent > 1) {
+            add_kind(&most, p, stride, extent, gr_torus_is_line(t, d) ? extent - 1 : extent / 2);
+        }
+        for (hops = 1; GR_ALGO_SUH_SHIN == algo && hops <= 4 && extent >= 2 * hops; hops *= 2) {
+            int radix = 4 == hops ? extent / 4 : 2;
+
+            add_kind(&most, p, hops * stride, radix, radix - 1);
+        }
+    }
+    return most;
+}
+
+/* Which exchange of the rank step number *i (behind the filling) belongs to; then *i is the step in it. 0: to none. */
+static int find_exchange(const struct gr_sched *s, uint32_t *i, struct gr_exchange *e)
+{
+    struct gr_alltoall a = alltoall_of(s);
+    uint32_t ticks = gr_alltoall_ticks(&a), tick;
+    int lane;
+
+    for (tick = 0; tick < ticks; tick++) {
+        for (lane = 0; lane < gr_alltoall_lanes(&a); lane++) {
+            *e = gr_alltoall_step(&a, lane, tick);
+            if (*i < 2 * parts_of(s, e)) {
+                return 1;
+            }
+            *i -= 2 * parts_of(s, e);
+        }
+    }
+    return 0;
+}
+
+/* The run of an exchange's part. */
+static void set_run(const struct gr_sched *s, const struct gr_slots *slots, uint32_t part, struct gr_step *t)
+{
+    uint32_t runs = runs_of(s->p, slots->piece, slots->radix), piece = (uint32_t) slots->piece, run = part % runs;
+    int position = gr_wrap(slots->first + slots->step * (int) (part / runs), slots->radix);
+    uint32_t digit = (uint32_t) (slots->fold ? gr_fold(slots->radix, position) : position);
+    uint32_t whole = piece * (uint32_t) slots->radix; /* from a piece to the next with the same digit */
+
+    t->count = (uint32_t) (s->p / slots->radix) / runs;
+    if (runs < piece) {
+        t->first = run * whole + digit * piece;
+        t->stride = 1;
+    } else {
+        t->first = digit * piece + run;
+        t->stride = whole;
+    }
+}
+
+uint32_t gr_exchanges_len(const struct gr_sched *s)
+{
+    struct gr_exchange e;
+    uint32_t left = UINT32_MAX;
+
+    if (1 == s->p) {
+        return 1;
+    }
+    (void) find_exchange(s, &left, &e);
+    return 1 + (UINT32_MAX - left) + (uint32_t) s->p;
+}
+
+struct gr_step gr_exchanges_step(const struct gr_sched *s, uint32_t i)
+{
+    struct gr_alltoall a = alltoall_of(s);
+    struct gr_step t = gr_step_make(GR_STORE | (1 == s->p ? GR_FINAL : 0), GR_IN, 1 == s->p ? GR_OUT : GR_TMP, 0, 0);
+    uint32_t ticks = find_most(s->algo, s->p, &s->torus).parts;
+    struct gr_exchange e;
+
+    t.phase = 1; /* nothing is reduced */
+    t.count = (uint32_t) s->p;
+    t.stride = 1;
+    if (0 == i--) {
+        return t;
+    }
+    if (!find_exchange(s, &i, &e)) {
+        t = gr_step_make(GR_STORE | GR_FINAL, GR_TMP, GR_OUT, i, gr_alltoall_ticks(&a) * ticks);
+        t.phase = 1;
+        t.shift = gr_alltoall_origin(&a, (int) i) - (int) i;
+        return t;
+    }
+    set_run(s, &e.slots, i / 2, &t);
+    t.tick = e.tick * ticks + i / 2 + i % 2;
+    t.operand = GR_TMP;
+    if (0 == i % 2) {
+        t.bits = GR_SEND;
+        gr_step_to(s, &t, e.to);
+    } else {
+        t.bits = GR_RECV | GR_STORE;
+        gr_step_from(s, &t, e.from);
+    }
+    return t;
+}
+
+uint32_t gr_exchanges_most(enum gr_algo algo, int p, const struct gr_torus *torus)
+{
+    return find_most(algo, p, torus).chunks;
+}
+
+void gr_exchanges_way(const struct gr_sched *s, const struct gr_step *step, int hops[GR_MAX_DIMS])
+{
+    struct gr_alltoall a = alltoall_of(s);
+    int lane, d;
+
+    for (d = 0; d < GR_MAX_DIMS; d++) {
+        hops[d] = 0;
+    }
+    for (lane = 0; lane < gr_alltoall_lanes(&a); lane++) {
+        struct gr_exchange e = gr_alltoall_step(&a, lane, step->tick / find_most(s->algo, s->p, &s->torus).parts);
+
+        if (e.to == step->to[0]) {
+            hops[e.dim] = e.hops;
+            return;
+        }
+    }
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where algorithms along a torus can run, and which links their messages take: what of torus.h is for the host only. */
+#include "torus.h"
+
+#include "algos.h"
+#include "alltoall.h"
+
+int gr_torus_fits(enum gr_algo algo, int p, const struct gr_torus *t)
+{
+    int d;
+
+    if (NULL == t || t->ndims < 1 || gr_torus_size(t) != p) {
+        return 0;
+    }
+    for (d = 0; d < t->ndims && GR_ALGO_SWING == algo; d++) {
+        if (0 != (t->dims[d] & (t->dims[d] - 1))) {
+            return 0; /* its distances are those of powers of two */
+        }
+    }
+    return GR_ALGO_SUH_SHIN != algo || gr_alltoall_suits(GR_ALLTOALL_SUH_SHIN, t);
+}
+
+uint32_t gr_torus_most(enum gr_algo algo, int p, const struct gr_torus *t)
+{
+    uint32_t most = 1;
+    int d;
+
+    if (GR_ALGO_BUCKET != algo) {
+        return GR_ALGO_SWING != algo ? gr_exchanges_most(algo, p, t) : p > 1 ? (uint32_t) p / 2 : 1;
+    }
+    for (d = 0; d < t->ndims; d++) { /* some channel may take it first */
+        if (t->dims[d] > 1 && (uint32_t) (p / t->dims[d]) > most) {
+            most = (uint32_t) (p / t->dims[d]);
+        }
+    }
+    return most;
+}
+
+void gr_torus_way(const struct gr_sched *s, const struct gr_step *step, int hops[GR_MAX_DIMS])
+{
+    const struct gr_torus *t = &s->torus;
+    int up = gr_torus_lane_of(s).up, to = step->to[0], d;
+
+    if (GR_COLL_ALLTOALL == s->coll) {
+        gr_exchanges_way(s, step, hops);
+        return;
+    }
+    if (GR_ALGO_MST == s->algo && GR_COLL_REDUCE == s->coll) {
+        up = !up; /* the way back */
+    }
+    for (d = 0; d < GR_MAX_DIMS; d++) {
+        hops[d] = 0;
+        if (d < t->ndims) {
+            int x = gr_torus_coord(t, s->pos, d), y = gr_torus_coord(t, to, d);
+
+            hops[d] = gr_torus_offset(t, d, x, y);
+            if (GR_ALGO_SWING != s->algo && !gr_torus_is_line(t, d)) { /* they keep to the channel's direction */
+                hops[d] = up ? gr_wrap(y - x, t->dims[d]) : -gr_wrap(x - y, t->dims[d]);
+            }
+        }
+    }
+}
+
+static void add_peers(const int32_t *ranks, int n, int *peers, int *npeers)
+{
+    int k, seen;
+
+    for (k = 0; k < n; k++) {
+        for (seen = 0; seen < *npeers && peers[seen] != ranks[k]; seen++) {
+        }
+        if (seen == *npeers) {
+            peers[(*npeers)++] = ranks[k];
+        }
+    }
+}
+
+void gr_torus_peers(const struct gr_sched *s, int *in, int *nin, int *out, int *nout)
+{
+    struct gr_sched one = *s;
+    uint32_t i, len;
+    int coll;
+
+    *nin = *nout = 0;
+    one.nchunks = 1;
+    for (coll = 0; coll < GR_NCOLLS; coll++) {
+        one.coll = (enum gr_coll) coll;
+        if (!gr_algo_has(s->algo, one.coll)) {
+            continue;
+        }
+        for (i = 0, len = gr_sched_len(&one); i < len; i++) {
+            struct gr_step step = gr_sched_step(&one, i);
+
+            add_peers(step.from, step.nfrom, in, nin);
+            add_peers(step.to, step.nto, out, nout);
+        }
+    }
+}

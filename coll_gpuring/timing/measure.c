@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The measuring of measure.h. */
+#include "measure.h"
+
+#include "../exec/errors.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int extent(const struct gr_measure *m, int d)
+{
+    return m->latency->torus.dims[d];
+}
+
+static int place(const struct gr_measure *m, int d)
+{
+    return gr_latency_place(m->latency, d);
+}
+
+/*
+ * The vector of MODEL: what a byte costs in each dimension, whether clocks differ, and the rings' tables; but those of a
+ * single ring all have already.
+ */
+static size_t tables_at(const struct gr_measure *m)
+{
+    return (size_t) m->latency->torus.ndims + 1;
+}
+
+static size_t table_len(const struct gr_measure *m, int d)
+{
+    return m->latency->torus.ndims > 1 ? (size_t) (extent(m, d) * extent(m, d)) : 0;
+}
+
+int gr_measure_init(struct gr_measure *m, const struct gr_port *port, struct gr_latency *latency)
+{
+    int d, complete;
+
+    memset(m, 0, sizeof(*m));
+    m->port = port;
+    m->latency = latency;
+    m->model_len = tables_at(m);
+    for (d = 0; d < latency->torus.ndims; d++) {
+        m->model_len += table_len(m, d);
+    }
+    m->model = calloc(m->model_len, sizeof(int64_t));
+    m->said = calloc(m->model_len, sizeof(int64_t));
+    complete = NULL != m->model && NULL != m->said;
+    for (d = 0; d < latency->torus.ndims; d++) {
+        m->owed[d] = calloc((size_t) extent(m, d), sizeof(int));
+        complete = complete && NULL != m->owed[d];
+    }
+    if (!complete) {
+        gr_measure_free(m);
+        return GR_ERR_NOMEM;
+    }
+    return 0;
+}
+
+void gr_measure_free(struct gr_measure *m)
+{
+    int d;
+
+    for (d = 0; d < GR_MAX_DIMS; d++) {
+        free(m->owed[d]);
+        m->owed[d] = NULL;
+    }
+    free(m->model);
+    free(m->said);
+    m->model = m->said = NULL;
+}
+
+/* ---- round trips ---- */
+
+static void first_trip(struct gr_measure *m)
+{
+    m->trip = 0;
+    m->asked = 0;
+    m->best[0] = m->best[1] = INT64_MAX;
+}
+
+void gr_measure_begin(struct gr_measure *m)
+{
+    int d;
+
+    m->seq++;
+    m->state = GR_MEASURE_PINGS;
+    m->dim = 0;
+    m->peer = 0;
+    m->clocks = 0;
+    first_trip(m);
+    for (d = 0; d < m->latency->torus.ndims; d++) {
+        m->latency->byte_fs[d] = 0;
+    }
+}
+
+static struct gr_note note_of(const struct gr_measure *m, enum gr_note_kind kind, int d, uint64_t seq)
+{
+    return (struct gr_note) {.seq = seq, .from = m->latency->rank, .kind = (uint8_t) kind, .dim = (uint8_t) d,
+                             .sent = gr_port_now(m->port)};
+}
+
+static int send(const struct gr_measure *m, int d, int x, const struct gr_note *note)
+{
+    return m->port->send(m->port->ctx, gr_latency_rank(m->latency, d, x), note);
+}
+
+/* All echoes that are owed. 0, or the port's error. */
+static int pay(struct gr_measure *m)
+{
+    int d, x, rc;
+
+    for (d = 0; d < m->latency->torus.ndims; d++) {
+        for (x = 0; x < extent(m, d); x++) {
+            struct gr_note echo = note_of(m, GR_NOTE_ECHO, d, (uint64_t) m->owed[d][x]);
+
+            rc = 0 == m->owed[d][x] ? 0 : send(m, d, x, &echo);
+            if (rc < 0) {
+                return rc;
+            }
+            m->owed[d][x] = 1 == rc ? 0 : m->owed[d][x];
+        }
+    }
+    return 0;
+}
+
+/* The shortest trips to this peer are known. */
+static void learn(struct gr_measure *m)
+{
+    struct gr_latency *l = m->latency;
+    int64_t byte_fs = m->port->max_pad > 0 ? gr_latency_byte_fs(m->best[0], m->best[1], m->port->max_pad) : 0;
+    int64_t *to = &l->ring[m->dim][place(m, m->dim) * extent(m, m->dim) + m->peer];
+
+    *to = m->best[0] / 2;
+    l->byte_fs[m->dim] = byte_fs > l->byte_fs[m->dim] ? byte_fs : l->byte_fs[m->dim];
+}
+
+/* The next peer, of this dimension or the next one. 1: there is none. */
+static int next_peer(struct gr_measure *m)
+{
+    for (; m->dim < m->latency->torus.ndims; m->dim++, m->peer = 0) {
+        while (m->peer < extent(m, m->dim) && m->peer == place(m, m->dim)) {
+            m->peer++;
+        }
+        if (m->peer < extent(m, m->dim)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int trips(const struct gr_measure *m)
+{
+    return GR_PINGS + (m->port->max_pad > 0 ? GR_PADDED_PINGS : 0);
+}
+
+static int ask(struct gr_measure *m)
+{
+    struct gr_note ping = note_of(m, GR_NOTE_PING, m->dim, (uint64_t) m->trip + 1);
+    int rc;
+
+    ping.pad = m->trip < GR_PINGS ? 0 : (uint16_t) m->port->max_pad;
+    rc = send(m, m->dim, m->peer, &ping);
+    if (1 == rc) {
+        m->asked = 1;
+        m->asked_at = ping.sent;
+    }
+    return rc;
+}
+
+static int poll_pings(struct gr_measure *m)
+{
+    int rc;
+
+    while (!next_peer(m)) {
+        if (m->asked) {
+            return 0;
+        }
+        if (m->trip == trips(m)) {
+            learn(m);
+            m->peer++;
+            first_trip(m);
+            continue;
+        }
+        rc = ask(m);
+        if (1 != rc) {
+            return rc;
+        }
+    }
+    return 1;
+}
+
+/* ---- tables ---- */
+
+/* Send `n` values to the others of the ring of m->dim, from where it was left. 1: all is sent. */
+static int tell(struct gr_measure *m, enum gr_note_kind kind, const int64_t *values, size_t n)
+{
+    int rc;
+
+    for (; m->peer < extent(m, m->dim); m->peer++, m->at = 0) {
+        while (m->peer != place(m, m->dim) && m->at < n) {
+            struct gr_note note = note_of(m, kind, m->dim, m->at);
+            size_t k = n - m->at < GR_NOTE_VALUES ? n - m->at : GR_NOTE_VALUES;
+
+            memcpy(note.value, values + m->at, k * sizeof(int64_t));
+            rc = send(m, m->dim, m->peer, &note);
+            if (1 != rc) {
+                return rc;
+            }
+            m->at += k;
+        }
+    }
+    return 1;
+}
+
+/* The notes of the others of a ring, of so many values each. */
+static size_t notes_expected(const struct gr_measure *m, int d, size_t values)
+{
+    return (size_t) (extent(m, d) - 1) * ((values + GR_NOTE_VALUES - 1) / GR_NOTE_VALUES);
+}
+
+static int poll_rows(struct gr_measure *m)
+{
+    int d, n, rc;
+
+    for (; m->dim < m->latency->torus.ndims; m->dim++, m->peer = 0, m->at = 0) {
+        n = extent(m, m->dim);
+        rc = tell(m, GR_NOTE_ROW, m->latency->ring[m->dim] + place(m, m->dim) * n, (size_t) n);
+        if (1 != rc) {
+            return rc;
+        }
+    }
+    for (d = 0; d < m->latency->torus.ndims; d++) {
+        if (m->heard_rows[d] < notes_expected(m, d, (size_t) extent(m, d))) {
+            return 0;
+        }
+    }
+    for (d = 0; d < m->latency->torus.ndims; d++) {
+        m->heard_rows[d] = 0;
+        gr_latency_symmetrise(m->latency, d);
+    }
+    return 1;
+}
+
+static void keep_largest(int64_t *mine, int64_t other)
+{
+    *mine = other > *mine ? other : *mine;
+}
+
+/* Put this rank's own into the vector, beside what others have told already. */
+static void begin_model(struct gr_measure *m)
+{
+    const struct gr_latency *l = m->latency;
+    size_t at = tables_at(m);
+    size_t k;
+    int d;
+
+    for (d = 0; d < l->torus.ndims; d++) {
+        keep_largest(&m->model[d], l->byte_fs[d]);
+        for (k = 0; k < table_len(m, d); k++) {
+            keep_largest(&m->model[at++], l->ring[d][k]);
+        }
+    }
+    keep_largest(&m->model[l->torus.ndims], m->clocks);
+}
+
+static void end_model(struct gr_measure *m)
+{
+    struct gr_latency *l = m->latency;
+    size_t at = tables_at(m), n;
+    int d;
+
+    for (d = 0; d < l->torus.ndims; d++) {
+        n = (size_t) (extent(m, d) * extent(m, d));
+        l->byte_fs[d] = m->model[d];
+        memcpy(l->all[d], table_len(m, d) > 0 ? m->model + at : l->ring[d], n * sizeof(int64_t));
+        at += table_len(m, d);
+    }
+    l->common_clock = m->port->common_clock && 0 == m->model[l->torus.ndims];
+    memset(m->model, 0, m->model_len * sizeof(int64_t));
+}
+
+/* One dimension needs all that was heard in those before it; what comes early does no harm: it is the largest of all. */
+static int poll_model(struct gr_measure *m)
+{
+    int rc;
+
+    for (; m->dim < m->latency->torus.ndims; m->dim++, m->peer = 0, m->at = 0) {
+        if (0 == m->peer && 0 == m->at) {
+            memcpy(m->said, m->model, m->model_len * sizeof(int64_t));
+        }
+        rc = tell(m, GR_NOTE_MODEL, m->said, m->model_len);
+        if (1 != rc || m->heard_model[m->dim] < notes_expected(m, m->dim, m->model_len)) {
+            return rc < 0 ? rc : 0;
+        }
+        m->heard_model[m->dim] = 0;
+    }
+    return 1;
+}
+
+/* ---- all of it ---- */
+
+static int take_ping(struct gr_measure *m, const struct gr_note *note)
+{
+    int x = gr_torus_coord(&m->latency->torus, note->from, note->dim);
+
+    m->owed[note->dim][x] = (int) note->seq;
+    return pay(m);
+}
+
+static int take_echo(struct gr_measure *m, const struct gr_note *note, int64_t at)
+{
+    int64_t trip = at - m->asked_at;
+    int64_t *best = &m->best[m->trip >= GR_PINGS];
+
+    if (GR_MEASURE_PINGS != m->state || !m->asked || note->seq != (uint64_t) m->trip + 1) {
+        return -1;
+    }
+    *best = trip < *best ? trip : *best;
+    m->clocks |= note->sent < m->asked_at || note->sent > at;
+    m->asked = 0;
+    m->trip++;
+    return 0;
+}
+
+/* Values of another rank's, from the value number in seq on. */
+static int take_values(int64_t *to, size_t len, const struct gr_note *note, int largest)
+{
+    size_t k, n;
+
+    if (note->seq >= len) {
+        return -1;
+    }
+    n = len - note->seq < GR_NOTE_VALUES ? len - note->seq : GR_NOTE_VALUES;
+    for (k = 0; k < n; k++) {
+        if (largest) {
+            keep_largest(&to[note->seq + k], note->value[k]);
+        } else {
+            to[note->seq + k] = note->value[k];
+        }
+    }
+    return 0;
+}
+
+int gr_measure_take(struct gr_measure *m, const struct gr_note *note, int64_t at)
+{
+    const struct gr_latency *l = m->latency;
+    int d = note->dim, x;
+
+    if (d >= l->torus.ndims || note->from < 0 || note->from >= gr_torus_size(&l->torus)) {
+        return -1;
+    }
+    x = gr_torus_coord(&l->torus, note->from, d);
+    if (gr_latency_rank(l, d, x) != note->from || note->from == l->rank) {
+        return -1;
+    }
+    switch (note->kind) {
+    case GR_NOTE_PING:
+        return take_ping(m, note);
+    case GR_NOTE_ECHO:
+        return take_echo(m, note, at);
+    case GR_NOTE_ROW:
+        m->heard_rows[d]++;
+        return take_values(l->ring[d] + x * extent(m, d), (size_t) extent(m, d), note, 0);
+    case GR_NOTE_MODEL:
+        m->heard_model[d]++;
+        return take_values(m->model, m->model_len, note, 1);
+    default:
+        return -1;
+    }
+}
+
+static void begin_state(struct gr_measure *m, int state)
+{
+    m->state = state;
+    m->dim = m->peer = 0;
+    m->at = 0;
+}
+
+int gr_measure_poll(struct gr_measure *m)
+{
+    int rc = pay(m);
+
+    if (rc < 0) {
+        return rc;
+    }
+    rc = 1;
+    if (GR_MEASURE_PINGS == m->state && 1 == (rc = poll_pings(m))) {
+        begin_state(m, GR_MEASURE_ROWS);
+    }
+    if (GR_MEASURE_ROWS == m->state && 1 == (rc = poll_rows(m))) {
+        begin_model(m);
+        begin_state(m, GR_MEASURE_MODEL);
+    }
+    if (GR_MEASURE_MODEL == m->state && 1 == (rc = poll_model(m))) {
+        end_model(m);
+        begin_state(m, GR_MEASURE_IDLE);
+    }
+    return rc;
+}

@@ -1,0 +1,187 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Several hosts on this machine, and a command among them. Needs root.
+#
+#     hosts.sh run LAYOUT [--rate=[HOST:]RATE]... COMMAND...
+#         LAYOUT: ranks per host, 2x3 (hosts x ranks) or 3+1 (host by host). RATE, of all hosts or of one: what it sends
+#         and receives per second at most, in tc's words (200mbit). COMMAND is run where mpirun starts ranks on them:
+#         h0 h1 ... in $HOSTS, their ranks altogether in $HOSTS_NP. Its exit status is that of this script.
+#     hosts.sh possible                says why not, where it is not
+# and within COMMAND, $HOSTS_SH being this script:
+#     hosts.sh on HOST COMMAND...
+#     hosts.sh bytes HOST              what its interface has sent and received
+#     hosts.sh limit HOST RATE
+#     hosts.sh link HOST up|down
+#
+# A host is a process with namespaces of its own for network, host name, processes, shared memory and mounts (/dev/shm),
+# joined to a bridge by a veth pair. So what works inside a node only (/proc/PID, /dev/shm, process_vm_readv) finds the
+# other hosts' processes as little as it would those of another machine.
+#
+#          mpirun            h0            h1
+#       10.77.0.254      10.77.0.1     10.77.0.2
+#            |              eth0          eth0
+#     -------+---- gr0 ------+-------------+----
+#
+# All of it, and COMMAND, lies in namespaces of this run, whose first process is this script: when that ends, by
+# whatever signal, the kernel ends all processes in them, and with the last one all the rest is gone.
+set -euo pipefail
+
+self=$(realpath "$0")
+state=/dev/shm/hosts # within the run; /dev/shm is its own there
+
+fail() { echo "hosts.sh: $*" >&2; exit 2; }
+
+# ---- inside a run ----
+
+pid_of() { cat "$state/$1/pid" 2>/dev/null || fail "there is no host $1 here"; }
+
+on() {
+    local pid
+    pid=$(pid_of "$1")
+    exec nsenter -t "$pid" --net --uts --ipc --pid --mount --wdns="$PWD" "${@:2}"
+}
+
+# What mpirun takes for ssh: options, host, words of a command for the shell there.
+agent() {
+    while [ "${1#-}" != "$1" ]; do shift; done
+    local host=$1
+    shift
+    on "$host" sh -c "$*"
+}
+
+bytes() {
+    (on "$1" cat /proc/self/net/dev) | awk '$1 == "eth0:" { print $10, $2 }'
+}
+
+# Out of the host and into it, each at its own end of the veth pair.
+limit() {
+    local tbf="root tbf rate $2 burst 64kb latency 100ms"
+    # shellcheck disable=SC2086
+    (on "$1" tc qdisc replace dev eth0 $tbf) && tc qdisc replace dev "veth-$1" $tbf
+}
+
+# The first process of a host; collects those whose parents are gone.
+host() {
+    hostname "$1"
+    mount -t tmpfs -o mode=1777 none /dev/shm
+    trap 'exit 0' TERM
+    while :; do
+        sleep 3600 &
+        wait
+    done
+}
+
+add_host() { # NAME NUMBER
+    local pid unshared
+    unshare --net --uts --ipc --pid --mount --mount-proc --fork --kill-child bash "$self" host "$1" &
+    unshared=$!
+    until pid=$(cat "/proc/$unshared/task/$unshared/children") && [ -n "$pid" ] &&
+          [ "$(nsenter -t "${pid% }" --uts hostname)" = "$1" ]; do
+        kill -0 $unshared 2>/dev/null || fail "cannot make namespaces for a host"
+        sleep 0.01
+    done
+    mkdir "$state/$1"
+    echo "${pid% }" >"$state/$1/pid"
+    ip link add name "veth-$1" type veth peer name eth0 netns "${pid% }"
+    ip link set "veth-$1" master gr0 up
+    (on "$1" sh -c "ip link set lo up && ip address add 10.77.0.$(($2 + 1))/24 dev eth0 && ip link set eth0 up")
+    echo "10.77.0.$(($2 + 1)) $1" >>"$state/etc_hosts"
+}
+
+# How Open MPI finds the hosts; what it keeps in files goes with them.
+open_mpi() {
+    export OMPI_MCA_plm=rsh OMPI_MCA_plm_rsh_agent="$self agent" OMPI_MCA_plm_rsh_no_tree_spawn=1
+    export OMPI_MCA_orte_default_hostfile=$state/hostfile OMPI_MCA_orte_tmpdir_base=/dev/shm
+    export OMPI_MCA_oob_tcp_if_include=10.77.0.0/24 OMPI_MCA_btl_tcp_if_include=10.77.0.0/24
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+}
+
+inside() { # RATES RANKS COMMAND...: the run's first process
+    local rates=$1 ranks=$2 n=0 k rate name
+    shift 2
+    mount -t tmpfs none /dev/shm
+    mkdir "$state"
+    hostname front
+    printf '127.0.0.1 localhost\n10.77.0.254 front\n' >"$state/etc_hosts"
+    ip link set lo up
+    ip link add name gr0 type bridge
+    ip address add 10.77.0.254/24 dev gr0
+    ip link set gr0 up
+    HOSTS='' HOSTS_NP=0
+    for k in $ranks; do
+        name=h$n
+        add_host $name $n
+        echo "$name slots=$k" >>"$state/hostfile"
+        HOSTS="$HOSTS${HOSTS:+ }$name" HOSTS_NP=$((HOSTS_NP + k)) n=$((n + 1))
+    done
+    mount --bind "$state/etc_hosts" /etc/hosts
+    for name in $HOSTS; do
+        (on "$name" sh -c 'cat >/dev/shm/names && mount --bind /dev/shm/names /etc/hosts && rm /dev/shm/names') <"$state/etc_hosts"
+    done
+    for rate in $rates; do
+        for name in $HOSTS; do
+            case $rate in "$name":*) limit "$name" "${rate#*:}" ;; *:*) ;; *) limit "$name" "$rate" ;; esac
+        done
+    done
+    open_mpi
+    export HOSTS HOSTS_NP HOSTS_SH=$self
+    trap 'exit 143' TERM
+    trap 'exit 130' INT
+    "$@" <&0 &
+    wait $! # and not for $@: a signal would have to wait, too
+}
+
+# ---- from outside ----
+
+# "3 1" of 3+1, "2 2" of 2x2
+ranks_of() {
+    local k
+    if [[ $1 =~ ^([1-9][0-9]?)x([1-9][0-9]?)$ ]]; then
+        for ((k = 0; k < BASH_REMATCH[1]; k++)); do echo -n "${BASH_REMATCH[2]} "; done
+    elif [[ $1 =~ ^[1-9][0-9]?(\+[1-9][0-9]?)*$ ]]; then
+        echo "${1//+/ }"
+    else
+        fail "$1 is no layout: wanted is 2x3 (hosts x ranks) or 3+1 (ranks host by host)"
+    fi
+}
+
+namespaces=(--net --uts --ipc --pid --mount --mount-proc --fork --kill-child)
+
+possible() {
+    local command why
+    [ "$(id -u)" = 0 ] || { echo "namespaces need root"; return 1; }
+    for command in ip tc unshare nsenter setpriv mount; do
+        command -v $command >/dev/null || { echo "there is no command $command"; return 1; }
+    done
+    why=$(unshare "${namespaces[@]}" sh -c 'ip link add name gr0 type bridge && ip link add name v0 type veth peer name v1 &&
+        tc qdisc add dev v0 root tbf rate 1gbit burst 64kb latency 100ms && mount -t tmpfs none /dev/shm' 2>&1) ||
+        { echo "namespaces, veth, bridge or tbf are not to be had: ${why//$'\n'/; }"; return 1; }
+}
+
+run() {
+    local layout=$1 rates='' ranks why child
+    shift
+    while [[ ${1-} == --rate=* ]]; do
+        rates="$rates ${1#*=}"
+        shift
+    done
+    [ $# -gt 0 ] || fail "no command"
+    ranks=$(ranks_of "$layout")
+    why=$(possible) || fail "$why"
+    # Who kills this process kills the run's first one with it
+    setpriv --pdeathsig KILL unshare "${namespaces[@]}" bash "$self" inside "$rates" "$ranks" "$@" <&0 &
+    child=$!
+    trap 'kill -KILL $child; exit 143' TERM HUP
+    trap 'kill -KILL $child; exit 130' INT
+    wait $child
+}
+
+usage() { sed -n '3,14s/^# \{0,1\}//p' "$self"; }
+
+case ${1-} in
+    run) [ $# -ge 3 ] || fail "run LAYOUT COMMAND..."; "$@" ;;
+    possible | inside | host | on | agent | bytes | limit) "$@" ;;
+    link) on "$2" ip link set eth0 "$3" ;;
+    -h | --help) usage ;;
+    *) usage >&2; exit 2 ;;
+esac

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# coll_gpuring_step_sync: right results in every mode, on tori and off them, with late and stopped ranks, and a report.
+. "$(dirname "$0")/lib.sh"
+
+slots=(--mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes 2048)
+for torus in 2x2 2x2x2 4x2; do
+    np=$((${torus//x/*}))
+    for mode in start barrier timed; do
+        test_program "$mode on $torus" $np --mca coll_gpuring_step_sync $mode --mca coll_gpuring_torus $torus \
+            --mca coll_gpuring_mailbox_bytes 0 --mca coll_gpuring_report summary -- timed $torus 3
+        tap_check "$mode on $torus: the report says so" seen "^# step_sync $mode: [1-9][0-9]* calls, [1-9][0-9]* countdowns"
+    done
+done
+for mode in start barrier timed; do
+    test_program "$mode, small slots, mailboxes, two channels" 4 --mca coll_gpuring_step_sync $mode "${slots[@]}" \
+        --mca coll_gpuring_channels 2 -- timed 4 3
+    test_program "$mode, 3 ranks, each algorithm's own links" 3 --mca coll_gpuring_step_sync $mode \
+        --mca coll_gpuring_algorithm tree "${slots[@]}" -- timed 3 3
+done
+test_program "timed, copied through slots" 4 --mca coll_gpuring_step_sync timed --mca coll_gpuring_single_copy 0 \
+    --mca coll_gpuring_torus 2x2 --mca coll_gpuring_mailbox_bytes 0 -- timed 2x2 3
+test_program "timed, with a progress thread" 3 --mca coll_gpuring_step_sync timed --mca coll_gpuring_progress_thread 1 \
+    --mca coll_gpuring_mailbox_bytes 0 -- timed 3 3
+
+# Unless it is asked for, nothing is timed.
+test_program "none is the default" 4 --mca coll_gpuring_report summary -- timed 2x2 1
+tap_check "none is the default: no countdowns" not_seen '^# step_sync'
+
+# As JSON, beside the rows of the collectives.
+grun 4 --mca coll_gpuring_step_sync timed --mca coll_gpuring_mailbox_bytes 0 --mca coll_gpuring_report "json:$work/r.json" \
+    -- timed 2x2 1
+tap_check "the report as JSON" grep -qE '\{"step_sync": "timed", "calls": [1-9].*"start_skew_us": .*"misses": .*"pauses"' \
+    "$work/r.json"
+tap_check "the report as JSON can be read" python3 -c "import json, sys; json.load(open(sys.argv[1]))" "$work/r.json"
+
+# A rank that is stopped and goes on: its pid is that of the last process of the job.
+gstart 4 --mca coll_gpuring_step_sync timed --mca coll_gpuring_mailbox_bytes 0 --mca coll_gpuring_torus 2x2 -- timed 2x2 6
+rank_pid() { pid=$(descendants "$job" | while read -r p; do
+    [ "$(cat /proc/"$p"/comm 2>/dev/null)" != timed ] || echo "$p"; done | tail -n 1); [ -n "$pid" ]; }
+wait_for 20 rank_pid
+stops=0
+for _ in 1 2 3 4; do
+    sleep 0.3
+    kill -STOP "$pid" 2>/dev/null || break
+    sleep 0.2
+    kill -CONT "$pid" 2>/dev/null || break
+    stops=$((stops + 1))
+done
+gwait
+tap_check "a rank that is stopped and goes on" good_through_gpuring
+tap_check "it was stopped" [ $stops -gt 0 ]
+
+tap_done

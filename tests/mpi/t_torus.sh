@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Cartesian communicators, with the algorithms that run along a torus: all collectives in all forms.
+. "$(dirname "$0")/lib.sh"
+export GPURING_BUDGET=${GPURING_BUDGET:-0} # each collective and form once on each communicator
+
+# what was chosen, as rank 0 says it
+chose() { # COLLECTIVE ALGORITHM
+    seen "gpuring: $1 on .*: $2 \\(forced\\)"
+}
+good_along() { # ALGORITHM COLLECTIVE...: all good, and all of these went so
+    local algorithm=$1 coll
+    shift
+    good_through_gpuring || return 1
+    for coll in "$@"; do chose "$coll" "$algorithm" || return 1; done
+}
+
+# GRID NP ALGORITHM CHANNELS COLLECTIVES
+while read -r grid np algorithm channels colls; do
+    [ -n "$grid" ] || continue
+    grun "$np" --mca coll_gpuring_verbose 2 --mca coll_gpuring_algorithm "$algorithm" --mca coll_gpuring_channels "$channels" \
+        -- grids "$grid" </dev/null
+    # shellcheck disable=SC2086
+    tap_check "$grid, $algorithm, $channels channels" good_along "$algorithm" $colls
+done <<END
+2x2   4  bucket   1 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
+2x2   4  swing    4 allreduce
+2x2   4  mst      2 bcast reduce
+2x2   4  ordered  1 alltoall
+2x2   4  suh-shin 2 alltoall
+4x2   8  bucket   4 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
+4x2   8  swing    1 allreduce
+4x2   8  mst      1 bcast reduce
+4x2   8  ordered  2 alltoall
+4x2   8  suh-shin 1 alltoall
+2x2x2 8  bucket   6 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
+2x2x2 8  swing    3 allreduce
+2x2x2 8  mst      6 bcast reduce
+2x2x2 8  ordered  1 alltoall
+2x2x2 8  suh-shin 1 alltoall
+3x3   9  bucket   2 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
+3x3   9  mst      4 bcast reduce
+3x3   9  ordered  1 alltoall
+4x4   16 bucket   1 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
+4x4   16 swing    2 allreduce
+4x4   16 mst      1 bcast reduce
+4x4   16 ordered  1 alltoall
+4x4   16 suh-shin 1 alltoall
+2x2   4  auto     1
+3x3   9  auto     2
+END
+
+# slots so small that a message of several blocks takes several
+for algorithm in bucket swing ordered; do
+    test_program "4x4, $algorithm, 2 slots of 1024 bytes" 16 --mca coll_gpuring_algorithm $algorithm --mca coll_gpuring_slots 2 \
+        --mca coll_gpuring_slot_bytes 1024 -- grids 4x4
+done
+
+# the parameter, on communicators without a grid
+grun 6 --mca coll_gpuring_verbose 2 --mca coll_gpuring_torus 3x2 --mca coll_gpuring_algorithm bucket -- hello_coll
+tap_check "the parameter torus" good_along bucket allreduce allgather reduce_scatter
+# what does not suit the torus stays at auto
+grun 6 --mca coll_gpuring_verbose 2 --mca coll_gpuring_torus 3x2 --mca coll_gpuring_algorithm swing -- hello_coll
+tap_check "swing on 3x2 stays at auto" good_through_gpuring
+tap_check "swing on 3x2: nothing went so" not_seen 'swing \(forced\)'
+grun 4 --mca coll_gpuring_verbose 2 --mca coll_gpuring_algorithm bucket -- hello_coll
+tap_check "no torus: nothing went along one" not_seen 'bucket \(forced\)'
+# by itself nothing goes along a torus inside a node
+grun 4 --mca coll_gpuring_verbose 2 -- grids 2x2
+tap_check "auto on a grid" good_through_gpuring
+tap_check "auto on a grid takes none of them" not_seen ': (bucket|swing|mst|ordered|suh-shin)'
+
+tap_done

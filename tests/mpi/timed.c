@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Timed steps: timed XxYx... [CALLS]. On a Cartesian communicator of that torus, with reorder, on its rows and on
+ * MPI_COMM_WORLD: all collectives in their three forms, by ranks that are late by chance, and one that stops for a while.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "forms.h"
+#include "matrix_case.h"
+#include "mpit_counts.h"
+#include "rng.h"
+#include "tap.h"
+
+static uint64_t calls, mine; /* random numbers: the same on all ranks, and of each rank */
+
+static MPI_Comm cart(const char *text)
+{
+    int dims[4], periods[4] = {1, 1, 1, 1}, n = sscanf(text, "%dx%dx%dx%d", &dims[0], &dims[1], &dims[2], &dims[3]);
+    MPI_Comm c;
+
+    MPI_Cart_create(MPI_COMM_WORLD, n, dims, periods, 1, &c);
+    return c;
+}
+
+static void pause_ms(long ms)
+{
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+
+    nanosleep(&t, NULL);
+}
+
+/* Calls of one form, small and large; late: one rank comes 60 ms late now and then. */
+static bool run_calls(MPI_Comm comm, enum coll coll, enum form form, int n, bool late)
+{
+    bool ok = true;
+    int rank, size;
+
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    for (int i = 0; i < n; i++) {
+        struct form_shape shape = form_draw_coll(&calls, i % 3 == 2 ? SIZES_LARGE : SIZES_MIDDLE, coll);
+        uint64_t salt = rng_next(&calls), who = rng_next(&calls);
+
+        if (late && rank == (int) (who % (uint64_t) size)) {
+            pause_ms(60);
+        }
+        form_delay(&mine);
+        ok = form_run(comm, &shape, form, salt) && ok;
+    }
+    return ok;
+}
+
+static void test_comm(MPI_Comm comm, const char *name, int n)
+{
+    unsigned long long taken = mpit_counts_read().calls;
+    int size;
+
+    MPI_Comm_size(comm, &size);
+    for (int form = 0; form < forms_here; form++) {
+        bool ok = true;
+
+        for (int coll = 0; coll < NUM_COLLS; coll++) {
+            ok = run_calls(comm, (enum coll) coll, (enum form) form, n, false) && ok;
+        }
+        tap_check(ok, "%s: all collectives, %s", name, form_names[form]);
+    }
+    tap_check(run_calls(comm, COLL_ALLREDUCE, FORM_BLOCKING, n, true), "%s: with late ranks", name);
+    tap_check(1 == size || mpit_counts_read().calls > taken, "%s: gpuring takes them", name);
+}
+
+int main(int argc, char **argv)
+{
+    const char *text = argc > 1 ? argv[1] : "2x2";
+    int n = argc > 2 ? atoi(argv[2]) : 3, rank;
+    MPI_Comm torus, row;
+
+    test_begin(&argc, &argv, MPI_THREAD_SINGLE);
+    calls = test_seed;
+    mine = test_seed + 1000003 * (uint64_t) (test_rank + 1);
+    kinds_open();
+    torus = cart(text);
+    tap_check(MPI_COMM_NULL != torus, "a %s torus", text);
+    MPI_Comm_rank(torus, &rank);
+    MPI_Comm_split(torus, rank / 2, rank, &row);
+    test_comm(torus, "torus", n);
+    test_comm(row, "rows of two", n);
+    test_comm(MPI_COMM_WORLD, "world", 1);
+    MPI_Comm_free(&row);
+    MPI_Comm_free(&torus);
+    kinds_close();
+    return test_end();
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Links over a transport that does in any order whatever a transport may (post.h): all that is pushed comes out, once, in
+ * order and unharmed; no more is under way than there are slots; what breaks the rules is refused; and whatever is
+ * closed or lost, and when, nothing stays under way, no door stays shut. Seed: GPURING_SEED.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "pipes.h"
+
+/* ---- tests ---- */
+
+static void what_is_pushed_comes_out(void **state)
+{
+    struct pipe pipes[4];
+    int round, k;
+
+    (void) state;
+    for (round = 0; round < 12; round++) {
+        post_ways = (struct post_ways) {(int) post_random(101), (int) post_random(101), (int) post_random(60)};
+        for (k = 0; k < 4; k++) {
+            open_pipe(&pipes[k], k % 2, 1 + k / 2 - k % 2, 2 + (uint32_t) post_random(7), 2 + (uint32_t) post_random(7));
+            assert_int_equal(join(&pipes[k], k % 2), 0);
+            for (int n = 0; n < 50; n++) {
+                one_of(&pipes[k]); /* one end has joined already */
+            }
+            assert_int_equal(join(&pipes[k], !(k % 2)), 0);
+        }
+        for (k = 0; k < 4000; k++) {
+            one_of(&pipes[post_random(4)]);
+        }
+        for (k = 0; k < 4; k++) {
+            while (pipes[k].done[1] < pipes[k].done[0]) {
+                progress((int) post_random(POST_ENDS));
+                pop(&pipes[k]);
+            }
+            assert_true(pipes[k].done[1] > 50);
+        }
+        for (k = 0; k < 4; k++) {
+            assert_int_equal(gr_net_link_status(pipes[k].net[0]) | gr_net_link_status(pipes[k].net[1]), 0);
+            close_pipe(&pipes[k], (int) post_random(2));
+        }
+        nothing_is_open();
+    }
+}
+
+static void most_slots_are_used(void **state)
+{
+    struct pipe p;
+    int k;
+
+    (void) state;
+    post_ways.lazy = 0;
+    open_pipe(&p, 0, 1, GR_MAX_SLOTS, GR_MAX_SLOTS);
+    assert_int_equal(join(&p, 0) | join(&p, 1), 0);
+    for (k = 0; k < 5000; k++) {
+        push(&p);
+        progress(k % 2);
+    }
+    assert_int_equal(p.done[0], 2 * GR_MAX_SLOTS); /* nobody has read */
+    assert_int_equal(gr_net_usage(nets[0]).messages, 0);
+    while (p.done[1] < 2 * GR_MAX_SLOTS) {
+        pop(&p);
+        progress(0);
+        progress(1);
+    }
+    close_pipe(&p, 0);
+}
+
+static void what_was_pushed_before_leaving_arrives(void **state)
+{
+    struct pipe p;
+    int round, k;
+
+    (void) state;
+    for (round = 0; round < 40; round++) {
+        open_pipe(&p, 0, 2, 5, 3);
+        assert_int_equal(join(&p, 0) | join(&p, 1), 0);
+        for (k = 0; k < 5; k++) {
+            push(&p);
+        }
+        gr_net_link_close(p.net[0]);
+        while (p.done[1] < 5) {
+            progress((int) post_random(POST_ENDS));
+            pop(&p);
+        }
+        gr_net_link_close(p.net[1]);
+        for (k = 0; k < 500; k++) {
+            progress(k % POST_ENDS);
+        }
+        assert_int_equal(atomic_load(&p.shared[0]->writer.left) + atomic_load(&p.shared[1]->writer.left), 2 * LEASE);
+        free(p.shared[0]);
+        free(p.shared[1]);
+        nothing_is_open();
+    }
+}
+
+static void a_reader_that_has_left_frees_its_writer(void **state)
+{
+    struct pipe p;
+    int round, k;
+
+    (void) state;
+    for (round = 0; round < 40; round++) {
+        open_pipe(&p, 1, 0, 4, 4);
+        assert_int_equal(join(&p, 0) | join(&p, 1), 0);
+        for (k = (int) post_random(60); k > 0; k--) {
+            push(&p);
+            progress((int) post_random(POST_ENDS));
+        }
+        close_pipe(&p, 1);
+        nothing_is_open();
+    }
+}
+
+static void a_broken_connection_fails_its_links(void **state)
+{
+    struct pipe broken[2], whole;
+    char text[200];
+    int round, k, side;
+
+    for (round = 0; round < 30; round++) {
+        open_pipe(&broken[0], 0, 1, 4, 4);
+        open_pipe(&broken[1], 1, 0, 4, 2);
+        open_pipe(&whole, 0, 2, 3, 3);
+        for (side = 0; side < 2; side++) {
+            assert_int_equal(join(&broken[0], side) | join(&broken[1], side) | join(&whole, side), 0);
+        }
+        for (k = (int) post_random(200); k > 0; k--) {
+            one_of(&broken[post_random(2)]);
+            one_of(&whole);
+        }
+        post_break(0, 1);
+        for (k = 0; k < 2; k++) {
+            for (side = 0; side < 2; side++) {
+                assert_int_equal(gr_net_link_status(broken[k].net[side]), GR_ERR_LOST);
+                gr_net_link_error(broken[k].net[side], text, sizeof(text));
+                assert_string_equal(text, 0 == side ? "the reader: cut" : "the writer: cut");
+            }
+            one_of(&broken[k]);
+            close_pipe(&broken[k], (int) post_random(2));
+        }
+        open_pipe(&broken[0], 0, 1, 2, 2);
+        assert_true(0 > join(&broken[0], 0)); /* that peer stays lost */
+        close_pipe(&broken[0], 0);
+        while (whole.done[1] < 100) {
+            one_of(&whole);
+        }
+        assert_int_equal(gr_net_link_status(whole.net[0]) | gr_net_link_status(whole.net[1]), 0);
+        close_pipe(&whole, 0);
+        nothing_is_open();
+        assert_int_equal(tear_down(state), 0);
+        set_up(state);
+    }
+}
+
+/* Messages that no writer of ours sends: each fails the link, and touches no slot. */
+static void what_breaks_the_rules_is_refused(void **state)
+{
+    static const struct {
+        uint64_t seq;
+        size_t bytes;
+        int twice;
+    } wrong[] = {{1, 8, 0}, {3, 8, 0}, {6, 8, 0}, {UINT64_MAX, 8, 0}, {4, WORDS * 8 + 1, 0}, {5, 8, 1}};
+    char text[200];
+    size_t k;
+
+    (void) state;
+    post_ways = (struct post_ways) {100, 0, 0};
+    for (k = 0; k < sizeof(wrong) / sizeof(wrong[0]); k++) {
+        struct gr_net_head head = {.seq = wrong[k].seq, .kind = GR_NET_DATA};
+        struct pipe p;
+        int n;
+
+        open_pipe(&p, 0, 1, 4, 4);
+        assert_int_equal(join(&p, 0) | join(&p, 1), 0);
+        for (n = 0; n < 1000; n++) { /* 4 have come, 2 were read and told: 4 and 5 may come */
+            p.done[0] < 4 ? push(&p) : progress(n % 2);
+            p.done[1] < 2 ? pop(&p) : progress(n % 2);
+        }
+        head.link = p.offer[1].link;
+        for (n = 0; n < 200; n++) {
+            if (n == 0 || (wrong[k].twice && n == 100)) {
+                assert_int_equal(gr_net_link_status(p.net[1]), 0);
+                post_forge(1, &head, wrong[k].bytes);
+            }
+            progress(1);
+        }
+        assert_int_equal(gr_net_link_status(p.net[1]), GR_ERR_NET);
+        gr_net_link_error(p.net[1], text, sizeof(text));
+        assert_string_equal(text, "the writer: a message came for which there is no room");
+        head.seq = 4; /* and now a right one */
+        post_forge(1, &head, 8);
+        for (n = 0; n < 100; n++) {
+            progress(1);
+        }
+        assert_int_equal(p.shared[1]->tail - p.shared[1]->head, 2);
+        while (p.done[1] < 4) {
+            pop(&p); /* unharmed */
+        }
+        close_pipe(&p, 1);
+    }
+}
+
+/* Credits for what was not sent, and old ones: neither counts. */
+static void wrong_credits_are_ignored(void **state)
+{
+    struct gr_net_head head = {.kind = GR_NET_CREDIT};
+    struct pipe p;
+
+    (void) state;
+    open_pipe(&p, 0, 1, 4, 2);
+    assert_int_equal(join(&p, 0) | join(&p, 1), 0);
+    head.link = p.offer[0].link;
+    while (p.done[1] < 300) {
+        if (p.done[1] > 10 && 0 == post_random(20)) {
+            head.seq = 0 == post_random(2) ? 1000000 : post_random(5);
+            post_forge(0, &head, 0);
+            while (0 < post_under_way(0, head.link)) {
+                progress(0);
+            }
+        }
+        one_of(&p);
+    }
+    assert_int_equal(gr_net_link_status(p.net[1]), 0);
+    close_pipe(&p, 0);
+}
+
+static void messages_for_links_that_are_gone_are_dropped(void **state)
+{
+    struct gr_net_head head = {.kind = GR_NET_DATA};
+    struct pipe old, young;
+    int k;
+
+    (void) state;
+    open_pipe(&old, 0, 1, 2, 2);
+    assert_int_equal(join(&old, 0) | join(&old, 1), 0);
+    close_pipe(&old, 0);
+    open_pipe(&young, 0, 1, 2, 2); /* in its place */
+    assert_int_equal(join(&young, 0) | join(&young, 1), 0);
+    assert_int_equal((uint32_t) old.offer[1].link, (uint32_t) young.offer[1].link);
+    for (k = 0; k < 3; k++) {
+        head.link = 0 == k ? old.offer[1].link : 1 == k ? 77 : old.offer[0].link;
+        head.kind = 2 == k ? GR_NET_GONE : GR_NET_DATA;
+        post_forge(2 == k ? 0 : 1, &head, 8);
+    }
+    while (young.done[1] < 100) {
+        one_of(&young);
+    }
+    close_pipe(&young, 0);
+}
+
+/* Whoever goes first: FIFOs are left, and what was under way is given up. */
+static void networks_may_end_before_their_links(void **state)
+{
+    struct pipe p;
+    int round, n;
+
+    for (round = 0; round < 20; round++) {
+        open_pipe(&p, 0, 1, 4, 4);
+        assert_int_equal(join(&p, 0) | join(&p, 1), 0);
+        for (n = (int) post_random(100); n > 0; n--) {
+            one_of(&p);
+        }
+        assert_int_equal(tear_down(state), 0);
+        for (n = 0; n < 2; n++) {
+            assert_int_equal(atomic_load(&p.shared[n]->writer.left), LEASE);
+            free(p.shared[n]);
+        }
+        set_up(state);
+    }
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(what_is_pushed_comes_out),
+        TEST(most_slots_are_used),
+        TEST(what_was_pushed_before_leaving_arrives),
+        TEST(a_reader_that_has_left_frees_its_writer),
+        TEST(a_broken_connection_fails_its_links),
+        TEST(what_breaks_the_rules_is_refused),
+        TEST(wrong_credits_are_ignored),
+        TEST(messages_for_links_that_are_gone_are_dropped),
+        TEST(networks_may_end_before_their_links),
+    };
+
+    seed = NULL == getenv("GPURING_SEED") ? 1 : strtoull(getenv("GPURING_SEED"), NULL, 10);
+    alarm(100);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A transport within one process, that does in any order all that a transport may: messages overtake each other, arrive
+ * at once or in two steps, are reported as sent early or late; connections break. Chance decides, from a seed.
+ */
+#ifndef GR_TESTS_NET_POST_H
+#define GR_TESTS_NET_POST_H
+
+#include "net/transport.h"
+
+enum { POST_ENDS = 3 };
+
+/* How messages travel: chances of 100. */
+struct post_ways {
+    int at_once;   /* sent when send() returns, */
+    int in_steps;  /* otherwise: fetched by the receiver, while the sender waits */
+    int lazy;      /* a progress() that does nothing */
+};
+
+extern struct post_ways post_ways;
+extern const struct gr_transport post_transport;
+
+void post_begin(uint64_t seed);
+uint64_t post_random(uint64_t below);
+
+/* Break the connections between two ends: both are told, messages are lost. New ones cannot be made. */
+void post_break(int a, int b);
+
+/* A message out of nowhere, for the end with that number. */
+void post_forge(int end, const struct gr_net_head *head, size_t bytes);
+
+/* Messages under way to that link of an end; to all with end -1. */
+int post_under_way(int end, uint64_t link);
+
+#endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Links over UCX between processes: what is pushed comes out, in order, whatever the shape of the slots; a reader that
+ * does not read holds up its writer and nobody else; and nothing is left behind. Over TCP and over shared memory.
+ */
+#include "ends.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char tcp[] = "tcp,self", shm[] = "posix,cma,self";
+
+/* ---- parts ---- */
+
+static void both_ways_as(struct part *p, struct shape shape, uint64_t slots)
+{
+    struct end ends[2];
+    int other = 1 - p->number, k;
+
+    /* in both processes 0 is the way from part 0 to part 1 */
+    for (k = 0; k < 2; k++) {
+        end_open(&ends[k], p, k == p->number ? GR_NET_OUT : GR_NET_IN, shape);
+        end_join(&ends[k], other);
+    }
+    ends_finish(ends, 2, slots, &shape);
+    end_close(&ends[0]);
+    end_close(&ends[1]);
+    meet(p, other);
+}
+
+static void both_ways(struct part *p)
+{
+    static const uint32_t nslots[] = {2, 3, 8, GR_MAX_SLOTS};
+    size_t k;
+
+    for (k = 0; k < sizeof(nslots) / sizeof(nslots[0]); k++) {
+        both_ways_as(p, (struct shape) {nslots[k], 64, 0}, 2000);
+        both_ways_as(p, (struct shape) {nslots[k], 5000, 1}, 2000);
+        both_ways_as(p, (struct shape) {nslots[k], 200000, 1}, 300);
+    }
+}
+
+/* Each to the next one, and each to all others: connections are shared by links. */
+static void among_four(struct part *p)
+{
+    static const struct shape shape = {4, 3000, 1};
+    struct end ends[2 * (MAX_PARTS - 1)];
+    struct gr_net_usage u;
+    int step, n = 0, k, to, from, first;
+
+    for (step = 1; step < p->nparts; step++) {
+        to = (p->number + step) % p->nparts;
+        from = (p->number + p->nparts - step) % p->nparts;
+        end_open(&ends[n], p, GR_NET_OUT, shape);
+        end_open(&ends[n + 1], p, GR_NET_IN, shape);
+        /* the lower one first; between two, the way from the lower one first */
+        first = to > from || (to == from && p->number > to);
+        end_join(&ends[n + first], first ? from : to);
+        end_join(&ends[n + !first], first ? to : from);
+        n += 2;
+    }
+    ends_finish(ends, n, 1000, &shape);
+    u = gr_net_usage(p->net);
+    need(u.peers == p->nparts - 1 && u.links == n);
+    for (k = 0; k < n; k++) {
+        end_close(&ends[k]);
+    }
+    for (k = 0; k < p->nparts; k++) {
+        if (k != p->number) {
+            meet(p, k);
+        }
+    }
+}
+
+/* Part 1 does not read one of two links for a while. */
+static void held_up(struct part *p)
+{
+    static const struct shape shape = {5, 4000, 0};
+    int other = 1 - p->number, reader = 1 == p->number, k;
+    struct end ends[2];
+    struct gr_net_usage u;
+
+    for (k = 0; k < 2; k++) {
+        end_open(&ends[k], p, reader ? GR_NET_IN : GR_NET_OUT, shape);
+        end_join(&ends[k], other);
+    }
+    ends_finish(&ends[1], 1, 500, &shape);
+    if (!reader) {
+        while (gr_link_writable(&ends[0].link)) {
+            end_go_on(&ends[0], 1000, &shape);
+            settle(p, 0.3);
+        }
+        u = gr_net_usage(p->net);
+        need(2 * shape.nslots == ends[0].done); /* the reader's slots are full, then the writer's; there is no more room */
+        need(0 == u.messages);
+    } else {
+        settle(p, 1);
+    }
+    meet(p, other);
+    if (reader) {
+        need(ends[0].fifo.shared->tail - ends[0].fifo.count == shape.nslots && 0 == ends[0].done);
+        settle(p, 0.3); /* it stays so */
+        need(ends[0].fifo.shared->tail - ends[0].fifo.count == shape.nslots);
+    }
+    ends_finish(&ends[1], 1, 700, &shape); /* the other link is free */
+    meet(p, other);
+    ends_finish(&ends[0], 1, 400, &shape);
+    end_close(&ends[0]);
+    end_close(&ends[1]);
+    meet(p, other);
+}
+
+/* A writer that leaves at once what it has pushed; a reader that leaves before it has read. */
+static void early_leavers(struct part *p)
+{
+    static const struct shape shape = {8, 30000, 1};
+    int other = 1 - p->number, writer = 0 == p->number;
+    struct end e;
+
+    end_open(&e, p, writer ? GR_NET_OUT : GR_NET_IN, shape);
+    end_join(&e, other);
+    if (writer) {
+        need(end_go_on(&e, 8, &shape));
+        end_close(&e); /* sends them */
+    } else {
+        settle(p, 0.2);
+        ends_finish(&e, 1, 8, &shape);
+        end_close(&e);
+    }
+    meet(p, other);
+
+    end_open(&e, p, writer ? GR_NET_OUT : GR_NET_IN, shape);
+    end_join(&e, other);
+    if (writer) {
+        while (e.done < 16) {
+            end_go_on(&e, 16, &shape);
+            settle(p, 0.1);
+        }
+    }
+    meet(p, other); /* the reader's FIFO is full, and so is the writer's */
+    end_close(&e);
+    need(0 == gr_net_usage(p->net).links);
+    meet(p, other);
+}
+
+static int entries(const char *path)
+{
+    DIR *dir = opendir(path);
+    int n = 0;
+
+    need(NULL != dir);
+    while (NULL != readdir(dir)) {
+        n++;
+    }
+    closedir(dir);
+    return n;
+}
+
+static void again_and_again(struct part *p)
+{
+    extern const struct gr_transport gr_transport_ucx;
+    static const struct shape shape = {2, 1000, 1};
+    char why[100];
+    int round, fds = 0;
+
+    for (round = 0; round < 20; round++) {
+        both_ways_as(p, shape, 20);
+        meet(p, 1 - p->number);
+        gr_net_close(p->net, 1);
+        if (1 == round) {
+            fds = entries("/proc/self/fd");
+        }
+        need(round < 2 || entries("/proc/self/fd") == fds);
+        need(0 == gr_net_open(&p->net, &gr_transport_ucx, why, sizeof(why)));
+    }
+}
+
+static void offers_that_do_not_fit(struct part *p)
+{
+    static const struct shape shape = {4, 1000, 0};
+    struct gr_net_offer good, bad[4];
+    char text[200];
+    struct end e;
+    int k;
+
+    end_open(&e, p, GR_NET_OUT, shape);
+    gr_net_link_offer(e.net, &good);
+    end_close(&e);
+    for (k = 0; k < 4; k++) {
+        bad[k] = good;
+    }
+    bad[0].link = 0;
+    bad[1].slot_bytes++;
+    bad[2].nslots = 1;
+    bad[3].bytes = GR_NET_ADDRESS_BYTES + 1;
+    for (k = 0; k < 4; k++) {
+        end_open(&e, p, GR_NET_OUT, shape);
+        need(GR_ERR_NET == gr_net_link_join(e.net, &bad[k], "somebody"));
+        need(GR_ERR_NET == gr_net_link_status(e.net));
+        gr_net_link_error(e.net, text, sizeof(text));
+        need(0 == strcmp(text, "somebody: its offer of a link does not fit"));
+        end_close(&e);
+    }
+    need(0 == gr_net_usage(p->net).peers);
+}
+
+const struct scenario scenarios[] = {
+    {"both_ways", both_ways},         {"among_four", among_four},
+    {"held_up", held_up},             {"early_leavers", early_leavers},
+    {"again_and_again", again_and_again}, {"offers_that_do_not_fit", offers_that_do_not_fit},
+    {NULL, NULL},
+};
+
+/* ---- tests ---- */
+
+static int files_in_shm(void)
+{
+    return entries("/dev/shm");
+}
+
+#define TEST(title, scenario, n, tls) \
+    static void title(void **state)   \
+    {                                 \
+        (void) state;                 \
+        parts_run(scenario, n, tls);  \
+    }
+TEST(slots_go_both_ways_over_tcp, "both_ways", 2, tcp)
+TEST(slots_go_both_ways_over_shared_memory, "both_ways", 2, shm)
+TEST(four_processes_over_tcp, "among_four", 4, tcp)
+TEST(four_processes_over_shared_memory, "among_four", 4, shm)
+TEST(a_reader_that_does_not_read_holds_up_one_link_over_tcp, "held_up", 2, tcp)
+TEST(a_reader_that_does_not_read_holds_up_one_link_over_shared_memory, "held_up", 2, shm)
+TEST(who_leaves_early_loses_nothing_of_its_own_over_tcp, "early_leavers", 2, tcp)
+TEST(who_leaves_early_loses_nothing_of_its_own_over_shared_memory, "early_leavers", 2, shm)
+TEST(networks_open_and_close_without_a_trace, "again_and_again", 2, tcp)
+TEST(offers_that_do_not_fit_are_refused, "offers_that_do_not_fit", 1, tcp)
+
+static void nothing_is_left_in_shared_memory(void **state)
+{
+    int before = files_in_shm();
+
+    (void) state;
+    parts_run("again_and_again", 2, shm);
+    assert_true(files_in_shm() <= before);
+}
+
+static int tests(void)
+{
+    const struct CMUnitTest all[] = {
+        cmocka_unit_test(slots_go_both_ways_over_tcp),
+        cmocka_unit_test(slots_go_both_ways_over_shared_memory),
+        cmocka_unit_test(four_processes_over_tcp),
+        cmocka_unit_test(four_processes_over_shared_memory),
+        cmocka_unit_test(a_reader_that_does_not_read_holds_up_one_link_over_tcp),
+        cmocka_unit_test(a_reader_that_does_not_read_holds_up_one_link_over_shared_memory),
+        cmocka_unit_test(who_leaves_early_loses_nothing_of_its_own_over_tcp),
+        cmocka_unit_test(who_leaves_early_loses_nothing_of_its_own_over_shared_memory),
+        cmocka_unit_test(networks_open_and_close_without_a_trace),
+        cmocka_unit_test(offers_that_do_not_fit_are_refused),
+        cmocka_unit_test(nothing_is_left_in_shared_memory),
+    };
+
+    return cmocka_run_group_tests(all, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    return parts_main(argc, argv, tests);
+}
