@@ -21,6 +21,7 @@
  *      stage       host memory in the place of device memory, for what the host does
  *      room        that host memory, pinned; scratch: what an op keeps of it and of plain memory
  *      handed      calls on device memory that the saved collective does
+ *      pairs       their large messages, which go in pieces; parcel: one such message
  *      torus       the torus that a communicator's ranks form
  *      types       MPI types and operations -> the core's
  *      peers       what the other processes of the job said at MPI_Init
@@ -98,6 +99,7 @@ struct gr_form {
     struct ompi_info_t *info; /* persistent */
     ompi_request_t **request; /* all but blocking */
     bool cut;                 /* into segments, by all ranks alike (segments.c) */
+    struct gr_pairs *pairs;   /* what is done of it beside the saved function, or NULL (pairs.c) */
 };
 
 /* The collective functions that a module takes the place of, for X(name): each has a saved function and module. */
@@ -199,6 +201,7 @@ enum gr_shared_param {
     GR_PARAM_DEVICE_SLOT_BYTES,
     GR_PARAM_PROTOCOL,  /* an enum gr_protocol, or -1 for auto */
     GR_PARAM_ZERO_COPY, /* bytes from which on calls on devices use it, or -1 */
+    GR_PARAM_STAGE_BYTES, /* of a piece of device memory that the host copies; 0: the whole */
     GR_PARAM_TORUS,     /* dims packed into 16 bits each */
     GR_PARAM_STEP_SYNC, /* an enum gr_step_sync */
     GR_PARAM_COMMON,    /* what coll_gpuring_algorithm says; it is in those of the collectives already */
@@ -247,7 +250,6 @@ typedef struct {
     int cuda;                 /* 0: off, 1: on, -1: where there is a GPU */
     int pool_mib;
     int device_pool_mib;
-    int stage_bytes;
     int verbose;
     char *report;       /* "none", "summary" or "json:FILE"; owned */
     struct gr_pool *pool; /* opened at first use */
@@ -284,11 +286,12 @@ typedef struct {
     struct gr_lane *lane;     /* of all calls but persistent ones; NULL until the first call */
     gr_params_t params;       /* the team's: equal on all ranks; */
     struct gr_torus torus;    /* and the torus that they form, if it is known */
-    bool gpu;                 /* some rank may have buffers on a device */
+    bool gpu, all_gpu;        /* some rank may have buffers on a device; or all may */
     bool decided;             /* whether the team may be used is known: */
     int refused;              /* an enum gr_handover, or -1 */
     uint64_t seq;             /* calls so far */
-    uint32_t setups;          /* set-ups so far */
+    uint32_t setups;          /* set-ups so far, */
+    uint32_t paired;          /* and calls that pairs.c has looked at */
     struct {
         size_t bytes, post_bytes; /* on which it depends; 0: none yet; */
         enum gr_path path;        /* and, on devices, on this; */

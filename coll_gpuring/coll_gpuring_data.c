@@ -117,8 +117,7 @@ static unsigned char *scratch_get(struct gr_op *op, size_t bytes)
     return mca_coll_gpuring_scratch_get(&op->packed, bytes, op->device);
 }
 
-/* Copy between a typed buffer and packed bytes. */
-static int convert(void *buf, struct ompi_datatype_t *type, size_t count, unsigned char *packed, bool pack)
+int mca_coll_gpuring_convert(void *buf, struct ompi_datatype_t *type, size_t count, unsigned char *packed, bool pack)
 {
     opal_convertor_t convertor;
     size_t bytes = count * type_size(type), done = 0, max;
@@ -190,7 +189,7 @@ static int begin_bcast(struct gr_op *op)
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     if (ompi_comm_rank(call->comm) == call->root) {
-        return convert(call->rbuf, call->rtype, call->rcount, data->in, true);
+        return mca_coll_gpuring_convert(call->rbuf, call->rtype, call->rcount, data->in, true);
     }
     data->finish = GR_FINISH_UNPACK;
     return OMPI_SUCCESS;
@@ -259,11 +258,11 @@ static int begin_allgather(struct gr_op *op)
     }
     if (!in_place(call)) {
         data->in = pack_input ? scratch : mca_coll_gpuring_solid_start(call->sbuf, call->stype);
-        return pack_input ? convert((void *) call->sbuf, call->stype, call->scount, scratch, true) : OMPI_SUCCESS;
+        return pack_input ? mca_coll_gpuring_convert((void *) call->sbuf, call->stype, call->scount, scratch, true) : OMPI_SUCCESS;
     }
     data->in = data->out + gr_request_begin(&data->request, rank);
     count = gathered_block(call, rank, &start);
-    return solid ? OMPI_SUCCESS : convert(start, call->rtype, count, data->in, true);
+    return solid ? OMPI_SUCCESS : mca_coll_gpuring_convert(start, call->rtype, count, data->in, true);
 }
 
 /* Where all that it is made of lies together, in the order of the ranks. In place, the input is a copy. */
@@ -289,9 +288,9 @@ static int begin_alltoall(struct gr_op *op)
         return mca_coll_gpuring_copy(data->in, data->out, data->bytes);
     }
     if (in_place(call)) {
-        return convert(call->rbuf, call->rtype, p * call->rcount, data->in, true);
+        return mca_coll_gpuring_convert(call->rbuf, call->rtype, p * call->rcount, data->in, true);
     }
-    return copy ? convert((void *) call->sbuf, call->stype, p * call->scount, data->in, true) : OMPI_SUCCESS;
+    return copy ? mca_coll_gpuring_convert((void *) call->sbuf, call->stype, p * call->scount, data->in, true) : OMPI_SUCCESS;
 }
 
 /* What the schedule of the way that was chosen keeps in GR_TMP. */
@@ -343,7 +342,7 @@ static int unpack_gathered(const struct gr_call *call, const struct gr_data *dat
         size_t count = gathered_block(call, r, &start);
 
         if (!(in_place(call) && r == ompi_comm_rank(call->comm))) {
-            rc = convert(start, call->rtype, count, data->out + gr_request_begin(&data->request, r), false);
+            rc = mca_coll_gpuring_convert(start, call->rtype, count, data->out + gr_request_begin(&data->request, r), false);
         }
     }
     return rc;
@@ -368,9 +367,9 @@ int mca_coll_gpuring_data_end(struct gr_op *op)
     if (GR_FINISH_COPY == data->finish) {
         rc = copy_out(op);
     } else if (GR_FINISH_UNPACK == data->finish && GR_CALL_BCAST == call->id) {
-        rc = convert(call->rbuf, call->rtype, call->rcount, data->out, false);
+        rc = mca_coll_gpuring_convert(call->rbuf, call->rtype, call->rcount, data->out, false);
     } else if (GR_FINISH_UNPACK == data->finish && GR_CALL_ALLTOALL == call->id) {
-        rc = convert(call->rbuf, call->rtype, (size_t) ompi_comm_size(call->comm) * call->rcount, data->out, false);
+        rc = mca_coll_gpuring_convert(call->rbuf, call->rtype, (size_t) ompi_comm_size(call->comm) * call->rcount, data->out, false);
     } else if (GR_FINISH_UNPACK == data->finish) {
         rc = unpack_gathered(call, data);
     }

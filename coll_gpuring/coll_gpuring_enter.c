@@ -315,7 +315,22 @@ static int ask_devices(mca_coll_gpuring_module_t *module, const struct gr_call *
     return OMPI_ERR_NOT_AVAILABLE == rc ? OMPI_SUCCESS : rc;
 }
 
-/* Hand on what gpuring does not take, in segments where that pays. */
+/* The large messages of the call, where all ranks know that they are to look for some. OMPI error code. */
+static int find_pairs(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_pairs **pairs)
+{
+    int rc = OMPI_SUCCESS;
+
+    if (gr_calls[call->id].reduces) {
+        return OMPI_SUCCESS;
+    }
+    if (!module->decided) {
+        rc = decide(module, call->comm);
+    }
+    return OMPI_SUCCESS == rc && mca_coll_gpuring_pairs_fit(module, call) ? mca_coll_gpuring_pairs_new(module, call, pairs)
+                                                                          : rc;
+}
+
+/* Hand on what gpuring does not take, in segments or with its large messages in pieces where that pays. */
 static int hand_on(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form, int reason)
 {
     struct gr_form handed = *form;
@@ -324,6 +339,7 @@ static int hand_on(mca_coll_gpuring_module_t *module, const struct gr_call *call
 
     if (GR_HANDOVER_STAGED == reason) {
         rc = mca_coll_gpuring_look(call, &device);
+        rc = OMPI_SUCCESS == rc ? find_pairs(module, call, &handed.pairs) : rc;
     }
     if (OMPI_SUCCESS == rc && mca_coll_gpuring_segments_fit(call, form)) {
         handed.cut = device;
@@ -333,7 +349,7 @@ static int hand_on(mca_coll_gpuring_module_t *module, const struct gr_call *call
         return rc;
     }
     /* a collective without kernels and devices: nothing of ours */
-    return device || handed.cut ? hand_over(module, call, &handed, reason)
+    return device || handed.cut || NULL != handed.pairs ? hand_over(module, call, &handed, reason)
                                 : mca_coll_gpuring_call_saved(module, call, form);
 }
 

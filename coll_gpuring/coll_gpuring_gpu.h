@@ -155,6 +155,9 @@ void mca_coll_gpuring_stage_delete(struct gr_stage *stage);
  */
 int mca_coll_gpuring_look(const struct gr_call *call, bool *device);
 
+/* Write a block from host memory that has its data in the same places; what lies between them stays. OMPI error code. */
+int mca_coll_gpuring_stage_put(const struct gr_block *to, const unsigned char *from);
+
 /* ---- copies piece by piece (pieces.c) ---- */
 
 /* A stream for copies, and its device. */
@@ -177,6 +180,25 @@ bool mca_coll_gpuring_segments_fit(const struct gr_call *call, const struct gr_f
 /* Call the saved function with one segment after the other. stage NULL: no buffer of this rank is on a device. */
 int mca_coll_gpuring_segments_do(mca_coll_gpuring_module_t *module, struct gr_stage *stage, const struct gr_call *call,
                                  const struct gr_form *form);
+
+/* ---- large messages of what is handed on (pairs.c) ---- */
+
+struct gr_pairs;
+
+/* Whether the call is one whose large messages go in pieces: the same on all ranks. */
+bool mca_coll_gpuring_pairs_fit(const mca_coll_gpuring_module_t *module, const struct gr_call *call);
+
+/* Those of such a call; all ranks come here for each of them. *pairs is NULL where this rank has none. OMPI error code. */
+int mca_coll_gpuring_pairs_new(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_pairs **pairs);
+void mca_coll_gpuring_pairs_free(struct gr_pairs *pairs); /* with nothing under way; NULL is fine */
+
+/* What is left of the call for the saved function; NULL: nothing, on all ranks alike. */
+const struct gr_call *mca_coll_gpuring_pairs_rest(const struct gr_pairs *pairs);
+
+/* Begin, once more; and go on: OMPI error code; enum gr_status or negative. */
+int mca_coll_gpuring_pairs_start(struct gr_pairs *pairs);
+int mca_coll_gpuring_pairs_poll(void *pairs, uint64_t *moved);
+void mca_coll_gpuring_pairs_explain(void *pairs, char *text, size_t size);
 
 /* ---- what is handed on (handed.c) ---- */
 

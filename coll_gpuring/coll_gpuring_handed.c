@@ -14,7 +14,10 @@ typedef struct gr_handed {
     ompi_coll_base_nbc_request_t super; /* MPI_I... functions keep what they retained there */
     struct gr_stage stage;
     struct gr_call call;                /* as it was handed on */
-    ompi_request_t *inner;
+    ompi_request_t *inner;              /* MPI_REQUEST_NULL: pairs are all of it */
+    struct gr_pairs *pairs;             /* large messages, or NULL; */
+    bool paired;                        /* they are through, */
+    int rc;                             /* with this MPI error code */
     struct gr_handed *next;             /* in the list of those under way */
     opal_object_t **retained;           /* by a persistent request: types, operation */
     int nretained;
@@ -59,6 +62,7 @@ static void handed_construct(gr_handed_t *h)
     h->super.super.req_free = handed_free;
     h->super.super.req_cancel = NULL;
     h->inner = MPI_REQUEST_NULL;
+    h->pairs = NULL;
     h->retained = NULL;
     h->nretained = 0;
     h->kept = NULL;
@@ -69,6 +73,7 @@ static void handed_destruct(gr_handed_t *h)
     int k;
 
     mca_coll_gpuring_stage_free(&h->stage);
+    mca_coll_gpuring_pairs_free(h->pairs);
     for (k = 0; k < h->nretained; k++) {
         OBJ_RELEASE(h->retained[k]);
     }
@@ -91,9 +96,33 @@ static void enlist(gr_handed_t *h)
     gr_unlock(&list.lock);
 }
 
+/* Whether its large messages are through. */
+static bool pairs_are_done(gr_handed_t *h)
+{
+    uint64_t moved = 0;
+    int status;
+
+    if (h->paired) {
+        return true;
+    }
+    status = NULL == h->pairs ? GR_DONE : mca_coll_gpuring_pairs_poll(h->pairs, &moved);
+    if (GR_AGAIN == status) {
+        return false;
+    }
+    if (GR_DONE != status) {
+        h->pairs = NULL; /* messages may be under way: what they need stays */
+        h->rc = MPI_ERR_OTHER;
+    }
+    return h->paired = true;
+}
+
 /* Whether the saved collective is through with it; then *rc is its result. */
 static bool inner_is_done(gr_handed_t *h, int *rc)
 {
+    if (MPI_REQUEST_NULL == h->inner) {
+        *rc = MPI_SUCCESS;
+        return true;
+    }
     if (!REQUEST_COMPLETE(h->inner)) {
         return false;
     }
@@ -112,7 +141,8 @@ static gr_handed_t *take_done(int *rc)
     gr_handed_t **link, *h;
 
     for (link = &list.first; NULL != (h = *link); link = &h->next) {
-        if (inner_is_done(h, rc)) {
+        if (pairs_are_done(h) && inner_is_done(h, rc)) {
+            *rc = MPI_SUCCESS == *rc ? h->rc : *rc;
             *link = h->next;
             return h;
         }
@@ -154,11 +184,22 @@ void mca_coll_gpuring_handed_close(void)
 
 /* ---- calls ---- */
 
+static int start_pairs(gr_handed_t *h)
+{
+    h->paired = false;
+    h->rc = MPI_SUCCESS;
+    return NULL == h->pairs ? OMPI_SUCCESS : mca_coll_gpuring_pairs_start(h->pairs);
+}
+
 /* Copy the input again, into the same place: the saved collective knows that by address. */
 static int start_one(gr_handed_t *h)
 {
-    int rc = mca_coll_gpuring_stage_in(&h->stage, &h->call, NULL);
+    int rc = start_pairs(h);
 
+    if (OMPI_SUCCESS != rc || MPI_REQUEST_NULL == h->inner) {
+        return rc;
+    }
+    rc = mca_coll_gpuring_stage_in(&h->stage, &h->call, NULL);
     /* one that has nothing to do is not to be started (MPI_Start knows that, too): it is complete as it is */
     if (OMPI_SUCCESS == rc && OMPI_REQUEST_NOOP != h->inner->req_type) {
         rc = h->inner->req_start(1, &h->inner);
@@ -214,6 +255,28 @@ static int hand_blocking(mca_coll_gpuring_module_t *module, const struct gr_call
     return rc;
 }
 
+/* The large messages beside what is left of the call. */
+static int hand_blocking_pairs(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
+{
+    const struct gr_call *rest = mca_coll_gpuring_pairs_rest(form->pairs);
+    struct gr_waiting waiting = {call->comm, gr_calls[call->id].name, module->paired, mca_coll_gpuring_pairs_explain,
+                                 form->pairs};
+    uint64_t moved = 0;
+    int rc = mca_coll_gpuring_pairs_start(form->pairs), status;
+
+    if (OMPI_SUCCESS != rc) {
+        mca_coll_gpuring_pairs_free(form->pairs);
+        return rc;
+    }
+    status = mca_coll_gpuring_pairs_poll(form->pairs, &moved);
+    rc = NULL == rest ? OMPI_SUCCESS : hand_blocking(module, rest, form);
+    status = GR_AGAIN == status ? mca_coll_gpuring_wait(mca_coll_gpuring_pairs_poll, &waiting) : status;
+    if (OMPI_SUCCESS == status) {
+        mca_coll_gpuring_pairs_free(form->pairs);
+    } /* else messages may be under way: what they need stays */
+    return OMPI_SUCCESS == rc ? status : rc;
+}
+
 static void retain(gr_handed_t *h, opal_object_t *object)
 {
     OBJ_RETAIN(object);
@@ -242,34 +305,56 @@ static int retain_handles(gr_handed_t *h, const struct gr_call *call)
     return OMPI_SUCCESS;
 }
 
+static void begin_request(gr_handed_t *h, struct ompi_communicator_t *comm, bool persistent)
+{
+    ompi_request_t *r = &h->super.super;
+
+    OMPI_REQUEST_INIT(r, persistent);
+    r->req_mpi_object.comm = comm;
+    r->req_start = persistent ? handed_start : NULL;
+    r->req_status = ompi_status_empty;
+    r->req_state = persistent ? OMPI_REQUEST_INACTIVE : OMPI_REQUEST_ACTIVE;
+}
+
+/* Hand on what is left of the call; with pairs, that may be nothing. OMPI error code. */
+static int hand_inner(mca_coll_gpuring_module_t *module, gr_handed_t *h, const struct gr_form *form)
+{
+    struct gr_form inner = *form;
+    int rc;
+
+    if (NULL != h->pairs && NULL == mca_coll_gpuring_pairs_rest(h->pairs)) {
+        return OMPI_SUCCESS;
+    }
+    inner.request = &h->inner;
+    rc = mca_coll_gpuring_stage_in(&h->stage, &h->call, NULL);
+    return OMPI_SUCCESS == rc ? mca_coll_gpuring_call_saved(module, &h->call, &inner) : rc;
+}
+
 /* Persistent: what is copied in now is not used; it makes the room that all starts use. */
 static int hand_request(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
 {
     bool persistent = GR_PERSISTENT == form->kind;
     gr_handed_t *h = OBJ_NEW(gr_handed_t);
-    struct gr_form inner = *form;
+    const struct gr_call *rest = NULL == form->pairs ? call : mca_coll_gpuring_pairs_rest(form->pairs);
     ompi_request_t *r;
-    int rc;
+    int rc = OMPI_SUCCESS;
 
     if (NULL == h) {
+        mca_coll_gpuring_pairs_free(form->pairs);
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    h->stage.kept = persistent;
-    h->call = *call;
     r = &h->super.super;
-    OMPI_REQUEST_INIT(r, persistent);
-    r->req_mpi_object.comm = call->comm;
-    r->req_start = persistent ? handed_start : NULL;
-    r->req_status = ompi_status_empty;
-    r->req_state = persistent ? OMPI_REQUEST_INACTIVE : OMPI_REQUEST_ACTIVE;
-    inner.request = &h->inner;
-    h->kept = persistent ? mca_coll_gpuring_keep(&h->call) : NULL;
-    rc = persistent && NULL == h->kept ? OMPI_ERR_OUT_OF_RESOURCE
-                                       : mca_coll_gpuring_stage_in(&h->stage, &h->call, NULL);
-    rc = OMPI_SUCCESS == rc && persistent ? retain_handles(h, call) : rc;
-    if (OMPI_SUCCESS == rc) {
-        rc = mca_coll_gpuring_call_saved(module, &h->call, &inner);
+    begin_request(h, call->comm, persistent);
+    h->stage.kept = persistent;
+    h->pairs = form->pairs;
+    h->call = NULL == rest ? *call : *rest;
+    if (persistent) {
+        h->kept = mca_coll_gpuring_keep(&h->call);
+        rc = NULL == h->kept ? OMPI_ERR_OUT_OF_RESOURCE : retain_handles(h, call);
+    } else {
+        rc = start_pairs(h);
     }
+    rc = OMPI_SUCCESS == rc ? hand_inner(module, h, form) : rc;
     if (OMPI_SUCCESS != rc) {
         (void) mca_coll_gpuring_stage_out(&h->stage, &h->call, false);
         OMPI_REQUEST_FINI(r);
@@ -287,6 +372,7 @@ static int hand_request(mca_coll_gpuring_module_t *module, const struct gr_call 
     return OMPI_SUCCESS;
 }
 
+/* Owns form->pairs. */
 int mca_coll_gpuring_hand(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
 {
     bool device = false;
@@ -295,8 +381,15 @@ int mca_coll_gpuring_hand(mca_coll_gpuring_module_t *module, const struct gr_cal
     if (OMPI_SUCCESS == rc && !device && form->cut) {
         return mca_coll_gpuring_segments_do(module, NULL, call, form);
     }
-    if (OMPI_SUCCESS != rc || !device) {
-        return OMPI_SUCCESS != rc ? rc : mca_coll_gpuring_call_saved(module, call, form);
+    if (OMPI_SUCCESS != rc) {
+        mca_coll_gpuring_pairs_free(form->pairs);
+        return rc;
     }
-    return GR_BLOCKING == form->kind ? hand_blocking(module, call, form) : hand_request(module, call, form);
+    if (!device && NULL == form->pairs) {
+        return mca_coll_gpuring_call_saved(module, call, form);
+    }
+    if (GR_BLOCKING != form->kind) {
+        return hand_request(module, call, form);
+    }
+    return NULL != form->pairs ? hand_blocking_pairs(module, call, form) : hand_blocking(module, call, form);
 }

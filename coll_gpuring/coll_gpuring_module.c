@@ -98,11 +98,11 @@ static void module_construct(mca_coll_gpuring_module_t *module)
     GR_FOR_EACH_FUNCTION(CLEAR)
 #undef CLEAR
     module->lane = NULL;
-    module->gpu = false;
+    module->gpu = module->all_gpu = false;
     module->decided = false;
     module->refused = -1;
     module->seq = 0;
-    module->setups = 0;
+    module->setups = module->paired = 0;
     memset(module->last, 0, sizeof(module->last));
     atomic_init(&module->stage, NULL);
     module->pids = NULL;

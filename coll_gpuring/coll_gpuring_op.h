@@ -109,6 +109,16 @@ unsigned mca_coll_gpuring_spins(void);
 /* Seconds since some moment, monotonic. */
 double mca_coll_gpuring_now(void);
 
+/*
+ * Tags of our messages on the application's communicators, each the first of a range that goes down: below those of the
+ * blocking collectives, above what 24 bits of tag hold (pml/ucx), and far from where libnbc begins to count.
+ */
+#define GR_TAG_SETUPS (-(1 << 22)) /* GR_SETUP_TAGS for each of so many set-ups: */
+#define GR_TAGGED_SETUPS 4096
+#define GR_SETUP_TAGS 4
+#define GR_TAG_MESSAGES (GR_TAG_SETUPS - GR_SETUP_TAGS * GR_TAGGED_SETUPS)
+#define GR_TAG_PAIRS (GR_TAG_MESSAGES - 1)
+
 /* ---- set-up ---- */
 
 struct gr_setup;
@@ -320,6 +330,9 @@ int mca_coll_gpuring_data_begin(struct gr_op *op);
 
 /* After the last step: unpack, copy. */
 int mca_coll_gpuring_data_end(struct gr_op *op);
+
+/* Pack a typed buffer of the host's, or unpack it again. OMPI error code. */
+int mca_coll_gpuring_convert(void *buf, struct ompi_datatype_t *type, size_t count, unsigned char *packed, bool pack);
 
 /* Whether `count` of them are one run of bytes; then, the first byte of a buffer's data. */
 bool mca_coll_gpuring_is_solid(struct ompi_datatype_t *type, size_t count);

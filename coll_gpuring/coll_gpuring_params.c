@@ -95,9 +95,9 @@ static const struct param_row rows[] = {
     {"device_pool_mib", KIND_INT, -1, 512, 1, 1 << 20, &mca_coll_gpuring_component.device_pool_mib,
      "MiB of device memory that a process uses for links at most on each device (default 512); calls for whose links "
      "it does not suffice go through host memory"},
-    {"stage_bytes", KIND_INT, -1, 512 << 10, 0, 1 << 30, &mca_coll_gpuring_component.stage_bytes,
+    {"stage_bytes", KIND_INT, GR_PARAM_STAGE_BYTES, 512 << 10, 0, 1 << 30, NULL,
      "Bytes of a piece of device memory that is copied while others are worked on, where the host does a call, 0..1073741824 "
-     "(default 524288); calls of less than two pieces are copied whole. 0: all are"},
+     "(default 524288); calls, and messages of calls, of less than two pieces are copied whole. 0: all are"},
     {"timeout", KIND_INT, -1, 60, 0, INT_MAX, &mca_coll_gpuring_component.timeout,
      "Seconds of waiting without progress after which a rank says what it waits for, and again each time as long; "
      "0: never (default 60)"},

@@ -18,7 +18,7 @@
  * Increased when processes of different builds could not work together: another card, other numbers of
  * algorithms, another choice for the same call.
  */
-#define WIRE_VERSION 4
+#define WIRE_VERSION 5
 
 struct card {
     uint64_t version;
@@ -235,7 +235,8 @@ static void tell_off(struct ompi_communicator_t *comm, struct card *const *cards
 }
 
 /* Find all cards; *refused is the reason why the communicator is not taken, or -1. OMPI error code. */
-static int gather_cards(struct ompi_communicator_t *comm, struct card **cards, int *refused, bool *gpu)
+static int gather_cards(struct ompi_communicator_t *comm, struct card **cards, int *refused,
+                        mca_coll_gpuring_module_t *module)
 {
     ompi_proc_t *me = ompi_proc_local();
     int p = ompi_comm_size(comm), r, local = 1, off = -1;
@@ -259,7 +260,8 @@ static int gather_cards(struct ompi_communicator_t *comm, struct card **cards, i
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
         off = off < 0 && !takes_part(cards[r]) ? r : off;
-        *gpu = *gpu || cards[r]->gpu;
+        module->gpu = module->gpu || cards[r]->gpu;
+        module->all_gpu = module->all_gpu && cards[r]->gpu;
     }
     if (off >= 0) {
         tell_off(comm, cards, off);
@@ -307,7 +309,8 @@ int mca_coll_gpuring_peers_decide(mca_coll_gpuring_module_t *module, struct ompi
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     module->gpu = false;
-    rc = gather_cards(comm, cards, &module->refused, &module->gpu);
+    module->all_gpu = true;
+    rc = gather_cards(comm, cards, &module->refused, module);
     if (OMPI_SUCCESS == rc && 0 > module->refused) {
         tell_bad(comm, cards);
         merge_params(comm, cards, &module->params);

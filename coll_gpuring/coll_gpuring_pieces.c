@@ -76,16 +76,22 @@ static bool is_plain(const struct gr_call *call)
             mca_coll_gpuring_is_solid(call->stype, 2));
 }
 
+static size_t piece_bytes(const struct gr_op *op)
+{
+    return (size_t) op->lane->module->params.value[GR_PARAM_STAGE_BYTES];
+}
+
 /*
  * Whether it is worth while for this op, whose way is chosen: known to this rank only. Not for an Alltoall, whose blocks
  * change places on the way, nor along a torus.
  */
 static bool fits(const struct gr_op *op)
 {
-    size_t piece = (size_t) mca_coll_gpuring_component.stage_bytes;
+    size_t piece = piece_bytes(op);
 
     return !op->device && GR_WAY_MAILBOX != op->choice.way && GR_LINKS_THERE == mca_coll_gpuring_op_links(op) &&
-           GR_COLL_ALLTOALL != op->data.request.coll && !gr_algo_is_along((enum gr_algo) op->choice.way) && piece > 0 && op->data.bytes / 2 >= piece && is_plain(&op->call);
+           GR_COLL_ALLTOALL != op->data.request.coll && !gr_algo_is_along((enum gr_algo) op->choice.way) && piece > 0 &&
+           op->data.bytes / 2 >= piece && is_plain(&op->call);
 }
 
 int mca_coll_gpuring_pieces_stage(struct gr_op *op)
@@ -140,7 +146,7 @@ int mca_coll_gpuring_pieces_begin(struct gr_op *op)
     gr_machine_start(&op->machine, &op->plan, &gr_staged_mover, &op->staging);
     op->stage.brought = NULL != out.stream; /* or all at the end */
     if (0 > gr_staged_begin(&op->staging, &op->host, &op->machine, &in, &out,
-                            (size_t) mca_coll_gpuring_component.stage_bytes)) {
+                            piece_bytes(op))) {
         return OMPI_ERROR; /* said in the end */
     }
     return OMPI_SUCCESS;

@@ -7,8 +7,6 @@
 
 BEGIN_C_DECLS
 
-#define GR_SETUP_TAGS 4
-
 enum gr_setup_state {
     GR_SETUP_NEW,
     GR_SETUP_DEVICES,

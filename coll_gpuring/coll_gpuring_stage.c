@@ -336,6 +336,16 @@ static int copy_out(const struct gr_call *original, const struct gr_call *call)
     return batch.rc;
 }
 
+int mca_coll_gpuring_stage_put(const struct gr_block *to, const unsigned char *from)
+{
+    struct batch batch;
+
+    batch_begin(&batch);
+    add_runs(&batch, to, first_of(to), from);
+    batch_copy(&batch);
+    return batch.rc;
+}
+
 int mca_coll_gpuring_stage_out(struct gr_stage *stage, struct gr_call *call, bool ok)
 {
     int rc = OMPI_SUCCESS;

@@ -99,7 +99,8 @@ __device__ static GP_INLINE int gr_link_asked(struct gr_scheduler *s)
         }
         s->past = word == 2 * call + 1;
         if (s->past) {
-            gp_st((uint64_t *) (s->link.mine + GR_GPU_DIRECT_AT), call); /* the tail is posted behind it */
+            /* the tail is posted behind it; said again, where other links were used in between, to one who may be reading */
+            gp_st_release((uint64_t *) (s->link.mine + GR_GPU_DIRECT_AT), call);
         }
     }
     s->asked = 1;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Bugs planted into copies of the kernels: each must be caught by some mode of the fake driver, and the kernels as they
-# are by none. Prints TAP, with the mode that caught it. Arguments: names of mutants, default all.
+# are by none. Prints TAP, with the mode that caught it. Arguments: names of mutants, default some of them (sample.sh).
 # Environment: srcdir (default: two folders up), KERNEL_TEST (kernel_test for the plain fake driver), LIBCUDA (that),
 # KERNEL_MUTANTS_KEEP (leave the build folder there).
 set -u
@@ -10,6 +10,7 @@ export LC_ALL=C
 srcdir=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd) || exit 99
 test=$(realpath "${KERNEL_TEST:-tests/gpu/kernel_test}") || exit 99
 fake=$(dirname "$(realpath "${LIBCUDA:-tests/fakecuda/plain/libcuda.so.1}")") || exit 99
+. "$(dirname "$0")/../sample.sh"
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 count=0
@@ -75,7 +76,7 @@ abort not seen in lines @ lines @ s/0 == polls % GR_ABORT_EVERY/0/ @ a block tha
 sums taken for results @ link @ s/ \&\& (s->writes || !(bits \& GR_REDUCE))// @ partial sums are looked for where results come @ plain
 results past a closed door @ link @ s/s->past = word == 2 \* call + 1;/s->past = 1;/ @ a rank that does not allow it is written to @ plain
 results unasked @ link @ s/if (word < 2 \* call) {/if (0) {/;s/s->past = word == 2 \* call + 1;/s->past = 1;/ @ written before the buffer is free @ plain
-nobody told of results @ link @ /gp_st((uint64_t \*) (s->link.mine + GR_GPU_DIRECT_AT)/d @ the reader takes what lies in the slot @ plain
+nobody told of results @ link @ /gp_st_release((uint64_t \*) (s->link.mine + GR_GPU_DIRECT_AT)/d @ the reader takes what lies in the slot @ plain
 told long ago @ link @ s/(s->link.other + GR_GPU_DIRECT_AT)) == call/(s->link.other + GR_GPU_DIRECT_AT)) != 0/ @ an earlier call used zero copy, this one does not @ plain
 asked once for all links @ link @ /s->asked = s->past = 0;/d @ what holds for one link is taken to hold for the next @ plain
 sums past the slots @ link @ s/ \&\& bits \& GR_FINAL \&\& / \&\& / @ partial sums are stored as results @ plain
@@ -143,8 +144,10 @@ while IFS= read -r row; do
     begin=${rest%% @ *} kernels=${rest#"$begin"}
     kernels=${kernels# @ }
     kernels=${kernels:-$few}
-    if [ $# -gt 0 ] && [[ "|$(printf '%s|' "$@")" != *"|$name|"* ]]; then
-        continue
+    if [ $# -gt 0 ]; then
+        [[ "|$(printf '%s|' "$@")" = *"|$name|"* ]] || continue
+    else
+        sampled || continue
     fi
     dir=$work/bad
     rm -rf "$dir"

@@ -5,6 +5,7 @@
  *
  *     types    also persistent requests whose types are freed once they are made; Open MPI's libnbc crashes then
  *     steady   calls after the first ones allocate nothing; GPURING_MEMORY=device
+ *     parcels  large messages go in pieces, at coll_gpuring_stage_bytes 32768
  *     copies   calls on contiguous buffers copy each byte once; GPURING_MEMORY=device
  */
 #include <mpi.h>
@@ -148,7 +149,7 @@ static void test_all(const struct others_scene *scenes)
 /* Why there is nothing to be seen in this mode, or NULL. */
 static const char *why_not(const char *mode)
 {
-    if (0 != strcmp(mode, "copies") && 0 != strcmp(mode, "steady")) {
+    if (0 != strcmp(mode, "copies") && 0 != strcmp(mode, "steady") && 0 != strcmp(mode, "parcels")) {
         return NULL;
     }
     return NULL == getenv("FAKECUDA_LOG") ? "needs the log of the fake driver" : test_size < 2 ? "needs 2 ranks" : NULL;
@@ -169,6 +170,8 @@ int main(int argc, char **argv)
         tap_skip(why_not(mode), "others %s", mode);
     } else if (0 == strcmp(mode, "copies")) {
         others_copies();
+    } else if (0 == strcmp(mode, "parcels")) {
+        others_parcels();
     } else if (0 == strcmp(mode, "steady")) {
         others_steady(scenes);
     } else {

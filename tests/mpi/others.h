@@ -206,5 +206,6 @@ void others_side_free(struct others_side *s);
 
 void others_steady(const struct others_scene *scenes);
 void others_copies(void);
+void others_parcels(void);
 
 #endif

@@ -38,6 +38,21 @@ GPURING_MEMORY=device FAKECUDA_LOG=$work/others on_devices "other collectives al
 GPURING_MEMORY=device FAKECUDA_LOG=$work/copies on_devices "each byte is copied once" good_handed_on 3 $small -- others copies
 tap_check "each byte is copied once: copies were counted" not_seen 'SKIP'
 
+# their large messages go in pieces: nearly all are large here, or some. NP MEMORY STAGE_BYTES
+while read -r np memory bytes; do
+    GPURING_MEMORY=$memory GPURING_BUDGET=4 FAKECUDA_DELAY=3 on_devices \
+        "other collectives in pieces of $bytes bytes, $np ranks, $memory memory" good_handed_on $np $small \
+        --mca coll_gpuring_stage_bytes $bytes -- others </dev/null
+done <<END
+3 device  512
+4 mixed   64
+2 other   4096
+3 managed 100
+END
+GPURING_MEMORY=device FAKECUDA_LOG=$work/parcels on_devices "large messages are copied in pieces, on both sides at a time" \
+    good_handed_on 3 $small --mca coll_gpuring_stage_bytes 32768 -- others parcels
+tap_check "large messages are copied in pieces: copies were seen" not_seen 'SKIP'
+
 # ---- the host's steps on staged buffers, which are copied while they run ----
 
 # no device memory for links: all collectives come here. ALGORITHM CHANNELS SLOT_BYTES NP MEMORY

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Collectives that are nothing but messages between pairs of ranks: gather, scatter, alltoallv, neighbourhoods. Where all
+ * ranks may have buffers on devices, large messages go in pieces (parcel.c), and the saved collective does the rest of
+ * the call: the same with nothing in the place of these.
+ *
+ *     alltoallv   counts 3 900000 5 800000   -->   rest 3 0 5 0,   parcels 1 and 3
+ *
+ * Both ends of a message know its size, so both know whether it is one of these; where its buffers are is nobody
+ * else's business.
+ */
+#include "coll_gpuring_parcel.h"
+
+#include "ompi/mca/topo/base/base.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Messages each way that are under way at a time. */
+#define CARRIERS 4
+
+/* Calls of a communicator that may be under way at a time, told apart by tag. */
+#define CALLS 4096
+
+/* One direction. */
+struct way {
+    struct gr_parcel *parcels; /* owned */
+    int n, next, done;
+    struct gr_carrier carriers[CARRIERS];
+};
+
+struct gr_pairs {
+    struct gr_pairs_channel channel;
+    int rank, size;
+    size_t piece;
+    enum gr_call_id id;
+    bool alone;                /* nothing is left for the saved collective */
+    struct gr_call rest;
+    void *kept;                /* arrays of the rest: those of the call, changed; */
+    void *named[2];            /* or these, of neighbor_alltoall */
+    struct way ways[2];        /* send, receive */
+    struct gr_block from, *to; /* what this rank sends itself, and where it goes: */
+    int nto;
+};
+
+/* ---- which calls, which messages ---- */
+
+/* All messages have one size: all are large, or none is. */
+static bool is_even(enum gr_call_id id)
+{
+    return GR_CALL_GATHER == id || GR_CALL_SCATTER == id || GR_CALL_NEIGHBOR_ALLGATHER == id;
+}
+
+/* All that a rank sends is the same: where it is a neighbour twice, any of its messages will do. */
+static bool sends_one(enum gr_call_id id)
+{
+    return GR_CALL_NEIGHBOR_ALLGATHER == id || GR_CALL_NEIGHBOR_ALLGATHERV == id;
+}
+
+bool mca_coll_gpuring_pairs_fit(const mca_coll_gpuring_module_t *module, const struct gr_call *call)
+{
+    return call->id >= GR_NTAKEN && !gr_calls[call->id].reduces && 0 > module->refused && module->all_gpu &&
+           0 < module->params.value[GR_PARAM_STAGE_BYTES] &&
+           (MPI_IN_PLACE != call->sbuf || gr_calls[call->id].has_root);
+}
+
+static bool is_large(const struct gr_block *b, size_t piece)
+{
+    return b->count * b->type->super.size / 2 >= piece;
+}
+
+/* The ranks that a side's blocks go to or come from, one entry each; a side of one block may have several. */
+struct others {
+    int n;
+    int *ranks; /* owned */
+};
+
+static int find_neighbors(struct ompi_communicator_t *comm, bool receive, struct others *o)
+{
+    mca_topo_base_module_t *topo = comm->c_topo;
+    int in = 0, out = 0, k, rc = mca_topo_base_neighbor_count(comm, &in, &out);
+
+    o->n = receive ? in : out;
+    o->ranks = OMPI_SUCCESS == rc ? calloc((size_t) o->n + 1, sizeof(int)) : NULL;
+    if (NULL == o->ranks) {
+        return OMPI_SUCCESS == rc ? OMPI_ERR_OUT_OF_RESOURCE : rc;
+    }
+    if (OMPI_COMM_IS_CART(comm)) {
+        for (k = 0; k < topo->mtc.cart->ndims && OMPI_SUCCESS == rc; k++) {
+            rc = topo->topo.cart.cart_shift(comm, k, 1, &o->ranks[2 * k], &o->ranks[2 * k + 1]);
+        }
+    } else if (OMPI_COMM_IS_GRAPH(comm)) {
+        rc = topo->topo.graph.graph_neighbors(comm, ompi_comm_rank(comm), o->n, o->ranks);
+    } else {
+        memcpy(o->ranks, receive ? topo->mtc.dist_graph->in : topo->mtc.dist_graph->out, (size_t) o->n * sizeof(int));
+    }
+    return rc;
+}
+
+static int find_others(const struct gr_side *s, struct others *o)
+{
+    struct ompi_communicator_t *comm = s->call->comm;
+    int k;
+
+    *o = (struct others) {.n = 0};
+    if (gr_calls[s->call->id].neighbors) {
+        return find_neighbors(comm, s->receive, o);
+    }
+    /* one block: of the root, or for it */
+    o->n = s->parts < GR_PARTS_EACH ? s->n : ompi_comm_size(comm);
+    o->n = GR_PARTS_NONE == s->parts ? 0 : o->n;
+    o->ranks = calloc((size_t) o->n + 1, sizeof(int));
+    if (NULL == o->ranks) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    for (k = 0; k < o->n; k++) {
+        o->ranks[k] = s->parts < GR_PARTS_EACH ? s->call->root : k;
+    }
+    return OMPI_SUCCESS;
+}
+
+static struct gr_block block_for(const struct gr_side *s, int k)
+{
+    return mca_coll_gpuring_block(s, s->parts < GR_PARTS_EACH ? 0 : k);
+}
+
+/* Who does a message: the saved collective; this file; or it goes to this rank itself, and that is done here, too. */
+enum fate { STAYS, PARCEL, OWN };
+
+/*
+ * Of message k. Where a rank is another's neighbour twice (as on a ring of two), Open MPI's forms do not agree on which
+ * message is which: that is left as it is.
+ */
+static enum fate fate_of(const struct gr_side *s, const struct others *o, int k, size_t piece)
+{
+    enum gr_call_id id = s->call->id;
+    struct gr_block b = block_for(s, k);
+    int i, same = 0;
+
+    if (o->ranks[k] < 0 || !is_large(&b, piece)) {
+        return STAYS;
+    }
+    if (ompi_comm_rank(s->call->comm) == o->ranks[k]) {
+        return is_even(id) || sends_one(id) ? OWN : STAYS;
+    }
+    for (i = 0; i < o->n && gr_calls[id].neighbors && !sends_one(id); i++) {
+        same += o->ranks[i] == o->ranks[k];
+    }
+    return same <= 1 ? PARCEL : STAYS;
+}
+
+/* ---- the rest of the call ---- */
+
+/* Nothing in the place of message k of a side. */
+static void leave_out(struct gr_call *rest, const struct gr_side *s, int k)
+{
+    int *counts = (int *) (s->receive ? rest->rcounts : rest->scounts); /* copies of ours */
+
+    if (s->parts >= GR_PARTS_V) {
+        counts[k] = 0;
+    } else if (s->receive) {
+        rest->rcount = 0;
+    } else {
+        rest->scount = 0;
+    }
+}
+
+/* A neighbor_alltoall has one count for all: what is left of it is a neighbor_alltoallw. OMPI error code. */
+static int name_all(struct gr_pairs *p, const struct gr_side *s, const struct others *o)
+{
+    size_t n = (size_t) o->n;
+    MPI_Aint *offsets = calloc(n + 1, sizeof(MPI_Aint) + sizeof(ompi_datatype_t *) + sizeof(int));
+    ompi_datatype_t **types = (ompi_datatype_t **) (offsets + n);
+    int *counts = (int *) (types + n), k;
+    const unsigned char *base = s->receive ? s->call->rbuf : s->call->sbuf;
+
+    p->named[s->receive] = offsets;
+    if (NULL == offsets) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    for (k = 0; k < o->n; k++) {
+        struct gr_block b = block_for(s, k);
+
+        offsets[k] = b.at - base;
+        types[k] = b.type;
+        counts[k] = (int) b.count;
+    }
+    p->rest.id = GR_CALL_NEIGHBOR_ALLTOALLW;
+    if (s->receive) {
+        p->rest.roffsets = offsets;
+        p->rest.rtypes = types;
+        p->rest.rcounts = counts;
+    } else {
+        p->rest.soffsets = offsets;
+        p->rest.stypes = types;
+        p->rest.scounts = counts;
+    }
+    return OMPI_SUCCESS;
+}
+
+/* ---- making it ---- */
+
+/* Order of messages: all ranks begin with those that go the same distance up, so that both ends begin them together. */
+static int distance(const struct gr_pairs *p, const struct gr_parcel *parcel)
+{
+    int d = parcel->receive ? p->rank - parcel->peer : parcel->peer - p->rank;
+
+    return d < 0 ? d + p->size : d;
+}
+
+static void insert(struct gr_pairs *p, struct way *w, const struct gr_parcel *parcel)
+{
+    int k = w->n++;
+
+    for (; k > 0 && distance(p, &w->parcels[k - 1]) > distance(p, parcel); k--) {
+        w->parcels[k] = w->parcels[k - 1];
+    }
+    w->parcels[k] = *parcel;
+}
+
+/* Message k of a side is done here. */
+static void take(struct gr_pairs *p, const struct gr_side *s, int k, int peer, enum fate fate)
+{
+    struct gr_block b = block_for(s, k);
+
+    if (PARCEL == fate) {
+        struct gr_parcel parcel = mca_coll_gpuring_parcel(&b, peer, s->receive, p->piece);
+
+        insert(p, &p->ways[s->receive], &parcel);
+    } else if (s->receive) {
+        p->to[p->nto++] = b;
+    } else {
+        p->from = b;
+    }
+}
+
+static int make_side(struct gr_pairs *p, const struct gr_call *call, bool receive)
+{
+    struct gr_side s = mca_coll_gpuring_side(call, receive), named = s;
+    struct others o;
+    int k, rc = find_others(&s, &o);
+
+    if (OMPI_SUCCESS == rc && GR_CALL_NEIGHBOR_ALLTOALL == call->id) {
+        rc = name_all(p, &s, &o);
+        named.parts = GR_PARTS_W;
+    }
+    p->ways[receive].parcels = calloc((size_t) o.n + 1, sizeof(struct gr_parcel));
+    p->to = receive ? calloc((size_t) o.n + 1, sizeof(struct gr_block)) : NULL;
+    if (NULL == p->ways[receive].parcels || (receive && NULL == p->to)) {
+        rc = OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    for (k = 0; k < o.n && OMPI_SUCCESS == rc; k++) {
+        enum fate fate = fate_of(&s, &o, k, p->piece);
+
+        if (STAYS != fate) {
+            take(p, &s, k, o.ranks[k], fate);
+            leave_out(&p->rest, &named, k);
+        }
+    }
+    free(o.ranks);
+    return rc;
+}
+
+/* Whether this rank has a message of these; which it may have none of while others do. */
+static bool has_large(const struct gr_call *call, size_t piece)
+{
+    int receive, k;
+
+    for (receive = 0; receive < 2; receive++) {
+        struct gr_side s = mca_coll_gpuring_side(call, 0 != receive);
+
+        for (k = 0; k < s.n; k++) {
+            struct gr_block b = mca_coll_gpuring_block(&s, k);
+
+            if (is_large(&b, piece)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+int mca_coll_gpuring_pairs_new(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_pairs **pairs)
+{
+    size_t piece = (size_t) module->params.value[GR_PARAM_STAGE_BYTES];
+    uint32_t number = module->paired++; /* whether there are any or not: on all ranks alike */
+    struct gr_pairs *p;
+    int rc;
+
+    *pairs = NULL;
+    if (!has_large(call, piece)) {
+        return OMPI_SUCCESS;
+    }
+    p = calloc(1, sizeof(*p));
+    if (NULL == p) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    p->channel = (struct gr_pairs_channel) {call->comm, GR_TAG_PAIRS - (int) (number % CALLS)};
+    p->rank = ompi_comm_rank(call->comm);
+    p->size = ompi_comm_size(call->comm);
+    p->piece = piece;
+    p->id = call->id;
+    p->alone = is_even(call->id);
+    p->rest = *call;
+    p->kept = mca_coll_gpuring_keep(&p->rest);
+    rc = NULL == p->kept ? OMPI_ERR_OUT_OF_RESOURCE : make_side(p, call, false);
+    rc = OMPI_SUCCESS == rc ? make_side(p, call, true) : rc;
+    if (OMPI_SUCCESS != rc) {
+        mca_coll_gpuring_pairs_free(p);
+        return rc;
+    }
+    *pairs = p;
+    return OMPI_SUCCESS;
+}
+
+void mca_coll_gpuring_pairs_free(struct gr_pairs *p)
+{
+    int w;
+
+    for (w = 0; NULL != p && w < 2; w++) {
+        free(p->ways[w].parcels);
+        free(p->named[w]);
+    }
+    if (NULL != p) {
+        free(p->to);
+        free(p->kept);
+    }
+    free(p);
+}
+
+const struct gr_call *mca_coll_gpuring_pairs_rest(const struct gr_pairs *p)
+{
+    return p->alone ? NULL : &p->rest;
+}
+
+/* ---- doing it ---- */
+
+int mca_coll_gpuring_pairs_start(struct gr_pairs *p)
+{
+    int k, rc = OMPI_SUCCESS;
+
+    p->ways[0].next = p->ways[0].done = 0;
+    p->ways[1].next = p->ways[1].done = 0;
+    for (k = 0; k < p->nto && NULL != p->from.type && OMPI_SUCCESS == rc; k++) { /* in place: from nowhere */
+        rc = mca_coll_gpuring_parcel_move(&p->to[k], &p->from);
+    }
+    return rc;
+}
+
+/*
+ * The next message that may begin: NULL, none. Where a rank is a neighbour twice, its messages follow each other, since
+ * their pieces look alike.
+ */
+static struct gr_parcel *next_parcel(struct way *w)
+{
+    struct gr_parcel *next = w->next < w->n ? &w->parcels[w->next] : NULL;
+    int k;
+
+    for (k = 0; k < CARRIERS && NULL != next; k++) {
+        const struct gr_parcel *other = w->carriers[k].parcel;
+
+        next = NULL != other && other->peer == next->peer ? NULL : next;
+    }
+    w->next += NULL != next;
+    return next;
+}
+
+/* Go on with a carrier; OMPI error code. */
+static int carry(struct gr_pairs *p, struct way *w, struct gr_carrier *c, uint64_t *moved)
+{
+    struct gr_parcel *next = NULL == c->parcel ? next_parcel(w) : NULL;
+    int rc = NULL == next ? OMPI_SUCCESS : mca_coll_gpuring_carrier_load(c, next);
+
+    if (NULL == c->parcel || OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    rc = mca_coll_gpuring_carrier_step(c, &p->channel, moved);
+    if (GR_DONE == rc) {
+        w->done++;
+        return mca_coll_gpuring_carrier_unload(c, true);
+    }
+    return GR_AGAIN == rc ? OMPI_SUCCESS : rc;
+}
+
+int mca_coll_gpuring_pairs_poll(void *pairs, uint64_t *moved)
+{
+    struct gr_pairs *p = pairs;
+    int w, k, rc = OMPI_SUCCESS;
+
+    for (w = 0; w < 2; w++) {
+        for (k = 0; k < CARRIERS && OMPI_SUCCESS == rc; k++) {
+            rc = carry(p, &p->ways[w], &p->ways[w].carriers[k], moved);
+        }
+    }
+    if (OMPI_SUCCESS != rc) {
+        opal_output(0, "gpuring: %s on %s: a message of device memory failed: %s", gr_calls[p->id].name,
+                    gr_comm_name(p->channel.comm), gr_gpu_error());
+        return rc;
+    }
+    return p->ways[0].done == p->ways[0].n && p->ways[1].done == p->ways[1].n ? GR_DONE : GR_AGAIN;
+}
+
+void mca_coll_gpuring_pairs_explain(void *pairs, char *text, size_t size)
+{
+    const struct gr_pairs *p = pairs;
+    size_t used = (size_t) snprintf(text, size, "large messages, waits for rank");
+    int w, k;
+
+    for (w = 0; w < 2; w++) {
+        for (k = 0; k < CARRIERS && used < size; k++) {
+            const struct gr_parcel *parcel = p->ways[w].carriers[k].parcel;
+
+            if (NULL != parcel) {
+                used += (size_t) snprintf(text + used, size - used, " %d (%s %zu of %zu)", parcel->peer,
+                                          parcel->receive ? "receives" : "sends", parcel->done, parcel->pieces);
+            }
+        }
+    }
+}
