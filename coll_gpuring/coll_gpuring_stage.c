@@ -162,14 +162,16 @@ static int place(struct gr_stage *stage, struct gr_call *call, bool receive)
 /* Copies that are collected: what goes on where the last one ended makes that longer, or is its next row. */
 struct batch {
     int rc; /* OMPI error code of what was copied */
-    size_t n;
+    struct gr_gpu *gpu; /* of the block last begun, where blocks may be buffers of their own */
+    size_t first, n; /* the first run of that block; all */
     struct gr_gpu_run runs[RUNS];
 };
 
 static void batch_begin(struct batch *b)
 {
     b->rc = OMPI_SUCCESS;
-    b->n = 0;
+    b->gpu = NULL;
+    b->first = b->n = 0;
 }
 
 static void batch_copy(struct batch *b)
@@ -177,14 +179,14 @@ static void batch_copy(struct batch *b)
     int rc = mca_coll_gpuring_copy_runs(b->runs, b->n);
 
     b->rc = OMPI_SUCCESS == b->rc ? rc : b->rc;
-    b->n = 0;
+    b->first = b->n = 0;
 }
 
 static void batch_add(struct batch *b, unsigned char *dst, const unsigned char *src, size_t bytes)
 {
     const struct gr_gpu_run run = {.dst = dst, .src = src, .bytes = bytes};
 
-    if (b->n > 0 && gr_gpu_run_join(&b->runs[b->n - 1], &run)) {
+    if (b->n > b->first && gr_gpu_run_join(&b->runs[b->n - 1], &run)) {
         return;
     }
     if (RUNS == b->n) {
@@ -193,12 +195,19 @@ static void batch_add(struct batch *b, unsigned char *dst, const unsigned char *
     b->runs[b->n++] = run;
 }
 
-/* A side whose blocks may be buffers of their own: a batch is of one buffer. */
-static void batch_next(struct batch *b, const struct gr_side *s)
+/*
+ * A block of a side that begins there is next. Where blocks may be buffers of their own, a batch is of one device's memory,
+ * and no run goes on into another block.
+ */
+static void batch_next(struct batch *b, const struct gr_side *s, const unsigned char *at)
 {
-    if (GR_PARTS_W == s->parts) {
+    struct gr_gpu *gpu = GR_PARTS_W == s->parts ? mca_coll_gpuring_gpu_of(at) : NULL;
+
+    if (gpu != b->gpu) {
         batch_copy(b);
+        b->gpu = gpu;
     }
+    b->first = GR_PARTS_W == s->parts ? b->n : b->first;
 }
 
 /* The first byte that a block with data covers. */
@@ -224,8 +233,8 @@ static int copy_in(const struct gr_call *original, const struct gr_call *call, b
         if (!receive || mca_coll_gpuring_reads_block(original, k)) {
             struct gr_block t = mca_coll_gpuring_block(&to, k);
 
+            batch_next(&batch, &from, b.at + low);
             batch_add(&batch, first_of(&t), b.at + low, (size_t) (high - low));
-            batch_next(&batch, &from);
         }
     }
     batch_copy(&batch);
@@ -325,12 +334,12 @@ static int copy_out(const struct gr_call *original, const struct gr_call *call)
         if (GR_PARTS_OWN == to.parts) {
             f.count = t.count; /* in place, there is more of it */
         }
+        batch_next(&batch, &to, t.at + low);
         if (mca_coll_gpuring_is_solid(t.type, t.count)) {
             batch_add(&batch, t.at + low, first_of(&f), (size_t) (high - low));
         } else {
             add_runs(&batch, &t, t.at + low, first_of(&f));
         }
-        batch_next(&batch, &to);
     }
     batch_copy(&batch);
     return batch.rc;
