@@ -6,8 +6,8 @@
  *
  *     alltoallv   counts 3 900000 5 800000   -->   rest 3 0 5 0,   parcels 1 and 3
  *
- * Both ends of a message know its size, so both know whether it is one of these; where its buffers are is nobody
- * else's business.
+ * Both ends of a message know its size, so both know whether it is one of these, and tell each other where their
+ * buffers are.
  */
 #include "coll_gpuring_parcel.h"
 
@@ -20,7 +20,7 @@
 /* Messages each way that are under way at a time. */
 #define CARRIERS 4
 
-/* Calls of a communicator that may be under way at a time, told apart by tag. */
+/* Calls of a communicator that may be under way at a time, told apart by their two tags. */
 #define CALLS 4096
 
 /* One direction. */
@@ -33,7 +33,6 @@ struct way {
 struct gr_pairs {
     struct gr_pairs_channel channel;
     int rank, size;
-    size_t piece;
     enum gr_call_id id;
     bool alone;                /* nothing is left for the saved collective */
     struct gr_call rest;
@@ -225,7 +224,7 @@ static void take(struct gr_pairs *p, const struct gr_side *s, int k, int peer, e
     struct gr_block b = block_for(s, k);
 
     if (PARCEL == fate) {
-        struct gr_parcel parcel = mca_coll_gpuring_parcel(&b, peer, s->receive, p->piece);
+        struct gr_parcel parcel = mca_coll_gpuring_parcel(&b, peer, s->receive);
 
         insert(p, &p->ways[s->receive], &parcel);
     } else if (s->receive) {
@@ -251,7 +250,7 @@ static int make_side(struct gr_pairs *p, const struct gr_call *call, bool receiv
         rc = OMPI_ERR_OUT_OF_RESOURCE;
     }
     for (k = 0; k < o.n && OMPI_SUCCESS == rc; k++) {
-        enum fate fate = fate_of(&s, &o, k, p->piece);
+        enum fate fate = fate_of(&s, &o, k, p->channel.piece);
 
         if (STAYS != fate) {
             take(p, &s, k, o.ranks[k], fate);
@@ -286,7 +285,7 @@ int mca_coll_gpuring_pairs_new(mca_coll_gpuring_module_t *module, const struct g
     size_t piece = (size_t) module->params.value[GR_PARAM_STAGE_BYTES];
     uint32_t number = module->paired++; /* whether there are any or not: on all ranks alike */
     struct gr_pairs *p;
-    int rc;
+    int tag, rc;
 
     *pairs = NULL;
     if (!has_large(call, piece)) {
@@ -296,10 +295,10 @@ int mca_coll_gpuring_pairs_new(mca_coll_gpuring_module_t *module, const struct g
     if (NULL == p) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    p->channel = (struct gr_pairs_channel) {call->comm, GR_TAG_PAIRS - (int) (number % CALLS)};
+    tag = GR_TAG_PAIRS - 2 * (int) (number % CALLS);
+    p->channel = (struct gr_pairs_channel) {call->comm, tag, tag - 1, piece};
     p->rank = ompi_comm_rank(call->comm);
     p->size = ompi_comm_size(call->comm);
-    p->piece = piece;
     p->id = call->id;
     p->alone = is_even(call->id);
     p->rest = *call;
@@ -370,7 +369,7 @@ static struct gr_parcel *next_parcel(struct way *w)
 static int carry(struct gr_pairs *p, struct way *w, struct gr_carrier *c, uint64_t *moved)
 {
     struct gr_parcel *next = NULL == c->parcel ? next_parcel(w) : NULL;
-    int rc = NULL == next ? OMPI_SUCCESS : mca_coll_gpuring_carrier_load(c, next);
+    int rc = NULL == next ? OMPI_SUCCESS : mca_coll_gpuring_carrier_load(c, &p->channel, next);
 
     if (NULL == c->parcel || OMPI_SUCCESS != rc) {
         return rc;

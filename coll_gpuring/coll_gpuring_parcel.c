@@ -7,6 +7,8 @@
  *
  * Host memory is sent from, and received into, as it lies. Data with gaps are packed before the first piece, and
  * unpacked after the last.
+ *
+ * Before, each end tells the other whether it is on a device. Where neither is, the message goes as a whole.
  */
 #include "coll_gpuring_parcel.h"
 
@@ -35,13 +37,12 @@ static bool is_on_device(const unsigned char *at)
     return GR_MEMORY_DEVICE == pointer.memory || GR_MEMORY_MANAGED == pointer.memory;
 }
 
-struct gr_parcel mca_coll_gpuring_parcel(const struct gr_block *block, int peer, bool receive, size_t piece)
+struct gr_parcel mca_coll_gpuring_parcel(const struct gr_block *block, int peer, bool receive)
 {
-    struct gr_parcel p = {.block = *block, .peer = peer, .receive = receive, .piece = piece};
+    struct gr_parcel p = {.block = *block, .peer = peer, .receive = receive};
     ptrdiff_t low = 0, high;
 
     p.bytes = block->count * block->type->super.size;
-    p.pieces = (p.bytes + piece - 1) / piece;
     if (mca_coll_gpuring_block_span(block, &low, &high)) {
         p.first = block->at + low;
         p.span = (size_t) (high - low);
@@ -94,8 +95,8 @@ static int unpack(struct gr_parcel *p)
 
 int mca_coll_gpuring_parcel_move(const struct gr_block *to, const struct gr_block *from)
 {
-    struct gr_parcel in = mca_coll_gpuring_parcel(from, -1, false, SIZE_MAX);
-    struct gr_parcel out = mca_coll_gpuring_parcel(to, -1, true, SIZE_MAX);
+    struct gr_parcel in = mca_coll_gpuring_parcel(from, -1, false);
+    struct gr_parcel out = mca_coll_gpuring_parcel(to, -1, true);
     int rc;
 
     if (0 == in.bytes) {
@@ -127,14 +128,37 @@ static bool prepare_places(struct gr_parcel *p, struct gr_carrier *c)
     return true;
 }
 
-int mca_coll_gpuring_carrier_load(struct gr_carrier *c, struct gr_parcel *p)
+/* Tell the other end. OMPI error code. */
+static int post_notes(struct gr_carrier *c, const struct gr_pairs_channel *to)
 {
-    int k;
+    const struct gr_parcel *p = c->parcel;
+    int rc;
+
+    c->notes[0] = p->device;
+    rc = MCA_PML_CALL(irecv(&c->notes[1], 1, MPI_BYTE, p->peer, p->receive ? to->tag : to->reply, to->comm, &c->noted[1]));
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    return MCA_PML_CALL(isend(&c->notes[0], 1, MPI_BYTE, p->peer, p->receive ? to->reply : to->tag,
+                              MCA_PML_BASE_SEND_STANDARD, to->comm, &c->noted[0]));
+}
+
+int mca_coll_gpuring_carrier_load(struct gr_carrier *c, const struct gr_pairs_channel *channel, struct gr_parcel *p)
+{
+    int k, rc;
 
     c->parcel = p;
     p->begun = p->turned = p->done = 0;
+    p->piece = channel->piece;
+    p->pieces = (p->bytes + p->piece - 1) / p->piece;
+    p->agreed = p->device; /* whatever the other end says */
+    c->noted[0] = c->noted[1] = MPI_REQUEST_NULL;
     for (k = 0; k < GR_PLACES; k++) {
         c->requests[k] = MPI_REQUEST_NULL;
+    }
+    rc = post_notes(c, channel);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
     }
     p->copied = p->solid && p->device && prepare_places(p, c);
     p->packed = !p->copied && (p->device || !p->solid);
@@ -204,10 +228,36 @@ static int is_posted(struct gr_carrier *c, size_t k)
     return mca_coll_gpuring_request_done(&c->requests[k % GR_PLACES]);
 }
 
+/* 1: both ends have told each other; 0: not yet; negative. */
+static int are_noted(struct gr_carrier *c)
+{
+    int rc = mca_coll_gpuring_request_done(&c->noted[0]);
+
+    return 1 == rc ? mca_coll_gpuring_request_done(&c->noted[1]) : rc;
+}
+
+/* Find out how the message goes, where the other end has a say. As above. */
+static int agree(struct gr_carrier *c)
+{
+    struct gr_parcel *p = c->parcel;
+    int rc = p->agreed ? 1 : are_noted(c);
+
+    if (1 == rc && !p->agreed && !c->notes[1]) {
+        p->piece = p->bytes;
+        p->pieces = 1;
+    }
+    p->agreed = 1 == rc;
+    return rc;
+}
+
 int mca_coll_gpuring_carrier_step(struct gr_carrier *c, const struct gr_pairs_channel *channel, uint64_t *moved)
 {
     struct gr_parcel *p = c->parcel;
-    int rc;
+    int rc = agree(c);
+
+    if (1 != rc) {
+        return rc < 0 ? rc : GR_AGAIN;
+    }
 
     /* a place is free when what was in it before has gone */
     while (p->begun < p->pieces && p->begun < p->done + GR_PLACES) {
@@ -241,5 +291,6 @@ int mca_coll_gpuring_carrier_step(struct gr_carrier *c, const struct gr_pairs_ch
         p->done++;
         ++*moved;
     }
-    return p->done == p->pieces ? GR_DONE : GR_AGAIN;
+    rc = p->done == p->pieces ? are_noted(c) : 0;
+    return rc < 0 ? rc : 1 == rc ? GR_DONE : GR_AGAIN;
 }

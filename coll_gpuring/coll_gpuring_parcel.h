@@ -17,8 +17,10 @@ struct gr_parcel {
     bool receive, device, solid; /* solid: without gaps */
     unsigned char *first;   /* of the bytes that the block covers, */
     size_t span;            /* so many; */
-    size_t bytes, piece, pieces; /* of its data; equal at both ends */
+    size_t bytes;           /* of its data; equal at both ends */
     /* while it is under way: */
+    bool agreed;            /* on how it goes: */
+    size_t piece, pieces;   /* in so many of so many bytes, */
     bool copied, packed;    /* piece by piece through places; as a whole. Neither: it is moved from or to where it lies */
     unsigned char *data;    /* there, or packed */
     size_t begun, turned, done; /* pieces: to be copied, sent, through; or to be received, copied, through */
@@ -30,15 +32,18 @@ struct gr_carrier {
     struct gr_copier copier;
     struct gr_room room;
     ompi_request_t *requests[GR_PLACES];
+    uint8_t notes[2];         /* whether it is on a device, here and at the other end; */
+    ompi_request_t *noted[2]; /* said, heard */
 };
 
-/* Where messages go. */
+/* Where messages go, and the pieces of those that have an end on a device. */
 struct gr_pairs_channel {
     struct ompi_communicator_t *comm;
-    int tag;
+    int tag, reply; /* from the sender; from the receiver */
+    size_t piece;
 };
 
-struct gr_parcel mca_coll_gpuring_parcel(const struct gr_block *block, int peer, bool receive, size_t piece);
+struct gr_parcel mca_coll_gpuring_parcel(const struct gr_block *block, int peer, bool receive);
 
 /* A message of a rank to itself, at once. OMPI error code. */
 int mca_coll_gpuring_parcel_move(const struct gr_block *to, const struct gr_block *from);
@@ -47,7 +52,8 @@ int mca_coll_gpuring_parcel_move(const struct gr_block *to, const struct gr_bloc
  * Take a parcel; go on with it (GR_DONE, GR_AGAIN or an OMPI error code); and, with nothing under way, end it - ok: put
  * what was received where it belongs.
  */
-int mca_coll_gpuring_carrier_load(struct gr_carrier *carrier, struct gr_parcel *parcel);
+int mca_coll_gpuring_carrier_load(struct gr_carrier *carrier, const struct gr_pairs_channel *channel,
+                                  struct gr_parcel *parcel);
 int mca_coll_gpuring_carrier_step(struct gr_carrier *carrier, const struct gr_pairs_channel *channel, uint64_t *moved);
 int mca_coll_gpuring_carrier_unload(struct gr_carrier *carrier, bool ok);
 
