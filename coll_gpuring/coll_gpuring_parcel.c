@@ -102,8 +102,12 @@ int mca_coll_gpuring_parcel_move(const struct gr_block *to, const struct gr_bloc
     if (0 == in.bytes) {
         return OMPI_SUCCESS;
     }
-    if (in.solid && out.solid && (in.device || out.device)) {
-        return mca_coll_gpuring_copy(out.first, in.first, in.bytes);
+    if (in.solid && out.solid) {
+        if (in.device || out.device) {
+            return mca_coll_gpuring_copy(out.first, in.first, in.bytes);
+        }
+        memcpy(out.first, in.first, in.bytes);
+        return OMPI_SUCCESS;
     }
     in.data = out.data = malloc(in.bytes);
     rc = NULL == in.data ? OMPI_ERR_OUT_OF_RESOURCE : pack(&in);
