@@ -13,11 +13,13 @@ export FAKECUDA_SMS=64 FAKECUDA_DEVICES=2 GPURING_THRESHOLDS=4096,65536
 export GR_HOST=0
 small='--mca coll_gpuring_device_channels 2 --mca coll_gpuring_device_slot_bytes 16384 --mca op ^avx'
 
-device_calls() {
+# counted WORDS: the number behind these words in what the last program said of its calls
+counted() {
     local n
-    n=$(sed -n 's/^# gpuring calls .* device \([0-9]*\)$/\1/p' "$out" | tail -n 1)
+    n=$(sed -n "s/^# gpuring $1 \\([0-9]*\\)\$/\\1/p" "$out" | tail -n 1)
     echo "${n:-0}"
 }
+device_calls() { counted 'calls .* device'; }
 good_on_devices() { all_good && [ "$(device_calls)" -gt 0 ]; }
 good_by_staging() { all_good && [ "$(device_calls)" -eq 0 ]; }
 good_handed_on() { all_good && seen '^# gpuring calls [0-9]+ handovers [1-9]'; }

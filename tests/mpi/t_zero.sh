@@ -8,11 +8,7 @@ simple="--mca op ^avx --mca coll_gpuring_protocol simple"
 zero="$small --mca coll_gpuring_protocol simple --mca coll_gpuring_zero_copy 0"
 
 # calls for which this process had others' buffers mapped
-zero_calls() {
-    local n
-    n=$(sed -n 's/^# gpuring zero copy calls \([0-9]*\)$/\1/p' "$out" | tail -n 1)
-    echo "${n:-0}"
-}
+zero_calls() { counted 'zero copy calls'; }
 good_past_slots() { good_on_devices && [ "$(zero_calls)" -gt 0 ]; }
 good_through_slots() { all_good && [ "$(zero_calls)" -eq 0 ]; }
 
