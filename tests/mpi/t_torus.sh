@@ -39,6 +39,7 @@ done <<END
 2x2x2 8  ordered  1 alltoall
 2x2x2 8  suh-shin 1 alltoall
 3x3   9  bucket   2 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
+3x3   9  swing    4 allreduce
 3x3   9  mst      4 bcast reduce
 3x3   9  ordered  1 alltoall
 4x4   16 bucket   1 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
@@ -60,9 +61,9 @@ done
 grun 6 --mca coll_gpuring_verbose 2 --mca coll_gpuring_torus 3x2 --mca coll_gpuring_algorithm bucket -- hello_coll
 tap_check "the parameter torus" good_along bucket allreduce allgather reduce_scatter
 # what does not suit the torus stays at auto
-grun 6 --mca coll_gpuring_verbose 2 --mca coll_gpuring_torus 3x2 --mca coll_gpuring_algorithm swing -- hello_coll
-tap_check "swing on 3x2 stays at auto" good_through_gpuring
-tap_check "swing on 3x2: nothing went so" not_seen 'swing \(forced\)'
+grun 6 --mca coll_gpuring_verbose 2 --mca coll_gpuring_torus 3x2 --mca coll_gpuring_algorithm suh-shin -- hello_coll
+tap_check "suh-shin on 3x2 stays at auto" good_through_gpuring
+tap_check "suh-shin on 3x2: nothing went so" not_seen 'suh-shin \(forced\)'
 grun 4 --mca coll_gpuring_verbose 2 --mca coll_gpuring_algorithm bucket -- hello_coll
 tap_check "no torus: nothing went along one" not_seen 'bucket \(forced\)'
 # by itself nothing goes along a torus inside a node
