@@ -57,6 +57,14 @@ for algorithm in bucket swing ordered; do
         --mca coll_gpuring_slot_bytes 1024 -- grids 4x4
 done
 
+# which torus a communicator has, by the bits of a sum along it: extents, their order, lines, and who says so
+bucket=(--mca coll_gpuring_algorithm bucket --mca coll_gpuring_mailbox_bytes 0)
+test_program "the torus of a key and of a grid" 8 "${bucket[@]}" -- torus_of
+tap_check "a key that does not fit is told" seen 'has the info key gpuring_torus = "3x3", which is not possible'
+for torus in 2x4 2x2x2; do
+    test_program "the torus of the parameter, $torus" 8 "${bucket[@]}" --mca coll_gpuring_torus $torus -- torus_of $torus
+done
+
 # the parameter, on communicators without a grid
 grun 6 --mca coll_gpuring_verbose 2 --mca coll_gpuring_torus 3x2 --mca coll_gpuring_algorithm bucket -- hello_coll
 tap_check "the parameter torus" good_along bucket allreduce allgather reduce_scatter
