@@ -191,8 +191,7 @@ static void die_of_torus(const struct options *o)
     if (gr_torus_size(&o->torus) != o->ranks) {
         die("-n %d: the torus has %d places", o->ranks, gr_torus_size(&o->torus));
     }
-    die("%s", GR_ALGO_SWING == o->algo ? "swing wants extents that are powers of two"
-                                       : "suh-shin wants rings with extents of 1, 2 or a multiple of 4");
+    die("suh-shin wants rings with extents of 1, 2 or a multiple of 4");
 }
 
 /* What concerns several options together. */

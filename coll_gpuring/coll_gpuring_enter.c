@@ -210,19 +210,17 @@ static int set_up(mca_coll_gpuring_module_t *module, struct gr_lane *lane, struc
                                  NULL};
     int rc = ask(module, lane, op);
 
-    if (OMPI_SUCCESS != rc) {
-        return rc;
+    while (OMPI_SUCCESS == rc && NULL != op->setup) {
+        waiting.ctx = op->setup;
+        rc = mca_coll_gpuring_wait(mca_coll_gpuring_setup_poll, &waiting);
+        if (OMPI_SUCCESS == rc) {
+            rc = mca_coll_gpuring_setup_end(op->setup);
+            op->setup = op->next_setup;
+            op->next_setup = NULL;
+        }
+        lane->lost = OMPI_SUCCESS != rc; /* messages may be under way into the set-up: what it has stays with it */
     }
-    waiting.ctx = op->setup;
-    rc = mca_coll_gpuring_wait(mca_coll_gpuring_setup_poll, &waiting);
     if (OMPI_SUCCESS != rc) {
-        lane->lost = true; /* messages may be under way into the set-up: what it has stays with it */
-        return rc;
-    }
-    rc = mca_coll_gpuring_setup_end(op->setup);
-    op->setup = NULL;
-    if (OMPI_SUCCESS != rc) {
-        lane->lost = true;
         return rc;
     }
     return GR_LINKS_THERE == mca_coll_gpuring_op_links(op) ? OMPI_SUCCESS : OMPI_ERR_NOT_AVAILABLE;

@@ -3,8 +3,8 @@
  * Step timing of a communicator (timing/timer.h): who has a timer, and what it is asked.
  *
  * The notes go through shared memory frames, which a set-up of their own makes with the first call whose steps are
- * timed. Only the communicator's own lane is timed: its ops come in one order on all ranks, as countdowns must. A
- * persistent request may be started in another order on each rank.
+ * timed. Countdowns must come in one order on all ranks, as the ops of a lane do. So each lane has a timer and notes of
+ * its own: persistent requests may be started in another order on each rank, but the starts of one follow each other.
  */
 #include "coll_gpuring_op.h"
 
@@ -36,7 +36,7 @@ size_t mca_coll_gpuring_timing_bytes(const mca_coll_gpuring_module_t *module, in
 /* Whether this lane's calls by schedules are timed, if the frames can be had. */
 static bool is_timed(const struct gr_lane *lane)
 {
-    return lane->team->notes.bytes > 0 && !lane->persistent;
+    return lane->team->notes.bytes > 0;
 }
 
 bool mca_coll_gpuring_timing_asks(const struct gr_lane *lane, const struct gr_op *op)

@@ -6,7 +6,8 @@ set -euo pipefail
 
 packages=(build-essential autoconf automake libtool pkg-config openmpi-bin libopenmpi-dev
           libhwloc-dev libevent-dev zlib1g-dev libucx-dev libcmocka-dev python3 python3-matplotlib procps util-linux iproute2
-          python3-mpi4py hpcc) # the last two: programs that tests run under gpuring
+          python3-mpi4py hpcc # programs that tests run under gpuring
+          libsimgrid-dev)     # torus_simgrid_test; without it the test says that it was skipped
 
 missing=()
 for p in "${packages[@]}"; do

@@ -207,6 +207,9 @@ static struct entry project(enum source_algo algo, const struct machine *m)
 
     for (k = 0; k < e.n; k++) {
         e.of[k] = project_make(algo, m, chunks[k]);
+        if (NULL == e.of[k]) {
+            die("%s has no schedule on %s", source_name(algo), torus_text(&m->torus));
+        }
     }
     return e;
 }
@@ -216,7 +219,7 @@ static double best_us(const struct entry *e, double bytes, double overhead)
     double best = INFINITY, t;
     int k;
 
-    for (k = 0; k < e->n && NULL != e->of[k]; k++) {
+    for (k = 0; k < e->n; k++) {
         t = project_ns(e->of[k], bytes, overhead) / 1000;
         best = t < best ? t : best;
     }
@@ -238,10 +241,7 @@ static void put_projection(FILE *out, const struct options *o, int nodes, double
     for (k = 0; k < SOURCE_ALLREDUCES; k++) {
         winner = us[k] < us[winner] ? k : winner;
         if (FORMAT_JSON == o->format) {
-            fprintf(out, isinf(us[k]) ? ", \"%s_us\": null" : ", \"%s_us\": %.3f", source_name((enum source_algo) k),
-                    us[k]);
-        } else if (isinf(us[k])) {
-            fprintf(out, FORMAT_CSV == o->format ? "," : " %12s", "-");
+            fprintf(out, ", \"%s_us\": %.3f", source_name((enum source_algo) k), us[k]);
         } else {
             fprintf(out, FORMAT_CSV == o->format ? ",%.3f" : " %12.3f", us[k]);
         }

@@ -7,15 +7,8 @@
 
 int gr_torus_fits(enum gr_algo algo, int p, const struct gr_torus *t)
 {
-    int d;
-
     if (NULL == t || t->ndims < 1 || gr_torus_size(t) != p) {
         return 0;
-    }
-    for (d = 0; d < t->ndims && GR_ALGO_SWING == algo; d++) {
-        if (0 != (t->dims[d] & (t->dims[d] - 1))) {
-            return 0; /* its distances are those of powers of two */
-        }
     }
     return GR_ALGO_SUH_SHIN != algo || gr_alltoall_suits(GR_ALLTOALL_SUH_SHIN, t);
 }
@@ -25,8 +18,11 @@ uint32_t gr_torus_most(enum gr_algo algo, int p, const struct gr_torus *t)
     uint32_t most = 1;
     int d;
 
+    if (GR_ALGO_SWING == algo) { /* half of all, or all where some dimension is folded: no power of two */
+        return 1 == p ? 1 : 0 == (p & (p - 1)) ? (uint32_t) p / 2 : (uint32_t) p;
+    }
     if (GR_ALGO_BUCKET != algo) {
-        return GR_ALGO_SWING != algo ? gr_exchanges_most(algo, p, t) : p > 1 ? (uint32_t) p / 2 : 1;
+        return gr_exchanges_most(algo, p, t);
     }
     for (d = 0; d < t->ndims; d++) { /* some channel may take it first */
         if (t->dims[d] > 1 && (uint32_t) (p / t->dims[d]) > most) {

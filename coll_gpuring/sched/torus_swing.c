@@ -12,26 +12,40 @@
  * A torus takes its dimensions by turns: X 0, Y 0, Z 0, X 1, Y 1, ...; those that are through are left out. Channels
  * begin with another dimension, or go the other way (x -> -x), so that all ports are busy.
  *
+ * Other extents than powers of two. Of a places in a dimension b take part in its steps, the greatest power of two: place
+ * i of them is at coordinate i a / b, rounded down, so that at most one other comes after each:
+ *
+ *      coordinate   0   1   2   3   4   5          a = 6, b = 4: before the dimension's first step a rank without a
+ *      place        0 <--   1   2 <--   3          place folds what it has into the one before it, and is given the
+ *                                                  result at the end, when all later steps have come back
+ *
+ * The first step of a dimension halves what is left, so the fold of the next costs half as much.
+ *
  * Numbers of blocks. In step j of all a rank keeps half of its blocks and sends the other half. Let bit j of a block's
- * number say who keeps it: then both are runs with stride 2^(j+1), and after all log2 p steps a rank has the block
- * with its own number. That needs numbers whose bits below j are the same for partners of step j and all later ones.
+ * number say who keeps it: then both are runs with stride 2^(j+1), and after all steps a rank has the blocks that agree
+ * with its own number in as many bits: one where all extents are powers of two.
+ * That needs numbers whose bits below j are the same for partners of step j and all later ones.
  * In one dimension partners of steps from s on reach, from an even x, all even coordinates that differ from it by
  * multiples of 2^(s+1): so x / 2 mod 2^s it is, for odd x that of a partner, and the last bit is the parity.
  *
  * Cost: 2 log2 p steps; (p-1)/p 2n b / 2D x a congestion of 1.2 (2D), 1.04 (3D), 1.01 (4D), as messages of one step
- * share links. Order of reduction: mine + (the partner's), step by step.
- * Source: De Sensi, Bonato, Saam, Hoefler: Swing: Short-cutting Rings for Higher Bandwidth Allreduce, NSDI 2024.
+ * share links. Each extent that is no power of two: two steps more, and 2n b / 2D the first time, half of it the next.
+ * Order of reduction: mine + (the partner's), step by step, and before a dimension's first step place + (who folds).
+ * Source: De Sensi, Bonato, Saam, Hoefler: Swing: Short-cutting Rings for Higher Bandwidth Allreduce, NSDI 2024, which
+ * for such extents sends some blocks by themselves; the fold is that of recursive halving (Thakur, Rabenseifner, Gropp:
+ * Optimization of collective communication operations in MPICH, 2005), and keeps each message one run of blocks.
  */
 #include "algos.h"
 
 #include "alltoall.h" /* gr_wrap() */
 #include "torus.h"
 
-GR_HD static int log2_of(int n)
+/* The greatest b with 2^b <= n. */
+GR_HD static int log2_below(int n)
 {
     int l = 0;
 
-    while (1 << l < n) {
+    while (n >> l > 1) {
         l++;
     }
     return l;
@@ -44,32 +58,72 @@ GR_HD static int rho(int s)
     return (1 - (s % 2 ? power : -power)) / 3;
 }
 
-/* The dimension of step j of all, and which of its steps it is. */
-GR_HD static int find_step(const struct gr_sched *s, const struct gr_torus_lane *lane, int j, int *of_dim)
-{
-    int k;
+/* What happens at one time of the way there: step `step` of dimension d, the j-th of all, or the fold before it. */
+struct swing_event {
+    int d, turn; /* the dimension, the turn-th of the channel */
+    int step, j, fold;
+};
 
-    for (*of_dim = 0;; ++*of_dim) {
-        for (k = 0; k < lane->n; k++) {
-            if (*of_dim < log2_of(s->torus.dims[gr_lane_dim(lane, k)]) && 0 == j--) {
-                return gr_lane_dim(lane, k);
+/* How many dimensions are folded, and how many steps there are; each both on the way there and on the way back. */
+GR_HD static int count_events(const struct gr_sched *s, int *steps)
+{
+    int d, folds = 0;
+
+    for (d = 0, *steps = 0; d < s->torus.ndims; d++) {
+        int bits = log2_below(s->torus.dims[d]);
+
+        *steps += bits;
+        folds += s->torus.dims[d] > 1 << bits;
+    }
+    return folds + *steps;
+}
+
+/* Event e of the way there. */
+GR_HD static struct swing_event find_event(const struct gr_sched *s, const struct gr_torus_lane *lane, int e)
+{
+    struct swing_event at = {0, 0, 0, 0, 0};
+
+    for (;; at.step++) {
+        for (at.turn = 0; at.turn < lane->n; at.turn++) {
+            int bits = log2_below(s->torus.dims[at.d = gr_lane_dim(lane, at.turn)]);
+
+            if (at.step >= bits) {
+                continue;
             }
+            at.fold = 0 == at.step && s->torus.dims[at.d] > 1 << bits;
+            if (at.fold && 0 == e--) {
+                return at;
+            }
+            at.fold = 0;
+            if (0 == e--) {
+                return at;
+            }
+            at.j++;
         }
     }
 }
 
-/* The partner's coordinate among n, seen in the channel's direction. */
-GR_HD static int partner(int n, int x, int step)
+/* The place of a coordinate among 2^bits of n, or of the one that it folds into; the coordinate of a place. */
+GR_HD static int place_of(int n, int bits, int x)
 {
-    return gr_wrap(0 == x % 2 ? x + rho(step) : x - rho(step), n);
+    return (int) ((((int64_t) x + 1) * (1 << bits) - 1) / n);
 }
 
-/* The number of a coordinate among n: see above. */
-GR_HD static int number_of(int n, int x)
+GR_HD static int coord_of(int n, int bits, int place)
 {
-    int bits = log2_of(n);
+    return (int) ((int64_t) place * n >> bits);
+}
 
-    return 0 == x % 2 ? x / 2 : partner(n, x, bits - 1) / 2 + n / 2;
+/* The partner's place among 2^bits. */
+GR_HD static int partner(int bits, int place, int step)
+{
+    return gr_wrap(0 == place % 2 ? place + rho(step) : place - rho(step), 1 << bits);
+}
+
+/* The number of a place among 2^bits, bits >= 1: see above. */
+GR_HD static int number_of(int bits, int place)
+{
+    return 0 == place % 2 ? place / 2 : partner(bits, place, bits - 1) / 2 + (1 << bits) / 2;
 }
 
 /* My coordinate as the channel sees it. Lines are rings to Swing, whose wrap-around is a long way. */
@@ -80,54 +134,126 @@ GR_HD static int seen_coord(const struct gr_sched *s, const struct gr_torus_lane
     return lane->up ? x : gr_wrap(-x, s->torus.dims[d]);
 }
 
-/* My number in the channel: the bits of the coordinates' numbers, in the order of the steps. */
-GR_HD static int my_number(const struct gr_sched *s, const struct gr_torus_lane *lane, int steps)
+/* My place in dimension d; *extra: I have none, and it is that of the one that I fold into. */
+GR_HD static int my_place(const struct gr_sched *s, const struct gr_torus_lane *lane, int d, int *extra)
 {
-    int number = 0, j, d, of_dim;
+    int n = s->torus.dims[d], bits = log2_below(n), x = seen_coord(s, lane, d), place = place_of(n, bits, x);
 
-    for (j = 0; j < steps; j++) {
-        d = find_step(s, lane, j, &of_dim);
-        number |= (number_of(s->torus.dims[d], seen_coord(s, lane, d)) >> of_dim & 1) << j;
-    }
-    return number;
+    *extra = coord_of(n, bits, place) != x;
+    return place;
 }
 
-GR_HD static int peer_of(const struct gr_sched *s, const struct gr_torus_lane *lane, int j)
+/* Whether I am there at an event: I have been folded away by none of the folds before it. */
+GR_HD static int is_there(const struct gr_sched *s, const struct gr_torus_lane *lane, const struct swing_event *at)
 {
-    int of_dim, d = find_step(s, lane, j, &of_dim), n = s->torus.dims[d];
-    int y = partner(n, seen_coord(s, lane, d), of_dim);
+    int k, extra, away = 0;
 
-    return gr_torus_at(&s->torus, s->pos, d, lane->up ? y : gr_wrap(-y, n));
+    for (k = 0; k < lane->n; k++) {
+        my_place(s, lane, gr_lane_dim(lane, k), &extra);
+        away |= extra && (at->step > 0 || k < at->turn || (k == at->turn && !at->fold));
+    }
+    return !away;
+}
+
+/* The lowest bits of my number in the channel: of the coordinates' numbers, in the order of the steps. */
+GR_HD static int my_number(const struct gr_sched *s, const struct gr_torus_lane *lane, int nbits)
+{
+    int number = 0, j = 0, k, d, step, extra;
+
+    for (step = 0; j < nbits; step++) {
+        for (k = 0; k < lane->n; k++) {
+            int bits = log2_below(s->torus.dims[d = gr_lane_dim(lane, k)]);
+
+            if (step < bits) {
+                number |= (number_of(bits, my_place(s, lane, d, &extra)) >> step & 1) << j++;
+            }
+        }
+    }
+    return number & ((1 << nbits) - 1);
+}
+
+/* The rank with another coordinate in dimension d, as the channel sees it. */
+GR_HD static int rank_at(const struct gr_sched *s, const struct gr_torus_lane *lane, int d, int seen)
+{
+    return gr_torus_at(&s->torus, s->pos, d, lane->up ? seen : gr_wrap(-seen, s->torus.dims[d]));
+}
+
+/* The other rank of an event, or -1; *gives: on the way there I fold into it. */
+GR_HD static int peer_of(const struct gr_sched *s, const struct gr_torus_lane *lane, const struct swing_event *at,
+                         int *gives)
+{
+    int n = s->torus.dims[at->d], bits = log2_below(n), place = my_place(s, lane, at->d, gives);
+    int x = coord_of(n, bits, place);
+
+    if (!is_there(s, lane, at)) {
+        return -1;
+    }
+    if (!at->fold) {
+        return rank_at(s, lane, at->d, coord_of(n, bits, partner(bits, place, at->step)));
+    }
+    if (*gives) {
+        return rank_at(s, lane, at->d, x);
+    }
+    return coord_of(n, bits, place + 1) > x + 1 ? rank_at(s, lane, at->d, x + 1) : -1;
+}
+
+/* Whether the output has what I know when event e of the way there begins: I have received before. */
+GR_HD static int has_stored(const struct gr_sched *s, const struct gr_torus_lane *lane, int e)
+{
+    struct swing_event before;
+    int gives;
+
+    if (0 == e) {
+        return 0;
+    }
+    before = find_event(s, lane, 0);
+    return e > 1 || !before.fold || peer_of(s, lane, &before, &gives) >= 0;
+}
+
+/* The run of the blocks whose numbers agree with mine in `bits` bits, but in the last of them where `other`. */
+GR_HD static void set_run(const struct gr_sched *s, const struct gr_torus_lane *lane, int bits, int other,
+                          struct gr_step *t)
+{
+    int first = my_number(s, lane, bits) ^ (other ? 1 << (bits - 1) : 0);
+
+    t->first = (uint32_t) first;
+    t->stride = 1u << bits;
+    t->count = ((uint32_t) s->p - t->first + t->stride - 1) / t->stride;
 }
 
 GR_HD uint32_t gr_swing_len(const struct gr_sched *s)
 {
-    int p = gr_torus_stride(&s->torus, s->torus.ndims);
+    int steps;
 
-    return 1 == p ? 1 : 4 * (uint32_t) log2_of(p);
+    return 1 == s->p ? 1 : 4 * (uint32_t) count_events(s, &steps);
 }
 
-/* Steps come in pairs: send one half, take the other. */
+/* Steps come in pairs: send one half, take the other. In a fold one does the first, the other one the second. */
 GR_HD struct gr_step gr_swing_step(const struct gr_sched *s, uint32_t i)
 {
     struct gr_torus_lane lane = gr_torus_lane_of(s);
     struct gr_step t = gr_step_make(GR_STORE | GR_FINAL, GR_IN, GR_OUT, 0, 0);
-    int p = gr_torus_stride(&s->torus, s->torus.ndims), steps = log2_of(p);
-    int round = (int) i / 2, receives = (int) (i % 2), gather = round >= steps;
-    int j = gather ? 2 * steps - 1 - round : round, mine, peer, kept;
+    struct swing_event at;
+    int steps, events = count_events(s, &steps), time = (int) i / 2, receives = (int) (i % 2), gather = time >= events;
+    int e = gather ? 2 * events - 1 - time : time, peer, gives;
 
-    if (1 == p) {
+    if (1 == s->p) {
         return t;
     }
-    mine = my_number(s, &lane, steps);
-    peer = peer_of(s, &lane, j);
-    kept = receives != gather; /* of the two halves that I keep on the way there is received, and sent on the way back */
-    t.first = (uint32_t) ((mine & ((1 << j) - 1)) | ((mine >> j & 1) == kept ? 1 << j : 0));
-    t.stride = (uint32_t) (2 << j);
-    t.count = (uint32_t) (p >> (j + 1));
-    t.operand = (uint8_t) (0 == round ? GR_IN : GR_OUT);
+    at = find_event(s, &lane, e);
+    peer = peer_of(s, &lane, &at, &gives);
+    t.bits = 0;
+    t.tick = (uint32_t) (time + receives);
     t.phase = (uint8_t) gather;
-    t.tick = (uint32_t) (round + receives);
+    if (peer < 0 || (at.fold && receives == (gives != gather))) {
+        return t; /* nothing to do, but all ranks' steps have the same numbers */
+    }
+    if (at.fold) {
+        set_run(s, &lane, at.j, 0, &t);
+    } else { /* of the two halves that I keep on the way there is received, and sent on the way back */
+        set_run(s, &lane, at.j + 1, receives == gather, &t);
+    }
+    t.operand = (uint8_t) (gather || has_stored(s, &lane, e) ? GR_OUT : GR_IN);
     if (receives) {
         t.bits = (uint8_t) (gather ? GR_RECV | GR_STORE : GR_RECV | GR_REDUCE | GR_STORE);
         t.from[0] = peer;
@@ -137,6 +263,6 @@ GR_HD struct gr_step gr_swing_step(const struct gr_sched *s, uint32_t i)
         t.to[0] = peer;
         t.nto = 1;
     }
-    t.bits |= gather || (receives && round == steps - 1) ? GR_FINAL : 0;
+    t.bits |= gather || (receives && e == events - 1) ? GR_FINAL : 0;
     return t;
 }

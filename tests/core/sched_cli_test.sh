@@ -187,6 +187,24 @@ steps per rank: 4; messages: 8; ticks: 3
 sent per rank: 3/4 S; received per rank: 3/4 S
 EOF
 
+golden "Swing on a ring of 3, of which one folds" allreduce swing --torus 3 --ticks <<'EOF'
+swing allreduce, 3 ranks; vector S in 3 blocks, c0 is rank 0's
+a>c: received from a   +: combined with mine   !: stored   c>b: sent to b   ': distributing
+
+tick  rank 0        rank 1        rank 2
+   0  .             .             c0..c2>1
+   1  c1>1          2>+c0..c2!    .
+                    c0..c2/2>0
+   2  1>+c0..c2/2!  0>+c1!        .
+      c0..c2/2'>1   c1'>0
+   3  1>c1'!        0>c0..c2/2'!  .
+                    c0..c2'>2
+   4  .             .             1>c0..c2'!
+
+steps per rank: 2 to 6; messages: 6; ticks: 5
+sent per rank: 1 S to 2 S; received per rank: 1 S to 2 S
+EOF
+
 golden "what a rank exchanges along a line" alltoall ordered --torus 3 --mesh 0 --rank 1 <<'EOF'
 ordered alltoall, 3 ranks; vector S in 3 blocks, c0 is rank 0's
 
@@ -226,7 +244,6 @@ refused "each of the ranks 0 to 2 once" bcast tree -n 3 --order 0,1,2,0
 refused "oneshot needs all others in one step, which takes 8" allreduce oneshot -n 10
 refused "bucket runs along a torus" allreduce bucket -n 4
 refused "the torus has 4 places" allreduce bucket -n 5 --torus 2x2
-refused "powers of two" allreduce swing --torus 3x4
 refused "a multiple of 4" alltoall suh-shin --torus 6x4
 refused "a multiple of 4" alltoall suh-shin --torus 8x4 --mesh 1
 refused "--torus must be 1 to 4 extents" allreduce bucket --torus 2x

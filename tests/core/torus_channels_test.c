@@ -30,7 +30,7 @@ static void channels_are_as_stated(void **state)
     assert_int_equal(gr_torus_channels(GR_ALGO_BUCKET, GR_COLL_ALLGATHER, &cube), 4);
     assert_int_equal(gr_torus_channels(GR_ALGO_BUCKET, GR_COLL_ALLREDUCE, &line), 3);
     assert_int_equal(gr_torus_channels(GR_ALGO_SWING, GR_COLL_ALLREDUCE, &cube), 6);
-    assert_false(gr_algo_fits(GR_ALGO_SWING, 48, &line) || gr_algo_fits(GR_ALGO_MST, 63, &cube) || gr_algo_fits(GR_ALGO_MST, 64, NULL));
+    assert_false(gr_algo_fits(GR_ALGO_SWING, 47, &line) || gr_algo_fits(GR_ALGO_MST, 63, &cube) || gr_algo_fits(GR_ALGO_MST, 64, NULL));
     assert_true(gr_algo_fits(GR_ALGO_SUH_SHIN, 64, &cube) && !gr_algo_fits(GR_ALGO_SUH_SHIN, 48, &line));
 }
 
@@ -57,6 +57,59 @@ static void a_bucket_uses_all_links(void **state)
     }
     assert_int_equal(last + 1, 2 * 3 * 3); /* 2 sum (a_d - 1) ticks */
     assert_int_equal(sends, gr_torus_links(&torus) * (int) (last + 1));
+}
+
+/* How many ticks Swing takes; the blocks that the busiest rank sends in a channel. */
+static uint32_t swing_ticks(uint32_t *most)
+{
+    int p = gr_torus_size(&torus), rank, channel;
+    uint32_t last = 0, i;
+
+    for (rank = 0, *most = 0; rank < p; rank++) {
+        for (channel = 0; channel < gr_torus_channels(GR_ALGO_SWING, GR_COLL_ALLREDUCE, &torus); channel++) {
+            struct gr_sched s = sched_of(GR_COLL_ALLREDUCE, rank, 0, channel, 1);
+            uint32_t sent = 0;
+
+            for (i = 0; i < gr_sched_len(&s); i++) {
+                struct gr_step t = gr_sched_step(&s, i);
+
+                sent += t.nto > 0 ? t.count : 0;
+                last = t.nto > 0 && t.tick > last ? t.tick : last;
+            }
+            *most = sent > *most ? sent : *most;
+        }
+    }
+    return last + 1;
+}
+
+/*
+ * Swing takes 2 log2 p ticks, and in each step one half of what is left goes there and the other half back. A dimension that
+ * is no power of two takes two ticks more, and all of what is left goes there, or back. Halves of odd numbers are uneven.
+ */
+static void swing_costs_what_it_says(void **state)
+{
+    static const struct {
+        struct gr_torus torus;
+        uint32_t ticks, most; /* steps; then what is folded */
+    } rows[] = {
+        {{.ndims = 1, .dims = {16}}, 8, 16 + 8 + 4 + 2},
+        {{.ndims = 3, .dims = {8, 4, 8}}, 16, 2 * 255},
+        {{.ndims = 1, .dims = {6}}, 4 + 2, 6 + 3 + 6},
+        {{.ndims = 1, .dims = {9}}, 6 + 2, 9 + 5 + 2 + 9},
+        {{.ndims = 2, .dims = {3, 3}}, 4 + 4, 9 + 4 + 9 + 4},
+        {{.ndims = 2, .dims = {8, 5}}, 10 + 2, 40 + 20 + 10 + 5 + 3 + 40},
+        {{.ndims = 4, .dims = {2, 3, 2, 3}}, 8 + 4, 36 + 18 + 9 + 4 + 36 + 9}, /* the channel that begins with Y */
+    };
+    uint32_t most;
+    size_t k;
+
+    (void) state;
+    algo = GR_ALGO_SWING;
+    for (k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
+        torus = rows[k].torus;
+        assert_int_equal(swing_ticks(&most), rows[k].ticks);
+        assert_int_equal(most, rows[k].most);
+    }
 }
 
 /* Peers are listed once, and by both ends; channels beyond those with links of their own have the peers of the first. */
@@ -96,6 +149,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(channels_are_as_stated),
         cmocka_unit_test(a_bucket_uses_all_links),
+        cmocka_unit_test(swing_costs_what_it_says),
         cmocka_unit_test(peers_agree),
     };
 

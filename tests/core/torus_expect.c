@@ -86,26 +86,71 @@ static int bucket_owner(const struct channel *c, int number)
 
 static const int distances[] = {1, -1, 3, -5, 11, -21, 43};
 
+/* The places of a dimension, as many as the greatest power of two in it: their coordinates, and how many. */
+static int swing_places(const struct channel *c, int d, int *coords)
+{
+    int n = c->t->dims[d], places = 1, k;
+
+    while (2 * places <= n) {
+        places *= 2;
+    }
+    for (k = 0; k < places; k++) {
+        coords[k] = k * n / places;
+        coords[k] = c->up ? coords[k] : (n - coords[k]) % n;
+    }
+    return places;
+}
+
+/* The rank's place, -1: it has none. */
+static int swing_place(const struct channel *c, int rank, int d)
+{
+    int coords[64], k;
+
+    for (k = swing_places(c, d, coords) - 1; k >= 0 && coords[k] != gr_torus_coord(c->t, rank, d); k--) {
+    }
+    return k;
+}
+
 static int swing_peer(const struct channel *c, int rank, int d, int step)
 {
-    int n = c->t->dims[d], x = gr_torus_coord(c->t, rank, d), sign = (x % 2 == 0) == c->up ? 1 : -1;
+    int coords[64], places = swing_places(c, d, coords), x = swing_place(c, rank, d);
 
-    return gr_torus_at(c->t, rank, d, (x + sign * distances[step] + 8 * n) % n);
+    return gr_torus_at(c->t, rank, d, coords[(x + (x % 2 == 0 ? 1 : -1) * distances[step] + 8 * places) % places]);
+}
+
+/* The one without a place after a rank, which it folds in; -1: there is none. */
+static int swing_folded(const struct channel *c, int rank, int d)
+{
+    int n = c->t->dims[d], next = (gr_torus_coord(c->t, rank, d) + (c->up ? 1 : n - 1)) % n;
+    int other = gr_torus_at(c->t, rank, d, next);
+
+    return swing_place(c, other, d) < 0 ? other : -1;
 }
 
 /* Dimension and its step of step j of all; -1 beyond the last. */
 static int swing_step(const struct channel *c, int j, int *step)
 {
-    int k;
+    int coords[64], k;
 
-    for (*step = 0; *step < 8; ++*step) {
+    for (*step = 0; *step < 7; ++*step) {
         for (k = 0; k < c->n; k++) {
-            if (1 << *step < c->t->dims[c->dims[k]] && j-- == 0) {
+            if (2 << *step <= swing_places(c, c->dims[k], coords) && j-- == 0) {
                 return c->dims[k];
             }
         }
     }
     return -1;
+}
+
+static uint64_t swing_sum(const struct channel *c, int j, int rank);
+
+/* Before step j of all: what there is after j steps, with that of who folds where it is a dimension's first. */
+static uint64_t swing_operand(const struct channel *c, int j, int rank)
+{
+    int step, d = swing_step(c, j, &step), folded = step == 0 ? swing_folded(c, rank, d) : -1;
+    uint64_t mine = swing_sum(c, j, rank);
+
+    return folded < 0 ? mine : sym_hash(mine, swing_sum(c, j, folded));
 }
 
 /* After j steps: mine + (the partner's). */
@@ -117,32 +162,31 @@ static uint64_t swing_sum(const struct channel *c, int j, int rank)
         return sym_leaf(rank, c->elem).hash;
     }
     d = swing_step(c, j - 1, &step);
-    return sym_hash(swing_sum(c, j - 1, rank), swing_sum(c, j - 1, swing_peer(c, rank, d, step)));
+    return sym_hash(swing_operand(c, j - 1, rank), swing_operand(c, j - 1, swing_peer(c, rank, d, step)));
 }
 
-/* Bit `step` of a coordinate's number: of half of it where it is even, else of half of a later partner; the last: the parity. */
+/* Bit `step` of a place's number: of half of it where it is even, else of half of a later partner; the last: the parity. */
 static int swing_bit(const struct channel *c, int rank, int d, int step)
 {
-    int n = c->t->dims[d], x;
+    int coords[64], x = swing_place(c, rank, d);
 
-    if (2 << step == n) {
-        return gr_torus_coord(c->t, rank, d) % 2;
+    if (2 << step == swing_places(c, d, coords)) {
+        return x % 2;
     }
-    x = gr_torus_coord(c->t, rank, d);
     if (x % 2) {
-        x = gr_torus_coord(c->t, swing_peer(c, rank, d, step + 1), d);
+        x = swing_place(c, swing_peer(c, rank, d, step + 1), d);
     }
-    return (c->up ? x : (n - x) % n) / 2 >> step & 1;
+    return x / 2 >> step & 1;
 }
 
-/* The rank with a number: its bits in the order of the steps. */
+/* The rank whose number agrees in all its bits with a block's: its bits in the order of the steps. */
 static int swing_owner(const struct channel *c, int number)
 {
     int rank, j, step, d, right;
 
     for (rank = 0;; rank++) {
         for (right = 1, j = 0; right && (d = swing_step(c, j, &step)) >= 0; j++) {
-            right = swing_bit(c, rank, d, step) == (number >> j & 1);
+            right = swing_place(c, rank, d) >= 0 && swing_bit(c, rank, d, step) == (number >> j & 1);
         }
         if (right) {
             return rank;

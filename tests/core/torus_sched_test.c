@@ -98,7 +98,7 @@ static struct gr_step edited_step(const struct gr_sched *s, uint32_t i)
 {
     struct gr_step t = gr_sched_step(s, i);
 
-    if (NO_EDIT != mutant.edit && s->pos == mutant.rank && i == mutant.index && 0 == s->channel) {
+    if (NO_EDIT != mutant.edit && 0 != t.bits && s->pos == mutant.rank && i == mutant.index && 0 == s->channel) {
         edit_step(s, &t);
     }
     return t;
@@ -243,7 +243,7 @@ static void three_dimensions(void **state)
 {
     static const int large[][4] = {{8, 8, 8}, {8, 7, 6}, {4, 8, 8}, {8, 2, 8}, {7, 7, 7}, {8, 8, 1}};
     enum gr_algo which = *(enum gr_algo *) *state;
-    const char *ranks = getenv("TORUS_RANKS"); /* 512: all tori up to 8x8x8, in a minute */
+    const char *ranks = getenv("TORUS_RANKS"); /* 512: all tori up to 8x8x8, in some minutes */
 
     run_all(which, 3, 8, NULL != ranks ? atoi(ranks) : 64, 0);
     run_all(which, 3, 4, 36, 1);
@@ -303,7 +303,8 @@ static int edit_all(enum gr_coll coll, int *found)
 static void edits_are_found(void **state)
 {
     static const struct gr_torus tori[] = {{.ndims = 2, .dims = {3, 4}}, {.ndims = 3, .dims = {2, 3, 2}, .mesh = 2},
-                                           {.ndims = 2, .dims = {4, 4}}, {.ndims = 2, .dims = {8, 2}}};
+                                           {.ndims = 2, .dims = {4, 4}}, {.ndims = 2, .dims = {8, 2}},
+                                           {.ndims = 1, .dims = {7}}, {.ndims = 2, .dims = {6, 3}}};
     int coll, edits = 0, found[SYM_NCHECKS] = {0};
     size_t k;
 

@@ -4,13 +4,39 @@
 . "$(dirname "$0")/lib.sh"
 
 slots=(--mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes 2048)
-for torus in 2x2 2x2x2 4x2; do
-    np=$((${torus//x/*}))
+while read -r torus mode; do
+    test_program "$mode on $torus" $((${torus//x/*})) --mca coll_gpuring_step_sync "$mode" --mca coll_gpuring_torus "$torus" \
+        --mca coll_gpuring_mailbox_bytes 0 --mca coll_gpuring_report summary -- timed "$torus" 3 </dev/null
+    tap_check "$mode on $torus: the report says so" seen "^# step_sync $mode: [1-9][0-9]* calls, [1-9][0-9]* countdowns"
+done <<END
+2x2   start
+2x2   barrier
+2x2   timed
+2x2x2 timed
+END
+
+# Real grids, with reorder, as rings and lines, their rows and columns (MPI_Cart_sub), and by the info key: all collectives in
+# all forms, each once, each by what runs along a torus. Without timing: t_torus.sh.
+export GPURING_BUDGET=0
+along=()
+for coll in allreduce:swing allgather:bucket reduce_scatter:bucket bcast:mst reduce:mst alltoall:ordered; do
+    along+=(--mca "coll_gpuring_algorithm_${coll%:*}" "${coll#*:}")
+done
+went_along() { local way; for way; do seen "^# [a-z_]+ +host +$way " || return 1; done; }
+for grid in 3x3 4x4; do
     for mode in start barrier timed; do
-        test_program "$mode on $torus" $np --mca coll_gpuring_step_sync $mode --mca coll_gpuring_torus $torus \
-            --mca coll_gpuring_mailbox_bytes 0 --mca coll_gpuring_report summary -- timed $torus 3
-        tap_check "$mode on $torus: the report says so" seen "^# step_sync $mode: [1-9][0-9]* calls, [1-9][0-9]* countdowns"
+        test_program "$mode on the grid $grid" $((${grid//x/*})) --mca coll_gpuring_step_sync $mode "${along[@]}" \
+            --mca coll_gpuring_channels 2 --mca coll_gpuring_mailbox_bytes 0 --mca coll_gpuring_report summary -- grids $grid
+        tap_check "$mode on the grid $grid: the report says so" seen "^# step_sync $mode: [1-9][0-9]{2} calls"
+        tap_check "$mode on the grid $grid: along the torus" went_along swing bucket mst ordered
     done
+done
+
+# Persistent requests have timers of their own: started in orders that differ from rank to rank, more of them than links.
+for mode in barrier timed; do
+    test_program "$mode, persistent requests" 3 --mca coll_gpuring_step_sync $mode --mca coll_gpuring_mailbox_bytes 0 \
+        --mca coll_gpuring_report summary -- persistent 1
+    tap_check "$mode, persistent requests: the report says so" seen "^# step_sync $mode: [1-9][0-9]{3} calls"
 done
 for mode in start barrier timed; do
     test_program "$mode, small slots, mailboxes, two channels" 4 --mca coll_gpuring_step_sync $mode "${slots[@]}" \

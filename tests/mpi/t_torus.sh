@@ -39,6 +39,7 @@ done <<END
 2x2x2 8  ordered  1 alltoall
 2x2x2 8  suh-shin 1 alltoall
 3x3   9  bucket   2 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
+3x3   9  swing    4 allreduce
 3x3   9  mst      4 bcast reduce
 3x3   9  ordered  1 alltoall
 4x4   16 bucket   1 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
@@ -56,13 +57,21 @@ for algorithm in bucket swing ordered; do
         --mca coll_gpuring_slot_bytes 1024 -- grids 4x4
 done
 
+# which torus a communicator has, by the bits of a sum along it: extents, their order, lines, and who says so
+bucket=(--mca coll_gpuring_algorithm bucket --mca coll_gpuring_mailbox_bytes 0)
+test_program "the torus of a key and of a grid" 8 "${bucket[@]}" -- torus_of
+tap_check "a key that does not fit is told" seen 'has the info key gpuring_torus = "3x3", which is not possible'
+for torus in 2x4 2x2x2; do
+    test_program "the torus of the parameter, $torus" 8 "${bucket[@]}" --mca coll_gpuring_torus $torus -- torus_of $torus
+done
+
 # the parameter, on communicators without a grid
 grun 6 --mca coll_gpuring_verbose 2 --mca coll_gpuring_torus 3x2 --mca coll_gpuring_algorithm bucket -- hello_coll
 tap_check "the parameter torus" good_along bucket allreduce allgather reduce_scatter
 # what does not suit the torus stays at auto
-grun 6 --mca coll_gpuring_verbose 2 --mca coll_gpuring_torus 3x2 --mca coll_gpuring_algorithm swing -- hello_coll
-tap_check "swing on 3x2 stays at auto" good_through_gpuring
-tap_check "swing on 3x2: nothing went so" not_seen 'swing \(forced\)'
+grun 6 --mca coll_gpuring_verbose 2 --mca coll_gpuring_torus 3x2 --mca coll_gpuring_algorithm suh-shin -- hello_coll
+tap_check "suh-shin on 3x2 stays at auto" good_through_gpuring
+tap_check "suh-shin on 3x2: nothing went so" not_seen 'suh-shin \(forced\)'
 grun 4 --mca coll_gpuring_verbose 2 --mca coll_gpuring_algorithm bucket -- hello_coll
 tap_check "no torus: nothing went along one" not_seen 'bucket \(forced\)'
 # by itself nothing goes along a torus inside a node
