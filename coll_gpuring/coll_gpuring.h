@@ -27,6 +27,7 @@
  *      peers       what the other processes of the job said at MPI_Init
  *      setup       the exchange that makes links, a state machine; order: its phases on devices; told: what it says
  *      messages    how a nonblocking call ends that got no links
+ *      net         links to other nodes: this process's network, and a lane's ends on it
  *      timing      when steps begin, where that is asked for
  *      thread      the optional progress thread
  *      wait        waiting, time-outs, and what they report
@@ -135,8 +136,8 @@ enum gr_handover {
     GR_HANDOVER_OP,     /* a user-defined operation, or one without order-free result */
     GR_HANDOVER_JOBS,   /* ranks of several jobs (spawn, connect) */
     GR_HANDOVER_PEERS,  /* gpuring is off, absent or different on some rank */
-    GR_HANDOVER_NODES,  /* ranks on several nodes */
-    GR_HANDOVER_SETUP,  /* no links: shared memory was not to be had */
+    GR_HANDOVER_NODES,  /* ranks on several nodes, and coll_gpuring_nodes is 0 */
+    GR_HANDOVER_SETUP,  /* no links: shared memory was not to be had, or no network */
     GR_HANDOVER_HOST,   /* all buffers are in host memory, and coll_gpuring_host is 0 */
     GR_HANDOVER_ALONE,  /* a communicator of one rank */
     GR_HANDOVER_INTER,  /* an intercommunicator */
@@ -202,6 +203,7 @@ enum gr_shared_param {
     GR_PARAM_PROTOCOL,  /* an enum gr_protocol, or -1 for auto */
     GR_PARAM_ZERO_COPY, /* bytes from which on calls on devices use it, or -1 */
     GR_PARAM_STAGE_BYTES, /* of a piece of device memory that the host copies; 0: the whole */
+    GR_PARAM_NODES,     /* whether communicators of several nodes are taken */
     GR_PARAM_TORUS,     /* dims packed into 16 bits each */
     GR_PARAM_STEP_SYNC, /* an enum gr_step_sync */
     GR_PARAM_COMMON,    /* what coll_gpuring_algorithm says; it is in those of the collectives already */
@@ -301,6 +303,7 @@ typedef struct {
                                  other */
     _Atomic(struct gr_stage *) stage; /* of blocking calls that are handed on; NULL: none yet, or in use */
     int32_t *pids;            /* of the ranks; owned */
+    unsigned char *remote;    /* which of them are on other nodes; NULL: none is; owned */
     bool direct;              /* whether this process can read the memory of them all */
 } mca_coll_gpuring_module_t;
 
@@ -328,8 +331,8 @@ void mca_coll_gpuring_peers_close(void);
 
 /*
  * Decide from what all ranks of the communicator published whether the team may be used, and with which
- * parameters: fills params, refused (an enum gr_handover, or -1 for yes), gpu, pids and direct of the module.
- * Local, and the same on all ranks but for direct. OMPI error code.
+ * parameters: fills params, refused (an enum gr_handover, or -1 for yes), gpu, pids, remote and direct of the module.
+ * Local, and the same on all ranks but for remote and direct. OMPI error code.
  */
 int mca_coll_gpuring_peers_decide(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm);
 

@@ -67,8 +67,9 @@ static struct gr_choice select_way(const mca_coll_gpuring_module_t *module, cons
         .slot_bytes = team->slot_bytes,
         .nslots = team->nslots,
         .post_bytes = data->post_bytes,
-        .box_bytes = (size_t) module->params.value[GR_PARAM_MAILBOX_BYTES],
-        .direct = fetches && 0 != module->params.value[GR_PARAM_SINGLE_COPY],
+        /* both need memory that all ranks see */
+        .box_bytes = NULL != module->remote ? 0 : (size_t) module->params.value[GR_PARAM_MAILBOX_BYTES],
+        .direct = fetches && 0 != module->params.value[GR_PARAM_SINGLE_COPY] && NULL == module->remote,
     };
 
     return gr_select(&gr_costs_host, &q);

@@ -102,6 +102,7 @@ static int gpuring_close(void)
     mca_coll_gpuring_component.report = NULL;
     mca_coll_gpuring_gpus_close();
     mca_coll_gpuring_order_close();
+    mca_coll_gpuring_net_close();
     gr_pool_close(mca_coll_gpuring_component.pool);
     mca_coll_gpuring_component.pool = NULL;
     mca_coll_gpuring_peers_close();

@@ -111,6 +111,7 @@ static int describe(mca_coll_gpuring_module_t *module, struct gr_op *op, const s
             return post_line(module, op);
         }
         rc = mca_coll_gpuring_arrivals_exchange(op, module->setups++);
+        op->device = op->device && NULL == module->remote; /* there are no links between devices of several nodes */
     }
     if (OMPI_SUCCESS == rc) {
         mca_coll_gpuring_op_choose(module, op);

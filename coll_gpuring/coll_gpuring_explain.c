@@ -78,7 +78,8 @@ static void explain_machine(struct gr_op *op, char *text, size_t size)
             used += (size_t) snprintf(text + used, size - used, "slice %u, step %u (%s), waits for rank",
                                       m->at[c].slice, m->at[c].index, gr_step_name(step));
         } else if (used < size) {
-            used += (size_t) snprintf(text + used, size - used, "all steps done, to be fetched by rank");
+            used += (size_t) snprintf(text + used, size - used, "all steps done, %s rank",
+                                      op->host.direct ? "to be fetched by" : "to be sent to");
         }
         used = add_ranks(text, size, used, ranks, n);
     }

@@ -135,6 +135,7 @@ static void drive(struct gr_lane *lane, bool here)
         finish(lane, op, true);
     }
     for (;;) {
+        mca_coll_gpuring_net_go_on(lane);
         post_ahead(lane);
         op = first_of(lane);
         if (NULL == op || !mca_coll_gpuring_op_advance(op, here, &lane->watch.moved)) {
@@ -167,41 +168,6 @@ static void look(struct gr_lane *lane, unsigned each)
     waiting.what = gr_calls[op->call.id].name;
     waiting.seq = op->seq;
     mca_coll_gpuring_watch_clock(&lane->watch, each, &waiting);
-}
-
-struct gr_lane *mca_coll_gpuring_lane_new(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
-                                          uint32_t nsets, size_t box_bytes)
-{
-    const int64_t *value = module->params.value;
-    struct gr_team_params params = {
-        .p = ompi_comm_size(comm),
-        .rank = ompi_comm_rank(comm),
-        .nchannels = (uint32_t) value[GR_PARAM_CHANNELS],
-        .nslots = (uint32_t) value[GR_PARAM_SLOTS],
-        .slot_bytes = (size_t) value[GR_PARAM_SLOT_BYTES],
-        .nsets = nsets,
-        .box_bytes = box_bytes,
-        .arrival_bytes = sizeof(struct gr_arrival),
-        .note_bytes = mca_coll_gpuring_timing_bytes(module, ompi_comm_size(comm)),
-        .torus = module->torus,
-        .pids = module->pids,
-        .direct = module->direct,
-    };
-    struct gr_lane *lane = calloc(1, sizeof(*lane));
-
-    if (NULL == lane) {
-        return NULL;
-    }
-    lane->team = gr_team_create(&params);
-    if (NULL == lane->team) {
-        free(lane);
-        return NULL;
-    }
-    lane->module = module;
-    lane->comm = comm;
-    lane->tail = &lane->head;
-    mca_coll_gpuring_op_init(&lane->own);
-    return lane;
 }
 
 /* ---- the list ---- */
@@ -313,6 +279,7 @@ void mca_coll_gpuring_lane_free(struct gr_lane *lane)
     delist(lane);
     gr_unlock(&list.lock);
     mca_coll_gpuring_timing_free(lane);
+    mca_coll_gpuring_net_leave(lane);
     gr_gpu_team_destroy(lane->gpu, NULL != mca_coll_gpuring_component.pool);
     gr_team_destroy(lane->team, mca_coll_gpuring_component.pool);
     mca_coll_gpuring_op_free(&lane->own);

@@ -7,6 +7,28 @@
 
 BEGIN_C_DECLS
 
+/* ---- links to other nodes ---- */
+
+struct gr_net_link;
+
+/* What a set-up has opened. */
+struct gr_held {
+    struct gr_held *next;
+    int n;
+    struct gr_net_link *link[];
+};
+
+struct gr_lane;
+
+/* The caller has the lane: move the network on, for its sake. A link that has failed poisons the team, and is told. */
+void mca_coll_gpuring_net_go_on(struct gr_lane *lane);
+
+/* Leave the lane's links. */
+void mca_coll_gpuring_net_leave(struct gr_lane *lane);
+
+/* At the end of the component, before the pool's. */
+void mca_coll_gpuring_net_close(void);
+
 /* ---- lanes ---- */
 
 struct gr_lane {
@@ -15,6 +37,7 @@ struct gr_lane {
     struct gr_team *team;
     bool lost;                    /* its set-up failed half-way: it is left as it is */
     struct gr_gpu_team *gpu;      /* NULL: no call on devices yet */
+    struct gr_held *held;         /* links to other nodes; NULL: none */
     bool persistent;              /* of a persistent request */
     struct gr_timing *timing;     /* NULL: no call whose steps are timed yet */
     struct gr_op own;             /* of the blocking call */

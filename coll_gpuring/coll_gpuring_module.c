@@ -2,7 +2,7 @@
 /*
  * The module of one communicator: which collectives gpuring takes the place of, and whom it saved.
  *
- * Nothing is built here; a team is made by the first call that needs one (enter.c). A communicator that never
+ * Nothing is built before it is needed; a team is made by the first call that needs one (enter.c). A communicator that never
  * calls a collective costs one small allocation.
  */
 #include "coll_gpuring_op.h"
@@ -106,7 +106,44 @@ static void module_construct(mca_coll_gpuring_module_t *module)
     memset(module->last, 0, sizeof(module->last));
     atomic_init(&module->stage, NULL);
     module->pids = NULL;
+    module->remote = NULL;
     module->direct = false;
+}
+
+struct gr_lane *mca_coll_gpuring_lane_new(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
+                                          uint32_t nsets, size_t box_bytes)
+{
+    const int64_t *value = module->params.value;
+    struct gr_team_params params = {
+        .p = ompi_comm_size(comm),
+        .rank = ompi_comm_rank(comm),
+        .nchannels = (uint32_t) value[GR_PARAM_CHANNELS],
+        .nslots = (uint32_t) value[GR_PARAM_SLOTS],
+        .slot_bytes = (size_t) value[GR_PARAM_SLOT_BYTES],
+        .nsets = nsets,
+        .box_bytes = box_bytes,
+        .arrival_bytes = sizeof(struct gr_arrival),
+        .note_bytes = mca_coll_gpuring_timing_bytes(module, ompi_comm_size(comm)),
+        .torus = module->torus,
+        .pids = module->pids,
+        .remote = module->remote,
+        .direct = module->direct,
+    };
+    struct gr_lane *lane = calloc(1, sizeof(*lane));
+
+    if (NULL == lane) {
+        return NULL;
+    }
+    lane->team = gr_team_create(&params);
+    if (NULL == lane->team) {
+        free(lane);
+        return NULL;
+    }
+    lane->module = module;
+    lane->comm = comm;
+    lane->tail = &lane->head;
+    mca_coll_gpuring_op_init(&lane->own);
+    return lane;
 }
 
 /* Never communicates: peers may be late, or gone. */
@@ -121,6 +158,7 @@ static void module_destruct(mca_coll_gpuring_module_t *module)
     }
     mca_coll_gpuring_stage_delete(module->stage);
     free(module->pids);
+    free(module->remote);
 }
 
 OBJ_CLASS_INSTANCE(mca_coll_gpuring_module_t, mca_coll_base_module_t, module_construct, module_destruct);

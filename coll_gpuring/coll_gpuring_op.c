@@ -106,9 +106,11 @@ static int start_machine(struct gr_op *op)
     host->space[GR_TMP] = op->data.tmp;
     host->reducer = op->data.reducer;
     host->direct = r->direct;
+    host->remote = NULL != team->remote;
     host->pids = team->pids;
     host->later.bytes = 0;
     host->popped = 0;
+    host->filled = 0;
     host->bounce = NULL;
     if (r->direct && gr_calls[op->call.id].reduces) {
         host->bounce = find_bounce(op);

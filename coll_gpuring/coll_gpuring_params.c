@@ -66,6 +66,9 @@ static const struct param_row rows[] = {
     {"single_copy", KIND_INT, GR_PARAM_SINGLE_COPY, 1, 0, 1, NULL,
      "1 (default): fetch large messages straight from their sender's memory (process_vm_readv), where the kernel "
      "allows it between all ranks of a communicator; 0: copy them through shared memory"},
+    {"nodes", KIND_INT, GR_PARAM_NODES, 0, 0, 1, NULL,
+     "1: take communicators whose ranks are on several nodes, too: links between nodes go over UCX; 0 (default): leave "
+     "them to the other components"},
     {"torus", KIND_TORUS, GR_PARAM_TORUS, 0, 0, 0, NULL,
      "Extents of the torus that MPI_COMM_WORLD's ranks form, as 4x4x2 (rank = x + 4 (y + 4 z)); rings of "
      "communicators of that many ranks run along it, and so do the algorithms for tori. Empty (default): none. A "

@@ -16,7 +16,7 @@
 
 /*
  * Increased when processes of different builds could not work together: another card, other numbers of
- * algorithms, another choice for the same call.
+ * algorithms, another choice for the same call, other messages of set-up.
  */
 #define WIRE_VERSION 5
 
@@ -234,12 +234,54 @@ static void tell_off(struct ompi_communicator_t *comm, struct card *const *cards
     }
 }
 
+/* Whether all ranks want communicators of several nodes taken. */
+static bool nodes_wanted(struct ompi_communicator_t *comm, struct card *const *cards)
+{
+    int64_t first = cards[0]->params.value[GR_PARAM_NODES], other;
+    int p = ompi_comm_size(comm), r;
+
+    for (r = 1; r < p; r++) {
+        other = cards[r]->params.value[GR_PARAM_NODES];
+        if (other != first) {
+            tell_difference(comm, "parameter-differs", GR_PARAM_NODES, first, other, r);
+            return false;
+        }
+    }
+    return 0 != first;
+}
+
+/*
+ * Which ranks are on other nodes, as the runtime says: it knows alike on all ranks whether there are any, while a
+ * transport may reach what it likes. OMPI error code.
+ */
+static int find_remote(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm)
+{
+    int p = ompi_comm_size(comm), r, n = 0;
+
+    free(module->remote); /* of an attempt that failed */
+    module->remote = calloc((size_t) p, sizeof(module->remote[0]));
+    if (NULL == module->remote) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    for (r = 0; r < p; r++) {
+        ompi_proc_t *proc = ompi_comm_peer_lookup(comm, r);
+
+        module->remote[r] = proc != ompi_proc_local() && !OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags);
+        n += module->remote[r];
+    }
+    if (0 == n) {
+        free(module->remote);
+        module->remote = NULL;
+    }
+    return OMPI_SUCCESS;
+}
+
 /* Find all cards; *refused is the reason why the communicator is not taken, or -1. OMPI error code. */
 static int gather_cards(struct ompi_communicator_t *comm, struct card **cards, int *refused,
                         mca_coll_gpuring_module_t *module)
 {
     ompi_proc_t *me = ompi_proc_local();
-    int p = ompi_comm_size(comm), r, local = 1, off = -1;
+    int p = ompi_comm_size(comm), r, off = -1;
 
     if (1 == p || OMPI_COMM_IS_INTER(comm)) {
         *refused = OMPI_COMM_IS_INTER(comm) ? GR_HANDOVER_INTER : GR_HANDOVER_ALONE;
@@ -252,7 +294,6 @@ static int gather_cards(struct ompi_communicator_t *comm, struct card **cards, i
             *refused = GR_HANDOVER_JOBS;
             return OMPI_SUCCESS;
         }
-        local = local && (proc == me || OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags));
     }
     for (r = 0; r < p; r++) {
         cards[r] = card_of(ompi_comm_peer_lookup(comm, r));
@@ -277,8 +318,7 @@ static int gather_cards(struct ompi_communicator_t *comm, struct card **cards, i
             return OMPI_SUCCESS;
         }
     }
-    /* all on my node, or not: every rank sees the same */
-    *refused = local ? -1 : GR_HANDOVER_NODES;
+    *refused = -1;
     return OMPI_SUCCESS;
 }
 
@@ -292,7 +332,7 @@ static int find_direct(mca_coll_gpuring_module_t *module, struct ompi_communicat
     if (NULL == module->pids) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    module->direct = 0 != module->params.value[GR_PARAM_SINGLE_COPY];
+    module->direct = 0 != module->params.value[GR_PARAM_SINGLE_COPY] && NULL == module->remote;
     for (r = 0; r < p; r++) {
         module->pids[r] = cards[r]->probe.pid;
         module->direct = module->direct && gr_probe_test(&cards[r]->probe);
@@ -311,6 +351,12 @@ int mca_coll_gpuring_peers_decide(mca_coll_gpuring_module_t *module, struct ompi
     module->gpu = false;
     module->all_gpu = true;
     rc = gather_cards(comm, cards, &module->refused, module);
+    if (OMPI_SUCCESS == rc && 0 > module->refused) {
+        rc = find_remote(module, comm);
+    }
+    if (OMPI_SUCCESS == rc && 0 > module->refused && NULL != module->remote && !nodes_wanted(comm, cards)) {
+        module->refused = GR_HANDOVER_NODES;
+    }
     if (OMPI_SUCCESS == rc && 0 > module->refused) {
         tell_bad(comm, cards);
         merge_params(comm, cards, &module->params);

@@ -5,7 +5,7 @@
  *      DEVICES   of the first set-up on devices only: all tell rank 0 theirs;
  *      ORDER     rank 0 tells all in which order they form rings
  *      OFFERS    each reader sends its offer to each writer; each writer maps what it was offered
- *      ANSWERS   on devices: and sends back what the reader must map
+ *      ANSWERS   on devices, and between nodes: and sends back what the reader must map, or join
  *      VERDICT   the worst status of all ranks, by dissemination: in round k rank r sends what it knows to
  *                r + 2^k and hears from r - 2^k; after ceil(log2 p) rounds all know the same
  *
@@ -26,13 +26,6 @@ int mca_coll_gpuring_setup_tag(uint32_t number)
 }
 
 /* ---- messages ---- */
-
-/* A message for each of n wires, in arrays of structures. */
-struct gr_wires {
-    unsigned char *base;
-    size_t stride, rank_at, message_at, message_bytes;
-    int n;
-};
 
 #define WIRES(type, array, count, message) \
     ((struct gr_wires) {(unsigned char *) (array), sizeof(type), offsetof(type, rank), offsetof(type, message), \
@@ -61,13 +54,15 @@ static int post_wires(struct gr_setup *s, bool send, const struct gr_wires *w, i
 }
 
 /* Receives first: explain() counts on it. */
-static int exchange_wires(struct gr_setup *s, const struct gr_wires *in, const struct gr_wires *out, int tag)
+static int exchange(struct gr_setup *s, const struct gr_exchange *x, int tag)
 {
-    int rc;
+    int k, rc = OMPI_SUCCESS;
 
-    s->awaited = in->n;
-    rc = post_wires(s, false, in, tag);
-    return OMPI_SUCCESS == rc ? post_wires(s, true, out, tag) : rc;
+    s->awaited = x->in[0].n + x->in[1].n;
+    for (k = 0; k < 4 && OMPI_SUCCESS == rc; k++) {
+        rc = post_wires(s, k >= 2, k < 2 ? &x->in[k] : &x->out[k - 2], tag);
+    }
+    return rc;
 }
 
 /* 1 when all requests are complete (and freed), 0 when not, negative on error. */
@@ -87,41 +82,55 @@ static int requests_done(struct gr_setup *s)
 
 /* ---- what differs between links in host memory and on devices ---- */
 
-static int host_begin(struct gr_setup *s, struct gr_wires *in, struct gr_wires *out)
+static int host_begin(struct gr_setup *s, struct gr_exchange *x)
 {
     int rc = gr_join_begin(&s->join, s->lane->team, s->pool, s->way, s->root);
 
-    *in = WIRES(struct gr_wire, s->join.out, s->join.nout, offer);
-    *out = WIRES(struct gr_wire, s->join.in, s->join.nin, offer);
+    if (0 == rc) {
+        rc = mca_coll_gpuring_ends_begin(s);
+    }
+    x->in[0] = WIRES(struct gr_wire, s->join.out, s->join.near_out, offer);
+    x->out[0] = WIRES(struct gr_wire, s->join.in, s->join.near_in, offer);
+    x->in[1] = WIRES(struct gr_end, s->out, s->nout, theirs);
+    x->out[1] = WIRES(struct gr_end, s->in, s->nin, mine);
     return rc;
+}
+
+static void host_answer(struct gr_setup *s, struct gr_exchange *x)
+{
+    mca_coll_gpuring_ends_answer(s);
+    x->in[1] = WIRES(struct gr_end, s->in, s->nin, theirs);
+    x->out[1] = WIRES(struct gr_end, s->out, s->nout, mine);
 }
 
 static int host_map(struct gr_setup *s)
 {
+    mca_coll_gpuring_ends_map(s);
     s->verdict.host = gr_join_map(&s->join, s->pool);
     return s->verdict.host.status;
 }
 
 static int host_end(struct gr_setup *s)
 {
+    mca_coll_gpuring_ends_end(s);
     gr_join_end(&s->join, s->pool, s->verdict.host);
     return 0;
 }
 
-static int device_begin(struct gr_setup *s, struct gr_wires *in, struct gr_wires *out)
+static int device_begin(struct gr_setup *s, struct gr_exchange *x)
 {
     int rc = gr_gpu_join_begin(&s->gpu, s->lane->gpu, (enum gr_algo) s->way, s->root);
 
-    *in = WIRES(struct gr_gpu_wire, s->gpu.out, s->gpu.nout, offer);
-    *out = WIRES(struct gr_gpu_wire, s->gpu.in, s->gpu.nin, offer);
+    x->in[0] = WIRES(struct gr_gpu_wire, s->gpu.out, s->gpu.nout, offer);
+    x->out[0] = WIRES(struct gr_gpu_wire, s->gpu.in, s->gpu.nin, offer);
     return rc;
 }
 
-static void device_answer(struct gr_setup *s, struct gr_wires *in, struct gr_wires *out)
+static void device_answer(struct gr_setup *s, struct gr_exchange *x)
 {
     gr_gpu_join_answer(&s->gpu);
-    *in = WIRES(struct gr_gpu_wire, s->gpu.in, s->gpu.nin, answer);
-    *out = WIRES(struct gr_gpu_wire, s->gpu.out, s->gpu.nout, answer);
+    x->in[0] = WIRES(struct gr_gpu_wire, s->gpu.in, s->gpu.nin, answer);
+    x->out[0] = WIRES(struct gr_gpu_wire, s->gpu.out, s->gpu.nout, answer);
 }
 
 static int device_map(struct gr_setup *s)
@@ -135,7 +144,7 @@ static int device_end(struct gr_setup *s)
     return gr_gpu_join_end(&s->gpu, s->verdict.gpu);
 }
 
-static const struct gr_setup_kind on_host = {false, host_begin, NULL, host_map, host_end};
+static const struct gr_setup_kind on_host = {false, host_begin, host_answer, host_map, host_end};
 static const struct gr_setup_kind on_devices = {true, device_begin, device_answer, device_map, device_end};
 
 /* ---- phases: each posts its messages; the next comes when they are complete ---- */
@@ -143,22 +152,23 @@ static const struct gr_setup_kind on_devices = {true, device_begin, device_answe
 /* OMPI error code. */
 static int post_offers(struct gr_setup *s)
 {
-    struct gr_wires in, out;
+    struct gr_exchange x = {.in = {{0}}};
 
     s->state = GR_SETUP_OFFERS;
-    if (0 != s->kind->begin(s, &in, &out) || OMPI_SUCCESS != mca_coll_gpuring_setup_room(s, in.n + out.n)) {
+    if (0 != s->kind->begin(s, &x) ||
+        OMPI_SUCCESS != mca_coll_gpuring_setup_room(s, x.in[0].n + x.in[1].n + x.out[0].n + x.out[1].n)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    return exchange_wires(s, &in, &out, s->tag);
+    return exchange(s, &x, s->tag);
 }
 
 static int post_answers(struct gr_setup *s)
 {
-    struct gr_wires in, out;
+    struct gr_exchange x = {.in = {{0}}};
 
     s->state = GR_SETUP_ANSWERS;
-    s->kind->answer(s, &in, &out);
-    return exchange_wires(s, &in, &out, s->tag - 1);
+    s->kind->answer(s, &x);
+    return exchange(s, &x, s->tag - 1);
 }
 
 /* The worst, and the lowest rank with it. */
@@ -178,7 +188,7 @@ static void conclude(struct gr_setup *s)
 {
     s->verdict.status = s->kind->map(s);
     s->verdict.rank = ompi_comm_rank(s->lane->comm);
-    if (0 != s->verdict.status) {
+    if (0 != s->verdict.status && s->kind->device) {
         snprintf(s->why, sizeof(s->why), "%s", gr_gpu_error());
     }
     s->distance = 1;
@@ -220,11 +230,7 @@ static int next(struct gr_setup *s, bool *over)
         rc = mca_coll_gpuring_setup_team(s);
         return OMPI_SUCCESS == rc ? post_offers(s) : rc;
     case GR_SETUP_OFFERS:
-        if (NULL != s->kind->answer) {
-            return post_answers(s);
-        }
-        conclude(s);
-        break;
+        return post_answers(s);
     case GR_SETUP_ANSWERS:
         conclude(s);
         break;

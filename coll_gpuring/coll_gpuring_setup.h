@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A set-up from the inside: shared by setup.c (its phases), order.c (those on devices) and told.c (what it says). */
+/*
+ * A set-up from the inside: shared by setup.c (its phases), order.c (those on devices), net.c (links to other nodes) and
+ * told.c (what it says).
+ */
 #ifndef MCA_COLL_GPURING_SETUP_H
 #define MCA_COLL_GPURING_SETUP_H
 
 #include "coll_gpuring_op.h"
+
+#include "net/net.h"
 
 BEGIN_C_DECLS
 
@@ -31,15 +36,34 @@ struct gr_setup_device {
 };
 
 struct gr_setup;
-struct gr_wires;
+
+/* A message for each of n wires, in arrays of structures. */
+struct gr_wires {
+    unsigned char *base;
+    size_t stride, rank_at, message_at, message_bytes;
+    int n;
+};
+
+/* What a phase receives and sends; in host memory: with ranks of this node, and then with others. */
+struct gr_exchange {
+    struct gr_wires in[2], out[2];
+};
+
+/* An end of a link to another node, on the frame of its wire. */
+struct gr_end {
+    int rank;                   /* the other end's */
+    struct gr_wire *wire;
+    struct gr_net_link *link;
+    struct gr_net_offer mine, theirs;
+};
 
 /* What differs between links in host memory and on devices. */
 struct gr_setup_kind {
     bool device;
     /* Lease what is to be offered; where the offers are. 0, or there is no memory. */
-    int (*begin)(struct gr_setup *s, struct gr_wires *in, struct gr_wires *out);
-    /* Offers were received: answer them; where the answers are. NULL: there are none. */
-    void (*answer)(struct gr_setup *s, struct gr_wires *in, struct gr_wires *out);
+    int (*begin)(struct gr_setup *s, struct gr_exchange *x);
+    /* Offers were received: answer them; where the answers are. */
+    void (*answer)(struct gr_setup *s, struct gr_exchange *x);
     /* Everything was received: this rank's part of the verdict; its status. */
     int (*map)(struct gr_setup *s);
     /* Take what was made, or give it back. 0, or the communicator is broken. */
@@ -55,6 +79,9 @@ struct gr_setup {
     enum gr_setup_state state;
     struct gr_join join;        /* one of the two */
     struct gr_gpu_join gpu;
+    struct gr_end *in, *out;    /* links to other nodes, */
+    int nin, nout;
+    struct gr_held *held;       /* and those that are open: to be the lane's */
     struct gr_gpu *mine;        /* this rank's device, */
     int mine_error;             /* or why there is none */
     struct gr_setup_device *devices; /* p, then this rank's own */
@@ -62,7 +89,7 @@ struct gr_setup {
     int nrequests, awaited;     /* the first `awaited` are receives */
     int distance;               /* VERDICT: 2^round */
     struct gr_setup_verdict sent, heard, verdict;
-    char why[160];              /* the driver's words, where this rank's status is not 0 */
+    char why[400];              /* the driver's words or the network's, where this rank's status is not 0 */
 };
 
 /* Post one message of the phase. OMPI error code. */
@@ -75,6 +102,16 @@ int mca_coll_gpuring_setup_room(struct gr_setup *s, int n);
 int mca_coll_gpuring_setup_devices(struct gr_setup *s);
 int mca_coll_gpuring_setup_order(struct gr_setup *s);
 int mca_coll_gpuring_setup_team(struct gr_setup *s);
+
+/*
+ * The network's part of it (net.c): open the ends of incoming links, as the wires that the join has found; answer what was
+ * offered; take what was answered. What goes wrong is the join's status. end: the lane gets the links, or they are closed.
+ */
+int mca_coll_gpuring_ends_begin(struct gr_setup *s); /* OMPI error code */
+void mca_coll_gpuring_ends_answer(struct gr_setup *s);
+void mca_coll_gpuring_ends_map(struct gr_setup *s);
+void mca_coll_gpuring_ends_end(struct gr_setup *s);
+void mca_coll_gpuring_ends_tell(const struct gr_setup *s);
 
 /* Say what is to be known of the verdict: why it is against us, or that links are slow; once per kind of reason. */
 void mca_coll_gpuring_setup_tell(const struct gr_setup *s);

@@ -17,7 +17,7 @@ static int awaited_rank(const struct gr_setup *s, int k)
     case GR_SETUP_OFFERS:
         return s->kind->device ? s->gpu.out[k].rank : s->join.out[k].rank;
     default:
-        return s->gpu.in[k].rank;
+        return s->kind->device ? s->gpu.in[k].rank : s->in[k].rank;
     }
 }
 
@@ -108,6 +108,11 @@ void mca_coll_gpuring_setup_tell(const struct gr_setup *s)
         break;
     case GR_ERR_FOREIGN:
         mca_coll_gpuring_tell("shm-foreign", name);
+        break;
+    case GR_ERR_NET:
+    case GR_ERR_UNREACHED:
+    case GR_ERR_LOST:
+        mca_coll_gpuring_ends_tell(s);
         break;
     case GR_ERR_NODRIVER:
     case GR_ERR_NODEVICE:

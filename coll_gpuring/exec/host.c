@@ -184,6 +184,7 @@ static int host_move(void *ctx, const struct gr_move *mv)
         most = GR_BOUNCE_BYTES / (s->nfrom < 3 ? 3 : s->nfrom) / elem; /* not more than a cache holds */
         assert(most > 0);
     }
+    op->filled = (mv->slot + mv->count) * elem; /* pieces follow each other */
     for (begin = 0; begin < mv->count && 0 == rc; begin += block.count) {
         block.slot = mv->slot + begin;
         block.count = mv->count - begin < most ? mv->count - begin : most;
@@ -200,7 +201,12 @@ static void host_commit(void *ctx, uint32_t channel, const struct gr_step *step)
     int k;
 
     for (k = 0; k < step->nto; k++) {
-        gr_link_push(link_to(op, channel, step->to[k]));
+        struct gr_link *l = link_to(op, channel, step->to[k]);
+
+        if (NULL != l->fill) {
+            l->fill[l->mine % l->nslots] = (uint32_t) op->filled;
+        }
+        gr_link_push(l);
     }
     for (k = 0; k < step->nfrom; k++) {
         if (!(op->popped & 1u << k)) {
@@ -208,10 +214,14 @@ static void host_commit(void *ctx, uint32_t channel, const struct gr_step *step)
         }
     }
     op->popped = 0;
+    op->filled = 0;
     copy_later(op, NULL, NULL, 0);
 }
 
-/* Add the ranks that have not read all that was sent to them; up to `most` of them. */
+/*
+ * Add the ranks that have not read all that was sent to them, where that matters; or to which the network has not. Up to
+ * `most` of them.
+ */
 static int undrained(const struct gr_host_op *op, uint32_t channel, int *ranks, int most)
 {
     int n = 0, r;
@@ -219,21 +229,21 @@ static int undrained(const struct gr_host_op *op, uint32_t channel, int *ranks, 
     for (r = 0; r < op->p && n < most; r++) {
         struct gr_link *l = link_to(op, channel, r);
 
-        if (NULL != l->shared && !gr_link_drained(l)) {
+        if (NULL != l->shared && (op->direct || NULL != l->fill) && !gr_link_drained(l)) {
             ranks[n++] = r;
         }
     }
     return n;
 }
 
-/* In a direct plan others may still read this rank's buffers. */
+/* In a direct plan others may still read this rank's buffers, and a network what lies in slots. */
 static int host_finished(void *ctx)
 {
     struct gr_host_op *op = ctx;
     uint32_t c;
     int rank;
 
-    for (c = 0; op->direct && c < op->nchannels; c++) {
+    for (c = 0; (op->direct || op->remote) && c < op->nchannels; c++) {
         if (0 < undrained(op, c, &rank, 1)) {
             return 0;
         }
@@ -261,7 +271,7 @@ int gr_host_waits_for(struct gr_host_op *op, uint32_t channel, const struct gr_s
     int n = 0, k;
 
     if (NULL == step) {
-        return op->direct ? undrained(op, channel, ranks, 2 * GR_FAN) : 0;
+        return op->direct || op->remote ? undrained(op, channel, ranks, 2 * GR_FAN) : 0;
     }
     for (k = 0; k < step->nfrom; k++) {
         if (!gr_link_readable(link_from(op, channel, step->from[k]))) {

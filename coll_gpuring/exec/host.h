@@ -24,6 +24,8 @@ struct gr_host_op {
     uint32_t nchannels;
     unsigned char *space[3];     /* by enum gr_space: where its element 0 lies */
     struct gr_reducer reducer;   /* elem_bytes is needed always, the functions where steps reduce */
+    int remote;                  /* some links lead through a network, and have their fill: the machine is done when that
+                                    has taken all, since nobody may care for it afterwards */
     /* Direct plans only: */
     int direct;
     const int32_t *pids;         /* [rank]: processes */
@@ -34,6 +36,7 @@ struct gr_host_op {
         size_t bytes;            /* 0 at first */
     } later;                     /* private */
     unsigned popped;             /* private, 0 at first: from-links of the step whose slot was given back already */
+    size_t filled;               /* private, 0 at first: bytes of its slots */
 };
 
 /* For struct gr_machine; ctx is a struct gr_host_op. Only fetching another process's memory can fail (GR_ERR_SYS). */

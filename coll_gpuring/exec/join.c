@@ -15,16 +15,21 @@ static size_t link_index(const struct gr_team *team, const struct gr_wire *w)
     return (size_t) w->channel * (size_t) team->p + (size_t) w->rank;
 }
 
-/* A wire for each neighbour to which there is no link yet. */
-static int add_wires(struct gr_wire *wires, const struct gr_team *team, const struct gr_link *links,
-                     const struct gr_neighbour *all, int nall)
+static int is_remote(const struct gr_team *team, int rank)
 {
-    int k, n = 0;
+    return NULL != team->remote && team->remote[rank];
+}
+
+/* Add a wire for each neighbour of the kind to which there is no link yet, behind the n that are there. */
+static int add_wires(struct gr_wire *wires, int n, const struct gr_team *team, const struct gr_link *links,
+                     const struct gr_neighbour *all, int nall, int remote)
+{
+    int k;
 
     for (k = 0; k < nall; k++) {
         wires[n].channel = all[k].channel;
         wires[n].rank = all[k].rank;
-        n += NULL == links[link_index(team, &wires[n])].shared;
+        n += remote == is_remote(team, all[k].rank) && NULL == links[link_index(team, &wires[n])].shared;
     }
     return n;
 }
@@ -37,8 +42,10 @@ static int find_links(struct gr_join *join)
                                  join->root, &n);
 
     if (0 == rc) {
-        join->nin = add_wires(join->in, team, team->in, n.in, n.nin);
-        join->nout = add_wires(join->out, team, team->out, n.out, n.nout);
+        join->near_in = add_wires(join->in, 0, team, team->in, n.in, n.nin, 0);
+        join->nin = add_wires(join->in, join->near_in, team, team->in, n.in, n.nin, 1);
+        join->near_out = add_wires(join->out, 0, team, team->out, n.out, n.nout, 0);
+        join->nout = add_wires(join->out, join->near_out, team, team->out, n.out, n.nout, 1);
         gr_neighbours_free(&n);
     }
     return rc;
@@ -61,30 +68,42 @@ static void find_boards(struct gr_join *join)
             join->out[join->nout++].rank = r;
         }
     }
+    join->near_in = join->nin;
+    join->near_out = join->nout;
 }
 
-/* Lease a frame for each incoming link and write its offer. */
-static int lease_links(struct gr_join *join, struct gr_pool *pool)
+/* Lease a frame of that size for each of n wires and write its offer. */
+static int lease_frames(struct gr_pool *pool, size_t bytes, struct gr_wire *wires, int n)
 {
-    size_t bytes = gr_link_bytes(join->team->nslots, join->team->slot_bytes);
     struct gr_frame **frames;
     int k, rc;
 
-    if (0 == join->nin) {
+    if (0 == n) {
         return 0;
     }
-    frames = calloc((size_t) join->nin, sizeof(struct gr_frame *));
+    frames = calloc((size_t) n, sizeof(struct gr_frame *));
     if (NULL == frames) {
         return GR_ERR_NOMEM;
     }
-    rc = gr_pool_lease(pool, bytes, 1, join->nin, frames);
-    for (k = 0; 0 == rc && k < join->nin; k++) {
-        join->in[k].frame = frames[k];
-        join->in[k].offer = gr_pool_offer(pool, frames[k]);
-        join->in[k].offer.count = gr_link_renew(gr_frame_base(frames[k]));
+    rc = gr_pool_lease(pool, bytes, 1, n, frames);
+    for (k = 0; 0 == rc && k < n; k++) {
+        wires[k].frame = frames[k];
+        wires[k].offer = gr_pool_offer(pool, frames[k]);
+        wires[k].offer.count = gr_link_renew(gr_frame_base(frames[k]));
     }
     free(frames);
     return rc;
+}
+
+/* Frames of links lie at their reader; those of remote ones at both ends. */
+static int lease_links(struct gr_join *join, struct gr_pool *pool)
+{
+    const struct gr_team *t = join->team;
+    int rc = lease_frames(pool, gr_link_bytes(t->nslots, t->slot_bytes), join->in, join->nin);
+
+    return 0 != rc ? rc
+                   : lease_frames(pool, gr_link_filled_bytes(t->nslots, t->slot_bytes), join->out + join->near_out,
+                                  join->nout - join->near_out);
 }
 
 /* Lease a frame of the way's kind that says nothing yet. */
@@ -154,7 +173,7 @@ struct gr_verdict gr_join_map(struct gr_join *join, struct gr_pool *pool)
 {
     int k, rc;
 
-    for (k = 0; k < join->nout && 0 == join->status; k++) {
+    for (k = 0; k < join->near_out && 0 == join->status; k++) {
         if (0 == join->out[k].offer.pid) {
             continue; /* that rank has a problem of its own and says so in the verdict */
         }
@@ -184,8 +203,13 @@ static void take_links(struct gr_join *join)
     for (k = 0; k < join->nout; k++) {
         struct gr_wire *w = &join->out[k];
 
+        struct gr_link *l = &team->out[link_index(team, w)];
+
         team->leases[link_index(team, w)] = w->offer.lease;
-        gr_link_attach(&team->out[link_index(team, w)], w->base, w->offer.count, team->nslots, team->slot_bytes);
+        team->sent[link_index(team, w)] = w->frame;
+        gr_link_attach(l, NULL == w->frame ? w->base : gr_frame_base(w->frame), w->offer.count, team->nslots,
+                       team->slot_bytes);
+        l->fill = NULL == w->frame ? NULL : gr_link_fill(l->shared, l->nslots, l->slot_bytes);
     }
 }
 
@@ -220,14 +244,19 @@ static void take_frames(struct gr_join *join)
     }
 }
 
-/* Nobody has learnt of the frames, or nobody will use them. A board's wires share one. */
+/* Nobody has learnt of the frames, or nobody will use them, but the network. A board's wires share one. */
 static void give_back(struct gr_join *join, struct gr_pool *pool)
 {
     int k;
 
     for (k = 0; k < join->nin; k++) {
         if (NULL != join->in[k].frame && (0 == k || join->in[k].frame != join->in[k - 1].frame)) {
-            gr_pool_release(pool, join->in[k].frame, 0);
+            gr_pool_release(pool, join->in[k].frame, join->in[k].used);
+        }
+    }
+    for (k = join->near_out; k < join->nout; k++) {
+        if (NULL != join->out[k].frame) {
+            gr_pool_release(pool, join->out[k].frame, join->out[k].used);
         }
     }
 }

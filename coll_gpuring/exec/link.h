@@ -48,12 +48,27 @@ struct gr_link {
     uint64_t other; /* the other end's counter when last looked at */
     uint32_t nslots;
     size_t slot_bytes;
+    uint32_t *fill; /* [slot]: where its writer says how many bytes of it are in use, before the push: what lies between
+                       the ends may be a network. NULL: nobody asks */
 };
 
 /* Bytes of a frame for such a link. */
 static inline size_t gr_link_bytes(uint32_t nslots, size_t slot_bytes)
 {
     return sizeof(struct gr_link_shared) + nslots * slot_bytes;
+}
+
+/* Bytes of a frame for a link that has its fill in the frame, behind the slots; and where. */
+static inline size_t gr_link_filled_bytes(uint32_t nslots, size_t slot_bytes)
+{
+    size_t fill = nslots * sizeof(uint32_t);
+
+    return gr_link_bytes(nslots, slot_bytes) + (fill + GR_CACHE_LINE - 1) / GR_CACHE_LINE * GR_CACHE_LINE;
+}
+
+static inline uint32_t *gr_link_fill(struct gr_link_shared *shared, uint32_t nslots, size_t slot_bytes)
+{
+    return (uint32_t *) (void *) (shared->slots + nslots * slot_bytes);
 }
 
 /*
@@ -76,6 +91,7 @@ static inline void gr_link_attach(struct gr_link *l, struct gr_link_shared *shar
     l->mine = l->other = count;
     l->nslots = nslots;
     l->slot_bytes = slot_bytes;
+    l->fill = NULL;
 }
 
 /* The slot that this end handles next. */

@@ -39,6 +39,7 @@ static void team_free(struct gr_team *team)
     free(team->in);
     free(team->out);
     free(team->frames);
+    free(team->sent);
     free(team->leases);
     free(team->links);
     boards_free(&team->mail);
@@ -46,6 +47,17 @@ static void team_free(struct gr_team *team)
     free(team->notes.base);
     free(team->notes.leases);
     free(team);
+}
+
+/* They need memory that all share. */
+static void refuse_boards(struct gr_team *team)
+{
+    static const int ways[] = {GR_WAY_MAILBOX, GR_WAY_ARRIVALS, GR_WAY_NOTES};
+    size_t k;
+
+    for (k = 0; k < sizeof(ways) / sizeof(ways[0]); k++) {
+        *gr_team_state(team, ways[k], 0) = GR_LINKS_REFUSED;
+    }
 }
 
 struct gr_team *gr_team_create(const struct gr_team_params *params)
@@ -63,22 +75,27 @@ struct gr_team *gr_team_create(const struct gr_team_params *params)
     team->nslots = params->nslots;
     team->slot_bytes = params->slot_bytes;
     team->pids = params->pids;
-    team->direct = params->direct;
+    team->direct = params->direct && NULL == params->remote;
+    team->remote = params->remote;
     complete = 0 == gr_rings_init(&team->rings, params->p);
     team->in = calloc(nlinks(team), sizeof(*team->in));
     team->out = calloc(nlinks(team), sizeof(*team->out));
     team->frames = calloc(nlinks(team), sizeof(struct gr_frame *));
+    team->sent = calloc(nlinks(team), sizeof(struct gr_frame *));
     team->leases = calloc(nlinks(team), sizeof(*team->leases));
     team->links = calloc(GR_NWAYS_MADE * p, sizeof(*team->links));
     complete = complete && 0 == boards_init(&team->mail, params, params->nsets, params->box_bytes) &&
                0 == boards_init(&team->arrivals, params, GR_SETS, params->arrival_bytes) &&
                0 == frames_init(&team->notes, params);
-    if (!complete || NULL == team->in || NULL == team->out || NULL == team->frames || NULL == team->leases ||
-        NULL == team->links) {
+    if (!complete || NULL == team->in || NULL == team->out || NULL == team->frames || NULL == team->sent ||
+        NULL == team->leases || NULL == team->links) {
         team_free(team);
         return NULL;
     }
     team->rings.torus = params->torus;
+    if (NULL != params->remote) {
+        refuse_boards(team);
+    }
     for (k = 0; k < 2; k++) {
         gr_order_ring(&params->torus, params->p, k, team->rings.order[k]);
     }
@@ -124,7 +141,9 @@ void gr_team_destroy(struct gr_team *team, struct gr_pool *pool)
         if (NULL != team->frames[k]) {
             gr_pool_release(pool, team->frames[k], 1);
         }
-        if (NULL != team->out[k].shared) {
+        if (NULL != team->sent[k]) {
+            gr_pool_release(pool, team->sent[k], 1); /* its door is the network's */
+        } else if (NULL != team->out[k].shared) {
             gr_door_leave(&team->out[k].shared->writer, team->leases[k]);
         }
     }

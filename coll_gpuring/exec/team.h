@@ -45,12 +45,15 @@ struct gr_team {
     struct gr_rings rings;
     struct gr_link *in, *out; /* [channel * p + rank] */
     struct gr_frame **frames; /* [channel * p + rank]: of the incoming links */
-    uint64_t *leases;         /* [channel * p + rank]: of the outgoing links */
+    struct gr_frame **sent;   /* [channel * p + rank]: of the outgoing links to remote ranks */
+    uint64_t *leases;         /* [channel * p + rank]: of the other outgoing links */
     struct gr_boards mail;     /* of small calls, */
     struct gr_boards arrivals; /* and of what calls begin with, where that is needed */
     struct gr_frames notes;    /* of step timing: zeros at first */
     _Atomic unsigned char *links; /* [way * p + root]: an enum gr_links */
     const int32_t *pids;      /* [rank] */
+    const unsigned char *remote; /* [rank]: whether it shares no memory with this one; NULL: none is. Where some is there
+                                 are neither boards nor direct plans, on all ranks alike */
     int direct;               /* whether direct plans are possible: by the last verdict, the same on all ranks */
     _Atomic int poisoned;     /* negative error of the call that broke it, or 0 */
 };
@@ -73,6 +76,8 @@ struct gr_team_params {
     size_t note_bytes;   /* of a frame for notes, its doors among them; 0: there are none */
     struct gr_torus torus; /* that the ranks form; ndims 0: none is known */
     const int32_t *pids; /* [rank]: processes; must outlive the team */
+    const unsigned char *remote; /* [rank]: whether it shares no memory with this one; must outlive the team. NULL: where
+                            all do, on all ranks */
     int direct;          /* whether this rank can read the memory of all of them */
 };
 
@@ -99,7 +104,8 @@ _Atomic unsigned char *gr_team_state(const struct gr_team *team, int way, int ro
 struct gr_wire {
     uint32_t channel;
     int rank;               /* the other end */
-    struct gr_frame *frame; /* in: mine */
+    int used;               /* remote: the caller has given the frame to its network */
+    struct gr_frame *frame; /* in, and remote ones: mine */
     void *base;             /* out: theirs, mapped */
     struct gr_offer offer;  /* in: to be sent; out: to be received into */
 };
@@ -108,10 +114,17 @@ struct gr_join {
     struct gr_team *team;
     int way;
     int root, nin, nout;
+    int near_in, near_out; /* so many of them, the first, share memory with this rank; the others are remote */
     struct gr_wire *in;  /* of frames of mine: incoming links, readers of my board */
-    struct gr_wire *out; /* of frames of others: outgoing links, boards that I read */
+    struct gr_wire *out; /* of frames of others: outgoing links, boards that I read; remote: of mine, too */
     int status; /* 0 or the first error of this rank */
 };
+
+/*
+ * The frame of a remote wire is a FIFO whose other end is the caller's network: one for links in, and for links out, whose
+ * bytes in use are in gr_link_fill(). Where its counters stand, and its lease, are in the wire's offer, which does not
+ * travel. When the network has left the frame it says so at the door `writer`.
+ */
 
 /* What set-up finds out: a rank's own, then combined over all ranks. */
 struct gr_verdict {

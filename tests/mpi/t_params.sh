@@ -39,6 +39,7 @@ device_slot_bytes 1000 256
 device_pool_mib 0 1..
 stage_bytes -1 0..
 host 7 0..1
+nodes 2 0..1
 timeout -1 0..
 timeout_abort 2 0..1
 torus 0x2 4x4x2
@@ -78,6 +79,7 @@ algorithm ring tree
 algorithm_allreduce auto flat
 protocol simple ll
 torus 2x2 4x1
+nodes 0 1
 step_sync none timed
 "
 while read -r name first others; do

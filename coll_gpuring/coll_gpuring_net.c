@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Links to other nodes: this process's network (net/net.h), which the first set-up that needs it makes, and the ends that
+ * set-ups open on it and lanes keep.
+ *
+ *      reader                          writer
+ *      begin   opens its end  - offer ->
+ *                                      answer  opens its end, and joins it to the reader's
+ *      map     joins it      <- answer -
+ *
+ * Whoever waits in a lane with such links moves the network on; otherwise opal_progress does, now and then: peers may
+ * still need what lies here when nothing is under way any more. It stays until the component is closed, behind the
+ * barrier of MPI_Finalize.
+ */
+#include "coll_gpuring_setup.h"
+
+#include "opal/util/proc.h"
+
+#include <stdlib.h>
+
+/* Seconds that what was sent may take to leave the process at its end; all have received theirs by then. */
+#define PATIENCE 1.0
+
+static struct {
+    bool tried;
+    struct gr_net *net;
+    char why[256]; /* there is none */
+} network;
+
+/* ---- the network ---- */
+
+/* opal_progress calls it every few times. */
+static int progress(void)
+{
+    uint64_t moved = 0;
+
+    gr_net_progress(network.net, &moved);
+    return (int) moved;
+}
+
+static void open_network(void)
+{
+    const struct gr_transport *transport = gr_net_load(NULL, network.why, sizeof(network.why));
+
+    if (NULL != transport && 0 == gr_net_open(&network.net, transport, network.why, sizeof(network.why))) {
+        (void) opal_progress_register_lp(progress);
+    }
+    network.tried = true;
+}
+
+/* NULL: there is none. */
+static struct gr_net *get_network(void)
+{
+    OPAL_THREAD_LOCK(&mca_coll_gpuring_component.lock);
+    if (!network.tried) {
+        open_network();
+    }
+    OPAL_THREAD_UNLOCK(&mca_coll_gpuring_component.lock);
+    return network.net;
+}
+
+void mca_coll_gpuring_net_close(void)
+{
+    if (NULL != network.net) {
+        (void) opal_progress_unregister(progress);
+        gr_net_close(network.net, PATIENCE);
+    }
+    network.net = NULL;
+    network.tried = false;
+}
+
+static const char *host_of(struct ompi_communicator_t *comm, int rank)
+{
+    const char *name = opal_get_proc_hostname(&ompi_comm_peer_lookup(comm, rank)->super);
+
+    return NULL == name ? "an unknown host" : name;
+}
+
+/* ---- a set-up's ends ---- */
+
+/* An end for each of the wires. NULL: no memory. */
+static struct gr_end *ends_of(struct gr_wire *wires, int n)
+{
+    struct gr_end *ends = calloc((size_t) n + 1, sizeof(*ends));
+    int k;
+
+    for (k = 0; NULL != ends && k < n; k++) {
+        ends[k].rank = wires[k].rank;
+        ends[k].wire = &wires[k];
+    }
+    return ends;
+}
+
+/* Open an end on its wire's frame. */
+static int open_end(struct gr_setup *s, enum gr_net_side side, struct gr_end *end)
+{
+    const struct gr_team *team = s->lane->team;
+    struct gr_link_shared *shared = gr_frame_base(end->wire->frame);
+    struct gr_net_fifo fifo = {
+        .shared = shared,
+        .count = end->wire->offer.count,
+        .nslots = team->nslots,
+        .slot_bytes = team->slot_bytes,
+        .fill = GR_NET_OUT == side ? gr_link_fill(shared, team->nslots, team->slot_bytes) : NULL,
+        .lease = end->wire->offer.lease,
+    };
+    int rc = gr_net_link_open(network.net, side, &fifo, &end->link);
+
+    if (0 == rc) {
+        end->wire->used = 1;
+        s->held->link[s->held->n++] = end->link;
+        gr_net_link_offer(end->link, &end->mine);
+    }
+    return rc;
+}
+
+/* Join an end to the other's, unless that has none: then its rank has a problem of its own, and says so in the verdict. */
+static int join_end(struct gr_setup *s, struct gr_end *end)
+{
+    char peer[GR_NET_NAME_BYTES];
+    int rc = 0;
+
+    if (0 != end->theirs.link) {
+        snprintf(peer, sizeof(peer), "rank %d on %s", end->rank, host_of(s->lane->comm, end->rank));
+        rc = gr_net_link_join(end->link, &end->theirs, peer);
+        gr_net_link_error(end->link, s->why, sizeof(s->why));
+    }
+    return rc;
+}
+
+int mca_coll_gpuring_ends_begin(struct gr_setup *s)
+{
+    struct gr_join *join = &s->join;
+    int nin = join->nin - join->near_in, nout = join->nout - join->near_out, k;
+
+    if (0 == nin + nout) {
+        return OMPI_SUCCESS;
+    }
+    s->held = calloc(1, sizeof(*s->held) + (size_t) (nin + nout) * sizeof(s->held->link[0]));
+    s->in = ends_of(join->in + join->near_in, nin);
+    s->out = ends_of(join->out + join->near_out, nout);
+    if (NULL == s->held || NULL == s->in || NULL == s->out) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    s->nin = nin;
+    s->nout = nout;
+    if (0 == join->status && NULL == get_network()) {
+        join->status = GR_ERR_NET;
+        snprintf(s->why, sizeof(s->why), "%s", network.why);
+    }
+    for (k = 0; k < nin && 0 == join->status; k++) {
+        join->status = open_end(s, GR_NET_IN, &s->in[k]);
+    }
+    return OMPI_SUCCESS;
+}
+
+void mca_coll_gpuring_ends_answer(struct gr_setup *s)
+{
+    struct gr_join *join = &s->join;
+    int k;
+
+    for (k = 0; k < s->nout && 0 == join->status; k++) {
+        join->status = open_end(s, GR_NET_OUT, &s->out[k]);
+        if (0 == join->status) {
+            join->status = join_end(s, &s->out[k]);
+        }
+    }
+}
+
+void mca_coll_gpuring_ends_map(struct gr_setup *s)
+{
+    int k;
+
+    for (k = 0; k < s->nin && 0 == s->join.status; k++) {
+        s->join.status = join_end(s, &s->in[k]);
+    }
+}
+
+static void close_links(struct gr_held *held)
+{
+    int k;
+
+    for (k = 0; NULL != network.net && k < held->n; k++) {
+        gr_net_link_close(held->link[k]);
+    }
+    free(held);
+}
+
+void mca_coll_gpuring_ends_end(struct gr_setup *s)
+{
+    if (NULL != s->held && 0 == s->verdict.host.status) {
+        s->held->next = s->lane->held;
+        s->lane->held = s->held;
+    } else if (NULL != s->held) {
+        close_links(s->held);
+    }
+    free(s->in);
+    free(s->out);
+}
+
+void mca_coll_gpuring_ends_tell(const struct gr_setup *s)
+{
+    int rank = ompi_comm_rank(s->lane->comm);
+
+    mca_coll_gpuring_tell("net-refused", rank, gr_comm_name(s->lane->comm), host_of(s->lane->comm, rank), s->why);
+}
+
+/* ---- a lane's links ---- */
+
+void mca_coll_gpuring_net_go_on(struct gr_lane *lane)
+{
+    struct ompi_communicator_t *comm = lane->comm;
+    struct gr_held *held;
+    char why[300];
+    int k, rank;
+
+    if (NULL == lane->held) {
+        return;
+    }
+    (void) progress();
+    for (held = lane->held; NULL != held && 0 == lane->team->poisoned; held = held->next) {
+        for (k = 0; k < held->n && 0 == lane->team->poisoned; k++) {
+            if (0 != gr_net_link_status(held->link[k])) {
+                rank = ompi_comm_rank(comm);
+                gr_net_link_error(held->link[k], why, sizeof(why));
+                mca_coll_gpuring_tell("net-lost", rank, gr_comm_name(comm), host_of(comm, rank), why);
+                lane->team->poisoned = gr_net_link_status(held->link[k]);
+            }
+        }
+    }
+}
+
+void mca_coll_gpuring_net_leave(struct gr_lane *lane)
+{
+    struct gr_held *held;
+
+    while (NULL != lane->held) {
+        held = lane->held;
+        lane->held = held->next;
+        close_links(held);
+    }
+}

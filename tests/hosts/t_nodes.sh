@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# gpuring between nodes: on communicators that span several hosts (hosts.sh) it does what it does within one, where that is
+# asked for; what is amiss with links between them is one line that names who and where, and nothing is left behind.
+. "$(dirname "$0")/../mpi/lib.sh"
+
+here=$(cd "$(dirname "$0")" && pwd)
+hosts=$here/hosts.sh
+stock_mpirun=$MPIRUN
+mark=$((100000000 + $$)) # an argument of programs, by which their processes are found
+
+[ "$OMPI_SERIES" -lt 5 ] || { echo "1..0 # SKIP hosts.sh does not tell the launcher of Open MPI 5 of its hosts yet"; exit 0; }
+reason=$("$hosts" possible) || { echo "1..0 # SKIP $reason"; exit 0; }
+[ -e "$GR_DIR/gpuring_net_ucx.so" ] || { echo "1..0 # SKIP gpuring was built without UCX"; exit 0; }
+
+# The same with programs among hosts; environment variables are given with -x.
+nodes() { # LAYOUT NP [OPTIONS...] -- PROGRAM [ARGS...]
+    MPIRUN="$hosts run $1 $stock_mpirun"
+    grun "$2" --mca coll_gpuring_nodes 1 --mca op ^avx "${@:3}"
+}
+
+eight_taken() { good_through_gpuring && [ "$(lines_seen ': gpuring took [1-9]')" -eq 8 ]; }
+none_handed_on() { good_through_gpuring && not_seen '^count coll_gpuring_handover_[a-z]+ [1-9]'; }
+one_line() { [ "$(lines_seen "gpuring: .*$1")" -eq 1 ]; }
+handed_on() { good_without_gpuring && seen '^count coll_gpuring_handover_setup [1-9]'; }
+
+# ---- right, in all forms ----
+
+for layout in 2x1 2x2 4x1 3+1; do
+    np=$(($(sed 's/x/*/' <<<$layout)))
+    nodes $layout $np -x GPURING_MATRIX=random -x GPURING_BUDGET=1 -- matrix
+    tap_check "$layout: blocking, any case" good_through_gpuring
+    nodes $layout $np -- nonblocking 1
+    tap_check "$layout: nonblocking, each of the eight" eight_taken
+    nodes $layout $np -- persistent 1
+    tap_check "$layout: persistent, each of the eight" eight_taken
+done
+nodes 3+1 4 -- hello_coll
+tap_check "3+1: gpuring does all of the eight, and hands none on" none_handed_on
+nodes 3+1 4 -- comms
+tap_check "3+1: communicators within a host and across" good_through_gpuring
+# links of every algorithm, with messages of several slots
+for algorithm in tree flat; do
+    nodes 3+1 4 -x GPURING_MATRIX=random -x GPURING_BUDGET=1 --mca coll_gpuring_algorithm $algorithm \
+        --mca coll_gpuring_channels 2 --mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes 512 -- matrix
+    tap_check "3+1: $algorithm, two channels of small slots" good_through_gpuring
+done
+
+# ---- not to be had: handed on ----
+
+nodes 2x1 2 -x UCX_TLS=posix,self -x UCX_LOG_LEVEL=fatal -- hello_coll
+tap_check "no transport leads there: handed on" handed_on
+tap_check "    with one line that names both ends and why" \
+    one_line 'rank 0 of MPI_COMM_WORLD, on h0, gets no link.* rank 1 on h1: none of UCX.s transports leads there'
+nodes 2x1 2 -x UCX_TLS=posix,self -x UCX_LOG_LEVEL=fatal -- pending 1
+tap_check "    nonblocking calls finish by messages" all_good
+mkdir "$work/bare"
+cp -L "$GR_DIR/mca_coll_gpuring.so" "$GR_DIR/help-coll-gpuring.txt" "$work/bare"
+GR_DIR=$work/bare nodes 2x2 4 -- hello_coll
+tap_check "no module: handed on" handed_on
+tap_check "    with one line that says so" one_line 'on h[01], gets no link.*gpuring_net_ucx.so: cannot open'
+
+# ---- a process that dies, a cable that is cut ----
+
+marked() { grep -lzs "^$mark$" /proc/[0-9]*/cmdline | wc -l; }
+marked_is() { [ "$(marked)" = "$1" ]; }
+lost() { seen "gpuring: rank 0 of stalled communicator, on h0, has lost a link to another node: rank 1 on h1: "; }
+
+begin() { # SCRIPT [OPTIONS...] -- PROGRAM...: on 2x1; the script is given mpirun's line
+    printf '%s\n' "$1" >"$work/script"
+    MPIRUN="$hosts run 2x1 bash $work/script $stock_mpirun"
+    gstart 2 --mca coll_gpuring_nodes 1 "${@:2}"
+}
+
+nothing_left() { seen '^looked$' && not_seen '^left'; }
+
+end_job() {
+    kill_all "$job"
+    job=
+}
+
+# What is left in the hosts' shared memory, but for Open MPI's own.
+begin '"$@"; for h in $HOSTS; do $HOSTS_SH on $h find /dev/shm -mindepth 1 -maxdepth 1 ! -name "vader*" ! -name "ompi*" \
+    ! -name "pmix*" ! -name names -printf "left %p\n"; done; echo looked' --enable-recovery -- stall kill allreduce "$mark"
+tap_check "killed rank: the other one names it and its host" wait_for 60 lost
+wait_for 60 seen '^looked$' || end_job
+tap_check "killed rank: the call fails" seen 'MPI_ERR_OTHER'
+[ -z "$job" ] || gwait
+tap_check "killed rank: nothing is left in shared memory" nothing_left
+tap_check "killed rank: no process is left" wait_for 10 marked_is 0
+
+# A few retries are enough here; by default the kernel takes minutes.
+begin "for h in \$HOSTS; do \$HOSTS_SH on \$h sh -c 'echo 2 >/proc/sys/net/ipv4/tcp_retries2'; done
+\"\$@\" &
+until grep -qa looping $out; do sleep 0.1; done
+\$HOSTS_SH link h1 down
+wait" --mca coll_gpuring_timeout 1 -- stall loop allreduce "$mark"
+tap_check "cut off: who waits says for whom" wait_for 60 seen 'rank 0 of stalled communicator .*waits for rank 1$'
+tap_check "cut off: then, that the link is lost, and to where" wait_for 60 lost
+tap_check "cut off: the call fails" wait_for 10 seen 'MPI_ERR_OTHER'
+end_job
+tap_check "cut off: no process is left" wait_for 10 marked_is 0
+
+tap_done
