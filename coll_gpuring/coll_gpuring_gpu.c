@@ -22,12 +22,17 @@
 /* Allocations of the application that are kept exported, and of others that are kept mapped, for each device. */
 #define SHARED_MOST 64
 
+/* What is made for a device when it is first needed; NULL: not yet. */
+struct kept {
+    struct gr_gpu_pool *pool;
+    struct gr_gpu_share *share;
+};
+
 static struct {
     gr_lock_t lock;
     struct gr_gpus *gpus;           /* NULL: not opened */
     int error;                      /* why it could not be */
-    struct gr_gpu_pool **pools;     /* by ordinal, */
-    struct gr_gpu_share **shares;   /* as these */
+    struct kept *kept;              /* by ordinal */
     atomic_int home;                /* 1 + ordinal of the device of the first buffer seen; 0: none yet */
     unsigned long long objects;     /* loaded when the driver was last looked for */
 } state;
@@ -84,8 +89,7 @@ static struct gr_gpus *find_gpus(int *error)
     if (NULL == state.gpus && 0 == state.error) {
         state.gpus = gr_gpus_open(NULL, &state.error);
         if (NULL != state.gpus) {
-            state.pools = calloc((size_t) gr_gpus_count(state.gpus), sizeof(struct gr_gpu_pool *));
-            state.shares = calloc((size_t) gr_gpus_count(state.gpus), sizeof(struct gr_gpu_share *));
+            state.kept = calloc((size_t) gr_gpus_count(state.gpus), sizeof(struct kept));
         }
     }
     gr_unlock(&state.lock);
@@ -157,16 +161,15 @@ struct gr_gpu *mca_coll_gpuring_gpu_pick(const struct gr_call *call, int *error)
 struct gr_gpu_pool *mca_coll_gpuring_gpu_pool(struct gr_gpu *gpu, int *error)
 {
     struct gr_pool *doors = mca_coll_gpuring_pool();
+    size_t bytes = (size_t) mca_coll_gpuring_component.device_pool_mib << 20;
     struct gr_gpu_pool *pool = NULL;
-    int ordinal = gr_gpu_ordinal(gpu);
 
     gr_lock(&state.lock);
-    if (NULL != doors && NULL != state.pools) {
-        if (NULL == state.pools[ordinal]) {
-            state.pools[ordinal] = gr_gpu_pool_open(gpu, doors,
-                                                    (size_t) mca_coll_gpuring_component.device_pool_mib << 20);
-        }
-        pool = state.pools[ordinal];
+    if (NULL != doors && NULL != state.kept) {
+        struct kept *kept = &state.kept[gr_gpu_ordinal(gpu)];
+
+        kept->pool = NULL == kept->pool ? gr_gpu_pool_open(gpu, doors, bytes) : kept->pool;
+        pool = kept->pool;
     }
     gr_unlock(&state.lock);
     *error = NULL == pool ? GR_ERR_NOMEM : 0;
@@ -178,14 +181,14 @@ struct gr_gpu_pool *mca_coll_gpuring_gpu_pool(struct gr_gpu *gpu, int *error)
 struct gr_gpu_share *mca_coll_gpuring_gpu_share(struct gr_gpu *gpu)
 {
     struct gr_gpu_share *share = NULL;
-    int ordinal = gr_gpu_ordinal(gpu);
 
     gr_lock(&state.lock);
-    if (NULL != state.shares) {
-        if (NULL == state.shares[ordinal]) {
-            state.shares[ordinal] = gr_gpu_share_open(gpu, mca_coll_gpuring_self(), SHARED_MOST, SHARED_MOST);
-        }
-        share = state.shares[ordinal];
+    if (NULL != state.kept) {
+        struct kept *kept = &state.kept[gr_gpu_ordinal(gpu)];
+
+        kept->share = NULL == kept->share ? gr_gpu_share_open(gpu, mca_coll_gpuring_self(), SHARED_MOST, SHARED_MOST)
+                                          : kept->share;
+        share = kept->share;
     }
     gr_unlock(&state.lock);
     return share;
@@ -211,9 +214,9 @@ void mca_coll_gpuring_gpus_trim(void)
 {
     int k;
 
-    for (k = 0; NULL != state.shares && k < gr_gpus_count(state.gpus); k++) {
-        if (NULL != state.shares[k]) {
-            gr_gpu_share_trim(state.shares[k]);
+    for (k = 0; NULL != state.kept && k < gr_gpus_count(state.gpus); k++) {
+        if (NULL != state.kept[k].share) {
+            gr_gpu_share_trim(state.kept[k].share);
         }
     }
 }
@@ -289,16 +292,12 @@ void mca_coll_gpuring_gpus_close(void)
 
     mca_coll_gpuring_rooms_close();
     mca_coll_gpuring_copiers_close();
-    for (k = 0; NULL != state.pools && k < gr_gpus_count(state.gpus); k++) {
-        gr_gpu_pool_close(state.pools[k]);
+    for (k = 0; NULL != state.kept && k < gr_gpus_count(state.gpus); k++) {
+        gr_gpu_pool_close(state.kept[k].pool);
+        gr_gpu_share_close(state.kept[k].share);
     }
-    for (k = 0; NULL != state.shares && k < gr_gpus_count(state.gpus); k++) {
-        gr_gpu_share_close(state.shares[k]);
-    }
-    free(state.pools);
-    free(state.shares);
-    state.pools = NULL;
-    state.shares = NULL;
+    free(state.kept);
+    state.kept = NULL;
     gr_gpus_close(state.gpus);
     state.gpus = NULL;
     state.error = 0;
