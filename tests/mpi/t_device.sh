@@ -49,6 +49,8 @@ done <<END
 2 other   4096
 3 managed 100
 END
+GPURING_MEMORY=device FAKECUDA_LOG=$work/steady_pieces on_devices "other collectives in pieces allocate nothing" \
+    good_handed_on 3 $small --mca coll_gpuring_stage_bytes 512 -- others steady
 GPURING_MEMORY=device FAKECUDA_LOG=$work/parcels on_devices "large messages are copied in pieces, on both sides at a time" \
     good_handed_on 3 $small --mca coll_gpuring_stage_bytes 32768 -- others parcels
 tap_check "large messages are copied in pieces: copies were seen" not_seen 'SKIP'
