@@ -23,7 +23,7 @@ slots=(--mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes 2048)
 while read -r torus mode; do
     test_program "$mode on $torus" $((${torus//x/*})) --mca coll_gpuring_step_sync "$mode" --mca coll_gpuring_torus "$torus" \
         --mca coll_gpuring_mailbox_bytes 0 --mca coll_gpuring_report summary -- timed "$torus" 3 </dev/null
-    tap_check "$mode on $torus: the report says so" report_fits "$mode" 50
+    tap_check "$mode on $torus: the report says so" report_fits "$mode" 20
 done <<END
 2x2   start
 2x2   barrier
@@ -43,7 +43,7 @@ for grid in 3x3 4x4; do
     for mode in start barrier timed; do
         test_program "$mode on the grid $grid" $((${grid//x/*})) --mca coll_gpuring_step_sync $mode "${along[@]}" \
             --mca coll_gpuring_channels 2 --mca coll_gpuring_mailbox_bytes 0 --mca coll_gpuring_report summary -- grids $grid
-        tap_check "$mode on the grid $grid: the report says so" report_fits $mode 100
+        tap_check "$mode on the grid $grid: the report says so" report_fits $mode 60
         tap_check "$mode on the grid $grid: along the torus" went_along swing bucket mst ordered
     done
 done
