@@ -12,8 +12,8 @@
  * A torus takes its dimensions by turns: X 0, Y 0, Z 0, X 1, Y 1, ...; those that are through are left out. Channels
  * begin with another dimension, or go the other way (x -> -x), so that all ports are busy.
  *
- * Other extents than powers of two. Of a places in a dimension b take part in its steps, the greatest power of two: place
- * i of them is at coordinate i a / b, rounded down, so that at most one other comes after each:
+ * Other extents than powers of two. Of a ranks in a dimension b have a place in its steps, the greatest power of two:
+ * place i is at coordinate i a / b, rounded down, so that at most one other rank comes after each:
  *
  *      coordinate   0   1   2   3   4   5          a = 6, b = 4: before the dimension's first step a rank without a
  *      place        0 <--   1   2 <--   3          place folds what it has into the one before it, and is given the

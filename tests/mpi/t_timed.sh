@@ -3,11 +3,27 @@
 # coll_gpuring_step_sync: right results in every mode, on tori and off them, with late and stopped ranks, and a report.
 . "$(dirname "$0")/lib.sh"
 
+# What rank 0's report says: calls, countdowns, and how many of these were inside a call to synchronise again.
+reported() {
+    sed -nE '/^# step_sync/ { s/.*: ([0-9]+) calls, ([0-9]+) countdowns.*/\1 \2/; h }
+             /resynchronised/ { s/^# +([0-9]+) .*/\1/; H; g; s/\n/ /p }' "$out"
+}
+# report_fits MODE LEAST: so many calls or more; each has a countdown at its begin, and only `barrier` more in any case
+report_fits() {
+    local calls countdowns again
+    seen "^# step_sync $1: " && read -r calls countdowns again <<<"$(reported)" && [ "$calls" -ge "$2" ] || return 1
+    case $1 in
+        start) [ "$countdowns" -eq "$calls" ] ;;
+        timed) [ "$countdowns" -eq $((calls + again)) ] ;;
+        barrier) [ "$countdowns" -gt $((2 * calls)) ] ;;
+    esac
+}
+
 slots=(--mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes 2048)
 while read -r torus mode; do
     test_program "$mode on $torus" $((${torus//x/*})) --mca coll_gpuring_step_sync "$mode" --mca coll_gpuring_torus "$torus" \
         --mca coll_gpuring_mailbox_bytes 0 --mca coll_gpuring_report summary -- timed "$torus" 3 </dev/null
-    tap_check "$mode on $torus: the report says so" seen "^# step_sync $mode: [1-9][0-9]* calls, [1-9][0-9]* countdowns"
+    tap_check "$mode on $torus: the report says so" report_fits "$mode" 20
 done <<END
 2x2   start
 2x2   barrier
@@ -27,7 +43,7 @@ for grid in 3x3 4x4; do
     for mode in start barrier timed; do
         test_program "$mode on the grid $grid" $((${grid//x/*})) --mca coll_gpuring_step_sync $mode "${along[@]}" \
             --mca coll_gpuring_channels 2 --mca coll_gpuring_mailbox_bytes 0 --mca coll_gpuring_report summary -- grids $grid
-        tap_check "$mode on the grid $grid: the report says so" seen "^# step_sync $mode: [1-9][0-9]{2} calls"
+        tap_check "$mode on the grid $grid: the report says so" report_fits $mode 60
         tap_check "$mode on the grid $grid: along the torus" went_along swing bucket mst ordered
     done
 done
@@ -36,8 +52,22 @@ done
 for mode in barrier timed; do
     test_program "$mode, persistent requests" 3 --mca coll_gpuring_step_sync $mode --mca coll_gpuring_mailbox_bytes 0 \
         --mca coll_gpuring_report summary -- persistent 1
-    tap_check "$mode, persistent requests: the report says so" seen "^# step_sync $mode: [1-9][0-9]{3} calls"
+    tap_check "$mode, persistent requests: the report says so" report_fits $mode 1000
 done
+
+# Barriers are those of each call's own time line: an Allreduce along a ring of 4 has 7 ticks for each slice, and one of
+# 2^15 bytes is 4 slices of a slot of 2 KiB per block, one of 2^16 8. 5 more of each are 5 x 7 x (4 + 8) countdowns more.
+count_barriers() { # ITERATIONS
+    PROGDIR=$(dirname "$BENCH") grun 4 --mca coll_gpuring_step_sync barrier --mca coll_gpuring_report summary \
+        --mca coll_gpuring_single_copy 0 --mca coll_gpuring_algorithm_allreduce ring "${slots[@]}" \
+        -- gpuring_bench allreduce -m 32k:64k -i "$1" -x 0
+    counted=$(reported | cut -d' ' -f2)
+}
+count_barriers 5
+few=${counted:-0}
+count_barriers 10
+tap_check "barrier: as many as each call's slices and ticks" [ $((${counted:-0} - few)) -eq 420 ]
+
 for mode in start barrier timed; do
     test_program "$mode, small slots, mailboxes, two channels" 4 --mca coll_gpuring_step_sync $mode "${slots[@]}" \
         --mca coll_gpuring_channels 2 -- timed 4 3

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which torus a communicator has: torus_of [TORUS]. 8 ranks; to be run with the algorithm bucket and without mailboxes.
- * A sum of floats whose sizes differ wildly depends on its order, and that of a bucket on the extents, their order and
- * which of them are lines: two communicators give the same bits where they have the same torus. What is meant is said by
- * the info key. TORUS: what the parameter says, another one than 4x2.
+ * Which torus a communicator has: torus_of [TORUS]. 8 ranks; to be run with the algorithm bucket and without
+ * mailboxes. A sum of floats whose sizes differ wildly depends on its order, and that of a bucket on the extents, their
+ * order and which of them are lines: two communicators give the same bits where they have the same torus. What is meant
+ * is said by the info key. TORUS: what the parameter says, another one than 4x2.
  */
 #include <mpi.h>
 #include <math.h>
