@@ -6,16 +6,13 @@
  *
  * Ops of a lane are done in call order, so one tag is enough.
  */
-#include "coll_gpuring_op.h"
+#include "coll_gpuring_setup.h"
 
 #include "ompi/mca/pml/pml.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Behind those of set-up. */
-#define TAG_MESSAGES (-(1 << 22) - 4096)
 
 struct gr_messages {
     int next;                /* rank whose message comes next */
@@ -81,7 +78,7 @@ static int send_all(struct gr_op *op)
         m->sends[r] = MPI_REQUEST_NULL;
         bytes = span(op, rank, r, &at);
         if (r != rank && bytes > 0) {
-            rc = MCA_PML_CALL(isend(m->mine + at, bytes, MPI_BYTE, r, TAG_MESSAGES, MCA_PML_BASE_SEND_STANDARD,
+            rc = MCA_PML_CALL(isend(m->mine + at, bytes, MPI_BYTE, r, GR_TAG_MESSAGES, MCA_PML_BASE_SEND_STANDARD,
                                     op->call.comm, &m->sends[r]));
         }
     }
@@ -148,7 +145,7 @@ int mca_coll_gpuring_messages_poll(struct gr_op *op, uint64_t *moved)
             continue;
         }
         if (!m->posted) {
-            rc = MCA_PML_CALL(irecv(m->theirs, bytes, MPI_BYTE, m->next, TAG_MESSAGES, op->call.comm, &m->receive));
+            rc = MCA_PML_CALL(irecv(m->theirs, bytes, MPI_BYTE, m->next, GR_TAG_MESSAGES, op->call.comm, &m->receive));
             m->posted = OMPI_SUCCESS == rc;
         }
         rc = m->posted ? mca_coll_gpuring_request_done(&m->receive) : OMPI_ERROR;

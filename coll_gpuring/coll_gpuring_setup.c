@@ -20,16 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * Below the tags of the blocking collectives, above what 24 bits of tag hold (pml/ucx), and far from where
- * libnbc begins to count. Each number has four of the tags.
- */
-#define TAG_FIRST (-(1 << 22))
-#define TAG_SETUPS 4096
-
 int mca_coll_gpuring_setup_tag(uint32_t number)
 {
-    return TAG_FIRST - GR_SETUP_TAGS * (int) (number % TAG_SETUPS);
+    return GR_TAG_FIRST - GR_SETUP_TAGS * (int) (number % GR_TAG_SETUPS);
 }
 
 /* ---- messages ---- */

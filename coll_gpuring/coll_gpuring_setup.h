@@ -12,7 +12,14 @@
 
 BEGIN_C_DECLS
 
+/*
+ * Below the tags of the blocking collectives, above what 24 bits of tag hold (pml/ucx), and far from where
+ * libnbc begins to count. Each number has four of the tags. Behind them all: that of messages.c.
+ */
+#define GR_TAG_FIRST (-(1 << 22))
+#define GR_TAG_SETUPS 4096
 #define GR_SETUP_TAGS 4
+#define GR_TAG_MESSAGES (GR_TAG_FIRST - GR_SETUP_TAGS * GR_TAG_SETUPS)
 
 enum gr_setup_state {
     GR_SETUP_NEW,
