@@ -24,6 +24,7 @@
  *      pairs       their large messages, which go in pieces; parcel: one such message
  *      torus       the torus that a communicator's ranks form
  *      types       MPI types and operations -> the core's
+ *      nodes       which ranks are on other nodes, and their order
  *      peers       what the other processes of the job said at MPI_Init
  *      setup       the exchange that makes links, a state machine; order: its phases on devices; told: what it says
  *      messages    how a nonblocking call ends that got no links
@@ -303,7 +304,8 @@ typedef struct {
                                  other */
     _Atomic(struct gr_stage *) stage; /* of blocking calls that are handed on; NULL: none yet, or in use */
     int32_t *pids;            /* of the ranks; owned */
-    unsigned char *remote;    /* which of them are on other nodes; NULL: none is; owned */
+    unsigned char *remote;    /* which of them are on other nodes; NULL: none is; owned; */
+    int *order;               /* and then, their order node by node; owned */
     bool direct;              /* whether this process can read the memory of them all */
 } mca_coll_gpuring_module_t;
 
@@ -331,10 +333,21 @@ void mca_coll_gpuring_peers_close(void);
 
 /*
  * Decide from what all ranks of the communicator published whether the team may be used, and with which
- * parameters: fills params, refused (an enum gr_handover, or -1 for yes), gpu, pids, remote and direct of the module.
+ * parameters: fills params, refused (an enum gr_handover, or -1 for yes), gpu, pids, remote, order and direct of the module.
  * Local, and the same on all ranks but for remote and direct. OMPI error code.
  */
 int mca_coll_gpuring_peers_decide(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm);
+
+/* ---- nodes ---- */
+
+/* Find the module's remote ranks, as the runtime says. OMPI error code. */
+int mca_coll_gpuring_nodes_find(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm);
+
+/* A number of this process's node, the same for all processes there. */
+uint64_t mca_coll_gpuring_nodes_number(void);
+
+/* The module's order of p ranks on several nodes, from what each rank has said of its own. OMPI error code. */
+int mca_coll_gpuring_nodes_order(mca_coll_gpuring_module_t *module, int p, const uint64_t *nodes);
 
 /* What to call a communicator in messages; Open MPI gives no name to some (MPI_Intercomm_merge). */
 static inline const char *gr_comm_name(const struct ompi_communicator_t *comm)

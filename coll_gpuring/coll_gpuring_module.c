@@ -107,6 +107,7 @@ static void module_construct(mca_coll_gpuring_module_t *module)
     atomic_init(&module->stage, NULL);
     module->pids = NULL;
     module->remote = NULL;
+    module->order = NULL;
     module->direct = false;
 }
 
@@ -127,6 +128,7 @@ struct gr_lane *mca_coll_gpuring_lane_new(mca_coll_gpuring_module_t *module, str
         .torus = module->torus,
         .pids = module->pids,
         .remote = module->remote,
+        .order = module->order,
         .direct = module->direct,
     };
     struct gr_lane *lane = calloc(1, sizeof(*lane));
@@ -159,6 +161,7 @@ static void module_destruct(mca_coll_gpuring_module_t *module)
     mca_coll_gpuring_stage_delete(module->stage);
     free(module->pids);
     free(module->remote);
+    free(module->order);
 }
 
 OBJ_CLASS_INSTANCE(mca_coll_gpuring_module_t, mca_coll_base_module_t, module_construct, module_destruct);

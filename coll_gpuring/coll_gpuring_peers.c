@@ -24,6 +24,7 @@ struct card {
     uint64_t version;
     int32_t on;            /* whether gpuring works in that process */
     int32_t gpu;           /* whether it may have buffers on a device */
+    uint64_t node;         /* a number of its node, for orders: made of its name */
     gr_params_t params;
     gr_bad_param_t bad;
     struct gr_probe probe; /* whether others can read its memory, they find out with this */
@@ -54,6 +55,7 @@ int mca_coll_gpuring_peers_publish(void)
     card.probe = gr_probe_make();
     card.on = 0 != mca_coll_gpuring_component.priority && NULL == mca_coll_gpuring_abi_mismatch(&built, &loaded);
     card.gpu = mca_coll_gpuring_gpu_possible();
+    card.node = mca_coll_gpuring_nodes_number();
     OPAL_MODEX_SEND(rc, GR_MODEX_SCOPE, (mca_base_component_t *) &mca_coll_gpuring_component.super.collm_version,
                     &card, sizeof(card));
     return OPAL_SUCCESS == rc ? OMPI_SUCCESS : OMPI_ERROR;
@@ -250,30 +252,20 @@ static bool nodes_wanted(struct ompi_communicator_t *comm, struct card *const *c
     return 0 != first;
 }
 
-/*
- * Which ranks are on other nodes, as the runtime says: it knows alike on all ranks whether there are any, while a
- * transport may reach what it likes. OMPI error code.
- */
-static int find_remote(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm)
+/* Where ranks are on several nodes: their order. OMPI error code. */
+static int find_order(mca_coll_gpuring_module_t *module, int p, struct card *const *cards)
 {
-    int p = ompi_comm_size(comm), r, n = 0;
+    uint64_t *nodes = calloc((size_t) p, sizeof(*nodes));
+    int r, rc = OMPI_ERR_OUT_OF_RESOURCE;
 
-    free(module->remote); /* of an attempt that failed */
-    module->remote = calloc((size_t) p, sizeof(module->remote[0]));
-    if (NULL == module->remote) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+    for (r = 0; NULL != nodes && r < p; r++) {
+        nodes[r] = cards[r]->node;
     }
-    for (r = 0; r < p; r++) {
-        ompi_proc_t *proc = ompi_comm_peer_lookup(comm, r);
-
-        module->remote[r] = proc != ompi_proc_local() && !OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags);
-        n += module->remote[r];
+    if (NULL != nodes) {
+        rc = mca_coll_gpuring_nodes_order(module, p, nodes);
     }
-    if (0 == n) {
-        free(module->remote);
-        module->remote = NULL;
-    }
-    return OMPI_SUCCESS;
+    free(nodes);
+    return rc;
 }
 
 /* Find all cards; *refused is the reason why the communicator is not taken, or -1. OMPI error code. */
@@ -352,7 +344,7 @@ int mca_coll_gpuring_peers_decide(mca_coll_gpuring_module_t *module, struct ompi
     module->all_gpu = true;
     rc = gather_cards(comm, cards, &module->refused, module);
     if (OMPI_SUCCESS == rc && 0 > module->refused) {
-        rc = find_remote(module, comm);
+        rc = mca_coll_gpuring_nodes_find(module, comm);
     }
     if (OMPI_SUCCESS == rc && 0 > module->refused && NULL != module->remote && !nodes_wanted(comm, cards)) {
         module->refused = GR_HANDOVER_NODES;
@@ -362,6 +354,7 @@ int mca_coll_gpuring_peers_decide(mca_coll_gpuring_module_t *module, struct ompi
         merge_params(comm, cards, &module->params);
         check_torus(comm, &module->params);
         rc = find_direct(module, comm, cards);
+        rc = OMPI_SUCCESS == rc && NULL != module->remote ? find_order(module, ompi_comm_size(comm), cards) : rc;
     }
     free(cards);
     return rc;

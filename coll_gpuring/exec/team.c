@@ -99,6 +99,10 @@ struct gr_team *gr_team_create(const struct gr_team_params *params)
     for (k = 0; k < 2; k++) {
         gr_order_ring(&params->torus, params->p, k, team->rings.order[k]);
     }
+    for (k = 0; 0 == params->torus.ndims && NULL != params->order && k < params->p; k++) {
+        team->rings.order[0][k] = params->order[k];
+        team->rings.order[1][k] = params->order[(params->p - k) % params->p]; /* position 0 kept, as above */
+    }
     gr_rings_invert(&team->rings, params->p);
     return team;
 }

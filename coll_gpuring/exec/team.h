@@ -74,7 +74,8 @@ struct gr_team_params {
     size_t box_bytes;    /* for messages up to that many bytes */
     size_t arrival_bytes; /* the same, of arrivals; 0: there are none */
     size_t note_bytes;   /* of a frame for notes, its doors among them; 0: there are none */
-    struct gr_torus torus; /* that the ranks form; ndims 0: none is known */
+    struct gr_torus torus; /* that the ranks form; ndims 0: none is known; then */
+    const int *order;    /* [position]: the rank there, in a ring, the same on all ranks; NULL: their own order */
     const int32_t *pids; /* [rank]: processes; must outlive the team */
     const unsigned char *remote; /* [rank]: whether it shares no memory with this one; must outlive the team. NULL: where
                             all do, on all ranks */

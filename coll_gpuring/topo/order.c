@@ -33,6 +33,24 @@ void gr_order_ring(const struct gr_torus *torus, int p, int reverse, int *order)
     }
 }
 
+void gr_order_nodes(const uint64_t *node, int p, int *order)
+{
+    int first, r, n = 0;
+
+    for (first = 0; first < p; first++) {
+        for (r = 0; r < first && node[r] != node[first]; r++) {
+        }
+        if (r < first) {
+            continue; /* with its node's lowest */
+        }
+        for (r = first; r < p; r++) {
+            if (node[r] == node[first]) {
+                order[n++] = r;
+            }
+        }
+    }
+}
+
 void gr_order_invert(const int *order, int p, int *where)
 {
     int k;

@@ -7,6 +7,8 @@
 
 #include "torus.h"
 
+#include <stdint.h>
+
 /*
  * order[position] = rank for a ring over p ranks. Along a torus of p ranks the ring is a snake: consecutive
  * positions are neighbours in one dimension. The last and the first are too where the highest extent above 1
@@ -15,6 +17,13 @@
  * reverse: the same ring in the other direction, position 0 kept.
  */
 void gr_order_ring(const struct gr_torus *torus, int p, int reverse, int *order);
+
+/*
+ * The same for ranks of several nodes where no torus is known: node by node, each entered once, so that a ring crosses the
+ * link of each node once, wherever its ranks are. node[rank]: a number of its node, the same for those of one. Nodes come
+ * in the order of their lowest ranks, ranks of a node in their own.
+ */
+void gr_order_nodes(const uint64_t *node, int p, int *order);
 
 /* where[rank] = position. */
 void gr_order_invert(const int *order, int p, int *where);

@@ -144,12 +144,49 @@ static void without_a_torus_of_that_size_ranks_stand_in_order(void **state)
     }
 }
 
+/* Wherever the ranks are, a ring leaves each node once. */
+static void a_ring_enters_each_node_once(void **state)
+{
+    static const int want[7] = {0, 3, 5, 1, 4, 6, 2};
+    static const uint64_t scattered[7] = {9, 2, UINT64_MAX, 9, 2, 9, 2};
+    uint64_t node[12];
+    int order[12], p, k, left, nodes, round;
+    unsigned seed = 1;
+
+    (void) state;
+    gr_order_nodes(scattered, 7, order);
+    for (k = 0; k < 7; k++) {
+        assert_int_equal(order[k], want[k]);
+    }
+    for (round = 0; round < 1000; round++) {
+        unsigned seen = 0;
+
+        p = 1 + round % 12;
+        for (k = 0; k < p; k++) {
+            seed = seed * 1103515245u + 12345u;
+            node[k] = (seed >> 16) % 5;
+            seen |= 1u << node[k];
+        }
+        gr_order_nodes(node, p, order);
+        check_permutation(order, p);
+        for (k = 0, left = 0; k < p; k++) {
+            left += node[order[k]] != node[order[(k + 1) % p]];
+        }
+        for (nodes = 0; 0 != seen; seen &= seen - 1) {
+            nodes++;
+        }
+        assert_int_equal(left, 1 == nodes ? 0 : nodes);
+        assert_int_equal(order[0], 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_snake_is_as_it_is_drawn),
         cmocka_unit_test(a_snake_goes_from_neighbour_to_neighbour),
         cmocka_unit_test(without_a_torus_of_that_size_ranks_stand_in_order),
+        cmocka_unit_test(a_ring_enters_each_node_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

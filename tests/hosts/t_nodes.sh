@@ -46,6 +46,32 @@ for algorithm in tree flat; do
     tap_check "3+1: $algorithm, two channels of small slots" good_through_gpuring
 done
 
+# ---- what crosses the hosts' interfaces ----
+
+# "bytes sent received" of each host while mpirun's line was run
+printf '%s\n' 'b() { for h in $HOSTS; do echo "$($HOSTS_SH bytes $h)"; done; }' 'before=$(b); "$@"; after=$(b)' \
+    'paste <(echo "$before") <(echo "$after") | awk "{ print \"bytes\", \$3 - \$1, \$4 - \$2 }"' >"$work/count"
+
+# Each host sends and receives PER_CALL in each of 10 Allreduces of 4 MiB (-c makes two more): not less, and no more than 5%
+# above it.
+allreduces() { # LAYOUT NP PER_CALL [OPTIONS...]
+    MPIRUN="$hosts run $1 bash $work/count $stock_mpirun"
+    PROGDIR=${BENCH%/*} grun "$2" --mca coll_gpuring_nodes 1 "${@:4}" -- "${BENCH##*/}" allreduce -m 4M:4M -i 8 -x 0 -c -B 1 -I 1
+    [ "$rc" = 0 ] && [ "$(lines_seen '^bytes')" = "${1%x*}" ] &&
+        awk -v least=$((10 * $3)) '/^bytes/ && ($2 < least || $2 > 1.05 * least || $3 < least || $3 > 1.05 * least) { bad = 1 }
+            END { exit bad }' "$out"
+}
+
+# S bytes on Q hosts: 2 S (Q - 1) / Q is what no algorithm goes below
+mib=$((1 << 20))
+tap_check "2x1: a ring moves 2S(Q-1)/Q over each interface" allreduces 2x1 2 $((4 * mib)) --mca coll_gpuring_algorithm ring
+tap_check "4x1: a ring, too" allreduces 4x1 4 $((6 * mib)) --mca coll_gpuring_algorithm ring
+tap_check "2x2: so does bucket, along hosts and ranks" \
+    allreduces 2x2 4 $((4 * mib)) --mca coll_gpuring_algorithm bucket --mca coll_gpuring_torus 2x2
+# with N ranks in one ring that is 2S(N-1)/N, if it enters each host once; with these placed in turns, too
+tap_check "2x2, placed in turns: a ring enters each host once" \
+    allreduces 2x2 4 $((6 * mib)) --mca coll_gpuring_algorithm ring --map-by node
+
 # ---- not to be had: handed on ----
 
 nodes 2x1 2 -x UCX_TLS=posix,self -x UCX_LOG_LEVEL=fatal -- hello_coll
