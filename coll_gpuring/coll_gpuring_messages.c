@@ -6,7 +6,7 @@
  *
  * Ops of a lane are done in call order, so one tag is enough.
  */
-#include "coll_gpuring_setup.h"
+#include "coll_gpuring_op.h"
 
 #include "ompi/mca/pml/pml.h"
 
