@@ -135,7 +135,7 @@ static void drive(struct gr_lane *lane, bool here)
         finish(lane, op, true);
     }
     for (;;) {
-        mca_coll_gpuring_net_go_on(lane);
+        mca_coll_gpuring_net_check(lane);
         post_ahead(lane);
         op = first_of(lane);
         if (NULL == op || !mca_coll_gpuring_op_advance(op, here, &lane->watch.moved)) {
@@ -206,6 +206,7 @@ uint64_t mca_coll_gpuring_lanes_drive(bool here)
     struct gr_lane *lane, *next;
     uint64_t moved = 0, before;
 
+    mca_coll_gpuring_net_progress();
     gr_lock(&list.lock);
     for (lane = list.first; NULL != lane; lane = next) {
         if (!gr_try(&lane->busy)) {
@@ -350,6 +351,7 @@ int mca_coll_gpuring_lane_do(struct gr_lane *lane, struct gr_op *op)
     for (;;) {
         for (k = 0; k < spins && !over; k++) {
             drive(lane, true);
+            mca_coll_gpuring_net_progress(); /* the last time, too: what was read is told to its writers */
             over = GR_OP_DONE == op->state;
             k = mca_coll_gpuring_watch_idle(&lane->watch) ? k : 0;
         }
