@@ -206,10 +206,13 @@ uint64_t mca_coll_gpuring_lanes_drive(bool here)
     struct gr_lane *lane, *next;
     uint64_t moved = 0, before;
 
-    mca_coll_gpuring_net_progress();
+    if (here) {
+        mca_coll_gpuring_net_progress();
+    }
     gr_lock(&list.lock);
     for (lane = list.first; NULL != lane; lane = next) {
-        if (!gr_try(&lane->busy)) {
+        /* the thread leaves links to other nodes to MPI calls: with it they were seen to stall */
+        if ((!here && NULL != lane->held) || !gr_try(&lane->busy)) {
             next = lane->next;
             continue;
         }
