@@ -135,7 +135,7 @@ static void drive(struct gr_lane *lane, bool here)
         finish(lane, op, true);
     }
     for (;;) {
-        mca_coll_gpuring_net_go_on(lane);
+        mca_coll_gpuring_net_check(lane);
         post_ahead(lane);
         op = first_of(lane);
         if (NULL == op || !mca_coll_gpuring_op_advance(op, here, &lane->watch.moved)) {
@@ -206,9 +206,13 @@ uint64_t mca_coll_gpuring_lanes_drive(bool here)
     struct gr_lane *lane, *next;
     uint64_t moved = 0, before;
 
+    if (here) {
+        mca_coll_gpuring_net_progress();
+    }
     gr_lock(&list.lock);
     for (lane = list.first; NULL != lane; lane = next) {
-        if (!gr_try(&lane->busy)) {
+        /* the thread leaves links to other nodes to MPI calls: with it they were seen to stall */
+        if ((!here && NULL != lane->held) || !gr_try(&lane->busy)) {
             next = lane->next;
             continue;
         }
@@ -350,6 +354,7 @@ int mca_coll_gpuring_lane_do(struct gr_lane *lane, struct gr_op *op)
     for (;;) {
         for (k = 0; k < spins && !over; k++) {
             drive(lane, true);
+            mca_coll_gpuring_net_progress(); /* the last time, too: what was read is told to its writers */
             over = GR_OP_DONE == op->state;
             k = mca_coll_gpuring_watch_idle(&lane->watch) ? k : 0;
         }

@@ -20,8 +20,11 @@ struct gr_held {
 
 struct gr_lane;
 
-/* The caller has the lane: move the network on, for its sake. A link that has failed poisons the team, and is told. */
-void mca_coll_gpuring_net_go_on(struct gr_lane *lane);
+/* Move the network on, if lanes have links. It takes a while, so who may keep a lane from others does not have it. */
+void mca_coll_gpuring_net_progress(void);
+
+/* The caller has the lane. A link that has failed poisons the team, and is told. */
+void mca_coll_gpuring_net_check(struct gr_lane *lane);
 
 /* Leave the lane's links. */
 void mca_coll_gpuring_net_leave(struct gr_lane *lane);

@@ -8,9 +8,8 @@
  *                                      answer  opens its end, and joins it to the reader's
  *      map     joins it      <- answer -
  *
- * Whoever waits in a lane with such links moves the network on; otherwise opal_progress does, now and then: peers may
- * still need what lies here when nothing is under way any more. It stays until the component is closed, behind the
- * barrier of MPI_Finalize.
+ * Whoever drives lanes moves the network on; otherwise opal_progress does, now and then: peers may still need what lies
+ * here when nothing is under way any more. It stays until the component is closed, behind the barrier of MPI_Finalize.
  */
 #include "coll_gpuring_setup.h"
 
@@ -24,6 +23,7 @@
 static struct {
     bool tried;
     struct gr_net *net;
+    atomic_int held; /* groups of links that lanes have */
     char why[256]; /* there is none */
 } network;
 
@@ -191,6 +191,7 @@ void mca_coll_gpuring_ends_end(struct gr_setup *s)
     if (NULL != s->held && 0 == s->verdict.host.status) {
         s->held->next = s->lane->held;
         s->lane->held = s->held;
+        atomic_fetch_add_explicit(&network.held, 1, memory_order_relaxed);
     } else if (NULL != s->held) {
         close_links(s->held);
     }
@@ -207,17 +208,20 @@ void mca_coll_gpuring_ends_tell(const struct gr_setup *s)
 
 /* ---- a lane's links ---- */
 
-void mca_coll_gpuring_net_go_on(struct gr_lane *lane)
+void mca_coll_gpuring_net_progress(void)
+{
+    if (atomic_load_explicit(&network.held, memory_order_relaxed) > 0 && NULL != network.net) {
+        (void) progress();
+    }
+}
+
+void mca_coll_gpuring_net_check(struct gr_lane *lane)
 {
     struct ompi_communicator_t *comm = lane->comm;
     struct gr_held *held;
     char why[300];
     int k, rank;
 
-    if (NULL == lane->held) {
-        return;
-    }
-    (void) progress();
     for (held = lane->held; NULL != held && 0 == lane->team->poisoned; held = held->next) {
         for (k = 0; k < held->n && 0 == lane->team->poisoned; k++) {
             if (0 != gr_net_link_status(held->link[k])) {
@@ -237,6 +241,7 @@ void mca_coll_gpuring_net_leave(struct gr_lane *lane)
     while (NULL != lane->held) {
         held = lane->held;
         lane->held = held->next;
+        atomic_fetch_sub_explicit(&network.held, 1, memory_order_relaxed);
         close_links(held);
     }
 }

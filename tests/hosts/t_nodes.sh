@@ -46,6 +46,9 @@ for algorithm in tree flat; do
     tap_check "3+1: $algorithm, two channels of small slots" good_through_gpuring
 done
 
+nodes 2x2 4 --mca coll_gpuring_progress_thread 1 -- nonblocking 1
+tap_check "2x2: nonblocking, with a thread" good_through_gpuring
+
 # ---- what crosses the hosts' interfaces ----
 
 # "bytes sent received" of each host while mpirun's line was run
