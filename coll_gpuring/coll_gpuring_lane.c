@@ -211,8 +211,7 @@ uint64_t mca_coll_gpuring_lanes_drive(bool here)
     }
     gr_lock(&list.lock);
     for (lane = list.first; NULL != lane; lane = next) {
-        /* the thread leaves links to other nodes to MPI calls: with it they were seen to stall */
-        if ((!here && NULL != lane->held) || !gr_try(&lane->busy)) {
+        if (!gr_try(&lane->busy)) {
             next = lane->next;
             continue;
         }

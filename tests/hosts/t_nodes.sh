@@ -47,7 +47,8 @@ for algorithm in tree flat; do
 done
 
 nodes 2x2 4 --mca coll_gpuring_progress_thread 1 -- nonblocking 1
-tap_check "2x2: nonblocking, with a thread" good_through_gpuring
+tap_check "2x2: nonblocking, where a thread was asked for" good_through_gpuring
+tap_check "2x2: there is none between nodes: said once" one_line 'no progress thread where coll_gpuring_nodes is 1'
 
 # ---- what crosses the hosts' interfaces ----
 
