@@ -94,6 +94,15 @@ struct gr_side {
 struct gr_side mca_coll_gpuring_side(const struct gr_call *call, bool receive);
 struct gr_block mca_coll_gpuring_block(const struct gr_side *side, int k);
 
+/* The ranks that a side's messages go to or come from, one each; a side of one block may have several. */
+struct gr_others {
+    int n;
+    int *ranks; /* owned; MPI_PROC_NULL: a grid ends there */
+};
+
+/* OMPI error code; ranks are to be freed whatever it is. */
+int mca_coll_gpuring_others(const struct gr_side *side, struct gr_others *others);
+
 /* The bytes that a block covers, gaps too: [*low, *high) as offsets from where it is. False: none. */
 bool mca_coll_gpuring_block_span(const struct gr_block *block, ptrdiff_t *low, ptrdiff_t *high);
 

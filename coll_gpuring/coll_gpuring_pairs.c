@@ -11,8 +11,6 @@
  */
 #include "coll_gpuring_parcel.h"
 
-#include "ompi/mca/topo/base/base.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,56 +67,6 @@ static bool is_large(const struct gr_block *b, size_t piece)
     return b->count * b->type->super.size / 2 >= piece;
 }
 
-/* The ranks that a side's blocks go to or come from, one entry each; a side of one block may have several. */
-struct others {
-    int n;
-    int *ranks; /* owned */
-};
-
-static int find_neighbors(struct ompi_communicator_t *comm, bool receive, struct others *o)
-{
-    mca_topo_base_module_t *topo = comm->c_topo;
-    int in = 0, out = 0, k, rc = mca_topo_base_neighbor_count(comm, &in, &out);
-
-    o->n = receive ? in : out;
-    o->ranks = OMPI_SUCCESS == rc ? calloc((size_t) o->n + 1, sizeof(int)) : NULL;
-    if (NULL == o->ranks) {
-        return OMPI_SUCCESS == rc ? OMPI_ERR_OUT_OF_RESOURCE : rc;
-    }
-    if (OMPI_COMM_IS_CART(comm)) {
-        for (k = 0; k < topo->mtc.cart->ndims && OMPI_SUCCESS == rc; k++) {
-            rc = topo->topo.cart.cart_shift(comm, k, 1, &o->ranks[2 * k], &o->ranks[2 * k + 1]);
-        }
-    } else if (OMPI_COMM_IS_GRAPH(comm)) {
-        rc = topo->topo.graph.graph_neighbors(comm, ompi_comm_rank(comm), o->n, o->ranks);
-    } else {
-        memcpy(o->ranks, receive ? topo->mtc.dist_graph->in : topo->mtc.dist_graph->out, (size_t) o->n * sizeof(int));
-    }
-    return rc;
-}
-
-static int find_others(const struct gr_side *s, struct others *o)
-{
-    struct ompi_communicator_t *comm = s->call->comm;
-    int k;
-
-    *o = (struct others) {.n = 0};
-    if (gr_calls[s->call->id].neighbors) {
-        return find_neighbors(comm, s->receive, o);
-    }
-    /* one block: of the root, or for it */
-    o->n = s->parts < GR_PARTS_EACH ? s->n : ompi_comm_size(comm);
-    o->n = GR_PARTS_NONE == s->parts ? 0 : o->n;
-    o->ranks = calloc((size_t) o->n + 1, sizeof(int));
-    if (NULL == o->ranks) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    for (k = 0; k < o->n; k++) {
-        o->ranks[k] = s->parts < GR_PARTS_EACH ? s->call->root : k;
-    }
-    return OMPI_SUCCESS;
-}
-
 static struct gr_block block_for(const struct gr_side *s, int k)
 {
     return mca_coll_gpuring_block(s, s->parts < GR_PARTS_EACH ? 0 : k);
@@ -131,7 +79,7 @@ enum fate { STAYS, PARCEL, OWN };
  * Of message k. Where a rank is another's neighbour twice (as on a ring of two), Open MPI's forms do not agree on which
  * message is which: that is left as it is.
  */
-static enum fate fate_of(const struct gr_side *s, const struct others *o, int k, size_t piece)
+static enum fate fate_of(const struct gr_side *s, const struct gr_others *o, int k, size_t piece)
 {
     enum gr_call_id id = s->call->id;
     struct gr_block b = block_for(s, k);
@@ -166,7 +114,7 @@ static void leave_out(struct gr_call *rest, const struct gr_side *s, int k)
 }
 
 /* A neighbor_alltoall has one count for all: what is left of it is a neighbor_alltoallw. OMPI error code. */
-static int name_all(struct gr_pairs *p, const struct gr_side *s, const struct others *o)
+static int name_all(struct gr_pairs *p, const struct gr_side *s, const struct gr_others *o)
 {
     size_t n = (size_t) o->n;
     MPI_Aint *offsets = calloc(n + 1, sizeof(MPI_Aint) + sizeof(ompi_datatype_t *) + sizeof(int));
@@ -237,8 +185,8 @@ static void take(struct gr_pairs *p, const struct gr_side *s, int k, int peer, e
 static int make_side(struct gr_pairs *p, const struct gr_call *call, bool receive)
 {
     struct gr_side s = mca_coll_gpuring_side(call, receive), named = s;
-    struct others o;
-    int k, rc = find_others(&s, &o);
+    struct gr_others o;
+    int k, rc = mca_coll_gpuring_others(&s, &o);
 
     if (OMPI_SUCCESS == rc && GR_CALL_NEIGHBOR_ALLTOALL == call->id) {
         rc = name_all(p, &s, &o);

@@ -7,6 +7,9 @@
 
 #include "ompi/mca/topo/base/base.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 static bool is_inter(const struct gr_call *call)
 {
     return NULL != call->comm && OMPI_COMM_IS_INTER(call->comm);
@@ -176,4 +179,48 @@ bool mca_coll_gpuring_writes_block(const struct gr_call *call, int k, struct gr_
         return !mca_coll_gpuring_reads_block(call, k);
     }
     return GR_CALL_EXSCAN != call->id || 0 != ompi_comm_rank(call->comm);
+}
+
+static int find_neighbors(struct ompi_communicator_t *comm, bool receive, struct gr_others *o)
+{
+    mca_topo_base_module_t *topo = comm->c_topo;
+    int in = 0, out = 0, k, rc = mca_topo_base_neighbor_count(comm, &in, &out);
+
+    o->n = receive ? in : out;
+    o->ranks = OMPI_SUCCESS == rc ? calloc((size_t) o->n + 1, sizeof(int)) : NULL;
+    if (NULL == o->ranks) {
+        return OMPI_SUCCESS == rc ? OMPI_ERR_OUT_OF_RESOURCE : rc;
+    }
+    if (OMPI_COMM_IS_CART(comm)) {
+        for (k = 0; k < topo->mtc.cart->ndims && OMPI_SUCCESS == rc; k++) {
+            rc = topo->topo.cart.cart_shift(comm, k, 1, &o->ranks[2 * k], &o->ranks[2 * k + 1]);
+        }
+    } else if (OMPI_COMM_IS_GRAPH(comm)) {
+        rc = topo->topo.graph.graph_neighbors(comm, ompi_comm_rank(comm), o->n, o->ranks);
+    } else {
+        memcpy(o->ranks, receive ? topo->mtc.dist_graph->in : topo->mtc.dist_graph->out, (size_t) o->n * sizeof(int));
+    }
+    return rc;
+}
+
+int mca_coll_gpuring_others(const struct gr_side *s, struct gr_others *o)
+{
+    struct ompi_communicator_t *comm = s->call->comm;
+    int k;
+
+    *o = (struct gr_others) {.n = 0};
+    if (gr_calls[s->call->id].neighbors) {
+        return find_neighbors(comm, s->receive, o);
+    }
+    /* one block: of the root, or for it */
+    o->n = s->parts < GR_PARTS_EACH ? s->n : ompi_comm_size(comm);
+    o->n = GR_PARTS_NONE == s->parts ? 0 : o->n;
+    o->ranks = calloc((size_t) o->n + 1, sizeof(int));
+    if (NULL == o->ranks) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    for (k = 0; k < o->n; k++) {
+        o->ranks[k] = s->parts < GR_PARTS_EACH ? s->call->root : k;
+    }
+    return OMPI_SUCCESS;
 }
