@@ -40,18 +40,17 @@ tap_check "each byte is copied once: copies were counted" not_seen 'SKIP'
 
 # their large messages go in pieces: nearly all are large here, or some. NP MEMORY STAGE_BYTES
 while read -r np memory bytes; do
-    GPURING_MEMORY=$memory GPURING_BUDGET=4 FAKECUDA_DELAY=3 on_devices \
-        "other collectives in pieces of $bytes bytes, $np ranks, $memory memory" good_handed_on $np $small \
-        --mca coll_gpuring_stage_bytes $bytes -- others </dev/null
+    GPURING_MEMORY=$memory GPURING_BUDGET=3 on_devices "other collectives in pieces of $bytes bytes, $np ranks, $memory memory" \
+        good_handed_on $np $small --mca coll_gpuring_stage_bytes $bytes -- others </dev/null
 done <<END
 3 device  512
 4 mixed   64
-2 other   4096
+2 other   8192
 3 managed 100
 END
 GPURING_MEMORY=device FAKECUDA_LOG=$work/steady_pieces on_devices "other collectives in pieces allocate nothing" \
     good_handed_on 3 $small --mca coll_gpuring_stage_bytes 512 -- others steady
-GPURING_MEMORY=device FAKECUDA_LOG=$work/parcels on_devices "large messages are copied in pieces, on both sides at a time" \
+GPURING_MEMORY=device FAKECUDA_LOG=$work/parcels FAKECUDA_DELAY=3 on_devices "large messages are copied in pieces, on both sides at a time" \
     good_handed_on 3 $small --mca coll_gpuring_stage_bytes 32768 -- others parcels
 tap_check "large messages are copied in pieces: copies were seen" not_seen 'SKIP'
 
