@@ -87,14 +87,18 @@ left() {
 }
 nothing_left() { left >"$out"; [ ! -s "$out" ]; }
 
+none_runs() { [ -z "$(jobs -r)" ]; }
+
 for signal in none TERM INT HUP KILL; do
     set -m # for INT, which a job of a script that has no job control ignores
-    "$hosts" run 2x1 bash -c "for h in \$HOSTS; do \$HOSTS_SH on \$h sh -c 'touch /dev/shm/$mark; sleep $mark' & done
+    # whoever runs this may have it ignore signals, and bash does not trap what it was told to ignore
+    env --default-signal "$hosts" run 2x1 bash -c "for h in \$HOSTS; do \$HOSTS_SH on \$h sh -c 'touch /dev/shm/$mark; sleep $mark' & done
         [ $signal != none ] || { sleep 1; exit; }; wait" >"$out" 2>&1 &
     job=$!
     set +m
     wait_for 10 marked_is 4 # two shells, two that sleep
     [ $signal = none ] || kill -$signal $job
+    wait_for 20 none_runs || kill_all $job
     rc=0
     wait $job 2>/dev/null || rc=$?
     job=
