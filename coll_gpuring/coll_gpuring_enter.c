@@ -7,7 +7,7 @@
  *         |                                                             lane: nonblocking  request
  *         '----> saved collective                                       init: own lane, its set-up, request
  */
-#include "coll_gpuring_op.h"
+#include "coll_gpuring_lane.h"
 
 static int hand_over(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form,
                      int reason)
@@ -347,9 +347,10 @@ static int hand_on(mca_coll_gpuring_module_t *module, const struct gr_call *call
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    /* a collective without kernels and devices: nothing of ours */
-    return device || handed.cut || NULL != handed.pairs ? hand_over(module, call, &handed, reason)
-                                : mca_coll_gpuring_call_saved(module, call, form);
+    if (!device && !handed.cut && NULL == handed.pairs) { /* a collective without kernels and devices: nothing of ours */
+        return mca_coll_gpuring_call_saved(module, call, form);
+    }
+    return hand_over(module, call, &handed, reason);
 }
 
 int mca_coll_gpuring_enter(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)

@@ -9,6 +9,7 @@
  * Both ends of a message know its size, so both know whether it is one of these, and tell each other where their
  * buffers are.
  */
+#include "coll_gpuring_lane.h"
 #include "coll_gpuring_parcel.h"
 
 #include <stdio.h>
@@ -43,16 +44,17 @@ struct gr_pairs {
 
 /* ---- which calls, which messages ---- */
 
-/* All messages have one size: all are large, or none is. */
-static bool is_even(enum gr_call_id id)
+/* All messages have one size, on both sides that of the one block: all are large, or none is. */
+static bool is_even(const struct gr_call_row *row)
 {
-    return GR_CALL_GATHER == id || GR_CALL_SCATTER == id || GR_CALL_NEIGHBOR_ALLGATHER == id;
+    return (GR_PARTS_ONE == row->send.parts && GR_PARTS_EACH == row->receive.parts) ||
+           (GR_PARTS_EACH == row->send.parts && GR_PARTS_ONE == row->receive.parts);
 }
 
 /* All that a rank sends is the same: where it is a neighbour twice, any of its messages will do. */
-static bool sends_one(enum gr_call_id id)
+static bool sends_one(const struct gr_call_row *row)
 {
-    return GR_CALL_NEIGHBOR_ALLGATHER == id || GR_CALL_NEIGHBOR_ALLGATHERV == id;
+    return row->neighbors && GR_PARTS_ONE == row->send.parts;
 }
 
 bool mca_coll_gpuring_pairs_fit(const mca_coll_gpuring_module_t *module, const struct gr_call *call)
@@ -76,25 +78,33 @@ static struct gr_block block_for(const struct gr_side *s, int k)
 enum fate { STAYS, PARCEL, OWN };
 
 /*
- * Of message k. Where a rank is another's neighbour twice (as on a ring of two), Open MPI's forms do not agree on which
- * message is which: that is left as it is.
+ * Of a message with a rank, which is among the others so many times. Where a rank is another's neighbour twice (as on a
+ * ring of two), Open MPI's forms do not agree on which message is which: that is left as it is.
  */
-static enum fate fate_of(const struct gr_side *s, const struct gr_others *o, int k, size_t piece)
+static enum fate fate_of(const struct gr_call *call, const struct gr_block *b, int peer, const int *times, size_t piece)
 {
-    enum gr_call_id id = s->call->id;
-    struct gr_block b = block_for(s, k);
-    int i, same = 0;
+    const struct gr_call_row *row = &gr_calls[call->id];
 
-    if (o->ranks[k] < 0 || !is_large(&b, piece)) {
+    if (peer < 0 || !is_large(b, piece)) {
         return STAYS;
     }
-    if (ompi_comm_rank(s->call->comm) == o->ranks[k]) {
-        return is_even(id) || sends_one(id) ? OWN : STAYS;
+    if (ompi_comm_rank(call->comm) == peer) {
+        return is_even(row) || sends_one(row) ? OWN : STAYS;
     }
-    for (i = 0; i < o->n && gr_calls[id].neighbors && !sends_one(id); i++) {
-        same += o->ranks[i] == o->ranks[k];
+    return times[peer] <= 1 || sends_one(row) ? PARCEL : STAYS;
+}
+
+/* [rank]: how often it is among the others. To be freed; NULL: no memory. */
+static int *count_others(const struct gr_others *o, int size)
+{
+    int *times = calloc((size_t) size, sizeof(*times)), k;
+
+    for (k = 0; NULL != times && k < o->n; k++) {
+        if (o->ranks[k] >= 0) {
+            times[o->ranks[k]]++;
+        }
     }
-    return same <= 1 ? PARCEL : STAYS;
+    return times;
 }
 
 /* ---- the rest of the call ---- */
@@ -166,19 +176,17 @@ static void insert(struct gr_pairs *p, struct way *w, const struct gr_parcel *pa
     w->parcels[k] = *parcel;
 }
 
-/* Message k of a side is done here. */
-static void take(struct gr_pairs *p, const struct gr_side *s, int k, int peer, enum fate fate)
+/* A message is done here. */
+static void take(struct gr_pairs *p, const struct gr_block *b, int peer, bool receive, enum fate fate)
 {
-    struct gr_block b = block_for(s, k);
-
     if (PARCEL == fate) {
-        struct gr_parcel parcel = mca_coll_gpuring_parcel(&b, peer, s->receive);
+        struct gr_parcel parcel = mca_coll_gpuring_parcel(b, peer, receive);
 
-        insert(p, &p->ways[s->receive], &parcel);
-    } else if (s->receive) {
-        p->to[p->nto++] = b;
+        insert(p, &p->ways[receive], &parcel);
+    } else if (receive) {
+        p->to[p->nto++] = *b;
     } else {
-        p->from = b;
+        p->from = *b;
     }
 }
 
@@ -187,6 +195,7 @@ static int make_side(struct gr_pairs *p, const struct gr_call *call, bool receiv
     struct gr_side s = mca_coll_gpuring_side(call, receive), named = s;
     struct gr_others o;
     int k, rc = mca_coll_gpuring_others(&s, &o);
+    int *times = OMPI_SUCCESS == rc ? count_others(&o, p->size) : NULL;
 
     if (OMPI_SUCCESS == rc && GR_CALL_NEIGHBOR_ALLTOALL == call->id) {
         rc = name_all(p, &s, &o);
@@ -194,17 +203,19 @@ static int make_side(struct gr_pairs *p, const struct gr_call *call, bool receiv
     }
     p->ways[receive].parcels = calloc((size_t) o.n + 1, sizeof(struct gr_parcel));
     p->to = receive ? calloc((size_t) o.n + 1, sizeof(struct gr_block)) : NULL;
-    if (NULL == p->ways[receive].parcels || (receive && NULL == p->to)) {
+    if (OMPI_SUCCESS == rc && (NULL == times || NULL == p->ways[receive].parcels || (receive && NULL == p->to))) {
         rc = OMPI_ERR_OUT_OF_RESOURCE;
     }
     for (k = 0; k < o.n && OMPI_SUCCESS == rc; k++) {
-        enum fate fate = fate_of(&s, &o, k, p->channel.piece);
+        struct gr_block b = block_for(&s, k);
+        enum fate fate = fate_of(call, &b, o.ranks[k], times, p->channel.piece);
 
         if (STAYS != fate) {
-            take(p, &s, k, o.ranks[k], fate);
+            take(p, &b, o.ranks[k], receive, fate);
             leave_out(&p->rest, &named, k);
         }
     }
+    free(times);
     free(o.ranks);
     return rc;
 }
@@ -248,7 +259,7 @@ int mca_coll_gpuring_pairs_new(mca_coll_gpuring_module_t *module, const struct g
     p->rank = ompi_comm_rank(call->comm);
     p->size = ompi_comm_size(call->comm);
     p->id = call->id;
-    p->alone = is_even(call->id);
+    p->alone = is_even(&gr_calls[call->id]);
     p->rest = *call;
     p->kept = mca_coll_gpuring_keep(&p->rest);
     rc = NULL == p->kept ? OMPI_ERR_OUT_OF_RESOURCE : make_side(p, call, false);
