@@ -3,7 +3,7 @@
  * Which way a call goes: the questions to the cost model (tune/select.h). What is asked is equal on all ranks, and so
  * are the answers.
  */
-#include "coll_gpuring_op.h"
+#include "coll_gpuring_lane.h"
 
 bool mca_coll_gpuring_speaks(struct ompi_communicator_t *comm, int level)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The component: what Open MPI finds when it opens mca_coll_gpuring.so. */
-#include "coll_gpuring_op.h"
+#include "coll_gpuring_lane.h"
 
 #include "ompi/proc/proc.h"
 #include "opal/util/show_help.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What an op that waits says of itself: where it stands, and which ranks it waits for. */
-#include "coll_gpuring_op.h"
+#include "coll_gpuring_lane.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * A nonblocking or persistent call gets a request of ours around that of the saved collective, whose results are
  * copied back when it is complete.
  */
-#include "coll_gpuring_op.h"
+#include "coll_gpuring_lane.h"
 
 #include <stdlib.h>
 

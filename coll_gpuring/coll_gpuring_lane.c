@@ -7,7 +7,7 @@
  * only by who has it (busy), so the one that is being driven stays where it is. Locks are taken in the order
  * busy, list, gate.
  */
-#include "coll_gpuring_op.h"
+#include "coll_gpuring_lane.h"
 
 #include <stdlib.h>
 

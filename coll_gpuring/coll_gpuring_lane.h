@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who drives ops: lanes, requests, and the progress thread; coll_gpuring_op.h draws them, and includes this. */
+/* Who drives ops: lanes, requests, and the progress thread; coll_gpuring_op.h draws them. */
 #ifndef MCA_COLL_GPURING_LANE_H
 #define MCA_COLL_GPURING_LANE_H
 

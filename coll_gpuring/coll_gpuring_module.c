@@ -5,7 +5,7 @@
  * Nothing is built before it is needed; a team is made by the first call that needs one (enter.c). A communicator that never
  * calls a collective costs one small allocation.
  */
-#include "coll_gpuring_op.h"
+#include "coll_gpuring_lane.h"
 
 #include <stdlib.h>
 #include <string.h>

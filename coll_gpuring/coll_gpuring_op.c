@@ -13,7 +13,7 @@
  * fails. A nonblocking call is finished by what took it: to hand it on later would be to hand it on in another
  * order on each rank.
  */
-#include "coll_gpuring_op.h"
+#include "coll_gpuring_lane.h"
 
 #include <stdio.h>
 #include <stdlib.h>

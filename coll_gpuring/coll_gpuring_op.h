@@ -345,6 +345,4 @@ void mca_coll_gpuring_scratch_free(struct gr_scratch *s);
 
 END_C_DECLS
 
-#include "coll_gpuring_lane.h"
-
 #endif

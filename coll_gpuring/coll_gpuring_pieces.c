@@ -3,7 +3,7 @@
  * Staged calls that our own steps do, copied piece by piece while they run (exec/gpu_staged.h): which calls that is for,
  * and the streams for it. What is copied so is a local matter: messages are the same.
  */
-#include "coll_gpuring_op.h"
+#include "coll_gpuring_lane.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
  *
  * A request keeps its communicator alive: MPI_Comm_free may come first.
  */
-#include "coll_gpuring_op.h"
+#include "coll_gpuring_lane.h"
 
 #include <stdlib.h>
 

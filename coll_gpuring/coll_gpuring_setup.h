@@ -6,7 +6,7 @@
 #ifndef MCA_COLL_GPURING_SETUP_H
 #define MCA_COLL_GPURING_SETUP_H
 
-#include "coll_gpuring_op.h"
+#include "coll_gpuring_lane.h"
 
 #include "net/net.h"
 

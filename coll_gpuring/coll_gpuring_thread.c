@@ -4,7 +4,7 @@
  * application computes. It neither sends messages nor completes requests, which are Open MPI's and may not be
  * thread-safe; the next MPI call of the application does that.
  */
-#include "coll_gpuring_op.h"
+#include "coll_gpuring_lane.h"
 
 #include <pthread.h>
 #include <sched.h>

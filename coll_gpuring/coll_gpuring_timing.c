@@ -6,7 +6,7 @@
  * timed. Countdowns must come in one order on all ranks, as the ops of a lane do. So each lane has a timer and notes of
  * its own: persistent requests may be started in another order on each rank, but the starts of one follow each other.
  */
-#include "coll_gpuring_op.h"
+#include "coll_gpuring_lane.h"
 
 #include "timing/link_port.h"
 #include "timing/timer.h"
