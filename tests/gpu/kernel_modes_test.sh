@@ -36,7 +36,7 @@ while IFS= read -r row; do
     count=$((count + 1))
     libraries=$builddir/tests/gpu/$flavour
     if said=$(env "${settings[@]}" KERNEL_TEST_THIN="${thin# }" FAKECUDA_KERNELS="$libraries/kernels.so" \
-        LIBCUDA="$libraries/libcuda.so.1" CMOCKA_MESSAGE_OUTPUT=STDOUT timeout -k 1 "${KERNEL_MODE_LIMIT:-200}" \
+        LIBCUDA="$libraries/libcuda.so.1" CMOCKA_MESSAGE_OUTPUT=STDOUT timeout -k 1 "${KERNEL_MODE_LIMIT:-600}" \
         "${run[@]}" 2>&1); then
         echo "ok $count - $mode: $(grep '^# launches' <<<"$said" | cut -c3-)"
     else
