@@ -66,8 +66,22 @@ FORMS(scatterv, Scatterv, j->send, j->counts, j->displs, j->type, j->recv, j->co
 FORMS(alltoall, Alltoall, j->send, j->count, j->type, j->recv, j->count, j->type, j->comm)
 FORMS(alltoallv, Alltoallv, j->send, j->counts, j->displs, j->type, j->recv, j->counts, j->displs,
       j->type, j->comm)
+FORMS(alltoallw, Alltoallw, j->send, j->counts, j->byte_displs, j->types, j->recv, j->counts, j->byte_displs,
+      j->types, j->comm)
 FORMS(scan, Scan, j->send, j->recv, j->count, j->type, j->op, j->comm)
 FORMS(exscan, Exscan, j->send, j->recv, j->count, j->type, j->op, j->comm)
+
+/* Along the ring that sendrecv goes, too. */
+static const MPI_Aint at_begin[] = {0};
+
+FORMS(neighbor_allgather, Neighbor_allgather, j->send, j->count, j->type, j->recv, j->count, j->type, j->ring)
+FORMS(neighbor_allgatherv, Neighbor_allgatherv, j->send, j->count, j->type, j->recv, j->counts, j->displs,
+      j->type, j->ring)
+FORMS(neighbor_alltoall, Neighbor_alltoall, j->send, j->count, j->type, j->recv, j->count, j->type, j->ring)
+FORMS(neighbor_alltoallv, Neighbor_alltoallv, j->send, j->counts, j->displs, j->type, j->recv, j->counts,
+      j->displs, j->type, j->ring)
+FORMS(neighbor_alltoallw, Neighbor_alltoallw, j->send, j->counts, at_begin, j->types, j->recv, j->counts,
+      at_begin, j->types, j->ring)
 
 enum { TAG = 0 };
 
@@ -89,26 +103,38 @@ static int sendrecv_persistent(const struct job *j, MPI_Request *requests)
     return MPI_Send_init(j->send, j->count, j->type, j->right, TAG, j->comm, &requests[1]);
 }
 
-#define ROW(name, kind, moves, requests)                                                           \
-    {#name, kind, &moves, requests, name##_blocking, name##_nonblocking, name##_persistent}
+#define ROW(row, its_kind, its_moves, ...)                                                         \
+    {.name = #row,                                                                                 \
+     .kind = its_kind,                                                                             \
+     .moves = &its_moves,                                                                          \
+     .blocking = row##_blocking,                                                                   \
+     .nonblocking = row##_nonblocking,                                                             \
+     .persistent = row##_persistent,                                                               \
+     ##__VA_ARGS__}
 
 const struct collective collectives[COLLECTIVES] = {
-    ROW(allreduce, IDEAL_ALLREDUCE, moves_allreduce, 1),
-    ROW(allgather, IDEAL_SHARES, moves_allgather, 1),
-    ROW(allgatherv, IDEAL_SHARES, moves_allgather, 1),
-    ROW(reduce_scatter, IDEAL_SHARES, moves_reduce_scatter, 1),
-    ROW(reduce_scatter_block, IDEAL_SHARES, moves_reduce_scatter, 1),
-    ROW(bcast, IDEAL_ROOTED, moves_bcast, 1),
-    ROW(reduce, IDEAL_ROOTED, moves_reduce, 1),
-    ROW(gather, IDEAL_ROOT_SHARES, moves_gather, 1),
-    ROW(gatherv, IDEAL_ROOT_SHARES, moves_gather, 1),
-    ROW(scatter, IDEAL_ROOT_SHARES, moves_scatter, 1),
-    ROW(scatterv, IDEAL_ROOT_SHARES, moves_scatter, 1),
-    ROW(alltoall, IDEAL_ALLTOALL, moves_alltoall, 1),
-    ROW(alltoallv, IDEAL_ALLTOALL, moves_alltoall, 1),
-    ROW(scan, IDEAL_SCAN, moves_scan, 1),
-    ROW(exscan, IDEAL_SCAN, moves_exscan, 1),
-    ROW(sendrecv, IDEAL_SENDRECV, moves_sendrecv, 2),
+    ROW(allreduce, IDEAL_ALLREDUCE, moves_allreduce),
+    ROW(allgather, IDEAL_SHARES, moves_allgather),
+    ROW(allgatherv, IDEAL_SHARES, moves_allgather),
+    ROW(reduce_scatter, IDEAL_SHARES, moves_reduce_scatter),
+    ROW(reduce_scatter_block, IDEAL_SHARES, moves_reduce_scatter),
+    ROW(bcast, IDEAL_ROOTED, moves_bcast),
+    ROW(reduce, IDEAL_ROOTED, moves_reduce),
+    ROW(gather, IDEAL_ROOT_SHARES, moves_gather),
+    ROW(gatherv, IDEAL_ROOT_SHARES, moves_gather),
+    ROW(scatter, IDEAL_ROOT_SHARES, moves_scatter),
+    ROW(scatterv, IDEAL_ROOT_SHARES, moves_scatter),
+    ROW(alltoall, IDEAL_ALLTOALL, moves_alltoall),
+    ROW(alltoallv, IDEAL_ALLTOALL, moves_alltoall),
+    ROW(alltoallw, IDEAL_ALLTOALL, moves_alltoall, .byte_displs = true),
+    ROW(scan, IDEAL_SCAN, moves_scan),
+    ROW(exscan, IDEAL_SCAN, moves_exscan),
+    ROW(neighbor_allgather, IDEAL_SENDRECV, moves_sendrecv, .ring = true),
+    ROW(neighbor_allgatherv, IDEAL_SENDRECV, moves_sendrecv, .ring = true),
+    ROW(neighbor_alltoall, IDEAL_SENDRECV, moves_sendrecv, .ring = true),
+    ROW(neighbor_alltoallv, IDEAL_SENDRECV, moves_sendrecv, .ring = true),
+    ROW(neighbor_alltoallw, IDEAL_SENDRECV, moves_sendrecv, .ring = true),
+    ROW(sendrecv, IDEAL_SENDRECV, moves_sendrecv, .messages = true),
 };
 
 bool collectives_have_persistent(void)
@@ -149,55 +175,98 @@ static MPI_Op mpi_op(enum element_op op)
     return ops[op];
 }
 
+/* Each rank sends to the next one: made when the first collective of neighbours is called, and kept. */
+static MPI_Comm ring = MPI_COMM_NULL;
+
+static MPI_Comm get_ring(int left, int right)
+{
+    const int weight = 1;
+
+    if (MPI_COMM_NULL == ring) {
+        MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &left, &weight, 1, &right, &weight, MPI_INFO_NULL, 0,
+                                       &ring);
+    }
+    return ring;
+}
+
+void collectives_end(void)
+{
+    if (MPI_COMM_NULL != ring) {
+        MPI_Comm_free(&ring);
+    }
+}
+
+static int requests_of(const struct collective *c)
+{
+    return c->messages ? 2 : 1;
+}
+
+/* What v-forms and w-forms are told. Returns 0, or -1 on every rank. */
+static int fill_arrays(struct call *call, const struct options *options, const struct shape *shape)
+{
+    int n = shape->ranks, *displs, *byte_displs;
+    MPI_Datatype *types = malloc((size_t)n * sizeof *types);
+
+    call->types = types;
+    call->counts = malloc(3 * (size_t)n * sizeof *call->counts);
+    if (!collect_agree(NULL != call->counts && NULL != types)) {
+        return -1;
+    }
+    displs = call->counts + n;
+    byte_displs = displs + n;
+    for (int r = 0; r < n; r++) {
+        call->counts[r] = (int)shape->block;
+        displs[r] = r * (int)shape->block;
+        byte_displs[r] = call->collective->byte_displs ? displs[r] * (int)shape->element : 0;
+        types[r] = mpi_type(options->type);
+    }
+    call->job = (struct job){.counts = call->counts, .displs = displs, .byte_displs = byte_displs, .types = types};
+    return 0;
+}
+
 int call_init(struct call *call, const struct collective *collective, const struct options *options,
               const struct shape *shape, const struct buffers *buffers)
 {
     bool no_receive = shape->shared && shape->moves->flags & MOVES_NO_RECEIVE;
     int n = shape->ranks;
+    struct job *job = &call->job;
 
     *call = (struct call){.collective = collective, .form = options->form};
-    call->counts = malloc(2 * (size_t)n * sizeof *call->counts);
-    if (!collect_agree(NULL != call->counts)) {
-        free(call->counts);
-        call->counts = NULL;
+    if (0 != fill_arrays(call, options, shape)) {
         return -1;
     }
-    for (int r = 0; r < n; r++) {
-        call->counts[r] = (int)shape->block;
-        call->counts[n + r] = r * (int)shape->block;
-    }
-    call->job = (struct job){
-        .send = !shape->shared ? buffers->send : no_receive ? buffers->recv : MPI_IN_PLACE,
-        .recv = no_receive ? MPI_IN_PLACE : buffers->recv,
-        .count = (int)shape->block,
-        .counts = call->counts,
-        .displs = call->counts + n,
-        .type = mpi_type(options->type),
-        .op = mpi_op(options->op),
-        .root = shape->root,
-        .left = (shape->rank + n - 1) % n,
-        .right = (shape->rank + 1) % n,
-        .comm = MPI_COMM_WORLD,
-    };
+    job->send = !shape->shared ? buffers->send : no_receive ? buffers->recv : MPI_IN_PLACE;
+    job->recv = no_receive ? MPI_IN_PLACE : buffers->recv;
+    job->count = (int)shape->block;
+    job->type = mpi_type(options->type);
+    job->op = mpi_op(options->op);
+    job->root = shape->root;
+    job->left = (shape->rank + n - 1) % n;
+    job->right = (shape->rank + 1) % n;
+    job->comm = MPI_COMM_WORLD;
+    job->ring = collective->ring ? get_ring(job->left, job->right) : MPI_COMM_NULL;
     if (FORM_PERSISTENT == call->form) {
-        collective->persistent(&call->job, call->requests);
+        collective->persistent(job, call->requests);
+        call->initialized = true;
     }
     return 0;
 }
 
 void call_free(struct call *call)
 {
-    if (NULL != call->counts && FORM_PERSISTENT == call->form) {
-        for (int i = 0; i < call->collective->requests; i++) {
+    if (call->initialized) {
+        for (int i = 0; i < requests_of(call->collective); i++) {
             MPI_Request_free(&call->requests[i]);
         }
     }
     free(call->counts);
+    free(call->types);
 }
 
 void call_run(struct call *call)
 {
     const struct collective *c = call->collective;
+    int n = requests_of(c);
 
     switch (call->form) {
     case FORM_BLOCKING:
@@ -207,8 +276,8 @@ void call_run(struct call *call)
         c->nonblocking(&call->job, call->requests);
         break;
     case FORM_PERSISTENT:
-        MPI_Startall(c->requests, call->requests);
+        MPI_Startall(n, call->requests);
         break;
     }
-    MPI_Waitall(c->requests, call->requests, MPI_STATUSES_IGNORE);
+    MPI_Waitall(n, call->requests, MPI_STATUSES_IGNORE);
 }

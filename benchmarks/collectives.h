@@ -17,12 +17,15 @@ struct job {
     int count;
     const int *counts; /* v-forms: equal blocks of count, one after the other */
     const int *displs;
+    const int *byte_displs; /* w-forms: those in bytes, */
+    const MPI_Datatype *types; /* and the type, for each rank */
     MPI_Datatype type;
     MPI_Op op;
     int root;
     int left; /* sendrecv: where from */
     int right; /* sendrecv: where to */
     MPI_Comm comm;
+    MPI_Comm ring; /* neighbours: these two */
 };
 
 #define COLLECTIVE_MAX_REQUESTS 2
@@ -31,13 +34,15 @@ struct collective {
     const char *name;
     enum ideal_kind kind;      /* what S is held against */
     const struct moves *moves; /* what S is, how inputs are prepared and outputs checked */
-    int requests;              /* of the nonblocking and persistent forms */
     int (*blocking)(const struct job *job);
     int (*nonblocking)(const struct job *job, MPI_Request *requests);
     int (*persistent)(const struct job *job, MPI_Request *requests);
+    bool messages;             /* no collective, but two messages: two requests */
+    bool ring;                 /* of neighbours */
+    bool byte_displs;          /* all of S lies within what an int of bytes can say */
 };
 
-enum { COLLECTIVES = 16 };
+enum { COLLECTIVES = 22 };
 extern const struct collective collectives[COLLECTIVES];
 
 /* Was this built with an MPI that has persistent collectives? */
@@ -46,12 +51,17 @@ bool collectives_have_persistent(void);
 /* Does the MPI itself take buffers in device memory? After MPI_Init. */
 bool collectives_cuda_aware(void);
 
+/* Frees what calls have left for the next ones; before MPI_Finalize, collective over all ranks. */
+void collectives_end(void);
+
 /* A collective with its arguments, ready to be called any number of times. */
 struct call {
     const struct collective *collective;
     enum call_form form;
     struct job job;
-    int *counts; /* owned: counts, then displs; NULL where call_init failed */
+    int *counts; /* owned: counts, displs, byte_displs */
+    MPI_Datatype *types; /* owned */
+    bool initialized; /* its persistent requests are */
     MPI_Request requests[COLLECTIVE_MAX_REQUESTS];
 };
 

@@ -292,6 +292,7 @@ static int run(struct bench *b, bool understood, const char *const *names)
     }
     mpit_open(&b->mpit, "coll_gpuring_algorithm_");
     status = run_options(b);
+    collectives_end();
     mpit_close(&b->mpit);
     return status;
 }

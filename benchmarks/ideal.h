@@ -18,9 +18,9 @@ enum ideal_kind {
     IDEAL_SHARES, /* allgather, allgatherv, reduce_scatter, reduce_scatter_block */
     IDEAL_ROOTED, /* bcast, reduce */
     IDEAL_ROOT_SHARES, /* gather, gatherv, scatter, scatterv */
-    IDEAL_ALLTOALL, /* alltoall, alltoallv */
+    IDEAL_ALLTOALL, /* alltoall, alltoallv, alltoallw */
     IDEAL_SCAN, /* scan, exscan */
-    IDEAL_SENDRECV /* every rank sends to the next one and receives from the one before */
+    IDEAL_SENDRECV /* and neighbourhoods: every rank sends to the next one and receives from the one before */
 };
 
 /* What of the placement of ranks on nodes the bounds need. */

@@ -14,14 +14,39 @@ static bool lacks_in_place(const struct options *o, const struct collective *c)
 /* Messages to and from devices are the MPI's own: gpuring takes collectives. */
 static bool lacks_device(const struct options *o, const struct collective *c, int ranks)
 {
-    return IDEAL_SENDRECV == c->kind && placement_on_device(o, ranks) && !collectives_cuda_aware();
+    return c->messages && placement_on_device(o, ranks) && !collectives_cuda_aware();
+}
+
+/* How many elements a call may have: MPI counts them, or the bytes before a block, in an int. */
+static int most_elements(const struct options *o, const struct collective *c)
+{
+    return c->byte_displs ? INT_MAX / (int)element_types[o->type].size : INT_MAX;
 }
 
 static bool is_too_large(const struct options *o, const struct collective *c, int ranks)
 {
     size_t element = element_types[o->type].size;
 
-    return moves_shape(c->moves, o->max_bytes, element, ranks, 0, o->root, o->in_place).total > INT_MAX;
+    return moves_shape(c->moves, o->max_bytes, element, ranks, 0, o->root, o->in_place).total >
+           (size_t)most_elements(o, c);
+}
+
+/* Why it cannot be done: an error, unless all that can be done was asked for. */
+static int lacks(const struct options *o, const struct collective *c, int ranks, char *error)
+{
+    if (lacks_device(o, c, ranks)) {
+        snprintf(error, OPTIONS_ERROR_CHARS,
+                 "-d: '%.100s': '%s' needs an MPI with CUDA support; allowed: every other collective",
+                 o->device_text, c->name);
+        return -1;
+    }
+    if (lacks_in_place(o, c)) {
+        snprintf(error, OPTIONS_ERROR_CHARS,
+                 "--in-place: '%s' has no such form; allowed: every collective but those of neighbors, and not sendrecv",
+                 c->name);
+        return -1;
+    }
+    return 0;
 }
 
 /* Drops what of "all" lacks something. */
@@ -31,26 +56,24 @@ static int check_collectives(struct options *o, int ranks, char *error)
 
     for (int i = 0; i < o->ncollectives; i++) {
         const struct collective *c = &collectives[o->collectives[i]];
-        if (lacks_device(o, c, ranks) && !o->all) {
+        bool large = is_too_large(o, c, ranks);
+        if (0 != lacks(o, c, ranks, error)) {
+            if (!o->all) {
+                return -1;
+            }
+            error[0] = '\0';
+            continue;
+        }
+        if (large && o->all && c->byte_displs) {
+            continue;
+        }
+        if (large) {
             snprintf(error, OPTIONS_ERROR_CHARS,
-                     "-d: '%.100s': '%s' needs an MPI with CUDA support; allowed: every other collective",
-                     o->device_text, c->name);
+                     "-m: '%zu' is too large for %s of type %s; allowed: up to %d elements (MPI's ints)",
+                     o->max_bytes, c->name, element_types[o->type].name, most_elements(o, c));
             return -1;
         }
-        if (lacks_in_place(o, c) && !o->all) {
-            snprintf(error, OPTIONS_ERROR_CHARS,
-                     "--in-place: '%s' has no such form; allowed: every other collective", c->name);
-            return -1;
-        }
-        if (is_too_large(o, c, ranks)) {
-            snprintf(error, OPTIONS_ERROR_CHARS,
-                     "-m: '%zu' is too large for type %s; allowed: up to %d elements (an MPI count)",
-                     o->max_bytes, element_types[o->type].name, INT_MAX);
-            return -1;
-        }
-        if (!lacks_in_place(o, c) && !lacks_device(o, c, ranks)) {
-            o->collectives[kept++] = o->collectives[i];
-        }
+        o->collectives[kept++] = o->collectives[i];
     }
     o->ncollectives = kept;
     return 0;

@@ -60,7 +60,7 @@ collectives() { [ "$(awk -F, 'NR > 1 { print $1 }' "$tmp/out" | sort -u | wc -l)
 # all but sendrecv, or all where an MPI takes messages from devices, too; and without that which has no in-place form
 all_right() { # NP ARGS...
     no_errors "$1" all "${@:2}" && case " $* " in
-        *" --in-place "*) collectives 15 ;;
+        *" --in-place "*) collectives 16 ;;
         *) collectives "$all_of_cuda" ;;
     esac
 }
@@ -149,7 +149,7 @@ refuses_sendrecv() { # DEVICES
 
 # What the host reaches too is for any MPI, and messages: gpuring is not there.
 host_reaches() {
-    MPIRUN="$MPIRUN --mca coll ^gpuring" kinds_right 2 managed,pinned,host 16 -m 1k:1k
+    MPIRUN="$MPIRUN --mca coll ^gpuring" kinds_right 2 managed,pinned,host 22 -m 1k:1k
 }
 
 no_device_anywhere() { # KIND
@@ -190,9 +190,9 @@ ok "no device for a list: the first rank and its kind" few_devices no_device_for
 ok "no device at one rank: it is named" no_device_at_rank_1
 if program 1 "$BENCH" sendrecv -d cuda -m 4:4 -i 1 -B 10; then
     echo "# this Open MPI takes device buffers itself: nothing to refuse"
-    all_of_cuda=16
+    all_of_cuda=22
 else
-    all_of_cuda=15
+    all_of_cuda=21
     ok "only ranks that need the driver open it" only_who_needs_it
     for devices in cuda host,cuda; do
         ok "refuses what no one takes, $devices" refuses_without_gpuring $devices
@@ -215,11 +215,11 @@ for form in "--in-place" "--nonblocking" "--nonblocking --in-place" "--persisten
     ok "all, $form" all_right 3 $form -m 1k:8k -r 1
 done
 for kind in managed pinned; do
-    ok "all, $kind" kinds_right 3 $kind 16 -m 1k:40k -r 1
-    ok "all, $kind, --persistent --in-place" kinds_right 3 $kind 15 -m 1k:8k -r 1 --persistent --in-place
+    ok "all, $kind" kinds_right 3 $kind 22 -m 1k:40k -r 1
+    ok "all, $kind, --persistent --in-place" kinds_right 3 $kind 16 -m 1k:8k -r 1 --persistent --in-place
 done
 ok "a list: cuda,host" few_devices kinds_right 3 cuda,host "$all_of_cuda" -m 1k:8k
-ok "a list: cuda,host, in place" few_devices kinds_right 3 cuda,host 15 -m 1k:8k -r 1 --in-place
+ok "a list: cuda,host, in place" few_devices kinds_right 3 cuda,host 16 -m 1k:8k -r 1 --in-place
 ok "a list: all kinds" few_devices kinds_right 4 host,cuda,pinned,managed "$all_of_cuda" -m 1k:8k -r 2 --nonblocking
 ok "a list: no host" kinds_right 3 managed,cuda "$all_of_cuda" -m 1k:8k --persistent
 ok "gpuring takes a call of a device and a host" few_devices gpuring_mixes
@@ -230,7 +230,7 @@ for case in "int8 sum" "uint16 max" "int32 bxor" "uint64 prod" "double min"; do
 done
 ok "two devices" two_devices
 ok "a wrong element is found" sees_corruption cuda "$all_of_cuda"
-ok "a wrong element is found, managed and pinned" sees_corruption managed,pinned 16
+ok "a wrong element is found, managed and pinned" sees_corruption managed,pinned 22
 for devices in cuda pinned; do
     ok "gpuring_together, $devices" together $devices
 done
