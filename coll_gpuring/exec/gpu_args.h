@@ -85,6 +85,15 @@ struct gr_gpu_place {
     uint64_t done;
 };
 
+/*
+ * A step as the host has written it down, for algorithms that kernels do not compute (gpu_steps.h): of each way that
+ * channels take (gr_algo_ways()), nsteps of them. They are those of one slice, so there are as many for any number of bytes.
+ */
+struct gr_gpu_step {
+    struct gr_step step;
+    uint32_t pad; /* whole accesses of 16 bytes */
+};
+
 /* How a block left. */
 enum gr_gpu_state {
     GR_GPU_DONE = 1,    /* the channel is through */
@@ -106,6 +115,8 @@ struct gr_gpu_args {
     struct gr_split split;    /* counts and displs: arrays in device (or pinned) memory */
     struct gr_sched sched[2]; /* channel c takes number c % 2, as its own; order: in device (or pinned) memory, or NULL */
     gr_gpu_ptr space[3];      /* by enum gr_space: where element 0 lies */
+    gr_gpu_ptr steps;         /* struct gr_gpu_step [channel % ways * nsteps + number]; 0: kernels compute them */
+    uint32_t nsteps, ways;
     gr_gpu_ptr in, out;       /* struct gr_gpu_end [channel * sched.p + rank]: the links from, to that rank, */
     uint32_t protocol;        /* in this enum gr_protocol */
     gr_gpu_ptr place;         /* struct gr_gpu_place [channel], device memory */

@@ -129,6 +129,9 @@ int gr_gpu_join_begin(struct gr_gpu_join *join, struct gr_gpu_team *team, enum g
     if (0 == join->status) {
         join->status = lease(team, GR_ON_DEVICE, reader_bytes(team), clean_bytes(team), join->in, join->nin);
     }
+    if (0 == join->status) {
+        join->status = gr_gpu_team_write_steps(team, algo, root);
+    }
     for (k = 0; 0 == join->status && k < join->nin; k++) {
         join->in[k].offer = gr_gpu_pool_offer(team->pool, join->in[k].frame);
     }

@@ -103,12 +103,33 @@ static int send_counts(struct gr_gpu_op *op)
     return gr_gpu_stream_copy(team->stream, at, pinned, 2 * p * sizeof(size_t));
 }
 
+/* The schedules of the call: the kernel computes their steps from these, or reads them where they were written down. */
+static void set_schedules(struct gr_gpu_op *op, const struct gr_request *r)
+{
+    struct gr_gpu_team *team = op->team;
+    struct gr_gpu_args *a = &op->args;
+    struct gr_gpu_table table = gr_gpu_team_steps(team, r->coll, r->algo, r->root);
+    int k;
+
+    /* a table was written with the links, for schedules of one chunk */
+    assert(gr_algo_has_table(r->algo) ? 0 != table.at && 1 == a->split.nchunks : 0 == table.at);
+    for (k = 0; k < 2; k++) {
+        op->sched[k] = gr_plan_sched(r, team->p, team->rank, team->rings.order[k], team->rings.where[k],
+                                     (uint32_t) k, a->split.nchunks);
+        a->sched[k] = op->sched[k];
+        a->sched[k].order = NULL == op->sched[k].order ? NULL : (const int *) gr_gpu_team_order(team, k);
+    }
+    a->steps = table.at;
+    a->nsteps = table.nsteps;
+    a->ways = table.ways;
+}
+
 int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct gr_request *request,
                     enum gr_kernel kernel, const gr_gpu_ptr space[3],
                     const struct gr_gpu_ticket *const *tickets)
 {
     struct gr_gpu_args *a = &op->args;
-    int simple = GR_PROTOCOL_SIMPLE == request->protocol, k, rc;
+    int simple = GR_PROTOCOL_SIMPLE == request->protocol, rc;
     struct gr_request r;
     size_t most;
 
@@ -125,12 +146,7 @@ int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct
     r = translate(request, team, kernel);
     most = simple ? team->slot_bytes : gr_line_bytes(r.protocol, r.threads, r.elem_bytes);
     a->split = gr_plan_split(&r, team->p, most, team->nslots, simple ? GR_GPU_LINE : 16);
-    for (k = 0; k < 2; k++) {
-        op->sched[k] = gr_plan_sched(&r, team->p, team->rank, team->rings.order[k], team->rings.where[k],
-                                     (uint32_t) k, a->split.nchunks);
-        a->sched[k] = op->sched[k];
-        a->sched[k].order = NULL == op->sched[k].order ? NULL : (const int *) gr_gpu_team_order(team, k);
-    }
+    set_schedules(op, &r);
     memcpy(a->space, space, sizeof(a->space));
     a->protocol = r.protocol;
     a->in = gr_gpu_team_in(team, r.protocol);

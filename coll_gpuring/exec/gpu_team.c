@@ -114,9 +114,102 @@ gr_gpu_ptr *gr_gpu_team_peers_host(const struct gr_gpu_team *team)
     return (gr_gpu_ptr *) (team->pinned + pinned_at(team, PINNED_PEERS));
 }
 
+/* Of what there is for each algorithm, and where that is rooted for each root. */
+static size_t number_of(const struct gr_gpu_team *team, enum gr_algo algo, int root)
+{
+    return (size_t) algo * (size_t) team->p + (size_t) (gr_algo_is_rooted(algo) ? root : 0);
+}
+
 unsigned char *gr_gpu_team_state(const struct gr_gpu_team *team, enum gr_algo algo, int root)
 {
-    return &team->links[(size_t) algo * (size_t) team->p + (size_t) (gr_algo_is_rooted(algo) ? root : 0)];
+    return &team->links[number_of(team, algo, root)];
+}
+
+/* ---- steps ---- */
+
+static struct gr_request schedule_of(const struct gr_gpu_team *team, enum gr_coll coll, enum gr_algo algo, int root)
+{
+    return (struct gr_request) {.coll = coll, .algo = algo, .root = root, .torus = team->rings.torus};
+}
+
+/* How large the tables are, and where they lie behind base, which is 0 yet. Returns their steps together. */
+static size_t place_steps(const struct gr_gpu_team *team, enum gr_algo algo, int root, struct gr_gpu_steps *steps)
+{
+    size_t n = 0;
+    int coll;
+
+    for (coll = 0; coll < GR_NCOLLS; coll++) {
+        struct gr_request r = schedule_of(team, (enum gr_coll) coll, algo, root);
+        struct gr_gpu_table *table = &steps->of[coll];
+
+        if (gr_algo_has(algo, r.coll)) {
+            *table = gr_gpu_steps_shape(&r, team->p, team->rank, &team->rings);
+            table->at = n * sizeof(struct gr_gpu_step);
+            n += (size_t) table->ways * table->nsteps;
+        }
+    }
+    return n;
+}
+
+/* Put n steps into the device's memory, where the tables then are. */
+static int send_steps(struct gr_gpu_team *team, enum gr_algo algo, int root, struct gr_gpu_steps *steps, size_t n)
+{
+    struct gr_gpu_step *image = calloc(n, sizeof(*image));
+    int coll, rc;
+
+    if (NULL == image) {
+        return GR_ERR_NOMEM;
+    }
+    rc = gr_gpu_alloc(team->gpu, n * sizeof(*image), &steps->base);
+    for (coll = 0; coll < GR_NCOLLS && 0 == rc; coll++) {
+        struct gr_request r = schedule_of(team, (enum gr_coll) coll, algo, root);
+        struct gr_gpu_table *table = &steps->of[coll];
+
+        if (table->ways > 0) {
+            gr_gpu_steps_write(&r, team->p, team->rank, &team->rings, table, image + table->at / sizeof(*image));
+            table->at += steps->base;
+        }
+    }
+    if (0 == rc) {
+        rc = gr_gpu_copy(team->gpu, (void *) steps->base, image, n * sizeof(*image));
+    }
+    free(image);
+    return rc;
+}
+
+static void drop_steps(struct gr_gpu_team *team, struct gr_gpu_steps **at)
+{
+    if (NULL != *at && 0 != (*at)->base) {
+        gr_gpu_free(team->gpu, (*at)->base);
+    }
+    free(*at);
+    *at = NULL;
+}
+
+int gr_gpu_team_write_steps(struct gr_gpu_team *team, enum gr_algo algo, int root)
+{
+    struct gr_gpu_steps **at = &team->steps[number_of(team, algo, root)];
+    int rc;
+
+    if (!gr_algo_has_table(algo) || NULL != *at) {
+        return 0;
+    }
+    *at = calloc(1, sizeof(**at));
+    if (NULL == *at) {
+        return GR_ERR_NOMEM;
+    }
+    rc = send_steps(team, algo, root, *at, place_steps(team, algo, root, *at));
+    if (rc < 0) {
+        drop_steps(team, at);
+    }
+    return rc;
+}
+
+struct gr_gpu_table gr_gpu_team_steps(const struct gr_gpu_team *team, enum gr_coll coll, enum gr_algo algo, int root)
+{
+    const struct gr_gpu_steps *steps = team->steps[number_of(team, algo, root)];
+
+    return NULL == steps ? (struct gr_gpu_table) {0, 0, 0} : steps->of[coll];
 }
 
 /* Orders are there, links are not. */
@@ -156,7 +249,12 @@ static int make_device_part(struct gr_gpu_team *team)
 
 static void free_device_part(struct gr_gpu_team *team)
 {
+    size_t k;
+
     gr_gpu_stream_close(team->stream);
+    for (k = 0; k < (size_t) GR_NALGOS * (size_t) team->p; k++) {
+        drop_steps(team, &team->steps[k]);
+    }
     if (0 != team->tables) {
         gr_gpu_free(team->gpu, team->tables);
     }
@@ -167,6 +265,12 @@ static void free_device_part(struct gr_gpu_team *team)
 
 static void team_free(struct gr_gpu_team *team)
 {
+    size_t k;
+
+    for (k = 0; NULL != team->steps && k < (size_t) GR_NALGOS * (size_t) team->p; k++) {
+        free(team->steps[k]);
+    }
+    free(team->steps);
     gr_rings_free(&team->rings);
     free(team->in);
     free(team->out);
@@ -222,8 +326,10 @@ struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team_params *params)
     team->in = calloc(nlinks(team), sizeof(*team->in));
     team->out = calloc(nlinks(team), sizeof(*team->out));
     team->links = calloc(GR_NALGOS * p, sizeof(*team->links));
+    team->steps = calloc(GR_NALGOS * p, sizeof(*team->steps));
     team->outputs = calloc(p, sizeof(*team->outputs));
-    if (!complete || NULL == team->in || NULL == team->out || NULL == team->links || NULL == team->outputs) {
+    if (!complete || NULL == team->in || NULL == team->out || NULL == team->links || NULL == team->steps ||
+        NULL == team->outputs) {
         team_free(team);
         return NULL;
     }

@@ -6,6 +6,7 @@
  *      [ends in][ends out], by protocol       [report of each channel]
  *      [order 0][order 1][counts][displs]     [abort word][counts, displs, peers on their way]
  *      [place of each channel][peers]
+ *      [steps], by algorithm and root
  *
  * Links are made as those in host memory (team.h), but in one round more, since each end has something that the
  * other must map:
@@ -22,6 +23,7 @@
 
 #include "gpu_pool.h"
 #include "gpu_share.h"
+#include "gpu_steps.h"
 #include "plan.h"
 #include "rings.h"
 
@@ -43,6 +45,7 @@ struct gr_gpu_team {
     unsigned char *links;          /* [algorithm * p + root]: an enum gr_links */
     unsigned char *pinned;         /* what host and kernels share */
     gr_gpu_ptr tables;             /* in device memory */
+    struct gr_gpu_steps **steps;   /* [algorithm * p + root]: steps that kernels read there, or NULL */
     uint64_t launches;             /* so far, */
     uint64_t zeros;                /* and calls that might use zero copy: the same number on all ranks */
 };
@@ -56,6 +59,12 @@ struct gr_gpu_wire {
     struct gr_gpu_end ends[GR_NPROTOCOLS]; /* for the kernels */
     struct gr_gpu_offer offer;   /* from the reader to the writer, */
     struct gr_gpu_offer answer;  /* and back */
+};
+
+/* The tables of an algorithm (and root), one behind the other. */
+struct gr_gpu_steps {
+    gr_gpu_ptr base;
+    struct gr_gpu_table of[GR_NCOLLS]; /* at 0: the algorithm has no schedule for it */
 };
 
 struct gr_gpu_team_params {
@@ -93,6 +102,13 @@ gr_gpu_ptr gr_gpu_team_order(const struct gr_gpu_team *team, int k);
 gr_gpu_ptr gr_gpu_team_places(const struct gr_gpu_team *team);
 gr_gpu_ptr gr_gpu_team_counts(const struct gr_gpu_team *team); /* [2 * p]: counts, then displs */
 gr_gpu_ptr gr_gpu_team_peers(const struct gr_gpu_team *team);  /* [p]: receive buffers of others, gpu_args.h */
+
+/*
+ * Where kernels read the steps of an algorithm; at 0: they compute them. They are there once they were written, which is
+ * done with the links: 0, GR_ERR_NOMEM, GR_ERR_GPU_SPACE or GR_ERR_CUDA. Nothing to do is fine.
+ */
+int gr_gpu_team_write_steps(struct gr_gpu_team *team, enum gr_algo algo, int root);
+struct gr_gpu_table gr_gpu_team_steps(const struct gr_gpu_team *team, enum gr_coll coll, enum gr_algo algo, int root);
 
 /* And for the host, pinned; the same addresses for the kernels. */
 struct gr_gpu_report *gr_gpu_team_reports(const struct gr_gpu_team *team);

@@ -60,7 +60,7 @@ static void find_outputs(struct gr_gpu_op *op, const struct gr_gpu_ticket *const
     int r;
 
     for (r = 0; r < team->p; r++) {
-        for (c = 0; c < op->nchannels && c < 2; c++) { /* the other channels' links lead to the same ranks */
+        for (c = 0; c < op->nchannels && 0 == peers[r]; c++) { /* along a torus each channel has other links */
             const struct gr_gpu_wire *w = &team->out[(size_t) c * (size_t) team->p + (size_t) r];
 
             if (0 != w->ends[0].slots && 0 != w->mapped.at) { /* a device that this one can write to */

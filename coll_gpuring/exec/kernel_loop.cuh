@@ -272,7 +272,7 @@ __device__ static GP_INLINE void gr_enter(struct gr_scheduler *s, const struct g
         block->stop = 0;
         block->sched = args->sched[blockIdx.x % 2];
         block->sched.channel = (int) blockIdx.x;
-        gr_walk_begin(&block->walk, &block->sched, gr_place_load(args));
+        gr_walk_begin(&block->walk, args, &block->sched, gr_place_load(args));
         block->walk.at.over |= 0 != s->state;
     }
 }

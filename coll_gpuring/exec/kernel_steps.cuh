@@ -10,7 +10,8 @@
 
 #include "gpu_args.h"
 
-/* without the algorithms along tori: with them the kernels take six times as long to compile */
+/* without the algorithms along tori, whose steps the host writes down: with them the kernels take six times as long to
+ * compile */
 #define GR_SCHED_FOR_KERNELS
 #include "../sched/chain.c"
 #include "../sched/flat.c"
@@ -42,11 +43,32 @@ struct gr_walk {
     uint32_t first, last;       /* whether it begins, ends the slot */
 };
 
+/* Step number i of this channel, as the host has written it down: all of it is on its way at once. */
+__device__ static GP_INLINE void gr_step_read(const struct gr_gpu_args *args, uint32_t i, struct gr_step *step)
+{
+    enum { words = sizeof(*step) / 4, vectors = sizeof(struct gr_gpu_step) / 16 };
+    size_t number = (size_t) (blockIdx.x % args->ways) * args->nsteps + i;
+    gr_gpu_ptr at = args->steps + number * sizeof(struct gr_gpu_step);
+    uint32_t *to = (uint32_t *) step;
+    uint4 v[vectors];
+    int k;
+
+#pragma unroll
+    for (k = 0; k < vectors; k++) {
+        v[k] = gp_ld16((const void *) (at + 16 * k));
+    }
+#pragma unroll
+    for (k = 0; k < words; k++) {
+        to[k] = 0 == k % 4 ? v[k / 4].x : 1 == k % 4 ? v[k / 4].y : 2 == k % 4 ? v[k / 4].z : v[k / 4].w;
+    }
+}
+
 /* Begin at a place, which must be one where a slot begins. */
-__device__ static GP_INLINE void gr_walk_begin(struct gr_walk *w, const struct gr_sched *sched, struct gr_gpu_place at)
+__device__ static GP_INLINE void gr_walk_begin(struct gr_walk *w, const struct gr_gpu_args *args,
+                                               const struct gr_sched *sched, struct gr_gpu_place at)
 {
     w->at = at;
-    w->len = GR_KERNEL_LEN(sched);
+    w->len = 0 != args->steps ? args->nsteps : GR_KERNEL_LEN(sched);
     w->at.over = at.over || 0 == w->len;
     w->fetched = 0;
     w->changes = 0;
@@ -74,12 +96,18 @@ __device__ static GP_INLINE int gr_walk_more(const struct gr_split *split, struc
 }
 
 /* Go to where the next slot begins. 0: all steps are through. */
-__device__ static GP_INLINE int gr_walk_slot(const struct gr_split *split, const struct gr_sched *sched,
+__device__ static GP_INLINE int gr_walk_slot(const struct gr_gpu_args *args, const struct gr_sched *sched,
                                              struct gr_walk *w)
 {
+    const struct gr_split *split = &args->split;
+
     while (w->at.slice < split->nslices) {
         if (!w->fetched) {
-            w->step = GR_KERNEL_STEP(sched, w->at.index);
+            if (0 != args->steps) {
+                gr_step_read(args, w->at.index, &w->step);
+            } else {
+                w->step = GR_KERNEL_STEP(sched, w->at.index);
+            }
             w->fetched = 1;
             w->changes++;
         }
@@ -107,7 +135,7 @@ __device__ static GP_NOINLINE void gr_walk_next(const struct gr_gpu_args *args, 
 
     w->first = 0 == w->room;
     if (w->first) {
-        if (w->at.over || !gr_walk_slot(split, sched, w)) {
+        if (w->at.over || !gr_walk_slot(args, sched, w)) {
             w->at.over = 1;
             return;
         }

@@ -15,7 +15,7 @@ enum algo_traits {
     ROOTED = 4,    /* each root needs links of its own */
     HASTY = 8,     /* in place or in scratch, it overwrites what it has sent and that others may not have taken yet */
     PACKED = 16,   /* its messages are several chunks */
-    HOST_ONLY = 32 /* kernels do not have it */
+    TABLED = 32    /* kernels have its steps from a table */
 };
 
 struct algo_row {
@@ -39,13 +39,13 @@ static const struct algo_row algos[GR_NALGOS] = {
     [GR_ALGO_ONESHOT] = {"oneshot", BIT(GR_COLL_ALLREDUCE), BIT(GR_COLL_ALLREDUCE), 0, GR_FAN + 1, FLAT | HASTY},
     [GR_ALGO_TWOSHOT] = {"twoshot", BIT(GR_COLL_ALLREDUCE), 0, 0, 0, FLAT},
     [GR_ALGO_PAIRWISE] = {"pairwise", BIT(GR_COLL_ALLTOALL), 0, 0, 0, FLAT},
-    [GR_ALGO_BUCKET] = {"bucket", IN_BLOCKS, 0, BIT(GR_COLL_REDUCE_SCATTER), 0, ALONG | PACKED | HOST_ONLY},
-    [GR_ALGO_SWING] = {"swing", BIT(GR_COLL_ALLREDUCE), 0, 0, 0, ALONG | PACKED | HOST_ONLY},
-    [GR_ALGO_MST] = {"mst", ROOTED_COLLS, ROOTED_COLLS, BIT(GR_COLL_REDUCE), 0, ALONG | ROOTED | HOST_ONLY},
+    [GR_ALGO_BUCKET] = {"bucket", IN_BLOCKS, 0, BIT(GR_COLL_REDUCE_SCATTER), 0, ALONG | PACKED | TABLED},
+    [GR_ALGO_SWING] = {"swing", BIT(GR_COLL_ALLREDUCE), 0, 0, 0, ALONG | PACKED | TABLED},
+    [GR_ALGO_MST] = {"mst", ROOTED_COLLS, ROOTED_COLLS, BIT(GR_COLL_REDUCE), 0, ALONG | ROOTED | TABLED},
     [GR_ALGO_ORDERED] = {"ordered", BIT(GR_COLL_ALLTOALL), 0, BIT(GR_COLL_ALLTOALL), 0,
-                         ALONG | HASTY | PACKED | HOST_ONLY},
+                         ALONG | HASTY | PACKED | TABLED},
     [GR_ALGO_SUH_SHIN] = {"suh-shin", BIT(GR_COLL_ALLTOALL), 0, BIT(GR_COLL_ALLTOALL), 0,
-                          ALONG | HASTY | PACKED | HOST_ONLY},
+                          ALONG | HASTY | PACKED | TABLED},
 };
 
 static const char *const protocol_names[GR_NPROTOCOLS] = {"simple", "ll", "ll128"};
@@ -113,9 +113,14 @@ int gr_algo_may_fetch(enum gr_algo algo)
     return 0 == (algos[algo].traits & (HASTY | PACKED));
 }
 
-int gr_algo_is_on_devices(enum gr_algo algo)
+int gr_algo_has_table(enum gr_algo algo)
 {
-    return 0 == (algos[algo].traits & HOST_ONLY);
+    return 0 != (algos[algo].traits & TABLED);
+}
+
+uint32_t gr_algo_ways(enum gr_algo algo, enum gr_coll coll, const struct gr_torus *torus)
+{
+    return algos[algo].traits & ALONG ? (uint32_t) gr_torus_channels(algo, coll, torus) : 2;
 }
 
 int gr_algo_has_scratch(enum gr_algo algo, enum gr_coll coll)

@@ -101,8 +101,12 @@ int gr_algo_may_fetch(enum gr_algo algo);
 /* Whether some step of coll uses GR_TMP, which then is as long as the vector. */
 int gr_algo_has_scratch(enum gr_algo algo, enum gr_coll coll);
 
-/* Whether kernels have its steps, too. */
-int gr_algo_is_on_devices(enum gr_algo algo);
+/* Whether kernels read its steps from a table that the host writes (exec/gpu_steps.h), instead of computing them. */
+int gr_algo_has_table(enum gr_algo algo);
+
+/* Channels that differ in their schedules, by the ways that they take or by the order of ranks; channel c takes number c
+ * modulo that many. */
+uint32_t gr_algo_ways(enum gr_algo algo, enum gr_coll coll, const struct gr_torus *torus);
 
 /* The layout that algo wants for coll. */
 enum gr_layout gr_algo_layout(enum gr_algo algo, enum gr_coll coll);

@@ -244,8 +244,7 @@ static int can_do(const struct gr_question *q, enum gr_algo algo, enum gr_means 
 {
     size_t most;
 
-    if (!gr_algo_has(algo, q->coll) || !gr_algo_fits(algo, q->p, &q->torus) ||
-        (0 != q->threads && !gr_algo_is_on_devices(algo))) {
+    if (!gr_algo_has(algo, q->coll) || !gr_algo_fits(algo, q->p, &q->torus)) {
         return 0;
     }
     most = gr_algo_most(algo, q->p, &q->torus);

@@ -182,24 +182,29 @@ static void make_schedules(struct kc_call *call)
     }
 }
 
-struct gr_torus kc_torus(int p)
+struct gr_torus kc_torus(int p, uint64_t random)
 {
-    struct gr_torus t = {.ndims = 1, .dims = {p}};
+    struct gr_torus t = {.ndims = 0};
+    int d;
 
-    if (8 == p) {
-        t = (struct gr_torus) {.ndims = 3, .dims = {2, 2, 2}};
-    } else if (p > 3 && (0 == p % 2 || 0 == p % 3)) {
-        t = (struct gr_torus) {.ndims = 2, .dims = {p % 2 ? 3 : 2, p / (p % 2 ? 3 : 2)}, .mesh = p > 5 ? 2 : 0};
+    for (d = 2; d < p && t.ndims + 1 < GR_MAX_DIMS; random >>= 2) {
+        if (0 == p % d && 0 != random % 4) {
+            t.dims[t.ndims++] = d;
+            p /= d;
+        } else {
+            d++;
+        }
     }
+    t.dims[t.ndims++] = p;
+    t.mesh = random % 2 ? (uint32_t) (random >> 1) & ((1u << t.ndims) - 1) : 0;
     return t;
 }
 
-void kc_set_torus(struct kc_case *c)
+void kc_set_torus(struct kc_case *c, const struct gr_torus *torus)
 {
-    struct gr_torus torus = kc_torus(c->p);
-    uint32_t most = gr_algo_most(c->algo, c->p, &torus);
+    uint32_t most = gr_algo_most(c->algo, c->p, torus);
 
-    c->torus = torus;
+    c->torus = *torus;
     c->slot_elems = most > 1 ? 0 : c->slot_elems;
     if (most > 1 && c->slot_bytes / most * (c->nslots - 1) < 32) {
         c->slot_bytes *= most;
@@ -207,7 +212,9 @@ void kc_set_torus(struct kc_case *c)
     if (most >= c->nslots) {
         c->protocol = GR_PROTOCOL_SIMPLE;
     }
-    c->untraced = most > 1 && GR_PROTOCOL_SIMPLE != c->protocol; /* the host puts several chunks into one slot */
+    /* the host puts several chunks into one slot; of an Alltoall those, too, that it copies to where they wait */
+    c->untraced = (most > 1 || (gr_algo_is_along(c->algo) && GR_COLL_ALLTOALL == c->coll)) &&
+                  GR_PROTOCOL_SIMPLE != c->protocol;
 }
 
 void kc_set_lines(struct kc_case *c)
@@ -267,9 +274,10 @@ void kc_note(struct kc_trace *t, const struct kt_piece *piece)
 const char *kc_describe(const struct kc_case *c, char *text, size_t size)
 {
     snprintf(text, size,
-             "%s %s %s %s p=%d root=%d count=%zu%s%s channels=%u slots=%u of %zu (%zu) chunk=%zu offsets=%zu,%zu%s%s "
+             "%s %s %s %s p=%d torus=%dx%dx%dx%d (%x) root=%d count=%zu%s%s channels=%u slots=%u of %zu (%zu) chunk=%zu offsets=%zu,%zu%s%s "
              "zero copy %d (%x, %x) run=%u first=%llx patience=%llu threads=%u seed=%llu",
-             gr_protocol_name(c->protocol), gr_algo_name(c->algo), gr_coll_name(c->coll), kd_kernel_name(c->kernel), c->p, c->root, c->count,
+             gr_protocol_name(c->protocol), gr_algo_name(c->algo), gr_coll_name(c->coll), kd_kernel_name(c->kernel), c->p,
+             c->torus.dims[0], c->torus.dims[1], c->torus.dims[2], c->torus.dims[3], c->torus.mesh, c->root, c->count,
              c->has_counts ? " counts" : "", c->has_displs ? " displs" : "", (unsigned) c->nchannels,
              (unsigned) c->nslots, c->slot_bytes, c->slot_elems, c->chunk_bytes, c->offset[0], c->offset[1],
              c->in_place ? " in place" : "", c->reversed ? " reversed" : "", c->zero_copy,

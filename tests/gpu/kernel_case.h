@@ -91,11 +91,11 @@ int kc_run_device(struct kc_call *call, unsigned char **images, struct kc_trace 
 /* Launch one rank alone, and abort it while it waits for the others; then again. 0, or -1 with why. */
 int kc_abort_device(struct kc_call *call, int rank, char *why, size_t size);
 
-/* A torus of so many ranks, with a line in it where there are more than a few. */
-struct gr_torus kc_torus(int p);
+/* Some torus of so many ranks: of few long extents or of more short ones, rings and lines. */
+struct gr_torus kc_torus(int p, uint64_t random);
 
 /* Give it to the case. Messages of several chunks must leave a slot free, and in lines each chunk takes one. */
-void kc_set_torus(struct kc_case *c);
+void kc_set_torus(struct kc_case *c, const struct gr_torus *torus);
 
 /* What the protocol asks for: slots of lines, with room for what the block's threads take; or nothing. */
 void kc_set_lines(struct kc_case *c);

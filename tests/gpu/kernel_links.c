@@ -137,13 +137,14 @@ static int check_clean(const struct kc_case *c, const struct wire *wire, uint64_
 static void count_pieces(const struct world *w, const struct wire *wire, size_t *results, size_t *others)
 {
     const struct kc_rank *rank = &w->call->ranks[wire->from];
-    const struct gr_sched *sched = &rank->sched[wire->channel % 2];
+    struct gr_sched sched = rank->sched[wire->channel % 2];
     uint32_t i, slice, n;
     int k;
 
+    sched.channel = (int) wire->channel;
     *results = *others = 0;
-    for (i = 0; i < gr_sched_len(sched); i++) {
-        struct gr_step step = gr_sched_step(sched, i);
+    for (i = 0; i < gr_sched_len(&sched); i++) {
+        struct gr_step step = gr_sched_step(&sched, i);
 
         for (k = 0; k < step.nto && step.to[k] != wire->to; k++) {
         }

@@ -17,7 +17,7 @@ weak memory: plain: 4: FAKECUDA_WEAK=11
 weak memory, a thread lags: plain: 6: FAKECUDA_WEAK=13 FAKECUDA_SCHED=lag:17
 weak memory, any order, jitter: plain: 6: FAKECUDA_WEAK=19 FAKECUDA_SCHED=rand:23 FAKECUDA_JITTER=29
 ASan and UBSan: asan: 8: KERNEL_TEST_FEW=f32_sum,f64_max,bits_bxor,f64_i32_minloc
-TSan: tsan: 16: KERNEL_TEST_FEW=f32_sum,f64_max'
+TSan: tsan: 32: KERNEL_TEST_FEW=f32_sum,f64_max'
 
 while IFS= read -r row; do
     IFS=: read -r mode flavour thin environment <<<"$row"

@@ -82,6 +82,10 @@ asked once for all links @ link @ /s->asked = s->past = 0;/d @ what holds for on
 sums past the slots @ link @ s/ \&\& bits \& GR_FINAL \&\& / \&\& / @ partial sums are stored as results @ plain
 result looked for before it was waited for @ loop @ /by now it is known where its data are/d @ an item is what it seemed before its slot was ready @ plain
 result at the wrong place @ loop @ s/s->beyond + w->dest \* elem_bytes/s->beyond + w->slot * elem_bytes/ @ not where the reader looks @ plain
+steps of another way @ steps @ s/(blockIdx.x % args->ways) \* args->nsteps/0/ @ all channels go the way of the first @ plain
+steps of no way @ steps @ s/(blockIdx.x % args->ways)/blockIdx.x/ @ channels beyond the ways read behind the table @ plain
+a step read in part @ steps @ s/k < words; k++/k < 21; k++/ @ where a chunk is stored is not what the table says @ plain
+number of steps of another @ steps @ s/w->len = 0 != args->steps ? args->nsteps : /w->len = / @ as many steps as another algorithm has @ plain
 misaligned bits @ move @ s/if (16 == width) {/if (8 <= width) {/ @ vectors where words of 8 are alike @ plain @ bits_bxor'
 few=f32_sum,f64_max
 

@@ -17,92 +17,16 @@
 
 #include <cmocka.h>
 
-#include "kernel_case.h"
+#include "kernel_draw.h"
 
 #include "blocks.h"
 
 #include "symbolic.h" /* the seeded random numbers */
 
-static uint64_t seed, thinning = 1;
+static uint64_t thinning = 1;
 static struct kc_device seen;
 
-static size_t any(const size_t *values, size_t n)
-{
-    return values[sym_below(&seed, n)];
-}
-#define ANY(...) any((const size_t[]){__VA_ARGS__}, sizeof((const size_t[]){__VA_ARGS__}) / sizeof(size_t))
-
 /* ---- cases ---- */
-
-/* One of the kernels in a list of names. */
-static enum gr_kernel any_named(const char *list)
-{
-    enum gr_kernel found[GR_NKERNELS];
-    size_t n = 0, bytes;
-    const char *at;
-    int k;
-
-    for (at = list; '\0' != *at; at += bytes + (',' == at[bytes])) {
-        bytes = strcspn(at, ",");
-        for (k = 0; k < GR_NKERNELS; k++) {
-            const char *name = kd_kernel_name((enum gr_kernel) k);
-
-            if (bytes == strlen(name) && 0 == strncmp(at, name, bytes)) {
-                found[n++] = (enum gr_kernel) k;
-            }
-        }
-    }
-    assert_true(n > 0);
-    return found[sym_below(&seed, n)];
-}
-
-/* Whether it combines nothing. */
-static int moves(enum gr_coll coll)
-{
-    return GR_COLL_BCAST == coll || GR_COLL_ALLGATHER == coll || GR_COLL_ALLTOALL == coll;
-}
-
-static enum gr_kernel any_kernel(enum gr_coll coll)
-{
-    const char *few = getenv("KERNEL_TEST_FEW");
-
-    if (NULL != few) {
-        return moves(coll) ? GR_KERNEL_copy : any_named(few);
-    }
-    if (moves(coll)) {
-        return (enum gr_kernel) ANY(GR_KERNEL_copy, GR_KERNEL_copy, GR_KERNEL_f64_sum, GR_KERNEL_i16_max);
-    }
-    return (enum gr_kernel) ANY(GR_KERNEL_f32_sum, GR_KERNEL_f32_sum, GR_KERNEL_i8_sum, GR_KERNEL_f16_sum,
-                                GR_KERNEL_f64_max, GR_KERNEL_u16_min, GR_KERNEL_bits_bxor, GR_KERNEL_c64_prod,
-                                GR_KERNEL_f64_i32_minloc);
-}
-
-/* Whatever a call may be like. */
-static struct kc_case any_case(enum gr_coll coll, enum gr_algo algo, int p)
-{
-    struct kc_case c = {.coll = coll, .algo = algo, .kernel = any_kernel(coll), .p = p};
-    size_t elem = kd_elem_bytes(c.kernel), slots;
-
-    c.root = (int) sym_below(&seed, (uint64_t) p);
-    c.nchannels = (uint32_t) ANY(1, 1, 2, 3);
-    c.nslots = (uint32_t) ANY(2, 2, 3, 4);
-    c.slot_bytes = ANY(48, 256, 256, 2048);
-    if (0 == sym_below(&seed, 4)) { /* a message takes two slots: twice as many as that are needed */
-        c.slot_elems = (c.slot_bytes / elem + 1) / 2;
-        c.nslots = 4;
-    }
-    c.chunk_bytes = 0 == sym_below(&seed, 4) ? c.slot_bytes / 3 : 0;
-    slots = ANY(0, 0, 1, 2, 5);
-    c.count = slots * c.slot_bytes / elem / (ex_has_blocks(coll) && GR_COLL_REDUCE_SCATTER != coll ? (size_t) p : 1) + ANY(0, 1, 7, 37);
-    c.in_place = 0 == sym_below(&seed, 3);
-    c.reversed = 0 == sym_below(&seed, 3);
-    c.first = ANY(0, 0xfffffffe, 0x7fffffffffffffff, 12345, 0x3ffffffe);
-    c.protocol = (enum gr_protocol) ANY(GR_PROTOCOL_SIMPLE, GR_PROTOCOL_SIMPLE, GR_PROTOCOL_LL, GR_PROTOCOL_LL128);
-    c.patience = ANY(0, 0, 1, 3, 1000);
-    c.threads = kd_is_fake() ? (uint32_t) ANY(64, 64, 96, 160) : GR_GPU_THREADS;
-    c.seed = sym_random(&seed);
-    return c;
-}
 
 static void run_case(struct kc_case *c)
 {
@@ -122,7 +46,25 @@ static void run_case(struct kc_case *c)
 
 static int thinned(void)
 {
-    return 0 != sym_below(&seed, thinning);
+    return 0 != sym_below(&kc_seed, thinning);
+}
+
+/* Blocks of all ranks, about: in ThreadSanitizer's flavour each of their threads is one of the machine's. */
+#if defined(__SANITIZE_THREAD__)
+enum { BLOCKS = 12 };
+#else
+enum { BLOCKS = 144 };
+#endif
+
+/* What so many blocks would take too long for. */
+static void lighten(struct kc_case *c)
+{
+    uint32_t p = (uint32_t) c->p;
+
+    if (p * c->nchannels > BLOCKS) {
+        c->nchannels = p < BLOCKS ? BLOCKS / p : 1;
+        c->chunk_bytes = 0;
+    }
 }
 
 typedef void (*change_fn)(struct kc_case *c);
@@ -134,21 +76,18 @@ static void sweep(int p, int times, change_fn change)
 
     for (coll = 0; coll < GR_NCOLLS; coll++) {
         for (algo = 0; algo < GR_NALGOS; algo++) {
-            struct gr_torus torus = kc_torus(p);
-            int there = gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll) && gr_algo_is_on_devices((enum gr_algo) algo) &&
-                        gr_algo_fits((enum gr_algo) algo, p, &torus);
-
-            for (k = 0; k < times && there; k++) {
+            for (k = 0; k < times && gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll); k++) {
                 struct kc_case c = any_case((enum gr_coll) coll, (enum gr_algo) algo, p);
+                struct gr_torus torus = kc_torus(p, c.seed);
 
-
-                if (thinned()) {
+                if (thinned() || !gr_algo_fits((enum gr_algo) algo, p, &torus)) {
                     continue;
                 }
                 if (NULL != change) {
                     change(&c);
                 }
-                kc_set_torus(&c);
+                lighten(&c);
+                kc_set_torus(&c, &torus);
                 run_case(&c);
             }
         }
@@ -166,6 +105,50 @@ static void every_schedule_equals_the_hosts(void **state)
         sweep(p, p < 6 ? 4 : 2, NULL);
     }
     sweep(13, 1, NULL);
+}
+
+/* All that goes along a torus, by steps that kernels read: in fewer channels than it has ways and in more, in slices. */
+static void run_along(const struct gr_torus *torus)
+{
+    int p = gr_torus_size(torus), coll, algo;
+
+    for (coll = 0; coll < GR_NCOLLS; coll++) {
+        for (algo = 0; algo < GR_NALGOS; algo++) {
+            struct kc_case c;
+
+            if (!gr_algo_has_table((enum gr_algo) algo) || !gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll) ||
+                !gr_algo_fits((enum gr_algo) algo, p, torus) || thinned()) {
+                continue;
+            }
+            c = any_case((enum gr_coll) coll, (enum gr_algo) algo, p);
+            c.nchannels = (uint32_t) ANY(1, 2, 5, 9);
+            c.threads = kd_is_fake() ? 64 : c.threads;
+            c.count += ANY(0, 300, 1000);
+            lighten(&c);
+            kc_set_torus(&c, torus);
+            run_case(&c);
+        }
+    }
+}
+
+static void steps_may_be_read(void **state)
+{
+    static const struct gr_torus tori[] = {
+        {.ndims = 2, .dims = {2, 2}}, {.ndims = 2, .dims = {4, 2}}, {.ndims = 2, .dims = {3, 3}},
+        {.ndims = 3, .dims = {2, 2, 2}}, {.ndims = 2, .dims = {4, 4}}, {.ndims = 4, .dims = {2, 1, 3, 2}},
+    };
+    size_t k;
+
+    (void) state;
+    for (k = 0; k < sizeof(tori) / sizeof(tori[0]); k++) {
+        struct gr_torus torus = tori[k];
+
+        run_along(&torus);
+        torus.mesh = 1;
+        run_along(&torus);
+        torus.mesh = (1u << torus.ndims) - 1;
+        run_along(&torus);
+    }
 }
 
 static void be_impatient(struct kc_case *c)
@@ -195,8 +178,8 @@ static void blocks_leave_at_every_wait_and_go_on(void **state)
 
 static void misalign(struct kc_case *c)
 {
-    c->offset[0] = sym_below(&seed, 16);
-    c->offset[1] = 0 == sym_below(&seed, 2) ? c->offset[0] : sym_below(&seed, 16);
+    c->offset[0] = sym_below(&kc_seed, 16);
+    c->offset[1] = 0 == sym_below(&kc_seed, 2) ? c->offset[0] : sym_below(&kc_seed, 16);
     c->slot_bytes = ANY(256, 2048, 8192);
     c->slot_elems = 0;
     c->count += c->slot_bytes / kd_elem_bytes(c->kernel);
@@ -220,10 +203,10 @@ static void give_counts(struct kc_case *c)
         return;
     }
     c->has_counts = 1;
-    c->has_displs = 0 == sym_below(&seed, 2);
+    c->has_displs = 0 == sym_below(&kc_seed, 2);
     for (r = c->p - 1; r >= 0; r--) {
         c->counts[r] = ANY(0, 1, 5, 40, 300);
-        c->displs[r] = at + sym_below(&seed, 3);
+        c->displs[r] = at + sym_below(&kc_seed, 3);
         at = c->displs[r] + c->counts[r];
     }
 }
@@ -238,17 +221,17 @@ static void counts_may_differ_and_be_zero(void **state)
 /* All ranks, or some, allow it and are reached. */
 static void copy_nothing(struct kc_case *c)
 {
-    int all = 0 != sym_below(&seed, 3);
+    int all = 0 != sym_below(&kc_seed, 3);
 
     c->protocol = GR_PROTOCOL_SIMPLE;
     c->zero_copy = (int) ANY(1, 2, 77);
-    c->allows = all ? UINT32_MAX : (uint32_t) sym_random(&seed);
-    c->mapped = all ? UINT32_MAX : (uint32_t) sym_random(&seed);
+    c->allows = all ? UINT32_MAX : (uint32_t) sym_random(&kc_seed);
+    c->mapped = all ? UINT32_MAX : (uint32_t) sym_random(&kc_seed);
     c->patience = ANY(0, 0, 1, 1000);
-    if (0 == sym_below(&seed, 3)) {
+    if (0 == sym_below(&kc_seed, 3)) {
         give_counts(c);
     }
-    if (0 == sym_below(&seed, 3)) {
+    if (0 == sym_below(&kc_seed, 3)) {
         misalign(c);
     }
 }
@@ -306,8 +289,8 @@ static void every_kernel_combines_as_the_host_does(void **state)
             c.slot_elems = 0;
             c.nchannels = 1;
             c.threads = kd_is_fake() ? 64 : c.threads;
-            c.count = 5000 / kd_elem_bytes(c.kernel) + sym_below(&seed, 30);
-            c.offset[0] = c.offset[1] = kd_elem_align(c.kernel) * sym_below(&seed, 3);
+            c.count = 5000 / kd_elem_bytes(c.kernel) + sym_below(&kc_seed, 30);
+            c.offset[0] = c.offset[1] = kd_elem_align(c.kernel) * sym_below(&kc_seed, 3);
             if (!thinned()) {
                 run_case(&c);
             }
@@ -368,6 +351,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_schedule_equals_the_hosts),
+        cmocka_unit_test(steps_may_be_read),
         cmocka_unit_test(blocks_leave_at_every_wait_and_go_on),
         cmocka_unit_test(buffers_may_lie_anywhere),
         cmocka_unit_test(counts_may_differ_and_be_zero),
@@ -380,9 +364,9 @@ int main(void)
     const char *thin = getenv("KERNEL_TEST_THIN");
     int rc;
 
-    seed = sym_seed();
+    kc_seed = sym_seed();
     thinning = NULL == thin ? 1 : strtoull(thin, NULL, 10);
-    printf("# GPURING_SEED=%llu\n", (unsigned long long) seed);
+    printf("# GPURING_SEED=%llu\n", (unsigned long long) kc_seed);
     kd_open();
     rc = cmocka_run_group_tests(tests, NULL, NULL);
     printf("# launches %llu, channels that left %llu, slots %llu\n", (unsigned long long) seen.launches,

@@ -25,6 +25,30 @@ static int limit(void)
 
 /* ---- ranks ---- */
 
+/* The steps that kernels read, where they do not compute them. */
+static void put_steps(const struct world *w, int rank, struct device_rank *r)
+{
+    const struct kc_case *c = w->call->c;
+    struct gr_request request = {.coll = c->coll, .algo = c->algo, .root = c->root, .torus = c->torus};
+    /* along a torus order is the channel's; the others compute theirs */
+    struct gr_rings none = {.torus = c->torus};
+    struct gr_gpu_step *steps;
+    struct gr_gpu_table table;
+    size_t bytes;
+
+    if (!gr_algo_has_table(c->algo)) {
+        return;
+    }
+    table = gr_gpu_steps_shape(&request, c->p, rank, &none);
+    bytes = ((size_t) table.ways * table.nsteps + 1) * sizeof(*steps); /* of one rank there may be none */
+    steps = kw_allocate(bytes);
+    gr_gpu_steps_write(&request, c->p, rank, &none, &table, steps);
+    r->steps = r->args.steps = kw_put(steps, bytes);
+    r->args.nsteps = table.nsteps;
+    r->args.ways = table.ways;
+    free(steps);
+}
+
 static void rank_open(struct world *w, int rank)
 {
     const struct kc_case *c = w->call->c;
@@ -65,6 +89,7 @@ static void rank_open(struct world *w, int rank)
     for (k = 0; k < 3; k++) {
         r->args.space[k] = r->image + from->image.space[k];
     }
+    put_steps(w, rank, r);
     r->args.place = kw_put(places, c->nchannels * sizeof(places[0]));
     r->args.report = (gr_gpu_ptr) (uintptr_t) r->reports;
     r->args.abort = (gr_gpu_ptr) (uintptr_t) w->abort;
@@ -83,6 +108,9 @@ static void rank_close(struct device_rank *r)
     kd_free(r->image);
     kd_free(r->args.place);
     kd_free(r->peers);
+    if (0 != r->steps) {
+        kd_free(r->steps);
+    }
     kd_free(r->args.in);
     kd_free(r->args.out);
     kd_host_free(r->reports);

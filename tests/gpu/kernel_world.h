@@ -5,6 +5,8 @@
 
 #include "kernel_case.h"
 
+#include "exec/gpu_steps.h"
+
 enum { KW_POISON = 0xff };
 
 /* What lies beside the counters of a link. */
@@ -19,7 +21,7 @@ struct wire {
 struct device_rank {
     struct gr_gpu_args args;
     struct gr_gpu_report *reports;
-    gr_gpu_ptr image, arrays, peers;
+    gr_gpu_ptr image, arrays, peers, steps;
     struct gr_gpu_end *in, *out; /* copies of args.in, args.out */
     void *stream;
     int running, through;

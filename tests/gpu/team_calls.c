@@ -237,7 +237,8 @@ void tc_run(struct tr_team *t, const struct ex_case *cases, size_t n)
 void tc_try(struct tr_team *t, enum gr_algo algo)
 {
     struct ex_case c = {.coll = gr_algo_has(algo, GR_COLL_ALLREDUCE) ? GR_COLL_ALLREDUCE : GR_COLL_REDUCE,
-                        .way = (int) algo, .kind = EX_I32_SUM, .nchannels = 2, .count = 777, .seed = 5};
+                        .way = (int) algo, .kind = EX_I32_SUM, .nchannels = 2, .count = 777, .seed = 5,
+                        .torus = t->ranks[0]->rings.torus};
 
     tc_run(t, &c, 1);
 }

@@ -16,6 +16,7 @@ void the_fewest_channels_are_used(void);
 void a_pools_bound_is_reached(void);
 void the_device_is_full(void);
 void the_device_has_no_room_for_tables(void);
+void steps_have_no_room(void);
 void a_rank_has_no_device(void);
 void an_offer_cannot_be_mapped(void);
 void an_answer_cannot_be_mapped(void);

@@ -68,6 +68,9 @@ static void add_sizes(struct ex_batch *b, const struct tr_shape *shape, int p, i
             c->kind = EX_TRIPLE == c->kind ? EX_I32_SUM : c->kind;
             elem = ex_kinds[c->kind].elem_bytes;
             sizes[3] = 2 * slots / elem + 5;
+            if (p > effort.most && 0 != c->chunk_bytes && c->chunk_bytes < 64) {
+                c->chunk_bytes = 64; /* chunks of an element take very long with many ranks */
+            }
             c->in_place = place;
             c->protocol = (enum gr_protocol) sym_below(&seed, GR_NPROTOCOLS);
             c->zero_copy = 0 != sym_below(&seed, 4);
@@ -93,7 +96,8 @@ static struct gr_torus torus_of(int p)
                                : (struct gr_torus) {.ndims = 1, .dims = {p}};
 }
 
-static void sweep(struct tr_shape shape, int p)
+/* Every algorithm that fits; tables: those whose steps kernels read, only. */
+static void sweep(struct tr_shape shape, int p, int tables)
 {
     struct ex_batch b = {.random = &seed};
     struct tr_world w;
@@ -103,12 +107,12 @@ static void sweep(struct tr_shape shape, int p)
     seed = 0 == seed ? sym_seed() : seed;
     tr_open(&w, p, NULL);
     shuffle(shape.order, p);
-    shape.torus = torus_of(p);
+    shape.torus = 0 == shape.torus.ndims ? torus_of(p) : shape.torus;
     tr_make(&t, &w, &shape);
     for (algo = 0; algo < GR_NALGOS; algo++) {
         for (coll = 0; coll < GR_NCOLLS; coll++) {
-            if (gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll) && gr_algo_is_on_devices((enum gr_algo) algo) &&
-                gr_algo_fits((enum gr_algo) algo, p, &shape.torus)) {
+            if (gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll) &&
+                gr_algo_fits((enum gr_algo) algo, p, &shape.torus) && (!tables || gr_algo_has_table((enum gr_algo) algo))) {
                 add_sizes(&b, &shape, p, algo, (enum gr_coll) coll);
             }
         }
@@ -126,7 +130,7 @@ static void every_call_is_as_on_the_host(void)
     int p;
 
     for (p = 1; p <= effort.most; p++) {
-        sweep(shape, p);
+        sweep(shape, p, 0);
     }
 }
 
@@ -135,8 +139,23 @@ static void few_slots_and_few_ranks(void)
 {
     static const struct tr_shape shape = {.nchannels = 2, .nslots = 3, .slot_bytes = 128};
 
-    sweep(shape, 2);
-    sweep(shape, 3);
+    sweep(shape, 2, 0);
+    sweep(shape, 3, 0);
+}
+
+/* More channels than some have ways through the torus, whose links lead to different ranks. */
+static void steps_are_read_from_tables(void)
+{
+    static const struct gr_torus tori[] = {
+        {.ndims = 2, .dims = {4, 2}}, {.ndims = 3, .dims = {2, 2, 2}, .mesh = 2}, {.ndims = 2, .dims = {2, 3}, .mesh = 3},
+    };
+    struct tr_shape shape = {.nchannels = 5, .nslots = 3, .slot_bytes = 256};
+    size_t k;
+
+    for (k = 0; k < sizeof(tori) / sizeof(tori[0]); k++) {
+        shape.torus = tori[k];
+        sweep(shape, gr_torus_size(&tori[k]), 1);
+    }
 }
 #endif
 
@@ -241,6 +260,8 @@ static struct row rows[] = {
     {"the_same_with_links_of_both_kinds", every_call_is_as_on_the_host,
      "FAKECUDA_DEVICES=4 FAKECUDA_PEER=pairs TEAM_TEST_ONE_IN=4"},
     ROW(few_slots_and_few_ranks, NULL),
+    ROW(steps_are_read_from_tables, NULL),
+    {"the_same_along_tori_between_devices", steps_are_read_from_tables, "FAKECUDA_DEVICES=4 TEAM_TEST_ONE_IN=4"},
 #endif
     {"the_same_with_links_on_the_host", every_call_is_as_on_the_host,
      "FAKECUDA_DEVICES=4 FAKECUDA_PEER=none TEAM_TEST_ONE_IN=4"},
@@ -259,6 +280,7 @@ static struct row rows[] = {
     ROW(a_pools_bound_is_reached, NULL),
     ROW(the_device_is_full, "FAKECUDA_MEM=10"),
     ROW(the_device_has_no_room_for_tables, "FAKECUDA_MEM=10"),
+    ROW(steps_have_no_room, "FAKECUDA_MEM=10"),
     ROW(a_rank_has_no_device, NULL),
     ROW(an_offer_cannot_be_mapped, NULL),
     ROW(an_answer_cannot_be_mapped, NULL),

@@ -124,33 +124,6 @@ tree  4 4 65536 2
 ring  3 2 256   3
 END
 
-# ---- along a torus ----
-
-# GRID NP ALGORITHM CHANNELS COLLECTIVES
-while read -r grid np algorithm channels colls; do
-    [ -n "$grid" ] || continue
-    GPURING_MEMORY=device GPURING_BUDGET=0 grun "$np" --mca op ^avx --mca coll_gpuring_device_slot_bytes 16384 \
-        --mca coll_gpuring_verbose 2 \
-        --mca coll_gpuring_algorithm "$algorithm" --mca coll_gpuring_device_channels "$channels" -- grids "$grid" </dev/null
-    good_along() {
-        good_on_devices || return 1
-        for coll in $colls; do
-            seen "gpuring: $coll on .* on devices .*: $algorithm \\(forced\\)" || return 1
-        done
-    }
-    tap_check "$grid, $algorithm, $channels channels" good_along
-done <<END
-2x2   4 pairwise 2 alltoall
-3x2   6 pairwise 1 alltoall
-3x2   6 ring     3 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
-END
-# what kernels do not have is left to the model
-GPURING_MEMORY=device GPURING_BUDGET=0 grun 4 $small --mca coll_gpuring_verbose 2 --mca coll_gpuring_algorithm ordered -- grids 2x2
-tap_check "2x2, ordered: pairwise on devices" seen 'gpuring: alltoall on .* on devices .*: pairwise,'
-GPURING_MEMORY=device GPURING_BUDGET=0 grun 4 $small --mca coll_gpuring_verbose 2 --mca coll_gpuring_algorithm bucket -- grids 2x2
-not_bucket() { good_on_devices && not_seen 'on devices .*: bucket'; }
-tap_check "2x2, bucket: as auto on devices" not_bucket
-
 # ---- every protocol ----
 
 # what is chosen, as rank 0 says it

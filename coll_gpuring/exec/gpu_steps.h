@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Schedules as tables, for kernels: those that are too large to be compiled into each of them (gr_algo_has_table()).
+ *
+ *      [way 0: step 0 step 1 ... step nsteps-1] [way 1: ...] ...          gpu_args.h
+ *
+ * A table depends on the collective, the algorithm, the torus, the rank, and where the algorithm is rooted on the root; not
+ * on the call's data. So it is written when the links of (algorithm, root) are made, lies in device memory beside them, and
+ * is there as long as the team is: for every call, however long its kernel runs and whoever started it.
+ */
+#ifndef GR_EXEC_GPU_STEPS_H
+#define GR_EXEC_GPU_STEPS_H
+
+#include "gpu_args.h"
+#include "plan.h"
+#include "rings.h"
+
+struct gr_gpu_table {
+    gr_gpu_ptr at; /* struct gr_gpu_step [ways][nsteps]; 0: none */
+    uint32_t nsteps, ways;
+};
+
+/* How large the table of (collective, algorithm, root, torus) is for this rank; at is 0. */
+struct gr_gpu_table gr_gpu_steps_shape(const struct gr_request *request, int p, int rank, const struct gr_rings *rings);
+
+/* Write it. Schedules that are shorter than the longest end with steps that do nothing. */
+void gr_gpu_steps_write(const struct gr_request *request, int p, int rank, const struct gr_rings *rings,
+                        const struct gr_gpu_table *table, struct gr_gpu_step *steps);
+
+#endif
