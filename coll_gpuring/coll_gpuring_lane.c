@@ -206,9 +206,7 @@ uint64_t mca_coll_gpuring_lanes_drive(bool here)
     struct gr_lane *lane, *next;
     uint64_t moved = 0, before;
 
-    if (here) {
-        mca_coll_gpuring_net_progress();
-    }
+    mca_coll_gpuring_net_progress();
     gr_lock(&list.lock);
     for (lane = list.first; NULL != lane; lane = next) {
         if (!gr_try(&lane->busy)) {

@@ -46,9 +46,10 @@ for algorithm in tree flat; do
     tap_check "3+1: $algorithm, two channels of small slots" good_through_gpuring
 done
 
-nodes 2x2 4 --mca coll_gpuring_progress_thread 1 -- nonblocking 1
-tap_check "2x2: nonblocking, where a thread was asked for" good_through_gpuring
-tap_check "2x2: there is none between nodes: said once" one_line 'no progress thread where coll_gpuring_nodes is 1'
+for form in nonblocking persistent; do
+    nodes 2x2 4 --mca coll_gpuring_progress_thread 1 -- $form 1
+    tap_check "2x2: $form, with a thread" eight_taken
+done
 
 # ---- what crosses the hosts' interfaces ----
 
