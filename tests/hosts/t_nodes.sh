@@ -71,11 +71,14 @@ allreduces() { # LAYOUT NP PER_CALL [OPTIONS...]
 mib=$((1 << 20))
 tap_check "2x1: a ring moves 2S(Q-1)/Q over each interface" allreduces 2x1 2 $((4 * mib)) --mca coll_gpuring_algorithm ring
 tap_check "4x1: a ring, too" allreduces 4x1 4 $((6 * mib)) --mca coll_gpuring_algorithm ring
-tap_check "2x2: so does bucket, along hosts and ranks" \
+tap_check "2x2: so does what the component chooses, along ranks and hosts" allreduces 2x2 4 $((4 * mib)) --mca coll_gpuring_verbose 2
+tap_check "    and rank 0 says what and why" seen 'allreduce on MPI_COMM_WORLD.* 4194304 bytes on 2 nodes of 2: bucket, 4 channels'
+tap_check "2x2, torus stated: the same" \
     allreduces 2x2 4 $((4 * mib)) --mca coll_gpuring_algorithm bucket --mca coll_gpuring_torus 2x2
 # with N ranks in one ring that is 2S(N-1)/N, if it enters each host once; with these placed in turns, too
 tap_check "2x2, placed in turns: a ring enters each host once" \
-    allreduces 2x2 4 $((6 * mib)) --mca coll_gpuring_algorithm ring --map-by node
+    allreduces 2x2 4 $((6 * mib)) --map-by node --mca coll_gpuring_verbose 2
+tap_check "    and is what the component chooses" seen ' 4194304 bytes on 2 nodes of up to 2: ring,'
 
 # ---- not to be had: handed on ----
 
