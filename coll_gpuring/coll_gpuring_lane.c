@@ -14,6 +14,9 @@
 /* Looks without progress between two looks at the clock, of calls that opal_progress drives. */
 #define LOOKS_CLOCK 64
 
+/* Looks at links to other nodes before the core is given away: a message there takes longer than that. */
+#define LOOKS_NET 8
+
 static struct {
     gr_lock_t lock;
     struct gr_lane *first;
@@ -345,6 +348,8 @@ int mca_coll_gpuring_lane_do(struct gr_lane *lane, struct gr_op *op)
 {
     unsigned spins = mca_coll_gpuring_spins(), k;
     bool over;
+
+    spins = NULL != lane->held && spins < LOOKS_NET ? LOOKS_NET : spins;
 
     gr_lock(&lane->busy);
     over = do_at_once(lane, op);
