@@ -60,7 +60,8 @@ static struct course course_of(const struct gr_question *q, enum gr_algo algo)
         return blocks ? (struct course) {1, 0, others - 1, crowd * ranks * others / n * s, 0}
                       : (struct course) {halves, 0, halves * (others - 1), halves * others * s, 0};
     case GR_ALGO_MST:
-        return (struct course) {rounds_among(far->nodes), rounds_among(far->ranks), 0, rounds_among(far->nodes) * s, 0};
+        /* inside nodes first: then all of a node's ranks send what they have */
+        return (struct course) {rounds_among(far->nodes), rounds_among(far->ranks), 0, ranks * rounds_among(far->nodes) * s, 0};
     case GR_ALGO_BUCKET:
     case GR_ALGO_SWING:
         return (struct course) {halves * (nodes - 1), halves * (ranks - 1), 0, halves * (nodes - 1) / nodes * s, 0};

@@ -83,6 +83,19 @@ static void large_messages_of_a_cluster_go_along_it(void **state)
     }
 }
 
+/* What has one source leaves and enters each node once. */
+static void large_vectors_go_by_chains(void **state)
+{
+    size_t bytes;
+
+    (void) state;
+    for (bytes = (size_t) 4 << 20; bytes <= (size_t) 1 << 30; bytes *= 2) {
+        assert_int_equal(way_of(question(GR_COLL_BCAST, 2, 2, bytes)), GR_ALGO_CHAIN);
+        assert_int_equal(way_of(question(GR_COLL_REDUCE, 4, 2, bytes)), GR_ALGO_CHAIN);
+        assert_int_equal(way_of(question(GR_COLL_BCAST, 4, 1, bytes)), GR_ALGO_CHAIN);
+    }
+}
+
 /* One crossing where all can be reached at once; a number that grows with the logarithm where not. */
 static void small_messages_cross_few_times(void **state)
 {
@@ -154,6 +167,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(choices_are_in_bounds),
         cmocka_unit_test(large_messages_of_a_cluster_go_along_it),
+        cmocka_unit_test(large_vectors_go_by_chains),
         cmocka_unit_test(small_messages_cross_few_times),
         cmocka_unit_test(latency_and_rate_decide),
         cmocka_unit_test(every_channel_cuts_inside_nodes_first),
