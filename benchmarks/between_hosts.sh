@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Allreduce between hosts whose interfaces are limited to a rate: gpuring with coll_gpuring_nodes 1, stock beside it, and
-# the bound of both, 2S(Q-1)/Q over the rate with Q hosts; "eager": with UCX_RNDV_THRESH=inf, UCX sends slots without asking,
-# and there are 16 of them. The hosts are namespaces of this machine (tests/hosts/hosts.sh),
-# and need root. Alternating runs; medians.
-#     benchmarks/between_hosts.sh [BUILDDIR] [ROUNDS] [MBIT/S] [LAYOUTS]
+# Collectives between hosts whose interfaces are limited to a rate (0: not): gpuring with coll_gpuring_nodes 1, stock beside
+# it (tuned; and han), and the bound of all: the bytes that must pass a host's interface over the rate, with Q hosts 2S(Q-1)/Q of
+# allreduce, S(Q-1)/Q of allgather and reduce_scatter, S of bcast and reduce. The hosts are namespaces of this machine
+# (tests/hosts/hosts.sh), and need root. Alternating runs; medians.
+#     benchmarks/between_hosts.sh [BUILDDIR] [ROUNDS] [MBIT/S] [LAYOUTS] [COLLECTIVES] [SIZES] [ITERATIONS] [OPTIONS of gpuring]
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 build=$(cd "${1:-$top/build}" && pwd)
-rounds=${2:-3} mbit=${3:-200} layouts=${4:-2x1 2x2}
+rounds=${2:-3} mbit=${3:-200} layouts=${4:-2x1 2x2 4x1}
+collectives=${5:-allreduce allgather reduce_scatter bcast reduce} sizes=${6:-4M:16M} iterations=${7:-3} options=${8-}
 hosts=$top/tests/hosts/hosts.sh
 # shellcheck disable=SC1091
 . "$build/env.sh"
@@ -16,44 +17,41 @@ data=$(mktemp)
 trap 'rm -f "$data"' EXIT
 why=$("$hosts" possible) || { echo "$why" >&2; exit 1; }
 
-run() { # LAYOUT NP NAME OPTIONS...: lines "layout name bytes us"
-    local layout=$1 np=$2 name=$3
-    shift 3
-    "$hosts" run "$layout" --rate="${mbit}mbit" mpirun --oversubscribe --mca mpi_yield_when_idle 1 "$@" -np "$np" \
-        gpuring_bench allreduce -m 4M:16M -i 3 -x 1 -B 1 -I 1 2>/dev/null |
-        awk -v head="$layout $name" '/^ *[0-9]/ { print head, $1, $2 }' >>"$data"
+run() { # LAYOUT NAME OPTIONS...: lines "layout collective bytes name us algorithm"
+    local layout=$1 name=$2 rate=() warm=$((iterations / 10 + 1))
+    shift 2
+    [ "$mbit" = 0 ] || rate=("--rate=${mbit}mbit")
+    # shellcheck disable=SC2086
+    "$hosts" run "$layout" "${rate[@]}" mpirun --oversubscribe --mca mpi_yield_when_idle 1 "$@" -np "$((${layout/x/*}))" \
+        gpuring_bench $collectives -m "$sizes" -i "$iterations" -x $warm -B 1 -I 1 -o csv 2>/dev/null |
+        awk -F, -v layout="$layout" -v name="$name" '$7 ~ /^[0-9]/ { print layout, $1, $7, name, $10, $17 }' >>"$data"
 }
 
 gpuring=(--mca coll gpuring --mca coll_gpuring_host 1 --mca coll_gpuring_nodes 1)
-eager=(-x UCX_RNDV_THRESH=inf --mca coll_gpuring_slots 16)
 for ((k = 0; k < rounds; k++)); do
     for layout in $layouts; do
-        q=${layout%x*} p=${layout#*x}
-        run "$layout" $((q * p)) stock --mca coll ^gpuring
-        run "$layout" $((q * p)) stock+han --mca coll ^gpuring --mca coll_han_priority 100
-        algorithm=(--mca coll_gpuring_algorithm ring)
-        run "$layout" $((q * p)) ring "${gpuring[@]}" "${algorithm[@]}"
-        run "$layout" $((q * p)) ring+eager "${gpuring[@]}" "${algorithm[@]}" "${eager[@]}"
-        [ "$p" -gt 1 ] || continue
-        algorithm=(--mca coll_gpuring_algorithm bucket --mca coll_gpuring_torus "${p}x$q")
-        run "$layout" $((q * p)) bucket "${gpuring[@]}" "${algorithm[@]}"
-        run "$layout" $((q * p)) bucket+eager "${gpuring[@]}" "${algorithm[@]}" "${eager[@]}"
+        run "$layout" stock --mca coll ^gpuring
+        run "$layout" stock+han --mca coll ^gpuring --mca coll_han_priority 100
+        # shellcheck disable=SC2086
+        run "$layout" gpuring "${gpuring[@]}" $options
     done
 done
 
-echo "allreduce, $mbit Mbit/s per host, $rounds alternating runs of 3 calls; milliseconds: median (minimum .. maximum)"
-sort -k1,1 -k3,3n -k2,2 -k4,4n "$data" | awk -v mbit="$mbit" '
+echo "$mbit Mbit/s per host, $rounds alternating runs of $iterations calls; microseconds of the slowest rank: median (minimum .. maximum)"
+sort -k1,1 -k2,2 -k3,3n -k4,4 -k5,5n "$data" | awk -v mbit="$mbit" '
     function flush() {
         if (n > 0) {
-            printf "%-5s %9d %-12s %8.1f (%.1f .. %.1f)   bound %.1f, of it %.0f%%\n", layout, bytes, name, v[int((n + 1) / 2)],
-                v[1], v[n], bound, 100 * bound / v[int((n + 1) / 2)]
+            printf "%-4s %-14s %9d %-10s %10.1f (%.1f .. %.1f)", layout, coll, bytes, name, v[int((n + 1) / 2)], v[1], v[n]
+            if (bound > 0) { printf "  %.0f%% of the bound %.0f", 100 * bound / v[int((n + 1) / 2)], bound }
+            print "  " algorithm
         }
         n = 0
     }
-    $1 != layout || $2 != name || $3 != bytes { flush() }
+    $1 != layout || $2 != coll || $3 != bytes || $4 != name { flush() }
     {
-        layout = $1; name = $2; bytes = $3; v[++n] = $4 / 1e3
+        layout = $1; coll = $2; bytes = $3; name = $4; v[++n] = $5; algorithm = $6
         split(layout, q, "x")
-        bound = 2 * bytes * (q[1] - 1) / q[1] / (mbit * 1e6 / 8) * 1e3
+        bound = coll ~ /^allr/ ? 2 * (q[1] - 1) / q[1] : coll ~ /^(allg|reduce_)/ ? (q[1] - 1) / q[1] : 1
+        bound *= mbit > 0 ? bytes * 8 / mbit : 0
     }
     END { flush() }'

@@ -204,7 +204,10 @@ enum gr_shared_param {
     GR_PARAM_PROTOCOL,  /* an enum gr_protocol, or -1 for auto */
     GR_PARAM_ZERO_COPY, /* bytes from which on calls on devices use it, or -1 */
     GR_PARAM_STAGE_BYTES, /* of a piece of device memory that the host copies; 0: the whole */
-    GR_PARAM_NODES,     /* whether communicators of several nodes are taken */
+    GR_PARAM_NODES,     /* whether communicators of several nodes are taken; there: */
+    GR_PARAM_NODES_CHANNELS,
+    GR_PARAM_NODES_LATENCY, /* us */
+    GR_PARAM_NODES_MBIT,    /* of a node, per second */
     GR_PARAM_TORUS,     /* dims packed into 16 bits each */
     GR_PARAM_STEP_SYNC, /* an enum gr_step_sync */
     GR_PARAM_COMMON,    /* what coll_gpuring_algorithm says; it is in those of the collectives already */
@@ -238,7 +241,8 @@ void mca_coll_gpuring_tell(const char *topic, ...);
 
 /* The torus that GR_PARAM_TORUS stands for; that of a communicator; ndims 0: none. */
 struct gr_torus mca_coll_gpuring_param_torus(int64_t value);
-struct gr_torus mca_coll_gpuring_torus(struct ompi_communicator_t *comm, const gr_params_t *params);
+struct gr_torus mca_coll_gpuring_torus(struct ompi_communicator_t *comm, const gr_params_t *params,
+                                       const struct gr_torus *cluster);
 
 /* ---- component ---- */
 
@@ -305,7 +309,9 @@ typedef struct {
     _Atomic(struct gr_stage *) stage; /* of blocking calls that are handed on; NULL: none yet, or in use */
     int32_t *pids;            /* of the ranks; owned */
     unsigned char *remote;    /* which of them are on other nodes; NULL: none is; owned; */
-    int *order;               /* and then, their order node by node; owned */
+    int *order;               /* and then, their order node by node; owned; */
+    struct gr_torus cluster;  /* and the torus of ranks of a node x nodes; ndims 0: they form none; */
+    int nodes, node_ranks;    /* how many there are, and most ranks of one */
     bool direct;              /* whether this process can read the memory of them all */
 } mca_coll_gpuring_module_t;
 
@@ -333,8 +339,8 @@ void mca_coll_gpuring_peers_close(void);
 
 /*
  * Decide from what all ranks of the communicator published whether the team may be used, and with which
- * parameters: fills params, refused (an enum gr_handover, or -1 for yes), gpu, pids, remote, order and direct of the module.
- * Local, and the same on all ranks but for remote and direct. OMPI error code.
+ * parameters: fills params, refused (an enum gr_handover, or -1 for yes), gpu, pids, and what follows those. Local, and
+ * the same on all ranks but for remote and direct. OMPI error code.
  */
 int mca_coll_gpuring_peers_decide(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm);
 
@@ -346,7 +352,7 @@ int mca_coll_gpuring_nodes_find(mca_coll_gpuring_module_t *module, struct ompi_c
 /* A number of this process's node, the same for all processes there. */
 uint64_t mca_coll_gpuring_nodes_number(void);
 
-/* The module's order of p ranks on several nodes, from what each rank has said of its own. OMPI error code. */
+/* What the module knows of p ranks on several nodes, from the number that each has given of its own. OMPI error code. */
 int mca_coll_gpuring_nodes_order(mca_coll_gpuring_module_t *module, int p, const uint64_t *nodes);
 
 /* What to call a communicator in messages; Open MPI gives no name to some (MPI_Intercomm_merge). */

@@ -72,6 +72,14 @@ static struct gr_choice select_way(const mca_coll_gpuring_module_t *module, cons
         .direct = fetches && 0 != module->params.value[GR_PARAM_SINGLE_COPY] && NULL == module->remote,
     };
 
+    if (NULL != module->remote) {
+        q.far = (struct gr_far) {
+            .nodes = module->nodes,
+            .ranks = module->node_ranks,
+            .step = (double) module->params.value[GR_PARAM_NODES_LATENCY],
+            .byte = 8.0 / (double) module->params.value[GR_PARAM_NODES_MBIT],
+        };
+    }
     return gr_select(&gr_costs_host, &q);
 }
 
@@ -88,6 +96,9 @@ static void speak_choice(const mca_coll_gpuring_module_t *module, const struct g
         snprintf(where, sizeof(where), " on devices (%s)", gr_path_name(op->path));
         snprintf(how, sizeof(how), ", %s, %u threads%s", gr_protocol_name(c->protocol), c->threads,
                  op->zero && GR_PROTOCOL_SIMPLE == c->protocol ? ", results straight into receive buffers" : "");
+    } else if (NULL != module->remote) {
+        snprintf(where, sizeof(where), " on %d nodes of %s%d", module->nodes, module->cluster.ndims > 0 ? "" : "up to ",
+                 module->node_ranks);
     }
     opal_output(0, "gpuring: %s on %s, sequence %llu, %zu bytes%s: %s%s%s, %u channels, chunks of %zu bytes%s, "
                 "%.1f us expected", gr_calls[op->call.id].name, gr_comm_name(op->call.comm),

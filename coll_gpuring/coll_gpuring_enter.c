@@ -26,7 +26,7 @@ static int decide(mca_coll_gpuring_module_t *module, struct ompi_communicator_t 
     int rc = mca_coll_gpuring_peers_decide(module, comm);
 
     if (OMPI_SUCCESS == rc && 0 > module->refused) {
-        module->torus = mca_coll_gpuring_torus(comm, &module->params);
+        module->torus = mca_coll_gpuring_torus(comm, &module->params, &module->cluster);
         module->lane = mca_coll_gpuring_lane_new(module, comm, GR_SETS,
                                                  (size_t) module->params.value[GR_PARAM_MAILBOX_BYTES]);
         rc = NULL == module->lane ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;

@@ -14,6 +14,9 @@
 /* Looks without progress between two looks at the clock, of calls that opal_progress drives. */
 #define LOOKS_CLOCK 64
 
+/* Looks at links to other nodes before the core is given away: a message there takes longer than that. */
+#define LOOKS_NET 8
+
 static struct {
     gr_lock_t lock;
     struct gr_lane *first;
@@ -206,9 +209,7 @@ uint64_t mca_coll_gpuring_lanes_drive(bool here)
     struct gr_lane *lane, *next;
     uint64_t moved = 0, before;
 
-    if (here) {
-        mca_coll_gpuring_net_progress();
-    }
+    mca_coll_gpuring_net_progress();
     gr_lock(&list.lock);
     for (lane = list.first; NULL != lane; lane = next) {
         if (!gr_try(&lane->busy)) {
@@ -347,6 +348,8 @@ int mca_coll_gpuring_lane_do(struct gr_lane *lane, struct gr_op *op)
 {
     unsigned spins = mca_coll_gpuring_spins(), k;
     bool over;
+
+    spins = NULL != lane->held && spins < LOOKS_NET ? LOOKS_NET : spins;
 
     gr_lock(&lane->busy);
     over = do_at_once(lane, op);

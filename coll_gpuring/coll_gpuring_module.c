@@ -108,6 +108,7 @@ static void module_construct(mca_coll_gpuring_module_t *module)
     module->pids = NULL;
     module->remote = NULL;
     module->order = NULL;
+    module->cluster = (struct gr_torus) {.ndims = 0};
     module->direct = false;
 }
 
@@ -118,7 +119,7 @@ struct gr_lane *mca_coll_gpuring_lane_new(mca_coll_gpuring_module_t *module, str
     struct gr_team_params params = {
         .p = ompi_comm_size(comm),
         .rank = ompi_comm_rank(comm),
-        .nchannels = (uint32_t) value[GR_PARAM_CHANNELS],
+        .nchannels = (uint32_t) value[NULL != module->remote ? GR_PARAM_NODES_CHANNELS : GR_PARAM_CHANNELS],
         .nslots = (uint32_t) value[GR_PARAM_SLOTS],
         .slot_bytes = (size_t) value[GR_PARAM_SLOT_BYTES],
         .nsets = nsets,

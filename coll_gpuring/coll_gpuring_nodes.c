@@ -17,6 +17,7 @@ int mca_coll_gpuring_nodes_find(mca_coll_gpuring_module_t *module, struct ompi_c
 {
     int p = ompi_comm_size(comm), r, n = 0;
 
+    module->cluster = (struct gr_torus) {.ndims = 0};
     free(module->remote); /* of an attempt that failed */
     module->remote = calloc((size_t) p, sizeof(module->remote[0]));
     if (NULL == module->remote) {
@@ -50,11 +51,19 @@ uint64_t mca_coll_gpuring_nodes_number(void)
 
 int mca_coll_gpuring_nodes_order(mca_coll_gpuring_module_t *module, int p, const uint64_t *nodes)
 {
+    int k, n = 0;
+
     free(module->order); /* of an attempt that failed */
     module->order = calloc((size_t) p, sizeof(*module->order));
     if (NULL == module->order) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     gr_order_nodes(nodes, p, module->order);
+    module->cluster = gr_torus_of_nodes(nodes, p);
+    for (module->nodes = module->node_ranks = k = 0; k < p; k++) {
+        n = k > 0 && nodes[module->order[k]] == nodes[module->order[k - 1]] ? n + 1 : 1;
+        module->nodes += 1 == n;
+        module->node_ranks = n > module->node_ranks ? n : module->node_ranks;
+    }
     return OMPI_SUCCESS;
 }

@@ -75,7 +75,8 @@ static inline void gr_unlock(gr_lock_t *lock)
 struct gr_watch {
     uint64_t moved;     /* counts progress: increased by who drives */
     uint64_t before;    /* its value at the last look */
-    unsigned idle;      /* looks since then */
+    unsigned idle;      /* looks since then, */
+    unsigned looked;    /* and how many there were at the last look at the clock */
     double since, last; /* of waiting, and of the last look at the clock; 0: not looked yet */
     double next;        /* seconds of waiting at which to report */
 };

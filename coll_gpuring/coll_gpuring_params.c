@@ -69,6 +69,12 @@ static const struct param_row rows[] = {
     {"nodes", KIND_INT, GR_PARAM_NODES, 0, 0, 1, NULL,
      "1: take communicators whose ranks are on several nodes, too: links between nodes go over UCX; 0 (default): leave "
      "them to the other components"},
+    {"nodes_channels", KIND_INT, GR_PARAM_NODES_CHANNELS, 4, 1, GR_MAX_CHANNELS, NULL,
+     "coll_gpuring_channels of communicators whose ranks are on several nodes, 1..16 (default 4)"},
+    {"nodes_latency", KIND_INT, GR_PARAM_NODES_LATENCY, 20, 1, 1000000, NULL,
+     "Microseconds that a short message takes between nodes, for the cost model, 1..1000000 (default 20)"},
+    {"nodes_mbit", KIND_INT, GR_PARAM_NODES_MBIT, 10000, 1, 10000000, NULL,
+     "Mbit/s between a node and all others, each way, for the cost model, 1..10000000 (default 10000)"},
     {"torus", KIND_TORUS, GR_PARAM_TORUS, 0, 0, 0, NULL,
      "Extents of the torus that MPI_COMM_WORLD's ranks form, as 4x4x2 (rank = x + 4 (y + 4 z)); rings of "
      "communicators of that many ranks run along it, and so do the algorithms for tori. Empty (default): none. A "
@@ -196,10 +202,9 @@ static void complain(const struct param_row *row, const char *value, const char 
 
 static int64_t check_int(const struct param_row *row, int value)
 {
-    char given[32], allowed[64], def[32];
+    char given[32], allowed[64], def[32], of[32] = "";
     int multiple = GR_PARAM_SLOT_BYTES == row->shared ? GR_CACHE_LINE
                    : GR_PARAM_DEVICE_SLOT_BYTES == row->shared ? 256 : 1;
-    char of[32] = "";
 
     if (value >= row->min && value <= row->max && 0 == value % multiple) {
         return value;

@@ -69,16 +69,6 @@ void mca_coll_gpuring_thread_need(bool device)
     if (progress.there || 0 == wanted || (0 > wanted && !device)) {
         return;
     }
-    if (0 != mca_coll_gpuring_component.params.value[GR_PARAM_NODES]) {
-        /* with a thread beside them, set-ups between nodes were seen to wait for ever */
-        progress.there = true;
-        mca_coll_gpuring_component.progress_thread = 0;
-        if (0 < wanted && 0 == OPAL_PROC_MY_NAME.vpid) {
-            opal_output(0, "gpuring: no progress thread where coll_gpuring_nodes is 1: nonblocking calls go on in MPI calls "
-                        "only; set one of coll_gpuring_nodes and coll_gpuring_progress_thread to 0");
-        }
-        return;
-    }
     mca_coll_gpuring_component.threaded = true; /* locks are real ones from here on */
     gr_lock(&progress.lock);
     if (!progress.there) {

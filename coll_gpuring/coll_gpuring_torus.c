@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The torus that the ranks of a communicator form: what its info key gpuring_torus says; else its Cartesian topology; else
- * the parameter, which is meant for MPI_COMM_WORLD. MPI makes the second equal on all ranks, the exchange of parameters
- * the third; of the key it says that an implementation may want one value on all ranks, and this one does.
+ * the parameter, which is meant for MPI_COMM_WORLD; else that of a cluster. MPI makes the second equal on all ranks, the
+ * exchange of parameters the third, what all say of themselves the last; of the key it says that an implementation may want one value on all ranks, and this one does.
  */
 #include "coll_gpuring.h"
 
@@ -54,12 +54,18 @@ static struct gr_torus torus_of_grid(struct ompi_communicator_t *comm)
     return torus;
 }
 
-struct gr_torus mca_coll_gpuring_torus(struct ompi_communicator_t *comm, const gr_params_t *params)
+struct gr_torus mca_coll_gpuring_torus(struct ompi_communicator_t *comm, const gr_params_t *params,
+                                       const struct gr_torus *cluster)
 {
     struct gr_torus torus = torus_of_key(comm);
 
     if (0 == torus.ndims) {
         torus = torus_of_grid(comm);
     }
-    return 0 == torus.ndims ? mca_coll_gpuring_param_torus(params->value[GR_PARAM_TORUS]) : torus;
+    if (0 == torus.ndims) {
+        torus = mca_coll_gpuring_param_torus(params->value[GR_PARAM_TORUS]);
+    }
+    /* stated or not, it is that */
+    return 0 == torus.ndims || (2 == torus.ndims && 0 == torus.mesh && torus.dims[0] == cluster->dims[0] &&
+                                torus.dims[1] == cluster->dims[1]) ? *cluster : torus;
 }

@@ -68,7 +68,7 @@ bool mca_coll_gpuring_watch_idle(struct gr_watch *watch)
 {
     if (watch->moved != watch->before) {
         watch->before = watch->moved;
-        watch->idle = 0;
+        watch->idle = watch->looked = 0;
         watch->since = 0;
         return false;
     }
@@ -80,9 +80,10 @@ void mca_coll_gpuring_watch_clock(struct gr_watch *watch, unsigned each, const s
 {
     double timeout = mca_coll_gpuring_component.timeout, t;
 
-    if (timeout <= 0 || 0 != watch->idle % each) {
+    if (timeout <= 0 || watch->idle - watch->looked < each) {
         return;
     }
+    watch->looked = watch->idle;
     t = mca_coll_gpuring_now();
     /* whoever did not look for so long was not waiting: the application computed */
     if (0 == watch->since || t - watch->last > timeout / 2) {

@@ -60,7 +60,7 @@ struct gr_sched gr_plan_sched(const struct gr_request *r, int p, int rank, const
         .order = along ? NULL : order,
         .nchunks = nchunks,
         .torus = r->torus,
-        .channel = (int) channel,
+        .channel = gr_rings_lane(&r->torus, channel),
     };
 
     assert(0 == gr_sched_check(&s));

@@ -69,7 +69,7 @@ int gr_rings_neighbours(const struct gr_rings *rings, int p, int rank, uint32_t 
             .root = along ? root : where[root],
             .order = along ? NULL : rings->order[c % 2],
             .torus = rings->torus,
-            .channel = (int) c,
+            .channel = gr_rings_lane(&rings->torus, c),
         };
 
         gr_sched_peers(&s, in, &nin, out, &nout);

@@ -113,6 +113,9 @@ int gr_net_link_join(struct gr_net_link *link, const struct gr_net_offer *theirs
 void gr_net_leave(struct gr_net_link *l)
 {
     l->net->places[(uint32_t) l->number] = NULL;
+    if (NULL != l->peer && l == l->peer->heard) {
+        l->peer->heard = NULL;
+    }
     gr_door_leave(&l->fifo.shared->writer, l->fifo.lease);
     free(l);
 }
@@ -149,6 +152,25 @@ void gr_net_link_close(struct gr_net_link *link)
 
 /* ---- sending ---- */
 
+/* Slots of which the reader is through. */
+static uint64_t popped(const struct gr_net_link *l)
+{
+    return atomic_load_explicit(&l->fifo.shared->head, memory_order_acquire) - l->fifo.count;
+}
+
+/* Who answers tells with the answer how far it has read: exchanges of small messages need no other credits. */
+static void add_credit(const struct gr_net_peer *peer, struct gr_net_head *head)
+{
+    struct gr_net_link *in = peer->heard;
+    uint64_t read = NULL == in ? 0 : popped(in);
+
+    if (NULL != in && !in->closing && 0 == in->status && read > in->read) {
+        in->read = read;
+        head->back = in->theirs;
+        head->read = read;
+    }
+}
+
 /* gr_net_sent() tells how it ended, maybe at once. */
 static void post(struct gr_net_link *l, struct gr_net_message *m, enum gr_net_kind kind, uint64_t seq, const void *data,
                  size_t bytes)
@@ -156,6 +178,9 @@ static void post(struct gr_net_link *l, struct gr_net_message *m, enum gr_net_ki
     int rc;
 
     m->head = (struct gr_net_head) {.link = l->theirs, .seq = seq, .kind = kind};
+    if (GR_NET_DATA == kind) {
+        add_credit(l->peer, &m->head);
+    }
     l->under_way++; /* before: it may fail within */
     rc = l->net->transport->send(l->net->end, l->peer->connection, m, data, bytes);
     if (0 != rc) {
@@ -208,7 +233,7 @@ static void send_slots(struct gr_net_link *l)
  */
 static void send_credit(struct gr_net_link *l)
 {
-    uint64_t head = atomic_load_explicit(&l->fifo.shared->head, memory_order_acquire) - l->fifo.count;
+    uint64_t head = popped(l);
 
     if (l->telling) {
         return;
@@ -243,7 +268,9 @@ void gr_net_go_on(struct gr_net_link *l)
 void *gr_net_place(void *ctx, const struct gr_net_head *head, size_t bytes)
 {
     struct gr_net_link *l = gr_net_find(ctx, head->link);
+    struct gr_net_head credit = {.link = head->back, .seq = head->read, .kind = GR_NET_CREDIT};
 
+    gr_net_noted(ctx, &credit);
     if (NULL == l || GR_NET_IN != l->side || l->closing || 0 != l->status) {
         return NULL;
     }
@@ -265,6 +292,9 @@ void gr_net_placed(void *ctx, const struct gr_net_head *head, int status)
     if (status < 0) {
         gr_net_fail(l, status, "a message could not be received");
         return;
+    }
+    if (NULL != l->peer) {
+        l->peer->heard = l;
     }
     l->through |= (uint64_t) 1 << (head->seq - l->next);
     while (l->through & 1) {

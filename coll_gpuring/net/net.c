@@ -146,12 +146,13 @@ static uint64_t go_on(struct gr_net *net)
     uint64_t before = net->moved;
     uint32_t k;
 
-    net->transport->progress(net->end);
+    /* first what is to be sent: to look for what comes in takes a while */
     for (k = 0; k < net->nplaces; k++) {
         if (NULL != net->places[k]) {
             gr_net_go_on(net->places[k]);
         }
     }
+    net->transport->progress(net->end);
     return net->moved - before;
 }
 

@@ -9,8 +9,8 @@
  *
  * What is pushed into the writer's FIFO comes out of the reader's, in order. So executors, who know links, need not know
  * networks. A slot is sent from where it lies, when the reader has room for it: credits say how far the reader has read,
- * and travel by themselves. Nothing is queued but what lies in these slots: a link has at most as many messages under
- * way as slots, and no more that carry credits.
+ * and travel with what goes the other way, or by themselves. Nothing is queued but what lies in these slots: a link has at
+ * most as many messages under way as slots, and no more that carry credits.
  *
  * To make a link, each end opens its own, and tells the other what gr_net_link_offer() says, by means of the caller's.
  * Connections are made when a link first needs them, one per peer, and kept.

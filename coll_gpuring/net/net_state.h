@@ -10,6 +10,7 @@
 struct gr_net_peer {
     struct gr_net_peer *next;
     void *connection;
+    struct gr_net_link *heard;    /* in: on which data came last, or NULL */
     int status;                   /* 0, or why there is no connection (any more), */
     char why[160];                /* in words */
     size_t bytes;                 /* of its address */

@@ -21,6 +21,7 @@ enum gr_net_kind {
 struct gr_net_head {
     uint64_t link; /* the number of the receiver's end */
     uint64_t seq;  /* data: the number of the slot, from 0 for the link's first */
+    uint64_t back, read; /* data: a credit for that link of the receiver's, on the way back; 0: none */
     uint32_t kind, unused;
 };
 
@@ -47,7 +48,7 @@ struct gr_transport_up {
 };
 
 /* Increased when what is below changes: a module may be older than who loads it. */
-#define GR_TRANSPORT_VERSION 1
+#define GR_TRANSPORT_VERSION 2
 
 struct gr_transport {
     uint32_t version;

@@ -19,6 +19,7 @@ struct ucx {
     ucp_context_h context;
     ucp_worker_h worker;
     struct connection *first;
+    int told; /* the user has said from which size on UCX asks the receiver first (UCX_RNDV_THRESH) */
 };
 
 struct connection {
@@ -26,6 +27,7 @@ struct connection {
     struct ucx *ucx;
     void *peer;
     ucp_ep_h ep;
+    uint32_t flags; /* of messages with data */
 };
 
 /* What is kept of a message while it comes in; UCX has room for it in its requests. */
@@ -122,7 +124,8 @@ static int ucx_send(void *end, void *connection, struct gr_net_message *message,
 {
     struct connection *c = connection;
     ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS,
+        .flags = NULL == data ? 0 : c->flags,
         .cb.send = on_sent,
         .user_data = message,
     };
@@ -139,6 +142,40 @@ static int ucx_send(void *end, void *connection, struct gr_net_message *message,
 }
 
 /* ---- connections ---- */
+
+/*
+ * Whether all messages of an endpoint go over TCP. UCX 1.13 says it in no other way than in its description, in lines as
+ *      lane[0]:  1:tcp/eth0.0 md[1] -> ...
+ */
+static int goes_over_tcp(ucp_ep_h ep)
+{
+    char *text = NULL, *lane;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    int lanes = 0, others = 0;
+
+    if (NULL == f) {
+        return 0;
+    }
+    ucp_ep_print_info(ep, f);
+    fclose(f);
+    for (lane = NULL == text ? NULL : strstr(text, "lane["); NULL != lane; lane = strstr(lane + 1, "lane[")) {
+        lane = lane + strcspn(lane, ":\n");
+        lanes++;
+        others += 0 != strncmp(lane + strspn(lane, ": 0123456789"), "tcp/", 4);
+    }
+    free(text);
+    return lanes > 0 && 0 == others;
+}
+
+/*
+ * The receiver always has room for what is sent, so there is no need to ask it first (UCX's rendezvous). Who does spares
+ * copies where data can be fetched from memory. TCP cannot, and an answer comes through queues that are full of data.
+ */
+static uint32_t flags_of(const struct ucx *u, ucp_ep_h ep)
+{
+    return !u->told && goes_over_tcp(ep) ? UCP_AM_SEND_FLAG_EAGER : 0;
+}
 
 static int why_unreached(ucs_status_t status, char *why, size_t size)
 {
@@ -181,6 +218,7 @@ static int ucx_connect(void *end, const void *address, void *peer, void **connec
         free(c);
         return why_unreached(status, why, size);
     }
+    c->flags = flags_of(u, c->ep);
     c->next = u->first;
     u->first = c;
     *connection = c;
@@ -276,6 +314,7 @@ static int ucx_open(void **end, const struct gr_transport_up *up, char *why, siz
         return GR_ERR_NOMEM;
     }
     u->up = up;
+    u->told = NULL != getenv("UCX_RNDV_THRESH");
     status = make_context(u);
     if (UCS_OK == status) {
         status = make_worker(u);

@@ -205,7 +205,7 @@ GR_HD struct gr_step gr_tree_step(const struct gr_sched *s, uint32_t i)
 
 int gr_tree_neighbours(int p, int pos, int root, int *neighbours)
 {
-    struct gr_sched s = {GR_COLL_ALLREDUCE, GR_ALGO_TREE, p, pos, root, NULL, 1, {0, {0, 0, 0, 0}, 0}, 0};
+    struct gr_sched s = {GR_COLL_ALLREDUCE, GR_ALGO_TREE, p, pos, root, NULL, 1, {0, {0, 0, 0, 0}, 0, 0}, 0};
     int n = 0, t, k, seen;
 
     for (t = 0; t < 2; t++) {

@@ -51,6 +51,27 @@ void gr_order_nodes(const uint64_t *node, int p, int *order)
     }
 }
 
+struct gr_torus gr_torus_of_nodes(const uint64_t *node, int p)
+{
+    struct gr_torus none = {.ndims = 0}, torus = {.ndims = 2, .nested = 1};
+    int n = 1, r;
+
+    while (n < p && node[n] == node[0]) {
+        n++;
+    }
+    if (1 == n || n == p || 0 != p % n) {
+        return none;
+    }
+    for (r = 0; r < p; r++) {
+        if (node[r] != node[r / n * n] || (r >= n && 0 == r % n && node[r] == node[r - n])) {
+            return none;
+        }
+    }
+    torus.dims[0] = n;
+    torus.dims[1] = p / n;
+    return torus;
+}
+
 void gr_order_invert(const int *order, int p, int *where)
 {
     int k;

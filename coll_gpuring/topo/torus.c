@@ -12,6 +12,7 @@ int gr_torus_parse(const char *text, struct gr_torus *torus)
 
     torus->ndims = 0;
     torus->mesh = 0;
+    torus->nested = 0;
     if ('\0' == *text) {
         return 0;
     }

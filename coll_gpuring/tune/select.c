@@ -170,6 +170,9 @@ double gr_cost(const struct gr_costs *costs, const struct gr_question *q, enum g
     int blocks = GR_COLL_ALLGATHER == q->coll || GR_COLL_REDUCE_SCATTER == q->coll;
     double slots = ceil(s / p / m.most); /* of a block */
 
+    if (q->far.nodes > 1) {
+        return gr_cost_far(costs, q, algo, channels_for(costs, q, GR_PROTOCOL_SIMPLE), chunk_bytes);
+    }
     *chunk_bytes = (size_t) (m.most / m.channels);
     switch (algo) {
     case GR_ALGO_RING:
@@ -228,12 +231,14 @@ static int fits_mailbox(const struct gr_costs *costs, const struct gr_question *
 }
 
 /* Ranks up to which an algorithm is chosen that is not forced. */
-static int most_ranks(const struct gr_costs *costs, enum gr_algo algo)
+static int most_ranks(const struct gr_costs *costs, const struct gr_question *q, enum gr_algo algo)
 {
+    int along = costs->along || (q->torus.nested && (GR_ALGO_BUCKET == algo || GR_ALGO_MST == algo));
+
     if (GR_ALGO_ONESHOT == algo || GR_ALGO_TWOSHOT == algo) {
-        return costs->shot_ranks;
+        return q->far.nodes > 1 ? costs->flat_ranks : costs->shot_ranks; /* mailboxes are better inside a node */
     }
-    return GR_ALGO_FLAT == algo ? costs->flat_ranks : gr_algo_is_along(algo) && !costs->along ? 0 : INT_MAX;
+    return GR_ALGO_FLAT == algo ? costs->flat_ranks : gr_algo_is_along(algo) && !along ? 0 : INT_MAX;
 }
 
 /* No element is longer. */
@@ -267,7 +272,7 @@ static void try_algorithms(const struct gr_costs *costs, const struct gr_questio
 
     for (a = 0; a < GR_NALGOS; a++) {
         if (!can_do(q, (enum gr_algo) a, means) ||
-            (forced >= 0 ? a != forced : q->p > most_ranks(costs, (enum gr_algo) a))) {
+            (forced >= 0 ? a != forced : q->p > most_ranks(costs, q, (enum gr_algo) a))) {
             continue;
         }
         us = gr_cost(costs, q, (enum gr_algo) a, means, &chunk);

@@ -53,6 +53,14 @@ struct gr_choice {
     double us;          /* what the model expects */
 };
 
+/* Ranks on several nodes, and the links between these. */
+struct gr_far {
+    int nodes;   /* 0 or 1: there are none */
+    int ranks;   /* of a node, at most */
+    double step; /* us that a message takes; a quarter of it is work of the sender */
+    double byte; /* us per byte, of a node's link, of all its ranks together, in each direction */
+};
+
 /* What is to be chosen for. */
 struct gr_question {
     enum gr_coll coll;
@@ -69,11 +77,16 @@ struct gr_question {
     int protocol;      /* forced, or -1; passed over where line_bytes says that it is not possible */
     size_t line_bytes[GR_NPROTOCOLS]; /* most that a message takes in lines; 0: not possible. Simple: not read */
     uint32_t threads;  /* of a block, for data, at most; 0: no devices */
+    struct gr_far far; /* no devices: where it is; then neither mailboxes nor direct plans may be */
 };
 
 /* The model's time for one algorithm by some means, with the chunk length that suits it best. */
 double gr_cost(const struct gr_costs *costs, const struct gr_question *q, enum gr_algo algo, enum gr_means means,
                size_t *chunk_bytes);
+
+/* The same for ranks on several nodes. */
+double gr_cost_far(const struct gr_costs *costs, const struct gr_question *q, enum gr_algo algo, uint32_t nchannels,
+                   size_t *chunk_bytes);
 
 /* The model's time for mailboxes. */
 double gr_cost_mailbox(const struct gr_costs *costs, const struct gr_question *q);

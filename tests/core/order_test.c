@@ -180,6 +180,40 @@ static void a_ring_enters_each_node_once(void **state)
     }
 }
 
+/* Ranks of a node x nodes, where they lie one behind the other and are as many everywhere. */
+static void nodes_alike_are_a_torus(void **state)
+{
+    static const struct {
+        int p, ranks; /* 0: no torus */
+        uint64_t node[8];
+    } rows[] = {
+        {4, 2, {7, 7, 3, 3}},
+        {6, 3, {0, 0, 0, 9, 9, 9}},
+        {8, 2, {1, 1, 2, 2, 3, 3, 4, 4}},
+        {4, 0, {7, 3, 7, 3}},             /* in turns */
+        {4, 0, {1, 2, 3, 4}},             /* one each */
+        {4, 0, {5, 5, 5, 5}},             /* all on one */
+        {4, 0, {1, 1, 1, 2}},
+        {6, 0, {1, 1, 2, 2, 2, 2}},
+        {6, 0, {1, 1, 2, 2, 2, 3}},
+        {5, 0, {1, 1, 2, 2, 3}},
+        {6, 0, {1, 1, 2, 3, 4, 4}},
+    };
+    struct gr_torus t;
+    size_t n;
+
+    (void) state;
+    for (n = 0; n < sizeof(rows) / sizeof(rows[0]); n++) {
+        t = gr_torus_of_nodes(rows[n].node, rows[n].p);
+        assert_int_equal(t.ndims, 0 == rows[n].ranks ? 0 : 2);
+        if (0 != t.ndims) {
+            assert_int_equal(t.dims[0], rows[n].ranks);
+            assert_int_equal(gr_torus_size(&t), rows[n].p);
+            assert_true(t.nested && 0 == t.mesh);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -187,6 +221,7 @@ int main(void)
         cmocka_unit_test(a_snake_goes_from_neighbour_to_neighbour),
         cmocka_unit_test(without_a_torus_of_that_size_ranks_stand_in_order),
         cmocka_unit_test(a_ring_enters_each_node_once),
+        cmocka_unit_test(nodes_alike_are_a_torus),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,15 +40,18 @@ tap_check "3+1: gpuring does all of the eight, and hands none on" none_handed_on
 nodes 3+1 4 -- comms
 tap_check "3+1: communicators within a host and across" good_through_gpuring
 # links of every algorithm, with messages of several slots
-for algorithm in tree flat; do
-    nodes 3+1 4 -x GPURING_MATRIX=random -x GPURING_BUDGET=1 --mca coll_gpuring_algorithm $algorithm \
-        --mca coll_gpuring_channels 2 --mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes 512 -- matrix
-    tap_check "3+1: $algorithm, two channels of small slots" good_through_gpuring
+for case in 3+1:tree 3+1:flat 2x2:bucket; do
+    nodes ${case%:*} 4 -x GPURING_MATRIX=random -x GPURING_BUDGET=1 --mca coll_gpuring_algorithm ${case#*:} \
+        --mca coll_gpuring_nodes_channels 2 --mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes 512 -- matrix
+    tap_check "${case%:*}: ${case#*:}, two channels of small slots" good_through_gpuring
 done
+nodes '2x2 --rate=h1:20mbit' 4 -x GPURING_MATRIX=random -x GPURING_BUDGET=1 -- matrix
+tap_check "2x2: one host is slow" good_through_gpuring
 
-nodes 2x2 4 --mca coll_gpuring_progress_thread 1 -- nonblocking 1
-tap_check "2x2: nonblocking, where a thread was asked for" good_through_gpuring
-tap_check "2x2: there is none between nodes: said once" one_line 'no progress thread where coll_gpuring_nodes is 1'
+for form in nonblocking persistent; do
+    nodes 2x2 4 --mca coll_gpuring_progress_thread 1 -- $form 1
+    tap_check "2x2: $form, with a thread" eight_taken
+done
 
 # ---- what crosses the hosts' interfaces ----
 
@@ -70,11 +73,14 @@ allreduces() { # LAYOUT NP PER_CALL [OPTIONS...]
 mib=$((1 << 20))
 tap_check "2x1: a ring moves 2S(Q-1)/Q over each interface" allreduces 2x1 2 $((4 * mib)) --mca coll_gpuring_algorithm ring
 tap_check "4x1: a ring, too" allreduces 4x1 4 $((6 * mib)) --mca coll_gpuring_algorithm ring
-tap_check "2x2: so does bucket, along hosts and ranks" \
+tap_check "2x2: so does what the component chooses, along ranks and hosts" allreduces 2x2 4 $((4 * mib)) --mca coll_gpuring_verbose 2
+tap_check "    and rank 0 says what and why" seen 'allreduce on MPI_COMM_WORLD.* 4194304 bytes on 2 nodes of 2: bucket, 4 channels'
+tap_check "2x2, torus stated: the same" \
     allreduces 2x2 4 $((4 * mib)) --mca coll_gpuring_algorithm bucket --mca coll_gpuring_torus 2x2
 # with N ranks in one ring that is 2S(N-1)/N, if it enters each host once; with these placed in turns, too
 tap_check "2x2, placed in turns: a ring enters each host once" \
-    allreduces 2x2 4 $((6 * mib)) --mca coll_gpuring_algorithm ring --map-by node
+    allreduces 2x2 4 $((6 * mib)) --map-by node --mca coll_gpuring_verbose 2
+tap_check "    and is what the component chooses" seen ' 4194304 bytes on 2 nodes of up to 2: ring,'
 
 # ---- not to be had: handed on ----
 
@@ -90,7 +96,7 @@ GR_DIR=$work/bare nodes 2x2 4 -- hello_coll
 tap_check "no module: handed on" handed_on
 tap_check "    with one line that says so" one_line 'on h[01], gets no link.*gpuring_net_ucx.so: cannot open'
 
-# ---- a process that dies, a cable that is cut ----
+# ---- a process that stops or dies, a cable that is cut ----
 
 marked() { grep -lzs "^$mark$" /proc/[0-9]*/cmdline | wc -l; }
 marked_is() { [ "$(marked)" = "$1" ]; }
@@ -109,6 +115,16 @@ end_job() {
     job=
 }
 
+waits_for_1() { seen 'rank 0 of stalled communicator .*waits for rank 1$'; }
+continue_stopped() { kill -CONT $(grep -lzs "^$mark$" /proc/[0-9]*/cmdline | tr -dc '0-9\n'); }
+
+begin '"$@"' --mca coll_gpuring_timeout 1 -- stall stop allreduce "$mark"
+tap_check "stopped rank: who waits says for whom" wait_for 60 waits_for_1
+continue_stopped
+gwait
+tap_check "    continued: all finish right" good_through_gpuring
+tap_check "    over the same link" not_seen 'lost a link'
+
 # What is left in the hosts' shared memory, but for Open MPI's own.
 begin '"$@"; for h in $HOSTS; do $HOSTS_SH on $h find /dev/shm -mindepth 1 -maxdepth 1 ! -name "vader*" ! -name "ompi*" \
     ! -name "pmix*" ! -name names -printf "left %p\n"; done; echo looked' --enable-recovery -- stall kill allreduce "$mark"
@@ -125,7 +141,7 @@ begin "for h in \$HOSTS; do \$HOSTS_SH on \$h sh -c 'echo 2 >/proc/sys/net/ipv4/
 until grep -qa looping $out; do sleep 0.1; done
 \$HOSTS_SH link h1 down
 wait" --mca coll_gpuring_timeout 1 -- stall loop allreduce "$mark"
-tap_check "cut off: who waits says for whom" wait_for 60 seen 'rank 0 of stalled communicator .*waits for rank 1$'
+tap_check "cut off: who waits says for whom" wait_for 60 waits_for_1
 tap_check "cut off: then, that the link is lost, and to where" wait_for 60 lost
 tap_check "cut off: the call fails" wait_for 10 seen 'MPI_ERR_OTHER'
 end_job

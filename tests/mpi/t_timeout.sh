@@ -47,6 +47,13 @@ for form in nonblocking persistent; do
     tap_check "$form, stopped before the first call, continued: all finish right" good_through_gpuring
 done
 
+# Who has a core of its own looks many times before it gives that away.
+MPIRUN=${MPIRUN/mpi_yield_when_idle 1/mpi_yield_when_idle 0} gstart 2 --mca coll_gpuring_timeout 1 -- stall stop allreduce
+tap_check "stopped rank, cores to spare: it is named" wait_for 15 names_all allreduce 'step [0-9]+'
+continue_rank
+gwait
+tap_check "stopped rank, cores to spare, continued: all finish right" good_through_gpuring
+
 gstart $np --mca coll_gpuring_timeout 1 -- stall first allreduce
 tap_check "stopped before the first call: named in set-up" wait_for 15 names_all allreduce 'set-up|step [0-9]+'
 continue_rank

@@ -24,6 +24,10 @@ link.c | the wrong slot is sent | l->fifo.shared->slots + at * | l->fifo.shared-
 link.c | the wrong slot is written | (l->fifo.count + head->seq) % l->fifo.nslots | head->seq %% l->fifo.nslots
 link.c | credits come too late | head - l->read >= l->fifo.nslots / 2 | head - l->read > l->fifo.nslots
 link.c | credits are too many | post(l, &l->message[0], GR_NET_CREDIT, head, | post(l, \&l->message[0], GR_NET_CREDIT, head + 1,
+link.c | credits that travel with data are too many | head->read = read; | head->read = read + 1;
+link.c | credits that travel with data are told again | in->read = read; | ;
+link.c | credits that travel with data are for another link | head->back = in->theirs; | head->back = in->number;
+link.c | who has left is heard | l == l->peer->heard | 0
 link.c | an old credit overtakes and counts | head->seq > l->read && head->seq | head->seq
 link.c | credits count for what was not sent | && head->seq <= l->next) | )
 link.c | the message of credits is used twice | if (l->telling) { | if (0) {

@@ -74,6 +74,51 @@ static void most_slots_are_used(void **state)
     close_pipe(&p, 0);
 }
 
+/* Each answers the other: credits travel with the answers, and data on links of which nobody answers have theirs. */
+static void answers_carry_credits(void **state)
+{
+    struct pipe there, back, alone;
+    int k, before;
+
+    (void) state;
+    open_pipe(&there, 0, 1, 4, 4);
+    open_pipe(&back, 1, 0, 3, 3);
+    open_pipe(&alone, 0, 1, 4, 4);
+    assert_int_equal(join(&there, 0) | join(&there, 1) | join(&back, 0) | join(&back, 1) | join(&alone, 0) | join(&alone, 1), 0);
+    before = post_credits;
+    for (k = 1; k <= 100; k++) {
+        struct pipe *one[2] = {&there, &back};
+        int n;
+
+        for (n = 0; n < 2; n++) {
+            push(one[n]);
+            while (one[n]->done[1] < (uint64_t) k) {
+                progress(k % 2);
+                progress(!(k % 2));
+                pop(one[n]);
+            }
+        }
+        assert_int_equal(one[0]->done[0] + one[1]->done[0], 2 * k);
+    }
+    assert_int_equal(post_credits, before);
+    while (alone.done[1] < 100) {
+        push(&alone);
+        progress(0);
+        progress(1);
+        pop(&alone);
+    }
+    assert_true(post_credits >= before + 45);
+    close_pipe(&back, 0);
+    while (there.done[1] < 200) { /* nobody answers any more */
+        push(&there);
+        progress(0);
+        progress(1);
+        pop(&there);
+    }
+    close_pipe(&there, 1);
+    close_pipe(&alone, 0);
+}
+
 static void what_was_pushed_before_leaving_arrives(void **state)
 {
     struct pipe p;
@@ -284,6 +329,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_is_pushed_comes_out),
         TEST(most_slots_are_used),
+        TEST(answers_carry_credits),
         TEST(what_was_pushed_before_leaving_arrives),
         TEST(a_reader_that_has_left_frees_its_writer),
         TEST(a_broken_connection_fails_its_links),

@@ -105,6 +105,8 @@ static int post_connect(void *end, const void *address, void *peer, void **conne
     return 0;
 }
 
+int post_credits;
+
 static int post_send(void *end, void *connection, struct gr_net_message *message, const void *data, size_t bytes)
 {
     struct end *from = end, *to = connection;
@@ -114,6 +116,7 @@ static int post_send(void *end, void *connection, struct gr_net_message *message
         from->up->lost(from->up->ctx, from->peers[to->number], "cut");
         return GR_ERR_LOST;
     }
+    post_credits += GR_NET_CREDIT == message->head.kind;
     l = new_letter();
     *l = (struct letter) {ON_ITS_WAY, from, to, message->head, message, data, NULL, bytes, NULL};
     if (!chance(post_ways.at_once)) {

@@ -18,6 +18,7 @@ struct post_ways {
 };
 
 extern struct post_ways post_ways;
+extern int post_credits; /* messages of credits that were sent, ever */
 extern const struct gr_transport post_transport;
 
 void post_begin(uint64_t seed);

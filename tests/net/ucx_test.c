@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -149,6 +150,39 @@ static void early_leavers(struct part *p)
     meet(p, other);
 }
 
+/* Whether a slot is free again although its reader's process does not look at the network. */
+static void one_slot(struct part *p, int unasked)
+{
+    static const struct shape shape = {2, 60000, 0};
+    int other = 1 - p->number;
+    struct end e;
+
+    end_open(&e, p, 0 == p->number ? GR_NET_OUT : GR_NET_IN, shape);
+    end_join(&e, other);
+    ends_finish(&e, 1, 2, &shape);
+    meet(p, other);
+    if (0 == p->number) {
+        need(end_go_on(&e, 3, &shape));
+        settle(p, 0.5);
+        need(gr_link_drained(&e.link) == unasked);
+    } else {
+        sleep(2);
+    }
+    ends_finish(&e, 1, 3, &shape);
+    end_close(&e);
+    meet(p, other);
+}
+
+static void sent_unasked(struct part *p)
+{
+    one_slot(p, 1);
+}
+
+static void asked_first(struct part *p)
+{
+    one_slot(p, 0);
+}
+
 static int entries(const char *path)
 {
     DIR *dir = opendir(path);
@@ -213,6 +247,7 @@ static void offers_that_do_not_fit(struct part *p)
 const struct scenario scenarios[] = {
     {"both_ways", both_ways},         {"among_four", among_four},
     {"held_up", held_up},             {"early_leavers", early_leavers},
+    {"sent_unasked", sent_unasked},   {"asked_first", asked_first},
     {"again_and_again", again_and_again}, {"offers_that_do_not_fit", offers_that_do_not_fit},
     {NULL, NULL},
 };
@@ -238,8 +273,18 @@ TEST(a_reader_that_does_not_read_holds_up_one_link_over_tcp, "held_up", 2, tcp)
 TEST(a_reader_that_does_not_read_holds_up_one_link_over_shared_memory, "held_up", 2, shm)
 TEST(who_leaves_early_loses_nothing_of_its_own_over_tcp, "early_leavers", 2, tcp)
 TEST(who_leaves_early_loses_nothing_of_its_own_over_shared_memory, "early_leavers", 2, shm)
+TEST(over_tcp_slots_are_sent_unasked, "sent_unasked", 2, tcp)
+TEST(over_shared_memory_ucx_does_as_it_likes, "asked_first", 2, shm)
 TEST(networks_open_and_close_without_a_trace, "again_and_again", 2, tcp)
 TEST(offers_that_do_not_fit_are_refused, "offers_that_do_not_fit", 1, tcp)
+
+static void ucx_asks_where_the_user_wants_it(void **state)
+{
+    (void) state;
+    setenv("UCX_RNDV_THRESH", "8192", 1);
+    parts_run("asked_first", 2, tcp);
+    unsetenv("UCX_RNDV_THRESH");
+}
 
 static void nothing_is_left_in_shared_memory(void **state)
 {
@@ -261,6 +306,9 @@ static int tests(void)
         cmocka_unit_test(a_reader_that_does_not_read_holds_up_one_link_over_shared_memory),
         cmocka_unit_test(who_leaves_early_loses_nothing_of_its_own_over_tcp),
         cmocka_unit_test(who_leaves_early_loses_nothing_of_its_own_over_shared_memory),
+        cmocka_unit_test(over_tcp_slots_are_sent_unasked),
+        cmocka_unit_test(over_shared_memory_ucx_does_as_it_likes),
+        cmocka_unit_test(ucx_asks_where_the_user_wants_it),
         cmocka_unit_test(networks_open_and_close_without_a_trace),
         cmocka_unit_test(offers_that_do_not_fit_are_refused),
         cmocka_unit_test(nothing_is_left_in_shared_memory),

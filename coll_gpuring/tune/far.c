@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The cost model of select.h for ranks on several nodes: what counts is how often a message crosses the network on its way,
+ * and how much passes the link of a node, which its ranks share. N ranks, of which a node has up to P, on Q nodes.
+ *
+ *      bytes out of a node, of S               N - P others elsewhere
+ *      ring, allreduce     2 S (N-1)/N         flat allreduce      2 S (N-P)       oneshot     P S (N-P)
+ *      bucket, allreduce   2 S (Q-1)/Q         twoshot     2 P S (N-P)/N           chain       S
+ *
+ * What moves inside nodes is taken for free but for its steps: it differs little between these.
+ */
+#include "select.h"
+
+#include <math.h>
+
+/* Shortest chunk of a pipeline that is worth a message. */
+#define MIN_CHUNK 4096.0
+
+/* What all ranks send to all others at once gets into each other's way. */
+#define CROWD 1.1
+
+/* What an algorithm does. */
+struct course {
+    double hops, near; /* that the farthest message makes, one after the other: between nodes and inside */
+    double more;       /* messages that the busiest rank sends beside those, */
+    double bytes;      /* and bytes that pass the busiest node's link in one direction */
+    int pipe;          /* chunks follow each other; else slices do, each from its beginning to its end */
+};
+
+static double rounds_among(int n)
+{
+    return n > 1 ? ceil(log2(n)) : 0;
+}
+
+static struct course course_of(const struct gr_question *q, enum gr_algo algo)
+{
+    const struct gr_far *far = &q->far;
+    double n = q->p, nodes = far->nodes, ranks = far->ranks, s = (double) q->bytes, others = n - ranks;
+    double halves = GR_COLL_ALLREDUCE == q->coll ? 2 : 1, height = rounds_among(q->p), deep = rounds_among(far->nodes) + 1;
+    double crowd = others > 1 ? CROWD : 1;
+    int blocks = GR_BLOCKS == gr_algo_layout(algo, q->coll);
+
+    switch (algo) {
+    case GR_ALGO_RING: {
+        double steps = halves * (n - 1), hops = ceil(steps * nodes / n);
+
+        return (struct course) {hops, steps - hops, 0, steps / n * s, 0};
+    }
+    case GR_ALGO_CHAIN:
+        return (struct course) {nodes - 1, n - nodes, 0, s, 1};
+    case GR_ALGO_TREE:
+        /* a node's ranks lie side by side, so that few branches lead out of it; but those of both trees do */
+        deep = deep < height ? deep : height;
+        return (struct course) {halves * deep, halves * (height - deep), 2, halves * s * (ranks > 1 ? 1.5 : 1), 1};
+    case GR_ALGO_ONESHOT:
+        return (struct course) {1, 0, others - 1, crowd * ranks * others * s, 0};
+    case GR_ALGO_TWOSHOT:
+        return (struct course) {2, 0, 2 * others - 1, 2 * crowd * ranks * others / n * s, 0};
+    case GR_ALGO_FLAT:
+        return blocks ? (struct course) {1, 0, others - 1, crowd * ranks * others / n * s, 0}
+                      : (struct course) {halves, 0, halves * (others - 1), halves * others * s, 0};
+    case GR_ALGO_MST:
+        /* inside nodes first: then all of a node's ranks send what they have */
+        return (struct course) {rounds_among(far->nodes), rounds_among(far->ranks), 0, ranks * rounds_among(far->nodes) * s, 0};
+    case GR_ALGO_BUCKET:
+    case GR_ALGO_SWING:
+        return (struct course) {halves * (nodes - 1), halves * (ranks - 1), 0, halves * (nodes - 1) / nodes * s, 0};
+    default: /* an Alltoall has one way */
+        return (struct course) {n - 1, 0, 0, ranks * others / n * s, 0};
+    }
+}
+
+double gr_cost_far(const struct gr_costs *costs, const struct gr_question *q, enum gr_algo algo, uint32_t nchannels,
+                   size_t *chunk_bytes)
+{
+    struct course c = course_of(q, algo);
+    double s = (double) q->bytes, own = q->far.step / 4, chunk = (double) q->slot_bytes, n, once;
+
+    once = c.hops * q->far.step + c.near * costs->step + c.more * own;
+    if (c.pipe) {
+        n = sqrt(s * own * (1 + c.more) / (c.hops * q->far.byte));
+        n = n < MIN_CHUNK ? MIN_CHUNK : n;
+        chunk = n < chunk ? n : chunk;
+        *chunk_bytes = (size_t) chunk / 64 * 64;
+        chunk = chunk < s ? chunk : s;
+        n = s > 0 ? ceil(s / chunk) : 1;
+        return once + (n - 1) * own * (1 + c.more) + c.hops * chunk * q->far.byte + c.bytes * q->far.byte;
+    }
+    *chunk_bytes = q->slot_bytes;
+    /* slices of other channels fill the time in which one waits */
+    n = GR_BLOCKS == gr_algo_layout(algo, q->coll) ? ceil(s / q->p / chunk) : ceil(s / chunk);
+    n = ceil(n / nchannels);
+    return (n > 1 ? n : 1) * once + c.bytes * q->far.byte;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The choice of a way between nodes (tune/far.c), and what the way of a cluster sends over its nodes' links. */
+#include "exec/rings.h"
+#include "tune/select.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+enum { SLOT_BYTES = 65536, CHANNELS = 4 };
+
+static const enum gr_coll colls[] = {GR_COLL_ALLREDUCE, GR_COLL_ALLGATHER, GR_COLL_REDUCE_SCATTER, GR_COLL_BCAST,
+                                     GR_COLL_REDUCE, GR_COLL_ALLTOALL};
+enum { NCOLLS = sizeof(colls) / sizeof(colls[0]) };
+
+/* Nodes with so many ranks each, in the order of nodes. */
+static struct gr_question question(enum gr_coll coll, int nodes, int ranks, size_t bytes)
+{
+    struct gr_question q = {.coll = coll, .p = nodes * ranks, .bytes = bytes, .forced = -1, .nchannels = CHANNELS,
+                            .slot_bytes = SLOT_BYTES, .nslots = 4, .post_bytes = bytes, .protocol = -1,
+                            .far = {nodes, ranks, 20, 0.0008}};
+
+    if (ranks > 1 && nodes > 1) {
+        q.torus = (struct gr_torus) {.ndims = 2, .dims = {ranks, nodes}, .nested = 1};
+    }
+    return q;
+}
+
+static int way_of(struct gr_question q)
+{
+    return gr_select(&gr_costs_host, &q).way;
+}
+
+static void choices_are_in_bounds(void **state)
+{
+    static const int shapes[][2] = {{2, 1}, {2, 2}, {4, 1}, {4, 2}, {3, 5}, {16, 4}, {1000, 8}};
+    struct gr_choice c;
+    size_t n, k, bytes;
+
+    (void) state;
+    for (n = 0; n < sizeof(shapes) / sizeof(shapes[0]); n++) {
+        for (k = 0; k < NCOLLS; k++) {
+            for (bytes = 1; bytes < (size_t) 1 << 32; bytes = 2 * bytes + 1) {
+                struct gr_question q = question(colls[k], shapes[n][0], shapes[n][1], bytes);
+
+                c = gr_select(&gr_costs_host, &q);
+                assert_true(c.way < GR_NALGOS && gr_algo_has((enum gr_algo) c.way, q.coll));
+                assert_true(gr_algo_fits((enum gr_algo) c.way, q.p, &q.torus));
+                assert_true(c.us >= q.far.step && isfinite(c.us) && !c.direct);
+                assert_true(c.chunk_bytes >= 64 && c.chunk_bytes <= SLOT_BYTES);
+                assert_true(c.nchannels >= 1 && c.nchannels <= CHANNELS);
+            }
+        }
+    }
+}
+
+static void large_messages_of_a_cluster_go_along_it(void **state)
+{
+    struct gr_question q;
+    size_t bytes;
+    int k;
+
+    (void) state;
+    for (k = 0; k < 3; k++) {
+        for (bytes = (size_t) 1 << 20; bytes <= (size_t) 1 << 30; bytes *= 2) {
+            assert_int_equal(way_of(question(colls[k], 2, 2, bytes)), GR_ALGO_BUCKET);
+            assert_int_equal(way_of(question(colls[k], 4, 2, bytes)), GR_ALGO_BUCKET);
+            assert_int_equal(way_of(question(colls[k], 8, 8, bytes)), GR_ALGO_BUCKET);
+            /* nodes that differ */
+            q = question(colls[k], 4, 4, bytes);
+            q.torus.ndims = 0;
+            assert_int_equal(way_of(q), GR_ALGO_RING);
+            assert_int_equal(way_of(question(colls[k], 16, 1, bytes)), GR_ALGO_RING);
+            /* a torus that somebody has stated is no cluster */
+            q = question(colls[k], 4, 4, bytes);
+            q.torus.nested = 0;
+            assert_int_equal(way_of(q), GR_ALGO_RING);
+        }
+    }
+}
+
+/* What has one source leaves and enters each node once. */
+static void large_vectors_go_by_chains(void **state)
+{
+    size_t bytes;
+
+    (void) state;
+    for (bytes = (size_t) 4 << 20; bytes <= (size_t) 1 << 30; bytes *= 2) {
+        assert_int_equal(way_of(question(GR_COLL_BCAST, 2, 2, bytes)), GR_ALGO_CHAIN);
+        assert_int_equal(way_of(question(GR_COLL_REDUCE, 4, 2, bytes)), GR_ALGO_CHAIN);
+        assert_int_equal(way_of(question(GR_COLL_BCAST, 4, 1, bytes)), GR_ALGO_CHAIN);
+    }
+}
+
+/* One crossing where all can be reached at once; a number that grows with the logarithm where not. */
+static void small_messages_cross_few_times(void **state)
+{
+    struct gr_question q;
+    int k;
+
+    (void) state;
+    for (k = 0; k < 5; k++) {
+        q = question(colls[k], 4, 2, 64);
+        assert_in_range((int) gr_select(&gr_costs_host, &q).us, 20, 60);
+    }
+    assert_int_equal(way_of(question(GR_COLL_ALLREDUCE, 2, 2, 8)), GR_ALGO_ONESHOT);
+    assert_int_equal(way_of(question(GR_COLL_BCAST, 4, 1, 8)), GR_ALGO_FLAT);
+    assert_int_equal(way_of(question(GR_COLL_BCAST, 64, 8, 8)), GR_ALGO_MST);
+    assert_int_equal(way_of(question(GR_COLL_ALLREDUCE, 64, 8, 8)), GR_ALGO_TREE);
+}
+
+/* A network that is slow to answer wants few messages, one with little bandwidth few bytes. */
+static void latency_and_rate_decide(void **state)
+{
+    struct gr_question slow = question(GR_COLL_ALLREDUCE, 16, 4, 65536), thin = slow;
+
+    (void) state;
+    slow.far.step = 1000;
+    thin.far.byte = 0.1;
+    assert_int_equal(way_of(slow), GR_ALGO_TREE);
+    assert_int_equal(way_of(thin), GR_ALGO_BUCKET);
+}
+
+/* Blocks that leave a node in an allreduce of a channel. */
+static int blocks_out(const struct gr_torus *t, int node, uint32_t channel)
+{
+    int ranks = t->dims[0], rank, n = 0, k;
+    uint32_t i;
+
+    for (rank = node * ranks; rank < (node + 1) * ranks; rank++) {
+        struct gr_sched s = {.coll = GR_COLL_ALLREDUCE, .algo = GR_ALGO_BUCKET, .p = gr_torus_size(t), .pos = rank,
+                             .nchunks = 1, .torus = *t, .channel = gr_rings_lane(t, channel)};
+
+        for (i = 0; i < gr_sched_len(&s); i++) {
+            struct gr_step step = gr_sched_step(&s, i);
+
+            for (k = 0; k < step.nto; k++) {
+                n += step.to[k] / ranks != node ? (int) step.count : 0;
+            }
+        }
+    }
+    return n;
+}
+
+static void every_channel_cuts_inside_nodes_first(void **state)
+{
+    struct gr_torus t = {.ndims = 2, .nested = 1};
+    uint32_t c;
+
+    (void) state;
+    for (t.dims[0] = 2; t.dims[0] <= 4; t.dims[0]++) {
+        for (t.dims[1] = 2; t.dims[1] <= 5; t.dims[1]++) {
+            for (c = 0; c < 5; c++) {
+                /* 2 S (Q - 1) / Q, of S in Q P blocks */
+                assert_int_equal(blocks_out(&t, 1, c), 2 * (t.dims[1] - 1) * t.dims[0]);
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(choices_are_in_bounds),
+        cmocka_unit_test(large_messages_of_a_cluster_go_along_it),
+        cmocka_unit_test(large_vectors_go_by_chains),
+        cmocka_unit_test(small_messages_cross_few_times),
+        cmocka_unit_test(latency_and_rate_decide),
+        cmocka_unit_test(every_channel_cuts_inside_nodes_first),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
