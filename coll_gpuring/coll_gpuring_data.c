@@ -258,7 +258,8 @@ static int begin_allgather(struct gr_op *op)
     }
     if (!in_place(call)) {
         data->in = pack_input ? scratch : mca_coll_gpuring_solid_start(call->sbuf, call->stype);
-        return pack_input ? mca_coll_gpuring_convert((void *) call->sbuf, call->stype, call->scount, scratch, true) : OMPI_SUCCESS;
+        return pack_input ? mca_coll_gpuring_convert((void *) call->sbuf, call->stype, call->scount, scratch, true)
+                          : OMPI_SUCCESS;
     }
     data->in = data->out + gr_request_begin(&data->request, rank);
     count = gathered_block(call, rank, &start);
@@ -369,7 +370,8 @@ int mca_coll_gpuring_data_end(struct gr_op *op)
     } else if (GR_FINISH_UNPACK == data->finish && GR_CALL_BCAST == call->id) {
         rc = mca_coll_gpuring_convert(call->rbuf, call->rtype, call->rcount, data->out, false);
     } else if (GR_FINISH_UNPACK == data->finish && GR_CALL_ALLTOALL == call->id) {
-        rc = mca_coll_gpuring_convert(call->rbuf, call->rtype, (size_t) ompi_comm_size(call->comm) * call->rcount, data->out, false);
+        rc = mca_coll_gpuring_convert(call->rbuf, call->rtype, (size_t) ompi_comm_size(call->comm) * call->rcount,
+                                      data->out, false);
     } else if (GR_FINISH_UNPACK == data->finish) {
         rc = unpack_gathered(call, data);
     }

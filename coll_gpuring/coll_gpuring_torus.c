@@ -2,7 +2,8 @@
 /*
  * The torus that the ranks of a communicator form: what its info key gpuring_torus says; else its Cartesian topology; else
  * the parameter, which is meant for MPI_COMM_WORLD; else that of a cluster. MPI makes the second equal on all ranks, the
- * exchange of parameters the third, what all say of themselves the last; of the key it says that an implementation may want one value on all ranks, and this one does.
+ * exchange of parameters the third, what all say of themselves the last; of the key it says that an implementation may
+ * want one value on all ranks, and this one does.
  */
 #include "coll_gpuring.h"
 
@@ -54,6 +55,13 @@ static struct gr_torus torus_of_grid(struct ompi_communicator_t *comm)
     return torus;
 }
 
+/* Whether a torus that somebody stated is that of the cluster, which knows more of it: that it is nested. */
+static bool is_cluster(const struct gr_torus *torus, const struct gr_torus *cluster)
+{
+    return 2 == torus->ndims && 0 == torus->mesh && torus->dims[0] == cluster->dims[0] &&
+           torus->dims[1] == cluster->dims[1];
+}
+
 struct gr_torus mca_coll_gpuring_torus(struct ompi_communicator_t *comm, const gr_params_t *params,
                                        const struct gr_torus *cluster)
 {
@@ -65,7 +73,5 @@ struct gr_torus mca_coll_gpuring_torus(struct ompi_communicator_t *comm, const g
     if (0 == torus.ndims) {
         torus = mca_coll_gpuring_param_torus(params->value[GR_PARAM_TORUS]);
     }
-    /* stated or not, it is that */
-    return 0 == torus.ndims || (2 == torus.ndims && 0 == torus.mesh && torus.dims[0] == cluster->dims[0] &&
-                                torus.dims[1] == cluster->dims[1]) ? *cluster : torus;
+    return 0 == torus.ndims || is_cluster(&torus, cluster) ? *cluster : torus;
 }

@@ -52,8 +52,9 @@ struct gr_gpu_pool *gr_gpu_pool_open(struct gr_gpu *gpu, struct gr_pool *doors, 
 void gr_gpu_pool_close(struct gr_gpu_pool *pool);
 
 /*
- * Lease n frames of `bytes` each: all or none. Their first `clean` bytes are zero, the rest is what the last lease left. 0, GR_ERR_GPU_SPACE, GR_ERR_GPU_LIMIT, GR_ERR_CUDA; GR_ERR_NOMEM; for the doors and
- * for GR_ON_HOST also what gr_pool_lease() returns.
+ * Lease n frames of `bytes` each: all or none. Their first `clean` bytes are zero, the rest is what the last lease left.
+ * 0, GR_ERR_GPU_SPACE, GR_ERR_GPU_LIMIT, GR_ERR_CUDA; GR_ERR_NOMEM; for the doors and for GR_ON_HOST also what
+ * gr_pool_lease() returns.
  */
 int gr_gpu_pool_lease(struct gr_gpu_pool *pool, enum gr_gpu_where where, size_t bytes, size_t clean, int n,
                       struct gr_gpu_frame **frames);

@@ -8,8 +8,8 @@
  *
  * A band is what the schedule needs at one time: in GR_PIPE so many chunks of every channel, one behind the other; in
  * GR_BLOCKS so many slices of every block, or where a slice is long, some blocks of it, in the order in which the rank's
- * steps first read (or store the results of) them. What no step calls a result is copied in the end. All copies in are put on a stream at once, with a mark behind each band. Nobody
- * waits: a step whose band is not there is not ready yet.
+ * steps first read (or store the results of) them. What no step calls a result is copied in the end. All copies in are
+ * put on a stream at once, with a mark behind each band. Nobody waits: a step whose band is not there is not ready yet.
  */
 #ifndef GR_EXEC_GPU_STAGED_H
 #define GR_EXEC_GPU_STAGED_H

@@ -71,7 +71,8 @@ int gr_net_open(struct gr_net **net, const struct gr_transport *transport, char 
 
 /*
  * Leave all FIFOs, and end. Links that were closed have up to `patience` seconds to send what is in them. What is on its
- * way to this process is lost, and what peers have not taken yet may be, so whoever is not alone agrees with the others first. NULL is fine.
+ * way to this process is lost, and what peers have not taken yet may be, so whoever is not alone agrees with the others
+ * first. NULL is fine.
  */
 void gr_net_close(struct gr_net *net, double patience);
 

@@ -62,6 +62,13 @@ tap_done() {
     exit $((tap_failed > 0))
 }
 
+# all_chose ALGORITHM COLLECTIVE...: each went so, as the script's own chose COLLECTIVE ALGORITHM finds
+all_chose() {
+    local algorithm=$1 coll
+    shift
+    for coll in "$@"; do chose "$coll" "$algorithm" || return 1; done
+}
+
 # ---- processes ----
 
 # This process and all below it, in one line.

@@ -8,12 +8,7 @@ export GPURING_BUDGET=${GPURING_BUDGET:-0} # each collective and form once on ea
 chose() { # COLLECTIVE ALGORITHM
     seen "gpuring: $1 on .*: $2 \\(forced\\)"
 }
-good_along() { # ALGORITHM COLLECTIVE...: all good, and all of these went so
-    local algorithm=$1 coll
-    shift
-    good_through_gpuring || return 1
-    for coll in "$@"; do chose "$coll" "$algorithm" || return 1; done
-}
+good_along() { good_through_gpuring && all_chose "$@"; } # ALGORITHM COLLECTIVE...: all good, and all of these went so
 
 # GRID NP ALGORITHM CHANNELS COLLECTIVES
 while read -r grid np algorithm channels colls; do

@@ -13,12 +13,7 @@ slots='--mca op ^avx --mca coll_gpuring_verbose 2 --mca coll_gpuring_device_slot
 chose() { # COLLECTIVE ALGORITHM [PROTOCOL]
     seen "gpuring: $1 on .* on devices .*: $2 \\(forced\\), ${3:-}"
 }
-good_along() { # ALGORITHM COLLECTIVE...: all good, and all of these went so
-    local algorithm=$1 coll
-    shift
-    good_on_devices || return 1
-    for coll in "$@"; do chose "$coll" "$algorithm" || return 1; done
-}
+good_along() { good_on_devices && all_chose "$@"; } # ALGORITHM COLLECTIVE...: all good, and all of these went so
 
 # GRID NP ALGORITHM CHANNELS COLLECTIVES
 while read -r grid np algorithm channels colls; do
