@@ -40,6 +40,9 @@ device_pool_mib 0 1..
 stage_bytes -1 0..
 host 7 0..1
 nodes 2 0..1
+nodes_channels 17 1..16
+nodes_latency 0 1..1000000
+nodes_mbit -5 1..
 timeout -1 0..
 timeout_abort 2 0..1
 torus 0x2 4x4x2
@@ -80,6 +83,7 @@ algorithm_allreduce auto flat
 protocol simple ll
 torus 2x2 4x1
 nodes 0 1
+nodes_mbit 100 1000
 step_sync none timed
 "
 while read -r name first others; do
