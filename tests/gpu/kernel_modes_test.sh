@@ -7,16 +7,16 @@ set -u
 builddir=${builddir:-.}
 count=0
 
-# mode: flavour: one in so many cases: environment
-modes='checked: plain: 1:
-every block alone on the device: plain: 8: FAKECUDA_SMS=1
-threads in reverse: plain: 6: FAKECUDA_SCHED=rev
-a thread lags: plain: 6: FAKECUDA_SCHED=lag:5
-threads in any order: plain: 6: FAKECUDA_SCHED=rand:7
-weak memory: plain: 4: FAKECUDA_WEAK=11
-weak memory, a thread lags: plain: 6: FAKECUDA_WEAK=13 FAKECUDA_SCHED=lag:17
-weak memory, any order, jitter: plain: 6: FAKECUDA_WEAK=19 FAKECUDA_SCHED=rand:23 FAKECUDA_JITTER=29
-ASan and UBSan: asan: 8: KERNEL_TEST_FEW=f32_sum,f64_max,bits_bxor,f64_i32_minloc
+# mode: flavour: one in so many cases, by the seed: environment
+modes='checked: plain: 2:
+every block alone on the device: plain: 16: FAKECUDA_SMS=1
+threads in reverse: plain: 12: FAKECUDA_SCHED=rev
+a thread lags: plain: 12: FAKECUDA_SCHED=lag:5
+threads in any order: plain: 12: FAKECUDA_SCHED=rand:7
+weak memory: plain: 8: FAKECUDA_WEAK=11
+weak memory, a thread lags: plain: 12: FAKECUDA_WEAK=13 FAKECUDA_SCHED=lag:17
+weak memory, any order, jitter: plain: 12: FAKECUDA_WEAK=19 FAKECUDA_SCHED=rand:23 FAKECUDA_JITTER=29
+ASan and UBSan: asan: 16: KERNEL_TEST_FEW=f32_sum,f64_max,bits_bxor,f64_i32_minloc
 TSan: tsan: 32: KERNEL_TEST_FEW=f32_sum,f64_max'
 
 while IFS= read -r row; do
