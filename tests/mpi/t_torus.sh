@@ -10,14 +10,7 @@ chose() { # COLLECTIVE ALGORITHM
 }
 good_along() { good_through_gpuring && all_chose "$@"; } # ALGORITHM COLLECTIVE...: all good, and all of these went so
 
-# GRID NP ALGORITHM CHANNELS COLLECTIVES
-while read -r grid np algorithm channels colls; do
-    [ -n "$grid" ] || continue
-    grun "$np" --mca coll_gpuring_verbose 2 --mca coll_gpuring_algorithm "$algorithm" --mca coll_gpuring_channels "$channels" \
-        -- grids "$grid" </dev/null
-    # shellcheck disable=SC2086
-    tap_check "$grid, $algorithm, $channels channels" good_along "$algorithm" $colls
-done <<END
+along_grids coll_gpuring_channels --mca coll_gpuring_verbose 2 <<END
 2x2   4  bucket   1 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
 2x2   4  swing    4 allreduce
 2x2   4  mst      2 bcast reduce

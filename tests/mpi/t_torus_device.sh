@@ -15,15 +15,10 @@ chose() { # COLLECTIVE ALGORITHM [PROTOCOL]
 }
 good_along() { good_on_devices && all_chose "$@"; } # ALGORITHM COLLECTIVE...: all good, and all of these went so
 
-# GRID NP ALGORITHM CHANNELS COLLECTIVES
-while read -r grid np algorithm channels colls; do
-    # kernels know nothing of the Open MPI
-    [ "$OMPI_SERIES" -lt 5 ] || [ "$grid" = 2x2 ] || continue
-    grun "$np" $slots 16384 --mca coll_gpuring_algorithm "$algorithm" --mca coll_gpuring_device_channels "$channels" \
-        -- grids "$grid" </dev/null
-    # shellcheck disable=SC2086
-    tap_check "$grid, $algorithm, $channels channels" good_along "$algorithm" $colls
-done <<END
+# kernels know nothing of the Open MPI: with 5 the small ones do
+grids_of_series() { if [ "$OMPI_SERIES" -lt 5 ]; then cat; else grep '^2x2 '; fi; }
+# shellcheck disable=SC2086 # options are words
+along_grids coll_gpuring_device_channels $slots 16384 < <(grids_of_series <<END
 2x2   4  bucket   1 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
 2x2   4  swing    4 allreduce
 2x2   4  mst      2 bcast reduce
@@ -41,6 +36,7 @@ done <<END
 2x2   4  pairwise 2 alltoall
 3x2   6  ring     3 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
 END
+)
 
 # slots so small that a message of several blocks takes several, and a call several slices
 for algorithm in bucket swing mst ordered; do
