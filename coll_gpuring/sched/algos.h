@@ -37,6 +37,8 @@ GR_HD uint32_t gr_swing_len(const struct gr_sched *s);
 GR_HD struct gr_step gr_swing_step(const struct gr_sched *s, uint32_t i);
 GR_HD uint32_t gr_mst_len(const struct gr_sched *s);
 GR_HD struct gr_step gr_mst_step(const struct gr_sched *s, uint32_t i);
+uint32_t gr_two_level_len(const struct gr_sched *s);
+struct gr_step gr_two_level_step(const struct gr_sched *s, uint32_t i);
 
 /* Alltoall along a torus (alltoall.h); the most chunks of a step of it, and the way of its message. */
 uint32_t gr_exchanges_len(const struct gr_sched *s);
@@ -83,6 +85,32 @@ GR_HD static inline struct gr_step gr_step_make(int bits, int operand, int dest,
     t.shift = 0;
     t.tick = tick;
     return t;
+}
+
+/*
+ * Algorithms that double, where n is no power of two: 2^bits of n, as many as possible, have a place; place i is number
+ * i n / 2^bits, rounded down, so that at most one without a place comes after each. It folds what it has into that place,
+ * and is given the result at the end.
+ */
+GR_HD static inline int gr_place_bits(int n)
+{
+    int bits = 0;
+
+    while (n >> bits > 1) {
+        bits++;
+    }
+    return bits;
+}
+
+/* The place of number x, or of the one that it folds into; the number at a place, n for the place behind the last. */
+GR_HD static inline int gr_place_of(int n, int bits, int x)
+{
+    return (int) ((((int64_t) x + 1) * (1 << bits) - 1) / n);
+}
+
+GR_HD static inline int gr_place_at(int n, int bits, int place)
+{
+    return (int) ((int64_t) place * n >> bits);
 }
 
 /* Entry n of a short array that device code keeps in registers, where no index can be computed. */

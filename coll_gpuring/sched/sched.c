@@ -46,6 +46,8 @@ static const struct algo_row algos[GR_NALGOS] = {
                          ALONG | HASTY | PACKED | TABLED},
     [GR_ALGO_SUH_SHIN] = {"suh-shin", BIT(GR_COLL_ALLTOALL), 0, BIT(GR_COLL_ALLTOALL), 0,
                           ALONG | HASTY | PACKED | TABLED},
+    [GR_ALGO_TWO_LEVEL] = {"two-level", IN_BLOCKS | ROOTED_COLLS, PIPED, BIT(GR_COLL_REDUCE_SCATTER) | BIT(GR_COLL_REDUCE),
+                           0, ALONG | ROOTED | HASTY | PACKED | TABLED},
 };
 
 static const char *const protocol_names[GR_NPROTOCOLS] = {"simple", "ll", "ll128"};

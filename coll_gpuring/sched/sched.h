@@ -40,6 +40,7 @@ enum gr_algo {
     GR_ALGO_MST,
     GR_ALGO_ORDERED,
     GR_ALGO_SUH_SHIN,
+    GR_ALGO_TWO_LEVEL,
     GR_NALGOS
 };
 

@@ -29,7 +29,10 @@ GR_HD int gr_torus_channels(enum gr_algo algo, enum gr_coll coll, const struct g
 {
     int rows = 0, d;
 
-    for (d = 0; d < t->ndims && GR_COLL_ALLTOALL != coll; d++) {
+    if (GR_COLL_ALLTOALL == coll || GR_ALGO_TWO_LEVEL == algo) {
+        return 1;
+    }
+    for (d = 0; d < t->ndims; d++) {
         rows += t->dims[d] > 1;
     }
     if (from_the_ends(algo, coll) && rows > 2) {

@@ -21,6 +21,9 @@ uint32_t gr_torus_most(enum gr_algo algo, int p, const struct gr_torus *t)
     if (GR_ALGO_SWING == algo) { /* half of all, or all where some dimension is folded: no power of two */
         return 1 == p ? 1 : 0 == (p & (p - 1)) ? (uint32_t) p / 2 : (uint32_t) p;
     }
+    if (GR_ALGO_TWO_LEVEL == algo) { /* between leaders and the others of their nodes */
+        return (uint32_t) p;
+    }
     if (GR_ALGO_BUCKET != algo) {
         return gr_exchanges_most(algo, p, t);
     }
@@ -80,7 +83,7 @@ void gr_torus_peers(const struct gr_sched *s, int *in, int *nin, int *out, int *
     one.nchunks = 1;
     for (coll = 0; coll < GR_NCOLLS; coll++) {
         one.coll = (enum gr_coll) coll;
-        if (!gr_algo_has(s->algo, one.coll)) {
+        if (!gr_algo_has(s->algo, one.coll) || !gr_torus_fits(s->algo, s->p, &s->torus)) {
             continue;
         }
         for (i = 0, len = gr_sched_len(&one); i < len; i++) {

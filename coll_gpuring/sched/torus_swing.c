@@ -40,17 +40,6 @@
 #include "alltoall.h" /* gr_wrap() */
 #include "torus.h"
 
-/* The greatest b with 2^b <= n. */
-GR_HD static int log2_below(int n)
-{
-    int l = 0;
-
-    while (n >> l > 1) {
-        l++;
-    }
-    return l;
-}
-
 GR_HD static int rho(int s)
 {
     int power = 1 << (s + 1);
@@ -70,7 +59,7 @@ GR_HD static int count_events(const struct gr_sched *s, int *steps)
     int d, folds = 0;
 
     for (d = 0, *steps = 0; d < s->torus.ndims; d++) {
-        int bits = log2_below(s->torus.dims[d]);
+        int bits = gr_place_bits(s->torus.dims[d]);
 
         *steps += bits;
         folds += s->torus.dims[d] > 1 << bits;
@@ -85,7 +74,7 @@ GR_HD static struct swing_event find_event(const struct gr_sched *s, const struc
 
     for (;; at.step++) {
         for (at.turn = 0; at.turn < lane->n; at.turn++) {
-            int bits = log2_below(s->torus.dims[at.d = gr_lane_dim(lane, at.turn)]);
+            int bits = gr_place_bits(s->torus.dims[at.d = gr_lane_dim(lane, at.turn)]);
 
             if (at.step >= bits) {
                 continue;
@@ -101,17 +90,6 @@ GR_HD static struct swing_event find_event(const struct gr_sched *s, const struc
             at.j++;
         }
     }
-}
-
-/* The place of a coordinate among 2^bits of n, or of the one that it folds into; the coordinate of a place. */
-GR_HD static int place_of(int n, int bits, int x)
-{
-    return (int) ((((int64_t) x + 1) * (1 << bits) - 1) / n);
-}
-
-GR_HD static int coord_of(int n, int bits, int place)
-{
-    return (int) ((int64_t) place * n >> bits);
 }
 
 /* The partner's place among 2^bits. */
@@ -137,9 +115,9 @@ GR_HD static int seen_coord(const struct gr_sched *s, const struct gr_torus_lane
 /* My place in dimension d; *extra: I have none, and it is that of the one that I fold into. */
 GR_HD static int my_place(const struct gr_sched *s, const struct gr_torus_lane *lane, int d, int *extra)
 {
-    int n = s->torus.dims[d], bits = log2_below(n), x = seen_coord(s, lane, d), place = place_of(n, bits, x);
+    int n = s->torus.dims[d], bits = gr_place_bits(n), x = seen_coord(s, lane, d), place = gr_place_of(n, bits, x);
 
-    *extra = coord_of(n, bits, place) != x;
+    *extra = gr_place_at(n, bits, place) != x;
     return place;
 }
 
@@ -162,7 +140,7 @@ GR_HD static int my_number(const struct gr_sched *s, const struct gr_torus_lane 
 
     for (step = 0; j < nbits; step++) {
         for (k = 0; k < lane->n; k++) {
-            int bits = log2_below(s->torus.dims[d = gr_lane_dim(lane, k)]);
+            int bits = gr_place_bits(s->torus.dims[d = gr_lane_dim(lane, k)]);
 
             if (step < bits) {
                 number |= (number_of(bits, my_place(s, lane, d, &extra)) >> step & 1) << j++;
@@ -182,19 +160,19 @@ GR_HD static int rank_at(const struct gr_sched *s, const struct gr_torus_lane *l
 GR_HD static int peer_of(const struct gr_sched *s, const struct gr_torus_lane *lane, const struct swing_event *at,
                          int *gives)
 {
-    int n = s->torus.dims[at->d], bits = log2_below(n), place = my_place(s, lane, at->d, gives);
-    int x = coord_of(n, bits, place);
+    int n = s->torus.dims[at->d], bits = gr_place_bits(n), place = my_place(s, lane, at->d, gives);
+    int x = gr_place_at(n, bits, place);
 
     if (!is_there(s, lane, at)) {
         return -1;
     }
     if (!at->fold) {
-        return rank_at(s, lane, at->d, coord_of(n, bits, partner(bits, place, at->step)));
+        return rank_at(s, lane, at->d, gr_place_at(n, bits, partner(bits, place, at->step)));
     }
     if (*gives) {
         return rank_at(s, lane, at->d, x);
     }
-    return coord_of(n, bits, place + 1) > x + 1 ? rank_at(s, lane, at->d, x + 1) : -1;
+    return gr_place_at(n, bits, place + 1) > x + 1 ? rank_at(s, lane, at->d, x + 1) : -1;
 }
 
 /* Whether the output has what I know when event e of the way there begins: I have received before. */

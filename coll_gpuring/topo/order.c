@@ -54,16 +54,18 @@ void gr_order_nodes(const uint64_t *node, int p, int *order)
 struct gr_torus gr_torus_of_nodes(const uint64_t *node, int p)
 {
     struct gr_torus none = {.ndims = 0}, torus = {.ndims = 2, .nested = 1};
-    int n = 1, r;
+    int n = 1, r, k;
 
     while (n < p && node[n] == node[0]) {
         n++;
     }
-    if (1 == n || n == p || 0 != p % n) {
+    if (n == p || 0 != p % n) {
         return none;
     }
     for (r = 0; r < p; r++) {
-        if (node[r] != node[r / n * n] || (r >= n && 0 == r % n && node[r] == node[r - n])) {
+        for (k = 0; k < r / n * n && node[k] != node[r]; k += n) {
+        }
+        if (node[r] != node[r / n * n] || k < r / n * n) { /* not with its node, or that was there before */
             return none;
         }
     }

@@ -26,8 +26,8 @@ void gr_order_ring(const struct gr_torus *torus, int p, int reverse, int *order)
 void gr_order_nodes(const uint64_t *node, int p, int *order);
 
 /*
- * The same ranks as a torus of ranks of a node x nodes: dimension 0 is inside nodes. ndims 0: there is none, since nodes
- * have different numbers of ranks, or one each, or do not lie one behind the other.
+ * The same ranks as a torus of ranks of a node x nodes: dimension 0 is inside nodes. ndims 0: there is none, since there is
+ * one node only, or nodes have different numbers of ranks or do not lie one behind the other.
  */
 struct gr_torus gr_torus_of_nodes(const uint64_t *node, int p);
 

@@ -7,7 +7,10 @@
  *      ring, allreduce     2 S (N-1)/N         flat allreduce      2 S (N-P)       oneshot     P S (N-P)
  *      bucket, allreduce   2 S (Q-1)/Q         twoshot     2 P S (N-P)/N           chain       S
  *
- * What moves inside nodes is taken for free but for its steps: it differs little between these.
+ *      two-level, allreduce  S log2 Q, in blocks S (Q-1)/Q
+ *
+ * What moves inside nodes is taken for free but for its steps, it differs little between these; not so two-level, where
+ * leaders have to move what their nodes have, one rank's after the other.
  */
 #include "select.h"
 
@@ -16,14 +19,18 @@
 /* Shortest chunk of a pipeline that is worth a message. */
 #define MIN_CHUNK 4096.0
 
+/* That a message has besides its data. */
+#define HEADER 128.0
+
 /* What all ranks send to all others at once gets into each other's way. */
 #define CROWD 1.1
 
 /* What an algorithm does. */
 struct course {
     double hops, near; /* that the farthest message makes, one after the other: between nodes and inside */
-    double more;       /* messages that the busiest rank sends beside those, */
-    double bytes;      /* and bytes that pass the busiest node's link in one direction */
+    double more;       /* messages that the busiest rank sends to other nodes beside those, */
+    double bytes;      /* and bytes that pass the busiest node's link in one direction; */
+    double inside;     /* bytes that the busiest rank moves inside its node */
     int pipe;          /* chunks follow each other; else slices do, each from its beginning to its end */
 };
 
@@ -32,41 +39,60 @@ static double rounds_among(int n)
     return n > 1 ? ceil(log2(n)) : 0;
 }
 
+/* With s bytes. Leaders serve the others of their nodes one after the other. */
+static struct course two_level(const struct gr_question *q, double s)
+{
+    double nodes = q->far.nodes, rounds = rounds_among(q->far.nodes), others = q->far.ranks - 1;
+    double fold = exp2(rounds) > nodes, doubled = rounds - fold; /* nodes without a place are given the result besides */
+
+    switch (q->coll) {
+    case GR_COLL_BCAST:
+    case GR_COLL_REDUCE:
+        return (struct course) {rounds, others, 0, rounds * s, others * s, 0};
+    case GR_COLL_ALLREDUCE:
+        return (struct course) {doubled + 2 * fold, 2 * others, 0, (doubled + fold) * s, 2 * others * s, 0};
+    default:
+        return (struct course) {doubled + 2 * fold, 2 * others, 0, (1 + fold) * (nodes - 1) / nodes * s, others * s, 0};
+    }
+}
+
 static struct course course_of(const struct gr_question *q, enum gr_algo algo)
 {
     const struct gr_far *far = &q->far;
-    double n = q->p, nodes = far->nodes, ranks = far->ranks, s = (double) q->bytes, others = n - ranks;
-    double halves = GR_COLL_ALLREDUCE == q->coll ? 2 : 1, height = rounds_among(q->p), deep = rounds_among(far->nodes) + 1;
-    double crowd = others > 1 ? CROWD : 1;
+    double n = q->p, nodes = far->nodes, ranks = far->ranks, s = HEADER + (double) q->bytes, others = n - ranks;
+    double halves = GR_COLL_ALLREDUCE == q->coll ? 2 : 1, height = rounds_among(q->p);
+    double crowd = others > 1 ? CROWD : 1, rounds = rounds_among(far->nodes), deep = rounds + 1;
     int blocks = GR_BLOCKS == gr_algo_layout(algo, q->coll);
 
     switch (algo) {
     case GR_ALGO_RING: {
         double steps = halves * (n - 1), hops = ceil(steps * nodes / n);
 
-        return (struct course) {hops, steps - hops, 0, steps / n * s, 0};
+        return (struct course) {hops, steps - hops, 0, steps / n * s, 0, 0};
     }
     case GR_ALGO_CHAIN:
-        return (struct course) {nodes - 1, n - nodes, 0, s, 1};
+        return (struct course) {nodes - 1, n - nodes, 0, s, 0, 1};
     case GR_ALGO_TREE:
         /* a node's ranks lie side by side, so that few branches lead out of it; but those of both trees do */
         deep = deep < height ? deep : height;
-        return (struct course) {halves * deep, halves * (height - deep), 2, halves * s * (ranks > 1 ? 1.5 : 1), 1};
+        return (struct course) {halves * deep, halves * (height - deep), 2, halves * s * (ranks > 1 ? 1.5 : 1), 0, 1};
     case GR_ALGO_ONESHOT:
-        return (struct course) {1, 0, others - 1, crowd * ranks * others * s, 0};
+        return (struct course) {1, 0, others - 1, crowd * ranks * others * s, 0, 0};
     case GR_ALGO_TWOSHOT:
-        return (struct course) {2, 0, 2 * others - 1, 2 * crowd * ranks * others / n * s, 0};
+        return (struct course) {2, 0, 2 * others - 1, 2 * crowd * ranks * others / n * s, 0, 0};
     case GR_ALGO_FLAT:
-        return blocks ? (struct course) {1, 0, others - 1, crowd * ranks * others / n * s, 0}
-                      : (struct course) {halves, 0, halves * (others - 1), halves * others * s, 0};
+        return blocks ? (struct course) {1, 0, others - 1, crowd * ranks * others / n * s, 0, 0}
+                      : (struct course) {halves, 0, halves * (others - 1), halves * others * s, 0, 0};
     case GR_ALGO_MST:
         /* inside nodes first: then all of a node's ranks send what they have */
-        return (struct course) {rounds_among(far->nodes), rounds_among(far->ranks), 0, ranks * rounds_among(far->nodes) * s, 0};
+        return (struct course) {rounds, rounds_among(far->ranks), 0, ranks * rounds * s, 0, 0};
+    case GR_ALGO_TWO_LEVEL:
+        return two_level(q, s);
     case GR_ALGO_BUCKET:
     case GR_ALGO_SWING:
-        return (struct course) {halves * (nodes - 1), halves * (ranks - 1), 0, halves * (nodes - 1) / nodes * s, 0};
+        return (struct course) {halves * (nodes - 1), halves * (ranks - 1), 0, halves * (nodes - 1) / nodes * s, 0, 0};
     default: /* an Alltoall has one way */
-        return (struct course) {n - 1, 0, 0, ranks * others / n * s, 0};
+        return (struct course) {n - 1, 0, 0, ranks * others / n * s, 0, 0};
     }
 }
 
@@ -90,5 +116,5 @@ double gr_cost_far(const struct gr_costs *costs, const struct gr_question *q, en
     /* slices of other channels fill the time in which one waits */
     n = GR_BLOCKS == gr_algo_layout(algo, q->coll) ? ceil(s / q->p / chunk) : ceil(s / chunk);
     n = ceil(n / nchannels);
-    return (n > 1 ? n : 1) * once + c.bytes * q->far.byte;
+    return (n > 1 ? n : 1) * once + c.bytes * q->far.byte + c.inside * costs->byte;
 }

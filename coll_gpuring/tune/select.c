@@ -155,6 +155,9 @@ static double along_torus(const struct terms *m, const struct gr_question *q, en
     case GR_ALGO_MST:
         *chunk_bytes = (size_t) (m->most / m->channels) / 64 * 64;
         return rounds * (ceil(s / m->most) * m->step + s * m->byte);
+    case GR_ALGO_TWO_LEVEL:
+        /* leaders take and give what their row has, one after the other, then rounds as above */
+        return (2 + rounds) * ceil(s / m->most) * m->step + (2 * q->torus.dims[0] + rounds) * s * m->byte;
     default:
         /* half of all blocks in each round of Suh-Shin's, a quarter of the extent's in each of the other's */
         return 2 * hops * m->step + (GR_ALGO_SUH_SHIN == algo ? rounds / 2 : hops / 4 + 0.5) * s * m->byte;
@@ -198,6 +201,7 @@ double gr_cost(const struct gr_costs *costs, const struct gr_question *q, enum g
     case GR_ALGO_MST:
     case GR_ALGO_ORDERED:
     case GR_ALGO_SUH_SHIN:
+    case GR_ALGO_TWO_LEVEL:
         return along_torus(&m, q, algo, chunk_bytes);
     default:
         if (0 != q->threads && blocks) {
@@ -233,7 +237,8 @@ static int fits_mailbox(const struct gr_costs *costs, const struct gr_question *
 /* Ranks up to which an algorithm is chosen that is not forced. */
 static int most_ranks(const struct gr_costs *costs, const struct gr_question *q, enum gr_algo algo)
 {
-    int along = costs->along || (q->torus.nested && (GR_ALGO_BUCKET == algo || GR_ALGO_MST == algo));
+    int levels = GR_ALGO_BUCKET == algo || GR_ALGO_MST == algo || GR_ALGO_TWO_LEVEL == algo;
+    int along = costs->along || (q->torus.nested && levels);
 
     if (GR_ALGO_ONESHOT == algo || GR_ALGO_TWOSHOT == algo) {
         return q->far.nodes > 1 ? costs->flat_ranks : costs->shot_ranks; /* mailboxes are better inside a node */

@@ -257,6 +257,92 @@ static uint64_t mst_order(const struct channel *c, int root)
     return mst_sum(&tree, root);
 }
 
+/* ---- two levels ---- */
+
+struct levels {
+    size_t elem;
+    int ranks, nodes, leader; /* of a node; altogether; the leaders' number in them */
+    int places, at[64];       /* the nodes that take part in the doubling */
+};
+
+static struct levels levels_of(const struct sym_case *c, size_t elem)
+{
+    struct levels l = {.elem = elem, .ranks = c->torus.dims[0], .nodes = c->p / c->torus.dims[0],
+                       .leader = c->root % c->torus.dims[0], .places = 1};
+    int k;
+
+    while (2 * l.places <= l.nodes) {
+        l.places *= 2;
+    }
+    for (k = 0; k < l.places && k < 64; k++) {
+        l.at[k] = k * l.nodes / l.places;
+    }
+    return l;
+}
+
+/* The leader of a node, and then the others. */
+static uint64_t node_sum(const struct levels *l, int node)
+{
+    uint64_t h = sym_leaf(node * l->ranks + l->leader, l->elem).hash;
+    int k;
+
+    for (k = 0; k < l->ranks; k++) {
+        h = k == l->leader ? h : sym_hash(h, sym_leaf(node * l->ranks + k, l->elem).hash);
+    }
+    return h;
+}
+
+/* A place, with the node before the next place where that is another one. */
+static uint64_t place_sum(const struct levels *l, int place)
+{
+    int next = place + 1 < l->places ? l->at[place + 1] : l->nodes;
+    uint64_t h = node_sum(l, l->at[place]);
+
+    return next == l->at[place] + 1 ? h : sym_hash(h, node_sum(l, next - 1));
+}
+
+/* Pairs of places that differ in one bit: `bit` last, the one before in the way of the algorithm first. The place itself
+ * comes first, or where bits rise the lower one of both. */
+static uint64_t pair_sum(const struct levels *l, int place, int bit, int rising)
+{
+    int before = rising ? bit / 2 : bit * 2;
+
+    if (bit < 1 || bit >= l->places) {
+        return place_sum(l, place);
+    }
+    place = rising ? place & ~bit : place;
+    return sym_hash(pair_sum(l, place, before, rising), pair_sum(l, place ^ bit, before, rising));
+}
+
+/* The root's node is number 0; below number v are v + 1, v + 2, v + 4, ... up to the lowest bit of v. */
+static uint64_t tree_sum(const struct levels *l, int root, int v)
+{
+    uint64_t h = node_sum(l, (root + v) % l->nodes);
+    int step;
+
+    for (step = 1; v + step < l->nodes && 0 == (v & step); step *= 2) {
+        h = sym_hash(h, tree_sum(l, root, v + step));
+    }
+    return h;
+}
+
+static uint64_t two_level_order(const struct sym_case *c, int block, size_t elem)
+{
+    struct levels l = levels_of(c, elem);
+    int place = l.places - 1;
+
+    if (GR_COLL_REDUCE == c->coll) {
+        return tree_sum(&l, c->root / l.ranks, 0);
+    }
+    if (GR_COLL_ALLREDUCE == c->coll) {
+        return pair_sum(&l, 0, l.places / 2, 1);
+    }
+    while (l.at[place] > block / l.ranks) {
+        place--;
+    }
+    return pair_sum(&l, place, 1, 0);
+}
+
 uint64_t torus_expect(const struct sym_case *c, uint32_t number, int block, size_t elem)
 {
     int from_the_ends = GR_ALGO_BUCKET == c->algo && GR_COLL_REDUCE_SCATTER == c->coll, steps = 0, step;
@@ -271,6 +357,8 @@ uint64_t torus_expect(const struct sym_case *c, uint32_t number, int block, size
         return swing_sum(&ch, steps, swing_owner(&ch, block));
     case GR_ALGO_MST:
         return mst_order(&ch, c->root);
+    case GR_ALGO_TWO_LEVEL:
+        return two_level_order(c, block, elem);
     default:
         block = GR_COLL_REDUCE_SCATTER == c->coll ? block : bucket_owner(&ch, block);
         return bucket_sum(&ch, ch.n, block, block);

@@ -43,9 +43,18 @@ static struct gr_sched sched_of(enum gr_coll coll, int rank, int root, int chann
                              .nchunks = nchunks, .torus = torus, .channel = channel};
 }
 
+/* Whether a step only sends a rank's input, or only takes its output, which is one block by any number. */
+static int is_numberless(const struct gr_sched *s, const struct gr_step *t)
+{
+    int bits = t->bits & ~GR_FINAL;
+
+    return (GR_COLL_ALLGATHER == s->coll && GR_SEND == bits && GR_IN == t->operand) ||
+           (GR_COLL_REDUCE_SCATTER == s->coll && (GR_RECV | GR_STORE) == bits && GR_OUT == t->dest);
+}
+
 static void edit_step(const struct gr_sched *s, struct gr_step *t)
 {
-    uint32_t chunks = GR_ALGO_MST == algo ? s->nchunks : (uint32_t) s->p;
+    uint32_t chunks = GR_PIPE == gr_algo_layout(algo, s->coll) ? s->nchunks : (uint32_t) s->p;
     int parallel = s->p > 2 && t->count < chunks; /* another message is there to be mistaken for this one */
     struct gr_step was = *t;
 
@@ -62,7 +71,7 @@ static void edit_step(const struct gr_sched *s, struct gr_step *t)
         t->bits &= (uint8_t) ~(DROP_STORE == mutant.edit ? GR_STORE : GR_REDUCE);
         break;
     case NEXT_CHUNK:
-        t->first = t->count < chunks ? (t->first + 1) % chunks : t->first;
+        t->first = is_numberless(s, t) ? t->first : t->count < chunks ? (t->first + 1) % chunks : t->first;
         break;
     case LONGER: /* by a chunk that there is */
         t->count += t->first + t->count * t->stride < chunks && t->stride > 0;
@@ -168,6 +177,11 @@ static enum gr_coll next_coll(int coll)
     return (enum gr_coll) coll;
 }
 
+static int is_rooted(enum gr_coll coll)
+{
+    return GR_COLL_BCAST == coll || GR_COLL_REDUCE == coll;
+}
+
 static enum sym_check run_case(enum gr_coll coll, int root, uint32_t pieces, enum sym_policy policy, int in_place)
 {
     size_t most = gr_algo_most(algo, gr_torus_size(&torus), &torus);
@@ -188,14 +202,14 @@ static void run(enum gr_algo which)
 
     algo = which;
     for (coll = next_coll(0); coll < GR_NCOLLS && gr_algo_fits(algo, p, &torus); coll = next_coll(coll + 1)) {
-        for (root = 0; root < (GR_ALGO_MST == algo ? p : 1); root += 1 + p / 5) {
+        for (root = 0; root < (gr_algo_is_rooted(algo) && is_rooted((enum gr_coll) coll) ? p : 1); root += 1 + p / 5) {
             int policy = p > 128 ? SYM_ROUND : (p + root) % SYM_NPOLICIES;
 
             if (SYM_OK != run_case((enum gr_coll) coll, root, 1 + (uint32_t) (p + root) % 2, (enum sym_policy) policy,
                                    (p + root) % 3 == 0)) {
                 fail_msg("%s %s root %d: %s", describe(), gr_coll_name((enum gr_coll) coll), root, world.why);
             }
-            if (GR_ALGO_SWING != algo && 0 != clashes((enum gr_coll) coll, root, 0)) {
+            if (GR_ALGO_SWING != algo && GR_ALGO_TWO_LEVEL != algo && 0 != clashes((enum gr_coll) coll, root, 0)) {
                 fail_msg("%s %s root %d: a link is used twice in a tick", describe(), gr_coll_name((enum gr_coll) coll), root);
             }
         }
@@ -279,7 +293,7 @@ static int edit_all(enum gr_coll coll, int *found)
 
     for (edit = DROP_STEP; edit < NEDITS; edit++) {
         for (mutant.rank = 0; mutant.rank < p; mutant.rank += 3) {
-            struct gr_sched s = sched_of(coll, mutant.rank, GR_ALGO_MST == algo, 0, 2);
+            struct gr_sched s = sched_of(coll, mutant.rank, is_rooted(coll), 0, 2);
 
             mutant.edit = (enum edit) edit;
             for (mutant.index = 0; mutant.index < gr_sched_len(&s); mutant.index++) {
@@ -324,7 +338,8 @@ static void edits_are_found(void **state)
 
 int main(void)
 {
-    static enum gr_algo which[] = {GR_ALGO_BUCKET, GR_ALGO_SWING, GR_ALGO_MST, GR_ALGO_ORDERED, GR_ALGO_SUH_SHIN};
+    static enum gr_algo which[] = {GR_ALGO_BUCKET, GR_ALGO_SWING, GR_ALGO_MST, GR_ALGO_ORDERED, GR_ALGO_SUH_SHIN,
+                                  GR_ALGO_TWO_LEVEL};
     static const struct {
         const char *name;
         CMUnitTestFunction test;

@@ -40,10 +40,11 @@ tap_check "3+1: gpuring does all of the eight, and hands none on" none_handed_on
 nodes 3+1 4 -- comms
 tap_check "3+1: communicators within a host and across" good_through_gpuring
 # links of every algorithm, with messages of several slots
-for case in 3+1:tree 3+1:flat 2x2:bucket; do
-    nodes ${case%:*} 4 -x GPURING_MATRIX=random -x GPURING_BUDGET=1 --mca coll_gpuring_algorithm ${case#*:} \
+for case in 3+1:tree 3+1:flat 2x2:bucket 3x2:two-level; do
+    layout=${case%:*}
+    nodes $layout $(($(sed 's/x/*/' <<<$layout))) -x GPURING_MATRIX=random -x GPURING_BUDGET=1 --mca coll_gpuring_algorithm ${case#*:} \
         --mca coll_gpuring_nodes_channels 2 --mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes 512 -- matrix
-    tap_check "${case%:*}: ${case#*:}, two channels of small slots" good_through_gpuring
+    tap_check "$layout: ${case#*:}, two channels of small slots" good_through_gpuring
 done
 nodes '2x2 --rate=h1:20mbit' 4 -x GPURING_MATRIX=random -x GPURING_BUDGET=1 -- matrix
 tap_check "2x2: one host is slow" good_through_gpuring
@@ -94,7 +95,7 @@ mkdir "$work/bare"
 cp -L "$GR_DIR/mca_coll_gpuring.so" "$GR_DIR/help-coll-gpuring.txt" "$work/bare"
 GR_DIR=$work/bare nodes 2x2 4 -- hello_coll
 tap_check "no module: handed on" handed_on
-tap_check "    with one line that says so" one_line 'on h[01], gets no link.*gpuring_net_ucx.so: cannot open'
+tap_check "    with one line that says so, of the first rank concerned" one_line 'rank 0 .*on h0, gets no link.*net_ucx.so: cannot open'
 
 # ---- a process that stops or dies, a cable that is cut ----
 

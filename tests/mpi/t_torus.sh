@@ -16,6 +16,7 @@ along_grids coll_gpuring_channels --mca coll_gpuring_verbose 2 <<END
 2x2   4  mst      2 bcast reduce
 2x2   4  ordered  1 alltoall
 2x2   4  suh-shin 2 alltoall
+2x2   4  two-level 1 allreduce allgather allgatherv reduce_scatter reduce_scatter_block bcast reduce
 4x2   8  bucket   4 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
 4x2   8  swing    1 allreduce
 4x2   8  mst      1 bcast reduce
@@ -30,6 +31,7 @@ along_grids coll_gpuring_channels --mca coll_gpuring_verbose 2 <<END
 3x3   9  swing    4 allreduce
 3x3   9  mst      4 bcast reduce
 3x3   9  ordered  1 alltoall
+3x3   9  two-level 2 allreduce allgather allgatherv reduce_scatter reduce_scatter_block bcast reduce
 4x4   16 bucket   1 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
 4x4   16 swing    2 allreduce
 4x4   16 mst      1 bcast reduce
@@ -40,7 +42,7 @@ along_grids coll_gpuring_channels --mca coll_gpuring_verbose 2 <<END
 END
 
 # slots so small that a message of several blocks takes several
-for algorithm in bucket swing ordered; do
+for algorithm in bucket swing ordered two-level; do
     test_program "4x4, $algorithm, 2 slots of 1024 bytes" 16 --mca coll_gpuring_algorithm $algorithm --mca coll_gpuring_slots 2 \
         --mca coll_gpuring_slot_bytes 1024 -- grids 4x4
 done
@@ -65,6 +67,6 @@ tap_check "no torus: nothing went along one" not_seen 'bucket \(forced\)'
 # by itself nothing goes along a torus inside a node
 grun 4 --mca coll_gpuring_verbose 2 -- grids 2x2
 tap_check "auto on a grid" good_through_gpuring
-tap_check "auto on a grid takes none of them" not_seen ': (bucket|swing|mst|ordered|suh-shin)'
+tap_check "auto on a grid takes none of them" not_seen ': (bucket|swing|mst|ordered|suh-shin|two-level)'
 
 tap_done

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Two levels: few messages between nodes, for what is so small that messages count and not bytes. Inside a node all give
+ * to its leader, or take from it (two_level.h); only leaders talk to other nodes.
+ *
+ *      bcast            down a binomial tree of the nodes, from the root, which is its node's leader
+ *      reduce           up that tree
+ *      allreduce        to the leaders, recursive doubling among them, and back
+ *      allgather, reduce_scatter: two_level_blocks.c
+ *
+ *      node (from the root's on)   0 --> 4               a node gives first to the farthest below it
+ *                                  0 -> 2    4 -> 6
+ *                                  0->1 2->3 4->5 6->7
+ *
+ * A rank has others below it: other leaders, and the other ranks of its node. Up, it takes from its node first, then from
+ * the nearest leader; down, the other way round.
+ *
+ * Cost: log2 Q crossings of n bytes for Q nodes, where Q is no power of two one more (bcast, reduce) or two (allreduce);
+ * and one hop inside nodes each way.
+ * Order of reduction: ((x + v_1) + v_2) + ..., v_k from those below in the order of the way up; in an allreduce then, round
+ * by round, the lower place's + (the higher one's): the same bits everywhere.
+ * Source: recursive doubling with nodes folded: Thakur, Rabenseifner, Gropp: Optimization of collective communication
+ * operations in MPICH, 2005; leaders: Karonis et al.: Exploiting hierarchy in parallel computer networks, IPDPS 2000.
+ */
+#include "two_level.h"
+
+#include "alltoall.h" /* gr_wrap() */
+
+/* ---- seats ---- */
+
+int gr_seat_node_at(const struct gr_seat *seat, int place)
+{
+    return gr_place_at(seat->nodes, seat->rounds, place);
+}
+
+int gr_seat_leader(const struct gr_seat *seat, int node)
+{
+    return node * seat->ranks + seat->leader;
+}
+
+int gr_seat_other(const struct gr_seat *seat, int n)
+{
+    return seat->node * seat->ranks + n + (n >= seat->leader);
+}
+
+struct gr_seat gr_seat_of(const struct gr_sched *s)
+{
+    int ranks = s->torus.dims[0], nodes = s->p / ranks, rounds = gr_place_bits(nodes);
+    struct gr_seat seat = {.ranks = ranks, .nodes = nodes, .local = s->pos % ranks, .node = s->pos / ranks,
+                           .leader = s->root % ranks, .rounds = rounds};
+    int at;
+
+    seat.place = gr_place_of(nodes, rounds, seat.node);
+    at = gr_seat_node_at(&seat, seat.place);
+    seat.folded = at != seat.node;
+    seat.extra = !seat.folded && gr_seat_node_at(&seat, seat.place + 1) > at + 1 ? at + 1 : -1;
+    return seat;
+}
+
+/* ---- who is above and below ---- */
+
+struct kin {
+    struct gr_seat seat;
+    int parent;          /* position; -1: there is none above me */
+    int depth;           /* ranks above me */
+    int nothers, nnodes; /* below me: the others of my node; leaders */
+    int fans;            /* steps that it takes to serve them */
+};
+
+/* Nodes are counted from the root's on. */
+static int node_number(const struct gr_sched *s, const struct gr_seat *seat)
+{
+    return gr_wrap(seat->node - s->root / seat->ranks, seat->nodes);
+}
+
+/* A leader's place in the binomial tree: above node v is v without its lowest bit. */
+static void find_in_tree(const struct gr_sched *s, struct kin *k)
+{
+    int v = node_number(s, &k->seat), nodes = k->seat.nodes, w;
+
+    for (w = v; 0 != w; w &= w - 1) {
+        k->depth++;
+    }
+    if (0 != v) {
+        k->parent = gr_seat_leader(&k->seat, gr_wrap((v & (v - 1)) + s->root / k->seat.ranks, nodes));
+    }
+    while (0 == (v & 1 << k->nnodes) && v + (1 << k->nnodes) < nodes) {
+        k->nnodes++;
+    }
+}
+
+static struct kin find_kin(const struct gr_sched *s)
+{
+    struct kin k = {.seat = gr_seat_of(s), .parent = -1};
+
+    if (GR_COLL_ALLREDUCE != s->coll) {
+        find_in_tree(s, &k);
+    } else if (k.seat.folded) {
+        k.parent = gr_seat_leader(&k.seat, gr_seat_node_at(&k.seat, k.seat.place));
+        k.depth = 1;
+    } else {
+        k.nnodes = k.seat.extra >= 0;
+    }
+    k.nothers = k.seat.ranks - 1;
+    if (k.seat.local != k.seat.leader) {
+        k.parent = gr_seat_leader(&k.seat, k.seat.node);
+        k.depth++;
+        k.nothers = k.nnodes = 0;
+    }
+    k.fans = gr_fans(k.nothers + k.nnodes);
+    return k;
+}
+
+/* The n-th below me, in the order of the way up. */
+static int below(const struct gr_sched *s, const struct kin *k, int n)
+{
+    int v = node_number(s, &k->seat);
+
+    if (n < k->nothers) {
+        return gr_seat_other(&k->seat, n);
+    }
+    if (GR_COLL_ALLREDUCE == s->coll) {
+        return gr_seat_leader(&k->seat, k->seat.extra);
+    }
+    return gr_seat_leader(&k->seat, gr_wrap(v + (1 << (n - k->nothers)) + s->root / k->seat.ranks, k->seat.nodes));
+}
+
+/* ---- ticks ---- */
+
+/* Most ranks that are above one; ticks that each of them is given, one for each fan. */
+static uint32_t most_depth(const struct gr_sched *s, const struct gr_seat *seat)
+{
+    return 1 + (GR_COLL_ALLREDUCE == s->coll ? 1 : (uint32_t) (seat->rounds + (seat->nodes > 1 << seat->rounds)));
+}
+
+static uint32_t ticks_of_rank(const struct gr_sched *s, const struct gr_seat *seat)
+{
+    int fans = gr_fans(seat->ranks - 1 + (int) most_depth(s, seat) - 1);
+
+    return fans > 1 ? (uint32_t) fans : 1;
+}
+
+/* From the leaves up; the doubling behind that; then from the top down. */
+static uint32_t tick_up(const struct gr_sched *s, const struct kin *k, int f)
+{
+    return (most_depth(s, &k->seat) - (uint32_t) k->depth) * ticks_of_rank(s, &k->seat) + (uint32_t) f;
+}
+
+static uint32_t tick_doubling(const struct gr_sched *s, const struct gr_seat *seat, int round)
+{
+    return (most_depth(s, seat) + 1) * ticks_of_rank(s, seat) + (uint32_t) round;
+}
+
+static uint32_t tick_down(const struct gr_sched *s, const struct kin *k, int f)
+{
+    uint32_t begin = GR_COLL_BCAST == s->coll ? 0 : tick_doubling(s, &k->seat, k->seat.rounds) - 1;
+
+    return begin + (uint32_t) k->depth * ticks_of_rank(s, &k->seat) + (uint32_t) f;
+}
+
+static uint32_t ticks(const struct gr_sched *s, const struct gr_seat *seat)
+{
+    return 2 * tick_doubling(s, seat, seat->rounds);
+}
+
+/* ---- steps ---- */
+
+/* What those of fan f below me send, onto what I have. */
+static void take_fan(const struct gr_sched *s, const struct kin *k, int f, struct gr_step *t)
+{
+    int n = f * GR_FAN, sums = GR_COLL_REDUCE == s->coll && k->parent >= 0 ? GR_TMP : GR_OUT;
+
+    t->bits = GR_RECV | GR_REDUCE | GR_STORE;
+    t->operand = (uint8_t) (0 == f ? GR_IN : sums);
+    t->dest = (uint8_t) sums;
+    t->tick += tick_up(s, k, f);
+    for (; n < (f + 1) * GR_FAN && n < k->nothers + k->nnodes; n++) {
+        gr_step_from(s, t, below(s, k, n));
+    }
+}
+
+/* A result to those of fan f below me, the last of the way up first. */
+static void give_fan(const struct gr_sched *s, const struct kin *k, int f, struct gr_step *t)
+{
+    int n = k->nothers + k->nnodes - 1 - f * GR_FAN, end = n - GR_FAN;
+
+    t->phase = 1;
+    t->bits |= GR_FINAL | (n >= 0 ? GR_SEND : 0);
+    for (; n > end && n >= 0; n--) {
+        gr_step_to(s, t, below(s, k, n));
+    }
+}
+
+/* On the way up: sum what comes from below, then give it to whom is above. */
+static void up_step(const struct gr_sched *s, const struct kin *k, int f, struct gr_step *t)
+{
+    if (0 == k->fans) {
+        t->bits = GR_SEND;
+        t->tick += tick_up(s, k, 0);
+    } else {
+        take_fan(s, k, f, t);
+    }
+    if (f >= k->fans - 1 && k->parent >= 0) {
+        t->bits = (uint8_t) ((t->bits & ~GR_STORE) | GR_SEND);
+        gr_step_to(s, t, k->parent);
+    } else if (f >= k->fans - 1 && GR_COLL_REDUCE == s->coll) {
+        t->bits |= GR_FINAL;
+    }
+}
+
+/* On the way down: take it from above, and give it to those below. */
+static void down_step(const struct gr_sched *s, const struct kin *k, int f, struct gr_step *t)
+{
+    t->bits = 0;
+    t->operand = (uint8_t) (GR_COLL_BCAST == s->coll && k->parent < 0 ? GR_IN : GR_OUT);
+    t->tick += tick_down(s, k, f);
+    if (0 == f && k->parent >= 0) {
+        t->bits = GR_RECV | GR_STORE;
+        gr_step_from(s, t, k->parent);
+    }
+    give_fan(s, k, f, t);
+}
+
+/* Steps of the way up and down; of those who are above all the way down begins with the last sum. */
+static int up_len(const struct gr_sched *s, const struct kin *k)
+{
+    return GR_COLL_BCAST == s->coll ? 0 : 0 == k->fans && k->parent >= 0 ? 1 : k->fans;
+}
+
+static int down_len(const struct gr_sched *s, const struct kin *k)
+{
+    if (GR_COLL_REDUCE == s->coll) {
+        return 0;
+    }
+    if (k->parent >= 0) {
+        return k->fans > 1 ? k->fans : 1;
+    }
+    return GR_COLL_BCAST == s->coll ? k->fans : k->fans > 1 ? k->fans - 1 : 0;
+}
+
+/* Sums of those who are above all in an allreduce; where none comes from below, they begin with a message. */
+static int sums_len(const struct kin *k)
+{
+    return k->fans + k->seat.rounds + (0 == k->fans && k->seat.rounds > 0);
+}
+
+/* Leaders with a place in the doubling: each sum goes to the partner of the next round, the last one is the result. */
+static void top_step(const struct gr_sched *s, const struct kin *k, int i, struct gr_step *t)
+{
+    const struct gr_seat *seat = &k->seat;
+    int sums = sums_len(k), round = i - (sums - seat->rounds); /* that comes in */
+
+    if (i >= sums) {
+        down_step(s, k, i - sums + 1, t);
+        return;
+    }
+    if (round >= 0) {
+        t->bits = GR_RECV | GR_REDUCE | GR_STORE;
+        t->operand = (uint8_t) (0 == k->fans && 0 == round ? GR_IN : GR_OUT);
+        t->before = (uint8_t) (seat->place >> round & 1);
+        t->tick += tick_doubling(s, seat, round);
+        gr_step_from(s, t, gr_seat_leader(seat, gr_seat_node_at(seat, seat->place ^ 1 << round)));
+    } else if (k->fans > 0) {
+        take_fan(s, k, i, t);
+    } else {
+        t->bits = 0;
+        t->tick += tick_doubling(s, seat, 0) - 1;
+    }
+    if (i == sums - 1) {
+        give_fan(s, k, 0, t);
+    } else if (round + 1 >= 0) {
+        t->bits |= GR_SEND;
+        gr_step_to(s, t, gr_seat_leader(seat, gr_seat_node_at(seat, seat->place ^ 1 << (round + 1))));
+    }
+}
+
+static int is_top(const struct gr_sched *s, const struct kin *k)
+{
+    return GR_COLL_ALLREDUCE == s->coll && k->parent < 0;
+}
+
+static int chunk_len(const struct gr_sched *s, const struct kin *k)
+{
+    if (1 == s->p) {
+        return GR_COLL_BCAST == s->coll ? 0 : 1;
+    }
+    return (is_top(s, k) ? sums_len(k) : up_len(s, k)) + down_len(s, k);
+}
+
+static int has_blocks(const struct gr_sched *s)
+{
+    return GR_COLL_ALLGATHER == s->coll || GR_COLL_REDUCE_SCATTER == s->coll;
+}
+
+uint32_t gr_two_level_len(const struct gr_sched *s)
+{
+    struct kin k;
+
+    if (has_blocks(s)) {
+        return gr_two_level_blocks_len(s);
+    }
+    k = find_kin(s);
+    return s->nchunks * (uint32_t) chunk_len(s, &k);
+}
+
+struct gr_step gr_two_level_step(const struct gr_sched *s, uint32_t i)
+{
+    struct gr_step t = gr_step_make(GR_STORE | GR_FINAL, GR_IN, GR_OUT, i, i);
+    struct kin k;
+    int len, n;
+
+    if (has_blocks(s)) {
+        return gr_two_level_blocks_step(s, i);
+    }
+    if (1 == s->p) {
+        return t;
+    }
+    k = find_kin(s);
+    len = chunk_len(s, &k);
+    n = (int) i % len;
+    t.first = i / (uint32_t) len;
+    t.tick = t.first * ticks(s, &k.seat);
+    if (is_top(s, &k)) {
+        top_step(s, &k, n, &t);
+    } else if (n < up_len(s, &k)) {
+        up_step(s, &k, n, &t);
+    } else {
+        down_step(s, &k, n - up_len(s, &k), &t);
+    }
+    return t;
+}

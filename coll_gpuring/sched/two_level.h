@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Two levels: what both files of two-level have in common. Dimension 0 of the torus is a node, with a leader; leaders
+ * stand for their nodes among the rest, which is one row of nodes to them:
+ *
+ *      node 0           node 1           node 2           node 3
+ *      o o o o          o o o o          o o o o          o o o o
+ *      |_|_|/           |_|_|/           |_|_|/           |_|_|/           inside: a star around the leader
+ *      L <------------> L                L <------------> L                between: doubling, or a binomial tree
+ *      L <-----------------------------> L
+ *
+ * Nodes without a place in the doubling (algos.h) fold.
+ */
+#ifndef GR_SCHED_TWO_LEVEL_H
+#define GR_SCHED_TWO_LEVEL_H
+
+#include "algos.h"
+
+/* Where a rank sits. */
+struct gr_seat {
+    int ranks, nodes;  /* of a node; altogether */
+    int local, node;   /* mine; */
+    int leader;        /* the number of leaders inside their nodes */
+    int rounds, place; /* of the doubling; my place in it, or that of whom my node folds into */
+    int folded;        /* whether my node has no place; */
+    int extra;         /* of my place: the node that folds into it, or -1 */
+};
+
+struct gr_seat gr_seat_of(const struct gr_sched *s);
+
+/* The position of a node's leader; of the n-th other rank of my node, n = 0 .. ranks - 2, the leader being me. */
+int gr_seat_leader(const struct gr_seat *seat, int node);
+int gr_seat_other(const struct gr_seat *seat, int n);
+
+/* The node at a place; behind the last one: the number of nodes. */
+int gr_seat_node_at(const struct gr_seat *seat, int place);
+
+/* Steps of up to GR_FAN links each. */
+static inline int gr_fans(int links)
+{
+    return (links + GR_FAN - 1) / GR_FAN;
+}
+
+/* Allgather and reduce_scatter: two_level_blocks.c. */
+uint32_t gr_two_level_blocks_len(const struct gr_sched *s);
+struct gr_step gr_two_level_blocks_step(const struct gr_sched *s, uint32_t i);
+
+#endif

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Two levels, in blocks (two_level.h): between nodes what a message holds doubles, or is halved, from round to round.
+ *
+ *      allgather                                              reduce_scatter, the way back
+ *      gather     others of the node  - their block -> leader     spread   the block of each
+ *      fold       node without place  - its blocks --> place      unfold   the node's blocks
+ *      round j    the blocks of 2^j places <--> the next 2^j      halve    the farthest first
+ *      unfold     all but its own --> node without place          fold     all blocks, summed on arrival
+ *      spread     all blocks --> the others of the node           reduce   all blocks, summed
+ *
+ * Blocks of neighbouring nodes lie side by side, and so do those of 2^j places from a multiple of 2^j on. Leaders all have
+ * as many steps; those that do not concern one do nothing.
+ *
+ * Cost: log2 Q crossings (one or two more where Q is no power of two), (Q-1)/Q n bytes into and out of a node.
+ * Order of reduction: ((x + v_1) + v_2) + ..., v_k the others of the node, then the folded leader; then mine + (the
+ * partner's), the farthest first. Sums lie in scratch.
+ */
+#include "two_level.h"
+
+/* The blocks of the nodes from `first` to before `end`. */
+static void set_run(const struct gr_seat *seat, int first, int end, struct gr_step *t)
+{
+    t->first = (uint32_t) (first * seat->ranks);
+    t->stride = 1;
+    t->count = (uint32_t) ((end - first) * seat->ranks);
+}
+
+/* Those of the 2^j places that mine is among; of the next such, which the partner of round j is among. */
+static void set_group(const struct gr_seat *seat, int j, int others, struct gr_step *t)
+{
+    int first = (seat->place >> j ^ others) << j;
+
+    set_run(seat, gr_seat_node_at(seat, first), gr_seat_node_at(seat, first + (1 << j)), t);
+}
+
+static int partner(const struct gr_seat *seat, int j)
+{
+    return gr_seat_leader(seat, gr_seat_node_at(seat, seat->place ^ 1 << j));
+}
+
+/* A message: to or from one. */
+static void send_to(const struct gr_sched *s, struct gr_step *t, int bits, int pos)
+{
+    t->bits = (uint8_t) (GR_SEND | bits);
+    gr_step_to(s, t, pos);
+}
+
+static void take_from(const struct gr_sched *s, struct gr_step *t, int bits, int pos)
+{
+    t->bits = (uint8_t) (GR_RECV | GR_STORE | bits);
+    gr_step_from(s, t, pos);
+}
+
+/* ---- allgather ---- */
+
+/* My block, then those of my node. */
+static void gather(const struct gr_sched *s, const struct gr_seat *seat, int i, struct gr_step *t)
+{
+    t->tick = (uint32_t) i;
+    if (0 == i) {
+        t->bits = GR_STORE | GR_FINAL;
+        t->first = (uint32_t) s->pos;
+        return;
+    }
+    t->first = (uint32_t) gr_seat_other(seat, i - 1);
+    take_from(s, t, GR_FINAL, (int) t->first);
+}
+
+/* A node without a place gives its blocks. */
+static void fold_blocks(const struct gr_sched *s, const struct gr_seat *seat, struct gr_step *t)
+{
+    if (seat->folded) {
+        set_run(seat, seat->node, seat->node + 1, t);
+        send_to(s, t, GR_FINAL, gr_seat_leader(seat, seat->node - 1));
+    } else if (seat->extra >= 0) {
+        t->tick++;
+        set_run(seat, seat->extra, seat->extra + 1, t);
+        take_from(s, t, GR_FINAL, gr_seat_leader(seat, seat->extra));
+    }
+}
+
+/* Send what I have, then take as much. */
+static void double_blocks(const struct gr_sched *s, const struct gr_seat *seat, int j, int receives, struct gr_step *t)
+{
+    if (seat->folded) {
+        return;
+    }
+    t->tick += (uint32_t) (j + receives);
+    set_group(seat, j, receives, t);
+    if (receives) {
+        take_from(s, t, GR_FINAL, partner(seat, j));
+    } else {
+        send_to(s, t, GR_FINAL, partner(seat, j));
+    }
+}
+
+/* What lies before, or behind, the blocks of a node without a place, which it has. */
+static void unfold_blocks(const struct gr_sched *s, const struct gr_seat *seat, int behind, struct gr_step *t)
+{
+    int node = seat->folded ? seat->node : seat->extra, first = behind ? node + 1 : 0, end = behind ? seat->nodes : node;
+
+    if (node < 0 || first >= end) {
+        return;
+    }
+    t->phase = 1;
+    t->tick += (uint32_t) (behind + seat->folded);
+    set_run(seat, first, end, t);
+    if (seat->folded) {
+        take_from(s, t, GR_FINAL, gr_seat_leader(seat, node - 1));
+    } else {
+        send_to(s, t, GR_FINAL, gr_seat_leader(seat, node));
+    }
+}
+
+/* All blocks, to fan f of the others of my node. */
+static void spread_blocks(const struct gr_sched *s, const struct gr_seat *seat, int f, struct gr_step *t)
+{
+    int n;
+
+    t->phase = 1;
+    t->tick += (uint32_t) f;
+    t->bits = GR_SEND | GR_FINAL;
+    set_run(seat, 0, seat->nodes, t);
+    for (n = f * GR_FAN; n < (f + 1) * GR_FAN && n < seat->ranks - 1; n++) {
+        gr_step_to(s, t, gr_seat_other(seat, n));
+    }
+}
+
+/* Ticks at which the parts of a leader's steps begin; each part's messages are taken a tick later. */
+static struct gr_step allgather_leader(const struct gr_sched *s, const struct gr_seat *seat, int i)
+{
+    struct gr_step t = gr_step_make(0, GR_OUT, GR_OUT, 0, (uint32_t) seat->ranks);
+
+    if (i < seat->ranks) {
+        t.operand = GR_IN;
+        gather(s, seat, i, &t);
+        return t;
+    }
+    i -= seat->ranks;
+    if (0 == i) {
+        fold_blocks(s, seat, &t);
+        return t;
+    }
+    i -= 1;
+    t.tick += 1;
+    if (i < 2 * seat->rounds) {
+        double_blocks(s, seat, i / 2, i % 2, &t);
+        return t;
+    }
+    i -= 2 * seat->rounds;
+    t.tick += (uint32_t) seat->rounds;
+    if (i < 2) {
+        unfold_blocks(s, seat, i, &t);
+        return t;
+    }
+    t.tick += 3;
+    spread_blocks(s, seat, i - 2, &t);
+    return t;
+}
+
+static struct gr_step allgather_other(const struct gr_sched *s, const struct gr_seat *seat, int i)
+{
+    struct gr_step t = gr_step_make(0, GR_IN, GR_OUT, (uint32_t) s->pos, 0);
+
+    if (0 == i) {
+        send_to(s, &t, GR_FINAL, gr_seat_leader(seat, seat->node));
+        return t;
+    }
+    t.phase = 1;
+    t.tick = (uint32_t) (seat->ranks + seat->rounds + 4 + gr_fans(seat->ranks - 1));
+    set_run(seat, 0, seat->nodes, &t);
+    take_from(s, &t, GR_FINAL, gr_seat_leader(seat, seat->node));
+    return t;
+}
+
+/* ---- reduce_scatter ---- */
+
+/* Fans of those who send all they have to a leader at most, one being folded. */
+static int sum_fans(const struct gr_seat *seat)
+{
+    return gr_fans(seat->ranks);
+}
+
+/* How many they are. */
+static int count_sources(const struct gr_seat *seat)
+{
+    return seat->ranks - 1 + (seat->extra >= 0);
+}
+
+/* Sum what fan f of them sends. */
+static void sum_fan(const struct gr_sched *s, const struct gr_seat *seat, int f, struct gr_step *t)
+{
+    int n;
+
+    if (f * GR_FAN >= count_sources(seat)) {
+        return;
+    }
+    t->bits = GR_RECV | GR_REDUCE | GR_STORE;
+    t->operand = (uint8_t) (0 == f ? GR_IN : GR_TMP);
+    t->tick += (uint32_t) f;
+    set_run(seat, 0, seat->nodes, t);
+    for (n = f * GR_FAN; n < (f + 1) * GR_FAN && n < count_sources(seat); n++) {
+        gr_step_from(s, t, n < seat->ranks - 1 ? gr_seat_other(seat, n) : gr_seat_leader(seat, seat->extra));
+    }
+}
+
+/* A node without a place gives all it has. */
+static void fold_sums(const struct gr_sched *s, const struct gr_seat *seat, struct gr_step *t)
+{
+    if (seat->folded) {
+        set_run(seat, 0, seat->nodes, t);
+        send_to(s, t, 0, gr_seat_leader(seat, seat->node - 1));
+    }
+}
+
+/* Send the half that I do not keep, then take the other's of what I do. */
+static void halve_sums(const struct gr_sched *s, const struct gr_seat *seat, int r, int receives, struct gr_step *t)
+{
+    int j = seat->rounds - 1 - r;
+
+    if (seat->folded) {
+        return;
+    }
+    t->tick += (uint32_t) (r + receives);
+    t->operand = (uint8_t) (0 == r && 0 == count_sources(seat) ? GR_IN : GR_TMP);
+    set_group(seat, j, !receives, t);
+    if (!receives) {
+        send_to(s, t, 0, partner(seat, j));
+        return;
+    }
+    take_from(s, t, GR_REDUCE, partner(seat, j));
+    if (0 == j && 1 == t->count) { /* my own */
+        t->dest = GR_OUT;
+        t->bits |= GR_FINAL;
+    }
+}
+
+static void unfold_sums(const struct gr_sched *s, const struct gr_seat *seat, struct gr_step *t)
+{
+    int node = seat->folded ? seat->node : seat->extra;
+
+    if (node < 0) {
+        return;
+    }
+    t->phase = 1;
+    t->operand = GR_TMP;
+    t->tick += (uint32_t) seat->folded;
+    set_run(seat, node, node + 1, t);
+    if (seat->folded) {
+        take_from(s, t, 0, gr_seat_leader(seat, node - 1));
+    } else {
+        send_to(s, t, 0, gr_seat_leader(seat, node));
+    }
+}
+
+/* My block, then to each other of my node its own. */
+static void spread_sums(const struct gr_sched *s, const struct gr_seat *seat, int i, struct gr_step *t)
+{
+    t->phase = 1;
+    t->tick += (uint32_t) i;
+    t->operand = (uint8_t) (1 == s->p ? GR_IN : GR_TMP);
+    t->dest = GR_OUT;
+    if (i > 0) {
+        t->first = (uint32_t) gr_seat_other(seat, i - 1);
+        send_to(s, t, GR_FINAL, (int) t->first);
+    } else if (1 == s->p || seat->ranks > 1 || seat->folded || seat->extra >= 0) { /* not there yet */
+        t->first = (uint32_t) s->pos;
+        t->bits = GR_STORE | GR_FINAL;
+    }
+}
+
+static struct gr_step reduce_scatter_leader(const struct gr_sched *s, const struct gr_seat *seat, int i)
+{
+    int fans = sum_fans(seat);
+    struct gr_step t = gr_step_make(0, seat->ranks > 1 ? GR_TMP : GR_IN, GR_TMP, 0, 1);
+
+    if (i < fans) { /* those with a place wait for the folded ones, which have fans of their own */
+        t.tick += seat->folded ? 0 : (uint32_t) fans + 1;
+        sum_fan(s, seat, i, &t);
+        return t;
+    }
+    i -= fans;
+    t.tick += (uint32_t) fans;
+    if (0 == i) {
+        fold_sums(s, seat, &t);
+        return t;
+    }
+    i -= 1;
+    t.tick += (uint32_t) fans + 1;
+    if (i < 2 * seat->rounds) {
+        halve_sums(s, seat, i / 2, i % 2, &t);
+        return t;
+    }
+    i -= 2 * seat->rounds;
+    t.tick += (uint32_t) seat->rounds + 1;
+    if (0 == i) {
+        unfold_sums(s, seat, &t);
+        return t;
+    }
+    t.tick += 2;
+    spread_sums(s, seat, i - 1, &t);
+    return t;
+}
+
+static struct gr_step reduce_scatter_other(const struct gr_sched *s, const struct gr_seat *seat, int i)
+{
+    struct gr_step t = gr_step_make(0, GR_IN, GR_OUT, (uint32_t) s->pos, 0);
+
+    if (0 == i) {
+        set_run(seat, 0, seat->nodes, &t);
+        send_to(s, &t, 0, gr_seat_leader(seat, seat->node));
+        return t;
+    }
+    t.phase = 1;
+    t.tick = (uint32_t) (2 * sum_fans(seat) + seat->rounds + seat->ranks + 5);
+    take_from(s, &t, GR_FINAL, gr_seat_leader(seat, seat->node));
+    return t;
+}
+
+/* ---- both ---- */
+
+uint32_t gr_two_level_blocks_len(const struct gr_sched *s)
+{
+    struct gr_seat seat = gr_seat_of(s);
+    int gathers = GR_COLL_ALLGATHER == s->coll;
+
+    if (seat.local != seat.leader) {
+        return 2;
+    }
+    return (uint32_t) (seat.ranks + 1 + 2 * seat.rounds + (gathers ? 2 + gr_fans(seat.ranks - 1) : 1 + sum_fans(&seat)));
+}
+
+struct gr_step gr_two_level_blocks_step(const struct gr_sched *s, uint32_t i)
+{
+    struct gr_seat seat = gr_seat_of(s);
+
+    if (GR_COLL_ALLGATHER == s->coll) {
+        return seat.local == seat.leader ? allgather_leader(s, &seat, (int) i) : allgather_other(s, &seat, (int) i);
+    }
+    return seat.local == seat.leader ? reduce_scatter_leader(s, &seat, (int) i) : reduce_scatter_other(s, &seat, (int) i);
+}
