@@ -88,12 +88,19 @@ add_host() { # NAME NUMBER
     echo "10.77.0.$(($2 + 1)) $1" >>"$state/etc_hosts"
 }
 
-# How Open MPI finds the hosts; what it keeps in files goes with them.
+# How Open MPI finds the hosts, 4 by the names of ORTE and 5 by those of PRRTE; what it keeps in files goes with them. (With
+# --oversubscribe PRRTE places all ranks on the first host: lib.sh leaves that away.)
 open_mpi() {
     export OMPI_MCA_plm=rsh OMPI_MCA_plm_rsh_agent="$self agent" OMPI_MCA_plm_rsh_no_tree_spawn=1
     export OMPI_MCA_orte_default_hostfile=$state/hostfile OMPI_MCA_orte_tmpdir_base=/dev/shm
     export OMPI_MCA_oob_tcp_if_include=10.77.0.0/24 OMPI_MCA_btl_tcp_if_include=10.77.0.0/24
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    export PRTE_MCA_plm=ssh PRTE_MCA_plm_ssh_agent="$self agent" PRTE_MCA_plm_ssh_no_tree_spawn=1
+    export PRTE_MCA_prte_default_hostfile=$state/hostfile PRTE_MCA_prte_tmpdir_base=/dev/shm
+    export PRTE_MCA_prte_if_include=10.77.0.0/24
+    export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    # the cores are all hosts': each would bind its ranks to the first ones
+    export OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_hwloc_default_binding_policy=none
 }
 
 inside() { # RATES RANKS COMMAND...: the run's first process

@@ -1,16 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Several hosts (hosts.sh): they are hosts to Open MPI and apart from each other, their interfaces count and can be limited
-# or cut, and nothing is left of them however a run ends. Then gpuring on communicators that span them.
+# or cut, and nothing is left of them however a run ends. And gpuring on communicators that span them, by default.
 . "$(dirname "$0")/../mpi/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
-hosts=$here/hosts.sh
 mark=31536000.$$ # seconds that a process sleeps, by which it is found
-stock_mpirun=$MPIRUN
-
-[ "$OMPI_SERIES" -lt 5 ] || { echo "1..0 # SKIP hosts.sh does not tell the launcher of Open MPI 5 of its hosts yet"; exit 0; }
-reason=$("$hosts" possible) || { echo "1..0 # SKIP $reason"; exit 0; }
 
 # A script among hosts, in words of bash; output in $out, status in $rc.
 among() { # LAYOUT [OPTIONS...] SCRIPT
@@ -28,6 +23,23 @@ among 3+1 "$stock_mpirun -np \$HOSTS_NP sh -c 'echo \$(hostname) \$OMPI_COMM_WOR
 tap_check "3+1: ranks lie host by host, and know who is beside them" says 'h0 0 3' 'h0 1 3' 'h0 2 3' 'h1 3 1'
 among 2x2 "$stock_mpirun -np \$HOSTS_NP sh -c 'echo \$(hostname) \$OMPI_COMM_WORLD_RANK \$OMPI_COMM_WORLD_LOCAL_SIZE'"
 tap_check "2x2, too" says 'h0 0 2' 'h0 1 2' 'h1 2 2' 'h1 3 2'
+
+# ---- gpuring ----
+
+# A communicator of several nodes is left to the other components, for that reason.
+for layout in 2x1 2x2 3+1; do
+    MPIRUN="$hosts run $layout $stock_mpirun"
+    grun "$(np_of $layout)" -- hello_coll
+    tap_check "$layout: collectives of all hosts' ranks are right" all_good
+    tap_check "$layout: they are handed on, since there are several nodes" seen '^count coll_gpuring_handover_nodes [1-9]'
+done
+grun 4 --mca op ^avx -- comms
+tap_check "3+1: communicators within a host and across are right" all_good
+
+only_with_4 "what hosts have of their own" "their interfaces" "nothing is left of them"
+
+# ---- what they have of their own ----
+
 among 2x1 'for h in $HOSTS; do $HOSTS_SH on $h sh -c "touch /dev/shm/of_$h; ls /dev/shm; ls -d /proc/[0-9]* | wc -l"; done; exit 7'
 tap_check "each has shared memory and processes of its own" seen '^of_h1$'
 tap_check "    and not the other's" [ "$(grep -c '^of_' "$out")" = 2 ]
@@ -106,17 +118,5 @@ for signal in none TERM INT HUP KILL; do
     tap_check "signal $signal: nothing else is left" nothing_left
     tap_check "signal $signal: the status says so" [ $rc = "$(case $signal in none) echo 0 ;; INT) echo 130 ;; KILL) echo 137 ;; *) echo 143 ;; esac)" ]
 done
-
-# ---- gpuring ----
-
-# A communicator of several nodes is left to the other components, for that reason.
-for layout in 2x1 2x2 3+1; do
-    MPIRUN="$hosts run $layout $stock_mpirun"
-    grun "$(($(sed 's/x/*/' <<<$layout)))" -- hello_coll
-    tap_check "$layout: collectives of all hosts' ranks are right" all_good
-    tap_check "$layout: they are handed on, since there are several nodes" seen '^count coll_gpuring_handover_nodes [1-9]'
-done
-grun 4 --mca op ^avx -- comms
-tap_check "3+1: communicators within a host and across are right" all_good
 
 tap_done

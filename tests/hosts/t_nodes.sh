@@ -3,14 +3,9 @@
 # gpuring between nodes: on communicators that span several hosts (hosts.sh) it does what it does within one, where that is
 # asked for; what is amiss with links between them is one line that names who and where, and nothing is left behind.
 . "$(dirname "$0")/../mpi/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
-hosts=$here/hosts.sh
-stock_mpirun=$MPIRUN
 mark=$((100000000 + $$)) # an argument of programs, by which their processes are found
-
-[ "$OMPI_SERIES" -lt 5 ] || { echo "1..0 # SKIP hosts.sh does not tell the launcher of Open MPI 5 of its hosts yet"; exit 0; }
-reason=$("$hosts" possible) || { echo "1..0 # SKIP $reason"; exit 0; }
 [ -e "$GR_DIR/gpuring_net_ucx.so" ] || { echo "1..0 # SKIP gpuring was built without UCX"; exit 0; }
 
 # The same with programs among hosts; environment variables are given with -x.
@@ -26,8 +21,10 @@ handed_on() { good_without_gpuring && seen '^count coll_gpuring_handover_setup [
 
 # ---- right, in all forms ----
 
-for layout in 2x1 2x2 4x1 3+1; do
-    np=$(($(sed 's/x/*/' <<<$layout)))
+layouts='2x1 2x2 4x1 3+1'
+[ "$OMPI_SERIES" -lt 5 ] || layouts='2x1 2x2'
+for layout in $layouts; do
+    np=$(np_of $layout)
     nodes $layout $np -x GPURING_MATRIX=random -x GPURING_BUDGET=1 -- matrix
     tap_check "$layout: blocking, any case" good_through_gpuring
     nodes $layout $np -- nonblocking 1
@@ -39,6 +36,10 @@ nodes 3+1 4 -- hello_coll
 tap_check "3+1: gpuring does all of the eight, and hands none on" none_handed_on
 nodes 3+1 4 -- comms
 tap_check "3+1: communicators within a host and across" good_through_gpuring
+
+only_with_4 "4x1 and 3+1 in all forms, each algorithm, slow hosts, threads" "what crosses the hosts' interfaces" \
+    "links that are not to be had" "processes that stop or die, cables that are cut"
+
 # links of every algorithm, with messages of several slots
 for case in 3+1:tree 3+1:flat 2x2:bucket 3x2:two-level; do
     layout=${case%:*}

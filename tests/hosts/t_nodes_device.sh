@@ -3,19 +3,15 @@
 # Buffers on devices (of the fake CUDA driver) where a communicator spans several hosts (hosts.sh).
 . "$(dirname "$0")/../mpi/lib.sh"
 . "$(dirname "$0")/../mpi/device_lib.sh"
+. "$(dirname "$0")/lib.sh"
 
-hosts=$(cd "$(dirname "$0")" && pwd)/hosts.sh
-stock_mpirun=$MPIRUN
-
-[ "$OMPI_SERIES" -lt 5 ] || { echo "1..0 # SKIP hosts.sh does not tell the launcher of Open MPI 5 of its hosts yet"; exit 0; }
-reason=$("$hosts" possible) || { echo "1..0 # SKIP $reason"; exit 0; }
 [ -e "$GR_DIR/gpuring_net_ucx.so" ] || { echo "1..0 # SKIP gpuring was built without UCX"; exit 0; }
 
 # on_nodes TEXT JUDGE LAYOUT NODES MEMORY [OPTIONS...] -- PROGRAM [ARGS...]
 on_nodes() {
     local text=$1 judge=$2
     MPIRUN="$hosts run $3 $stock_mpirun"
-    grun $(($(sed 's/x/*/' <<<"$3"))) --mca coll_gpuring_nodes "$4" -x LD_LIBRARY_PATH -x FAKECUDA_SMS -x FAKECUDA_DEVICES \
+    grun "$(np_of "$3")" --mca coll_gpuring_nodes "$4" -x LD_LIBRARY_PATH -x FAKECUDA_SMS -x FAKECUDA_DEVICES \
         -x FAKECUDA_KERNELS -x GPURING_THRESHOLDS -x GPURING_MEMORY="$5" $small "${@:6}"
     tap_check "$3, nodes=$4: $text, $5 memory" "$judge"
 }
@@ -26,6 +22,7 @@ handed_on() { good_by_staging && seen '^# gpuring calls 0 handovers [1-9]'; }
 
 on_nodes "any case" taken 2x2 1 device -x GPURING_MATRIX=random -x GPURING_BUDGET=1 -- matrix
 on_nodes "any case" taken 3+1 1 mixed -x GPURING_MATRIX=random -x GPURING_BUDGET=1 -- matrix
+only_with_4 "kernels within a host, other forms and collectives"
 on_nodes "handed on" handed_on 2x1 0 mixed -x GPURING_MATRIX=random -x GPURING_BUDGET=1 -- matrix
 on_nodes "kernels within a host" good_on_devices 3+1 1 device -- comms
 on_nodes "nonblocking" taken 2x2 1 mixed -- nonblocking 1
