@@ -33,18 +33,20 @@ along_grids coll_gpuring_device_channels $slots 16384 < <(grids_of_series <<END
 3x3   9  bucket   2 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
 3x3   9  swing    4 allreduce
 3x3   9  ordered  1 alltoall
+2x2   4  two-level 1 allreduce allgather allgatherv reduce_scatter reduce_scatter_block bcast reduce
+3x3   9  two-level 2 allreduce allgather allgatherv reduce_scatter reduce_scatter_block bcast reduce
 2x2   4  pairwise 2 alltoall
 3x2   6  ring     3 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
 END
 )
 
 # slots so small that a message of several blocks takes several, and a call several slices
-for algorithm in bucket swing mst ordered; do
+for algorithm in bucket swing mst ordered two-level; do
     grun 4 $slots 512 --mca coll_gpuring_algorithm $algorithm --mca coll_gpuring_device_slots 2 -- grids 2x2
     tap_check "2x2, $algorithm, 2 slots of 512 bytes" good_along $algorithm
 done
 # each protocol; in lines each block of a message takes a slot
-for row in 'll bucket allgather' 'll swing allreduce' 'll mst bcast' 'simple mst reduce' 'll ordered alltoall'; do
+for row in 'll bucket allgather' 'll swing allreduce' 'll mst bcast' 'simple mst reduce' 'll ordered alltoall' 'll two-level reduce'; do
     read -r protocol algorithm coll <<<"$row"
     grun 4 $slots 16384 --mca coll_gpuring_algorithm "$algorithm" --mca coll_gpuring_protocol "$protocol" -- grids 2x2
     tap_check "2x2, $algorithm, $protocol" good_on_devices
