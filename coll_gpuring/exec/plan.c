@@ -18,7 +18,7 @@ static size_t line_elems(size_t elem_bytes, size_t line)
 /* Most bytes of a piece, of which a message may have several. */
 static size_t piece_bytes(const struct gr_request *r, int p, size_t most, uint32_t nslots)
 {
-    size_t pieces = gr_algo_most(r->algo, p, &r->torus), room = most / pieces * (nslots - 1);
+    size_t pieces = gr_algo_most(r->algo, r->coll, p, &r->torus), room = most / pieces * (nslots - 1);
 
     most = pieces > 1 && room < most ? room : most;
     assert(most >= r->elem_bytes);

@@ -147,9 +147,9 @@ int gr_sched_check(const struct gr_sched *s)
     return GR_PIPE == gr_algo_layout(s->algo, s->coll) && s->nchunks < 1 ? -1 : 0;
 }
 
-uint32_t gr_algo_most(enum gr_algo algo, int p, const struct gr_torus *torus)
+uint32_t gr_algo_most(enum gr_algo algo, enum gr_coll coll, int p, const struct gr_torus *torus)
 {
-    return algos[algo].traits & PACKED ? gr_torus_most(algo, p, torus) : 1;
+    return algos[algo].traits & PACKED && GR_BLOCKS == gr_algo_layout(algo, coll) ? gr_torus_most(algo, p, torus) : 1;
 }
 
 void gr_sched_peers(const struct gr_sched *s, int *in, int *nin, int *out, int *nout)

@@ -120,11 +120,11 @@ GR_HD uint32_t gr_sched_len(const struct gr_sched *s);
 GR_HD struct gr_step gr_sched_step(const struct gr_sched *s, uint32_t i);
 
 /*
- * Most chunks that a step of algo moves, in any collective and channel. Where it is above 1, a link must have one slot
+ * Most chunks that a step of algo moves for coll, in any channel: one of a GR_PIPE. Where it is above 1, a link must have one slot
  * more than a message of so many pieces takes: ranks send such a message before they receive the like, and with all slots
  * of a ring full nobody could pass one on.
  */
-uint32_t gr_algo_most(enum gr_algo algo, int p, const struct gr_torus *torus);
+uint32_t gr_algo_most(enum gr_algo algo, enum gr_coll coll, int p, const struct gr_torus *torus);
 
 /*
  * Ranks from which (in) and to which (out) some step of s->algo may receive or send, each once. Both arrays have room

@@ -39,9 +39,9 @@ void ex_shuffle(struct ex_batch *b)
 }
 
 /* Most chunks of a message. */
-static uint32_t most_chunks(const struct ex_world *w, int way)
+static uint32_t most_chunks(const struct ex_world *w, int way, enum gr_coll coll)
 {
-    return GR_WAY_MAILBOX == way ? 1 : gr_algo_most((enum gr_algo) way, w->params.p, &w->params.torus);
+    return GR_WAY_MAILBOX == way ? 1 : gr_algo_most((enum gr_algo) way, coll, w->params.p, &w->params.torus);
 }
 
 /* A case for this world: all that is not given is chosen at random. */
@@ -58,7 +58,7 @@ struct ex_case *ex_add(struct ex_batch *b, const struct ex_world *w, int way, en
     c->nchannels = (uint32_t) (1 + sym_below(b->random, w->params.nchannels));
     c->chunk_bytes = chunks[sym_below(b->random, 16) < 15 ? sym_below(b->random, 3) : 3];
     /* messages of several chunks fill the slots as it is */
-    c->halved = w->params.nslots >= 4 && 0 == sym_below(b->random, 4) && most_chunks(w, way) < 2;
+    c->halved = w->params.nslots >= 4 && 0 == sym_below(b->random, 4) && most_chunks(w, way, coll) < 2;
     c->seed = sym_random(b->random);
     return c;
 }

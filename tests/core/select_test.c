@@ -91,8 +91,8 @@ static int possible(const struct gr_question *q)
     }
     /* a message of several chunks, of elements of 32 bytes, must leave a slot free */
     return gr_algo_fits(algo, q->p, &q->torus) &&
-           (1 == gr_algo_most(algo, q->p, &q->torus) ||
-            q->slot_bytes / gr_algo_most(algo, q->p, &q->torus) * (q->nslots - 1) >= 32);
+           (1 == gr_algo_most(algo, q->coll, q->p, &q->torus) ||
+            q->slot_bytes / gr_algo_most(algo, q->coll, q->p, &q->torus) * (q->nslots - 1) >= 32);
 }
 
 static int same(const struct gr_choice *a, const struct gr_choice *b)

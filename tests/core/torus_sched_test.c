@@ -184,7 +184,7 @@ static int is_rooted(enum gr_coll coll)
 
 static enum sym_check run_case(enum gr_coll coll, int root, uint32_t pieces, enum sym_policy policy, int in_place)
 {
-    size_t most = gr_algo_most(algo, gr_torus_size(&torus), &torus);
+    size_t most = gr_algo_most(algo, coll, gr_torus_size(&torus), &torus);
     struct sym_case c = {.algo = algo, .coll = coll, .p = gr_torus_size(&torus), .torus = torus, .root = root, .max_piece = 1,
                          .align = 1, .policy = policy, .in_place = in_place && GR_COLL_ALLTOALL != coll,
                          .zero_copy = (int) (world.runs % 2), .seed = sym_seed()};

@@ -74,7 +74,7 @@ static void add_sizes(struct ex_batch *b, const struct tr_shape *shape, int p, i
             c->in_place = place;
             c->protocol = (enum gr_protocol) sym_below(&seed, GR_NPROTOCOLS);
             c->zero_copy = 0 != sym_below(&seed, 4);
-            if (gr_algo_most((enum gr_algo) algo, p, &shape->torus) >= shape->nslots) {
+            if (gr_algo_most((enum gr_algo) algo, coll, p, &shape->torus) >= shape->nslots) {
                 c->protocol = GR_PROTOCOL_SIMPLE; /* in lines each chunk of a message takes a slot */
             }
             c->threads = 32 + 32 * (uint32_t) sym_below(&seed, 2);
