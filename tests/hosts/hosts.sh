@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Several hosts on this machine, and a command among them. Needs root.
 #
-#     hosts.sh run LAYOUT [--rate=[HOST:]RATE]... COMMAND...
-#         LAYOUT: ranks per host, 2x3 (hosts x ranks) or 3+1 (host by host). RATE, of all hosts or of one: what it sends
-#         and receives per second at most, in tc's words (200mbit). COMMAND is run where mpirun starts ranks on them:
-#         h0 h1 ... in $HOSTS, their ranks altogether in $HOSTS_NP. Its exit status is that of this script.
+#     hosts.sh run LAYOUT [--rails=N] [--rate=[HOST:]RATE]... COMMAND...
+#         LAYOUT: ranks per host, 2x3 (hosts x ranks) or 3+1 (host by host). N: interfaces of a host (1). RATE, of all
+#         hosts or of one: what it sends and receives per second at most on each, in tc's words (200mbit). COMMAND is
+#         run where mpirun starts ranks on the hosts: h0 h1 ... in $HOSTS, their ranks altogether in $HOSTS_NP. Its exit
+#         status is that of this script.
 #     hosts.sh possible                says why not, where it is not
 # and within COMMAND, $HOSTS_SH being this script:
 #     hosts.sh on HOST COMMAND...
-#     hosts.sh bytes HOST              what its interface has sent and received
+#     hosts.sh bytes HOST [ethR]       what its interface (eth0) has sent and received
 #     hosts.sh limit HOST RATE
 #     hosts.sh link HOST up|down
 #
@@ -19,7 +20,7 @@
 #
 #          mpirun            h0            h1
 #       10.77.0.254      10.77.0.1     10.77.0.2
-#            |              eth0          eth0
+#            |              eth0          eth0          and eth1 ... at gr1 ..., with 10.78.0 ..., for each further rail
 #     -------+---- gr0 ------+-------------+----
 #
 # All of it, and COMMAND, lies in namespaces of this run, whose first process is this script: when that ends, by
@@ -50,14 +51,18 @@ agent() {
 }
 
 bytes() {
-    (on "$1" cat /proc/self/net/dev) | awk '$1 == "eth0:" { print $10, $2 }'
+    (on "$1" cat /proc/self/net/dev) | awk -v name="${2-eth0}:" '$1 == name { print $10, $2 }'
 }
 
 # Out of the host and into it, each at its own end of the veth pair.
 limit() {
     local tbf="root tbf rate $2 burst 64kb latency 100ms"
     # shellcheck disable=SC2086
-    (on "$1" tc qdisc replace dev eth0 $tbf) && tc qdisc replace dev "veth-$1" $tbf
+    local r
+    for ((r = 0; r < ${HOSTS_RAILS:-1}; r++)); do
+        # shellcheck disable=SC2086
+        (on "$1" tc qdisc replace dev eth$r $tbf) && tc qdisc replace dev "veth$r-$1" $tbf
+    done
 }
 
 # The first process of a host; collects those whose parents are gone.
@@ -72,7 +77,7 @@ host() {
 }
 
 add_host() { # NAME NUMBER
-    local pid unshared
+    local pid unshared r
     unshare --net --uts --ipc --pid --mount --mount-proc --fork --kill-child bash "$self" host "$1" &
     unshared=$!
     until pid=$(cat "/proc/$unshared/task/$unshared/children") && [ -n "$pid" ] &&
@@ -82,9 +87,11 @@ add_host() { # NAME NUMBER
     done
     mkdir "$state/$1"
     echo "${pid% }" >"$state/$1/pid"
-    ip link add name "veth-$1" type veth peer name eth0 netns "${pid% }"
-    ip link set "veth-$1" master gr0 up
-    (on "$1" sh -c "ip link set lo up && ip address add 10.77.0.$(($2 + 1))/24 dev eth0 && ip link set eth0 up")
+    for ((r = 0; r < HOSTS_RAILS; r++)); do
+        ip link add name "veth$r-$1" type veth peer name eth$r netns "${pid% }"
+        ip link set "veth$r-$1" master gr$r up
+        (on "$1" sh -c "ip link set lo up && ip address add 10.$((77 + r)).0.$(($2 + 1))/24 dev eth$r && ip link set eth$r up")
+    done
     echo "10.77.0.$(($2 + 1)) $1" >>"$state/etc_hosts"
 }
 
@@ -103,17 +110,20 @@ open_mpi() {
     export OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_hwloc_default_binding_policy=none
 }
 
-inside() { # RATES RANKS COMMAND...: the run's first process
-    local rates=$1 ranks=$2 n=0 k rate name
-    shift 2
+inside() { # RAILS RATES RANKS COMMAND...: the run's first process
+    local rates=$2 ranks=$3 n=0 k rate name
+    export HOSTS_RAILS=$1
+    shift 3
     mount -t tmpfs none /dev/shm
     mkdir "$state"
     hostname front
     printf '127.0.0.1 localhost\n10.77.0.254 front\n' >"$state/etc_hosts"
     ip link set lo up
-    ip link add name gr0 type bridge
-    ip address add 10.77.0.254/24 dev gr0
-    ip link set gr0 up
+    for ((k = 0; k < HOSTS_RAILS; k++)); do
+        ip link add name gr$k type bridge
+        ip address add 10.$((77 + k)).0.254/24 dev gr$k
+        ip link set gr$k up
+    done
     HOSTS='' HOSTS_NP=0
     for k in $ranks; do
         name=h$n
@@ -166,24 +176,28 @@ possible() {
 }
 
 run() {
-    local layout=$1 rates='' ranks why child
+    local layout=$1 rails=1 rates='' ranks why child
     shift
-    while [[ ${1-} == --rate=* ]]; do
-        rates="$rates ${1#*=}"
+    while [[ ${1-} == --ra*=* ]]; do
+        case $1 in
+            --rate=*) rates="$rates ${1#*=}" ;;
+            --rails=[1-9]) rails=${1#*=} ;;
+            *) fail "$1: there are --rate=RATE and --rails=1..9" ;;
+        esac
         shift
     done
     [ $# -gt 0 ] || fail "no command"
     ranks=$(ranks_of "$layout")
     why=$(possible) || fail "$why"
     # Who kills this process kills the run's first one with it
-    setpriv --pdeathsig KILL unshare "${namespaces[@]}" bash "$self" inside "$rates" "$ranks" "$@" <&0 &
+    setpriv --pdeathsig KILL unshare "${namespaces[@]}" bash "$self" inside "$rails" "$rates" "$ranks" "$@" <&0 &
     child=$!
     trap 'kill -KILL $child; exit 143' TERM HUP
     trap 'kill -KILL $child; exit 130' INT
     wait $child
 }
 
-usage() { sed -n '3,14s/^# \{0,1\}//p' "$self"; }
+usage() { sed -n '3,16s/^# \{0,1\}//p' "$self"; }
 
 case ${1-} in
     run) [ $# -ge 3 ] || fail "run LAYOUT COMMAND..."; "$@" ;;
