@@ -42,7 +42,7 @@ tap_check "2x2: nonblocking, with a thread, which leaves Open MPI alone" eight_o
 nodes 2x2 4 $pml -- nbthreads 2
 tap_check "2x2: nonblocking calls of several threads" good_over_pml
 # data that travel in one message with their head, and that do not
-for bytes in 512 65536; do
+for bytes in 512 8192 65536; do
     nodes 2x2 4 $pml -x GPURING_MATRIX=random -x GPURING_BUDGET=1 --mca coll_gpuring_algorithm ring \
         --mca coll_gpuring_nodes_channels 2 --mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes $bytes -- matrix
     tap_check "2x2: ring, two channels of two slots of $bytes bytes" good_over_pml
