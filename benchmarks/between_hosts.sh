@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Collectives between hosts whose interfaces are limited to a rate (0: not): gpuring with coll_gpuring_nodes 1, stock beside
-# it (tuned; and han), and the bound of all: the bytes that must pass a host's interface over the rate, with Q hosts 2S(Q-1)/Q of
-# allreduce, S(Q-1)/Q of allgather and reduce_scatter, S of bcast and reduce. The hosts are namespaces of this machine
-# (tests/hosts/hosts.sh), and need root. Alternating runs; medians.
+# Collectives between hosts whose interfaces are limited to a rate (0: not): gpuring with coll_gpuring_nodes 1 (over UCX; and
+# over Open MPI's messages, pml), stock beside it (tuned; and han), and the bound of all: the bytes that must pass a host's
+# interface over the rate, with Q hosts 2S(Q-1)/Q of allreduce, S(Q-1)/Q of allgather and reduce_scatter, S of bcast and
+# reduce. The hosts are namespaces of this machine (tests/hosts/hosts.sh), and need root. Alternating runs; medians.
 #     benchmarks/between_hosts.sh [BUILDDIR] [ROUNDS] [MBIT/S] [LAYOUTS] [COLLECTIVES] [SIZES] [ITERATIONS] [OPTIONS of gpuring]
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -34,6 +34,8 @@ for ((k = 0; k < rounds; k++)); do
         run "$layout" stock+han --mca coll ^gpuring --mca coll_han_priority 100
         # shellcheck disable=SC2086
         run "$layout" gpuring "${gpuring[@]}" $options
+        # shellcheck disable=SC2086
+        run "$layout" gpuring/pml "${gpuring[@]}" --mca coll_gpuring_nodes_transport pml $options
     done
 done
 
@@ -41,7 +43,7 @@ echo "$mbit Mbit/s per host, $rounds alternating runs of $iterations calls; micr
 sort -k1,1 -k2,2 -k3,3n -k4,4 -k5,5n "$data" | awk -v mbit="$mbit" '
     function flush() {
         if (n > 0) {
-            printf "%-4s %-14s %9d %-10s %10.1f (%.1f .. %.1f)", layout, coll, bytes, name, v[int((n + 1) / 2)], v[1], v[n]
+            printf "%-4s %-14s %9d %-11s %10.1f (%.1f .. %.1f)", layout, coll, bytes, name, v[int((n + 1) / 2)], v[1], v[n]
             if (bound > 0) { printf "  %.0f%% of the bound %.0f", 100 * bound / v[int((n + 1) / 2)], bound }
             print "  " algorithm
         }

@@ -254,6 +254,7 @@ typedef struct {
     bool timeout_abort;
     int progress_thread;      /* 0: never, 1: with every nonblocking call, -1: with those on devices */
     bool threaded;            /* there is such a thread, or will be */
+    int transport;            /* of links between nodes: an enum gr_transport_kind, or -1: as can be had */
     int cuda;                 /* 0: off, 1: on, -1: where there is a GPU */
     int pool_mib;
     int device_pool_mib;
@@ -261,6 +262,7 @@ typedef struct {
     char *report;       /* "none", "summary" or "json:FILE"; owned */
     struct gr_pool *pool; /* opened at first use */
     opal_mutex_t lock;    /* pool opening, peers table */
+    bool world;           /* MPI_COMM_WORLD is there, and has a module */
 } mca_coll_gpuring_component_t;
 
 GR_COMPONENT_EXPORT extern mca_coll_gpuring_component_t mca_coll_gpuring_component;
@@ -354,6 +356,10 @@ uint64_t mca_coll_gpuring_nodes_number(void);
 
 /* What the module knows of p ranks on several nodes, from the number that each has given of its own. OMPI error code. */
 int mca_coll_gpuring_nodes_order(mca_coll_gpuring_module_t *module, int p, const uint64_t *nodes);
+
+/* What links between nodes may go over; its name. */
+enum gr_transport_kind { GR_TRANSPORT_UCX, GR_TRANSPORT_PML, GR_NTRANSPORTS };
+const char *mca_coll_gpuring_transport_name(int kind);
 
 /* What to call a communicator in messages; Open MPI gives no name to some (MPI_Intercomm_merge). */
 static inline const char *gr_comm_name(const struct ompi_communicator_t *comm)

@@ -14,9 +14,6 @@
 /* Looks without progress between two looks at the clock, of calls that opal_progress drives. */
 #define LOOKS_CLOCK 64
 
-/* Looks at links to other nodes before the core is given away: a message there takes longer than that. */
-#define LOOKS_NET 8
-
 static struct {
     gr_lock_t lock;
     struct gr_lane *first;
@@ -209,7 +206,7 @@ uint64_t mca_coll_gpuring_lanes_drive(bool here)
     struct gr_lane *lane, *next;
     uint64_t moved = 0, before;
 
-    mca_coll_gpuring_net_progress();
+    mca_coll_gpuring_net_progress(here);
     gr_lock(&list.lock);
     for (lane = list.first; NULL != lane; lane = next) {
         if (!gr_try(&lane->busy)) {
@@ -242,7 +239,7 @@ bool mca_coll_gpuring_lanes_any(void)
 /* opal_progress calls it. */
 static int progress(void)
 {
-    return mca_coll_gpuring_lanes_any() ? (int) mca_coll_gpuring_lanes_drive(true) : 0;
+    return mca_coll_gpuring_lanes_any() && !mca_coll_gpuring_pml_inside() ? (int) mca_coll_gpuring_lanes_drive(true) : 0;
 }
 
 /* Nothing is registered before somebody needs it. */
@@ -311,7 +308,7 @@ void mca_coll_gpuring_lane_start(struct gr_op *const *ops, size_t n)
     for (k = 0; k < n; k++) {
         /* it may be complete by now, but not freed: whoever started it has not got it back */
         lane = ops[k]->lane;
-        if (gr_try(&lane->busy)) {
+        if (!mca_coll_gpuring_pml_inside() && gr_try(&lane->busy)) {
             drive(lane, true);
             gr_unlock(&lane->busy);
         }
@@ -346,17 +343,16 @@ static bool do_at_once(struct gr_lane *lane, struct gr_op *op)
 
 int mca_coll_gpuring_lane_do(struct gr_lane *lane, struct gr_op *op)
 {
-    unsigned spins = mca_coll_gpuring_spins(), k;
+    unsigned spins, k;
     bool over;
-
-    spins = NULL != lane->held && spins < LOOKS_NET ? LOOKS_NET : spins;
 
     gr_lock(&lane->busy);
     over = do_at_once(lane, op);
     for (;;) {
+        spins = mca_coll_gpuring_net_looks(lane, mca_coll_gpuring_spins());
         for (k = 0; k < spins && !over; k++) {
             drive(lane, true);
-            mca_coll_gpuring_net_progress(); /* the last time, too: what was read is told to its writers */
+            mca_coll_gpuring_net_progress(true); /* the last time, too: what was read is told to its writers */
             over = GR_OP_DONE == op->state;
             k = mca_coll_gpuring_watch_idle(&lane->watch) ? k : 0;
         }

@@ -20,8 +20,14 @@ struct gr_held {
 
 struct gr_lane;
 
-/* Move the network on, if lanes have links. It takes a while, so who may keep a lane from others does not have it. */
-void mca_coll_gpuring_net_progress(void);
+/*
+ * Move the network on, if lanes have links. It takes a while, so who may keep a lane from others does not have it. here:
+ * in an MPI call or opal_progress.
+ */
+void mca_coll_gpuring_net_progress(bool here);
+
+/* How often to look at a lane, between two calls of opal_progress, where that is `looks` times without a network. */
+unsigned mca_coll_gpuring_net_looks(const struct gr_lane *lane, unsigned looks);
 
 /* The caller has the lane. A link that has failed poisons the team, and is told. */
 void mca_coll_gpuring_net_check(struct gr_lane *lane);
@@ -31,6 +37,13 @@ void mca_coll_gpuring_net_leave(struct gr_lane *lane);
 
 /* At the end of the component, before the pool's. */
 void mca_coll_gpuring_net_close(void);
+
+/* MPI_COMM_WORLD is about to go, and with it what links over Open MPI's messages need. */
+void mca_coll_gpuring_net_world_ends(void);
+
+/* Links over Open MPI's messages (net_pml.c), and whether this thread is in them: then it must not drive lanes. */
+extern const struct gr_transport mca_coll_gpuring_pml;
+bool mca_coll_gpuring_pml_inside(void);
 
 /* ---- lanes ---- */
 

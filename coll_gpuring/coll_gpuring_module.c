@@ -73,6 +73,7 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
     GR_FOR_EACH_TAKEN(LOOK_FOR)
 #undef LOOK_FOR
     if (NULL == missing) {
+        mca_coll_gpuring_component.world = mca_coll_gpuring_component.world || &ompi_mpi_comm_world.comm == comm;
         return OMPI_SUCCESS;
     }
     if (mca_coll_gpuring_component.verbose >= 1 && 0 == ompi_comm_rank(comm)) {
@@ -85,7 +86,10 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
 /* Called once per collective that the module still owns. */
 static int module_disable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm)
 {
-    (void) comm;
+    if (&ompi_mpi_comm_world.comm == comm) {
+        mca_coll_gpuring_component.world = false;
+        mca_coll_gpuring_net_world_ends();
+    }
     forget_saved((mca_coll_gpuring_module_t *) base);
     return OMPI_SUCCESS;
 }

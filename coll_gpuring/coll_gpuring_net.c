@@ -9,9 +9,12 @@
  *      map     joins it      <- answer -
  *
  * Whoever drives lanes moves the network on; otherwise opal_progress does, now and then: peers may still need what lies
- * here when nothing is under way any more. It stays until the component is closed, behind the barrier of MPI_Finalize.
+ * here when nothing is under way any more. It stays until the component is closed, or, over Open MPI's messages, until
+ * MPI_COMM_WORLD ends: both are behind the barrier of MPI_Finalize.
  */
 #include "coll_gpuring_setup.h"
+
+#include "net/transport.h"
 
 #include "opal/util/proc.h"
 
@@ -20,16 +23,27 @@
 /* Seconds that what was sent may take to leave the process at its end; all have received theirs by then. */
 #define PATIENCE 1.0
 
+/* Looks at links to other nodes before the core is given away: a message there takes longer than that. */
+#define LOOKS 8
+
 static struct {
     bool tried;
     struct gr_net *net;
+    bool by_pml; /* Open MPI moves its messages: in MPI calls, and when opal_progress is called */
     atomic_int held; /* groups of links that lanes have */
     char why[256]; /* there is none */
 } network;
 
 /* ---- the network ---- */
 
-/* opal_progress calls it every few times. */
+const char *mca_coll_gpuring_transport_name(int kind)
+{
+    static const char *const names[GR_NTRANSPORTS] = {"ucx", "pml"};
+
+    return names[kind];
+}
+
+/* opal_progress calls it; every few times where it does not move the messages itself. */
 static int progress(void)
 {
     uint64_t moved = 0;
@@ -38,14 +52,33 @@ static int progress(void)
     return (int) moved;
 }
 
+/* Over that transport; NULL: there is none, network.why says why. */
+static bool open_over(const struct gr_transport *transport)
+{
+    if (NULL == transport || 0 != gr_net_open(&network.net, transport, network.why, sizeof(network.why))) {
+        return false;
+    }
+    network.by_pml = &mca_coll_gpuring_pml == transport;
+    (void) (network.by_pml ? opal_progress_register(progress) : opal_progress_register_lp(progress));
+    if (mca_coll_gpuring_component.verbose >= 1 && 0 == OPAL_PROC_MY_NAME.vpid) {
+        opal_output(0, "gpuring: links to other nodes go over %s%s%s", transport->name,
+                    '\0' == network.why[0] ? "" : ": ", network.why);
+    }
+    return true;
+}
+
 static void open_network(void)
 {
-    const struct gr_transport *transport = gr_net_load(NULL, network.why, sizeof(network.why));
+    int wanted = mca_coll_gpuring_component.transport;
 
-    if (NULL != transport && 0 == gr_net_open(&network.net, transport, network.why, sizeof(network.why))) {
-        (void) opal_progress_register_lp(progress);
-    }
     network.tried = true;
+    network.why[0] = '\0';
+    if (GR_TRANSPORT_PML != wanted && open_over(gr_net_load(NULL, network.why, sizeof(network.why)))) {
+        return;
+    }
+    if (GR_TRANSPORT_UCX != wanted) {
+        (void) open_over(&mca_coll_gpuring_pml);
+    }
 }
 
 /* NULL: there is none. */
@@ -59,14 +92,29 @@ static struct gr_net *get_network(void)
     return network.net;
 }
 
+static void close_network(void)
+{
+    struct gr_net *net = network.net;
+
+    if (NULL != net) {
+        (void) opal_progress_unregister(progress);
+        network.net = NULL;
+        gr_net_close(net, PATIENCE);
+    }
+}
+
 void mca_coll_gpuring_net_close(void)
 {
-    if (NULL != network.net) {
-        (void) opal_progress_unregister(progress);
-        gr_net_close(network.net, PATIENCE);
-    }
-    network.net = NULL;
+    close_network();
     network.tried = false;
+}
+
+void mca_coll_gpuring_net_world_ends(void)
+{
+    if (network.by_pml) {
+        close_network();
+        snprintf(network.why, sizeof(network.why), "MPI has been finalized");
+    }
 }
 
 static const char *host_of(struct ompi_communicator_t *comm, int rank)
@@ -208,9 +256,17 @@ void mca_coll_gpuring_ends_tell(const struct gr_setup *s)
 
 /* ---- a lane's links ---- */
 
-void mca_coll_gpuring_net_progress(void)
+unsigned mca_coll_gpuring_net_looks(const struct gr_lane *lane, unsigned looks)
 {
-    if (atomic_load_explicit(&network.held, memory_order_relaxed) > 0 && NULL != network.net) {
+    if (NULL == lane->held) {
+        return looks;
+    }
+    return network.by_pml ? 1 : looks < LOOKS ? LOOKS : looks;
+}
+
+void mca_coll_gpuring_net_progress(bool here)
+{
+    if (atomic_load_explicit(&network.held, memory_order_relaxed) > 0 && NULL != network.net && (here || !network.by_pml)) {
         (void) progress();
     }
 }

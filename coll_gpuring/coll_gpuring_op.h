@@ -114,6 +114,7 @@ double mca_coll_gpuring_now(void);
  * Tags of our messages on the application's communicators, each the first of a range that goes down: below those of the
  * blocking collectives, above what 24 bits of tag hold (pml/ucx), and far from where libnbc begins to count.
  */
+#define GR_TAG_NET (GR_TAG_SETUPS + 2) /* two, on MPI_COMM_WORLD */
 #define GR_TAG_SETUPS (-(1 << 22)) /* GR_SETUP_TAGS for each of so many set-ups: */
 #define GR_TAGGED_SETUPS 4096
 #define GR_SETUP_TAGS 4

@@ -7,6 +7,8 @@
  */
 #include "coll_gpuring.h"
 
+#include "timing/timer.h"
+
 #include "opal/mca/base/mca_base_var.h"
 
 #include <limits.h>
@@ -14,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { KIND_INT, KIND_ALGORITHM, KIND_PROTOCOL, KIND_TORUS, KIND_SYNC, KIND_REPORT };
+enum kind { KIND_INT, KIND_ALGORITHM, KIND_PROTOCOL, KIND_TORUS, KIND_SYNC, KIND_TRANSPORT, KIND_REPORT };
 
 struct param_row {
     const char *name;
@@ -67,8 +69,10 @@ static const struct param_row rows[] = {
      "1 (default): fetch large messages straight from their sender's memory (process_vm_readv), where the kernel "
      "allows it between all ranks of a communicator; 0: copy them through shared memory"},
     {"nodes", KIND_INT, GR_PARAM_NODES, 0, 0, 1, NULL,
-     "1: take communicators whose ranks are on several nodes, too: links between nodes go over UCX; 0 (default): leave "
-     "them to the other components"},
+     "1: take communicators whose ranks are on several nodes, too; 0 (default): leave them to the other components"},
+    {"nodes_transport", KIND_TRANSPORT, -1, -1, 0, 0, &mca_coll_gpuring_component.transport,
+     "What links between nodes go over: ucx (UCX, by the module gpuring_net_ucx.so), pml (Open MPI's point-to-point "
+     "messages), or auto (default): UCX where it can be loaded. It must be the same on all nodes"},
     {"nodes_channels", KIND_INT, GR_PARAM_NODES_CHANNELS, 4, 1, GR_MAX_CHANNELS, NULL,
      "coll_gpuring_channels of communicators whose ranks are on several nodes, 1..16 (default 4)"},
     {"nodes_latency", KIND_INT, GR_PARAM_NODES_LATENCY, 20, 1, 1000000, NULL,
@@ -133,6 +137,9 @@ static union {
     char *text;
 } raw[NROWS];
 
+static const char *const text_default[] = {[KIND_ALGORITHM] = "auto", [KIND_PROTOCOL] = "auto", [KIND_TORUS] = "",
+                                           [KIND_SYNC] = "none", [KIND_TRANSPORT] = "auto", [KIND_REPORT] = "none"};
+
 /* GR_NWAYS when there is none of that name. */
 static int find_way(const char *name)
 {
@@ -156,8 +163,6 @@ static bool way_is_allowed(int param, int way)
 
 int mca_coll_gpuring_params_register(void)
 {
-    static const char *const text_default[] = {[KIND_ALGORITHM] = "auto", [KIND_PROTOCOL] = "auto",
-                                               [KIND_TORUS] = "", [KIND_SYNC] = "none", [KIND_REPORT] = "none"};
     mca_base_component_t *component = (mca_base_component_t *) &mca_coll_gpuring_component.super.collm_version;
     size_t k;
     int rc;
@@ -239,52 +244,48 @@ static int64_t check_algorithm(const struct param_row *row, const char *text)
     return -1;
 }
 
-static int64_t check_protocol(const struct param_row *row, const char *text)
-{
-    int k;
-
-    for (k = 0; k < GR_NPROTOCOLS; k++) {
-        if (0 == strcmp(text, gr_protocol_name(k))) {
-            return k;
-        }
-    }
-    if (0 != strcmp(text, "auto")) {
-        complain(row, text, "auto simple ll ll128", "auto");
-    }
-    return -1;
-}
-
 static int64_t check_torus(const struct param_row *row, const char *text)
 {
-    struct gr_torus torus;
+    struct gr_torus torus = {.ndims = 0};
+    bool good = 0 == gr_torus_parse(text, &torus);
     int64_t packed = 0;
     int d;
 
-    if (0 != gr_torus_parse(text, &torus)) {
+    for (d = torus.ndims - 1; good && d >= 0; d--) {
+        good = torus.dims[d] <= INT16_MAX;
+        packed = packed << 16 | torus.dims[d];
+    }
+    if (!good) {
         complain(row, text, "1 to 4 extents from 1 to 32767, as in 4x4x2", "no torus");
         return 0;
-    }
-    for (d = torus.ndims - 1; d >= 0; d--) {
-        if (torus.dims[d] > INT16_MAX) {
-            complain(row, text, "1 to 4 extents from 1 to 32767, as in 4x4x2", "no torus");
-            return 0;
-        }
-        packed = packed << 16 | torus.dims[d];
     }
     return packed;
 }
 
-static int64_t check_sync(const struct param_row *row, const char *text)
+/* Parameters that are one of some words; their default is a word of its own, or one of these. */
+static const struct {
+    const char *(*name)(int value);
+    int n;
+    const char *allowed;
+} words[] = {
+    [KIND_PROTOCOL] = {gr_protocol_name, GR_NPROTOCOLS, "auto simple ll ll128"},
+    [KIND_SYNC] = {mca_coll_gpuring_sync_name, GR_NSYNCS, "none start barrier timed"},
+    [KIND_TRANSPORT] = {mca_coll_gpuring_transport_name, GR_NTRANSPORTS, "auto ucx pml"},
+};
+
+static int64_t check_word(const struct param_row *row, const char *text)
 {
     int k;
 
-    for (k = 0; NULL != mca_coll_gpuring_sync_name(k); k++) {
-        if (0 == strcmp(text, mca_coll_gpuring_sync_name(k))) {
+    for (k = 0; k < words[row->kind].n; k++) {
+        if (0 == strcmp(text, words[row->kind].name(k))) {
             return k;
         }
     }
-    complain(row, text, "none start barrier timed", "none");
-    return 0;
+    if (0 != strcmp(text, text_default[row->kind])) {
+        complain(row, text, words[row->kind].allowed, text_default[row->kind]);
+    }
+    return row->def;
 }
 
 /* A copy: the variable system frees its own before the component is closed. */
@@ -315,13 +316,12 @@ void mca_coll_gpuring_params_check(void)
             value = check_algorithm(row, text);
             break;
         case KIND_PROTOCOL:
-            value = check_protocol(row, text);
+        case KIND_SYNC:
+        case KIND_TRANSPORT:
+            value = check_word(row, text);
             break;
         case KIND_TORUS:
             value = check_torus(row, text);
-            break;
-        case KIND_SYNC:
-            value = check_sync(row, text);
             break;
         case KIND_REPORT:
             free(mca_coll_gpuring_component.report);

@@ -28,11 +28,11 @@ AC_SUBST([CUDA_CPPFLAGS])
 AM_CONDITIONAL([HAVE_CUDA], [test "x$gr_cuda" = xyes])
 ])
 
-dnl GR_UCX: links between nodes, in a module of their own (net/load.c says why).
+dnl GR_UCX: links between nodes over UCX, in a module of their own (net/load.c says why).
 AC_DEFUN([GR_UCX], [
 AC_ARG_WITH([ucx],
     [AS_HELP_STRING([--with-ucx@<:@=DIR@:>@], [UCX, 1.11 or later (default: what pkg-config finds)])])
-gr_ucx_summary="not found (no links between nodes)"
+gr_ucx_summary="not found (links between nodes over Open MPI's messages)"
 gr_ucx=no
 AS_CASE(["$with_ucx"],
     [no], [gr_ucx_summary="off"],

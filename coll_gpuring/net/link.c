@@ -78,15 +78,37 @@ void gr_net_link_offer(const struct gr_net_link *link, struct gr_net_offer *offe
     offer->link = link->number;
     offer->nslots = link->fifo.nslots;
     offer->slot_bytes = (uint32_t) link->fifo.slot_bytes;
+    snprintf(offer->transport, sizeof(offer->transport), "%s", link->net->transport->name);
     offer->bytes = link->net->address_bytes;
     memcpy(offer->address, link->net->address, link->net->address_bytes);
+}
+
+static int is_spoken(const struct gr_net_link *l, const struct gr_net_offer *o)
+{
+    return 0 == strncmp(o->transport, l->net->transport->name, sizeof(o->transport));
 }
 
 /* Whether both ends can be one link. */
 static int fits(const struct gr_net_link *l, const struct gr_net_offer *o)
 {
-    return 0 != o->link && o->bytes > 0 && o->bytes <= sizeof(o->address) && o->slot_bytes == l->fifo.slot_bytes &&
+    return 0 != o->link && is_spoken(l, o) && o->bytes > 0 && o->bytes <= sizeof(o->address) && o->slot_bytes == l->fifo.slot_bytes &&
            o->nslots >= GR_MIN_SLOTS && o->nslots <= GR_MAX_SLOTS;
+}
+
+/* Why there is no link to whoever made the offer. */
+static void refuse(struct gr_net_link *l, const struct gr_net_offer *theirs, int status)
+{
+    char why[100];
+
+    if (NULL != l->peer) {
+        gr_net_fail(l, status, l->peer->why);
+    } else if (!is_spoken(l, theirs)) {
+        snprintf(why, sizeof(why), "its links go over %.*s, those of this process over %s", (int) sizeof(theirs->transport),
+                 theirs->transport, l->net->transport->name);
+        gr_net_fail(l, status, why);
+    } else {
+        gr_net_fail(l, status, "its offer of a link does not fit");
+    }
 }
 
 int gr_net_link_join(struct gr_net_link *link, const struct gr_net_offer *theirs, const char *peer)
@@ -99,7 +121,7 @@ int gr_net_link_join(struct gr_net_link *link, const struct gr_net_offer *theirs
         rc = gr_net_peer(link->net, theirs, &link->peer);
     }
     if (0 != rc) {
-        gr_net_fail(link, rc, NULL == link->peer ? "its offer of a link does not fit" : link->peer->why);
+        refuse(link, theirs, rc);
     } else {
         link->theirs = theirs->link;
         link->window = GR_NET_OUT == link->side ? theirs->nslots : link->fifo.nslots;

@@ -34,14 +34,15 @@ struct gr_net;
 struct gr_net_link;
 struct gr_transport;
 
-#define GR_NET_ADDRESS_BYTES 2024 /* most that an address has; so that an offer has 2 KiB */
+#define GR_NET_ADDRESS_BYTES 2016 /* most that an address has; so that an offer has 2 KiB */
 #define GR_NET_NAME_BYTES 128
 
 /* What one end of a link tells the other; plain bytes, of the same meaning on machines of one kind. */
 struct gr_net_offer {
     uint64_t link;       /* the end's number in its process; 0: no offer */
     uint32_t nslots, slot_bytes;
-    uint64_t bytes;      /* of the address */
+    uint64_t bytes;      /* of the address, */
+    char transport[8];   /* and what it is one of */
     unsigned char address[GR_NET_ADDRESS_BYTES];
 };
 
@@ -61,7 +62,7 @@ enum gr_net_side {
 };
 
 /*
- * The transport over UCX: from a module of its own (load.c), so that on a node without UCX all but networks works. dir:
+ * The transport over UCX: from a module of its own (load.c), so that all but this works on a node without UCX. dir:
  * where the module lies; NULL: beside the library, or program, that this is in. NULL: there is none, and why.
  */
 const struct gr_transport *gr_net_load(const char *dir, char *why, size_t size);

@@ -21,3 +21,20 @@ only_with_4() { # WHAT...
     for what in "$@"; do tap_skip "$what" "run with Open MPI 4.1 only, which saves time"; done
     tap_done
 }
+
+# Programs among hosts, through gpuring; environment variables are given with -x.
+nodes() { # LAYOUT NP [OPTIONS...] -- PROGRAM [ARGS...]
+    MPIRUN="$hosts run $1 $stock_mpirun"
+    grun "$2" --mca coll_gpuring_nodes 1 --mca op ^avx "${@:3}"
+}
+
+# ---- judging ----
+
+eight_taken() { good_through_gpuring && [ "$(lines_seen ': gpuring took [1-9]')" -eq 8 ]; }
+one_line() { [ "$(lines_seen "gpuring: .*$1")" -eq 1 ]; }
+handed_on() { good_without_gpuring && seen '^count coll_gpuring_handover_setup [1-9]'; }
+waits_for_1() { seen 'rank 0 of stalled communicator .*waits for rank 1$'; }
+
+# Processes with $mark among their arguments.
+marked() { grep -lzs "^$mark$" /proc/[0-9]*/cmdline | wc -l; }
+marked_is() { [ "$(marked)" = "$1" ]; }

@@ -89,8 +89,6 @@ tap_check "a cut host does not answer; connected again it does" [ "$(grep -a '^s
 
 # ---- nothing is left ----
 
-marked() { grep -lzs "^$mark$" /proc/[0-9]*/cmdline | wc -l; }
-marked_is() { [ "$(marked)" = "$1" ]; }
 # What a run would leave on the machine, if it left anything; other jobs have files of their own there.
 left() {
     ip -brief link | grep -E '^(gr0|veth-h[0-9]+)\b'

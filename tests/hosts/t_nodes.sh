@@ -1,23 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# gpuring between nodes: on communicators that span several hosts (hosts.sh) it does what it does within one, where that is
-# asked for; what is amiss with links between them is one line that names who and where, and nothing is left behind.
+# gpuring between nodes, over UCX: on communicators that span several hosts (hosts.sh) it does what it does within one, where
+# that is asked for; what is amiss with links between them is one line that names who and where, and nothing is left behind.
 . "$(dirname "$0")/../mpi/lib.sh"
 . "$(dirname "$0")/lib.sh"
 
 mark=$((100000000 + $$)) # an argument of programs, by which their processes are found
 [ -e "$GR_DIR/gpuring_net_ucx.so" ] || { echo "1..0 # SKIP gpuring was built without UCX"; exit 0; }
 
-# The same with programs among hosts; environment variables are given with -x.
-nodes() { # LAYOUT NP [OPTIONS...] -- PROGRAM [ARGS...]
-    MPIRUN="$hosts run $1 $stock_mpirun"
-    grun "$2" --mca coll_gpuring_nodes 1 --mca op ^avx "${@:3}"
-}
-
-eight_taken() { good_through_gpuring && [ "$(lines_seen ': gpuring took [1-9]')" -eq 8 ]; }
 none_handed_on() { good_through_gpuring && not_seen '^count coll_gpuring_handover_[a-z]+ [1-9]'; }
-one_line() { [ "$(lines_seen "gpuring: .*$1")" -eq 1 ]; }
-handed_on() { good_without_gpuring && seen '^count coll_gpuring_handover_setup [1-9]'; }
 
 # ---- right, in all forms ----
 
@@ -94,14 +85,12 @@ nodes 2x1 2 -x UCX_TLS=posix,self -x UCX_LOG_LEVEL=fatal -- pending 1
 tap_check "    nonblocking calls finish by messages" all_good
 mkdir "$work/bare"
 cp -L "$GR_DIR/mca_coll_gpuring.so" "$GR_DIR/help-coll-gpuring.txt" "$work/bare"
-GR_DIR=$work/bare nodes 2x2 4 -- hello_coll
-tap_check "no module: handed on" handed_on
+GR_DIR=$work/bare nodes 2x2 4 --mca coll_gpuring_nodes_transport ucx -- hello_coll
+tap_check "UCX wanted, and no module: handed on" handed_on
 tap_check "    with one line that says so, of the first rank concerned" one_line 'rank 0 .*on h0, gets no link.*net_ucx.so: cannot open'
 
 # ---- a process that stops or dies, a cable that is cut ----
 
-marked() { grep -lzs "^$mark$" /proc/[0-9]*/cmdline | wc -l; }
-marked_is() { [ "$(marked)" = "$1" ]; }
 lost() { seen "gpuring: rank 0 of stalled communicator, on h0, has lost a link to another node: rank 1 on h1: "; }
 
 begin() { # SCRIPT [OPTIONS...] -- PROGRAM...: on 2x1; the script is given mpirun's line
@@ -117,7 +106,6 @@ end_job() {
     job=
 }
 
-waits_for_1() { seen 'rank 0 of stalled communicator .*waits for rank 1$'; }
 continue_stopped() { kill -CONT $(grep -lzs "^$mark$" /proc/[0-9]*/cmdline | tr -dc '0-9\n'); }
 
 begin '"$@"' --mca coll_gpuring_timeout 1 -- stall stop allreduce "$mark"

@@ -5,8 +5,6 @@
 . "$(dirname "$0")/../mpi/device_lib.sh"
 . "$(dirname "$0")/lib.sh"
 
-[ -e "$GR_DIR/gpuring_net_ucx.so" ] || { echo "1..0 # SKIP gpuring was built without UCX"; exit 0; }
-
 # on_nodes TEXT JUDGE LAYOUT NODES MEMORY [OPTIONS...] -- PROGRAM [ARGS...]
 on_nodes() {
     local text=$1 judge=$2

@@ -40,6 +40,7 @@ device_pool_mib 0 1..
 stage_bytes -1 0..
 host 7 0..1
 nodes 2 0..1
+nodes_transport tcp auto ucx pml
 nodes_channels 17 1..16
 nodes_latency 0 1..1000000
 nodes_mbit -5 1..

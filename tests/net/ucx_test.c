@@ -218,7 +218,8 @@ static void again_and_again(struct part *p)
 static void offers_that_do_not_fit(struct part *p)
 {
     static const struct shape shape = {4, 1000, 0};
-    struct gr_net_offer good, bad[4];
+    struct gr_net_offer good, bad[5];
+    const char *why;
     char text[200];
     struct end e;
     int k;
@@ -226,19 +227,22 @@ static void offers_that_do_not_fit(struct part *p)
     end_open(&e, p, GR_NET_OUT, shape);
     gr_net_link_offer(e.net, &good);
     end_close(&e);
-    for (k = 0; k < 4; k++) {
+    for (k = 0; k < 5; k++) {
         bad[k] = good;
     }
     bad[0].link = 0;
     bad[1].slot_bytes++;
     bad[2].nslots = 1;
     bad[3].bytes = GR_NET_ADDRESS_BYTES + 1;
-    for (k = 0; k < 4; k++) {
+    memcpy(bad[4].transport, "carrier", 8);
+    for (k = 0; k < 5; k++) {
         end_open(&e, p, GR_NET_OUT, shape);
         need(GR_ERR_NET == gr_net_link_join(e.net, &bad[k], "somebody"));
         need(GR_ERR_NET == gr_net_link_status(e.net));
         gr_net_link_error(e.net, text, sizeof(text));
-        need(0 == strcmp(text, "somebody: its offer of a link does not fit"));
+        why = k < 4 ? "somebody: its offer of a link does not fit"
+                    : "somebody: its links go over carrier, those of this process over ucx";
+        need(0 == strcmp(text, why));
         end_close(&e);
     }
     need(0 == gr_net_usage(p->net).peers);

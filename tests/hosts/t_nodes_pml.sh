@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# gpuring between nodes, over Open MPI's own messages: where there is no UCX, or where that is asked for. It does what it does
+# over UCX, and the application's messages and these keep out of each other's way.
+. "$(dirname "$0")/../mpi/lib.sh"
+. "$(dirname "$0")/lib.sh"
+
+mark=$((100000000 + $$)) # an argument of programs, by which their processes are found
+pml='--mca coll_gpuring_nodes_transport pml --mca coll_gpuring_verbose 1'
+
+goes_over_pml() { seen 'gpuring: links to other nodes go over pml'; }
+good_over_pml() { good_through_gpuring && goes_over_pml; }
+eight_over_pml() { eight_taken && goes_over_pml; }
+
+# ---- right, in all forms ----
+
+forms() { # LAYOUT
+    local form
+    nodes "$1" 4 $pml -x GPURING_MATRIX=random -x GPURING_BUDGET=1 -- matrix
+    tap_check "$1: blocking, any case" good_over_pml
+    for form in nonblocking persistent; do
+        nodes "$1" 4 $pml -- $form 1
+        tap_check "$1: $form, each of the eight" eight_over_pml
+    done
+}
+
+forms 2x2
+nodes 3+1 4 $pml -- wildcards
+tap_check "3+1: beside receives and probes for any message" good_over_pml
+# what a build without UCX consists of
+mkdir "$work/bare"
+cp -L "$GR_DIR/mca_coll_gpuring.so" "$GR_DIR/help-coll-gpuring.txt" "$work/bare"
+GR_DIR=$work/bare nodes 2x2 4 --mca coll_gpuring_verbose 1 -- hello_coll
+tap_check "no module for UCX, and nothing asked for: gpuring does it" good_over_pml
+tap_check "    and says why not over UCX" seen 'go over pml: .*gpuring_net_ucx.so: cannot open'
+
+only_with_4 "3+1 in all forms, threads, small slots, other components for messages" "nodes that differ" "a killed rank"
+
+forms 3+1
+nodes 2x2 4 $pml --mca coll_gpuring_progress_thread 1 -- nonblocking 1
+tap_check "2x2: nonblocking, with a thread, which leaves Open MPI alone" eight_over_pml
+nodes 2x2 4 $pml -- nbthreads 2
+tap_check "2x2: nonblocking calls of several threads" good_over_pml
+# data that travel in one message with their head, and that do not
+for bytes in 512 8192 65536; do
+    nodes 2x2 4 $pml -x GPURING_MATRIX=random -x GPURING_BUDGET=1 --mca coll_gpuring_algorithm ring \
+        --mca coll_gpuring_nodes_channels 2 --mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes $bytes -- matrix
+    tap_check "2x2: ring, two channels of two slots of $bytes bytes" good_over_pml
+done
+OMPI_MCA_pml=ucx OMPI_MCA_opal_common_ucx_tls=any OMPI_MCA_opal_common_ucx_devices=any UCX_TLS=tcp,self UCX_NET_DEVICES=eth0 \
+    nodes 2x2 4 $pml -x UCX_TLS -x UCX_NET_DEVICES -- wildcards
+tap_check "2x2: Open MPI's messages go over UCX themselves" good_over_pml
+
+# ---- nodes that differ ----
+
+printf '%s\n' '[ $OMPI_COMM_WORLD_RANK = 0 ] || export OMPI_MCA_coll_gpuring_nodes_transport=pml' 'exec "$@"' >"$work/differ"
+if [ -e "$GR_DIR/gpuring_net_ucx.so" ]; then
+    WRAPPER="bash $work/differ" nodes 2x1 2 -- hello_coll
+    tap_check "one node over UCX, the other not: handed on" handed_on
+    tap_check "    with one line that says so" \
+        one_line 'rank 0 of MPI_COMM_WORLD, on h0, gets no link.* rank 1 on h1: its links go over pml, those of this process over ucx'
+else
+    tap_skip "one node over UCX, the other not" "gpuring was built without UCX"
+fi
+
+# ---- a killed rank ----
+
+MPIRUN="$hosts run 2x1 $stock_mpirun"
+gstart 2 --mca coll_gpuring_nodes 1 $pml --mca coll_gpuring_timeout 1 --enable-recovery -- stall kill allreduce "$mark"
+tap_check "killed rank: who waits says for whom" wait_for 60 waits_for_1
+kill_all "$job"
+job=
+tap_check "killed rank: no process is left" wait_for 10 marked_is 0
+
+tap_done
