@@ -96,16 +96,12 @@ static int open_end(struct gr_setup *s, enum gr_net_side side, struct gr_end *en
 {
     const struct gr_team *team = s->lane->team;
     struct gr_link_shared *shared = gr_frame_base(end->wire->frame);
-    struct gr_net_fifo fifo = {
-        .shared = shared,
-        .count = end->wire->offer.count,
-        .nslots = team->nslots,
-        .slot_bytes = team->slot_bytes,
-        .fill = GR_NET_OUT == side ? gr_link_fill(shared, team->nslots, team->slot_bytes) : NULL,
-        .lease = end->wire->offer.lease,
-    };
-    int rc = gr_net_link_open(network.net, side, &fifo, &end->link);
+    struct gr_fifo fifo = gr_link_fifo(shared, end->wire->offer.count, team->nslots, team->slot_bytes);
+    int rc;
 
+    fifo.fill = GR_NET_OUT == side ? gr_link_fill(shared, team->nslots, team->slot_bytes) : NULL;
+    fifo.lease = end->wire->offer.lease;
+    rc = gr_net_link_open(network.net, side, &fifo, &end->link);
     if (0 == rc) {
         end->wire->used = 1;
         s->held->link[s->held->n++] = end->link;
