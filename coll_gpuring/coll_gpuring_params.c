@@ -70,7 +70,7 @@ static const struct param_row rows[] = {
      "1: take communicators whose ranks are on several nodes, too: links between nodes go over UCX; 0 (default): leave "
      "them to the other components"},
     {"nodes_channels", KIND_INT, GR_PARAM_NODES_CHANNELS, 4, 1, GR_MAX_CHANNELS, NULL,
-     "coll_gpuring_channels of communicators whose ranks are on several nodes, 1..16 (default 4)"},
+     "coll_gpuring_channels and _device_channels of communicators whose ranks are on several nodes, 1..16 (default 4)"},
     {"nodes_latency", KIND_INT, GR_PARAM_NODES_LATENCY, 20, 1, 1000000, NULL,
      "Microseconds that a short message takes between nodes, for the cost model, 1..1000000 (default 20)"},
     {"nodes_mbit", KIND_INT, GR_PARAM_NODES_MBIT, 10000, 1, 10000000, NULL,
