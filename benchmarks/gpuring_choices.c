@@ -161,7 +161,7 @@ int main(int argc, char **argv)
     printf("# from S bytes on: algorithm, protocol, channels x data threads (at that size; more come with more bytes)\n"
            "# %-13s %-12s %5s\n", "collective", "links", "ranks");
     for (c = 0; c < o.ncolls; c++) {
-        for (path = 0; path < GR_NPATHS; path++) {
+        for (path = 0; path < GR_NPATHS_NEAR; path++) {
             for (n = 0; n < o.nranks; n++) {
                 print_row(&o, o.colls[c], (enum gr_path) path, o.ranks[n]);
             }

@@ -9,7 +9,7 @@
  *      module      per communicator: enable, disable, the saved collectives
  *      calls       the entry points of all collectives in three forms, and how to hand each on: one table
  *      enter       the one path that every call goes, until it has an op and a lane
- *      op          one call that is taken: from its buffers to its end, a state machine
+ *      op          one call that is taken: from its buffers to its end, a state machine; machine: its steps on the host
  *      explain     what an op that waits says of itself
  *      lane        ops in call order, and who drives them: waiting calls, opal_progress, a thread
  *      request     MPI requests of nonblocking and persistent calls
@@ -314,6 +314,7 @@ typedef struct {
     int *order;               /* and then, their order node by node; owned; */
     struct gr_torus cluster;  /* and the torus of ranks of a node x nodes; ndims 0: they form none; */
     int nodes, node_ranks;    /* how many there are, and most ranks of one */
+    struct gr_choice lines;   /* and how arrival lines go between them */
     bool direct;              /* whether this process can read the memory of them all */
 } mca_coll_gpuring_module_t;
 

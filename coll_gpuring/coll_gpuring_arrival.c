@@ -2,11 +2,11 @@
 /*
  * Arrivals. MPI lets a buffer be on a device at one rank and in host memory at another; whether kernels do a call must
  * be known to all before it begins. So where GPUs are about each rank writes a line for each call and reads those of
- * the others. The same lines show who has not come, and calls that do not match.
+ * the others: on boards; between nodes they go over links. The same lines show who has not come, and calls that do not match.
  *
  * A persistent request's init exchanges them by messages: it is no call of its communicator's lane.
  */
-#include "coll_gpuring_op.h"
+#include "coll_gpuring_lane.h"
 
 #include "ompi/mca/pml/pml.h"
 
@@ -106,6 +106,31 @@ int mca_coll_gpuring_arrivals_room(struct gr_op *op, int p)
         }
     }
     return NULL == op->lines ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+}
+
+/* ---- through boards, or links ---- */
+
+int mca_coll_gpuring_arrivals_way(const struct gr_lane *lane)
+{
+    return NULL == lane->team->remote ? GR_WAY_ARRIVALS : lane->module->lines.way;
+}
+
+/* Boards have the line since the call was queued. */
+void mca_coll_gpuring_arrivals_begin(struct gr_op *op)
+{
+    if (NULL != op->lane->team->remote) {
+        mca_coll_gpuring_machine_lines(op);
+    }
+}
+
+int mca_coll_gpuring_arrivals_poll(struct gr_op *op, uint64_t *moved)
+{
+    struct gr_mailbox *box = &op->lane->team->arrivals.box;
+
+    if (NULL != op->lane->team->remote) {
+        return gr_machine_run(&op->machine, moved);
+    }
+    return box->posted - op->arrival.epoch < box->nsets && gr_mail_take(box, &op->arrival, moved) ? GR_DONE : GR_AGAIN;
 }
 
 /* ---- by messages ---- */

@@ -10,10 +10,27 @@ bool mca_coll_gpuring_speaks(struct ompi_communicator_t *comm, int level)
     return mca_coll_gpuring_component.verbose >= level && NULL != comm && 0 == ompi_comm_rank(comm);
 }
 
-/* What the links between the op's devices are like; before there are any, nothing is taken for granted. */
-static enum gr_path path_of(const struct gr_op *op)
+/* What the links between the op's devices are like; before there are any inside a node, nothing is taken for granted. */
+static enum gr_path path_of(const mca_coll_gpuring_module_t *module, const struct gr_op *op)
 {
+    if (NULL != module->remote) {
+        return GR_PATH_NET;
+    }
     return NULL == op->lane || NULL == op->lane->gpu ? GR_PATH_PCIE : op->lane->gpu->path;
+}
+
+/* Where ranks are on several nodes, what the links between these are like. */
+static struct gr_far far_of(const mca_coll_gpuring_module_t *module)
+{
+    if (NULL == module->remote) {
+        return (struct gr_far) {.nodes = 0};
+    }
+    return (struct gr_far) {
+        .nodes = module->nodes,
+        .ranks = module->node_ranks,
+        .step = (double) module->params.value[GR_PARAM_NODES_LATENCY],
+        .byte = 8.0 / (double) module->params.value[GR_PARAM_NODES_MBIT],
+    };
 }
 
 /* Lines of 128 bytes were asked for, and cannot be had: rank 0 says so, each process once. */
@@ -38,15 +55,18 @@ static struct gr_choice select_on_devices(const mca_coll_gpuring_module_t *modul
         .torus = module->torus,
         .bytes = data->bytes,
         .forced = forced,
-        .nchannels = (uint32_t) value[GR_PARAM_DEVICE_CHANNELS],
+        .nchannels = gr_device_channels(module),
         .slot_bytes = (size_t) value[GR_PARAM_DEVICE_SLOT_BYTES],
         .nslots = (uint32_t) value[GR_PARAM_DEVICE_SLOTS],
         .post_bytes = 1,
         .protocol = (int) value[GR_PARAM_PROTOCOL],
-        .line_bytes = {[GR_PROTOCOL_LL] = gr_line_bytes(GR_PROTOCOL_LL, GR_LINE_UNITS, 1)},
         .threads = GR_LINE_UNITS,
+        .far = far_of(module),
     };
 
+    if (GR_PATH_NET != op->path) { /* a network would not know where a message in lines ends */
+        q.line_bytes[GR_PROTOCOL_LL] = gr_line_bytes(GR_PROTOCOL_LL, GR_LINE_UNITS, 1);
+    }
     if (GR_PATH_NVLINK == op->path) {
         q.line_bytes[GR_PROTOCOL_LL128] = gr_line_bytes(GR_PROTOCOL_LL128, GR_LINE_UNITS, 1);
     }
@@ -54,7 +74,8 @@ static struct gr_choice select_on_devices(const mca_coll_gpuring_module_t *modul
     return gr_select(&gr_costs_device[op->path], &q);
 }
 
-static struct gr_choice select_way(const mca_coll_gpuring_module_t *module, const struct gr_data *data, bool fetches)
+static struct gr_choice select_way(const mca_coll_gpuring_module_t *module, const struct gr_data *data, int forced,
+                                   bool fetches)
 {
     const struct gr_team *team = module->lane->team;
     struct gr_question q = {
@@ -62,7 +83,7 @@ static struct gr_choice select_way(const mca_coll_gpuring_module_t *module, cons
         .p = team->p,
         .torus = module->torus,
         .bytes = data->bytes,
-        .forced = (int) module->params.value[GR_PARAM_ALGORITHM + data->request.coll],
+        .forced = forced,
         .nchannels = team->nchannels,
         .slot_bytes = team->slot_bytes,
         .nslots = team->nslots,
@@ -70,24 +91,26 @@ static struct gr_choice select_way(const mca_coll_gpuring_module_t *module, cons
         /* both need memory that all ranks see */
         .box_bytes = NULL != module->remote ? 0 : (size_t) module->params.value[GR_PARAM_MAILBOX_BYTES],
         .direct = fetches && 0 != module->params.value[GR_PARAM_SINGLE_COPY] && NULL == module->remote,
+        .far = far_of(module),
     };
 
-    if (NULL != module->remote) {
-        q.far = (struct gr_far) {
-            .nodes = module->nodes,
-            .ranks = module->node_ranks,
-            .step = (double) module->params.value[GR_PARAM_NODES_LATENCY],
-            .byte = 8.0 / (double) module->params.value[GR_PARAM_NODES_MBIT],
-        };
-    }
     return gr_select(&gr_costs_host, &q);
+}
+
+struct gr_choice mca_coll_gpuring_choose_lines(const mca_coll_gpuring_module_t *module)
+{
+    size_t p = (size_t) module->lane->team->p;
+    struct gr_data data = {.request.coll = GR_COLL_ALLGATHER, .bytes = p * sizeof(struct gr_arrival),
+                           .post_bytes = sizeof(struct gr_arrival)};
+
+    return select_way(module, &data, -1, false);
 }
 
 static void speak_choice(const mca_coll_gpuring_module_t *module, const struct gr_op *op)
 {
     const struct gr_choice *c = &op->choice;
     enum gr_coll coll = op->data.request.coll;
-    char where[48] = "", how[96] = "";
+    char where[48] = "", nodes[48] = "", how[96] = "";
 
     if (!mca_coll_gpuring_speaks(op->call.comm, 2)) {
         return;
@@ -96,13 +119,14 @@ static void speak_choice(const mca_coll_gpuring_module_t *module, const struct g
         snprintf(where, sizeof(where), " on devices (%s)", gr_path_name(op->path));
         snprintf(how, sizeof(how), ", %s, %u threads%s", gr_protocol_name(c->protocol), c->threads,
                  op->zero && GR_PROTOCOL_SIMPLE == c->protocol ? ", results straight into receive buffers" : "");
-    } else if (NULL != module->remote) {
-        snprintf(where, sizeof(where), " on %d nodes of %s%d", module->nodes, module->cluster.ndims > 0 ? "" : "up to ",
+    }
+    if (NULL != module->remote) {
+        snprintf(nodes, sizeof(nodes), " on %d nodes of %s%d", module->nodes, module->cluster.ndims > 0 ? "" : "up to ",
                  module->node_ranks);
     }
-    opal_output(0, "gpuring: %s on %s, sequence %llu, %zu bytes%s: %s%s%s, %u channels, chunks of %zu bytes%s, "
+    opal_output(0, "gpuring: %s on %s, sequence %llu, %zu bytes%s%s: %s%s%s, %u channels, chunks of %zu bytes%s, "
                 "%.1f us expected", gr_calls[op->call.id].name, gr_comm_name(op->call.comm),
-                (unsigned long long) op->seq, op->data.bytes, where, gr_way_name(c->way),
+                (unsigned long long) op->seq, op->data.bytes, where, nodes, gr_way_name(c->way),
                 module->params.value[GR_PARAM_ALGORITHM + coll] == c->way ? " (forced)" : "", how, c->nchannels,
                 c->direct ? c->direct_chunk_bytes : c->chunk_bytes,
                 c->direct ? " fetched directly where possible" : "", c->us);
@@ -110,9 +134,9 @@ static void speak_choice(const mca_coll_gpuring_module_t *module, const struct g
 
 static struct gr_choice select_now(const mca_coll_gpuring_module_t *module, const struct gr_op *op)
 {
-    return op->device ? select_on_devices(module, op,
-                                          (int) module->params.value[GR_PARAM_ALGORITHM + op->data.request.coll])
-                      : select_way(module, &op->data, op->fetches);
+    int forced = (int) module->params.value[GR_PARAM_ALGORITHM + op->data.request.coll];
+
+    return op->device ? select_on_devices(module, op, forced) : select_way(module, &op->data, forced, op->fetches);
 }
 
 /*
@@ -142,15 +166,15 @@ static struct gr_choice select_as_last(mca_coll_gpuring_module_t *module, const 
 
 void mca_coll_gpuring_op_choose(mca_coll_gpuring_module_t *module, struct gr_op *op)
 {
-    op->path = op->device ? path_of(op) : GR_PATH_HOST;
+    op->path = op->device ? path_of(module, op) : GR_PATH_HOST;
     op->choice = select_as_last(module, op);
     speak_choice(module, op);
 }
 
 void mca_coll_gpuring_op_choose_again(mca_coll_gpuring_module_t *module, struct gr_op *op)
 {
-    if (op->device && path_of(op) != op->path) {
-        op->path = path_of(op);
+    if (op->device && path_of(module, op) != op->path) {
+        op->path = path_of(module, op);
         op->choice = select_on_devices(module, op, op->choice.way);
         speak_choice(module, op);
     }

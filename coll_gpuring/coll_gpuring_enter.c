@@ -30,6 +30,9 @@ static int decide(mca_coll_gpuring_module_t *module, struct ompi_communicator_t 
         module->lane = mca_coll_gpuring_lane_new(module, comm, GR_SETS,
                                                  (size_t) module->params.value[GR_PARAM_MAILBOX_BYTES]);
         rc = NULL == module->lane ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+        if (OMPI_SUCCESS == rc && NULL != module->remote) {
+            module->lines = mca_coll_gpuring_choose_lines(module);
+        }
     }
     if (OMPI_SUCCESS != rc) {
         return rc;
@@ -111,7 +114,6 @@ static int describe(mca_coll_gpuring_module_t *module, struct gr_op *op, const s
             return post_line(module, op);
         }
         rc = mca_coll_gpuring_arrivals_exchange(op, module->setups++);
-        op->device = op->device && NULL == module->remote; /* there are no links between devices of several nodes */
     }
     if (OMPI_SUCCESS == rc) {
         mca_coll_gpuring_op_choose(module, op);
@@ -122,8 +124,7 @@ static int describe(mca_coll_gpuring_module_t *module, struct gr_op *op, const s
 /* The first call that takes a way sets it up. OMPI error code. */
 static int ask(mca_coll_gpuring_module_t *module, struct gr_lane *lane, struct gr_op *op)
 {
-    int way = op->arrives ? GR_WAY_ARRIVALS : op->choice.way;
-
+    int way = op->arrives ? mca_coll_gpuring_arrivals_way(lane) : op->choice.way, root = op->arrives ? 0 : op->call.root;
     struct gr_setup **next = &op->setup;
 
     op->lane = lane;
@@ -131,8 +132,8 @@ static int ask(mca_coll_gpuring_module_t *module, struct gr_lane *lane, struct g
         op->setup = mca_coll_gpuring_setup_new_gpu(lane, op, module->setups++);
         return NULL == op->setup ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
     }
-    if (GR_LINKS_NONE == gr_team_links(lane->team, way, op->call.root)) {
-        op->setup = mca_coll_gpuring_setup_new(lane, way, op->call.root, module->setups++);
+    if (GR_LINKS_NONE == gr_team_links(lane->team, way, root)) {
+        op->setup = mca_coll_gpuring_setup_new(lane, way, root, module->setups++);
         if (NULL == op->setup) {
             return OMPI_ERR_OUT_OF_RESOURCE;
         }

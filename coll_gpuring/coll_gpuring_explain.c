@@ -46,12 +46,16 @@ static void explain_gpu(const struct gr_op *op, char *text, size_t size)
             used = used < size ? add_ranks(text, size, used, ranks, n) : used;
         }
     }
-    if (0 == used) {
+    n = gr_gpu_op_unsent(&op->gpu, ranks, 2 * GR_FAN);
+    if (n > 0) {
+        used = (size_t) snprintf(text, size, "%s on devices, all steps done, to be sent to rank", way);
+        add_ranks(text, size, used, ranks, n);
+    } else if (0 == used) {
         snprintf(text, size, "%s on devices, the kernel is at work, or has no place on the device yet", way);
     }
 }
 
-static void explain_machine(struct gr_op *op, char *text, size_t size)
+static void explain_machine(struct gr_op *op, const char *what, char *text, size_t size)
 {
     const struct gr_machine *m = &op->machine;
     int ranks[2 * GR_FAN], n;
@@ -65,15 +69,14 @@ static void explain_machine(struct gr_op *op, char *text, size_t size)
 
         if (op->in_pieces && gr_staged_waits(&op->staging, c)) {
             used += (size_t) snprintf(text + used, size - used, "%s%s, channel %u, waits for a copy from or to the device",
-                                      used > 0 ? "; " : "", gr_way_name(op->choice.way), c);
+                                      used > 0 ? "; " : "", what, c);
             continue;
         }
         n = gr_host_waits_for(&op->host, c, step, ranks);
         if (NULL == step && 0 == n) {
             continue;
         }
-        used += (size_t) snprintf(text + used, size - used, "%s%s, channel %u, ", used > 0 ? "; " : "",
-                                  gr_way_name(op->choice.way), c);
+        used += (size_t) snprintf(text + used, size - used, "%s%s, channel %u, ", used > 0 ? "; " : "", what, c);
         if (NULL != step && used < size) {
             used += (size_t) snprintf(text + used, size - used, "slice %u, step %u (%s), waits for rank",
                                       m->at[c].slice, m->at[c].index, gr_step_name(step));
@@ -98,7 +101,11 @@ void mca_coll_gpuring_op_explain(void *ctx, char *text, size_t size)
         mca_coll_gpuring_messages_explain(op, text, size);
         break;
     case GR_OP_ARRIVAL:
-        explain_mail(&op->lane->team->arrivals.box, &op->arrival, "arrival", text, size);
+        if (NULL != op->lane->team->remote) {
+            explain_machine(op, "arrival", text, size);
+        } else {
+            explain_mail(&op->lane->team->arrivals.box, &op->arrival, "arrival", text, size);
+        }
         break;
     case GR_OP_RUNNING:
         if (op->device) {
@@ -106,7 +113,7 @@ void mca_coll_gpuring_op_explain(void *ctx, char *text, size_t size)
         } else if (GR_WAY_MAILBOX == op->choice.way) {
             explain_mail(&op->lane->team->mail.box, &op->mail, "mailbox", text, size);
         } else {
-            explain_machine(op, text, size);
+            explain_machine(op, gr_way_name(op->choice.way), text, size);
         }
         break;
     default:

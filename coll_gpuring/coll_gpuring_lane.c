@@ -26,7 +26,7 @@ static struct {
 /* What an op posts as soon as there is room, whatever is before it: its line, or all that it has to say. */
 static bool posts_ahead(const struct gr_op *op)
 {
-    return op->arrives || (!op->device && GR_WAY_MAILBOX == op->choice.way);
+    return op->arrives ? NULL == op->lane->team->remote : !op->device && GR_WAY_MAILBOX == op->choice.way;
 }
 
 static struct gr_mail *first_mail(struct gr_op *op)

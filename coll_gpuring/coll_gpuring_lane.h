@@ -69,6 +69,12 @@ struct gr_lane {
     struct gr_lane *next, **link; /* link NULL: not in the list of those that opal_progress drives */
 };
 
+/* Channels of links between devices, at most. */
+static inline uint32_t gr_device_channels(const mca_coll_gpuring_module_t *module)
+{
+    return (uint32_t) module->params.value[NULL != module->remote ? GR_PARAM_NODES_CHANNELS : GR_PARAM_DEVICE_CHANNELS];
+}
+
 /* A lane for the communicator, which must outlive it. box_bytes: of the largest post to mailboxes. NULL: no memory. */
 struct gr_lane *mca_coll_gpuring_lane_new(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
                                           uint32_t nsets, size_t box_bytes);

@@ -126,36 +126,13 @@ static const char *host_of(struct ompi_communicator_t *comm, int rank)
 
 /* ---- a set-up's ends ---- */
 
-/* An end for each of the wires. NULL: no memory. */
-static struct gr_end *ends_of(struct gr_wire *wires, int n)
-{
-    struct gr_end *ends = calloc((size_t) n + 1, sizeof(*ends));
-    int k;
-
-    for (k = 0; NULL != ends && k < n; k++) {
-        ends[k].rank = wires[k].rank;
-        ends[k].wire = &wires[k];
-    }
-    return ends;
-}
-
-/* Open an end on its wire's frame. */
+/* Open an end on its FIFO. */
 static int open_end(struct gr_setup *s, enum gr_net_side side, struct gr_end *end)
 {
-    const struct gr_team *team = s->lane->team;
-    struct gr_link_shared *shared = gr_frame_base(end->wire->frame);
-    struct gr_net_fifo fifo = {
-        .shared = shared,
-        .count = end->wire->offer.count,
-        .nslots = team->nslots,
-        .slot_bytes = team->slot_bytes,
-        .fill = GR_NET_OUT == side ? gr_link_fill(shared, team->nslots, team->slot_bytes) : NULL,
-        .lease = end->wire->offer.lease,
-    };
-    int rc = gr_net_link_open(network.net, side, &fifo, &end->link);
+    int rc = gr_net_link_open(network.net, side, &end->fifo, &end->link);
 
     if (0 == rc) {
-        end->wire->used = 1;
+        *end->used = 1;
         s->held->link[s->held->n++] = end->link;
         gr_net_link_offer(end->link, &end->mine);
     }
@@ -176,51 +153,53 @@ static int join_end(struct gr_setup *s, struct gr_end *end)
     return rc;
 }
 
-int mca_coll_gpuring_ends_begin(struct gr_setup *s)
+int mca_coll_gpuring_ends_room(struct gr_setup *s, int nin, int nout)
 {
-    struct gr_join *join = &s->join;
-    int nin = join->nin - join->near_in, nout = join->nout - join->near_out, k;
-
     if (0 == nin + nout) {
         return OMPI_SUCCESS;
     }
     s->held = calloc(1, sizeof(*s->held) + (size_t) (nin + nout) * sizeof(s->held->link[0]));
-    s->in = ends_of(join->in + join->near_in, nin);
-    s->out = ends_of(join->out + join->near_out, nout);
+    s->in = calloc((size_t) nin + 1, sizeof(*s->in));
+    s->out = calloc((size_t) nout + 1, sizeof(*s->out));
     if (NULL == s->held || NULL == s->in || NULL == s->out) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     s->nin = nin;
     s->nout = nout;
-    if (0 == join->status && NULL == get_network()) {
-        join->status = GR_ERR_NET;
-        snprintf(s->why, sizeof(s->why), "%s", network.why);
-    }
-    for (k = 0; k < nin && 0 == join->status; k++) {
-        join->status = open_end(s, GR_NET_IN, &s->in[k]);
-    }
     return OMPI_SUCCESS;
 }
 
-void mca_coll_gpuring_ends_answer(struct gr_setup *s)
+void mca_coll_gpuring_ends_begin(struct gr_setup *s, int *status)
 {
-    struct gr_join *join = &s->join;
     int k;
 
-    for (k = 0; k < s->nout && 0 == join->status; k++) {
-        join->status = open_end(s, GR_NET_OUT, &s->out[k]);
-        if (0 == join->status) {
-            join->status = join_end(s, &s->out[k]);
+    if (s->nin + s->nout > 0 && 0 == *status && NULL == get_network()) {
+        *status = GR_ERR_NET;
+        snprintf(s->why, sizeof(s->why), "%s", network.why);
+    }
+    for (k = 0; k < s->nin && 0 == *status; k++) {
+        *status = open_end(s, GR_NET_IN, &s->in[k]);
+    }
+}
+
+void mca_coll_gpuring_ends_answer(struct gr_setup *s, int *status)
+{
+    int k;
+
+    for (k = 0; k < s->nout && 0 == *status; k++) {
+        *status = open_end(s, GR_NET_OUT, &s->out[k]);
+        if (0 == *status) {
+            *status = join_end(s, &s->out[k]);
         }
     }
 }
 
-void mca_coll_gpuring_ends_map(struct gr_setup *s)
+void mca_coll_gpuring_ends_map(struct gr_setup *s, int *status)
 {
     int k;
 
-    for (k = 0; k < s->nin && 0 == s->join.status; k++) {
-        s->join.status = join_end(s, &s->in[k]);
+    for (k = 0; k < s->nin && 0 == *status; k++) {
+        *status = join_end(s, &s->in[k]);
     }
 }
 
@@ -236,7 +215,7 @@ static void close_links(struct gr_held *held)
 
 void mca_coll_gpuring_ends_end(struct gr_setup *s)
 {
-    if (NULL != s->held && 0 == s->verdict.host.status) {
+    if (NULL != s->held && 0 == s->verdict.status) {
         s->held->next = s->lane->held;
         s->lane->held = s->held;
         atomic_fetch_add_explicit(&network.held, 1, memory_order_relaxed);

@@ -19,9 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Slots that a nonblocking call moves at a time: its caller wants to go on. */
-#define BURST 8
-
 void mca_coll_gpuring_op_free(struct gr_op *op)
 {
     free(op->counts);
@@ -59,69 +56,6 @@ int mca_coll_gpuring_op_begin(struct gr_op *op)
         op->mail.reducer = data->reducer;
     }
     return rc;
-}
-
-static unsigned char *find_bounce(struct gr_op *op)
-{
-    if (NULL == op->bounce) {
-        op->bounce = malloc(GR_BOUNCE_BYTES);
-    }
-    return op->bounce;
-}
-
-void mca_coll_gpuring_op_plan(struct gr_op *op)
-{
-    const struct gr_team *team = op->lane->team;
-    struct gr_request *r = &op->data.request;
-
-    if (GR_WAY_MAILBOX == op->choice.way || op->device) {
-        return;
-    }
-    r->algo = (enum gr_algo) op->choice.way;
-    r->nchannels = op->choice.nchannels;
-    r->direct = op->choice.direct && team->direct && op->fetches;
-    r->chunk_bytes = r->direct ? op->choice.direct_chunk_bytes : op->choice.chunk_bytes;
-    r->direct_bytes = op->choice.direct_bytes;
-    gr_plan_build(&op->plan, team, r);
-    op->planned = true;
-}
-
-/* Start the plan's machine. OMPI error code. */
-static int start_machine(struct gr_op *op)
-{
-    const struct gr_team *team = op->lane->team;
-    const struct gr_request *r = &op->data.request;
-    struct gr_host_op *host = &op->host;
-    int rc;
-
-    if (!op->planned) {
-        mca_coll_gpuring_op_plan(op);
-    }
-    host->in = team->in;
-    host->out = team->out;
-    host->p = team->p;
-    host->nchannels = r->nchannels;
-    host->space[GR_IN] = op->data.in;
-    host->space[GR_OUT] = op->data.out;
-    host->space[GR_TMP] = op->data.tmp;
-    host->reducer = op->data.reducer;
-    host->direct = r->direct;
-    host->remote = NULL != team->remote;
-    host->pids = team->pids;
-    host->later.bytes = 0;
-    host->popped = 0;
-    host->filled = 0;
-    host->bounce = NULL;
-    if (r->direct && gr_calls[op->call.id].reduces) {
-        host->bounce = find_bounce(op);
-        if (NULL == host->bounce) {
-            return OMPI_ERR_OUT_OF_RESOURCE;
-        }
-    }
-    gr_machine_start(&op->machine, &op->plan, &gr_host_mover, host);
-    rc = op->in_pieces ? mca_coll_gpuring_pieces_begin(op) : OMPI_SUCCESS;
-    op->machine.burst = op->nonblocking ? BURST : 0;
-    return OMPI_SUCCESS == rc ? mca_coll_gpuring_timing_begin(op) : rc;
 }
 
 void mca_coll_gpuring_op_over(struct gr_op *op, int rc)
@@ -180,7 +114,7 @@ static int start(struct gr_op *op)
     if (op->device) {
         return start_gpu(op);
     }
-    return GR_WAY_MAILBOX == op->choice.way ? OMPI_SUCCESS : start_machine(op);
+    return GR_WAY_MAILBOX == op->choice.way ? OMPI_SUCCESS : mca_coll_gpuring_machine_start(op);
 }
 
 /*
@@ -248,10 +182,10 @@ static void after_setup(struct gr_op *op)
     }
 }
 
-/* All lines are there, or there are no boards for them: then each rank stages for itself what is on its device. */
-static void after_arrival(struct gr_op *op, bool boards)
+/* All lines are there, or there is nothing for them to go through: then each rank stages for itself what is on its device. */
+static void after_arrival(struct gr_op *op, bool lines)
 {
-    int agreed = boards ? mca_coll_gpuring_arrivals_agree(op, op->lines) : 0, rc;
+    int agreed = lines ? mca_coll_gpuring_arrivals_agree(op, op->lines) : 0, rc;
 
     if (agreed < 0) {
         op->lane->team->poisoned = GR_ERR_POISONED;
@@ -274,7 +208,8 @@ static void begin_turn(struct gr_op *op)
 {
     if (!op->arrives) {
         after_setup(op);
-    } else if (GR_LINKS_THERE == gr_team_links(op->lane->team, GR_WAY_ARRIVALS, 0)) {
+    } else if (GR_LINKS_THERE == gr_team_links(op->lane->team, mca_coll_gpuring_arrivals_way(op->lane), 0)) {
+        mca_coll_gpuring_arrivals_begin(op);
         op->state = GR_OP_ARRIVAL;
     } else {
         after_arrival(op, false);
@@ -283,10 +218,13 @@ static void begin_turn(struct gr_op *op)
 
 static void advance_arrival(struct gr_op *op, uint64_t *moved)
 {
-    struct gr_mailbox *box = &op->lane->team->arrivals.box;
+    int rc = mca_coll_gpuring_arrivals_poll(op, moved);
 
-    if (box->posted - op->arrival.epoch < box->nsets && gr_mail_take(box, &op->arrival, moved)) {
+    if (GR_DONE == rc) {
         after_arrival(op, true);
+    } else if (GR_AGAIN != rc) {
+        op->lane->team->poisoned = rc;
+        mca_coll_gpuring_op_over(op, OMPI_ERROR);
     }
 }
 
@@ -354,7 +292,7 @@ static void advance_setup(struct gr_op *op, uint64_t *moved)
         op->lane->team->poisoned = GR_ERR_POISONED;
         mca_coll_gpuring_op_over(op, rc);
     } else if (op->arrives && !op->decided) {
-        begin_turn(op); /* it was that of the arrivals' boards */
+        begin_turn(op); /* it was that of what lines go through */
     } else {
         after_setup(op);
     }
@@ -363,7 +301,7 @@ static void advance_setup(struct gr_op *op, uint64_t *moved)
 /* Whether it can go on without messages of ours. */
 static bool is_ready(const struct gr_op *op)
 {
-    enum gr_links links = op->arrives ? gr_team_links(op->lane->team, GR_WAY_ARRIVALS, 0)
+    enum gr_links links = op->arrives ? gr_team_links(op->lane->team, mca_coll_gpuring_arrivals_way(op->lane), 0)
                                       : mca_coll_gpuring_op_links(op);
 
     return GR_LINKS_THERE == links;

@@ -191,6 +191,14 @@ struct gr_arrival mca_coll_gpuring_arrival(struct gr_op *op, const gr_params_t *
  */
 int mca_coll_gpuring_arrivals_agree(struct gr_op *op, const struct gr_arrival *lines);
 
+/*
+ * What lines go through: boards in memory that all share; between nodes, host links of an algorithm, as an Allgather of
+ * their own (machine.c). Begin when it is the op's turn; GR_DONE: all lines are there; else GR_AGAIN, or negative.
+ */
+int mca_coll_gpuring_arrivals_way(const struct gr_lane *lane);
+void mca_coll_gpuring_arrivals_begin(struct gr_op *op);
+int mca_coll_gpuring_arrivals_poll(struct gr_op *op, uint64_t *moved);
+
 /* Room for the lines of p ranks. OMPI error code. */
 int mca_coll_gpuring_arrivals_room(struct gr_op *op, int p);
 
@@ -280,14 +288,17 @@ int mca_coll_gpuring_op_begin(struct gr_op *op);
 bool mca_coll_gpuring_speaks(struct ompi_communicator_t *comm, int level);
 
 /*
- * Choose the way; and, once the links of a way between devices are there and it is known what they are like, what else
+ * Choose the way; that of lines between nodes; and, once the links of a way between devices are there and it is known what they are like, what else
  * there is to choose.
  */
 void mca_coll_gpuring_op_choose(mca_coll_gpuring_module_t *module, struct gr_op *op);
+struct gr_choice mca_coll_gpuring_choose_lines(const mca_coll_gpuring_module_t *module);
 void mca_coll_gpuring_op_choose_again(mca_coll_gpuring_module_t *module, struct gr_op *op);
 
-/* All links are there: make the plan, if it goes by one. */
+/* All links are there: make the plan, if it goes by one; start the machine on it; on that of its line. OMPI error code. */
 void mca_coll_gpuring_op_plan(struct gr_op *op);
+int mca_coll_gpuring_machine_start(struct gr_op *op);
+void mca_coll_gpuring_machine_lines(struct gr_op *op);
 
 /* It is through: unpack, count. */
 void mca_coll_gpuring_op_end(struct gr_op *op);

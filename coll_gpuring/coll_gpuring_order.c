@@ -114,22 +114,48 @@ static bool is_one_device(const struct gr_setup *s, int p)
     return r == p;
 }
 
-/* Rings along the torus where the parameter states one; else as found. And what links are like, as far as it is known already. */
-static int decide_order(struct gr_setup *s)
+/* Inside a node: as devices lie. *path: what links are like, as far as it is known already. OMPI error code. */
+static int order_devices(const struct gr_setup *s, int p, int *order, enum gr_path *path)
 {
-    int p = size_of(s), r, rc = OMPI_ERR_OUT_OF_RESOURCE;
-    struct gr_torus torus = mca_coll_gpuring_param_torus(s->lane->module->params.value[GR_PARAM_TORUS]);
     struct gr_gpu_place_in_node *places = calloc((size_t) p, sizeof(*places));
-    int *order = calloc((size_t) p, sizeof(*order));
+    int r, rc = OMPI_ERR_OUT_OF_RESOURCE;
     bool linked = false;
 
-    if (NULL != places && NULL != order) {
+    if (NULL != places) {
         for (r = 0; r < p; r++) {
             const struct gr_gpu_id *id = &s->devices[r].id;
 
             places[r] = (struct gr_gpu_place_in_node) {id->domain, id->bus, id->device};
         }
         rc = find_order(places, p, order, &linked);
+    }
+    *path = is_one_device(s, p) ? GR_PATH_SAME : linked ? GR_PATH_NVLINK : GR_PATH_PCIE;
+    free(places);
+    return rc;
+}
+
+/* Among several: node by node, or along their torus, as in host memory. */
+static int order_nodes(const mca_coll_gpuring_module_t *module, int p, int *order, enum gr_path *path)
+{
+    if (module->torus.ndims > 0) {
+        gr_order_ring(&module->torus, p, 0, order);
+    } else {
+        memcpy(order, module->order, (size_t) p * sizeof(*order));
+    }
+    *path = GR_PATH_NET;
+    return OMPI_SUCCESS;
+}
+
+/* Rings along the torus where the parameter states one; else as found. */
+static int decide_order(struct gr_setup *s)
+{
+    const mca_coll_gpuring_module_t *module = s->lane->module;
+    struct gr_torus torus = mca_coll_gpuring_param_torus(module->params.value[GR_PARAM_TORUS]);
+    int p = size_of(s), r, rc = OMPI_ERR_OUT_OF_RESOURCE, *order = calloc((size_t) p, sizeof(*order));
+    enum gr_path path = GR_PATH_NET;
+
+    if (NULL != order) {
+        rc = NULL == module->remote ? order_devices(s, p, order, &path) : order_nodes(module, p, order, &path);
         if (torus.ndims > 0) {
             gr_order_ring(&torus, p, 0, order);
         }
@@ -137,8 +163,7 @@ static int decide_order(struct gr_setup *s)
     for (r = 0; OMPI_SUCCESS == rc && r < p; r++) {
         s->devices[r].order = order[r];
     }
-    s->devices[0].path = is_one_device(s, p) ? GR_PATH_SAME : linked ? GR_PATH_NVLINK : GR_PATH_PCIE;
-    free(places);
+    s->devices[0].path = path;
     free(order);
     return rc;
 }
@@ -163,18 +188,20 @@ int mca_coll_gpuring_setup_order(struct gr_setup *s)
 
 int mca_coll_gpuring_setup_team(struct gr_setup *s)
 {
-    const int64_t *value = s->lane->module->params.value;
+    const mca_coll_gpuring_module_t *module = s->lane->module;
+    const int64_t *value = module->params.value;
     size_t p = (size_t) size_of(s), r;
     struct gr_gpu_id *ids = calloc(p, sizeof(*ids));
     int *order = calloc(p, sizeof(*order));
     struct gr_gpu_team_params params = {
         .p = (int) p,
         .rank = rank_of(s),
-        .nchannels = (uint32_t) value[GR_PARAM_DEVICE_CHANNELS],
+        .nchannels = gr_device_channels(module),
         .nslots = (uint32_t) value[GR_PARAM_DEVICE_SLOTS],
         .slot_bytes = (size_t) value[GR_PARAM_DEVICE_SLOT_BYTES],
         .order = order,
-        .torus = s->lane->module->torus,
+        .torus = module->torus,
+        .remote = module->remote,
         .ids = ids,
         .path = (enum gr_path) s->devices[0].path,
         .gpu = s->mine,

@@ -74,7 +74,7 @@ static const struct param_row rows[] = {
      "What links between nodes go over: ucx (UCX, by the module gpuring_net_ucx.so), pml (Open MPI's point-to-point "
      "messages), or auto (default): UCX where it can be loaded. It must be the same on all nodes"},
     {"nodes_channels", KIND_INT, GR_PARAM_NODES_CHANNELS, 4, 1, GR_MAX_CHANNELS, NULL,
-     "coll_gpuring_channels of communicators whose ranks are on several nodes, 1..16 (default 4)"},
+     "coll_gpuring_channels and _device_channels of communicators whose ranks are on several nodes, 1..16 (default 4)"},
     {"nodes_latency", KIND_INT, GR_PARAM_NODES_LATENCY, 20, 1, 1000000, NULL,
      "Microseconds that a short message takes between nodes, for the cost model, 1..1000000 (default 20)"},
     {"nodes_mbit", KIND_INT, GR_PARAM_NODES_MBIT, 10000, 1, 10000000, NULL,

@@ -82,55 +82,84 @@ static int requests_done(struct gr_setup *s)
 
 /* ---- what differs between links in host memory and on devices ---- */
 
-static int host_begin(struct gr_setup *s, struct gr_exchange *x)
+/* Ends for remote wires, which lie behind a join's near ones. Where there are no frames, the join's status says why. */
+static void host_ends(const struct gr_setup *s, struct gr_end *ends, struct gr_wire *wires, int n, int writes)
 {
-    int rc = gr_join_begin(&s->join, s->lane->team, s->pool, s->way, s->root);
+    int k;
 
-    if (0 == rc) {
-        rc = mca_coll_gpuring_ends_begin(s);
+    for (k = 0; k < n; k++) {
+        ends[k] = (struct gr_end) {.rank = wires[k].rank, .used = &wires[k].used};
+        if (NULL != wires[k].frame) {
+            ends[k].fifo = gr_wire_fifo(s->lane->team, &wires[k], writes);
+        }
     }
-    x->in[0] = WIRES(struct gr_wire, s->join.out, s->join.near_out, offer);
-    x->out[0] = WIRES(struct gr_wire, s->join.in, s->join.near_in, offer);
-    x->in[1] = WIRES(struct gr_end, s->out, s->nout, theirs);
-    x->out[1] = WIRES(struct gr_end, s->in, s->nin, mine);
-    return rc;
 }
 
-static void host_answer(struct gr_setup *s, struct gr_exchange *x)
+static void device_ends(const struct gr_setup *s, struct gr_end *ends, struct gr_gpu_wire *wires, int n, int writes)
 {
-    mca_coll_gpuring_ends_answer(s);
-    x->in[1] = WIRES(struct gr_end, s->in, s->nin, theirs);
-    x->out[1] = WIRES(struct gr_end, s->out, s->nout, mine);
+    int k;
+
+    for (k = 0; k < n; k++) {
+        ends[k] = (struct gr_end) {.rank = wires[k].rank, .used = &wires[k].used};
+        if (NULL != wires[k].frame) {
+            ends[k].fifo = gr_gpu_remote_fifo(s->lane->gpu, &wires[k], writes);
+        }
+    }
+}
+
+static int host_begin(struct gr_setup *s, struct gr_exchange *x)
+{
+    struct gr_join *j = &s->join;
+    int rc = gr_join_begin(j, s->lane->team, s->pool, s->way, s->root);
+
+    if (0 == rc) {
+        rc = mca_coll_gpuring_ends_room(s, j->nin - j->near_in, j->nout - j->near_out);
+    }
+    if (0 == rc) {
+        host_ends(s, s->in, j->in + j->near_in, s->nin, 0);
+        host_ends(s, s->out, j->out + j->near_out, s->nout, 1);
+        mca_coll_gpuring_ends_begin(s, &j->status);
+    }
+    x->in[0] = WIRES(struct gr_wire, j->out, j->near_out, offer);
+    x->out[0] = WIRES(struct gr_wire, j->in, j->near_in, offer);
+    return rc;
 }
 
 static int host_map(struct gr_setup *s)
 {
-    mca_coll_gpuring_ends_map(s);
     s->verdict.host = gr_join_map(&s->join, s->pool);
     return s->verdict.host.status;
 }
 
 static int host_end(struct gr_setup *s)
 {
-    mca_coll_gpuring_ends_end(s);
     gr_join_end(&s->join, s->pool, s->verdict.host);
     return 0;
 }
 
 static int device_begin(struct gr_setup *s, struct gr_exchange *x)
 {
-    int rc = gr_gpu_join_begin(&s->gpu, s->lane->gpu, (enum gr_algo) s->way, s->root);
+    struct gr_gpu_join *j = &s->gpu;
+    int rc = gr_gpu_join_begin(j, s->lane->gpu, (enum gr_algo) s->way, s->root);
 
-    x->in[0] = WIRES(struct gr_gpu_wire, s->gpu.out, s->gpu.nout, offer);
-    x->out[0] = WIRES(struct gr_gpu_wire, s->gpu.in, s->gpu.nin, offer);
+    if (0 == rc) {
+        rc = mca_coll_gpuring_ends_room(s, j->nin - j->near_in, j->nout - j->near_out);
+    }
+    if (0 == rc) {
+        device_ends(s, s->in, j->in + j->near_in, s->nin, 0);
+        device_ends(s, s->out, j->out + j->near_out, s->nout, 1);
+        mca_coll_gpuring_ends_begin(s, &j->status);
+    }
+    x->in[0] = WIRES(struct gr_gpu_wire, j->out, j->near_out, offer);
+    x->out[0] = WIRES(struct gr_gpu_wire, j->in, j->near_in, offer);
     return rc;
 }
 
 static void device_answer(struct gr_setup *s, struct gr_exchange *x)
 {
     gr_gpu_join_answer(&s->gpu);
-    x->in[0] = WIRES(struct gr_gpu_wire, s->gpu.in, s->gpu.nin, answer);
-    x->out[0] = WIRES(struct gr_gpu_wire, s->gpu.out, s->gpu.nout, answer);
+    x->in[0] = WIRES(struct gr_gpu_wire, s->gpu.in, s->gpu.near_in, answer);
+    x->out[0] = WIRES(struct gr_gpu_wire, s->gpu.out, s->gpu.near_out, answer);
 }
 
 static int device_map(struct gr_setup *s)
@@ -144,8 +173,14 @@ static int device_end(struct gr_setup *s)
     return gr_gpu_join_end(&s->gpu, s->verdict.gpu);
 }
 
-static const struct gr_setup_kind on_host = {false, host_begin, host_answer, host_map, host_end};
+static const struct gr_setup_kind on_host = {false, host_begin, NULL, host_map, host_end};
 static const struct gr_setup_kind on_devices = {true, device_begin, device_answer, device_map, device_end};
+
+/* What is wrong with this rank's part of it, so far. */
+static int *join_status(struct gr_setup *s)
+{
+    return s->kind->device ? &s->gpu.status : &s->join.status;
+}
 
 /* ---- phases: each posts its messages; the next comes when they are complete ---- */
 
@@ -155,8 +190,12 @@ static int post_offers(struct gr_setup *s)
     struct gr_exchange x = {.in = {{0}}};
 
     s->state = GR_SETUP_OFFERS;
-    if (0 != s->kind->begin(s, &x) ||
-        OMPI_SUCCESS != mca_coll_gpuring_setup_room(s, x.in[0].n + x.in[1].n + x.out[0].n + x.out[1].n)) {
+    if (0 != s->kind->begin(s, &x)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    x.in[1] = WIRES(struct gr_end, s->out, s->nout, theirs);
+    x.out[1] = WIRES(struct gr_end, s->in, s->nin, mine);
+    if (OMPI_SUCCESS != mca_coll_gpuring_setup_room(s, x.in[0].n + x.in[1].n + x.out[0].n + x.out[1].n)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     return exchange(s, &x, s->tag);
@@ -167,7 +206,12 @@ static int post_answers(struct gr_setup *s)
     struct gr_exchange x = {.in = {{0}}};
 
     s->state = GR_SETUP_ANSWERS;
-    s->kind->answer(s, &x);
+    mca_coll_gpuring_ends_answer(s, join_status(s));
+    if (NULL != s->kind->answer) {
+        s->kind->answer(s, &x);
+    }
+    x.in[1] = WIRES(struct gr_end, s->in, s->nin, theirs);
+    x.out[1] = WIRES(struct gr_end, s->out, s->nout, mine);
     return exchange(s, &x, s->tag - 1);
 }
 
@@ -183,12 +227,13 @@ static struct gr_setup_verdict combine(struct gr_setup_verdict a, struct gr_setu
     return v;
 }
 
-/* What this rank has found out. */
+/* What this rank has found out. The network has said why already, where it is that. */
 static void conclude(struct gr_setup *s)
 {
+    mca_coll_gpuring_ends_map(s, join_status(s));
     s->verdict.status = s->kind->map(s);
     s->verdict.rank = ompi_comm_rank(s->lane->comm);
-    if (0 != s->verdict.status && s->kind->device) {
+    if (0 != s->verdict.status && s->kind->device && '\0' == s->why[0]) {
         snprintf(s->why, sizeof(s->why), "%s", gr_gpu_error());
     }
     s->distance = 1;
@@ -314,6 +359,7 @@ int mca_coll_gpuring_setup_end(struct gr_setup *s)
     int rc;
 
     mca_coll_gpuring_setup_tell(s);
+    mca_coll_gpuring_ends_end(s);
     rc = s->kind->end(s);
     free(s->requests);
     free(s->devices);

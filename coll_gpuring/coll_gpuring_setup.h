@@ -44,15 +44,16 @@ struct gr_wires {
     int n;
 };
 
-/* What a phase receives and sends; in host memory: with ranks of this node, and then with others. */
+/* What a phase receives and sends: with ranks of this node, and then with others. */
 struct gr_exchange {
     struct gr_wires in[2], out[2];
 };
 
-/* An end of a link to another node, on the frame of its wire. */
+/* An end of a link to another node, on the frame of its wire, which is an executor's of the host or kernels'. */
 struct gr_end {
     int rank;                   /* the other end's */
-    struct gr_wire *wire;
+    struct gr_fifo fifo;
+    int *used;                  /* the wire's: the network has it */
     struct gr_net_link *link;
     struct gr_net_offer mine, theirs;
 };
@@ -62,7 +63,7 @@ struct gr_setup_kind {
     bool device;
     /* Lease what is to be offered; where the offers are. 0, or there is no memory. */
     int (*begin)(struct gr_setup *s, struct gr_exchange *x);
-    /* Offers were received: answer them; where the answers are. */
+    /* Offers were received: answer them; where the answers are. NULL: of this kind only those of other nodes are. */
     void (*answer)(struct gr_setup *s, struct gr_exchange *x);
     /* Everything was received: this rank's part of the verdict; its status. */
     int (*map)(struct gr_setup *s);
@@ -104,12 +105,14 @@ int mca_coll_gpuring_setup_order(struct gr_setup *s);
 int mca_coll_gpuring_setup_team(struct gr_setup *s);
 
 /*
- * The network's part of it (net.c): open the ends of incoming links, as the wires that the join has found; answer what was
- * offered; take what was answered. What goes wrong is the join's status. end: the lane gets the links, or they are closed.
+ * The network's part of it (net.c). Room for that many ends, which the caller fills in: rank, fifo, used. Then: open those of
+ * incoming links; answer what was offered; take what was answered. *status: the join's, to which what goes wrong is added.
+ * end: the lane gets the links, or they are closed.
  */
-int mca_coll_gpuring_ends_begin(struct gr_setup *s); /* OMPI error code */
-void mca_coll_gpuring_ends_answer(struct gr_setup *s);
-void mca_coll_gpuring_ends_map(struct gr_setup *s);
+int mca_coll_gpuring_ends_room(struct gr_setup *s, int nin, int nout); /* OMPI error code */
+void mca_coll_gpuring_ends_begin(struct gr_setup *s, int *status);
+void mca_coll_gpuring_ends_answer(struct gr_setup *s, int *status);
+void mca_coll_gpuring_ends_map(struct gr_setup *s, int *status);
 void mca_coll_gpuring_ends_end(struct gr_setup *s);
 void mca_coll_gpuring_ends_tell(const struct gr_setup *s);
 

@@ -58,7 +58,8 @@ static size_t shared_kib(const struct gr_setup *s)
     const struct gr_team *team = s->lane->team;
     const struct gr_mailbox *box = &gr_team_boards(s->lane->team, s->way)->box;
     bool notes = !s->kind->device && GR_WAY_NOTES == s->way;
-    size_t bytes = s->kind->device ? (size_t) (s->gpu.nin + s->gpu.nout) * 64
+    size_t bytes = s->kind->device ? (size_t) (s->gpu.nin + s->gpu.nout) * 64 +
+                                         (size_t) (s->nin + s->nout) * gr_gpu_remote_bytes(s->lane->gpu)
                    : notes ? team->notes.bytes
                    : is_board(s) ? gr_board_bytes(team->p, box->nsets, box->stride)
                                  : (size_t) s->join.nin * gr_link_bytes(team->nslots, team->slot_bytes);

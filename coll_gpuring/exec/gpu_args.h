@@ -63,6 +63,8 @@ struct gr_gpu_end {
     gr_gpu_ptr mine;  /* the counter that this end writes: tail of the writer (0: none), head of the reader */
     gr_gpu_ptr other; /* the counter that the other end writes; 0: none, for readers of lines */
     uint64_t count;   /* value of mine; the kernel keeps it here from launch to launch */
+    gr_gpu_ptr fill;  /* writer's: uint32_t [slot]: where it says how many bytes of a slot are in use, before the tail does:
+                         what lies between the ends is a network. 0: nobody asks */
 };
 
 /*

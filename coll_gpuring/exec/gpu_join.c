@@ -57,16 +57,21 @@ static void set_ends(const struct gr_gpu_team *team, struct gr_gpu_wire *w, gr_g
     }
 }
 
-/* A wire for each neighbour to which there is no link yet. */
-static int add_wires(struct gr_gpu_wire *wires, const struct gr_gpu_team *team, const struct gr_gpu_wire *there,
-                     const struct gr_neighbour *all, int nall)
+static int is_remote(const struct gr_gpu_team *team, int rank)
 {
-    int k, n = 0;
+    return NULL != team->remote && team->remote[rank];
+}
+
+/* Add a wire for each neighbour of the kind to which there is no link yet, behind the n that are there. */
+static int add_wires(struct gr_gpu_wire *wires, int n, const struct gr_gpu_team *team, const struct gr_gpu_wire *there,
+                     const struct gr_neighbour *all, int nall, int remote)
+{
+    int k;
 
     for (k = 0; k < nall; k++) {
         wires[n].channel = all[k].channel;
         wires[n].rank = all[k].rank;
-        n += 0 == there[link_index(team, &wires[n])].ends[0].slots;
+        n += remote == is_remote(team, all[k].rank) && 0 == there[link_index(team, &wires[n])].ends[0].slots;
     }
     return n;
 }
@@ -78,16 +83,17 @@ static int find_links(struct gr_gpu_join *join)
     int rc = gr_rings_neighbours(&team->rings, team->p, team->rank, team->nchannels, join->algo, join->root, &n);
 
     if (0 == rc) {
-        join->nin = add_wires(join->in, team, team->in, n.in, n.nin);
-        join->nout = add_wires(join->out, team, team->out, n.out, n.nout);
+        join->near_in = add_wires(join->in, 0, team, team->in, n.in, n.nin, 0);
+        join->nin = add_wires(join->in, join->near_in, team, team->in, n.in, n.nin, 1);
+        join->near_out = add_wires(join->out, 0, team, team->out, n.out, n.nout, 0);
+        join->nout = add_wires(join->out, join->near_out, team, team->out, n.out, n.nout, 1);
         gr_neighbours_free(&n);
     }
     return rc;
 }
 
-/* Lease a frame for each of the wires. */
-static int lease(const struct gr_gpu_team *team, enum gr_gpu_where where, size_t bytes, size_t clean,
-                 struct gr_gpu_wire *wires, int n)
+int gr_gpu_wires_lease(const struct gr_gpu_team *team, enum gr_gpu_where where, size_t bytes, size_t clean,
+                       struct gr_gpu_wire *wires, int n)
 {
     struct gr_gpu_frame **frames;
     int k, rc;
@@ -105,6 +111,16 @@ static int lease(const struct gr_gpu_team *team, enum gr_gpu_where where, size_t
     }
     free(frames);
     return rc;
+}
+
+/* The frames that this rank has before it hears of others: those of its readers' ends, and both of remote links. */
+static int lease_frames(struct gr_gpu_join *join)
+{
+    struct gr_gpu_team *team = join->team;
+    int rc = gr_gpu_wires_lease(team, GR_ON_DEVICE, reader_bytes(team), clean_bytes(team), join->in, join->near_in);
+
+    rc = 0 != rc ? rc : gr_gpu_remote_lease(team, join->in + join->near_in, join->nin - join->near_in, 0);
+    return 0 != rc ? rc : gr_gpu_remote_lease(team, join->out + join->near_out, join->nout - join->near_out, 1);
 }
 
 int gr_gpu_join_begin(struct gr_gpu_join *join, struct gr_gpu_team *team, enum gr_algo algo, int root)
@@ -127,12 +143,12 @@ int gr_gpu_join_begin(struct gr_gpu_join *join, struct gr_gpu_team *team, enum g
         return rc;
     }
     if (0 == join->status) {
-        join->status = lease(team, GR_ON_DEVICE, reader_bytes(team), clean_bytes(team), join->in, join->nin);
+        join->status = lease_frames(join);
     }
     if (0 == join->status) {
         join->status = gr_gpu_team_write_steps(team, algo, root);
     }
-    for (k = 0; 0 == join->status && k < join->nin; k++) {
+    for (k = 0; 0 == join->status && k < join->near_in; k++) {
         join->in[k].offer = gr_gpu_pool_offer(team->pool, join->in[k].frame);
     }
     return 0;
@@ -158,11 +174,12 @@ static int answer(struct gr_gpu_join *join, struct gr_gpu_wire *w)
     gr_gpu_ptr heads;
 
     if (0 == rc) {
-        rc = lease(team, GR_ON_DEVICE, GR_GPU_LINE, GR_GPU_LINE, w, 1);
+        rc = gr_gpu_wires_lease(team, GR_ON_DEVICE, GR_GPU_LINE, GR_GPU_LINE, w, 1);
     } else if (GR_ERR_PEER == rc) {
         note_unmapped(join, w);
         memset(&w->mapped, 0, sizeof(w->mapped));
-        rc = lease(team, GR_ON_HOST, GR_GPU_LINE + reader_bytes(team), GR_GPU_LINE + clean_bytes(team), w, 1);
+        rc = gr_gpu_wires_lease(team, GR_ON_HOST, GR_GPU_LINE + reader_bytes(team), GR_GPU_LINE + clean_bytes(team), w,
+                                1);
     }
     if (rc < 0) {
         return rc;
@@ -177,7 +194,7 @@ void gr_gpu_join_answer(struct gr_gpu_join *join)
 {
     int k;
 
-    for (k = 0; k < join->nout && 0 == join->status; k++) {
+    for (k = 0; k < join->near_out && 0 == join->status; k++) {
         if (0 != join->out[k].offer.door.pid) { /* otherwise that rank has a problem and says so in the verdict */
             join->status = answer(join, &join->out[k]);
         }
@@ -205,7 +222,7 @@ struct gr_gpu_verdict gr_gpu_join_map(struct gr_gpu_join *join)
 {
     int k;
 
-    for (k = 0; k < join->nin && 0 == join->status; k++) {
+    for (k = 0; k < join->near_in && 0 == join->status; k++) {
         if (0 != join->in[k].answer.door.pid) {
             join->status = map(join, &join->in[k]);
         }
@@ -259,14 +276,14 @@ static void take(struct gr_gpu_join *join)
     }
 }
 
-/* Nobody has learnt of the frames, or nobody will use them. */
+/* Nobody has learnt of the frames, or nobody will use them, but the network. */
 static void give_back(struct gr_gpu_join *join, struct gr_gpu_wire *wires, int n)
 {
     int k;
 
     for (k = 0; k < n; k++) {
         if (NULL != wires[k].frame) {
-            gr_gpu_pool_release(join->team->pool, wires[k].frame, 0);
+            gr_gpu_pool_release(join->team->pool, wires[k].frame, wires[k].used);
         }
     }
 }
@@ -279,7 +296,7 @@ int gr_gpu_join_end(struct gr_gpu_join *join, struct gr_gpu_verdict verdict)
     if (0 == verdict.status) {
         take(join);
         team->usable = verdict.channels;
-        team->path = verdict.unmapped < INT32_MAX ? GR_PATH_HOST : team->path;
+        team->path = verdict.unmapped < INT32_MAX && NULL == team->remote ? GR_PATH_HOST : team->path;
         rc = show_ends(team, join->in, join->nin, gr_gpu_team_in);
         if (0 == rc) {
             rc = show_ends(team, join->out, join->nout, gr_gpu_team_out);

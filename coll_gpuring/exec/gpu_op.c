@@ -11,7 +11,8 @@
 
 /*
  * Polls of a counter after which a block leaves: some milliseconds where the device is this rank's alone. Another rank
- * of the same device may be the one that is waited for, and have no place; then soon.
+ * of the same device may be the one that is waited for, and have no place; then soon. So among several nodes, whose
+ * messages take long enough for other kernels to run.
  */
 #define PATIENCE 20000
 #define PATIENCE_SHARED 500
@@ -134,6 +135,7 @@ int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct
     size_t most;
 
     assert(request->nchannels >= 1 && request->nchannels <= team->usable);
+    assert(simple || NULL == team->remote);
     assert(simple || (request->threads >= 32 && request->threads <= GR_LINE_UNITS && 0 == request->threads % 32));
     memset(op, 0, sizeof(*op));
     op->team = team;
@@ -154,7 +156,7 @@ int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct
     a->place = gr_gpu_team_places(team);
     a->report = (gr_gpu_ptr) (uintptr_t) gr_gpu_team_reports(team);
     a->abort = (gr_gpu_ptr) (uintptr_t) gr_gpu_team_abort(team);
-    a->patience = team->shared ? PATIENCE_SHARED : PATIENCE;
+    a->patience = team->shared || NULL != team->remote ? PATIENCE_SHARED : PATIENCE;
     a->slot_bytes = simple ? team->slot_bytes : gr_line_slot_bytes(r.protocol);
     a->slot_elems = most / r.elem_bytes;
     a->threads = simple ? GR_GPU_THREADS : r.threads + 32;
@@ -196,8 +198,8 @@ static int all_reported(const struct gr_gpu_op *op)
     return 1;
 }
 
-/* All have left: is it over, or when is the next launch? */
-static int count_reports(struct gr_gpu_op *op, uint64_t *moved)
+/* All have left: is the kernel through, or when is the next launch? */
+static void count_reports(struct gr_gpu_op *op, uint64_t *moved)
 {
     const struct gr_gpu_report *reports = gr_gpu_team_reports(op->team);
     uint64_t slots = 0;
@@ -211,13 +213,28 @@ static int count_reports(struct gr_gpu_op *op, uint64_t *moved)
     op->launched = 0;
     op->vain = 0 == slots ? op->vain + 1 : 0;
     op->pause = op->vain < 2 ? 0 : op->vain * 16 < PAUSE_MOST ? op->vain * 16 : PAUSE_MOST;
-    return done == op->nchannels ? GR_DONE : GR_AGAIN;
+    op->through = done == op->nchannels;
+}
+
+int gr_gpu_op_unsent(const struct gr_gpu_op *op, int *ranks, int most)
+{
+    return op->through ? gr_gpu_remote_unsent(op->team, op->nchannels, ranks, most) : 0;
+}
+
+static int is_over(const struct gr_gpu_op *op)
+{
+    int rank;
+
+    return op->through && 0 == gr_gpu_op_unsent(op, &rank, 1);
 }
 
 int gr_gpu_op_poll(struct gr_gpu_op *op, uint64_t *moved)
 {
     int rc;
 
+    if (op->through) {
+        return is_over(op) ? GR_DONE : GR_AGAIN;
+    }
     if (!op->launched) {
         rc = launch(op);
         return rc < 0 ? rc : GR_AGAIN;
@@ -234,7 +251,8 @@ int gr_gpu_op_poll(struct gr_gpu_op *op, uint64_t *moved)
     if (1 != rc) {
         return 0 == rc ? GR_AGAIN : rc;
     }
-    return count_reports(op, moved);
+    count_reports(op, moved);
+    return is_over(op) ? GR_DONE : GR_AGAIN;
 }
 
 void gr_gpu_op_abort(struct gr_gpu_op *op)
@@ -266,7 +284,7 @@ int gr_gpu_op_waits(const struct gr_gpu_op *op, uint32_t channel, struct gr_step
         return 0;
     }
     sched = op->sched[channel % 2];
-    sched.channel = (int) channel;
+    sched.channel = gr_rings_lane(&op->team->rings.torus, channel);
     *step = gr_sched_step(&sched, report->index);
     for (k = 0; k < step->nfrom; k++) {
         if (report->from & 1u << k) {

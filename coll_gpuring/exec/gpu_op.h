@@ -6,6 +6,9 @@
  *                  ^                                         |
  *                  '------- some left without progress ------'
  *
+ * Where some links lead to other nodes, it is over when their network has taken all that the kernel pushed: nobody need care
+ * for it afterwards. Whoever polls moves the network, too.
+ *
  * Polled by whoever has time, as a step machine is; nobody needs to poll while the kernel makes progress. A kernel
  * that waits in vain leaves and is launched again, so the device is never held by a rank that waits.
  */
@@ -22,6 +25,7 @@ struct gr_gpu_op {
     uint32_t nchannels;
     int mapped;               /* zero copy: outputs of others that this rank's kernel can write to */
     int launched;             /* a launch is on the stream */
+    int through;              /* the kernel is: what remains is to be sent to other nodes */
     uint32_t vain;            /* launches without any progress, one after the other */
     uint32_t pause;           /* polls until the next launch */
     uint32_t looks;
@@ -56,6 +60,9 @@ void gr_gpu_op_end(struct gr_gpu_op *op);
  */
 int gr_gpu_op_waits(const struct gr_gpu_op *op, uint32_t channel, struct gr_step *step, struct gr_gpu_report *report,
                     int *ranks, int *n);
+
+/* When all steps are done: the ranks on other nodes to which something is still to be sent; up to `most`; how many. */
+int gr_gpu_op_unsent(const struct gr_gpu_op *op, int *ranks, int most);
 
 /* ---- zero copy (gpu_zero.c) ---- */
 

@@ -74,6 +74,16 @@ void gr_drop_on_host(struct gr_gpu_pool *pool, struct gr_gpu_frame *frame)
     free(frame);
 }
 
+void *gr_gpu_frame_base(const struct gr_gpu_frame *frame)
+{
+    return (unsigned char *) frame->shared + frame->offset;
+}
+
+struct gr_door *gr_gpu_frame_door(const struct gr_gpu_frame *frame)
+{
+    return frame->shared;
+}
+
 int gr_lease_on_host(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n, struct gr_frame **doors,
                      struct gr_gpu_frame **frames)
 {

@@ -62,6 +62,10 @@ int gr_gpu_pool_lease(struct gr_gpu_pool *pool, enum gr_gpu_where where, size_t 
 /* Its address for this process's device. */
 gr_gpu_ptr gr_gpu_frame_at(const struct gr_gpu_frame *frame);
 
+/* Of one in host memory: where this process has it; and its door, for who leaves the frame at its other end. */
+void *gr_gpu_frame_base(const struct gr_gpu_frame *frame);
+struct gr_door *gr_gpu_frame_door(const struct gr_gpu_frame *frame);
+
 /* What to tell the other end. */
 struct gr_gpu_offer gr_gpu_pool_offer(const struct gr_gpu_pool *pool, const struct gr_gpu_frame *frame);
 

@@ -279,14 +279,15 @@ static void team_free(struct gr_gpu_team *team)
     free(team);
 }
 
-/* Ranks that use this rank's device, this one too. */
+/* Ranks of this node that use this rank's device, this one too. */
 static int sharers(const struct gr_gpu_team_params *params)
 {
     const struct gr_gpu_id *mine = &params->ids[params->rank];
     int n = 0, r;
 
     for (r = 0; r < params->p; r++) {
-        n += 0 == memcmp(params->ids[r].uuid, mine->uuid, sizeof(mine->uuid));
+        n += (NULL == params->remote || !params->remote[r]) &&
+             0 == memcmp(params->ids[r].uuid, mine->uuid, sizeof(mine->uuid));
     }
     return n;
 }
@@ -319,6 +320,7 @@ struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team_params *params)
     team->slot_bytes = params->slot_bytes;
     team->shared = ranks > 1;
     team->path = params->path;
+    team->remote = params->remote;
     team->gpu = params->gpu;
     team->pool = params->pool;
     team->share = params->share;

@@ -17,6 +17,11 @@
  *      gr_gpu_join_map()      readers map what they were answered
  *      ... one verdict: the worst status of all ranks, the fewest channels ...
  *      gr_gpu_join_end()      takes what was made, or gives everything back
+ *
+ * A link to a rank on another node lies in pinned host memory at both ends: a FIFO each (gpu_remote.c) whose other end is
+ * the caller's network, which moves what kernels push and needs nothing of them.
+ *
+ *      writer's frame [head][tail][slot][slot]...[fill]  ~~ network ~~>  reader's frame [head][tail][slot][slot]...
  */
 #ifndef GR_EXEC_GPU_TEAM_H
 #define GR_EXEC_GPU_TEAM_H
@@ -34,6 +39,8 @@ struct gr_gpu_team {
     size_t slot_bytes;
     uint32_t usable;               /* channels that calls may use: by the last verdict, the same on all ranks */
     int shared;                    /* whether another rank uses the same device */
+    const unsigned char *remote;   /* [rank]: whether it is on another node; NULL: none is. Where some is, calls go in the
+                                      Simple protocol, on all ranks alike */
     enum gr_path path;             /* what the links are like: the same on all ranks */
     struct gr_gpu *gpu;
     struct gr_gpu_pool *pool;
@@ -54,7 +61,8 @@ struct gr_gpu_team {
 struct gr_gpu_wire {
     uint32_t channel;
     int rank;                    /* the other end */
-    struct gr_gpu_frame *frame;  /* mine: tail and slots (in), head (out), or all three (out, in host memory) */
+    int used;                    /* remote: the caller has given the frame to its network */
+    struct gr_gpu_frame *frame;  /* mine: tail and slots (in), head (out), or all three (out, in host memory; remote) */
     struct gr_gpu_mapped mapped; /* theirs; at 0: not mapped */
     struct gr_gpu_end ends[GR_NPROTOCOLS]; /* for the kernels */
     struct gr_gpu_offer offer;   /* from the reader to the writer, */
@@ -75,6 +83,7 @@ struct gr_gpu_team_params {
     struct gr_torus torus;       /* that the ranks form; ndims 0: none is known */
     const struct gr_gpu_id *ids; /* [rank]: everybody's device; looked at here only */
     enum gr_path path;           /* where no link has to go through host memory */
+    const unsigned char *remote; /* [rank]: whether it is on another node; must outlive the team. NULL: none is */
     struct gr_gpu *gpu;          /* NULL: this rank has none, */
     int status;                  /* and this is why */
     struct gr_gpu_pool *pool;
@@ -116,12 +125,34 @@ _Atomic uint64_t *gr_gpu_team_abort(const struct gr_gpu_team *team);
 size_t *gr_gpu_team_counts_host(const struct gr_gpu_team *team);
 gr_gpu_ptr *gr_gpu_team_peers_host(const struct gr_gpu_team *team);
 
+/* ---- links to other nodes (gpu_remote.c) ---- */
+
+/* Lease a frame for each of n remote wires, and set their ends; writes: those of links out. What gr_gpu_pool_lease() returns. */
+int gr_gpu_remote_lease(struct gr_gpu_team *team, struct gr_gpu_wire *wires, int n, int writes);
+
+/* Bytes of such a frame. */
+size_t gr_gpu_remote_bytes(const struct gr_gpu_team *team);
+
+/* What the network is to be given of a remote wire. */
+struct gr_fifo gr_gpu_remote_fifo(const struct gr_gpu_team *team, const struct gr_gpu_wire *wire, int writes);
+
+/*
+ * The ranks on other nodes to which something lies in this rank's slots that the network has not taken, on these channels;
+ * up to `most` of them. Returns how many.
+ */
+int gr_gpu_remote_unsent(const struct gr_gpu_team *team, uint32_t nchannels, int *ranks, int most);
+
 /* ---- making links ---- */
+
+/* Lease a frame for each of the wires. What gr_gpu_pool_lease() returns. */
+int gr_gpu_wires_lease(const struct gr_gpu_team *team, enum gr_gpu_where where, size_t bytes, size_t clean,
+                       struct gr_gpu_wire *wires, int n);
 
 struct gr_gpu_join {
     struct gr_gpu_team *team;
     enum gr_algo algo;
     int root, nin, nout;
+    int near_in, near_out; /* so many of them, the first, are with ranks of this node; the others are remote */
     struct gr_gpu_wire *in, *out;
     int status; /* 0 or the first error of this rank */
     int unmapped;   /* the first rank whose device memory this one cannot map, and writes to in host memory; or -1 */

@@ -106,6 +106,16 @@ static int lease_links(struct gr_join *join, struct gr_pool *pool)
                                   join->nout - join->near_out);
 }
 
+struct gr_fifo gr_wire_fifo(const struct gr_team *team, const struct gr_wire *wire, int writes)
+{
+    struct gr_link_shared *shared = gr_frame_base(wire->frame);
+    struct gr_fifo fifo = gr_link_fifo(shared, wire->offer.count, team->nslots, team->slot_bytes);
+
+    fifo.fill = writes ? gr_link_fill(shared, team->nslots, team->slot_bytes) : NULL;
+    fifo.lease = wire->offer.lease;
+    return fifo;
+}
+
 /* Lease a frame of the way's kind that says nothing yet. */
 static int lease_clean(struct gr_join *join, struct gr_pool *pool, struct gr_frame **frame)
 {

@@ -73,6 +73,7 @@ __device__ static GP_INLINE void gr_link_find(struct gr_scheduler *s)
     s->link.mine = gp_ld(&s->end->mine);
     s->link.other = gp_ld(&s->end->other);
     s->link.count = gp_ld(&s->end->count);
+    s->link.fill = gp_ld(&s->end->fill);
     /* as if no slot were ready */
     s->seen = s->link.count - (s->writes ? s->args->nslots : 0);
     s->beyond = 0 != s->args->zero && s->writes ? gp_ld((const gr_gpu_ptr *) s->args->peers + peer) : 0;

@@ -174,17 +174,26 @@ __device__ static GP_INLINE void gr_give_up(struct gr_scheduler *s, const struct
     s->state = gr_aborted(s) ? GR_GPU_ABORTED : GR_GPU_LEFT;
 }
 
-/* The item will be moved for certain: with a slot's last piece, the slot is handled. */
-__device__ static GP_INLINE void gr_claim(struct gr_scheduler *s)
+/*
+ * The item will be moved for certain: with a slot's last piece, the slot is handled. The thread that says how much of it is
+ * in use is the one that posts the tail behind it.
+ */
+__device__ static GP_INLINE void gr_claim(struct gr_scheduler *s, size_t elem_bytes)
 {
+    const struct gr_walk *w = &s->block->walk;
+
     if (0 == s->lane) {
-        GR_KERNEL_TRACE(s->args, &s->block->walk);
+        GR_KERNEL_TRACE(s->args, w);
     }
-    if (!s->block->walk.last) {
+    if (!w->last) {
         return;
     }
     s->moved++;
     if (s->peer >= 0) {
+        if (0 != s->link.fill) {
+            gp_st((uint32_t *) s->link.fill + s->link.count % s->args->nslots,
+                  (uint32_t) ((w->slot + w->count) * elem_bytes));
+        }
         s->link.count++;
         gp_st(&s->end->count, s->link.count);
         s->post = s->link.mine;
@@ -258,7 +267,7 @@ __device__ static GP_INLINE void gr_enter(struct gr_scheduler *s, const struct g
     s->changes = 0;
     s->peer = -1;
     s->end = NULL;
-    s->link.slots = s->link.mine = s->link.other = s->link.count = s->seen = 0;
+    s->link.slots = s->link.mine = s->link.other = s->link.count = s->link.fill = s->seen = 0;
     s->post = s->value = 0;
     s->beyond = 0;
     s->asked = s->past = 0;
@@ -310,7 +319,7 @@ __device__ static GP_INLINE void gr_schedule(const struct gr_gpu_args *args, str
             gr_give_up(&s, &block->item[n]);
             break;
         }
-        gr_claim(&s);
+        gr_claim(&s, elem_bytes);
     }
     gr_leave(&s);
 }

@@ -52,6 +52,21 @@ struct gr_link {
                        the ends may be a network. NULL: nobody asks */
 };
 
+/*
+ * A FIFO in this process's memory whose one end is a network (net/net.h); who is at the other, a gr_link or kernels, is
+ * nothing to it. It belongs to whoever leased it, and stays until the network has left it.
+ */
+struct gr_fifo {
+    _Atomic uint64_t *tail, *head;
+    unsigned char *slots;
+    uint64_t count;       /* where its counters stand: no slot is full */
+    uint32_t nslots;      /* GR_MIN_SLOTS .. GR_MAX_SLOTS */
+    size_t slot_bytes;    /* < 2^32 */
+    const uint32_t *fill; /* writer's: [slot]: bytes that are to travel, written before the push; NULL: all of it */
+    struct gr_door *door; /* that is told when the network has left it: */
+    uint64_t lease;
+};
+
 /* Bytes of a frame for such a link. */
 static inline size_t gr_link_bytes(uint32_t nslots, size_t slot_bytes)
 {
@@ -69,6 +84,14 @@ static inline size_t gr_link_filled_bytes(uint32_t nslots, size_t slot_bytes)
 static inline uint32_t *gr_link_fill(struct gr_link_shared *shared, uint32_t nslots, size_t slot_bytes)
 {
     return (uint32_t *) (void *) (shared->slots + nslots * slot_bytes);
+}
+
+/* That of a link; without fill, and a lease. */
+static inline struct gr_fifo gr_link_fifo(struct gr_link_shared *shared, uint64_t count, uint32_t nslots,
+                                          size_t slot_bytes)
+{
+    return (struct gr_fifo) {.tail = &shared->tail, .head = &shared->head, .slots = shared->slots, .count = count,
+                             .nslots = nslots, .slot_bytes = slot_bytes, .door = &shared->writer};
 }
 
 /*

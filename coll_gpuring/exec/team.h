@@ -123,9 +123,10 @@ struct gr_join {
 
 /*
  * The frame of a remote wire is a FIFO whose other end is the caller's network: one for links in, and for links out, whose
- * bytes in use are in gr_link_fill(). Where its counters stand, and its lease, are in the wire's offer, which does not
- * travel. When the network has left the frame it says so at the door `writer`.
+ * bytes in use are in gr_link_fill(). When the network has left the frame it says so at the door `writer`. This is what it
+ * is to be given; writes: of a link out.
  */
+struct gr_fifo gr_wire_fifo(const struct gr_team *team, const struct gr_wire *wire, int writes);
 
 /* What set-up finds out: a rank's own, then combined over all ranks. */
 struct gr_verdict {

@@ -41,7 +41,7 @@ void gr_net_link_error(const struct gr_net_link *link, char *text, size_t size)
 
 /* ---- making ---- */
 
-int gr_net_link_open(struct gr_net *net, enum gr_net_side side, const struct gr_net_fifo *fifo,
+int gr_net_link_open(struct gr_net *net, enum gr_net_side side, const struct gr_fifo *fifo,
                      struct gr_net_link **link)
 {
     uint32_t nmessages = GR_NET_OUT == side ? fifo->nslots : 1, k;
@@ -57,7 +57,6 @@ int gr_net_link_open(struct gr_net *net, enum gr_net_side side, const struct gr_
     l->side = side;
     l->fifo = *fifo;
     l->window = fifo->nslots;
-    gr_link_attach(&l->local, fifo->shared, fifo->count, fifo->nslots, fifo->slot_bytes);
     for (k = 0; k < nmessages; k++) {
         l->message[k].link = l;
     }
@@ -138,14 +137,14 @@ void gr_net_leave(struct gr_net_link *l)
     if (NULL != l->peer && l == l->peer->heard) {
         l->peer->heard = NULL;
     }
-    gr_door_leave(&l->fifo.shared->writer, l->fifo.lease);
+    gr_door_leave(l->fifo.door, l->fifo.lease);
     free(l);
 }
 
 /* Slots that the writer has pushed. */
 static uint64_t pushed(const struct gr_net_link *l)
 {
-    return atomic_load_explicit(&l->fifo.shared->tail, memory_order_acquire) - l->fifo.count;
+    return atomic_load_explicit(l->fifo.tail, memory_order_acquire) - l->fifo.count;
 }
 
 static int is_connected(const struct gr_net_link *l)
@@ -177,7 +176,7 @@ void gr_net_link_close(struct gr_net_link *link)
 /* Slots of which the reader is through. */
 static uint64_t popped(const struct gr_net_link *l)
 {
-    return atomic_load_explicit(&l->fifo.shared->head, memory_order_acquire) - l->fifo.count;
+    return atomic_load_explicit(l->fifo.head, memory_order_acquire) - l->fifo.count;
 }
 
 /* Who answers tells with the answer how far it has read: exchanges of small messages need no other credits. */
@@ -215,14 +214,13 @@ static void give_back(struct gr_net_link *l)
 {
     while (l->through & 1) {
         l->through >>= 1;
-        gr_link_pop(&l->local);
+        atomic_store_explicit(l->fifo.head, l->fifo.count + ++l->given, memory_order_release);
     }
 }
 
 void gr_net_sent(void *ctx, struct gr_net_message *message, int status)
 {
     struct gr_net_link *l = message->link;
-    uint64_t head = l->local.mine - l->fifo.count;
 
     (void) ctx;
     l->under_way--;
@@ -230,7 +228,7 @@ void gr_net_sent(void *ctx, struct gr_net_message *message, int status)
     if (status < 0) {
         gr_net_fail(l, status, 0 != l->peer->status ? l->peer->why : "a message could not be sent");
     } else if (GR_NET_DATA == message->head.kind) {
-        l->through |= (uint64_t) 1 << (message->head.seq - head);
+        l->through |= (uint64_t) 1 << (message->head.seq - l->given);
         give_back(l);
     }
 }
@@ -244,7 +242,7 @@ static void send_slots(struct gr_net_link *l)
         at = (uint32_t) ((l->fifo.count + seq) % l->fifo.nslots);
         l->next++;
         l->net->moved++;
-        post(l, &l->message[at], GR_NET_DATA, seq, l->fifo.shared->slots + at * l->fifo.slot_bytes,
+        post(l, &l->message[at], GR_NET_DATA, seq, l->fifo.slots + at * l->fifo.slot_bytes,
                     NULL == l->fifo.fill ? l->fifo.slot_bytes : l->fifo.fill[at]);
     }
 }
@@ -303,7 +301,7 @@ void *gr_net_place(void *ctx, const struct gr_net_head *head, size_t bytes)
         return NULL;
     }
     l->under_way++;
-    return l->fifo.shared->slots + (l->fifo.count + head->seq) % l->fifo.nslots * l->fifo.slot_bytes;
+    return l->fifo.slots + (l->fifo.count + head->seq) % l->fifo.nslots * l->fifo.slot_bytes;
 }
 
 void gr_net_placed(void *ctx, const struct gr_net_head *head, int status)
@@ -323,7 +321,7 @@ void gr_net_placed(void *ctx, const struct gr_net_head *head, int status)
         l->through >>= 1;
         l->next++;
         l->net->moved++;
-        gr_link_push(&l->local);
+        atomic_store_explicit(l->fifo.tail, l->fifo.count + l->next, memory_order_release);
     }
 }
 

@@ -2,13 +2,13 @@
 /*
  * Links between processes that share no memory.
  *
- * Each end has a FIFO of slots in its own memory, an ordinary link (exec/link.h) whose other end is the network:
+ * Each end has a FIFO of slots in its own memory (struct gr_fifo, exec/link.h) whose other end is the network:
  *
  *      writer --> [slot][slot] --> gr_net_progress() ~~~ data ~~~> gr_net_progress() --> [slot][slot] --> reader
  *                  its FIFO                          <~~ credits ~~                        its FIFO
  *
- * What is pushed into the writer's FIFO comes out of the reader's, in order. So executors, who know links, need not know
- * networks. A slot is sent from where it lies, when the reader has room for it: credits say how far the reader has read,
+ * What is pushed into the writer's FIFO comes out of the reader's, in order. So executors, and kernels, who know links,
+ * need not know networks. A slot is sent from where it lies, when the reader has room for it: credits say how far the reader has read,
  * and travel with what goes the other way, or by themselves. Nothing is queued but what lies in these slots: a link has at
  * most as many messages under way as slots, and no more that carry credits.
  *
@@ -46,16 +46,6 @@ struct gr_net_offer {
     unsigned char address[GR_NET_ADDRESS_BYTES];
 };
 
-/* One end's FIFO. It belongs to the caller, and must stay until the network has left it (gr_net_link_close()). */
-struct gr_net_fifo {
-    struct gr_link_shared *shared;
-    uint64_t count;      /* where its counters stand: no slot is full */
-    uint32_t nslots;     /* 2 .. GR_MAX_SLOTS */
-    size_t slot_bytes;   /* < 2^32 */
-    const uint32_t *fill; /* writer's: [slot]: bytes that are to travel, written before the push; NULL: all of it */
-    uint64_t lease;      /* that the door `writer` is told when the network has left the FIFO */
-};
-
 enum gr_net_side {
     GR_NET_OUT, /* this process writes to the FIFO and the network reads it; */
     GR_NET_IN   /* or the other way round */
@@ -78,7 +68,7 @@ int gr_net_open(struct gr_net **net, const struct gr_transport *transport, char 
 void gr_net_close(struct gr_net *net, double patience);
 
 /* Open an end of a link. 0 or GR_ERR_NOMEM. */
-int gr_net_link_open(struct gr_net *net, enum gr_net_side side, const struct gr_net_fifo *fifo,
+int gr_net_link_open(struct gr_net *net, enum gr_net_side side, const struct gr_fifo *fifo,
                      struct gr_net_link **link);
 
 /* What the other end must be told. */
@@ -99,7 +89,7 @@ void gr_net_link_error(const struct gr_net_link *link, char *text, size_t size);
 /*
  * Leave the link; it must not be used any more. What the writer has pushed is sent first, in later calls of
  * gr_net_progress(); what comes in for a reader that has left is dropped. When the FIFO is not touched any more its
- * door `writer` is told the lease.
+ * door is told the lease.
  */
 void gr_net_link_close(struct gr_net_link *link);
 

@@ -38,8 +38,7 @@ struct gr_net_link {
     uint64_t number, theirs;      /* of this end, and of the other; 0: not joined yet */
     struct gr_net_peer *peer;
     char name[GR_NET_NAME_BYTES]; /* of the peer, as this link's owner calls it */
-    struct gr_net_fifo fifo;
-    struct gr_link local;         /* the network's end of the FIFO */
+    struct gr_fifo fifo;
     _Atomic int status;
     char why[160];
     int closing;                  /* this end was closed, */
@@ -48,7 +47,8 @@ struct gr_net_link {
     int telling;                  /* in: the one of credits among them */
     uint64_t window;              /* slots of the reader */
     uint64_t next;                /* out: slots that were handed to the transport; in: that came in order */
-    uint64_t through;             /* bit k: out: slot head + k has been sent; in: slot next + k is there */
+    uint64_t given;               /* out: slots that have been sent, and were given back to the writer */
+    uint64_t through;             /* bit k: out: slot given + k has been sent; in: slot next + k is there */
     uint64_t read;                /* out: that the reader is through with; in: of which the writer was told */
     struct gr_net_message message[]; /* out: of each slot; in: one, of credits */
 };

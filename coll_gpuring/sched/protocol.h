@@ -18,7 +18,9 @@ enum gr_path {
     GR_PATH_NVLINK, /* NVLink between all, each with a device of its own: stores of 128 bytes arrive whole */
     GR_PATH_PCIE,   /* each other's memory over PCIe, or some share a device, or it is not known */
     GR_PATH_HOST,   /* through pinned host memory */
-    GR_NPATHS
+    GR_PATH_NET,    /* some lead to other nodes */
+    GR_NPATHS,
+    GR_NPATHS_NEAR = GR_PATH_NET /* those before it are inside a node */
 };
 
 #ifdef __cplusplus
@@ -28,7 +30,7 @@ extern "C" {
 /* "simple", "ll", "ll128"; NULL when out of range. */
 const char *gr_protocol_name(int protocol);
 
-/* "one device", "NVLink", "PCIe", "host memory". */
+/* "one device", "NVLink", "PCIe", "host memory", "network". */
 const char *gr_path_name(enum gr_path path);
 
 #ifdef __cplusplus

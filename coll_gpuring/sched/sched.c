@@ -71,7 +71,7 @@ const char *gr_protocol_name(int protocol)
 
 const char *gr_path_name(enum gr_path path)
 {
-    static const char *const names[GR_NPATHS] = {"one device", "NVLink", "PCIe", "host memory"};
+    static const char *const names[GR_NPATHS] = {"one device", "NVLink", "PCIe", "host memory", "network"};
 
     return (unsigned) path < GR_NPATHS ? names[path] : NULL;
 }

@@ -13,7 +13,8 @@ const struct gr_costs gr_costs_host = {
 
 /*
  * Hops and bytes between devices: the published constants of NCCL's rings, where they are of the same kind; none of
- * these was measured here. LL128 only where stores are known to arrive whole.
+ * these was measured here. LL128 only where stores are known to arrive whole. On several nodes these are the links inside of
+ * one; the others are in far.c. There lines are for nobody.
  */
 #define ON_DEVICES(step_us, byte_us) .step = step_us, .byte = byte_us, .own = 0.4, .flat_ranks = 8, .shot_ranks = 16, \
     .channel_bytes = 128 << 10
@@ -25,6 +26,7 @@ const struct gr_costs gr_costs_device[GR_NPATHS] = {
                         .lines = {[GR_PROTOCOL_LL] = LINES(0.6, 2e-5), [GR_PROTOCOL_LL128] = LINES(1.9, 5.5e-6)}},
     [GR_PATH_PCIE] = {ON_DEVICES(5.7, 4e-5), .lines = {[GR_PROTOCOL_LL] = LINES(1.0, 1.2e-4)}},
     [GR_PATH_HOST] = {ON_DEVICES(5.7, 8e-5), .lines = {[GR_PROTOCOL_LL] = LINES(1.0, 2.4e-4)}},
+    [GR_PATH_NET] = {.step = 5.7, .byte = 4e-5, .own = 0.4, .flat_ranks = 8, .shot_ranks = 16, .channel_bytes = 1 << 20},
 };
 
 /* Shortest chunk worth a slot, and worth being fetched by itself. */

@@ -77,7 +77,7 @@ struct gr_question {
     int protocol;      /* forced, or -1; passed over where line_bytes says that it is not possible */
     size_t line_bytes[GR_NPROTOCOLS]; /* most that a message takes in lines; 0: not possible. Simple: not read */
     uint32_t threads;  /* of a block, for data, at most; 0: no devices */
-    struct gr_far far; /* no devices: where it is; then neither mailboxes nor direct plans may be */
+    struct gr_far far; /* where it is, neither mailboxes, direct plans nor lines may be */
 };
 
 /* The model's time for one algorithm by some means, with the chunk length that suits it best. */

@@ -173,10 +173,38 @@ static void every_channel_cuts_inside_nodes_first(void **state)
     }
 }
 
+/* Between devices: never lines, whatever is asked for; large vectors along the cluster, small ones by few hops. */
+static void devices_take_slots_between_nodes(void **state)
+{
+    struct gr_choice c;
+    size_t k, bytes;
+    int protocol;
+
+    (void) state;
+    for (k = 0; k < NCOLLS; k++) {
+        for (bytes = 1; bytes < (size_t) 1 << 32; bytes = 2 * bytes + 1) {
+            for (protocol = -1; protocol < GR_NPROTOCOLS; protocol++) {
+                struct gr_question q = question(colls[k], 2, 2, bytes);
+
+                q.threads = 512;
+                q.protocol = protocol;
+                c = gr_select(&gr_costs_device[GR_PATH_NET], &q);
+                assert_int_equal(c.protocol, GR_PROTOCOL_SIMPLE);
+                assert_int_equal(c.threads, 512);
+                assert_in_range(c.nchannels, 1, CHANNELS);
+                assert_true(c.us >= q.far.step && c.chunk_bytes >= 64 && c.chunk_bytes <= SLOT_BYTES);
+                assert_true(bytes < (size_t) 1 << 20 || GR_COLL_ALLREDUCE != q.coll || GR_ALGO_BUCKET == c.way);
+                assert_true(bytes > 64 || GR_COLL_ALLREDUCE != q.coll || GR_ALGO_ONESHOT == c.way);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(choices_are_in_bounds),
+        cmocka_unit_test(devices_take_slots_between_nodes),
         cmocka_unit_test(large_messages_of_a_cluster_go_along_it),
         cmocka_unit_test(large_vectors_go_by_chains),
         cmocka_unit_test(small_messages_cross_few_times),

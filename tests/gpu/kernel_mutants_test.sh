@@ -27,8 +27,8 @@ weak rand: FAKECUDA_WEAK=13 FAKECUDA_SCHED=rand:19'
 # name @ file @ edit (sed) @ what it breaks @ the mode to begin with [@ the kernels that show it]
 mutants='no barrier before the move @ loop @ /GR_ITEM_WAIT == [a-z>-]*what) {/,/go) {/{/gp_barrier/d} @ data are moved before their slot is ready @ plain
 no barrier behind the move @ loop @ /gp_barrier(); \/\* the item/d;/item = &block->item\[n\];/{n;d} @ counters are posted before the data are stored @ plain
-flag before data @ loop @ s/^        gr_claim(&s);/&\n        gr_post(\&s);/ @ tails and heads are posted while the data are moved @ rev
-head before the data were read @ loop @ s/^        gr_claim(&s);/&\n        if (!s.writes) {\n            gr_post(\&s);\n        }/ @ the writer may overwrite what is being read @ rev
+flag before data @ loop @ s/^        gr_claim(&s, elem_bytes);/&\n        gr_post(\&s);/ @ tails and heads are posted while the data are moved @ rev
+head before the data were read @ loop @ s/^        gr_claim(&s, elem_bytes);/&\n        if (!s.writes) {\n            gr_post(\&s);\n        }/ @ the writer may overwrite what is being read @ rev
 no credit @ link @ s/if (s->peer < 0 ||/if (s->writes || s->peer < 0 ||/ @ a slot is written before it is free @ plain
 one slot too many @ link @ s/uint64_t none = s->writes ? s->args->nslots : 0;/uint64_t none = s->writes ? s->args->nslots + 1 : 0;/;s/s->link.count - (s->writes ? s->args->nslots : 0)/s->link.count - (s->writes ? s->args->nslots + 1 : 0)/ @ credit of one slot more than there are @ plain
 relaxed flag load @ link @ s/s->seen = gp_ld_acquire(/s->seen = gp_ld_relaxed(/ @ data may be older than the flag @ weak
@@ -42,7 +42,7 @@ copy overrun @ copy @ s/body = (bytes - head) \& /body = (bytes - head + width -
 lost tail @ move @ s/item->count - rest);/(item->count - rest) \/ 2);/ @ the last elements are not combined @ plain
 left after its first store @ loop @ s/if (w->first \&\&/if (w->last \&\&/ @ waits, and leaves, with part of the slot moved @ plain
 counts not saved @ loop @ /gp_st(&s->end->count/d @ the next launch begins at old slots @ plain
-claimed before the wait @ loop @ s/^            go = gr_wait(&s);/            gr_claim(\&s);\n&/ @ a slot counts as handled, and the block leaves @ plain
+claimed before the wait @ loop @ s/^            go = gr_wait(&s);/            gr_claim(\&s, elem_bytes);\n&/ @ a slot counts as handled, and the block leaves @ plain
 place one slot late @ loop @ s/at = &s->block->walk.begin;/at = \&s->block->walk.at;/ @ goes on behind the slot that it waited for @ plain
 end not saved @ loop @ /gp_st(&place->over/d @ a channel that is through runs again @ plain
 wrong slot @ loop @ s/number = s->link.count % s->args->nslots/number = (s->link.count + s->writes) % s->args->nslots/ @ writes the slot behind the one that is free @ plain

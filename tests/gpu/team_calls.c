@@ -2,6 +2,8 @@
 /* The calls of team_calls.h. */
 #include "team_calls.h"
 
+#include "team_net.h"
+
 #include "exec/team.h"
 
 #include <sched.h>
@@ -146,6 +148,7 @@ int tc_poll(struct tc_call *call)
     int rc;
 
     td_rank = call->rank;
+    tn_progress(call->rank);
     rc = gr_gpu_op_poll(&call->op, &call->moved);
     if (GR_AGAIN == rc) {
         sched_yield(); /* to blocks, which are threads of this machine */
@@ -179,7 +182,8 @@ static void explain(const struct tc_call *call)
 
 void tc_finish(struct tc_call *call)
 {
-    time_t last = time(NULL) + PATIENCE;
+    const char *patience = getenv("TEAM_TEST_PATIENCE");
+    time_t last = time(NULL) + (NULL == patience ? PATIENCE : atoi(patience));
     int rc;
 
     while (GR_AGAIN == (rc = tc_poll(call))) {

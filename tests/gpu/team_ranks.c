@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The ranks of team_ranks.h, and the making of links between them. */
-#include "team_ranks.h"
+#include "team_net.h"
 
 #include <pthread.h>
 
@@ -42,17 +42,19 @@ void tr_each(int p, tr_body body, void *ctx)
 
 /*
  * The component's kernels instead of device_kernels.cu's, which do nothing: all of them, or under a sanitizer those of
- * team_kernels.cu.
+ * team_kernels.cu; or those that TEAM_TEST_KERNELS names.
  */
 static void choose_kernels(void)
 {
-    const char *folder = getenv("FAKECUDA");
+    const char *folder = getenv("FAKECUDA"), *others = getenv("TEAM_TEST_KERNELS");
     char path[4096];
 
     if (NULL == folder) {
         return;
     }
-    if (0 == strcmp(ROW_FLAVOUR, "plain")) {
+    if (NULL != others) {
+        snprintf(path, sizeof(path), "%s", others);
+    } else if (0 == strcmp(ROW_FLAVOUR, "plain")) {
         snprintf(path, sizeof(path), "%s/plain/fakecuda_kernels.so", folder);
     } else {
         snprintf(path, sizeof(path), "%s/" ROW_FLAVOUR "/team_kernels.so:%s/" ROW_FLAVOUR "/device_kernels.so", folder,
@@ -125,7 +127,7 @@ void tr_make(struct tr_team *t, struct tr_world *w, const struct tr_shape *shape
         struct gr_gpu_team_params params = {
             .p = w->p, .rank = r, .nchannels = shape->nchannels, .nslots = shape->nslots,
             .slot_bytes = shape->slot_bytes, .order = listed ? shape->order : same, .ids = w->ids,
-            .torus = shape->torus,
+            .torus = shape->torus, .remote = tn_remote(r),
             .gpu = lacks ? NULL : w->ranks[r].gpu, .status = lacks ? GR_ERR_NODEVICE : 0,
             .pool = lacks ? NULL : w->ranks[r].pool, .share = lacks ? NULL : w->ranks[r].share,
         };
@@ -143,6 +145,7 @@ int tr_state(const struct tr_team *t, int rank, enum gr_algo algo, int root)
 void tr_leave_rank(struct tr_team *t, int rank)
 {
     td_rank = rank;
+    tn_leave(t->ranks[rank]);
     gr_gpu_team_destroy(t->ranks[rank], 1);
     t->ranks[rank] = NULL;
 }
@@ -155,6 +158,7 @@ static void leave(void *ctx, int rank)
 void tr_leave(struct tr_team *t)
 {
     tr_each(t->world->p, leave, t);
+    tn_settle();
 }
 
 /* ---- making links, in phases; all ranks are through with one before any begins the next ---- */
@@ -193,21 +197,21 @@ static struct gr_gpu_wire *find_out(struct tr_team *t, int writer, uint32_t chan
     struct gr_gpu_join *join = &t->joins[writer];
     int k;
 
-    for (k = 0; k < join->nout && (channel != join->out[k].channel || reader != join->out[k].rank); k++) {
+    for (k = 0; k < join->near_out && (channel != join->out[k].channel || reader != join->out[k].rank); k++) {
     }
-    CHECK(k < join->nout);
+    CHECK(k < join->near_out);
     return &join->out[k];
 }
 
-/* Carry offers to the writers, or answers back. */
+/* Carry offers to the writers, or answers back; inside nodes. */
 static void carry(struct tr_team *t, int answers)
 {
     int r, k, nin = 0, nout = 0;
 
     for (r = 0; r < t->world->p; r++) {
-        nin += t->joins[r].nin;
-        nout += t->joins[r].nout;
-        for (k = 0; k < t->joins[r].nin; k++) {
+        nin += t->joins[r].near_in;
+        nout += t->joins[r].near_out;
+        for (k = 0; k < t->joins[r].near_in; k++) {
             struct gr_gpu_wire *in = &t->joins[r].in[k], *out = find_out(t, in->rank, in->channel, r);
 
             if (answers) {
@@ -230,6 +234,7 @@ int tr_link(struct tr_team *t, enum gr_algo algo, int root)
     t->algo = algo;
     t->root = root;
     tr_each(p, begin, t);
+    tn_join(t);
     carry(t, 0);
     tr_each(p, answer, t);
     carry(t, 1);

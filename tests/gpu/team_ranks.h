@@ -6,9 +6,10 @@
  *
  * team_driver.c   the driver's functions, counted and made to fail
  * team_ranks.c    ranks, teams, and the making of links
+ * team_net.c      the network between them, where they are on several nodes
  * team_calls.c    calls with buffers in device memory
- * team_test.c     calls of every kind, and the main program; team_kernel_rows.c, team_link_rows.c, team_stop_rows.c
- *                 and team_fail_rows.c have the other rows
+ * team_test.c     calls of every kind, and the main program; team_kernel_rows.c, team_link_rows.c, team_nodes_rows.c,
+ *                 team_stop_rows.c and team_fail_rows.c have the other rows
  */
 #ifndef GR_TESTS_TEAM_RANKS_H
 #define GR_TESTS_TEAM_RANKS_H

@@ -32,6 +32,12 @@ void those_waited_for_are_named(void);
 void a_root_names_all_who_are_missing(void);
 void a_writer_names_who_does_not_read(void);
 
+/* team_nodes_rows.c */
+void remote_links_lie_in_host_memory(void);
+void a_call_is_over_when_all_is_sent(void);
+void a_connection_breaks_and_the_calls_abort(void);
+void remote_links_are_refused(void);
+
 /* team_fail_rows.c */
 void a_launch_fails(void);
 void a_kernel_dies(void);

@@ -3,8 +3,10 @@
  * The device part of a team (exec/gpu_team.h, gpu_join.c, gpu_op.h) without MPI: ranks of one process on the fake
  * driver. Here: calls of every kind against results computed on the host, and kernels that find no place.
  *
- * Environment: GPURING_SEED; TEAM_TEST_ONE_IN=N: one in N cases; and what device_rows.h says.
+ * Environment: GPURING_SEED; TEAM_TEST_ONE_IN=N: one in N cases; TEAM_TEST_NODES=N: ranks on so many nodes; and what
+ * device_rows.h says.
  */
+#include "team_net.h"
 #include "team_rows.h"
 
 #include "exec_cases.h"
@@ -74,7 +76,7 @@ static void add_sizes(struct ex_batch *b, const struct tr_shape *shape, int p, i
             c->in_place = place;
             c->protocol = (enum gr_protocol) sym_below(&seed, GR_NPROTOCOLS);
             c->zero_copy = 0 != sym_below(&seed, 4);
-            if (gr_algo_most((enum gr_algo) algo, coll, p, &shape->torus) >= shape->nslots) {
+            if (NULL != tn_remote(0) || gr_algo_most((enum gr_algo) algo, coll, p, &shape->torus) >= shape->nslots) {
                 c->protocol = GR_PROTOCOL_SIMPLE; /* in lines each chunk of a message takes a slot */
             }
             c->threads = 32 + 32 * (uint32_t) sym_below(&seed, 2);
@@ -96,6 +98,15 @@ static struct gr_torus torus_of(int p)
                                : (struct gr_torus) {.ndims = 1, .dims = {p}};
 }
 
+/* Nodes of so many ranks. */
+static int nodes_of(int p)
+{
+    const char *nodes = getenv("TEAM_TEST_NODES");
+    int n = NULL == nodes ? 1 : atoi(nodes);
+
+    return n < p ? n : p;
+}
+
 /* Every algorithm that fits; tables: those whose steps kernels read, only. */
 static void sweep(struct tr_shape shape, int p, int tables)
 {
@@ -105,6 +116,7 @@ static void sweep(struct tr_shape shape, int p, int tables)
     int algo, coll;
 
     seed = 0 == seed ? sym_seed() : seed;
+    tn_open(nodes_of(p));
     tr_open(&w, p, NULL);
     shuffle(shape.order, p);
     shape.torus = 0 == shape.torus.ndims ? torus_of(p) : shape.torus;
@@ -121,6 +133,7 @@ static void sweep(struct tr_shape shape, int p, int tables)
     tc_run(&t, b.cases, b.n);
     tr_leave(&t);
     tr_close(&w);
+    tn_close();
     free(b.cases);
 }
 
@@ -261,10 +274,16 @@ static struct row rows[] = {
      "FAKECUDA_DEVICES=4 FAKECUDA_PEER=pairs TEAM_TEST_ONE_IN=4"},
     ROW(few_slots_and_few_ranks, NULL),
     ROW(steps_are_read_from_tables, NULL),
+    {"the_same_between_nodes_with_weak_memory", every_call_is_as_on_the_host,
+     WEAK "TEAM_TEST_NODES=3 TEAM_TEST_ONE_IN=4"},
+    {"the_same_between_nodes_in_any_order", every_call_is_as_on_the_host, JITTER "TEAM_TEST_NODES=3 TEAM_TEST_ONE_IN=6"},
+    {"the_same_along_tori_between_nodes", steps_are_read_from_tables,
+     "FAKECUDA_DEVICES=2 TEAM_TEST_NODES=2 TEAM_TEST_ONE_IN=6"},
     {"the_same_along_tori_between_devices", steps_are_read_from_tables, "FAKECUDA_DEVICES=4 TEAM_TEST_ONE_IN=4"},
 #endif
     {"the_same_with_links_on_the_host", every_call_is_as_on_the_host,
      "FAKECUDA_DEVICES=4 FAKECUDA_PEER=none TEAM_TEST_ONE_IN=4"},
+    {"the_same_between_nodes", every_call_is_as_on_the_host, "TEAM_TEST_NODES=2 TEAM_TEST_ONE_IN=2"},
 #if !TR_TSAN && !defined(__SANITIZE_ADDRESS__) /* which have few kernels */
     ROW(every_type_and_operation_has_its_kernel, NULL),
     ROW(kernels_that_count_bytes_take_elements, NULL),
@@ -287,6 +306,10 @@ static struct row rows[] = {
     ROW(the_driver_fails_while_links_are_made, NULL),
     ROW(host_links_are_refused, "FAKECUDA_DEVICES=2 FAKECUDA_PEER=none"),
     ROW(a_refusal_leaves_other_links, NULL),
+    ROW(remote_links_lie_in_host_memory, NULL),
+    ROW(a_call_is_over_when_all_is_sent, NULL),
+    ROW(a_connection_breaks_and_the_calls_abort, NULL),
+    ROW(remote_links_are_refused, NULL),
     ROW(a_rank_never_begins_and_the_others_abort, NULL),
     {"the_same_over_links_on_the_host", a_rank_never_begins_and_the_others_abort,
      "FAKECUDA_DEVICES=2 FAKECUDA_PEER=none"},

@@ -5,28 +5,86 @@
 . "$(dirname "$0")/../mpi/device_lib.sh"
 . "$(dirname "$0")/lib.sh"
 
-# on_nodes TEXT JUDGE LAYOUT NODES MEMORY [OPTIONS...] -- PROGRAM [ARGS...]
+mark=$((100000000 + $$)) # an argument of programs, by which their processes are found
+memory=device
+
+# between LAYOUT [OPTIONS...] -- PROGRAM [ARGS...]
+between() {
+    MPIRUN="$hosts run $1 $stock_mpirun"
+    grun $(($(sed 's/x/*/' <<<"$1"))) --mca coll_gpuring_nodes $nodes "${environment[@]}" -x GPURING_MEMORY="$memory" \
+        --mca op ^avx --mca coll_gpuring_device_slots $slots --mca coll_gpuring_device_slot_bytes $slot_bytes "${@:2}"
+}
+nodes=1 slots=4 slot_bytes=16384
+environment=(-x LD_LIBRARY_PATH -x FAKECUDA_SMS -x FAKECUDA_DEVICES -x GPURING_THRESHOLDS)
+
+# on_nodes TEXT JUDGE LAYOUT MEMORY [OPTIONS...] -- PROGRAM [ARGS...]
 on_nodes() {
-    local text=$1 judge=$2
-    MPIRUN="$hosts run $3 $stock_mpirun"
-    grun "$(np_of "$3")" --mca coll_gpuring_nodes "$4" -x LD_LIBRARY_PATH -x FAKECUDA_SMS -x FAKECUDA_DEVICES \
-        -x FAKECUDA_KERNELS -x GPURING_THRESHOLDS -x GPURING_MEMORY="$5" $small "${@:6}"
-    tap_check "$3, nodes=$4: $text, $5 memory" "$judge"
+    memory=$4 between "$3" "${@:5}"
+    tap_check "$3: $1, $4 memory" "$2"
 }
 
-# by gpuring: the host's steps between nodes
-taken() { all_good && seen '^# gpuring calls [1-9]'; }
 handed_on() { good_by_staging && seen '^# gpuring calls 0 handovers [1-9]'; }
 
-on_nodes "any case" taken 2x2 1 device -x GPURING_MATRIX=random -x GPURING_BUDGET=1 -- matrix
-on_nodes "any case" taken 3+1 1 mixed -x GPURING_MATRIX=random -x GPURING_BUDGET=1 -- matrix
-only_with_4 "kernels within a host, other forms and collectives"
-on_nodes "handed on" handed_on 2x1 0 mixed -x GPURING_MATRIX=random -x GPURING_BUDGET=1 -- matrix
-on_nodes "kernels within a host" good_on_devices 3+1 1 device -- comms
-on_nodes "nonblocking" taken 2x2 1 mixed -- nonblocking 1
-on_nodes "persistent" taken 2x2 1 mixed -- persistent 1
-on_nodes "other collectives" good_handed_on 3+1 1 device -x GPURING_BUDGET=1 -- others
-on_nodes "other collectives in pieces" good_handed_on 2x2 1 mixed -x GPURING_BUDGET=1 \
-    --mca coll_gpuring_stage_bytes 512 -- others
+any_case='-x GPURING_MATRIX=random -x GPURING_BUDGET=1'
+
+# ---- kernels, between hosts ----
+
+for layout in 2x2 3+1 4x1; do
+    on_nodes "any case" good_on_devices $layout device $any_case -- matrix
+done
+on_nodes "any case" good_on_devices 2x2 mixed $any_case -- matrix
+slots=2 slot_bytes=256 on_nodes "any case, small slots" good_on_devices 3+1 device $any_case \
+    --mca coll_gpuring_nodes_channels 3 -- matrix
+on_nodes "any case, no device maps another" good_on_devices 2x2 device $any_case -x FAKECUDA_PEER=none -- matrix
+on_nodes "communicators within a host and across" good_on_devices 3+1 device -- comms
+on_nodes "nonblocking" good_on_devices 2x2 mixed -- nonblocking 1
+on_nodes "nonblocking, no thread" good_on_devices 2x1 device --mca coll_gpuring_progress_thread 0 -- nonblocking 1
+# more requests than there is memory for
+on_nodes "persistent" good_on_devices 2x1 mixed --mca coll_gpuring_pool_mib 8 -- persistent 1
+
+on_nodes "a buffer on a device at some ranks only" good_on_devices 2x1 device -- devices single
+on_nodes "a call ends while nobody calls MPI" good_on_devices 2x1 device -- devices progress
+on_nodes "communicators in opposite order" good_on_devices 2x1 device -- devices crossed
+on_nodes "different calls are an error" all_good 2x1 device -- devices differ
+
+PROGDIR=${BENCH%/*} between 2x2 --mca coll_gpuring_verbose 2 -- "${BENCH##*/}" allreduce -d cuda -m 1M:1M -i 1 -x 0 -c -B 1 -I 1
+tap_check "2x2: large ones go along ranks and hosts, by themselves" \
+    seen 'allreduce on MPI_COMM_WORLD.* 1048576 bytes on devices \(network\) on 2 nodes of 2: bucket, simple'
+tap_check "    and right" seen ' bucket +0$'
+
+# ---- by others, and not to be had ----
+
+nodes=0 on_nodes "nodes=0: handed on" handed_on 2x1 mixed $any_case -- matrix
+on_nodes "other collectives" good_handed_on 3+1 device -x GPURING_BUDGET=1 -- others
+on_nodes "other collectives in pieces" good_handed_on 2x2 mixed -x GPURING_BUDGET=1 --mca coll_gpuring_stage_bytes 512 -- others
+
+on_nodes "no transport leads there: staged" good_by_staging 2x1 device -x UCX_TLS=posix,self -x UCX_LOG_LEVEL=fatal $any_case -- matrix
+tap_check "    with one line that names both ends and why" \
+    said_once 'gpuring: rank 0 of .*, on h0, gets no link.* rank 1 on h1: none of UCX.s transports leads there'
+
+# ---- a process that stops or dies while kernels wait for it ----
+
+begin() { # WORDS OF STALL...
+    MPIRUN="$hosts run 2x1 $stock_mpirun"
+    gstart 2 --mca coll_gpuring_nodes 1 "${environment[@]}" -x GPURING_MEMORY=device --mca op ^avx \
+        --mca coll_gpuring_timeout 1 --enable-recovery -- stall "$@"
+}
+marked() { grep -lzs "^$mark$" /proc/[0-9]*/cmdline; }
+none_marked() { [ -z "$(marked)" ]; }
+
+begin stop allreduce "$mark" persistent
+tap_check "stopped rank: whose kernel waits says for whom" wait_for 60 \
+    seen 'rank 0 of stalled communicator .*on devices, channel 0, slice 0, step [0-9]+ .*waits for rank 1$'
+kill -CONT $(marked | tr -dc '0-9\n')
+gwait
+tap_check "    continued: all finish right" good_on_devices
+
+begin kill allreduce "$mark" persistent
+tap_check "killed rank: the other one names it and its host" wait_for 60 \
+    seen 'gpuring: rank 0 of stalled communicator, on h0, has lost a link to another node: rank 1 on h1: '
+tap_check "    its kernel leaves, and the call fails" wait_for 20 seen 'MPI_ERR_OTHER'
+kill_all "$job"
+job=
+tap_check "    no process is left" wait_for 10 none_marked
 
 tap_done

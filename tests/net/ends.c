@@ -89,15 +89,14 @@ void end_open(struct end *e, struct part *p, enum gr_net_side side, struct shape
     memset(e, 0, sizeof(*e));
     e->part = p;
     e->side = side;
-    e->fifo.shared = aligned_alloc(GR_CACHE_LINE, (gr_link_bytes(shape.nslots, shape.slot_bytes) + 63) / 64 * 64);
-    need(NULL != e->fifo.shared);
-    memset(e->fifo.shared, 0, sizeof(*e->fifo.shared));
-    e->fifo.shared->head = e->fifo.shared->tail = e->fifo.count = begin;
-    e->fifo.nslots = shape.nslots;
-    e->fifo.slot_bytes = shape.slot_bytes;
+    e->shared = aligned_alloc(GR_CACHE_LINE, (gr_link_bytes(shape.nslots, shape.slot_bytes) + 63) / 64 * 64);
+    need(NULL != e->shared);
+    memset(e->shared, 0, sizeof(*e->shared));
+    e->shared->head = e->shared->tail = begin;
+    e->fifo = gr_link_fifo(e->shared, begin, shape.nslots, shape.slot_bytes);
     e->fifo.fill = GR_NET_OUT == side ? e->fill : NULL;
     e->fifo.lease = 77;
-    gr_link_attach(&e->link, e->fifo.shared, begin, shape.nslots, shape.slot_bytes);
+    gr_link_attach(&e->link, e->shared, begin, shape.nslots, shape.slot_bytes);
     need(0 == gr_net_link_open(p->net, side, &e->fifo, &e->net));
 }
 
@@ -119,11 +118,11 @@ void end_close(struct end *e)
     double end = seconds() + PATIENCE / 2;
 
     gr_net_link_close(e->net);
-    while (77 != atomic_load(&e->fifo.shared->writer.left)) {
+    while (77 != atomic_load(&e->shared->writer.left)) {
         need(seconds() < end);
         progress(e->part);
     }
-    free(e->fifo.shared);
+    free(e->shared);
 }
 
 static uint64_t mix(uint64_t x)

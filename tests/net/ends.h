@@ -33,7 +33,8 @@ struct end {
     struct part *part;
     enum gr_net_side side;
     struct gr_net_link *net;
-    struct gr_net_fifo fifo;
+    struct gr_link_shared *shared;
+    struct gr_fifo fifo;
     struct gr_link link;
     uint32_t fill[GR_MAX_SLOTS];
     uint64_t done;  /* slots pushed or popped */

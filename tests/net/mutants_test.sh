@@ -16,11 +16,11 @@ trap 'rm -rf "$work"' EXIT
 faults='
 link.c | one slot too many is sent | l->read + l->window, seq | l->read + l->window + 1, seq
 link.c | the reader has another number of slots | GR_NET_OUT == link->side ? theirs->nslots : | 0 ? 0 :
-link.c | slots are given back before they are sent | while (l->through & 1) {\n        l->through >>= 1;\n        gr_link_pop | while (l->through) {\n        l->through >>= 1;\n        gr_link_pop
-link.c | slots are never given back | (message->head.seq - head); | (message->head.seq - head) \& 0;
+link.c | slots are given back before they are sent | while (l->through & 1) {\n        l->through >>= 1;\n        atomic | while (l->through) {\n        l->through >>= 1;\n        atomic
+link.c | slots are never given back | (message->head.seq - l->given); | (message->head.seq - l->given) \& 0;
 link.c | slots come out in another order | while (l->through & 1) {\n        l->through >>= 1;\n        l->next++ | while (l->through) {\n        l->through >>= 1;\n        l->next++
 link.c | whole slots travel | NULL == l->fifo.fill ? | 1 ?
-link.c | the wrong slot is sent | l->fifo.shared->slots + at * | l->fifo.shared->slots + (at ^ 1) %% l->fifo.nslots *
+link.c | the wrong slot is sent | l->fifo.slots + at * | l->fifo.slots + (at ^ 1) %% l->fifo.nslots *
 link.c | the wrong slot is written | (l->fifo.count + head->seq) % l->fifo.nslots | head->seq %% l->fifo.nslots
 link.c | credits come too late | head - l->read >= l->fifo.nslots / 2 | head - l->read > l->fifo.nslots
 link.c | credits are too many | post(l, &l->message[0], GR_NET_CREDIT, head, | post(l, \&l->message[0], GR_NET_CREDIT, head + 1,
@@ -37,7 +37,7 @@ link.c | a message comes too early | head->seq >= l->read + l->fifo.nslots \|\| 
 link.c | a message is too long | \|\| bytes > l->fifo.slot_bytes |
 link.c | a writer leaves what it has pushed | l->next == pushed(l)) | 1)
 link.c | a link ends with messages under way | \|\| l->under_way > 0) { | ) {
-link.c | the door stays shut | gr_door_leave(&l->fifo.shared->writer, l->fifo.lease); |
+link.c | the door stays shut | gr_door_leave(l->fifo.door, l->fifo.lease); |
 link.c | nobody hears that the reader has left | if (l->closing && !l->gone) { | if (0) {
 link.c | only of links that did not fail | (l->closing \|\| 0 == l->status)) { | 0 == l->status) {
 link.c | a failed link goes on taking messages | \|\| 0 != l->status) { | ) {

@@ -57,16 +57,18 @@ static inline size_t slot_bytes(void) { return WORDS * sizeof(uint64_t); }
 
 static inline void open_end(struct pipe *p, int side, uint64_t count, uint32_t nslots)
 {
-    struct gr_net_fifo fifo = {
-        .count = count, .nslots = nslots, .slot_bytes = slot_bytes(), .fill = 0 == side ? p->fill : NULL, .lease = LEASE,
-    };
     size_t bytes = (gr_link_bytes(nslots, slot_bytes()) + 63) / 64 * 64;
+    struct gr_link_shared *shared = aligned_alloc(GR_CACHE_LINE, bytes);
+    struct gr_fifo fifo;
 
-    fifo.shared = p->shared[side] = aligned_alloc(GR_CACHE_LINE, bytes);
-    assert_non_null(fifo.shared);
-    memset(fifo.shared, 0, bytes);
-    fifo.shared->head = fifo.shared->tail = count;
-    gr_link_attach(&p->link[side], fifo.shared, count, nslots, slot_bytes());
+    assert_non_null(shared);
+    memset(shared, 0, bytes);
+    shared->head = shared->tail = count;
+    fifo = gr_link_fifo(shared, count, nslots, slot_bytes());
+    fifo.fill = 0 == side ? p->fill : NULL;
+    fifo.lease = LEASE;
+    p->shared[side] = shared;
+    gr_link_attach(&p->link[side], shared, count, nslots, slot_bytes());
     assert_int_equal(gr_net_link_open(nets[0 == side ? p->from : p->to], 0 == side ? GR_NET_OUT : GR_NET_IN, &fifo,
                                       &p->net[side]), 0);
     gr_net_link_offer(p->net[side], &p->offer[side]);

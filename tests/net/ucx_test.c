@@ -105,9 +105,9 @@ static void held_up(struct part *p)
     }
     meet(p, other);
     if (reader) {
-        need(ends[0].fifo.shared->tail - ends[0].fifo.count == shape.nslots && 0 == ends[0].done);
+        need(ends[0].shared->tail - ends[0].fifo.count == shape.nslots && 0 == ends[0].done);
         settle(p, 0.3); /* it stays so */
-        need(ends[0].fifo.shared->tail - ends[0].fifo.count == shape.nslots);
+        need(ends[0].shared->tail - ends[0].fifo.count == shape.nslots);
     }
     ends_finish(&ends[1], 1, 700, &shape); /* the other link is free */
     meet(p, other);

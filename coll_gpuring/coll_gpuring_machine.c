@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What runs an op in host memory, or the lines that it begins with between nodes: a plan, and the step machine on it. */
+#include "coll_gpuring_lane.h"
+
+#include <stdlib.h>
+
+/* Slots that a nonblocking call moves at a time: its caller wants to go on. */
+#define BURST 8
+
+static unsigned char *find_bounce(struct gr_op *op)
+{
+    if (NULL == op->bounce) {
+        op->bounce = malloc(GR_BOUNCE_BYTES);
+    }
+    return op->bounce;
+}
+
+void mca_coll_gpuring_op_plan(struct gr_op *op)
+{
+    const struct gr_team *team = op->lane->team;
+    struct gr_request *r = &op->data.request;
+
+    if (GR_WAY_MAILBOX == op->choice.way || op->device) {
+        return;
+    }
+    r->algo = (enum gr_algo) op->choice.way;
+    r->nchannels = op->choice.nchannels;
+    r->direct = op->choice.direct && team->direct && op->fetches;
+    r->chunk_bytes = r->direct ? op->choice.direct_chunk_bytes : op->choice.chunk_bytes;
+    r->direct_bytes = op->choice.direct_bytes;
+    gr_plan_build(&op->plan, team, r);
+    op->planned = true;
+}
+
+/* Start the machine on the request's plan. */
+static void start(struct gr_op *op, const struct gr_request *r, unsigned char *in, unsigned char *out, unsigned char *tmp,
+                  struct gr_reducer reducer)
+{
+    const struct gr_team *team = op->lane->team;
+    struct gr_host_op *host = &op->host;
+
+    host->in = team->in;
+    host->out = team->out;
+    host->p = team->p;
+    host->nchannels = r->nchannels;
+    host->space[GR_IN] = in;
+    host->space[GR_OUT] = out;
+    host->space[GR_TMP] = tmp;
+    host->reducer = reducer;
+    host->direct = r->direct;
+    host->remote = NULL != team->remote;
+    host->pids = team->pids;
+    host->later.bytes = 0;
+    host->popped = 0;
+    host->filled = 0;
+    host->bounce = NULL;
+    gr_machine_start(&op->machine, &op->plan, &gr_host_mover, host);
+}
+
+int mca_coll_gpuring_machine_start(struct gr_op *op)
+{
+    const struct gr_data *data = &op->data;
+    int rc;
+
+    if (!op->planned) {
+        mca_coll_gpuring_op_plan(op);
+    }
+    start(op, &data->request, data->in, data->out, data->tmp, data->reducer);
+    if (data->request.direct && gr_calls[op->call.id].reduces) {
+        op->host.bounce = find_bounce(op);
+        if (NULL == op->host.bounce) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+    }
+    rc = op->in_pieces ? mca_coll_gpuring_pieces_begin(op) : OMPI_SUCCESS;
+    op->machine.burst = op->nonblocking ? BURST : 0;
+    return OMPI_SUCCESS == rc ? mca_coll_gpuring_timing_begin(op) : rc;
+}
+
+void mca_coll_gpuring_machine_lines(struct gr_op *op)
+{
+    const struct gr_choice *how = &op->lane->module->lines;
+    struct gr_request r = {
+        .coll = GR_COLL_ALLGATHER,
+        .algo = (enum gr_algo) how->way,
+        .nchannels = how->nchannels,
+        .chunk_bytes = how->chunk_bytes,
+        .elem_bytes = 1,
+        .block = sizeof(op->line),
+        .torus = op->lane->module->torus,
+    };
+
+    op->in_pieces = false;
+    gr_plan_build(&op->plan, op->lane->team, &r);
+    start(op, &r, (unsigned char *) &op->line, (unsigned char *) op->lines, NULL,
+          (struct gr_reducer) {.elem_bytes = 1});
+    op->machine.burst = op->nonblocking ? BURST : 0;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The nodes of team_net.h. */
+#include "team_net.h"
+
+#include "net/net.h"
+#include "post.h"
+
+#include "symbolic.h" /* the seeded random numbers */
+
+#include <pthread.h>
+
+enum { MOST_LINKS = 2048, ROUNDS = 100000 };
+
+/* Chance, and letters, are the post's: one thread at a time. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int nodes = 1, cut;
+static struct gr_net *nets[POST_ENDS];
+static unsigned char remote[TR_RANKS][TR_RANKS];
+
+static struct {
+    struct gr_net_link *link; /* NULL: left */
+    const struct gr_gpu_team *team;
+} links[MOST_LINKS];
+static int nlinks;
+
+static int node_of(int rank) { return rank % nodes; }
+
+void tn_open(int n)
+{
+    char why[100];
+    int a, b;
+
+    nodes = n < 1 ? 1 : n;
+    cut = 0;
+    post_begin(sym_seed());
+    post_ways = (struct post_ways) {30, 50, 20};
+    for (a = 0; nodes > 1 && a < nodes; a++) {
+        CHECK_INT(gr_net_open(&nets[a], &post_transport, why, sizeof(why)), 0);
+    }
+    for (a = 0; a < TR_RANKS; a++) {
+        for (b = 0; b < TR_RANKS; b++) {
+            remote[a][b] = node_of(a) != node_of(b);
+        }
+    }
+}
+
+const unsigned char *tn_remote(int rank) { return nodes > 1 ? remote[rank] : NULL; }
+
+/* This rank's end of a wire. */
+static struct gr_net_link *open_end(struct tr_team *t, int rank, enum gr_net_side side, struct gr_gpu_wire *wire,
+                                    struct gr_net_offer *offer)
+{
+    struct gr_fifo fifo = gr_gpu_remote_fifo(t->ranks[rank], wire, GR_NET_OUT == side);
+    struct gr_net_link *link;
+
+    CHECK(nlinks < MOST_LINKS);
+    CHECK_INT(gr_net_link_open(nets[node_of(rank)], side, &fifo, &link), 0);
+    wire->used = 1;
+    links[nlinks].link = link;
+    links[nlinks++].team = t->ranks[rank];
+    gr_net_link_offer(link, offer);
+    return link;
+}
+
+static void join_wires(struct tr_team *t, int reader, struct gr_gpu_wire *in, struct gr_gpu_wire *out)
+{
+    struct gr_net_offer theirs[2];
+    struct gr_net_link *ends[2] = {open_end(t, reader, GR_NET_IN, in, &theirs[1]),
+                                   open_end(t, in->rank, GR_NET_OUT, out, &theirs[0])};
+
+    CHECK_INT(gr_net_link_join(ends[0], &theirs[0], "the writer"), 0);
+    CHECK_INT(gr_net_link_join(ends[1], &theirs[1], "the reader"), 0);
+}
+
+/* The writer's end; there must be one. */
+static struct gr_gpu_wire *find_out(struct gr_gpu_join *writer, uint32_t channel, int reader)
+{
+    int k;
+
+    for (k = writer->near_out; k < writer->nout; k++) {
+        if (channel == writer->out[k].channel && reader == writer->out[k].rank) {
+            return &writer->out[k];
+        }
+    }
+    CHECK(!"a link in has no link out");
+    return NULL;
+}
+
+void tn_join(struct tr_team *t)
+{
+    int r, k;
+
+    for (r = 0; r < t->world->p; r++) {
+        struct gr_gpu_join *join = &t->joins[r];
+
+        for (k = join->near_in; k < join->nin && 0 == join->status; k++) {
+            struct gr_gpu_wire *in = &join->in[k];
+
+            CHECK(remote[r][in->rank]);
+            if (0 == t->joins[in->rank].status) {
+                join_wires(t, r, in, find_out(&t->joins[in->rank], in->channel, r));
+            }
+        }
+    }
+}
+
+static int node_failed(int node)
+{
+    int k, n = 0;
+
+    for (k = 0; k < nlinks; k++) {
+        n += NULL != links[k].link && node == node_of(links[k].team->rank) && 0 != gr_net_link_status(links[k].link);
+    }
+    return n;
+}
+
+int tn_failed(int rank)
+{
+    int n;
+
+    pthread_mutex_lock(&lock);
+    n = node_failed(node_of(rank));
+    pthread_mutex_unlock(&lock);
+    return n > 0;
+}
+
+void tn_progress(int rank)
+{
+    uint64_t moved = 0;
+
+    if (nodes < 2) {
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    gr_net_progress(nets[node_of(rank)], &moved);
+    CHECK(cut || 0 == node_failed(node_of(rank)));
+    pthread_mutex_unlock(&lock);
+}
+
+void tn_cut(void)
+{
+    pthread_mutex_lock(&lock);
+    cut = 1;
+    post_break(0, 1);
+    pthread_mutex_unlock(&lock);
+}
+
+void tn_leave(const struct gr_gpu_team *team)
+{
+    int k;
+
+    pthread_mutex_lock(&lock);
+    for (k = 0; k < nlinks; k++) {
+        if (NULL != links[k].link && team == links[k].team) {
+            gr_net_link_close(links[k].link);
+            links[k].link = NULL;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static int open_links(void)
+{
+    int node, n = 0;
+
+    for (node = 0; node < nodes; node++) {
+        n += gr_net_usage(nets[node]).links;
+    }
+    return n;
+}
+
+void tn_settle(void)
+{
+    uint64_t moved = 0;
+    int k;
+
+    for (k = 0; nodes > 1 && open_links() > 0; k++) {
+        CHECK(k < ROUNDS);
+        gr_net_progress(nets[k % nodes], &moved);
+    }
+    nlinks = 0;
+}
+
+void tn_close(void)
+{
+    int node;
+
+    for (node = 0; nodes > 1 && node < nodes; node++) {
+        gr_net_close(nets[node], 0);
+    }
+    nodes = 1;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rows of team_test about links to other nodes; calls over them are in team_test.c. */
+#include "team_net.h"
+#include "team_rows.h"
+
+#include <unistd.h>
+
+static const struct tr_shape shape = {.nchannels = 2, .nslots = 2, .slot_bytes = 256};
+
+struct nodes {
+    struct tr_world w;
+    struct tr_team t;
+};
+
+static void open_nodes(struct nodes *n, int p, int nodes, enum gr_algo algo)
+{
+    tn_open(nodes);
+    tr_open(&n->w, p, NULL);
+    tr_make(&n->t, &n->w, &shape);
+    CHECK_INT(tr_link(&n->t, algo, 0), 0);
+}
+
+static void close_nodes(struct nodes *n)
+{
+    tr_leave(&n->t);
+    tr_close(&n->w);
+    tn_close();
+}
+
+/* Four ranks on two nodes, which take turns: of oneshot's links two of a rank's three lead to the other node. */
+void remote_links_lie_in_host_memory(void)
+{
+    const struct gr_gpu_wire *out;
+    struct nodes n;
+    int r;
+
+    open_nodes(&n, 4, 2, GR_ALGO_ONESHOT);
+    for (r = 0; r < 4; r++) {
+        out = n.t.ranks[r]->out;
+        CHECK(0 != out[(r + 1) % 4].ends[GR_PROTOCOL_SIMPLE].fill && 0 == out[(r + 1) % 4].mapped.at);
+        CHECK(0 == out[(r + 1) % 4].ends[GR_PROTOCOL_LL].slots); /* lines are not for networks */
+        CHECK(0 == out[(r + 2) % 4].ends[GR_PROTOCOL_SIMPLE].fill && 0 != out[(r + 2) % 4].mapped.at);
+        CHECK(0 == n.t.ranks[r]->in[(r + 1) % 4].ends[GR_PROTOCOL_SIMPLE].fill); /* the reader counts nothing */
+    }
+    tc_try(&n.t, GR_ALGO_ONESHOT);
+    tr_leave(&n.t);
+    tr_make(&n.t, &n.w, &shape); /* in the memory of the last */
+    tc_try(&n.t, GR_ALGO_ONESHOT);
+    close_nodes(&n);
+}
+
+/* A root whose kernel is through: its call is not, as long as nobody takes what it has sent. */
+void a_call_is_over_when_all_is_sent(void)
+{
+    static const struct ex_case c = {.coll = GR_COLL_BCAST, .way = GR_ALGO_CHAIN, .kind = EX_I32_SUM, .nchannels = 1,
+                                     .count = 20, .seed = 3};
+    struct tc_call calls[2];
+    struct nodes n;
+    int k, rank = -1;
+
+    open_nodes(&n, 2, 2, GR_ALGO_CHAIN);
+    CHECK_INT(tc_begin(&calls[0], &n.t, 0, &c), 0);
+    CHECK_INT(gr_gpu_op_unsent(&calls[0].op, &rank, 1), 0);
+    for (k = 0; !calls[0].op.through; k++) {
+        CHECK_INT(gr_gpu_op_poll(&calls[0].op, &calls[0].moved), GR_AGAIN); /* without the network */
+        usleep(100);
+        CHECK(k < 100000);
+    }
+    CHECK_INT(gr_gpu_op_poll(&calls[0].op, &calls[0].moved), GR_AGAIN);
+    CHECK_INT(gr_gpu_op_unsent(&calls[0].op, &rank, 1), 1);
+    CHECK_INT(rank, 1);
+    CHECK_INT(tc_begin(&calls[1], &n.t, 1, &c), 0);
+    for (k = 0; GR_DONE != tc_poll(&calls[0]); k++) { /* its node's network only: the other's takes nothing yet */
+        tn_progress(1);
+        CHECK(k < 100000);
+    }
+    tc_finish(&calls[1]);
+    tc_end(&calls[0]);
+    tc_end(&calls[1]);
+    close_nodes(&n);
+}
+
+/* Whoever drives the calls sees it, and gives them up; kernels leave, and frames come back. */
+void a_connection_breaks_and_the_calls_abort(void)
+{
+    static const struct ex_case c = {.coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_RING, .kind = EX_F64_SUM, .nchannels = 2,
+                                     .count = 100000, .seed = 4};
+    struct tc_call calls[3];
+    struct nodes n;
+    int r, k;
+
+    open_nodes(&n, 3, 3, GR_ALGO_RING);
+    for (r = 0; r < 3; r++) {
+        CHECK_INT(tc_begin(&calls[r], &n.t, r, &c), 0);
+    }
+    for (k = 0; k < 300; k++) {
+        CHECK_INT(tc_poll(&calls[k % 3]), GR_AGAIN);
+    }
+    tn_cut();
+    for (r = 0; r < 3; r++) {
+        for (k = 0; k < 2000; k++) {
+            CHECK_INT(tc_poll(&calls[r]), GR_AGAIN);
+        }
+        CHECK_INT(tn_failed(r), 2 != r); /* whose links are well: it waits for those who have lost theirs */
+        td_rank = r;
+        gr_gpu_op_abort(&calls[r].op);
+        CHECK_INT(calls[r].op.launched, 0);
+        tc_drop(&calls[r]);
+    }
+    close_nodes(&n);
+}
+
+/* No pinned memory for one rank: all refuse these links, those inside a node too, and nothing stays leased. */
+void remote_links_are_refused(void)
+{
+    struct nodes n;
+
+    tn_open(2);
+    tr_open(&n.w, 4, NULL);
+    tr_make(&n.t, &n.w, &shape);
+    td_fail(TD_PIN, 2, 1, 1, CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(tr_link(&n.t, GR_ALGO_FLAT, 0) < 0);
+    CHECK_INT(tr_state(&n.t, 0, GR_ALGO_FLAT, 0), GR_LINKS_REFUSED);
+    td_fail(TD_PIN, 2, 0, 0, CUDA_SUCCESS);
+    tc_try(&n.t, GR_ALGO_RING);
+    close_nodes(&n);
+}
