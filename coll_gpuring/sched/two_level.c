@@ -45,12 +45,16 @@ int gr_seat_other(const struct gr_seat *seat, int n)
 
 struct gr_seat gr_seat_of(const struct gr_sched *s)
 {
-    int ranks = s->torus.dims[0], nodes = s->p / ranks, rounds = gr_place_bits(nodes);
-    struct gr_seat seat = {.ranks = ranks, .nodes = nodes, .local = s->pos % ranks, .node = s->pos / ranks,
-                           .leader = s->root % ranks, .rounds = rounds};
+    struct gr_seat seat;
     int at;
 
-    seat.place = gr_place_of(nodes, rounds, seat.node);
+    seat.ranks = s->torus.dims[0];
+    seat.nodes = s->p / seat.ranks;
+    seat.local = s->pos % seat.ranks;
+    seat.node = s->pos / seat.ranks;
+    seat.leader = s->root % seat.ranks;
+    seat.rounds = gr_place_bits(seat.nodes);
+    seat.place = gr_place_of(seat.nodes, seat.rounds, seat.node);
     at = gr_seat_node_at(&seat, seat.place);
     seat.folded = at != seat.node;
     seat.extra = !seat.folded && gr_seat_node_at(&seat, seat.place + 1) > at + 1 ? at + 1 : -1;
@@ -91,8 +95,11 @@ static void find_in_tree(const struct gr_sched *s, struct kin *k)
 
 static struct kin find_kin(const struct gr_sched *s)
 {
-    struct kin k = {.seat = gr_seat_of(s), .parent = -1};
+    struct kin k;
 
+    k.seat = gr_seat_of(s);
+    k.parent = -1;
+    k.depth = k.nnodes = 0;
     if (GR_COLL_ALLREDUCE != s->coll) {
         find_in_tree(s, &k);
     } else if (k.seat.folded) {
