@@ -19,8 +19,8 @@ taken() { all_good && seen '^# gpuring calls [1-9]'; }
 handed_on() { good_by_staging && seen '^# gpuring calls 0 handovers [1-9]'; }
 
 on_nodes "any case" taken 2x2 1 device -x GPURING_MATRIX=random -x GPURING_BUDGET=1 -- matrix
+only_with_4 "mixed memory, kernels within a host, other forms and collectives"
 on_nodes "any case" taken 3+1 1 mixed -x GPURING_MATRIX=random -x GPURING_BUDGET=1 -- matrix
-only_with_4 "kernels within a host, other forms and collectives"
 on_nodes "handed on" handed_on 2x1 0 mixed -x GPURING_MATRIX=random -x GPURING_BUDGET=1 -- matrix
 on_nodes "kernels within a host" good_on_devices 3+1 1 device -- comms
 on_nodes "nonblocking" taken 2x2 1 mixed -- nonblocking 1
