@@ -16,7 +16,7 @@ memory=device
 
 # between LAYOUT [OPTIONS...] -- PROGRAM [ARGS...]
 between() {
-    MPIRUN="$hosts run $1 $stock_mpirun"
+    MPIRUN="$hosts run $1 ${with:-} $stock_mpirun"
     grun $(($(sed 's/x/*/' <<<"$1"))) --mca coll_gpuring_nodes $nodes "${environment[@]}" -x GPURING_MEMORY="$memory" \
         --mca op ^avx --mca coll_gpuring_device_slots $slots --mca coll_gpuring_device_slot_bytes $slot_bytes "${@:2}"
 }
@@ -53,10 +53,19 @@ on_nodes "a call ends while nobody calls MPI" good_on_devices 2x1 device -- devi
 on_nodes "communicators in opposite order" good_on_devices 2x1 device -- devices crossed
 on_nodes "different calls are an error" all_good 2x1 device -- devices differ
 
-PROGDIR=${BENCH%/*} between 2x2 --mca coll_gpuring_verbose 2 -- "${BENCH##*/}" allreduce -d cuda -m 1M:1M -i 1 -x 0 -c -B 1 -I 1
+# three Allreduces of 2 MiB (-c makes two of them); "bytes sent received" of each host meanwhile, and 2 S (Q - 1) / Q of them
+printf '%s\n' 'b() { for h in $HOSTS; do echo "$($HOSTS_SH bytes $h)"; done; }' 'before=$(b); "$@"; after=$(b)' \
+    'paste <(echo "$before") <(echo "$after") | awk "{ print \"bytes\", \$3 - \$1, \$4 - \$2 }"' >"$work/count"
+as_few_bytes_as_can_be() {
+    [ "$(lines_seen '^bytes')" = 2 ] && awk -v least=$((3 << 21)) '
+        /^bytes/ && ($2 < least || $2 > 1.05 * least || $3 < least || $3 > 1.05 * least) { bad = 1 } END { exit bad }' "$out"
+}
+with="bash $work/count" slot_bytes=131072 PROGDIR=${BENCH%/*} between 2x2 --mca coll_gpuring_verbose 2 -- \
+    "${BENCH##*/}" allreduce -d cuda -m 2M:2M -i 1 -x 0 -c -B 1 -I 1
 tap_check "2x2: large ones go along ranks and hosts, by themselves" \
-    seen 'allreduce on MPI_COMM_WORLD.* 1048576 bytes on devices \(network\) on 2 nodes of 2: bucket, simple'
+    seen 'allreduce on MPI_COMM_WORLD.* 2097152 bytes on devices \(network\) on 2 nodes of 2: bucket, simple'
 tap_check "    and right" seen ' bucket +0$'
+tap_check "    over each interface go 2S(Q-1)/Q" as_few_bytes_as_can_be
 
 # ---- by others, and not to be had ----
 
