@@ -28,7 +28,19 @@ nodes() { # LAYOUT NP [OPTIONS...] -- PROGRAM [ARGS...]
     grun "$2" --mca coll_gpuring_nodes 1 --mca op ^avx "${@:3}"
 }
 
+# Put before mpirun's line: "bytes sent received" of each host's interface meanwhile.
+printf '%s\n' 'b() { for h in $HOSTS; do echo "$($HOSTS_SH bytes $h)"; done; }' 'before=$(b); "$@"; after=$(b)' \
+    'paste <(echo "$before") <(echo "$after") | awk "{ print \"bytes\", \$3 - \$1, \$4 - \$2 }"' >"$work/count"
+counted="bash $work/count"
+
 # ---- judging ----
+
+# Each of so many hosts has sent, and received, so many bytes: not less, and no more than 5% above it.
+bytes_were() { # HOSTS BYTES
+    [ "$(lines_seen '^bytes')" = "$1" ] &&
+        awk -v least="$2" '/^bytes/ && ($2 < least || $2 > 1.05 * least || $3 < least || $3 > 1.05 * least) { bad = 1 }
+            END { exit bad }' "$out"
+}
 
 eight_taken() { good_through_gpuring && [ "$(lines_seen ': gpuring took [1-9]')" -eq 8 ]; }
 one_line() { [ "$(lines_seen "gpuring: .*$1")" -eq 1 ]; }
@@ -37,4 +49,5 @@ waits_for_1() { seen 'rank 0 of stalled communicator .*waits for rank 1$'; }
 
 # Processes with $mark among their arguments.
 marked() { grep -lzs "^$mark$" /proc/[0-9]*/cmdline | wc -l; }
+continue_stopped() { kill -CONT $(grep -lzs "^$mark$" /proc/[0-9]*/cmdline | tr -dc '0-9\n'); }
 marked_is() { [ "$(marked)" = "$1" ]; }
