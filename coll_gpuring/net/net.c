@@ -140,18 +140,25 @@ int gr_net_open(struct gr_net **out, const struct gr_transport *transport, char 
     return 0;
 }
 
+static void go_on_with(struct gr_net *net, enum gr_net_side side)
+{
+    uint32_t k;
+
+    for (k = 0; k < net->nplaces; k++) {
+        if (NULL != net->places[k] && side == net->places[k]->side) {
+            gr_net_go_on(net->places[k]);
+        }
+    }
+}
+
 /* One round; the caller has the network. */
 static uint64_t go_on(struct gr_net *net)
 {
     uint64_t before = net->moved;
-    uint32_t k;
 
-    /* first what is to be sent: to look for what comes in takes a while */
-    for (k = 0; k < net->nplaces; k++) {
-        if (NULL != net->places[k]) {
-            gr_net_go_on(net->places[k]);
-        }
-    }
+    /* first what is to be sent: to look for what comes in takes a while; and credits can wait for data, which take them along */
+    go_on_with(net, GR_NET_OUT);
+    go_on_with(net, GR_NET_IN);
     net->transport->progress(net->end);
     return net->moved - before;
 }
