@@ -110,7 +110,7 @@ double gr_cost_far(const struct gr_costs *costs, const struct gr_question *q, en
         *chunk_bytes = (size_t) chunk / 64 * 64;
         chunk = chunk < s ? chunk : s;
         n = s > 0 ? ceil(s / chunk) : 1;
-        return once + (n - 1) * own * (1 + c.more) + c.hops * chunk * q->far.byte + c.bytes * q->far.byte;
+        return once + (n - 1) * own * (1 + c.more) + (c.hops - 1) * chunk * q->far.byte + c.bytes * q->far.byte;
     }
     *chunk_bytes = q->slot_bytes;
     /* slices of other channels fill the time in which one waits */
