@@ -84,9 +84,9 @@ static struct gr_choice select_way(const mca_coll_gpuring_module_t *module, cons
         .torus = module->torus,
         .bytes = data->bytes,
         .forced = forced,
-        .nchannels = team->nchannels,
-        .slot_bytes = team->slot_bytes,
-        .nslots = team->nslots,
+        .nchannels = team->data.nchannels,
+        .slot_bytes = team->data.slot_bytes,
+        .nslots = team->data.nslots,
         .post_bytes = data->post_bytes,
         /* both need memory that all ranks see */
         .box_bytes = NULL != module->remote ? 0 : (size_t) module->params.value[GR_PARAM_MAILBOX_BYTES],

@@ -100,10 +100,7 @@ void mca_coll_gpuring_order_close(void);
 
 struct gr_timing;
 
-/* Bytes of a rank's frame for notes; 0: none are needed. */
-size_t mca_coll_gpuring_timing_bytes(const mca_coll_gpuring_module_t *module, int p);
-
-/* Whether the call, the first whose steps are timed, must ask for those frames: on all ranks alike. */
+/* Whether the call, the first whose steps are timed, must ask for the notes' links: on all ranks alike. */
 bool mca_coll_gpuring_timing_asks(const struct gr_lane *lane, const struct gr_op *op);
 
 /* The op's machine was started: let its steps be timed, where they are. OMPI error code. */

@@ -39,8 +39,8 @@ static void start(struct gr_op *op, const struct gr_request *r, unsigned char *i
     const struct gr_team *team = op->lane->team;
     struct gr_host_op *host = &op->host;
 
-    host->in = team->in;
-    host->out = team->out;
+    host->in = team->data.in;
+    host->out = team->data.out;
     host->p = team->p;
     host->nchannels = r->nchannels;
     host->space[GR_IN] = in;

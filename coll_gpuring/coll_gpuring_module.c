@@ -7,6 +7,9 @@
  */
 #include "coll_gpuring_lane.h"
 
+#include "timing/link_port.h"
+#include "timing/timer.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,7 +132,8 @@ struct gr_lane *mca_coll_gpuring_lane_new(mca_coll_gpuring_module_t *module, str
         .nsets = nsets,
         .box_bytes = box_bytes,
         .arrival_bytes = sizeof(struct gr_arrival),
-        .note_bytes = mca_coll_gpuring_timing_bytes(module, ompi_comm_size(comm)),
+        .note_slots = GR_SYNC_NONE == value[GR_PARAM_STEP_SYNC] ? 0 : GR_NOTE_SLOTS,
+        .note_bytes = GR_NOTE_BYTES,
         .torus = module->torus,
         .pids = module->pids,
         .remote = module->remote,

@@ -90,7 +90,7 @@ static void host_ends(const struct gr_setup *s, struct gr_end *ends, struct gr_w
     for (k = 0; k < n; k++) {
         ends[k] = (struct gr_end) {.rank = wires[k].rank, .used = &wires[k].used};
         if (NULL != wires[k].frame) {
-            ends[k].fifo = gr_wire_fifo(s->lane->team, &wires[k], writes);
+            ends[k].fifo = gr_wire_fifo(gr_team_bundle(s->lane->team, s->way), &wires[k], writes);
         }
     }
 }

@@ -2,8 +2,7 @@
 /*
  * Step timing of a communicator (timing/timer.h): who has a timer, and what it is asked.
  *
- * The notes go through shared memory frames, which a set-up of their own makes with the first call whose steps are
- * timed. Countdowns must come in one order on all ranks, as the ops of a lane do. So each lane has a timer and notes of
+ * The notes go through links of their own (gr_team.notes), which a set-up makes with the first call whose steps are timed. Countdowns must come in one order on all ranks, as the ops of a lane do. So each lane has a timer and notes of
  * its own: persistent requests may be started in another order on each rank, but the starts of one follow each other.
  */
 #include "coll_gpuring_lane.h"
@@ -28,15 +27,10 @@ const char *mca_coll_gpuring_sync_name(int mode)
     return gr_sync_name(mode);
 }
 
-size_t mca_coll_gpuring_timing_bytes(const mca_coll_gpuring_module_t *module, int p)
-{
-    return GR_SYNC_NONE == module->params.value[GR_PARAM_STEP_SYNC] ? 0 : gr_link_port_bytes(p);
-}
-
-/* Whether this lane's calls by schedules are timed, if the frames can be had. */
+/* Whether this lane's calls by schedules are timed, if the links can be had. */
 static bool is_timed(const struct gr_lane *lane)
 {
-    return lane->team->notes.bytes > 0;
+    return lane->team->notes.nchannels > 0;
 }
 
 bool mca_coll_gpuring_timing_asks(const struct gr_lane *lane, const struct gr_op *op)
@@ -50,23 +44,13 @@ static int make(struct gr_lane *lane)
     const struct gr_team *team = lane->team;
     const int64_t *value = lane->module->params.value;
     struct gr_timing *t = calloc(1, sizeof(*t));
-    int r;
 
-    if (NULL == t) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    if (0 != gr_link_port_init(&t->port, team->p, team->rank)) {
-        free(t);
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    if (0 != gr_timer_init(&t->timer, (enum gr_step_sync) value[GR_PARAM_STEP_SYNC], &t->port.port,
+    if (NULL == t ||
+        0 != gr_link_port_init(&t->port, team->notes.in, team->notes.out, team->p, team->rank, NULL == team->remote) ||
+        0 != gr_timer_init(&t->timer, (enum gr_step_sync) value[GR_PARAM_STEP_SYNC], &t->port.port,
                            &lane->module->torus, team->p, team->rank)) {
-        gr_link_port_free(&t->port);
         free(t);
         return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    for (r = 0; r < team->p; r++) {
-        gr_link_port_attach(&t->port, r, team->notes.base[r]);
     }
     lane->timing = t;
     return OMPI_SUCCESS;
@@ -109,13 +93,13 @@ int mca_coll_gpuring_timing_begin(struct gr_op *op)
     struct gr_lane *lane = op->lane;
     const struct gr_team *team = lane->team;
     const struct gr_request *r = &op->data.request;
-    struct gr_timer_links links = {team->in, team->out, team->p};
+    struct gr_timer_links links = {team->data.in, team->data.out, team->p};
     struct gr_timing_job job = {
         .p = team->p,
         .split = &op->plan.split,
         .elem_bytes = r->elem_bytes,
         .slot_elems = op->plan.slot_elems,
-        .nslots = team->nslots,
+        .nslots = team->data.nslots,
         .sched = sched_of,
         .ctx = op,
     };
@@ -150,7 +134,6 @@ void mca_coll_gpuring_timing_free(struct gr_lane *lane)
     if (NULL != lane->timing) {
         mca_coll_gpuring_stats_timing(&lane->timing->timer.report);
         gr_timer_free(&lane->timing->timer);
-        gr_link_port_free(&lane->timing->port);
         free(lane->timing);
         lane->timing = NULL;
     }

@@ -49,20 +49,18 @@ void mca_coll_gpuring_setup_explain(void *ctx, char *text, size_t size)
 
 static bool is_board(const struct gr_setup *s)
 {
-    return !s->kind->device && (GR_WAY_MAILBOX == s->way || GR_WAY_ARRIVALS == s->way || GR_WAY_NOTES == s->way);
+    return !s->kind->device && (GR_WAY_MAILBOX == s->way || GR_WAY_ARRIVALS == s->way);
 }
 
 /* KiB of shared memory that a rank needs for what was refused. */
 static size_t shared_kib(const struct gr_setup *s)
 {
-    const struct gr_team *team = s->lane->team;
     const struct gr_mailbox *box = &gr_team_boards(s->lane->team, s->way)->box;
-    bool notes = !s->kind->device && GR_WAY_NOTES == s->way;
+    const struct gr_bundle *b = gr_team_bundle(s->lane->team, s->way);
     size_t bytes = s->kind->device ? (size_t) (s->gpu.nin + s->gpu.nout) * 64 +
                                          (size_t) (s->nin + s->nout) * gr_gpu_remote_bytes(s->lane->gpu)
-                   : notes ? team->notes.bytes
-                   : is_board(s) ? gr_board_bytes(team->p, box->nsets, box->stride)
-                                 : (size_t) s->join.nin * gr_link_bytes(team->nslots, team->slot_bytes);
+                   : is_board(s) ? gr_board_bytes(box->p, box->nsets, box->stride)
+                                 : (size_t) s->join.nin * gr_link_bytes(b->nslots, b->slot_bytes);
 
     return (bytes + 1023) / 1024;
 }

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t nlinks(const struct gr_team *team)
+static struct gr_bundle *bundle(const struct gr_join *join)
 {
-    return (size_t) team->nchannels * (size_t) team->p;
+    return gr_team_bundle(join->team, join->way);
 }
 
 static size_t link_index(const struct gr_team *team, const struct gr_wire *w)
@@ -36,16 +36,18 @@ static int add_wires(struct gr_wire *wires, int n, const struct gr_team *team, c
 
 static int find_links(struct gr_join *join)
 {
-    struct gr_team *team = join->team;
+    const struct gr_team *team = join->team;
+    const struct gr_bundle *b = bundle(join);
     struct gr_neighbours n;
-    int rc = gr_rings_neighbours(&team->rings, team->p, team->rank, team->nchannels, (enum gr_algo) join->way,
-                                 join->root, &n);
+    int rc = GR_WAY_NOTES == join->way ? gr_rings_lines(&team->rings, team->p, team->rank, &n)
+                                       : gr_rings_neighbours(&team->rings, team->p, team->rank, b->nchannels,
+                                                             (enum gr_algo) join->way, join->root, &n);
 
     if (0 == rc) {
-        join->near_in = add_wires(join->in, 0, team, team->in, n.in, n.nin, 0);
-        join->nin = add_wires(join->in, join->near_in, team, team->in, n.in, n.nin, 1);
-        join->near_out = add_wires(join->out, 0, team, team->out, n.out, n.nout, 0);
-        join->nout = add_wires(join->out, join->near_out, team, team->out, n.out, n.nout, 1);
+        join->near_in = add_wires(join->in, 0, team, b->in, n.in, n.nin, 0);
+        join->nin = add_wires(join->in, join->near_in, team, b->in, n.in, n.nin, 1);
+        join->near_out = add_wires(join->out, 0, team, b->out, n.out, n.nout, 0);
+        join->nout = add_wires(join->out, join->near_out, team, b->out, n.out, n.nout, 1);
         gr_neighbours_free(&n);
     }
     return rc;
@@ -54,7 +56,7 @@ static int find_links(struct gr_join *join)
 /* Whether each rank has one frame for it, which all others map. */
 static int has_boards(int way)
 {
-    return GR_WAY_MAILBOX == way || GR_WAY_ARRIVALS == way || GR_WAY_NOTES == way;
+    return GR_WAY_MAILBOX == way || GR_WAY_ARRIVALS == way;
 }
 
 /* Everybody reads everybody's board. */
@@ -98,53 +100,34 @@ static int lease_frames(struct gr_pool *pool, size_t bytes, struct gr_wire *wire
 /* Frames of links lie at their reader; those of remote ones at both ends. */
 static int lease_links(struct gr_join *join, struct gr_pool *pool)
 {
-    const struct gr_team *t = join->team;
-    int rc = lease_frames(pool, gr_link_bytes(t->nslots, t->slot_bytes), join->in, join->nin);
+    const struct gr_bundle *b = bundle(join);
+    int rc = lease_frames(pool, gr_link_bytes(b->nslots, b->slot_bytes), join->in, join->nin);
 
     return 0 != rc ? rc
-                   : lease_frames(pool, gr_link_filled_bytes(t->nslots, t->slot_bytes), join->out + join->near_out,
+                   : lease_frames(pool, gr_link_filled_bytes(b->nslots, b->slot_bytes), join->out + join->near_out,
                                   join->nout - join->near_out);
 }
 
-struct gr_fifo gr_wire_fifo(const struct gr_team *team, const struct gr_wire *wire, int writes)
+struct gr_fifo gr_wire_fifo(const struct gr_bundle *b, const struct gr_wire *wire, int writes)
 {
     struct gr_link_shared *shared = gr_frame_base(wire->frame);
-    struct gr_fifo fifo = gr_link_fifo(shared, wire->offer.count, team->nslots, team->slot_bytes);
+    struct gr_fifo fifo = gr_link_fifo(shared, wire->offer.count, b->nslots, b->slot_bytes);
 
-    fifo.fill = writes ? gr_link_fill(shared, team->nslots, team->slot_bytes) : NULL;
+    fifo.fill = writes ? gr_link_fill(shared, b->nslots, b->slot_bytes) : NULL;
     fifo.lease = wire->offer.lease;
     return fifo;
 }
 
-/* Lease a frame of the way's kind that says nothing yet. */
-static int lease_clean(struct gr_join *join, struct gr_pool *pool, struct gr_frame **frame)
-{
-    const struct gr_team *team = join->team;
-    size_t doors = (size_t) team->p * sizeof(struct gr_door);
-    struct gr_mailbox *box;
-    int rc;
-
-    if (GR_WAY_NOTES == join->way) {
-        rc = gr_pool_lease(pool, team->notes.bytes, team->p, 1, frame);
-        if (0 == rc) {
-            memset((unsigned char *) gr_frame_base(*frame) + doors, 0, team->notes.bytes - doors);
-        }
-        return rc;
-    }
-    box = &gr_team_boards(join->team, join->way)->box;
-    rc = gr_pool_lease(pool, gr_board_bytes(box->p, box->nsets, box->stride), box->p, 1, frame);
-    if (0 == rc) {
-        gr_board_clean(gr_frame_base(*frame), box->p, box->nsets, box->stride, box->posted);
-    }
-    return rc;
-}
-
-/* Lease one frame for this rank's board and offer it to all. */
+/* Lease one frame for this rank's board, which says nothing yet, and offer it to all. */
 static int lease_board(struct gr_join *join, struct gr_pool *pool)
 {
+    struct gr_mailbox *box = &gr_team_boards(join->team, join->way)->box;
     struct gr_frame *frame;
-    int k, rc = lease_clean(join, pool, &frame);
+    int k, rc = gr_pool_lease(pool, gr_board_bytes(box->p, box->nsets, box->stride), box->p, 1, &frame);
 
+    if (0 == rc) {
+        gr_board_clean(gr_frame_base(frame), box->p, box->nsets, box->stride, box->posted);
+    }
     for (k = 0; 0 == rc && k < join->nin; k++) {
         join->in[k].frame = frame;
         join->in[k].offer = gr_pool_offer(pool, frame);
@@ -154,6 +137,7 @@ static int lease_board(struct gr_join *join, struct gr_pool *pool)
 
 int gr_join_begin(struct gr_join *join, struct gr_team *team, struct gr_pool *pool, int way, int root)
 {
+    size_t nlinks = (size_t) gr_team_bundle(team, way)->nchannels * (size_t) team->p;
     int rc = 0;
 
     memset(join, 0, sizeof(*join));
@@ -161,8 +145,8 @@ int gr_join_begin(struct gr_join *join, struct gr_team *team, struct gr_pool *po
     join->way = way;
     join->root = root;
     /* one more: what is not added may be tried there */
-    join->in = calloc(nlinks(team) + 1, sizeof(*join->in));
-    join->out = calloc(nlinks(team) + 1, sizeof(*join->out));
+    join->in = calloc(nlinks + 1, sizeof(*join->in));
+    join->out = calloc(nlinks + 1, sizeof(*join->out));
     if (NULL == join->in || NULL == join->out) {
         rc = GR_ERR_NOMEM;
     } else if (has_boards(way)) {
@@ -200,25 +184,24 @@ struct gr_verdict gr_verdict_combine(struct gr_verdict a, struct gr_verdict b)
 
 static void take_links(struct gr_join *join)
 {
-    struct gr_team *team = join->team;
+    struct gr_bundle *b = bundle(join);
     int k;
 
     for (k = 0; k < join->nin; k++) {
         struct gr_wire *w = &join->in[k];
+        size_t at = link_index(join->team, w);
 
-        team->frames[link_index(team, w)] = w->frame;
-        gr_link_attach(&team->in[link_index(team, w)], gr_frame_base(w->frame), w->offer.count, team->nslots,
-                       team->slot_bytes);
+        b->frames[at] = w->frame;
+        gr_link_attach(&b->in[at], gr_frame_base(w->frame), w->offer.count, b->nslots, b->slot_bytes);
     }
     for (k = 0; k < join->nout; k++) {
         struct gr_wire *w = &join->out[k];
+        size_t at = link_index(join->team, w);
+        struct gr_link *l = &b->out[at];
 
-        struct gr_link *l = &team->out[link_index(team, w)];
-
-        team->leases[link_index(team, w)] = w->offer.lease;
-        team->sent[link_index(team, w)] = w->frame;
-        gr_link_attach(l, NULL == w->frame ? w->base : gr_frame_base(w->frame), w->offer.count, team->nslots,
-                       team->slot_bytes);
+        b->leases[at] = w->offer.lease;
+        b->sent[at] = w->frame;
+        gr_link_attach(l, NULL == w->frame ? w->base : gr_frame_base(w->frame), w->offer.count, b->nslots, b->slot_bytes);
         l->fill = NULL == w->frame ? NULL : gr_link_fill(l->shared, l->nslots, l->slot_bytes);
     }
 }
@@ -237,20 +220,6 @@ static void take_boards(struct gr_join *join)
 
         b->leases[w->rank] = w->offer.lease;
         gr_board_attach(&b->box, w->rank, w->base);
-    }
-}
-
-static void take_frames(struct gr_join *join)
-{
-    struct gr_frames *f = &join->team->notes;
-    int k;
-
-    f->mine = join->in[0].frame;
-    f->base[join->team->rank] = gr_frame_base(f->mine);
-    f->leases[join->team->rank] = join->in[0].offer.lease;
-    for (k = 0; k < join->nout; k++) {
-        f->base[join->out[k].rank] = join->out[k].base;
-        f->leases[join->out[k].rank] = join->out[k].offer.lease;
     }
 }
 
@@ -277,8 +246,6 @@ void gr_join_end(struct gr_join *join, struct gr_pool *pool, struct gr_verdict v
 
     if (!taken) {
         give_back(join, pool);
-    } else if (GR_WAY_NOTES == join->way) {
-        take_frames(join);
     } else if (has_boards(join->way)) {
         take_boards(join);
     } else {

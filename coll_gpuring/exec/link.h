@@ -23,12 +23,14 @@
 #define GR_MIN_SLOTS 2
 #define GR_MAX_SLOTS 64
 
+/* Words that a writer says beside its slots: who reads a slot finds those of when it was pushed, or newer ones. */
+enum { GR_WORD_LAG, GR_WORD_RESYNC, GR_NWORDS }; /* both of timing/timer.h */
+
 /* The shared part, at the start of a frame. */
 struct gr_link_shared {
     struct gr_door writer;
     _Alignas(GR_CACHE_LINE) _Atomic uint64_t tail; /* slots written, ever */
-    _Atomic int64_t lag;                           /* of the writer, beside its slots: timing/timer.h */
-    _Atomic uint64_t resync;
+    _Atomic uint64_t words[GR_NWORDS];             /* of the writer's */
     _Alignas(GR_CACHE_LINE) _Atomic uint64_t head; /* slots read, ever */
     _Alignas(GR_CACHE_LINE) unsigned char slots[];
 };
@@ -63,6 +65,7 @@ struct gr_fifo {
     uint32_t nslots;      /* GR_MIN_SLOTS .. GR_MAX_SLOTS */
     size_t slot_bytes;    /* < 2^32 */
     const uint32_t *fill; /* writer's: [slot]: bytes that are to travel, written before the push; NULL: all of it */
+    _Atomic uint64_t *words; /* [GR_NWORDS], which travel with slots; NULL: nothing is said */
     struct gr_door *door; /* that is told when the network has left it: */
     uint64_t lease;
 };
@@ -91,7 +94,8 @@ static inline struct gr_fifo gr_link_fifo(struct gr_link_shared *shared, uint64_
                                           size_t slot_bytes)
 {
     return (struct gr_fifo) {.tail = &shared->tail, .head = &shared->head, .slots = shared->slots, .count = count,
-                             .nslots = nslots, .slot_bytes = slot_bytes, .door = &shared->writer};
+                             .nslots = nslots, .slot_bytes = slot_bytes, .words = shared->words,
+                             .door = &shared->writer};
 }
 
 /*

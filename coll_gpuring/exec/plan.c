@@ -84,9 +84,9 @@ size_t gr_plan_scratch(const struct gr_request *r, int p)
 static size_t message_bytes(const struct gr_team *team, const struct gr_request *r)
 {
     if (!r->direct) {
-        return team->slot_bytes;
+        return team->data.slot_bytes;
     }
-    return 0 != r->direct_bytes ? r->direct_bytes : team->slot_bytes - GR_DIRECT_HEAD;
+    return 0 != r->direct_bytes ? r->direct_bytes : team->data.slot_bytes - GR_DIRECT_HEAD;
 }
 
 void gr_plan_build(struct gr_plan *plan, const struct gr_team *team, const struct gr_request *r)
@@ -95,11 +95,11 @@ void gr_plan_build(struct gr_plan *plan, const struct gr_team *team, const struc
     uint32_t c;
 
     assert(r->elem_bytes > 0 && r->elem_bytes <= most);
-    assert(r->nchannels >= 1 && r->nchannels <= team->nchannels);
+    assert(r->nchannels >= 1 && r->nchannels <= team->data.nchannels);
     assert(!r->direct || gr_algo_may_fetch(r->algo));
     plan->slot_elems = most / r->elem_bytes;
     plan->direct = r->direct;
-    plan->split = gr_plan_split(r, team->p, most, team->nslots, GR_CACHE_LINE);
+    plan->split = gr_plan_split(r, team->p, most, team->data.nslots, GR_CACHE_LINE);
     for (c = 0; c < r->nchannels; c++) {
         plan->sched[c] = gr_plan_sched(r, team->p, team->rank, team->rings.order[c % 2], team->rings.where[c % 2],
                                        c, plan->split.nchunks);

@@ -45,18 +45,25 @@ static int append(struct gr_neighbour *all, int n, uint32_t channel, const int *
     return n + nranks;
 }
 
+static int make_room(struct gr_neighbours *n, size_t most)
+{
+    *n = (struct gr_neighbours) {calloc(most, sizeof(*n->in)), calloc(most, sizeof(*n->out)), 0, 0};
+    if (NULL == n->in || NULL == n->out) {
+        gr_neighbours_free(n);
+        return GR_ERR_NOMEM;
+    }
+    return 0;
+}
+
 int gr_rings_neighbours(const struct gr_rings *rings, int p, int rank, uint32_t nchannels, enum gr_algo algo, int root,
                         struct gr_neighbours *n)
 {
-    size_t most = (size_t) nchannels * (size_t) p;
     int *in = calloc(2 * (size_t) p, sizeof(int)), *out = NULL == in ? NULL : in + p;
     int nin, nout;
     uint32_t c;
 
-    *n = (struct gr_neighbours) {calloc(most, sizeof(*n->in)), calloc(most, sizeof(*n->out)), 0, 0};
-    if (NULL == in || NULL == n->in || NULL == n->out) {
+    if (NULL == in || 0 != make_room(n, (size_t) nchannels * (size_t) p)) {
         free(in);
-        gr_neighbours_free(n);
         return GR_ERR_NOMEM;
     }
     for (c = 0; c < nchannels; c++) {
@@ -78,6 +85,29 @@ int gr_rings_neighbours(const struct gr_rings *rings, int p, int rank, uint32_t 
     }
     free(in);
     return 0;
+}
+
+/* Coordinates in which two ranks differ; of a ring of all ranks where there is no torus. */
+static int differ(const struct gr_torus *torus, int a, int b)
+{
+    int d, n = 0;
+
+    for (d = 0; d < torus->ndims; d++) {
+        n += gr_torus_coord(torus, a, d) != gr_torus_coord(torus, b, d);
+    }
+    return torus->ndims > 0 ? n : a != b;
+}
+
+int gr_rings_lines(const struct gr_rings *rings, int p, int rank, struct gr_neighbours *n)
+{
+    int r, rc = make_room(n, (size_t) p);
+
+    for (r = 0; 0 == rc && r < p; r++) {
+        if (1 == differ(&rings->torus, rank, r)) {
+            n->in[n->nin++] = n->out[n->nout++] = (struct gr_neighbour) {0, r};
+        }
+    }
+    return rc;
 }
 
 void gr_neighbours_free(struct gr_neighbours *n)

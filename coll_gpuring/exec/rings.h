@@ -50,6 +50,9 @@ struct gr_neighbours {
 int gr_rings_neighbours(const struct gr_rings *rings, int p, int rank, uint32_t nchannels, enum gr_algo algo, int root,
                         struct gr_neighbours *n);
 
+/* The same of links between all ranks that differ in one coordinate of the torus, or in any where there is none: channel 0. */
+int gr_rings_lines(const struct gr_rings *rings, int p, int rank, struct gr_neighbours *n);
+
 void gr_neighbours_free(struct gr_neighbours *n);
 
 #endif

@@ -5,9 +5,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t nlinks(const struct gr_team *team)
+static int bundle_init(struct gr_bundle *b, uint32_t nchannels, uint32_t nslots, size_t slot_bytes, int p)
 {
-    return (size_t) team->nchannels * (size_t) team->p;
+    size_t n = (size_t) nchannels * (size_t) p;
+
+    b->nchannels = nchannels;
+    b->nslots = nslots;
+    b->slot_bytes = slot_bytes;
+    b->in = calloc(n + 1, sizeof(*b->in)); /* there may be none, which is no error */
+    b->out = calloc(n + 1, sizeof(*b->out));
+    b->frames = calloc(n + 1, sizeof(struct gr_frame *));
+    b->sent = calloc(n + 1, sizeof(struct gr_frame *));
+    b->leases = calloc(n + 1, sizeof(*b->leases));
+    return NULL != b->in && NULL != b->out && NULL != b->frames && NULL != b->sent && NULL != b->leases
+               ? 0
+               : GR_ERR_NOMEM;
+}
+
+static void bundle_free(struct gr_bundle *b)
+{
+    free(b->in);
+    free(b->out);
+    free(b->frames);
+    free(b->sent);
+    free(b->leases);
 }
 
 static int boards_init(struct gr_boards *b, const struct gr_team_params *params, uint32_t nsets, size_t bytes)
@@ -25,34 +46,21 @@ static void boards_free(struct gr_boards *b)
     gr_mailbox_free(&b->box);
 }
 
-static int frames_init(struct gr_frames *f, const struct gr_team_params *params)
-{
-    f->bytes = params->note_bytes;
-    f->base = calloc((size_t) params->p, sizeof(void *));
-    f->leases = calloc((size_t) params->p, sizeof(*f->leases));
-    return NULL != f->base && NULL != f->leases ? 0 : GR_ERR_NOMEM;
-}
-
 static void team_free(struct gr_team *team)
 {
     gr_rings_free(&team->rings);
-    free(team->in);
-    free(team->out);
-    free(team->frames);
-    free(team->sent);
-    free(team->leases);
+    bundle_free(&team->data);
+    bundle_free(&team->notes);
     free(team->links);
     boards_free(&team->mail);
     boards_free(&team->arrivals);
-    free(team->notes.base);
-    free(team->notes.leases);
     free(team);
 }
 
 /* They need memory that all share. */
 static void refuse_boards(struct gr_team *team)
 {
-    static const int ways[] = {GR_WAY_MAILBOX, GR_WAY_ARRIVALS, GR_WAY_NOTES};
+    static const int ways[] = {GR_WAY_MAILBOX, GR_WAY_ARRIVALS};
     size_t k;
 
     for (k = 0; k < sizeof(ways) / sizeof(ways[0]); k++) {
@@ -63,7 +71,6 @@ static void refuse_boards(struct gr_team *team)
 struct gr_team *gr_team_create(const struct gr_team_params *params)
 {
     struct gr_team *team = calloc(1, sizeof(*team));
-    size_t p = (size_t) params->p;
     int k, complete;
 
     if (NULL == team) {
@@ -71,24 +78,16 @@ struct gr_team *gr_team_create(const struct gr_team_params *params)
     }
     team->p = params->p;
     team->rank = params->rank;
-    team->nchannels = params->nchannels;
-    team->nslots = params->nslots;
-    team->slot_bytes = params->slot_bytes;
     team->pids = params->pids;
     team->direct = params->direct && NULL == params->remote;
     team->remote = params->remote;
     complete = 0 == gr_rings_init(&team->rings, params->p);
-    team->in = calloc(nlinks(team), sizeof(*team->in));
-    team->out = calloc(nlinks(team), sizeof(*team->out));
-    team->frames = calloc(nlinks(team), sizeof(struct gr_frame *));
-    team->sent = calloc(nlinks(team), sizeof(struct gr_frame *));
-    team->leases = calloc(nlinks(team), sizeof(*team->leases));
-    team->links = calloc(GR_NWAYS_MADE * p, sizeof(*team->links));
+    team->links = calloc(GR_NWAYS_MADE * (size_t) params->p, sizeof(*team->links));
     complete = complete && 0 == boards_init(&team->mail, params, params->nsets, params->box_bytes) &&
                0 == boards_init(&team->arrivals, params, GR_SETS, params->arrival_bytes) &&
-               0 == frames_init(&team->notes, params);
-    if (!complete || NULL == team->in || NULL == team->out || NULL == team->frames || NULL == team->sent ||
-        NULL == team->leases || NULL == team->links) {
+               0 == bundle_init(&team->data, params->nchannels, params->nslots, params->slot_bytes, params->p) &&
+               0 == bundle_init(&team->notes, params->note_slots > 0, params->note_slots, params->note_bytes, params->p);
+    if (!complete || NULL == team->links) {
         team_free(team);
         return NULL;
     }
@@ -121,40 +120,32 @@ static void leave_boards(const struct gr_team *team, struct gr_boards *b, struct
     gr_pool_release(pool, b->board, 1);
 }
 
-static void leave_frames(const struct gr_team *team, struct gr_frames *f, struct gr_pool *pool)
+static void leave_bundle(struct gr_bundle *b, int p, struct gr_pool *pool)
 {
-    int r;
+    size_t n = (size_t) b->nchannels * (size_t) p, k;
 
-    if (NULL == f->mine) {
-        return;
+    for (k = 0; k < n; k++) {
+        if (NULL != b->frames[k]) {
+            gr_pool_release(pool, b->frames[k], 1);
+        }
+        if (NULL != b->sent[k]) {
+            gr_pool_release(pool, b->sent[k], 1); /* its door is the network's */
+        } else if (NULL != b->out[k].shared) {
+            gr_door_leave(&b->out[k].shared->writer, b->leases[k]);
+        }
     }
-    for (r = 0; r < team->p; r++) {
-        gr_door_leave((struct gr_door *) f->base[r] + team->rank, f->leases[r]);
-    }
-    gr_pool_release(pool, f->mine, 1);
 }
 
 void gr_team_destroy(struct gr_team *team, struct gr_pool *pool)
 {
-    size_t k;
-
     if (NULL == team) {
         return;
     }
-    for (k = 0; NULL != pool && k < nlinks(team); k++) {
-        if (NULL != team->frames[k]) {
-            gr_pool_release(pool, team->frames[k], 1);
-        }
-        if (NULL != team->sent[k]) {
-            gr_pool_release(pool, team->sent[k], 1); /* its door is the network's */
-        } else if (NULL != team->out[k].shared) {
-            gr_door_leave(&team->out[k].shared->writer, team->leases[k]);
-        }
-    }
     if (NULL != pool) {
+        leave_bundle(&team->data, team->p, pool);
+        leave_bundle(&team->notes, team->p, pool);
         leave_boards(team, &team->mail, pool);
         leave_boards(team, &team->arrivals, pool);
-        leave_frames(team, &team->notes, pool);
     }
     team_free(team);
 }
@@ -169,6 +160,11 @@ _Atomic unsigned char *gr_team_state(const struct gr_team *team, int way, int ro
 struct gr_boards *gr_team_boards(struct gr_team *team, int way)
 {
     return GR_WAY_ARRIVALS == way ? &team->arrivals : &team->mail;
+}
+
+struct gr_bundle *gr_team_bundle(struct gr_team *team, int way)
+{
+    return GR_WAY_NOTES == way ? &team->notes : &team->data;
 }
 
 enum gr_links gr_team_links(const struct gr_team *team, int way, int root)

@@ -30,26 +30,23 @@ struct gr_boards {
     uint64_t *leases;         /* [rank]: of the others' boards */
 };
 
-/* A frame of each rank that all map. What lies in it behind the doors, one for each rank, is its user's business. */
-struct gr_frames {
-    size_t bytes;
-    struct gr_frame *mine;    /* this rank's, or NULL */
-    void **base;              /* [rank]: where each lies in this process */
-    uint64_t *leases;         /* [rank] */
+/* Links of one size to and from this rank: [channel * p + rank]. */
+struct gr_bundle {
+    uint32_t nchannels, nslots; /* nchannels 0: there are none */
+    size_t slot_bytes;
+    struct gr_link *in, *out;
+    struct gr_frame **frames; /* of the incoming links */
+    struct gr_frame **sent;   /* of the outgoing links to remote ranks */
+    uint64_t *leases;         /* of the other outgoing links */
 };
 
 struct gr_team {
     int p, rank;
-    uint32_t nchannels, nslots;
-    size_t slot_bytes;
     struct gr_rings rings;
-    struct gr_link *in, *out; /* [channel * p + rank] */
-    struct gr_frame **frames; /* [channel * p + rank]: of the incoming links */
-    struct gr_frame **sent;   /* [channel * p + rank]: of the outgoing links to remote ranks */
-    uint64_t *leases;         /* [channel * p + rank]: of the other outgoing links */
+    struct gr_bundle data;     /* of algorithms, */
+    struct gr_bundle notes;    /* and of step timing, on one channel, between ranks that differ in one coordinate */
     struct gr_boards mail;     /* of small calls, */
     struct gr_boards arrivals; /* and of what calls begin with, where that is needed */
-    struct gr_frames notes;    /* of step timing: zeros at first */
     _Atomic unsigned char *links; /* [way * p + root]: an enum gr_links */
     const int32_t *pids;      /* [rank] */
     const unsigned char *remote; /* [rank]: whether it shares no memory with this one; NULL: none is. Where some is there
@@ -73,7 +70,8 @@ struct gr_team_params {
     uint32_t nsets;      /* of mailboxes, */
     size_t box_bytes;    /* for messages up to that many bytes */
     size_t arrival_bytes; /* the same, of arrivals; 0: there are none */
-    size_t note_bytes;   /* of a frame for notes, its doors among them; 0: there are none */
+    uint32_t note_slots; /* the same, of links for notes; 0: there are none */
+    size_t note_bytes;
     struct gr_torus torus; /* that the ranks form; ndims 0: none is known; then */
     const int *order;    /* [position]: the rank there, in a ring, the same on all ranks; NULL: their own order */
     const int32_t *pids; /* [rank]: processes; must outlive the team */
@@ -97,6 +95,9 @@ void gr_team_ask(struct gr_team *team, int way, int root);
 
 /* The boards that a way exchanges its messages through; for GR_WAY_MAILBOX and GR_WAY_ARRIVALS. */
 struct gr_boards *gr_team_boards(struct gr_team *team, int way);
+
+/* The links that a way goes over; not for those with boards. */
+struct gr_bundle *gr_team_bundle(struct gr_team *team, int way);
 
 /* Where that is kept. Only algorithms that are rooted have other links for another root. */
 _Atomic unsigned char *gr_team_state(const struct gr_team *team, int way, int root);
@@ -126,7 +127,7 @@ struct gr_join {
  * bytes in use are in gr_link_fill(). When the network has left the frame it says so at the door `writer`. This is what it
  * is to be given; writes: of a link out.
  */
-struct gr_fifo gr_wire_fifo(const struct gr_team *team, const struct gr_wire *wire, int writes);
+struct gr_fifo gr_wire_fifo(const struct gr_bundle *bundle, const struct gr_wire *wire, int writes);
 
 /* What set-up finds out: a rank's own, then combined over all ranks. */
 struct gr_verdict {

@@ -192,6 +192,15 @@ static void add_credit(const struct gr_net_peer *peer, struct gr_net_head *head)
     }
 }
 
+static void add_words(const struct gr_net_link *l, struct gr_net_head *head)
+{
+    int k;
+
+    for (k = 0; NULL != l->fifo.words && k < GR_NWORDS; k++) {
+        head->words[k] = atomic_load_explicit(&l->fifo.words[k], memory_order_relaxed);
+    }
+}
+
 /* gr_net_sent() tells how it ended, maybe at once. */
 static void post(struct gr_net_link *l, struct gr_net_message *m, enum gr_net_kind kind, uint64_t seq, const void *data,
                  size_t bytes)
@@ -201,6 +210,7 @@ static void post(struct gr_net_link *l, struct gr_net_message *m, enum gr_net_ki
     m->head = (struct gr_net_head) {.link = l->theirs, .seq = seq, .kind = kind};
     if (GR_NET_DATA == kind) {
         add_credit(l->peer, &m->head);
+        add_words(l, &m->head);
     }
     l->under_way++; /* before: it may fail within */
     rc = l->net->transport->send(l->net->end, l->peer->connection, m, data, bytes);
@@ -304,6 +314,20 @@ void *gr_net_place(void *ctx, const struct gr_net_head *head, size_t bytes)
     return l->fifo.slots + (l->fifo.count + head->seq) % l->fifo.nslots * l->fifo.slot_bytes;
 }
 
+/* The reader is told before the slot is; not older words after newer ones, where slots overtake each other. */
+static void take_words(struct gr_net_link *l, const struct gr_net_head *head)
+{
+    int k;
+
+    if (NULL == l->fifo.words || head->seq < l->said) {
+        return;
+    }
+    l->said = head->seq + 1;
+    for (k = 0; k < GR_NWORDS; k++) {
+        atomic_store_explicit(&l->fifo.words[k], head->words[k], memory_order_relaxed);
+    }
+}
+
 void gr_net_placed(void *ctx, const struct gr_net_head *head, int status)
 {
     struct gr_net_link *l = gr_net_find(ctx, head->link); /* it is there: it waits for this */
@@ -316,6 +340,7 @@ void gr_net_placed(void *ctx, const struct gr_net_head *head, int status)
     if (NULL != l->peer) {
         l->peer->heard = l;
     }
+    take_words(l, head);
     l->through |= (uint64_t) 1 << (head->seq - l->next);
     while (l->through & 1) {
         l->through >>= 1;

@@ -7,6 +7,7 @@
 #define GR_NET_TRANSPORT_H
 
 #include "../exec/errors.h"
+#include "../exec/link.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,6 +23,7 @@ struct gr_net_head {
     uint64_t link; /* the number of the receiver's end */
     uint64_t seq;  /* data: the number of the slot, from 0 for the link's first */
     uint64_t back, read; /* data: a credit for that link of the receiver's, on the way back; 0: none */
+    uint64_t words[GR_NWORDS]; /* data: what the writer says beside its slots */
     uint32_t kind, unused;
 };
 
@@ -48,7 +50,7 @@ struct gr_transport_up {
 };
 
 /* Increased when what is below changes: a module may be older than who loads it. */
-#define GR_TRANSPORT_VERSION 2
+#define GR_TRANSPORT_VERSION 3
 
 struct gr_transport {
     uint32_t version;

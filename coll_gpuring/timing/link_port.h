@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Notes between the ranks of one host, through links (exec/link.h) of slots that hold a note and its pad. All processes
- * of a host have one CLOCK_MONOTONIC, unless they are in different time namespaces.
- *
- * A rank has one frame, which holds its incoming links, from all ranks in their order; behind the doors that every
- * frame begins with (exec/pool.h).
+ * Notes between ranks through links (exec/link.h) of slots that hold a note and its pad: in shared memory, or with a
+ * network between their ends. All processes of a host have one CLOCK_MONOTONIC, unless they are in different time
+ * namespaces; those of different hosts do not.
  */
 #ifndef GR_TIMING_LINK_PORT_H
 #define GR_TIMING_LINK_PORT_H
@@ -13,27 +11,23 @@
 #include "clock.h"
 #include "port.h"
 
-/* Two countdowns' notes of a pair may be under way. */
+/* Slots of a link: two countdowns' notes of a pair may be under way. */
 #define GR_NOTE_SLOTS 4
 #define GR_NOTE_PAD 1024
+#define GR_NOTE_BYTES (sizeof(struct gr_note) + GR_NOTE_PAD)
 
 struct gr_link_port {
     struct gr_port port;      /* to be given to the timer; its ctx is this structure, which must stay where it is */
     struct gr_clock clock;
     int p, rank, next;        /* next: whose link is looked at first */
-    struct gr_link *in, *out; /* [rank]: owned */
+    struct gr_link *in, *out; /* [rank] */
     unsigned char pad[GR_NOTE_PAD];
 };
 
-/* Bytes of a rank's frame, whose doors are followed by zeros at first; and where the link from that rank lies in it. */
-size_t gr_link_port_bytes(int p);
-struct gr_link_shared *gr_link_port_link(void *frame, int p, int writer);
-
-/* A port without links. 0; GR_ERR_NOMEM, or GR_ERR_SYS where there is no clock. */
-int gr_link_port_init(struct gr_link_port *port, int p, int rank);
-void gr_link_port_free(struct gr_link_port *port);
-
-/* Use that rank's frame, which lies there in this process: this rank's own, or one that it writes to. */
-void gr_link_port_attach(struct gr_link_port *port, int rank, void *frame);
+/*
+ * A port over those links, which must live as long and may lead to some ranks only: no others are sent notes. one_host: all
+ * ranks may have one clock. 0, or GR_ERR_SYS where there is no clock.
+ */
+int gr_link_port_init(struct gr_link_port *port, struct gr_link *in, struct gr_link *out, int p, int rank, int one_host);
 
 #endif

@@ -250,14 +250,16 @@ static int poll_due(struct gr_timer *t, uint32_t channel, uint32_t slice, uint32
 /* What a rank says beside its messages: its lag, and slices before which there will be a countdown. */
 static void say(const struct gr_timer *t, struct gr_link *l)
 {
-    atomic_store_explicit(&l->shared->lag, t->shift, memory_order_relaxed);
-    atomic_store_explicit(&l->shared->resync, t->pending[0] | (uint64_t) t->pending[1] << 32, memory_order_relaxed);
+    _Atomic uint64_t *words = l->shared->words;
+
+    atomic_store_explicit(&words[GR_WORD_LAG], (uint64_t) t->shift, memory_order_relaxed);
+    atomic_store_explicit(&words[GR_WORD_RESYNC], t->pending[0] | (uint64_t) t->pending[1] << 32, memory_order_relaxed);
 }
 
 static void hear(struct gr_timer *t, const struct gr_link *l)
 {
-    int64_t lag = atomic_load_explicit(&l->shared->lag, memory_order_relaxed);
-    uint64_t said = atomic_load_explicit(&l->shared->resync, memory_order_relaxed);
+    int64_t lag = (int64_t) atomic_load_explicit(&l->shared->words[GR_WORD_LAG], memory_order_relaxed);
+    uint64_t said = atomic_load_explicit(&l->shared->words[GR_WORD_RESYNC], memory_order_relaxed);
     uint32_t slice;
     int k;
 

@@ -11,7 +11,7 @@
  * Before the first call latencies are measured (measure.h). Where ranks are late under `timed`:
  *
  *   - a step begins when it is due and what it needs is there. A rank that is late by more than a tolerance is due
- *     later from then on: by its lag. It says so beside its messages (gr_link_shared.lag), and whoever reads them adds
+ *     later from then on: by its lag. It says so beside its messages (GR_WORD_LAG of exec/link.h), and whoever reads them adds
  *     the largest lag that it has heard of: ranks that depend on each other stay together;
  *   - where the lag passes a threshold, a rank asks for a countdown before a slice to come. It must be the next but one:
  *     in an Allreduce, and only there, what a rank says in one slice has reached all by the end of it, along with

@@ -36,7 +36,8 @@ int ex_open(struct ex_world *w, const struct gr_team_params *params, size_t pool
 
     memset(w, 0, sizeof(*w));
     w->params = *params;
-    w->params.note_bytes = gr_link_port_bytes(params->p);
+    w->params.note_slots = GR_NOTE_SLOTS;
+    w->params.note_bytes = GR_NOTE_BYTES;
     w->params.pids = w->pids;
     w->params.direct = 1;
     w->seed = seed;
@@ -66,7 +67,6 @@ void ex_leave(struct ex_world *w)
     for (r = 0; r < w->params.p; r++) {
         if (GR_SYNC_NONE != w->sync) {
             gr_timer_free(&w->ranks[r].timer);
-            gr_link_port_free(&w->ranks[r].port);
         }
         gr_team_destroy(w->ranks[r].team, w->ranks[r].pool);
         w->ranks[r].team = NULL;
@@ -200,7 +200,7 @@ void ex_link_rank(struct ex_rank *r, int way, int root)
 
 void ex_timers(struct ex_world *w, enum gr_step_sync sync)
 {
-    int r, k;
+    int r;
 
     if (0 != ex_link(w, GR_WAY_NOTES, 0)) {
         abort();
@@ -209,12 +209,11 @@ void ex_timers(struct ex_world *w, enum gr_step_sync sync)
     for (r = 0; r < w->params.p; r++) {
         struct ex_rank *rank = &w->ranks[r];
 
-        if (0 != gr_link_port_init(&rank->port, w->params.p, r) ||
+        struct gr_bundle *notes = &rank->team->notes;
+
+        if (0 != gr_link_port_init(&rank->port, notes->in, notes->out, w->params.p, r, 1) ||
             0 != gr_timer_init(&rank->timer, sync, &rank->port.port, &w->params.torus, w->params.p, r)) {
             abort();
-        }
-        for (k = 0; k < w->params.p; k++) {
-            gr_link_port_attach(&rank->port, k, rank->team->notes.base[k]);
         }
     }
 }

@@ -62,9 +62,9 @@ static struct gr_sched sched_of(const void *ctx, int rank, uint32_t channel)
 static void timer_begin(struct ex_rank *r, const struct ex_case *c)
 {
     struct gr_timing_job job = {.p = r->team->p, .split = &r->plan.split, .elem_bytes = r->request.elem_bytes,
-                                .slot_elems = r->plan.slot_elems, .nslots = r->team->nslots, .sched = sched_of,
+                                .slot_elems = r->plan.slot_elems, .nslots = r->team->data.nslots, .sched = sched_of,
                                 .ctx = r};
-    struct gr_timer_links links = {r->team->in, r->team->out, r->team->p};
+    struct gr_timer_links links = {r->team->data.in, r->team->data.out, r->team->p};
 
     gr_timer_begin(&r->timer, &job, &links, 0, GR_COLL_ALLREDUCE == c->coll);
     gr_machine_gate(&r->machine, &timers_gate, &r->timer);
@@ -78,8 +78,8 @@ static void machine_begin(struct ex_rank *r, const struct ex_case *c)
 
     r->request = ex_request(c);
     memset(op, 0, sizeof(*op));
-    op->in = r->team->in;
-    op->out = r->team->out;
+    op->in = r->team->data.in;
+    op->out = r->team->data.out;
     op->p = r->team->p;
     op->nchannels = c->nchannels;
     op->space[GR_IN] = r->buffers.in;

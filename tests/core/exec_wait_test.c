@@ -35,7 +35,7 @@ static void runner_start(struct runner *r, const struct ex_world *w, const struc
     struct gr_request request = ex_request(c);
 
     ex_buffers_make(&r->buffers, c, w->params.p, rank);
-    r->op = (struct gr_host_op) {.in = team->in, .out = team->out, .p = team->p, .nchannels = c->nchannels,
+    r->op = (struct gr_host_op) {.in = team->data.in, .out = team->data.out, .p = team->p, .nchannels = c->nchannels,
                                  .space = {r->buffers.in, r->buffers.out, NULL}, .reducer = ex_reducer(c),
                                  .direct = c->direct, .pids = team->pids, .bounce = w->ranks[rank].bounce};
     r->moved = 0;
@@ -95,7 +95,7 @@ static void a_waiting_rank_names_who_is_missing(void **state)
     assert_non_null(gr_machine_waits(&root.machine, 0));
     assert_int_equal(gr_host_waits_for(&root.op, 0, gr_machine_waits(&root.machine, 0), ranks), 3);
     assert_true(2 == ranks[0] && 3 == ranks[1] && 0 == ranks[2]);
-    gr_link_push(&w.ranks[3].team->out[1]);
+    gr_link_push(&w.ranks[3].team->data.out[1]);
     assert_int_equal(gr_host_waits_for(&root.op, 0, gr_machine_waits(&root.machine, 0), ranks), 2);
     assert_true(2 == ranks[0] && 0 == ranks[1]);
     ex_buffers_free(&root.buffers);
@@ -117,7 +117,7 @@ static void an_error_of_the_executor_comes_out_as_it_is(void **state)
     ready_error = 0;
     for (r = 0; r < 4; r++) {
         if (1 != r) {
-            gr_link_push(&w.ranks[r].team->out[1]);
+            gr_link_push(&w.ranks[r].team->data.out[1]);
         }
     }
     assert_int_equal(gr_machine_run(&root.machine, &root.moved), -78);
@@ -264,7 +264,7 @@ static void a_slot_may_hold_several_pieces(void **state)
             struct gr_move second = {.step = s, .operand = 12, .dest = 0 == rank ? 10 : 15, .slot = 3, .count = 3,
                                      .piece = 1, .last = 1};
 
-            ops[rank] = (struct gr_host_op) {.in = w.ranks[rank].team->in, .out = w.ranks[rank].team->out, .p = 2,
+            ops[rank] = (struct gr_host_op) {.in = w.ranks[rank].team->data.in, .out = w.ranks[rank].team->data.out, .p = 2,
                                              .nchannels = 1, .reducer = {.elem_bytes = 4}, .direct = direct,
                                              .space = {(unsigned char *) in, (unsigned char *) out[rank], NULL},
                                              .pids = w.pids, .bounce = w.ranks[rank].bounce};

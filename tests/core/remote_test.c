@@ -30,7 +30,7 @@ static void begin(struct side *s)
 {
     struct gr_team_params params = {
         .p = P, .nchannels = 1, .nslots = NSLOTS, .slot_bytes = SLOT, .nsets = 2, .box_bytes = 64, .arrival_bytes = 64,
-        .note_bytes = 1024, .pids = pids, .remote = remote, .direct = 1,
+        .note_slots = 2, .note_bytes = 64, .pids = pids, .remote = remote, .direct = 1,
     };
 
     s->pool = gr_pool_open("/dev/shm", (struct gr_peer_id) {1, 0}, (size_t) 1 << 20);
@@ -83,9 +83,34 @@ static void there_are_neither_boards_nor_direct_plans(void **state)
     begin(&s);
     assert_int_equal(gr_team_links(s.team, GR_WAY_MAILBOX, 0), GR_LINKS_REFUSED);
     assert_int_equal(gr_team_links(s.team, GR_WAY_ARRIVALS, 0), GR_LINKS_REFUSED);
-    assert_int_equal(gr_team_links(s.team, GR_WAY_NOTES, 0), GR_LINKS_REFUSED);
     assert_int_equal(gr_join_map(&s.join, s.pool).direct, 0);
     gr_join_end(&s.join, s.pool, (struct gr_verdict) {GR_ERR_NET, 0});
+    end(&s);
+}
+
+/* They are links of another size; to all, as there is no torus. */
+static void notes_have_links_of_their_own(void **state)
+{
+    struct side s;
+    int k;
+
+    (void) state;
+    begin(&s);
+    gr_join_end(&s.join, s.pool, (struct gr_verdict) {GR_ERR_NET, 0});
+    assert_int_equal(gr_team_links(s.team, GR_WAY_NOTES, 0), GR_LINKS_NONE);
+    assert_int_equal(gr_join_begin(&s.join, s.team, s.pool, GR_WAY_NOTES, 0), 0);
+    assert_int_equal(s.join.status | (s.join.nin - 2) | (s.join.near_in - 1), 0);
+    assert_int_equal(gr_pool_usage(s.pool).leased, 2 * gr_link_bytes(2, 64) + gr_link_filled_bytes(2, 64));
+    s.join.out[0].offer = s.join.in[0].offer;
+    s.join.out[0].base = gr_frame_base(s.join.in[0].frame);
+    gr_join_end(&s.join, s.pool, (struct gr_verdict) {0, 0});
+    for (k = 0; k < P; k++) {
+        assert_null(s.team->data.in[k].shared);
+        assert_true((0 == k) == (NULL == s.team->notes.in[k].shared));
+        assert_true((0 == k) == (NULL == s.team->notes.out[k].shared));
+    }
+    assert_int_equal(s.team->notes.out[FAR].slot_bytes, 64);
+    assert_non_null(s.team->notes.out[FAR].fill);
     end(&s);
 }
 
@@ -129,11 +154,11 @@ static void slots_say_what_is_filled_and_are_waited_for(void **state)
     s.join.out[0].offer = s.join.in[0].offer; /* that rank's frame: any */
     s.join.out[0].base = gr_frame_base(s.join.in[0].frame);
     gr_join_end(&s.join, s.pool, (struct gr_verdict) {0, 1});
-    op.in = s.team->in;
-    op.out = s.team->out;
+    op.in = s.team->data.in;
+    op.out = s.team->data.out;
     op.space[GR_IN] = (unsigned char *) data;
-    assert_null(s.team->out[NEAR].fill);
-    assert_non_null(s.team->out[FAR].fill);
+    assert_null(s.team->data.out[NEAR].fill);
+    assert_non_null(s.team->data.out[FAR].fill);
     assert_true(gr_host_mover.finished(&op));
     assert_int_equal(gr_host_mover.move(&op, &two), 0);
     assert_int_equal(gr_host_mover.move(&op, &one), 0);
@@ -146,9 +171,9 @@ static void slots_say_what_is_filled_and_are_waited_for(void **state)
     gr_link_attach(&network, gr_frame_base(out.frame), out.offer.count, NSLOTS, SLOT);
     assert_true(gr_link_readable(&network));
     assert_memory_equal(gr_link_slot(&network), data, 12);
-    assert_int_equal(s.team->out[FAR].fill[network.mine % NSLOTS], 12);
+    assert_int_equal(s.team->data.out[FAR].fill[network.mine % NSLOTS], 12);
     gr_link_pop(&network);
-    assert_int_equal(s.team->out[FAR].fill[network.mine % NSLOTS], 8);
+    assert_int_equal(s.team->data.out[FAR].fill[network.mine % NSLOTS], 8);
     assert_false(gr_host_mover.finished(&op));
     gr_link_pop(&network);
     assert_true(gr_host_mover.finished(&op));
@@ -165,6 +190,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(near_wires_come_first_and_remote_ones_have_frames_here),
         cmocka_unit_test(there_are_neither_boards_nor_direct_plans),
+        cmocka_unit_test(notes_have_links_of_their_own),
         cmocka_unit_test(a_refused_set_up_waits_for_the_network),
         cmocka_unit_test(slots_say_what_is_filled_and_are_waited_for),
     };

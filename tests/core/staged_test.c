@@ -56,7 +56,7 @@ static void begin(struct staged_rank *r, const struct ex_world *w, const struct 
     r->streams = calloc(2, sizeof(*r->streams));
     r->out = room(b->out_bytes);
     r->in = NULL == b->in_base && NULL != b->in ? r->out + (b->in - b->out) : room(b->in_bytes);
-    r->op = (struct gr_host_op) {.in = team->in, .out = team->out, .p = team->p, .nchannels = c->nchannels,
+    r->op = (struct gr_host_op) {.in = team->data.in, .out = team->data.out, .p = team->p, .nchannels = c->nchannels,
                                  .space = {r->in, r->out, NULL}, .reducer = ex_reducer(c)};
     if (NULL != b->in) {
         in = (struct gr_staged_copy) {&r->streams[0], b->in - r->in};

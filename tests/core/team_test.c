@@ -18,10 +18,10 @@ static uint64_t incoming(const struct ex_rank *r)
     uint64_t sum = 0;
     size_t k;
 
-    for (k = 0; k < (size_t) t->p * t->nchannels; k++) {
-        if (NULL != t->in[k].shared) {
-            assert_true(atomic_load(&t->in[k].shared->head) == atomic_load(&t->in[k].shared->tail));
-            sum += atomic_load(&t->in[k].shared->tail);
+    for (k = 0; k < (size_t) t->p * t->data.nchannels; k++) {
+        if (NULL != t->data.in[k].shared) {
+            assert_true(atomic_load(&t->data.in[k].shared->head) == atomic_load(&t->data.in[k].shared->tail));
+            sum += atomic_load(&t->data.in[k].shared->tail);
         }
     }
     return sum;
@@ -71,7 +71,7 @@ static void a_team_may_be_abandoned_at_any_moment(void **state)
         w.seed = sym_random(&seed);
         run(&w, b.cases, b.n, EX_STEPPED);
         for (c = 0; c < 15; c++) {
-            const struct gr_link_shared *l = w.ranks[1].team->in[c].shared;
+            const struct gr_link_shared *l = w.ranks[1].team->data.in[c].shared;
 
             unread += NULL != l && atomic_load(&l->tail) != atomic_load(&l->head);
         }

@@ -37,6 +37,9 @@ link.c | a message comes too early | head->seq >= l->read + l->fifo.nslots \|\| 
 link.c | a message is too long | \|\| bytes > l->fifo.slot_bytes |
 link.c | a writer leaves what it has pushed | l->next == pushed(l)) | 1)
 link.c | a link ends with messages under way | \|\| l->under_way > 0) { | ) {
+link.c | what writers say does not travel | add_words(l, &m->head); | ;
+link.c | what writers say is not taken | \|\| head->seq < l->said) { | \|\| 1) {
+link.c | an older word overtakes | \|\| head->seq < l->said) { | ) {
 link.c | the door stays shut | gr_door_leave(l->fifo.door, l->fifo.lease); |
 link.c | nobody hears that the reader has left | if (l->closing && !l->gone) { | if (0) {
 link.c | only of links that did not fail | (l->closing \|\| 0 == l->status)) { | 0 == l->status) {

@@ -20,7 +20,8 @@ struct pipe {
     struct gr_net_offer offer[2];
     uint32_t fill[GR_MAX_SLOTS];
     uint32_t nslots;
-    uint64_t done[2];            /* pushed, popped */
+    uint64_t done[2];            /* pushed, popped; */
+    uint64_t heard;              /* the reader, beside slots */
 };
 
 static struct gr_net *nets[POST_ENDS];
@@ -114,8 +115,23 @@ static inline void push(struct pipe *p)
         }
         p->fill[p->link[0].mine % p->link[0].nslots] = (uint32_t) (n * sizeof(uint64_t));
         p->done[0]++;
+        for (k = 0; k < GR_NWORDS; k++) {
+            atomic_store(&p->shared[0]->words[k], p->done[0] << k);
+        }
         gr_link_push(&p->link[0]);
     }
+}
+
+/* What the writer says beside slots is not older than the slot, nor than what it has said before. */
+static inline void hear(struct pipe *p)
+{
+    uint64_t said, k;
+
+    for (k = 0; k < GR_NWORDS; k++) {
+        said = atomic_load(&p->shared[1]->words[k]) >> k;
+        assert_true(said > p->done[1] && said >= p->heard);
+    }
+    p->heard = said;
 }
 
 /* The words of the slot, and after them what was there before: zeros. */
@@ -125,6 +141,7 @@ static inline void pop(struct pipe *p)
 
     if (gr_link_readable(&p->link[1])) {
         slot = gr_link_slot(&p->link[1]);
+        hear(p);
         for (k = 0; k < WORDS && 0 != slot[k]; k++) {
             assert_int_equal(slot[k], word(p, p->done[1], k));
         }
