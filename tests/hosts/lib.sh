@@ -11,7 +11,7 @@ if ! reason=$("$hosts" possible); then
     exit 0
 fi
 
-np_of() { echo $(($(sed 's/x/*/' <<<"$1"))); } # ranks of a layout
+np_of() { echo $(($(sed 's/ .*//; s/x/*/' <<<"$1"))); } # ranks of a layout, which options may follow
 
 # The runs of all series together take long, and little of what is below hangs on the series: one of them runs it all. The
 # others end here, and say what they have not run.
