@@ -128,12 +128,9 @@ static int ask(mca_coll_gpuring_module_t *module, struct gr_lane *lane, struct g
     struct gr_setup **next = &op->setup;
 
     op->lane = lane;
-    if (op->device) {
-        op->setup = mca_coll_gpuring_setup_new_gpu(lane, op, module->setups++);
-        return NULL == op->setup ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
-    }
-    if (GR_LINKS_NONE == gr_team_links(lane->team, way, root)) {
-        op->setup = mca_coll_gpuring_setup_new(lane, way, root, module->setups++);
+    if (op->device || GR_LINKS_NONE == gr_team_links(lane->team, way, root)) {
+        op->setup = op->device ? mca_coll_gpuring_setup_new_gpu(lane, op, module->setups++)
+                               : mca_coll_gpuring_setup_new(lane, way, root, module->setups++);
         if (NULL == op->setup) {
             return OMPI_ERR_OUT_OF_RESOURCE;
         }

@@ -35,9 +35,11 @@ static void explain_gpu(const struct gr_op *op, char *text, size_t size)
     struct gr_gpu_report report;
     struct gr_step step;
     int ranks[2 * GR_FAN], n;
-    size_t used = 0;
+    size_t used;
     uint32_t c;
 
+    mca_coll_gpuring_timing_explain(op->lane, text, size);
+    used = strlen(text);
     for (c = 0; c < op->gpu.nchannels && used < size; c++) {
         if (gr_gpu_op_waits(&op->gpu, c, &step, &report, ranks, &n)) {
             used += (size_t) snprintf(text + used, size - used,

@@ -105,7 +105,7 @@ static int start_gpu(struct gr_op *op)
                     gr_gpu_error());
         return OMPI_ERROR;
     }
-    return OMPI_SUCCESS;
+    return mca_coll_gpuring_timing_begin(op);
 }
 
 /* What it needs is there: begin. OMPI error code. */
@@ -236,7 +236,7 @@ static int run(struct gr_op *op, uint64_t *moved)
 
     if (op->device) {
         rc = gr_gpu_op_poll(&op->gpu, moved);
-        if (rc < 0) {
+        if (GR_ERR_CUDA == rc) {
             opal_output(0, "gpuring: %s on %s: a kernel failed: %s", gr_calls[op->call.id].name,
                         gr_comm_name(op->call.comm), gr_gpu_error());
         }

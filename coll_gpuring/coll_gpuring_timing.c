@@ -16,7 +16,8 @@
 struct gr_timing {
     struct gr_link_port port;
     struct gr_timer timer;
-    struct gr_request last; /* what the time line was made for */
+    struct gr_request last; /* what the time line was made for, */
+    bool last_on_device;
     uint64_t told;          /* pauses */
 };
 
@@ -35,7 +36,7 @@ static bool is_timed(const struct gr_lane *lane)
 
 bool mca_coll_gpuring_timing_asks(const struct gr_lane *lane, const struct gr_op *op)
 {
-    return is_timed(lane) && (op->arrives || (!op->device && GR_WAY_MAILBOX != op->choice.way)) &&
+    return is_timed(lane) && (op->arrives || op->device || GR_WAY_MAILBOX != op->choice.way) &&
            GR_LINKS_NONE == gr_team_links(lane->team, GR_WAY_NOTES, 0);
 }
 
@@ -79,6 +80,34 @@ static struct gr_sched sched_of(const void *ctx, int rank, uint32_t channel)
                          team->rings.where[channel % 2], channel, op->plan.split.nchunks);
 }
 
+/* The same, of kernels. */
+static struct gr_sched gpu_sched_of(const void *ctx, int rank, uint32_t channel)
+{
+    const struct gr_op *op = ctx;
+    const struct gr_gpu_team *team = op->lane->gpu;
+
+    return gr_plan_sched(&op->data.request, team->p, rank, team->rings.order[channel % 2],
+                         team->rings.where[channel % 2], channel, op->gpu.split.nchunks);
+}
+
+/*
+ * What is timed of an op. Kernels inside a node exchange their messages without the host, so there only their start can be.
+ */
+static struct gr_timing_job job_of(const struct gr_op *op)
+{
+    const struct gr_team *team = op->lane->team;
+    const struct gr_gpu_team *gpu = op->lane->gpu;
+
+    if (op->device) {
+        return (struct gr_timing_job) {.p = team->p, .split = &op->gpu.split, .elem_bytes = op->gpu.elem_bytes,
+                                       .slot_elems = op->gpu.args.slot_elems, .nslots = gpu->nslots,
+                                       .sched = gpu_sched_of, .ctx = op, .whole = NULL == gpu->remote};
+    }
+    return (struct gr_timing_job) {.p = team->p, .split = &op->plan.split, .elem_bytes = op->data.request.elem_bytes,
+                                   .slot_elems = op->plan.slot_elems, .nslots = team->data.nslots,
+                                   .sched = sched_of, .ctx = op};
+}
+
 /* Whether both have steps at the same times. Counts are not compared. */
 static bool is_same(const struct gr_request *a, const struct gr_request *b)
 {
@@ -93,16 +122,8 @@ int mca_coll_gpuring_timing_begin(struct gr_op *op)
     struct gr_lane *lane = op->lane;
     const struct gr_team *team = lane->team;
     const struct gr_request *r = &op->data.request;
-    struct gr_timer_links links = {team->data.in, team->data.out, team->p};
-    struct gr_timing_job job = {
-        .p = team->p,
-        .split = &op->plan.split,
-        .elem_bytes = r->elem_bytes,
-        .slot_elems = op->plan.slot_elems,
-        .nslots = team->data.nslots,
-        .sched = sched_of,
-        .ctx = op,
-    };
+    struct gr_timer_links links = {op->device ? NULL : team->data.in, op->device ? NULL : team->data.out, team->p};
+    struct gr_timing_job job = job_of(op);
     int rc = OMPI_SUCCESS;
 
     if (!is_timed(lane) || GR_LINKS_THERE != gr_team_links(team, GR_WAY_NOTES, 0)) {
@@ -112,11 +133,18 @@ int mca_coll_gpuring_timing_begin(struct gr_op *op)
         rc = make(lane);
     }
     if (OMPI_SUCCESS == rc) {
+        struct gr_timing *t = lane->timing;
+
         tell(lane);
-        gr_timer_begin(&lane->timing->timer, &job, &links, is_same(&lane->timing->last, r),
+        gr_timer_begin(&t->timer, &job, &links, op->device == t->last_on_device && is_same(&t->last, r),
                        GR_COLL_ALLREDUCE == r->coll);
-        lane->timing->last = *r;
-        gr_machine_gate(&op->machine, &gate, &lane->timing->timer);
+        t->last = *r;
+        t->last_on_device = op->device;
+        if (op->device) {
+            gr_gpu_op_gate(&op->gpu, &gate, &t->timer);
+        } else {
+            gr_machine_gate(&op->machine, &gate, &t->timer);
+        }
     }
     return rc;
 }

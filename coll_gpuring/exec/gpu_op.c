@@ -148,6 +148,8 @@ int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct
     r = translate(request, team, kernel);
     most = simple ? team->slot_bytes : gr_line_bytes(r.protocol, r.threads, r.elem_bytes);
     a->split = gr_plan_split(&r, team->p, most, team->nslots, simple ? GR_GPU_LINE : 16);
+    op->split = a->split;
+    op->elem_bytes = r.elem_bytes;
     set_schedules(op, &r);
     memcpy(a->space, space, sizeof(a->space));
     a->protocol = r.protocol;
@@ -225,13 +227,19 @@ static int is_over(const struct gr_gpu_op *op)
 {
     int rank;
 
-    return op->through && 0 == gr_gpu_op_unsent(op, &rank, 1);
+    return op->through && (NULL == op->gate.gate || op->gate.over) && 0 == gr_gpu_op_unsent(op, &rank, 1);
 }
 
 int gr_gpu_op_poll(struct gr_gpu_op *op, uint64_t *moved)
 {
-    int rc;
+    int rc = NULL == op->gate.gate ? 0 : gr_gpu_gate_poll(op);
 
+    if (rc < 0) {
+        return rc;
+    }
+    if (NULL != op->gate.gate && !op->gate.started) {
+        return GR_AGAIN;
+    }
     if (op->through) {
         return is_over(op) ? GR_DONE : GR_AGAIN;
     }
@@ -272,10 +280,18 @@ void gr_gpu_op_end(struct gr_gpu_op *op)
     }
 }
 
+struct gr_sched gr_gpu_op_sched(const struct gr_gpu_op *op, uint32_t channel)
+{
+    struct gr_sched sched = op->sched[channel % 2];
+
+    sched.channel = gr_rings_lane(&op->team->rings.torus, channel);
+    return sched;
+}
+
 int gr_gpu_op_waits(const struct gr_gpu_op *op, uint32_t channel, struct gr_step *step, struct gr_gpu_report *report,
                     int *ranks, int *n)
 {
-    struct gr_sched sched;
+    struct gr_sched sched = gr_gpu_op_sched(op, channel);
     int k;
 
     *n = 0;
@@ -283,8 +299,6 @@ int gr_gpu_op_waits(const struct gr_gpu_op *op, uint32_t channel, struct gr_step
     if (GR_GPU_LEFT != report->word % 4) {
         return 0;
     }
-    sched = op->sched[channel % 2];
-    sched.channel = gr_rings_lane(&op->team->rings.torus, channel);
     *step = gr_sched_step(&sched, report->index);
     for (k = 0; k < step->nfrom; k++) {
         if (report->from & 1u << k) {

@@ -16,11 +16,24 @@
 #define GR_EXEC_GPU_OP_H
 
 #include "gpu_team.h"
+#include "machine.h"
+
+/* What an op is let do when (gpu_gate.c). */
+struct gr_gpu_gate {
+    const struct gr_gate *gate; /* NULL: all, at once */
+    void *ctx;
+    int started, over;          /* the kernel may be launched; the others need this rank no more */
+    uint32_t running;           /* channels that have something to send to other nodes */
+    struct gr_cursor at[GR_GPU_CHANNELS]; /* the step that is the next to do so */
+};
 
 struct gr_gpu_op {
     struct gr_gpu_team *team;
     struct gr_gpu_args args;
-    struct gr_sched sched[2]; /* those of args, for the host */
+    struct gr_sched sched[2]; /* those of args, for the host; */
+    struct gr_split split;    /* the same */
+    size_t elem_bytes;        /* of the kernel's elements */
+    struct gr_gpu_gate gate;
     enum gr_kernel kernel;
     uint32_t nchannels;
     int mapped;               /* zero copy: outputs of others that this rank's kernel can write to */
@@ -42,7 +55,20 @@ int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct
                     enum gr_kernel kernel, const gr_gpu_ptr space[3],
                     const struct gr_gpu_ticket *const *tickets);
 
-/* Go on. GR_DONE, GR_AGAIN, or GR_ERR_CUDA. *moved is increased by the slots that were handled. */
+/*
+ * Before the first poll: the kernel is launched, and what it sends to other nodes is given to the network, when the gate
+ * says so, as machine.h has it: steps that send there are asked for, the others are as free as kernels are. Gate and ctx must
+ * live as long as the op.
+ */
+void gr_gpu_op_gate(struct gr_gpu_op *op, const struct gr_gate *gate, void *ctx);
+
+/* What a poll does about it. 0, or the gate's negative error. */
+int gr_gpu_gate_poll(struct gr_gpu_op *op);
+
+/* The schedule of a channel, for the host. */
+struct gr_sched gr_gpu_op_sched(const struct gr_gpu_op *op, uint32_t channel);
+
+/* Go on. GR_DONE, GR_AGAIN, the gate's error or GR_ERR_CUDA. *moved is increased by the slots that were handled. */
 int gr_gpu_op_poll(struct gr_gpu_op *op, uint64_t *moved);
 
 /*

@@ -2,7 +2,7 @@
 /*
  * Links to ranks on other nodes, gpu_team.h: at each end a FIFO in pinned host memory, beside the device (NUMA).
  *
- *      this rank's frame    [heads][tail][slot][slot]...[fill]         heads, tail: a line each; fill: the writer's
+ *      this rank's frame    [heads][tail][slot][slot]...[fill][until]     heads, tail: a line each; fill, until: the writer's
  *
  * Kernels are at one end of it and know no difference, but that a writer says how much of each slot is in use. The
  * network, which the caller brings, is at the other. There are no lines of LL and LL128: a network would not know where
@@ -18,9 +18,22 @@ static size_t slots_bytes(const struct gr_gpu_team *team)
     return COUNTERS + team->nslots * team->slot_bytes;
 }
 
+/* Where slots begin that are held back: the host's word. */
+static size_t until_at(const struct gr_gpu_team *team)
+{
+    return slots_bytes(team) + (team->nslots + 1) / 2 * 2 * sizeof(uint32_t);
+}
+
 size_t gr_gpu_remote_bytes(const struct gr_gpu_team *team)
 {
-    return slots_bytes(team) + team->nslots * sizeof(uint32_t);
+    return until_at(team) + sizeof(uint64_t);
+}
+
+_Atomic uint64_t *gr_gpu_remote_until(const struct gr_gpu_team *team, const struct gr_gpu_wire *wire)
+{
+    unsigned char *at = gr_gpu_frame_base(wire->frame);
+
+    return (_Atomic uint64_t *) (void *) (at + until_at(team));
 }
 
 int gr_gpu_remote_lease(struct gr_gpu_team *team, struct gr_gpu_wire *wires, int n, int writes)
@@ -36,6 +49,7 @@ int gr_gpu_remote_lease(struct gr_gpu_team *team, struct gr_gpu_wire *wires, int
             .other = writes ? head : tail,
             .fill = writes ? head + slots_bytes(team) : 0,
         };
+        atomic_store_explicit(gr_gpu_remote_until(team, &wires[k]), UINT64_MAX, memory_order_relaxed);
     }
     return rc;
 }
@@ -51,6 +65,7 @@ struct gr_fifo gr_gpu_remote_fifo(const struct gr_gpu_team *team, const struct g
         .nslots = team->nslots,
         .slot_bytes = team->slot_bytes,
         .fill = writes ? (const uint32_t *) (const void *) (at + slots_bytes(team)) : NULL,
+        .until = writes ? gr_gpu_remote_until(team, wire) : NULL,
         .door = gr_gpu_frame_door(wire->frame),
         .lease = gr_gpu_pool_offer(team->pool, wire->frame).door.lease,
     };

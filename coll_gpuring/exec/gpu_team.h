@@ -21,7 +21,7 @@
  * A link to a rank on another node lies in pinned host memory at both ends: a FIFO each (gpu_remote.c) whose other end is
  * the caller's network, which moves what kernels push and needs nothing of them.
  *
- *      writer's frame [head][tail][slot][slot]...[fill]  ~~ network ~~>  reader's frame [head][tail][slot][slot]...
+ *      writer's frame [head][tail][slot][slot]...[fill][until]  ~~ network ~~>  reader's frame [head][tail][slot][slot]...
  */
 #ifndef GR_EXEC_GPU_TEAM_H
 #define GR_EXEC_GPU_TEAM_H
@@ -135,6 +135,9 @@ size_t gr_gpu_remote_bytes(const struct gr_gpu_team *team);
 
 /* What the network is to be given of a remote wire. */
 struct gr_fifo gr_gpu_remote_fifo(const struct gr_gpu_team *team, const struct gr_gpu_wire *wire, int writes);
+
+/* The number of the first of a link's slots that are not to travel yet, UINT64_MAX: all may; wire: one out. */
+_Atomic uint64_t *gr_gpu_remote_until(const struct gr_gpu_team *team, const struct gr_gpu_wire *wire);
 
 /*
  * The ranks on other nodes to which something lies in this rank's slots that the network has not taken, on these channels;

@@ -65,6 +65,7 @@ struct gr_fifo {
     uint32_t nslots;      /* GR_MIN_SLOTS .. GR_MAX_SLOTS */
     size_t slot_bytes;    /* < 2^32 */
     const uint32_t *fill; /* writer's: [slot]: bytes that are to travel, written before the push; NULL: all of it */
+    const _Atomic uint64_t *until; /* writer's: where the slots begin that are not to travel yet, as tail; NULL: all may */
     _Atomic uint64_t *words; /* [GR_NWORDS], which travel with slots; NULL: nothing is said */
     struct gr_door *door; /* that is told when the network has left it: */
     uint64_t lease;

@@ -141,10 +141,13 @@ void gr_net_leave(struct gr_net_link *l)
     free(l);
 }
 
-/* Slots that the writer has pushed. */
+/* Slots that the writer has pushed, and that may travel. */
 static uint64_t pushed(const struct gr_net_link *l)
 {
-    return atomic_load_explicit(l->fifo.tail, memory_order_acquire) - l->fifo.count;
+    uint64_t until = NULL == l->fifo.until ? UINT64_MAX : atomic_load_explicit(l->fifo.until, memory_order_acquire);
+    uint64_t tail = atomic_load_explicit(l->fifo.tail, memory_order_acquire);
+
+    return (tail < until ? tail : until) - l->fifo.count;
 }
 
 static int is_connected(const struct gr_net_link *l)

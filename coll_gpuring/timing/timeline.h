@@ -32,6 +32,7 @@ struct gr_timing_job {
     uint32_t nslots; /* of a link */
     struct gr_sched (*sched)(const void *ctx, int rank, uint32_t channel); /* the schedule of every rank */
     const void *ctx;
+    int whole; /* its steps cannot be kept apart: only its start counts */
     const struct gr_latency *latency;
     int64_t guard; /* ns added to every tick */
 };

@@ -31,6 +31,12 @@ void gr_timer_free(struct gr_timer *t)
     gr_latency_free(&t->latency);
 }
 
+/* What holds for this call. */
+static enum gr_step_sync mode_of(const struct gr_timer *t)
+{
+    return t->job.whole && GR_SYNC_NONE != t->mode ? GR_SYNC_START : t->mode;
+}
+
 /* ---- countdowns ---- */
 
 /* Hand the notes that have come to whom they concern. 0, or negative. */
@@ -81,7 +87,7 @@ void gr_timer_begin(struct gr_timer *t, const struct gr_timing_job *job, const s
     t->job.latency = &t->latency;
     t->lined = t->lined && again;
     t->links = *links;
-    t->may_resync = may_resync && 1 == job->split->nchannels;
+    t->may_resync = may_resync && 1 == job->split->nchannels && NULL != links->in;
     t->shift = 0;
     t->synced = 0;
     t->syncing = 0;
@@ -124,9 +130,9 @@ static void after_start(struct gr_timer *t)
 static int after_measuring(struct gr_timer *t)
 {
     int64_t quarter = gr_latency_sync(&t->latency) / 4;
-    int rc = t->lined ? 0 : gr_timeline_make(&t->line, &t->job);
+    int rc = t->lined || t->job.whole ? 0 : gr_timeline_make(&t->line, &t->job);
 
-    t->lined = 0 == rc;
+    t->lined = 0 == rc && !t->job.whole;
     t->tolerance = quarter > LEAST_TOLERANCE ? quarter : LEAST_TOLERANCE;
     t->state = GR_TIMER_STARTS;
     begin_countdown(t);
@@ -304,7 +310,7 @@ static int poll_call(struct gr_timer *t)
             return rc;
         }
     }
-    if (GR_SYNC_BARRIER == t->mode) {
+    if (GR_SYNC_BARRIER == mode_of(t)) {
         rc = poll_barriers(t);
         return rc < 0 ? rc : 1;
     }
@@ -319,14 +325,14 @@ int gr_timer_may_begin(void *ctx, uint32_t channel, uint32_t slice, const struct
     if (GR_TIMER_OFF == t->state) {
         return 1;
     }
-    if (GR_TIMER_RUNS == t->state) {
+    if (GR_TIMER_RUNS == t->state && GR_SYNC_START != mode_of(t)) {
         t->at[channel] = gr_timeline_group(&t->line, slice, step->tick);
     }
     rc = poll_call(t);
-    if (1 != rc || GR_TIMER_OFF == t->state || GR_SYNC_START == t->mode) {
+    if (1 != rc || GR_TIMER_OFF == t->state || GR_SYNC_START == mode_of(t)) {
         return rc;
     }
-    if (GR_SYNC_BARRIER == t->mode) {
+    if (GR_SYNC_BARRIER == mode_of(t)) {
         t->at[channel] = gr_timeline_group(&t->line, slice, step->tick);
         return t->at[channel] <= t->synced;
     }
@@ -342,12 +348,11 @@ int gr_timer_may_begin(void *ctx, uint32_t channel, uint32_t slice, const struct
 void gr_timer_begins(void *ctx, uint32_t channel, uint32_t slice, const struct gr_step *step)
 {
     struct gr_timer *t = ctx;
-    struct gr_link *in = t->links.in + (size_t) channel * (size_t) t->links.p;
-    struct gr_link *out = t->links.out + (size_t) channel * (size_t) t->links.p;
+    size_t first = (size_t) channel * (size_t) t->links.p;
     int64_t late;
     int k;
 
-    if (GR_TIMER_RUNS != t->state || GR_SYNC_TIMED != t->mode) {
+    if (GR_TIMER_RUNS != t->state || GR_SYNC_TIMED != mode_of(t)) {
         return;
     }
     /* as of now: another channel may have found the rank to be late since this step was let in */
@@ -361,12 +366,12 @@ void gr_timer_begins(void *ctx, uint32_t channel, uint32_t slice, const struct g
         t->missed = 1;
         t->shift += late;
     }
-    for (k = 0; k < step->nfrom; k++) {
-        hear(t, &in[step->from[k]]);
+    for (k = 0; NULL != t->links.in && k < step->nfrom; k++) {
+        hear(t, &t->links.in[first + (size_t) step->from[k]]);
     }
     ask_for_resync(t, slice);
-    for (k = 0; k < step->nto; k++) {
-        say(t, &out[step->to[k]]);
+    for (k = 0; NULL != t->links.out && k < step->nto; k++) {
+        say(t, &t->links.out[first + (size_t) step->to[k]]);
     }
 }
 
@@ -386,7 +391,7 @@ int gr_timer_finished(void *ctx)
         return 1;
     }
     rc = poll_call(t); /* the others need this rank for their start and their barriers */
-    if (1 != rc || GR_TIMER_OFF == t->state || GR_SYNC_BARRIER != t->mode) {
+    if (1 != rc || GR_TIMER_OFF == t->state || GR_SYNC_BARRIER != mode_of(t)) {
         return rc;
     }
     return !t->syncing && t->synced == last_group(t);

@@ -32,7 +32,7 @@
 
 enum gr_step_sync { GR_SYNC_NONE, GR_SYNC_START, GR_SYNC_BARRIER, GR_SYNC_TIMED, GR_NSYNCS };
 
-#define GR_TIMER_CHANNELS 16
+#define GR_TIMER_CHANNELS 32
 #define GR_LATE_CALLS 8
 #define GR_PAUSE_CALLS 256
 #define GR_MAX_PAUSES 3
@@ -60,7 +60,8 @@ void gr_timing_report_add(struct gr_timing_report *sum, const struct gr_timing_r
 /* Where it stands, for messages. */
 enum gr_timer_state { GR_TIMER_IDLE, GR_TIMER_MEASURES, GR_TIMER_STARTS, GR_TIMER_RUNS, GR_TIMER_OFF };
 
-/* Links of the call, [channel * p + rank]; only `timed` looks at them. */
+/* Links of the call, [channel * p + rank], for what ranks say beside their messages; only `timed` looks at them. NULL: they say
+ * nothing there. */
 struct gr_timer_links {
     struct gr_link *in, *out;
     int p;

@@ -6,6 +6,8 @@
 
 #include "exec/team.h"
 
+#include "symbolic.h" /* the seeded random numbers */
+
 #include <sched.h>
 #include <time.h>
 
@@ -77,6 +79,52 @@ void tc_end(struct tc_call *call)
     tc_drop(call);
 }
 
+/* ---- a gate ---- */
+
+static int may_begin(void *ctx, uint32_t channel, uint32_t slice, const struct gr_step *step)
+{
+    struct tc_gate *g = ctx;
+
+    if (0 == step->nto) {
+        return !g->held && 0 == sym_below(&g->random, 3); /* the start */
+    }
+    CHECK(!g->asked[channel] || (slice == g->slice[channel] && 0 == memcmp(step, &g->step[channel], sizeof(*step))));
+    g->asked[channel] = 1;
+    g->slice[channel] = slice;
+    g->step[channel] = *step;
+    if (g->in >= g->let || 0 == sym_below(&g->random, 3)) {
+        return 0;
+    }
+    g->in++;
+    return 1;
+}
+
+static void begins(void *ctx, uint32_t channel, uint32_t slice, const struct gr_step *step)
+{
+    struct tc_gate *g = ctx;
+
+    CHECK(g->asked[channel] && slice == g->slice[channel] && 0 == memcmp(step, &g->step[channel], sizeof(*step)));
+    g->asked[channel] = 0;
+    g->begun++;
+}
+
+static void ended(void *ctx, uint32_t channel)
+{
+    struct tc_gate *g = ctx;
+
+    CHECK(!g->asked[channel]);
+    g->ended++;
+}
+
+static int finished(void *ctx)
+{
+    struct tc_gate *g = ctx;
+
+    return !g->held && 0 == sym_below(&g->random, 3);
+}
+
+const struct gr_gate tc_gate = {may_begin, begins, ended, finished};
+
 /* ---- calls ---- */
 
 /*
@@ -112,7 +160,7 @@ int tc_begin_with(struct tc_call *call, struct tr_team *t, int rank, const struc
     struct gr_request request = ex_request(c);
     gr_gpu_ptr space[3] = {0, 0, 0};
     const struct gr_gpu_ticket *const *list = NULL;
-    int kernel = GR_KERNEL_copy;
+    int kernel = GR_KERNEL_copy, rc;
 
     memset(call, 0, sizeof(*call));
     td_rank = rank;
@@ -140,11 +188,17 @@ int tc_begin_with(struct tc_call *call, struct tr_team *t, int rank, const struc
     if (NULL != tickets && c->zero_copy) {
         list = exchange(call, tickets, space[GR_OUT]);
     }
-    return gr_gpu_op_begin(&call->op, t->ranks[rank], &request, (enum gr_kernel) kernel, space, list);
+    rc = gr_gpu_op_begin(&call->op, t->ranks[rank], &request, (enum gr_kernel) kernel, space, list);
+    if (0 == rc && NULL != getenv("TEAM_TEST_GATE")) {
+        call->gate = (struct tc_gate) {.random = c->seed + (uint64_t) rank, .let = INT32_MAX};
+        gr_gpu_op_gate(&call->op, &tc_gate, &call->gate);
+    }
+    return rc;
 }
 
 int tc_poll(struct tc_call *call)
 {
+    const struct tc_gate *g = call->op.gate.ctx;
     int rc;
 
     td_rank = call->rank;
@@ -154,6 +208,7 @@ int tc_poll(struct tc_call *call)
         sched_yield(); /* to blocks, which are threads of this machine */
     } else if (GR_DONE == rc) {
         CHECK_INT(gr_gpu_stream_done(call->op.team->stream), 1); /* the kernel has ended, not only said so */
+        CHECK(NULL == g || (g->in == g->begun && g->ended == (int) call->op.nchannels));
         gr_gpu_op_end(&call->op);
     }
     return rc;

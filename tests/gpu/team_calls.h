@@ -9,6 +9,20 @@
 
 #include <stdatomic.h>
 
+/*
+ * A gate of a call: lets steps in by chance, but `let` of them at most; counts. A step that is asked for sends to another
+ * node, has not begun, and is asked for until it is let in.
+ */
+struct tc_gate {
+    uint64_t random;
+    int held, let;             /* the start is, and the end; steps that are let in */
+    int in, begun, ended;
+    struct gr_step step[GR_GPU_CHANNELS]; /* that was asked for the last */
+    uint32_t slice[GR_GPU_CHANNELS];
+    int asked[GR_GPU_CHANNELS];
+};
+extern const struct gr_gate tc_gate;
+
 /* One rank's part of a call. */
 struct tc_call {
     struct tr_team *team;
@@ -19,6 +33,7 @@ struct tc_call {
     gr_gpu_ptr tmp;            /* scratch */
     struct gr_gpu_op op;
     uint64_t moved;
+    struct tc_gate gate; /* with TEAM_TEST_GATE */
 };
 
 /* The tickets of a call's outputs, which all ranks wait for before they begin. All zero at first. */

@@ -125,3 +125,106 @@ void remote_links_are_refused(void)
     tc_try(&n.t, GR_ALGO_RING);
     close_nodes(&n);
 }
+
+/* A Bcast of four slots from node to node, rank 0 behind a gate. */
+static void begin_gated(struct nodes *n, struct tc_call calls[2], struct tc_gate *g)
+{
+    static const struct ex_case c = {.coll = GR_COLL_BCAST, .way = GR_ALGO_CHAIN, .kind = EX_I32_SUM, .nchannels = 1,
+                                     .count = 4 * 64, .chunk_bytes = 256, .seed = 5};
+    int r;
+
+    open_nodes(n, 2, 2, GR_ALGO_CHAIN);
+    for (r = 0; r < 2; r++) {
+        CHECK_INT(tc_begin(&calls[r], &n->t, r, &c), 0);
+    }
+    gr_gpu_op_gate(&calls[0].op, &tc_gate, g);
+}
+
+static void poll_both(struct tc_call calls[2], int rounds)
+{
+    int k;
+
+    for (k = 0; k < rounds; k++) {
+        (void) tc_poll(&calls[0]);
+        (void) tc_poll(&calls[1]);
+        usleep(20);
+    }
+}
+
+static uint64_t tail_of(const struct gr_gpu_team *team, const struct gr_gpu_wire *wire, int writes)
+{
+    return atomic_load(gr_gpu_remote_fifo(team, wire, writes).tail);
+}
+
+static void end_gated(struct nodes *n, struct tc_call calls[2])
+{
+    while (GR_AGAIN == gr_gpu_op_poll(&calls[0].op, &calls[0].moved) || !calls[0].op.gate.over) {
+        tn_progress(0);
+        (void) tc_poll(&calls[1]);
+    }
+    tc_finish(&calls[1]);
+    gr_gpu_op_end(&calls[0].op);
+    tc_end(&calls[0]);
+    tc_end(&calls[1]);
+    tc_try(&n->t, GR_ALGO_RING); /* and nothing is held back any more */
+    close_nodes(n);
+}
+
+/* No kernel before the start; its messages stay where they are until they are let go, one by one. */
+void what_is_for_other_nodes_waits_for_the_gate(void)
+{
+    struct tc_gate g = {.random = 1, .held = 1};
+    const struct gr_gpu_wire *out, *in;
+    struct tc_call calls[2];
+    struct nodes n;
+    int k;
+
+    begin_gated(&n, calls, &g);
+    out = &n.t.ranks[0]->out[1];
+    in = &n.t.ranks[1]->in[0];
+    poll_both(calls, 200);
+    CHECK_INT(calls[0].op.args.launch, 0);
+    g.held = 0;
+    for (k = 0; tail_of(n.t.ranks[0], out, 1) < 2; k++) { /* as many as there are slots */
+        poll_both(calls, 1);
+        CHECK(k < 100000);
+    }
+    poll_both(calls, 200);
+    CHECK_INT(tail_of(n.t.ranks[1], in, 0), 0);
+    for (g.let = 1; g.let <= 4; g.let++) {
+        for (k = 0; tail_of(n.t.ranks[1], in, 0) < (uint64_t) g.let; k++) {
+            poll_both(calls, 1);
+            CHECK(k < 100000);
+        }
+        poll_both(calls, 200);
+        CHECK_INT(tail_of(n.t.ranks[1], in, 0), g.let);
+        CHECK_INT(g.begun, g.let);
+    }
+    end_gated(&n, calls);
+}
+
+/* Others may still need this rank when it has sent all that it has. */
+void the_end_waits_for_the_gate(void)
+{
+    struct tc_gate g = {.random = 1, .let = 4};
+    struct tc_call calls[2];
+    struct nodes n;
+    int k;
+
+    begin_gated(&n, calls, &g);
+    for (k = 0; !calls[0].op.gate.started; k++) {
+        poll_both(calls, 1);
+        CHECK(k < 100000);
+    }
+    g.held = 1;
+    for (k = 0; !calls[0].op.through || g.ended < 1; k++) {
+        poll_both(calls, 1);
+        CHECK(k < 100000);
+    }
+    for (k = 0; k < 200; k++) {
+        tn_progress(0);
+        CHECK_INT(gr_gpu_op_poll(&calls[0].op, &calls[0].moved), GR_AGAIN);
+    }
+    g.held = 0;
+    end_gated(&n, calls);
+}

@@ -37,6 +37,8 @@ void remote_links_lie_in_host_memory(void);
 void a_call_is_over_when_all_is_sent(void);
 void a_connection_breaks_and_the_calls_abort(void);
 void remote_links_are_refused(void);
+void what_is_for_other_nodes_waits_for_the_gate(void);
+void the_end_waits_for_the_gate(void);
 
 /* team_fail_rows.c */
 void a_launch_fails(void);

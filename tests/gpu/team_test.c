@@ -3,7 +3,7 @@
  * The device part of a team (exec/gpu_team.h, gpu_join.c, gpu_op.h) without MPI: ranks of one process on the fake
  * driver. Here: calls of every kind against results computed on the host, and kernels that find no place.
  *
- * Environment: GPURING_SEED; TEAM_TEST_ONE_IN=N: one in N cases; TEAM_TEST_NODES=N: ranks on so many nodes; and what
+ * Environment: GPURING_SEED; TEAM_TEST_ONE_IN=N: one in N cases; TEAM_TEST_NODES=N: ranks on so many nodes; TEAM_TEST_GATE: through a gate; and what
  * device_rows.h says.
  */
 #include "team_net.h"
@@ -284,6 +284,8 @@ static struct row rows[] = {
     {"the_same_with_links_on_the_host", every_call_is_as_on_the_host,
      "FAKECUDA_DEVICES=4 FAKECUDA_PEER=none TEAM_TEST_ONE_IN=4"},
     {"the_same_between_nodes", every_call_is_as_on_the_host, "TEAM_TEST_NODES=2 TEAM_TEST_ONE_IN=2"},
+    {"the_same_between_nodes_through_a_gate", every_call_is_as_on_the_host,
+     "TEAM_TEST_NODES=2 TEAM_TEST_GATE=1 TEAM_TEST_ONE_IN=4"},
 #if !TR_TSAN && !defined(__SANITIZE_ADDRESS__) /* which have few kernels */
     ROW(every_type_and_operation_has_its_kernel, NULL),
     ROW(kernels_that_count_bytes_take_elements, NULL),
@@ -308,6 +310,8 @@ static struct row rows[] = {
     ROW(a_refusal_leaves_other_links, NULL),
     ROW(remote_links_lie_in_host_memory, NULL),
     ROW(a_call_is_over_when_all_is_sent, NULL),
+    ROW(what_is_for_other_nodes_waits_for_the_gate, NULL),
+    ROW(the_end_waits_for_the_gate, NULL),
     ROW(a_connection_breaks_and_the_calls_abort, NULL),
     ROW(remote_links_are_refused, NULL),
     ROW(a_rank_never_begins_and_the_others_abort, NULL),
