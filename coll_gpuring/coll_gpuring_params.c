@@ -85,8 +85,7 @@ static const struct param_row rows[] = {
      "communicator's info key gpuring_torus, or its Cartesian topology, comes before it"},
     {"step_sync", KIND_SYNC, GR_PARAM_STEP_SYNC, 0, 0, 0, NULL,
      "When the steps of calls begin: none (default): as soon as they can; start: all ranks begin the call at one instant; "
-     "barrier: and each tick of its steps together; timed: and each step at its predicted time. On devices: messages to "
-     "other nodes"},
+     "barrier: and each tick of its steps together; timed: and each step (on devices: to other nodes) at its predicted time"},
     {"cuda", KIND_INT, -1, -1, -1, 1, &mca_coll_gpuring_component.cuda,
      "1: look for buffers in device memory; 0: never; -1 (default): where this process has loaded the CUDA driver "
      "before MPI_Init, or the node has an NVIDIA device file"},

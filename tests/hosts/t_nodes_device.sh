@@ -3,6 +3,7 @@
 # Buffers on devices (of the fake CUDA driver) where a communicator spans several hosts (hosts.sh).
 . "$(dirname "$0")/../mpi/lib.sh"
 . "$(dirname "$0")/../mpi/device_lib.sh"
+. "$(dirname "$0")/../mpi/timed_lib.sh"
 . "$(dirname "$0")/lib.sh"
 
 mark=$((100000000 + $$)) # an argument of programs, by which their processes are found
@@ -48,6 +49,15 @@ on_nodes "a buffer on a device at some ranks only" good_on_devices 2x1 device --
 on_nodes "a call ends while nobody calls MPI" good_on_devices 2x1 device -- devices progress
 on_nodes "communicators in opposite order" good_on_devices 2x1 device -- devices crossed
 on_nodes "different calls are an error" all_good 2x1 device -- devices differ
+
+# ---- timed: kernels begin together, and their messages between nodes keep to the time line ----
+
+for row in 2x2:timed:2x2 3+1:barrier:2x2; do
+    IFS=: read -r layout mode torus <<<"$row"
+    on_nodes "step_sync $mode" good_on_devices $layout device --mca coll_gpuring_step_sync $mode \
+        --mca coll_gpuring_report summary -- timed $torus 1
+    tap_check "$layout: step_sync $mode: the report says so" report_fits $mode 20
+done
 
 # three Allreduces of 2 MiB: -c makes two of them
 with=$counted slot_bytes=131072 PROGDIR=${BENCH%/*} between 2x2 --mca coll_gpuring_verbose 2 -- \

@@ -24,7 +24,7 @@ for coll in allreduce:swing allgather:bucket reduce_scatter:bucket bcast:mst red
     along+=(--mca "coll_gpuring_algorithm_${coll%:*}" "${coll#*:}")
 done
 went_along() { local way; for way; do seen "^# [a-z_]+ +host +$way " || return 1; done; }
-for grid in 3x3 4x4; do
+for grid in 2x2 4x2 2x2x2 3x3 4x4; do
     for mode in start barrier timed; do
         test_program "$mode on the grid $grid" $((${grid//x/*})) --mca coll_gpuring_step_sync $mode "${along[@]}" \
             --mca coll_gpuring_channels 2 --mca coll_gpuring_mailbox_bytes 0 --mca coll_gpuring_report summary -- grids $grid

@@ -5,6 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 . "$(dirname "$0")/device_lib.sh"
+. "$(dirname "$0")/timed_lib.sh"
 export GPURING_MEMORY=device
 export GPURING_BUDGET=0 # each collective and form once on each communicator
 slots='--mca op ^avx --mca coll_gpuring_verbose 2 --mca coll_gpuring_device_slot_bytes'
@@ -44,6 +45,15 @@ END
 for algorithm in bucket swing mst ordered two-level; do
     grun 4 $slots 512 --mca coll_gpuring_algorithm $algorithm --mca coll_gpuring_device_slots 2 -- grids 2x2
     tap_check "2x2, $algorithm, 2 slots of 512 bytes" good_along $algorithm
+done
+# Kernels that begin together: inside a node that is all that any mode of step timing does.
+modes='2x2:start 2x2:barrier 2x2:timed 3x3:timed 4x2:barrier'
+[ "$OMPI_SERIES" -lt 5 ] || modes=2x2:timed
+for row in $modes; do
+    grid=${row%:*}
+    grun $((${grid//x/*})) $slots 16384 --mca coll_gpuring_step_sync ${row#*:} --mca coll_gpuring_report summary -- grids $grid
+    tap_check "$grid, step_sync ${row#*:}" good_on_devices
+    tap_check "$grid, step_sync ${row#*:}: a countdown each" starts_fit ${row#*:} 20
 done
 # each protocol; in lines each block of a message takes a slot
 for row in 'll bucket allgather' 'll swing allreduce' 'll mst bcast' 'simple mst reduce' 'll ordered alltoall' 'll two-level reduce'; do

@@ -17,3 +17,9 @@ report_fits() {
         barrier) [ "$countdowns" -gt $((2 * calls)) ] ;;
     esac
 }
+# starts_fit MODE LEAST: the same where only starts are timed: a countdown at each begin and no other, and no step
+starts_fit() {
+    local calls countdowns again
+    seen "^# step_sync $1: " && read -r calls countdowns again <<<"$(reported)" && [ "$calls" -ge "$2" ] &&
+        [ "$countdowns" -eq "$calls" ] && seen '^#   0 timed steps'
+}
