@@ -285,7 +285,7 @@ static struct row rows[] = {
      "FAKECUDA_DEVICES=4 FAKECUDA_PEER=none TEAM_TEST_ONE_IN=4"},
     {"the_same_between_nodes", every_call_is_as_on_the_host, "TEAM_TEST_NODES=2 TEAM_TEST_ONE_IN=2"},
     {"the_same_between_nodes_through_a_gate", every_call_is_as_on_the_host,
-     "TEAM_TEST_NODES=2 TEAM_TEST_GATE=1 TEAM_TEST_ONE_IN=8"},
+     "TEAM_TEST_NODES=2 TEAM_TEST_GATE=1 TEAM_TEST_ONE_IN=12"},
 #if !TR_TSAN && !defined(__SANITIZE_ADDRESS__) /* which have few kernels */
     ROW(every_type_and_operation_has_its_kernel, NULL),
     ROW(kernels_that_count_bytes_take_elements, NULL),
