@@ -15,7 +15,8 @@ enum algo_traits {
     ROOTED = 4,    /* each root needs links of its own */
     HASTY = 8,     /* in place or in scratch, it overwrites what it has sent and that others may not have taken yet */
     PACKED = 16,   /* its messages are several chunks */
-    TABLED = 32    /* kernels have its steps from a table */
+    TABLED = 32,   /* kernels have its steps from a table; */
+    PIPELINED = 64 /* and its chunks follow each other there */
 };
 
 struct algo_row {
@@ -118,6 +119,13 @@ int gr_algo_may_fetch(enum gr_algo algo)
 int gr_algo_has_table(enum gr_algo algo)
 {
     return 0 != (algos[algo].traits & TABLED);
+}
+
+uint32_t gr_algo_chunks(enum gr_algo algo)
+{
+    int traits = algos[algo].traits;
+
+    return traits & PIPELINED ? GR_TABLE_CHUNKS : traits & (FLAT | TABLED) ? 1 : 0;
 }
 
 uint32_t gr_algo_ways(enum gr_algo algo, enum gr_coll coll, const struct gr_torus *torus)

@@ -105,6 +105,13 @@ int gr_algo_has_scratch(enum gr_algo algo, enum gr_coll coll);
 /* Whether kernels read its steps from a table that the host writes (exec/gpu_steps.h), instead of computing them. */
 int gr_algo_has_table(enum gr_algo algo);
 
+/*
+ * GR_PIPE: chunks that a slice has at most, and then a power of two; 0: all chunks are those of one slice. Flat algorithms have
+ * one, they do not send one chunk behind the other; those with tables as many as there are tables for.
+ */
+#define GR_TABLE_CHUNKS 16
+uint32_t gr_algo_chunks(enum gr_algo algo);
+
 /* Channels that differ in their schedules, by the ways that they take or by the order of ranks; channel c takes number c
  * modulo that many. */
 uint32_t gr_algo_ways(enum gr_algo algo, enum gr_coll coll, const struct gr_torus *torus);
