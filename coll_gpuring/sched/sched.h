@@ -41,6 +41,7 @@ enum gr_algo {
     GR_ALGO_ORDERED,
     GR_ALGO_SUH_SHIN,
     GR_ALGO_TWO_LEVEL,
+    GR_ALGO_NODE_TREE,
     GR_NALGOS
 };
 

@@ -291,11 +291,11 @@ static void check_through(struct sym *w)
     }
 }
 
-/* Flat algorithms, and those along a torus, sum in their output where they need more steps than one for it. */
+/* Flat algorithms, and those along a torus but for trees, sum in their output where they need more steps than one for it. */
 static int sums_in_output(const struct sym_case *c)
 {
     if (gr_algo_is_along(c->algo)) {
-        return GR_COLL_ALLREDUCE == c->coll || GR_COLL_REDUCE == c->coll;
+        return GR_ALGO_NODE_TREE != c->algo && (GR_COLL_ALLREDUCE == c->coll || GR_COLL_REDUCE == c->coll);
     }
     return GR_ALGO_FLAT == c->algo || (GR_ALGO_TWOSHOT == c->algo && c->p > GR_FAN + 1);
 }
