@@ -5,8 +5,9 @@
  *      [way 0: step 0 step 1 ... step nsteps-1] [way 1: ...] ...          gpu_args.h
  *
  * A table depends on the collective, the algorithm, the torus, the rank, where the algorithm is rooted on the root, and on
- * how many chunks a slice has (gr_algo_chunks()): there is one for each number that it can be; not on the call's data. So it is written when the links of (algorithm, root) are made, lies in device memory beside them, and
- * is there as long as the team is: for every call, however long its kernel runs and whoever started it.
+ * how many chunks a slice has (gr_algo_chunks()), with one for each number that it can be; not on the call's data. So it is
+ * written when the links of (algorithm, root) are made, lies in device memory beside them, and is there as long as the team
+ * is: for every call, however long its kernel runs and whoever started it.
  */
 #ifndef GR_EXEC_GPU_STEPS_H
 #define GR_EXEC_GPU_STEPS_H

@@ -72,7 +72,7 @@ struct gr_gpu_wire {
 /* The tables of an algorithm (and root), one behind the other. */
 struct gr_gpu_steps {
     gr_gpu_ptr base;
-    struct gr_gpu_table of[GR_NCOLLS][GR_GPU_TABLES]; /* at 0: the algorithm has no schedule for it, or so many chunks */
+    struct gr_gpu_table of[GR_NCOLLS][GR_GPU_TABLES]; /* at 0: there is no schedule for it, or so many chunks */
 };
 
 struct gr_gpu_team_params {

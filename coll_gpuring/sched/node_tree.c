@@ -19,10 +19,10 @@
  * Ticks are those of tree.c, depths count a chain's ranks, too. Two trees use a link between neighbours in a chain in the
  * same tick, one down and one up: both ends in the order of the grid.
  *
- * Cost, Q nodes of P ranks, C chunks: C + log2 Q + P - 1 ticks each way (allreduce: up and down overlap in all but the
- * latter), of which log2 Q cross the network. Of n bytes a node that is inside one tree takes n/2 of each of the two below
- * it, and gives n/2 up in that tree and n/2 in the other, whose leaf it is: n bytes pass its link each way in a reduce or
- * bcast, 2 n in an allreduce.
+ * Cost, Q nodes of P ranks, C chunks: C/2 + h ticks in a bcast or reduce, C/2 + 2 h in an allreduce, each way over
+ * h = log2 Q + P - 1 hops, of which log2 Q cross the network. Of n bytes a node that is inside one tree takes n/2 of each of
+ * the two below it, and gives n/2 up in that tree and n/2 in the other, whose leaf it is: n bytes pass its link each way in
+ * a reduce or bcast, 2 n in an allreduce.
  * Order of reduction: up(x) = ((x + up(next in its chain)) + up(left node)) + up(right node), of those that there are.
  * Source: tree.c's; chains inside nodes: NCCL since 2.4, 2019.
  */

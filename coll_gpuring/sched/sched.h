@@ -107,8 +107,8 @@ int gr_algo_has_scratch(enum gr_algo algo, enum gr_coll coll);
 int gr_algo_has_table(enum gr_algo algo);
 
 /*
- * GR_PIPE: chunks that a slice has at most, and then a power of two; 0: all chunks are those of one slice. Flat algorithms have
- * one, they do not send one chunk behind the other; those with tables as many as there are tables for.
+ * GR_PIPE: chunks that a slice has at most, and then a power of two; 0: all chunks are those of one slice. Flat
+ * algorithms have one, they do not send one chunk behind the other; those with tables as many as there are tables for.
  */
 #define GR_TABLE_CHUNKS 16
 uint32_t gr_algo_chunks(enum gr_algo algo);

@@ -16,9 +16,10 @@
  * Time is a grid of ticks. With h the greatest depth of a rank (root: 0), a rank of depth d handles chunk j
  * of a tree upwards in tick j + h - d and downwards in tick j + h + d (bcast alone: j + d), so that each
  * message is taken one tick after it was sent. Within a tick: down tree 0, down tree 1, up tree 0, up
- * tree 1 (gr_tree_grid_step(), of any two trees). Up and down are interleaved; both directions of each link are busy. The root turns each chunk
- * around in one step (recvReduceCopySend). Down comes first because with p = 2 both trees share one link: a
- * leaf that sent up before it took what came down would wait for a root that waits for it (two slots).
+ * tree 1 (gr_tree_grid_step(), of any two trees). Up and down are interleaved; both directions of each link
+ * are busy. The root turns each chunk around in one step (recvReduceCopySend). Down comes first because with
+ * p = 2 both trees share one link: a leaf that sent up before it took what came down would wait for a root
+ * that waits for it (two slots).
  *
  * Cost: 2 (C/2 + 2 log2 p) steps of one chunk for an allreduce of C chunks: 2 n b for long vectors.
  * Order of reduction: up(x) = (x + up(left child)) + up(right child); the root adds up(top) to its own.

@@ -100,10 +100,11 @@ static struct course course_of(const struct gr_question *q, enum gr_algo algo)
 }
 
 /*
- * The chunks of a pipeline, and their length. With C chunks of s bytes each hop but the last costs the first chunk s byte / C,
- * and each further chunk costs its busiest rank `own`. C is a power of two where slices have no more than so many chunks.
+ * The chunks of a pipeline, and their length. With C chunks of s bytes each hop but the last costs the first chunk
+ * s byte / C, and each further chunk costs its busiest rank `own`. C is a power of two where slices have at most so many.
  */
-static double cut_pipeline(const struct gr_question *q, const struct course *c, double own, uint32_t most, size_t *chunk_bytes)
+static double cut_pipeline(const struct gr_question *q, const struct course *c, double own, uint32_t most,
+                           size_t *chunk_bytes)
 {
     double s = (double) q->bytes, chunk = sqrt(s * own / (c->hops * q->far.byte)), limit = (double) q->slot_bytes, n;
 
