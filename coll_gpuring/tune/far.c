@@ -131,6 +131,7 @@ double gr_cost_far(const struct gr_costs *costs, const struct gr_question *q, en
         own *= 1 + c.more;
         n = cut_pipeline(q, &c, own, most, chunk_bytes);
         slices = most > 1 ? ceil(n / most / nchannels) : 1; /* none begins before the one before is through */
+        c.bytes += GR_ALGO_NODE_TREE == algo && n < 2 ? s : 0; /* a single chunk is one tree's: to two nodes below one */
         return slices * (once + (c.hops - 1) * s / n * q->far.byte) + (n - slices) * own + c.bytes * q->far.byte;
     }
     *chunk_bytes = q->slot_bytes;

@@ -128,10 +128,15 @@ static void small_messages_cross_few_times(void **state)
  * goes over their number's logarithm as often; but where a node has one rank the tree is the same. */
 static void medium_messages_go_by_trees_of_nodes(void **state)
 {
+    struct gr_question thin = question(GR_COLL_BCAST, 4, 2, 1024);
     size_t bytes;
     int k, nodes;
 
     (void) state;
+    thin.far.byte = 0.04;
+    assert_int_equal(way_of(thin), GR_ALGO_TWO_LEVEL); /* one chunk has one tree, which sends it twice from a node */
+    thin.bytes = 32 << 10;
+    assert_int_equal(way_of(thin), GR_ALGO_NODE_TREE);
     for (bytes = (size_t) 128 << 10; bytes <= (size_t) 512 << 10; bytes *= 2) {
         assert_int_equal(way_of(question(GR_COLL_ALLREDUCE, 16, 4, bytes)), GR_ALGO_NODE_TREE);
         assert_int_equal(way_of(question(GR_COLL_ALLREDUCE, 64, 8, bytes)), GR_ALGO_NODE_TREE);
