@@ -4,12 +4,16 @@
 # over Open MPI's messages, pml), stock beside it (tuned; and han), and the bound of all: the bytes that must pass a host's
 # interface over the rate, with Q hosts 2S(Q-1)/Q of allreduce, S(Q-1)/Q of allgather and reduce_scatter, S of bcast and
 # reduce. The hosts are namespaces of this machine (tests/hosts/hosts.sh), and need root. Alternating runs; medians.
+# With ALGORITHMS gpuring only, once with each of them (auto: what it chooses). p50: its median call, for machines where some
+# calls are stopped for long, and not the mean of all.
 #     benchmarks/between_hosts.sh [BUILDDIR] [ROUNDS] [MBIT/S] [LAYOUTS] [COLLECTIVES] [SIZES] [ITERATIONS] [OPTIONS of gpuring]
+#         [ALGORITHMS] [mean|p50]
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 build=$(cd "${1:-$top/build}" && pwd)
 rounds=${2:-3} mbit=${3:-200} layouts=${4:-2x1 2x2 4x1}
-collectives=${5:-allreduce allgather reduce_scatter bcast reduce} sizes=${6:-4M:16M} iterations=${7:-3} options=${8-}
+collectives=${5:-allreduce allgather reduce_scatter bcast reduce} sizes=${6:-4M:16M} iterations=${7:-3} options=${8-} algorithms=${9-}
+case ${10-mean} in mean) column=10 ;; p50) column=11 ;; *) echo "mean or p50, not ${10}" >&2; exit 2 ;; esac
 hosts=$top/tests/hosts/hosts.sh
 # shellcheck disable=SC1091
 . "$build/env.sh"
@@ -24,12 +28,18 @@ run() { # LAYOUT NAME OPTIONS...: lines "layout collective bytes name us algorit
     # shellcheck disable=SC2086
     "$hosts" run "$layout" "${rate[@]}" mpirun --oversubscribe --mca mpi_yield_when_idle 1 "$@" -np "$((${layout/x/*}))" \
         gpuring_bench $collectives -m "$sizes" -i "$iterations" -x $warm -B 1 -I 1 -o csv 2>/dev/null |
-        awk -F, -v layout="$layout" -v name="$name" '$7 ~ /^[0-9]/ { print layout, $1, $7, name, $10, $17 }' >>"$data"
+        awk -F, -v layout="$layout" -v name="$name" -v column="$column" \
+            '$7 ~ /^[0-9]/ { print layout, $1, $7, name, $column, $17 }' >>"$data"
 }
 
 gpuring=(--mca coll gpuring --mca coll_gpuring_host 1 --mca coll_gpuring_nodes 1)
 for ((k = 0; k < rounds; k++)); do
     for layout in $layouts; do
+        for algorithm in $algorithms; do
+            # shellcheck disable=SC2086
+            run "$layout" "$algorithm" "${gpuring[@]}" --mca coll_gpuring_algorithm "$algorithm" $options
+        done
+        [ -z "$algorithms" ] || continue
         run "$layout" stock --mca coll ^gpuring
         run "$layout" stock+han --mca coll ^gpuring --mca coll_han_priority 100
         # shellcheck disable=SC2086
@@ -39,7 +49,7 @@ for ((k = 0; k < rounds; k++)); do
     done
 done
 
-echo "$mbit Mbit/s per host, $rounds alternating runs of $iterations calls; microseconds of the slowest rank: median (minimum .. maximum)"
+echo "$mbit Mbit/s per host, $rounds alternating runs of $iterations calls; microseconds of the slowest rank, its ${10-mean} call: median (minimum .. maximum)"
 sort -k1,1 -k2,2 -k3,3n -k4,4 -k5,5n "$data" | awk -v mbit="$mbit" '
     function flush() {
         if (n > 0) {

@@ -109,11 +109,11 @@ static void set_schedules(struct gr_gpu_op *op, const struct gr_request *r)
 {
     struct gr_gpu_team *team = op->team;
     struct gr_gpu_args *a = &op->args;
-    struct gr_gpu_table table = gr_gpu_team_steps(team, r->coll, r->algo, r->root);
+    struct gr_gpu_table table = gr_gpu_team_steps(team, r->coll, r->algo, r->root, a->split.nchunks);
     int k;
 
-    /* a table was written with the links, for schedules of one chunk */
-    assert(gr_algo_has_table(r->algo) ? 0 != table.at && 1 == a->split.nchunks : 0 == table.at);
+    /* tables were written with the links */
+    assert(gr_algo_has_table(r->algo) == (0 != table.at));
     for (k = 0; k < 2; k++) {
         op->sched[k] = gr_plan_sched(r, team->p, team->rank, team->rings.order[k], team->rings.where[k],
                                      (uint32_t) k, a->split.nchunks);

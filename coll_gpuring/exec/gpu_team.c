@@ -136,14 +136,16 @@ static struct gr_request schedule_of(const struct gr_gpu_team *team, enum gr_col
 static size_t place_steps(const struct gr_gpu_team *team, enum gr_algo algo, int root, struct gr_gpu_steps *steps)
 {
     size_t n = 0;
+    uint32_t k;
     int coll;
 
     for (coll = 0; coll < GR_NCOLLS; coll++) {
         struct gr_request r = schedule_of(team, (enum gr_coll) coll, algo, root);
-        struct gr_gpu_table *table = &steps->of[coll];
 
-        if (gr_algo_has(algo, r.coll)) {
-            *table = gr_gpu_steps_shape(&r, team->p, team->rank, &team->rings);
+        for (k = 0; k < gr_gpu_steps_tables(algo, r.coll); k++) {
+            struct gr_gpu_table *table = &steps->of[coll][k];
+
+            *table = gr_gpu_steps_shape(&r, team->p, team->rank, &team->rings, k);
             table->at = n * sizeof(struct gr_gpu_step);
             n += (size_t) table->ways * table->nsteps;
         }
@@ -155,6 +157,7 @@ static size_t place_steps(const struct gr_gpu_team *team, enum gr_algo algo, int
 static int send_steps(struct gr_gpu_team *team, enum gr_algo algo, int root, struct gr_gpu_steps *steps, size_t n)
 {
     struct gr_gpu_step *image = calloc(n, sizeof(*image));
+    uint32_t k;
     int coll, rc;
 
     if (NULL == image) {
@@ -163,10 +166,11 @@ static int send_steps(struct gr_gpu_team *team, enum gr_algo algo, int root, str
     rc = gr_gpu_alloc(team->gpu, n * sizeof(*image), &steps->base);
     for (coll = 0; coll < GR_NCOLLS && 0 == rc; coll++) {
         struct gr_request r = schedule_of(team, (enum gr_coll) coll, algo, root);
-        struct gr_gpu_table *table = &steps->of[coll];
 
-        if (table->ways > 0) {
-            gr_gpu_steps_write(&r, team->p, team->rank, &team->rings, table, image + table->at / sizeof(*image));
+        for (k = 0; k < gr_gpu_steps_tables(algo, r.coll); k++) {
+            struct gr_gpu_table *table = &steps->of[coll][k];
+
+            gr_gpu_steps_write(&r, team->p, team->rank, &team->rings, k, table, image + table->at / sizeof(*image));
             table->at += steps->base;
         }
     }
@@ -205,11 +209,12 @@ int gr_gpu_team_write_steps(struct gr_gpu_team *team, enum gr_algo algo, int roo
     return rc;
 }
 
-struct gr_gpu_table gr_gpu_team_steps(const struct gr_gpu_team *team, enum gr_coll coll, enum gr_algo algo, int root)
+struct gr_gpu_table gr_gpu_team_steps(const struct gr_gpu_team *team, enum gr_coll coll, enum gr_algo algo, int root,
+                                      uint32_t nchunks)
 {
     const struct gr_gpu_steps *steps = team->steps[number_of(team, algo, root)];
 
-    return NULL == steps ? (struct gr_gpu_table) {0, 0, 0} : steps->of[coll];
+    return NULL == steps ? (struct gr_gpu_table) {0, 0, 0} : steps->of[coll][gr_gpu_steps_table(nchunks)];
 }
 
 /* Orders are there, links are not. */

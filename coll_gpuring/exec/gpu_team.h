@@ -72,7 +72,7 @@ struct gr_gpu_wire {
 /* The tables of an algorithm (and root), one behind the other. */
 struct gr_gpu_steps {
     gr_gpu_ptr base;
-    struct gr_gpu_table of[GR_NCOLLS]; /* at 0: the algorithm has no schedule for it */
+    struct gr_gpu_table of[GR_NCOLLS][GR_GPU_TABLES]; /* at 0: there is no schedule for it, or so many chunks */
 };
 
 struct gr_gpu_team_params {
@@ -117,7 +117,8 @@ gr_gpu_ptr gr_gpu_team_peers(const struct gr_gpu_team *team);  /* [p]: receive b
  * done with the links: 0, GR_ERR_NOMEM, GR_ERR_GPU_SPACE or GR_ERR_CUDA. Nothing to do is fine.
  */
 int gr_gpu_team_write_steps(struct gr_gpu_team *team, enum gr_algo algo, int root);
-struct gr_gpu_table gr_gpu_team_steps(const struct gr_gpu_team *team, enum gr_coll coll, enum gr_algo algo, int root);
+struct gr_gpu_table gr_gpu_team_steps(const struct gr_gpu_team *team, enum gr_coll coll, enum gr_algo algo, int root,
+                                      uint32_t nchunks);
 
 /* And for the host, pinned; the same addresses for the kernels. */
 struct gr_gpu_report *gr_gpu_team_reports(const struct gr_gpu_team *team);

@@ -39,7 +39,7 @@ struct gr_split gr_plan_split(const struct gr_request *r, int p, size_t most, ui
         .nchannels = r->nchannels,
         .max_piece = chunk < r->elem_bytes ? 1 : chunk / r->elem_bytes,
         .align = line_elems(r->elem_bytes, line),
-        .slices = gr_algo_is_flat(r->algo) || gr_algo_has_table(r->algo), /* a table has the steps of one chunk */
+        .most_chunks = gr_algo_chunks(r->algo),
     };
     struct gr_split split;
 

@@ -39,6 +39,8 @@ GR_HD uint32_t gr_mst_len(const struct gr_sched *s);
 GR_HD struct gr_step gr_mst_step(const struct gr_sched *s, uint32_t i);
 uint32_t gr_two_level_len(const struct gr_sched *s);
 struct gr_step gr_two_level_step(const struct gr_sched *s, uint32_t i);
+uint32_t gr_node_tree_len(const struct gr_sched *s);
+struct gr_step gr_node_tree_step(const struct gr_sched *s, uint32_t i);
 
 /* Alltoall along a torus (alltoall.h); the most chunks of a step of it, and the way of its message. */
 uint32_t gr_exchanges_len(const struct gr_sched *s);

@@ -15,7 +15,8 @@ enum algo_traits {
     ROOTED = 4,    /* each root needs links of its own */
     HASTY = 8,     /* in place or in scratch, it overwrites what it has sent and that others may not have taken yet */
     PACKED = 16,   /* its messages are several chunks */
-    TABLED = 32    /* kernels have its steps from a table */
+    TABLED = 32,   /* kernels have its steps from a table; */
+    PIPELINED = 64 /* and its chunks follow each other there */
 };
 
 struct algo_row {
@@ -48,6 +49,7 @@ static const struct algo_row algos[GR_NALGOS] = {
                           ALONG | HASTY | PACKED | TABLED},
     [GR_ALGO_TWO_LEVEL] = {"two-level", IN_BLOCKS | ROOTED_COLLS, PIPED, BIT(GR_COLL_REDUCE_SCATTER) | BIT(GR_COLL_REDUCE),
                            0, ALONG | ROOTED | HASTY | PACKED | TABLED},
+    [GR_ALGO_NODE_TREE] = {"node-tree", PIPED, PIPED, 0, 0, ALONG | ROOTED | TABLED | PIPELINED},
 };
 
 static const char *const protocol_names[GR_NPROTOCOLS] = {"simple", "ll", "ll128"};
@@ -118,6 +120,13 @@ int gr_algo_may_fetch(enum gr_algo algo)
 int gr_algo_has_table(enum gr_algo algo)
 {
     return 0 != (algos[algo].traits & TABLED);
+}
+
+uint32_t gr_algo_chunks(enum gr_algo algo)
+{
+    int traits = algos[algo].traits;
+
+    return traits & PIPELINED ? GR_TABLE_CHUNKS : traits & (FLAT | TABLED) ? 1 : 0;
 }
 
 uint32_t gr_algo_ways(enum gr_algo algo, enum gr_coll coll, const struct gr_torus *torus)

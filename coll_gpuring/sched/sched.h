@@ -41,6 +41,7 @@ enum gr_algo {
     GR_ALGO_ORDERED,
     GR_ALGO_SUH_SHIN,
     GR_ALGO_TWO_LEVEL,
+    GR_ALGO_NODE_TREE,
     GR_NALGOS
 };
 
@@ -104,6 +105,13 @@ int gr_algo_has_scratch(enum gr_algo algo, enum gr_coll coll);
 
 /* Whether kernels read its steps from a table that the host writes (exec/gpu_steps.h), instead of computing them. */
 int gr_algo_has_table(enum gr_algo algo);
+
+/*
+ * GR_PIPE: chunks that a slice has at most, and then a power of two; 0: all chunks are those of one slice. Flat
+ * algorithms have one, they do not send one chunk behind the other; those with tables as many as there are tables for.
+ */
+#define GR_TABLE_CHUNKS 16
+uint32_t gr_algo_chunks(enum gr_algo algo);
 
 /* Channels that differ in their schedules, by the ways that they take or by the order of ranks; channel c takes number c
  * modulo that many. */

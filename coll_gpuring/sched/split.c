@@ -100,6 +100,20 @@ static size_t largest_block(const struct gr_split *s)
     return most;
 }
 
+/* A power of two where there is a limit, which is one. */
+static uint32_t chunks_of_slice(size_t pieces, uint32_t most)
+{
+    uint32_t n = 1;
+
+    if (0 == most) {
+        return (uint32_t) pieces;
+    }
+    while (n < pieces && n < most) {
+        n *= 2;
+    }
+    return n;
+}
+
 void gr_split_init(struct gr_split *s, const struct gr_shape *shape)
 {
     size_t most, pieces, max_piece = shape->max_piece;
@@ -128,9 +142,10 @@ void gr_split_init(struct gr_split *s, const struct gr_shape *shape)
     pieces = ceil_div(most, (size_t) shape->nchannels * max_piece);
     pieces = 0 == pieces ? 1 : pieces;
     assert(pieces <= UINT32_MAX);
-    if (GR_BLOCKS == s->layout || shape->slices) {
+    if (GR_BLOCKS == s->layout) {
         s->nslices = (uint32_t) pieces;
     } else {
-        s->nchunks = (uint32_t) pieces;
+        s->nchunks = chunks_of_slice(pieces, shape->most_chunks);
+        s->nslices = (uint32_t) ceil_div(pieces, s->nchunks);
     }
 }

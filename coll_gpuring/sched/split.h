@@ -61,7 +61,7 @@ struct gr_shape {
     uint32_t nchannels;   /* >= 1 */
     size_t max_piece;     /* most elements of a piece, >= 1 */
     size_t align;         /* elements, >= 1; dropped to 1 where it is above max_piece */
-    int slices;           /* GR_PIPE: 1: pieces become slices of one chunk (flat), 0: chunks of one slice */
+    uint32_t most_chunks; /* GR_PIPE: of a slice, gr_algo_chunks(): a power of two; 0: pieces become chunks of one slice */
 };
 
 /*

@@ -27,6 +27,8 @@ GR_HD uint32_t gr_sched_len(const struct gr_sched *s)
         return gr_mst_len(s);
     case GR_ALGO_TWO_LEVEL:
         return gr_two_level_len(s);
+    case GR_ALGO_NODE_TREE:
+        return gr_node_tree_len(s);
     case GR_ALGO_ORDERED:
     case GR_ALGO_SUH_SHIN:
         return gr_exchanges_len(s);
@@ -60,6 +62,8 @@ GR_HD struct gr_step gr_sched_step(const struct gr_sched *s, uint32_t i)
         return gr_mst_step(s, i);
     case GR_ALGO_TWO_LEVEL:
         return gr_two_level_step(s, i);
+    case GR_ALGO_NODE_TREE:
+        return gr_node_tree_step(s, i);
     case GR_ALGO_ORDERED:
     case GR_ALGO_SUH_SHIN:
         return gr_exchanges_step(s, i);

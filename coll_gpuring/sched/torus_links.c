@@ -80,7 +80,7 @@ void gr_torus_peers(const struct gr_sched *s, int *in, int *nin, int *out, int *
     int coll;
 
     *nin = *nout = 0;
-    one.nchunks = 1;
+    one.nchunks = 2; /* of two trees each has its own */
     for (coll = 0; coll < GR_NCOLLS; coll++) {
         one.coll = (enum gr_coll) coll;
         if (!gr_algo_has(s->algo, one.coll) || !gr_torus_fits(s->algo, s->p, &s->torus)) {

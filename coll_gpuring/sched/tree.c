@@ -16,22 +16,16 @@
  * Time is a grid of ticks. With h the greatest depth of a rank (root: 0), a rank of depth d handles chunk j
  * of a tree upwards in tick j + h - d and downwards in tick j + h + d (bcast alone: j + d), so that each
  * message is taken one tick after it was sent. Within a tick: down tree 0, down tree 1, up tree 0, up
- * tree 1. Up and down are interleaved; both directions of each link are busy. The root turns each chunk
- * around in one step (recvReduceCopySend). Down comes first because with p = 2 both trees share one link: a
- * leaf that sent up before it took what came down would wait for a root that waits for it (two slots).
+ * tree 1 (gr_tree_grid_step(), of any two trees). Up and down are interleaved; both directions of each link
+ * are busy. The root turns each chunk around in one step (recvReduceCopySend). Down comes first because with
+ * p = 2 both trees share one link: a leaf that sent up before it took what came down would wait for a root
+ * that waits for it (two slots).
  *
  * Cost: 2 (C/2 + 2 log2 p) steps of one chunk for an allreduce of C chunks: 2 n b for long vectors.
  * Order of reduction: up(x) = (x + up(left child)) + up(right child); the root adds up(top) to its own.
  * Source: Sanders, Speck, Traeff: Two-tree algorithms for full bandwidth broadcast, reduction and scan, 2009.
  */
-#include "algos.h"
-
-struct node {
-    int parent; /* position, -1 for the root */
-    int32_t kid[GR_FAN]; /* positions, at most two */
-    int nkids;
-    int depth;
-};
+#include "tree.h"
 
 GR_HD static int floor_log2(int n)
 {
@@ -44,8 +38,7 @@ GR_HD static int floor_log2(int n)
     return l;
 }
 
-/* The greatest depth in a tree over n labels; 0 when the root is alone. */
-GR_HD static int tree_height(int n)
+GR_HD int gr_tree_height(int n)
 {
     return n > 0 ? floor_log2(n) + 1 : 0;
 }
@@ -90,12 +83,11 @@ GR_HD static int label_kid(int n, int x, int side)
     return h > 0 ? x + h : 0;
 }
 
-/* My place in tree t. */
-GR_HD static struct node tree_node(const struct gr_sched *s, int t)
+GR_HD struct gr_tree_node gr_tree_node_of(int p, int pos, int root, int t)
 {
-    struct node v;
-    int n = s->p - 1;
-    int d = gr_mod(s->pos - s->root, s->p);
+    struct gr_tree_node v;
+    int n = p - 1;
+    int d = gr_mod(pos - root, p);
     int x, y, side;
 
     v.parent = -1;
@@ -104,7 +96,7 @@ GR_HD static struct node tree_node(const struct gr_sched *s, int t)
     v.kid[0] = v.kid[1] = v.kid[2] = -1;
     if (0 == d) {
         if (n > 0) {
-            gr_put(v.kid, v.nkids++, (s->root + distance_of(n, t, 1 << floor_log2(n))) % s->p);
+            gr_put(v.kid, v.nkids++, (root + distance_of(n, t, 1 << floor_log2(n))) % p);
         }
         return v;
     }
@@ -112,11 +104,11 @@ GR_HD static struct node tree_node(const struct gr_sched *s, int t)
     for (side = -1; side <= 1; side += 2) {
         y = label_kid(n, x, side);
         if (y > 0) {
-            gr_put(v.kid, v.nkids++, (s->root + distance_of(n, t, y)) % s->p);
+            gr_put(v.kid, v.nkids++, (root + distance_of(n, t, y)) % p);
         }
     }
     y = label_parent(n, x);
-    v.parent = (s->root + (y > 0 ? distance_of(n, t, y) : 0)) % s->p;
+    v.parent = (root + (y > 0 ? distance_of(n, t, y) : 0)) % p;
     for (y = x; y > 0; y = label_parent(n, y)) {
         v.depth++;
     }
@@ -129,87 +121,95 @@ GR_HD static uint32_t tree_chunks(const struct gr_sched *s, int t)
     return (s->nchunks + 1 - (uint32_t) t) / 2;
 }
 
-/* Combine the children's sums with my input and pass the result on; the root keeps it, or turns it around. */
-GR_HD static struct gr_step tree_up(const struct gr_sched *s, const struct node *v, uint32_t chunk, uint32_t tick)
+/* Combine the children's sums with my input and pass the result on; the root keeps it. */
+GR_HD static void tree_up(const struct gr_sched *s, const struct gr_tree_node *v, struct gr_step *t)
 {
-    struct gr_step t = gr_step_make(v->nkids > 0 ? GR_RECV | GR_REDUCE : 0, GR_IN, GR_OUT, chunk, tick);
     int k;
 
+    t->bits = v->nkids > 0 ? GR_RECV | GR_REDUCE : 0;
     for (k = 0; k < GR_FAN; k++) { /* not k < nkids: see gr_put() */
         if (k < v->nkids) {
-            gr_step_from(s, &t, v->kid[k]);
+            gr_step_from(s, t, v->kid[k]);
         }
     }
     if (v->parent >= 0) {
-        t.bits |= GR_SEND;
-        gr_step_to(s, &t, v->parent);
-        return t;
+        t->bits |= GR_SEND;
+        gr_step_to(s, t, v->parent);
+    } else {
+        t->bits |= GR_STORE | GR_FINAL;
     }
-    t.bits |= GR_STORE | GR_FINAL;
-    if (GR_COLL_ALLREDUCE == s->coll && v->nkids > 0) {
-        t.bits |= GR_SEND;
-        gr_step_to(s, &t, v->kid[0]);
-    }
-    return t;
 }
 
-/* Take the result from the parent, keep it and pass it on. */
-GR_HD static struct gr_step tree_down(const struct gr_sched *s, const struct node *v, uint32_t chunk, uint32_t tick)
+/* Pass the result on, which I have taken from the parent and keep; the root has it. */
+GR_HD static void tree_down(const struct gr_sched *s, const struct gr_tree_node *v, struct gr_step *t)
 {
-    struct gr_step t = gr_step_make(0, GR_IN, GR_OUT, chunk, tick);
     int k;
 
-    t.phase = 1;
     if (v->parent >= 0) {
-        t.bits |= GR_RECV | GR_STORE | GR_FINAL;
-        gr_step_from(s, &t, v->parent);
-    } else if (GR_COLL_ALLREDUCE == s->coll) {
-        return t; /* tree_up() did it */
+        t->bits = GR_RECV | GR_STORE | GR_FINAL;
+        gr_step_from(s, t, v->parent);
     }
     if (v->nkids > 0) {
-        t.bits |= GR_SEND | GR_FINAL;
+        t->bits |= GR_SEND | GR_FINAL;
     }
     for (k = 0; k < GR_FAN; k++) {
         if (k < v->nkids) {
-            gr_step_to(s, &t, v->kid[k]);
+            gr_step_to(s, t, v->kid[k]);
         }
     }
-    return t;
+}
+
+GR_HD uint32_t gr_tree_grid_len(const struct gr_sched *s, int height)
+{
+    uint32_t each = GR_COLL_ALLREDUCE == s->coll ? 2 : 1;
+
+    return 2 * each * (tree_chunks(s, 0) + each * (uint32_t) height);
+}
+
+GR_HD struct gr_step gr_tree_grid_step(const struct gr_sched *s, const struct gr_tree_node *v, int height, uint32_t i)
+{
+    int both = GR_COLL_ALLREDUCE == s->coll;
+    int t = gr_tree_of_step(i);
+    int down = GR_COLL_BCAST == s->coll || (both && i % 4 < 2);
+    int turns = both && v->parent < 0; /* the root sends a sum down at once */
+    uint32_t tick = both ? i / 4 : i / 2;
+    /* the tick in which this rank handles chunk 0 of this tree in this direction */
+    int begin = down ? (both ? height : 0) + v->depth : height - v->depth;
+    uint32_t j = tick - (uint32_t) begin;
+    struct gr_step step = gr_step_make(0, GR_IN, GR_OUT, 0, tick);
+
+    if (tick < (uint32_t) begin || j >= tree_chunks(s, t)) {
+        return step;
+    }
+    step.first = 2 * j + (uint32_t) t;
+    step.phase = (uint8_t) down;
+    if (!down) {
+        tree_up(s, v, &step);
+    }
+    if (down != turns) {
+        tree_down(s, v, &step);
+    }
+    return step;
 }
 
 GR_HD uint32_t gr_tree_len(const struct gr_sched *s)
 {
-    uint32_t h = (uint32_t) tree_height(s->p - 1);
-    uint32_t each = GR_COLL_ALLREDUCE == s->coll ? 2 : 1;
-
-    return 2 * each * (tree_chunks(s, 0) + each * h);
+    return gr_tree_grid_len(s, gr_tree_height(s->p - 1));
 }
 
 GR_HD struct gr_step gr_tree_step(const struct gr_sched *s, uint32_t i)
 {
-    int both = GR_COLL_ALLREDUCE == s->coll;
-    int h = tree_height(s->p - 1);
-    int t = (int) (i % 2);
-    int down = GR_COLL_BCAST == s->coll || (both && i % 4 < 2);
-    uint32_t tick = both ? i / 4 : i / 2;
-    struct node v = tree_node(s, t);
-    /* the tick in which this rank handles chunk 0 of this tree in this direction */
-    int begin = down ? (both ? h : 0) + v.depth : h - v.depth;
-    uint32_t j = tick - (uint32_t) begin;
+    struct gr_tree_node v = gr_tree_node_of(s->p, s->pos, s->root, gr_tree_of_step(i));
 
-    if (tick < (uint32_t) begin || j >= tree_chunks(s, t)) {
-        return gr_step_make(0, GR_IN, GR_OUT, 0, tick);
-    }
-    return down ? tree_down(s, &v, 2 * j + (uint32_t) t, tick) : tree_up(s, &v, 2 * j + (uint32_t) t, tick);
+    return gr_tree_grid_step(s, &v, gr_tree_height(s->p - 1), i);
 }
 
 int gr_tree_neighbours(int p, int pos, int root, int *neighbours)
 {
-    struct gr_sched s = {GR_COLL_ALLREDUCE, GR_ALGO_TREE, p, pos, root, NULL, 1, {0, {0, 0, 0, 0}, 0, 0}, 0};
     int n = 0, t, k, seen;
 
     for (t = 0; t < 2; t++) {
-        struct node v = tree_node(&s, t);
+        struct gr_tree_node v = gr_tree_node_of(p, pos, root, t);
         int all[3] = {v.parent, v.kid[0], v.kid[1]};
 
         for (k = 0; k < 3; k++) {

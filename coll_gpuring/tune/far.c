@@ -7,7 +7,7 @@
  *      ring, allreduce     2 S (N-1)/N         flat allreduce      2 S (N-P)       oneshot     P S (N-P)
  *      bucket, allreduce   2 S (Q-1)/Q         twoshot     2 P S (N-P)/N           chain       S
  *
- *      two-level, allreduce  S log2 Q, in blocks S (Q-1)/Q
+ *      two-level, allreduce  S log2 Q, in blocks S (Q-1)/Q             node-tree, allreduce    2 S
  *
  * What moves inside nodes is taken for free but for its steps, it differs little between these; not so two-level, where
  * leaders have to move what their nodes have, one rank's after the other.
@@ -88,6 +88,9 @@ static struct course course_of(const struct gr_question *q, enum gr_algo algo)
         return (struct course) {rounds, rounds_among(far->ranks), 0, ranks * rounds * s, 0, 0};
     case GR_ALGO_TWO_LEVEL:
         return two_level(q, s);
+    case GR_ALGO_NODE_TREE:
+        /* as the tree where a node has one rank; where it has several, two of them share the messages */
+        return (struct course) {halves * rounds, halves * (ranks - 1), ranks > 1 ? 1 : 2, halves * s, 0, 1};
     case GR_ALGO_BUCKET:
     case GR_ALGO_SWING:
         return (struct course) {halves * (nodes - 1), halves * (ranks - 1), 0, halves * (nodes - 1) / nodes * s, 0, 0};
@@ -96,25 +99,44 @@ static struct course course_of(const struct gr_question *q, enum gr_algo algo)
     }
 }
 
+/*
+ * The chunks of a pipeline, and their length. With C chunks of s bytes each hop but the last costs the first chunk
+ * s byte / C, and each further chunk costs its busiest rank `own`. C is a power of two where slices have at most so many.
+ */
+static double cut_pipeline(const struct gr_question *q, const struct course *c, double own, uint32_t most,
+                           size_t *chunk_bytes)
+{
+    double s = (double) q->bytes, chunk = sqrt(s * own / (c->hops * q->far.byte)), limit = (double) q->slot_bytes, n;
+
+    chunk = chunk < MIN_CHUNK ? MIN_CHUNK : chunk;
+    chunk = chunk < limit ? chunk : limit;
+    if (most > 1 && s > chunk) {
+        n = exp2(round(log2(s / chunk)));
+        chunk = ceil(s / n / 64) * 64;
+        chunk = chunk < limit ? chunk : limit;
+    }
+    *chunk_bytes = (size_t) chunk / 64 * 64;
+    return s > 0 ? ceil(s / chunk) : 1;
+}
+
 double gr_cost_far(const struct gr_costs *costs, const struct gr_question *q, enum gr_algo algo, uint32_t nchannels,
                    size_t *chunk_bytes)
 {
     struct course c = course_of(q, algo);
-    double s = (double) q->bytes, own = q->far.step / 4, chunk = (double) q->slot_bytes, n, once;
+    double s = (double) q->bytes, own = q->far.step / 4, n, once, slices;
+    uint32_t most = gr_algo_chunks(algo);
 
     once = c.hops * q->far.step + c.near * costs->step + c.more * own;
     if (c.pipe) {
-        n = sqrt(s * own * (1 + c.more) / (c.hops * q->far.byte));
-        n = n < MIN_CHUNK ? MIN_CHUNK : n;
-        chunk = n < chunk ? n : chunk;
-        *chunk_bytes = (size_t) chunk / 64 * 64;
-        chunk = chunk < s ? chunk : s;
-        n = s > 0 ? ceil(s / chunk) : 1;
-        return once + (n - 1) * own * (1 + c.more) + (c.hops - 1) * chunk * q->far.byte + c.bytes * q->far.byte;
+        own *= 1 + c.more;
+        n = cut_pipeline(q, &c, own, most, chunk_bytes);
+        slices = most > 1 ? ceil(n / most / nchannels) : 1; /* none begins before the one before is through */
+        c.bytes += GR_ALGO_NODE_TREE == algo && n < 2 ? s : 0; /* a single chunk is one tree's: to two nodes below one */
+        return slices * (once + (c.hops - 1) * s / n * q->far.byte) + (n - slices) * own + c.bytes * q->far.byte;
     }
     *chunk_bytes = q->slot_bytes;
     /* slices of other channels fill the time in which one waits */
-    n = GR_BLOCKS == gr_algo_layout(algo, q->coll) ? ceil(s / q->p / chunk) : ceil(s / chunk);
+    n = GR_BLOCKS == gr_algo_layout(algo, q->coll) ? ceil(s / q->p / (double) q->slot_bytes) : ceil(s / (double) q->slot_bytes);
     n = ceil(n / nchannels);
     return (n > 1 ? n : 1) * once + c.bytes * q->far.byte + c.inside * costs->byte;
 }

@@ -131,6 +131,12 @@ static double tree_height(int p)
     return p > 1 ? floor(log2(p - 1)) + 1 : 0;
 }
 
+/* Two trees with half the chunks each: inside the one, a leaf of the other. */
+static struct pipe tree_of(double height, int both)
+{
+    return both ? (struct pipe) {2 * height, 3, 2} : (struct pipe) {height, 1.5, 1};
+}
+
 /* Links that the farthest message of a half of a bucket passes; of a tree of rounds, their number. */
 static void measure_torus(const struct gr_torus *t, double *hops, double *rounds)
 {
@@ -146,7 +152,7 @@ static void measure_torus(const struct gr_torus *t, double *hops, double *rounds
 /* Along a torus, on links that do not know it: what the files of sched/ say, one message after the other. */
 static double along_torus(const struct terms *m, const struct gr_question *q, enum gr_algo algo, size_t *chunk_bytes)
 {
-    double p = q->p, s = (double) q->bytes, halves = GR_COLL_ALLREDUCE == q->coll ? 2 : 1, hops, rounds;
+    double p = q->p, s = (double) q->bytes, halves = GR_COLL_ALLREDUCE == q->coll ? 2 : 1, hops, rounds, h;
 
     measure_torus(&q->torus, &hops, &rounds);
     switch (algo) {
@@ -160,6 +166,9 @@ static double along_torus(const struct terms *m, const struct gr_question *q, en
     case GR_ALGO_TWO_LEVEL:
         /* leaders take and give what their row has, one after the other, then rounds as above */
         return (2 + rounds) * ceil(s / m->most) * m->step + (2 * q->torus.dims[0] + rounds) * s * m->byte;
+    case GR_ALGO_NODE_TREE:
+        h = tree_height(q->p / q->torus.dims[0]) + q->torus.dims[0] - 1;
+        return pipeline(m, s, tree_of(h, GR_COLL_ALLREDUCE == q->coll), chunk_bytes);
     default:
         /* half of all blocks in each round of Suh-Shin's, a quarter of the extent's in each of the other's */
         return 2 * hops * m->step + (GR_ALGO_SUH_SHIN == algo ? rounds / 2 : hops / 4 + 0.5) * s * m->byte;
@@ -188,8 +197,7 @@ double gr_cost(const struct gr_costs *costs, const struct gr_question *q, enum g
     case GR_ALGO_CHAIN:
         return pipeline(&m, s, (struct pipe) {p > 2 ? p - 2 : 0, 1, 1}, chunk_bytes);
     case GR_ALGO_TREE:
-        /* two trees with half the chunks each: inside the one, a leaf of the other */
-        return pipeline(&m, s, both ? (struct pipe) {2 * h, 3, 2} : (struct pipe) {h, 1.5, 1}, chunk_bytes);
+        return pipeline(&m, s, tree_of(h, both), chunk_bytes);
     case GR_ALGO_ONESHOT:
         /* one hop, and the next slice only then; everything to everybody */
         return ceil(s / m.most) * (m.step + 2 * m.next) + (p - 1) * s * m.byte;
@@ -204,6 +212,7 @@ double gr_cost(const struct gr_costs *costs, const struct gr_question *q, enum g
     case GR_ALGO_ORDERED:
     case GR_ALGO_SUH_SHIN:
     case GR_ALGO_TWO_LEVEL:
+    case GR_ALGO_NODE_TREE:
         return along_torus(&m, q, algo, chunk_bytes);
     default:
         if (0 != q->threads && blocks) {
@@ -239,9 +248,13 @@ static int fits_mailbox(const struct gr_costs *costs, const struct gr_question *
 /* Ranks up to which an algorithm is chosen that is not forced. */
 static int most_ranks(const struct gr_costs *costs, const struct gr_question *q, enum gr_algo algo)
 {
-    int levels = GR_ALGO_BUCKET == algo || GR_ALGO_MST == algo || GR_ALGO_TWO_LEVEL == algo;
+    int levels = GR_ALGO_BUCKET == algo || GR_ALGO_MST == algo || GR_ALGO_TWO_LEVEL == algo ||
+                 GR_ALGO_NODE_TREE == algo;
     int along = costs->along || (q->torus.nested && levels);
 
+    if (GR_ALGO_NODE_TREE == algo && 1 == q->torus.dims[0]) {
+        return 0; /* it is the tree then */
+    }
     if (GR_ALGO_ONESHOT == algo || GR_ALGO_TWOSHOT == algo) {
         return q->far.nodes > 1 ? costs->flat_ranks : costs->shot_ranks; /* mailboxes are better inside a node */
     }

@@ -124,6 +124,56 @@ static void small_messages_cross_few_times(void **state)
     assert_int_equal(way_of(q), GR_ALGO_TREE);
 }
 
+/* Where one rank of each node has to send all, many nodes are too many for what goes over each of them in turn, and for what
+ * goes over their number's logarithm as often; but where a node has one rank the tree is the same. */
+static void medium_messages_go_by_trees_of_nodes(void **state)
+{
+    struct gr_question thin = question(GR_COLL_BCAST, 4, 2, 1024);
+    size_t bytes;
+    int k, nodes;
+
+    (void) state;
+    thin.far.byte = 0.04;
+    assert_int_equal(way_of(thin), GR_ALGO_TWO_LEVEL); /* one chunk has one tree, which sends it twice from a node */
+    thin.bytes = 32 << 10;
+    assert_int_equal(way_of(thin), GR_ALGO_NODE_TREE);
+    for (bytes = (size_t) 128 << 10; bytes <= (size_t) 512 << 10; bytes *= 2) {
+        assert_int_equal(way_of(question(GR_COLL_ALLREDUCE, 16, 4, bytes)), GR_ALGO_NODE_TREE);
+        assert_int_equal(way_of(question(GR_COLL_ALLREDUCE, 64, 8, bytes)), GR_ALGO_NODE_TREE);
+        for (k = 3; k < 5; k++) {
+            assert_int_equal(way_of(question(colls[k], 4, 2, bytes)), GR_ALGO_NODE_TREE);
+            assert_int_equal(way_of(question(colls[k], 16, 4, bytes)), GR_ALGO_NODE_TREE);
+        }
+    }
+    assert_int_equal(way_of(question(GR_COLL_ALLREDUCE, 16, 4, 16 << 10)), GR_ALGO_TWO_LEVEL);
+    assert_int_equal(way_of(question(GR_COLL_BCAST, 16, 4, 4 << 10)), GR_ALGO_TWO_LEVEL);
+    assert_int_equal(way_of(question(GR_COLL_ALLREDUCE, 16, 4, 4 << 20)), GR_ALGO_BUCKET);
+    assert_int_equal(way_of(question(GR_COLL_BCAST, 16, 4, 16 << 20)), GR_ALGO_CHAIN);
+    for (bytes = 1; bytes < (size_t) 1 << 32; bytes = 2 * bytes + 1) {
+        for (nodes = 2; nodes <= 4; nodes++) {
+            assert_int_not_equal(way_of(question(GR_COLL_ALLREDUCE, nodes, 2, bytes)), GR_ALGO_NODE_TREE);
+        }
+        for (k = 0; k < 5; k++) {
+            assert_int_not_equal(way_of(question(colls[k], 16, 1, bytes)), GR_ALGO_NODE_TREE);
+        }
+    }
+}
+
+/* A pipeline whose slices have a number of chunks that is a power of two is cut so, and no longer than slots are. */
+static void chunks_of_node_trees_are_a_power_of_two(void **state)
+{
+    size_t bytes, chunk, pieces;
+
+    (void) state;
+    for (bytes = (size_t) 32 << 10; bytes <= (size_t) 1 << 30; bytes *= 2) {
+        struct gr_question q = question(GR_COLL_ALLREDUCE, 16, 4, bytes);
+
+        (void) gr_cost(&gr_costs_host, &q, GR_ALGO_NODE_TREE, GR_BY_SLOTS, &chunk);
+        pieces = (bytes + chunk - 1) / chunk;
+        assert_true(pieces > 1 && 0 == (pieces & (pieces - 1)));
+    }
+}
+
 /* A network that is slow to answer wants few messages, one with little bandwidth few bytes. */
 static void latency_and_rate_decide(void **state)
 {
@@ -208,6 +258,8 @@ int main(void)
         cmocka_unit_test(large_messages_of_a_cluster_go_along_it),
         cmocka_unit_test(large_vectors_go_by_chains),
         cmocka_unit_test(small_messages_cross_few_times),
+        cmocka_unit_test(medium_messages_go_by_trees_of_nodes),
+        cmocka_unit_test(chunks_of_node_trees_are_a_power_of_two),
         cmocka_unit_test(latency_and_rate_decide),
         cmocka_unit_test(every_channel_cuts_inside_nodes_first),
     };

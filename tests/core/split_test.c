@@ -101,6 +101,23 @@ static void check_runs(const struct gr_split *split, int b)
     }
 }
 
+/* One slice of all chunks, or slices of one, or as few as can be of so many chunks: a power of two, as few as will do. */
+static void check_slices(const struct gr_shape *shape, const struct gr_split *split)
+{
+    size_t chunks = split->nchunks, most = shape->max_piece / split->align * split->align * split->nchannels;
+
+    if (GR_BLOCKS == shape->layout) {
+        assert_int_equal(chunks, 1);
+    } else if (0 == shape->most_chunks) {
+        assert_int_equal(split->nslices, 1);
+    } else {
+        assert_true(chunks <= shape->most_chunks && 0 == (chunks & (chunks - 1)));
+        assert_true(1 == split->nslices || chunks == shape->most_chunks);
+        assert_true(1 == split->nslices || (split->nslices - 1) * chunks * most < shape->total);
+        assert_true(1 == chunks || chunks / 2 * most < shape->total);
+    }
+}
+
 static void check_shape(const struct gr_shape *shape)
 {
     struct gr_split split;
@@ -112,8 +129,7 @@ static void check_shape(const struct gr_shape *shape)
     memset(&split, 0xa5, sizeof(split));
     gr_split_init(&split, shape);
     assert_int_equal(split.align, shape->align > shape->max_piece ? 1 : shape->align);
-    assert_true(1 == split.nslices || 1 == split.nchunks);
-    assert_true(1 == split.nchunks || (GR_PIPE == shape->layout && !shape->slices));
+    check_slices(shape, &split);
     assert_true(split.nchannels == shape->nchannels && split.nslices >= 1 && split.nchunks >= 1);
     for (b = 0; b < nblocks; b++) {
         block = block_of(shape, split.align, b);
@@ -149,7 +165,7 @@ static struct gr_shape random_shape(size_t *counts, size_t *displs, size_t most)
     s.max_piece = 1 + sym_below(&seed, most / 16 + 20);
     s.total = sym_below(&seed, 3) ? sym_below(&seed, most) : sym_below(&seed, 40);
     s.block = sym_below(&seed, most / 8 + 1);
-    s.slices = (int) sym_below(&seed, 2);
+    s.most_chunks = (uint32_t) sym_below(&seed, 2) << sym_below(&seed, 5);
     if (has_blocks(s.coll) && 0 != sym_below(&seed, 4)) {
         for (k = 0; k < s.p; k++) {
             counts[k] = sym_below(&seed, 3) ? sym_below(&seed, most / 8 + 1) : 0;
@@ -251,13 +267,13 @@ static void test_more_than_32_bits(void **state)
     struct gr_split split;
     uint32_t channel;
     size_t k;
-    int slices;
+    uint32_t most_chunks;
 
     (void) state;
     for (k = 0; k < 3; k++) {
-        for (slices = 0; slices < 2; slices++) {
+        for (most_chunks = 0; most_chunks <= 16; most_chunks += most_chunks < 2 ? 1 : 14) {
             struct gr_shape s = {.coll = GR_COLL_BCAST, .layout = GR_PIPE, .p = 2, .total = sizes[k].total, .nchannels = 4,
-                                 .max_piece = sizes[k].max_piece, .align = 1, .slices = slices};
+                                 .max_piece = sizes[k].max_piece, .align = 1, .most_chunks = most_chunks};
 
             gr_split_init(&split, &s);
             for (channel = 0; channel < 4; channel++) {

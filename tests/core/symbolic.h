@@ -83,7 +83,7 @@ struct sym_case {
     size_t block;         /* elements of each rank, or */
     const size_t *counts; /* elements of rank r */
     const size_t *displs; /* where they lie in the vector, NULL: one after the other */
-    int slices;           /* struct gr_shape */
+    uint32_t most_chunks; /* struct gr_shape */
     int in_place;
     int zero_copy;        /* results are in the receiver's output as soon as they are sent */
     enum sym_policy policy;

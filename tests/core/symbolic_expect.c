@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What each rank must have at the end: MPI's definition of the collectives, and the orders of reduction as the
- * comments of sched/{ring,chain,tree,flat}.c state them, written again from the words (torus_expect.c: those along a
+ * comments of sched/{ring,chain,tree,flat,node_tree}.c state them, written again from the words (torus_expect.c: those along a
  * torus). Nothing here calls a schedule.
  */
 #include "symbolic.h"
@@ -57,13 +57,31 @@ struct place {
     int p;
     int owner;     /* position of the owner of its block (ring, reduce_scatter) */
     int root;      /* position of the root */
+    const struct sym_case *chains; /* positions are nodes, NULL: ranks */
     uint32_t channel, chunk; /* of a pipeline */
     size_t elem;
 };
 
+/* node-tree: what a node gives, x + (next in its chain + (... + last)). In tree 0 the chain begins with the rank of the
+ * root's number, in tree 1 with the one before it but where the root is, and goes the other way round. */
+static uint64_t chain_sum(const struct place *e, int node)
+{
+    int tree = (int) (e->chunk % 2), ranks = e->chains->torus.dims[0], root = e->chains->root, k;
+    int first = root % ranks + ranks - (tree && node != root / ranks);
+    uint64_t h = 0;
+
+    for (k = ranks - 1; k >= 0; k--) {
+        uint64_t x = sym_leaf(node * ranks + (first + (tree ? -k : k)) % ranks, e->elem).hash;
+
+        h = ranks - 1 == k ? x : sym_hash(x, h);
+    }
+    return h;
+}
+
+/* What a position has to begin with. */
 static uint64_t leaf(const struct place *e, int pos)
 {
-    return sym_leaf(e->order[pos % e->p], e->elem).hash;
+    return NULL != e->chains ? chain_sum(e, pos % e->p) : sym_leaf(e->order[pos % e->p], e->elem).hash;
 }
 
 /* ring, chain: x_last + (x_{last-1} + (... + (x_{last+2} + x_{last+1}))) */
@@ -123,8 +141,23 @@ static uint64_t tree_up(const struct place *e, int t, int base, int n)
     return h;
 }
 
+static uint64_t double_tree(const struct place *e)
+{
+    uint64_t h = leaf(e, e->root);
+
+    return 1 == e->p ? h : sym_hash(h, tree_up(e, (int) (e->chunk % 2), 0, e->p - 1));
+}
+
 static uint64_t stated_order(const struct sym_case *c, const struct place *e)
 {
+    if (GR_ALGO_NODE_TREE == c->algo) {
+        struct place nodes = *e;
+
+        nodes.chains = c;
+        nodes.p = c->p / c->torus.dims[0];
+        nodes.root = c->root / c->torus.dims[0];
+        return double_tree(&nodes);
+    }
     if (gr_algo_is_along(c->algo)) {
         return torus_expect(c, e->channel, e->owner, e->elem);
     }
@@ -137,7 +170,7 @@ static uint64_t stated_order(const struct sym_case *c, const struct place *e)
     case GR_ALGO_CHAIN:
         return once_around(e, e->root);
     case GR_ALGO_TREE:
-        return sym_hash(leaf(e, e->root), tree_up(e, (int) (e->chunk % 2), 0, e->p - 1));
+        return double_tree(e);
     case GR_ALGO_ONESHOT:
         return from_left(e, 0, 1);
     case GR_ALGO_TWOSHOT:

@@ -333,7 +333,7 @@ static int mover_move(void *ctx, const struct gr_move *mv)
 static void send_slot(struct sym_rank *me, struct sym_link *l, const struct gr_step *s, const struct gr_cursor *at)
 {
     struct sym *w = me->w;
-    int tree = GR_ALGO_TREE == w->c->algo ? (int) (s->first % 2) : 0;
+    int tree = GR_ALGO_TREE == w->c->algo || GR_ALGO_NODE_TREE == w->c->algo ? (int) (s->first % 2) : 0;
     int again = l->slice[tree] == at->slice && l->index[tree] == at->index; /* the next slot of the same message */
     int64_t last = l->slice[tree] == at->slice ? l->tick[tree] : -1;
 

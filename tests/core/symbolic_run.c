@@ -28,10 +28,10 @@ const char *sym_describe(const struct sym_case *c, char *text, size_t size)
     static const char *const policies[SYM_NPOLICIES] = {"round", "lowest", "highest", "random"};
 
     snprintf(text, size,
-             "%s %s p=%d root=%d channels=%u order=%d slots=%u slot=%zu piece=%zu align=%zu total=%zu block=%zu%s%s%s%s%s %s seed=%llu",
+             "%s %s p=%d root=%d channels=%u order=%d slots=%u slot=%zu piece=%zu align=%zu total=%zu block=%zu%s%s chunks=%u%s%s %s seed=%llu",
              gr_algo_name(c->algo), gr_coll_name(c->coll), c->p, c->root, c->nchannels, (int) c->order, c->slots,
              c->slot_elems, c->max_piece, c->align, c->total, c->block, NULL != c->counts ? " counts" : "",
-             NULL != c->displs ? " displs" : "", c->slices ? " slices" : "", c->in_place ? " in place" : "", c->zero_copy ? " zero copy" : "",
+             NULL != c->displs ? " displs" : "", c->most_chunks, c->in_place ? " in place" : "", c->zero_copy ? " zero copy" : "",
              policies[c->policy], (unsigned long long) c->seed);
     return text;
 }
@@ -90,7 +90,7 @@ static void make_plan(struct sym *w, struct sym_rank *me)
     int along = gr_algo_is_along(c->algo);
     struct gr_shape shape = {.coll = c->coll, .layout = sym_layout(c), .p = c->p, .total = c->total,
                              .block = c->block, .counts = c->counts, .displs = c->displs, .nchannels = c->nchannels,
-                             .max_piece = c->max_piece, .align = c->align, .slices = c->slices};
+                             .max_piece = c->max_piece, .align = c->align, .most_chunks = c->most_chunks};
     uint32_t channel;
     int pos;
 
@@ -291,11 +291,11 @@ static void check_through(struct sym *w)
     }
 }
 
-/* Flat algorithms, and those along a torus, sum in their output where they need more steps than one for it. */
+/* Flat algorithms, and those along a torus but for trees, sum in their output where they need more steps than one for it. */
 static int sums_in_output(const struct sym_case *c)
 {
     if (gr_algo_is_along(c->algo)) {
-        return GR_COLL_ALLREDUCE == c->coll || GR_COLL_REDUCE == c->coll;
+        return GR_ALGO_NODE_TREE != c->algo && (GR_COLL_ALLREDUCE == c->coll || GR_COLL_REDUCE == c->coll);
     }
     return GR_ALGO_FLAT == c->algo || (GR_ALGO_TWOSHOT == c->algo && c->p > GR_FAN + 1);
 }

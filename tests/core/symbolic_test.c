@@ -279,7 +279,7 @@ static void test_sample(void **state)
         c.max_piece = 1 + sym_below(&seed, 8);
         c.slot_elems = c.max_piece + sym_below(&seed, 3);
         c.align = 1 + sym_below(&seed, 4);
-        c.slices = (int) sym_below(&seed, 2);
+        c.most_chunks = (uint32_t) sym_below(&seed, 2) << sym_below(&seed, 4);
         c.in_place = can_be_in_place(c.coll) && 0 != sym_below(&seed, 2);
         c.policy = (enum sym_policy) sym_below(&seed, SYM_NPOLICIES);
         c.seed = sym_random(&seed);

@@ -148,7 +148,7 @@ static void call_begin(struct tc_rank *r)
     const struct tc_job *job = &r->world->job;
     struct gr_shape shape = {.coll = job->coll, .layout = gr_algo_layout(job->algo, job->coll), .p = r->world->tw.p,
                              .total = job->total, .block = job->total, .nchannels = job->nchannels,
-                             .max_piece = job->slot_elems * (0 == job->pieces ? 1 : job->pieces), .align = 1, .slices = gr_algo_is_flat(job->algo)};
+                             .max_piece = job->slot_elems * (0 == job->pieces ? 1 : job->pieces), .align = 1, .most_chunks = gr_algo_chunks(job->algo)};
     struct gr_timing_job timing = {.p = r->world->tw.p, .split = &r->plan.split, .elem_bytes = 8,
                                    .slot_elems = job->slot_elems, .nslots = job->nslots, .sched = sched_of,
                                    .ctx = r};

@@ -32,6 +32,7 @@ static void put_steps(const struct world *w, int rank, struct device_rank *r)
     struct gr_request request = {.coll = c->coll, .algo = c->algo, .root = c->root, .torus = c->torus};
     /* along a torus order is the channel's; the others compute theirs */
     struct gr_rings none = {.torus = c->torus};
+    uint32_t k = gr_gpu_steps_table(w->call->ranks[rank].split.nchunks);
     struct gr_gpu_step *steps;
     struct gr_gpu_table table;
     size_t bytes;
@@ -39,10 +40,10 @@ static void put_steps(const struct world *w, int rank, struct device_rank *r)
     if (!gr_algo_has_table(c->algo)) {
         return;
     }
-    table = gr_gpu_steps_shape(&request, c->p, rank, &none);
+    table = gr_gpu_steps_shape(&request, c->p, rank, &none, k);
     bytes = ((size_t) table.ways * table.nsteps + 1) * sizeof(*steps); /* of one rank there may be none */
     steps = kw_allocate(bytes);
-    gr_gpu_steps_write(&request, c->p, rank, &none, &table, steps);
+    gr_gpu_steps_write(&request, c->p, rank, &none, k, &table, steps);
     r->steps = r->args.steps = kw_put(steps, bytes);
     r->args.nsteps = table.nsteps;
     r->args.ways = table.ways;

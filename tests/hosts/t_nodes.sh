@@ -32,7 +32,7 @@ only_with_4 "4x1 and 3+1 in all forms, each algorithm, slow hosts, threads" "wha
     "links that are not to be had" "processes that stop or die, cables that are cut"
 
 # links of every algorithm, with messages of several slots
-for case in 3+1:tree 3+1:flat 2x2:bucket 3x2:two-level; do
+for case in 3+1:tree 3+1:flat 2x2:bucket 3x2:two-level 3x2:node-tree; do
     layout=${case%:*}
     nodes $layout $(($(sed 's/x/*/' <<<$layout))) -x GPURING_MATRIX=random -x GPURING_BUDGET=1 --mca coll_gpuring_algorithm ${case#*:} \
         --mca coll_gpuring_nodes_channels 2 --mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes 512 -- matrix
@@ -63,6 +63,8 @@ tap_check "2x2: so does what the component chooses, along ranks and hosts" allre
 tap_check "    and rank 0 says what and why" seen 'allreduce on MPI_COMM_WORLD.* 4194304 bytes on 2 nodes of 2: bucket, 4 channels'
 tap_check "2x2, torus stated: the same" \
     allreduces 2x2 4 $((4 * mib)) --mca coll_gpuring_algorithm bucket --mca coll_gpuring_torus 2x2
+# two trees of a half each send 2S into and out of a host that is inside one of them; of two hosts none is
+tap_check "2x2: trees of hosts move S over each interface" allreduces 2x2 4 $((4 * mib)) --mca coll_gpuring_algorithm node-tree
 # with N ranks in one ring that is 2S(N-1)/N, if it enters each host once; with these placed in turns, too
 tap_check "2x2, placed in turns: a ring enters each host once" \
     allreduces 2x2 4 $((6 * mib)) --map-by node --mca coll_gpuring_verbose 2

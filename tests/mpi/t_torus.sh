@@ -17,11 +17,13 @@ along_grids coll_gpuring_channels --mca coll_gpuring_verbose 2 <<END
 2x2   4  ordered  1 alltoall
 2x2   4  suh-shin 2 alltoall
 2x2   4  two-level 1 allreduce allgather allgatherv reduce_scatter reduce_scatter_block bcast reduce
+2x2   4  node-tree 1 allreduce bcast reduce
 4x2   8  bucket   4 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
 4x2   8  swing    1 allreduce
 4x2   8  mst      1 bcast reduce
 4x2   8  ordered  2 alltoall
 4x2   8  suh-shin 1 alltoall
+4x2   8  node-tree 2 allreduce bcast reduce
 2x2x2 8  bucket   6 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
 2x2x2 8  swing    3 allreduce
 2x2x2 8  mst      6 bcast reduce
@@ -32,6 +34,7 @@ along_grids coll_gpuring_channels --mca coll_gpuring_verbose 2 <<END
 3x3   9  mst      4 bcast reduce
 3x3   9  ordered  1 alltoall
 3x3   9  two-level 2 allreduce allgather allgatherv reduce_scatter reduce_scatter_block bcast reduce
+3x3   9  node-tree 2 allreduce bcast reduce
 4x4   16 bucket   1 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
 4x4   16 swing    2 allreduce
 4x4   16 mst      1 bcast reduce
@@ -42,7 +45,7 @@ along_grids coll_gpuring_channels --mca coll_gpuring_verbose 2 <<END
 END
 
 # slots so small that a message of several blocks takes several
-for algorithm in bucket swing ordered two-level; do
+for algorithm in bucket swing ordered two-level node-tree; do
     test_program "4x4, $algorithm, 2 slots of 1024 bytes" 16 --mca coll_gpuring_algorithm $algorithm --mca coll_gpuring_slots 2 \
         --mca coll_gpuring_slot_bytes 1024 -- grids 4x4
 done
@@ -67,6 +70,6 @@ tap_check "no torus: nothing went along one" not_seen 'bucket \(forced\)'
 # by itself nothing goes along a torus inside a node
 grun 4 --mca coll_gpuring_verbose 2 -- grids 2x2
 tap_check "auto on a grid" good_through_gpuring
-tap_check "auto on a grid takes none of them" not_seen ': (bucket|swing|mst|ordered|suh-shin|two-level)'
+tap_check "auto on a grid takes none of them" not_seen ': (bucket|swing|mst|ordered|suh-shin|two-level|node-tree)'
 
 tap_done

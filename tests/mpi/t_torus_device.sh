@@ -36,13 +36,15 @@ along_grids coll_gpuring_device_channels $slots 16384 < <(grids_of_series <<END
 3x3   9  ordered  1 alltoall
 2x2   4  two-level 1 allreduce allgather allgatherv reduce_scatter reduce_scatter_block bcast reduce
 3x3   9  two-level 2 allreduce allgather allgatherv reduce_scatter reduce_scatter_block bcast reduce
+2x2   4  node-tree 1 allreduce bcast reduce
+3x3   9  node-tree 2 allreduce bcast reduce
 2x2   4  pairwise 2 alltoall
 3x2   6  ring     3 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
 END
 )
 
 # slots so small that a message of several blocks takes several, and a call several slices
-for algorithm in bucket swing mst ordered two-level; do
+for algorithm in bucket swing mst ordered two-level node-tree; do
     grun 4 $slots 512 --mca coll_gpuring_algorithm $algorithm --mca coll_gpuring_device_slots 2 -- grids 2x2
     tap_check "2x2, $algorithm, 2 slots of 512 bytes" good_along $algorithm
 done
@@ -56,14 +58,14 @@ for row in $modes; do
     tap_check "$grid, step_sync ${row#*:}: a countdown each" starts_fit ${row#*:} 20
 done
 # each protocol; in lines each block of a message takes a slot
-for row in 'll bucket allgather' 'll swing allreduce' 'll mst bcast' 'simple mst reduce' 'll ordered alltoall' 'll two-level reduce'; do
+for row in 'll bucket allgather' 'll swing allreduce' 'll mst bcast' 'simple mst reduce' 'll ordered alltoall' 'll two-level reduce' 'll node-tree allreduce'; do
     read -r protocol algorithm coll <<<"$row"
     grun 4 $slots 16384 --mca coll_gpuring_algorithm "$algorithm" --mca coll_gpuring_protocol "$protocol" -- grids 2x2
     tap_check "2x2, $algorithm, $protocol" good_on_devices
     tap_check "2x2, $algorithm, $protocol: they are what was chosen" chose "$coll" "$algorithm" "$protocol,"
 done
 # results straight into receive buffers, where other channels lead to other ranks
-for row in 'bucket allgather' 'swing allreduce' 'mst bcast'; do
+for row in 'bucket allgather' 'swing allreduce' 'mst bcast' 'node-tree allreduce'; do
     read -r algorithm coll <<<"$row"
     grun 4 $slots 4096 --mca coll_gpuring_algorithm "$algorithm" --mca coll_gpuring_protocol simple \
         --mca coll_gpuring_zero_copy 0 --mca coll_gpuring_device_channels 4 -- grids 2x2
@@ -103,6 +105,6 @@ tap_check "suh-shin on 3x2: nothing went so" not_seen 'suh-shin \(forced\)'
 # by itself nothing goes along a torus
 grun 4 $slots 16384 -- grids 2x2
 tap_check "auto on a grid" good_on_devices
-tap_check "auto on a grid takes none of them" not_seen ': (bucket|swing|mst|ordered|suh-shin)'
+tap_check "auto on a grid takes none of them" not_seen ': (bucket|swing|mst|ordered|suh-shin|two-level|node-tree)'
 
 tap_done

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Node trees: double binary trees between nodes, chains inside. Dimension 0 of the torus is a node. Over the nodes lie the
+ * two trees of tree.c, each with every other chunk; a node hangs in one with its first rank and in the other with its
+ * last, so that two ranks of it, and what joins them to the network, share the work. The other ranks are a chain behind:
+ *
+ *      tree 0, 8 nodes:   R---o---o---o  root's node      tree 1:   R---o---o---o  root's node
+ *                         |                                         |
+ *                         o---o---o---o  4                          o---o---o---o  3
+ *                     .--' '--.                                 .--' '--.
+ *              2  o---o---o---o   o---o---o---o  6       1  o---o---o---o   o---o---o---o  5
+ *                / \                 / \                     / \                 / \
+ *             1 o.. o.. 3         5 o.. o.. 7            7 o.. o.. 2         4 o.. o.. 6
+ *
+ * Ranks of a node are counted from the root's number r on. The chain of tree 0 is r, r + 1, ..., that of tree 1 is r - 1,
+ * r - 2, ..., so that who begins one ends the other; in the root's own node the root begins both: r, r - 1, ... there. A
+ * rank has up to two nodes and one rank below it.
+ *
+ * Ticks are those of tree.c, depths count a chain's ranks, too. Two trees use a link between neighbours in a chain in the
+ * same tick, one down and one up: both ends in the order of the grid.
+ *
+ * Cost, Q nodes of P ranks, C chunks: C/2 + h ticks in a bcast or reduce, C/2 + 2 h in an allreduce, each way over
+ * h = log2 Q + P - 1 hops, of which log2 Q cross the network. Of n bytes a node that is inside one tree takes n/2 of each of
+ * the two below it, and gives n/2 up in that tree and n/2 in the other, whose leaf it is: n bytes pass its link each way in
+ * a reduce or bcast, 2 n in an allreduce.
+ * Order of reduction: up(x) = ((x + up(next in its chain)) + up(left node)) + up(right node), of those that there are.
+ * Source: tree.c's; chains inside nodes: NCCL since 2.4, 2019.
+ */
+#include "tree.h"
+
+/* The number of the rank that begins a node's chain of tree t. */
+static int chain_first(const struct gr_sched *s, int node, int t)
+{
+    int ranks = s->torus.dims[0], first = s->root % ranks;
+
+    return 1 == t && node != s->root / ranks ? (first + ranks - 1) % ranks : first;
+}
+
+/* The position that comes k-th in it, and my place there. */
+static int chain_at(const struct gr_sched *s, int node, int t, int k)
+{
+    int ranks = s->torus.dims[0];
+
+    return node * ranks + gr_mod(chain_first(s, node, t) + (0 == t ? k : -k), ranks);
+}
+
+static int chain_place(const struct gr_sched *s, int node, int t)
+{
+    int ranks = s->torus.dims[0], behind = s->pos % ranks - chain_first(s, node, t);
+
+    return gr_mod(0 == t ? behind : -behind, ranks);
+}
+
+/* My place in tree t: that of my node, with the chain before what is below it. */
+static struct gr_tree_node find_node(const struct gr_sched *s, int t)
+{
+    int ranks = s->torus.dims[0], node = s->pos / ranks, place = chain_place(s, node, t), k;
+    struct gr_tree_node above = gr_tree_node_of(s->p / ranks, node, s->root / ranks, t), v = above;
+
+    v.depth = above.depth + place;
+    v.nkids = 0;
+    if (place + 1 < ranks) {
+        v.kid[v.nkids++] = chain_at(s, node, t, place + 1);
+    }
+    if (place > 0) {
+        v.parent = chain_at(s, node, t, place - 1);
+        return v;
+    }
+    v.parent = above.parent < 0 ? -1 : chain_at(s, above.parent, t, 0);
+    for (k = 0; k < above.nkids; k++) {
+        v.kid[v.nkids++] = chain_at(s, above.kid[k], t, 0);
+    }
+    return v;
+}
+
+/* Most ranks above one. */
+static int height(const struct gr_sched *s)
+{
+    int ranks = s->torus.dims[0];
+
+    return gr_tree_height(s->p / ranks - 1) + ranks - 1;
+}
+
+uint32_t gr_node_tree_len(const struct gr_sched *s)
+{
+    return gr_tree_grid_len(s, height(s));
+}
+
+struct gr_step gr_node_tree_step(const struct gr_sched *s, uint32_t i)
+{
+    struct gr_tree_node v = find_node(s, gr_tree_of_step(i));
+
+    return gr_tree_grid_step(s, &v, height(s), i);
+}
