@@ -12,7 +12,7 @@
 #     hosts.sh on HOST COMMAND...
 #     hosts.sh bytes HOST [ethR]       what its interface (eth0) has sent and received
 #     hosts.sh limit HOST RATE
-#     hosts.sh link HOST up|down
+#     hosts.sh link HOST up|down [ethR]
 #
 # A host is a process with namespaces of its own for network, host name, processes, shared memory and mounts (/dev/shm),
 # joined to a bridge by a veth pair. So what works inside a node only (/proc/PID, /dev/shm, process_vm_readv) finds the
@@ -69,6 +69,7 @@ limit() {
 host() {
     hostname "$1"
     mount -t tmpfs -o mode=1777 none /dev/shm
+    mount -t sysfs none /sys # which then lists this host's interfaces: UCX looks for them there
     trap 'exit 0' TERM
     while :; do
         sleep 3600 &
@@ -202,7 +203,7 @@ usage() { sed -n '3,16s/^# \{0,1\}//p' "$self"; }
 case ${1-} in
     run) [ $# -ge 3 ] || fail "run LAYOUT COMMAND..."; "$@" ;;
     possible | inside | host | on | agent | bytes | limit) "$@" ;;
-    link) on "$2" ip link set eth0 "$3" ;;
+    link) on "$2" ip link set "${4-eth0}" "$3" ;;
     -h | --help) usage ;;
     *) usage >&2; exit 2 ;;
 esac
