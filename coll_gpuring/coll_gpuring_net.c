@@ -55,7 +55,7 @@ static int progress(void)
 /* Over that transport; NULL: there is none, network.why says why. */
 static bool open_over(const struct gr_transport *transport)
 {
-    if (NULL == transport || 0 != gr_net_open(&network.net, transport, network.why, sizeof(network.why))) {
+    if (NULL == transport || 0 != gr_net_open(&network.net, transport, NULL, network.why, sizeof(network.why))) {
         return false;
     }
     network.by_pml = &mca_coll_gpuring_pml == transport;

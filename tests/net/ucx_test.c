@@ -211,7 +211,7 @@ static void again_and_again(struct part *p)
             fds = entries("/proc/self/fd");
         }
         need(round < 2 || entries("/proc/self/fd") == fds);
-        need(0 == gr_net_open(&p->net, &gr_transport_ucx, why, sizeof(why)));
+        need(0 == gr_net_open(&p->net, &gr_transport_ucx, NULL, why, sizeof(why)));
     }
 }
 
