@@ -13,6 +13,7 @@
  * carry the number in their tags. So they may be under way in any order: one of a pending nonblocking call, one of
  * a persistent request's init.
  */
+#include "coll_gpuring_rails.h"
 #include "coll_gpuring_setup.h"
 
 #include "ompi/mca/pml/pml.h"
@@ -88,7 +89,7 @@ static void host_ends(const struct gr_setup *s, struct gr_end *ends, struct gr_w
     int k;
 
     for (k = 0; k < n; k++) {
-        ends[k] = (struct gr_end) {.rank = wires[k].rank, .used = &wires[k].used};
+        ends[k] = (struct gr_end) {.rank = wires[k].rank, .rail = gr_rail_of(s->lane, wires[k].channel), .used = &wires[k].used};
         if (NULL != wires[k].frame) {
             ends[k].fifo = gr_wire_fifo(s->lane->team, &wires[k], writes);
         }
@@ -100,7 +101,7 @@ static void device_ends(const struct gr_setup *s, struct gr_end *ends, struct gr
     int k;
 
     for (k = 0; k < n; k++) {
-        ends[k] = (struct gr_end) {.rank = wires[k].rank, .used = &wires[k].used};
+        ends[k] = (struct gr_end) {.rank = wires[k].rank, .rail = gr_rail_of(s->lane, wires[k].channel), .used = &wires[k].used};
         if (NULL != wires[k].frame) {
             ends[k].fifo = gr_gpu_remote_fifo(s->lane->gpu, &wires[k], writes);
         }

@@ -101,20 +101,21 @@ double gr_cost_far(const struct gr_costs *costs, const struct gr_question *q, en
 {
     struct course c = course_of(q, algo);
     double s = (double) q->bytes, own = q->far.step / 4, chunk = (double) q->slot_bytes, n, once;
+    double rails = q->far.rails > 1 ? q->far.rails : 1, byte = q->far.byte * (nchannels < rails ? rails / nchannels : 1);
 
     once = c.hops * q->far.step + c.near * costs->step + c.more * own;
     if (c.pipe) {
-        n = sqrt(s * own * (1 + c.more) / (c.hops * q->far.byte));
+        n = sqrt(s * own * (1 + c.more) / (c.hops * byte));
         n = n < MIN_CHUNK ? MIN_CHUNK : n;
         chunk = n < chunk ? n : chunk;
         *chunk_bytes = (size_t) chunk / 64 * 64;
         chunk = chunk < s ? chunk : s;
         n = s > 0 ? ceil(s / chunk) : 1;
-        return once + (n - 1) * own * (1 + c.more) + (c.hops - 1) * chunk * q->far.byte + c.bytes * q->far.byte;
+        return once + (n - 1) * own * (1 + c.more) + (c.hops - 1) * chunk * byte + c.bytes * byte;
     }
     *chunk_bytes = q->slot_bytes;
     /* slices of other channels fill the time in which one waits */
     n = GR_BLOCKS == gr_algo_layout(algo, q->coll) ? ceil(s / q->p / chunk) : ceil(s / chunk);
     n = ceil(n / nchannels);
-    return (n > 1 ? n : 1) * once + c.bytes * q->far.byte + c.inside * costs->byte;
+    return (n > 1 ? n : 1) * once + c.bytes * byte + c.inside * costs->byte;
 }
