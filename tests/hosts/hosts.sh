@@ -102,6 +102,10 @@ open_mpi() {
     export OMPI_MCA_plm=rsh OMPI_MCA_plm_rsh_agent="$self agent" OMPI_MCA_plm_rsh_no_tree_spawn=1
     export OMPI_MCA_orte_default_hostfile=$state/hostfile OMPI_MCA_orte_tmpdir_base=/dev/shm
     export OMPI_MCA_oob_tcp_if_include=10.77.0.0/24 OMPI_MCA_btl_tcp_if_include=10.77.0.0/24
+    local r
+    for ((r = 1; r < HOSTS_RAILS; r++)); do # messages go over all rails
+        OMPI_MCA_btl_tcp_if_include=$OMPI_MCA_btl_tcp_if_include,10.$((77 + r)).0.0/24
+    done
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     export PRTE_MCA_plm=ssh PRTE_MCA_plm_ssh_agent="$self agent" PRTE_MCA_plm_ssh_no_tree_spawn=1
     export PRTE_MCA_prte_default_hostfile=$state/hostfile PRTE_MCA_prte_tmpdir_base=/dev/shm

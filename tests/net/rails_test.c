@@ -149,6 +149,8 @@ static void memory_loopback_and_bridges_are_none(void **state)
     virtual("veth1", "10000\n");
     rails_are("veth0 veth1", "memory memory0 lo br0 veth1 veth0");
     rails_are("", "memory lo br0 veth0");
+    virtual("tun0", NULL);
+    rails_are("", "lo tun0");
     rails_are("", "memory lo br0");
     rails_are("", "memory memory0 cuda");
 }
