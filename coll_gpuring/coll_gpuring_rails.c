@@ -20,7 +20,7 @@ int mca_coll_gpuring_rails_here(void)
     int wanted = (int) c->params.value[GR_PARAM_NODES_RAILS];
     const struct gr_transport *transport;
 
-    if (1 == wanted || 0 == c->params.value[GR_PARAM_NODES] || GR_TRANSPORT_PML == c->transport) {
+    if (1 == wanted || 0 == c->priority || 0 == c->params.value[GR_PARAM_NODES] || GR_TRANSPORT_PML == c->transport) {
         return 1;
     }
     transport = gr_net_load(NULL, why, sizeof(why)); /* who needs the network says that there is none, and why */

@@ -89,7 +89,8 @@ static void host_ends(const struct gr_setup *s, struct gr_end *ends, struct gr_w
     int k;
 
     for (k = 0; k < n; k++) {
-        ends[k] = (struct gr_end) {.rank = wires[k].rank, .rail = gr_rail_of(s->lane, wires[k].channel), .used = &wires[k].used};
+        ends[k] = (struct gr_end) {.rank = wires[k].rank, .used = &wires[k].used};
+        ends[k].rail = gr_rail_of(s->lane, wires[k].channel);
         if (NULL != wires[k].frame) {
             ends[k].fifo = gr_wire_fifo(s->lane->team, &wires[k], writes);
         }
@@ -101,7 +102,8 @@ static void device_ends(const struct gr_setup *s, struct gr_end *ends, struct gr
     int k;
 
     for (k = 0; k < n; k++) {
-        ends[k] = (struct gr_end) {.rank = wires[k].rank, .rail = gr_rail_of(s->lane, wires[k].channel), .used = &wires[k].used};
+        ends[k] = (struct gr_end) {.rank = wires[k].rank, .used = &wires[k].used};
+        ends[k].rail = gr_rail_of(s->lane, wires[k].channel);
         if (NULL != wires[k].frame) {
             ends[k].fifo = gr_gpu_remote_fifo(s->lane->gpu, &wires[k], writes);
         }

@@ -73,7 +73,8 @@ static void read_interface(struct device *d, const char *sys)
 {
     char line[64];
 
-    if (!read_line(line, sizeof(line), sys, "net", d->name, "type") || LOOPBACK == atoi(line) || is_there(sys, d->name, "bridge")) {
+    if (!read_line(line, sizeof(line), sys, "net", d->name, "type") || LOOPBACK == atoi(line) ||
+        is_there(sys, d->name, "bridge")) {
         return;
     }
     d->kind = is_there(sys, d->name, "device") ? KIND_CARD : KIND_VIRTUAL;
@@ -95,6 +96,12 @@ static int compare(const void *one, const void *other)
     return strverscmp(a->name, b->name);
 }
 
+/* Of one kind and speed. */
+static int are_alike(const struct device *a, const struct device *b)
+{
+    return KIND_NONE != a->kind && a->kind == b->kind && a->speed == b->speed;
+}
+
 void gr_net_find_rails(struct gr_net_rails *rails, char (*devices)[GR_NET_DEVICE_BYTES], int n, const char *sys)
 {
     struct device d[GR_NET_RAIL_DEVICES];
@@ -109,7 +116,7 @@ void gr_net_find_rails(struct gr_net_rails *rails, char (*devices)[GR_NET_DEVICE
     }
     qsort(d, (size_t) n, sizeof(d[0]), compare);
     memset(rails, 0, sizeof(*rails));
-    for (k = 0; k < n && k < GR_NET_RAILS && KIND_NONE != d[0].kind && d[k].kind == d[0].kind && d[k].speed == d[0].speed; k++) {
+    for (k = 0; k < n && k < GR_NET_RAILS && are_alike(&d[0], &d[k]); k++) {
         snprintf(rails->name[k], sizeof(rails->name[k]), "%s", d[k].name);
     }
     rails->n = k > 1 ? k : 1;

@@ -55,7 +55,10 @@ struct gr_transport_up {
 struct gr_transport {
     uint32_t version;
     const char *name;
-    /* device: the only one that it may use, of devices(); NULL: as it likes. *up outlives the end. 0 or a negative error, and why. */
+    /*
+     * device: the only one that it may use, one of devices(); NULL: as it likes. *up outlives the end. 0 or a negative
+     * error, and why.
+     */
     int (*open)(void **end, const struct gr_transport_up *up, const char *device, char *why, size_t size);
     /*
      * Breaks all connections, after up to `patience` seconds in which what was sent may leave the process. Messages
