@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Collectives between hosts whose interfaces are limited to a rate (0: not): gpuring with coll_gpuring_nodes 1 (over UCX; and
 # over Open MPI's messages, pml), stock beside it (tuned; and han), and the bound of all: the bytes that must pass a host's
-# interface over the rate, with Q hosts 2S(Q-1)/Q of allreduce, S(Q-1)/Q of allgather and reduce_scatter, S of bcast and
+# interfaces over their rate, with Q hosts 2S(Q-1)/Q of allreduce, S(Q-1)/Q of allgather and reduce_scatter, S of bcast and
 # reduce. The hosts are namespaces of this machine (tests/hosts/hosts.sh), and need root. Alternating runs; medians.
 # With ALGORITHMS gpuring only, once with each of them (auto: what it chooses). p50: its median call, for machines where some
 # calls are stopped for long, and not the mean of all.
+# HOSTS_RAILS: interfaces of a host (1), each of that rate; with more than one, gpuring has as many rails, and gpuring/1 none.
 #     benchmarks/between_hosts.sh [BUILDDIR] [ROUNDS] [MBIT/S] [LAYOUTS] [COLLECTIVES] [SIZES] [ITERATIONS] [OPTIONS of gpuring]
 #         [ALGORITHMS] [mean|p50]
 set -euo pipefail
@@ -13,6 +14,7 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 build=$(cd "${1:-$top/build}" && pwd)
 rounds=${2:-3} mbit=${3:-200} layouts=${4:-2x1 2x2 4x1}
 collectives=${5:-allreduce allgather reduce_scatter bcast reduce} sizes=${6:-4M:16M} iterations=${7:-3} options=${8-} algorithms=${9-}
+rails=${HOSTS_RAILS:-1}
 case ${10-mean} in mean) column=10 ;; p50) column=11 ;; *) echo "mean or p50, not ${10}" >&2; exit 2 ;; esac
 hosts=$top/tests/hosts/hosts.sh
 # shellcheck disable=SC1091
@@ -22,9 +24,9 @@ trap 'rm -f "$data"' EXIT
 why=$("$hosts" possible) || { echo "$why" >&2; exit 1; }
 
 run() { # LAYOUT NAME OPTIONS...: lines "layout collective bytes name us algorithm"
-    local layout=$1 name=$2 rate=() warm=$((iterations / 10 + 1))
+    local layout=$1 name=$2 rate=(--rails="$rails") warm=$((iterations / 10 + 1))
     shift 2
-    [ "$mbit" = 0 ] || rate=("--rate=${mbit}mbit")
+    [ "$mbit" = 0 ] || rate+=("--rate=${mbit}mbit")
     # shellcheck disable=SC2086
     "$hosts" run "$layout" "${rate[@]}" mpirun --oversubscribe --mca mpi_yield_when_idle 1 "$@" -np "$((${layout/x/*}))" \
         gpuring_bench $collectives -m "$sizes" -i "$iterations" -x $warm -B 1 -I 1 -o csv 2>/dev/null |
@@ -43,14 +45,16 @@ for ((k = 0; k < rounds; k++)); do
         run "$layout" stock --mca coll ^gpuring
         run "$layout" stock+han --mca coll ^gpuring --mca coll_han_priority 100
         # shellcheck disable=SC2086
-        run "$layout" gpuring "${gpuring[@]}" $options
+        run "$layout" gpuring "${gpuring[@]}" --mca coll_gpuring_nodes_rails "$rails" $options
+        # shellcheck disable=SC2086
+        [ "$rails" = 1 ] || run "$layout" gpuring/1 "${gpuring[@]}" $options
         # shellcheck disable=SC2086
         run "$layout" gpuring/pml "${gpuring[@]}" --mca coll_gpuring_nodes_transport pml $options
     done
 done
 
-echo "$mbit Mbit/s per host, $rounds alternating runs of $iterations calls; microseconds of the slowest rank, its ${10-mean} call: median (minimum .. maximum)"
-sort -k1,1 -k2,2 -k3,3n -k4,4 -k5,5n "$data" | awk -v mbit="$mbit" '
+echo "$mbit Mbit/s per interface, $rails of a host, $rounds alternating runs of $iterations calls; microseconds of the slowest rank, its ${10-mean} call: median (minimum .. maximum)"
+sort -k1,1 -k2,2 -k3,3n -k4,4 -k5,5n "$data" | awk -v mbit="$((mbit * rails))" '
     function flush() {
         if (n > 0) {
             printf "%-4s %-14s %9d %-11s %10.1f (%.1f .. %.1f)", layout, coll, bytes, name, v[int((n + 1) / 2)], v[1], v[n]

@@ -206,6 +206,7 @@ enum gr_shared_param {
     GR_PARAM_STAGE_BYTES, /* of a piece of device memory that the host copies; 0: the whole */
     GR_PARAM_NODES,     /* whether communicators of several nodes are taken; there: */
     GR_PARAM_NODES_CHANNELS,
+    GR_PARAM_NODES_RAILS,   /* 0: as many as there are */
     GR_PARAM_NODES_LATENCY, /* us */
     GR_PARAM_NODES_MBIT,    /* of a node, per second */
     GR_PARAM_TORUS,     /* dims packed into 16 bits each */
@@ -313,7 +314,8 @@ typedef struct {
     unsigned char *remote;    /* which of them are on other nodes; NULL: none is; owned; */
     int *order;               /* and then, their order node by node; owned; */
     struct gr_torus cluster;  /* and the torus of ranks of a node x nodes; ndims 0: they form none; */
-    int nodes, node_ranks;    /* how many there are, and most ranks of one */
+    int nodes, node_ranks;    /* how many there are, and most ranks of one; */
+    int rails;                /* and devices that links between them lie on (rails.h); 1: as the network chooses */
     struct gr_choice lines;   /* and how arrival lines go between them */
     bool direct;              /* whether this process can read the memory of them all */
 } mca_coll_gpuring_module_t;

@@ -69,10 +69,19 @@ struct gr_lane {
     struct gr_lane *next, **link; /* link NULL: not in the list of those that opal_progress drives */
 };
 
+/* Channels at most where ranks are on several nodes: each rail has the same number of them. */
+static inline uint32_t gr_nodes_channels(const mca_coll_gpuring_module_t *module)
+{
+    uint32_t n = (uint32_t) module->params.value[GR_PARAM_NODES_CHANNELS], rails = (uint32_t) module->rails;
+    uint32_t each = (n + rails - 1) / rails, most = GR_MAX_CHANNELS / rails;
+
+    return rails * (each < most ? each : most);
+}
+
 /* Channels of links between devices, at most. */
 static inline uint32_t gr_device_channels(const mca_coll_gpuring_module_t *module)
 {
-    return (uint32_t) module->params.value[NULL != module->remote ? GR_PARAM_NODES_CHANNELS : GR_PARAM_DEVICE_CHANNELS];
+    return NULL != module->remote ? gr_nodes_channels(module) : (uint32_t) module->params.value[GR_PARAM_DEVICE_CHANNELS];
 }
 
 /* A lane for the communicator, which must outlive it. box_bytes: of the largest post to mailboxes. NULL: no memory. */

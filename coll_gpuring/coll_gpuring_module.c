@@ -116,6 +116,7 @@ static void module_construct(mca_coll_gpuring_module_t *module)
     module->remote = NULL;
     module->order = NULL;
     module->cluster = (struct gr_torus) {.ndims = 0};
+    module->rails = 1;
     module->direct = false;
 }
 
@@ -126,7 +127,7 @@ struct gr_lane *mca_coll_gpuring_lane_new(mca_coll_gpuring_module_t *module, str
     struct gr_team_params params = {
         .p = ompi_comm_size(comm),
         .rank = ompi_comm_rank(comm),
-        .nchannels = (uint32_t) value[NULL != module->remote ? GR_PARAM_NODES_CHANNELS : GR_PARAM_CHANNELS],
+        .nchannels = NULL != module->remote ? gr_nodes_channels(module) : (uint32_t) value[GR_PARAM_CHANNELS],
         .nslots = (uint32_t) value[GR_PARAM_SLOTS],
         .slot_bytes = (size_t) value[GR_PARAM_SLOT_BYTES],
         .nsets = nsets,

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Links to other nodes: this process's network (net/net.h), which the first set-up that needs it makes, and the ends that
- * set-ups open on it and lanes keep.
+ * Links to other nodes: this process's networks (net/net.h), which the first set-up that needs one makes, and the ends that
+ * set-ups open on them and lanes keep. There is one, or one for each rail (rails.h).
  *
  *      reader                          writer
  *      begin   opens its end  - offer ->
  *                                      answer  opens its end, and joins it to the reader's
  *      map     joins it      <- answer -
  *
- * Whoever drives lanes moves the network on; otherwise opal_progress does, now and then: peers may still need what lies
- * here when nothing is under way any more. It stays until the component is closed, or, over Open MPI's messages, until
+ * Whoever drives lanes moves them on; otherwise opal_progress does, now and then: peers may still need what lies here when
+ * nothing is under way any more. They stay until the component is closed, or, over Open MPI's messages, until
  * MPI_COMM_WORLD ends: both are behind the barrier of MPI_Finalize.
  */
+#include "coll_gpuring_rails.h"
 #include "coll_gpuring_setup.h"
 
 #include "net/transport.h"
@@ -26,15 +27,20 @@
 /* Looks at links to other nodes before the core is given away: a message there takes longer than that. */
 #define LOOKS 8
 
-static struct {
+struct network {
     bool tried;
-    struct gr_net *net;
+    _Atomic(struct gr_net *) net; /* set while others move those on that are there */
+    char why[256]; /* there is none */
+};
+
+static struct {
+    struct network on[1 + GR_NET_RAILS]; /* that may use what it likes, and those of the rails */
+    bool opened; /* there is one, and opal_progress knows */
     bool by_pml; /* Open MPI moves its messages: in MPI calls, and when opal_progress is called */
     atomic_int held; /* groups of links that lanes have */
-    char why[256]; /* there is none */
-} network;
+} networks;
 
-/* ---- the network ---- */
+/* ---- the networks ---- */
 
 const char *mca_coll_gpuring_transport_name(int kind)
 {
@@ -47,73 +53,91 @@ const char *mca_coll_gpuring_transport_name(int kind)
 static int progress(void)
 {
     uint64_t moved = 0;
+    struct gr_net *net;
+    int k;
 
-    gr_net_progress(network.net, &moved);
+    for (k = 0; k <= GR_NET_RAILS; k++) {
+        net = atomic_load_explicit(&networks.on[k].net, memory_order_acquire);
+        if (NULL != net) {
+            gr_net_progress(net, &moved);
+        }
+    }
     return (int) moved;
 }
 
-/* Over that transport; NULL: there is none, network.why says why. */
-static bool open_over(const struct gr_transport *transport)
+/* That of a rail, or 0, over that transport; NULL: there is none, its why says why. */
+static bool open_over(int rail, const struct gr_transport *transport)
 {
-    if (NULL == transport || 0 != gr_net_open(&network.net, transport, network.why, sizeof(network.why))) {
+    struct network *n = &networks.on[rail];
+    const char *device = 0 == rail ? NULL : mca_coll_gpuring_rail_name(rail);
+    struct gr_net *net = NULL;
+
+    if (NULL == transport || 0 != gr_net_open(&net, transport, device, n->why, sizeof(n->why))) {
         return false;
     }
-    network.by_pml = &mca_coll_gpuring_pml == transport;
-    (void) (network.by_pml ? opal_progress_register(progress) : opal_progress_register_lp(progress));
+    atomic_store_explicit(&n->net, net, memory_order_release);
+    if (!networks.opened) {
+        networks.opened = true;
+        networks.by_pml = &mca_coll_gpuring_pml == transport;
+        (void) (networks.by_pml ? opal_progress_register(progress) : opal_progress_register_lp(progress));
+    }
     if (mca_coll_gpuring_component.verbose >= 1 && 0 == OPAL_PROC_MY_NAME.vpid) {
-        opal_output(0, "gpuring: links to other nodes go over %s%s%s", transport->name,
-                    '\0' == network.why[0] ? "" : ": ", network.why);
+        opal_output(0, "gpuring: links to other nodes go over %s%s%s%s%s", transport->name, NULL == device ? "" : " on ",
+                    NULL == device ? "" : device, '\0' == n->why[0] ? "" : ": ", n->why);
     }
     return true;
 }
 
-static void open_network(void)
+static void open_network(int rail)
 {
+    struct network *n = &networks.on[rail];
     int wanted = mca_coll_gpuring_component.transport;
 
-    network.tried = true;
-    network.why[0] = '\0';
-    if (GR_TRANSPORT_PML != wanted && open_over(gr_net_load(NULL, network.why, sizeof(network.why)))) {
+    n->tried = true;
+    n->why[0] = '\0';
+    if (GR_TRANSPORT_PML != wanted && open_over(rail, gr_net_load(NULL, n->why, sizeof(n->why)))) {
         return;
     }
-    if (GR_TRANSPORT_UCX != wanted) {
-        (void) open_over(&mca_coll_gpuring_pml);
+    if (GR_TRANSPORT_UCX != wanted && 0 == rail) {
+        (void) open_over(rail, &mca_coll_gpuring_pml);
     }
 }
 
 /* NULL: there is none. */
-static struct gr_net *get_network(void)
+static struct gr_net *get_network(int rail)
 {
     OPAL_THREAD_LOCK(&mca_coll_gpuring_component.lock);
-    if (!network.tried) {
-        open_network();
+    if (!networks.on[rail].tried) {
+        open_network(rail);
     }
     OPAL_THREAD_UNLOCK(&mca_coll_gpuring_component.lock);
-    return network.net;
+    return networks.on[rail].net;
 }
 
-static void close_network(void)
+static void close_networks(const char *why)
 {
-    struct gr_net *net = network.net;
+    int k;
 
-    if (NULL != net) {
+    if (networks.opened) {
         (void) opal_progress_unregister(progress);
-        network.net = NULL;
-        gr_net_close(net, PATIENCE);
+    }
+    networks.opened = false;
+    for (k = 0; k <= GR_NET_RAILS; k++) {
+        gr_net_close(atomic_exchange(&networks.on[k].net, NULL), PATIENCE);
+        networks.on[k].tried = NULL != why;
+        snprintf(networks.on[k].why, sizeof(networks.on[k].why), "%s", NULL == why ? "" : why);
     }
 }
 
 void mca_coll_gpuring_net_close(void)
 {
-    close_network();
-    network.tried = false;
+    close_networks(NULL);
 }
 
 void mca_coll_gpuring_net_world_ends(void)
 {
-    if (network.by_pml) {
-        close_network();
-        snprintf(network.why, sizeof(network.why), "MPI has been finalized");
+    if (networks.by_pml) {
+        close_networks("MPI has been finalized");
     }
 }
 
@@ -129,8 +153,14 @@ static const char *host_of(struct ompi_communicator_t *comm, int rank)
 /* Open an end on its FIFO. */
 static int open_end(struct gr_setup *s, enum gr_net_side side, struct gr_end *end)
 {
-    int rc = gr_net_link_open(network.net, side, &end->fifo, &end->link);
+    struct gr_net *net = get_network(end->rail);
+    int rc = GR_ERR_NET;
 
+    if (NULL == net) {
+        snprintf(s->why, sizeof(s->why), "%s", networks.on[end->rail].why);
+    } else {
+        rc = gr_net_link_open(net, side, &end->fifo, &end->link);
+    }
     if (0 == rc) {
         *end->used = 1;
         s->held->link[s->held->n++] = end->link;
@@ -146,7 +176,8 @@ static int join_end(struct gr_setup *s, struct gr_end *end)
     int rc = 0;
 
     if (0 != end->theirs.link) {
-        snprintf(peer, sizeof(peer), "rank %d on %s", end->rank, host_of(s->lane->comm, end->rank));
+        snprintf(peer, sizeof(peer), "rank %d on %s%s%s", end->rank, host_of(s->lane->comm, end->rank),
+                 end->rail > 0 ? ", over " : "", end->rail > 0 ? mca_coll_gpuring_rail_name(end->rail) : "");
         rc = gr_net_link_join(end->link, &end->theirs, peer);
         gr_net_link_error(end->link, s->why, sizeof(s->why));
     }
@@ -173,10 +204,6 @@ void mca_coll_gpuring_ends_begin(struct gr_setup *s, int *status)
 {
     int k;
 
-    if (s->nin + s->nout > 0 && 0 == *status && NULL == get_network()) {
-        *status = GR_ERR_NET;
-        snprintf(s->why, sizeof(s->why), "%s", network.why);
-    }
     for (k = 0; k < s->nin && 0 == *status; k++) {
         *status = open_end(s, GR_NET_IN, &s->in[k]);
     }
@@ -207,7 +234,7 @@ static void close_links(struct gr_held *held)
 {
     int k;
 
-    for (k = 0; NULL != network.net && k < held->n; k++) {
+    for (k = 0; networks.opened && k < held->n; k++) {
         gr_net_link_close(held->link[k]);
     }
     free(held);
@@ -218,7 +245,7 @@ void mca_coll_gpuring_ends_end(struct gr_setup *s)
     if (NULL != s->held && 0 == s->verdict.status) {
         s->held->next = s->lane->held;
         s->lane->held = s->held;
-        atomic_fetch_add_explicit(&network.held, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&networks.held, 1, memory_order_relaxed);
     } else if (NULL != s->held) {
         close_links(s->held);
     }
@@ -240,12 +267,12 @@ unsigned mca_coll_gpuring_net_looks(const struct gr_lane *lane, unsigned looks)
     if (NULL == lane->held) {
         return looks;
     }
-    return network.by_pml ? 1 : looks < LOOKS ? LOOKS : looks;
+    return networks.by_pml ? 1 : looks < LOOKS ? LOOKS : looks;
 }
 
 void mca_coll_gpuring_net_progress(bool here)
 {
-    if (atomic_load_explicit(&network.held, memory_order_relaxed) > 0 && NULL != network.net && (here || !network.by_pml)) {
+    if (atomic_load_explicit(&networks.held, memory_order_relaxed) > 0 && (here || !networks.by_pml)) {
         (void) progress();
     }
 }
@@ -276,7 +303,7 @@ void mca_coll_gpuring_net_leave(struct gr_lane *lane)
     while (NULL != lane->held) {
         held = lane->held;
         lane->held = held->next;
-        atomic_fetch_sub_explicit(&network.held, 1, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&networks.held, 1, memory_order_relaxed);
         close_links(held);
     }
 }

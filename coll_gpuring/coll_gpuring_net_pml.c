@@ -334,10 +334,11 @@ static int pml_connect(void *end, const void *address, void *peer, void **connec
 
 /* ---- beginning and end ---- */
 
-static int pml_open(void **end, const struct gr_transport_up *up, char *why, size_t size)
+static int pml_open(void **end, const struct gr_transport_up *up, const char *device, char *why, size_t size)
 {
     struct pml *p;
 
+    (void) device; /* Open MPI chooses */
     if (!mca_coll_gpuring_component.world) {
         snprintf(why, size, "links over Open MPI's messages need gpuring on MPI_COMM_WORLD");
         return GR_ERR_NET;
@@ -394,5 +395,5 @@ static void pml_close(void *end, double patience)
 }
 
 const struct gr_transport mca_coll_gpuring_pml = {
-    GR_TRANSPORT_VERSION, "pml", pml_open, pml_close, pml_address, pml_connect, pml_send, pml_progress,
+    GR_TRANSPORT_VERSION, "pml", pml_open, pml_close, pml_address, pml_connect, pml_send, pml_progress, NULL,
 };

@@ -75,10 +75,13 @@ static const struct param_row rows[] = {
      "messages), or auto (default): UCX where it can be loaded. It must be the same on all nodes"},
     {"nodes_channels", KIND_INT, GR_PARAM_NODES_CHANNELS, 4, 1, GR_MAX_CHANNELS, NULL,
      "coll_gpuring_channels and _device_channels of communicators whose ranks are on several nodes, 1..16 (default 4)"},
+    {"nodes_rails", KIND_INT, GR_PARAM_NODES_RAILS, 1, 0, 8, NULL,
+     "Network devices of a node (rails) that its links are spread over, with UCX, 1..8 (default 1: UCX chooses as it does); "
+     "there must be as many of one kind and speed on all nodes, else fewer are used. 0: as many as there are"},
     {"nodes_latency", KIND_INT, GR_PARAM_NODES_LATENCY, 20, 1, 1000000, NULL,
      "Microseconds that a short message takes between nodes, for the cost model, 1..1000000 (default 20)"},
     {"nodes_mbit", KIND_INT, GR_PARAM_NODES_MBIT, 10000, 1, 10000000, NULL,
-     "Mbit/s between a node and all others, each way, for the cost model, 1..10000000 (default 10000)"},
+     "Mbit/s between a node and all others, each way, over all its rails, for the cost model, 1..10000000 (default 10000)"},
     {"torus", KIND_TORUS, GR_PARAM_TORUS, 0, 0, 0, NULL,
      "Extents of the torus that MPI_COMM_WORLD's ranks form, as 4x4x2 (rank = x + 4 (y + 4 z)); rings of "
      "communicators of that many ranks run along it, and so do the algorithms for tori. Empty (default): none. A "
@@ -363,16 +366,6 @@ const char *mca_coll_gpuring_param_name(int param)
 int64_t mca_coll_gpuring_param_default(int param)
 {
     return param >= GR_PARAM_COMMON ? -1 : shared_row(param)->def;
-}
-
-struct gr_torus mca_coll_gpuring_param_torus(int64_t value)
-{
-    struct gr_torus torus = {.ndims = 0};
-
-    for (; value > 0; value >>= 16) {
-        torus.dims[torus.ndims++] = (int) (value & 0xffff);
-    }
-    return torus;
 }
 
 const char *mca_coll_gpuring_param_text(int param, int64_t value, char *buf, size_t size)

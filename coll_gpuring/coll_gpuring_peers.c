@@ -6,6 +6,7 @@
  * others wait for it.
  */
 #include "coll_gpuring_gpu.h"
+#include "coll_gpuring_rails.h"
 
 #include "exec/cma.h"
 
@@ -18,12 +19,13 @@
  * Increased when processes of different builds could not work together: another card, other numbers of
  * algorithms, another choice for the same call, other messages of set-up.
  */
-#define WIRE_VERSION 9
+#define WIRE_VERSION 10
 
 struct card {
     uint64_t version;
     int32_t on;            /* whether gpuring works in that process */
     int32_t gpu;           /* whether it may have buffers on a device */
+    int32_t rails, unused; /* between nodes: those that it has and wants */
     uint64_t node;         /* a number of its node, for orders: made of its name */
     gr_params_t params;
     gr_bad_param_t bad;
@@ -56,6 +58,7 @@ int mca_coll_gpuring_peers_publish(void)
     card.on = 0 != mca_coll_gpuring_component.priority && NULL == mca_coll_gpuring_abi_mismatch(&built, &loaded);
     card.gpu = mca_coll_gpuring_gpu_possible();
     card.node = mca_coll_gpuring_nodes_number();
+    card.rails = mca_coll_gpuring_rails_here();
     OPAL_MODEX_SEND(rc, GR_MODEX_SCOPE, (mca_base_component_t *) &mca_coll_gpuring_component.super.collm_version,
                     &card, sizeof(card));
     return OPAL_SUCCESS == rc ? OMPI_SUCCESS : OMPI_ERROR;
@@ -252,6 +255,17 @@ static bool nodes_wanted(struct ompi_communicator_t *comm, struct card *const *c
     return 0 != first;
 }
 
+/* Rails between nodes: as many as each rank has. */
+static int count_rails(int p, struct card *const *cards, const gr_params_t *merged)
+{
+    int most = 1 == merged->value[GR_PARAM_NODES_RAILS] ? 1 : cards[0]->rails, r;
+
+    for (r = 1; r < p; r++) {
+        most = cards[r]->rails < most ? cards[r]->rails : most;
+    }
+    return most;
+}
+
 /* Where ranks are on several nodes: their order. OMPI error code. */
 static int find_order(mca_coll_gpuring_module_t *module, int p, struct card *const *cards)
 {
@@ -355,6 +369,10 @@ int mca_coll_gpuring_peers_decide(mca_coll_gpuring_module_t *module, struct ompi
         check_torus(comm, &module->params);
         rc = find_direct(module, comm, cards);
         rc = OMPI_SUCCESS == rc && NULL != module->remote ? find_order(module, ompi_comm_size(comm), cards) : rc;
+    }
+    if (OMPI_SUCCESS == rc && 0 > module->refused && NULL != module->remote) {
+        module->rails = count_rails(ompi_comm_size(comm), cards, &module->params);
+        mca_coll_gpuring_rails_speak(module, comm);
     }
     free(cards);
     return rc;

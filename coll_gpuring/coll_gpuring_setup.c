@@ -13,6 +13,7 @@
  * carry the number in their tags. So they may be under way in any order: one of a pending nonblocking call, one of
  * a persistent request's init.
  */
+#include "coll_gpuring_rails.h"
 #include "coll_gpuring_setup.h"
 
 #include "ompi/mca/pml/pml.h"
@@ -89,6 +90,7 @@ static void host_ends(const struct gr_setup *s, struct gr_end *ends, struct gr_w
 
     for (k = 0; k < n; k++) {
         ends[k] = (struct gr_end) {.rank = wires[k].rank, .used = &wires[k].used};
+        ends[k].rail = gr_rail_of(s->lane, wires[k].channel);
         if (NULL != wires[k].frame) {
             ends[k].fifo = gr_wire_fifo(gr_team_bundle(s->lane->team, s->way), &wires[k], writes);
         }
@@ -101,6 +103,7 @@ static void device_ends(const struct gr_setup *s, struct gr_end *ends, struct gr
 
     for (k = 0; k < n; k++) {
         ends[k] = (struct gr_end) {.rank = wires[k].rank, .used = &wires[k].used};
+        ends[k].rail = gr_rail_of(s->lane, wires[k].channel);
         if (NULL != wires[k].frame) {
             ends[k].fifo = gr_gpu_remote_fifo(s->lane->gpu, &wires[k], writes);
         }

@@ -52,6 +52,7 @@ struct gr_exchange {
 /* An end of a link to another node, on the frame of its wire, which is an executor's of the host or kernels'. */
 struct gr_end {
     int rank;                   /* the other end's */
+    int rail;                   /* that it lies on (rails.h) */
     struct gr_fifo fifo;
     int *used;                  /* the wire's: the network has it */
     struct gr_net_link *link;

@@ -62,6 +62,16 @@ static bool is_cluster(const struct gr_torus *torus, const struct gr_torus *clus
            torus->dims[1] == cluster->dims[1];
 }
 
+struct gr_torus mca_coll_gpuring_param_torus(int64_t value)
+{
+    struct gr_torus torus = {.ndims = 0};
+
+    for (; value > 0; value >>= 16) {
+        torus.dims[torus.ndims++] = (int) (value & 0xffff);
+    }
+    return torus;
+}
+
 struct gr_torus mca_coll_gpuring_torus(struct ompi_communicator_t *comm, const gr_params_t *params,
                                        const struct gr_torus *cluster)
 {

@@ -114,7 +114,7 @@ void gr_net_unlock(struct gr_net *net)
     atomic_flag_clear_explicit(&net->busy, memory_order_release);
 }
 
-int gr_net_open(struct gr_net **out, const struct gr_transport *transport, char *why, size_t size)
+int gr_net_open(struct gr_net **out, const struct gr_transport *transport, const char *device, char *why, size_t size)
 {
     struct gr_net *net = calloc(1, sizeof(*net));
     int rc;
@@ -125,7 +125,7 @@ int gr_net_open(struct gr_net **out, const struct gr_transport *transport, char 
     net->transport = transport;
     net->up = (struct gr_transport_up) {net, gr_net_place, gr_net_placed, gr_net_noted, gr_net_sent, lost};
     atomic_flag_clear(&net->busy);
-    rc = transport->open(&net->end, &net->up, why, size);
+    rc = transport->open(&net->end, &net->up, device, why, size);
     if (0 != rc) {
         free(net);
         return rc;

@@ -57,8 +57,11 @@ enum gr_net_side {
  */
 const struct gr_transport *gr_net_load(const char *dir, char *why, size_t size);
 
-/* This process's network. 0; GR_ERR_NOMEM, or GR_ERR_NET and why. */
-int gr_net_open(struct gr_net **net, const struct gr_transport *transport, char *why, size_t size);
+/*
+ * A network of this process: over one device (a rail: rails.h), or, with NULL, over what the transport likes. 0; GR_ERR_NOMEM,
+ * or GR_ERR_NET and why.
+ */
+int gr_net_open(struct gr_net **net, const struct gr_transport *transport, const char *device, char *why, size_t size);
 
 /*
  * Leave all FIFOs, and end. Links that were closed have up to `patience` seconds to send what is in them. What is on its

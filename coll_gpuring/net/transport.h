@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define GR_NET_DEVICE_BYTES 64 /* of a device's name */
+
 enum gr_net_kind {
     GR_NET_DATA,
     GR_NET_CREDIT, /* seq: the slots that the reader is through with */
@@ -50,13 +52,16 @@ struct gr_transport_up {
 };
 
 /* Increased when what is below changes: a module may be older than who loads it. */
-#define GR_TRANSPORT_VERSION 3
+#define GR_TRANSPORT_VERSION 4
 
 struct gr_transport {
     uint32_t version;
     const char *name;
-    /* *up outlives the end. 0 or a negative error, and why. */
-    int (*open)(void **end, const struct gr_transport_up *up, char *why, size_t size);
+    /*
+     * device: the only one that it may use, one of devices(); NULL: as it likes. *up outlives the end. 0 or a negative
+     * error, and why.
+     */
+    int (*open)(void **end, const struct gr_transport_up *up, const char *device, char *why, size_t size);
     /*
      * Breaks all connections, after up to `patience` seconds in which what was sent may leave the process. Messages
      * under way are reported as sent or failed before it returns.
@@ -69,6 +74,8 @@ struct gr_transport {
     /* 1: it has been sent; 0: sent() will say so; or a negative error. data NULL: there are none. Never waits. */
     int (*send)(void *end, void *connection, struct gr_net_message *message, const void *data, size_t bytes);
     void (*progress)(void *end);
+    /* Names of devices that it may use, up to n, in any order; how many. NULL: it cannot be told which to use. */
+    int (*devices)(char (*names)[GR_NET_DEVICE_BYTES], int n);
 };
 
 #endif

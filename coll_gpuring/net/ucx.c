@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The transport over UCX: active messages of one worker per process, an endpoint per peer. UCX chooses what they go
- * over, and obeys its own variables (UCX_TLS, UCX_NET_DEVICES, UCX_KEEPALIVE_INTERVAL, ...).
+ * The transport over UCX: active messages of one worker per end, an endpoint per peer. UCX chooses what they go over, and
+ * obeys its own variables (UCX_TLS, UCX_NET_DEVICES, UCX_KEEPALIVE_INTERVAL, ...); an end that is a rail has one device.
  */
-#include "transport.h"
-
-#include <ucp/api/ucp.h>
+#include "ucx.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -266,24 +264,6 @@ static ucs_status_t take_messages(struct ucx *u, unsigned id, ucp_am_recv_callba
     return ucp_worker_set_am_recv_handler(u->worker, &param);
 }
 
-static ucs_status_t make_context(struct ucx *u)
-{
-    ucp_params_t params = {
-        .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_REQUEST_SIZE | UCP_PARAM_FIELD_NAME,
-        .features = UCP_FEATURE_AM,
-        .request_size = sizeof(struct receipt),
-        .name = "gpuring",
-    };
-    ucp_config_t *config;
-    ucs_status_t status = ucp_config_read(NULL, NULL, &config);
-
-    if (UCS_OK == status) {
-        status = ucp_init(&params, config, &u->context);
-        ucp_config_release(config);
-    }
-    return status;
-}
-
 static ucs_status_t make_worker(struct ucx *u)
 {
     ucp_worker_params_t params = {
@@ -305,7 +285,7 @@ static ucs_status_t make_worker(struct ucx *u)
     return status;
 }
 
-static int ucx_open(void **end, const struct gr_transport_up *up, char *why, size_t size)
+static int ucx_open(void **end, const struct gr_transport_up *up, const char *device, char *why, size_t size)
 {
     struct ucx *u = calloc(1, sizeof(*u));
     ucs_status_t status;
@@ -315,7 +295,7 @@ static int ucx_open(void **end, const struct gr_transport_up *up, char *why, siz
     }
     u->up = up;
     u->told = NULL != getenv("UCX_RNDV_THRESH");
-    status = make_context(u);
+    status = gr_ucx_context(device, sizeof(struct receipt), &u->context);
     if (UCS_OK == status) {
         status = make_worker(u);
         if (UCS_OK != status) {
@@ -323,7 +303,8 @@ static int ucx_open(void **end, const struct gr_transport_up *up, char *why, siz
         }
     }
     if (UCS_OK != status) {
-        snprintf(why, size, "UCX does not start: %s", ucs_status_string(status));
+        snprintf(why, size, "UCX does not start%s%s: %s", NULL == device ? "" : " on ", NULL == device ? "" : device,
+                 ucs_status_string(status));
         free(u);
         return UCS_ERR_NO_MEMORY == status ? GR_ERR_NOMEM : GR_ERR_NET;
     }
@@ -379,5 +360,5 @@ static void ucx_close(void *end, double patience)
 }
 
 __attribute__((visibility("default"))) const struct gr_transport gr_transport_ucx = {
-    GR_TRANSPORT_VERSION, "ucx", ucx_open, ucx_close, ucx_address, ucx_connect, ucx_send, ucx_progress,
+    GR_TRANSPORT_VERSION, "ucx", ucx_open, ucx_close, ucx_address, ucx_connect, ucx_send, ucx_progress, gr_ucx_devices,
 };

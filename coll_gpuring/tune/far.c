@@ -103,10 +103,10 @@ static struct course course_of(const struct gr_question *q, enum gr_algo algo)
  * The chunks of a pipeline, and their length. With C chunks of s bytes each hop but the last costs the first chunk
  * s byte / C, and each further chunk costs its busiest rank `own`. C is a power of two where slices have at most so many.
  */
-static double cut_pipeline(const struct gr_question *q, const struct course *c, double own, uint32_t most,
+static double cut_pipeline(const struct gr_question *q, const struct course *c, double own, double byte, uint32_t most,
                            size_t *chunk_bytes)
 {
-    double s = (double) q->bytes, chunk = sqrt(s * own / (c->hops * q->far.byte)), limit = (double) q->slot_bytes, n;
+    double s = (double) q->bytes, chunk = sqrt(s * own / (c->hops * byte)), limit = (double) q->slot_bytes, n;
 
     chunk = chunk < MIN_CHUNK ? MIN_CHUNK : chunk;
     chunk = chunk < limit ? chunk : limit;
@@ -124,19 +124,20 @@ double gr_cost_far(const struct gr_costs *costs, const struct gr_question *q, en
 {
     struct course c = course_of(q, algo);
     double s = (double) q->bytes, own = q->far.step / 4, n, once, slices;
+    double rails = q->far.rails > 1 ? q->far.rails : 1, byte = q->far.byte * (nchannels < rails ? rails / nchannels : 1);
     uint32_t most = gr_algo_chunks(algo);
 
     once = c.hops * q->far.step + c.near * costs->step + c.more * own;
     if (c.pipe) {
         own *= 1 + c.more;
-        n = cut_pipeline(q, &c, own, most, chunk_bytes);
+        n = cut_pipeline(q, &c, own, byte, most, chunk_bytes);
         slices = most > 1 ? ceil(n / most / nchannels) : 1; /* none begins before the one before is through */
         c.bytes += GR_ALGO_NODE_TREE == algo && n < 2 ? s : 0; /* a single chunk is one tree's: to two nodes below one */
-        return slices * (once + (c.hops - 1) * s / n * q->far.byte) + (n - slices) * own + c.bytes * q->far.byte;
+        return slices * (once + (c.hops - 1) * s / n * byte) + (n - slices) * own + c.bytes * byte;
     }
     *chunk_bytes = q->slot_bytes;
     /* slices of other channels fill the time in which one waits */
     n = GR_BLOCKS == gr_algo_layout(algo, q->coll) ? ceil(s / q->p / (double) q->slot_bytes) : ceil(s / (double) q->slot_bytes);
     n = ceil(n / nchannels);
-    return (n > 1 ? n : 1) * once + c.bytes * q->far.byte + c.inside * costs->byte;
+    return (n > 1 ? n : 1) * once + c.bytes * byte + c.inside * costs->byte;
 }

@@ -55,10 +55,21 @@ static enum gr_means means_of(int protocol)
     return GR_PROTOCOL_LL == protocol ? GR_BY_LL : GR_PROTOCOL_LL128 == protocol ? GR_BY_LL128 : GR_BY_SLOTS;
 }
 
+/*
+ * Between nodes with several rails: as many channels on each, as soon as what a further rail saves is more than what a
+ * further message costs its sender (far.c).
+ */
+static size_t on_all_rails(const struct gr_far *far, size_t bytes, size_t channels)
+{
+    size_t rails = far->rails > 1 && (double) bytes * far->byte > far->step / 4 ? (size_t) far->rails : 1;
+
+    return (channels + rails - 1) / rails * rails;
+}
+
 static uint32_t channels_for(const struct gr_costs *costs, const struct gr_question *q, enum gr_protocol protocol)
 {
     size_t per = GR_PROTOCOL_SIMPLE == protocol ? costs->channel_bytes : costs->lines[protocol].channel_bytes;
-    size_t wanted = 1 + q->bytes / per;
+    size_t wanted = on_all_rails(&q->far, q->bytes, 1 + q->bytes / per);
 
     return wanted < q->nchannels ? (uint32_t) wanted : q->nchannels;
 }

@@ -58,7 +58,8 @@ struct gr_far {
     int nodes;   /* 0 or 1: there are none */
     int ranks;   /* of a node, at most */
     double step; /* us that a message takes; a quarter of it is work of the sender */
-    double byte; /* us per byte, of a node's link, of all its ranks together, in each direction */
+    double byte; /* us per byte, of a node's link, of all its ranks and rails together, in each direction */
+    int rails;   /* that links lie on, those of channel c on rail c % rails; 0 is 1 */
 };
 
 /* What is to be chosen for. */

@@ -35,7 +35,7 @@ timing: %C|%P'
 # what: header names, as a pattern: the only files that may include them, as a pattern
 foreign='Open MPI: (mpi|mpi-ext|ompi_config|opal_config)\.h|(ompi|opal|orte|oshmem|prte|pmix)[/_.].*: coll_gpuring/(coll_gpuring[^/]*\.[ch]|compat/.*)
 CUDA: (cuda|nvrtc|nvml|nvtx|cooperative_groups|device_launch|curand).*: coll_gpuring/exec/([^/]*cuda[^/]*\.[ch]|[^/]*\.cuh?)
-UCX: (ucp|uct|ucs|ucm)/.*: coll_gpuring/net/ucx\.c'
+UCX: (ucp|uct|ucs|ucm)/.*: coll_gpuring/net/ucx[^/]*\.[ch]'
 
 # Lines "file name resolved" for each include below the given folders of the tree; resolved: the file in the tree,
 # "-" where there is none. Files are relative to the tree.
@@ -190,7 +190,7 @@ check "Open MPI headers are not for core tests" foreign_headers tests/core/plant
     '#include "opal/util/output.h"'
 check "CUDA headers are for the executor's cuda files" foreign_headers coll_gpuring/coll_gpuring_planted.c \
     '#include <cuda_runtime.h>'
-check "UCX headers are for net/ucx.c" foreign_headers coll_gpuring/net/proxy.c '#include <ucp/api/ucp.h>'
+check "UCX headers are for net/ucx files" foreign_headers coll_gpuring/net/proxy.c '#include <ucp/api/ucp.h>'
 check "one include is computed: the series' header" computed_includes coll_gpuring/exec/plan.h \
     '#include GR_PLANTED'
 check "series of Open MPI are named in compat/ and m4/gr_ompi.m4 only" series_names coll_gpuring/coll_gpuring_module.c \

@@ -223,6 +223,43 @@ static void every_channel_cuts_inside_nodes_first(void **state)
     }
 }
 
+/* Each rail has as many channels, but where a message takes no time; more rails are never slower. */
+static void large_messages_use_all_rails(void **state)
+{
+    struct gr_question q;
+    struct gr_choice one, many;
+    size_t k, bytes;
+    int rails, most;
+
+    (void) state;
+    for (k = 0; k < NCOLLS; k++) {
+        for (bytes = 1; bytes < (size_t) 1 << 32; bytes = 2 * bytes + 1) {
+            q = question(colls[k], 2, 2, bytes);
+            one = gr_select(&gr_costs_host, &q);
+            for (rails = 2; rails <= 8; rails++) {
+                most = (CHANNELS + rails - 1) / rails * rails;
+                q.far.rails = rails;
+                q.nchannels = (uint32_t) most;
+                many = gr_select(&gr_costs_host, &q);
+                if (bytes < 1000) {
+                    assert_int_equal(many.nchannels, 1);
+                } else if (bytes > 10000) { /* 8 us against the 5 of a message */
+                    assert_int_equal(many.nchannels % (uint32_t) rails, 0);
+                    assert_in_range(many.nchannels, one.nchannels, most);
+                    assert_true(many.us <= one.us * 1.0001);
+                }
+            }
+        }
+    }
+    /* one channel has one rail's part of the node's rate */
+    q = question(GR_COLL_ALLREDUCE, 4, 1, 1 << 20);
+    bytes = 0;
+    assert_true(gr_cost_far(&gr_costs_host, &q, GR_ALGO_RING, 2, &bytes) < 1600);
+    q.far.rails = 2;
+    assert_true(gr_cost_far(&gr_costs_host, &q, GR_ALGO_RING, 2, &bytes) < 1600);
+    assert_true(gr_cost_far(&gr_costs_host, &q, GR_ALGO_RING, 1, &bytes) > 2500);
+}
+
 /* Between devices: never lines, whatever is asked for; large vectors along the cluster, small ones by few hops. */
 static void devices_take_slots_between_nodes(void **state)
 {
@@ -261,6 +298,7 @@ int main(void)
         cmocka_unit_test(medium_messages_go_by_trees_of_nodes),
         cmocka_unit_test(chunks_of_node_trees_are_a_power_of_two),
         cmocka_unit_test(latency_and_rate_decide),
+        cmocka_unit_test(large_messages_use_all_rails),
         cmocka_unit_test(every_channel_cuts_inside_nodes_first),
     };
 

@@ -35,7 +35,7 @@ void tn_open(int n)
     post_begin(sym_seed());
     post_ways = (struct post_ways) {30, 50, 20};
     for (a = 0; nodes > 1 && a < nodes; a++) {
-        CHECK_INT(gr_net_open(&nets[a], &post_transport, why, sizeof(why)), 0);
+        CHECK_INT(gr_net_open(&nets[a], &post_transport, NULL, why, sizeof(why)), 0);
     }
     for (a = 0; a < TR_RANKS; a++) {
         for (b = 0; b < TR_RANKS; b++) {

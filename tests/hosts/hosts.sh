@@ -12,7 +12,7 @@
 #     hosts.sh on HOST COMMAND...
 #     hosts.sh bytes HOST [ethR]       what its interface (eth0) has sent and received
 #     hosts.sh limit HOST RATE
-#     hosts.sh link HOST up|down
+#     hosts.sh link HOST up|down [ethR]
 #
 # A host is a process with namespaces of its own for network, host name, processes, shared memory and mounts (/dev/shm),
 # joined to a bridge by a veth pair. So what works inside a node only (/proc/PID, /dev/shm, process_vm_readv) finds the
@@ -69,6 +69,7 @@ limit() {
 host() {
     hostname "$1"
     mount -t tmpfs -o mode=1777 none /dev/shm
+    mount -t sysfs none /sys # which then lists this host's interfaces: UCX looks for them there
     trap 'exit 0' TERM
     while :; do
         sleep 3600 &
@@ -101,6 +102,10 @@ open_mpi() {
     export OMPI_MCA_plm=rsh OMPI_MCA_plm_rsh_agent="$self agent" OMPI_MCA_plm_rsh_no_tree_spawn=1
     export OMPI_MCA_orte_default_hostfile=$state/hostfile OMPI_MCA_orte_tmpdir_base=/dev/shm
     export OMPI_MCA_oob_tcp_if_include=10.77.0.0/24 OMPI_MCA_btl_tcp_if_include=10.77.0.0/24
+    local r
+    for ((r = 1; r < HOSTS_RAILS; r++)); do # messages go over all rails
+        OMPI_MCA_btl_tcp_if_include=$OMPI_MCA_btl_tcp_if_include,10.$((77 + r)).0.0/24
+    done
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     export PRTE_MCA_plm=ssh PRTE_MCA_plm_ssh_agent="$self agent" PRTE_MCA_plm_ssh_no_tree_spawn=1
     export PRTE_MCA_prte_default_hostfile=$state/hostfile PRTE_MCA_prte_tmpdir_base=/dev/shm
@@ -202,7 +207,7 @@ usage() { sed -n '3,16s/^# \{0,1\}//p' "$self"; }
 case ${1-} in
     run) [ $# -ge 3 ] || fail "run LAYOUT COMMAND..."; "$@" ;;
     possible | inside | host | on | agent | bytes | limit) "$@" ;;
-    link) on "$2" ip link set eth0 "$3" ;;
+    link) on "$2" ip link set "${4-eth0}" "$3" ;;
     -h | --help) usage ;;
     *) usage >&2; exit 2 ;;
 esac

@@ -36,6 +36,9 @@ for layout in 3+1 4x1; do
     on_nodes "any case" good_on_devices $layout device $any_case -- matrix
 done
 on_nodes "any case" good_on_devices 2x2 mixed $any_case -- matrix
+with=--rails=2 on_nodes "any case, on two rails" good_on_devices 2x2 device $any_case --mca coll_gpuring_nodes_rails 2 \
+    --mca coll_gpuring_verbose 1 -- matrix
+tap_check "    which both are used" seen 'links to other nodes go over ucx on eth1'
 slots=2 slot_bytes=256 on_nodes "any case, small slots" good_on_devices 3+1 device $any_case \
     --mca coll_gpuring_nodes_channels 3 -- matrix
 slots=2 slot_bytes=256 on_nodes "any case, trees of nodes, small slots" good_on_devices 3x2 device $any_case \

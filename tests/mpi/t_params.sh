@@ -42,6 +42,7 @@ host 7 0..1
 nodes 2 0..1
 nodes_transport tcp auto ucx pml
 nodes_channels 17 1..16
+nodes_rails 9 0..8
 nodes_latency 0 1..1000000
 nodes_mbit -5 1..
 timeout -1 0..

@@ -210,7 +210,7 @@ static int run_part(char **arguments)
         s++;
     }
     need(NULL != s->name);
-    if (0 != gr_net_open(&p.net, &gr_transport_ucx, why, sizeof(why))) {
+    if (0 != gr_net_open(&p.net, &gr_transport_ucx, NULL, why, sizeof(why))) {
         fprintf(stderr, "%s\n", why);
         return 1;
     }

@@ -37,7 +37,7 @@ static inline int set_up(void **state)
     patience = 200000;
     post_begin(seed);
     for (k = 0; k < POST_ENDS; k++) {
-        assert_int_equal(gr_net_open(&nets[k], &post_transport, why, sizeof(why)), 0);
+        assert_int_equal(gr_net_open(&nets[k], &post_transport, NULL, why, sizeof(why)), 0);
     }
     post_ways = (struct post_ways) {30, 50, 20};
     return 0;

@@ -68,10 +68,11 @@ static void free_letter(struct letter *l)
     memset(l, 0, sizeof(*l));
 }
 
-static int post_open(void **end, const struct gr_transport_up *up, char *why, size_t size)
+static int post_open(void **end, const struct gr_transport_up *up, const char *device, char *why, size_t size)
 {
     struct end *e = calloc(1, sizeof(*e));
 
+    (void) device;
     (void) why;
     (void) size;
     while (NULL != ends[e->number]) {
@@ -249,5 +250,5 @@ int post_under_way(int end, uint64_t link)
 }
 
 const struct gr_transport post_transport = {
-    GR_TRANSPORT_VERSION, "post", post_open, post_close, post_address, post_connect, post_send, post_progress,
+    GR_TRANSPORT_VERSION, "post", post_open, post_close, post_address, post_connect, post_send, post_progress, NULL,
 };

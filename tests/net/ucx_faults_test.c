@@ -242,7 +242,7 @@ static void the_module_is_loaded_and_opens(void **state)
     assert_string_equal(why, "");
     assert_string_equal(t->name, "ucx");
     setenv("UCX_TLS", tcp, 1);
-    assert_int_equal(gr_net_open(&net, t, why, sizeof(why)), 0);
+    assert_int_equal(gr_net_open(&net, t, NULL, why, sizeof(why)), 0);
     gr_net_close(net, 0);
 }
 

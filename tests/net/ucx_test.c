@@ -5,6 +5,8 @@
  */
 #include "ends.h"
 
+#include "net/rails.h"
+
 #include <dirent.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -213,7 +215,7 @@ static void again_and_again(struct part *p)
             fds = entries("/proc/self/fd");
         }
         need(round < 2 || entries("/proc/self/fd") == fds);
-        need(0 == gr_net_open(&p->net, &gr_transport_ucx, why, sizeof(why)));
+        need(0 == gr_net_open(&p->net, &gr_transport_ucx, NULL, why, sizeof(why)));
     }
 }
 
@@ -250,11 +252,61 @@ static void offers_that_do_not_fit(struct part *p)
     need(0 == gr_net_usage(p->net).peers);
 }
 
+/* Devices that UCX lists, and how many of them are called so. */
+static int devices(const char *name, int *called)
+{
+    extern const struct gr_transport gr_transport_ucx;
+    char names[GR_NET_RAIL_DEVICES][GR_NET_DEVICE_BYTES];
+    int n = gr_transport_ucx.devices(names, GR_NET_RAIL_DEVICES), k;
+
+    for (*called = k = 0; k < n; k++) {
+        *called += 0 == strcmp(names[k], name);
+    }
+    return n;
+}
+
+static size_t address_bytes(struct part *p)
+{
+    static const struct shape shape = {4, 1000, 0};
+    struct gr_net_offer offer;
+    struct end e;
+
+    end_open(&e, p, GR_NET_OUT, shape);
+    gr_net_link_offer(e.net, &offer);
+    end_close(&e);
+    return offer.bytes;
+}
+
+/* A network that may use lo and nothing else: its address says so, where there is more. */
+static void over_one_device(struct part *p)
+{
+    extern const struct gr_transport gr_transport_ucx;
+    static const struct shape shape = {4, 5000, 1};
+    size_t all = address_bytes(p);
+    int lo, memory, n = devices("lo", &lo), m;
+    char why[100];
+
+    need(1 == lo);
+    setenv("UCX_NET_DEVICES", "lo", 1);
+    m = devices("lo", &lo);
+    need(1 == lo && 2 >= m && m <= n); /* itself, for messages to this process, and lo */
+    unsetenv("UCX_NET_DEVICES");
+    setenv("UCX_TLS", "posix,sysv,tcp", 1);
+    (void) devices("memory", &memory);
+    need(1 == memory); /* once, whatever can use it */
+    setenv("UCX_TLS", tcp, 1);
+    gr_net_close(p->net, 1);
+    need(0 == gr_net_open(&p->net, &gr_transport_ucx, "lo", why, sizeof(why)));
+    need(m == n ? address_bytes(p) == all : address_bytes(p) < all);
+    both_ways_as(p, shape, 500);
+}
+
 const struct scenario scenarios[] = {
     {"both_ways", both_ways},         {"among_four", among_four},
     {"held_up", held_up},             {"early_leavers", early_leavers},
     {"sent_unasked", sent_unasked},   {"asked_first", asked_first},
     {"again_and_again", again_and_again}, {"offers_that_do_not_fit", offers_that_do_not_fit},
+    {"over_one_device", over_one_device},
     {NULL, NULL},
 };
 
@@ -285,6 +337,7 @@ TEST(over_tcp_slots_are_sent_unasked, "sent_unasked", 2, tcp)
 TEST(over_shared_memory_ucx_does_as_it_likes, "asked_first", 2, shm)
 TEST(networks_open_and_close_without_a_trace, "again_and_again", 2, tcp)
 TEST(offers_that_do_not_fit_are_refused, "offers_that_do_not_fit", 1, tcp)
+TEST(a_network_can_be_limited_to_a_device, "over_one_device", 2, tcp)
 
 static void ucx_asks_where_the_user_wants_it(void **state)
 {
@@ -323,6 +376,7 @@ static int tests(void)
         cmocka_unit_test(ucx_asks_where_the_user_wants_it),
         cmocka_unit_test(networks_open_and_close_without_a_trace),
         cmocka_unit_test(offers_that_do_not_fit_are_refused),
+        cmocka_unit_test(a_network_can_be_limited_to_a_device),
         cmocka_unit_test(nothing_is_left_in_shared_memory),
     };
 

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which devices are rails, by what the kernel's sysfs says of them. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1 /* strverscmp() */
+#endif
+#include "rails.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Later ones are better, at whatever speed: what is virtual stands on a card, or on none; RDMA spares the processor. */
+enum kind { KIND_NONE, KIND_VIRTUAL, KIND_CARD, KIND_ROCE, KIND_INFINIBAND };
+
+struct device {
+    enum kind kind;
+    long speed; /* Mbit/s; 0: not known */
+    const char *name;
+};
+
+#define LOOPBACK 772 /* ARPHRD_LOOPBACK */
+
+/* The first line of such a file; false: there is none. */
+static int read_line(char *line, size_t size, const char *sys, const char *class, const char *name, const char *file)
+{
+    char path[PATH_MAX];
+    FILE *f;
+    int good;
+
+    snprintf(path, sizeof(path), "%s/class/%s/%s/%s", sys, class, name, file);
+    f = fopen(path, "r");
+    if (NULL == f) {
+        return 0;
+    }
+    good = NULL != fgets(line, (int) size, f); /* of an interface that is down, speed cannot be read */
+    fclose(f);
+    return good;
+}
+
+static int is_there(const char *sys, const char *name, const char *file)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof(path), "%s/class/net/%s/%s", sys, name, file);
+    return 0 == access(path, F_OK);
+}
+
+/* A port of an RDMA device, as mlx5_0:1. */
+static int read_port(struct device *d, const char *sys)
+{
+    const char *port = strchr(d->name, ':');
+    char name[GR_NET_DEVICE_BYTES], file[GR_NET_DEVICE_BYTES + 32], line[64];
+
+    if (NULL == port) {
+        return 0;
+    }
+    snprintf(name, sizeof(name), "%.*s", (int) (port - d->name), d->name);
+    snprintf(file, sizeof(file), "ports/%s/link_layer", port + 1);
+    if (!read_line(line, sizeof(line), sys, "infiniband", name, file)) {
+        return 0;
+    }
+    d->kind = 0 == strncmp(line, "InfiniBand", 10) ? KIND_INFINIBAND : KIND_ROCE;
+    snprintf(file, sizeof(file), "ports/%s/rate", port + 1);
+    /* "100 Gb/sec (4X EDR)" */
+    d->speed = read_line(line, sizeof(line), sys, "infiniband", name, file) ? (long) (1000 * strtod(line, NULL)) : 0;
+    return 1;
+}
+
+/* An interface. Bridges only join others. */
+static void read_interface(struct device *d, const char *sys)
+{
+    char line[64];
+
+    if (!read_line(line, sizeof(line), sys, "net", d->name, "type") || LOOPBACK == atoi(line) ||
+        is_there(sys, d->name, "bridge")) {
+        return;
+    }
+    d->kind = is_there(sys, d->name, "device") ? KIND_CARD : KIND_VIRTUAL;
+    d->speed = read_line(line, sizeof(line), sys, "net", d->name, "speed") ? atol(line) : 0;
+    d->speed = d->speed < 0 ? 0 : d->speed;
+}
+
+/* The best first, and those of one kind and speed in the order of their names. */
+static int compare(const void *one, const void *other)
+{
+    const struct device *a = one, *b = other;
+
+    if (a->kind != b->kind) {
+        return a->kind > b->kind ? -1 : 1;
+    }
+    if (a->speed != b->speed) {
+        return a->speed > b->speed ? -1 : 1;
+    }
+    return strverscmp(a->name, b->name);
+}
+
+/* Of one kind and speed. */
+static int are_alike(const struct device *a, const struct device *b)
+{
+    return KIND_NONE != a->kind && a->kind == b->kind && a->speed == b->speed;
+}
+
+void gr_net_find_rails(struct gr_net_rails *rails, char (*devices)[GR_NET_DEVICE_BYTES], int n, const char *sys)
+{
+    struct device d[GR_NET_RAIL_DEVICES];
+    int k;
+
+    n = n < GR_NET_RAIL_DEVICES ? n : GR_NET_RAIL_DEVICES;
+    for (k = 0; k < n; k++) {
+        d[k] = (struct device) {KIND_NONE, 0, devices[k]};
+        if (!read_port(&d[k], sys)) {
+            read_interface(&d[k], sys);
+        }
+    }
+    qsort(d, (size_t) n, sizeof(d[0]), compare);
+    memset(rails, 0, sizeof(*rails));
+    for (k = 0; k < n && k < GR_NET_RAILS && are_alike(&d[0], &d[k]); k++) {
+        snprintf(rails->name[k], sizeof(rails->name[k]), "%s", d[k].name);
+    }
+    rails->n = k > 1 ? k : 1;
+}
