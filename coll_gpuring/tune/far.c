@@ -28,7 +28,7 @@
 /* What an algorithm does. */
 struct course {
     double hops, near; /* that the farthest message makes, one after the other: between nodes and inside */
-    double more;       /* messages that the busiest rank sends to other nodes beside those, */
+    double more;       /* messages that the busiest rank sends to other nodes, or receives, beside those, */
     double bytes;      /* and bytes that pass the busiest node's link in one direction; */
     double inside;     /* bytes that the busiest rank moves inside its node */
     int pipe;          /* chunks follow each other; else slices do, each from its beginning to its end */
@@ -77,11 +77,11 @@ static struct course course_of(const struct gr_question *q, enum gr_algo algo)
         deep = deep < height ? deep : height;
         return (struct course) {halves * deep, halves * (height - deep), 2, halves * s * (ranks > 1 ? 1.5 : 1), 0, 1};
     case GR_ALGO_ONESHOT:
-        return (struct course) {1, 0, others - 1, crowd * ranks * others * s, 0, 0};
+        return (struct course) {1, 0, 2 * (others - 1), crowd * ranks * others * s, 0, 0};
     case GR_ALGO_TWOSHOT:
-        return (struct course) {2, 0, 2 * others - 1, 2 * crowd * ranks * others / n * s, 0, 0};
+        return (struct course) {2, 0, 4 * (others - 1), 2 * crowd * ranks * others / n * s, 0, 0};
     case GR_ALGO_FLAT:
-        return blocks ? (struct course) {1, 0, others - 1, crowd * ranks * others / n * s, 0, 0}
+        return blocks ? (struct course) {1, 0, 2 * (others - 1), crowd * ranks * others / n * s, 0, 0}
                       : (struct course) {halves, 0, halves * (others - 1), halves * others * s, 0, 0};
     case GR_ALGO_MST:
         /* inside nodes first: then all of a node's ranks send what they have */
