@@ -12,22 +12,23 @@ timed() { # LAYOUT MODE TORUS [OPTIONS...]
     nodes "$1" "$(np_of "$1")" --mca coll_gpuring_step_sync "$2" --mca coll_gpuring_report summary "${@:4}" -- timed "$3" 1
 }
 
-while read -r layout mode torus; do
-    timed $layout $mode $torus </dev/null
-    tap_check "$layout: $mode, all forms, late ranks" good_through_gpuring
-    tap_check "$layout: $mode: the report says so" report_fits $mode 20
-done <<END
+modes() { # rows: LAYOUT MODE TORUS
+    local layout mode torus
+    while read -r layout mode torus; do
+        timed $layout $mode $torus </dev/null
+        tap_check "$layout: $mode, all forms, late ranks" good_through_gpuring
+        tap_check "$layout: $mode: the report says so" report_fits $mode 20
+    done
+}
+
+modes <<END
 2x2 timed   2x2
 3+1 barrier 2x2
 END
 
 only_with_4 "each mode on each layout" "clocks that differ" "over Open MPI's messages" "a slow host" "a stopped rank"
 
-while read -r layout mode torus; do
-    timed $layout $mode $torus </dev/null
-    tap_check "$layout: $mode, all forms, late ranks" good_through_gpuring
-    tap_check "$layout: $mode: the report says so" report_fits $mode 20
-done <<END
+modes <<END
 2x1 start   2
 2x2 start   2x2
 2x2 barrier 2x2
@@ -58,14 +59,8 @@ gstart 4 --mca coll_gpuring_nodes 1 --mca coll_gpuring_step_sync timed --mca col
 ranks_run() { pids=($(grep -lzs "^$mark$" /proc/[0-9]*/cmdline | tr -dc '0-9\n')); [ "$(ranks | wc -w)" -ge 4 ]; }
 ranks() { for pid in "${pids[@]}"; do [ "$(cat "/proc/$pid/comm" 2>/dev/null)" != timed ] || echo "$pid"; done; }
 wait_for 60 ranks_run
-stops=0
-for pid in $(ranks); do
-    sleep 0.2
-    kill -STOP "$pid" 2>/dev/null || break
-    sleep 0.2
-    kill -CONT "$pid" 2>/dev/null || break
-    stops=$((stops + 1))
-done
+# shellcheck disable=SC2046 # each is a word
+stop_in_turn $(ranks)
 gwait
 tap_check "2x2: timed, ranks that are stopped and go on" good_through_gpuring
 tap_check "    they were stopped" [ $stops -gt 0 ]

@@ -80,14 +80,7 @@ gstart 4 --mca coll_gpuring_step_sync timed --mca coll_gpuring_mailbox_bytes 0 -
 rank_pid() { pid=$(descendants "$job" | while read -r p; do
     [ "$(cat /proc/"$p"/comm 2>/dev/null)" != timed ] || echo "$p"; done | tail -n 1); [ -n "$pid" ]; }
 wait_for 20 rank_pid
-stops=0
-for _ in 1 2 3 4; do
-    sleep 0.3
-    kill -STOP "$pid" 2>/dev/null || break
-    sleep 0.2
-    kill -CONT "$pid" 2>/dev/null || break
-    stops=$((stops + 1))
-done
+stop_in_turn "$pid" "$pid" "$pid" "$pid"
 gwait
 tap_check "a rank that is stopped and goes on" good_through_gpuring
 tap_check "it was stopped" [ $stops -gt 0 ]

@@ -17,6 +17,18 @@ report_fits() {
         barrier) [ "$countdowns" -gt $((2 * calls)) ] ;;
     esac
 }
+# stop_in_turn PID...: each stands still for a while, one after the other; how many did, in $stops
+stop_in_turn() {
+    local pid
+    stops=0
+    for pid; do
+        sleep 0.3
+        kill -STOP "$pid" 2>/dev/null || break
+        sleep 0.2
+        kill -CONT "$pid" 2>/dev/null || break
+        stops=$((stops + 1))
+    done
+}
 # starts_fit MODE LEAST: the same where only starts are timed: a countdown at each begin and no other, and no step
 starts_fit() {
     local calls countdowns again
