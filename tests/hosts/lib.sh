@@ -13,15 +13,6 @@ fi
 
 np_of() { echo $(($(sed 's/ .*//; s/x/*/' <<<"$1"))); } # ranks of a layout, which options may follow
 
-# The runs of all series together take long, and little of what is below hangs on the series: one of them runs it all. The
-# others end here, and say what they have not run.
-only_with_4() { # WHAT...
-    local what
-    [ "$OMPI_SERIES" -ge 5 ] || return 0
-    for what in "$@"; do tap_skip "$what" "run with Open MPI 4.1 only, which saves time"; done
-    tap_done
-}
-
 # Programs among hosts, through gpuring; environment variables are given with -x.
 nodes() { # LAYOUT NP [OPTIONS...] -- PROGRAM [ARGS...]
     MPIRUN="$hosts run $1 $stock_mpirun"

@@ -115,7 +115,7 @@ while read -r algorithm channels slots slot_bytes np; do
         "$algorithm, $channels channels, $slots slots of $slot_bytes bytes, $np ranks" good_on_devices $np --mca op ^avx \
         --mca coll_gpuring_algorithm "$algorithm" --mca coll_gpuring_device_channels "$channels" \
         --mca coll_gpuring_device_slots "$slots" --mca coll_gpuring_device_slot_bytes "$slot_bytes" -- matrix </dev/null
-done <<END
+done < <(rows_of_series '^(ring  1|tree  2)' <<END
 ring  1 4 4096  4
 tree  2 2 4096  5
 flat  3 2 8192  4
@@ -123,6 +123,8 @@ chain 2 3 16384 3
 tree  4 4 65536 2
 ring  3 2 256   3
 END
+)
+most_rows_with_4 "every algorithm"
 
 # ---- every protocol ----
 
@@ -140,7 +142,7 @@ while read -r protocol algorithm np memory; do
     [ "$protocol" = ll128 ] && wanted='(ll|simple)' # what auto chooses: these ranks share devices
     [ "$algorithm" = auto ] || tap_check "$protocol, $algorithm: they are what was chosen" \
         chose "$algorithm \\(forced\\), $wanted, [0-9]+ threads"
-done <<END
+done < <(rows_of_series '^(ll     (auto|oneshot)|simple twoshot|ll128)' <<END
 ll     auto    3 mixed
 ll     ring    4 device
 ll     tree    3 device
@@ -151,6 +153,8 @@ simple oneshot 3 device
 simple twoshot 4 device
 ll128  ring    3 device
 END
+)
+most_rows_with_4 "every protocol"
 PROGDIR=$(dirname "$BENCH") grun 3 $small --mca coll_gpuring_protocol ll128 -- gpuring_bench allreduce -d cuda -c -m 8:4096 \
     -i 2 -x 1
 tap_check "ll128 where stores may not arrive whole: said once" said_once \
@@ -163,7 +167,7 @@ if [ -e "$nvml/libnvidia-ml.so.1" ]; then
     beside=$LD_LIBRARY_PATH
     LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$nvml
     wrapper own_only 'export CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_RANK'
-    for algorithm in ring tree oneshot twoshot; do
+    for algorithm in $(printf '%s\n' ring tree oneshot twoshot | rows_of_series tree); do
         WRAPPER=$work/own_only GPURING_MEMORY=device GPURING_MATRIX=random GPURING_BUDGET=1 on_devices \
             "ll128 over NVLink, $algorithm" good_on_devices 2 $small --mca coll_gpuring_verbose 2 \
             --mca coll_gpuring_protocol ll128 --mca coll_gpuring_algorithm $algorithm -- matrix

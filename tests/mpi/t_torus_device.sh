@@ -16,10 +16,8 @@ chose() { # COLLECTIVE ALGORITHM [PROTOCOL]
 }
 good_along() { good_on_devices && all_chose "$@"; } # ALGORITHM COLLECTIVE...: all good, and all of these went so
 
-# kernels know nothing of the Open MPI: with 5 the small ones do
-grids_of_series() { if [ "$OMPI_SERIES" -lt 5 ]; then cat; else grep '^2x2 '; fi; }
 # shellcheck disable=SC2086 # options are words
-along_grids coll_gpuring_device_channels $slots 16384 < <(grids_of_series <<END
+along_grids coll_gpuring_device_channels $slots 16384 < <(rows_of_series '^2x2 ' <<END
 2x2   4  bucket   1 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
 2x2   4  swing    4 allreduce
 2x2   4  mst      2 bcast reduce
@@ -42,20 +40,21 @@ along_grids coll_gpuring_device_channels $slots 16384 < <(grids_of_series <<END
 3x2   6  ring     3 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
 END
 )
+most_rows_with_4 "grids on devices"
+
+# Kernels that begin together: inside a node that is all that any mode of step timing does.
+for row in $(printf '%s\n' 2x2:timed 2x2:start 2x2:barrier 3x3:timed 4x2:barrier | rows_of_series '2x2:timed'); do
+    grid=${row%:*}
+    grun $((${grid//x/*})) $slots 16384 --mca coll_gpuring_step_sync ${row#*:} --mca coll_gpuring_report summary -- grids $grid
+    tap_check "$grid, step_sync ${row#*:}" good_on_devices
+    tap_check "$grid, step_sync ${row#*:}: a countdown each" starts_fit ${row#*:} 20
+done
+only_with_4 "grids with small slots" "grids in each protocol" "grids with zero copy" "what persistent calls along them keep"
 
 # slots so small that a message of several blocks takes several, and a call several slices
 for algorithm in bucket swing mst ordered two-level node-tree; do
     grun 4 $slots 512 --mca coll_gpuring_algorithm $algorithm --mca coll_gpuring_device_slots 2 -- grids 2x2
     tap_check "2x2, $algorithm, 2 slots of 512 bytes" good_along $algorithm
-done
-# Kernels that begin together: inside a node that is all that any mode of step timing does.
-modes='2x2:start 2x2:barrier 2x2:timed 3x3:timed 4x2:barrier'
-[ "$OMPI_SERIES" -lt 5 ] || modes=2x2:timed
-for row in $modes; do
-    grid=${row%:*}
-    grun $((${grid//x/*})) $slots 16384 --mca coll_gpuring_step_sync ${row#*:} --mca coll_gpuring_report summary -- grids $grid
-    tap_check "$grid, step_sync ${row#*:}" good_on_devices
-    tap_check "$grid, step_sync ${row#*:}: a countdown each" starts_fit ${row#*:} 20
 done
 # each protocol; in lines each block of a message takes a slot
 for row in 'll bucket allgather' 'll swing allreduce' 'll mst bcast' 'simple mst reduce' 'll ordered alltoall' 'll two-level reduce' 'll node-tree allreduce'; do

@@ -14,7 +14,7 @@ good_through_slots() { all_good && [ "$(zero_calls)" -eq 0 ]; }
 
 # ---- every collective, algorithm, form and kind of memory ----
 
-for np in 2 3 5; do
+for np in $(printf '%s\n' 2 3 5 | rows_of_series 3); do
     for memory in device mixed; do
         GPURING_MEMORY=$memory GPURING_MATRIX=random GPURING_BUDGET=2 on_devices "everything, $np ranks, $memory memory" \
             good_past_slots $np $zero -- matrix
@@ -24,7 +24,7 @@ done
 while read -r memory judge; do
     GPURING_MEMORY=$memory GPURING_MATRIX=random GPURING_BUDGET=1 on_devices "everything, 3 ranks, $memory memory" \
         "$judge" 3 $zero -- matrix </dev/null
-done <<END
+done < <(rows_of_series '^(managed|other)' <<END
 managed    good_through_slots
 pinned     good_through_slots
 registered good_through_slots
@@ -32,10 +32,12 @@ pool       good_through_slots
 vmm        good_through_slots
 other      all_good
 END
-for algorithm in ring chain tree flat twoshot; do
+)
+for algorithm in $(printf '%s\n' ring chain tree flat twoshot | rows_of_series 'tree|twoshot'); do
     GPURING_MEMORY=device GPURING_MATRIX=random GPURING_BUDGET=2 on_devices "$algorithm, 4 ranks" good_past_slots 4 $zero \
         --mca coll_gpuring_algorithm $algorithm -- matrix
 done
+most_rows_with_4 "every algorithm, form and kind of memory"
 GPURING_MEMORY=mixed on_devices "types with gaps" all_good 2 $zero -- types
 GPURING_MEMORY=mixed on_devices "nonblocking" good_past_slots 3 $zero -- nonblocking
 GPURING_MEMORY=device on_devices "persistent" good_past_slots 2 $zero -- persistent
