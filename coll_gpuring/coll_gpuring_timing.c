@@ -13,6 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Static_assert(GR_TIMER_CHANNELS >= GR_GPU_CHANNELS && GR_TIMER_CHANNELS >= GR_MAX_CHANNELS,
+               "a call may have more channels than its timer");
+
 struct gr_timing {
     struct gr_link_port port;
     struct gr_timer timer;
