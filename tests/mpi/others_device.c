@@ -71,7 +71,8 @@ static bool repeat(const struct others_call *c, int first, int last)
             MPI_Request_free(&requests[i]);
         }
     }
-    return before > 0 && after == before;
+    /* of several, it is the machine's business how many pieces are under way at a time, and so when there are the most */
+    return before > 0 && after - before <= (last - first > 1 ? ROUNDS / 10 : 0);
 }
 
 /* A call on row i of the table that has something for some rank. */
