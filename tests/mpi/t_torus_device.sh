@@ -43,7 +43,7 @@ END
 most_rows_with_4 "grids on devices"
 
 # Kernels that begin together: inside a node that is all that any mode of step timing does.
-for row in $(printf '%s\n' 2x2:timed 2x2:start 2x2:barrier 3x3:timed 4x2:barrier | rows_of_series '2x2:timed'); do
+for row in $(printf '%s\n' {2x2,4x2,2x2x2,3x3,4x4}:{start,barrier,timed} | rows_of_series '^2x2:timed'); do
     grid=${row%:*}
     grun $((${grid//x/*})) $slots 16384 --mca coll_gpuring_step_sync ${row#*:} --mca coll_gpuring_report summary -- grids $grid
     tap_check "$grid, step_sync ${row#*:}" good_on_devices
