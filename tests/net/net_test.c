@@ -107,7 +107,7 @@ static void answers_carry_credits(void **state)
         progress(1);
         pop(&alone);
     }
-    assert_true(post_credits >= before + 45);
+    assert_true(post_credits >= before + (100 - 4) / 4); /* one tells of 4 slots at most */
     close_pipe(&back, 0);
     while (there.done[1] < 200) { /* nobody answers any more */
         push(&there);

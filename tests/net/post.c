@@ -26,6 +26,7 @@ struct letter {
     unsigned char *copy;        /* or ours */
     size_t bytes;
     void *place;
+    int overtaken;              /* a credit, and a later one has come already */
 };
 
 struct post_ways post_ways;
@@ -119,7 +120,7 @@ static int post_send(void *end, void *connection, struct gr_net_message *message
     }
     post_credits += GR_NET_CREDIT == message->head.kind;
     l = new_letter();
-    *l = (struct letter) {ON_ITS_WAY, from, to, message->head, message, data, NULL, bytes, NULL};
+    *l = (struct letter) {ON_ITS_WAY, from, to, message->head, message, data, NULL, bytes, NULL, 0};
     if (!chance(post_ways.at_once)) {
         return 0;
     }
@@ -132,6 +133,20 @@ static int post_send(void *end, void *connection, struct gr_net_message *message
     return 1;
 }
 
+/* What this letter tells of a link: the credits behind it tell nothing new. */
+static void overtake(const struct letter *l)
+{
+    int is_credit = GR_NET_CREDIT == l->head.kind, k;
+    uint64_t link = is_credit ? l->head.link : l->head.back, read = is_credit ? l->head.seq : l->head.read;
+
+    for (k = 0; k < MOST_LETTERS; k++) {
+        struct letter *other = &letters[k];
+
+        other->overtaken |= ON_ITS_WAY == other->stage && l->to == other->to && GR_NET_CREDIT == other->head.kind &&
+                            link == other->head.link && other->head.seq <= read;
+    }
+}
+
 /* The receiver's part of a letter: one step. */
 static void step(struct letter *l)
 {
@@ -139,6 +154,9 @@ static void step(struct letter *l)
 
     if (NULL != l->message && 0 != memcmp(&l->head, &l->message->head, sizeof(l->head))) {
         abort(); /* it must stay what it was */
+    }
+    if (ON_ITS_WAY == l->stage) {
+        overtake(l);
     }
     if (ON_ITS_WAY == l->stage && GR_NET_DATA != l->head.kind) {
         up->noted(up->ctx, &l->head);
@@ -233,7 +251,7 @@ void post_forge(int end, const struct gr_net_head *head, size_t bytes)
 {
     struct letter *l = new_letter();
 
-    *l = (struct letter) {ON_ITS_WAY, NULL, ends[end], *head, NULL, NULL, malloc(bytes + 1), bytes, NULL};
+    *l = (struct letter) {ON_ITS_WAY, NULL, ends[end], *head, NULL, NULL, malloc(bytes + 1), bytes, NULL, 0};
     memset(l->copy, 0xee, bytes);
     l->data = l->copy;
 }
@@ -243,7 +261,7 @@ int post_under_way(int end, uint64_t link)
     int k, n = 0;
 
     for (k = 0; k < MOST_LETTERS; k++) {
-        n += FREE != letters[k].stage && TO_REPORT != letters[k].stage &&
+        n += FREE != letters[k].stage && TO_REPORT != letters[k].stage && !letters[k].overtaken &&
              (end < 0 || (letters[k].to == ends[end] && letters[k].head.link == link));
     }
     return n;

@@ -30,7 +30,10 @@ void post_break(int a, int b);
 /* A message out of nowhere, for the end with that number. */
 void post_forge(int end, const struct gr_net_head *head, size_t bytes);
 
-/* Messages under way to that link of an end; to all with end -1. */
+/*
+ * Messages under way to that link of an end; to all with end -1. Credits are not counted once a later one has come:
+ * data of the other direction may bring it, and overtake any number of them.
+ */
 int post_under_way(int end, uint64_t link);
 
 #endif
