@@ -112,7 +112,7 @@ int mca_coll_gpuring_arrivals_room(struct gr_op *op, int p)
 
 int mca_coll_gpuring_arrivals_way(const struct gr_lane *lane)
 {
-    return NULL == lane->team->remote ? GR_WAY_ARRIVALS : lane->module->lines.way;
+    return NULL == lane->team->remote ? GR_WAY_ARRIVALS : gr_choice_way(&lane->module->lines);
 }
 
 /* Boards have the line since the call was queued. */

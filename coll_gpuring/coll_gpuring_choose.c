@@ -94,8 +94,10 @@ static struct gr_choice select_way(const mca_coll_gpuring_module_t *module, cons
         .direct = fetches && 0 != module->params.value[GR_PARAM_SINGLE_COPY] && NULL == module->remote,
         .far = far_of(module),
     };
+    struct gr_choice choice = gr_select(&gr_costs_host, &q);
 
-    return gr_select(&gr_costs_host, &q);
+    choice.small = choice.way < GR_NALGOS && team->small.nchannels > 0 && data->bytes <= team->small.slot_bytes;
+    return choice;
 }
 
 struct gr_choice mca_coll_gpuring_choose_lines(const mca_coll_gpuring_module_t *module)

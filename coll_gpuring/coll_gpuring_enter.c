@@ -124,7 +124,8 @@ static int describe(mca_coll_gpuring_module_t *module, struct gr_op *op, const s
 /* The first call that takes a way sets it up. OMPI error code. */
 static int ask(mca_coll_gpuring_module_t *module, struct gr_lane *lane, struct gr_op *op)
 {
-    int way = op->arrives ? mca_coll_gpuring_arrivals_way(lane) : op->choice.way, root = op->arrives ? 0 : op->call.root;
+    int way = op->arrives ? mca_coll_gpuring_arrivals_way(lane) : gr_choice_way(&op->choice);
+    int root = op->arrives ? 0 : op->call.root;
     struct gr_setup **next = &op->setup;
 
     op->lane = lane;

@@ -26,6 +26,9 @@ struct gr_lane;
  */
 void mca_coll_gpuring_net_progress(bool here);
 
+/* In an MPI call: only send what lanes have to say. Whether there was something. */
+bool mca_coll_gpuring_net_send(void);
+
 /* How often to look at a lane, between two calls of opal_progress, where that is `looks` times without a network. */
 unsigned mca_coll_gpuring_net_looks(const struct gr_lane *lane, unsigned looks);
 

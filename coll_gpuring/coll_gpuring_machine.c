@@ -25,6 +25,7 @@ void mca_coll_gpuring_op_plan(struct gr_op *op)
     }
     r->algo = (enum gr_algo) op->choice.way;
     r->nchannels = op->choice.nchannels;
+    r->small = op->choice.small;
     r->direct = op->choice.direct && team->direct && op->fetches;
     r->chunk_bytes = r->direct ? op->choice.direct_chunk_bytes : op->choice.chunk_bytes;
     r->direct_bytes = op->choice.direct_bytes;
@@ -37,10 +38,11 @@ static void start(struct gr_op *op, const struct gr_request *r, unsigned char *i
                   struct gr_reducer reducer)
 {
     const struct gr_team *team = op->lane->team;
+    const struct gr_bundle *links = gr_team_links_of(team, r->small);
     struct gr_host_op *host = &op->host;
 
-    host->in = team->data.in;
-    host->out = team->data.out;
+    host->in = links->in;
+    host->out = links->out;
     host->p = team->p;
     host->nchannels = r->nchannels;
     host->space[GR_IN] = in;
@@ -84,6 +86,7 @@ void mca_coll_gpuring_machine_lines(struct gr_op *op)
         .coll = GR_COLL_ALLGATHER,
         .algo = (enum gr_algo) how->way,
         .nchannels = how->nchannels,
+        .small = how->small,
         .chunk_bytes = how->chunk_bytes,
         .elem_bytes = 1,
         .block = sizeof(op->line),

@@ -120,6 +120,14 @@ static void module_construct(mca_coll_gpuring_module_t *module)
     module->direct = false;
 }
 
+/* Between nodes a writer learns by messages that it may go on, which take as long as small messages themselves. */
+static bool needs_small(const mca_coll_gpuring_module_t *module)
+{
+    const int64_t *value = module->params.value;
+
+    return NULL != module->remote && value[GR_PARAM_SLOTS] < GR_SMALL_SLOTS && value[GR_PARAM_SLOT_BYTES] > GR_SMALL_BYTES;
+}
+
 struct gr_lane *mca_coll_gpuring_lane_new(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
                                           uint32_t nsets, size_t box_bytes)
 {
@@ -133,6 +141,8 @@ struct gr_lane *mca_coll_gpuring_lane_new(mca_coll_gpuring_module_t *module, str
         .nsets = nsets,
         .box_bytes = box_bytes,
         .arrival_bytes = sizeof(struct gr_arrival),
+        .small_slots = needs_small(module) ? GR_SMALL_SLOTS : 0,
+        .small_bytes = GR_SMALL_BYTES,
         .note_slots = GR_SYNC_NONE == value[GR_PARAM_STEP_SYNC] ? 0 : GR_NOTE_SLOTS,
         .note_bytes = GR_NOTE_BYTES,
         .torus = module->torus,

@@ -49,8 +49,8 @@ const char *mca_coll_gpuring_transport_name(int kind)
     return names[kind];
 }
 
-/* opal_progress calls it; every few times where it does not move the messages itself. */
-static int progress(void)
+/* Of all of them; how much was moved. */
+static uint64_t do_with_all(void (*what)(struct gr_net *net, uint64_t *moved))
 {
     uint64_t moved = 0;
     struct gr_net *net;
@@ -59,10 +59,16 @@ static int progress(void)
     for (k = 0; k <= GR_NET_RAILS; k++) {
         net = atomic_load_explicit(&networks.on[k].net, memory_order_acquire);
         if (NULL != net) {
-            gr_net_progress(net, &moved);
+            what(net, &moved);
         }
     }
-    return (int) moved;
+    return moved;
+}
+
+/* opal_progress calls it; every few times where it does not move the messages itself. */
+static int progress(void)
+{
+    return (int) do_with_all(gr_net_progress);
 }
 
 /* That of a rail, or 0, over that transport; NULL: there is none, its why says why. */
@@ -275,6 +281,11 @@ void mca_coll_gpuring_net_progress(bool here)
     if (atomic_load_explicit(&networks.held, memory_order_relaxed) > 0 && (here || !networks.by_pml)) {
         (void) progress();
     }
+}
+
+bool mca_coll_gpuring_net_send(void)
+{
+    return atomic_load_explicit(&networks.held, memory_order_relaxed) > 0 && 0 < do_with_all(gr_net_send);
 }
 
 void mca_coll_gpuring_net_check(struct gr_lane *lane)

@@ -75,7 +75,7 @@ enum gr_links mca_coll_gpuring_op_links(const struct gr_op *op)
     const struct gr_gpu_team *gpu = op->lane->gpu;
 
     if (!op->device) {
-        return gr_team_links(op->lane->team, op->choice.way, op->call.root);
+        return gr_team_links(op->lane->team, gr_choice_way(&op->choice), op->call.root);
     }
     return NULL == gpu ? GR_LINKS_NONE
                        : (enum gr_links) *gr_gpu_team_state(gpu, (enum gr_algo) op->choice.way, op->call.root);
@@ -138,7 +138,7 @@ static int decide(struct gr_op *op)
         return OMPI_SUCCESS;
     }
     op->setup = op->device ? mca_coll_gpuring_setup_new_gpu(lane, op, op->number)
-                           : mca_coll_gpuring_setup_new(lane, op->choice.way, op->call.root, op->number + 1);
+                           : mca_coll_gpuring_setup_new(lane, gr_choice_way(&op->choice), op->call.root, op->number + 1);
     return NULL == op->setup ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
 }
 

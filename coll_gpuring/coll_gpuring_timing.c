@@ -107,8 +107,8 @@ static struct gr_timing_job job_of(const struct gr_op *op)
                                        .sched = gpu_sched_of, .ctx = op, .whole = NULL == gpu->remote};
     }
     return (struct gr_timing_job) {.p = team->p, .split = &op->plan.split, .elem_bytes = op->data.request.elem_bytes,
-                                   .slot_elems = op->plan.slot_elems, .nslots = team->data.nslots,
-                                   .sched = sched_of, .ctx = op};
+                                   .slot_elems = op->plan.slot_elems,
+                                   .nslots = gr_team_links_of(team, op->data.request.small)->nslots, .sched = sched_of, .ctx = op};
 }
 
 /* Whether both have steps at the same times. Counts are not compared. */
@@ -125,7 +125,8 @@ int mca_coll_gpuring_timing_begin(struct gr_op *op)
     struct gr_lane *lane = op->lane;
     const struct gr_team *team = lane->team;
     const struct gr_request *r = &op->data.request;
-    struct gr_timer_links links = {op->device ? NULL : team->data.in, op->device ? NULL : team->data.out, team->p};
+    const struct gr_bundle *bundle = gr_team_links_of(team, r->small);
+    struct gr_timer_links links = {op->device ? NULL : bundle->in, op->device ? NULL : bundle->out, team->p};
     struct gr_timing_job job = job_of(op);
     int rc = OMPI_SUCCESS;
 

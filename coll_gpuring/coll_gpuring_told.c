@@ -4,7 +4,7 @@
 
 static const char *where(const struct gr_setup *s)
 {
-    return s->kind->device ? " on devices" : "";
+    return s->kind->device ? " on devices" : s->way >= GR_WAY_SMALL ? " for small messages" : "";
 }
 
 static int awaited_rank(const struct gr_setup *s, int k)

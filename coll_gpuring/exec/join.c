@@ -41,7 +41,7 @@ static int find_links(struct gr_join *join)
     struct gr_neighbours n;
     int rc = GR_WAY_NOTES == join->way ? gr_rings_lines(&team->rings, team->p, team->rank, &n)
                                        : gr_rings_neighbours(&team->rings, team->p, team->rank, b->nchannels,
-                                                             (enum gr_algo) join->way, join->root, &n);
+                                                             gr_way_algo(join->way), join->root, &n);
 
     if (0 == rc) {
         join->near_in = add_wires(join->in, 0, team, b->in, n.in, n.nin, 0);

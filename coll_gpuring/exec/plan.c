@@ -81,25 +81,26 @@ size_t gr_plan_scratch(const struct gr_request *r, int p)
 }
 
 /* Bytes that a message has at most. In a direct plan slots hold some words besides, or only these. */
-static size_t message_bytes(const struct gr_team *team, const struct gr_request *r)
+static size_t message_bytes(const struct gr_bundle *links, const struct gr_request *r)
 {
     if (!r->direct) {
-        return team->data.slot_bytes;
+        return links->slot_bytes;
     }
-    return 0 != r->direct_bytes ? r->direct_bytes : team->data.slot_bytes - GR_DIRECT_HEAD;
+    return 0 != r->direct_bytes ? r->direct_bytes : links->slot_bytes - GR_DIRECT_HEAD;
 }
 
 void gr_plan_build(struct gr_plan *plan, const struct gr_team *team, const struct gr_request *r)
 {
-    size_t most = message_bytes(team, r);
+    const struct gr_bundle *links = gr_team_links_of(team, r->small);
+    size_t most = message_bytes(links, r);
     uint32_t c;
 
     assert(r->elem_bytes > 0 && r->elem_bytes <= most);
-    assert(r->nchannels >= 1 && r->nchannels <= team->data.nchannels);
+    assert(r->nchannels >= 1 && r->nchannels <= links->nchannels);
     assert(!r->direct || gr_algo_may_fetch(r->algo));
     plan->slot_elems = most / r->elem_bytes;
     plan->direct = r->direct;
-    plan->split = gr_plan_split(r, team->p, most, team->data.nslots, GR_CACHE_LINE);
+    plan->split = gr_plan_split(r, team->p, most, links->nslots, GR_CACHE_LINE);
     for (c = 0; c < r->nchannels; c++) {
         plan->sched[c] = gr_plan_sched(r, team->p, team->rank, team->rings.order[c % 2], team->rings.where[c % 2],
                                        c, plan->split.nchunks);

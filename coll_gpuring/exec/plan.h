@@ -11,11 +11,12 @@ struct gr_request {
     enum gr_algo algo;
     int root;              /* rank; 0 where there is none */
     uint32_t nchannels;    /* 1..the team's */
-    size_t elem_bytes;     /* at most the team's slot_bytes */
+    size_t elem_bytes;     /* at most the links' slot_bytes */
     size_t chunk_bytes;    /* most bytes of a chunk; 0: a slot's */
     size_t total;          /* elements of the vector (allreduce, bcast, reduce) */
     size_t block;          /* elements per rank, where counts is NULL */
     const size_t *counts, *displs; /* by rank, elements; or NULL */
+    int small;             /* over the team's links for small messages */
     int direct;            /* 1: messages may be fetched from their senders' buffers (host.h) */
     size_t direct_bytes;   /* then, most bytes of a message, where no step sends what it did not store; 0: a slot's */
     struct gr_torus torus; /* that the ranks form; ndims 0: none is known */

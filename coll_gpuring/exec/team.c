@@ -50,6 +50,7 @@ static void team_free(struct gr_team *team)
 {
     gr_rings_free(&team->rings);
     bundle_free(&team->data);
+    bundle_free(&team->small);
     bundle_free(&team->notes);
     free(team->links);
     boards_free(&team->mail);
@@ -86,6 +87,8 @@ struct gr_team *gr_team_create(const struct gr_team_params *params)
     complete = complete && 0 == boards_init(&team->mail, params, params->nsets, params->box_bytes) &&
                0 == boards_init(&team->arrivals, params, GR_SETS, params->arrival_bytes) &&
                0 == bundle_init(&team->data, params->nchannels, params->nslots, params->slot_bytes, params->p) &&
+               0 == bundle_init(&team->small, params->small_slots > 0 ? params->nchannels : 0, params->small_slots,
+                                params->small_bytes, params->p) &&
                0 == bundle_init(&team->notes, params->note_slots > 0, params->note_slots, params->note_bytes, params->p);
     if (!complete || NULL == team->links) {
         team_free(team);
@@ -143,6 +146,7 @@ void gr_team_destroy(struct gr_team *team, struct gr_pool *pool)
     }
     if (NULL != pool) {
         leave_bundle(&team->data, team->p, pool);
+        leave_bundle(&team->small, team->p, pool);
         leave_bundle(&team->notes, team->p, pool);
         leave_boards(team, &team->mail, pool);
         leave_boards(team, &team->arrivals, pool);
@@ -152,7 +156,7 @@ void gr_team_destroy(struct gr_team *team, struct gr_pool *pool)
 
 _Atomic unsigned char *gr_team_state(const struct gr_team *team, int way, int root)
 {
-    int rooted = way < GR_NALGOS && gr_algo_is_rooted((enum gr_algo) way);
+    int rooted = (way < GR_NALGOS || way >= GR_WAY_SMALL) && gr_algo_is_rooted(gr_way_algo(way));
 
     return &team->links[(size_t) way * (size_t) team->p + (size_t) (rooted ? root : 0)];
 }
@@ -164,7 +168,7 @@ struct gr_boards *gr_team_boards(struct gr_team *team, int way)
 
 struct gr_bundle *gr_team_bundle(struct gr_team *team, int way)
 {
-    return GR_WAY_NOTES == way ? &team->notes : &team->data;
+    return GR_WAY_NOTES == way ? &team->notes : way >= GR_WAY_SMALL ? &team->small : &team->data;
 }
 
 enum gr_links gr_team_links(const struct gr_team *team, int way, int root)

@@ -30,6 +30,10 @@ struct gr_boards {
     uint64_t *leases;         /* [rank]: of the others' boards */
 };
 
+/* Links for small messages, where there are any: calls of up to that many bytes go over them as a whole. */
+#define GR_SMALL_SLOTS 32
+#define GR_SMALL_BYTES 4096
+
 /* Links of one size to and from this rank: [channel * p + rank]. */
 struct gr_bundle {
     uint32_t nchannels, nslots; /* nchannels 0: there are none */
@@ -44,6 +48,7 @@ struct gr_team {
     int p, rank;
     struct gr_rings rings;
     struct gr_bundle data;     /* of algorithms, */
+    struct gr_bundle small;    /* and of their small messages: many slots, so that writers need be told less often to go on, */
     struct gr_bundle notes;    /* and of step timing, on one channel, between ranks that differ in one coordinate */
     struct gr_boards mail;     /* of small calls, */
     struct gr_boards arrivals; /* and of what calls begin with, where that is needed */
@@ -70,6 +75,8 @@ struct gr_team_params {
     uint32_t nsets;      /* of mailboxes, */
     size_t box_bytes;    /* for messages up to that many bytes */
     size_t arrival_bytes; /* the same, of arrivals; 0: there are none */
+    uint32_t small_slots; /* of links for small messages; 0: there are none, */
+    size_t small_bytes;
     uint32_t note_slots; /* the same, of links for notes; 0: there are none */
     size_t note_bytes;
     struct gr_torus torus; /* that the ranks form; ndims 0: none is known; then */
@@ -98,6 +105,12 @@ struct gr_boards *gr_team_boards(struct gr_team *team, int way);
 
 /* The links that a way goes over; not for those with boards. */
 struct gr_bundle *gr_team_bundle(struct gr_team *team, int way);
+
+/* The same of an algorithm's calls. */
+static inline const struct gr_bundle *gr_team_links_of(const struct gr_team *team, int small)
+{
+    return small ? &team->small : &team->data;
+}
 
 /* Where that is kept. Only algorithms that are rooted have other links for another root. */
 _Atomic unsigned char *gr_team_state(const struct gr_team *team, int way, int root);

@@ -151,24 +151,41 @@ static void go_on_with(struct gr_net *net, enum gr_net_side side)
     }
 }
 
-/* One round; the caller has the network. */
-static uint64_t go_on(struct gr_net *net)
+/* Send what is to be sent; the caller has the network. Credits come last: they can wait for data, which take them along. */
+static void send_all(struct gr_net *net)
 {
-    uint64_t before = net->moved;
-
-    /* first what is to be sent: to look for what comes in takes a while; and credits can wait for data, which take them along */
     go_on_with(net, GR_NET_OUT);
     go_on_with(net, GR_NET_IN);
+}
+
+/* One round; the caller has the network. */
+static void go_on(struct gr_net *net)
+{
+    send_all(net); /* first: to look for what comes in takes a while */
     net->transport->progress(net->end);
-    return net->moved - before;
+}
+
+/* Do it, and add what it has moved, unless another thread is in the network. */
+static void do_if_free(struct gr_net *net, void (*what)(struct gr_net *net), uint64_t *moved)
+{
+    uint64_t before;
+
+    if (!atomic_flag_test_and_set_explicit(&net->busy, memory_order_acquire)) {
+        before = net->moved;
+        what(net);
+        *moved += net->moved - before;
+        gr_net_unlock(net);
+    }
 }
 
 void gr_net_progress(struct gr_net *net, uint64_t *moved)
 {
-    if (!atomic_flag_test_and_set_explicit(&net->busy, memory_order_acquire)) {
-        *moved += go_on(net);
-        gr_net_unlock(net);
-    }
+    do_if_free(net, go_on, moved);
+}
+
+void gr_net_send(struct gr_net *net, uint64_t *moved)
+{
+    do_if_free(net, send_all, moved);
 }
 
 static int any_closing(const struct gr_net *net)
@@ -203,7 +220,7 @@ void gr_net_close(struct gr_net *net, double patience)
     }
     gr_net_lock(net);
     while (any_closing(net) && now() < end) {
-        (void) go_on(net);
+        go_on(net);
     }
     net->transport->close(net->end, end - now());
     for (k = 0; k < net->nplaces; k++) {

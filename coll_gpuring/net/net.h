@@ -99,6 +99,9 @@ void gr_net_link_close(struct gr_net_link *link);
 /* Move what can be moved. *moved is increased by the number of slots. */
 void gr_net_progress(struct gr_net *net, uint64_t *moved);
 
+/* Of that only what this end has to say: nothing is received, which spares a look (over TCP, a system call). */
+void gr_net_send(struct gr_net *net, uint64_t *moved);
+
 /* Links that are open, or closed but not through; connections; messages under way. */
 struct gr_net_usage {
     int links, peers, messages;

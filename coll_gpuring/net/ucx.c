@@ -17,7 +17,8 @@ struct ucx {
     ucp_context_h context;
     ucp_worker_h worker;
     struct connection *first;
-    int told; /* the user has said from which size on UCX asks the receiver first (UCX_RNDV_THRESH) */
+    int heard; /* something has come in, in this progress() */
+    int told;  /* the user has said from which size on UCX asks the receiver first (UCX_RNDV_THRESH) */
 };
 
 struct connection {
@@ -42,6 +43,7 @@ static void on_received(void *request, ucs_status_t status, size_t length, void 
 
     (void) length;
     (void) user_data;
+    r->ucx->heard = 1;
     r->ucx->up->placed(r->ucx->up->ctx, &r->head, UCS_OK == status ? 0 : GR_ERR_LOST);
     ucp_request_free(request);
 }
@@ -67,6 +69,7 @@ static ucs_status_t on_data(void *arg, const void *header, size_t header_length,
     struct gr_net_head head;
     void *to;
 
+    u->heard = 1;
     if (sizeof(head) != header_length) {
         return UCS_OK; /* nobody of ours */
     }
@@ -92,6 +95,7 @@ static ucs_status_t on_note(void *arg, const void *header, size_t header_length,
     (void) data;
     (void) length;
     (void) param;
+    u->heard = 1;
     if (sizeof(head) == header_length) {
         memcpy(&head, header, sizeof(head));
         u->up->noted(u->up->ctx, &head);
@@ -244,9 +248,10 @@ static size_t ucx_address(void *end, void *address, size_t size)
 static void ucx_progress(void *end)
 {
     struct ucx *u = end;
-    unsigned most = 64; /* events; what keeps coming in does not keep the caller */
+    unsigned most = 64; /* events; what keeps coming in does not keep the caller, */
 
-    while (most-- > 0 && 0 != ucp_worker_progress(u->worker)) {
+    u->heard = 0; /* nor does a look for more what has come */
+    while (most-- > 0 && 0 != ucp_worker_progress(u->worker) && !u->heard) {
     }
 }
 

@@ -82,8 +82,7 @@ const char *gr_way_name(int way)
 {
     static const char *const others[] = {"mailbox", "arrivals", "notes"}; /* from GR_WAY_MAILBOX on */
 
-    return way >= GR_WAY_MAILBOX && way < GR_NWAYS_MADE ? others[way - GR_WAY_MAILBOX]
-                                                        : gr_algo_name((enum gr_algo) way);
+    return way >= GR_WAY_MAILBOX && way < GR_WAY_SMALL ? others[way - GR_WAY_MAILBOX] : gr_algo_name(gr_way_algo(way));
 }
 
 int gr_algo_has(enum gr_algo algo, enum gr_coll coll)

@@ -52,10 +52,16 @@ enum gr_algo {
 enum { GR_WAY_MAILBOX = GR_NALGOS, GR_NWAYS };
 
 /*
- * No ways of a call: what a call exchanges before it takes one, and the notes of step timing. They need frames of their
- * own, made like a way's.
+ * No ways of a call: what a call exchanges before it takes one, the notes of step timing, and (GR_WAY_SMALL + an algorithm)
+ * the small messages of an algorithm. They need frames of their own, made like a way's.
  */
-enum { GR_WAY_ARRIVALS = GR_NWAYS, GR_WAY_NOTES, GR_NWAYS_MADE };
+enum { GR_WAY_ARRIVALS = GR_NWAYS, GR_WAY_NOTES, GR_WAY_SMALL, GR_NWAYS_MADE = GR_WAY_SMALL + GR_NALGOS };
+
+/* The algorithm of a way that is one, be it for small messages. */
+static inline enum gr_algo gr_way_algo(int way)
+{
+    return (enum gr_algo) (way < GR_WAY_SMALL ? way : way - GR_WAY_SMALL);
+}
 
 /* How a collective's data is cut into the chunks that the steps of an algorithm name. */
 enum gr_layout {
@@ -82,7 +88,7 @@ struct gr_sched {
 const char *gr_coll_name(enum gr_coll coll);
 const char *gr_algo_name(enum gr_algo algo);
 
-/* Name of a way ("ring", "mailbox", "arrivals"), or NULL when out of range. */
+/* Name of a way ("ring", "mailbox", "arrivals"), or NULL when out of range; for small messages, the algorithm's. */
 const char *gr_way_name(int way);
 
 /* Whether algo has a schedule for coll; and for so many ranks, on the torus that they form (NULL: none). */

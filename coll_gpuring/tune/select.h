@@ -44,6 +44,7 @@ enum gr_means { GR_BY_SLOTS, GR_BY_FETCHING, GR_BY_LL, GR_BY_LL128, GR_NMEANS };
 struct gr_choice {
     int way;            /* an enum gr_algo, or GR_WAY_MAILBOX */
     uint32_t nchannels;
+    int small;          /* over links for small messages: the caller's choice */
     size_t chunk_bytes; /* for gr_request.chunk_bytes */
     int direct;         /* a direct plan, where the team turns out to be capable of it; then */
     size_t direct_chunk_bytes; /* for gr_request.chunk_bytes */
@@ -52,6 +53,12 @@ struct gr_choice {
     uint32_t threads;   /* of a block, for data */
     double us;          /* what the model expects */
 };
+
+/* What that needs links for: the way, or the same for small messages. */
+static inline int gr_choice_way(const struct gr_choice *choice)
+{
+    return choice->small ? GR_WAY_SMALL + choice->way : choice->way;
+}
 
 /* Ranks on several nodes, and the links between these. */
 struct gr_far {

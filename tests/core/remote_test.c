@@ -30,7 +30,7 @@ static void begin(struct side *s)
 {
     struct gr_team_params params = {
         .p = P, .nchannels = 1, .nslots = NSLOTS, .slot_bytes = SLOT, .nsets = 2, .box_bytes = 64, .arrival_bytes = 64,
-        .note_slots = 2, .note_bytes = 64, .pids = pids, .remote = remote, .direct = 1,
+        .small_slots = 8, .small_bytes = 64, .note_slots = 2, .note_bytes = 64, .pids = pids, .remote = remote, .direct = 1,
     };
 
     s->pool = gr_pool_open("/dev/shm", (struct gr_peer_id) {1, 0}, (size_t) 1 << 20);
@@ -88,30 +88,46 @@ static void there_are_neither_boards_nor_direct_plans(void **state)
     end(&s);
 }
 
-/* They are links of another size; to all, as there is no torus. */
-static void notes_have_links_of_their_own(void **state)
+/* Links to all, that many slots of 64 bytes; and no others are made. */
+static void makes_links_of_its_own(int way, uint32_t nslots)
 {
+    const struct gr_bundle *b;
     struct side s;
     int k;
 
-    (void) state;
     begin(&s);
     gr_join_end(&s.join, s.pool, (struct gr_verdict) {GR_ERR_NET, 0});
-    assert_int_equal(gr_team_links(s.team, GR_WAY_NOTES, 0), GR_LINKS_NONE);
-    assert_int_equal(gr_join_begin(&s.join, s.team, s.pool, GR_WAY_NOTES, 0), 0);
+    assert_int_equal(gr_team_links(s.team, way, 0), GR_LINKS_NONE);
+    assert_int_equal(gr_join_begin(&s.join, s.team, s.pool, way, 0), 0);
     assert_int_equal(s.join.status | (s.join.nin - 2) | (s.join.near_in - 1), 0);
-    assert_int_equal(gr_pool_usage(s.pool).leased, 2 * gr_link_bytes(2, 64) + gr_link_filled_bytes(2, 64));
+    assert_int_equal(gr_pool_usage(s.pool).leased, 2 * gr_link_bytes(nslots, 64) + gr_link_filled_bytes(nslots, 64));
     s.join.out[0].offer = s.join.in[0].offer;
     s.join.out[0].base = gr_frame_base(s.join.in[0].frame);
     gr_join_end(&s.join, s.pool, (struct gr_verdict) {0, 0});
+    assert_int_equal(gr_team_links(s.team, way, 0), GR_LINKS_THERE);
+    b = gr_team_bundle(s.team, way);
     for (k = 0; k < P; k++) {
         assert_null(s.team->data.in[k].shared);
-        assert_true((0 == k) == (NULL == s.team->notes.in[k].shared));
-        assert_true((0 == k) == (NULL == s.team->notes.out[k].shared));
+        assert_true((0 == k) == (NULL == b->in[k].shared));
+        assert_true((0 == k) == (NULL == b->out[k].shared));
     }
-    assert_int_equal(s.team->notes.out[FAR].slot_bytes, 64);
-    assert_non_null(s.team->notes.out[FAR].fill);
+    assert_int_equal(b->out[FAR].slot_bytes, 64);
+    assert_int_equal(b->out[FAR].nslots, nslots);
+    assert_non_null(b->out[FAR].fill);
     end(&s);
+}
+
+/* To all, as there is no torus. */
+static void notes_have_links_of_their_own(void **state)
+{
+    (void) state;
+    makes_links_of_its_own(GR_WAY_NOTES, 2);
+}
+
+static void small_messages_have_links_of_their_own(void **state)
+{
+    (void) state;
+    makes_links_of_its_own(GR_WAY_SMALL + GR_ALGO_FLAT, 8);
 }
 
 /* Frames that the network was given come back only when it has left them. */
@@ -191,6 +207,7 @@ int main(void)
         cmocka_unit_test(near_wires_come_first_and_remote_ones_have_frames_here),
         cmocka_unit_test(there_are_neither_boards_nor_direct_plans),
         cmocka_unit_test(notes_have_links_of_their_own),
+        cmocka_unit_test(small_messages_have_links_of_their_own),
         cmocka_unit_test(a_refused_set_up_waits_for_the_network),
         cmocka_unit_test(slots_say_what_is_filled_and_are_waited_for),
     };
