@@ -17,7 +17,7 @@
 #include <math.h>
 
 /* Shortest chunk of a pipeline that is worth a message. */
-#define MIN_CHUNK 4096.0
+#define MIN_CHUNK 1024.0
 
 /* That a message has besides its data. */
 #define HEADER 128.0

@@ -296,6 +296,19 @@ static void test_no_room(void **state)
     tw_close(&world);
 }
 
+/* Whether what is planted makes ranks start apart. Latencies may happen to be such that it does not: then in another world. */
+static int is_seen(const char *shape)
+{
+    int tries, seen = 0;
+
+    for (tries = 0; tries < 6 && !seen; tries++) {
+        tw_open(&world, shape, 2000, 20, 0, sym_random(&seed));
+        seen = run(12, 6000, 0) > grain();
+        tw_close(&world);
+    }
+    return seen;
+}
+
 static void test_plants(void **state)
 {
     static const char *const shapes[] = {"2", "4", "3x3", "2x2x2"};
@@ -307,11 +320,9 @@ static void test_plants(void **state)
             if (OWN_F_FOR_ALL == planted && k != 1) {
                 continue; /* in a ring of 2 both are one, in small ones nearly */
             }
-            tw_open(&world, shapes[k], 2000, 20, 0, sym_random(&seed));
-            if (run(12, 6000, 0) <= grain()) {
+            if (!is_seen(shapes[k])) {
                 fail_msg("%s on %s was not seen", plants[planted], shapes[k]);
             }
-            tw_close(&world);
         }
     }
     planted = NOTHING;
