@@ -302,9 +302,10 @@ int gr_gpu_ipc_range(struct gr_gpu *gpu, gr_gpu_ptr at, gr_gpu_ptr *base, size_t
 /* 0 where the driver does not know it. */
 static int attribute(const struct gr_gpu *gpu, CUdevice_attribute which)
 {
+    CUdevice device = gpu->gpus->slots[gpu->ordinal].device;
     int value = 0;
 
-    return CUDA_SUCCESS == gpu->gpus->cuda.cuDeviceGetAttribute(&value, which, gpu->gpus->slots[gpu->ordinal].device) ? value : 0;
+    return CUDA_SUCCESS == gpu->gpus->cuda.cuDeviceGetAttribute(&value, which, device) ? value : 0;
 }
 
 enum gr_gpu_direct gr_gpu_direct(const struct gr_gpu *gpu)

@@ -3,8 +3,8 @@
  * The device part of a team (exec/gpu_team.h, gpu_join.c, gpu_op.h) without MPI: ranks of one process on the fake
  * driver. Here: calls of every kind against results computed on the host, and kernels that find no place.
  *
- * Environment: GPURING_SEED; TEAM_TEST_ONE_IN=N: one in N cases; TEAM_TEST_NODES=N: ranks on so many nodes; TEAM_TEST_GATE: through a gate;
- * TEAM_TEST_DIRECT: networks reach devices; and what device_rows.h says.
+ * Environment: GPURING_SEED; TEAM_TEST_ONE_IN=N: one in N cases; TEAM_TEST_NODES=N: ranks on so many nodes;
+ * TEAM_TEST_GATE: through a gate; TEAM_TEST_DIRECT: networks reach devices; and what device_rows.h says.
  */
 #include "team_net.h"
 #include "team_rows.h"

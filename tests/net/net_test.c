@@ -51,7 +51,7 @@ static void what_is_pushed_comes_out(void **state)
     }
 }
 
-/* Slots on GPUs, where the network's writes land late: none is read before a flush, which comes once for all that is in order. */
+/* Slots on GPUs, where what comes in lands late: none is read before a flush, which comes once for all that is in order. */
 static void what_is_pushed_comes_out_on_gpus(void **state)
 {
     gs_begin(1);
