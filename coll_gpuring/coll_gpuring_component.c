@@ -100,9 +100,9 @@ static int gpuring_close(void)
     mca_coll_gpuring_stats_report();
     free(mca_coll_gpuring_component.report);
     mca_coll_gpuring_component.report = NULL;
+    mca_coll_gpuring_net_close(); /* which may still be in the devices' memory */
     mca_coll_gpuring_gpus_close();
     mca_coll_gpuring_order_close();
-    mca_coll_gpuring_net_close();
     gr_pool_close(mca_coll_gpuring_component.pool);
     mca_coll_gpuring_component.pool = NULL;
     mca_coll_gpuring_peers_close();

@@ -120,6 +120,23 @@ static struct gr_net *get_network(int rail)
     return networks.on[rail].net;
 }
 
+const char *mca_coll_gpuring_net_indirect(const struct gr_lane *lane)
+{
+    const struct gr_net *net;
+    int k, n = lane->module->rails;
+
+    if (NULL == lane->module->remote || !mca_coll_gpuring_component.direct) {
+        return "coll_gpuring_nodes_direct is 0";
+    }
+    for (k = 0; k < n; k++) {
+        net = get_network(gr_rail_of(lane, (uint32_t) k));
+        if (NULL == net || !gr_net_reaches_gpus(net)) {
+            return "the network does not reach device memory";
+        }
+    }
+    return NULL;
+}
+
 static void close_networks(const char *why)
 {
     int k;

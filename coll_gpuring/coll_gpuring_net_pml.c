@@ -223,13 +223,13 @@ static int take(struct pml *p, struct connection *c)
     const struct gr_transport_up *up = p->up;
     const struct first *first = &c->came;
     void *to;
-    int rc = OMPI_SUCCESS;
+    int rc = OMPI_SUCCESS, on_gpu;
 
     if (NOTE == first->bytes) {
         up->noted(up->ctx, &first->head);
         return OMPI_SUCCESS;
     }
-    to = up->place(up->ctx, &first->head, first->bytes);
+    to = up->place(up->ctx, &first->head, first->bytes, &on_gpu);
     if (first->bytes > PACKED_BYTES) {
         rc = fetch(p, c, to);
         if (OMPI_SUCCESS != rc && NULL != to) {
@@ -395,5 +395,5 @@ static void pml_close(void *end, double patience)
 }
 
 const struct gr_transport mca_coll_gpuring_pml = {
-    GR_TRANSPORT_VERSION, "pml", pml_open, pml_close, pml_address, pml_connect, pml_send, pml_progress, NULL,
+    GR_TRANSPORT_VERSION, "pml", pml_open, pml_close, pml_address, pml_connect, pml_send, pml_progress, NULL, NULL,
 };

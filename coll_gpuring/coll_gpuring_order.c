@@ -202,6 +202,7 @@ int mca_coll_gpuring_setup_team(struct gr_setup *s)
         .order = order,
         .torus = module->torus,
         .remote = module->remote,
+        .direct = NULL == mca_coll_gpuring_net_indirect(s->lane),
         .ids = ids,
         .path = (enum gr_path) s->devices[0].path,
         .gpu = s->mine,

@@ -73,6 +73,9 @@ static const struct param_row rows[] = {
     {"nodes_transport", KIND_TRANSPORT, -1, -1, 0, 0, &mca_coll_gpuring_component.transport,
      "What links between nodes go over: ucx (UCX, by the module gpuring_net_ucx.so), pml (Open MPI's point-to-point "
      "messages), or auto (default): UCX where it can be loaded. It must be the same on all nodes"},
+    {"nodes_direct", KIND_INT, -1, 1, 0, 1, &mca_coll_gpuring_component.direct,
+     "1 (default): slots of links between devices of different nodes lie in device memory, where UCX and the driver allow it "
+     "(GPUDirect RDMA); 0: in pinned host memory"},
     {"nodes_channels", KIND_INT, GR_PARAM_NODES_CHANNELS, 4, 1, GR_MAX_CHANNELS, NULL,
      "coll_gpuring_channels and _device_channels of communicators whose ranks are on several nodes, 1..16 (default 4)"},
     {"nodes_rails", KIND_INT, GR_PARAM_NODES_RAILS, 1, 0, 8, NULL,

@@ -117,6 +117,9 @@ void mca_coll_gpuring_ends_map(struct gr_setup *s, int *status);
 void mca_coll_gpuring_ends_end(struct gr_setup *s);
 void mca_coll_gpuring_ends_tell(const struct gr_setup *s);
 
+/* Why slots of the lane's links to other nodes cannot lie in device memory, as far as the network goes; NULL: they can. */
+const char *mca_coll_gpuring_net_indirect(const struct gr_lane *lane);
+
 /* Say what is to be known of the verdict: why it is against us, or that links are slow; once per kind of reason. */
 void mca_coll_gpuring_setup_tell(const struct gr_setup *s);
 

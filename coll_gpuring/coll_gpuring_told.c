@@ -84,6 +84,35 @@ static void tell_unmapped(const struct gr_setup *s)
     }
 }
 
+/* Wires of remote links, those behind the near ones, that have their slots on the device. */
+static int on_device(const struct gr_gpu_wire *wires, int near, int n)
+{
+    int k, found = 0;
+
+    for (k = near; k < n; k++) {
+        found += NULL != wires[k].slots;
+    }
+    return found;
+}
+
+/* Where rank 0 has the slots of the links to other nodes, and why not on its device. */
+static void tell_slots(const struct gr_setup *s)
+{
+    const struct gr_gpu_join *j = &s->gpu;
+    int found = on_device(j->in, j->near_in, j->nin) + on_device(j->out, j->near_out, j->nout), all = s->nin + s->nout;
+    const char *why;
+
+    if (!s->kind->device || 0 == all || !mca_coll_gpuring_speaks(s->lane->comm, 2)) {
+        return;
+    }
+    why = mca_coll_gpuring_net_indirect(s->lane);
+    why = NULL != why ? why : GR_DIRECT_NO == j->team->direct ? "the device has no GPUDirect RDMA, or no flush for it"
+                                                               : "the device has no room";
+    opal_output(0, "gpuring: slots of rank 0 of %s for %s between nodes: %d links in device memory, %d in pinned host memory"
+                   "%s%s%s", gr_comm_name(s->lane->comm), gr_way_name(s->way), found, all - found,
+                found < all ? " (" : "", found < all ? why : "", found < all ? ")" : "");
+}
+
 void mca_coll_gpuring_setup_tell(const struct gr_setup *s)
 {
     static bool said[16];
@@ -92,6 +121,7 @@ void mca_coll_gpuring_setup_tell(const struct gr_setup *s)
 
     if (0 == status) {
         tell_unmapped(s);
+        tell_slots(s);
         return;
     }
     if (s->verdict.rank != ompi_comm_rank(s->lane->comm) || said[-status % 16]) {

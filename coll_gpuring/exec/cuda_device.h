@@ -116,6 +116,19 @@ int gr_gpu_run_join(struct gr_gpu_run *run, const struct gr_gpu_run *next);
 /* Copy many runs, in that order, waited for once. */
 int gr_gpu_copy_runs(struct gr_gpu *gpu, const struct gr_gpu_run *runs, size_t n);
 
+/* ---- memory that networks write to (GPUDirect RDMA) ---- */
+
+/* What kernels on the device see of it, where the host has heard that it is written, and then tells them in its own memory. */
+enum gr_gpu_direct {
+    GR_DIRECT_NO,      /* nothing is promised, or networks cannot write there; */
+    GR_DIRECT_FLUSHED, /* it, when gr_gpu_flush() has returned in between; */
+    GR_DIRECT_ORDERED  /* it */
+};
+enum gr_gpu_direct gr_gpu_direct(const struct gr_gpu *gpu);
+
+/* Until what networks have written to the device's memory is there for its kernels. 0 or GR_ERR_CUDA. */
+int gr_gpu_flush(struct gr_gpu *gpu);
+
 /* ---- memory of other processes ---- */
 
 #define GR_GPU_IPC_BYTES 64

@@ -34,6 +34,7 @@
     X(cuCtxGetId, 12000, OPTIONAL)                                                                                    \
     X(cuCtxEnablePeerAccess, 4000, NEEDED)                                                                            \
     X(cuCtxGetStreamPriorityRange, 5050, NEEDED)                                                                      \
+    X(cuFlushGPUDirectRDMAWrites, 11030, OPTIONAL)                                                                    \
     X(cuMemAlloc, 3020, NEEDED)                                                                                       \
     X(cuMemFree, 3020, NEEDED)                                                                                        \
     X(cuMemGetAddressRange, 3020, NEEDED)                                                                             \

@@ -299,6 +299,42 @@ int gr_gpu_ipc_range(struct gr_gpu *gpu, gr_gpu_ptr at, gr_gpu_ptr *base, size_t
     return 0 == rc ? 0 : GR_ERR_PEER;
 }
 
+/* 0 where the driver does not know it. */
+static int attribute(const struct gr_gpu *gpu, CUdevice_attribute which)
+{
+    CUdevice device = gpu->gpus->slots[gpu->ordinal].device;
+    int value = 0;
+
+    return CUDA_SUCCESS == gpu->gpus->cuda.cuDeviceGetAttribute(&value, which, device) ? value : 0;
+}
+
+enum gr_gpu_direct gr_gpu_direct(const struct gr_gpu *gpu)
+{
+    int options = attribute(gpu, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS);
+
+    if (0 == attribute(gpu, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED)) {
+        return GR_DIRECT_NO;
+    }
+    if (attribute(gpu, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING) >= CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER) {
+        return GR_DIRECT_ORDERED;
+    }
+    return 0 != (options & CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST) &&
+           NULL != gpu->gpus->cuda.cuFlushGPUDirectRDMAWrites ? GR_DIRECT_FLUSHED : GR_DIRECT_NO;
+}
+
+int gr_gpu_flush(struct gr_gpu *gpu)
+{
+    const struct gr_cuda *cuda = &gpu->gpus->cuda;
+    int pushed, rc = gr_cuda_enter(cuda, gpu->context, &pushed);
+
+    if (0 == rc) {
+        rc = GR_CUDA(cuda, cuFlushGPUDirectRDMAWrites, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
+                     CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER);
+        gr_cuda_leave(cuda, pushed);
+    }
+    return rc;
+}
+
 uint64_t gr_gpus_buffer_id(const struct gr_gpus *gpus, gr_gpu_ptr at)
 {
     unsigned long long id = 0;

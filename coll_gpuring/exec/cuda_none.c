@@ -56,6 +56,8 @@ NEVER(void, gr_gpu_host_unpin, NOTHING, struct gr_gpu *gpu, void *base)
 NEVER(int, gr_gpu_run_join, 0, struct gr_gpu_run *run, const struct gr_gpu_run *next)
 NEVER(int, gr_gpu_copy_runs, 0, struct gr_gpu *gpu, const struct gr_gpu_run *runs, size_t n)
 NEVER(int, gr_gpu_copy, GR_ERR_NODRIVER, struct gr_gpu *gpu, void *dst, const void *src, size_t bytes)
+NEVER(enum gr_gpu_direct, gr_gpu_direct, GR_DIRECT_NO, const struct gr_gpu *gpu)
+NEVER(int, gr_gpu_flush, GR_ERR_NODRIVER, struct gr_gpu *gpu)
 NEVER(int, gr_gpu_ipc_export, GR_ERR_NODRIVER, struct gr_gpu *gpu, gr_gpu_ptr at,
       unsigned char handle[GR_GPU_IPC_BYTES])
 NEVER(int, gr_gpu_ipc_open, GR_ERR_NODRIVER, struct gr_gpu *gpu, const unsigned char handle[GR_GPU_IPC_BYTES],

@@ -178,8 +178,12 @@ int gr_gpu_stream_reached(struct gr_gpu_stream *stream, uint32_t mark)
 int gr_gpu_stream_zero(struct gr_gpu_stream *stream, gr_gpu_ptr at, size_t bytes)
 {
     const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
-    int pushed, rc = gr_cuda_enter(cuda, stream->gpu->context, &pushed);
+    int pushed, rc;
 
+    if (0 == bytes) {
+        return 0;
+    }
+    rc = gr_cuda_enter(cuda, stream->gpu->context, &pushed);
     if (rc < 0) {
         return rc;
     }

@@ -113,6 +113,16 @@ int gr_gpu_wires_lease(const struct gr_gpu_team *team, enum gr_gpu_where where, 
     return rc;
 }
 
+void gr_gpu_wire_release(const struct gr_gpu_team *team, struct gr_gpu_wire *wire, int used)
+{
+    if (NULL != wire->frame) {
+        gr_gpu_pool_release(team->pool, wire->frame, used);
+    }
+    if (NULL != wire->slots) {
+        gr_gpu_pool_release(team->pool, wire->slots, used);
+    }
+}
+
 /* The frames that this rank has before it hears of others: those of its readers' ends, and both of remote links. */
 static int lease_frames(struct gr_gpu_join *join)
 {
@@ -282,9 +292,7 @@ static void give_back(struct gr_gpu_join *join, struct gr_gpu_wire *wires, int n
     int k;
 
     for (k = 0; k < n; k++) {
-        if (NULL != wires[k].frame) {
-            gr_gpu_pool_release(join->team->pool, wires[k].frame, wires[k].used);
-        }
+        gr_gpu_wire_release(join->team, &wires[k], wires[k].used);
     }
 }
 

@@ -84,6 +84,11 @@ struct gr_door *gr_gpu_frame_door(const struct gr_gpu_frame *frame)
     return frame->shared;
 }
 
+uint64_t gr_gpu_frame_lease(const struct gr_gpu_frame *frame)
+{
+    return frame->lease;
+}
+
 int gr_lease_on_host(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n, struct gr_frame **doors,
                      struct gr_gpu_frame **frames)
 {

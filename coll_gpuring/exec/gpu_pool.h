@@ -62,9 +62,12 @@ int gr_gpu_pool_lease(struct gr_gpu_pool *pool, enum gr_gpu_where where, size_t 
 /* Its address for this process's device. */
 gr_gpu_ptr gr_gpu_frame_at(const struct gr_gpu_frame *frame);
 
-/* Of one in host memory: where this process has it; and its door, for who leaves the frame at its other end. */
+/* Of one in host memory: where this process has it. */
 void *gr_gpu_frame_base(const struct gr_gpu_frame *frame);
+
+/* Its door, and what that is to be told, for who leaves the frame at its other end. */
 struct gr_door *gr_gpu_frame_door(const struct gr_gpu_frame *frame);
+uint64_t gr_gpu_frame_lease(const struct gr_gpu_frame *frame);
 
 /* What to tell the other end. */
 struct gr_gpu_offer gr_gpu_pool_offer(const struct gr_gpu_pool *pool, const struct gr_gpu_frame *frame);

@@ -327,6 +327,7 @@ struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team_params *params)
     team->path = params->path;
     team->remote = params->remote;
     team->gpu = params->gpu;
+    team->direct = NULL != params->gpu && params->direct ? gr_gpu_direct(params->gpu) : GR_DIRECT_NO;
     team->pool = params->pool;
     team->share = params->share;
     complete = 0 == gr_rings_init(&team->rings, params->p);
@@ -371,9 +372,7 @@ void gr_gpu_team_destroy(struct gr_gpu_team *team, int pool)
             if (NULL != wires[side]->mapped.door) {
                 gr_gpu_leave(&wires[side]->mapped);
             }
-            if (NULL != wires[side]->frame) {
-                gr_gpu_pool_release(team->pool, wires[side]->frame, 1);
-            }
+            gr_gpu_wire_release(team, wires[side], 1);
         }
     }
     team_free(team);

@@ -19,7 +19,8 @@
  *      gr_gpu_join_end()      takes what was made, or gives everything back
  *
  * A link to a rank on another node lies in pinned host memory at both ends: a FIFO each (gpu_remote.c) whose other end is
- * the caller's network, which moves what kernels push and needs nothing of them.
+ * the caller's network, which moves what kernels push and needs nothing of them. Where that reaches device memory, an end's
+ * slots lie there; only its own are its concern.
  *
  *      writer's frame [head][tail][slot][slot]...[fill][until]  ~~ network ~~>  reader's frame [head][tail][slot][slot]...
  */
@@ -41,6 +42,7 @@ struct gr_gpu_team {
     int shared;                    /* whether another rank uses the same device */
     const unsigned char *remote;   /* [rank]: whether it is on another node; NULL: none is. Where some is, calls go in the
                                       Simple protocol, on all ranks alike */
+    enum gr_gpu_direct direct;     /* whether, and how, the network writes to slots on this rank's device */
     enum gr_path path;             /* what the links are like: the same on all ranks */
     struct gr_gpu *gpu;
     struct gr_gpu_pool *pool;
@@ -63,6 +65,7 @@ struct gr_gpu_wire {
     int rank;                    /* the other end */
     int used;                    /* remote: the caller has given the frame to its network */
     struct gr_gpu_frame *frame;  /* mine: tail and slots (in), head (out), or all three (out, in host memory; remote) */
+    struct gr_gpu_frame *slots;  /* remote: slots on the device; NULL: they are in the frame */
     struct gr_gpu_mapped mapped; /* theirs; at 0: not mapped */
     struct gr_gpu_end ends[GR_NPROTOCOLS]; /* for the kernels */
     struct gr_gpu_offer offer;   /* from the reader to the writer, */
@@ -84,6 +87,7 @@ struct gr_gpu_team_params {
     const struct gr_gpu_id *ids; /* [rank]: everybody's device; looked at here only */
     enum gr_path path;           /* where no link has to go through host memory */
     const unsigned char *remote; /* [rank]: whether it is on another node; must outlive the team. NULL: none is */
+    int direct;                  /* the network between nodes reaches device memory, and may */
     struct gr_gpu *gpu;          /* NULL: this rank has none, */
     int status;                  /* and this is why */
     struct gr_gpu_pool *pool;
@@ -128,10 +132,13 @@ gr_gpu_ptr *gr_gpu_team_peers_host(const struct gr_gpu_team *team);
 
 /* ---- links to other nodes (gpu_remote.c) ---- */
 
-/* Lease a frame for each of n remote wires, and set their ends; writes: those of links out. What gr_gpu_pool_lease() returns. */
+/*
+ * Lease frames for each of n remote wires, and set their ends; writes: those of links out. What gr_gpu_pool_lease() returns.
+ * Slots for which the device has no room lie in host memory.
+ */
 int gr_gpu_remote_lease(struct gr_gpu_team *team, struct gr_gpu_wire *wires, int n, int writes);
 
-/* Bytes of such a frame. */
+/* Bytes of host memory of one with slots there. */
 size_t gr_gpu_remote_bytes(const struct gr_gpu_team *team);
 
 /* What the network is to be given of a remote wire. */
@@ -151,6 +158,9 @@ int gr_gpu_remote_unsent(const struct gr_gpu_team *team, uint32_t nchannels, int
 /* Lease a frame for each of the wires. What gr_gpu_pool_lease() returns. */
 int gr_gpu_wires_lease(const struct gr_gpu_team *team, enum gr_gpu_where where, size_t bytes, size_t clean,
                        struct gr_gpu_wire *wires, int n);
+
+/* Give them back, where there are any; used: somebody else has learnt of them. */
+void gr_gpu_wire_release(const struct gr_gpu_team *team, struct gr_gpu_wire *wire, int used);
 
 struct gr_gpu_join {
     struct gr_gpu_team *team;

@@ -55,6 +55,18 @@ struct gr_link {
 };
 
 /*
+ * Slots in a GPU's memory, which the host does not touch; the rest of the FIFO is the host's. What a network writes there may
+ * be seen later than what the host says afterwards, but not later than a flush.
+ */
+struct gr_fifo_gpu {
+    int on;                  /* slots lie there */
+    int (*flush)(void *gpu); /* reader's, before the tail is raised; 0 or a negative error; NULL: there is no need */
+    void *gpu;
+    struct gr_door *door;    /* of the memory of the slots, */
+    uint64_t lease;          /* told as the FIFO's */
+};
+
+/*
  * A FIFO in this process's memory whose one end is a network (net/net.h); who is at the other, a gr_link or kernels, is
  * nothing to it. It belongs to whoever leased it, and stays until the network has left it.
  */
@@ -69,6 +81,7 @@ struct gr_fifo {
     _Atomic uint64_t *words; /* [GR_NWORDS], which travel with slots; NULL: nothing is said */
     struct gr_door *door; /* that is told when the network has left it: */
     uint64_t lease;
+    struct gr_fifo_gpu gpu;
 };
 
 /* Bytes of a frame for such a link. */

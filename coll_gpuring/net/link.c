@@ -48,6 +48,7 @@ int gr_net_link_open(struct gr_net *net, enum gr_net_side side, const struct gr_
     struct gr_net_link *l;
     int rc;
 
+    assert(!fifo->gpu.on || gr_net_reaches_gpus(net));
     assert(fifo->nslots >= GR_MIN_SLOTS && fifo->nslots <= GR_MAX_SLOTS && fifo->slot_bytes <= UINT32_MAX);
     l = calloc(1, sizeof(*l) + nmessages * sizeof(l->message[0]));
     if (NULL == l) {
@@ -59,6 +60,7 @@ int gr_net_link_open(struct gr_net *net, enum gr_net_side side, const struct gr_
     l->window = fifo->nslots;
     for (k = 0; k < nmessages; k++) {
         l->message[k].link = l;
+        l->message[k].on_gpu = fifo->gpu.on;
     }
     gr_net_lock(net);
     rc = gr_net_number(net, l);
@@ -136,6 +138,9 @@ void gr_net_leave(struct gr_net_link *l)
     l->net->places[(uint32_t) l->number] = NULL;
     if (NULL != l->peer && l == l->peer->heard) {
         l->peer->heard = NULL;
+    }
+    if (l->fifo.gpu.on) {
+        gr_door_leave(l->fifo.gpu.door, l->fifo.gpu.lease);
     }
     gr_door_leave(l->fifo.door, l->fifo.lease);
     free(l);
@@ -298,7 +303,7 @@ void gr_net_go_on(struct gr_net_link *l)
 
 /* ---- what comes in ---- */
 
-void *gr_net_place(void *ctx, const struct gr_net_head *head, size_t bytes)
+void *gr_net_place(void *ctx, const struct gr_net_head *head, size_t bytes, int *on_gpu)
 {
     struct gr_net_link *l = gr_net_find(ctx, head->link);
     struct gr_net_head credit = {.link = head->back, .seq = head->read, .kind = GR_NET_CREDIT};
@@ -314,6 +319,7 @@ void *gr_net_place(void *ctx, const struct gr_net_head *head, size_t bytes)
         return NULL;
     }
     l->under_way++;
+    *on_gpu = l->fifo.gpu.on;
     return l->fifo.slots + (l->fifo.count + head->seq) % l->fifo.nslots * l->fifo.slot_bytes;
 }
 
@@ -331,6 +337,16 @@ static void take_words(struct gr_net_link *l, const struct gr_net_head *head)
     }
 }
 
+/* Whether all that has come is there for the reader; once for all slots that the tail then passes. */
+static int is_flushed(struct gr_net_link *l)
+{
+    if (NULL == l->fifo.gpu.flush || 0 == l->fifo.gpu.flush(l->fifo.gpu.gpu)) {
+        return 1;
+    }
+    gr_net_fail(l, GR_ERR_NET, "what came in could not be flushed to the GPU");
+    return 0;
+}
+
 void gr_net_placed(void *ctx, const struct gr_net_head *head, int status)
 {
     struct gr_net_link *l = gr_net_find(ctx, head->link); /* it is there: it waits for this */
@@ -345,6 +361,9 @@ void gr_net_placed(void *ctx, const struct gr_net_head *head, int status)
     }
     take_words(l, head);
     l->through |= (uint64_t) 1 << (head->seq - l->next);
+    if (l->through & 1 && !is_flushed(l)) {
+        return;
+    }
     while (l->through & 1) {
         l->through >>= 1;
         l->next++;

@@ -140,6 +140,11 @@ int gr_net_open(struct gr_net **out, const struct gr_transport *transport, const
     return 0;
 }
 
+int gr_net_reaches_gpus(const struct gr_net *net)
+{
+    return NULL != net->transport->reaches_gpus && net->transport->reaches_gpus(net->end);
+}
+
 static void go_on_with(struct gr_net *net, enum gr_net_side side)
 {
     uint32_t k;

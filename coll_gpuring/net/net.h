@@ -70,6 +70,9 @@ int gr_net_open(struct gr_net **net, const struct gr_transport *transport, const
  */
 void gr_net_close(struct gr_net *net, double patience);
 
+/* Whether the slots of its FIFOs may lie in a GPU's memory. */
+int gr_net_reaches_gpus(const struct gr_net *net);
+
 /* Open an end of a link. 0 or GR_ERR_NOMEM. */
 int gr_net_link_open(struct gr_net *net, enum gr_net_side side, const struct gr_fifo *fifo,
                      struct gr_net_link **link);
@@ -92,7 +95,7 @@ void gr_net_link_error(const struct gr_net_link *link, char *text, size_t size);
 /*
  * Leave the link; it must not be used any more. What the writer has pushed is sent first, in later calls of
  * gr_net_progress(); what comes in for a reader that has left is dropped. When the FIFO is not touched any more its
- * door is told the lease.
+ * doors are told their leases.
  */
 void gr_net_link_close(struct gr_net_link *link);
 

@@ -34,13 +34,14 @@ struct gr_net_message {
     struct gr_net_head head;
     void *link;      /* the sender's, for sent() */
     void *transport; /* the transport's own */
+    int on_gpu;      /* its data lie in a GPU's memory */
 };
 
 /* What a transport tells those above. */
 struct gr_transport_up {
     void *ctx;
-    /* Data come in: where to. NULL: nobody wants them. */
-    void *(*place)(void *ctx, const struct gr_net_head *head, size_t bytes);
+    /* Data come in: where to, and whether that is a GPU's memory. NULL: nobody wants them. */
+    void *(*place)(void *ctx, const struct gr_net_head *head, size_t bytes, int *on_gpu);
     /* They are there; or, with a negative error, never will be. */
     void (*placed)(void *ctx, const struct gr_net_head *head, int status);
     /* A message without data has come. */
@@ -52,7 +53,7 @@ struct gr_transport_up {
 };
 
 /* Increased when what is below changes: a module may be older than who loads it. */
-#define GR_TRANSPORT_VERSION 4
+#define GR_TRANSPORT_VERSION 5
 
 struct gr_transport {
     uint32_t version;
@@ -76,6 +77,8 @@ struct gr_transport {
     void (*progress)(void *end);
     /* Names of devices that it may use, up to n, in any order; how many. NULL: it cannot be told which to use. */
     int (*devices)(char (*names)[GR_NET_DEVICE_BYTES], int n);
+    /* Whether data may lie in the memory of a GPU, which the host cannot touch. NULL: they may not. */
+    int (*reaches_gpus)(void *end);
 };
 
 #endif

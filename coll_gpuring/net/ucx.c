@@ -17,6 +17,7 @@ struct ucx {
     ucp_context_h context;
     ucp_worker_h worker;
     struct connection *first;
+    int gpus;  /* whether it reaches their memory */
     int heard; /* something has come in, in this progress() */
     int told;  /* the user has said from which size on UCX asks the receiver first (UCX_RNDV_THRESH) */
 };
@@ -48,10 +49,14 @@ static void on_received(void *request, ucs_status_t status, size_t length, void 
     ucp_request_free(request);
 }
 
-/* The message is still at its sender, who waits for where to send it. */
-static ucs_status_t fetch(struct ucx *u, const struct gr_net_head *head, void *descriptor, void *to, size_t length)
+/* What the host can not just copy: the message is still at its sender, who waits for where to send it, or goes to a GPU. */
+static ucs_status_t fetch(struct ucx *u, const struct gr_net_head *head, void *descriptor, void *to, size_t length, int on_gpu)
 {
-    ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK, .cb.recv_am = on_received};
+    ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | (on_gpu ? UCP_OP_ATTR_FIELD_MEMORY_TYPE : 0),
+        .cb.recv_am = on_received,
+        .memory_type = GR_UCX_GPU,
+    };
     ucs_status_ptr_t request = ucp_am_recv_data_nbx(u->worker, descriptor, to, length, &param);
 
     if (!UCS_PTR_IS_PTR(request)) {
@@ -68,18 +73,19 @@ static ucs_status_t on_data(void *arg, const void *header, size_t header_length,
     struct ucx *u = arg;
     struct gr_net_head head;
     void *to;
+    int on_gpu;
 
     u->heard = 1;
     if (sizeof(head) != header_length) {
         return UCS_OK; /* nobody of ours */
     }
     memcpy(&head, header, sizeof(head)); /* it need not be aligned */
-    to = u->up->place(u->up->ctx, &head, length);
+    to = u->up->place(u->up->ctx, &head, length, &on_gpu);
     if (NULL == to) {
         return UCS_OK; /* which drops it */
     }
-    if (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) {
-        return fetch(u, &head, data, to, length);
+    if (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV || (on_gpu && length > 0)) {
+        return fetch(u, &head, data, to, length, on_gpu);
     }
     memcpy(to, data, length);
     u->up->placed(u->up->ctx, &head, 0);
@@ -126,10 +132,12 @@ static int ucx_send(void *end, void *connection, struct gr_net_message *message,
 {
     struct connection *c = connection;
     ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS,
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS |
+                        (NULL != data && message->on_gpu ? UCP_OP_ATTR_FIELD_MEMORY_TYPE : 0),
         .flags = NULL == data ? 0 : c->flags,
         .cb.send = on_sent,
         .user_data = message,
+        .memory_type = GR_UCX_GPU,
     };
     ucs_status_ptr_t request;
 
@@ -255,13 +263,21 @@ static void ucx_progress(void *end)
     }
 }
 
+static int ucx_reaches_gpus(void *end)
+{
+    struct ucx *u = end;
+
+    return u->gpus;
+}
+
+/* Where slots may lie on GPUs all data come as a descriptor, with which UCX takes them there (fetch()). */
 static ucs_status_t take_messages(struct ucx *u, unsigned id, ucp_am_recv_callback_t cb)
 {
     ucp_am_handler_param_t param = {
         .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS | UCP_AM_HANDLER_PARAM_FIELD_CB |
                       UCP_AM_HANDLER_PARAM_FIELD_ARG,
         .id = id,
-        .flags = UCP_AM_FLAG_WHOLE_MSG,
+        .flags = UCP_AM_FLAG_WHOLE_MSG | (ID_DATA == id && u->gpus ? UCP_AM_FLAG_PERSISTENT_DATA : 0),
         .cb = cb,
         .arg = u,
     };
@@ -302,6 +318,7 @@ static int ucx_open(void **end, const struct gr_transport_up *up, const char *de
     u->told = NULL != getenv("UCX_RNDV_THRESH");
     status = gr_ucx_context(device, sizeof(struct receipt), &u->context);
     if (UCS_OK == status) {
+        u->gpus = gr_ucx_reaches_gpus(u->context);
         status = make_worker(u);
         if (UCS_OK != status) {
             ucp_cleanup(u->context);
@@ -366,4 +383,5 @@ static void ucx_close(void *end, double patience)
 
 __attribute__((visibility("default"))) const struct gr_transport gr_transport_ucx = {
     GR_TRANSPORT_VERSION, "ucx", ucx_open, ucx_close, ucx_address, ucx_connect, ucx_send, ucx_progress, gr_ucx_devices,
+    ucx_reaches_gpus,
 };

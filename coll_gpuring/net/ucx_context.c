@@ -30,6 +30,13 @@ ucs_status_t gr_ucx_context(const char *device, size_t request_bytes, ucp_contex
     return status;
 }
 
+int gr_ucx_reaches_gpus(ucp_context_h context)
+{
+    ucp_context_attr_t attr = {.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES};
+
+    return UCS_OK == ucp_context_query(context, &attr) && 0 != (attr.memory_types & UCS_BIT(GR_UCX_GPU));
+}
+
 static int is_among(char (*names)[GR_NET_DEVICE_BYTES], int n, const char *name)
 {
     while (n > 0 && 0 != strcmp(names[n - 1], name)) {

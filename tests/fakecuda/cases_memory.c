@@ -226,6 +226,97 @@ static void kernel_peer_memory(void)
     load("load_word", at, 1);
 }
 
+/* ---- a network's card ---- */
+
+void fakecuda_nic_write(void *to, const void *from, size_t bytes);
+void fakecuda_nic_read(void *to, const void *from, size_t bytes);
+
+/* How many of these words are not there yet, one by one from 1. */
+static int missing(CUdeviceptr at, int n)
+{
+    int late = 0;
+
+    for (int i = 0; i < n; i++) {
+        late += (uint64_t) i + 1 != word_at(at + 8 * (CUdeviceptr) i);
+    }
+    return late;
+}
+
+static CUdeviceptr nic_writes(int n)
+{
+    CUdeviceptr at = zeros(8 * (size_t) n);
+    uint64_t i;
+
+    for (i = 0; i < (uint64_t) n; i++) {
+        fakecuda_nic_write((void *) (at + 8 * i), &(uint64_t) { i + 1 }, 8);
+    }
+    return at;
+}
+
+/* FAKECUDA_DEVICES=2: what it writes is there at the flush of that device, or, as some is, before; the newest last. */
+static void nic_late(void)
+{
+    CUdeviceptr at, there;
+    CUcontext other;
+    uint64_t word;
+    int late;
+
+    other = begin(1);
+    there = nic_writes(50);
+    begin(0);
+    at = nic_writes(50);
+    late = missing(at, 50);
+    CHECK(0 < late && late < 50 && 0 < missing(there, 50));
+    CHECK(1 == word_at(at) && 50 != word_at(at + 8 * 49));
+    IS(ERROR_INVALID_VALUE, cuFlushGPUDirectRDMAWrites(1, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER));
+    IS(ERROR_INVALID_VALUE, cuFlushGPUDirectRDMAWrites(0, 1));
+    OK(cuFlushGPUDirectRDMAWrites(0, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER));
+    CHECK(0 == missing(at, 50) && 0 < missing(there, 50));
+    fakecuda_nic_read(&word, (void *) (at + 8), 8);
+    CHECK(2 == word);
+    OK(cuCtxSetCurrent(other));
+    OK(cuFlushGPUDirectRDMAWrites(0, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER));
+    CHECK(0 == missing(there, 50));
+    OK(cuCtxSetCurrent(NULL));
+    IS(ERROR_INVALID_CONTEXT, cuFlushGPUDirectRDMAWrites(0, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER));
+}
+
+/* What the device says of it is what it does. */
+static void nic_modes(void)
+{
+    const CUdevice_attribute names[] = { CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED,
+                                         CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS,
+                                         CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING };
+    int said[3];
+    CUdeviceptr at;
+
+    begin(0);
+    for (int i = 0; i < 3; i++) {
+        OK(cuDeviceGetAttribute(&said[i], names[i], 0));
+    }
+    if (!said[0]) {
+        fprintf(stderr, "so far so good\n");
+    }
+    at = nic_writes(50);
+    CHECK((0 == missing(at, 50)) == (CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER == said[2]));
+    if (CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST == said[1]) {
+        OK(cuFlushGPUDirectRDMAWrites(0, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER));
+        CHECK(0 == missing(at, 50));
+    } else if (0 == said[2]) {
+        IS(ERROR_NOT_SUPPORTED, cuFlushGPUDirectRDMAWrites(0, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER));
+    }
+}
+
+static void nic_past_end(void)
+{
+    char bytes[300] = "";
+    CUdeviceptr at = (begin(0), zeros(256));
+
+    fakecuda_nic_write((void *) at, bytes, 256);
+    fprintf(stderr, "so far so good\n");
+    fakecuda_nic_write((void *) at, bytes, sizeof(bytes));
+}
+
 const struct test_case memory_cases[] = {
     { "poisoned", poisoned },
     { "host_reads_device", host_reads_device },
@@ -244,5 +335,8 @@ const struct test_case memory_cases[] = {
     { "kernel_misaligned_vector", kernel_misaligned_vector },
     { "kernel_freed_memory", kernel_freed_memory },
     { "kernel_peer_memory", kernel_peer_memory },
+    { "nic_late", nic_late },
+    { "nic_modes", nic_modes },
+    { "nic_past_end", nic_past_end },
     { NULL, NULL },
 };

@@ -61,6 +61,7 @@ bool device_known(int ordinal);
 int device_machine(int ordinal);             /* its number on the machine */
 int device_ordinal(int machine);             /* -1: not visible */
 bool device_reaches(int machine, int other); /* over a bus that the machine has */
+int nic_attribute(CUdevice_attribute name);  /* of what networks may do with its memory; others are 0 */
 
 } /* namespace fake */
 

@@ -169,7 +169,7 @@ FAKE_API cuDeviceGetAttribute(int *value, CUdevice_attribute name, CUdevice devi
     NEED(name > 0 && name < CU_DEVICE_ATTRIBUTE_MAX, CUDA_ERROR_INVALID_VALUE);
     *value = CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT == name ? opt().sms
              : CU_DEVICE_ATTRIBUTE_PCI_BUS_ID == name         ? bus_of(device)
-                                                              : 0;
+                                                              : nic_attribute(name);
     for (const auto &a : attributes) {
         if (name == a.name) {
             *value = a.value;

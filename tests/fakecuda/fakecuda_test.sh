@@ -43,6 +43,13 @@ kernel_misaligned_vector | | abort | kernel load_vector block 0 thread 3: misali
 kernel_freed_memory | | abort | access outside every allocation
 kernel_freed_memory | FAKECUDA_CHECK=0 | segv |
 kernel_peer_memory | FAKECUDA_DEVICES=2 | abort | so far so good.*access outside every allocation
+nic_late | FAKECUDA_DEVICES=2 | 0 |
+nic_late | FAKECUDA_DEVICES=2 FAKECUDA_NIC=late:7 | 0 |
+nic_modes | | 0 |
+nic_modes | FAKECUDA_NIC=unflushed | 0 |
+nic_modes | FAKECUDA_NIC=ordered | 0 |
+nic_modes | FAKECUDA_NIC=none | abort | so far so good.*no device memory that it reaches
+nic_past_end | | abort | so far so good.*writes 300 bytes at .* no device memory that it reaches
 pointers | | 0 |
 legacy_order | | 0 |
 legacy_order | FAKECUDA_DELAY=1 | 0 |

@@ -88,6 +88,23 @@ static void read_order(options &o)
     }
 }
 
+static void read_nic(options &o)
+{
+    const char *const names[] = { "late", "unflushed", "ordered", "none" };
+    const char *value = word("FAKECUDA_NIC");
+    std::string text = nullptr == value ? "late" : value, name = text.substr(0, text.find(':'));
+    int mode = 0;
+
+    while (mode < 4 && names[mode] != name) {
+        mode++;
+    }
+    if (4 == mode) {
+        die("FAKECUDA_NIC=%s is not one of late:SEED, unflushed, ordered, none", value);
+    }
+    o.nic = (nic_mode) mode;
+    o.nic_seed = name == text ? 1 : strtoull(text.c_str() + name.size() + 1, nullptr, 0);
+}
+
 static peer_mode read_peer()
 {
     std::string value = nullptr == word("FAKECUDA_PEER") ? "all" : word("FAKECUDA_PEER");
@@ -121,6 +138,7 @@ static options read_all()
     }
     o.visible = visible_devices(o.devices);
     o.peer = read_peer();
+    read_nic(o);
     o.ipc = nullptr == word("FAKECUDA_IPC") || std::string("none") != word("FAKECUDA_IPC");
     o.reuse = flag("FAKECUDA_REUSE", false);
     o.sync_alloc = flag("FAKECUDA_SYNC_ALLOC", false);

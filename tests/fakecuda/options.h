@@ -11,6 +11,7 @@
 namespace fake {
 
 enum peer_mode { PEER_ALL, PEER_PAIRS, PEER_NONE };
+enum nic_mode { NIC_LATE, NIC_UNFLUSHED, NIC_ORDERED, NIC_NONE };
 enum order { ORDER_FORWARD, ORDER_REVERSE, ORDER_RANDOM, ORDER_LAG };
 
 constexpr int MAX_DEVICES = 16;
@@ -19,6 +20,8 @@ struct options {
     int devices;              /* of the machine */
     std::vector<int> visible; /* ordinal -> number on the machine */
     peer_mode peer;
+    nic_mode nic;
+    uint64_t nic_seed;
     bool ipc, reuse, sync_alloc;
     size_t memory; /* bytes per device and process */
     int sms;

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Bugs planted into copies of the kernels that only a network at the other end of a link brings to light: team_test, with
-# ranks on several nodes, must see each, and none in the kernels as they are. Prints TAP. Environment: srcdir (default: two
+# ranks on several nodes, must see each, and none in the kernels as they are; and that nobody flushes what the network
+# writes to device memory. Prints TAP. Environment: srcdir (default: two
 # folders up), TEAM_TEST (team_test for the plain fake driver), FAKECUDA (the folder of that).
 set -u
 export LC_ALL=C
@@ -52,6 +53,11 @@ kernels '' || { sed 's/^/# /' "$work/found"; echo "Bail out! the kernels do not 
 # shellcheck disable=SC2086
 passes $rows
 result $? "the kernels as they are"
+passes the_same_between_nodes_and_their_devices
+result $? "    with slots on devices"
+TEAM_TEST_FLUSH=none passes the_same_between_nodes_and_their_devices
+[ $? != 0 ]
+result $? "    seen: nobody flushes them"
 
 while IFS='@' read -r name edit; do
     [ -n "$name" ] && sampled || continue

@@ -83,6 +83,15 @@ static CUresult record(CUevent event, CUstream stream)
     return fails(TD_RECORD) ? faults[TD_RECORD].error : real.cuEventRecord(event, stream);
 }
 
+/* TEAM_TEST_FLUSH=none: as if nobody had called it. */
+static CUresult flush(CUflushGPUDirectRDMAWritesTarget target, CUflushGPUDirectRDMAWritesScope scope)
+{
+    if (fails(TD_FLUSH)) {
+        return faults[TD_FLUSH].error;
+    }
+    return NULL != getenv("TEAM_TEST_FLUSH") ? CUDA_SUCCESS : real.cuFlushGPUDirectRDMAWrites(target, scope);
+}
+
 /* ---- what is held ---- */
 
 static CUresult taken(CUresult result)
@@ -158,6 +167,7 @@ void td_install(struct gr_gpus *gpus, uint32_t threads)
     cuda->cuMemcpyAsync = copy;
     cuda->cuMemsetD8Async = zero;
     cuda->cuEventRecord = record;
+    cuda->cuFlushGPUDirectRDMAWrites = flush;
     cuda->cuMemHostRegister = pin;
     cuda->cuMemHostUnregister = unpin;
     cuda->cuMemAlloc = alloc;

@@ -9,7 +9,7 @@
 #include "exec/cuda_state.h"
 
 /* Those that can fail. */
-enum td_function { TD_LAUNCH, TD_QUERY, TD_COPY, TD_ZERO, TD_PIN, TD_RECORD, TD_FUNCTIONS };
+enum td_function { TD_LAUNCH, TD_QUERY, TD_COPY, TD_ZERO, TD_PIN, TD_FLUSH, TD_RECORD, TD_FUNCTIONS };
 
 /* The rank for which this thread calls the driver. */
 extern _Thread_local int td_rank;

@@ -49,6 +49,71 @@ void remote_links_lie_in_host_memory(void)
     close_nodes(&n);
 }
 
+/* Links of two nodes whose network reaches devices: where slots lie, which of them are flushed, and what is leased. */
+static void check_slots(int on_devices, int flushed, const struct tr_bounds *bounds)
+{
+    size_t before;
+    struct nodes n;
+    int r;
+
+    tn_open(2);
+    tr_open(&n.w, 2, bounds);
+    tr_make(&n.t, &n.w, &shape);
+    CHECK_INT(tr_link(&n.t, GR_ALGO_RING, 0), 0);
+    for (r = 0; r < 2; r++) {
+        const struct gr_gpu_team *team = n.t.ranks[r];
+        struct gr_fifo out = gr_gpu_remote_fifo(team, &team->out[!r], 1), in = gr_gpu_remote_fifo(team, &team->in[!r], 0);
+
+        CHECK(on_devices == out.gpu.on && on_devices == in.gpu.on);
+        CHECK(NULL == out.gpu.flush && (NULL != in.gpu.flush) == flushed);
+        before = on_devices ? 4 * shape.nslots * shape.slot_bytes : 0; /* in and out, of two channels */
+        CHECK_INT(gr_gpu_pool_usage(n.w.ranks[r].pool).leased, before);
+    }
+    tc_try(&n.t, GR_ALGO_RING);
+    CHECK_INT(td_calls(TD_FLUSH, 0) + td_calls(TD_FLUSH, 1) > 0, flushed);
+    close_nodes(&n);
+}
+
+void remote_slots_lie_on_devices(void) { check_slots(1, 1, NULL); }
+void slots_that_need_no_flush(void) { check_slots(1, 0, NULL); }
+void slots_that_cannot_lie_on_devices(void) { check_slots(0, 0, NULL); }
+
+/* Not even for an arena. */
+void slots_find_no_room_on_devices(void)
+{
+    static const struct tr_bounds small = {(size_t) 64 << 20, (size_t) 1 << 20, TR_THREADS};
+
+    check_slots(0, 0, &small);
+}
+
+/* The driver fails rank 0's node: its link fails, and whoever drives the calls gives them up. */
+void a_flush_fails_and_the_calls_abort(void)
+{
+    static const struct ex_case c = {.coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_RING, .kind = EX_F64_SUM, .nchannels = 2,
+                                     .count = 1000, .seed = 4};
+    struct tc_call calls[2];
+    struct nodes n;
+    int r, k;
+
+    open_nodes(&n, 2, 2, GR_ALGO_RING);
+    td_fail(TD_FLUSH, 0, 2, 1000000, CUDA_ERROR_UNKNOWN);
+    tn_expect_failures();
+    for (r = 0; r < 2; r++) {
+        CHECK_INT(tc_begin(&calls[r], &n.t, r, &c), 0);
+    }
+    for (k = 0; !tn_failed(0); k++) {
+        CHECK_INT(tc_poll(&calls[k % 2]), GR_AGAIN);
+        CHECK(k < 1000000);
+    }
+    for (r = 0; r < 2; r++) {
+        td_rank = r;
+        gr_gpu_op_abort(&calls[r].op);
+        CHECK_INT(calls[r].op.launched, 0);
+        tc_drop(&calls[r]);
+    }
+    close_nodes(&n);
+}
+
 /* A root whose kernel is through: its call is not, as long as nobody takes what it has sent. */
 void a_call_is_over_when_all_is_sent(void)
 {

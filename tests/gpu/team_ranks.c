@@ -127,7 +127,7 @@ void tr_make(struct tr_team *t, struct tr_world *w, const struct tr_shape *shape
         struct gr_gpu_team_params params = {
             .p = w->p, .rank = r, .nchannels = shape->nchannels, .nslots = shape->nslots,
             .slot_bytes = shape->slot_bytes, .order = listed ? shape->order : same, .ids = w->ids,
-            .torus = shape->torus, .remote = tn_remote(r),
+            .torus = shape->torus, .remote = tn_remote(r), .direct = tn_direct(),
             .gpu = lacks ? NULL : w->ranks[r].gpu, .status = lacks ? GR_ERR_NODEVICE : 0,
             .pool = lacks ? NULL : w->ranks[r].pool, .share = lacks ? NULL : w->ranks[r].share,
         };

@@ -34,6 +34,11 @@ void a_writer_names_who_does_not_read(void);
 
 /* team_nodes_rows.c */
 void remote_links_lie_in_host_memory(void);
+void remote_slots_lie_on_devices(void);
+void slots_that_need_no_flush(void);
+void slots_that_cannot_lie_on_devices(void);
+void slots_find_no_room_on_devices(void);
+void a_flush_fails_and_the_calls_abort(void);
 void a_call_is_over_when_all_is_sent(void);
 void a_connection_breaks_and_the_calls_abort(void);
 void remote_links_are_refused(void);

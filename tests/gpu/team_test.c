@@ -3,8 +3,8 @@
  * The device part of a team (exec/gpu_team.h, gpu_join.c, gpu_op.h) without MPI: ranks of one process on the fake
  * driver. Here: calls of every kind against results computed on the host, and kernels that find no place.
  *
- * Environment: GPURING_SEED; TEAM_TEST_ONE_IN=N: one in N cases; TEAM_TEST_NODES=N: ranks on so many nodes; TEAM_TEST_GATE: through a gate; and what
- * device_rows.h says.
+ * Environment: GPURING_SEED; TEAM_TEST_ONE_IN=N: one in N cases; TEAM_TEST_NODES=N: ranks on so many nodes;
+ * TEAM_TEST_GATE: through a gate; TEAM_TEST_DIRECT: networks reach devices; and what device_rows.h says.
  */
 #include "team_net.h"
 #include "team_rows.h"
@@ -262,6 +262,8 @@ static void teams_in_the_opposite_order(void)
 #define WEAK "FAKECUDA_WEAK=13 FAKECUDA_SCHED=lag:17 "
 #define JITTER "FAKECUDA_WEAK=19 FAKECUDA_SCHED=rand:23 FAKECUDA_JITTER=29 FAKECUDA_DELAY=31 "
 
+#define DIRECT "TEAM_TEST_DIRECT=1 "
+
 static struct row rows[] = {
 #if TR_TSAN
     ROW(every_call_is_as_on_the_host, "FAKECUDA_SMS=1"), /* few blocks at a time */
@@ -279,11 +281,17 @@ static struct row rows[] = {
     {"the_same_between_nodes_in_any_order", every_call_is_as_on_the_host, JITTER "TEAM_TEST_NODES=3 TEAM_TEST_ONE_IN=6"},
     {"the_same_along_tori_between_nodes", steps_are_read_from_tables,
      "FAKECUDA_DEVICES=2 TEAM_TEST_NODES=2 TEAM_TEST_ONE_IN=6"},
+    {"the_same_between_nodes_and_their_devices_with_weak_memory", every_call_is_as_on_the_host,
+     WEAK DIRECT "FAKECUDA_DEVICES=2 TEAM_TEST_NODES=3 TEAM_TEST_ONE_IN=6"},
+    {"the_same_between_nodes_and_their_devices_in_any_order", every_call_is_as_on_the_host,
+     JITTER DIRECT "FAKECUDA_NIC=ordered TEAM_TEST_NODES=3 TEAM_TEST_ONE_IN=6"},
     {"the_same_along_tori_between_devices", steps_are_read_from_tables, "FAKECUDA_DEVICES=4 TEAM_TEST_ONE_IN=4"},
 #endif
     {"the_same_with_links_on_the_host", every_call_is_as_on_the_host,
      "FAKECUDA_DEVICES=4 FAKECUDA_PEER=none TEAM_TEST_ONE_IN=4"},
     {"the_same_between_nodes", every_call_is_as_on_the_host, "TEAM_TEST_NODES=2 TEAM_TEST_ONE_IN=2"},
+    {"the_same_between_nodes_and_their_devices", every_call_is_as_on_the_host,
+     DIRECT "FAKECUDA_DEVICES=2 TEAM_TEST_NODES=2 TEAM_TEST_ONE_IN=4"},
     {"the_same_between_nodes_through_a_gate", every_call_is_as_on_the_host,
      "TEAM_TEST_NODES=2 TEAM_TEST_GATE=1 TEAM_TEST_ONE_IN=12"},
 #if !TR_TSAN && !defined(__SANITIZE_ADDRESS__) /* which have few kernels */
@@ -309,6 +317,15 @@ static struct row rows[] = {
     ROW(host_links_are_refused, "FAKECUDA_DEVICES=2 FAKECUDA_PEER=none"),
     ROW(a_refusal_leaves_other_links, NULL),
     ROW(remote_links_lie_in_host_memory, NULL),
+    ROW(remote_slots_lie_on_devices, DIRECT "FAKECUDA_DEVICES=2"),
+    ROW(slots_that_need_no_flush, DIRECT "FAKECUDA_NIC=ordered"),
+    {"slots_that_the_network_does_not_reach", slots_that_cannot_lie_on_devices, NULL},
+    {"slots_that_cannot_be_flushed", slots_that_cannot_lie_on_devices, DIRECT "FAKECUDA_NIC=unflushed"},
+    {"slots_of_devices_without_direct_access", slots_that_cannot_lie_on_devices, DIRECT "FAKECUDA_NIC=none"},
+    ROW(slots_find_no_room_on_devices, DIRECT),
+    ROW(a_flush_fails_and_the_calls_abort, DIRECT),
+    {"a_connection_breaks_and_devices_are_left", a_connection_breaks_and_the_calls_abort, DIRECT},
+    {"remote_links_to_devices_are_refused", remote_links_are_refused, DIRECT},
     ROW(a_call_is_over_when_all_is_sent, NULL),
     ROW(what_is_for_other_nodes_waits_for_the_gate, NULL),
     ROW(the_end_waits_for_the_gate, NULL),

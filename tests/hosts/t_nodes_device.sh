@@ -30,7 +30,9 @@ any_case='-x GPURING_MATRIX=random -x GPURING_BUDGET=1'
 
 # ---- kernels, between hosts ----
 
-on_nodes "any case" good_on_devices 2x2 device $any_case -- matrix
+on_nodes "any case" good_on_devices 2x2 device $any_case --mca coll_gpuring_verbose 2 -- matrix
+tap_check "    rank 0 says where slots lie, and why" \
+    seen 'slots of rank 0 of .* between nodes: 0 links in device memory, [1-9][0-9]* in pinned host memory \(the network does not reach'
 only_with_4 "other layouts, forms and collectives, and faults"
 for layout in 3+1 4x1; do
     on_nodes "any case" good_on_devices $layout device $any_case -- matrix

@@ -41,6 +41,7 @@ stage_bytes -1 0..
 host 7 0..1
 nodes 2 0..1
 nodes_transport tcp auto ucx pml
+nodes_direct 2 0..1
 nodes_channels 17 1..16
 nodes_rails 9 0..8
 nodes_latency 0 1..1000000

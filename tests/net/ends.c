@@ -82,6 +82,30 @@ void meet(struct part *p, int other)
 void tell(struct part *p, char word) { need(1 == send(p->control, &word, 1, MSG_NOSIGNAL)); }
 char hear(struct part *p) { return next_byte(p, p->control); }
 
+#ifdef ENDS_ON_GPUS
+static int flush(void *flushes)
+{
+    ++*(uint64_t *) flushes;
+    return 0;
+}
+
+static void lie_on_gpu(struct end *e)
+{
+    need(gr_net_reaches_gpus(e->part->net));
+    e->fifo.gpu = (struct gr_fifo_gpu) {.on = 1, .flush = flush, .gpu = &e->flushes, .door = &e->slots, .lease = 78};
+}
+
+/* What was read had been flushed. */
+static void check_gpu(const struct end *e)
+{
+    need(78 == atomic_load(&e->slots.left));
+    need((GR_NET_IN == e->side && e->done > 0) <= (e->flushes > 0));
+}
+#else
+static void lie_on_gpu(struct end *e) { (void) e; }
+static void check_gpu(const struct end *e) { (void) e; }
+#endif
+
 void end_open(struct end *e, struct part *p, enum gr_net_side side, struct shape shape)
 {
     static const uint64_t begin = 1000003; /* counters of a frame that was used before */
@@ -96,6 +120,7 @@ void end_open(struct end *e, struct part *p, enum gr_net_side side, struct shape
     e->fifo = gr_link_fifo(e->shared, begin, shape.nslots, shape.slot_bytes);
     e->fifo.fill = GR_NET_OUT == side ? e->fill : NULL;
     e->fifo.lease = 77;
+    lie_on_gpu(e);
     gr_link_attach(&e->link, e->shared, begin, shape.nslots, shape.slot_bytes);
     need(0 == gr_net_link_open(p->net, side, &e->fifo, &e->net));
 }
@@ -122,6 +147,7 @@ void end_close(struct end *e)
         need(seconds() < end);
         progress(e->part);
     }
+    check_gpu(e);
     free(e->shared);
 }
 

@@ -3,6 +3,8 @@
  * Ends of links as processes. A test starts this program again, once per process, each with its part of a scenario; it
  * only watches, stops and kills. So each scenario begins with a fresh UCX, and its variables.
  *
+ * Built with ENDS_ON_GPUS all slots are GPUs', and with GR_UCX_GPU (net/ucx.h) UCX is told that these are host memory.
+ *
  *      test ---- starts ----> part 0 <--- a socket between each two ---> part 1 ...
  */
 #ifndef GR_TESTS_NET_ENDS_H
@@ -35,6 +37,8 @@ struct end {
     struct gr_net_link *net;
     struct gr_link_shared *shared;
     struct gr_fifo fifo;
+    struct gr_door slots;   /* ENDS_ON_GPUS: their door, */
+    uint64_t flushes;
     struct gr_link link;
     uint32_t fill[GR_MAX_SLOTS];
     uint64_t done;  /* slots pushed or popped */

@@ -41,6 +41,13 @@ link.c | what writers say does not travel | add_words(l, &m->head); | ;
 link.c | what writers say is not taken | \|\| head->seq < l->said) { | \|\| 1) {
 link.c | an older word overtakes | \|\| head->seq < l->said) { | ) {
 link.c | the door stays shut | gr_door_leave(l->fifo.door, l->fifo.lease); |
+link.c | the door of slots on a GPU stays shut | gr_door_leave(l->fifo.gpu.door, l->fifo.gpu.lease); |
+link.c | what comes in is not flushed | if (l->through & 1 && !is_flushed(l)) { | if (0) {
+link.c | the flush comes behind the tail | if (l->through & 1 && !is_flushed(l)) {\n        return;\n    }\n    while (l->through & 1) { | for (; l->through \& 1; is_flushed(l)) {
+link.c | each message is flushed | if (l->through & 1 && !is_flushed(l)) { | if (!is_flushed(l)) {
+link.c | a flush that fails counts as one | \|\| 0 == l->fifo.gpu.flush(l->fifo.gpu.gpu)) { | \|\| l->fifo.gpu.flush(l->fifo.gpu.gpu) < 1) {
+link.c | who sends is not told of GPUs | l->message[k].on_gpu = fifo->gpu.on; |
+link.c | who receives is not told of GPUs | *on_gpu = l->fifo.gpu.on; | *on_gpu = 0;
 link.c | nobody hears that the reader has left | if (l->closing && !l->gone) { | if (0) {
 link.c | only of links that did not fail | (l->closing \|\| 0 == l->status)) { | 0 == l->status) {
 link.c | a failed link goes on taking messages | \|\| 0 != l->status) { | ) {

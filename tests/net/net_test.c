@@ -51,6 +51,39 @@ static void what_is_pushed_comes_out(void **state)
     }
 }
 
+/* Slots on GPUs, where what comes in lands late: none is read before a flush, which comes once for all that is in order. */
+static void what_is_pushed_comes_out_on_gpus(void **state)
+{
+    gs_begin(1);
+    what_is_pushed_comes_out(state);
+    assert_true(gs_late > 0 && gs_flushes > 0 && gs_flushes < gs_writes);
+}
+
+/* Then the reader sees nothing of it, and the link has failed; the other one has not. */
+static void a_flush_fails(void **state)
+{
+    struct pipe p, other;
+
+    (void) state;
+    gs_begin(1);
+    open_pipe(&p, 0, 1, 4, 4);
+    open_pipe(&other, 2, 0, 4, 4);
+    assert_int_equal(join(&p, 0) | join(&p, 1) | join(&other, 0) | join(&other, 1), 0);
+    gs_broken = 1;
+    push(&p);
+    while (0 == gr_net_link_status(p.net[1])) {
+        progress((int) post_random(2));
+    }
+    assert_int_equal(gr_net_link_status(p.net[1]), GR_ERR_NET);
+    assert_false(gr_link_readable(&p.link[1]));
+    gs_broken = 0;
+    for (push(&other); other.done[1] < 1; pop(&other)) {
+        progress((int) post_random(POST_ENDS));
+    }
+    close_pipe(&p, 1);
+    close_pipe(&other, 0);
+}
+
 static void most_slots_are_used(void **state)
 {
     struct pipe p;
@@ -328,6 +361,8 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(what_is_pushed_comes_out),
+        TEST(what_is_pushed_comes_out_on_gpus),
+        TEST(a_flush_fails),
         TEST(most_slots_are_used),
         TEST(answers_carry_credits),
         TEST(what_was_pushed_before_leaving_arrives),

@@ -4,7 +4,7 @@
 #define GR_TESTS_NET_PIPES_H
 
 #include "net/net.h"
-#include "post.h"
+#include "gpu_slots.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +16,7 @@ struct pipe {
     int from, to; /* networks */
     struct gr_net_link *net[2];
     struct gr_link_shared *shared[2];
+    struct gs_slots slots[2];    /* on GPUs */
     struct gr_link link[2];      /* the writer's, the reader's */
     struct gr_net_offer offer[2];
     uint32_t fill[GR_MAX_SLOTS];
@@ -40,6 +41,7 @@ static inline int set_up(void **state)
         assert_int_equal(gr_net_open(&nets[k], &post_transport, NULL, why, sizeof(why)), 0);
     }
     post_ways = (struct post_ways) {30, 50, 20};
+    gs_begin(0);
     return 0;
 }
 
@@ -68,6 +70,9 @@ static inline void open_end(struct pipe *p, int side, uint64_t count, uint32_t n
     fifo = gr_link_fifo(shared, count, nslots, slot_bytes());
     fifo.fill = 0 == side ? p->fill : NULL;
     fifo.lease = LEASE;
+    if (NULL != post_gpus) {
+        gs_move(&fifo, &p->slots[side], 2 * LEASE, side);
+    }
     p->shared[side] = shared;
     gr_link_attach(&p->link[side], shared, count, nslots, slot_bytes());
     assert_int_equal(gr_net_link_open(nets[0 == side ? p->from : p->to], 0 == side ? GR_NET_OUT : GR_NET_IN, &fifo,
@@ -185,6 +190,7 @@ static inline void close_pipe(struct pipe *p, int first)
     }
     for (k = 0; k < 2; k++) {
         assert_int_equal(atomic_load(&p->shared[k]->writer.left), LEASE);
+        assert_int_equal(atomic_load(&p->slots[k].door.left), NULL == post_gpus ? 0 : 2 * LEASE);
         free(p->shared[k]);
     }
 }

@@ -26,10 +26,12 @@ struct letter {
     unsigned char *copy;        /* or ours */
     size_t bytes;
     void *place;
+    int to_gpu;                 /* which is a GPU's memory */
     int overtaken;              /* a credit, and a later one has come already */
 };
 
 struct post_ways post_ways;
+const struct post_gpus *post_gpus;
 static struct end *ends[POST_ENDS];
 static struct letter letters[MOST_LETTERS];
 static uint64_t state;
@@ -49,6 +51,7 @@ uint64_t post_random(uint64_t below)
     return state % below;
 }
 
+static void copy_bytes(void *to, const void *from, size_t bytes) { memcpy(to, from, bytes); }
 static int chance(int of_100) { return (int) post_random(100) < of_100; }
 
 static struct letter *new_letter(void)
@@ -109,6 +112,14 @@ static int post_connect(void *end, const void *address, void *peer, void **conne
 
 int post_credits;
 
+/* The data are ours from now on. */
+static void take_copy(struct letter *l)
+{
+    l->copy = malloc(l->bytes + 1);
+    (l->message->on_gpu ? post_gpus->read : copy_bytes)(l->copy, l->data, l->bytes);
+    l->data = l->copy;
+}
+
 static int post_send(void *end, void *connection, struct gr_net_message *message, const void *data, size_t bytes)
 {
     struct end *from = end, *to = connection;
@@ -120,16 +131,15 @@ static int post_send(void *end, void *connection, struct gr_net_message *message
     }
     post_credits += GR_NET_CREDIT == message->head.kind;
     l = new_letter();
-    *l = (struct letter) {ON_ITS_WAY, from, to, message->head, message, data, NULL, bytes, NULL, 0};
+    *l = (struct letter) {.stage = ON_ITS_WAY, .from = from, .to = to, .head = message->head, .message = message,
+                          .data = data, .bytes = bytes};
     if (!chance(post_ways.at_once)) {
         return 0;
     }
-    l->message = NULL;
     if (NULL != data) {
-        l->copy = malloc(bytes + 1);
-        memcpy(l->copy, data, bytes);
-        l->data = l->copy;
+        take_copy(l);
     }
+    l->message = NULL;
     return 1;
 }
 
@@ -162,13 +172,16 @@ static void step(struct letter *l)
         up->noted(up->ctx, &l->head);
         l->stage = TO_REPORT;
     } else if (ON_ITS_WAY == l->stage) {
-        l->place = up->place(up->ctx, &l->head, l->bytes);
+        l->place = up->place(up->ctx, &l->head, l->bytes, &l->to_gpu);
         l->stage = NULL == l->place ? TO_REPORT : BEING_FETCHED;
         if (NULL != l->place && !chance(post_ways.in_steps)) {
             step(l);
         }
     } else if (BEING_FETCHED == l->stage) {
-        memcpy(l->place, l->data, l->bytes);
+        if (NULL == l->copy) {
+            take_copy(l);
+        }
+        (l->to_gpu ? post_gpus->write : copy_bytes)(l->place, l->copy, l->bytes);
         up->placed(up->ctx, &l->head, 0);
         l->stage = TO_REPORT;
     }
@@ -251,7 +264,7 @@ void post_forge(int end, const struct gr_net_head *head, size_t bytes)
 {
     struct letter *l = new_letter();
 
-    *l = (struct letter) {ON_ITS_WAY, NULL, ends[end], *head, NULL, NULL, malloc(bytes + 1), bytes, NULL, 0};
+    *l = (struct letter) {.stage = ON_ITS_WAY, .to = ends[end], .head = *head, .copy = malloc(bytes + 1), .bytes = bytes};
     memset(l->copy, 0xee, bytes);
     l->data = l->copy;
 }
@@ -267,6 +280,13 @@ int post_under_way(int end, uint64_t link)
     return n;
 }
 
+static int reaches_gpus(void *end)
+{
+    (void) end;
+    return NULL != post_gpus;
+}
+
 const struct gr_transport post_transport = {
     GR_TRANSPORT_VERSION, "post", post_open, post_close, post_address, post_connect, post_send, post_progress, NULL,
+    reaches_gpus,
 };

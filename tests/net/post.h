@@ -17,7 +17,14 @@ struct post_ways {
     int lazy;      /* a progress() that does nothing */
 };
 
+/* How it touches the memory of GPUs; NULL: it reaches none. */
+struct post_gpus {
+    void (*read)(void *to, const void *from, size_t bytes);
+    void (*write)(void *to, const void *from, size_t bytes); /* which may be there later than when this returns */
+};
+
 extern struct post_ways post_ways;
+extern const struct post_gpus *post_gpus;
 extern int post_credits; /* messages of credits that were sent, ever */
 extern const struct gr_transport post_transport;
 
