@@ -28,7 +28,7 @@ int nic_attribute(CUdevice_attribute name)
     case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS:
         return NIC_LATE == opt().nic ? CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST : 0;
     case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING:
-        return NIC_ORDERED == opt().nic ? CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER : 0;
+        return NIC_ORDERED == opt().nic || NIC_NONE == opt().nic ? CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER : 0;
     default: return 0;
     }
 }

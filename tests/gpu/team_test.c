@@ -282,7 +282,7 @@ static struct row rows[] = {
     {"the_same_along_tori_between_nodes", steps_are_read_from_tables,
      "FAKECUDA_DEVICES=2 TEAM_TEST_NODES=2 TEAM_TEST_ONE_IN=6"},
     {"the_same_between_nodes_and_their_devices_with_weak_memory", every_call_is_as_on_the_host,
-     WEAK DIRECT "FAKECUDA_DEVICES=2 TEAM_TEST_NODES=3 TEAM_TEST_ONE_IN=6"},
+     WEAK DIRECT "TEAM_TEST_NODES=3 TEAM_TEST_ONE_IN=4"},
     {"the_same_between_nodes_and_their_devices_in_any_order", every_call_is_as_on_the_host,
      JITTER DIRECT "FAKECUDA_NIC=ordered TEAM_TEST_NODES=3 TEAM_TEST_ONE_IN=6"},
     {"the_same_along_tori_between_devices", steps_are_read_from_tables, "FAKECUDA_DEVICES=4 TEAM_TEST_ONE_IN=4"},
