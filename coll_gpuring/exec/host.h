@@ -43,6 +43,7 @@ struct gr_host_op {
     unsigned popped;             /* private, 0 at first: from-links of the step whose slot was given back already */
     size_t filled;               /* private, 0 at first: bytes of its slots, */
     const void *from;            /* and where they lie in this rank's buffers; NULL at first: nowhere */
+    uint64_t lent;               /* slots that a network was to send from there; 0 at first */
 };
 
 /* For struct gr_machine; ctx is a struct gr_host_op. Only fetching another process's memory can fail (GR_ERR_SYS). */

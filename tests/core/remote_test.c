@@ -276,6 +276,7 @@ static void what_lies_in_buffers_is_sent_from_there(void **state)
     op.zero_copy = 0;
     move_one(&op, &send, 0, 8);
     assert_null(origin(&s, first + 6));
+    assert_int_equal(op.lent, 3);
     leave(in, out);
     end(&s);
 }
