@@ -257,6 +257,7 @@ typedef struct {
     bool threaded;            /* there is such a thread, or will be */
     int transport;            /* of links between nodes: an enum gr_transport_kind, or -1: as can be had */
     int direct;               /* their slots may lie in device memory */
+    int nodes_zero_copy;      /* bytes of a message from which on UCX sends it from where it lies; -1: none */
     int cuda;                 /* 0: off, 1: on, -1: where there is a GPU */
     int pool_mib;
     int device_pool_mib;

@@ -35,6 +35,15 @@ unsigned mca_coll_gpuring_net_looks(const struct gr_lane *lane, unsigned looks);
 /* The caller has the lane. A link that has failed poisons the team, and is told. */
 void mca_coll_gpuring_net_check(struct gr_lane *lane);
 
+/* Least bytes of a message that its links send from where it lies; 0: none is. */
+size_t mca_coll_gpuring_net_zero_copy(const struct gr_lane *lane);
+
+/*
+ * The caller has the lane. A call ends before all that it has pushed was sent: whether its buffers are its own again; if not,
+ * it is asked again after net_progress().
+ */
+bool mca_coll_gpuring_net_reclaim(const struct gr_lane *lane);
+
 /* Leave the lane's links. */
 void mca_coll_gpuring_net_leave(struct gr_lane *lane);
 

@@ -51,10 +51,13 @@ static void start(struct gr_op *op, const struct gr_request *r, unsigned char *i
     host->reducer = reducer;
     host->direct = r->direct;
     host->remote = NULL != team->remote;
+    host->zero_copy = gr_algo_is_hasty(r->algo) ? 0 : mca_coll_gpuring_net_zero_copy(op->lane);
     host->pids = team->pids;
     host->later.bytes = 0;
     host->popped = 0;
     host->filled = 0;
+    host->from = NULL;
+    host->lent = 0;
     host->bounce = NULL;
     gr_machine_start(&op->machine, &op->plan, &gr_host_mover, host);
 }
@@ -97,5 +100,6 @@ void mca_coll_gpuring_machine_lines(struct gr_op *op)
     gr_plan_build(&op->plan, op->lane->team, &r);
     start(op, &r, (unsigned char *) &op->line, (unsigned char *) op->lines, NULL,
           (struct gr_reducer) {.elem_bytes = 1});
+    op->host.zero_copy = 0; /* a few bytes each, which may still be on their way when an error ends the call */
     op->machine.burst = op->nonblocking ? BURST : 0;
 }

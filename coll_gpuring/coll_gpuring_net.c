@@ -324,6 +324,27 @@ void mca_coll_gpuring_net_check(struct gr_lane *lane)
     }
 }
 
+size_t mca_coll_gpuring_net_zero_copy(const struct gr_lane *lane)
+{
+    int least = mca_coll_gpuring_component.nodes_zero_copy;
+
+    /* Open MPI may never say that a peer is gone, and so not give back the memory that it sends from */
+    return NULL == lane->held || networks.by_pml || least < 0 ? 0 : least > 0 ? (size_t) least : 1;
+}
+
+bool mca_coll_gpuring_net_reclaim(const struct gr_lane *lane)
+{
+    const struct gr_held *held;
+    int left = 0, k;
+
+    for (held = lane->held; networks.opened && NULL != held; held = held->next) {
+        for (k = 0; k < held->n; k++) {
+            left += gr_net_link_reclaim(held->link[k]);
+        }
+    }
+    return 0 == left;
+}
+
 void mca_coll_gpuring_net_leave(struct gr_lane *lane)
 {
     struct gr_held *held;

@@ -261,7 +261,7 @@ void mca_coll_gpuring_op_end(struct gr_op *op)
     } else {
         mca_coll_gpuring_stats_call(op->call.id, op->choice.way, op->device, op->lane->team->p, op->data.bytes,
                                     0 != op->start ? 1e6 * (mca_coll_gpuring_now() - op->start) : 0);
-        if (op->device && op->gpu.mapped > 0) {
+        if (op->device ? op->gpu.mapped > 0 : GR_WAY_MAILBOX != op->choice.way && op->host.lent > 0) {
             mca_coll_gpuring_stats_zero_copy(op->call.id);
         }
     }
@@ -307,12 +307,21 @@ static bool is_ready(const struct gr_op *op)
     return GR_LINKS_THERE == links;
 }
 
+/* It failed: over, unless the network still sends from its buffers. The next advance tries again. */
+static void fail(struct gr_op *op, int rc)
+{
+    if (GR_OP_RUNNING != op->state || op->device || 0 == op->host.zero_copy || mca_coll_gpuring_net_reclaim(op->lane)) {
+        mca_coll_gpuring_op_over(op, rc);
+    }
+}
+
 bool mca_coll_gpuring_op_advance(struct gr_op *op, bool here, uint64_t *moved)
 {
     int rc;
 
     if (0 != op->lane->team->poisoned && GR_OP_DONE != op->state) {
-        mca_coll_gpuring_op_over(op, mca_coll_gpuring_poison_code(op->lane->team));
+        fail(op, mca_coll_gpuring_poison_code(op->lane->team));
+        return GR_OP_DONE == op->state;
     }
     if (GR_OP_QUEUED == op->state && NULL != op->setup) {
         op->state = GR_OP_SETUP;
@@ -331,7 +340,7 @@ bool mca_coll_gpuring_op_advance(struct gr_op *op, bool here, uint64_t *moved)
             mca_coll_gpuring_op_end(op);
         } else if (GR_AGAIN != rc) {
             op->lane->team->poisoned = rc;
-            mca_coll_gpuring_op_over(op, OMPI_ERROR);
+            fail(op, OMPI_ERROR);
         }
     }
     return GR_OP_DONE == op->state;

@@ -85,6 +85,9 @@ static const struct param_row rows[] = {
      "Microseconds that a short message takes between nodes, for the cost model, 1..1000000 (default 20)"},
     {"nodes_mbit", KIND_INT, GR_PARAM_NODES_MBIT, 10000, 1, 10000000, NULL,
      "Mbit/s between a node and all others, each way, over all its rails, for the cost model, 1..10000000 (default 10000)"},
+    {"nodes_zero_copy", KIND_INT, -1, 4096, -1, INT_MAX, &mca_coll_gpuring_component.nodes_zero_copy,
+     "Smallest message in host memory, in bytes, that UCX sends to another node straight from the buffer in which it lies in "
+     "one piece, 0..2147483647 (default 4096); others are copied into a slot first. -1: all are"},
     {"torus", KIND_TORUS, GR_PARAM_TORUS, 0, 0, 0, NULL,
      "Extents of the torus that MPI_COMM_WORLD's ranks form, as 4x4x2 (rank = x + 4 (y + 4 z)); rings of "
      "communicators of that many ranks run along it, and so do the algorithms for tori. Empty (default): none. A "

@@ -75,7 +75,8 @@ int mca_coll_gpuring_stats_register(void)
         }
         if (OMPI_SUCCESS == rc) {
             rc = add_counter("zero_copy_calls", gr_calls[k].name,
-                             "Calls on devices in which this process had other ranks' receive buffers mapped:",
+                             "Calls on devices in which this process had other ranks' receive buffers mapped, or between "
+                             "nodes in which UCX sent from its buffers:",
                              &zero_copy[k]);
         }
     }

@@ -91,6 +91,15 @@ static int find_sources(struct gr_host_op *op, const struct gr_move *mv, size_t 
     return 0;
 }
 
+/* Where the slot's content lies in this rank's buffers when the step is done, if it does in one piece that is worth it. */
+static const void *find_origin(const struct gr_host_op *op, const struct gr_move *mv, const void *operand, const void *dest)
+{
+    if (0 == op->zero_copy || 0 != mv->piece || !mv->last || mv->count * op->reducer.elem_bytes < op->zero_copy) {
+        return NULL;
+    }
+    return !(mv->step->bits & GR_RECV) ? operand : mv->step->bits & GR_STORE ? dest : NULL;
+}
+
 /*
  * Where the value must be written. In a direct plan a value that lies in this rank's buffers need not be copied
  * to the slots: `where` says so, or is NULL. Returns how many.
@@ -110,7 +119,7 @@ static int find_destinations(struct gr_host_op *op, const struct gr_move *mv, si
         if (op->direct && 0 == begin) {
             *word_of(l, mv) = (uint64_t) (uintptr_t) where;
         }
-        if (NULL == where) {
+        if (NULL == where && (NULL == l->from || NULL == op->from)) {
             dst[n++] = in_slot(op, l, mv);
             assert((unsigned char *) dst[n - 1] + mv->count * op->reducer.elem_bytes <=
                    (unsigned char *) gr_link_slot(l) + l->slot_bytes);
@@ -185,6 +194,7 @@ static int host_move(void *ctx, const struct gr_move *mv)
         assert(most > 0);
     }
     op->filled = (mv->slot + mv->count) * elem; /* pieces follow each other */
+    op->from = find_origin(op, mv, operand, dest);
     for (begin = 0; begin < mv->count && 0 == rc; begin += block.count) {
         block.slot = mv->slot + begin;
         block.count = mv->count - begin < most ? mv->count - begin : most;
@@ -205,6 +215,8 @@ static void host_commit(void *ctx, uint32_t channel, const struct gr_step *step)
 
         if (NULL != l->fill) {
             l->fill[l->mine % l->nslots] = (uint32_t) op->filled;
+            l->from[l->mine % l->nslots] = op->from;
+            op->lent += NULL != op->from;
         }
         gr_link_push(l);
     }
@@ -215,6 +227,7 @@ static void host_commit(void *ctx, uint32_t channel, const struct gr_step *step)
     }
     op->popped = 0;
     op->filled = 0;
+    op->from = NULL;
     copy_later(op, NULL, NULL, 0);
 }
 
@@ -236,7 +249,7 @@ static int undrained(const struct gr_host_op *op, uint32_t channel, int *ranks, 
     return n;
 }
 
-/* In a direct plan others may still read this rank's buffers, and a network what lies in slots. */
+/* In a direct plan others may still read this rank's buffers, and a network what lies there or in slots. */
 static int host_finished(void *ctx)
 {
     struct gr_host_op *op = ctx;

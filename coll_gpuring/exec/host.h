@@ -6,6 +6,9 @@
  * there by the receiver. Nobody overwrites what another may still fetch: an element's final value, the only one
  * that is stored over an input, cannot exist before every contribution to it was read; and a machine is done
  * only when all that it sent has been read.
+ *
+ * The same goes for what a network sends from this rank's buffers: zero copy (gr_fifo.from), for algorithms that are not
+ * hasty (sched.h).
  */
 #ifndef GR_EXEC_HOST_H
 #define GR_EXEC_HOST_H
@@ -26,6 +29,8 @@ struct gr_host_op {
     struct gr_reducer reducer;   /* elem_bytes is needed always, the functions where steps reduce */
     int remote;                  /* some links lead through a network, and have their fill: the machine is done when that
                                     has taken all, since nobody may care for it afterwards */
+    size_t zero_copy;            /* least bytes of a slot that a network sends from this rank's buffers, where they lie there
+                                    in one piece; 0: none. Then the call's end, be it an error, waits for the network */
     /* Direct plans only: */
     int direct;
     const int32_t *pids;         /* [rank]: processes */
@@ -36,7 +41,9 @@ struct gr_host_op {
         size_t bytes;            /* 0 at first */
     } later;                     /* private */
     unsigned popped;             /* private, 0 at first: from-links of the step whose slot was given back already */
-    size_t filled;               /* private, 0 at first: bytes of its slots */
+    size_t filled;               /* private, 0 at first: bytes of its slots, */
+    const void *from;            /* and where they lie in this rank's buffers; NULL at first: nowhere */
+    uint64_t lent;               /* slots that a network was to send from there; 0 at first */
 };
 
 /* For struct gr_machine; ctx is a struct gr_host_op. Only fetching another process's memory can fail (GR_ERR_SYS). */

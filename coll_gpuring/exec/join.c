@@ -101,11 +101,16 @@ static int lease_frames(struct gr_pool *pool, size_t bytes, struct gr_wire *wire
 static int lease_links(struct gr_join *join, struct gr_pool *pool)
 {
     const struct gr_bundle *b = bundle(join);
-    int rc = lease_frames(pool, gr_link_bytes(b->nslots, b->slot_bytes), join->in, join->nin);
+    int rc = lease_frames(pool, gr_link_bytes(b->nslots, b->slot_bytes), join->in, join->nin), k;
 
-    return 0 != rc ? rc
-                   : lease_frames(pool, gr_link_filled_bytes(b->nslots, b->slot_bytes), join->out + join->near_out,
-                                  join->nout - join->near_out);
+    if (0 == rc) {
+        rc = lease_frames(pool, gr_link_filled_bytes(b->nslots, b->slot_bytes), join->out + join->near_out,
+                          join->nout - join->near_out);
+    }
+    for (k = join->near_out; 0 == rc && k < join->nout; k++) { /* not all who write to links say where from */
+        memset(gr_link_from(gr_frame_base(join->out[k].frame), b->nslots, b->slot_bytes), 0, b->nslots * sizeof(void *));
+    }
+    return rc;
 }
 
 struct gr_fifo gr_wire_fifo(const struct gr_bundle *b, const struct gr_wire *wire, int writes)
@@ -114,6 +119,7 @@ struct gr_fifo gr_wire_fifo(const struct gr_bundle *b, const struct gr_wire *wir
     struct gr_fifo fifo = gr_link_fifo(shared, wire->offer.count, b->nslots, b->slot_bytes);
 
     fifo.fill = writes ? gr_link_fill(shared, b->nslots, b->slot_bytes) : NULL;
+    fifo.from = writes ? gr_link_from(shared, b->nslots, b->slot_bytes) : NULL;
     fifo.lease = wire->offer.lease;
     return fifo;
 }
@@ -203,6 +209,7 @@ static void take_links(struct gr_join *join)
         b->sent[at] = w->frame;
         gr_link_attach(l, NULL == w->frame ? w->base : gr_frame_base(w->frame), w->offer.count, b->nslots, b->slot_bytes);
         l->fill = NULL == w->frame ? NULL : gr_link_fill(l->shared, l->nslots, l->slot_bytes);
+        l->from = NULL == w->frame ? NULL : gr_link_from(l->shared, l->nslots, l->slot_bytes);
     }
 }
 

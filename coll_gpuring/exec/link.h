@@ -52,6 +52,7 @@ struct gr_link {
     size_t slot_bytes;
     uint32_t *fill; /* [slot]: where its writer says how many bytes of it are in use, before the push: what lies between
                        the ends may be a network. NULL: nobody asks */
+    const void **from; /* beside fill: as in the FIFO that it is written for */
 };
 
 /*
@@ -77,6 +78,8 @@ struct gr_fifo {
     uint32_t nslots;      /* GR_MIN_SLOTS .. GR_MAX_SLOTS */
     size_t slot_bytes;    /* < 2^32 */
     const uint32_t *fill; /* writer's: [slot]: bytes that are to travel, written before the push; NULL: all of it */
+    const void **from;    /* writer's: [slot]: where they lie instead of in the slot, written before the push, until the slot
+                             is free again; NULL: in the slot. NULL: all of them do */
     const _Atomic uint64_t *until; /* writer's: where the slots begin that are not to travel yet, as tail; NULL: all may */
     _Atomic uint64_t *words; /* [GR_NWORDS], which travel with slots; NULL: nothing is said */
     struct gr_door *door; /* that is told when the network has left it: */
@@ -90,12 +93,20 @@ static inline size_t gr_link_bytes(uint32_t nslots, size_t slot_bytes)
     return sizeof(struct gr_link_shared) + nslots * slot_bytes;
 }
 
-/* Bytes of a frame for a link that has its fill in the frame, behind the slots; and where. */
+/* Behind the slots of a link that has its fill and from in the frame: bytes from the first slot to where `from` begins. */
+static inline size_t gr_link_from_offset(uint32_t nslots, size_t slot_bytes)
+{
+    size_t fill_end = nslots * (slot_bytes + sizeof(uint32_t));
+
+    return (fill_end + sizeof(void *) - 1) / sizeof(void *) * sizeof(void *);
+}
+
+/* Bytes of a frame for such a link; and where they are. */
 static inline size_t gr_link_filled_bytes(uint32_t nslots, size_t slot_bytes)
 {
-    size_t fill = nslots * sizeof(uint32_t);
+    size_t bytes = gr_link_bytes(0, 0) + gr_link_from_offset(nslots, slot_bytes) + nslots * sizeof(void *);
 
-    return gr_link_bytes(nslots, slot_bytes) + (fill + GR_CACHE_LINE - 1) / GR_CACHE_LINE * GR_CACHE_LINE;
+    return (bytes + GR_CACHE_LINE - 1) / GR_CACHE_LINE * GR_CACHE_LINE;
 }
 
 static inline uint32_t *gr_link_fill(struct gr_link_shared *shared, uint32_t nslots, size_t slot_bytes)
@@ -103,7 +114,12 @@ static inline uint32_t *gr_link_fill(struct gr_link_shared *shared, uint32_t nsl
     return (uint32_t *) (void *) (shared->slots + nslots * slot_bytes);
 }
 
-/* That of a link; without fill, and a lease. */
+static inline const void **gr_link_from(struct gr_link_shared *shared, uint32_t nslots, size_t slot_bytes)
+{
+    return (const void **) (void *) (shared->slots + gr_link_from_offset(nslots, slot_bytes));
+}
+
+/* That of a link; without fill, from, and a lease. */
 static inline struct gr_fifo gr_link_fifo(struct gr_link_shared *shared, uint64_t count, uint32_t nslots,
                                           size_t slot_bytes)
 {
@@ -133,6 +149,7 @@ static inline void gr_link_attach(struct gr_link *l, struct gr_link_shared *shar
     l->nslots = nslots;
     l->slot_bytes = slot_bytes;
     l->fill = NULL;
+    l->from = NULL;
 }
 
 /* The slot that this end handles next. */

@@ -227,6 +227,14 @@ static void post(struct gr_net_link *l, struct gr_net_message *m, enum gr_net_ki
     }
 }
 
+/* Where the data of a slot lie. */
+static const void *data_of(const struct gr_net_link *l, uint32_t at)
+{
+    const void *from = NULL == l->fifo.from ? NULL : l->fifo.from[at];
+
+    return NULL != from ? from : l->fifo.slots + at * l->fifo.slot_bytes;
+}
+
 /* The writer's slots that lie in front have been sent: give them back. */
 static void give_back(struct gr_net_link *l)
 {
@@ -243,6 +251,9 @@ void gr_net_sent(void *ctx, struct gr_net_message *message, int status)
     (void) ctx;
     l->under_way--;
     l->telling = l->telling && GR_NET_DATA == message->head.kind;
+    if (GR_NET_DATA == message->head.kind && NULL != l->fifo.from) {
+        l->fifo.from[gr_net_slot(l, message->head.seq)] = NULL; /* also where it failed: the transport is through with it */
+    }
     if (status < 0) {
         gr_net_fail(l, status, 0 != l->peer->status ? l->peer->why : "a message could not be sent");
     } else if (GR_NET_DATA == message->head.kind) {
@@ -257,11 +268,10 @@ static void send_slots(struct gr_net_link *l)
     uint32_t at;
 
     for (seq = l->next; seq < until && seq < most && 0 == l->status; seq = l->next) {
-        at = (uint32_t) ((l->fifo.count + seq) % l->fifo.nslots);
+        at = gr_net_slot(l, seq);
         l->next++;
         l->net->moved++;
-        post(l, &l->message[at], GR_NET_DATA, seq, l->fifo.slots + at * l->fifo.slot_bytes,
-                    NULL == l->fifo.fill ? l->fifo.slot_bytes : l->fifo.fill[at]);
+        post(l, &l->message[at], GR_NET_DATA, seq, data_of(l, at), NULL == l->fifo.fill ? l->fifo.slot_bytes : l->fifo.fill[at]);
     }
 }
 

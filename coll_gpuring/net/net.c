@@ -193,6 +193,36 @@ void gr_net_send(struct gr_net *net, uint64_t *moved)
     do_if_free(net, send_all, moved);
 }
 
+/* A writer's slot that says where its data lie: let it hold them, unless the transport has them. How many have to wait. */
+static int reclaim(struct gr_net_link *l, uint64_t seq)
+{
+    uint32_t at = gr_net_slot(l, seq);
+
+    if (NULL == l->fifo.from[at] || seq < l->next) {
+        return NULL != l->fifo.from[at];
+    }
+    memcpy(l->fifo.slots + at * l->fifo.slot_bytes, l->fifo.from[at], l->fifo.fill[at]);
+    l->fifo.from[at] = NULL;
+    return 0;
+}
+
+int gr_net_link_reclaim(struct gr_net_link *link)
+{
+    uint64_t seq, end;
+    int n = 0;
+
+    if (GR_NET_IN == link->side || NULL == link->fifo.from) {
+        return 0;
+    }
+    gr_net_lock(link->net);
+    end = atomic_load_explicit(link->fifo.tail, memory_order_acquire) - link->fifo.count;
+    for (seq = link->given; seq < end; seq++) {
+        n += reclaim(link, seq);
+    }
+    gr_net_unlock(link->net);
+    return n;
+}
+
 static int any_closing(const struct gr_net *net)
 {
     uint32_t k;

@@ -8,7 +8,7 @@
  *                  its FIFO                          <~~ credits ~~                        its FIFO
  *
  * What is pushed into the writer's FIFO comes out of the reader's, in order. So executors, and kernels, who know links,
- * need not know networks. A slot is sent from where it lies, when the reader has room for it: credits say how far the reader has read,
+ * need not know networks. A slot is sent from where it lies, or its data do elsewhere, when the reader has room for it: credits say how far the reader has read,
  * and travel with what goes the other way, or by themselves. Nothing is queued but what lies in these slots: a link has at
  * most as many messages under way as slots, and no more that carry credits.
  *
@@ -91,6 +91,13 @@ int gr_net_link_status(const struct gr_net_link *link);
 
 /* In words, with the peer's name; "" where it has not failed. */
 void gr_net_link_error(const struct gr_net_link *link, char *text, size_t size);
+
+/*
+ * A writer that stops half-way wants back the memory that it has pushed from (gr_fifo.from). What the transport does not have
+ * yet is copied into its slot. How many messages are still under way from there: then it is asked again, after
+ * gr_net_progress(). It does not push meanwhile.
+ */
+int gr_net_link_reclaim(struct gr_net_link *link);
 
 /*
  * Leave the link; it must not be used any more. What the writer has pushed is sent first, in later calls of

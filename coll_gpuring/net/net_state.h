@@ -54,6 +54,12 @@ struct gr_net_link {
     struct gr_net_message message[]; /* out: of each slot; in: one, of credits */
 };
 
+/* Which of its end's slots that is. */
+static inline uint32_t gr_net_slot(const struct gr_net_link *l, uint64_t seq)
+{
+    return (uint32_t) ((l->fifo.count + seq) % l->fifo.nslots);
+}
+
 void gr_net_lock(struct gr_net *net);
 void gr_net_unlock(struct gr_net *net);
 

@@ -116,6 +116,11 @@ int gr_algo_may_fetch(enum gr_algo algo)
     return 0 == (algos[algo].traits & (HASTY | PACKED));
 }
 
+int gr_algo_is_hasty(enum gr_algo algo)
+{
+    return 0 != (algos[algo].traits & HASTY);
+}
+
 int gr_algo_has_table(enum gr_algo algo)
 {
     return 0 != (algos[algo].traits & TABLED);

@@ -106,6 +106,9 @@ int gr_algo_is_rooted(enum gr_algo algo);
  */
 int gr_algo_may_fetch(enum gr_algo algo);
 
+/* Whether, in place or in scratch, it overwrites what it has sent while others may not have taken it yet. */
+int gr_algo_is_hasty(enum gr_algo algo);
+
 /* Whether some step of coll uses GR_TMP, which then is as long as the vector. */
 int gr_algo_has_scratch(enum gr_algo algo, enum gr_coll coll);
 

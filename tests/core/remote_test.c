@@ -150,6 +150,20 @@ static void a_refused_set_up_waits_for_the_network(void **state)
     end(&s);
 }
 
+/* Links from rank 0 to both others; what is returned are those of the network, to be given to leave(). */
+static void make_links(struct side *s, struct gr_host_op *op, struct gr_wire *in, struct gr_wire *out)
+{
+    begin(s);
+    s->join.in[1].used = s->join.out[1].used = 1;
+    *in = s->join.in[1];
+    *out = s->join.out[1];
+    s->join.out[0].offer = s->join.in[0].offer; /* that rank's frame: any */
+    s->join.out[0].base = gr_frame_base(s->join.in[0].frame);
+    gr_join_end(&s->join, s->pool, (struct gr_verdict) {0, 1});
+    op->in = s->team->data.in;
+    op->out = s->team->data.out;
+}
+
 /* A step that sends 3 elements: says so, and is over when the network has taken them. */
 static void slots_say_what_is_filled_and_are_waited_for(void **state)
 {
@@ -163,15 +177,7 @@ static void slots_say_what_is_filled_and_are_waited_for(void **state)
     int ranks[2 * GR_FAN];
 
     (void) state;
-    begin(&s);
-    s.join.in[1].used = s.join.out[1].used = 1;
-    in = s.join.in[1];
-    out = s.join.out[1];
-    s.join.out[0].offer = s.join.in[0].offer; /* that rank's frame: any */
-    s.join.out[0].base = gr_frame_base(s.join.in[0].frame);
-    gr_join_end(&s.join, s.pool, (struct gr_verdict) {0, 1});
-    op.in = s.team->data.in;
-    op.out = s.team->data.out;
+    make_links(&s, &op, &in, &out);
     op.space[GR_IN] = (unsigned char *) data;
     assert_null(s.team->data.out[NEAR].fill);
     assert_non_null(s.team->data.out[FAR].fill);
@@ -201,6 +207,96 @@ static void slots_say_what_is_filled_and_are_waited_for(void **state)
     end(&s);
 }
 
+/* What the network is to send of a slot: from there; NULL: from the slot. */
+static const void *origin(const struct side *s, uint64_t slot)
+{
+    return s->team->data.out[FAR].from[slot % NSLOTS];
+}
+
+static void move_one(struct gr_host_op *op, const struct gr_step *step, size_t operand, size_t count)
+{
+    struct gr_move mv = {.step = step, .operand = operand, .dest = operand, .count = count, .last = 1};
+
+    assert_true(gr_host_mover.ready(op, 0, step));
+    assert_int_equal(gr_host_mover.move(op, &mv), 0);
+    gr_host_mover.commit(op, 0, step);
+}
+
+/* A link of rank 0's whose reader, or whose writer, is played here. */
+static struct gr_link other_end(struct gr_wire wire)
+{
+    struct gr_link l;
+
+    gr_link_attach(&l, gr_frame_base(wire.frame), wire.offer.count, NSLOTS, SLOT);
+    return l;
+}
+
+/* From 3 elements on, in one piece: sent, sent and stored, and passed on after it was stored. All others are in the slot. */
+static void what_lies_in_buffers_is_sent_from_there(void **state)
+{
+    static const uint32_t word = 77;
+    uint32_t in_data[8] = {1, 2, 3, 4, 5, 6, 7, 8}, out_data[8] = {0};
+    struct gr_step send = {.bits = GR_SEND, .operand = GR_IN, .nto = 1, .to = {FAR}, .count = 1};
+    struct gr_step both = {.bits = GR_SEND | GR_STORE, .dest = GR_OUT, .nto = 2, .to = {NEAR, FAR}, .count = 1};
+    struct gr_step pass = {.bits = GR_RECV | GR_SEND, .nfrom = 1, .from = {NEAR}, .nto = 1, .to = {FAR}, .count = 1};
+    struct gr_move half = {.step = &send, .operand = 1, .count = 4}, rest = {.step = &send, .operand = 5, .slot = 4, .count = 3,
+                           .piece = 1, .last = 1};
+    struct gr_host_op op = {.p = P, .nchannels = 1, .remote = 1, .zero_copy = 12, .reducer = {.elem_bytes = 4}};
+    struct gr_wire in, out;
+    struct gr_link network, near_in;
+    struct side s;
+    uint64_t first;
+
+    (void) state;
+    make_links(&s, &op, &in, &out);
+    op.space[GR_IN] = (unsigned char *) in_data;
+    op.space[GR_OUT] = (unsigned char *) out_data;
+    network = other_end(out);
+    first = network.mine;
+    assert_null(s.team->data.out[NEAR].from);
+    move_one(&op, &send, 2, 3);
+    assert_ptr_equal(origin(&s, first), in_data + 2);
+    assert_memory_not_equal(gr_link_slot(&network), in_data + 2, 12); /* there is no copy */
+    move_one(&op, &both, 1, 4);
+    assert_ptr_equal(origin(&s, first + 1), in_data + 1);
+    assert_memory_equal(out_data + 1, in_data + 1, 16);
+    assert_memory_equal(s.team->data.out[NEAR].shared->slots + (s.team->data.out[NEAR].mine - 1) % NSLOTS * SLOT, in_data + 1, 16);
+    move_one(&op, &send, 2, 2); /* too small */
+    assert_null(origin(&s, first + 2));
+    assert_int_equal(gr_host_mover.move(&op, &half), 0); /* two pieces */
+    assert_int_equal(gr_host_mover.move(&op, &rest), 0);
+    gr_host_mover.commit(&op, 0, &send);
+    assert_null(origin(&s, first + 3));
+    for (; network.mine < first + 4; gr_link_pop(&network)) {
+        assert_true(gr_link_readable(&network));
+        assert_false(gr_host_mover.finished(&op));
+        if (network.mine == first + 3) {
+            assert_memory_equal(gr_link_slot(&network), in_data + 1, 28);
+        }
+    }
+    assert_true(gr_host_mover.finished(&op));
+    near_in = s.team->data.in[NEAR]; /* the neighbour writes */
+    memcpy(gr_link_slot(&near_in), &word, sizeof(word));
+    gr_link_push(&near_in);
+    op.zero_copy = 1;
+    move_one(&op, &pass, 0, 1); /* is nowhere but in slots */
+    assert_null(origin(&s, first + 4));
+    assert_memory_equal(gr_link_slot(&network), &word, sizeof(word));
+    memcpy(gr_link_slot(&near_in), &word, sizeof(word));
+    gr_link_push(&near_in);
+    pass.bits |= GR_STORE;
+    pass.dest = GR_OUT;
+    move_one(&op, &pass, 7, 1);
+    assert_int_equal(out_data[7], 77);
+    assert_ptr_equal(origin(&s, first + 5), out_data + 7);
+    op.zero_copy = 0;
+    move_one(&op, &send, 0, 8);
+    assert_null(origin(&s, first + 6));
+    assert_int_equal(op.lent, 3);
+    leave(in, out);
+    end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +305,7 @@ int main(void)
         cmocka_unit_test(notes_have_links_of_their_own),
         cmocka_unit_test(small_messages_have_links_of_their_own),
         cmocka_unit_test(a_refused_set_up_waits_for_the_network),
+        cmocka_unit_test(what_lies_in_buffers_is_sent_from_there),
         cmocka_unit_test(slots_say_what_is_filled_and_are_waited_for),
     };
 

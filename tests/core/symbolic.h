@@ -10,6 +10,7 @@
  * Memory starts as poison. Links are FIFOs of a bounded number of slots, one for each (channel, ordered pair).
  *
  * symbolic_mover.c   values, links, and struct gr_mover on them: what is checked while data move
+ * symbolic_lent.c    messages that are not in slots, but still where their sender has them
  * symbolic_run.c     sets a case up, runs the ranks in some order of scheduling, what is checked at the end
  * symbolic_random.c  the seeded random numbers
  * symbolic_trees.c   a check of double trees on the trace of a run
@@ -53,6 +54,7 @@ enum sym_check {
     SYM_MISSING,      /* a result that lacks contributions, or has others' */
     SYM_ORDER,        /* the right contributions in another order of reduction than stated */
     SYM_FINAL,        /* GR_FINAL where it is not true, or missing */
+    SYM_LENT,         /* overwrites what it has sent and others have not taken yet, which is not said of the algorithm */
     SYM_STORES,       /* an output element stored more than once where once is enough */
     SYM_IDLE,         /* links of a tree that do not carry data both ways in the steady state */
     SYM_NCHECKS
@@ -86,6 +88,8 @@ struct sym_case {
     uint32_t most_chunks; /* struct gr_shape */
     int in_place;
     int zero_copy;        /* results are in the receiver's output as soon as they are sent */
+    int lent;             /* messages lie in their sender's buffers until they are taken, though the algorithm is hasty; where it
+                             is not they do, unless zero_copy is set */
     enum sym_policy policy;
     uint64_t seed; /* of SYM_SHUFFLED and SYM_RANDOM */
 };
@@ -145,7 +149,8 @@ struct sym {
     struct sym_link *links;
     struct sym_slot *slots;       /* [nlinks][slots] */
     struct sym_value *slot_values; /* [nlinks][slots][slot_elems] */
-    size_t nlinks, links_room, slots_room, values_room;
+    const struct sym_value **lent; /* of each of these: where its sender has it; NULL: nowhere */
+    size_t nlinks, links_room, slots_room, values_room, lent_room;
     int *link_of;   /* [nchannels][from][to]: index into links, -1: not used yet */
     uint8_t *peers; /* [nchannels][from][to]: SYM_OUT, SYM_IN */
     size_t pairs_room;
@@ -192,6 +197,9 @@ uint64_t sym_seed(void);
 int sym_fail(struct sym *w, enum sym_check check, int rank, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 extern const struct gr_mover sym_mover;
+void sym_lend(struct sym *w, const struct gr_step *s, const struct sym_value *slot, const struct sym_value *operand,
+              const struct sym_value *dest); /* the value is in the slot now */
+void sym_take_lent(struct sym_rank *me, const struct gr_step *s, const struct sym_value *slot);
 uint64_t sym_hash(uint64_t a, uint64_t b);
 struct sym_value sym_leaf(int rank, size_t elem);
 enum gr_layout sym_layout(const struct sym_case *c);

@@ -98,6 +98,7 @@ static struct sym_link *link_find(struct sym_rank *me, uint32_t channel, int fro
         w->slots = sym_grow(w->slots, &w->slots_room, (w->nlinks + 1) * slots, sizeof(*w->slots));
         w->slot_values = sym_grow(w->slot_values, &w->values_room, (w->nlinks + 1) * slots * w->c->slot_elems,
                                   sizeof(*w->slot_values));
+        w->lent = sym_grow(w->lent, &w->lent_room, (w->nlinks + 1) * slots * w->c->slot_elems, sizeof(*w->lent));
         w->links[w->nlinks] = (struct sym_link){.from = from, .to = to, .channel = channel, .tick = {-1, -1}};
         w->link_of[pair] = (int) w->nlinks++;
     }
@@ -256,6 +257,7 @@ static void check_final(struct sym_rank *me, const struct gr_move *mv, const str
         note(me, "a result that is not put into the output", s, mv->dest + n);
     }
     for (k = 0; k < s->nfrom; k++) {
+        sym_take_lent(me, s, &work->from[k][n]);
         if (work->from[k][n].final != (taken && final)) {
             note(me, work->from[k][n].final ? "takes a result for something else" : "takes something else for a result", s,
                  mv->dest + n);
@@ -318,6 +320,7 @@ static int mover_move(void *ctx, const struct gr_move *mv)
         }
         for (k = 0; k < s->nto; k++) {
             work.to[k][n] = v;
+            sym_lend(me->w, s, &work.to[k][n], &sources[0][n], NULL == work.dest ? NULL : &work.dest[n]);
         }
         if (v.final && me->w->c->zero_copy) {
             deliver(me, mv, n, &v);

@@ -16,7 +16,7 @@ enum edit {
 };
 
 /* Mutations of whole schedules. */
-enum whole { ONE_STEP, UP_THEN_DOWN, RUNS_OF_CHUNKS, SHIFTED_OUTPUT };
+enum whole { ONE_STEP, UP_THEN_DOWN, RUNS_OF_CHUNKS, SHIFTED_OUTPUT, NOT_SAID_TO_BE_HASTY };
 
 struct mutant {
     const char *name;
@@ -49,7 +49,7 @@ static struct mutant mutants[] = {
     {"missing reduce in a tree", TREE, REDUCE, 4, 4, 2, 1, 4, DROP_REDUCE, ONE_STEP, SYM_MISSING},
     {"double reduce", RING, ALLREDUCE, 5, 1, 2, 0, 5, ADD_REDUCE, ONE_STEP, SYM_TWICE},
     {"wrong chunk reduced", RING, SCATTER, 5, 1, 2, 0, 1, NEXT_CHUNK, ONE_STEP, SYM_ELEMENT},
-    {"wrong chunk stored", RING, ALLGATHER, 5, 1, 2, 0, 4, NEXT_CHUNK, ONE_STEP, SYM_UNWRITTEN},
+    {"wrong chunk stored", RING, ALLGATHER, 5, 1, 2, 0, 4, NEXT_CHUNK, ONE_STEP, SYM_LENT},
     {"operand is the output where it is not written yet", RING, ALLREDUCE, 5, 1, 2, 3, 1, OTHER_OPERAND, ONE_STEP, SYM_POISON},
     {"operand is the input where sums go on", FLAT, REDUCE, 12, 1, 2, 1, 1, OTHER_OPERAND, ONE_STEP, SYM_MISSING},
     {"operand is scratch", TREE, REDUCE, 6, 2, 2, 1, 6, OPERAND_TMP, ONE_STEP, SYM_POISON},
@@ -73,6 +73,7 @@ static struct mutant mutants[] = {
     {"message of another size", CHAIN, BCAST, 4, 4, 2, 2, 1, TWO_CHUNKS, ONE_STEP, SYM_MESSAGE},
     {"one slot in a ring of three", RING, ALLREDUCE, 3, 1, 1, 0, 0, NO_EDIT, ONE_STEP, SYM_DEADLOCK},
     {"one slot in a ring of eight", RING, ALLREDUCE, 8, 1, 1, 0, 0, NO_EDIT, ONE_STEP, SYM_DEADLOCK},
+    {"what was sent is overwritten", GR_ALGO_ONESHOT, ALLREDUCE, 4, 1, 2, 0, 0, NO_EDIT, NOT_SAID_TO_BE_HASTY, SYM_LENT},
     {"tree all up, then all down", TREE, ALLREDUCE, 8, 64, 2, 0, 0, NO_EDIT, UP_THEN_DOWN, SYM_IDLE},
 };
 

@@ -10,7 +10,8 @@ static const char *const check_names[SYM_NCHECKS] = {
     "ok", "malformed step", "link not among the peers", "read outside", "read of poison", "wrong element",
     "contribution twice", "wrote the input", "wrote outside", "message size", "tick not after its cause",
     "tick collision", "deadlock", "unread data", "result not written", "contribution missing",
-    "order of reduction", "result that is none", "stored more than once", "links idle in one direction",
+    "order of reduction", "result that is none", "overwritten before it was taken", "stored more than once",
+    "links idle in one direction",
 };
 
 const char *sym_check_name(enum sym_check check)
@@ -364,6 +365,7 @@ void sym_free(struct sym *w)
     free(w->links);
     free(w->slots);
     free(w->slot_values);
+    free(w->lent);
     free(w->link_of);
     free(w->peers);
     free(w->messages);

@@ -13,12 +13,6 @@ export FAKECUDA_SMS=64 FAKECUDA_DEVICES=2 GPURING_THRESHOLDS=4096,65536
 export GR_HOST=0
 small='--mca coll_gpuring_device_channels 2 --mca coll_gpuring_device_slot_bytes 16384 --mca op ^avx'
 
-# counted WORDS: the number behind these words in what the last program said of its calls
-counted() {
-    local n
-    n=$(sed -n "s/^# gpuring $1 \\([0-9]*\\)\$/\\1/p" "$out" | tail -n 1)
-    echo "${n:-0}"
-}
 device_calls() { counted 'calls .* device'; }
 good_on_devices() { all_good && [ "$(device_calls)" -gt 0 ]; }
 good_by_staging() { all_good && [ "$(device_calls)" -eq 0 ]; }

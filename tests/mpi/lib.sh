@@ -201,6 +201,13 @@ calls_counted() {
     echo "${n:-0}"
 }
 
+# counted WORDS: the number behind these words in what the last program said of its calls
+counted() {
+    local n
+    n=$(sed -n "s/^# gpuring $1 \\([0-9]*\\)\$/\\1/p" "$out" | tail -n 1)
+    echo "${n:-0}"
+}
+
 # The program ended well and every one of its TAP lines is good.
 all_good() {
     local plan ok

@@ -24,7 +24,7 @@
 #include "tap.h"
 
 #define GOOD_CALLS 5
-#define COUNT      1000
+#define COUNT      1000 /* elements, unless the arguments say how many */
 
 static enum coll coll_by_name(const char *name)
 {
@@ -61,7 +61,7 @@ static void stall(const char *mode, int seconds)
 static bool call(struct form_call *c, enum form form, MPI_Request *request)
 {
     if (FORM_BLOCKING == form && NULL == c->out.lent) {
-        return quick_call(c->comm, c->shape.coll, COUNT, 0);
+        return quick_call(c->comm, c->shape.coll, c->shape.count, 0);
     }
     form_fill(c, 0);
     form_start(c, form, request);
@@ -101,6 +101,7 @@ int main(int argc, char **argv)
     shape.coll = coll_by_name(argc > 2 ? argv[2] : "allreduce");
     seconds = argc > 3 ? atoi(argv[3]) : 0 == strcmp(mode, "loop") ? 60 : 3;
     form = form_by_name(argc > 4 ? argv[4] : "blocking");
+    shape.count = argc > 5 ? atoi(argv[5]) : COUNT;
     printf("# rank %d pid %d\n", test_rank, (int) getpid());
     fflush(stdout);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);

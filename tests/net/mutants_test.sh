@@ -21,6 +21,13 @@ link.c | slots are never given back | (message->head.seq - l->given); | (message
 link.c | slots come out in another order | while (l->through & 1) {\n        l->through >>= 1;\n        l->next++ | while (l->through) {\n        l->through >>= 1;\n        l->next++
 link.c | whole slots travel | NULL == l->fifo.fill ? | 1 ?
 link.c | the wrong slot is sent | l->fifo.slots + at * | l->fifo.slots + (at ^ 1) %% l->fifo.nslots *
+link.c | the slot travels and not what lies elsewhere | return NULL != from ? from : | return
+link.c | what lies elsewhere is never forgotten | = NULL; /* also where it failed | ; /* also where it failed
+link.c | nor where it could not be sent | NULL != l->fifo.from) {\n | NULL != l->fifo.from \&\& status >= 0) {\n
+net.c | a writer need not wait for its memory | return NULL != l->fifo.from[at]; | return 0;
+net.c | what a writer takes back is lost | memcpy(l->fifo.slots + at * l->fifo.slot_bytes, l->fifo.from[at], l->fifo.fill[at]); |
+net.c | what a writer takes back goes to another slot | memcpy(l->fifo.slots + at * | memcpy(l->fifo.slots + (at ^ 1) %% l->fifo.nslots *
+net.c | a writer takes back what travels | \|\| seq < l->next) { | ) {
 link.c | the wrong slot is written | (l->fifo.count + head->seq) % l->fifo.nslots | head->seq %% l->fifo.nslots
 link.c | credits come too late | head - l->read >= l->fifo.nslots / 2 | head - l->read > l->fifo.nslots
 link.c | credits are too many | post(l, &l->message[0], GR_NET_CREDIT, head, | post(l, \&l->message[0], GR_NET_CREDIT, head + 1,

@@ -180,6 +180,37 @@ static void what_was_pushed_before_leaving_arrives(void **state)
     }
 }
 
+/* It stops at any moment; what it has pushed arrives nevertheless, also where nobody reads before. */
+static void a_writer_gets_back_the_memory_it_pushed_from(void **state)
+{
+    struct pipe p;
+    int round, k;
+
+    (void) state;
+    for (round = 0; round < 100; round++) {
+        post_ways = (struct post_ways) {(int) post_random(101), (int) post_random(101), (int) post_random(60)};
+        open_pipe(&p, 0, 1, 2 + (uint32_t) post_random(7), 2 + (uint32_t) post_random(3));
+        for (k = (int) post_random(5); k > 0; k--) {
+            push(&p);
+        }
+        if (0 == post_random(4)) {
+            reclaim(&p); /* before it has joined */
+        }
+        assert_int_equal(join(&p, 0) | join(&p, 1), 0);
+        for (k = (int) post_random(60); k > 0; k--) {
+            one_of(&p);
+        }
+        reclaim(&p);
+        assert_int_equal(gr_net_link_reclaim(p.net[1]), 0); /* a reader has none */
+        while (p.done[1] < p.done[0]) {
+            progress((int) post_random(POST_ENDS));
+            pop(&p);
+        }
+        close_pipe(&p, (int) post_random(2));
+        nothing_is_open();
+    }
+}
+
 static void a_reader_that_has_left_frees_its_writer(void **state)
 {
     struct pipe p;
@@ -223,6 +254,7 @@ static void a_broken_connection_fails_its_links(void **state)
                 assert_string_equal(text, 0 == side ? "the reader: cut" : "the writer: cut");
             }
             one_of(&broken[k]);
+            reclaim(&broken[k]);
             close_pipe(&broken[k], (int) post_random(2));
         }
         open_pipe(&broken[0], 0, 1, 2, 2);
@@ -366,6 +398,7 @@ int main(void)
         TEST(most_slots_are_used),
         TEST(answers_carry_credits),
         TEST(what_was_pushed_before_leaving_arrives),
+        TEST(a_writer_gets_back_the_memory_it_pushed_from),
         TEST(a_reader_that_has_left_frees_its_writer),
         TEST(a_broken_connection_fails_its_links),
         TEST(what_breaks_the_rules_is_refused),

@@ -20,6 +20,8 @@ struct pipe {
     struct gr_link link[2];      /* the writer's, the reader's */
     struct gr_net_offer offer[2];
     uint32_t fill[GR_MAX_SLOTS];
+    const void *elsewhere[GR_MAX_SLOTS]; /* some slots' data lie here: */
+    uint64_t outside[GR_MAX_SLOTS][WORDS];
     uint32_t nslots;
     uint64_t done[2];            /* pushed, popped; */
     uint64_t heard;              /* the reader, beside slots */
@@ -69,6 +71,7 @@ static inline void open_end(struct pipe *p, int side, uint64_t count, uint32_t n
     shared->head = shared->tail = count;
     fifo = gr_link_fifo(shared, count, nslots, slot_bytes());
     fifo.fill = 0 == side ? p->fill : NULL;
+    fifo.from = 0 == side ? p->elsewhere : NULL;
     fifo.lease = LEASE;
     if (NULL != post_gpus) {
         gs_move(&fifo, &p->slots[side], 2 * LEASE, side);
@@ -110,21 +113,34 @@ static inline uint64_t word(const struct pipe *p, uint64_t slot, uint64_t k)
 
 static inline void push(struct pipe *p)
 {
-    uint64_t *slot, n = post_random(WORDS + 1), k;
+    uint64_t *data, n = post_random(WORDS + 1), k;
+    uint32_t at = (uint32_t) (p->link[0].mine % p->link[0].nslots);
 
     if (gr_link_writable(&p->link[0])) {
-        slot = gr_link_slot(&p->link[0]);
-        memset(slot, 0xdd, slot_bytes()); /* which is not to travel */
+        assert_null(p->elsewhere[at]);
+        p->elsewhere[at] = 0 == post_random(2) ? p->outside[at] : NULL;
+        memset(gr_link_slot(&p->link[0]), 0xdd, slot_bytes()); /* which is not to travel */
+        memset(p->outside[at], 0xee, slot_bytes());
+        data = NULL == p->elsewhere[at] ? gr_link_slot(&p->link[0]) : p->outside[at];
         for (k = 0; k < n; k++) {
-            slot[k] = word(p, p->done[0], k);
+            data[k] = word(p, p->done[0], k);
         }
-        p->fill[p->link[0].mine % p->link[0].nslots] = (uint32_t) (n * sizeof(uint64_t));
+        p->fill[at] = (uint32_t) (n * sizeof(uint64_t));
         p->done[0]++;
         for (k = 0; k < GR_NWORDS; k++) {
             atomic_store(&p->shared[0]->words[k], p->done[0] << k);
         }
         gr_link_push(&p->link[0]);
     }
+}
+
+/* The writer takes back what it has pushed from outside its slots. */
+static inline void reclaim(struct pipe *p)
+{
+    while (0 < gr_net_link_reclaim(p->net[0])) {
+        progress((int) post_random(POST_ENDS));
+    }
+    memset(p->outside, 0xee, sizeof(p->outside));
 }
 
 /* What the writer says beside slots is not older than the slot, nor than what it has said before. */
