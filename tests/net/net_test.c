@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "pipes.h"
+#include "rule_rows.h"
 
 /* ---- tests ---- */
 
@@ -269,102 +270,6 @@ static void a_broken_connection_fails_its_links(void **state)
         assert_int_equal(tear_down(state), 0);
         set_up(state);
     }
-}
-
-/* Messages that no writer of ours sends: each fails the link, and touches no slot. */
-static void what_breaks_the_rules_is_refused(void **state)
-{
-    static const struct {
-        uint64_t seq;
-        size_t bytes;
-        int twice;
-    } wrong[] = {{1, 8, 0}, {3, 8, 0}, {6, 8, 0}, {UINT64_MAX, 8, 0}, {4, WORDS * 8 + 1, 0}, {5, 8, 1}};
-    char text[200];
-    size_t k;
-
-    (void) state;
-    post_ways = (struct post_ways) {100, 0, 0};
-    for (k = 0; k < sizeof(wrong) / sizeof(wrong[0]); k++) {
-        struct gr_net_head head = {.seq = wrong[k].seq, .kind = GR_NET_DATA, .words = {6, 6 << 1}};
-        struct pipe p;
-        int n;
-
-        open_pipe(&p, 0, 1, 4, 4);
-        assert_int_equal(join(&p, 0) | join(&p, 1), 0);
-        for (n = 0; n < 1000; n++) { /* 4 have come, 2 were read and told: 4 and 5 may come */
-            p.done[0] < 4 ? push(&p) : progress(n % 2);
-            p.done[1] < 2 ? pop(&p) : progress(n % 2);
-        }
-        head.link = p.offer[1].link;
-        for (n = 0; n < 200; n++) {
-            if (n == 0 || (wrong[k].twice && n == 100)) {
-                assert_int_equal(gr_net_link_status(p.net[1]), 0);
-                post_forge(1, &head, wrong[k].bytes);
-            }
-            progress(1);
-        }
-        assert_int_equal(gr_net_link_status(p.net[1]), GR_ERR_NET);
-        gr_net_link_error(p.net[1], text, sizeof(text));
-        assert_string_equal(text, "the writer: a message came for which there is no room");
-        head.seq = 4; /* and now a right one */
-        post_forge(1, &head, 8);
-        for (n = 0; n < 100; n++) {
-            progress(1);
-        }
-        assert_int_equal(p.shared[1]->tail - p.shared[1]->head, 2);
-        while (p.done[1] < 4) {
-            pop(&p); /* unharmed */
-        }
-        close_pipe(&p, 1);
-    }
-}
-
-/* Credits for what was not sent, and old ones: neither counts. */
-static void wrong_credits_are_ignored(void **state)
-{
-    struct gr_net_head head = {.kind = GR_NET_CREDIT};
-    struct pipe p;
-
-    (void) state;
-    open_pipe(&p, 0, 1, 4, 2);
-    assert_int_equal(join(&p, 0) | join(&p, 1), 0);
-    head.link = p.offer[0].link;
-    while (p.done[1] < 300) {
-        if (p.done[1] > 10 && 0 == post_random(20)) {
-            head.seq = 0 == post_random(2) ? 1000000 : post_random(5);
-            post_forge(0, &head, 0);
-            while (0 < post_under_way(0, head.link)) {
-                progress(0);
-            }
-        }
-        one_of(&p);
-    }
-    assert_int_equal(gr_net_link_status(p.net[1]), 0);
-    close_pipe(&p, 0);
-}
-
-static void messages_for_links_that_are_gone_are_dropped(void **state)
-{
-    struct gr_net_head head = {.kind = GR_NET_DATA};
-    struct pipe old, young;
-    int k;
-
-    (void) state;
-    open_pipe(&old, 0, 1, 2, 2);
-    assert_int_equal(join(&old, 0) | join(&old, 1), 0);
-    close_pipe(&old, 0);
-    open_pipe(&young, 0, 1, 2, 2); /* in its place */
-    assert_int_equal(join(&young, 0) | join(&young, 1), 0);
-    assert_int_equal((uint32_t) old.offer[1].link, (uint32_t) young.offer[1].link);
-    for (k = 0; k < 3; k++) {
-        head.link = 0 == k ? old.offer[1].link : 1 == k ? 77 : old.offer[0].link;
-        head.kind = 2 == k ? GR_NET_GONE : GR_NET_DATA;
-        post_forge(2 == k ? 0 : 1, &head, 8);
-    }
-    while (young.done[1] < 100) {
-        one_of(&young);
-    }
-    close_pipe(&young, 0);
 }
 
 /* Whoever goes first: FIFOs are left, and what was under way is given up. */
