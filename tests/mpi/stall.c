@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A rank that does not come: stall MODE [COLLECTIVE [SECONDS [FORM]]], to be watched by a script. FORM:
+ * A rank that does not come: stall MODE [COLLECTIVE [SECONDS [FORM [COUNT]]]], to be watched by a script. FORM:
  * blocking (default), nonblocking or persistent; the others wait in MPI_Wait then.
  *
  *     stop    rank 1 stops itself (SIGSTOP) before a call; the script continues it
