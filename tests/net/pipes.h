@@ -71,7 +71,7 @@ static inline void open_end(struct pipe *p, int side, uint64_t count, uint32_t n
     shared->head = shared->tail = count;
     fifo = gr_link_fifo(shared, count, nslots, slot_bytes());
     fifo.fill = 0 == side ? p->fill : NULL;
-    fifo.from = 0 == side ? p->elsewhere : NULL;
+    fifo.from = 0 == side && NULL == post_gpus ? p->elsewhere : NULL;
     fifo.lease = LEASE;
     if (NULL != post_gpus) {
         gs_move(&fifo, &p->slots[side], 2 * LEASE, side);
@@ -118,7 +118,7 @@ static inline void push(struct pipe *p)
 
     if (gr_link_writable(&p->link[0])) {
         assert_null(p->elsewhere[at]);
-        p->elsewhere[at] = 0 == post_random(2) ? p->outside[at] : NULL;
+        p->elsewhere[at] = NULL == post_gpus && 0 == post_random(2) ? p->outside[at] : NULL;
         memset(gr_link_slot(&p->link[0]), 0xdd, slot_bytes()); /* which is not to travel */
         memset(p->outside[at], 0xee, slot_bytes());
         data = NULL == p->elsewhere[at] ? gr_link_slot(&p->link[0]) : p->outside[at];
