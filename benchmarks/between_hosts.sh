@@ -6,6 +6,7 @@
 # reduce. The hosts are namespaces of this machine (tests/hosts/hosts.sh), and need root. Alternating runs; medians.
 # With ALGORITHMS gpuring only, once with each of them (auto: what it chooses). p50: its median call, for machines where some
 # calls are stopped for long, and not the mean of all.
+# HOSTS_AGAIN=1: both stocks twice in each round; what that differs by, others may, too.
 # HOSTS_RAILS: interfaces of a host (1), each of that rate; with more than one, gpuring has as many rails, and gpuring/1 none.
 #     benchmarks/between_hosts.sh [BUILDDIR] [ROUNDS] [MBIT/S] [LAYOUTS] [COLLECTIVES] [SIZES] [ITERATIONS] [OPTIONS of gpuring]
 #         [ALGORITHMS] [mean|p50]
@@ -42,8 +43,10 @@ for ((k = 0; k < rounds; k++)); do
             run "$layout" "$algorithm" "${gpuring[@]}" --mca coll_gpuring_algorithm "$algorithm" $options
         done
         [ -z "$algorithms" ] || continue
-        run "$layout" stock --mca coll ^gpuring
-        run "$layout" stock+han --mca coll ^gpuring --mca coll_han_priority 100
+        for again in '' ${HOSTS_AGAIN:+/again}; do
+            run "$layout" "stock$again" --mca coll ^gpuring
+            run "$layout" "stock+han$again" --mca coll ^gpuring --mca coll_han_priority 100
+        done
         # shellcheck disable=SC2086
         run "$layout" gpuring "${gpuring[@]}" --mca coll_gpuring_nodes_rails "$rails" $options
         # shellcheck disable=SC2086
