@@ -82,7 +82,8 @@ static struct course course_of(const struct gr_question *q, enum gr_algo algo)
         return (struct course) {2, 0, 4 * (others - 1), 2 * crowd * ranks * others / n * s, 0, 0};
     case GR_ALGO_FLAT: /* measured: on nodes of one rank each, headers of what a root sends or receives are hidden by `more` */
         return blocks ? (struct course) {1, 0, 2 * (others - 1), crowd * ranks * others / n * s, 0, 0}
-                      : (struct course) {halves, 0, halves * (others - 1), halves * others * (ranks > 1 ? s : (double) q->bytes), 0, 0};
+                      : (struct course) {halves, 0, halves * (others - 1),
+                                         halves * others * (ranks > 1 ? s : (double) q->bytes), 0, 0};
     case GR_ALGO_MST:
         /* inside nodes first: then all of a node's ranks send what they have */
         return (struct course) {rounds, rounds_among(far->ranks), 0, ranks * rounds * s, 0, 0};
