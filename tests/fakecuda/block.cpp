@@ -224,7 +224,7 @@ void block_run(const work &job, uint3 index)
     threads_start(&b, stacks);
     take_turns(&b);
     happens_after(&b);
-    weak_flush(b.merged);
+    weak_flush(&b, b.merged);
     for (cuda_thread &t : b.threads) {
         fiber_end(t.f);
     }

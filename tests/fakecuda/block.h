@@ -80,7 +80,7 @@ void block_run(const work &job, uint3 index);
 
 /* FAKECUDA_WEAK */
 void weak_merge(block *b, cuda_thread *t);
-void weak_flush(lines &all);
+void weak_flush(block *b, lines &all);
 
 } /* namespace fake */
 

@@ -65,6 +65,19 @@ static void hand_over(void)
     }
 }
 
+/* What a block has stored, it never finds as it was before: neither before its stores have gone to memory nor after. */
+static void load_again(void)
+{
+    CUdeviceptr words = (begin(0), zeros(8 * THREADS)), flag = zeros(8), out = zeros(8 * THREADS);
+    uint64_t rounds = 3, got[THREADS];
+
+    launch("load_again", 1, THREADS, NULL, (void *[]) { &words, &flag, &out, &rounds });
+    OK(cuMemcpyDtoH(got, out, sizeof(got)));
+    for (int i = 0; i < THREADS; i++) {
+        CHECK(got[i] == rounds * (rounds + 1));
+    }
+}
+
 /* Threads look at what their neighbour stores, with no barrier: some order shows each outcome. */
 static void no_barrier(void)
 {
@@ -158,6 +171,7 @@ const struct test_case kernel_cases[] = {
     { "kernels", kernels },
     { "bad_launches", bad_launches },
     { "hand_over", hand_over },
+    { "load_again", load_again },
     { "no_barrier", no_barrier },
     { "barrier_after_exit", barrier_after_exit },
     { "barriers_mixed", barriers_mixed },

@@ -95,7 +95,10 @@ hand_over | HAND_OVER_BUG=1 FAKECUDA_SCHED=lag:1 | 1 | not so
 hand_over | HAND_OVER_BUG=1 FAKECUDA_WEAK=1 | 1 | not so
 hand_over | HAND_OVER_BUG=2 FAKECUDA_WEAK=1 | 1 | not so
 hand_over | HAND_OVER_BUG=3 FAKECUDA_WEAK=1 | 1 | not so
-hand_over | HAND_OVER_BUG=4 | 1 | not so'
+hand_over | HAND_OVER_BUG=4 | 1 | not so
+load_again | | 0 |
+load_again | FAKECUDA_WEAK=1 | 0 |
+load_again | FAKECUDA_WEAK=2 FAKECUDA_SCHED=lag:3 | 0 |'
 
 asan_rows='kernels | | 0 |
 kernels | FAKECUDA_SCHED=rand:1 FAKECUDA_WEAK=1 | 0 |

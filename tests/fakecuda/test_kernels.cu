@@ -103,6 +103,28 @@ extern "C" __global__ void hand_over(uint64_t *links, uint64_t *out, uint64_t ro
 }
 GP_EXPORT(hand_over)
 
+/* Threads load their neighbour's word before a release of the block's stores and behind it; out: sum of what they found */
+extern "C" __global__ void load_again(uint64_t *words, uint64_t *flag, uint64_t *out, uint64_t rounds)
+{
+    const uint64_t *next = words + (threadIdx.x + 1) % blockDim.x;
+    uint64_t sum = 0;
+
+    for (uint64_t r = 1; r <= rounds; r++) {
+        gp_st<uint64_t>(words + threadIdx.x, r);
+        __syncthreads();
+        sum += gp_ld(next);
+        __syncthreads();
+        if (0 == threadIdx.x) {
+            gp_st_release(flag, r);
+        }
+        __syncthreads();
+        sum += gp_ld(next);
+        __syncthreads();
+    }
+    gp_st(out + threadIdx.x, sum);
+}
+GP_EXPORT(load_again)
+
 /* Waits until *flag is at least value; says in *seen that it began. */
 extern "C" __global__ void wait_for(uint64_t *flag, uint64_t value, uint64_t *seen)
 {

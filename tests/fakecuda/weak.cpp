@@ -8,7 +8,7 @@
  *      a load            may find the line as it was at an earlier load of this block; by chance it does not
  *      acquire, fence    forget what was loaded before
  *
- * Loads see the stores of their own thread and of the block in any case.
+ * Loads see the stores of their own thread and of the block in any case, also when these have gone to memory since.
  */
 #include "block.h"
 
@@ -40,13 +40,18 @@ void weak_merge(block *b, cuda_thread *t)
     t->stores.clear();
 }
 
-void weak_flush(lines &all)
+/* What the block loaded before it stored must not come back once the stores are no longer laid over it. */
+void weak_flush(block *b, lines &all)
 {
     if (all.empty()) {
         return;
     }
     for (const auto &l : all) {
+        auto cached = b->cache.find(l.first);
         overlay((unsigned char *) l.first, l.second, 0, 16);
+        if (b->cache.end() != cached) {
+            overlay(cached->second.byte, l.second, 0, 16);
+        }
     }
     all.clear();
 }
@@ -90,11 +95,7 @@ void weak_store(void *at, const void *value, size_t bytes)
     const uintptr_t where = (uintptr_t) at & ~(uintptr_t) 15;
     const unsigned from = (uintptr_t) at & 15;
     line &l = b->now->stores[where];
-    auto cached = b->cache.find(where);
 
-    if (b->cache.end() != cached) {
-        memcpy(cached->second.byte + from, value, bytes);
-    }
     memcpy(l.byte + from, value, bytes);
     l.known |= (uint16_t) (((1u << bytes) - 1) << from);
     if (0 == draw(b->random) % 16) {
@@ -111,8 +112,8 @@ void weak_release()
 {
     block *b = block_here();
 
-    weak_flush(b->merged);
-    weak_flush(b->now->stores);
+    weak_flush(b, b->merged);
+    weak_flush(b, b->now->stores);
 }
 
 } /* namespace emu */
