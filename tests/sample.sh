@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
-# Sourced by tests that plant bugs, which takes long: one in GPURING_MUTANTS of them is planted (default 3; 1: all), by
+# Sourced by tests that plant bugs, which takes long: one in GPURING_MUTANTS of them is planted (default 5; 1: all), by
 # GPURING_SEED which.
 mutant=${GPURING_SEED:-$$}
 
 # Whether the next one is among them.
 sampled() {
     mutant=$((mutant + 1))
-    [ $((mutant % ${GPURING_MUTANTS:-3})) = 0 ]
+    [ $((mutant % ${GPURING_MUTANTS:-5})) = 0 ]
 }
