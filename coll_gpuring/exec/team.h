@@ -137,7 +137,8 @@ struct gr_join {
 
 /*
  * The frame of a remote wire is a FIFO whose other end is the caller's network: one for links in, and for links out, whose
- * bytes in use are in gr_link_fill(), or lie where gr_link_from() says. When the network has left the frame it says so at the door `writer`. This is what it
+ * bytes in use are in gr_link_fill(), or lie where gr_link_from() says. When the network has left the frame it says so at the
+ * door `writer`. This is what it
  * is to be given; writes: of a link out.
  */
 struct gr_fifo gr_wire_fifo(const struct gr_bundle *bundle, const struct gr_wire *wire, int writes);

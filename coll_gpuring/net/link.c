@@ -330,7 +330,7 @@ void *gr_net_place(void *ctx, const struct gr_net_head *head, size_t bytes, int 
     }
     l->under_way++;
     *on_gpu = l->fifo.gpu.on;
-    return l->fifo.slots + (l->fifo.count + head->seq) % l->fifo.nslots * l->fifo.slot_bytes;
+    return l->fifo.slots + gr_net_slot(l, head->seq) * l->fifo.slot_bytes;
 }
 
 /* The reader is told before the slot is; not older words after newer ones, where slots overtake each other. */

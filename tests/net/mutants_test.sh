@@ -28,7 +28,7 @@ net.c | a writer need not wait for its memory | return NULL != l->fifo.from[at];
 net.c | what a writer takes back is lost | memcpy(l->fifo.slots + at * l->fifo.slot_bytes, l->fifo.from[at], l->fifo.fill[at]); |
 net.c | what a writer takes back goes to another slot | memcpy(l->fifo.slots + at * | memcpy(l->fifo.slots + (at ^ 1) %% l->fifo.nslots *
 net.c | a writer takes back what travels | \|\| seq < l->next) { | ) {
-link.c | the wrong slot is written | (l->fifo.count + head->seq) % l->fifo.nslots | head->seq %% l->fifo.nslots
+link.c | the wrong slot is written | gr_net_slot(l, head->seq) * | head->seq %% l->fifo.nslots *
 link.c | credits come too late | head - l->read >= l->fifo.nslots / 2 | head - l->read > l->fifo.nslots
 link.c | credits are too many | post(l, &l->message[0], GR_NET_CREDIT, head, | post(l, \&l->message[0], GR_NET_CREDIT, head + 1,
 link.c | credits that travel with data are too many | head->read = read; | head->read = read + 1;
