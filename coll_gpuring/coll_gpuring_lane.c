@@ -313,6 +313,10 @@ void mca_coll_gpuring_lane_start(struct gr_op *const *ops, size_t n)
             gr_unlock(&lane->busy);
         }
     }
+    /* their first messages leave now, not when the caller waits for them */
+    if (!mca_coll_gpuring_pml_inside()) {
+        (void) mca_coll_gpuring_net_send();
+    }
 }
 
 /*
@@ -355,7 +359,7 @@ int mca_coll_gpuring_lane_do(struct gr_lane *lane, struct gr_op *op)
             over = GR_OP_DONE == op->state;
             /* the last time, too: what was read is told to its writers. To send may have been all that was left */
             if (!mca_coll_gpuring_net_send() && !over) {
-                mca_coll_gpuring_net_progress(true);
+                mca_coll_gpuring_net_receive();
             }
             k = mca_coll_gpuring_watch_idle(&lane->watch) ? k : 0;
         }

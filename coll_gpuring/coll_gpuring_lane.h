@@ -29,6 +29,9 @@ void mca_coll_gpuring_net_progress(bool here);
 /* In an MPI call: only send what lanes have to say. Whether there was something. */
 bool mca_coll_gpuring_net_send(void);
 
+/* In an MPI call: only look for what comes in. */
+void mca_coll_gpuring_net_receive(void);
+
 /* How often to look at a lane, between two calls of opal_progress, where that is `looks` times without a network. */
 unsigned mca_coll_gpuring_net_looks(const struct gr_lane *lane, unsigned looks);
 

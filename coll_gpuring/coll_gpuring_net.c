@@ -300,6 +300,13 @@ void mca_coll_gpuring_net_progress(bool here)
     }
 }
 
+void mca_coll_gpuring_net_receive(void)
+{
+    if (atomic_load_explicit(&networks.held, memory_order_relaxed) > 0) {
+        (void) do_with_all(gr_net_receive);
+    }
+}
+
 bool mca_coll_gpuring_net_send(void)
 {
     return atomic_load_explicit(&networks.held, memory_order_relaxed) > 0 && 0 < do_with_all(gr_net_send);

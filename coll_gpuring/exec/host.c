@@ -214,8 +214,7 @@ static void host_commit(void *ctx, uint32_t channel, const struct gr_step *step)
         struct gr_link *l = link_to(op, channel, step->to[k]);
 
         if (NULL != l->fill) {
-            l->fill[l->mine % l->nslots] = (uint32_t) op->filled;
-            l->from[l->mine % l->nslots] = op->from;
+            gr_link_say(l, op->filled, op->from);
             op->lent += NULL != op->from;
         }
         gr_link_push(l);

@@ -120,6 +120,7 @@ struct gr_fifo gr_wire_fifo(const struct gr_bundle *b, const struct gr_wire *wir
 
     fifo.fill = writes ? gr_link_fill(shared, b->nslots, b->slot_bytes) : NULL;
     fifo.from = writes ? gr_link_from(shared, b->nslots, b->slot_bytes) : NULL;
+    fifo.turn = writes ? &shared->turn : NULL;
     fifo.lease = wire->offer.lease;
     return fifo;
 }
@@ -210,6 +211,7 @@ static void take_links(struct gr_join *join)
         gr_link_attach(l, NULL == w->frame ? w->base : gr_frame_base(w->frame), w->offer.count, b->nslots, b->slot_bytes);
         l->fill = NULL == w->frame ? NULL : gr_link_fill(l->shared, l->nslots, l->slot_bytes);
         l->from = NULL == w->frame ? NULL : gr_link_from(l->shared, l->nslots, l->slot_bytes);
+        l->turns = &join->team->turns;
     }
 }
 

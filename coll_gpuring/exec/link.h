@@ -31,6 +31,7 @@ struct gr_link_shared {
     struct gr_door writer;
     _Alignas(GR_CACHE_LINE) _Atomic uint64_t tail; /* slots written, ever */
     _Atomic uint64_t words[GR_NWORDS];             /* of the writer's */
+    _Atomic uint64_t turn;                         /* and which of its links goes first: gr_link_say() */
     _Alignas(GR_CACHE_LINE) _Atomic uint64_t head; /* slots read, ever */
     _Alignas(GR_CACHE_LINE) unsigned char slots[];
 };
@@ -52,7 +53,8 @@ struct gr_link {
     size_t slot_bytes;
     uint32_t *fill; /* [slot]: where its writer says how many bytes of it are in use, before the push: what lies between
                        the ends may be a network. NULL: nobody asks */
-    const void **from; /* beside fill: as in the FIFO that it is written for */
+    const void **from; /* beside fill: as in the FIFO that it is written for, */
+    uint64_t *turns;   /* and how often links that have it in common were begun anew */
 };
 
 /*
@@ -82,6 +84,7 @@ struct gr_fifo {
                              is free again; NULL: in the slot. NULL: all of them do */
     const _Atomic uint64_t *until; /* writer's: where the slots begin that are not to travel yet, as tail; NULL: all may */
     _Atomic uint64_t *words; /* [GR_NWORDS], which travel with slots; NULL: nothing is said */
+    const _Atomic uint64_t *turn; /* writer's: slots of the FIFO where this is less are sent first; NULL: 0 */
     struct gr_door *door; /* that is told when the network has left it: */
     uint64_t lease;
     struct gr_fifo_gpu gpu;
@@ -150,6 +153,7 @@ static inline void gr_link_attach(struct gr_link *l, struct gr_link_shared *shar
     l->slot_bytes = slot_bytes;
     l->fill = NULL;
     l->from = NULL;
+    l->turns = NULL;
 }
 
 /* The slot that this end handles next. */
@@ -168,6 +172,29 @@ static inline int gr_link_writable(struct gr_link *l)
     return l->mine - l->other < l->nslots;
 }
 
+/* Writer: whether the reader is through with all slots. */
+static inline int gr_link_drained(struct gr_link *l)
+{
+    if (l->mine != l->other) {
+        l->other = atomic_load_explicit(&l->shared->head, memory_order_acquire);
+    }
+    return l->mine == l->other;
+}
+
+/*
+ * Writer, before it pushes a slot of which a network has to know more (fill): that many bytes are in use, and lie there, or,
+ * with NULL, in the slot. To send takes a network long, so what was pushed first goes first: a link in which nothing waits
+ * queues up behind the others.
+ */
+static inline void gr_link_say(struct gr_link *l, size_t bytes, const void *from)
+{
+    l->fill[l->mine % l->nslots] = (uint32_t) bytes;
+    l->from[l->mine % l->nslots] = from;
+    if (gr_link_drained(l)) {
+        atomic_store_explicit(&l->shared->turn, ++*l->turns, memory_order_relaxed);
+    }
+}
+
 /* Writer: the slot's data are complete. */
 static inline void gr_link_push(struct gr_link *l)
 {
@@ -182,15 +209,6 @@ static inline int gr_link_readable(struct gr_link *l)
     }
     l->other = atomic_load_explicit(&l->shared->tail, memory_order_acquire);
     return l->other != l->mine;
-}
-
-/* Writer: whether the reader is through with all slots. */
-static inline int gr_link_drained(struct gr_link *l)
-{
-    if (l->mine != l->other) {
-        l->other = atomic_load_explicit(&l->shared->head, memory_order_acquire);
-    }
-    return l->mine == l->other;
 }
 
 /* Reader: the slot's data are used up. */

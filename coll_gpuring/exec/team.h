@@ -56,6 +56,7 @@ struct gr_team {
     const int32_t *pids;      /* [rank] */
     const unsigned char *remote; /* [rank]: whether it shares no memory with this one; NULL: none is. Where some is there
                                  are neither boards nor direct plans, on all ranks alike */
+    uint64_t turns;           /* of its links to a network */
     int direct;               /* whether direct plans are possible: by the last verdict, the same on all ranks */
     _Atomic int poisoned;     /* negative error of the call that broke it, or 0 */
 };

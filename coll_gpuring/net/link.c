@@ -169,16 +169,6 @@ static int is_over(const struct gr_net_link *l)
     return !is_connected(l) || l->gone || (GR_NET_OUT == l->side && (0 != l->status || l->next == pushed(l)));
 }
 
-void gr_net_link_close(struct gr_net_link *link)
-{
-    struct gr_net *net = link->net;
-
-    gr_net_lock(net);
-    link->closing = 1;
-    gr_net_go_on(link);
-    gr_net_unlock(net);
-}
-
 /* ---- sending ---- */
 
 /* Slots of which the reader is through. */
@@ -294,6 +284,12 @@ static void send_credit(struct gr_net_link *l)
         l->telling = 1;
         post(l, &l->message[0], GR_NET_CREDIT, head, NULL, 0);
     }
+}
+
+int gr_net_sends(const struct gr_net_link *l)
+{
+    return GR_NET_OUT == l->side && !l->gone && 0 == l->status && is_connected(l) && l->next < l->read + l->window &&
+           l->next < pushed(l);
 }
 
 void gr_net_go_on(struct gr_net_link *l)

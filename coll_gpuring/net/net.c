@@ -145,29 +145,49 @@ int gr_net_reaches_gpus(const struct gr_net *net)
     return NULL != net->transport->reaches_gpus && net->transport->reaches_gpus(net->end);
 }
 
-static void go_on_with(struct gr_net *net, enum gr_net_side side)
+/* Go on with the links of that side, but leave writers that have something to send to their turn: the first of these. */
+static struct gr_net_link *go_on_with(struct gr_net *net, enum gr_net_side side)
 {
+    struct gr_net_link *first = NULL, *l;
     uint32_t k;
 
     for (k = 0; k < net->nplaces; k++) {
-        if (NULL != net->places[k] && side == net->places[k]->side) {
-            gr_net_go_on(net->places[k]);
+        l = net->places[k];
+        if (NULL == l || side != l->side) {
+            continue;
+        }
+        if (!gr_net_sends(l)) {
+            if (GR_NET_IN == side || l->closing) {
+                gr_net_go_on(l);
+            }
+        } else if (NULL == first || gr_net_turn(l) < gr_net_turn(first)) {
+            first = l;
         }
     }
+    return first;
 }
 
 /* Send what is to be sent; the caller has the network. Credits come last: they can wait for data, which take them along. */
 static void send_all(struct gr_net *net)
 {
-    go_on_with(net, GR_NET_OUT);
-    go_on_with(net, GR_NET_IN);
+    struct gr_net_link *l;
+
+    while (NULL != (l = go_on_with(net, GR_NET_OUT))) {
+        gr_net_go_on(l);
+    }
+    (void) go_on_with(net, GR_NET_IN);
+}
+
+static void receive_all(struct gr_net *net)
+{
+    net->transport->progress(net->end);
 }
 
 /* One round; the caller has the network. */
 static void go_on(struct gr_net *net)
 {
     send_all(net); /* first: to look for what comes in takes a while */
-    net->transport->progress(net->end);
+    receive_all(net);
 }
 
 /* Do it, and add what it has moved, unless another thread is in the network. */
@@ -191,6 +211,11 @@ void gr_net_progress(struct gr_net *net, uint64_t *moved)
 void gr_net_send(struct gr_net *net, uint64_t *moved)
 {
     do_if_free(net, send_all, moved);
+}
+
+void gr_net_receive(struct gr_net *net, uint64_t *moved)
+{
+    do_if_free(net, receive_all, moved);
 }
 
 /* A writer's slot that says where its data lie: let it hold them, unless the transport has them. How many have to wait. */
@@ -221,6 +246,16 @@ int gr_net_link_reclaim(struct gr_net_link *link)
     }
     gr_net_unlock(link->net);
     return n;
+}
+
+void gr_net_link_close(struct gr_net_link *link)
+{
+    struct gr_net *net = link->net;
+
+    gr_net_lock(net);
+    link->closing = 1;
+    gr_net_go_on(link);
+    gr_net_unlock(net);
 }
 
 static int any_closing(const struct gr_net *net)

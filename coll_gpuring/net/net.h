@@ -8,9 +8,10 @@
  *                  its FIFO                          <~~ credits ~~                        its FIFO
  *
  * What is pushed into the writer's FIFO comes out of the reader's, in order. So executors, and kernels, who know links,
- * need not know networks. A slot is sent from where it lies, or its data do elsewhere, when the reader has room for it: credits say how far the reader has read,
- * and travel with what goes the other way, or by themselves. Nothing is queued but what lies in these slots: a link has at
- * most as many messages under way as slots, and no more that carry credits.
+ * need not know networks. A slot is sent from where it lies, or from where its data lie (gr_fifo.from), when the reader has
+ * room for it: credits say how far the reader has read, and travel with what goes the other way, or by themselves. Nothing
+ * is queued but what lies in these slots: a link has at most as many messages under way as slots, and no more that carry
+ * credits.
  *
  * To make a link, each end opens its own, and tells the other what gr_net_link_offer() says, by means of the caller's.
  * Connections are made when a link first needs them, one per peer, and kept.
@@ -111,6 +112,9 @@ void gr_net_progress(struct gr_net *net, uint64_t *moved);
 
 /* Of that only what this end has to say: nothing is received, which spares a look (over TCP, a system call). */
 void gr_net_send(struct gr_net *net, uint64_t *moved);
+
+/* And the other half: look for what comes in. */
+void gr_net_receive(struct gr_net *net, uint64_t *moved);
 
 /* Links that are open, or closed but not through; connections; messages under way. */
 struct gr_net_usage {

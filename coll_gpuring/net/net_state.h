@@ -77,6 +77,14 @@ int gr_net_peer(struct gr_net *net, const struct gr_net_offer *offer, struct gr_
 /* The link's first failure. */
 void gr_net_fail(struct gr_net_link *l, int status, const char *why);
 
+/* Whether a writer's link has a slot that can be sent now; and its turn among these. */
+int gr_net_sends(const struct gr_net_link *l);
+
+static inline uint64_t gr_net_turn(const struct gr_net_link *l)
+{
+    return NULL == l->fifo.turn ? 0 : atomic_load_explicit(l->fifo.turn, memory_order_relaxed);
+}
+
 /* Do what can be done for a link; it may end. */
 void gr_net_go_on(struct gr_net_link *l);
 

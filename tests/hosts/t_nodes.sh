@@ -46,6 +46,9 @@ for form in nonblocking persistent; do
     tap_check "2x2: $form, with a thread" eight_taken
 done
 
+nodes 2x1 2 -- overlap leave
+tap_check "2x1: what a nonblocking call says at once has left when it returns" good_through_gpuring
+
 # ---- what crosses the hosts' interfaces ----
 
 # Each host sends and receives PER_CALL in each of 10 Allreduces of 4 MiB (-c makes two more): not less, and no more than 5%

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Does a nonblocking allreduce go on while the program does something else? overlap [thread]
+ * Does a nonblocking allreduce go on while the program does something else? overlap [thread|leave]
  *
  *     thread    judges it: the rank sleeps five times as long as the call takes, and must hardly wait then.
  *               Expects coll_gpuring_progress_thread 1. It sleeps, so that the thread has the core.
+ *     leave     what a call says at once has left when it returns: rank 0 makes a small Ibcast and sleeps, and nobody waits
+ *               until it wakes. With links that are there: the first call is awaited by all
  *     nothing   computes and calls MPI_Test in between; times are only told
  */
 #include <mpi.h>
@@ -18,6 +20,7 @@
 
 #define BYTES (16 << 20)
 #define TRIES 7
+#define SLEEP 1 /* seconds */
 
 static int by_value(const void *a, const void *b)
 {
@@ -85,17 +88,37 @@ static double waiting_seconds(struct form_call *c, uint64_t *salts, bool thread,
     return median(times, TRIES);
 }
 
-int main(int argc, char **argv)
+static void check_leaving(void)
+{
+    int word = -1, k;
+    double waited;
+    bool ok = true;
+    MPI_Request request;
+
+    for (k = 0; k < 4; k++) {
+        word = 0 == test_rank ? k : -1;
+        tap_sync();
+        waited = seconds_now();
+        MPI_Ibcast(&word, 1, MPI_INT, 0, MPI_COMM_WORLD, &request);
+        if (0 == test_rank && k > 0) {
+            quick_sleep(SLEEP * 1000000);
+        }
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        waited = seconds_now() - waited;
+        ok = ok && k == word && (0 == test_rank || 0 == k || waited < SLEEP / 2.0);
+        tap_note("call %d: %.3f ms", k, 1e3 * waited);
+    }
+    tap_check(ok, "what a nonblocking call says at once has left when it returns");
+}
+
+static void check_going_on(bool thread)
 {
     struct form_shape shape = {.coll = COLL_ALLREDUCE, .kind = KIND_FLOAT, .count = BYTES / (int) sizeof(float)};
-    bool thread, ok = true;
+    bool ok = true;
     struct form_call c;
     double blocking, waiting;
-    uint64_t salts;
+    uint64_t salts = rng_key(test_seed, 170, 0);
 
-    test_begin(&argc, &argv, MPI_THREAD_SINGLE);
-    thread = argc > 1 && 0 == strcmp(argv[1], "thread");
-    salts = rng_key(test_seed, 170, 0);
     kinds_open();
     form_make(&c, MPI_COMM_WORLD, &shape);
     blocking = blocking_seconds(&c, &salts, &ok);
@@ -110,5 +133,15 @@ int main(int argc, char **argv)
         tap_skip("gpuring is not at work", "the thread went on");
     }
     kinds_close();
+}
+
+int main(int argc, char **argv)
+{
+    test_begin(&argc, &argv, MPI_THREAD_SINGLE);
+    if (argc > 1 && 0 == strcmp(argv[1], "leave")) {
+        check_leaving();
+    } else {
+        check_going_on(argc > 1 && 0 == strcmp(argv[1], "thread"));
+    }
     return test_end();
 }

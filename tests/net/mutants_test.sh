@@ -62,6 +62,9 @@ net.c | a later link of the same place gets the messages | && l->number == numbe
 net.c | all peers are one | && 0 == memcmp(p->address, offer->address, p->bytes)) { | ) {
 net.c | a broken connection fails all links | && p == net->places[k]->peer) { | ) {
 net.c | a broken connection fails no link | gr_net_fail(net->places[k], p->status, p->why); |
+net.c | whose turn it is does not count | gr_net_turn(l) < gr_net_turn(first) | 0
+net.c | the last goes first | gr_net_turn(l) < gr_net_turn(first) | gr_net_turn(l) > gr_net_turn(first)
+net.c | who receives sends | do_if_free(net, receive_all, moved); | do_if_free(net, go_on, moved);
 net.c | the network ends without leaving FIFOs | gr_net_leave(net->places[k]); |
 '
 

@@ -232,6 +232,53 @@ static void a_reader_that_has_left_frees_its_writer(void **state)
     }
 }
 
+static void shuffle(int *order, int n)
+{
+    int k, other, kept;
+
+    for (k = 0; k < n; k++) {
+        other = (int) post_random((uint64_t) k + 1);
+        kept = other < k ? order[other] : k;
+        order[other] = k;
+        order[k] = kept;
+    }
+}
+
+/* Where links have their places in the network says nothing. A second slot goes with its link's first. */
+static void what_was_pushed_first_is_sent_first(void **state)
+{
+    enum { N = 6, MOST = 3 };
+    struct pipe p[N];
+    int order[N], round, k, j, slots;
+
+    (void) state;
+    for (round = 0; round < 50; round++) {
+        for (k = 0; k < N; k++) {
+            open_pipe(&p[k], 0, 1 + k % 2, MOST, MOST);
+            assert_int_equal(join(&p[k], 0) | join(&p[k], 1), 0);
+        }
+        shuffle(order, N);
+        slots = 1 + (int) post_random(MOST);
+        for (j = 0; j < slots; j++) {
+            for (k = 0; k < N; k++) {
+                push(&p[(order[k] + j) % N]);
+            }
+        }
+        post_data = 0;
+        gr_net_receive(nets[0], &(uint64_t) {0});
+        assert_int_equal(post_data, 0);
+        gr_net_send(nets[0], &(uint64_t) {0});
+        assert_int_equal(post_data, N * slots);
+        for (k = 0; k < N * slots; k++) {
+            assert_int_equal(post_to[k], p[order[k / slots]].offer[1].link);
+        }
+        for (k = 0; k < N; k++) {
+            close_pipe(&p[k], 0);
+        }
+    }
+    nothing_is_open();
+}
+
 static void a_broken_connection_fails_its_links(void **state)
 {
     struct pipe broken[2], whole;
@@ -307,6 +354,7 @@ int main(void)
         TEST(what_was_pushed_before_leaving_arrives),
         TEST(a_writer_gets_back_the_memory_it_pushed_from),
         TEST(a_reader_that_has_left_frees_its_writer),
+        TEST(what_was_pushed_first_is_sent_first),
         TEST(a_broken_connection_fails_its_links),
         TEST(what_breaks_the_rules_is_refused),
         TEST(wrong_credits_are_ignored),

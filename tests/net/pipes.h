@@ -30,6 +30,7 @@ struct pipe {
 static struct gr_net *nets[POST_ENDS];
 static long patience; /* calls of gr_net_progress() that a test has left: what never comes is waited for no longer */
 static uint64_t seed;
+static uint64_t turns; /* of all writers */
 
 static inline int set_up(void **state)
 {
@@ -78,6 +79,12 @@ static inline void open_end(struct pipe *p, int side, uint64_t count, uint32_t n
     }
     p->shared[side] = shared;
     gr_link_attach(&p->link[side], shared, count, nslots, slot_bytes());
+    if (0 == side) {
+        fifo.turn = &shared->turn;
+        p->link[0].fill = p->fill;
+        p->link[0].from = p->elsewhere;
+        p->link[0].turns = &turns;
+    }
     assert_int_equal(gr_net_link_open(nets[0 == side ? p->from : p->to], 0 == side ? GR_NET_OUT : GR_NET_IN, &fifo,
                                       &p->net[side]), 0);
     gr_net_link_offer(p->net[side], &p->offer[side]);
@@ -115,21 +122,22 @@ static inline void push(struct pipe *p)
 {
     uint64_t *data, n = post_random(WORDS + 1), k;
     uint32_t at = (uint32_t) (p->link[0].mine % p->link[0].nslots);
+    int outside;
 
     if (gr_link_writable(&p->link[0])) {
         assert_null(p->elsewhere[at]);
-        p->elsewhere[at] = NULL == post_gpus && 0 == post_random(2) ? p->outside[at] : NULL;
+        outside = NULL == post_gpus && 0 == post_random(2);
         memset(gr_link_slot(&p->link[0]), 0xdd, slot_bytes()); /* which is not to travel */
         memset(p->outside[at], 0xee, slot_bytes());
-        data = NULL == p->elsewhere[at] ? gr_link_slot(&p->link[0]) : p->outside[at];
+        data = outside ? p->outside[at] : gr_link_slot(&p->link[0]);
         for (k = 0; k < n; k++) {
             data[k] = word(p, p->done[0], k);
         }
-        p->fill[at] = (uint32_t) (n * sizeof(uint64_t));
         p->done[0]++;
         for (k = 0; k < GR_NWORDS; k++) {
             atomic_store(&p->shared[0]->words[k], p->done[0] << k);
         }
+        gr_link_say(&p->link[0], n * sizeof(uint64_t), outside ? data : NULL);
         gr_link_push(&p->link[0]);
     }
 }

@@ -110,7 +110,8 @@ static int post_connect(void *end, const void *address, void *peer, void **conne
     return 0;
 }
 
-int post_credits;
+int post_credits, post_data;
+uint64_t post_to[POST_TO];
 
 /* The data are ours from now on. */
 static void take_copy(struct letter *l)
@@ -130,6 +131,9 @@ static int post_send(void *end, void *connection, struct gr_net_message *message
         return GR_ERR_LOST;
     }
     post_credits += GR_NET_CREDIT == message->head.kind;
+    if (GR_NET_DATA == message->head.kind) {
+        post_to[post_data++ % POST_TO] = message->head.link;
+    }
     l = new_letter();
     *l = (struct letter) {.stage = ON_ITS_WAY, .from = from, .to = to, .head = message->head, .message = message,
                           .data = data, .bytes = bytes};

@@ -8,7 +8,7 @@
 
 #include "net/transport.h"
 
-enum { POST_ENDS = 3 };
+enum { POST_ENDS = 3, POST_TO = 64 };
 
 /* How messages travel: chances of 100. */
 struct post_ways {
@@ -26,6 +26,8 @@ struct post_gpus {
 extern struct post_ways post_ways;
 extern const struct post_gpus *post_gpus;
 extern int post_credits; /* messages of credits that were sent, ever */
+extern int post_data;    /* those of data, and the links to which they went: message number k to post_to[k % POST_TO] */
+extern uint64_t post_to[POST_TO];
 extern const struct gr_transport post_transport;
 
 void post_begin(uint64_t seed);
