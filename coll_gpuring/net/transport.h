@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define GR_NET_DEVICE_BYTES 64 /* of a device's name */
 
@@ -20,14 +21,38 @@ enum gr_net_kind {
     GR_NET_GONE    /* the reader has left the link */
 };
 
-/* What travels in front of a message's data. */
+/* What travels in front of a message's data. Most messages have nothing to say in its later parts: gr_net_head_bytes(). */
 struct gr_net_head {
     uint64_t link; /* the number of the receiver's end */
     uint64_t seq;  /* data: the number of the slot, from 0 for the link's first */
+    uint32_t kind, unused;
     uint64_t back, read; /* data: a credit for that link of the receiver's, on the way back; 0: none */
     uint64_t words[GR_NWORDS]; /* data: what the writer says beside its slots */
-    uint32_t kind, unused;
 };
+
+/* So many of its bytes have to travel; the others are 0. */
+static inline size_t gr_net_head_bytes(const struct gr_net_head *head)
+{
+    int k;
+
+    for (k = 0; k < GR_NWORDS; k++) {
+        if (0 != head->words[k]) {
+            return sizeof(*head);
+        }
+    }
+    return 0 != head->back ? offsetof(struct gr_net_head, words) : offsetof(struct gr_net_head, back);
+}
+
+/* A head of which so many bytes have come. Whether they are one. */
+static inline int gr_net_head_take(struct gr_net_head *head, const void *from, size_t bytes)
+{
+    if (bytes < offsetof(struct gr_net_head, back) || bytes > sizeof(*head)) {
+        return 0;
+    }
+    memset(head, 0, sizeof(*head));
+    memcpy(head, from, bytes); /* it need not be aligned */
+    return 1;
+}
 
 /* A message to be sent; it and its data stay as they are until it has been sent. */
 struct gr_net_message {
@@ -53,7 +78,7 @@ struct gr_transport_up {
 };
 
 /* Increased when what is below changes: a module may be older than who loads it. */
-#define GR_TRANSPORT_VERSION 5
+#define GR_TRANSPORT_VERSION 6
 
 struct gr_transport {
     uint32_t version;

@@ -76,10 +76,9 @@ static ucs_status_t on_data(void *arg, const void *header, size_t header_length,
     int on_gpu;
 
     u->heard = 1;
-    if (sizeof(head) != header_length) {
+    if (!gr_net_head_take(&head, header, header_length)) {
         return UCS_OK; /* nobody of ours */
     }
-    memcpy(&head, header, sizeof(head)); /* it need not be aligned */
     to = u->up->place(u->up->ctx, &head, length, &on_gpu);
     if (NULL == to) {
         return UCS_OK; /* which drops it */
@@ -102,8 +101,7 @@ static ucs_status_t on_note(void *arg, const void *header, size_t header_length,
     (void) length;
     (void) param;
     u->heard = 1;
-    if (sizeof(head) == header_length) {
-        memcpy(&head, header, sizeof(head));
+    if (gr_net_head_take(&head, header, header_length)) {
         u->up->noted(u->up->ctx, &head);
     }
     return UCS_OK;
@@ -142,8 +140,8 @@ static int ucx_send(void *end, void *connection, struct gr_net_message *message,
     ucs_status_ptr_t request;
 
     message->transport = end;
-    request = ucp_am_send_nbx(c->ep, NULL == data ? ID_NOTE : ID_DATA, &message->head, sizeof(message->head), data, bytes,
-                              &param);
+    request = ucp_am_send_nbx(c->ep, NULL == data ? ID_NOTE : ID_DATA, &message->head,
+                              gr_net_head_bytes(&message->head), data, bytes, &param);
     if (UCS_PTR_IS_ERR(request)) {
         on_error(c, c->ep, UCS_PTR_STATUS(request));
         return GR_ERR_LOST;

@@ -188,6 +188,12 @@ static int contents(struct end *e, unsigned char *slot, size_t bytes, int check)
     return 1;
 }
 
+/* What is said beside a slot: nothing at first. */
+static uint64_t word_beside(const struct end *e)
+{
+    return e->done < 40 ? 0 : e->done;
+}
+
 int end_go_on(struct end *e, uint64_t until, const struct shape *shape)
 {
     size_t bytes;
@@ -197,8 +203,10 @@ int end_go_on(struct end *e, uint64_t until, const struct shape *shape)
         need(contents(e, gr_link_slot(&e->link), bytes, GR_NET_IN == e->side));
         if (GR_NET_OUT == e->side) {
             e->fill[e->link.mine % e->link.nslots] = (uint32_t) bytes;
+            atomic_store(&e->shared->words[0], word_beside(e));
             gr_link_push(&e->link);
         } else {
+            need(atomic_load(&e->shared->words[0]) >= word_beside(e)); /* or a newer one's */
             memset(gr_link_slot(&e->link), 0x55, bytes); /* what is not sent again must be seen */
             gr_link_pop(&e->link);
         }
