@@ -6,7 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-ucs_status_t gr_ucx_context(const char *device, size_t request_bytes, ucp_context_h *context)
+/*
+ * Where a transport has to register memory, UCX keeps registered what was sent from users' buffers, by default all of it. At
+ * most this much stays, where the user has not said (UCX_IB_RCACHE_...).
+ */
+#define CACHE "RCACHE_MAX_SIZE"
+#define CACHE_SIZE "4g"
+
+/* Of a device, or with NULL of all; that value for the cache, or UCX's with NULL. */
+static ucs_status_t make_context(const char *device, const char *cache, size_t request_bytes, ucp_context_h *context)
 {
     ucp_params_t params = {
         .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_REQUEST_SIZE | UCP_PARAM_FIELD_NAME,
@@ -23,10 +31,59 @@ ucs_status_t gr_ucx_context(const char *device, size_t request_bytes, ucp_contex
     if (NULL != device) {
         status = ucp_config_modify(config, "NET_DEVICES", device);
     }
+    if (UCS_OK == status && NULL != cache) {
+        status = ucp_config_modify(config, CACHE, cache);
+    }
     if (UCS_OK == status) {
         status = ucp_init(&params, config, context);
     }
     ucp_config_release(config);
+    return status;
+}
+
+/* UCX's description of a context, to be freed; NULL: no memory. */
+static char *describe(ucp_context_h context)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+
+    if (NULL != f) {
+        ucp_context_print_info(context, f);
+        fclose(f);
+    }
+    return text;
+}
+
+/* Whether a context may use a transport that registers memory: a line of it is as below, with a name that begins so. */
+static int registers(ucp_context_h context)
+{
+    static const char *const names[] = {" -- rc_", " -- dc_", " -- ud_"};
+    char *text = describe(context);
+    int found = 0;
+    size_t k;
+
+    for (k = 0; NULL != text && k < sizeof(names) / sizeof(names[0]); k++) {
+        found = found || NULL != strstr(text, names[k]);
+    }
+    free(text);
+    return found;
+}
+
+static int user_has_said(void)
+{
+    return NULL != getenv("UCX_IB_RCACHE_MAX_SIZE") || NULL != getenv("UCX_IB_RCACHE_MAX_REGIONS");
+}
+
+ucs_status_t gr_ucx_context(const char *device, size_t request_bytes, ucp_context_h *context)
+{
+    ucs_status_t status = make_context(device, NULL, request_bytes, context);
+
+    /* once more and not at once: UCX warns of a value where nothing has that cache */
+    if (UCS_OK == status && !user_has_said() && registers(*context)) {
+        ucp_cleanup(*context);
+        status = make_context(device, CACHE_SIZE, request_bytes, context);
+    }
     return status;
 }
 
@@ -69,20 +126,14 @@ static int find_devices(char *text, char (*names)[GR_NET_DEVICE_BYTES], int n)
 int gr_ucx_devices(char (*names)[GR_NET_DEVICE_BYTES], int n)
 {
     ucp_context_h context;
-    char *text = NULL;
-    size_t size;
-    FILE *f;
+    char *text;
     int found = 0;
 
-    if (UCS_OK != gr_ucx_context(NULL, 0, &context)) {
+    if (UCS_OK != make_context(NULL, NULL, 0, &context)) {
         return 0;
     }
-    f = open_memstream(&text, &size);
-    if (NULL != f) {
-        ucp_context_print_info(context, f);
-        fclose(f);
-        found = NULL == text ? 0 : find_devices(text, names, n);
-    }
+    text = describe(context);
+    found = NULL == text ? 0 : find_devices(text, names, n);
     free(text);
     ucp_cleanup(context);
     return found;
