@@ -25,6 +25,9 @@
 /* What all ranks send to all others at once gets into each other's way. */
 #define CROWD 1.1
 
+/* What a message costs a root that sends it, in messages that it receives: over TCP its core, for most of the way. */
+#define SENDING 3
+
 /* What an algorithm does. */
 struct course {
     double hops, near; /* that the farthest message makes, one after the other: between nodes and inside */
@@ -33,6 +36,11 @@ struct course {
     double inside;     /* bytes that the busiest rank moves inside its node */
     int pipe;          /* chunks follow each other; else slices do, each from its beginning to its end */
 };
+
+static double at_root(enum gr_coll coll)
+{
+    return (GR_COLL_BCAST == coll ? 0 : 1) + (GR_COLL_REDUCE == coll ? 0 : SENDING);
+}
 
 static double rounds_among(int n)
 {
@@ -82,7 +90,7 @@ static struct course course_of(const struct gr_question *q, enum gr_algo algo)
         return (struct course) {2, 0, 4 * (others - 1), 2 * crowd * ranks * others / n * s, 0, 0};
     case GR_ALGO_FLAT: /* measured: on nodes of one rank each, headers of what a root sends or receives are hidden by `more` */
         return blocks ? (struct course) {1, 0, 2 * (others - 1), crowd * ranks * others / n * s, 0, 0}
-                      : (struct course) {halves, 0, halves * (others - 1),
+                      : (struct course) {halves, 0, at_root(q->coll) * (others - 1),
                                          halves * others * (ranks > 1 ? s : (double) q->bytes), 0, 0};
     case GR_ALGO_MST:
         /* inside nodes first: then all of a node's ranks send what they have */
