@@ -216,7 +216,7 @@ static void check_options(const struct options *o)
         die("-n %d: %s needs all others in one step, which takes %d", o->ranks, gr_algo_name(o->algo), GR_FAN);
     }
     if (gr_algo_is_along(o->algo) && NULL != o->order) {
-        die("--order: along a torus it is the torus and --channel that say the order");
+        die("--order: %s takes ranks by their numbers; along a torus --channel gives other orders", gr_algo_name(o->algo));
     }
     if (o->root >= o->ranks) {
         die("-r %d: there are only ranks 0 to %d", o->root, o->ranks - 1);

@@ -40,13 +40,13 @@ static const struct param_row rows[] = {
      "1: take collectives on buffers in host memory too; 0 (default): leave them to the other components"},
     {"algorithm", KIND_ALGORITHM, GR_PARAM_COMMON, 0, 0, 0, NULL,
      "Algorithm of all collectives: auto (cost model; default), ring, chain, tree, flat, oneshot, twoshot, pairwise, "
-     "bucket, swing, mst, ordered, suh-shin, two-level, node-tree or mailbox. A collective without a schedule for it stays "
-     "at auto, and so do messages that are too large for mailboxes, oneshot on more than 9 ranks, and bucket, swing, mst, "
+     "bucket, swing, mst, ordered, suh-shin, two-level, node-tree, doubling or mailbox. A collective without a schedule for it "
+     "stays at auto, and so do messages that are too large for mailboxes, oneshot on more than 9 ranks, and bucket, swing, mst, "
      "ordered, suh-shin, two-level and node-tree where no torus is known or the algorithm does not suit it"},
     {"algorithm_allreduce", KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_ALLREDUCE, 0, 0, 0, NULL,
-     ALGORITHM_HELP("Allreduce", "ring tree flat oneshot twoshot bucket swing two-level node-tree mailbox")},
+     ALGORITHM_HELP("Allreduce", "ring tree flat oneshot twoshot bucket swing two-level node-tree doubling mailbox")},
     {"algorithm_allgather", KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_ALLGATHER, 0, 0, 0, NULL,
-     ALGORITHM_HELP("Allgather and Allgatherv", "ring flat bucket two-level mailbox")},
+     ALGORITHM_HELP("Allgather and Allgatherv", "ring flat bucket two-level doubling mailbox")},
     {"algorithm_reduce_scatter", KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_REDUCE_SCATTER, 0, 0, 0, NULL,
      ALGORITHM_HELP("Reduce_scatter and Reduce_scatter_block", "ring flat bucket two-level mailbox")},
     {"algorithm_bcast", KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_BCAST, 0, 0, 0, NULL,

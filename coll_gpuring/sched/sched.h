@@ -34,7 +34,7 @@ enum gr_algo {
     GR_ALGO_ONESHOT,
     GR_ALGO_TWOSHOT,
     GR_ALGO_PAIRWISE,
-    /* along a torus: */
+    /* along a torus; doubling takes all ranks for a row: */
     GR_ALGO_BUCKET,
     GR_ALGO_SWING,
     GR_ALGO_MST,
@@ -42,6 +42,7 @@ enum gr_algo {
     GR_ALGO_SUH_SHIN,
     GR_ALGO_TWO_LEVEL,
     GR_ALGO_NODE_TREE,
+    GR_ALGO_DOUBLING,
     GR_NALGOS
 };
 

@@ -26,6 +26,7 @@ GR_HD uint32_t gr_sched_len(const struct gr_sched *s)
     case GR_ALGO_MST:
         return gr_mst_len(s);
     case GR_ALGO_TWO_LEVEL:
+    case GR_ALGO_DOUBLING:
         return gr_two_level_len(s);
     case GR_ALGO_NODE_TREE:
         return gr_node_tree_len(s);
@@ -61,6 +62,7 @@ GR_HD struct gr_step gr_sched_step(const struct gr_sched *s, uint32_t i)
     case GR_ALGO_MST:
         return gr_mst_step(s, i);
     case GR_ALGO_TWO_LEVEL:
+    case GR_ALGO_DOUBLING:
         return gr_two_level_step(s, i);
     case GR_ALGO_NODE_TREE:
         return gr_node_tree_step(s, i);

@@ -29,7 +29,7 @@ GR_HD int gr_torus_channels(enum gr_algo algo, enum gr_coll coll, const struct g
 {
     int rows = 0, d;
 
-    if (GR_COLL_ALLTOALL == coll || GR_ALGO_TWO_LEVEL == algo || GR_ALGO_NODE_TREE == algo) {
+    if (GR_COLL_ALLTOALL == coll || GR_ALGO_TWO_LEVEL == algo || GR_ALGO_NODE_TREE == algo || GR_ALGO_DOUBLING == algo) {
         return 1;
     }
     for (d = 0; d < t->ndims; d++) {

@@ -7,6 +7,9 @@
 
 int gr_torus_fits(enum gr_algo algo, int p, const struct gr_torus *t)
 {
+    if (GR_ALGO_DOUBLING == algo) {
+        return 1;
+    }
     if (NULL == t || t->ndims < 1 || gr_torus_size(t) != p) {
         return 0;
     }
@@ -18,7 +21,7 @@ uint32_t gr_torus_most(enum gr_algo algo, int p, const struct gr_torus *t)
     uint32_t most = 1;
     int d;
 
-    if (GR_ALGO_SWING == algo) { /* half of all, or all where some dimension is folded: no power of two */
+    if (GR_ALGO_SWING == algo || GR_ALGO_DOUBLING == algo) { /* half of all, or all where some are folded: no power of two */
         return 1 == p ? 1 : 0 == (p & (p - 1)) ? (uint32_t) p / 2 : (uint32_t) p;
     }
     if (GR_ALGO_TWO_LEVEL == algo) { /* between leaders and the others of their nodes */

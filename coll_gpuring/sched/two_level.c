@@ -48,7 +48,7 @@ struct gr_seat gr_seat_of(const struct gr_sched *s)
     struct gr_seat seat;
     int at;
 
-    seat.ranks = s->torus.dims[0];
+    seat.ranks = GR_ALGO_DOUBLING == s->algo ? 1 : s->torus.dims[0];
     seat.nodes = s->p / seat.ranks;
     seat.local = s->pos % seat.ranks;
     seat.node = s->pos / seat.ranks;

@@ -8,6 +8,7 @@
  *      bucket, allreduce   2 S (Q-1)/Q         twoshot     2 P S (N-P)/N           chain       S
  *
  *      two-level, allreduce  S log2 Q, in blocks S (Q-1)/Q             node-tree, allreduce    2 S
+ *      doubling, allreduce   P S log2 Q, in blocks P S (N-P)/N
  *
  * What moves inside nodes is taken for free but for its steps, it differs little between these; not so two-level, where
  * leaders have to move what their nodes have, one rank's after the other.
@@ -64,6 +65,20 @@ static struct course two_level(const struct gr_question *q, double s)
     }
 }
 
+/*
+ * All ranks double, the lowest bits of their numbers first; where all sizes are powers of two, these are those of a node among
+ * themselves. Measured with two in a node: the headers of both are hidden. More of them get into each other's way.
+ */
+static struct course doubling(const struct gr_question *q)
+{
+    double ranks = q->far.ranks, rounds = rounds_among(q->p), fold = exp2(rounds) > q->p;
+    double near = q->torus.nested && 0 == fold ? rounds_among(q->far.ranks) : 0;
+    double hops = rounds - near + fold, s = (1 == q->far.ranks ? HEADER : 0) + (double) q->bytes;
+    double times = GR_COLL_ALLREDUCE == q->coll ? hops : (q->p - ranks) / q->p;
+
+    return (struct course) {hops, near, ranks > 2 ? (ranks - 2) * hops : 0, ranks * times * s, 0, 0};
+}
+
 static struct course course_of(const struct gr_question *q, enum gr_algo algo)
 {
     const struct gr_far *far = &q->far;
@@ -97,6 +112,8 @@ static struct course course_of(const struct gr_question *q, enum gr_algo algo)
         return (struct course) {rounds, rounds_among(far->ranks), 0, ranks * rounds * s, 0, 0};
     case GR_ALGO_TWO_LEVEL:
         return two_level(q, s);
+    case GR_ALGO_DOUBLING:
+        return doubling(q);
     case GR_ALGO_NODE_TREE:
         /* as the tree where a node has one rank; where it has several, two of them share the messages */
         return (struct course) {halves * rounds, halves * (ranks - 1), ranks > 1 ? 1 : 2, halves * s, 0, 1};

@@ -217,6 +217,9 @@ double gr_cost(const struct gr_costs *costs, const struct gr_question *q, enum g
         return slots * (2 * m.step + (2 * p - 1) * m.next) + 2 * (p - 1) * s / p * m.byte;
     case GR_ALGO_PAIRWISE:
         return slots * (m.step + 2 * (p - 1) * m.next) + (p - 1) * s / p * m.byte;
+    case GR_ALGO_DOUBLING:
+        h += exp2(h) > p; /* some fold: another message for these, before and behind */
+        return h * ceil(s / m.most) * m.step + (both ? h : (p - 1) / p) * s * m.byte;
     case GR_ALGO_BUCKET:
     case GR_ALGO_SWING:
     case GR_ALGO_MST:
@@ -265,6 +268,9 @@ static int most_ranks(const struct gr_costs *costs, const struct gr_question *q,
 
     if (GR_ALGO_NODE_TREE == algo && 1 == q->torus.dims[0]) {
         return 0; /* it is the tree then */
+    }
+    if (GR_ALGO_DOUBLING == algo) {
+        return q->far.nodes > 1 ? INT_MAX : 0; /* few rounds are worth little inside a node */
     }
     if (GR_ALGO_ONESHOT == algo || GR_ALGO_TWOSHOT == algo) {
         return q->far.nodes > 1 ? costs->flat_ranks : costs->shot_ranks; /* mailboxes are better inside a node */

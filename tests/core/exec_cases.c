@@ -122,6 +122,16 @@ void ex_fit(struct ex_case *c, int p, size_t room)
     }
 }
 
+enum { MOST_ELEM_BYTES = 32 }; /* as gr_select() takes it */
+
+/* Whether its messages leave a slot of their link free, whatever the type. */
+static int has_room(const struct ex_world *w, int way, enum gr_coll coll)
+{
+    uint32_t most = most_chunks(w, way, coll);
+
+    return 1 == most || w->params.slot_bytes / most * (w->params.nslots - 1) >= MOST_ELEM_BYTES;
+}
+
 void ex_for_each_way(struct ex_batch *b, const struct ex_world *w, ex_visit_fn visit)
 {
     int nways = w->params.p > 1 ? GR_NWAYS : GR_NALGOS, way, coll;
@@ -131,7 +141,8 @@ void ex_for_each_way(struct ex_batch *b, const struct ex_world *w, ex_visit_fn v
         for (coll = 0; coll < GR_NCOLLS; coll++) {
             if (GR_WAY_MAILBOX == way ? coll < EX_MAIL_COLLS
                                       : gr_algo_has((enum gr_algo) way, (enum gr_coll) coll) &&
-                                            gr_algo_fits((enum gr_algo) way, w->params.p, &w->params.torus)) {
+                                            gr_algo_fits((enum gr_algo) way, w->params.p, &w->params.torus) &&
+                                            has_room(w, way, (enum gr_coll) coll)) {
                 visit(b, w, way, (enum gr_coll) coll);
             }
         }

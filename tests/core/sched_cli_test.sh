@@ -78,6 +78,7 @@ runs() {
         return
     fi
     ordered='--order reverse'
+    [ "$algo" != doubling ] || ordered='--channel 1' # it takes ranks by their numbers
     for p in 1 2 3 4 5 7 8 9 16 33; do
         [ "$algo" = oneshot ] && [ "$p" -gt 9 ] && continue # it has no more
         runs_one $p -n $p
@@ -238,6 +239,7 @@ refused "-r must be a number" bcast tree -n 4 -r -1
 refused "-c must be a number" bcast tree -n 4 -c 0
 refused "neither root nor chunks" allreduce ring -n 4 -r 1
 refused "neither root nor chunks" allreduce ring -n 4 -c 8
+refused "takes ranks by their numbers" allreduce doubling -n 3 --order reverse
 refused "each of the ranks 0 to 2 once" bcast tree -n 3 --order 0,1
 refused "each of the ranks 0 to 2 once" bcast tree -n 3 --order 0,1,1
 refused "each of the ranks 0 to 2 once" bcast tree -n 3 --order 0,1,2,0
@@ -249,7 +251,7 @@ refused "a multiple of 4" alltoall suh-shin --torus 8x4 --mesh 1
 refused "--torus must be 1 to 4 extents" allreduce bucket --torus 2x
 refused "--mesh must name dimensions" allreduce bucket --torus 2x2 --mesh 2
 refused "--channel must be a number" allreduce bucket --torus 2x2 --channel 8
-refused "--order: along a torus" allreduce bucket --torus 2x2 --order reverse
+refused "along a torus --channel gives other orders" allreduce bucket --torus 2x2 --order reverse
 refused "unknown option" bcast tree -n 3 --colour
 refused "needs a value" bcast tree -n
 

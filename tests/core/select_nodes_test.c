@@ -101,8 +101,9 @@ static void large_vectors_go_by_chains(void **state)
  * are several only one sends, where nodes are alike. */
 static void small_messages_cross_few_times(void **state)
 {
+    static const struct gr_torus unknown;
     struct gr_question q;
-    int k;
+    int k, way;
 
     (void) state;
     for (k = 0; k < 5; k++) {
@@ -112,8 +113,15 @@ static void small_messages_cross_few_times(void **state)
     for (k = 0; k < 5; k++) {
         assert_int_equal(way_of(question(colls[k], 64, 8, 8)), GR_ALGO_TWO_LEVEL);
         if (GR_PIPE == gr_algo_layout(GR_ALGO_TWO_LEVEL, colls[k])) {
-            assert_int_equal(way_of(question(colls[k], 2, 2, 8)), GR_ALGO_TWO_LEVEL);
+            way = GR_COLL_ALLREDUCE == colls[k] ? GR_ALGO_DOUBLING : GR_ALGO_TWO_LEVEL;
+            assert_int_equal(way_of(question(colls[k], 2, 2, 8)), way);
         }
+    }
+    for (k = 0; k < 2; k++) { /* two ranks of a node do not get into each other's way, more do */
+        assert_int_equal(way_of(question(colls[k], 4, 2, 8)), GR_ALGO_DOUBLING);
+        assert_int_equal(way_of(question(colls[k], 4, 2, 4096)), GR_ALGO_TWO_LEVEL);
+        assert_int_equal(way_of(question(colls[k], 4, 8, 8)), GR_ALGO_TWO_LEVEL);
+        assert_int_not_equal(way_of(question(colls[k], 5, 2, 8)), GR_ALGO_DOUBLING); /* 10 ranks fold across nodes */
     }
     for (k = 4; k <= 8; k *= 2) { /* to send takes a root longer than to receive */
         assert_int_equal(way_of(question(GR_COLL_REDUCE, k, 1, 8)), GR_ALGO_FLAT);
@@ -121,11 +129,14 @@ static void small_messages_cross_few_times(void **state)
     }
     assert_int_equal(way_of(question(GR_COLL_BCAST, 3, 1, 8)), GR_ALGO_FLAT);
     q = question(GR_COLL_ALLREDUCE, 2, 2, 8);
-    q.torus.ndims = 0; /* nodes that differ */
+    q.torus = unknown; /* nodes that differ */
     assert_int_equal(way_of(q), GR_ALGO_ONESHOT);
     q = question(GR_COLL_ALLREDUCE, 64, 8, 8);
-    q.torus.ndims = 0;
+    q.torus = unknown;
     assert_int_equal(way_of(q), GR_ALGO_TREE);
+    q = question(GR_COLL_ALLREDUCE, 5, 2, 8);
+    q.torus = unknown;
+    assert_int_equal(way_of(q), GR_ALGO_DOUBLING);
 }
 
 /* Where one rank of each node has to send all, many nodes are too many for what goes over each of them in turn, and for what
@@ -285,7 +296,7 @@ static void devices_take_slots_between_nodes(void **state)
                 assert_in_range(c.nchannels, 1, CHANNELS);
                 assert_true(c.us >= q.far.step && c.chunk_bytes >= 64 && c.chunk_bytes <= SLOT_BYTES);
                 assert_true(bytes < (size_t) 1 << 20 || GR_COLL_ALLREDUCE != q.coll || GR_ALGO_BUCKET == c.way);
-                assert_true(bytes > 64 || GR_COLL_ALLREDUCE != q.coll || GR_ALGO_ONESHOT == c.way);
+                assert_true(bytes > 64 || GR_COLL_ALLREDUCE != q.coll || GR_ALGO_DOUBLING == c.way);
             }
         }
     }

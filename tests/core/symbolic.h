@@ -183,6 +183,9 @@ int sym_check_both_ways(struct sym *w);
 const char *sym_check_name(enum sym_check check);
 const char *sym_describe(const struct sym_case *c, char *text, size_t size);
 
+/* At least as many slots as the algorithm must have for its messages; there are slot_elems and max_piece then. */
+void sym_set_slots(struct sym_case *c);
+
 /* Set total or block so that each channel has that many chunks or slices of max_piece, less `ragged` elements. */
 void sym_size(struct sym_case *c, uint32_t pieces, size_t ragged);
 

@@ -176,7 +176,7 @@ static int find_slots(struct sym_rank *me, const struct gr_move *mv, struct work
     if (mv->slot != me->fill || mv->slot + mv->count > w->c->slot_elems) {
         return sym_fail(w, SYM_MESSAGE, me->rank, "%zu elements at %zu of a slot", mv->count, mv->slot);
     }
-    if (mv->piece != me->pieces || me->closed || mv->piece >= GR_DIRECT_PIECES) {
+    if (mv->piece != me->pieces || me->closed || (mv->piece >= GR_DIRECT_PIECES && gr_algo_may_fetch(w->c->algo))) {
         return sym_fail(w, SYM_MESSAGE, me->rank, "piece %u of a slot that holds %u", mv->piece, me->pieces);
     }
     for (k = 0; k < s->nfrom; k++) {

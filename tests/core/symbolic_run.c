@@ -37,6 +37,14 @@ const char *sym_describe(const struct sym_case *c, char *text, size_t size)
     return text;
 }
 
+void sym_set_slots(struct sym_case *c)
+{
+    uint32_t most = gr_algo_most(c->algo, c->coll, c->p, &c->torus);
+    uint32_t least = 1 + most * (uint32_t) ((c->max_piece + c->slot_elems - 1) / c->slot_elems);
+
+    c->slots = most > 1 && c->slots < least ? least : c->slots;
+}
+
 void sym_size(struct sym_case *c, uint32_t pieces, size_t ragged)
 {
     int blocks = GR_BLOCKS == sym_layout(c);
@@ -54,7 +62,7 @@ void sym_size(struct sym_case *c, uint32_t pieces, size_t ragged)
 
 static void make_order(const struct sym_case *c, uint32_t channel, int *order)
 {
-    int kind = SYM_IDENTITY == c->order ? SYM_IDENTITY : (int) ((c->order + channel) % SYM_NORDERS);
+    int kind = SYM_IDENTITY == c->order || gr_algo_is_along(c->algo) ? SYM_IDENTITY : (int) ((c->order + channel) % SYM_NORDERS);
     uint64_t state = c->seed + channel;
     int k, other, swap;
 

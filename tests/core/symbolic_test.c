@@ -30,6 +30,7 @@ static void expect_ok(const struct sym_case *c)
     char text[320];
 
     run.zero_copy = (int) (world.runs % 2);
+    sym_set_slots(&run);
     if (gr_algo_fits(c->algo, c->p, NULL) && SYM_OK != sym_run(&world, &run)) {
         fail_msg("%s: %s", sym_describe(&run, text, sizeof(text)), world.why);
     }
@@ -316,7 +317,7 @@ int main(void)
         struct subject *s = &subjects[pair];
 
         *s = (struct subject){(enum gr_algo) (pair / GR_NCOLLS), (enum gr_coll) (pair % GR_NCOLLS)};
-        for (k = 0; k < NPROPERTIES && gr_algo_has(s->algo, s->coll) && !gr_algo_is_along(s->algo); k++) {
+        for (k = 0; k < NPROPERTIES && gr_algo_has(s->algo, s->coll) && gr_algo_fits(s->algo, 2, NULL); k++) {
             if (test_uneven_blocks == properties[k].test && (rooted(s) || GR_COLL_ALLREDUCE == s->coll || GR_COLL_ALLTOALL == s->coll)) {
                 continue;
             }

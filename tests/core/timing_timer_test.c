@@ -133,7 +133,8 @@ static struct tc_job random_job(int p)
     do {
         job.coll = (enum gr_coll) sym_below(&seed, GR_NCOLLS);
         job.algo = (enum gr_algo) sym_below(&seed, GR_NALGOS);
-    } while (!gr_algo_has(job.algo, job.coll) || !gr_algo_fits(job.algo, p, NULL) || GR_COLL_ALLTOALL == job.coll);
+    } while (!gr_algo_has(job.algo, job.coll) || !gr_algo_fits(job.algo, p, NULL) || GR_COLL_ALLTOALL == job.coll ||
+             gr_algo_most(job.algo, job.coll, p, NULL) > 1); /* several chunks may not have that room */
     job.root = GR_COLL_BCAST == job.coll || GR_COLL_REDUCE == job.coll ? (int) sym_below(&seed, (uint64_t) p) : 0;
     job.slot_elems = 1 + sym_below(&seed, 20);
     job.total = 1 + sym_below(&seed, 12 * job.slot_elems);

@@ -262,19 +262,18 @@ static uint64_t mst_order(const struct channel *c, int root)
 struct levels {
     size_t elem;
     int ranks, nodes, leader; /* of a node; altogether; the leaders' number in them */
-    int places, at[64];       /* the nodes that take part in the doubling */
+    int places, at[512];       /* the nodes that take part in the doubling */
 };
 
 static struct levels levels_of(const struct sym_case *c, size_t elem)
 {
-    struct levels l = {.elem = elem, .ranks = c->torus.dims[0], .nodes = c->p / c->torus.dims[0],
-                       .leader = c->root % c->torus.dims[0], .places = 1};
-    int k;
+    int ranks = GR_ALGO_DOUBLING == c->algo ? 1 : c->torus.dims[0], k;
+    struct levels l = {.elem = elem, .ranks = ranks, .nodes = c->p / ranks, .leader = c->root % ranks, .places = 1};
 
     while (2 * l.places <= l.nodes) {
         l.places *= 2;
     }
-    for (k = 0; k < l.places && k < 64; k++) {
+    for (k = 0; k < l.places && k < 512; k++) {
         l.at[k] = k * l.nodes / l.places;
     }
     return l;
@@ -358,6 +357,7 @@ uint64_t torus_expect(const struct sym_case *c, uint32_t number, int block, size
     case GR_ALGO_MST:
         return mst_order(&ch, c->root);
     case GR_ALGO_TWO_LEVEL:
+    case GR_ALGO_DOUBLING:
         return two_level_order(c, block, elem);
     default:
         block = GR_COLL_REDUCE_SCATTER == c->coll ? block : bucket_owner(&ch, block);

@@ -32,7 +32,7 @@ only_with_4 "4x1 and 3+1 in all forms, each algorithm, slow hosts, threads" "wha
     "links that are not to be had" "processes that stop or die, cables that are cut"
 
 # links of every algorithm, with messages of several slots
-for case in 3+1:tree 3+1:flat 2x2:bucket 3x2:two-level 3x2:node-tree; do
+for case in 3+1:tree 3+1:flat 3+1:doubling 2x2:bucket 3x2:two-level 3x2:node-tree 3x2:doubling; do
     layout=${case%:*}
     nodes $layout $(($(sed 's/x/*/' <<<$layout))) -x GPURING_MATRIX=random -x GPURING_BUDGET=1 --mca coll_gpuring_algorithm ${case#*:} \
         --mca coll_gpuring_nodes_channels 2 --mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes 512 -- matrix

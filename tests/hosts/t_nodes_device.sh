@@ -45,6 +45,7 @@ slots=2 slot_bytes=256 on_nodes "any case, small slots" good_on_devices 3+1 devi
     --mca coll_gpuring_nodes_channels 3 -- matrix
 slots=2 slot_bytes=256 on_nodes "any case, trees of nodes, small slots" good_on_devices 3x2 device $any_case \
     --mca coll_gpuring_algorithm node-tree -- matrix
+on_nodes "any case, all ranks double" good_on_devices 3+1 device $any_case --mca coll_gpuring_algorithm doubling -- matrix
 on_nodes "any case, no device maps another" good_on_devices 2x2 device $any_case -x FAKECUDA_PEER=none -- matrix
 on_nodes "communicators within a host and across" good_on_devices 3+1 device -- comms
 on_nodes "nonblocking" good_on_devices 2x2 mixed -- nonblocking 1

@@ -38,7 +38,7 @@ for case in 3+1:ring 3+1:flat 2x2:bucket 2x2:swing 3x2:node-tree 4x1:chain 4x1:p
     tap_check "$layout: ${case#*:}, two channels of small slots" right
 done
 # these overwrite what they have sent too early for it
-for algorithm in two-level oneshot; do
+for algorithm in two-level oneshot doubling; do
     nodes 2x2 4 -x GPURING_MATRIX=random -x GPURING_BUDGET=1 $zero --mca coll_gpuring_algorithm_allreduce $algorithm -- matrix
     tap_check "2x2: $algorithm" good_through_gpuring
 done

@@ -35,6 +35,7 @@ along_grids coll_gpuring_channels --mca coll_gpuring_verbose 2 <<END
 3x3   9  ordered  1 alltoall
 3x3   9  two-level 2 allreduce allgather allgatherv reduce_scatter reduce_scatter_block bcast reduce
 3x3   9  node-tree 2 allreduce bcast reduce
+3x3   9  doubling 2 allreduce allgather allgatherv
 4x4   16 bucket   1 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
 4x4   16 swing    2 allreduce
 4x4   16 mst      1 bcast reduce
@@ -48,6 +49,13 @@ END
 for algorithm in bucket swing ordered two-level node-tree; do
     test_program "4x4, $algorithm, 2 slots of 1024 bytes" 16 --mca coll_gpuring_algorithm $algorithm --mca coll_gpuring_slots 2 \
         --mca coll_gpuring_slot_bytes 1024 -- grids 4x4
+done
+
+# no torus is needed for all ranks to double; 5 are no power of two
+for np in 4 5; do
+    grun $np --mca op ^avx --mca coll_gpuring_verbose 2 --mca coll_gpuring_algorithm doubling -x GPURING_MATRIX=random -x GPURING_BUDGET=1 \
+        -- matrix
+    tap_check "$np ranks double" good_along doubling allreduce allgather allgatherv
 done
 
 # which torus a communicator has, by the bits of a sum along it: extents, their order, lines, and who says so
@@ -70,6 +78,6 @@ tap_check "no torus: nothing went along one" not_seen 'bucket \(forced\)'
 # by itself nothing goes along a torus inside a node
 grun 4 --mca coll_gpuring_verbose 2 -- grids 2x2
 tap_check "auto on a grid" good_through_gpuring
-tap_check "auto on a grid takes none of them" not_seen ': (bucket|swing|mst|ordered|suh-shin|two-level|node-tree)'
+tap_check "auto on a grid takes none of them" not_seen ': (bucket|swing|mst|ordered|suh-shin|two-level|node-tree|doubling)'
 
 tap_done
