@@ -24,12 +24,12 @@ void gr_rings_invert(struct gr_rings *rings, int p);
 void gr_rings_free(struct gr_rings *rings);
 
 /*
- * Which of the ways through a torus (sched/torus.h) a channel takes. Where dimensions are nested all channels take dimension
- * 0 first, up or down: what is cut there need not go over the links of the next.
+ * Which of the ways through a torus (sched/torus.h) a channel takes. Where it is nested all channels take that dimension
+ * first, up or down: what is cut there need not go over the links of the next.
  */
 static inline int gr_rings_lane(const struct gr_torus *torus, uint32_t channel)
 {
-    return (int) (torus->nested ? channel % 2 : channel);
+    return (int) (torus->nested > 0 ? 2 * ((uint32_t) torus->nested - 1) + channel % 2 : channel);
 }
 
 /* The other end of a link. */

@@ -51,26 +51,47 @@ void gr_order_nodes(const uint64_t *node, int p, int *order)
     }
 }
 
+/* Whether like(r, n) is the first rank of rank r's node, for all. */
+static int lie_so(const uint64_t *node, int p, int n, int (*like)(int r, int n))
+{
+    int r, k;
+
+    for (r = 0; r < p; r++) {
+        for (k = 0; node[k] != node[r]; k++) {
+        }
+        if (k != like(r, n)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int behind(int r, int n)
+{
+    return r / n * n;
+}
+
+static int in_turns(int r, int n)
+{
+    return r % n;
+}
+
 struct gr_torus gr_torus_of_nodes(const uint64_t *node, int p)
 {
-    struct gr_torus none = {.ndims = 0}, torus = {.ndims = 2, .nested = 1};
-    int n = 1, r, k;
+    struct gr_torus torus = {.ndims = 0};
+    int run = 1, turn = 1;
 
-    while (n < p && node[n] == node[0]) {
-        n++;
+    while (run < p && node[run] == node[0]) {
+        run++;
     }
-    if (n == p || 0 != p % n) {
-        return none;
+    while (turn < p && node[turn] != node[0]) {
+        turn++;
     }
-    for (r = 0; r < p; r++) {
-        for (k = 0; k < r / n * n && node[k] != node[r]; k += n) {
-        }
-        if (node[r] != node[r / n * n] || k < r / n * n) { /* not with its node, or that was there before */
-            return none;
-        }
+    if (run < p && 0 == p % run && lie_so(node, p, run, behind)) {
+        torus = (struct gr_torus) {.ndims = 2, .dims = {run, p / run}, .nested = 1};
+    } else if (run < p && 0 == p % turn && lie_so(node, p, turn, in_turns)) {
+        torus = (struct gr_torus) {.ndims = 2, .dims = {turn, p / turn}, .nested = 2};
     }
-    torus.dims[0] = n;
-    torus.dims[1] = p / n;
     return torus;
 }
 

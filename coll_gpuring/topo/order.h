@@ -26,8 +26,11 @@ void gr_order_ring(const struct gr_torus *torus, int p, int reverse, int *order)
 void gr_order_nodes(const uint64_t *node, int p, int *order);
 
 /*
- * The same ranks as a torus of ranks of a node x nodes: dimension 0 is inside nodes. ndims 0: there is none, since there is
- * one node only, or nodes have different numbers of ranks or do not lie one behind the other.
+ * The same ranks as a torus of two dimensions. Where nodes lie one behind the other, dimension 0 is inside nodes (nested 1), and
+ * where their ranks were placed in turns it is the nodes (nested 2). ndims 0: there is none, since there is one node only, or
+ * nodes have different numbers of ranks or lie otherwise.
+ *
+ *      2 nodes a and b of 3 ranks      a a a b b b: 3 x 2, nested 1        a b a b a b: 2 x 3, nested 2
  */
 struct gr_torus gr_torus_of_nodes(const uint64_t *node, int p);
 

@@ -25,7 +25,7 @@ struct gr_torus {
     int ndims;
     int dims[GR_MAX_DIMS];
     unsigned mesh; /* bit d: dimension d is a line */
-    int nested;    /* links in a lower dimension are far better: no way goes through a higher one first */
+    int nested;    /* links in one dimension, number nested - 1, are far better: all ways take it first; 0: in none */
 };
 
 /* Whether dimension d is a line. */

@@ -262,10 +262,13 @@ static int fits_mailbox(const struct gr_costs *costs, const struct gr_question *
 /* Ranks up to which an algorithm is chosen that is not forced. */
 static int most_ranks(const struct gr_costs *costs, const struct gr_question *q, enum gr_algo algo)
 {
-    int levels = GR_ALGO_BUCKET == algo || GR_ALGO_MST == algo || GR_ALGO_TWO_LEVEL == algo ||
-                 GR_ALGO_NODE_TREE == algo;
+    int rows = GR_ALGO_TWO_LEVEL == algo || GR_ALGO_NODE_TREE == algo; /* dimension 0 is nodes to them */
+    int levels = rows || GR_ALGO_BUCKET == algo || GR_ALGO_MST == algo;
     int along = costs->along || (q->torus.nested && levels);
 
+    if (rows && q->torus.nested > 1) {
+        return 0;
+    }
     if (GR_ALGO_NODE_TREE == algo && 1 == q->torus.dims[0]) {
         return 0; /* it is the tree then */
     }

@@ -180,26 +180,31 @@ static void a_ring_enters_each_node_once(void **state)
     }
 }
 
-/* Ranks of a node x nodes, where they lie one behind the other and are as many everywhere. */
+/* Ranks of a node x nodes, where they are as many everywhere and lie one behind the other, or in turns. */
 static void nodes_alike_are_a_torus(void **state)
 {
     static const struct {
-        int p, ranks; /* 0: no torus */
+        int p, nested, extent; /* 0: no torus; of dimension 0 */
         uint64_t node[8];
     } rows[] = {
-        {4, 2, {7, 7, 3, 3}},
-        {6, 3, {0, 0, 0, 9, 9, 9}},
-        {8, 2, {1, 1, 2, 2, 3, 3, 4, 4}},
-        {4, 0, {7, 3, 7, 3}},             /* in turns */
-        {4, 1, {1, 2, 3, 4}},             /* one each */
-        {6, 0, {1, 1, 2, 2, 1, 1}},       /* one that comes again */
-        {3, 0, {1, 2, 1}},
-        {4, 0, {5, 5, 5, 5}},             /* all on one */
-        {4, 0, {1, 1, 1, 2}},
-        {6, 0, {1, 1, 2, 2, 2, 2}},
-        {6, 0, {1, 1, 2, 2, 2, 3}},
-        {5, 0, {1, 1, 2, 2, 3}},
-        {6, 0, {1, 1, 2, 3, 4, 4}},
+        {4, 1, 2, {7, 7, 3, 3}},
+        {6, 1, 3, {0, 0, 0, 9, 9, 9}},
+        {8, 1, 2, {1, 1, 2, 2, 3, 3, 4, 4}},
+        {4, 2, 2, {7, 3, 7, 3}},
+        {6, 2, 2, {7, 3, 7, 3, 7, 3}},
+        {6, 2, 3, {1, 2, 3, 1, 2, 3}},
+        {4, 1, 1, {1, 2, 3, 4}},          /* one each */
+        {6, 0, 0, {1, 1, 2, 2, 1, 1}},    /* one that comes again */
+        {6, 0, 0, {1, 2, 3, 1, 3, 2}},    /* another turn */
+        {8, 0, 0, {1, 1, 2, 2, 1, 1, 2, 2}},
+        {4, 0, 0, {1, 2, 1, 1}},
+        {3, 0, 0, {1, 2, 1}},
+        {4, 0, 0, {5, 5, 5, 5}},          /* all on one */
+        {4, 0, 0, {1, 1, 1, 2}},
+        {6, 0, 0, {1, 1, 2, 2, 2, 2}},
+        {6, 0, 0, {1, 1, 2, 2, 2, 3}},
+        {5, 0, 0, {1, 1, 2, 2, 3}},
+        {6, 0, 0, {1, 1, 2, 3, 4, 4}},
     };
     struct gr_torus t;
     size_t n;
@@ -207,11 +212,12 @@ static void nodes_alike_are_a_torus(void **state)
     (void) state;
     for (n = 0; n < sizeof(rows) / sizeof(rows[0]); n++) {
         t = gr_torus_of_nodes(rows[n].node, rows[n].p);
-        assert_int_equal(t.ndims, 0 == rows[n].ranks ? 0 : 2);
+        assert_int_equal(t.ndims, 0 == rows[n].nested ? 0 : 2);
         if (0 != t.ndims) {
-            assert_int_equal(t.dims[0], rows[n].ranks);
+            assert_int_equal(t.nested, rows[n].nested);
+            assert_int_equal(t.dims[0], rows[n].extent);
             assert_int_equal(gr_torus_size(&t), rows[n].p);
-            assert_true(t.nested && 0 == t.mesh);
+            assert_int_equal(t.mesh, 0);
         }
     }
 }

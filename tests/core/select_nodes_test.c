@@ -201,21 +201,27 @@ static void latency_and_rate_decide(void **state)
     assert_int_equal(way_of(thin), GR_ALGO_BUCKET);
 }
 
-/* Blocks that leave a node in an allreduce of a channel. */
-static int blocks_out(const struct gr_torus *t, int node, uint32_t channel)
+/* A rank's node: ranks lie behind each other there, or in turns. */
+static int node_of(const struct gr_torus *t, int rank)
 {
-    int ranks = t->dims[0], rank, n = 0, k;
+    return gr_torus_coord(t, rank, 2 - t->nested);
+}
+
+/* Blocks that leave a node in a call of a channel. */
+static int blocks_out(const struct gr_torus *t, enum gr_coll coll, int node, uint32_t channel)
+{
+    int rank, n = 0, k;
     uint32_t i;
 
-    for (rank = node * ranks; rank < (node + 1) * ranks; rank++) {
-        struct gr_sched s = {.coll = GR_COLL_ALLREDUCE, .algo = GR_ALGO_BUCKET, .p = gr_torus_size(t), .pos = rank,
+    for (rank = 0; rank < gr_torus_size(t); rank++) {
+        struct gr_sched s = {.coll = coll, .algo = GR_ALGO_BUCKET, .p = gr_torus_size(t), .pos = rank,
                              .nchunks = 1, .torus = *t, .channel = gr_rings_lane(t, channel)};
 
-        for (i = 0; i < gr_sched_len(&s); i++) {
+        for (i = 0; node == node_of(t, rank) && i < gr_sched_len(&s); i++) {
             struct gr_step step = gr_sched_step(&s, i);
 
             for (k = 0; k < step.nto; k++) {
-                n += step.to[k] / ranks != node ? (int) step.count : 0;
+                n += node_of(t, step.to[k]) != node ? (int) step.count : 0;
             }
         }
     }
@@ -224,15 +230,22 @@ static int blocks_out(const struct gr_torus *t, int node, uint32_t channel)
 
 static void every_channel_cuts_inside_nodes_first(void **state)
 {
-    struct gr_torus t = {.ndims = 2, .nested = 1};
+    struct gr_torus t = {.ndims = 2};
+    int *ranks, *nodes, once;
     uint32_t c;
 
     (void) state;
-    for (t.dims[0] = 2; t.dims[0] <= 4; t.dims[0]++) {
-        for (t.dims[1] = 2; t.dims[1] <= 5; t.dims[1]++) {
-            for (c = 0; c < 5; c++) {
-                /* 2 S (Q - 1) / Q, of S in Q P blocks */
-                assert_int_equal(blocks_out(&t, 1, c), 2 * (t.dims[1] - 1) * t.dims[0]);
+    for (t.nested = 1; t.nested <= 2; t.nested++) {
+        ranks = &t.dims[t.nested - 1];
+        nodes = &t.dims[2 - t.nested];
+        for (*ranks = 2; *ranks <= 4; ++*ranks) {
+            for (*nodes = 2; *nodes <= 5; ++*nodes) {
+                for (c = 0; c < 5; c++) {
+                    once = (*nodes - 1) * *ranks; /* S (Q - 1) / Q, of S in Q P blocks */
+                    assert_int_equal(blocks_out(&t, GR_COLL_ALLREDUCE, 1, c), 2 * once);
+                    assert_int_equal(blocks_out(&t, GR_COLL_ALLGATHER, 1, c), once);
+                    assert_int_equal(blocks_out(&t, GR_COLL_REDUCE_SCATTER, 1, c), once);
+                }
             }
         }
     }

@@ -46,6 +46,10 @@ for form in nonblocking persistent; do
     tap_check "2x2: $form, with a thread" eight_taken
 done
 
+for layout in 2x2 3x2; do
+    nodes $layout $(($(sed 's/x/*/' <<<$layout))) --map-by node -x GPURING_MATRIX=random -x GPURING_BUDGET=1 -- matrix
+    tap_check "$layout, placed in turns: blocking, any case" good_through_gpuring
+done
 nodes 2x1 2 -- overlap leave
 tap_check "2x1: what a nonblocking call says at once has left when it returns" good_through_gpuring
 
@@ -70,8 +74,10 @@ tap_check "2x2, torus stated: the same" \
 tap_check "2x2: trees of hosts move S over each interface" allreduces 2x2 4 $((4 * mib)) --mca coll_gpuring_algorithm node-tree
 # with N ranks in one ring that is 2S(N-1)/N, if it enters each host once; with these placed in turns, too
 tap_check "2x2, placed in turns: a ring enters each host once" \
-    allreduces 2x2 4 $((6 * mib)) --map-by node --mca coll_gpuring_verbose 2
-tap_check "    and is what the component chooses" seen ' 4194304 bytes on 2 nodes of up to 2: ring,'
+    allreduces 2x2 4 $((6 * mib)) --map-by node --mca coll_gpuring_algorithm ring
+tap_check "2x2, placed in turns: what the component chooses goes along ranks and hosts" \
+    allreduces 2x2 4 $((4 * mib)) --map-by node --mca coll_gpuring_verbose 2
+tap_check "    and rank 0 says so" seen ' 4194304 bytes on 2 nodes of 2: bucket,'
 
 # ---- not to be had: handed on ----
 

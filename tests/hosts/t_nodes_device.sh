@@ -38,6 +38,7 @@ for layout in 3+1 4x1; do
     on_nodes "any case" good_on_devices $layout device $any_case -- matrix
 done
 on_nodes "any case" good_on_devices 2x2 mixed $any_case -- matrix
+on_nodes "any case, ranks placed in turns" good_on_devices 3x2 device $any_case --map-by node -- matrix
 with=--rails=2 on_nodes "any case, on two rails" good_on_devices 2x2 device $any_case --mca coll_gpuring_nodes_rails 2 \
     --mca coll_gpuring_verbose 1 -- matrix
 tap_check "    which both are used" seen 'links to other nodes go over ucx on eth1'
