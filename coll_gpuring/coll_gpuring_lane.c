@@ -357,10 +357,7 @@ int mca_coll_gpuring_lane_do(struct gr_lane *lane, struct gr_op *op)
         for (k = 0; k < spins && !over; k++) {
             drive(lane, true);
             over = GR_OP_DONE == op->state;
-            /* the last time, too: what was read is told to its writers. To send may have been all that was left */
-            if (!mca_coll_gpuring_net_send() && !over) {
-                mca_coll_gpuring_net_receive();
-            }
+            mca_coll_gpuring_net_look(lane, op, k);
             k = mca_coll_gpuring_watch_idle(&lane->watch) ? k : 0;
         }
         if (!over) {

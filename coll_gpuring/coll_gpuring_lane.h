@@ -29,8 +29,11 @@ void mca_coll_gpuring_net_progress(bool here);
 /* In an MPI call: only send what lanes have to say. Whether there was something. */
 bool mca_coll_gpuring_net_send(void);
 
-/* In an MPI call: only look for what comes in. */
-void mca_coll_gpuring_net_receive(void);
+/*
+ * In the blocking call that has the lane, behind what it does for its op: send; then look for what comes in for an op that is
+ * not over, and give the core away where ranks share them. looks: that were in vain before.
+ */
+void mca_coll_gpuring_net_look(const struct gr_lane *lane, struct gr_op *op, unsigned looks);
 
 /* How often to look at a lane, between two calls of opal_progress, where that is `looks` times without a network. */
 unsigned mca_coll_gpuring_net_looks(const struct gr_lane *lane, unsigned looks);

@@ -19,13 +19,16 @@
 
 #include "opal/util/proc.h"
 
+#include <sched.h>
 #include <stdlib.h>
 
 /* Seconds that what was sent may take to leave the process at its end; all have received theirs by then. */
 #define PATIENCE 1.0
 
-/* Looks at links to other nodes before the core is given away: a message there takes longer than that. */
-#define LOOKS 8
+/* Looks at links to other nodes before Open MPI is progressed, which takes as long as several; and, where ranks share cores,
+ * before the core is given away. */
+#define LOOKS 16
+#define LOOKS_SHARED 4
 
 struct network {
     bool tried;
@@ -300,16 +303,48 @@ void mca_coll_gpuring_net_progress(bool here)
     }
 }
 
-void mca_coll_gpuring_net_receive(void)
-{
-    if (atomic_load_explicit(&networks.held, memory_order_relaxed) > 0) {
-        (void) do_with_all(gr_net_receive);
-    }
-}
-
 bool mca_coll_gpuring_net_send(void)
 {
     return atomic_load_explicit(&networks.held, memory_order_relaxed) > 0 && 0 < do_with_all(gr_net_send);
+}
+
+/* Whether a small call, which has sent what it has said, waits for ranks of this node only: no network brings what it needs. */
+static bool waits_near(const struct gr_lane *lane, struct gr_op *op)
+{
+    int ranks[2 * GR_FAN], n;
+    bool near = false;
+    uint32_t c;
+
+    if (GR_OP_RUNNING != op->state || op->device || !op->choice.small) {
+        return false;
+    }
+    for (c = 0; c < op->machine.nchannels; c++) {
+        for (n = gr_host_waits_for(&op->host, c, gr_machine_waits(&op->machine, c), ranks); n > 0; n--) {
+            if (lane->team->remote[ranks[n - 1]]) {
+                return false;
+            }
+            near = true;
+        }
+    }
+    return near;
+}
+
+void mca_coll_gpuring_net_look(const struct gr_lane *lane, struct gr_op *op, unsigned looks)
+{
+    bool near;
+
+    /* the last time, too: what was read is told to its writers. To send may have been all that was left */
+    if (mca_coll_gpuring_net_send() || NULL == lane->held || GR_OP_DONE == op->state) {
+        return;
+    }
+    near = waits_near(lane, op);
+    if ((!near || LOOKS - 1 == looks % LOOKS) && 0 < do_with_all(gr_net_receive)) {
+        return;
+    }
+    if (opal_progress_yield_when_idle && lane->watch.moved == lane->watch.before &&
+        (near || LOOKS_SHARED - 1 == looks % LOOKS_SHARED)) {
+        sched_yield();
+    }
 }
 
 void mca_coll_gpuring_net_check(struct gr_lane *lane)
