@@ -137,7 +137,7 @@ enum gr_handover {
     GR_HANDOVER_OP,     /* a user-defined operation, or one without order-free result */
     GR_HANDOVER_JOBS,   /* ranks of several jobs (spawn, connect) */
     GR_HANDOVER_PEERS,  /* gpuring is off, absent or different on some rank */
-    GR_HANDOVER_NODES,  /* ranks on several nodes, and coll_gpuring_nodes is 0 */
+    GR_HANDOVER_NODES,  /* ranks on several nodes, where coll_gpuring_nodes does not want them */
     GR_HANDOVER_SETUP,  /* no links: shared memory was not to be had, or no network */
     GR_HANDOVER_HOST,   /* all buffers are in host memory, and coll_gpuring_host is 0 */
     GR_HANDOVER_ALONE,  /* a communicator of one rank */

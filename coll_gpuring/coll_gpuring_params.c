@@ -68,8 +68,9 @@ static const struct param_row rows[] = {
     {"single_copy", KIND_INT, GR_PARAM_SINGLE_COPY, 1, 0, 1, NULL,
      "1 (default): fetch large messages straight from their sender's memory (process_vm_readv), where the kernel "
      "allows it between all ranks of a communicator; 0: copy them through shared memory"},
-    {"nodes", KIND_INT, GR_PARAM_NODES, 0, 0, 1, NULL,
-     "1: take communicators whose ranks are on several nodes, too; 0 (default): leave them to the other components"},
+    {"nodes", KIND_INT, GR_PARAM_NODES, -1, -1, 1, NULL,
+     "Communicators whose ranks are on several nodes. 1: take them; 0: leave them to the other components; -1 (default): take "
+     "them where no rank looks for buffers in device memory (coll_gpuring_cuda)"},
     {"nodes_transport", KIND_TRANSPORT, -1, -1, 0, 0, &mca_coll_gpuring_component.transport,
      "What links between nodes go over: ucx (UCX, by the module gpuring_net_ucx.so), pml (Open MPI's point-to-point "
      "messages), or auto (default): UCX where it can be loaded. It must be the same on all nodes"},

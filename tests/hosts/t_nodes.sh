@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# gpuring between nodes, over UCX: on communicators that span several hosts (hosts.sh) it does what it does within one, where
-# that is asked for; what is amiss with links between them is one line that names who and where, and nothing is left behind.
+# gpuring between nodes, over UCX: on communicators that span several hosts (hosts.sh) it does what it does within one; what is
+# amiss with links between them is one line that names who and where, and nothing is left behind.
 . "$(dirname "$0")/../mpi/lib.sh"
 . "$(dirname "$0")/lib.sh"
 
@@ -25,6 +25,14 @@ for layout in $layouts; do
 done
 nodes 3+1 4 -- hello_coll
 tap_check "3+1: gpuring does all of the eight, and hands none on" none_handed_on
+
+wanted() { # NODES: hello_coll with coll_gpuring_nodes so; empty: nothing is said
+    MPIRUN="$hosts run 2x1 $stock_mpirun" grun 2 ${1:+--mca coll_gpuring_nodes "$1"} -- hello_coll
+}
+wanted ''
+tap_check "2x1: it does so by itself" none_handed_on
+wanted 0
+tap_check "2x1: and leaves it to others with 0" handed_on nodes
 nodes 3+1 4 -- comms
 tap_check "3+1: communicators within a host and across" good_through_gpuring
 

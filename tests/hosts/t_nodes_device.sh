@@ -79,6 +79,7 @@ tap_check "    over each interface go 2S(Q-1)/Q" bytes_were 2 $((3 << 21))
 # ---- by others, and not to be had ----
 
 nodes=0 on_nodes "nodes=0: handed on" none_by_gpuring 2x1 mixed $any_case -- matrix
+nodes=-1 on_nodes "nodes=-1, where ranks look for devices: handed on" none_by_gpuring 2x1 mixed $any_case -- matrix
 on_nodes "other collectives" good_handed_on 3+1 device -x GPURING_BUDGET=1 -- others
 on_nodes "other collectives in pieces" good_handed_on 2x2 mixed -x GPURING_BUDGET=1 --mca coll_gpuring_stage_bytes 512 -- others
 
