@@ -317,6 +317,7 @@ typedef struct {
     int *order;               /* and then, their order node by node; owned; */
     struct gr_torus cluster;  /* and the torus of ranks of a node x nodes; ndims 0: they form none; */
     int nodes, node_ranks;    /* how many there are, and most ranks of one; */
+    bool shared;              /* and whether ranks share cores; */
     int rails;                /* and devices that links between them lie on (rails.h); 1: as the network chooses */
     struct gr_choice lines;   /* and how arrival lines go between them */
     bool direct;              /* whether this process can read the memory of them all */

@@ -31,6 +31,7 @@ static struct gr_far far_of(const mca_coll_gpuring_module_t *module)
         .step = (double) module->params.value[GR_PARAM_NODES_LATENCY],
         .byte = 8.0 / (double) module->params.value[GR_PARAM_NODES_MBIT],
         .rails = module->rails,
+        .shared = module->shared,
     };
 }
 

@@ -48,7 +48,7 @@ static const struct param_row rows[] = {
     {"algorithm_allgather", KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_ALLGATHER, 0, 0, 0, NULL,
      ALGORITHM_HELP("Allgather and Allgatherv", "ring flat bucket two-level doubling mailbox")},
     {"algorithm_reduce_scatter", KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_REDUCE_SCATTER, 0, 0, 0, NULL,
-     ALGORITHM_HELP("Reduce_scatter and Reduce_scatter_block", "ring flat bucket two-level mailbox")},
+     ALGORITHM_HELP("Reduce_scatter and Reduce_scatter_block", "ring flat bucket two-level doubling mailbox")},
     {"algorithm_bcast", KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_BCAST, 0, 0, 0, NULL,
      ALGORITHM_HELP("Bcast", "chain tree flat mst two-level node-tree mailbox")},
     {"algorithm_reduce", KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_REDUCE, 0, 0, 0, NULL,

@@ -11,6 +11,7 @@
 #include "exec/cma.h"
 
 #include "ompi/proc/proc.h"
+#include "opal/mca/base/mca_base_var.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +20,14 @@
  * Increased when processes of different builds could not work together: another card, other numbers of
  * algorithms, another choice for the same call, other messages of set-up.
  */
-#define WIRE_VERSION 12
+#define WIRE_VERSION 13
 
 struct card {
     uint64_t version;
     int32_t on;            /* whether gpuring works in that process */
     int32_t gpu;           /* whether it may have buffers on a device */
-    int32_t rails, unused; /* between nodes: those that it has and wants */
+    int32_t rails;         /* between nodes: those that it has and wants */
+    int32_t yields;        /* whether it gives its core to others when it waits */
     uint64_t node;         /* a number of its node, for orders: made of its name */
     gr_params_t params;
     gr_bad_param_t bad;
@@ -44,6 +46,15 @@ static struct card absent;
 /* Parameters about whose difference the user has been told. */
 static bool told[GR_NPARAMS];
 
+/* mpi_yield_when_idle: what acts on it, opal_progress, is told of it later only. */
+static bool yields(void)
+{
+    int index = mca_base_var_find("ompi", "mpi", NULL, "yield_when_idle");
+    const bool *value = NULL;
+
+    return index >= 0 && OPAL_SUCCESS == mca_base_var_get_value(index, &value, NULL, NULL) && NULL != value && *value;
+}
+
 int mca_coll_gpuring_peers_publish(void)
 {
     struct card card;
@@ -59,6 +70,7 @@ int mca_coll_gpuring_peers_publish(void)
     card.gpu = mca_coll_gpuring_gpu_possible();
     card.node = mca_coll_gpuring_nodes_number();
     card.rails = mca_coll_gpuring_rails_here();
+    card.yields = yields();
     OPAL_MODEX_SEND(rc, GR_MODEX_SCOPE, (mca_base_component_t *) &mca_coll_gpuring_component.super.collm_version,
                     &card, sizeof(card));
     return OPAL_SUCCESS == rc ? OMPI_SUCCESS : OMPI_ERROR;
@@ -312,6 +324,7 @@ static int gather_cards(struct ompi_communicator_t *comm, struct card **cards, i
         }
         off = off < 0 && !takes_part(cards[r]) ? r : off;
         module->gpu = module->gpu || cards[r]->gpu;
+        module->shared = module->shared || cards[r]->yields;
         module->all_gpu = module->all_gpu && cards[r]->gpu;
     }
     if (off >= 0) {
@@ -358,7 +371,7 @@ int mca_coll_gpuring_peers_decide(mca_coll_gpuring_module_t *module, struct ompi
     if (NULL == cards) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    module->gpu = false;
+    module->gpu = module->shared = false;
     module->all_gpu = true;
     rc = gather_cards(comm, cards, &module->refused, module);
     if (OMPI_SUCCESS == rc && 0 > module->refused) {

@@ -50,7 +50,7 @@ static const struct algo_row algos[GR_NALGOS] = {
     [GR_ALGO_TWO_LEVEL] = {"two-level", IN_BLOCKS | ROOTED_COLLS, PIPED, BIT(GR_COLL_REDUCE_SCATTER) | BIT(GR_COLL_REDUCE),
                            0, ALONG | ROOTED | HASTY | PACKED | TABLED},
     [GR_ALGO_NODE_TREE] = {"node-tree", PIPED, PIPED, 0, 0, ALONG | ROOTED | TABLED | PIPELINED},
-    [GR_ALGO_DOUBLING] = {"doubling", BIT(GR_COLL_ALLREDUCE) | BIT(GR_COLL_ALLGATHER), BIT(GR_COLL_ALLREDUCE), 0, 0,
+    [GR_ALGO_DOUBLING] = {"doubling", IN_BLOCKS, BIT(GR_COLL_ALLREDUCE), BIT(GR_COLL_REDUCE_SCATTER), 0,
                           ALONG | HASTY | PACKED | TABLED},
 };
 

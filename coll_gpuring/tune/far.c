@@ -23,6 +23,13 @@
 /* That a message has besides its data. */
 #define HEADER 128.0
 
+/* Bytes of a message that are on their way while another rank of the node makes its own ready; while a root takes another. */
+#define HIDDEN 256.0
+#define HIDDEN_AT_ROOT 64.0
+
+/* A hop inside a node whose ranks share cores, in us: who is to take the message waits for its turn on one. */
+#define TURN 5.0
+
 /* What all ranks send to all others at once gets into each other's way. */
 #define CROWD 1.1
 
@@ -67,16 +74,29 @@ static struct course two_level(const struct gr_question *q, double s)
 
 /*
  * All ranks double, the lowest bits of their numbers first; where all sizes are powers of two, these are those of a node among
- * themselves. Measured with two in a node: the headers of both are hidden. More of them get into each other's way.
+ * themselves. Measured with two in a node: their messages hide each other's headers, and first bytes. More of them get into each
+ * other's way.
  */
 static struct course doubling(const struct gr_question *q)
 {
     double ranks = q->far.ranks, rounds = rounds_among(q->p), fold = exp2(rounds) > q->p;
     double near = q->torus.nested && 0 == fold ? rounds_among(q->far.ranks) : 0;
     double hops = rounds - near + fold, s = (1 == q->far.ranks ? HEADER : 0) + (double) q->bytes;
-    double times = GR_COLL_ALLREDUCE == q->coll ? hops : (q->p - ranks) / q->p;
+    double bytes = (GR_COLL_ALLREDUCE == q->coll ? hops : (q->p - ranks) / q->p) * s;
 
-    return (struct course) {hops, near, ranks > 2 ? (ranks - 2) * hops : 0, ranks * times * s, 0, 0};
+    bytes -= ranks > 1 ? fmin(bytes, hops * HIDDEN) : 0;
+    return (struct course) {hops, near, ranks > 2 ? (ranks - 2) * hops : 0, ranks * bytes, 0, 0};
+}
+
+/* To a root, or from it, with s bytes. Measured: on nodes of one rank each `more` hides headers, and some of what a root takes. */
+static struct course flat(const struct gr_question *q, double s)
+{
+    double others = q->p - q->far.ranks, halves = GR_COLL_ALLREDUCE == q->coll ? 2 : 1;
+
+    if (1 == q->far.ranks) {
+        s = fmax(0, (double) q->bytes - (GR_COLL_REDUCE == q->coll ? HIDDEN_AT_ROOT : 0));
+    }
+    return (struct course) {halves, 0, at_root(q->coll) * (others - 1), halves * others * s, 0, 0};
 }
 
 static struct course course_of(const struct gr_question *q, enum gr_algo algo)
@@ -103,10 +123,8 @@ static struct course course_of(const struct gr_question *q, enum gr_algo algo)
         return (struct course) {1, 0, 2 * (others - 1), crowd * ranks * others * s, 0, 0};
     case GR_ALGO_TWOSHOT:
         return (struct course) {2, 0, 4 * (others - 1), 2 * crowd * ranks * others / n * s, 0, 0};
-    case GR_ALGO_FLAT: /* measured: on nodes of one rank each, headers of what a root sends or receives are hidden by `more` */
-        return blocks ? (struct course) {1, 0, 2 * (others - 1), crowd * ranks * others / n * s, 0, 0}
-                      : (struct course) {halves, 0, at_root(q->coll) * (others - 1),
-                                         halves * others * (ranks > 1 ? s : (double) q->bytes), 0, 0};
+    case GR_ALGO_FLAT:
+        return blocks ? (struct course) {1, 0, 2 * (others - 1), crowd * ranks * others / n * s, 0, 0} : flat(q, s);
     case GR_ALGO_MST:
         /* inside nodes first: then all of a node's ranks send what they have */
         return (struct course) {rounds, rounds_among(far->ranks), 0, ranks * rounds * s, 0, 0};
@@ -153,7 +171,7 @@ double gr_cost_far(const struct gr_costs *costs, const struct gr_question *q, en
     double rails = q->far.rails > 1 ? q->far.rails : 1, byte = q->far.byte * (nchannels < rails ? rails / nchannels : 1);
     uint32_t most = gr_algo_chunks(algo);
 
-    once = c.hops * q->far.step + c.near * costs->step + c.more * own;
+    once = c.hops * q->far.step + c.near * (q->far.shared ? fmax(costs->step, TURN) : costs->step) + c.more * own;
     if (c.pipe) {
         own *= 1 + c.more;
         n = cut_pipeline(q, &c, own, byte, most, chunk_bytes);

@@ -67,6 +67,7 @@ struct gr_far {
     double step; /* us that a message takes; a quarter of it is work of the sender */
     double byte; /* us per byte, of a node's link, of all its ranks and rails together, in each direction */
     int rails;   /* that links lie on, those of channel c on rail c % rails; 0 is 1 */
+    int shared;  /* whether ranks share cores */
 };
 
 /* What is to be chosen for. */

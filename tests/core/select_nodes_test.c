@@ -117,8 +117,11 @@ static void small_messages_cross_few_times(void **state)
             assert_int_equal(way_of(question(colls[k], 2, 2, 8)), way);
         }
     }
-    for (k = 0; k < 2; k++) { /* two ranks of a node do not get into each other's way, more do */
-        assert_int_equal(way_of(question(colls[k], 4, 2, 8)), GR_ALGO_DOUBLING);
+    for (k = 0; k < 3; k++) { /* two ranks of a node do not get into each other's way, more do */
+        q = question(colls[k], 4, 2, 512);
+        assert_int_equal(way_of(q), GR_ALGO_DOUBLING);
+        q.far.byte = 0.04; /* nor do their first bytes */
+        assert_int_equal(way_of(q), GR_ALGO_DOUBLING);
         assert_int_equal(way_of(question(colls[k], 4, 2, 4096)), GR_ALGO_TWO_LEVEL);
         assert_int_equal(way_of(question(colls[k], 4, 8, 8)), GR_ALGO_TWO_LEVEL);
         assert_int_not_equal(way_of(question(colls[k], 5, 2, 8)), GR_ALGO_DOUBLING); /* 10 ranks fold across nodes */
@@ -128,15 +131,38 @@ static void small_messages_cross_few_times(void **state)
         assert_int_equal(way_of(question(GR_COLL_BCAST, k, 1, 8)), GR_ALGO_MST);
     }
     assert_int_equal(way_of(question(GR_COLL_BCAST, 3, 1, 8)), GR_ALGO_FLAT);
+    q = question(GR_COLL_REDUCE, 4, 1, 512); /* nor do its first bytes take it long */
+    q.far.byte = 0.04;
+    assert_int_equal(way_of(q), GR_ALGO_FLAT);
+    q.bytes = 1024;
+    assert_int_equal(way_of(q), GR_ALGO_MST);
     q = question(GR_COLL_ALLREDUCE, 2, 2, 8);
     q.torus = unknown; /* nodes that differ */
     assert_int_equal(way_of(q), GR_ALGO_ONESHOT);
     q = question(GR_COLL_ALLREDUCE, 64, 8, 8);
     q.torus = unknown;
     assert_int_equal(way_of(q), GR_ALGO_TREE);
-    q = question(GR_COLL_ALLREDUCE, 5, 2, 8);
-    q.torus = unknown;
-    assert_int_equal(way_of(q), GR_ALGO_DOUBLING);
+    for (k = 0; k < 3; k++) {
+        q = question(colls[k], 5, 2, 8);
+        q.torus = unknown;
+        assert_int_equal(way_of(q), GR_ALGO_DOUBLING);
+    }
+}
+
+/* Where ranks share cores a hop inside a node takes a while, so that there should be few; where not it is next to nothing. */
+static void ranks_that_share_cores_take_few_hops(void **state)
+{
+    struct gr_question q = question(GR_COLL_BCAST, 3, 2, 1024);
+    size_t chunk;
+    double us;
+
+    (void) state;
+    q.far.byte = 0.04;
+    assert_int_equal(way_of(q), GR_ALGO_CHAIN);
+    us = gr_cost_far(&gr_costs_host, &q, GR_ALGO_CHAIN, 1, &chunk);
+    q.far.shared = 1;
+    assert_int_equal(way_of(q), GR_ALGO_TWO_LEVEL);
+    assert_true(gr_cost_far(&gr_costs_host, &q, GR_ALGO_CHAIN, 1, &chunk) > us + 3 * 4); /* three of them */
 }
 
 /* Where one rank of each node has to send all, many nodes are too many for what goes over each of them in turn, and for what
@@ -251,6 +277,25 @@ static void every_channel_cuts_inside_nodes_first(void **state)
     }
 }
 
+/* Ranks that were placed in turns have all but what takes dimension 0 for nodes. */
+static void ranks_in_turns_go_along_their_nodes(void **state)
+{
+    struct gr_question q;
+    size_t bytes;
+    int k, way;
+
+    (void) state;
+    for (k = 0; k < NCOLLS; k++) {
+        for (bytes = 1; bytes < (size_t) 1 << 30; bytes = 2 * bytes + 1) {
+            q = question(colls[k], 4, 2, bytes);
+            q.torus = (struct gr_torus) {.ndims = 2, .dims = {4, 2}, .nested = 2};
+            way = way_of(q);
+            assert_true(GR_ALGO_TWO_LEVEL != way && GR_ALGO_NODE_TREE != way);
+            assert_true(bytes < (size_t) 1 << 20 || k >= 3 || GR_ALGO_BUCKET == way);
+        }
+    }
+}
+
 /* Each rail has as many channels, but where a message takes no time; more rails are never slower. */
 static void large_messages_use_all_rails(void **state)
 {
@@ -328,6 +373,8 @@ int main(void)
         cmocka_unit_test(latency_and_rate_decide),
         cmocka_unit_test(large_messages_use_all_rails),
         cmocka_unit_test(every_channel_cuts_inside_nodes_first),
+        cmocka_unit_test(ranks_in_turns_go_along_their_nodes),
+        cmocka_unit_test(ranks_that_share_cores_take_few_hops),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,7 +35,7 @@ along_grids coll_gpuring_channels --mca coll_gpuring_verbose 2 <<END
 3x3   9  ordered  1 alltoall
 3x3   9  two-level 2 allreduce allgather allgatherv reduce_scatter reduce_scatter_block bcast reduce
 3x3   9  node-tree 2 allreduce bcast reduce
-3x3   9  doubling 2 allreduce allgather allgatherv
+3x3   9  doubling 2 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
 4x4   16 bucket   1 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
 4x4   16 swing    2 allreduce
 4x4   16 mst      1 bcast reduce
@@ -55,7 +55,7 @@ done
 for np in 4 5; do
     grun $np --mca op ^avx --mca coll_gpuring_verbose 2 --mca coll_gpuring_algorithm doubling -x GPURING_MATRIX=random -x GPURING_BUDGET=1 \
         -- matrix
-    tap_check "$np ranks double" good_along doubling allreduce allgather allgatherv
+    tap_check "$np ranks double" good_along doubling allreduce allgather allgatherv reduce_scatter reduce_scatter_block
 done
 
 # which torus a communicator has, by the bits of a sum along it: extents, their order, lines, and who says so

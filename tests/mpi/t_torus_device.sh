@@ -36,7 +36,7 @@ along_grids coll_gpuring_device_channels $slots 16384 < <(rows_of_series '^2x2 '
 3x3   9  two-level 2 allreduce allgather allgatherv reduce_scatter reduce_scatter_block bcast reduce
 2x2   4  node-tree 1 allreduce bcast reduce
 3x3   9  node-tree 2 allreduce bcast reduce
-3x3   9  doubling 2 allreduce allgather allgatherv
+3x3   9  doubling 2 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
 2x2   4  pairwise 2 alltoall
 3x2   6  ring     3 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
 END
