@@ -3,7 +3,9 @@
 # Collectives between hosts whose interfaces are limited to a rate (0: not): gpuring with coll_gpuring_nodes 1 (over UCX; and
 # over Open MPI's messages, pml), stock beside it (tuned; and han), and the bound of all: the bytes that must pass a host's
 # interfaces over their rate, with Q hosts 2S(Q-1)/Q of allreduce, S(Q-1)/Q of allgather and reduce_scatter, S of bcast and
-# reduce. The hosts are namespaces of this machine (tests/hosts/hosts.sh), and need root. Alternating runs; medians.
+# reduce. The hosts are namespaces of this machine (tests/hosts/hosts.sh), and need root. Alternating runs; medians. Rank r runs on
+# core r, modulo their number: where they share cores, the kernel would place them in its own way in each job, and leave them
+# there for thousands of calls.
 # With ALGORITHMS gpuring only, once with each of them (auto: what it chooses). p50: its median call, for machines where some
 # calls are stopped for long, and not the mean of all.
 # HOSTS_AGAIN=1: both stocks twice in each round; what that differs by, others may, too.
@@ -17,7 +19,7 @@ rounds=${2:-3} mbit=${3:-200} layouts=${4:-2x1 2x2 4x1}
 collectives=${5:-allreduce allgather reduce_scatter bcast reduce} sizes=${6:-4M:16M} iterations=${7:-3} options=${8-} algorithms=${9-}
 rails=${HOSTS_RAILS:-1}
 case ${10-mean} in mean) column=10 ;; p50) column=11 ;; *) echo "mean or p50, not ${10}" >&2; exit 2 ;; esac
-hosts=$top/tests/hosts/hosts.sh
+hosts=$top/tests/hosts/hosts.sh # the cores of this machine are all hosts'
 # shellcheck disable=SC1091
 . "$build/env.sh"
 data=$(mktemp)
@@ -30,7 +32,7 @@ run() { # LAYOUT NAME OPTIONS...: lines "layout collective bytes name us algorit
     [ "$mbit" = 0 ] || rate+=("--rate=${mbit}mbit")
     # shellcheck disable=SC2086
     "$hosts" run "$layout" "${rate[@]}" mpirun --oversubscribe --mca mpi_yield_when_idle 1 "$@" -np "$((${layout/x/*}))" \
-        gpuring_bench $collectives -m "$sizes" -i "$iterations" -x $warm -B 1 -I 1 -o csv 2>/dev/null |
+        bash -c 'exec taskset -c $((OMPI_COMM_WORLD_RANK % $(nproc))) "$@"' - gpuring_bench $collectives -m "$sizes" -i "$iterations" -x $warm -B 1 -I 1 -o csv 2>/dev/null |
         awk -F, -v layout="$layout" -v name="$name" -v column="$column" \
             '$7 ~ /^[0-9]/ { print layout, $1, $7, name, $column, $17 }' >>"$data"
 }
