@@ -12,7 +12,7 @@ none_handed_on() { good_through_gpuring && not_seen '^count coll_gpuring_handove
 
 # ---- right, in all forms ----
 
-layouts='2x1 2x2 4x1 3+1'
+layouts='2x1 2x2 4x1 4x2 3+1'
 [ "$OMPI_SERIES" -lt 5 ] || layouts='2x1 2x2'
 for layout in $layouts; do
     np=$(np_of $layout)
@@ -36,7 +36,7 @@ tap_check "2x1: and leaves it to others with 0" handed_on nodes
 nodes 3+1 4 -- comms
 tap_check "3+1: communicators within a host and across" good_through_gpuring
 
-only_with_4 "4x1 and 3+1 in all forms, each algorithm, slow hosts, threads" "what crosses the hosts' interfaces" \
+only_with_4 "4x1, 4x2 and 3+1 in all forms, each algorithm, slow hosts, threads" "what crosses the hosts' interfaces" \
     "links that are not to be had" "processes that stop or die, cables that are cut"
 
 # links of every algorithm, with messages of several slots
@@ -46,6 +46,10 @@ for case in 3+1:tree 3+1:flat 3+1:doubling 2x2:bucket 3x2:two-level 3x2:node-tre
         --mca coll_gpuring_nodes_channels 2 --mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes 512 -- matrix
     tap_check "$layout: ${case#*:}, two channels of small slots" good_through_gpuring
 done
+for layout in 2x2 3x2; do
+    nodes $layout $(($(sed 's/x/*/' <<<$layout))) --map-by node -x GPURING_MATRIX=random -x GPURING_BUDGET=1 -- matrix
+    tap_check "$layout, placed in turns: blocking, any case" good_through_gpuring
+done
 nodes '2x2 --rate=h1:20mbit' 4 -x GPURING_MATRIX=random -x GPURING_BUDGET=1 -- matrix
 tap_check "2x2: one host is slow" good_through_gpuring
 
@@ -54,10 +58,6 @@ for form in nonblocking persistent; do
     tap_check "2x2: $form, with a thread" eight_taken
 done
 
-for layout in 2x2 3x2; do
-    nodes $layout $(($(sed 's/x/*/' <<<$layout))) --map-by node -x GPURING_MATRIX=random -x GPURING_BUDGET=1 -- matrix
-    tap_check "$layout, placed in turns: blocking, any case" good_through_gpuring
-done
 nodes 2x1 2 -- overlap leave
 tap_check "2x1: what a nonblocking call says at once has left when it returns" good_through_gpuring
 
@@ -103,12 +103,13 @@ tap_check "    with one line that says so, of the first rank concerned" one_line
 
 # ---- a process that stops or dies, a cable that is cut ----
 
-lost() { seen "gpuring: rank 0 of stalled communicator, on h0, has lost a link to another node: rank 1 on h1: "; }
+lost() { seen "gpuring: rank [02] of stalled communicator, on h[02], has lost a link to another node: rank 1 on h1: "; }
 
-begin() { # SCRIPT [OPTIONS...] -- PROGRAM...: on 2x1; the script is given mpirun's line
+begin() { # SCRIPT [OPTIONS...] -- PROGRAM...: on 2x1, or $where; the script is given mpirun's line
+    local on=${where:-2x1}
     printf '%s\n' "$1" >"$work/script"
-    MPIRUN="$hosts run 2x1 bash $work/script $stock_mpirun"
-    gstart 2 --mca coll_gpuring_nodes 1 "${@:2}"
+    MPIRUN="$hosts run $on bash $work/script $stock_mpirun"
+    gstart "$(np_of "$on")" --mca coll_gpuring_nodes 1 "${@:2}"
 }
 
 nothing_left() { seen '^looked$' && not_seen '^left'; }
@@ -135,6 +136,14 @@ tap_check "killed rank: the call fails" seen 'MPI_ERR_OTHER'
 [ -z "$job" ] || gwait
 tap_check "killed rank: nothing is left in shared memory" nothing_left
 tap_check "killed rank: no process is left" wait_for 10 marked_is 0
+
+# In a ring rank 3 has no link to it: it ends since errors are fatal to the others, or says for whom it waits.
+where=4x1 begin '"$@"' --enable-recovery --mca coll_gpuring_timeout 1 --mca coll_gpuring_algorithm ring \
+    -- stall kill allreduce "$mark"
+tap_check "killed rank, one of four: a neighbour names it and its host" wait_for 60 lost
+tap_check "    the call fails" wait_for 10 seen 'MPI_ERR_OTHER'
+tap_check "    and all others end" wait_for 20 marked_is 0
+[ "$(marked)" = 0 ] && gwait || end_job
 
 # A few retries are enough here; by default the kernel takes minutes.
 begin "for h in \$HOSTS; do \$HOSTS_SH on \$h sh -c 'echo 2 >/proc/sys/net/ipv4/tcp_retries2'; done
