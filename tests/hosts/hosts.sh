@@ -25,6 +25,10 @@
 #
 # All of it, and COMMAND, lies in namespaces of this run, whose first process is this script: when that ends, by
 # whatever signal, the kernel ends all processes in them, and with the last one all the rest is gone.
+#
+# But for one thing: while there are runs, Linux does not group processes by session (sched_autogroup_enabled). It would put
+# each host's into a group of its own, and where groups share a core a process that yields hands it to its own group only:
+# ranks waited for seconds for others that had no core (Linux 6.18).
 set -euo pipefail
 
 self=$(realpath "$0")
@@ -180,6 +184,21 @@ possible() {
         { echo "namespaces, veth, bridge or tbf are not to be had: ${why//$'\n'/; }"; return 1; }
 }
 
+# The last run that ends puts it back; one that was killed by force leaves that to the next.
+autogroup=/proc/sys/kernel/sched_autogroup_enabled
+ungroup() {
+    [ -w $autogroup ] || return 0
+    exec 8<>/run/gpuring_hosts.lock && flock -s 8 # shared: as many as there are runs
+    [ "$(cat $autogroup)" = 0 ] || { echo 1 >&8; echo 0 >$autogroup; }
+    trap regroup EXIT
+}
+regroup() {
+    if flock -n -x 8 && [ -s /run/gpuring_hosts.lock ]; then # no other run
+        echo 1 >$autogroup
+        : >/run/gpuring_hosts.lock
+    fi
+}
+
 run() {
     local layout=$1 rails=1 rates='' ranks why child
     shift
@@ -194,6 +213,7 @@ run() {
     [ $# -gt 0 ] || fail "no command"
     ranks=$(ranks_of "$layout")
     why=$(possible) || fail "$why"
+    ungroup
     # Who kills this process kills the run's first one with it
     setpriv --pdeathsig KILL unshare "${namespaces[@]}" bash "$self" inside "$rails" "$rates" "$ranks" "$@" <&0 &
     child=$!

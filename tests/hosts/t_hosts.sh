@@ -26,10 +26,10 @@ tap_check "2x2, too" says 'h0 0 2' 'h0 1 2' 'h1 2 2' 'h1 3 2'
 
 # ---- gpuring ----
 
-# A communicator of several nodes is left to the other components, for that reason.
+# A communicator of several nodes is left to the other components, where that is asked for.
 for layout in 2x1 2x2 3+1; do
     MPIRUN="$hosts run $layout $stock_mpirun"
-    grun "$(np_of $layout)" -- hello_coll
+    grun "$(np_of $layout)" --mca coll_gpuring_nodes 0 -- hello_coll
     tap_check "$layout: collectives of all hosts' ranks are right" all_good
     tap_check "$layout: they are handed on, since there are several nodes" seen '^count coll_gpuring_handover_nodes [1-9]'
 done
