@@ -10,7 +10,8 @@
  *      L <-----------------------------> L
  *
  * Nodes without a place in the doubling (algos.h) fold. The algorithm "doubling" is the same with each rank for a node: all
- * ranks double, which has two hops inside nodes less where nodes are alike, and sends as many messages as a node has ranks.
+ * ranks double, or halve in a reduce_scatter, which has two hops inside nodes less where nodes are alike, and sends as many
+ * messages as a node has ranks.
  */
 #ifndef GR_SCHED_TWO_LEVEL_H
 #define GR_SCHED_TWO_LEVEL_H
