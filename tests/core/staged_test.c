@@ -151,7 +151,10 @@ static void add_cases(struct ex_batch *b, const struct ex_world *w, int way, enu
     struct ex_case *c;
     int k;
 
-    for (k = 0; GR_WAY_MAILBOX != way && k < 4; k++) {
+    if (GR_WAY_MAILBOX == way || gr_algo_is_along((enum gr_algo) way)) {
+        return; /* of these the component copies all first */
+    }
+    for (k = 0; k < 4; k++) {
         c = ex_add(b, w, way, coll);
         c->count = sym_below(b->random, (uint64_t) most);
         c->in_place = k % 2;
