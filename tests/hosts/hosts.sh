@@ -184,19 +184,15 @@ possible() {
         { echo "namespaces, veth, bridge or tbf are not to be had: ${why//$'\n'/; }"; return 1; }
 }
 
-# The last run that ends puts it back; one that was killed by force leaves that to the next.
+# A process of its own puts it back when the last run is over, however that ended: runs have the lock, shared, while they live.
 autogroup=/proc/sys/kernel/sched_autogroup_enabled
 ungroup() {
+    local lock=/run/gpuring_hosts.lock
     [ -w $autogroup ] || return 0
-    exec 8<>/run/gpuring_hosts.lock && flock -s 8 # shared: as many as there are runs
-    [ "$(cat $autogroup)" = 0 ] || { echo 1 >&8; echo 0 >$autogroup; }
-    trap regroup EXIT
-}
-regroup() {
-    if flock -n -x 8 && [ -s /run/gpuring_hosts.lock ]; then # no other run
-        echo 1 >$autogroup
-        : >/run/gpuring_hosts.lock
-    fi
+    exec 8>>$lock && flock -s 8
+    [ "$(cat $autogroup)" != 0 ] || return 0
+    echo 0 >$autogroup
+    (exec 8>&- && (flock -x 9 && echo 1 >$autogroup) 9>>$lock </dev/null >/dev/null 2>&1 &)
 }
 
 run() {
