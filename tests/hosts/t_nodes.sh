@@ -42,12 +42,12 @@ only_with_4 "4x1, 4x2 and 3+1 in all forms, each algorithm, slow hosts, threads"
 # links of every algorithm, with messages of several slots
 for case in 3+1:tree 3+1:flat 3+1:doubling 2x2:bucket 3x2:two-level 3x2:node-tree 3x2:doubling; do
     layout=${case%:*}
-    nodes $layout $(($(sed 's/x/*/' <<<$layout))) -x GPURING_MATRIX=random -x GPURING_BUDGET=1 --mca coll_gpuring_algorithm ${case#*:} \
+    nodes $layout $(np_of $layout) -x GPURING_MATRIX=random -x GPURING_BUDGET=1 --mca coll_gpuring_algorithm ${case#*:} \
         --mca coll_gpuring_nodes_channels 2 --mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes 512 -- matrix
     tap_check "$layout: ${case#*:}, two channels of small slots" good_through_gpuring
 done
 for layout in 2x2 3x2; do
-    nodes $layout $(($(sed 's/x/*/' <<<$layout))) --map-by node -x GPURING_MATRIX=random -x GPURING_BUDGET=1 -- matrix
+    nodes $layout $(np_of $layout) --map-by node -x GPURING_MATRIX=random -x GPURING_BUDGET=1 -- matrix
     tap_check "$layout, placed in turns: blocking, any case" good_through_gpuring
 done
 nodes '2x2 --rate=h1:20mbit' 4 -x GPURING_MATRIX=random -x GPURING_BUDGET=1 -- matrix
@@ -103,7 +103,8 @@ tap_check "    with one line that says so, of the first rank concerned" one_line
 
 # ---- a process that stops or dies, a cable that is cut ----
 
-lost() { seen "gpuring: rank [02] of stalled communicator, on h[02], has lost a link to another node: rank 1 on h1: "; }
+# RANKS (0): one of these, each being alone on the host of its number
+lost() { seen "gpuring: rank (${1:-0}) of stalled communicator, on h\\1, has lost a link to another node: rank 1 on h1: "; }
 
 begin() { # SCRIPT [OPTIONS...] -- PROGRAM...: on 2x1, or $where; the script is given mpirun's line
     local on=${where:-2x1}
@@ -140,7 +141,7 @@ tap_check "killed rank: no process is left" wait_for 10 marked_is 0
 # In a ring rank 3 has no link to it: it ends since errors are fatal to the others, or says for whom it waits.
 where=4x1 begin '"$@"' --enable-recovery --mca coll_gpuring_timeout 1 --mca coll_gpuring_algorithm ring \
     -- stall kill allreduce "$mark"
-tap_check "killed rank, one of four: a neighbour names it and its host" wait_for 60 lost
+tap_check "killed rank, one of four: a neighbour names it and its host" wait_for 60 lost '0|2'
 tap_check "    the call fails" wait_for 10 seen 'MPI_ERR_OTHER'
 tap_check "    and all others end" wait_for 20 marked_is 0
 [ "$(marked)" = 0 ] && gwait || end_job

@@ -32,7 +32,7 @@ only_with_4 "each algorithm, a thread, slow hosts, messages too small for it, pm
 
 for case in 3+1:ring 3+1:flat 2x2:bucket 2x2:swing 3x2:node-tree 4x1:chain 4x1:pairwise; do
     layout=${case%:*}
-    nodes $layout $(($(sed 's/x/*/' <<<$layout))) -x GPURING_MATRIX=random -x GPURING_BUDGET=1 $zero \
+    nodes $layout $(np_of $layout) -x GPURING_MATRIX=random -x GPURING_BUDGET=1 $zero \
         --mca coll_gpuring_algorithm ${case#*:} --mca coll_gpuring_nodes_channels 2 --mca coll_gpuring_slots 2 \
         --mca coll_gpuring_slot_bytes 512 -- matrix
     tap_check "$layout: ${case#*:}, two channels of small slots" right
