@@ -9,6 +9,10 @@
 # With ALGORITHMS gpuring only, once with each of them (auto: what it chooses). p50: its median call, for machines where some
 # calls are stopped for long, and not the mean of all.
 # HOSTS_AGAIN=1: both stocks twice in each round; what that differs by, others may, too.
+# cycle: the median of the whole loop over its calls, so of a call and the barrier before it. With more ranks than cores, and at a
+# rate, it is chance how much of a wait falls into the call, and how much before it.
+# HOSTS_BURST: what an interface may send at once after a rest (64kb). Small calls want little (2kb), or they live for a while on what
+# the sizes before have not used; large ones want enough for what a timer is late.
 # HOSTS_RAILS: interfaces of a host (1), each of that rate; with more than one, gpuring has as many rails, and gpuring/1 none.
 #     benchmarks/between_hosts.sh [BUILDDIR] [ROUNDS] [MBIT/S] [LAYOUTS] [COLLECTIVES] [SIZES] [ITERATIONS] [OPTIONS of gpuring]
 #         [ALGORITHMS] [mean|p50]
@@ -26,7 +30,7 @@ data=$(mktemp)
 trap 'rm -f "$data"' EXIT
 why=$("$hosts" possible) || { echo "$why" >&2; exit 1; }
 
-run() { # LAYOUT NAME OPTIONS...: lines "layout collective bytes name us algorithm"
+run() { # LAYOUT NAME OPTIONS...: lines "layout collective bytes name us algorithm cycle"
     local layout=$1 name=$2 rate=(--rails="$rails") warm=$((iterations / 10 + 1))
     shift 2
     [ "$mbit" = 0 ] || rate+=("--rate=${mbit}mbit")
@@ -34,7 +38,7 @@ run() { # LAYOUT NAME OPTIONS...: lines "layout collective bytes name us algorit
     "$hosts" run "$layout" "${rate[@]}" mpirun --oversubscribe --mca mpi_yield_when_idle 1 "$@" -np "$((${layout/x/*}))" \
         bash -c 'exec taskset -c $((OMPI_COMM_WORLD_RANK % $(nproc))) "$@"' - gpuring_bench $collectives -m "$sizes" -i "$iterations" -x $warm -B 1 -I 1 -o csv 2>/dev/null |
         awk -F, -v layout="$layout" -v name="$name" -v column="$column" \
-            '$7 ~ /^[0-9]/ { print layout, $1, $7, name, $column, $17 }' >>"$data"
+            '$7 ~ /^[0-9]/ { print layout, $1, $7, name, $column, $17 == "" ? "-" : $17, $19 }' >>"$data"
 }
 
 gpuring=(--mca coll gpuring --mca coll_gpuring_host 1 --mca coll_gpuring_nodes 1)
@@ -60,9 +64,18 @@ done
 
 echo "$mbit Mbit/s per interface, $rails of a host, $rounds alternating runs of $iterations calls; microseconds of the slowest rank, its ${10-mean} call: median (minimum .. maximum)"
 sort -k1,1 -k2,2 -k3,3n -k4,4 -k5,5n "$data" | awk -v mbit="$((mbit * rails))" '
+    function middle(a, n,    i, j, x) {
+        for (i = 2; i <= n; i++) {
+            x = a[i]
+            for (j = i - 1; j > 0 && a[j] > x; j--) { a[j + 1] = a[j] }
+            a[j + 1] = x
+        }
+        return a[int((n + 1) / 2)]
+    }
     function flush() {
         if (n > 0) {
             printf "%-4s %-14s %9d %-11s %10.1f (%.1f .. %.1f)", layout, coll, bytes, name, v[int((n + 1) / 2)], v[1], v[n]
+            printf "  cycle %.1f", middle(cycle, n)
             if (bound > 0) { printf "  %.0f%% of the bound %.0f", 100 * bound / v[int((n + 1) / 2)], bound }
             print "  " algorithm
         }
@@ -70,7 +83,7 @@ sort -k1,1 -k2,2 -k3,3n -k4,4 -k5,5n "$data" | awk -v mbit="$((mbit * rails))" '
     }
     $1 != layout || $2 != coll || $3 != bytes || $4 != name { flush() }
     {
-        layout = $1; coll = $2; bytes = $3; name = $4; v[++n] = $5; algorithm = $6
+        layout = $1; coll = $2; bytes = $3; name = $4; v[++n] = $5 + 0; algorithm = $6; cycle[n] = $7 + 0
         split(layout, q, "x")
         bound = coll ~ /^allr/ ? 2 * (q[1] - 1) / q[1] : coll ~ /^(allg|reduce_)/ ? (q[1] - 1) / q[1] : 1
         bound *= mbit > 0 ? bytes * 8 / mbit : 0

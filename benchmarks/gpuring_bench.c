@@ -115,6 +115,7 @@ static void fill_result(const struct bench *b, const struct collective *c, const
     r->max_us = t->max;
     r->p50_us = t->p50;
     r->p99_us = t->p99;
+    r->cycle_us = t->cycle;
     r->algbw = (double)r->bytes / t->avg * 1e-3;
     r->busbw = ideal_busbw(c->kind, r->bytes, t->avg * 1e-6, b->ranks);
     r->ideal = b->options.published ? ideal_published(&l->layout, l->B.GBs, l->I.GBs)

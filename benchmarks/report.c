@@ -33,7 +33,8 @@ static const struct column columns[] = {
     {"ideal_GBs", "ideal", 9, 3, 1, NUMBER, AT(ideal)},
     {"efficiency", "efficiency(%)", 13, 2, 100, NUMBER, AT(efficiency)},
     {"algorithm", "algorithm", 12, 0, 1, TEXT, AT(algorithm)},
-    {"errors", "errors", 8, 0, 1, COUNT, AT(errors)}, /* last: the table has it with -c only */
+    {"errors", "errors", 8, 0, 1, COUNT, AT(errors)}, /* the table has it with -c only, */
+    {"cycle_us", NULL, 0, 0, 1, NUMBER, AT(cycle_us)}, /* and does without this */
 };
 
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
@@ -122,7 +123,7 @@ static void library_version(char *text)
 
 static int table_columns(const struct report *r)
 {
-    return r->options->check ? COLUMNS : COLUMNS - 1;
+    return r->options->check ? COLUMNS - 1 : COLUMNS - 2;
 }
 
 static void table_link(FILE *out, const char *name, const struct link *link)

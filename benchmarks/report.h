@@ -20,6 +20,7 @@ struct result {
     double efficiency; /* busbw / ideal; NAN: unknown */
     char algorithm[MPIT_NAME_CHARS];
     double errors;     /* wrong elements on all ranks; NAN: not checked */
+    double cycle_us;   /* of a call and the barrier before it */
 };
 
 struct report {

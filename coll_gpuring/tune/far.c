@@ -23,18 +23,18 @@
 /* That a message has besides its data. */
 #define HEADER 128.0
 
-/* Bytes of a message that are on their way while another rank of the node makes its own ready; while a root takes another. */
-#define HIDDEN 256.0
-#define HIDDEN_AT_ROOT 64.0
+/* A message of up to so many bytes passes at once, from a node that sends no other: rates below a wire's hold in the long run. */
+#define PACKET 1400.0
+
+/* Bytes of a message that are on their way while another rank of the node makes its own ready; while a root has another. */
+#define HIDDEN 128.0
+#define HIDDEN_AT_ROOT 32.0
 
 /* A hop inside a node whose ranks share cores, in us: who is to take the message waits for its turn on one. */
 #define TURN 5.0
 
 /* What all ranks send to all others at once gets into each other's way. */
 #define CROWD 1.1
-
-/* What a message costs a root that sends it, in messages that it receives: over TCP its core, for most of the way. */
-#define SENDING 3
 
 /* What an algorithm does. */
 struct course {
@@ -44,11 +44,6 @@ struct course {
     double inside;     /* bytes that the busiest rank moves inside its node */
     int pipe;          /* chunks follow each other; else slices do, each from its beginning to its end */
 };
-
-static double at_root(enum gr_coll coll)
-{
-    return (GR_COLL_BCAST == coll ? 0 : 1) + (GR_COLL_REDUCE == coll ? 0 : SENDING);
-}
 
 static double rounds_among(int n)
 {
@@ -88,15 +83,15 @@ static struct course doubling(const struct gr_question *q)
     return (struct course) {hops, near, ranks > 2 ? (ranks - 2) * hops : 0, ranks * bytes, 0, 0};
 }
 
-/* To a root, or from it, with s bytes. Measured: on nodes of one rank each `more` hides headers, and some of what a root takes. */
+/* To a root, or from it, with s bytes. Measured: on nodes of one rank each `more` hides headers, and a message's first bytes. */
 static struct course flat(const struct gr_question *q, double s)
 {
     double others = q->p - q->far.ranks, halves = GR_COLL_ALLREDUCE == q->coll ? 2 : 1;
 
     if (1 == q->far.ranks) {
-        s = fmax(0, (double) q->bytes - (GR_COLL_REDUCE == q->coll ? HIDDEN_AT_ROOT : 0));
+        s = fmax(0, (double) q->bytes - (GR_COLL_ALLREDUCE == q->coll ? 0 : HIDDEN_AT_ROOT));
     }
-    return (struct course) {halves, 0, at_root(q->coll) * (others - 1), halves * others * s, 0, 0};
+    return (struct course) {halves, 0, halves * (others - 1), halves * others * s, 0, 0};
 }
 
 static struct course course_of(const struct gr_question *q, enum gr_algo algo)
@@ -167,7 +162,7 @@ double gr_cost_far(const struct gr_costs *costs, const struct gr_question *q, en
                    size_t *chunk_bytes)
 {
     struct course c = course_of(q, algo);
-    double s = (double) q->bytes, own = q->far.step / 4, n, once, slices;
+    double s = (double) q->bytes, own = q->far.step / 4, n, once, slices, passed;
     double rails = q->far.rails > 1 ? q->far.rails : 1, byte = q->far.byte * (nchannels < rails ? rails / nchannels : 1);
     uint32_t most = gr_algo_chunks(algo);
 
@@ -176,8 +171,9 @@ double gr_cost_far(const struct gr_costs *costs, const struct gr_question *q, en
         own *= 1 + c.more;
         n = cut_pipeline(q, &c, own, byte, most, chunk_bytes);
         slices = most > 1 ? ceil(n / most / nchannels) : 1; /* none begins before the one before is through */
-        c.bytes += GR_ALGO_NODE_TREE == algo && n < 2 ? s : 0; /* a single chunk is one tree's: to two nodes below one */
-        return slices * (once + (c.hops - 1) * s / n * byte) + (n - slices) * own + c.bytes * byte;
+        c.bytes += GR_ALGO_CHAIN != algo && n < 2 ? s : 0; /* a single chunk is one tree's: to two below one */
+        passed = n < 2 && s <= PACKET && 1 == q->far.ranks ? 0 : s / n * byte; /* a chunk, whole, at each node on its way */
+        return slices * (once + (c.hops - 1) * passed) + (n - slices) * own + c.bytes * byte;
     }
     *chunk_bytes = q->slot_bytes;
     /* slices of other channels fill the time in which one waits */

@@ -27,7 +27,7 @@ import json, sys
 d = json.load(open(sys.argv[1]))
 KEYS = {"collective", "ranks", "nodes", "device", "type", "op", "results"}
 ROW = {"bytes", "avg_us", "min_us", "max_us", "p50_us", "p99_us", "algbw_GBs", "busbw_GBs",
-       "ideal_GBs", "efficiency", "errors", "algorithm"}
+       "ideal_GBs", "efficiency", "errors", "algorithm", "cycle_us"}
 def near(a, b):
     return abs(a - b) <= 1e-6 * abs(b)
 if not eval(sys.argv[2]):
@@ -45,7 +45,8 @@ json_of_one() {
         json 'all(r["ideal_GBs"] == 10 and r["errors"] is None for r in d["results"])' &&
         json 'all(near(r["efficiency"], r["busbw_GBs"] / 10) for r in d["results"])' &&
         json 'all(r["min_us"] <= r["avg_us"] <= r["max_us"] for r in d["results"])' &&
-        json 'all(r["p50_us"] <= r["p99_us"] for r in d["results"])'
+        json 'all(r["p50_us"] <= r["p99_us"] for r in d["results"])' &&
+        json 'all(r["max_us"] < r["cycle_us"] < 100 * r["max_us"] + 1e6 for r in d["results"])'
 }
 
 json_of_several() {

@@ -118,7 +118,7 @@ static void small_messages_cross_few_times(void **state)
         }
     }
     for (k = 0; k < 3; k++) { /* two ranks of a node do not get into each other's way, more do */
-        q = question(colls[k], 4, 2, 512);
+        q = question(colls[k], 4, 2, 256);
         assert_int_equal(way_of(q), GR_ALGO_DOUBLING);
         q.far.byte = 0.04; /* nor do their first bytes */
         assert_int_equal(way_of(q), GR_ALGO_DOUBLING);
@@ -126,16 +126,18 @@ static void small_messages_cross_few_times(void **state)
         assert_int_equal(way_of(question(colls[k], 4, 8, 8)), GR_ALGO_TWO_LEVEL);
         assert_int_not_equal(way_of(question(colls[k], 5, 2, 8)), GR_ALGO_DOUBLING); /* 10 ranks fold across nodes */
     }
-    for (k = 4; k <= 8; k *= 2) { /* to send takes a root longer than to receive */
-        assert_int_equal(way_of(question(GR_COLL_REDUCE, k, 1, 8)), GR_ALGO_FLAT);
-        assert_int_equal(way_of(question(GR_COLL_BCAST, k, 1, 8)), GR_ALGO_MST);
+    for (k = 3; k <= 4; k++) { /* of few nodes a root serves one after the other, while all fits into a hop's time */
+        assert_true(GR_COLL_BCAST == colls[k] || GR_COLL_REDUCE == colls[k]);
+        assert_int_equal(way_of(question(colls[k], 8, 1, 8)), GR_ALGO_FLAT);
+        assert_int_equal(way_of(question(colls[k], 16, 1, 8)), GR_ALGO_MST);
+        q = question(colls[k], 4, 1, 256);
+        q.far.byte = 0.04;
+        assert_int_equal(way_of(q), GR_ALGO_FLAT);
+        q.bytes = 1024; /* through the root's link go three of them, or one, and each is a packet */
+        assert_int_equal(way_of(q), GR_ALGO_CHAIN);
+        q.far.byte = 0.004;
+        assert_int_equal(way_of(q), GR_ALGO_FLAT);
     }
-    assert_int_equal(way_of(question(GR_COLL_BCAST, 3, 1, 8)), GR_ALGO_FLAT);
-    q = question(GR_COLL_REDUCE, 4, 1, 512); /* nor do its first bytes take it long */
-    q.far.byte = 0.04;
-    assert_int_equal(way_of(q), GR_ALGO_FLAT);
-    q.bytes = 1024;
-    assert_int_equal(way_of(q), GR_ALGO_MST);
     q = question(GR_COLL_ALLREDUCE, 2, 2, 8);
     q.torus = unknown; /* nodes that differ */
     assert_int_equal(way_of(q), GR_ALGO_ONESHOT);

@@ -4,9 +4,9 @@
 #
 #     hosts.sh run LAYOUT [--rails=N] [--rate=[HOST:]RATE]... COMMAND...
 #         LAYOUT: ranks per host, 2x3 (hosts x ranks) or 3+1 (host by host). N: interfaces of a host (1). RATE, of all
-#         hosts or of one: what it sends and receives per second at most on each, in tc's words (200mbit). COMMAND is
-#         run where mpirun starts ranks on the hosts: h0 h1 ... in $HOSTS, their ranks altogether in $HOSTS_NP. Its exit
-#         status is that of this script.
+#         hosts or of one: what it sends and receives per second at most on each, in tc's words (200mbit), but for
+#         $HOSTS_BURST (64kb) that it may send at once after a rest. COMMAND is run where mpirun starts ranks on the
+#         hosts: h0 h1 ... in $HOSTS, their ranks altogether in $HOSTS_NP. Its exit status is that of this script.
 #     hosts.sh possible                says why not, where it is not
 # and within COMMAND, $HOSTS_SH being this script:
 #     hosts.sh on HOST COMMAND...
@@ -60,7 +60,7 @@ bytes() {
 
 # Out of the host and into it, each at its own end of the veth pair.
 limit() {
-    local tbf="root tbf rate $2 burst 64kb latency 100ms"
+    local tbf="root tbf rate $2 burst ${HOSTS_BURST:-64kb} latency 100ms"
     # shellcheck disable=SC2086
     local r
     for ((r = 0; r < ${HOSTS_RAILS:-1}; r++)); do

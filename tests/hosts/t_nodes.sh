@@ -16,8 +16,8 @@ layouts='2x1 2x2 4x1 4x2 3+1'
 [ "$OMPI_SERIES" -lt 5 ] || layouts='2x1 2x2'
 for layout in $layouts; do
     np=$(np_of $layout)
-    nodes $layout $np -x GPURING_MATRIX=random -x GPURING_BUDGET=1 -- matrix
-    tap_check "$layout: blocking, any case" good_through_gpuring
+    nodes $layout $np $all_cases -- matrix
+    tap_check "$layout: blocking, all types and operations, pairs of factors, 16 MiB, any case" good_through_gpuring
     nodes $layout $np -- nonblocking 1
     tap_check "$layout: nonblocking, each of the eight" eight_taken
     nodes $layout $np -- persistent 1
@@ -42,15 +42,15 @@ only_with_4 "4x1, 4x2 and 3+1 in all forms, each algorithm, slow hosts, threads"
 # links of every algorithm, with messages of several slots
 for case in 3+1:tree 3+1:flat 3+1:doubling 2x2:bucket 3x2:two-level 3x2:node-tree 3x2:doubling; do
     layout=${case%:*}
-    nodes $layout $(np_of $layout) -x GPURING_MATRIX=random -x GPURING_BUDGET=1 --mca coll_gpuring_algorithm ${case#*:} \
+    nodes $layout $(np_of $layout) $any_case --mca coll_gpuring_algorithm ${case#*:} \
         --mca coll_gpuring_nodes_channels 2 --mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes 512 -- matrix
     tap_check "$layout: ${case#*:}, two channels of small slots" good_through_gpuring
 done
 for layout in 2x2 3x2; do
-    nodes $layout $(np_of $layout) --map-by node -x GPURING_MATRIX=random -x GPURING_BUDGET=1 -- matrix
+    nodes $layout $(np_of $layout) --map-by node $any_case -- matrix
     tap_check "$layout, placed in turns: blocking, any case" good_through_gpuring
 done
-nodes '2x2 --rate=h1:20mbit' 4 -x GPURING_MATRIX=random -x GPURING_BUDGET=1 -- matrix
+nodes '2x2 --rate=h1:20mbit' 4 $any_case -- matrix
 tap_check "2x2: one host is slow" good_through_gpuring
 
 for form in nonblocking persistent; do

@@ -26,16 +26,21 @@ on_nodes() {
 
 none_by_gpuring() { good_by_staging && seen '^# gpuring calls 0 handovers [1-9]'; }
 
-any_case='-x GPURING_MATRIX=random -x GPURING_BUDGET=1'
 
 # ---- kernels, between hosts ----
 
-on_nodes "any case" good_on_devices 2x2 device $any_case --mca coll_gpuring_verbose 2 -- matrix
+on_nodes "all types and operations, pairs of factors, 16 MiB, any case" good_on_devices 2x2 device $all_cases \
+    --mca coll_gpuring_verbose 2 -- matrix
 tap_check "    rank 0 says where slots lie, and why" \
     seen 'slots of rank 0 of .* between nodes: 0 links in device memory, [1-9][0-9]* in pinned host memory \(the network does not reach'
 only_with_4 "other layouts, forms and collectives, and faults"
-for layout in 3+1 4x1; do
-    on_nodes "any case" good_on_devices $layout device $any_case -- matrix
+for layout in 2x1 4x1 4x2 3+1; do
+    on_nodes "all types and operations, pairs of factors, 16 MiB, any case" good_on_devices $layout device $all_cases -- matrix
+done
+for form in nonblocking persistent; do
+    for layout in 4x1 4x2 3+1; do
+        on_nodes "$form" good_on_devices $layout device -- $form 1
+    done
 done
 on_nodes "any case" good_on_devices 2x2 mixed $any_case -- matrix
 on_nodes "any case, ranks placed in turns" good_on_devices 3x2 device $any_case --map-by node -- matrix

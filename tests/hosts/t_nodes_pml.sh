@@ -16,7 +16,7 @@ eight_over_pml() { eight_taken && goes_over_pml; }
 
 forms() { # LAYOUT
     local form
-    nodes "$1" 4 $pml -x GPURING_MATRIX=random -x GPURING_BUDGET=1 -- matrix
+    nodes "$1" 4 $pml $any_case -- matrix
     tap_check "$1: blocking, any case" good_over_pml
     for form in nonblocking persistent; do
         nodes "$1" 4 $pml -- $form 1
@@ -43,7 +43,7 @@ nodes 2x2 4 $pml -- nbthreads 2
 tap_check "2x2: nonblocking calls of several threads" good_over_pml
 # data that travel in one message with their head, and that do not
 for bytes in 512 8192 65536; do
-    nodes 2x2 4 $pml -x GPURING_MATRIX=random -x GPURING_BUDGET=1 --mca coll_gpuring_algorithm ring \
+    nodes 2x2 4 $pml $any_case --mca coll_gpuring_algorithm ring \
         --mca coll_gpuring_nodes_channels 2 --mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes $bytes -- matrix
     tap_check "2x2: ring, two channels of two slots of $bytes bytes" good_over_pml
 done
