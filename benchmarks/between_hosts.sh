@@ -9,10 +9,9 @@
 # With ALGORITHMS gpuring only, once with each of them (auto: what it chooses). p50: its median call, for machines where some
 # calls are stopped for long, and not the mean of all.
 # HOSTS_AGAIN=1: both stocks twice in each round; what that differs by, others may, too.
-# cycle: the median of the whole loop over its calls, so of a call and the barrier before it. With more ranks than cores, and at a
-# rate, it is chance how much of a wait falls into the call, and how much before it.
-# HOSTS_BURST: what an interface may send at once after a rest (64kb). Small calls want little (2kb), or they live for a while on what
-# the sizes before have not used; large ones want enough for what a timer is late.
+# cycle: the median of cycle_us (docs/measuring.md), a call and the barrier before it.
+# HOSTS_BURST: what an interface may send at once after a rest (64kb). Small calls want little (2kb), or they live for a while on
+# what the sizes before have not used; large ones want enough for what a timer is late.
 # HOSTS_RAILS: interfaces of a host (1), each of that rate; with more than one, gpuring has as many rails, and gpuring/1 none.
 #     benchmarks/between_hosts.sh [BUILDDIR] [ROUNDS] [MBIT/S] [LAYOUTS] [COLLECTIVES] [SIZES] [ITERATIONS] [OPTIONS of gpuring]
 #         [ALGORITHMS] [mean|p50]

@@ -84,12 +84,10 @@ static struct course doubling(const struct gr_question *q)
 }
 
 /* To a root, or from it, with s bytes. Measured: on nodes of one rank each `more` hides headers, and a message's first bytes. */
-static struct course flat(const struct gr_question *q, double s)
+static struct course flat(const struct gr_question *q, double others, double halves, double s)
 {
-    double others = q->p - q->far.ranks, halves = GR_COLL_ALLREDUCE == q->coll ? 2 : 1;
-
     if (1 == q->far.ranks) {
-        s = fmax(0, (double) q->bytes - (GR_COLL_ALLREDUCE == q->coll ? 0 : HIDDEN_AT_ROOT));
+        s = fmax(0, (double) q->bytes - (halves > 1 ? 0 : HIDDEN_AT_ROOT));
     }
     return (struct course) {halves, 0, halves * (others - 1), halves * others * s, 0, 0};
 }
@@ -119,7 +117,7 @@ static struct course course_of(const struct gr_question *q, enum gr_algo algo)
     case GR_ALGO_TWOSHOT:
         return (struct course) {2, 0, 4 * (others - 1), 2 * crowd * ranks * others / n * s, 0, 0};
     case GR_ALGO_FLAT:
-        return blocks ? (struct course) {1, 0, 2 * (others - 1), crowd * ranks * others / n * s, 0, 0} : flat(q, s);
+        return blocks ? (struct course) {1, 0, 2 * (others - 1), crowd * ranks * others / n * s, 0, 0} : flat(q, others, halves, s);
     case GR_ALGO_MST:
         /* inside nodes first: then all of a node's ranks send what they have */
         return (struct course) {rounds, rounds_among(far->ranks), 0, ranks * rounds * s, 0, 0};
