@@ -37,7 +37,7 @@ run() { # LAYOUT NAME OPTIONS...: lines "layout collective bytes name us algorit
     "$hosts" run "$layout" "${rate[@]}" mpirun --oversubscribe --mca mpi_yield_when_idle 1 "$@" -np "$((${layout/x/*}))" \
         bash -c 'exec taskset -c $((OMPI_COMM_WORLD_RANK % $(nproc))) "$@"' - gpuring_bench $collectives -m "$sizes" -i "$iterations" -x $warm -B 1 -I 1 -o csv 2>/dev/null |
         awk -F, -v layout="$layout" -v name="$name" -v column="$column" \
-            '$7 ~ /^[0-9]/ { print layout, $1, $7, name, $column, $17 == "" ? "-" : $17, $19 }' >>"$data"
+            '$7 ~ /^[0-9]/ { print layout, $1, $7, name, $column, $17 == "" ? "-" : $17, $18 }' >>"$data"
 }
 
 gpuring=(--mca coll gpuring --mca coll_gpuring_host 1 --mca coll_gpuring_nodes 1)

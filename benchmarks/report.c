@@ -11,7 +11,7 @@
 /* A field of struct result in its three appearances. */
 struct column {
     const char *name; /* in JSON and CSV */
-    const char *head; /* in the table */
+    const char *head; /* in the table; NULL: not there */
     int width;        /* there */
     int digits;       /* there, behind the point */
     double scale;     /* there */
@@ -33,8 +33,8 @@ static const struct column columns[] = {
     {"ideal_GBs", "ideal", 9, 3, 1, NUMBER, AT(ideal)},
     {"efficiency", "efficiency(%)", 13, 2, 100, NUMBER, AT(efficiency)},
     {"algorithm", "algorithm", 12, 0, 1, TEXT, AT(algorithm)},
-    {"errors", "errors", 8, 0, 1, COUNT, AT(errors)}, /* the table has it with -c only, */
-    {"cycle_us", NULL, 0, 0, 1, NUMBER, AT(cycle_us)}, /* and does without this */
+    {"cycle_us", NULL, 0, 0, 1, NUMBER, AT(cycle_us)},
+    {"errors", "errors", 8, 0, 1, COUNT, AT(errors)}, /* last: the table has it with -c only */
 };
 
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
@@ -121,9 +121,9 @@ static void library_version(char *text)
 
 /* ---- table ---- */
 
-static int table_columns(const struct report *r)
+static bool in_table(const struct report *r, int i)
 {
-    return r->options->check ? COLUMNS - 1 : COLUMNS - 2;
+    return NULL != columns[i].head && (r->options->check || i < COLUMNS - 1);
 }
 
 static void table_link(FILE *out, const char *name, const struct link *link)
@@ -165,17 +165,22 @@ static void table_open(struct report *r)
                 o->published ? "the published formula assumes equal numbers"
                              : "the bound is that of the most loaded node");
     }
-    for (int i = 0; i < table_columns(r); i++) {
-        fprintf(r->out, 0 == i ? "#%*s" : " %*s", columns[i].width - (0 == i), columns[i].head);
+    for (int i = 0; i < COLUMNS; i++) {
+        if (in_table(r, i)) {
+            fprintf(r->out, 0 == i ? "#%*s" : " %*s", columns[i].width - (0 == i), columns[i].head);
+        }
     }
     fprintf(r->out, "\n");
 }
 
 static void table_result(struct report *r, const struct result *result)
 {
-    for (int i = 0; i < table_columns(r); i++) {
+    for (int i = 0; i < COLUMNS; i++) {
         const struct column *c = &columns[i];
         const char *gap = 0 == i ? "" : " ";
+        if (!in_table(r, i)) {
+            continue;
+        }
         if (BYTES == c->kind) {
             fprintf(r->out, "%s%*zu", gap, c->width, *(const size_t *)field(c, result));
         } else if (TEXT == c->kind) {

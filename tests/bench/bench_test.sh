@@ -115,7 +115,7 @@ lists_devices() {
 
 csv_rows() {
     bench 2 allreduce bcast -m 4:8 -i 2 -B 10 -o csv &&
-        [ "$(wc -l <"$tmp/out")" -eq 5 ] && [ "$(awk -F, '{ print NF }' "$tmp/out" | sort -u)" = 18 ]
+        [ "$(wc -l <"$tmp/out")" -eq 5 ] && [ "$(awk -F, '{ print NF }' "$tmp/out" | sort -u)" = 19 ]
 }
 
 table_rows() {
