@@ -126,6 +126,9 @@ static void small_messages_cross_few_times(void **state)
         assert_int_equal(way_of(question(colls[k], 4, 8, 8)), GR_ALGO_TWO_LEVEL);
         assert_int_not_equal(way_of(question(colls[k], 5, 2, 8)), GR_ALGO_DOUBLING); /* 10 ranks fold across nodes */
     }
+    q = question(GR_COLL_ALLREDUCE, 4, 2, 512); /* what is beyond their first bytes, they do */
+    q.far.byte = 0.04;
+    assert_int_equal(way_of(q), GR_ALGO_TWO_LEVEL);
     for (k = 3; k <= 4; k++) { /* of few nodes a root serves one after the other, while all fits into a hop's time */
         assert_true(GR_COLL_BCAST == colls[k] || GR_COLL_REDUCE == colls[k]);
         assert_int_equal(way_of(question(colls[k], 8, 1, 8)), GR_ALGO_FLAT);
@@ -133,6 +136,8 @@ static void small_messages_cross_few_times(void **state)
         q = question(colls[k], 4, 1, 256);
         q.far.byte = 0.04;
         assert_int_equal(way_of(q), GR_ALGO_FLAT);
+        q.bytes = 512;
+        assert_int_equal(way_of(q), GR_ALGO_CHAIN);
         q.bytes = 1024; /* through the root's link go three of them, or one, and each is a packet */
         assert_int_equal(way_of(q), GR_ALGO_CHAIN);
         q.far.byte = 0.004;

@@ -26,7 +26,6 @@ on_nodes() {
 
 none_by_gpuring() { good_by_staging && seen '^# gpuring calls 0 handovers [1-9]'; }
 
-
 # ---- kernels, between hosts ----
 
 on_nodes "all types and operations, pairs of factors, 16 MiB, any case" good_on_devices 2x2 device $all_cases \
