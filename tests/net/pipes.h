@@ -32,19 +32,24 @@ static long patience; /* calls of gr_net_progress() that a test has left: what n
 static uint64_t seed;
 static uint64_t turns; /* of all writers */
 
-static inline int set_up(void **state)
+static inline void set_up_from(uint64_t chance)
 {
     char why[100];
     int k;
 
-    (void) state;
     patience = 200000;
-    post_begin(seed);
+    post_begin(chance);
     for (k = 0; k < POST_ENDS; k++) {
         assert_int_equal(gr_net_open(&nets[k], &post_transport, NULL, why, sizeof(why)), 0);
     }
     post_ways = (struct post_ways) {30, 50, 20};
     gs_begin(0);
+}
+
+static inline int set_up(void **state)
+{
+    (void) state;
+    set_up_from(seed);
     return 0;
 }
 
