@@ -33,6 +33,9 @@
 /* A hop inside a node whose ranks share cores, in us: who is to take the message waits for its turn on one. */
 #define TURN 5.0
 
+/* A message between nodes for which another rank of the node must have its turn first, in messages that one has besides. */
+#define IN_TURN 6.0
+
 /* What all ranks send to all others at once gets into each other's way. */
 #define CROWD 1.1
 
@@ -50,27 +53,32 @@ static double rounds_among(int n)
     return n > 1 ? ceil(log2(n)) : 0;
 }
 
-/* With s bytes. Leaders serve the others of their nodes one after the other. */
+/*
+ * With s bytes. Leaders serve the others of their nodes one after the other; but where these share cores, all have had their
+ * turn when the leader has.
+ */
 static struct course two_level(const struct gr_question *q, double s)
 {
     double nodes = q->far.nodes, rounds = rounds_among(q->far.nodes), others = q->far.ranks - 1;
+    double near = q->far.shared ? fmin(others, 1) : others;
     double fold = exp2(rounds) > nodes, doubled = rounds - fold; /* nodes without a place are given the result besides */
 
     switch (q->coll) {
     case GR_COLL_BCAST:
     case GR_COLL_REDUCE:
-        return (struct course) {rounds, others, 0, rounds * s, others * s, 0};
+        return (struct course) {rounds, near, 0, rounds * s, others * s, 0};
     case GR_COLL_ALLREDUCE:
-        return (struct course) {doubled + 2 * fold, 2 * others, 0, (doubled + fold) * s, 2 * others * s, 0};
+        return (struct course) {doubled + 2 * fold, 2 * near, 0, (doubled + fold) * s, 2 * others * s, 0};
     default:
-        return (struct course) {doubled + 2 * fold, 2 * others, 0, (1 + fold) * (nodes - 1) / nodes * s, others * s, 0};
+        return (struct course) {doubled + 2 * fold, 2 * near, 0, (1 + fold) * (nodes - 1) / nodes * s, others * s, 0};
     }
 }
 
 /*
  * All ranks double, the lowest bits of their numbers first; where all sizes are powers of two, these are those of a node among
  * themselves. Measured with two in a node: their messages hide each other's headers, and first bytes. More of them get into each
- * other's way.
+ * other's way; and where they share cores, all wait for what comes last: that are exchanges between nodes, but in a
+ * reduce_scatter, which begins with them, when links have rested.
  */
 static struct course doubling(const struct gr_question *q)
 {
@@ -79,8 +87,14 @@ static struct course doubling(const struct gr_question *q)
     double hops = rounds - near + fold, s = (1 == q->far.ranks ? HEADER : 0) + (double) q->bytes;
     double bytes = (GR_COLL_ALLREDUCE == q->coll ? hops : (q->p - ranks) / q->p) * s;
 
-    bytes -= ranks > 1 ? fmin(bytes, hops * HIDDEN) : 0;
-    return (struct course) {hops, near, ranks > 2 ? (ranks - 2) * hops : 0, ranks * bytes, 0, 0};
+    double more = ranks > 2 ? (ranks - 2) * hops : 0;
+    int begins = GR_COLL_REDUCE_SCATTER == q->coll;
+
+    if (q->far.shared && hops > 1 && !begins) {
+        more += IN_TURN * (ranks - 1) * (hops - 1);
+    }
+    bytes -= ranks > 1 ? fmin(bytes, hops * (begins ? 2 : 1) * HIDDEN) : 0;
+    return (struct course) {hops, near, more, ranks * bytes, 0, 0};
 }
 
 /* To a root, or from it, with s bytes. Measured: on nodes of one rank each `more` hides headers, and a message's first bytes. */
@@ -98,6 +112,7 @@ static struct course course_of(const struct gr_question *q, enum gr_algo algo)
     double n = q->p, nodes = far->nodes, ranks = far->ranks, s = HEADER + (double) q->bytes, others = n - ranks;
     double halves = GR_COLL_ALLREDUCE == q->coll ? 2 : 1, height = rounds_among(q->p);
     double crowd = others > 1 ? CROWD : 1, rounds = rounds_among(far->nodes), deep = rounds + 1;
+    double in_turns = far->shared && ranks > 2 ? ranks - 2 : 0; /* as in doubling() */
     int blocks = GR_BLOCKS == gr_algo_layout(algo, q->coll);
 
     switch (algo) {
@@ -130,7 +145,8 @@ static struct course course_of(const struct gr_question *q, enum gr_algo algo)
         return (struct course) {halves * rounds, halves * (ranks - 1), ranks > 1 ? 1 : 2, halves * s, 0, 1};
     case GR_ALGO_BUCKET:
     case GR_ALGO_SWING:
-        return (struct course) {halves * (nodes - 1), halves * (ranks - 1), 0, halves * (nodes - 1) / nodes * s, 0, 0};
+        return (struct course) {halves * (nodes - 1), halves * (ranks - 1), in_turns * halves * (nodes - 1),
+                                halves * (nodes - 1) / nodes * s, 0, 0};
     default: /* an Alltoall has one way */
         return (struct course) {n - 1, 0, 0, ranks * others / n * s, 0, 0};
     }

@@ -172,6 +172,35 @@ static void ranks_that_share_cores_take_few_hops(void **state)
     assert_true(gr_cost_far(&gr_costs_host, &q, GR_ALGO_CHAIN, 1, &chunk) > us + 3 * 4); /* three of them */
 }
 
+/* What ranks of a node send one after the other there, others wait for: less so at the beginning, or where there is one exchange. */
+static void ranks_that_share_cores_leave_messages_to_leaders(void **state)
+{
+    struct gr_question q;
+    size_t bytes, chunk;
+    double us;
+    int k;
+
+    (void) state;
+    for (bytes = 32; bytes <= 1024; bytes *= 2) {
+        for (k = 0; k < 3; k++) {
+            q = question(colls[k], 4, 2, bytes);
+            q.far.byte = 0.04;
+            q.far.shared = 1;
+            assert_int_equal(way_of(q), GR_COLL_REDUCE_SCATTER == colls[k] ? GR_ALGO_DOUBLING : GR_ALGO_TWO_LEVEL);
+        }
+    }
+    for (k = 0; k < 3; k++) {
+        q = question(colls[k], 2, 2, 16);
+        q.far.shared = 1;
+        assert_int_equal(way_of(q), GR_ALGO_DOUBLING);
+        q = question(colls[k], 2, 3, 24);
+        us = gr_cost_far(&gr_costs_host, &q, GR_ALGO_BUCKET, 1, &chunk);
+        q.far.shared = 1;
+        assert_int_equal(way_of(q), GR_ALGO_TWO_LEVEL);
+        assert_true(gr_cost_far(&gr_costs_host, &q, GR_ALGO_BUCKET, 1, &chunk) > us + 2 * 4 + 5);
+    }
+}
+
 /* Where one rank of each node has to send all, many nodes are too many for what goes over each of them in turn, and for what
  * goes over their number's logarithm as often; but where a node has one rank the tree is the same. */
 static void medium_messages_go_by_trees_of_nodes(void **state)
@@ -382,6 +411,7 @@ int main(void)
         cmocka_unit_test(every_channel_cuts_inside_nodes_first),
         cmocka_unit_test(ranks_in_turns_go_along_their_nodes),
         cmocka_unit_test(ranks_that_share_cores_take_few_hops),
+        cmocka_unit_test(ranks_that_share_cores_leave_messages_to_leaders),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
