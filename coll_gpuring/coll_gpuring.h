@@ -143,6 +143,7 @@ enum gr_handover {
     GR_HANDOVER_ALONE,  /* a communicator of one rank */
     GR_HANDOVER_INTER,  /* an intercommunicator */
     GR_HANDOVER_STAGED, /* a collective without kernels, on buffers on devices */
+    GR_HANDOVER_SHORT,  /* between nodes, too short to ask where its buffers are, and coll_gpuring_host is 0 */
     GR_NHANDOVERS
 };
 
@@ -205,6 +206,7 @@ enum gr_shared_param {
     GR_PARAM_ZERO_COPY, /* bytes from which on calls on devices use it, or -1 */
     GR_PARAM_STAGE_BYTES, /* of a piece of device memory that the host copies; 0: the whole */
     GR_PARAM_NODES,     /* whether communicators of several nodes are taken; there: */
+    GR_PARAM_NODES_ASK, /* a call takes at least so many times as long as to ask whose buffers are on devices, or it is not asked */
     GR_PARAM_NODES_CHANNELS,
     GR_PARAM_NODES_RAILS,   /* 0: as many as there are */
     GR_PARAM_NODES_LATENCY, /* us */
@@ -252,7 +254,7 @@ typedef struct {
     gr_params_t params; /* this process's, checked */
     int priority;
     int timeout;        /* seconds, 0: never report */
-    bool timeout_abort;
+    int timeout_abort;
     int progress_thread;      /* 0: never, 1: with every nonblocking call, -1: with those on devices */
     bool threaded;            /* there is such a thread, or will be */
     int transport;            /* of links between nodes: an enum gr_transport_kind, or -1: as can be had */
@@ -292,6 +294,14 @@ int mca_coll_gpuring_bring_along(void);
     __typeof__(((mca_coll_base_comm_coll_t *) NULL)->coll_##name) saved_##name; \
     mca_coll_base_module_t *saved_##name##_module;
 
+/* What was chosen last: calls of one size follow each other. */
+struct gr_chosen {
+    size_t bytes, post_bytes; /* on which it depends; 0: none yet; */
+    enum gr_path path;        /* and, on devices, on this; */
+    bool fetches;             /* in host memory, on this */
+    struct gr_choice choice;
+};
+
 typedef struct {
     mca_coll_base_module_t super;
     GR_FOR_EACH_FUNCTION(GR_SAVED)
@@ -304,13 +314,7 @@ typedef struct {
     uint64_t seq;             /* calls so far */
     uint32_t setups;          /* set-ups so far, */
     uint32_t paired;          /* and calls that pairs.c has looked at */
-    struct {
-        size_t bytes, post_bytes; /* on which it depends; 0: none yet; */
-        enum gr_path path;        /* and, on devices, on this; */
-        bool fetches;             /* in host memory, on this */
-        struct gr_choice choice;
-    } last[2][GR_NCOLLS];     /* what was chosen last, in host memory and on devices: calls of one size follow each
-                                 other */
+    struct gr_chosen last[3][GR_NCOLLS]; /* at the time of the call; when lines have come, in host memory; on devices */
     _Atomic(struct gr_stage *) stage; /* of blocking calls that are handed on; NULL: none yet, or in use */
     int32_t *pids;            /* of the ranks; owned */
     unsigned char *remote;    /* which of them are on other nodes; NULL: none is; owned; */

@@ -2,7 +2,8 @@
 /*
  * Arrivals. MPI lets a buffer be on a device at one rank and in host memory at another; whether kernels do a call must
  * be known to all before it begins. So where GPUs are about each rank writes a line for each call and reads those of
- * the others: on boards; between nodes they go over links. The same lines show who has not come, and calls that do not match.
+ * the others: on boards; between nodes they go over links, and most come combined. The same lines show who has not come,
+ * and calls that do not match. Between nodes they take a round trip, so there short calls have none: enter.c.
  *
  * A persistent request's init exchanges them by messages: it is no call of its communicator's lane.
  */
@@ -69,11 +70,20 @@ static void tell_difference(const struct gr_op *op, const struct gr_arrival *oth
                           (size_t) other->seq);
 }
 
-int mca_coll_gpuring_arrivals_agree(struct gr_op *op, const struct gr_arrival *lines)
+/* All have called the same, and some buffer is on a device, or not. */
+static void settle(struct gr_op *op, bool devices)
+{
+    op->devices = devices;
+    op->device = devices && op->line.kernel >= 0;
+    op->fetches = !devices;
+}
+
+/* 0; or -1, and said once, when the calls differ. */
+static int settle_all(struct gr_op *op, const struct gr_arrival *lines)
 {
     int p = ompi_comm_size(op->call.comm), rank = ompi_comm_rank(op->call.comm), r;
+    bool devices = false;
 
-    op->devices = false;
     for (r = 0; r < p; r++) {
         if (!is_equal(&lines[0], &lines[r])) {
             /* the lowest rank that is unlike rank 0 says so, for all */
@@ -82,11 +92,53 @@ int mca_coll_gpuring_arrivals_agree(struct gr_op *op, const struct gr_arrival *l
             }
             return -1;
         }
-        op->devices = op->devices || lines[r].device;
+        devices = devices || lines[r].device;
     }
-    op->device = op->devices && lines[0].kernel >= 0;
-    op->fetches = !op->devices;
+    settle(op, devices);
     return 0;
+}
+
+/* ---- combined ---- */
+
+static void combine(struct gr_op *op)
+{
+    struct gr_combined *c = &op->combined;
+    size_t k;
+
+    memcpy(c->ones, &op->line, sizeof(c->ones));
+    memset(c->first, 0, sizeof(c->first));
+    if (0 == ompi_comm_rank(op->call.comm)) {
+        memcpy(c->first, &op->line, sizeof(c->first));
+    }
+    for (k = 0; k < GR_ARRIVAL_WORDS; k++) {
+        c->zeros[k] = ~c->ones[k];
+    }
+}
+
+/* 0; or -1 when the calls differ, and each rank unlike rank 0 says so. */
+static int settle_combined(struct gr_op *op)
+{
+    const struct gr_combined *c = &op->combined;
+    struct gr_arrival free_bits = {.device = UINT8_MAX}, any = {.device = 0}, first = any;
+    uint64_t may[GR_ARRIVAL_WORDS], differs = 0;
+    size_t k;
+
+    memcpy(may, &free_bits, sizeof(may));
+    memcpy(&any, c->ones, sizeof(c->ones));
+    memcpy(&first, c->first, sizeof(c->first));
+    for (k = 0; k < GR_ARRIVAL_WORDS; k++) {
+        differs |= c->ones[k] & c->zeros[k] & ~may[k];
+    }
+    if (0 != differs && !is_equal(&first, &op->line)) {
+        tell_difference(op, &first, 0);
+    }
+    settle(op, any.device);
+    return 0 != differs ? -1 : 0;
+}
+
+int mca_coll_gpuring_arrivals_end(struct gr_op *op)
+{
+    return NULL != op->lane->team->remote ? op->agreed : settle_all(op, op->lines);
 }
 
 int mca_coll_gpuring_arrivals_room(struct gr_op *op, int p)
@@ -116,11 +168,30 @@ int mca_coll_gpuring_arrivals_way(const struct gr_lane *lane)
 }
 
 /* Boards have the line since the call was queued. */
-void mca_coll_gpuring_arrivals_begin(struct gr_op *op)
+int mca_coll_gpuring_arrivals_begin(struct gr_op *op)
 {
-    if (NULL != op->lane->team->remote) {
-        mca_coll_gpuring_machine_lines(op);
+    if (NULL == op->lane->team->remote) {
+        return OMPI_SUCCESS;
     }
+    combine(op);
+    op->gathers = false;
+    return mca_coll_gpuring_machine_lines(op);
+}
+
+/* The lines between nodes: combined, and gathered where kernels may write into the others' buffers. */
+static int poll_links(struct gr_op *op, uint64_t *moved)
+{
+    int rc = gr_machine_run(&op->machine, moved);
+
+    if (GR_DONE != rc || op->gathers) {
+        return rc;
+    }
+    op->agreed = settle_combined(op);
+    op->gathers = 0 == op->agreed && op->device && op->zero;
+    if (!op->gathers) {
+        return GR_DONE;
+    }
+    return OMPI_SUCCESS == mca_coll_gpuring_machine_lines(op) ? GR_AGAIN : GR_ERR_POISONED;
 }
 
 int mca_coll_gpuring_arrivals_poll(struct gr_op *op, uint64_t *moved)
@@ -128,7 +199,7 @@ int mca_coll_gpuring_arrivals_poll(struct gr_op *op, uint64_t *moved)
     struct gr_mailbox *box = &op->lane->team->arrivals.box;
 
     if (NULL != op->lane->team->remote) {
-        return gr_machine_run(&op->machine, moved);
+        return poll_links(op, moved);
     }
     return box->posted - op->arrival.epoch < box->nsets && gr_mail_take(box, &op->arrival, moved) ? GR_DONE : GR_AGAIN;
 }
@@ -211,7 +282,7 @@ int mca_coll_gpuring_arrivals_exchange(struct gr_op *op, uint32_t number)
     if (OMPI_SUCCESS == rc) {
         memcpy(op->lines, x.lines, (size_t) p * sizeof(*x.lines));
     }
-    agreed = mca_coll_gpuring_arrivals_agree(op, x.lines);
+    agreed = settle_all(op, x.lines);
     free(x.lines);
     free(x.requests);
     return agreed < 0 ? OMPI_ERR_BAD_PARAM : rc;

@@ -103,9 +103,8 @@ static struct gr_choice select_way(const mca_coll_gpuring_module_t *module, cons
 
 struct gr_choice mca_coll_gpuring_choose_lines(const mca_coll_gpuring_module_t *module)
 {
-    size_t p = (size_t) module->lane->team->p;
-    struct gr_data data = {.request.coll = GR_COLL_ALLGATHER, .bytes = p * sizeof(struct gr_arrival),
-                           .post_bytes = sizeof(struct gr_arrival)};
+    struct gr_data data = {.request.coll = GR_COLL_ALLREDUCE, .bytes = sizeof(struct gr_combined),
+                           .post_bytes = sizeof(struct gr_combined)};
 
     return select_way(module, &data, -1, false);
 }
@@ -144,28 +143,23 @@ static struct gr_choice select_now(const mca_coll_gpuring_module_t *module, cons
 }
 
 /*
- * Calls of one size follow each other, so what was chosen last is kept. A persistent call does not look there: its init
- * may come while the progress thread chooses for a call under way.
+ * Calls of one size follow each other, so what was chosen last is kept: in one place by the caller, in others by who drives
+ * the lane, which may be the progress thread at that time. A persistent call does not look there: its init has no place of
+ * its own.
  */
 static struct gr_choice select_as_last(mca_coll_gpuring_module_t *module, const struct gr_op *op)
 {
     const struct gr_data *data = &op->data;
-    enum gr_coll coll = data->request.coll;
+    struct gr_chosen *last = &module->last[op->arrives ? 1 + op->device : 0][data->request.coll];
 
     if (NULL != op->request && op->request->req_persistent) {
         return select_now(module, op);
     }
-    if (module->last[op->device][coll].bytes != data->bytes ||
-        module->last[op->device][coll].post_bytes != data->post_bytes ||
-        module->last[op->device][coll].path != op->path ||
-        module->last[op->device][coll].fetches != op->fetches) {
-        module->last[op->device][coll].choice = select_now(module, op);
-        module->last[op->device][coll].bytes = data->bytes;
-        module->last[op->device][coll].post_bytes = data->post_bytes;
-        module->last[op->device][coll].path = op->path;
-        module->last[op->device][coll].fetches = op->fetches;
+    if (last->bytes != data->bytes || last->post_bytes != data->post_bytes || last->path != op->path ||
+        last->fetches != op->fetches) {
+        *last = (struct gr_chosen) {data->bytes, data->post_bytes, op->path, op->fetches, select_now(module, op)};
     }
-    return module->last[op->device][coll].choice;
+    return last->choice;
 }
 
 void mca_coll_gpuring_op_choose(mca_coll_gpuring_module_t *module, struct gr_op *op)
@@ -173,6 +167,17 @@ void mca_coll_gpuring_op_choose(mca_coll_gpuring_module_t *module, struct gr_op 
     op->path = op->device ? path_of(module, op) : GR_PATH_HOST;
     op->choice = select_as_last(module, op);
     speak_choice(module, op);
+}
+
+bool mca_coll_gpuring_op_arrives(mca_coll_gpuring_module_t *module, struct gr_op *op)
+{
+    int64_t times = module->params.value[GR_PARAM_NODES_ASK];
+
+    if (NULL == module->remote || 0 == times) {
+        return true;
+    }
+    op->path = GR_PATH_HOST;
+    return select_as_last(module, op).us >= (double) times * module->lines.us;
 }
 
 void mca_coll_gpuring_op_choose_again(mca_coll_gpuring_module_t *module, struct gr_op *op)

@@ -4,8 +4,8 @@
  * the signature's bytes and type, the operation, the root, the team's verdicts and parameters.
  *
  *      taken? --> op --> way, set-up if it is the first --> buffers --> lane: blocking     wait for its end
- *         |                                                             lane: nonblocking  request
- *         '----> saved collective                                       init: own lane, its set-up, request
+ *         |        |                                                    lane: nonblocking  request
+ *         '--------'---> saved collective                               init: own lane, its set-up, request
  */
 #include "coll_gpuring_lane.h"
 
@@ -85,17 +85,19 @@ static int post_line(mca_coll_gpuring_module_t *module, struct gr_op *op)
 }
 
 /*
- * The op's call and sizes; and its way, or its line where the way depends on everybody's buffers. OMPI error code.
+ * The op's call and sizes; and its way, or its line where the way depends on everybody's buffers. OMPI error code, or
+ * OMPI_ERR_NOT_AVAILABLE: all ranks hand it on.
  */
 static int describe(mca_coll_gpuring_module_t *module, struct gr_op *op, const struct gr_call *call,
-                    enum gr_form_kind form)
+                    enum gr_form_kind form, bool asks)
 {
     bool device;
     int rc;
 
     op->call = *call;
     op->planned = false;
-    op->arrives = op->device = op->zero = op->devices = op->asks = false;
+    op->arrives = op->device = op->zero = op->devices = false;
+    op->asks = asks;
     op->staged = module->gpu;
     op->fetches = !module->gpu; /* or when all lines are there */
     rc = mca_coll_gpuring_data_size(op);
@@ -110,10 +112,14 @@ static int describe(mca_coll_gpuring_module_t *module, struct gr_op *op, const s
             return rc;
         }
         op->line = mca_coll_gpuring_arrival(op, &module->params, device);
-        if (GR_PERSISTENT != form) {
+        if (GR_PERSISTENT == form) {
+            rc = mca_coll_gpuring_arrivals_exchange(op, module->setups++);
+        } else if (asks || mca_coll_gpuring_op_arrives(module, op)) {
             return post_line(module, op);
+        } else if (0 == module->params.value[GR_PARAM_HOST]) {
+            op->handover = GR_HANDOVER_SHORT;
+            return OMPI_ERR_NOT_AVAILABLE;
         }
-        rc = mca_coll_gpuring_arrivals_exchange(op, module->setups++);
     }
     if (OMPI_SUCCESS == rc) {
         mca_coll_gpuring_op_choose(module, op);
@@ -156,14 +162,11 @@ static int do_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *
 {
     struct gr_lane *lane = module->lane;
     struct gr_op *op = &lane->own;
-    int rc = describe(module, op, call, form->kind);
+    int rc = describe(module, op, call, form->kind, false);
 
-    if (OMPI_SUCCESS != rc || 0 == op->data.bytes) {
-        return rc;
-    }
-    rc = prepare(module, op);
-    if (OMPI_SUCCESS == rc) {
-        rc = mca_coll_gpuring_lane_do(lane, op);
+    if (OMPI_SUCCESS == rc && op->data.bytes > 0) {
+        rc = prepare(module, op);
+        rc = OMPI_SUCCESS == rc ? mca_coll_gpuring_lane_do(lane, op) : rc;
     }
     return OMPI_ERR_NOT_AVAILABLE == rc ? hand_over(module, call, form, (int) op->handover) : rc;
 }
@@ -178,7 +181,11 @@ static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_cal
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     op = &request->op;
-    rc = describe(module, op, call, form->kind);
+    rc = describe(module, op, call, form->kind, false);
+    if (OMPI_ERR_NOT_AVAILABLE == rc) {
+        mca_coll_gpuring_request_put(request);
+        return hand_over(module, call, form, (int) op->handover);
+    }
     if (OMPI_SUCCESS == rc && op->data.bytes > 0) {
         rc = prepare(module, op);
         if (OMPI_SUCCESS == rc) {
@@ -267,7 +274,7 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
     if (NULL == request) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    rc = describe(module, &request->op, call, form->kind);
+    rc = describe(module, &request->op, call, form->kind, false);
     if (OMPI_SUCCESS == rc) {
         request->kept = mca_coll_gpuring_keep(&request->op.call);
         rc = NULL == request->kept ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
@@ -305,8 +312,7 @@ static int ask_devices(mca_coll_gpuring_module_t *module, const struct gr_call *
         return mca_coll_gpuring_poison_code(module->lane->team);
     }
     op = &module->lane->own;
-    rc = describe(module, op, call, GR_BLOCKING);
-    op->asks = true;
+    rc = describe(module, op, call, GR_BLOCKING, true);
     rc = OMPI_SUCCESS == rc ? prepare(module, op) : rc;
     rc = OMPI_SUCCESS == rc ? mca_coll_gpuring_lane_do(module->lane, op) : rc;
     *devices = op->devices;

@@ -294,7 +294,7 @@ void mca_coll_gpuring_lane_start(struct gr_op *const *ops, size_t n)
     struct gr_lane *lane;
     size_t k;
 
-    register_progress(n > 0 && (ops[0]->arrives || ops[0]->device));
+    register_progress(n > 0 && (ops[0]->device || (ops[0]->staged && !ops[0]->lane->persistent)));
     /* first all posts: then each waits for answers that are on their way already */
     for (k = 0; k < n; k++) {
         lane = ops[k]->lane;

@@ -3,6 +3,7 @@
 #include "coll_gpuring_lane.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Slots that a nonblocking call moves at a time: its caller wants to go on. */
 #define BURST 8
@@ -82,24 +83,44 @@ int mca_coll_gpuring_machine_start(struct gr_op *op)
     return OMPI_SUCCESS == rc ? mca_coll_gpuring_timing_begin(op) : rc;
 }
 
-void mca_coll_gpuring_machine_lines(struct gr_op *op)
+/* What nobody else says is 0 in all lines but this rank's, so that or gathers them, too. */
+static unsigned char *gathered(struct gr_op *op)
+{
+    int p = op->lane->team->p;
+
+    memset(op->lines, 0, (size_t) p * sizeof(op->lines[0]));
+    op->lines[ompi_comm_rank(op->call.comm)] = op->line;
+    return (unsigned char *) op->lines;
+}
+
+int mca_coll_gpuring_machine_lines(struct gr_op *op)
 {
     const struct gr_choice *how = &op->lane->module->lines;
+    int p = op->lane->team->p;
     struct gr_request r = {
-        .coll = GR_COLL_ALLGATHER,
+        .coll = GR_COLL_ALLREDUCE,
         .algo = (enum gr_algo) how->way,
         .nchannels = how->nchannels,
         .small = how->small,
-        .chunk_bytes = how->chunk_bytes,
-        .elem_bytes = 1,
-        .block = sizeof(op->line),
+        .elem_bytes = sizeof(uint64_t),
+        .total = (op->gathers ? (size_t) p * sizeof(op->line) : sizeof(op->combined)) / sizeof(uint64_t),
         .torus = op->lane->module->torus,
     };
+    struct gr_reducer reducer = {.elem_bytes = r.elem_bytes, .fused = gr_reduce_find(GR_TYPE_U64, GR_OP_BOR)};
+    unsigned char *words = op->gathers ? gathered(op) : (unsigned char *) &op->combined, *tmp = NULL;
+    size_t bytes = gr_plan_scratch(&r, p);
 
+    _Static_assert(0 == sizeof(op->line) % sizeof(uint64_t), "lines are words");
+    if (bytes > 0) {
+        tmp = mca_coll_gpuring_scratch_get(&op->kept, bytes, false);
+        if (NULL == tmp) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+    }
     op->in_pieces = false;
     gr_plan_build(&op->plan, op->lane->team, &r);
-    start(op, &r, (unsigned char *) &op->line, (unsigned char *) op->lines, NULL,
-          (struct gr_reducer) {.elem_bytes = 1});
+    start(op, &r, words, words, tmp, reducer);
     op->host.zero_copy = 0; /* a few bytes each, which may still be on their way when an error ends the call */
     op->machine.burst = op->nonblocking ? BURST : 0;
+    return OMPI_SUCCESS;
 }

@@ -182,14 +182,20 @@ static void after_setup(struct gr_op *op)
     }
 }
 
+/* It fails in a way that leaves nothing for later calls of the team. */
+static void break_off(struct gr_op *op, int rc)
+{
+    op->lane->team->poisoned = GR_ERR_POISONED;
+    mca_coll_gpuring_op_over(op, rc);
+}
+
 /* All lines are there, or there is nothing for them to go through: then each rank stages for itself what is on its device. */
 static void after_arrival(struct gr_op *op, bool lines)
 {
-    int agreed = lines ? mca_coll_gpuring_arrivals_agree(op, op->lines) : 0, rc;
+    int agreed = lines ? mca_coll_gpuring_arrivals_end(op) : 0, rc;
 
     if (agreed < 0) {
-        op->lane->team->poisoned = GR_ERR_POISONED;
-        mca_coll_gpuring_op_over(op, OMPI_ERR_BAD_PARAM);
+        break_off(op, OMPI_ERR_BAD_PARAM);
         return;
     }
     op->decided = true;
@@ -209,8 +215,12 @@ static void begin_turn(struct gr_op *op)
     if (!op->arrives) {
         after_setup(op);
     } else if (GR_LINKS_THERE == gr_team_links(op->lane->team, mca_coll_gpuring_arrivals_way(op->lane), 0)) {
-        mca_coll_gpuring_arrivals_begin(op);
+        int rc = mca_coll_gpuring_arrivals_begin(op);
+
         op->state = GR_OP_ARRIVAL;
+        if (OMPI_SUCCESS != rc) {
+            break_off(op, rc);
+        }
     } else {
         after_arrival(op, false);
     }
@@ -278,8 +288,7 @@ static void advance_setup(struct gr_op *op, uint64_t *moved)
     if (GR_DONE != rc) {
         /* Messages may still be under way into the set-up, and peers may already write to the frames: both are
          * left to them, for good. Such a communicator is broken. */
-        op->lane->team->poisoned = GR_ERR_POISONED;
-        mca_coll_gpuring_op_over(op, OMPI_ERROR);
+        break_off(op, OMPI_ERROR);
         return;
     }
     rc = mca_coll_gpuring_setup_end(op->setup);
@@ -289,8 +298,7 @@ static void advance_setup(struct gr_op *op, uint64_t *moved)
         return; /* the next poll begins it */
     }
     if (OMPI_SUCCESS != rc) {
-        op->lane->team->poisoned = GR_ERR_POISONED;
-        mca_coll_gpuring_op_over(op, rc);
+        break_off(op, rc);
     } else if (op->arrives && !op->decided) {
         begin_turn(op); /* it was that of what lines go through */
     } else {

@@ -182,22 +182,33 @@ struct gr_arrival {
 };
 #define GR_ARRIVAL_SHORT offsetof(struct gr_arrival, output)
 
+/*
+ * All ranks' lines (their short part), combined by bitwise or: between nodes nobody needs them one by one. A bit of both ones
+ * and zeros differs between ranks.
+ */
+#define GR_ARRIVAL_WORDS (GR_ARRIVAL_SHORT / sizeof(uint64_t))
+struct gr_combined {
+    uint64_t ones[GR_ARRIVAL_WORDS], zeros[GR_ARRIVAL_WORDS];
+    uint64_t first[GR_ARRIVAL_WORDS]; /* rank 0's line */
+};
+
 /* The call's line; device: whether a buffer of this rank is on one. Sets op->zero. */
 struct gr_arrival mca_coll_gpuring_arrival(struct gr_op *op, const gr_params_t *params, bool device);
 
 /*
- * All lines are there. Sets the op's device (all have a kernel for it, and some buffer is on a device), devices and
- * fetches. -1, and said once, when the calls differ.
- */
-int mca_coll_gpuring_arrivals_agree(struct gr_op *op, const struct gr_arrival *lines);
-
-/*
- * What lines go through: boards in memory that all share; between nodes, host links of an algorithm, as an Allgather of
- * their own (machine.c). Begin when it is the op's turn; GR_DONE: all lines are there; else GR_AGAIN, or negative.
+ * What lines go through: boards in memory that all share; between nodes, host links of an Allreduce (machine.c): combined,
+ * and, where all agree on a call that may use zero copy on devices, once more as they are. Begin when it is the op's turn
+ * (OMPI error code); GR_DONE: they are there; else GR_AGAIN, or negative.
  */
 int mca_coll_gpuring_arrivals_way(const struct gr_lane *lane);
-void mca_coll_gpuring_arrivals_begin(struct gr_op *op);
+int mca_coll_gpuring_arrivals_begin(struct gr_op *op);
 int mca_coll_gpuring_arrivals_poll(struct gr_op *op, uint64_t *moved);
+
+/*
+ * They are there. Sets the op's device (all have a kernel for it, and some buffer is on a device), devices and fetches.
+ * -1, and said, when the calls differ.
+ */
+int mca_coll_gpuring_arrivals_end(struct gr_op *op);
 
 /* Room for the lines of p ranks. OMPI error code. */
 int mca_coll_gpuring_arrivals_room(struct gr_op *op, int p);
@@ -249,7 +260,10 @@ struct gr_op {
     struct gr_messages *messages;
     ompi_request_t *request;  /* to be completed, or NULL */
     uint32_t number;          /* arrives: two numbers for the set-ups that may follow, from here on */
-    struct gr_arrival line;   /* this rank's */
+    struct gr_arrival line;   /* this rank's; */
+    struct gr_combined combined; /* between nodes, this rank's, then all ranks': */
+    int agreed;               /* 0, or -1: calls differ; */
+    bool gathers;             /* then lines come one by one */
     struct gr_mail arrival;
     struct gr_stage stage;    /* host memory in the place of buffers that whoever does it cannot use */
     /* kept for the next call: */
@@ -288,8 +302,14 @@ int mca_coll_gpuring_op_begin(struct gr_op *op);
 bool mca_coll_gpuring_speaks(struct ompi_communicator_t *comm, int level);
 
 /*
- * Choose the way; that of lines between nodes; and, once the links of a way between devices are there and it is known what they are like, what else
- * there is to choose.
+ * Where ranks look for buffers on devices: whether the call begins with lines. Between nodes these take a round trip, which
+ * short calls would feel: without them the host does it, and each rank stages what it has on devices.
+ */
+bool mca_coll_gpuring_op_arrives(mca_coll_gpuring_module_t *module, struct gr_op *op);
+
+/*
+ * Choose the way; that of lines between nodes; and, once the links of a way between devices are there and it is known what
+ * they are like, what else there is to choose.
  */
 void mca_coll_gpuring_op_choose(mca_coll_gpuring_module_t *module, struct gr_op *op);
 struct gr_choice mca_coll_gpuring_choose_lines(const mca_coll_gpuring_module_t *module);
@@ -298,7 +318,7 @@ void mca_coll_gpuring_op_choose_again(mca_coll_gpuring_module_t *module, struct 
 /* All links are there: make the plan, if it goes by one; start the machine on it; on that of its line. OMPI error code. */
 void mca_coll_gpuring_op_plan(struct gr_op *op);
 int mca_coll_gpuring_machine_start(struct gr_op *op);
-void mca_coll_gpuring_machine_lines(struct gr_op *op);
+int mca_coll_gpuring_machine_lines(struct gr_op *op);
 
 /* It is through: unpack, count. */
 void mca_coll_gpuring_op_end(struct gr_op *op);

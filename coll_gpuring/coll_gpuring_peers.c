@@ -20,7 +20,7 @@
  * Increased when processes of different builds could not work together: another card, other numbers of
  * algorithms, another choice for the same call, other messages of set-up.
  */
-#define WIRE_VERSION 13
+#define WIRE_VERSION 14
 
 struct card {
     uint64_t version;
@@ -251,11 +251,8 @@ static void tell_off(struct ompi_communicator_t *comm, struct card *const *cards
     }
 }
 
-/*
- * Whether all ranks want communicators of several nodes taken. By themselves not where somebody may have buffers on a device:
- * each call would begin with a round trip between nodes, which tells all ranks whether somebody has.
- */
-static bool nodes_wanted(const mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm, struct card *const *cards)
+/* Whether all ranks want communicators of several nodes taken. */
+static bool nodes_wanted(struct ompi_communicator_t *comm, struct card *const *cards)
 {
     int64_t first = cards[0]->params.value[GR_PARAM_NODES], other;
     int p = ompi_comm_size(comm), r;
@@ -268,7 +265,7 @@ static bool nodes_wanted(const mca_coll_gpuring_module_t *module, struct ompi_co
             break;
         }
     }
-    return first < 0 ? !module->gpu : 0 != first;
+    return 0 != first;
 }
 
 /* Rails between nodes: as many as each rank has. */
@@ -377,7 +374,7 @@ int mca_coll_gpuring_peers_decide(mca_coll_gpuring_module_t *module, struct ompi
     if (OMPI_SUCCESS == rc && 0 > module->refused) {
         rc = mca_coll_gpuring_nodes_find(module, comm);
     }
-    if (OMPI_SUCCESS == rc && 0 > module->refused && NULL != module->remote && !nodes_wanted(module, comm, cards)) {
+    if (OMPI_SUCCESS == rc && 0 > module->refused && NULL != module->remote && !nodes_wanted(comm, cards)) {
         module->refused = GR_HANDOVER_NODES;
     }
     if (OMPI_SUCCESS == rc && 0 > module->refused) {

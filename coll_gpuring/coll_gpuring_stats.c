@@ -27,18 +27,20 @@ static const char *const handover_names[GR_NHANDOVERS] = {
     [GR_HANDOVER_OP] = "operation", [GR_HANDOVER_JOBS] = "jobs",   [GR_HANDOVER_PEERS] = "peers",
     [GR_HANDOVER_NODES] = "nodes",  [GR_HANDOVER_SETUP] = "setup", [GR_HANDOVER_HOST] = "host",
     [GR_HANDOVER_ALONE] = "alone",  [GR_HANDOVER_INTER] = "inter", [GR_HANDOVER_STAGED] = "staged",
+    [GR_HANDOVER_SHORT] = "short",
 };
 
 static const char *const handover_help[GR_NHANDOVERS] = {
     [GR_HANDOVER_OP] = "the operation is user-defined, or not commutative",
     [GR_HANDOVER_JOBS] = "the communicator spans several jobs",
     [GR_HANDOVER_PEERS] = "gpuring is absent, off, of another version or priority on some rank",
-    [GR_HANDOVER_NODES] = "the communicator spans several nodes, and coll_gpuring_nodes is 0 (or -1, and ranks look for device buffers)",
+    [GR_HANDOVER_NODES] = "the communicator spans several nodes, and coll_gpuring_nodes is 0",
     [GR_HANDOVER_SETUP] = "there was no shared memory or no network for the links on some rank",
     [GR_HANDOVER_HOST] = "the buffers are in host memory, and coll_gpuring_host is 0",
     [GR_HANDOVER_ALONE] = "the communicator has one rank",
     [GR_HANDOVER_INTER] = "it is an intercommunicator",
     [GR_HANDOVER_STAGED] = "a collective without kernels, with buffers on a device",
+    [GR_HANDOVER_SHORT] = "it is too short to ask all nodes where its buffers are, and coll_gpuring_host is 0",
 };
 
 const char *mca_coll_gpuring_handover_name(int reason)

@@ -12,10 +12,10 @@ memory=device
 # between LAYOUT [OPTIONS...] -- PROGRAM [ARGS...]
 between() {
     MPIRUN="$hosts run $1 ${with:-} $stock_mpirun"
-    grun "$(np_of "$1")" --mca coll_gpuring_nodes $nodes "${environment[@]}" -x GPURING_MEMORY="$memory" \
+    grun "$(np_of "$1")" --mca coll_gpuring_nodes $nodes --mca coll_gpuring_nodes_ask $ask "${environment[@]}" -x GPURING_MEMORY="$memory" \
         --mca op ^avx --mca coll_gpuring_device_slots $slots --mca coll_gpuring_device_slot_bytes $slot_bytes "${@:2}"
 }
-nodes=1 slots=4 slot_bytes=16384
+nodes=1 ask=0 slots=4 slot_bytes=16384
 environment=(-x LD_LIBRARY_PATH -x FAKECUDA_SMS -x FAKECUDA_DEVICES -x GPURING_THRESHOLDS)
 
 # on_nodes TEXT JUDGE LAYOUT MEMORY [OPTIONS...] -- PROGRAM [ARGS...]
@@ -61,7 +61,32 @@ on_nodes "persistent" good_on_devices 2x1 mixed --mca coll_gpuring_pool_mib 8 --
 on_nodes "a buffer on a device at some ranks only" good_on_devices 2x1 device -- devices single
 on_nodes "a call ends while nobody calls MPI" good_on_devices 2x1 device -- devices progress
 on_nodes "communicators in opposite order" good_on_devices 2x1 device -- devices crossed
-on_nodes "different calls are an error" all_good 2x1 device -- devices differ
+on_nodes "different calls are an error" all_good 3+1 device -- devices differ
+tap_check "    which who differs says, once each" [ "$(lines_seen 'rank 1 of .* calls .*, but rank 0 calls')" -eq 5 ]
+on_nodes "also of results that would go straight into buffers" all_good 2x1 device --mca coll_gpuring_zero_copy 0 -- devices differ
+
+# ---- by itself: kernels do what takes long beside a round trip between nodes, and nobody asks where buffers of shorter calls are ----
+
+ask=20
+slow='--mca coll_gpuring_nodes_mbit 200' # expected; the matrix has calls of both kinds then
+sizes() { # allreduce of 8 bytes to 1 MiB on 2x2
+    PROGDIR=${BENCH%/*} between 2x2 --mca coll_gpuring_verbose 2 -- "${BENCH##*/}" allreduce -d cuda -m 8:1M -f 8 -i 1 -x 0 -c -B 1 -I 1
+}
+large_is_asked() { [ "$rc" -eq 0 ] && seen ', 1048576 bytes on devices \(network\) on 2 nodes of 2: ' && not_seen ', 8 bytes on devices'; }
+
+on_nodes "short calls are handed on, any case" good_on_devices 2x2 mixed $slow $any_case -- matrix
+sizes
+tap_check "2x2: kernels do 1 MiB, 8 bytes are handed on" large_is_asked
+tap_check "    which is said" seen 'allreduce on MPI_COMM_WORLD handed on: it is too short'
+GR_HOST=1 on_nodes "short calls are done by the host, staged, any case" good_on_devices 3+1 mixed $slow $any_case -- matrix
+GR_HOST=1 sizes
+tap_check "2x2: kernels do 1 MiB, the host 8 bytes" large_is_asked
+tap_check "    which is said" seen ', 8 bytes on 2 nodes of 2: '
+ask=1 on_nodes "nonblocking, short ones handed on" good_on_devices 2x1 mixed $slow -- nonblocking 1
+ask=1 GR_HOST=1 on_nodes "nonblocking, short ones by the host" good_on_devices 2x1 mixed $slow -- nonblocking 1
+between 2x1 --mca coll_gpuring_cuda 1 -- hello_coll
+tap_check "2x1: so are calls on host memory" handed_on short
+ask=0
 
 # ---- timed: kernels begin together, and their messages between nodes keep to the time line ----
 
@@ -83,7 +108,6 @@ tap_check "    over each interface go 2S(Q-1)/Q" bytes_were 2 $((3 << 21))
 # ---- by others, and not to be had ----
 
 nodes=0 on_nodes "nodes=0: handed on" none_by_gpuring 2x1 mixed $any_case -- matrix
-nodes=-1 on_nodes "nodes=-1, where ranks look for devices: handed on" none_by_gpuring 2x1 mixed $any_case -- matrix
 on_nodes "other collectives" good_handed_on 3+1 device -x GPURING_BUDGET=1 -- others
 on_nodes "other collectives in pieces" good_handed_on 2x2 mixed -x GPURING_BUDGET=1 --mca coll_gpuring_stage_bytes 512 -- others
 

@@ -6,7 +6,7 @@
 parameters="priority host algorithm algorithm_allreduce algorithm_allgather algorithm_reduce_scatter
             algorithm_bcast algorithm_reduce algorithm_alltoall channels slots slot_bytes mailbox_bytes single_copy torus timeout
             timeout_abort progress_thread pool_mib report verbose cuda device_channels device_slots device_slot_bytes
-            device_pool_mib protocol stage_bytes zero_copy step_sync nodes nodes_transport nodes_direct nodes_channels nodes_rails nodes_latency
+            device_pool_mib protocol stage_bytes zero_copy step_sync nodes nodes_ask nodes_transport nodes_direct nodes_channels nodes_rails nodes_latency
             nodes_mbit nodes_zero_copy"
 collectives="allreduce allgather allgatherv reduce_scatter reduce_scatter_block bcast reduce alltoall"
 

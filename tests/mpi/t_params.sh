@@ -39,7 +39,8 @@ device_slot_bytes 1000 256
 device_pool_mib 0 1..
 stage_bytes -1 0..
 host 7 0..1
-nodes 2 -1..1
+nodes 2 0..1
+nodes_ask -1 0..1000000
 nodes_transport tcp auto ucx pml
 nodes_direct 2 0..1
 nodes_channels 17 1..16
