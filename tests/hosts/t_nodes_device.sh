@@ -42,6 +42,9 @@ for form in nonblocking persistent; do
     done
 done
 on_nodes "any case" good_on_devices 2x2 mixed $any_case -- matrix
+straight() { good_on_devices && [ "$(counted 'zero copy calls')" -ge 12 ]; }
+on_nodes "results straight into receive buffers inside hosts" straight 2x2 device --mca coll_gpuring_zero_copy 4096 \
+    -x GPURING_MATRIX=big,random -x GPURING_BUDGET=1 -- matrix
 on_nodes "any case, ranks placed in turns" good_on_devices 3x2 device $any_case --map-by node -- matrix
 with=--rails=2 on_nodes "any case, on two rails" good_on_devices 2x2 device $any_case --mca coll_gpuring_nodes_rails 2 \
     --mca coll_gpuring_verbose 1 -- matrix
@@ -70,7 +73,7 @@ on_nodes "also of results that would go straight into buffers" all_good 2x1 devi
 ask=20
 slow='--mca coll_gpuring_nodes_mbit 200' # expected; the matrix has calls of both kinds then
 sizes() { # allreduce of 8 bytes to 1 MiB on 2x2
-    PROGDIR=${BENCH%/*} between 2x2 --mca coll_gpuring_verbose 2 -- "${BENCH##*/}" allreduce -d cuda -m 8:1M -f 8 -i 1 -x 0 -c -B 1 -I 1
+    PROGDIR=${BENCH%/*} between 2x2 --mca coll_gpuring_verbose 2 -- "${BENCH##*/}" allreduce -d cuda -m 8:1M -i 1 -x 0 -c -B 1 -I 1
 }
 large_is_asked() { [ "$rc" -eq 0 ] && seen ', 1048576 bytes on devices \(network\) on 2 nodes of 2: ' && not_seen ', 8 bytes on devices'; }
 
