@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The choice of a way between nodes (tune/far.c), and what the way of a cluster sends over its nodes' links. */
 #include "exec/rings.h"
-#include "tune/select.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -11,29 +10,7 @@
 
 #include <cmocka.h>
 
-enum { SLOT_BYTES = 65536, CHANNELS = 4 };
-
-static const enum gr_coll colls[] = {GR_COLL_ALLREDUCE, GR_COLL_ALLGATHER, GR_COLL_REDUCE_SCATTER, GR_COLL_BCAST,
-                                     GR_COLL_REDUCE, GR_COLL_ALLTOALL};
-enum { NCOLLS = sizeof(colls) / sizeof(colls[0]) };
-
-/* Nodes with so many ranks each, in the order of nodes. */
-static struct gr_question question(enum gr_coll coll, int nodes, int ranks, size_t bytes)
-{
-    struct gr_question q = {.coll = coll, .p = nodes * ranks, .bytes = bytes, .forced = -1, .nchannels = CHANNELS,
-                            .slot_bytes = SLOT_BYTES, .nslots = 4, .post_bytes = bytes, .protocol = -1,
-                            .far = {nodes, ranks, 20, 0.0008}};
-
-    if (nodes > 1) {
-        q.torus = (struct gr_torus) {.ndims = 2, .dims = {ranks, nodes}, .nested = 1};
-    }
-    return q;
-}
-
-static int way_of(struct gr_question q)
-{
-    return gr_select(&gr_costs_host, &q).way;
-}
+#include "nodes_questions.h"
 
 static void choices_are_in_bounds(void **state)
 {
@@ -153,51 +130,6 @@ static void small_messages_cross_few_times(void **state)
         q = question(colls[k], 5, 2, 8);
         q.torus = unknown;
         assert_int_equal(way_of(q), GR_ALGO_DOUBLING);
-    }
-}
-
-/* Where ranks share cores a hop inside a node takes a while, so that there should be few; where not it is next to nothing. */
-static void ranks_that_share_cores_take_few_hops(void **state)
-{
-    struct gr_question q = question(GR_COLL_BCAST, 3, 2, 1024);
-    size_t chunk;
-    double us;
-
-    (void) state;
-    q.far.byte = 0.04;
-    assert_int_equal(way_of(q), GR_ALGO_CHAIN);
-    us = gr_cost_far(&gr_costs_host, &q, GR_ALGO_CHAIN, 1, &chunk);
-    q.far.shared = 1;
-    assert_int_equal(way_of(q), GR_ALGO_TWO_LEVEL);
-    assert_true(gr_cost_far(&gr_costs_host, &q, GR_ALGO_CHAIN, 1, &chunk) > us + 3 * 4); /* three of them */
-}
-
-/* What ranks of a node send one after the other there, others wait for: less so at the beginning, or where there is one exchange. */
-static void ranks_that_share_cores_leave_messages_to_leaders(void **state)
-{
-    struct gr_question q;
-    size_t bytes, chunk;
-    double us;
-    int k;
-
-    (void) state;
-    for (bytes = 32; bytes <= 1024; bytes *= 2) {
-        for (k = 0; k < 3; k++) {
-            q = question(colls[k], 4, 2, bytes);
-            q.far.byte = 0.04;
-            q.far.shared = 1;
-            assert_int_equal(way_of(q), GR_COLL_REDUCE_SCATTER == colls[k] ? GR_ALGO_DOUBLING : GR_ALGO_TWO_LEVEL);
-        }
-    }
-    for (k = 0; k < 3; k++) {
-        q = question(colls[k], 2, 2, 16);
-        q.far.shared = 1;
-        assert_int_equal(way_of(q), GR_ALGO_DOUBLING);
-        q = question(colls[k], 2, 3, 24);
-        us = gr_cost_far(&gr_costs_host, &q, GR_ALGO_BUCKET, 1, &chunk);
-        q.far.shared = 1;
-        assert_int_equal(way_of(q), GR_ALGO_TWO_LEVEL);
-        assert_true(gr_cost_far(&gr_costs_host, &q, GR_ALGO_BUCKET, 1, &chunk) > us + 2 * 4 + 5);
     }
 }
 
@@ -410,8 +342,6 @@ int main(void)
         cmocka_unit_test(large_messages_use_all_rails),
         cmocka_unit_test(every_channel_cuts_inside_nodes_first),
         cmocka_unit_test(ranks_in_turns_go_along_their_nodes),
-        cmocka_unit_test(ranks_that_share_cores_take_few_hops),
-        cmocka_unit_test(ranks_that_share_cores_leave_messages_to_leaders),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
