@@ -78,13 +78,13 @@ tap_check "interfaces count what went through" counted
 tap_check "without a limit it is fast" took 0 0.5
 among 2x1 --rate=16mbit "$send"
 tap_check "2 MB at 16 Mbit/s take one second" took 0.9 1.5
-HOSTS_BURST=4kb among 2x1 --rate=16mbit '$HOSTS_SH on h1 tc qdisc show dev eth0'
-tap_check "    and what is sent at once after a rest is as asked for" seen ' tbf .*rate 16Mbit burst 4Kb '
 tap_check "    and are counted alike" counted
 among 2x1 --rate=h1:16mbit "$send"
 tap_check "one slow host, which receives: the same" took 0.9 1.5
 among 2x1 '$HOSTS_SH limit h0 16mbit; '"$send"
 tap_check "one that sends, limited later: the same" took 0.9 1.5
+HOSTS_BURST=4kb among 2x1 --rate=16mbit '$HOSTS_SH on h1 tc qdisc show dev eth0'
+tap_check "what is sent at once after a rest is as asked for" seen ' tbf .*rate 16Mbit burst 4Kb '
 knock='timeout 1 $HOSTS_SH on h1 bash -c ": </dev/tcp/h0/9"; echo status $?'
 among 2x1 "$knock; \$HOSTS_SH link h0 down; $knock; \$HOSTS_SH link h0 up; $knock"
 tap_check "a cut host does not answer; connected again it does" [ "$(grep -a '^status' "$out" | tr -dc '[:digit:] ')" = ' 1 124 1' ]
