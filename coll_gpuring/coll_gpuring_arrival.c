@@ -2,8 +2,8 @@
 /*
  * Arrivals. MPI lets a buffer be on a device at one rank and in host memory at another; whether kernels do a call must
  * be known to all before it begins. So where GPUs are about each rank writes a line for each call and reads those of
- * the others: on boards; between nodes they go over links, and most come combined. The same lines show who has not come,
- * and calls that do not match. Between nodes they take a round trip, so there short calls have none: enter.c.
+ * the others: on boards; between nodes they go over links, combined. The same lines show who has not come,
+ * and calls that do not match. Between nodes they take a round trip, so there short calls have none: choose.c.
  *
  * A persistent request's init exchanges them by messages: it is no call of its communicator's lane.
  */

@@ -53,6 +53,12 @@ static double rounds_among(int n)
     return n > 1 ? ceil(log2(n)) : 0;
 }
 
+/* Ranks of a node that send at the same time, beyond two, which do not get into each other's way. */
+static double in_the_way(double ranks)
+{
+    return fmax(0, ranks - 2);
+}
+
 /*
  * With s bytes. Leaders serve the others of their nodes one after the other; but where these share cores, all have had their
  * turn when the leader has.
@@ -87,7 +93,7 @@ static struct course doubling(const struct gr_question *q)
     double hops = rounds - near + fold, s = (1 == q->far.ranks ? HEADER : 0) + (double) q->bytes;
     double bytes = (GR_COLL_ALLREDUCE == q->coll ? hops : (q->p - ranks) / q->p) * s;
 
-    double more = ranks > 2 ? (ranks - 2) * hops : 0;
+    double more = in_the_way(ranks) * hops;
     int begins = GR_COLL_REDUCE_SCATTER == q->coll;
 
     if (q->far.shared && hops > 1 && !begins) {
@@ -112,7 +118,6 @@ static struct course course_of(const struct gr_question *q, enum gr_algo algo)
     double n = q->p, nodes = far->nodes, ranks = far->ranks, s = HEADER + (double) q->bytes, others = n - ranks;
     double halves = GR_COLL_ALLREDUCE == q->coll ? 2 : 1, height = rounds_among(q->p);
     double crowd = others > 1 ? CROWD : 1, rounds = rounds_among(far->nodes), deep = rounds + 1;
-    double in_turns = far->shared && ranks > 2 ? ranks - 2 : 0; /* as in doubling() */
     int blocks = GR_BLOCKS == gr_algo_layout(algo, q->coll);
 
     switch (algo) {
@@ -145,7 +150,8 @@ static struct course course_of(const struct gr_question *q, enum gr_algo algo)
         return (struct course) {halves * rounds, halves * (ranks - 1), ranks > 1 ? 1 : 2, halves * s, 0, 1};
     case GR_ALGO_BUCKET:
     case GR_ALGO_SWING:
-        return (struct course) {halves * (nodes - 1), halves * (ranks - 1), in_turns * halves * (nodes - 1),
+        return (struct course) {halves * (nodes - 1), halves * (ranks - 1),
+                                far->shared ? in_the_way(ranks) * halves * (nodes - 1) : 0,
                                 halves * (nodes - 1) / nodes * s, 0, 0};
     default: /* an Alltoall has one way */
         return (struct course) {n - 1, 0, 0, ranks * others / n * s, 0, 0};
