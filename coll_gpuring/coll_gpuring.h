@@ -28,6 +28,7 @@
  *      peers       what the other processes of the job said at MPI_Init
  *      setup       the exchange that makes links, a state machine; order: its phases on devices; told: what it says
  *      messages    how a nonblocking call ends that got no links
+ *      failure     how all ranks learn that one of them cannot go on
  *      net         links to other nodes: this process's network, and a lane's ends on it
  *      timing      when steps begin, where that is asked for
  *      thread      the optional progress thread
@@ -62,131 +63,7 @@
 
 BEGIN_C_DECLS
 
-/* ---- calls ---- */
-
-/* Rows of the table in calls.c: first those that gpuring does itself. */
-enum gr_call_id {
-    GR_CALL_ALLREDUCE,
-    GR_CALL_ALLGATHER,
-    GR_CALL_ALLGATHERV,
-    GR_CALL_REDUCE_SCATTER,
-    GR_CALL_REDUCE_SCATTER_BLOCK,
-    GR_CALL_BCAST,
-    GR_CALL_REDUCE,
-    GR_CALL_ALLTOALL,
-    GR_NTAKEN,
-    /* those whose buffers it stages, where they are on devices: */
-    GR_CALL_GATHER = GR_NTAKEN,
-    GR_CALL_GATHERV,
-    GR_CALL_SCATTER,
-    GR_CALL_SCATTERV,
-    GR_CALL_ALLTOALLV,
-    GR_CALL_ALLTOALLW,
-    GR_CALL_SCAN,
-    GR_CALL_EXSCAN,
-    GR_CALL_NEIGHBOR_ALLGATHER,
-    GR_CALL_NEIGHBOR_ALLGATHERV,
-    GR_CALL_NEIGHBOR_ALLTOALL,
-    GR_CALL_NEIGHBOR_ALLTOALLV,
-    GR_CALL_NEIGHBOR_ALLTOALLW,
-    GR_CALL_REDUCE_LOCAL, /* blocking only, on no communicator */
-    GR_NCALLS
-};
-
-/* How a call is made. */
-enum gr_form_kind { GR_BLOCKING, GR_NONBLOCKING, GR_PERSISTENT };
-
-struct gr_form {
-    enum gr_form_kind kind;
-    struct ompi_info_t *info; /* persistent */
-    ompi_request_t **request; /* all but blocking */
-    bool cut;                 /* into segments, by all ranks alike (segments.c) */
-    struct gr_pairs *pairs;   /* what is done of it beside the saved function, or NULL (pairs.c) */
-};
-
-/* The collective functions that a module takes the place of, for X(name): each has a saved function and module. */
-#define GR_FORMS_OF(X, name) X(name) X(i##name) X(name##_init)
-#define GR_FOR_EACH_TAKEN(X)             \
-    GR_FORMS_OF(X, allreduce)            \
-    GR_FORMS_OF(X, allgather)            \
-    GR_FORMS_OF(X, allgatherv)           \
-    GR_FORMS_OF(X, reduce_scatter)       \
-    GR_FORMS_OF(X, reduce_scatter_block) \
-    GR_FORMS_OF(X, bcast)                \
-    GR_FORMS_OF(X, reduce)               \
-    GR_FORMS_OF(X, alltoall)
-#define GR_FOR_EACH_STAGED(X)           \
-    GR_FORMS_OF(X, gather)              \
-    GR_FORMS_OF(X, gatherv)             \
-    GR_FORMS_OF(X, scatter)             \
-    GR_FORMS_OF(X, scatterv)            \
-    GR_FORMS_OF(X, alltoallv)           \
-    GR_FORMS_OF(X, alltoallw)           \
-    GR_FORMS_OF(X, scan)                \
-    GR_FORMS_OF(X, exscan)              \
-    GR_FORMS_OF(X, neighbor_allgather)  \
-    GR_FORMS_OF(X, neighbor_allgatherv) \
-    GR_FORMS_OF(X, neighbor_alltoall)   \
-    GR_FORMS_OF(X, neighbor_alltoallv)  \
-    GR_FORMS_OF(X, neighbor_alltoallw)  \
-    X(reduce_local)
-#define GR_FOR_EACH_FUNCTION(X) GR_FOR_EACH_TAKEN(X) GR_FOR_EACH_STAGED(X)
-
-/* Why a call was handed to the saved collective; names in stats.c. */
-enum gr_handover {
-    GR_HANDOVER_OP,     /* a user-defined operation, or one without order-free result */
-    GR_HANDOVER_JOBS,   /* ranks of several jobs (spawn, connect) */
-    GR_HANDOVER_PEERS,  /* gpuring is off, absent or different on some rank */
-    GR_HANDOVER_NODES,  /* ranks on several nodes, where coll_gpuring_nodes does not want them */
-    GR_HANDOVER_SETUP,  /* no links: shared memory was not to be had, or no network */
-    GR_HANDOVER_HOST,   /* all buffers are in host memory, and coll_gpuring_host is 0 */
-    GR_HANDOVER_ALONE,  /* a communicator of one rank */
-    GR_HANDOVER_INTER,  /* an intercommunicator */
-    GR_HANDOVER_STAGED, /* a collective without kernels, on buffers on devices */
-    GR_HANDOVER_SHORT,  /* between nodes, too short to ask where its buffers are, and coll_gpuring_host is 0 */
-    GR_NHANDOVERS
-};
-
-/* The arguments of one call; fields that a collective does not have are zero. */
-struct gr_call {
-    enum gr_call_id id;
-    const void *sbuf;
-    void *rbuf;               /* bcast: the buffer */
-    size_t scount, rcount;    /* of one block; where there is one type and count: rcount, rtype */
-    gr_counts_t scounts, sdispls, rcounts, displs;
-    const MPI_Aint *soffsets, *roffsets; /* neighbor_alltoallw's displacements */
-    struct ompi_datatype_t *stype, *rtype;
-    struct ompi_datatype_t *const *stypes, *const *rtypes; /* of the ...w calls */
-    struct ompi_op_t *op;
-    int root;
-    struct ompi_communicator_t *comm; /* NULL: reduce_local */
-};
-
-/* How the elements of a buffer lie. */
-enum gr_parts {
-    GR_PARTS_NONE, /* there is no such buffer */
-    GR_PARTS_ONE,  /* one run */
-    GR_PARTS_SUM,  /* one run, of all ranks' counts */
-    GR_PARTS_OWN,  /* one run, of this rank's count */
-    GR_PARTS_EACH, /* a block for each rank or neighbour: all of one size, one after the other, */
-    GR_PARTS_V,    /* counts and displacements in elements, */
-    GR_PARTS_W     /* counts, displacements in bytes, and types */
-};
-
-/* Which ranks have it; between groups, root is the only one of its group that has any. */
-enum gr_holders { GR_HELD_BY_ALL, GR_HELD_BY_ROOT };
-
-struct gr_call_row {
-    const char *name;
-    enum gr_coll coll;  /* of those that are taken */
-    struct {
-        enum gr_parts parts;
-        enum gr_holders holders;
-    } send, receive;
-    bool has_root, reduces, neighbors;
-    bool elementwise; /* any run of elements may be a call of its own */
-};
-extern const struct gr_call_row gr_calls[GR_NCALLS];
+#include "coll_gpuring_calls.h"
 
 /* ---- parameters ---- */
 
@@ -302,19 +179,31 @@ struct gr_chosen {
     struct gr_choice choice;
 };
 
-typedef struct {
+/*
+ * The orders in which a communicator's calls come. Open MPI starts nonblocking collectives on the application's
+ * communicators by itself, out of opal_progress (MPI_Comm_idup), at another moment on each rank. So nothing that a blocking
+ * call uses may depend on which nonblocking calls came before it: each order has a lane and numbers of its own. The init of
+ * a persistent call counts as a blocking one.
+ */
+enum gr_call_order { GR_ORDER_BLOCKING, GR_ORDER_NONBLOCKING, GR_NORDERS };
+
+typedef struct mca_coll_gpuring_module {
     mca_coll_base_module_t super;
     GR_FOR_EACH_FUNCTION(GR_SAVED)
-    struct gr_lane *lane;     /* of all calls but persistent ones; NULL until the first call */
+    struct gr_lane *lanes[GR_NORDERS]; /* NULL until the first call of that order */
+    atomic_int making;        /* lock: some thread decides, or makes a lane */
+    struct ompi_communicator_t *comm; /* NULL until it has decided */
+    _Atomic uint64_t nonce[GR_NORDERS]; /* that all ranks have agreed on with the first set-up of an order; 0: none yet */
+    /* failure.c: */
+    atomic_int failed;        /* what all its calls return, an OMPI or MPI error code; 0: it has not failed */
+    atomic_bool untold;       /* the other ranks are still to be told */
+    char why[140];            /* what failed on this rank, in words */
+    struct mca_coll_gpuring_module *next_module; /* in the list of those that have decided */
     gr_params_t params;       /* the team's: equal on all ranks; */
     struct gr_torus torus;    /* and the torus that they form, if it is known */
     bool gpu, all_gpu;        /* some rank may have buffers on a device; or all may */
-    bool decided;             /* whether the team may be used is known: */
+    atomic_bool decided;      /* whether the team may be used is known: */
     int refused;              /* an enum gr_handover, or -1 */
-    uint64_t seq;             /* calls so far */
-    uint32_t setups;          /* set-ups so far, */
-    uint32_t paired;          /* and calls that pairs.c has looked at */
-    struct gr_chosen last[3][GR_NCOLLS]; /* at the time of the call; when lines have come, in host memory; on devices */
     _Atomic(struct gr_stage *) stage; /* of blocking calls that are handed on; NULL: none yet, or in use */
     int32_t *pids;            /* of the ranks; owned */
     unsigned char *remote;    /* which of them are on other nodes; NULL: none is; owned; */

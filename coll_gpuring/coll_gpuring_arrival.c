@@ -191,7 +191,7 @@ static int poll_links(struct gr_op *op, uint64_t *moved)
     if (!op->gathers) {
         return GR_DONE;
     }
-    return OMPI_SUCCESS == mca_coll_gpuring_machine_lines(op) ? GR_AGAIN : GR_ERR_POISONED;
+    return OMPI_SUCCESS == mca_coll_gpuring_machine_lines(op) ? GR_AGAIN : GR_ERR_NOMEM;
 }
 
 int mca_coll_gpuring_arrivals_poll(struct gr_op *op, uint64_t *moved)
@@ -259,12 +259,12 @@ static int exchange_post(struct exchange *x, struct ompi_communicator_t *comm, i
     return rc;
 }
 
-int mca_coll_gpuring_arrivals_exchange(struct gr_op *op, uint32_t number)
+int mca_coll_gpuring_arrivals_exchange(mca_coll_gpuring_module_t *module, struct gr_op *op, uint32_t number)
 {
     struct ompi_communicator_t *comm = op->call.comm;
     int p = ompi_comm_size(comm), rc = OMPI_ERR_OUT_OF_RESOURCE, agreed;
     struct exchange x = {.p = p, .rank = ompi_comm_rank(comm)};
-    struct gr_waiting waiting = {comm, gr_calls[op->call.id].name, op->seq, exchange_explain, &x};
+    struct gr_waiting waiting = {module, comm, gr_calls[op->call.id].name, op->seq, exchange_explain, &x};
 
     x.lines = calloc((size_t) p, sizeof(*x.lines));
     x.requests = calloc(2 * (size_t) p, sizeof(ompi_request_t *));

@@ -53,7 +53,7 @@ static struct gr_choice select_on_devices(const mca_coll_gpuring_module_t *modul
     const struct gr_data *data = &op->data;
     struct gr_question q = {
         .coll = data->request.coll,
-        .p = module->lane->team->p,
+        .p = ompi_comm_size(op->call.comm),
         .torus = module->torus,
         .bytes = data->bytes,
         .forced = forced,
@@ -79,7 +79,7 @@ static struct gr_choice select_on_devices(const mca_coll_gpuring_module_t *modul
 static struct gr_choice select_way(const mca_coll_gpuring_module_t *module, const struct gr_data *data, int forced,
                                    bool fetches)
 {
-    const struct gr_team *team = module->lane->team;
+    const struct gr_team *team = module->lanes[GR_ORDER_BLOCKING]->team;
     struct gr_question q = {
         .coll = data->request.coll,
         .p = team->p,
@@ -150,11 +150,12 @@ static struct gr_choice select_now(const mca_coll_gpuring_module_t *module, cons
 static struct gr_choice select_as_last(mca_coll_gpuring_module_t *module, const struct gr_op *op)
 {
     const struct gr_data *data = &op->data;
-    struct gr_chosen *last = &module->last[op->arrives ? 1 + op->device : 0][data->request.coll];
+    struct gr_chosen *last;
 
     if (NULL != op->request && op->request->req_persistent) {
         return select_now(module, op);
     }
+    last = &op->lane->last[op->arrives ? 1 + op->device : 0][data->request.coll];
     if (last->bytes != data->bytes || last->post_bytes != data->post_bytes || last->path != op->path ||
         last->fetches != op->fetches) {
         *last = (struct gr_chosen) {data->bytes, data->post_bytes, op->path, op->fetches, select_now(module, op)};

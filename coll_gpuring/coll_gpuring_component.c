@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The component: what Open MPI finds when it opens mca_coll_gpuring.so. */
+#include "coll_gpuring_failure.h"
 #include "coll_gpuring_lane.h"
 
 #include "ompi/proc/proc.h"
@@ -97,6 +98,7 @@ static int gpuring_close(void)
     mca_coll_gpuring_lanes_close();
     mca_coll_gpuring_handed_close();
     mca_coll_gpuring_requests_close();
+    mca_coll_gpuring_failures_close();
     mca_coll_gpuring_stats_report();
     free(mca_coll_gpuring_component.report);
     mca_coll_gpuring_component.report = NULL;

@@ -7,7 +7,13 @@
  *         |        |                                                    lane: nonblocking  request
  *         '--------'---> saved collective                               init: own lane, its set-up, request
  */
+#include "coll_gpuring_decide.h"
+#include "coll_gpuring_failure.h"
 #include "coll_gpuring_lane.h"
+
+#include "opal/util/error.h"
+
+#include <stdio.h>
 
 static int hand_over(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form,
                      int reason)
@@ -20,48 +26,8 @@ static int hand_over(mca_coll_gpuring_module_t *module, const struct gr_call *ca
     return mca_coll_gpuring_hand(module, call, form);
 }
 
-/* Once per communicator: is it taken? */
-static int decide(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm)
-{
-    int rc = mca_coll_gpuring_peers_decide(module, comm);
-
-    if (OMPI_SUCCESS == rc && 0 > module->refused) {
-        module->torus = mca_coll_gpuring_torus(comm, &module->params, &module->cluster);
-        module->lane = mca_coll_gpuring_lane_new(module, comm, GR_SETS,
-                                                 (size_t) module->params.value[GR_PARAM_MAILBOX_BYTES]);
-        rc = NULL == module->lane ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
-        if (OMPI_SUCCESS == rc && NULL != module->remote) {
-            module->lines = mca_coll_gpuring_choose_lines(module);
-        }
-    }
-    if (OMPI_SUCCESS != rc) {
-        return rc;
-    }
-    module->decided = true;
-    if (mca_coll_gpuring_speaks(comm, 1)) {
-        opal_output(0, "gpuring: %s, %d ranks: %s", gr_comm_name(comm), ompi_comm_size(comm),
-                    0 > module->refused ? "taken" : mca_coll_gpuring_handover_name(module->refused));
-    }
-    return OMPI_SUCCESS;
-}
-
-/* Whether the call is one that gpuring does: -1, or why not. Nothing here is known to one rank only. */
-static int refusal(const mca_coll_gpuring_module_t *module, const struct gr_call *call)
-{
-    if (module->refused >= 0 || !gr_calls[call->id].reduces) {
-        return module->refused;
-    }
-    /* MPI's own operations are for predefined types only, so neither gaps nor bounds can differ, and any
-     * element fits a slot */
-    if (!ompi_op_is_intrinsic(call->op) || !ompi_op_is_commute(call->op) ||
-        !ompi_datatype_is_predefined(call->rtype)) {
-        return GR_HANDOVER_OP;
-    }
-    return -1;
-}
-
 /* The op's line is to be exchanged: how, and room for those of the others. OMPI error code. */
-static int post_line(mca_coll_gpuring_module_t *module, struct gr_op *op)
+static int post_line(struct gr_op *op)
 {
     int p = ompi_comm_size(op->call.comm);
 
@@ -71,8 +37,8 @@ static int post_line(mca_coll_gpuring_module_t *module, struct gr_op *op)
     op->arrives = true;
     op->decided = false;
     op->start = mca_coll_gpuring_stats_timed() ? mca_coll_gpuring_now() : 0;
-    op->number = module->setups;
-    module->setups += 2; /* whether they are needed or not: on all ranks alike */
+    op->number_gpu = gr_setup_number(op->lane); /* whether they are needed or not: on all ranks alike */
+    op->number_host = gr_setup_number(op->lane);
     op->arrival = (struct gr_mail) {
         .coll = GR_COLL_ALLGATHER,
         .in = (unsigned char *) &op->line,
@@ -88,13 +54,15 @@ static int post_line(mca_coll_gpuring_module_t *module, struct gr_op *op)
  * The op's call and sizes; and its way, or its line where the way depends on everybody's buffers. OMPI error code, or
  * OMPI_ERR_NOT_AVAILABLE: all ranks hand it on.
  */
-static int describe(mca_coll_gpuring_module_t *module, struct gr_op *op, const struct gr_call *call,
-                    enum gr_form_kind form, bool asks)
+static int describe(struct gr_lane *lane, struct gr_op *op, const struct gr_call *call, enum gr_form_kind form,
+                    bool asks)
 {
+    mca_coll_gpuring_module_t *module = lane->module;
     bool device;
     int rc;
 
     op->call = *call;
+    op->lane = GR_PERSISTENT == form ? NULL : lane; /* a persistent request's comes later */
     op->planned = false;
     op->arrives = op->device = op->zero = op->devices = false;
     op->asks = asks;
@@ -105,7 +73,7 @@ static int describe(mca_coll_gpuring_module_t *module, struct gr_op *op, const s
         return rc;
     }
     op->data.request.torus = module->torus;
-    op->seq = ++module->seq;
+    op->seq = ++lane->seq;
     if (module->gpu) {
         rc = mca_coll_gpuring_look(call, &device);
         if (OMPI_SUCCESS != rc) {
@@ -113,9 +81,9 @@ static int describe(mca_coll_gpuring_module_t *module, struct gr_op *op, const s
         }
         op->line = mca_coll_gpuring_arrival(op, &module->params, device);
         if (GR_PERSISTENT == form) {
-            rc = mca_coll_gpuring_arrivals_exchange(op, module->setups++);
+            rc = mca_coll_gpuring_arrivals_exchange(module, op, gr_setup_number(lane));
         } else if (asks || mca_coll_gpuring_op_arrives(module, op)) {
-            return post_line(module, op);
+            return post_line(op);
         } else if (0 == module->params.value[GR_PARAM_HOST]) {
             op->handover = GR_HANDOVER_SHORT;
             return OMPI_ERR_NOT_AVAILABLE;
@@ -127,8 +95,8 @@ static int describe(mca_coll_gpuring_module_t *module, struct gr_op *op, const s
     return rc;
 }
 
-/* The first call that takes a way sets it up. OMPI error code. */
-static int ask(mca_coll_gpuring_module_t *module, struct gr_lane *lane, struct gr_op *op)
+/* The first call that takes a way sets it up. from: whose numbers the set-ups have. OMPI error code. */
+static int ask(struct gr_lane *from, struct gr_lane *lane, struct gr_op *op)
 {
     int way = op->arrives ? mca_coll_gpuring_arrivals_way(lane) : gr_choice_way(&op->choice);
     int root = op->arrives ? 0 : op->call.root;
@@ -136,58 +104,73 @@ static int ask(mca_coll_gpuring_module_t *module, struct gr_lane *lane, struct g
 
     op->lane = lane;
     if (op->device || GR_LINKS_NONE == gr_team_links(lane->team, way, root)) {
-        op->setup = op->device ? mca_coll_gpuring_setup_new_gpu(lane, op, module->setups++)
-                               : mca_coll_gpuring_setup_new(lane, way, root, module->setups++);
+        op->setup = op->device ? mca_coll_gpuring_setup_new_gpu(lane, op, gr_setup_number(from))
+                               : mca_coll_gpuring_setup_new(lane, way, root, gr_setup_number(from));
         if (NULL == op->setup) {
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
         next = &op->next_setup;
     }
     if (mca_coll_gpuring_timing_asks(lane, op)) {
-        *next = mca_coll_gpuring_setup_new(lane, GR_WAY_NOTES, 0, module->setups++);
+        *next = mca_coll_gpuring_setup_new(lane, GR_WAY_NOTES, 0, gr_setup_number(from));
         return NULL == *next ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
     }
     return OMPI_SUCCESS;
 }
 
 /* Everything up to the lane: what it needs, and its buffers unless that is decided later. OMPI error code. */
-static int prepare(mca_coll_gpuring_module_t *module, struct gr_op *op)
+static int prepare(struct gr_lane *lane, struct gr_op *op)
 {
-    int rc = ask(module, module->lane, op);
+    int rc = ask(lane, lane, op);
 
     return OMPI_SUCCESS == rc && !op->arrives ? mca_coll_gpuring_op_begin(op) : rc;
 }
 
+/* The call did not get as far as its lane on this rank, but others may have: they are told. Returns rc. */
+static int failed(mca_coll_gpuring_module_t *module, const struct gr_call *call, int rc)
+{
+    char why[sizeof(module->why)];
+
+    if (OMPI_SUCCESS != rc && 0 == module->failed) {
+        snprintf(why, sizeof(why), "%s: %s", gr_calls[call->id].name, opal_strerror(rc));
+        mca_coll_gpuring_tell("failed-here", ompi_comm_rank(call->comm), gr_comm_name(call->comm), why);
+        mca_coll_gpuring_fail(module, call->comm, OMPI_ERROR, why);
+    }
+    mca_coll_gpuring_failure_tell(module);
+    return rc;
+}
+
 static int do_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
 {
-    struct gr_lane *lane = module->lane;
+    struct gr_lane *lane = module->lanes[GR_ORDER_BLOCKING];
     struct gr_op *op = &lane->own;
-    int rc = describe(module, op, call, form->kind, false);
+    int rc = describe(lane, op, call, form->kind, false);
 
     if (OMPI_SUCCESS == rc && op->data.bytes > 0) {
-        rc = prepare(module, op);
+        rc = prepare(lane, op);
         rc = OMPI_SUCCESS == rc ? mca_coll_gpuring_lane_do(lane, op) : rc;
     }
-    return OMPI_ERR_NOT_AVAILABLE == rc ? hand_over(module, call, form, (int) op->handover) : rc;
+    return OMPI_ERR_NOT_AVAILABLE == rc ? hand_over(module, call, form, (int) op->handover) : failed(module, call, rc);
 }
 
 static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
 {
-    mca_coll_gpuring_request_t *request = mca_coll_gpuring_request_get(call->comm, false);
+    struct gr_lane *lane = mca_coll_gpuring_lane_of(module, call->comm, GR_ORDER_NONBLOCKING);
+    mca_coll_gpuring_request_t *request = NULL == lane ? NULL : mca_coll_gpuring_request_get(call->comm, false);
     struct gr_op *op;
     int rc;
 
     if (NULL == request) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return failed(module, call, OMPI_ERR_OUT_OF_RESOURCE);
     }
     op = &request->op;
-    rc = describe(module, op, call, form->kind, false);
+    rc = describe(lane, op, call, form->kind, false);
     if (OMPI_ERR_NOT_AVAILABLE == rc) {
         mca_coll_gpuring_request_put(request);
         return hand_over(module, call, form, (int) op->handover);
     }
     if (OMPI_SUCCESS == rc && op->data.bytes > 0) {
-        rc = prepare(module, op);
+        rc = prepare(lane, op);
         if (OMPI_SUCCESS == rc) {
             mca_coll_gpuring_lane_start(&op, 1);
             *form->request = &request->super.super;
@@ -196,7 +179,7 @@ static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_cal
     }
     mca_coll_gpuring_request_put(request);
     *form->request = &ompi_request_empty;
-    return rc;
+    return failed(module, call, rc);
 }
 
 /* Requests of all sizes share frames of few sizes: a set with its head is a power of two. */
@@ -213,9 +196,9 @@ static size_t persistent_box_bytes(size_t post_bytes)
 /* Make what the op's way needs in its own lane; all ranks come here together. OMPI error code. */
 static int set_up(mca_coll_gpuring_module_t *module, struct gr_lane *lane, struct gr_op *op)
 {
-    struct gr_waiting waiting = {op->call.comm, gr_calls[op->call.id].name, op->seq, mca_coll_gpuring_setup_explain,
+    struct gr_waiting waiting = {module, op->call.comm, gr_calls[op->call.id].name, op->seq, mca_coll_gpuring_setup_explain,
                                  NULL};
-    int rc = ask(module, lane, op);
+    int rc = ask(module->lanes[GR_ORDER_BLOCKING], lane, op);
 
     while (OMPI_SUCCESS == rc && NULL != op->setup) {
         waiting.ctx = op->setup;
@@ -272,9 +255,9 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
     int rc;
 
     if (NULL == request) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return failed(module, call, OMPI_ERR_OUT_OF_RESOURCE);
     }
-    rc = describe(module, &request->op, call, form->kind, false);
+    rc = describe(module->lanes[GR_ORDER_BLOCKING], &request->op, call, form->kind, false);
     if (OMPI_SUCCESS == rc) {
         request->kept = mca_coll_gpuring_keep(&request->op.call);
         rc = NULL == request->kept ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
@@ -292,7 +275,7 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
         return OMPI_SUCCESS;
     }
     mca_coll_gpuring_request_put(request);
-    return OMPI_ERR_NOT_AVAILABLE == rc ? hand_over(module, call, form, (int) reason) : rc;
+    return OMPI_ERR_NOT_AVAILABLE == rc ? hand_over(module, call, form, (int) reason) : failed(module, call, rc);
 }
 
 /*
@@ -301,37 +284,40 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
  */
 static int ask_devices(mca_coll_gpuring_module_t *module, const struct gr_call *call, bool *devices)
 {
+    struct gr_lane *lane;
     struct gr_op *op;
-    int rc = module->decided ? OMPI_SUCCESS : decide(module, call->comm);
+    int rc = mca_coll_gpuring_decide(module, call->comm);
 
     *devices = false;
     if (OMPI_SUCCESS != rc || 0 <= module->refused || !module->gpu) {
         return rc;
     }
-    if (0 != module->lane->team->poisoned) {
-        return mca_coll_gpuring_poison_code(module->lane->team);
+    rc = mca_coll_gpuring_failure_check(module, false);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
     }
-    op = &module->lane->own;
-    rc = describe(module, op, call, GR_BLOCKING, true);
-    rc = OMPI_SUCCESS == rc ? prepare(module, op) : rc;
-    rc = OMPI_SUCCESS == rc ? mca_coll_gpuring_lane_do(module->lane, op) : rc;
+    lane = module->lanes[GR_ORDER_BLOCKING];
+    op = &lane->own;
+    rc = describe(lane, op, call, GR_BLOCKING, true);
+    rc = OMPI_SUCCESS == rc ? prepare(lane, op) : rc;
+    rc = OMPI_SUCCESS == rc ? mca_coll_gpuring_lane_do(lane, op) : rc;
     *devices = op->devices;
-    return OMPI_ERR_NOT_AVAILABLE == rc ? OMPI_SUCCESS : rc;
+    return OMPI_ERR_NOT_AVAILABLE == rc ? OMPI_SUCCESS : failed(module, call, rc);
 }
 
 /* The large messages of the call, where all ranks know that they are to look for some. OMPI error code. */
-static int find_pairs(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_pairs **pairs)
+static int find_pairs(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form,
+                      struct gr_pairs **pairs)
 {
-    int rc = OMPI_SUCCESS;
+    struct gr_lane *lane;
+    int rc = gr_calls[call->id].reduces ? OMPI_SUCCESS : mca_coll_gpuring_decide(module, call->comm);
 
-    if (gr_calls[call->id].reduces) {
-        return OMPI_SUCCESS;
+    if (OMPI_SUCCESS != rc || !mca_coll_gpuring_pairs_fit(module, call)) {
+        return rc;
     }
-    if (!module->decided) {
-        rc = decide(module, call->comm);
-    }
-    return OMPI_SUCCESS == rc && mca_coll_gpuring_pairs_fit(module, call) ? mca_coll_gpuring_pairs_new(module, call, pairs)
-                                                                          : rc;
+    lane = mca_coll_gpuring_lane_of(module, call->comm,
+                                    GR_NONBLOCKING == form->kind ? GR_ORDER_NONBLOCKING : GR_ORDER_BLOCKING);
+    return NULL == lane ? OMPI_ERR_OUT_OF_RESOURCE : mca_coll_gpuring_pairs_new(lane, call, pairs);
 }
 
 /* Hand on what gpuring does not take, in segments or with its large messages in pieces where that pays. */
@@ -343,7 +329,7 @@ static int hand_on(mca_coll_gpuring_module_t *module, const struct gr_call *call
 
     if (GR_HANDOVER_STAGED == reason) {
         rc = mca_coll_gpuring_look(call, &device);
-        rc = OMPI_SUCCESS == rc ? find_pairs(module, call, &handed.pairs) : rc;
+        rc = OMPI_SUCCESS == rc ? find_pairs(module, call, form, &handed.pairs) : rc;
     }
     if (OMPI_SUCCESS == rc && mca_coll_gpuring_segments_fit(call, form)) {
         handed.cut = device;
@@ -365,18 +351,17 @@ int mca_coll_gpuring_enter(mca_coll_gpuring_module_t *module, const struct gr_ca
     if (call->id >= GR_NTAKEN) {
         return hand_on(module, call, form, GR_HANDOVER_STAGED);
     }
-    if (!module->decided) {
-        rc = decide(module, call->comm);
-        if (OMPI_SUCCESS != rc) {
-            return rc;
-        }
+    rc = 0 != module->failed ? module->failed : mca_coll_gpuring_decide(module, call->comm);
+    if (OMPI_SUCCESS != rc) {
+        return failed(module, call, rc);
     }
-    reason = refusal(module, call);
+    reason = mca_coll_gpuring_refusal(module, call);
     if (reason >= 0) {
         return hand_on(module, call, form, reason);
     }
-    if (0 != module->lane->team->poisoned) {
-        return mca_coll_gpuring_poison_code(module->lane->team);
+    rc = mca_coll_gpuring_failure_check(module, false);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
     }
     switch (form->kind) {
     case GR_BLOCKING:

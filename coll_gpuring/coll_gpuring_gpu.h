@@ -198,7 +198,7 @@ struct gr_pairs;
 bool mca_coll_gpuring_pairs_fit(const mca_coll_gpuring_module_t *module, const struct gr_call *call);
 
 /* Those of such a call; all ranks come here for each of them. *pairs is NULL where this rank has none. OMPI error code. */
-int mca_coll_gpuring_pairs_new(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_pairs **pairs);
+int mca_coll_gpuring_pairs_new(struct gr_lane *lane, const struct gr_call *call, struct gr_pairs **pairs);
 void mca_coll_gpuring_pairs_free(struct gr_pairs *pairs); /* with nothing under way; NULL is fine */
 
 /* What is left of the call for the saved function; NULL: nothing, on all ranks alike. */

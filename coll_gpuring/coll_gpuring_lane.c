@@ -7,6 +7,7 @@
  * only by who has it (busy), so the one that is being driven stays where it is. Locks are taken in the order
  * busy, list, gate.
  */
+#include "coll_gpuring_failure.h"
 #include "coll_gpuring_lane.h"
 
 #include <stdlib.h>
@@ -139,11 +140,14 @@ static void drive(struct gr_lane *lane, bool here)
         post_ahead(lane);
         op = first_of(lane);
         if (NULL == op || !mca_coll_gpuring_op_advance(op, here, &lane->watch.moved)) {
-            return;
+            break;
         }
         lane->watch.moved++;
         remove_first(lane);
         finish(lane, op, here);
+    }
+    if (here) {
+        mca_coll_gpuring_failure_tell(lane->module);
     }
 }
 
@@ -156,18 +160,13 @@ static bool is_idle(struct gr_lane *lane)
 static void look(struct gr_lane *lane, unsigned each)
 {
     struct gr_op *op = first_of(lane);
-    struct gr_waiting waiting = {lane->comm, NULL, 0, mca_coll_gpuring_op_explain, op};
+    struct gr_waiting waiting = {lane->module, lane->comm, NULL, 0, mca_coll_gpuring_op_explain, op};
 
-    if (NULL == op) {
-        return;
+    if (NULL != op) {
+        waiting.what = gr_calls[op->call.id].name;
+        waiting.seq = op->seq;
+        (void) mca_coll_gpuring_watch_vain(&lane->watch, each, &waiting); /* the op's next advance sees it */
     }
-    if (GR_COMM_REVOKED(lane->comm)) {
-        lane->team->poisoned = GR_ERR_REVOKED;
-        return;
-    }
-    waiting.what = gr_calls[op->call.id].name;
-    waiting.seq = op->seq;
-    mca_coll_gpuring_watch_clock(&lane->watch, each, &waiting);
 }
 
 /* ---- the list ---- */
@@ -333,7 +332,9 @@ static bool do_at_once(struct gr_lane *lane, struct gr_op *op)
         GR_LINKS_THERE != gr_team_links(lane->team, GR_WAY_MAILBOX, 0) || !gr_mail_post(box, &op->mail)) {
         return false;
     }
-    lane->unposted = NULL;
+    gr_lock(&lane->gate);
+    lane->unposted = op->next;
+    gr_unlock(&lane->gate);
     op->state = GR_OP_RUNNING;
     for (k = mca_coll_gpuring_spins(); k > 0; k--) {
         if (gr_mail_take(box, &op->mail, &lane->watch.moved)) {

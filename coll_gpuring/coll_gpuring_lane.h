@@ -69,6 +69,12 @@ struct gr_lane {
     mca_coll_gpuring_module_t *module;
     struct ompi_communicator_t *comm;
     struct gr_team *team;
+    enum gr_call_order order;     /* of its calls; */
+    uint64_t seq;                 /* how many there were, */
+    uint32_t setups;              /* set-ups that they have asked for, */
+    uint32_t paired;              /* and calls that pairs.c has looked at */
+    /* [0]: chosen at the time of the call; when lines have come, [1]: in host memory, [2]: on devices */
+    struct gr_chosen last[3][GR_NCOLLS];
     bool lost;                    /* its set-up failed half-way: it is left as it is */
     struct gr_gpu_team *gpu;      /* NULL: no call on devices yet */
     struct gr_held *held;         /* links to other nodes; NULL: none */
@@ -105,6 +111,21 @@ static inline uint32_t gr_device_channels(const mca_coll_gpuring_module_t *modul
 /* A lane for the communicator, which must outlive it. box_bytes: of the largest post to mailboxes. NULL: no memory. */
 struct gr_lane *mca_coll_gpuring_lane_new(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
                                           uint32_t nsets, size_t box_bytes);
+
+/*
+ * The module's lane for calls of that order. make: the caller has module->making, OMPI error code; of: makes it at the
+ * first of them, the module has decided, NULL: no memory.
+ */
+int mca_coll_gpuring_lane_make(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
+                               enum gr_call_order order);
+struct gr_lane *mca_coll_gpuring_lane_of(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
+                                         enum gr_call_order order);
+
+/* The number of the next set-up of calls of the lane's order: no other order has it. */
+static inline uint32_t gr_setup_number(struct gr_lane *lane)
+{
+    return GR_NORDERS * lane->setups++ + (uint32_t) lane->order;
+}
 void mca_coll_gpuring_lane_free(struct gr_lane *lane); /* NULL is fine; its queue must be empty */
 
 /* Do op, after all that is in the queue, and wait for it. OMPI error code, or OMPI_ERR_NOT_AVAILABLE: no links. */

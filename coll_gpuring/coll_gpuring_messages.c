@@ -78,7 +78,7 @@ static int send_all(struct gr_op *op)
         m->sends[r] = MPI_REQUEST_NULL;
         bytes = span(op, rank, r, &at);
         if (r != rank && bytes > 0) {
-            rc = MCA_PML_CALL(isend(m->mine + at, bytes, MPI_BYTE, r, GR_TAG_MESSAGES, MCA_PML_BASE_SEND_STANDARD,
+            rc = MCA_PML_CALL(isend(m->mine + at, bytes, MPI_BYTE, r, mca_coll_gpuring_tag(GR_TAGS_MESSAGES), MCA_PML_BASE_SEND_STANDARD,
                                     op->call.comm, &m->sends[r]));
         }
     }
@@ -145,7 +145,7 @@ int mca_coll_gpuring_messages_poll(struct gr_op *op, uint64_t *moved)
             continue;
         }
         if (!m->posted) {
-            rc = MCA_PML_CALL(irecv(m->theirs, bytes, MPI_BYTE, m->next, GR_TAG_MESSAGES, op->call.comm, &m->receive));
+            rc = MCA_PML_CALL(irecv(m->theirs, bytes, MPI_BYTE, m->next, mca_coll_gpuring_tag(GR_TAGS_MESSAGES), op->call.comm, &m->receive));
             m->posted = OMPI_SUCCESS == rc;
         }
         rc = m->posted ? mca_coll_gpuring_request_done(&m->receive) : OMPI_ERROR;

@@ -5,6 +5,7 @@
  * Nothing is built before it is needed; a team is made by the first call that needs one (enter.c). A communicator that never
  * calls a collective costs one small allocation.
  */
+#include "coll_gpuring_failure.h"
 #include "coll_gpuring_lane.h"
 
 #include "timing/link_port.h"
@@ -104,13 +105,16 @@ static void module_construct(mca_coll_gpuring_module_t *module)
     module->saved_##name##_module = NULL;
     GR_FOR_EACH_FUNCTION(CLEAR)
 #undef CLEAR
-    module->lane = NULL;
+    memset(module->lanes, 0, sizeof(module->lanes));
+    memset(module->nonce, 0, sizeof(module->nonce));
+    memset(module->why, 0, sizeof(module->why));
+    module->comm = NULL;
+    atomic_init(&module->failed, 0);
+    atomic_init(&module->untold, false);
+    atomic_init(&module->making, 0);
     module->gpu = module->all_gpu = false;
-    module->decided = false;
+    atomic_init(&module->decided, false);
     module->refused = -1;
-    module->seq = 0;
-    module->setups = module->paired = 0;
-    memset(module->last, 0, sizeof(module->last));
     atomic_init(&module->stage, NULL);
     module->pids = NULL;
     module->remote = NULL;
@@ -168,13 +172,44 @@ struct gr_lane *mca_coll_gpuring_lane_new(mca_coll_gpuring_module_t *module, str
     return lane;
 }
 
+int mca_coll_gpuring_lane_make(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
+                               enum gr_call_order order)
+{
+    struct gr_lane *lane;
+
+    if (NULL != module->lanes[order]) {
+        return OMPI_SUCCESS;
+    }
+    lane = mca_coll_gpuring_lane_new(module, comm, GR_SETS, (size_t) module->params.value[GR_PARAM_MAILBOX_BYTES]);
+    if (NULL == lane) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    lane->order = order;
+    module->lanes[order] = lane;
+    return OMPI_SUCCESS;
+}
+
+struct gr_lane *mca_coll_gpuring_lane_of(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
+                                         enum gr_call_order order)
+{
+    gr_lock(&module->making);
+    (void) mca_coll_gpuring_lane_make(module, comm, order);
+    gr_unlock(&module->making);
+    return module->lanes[order];
+}
+
 /* Never communicates: peers may be late, or gone. */
 static void module_destruct(mca_coll_gpuring_module_t *module)
 {
-    bool device = NULL != module->lane && NULL != module->lane->gpu;
+    bool device = false;
+    int k;
 
     forget_saved(module);
-    mca_coll_gpuring_lane_free(module->lane);
+    mca_coll_gpuring_failure_delist(module);
+    for (k = 0; k < GR_NORDERS; k++) {
+        device = device || (NULL != module->lanes[k] && NULL != module->lanes[k]->gpu);
+        mca_coll_gpuring_lane_free(module->lanes[k]);
+    }
     if (device) {
         mca_coll_gpuring_gpus_trim();
     }

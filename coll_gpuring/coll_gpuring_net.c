@@ -12,6 +12,7 @@
  * nothing is under way any more. They stay until the component is closed, or, over Open MPI's messages, until
  * MPI_COMM_WORLD ends: both are behind the barrier of MPI_Finalize.
  */
+#include "coll_gpuring_failure.h"
 #include "coll_gpuring_rails.h"
 #include "coll_gpuring_setup.h"
 
@@ -25,8 +26,7 @@
 /* Seconds that what was sent may take to leave the process at its end; all have received theirs by then. */
 #define PATIENCE 1.0
 
-/* Looks at links to other nodes before Open MPI is progressed, which takes as long as several; and, where ranks share cores,
- * before the core is given away. */
+/* Looks at links to other nodes before Open MPI is progressed; and, where ranks share cores, before the core is given away. */
 #define LOOKS 16
 #define LOOKS_SHARED 4
 
@@ -354,13 +354,13 @@ void mca_coll_gpuring_net_check(struct gr_lane *lane)
     char why[300];
     int k, rank;
 
-    for (held = lane->held; NULL != held && 0 == lane->team->poisoned; held = held->next) {
-        for (k = 0; k < held->n && 0 == lane->team->poisoned; k++) {
+    for (held = lane->held; NULL != held && 0 == lane->module->failed; held = held->next) {
+        for (k = 0; k < held->n && 0 == lane->module->failed; k++) {
             if (0 != gr_net_link_status(held->link[k])) {
                 rank = ompi_comm_rank(comm);
                 gr_net_link_error(held->link[k], why, sizeof(why));
                 mca_coll_gpuring_tell("net-lost", rank, gr_comm_name(comm), host_of(comm, rank), why);
-                lane->team->poisoned = gr_net_link_status(held->link[k]);
+                mca_coll_gpuring_fail(lane->module, comm, OMPI_ERROR, why);
             }
         }
     }

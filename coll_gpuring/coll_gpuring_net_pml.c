@@ -24,8 +24,8 @@
 #define PACKED_BYTES 8192 /* data up to that size go with their head */
 #define NOTE UINT64_MAX   /* in the place of bytes: there are no data */
 
-#define TAG_HEAD GR_TAG_NET
-#define TAG_DATA (GR_TAG_NET - 1)
+#define TAG_HEAD mca_coll_gpuring_tag(GR_TAGS_NET)
+#define TAG_DATA (TAG_HEAD - 1)
 #define MOST_HEADS 16     /* of a connection at a time: what keeps coming in does not keep the caller */
 
 struct first {

@@ -13,7 +13,10 @@
  * fails. A nonblocking call is finished by what took it: to hand it on later would be to hand it on in another
  * order on each rank.
  */
+#include "coll_gpuring_failure.h"
 #include "coll_gpuring_lane.h"
+
+#include "opal/util/error.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,8 +61,45 @@ int mca_coll_gpuring_op_begin(struct gr_op *op)
     return rc;
 }
 
+/* What an error of the core is in words, where an op gets one that runs. */
+static const char *core_error(int rc)
+{
+    switch (rc) {
+    case GR_ERR_NOMEM:
+        return "out of memory";
+    case GR_ERR_CUDA:
+        return gr_gpu_error();
+    case GR_ERR_FOREIGN:
+    case GR_ERR_SYS:
+        return "the memory of another rank could not be read";
+    default:
+        return "a connection to another node broke";
+    }
+}
+
+/*
+ * It fails on this rank: say so, and let the communicator fail; what failed, and why. Nothing new where it has failed
+ * already.
+ */
+static void fails(const struct gr_op *op, const char *what, const char *reason)
+{
+    mca_coll_gpuring_module_t *module = op->lane->module;
+    char why[sizeof(module->why)];
+
+    if (0 != module->failed) {
+        return;
+    }
+    snprintf(why, sizeof(why), "%s, sequence %llu: %s%s", gr_calls[op->call.id].name, (unsigned long long) op->seq, what,
+             reason);
+    mca_coll_gpuring_tell("failed-here", ompi_comm_rank(op->lane->comm), gr_comm_name(op->lane->comm), why);
+    mca_coll_gpuring_fail(module, op->lane->comm, OMPI_ERROR, why);
+}
+
 void mca_coll_gpuring_op_over(struct gr_op *op, int rc)
 {
+    if (OMPI_SUCCESS != rc && OMPI_ERR_NOT_AVAILABLE != rc) {
+        fails(op, "", opal_strerror(rc));
+    }
     if (op->device && OMPI_SUCCESS != rc && GR_OP_RUNNING == op->state) {
         gr_gpu_op_abort(&op->gpu);
     }
@@ -67,6 +107,9 @@ void mca_coll_gpuring_op_over(struct gr_op *op, int rc)
         gr_gpu_op_end(&op->gpu);
     }
     op->rc = op->staged ? mca_coll_gpuring_pieces_unstage(op, rc) : rc;
+    if (op->rc != rc) {
+        fails(op, "results could not be copied: ", opal_strerror(op->rc));
+    }
     op->state = GR_OP_DONE;
 }
 
@@ -101,8 +144,7 @@ static int start_gpu(struct gr_op *op)
     }
     if (0 > gr_gpu_op_begin(&op->gpu, gpu, r, (enum gr_kernel) op->line.kernel, space,
                             op->zero ? op->outputs : NULL)) {
-        opal_output(0, "gpuring: %s on %s: %s", gr_calls[op->call.id].name, gr_comm_name(op->call.comm),
-                    gr_gpu_error());
+        fails(op, "", gr_gpu_error());
         return OMPI_ERROR;
     }
     return mca_coll_gpuring_timing_begin(op);
@@ -137,8 +179,8 @@ static int decide(struct gr_op *op)
     if (GR_LINKS_NONE != mca_coll_gpuring_op_links(op)) {
         return OMPI_SUCCESS;
     }
-    op->setup = op->device ? mca_coll_gpuring_setup_new_gpu(lane, op, op->number)
-                           : mca_coll_gpuring_setup_new(lane, gr_choice_way(&op->choice), op->call.root, op->number + 1);
+    op->setup = op->device ? mca_coll_gpuring_setup_new_gpu(lane, op, op->number_gpu)
+                           : mca_coll_gpuring_setup_new(lane, gr_choice_way(&op->choice), op->call.root, op->number_host);
     return NULL == op->setup ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
 }
 
@@ -182,20 +224,14 @@ static void after_setup(struct gr_op *op)
     }
 }
 
-/* It fails in a way that leaves nothing for later calls of the team. */
-static void break_off(struct gr_op *op, int rc)
-{
-    op->lane->team->poisoned = GR_ERR_POISONED;
-    mca_coll_gpuring_op_over(op, rc);
-}
-
 /* All lines are there, or there is nothing for them to go through: then each rank stages for itself what is on its device. */
 static void after_arrival(struct gr_op *op, bool lines)
 {
     int agreed = lines ? mca_coll_gpuring_arrivals_end(op) : 0, rc;
 
-    if (agreed < 0) {
-        break_off(op, OMPI_ERR_BAD_PARAM);
+    if (agreed < 0) { /* all ranks see it */
+        mca_coll_gpuring_fail(op->lane->module, op->lane->comm, OMPI_ERROR, NULL);
+        mca_coll_gpuring_op_over(op, OMPI_ERR_BAD_PARAM);
         return;
     }
     op->decided = true;
@@ -219,7 +255,7 @@ static void begin_turn(struct gr_op *op)
 
         op->state = GR_OP_ARRIVAL;
         if (OMPI_SUCCESS != rc) {
-            break_off(op, rc);
+            mca_coll_gpuring_op_over(op, rc);
         }
     } else {
         after_arrival(op, false);
@@ -233,7 +269,7 @@ static void advance_arrival(struct gr_op *op, uint64_t *moved)
     if (GR_DONE == rc) {
         after_arrival(op, true);
     } else if (GR_AGAIN != rc) {
-        op->lane->team->poisoned = rc;
+        fails(op, "", core_error(rc));
         mca_coll_gpuring_op_over(op, OMPI_ERROR);
     }
 }
@@ -247,8 +283,7 @@ static int run(struct gr_op *op, uint64_t *moved)
     if (op->device) {
         rc = gr_gpu_op_poll(&op->gpu, moved);
         if (GR_ERR_CUDA == rc) {
-            opal_output(0, "gpuring: %s on %s: a kernel failed: %s", gr_calls[op->call.id].name,
-                        gr_comm_name(op->call.comm), gr_gpu_error());
+            fails(op, "a kernel failed: ", gr_gpu_error());
         }
         return rc;
     }
@@ -288,7 +323,8 @@ static void advance_setup(struct gr_op *op, uint64_t *moved)
     if (GR_DONE != rc) {
         /* Messages may still be under way into the set-up, and peers may already write to the frames: both are
          * left to them, for good. Such a communicator is broken. */
-        break_off(op, OMPI_ERROR);
+        fails(op, "set-up: ", "no memory, or Open MPI could not send a message");
+        mca_coll_gpuring_op_over(op, OMPI_ERROR);
         return;
     }
     rc = mca_coll_gpuring_setup_end(op->setup);
@@ -298,7 +334,7 @@ static void advance_setup(struct gr_op *op, uint64_t *moved)
         return; /* the next poll begins it */
     }
     if (OMPI_SUCCESS != rc) {
-        break_off(op, rc);
+        mca_coll_gpuring_op_over(op, rc);
     } else if (op->arrives && !op->decided) {
         begin_turn(op); /* it was that of what lines go through */
     } else {
@@ -327,8 +363,9 @@ bool mca_coll_gpuring_op_advance(struct gr_op *op, bool here, uint64_t *moved)
 {
     int rc;
 
-    if (0 != op->lane->team->poisoned && GR_OP_DONE != op->state) {
-        fail(op, mca_coll_gpuring_poison_code(op->lane->team));
+    rc = op->lane->module->failed;
+    if (OMPI_SUCCESS != rc && GR_OP_DONE != op->state) {
+        fail(op, rc);
         return GR_OP_DONE == op->state;
     }
     if (GR_OP_QUEUED == op->state && NULL != op->setup) {
@@ -347,7 +384,7 @@ bool mca_coll_gpuring_op_advance(struct gr_op *op, bool here, uint64_t *moved)
         if (GR_DONE == rc) {
             mca_coll_gpuring_op_end(op);
         } else if (GR_AGAIN != rc) {
-            op->lane->team->poisoned = rc;
+            fails(op, "", core_error(rc));
             fail(op, OMPI_ERROR);
         }
     }

@@ -83,6 +83,7 @@ struct gr_watch {
 
 /* What is waited for, for reports. */
 struct gr_waiting {
+    struct mca_coll_gpuring_module *module; /* of a communicator on which other ranks may fail */
     struct ompi_communicator_t *comm;
     const char *what;   /* "allreduce" */
     uint64_t seq;
@@ -90,9 +91,12 @@ struct gr_waiting {
     void *ctx;
 };
 
-/* Another look, after a poll; every `each` looks without progress at the clock, and report when it is time. */
+/*
+ * Another look, after a poll. vain: it saw no progress; every `each` such looks see whether the communicator has failed
+ * meanwhile, and look at the clock, and report when it is time. Returns the code with which it has failed, or 0.
+ */
 bool mca_coll_gpuring_watch_idle(struct gr_watch *watch);
-void mca_coll_gpuring_watch_clock(struct gr_watch *watch, unsigned each, const struct gr_waiting *waiting);
+int mca_coll_gpuring_watch_vain(struct gr_watch *watch, unsigned each, const struct gr_waiting *waiting);
 
 /* Poll (enum gr_status, or negative) until done, progressing Open MPI. OMPI error code. */
 int mca_coll_gpuring_wait(int (*poll)(void *ctx, uint64_t *moved), const struct gr_waiting *waiting);
@@ -111,15 +115,21 @@ unsigned mca_coll_gpuring_spins(void);
 double mca_coll_gpuring_now(void);
 
 /*
- * Tags of our messages on the application's communicators, each the first of a range that goes down: below those of the
- * blocking collectives, above what 24 bits of tag hold (pml/ucx), and far from where libnbc begins to count.
+ * Tags of our messages on the application's communicators: one range, in the middle of the negative tags that the PML
+ * has. That is below those of the blocking collectives and far from where libnbc begins to count down; a lower one might
+ * be an application's where a tag has 24 bits (pml/ucx) or 20 (mtl/ofi). Offsets into the range:
  */
-#define GR_TAG_NET (GR_TAG_SETUPS + 2) /* two, on MPI_COMM_WORLD */
-#define GR_TAG_SETUPS (-(1 << 22)) /* GR_SETUP_TAGS for each of so many set-ups: */
-#define GR_TAGGED_SETUPS 4096
+#define GR_TAGS_NET 0      /* two, on MPI_COMM_WORLD */
+#define GR_TAGS_FAILURE 2  /* on MPI_COMM_WORLD */
+#define GR_TAGS_MESSAGES 3
+#define GR_TAGS_SETUPS 4   /* GR_SETUP_TAGS for each of GR_TAGGED_SETUPS set-ups */
 #define GR_SETUP_TAGS 4
-#define GR_TAG_MESSAGES (GR_TAG_SETUPS - GR_SETUP_TAGS * GR_TAGGED_SETUPS)
-#define GR_TAG_PAIRS (GR_TAG_MESSAGES - 1)
+#define GR_TAGGED_SETUPS 4096
+#define GR_TAGS_PAIRS (GR_TAGS_SETUPS + GR_SETUP_TAGS * GR_TAGGED_SETUPS) /* two for each of GR_TAGGED_PAIRS calls */
+#define GR_TAGGED_PAIRS 8192
+
+/* The tag at that offset; the next ones of a range are lower. */
+int mca_coll_gpuring_tag(int offset);
 
 /* ---- set-up ---- */
 
@@ -147,12 +157,6 @@ int mca_coll_gpuring_setup_end(struct gr_setup *setup);
 
 /* The first of the tags of that number; the next lower ones are its, too. */
 int mca_coll_gpuring_setup_tag(uint32_t number);
-
-/* What calls of a broken team return. */
-static inline int mca_coll_gpuring_poison_code(const struct gr_team *team)
-{
-    return GR_ERR_REVOKED == team->poisoned ? GR_ERR_REVOKED : OMPI_ERROR;
-}
 
 /* ---- ops ---- */
 
@@ -214,7 +218,7 @@ int mca_coll_gpuring_arrivals_end(struct gr_op *op);
 int mca_coll_gpuring_arrivals_room(struct gr_op *op, int p);
 
 /* The same for a persistent request's init, by messages, waiting for all. OMPI error code. */
-int mca_coll_gpuring_arrivals_exchange(struct gr_op *op, uint32_t number);
+int mca_coll_gpuring_arrivals_exchange(mca_coll_gpuring_module_t *module, struct gr_op *op, uint32_t number);
 
 enum gr_op_state {
     GR_OP_QUEUED,   /* others are before it */
@@ -259,7 +263,8 @@ struct gr_op {
     struct gr_setup *next_setup; /* and the one after it: of step timing */
     struct gr_messages *messages;
     ompi_request_t *request;  /* to be completed, or NULL */
-    uint32_t number;          /* arrives: two numbers for the set-ups that may follow, from here on */
+    uint32_t number_gpu;      /* arrives: number of the set-up that may follow on devices, */
+    uint32_t number_host;     /* and of that in host memory */
     struct gr_arrival line;   /* this rank's; */
     struct gr_combined combined; /* between nodes, this rank's, then all ranks': */
     int agreed;               /* 0, or -1: calls differ; */

@@ -19,8 +19,8 @@
 /* Messages each way that are under way at a time. */
 #define CARRIERS 4
 
-/* Calls of a communicator that may be under way at a time, told apart by their two tags. */
-#define CALLS 4096
+/* Calls of an order that may be under way at a time, told apart by their two tags. */
+#define CALLS (GR_TAGGED_PAIRS / GR_NORDERS)
 
 /* One direction. */
 struct way {
@@ -239,10 +239,10 @@ static bool has_large(const struct gr_call *call, size_t piece)
     return false;
 }
 
-int mca_coll_gpuring_pairs_new(mca_coll_gpuring_module_t *module, const struct gr_call *call, struct gr_pairs **pairs)
+int mca_coll_gpuring_pairs_new(struct gr_lane *lane, const struct gr_call *call, struct gr_pairs **pairs)
 {
-    size_t piece = (size_t) module->params.value[GR_PARAM_STAGE_BYTES];
-    uint32_t number = module->paired++; /* whether there are any or not: on all ranks alike */
+    size_t piece = (size_t) lane->module->params.value[GR_PARAM_STAGE_BYTES];
+    uint32_t number = lane->paired++; /* whether there are any or not: on all ranks alike */
     struct gr_pairs *p;
     int tag, rc;
 
@@ -254,7 +254,7 @@ int mca_coll_gpuring_pairs_new(mca_coll_gpuring_module_t *module, const struct g
     if (NULL == p) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    tag = GR_TAG_PAIRS - 2 * (int) (number % CALLS);
+    tag = mca_coll_gpuring_tag(GR_TAGS_PAIRS) - 2 * (GR_NORDERS * (int) (number % CALLS) + (int) lane->order);
     p->channel = (struct gr_pairs_channel) {call->comm, tag, tag - 1, piece};
     p->rank = ompi_comm_rank(call->comm);
     p->size = ompi_comm_size(call->comm);

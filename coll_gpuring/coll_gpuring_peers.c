@@ -20,7 +20,7 @@
  * Increased when processes of different builds could not work together: another card, other numbers of
  * algorithms, another choice for the same call, other messages of set-up.
  */
-#define WIRE_VERSION 14
+#define WIRE_VERSION 15
 
 struct card {
     uint64_t version;

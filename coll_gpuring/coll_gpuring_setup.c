@@ -20,10 +20,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 int mca_coll_gpuring_setup_tag(uint32_t number)
 {
-    return GR_TAG_SETUPS - GR_SETUP_TAGS * (int) (number % GR_TAGGED_SETUPS);
+    return mca_coll_gpuring_tag(GR_TAGS_SETUPS) - GR_SETUP_TAGS * (int) (number % GR_TAGGED_SETUPS);
 }
 
 /* ---- messages ---- */
@@ -225,9 +226,19 @@ static struct gr_setup_verdict combine(struct gr_setup_verdict a, struct gr_setu
 
     v.host = gr_verdict_combine(a.host, b.host);
     v.gpu = gr_gpu_verdict_combine(a.gpu, b.gpu);
+    v.nonce = a.nonce > b.nonce ? a.nonce : b.nonce;
     v.status = a.status < b.status ? a.status : b.status;
     v.rank = a.status < b.status || (a.status == b.status && a.rank < b.rank) ? a.rank : b.rank;
     return v;
+}
+
+/* A number that no other communicator had. */
+static uint64_t nonce_new(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
 }
 
 /* What this rank has found out. The network has said why already, where it is that. */
@@ -236,6 +247,7 @@ static void conclude(struct gr_setup *s)
     mca_coll_gpuring_ends_map(s, join_status(s));
     s->verdict.status = s->kind->map(s);
     s->verdict.rank = ompi_comm_rank(s->lane->comm);
+    s->verdict.nonce = nonce_new();
     if (0 != s->verdict.status && s->kind->device && '\0' == s->why[0]) {
         snprintf(s->why, sizeof(s->why), "%s", gr_gpu_error());
     }
@@ -359,8 +371,12 @@ struct gr_setup *mca_coll_gpuring_setup_new_gpu(struct gr_lane *lane, const stru
 
 int mca_coll_gpuring_setup_end(struct gr_setup *s)
 {
+    mca_coll_gpuring_module_t *module = s->lane->module;
     int rc;
 
+    if (0 == module->nonce[s->lane->order]) {
+        module->nonce[s->lane->order] = s->verdict.nonce;
+    }
     mca_coll_gpuring_setup_tell(s);
     mca_coll_gpuring_ends_end(s);
     rc = s->kind->end(s);

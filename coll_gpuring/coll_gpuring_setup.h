@@ -26,6 +26,7 @@ struct gr_setup_verdict {
     int32_t status, rank;       /* the worst of all, and the lowest rank with it, which says why */
     struct gr_verdict host;
     struct gr_gpu_verdict gpu;
+    uint64_t nonce;             /* the largest of all: it tells this communicator from others that had its id */
 };
 
 /* What rank 0 hears of a rank, and tells all. */

@@ -3,8 +3,10 @@
  * Waiting. A rank that sees no progress for `timeout` seconds says which call of which communicator it is in
  * and for which ranks it waits, and keeps waiting; or it aborts the job, where that was asked for.
  */
+#include "coll_gpuring_failure.h"
 #include "coll_gpuring_op.h"
 
+#include "ompi/mca/pml/pml.h"
 #include "ompi/runtime/mpiruntime.h"
 
 #include <sched.h>
@@ -12,6 +14,9 @@
 
 /* Polls without progress before Open MPI is progressed; a slot usually comes sooner. */
 #define SPINS_BUSY 200
+
+/* Further down tags are as good, and libnbc would come nearer sooner: 24 bits. */
+#define MOST_TAG ((1 << 23) - 1)
 
 double mca_coll_gpuring_now(void)
 {
@@ -32,6 +37,13 @@ unsigned mca_coll_gpuring_spins(void)
 {
     /* more ranks than cores: give the core away soon */
     return opal_progress_yield_when_idle ? 1 : SPINS_BUSY;
+}
+
+int mca_coll_gpuring_tag(int offset)
+{
+    int most = mca_pml.pml_max_tag < MOST_TAG ? mca_pml.pml_max_tag : MOST_TAG;
+
+    return -(most / 2 + 1) - offset;
 }
 
 int mca_coll_gpuring_request_done(ompi_request_t **request)
@@ -76,15 +88,13 @@ bool mca_coll_gpuring_watch_idle(struct gr_watch *watch)
     return true;
 }
 
-void mca_coll_gpuring_watch_clock(struct gr_watch *watch, unsigned each, const struct gr_waiting *waiting)
+static void look_at_clock(struct gr_watch *watch, const struct gr_waiting *waiting)
 {
-    double timeout = mca_coll_gpuring_component.timeout, t;
+    double timeout = mca_coll_gpuring_component.timeout, t = mca_coll_gpuring_now();
 
-    if (timeout <= 0 || watch->idle - watch->looked < each) {
+    if (timeout <= 0) {
         return;
     }
-    watch->looked = watch->idle;
-    t = mca_coll_gpuring_now();
     /* whoever did not look for so long was not waiting: the application computed */
     if (0 == watch->since || t - watch->last > timeout / 2) {
         watch->since = t;
@@ -94,6 +104,21 @@ void mca_coll_gpuring_watch_clock(struct gr_watch *watch, unsigned each, const s
         watch->next += timeout;
     }
     watch->last = t;
+}
+
+int mca_coll_gpuring_watch_vain(struct gr_watch *watch, unsigned each, const struct gr_waiting *waiting)
+{
+    int rc;
+
+    if (watch->idle - watch->looked < each) {
+        return mca_coll_gpuring_failure_check(waiting->module, false);
+    }
+    watch->looked = watch->idle;
+    rc = mca_coll_gpuring_failure_check(waiting->module, true);
+    if (0 == rc) {
+        look_at_clock(watch, waiting);
+    }
+    return rc;
 }
 
 int mca_coll_gpuring_wait(int (*poll)(void *ctx, uint64_t *moved), const struct gr_waiting *waiting)
@@ -112,10 +137,10 @@ int mca_coll_gpuring_wait(int (*poll)(void *ctx, uint64_t *moved), const struct 
         }
         if (0 == watch.idle % spins) {
             opal_progress();
-            if (GR_COMM_REVOKED(waiting->comm)) {
-                return GR_ERR_REVOKED;
-            }
         }
-        mca_coll_gpuring_watch_clock(&watch, GR_LOOKS_BLOCKING, waiting);
+        rc = mca_coll_gpuring_watch_vain(&watch, GR_LOOKS_BLOCKING, waiting);
+        if (0 != rc) {
+            return rc;
+        }
     }
 }

@@ -9,7 +9,6 @@ enum gr_error {
     GR_ERR_LIMIT = -3,    /* shared memory: the bound of this process is reached */
     GR_ERR_SYS = -4,      /* a system call failed; errno says why */
     GR_ERR_FOREIGN = -5,  /* a peer's memory cannot be seen from here (other PID namespace, no permission) */
-    GR_ERR_POISONED = -6, /* an earlier call on this team failed */
     GR_ERR_NODRIVER = -7, /* no CUDA driver, or none that can be used */
     GR_ERR_NODEVICE = -8, /* the driver shows this process no device */
     GR_ERR_CUDA = -9,     /* a driver function failed; gr_gpu_error() says which and why */

@@ -58,7 +58,6 @@ struct gr_team {
                                  are neither boards nor direct plans, on all ranks alike */
     uint64_t turns;           /* of its links to a network */
     int direct;               /* whether direct plans are possible: by the last verdict, the same on all ranks */
-    _Atomic int poisoned;     /* negative error of the call that broke it, or 0 */
 };
 
 /* What is known of what a way needs (for trees: with that root). */

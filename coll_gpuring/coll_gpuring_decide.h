@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which communicators, and which of their calls, gpuring does. Nothing here is known to one rank only. */
+#ifndef MCA_COLL_GPURING_DECIDE_H
+#define MCA_COLL_GPURING_DECIDE_H
+
+#include "coll_gpuring.h"
+
+BEGIN_C_DECLS
+
+/*
+ * Once per communicator: whether it is taken (module->refused), with which parameters, and its lane for blocking calls.
+ * Thread-safe: the first blocking call may come at the same time as a nonblocking one that Open MPI starts out of another
+ * thread's opal_progress. Sends nothing. OMPI error code.
+ */
+int mca_coll_gpuring_decide(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm);
+
+/* The module has decided: -1 where the call is one that gpuring does; or why not, an enum gr_handover. */
+int mca_coll_gpuring_refusal(const mca_coll_gpuring_module_t *module, const struct gr_call *call);
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Failures: how all ranks of a communicator learn that one of them cannot go on.
+ *
+ * A rank whose call fails after the ranks have agreed on it leaves the others waiting for it, in links, on boards, in
+ * kernels, in set-ups. So it sends each of them a message on MPI_COMM_WORLD, and whoever waits looks for such messages.
+ * A communicator that has failed stays so: its calls return the error at once. Other communicators go on.
+ */
+#ifndef MCA_COLL_GPURING_FAILURE_H
+#define MCA_COLL_GPURING_FAILURE_H
+
+#include "coll_gpuring.h"
+
+BEGIN_C_DECLS
+
+/*
+ * The module's communicator fails: its calls return `code` (an OMPI or MPI error code) from here on. The first failure
+ * counts. why: what failed on this rank, in words, which the next mca_coll_gpuring_failure_tell() sends to the other ranks;
+ * NULL: all of them find out by themselves. Any thread; nothing is printed or sent here.
+ */
+void mca_coll_gpuring_fail(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm, int code,
+                           const char *why);
+
+/* In an MPI call or opal_progress: send what mca_coll_gpuring_fail() has left to be sent. */
+void mca_coll_gpuring_failure_tell(mca_coll_gpuring_module_t *module);
+
+/*
+ * For whoever waits on the module's communicator: whether it has failed, been revoked, or lost a rank (ULFM). thorough:
+ * look for messages of other ranks, too; that takes as long as a call of opal_progress. Returns the code, or 0.
+ */
+int mca_coll_gpuring_failure_check(mca_coll_gpuring_module_t *module, bool thorough);
+
+/* A module whose communicator may hear of failures, from its first call to its end. */
+void mca_coll_gpuring_failure_enlist(mca_coll_gpuring_module_t *module);
+void mca_coll_gpuring_failure_delist(mca_coll_gpuring_module_t *module);
+
+/* At the end of the component. */
+void mca_coll_gpuring_failures_close(void);
+
+END_C_DECLS
+
+#endif
