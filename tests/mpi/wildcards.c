@@ -17,6 +17,8 @@
 static const int counts[] = {1, 1000, 100000};
 #define NCOUNTS ((int) (sizeof(counts) / sizeof(counts[0])))
 
+static MPI_Comm comm; /* MPI_COMM_WORLD, or one on which no collective was called yet */
+
 static int left(void)
 {
     return (test_rank + test_size - 1) % test_size;
@@ -32,8 +34,8 @@ static bool collectives(int round)
     bool ok = true;
 
     for (int k = 0; k < NCOUNTS; k++) {
-        ok = quick_call(MPI_COMM_WORLD, COLL_ALLREDUCE, counts[k], (uint64_t) round) && ok;
-        ok = quick_call(MPI_COMM_WORLD, COLL_ALLTOALL, counts[k], (uint64_t) round) && ok;
+        ok = quick_call(comm, COLL_ALLREDUCE, counts[k], (uint64_t) round) && ok;
+        ok = quick_call(comm, COLL_ALLTOALL, counts[k], (uint64_t) round) && ok;
     }
     return ok;
 }
@@ -59,12 +61,12 @@ static bool posted_before(int round)
     MPI_Status status;
     bool ok;
 
-    MPI_Irecv(got, 2, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &request);
+    MPI_Irecv(got, 2, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &request);
     ok = collectives(round);
     MPI_Request_get_status(request, &early, &status);
     ok = ok && !early;
     tap_sync(); /* nobody sends before all have looked */
-    MPI_Send(mine, 2, MPI_INT, right(), TAG, MPI_COMM_WORLD);
+    MPI_Send(mine, 2, MPI_INT, right(), TAG, comm);
     MPI_Wait(&request, &status);
     return is_mine(&status, got, round) && ok;
 }
@@ -77,13 +79,13 @@ static bool sent_before(int round)
     MPI_Status status;
     bool ok;
 
-    MPI_Isend(mine, 2, MPI_INT, right(), TAG, MPI_COMM_WORLD, &request);
+    MPI_Isend(mine, 2, MPI_INT, right(), TAG, comm, &request);
     ok = collectives(round);
-    MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
-    MPI_Recv(got, 2, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+    MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &status);
+    MPI_Recv(got, 2, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &status);
     ok = is_mine(&status, got, round) && ok;
     MPI_Wait(&request, MPI_STATUS_IGNORE);
-    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &more, &status);
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &more, &status);
     ok = ok && !more;
     tap_sync(); /* the next round's message comes behind this look */
     return ok;
@@ -91,16 +93,21 @@ static bool sent_before(int round)
 
 int main(int argc, char **argv)
 {
-    bool posted = true, sent = true;
+    bool posted = true, sent = true, fresh = true;
     int rounds;
 
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
     rounds = argc > 1 ? atoi(argv[1]) : 20;
     for (int i = 0; i < rounds; i++) {
+        comm = MPI_COMM_WORLD;
         posted = posted_before(i) && posted;
         sent = sent_before(i) && sent;
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        fresh = posted_before(i) && fresh;
+        MPI_Comm_free(&comm);
     }
     tap_check(posted, "a receive for any message gets the application's, %d rounds", rounds);
     tap_check(sent, "a probe for any message finds the application's and no other, %d rounds", rounds);
+    tap_check(fresh, "also on a communicator whose links are made meanwhile, %d rounds", rounds);
     return test_end();
 }
