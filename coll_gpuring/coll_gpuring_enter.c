@@ -131,13 +131,11 @@ static int failed(mca_coll_gpuring_module_t *module, const struct gr_call *call,
 {
     char why[sizeof(module->why)];
 
-    if (OMPI_SUCCESS != rc && 0 == module->failed) {
-        snprintf(why, sizeof(why), "%s: %s", gr_calls[call->id].name, opal_strerror(rc));
-        mca_coll_gpuring_tell("failed-here", ompi_comm_rank(call->comm), gr_comm_name(call->comm), why);
-        mca_coll_gpuring_fail(module, call->comm, OMPI_ERROR, why);
+    if (OMPI_SUCCESS == rc) {
+        return rc;
     }
-    mca_coll_gpuring_failure_tell(module);
-    return rc;
+    snprintf(why, sizeof(why), "%s: %s", gr_calls[call->id].name, opal_strerror(rc));
+    return mca_coll_gpuring_fail_here(module, call->comm, rc, why);
 }
 
 static int do_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)

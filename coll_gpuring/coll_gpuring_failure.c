@@ -150,6 +150,17 @@ void mca_coll_gpuring_failure_tell(mca_coll_gpuring_module_t *module)
     send_to_all(module->comm, note);
 }
 
+int mca_coll_gpuring_fail_here(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm, int code,
+                               const char *why)
+{
+    if (0 == module->failed) {
+        mca_coll_gpuring_tell("failed-here", ompi_comm_rank(comm), gr_comm_name(comm), why);
+        mca_coll_gpuring_fail(module, comm, OMPI_ERROR, why);
+    }
+    mca_coll_gpuring_failure_tell(module);
+    return code;
+}
+
 /* Whether it is of the module's communicator. A nonce that only one of both has yet does not tell them apart. */
 static bool is_of(const struct note *note, const mca_coll_gpuring_module_t *module)
 {

@@ -21,6 +21,10 @@ BEGIN_C_DECLS
 void mca_coll_gpuring_fail(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm, int code,
                            const char *why);
 
+/* The same in an MPI call or opal_progress, at once: printed and sent; `code` is this call's alone. Returns it. */
+int mca_coll_gpuring_fail_here(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm, int code,
+                               const char *why);
+
 /* In an MPI call or opal_progress: send what mca_coll_gpuring_fail() has left to be sent. */
 void mca_coll_gpuring_failure_tell(mca_coll_gpuring_module_t *module);
 

@@ -9,6 +9,7 @@
  * Both ends of a message know its size, so both know whether it is one of these, and tell each other where their
  * buffers are.
  */
+#include "coll_gpuring_failure.h"
 #include "coll_gpuring_lane.h"
 #include "coll_gpuring_parcel.h"
 
@@ -22,6 +23,9 @@
 /* Calls of an order that may be under way at a time, told apart by their two tags. */
 #define CALLS (GR_TAGGED_PAIRS / GR_NORDERS)
 
+/* Polls without progress before a look whether other ranks have failed. */
+#define VAIN 1024
+
 /* One direction. */
 struct way {
     struct gr_parcel *parcels; /* owned */
@@ -30,7 +34,9 @@ struct way {
 };
 
 struct gr_pairs {
+    mca_coll_gpuring_module_t *module;
     struct gr_pairs_channel channel;
+    unsigned vain;             /* polls without progress since the last look for failures of others */
     int rank, size;
     enum gr_call_id id;
     bool alone;                /* nothing is left for the saved collective */
@@ -255,6 +261,7 @@ int mca_coll_gpuring_pairs_new(struct gr_lane *lane, const struct gr_call *call,
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     tag = mca_coll_gpuring_tag(GR_TAGS_PAIRS) - 2 * (GR_NORDERS * (int) (number % CALLS) + (int) lane->order);
+    p->module = lane->module;
     p->channel = (struct gr_pairs_channel) {call->comm, tag, tag - 1, piece};
     p->rank = ompi_comm_rank(call->comm);
     p->size = ompi_comm_size(call->comm);
@@ -344,6 +351,8 @@ static int carry(struct gr_pairs *p, struct way *w, struct gr_carrier *c, uint64
 int mca_coll_gpuring_pairs_poll(void *pairs, uint64_t *moved)
 {
     struct gr_pairs *p = pairs;
+    char why[sizeof(p->module->why)];
+    uint64_t before = *moved;
     int w, k, rc = OMPI_SUCCESS;
 
     for (w = 0; w < 2; w++) {
@@ -352,11 +361,16 @@ int mca_coll_gpuring_pairs_poll(void *pairs, uint64_t *moved)
         }
     }
     if (OMPI_SUCCESS != rc) {
-        opal_output(0, "gpuring: %s on %s: a message of device memory failed: %s", gr_calls[p->id].name,
-                    gr_comm_name(p->channel.comm), gr_gpu_error());
-        return rc;
+        snprintf(why, sizeof(why), "%s: a message of device memory: %s", gr_calls[p->id].name, gr_gpu_error());
+        return mca_coll_gpuring_fail_here(p->module, p->channel.comm, rc, why);
     }
-    return p->ways[0].done == p->ways[0].n && p->ways[1].done == p->ways[1].n ? GR_DONE : GR_AGAIN;
+    if (p->ways[0].done == p->ways[0].n && p->ways[1].done == p->ways[1].n) {
+        return GR_DONE;
+    }
+    p->vain = before == *moved ? p->vain + 1 : 0;
+    rc = mca_coll_gpuring_failure_check(p->module, p->vain >= VAIN);
+    p->vain = p->vain >= VAIN ? 0 : p->vain;
+    return OMPI_SUCCESS == rc ? GR_AGAIN : rc;
 }
 
 void mca_coll_gpuring_pairs_explain(void *pairs, char *text, size_t size)
