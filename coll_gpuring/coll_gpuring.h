@@ -218,6 +218,10 @@ typedef struct mca_coll_gpuring_module {
 
 OBJ_CLASS_DECLARATION(mca_coll_gpuring_module_t);
 
+/* At the component's beginning (OMPI error code) and end. */
+int mca_coll_gpuring_modules_open(void);
+void mca_coll_gpuring_modules_close(void);
+
 mca_coll_base_module_t *mca_coll_gpuring_comm_query(struct ompi_communicator_t *comm, int *priority);
 
 /* Set the entry points of a module (calls.c) - staged: of all collectives -, and call the saved function (calls.c). */

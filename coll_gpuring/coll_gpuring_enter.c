@@ -219,6 +219,10 @@ static int make_lane(mca_coll_gpuring_module_t *module, struct gr_op *op, struct
 {
     int rc;
 
+    rc = mca_coll_gpuring_lanes_open();
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
     *lane = mca_coll_gpuring_lane_new(module, op->call.comm, GR_SETS_PERSISTENT,
                                       persistent_box_bytes(op->data.post_bytes));
     if (NULL == *lane) {

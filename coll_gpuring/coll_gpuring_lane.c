@@ -19,6 +19,7 @@ static struct {
     gr_lock_t lock;
     struct gr_lane *first;
     atomic_int lanes;
+    gr_lock_t opening;
     atomic_bool registered; /* with opal_progress */
 } list;
 
@@ -241,23 +242,17 @@ static int progress(void)
     return mca_coll_gpuring_lanes_any() && !mca_coll_gpuring_pml_inside() ? (int) mca_coll_gpuring_lanes_drive(true) : 0;
 }
 
-/* Nothing is registered before somebody needs it. */
-static void register_progress(bool device)
+int mca_coll_gpuring_lanes_open(void)
 {
-    bool first;
+    int rc = OMPI_SUCCESS;
 
-    if (list.registered) {
-        mca_coll_gpuring_thread_need(device);
-        return;
+    if (!list.registered) {
+        gr_lock(&list.opening);
+        rc = list.registered ? OMPI_SUCCESS : opal_progress_register(progress);
+        list.registered = OMPI_SUCCESS == rc;
+        gr_unlock(&list.opening);
     }
-    gr_lock(&list.lock);
-    first = !list.registered;
-    list.registered = true;
-    gr_unlock(&list.lock);
-    if (first) {
-        (void) opal_progress_register(progress);
-    }
-    mca_coll_gpuring_thread_need(device);
+    return rc;
 }
 
 void mca_coll_gpuring_lanes_close(void)
@@ -293,7 +288,7 @@ void mca_coll_gpuring_lane_start(struct gr_op *const *ops, size_t n)
     struct gr_lane *lane;
     size_t k;
 
-    register_progress(n > 0 && (ops[0]->device || (ops[0]->staged && !ops[0]->lane->persistent)));
+    mca_coll_gpuring_thread_need(n > 0 && (ops[0]->device || (ops[0]->staged && !ops[0]->lane->persistent)));
     /* first all posts: then each waits for answers that are on their way already */
     for (k = 0; k < n; k++) {
         lane = ops[k]->lane;

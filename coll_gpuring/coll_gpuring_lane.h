@@ -134,6 +134,9 @@ int mca_coll_gpuring_lane_do(struct gr_lane *lane, struct gr_op *op);
 /* Put ops of different lanes into their queues and leave them to whoever drives. */
 void mca_coll_gpuring_lane_start(struct gr_op *const *ops, size_t n);
 
+/* Let opal_progress drive lanes: before the first op that nobody waits for in a blocking call. OMPI error code. */
+int mca_coll_gpuring_lanes_open(void);
+
 /* Drive all listed lanes once; returns what was moved. */
 uint64_t mca_coll_gpuring_lanes_drive(bool here);
 

@@ -17,6 +17,41 @@
 static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm);
 static int module_disable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm);
 
+/*
+ * One in reserve: a communicator whose other ranks use gpuring must have a module here, too, or they wait for this rank.
+ * With the component's lock.
+ */
+static mca_coll_gpuring_module_t *reserve;
+
+int mca_coll_gpuring_modules_open(void)
+{
+    reserve = OBJ_NEW(mca_coll_gpuring_module_t);
+    return NULL == reserve ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+}
+
+void mca_coll_gpuring_modules_close(void)
+{
+    if (NULL != reserve) {
+        OBJ_RELEASE(reserve);
+    }
+    reserve = NULL;
+}
+
+static mca_coll_gpuring_module_t *module_new(void)
+{
+    mca_coll_gpuring_module_t *module = OBJ_NEW(mca_coll_gpuring_module_t);
+
+    OPAL_THREAD_LOCK(&mca_coll_gpuring_component.lock);
+    if (NULL == module) {
+        module = reserve;
+        reserve = NULL;
+    } else if (NULL == reserve) {
+        reserve = OBJ_NEW(mca_coll_gpuring_module_t);
+    }
+    OPAL_THREAD_UNLOCK(&mca_coll_gpuring_component.lock);
+    return module;
+}
+
 mca_coll_base_module_t *mca_coll_gpuring_comm_query(struct ompi_communicator_t *comm, int *priority)
 {
     mca_coll_gpuring_component_t *c = &mca_coll_gpuring_component;
@@ -28,7 +63,7 @@ mca_coll_base_module_t *mca_coll_gpuring_comm_query(struct ompi_communicator_t *
                                       OMPI_COMM_IS_INTER(comm)))) {
         return NULL;
     }
-    module = OBJ_NEW(mca_coll_gpuring_module_t);
+    module = module_new();
     if (NULL == module) {
         return NULL;
     }
@@ -179,6 +214,9 @@ int mca_coll_gpuring_lane_make(mca_coll_gpuring_module_t *module, struct ompi_co
 
     if (NULL != module->lanes[order]) {
         return OMPI_SUCCESS;
+    }
+    if (GR_ORDER_NONBLOCKING == order && OMPI_SUCCESS != mca_coll_gpuring_lanes_open()) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
     }
     lane = mca_coll_gpuring_lane_new(module, comm, GR_SETS, (size_t) module->params.value[GR_PARAM_MAILBOX_BYTES]);
     if (NULL == lane) {
