@@ -272,8 +272,8 @@ static int begin_alltoall(struct gr_op *op)
     const struct gr_call *call = &op->call;
     struct gr_data *data = &op->data;
     size_t p = (size_t) ompi_comm_size(call->comm);
-    bool solid = mca_coll_gpuring_is_solid(call->rtype, 2), solid_input = mca_coll_gpuring_is_solid(call->stype, 2);
-    bool copy = in_place(call) || !solid_input;
+    bool solid = mca_coll_gpuring_is_solid(call->rtype, 2);
+    bool copy = in_place(call) || !mca_coll_gpuring_is_solid(call->stype, 2); /* in place, MPI ignores the send type */
     unsigned char *scratch = NULL;
 
     if (copy || !solid) {

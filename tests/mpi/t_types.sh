@@ -14,6 +14,14 @@ for algorithm in ring chain tree flat; do
     test_program "derived datatypes, $algorithm, slots of 512 bytes" 5 --mca coll_gpuring_algorithm $algorithm \
         --mca coll_gpuring_slot_bytes 512 -- types
 done
+# arguments that MPI does not look at: nonsense there
+for np in 2 3; do
+    test_program "ignored arguments, $np ranks" $np -- ignored
+done
+test_program "ignored arguments, flat, slots of 512 bytes" 3 --mca coll_gpuring_algorithm flat \
+    --mca coll_gpuring_slot_bytes 512 -- ignored
+grun 3 --mca coll ^gpuring -- ignored stock
+tap_check "ignored arguments, without gpuring" all_good
 grun 4 -- userops
 tap_check "user-defined operations are counted as handed over" seen '^# gpuring calls [0-9]+ handovers [1-9]'
 
