@@ -23,7 +23,9 @@ enum frame_state {
 
 struct segment {
     struct segment *next;
-    struct gr_shm shm;
+    unsigned char *base;
+    size_t bytes;
+    uint64_t start; /* in the pool's file */
 };
 
 struct gr_frame {
@@ -39,7 +41,7 @@ struct gr_frame {
 struct mapping {
     struct mapping *next;
     struct gr_peer_id owner;
-    uint64_t ino, dev;
+    uint64_t ino, dev, start;
     unsigned char *base;
     size_t bytes;
 };
@@ -49,6 +51,7 @@ struct gr_pool {
     struct gr_peer_id self;
     char *dir;
     size_t max_bytes, held;
+    struct gr_shm shm; /* fd negative: not needed yet */
     struct segment *segments;
     struct gr_frame *frames;
     struct mapping *mappings;
@@ -69,6 +72,7 @@ struct gr_pool *gr_pool_open(const char *dir, struct gr_peer_id self, size_t max
     pthread_mutex_init(&pool->lock, NULL);
     pool->self = self;
     pool->max_bytes = max_bytes;
+    pool->shm.fd = -1;
     return pool;
 }
 
@@ -87,8 +91,11 @@ void gr_pool_close(struct gr_pool *pool)
         struct segment *s = pool->segments;
 
         pool->segments = s->next;
-        gr_shm_destroy(&s->shm);
+        gr_shm_detach(s->base, s->bytes);
         free(s);
+    }
+    if (pool->shm.fd >= 0) {
+        gr_shm_close(&pool->shm);
     }
     while (NULL != pool->mappings) {
         struct mapping *m = pool->mappings;
@@ -115,7 +122,12 @@ static int segment_create(struct gr_pool *pool, size_t bytes, struct segment **o
     if (NULL == s) {
         return GR_ERR_NOMEM;
     }
-    rc = gr_shm_create(pool->dir, bytes, &s->shm);
+    rc = pool->shm.fd < 0 ? gr_shm_open(pool->dir, &pool->shm) : 0;
+    if (0 == rc) {
+        s->start = pool->shm.bytes;
+        s->bytes = bytes;
+        rc = gr_shm_grow(&pool->shm, bytes, &s->base);
+    }
     if (rc < 0) {
         free(s);
         return rc;
@@ -124,10 +136,7 @@ static int segment_create(struct gr_pool *pool, size_t bytes, struct segment **o
     return 0;
 }
 
-/*
- * Add a segment with n frames to the pool; with more where they are small, since each segment costs a file
- * descriptor here and a mapping at its users.
- */
+/* Add a segment with n frames to the pool; with more where they are small, since each segment costs its users a mapping. */
 static int pool_grow(struct gr_pool *pool, size_t frame_bytes, int ndoors, int n)
 {
     int least = (int) (SEGMENT_BYTES / frame_bytes);
@@ -243,19 +252,20 @@ struct gr_offer gr_pool_offer(const struct gr_pool *pool, const struct gr_frame 
 
     memset(&o, 0, sizeof(o));
     o.owner = pool->self;
-    o.ino = frame->segment->shm.ino;
-    o.dev = frame->segment->shm.dev;
-    o.segment_bytes = frame->segment->shm.bytes;
+    o.ino = pool->shm.ino;
+    o.dev = pool->shm.dev;
+    o.start = frame->segment->start;
+    o.segment_bytes = frame->segment->bytes;
     o.offset = frame->offset;
     o.lease = frame->lease;
     o.pid = (int32_t) getpid();
-    o.fd = frame->segment->shm.fd;
+    o.fd = pool->shm.fd;
     return o;
 }
 
 void *gr_frame_base(const struct gr_frame *frame)
 {
-    return frame->segment->shm.base + frame->offset;
+    return frame->segment->base + frame->offset;
 }
 
 void gr_pool_release(struct gr_pool *pool, struct gr_frame *frame, int used)
@@ -273,7 +283,7 @@ static int mapping_create(const struct gr_offer *offer, struct mapping **out)
     if (NULL == m) {
         return GR_ERR_NOMEM;
     }
-    rc = gr_shm_attach(offer->pid, offer->fd, offer->ino, offer->dev, offer->segment_bytes, &m->base);
+    rc = gr_shm_attach(offer->pid, offer->fd, offer->ino, offer->dev, offer->start, offer->segment_bytes, &m->base);
     if (rc < 0) {
         free(m);
         return rc;
@@ -281,6 +291,7 @@ static int mapping_create(const struct gr_offer *offer, struct mapping **out)
     m->owner = offer->owner;
     m->ino = offer->ino;
     m->dev = offer->dev;
+    m->start = offer->start;
     m->bytes = offer->segment_bytes;
     *out = m;
     return 0;
@@ -298,7 +309,7 @@ void *gr_pool_map(struct gr_pool *pool, const struct gr_offer *offer, int *error
     pthread_mutex_lock(&pool->lock);
     for (m = pool->mappings; NULL != m; m = m->next) {
         if (m->owner.job == offer->owner.job && m->owner.vpid == offer->owner.vpid && m->ino == offer->ino &&
-            m->dev == offer->dev) {
+            m->dev == offer->dev && m->start == offer->start) {
             break;
         }
     }

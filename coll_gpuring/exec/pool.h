@@ -8,9 +8,10 @@
  * gr_door_leave() on their mapping. No rank waits for another to free a communicator: a frame that somebody
  * is late to leave simply stays out of use until then.
  *
- * Segments are unnamed files in /dev/shm that peers open through /proc/PID/fd: nothing remains when a job is
- * killed at any moment. All pages are allocated when a segment is made, so that a full /dev/shm is an
- * error here and not a SIGBUS later. Segments are kept until gr_pool_close(); their sum is bounded.
+ * Segments are pieces of one unnamed file in /dev/shm that peers open through /proc/PID/fd: nothing remains when a
+ * job is killed at any moment, and however often the pool grows, it has one file descriptor. All pages are allocated
+ * when a segment is made, so that a full /dev/shm is an error here and not a SIGBUS later. Segments are kept until
+ * gr_pool_close(); their sum is bounded.
  *
  * Thread-safe; no lock is held while waiting for anything.
  */
@@ -32,7 +33,8 @@ struct gr_peer_id {
 /* What an owner tells the others that use a frame; plain bytes, sent as they are between processes of one host. */
 struct gr_offer {
     struct gr_peer_id owner;
-    uint64_t ino, dev;     /* of the segment's file: proves that /proc/PID/fd is the right one */
+    uint64_t ino, dev;     /* of the pool's file: proves that /proc/PID/fd is the right one */
+    uint64_t start;        /* of the segment in the file */
     uint64_t segment_bytes;
     uint64_t offset;       /* of the frame in the segment */
     uint64_t lease;        /* number of this lease of the frame */

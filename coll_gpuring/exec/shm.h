@@ -10,21 +10,27 @@
 #include <stdint.h>
 
 struct gr_shm {
-    unsigned char *base;
-    size_t bytes;
     int fd;
-    uint64_t ino, dev; /* of the file: for gr_shm_attach() */
+    uint64_t bytes;    /* how long the file is */
+    uint64_t ino, dev; /* which file it is: for gr_shm_attach() */
 };
 
-/* Create and map a file in dir, all its pages allocated. 0, GR_ERR_SPACE or GR_ERR_SYS. */
-int gr_shm_create(const char *dir, size_t bytes, struct gr_shm *shm);
-void gr_shm_destroy(struct gr_shm *shm);
+/* Create an empty file in dir; 0 or GR_ERR_SYS. gr_shm_close() leaves what is mapped. */
+int gr_shm_open(const char *dir, struct gr_shm *shm);
+void gr_shm_close(struct gr_shm *shm);
 
 /*
- * Map file descriptor `number` of process pid. 0; GR_ERR_FOREIGN when it cannot be opened, or is another file
- * than ino and dev say, or shorter than bytes; GR_ERR_SYS.
+ * Make the file longer, all its pages allocated, and map what was added, a whole number of pages. A file that grows, and
+ * not one file for each growth, since a process has few descriptors. 0, GR_ERR_SPACE or GR_ERR_SYS; then the file is as
+ * it was.
  */
-int gr_shm_attach(int pid, int number, uint64_t ino, uint64_t dev, size_t bytes, unsigned char **base);
+int gr_shm_grow(struct gr_shm *shm, size_t bytes, unsigned char **base);
+
+/*
+ * Map bytes from start on of file descriptor `number` of process pid. 0; GR_ERR_FOREIGN when it cannot be opened, or is
+ * another file than ino and dev say, or ends before; GR_ERR_SYS. What is another file is not opened for access.
+ */
+int gr_shm_attach(int pid, int number, uint64_t ino, uint64_t dev, uint64_t start, size_t bytes, unsigned char **base);
 void gr_shm_detach(unsigned char *base, size_t bytes);
 
 #endif

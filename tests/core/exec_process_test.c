@@ -11,6 +11,8 @@
 #endif
 #include "exec/pool.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -18,6 +20,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -184,22 +188,23 @@ static pid_t dead_process(void)
 static void offers_that_lead_nowhere_are_foreign(void **state)
 {
     struct gr_pool *pool = open_pool(self), *other = open_pool(peer);
-    struct gr_offer good = gr_pool_offer(pool, lease_one(pool)), bad[7];
+    struct gr_offer good = gr_pool_offer(pool, lease_one(pool)), bad[8];
     int error, fds = entries("/proc/self/fd");
     size_t k;
 
     (void) state;
-    for (k = 0; k < 7; k++) {
+    for (k = 0; k < 8; k++) {
         bad[k] = good;
     }
     bad[0].ino++;
     bad[1].dev++;
     bad[2].segment_bytes += 1 << 20;
     bad[3].offset = good.segment_bytes;
+    bad[7].start = UINT64_MAX - 4095;
     bad[4].fd = 9999;
     bad[5].pid = (int32_t) dead_process();
     bad[6].pid = (int32_t) getppid(); /* alive, but that is not its file */
-    for (k = 0; k < 7; k++) {
+    for (k = 0; k < 8; k++) {
         assert_null(gr_pool_map(other, &bad[k], &error));
         assert_int_equal(error, GR_ERR_FOREIGN);
     }
@@ -207,6 +212,36 @@ static void offers_that_lead_nowhere_are_foreign(void **state)
     assert_int_equal(entries("/proc/self/fd"), fds);
     assert_non_null(gr_pool_map(other, &good, &error));
     assert_int_equal(error, 0);
+    gr_pool_close(pool);
+    gr_pool_close(other);
+}
+
+/* A number that its process uses for something else by now: that is not opened, which may have effects. */
+static void what_is_no_segment_is_not_opened(void **state)
+{
+    struct gr_pool *pool = open_pool(self), *other = open_pool(peer);
+    struct gr_offer bad = gr_pool_offer(pool, lease_one(pool));
+    char path[] = "/tmp/gpuring-test-XXXXXX", fifo[64];
+    struct pollfd writers = {.events = POLLIN};
+    int error;
+
+    (void) state;
+    assert_non_null(mkdtemp(path));
+    snprintf(fifo, sizeof(fifo), "%s/fifo", path);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    writers.fd = open(fifo, O_RDONLY | O_NONBLOCK);
+    assert_true(writers.fd >= 0);
+    bad.fd = writers.fd;
+    assert_null(gr_pool_map(other, &bad, &error));
+    assert_int_equal(error, GR_ERR_FOREIGN);
+    assert_int_equal(poll(&writers, 1, 0), 0); /* a writer that came and went hangs up */
+    close(writers.fd);
+    bad.fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_null(gr_pool_map(other, &bad, &error));
+    assert_int_equal(error, GR_ERR_FOREIGN);
+    close(bad.fd);
+    unlink(fifo);
+    rmdir(path);
     gr_pool_close(pool);
     gr_pool_close(other);
 }
@@ -283,6 +318,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(data_go_to_a_second_process_and_back),
         cmocka_unit_test(nothing_is_left_of_a_killed_process),
         cmocka_unit_test(offers_that_lead_nowhere_are_foreign),
+        cmocka_unit_test(what_is_no_segment_is_not_opened),
         cmocka_unit_test(mappings_are_kept_by_owner_and_segment),
         cmocka_unit_test(a_forked_child_has_neither_frames_nor_mappings),
     };

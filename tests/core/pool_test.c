@@ -47,7 +47,7 @@ static void a_lease_is_all_or_nothing(void **state)
     assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 0, frames), 0);
 }
 
-/* Each costs a file here and a mapping at its users. */
+/* Each costs its users a mapping. */
 static void small_frames_share_a_segment(void **state)
 {
     static const size_t sizes[] = {64, 1000, FRAME, SEGMENT};
@@ -84,6 +84,29 @@ static void segments_are_no_larger_than_the_bound(void **state)
     assert_int_equal(gr_pool_lease(pool, FRAME, 1, 2, frames), GR_ERR_LIMIT);
     assert_int_equal(gr_pool_lease(pool, FRAME, 1, 1, frames), 0);
     gr_pool_close(pool);
+}
+
+/* Hundreds of communicators, each with frames of its own, and few descriptors left. */
+static void growth_takes_one_descriptor(void **state)
+{
+    enum { TIMES = 300 };
+    struct fixture *f = *state;
+    struct gr_pool *pool = gr_pool_open(f->dir, self, (TIMES + 1) * SEGMENT);
+    struct gr_frame *frame;
+    int k, fds = entries("/proc/self/fd");
+
+    for (k = 0; k < TIMES; k++) {
+        struct gr_offer offer;
+
+        assert_int_equal(gr_pool_lease(pool, SEGMENT, 1, 1, &frame), 0);
+        *(int *) gr_frame_base(frame) = k;
+        offer = gr_pool_offer(pool, frame);
+        assert_int_equal(*(int *) map(f->other, &offer), k);
+    }
+    assert_int_equal(entries("/proc/self/fd"), fds + 1);
+    assert_int_equal(gr_pool_usage(pool).held, TIMES * SEGMENT);
+    gr_pool_close(pool);
+    assert_int_equal(entries("/proc/self/fd"), fds);
 }
 
 static void frames_of_several_sizes_are_lines_apart_and_zero(void **state)
@@ -176,6 +199,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(a_lease_is_all_or_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(small_frames_share_a_segment, set_up, tear_down),
         cmocka_unit_test_setup_teardown(segments_are_no_larger_than_the_bound, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(growth_takes_one_descriptor, set_up, tear_down),
         cmocka_unit_test_setup_teardown(frames_of_several_sizes_are_lines_apart_and_zero, set_up, tear_down),
         cmocka_unit_test(a_directory_that_is_not_there_is_an_error),
         cmocka_unit_test_setup_teardown(a_full_file_system_is_an_error, set_up, tear_down),
