@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/words.h"
 #include "sched_print.h"
 
 #define MAX_CHUNKS 1024
@@ -77,7 +78,7 @@ static int number_of(const char *word, const char *what, const char *(*name)(int
         if (0 == strcmp(word, name(k))) {
             return k;
         }
-        snprintf(all + strlen(all), sizeof(all) - strlen(all), " %s", name(k));
+        gr_words_add(all, sizeof(all), name(k));
     }
     die("unknown %s \"%s\"; there are:%s", what, word, all);
 }
@@ -202,7 +203,7 @@ static void check_options(const struct options *o)
 
     for (k = 0; NULL != algo_name(k); k++) {
         if (gr_algo_has((enum gr_algo) k, o->coll)) {
-            snprintf(all + strlen(all), sizeof(all) - strlen(all), " %s", algo_name(k));
+            gr_words_add(all, sizeof(all), algo_name(k));
         }
     }
     if (!gr_algo_has(o->algo, o->coll)) {

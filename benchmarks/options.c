@@ -45,13 +45,24 @@ static int refuse(const struct parse *p, const char *option, const char *value, 
     return -1;
 }
 
-static void join(char *text, size_t size, const char *const *names, int n)
+/* Characters of a list of names: all collectives' take some 280. */
+enum { LIST_CHARS = 512 };
+
+/* A list that does not fit ends in "...". */
+static void join(char text[LIST_CHARS], const char *const *names, int n)
 {
+    static const char cut[] = " ...";
     size_t used = 0;
 
     text[0] = '\0';
-    for (int i = 0; i < n && used < size; i++) {
-        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? " " : "", names[i]);
+    for (int i = 0; i < n; i++) {
+        size_t room = LIST_CHARS - used;
+        int more = snprintf(text + used, room, "%s%s", i ? " " : "", names[i]);
+        if ((size_t)more + (i + 1 < n ? sizeof cut : 1) > room) {
+            snprintf(text + used, room, "%s", cut);
+            return;
+        }
+        used += (size_t)more;
     }
 }
 
@@ -59,14 +70,14 @@ static void join(char *text, size_t size, const char *const *names, int n)
 static int choose(const struct parse *p, const char *option, const char *value,
                   const char *const *names, int n)
 {
-    char allowed[256];
+    char allowed[LIST_CHARS];
 
     for (int i = 0; i < n; i++) {
         if (0 == strcmp(value, names[i])) {
             return i;
         }
     }
-    join(allowed, sizeof allowed, names, n);
+    join(allowed, names, n);
     return refuse(p, option, value, allowed);
 }
 
@@ -173,7 +184,7 @@ static int parse_devices(const struct parse *p, const char *value)
 {
     struct options *o = p->options;
     const char *at = value;
-    char names[64], allowed[192];
+    char names[LIST_CHARS], allowed[LIST_CHARS + 100];
 
     o->device_text = value;
     for (o->ndevices = 0; o->ndevices < OPTIONS_MAX_DEVICES; at++) {
@@ -189,7 +200,7 @@ static int parse_devices(const struct parse *p, const char *value)
             return 0;
         }
     }
-    join(names, sizeof names, device_names, DEVICE_KINDS);
+    join(names, device_names, DEVICE_KINDS);
     snprintf(allowed, sizeof allowed, "%s, or up to %d of them with commas between, for the ranks in turn", names,
              OPTIONS_MAX_DEVICES);
     return refuse(p, "-d", value, allowed);
@@ -292,8 +303,8 @@ static int check_combination(const struct parse *p)
         return refuse(p, "-O", element_op_names[o->op], allowed);
     }
     if (0 == o->ncollectives && !o->help) {
-        char list[256];
-        join(list, sizeof list, p->names, p->nnames);
+        char list[LIST_CHARS];
+        join(list, p->names, p->nnames);
         snprintf(p->error, OPTIONS_ERROR_CHARS, "no COLLECTIVE named; allowed: %s all", list);
         return -1;
     }

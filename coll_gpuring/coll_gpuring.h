@@ -112,7 +112,7 @@ int64_t mca_coll_gpuring_param_default(int param);
 
 /* The first parameter that was bad on this process, for the other ranks: a card's fields of peers.c. */
 typedef struct {
-    char name[32], value[32], allowed[128]; /* name "" when all were good */
+    char name[32], value[32], allowed[192]; /* name "" when all were good */
 } gr_bad_param_t;
 extern gr_bad_param_t mca_coll_gpuring_bad_param;
 

@@ -7,6 +7,7 @@
  */
 #include "coll_gpuring_params.h"
 
+#include "exec/words.h"
 #include "timing/timer.h"
 
 #include "opal/mca/base/mca_base_var.h"
@@ -114,7 +115,7 @@ static int64_t check_int(const struct gr_param_row *row, int value)
 
 static int64_t check_algorithm(const struct gr_param_row *row, const char *text)
 {
-    char allowed[128] = "auto";
+    char allowed[sizeof(mca_coll_gpuring_bad_param.allowed)] = "auto";
     int way = find_way(text), w;
 
     if (0 == strcmp(text, "auto")) {
@@ -125,7 +126,7 @@ static int64_t check_algorithm(const struct gr_param_row *row, const char *text)
     }
     for (w = 0; w < GR_NWAYS; w++) {
         if (way_is_allowed(row->shared, w)) {
-            strcat(strcat(allowed, " "), gr_way_name(w));
+            gr_words_add(allowed, sizeof(allowed), gr_way_name(w));
         }
     }
     complain(row, text, allowed, "auto");

@@ -201,7 +201,10 @@ ok "a wrong element is found" sees_corruption 22
 ok "a wrong element is found, in place" sees_corruption 16 --in-place -r 1
 
 ok "refuses a collective, on two ranks" both_refuse "'nosuch'.*allreduce .* all" nosuch
-ok "refuses no collective" refuses "no COLLECTIVE"
+ok "refuses no collective, and names all" refuses \
+    'no COLLECTIVE named; allowed: allreduce .* neighbor_alltoallw sendrecv all$'
+ok "refuses an unknown collective, and names all" refuses \
+    "COLLECTIVE: 'x\{200\}' is not valid; allowed: allreduce .* neighbor_alltoallw sendrecv all$" "$(printf 'x%.0s' {1..300})"
 ok "refuses a size" refuses "-m: '8:4'" -m 8:4 bcast
 ok "refuses a size without limit" refuses "-m: '8'" -m 8 bcast
 ok "refuses a type" refuses "-T: 'complex'.*double" -T complex bcast

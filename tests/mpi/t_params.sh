@@ -18,7 +18,7 @@ one_line_with() {
 
 # NAME VALUE ALLOWED...: words that the line must have beside them
 bad_parameters="
-algorithm foo ring chain tree flat oneshot twoshot
+algorithm foo ring chain tree flat oneshot twoshot doubling mailbox
 protocol ll64 auto simple ll ll128
 algorithm_allreduce foo ring
 algorithm_bcast ring tree
