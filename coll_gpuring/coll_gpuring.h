@@ -76,6 +76,7 @@ enum gr_shared_param {
     GR_PARAM_SLOT_BYTES,
     GR_PARAM_MAILBOX_BYTES,
     GR_PARAM_SINGLE_COPY,
+    GR_PARAM_PACK_MIB,  /* data of calls that are not cut, and so may be packed whole */
     GR_PARAM_DEVICE_CHANNELS,
     GR_PARAM_DEVICE_SLOTS,
     GR_PARAM_DEVICE_SLOT_BYTES,
@@ -138,8 +139,7 @@ typedef struct {
     int direct;               /* their slots may lie in device memory */
     int nodes_zero_copy;      /* bytes of a message from which on UCX sends it from where it lies; -1: none */
     int cuda;                 /* 0: off, 1: on, -1: where there is a GPU */
-    int pool_mib;
-    int device_pool_mib;
+    int pool_mib, device_pool_mib;
     int verbose;
     char *report;       /* "none", "summary" or "json:FILE"; owned */
     struct gr_pool *pool; /* opened at first use */
@@ -149,8 +149,7 @@ typedef struct {
 
 GR_COMPONENT_EXPORT extern mca_coll_gpuring_component_t mca_coll_gpuring_component;
 
-/* Where links between ranks of a node lie. */
-#define GR_SHM_DIR "/dev/shm"
+#define GR_SHM_DIR "/dev/shm" /* where links between ranks of a node lie */
 
 /* What libmpi says differs from what this was built for: the structure's name, or NULL when all is well. */
 const char *mca_coll_gpuring_abi_mismatch(size_t *built, size_t *loaded);

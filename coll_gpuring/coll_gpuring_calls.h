@@ -83,6 +83,7 @@ enum gr_handover {
     GR_HANDOVER_INTER,  /* an intercommunicator */
     GR_HANDOVER_STAGED, /* a collective without kernels, on buffers on devices */
     GR_HANDOVER_SHORT,  /* between nodes, too short to ask where its buffers are, and coll_gpuring_host is 0 */
+    GR_HANDOVER_LARGE,  /* more than coll_gpuring_pack_mib, in host memory */
     GR_NHANDOVERS
 };
 

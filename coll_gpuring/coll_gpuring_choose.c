@@ -181,6 +181,19 @@ bool mca_coll_gpuring_op_arrives(mca_coll_gpuring_module_t *module, struct gr_op
     return select_as_last(module, op).us >= (double) times * module->lines.us;
 }
 
+int mca_coll_gpuring_op_unwanted(const mca_coll_gpuring_module_t *module, const struct gr_op *op)
+{
+    size_t most = (size_t) module->params.value[GR_PARAM_PACK_MIB] << 20;
+
+    if (op->devices) {
+        return -1;
+    }
+    if (0 == module->params.value[GR_PARAM_HOST]) {
+        return GR_HANDOVER_HOST;
+    }
+    return !gr_calls[op->call.id].reduces && op->data.bytes > most ? GR_HANDOVER_LARGE : -1;
+}
+
 void mca_coll_gpuring_op_choose_again(mca_coll_gpuring_module_t *module, struct gr_op *op)
 {
     if (op->device && path_of(module, op) != op->path) {

@@ -74,6 +74,14 @@ static int describe(struct gr_lane *lane, struct gr_op *op, const struct gr_call
     }
     op->data.request.torus = module->torus;
     op->seq = ++lane->seq;
+    if (!module->gpu && GR_PERSISTENT != form) {
+        int unwanted = mca_coll_gpuring_op_unwanted(module, op);
+
+        if (unwanted >= 0) {
+            op->handover = (enum gr_handover) unwanted;
+            return OMPI_ERR_NOT_AVAILABLE;
+        }
+    }
     if (module->gpu) {
         rc = mca_coll_gpuring_look(call, &device);
         if (OMPI_SUCCESS != rc) {
@@ -243,18 +251,11 @@ static int make_lane(mca_coll_gpuring_module_t *module, struct gr_op *op, struct
     return rc;
 }
 
-/* A persistent call on buffers in host memory only, where that is not wanted. */
-static bool is_unwanted(const mca_coll_gpuring_module_t *module, const struct gr_op *op)
-{
-    return !op->devices && 0 == module->params.value[GR_PARAM_HOST];
-}
-
 static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
 {
     mca_coll_gpuring_request_t *request = mca_coll_gpuring_request_get(call->comm, true);
     struct gr_lane *lane = NULL;
-    enum gr_handover reason = GR_HANDOVER_SETUP;
-    int rc;
+    int reason = GR_HANDOVER_SETUP, unwanted, rc;
 
     if (NULL == request) {
         return failed(module, call, OMPI_ERR_OUT_OF_RESOURCE);
@@ -264,9 +265,10 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
         request->kept = mca_coll_gpuring_keep(&request->op.call);
         rc = NULL == request->kept ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
     }
-    if (OMPI_SUCCESS == rc && request->op.data.bytes > 0 && is_unwanted(module, &request->op)) {
+    unwanted = OMPI_SUCCESS == rc && request->op.data.bytes > 0 ? mca_coll_gpuring_op_unwanted(module, &request->op) : -1;
+    if (unwanted >= 0) {
         rc = OMPI_ERR_NOT_AVAILABLE;
-        reason = GR_HANDOVER_HOST;
+        reason = unwanted;
     }
     if (OMPI_SUCCESS == rc && request->op.data.bytes > 0) {
         rc = make_lane(module, &request->op, &lane);
@@ -277,7 +279,7 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
         return OMPI_SUCCESS;
     }
     mca_coll_gpuring_request_put(request);
-    return OMPI_ERR_NOT_AVAILABLE == rc ? hand_over(module, call, form, (int) reason) : failed(module, call, rc);
+    return OMPI_ERR_NOT_AVAILABLE == rc ? hand_over(module, call, form, reason) : failed(module, call, rc);
 }
 
 /*

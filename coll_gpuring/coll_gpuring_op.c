@@ -167,9 +167,11 @@ static int decide(struct gr_op *op)
 {
     struct gr_lane *lane = op->lane;
     mca_coll_gpuring_module_t *module = lane->module;
+    int unwanted;
 
-    if (!op->devices && !op->nonblocking && 0 == module->params.value[GR_PARAM_HOST]) {
-        op->handover = GR_HANDOVER_HOST;
+    unwanted = op->nonblocking ? -1 : mca_coll_gpuring_op_unwanted(module, op);
+    if (unwanted >= 0) {
+        op->handover = (enum gr_handover) unwanted;
         return OMPI_ERR_NOT_AVAILABLE;
     }
     mca_coll_gpuring_op_choose(module, op);

@@ -313,6 +313,12 @@ bool mca_coll_gpuring_speaks(struct ompi_communicator_t *comm, int level);
 bool mca_coll_gpuring_op_arrives(mca_coll_gpuring_module_t *module, struct gr_op *op);
 
 /*
+ * Why a call whose buffers are all in host memory, as far as is known, is left to others: an enum gr_handover, or -1. By
+ * what all ranks know alike, so not by whether this rank packs.
+ */
+int mca_coll_gpuring_op_unwanted(const mca_coll_gpuring_module_t *module, const struct gr_op *op);
+
+/*
  * Choose the way; that of lines between nodes; and, once the links of a way between devices are there and it is known what
  * they are like, what else there is to choose.
  */

@@ -43,6 +43,10 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
     {"single_copy", GR_KIND_INT, GR_PARAM_SINGLE_COPY, 1, 0, 1, NULL,
      "1 (default): fetch large messages straight from their sender's memory (process_vm_readv), where the kernel "
      "allows it between all ranks of a communicator; 0: copy them through shared memory"},
+    {"pack_mib", GR_KIND_INT, GR_PARAM_PACK_MIB, 1024, 1, 1 << 20, NULL,
+     "MiB that a Bcast, Allgather(v) (all blocks) or Alltoall (a rank's blocks) in host memory moves at most, "
+     "1..1048576 (default 1024): where a rank's data have gaps it takes as much memory to pack them. Larger calls are "
+     "left to the other components"},
     {"nodes", GR_KIND_INT, GR_PARAM_NODES, 1, 0, 1, NULL,
      "Communicators whose ranks are on several nodes. 1 (default): take them; 0: leave them to the other components"},
     {"nodes_ask", GR_KIND_INT, GR_PARAM_NODES_ASK, 20, 0, 1000000, NULL,

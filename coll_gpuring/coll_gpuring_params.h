@@ -20,7 +20,7 @@ struct gr_param_row {
     const char *help;
 };
 
-#define GR_PARAM_ROWS 39
+#define GR_PARAM_ROWS 40
 
 extern const struct gr_param_row mca_coll_gpuring_param_rows[GR_PARAM_ROWS];
 

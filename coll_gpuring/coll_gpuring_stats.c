@@ -27,7 +27,7 @@ static const char *const handover_names[GR_NHANDOVERS] = {
     [GR_HANDOVER_OP] = "operation", [GR_HANDOVER_JOBS] = "jobs",   [GR_HANDOVER_PEERS] = "peers",
     [GR_HANDOVER_NODES] = "nodes",  [GR_HANDOVER_SETUP] = "setup", [GR_HANDOVER_HOST] = "host",
     [GR_HANDOVER_ALONE] = "alone",  [GR_HANDOVER_INTER] = "inter", [GR_HANDOVER_STAGED] = "staged",
-    [GR_HANDOVER_SHORT] = "short",
+    [GR_HANDOVER_SHORT] = "short",  [GR_HANDOVER_LARGE] = "large",
 };
 
 static const char *const handover_help[GR_NHANDOVERS] = {
@@ -41,6 +41,7 @@ static const char *const handover_help[GR_NHANDOVERS] = {
     [GR_HANDOVER_INTER] = "it is an intercommunicator",
     [GR_HANDOVER_STAGED] = "a collective without kernels, with buffers on a device",
     [GR_HANDOVER_SHORT] = "it is too short to ask all nodes where its buffers are, and coll_gpuring_host is 0",
+    [GR_HANDOVER_LARGE] = "it moves more than coll_gpuring_pack_mib",
 };
 
 const char *mca_coll_gpuring_handover_name(int reason)

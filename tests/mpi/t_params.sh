@@ -55,6 +55,7 @@ torus many 4x4x2
 torus 3x3 4
 report loudly summary
 pool_mib 0 1..
+pack_mib 0 1..
 priority 101 ..100
 verbose 9 0..
 "

@@ -22,6 +22,10 @@ test_program "ignored arguments, flat, slots of 512 bytes" 3 --mca coll_gpuring_
     --mca coll_gpuring_slot_bytes 512 -- ignored
 grun 3 --mca coll ^gpuring -- ignored stock
 tap_check "ignored arguments, without gpuring" all_good
+# too large to be packed: 16 MiB per rank
+grun 2 --mca coll_gpuring_pack_mib 15 -- packing
+tap_check "data with gaps of more than pack_mib are not packed whole" all_good
+tap_check "they are handed on" seen '^# gpuring calls [0-9]+ handovers 12 '
 grun 4 -- userops
 tap_check "user-defined operations are counted as handed over" seen '^# gpuring calls [0-9]+ handovers [1-9]'
 
