@@ -151,8 +151,8 @@ GR_COMPONENT_EXPORT extern mca_coll_gpuring_component_t mca_coll_gpuring_compone
 
 #define GR_SHM_DIR "/dev/shm" /* where links between ranks of a node lie */
 
-/* What libmpi says differs from what this was built for: the structure's name, or NULL when all is well. */
-const char *mca_coll_gpuring_abi_mismatch(size_t *built, size_t *loaded);
+/* Whether libmpi is of another series than this was built for, or says another size of a structure that is used here. */
+bool mca_coll_gpuring_abi_differs(char *why, size_t size);
 
 /* The process's pool; NULL when there is no memory for it. */
 struct gr_pool *mca_coll_gpuring_pool(void);

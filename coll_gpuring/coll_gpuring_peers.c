@@ -58,7 +58,7 @@ static bool yields(void)
 int mca_coll_gpuring_peers_publish(void)
 {
     struct card card;
-    size_t built, loaded;
+    char why[128];
     int rc;
 
     memset(&card, 0, sizeof(card));
@@ -66,7 +66,7 @@ int mca_coll_gpuring_peers_publish(void)
     card.params = mca_coll_gpuring_component.params;
     card.bad = mca_coll_gpuring_bad_param;
     card.probe = gr_probe_make();
-    card.on = 0 != mca_coll_gpuring_component.priority && NULL == mca_coll_gpuring_abi_mismatch(&built, &loaded);
+    card.on = 0 != mca_coll_gpuring_component.priority && !mca_coll_gpuring_abi_differs(why, sizeof(why));
     card.gpu = mca_coll_gpuring_gpu_possible();
     card.node = mca_coll_gpuring_nodes_number();
     card.rails = mca_coll_gpuring_rails_here();

@@ -1,9 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The class of abi_guard.h. */
+/*
+ * What a libmpi of another release says. component_test.sh compiles coll_gpuring_component.c so that it asks these in the
+ * place of libmpi's own: -DGR_OTHER=TYPE says of which structure the size is another.
+ */
 #include "ompi_config.h"
 
+#include "ompi/mca/coll/base/coll_base_util.h"
 #include "ompi/mca/coll/coll.h"
+#include "ompi/op/op.h"
+#include "opal/datatype/opal_convertor.h"
+
+#include <string.h>
 
 extern opal_class_t gr_other_release_class;
-opal_class_t gr_other_release_class = {.cls_name = "mca_coll_base_module_t",
-                                       .cls_sizeof = sizeof(mca_coll_base_module_t) + 8};
+opal_class_t gr_other_release_class = {.cls_sizeof = sizeof(GR_OTHER) + 8};
+
+int gr_other_release_version(char *version, int *length);
+int gr_other_release_version(char *version, int *length)
+{
+    strcpy(version, "Open MPI v3.9.1, package: another one");
+    *length = (int) strlen(version);
+    return MPI_SUCCESS;
+}

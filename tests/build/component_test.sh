@@ -24,24 +24,43 @@ is "make install puts the benchmarks" "$(find "$work/root" -name 'gpuring_bench'
 make -C "$builddir" uninstall DESTDIR="$work/root" >>"$work/install.log" 2>&1
 is "make uninstall leaves nothing" "$(find "$work/root" -type f | wc -l)" 0
 
-# The guard: relink the component with component.c compiled against another release's class.
+# The guard: relink the component with component.c compiled against what a libmpi of another release says.
 flags=$(env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s --no-print-directory -C "$builddir" print-component-flags)
 objects=$(find "$builddir/coll_gpuring/.libs" -name 'mca_coll_gpuring_la-*.o' ! -name '*_component.o')
-mkdir "$work/abi"
-# shellcheck disable=SC2086
-if eval gcc -std=gnu11 -O2 -fPIC -fvisibility=hidden $flags -include "$srcdir/tests/build/abi_guard.h" \
-        -c "$srcdir/coll_gpuring/coll_gpuring_component.c" -o "$work/component.o" 2>"$work/err" &&
-    eval gcc -std=gnu11 -O2 -fPIC $flags -c "$srcdir/tests/build/abi_guard.c" -o "$work/class.o" 2>>"$work/err" &&
-    gcc -shared -o "$work/abi/mca_coll_gpuring.so" "$work/component.o" "$work/class.o" $objects \
-        "$builddir/.libs/libgrcore.a" -lm 2>>"$work/err"; then
-    ok "component for another release links"
-else
-    not_ok "component for another release links" "$(cat "$work/err")"
-fi
-out=$($MPIRUN -x OMPI_MCA_mca_base_component_path="SYSTEM_DEFAULT:$work/abi" -x OMPI_MCA_coll_gpuring_host=1 -np 1 \
-    "$BENCH" allreduce -m 8:8 -i 1 -x 0 -B 1 -o csv 2>&1)
-is "a mismatching libmpi: the job runs without gpuring" "$(grep -c '^allreduce,1,' <<<"$out")" 1
-is "a mismatching libmpi: one line" "$(grep -c gpuring: <<<"$out")" 1
-line=$(grep gpuring: <<<"$out")
-is "the line says what to do" "$(grep -c 'built for Open MPI.*gpuring is off.*--with-ompi' <<<"$line")" 1
+
+# links_against NAME OPTIONS: component.c with these compiler options, into $work/abi
+links_against() {
+    rm -rf "$work/abi"
+    mkdir "$work/abi"
+    # shellcheck disable=SC2086
+    if eval gcc -std=gnu11 -O2 -fPIC -fvisibility=hidden $flags $2 -c "$srcdir/coll_gpuring/coll_gpuring_component.c" \
+            -o "$work/component.o" 2>"$work/err" &&
+        eval gcc -std=gnu11 -O2 -fPIC $flags -DGR_OTHER="${3:-ompi_request_t}" -c "$srcdir/tests/build/abi_guard.c" \
+            -o "$work/class.o" 2>>"$work/err" &&
+        gcc -shared -o "$work/abi/mca_coll_gpuring.so" "$work/component.o" "$work/class.o" $objects \
+            "$builddir/.libs/libgrcore.a" -lm 2>>"$work/err"; then
+        ok "component for $1 links"
+    else
+        not_ok "component for $1 links" "$(cat "$work/err")"
+    fi
+}
+
+# is_off WHAT WHY: a job with that component
+is_off() {
+    local out line
+    out=$($MPIRUN -x OMPI_MCA_mca_base_component_path="SYSTEM_DEFAULT:$work/abi" -x OMPI_MCA_coll_gpuring_host=1 -np 1 \
+        "$BENCH" allreduce -m 8:8 -i 1 -x 0 -B 1 -o csv 2>&1)
+    is "$1: the job runs without gpuring" "$(grep -c '^allreduce,1,' <<<"$out")" 1
+    is "$1: one line" "$(grep -c gpuring: <<<"$out")" 1
+    line=$(grep gpuring: <<<"$out")
+    is "$1: it says why, and what to do" \
+        "$(grep -c "built for Open MPI.*$2.*gpuring is off.*--with-ompi" <<<"$line")" 1
+}
+
+for type in mca_coll_base_module_t ompi_coll_base_nbc_request_t opal_convertor_t ompi_op_t ompi_datatype_t; do
+    links_against "another $type" "-D${type}_class=gr_other_release_class" $type
+    is_off "another $type" "($type: [0-9]* bytes built, [0-9]* loaded)"
+done
+links_against "another series" -DMPI_Get_library_version=gr_other_release_version
+is_off "another series" "(Open MPI v3.9.1)"
 echo "1..$n"
