@@ -43,7 +43,8 @@ OMPI_CPPFLAGS="-isystem $gr_ompi_incdir -isystem $gr_ompi_incdir/openmpi"
 AS_IF([test -n "$with_ompi_src" && test "x$with_ompi_src" != xyes],
     [OMPI_CPPFLAGS="$OMPI_CPPFLAGS -isystem $with_ompi_src"])
 gr_save_CPPFLAGS=$CPPFLAGS
-CPPFLAGS="-I$srcdir/coll_gpuring/compat/shim $OMPI_CPPFLAGS $CPPFLAGS"
+dnl headers that no Open MPI installs come last: those of --with-ompi-src go first
+CPPFLAGS="$OMPI_CPPFLAGS $CPPFLAGS -idirafter $srcdir/coll_gpuring/compat/shim"
 AC_CHECK_HEADER([ompi_config.h], [],
     [AC_MSG_ERROR([Open MPI $gr_ompi_version in $gr_ompi_prefix has no internal headers: it was installed without --with-devel-headers])])
 AC_MSG_CHECKING([that Open MPI's internal headers are complete])
@@ -54,7 +55,7 @@ AC_PREPROC_IFELSE([AC_LANG_SOURCE([[
 #include "ompi/op/op.h"
 ]])], [AC_MSG_RESULT([yes])],
     [AC_MSG_RESULT([no])
-     AC_MSG_ERROR([internal headers of Open MPI $gr_ompi_version are missing (5.0.7 does not install opal/mca/threads/pthreads): give its source tree with --with-ompi-src=DIR])])
+     AC_MSG_ERROR([internal headers of Open MPI $gr_ompi_version are missing: give its source tree with --with-ompi-src=DIR])])
 AC_MSG_CHECKING([for the series of Open MPI])
 gr_compat=
 GR_OMPI_TRY([MCA_COLL_BASE_VERSION_2_4_0], [ompi5.h])

@@ -33,10 +33,7 @@ configure_tree() {
     local args=() wanted
     [ -x "$top/configure" ] && [ "$top/configure" -nt "$top/configure.ac" ] && [ "$top/Makefile.in" -nt "$top/Makefile.am" ] ||
         run_logged autoreconf autoreconf -fi "$top"
-    if [ -n "$ompi" ]; then
-        args+=("--with-ompi=$ompi")
-        [ ! -d "$ompi/src" ] || args+=("--with-ompi-src=$ompi/src")
-    fi
+    [ -z "$ompi" ] || args+=("--with-ompi=$ompi")
     wanted="${args[*]-}"
     if [ ! -e "$builddir/config.status" ] || [ "$(cat "$builddir/.configured" 2>/dev/null)" != "$wanted" ]; then
         echo "configuring in $builddir ${wanted}"

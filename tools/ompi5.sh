@@ -52,9 +52,6 @@ build() {
     make install
     # Parts built for CUDA complain on each start where there is no driver.
     echo "mca_base_component_show_load_errors = 0" >>"$prefix/etc/openmpi-mca-params.conf"
-    # Internal headers that 5.0.7 forgets to install; configure --with-ompi-src takes them from here.
-    mkdir -p "$prefix/src/opal/mca/threads/pthreads"
-    cp "$src"/opal/mca/threads/pthreads/*.h "$prefix/src/opal/mca/threads/pthreads/"
 }
 
 if [ "${1:-}" = --build ]; then          # a process of its own, so that set -e holds in it
