@@ -13,6 +13,16 @@ AS_IF([test -z "$gr_compat"],
     ])], [gr_compat=compat/$2])])
 ])
 
+dnl GR_OMPI_COMPLETE: whether what the component includes of the internal headers is there.
+AC_DEFUN([GR_OMPI_COMPLETE], [
+AC_PREPROC_IFELSE([AC_LANG_SOURCE([[
+#include "ompi_config.h"
+#include "ompi/communicator/communicator.h"
+#include "ompi/mca/coll/coll.h"
+#include "ompi/op/op.h"
+]])], [gr_complete=yes], [gr_complete=no])
+])
+
 AC_DEFUN([GR_OMPI], [
 AC_ARG_WITH([ompi],
     [AS_HELP_STRING([--with-ompi=DIR], [prefix of Open MPI (default: the ompi_info on PATH)])])
@@ -48,14 +58,16 @@ CPPFLAGS="$OMPI_CPPFLAGS $CPPFLAGS -idirafter $srcdir/coll_gpuring/compat/shim"
 AC_CHECK_HEADER([ompi_config.h], [],
     [AC_MSG_ERROR([Open MPI $gr_ompi_version in $gr_ompi_prefix has no internal headers: it was installed without --with-devel-headers])])
 AC_MSG_CHECKING([that Open MPI's internal headers are complete])
-AC_PREPROC_IFELSE([AC_LANG_SOURCE([[
-#include "ompi_config.h"
-#include "ompi/communicator/communicator.h"
-#include "ompi/mca/coll/coll.h"
-#include "ompi/op/op.h"
-]])], [AC_MSG_RESULT([yes])],
-    [AC_MSG_RESULT([no])
-     AC_MSG_ERROR([internal headers of Open MPI $gr_ompi_version are missing: give its source tree with --with-ompi-src=DIR])])
+GR_OMPI_COMPLETE
+dnl Open MPI 5 may have been built with an installed PMIx, whose headers are elsewhere (Debian 13).
+AS_IF([test "$gr_complete" = no && $PKG_CONFIG --exists pmix 2>/dev/null],
+    [gr_pmix=`$PKG_CONFIG --cflags-only-I pmix | sed 's/-I/-isystem /g'`
+     OMPI_CPPFLAGS="$OMPI_CPPFLAGS $gr_pmix"
+     CPPFLAGS="$gr_pmix $CPPFLAGS"
+     GR_OMPI_COMPLETE])
+AC_MSG_RESULT([$gr_complete])
+AS_IF([test "$gr_complete" = no],
+    [AC_MSG_ERROR([internal headers of Open MPI $gr_ompi_version are missing: give its source tree with --with-ompi-src=DIR])])
 AC_MSG_CHECKING([for the series of Open MPI])
 gr_compat=
 GR_OMPI_TRY([MCA_COLL_BASE_VERSION_2_4_0], [ompi5.h])
