@@ -59,11 +59,15 @@ AC_CHECK_HEADER([ompi_config.h], [],
     [AC_MSG_ERROR([Open MPI $gr_ompi_version in $gr_ompi_prefix has no internal headers: it was installed without --with-devel-headers])])
 AC_MSG_CHECKING([that Open MPI's internal headers are complete])
 GR_OMPI_COMPLETE
-dnl Open MPI 5 may have been built with an installed PMIx, whose headers are elsewhere (Debian 13).
+dnl Open MPI 5 may have been built with an installed PMIx, whose headers are elsewhere (Debian 13); tools/mpirun.in says
+dnl what else differs there.
+gr_pmix=
+gr_test_mpirun=$MPIRUN
 AS_IF([test "$gr_complete" = no && $PKG_CONFIG --exists pmix 2>/dev/null],
     [gr_pmix=`$PKG_CONFIG --cflags-only-I pmix | sed 's/-I/-isystem /g'`
      OMPI_CPPFLAGS="$OMPI_CPPFLAGS $gr_pmix"
      CPPFLAGS="$gr_pmix $CPPFLAGS"
+     gr_test_mpirun=`pwd`/bin/mpirun
      GR_OMPI_COMPLETE])
 AC_MSG_RESULT([$gr_complete])
 AS_IF([test "$gr_complete" = no],
@@ -86,6 +90,8 @@ MPI_LIBS=`"$MPICC" --showme:link`
 gr_ompi_series=`echo "$gr_ompi_version" | cut -d. -f1`
 AC_SUBST([OMPI_CPPFLAGS])
 AC_SUBST([OMPI_LIBS])
+AC_SUBST([gr_pmix])
+AC_SUBST([gr_test_mpirun])
 AC_SUBST([MPI_CFLAGS])
 AC_SUBST([MPI_LIBS])
 AC_SUBST([ompi_series], [$gr_ompi_series])
