@@ -67,6 +67,20 @@ AC_SUBST([GR_CLONES])
 AC_SUBST([GR_NODELETE])
 ])
 
+dnl GR_FUZZER: clang with libFuzzer, for make check-fuzz.
+AC_DEFUN([GR_FUZZER], [
+AC_CHECK_PROGS([FUZZ_CC], [clang])
+gr_fuzzer=no
+AS_IF([test -n "$FUZZ_CC"],
+    [AC_CACHE_CHECK([whether $FUZZ_CC has libFuzzer], [gr_cv_fuzzer],
+        [echo 'int LLVMFuzzerTestOneInput(const unsigned char *data, unsigned long size) { (void) data; return 0 * (int) size; }' >conftest.c
+         AS_IF([$FUZZ_CC -fsanitize=fuzzer,address,undefined -o conftest$ac_exeext conftest.c >&AS_MESSAGE_LOG_FD 2>&1],
+             [gr_cv_fuzzer=yes], [gr_cv_fuzzer=no])
+         rm -f conftest*])
+     gr_fuzzer=$gr_cv_fuzzer])
+AM_CONDITIONAL([HAVE_FUZZER], [test "x$gr_fuzzer" = xyes])
+])
+
 dnl GR_CMOCKA: the core tests.
 AC_DEFUN([GR_CMOCKA], [
 PKG_CHECK_MODULES([CMOCKA], [cmocka], [gr_cmocka=yes; gr_cmocka_summary="with cmocka"],

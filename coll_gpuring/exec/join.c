@@ -97,11 +97,24 @@ static int lease_frames(struct gr_pool *pool, size_t bytes, struct gr_wire *wire
     return rc;
 }
 
+/* Bytes of a frame that others map. */
+static size_t near_bytes(const struct gr_join *join)
+{
+    const struct gr_bundle *b = bundle(join);
+    const struct gr_mailbox *box;
+
+    if (!has_boards(join->way)) {
+        return gr_link_bytes(b->nslots, b->slot_bytes);
+    }
+    box = &gr_team_boards(join->team, join->way)->box;
+    return gr_board_bytes(box->p, box->nsets, box->stride);
+}
+
 /* Frames of links lie at their reader; those of remote ones at both ends. */
 static int lease_links(struct gr_join *join, struct gr_pool *pool)
 {
     const struct gr_bundle *b = bundle(join);
-    int rc = lease_frames(pool, gr_link_bytes(b->nslots, b->slot_bytes), join->in, join->nin), k;
+    int rc = lease_frames(pool, near_bytes(join), join->in, join->nin), k;
 
     if (0 == rc) {
         rc = lease_frames(pool, gr_link_filled_bytes(b->nslots, b->slot_bytes), join->out + join->near_out,
@@ -130,7 +143,7 @@ static int lease_board(struct gr_join *join, struct gr_pool *pool)
 {
     struct gr_mailbox *box = &gr_team_boards(join->team, join->way)->box;
     struct gr_frame *frame;
-    int k, rc = gr_pool_lease(pool, gr_board_bytes(box->p, box->nsets, box->stride), box->p, 1, &frame);
+    int k, rc = gr_pool_lease(pool, near_bytes(join), box->p, 1, &frame);
 
     if (0 == rc) {
         gr_board_clean(gr_frame_base(frame), box->p, box->nsets, box->stride, box->posted);
@@ -179,6 +192,9 @@ struct gr_verdict gr_join_map(struct gr_join *join, struct gr_pool *pool)
             continue; /* that rank has a problem of its own and says so in the verdict */
         }
         join->out[k].base = gr_pool_map(pool, &join->out[k].offer, &rc);
+        if (0 == rc && gr_offer_room(&join->out[k].offer) < near_bytes(join)) {
+            rc = GR_ERR_FOREIGN; /* not a frame of this way */
+        }
         join->status = rc;
     }
     return (struct gr_verdict) {join->status, join->team->direct};

@@ -297,19 +297,26 @@ static int mapping_create(const struct gr_offer *offer, struct mapping **out)
     return 0;
 }
 
+/* Whether a frame, which begins with a door, can lie there. */
+static int is_inside(const struct gr_offer *offer)
+{
+    return offer->offset < offer->segment_bytes && gr_offer_room(offer) >= sizeof(struct gr_door) &&
+           0 == offer->offset % GR_CACHE_LINE;
+}
+
 void *gr_pool_map(struct gr_pool *pool, const struct gr_offer *offer, int *error)
 {
     struct mapping *m;
 
     *error = 0;
-    if (offer->offset >= offer->segment_bytes) {
+    if (!is_inside(offer)) {
         *error = GR_ERR_FOREIGN;
         return NULL;
     }
     pthread_mutex_lock(&pool->lock);
     for (m = pool->mappings; NULL != m; m = m->next) {
         if (m->owner.job == offer->owner.job && m->owner.vpid == offer->owner.vpid && m->ino == offer->ino &&
-            m->dev == offer->dev && m->start == offer->start) {
+            m->dev == offer->dev && m->start == offer->start && m->bytes >= offer->segment_bytes) {
             break;
         }
     }

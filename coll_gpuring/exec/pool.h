@@ -42,6 +42,12 @@ struct gr_offer {
     int32_t pid, fd;
 };
 
+/* Bytes from the frame's begin to the segment's end; what gr_pool_map() takes has at least a door's. */
+static inline uint64_t gr_offer_room(const struct gr_offer *offer)
+{
+    return offer->segment_bytes - offer->offset;
+}
+
 struct gr_frame;
 struct gr_pool;
 

@@ -320,11 +320,12 @@ void *gr_net_place(void *ctx, const struct gr_net_head *head, size_t bytes, int 
     }
     /* what breaks these rules would overwrite what is unread */
     if (head->seq < l->next || head->seq >= l->read + l->fifo.nslots || bytes > l->fifo.slot_bytes ||
-        l->through >> (head->seq - l->next) & 1) {
+        (l->through | l->coming) >> (head->seq - l->next) & 1) {
         gr_net_fail(l, GR_ERR_NET, "a message came for which there is no room");
         return NULL;
     }
     l->under_way++;
+    l->coming |= (uint64_t) 1 << (head->seq - l->next);
     *on_gpu = l->fifo.gpu.on;
     return l->fifo.slots + gr_net_slot(l, head->seq) * l->fifo.slot_bytes;
 }
@@ -358,6 +359,7 @@ void gr_net_placed(void *ctx, const struct gr_net_head *head, int status)
     struct gr_net_link *l = gr_net_find(ctx, head->link); /* it is there: it waits for this */
 
     l->under_way--;
+    l->coming &= ~((uint64_t) 1 << (head->seq - l->next));
     if (status < 0) {
         gr_net_fail(l, status, "a message could not be received");
         return;
@@ -372,6 +374,7 @@ void gr_net_placed(void *ctx, const struct gr_net_head *head, int status)
     }
     while (l->through & 1) {
         l->through >>= 1;
+        l->coming >>= 1;
         l->next++;
         l->net->moved++;
         atomic_store_explicit(l->fifo.tail, l->fifo.count + l->next, memory_order_release);

@@ -49,6 +49,7 @@ struct gr_net_link {
     uint64_t next;                /* out: slots that were handed to the transport; in: that came in order */
     uint64_t given;               /* out: slots that have been sent, and were given back to the writer */
     uint64_t through;             /* bit k: out: slot given + k has been sent; in: slot next + k is there */
+    uint64_t coming;              /* in: bit k: slot next + k is being received */
     uint64_t said;                /* in: slots of which the newest has brought its words */
     uint64_t read;                /* out: that the reader is through with; in: of which the writer was told */
     struct gr_net_message message[]; /* out: of each slot; in: one, of credits */

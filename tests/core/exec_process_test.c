@@ -188,12 +188,12 @@ static pid_t dead_process(void)
 static void offers_that_lead_nowhere_are_foreign(void **state)
 {
     struct gr_pool *pool = open_pool(self), *other = open_pool(peer);
-    struct gr_offer good = gr_pool_offer(pool, lease_one(pool)), bad[8];
+    struct gr_offer good = gr_pool_offer(pool, lease_one(pool)), bad[10];
     int error, fds = entries("/proc/self/fd");
     size_t k;
 
     (void) state;
-    for (k = 0; k < 8; k++) {
+    for (k = 0; k < 10; k++) {
         bad[k] = good;
     }
     bad[0].ino++;
@@ -204,7 +204,9 @@ static void offers_that_lead_nowhere_are_foreign(void **state)
     bad[4].fd = 9999;
     bad[5].pid = (int32_t) dead_process();
     bad[6].pid = (int32_t) getppid(); /* alive, but that is not its file */
-    for (k = 0; k < 8; k++) {
+    bad[8].offset = 8; /* no frame begins there, */
+    bad[9].segment_bytes = 8; /* nor has that room for one */
+    for (k = 0; k < 10; k++) {
         assert_null(gr_pool_map(other, &bad[k], &error));
         assert_int_equal(error, GR_ERR_FOREIGN);
     }
@@ -242,6 +244,23 @@ static void what_is_no_segment_is_not_opened(void **state)
     close(bad.fd);
     unlink(fifo);
     rmdir(path);
+    gr_pool_close(pool);
+    gr_pool_close(other);
+}
+
+/* What is mapped already is as large as its first offer said; whether there is more is looked at. */
+static void offers_beyond_a_mapping_are_foreign(void **state)
+{
+    struct gr_pool *pool = open_pool(self), *other = open_pool(peer);
+    struct gr_offer good = gr_pool_offer(pool, lease_one(pool)), bad = good;
+    int error;
+
+    (void) state;
+    assert_non_null(gr_pool_map(other, &good, &error));
+    bad.segment_bytes += 1 << 20;
+    bad.offset = good.segment_bytes;
+    assert_null(gr_pool_map(other, &bad, &error));
+    assert_int_equal(error, GR_ERR_FOREIGN);
     gr_pool_close(pool);
     gr_pool_close(other);
 }
@@ -319,6 +338,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(nothing_is_left_of_a_killed_process),
         cmocka_unit_test(offers_that_lead_nowhere_are_foreign),
         cmocka_unit_test(what_is_no_segment_is_not_opened),
+        cmocka_unit_test(offers_beyond_a_mapping_are_foreign),
         cmocka_unit_test(mappings_are_kept_by_owner_and_segment),
         cmocka_unit_test(a_forked_child_has_neither_frames_nor_mappings),
     };

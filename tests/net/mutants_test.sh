@@ -38,7 +38,8 @@ link.c | who has left is heard | l == l->peer->heard | 0
 link.c | an old credit overtakes and counts | head->seq > l->read && head->seq | head->seq
 link.c | credits count for what was not sent | && head->seq <= l->next) | )
 link.c | the message of credits is used twice | if (l->telling) { | if (0) {
-link.c | a message comes twice | \|\|\n        l->through >> (head->seq - l->next) & 1 |
+link.c | a message comes twice | \|\|\n        (l->through \| l->coming) >> (head->seq - l->next) & 1 |
+link.c | a message comes while it is being received | (l->through \| l->coming) >> | l->through >>
 link.c | an old message comes | head->seq < l->next \|\| |
 link.c | a message comes too early | head->seq >= l->read + l->fifo.nslots \|\| |
 link.c | a message is too long | \|\| bytes > l->fifo.slot_bytes |

@@ -5,6 +5,8 @@
 
 #include "pipes.h"
 
+#include "net/net_state.h"
+
 /* Messages that no writer of ours sends: each fails the link, and touches no slot. */
 static void what_breaks_the_rules_is_refused(void **state)
 {
@@ -51,6 +53,37 @@ static void what_breaks_the_rules_is_refused(void **state)
         }
         close_pipe(&p, 1);
     }
+}
+
+/* A message comes while the network still writes the first one of its number. */
+static void what_is_being_received_does_not_come_again(void **state)
+{
+    struct gr_net_head head = {.kind = GR_NET_DATA};
+    struct pipe p;
+    int on_gpu;
+
+    (void) state;
+    open_pipe(&p, 0, 1, 4, 4);
+    assert_int_equal(join(&p, 0) | join(&p, 1), 0);
+    head.link = p.offer[1].link;
+    head.seq = 1;
+    assert_non_null(gr_net_place(nets[1], &head, 8, &on_gpu));
+    assert_null(gr_net_place(nets[1], &head, 8, &on_gpu));
+    assert_int_equal(gr_net_link_status(p.net[1]), GR_ERR_NET);
+    gr_net_placed(nets[1], &head, 0);
+    close_pipe(&p, 1);
+}
+
+/* The address in an offer is said to be shorter than those of the transport: it must not read beyond. */
+static void a_short_address_has_zeros_behind_it(void **state)
+{
+    struct pipe p;
+
+    (void) state;
+    open_pipe(&p, 0, 1, 4, 4);
+    p.offer[1].bytes = 1;
+    assert_int_equal(join(&p, 0) | join(&p, 1), 0);
+    close_pipe(&p, 0);
 }
 
 /* Credits for what was not sent, and old ones: neither counts. */
