@@ -58,7 +58,8 @@ int gr_countdown_take(struct gr_countdown *c, const struct gr_note *note, int64_
     int d = note->dim, x, p = gr_torus_size(t);
 
     /* of the one under way, or of the one that comes next here */
-    if (d >= t->ndims || note->from < 0 || note->from >= p || ahead > 1 || (0 == ahead && !c->running)) {
+    if (d >= t->ndims || note->from < 0 || note->from >= p || ahead > 1 || (0 == ahead && !c->running) ||
+        !gr_note_counts(note)) {
         return -1;
     }
     x = gr_torus_coord(t, note->from, d);

@@ -346,7 +346,7 @@ int gr_measure_take(struct gr_measure *m, const struct gr_note *note, int64_t at
     const struct gr_latency *l = m->latency;
     int d = note->dim, x;
 
-    if (d >= l->torus.ndims || note->from < 0 || note->from >= gr_torus_size(&l->torus)) {
+    if (d >= l->torus.ndims || note->from < 0 || note->from >= gr_torus_size(&l->torus) || !gr_note_counts(note)) {
         return -1;
     }
     x = gr_torus_coord(&l->torus, note->from, d);

@@ -32,6 +32,21 @@ struct gr_note {
     int64_t value[GR_NOTE_VALUES];
 };
 
+/* Bounds of a note's numbers, so that sums of some do not overflow: 73 years of a clock, 13 days of a latency. */
+#define GR_NOTE_CLOCK_MAX ((int64_t) 1 << 61)
+#define GR_NOTE_VALUE_MAX ((int64_t) 1 << 50)
+
+/* Whether a note's numbers are within them: others come from no clock. */
+static inline int gr_note_counts(const struct gr_note *note)
+{
+    int k, good = note->sent > -GR_NOTE_CLOCK_MAX && note->sent < GR_NOTE_CLOCK_MAX;
+
+    for (k = 0; k < GR_NOTE_VALUES; k++) {
+        good = good && note->value[k] > -GR_NOTE_VALUE_MAX && note->value[k] < GR_NOTE_VALUE_MAX;
+    }
+    return good;
+}
+
 /* All functions get ctx. Times are in ns. */
 struct gr_port {
     /* Monotonic, never set. */

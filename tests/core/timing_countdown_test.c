@@ -354,7 +354,12 @@ static void test_bad_notes(void **state)
         assert_int_equal(gr_countdown_take(&c, &note, 0), -1);
         assert_memory_equal(&before, &c, sizeof(c));
     }
-    note = (struct gr_note) {.seq = 1, .from = 2, .kind = GR_NOTE_SYNC, .dim = 0};
+    note = (struct gr_note) {.seq = 1, .from = 2, .kind = GR_NOTE_SYNC, .dim = 0, .sent = INT64_MIN};
+    assert_int_equal(gr_countdown_take(&c, &note, 0), -1); /* no clock says so */
+    note.sent = 0;
+    note.value[GR_SYNC_VALUES] = INT64_MIN;
+    assert_int_equal(gr_countdown_take(&c, &note, 0), -1);
+    note.value[GR_SYNC_VALUES] = 0;
     assert_int_equal(gr_countdown_missing(&c), 2);
     assert_int_equal(gr_countdown_take(&c, &note, 0), 0);
     assert_int_equal(gr_countdown_missing(&c), 1);

@@ -209,6 +209,9 @@ static void test_bad_notes(void **state)
     note.kind = GR_NOTE_ROW;
     note.seq = 3;
     assert_int_equal(gr_measure_take(&measures[0], &note, 5), -1); /* a row has three */
+    note.seq = 0;
+    note.value[1] = INT64_MAX / 2;
+    assert_int_equal(gr_measure_take(&measures[0], &note, 5), -1); /* sums of it overflow */
     note = (struct gr_note) {.seq = 0, .from = 4, .kind = GR_NOTE_PING}; /* not in its ring */
     assert_int_equal(gr_measure_take(&measures[0], &note, 5), -1);
     note = (struct gr_note) {.seq = 0, .from = 1, .kind = GR_NOTE_PING, .dim = 2};
