@@ -12,6 +12,7 @@
 
 #include "opal/mca/base/mca_base_var.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,13 +95,66 @@ static void complain(const struct gr_param_row *row, const char *value, const ch
     }
 }
 
+/* What a number must be a multiple of. */
+static int multiple_of(const struct gr_param_row *row)
+{
+    return GR_PARAM_SLOT_BYTES == row->shared ? GR_CACHE_LINE : GR_PARAM_DEVICE_SLOT_BYTES == row->shared ? 256 : 1;
+}
+
+/* Whether all extents are there, and are as check_torus() allows. */
+static bool torus_is_good(int64_t packed)
+{
+    struct gr_torus torus = mca_coll_gpuring_param_torus(packed);
+    int64_t product = 1;
+    int d;
+
+    for (d = 0; d < torus.ndims; d++) {
+        if (torus.dims[d] < 1 || torus.dims[d] > INT16_MAX) {
+            return false;
+        }
+        product *= torus.dims[d];
+    }
+    return packed >= 0 && product <= INT_MAX;
+}
+
+/* Whether a checked value of this row can be that. */
+static bool is_good(const struct gr_param_row *row, int64_t value)
+{
+    switch (row->kind) {
+    case GR_KIND_INT:
+        return value >= row->min && value <= row->max && 0 == value % multiple_of(row);
+    case GR_KIND_ALGORITHM:
+        return -1 == value || (value >= 0 && value < GR_NWAYS && way_is_allowed(row->shared, (int) value));
+    case GR_KIND_PROTOCOL:
+        return value >= -1 && value < GR_NPROTOCOLS;
+    case GR_KIND_SYNC:
+        return value >= 0 && value < GR_NSYNCS;
+    case GR_KIND_TORUS:
+        return torus_is_good(value);
+    default:
+        return true;
+    }
+}
+
+bool mca_coll_gpuring_params_good(const gr_params_t *params, const gr_bad_param_t *bad)
+{
+    size_t k;
+
+    for (k = 0; k < GR_PARAM_ROWS; k++) {
+        if (rows[k].shared >= 0 && !is_good(&rows[k], params->value[rows[k].shared])) {
+            return false;
+        }
+    }
+    return NULL != memchr(bad->name, '\0', sizeof(bad->name)) && NULL != memchr(bad->value, '\0', sizeof(bad->value)) &&
+           NULL != memchr(bad->allowed, '\0', sizeof(bad->allowed));
+}
+
 static int64_t check_int(const struct gr_param_row *row, int value)
 {
     char given[32], allowed[64], def[32], of[32] = "";
-    int multiple = GR_PARAM_SLOT_BYTES == row->shared ? GR_CACHE_LINE
-                   : GR_PARAM_DEVICE_SLOT_BYTES == row->shared ? 256 : 1;
+    int multiple = multiple_of(row);
 
-    if (value >= row->min && value <= row->max && 0 == value % multiple) {
+    if (is_good(row, value)) {
         return value;
     }
     if (multiple > 1) {

@@ -24,6 +24,9 @@ struct gr_param_row {
 
 extern const struct gr_param_row mca_coll_gpuring_param_rows[GR_PARAM_ROWS];
 
+/* Whether checked parameters can be these: those of another process come from outside. */
+bool mca_coll_gpuring_params_good(const gr_params_t *params, const gr_bad_param_t *bad);
+
 END_C_DECLS
 
 #endif

@@ -6,6 +6,7 @@
  * others wait for it.
  */
 #include "coll_gpuring_gpu.h"
+#include "coll_gpuring_params.h"
 #include "coll_gpuring_rails.h"
 
 #include "exec/cma.h"
@@ -90,6 +91,13 @@ void mca_coll_gpuring_peers_close(void)
     known.size = 0;
 }
 
+/* Whether a process of ours can have said so. */
+static bool is_good(const struct card *card)
+{
+    return WIRE_VERSION == card->version && card->rails >= 1 && card->rails <= GR_NET_RAILS &&
+           mca_coll_gpuring_params_good(&card->params, &card->bad);
+}
+
 /* Ask for a process's card; &absent when it has none. */
 static struct card *fetch(ompi_proc_t *proc)
 {
@@ -99,14 +107,11 @@ static struct card *fetch(ompi_proc_t *proc)
 
     OPAL_MODEX_RECV(rc, (mca_base_component_t *) &mca_coll_gpuring_component.super.collm_version,
                     &proc->super.proc_name, (void **) &card, &size);
-    if (OPAL_SUCCESS != rc || NULL == card) {
-        return &absent;
+    if (OPAL_SUCCESS == rc && NULL != card && sizeof(*card) == size && is_good(card)) {
+        return card;
     }
-    if (sizeof(*card) != size || WIRE_VERSION != card->version) {
-        free(card);
-        return &absent;
-    }
-    return card;
+    free(card);
+    return &absent;
 }
 
 /* Make room for that many processes; false: no memory. Caller holds the lock. */

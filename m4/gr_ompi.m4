@@ -90,6 +90,7 @@ MPI_LIBS=`"$MPICC" --showme:link`
 gr_ompi_series=`echo "$gr_ompi_version" | cut -d. -f1`
 AC_SUBST([OMPI_CPPFLAGS])
 AC_SUBST([OMPI_LIBS])
+AC_SUBST([ompi_libdir], [$gr_ompi_libdir])
 AC_SUBST([gr_pmix])
 AC_SUBST([gr_test_mpirun])
 AC_SUBST([MPI_CFLAGS])
