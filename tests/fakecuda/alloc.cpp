@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cuMemAlloc and cuMemHostAlloc, managed memory, and host memory that is registered. */
+#include "capture.h"
 #include "memory.h"
 
 namespace fake {
@@ -9,6 +10,7 @@ static CUresult give(CUcontext c, memory_kind kind, size_t bytes, unsigned flags
     region_ref r;
     CUresult status;
 
+    NEED_CAPTURE(unsafe());
     NEED(nullptr != out, CUDA_ERROR_INVALID_VALUE);
     status = memory_alloc(c, kind, bytes, &r);
     if (CUDA_SUCCESS == status) {
@@ -22,6 +24,7 @@ static CUresult take_back(uintptr_t at, std::initializer_list<memory_kind> kinds
 {
     region_ref r = memory_find(at);
 
+    NEED_CAPTURE(unsafe());
     NEED(nullptr != r && at == r->base, error);
     for (memory_kind kind : kinds) {
         if (kind == r->kind) {
@@ -87,6 +90,7 @@ FAKE_API cuMemFreeHost(void *at)
 FAKE_API cuMemHostRegister_v2(void *at, size_t bytes, unsigned flags)
 {
     NEED_CONTEXT(c);
+    NEED_CAPTURE(unsafe());
     NEED(nullptr != at && 0 != bytes && flags < 16, CUDA_ERROR_INVALID_VALUE);
     region_ref r = std::make_shared<region>();
     r->kind = KIND_REGISTERED;

@@ -19,7 +19,7 @@ struct test_case {
     void (*run)(void);
 };
 extern const struct test_case context_cases[], memory_cases[], pointer_cases[], stream_cases[], kernel_cases[],
-    process_cases[];
+    process_cases[], capture_cases[];
 
 #define CHECK(condition)                                                                                             \
     do {                                                                                                             \

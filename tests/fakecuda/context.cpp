@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Contexts: the primary ones of the devices and those that are created; the stack of current ones of each thread. */
+#include "capture.h"
 #include "context.h"
 
 #include "memory.h"
@@ -92,6 +93,7 @@ static CUresult push(CUcontext c)
 static CUresult create(CUcontext *context, unsigned flags, CUdevice device)
 {
     NEED_DRIVER();
+    NEED_CAPTURE(unsafe());
     NEED(nullptr != context, CUDA_ERROR_INVALID_VALUE);
     NEED(device_known(device), CUDA_ERROR_INVALID_DEVICE);
     *context = new CUctx_st {};
@@ -128,6 +130,7 @@ FAKE_API cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
     static std::mutex *one = new std::mutex;
 
     NEED_DRIVER();
+    NEED_CAPTURE(unsafe());
     NEED(nullptr != context, CUDA_ERROR_INVALID_VALUE);
     NEED(device_known(device), CUDA_ERROR_INVALID_DEVICE);
     std::lock_guard<std::mutex> lock(*one);
@@ -142,6 +145,7 @@ FAKE_API cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 FAKE_API cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
     NEED_DRIVER();
+    NEED_CAPTURE(unsafe());
     NEED(device_known(device), CUDA_ERROR_INVALID_DEVICE);
     CUcontext c = &primaries[device];
     NEED(c->retained > 0, CUDA_ERROR_INVALID_CONTEXT);
@@ -154,6 +158,7 @@ FAKE_API cuDevicePrimaryCtxRelease_v2(CUdevice device)
 FAKE_API cuDevicePrimaryCtxReset_v2(CUdevice device)
 {
     NEED_DRIVER();
+    NEED_CAPTURE(unsafe());
     NEED(device_known(device), CUDA_ERROR_INVALID_DEVICE);
     if (primaries[device].alive) {
         primaries[device].retained = 0;
@@ -198,6 +203,7 @@ FAKE_API cuCtxCreate_v4(CUcontext *context, CUctxCreateParams *, unsigned flags,
 FAKE_API cuCtxDestroy_v2(CUcontext context)
 {
     NEED_DRIVER();
+    NEED_CAPTURE(unsafe());
     NEED(nullptr != context && context_known(context) && context->alive && !context->primary,
          CUDA_ERROR_INVALID_CONTEXT);
     die_down(context);
@@ -290,6 +296,7 @@ FAKE_API cuCtxGetStreamPriorityRange(int *least, int *greatest)
 FAKE_API cuCtxSynchronize()
 {
     NEED_CONTEXT(c);
+    NEED_CAPTURE(wait_context(c));
     streams_sync(c);
     return CUDA_SUCCESS;
 }
@@ -297,6 +304,7 @@ FAKE_API cuCtxSynchronize()
 FAKE_API cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
 {
     NEED_CONTEXT(c);
+    NEED_CAPTURE(unsafe());
     NEED(0 == flags, CUDA_ERROR_INVALID_VALUE);
     NEED(nullptr != peer && context_known(peer) && peer->alive && peer->device != c->device,
          CUDA_ERROR_INVALID_CONTEXT);

@@ -7,6 +7,7 @@
  *                    waits only until the bytes are staged (shown under FAKECUDA_DELAY)
  *      asynchronous  on its stream; from pageable memory the bytes are taken at once, to it the call waits for the end
  */
+#include "capture.h"
 #include "cuda_emu.h"
 #include "memory.h"
 #include "stream.h"
@@ -72,12 +73,18 @@ static CUresult copy(uintptr_t to, uintptr_t from, const rectangle &r, CUstream 
     side d, s;
     bool wait;
     std::shared_ptr<std::vector<char>> staged;
+    const bool once = !is_captured(stream); /* a graph keeps nothing */
 
     NEED(0 != r.bytes && 0 != r.rows, CUDA_SUCCESS);
     NEED(hold(d, to, (r.rows - 1) * r.to_pitch + r.bytes), CUDA_ERROR_INVALID_VALUE);
     if (!hold(s, from, (r.rows - 1) * r.from_pitch + r.bytes)) {
         release(d);
         return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (!once && (s.pageable() || d.pageable())) {
+        release(d);
+        release(s);
+        return capture_wait(stream);
     }
     if (async) {
         wait = d.pageable();
@@ -95,9 +102,15 @@ static CUresult copy(uintptr_t to, uintptr_t from, const rectangle &r, CUstream 
         touch(d);
         touch(s);
         move_rows(r, emu::host((char *) to), staged ? staged->data() : emu::host((char *) from), r.from_pitch);
+        if (once) {
+            release(d);
+            release(s);
+        }
+    });
+    if (!once) {
         release(d);
         release(s);
-    });
+    }
     if (wait) {
         point_wait(p);
     }
@@ -108,6 +121,8 @@ template <class T> static CUresult fill(uintptr_t to, T value, size_t n, CUstrea
 {
     side d;
 
+    NEED_CAPTURE(use(stream));
+    const bool once = !is_captured(stream); /* a graph keeps nothing */
     NEED(0 != n, CUDA_SUCCESS);
     NEED(0 == to % sizeof(T), CUDA_ERROR_INVALID_VALUE);
     NEED(hold(d, to, n * sizeof(T)) && !d.pageable(), CUDA_ERROR_INVALID_VALUE);
@@ -117,8 +132,13 @@ template <class T> static CUresult fill(uintptr_t to, T value, size_t n, CUstrea
         for (size_t i = 0; i < n; i++) {
             at[i] = value;
         }
-        release(d);
+        if (once) {
+            release(d);
+        }
     });
+    if (!once) {
+        release(d);
+    }
     if (!async && (!d.on_device() || d.sync_memops())) {
         point_wait(p);
     }
@@ -144,6 +164,10 @@ static CUresult call(uintptr_t to, int to_is, uintptr_t from, int from_is, const
     NEED_CONTEXT(c);
     CUstream stream = stream_of(handle, c);
     NEED(nullptr != stream, CUDA_ERROR_INVALID_HANDLE);
+    if (!async) {
+        NEED_CAPTURE(unsafe());
+    }
+    NEED_CAPTURE(use(stream));
     const struct { uintptr_t at; int is; } sides[] = { { to, to_is }, { from, from_is } };
     for (const auto &s : sides) {
         region_ref r = memory_find(s.at);
@@ -226,6 +250,7 @@ FAKE_API cuMemcpyPeerAsync(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontex
     FAKE_API cuMemsetD##bits##_v2(CUdeviceptr to, type value, size_t n)                                               \
     {                                                                                                                \
         NEED_CONTEXT(c);                                                                                             \
+        NEED_CAPTURE(unsafe());                                                                                      \
         return fill<type>(to, value, n, c->legacy, false);                                                           \
     }                                                                                                                \
     FAKE_API cuMemsetD##bits##Async(CUdeviceptr to, type value, size_t n, CUstream handle)                            \
@@ -238,6 +263,7 @@ FAKE_API cuMemcpyPeerAsync(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontex
     FAKE_API cuMemsetD2D##bits##_v2(CUdeviceptr to, size_t pitch, type value, size_t width, size_t height)            \
     {                                                                                                                \
         NEED_CONTEXT(c);                                                                                             \
+        NEED_CAPTURE(unsafe());                                                                                      \
         return fill_rows<type>(to, pitch, value, width, height, c->legacy);                                          \
     }
 MEMSET_FUNCTIONS(8, unsigned char)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Events of one process. */
+#include "capture.h"
 #include "event.h"
 
 #include <unistd.h>
@@ -71,6 +72,8 @@ FAKE_API cuEventRecord(CUevent event, CUstream handle)
     NEED_CONTEXT(c);
     CUstream s = stream_of(handle, c);
     NEED(event_known(event) && nullptr != s && event->context == s->context, CUDA_ERROR_INVALID_HANDLE);
+    NEED_CAPTURE(use(s));
+    NEED(!is_captured(s), CUDA_ERROR_NOT_SUPPORTED); /* captures of one stream are all that there is */
     if (nullptr != event->shared) {
         shared_event_record(event, s);
         return CUDA_SUCCESS;
@@ -93,6 +96,7 @@ FAKE_API cuEventQuery(CUevent event)
     point at;
 
     NEED_DRIVER();
+    NEED_CAPTURE(unsafe());
     NEED(event_known(event), CUDA_ERROR_INVALID_HANDLE);
     if (nullptr != event->shared) {
         return shared_event_reached(event) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
@@ -105,6 +109,7 @@ FAKE_API cuEventSynchronize(CUevent event)
     point at;
 
     NEED_DRIVER();
+    NEED_CAPTURE(unsafe());
     NEED(event_known(event), CUDA_ERROR_INVALID_HANDLE);
     if (nullptr != event->shared) {
         shared_event_wait(event);
@@ -134,6 +139,7 @@ FAKE_API cuStreamWaitEvent(CUstream handle, CUevent event, unsigned)
     NEED_CONTEXT(c);
     CUstream s = stream_of(handle, c);
     NEED(event_known(event) && nullptr != s, CUDA_ERROR_INVALID_HANDLE);
+    NEED_CAPTURE(follow(s));
     if (nullptr != event->shared) {
         shared_event_follow(event, s);
     } else if (last_point(event, &at)) {

@@ -61,6 +61,11 @@ slow_bus | FAKECUDA_RATE=5 | 0 |
 events | | 0 |
 values | | 0 |
 per_thread | | 0 |
+captured | | 0 |
+capture_prohibits | | 0 |
+capture_beside_threads | | 0 |
+capture_closes_legacy | | 0 |
+capture_beside_blocking | FAKECUDA_DELAY=1 | 0 |
 alloc_beside_kernel | | 0 |
 alloc_beside_kernel | FAKECUDA_SYNC_ALLOC=1 | abort | no progress .* \[0-0\] running/spinning; \[1-31\] at barrier
 first_launch_beside_kernel | | 0 |
@@ -106,6 +111,7 @@ copies | | 0 |
 pointers | | 0 |
 events | | 0 |
 contexts | FAKECUDA_DEVICES=2 | 0 |
+captured | | 0 |
 local_overrun | | abort | AddressSanitizer
 kernel_past_end | | abort | access outside every allocation'
 
@@ -116,7 +122,8 @@ hand_over | HAND_OVER_THREADS=32 | 0 |
 hand_over | HAND_OVER_THREADS=32 HAND_OVER_BUG=1 | 66 | data race
 hand_over | HAND_OVER_THREADS=32 HAND_OVER_BUG=2 | 66 | data race
 hand_over | HAND_OVER_THREADS=32 HAND_OVER_BUG=3 | 66 | data race
-events | | 0 |'
+events | | 0 |
+capture_beside_threads | | 0 |'
 
 trim() {
     local s=$1

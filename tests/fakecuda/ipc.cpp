@@ -5,6 +5,7 @@
  * opens nothing then. Nor does a handle whose addresses, at the exporter's, overlap what is open of an allocation that
  * was there before: the importer has to close that first.
  */
+#include "capture.h"
 #include "memory.h"
 
 #include <cstdio>
@@ -113,6 +114,7 @@ FAKE_API cuIpcOpenMemHandle_v2(CUdeviceptr *at, CUipcMemHandle handle, unsigned 
     ticket t;
 
     NEED_CONTEXT(c);
+    NEED_CAPTURE(unsafe());
     NEED(opt().ipc, CUDA_ERROR_NOT_SUPPORTED);
     memcpy(&t, &handle, sizeof(t));
     NEED(nullptr != at && MAGIC == t.magic, CUDA_ERROR_INVALID_VALUE);
@@ -143,6 +145,7 @@ FAKE_API cuIpcOpenMemHandle_v2(CUdeviceptr *at, CUipcMemHandle handle, unsigned 
 FAKE_API cuIpcCloseMemHandle(CUdeviceptr at)
 {
     NEED_CONTEXT(c);
+    NEED_CAPTURE(unsafe());
     memory_wait(c);
     region_ref r = memory_find(at);
     NEED(nullptr != r && KIND_IPC == r->kind && at == r->base, CUDA_ERROR_INVALID_VALUE);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A launch: a thread for each block, which first waits for room on the device. */
+#include "capture.h"
 #include "launch.h"
 
 #include "stream.h"
@@ -110,6 +111,7 @@ static CUresult start(CUfunction f, dim3 grid, dim3 threads, unsigned shared, CU
     NEED(nullptr != s && s->context == c, CUDA_ERROR_INVALID_HANDLE);
     NEED(fits(grid, threads) && 0 == shared && nullptr == extra, CUDA_ERROR_INVALID_VALUE);
     NEED(nullptr != args || 0 == f->kernel.nargs, CUDA_ERROR_INVALID_VALUE);
+    NEED_CAPTURE(use(s));
     function_load(f, c);
     auto l = std::make_shared<launch>();
     static_cast<work &>(l->job) = work { f->name.c_str(), f->kernel, nullptr, c->device, grid, threads };

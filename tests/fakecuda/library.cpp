@@ -4,6 +4,7 @@
  * were built from the same sources: FAKECUDA_KERNELS, several with ":" between, by default fakecuda_kernels.so beside
  * this library.
  */
+#include "capture.h"
 #include "launch.h"
 #include "memory.h"
 #include "stream.h"
@@ -159,12 +160,14 @@ FAKE_API cuLibraryLoadData(CUlibrary *library, const void *image, CUjit_option *
                            void **, unsigned)
 {
     NEED_DRIVER();
+    NEED_CAPTURE(unsafe());
     return load((CUlib_st **) library, image);
 }
 
 FAKE_API cuLibraryUnload(CUlibrary library)
 {
     NEED_DRIVER();
+    NEED_CAPTURE(unsafe());
     return unload((CUlib_st *) library);
 }
 
@@ -211,6 +214,7 @@ FAKE_API cuFuncSetAttribute(CUfunction function, CUfunction_attribute, int)
 FAKE_API cuFuncLoad(CUfunction function)
 {
     NEED_CONTEXT(c);
+    NEED_CAPTURE(unsafe());
     NEED(function_known(function), CUDA_ERROR_INVALID_HANDLE);
     function_load(function, c);
     return CUDA_SUCCESS;
@@ -228,6 +232,7 @@ FAKE_API cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction function)
 FAKE_API cuModuleLoadData(CUmodule *module, const void *image)
 {
     NEED_CONTEXT(c);
+    NEED_CAPTURE(unsafe());
     memory_wait(c);
     return load((CUlib_st **) module, image);
 }
@@ -239,6 +244,7 @@ FAKE_API cuModuleUnload(CUmodule module)
 {
     NEED_CONTEXT(c);
     (void) c;
+    NEED_CAPTURE(unsafe());
     return unload((CUlib_st *) module);
 }
 FAKE_API cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the driver says of an address. */
+#include "capture.h"
 #include "memory.h"
 
 #include <cstring>
@@ -107,6 +108,7 @@ FAKE_API cuPointerSetAttribute(const void *value, CUpointer_attribute name, CUde
     unsigned set;
 
     NEED_DRIVER();
+    NEED_CAPTURE(unsafe());
     region_ref r = memory_find(at);
     NEED(nullptr != value && nullptr != r && CU_POINTER_ATTRIBUTE_SYNC_MEMOPS == name, CUDA_ERROR_INVALID_VALUE);
     NEED(KIND_DEVICE == r->kind || KIND_IPC == r->kind, CUDA_ERROR_INVALID_VALUE);

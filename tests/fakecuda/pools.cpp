@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Stream-ordered allocation. Pool memory has no context, and no handle for other processes by cuIpcGetMemHandle. */
+#include "capture.h"
 #include "memory.h"
 #include "stream.h"
 
@@ -41,6 +42,8 @@ static CUresult give(CUdeviceptr *at, size_t bytes, CUmemoryPool pool, CUstream 
     region_ref r;
 
     NEED_STREAM(s, handle);
+    NEED_CAPTURE(use(s));
+    NEED(!is_captured(s), CUDA_ERROR_NOT_SUPPORTED);
     NEED(nullptr != at && pool_known(pool), CUDA_ERROR_INVALID_VALUE);
     NEED(pool->device == s->context->device, CUDA_ERROR_INVALID_VALUE);
     CUresult status = memory_alloc(s->context, KIND_POOL, bytes, &r);
@@ -69,6 +72,8 @@ FAKE_API cuMemAllocFromPoolAsync(CUdeviceptr *at, size_t bytes, CUmemoryPool poo
 FAKE_API cuMemFreeAsync(CUdeviceptr at, CUstream handle)
 {
     NEED_STREAM(s, handle);
+    NEED_CAPTURE(use(s));
+    NEED(!is_captured(s), CUDA_ERROR_NOT_SUPPORTED);
     region_ref r = memory_find(at);
     NEED(nullptr != r && at == r->base && (KIND_POOL == r->kind || KIND_DEVICE == r->kind), CUDA_ERROR_INVALID_VALUE);
     stream_put(s, [r] { memory_free(r); });

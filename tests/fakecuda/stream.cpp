@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Streams, the legacy default stream's order, and what is put on streams but copies and kernels. */
+#include "capture.h"
 #include "stream.h"
 
 #include "cuda_emu.h"
@@ -125,6 +126,7 @@ void streams_sync(CUcontext context)
 void streams_end(CUcontext context)
 {
     for (CUstream s : streams_of(context)) {
+        capture_drop(s);
         stream_end(s);
     }
     std::lock_guard<std::mutex> lock(context->mutex);
@@ -172,6 +174,9 @@ point stream_put(CUstream stream, std::function<void()> run)
     CUcontext context = stream->context;
     operation op { {}, std::move(run) };
 
+    if (capture_take(stream, op.run)) {
+        return point { stream->at, 0 };
+    }
     if (0 != (stream->flags & CU_STREAM_NON_BLOCKING)) {
         return enqueue(stream, std::move(op));
     }
@@ -229,6 +234,7 @@ using namespace fake;
 FAKE_API cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority)
 {
     NEED_CONTEXT(c);
+    NEED_CAPTURE(unsafe());
     NEED(nullptr != stream && flags <= CU_STREAM_NON_BLOCKING, CUDA_ERROR_INVALID_VALUE);
     *stream = stream_new(c, flags, priority < -5 ? -5 : priority > 0 ? 0 : priority);
     return CUDA_SUCCESS;
@@ -251,6 +257,7 @@ FAKE_API cuStreamDestroy_v2(CUstream stream)
         std::lock_guard<std::mutex> lock(stream->context->mutex);
         stream->context->streams.erase(stream);
     }
+    capture_drop(stream);
     stream_end(stream);
     return CUDA_SUCCESS;
 }
@@ -258,6 +265,7 @@ FAKE_API cuStreamDestroy_v2(CUstream stream)
 FAKE_API cuStreamSynchronize(CUstream handle)
 {
     NEED_STREAM(s, handle);
+    NEED_CAPTURE(wait(s));
     point_wait(stream_tail(s));
     if (s == s->context->legacy) { /* it is behind the blocking streams in any case */
         point_wait(stream_put(s, [] {}));
@@ -268,6 +276,7 @@ FAKE_API cuStreamSynchronize(CUstream handle)
 FAKE_API cuStreamQuery(CUstream handle)
 {
     NEED_STREAM(s, handle);
+    NEED_CAPTURE(wait(s));
     return point_reached(stream_tail(s)) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
@@ -306,16 +315,10 @@ FAKE_API cuStreamGetDevice(CUstream handle, CUdevice *device)
     return CUDA_SUCCESS;
 }
 
-FAKE_API cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status)
-{
-    NEED_STREAM(s, handle);
-    *status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return CUDA_SUCCESS;
-}
-
 FAKE_API cuLaunchHostFunc(CUstream handle, CUhostFn function, void *data)
 {
     NEED_STREAM(s, handle);
+    NEED_CAPTURE(use(s));
     stream_put(s, [=] { function(data); });
     return CUDA_SUCCESS;
 }

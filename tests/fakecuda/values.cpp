@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A stream that waits for a value in memory, or writes one. */
+#include "capture.h"
 #include "cuda_emu.h"
 #include "memory.h"
 #include "stream.h"
@@ -21,6 +22,7 @@ template <class T> static bool holds(T now, T value, unsigned flags)
 template <class T> static CUresult wait_value(CUstream handle, CUdeviceptr at, T value, unsigned flags)
 {
     NEED_STREAM(s, handle);
+    NEED_CAPTURE(use(s));
     NEED(0 == at % sizeof(T) && nullptr != memory_find(at), CUDA_ERROR_INVALID_VALUE);
     stream_put(s, [=] {
         const T *word = emu::host((const T *) at);
@@ -34,6 +36,7 @@ template <class T> static CUresult wait_value(CUstream handle, CUdeviceptr at, T
 template <class T> static CUresult write_value(CUstream handle, CUdeviceptr at, T value)
 {
     NEED_STREAM(s, handle);
+    NEED_CAPTURE(use(s));
     NEED(0 == at % sizeof(T) && nullptr != memory_find(at), CUDA_ERROR_INVALID_VALUE);
     stream_put(s, [=] { __atomic_store_n(emu::host((T *) at), value, __ATOMIC_RELEASE); });
     return CUDA_SUCCESS;

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* capture.h, and the graphs that captures make: a list of work, done in order. */
+#include "capture.h"
+#include "stream.h"
+
+#include <algorithm>
+#include <thread>
+
+struct CUgraph_st {
+    std::vector<std::function<void()>> nodes;
+};
+struct CUgraphExec_st {
+    std::vector<std::function<void()>> nodes;
+};
+
+namespace fake {
+
+struct capture {
+    CUstream stream;
+    CUstreamCaptureMode mode;
+    std::thread::id by;
+    bool valid;
+    std::vector<std::function<void()>> nodes;
+};
+
+static thread_local CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+static std::atomic<int> under_way;
+
+static std::mutex &captures_mutex()
+{
+    static std::mutex *m = new std::mutex;
+    return *m;
+}
+static std::vector<capture> &captures()
+{
+    static auto *all = new std::vector<capture>;
+    return *all;
+}
+
+/* With the mutex held; nullptr: it is not captured. */
+static capture *capture_of(CUstream stream)
+{
+    auto &all = captures();
+    auto c = std::find_if(all.begin(), all.end(), [=](const capture &x) { return stream == x.stream; });
+
+    return all.end() == c ? nullptr : &*c;
+}
+
+/* Invalidate the captures that prohibit a call; error where there are some. */
+template <class T> static CUresult prohibit(T prohibits, CUresult error)
+{
+    CUresult status = CUDA_SUCCESS;
+
+    if (0 == under_way) {
+        return status;
+    }
+    std::lock_guard<std::mutex> lock(captures_mutex());
+    for (capture &c : captures()) {
+        if (prohibits(c)) {
+            c.valid = false;
+            status = error;
+        }
+    }
+    return status;
+}
+
+CUresult capture_unsafe()
+{
+    const std::thread::id me = std::this_thread::get_id();
+
+    if (CU_STREAM_CAPTURE_MODE_RELAXED == mode) {
+        return CUDA_SUCCESS;
+    }
+    return prohibit(
+        [=](const capture &c) {
+            return me == c.by ? CU_STREAM_CAPTURE_MODE_RELAXED != c.mode
+                              : CU_STREAM_CAPTURE_MODE_GLOBAL == c.mode && CU_STREAM_CAPTURE_MODE_GLOBAL == mode;
+        },
+        CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+}
+
+static bool closes_legacy(const capture &c, CUstream stream)
+{
+    return stream == stream->context->legacy && stream->context == c.stream->context &&
+           0 == (c.stream->flags & CU_STREAM_NON_BLOCKING);
+}
+
+CUresult capture_use(CUstream stream)
+{
+    CUresult status = prohibit([=](const capture &c) { return closes_legacy(c, stream); },
+                               CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+
+    return CUDA_SUCCESS != status
+               ? status
+               : prohibit([=](const capture &c) { return stream == c.stream && !c.valid; },
+                          CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+}
+
+CUresult capture_wait(CUstream stream)
+{
+    NEED_CAPTURE(unsafe());
+    NEED_CAPTURE(use(stream));
+    return prohibit([=](const capture &c) { return stream == c.stream; }, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+}
+
+CUresult capture_wait_context(CUcontext context)
+{
+    NEED_CAPTURE(unsafe());
+    return prohibit([=](const capture &c) { return context == c.stream->context; },
+                    CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+}
+
+CUresult capture_follow(CUstream stream)
+{
+    NEED_CAPTURE(use(stream));
+    return prohibit([=](const capture &c) { return stream == c.stream; }, CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
+}
+
+bool is_captured(CUstream stream)
+{
+    if (0 == under_way) {
+        return false;
+    }
+    std::lock_guard<std::mutex> lock(captures_mutex());
+    return nullptr != capture_of(stream);
+}
+
+bool capture_take(CUstream stream, const std::function<void()> &run)
+{
+    if (0 == under_way) {
+        return false;
+    }
+    std::lock_guard<std::mutex> lock(captures_mutex());
+    capture *c = capture_of(stream);
+
+    if (nullptr != c) {
+        c->nodes.push_back(run);
+    }
+    return nullptr != c;
+}
+
+/* With the mutex held. */
+static void forget(CUstream stream)
+{
+    auto &all = captures();
+
+    all.erase(std::remove_if(all.begin(), all.end(), [=](const capture &c) { return stream == c.stream; }), all.end());
+    under_way = (int) all.size();
+}
+
+void capture_drop(CUstream stream)
+{
+    std::lock_guard<std::mutex> lock(captures_mutex());
+    forget(stream);
+}
+
+} /* namespace fake */
+
+using namespace fake;
+
+FAKE_API cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *other)
+{
+    NEED(nullptr != other && *other <= CU_STREAM_CAPTURE_MODE_RELAXED, CUDA_ERROR_INVALID_VALUE);
+    std::swap(mode, *other);
+    return CUDA_SUCCESS;
+}
+
+FAKE_API cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode how)
+{
+    NEED_STREAM(s, handle);
+    NEED(how <= CU_STREAM_CAPTURE_MODE_RELAXED, CUDA_ERROR_INVALID_VALUE);
+    NEED(s != s->context->legacy, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    std::lock_guard<std::mutex> lock(captures_mutex());
+    NEED(nullptr == capture_of(s), CUDA_ERROR_ILLEGAL_STATE);
+    captures().push_back(capture { s, how, std::this_thread::get_id(), true, {} });
+    under_way++;
+    return CUDA_SUCCESS;
+}
+
+FAKE_API cuStreamEndCapture(CUstream handle, CUgraph *graph)
+{
+    NEED_STREAM(s, handle);
+    NEED(nullptr != graph, CUDA_ERROR_INVALID_VALUE);
+    std::lock_guard<std::mutex> lock(captures_mutex());
+    const capture *c = capture_of(s);
+    NEED(nullptr != c, CUDA_ERROR_ILLEGAL_STATE);
+    NEED(CU_STREAM_CAPTURE_MODE_RELAXED == c->mode || std::this_thread::get_id() == c->by,
+         CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+    *graph = c->valid ? new CUgraph_st { c->nodes } : nullptr;
+    forget(s);
+    return nullptr != *graph ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+}
+
+FAKE_API cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status)
+{
+    NEED_STREAM(s, handle);
+    NEED(nullptr != status, CUDA_ERROR_INVALID_VALUE);
+    std::lock_guard<std::mutex> lock(captures_mutex());
+    for (const capture &c : captures()) {
+        NEED(!closes_legacy(c, s), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    }
+    const capture *c = capture_of(s);
+    *status = nullptr == c ? CU_STREAM_CAPTURE_STATUS_NONE
+              : c->valid   ? CU_STREAM_CAPTURE_STATUS_ACTIVE
+                           : CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+    return CUDA_SUCCESS;
+}
+
+FAKE_API cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned long long)
+{
+    NEED_CONTEXT(c);
+    (void) c;
+    NEED(nullptr != exec && nullptr != graph, CUDA_ERROR_INVALID_VALUE);
+    *exec = new CUgraphExec_st { graph->nodes };
+    return CUDA_SUCCESS;
+}
+
+FAKE_API cuGraphLaunch(CUgraphExec exec, CUstream handle)
+{
+    NEED_STREAM(s, handle);
+    NEED(nullptr != exec, CUDA_ERROR_INVALID_VALUE);
+    NEED_CAPTURE(use(s));
+    for (const auto &node : exec->nodes) {
+        stream_put(s, node);
+    }
+    return CUDA_SUCCESS;
+}
+
+FAKE_API cuGraphExecDestroy(CUgraphExec exec)
+{
+    NEED_DRIVER();
+    delete exec;
+    return CUDA_SUCCESS;
+}
+FAKE_API cuGraphDestroy(CUgraph graph)
+{
+    NEED_DRIVER();
+    delete graph;
+    return CUDA_SUCCESS;
+}
