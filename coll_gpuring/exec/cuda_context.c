@@ -2,27 +2,45 @@
 /* Contexts of devices (cuda_state.h): current for a moment, retained, reset by others, and at each other's memory. */
 #include "cuda_state.h"
 
-int gr_cuda_enter(const struct gr_cuda *cuda, CUcontext context, int *pushed)
+CUstreamCaptureMode gr_cuda_relax(const struct gr_cuda *cuda)
+{
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+
+    (void) cuda->cuThreadExchangeStreamCaptureMode(&mode);
+    return mode;
+}
+
+void gr_cuda_restore(const struct gr_cuda *cuda, CUstreamCaptureMode mode)
+{
+    (void) cuda->cuThreadExchangeStreamCaptureMode(&mode);
+}
+
+int gr_cuda_enter(const struct gr_cuda *cuda, CUcontext context, struct gr_cuda_saved *saved)
 {
     CUcontext current = NULL;
     int rc;
 
-    *pushed = 0;
+    saved->pushed = 0;
+    saved->mode = gr_cuda_relax(cuda);
     if (CUDA_SUCCESS == cuda->cuCtxGetCurrent(&current) && context == current) {
         return 0;
     }
     rc = GR_CUDA(cuda, cuCtxPushCurrent, context);
-    *pushed = 0 == rc;
+    saved->pushed = 0 == rc;
+    if (rc < 0) {
+        gr_cuda_restore(cuda, saved->mode);
+    }
     return rc;
 }
 
-void gr_cuda_leave(const struct gr_cuda *cuda, int pushed)
+void gr_cuda_leave(const struct gr_cuda *cuda, const struct gr_cuda_saved *saved)
 {
     CUcontext ours;
 
-    if (pushed) {
+    if (saved->pushed) {
         (void) cuda->cuCtxPopCurrent(&ours);
     }
+    gr_cuda_restore(cuda, saved->mode);
 }
 
 /* Number of the context that is current, never given to another; 0: the driver has none. */
@@ -40,43 +58,48 @@ int gr_cuda_primary(struct gr_gpus *gpus, int ordinal, CUcontext *context)
 {
     const struct gr_cuda *cuda = &gpus->cuda;
     struct gr_gpu_slot *slot = &gpus->slots[ordinal];
-    int pushed, rc;
+    struct gr_cuda_saved saved;
+    CUstreamCaptureMode mode;
+    int rc;
 
     *context = slot->primary;
-    if (NULL != slot->primary) {
+    if (NULL != *context) {
         return 0;
     }
+    mode = gr_cuda_relax(cuda);
     rc = GR_CUDA(cuda, cuDevicePrimaryCtxRetain, context, slot->device);
-    if (rc < 0) {
-        return rc;
+    if (0 == rc) {
+        rc = gr_cuda_enter(cuda, *context, &saved);
+        if (rc < 0) {
+            (void) cuda->cuDevicePrimaryCtxRelease(slot->device);
+        }
     }
-    rc = gr_cuda_enter(cuda, *context, &pushed);
-    if (rc < 0) {
-        (void) cuda->cuDevicePrimaryCtxRelease(slot->device);
-        return rc;
+    if (0 == rc) {
+        slot->id = current_id(cuda);
+        slot->primary = *context;
+        gr_cuda_leave(cuda, &saved);
     }
-    slot->id = current_id(cuda);
-    slot->primary = *context;
-    gr_cuda_leave(cuda, pushed);
-    return 0;
+    gr_cuda_restore(cuda, mode);
+    return rc;
 }
 
-int gr_cuda_enter_alive(struct gr_gpus *gpus, int ordinal, int *pushed)
+int gr_cuda_enter_alive(struct gr_gpus *gpus, int ordinal, struct gr_cuda_saved *saved)
 {
     const struct gr_cuda *cuda = &gpus->cuda;
     const struct gr_gpu_slot *slot = &gpus->slots[ordinal];
     unsigned int flags;
     int active = 0, rc = GR_CUDA(cuda, cuDevicePrimaryCtxGetState, slot->device, &flags, &active);
 
-    *pushed = 0;
     if (0 == rc && active) {
-        rc = gr_cuda_enter(cuda, slot->primary, pushed);
+        rc = gr_cuda_enter(cuda, slot->primary, saved);
     }
     if (rc < 0) {
         return rc;
     }
     if (!active || current_id(cuda) != slot->id) {
-        gr_cuda_leave(cuda, *pushed);
+        if (active) {
+            gr_cuda_leave(cuda, saved);
+        }
         gr_cuda_say("the context of device %d was reset", ordinal);
         return GR_ERR_CUDA;
     }
@@ -102,14 +125,15 @@ static int enable_peer(struct gr_gpu *gpu, int other)
     const struct gr_gpu_slot *slots = gpu->gpus->slots;
     CUcontext context;
     CUresult result;
-    int can = 0, pushed;
+    struct gr_cuda_saved saved;
+    int can = 0;
 
     if (0 != GR_CUDA(cuda, cuDeviceCanAccessPeer, &can, slots[gpu->ordinal].device, slots[other].device) || !can ||
-        gr_cuda_primary(gpu->gpus, other, &context) < 0 || gr_cuda_enter(cuda, gpu->context, &pushed) < 0) {
+        gr_cuda_primary(gpu->gpus, other, &context) < 0 || gr_cuda_enter(cuda, gpu->context, &saved) < 0) {
         return 0;
     }
     result = cuda->cuCtxEnablePeerAccess(context, 0);
-    gr_cuda_leave(cuda, pushed);
+    gr_cuda_leave(cuda, &saved);
     /* the application may have done it */
     return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED == result ||
            0 == gr_cuda_check(cuda, "cuCtxEnablePeerAccess", result);

@@ -173,14 +173,15 @@ static int identify(struct gr_gpu *gpu)
 static int make_ready(struct gr_gpu *gpu)
 {
     const struct gr_cuda *cuda = &gpu->gpus->cuda;
-    int pushed, sms, per_sm = 0, rc;
+    struct gr_cuda_saved saved;
+    int sms, per_sm = 0, rc;
 
     if (identify(gpu) < 0 || attribute(gpu, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &sms) < 0) {
         return GR_ERR_CUDA;
     }
     rc = gr_cuda_primary(gpu->gpus, gpu->ordinal, &gpu->context);
     if (0 == rc) {
-        rc = gr_cuda_enter(cuda, gpu->context, &pushed);
+        rc = gr_cuda_enter(cuda, gpu->context, &saved);
     }
     if (rc < 0) {
         return rc;
@@ -192,17 +193,17 @@ static int make_ready(struct gr_gpu *gpu)
         rc = resolve_kernels(gpu, &per_sm);
     }
     gpu->resident = sms * per_sm;
-    gr_cuda_leave(cuda, pushed);
+    gr_cuda_leave(cuda, &saved);
     return rc;
 }
 
 static void gpu_destroy(struct gr_gpu *gpu)
 {
-    int pushed;
+    struct gr_cuda_saved saved;
 
-    if (NULL != gpu->library && 0 == gr_cuda_enter_alive(gpu->gpus, gpu->ordinal, &pushed)) {
+    if (NULL != gpu->library && 0 == gr_cuda_enter_alive(gpu->gpus, gpu->ordinal, &saved)) {
         (void) gpu->gpus->cuda.cuLibraryUnload(gpu->library);
-        gr_cuda_leave(&gpu->gpus->cuda, pushed);
+        gr_cuda_leave(&gpu->gpus->cuda, &saved);
     }
     free(gpu->reach);
     free(gpu);
@@ -255,7 +256,8 @@ struct gr_gpu *gr_gpu_get(struct gr_gpus *gpus, int ordinal, int *error)
 
 void gr_gpus_close(struct gr_gpus *gpus)
 {
-    int k, pushed;
+    struct gr_cuda_saved saved;
+    int k;
 
     if (NULL == gpus) {
         return;
@@ -267,9 +269,13 @@ void gr_gpus_close(struct gr_gpus *gpus)
             gpu_destroy(gpu);
         }
         /* what was retained before a reset is not held any more */
-        if (NULL != gpus->slots[k].primary && 0 == gr_cuda_enter_alive(gpus, k, &pushed)) {
-            gr_cuda_leave(&gpus->cuda, pushed);
+        if (NULL != gpus->slots[k].primary && 0 == gr_cuda_enter_alive(gpus, k, &saved)) {
+            CUstreamCaptureMode mode;
+
+            gr_cuda_leave(&gpus->cuda, &saved);
+            mode = gr_cuda_relax(&gpus->cuda);
             (void) gpus->cuda.cuDevicePrimaryCtxRelease(gpus->slots[k].device);
+            gr_cuda_restore(&gpus->cuda, mode);
         }
     }
     pthread_mutex_destroy(&gpus->lock);

@@ -57,6 +57,9 @@
     X(cuStreamSynchronize, 2000, NEEDED)                                                                              \
     X(cuStreamQuery, 2000, NEEDED)                                                                                    \
     X(cuStreamWaitEvent, 3020, NEEDED)                                                                                \
+    X(cuStreamIsCapturing, 10000, NEEDED)                                                                             \
+    X(cuThreadExchangeStreamCaptureMode, 10010, NEEDED)                                                               \
+    X(cuLaunchHostFunc, 10000, NEEDED)                                                                                \
     X(cuEventCreate, 2000, NEEDED)                                                                                    \
     X(cuEventDestroy, 4000, NEEDED)                                                                                   \
     X(cuEventQuery, 2000, NEEDED)                                                                                     \

@@ -12,11 +12,12 @@ int gr_gpu_alloc(struct gr_gpu *gpu, size_t bytes, gr_gpu_ptr *at)
 {
     const struct gr_cuda *cuda = &gpu->gpus->cuda;
     CUdeviceptr base = 0;
-    int pushed, rc = gr_cuda_enter(cuda, gpu->context, &pushed);
+    struct gr_cuda_saved saved;
+    int rc = gr_cuda_enter(cuda, gpu->context, &saved);
 
     if (0 == rc) {
         rc = GR_CUDA(cuda, cuMemAlloc, &base, bytes);
-        gr_cuda_leave(cuda, pushed);
+        gr_cuda_leave(cuda, &saved);
     }
     *at = 0 == rc ? base : 0;
     return rc;
@@ -24,11 +25,11 @@ int gr_gpu_alloc(struct gr_gpu *gpu, size_t bytes, gr_gpu_ptr *at)
 
 void gr_gpu_free(struct gr_gpu *gpu, gr_gpu_ptr at)
 {
-    int pushed;
+    struct gr_cuda_saved saved;
 
-    if (0 != at && 0 == gr_cuda_enter_alive(gpu->gpus, gpu->ordinal, &pushed)) {
+    if (0 != at && 0 == gr_cuda_enter_alive(gpu->gpus, gpu->ordinal, &saved)) {
         (void) gpu->gpus->cuda.cuMemFree(at);
-        gr_cuda_leave(&gpu->gpus->cuda, pushed);
+        gr_cuda_leave(&gpu->gpus->cuda, &saved);
     }
 }
 
@@ -50,9 +51,10 @@ void *gr_gpu_host_alloc(struct gr_gpu *gpu, size_t bytes)
     struct gr_numa_saved policy;
     void *base = NULL;
     gr_gpu_ptr at;
-    int pushed, rc;
+    struct gr_cuda_saved saved;
+    int rc;
 
-    if (0 != gr_cuda_enter(cuda, gpu->context, &pushed)) {
+    if (0 != gr_cuda_enter(cuda, gpu->context, &saved)) {
         return NULL;
     }
     (void) gr_numa_prefer(gpu->numa, &policy);
@@ -66,24 +68,25 @@ void *gr_gpu_host_alloc(struct gr_gpu *gpu, size_t bytes)
     } else {
         memset(base, 0, bytes);
     }
-    gr_cuda_leave(cuda, pushed);
+    gr_cuda_leave(cuda, &saved);
     return base;
 }
 
 void gr_gpu_host_free(struct gr_gpu *gpu, void *at)
 {
-    int pushed;
+    struct gr_cuda_saved saved;
 
-    if (NULL != at && 0 == gr_cuda_enter_alive(gpu->gpus, gpu->ordinal, &pushed)) {
+    if (NULL != at && 0 == gr_cuda_enter_alive(gpu->gpus, gpu->ordinal, &saved)) {
         (void) gpu->gpus->cuda.cuMemFreeHost(at);
-        gr_cuda_leave(&gpu->gpus->cuda, pushed);
+        gr_cuda_leave(&gpu->gpus->cuda, &saved);
     }
 }
 
 int gr_gpu_host_pin(struct gr_gpu *gpu, void *base, size_t bytes, gr_gpu_ptr *at)
 {
     const struct gr_cuda *cuda = &gpu->gpus->cuda;
-    int pushed, rc = gr_cuda_enter(cuda, gpu->context, &pushed);
+    struct gr_cuda_saved saved;
+    int rc = gr_cuda_enter(cuda, gpu->context, &saved);
 
     if (rc < 0) {
         return rc;
@@ -95,21 +98,34 @@ int gr_gpu_host_pin(struct gr_gpu *gpu, void *base, size_t bytes, gr_gpu_ptr *at
             (void) cuda->cuMemHostUnregister(base);
         }
     }
-    gr_cuda_leave(cuda, pushed);
+    gr_cuda_leave(cuda, &saved);
     return rc;
 }
 
 void gr_gpu_host_unpin(struct gr_gpu *gpu, void *base)
 {
-    int pushed;
+    struct gr_cuda_saved saved;
 
-    if (0 == gr_cuda_enter_alive(gpu->gpus, gpu->ordinal, &pushed)) {
+    if (0 == gr_cuda_enter_alive(gpu->gpus, gpu->ordinal, &saved)) {
         (void) gpu->gpus->cuda.cuMemHostUnregister(base);
-        gr_cuda_leave(&gpu->gpus->cuda, pushed);
+        gr_cuda_leave(&gpu->gpus->cuda, &saved);
     }
 }
 
 /* ---- copies ---- */
+
+/* Wait for what the application has put on the default stream of the current context. */
+static CUresult wait_default(const struct gr_cuda *cuda)
+{
+    CUstream stream;
+    CUresult result = gr_cuda_default_open(cuda, &stream);
+
+    if (CUDA_SUCCESS == result) {
+        result = cuda->cuStreamSynchronize(stream);
+        gr_cuda_default_close(cuda, stream);
+    }
+    return result;
+}
 
 /*
  * Wait for what the application has put on the default stream of the context that is current, but of one context: the
@@ -118,12 +134,15 @@ void gr_gpu_host_unpin(struct gr_gpu *gpu, void *base)
 static int wait_for_current(const struct gr_cuda *cuda, CUcontext but)
 {
     CUcontext current = NULL;
+    CUstreamCaptureMode mode;
     CUresult result;
 
     if (CUDA_SUCCESS != cuda->cuCtxGetCurrent(&current) || NULL == current || but == current) {
         return 0;
     }
-    result = cuda->cuStreamSynchronize(CU_STREAM_LEGACY);
+    mode = gr_cuda_relax(cuda);
+    result = wait_default(cuda);
+    gr_cuda_restore(cuda, mode);
     if (CUDA_ERROR_CONTEXT_IS_DESTROYED == result || CUDA_ERROR_INVALID_CONTEXT == result) {
         return 0; /* and with it what was to be waited for */
     }
@@ -138,11 +157,12 @@ int gr_gpus_wait_current(struct gr_gpus *gpus, int but)
 int gr_gpu_wait_default(struct gr_gpu *gpu)
 {
     const struct gr_cuda *cuda = &gpu->gpus->cuda;
-    int pushed, rc = gr_cuda_enter(cuda, gpu->context, &pushed);
+    struct gr_cuda_saved saved;
+    int rc = gr_cuda_enter(cuda, gpu->context, &saved);
 
     if (0 == rc) {
-        rc = GR_CUDA(cuda, cuStreamSynchronize, CU_STREAM_LEGACY);
-        gr_cuda_leave(cuda, pushed);
+        rc = gr_cuda_check(cuda, "cuStreamSynchronize", wait_default(cuda));
+        gr_cuda_leave(cuda, &saved);
     }
     return rc;
 }
@@ -205,23 +225,31 @@ int gr_cuda_copy_run(const struct gr_cuda *cuda, const struct gr_gpu_run *run, C
 int gr_gpu_copy_runs(struct gr_gpu *gpu, const struct gr_gpu_run *runs, size_t n)
 {
     const struct gr_cuda *cuda = &gpu->gpus->cuda;
-    int pushed, rc;
+    struct gr_cuda_saved saved;
+    CUstream stream;
+    int rc;
     size_t k;
 
     rc = wait_for_current(cuda, gpu->context);
     if (0 == rc) {
-        rc = gr_cuda_enter(cuda, gpu->context, &pushed);
+        rc = gr_cuda_enter(cuda, gpu->context, &saved);
     }
     if (rc < 0) {
         return rc;
     }
+    rc = gr_cuda_check(cuda, "the default stream", gr_cuda_default_open(cuda, &stream));
+    if (rc < 0) {
+        gr_cuda_leave(cuda, &saved);
+        return rc;
+    }
     for (k = 0; k < n && 0 == rc; k++) {
-        rc = gr_cuda_copy_run(cuda, &runs[k], CU_STREAM_LEGACY);
+        rc = gr_cuda_copy_run(cuda, &runs[k], stream);
     }
     if (0 == rc) {
-        rc = GR_CUDA(cuda, cuStreamSynchronize, CU_STREAM_LEGACY);
+        rc = GR_CUDA(cuda, cuStreamSynchronize, stream);
     }
-    gr_cuda_leave(cuda, pushed);
+    gr_cuda_default_close(cuda, stream);
+    gr_cuda_leave(cuda, &saved);
     return rc;
 }
 
@@ -238,13 +266,14 @@ int gr_gpu_ipc_export(struct gr_gpu *gpu, gr_gpu_ptr at, unsigned char handle[GR
 {
     const struct gr_cuda *cuda = &gpu->gpus->cuda;
     CUipcMemHandle h;
-    int pushed, rc = gr_cuda_enter(cuda, gpu->context, &pushed);
+    struct gr_cuda_saved saved;
+    int rc = gr_cuda_enter(cuda, gpu->context, &saved);
 
     if (rc < 0) {
         return rc;
     }
     rc = GR_CUDA(cuda, cuIpcGetMemHandle, &h, at);
-    gr_cuda_leave(cuda, pushed);
+    gr_cuda_leave(cuda, &saved);
     if (rc < 0) {
         return GR_ERR_PEER;
     }
@@ -257,25 +286,26 @@ int gr_gpu_ipc_open(struct gr_gpu *gpu, const unsigned char handle[GR_GPU_IPC_BY
     const struct gr_cuda *cuda = &gpu->gpus->cuda;
     CUipcMemHandle h;
     CUdeviceptr base = 0;
-    int pushed, rc = gr_cuda_enter(cuda, gpu->context, &pushed);
+    struct gr_cuda_saved saved;
+    int rc = gr_cuda_enter(cuda, gpu->context, &saved);
 
     if (rc < 0) {
         return rc;
     }
     memcpy(&h, handle, sizeof(h));
     rc = GR_CUDA(cuda, cuIpcOpenMemHandle, &base, h, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
-    gr_cuda_leave(cuda, pushed);
+    gr_cuda_leave(cuda, &saved);
     *at = base;
     return 0 == rc ? 0 : GR_ERR_PEER;
 }
 
 void gr_gpu_ipc_close(struct gr_gpu *gpu, gr_gpu_ptr at)
 {
-    int pushed;
+    struct gr_cuda_saved saved;
 
-    if (0 == gr_cuda_enter_alive(gpu->gpus, gpu->ordinal, &pushed)) {
+    if (0 == gr_cuda_enter_alive(gpu->gpus, gpu->ordinal, &saved)) {
         (void) gpu->gpus->cuda.cuIpcCloseMemHandle(at);
-        gr_cuda_leave(&gpu->gpus->cuda, pushed);
+        gr_cuda_leave(&gpu->gpus->cuda, &saved);
     }
 }
 
@@ -284,16 +314,17 @@ int gr_gpu_ipc_range(struct gr_gpu *gpu, gr_gpu_ptr at, gr_gpu_ptr *base, size_t
     const struct gr_cuda *cuda = &gpu->gpus->cuda;
     CUdeviceptr first = 0;
     unsigned int capable = 0;
-    int pushed, rc;
+    struct gr_cuda_saved saved;
+    int rc;
 
     if (CUDA_SUCCESS != cuda->cuPointerGetAttribute(&capable, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, at) ||
         !capable) {
         return GR_ERR_PEER;
     }
-    rc = gr_cuda_enter(cuda, gpu->context, &pushed);
+    rc = gr_cuda_enter(cuda, gpu->context, &saved);
     if (0 == rc) {
         rc = GR_CUDA(cuda, cuMemGetAddressRange, &first, bytes, at);
-        gr_cuda_leave(cuda, pushed);
+        gr_cuda_leave(cuda, &saved);
     }
     *base = first;
     return 0 == rc ? 0 : GR_ERR_PEER;
@@ -325,12 +356,13 @@ enum gr_gpu_direct gr_gpu_direct(const struct gr_gpu *gpu)
 int gr_gpu_flush(struct gr_gpu *gpu)
 {
     const struct gr_cuda *cuda = &gpu->gpus->cuda;
-    int pushed, rc = gr_cuda_enter(cuda, gpu->context, &pushed);
+    struct gr_cuda_saved saved;
+    int rc = gr_cuda_enter(cuda, gpu->context, &saved);
 
     if (0 == rc) {
         rc = GR_CUDA(cuda, cuFlushGPUDirectRDMAWrites, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
                      CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER);
-        gr_cuda_leave(cuda, pushed);
+        gr_cuda_leave(cuda, &saved);
     }
     return rc;
 }

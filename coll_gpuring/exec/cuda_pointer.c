@@ -144,11 +144,27 @@ static void remember(const struct gr_gpus *gpus, uintptr_t address, const struct
     s->what.at = said->at - (address - s->start);
 }
 
+/* Memory that was not seen lately. */
+static struct gr_pointer find_new(const struct gr_gpus *gpus, uintptr_t address)
+{
+    struct said said;
+    struct gr_pointer p;
+
+    if (!ask(gpus, address, &said)) {
+        return host;
+    }
+    p = classify(gpus, &said);
+    if (NULL != said.context && (GR_MEMORY_DEVICE == p.memory || GR_MEMORY_MANAGED == p.memory)) {
+        remember(gpus, address, &said, &p);
+    }
+    return p;
+}
+
 struct gr_pointer gr_pointer_find(struct gr_gpus *gpus, const void *pointer)
 {
     uintptr_t address = (uintptr_t) pointer;
     const struct seen *s;
-    struct said said;
+    CUstreamCaptureMode mode;
     struct gr_pointer p;
 
     if (NULL == gpus || NULL == pointer) {
@@ -160,12 +176,8 @@ struct gr_pointer gr_pointer_find(struct gr_gpus *gpus, const void *pointer)
         p.at += address - s->start;
         return p;
     }
-    if (!ask(gpus, address, &said)) {
-        return host;
-    }
-    p = classify(gpus, &said);
-    if (NULL != said.context && (GR_MEMORY_DEVICE == p.memory || GR_MEMORY_MANAGED == p.memory)) {
-        remember(gpus, address, &said, &p);
-    }
+    mode = gr_cuda_relax(&gpus->cuda);
+    p = find_new(gpus, address);
+    gr_cuda_restore(&gpus->cuda, mode);
     return p;
 }

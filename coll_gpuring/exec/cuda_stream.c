@@ -4,6 +4,38 @@
 
 #include <stdlib.h>
 
+static void CUDA_CB nothing(void *unused)
+{
+    (void) unused;
+}
+
+CUresult gr_cuda_default_open(const struct gr_cuda *cuda, CUstream *stream)
+{
+    CUstreamCaptureStatus status;
+    CUresult result;
+
+    *stream = CU_STREAM_LEGACY;
+    if (CUDA_ERROR_STREAM_CAPTURE_IMPLICIT != cuda->cuStreamIsCapturing(CU_STREAM_LEGACY, &status)) {
+        return CUDA_SUCCESS;
+    }
+    result = cuda->cuStreamCreateWithPriority(stream, CU_STREAM_DEFAULT, 0);
+    if (CUDA_SUCCESS == result) {
+        /* work on a blocking stream comes after the legacy one's; an event alone might not count as work */
+        result = cuda->cuLaunchHostFunc(*stream, nothing, NULL);
+        if (CUDA_SUCCESS != result) {
+            gr_cuda_default_close(cuda, *stream);
+        }
+    }
+    return result;
+}
+
+void gr_cuda_default_close(const struct gr_cuda *cuda, CUstream stream)
+{
+    if (CU_STREAM_LEGACY != stream) {
+        (void) cuda->cuStreamDestroy(stream); /* when its work is done */
+    }
+}
+
 /* The stream and its event. The context is current. */
 static int create(struct gr_gpu_stream *s)
 {
@@ -27,16 +59,17 @@ static int create(struct gr_gpu_stream *s)
 int gr_gpu_stream_open(struct gr_gpu *gpu, struct gr_gpu_stream **stream)
 {
     struct gr_gpu_stream *s = calloc(1, sizeof(*s));
-    int pushed, rc;
+    struct gr_cuda_saved saved;
+    int rc;
 
     if (NULL == s) {
         return GR_ERR_NOMEM;
     }
     s->gpu = gpu;
-    rc = gr_cuda_enter(&gpu->gpus->cuda, gpu->context, &pushed);
+    rc = gr_cuda_enter(&gpu->gpus->cuda, gpu->context, &saved);
     if (0 == rc) {
         rc = create(s);
-        gr_cuda_leave(&gpu->gpus->cuda, pushed);
+        gr_cuda_leave(&gpu->gpus->cuda, &saved);
     }
     if (rc < 0) {
         free(s);
@@ -49,37 +82,52 @@ int gr_gpu_stream_open(struct gr_gpu *gpu, struct gr_gpu_stream **stream)
 void gr_gpu_stream_close(struct gr_gpu_stream *stream)
 {
     const struct gr_cuda *cuda;
-    int pushed, k;
+    struct gr_cuda_saved saved;
+    int k;
 
     if (NULL == stream) {
         return;
     }
     cuda = &stream->gpu->gpus->cuda;
-    if (0 == gr_cuda_enter_alive(stream->gpu->gpus, stream->gpu->ordinal, &pushed)) {
+    if (0 == gr_cuda_enter_alive(stream->gpu->gpus, stream->gpu->ordinal, &saved)) {
         (void) cuda->cuStreamSynchronize(stream->stream);
         (void) cuda->cuEventDestroy(stream->event);
         for (k = 0; k < GR_GPU_MARKS && NULL != stream->marks[k]; k++) {
             (void) cuda->cuEventDestroy(stream->marks[k]);
         }
         (void) cuda->cuStreamDestroy(stream->stream);
-        gr_cuda_leave(cuda, pushed);
+        gr_cuda_leave(cuda, &saved);
     }
     free(stream);
+}
+
+/* Record an event behind what is on the default stream of the current context. */
+static int record_default(const struct gr_cuda *cuda, CUevent event)
+{
+    CUstream stream;
+    int rc = gr_cuda_check(cuda, "the default stream", gr_cuda_default_open(cuda, &stream));
+
+    if (0 == rc) {
+        rc = GR_CUDA(cuda, cuEventRecord, event, stream);
+        gr_cuda_default_close(cuda, stream);
+    }
+    return rc;
 }
 
 int gr_gpu_stream_follow(struct gr_gpu_stream *stream)
 {
     const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
-    int pushed, rc = gr_cuda_enter(cuda, stream->gpu->context, &pushed);
+    struct gr_cuda_saved saved;
+    int rc = gr_cuda_enter(cuda, stream->gpu->context, &saved);
 
     if (rc < 0) {
         return rc;
     }
-    rc = GR_CUDA(cuda, cuEventRecord, stream->event, CU_STREAM_LEGACY);
+    rc = record_default(cuda, stream->event);
     if (0 == rc) {
         rc = GR_CUDA(cuda, cuStreamWaitEvent, stream->stream, stream->event, CU_EVENT_WAIT_DEFAULT);
     }
-    gr_cuda_leave(cuda, pushed);
+    gr_cuda_leave(cuda, &saved);
     return rc;
 }
 
@@ -89,38 +137,41 @@ int gr_gpu_launch(struct gr_gpu_stream *stream, enum gr_kernel kernel, uint32_t 
     /* the driver reads it before it returns, and writes nothing */
     void *params[] = {(void *) (uintptr_t) args};
     uint32_t threads = 0 == args->threads ? GR_GPU_THREADS : args->threads;
-    int pushed, rc = gr_cuda_enter(cuda, stream->gpu->context, &pushed);
+    struct gr_cuda_saved saved;
+    int rc = gr_cuda_enter(cuda, stream->gpu->context, &saved);
 
     if (rc < 0) {
         return rc;
     }
     rc = GR_CUDA(cuda, cuLaunchKernel, stream->gpu->kernels[kernel], nblocks, 1, 1, threads, 1, 1, 0,
                  stream->stream, params, NULL);
-    gr_cuda_leave(cuda, pushed);
+    gr_cuda_leave(cuda, &saved);
     return rc;
 }
 
 int gr_gpu_stream_copy(struct gr_gpu_stream *stream, gr_gpu_ptr dst, gr_gpu_ptr src, size_t bytes)
 {
     const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
-    int pushed, rc;
+    struct gr_cuda_saved saved;
+    int rc;
 
     if (0 == bytes) {
         return 0;
     }
-    rc = gr_cuda_enter(cuda, stream->gpu->context, &pushed);
+    rc = gr_cuda_enter(cuda, stream->gpu->context, &saved);
     if (rc < 0) {
         return rc;
     }
     rc = GR_CUDA(cuda, cuMemcpyAsync, dst, src, bytes, stream->stream);
-    gr_cuda_leave(cuda, pushed);
+    gr_cuda_leave(cuda, &saved);
     return rc;
 }
 
 int gr_gpu_stream_copy_runs(struct gr_gpu_stream *stream, const struct gr_gpu_run *runs, size_t n)
 {
     const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
-    int pushed, rc = gr_cuda_enter(cuda, stream->gpu->context, &pushed);
+    struct gr_cuda_saved saved;
+    int rc = gr_cuda_enter(cuda, stream->gpu->context, &saved);
     size_t k;
 
     if (rc < 0) {
@@ -129,7 +180,7 @@ int gr_gpu_stream_copy_runs(struct gr_gpu_stream *stream, const struct gr_gpu_ru
     for (k = 0; k < n && 0 == rc; k++) {
         rc = gr_cuda_copy_run(cuda, &runs[k], stream->stream);
     }
-    gr_cuda_leave(cuda, pushed);
+    gr_cuda_leave(cuda, &saved);
     return rc;
 }
 
@@ -149,14 +200,15 @@ static int need_marks(struct gr_gpu_stream *stream, uint32_t mark)
 int gr_gpu_stream_mark(struct gr_gpu_stream *stream, uint32_t mark)
 {
     const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
-    int pushed, rc = gr_cuda_enter(cuda, stream->gpu->context, &pushed);
+    struct gr_cuda_saved saved;
+    int rc = gr_cuda_enter(cuda, stream->gpu->context, &saved);
 
     if (rc < 0) {
         return rc;
     }
     rc = need_marks(stream, mark);
     rc = 0 == rc ? GR_CUDA(cuda, cuEventRecord, stream->marks[mark], stream->stream) : rc;
-    gr_cuda_leave(cuda, pushed);
+    gr_cuda_leave(cuda, &saved);
     return rc;
 }
 
@@ -171,24 +223,28 @@ static int answer(const struct gr_cuda *cuda, const char *function, CUresult res
 int gr_gpu_stream_reached(struct gr_gpu_stream *stream, uint32_t mark)
 {
     const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
+    CUstreamCaptureMode mode = gr_cuda_relax(cuda);
+    CUresult result = cuda->cuEventQuery(stream->marks[mark]); /* needs no context */
 
-    return answer(cuda, "cuEventQuery", cuda->cuEventQuery(stream->marks[mark])); /* needs no context */
+    gr_cuda_restore(cuda, mode);
+    return answer(cuda, "cuEventQuery", result);
 }
 
 int gr_gpu_stream_zero(struct gr_gpu_stream *stream, gr_gpu_ptr at, size_t bytes)
 {
     const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
-    int pushed, rc;
+    struct gr_cuda_saved saved;
+    int rc;
 
     if (0 == bytes) {
         return 0;
     }
-    rc = gr_cuda_enter(cuda, stream->gpu->context, &pushed);
+    rc = gr_cuda_enter(cuda, stream->gpu->context, &saved);
     if (rc < 0) {
         return rc;
     }
     rc = GR_CUDA(cuda, cuMemsetD8Async, at, 0, bytes, stream->stream);
-    gr_cuda_leave(cuda, pushed);
+    gr_cuda_leave(cuda, &saved);
     return rc;
 }
 
@@ -196,24 +252,26 @@ int gr_gpu_stream_done(struct gr_gpu_stream *stream)
 {
     const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
     CUresult result;
-    int pushed, rc = gr_cuda_enter(cuda, stream->gpu->context, &pushed);
+    struct gr_cuda_saved saved;
+    int rc = gr_cuda_enter(cuda, stream->gpu->context, &saved);
 
     if (rc < 0) {
         return rc;
     }
     result = cuda->cuStreamQuery(stream->stream);
-    gr_cuda_leave(cuda, pushed);
+    gr_cuda_leave(cuda, &saved);
     return answer(cuda, "cuStreamQuery", result);
 }
 
 int gr_gpu_stream_wait(struct gr_gpu_stream *stream)
 {
     const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
-    int pushed, rc = gr_cuda_enter(cuda, stream->gpu->context, &pushed);
+    struct gr_cuda_saved saved;
+    int rc = gr_cuda_enter(cuda, stream->gpu->context, &saved);
 
     if (0 == rc) {
         rc = GR_CUDA(cuda, cuStreamSynchronize, stream->stream);
-        gr_cuda_leave(cuda, pushed);
+        gr_cuda_leave(cuda, &saved);
     }
     return rc;
 }

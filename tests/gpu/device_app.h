@@ -16,7 +16,8 @@
     X(cuMemAllocManaged) X(cuMemAllocAsync) X(cuMemFreeAsync)                                                         \
     X(cuMemAddressReserve) X(cuMemCreate) X(cuMemMap) X(cuMemSetAccess)                                               \
     X(cuMemcpyDtoH) X(cuMemcpyHtoD) X(cuMemcpy) X(cuMemsetD8) X(cuMemsetD8Async)                                      \
-    X(cuPointerGetAttribute) X(cuStreamCreate) X(cuStreamSynchronize) X(cuLaunchHostFunc)
+    X(cuPointerGetAttribute) X(cuStreamCreate) X(cuStreamSynchronize) X(cuLaunchHostFunc)                             \
+    X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuThreadExchangeStreamCaptureMode)
 
 struct app {
 #define APP_FIELD(name) __typeof__(&name) name;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What was put on a default stream before a call comes before it, in all forms: streams TEST, with GPURING_MEMORY set.
+ * What was put on a default stream before a call comes before it, in all forms: streams TEST [capture], with GPURING_MEMORY set.
  *
  *     own        buffers, stream and current context are of this rank's device
  *     elsewhere  the same of another device, after a call that was of this one
  *     foreign    of a context that the application made
+ *     capture    each call is made while the application captures a graph on some stream, in all modes
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,12 @@ static struct {
     int (*alloc)(uint64_t *, size_t);
     int (*memset_async)(uint64_t, unsigned char, size_t, void *);
     int (*copy)(uint64_t, uint64_t, size_t);
+    int (*stream)(void **, unsigned);
+    int (*synchronize)(void *);
+    int (*begin)(void *, int);
+    int (*end)(void *, void **);
+    int (*instantiate)(void **, void *, unsigned long long);
+    int (*launch)(void *, void *);
 } cu;
 
 static const struct {
@@ -37,7 +44,15 @@ static const struct {
     {"cuCtxSetCurrent", &cu.set},            {"cuCtxCreate_v2", &cu.create},
     {"cuDevicePrimaryCtxRetain", &cu.retain}, {"cuMemAlloc_v2", &cu.alloc},
     {"cuMemsetD8Async", &cu.memset_async},   {"cuMemcpy", &cu.copy},
+    {"cuStreamCreate", &cu.stream},          {"cuStreamBeginCapture_v2", &cu.begin},
+    {"cuStreamEndCapture", &cu.end},         {"cuGraphInstantiateWithFlags", &cu.instantiate},
+    {"cuGraphLaunch", &cu.launch},           {"cuStreamSynchronize", &cu.synchronize},
 };
+
+/* Whether calls are made while a graph is captured; then the streams (blocking and non-blocking), and what it writes to. */
+static bool captures;
+static void *streams[2];
+static uint64_t drawn;
 
 static void check(int rc)
 {
@@ -95,6 +110,31 @@ static bool holds(uint64_t at, int byte)
     return true;
 }
 
+static void capture_begin(int k)
+{
+    if (captures) {
+        check(cu.begin(streams[k % 2], k % 3));
+        check(cu.memset_async(drawn, (unsigned char) k, BYTES, streams[k % 2]));
+    }
+}
+
+/* Whether the capture was left alone: its graph does what was put on the stream, now. */
+static bool capture_end(int k)
+{
+    void *graph, *exec;
+
+    if (!captures) {
+        return true;
+    }
+    if (0 != cu.end(streams[k % 2], &graph) || holds(drawn, k)) {
+        return false;
+    }
+    check(cu.instantiate(&exec, graph, 0));
+    check(cu.launch(exec, streams[k % 2]));
+    check(cu.synchronize(streams[k % 2]));
+    return holds(drawn, k);
+}
+
 /* Each call begins while memsets of its input are under way, which take a while together; the last one counts. */
 static bool calls_wait(enum form form, uint64_t in, uint64_t out, MPI_Datatype type)
 {
@@ -109,8 +149,9 @@ static bool calls_wait(enum form form, uint64_t in, uint64_t out, MPI_Datatype t
         for (int i = 10; i >= 0; i--) {
             check(cu.memset_async(in, (unsigned char) (byte + i), BYTES, NULL));
         }
+        capture_begin(byte);
         allreduce(form, from, to, type, &request);
-        ok = ok && holds(out, byte);
+        ok = capture_end(byte) && holds(out, byte) && ok;
     }
     if (MPI_REQUEST_NULL != request) {
         MPI_Request_free(&request);
@@ -126,10 +167,13 @@ static void all_forms(void)
 
     check(cu.alloc(&in, BYTES));
     check(cu.alloc(&out, BYTES));
+    check(cu.alloc(&drawn, BYTES));
+    check(cu.stream(&streams[0], 0));
+    check(cu.stream(&streams[1], 1));
     for (int form = 0; form < forms_here; form++) {
         for (int k = 0; k < 2; k++) {
-            tap_check(calls_wait((enum form) form, in, out, types[k]), "memsets come before the calls: %s, %s",
-                      form_names[form], 0 == k ? "staged" : "kernels");
+            tap_check(calls_wait((enum form) form, in, out, types[k]), "memsets come before the calls%s: %s, %s",
+                      captures ? ", and a capture goes on" : "", form_names[form], 0 == k ? "staged" : "kernels");
         }
     }
 }
@@ -149,6 +193,7 @@ int main(int argc, char **argv)
     void *context = NULL;
     int devices = 1;
 
+    captures = argc > 2 && 0 == strcmp(argv[2], "capture");
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
     devmem_open();
     load();

@@ -206,6 +206,9 @@ FAKECUDA_DELAY=5 on_devices "order against the default stream" good_on_devices 3
 FAKECUDA_DELAY=5 on_devices "order against another device's default stream" good_on_devices 3 $small -- streams elsewhere
 FAKECUDA_PEER=none FAKECUDA_DELAY=5 on_devices "the same, out of reach" good_on_devices 3 $small -- streams elsewhere
 FAKECUDA_DELAY=5 on_devices "order in a context of the application's" good_on_devices 3 $small -- streams foreign
+for where in own elsewhere foreign; do
+    FAKECUDA_DELAY=5 on_devices "while a graph is captured, order as $where" good_on_devices 3 $small -- streams $where capture
+done
 on_devices "progress without calls" good_on_devices 3 $small -- devices progress
 on_devices "the current context" good_on_devices 2 $small -- devices context
 FAKECUDA_LOG=$work/steady on_devices "calls after the first ones allocate nothing" good_on_devices 3 $small \
