@@ -201,6 +201,7 @@ typedef struct mca_coll_gpuring_module {
     gr_params_t params;       /* the team's: equal on all ranks; */
     struct gr_torus torus;    /* and the torus that they form, if it is known */
     bool gpu, all_gpu;        /* some rank may have buffers on a device; or all may */
+    const void *hosts[2];     /* of the last call before the driver was loaded: its send and receive buffer */
     atomic_bool decided;      /* whether the team may be used is known: */
     int refused;              /* an enum gr_handover, or -1 */
     _Atomic(struct gr_stage *) stage; /* of blocking calls that are handed on; NULL: none yet, or in use */

@@ -69,6 +69,9 @@ static int describe(struct gr_lane *lane, struct gr_op *op, const struct gr_call
     op->staged = module->gpu;
     op->fetches = !module->gpu; /* or when all lines are there */
     rc = mca_coll_gpuring_data_size(op);
+    if (OMPI_SUCCESS == rc && !module->gpu && !gr_is_known_host(module, call)) {
+        rc = mca_coll_gpuring_gpu_late(module, call);
+    }
     if (OMPI_SUCCESS != rc || 0 == op->data.bytes) {
         return rc;
     }

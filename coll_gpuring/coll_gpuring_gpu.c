@@ -29,12 +29,14 @@ struct kept {
 };
 
 static struct {
-    gr_lock_t lock;
-    struct gr_gpus *gpus;           /* NULL: not opened */
-    int error;                      /* why it could not be */
-    struct kept *kept;              /* by ordinal */
-    atomic_int home;                /* 1 + ordinal of the device of the first buffer seen; 0: none yet */
-    unsigned long long objects;     /* loaded when the driver was last looked for */
+    gr_lock_t lock;                  /* guards what is written here but the atomics; those are read without it */
+    struct gr_gpus *_Atomic gpus;    /* NULL: not opened. Set once, after kept */
+    int error;                       /* why it could not be opened */
+    struct kept *kept;               /* by ordinal */
+    atomic_int home;                 /* 1 + ordinal of the device of the first buffer seen; 0: none yet */
+    atomic_bool loaded;              /* the driver is, in this process */
+    atomic_ullong objects;           /* loaded when the driver was last looked for in vain */
+    atomic_int possible;             /* 1 + whether buffers on devices are, as said at MPI_Init; 0: not asked yet */
 } state;
 
 /* ---- the driver ---- */
@@ -46,55 +48,77 @@ static int count_objects(struct dl_phdr_info *info, size_t size, void *ctx)
     return 1; /* the first is enough: the count is the same in each */
 }
 
-/* Whether the driver is loaded in this process. Cheap while nothing else was loaded since the last question. */
-static bool driver_is_loaded(void)
+bool mca_coll_gpuring_gpu_loaded(void)
 {
-    static bool loaded;
     unsigned long long objects = 0;
     void *handle;
 
-    if (loaded) {
+    if (!GR_HAVE_CUDA || 0 == mca_coll_gpuring_component.cuda) {
+        return false;
+    }
+    if (atomic_load_explicit(&state.loaded, memory_order_relaxed)) {
         return true;
     }
     (void) dl_iterate_phdr(count_objects, &objects);
-    if (objects == state.objects) {
+    if (objects == atomic_load_explicit(&state.objects, memory_order_relaxed)) {
         return false;
     }
-    state.objects = objects;
     handle = dlopen(DRIVER, RTLD_LAZY | RTLD_NOLOAD);
-    if (NULL != handle) {
-        dlclose(handle);
-        loaded = true;
+    if (NULL == handle) {
+        atomic_store_explicit(&state.objects, objects, memory_order_relaxed);
+        return false;
     }
-    return loaded;
+    dlclose(handle);
+    atomic_store_explicit(&state.loaded, true, memory_order_relaxed);
+    return true;
+}
+
+/* A device file of the driver: Linux's, or that of Windows' subsystem for it. */
+static bool has_device_file(void)
+{
+    return 0 == access("/dev/nvidiactl", F_OK) || 0 == access("/dev/dxg", F_OK);
 }
 
 bool mca_coll_gpuring_gpu_possible(void)
 {
-    static int possible = -1;
+    int possible = atomic_load_explicit(&state.possible, memory_order_relaxed);
 
-    if (0 > possible) {
+    if (0 == possible) {
         int cuda = mca_coll_gpuring_component.cuda;
 
-        possible = GR_HAVE_CUDA && (1 == cuda || (-1 == cuda && (0 == access("/dev/nvidiactl", F_OK) ||
-                                                                 driver_is_loaded())));
+        possible = 1 + (GR_HAVE_CUDA &&
+                        (1 == cuda || (-1 == cuda && (has_device_file() || mca_coll_gpuring_gpu_loaded()))));
+        atomic_store_explicit(&state.possible, possible, memory_order_relaxed);
     }
-    return 0 != possible;
+    return 1 < possible;
+}
+
+static struct gr_gpus *opened(void)
+{
+    return atomic_load_explicit(&state.gpus, memory_order_acquire);
 }
 
 /* The devices; opened at the first time. NULL: there are none, *error says why. */
 static struct gr_gpus *find_gpus(int *error)
 {
+    struct gr_gpus *gpus = opened();
+
+    *error = 0;
+    if (NULL != gpus) {
+        return gpus;
+    }
     gr_lock(&state.lock);
-    if (NULL == state.gpus && 0 == state.error) {
-        state.gpus = gr_gpus_open(NULL, &state.error);
-        if (NULL != state.gpus) {
-            state.kept = calloc((size_t) gr_gpus_count(state.gpus), sizeof(struct kept));
+    gpus = opened();
+    if (NULL == gpus && 0 == state.error) {
+        gpus = gr_gpus_open(NULL, &state.error);
+        if (NULL != gpus) {
+            state.kept = calloc((size_t) gr_gpus_count(gpus), sizeof(struct kept));
+            atomic_store_explicit(&state.gpus, gpus, memory_order_release);
         }
     }
-    gr_unlock(&state.lock);
     *error = state.error;
-    return state.gpus;
+    gr_unlock(&state.lock);
+    return gpus;
 }
 
 static struct gr_pointer find_pointer(struct gr_gpus *gpus, const void *buffer)
@@ -121,13 +145,49 @@ static int default_ordinal(const struct gr_gpus *gpus)
 struct gr_pointer mca_coll_gpuring_pointer(const void *buffer)
 {
     struct gr_pointer host = {.memory = GR_MEMORY_HOST, .device = -1};
-    struct gr_gpus *gpus = state.gpus;
+    struct gr_gpus *gpus = opened();
     int error;
 
-    if (NULL == gpus) {
-        gpus = mca_coll_gpuring_gpu_possible() && driver_is_loaded() ? find_gpus(&error) : NULL;
+    if (NULL == gpus && mca_coll_gpuring_gpu_loaded()) {
+        gpus = find_gpus(&error);
     }
     return NULL == gpus ? host : find_pointer(gpus, buffer);
+}
+
+/* Whether a side of a call has its data in device memory that the host cannot use. */
+static bool lies_on_device(const struct gr_side *s)
+{
+    struct gr_block b;
+    ptrdiff_t low, high;
+    int k;
+
+    for (k = 0; k < s->n; k++) {
+        b = mca_coll_gpuring_block(s, k);
+        if (mca_coll_gpuring_block_span(&b, &low, &high)) {
+            return GR_MEMORY_DEVICE == mca_coll_gpuring_pointer(b.at + low).memory;
+        }
+    }
+    return false;
+}
+
+int mca_coll_gpuring_gpu_late(mca_coll_gpuring_module_t *module, const struct gr_call *call)
+{
+    static atomic_bool said;
+    struct gr_side send = mca_coll_gpuring_side(call, false), receive = mca_coll_gpuring_side(call, true);
+
+    if (!mca_coll_gpuring_gpu_loaded()) {
+        module->hosts[0] = call->sbuf;
+        module->hosts[1] = call->rbuf;
+        return OMPI_SUCCESS;
+    }
+    if (!lies_on_device(&send) && !lies_on_device(&receive)) {
+        return OMPI_SUCCESS;
+    }
+    if (!atomic_exchange(&said, true)) {
+        mca_coll_gpuring_tell("gpu-late", gr_calls[call->id].name, ompi_comm_rank(call->comm),
+                              gr_comm_name(call->comm));
+    }
+    return MPI_ERR_BUFFER;
 }
 
 bool mca_coll_gpuring_reaches(struct gr_gpu *gpu, const void *buffer)
@@ -203,7 +263,7 @@ struct gr_gpu_ticket mca_coll_gpuring_ticket(const void *buffer, size_t bytes)
     int error;
 
     if (GR_MEMORY_DEVICE == pointer.memory && pointer.device >= 0) {
-        gpu = gr_gpu_get(state.gpus, pointer.device, &error);
+        gpu = gr_gpu_get(opened(), pointer.device, &error);
         share = NULL == gpu ? NULL : mca_coll_gpuring_gpu_share(gpu);
     }
     memset(&none, 0, sizeof(none));
@@ -212,11 +272,16 @@ struct gr_gpu_ticket mca_coll_gpuring_ticket(const void *buffer, size_t bytes)
 
 void mca_coll_gpuring_gpus_trim(void)
 {
+    struct gr_gpus *gpus = opened();
+    struct gr_gpu_share *share;
     int k;
 
-    for (k = 0; NULL != state.kept && k < gr_gpus_count(state.gpus); k++) {
-        if (NULL != state.kept[k].share) {
-            gr_gpu_share_trim(state.kept[k].share);
+    for (k = 0; NULL != gpus && NULL != state.kept && k < gr_gpus_count(gpus); k++) {
+        gr_lock(&state.lock);
+        share = state.kept[k].share;
+        gr_unlock(&state.lock);
+        if (NULL != share) {
+            gr_gpu_share_trim(share);
         }
     }
 }
@@ -227,19 +292,20 @@ struct gr_gpu *mca_coll_gpuring_gpu_of(const void *buffer)
 {
     int ordinal = mca_coll_gpuring_pointer(buffer).device, error;
 
-    return ordinal < 0 ? NULL : gr_gpu_get(state.gpus, ordinal, &error);
+    return ordinal < 0 ? NULL : gr_gpu_get(opened(), ordinal, &error);
 }
 
 struct gr_gpu *mca_coll_gpuring_gpu_any(void)
 {
+    struct gr_gpus *gpus = opened();
     int error;
 
-    return NULL == state.gpus ? NULL : gr_gpu_get(state.gpus, default_ordinal(state.gpus), &error);
+    return NULL == gpus ? NULL : gr_gpu_get(gpus, default_ordinal(gpus), &error);
 }
 
 int mca_coll_gpuring_settle(struct gr_pointer pointer)
 {
-    if (pointer.device < 0 || 0 == gr_gpus_wait_current(state.gpus, pointer.device)) {
+    if (pointer.device < 0 || 0 == gr_gpus_wait_current(opened(), pointer.device)) {
         return OMPI_SUCCESS;
     }
     opal_output(0, "gpuring: waiting for the default stream failed: %s", gr_gpu_error());
@@ -292,14 +358,14 @@ void mca_coll_gpuring_gpus_close(void)
 
     mca_coll_gpuring_rooms_close();
     mca_coll_gpuring_copiers_close();
-    for (k = 0; NULL != state.kept && k < gr_gpus_count(state.gpus); k++) {
+    for (k = 0; NULL != state.kept && k < gr_gpus_count(opened()); k++) {
         gr_gpu_pool_close(state.kept[k].pool);
         gr_gpu_share_close(state.kept[k].share);
     }
     free(state.kept);
     state.kept = NULL;
-    gr_gpus_close(state.gpus);
-    state.gpus = NULL;
+    gr_gpus_close(opened());
+    atomic_store(&state.gpus, NULL);
     state.error = 0;
     atomic_store(&state.home, 0);
 }

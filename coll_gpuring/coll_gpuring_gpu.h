@@ -13,8 +13,26 @@ BEGIN_C_DECLS
 
 /* ---- devices (gpu.c) ---- */
 
-/* Whether this process may have buffers on a device: by parameter, driver and device file; loads nothing. */
+/*
+ * Whether this process may have buffers on a device, as it says to all others at MPI_Init and never again: by parameter,
+ * driver and device file; loads nothing.
+ */
 bool mca_coll_gpuring_gpu_possible(void);
+
+/* Whether it can have some now: the driver is loaded. Cheap (15 ns) while nothing else was loaded since the last time. */
+bool mca_coll_gpuring_gpu_loaded(void);
+
+/*
+ * No rank of the communicator has said that it may have buffers on a device. Whether the call has one all the same, since
+ * the driver was loaded later: MPI_ERR_BUFFER, and said once. Buffers of the last call that had none before the driver was
+ * loaded need not be looked at: gr_is_known_host().
+ */
+int mca_coll_gpuring_gpu_late(mca_coll_gpuring_module_t *module, const struct gr_call *call);
+
+static inline bool gr_is_known_host(const mca_coll_gpuring_module_t *module, const struct gr_call *call)
+{
+    return module->hosts[0] == call->sbuf && module->hosts[1] == call->rbuf;
+}
 
 /* What kind of memory a buffer is; host memory where no driver is loaded in this process. */
 struct gr_pointer mca_coll_gpuring_pointer(const void *buffer);

@@ -376,7 +376,7 @@ static int hand_request(mca_coll_gpuring_module_t *module, const struct gr_call 
 int mca_coll_gpuring_hand(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
 {
     bool device = false;
-    int rc = mca_coll_gpuring_gpu_possible() ? mca_coll_gpuring_look(call, &device) : OMPI_SUCCESS;
+    int rc = mca_coll_gpuring_gpu_loaded() ? mca_coll_gpuring_look(call, &device) : OMPI_SUCCESS;
 
     if (OMPI_SUCCESS == rc && !device && form->cut) {
         return mca_coll_gpuring_segments_do(module, NULL, call, form);

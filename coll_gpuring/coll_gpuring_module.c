@@ -148,6 +148,7 @@ static void module_construct(mca_coll_gpuring_module_t *module)
     atomic_init(&module->untold, false);
     atomic_init(&module->making, 0);
     module->gpu = module->all_gpu = false;
+    module->hosts[0] = module->hosts[1] = NULL;
     atomic_init(&module->decided, false);
     module->refused = -1;
     atomic_init(&module->stage, NULL);

@@ -203,8 +203,10 @@ static CUresult CUDAAPI load_slowly(CUlibrary *l, const void *p, CUjit_option *o
     return counted_cuLibraryLoadData(l, p, o, v, n, q, w, m);
 }
 
+/* Calls ask for the current context's order whether or not the device is ready. */
 static void *get_in_a_thread(void *gpus)
 {
+    CHECK_INT(gr_gpus_wait_current(gpus, 0), 0);
     return get_gpu(gpus, 0);
 }
 

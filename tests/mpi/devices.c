@@ -8,6 +8,9 @@
  *     busy       links are made while a kernel waits
  *     single     buffers on devices at some ranks only
  *     differ     ranks that make different calls get an error, and are told
+ *     late       the driver is loaded after MPI_Init (GPURING_MEMORY=host), when no rank expects buffers on devices: an
+ *                error, and all else goes on
+ *     later      the same where some rank expects them: right
  *     crossed    two communicators, nonblocking calls in opposite order, waited for in the order of the calls
  */
 #include <mpi.h>
@@ -244,6 +247,106 @@ static void differ(void)
     drop(b);
 }
 
+static void add(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+    (void) type;
+    for (int i = 0; i < *n; i++) {
+        ((int *) inout)[i] += ((int *) in)[i];
+    }
+}
+
+/* Sums in host memory, with buffers that were seen before and others. */
+static bool host_calls(void)
+{
+    static int seen, in[COUNT], out[COUNT];
+    int sum = 0, fresh = 1;
+
+    seen = 1;
+    memset(out, 0, sizeof out);
+    for (int i = 0; i < COUNT; i++) {
+        in[i] = test_rank + i;
+    }
+    MPI_Allreduce(&seen, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &fresh, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(in, out, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    return test_size == sum && test_size == fresh &&
+           out[7] == test_size * 7 + test_size * (test_size - 1) / 2;
+}
+
+static int class_of(int code)
+{
+    int class;
+
+    MPI_Error_class(code, &class);
+    return class;
+}
+
+/* A call in each form; error: that each must return, MPI_SUCCESS: it must be right. */
+static void call_late(struct buffers *b, int error)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    bool ok = MPI_SUCCESS == error;
+    int rc;
+
+    for (int form = 0; form < forms_here; form++) {
+        fill(b, form);
+        if (FORM_BLOCKING == form) {
+            rc = MPI_Allreduce(b->in, b->out, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        } else if (FORM_NONBLOCKING == form) {
+            rc = MPI_Iallreduce(b->in, b->out, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+        } else {
+            rc = FORM_INIT(Allreduce, b->in, b->out, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+        }
+        tap_check(class_of(rc) == error, "a buffer on a device, %s: %s", form_names[form],
+                  ok ? "no error" : "MPI_ERR_BUFFER");
+        if (FORM_PERSISTENT == form && ok) {
+            MPI_Start(&request);
+        }
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        tap_check(!ok || is_sum(b, form), "and what it gives, %s", form_names[form]);
+        if (FORM_PERSISTENT == form && ok) {
+            MPI_Request_free(&request);
+        }
+    }
+}
+
+static void load_late(int error)
+{
+    struct buffers *b;
+    void *managed;
+    MPI_Op op;
+
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    tap_check(host_calls(), "before the driver is loaded");
+    setenv("GPURING_MEMORY", "device", 1);
+    (void) devmem_open();
+    tap_check(host_calls(), "buffers in host memory when it is");
+    b = make();
+    call_late(b, error);
+    MPI_Op_create(add, 1, &op);
+    fill(b, 9);
+    MPI_Allreduce(b->in, b->out, COUNT, MPI_INT, op, MPI_COMM_WORLD);
+    tap_check(is_sum(b, 9), "what is handed on is right, on devices too");
+    MPI_Op_free(&op);
+    managed = devmem_alloc(DEVMEM_MANAGED, sizeof(int));
+    *(int *) managed = 1;
+    MPI_Allreduce(MPI_IN_PLACE, managed, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    tap_check(test_size == *(int *) managed, "managed memory is the host's as well");
+    devmem_free(DEVMEM_MANAGED, managed);
+    tap_check(host_calls(), "host memory, afterwards");
+    drop(b);
+}
+
+static void late(void)
+{
+    load_late(MPI_ERR_BUFFER);
+}
+
+static void later(void)
+{
+    load_late(MPI_SUCCESS);
+}
+
 static void crossed(void)
 {
     struct buffers *b[2] = {make(), make()};
@@ -279,6 +382,7 @@ int main(int argc, char **argv)
     } tests[] = {
         {"progress", progress}, {"context", context}, {"steady", steady},   {"busy", busy},
         {"single", single},     {"differ", differ},   {"crossed", crossed},
+        {"late", late},         {"later", later},
     };
 
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
