@@ -286,7 +286,7 @@ static int begin_alltoall(struct gr_op *op)
     data->out = solid ? mca_coll_gpuring_solid_start(call->rbuf, call->rtype) : scratch + (copy ? data->bytes : 0);
     data->finish = solid ? GR_FINISH_NONE : GR_FINISH_UNPACK;
     if (in_place(call) && op->device && solid) {
-        return mca_coll_gpuring_copy(data->in, data->out, data->bytes);
+        return mca_coll_gpuring_copy(&op->stage.after, data->in, data->out, data->bytes);
     }
     if (in_place(call)) {
         return mca_coll_gpuring_convert(call->rbuf, call->rtype, p * call->rcount, data->in, true);
@@ -353,7 +353,7 @@ static int unpack_gathered(const struct gr_call *call, const struct gr_data *dat
 static int copy_out(const struct gr_op *op)
 {
     if (op->device) {
-        return mca_coll_gpuring_copy(op->call.rbuf, op->data.out, op->data.out_bytes);
+        return mca_coll_gpuring_copy(&op->stage.after, op->call.rbuf, op->data.out, op->data.out_bytes);
     }
     memcpy(op->call.rbuf, op->data.out, op->data.out_bytes);
     return OMPI_SUCCESS;

@@ -90,6 +90,9 @@ static int describe(struct gr_lane *lane, struct gr_op *op, const struct gr_call
         if (OMPI_SUCCESS != rc) {
             return rc;
         }
+        if (op->nonblocking) {
+            mca_coll_gpuring_op_mark(op, module->lane);
+        }
         op->line = mca_coll_gpuring_arrival(op, &module->params, device);
         if (GR_PERSISTENT == form) {
             rc = mca_coll_gpuring_arrivals_exchange(module, op, gr_setup_number(lane));

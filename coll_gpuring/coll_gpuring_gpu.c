@@ -157,17 +157,7 @@ struct gr_pointer mca_coll_gpuring_pointer(const void *buffer)
 /* Whether a side of a call has its data in device memory that the host cannot use. */
 static bool lies_on_device(const struct gr_side *s)
 {
-    struct gr_block b;
-    ptrdiff_t low, high;
-    int k;
-
-    for (k = 0; k < s->n; k++) {
-        b = mca_coll_gpuring_block(s, k);
-        if (mca_coll_gpuring_block_span(&b, &low, &high)) {
-            return GR_MEMORY_DEVICE == mca_coll_gpuring_pointer(b.at + low).memory;
-        }
-    }
-    return false;
+    return GR_MEMORY_DEVICE == mca_coll_gpuring_pointer(mca_coll_gpuring_side_first(s)).memory;
 }
 
 int mca_coll_gpuring_gpu_late(mca_coll_gpuring_module_t *module, const struct gr_call *call)
@@ -324,8 +314,24 @@ int mca_coll_gpuring_follow(struct gr_gpu *gpu, const void *buffer)
     return OMPI_ERROR;
 }
 
-/* On the default stream of the device that owns the memory; all runs are of one buffer. */
-int mca_coll_gpuring_copy_runs(const struct gr_gpu_run *runs, size_t n)
+/* On a stream of ours, which does not wait for what was put on default streams since the points. 0 or negative. */
+static int copy_after(const struct gr_points *after, const struct gr_gpu_run *runs, size_t n)
+{
+    bool from = NULL != mca_coll_gpuring_gpu_of(runs[0].src);
+    struct gr_copier copier = mca_coll_gpuring_copier_take(from ? runs[0].src : runs[0].dst, after);
+    int rc = NULL == copier.stream ? GR_ERR_CUDA : gr_gpu_stream_copy_runs(copier.stream, runs, n);
+
+    if (NULL != copier.stream) {
+        int waited = gr_gpu_stream_wait(copier.stream);
+
+        rc = 0 == rc ? waited : rc;
+        mca_coll_gpuring_copier_put(&copier);
+    }
+    return rc;
+}
+
+/* On the default stream of the device that owns the memory, or a stream after the points; all runs are of one buffer. */
+int mca_coll_gpuring_copy_runs(const struct gr_points *after, const struct gr_gpu_run *runs, size_t n)
 {
     struct gr_gpu *gpu;
 
@@ -335,6 +341,9 @@ int mca_coll_gpuring_copy_runs(const struct gr_gpu_run *runs, size_t n)
     gpu = mca_coll_gpuring_gpu_of(runs[0].dst);
     gpu = NULL == gpu ? mca_coll_gpuring_gpu_of(runs[0].src) : gpu;
     gpu = NULL == gpu ? mca_coll_gpuring_gpu_any() : gpu;
+    if (NULL != after && 0 < after->n && 0 == copy_after(after, runs, n)) {
+        return OMPI_SUCCESS;
+    }
     if (NULL != gpu && OMPI_SUCCESS != mca_coll_gpuring_follow(gpu, runs[0].src)) {
         return OMPI_ERROR;
     }
@@ -345,11 +354,11 @@ int mca_coll_gpuring_copy_runs(const struct gr_gpu_run *runs, size_t n)
     return OMPI_ERROR;
 }
 
-int mca_coll_gpuring_copy(void *dst, const void *src, size_t bytes)
+int mca_coll_gpuring_copy(const struct gr_points *after, void *dst, const void *src, size_t bytes)
 {
     const struct gr_gpu_run run = {.dst = dst, .src = src, .bytes = bytes};
 
-    return mca_coll_gpuring_copy_runs(&run, bytes > 0);
+    return mca_coll_gpuring_copy_runs(after, &run, bytes > 0);
 }
 
 void mca_coll_gpuring_gpus_close(void)

@@ -55,9 +55,28 @@ struct gr_gpu_pool *mca_coll_gpuring_gpu_pool(struct gr_gpu *gpu, int *error);
 int mca_coll_gpuring_settle(struct gr_pointer pointer);
 int mca_coll_gpuring_follow(struct gr_gpu *gpu, const void *buffer);
 
-/* Copy between any two places; OMPI error code, and said when it failed. */
-int mca_coll_gpuring_copy(void *dst, const void *src, size_t bytes);
-int mca_coll_gpuring_copy_runs(const struct gr_gpu_run *runs, size_t n);
+/*
+ * Points in the default streams of the devices that a nonblocking call's buffers are on, and of `team`, at the moment of
+ * the call: what is put there later is not waited for when the call starts. n 0: there are none, what is there at the
+ * start comes first.
+ */
+#define GR_POINTS 3
+struct gr_points {
+    int n;
+    struct gr_gpu_point at[GR_POINTS];
+};
+void mca_coll_gpuring_points_set(struct gr_points *points, const struct gr_call *call, struct gr_gpu *team);
+void mca_coll_gpuring_points_free(struct gr_points *points);
+
+/* The stream comes after the points; NULL, or without any: after what is on its device's default stream. 0 or negative. */
+int mca_coll_gpuring_points_follow(const struct gr_points *points, struct gr_gpu_stream *stream);
+
+/*
+ * Copy between any two places, after the points; NULL, or without any: after what is on default streams now. OMPI error
+ * code, and said when it failed.
+ */
+int mca_coll_gpuring_copy(const struct gr_points *after, void *dst, const void *src, size_t bytes);
+int mca_coll_gpuring_copy_runs(const struct gr_points *after, const struct gr_gpu_run *runs, size_t n);
 
 /* The device whose memory a buffer is; NULL: none's. */
 struct gr_gpu *mca_coll_gpuring_gpu_of(const void *buffer);
@@ -112,6 +131,9 @@ struct gr_side {
 struct gr_side mca_coll_gpuring_side(const struct gr_call *call, bool receive);
 struct gr_block mca_coll_gpuring_block(const struct gr_side *side, int k);
 
+/* The first byte of the first block that has data; NULL: none has. */
+const void *mca_coll_gpuring_side_first(const struct gr_side *side);
+
 /* The ranks that a side's messages go to or come from, one each; a side of one block may have several. */
 struct gr_others {
     int n;
@@ -152,6 +174,7 @@ struct gr_stage {
     bool in, out;            /* which */
     bool brought;            /* the results are where they belong already */
     bool kept;               /* the host memory stays where it is from call to call (persistent) */
+    struct gr_points after;  /* of a nonblocking call; events are kept for the next one */
     struct gr_call original;
     struct gr_room send, receive;
     struct gr_apart apart[2]; /* send, receive: where blocks lie too far apart to be copied as they lie */
@@ -193,9 +216,9 @@ struct gr_copier {
     struct gr_gpu_stream *stream; /* NULL: none was to be had */
 };
 
-/* One for the device that owns the buffer, behind what the application has put on its default stream; and give it back,
- * with nothing under way. */
-struct gr_copier mca_coll_gpuring_copier_take(const void *buffer);
+/* One for the device that owns the buffer, after the points (mca_coll_gpuring_points_follow()); and give it back, with
+ * nothing under way. */
+struct gr_copier mca_coll_gpuring_copier_take(const void *buffer, const struct gr_points *after);
 void mca_coll_gpuring_copier_put(struct gr_copier *copier);
 void mca_coll_gpuring_copiers_close(void);
 

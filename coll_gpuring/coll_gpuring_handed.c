@@ -195,11 +195,14 @@ static int start_pairs(gr_handed_t *h)
 static int start_one(gr_handed_t *h)
 {
     int rc = start_pairs(h);
+    bool device;
 
     if (OMPI_SUCCESS != rc || MPI_REQUEST_NULL == h->inner) {
         return rc;
     }
-    rc = mca_coll_gpuring_stage_in(&h->stage, &h->call, NULL);
+    rc = mca_coll_gpuring_look(&h->call, &device);
+    mca_coll_gpuring_points_set(&h->stage.after, &h->call, NULL);
+    rc = OMPI_SUCCESS == rc ? mca_coll_gpuring_stage_in(&h->stage, &h->call, NULL) : rc;
     /* one that has nothing to do is not to be started (MPI_Start knows that, too): it is complete as it is */
     if (OMPI_SUCCESS == rc && OMPI_REQUEST_NOOP != h->inner->req_type) {
         rc = h->inner->req_start(1, &h->inner);
@@ -326,6 +329,7 @@ static int hand_inner(mca_coll_gpuring_module_t *module, gr_handed_t *h, const s
         return OMPI_SUCCESS;
     }
     inner.request = &h->inner;
+    mca_coll_gpuring_points_set(&h->stage.after, &h->call, NULL);
     rc = mca_coll_gpuring_stage_in(&h->stage, &h->call, NULL);
     return OMPI_SUCCESS == rc ? mca_coll_gpuring_call_saved(module, &h->call, &inner) : rc;
 }

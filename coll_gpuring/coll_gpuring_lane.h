@@ -128,6 +128,12 @@ static inline uint32_t gr_setup_number(struct gr_lane *lane)
 }
 void mca_coll_gpuring_lane_free(struct gr_lane *lane); /* NULL is fine; its queue must be empty */
 
+/* A nonblocking op is called or started: it is to come after what is on default streams now (struct gr_points). */
+static inline void mca_coll_gpuring_op_mark(struct gr_op *op, const struct gr_lane *lane)
+{
+    mca_coll_gpuring_points_set(&op->stage.after, &op->call, NULL == lane->gpu ? NULL : lane->gpu->gpu);
+}
+
 /* Do op, after all that is in the queue, and wait for it. OMPI error code, or OMPI_ERR_NOT_AVAILABLE: no links. */
 int mca_coll_gpuring_lane_do(struct gr_lane *lane, struct gr_op *op);
 

@@ -124,6 +124,22 @@ enum gr_links mca_coll_gpuring_op_links(const struct gr_op *op)
                        : (enum gr_links) *gr_gpu_team_state(gpu, (enum gr_algo) op->choice.way, op->call.root);
 }
 
+/* The team's stream comes after what the application has put on default streams: at the call, or now. OMPI error code. */
+static int follow(const struct gr_op *op)
+{
+    struct gr_gpu_team *gpu = op->lane->gpu;
+
+    if (0 == op->stage.after.n && (OMPI_SUCCESS != mca_coll_gpuring_follow(gpu->gpu, op->data.in) ||
+                             OMPI_SUCCESS != mca_coll_gpuring_follow(gpu->gpu, op->data.out))) {
+        return OMPI_ERROR;
+    }
+    if (0 != mca_coll_gpuring_points_follow(&op->stage.after, gpu->stream)) {
+        opal_output(0, "gpuring: waiting for the default stream failed: %s", gr_gpu_error());
+        return OMPI_ERROR;
+    }
+    return OMPI_SUCCESS;
+}
+
 /* Put it on the device's stream. OMPI error code. */
 static int start_gpu(struct gr_op *op)
 {
@@ -138,8 +154,7 @@ static int start_gpu(struct gr_op *op)
     r->chunk_bytes = op->choice.chunk_bytes;
     r->protocol = (enum gr_protocol) op->choice.protocol;
     r->threads = op->choice.threads;
-    if (OMPI_SUCCESS != mca_coll_gpuring_follow(gpu->gpu, op->data.in) ||
-        OMPI_SUCCESS != mca_coll_gpuring_follow(gpu->gpu, op->data.out)) {
+    if (OMPI_SUCCESS != follow(op)) {
         return OMPI_ERROR;
     }
     if (0 > gr_gpu_op_begin(&op->gpu, gpu, r, (enum gr_kernel) op->line.kernel, space,

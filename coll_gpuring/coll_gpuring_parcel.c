@@ -62,7 +62,7 @@ static int pack(struct gr_parcel *p)
 
     if (p->device) {
         twin = malloc(p->span);
-        rc = NULL == twin ? OMPI_ERR_OUT_OF_RESOURCE : mca_coll_gpuring_copy(twin, p->first, p->span);
+        rc = NULL == twin ? OMPI_ERR_OUT_OF_RESOURCE : mca_coll_gpuring_copy(NULL, twin, p->first, p->span);
         at = twin - (p->first - p->block.at);
     }
     if (OMPI_SUCCESS == rc) {
@@ -104,7 +104,7 @@ int mca_coll_gpuring_parcel_move(const struct gr_block *to, const struct gr_bloc
     }
     if (in.solid && out.solid) {
         if (in.device || out.device) {
-            return mca_coll_gpuring_copy(out.first, in.first, in.bytes);
+            return mca_coll_gpuring_copy(NULL, out.first, in.first, in.bytes);
         }
         memcpy(out.first, in.first, in.bytes);
         return OMPI_SUCCESS;
@@ -124,7 +124,7 @@ static bool prepare_places(struct gr_parcel *p, struct gr_carrier *c)
     if (NULL == mca_coll_gpuring_room_get(&c->room, GR_PLACES * p->piece)) {
         return false;
     }
-    c->copier = mca_coll_gpuring_copier_take(p->first);
+    c->copier = mca_coll_gpuring_copier_take(p->first, NULL);
     if (NULL == c->copier.stream) {
         mca_coll_gpuring_room_shrink(&c->room, 0);
         return false;

@@ -48,6 +48,9 @@ static int request_start(size_t count, ompi_request_t **handles)
             continue; /* nothing to do: it stays complete */
         }
         one = request->op.staged ? mca_coll_gpuring_look(&request->op.call, &device) : OMPI_SUCCESS;
+        if (request->op.staged) {
+            mca_coll_gpuring_op_mark(&request->op, request->lane);
+        }
         one = OMPI_SUCCESS == one ? mca_coll_gpuring_op_begin(&request->op) : one;
         if (OMPI_SUCCESS != one) {
             request->super.super.req_state = OMPI_REQUEST_INACTIVE;

@@ -174,10 +174,10 @@ static bool prepare(struct cutting *c, struct way *w, bool receive, struct gr_ro
     w->writes = receive && mca_coll_gpuring_writes_block(c->call, 0, &block);
     w->room = mca_coll_gpuring_room_get(room, PLACES * bytes_of(c, 0));
     if (w->reads) {
-        w->in = mca_coll_gpuring_copier_take(w->user + w->lb);
+        w->in = mca_coll_gpuring_copier_take(w->user + w->lb, NULL);
     }
     if (w->writes) {
-        w->out = mca_coll_gpuring_copier_take(w->user + w->lb);
+        w->out = mca_coll_gpuring_copier_take(w->user + w->lb, NULL);
     }
     return NULL != w->room && (!w->reads || NULL != w->in.stream) && (!w->writes || NULL != w->out.stream);
 }

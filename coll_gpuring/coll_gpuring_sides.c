@@ -136,6 +136,21 @@ bool mca_coll_gpuring_block_span(const struct gr_block *b, ptrdiff_t *low, ptrdi
     return true;
 }
 
+const void *mca_coll_gpuring_side_first(const struct gr_side *side)
+{
+    struct gr_block b;
+    ptrdiff_t low, high;
+    int k;
+
+    for (k = 0; k < side->n; k++) {
+        b = mca_coll_gpuring_block(side, k);
+        if (mca_coll_gpuring_block_span(&b, &low, &high)) {
+            return b.at + low;
+        }
+    }
+    return NULL;
+}
+
 /* Whether a communicator's grid has ends: a rank there has neighbours that do not exist, whose blocks stay as they
  * are. */
 static bool has_ends(const struct ompi_communicator_t *comm)

@@ -162,21 +162,23 @@ static int place(struct gr_stage *stage, struct gr_call *call, bool receive)
 /* Copies that are collected: what goes on where the last one ended makes that longer, or is its next row. */
 struct batch {
     int rc; /* OMPI error code of what was copied */
+    const struct gr_points *after;
     struct gr_gpu *gpu; /* of the block last begun, where blocks may be buffers of their own */
     size_t first, n; /* the first run of that block; all */
     struct gr_gpu_run runs[RUNS];
 };
 
-static void batch_begin(struct batch *b)
+static void batch_begin(struct batch *b, const struct gr_points *after)
 {
     b->rc = OMPI_SUCCESS;
+    b->after = after;
     b->gpu = NULL;
     b->first = b->n = 0;
 }
 
 static void batch_copy(struct batch *b)
 {
-    int rc = mca_coll_gpuring_copy_runs(b->runs, b->n);
+    int rc = mca_coll_gpuring_copy_runs(b->after, b->runs, b->n);
 
     b->rc = OMPI_SUCCESS == b->rc ? rc : b->rc;
     b->first = b->n = 0;
@@ -220,15 +222,16 @@ static unsigned char *first_of(const struct gr_block *b)
 }
 
 /* Copy what the call reads of a side into the room that has taken its place, gaps too. */
-static int copy_in(const struct gr_call *original, const struct gr_call *call, bool receive)
+static int copy_in(const struct gr_stage *stage, const struct gr_call *call, bool receive)
 {
+    const struct gr_call *original = &stage->original;
     struct gr_side from = mca_coll_gpuring_side(original, receive), to = mca_coll_gpuring_side(call, receive);
     struct batch batch;
     struct gr_block b;
     ptrdiff_t low, high;
     int k;
 
-    batch_begin(&batch);
+    batch_begin(&batch, &stage->after);
     for (k = next_block(&from, 0, &b, &low, &high); k < from.n; k = next_block(&from, k + 1, &b, &low, &high)) {
         if (!receive || mca_coll_gpuring_reads_block(original, k)) {
             struct gr_block t = mca_coll_gpuring_block(&to, k);
@@ -270,9 +273,9 @@ int mca_coll_gpuring_stage_place(struct gr_stage *stage, struct gr_call *call, s
 
 int mca_coll_gpuring_stage_copy(struct gr_stage *stage, struct gr_call *call)
 {
-    int rc = stage->in ? copy_in(&stage->original, call, false) : OMPI_SUCCESS;
+    int rc = stage->in ? copy_in(stage, call, false) : OMPI_SUCCESS;
 
-    return stage->out && OMPI_SUCCESS == rc ? copy_in(&stage->original, call, true) : rc;
+    return stage->out && OMPI_SUCCESS == rc ? copy_in(stage, call, true) : rc;
 }
 
 int mca_coll_gpuring_stage_in(struct gr_stage *stage, struct gr_call *call, struct gr_gpu *gpu)
@@ -317,13 +320,14 @@ static void add_runs(struct batch *batch, const struct gr_block *to, const unsig
 }
 
 /* Copy back what the call wrote. */
-static int copy_out(const struct gr_call *original, const struct gr_call *call)
+static int copy_out(const struct gr_stage *stage, const struct gr_call *call)
 {
+    const struct gr_call *original = &stage->original;
     struct gr_side to = mca_coll_gpuring_side(original, true), from = mca_coll_gpuring_side(call, true);
     struct batch batch;
     int k;
 
-    batch_begin(&batch);
+    batch_begin(&batch, &stage->after);
     for (k = 0; k < to.n; k++) {
         struct gr_block t = mca_coll_gpuring_block(&to, k), f = mca_coll_gpuring_block(&from, k);
         ptrdiff_t low, high;
@@ -349,7 +353,7 @@ int mca_coll_gpuring_stage_put(const struct gr_block *to, const unsigned char *f
 {
     struct batch batch;
 
-    batch_begin(&batch);
+    batch_begin(&batch, NULL);
     add_runs(&batch, to, first_of(to), from);
     batch_copy(&batch);
     return batch.rc;
@@ -363,7 +367,7 @@ int mca_coll_gpuring_stage_out(struct gr_stage *stage, struct gr_call *call, boo
         return OMPI_SUCCESS;
     }
     if (stage->out && ok && !stage->brought) {
-        rc = copy_out(&stage->original, call);
+        rc = copy_out(stage, call);
     }
     *call = stage->original;
     stage->in = stage->out = false;
@@ -378,6 +382,7 @@ int mca_coll_gpuring_stage_out(struct gr_stage *stage, struct gr_call *call, boo
 
 void mca_coll_gpuring_stage_free(struct gr_stage *stage)
 {
+    mca_coll_gpuring_points_free(&stage->after);
     mca_coll_gpuring_room_shrink(&stage->send, 0);
     mca_coll_gpuring_room_shrink(&stage->receive, 0);
     mca_coll_gpuring_apart_free(&stage->apart[0]);

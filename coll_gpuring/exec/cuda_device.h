@@ -160,6 +160,19 @@ void gr_gpu_stream_close(struct gr_gpu_stream *stream);
 /* What was put on the legacy default stream of the device's primary context so far comes before what follows here. */
 int gr_gpu_stream_follow(struct gr_gpu_stream *stream);
 
+/* A point in the legacy default stream of a device's primary context. All zero at first. */
+struct gr_gpu_point {
+    struct gr_gpu *gpu; /* the device; NULL: never set */
+    void *event;        /* kept from one time to the next */
+};
+
+/* Put it behind what is on the stream now. 0, or an error: then it is not set. */
+int gr_gpu_point_set(struct gr_gpu_point *point, struct gr_gpu *gpu);
+void gr_gpu_point_free(struct gr_gpu_point *point);
+
+/* gr_gpu_stream_follow() as of the moment when the point, of any device, was set. */
+int gr_gpu_stream_follow_point(struct gr_gpu_stream *stream, const struct gr_gpu_point *point);
+
 /* Put a launch of nblocks blocks of args->threads threads on the stream; args is copied. */
 int gr_gpu_launch(struct gr_gpu_stream *stream, enum gr_kernel kernel, uint32_t nblocks,
                   const struct gr_gpu_args *args);

@@ -68,6 +68,9 @@ NEVER(uint64_t, gr_gpus_buffer_id, 0, const struct gr_gpus *gpus, gr_gpu_ptr at)
 NEVER(int, gr_gpu_stream_open, GR_ERR_NODRIVER, struct gr_gpu *gpu, struct gr_gpu_stream **stream)
 NEVER(void, gr_gpu_stream_close, NOTHING, struct gr_gpu_stream *stream)
 NEVER(int, gr_gpu_stream_follow, GR_ERR_NODRIVER, struct gr_gpu_stream *stream)
+NEVER(int, gr_gpu_point_set, GR_ERR_NODRIVER, struct gr_gpu_point *point, struct gr_gpu *gpu)
+NEVER(void, gr_gpu_point_free, NOTHING, struct gr_gpu_point *point)
+NEVER(int, gr_gpu_stream_follow_point, GR_ERR_NODRIVER, struct gr_gpu_stream *stream, const struct gr_gpu_point *point)
 NEVER(int, gr_gpu_launch, GR_ERR_NODRIVER, struct gr_gpu_stream *stream, enum gr_kernel kernel, uint32_t nblocks,
       const struct gr_gpu_args *args)
 NEVER(int, gr_gpu_stream_copy, GR_ERR_NODRIVER, struct gr_gpu_stream *stream, gr_gpu_ptr dst, gr_gpu_ptr src,

@@ -131,6 +131,65 @@ int gr_gpu_stream_follow(struct gr_gpu_stream *stream)
     return rc;
 }
 
+/* Record the point's event; it may be of a context that the application has reset since. */
+static int record_again(const struct gr_cuda *cuda, struct gr_gpu_point *point)
+{
+    CUevent event = point->event;
+    int rc = NULL == event ? GR_ERR_CUDA : record_default(cuda, event);
+
+    if (0 == rc) {
+        return 0;
+    }
+    rc = GR_CUDA(cuda, cuEventCreate, &event, CU_EVENT_DISABLE_TIMING);
+    if (0 == rc) {
+        point->event = event;
+        rc = record_default(cuda, event);
+    }
+    return rc;
+}
+
+int gr_gpu_point_set(struct gr_gpu_point *point, struct gr_gpu *gpu)
+{
+    struct gr_cuda_saved saved;
+    int rc;
+
+    if (gpu != point->gpu) {
+        gr_gpu_point_free(point);
+    }
+    rc = gr_cuda_enter(&gpu->gpus->cuda, gpu->context, &saved);
+    if (0 == rc) {
+        point->gpu = gpu;
+        rc = record_again(&gpu->gpus->cuda, point);
+        gr_cuda_leave(&gpu->gpus->cuda, &saved);
+    }
+    return rc;
+}
+
+void gr_gpu_point_free(struct gr_gpu_point *point)
+{
+    struct gr_gpu *gpu = point->gpu;
+    struct gr_cuda_saved saved;
+
+    if (NULL != point->event && 0 == gr_cuda_enter_alive(gpu->gpus, gpu->ordinal, &saved)) {
+        (void) gpu->gpus->cuda.cuEventDestroy(point->event);
+        gr_cuda_leave(&gpu->gpus->cuda, &saved);
+    }
+    *point = (struct gr_gpu_point) {NULL, NULL};
+}
+
+int gr_gpu_stream_follow_point(struct gr_gpu_stream *stream, const struct gr_gpu_point *point)
+{
+    const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
+    struct gr_cuda_saved saved;
+    int rc = gr_cuda_enter(cuda, stream->gpu->context, &saved);
+
+    if (0 == rc) {
+        rc = GR_CUDA(cuda, cuStreamWaitEvent, stream->stream, point->event, CU_EVENT_WAIT_DEFAULT);
+        gr_cuda_leave(cuda, &saved);
+    }
+    return rc;
+}
+
 int gr_gpu_launch(struct gr_gpu_stream *stream, enum gr_kernel kernel, uint32_t nblocks, const struct gr_gpu_args *args)
 {
     const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;

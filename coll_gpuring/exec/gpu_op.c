@@ -141,10 +141,6 @@ int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct
     op->team = team;
     op->kernel = kernel;
     op->nchannels = request->nchannels;
-    rc = gr_gpu_stream_follow(team->stream);
-    if (rc < 0) {
-        return rc;
-    }
     r = translate(request, team, kernel);
     most = simple ? team->slot_bytes : gr_line_bytes(r.protocol, r.threads, r.elem_bytes);
     a->split = gr_plan_split(&r, team->p, most, team->nslots, simple ? GR_GPU_LINE : 16);

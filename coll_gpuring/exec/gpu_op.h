@@ -48,8 +48,8 @@ struct gr_gpu_op {
  * Begin; what the op before put on the team's stream must be done. space: where element 0 lies, by enum gr_space, for
  * the device. The request is in elements, whatever the kernel (those for bits, and the one that copies, count bytes);
  * its nchannels is at most what is usable; its counts and displs are read here. tickets: of all ranks' outputs (gpu_share.h,
- * gpu_zero.c), by rank, read here; NULL on all ranks: no zero copy. Order against the application's work: after what is
- * on the legacy default stream now. 0, or GR_ERR_CUDA.
+ * gpu_zero.c), by rank, read here; NULL on all ranks: no zero copy. The team's stream must follow the application's work
+ * already. 0, or GR_ERR_CUDA.
  */
 int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct gr_request *request,
                     enum gr_kernel kernel, const gr_gpu_ptr space[3],

@@ -204,6 +204,56 @@ static void a_stream_follows_the_default_stream(void)
     gr_gpus_close(gpus);
 }
 
+/* As of the moment when the point was set, of this device and of another; work that comes later is not waited for. */
+static void a_stream_follows_points(void)
+{
+    struct gr_gpus *gpus = open_gpus();
+    struct gr_gpu *gpu = get_gpu(gpus, 0);
+    struct gr_gpu_stream *stream = open_stream(gpu);
+    struct gr_gpu_point point = {NULL, NULL};
+    unsigned char *pinned = gr_gpu_host_alloc(gpu, BYTES);
+    int round;
+
+    sem_init(&go, 0, 0);
+    app_start();
+    for (round = 1; round <= 10; round++) {
+        unsigned char *device;
+
+        app_use(round / 2 % 2);
+        device = app_memory(APP_DEVICE, BYTES);
+        APP(cuMemsetD8Async, gr_cuda_ptr(device), (unsigned char) round, BYTES, NULL);
+        CHECK_INT(gr_gpu_point_set(&point, get_gpu(gpus, round / 2 % 2)), 0);
+        APP(cuLaunchHostFunc, NULL, wait_for_go, NULL);
+        CHECK_INT(gr_gpu_stream_follow_point(stream, &point), 0);
+        CHECK_INT(gr_gpu_stream_copy(stream, gr_cuda_ptr(pinned), gr_cuda_ptr(device), BYTES), 0);
+        finish(stream);
+        CHECK(round == pinned[0] && round == pinned[BYTES - 1]);
+        sem_post(&go);
+    }
+    gr_gpu_point_free(&point);
+    gr_gpu_point_free(&point);
+    gr_gpu_stream_close(stream);
+    gr_gpu_host_free(gpu, pinned);
+    gr_gpus_close(gpus);
+}
+
+/* The application resets the device's context between two uses. */
+static void a_point_outlives_its_context(void)
+{
+    struct gr_gpus *gpus = open_gpus();
+    struct gr_gpu *gpu = get_gpu(gpus, 0);
+    struct gr_gpu_point point = {NULL, NULL};
+
+    app_start();
+    CHECK_INT(gr_gpu_point_set(&point, gpu), 0);
+    APP(cuDevicePrimaryCtxReset, 0);
+    app_use(0);
+    CHECK_INT(gr_gpu_point_set(&point, gpu), 0);
+    APP(cuDevicePrimaryCtxReset, 0);
+    gr_gpu_point_free(&point);
+    gr_gpus_close(gpus);
+}
+
 static void closing_a_stream_waits(void)
 {
     struct gr_gpus *gpus = open_gpus();
@@ -323,6 +373,8 @@ int main(int argc, char **argv)
         ROW(a_copy_is_over_when_it_returns, "FAKECUDA_DELAY=3"),
         ROW(nothing_waits_for_our_streams, "FAKECUDA_DELAY=4"),
         ROW(a_stream_follows_the_default_stream, "FAKECUDA_DELAY=5"),
+        ROW(a_stream_follows_points, "FAKECUDA_DELAY=7 FAKECUDA_DEVICES=2"),
+        ROW(a_point_outlives_its_context, NULL),
         ROW(closing_a_stream_waits, "FAKECUDA_DELAY=6"),
         ROW(every_kernel_is_launched, NULL),
     };

@@ -188,7 +188,8 @@ int tc_begin_with(struct tc_call *call, struct tr_team *t, int rank, const struc
     if (NULL != tickets && c->zero_copy) {
         list = exchange(call, tickets, space[GR_OUT]);
     }
-    rc = gr_gpu_op_begin(&call->op, t->ranks[rank], &request, (enum gr_kernel) kernel, space, list);
+    rc = gr_gpu_stream_follow(t->ranks[rank]->stream);
+    rc = rc < 0 ? rc : gr_gpu_op_begin(&call->op, t->ranks[rank], &request, (enum gr_kernel) kernel, space, list);
     if (0 == rc && NULL != getenv("TEAM_TEST_GATE")) {
         call->gate = (struct tc_gate) {.random = c->seed + (uint64_t) rank, .let = INT32_MAX};
         gr_gpu_op_gate(&call->op, &tc_gate, &call->gate);

@@ -195,6 +195,7 @@ static void run_request(const struct kernel_call *k, int rank, const struct gr_r
     CHECK_INT(gr_gpu_alloc(gpu, KERNEL_COUNT * each, &space[GR_IN]), 0);
     CHECK_INT(gr_gpu_alloc(gpu, n * each, &space[GR_OUT]), 0);
     CHECK_INT(gr_gpu_copy(gpu, (void *) space[GR_IN], data, KERNEL_COUNT * each), 0);
+    CHECK_INT(gr_gpu_stream_follow(k->team->ranks[rank]->stream), 0);
     CHECK_INT(gr_gpu_op_begin(&call.op, k->team->ranks[rank], request, (enum gr_kernel) kernel, space, NULL), 0);
     tc_finish(&call);
     CHECK_INT(gr_gpu_copy(gpu, data, (void *) space[GR_OUT], n * each), 0);
@@ -282,6 +283,7 @@ static void run_allgather(void *ctx, int rank)
     CHECK_INT(gr_gpu_alloc(gpu, sizeof(data), &space[GR_OUT]), 0);
     CHECK_INT(gr_gpu_copy(gpu, (void *) space[GR_OUT], data, sizeof(data)), 0);
     space[GR_IN] = space[GR_OUT] + displs[rank] * sizeof(data[0]);
+    CHECK_INT(gr_gpu_stream_follow(k->team->ranks[rank]->stream), 0);
     CHECK_INT(gr_gpu_op_begin(&call.op, k->team->ranks[rank], &request, GR_KERNEL_copy, space, NULL), 0);
     tc_finish(&call);
     CHECK_INT(gr_gpu_copy(gpu, data, (void *) space[GR_OUT], sizeof(data)), 0);

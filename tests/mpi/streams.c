@@ -6,13 +6,18 @@
  *     elsewhere  the same of another device, after a call that was of this one
  *     foreign    of a context that the application made
  *     capture    each call is made while the application captures a graph on some stream, in all modes
+ *
+ * streams beside: what is put on the default stream after a nonblocking call, or a start, is not waited for, though rank 0
+ * comes late, so that the others' calls begin when it is there already.
  */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "devmem.h"
 #include "forms.h"
+#include "quick.h"
 #include "tap.h"
 
 #define COUNT 10000
@@ -30,6 +35,7 @@ static struct {
     int (*copy)(uint64_t, uint64_t, size_t);
     int (*stream)(void **, unsigned);
     int (*synchronize)(void *);
+    int (*call_host)(void *, void (*)(void *), void *);
     int (*begin)(void *, int);
     int (*end)(void *, void **);
     int (*instantiate)(void **, void *, unsigned long long);
@@ -47,6 +53,7 @@ static const struct {
     {"cuStreamCreate", &cu.stream},          {"cuStreamBeginCapture_v2", &cu.begin},
     {"cuStreamEndCapture", &cu.end},         {"cuGraphInstantiateWithFlags", &cu.instantiate},
     {"cuGraphLaunch", &cu.launch},           {"cuStreamSynchronize", &cu.synchronize},
+    {"cuLaunchHostFunc", &cu.call_host},
 };
 
 /* Whether calls are made while a graph is captured; then the streams (blocking and non-blocking), and what it writes to. */
@@ -188,6 +195,96 @@ static void call_here(void)
     devmem_free(DEVMEM_DEVICE, out);
 }
 
+/* ---- work that is put behind a call ---- */
+
+#define LONG 3.0 /* seconds that it takes, unless it is told to end */
+
+static atomic_bool may_end;
+
+static void compute(void *unused)
+{
+    double end = seconds_now() + LONG;
+
+    (void) unused;
+    while (!may_end && seconds_now() < end) {
+        quick_sleep(100);
+    }
+}
+
+/* Put memsets before the call, and long work behind it. Whether it ended long before that, and is right. */
+static bool ends_before(enum form form, int byte, uint64_t in, uint64_t out, MPI_Datatype type, MPI_Op op,
+                        MPI_Request *request)
+{
+    void *from = (void *) (uintptr_t) in, *to = (void *) (uintptr_t) out;
+    double begin;
+    bool early;
+
+    may_end = false;
+    tap_sync();
+    for (int i = 10; i >= 0; i--) {
+        check(cu.memset_async(in, (unsigned char) (byte + i), BYTES, NULL));
+    }
+    if (0 == test_rank) {
+        quick_sleep(50000);
+    }
+    if (FORM_PERSISTENT == form) {
+        MPI_Start(request);
+    } else {
+        MPI_Iallreduce(from, to, count_of(type), type, op, MPI_COMM_WORLD, request);
+    }
+    check(cu.call_host(NULL, compute, NULL));
+    begin = seconds_now();
+    MPI_Wait(request, MPI_STATUS_IGNORE);
+    early = seconds_now() - begin < LONG / 2;
+    may_end = true;
+    check(cu.synchronize(NULL));
+    return holds(out, byte) && early;
+}
+
+static void take_max(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+    (void) type;
+    for (int i = 0; i < *n; i++) {
+        ((int *) inout)[i] = ((int *) in)[i] > ((int *) inout)[i] ? ((int *) in)[i] : ((int *) inout)[i];
+    }
+}
+
+static void beside(void)
+{
+    static const char *const ways[] = {"kernels", "staged", "handed on"};
+    MPI_Op mine;
+    uint64_t in, out;
+
+    MPI_Op_create(take_max, 1, &mine);
+    check(cu.alloc(&in, BYTES));
+    check(cu.alloc(&out, BYTES));
+    for (int form = FORM_BLOCKING + 1; form < forms_here; form++) {
+        for (int way = 0; way < 3; way++) {
+            const MPI_Datatype type = 1 == way ? MPI_LONG_DOUBLE : MPI_INT;
+            const MPI_Op op = 2 == way ? mine : MPI_MAX;
+            MPI_Request request = MPI_REQUEST_NULL;
+            bool ok = true;
+
+            if (FORM_PERSISTENT == form) {
+                FORM_INIT(Allreduce, (void *) (uintptr_t) in, (void *) (uintptr_t) out, count_of(type), type, op,
+                          MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+            } else { /* links are there */
+                MPI_Iallreduce((void *) (uintptr_t) in, (void *) (uintptr_t) out, count_of(type), type, op,
+                               MPI_COMM_WORLD, &request);
+                MPI_Wait(&request, MPI_STATUS_IGNORE);
+            }
+            for (int byte = 1; byte <= 5; byte++) {
+                ok = ends_before((enum form) form, byte, in, out, type, op, &request) && ok;
+            }
+            if (MPI_REQUEST_NULL != request) {
+                MPI_Request_free(&request);
+            }
+            tap_check(ok, "work behind the call is not waited for: %s, %s", form_names[form], ways[way]);
+        }
+    }
+    MPI_Op_free(&mine);
+}
+
 int main(int argc, char **argv)
 {
     void *context = NULL;
@@ -208,6 +305,10 @@ int main(int argc, char **argv)
     } else {
         devmem_free(DEVMEM_DEVICE, devmem_alloc(DEVMEM_DEVICE, 1)); /* makes its context current */
     }
-    all_forms();
+    if (argc > 1 && 0 == strcmp(argv[1], "beside")) {
+        beside();
+    } else {
+        all_forms();
+    }
     return test_end();
 }

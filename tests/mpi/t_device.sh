@@ -206,6 +206,8 @@ FAKECUDA_DELAY=5 on_devices "order against the default stream" good_on_devices 3
 FAKECUDA_DELAY=5 on_devices "order against another device's default stream" good_on_devices 3 $small -- streams elsewhere
 FAKECUDA_PEER=none FAKECUDA_DELAY=5 on_devices "the same, out of reach" good_on_devices 3 $small -- streams elsewhere
 FAKECUDA_DELAY=5 on_devices "order in a context of the application's" good_on_devices 3 $small -- streams foreign
+FAKECUDA_DELAY=5 on_devices "nonblocking calls do not wait for what is put behind them" good_on_devices 3 $small -- streams beside
+FAKECUDA_DELAY=6 on_devices "the same of staged calls, in pieces" good_by_staging 3 $small $pieces -- streams beside
 for where in own elsewhere foreign; do
     FAKECUDA_DELAY=5 on_devices "while a graph is captured, order as $where" good_on_devices 3 $small -- streams $where capture
 done
