@@ -91,7 +91,7 @@ static int describe(struct gr_lane *lane, struct gr_op *op, const struct gr_call
             return rc;
         }
         if (op->nonblocking) {
-            mca_coll_gpuring_op_mark(op, module->lane);
+            mca_coll_gpuring_op_mark(op, lane);
         }
         op->line = mca_coll_gpuring_arrival(op, &module->params, device);
         if (GR_PERSISTENT == form) {
