@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Open MPI's functions that the component calls: messages, converters, words, callbacks; and hwloc's. */
+#include "coll_gpuring_lane.h"
+
+#include "inject.h"
+
+#include "ompi/mca/pml/pml.h"
+#include "opal/runtime/opal_progress.h"
+#include "opal/util/argv.h"
+#include "opal/util/show_help.h"
+
+#include <hwloc.h>
+#include <stdarg.h>
+
+/* ---- messages: the component's objects see a copy of Open MPI's table of functions ---- */
+
+extern mca_pml_base_module_t __real_mca_pml;
+mca_pml_base_module_t __wrap_mca_pml;
+
+mca_coll_base_module_t *__real_mca_coll_gpuring_comm_query(struct ompi_communicator_t *comm, int *priority);
+mca_coll_base_module_t *__wrap_mca_coll_gpuring_comm_query(struct ompi_communicator_t *comm, int *priority);
+
+static int isend(const void *buf, size_t count, struct ompi_datatype_t *type, int to, int tag,
+                 mca_pml_base_send_mode_t mode, struct ompi_communicator_t *comm, struct ompi_request_t **request)
+{
+    return FAULT_DUE("isend") ? OMPI_ERR_OUT_OF_RESOURCE
+                              : __real_mca_pml.pml_isend(buf, count, type, to, tag, mode, comm, request);
+}
+
+static int irecv(void *buf, size_t count, struct ompi_datatype_t *type, int from, int tag,
+                 struct ompi_communicator_t *comm, struct ompi_request_t **request)
+{
+    return FAULT_DUE("irecv") ? OMPI_ERR_OUT_OF_RESOURCE
+                              : __real_mca_pml.pml_irecv(buf, count, type, from, tag, comm, request);
+}
+
+/* Open MPI has chosen its messages when it first asks for a communicator. */
+mca_coll_base_module_t *__wrap_mca_coll_gpuring_comm_query(struct ompi_communicator_t *comm, int *priority)
+{
+    __wrap_mca_pml = __real_mca_pml;
+    __wrap_mca_pml.pml_isend = isend;
+    __wrap_mca_pml.pml_irecv = irecv;
+    return __real_mca_coll_gpuring_comm_query(comm, priority);
+}
+
+/* ---- data with gaps ---- */
+
+int32_t __real_opal_convertor_pack(opal_convertor_t *c, struct iovec *iov, uint32_t *n, size_t *bytes);
+int32_t __wrap_opal_convertor_pack(opal_convertor_t *c, struct iovec *iov, uint32_t *n, size_t *bytes);
+int32_t __real_opal_convertor_unpack(opal_convertor_t *c, struct iovec *iov, uint32_t *n, size_t *bytes);
+int32_t __wrap_opal_convertor_unpack(opal_convertor_t *c, struct iovec *iov, uint32_t *n, size_t *bytes);
+
+int32_t __wrap_opal_convertor_pack(opal_convertor_t *c, struct iovec *iov, uint32_t *n, size_t *bytes)
+{
+    return FAULT_DUE("opal_convertor_pack") ? OPAL_ERROR : __real_opal_convertor_pack(c, iov, n, bytes);
+}
+
+int32_t __wrap_opal_convertor_unpack(opal_convertor_t *c, struct iovec *iov, uint32_t *n, size_t *bytes)
+{
+    return FAULT_DUE("opal_convertor_unpack") ? OPAL_ERROR : __real_opal_convertor_unpack(c, iov, n, bytes);
+}
+
+/* ---- callbacks, words, the machine ---- */
+
+int __real_opal_progress_register(opal_progress_callback_t callback);
+int __wrap_opal_progress_register(opal_progress_callback_t callback);
+char **__real_opal_argv_split(const char *text, int by);
+char **__wrap_opal_argv_split(const char *text, int by);
+int __real_hwloc_topology_init(hwloc_topology_t *topology);
+int __wrap_hwloc_topology_init(hwloc_topology_t *topology);
+int __real_hwloc_topology_load(hwloc_topology_t topology);
+int __wrap_hwloc_topology_load(hwloc_topology_t topology);
+
+int __wrap_opal_progress_register(opal_progress_callback_t callback)
+{
+    return FAULT_DUE("opal_progress_register") ? OPAL_ERR_OUT_OF_RESOURCE : __real_opal_progress_register(callback);
+}
+
+char **__wrap_opal_argv_split(const char *text, int by)
+{
+    return FAULT_DUE("opal_argv_split") ? NULL : __real_opal_argv_split(text, by);
+}
+
+int __wrap_hwloc_topology_init(hwloc_topology_t *topology)
+{
+    return FAULT_DUE("hwloc_topology_init") ? -1 : __real_hwloc_topology_init(topology);
+}
+
+int __wrap_hwloc_topology_load(hwloc_topology_t topology)
+{
+    return FAULT_DUE("hwloc_topology_load") ? -1 : __real_hwloc_topology_load(topology);
+}
