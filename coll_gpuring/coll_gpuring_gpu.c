@@ -31,7 +31,7 @@ struct kept {
 static struct {
     gr_lock_t lock;                  /* guards what is written here but the atomics; those are read without it */
     struct gr_gpus *_Atomic gpus;    /* NULL: not opened. Set once, after kept */
-    int error;                       /* why it could not be opened */
+    int error;                       /* why it never can be opened */
     struct kept *kept;               /* by ordinal */
     atomic_int home;                 /* 1 + ordinal of the device of the first buffer seen; 0: none yet */
     atomic_bool loaded;              /* the driver is, in this process */
@@ -98,7 +98,7 @@ static struct gr_gpus *opened(void)
     return atomic_load_explicit(&state.gpus, memory_order_acquire);
 }
 
-/* The devices; opened at the first time. NULL: there are none, *error says why. */
+/* The devices; opened at the first time. NULL: there are none, or just now they cannot be opened: *error says why. */
 static struct gr_gpus *find_gpus(int *error)
 {
     struct gr_gpus *gpus = opened();
@@ -109,14 +109,15 @@ static struct gr_gpus *find_gpus(int *error)
     }
     gr_lock(&state.lock);
     gpus = opened();
+    *error = state.error;
     if (NULL == gpus && 0 == state.error) {
-        gpus = gr_gpus_open(NULL, &state.error);
+        gpus = gr_gpus_open(NULL, error);
+        state.error = GR_ERR_NODRIVER == *error || GR_ERR_NODEVICE == *error ? *error : 0;
         if (NULL != gpus) {
             state.kept = calloc((size_t) gr_gpus_count(gpus), sizeof(struct kept));
             atomic_store_explicit(&state.gpus, gpus, memory_order_release);
         }
     }
-    *error = state.error;
     gr_unlock(&state.lock);
     return gpus;
 }
@@ -146,12 +147,15 @@ struct gr_pointer mca_coll_gpuring_pointer(const void *buffer)
 {
     struct gr_pointer host = {.memory = GR_MEMORY_HOST, .device = -1};
     struct gr_gpus *gpus = opened();
-    int error;
+    int error = 0;
 
     if (NULL == gpus && mca_coll_gpuring_gpu_loaded()) {
         gpus = find_gpus(&error);
     }
-    return NULL == gpus ? host : find_pointer(gpus, buffer);
+    if (NULL == gpus) {
+        return GR_ERR_NOMEM == error || GR_ERR_CUDA == error ? gr_pointer_guess(buffer) : host;
+    }
+    return find_pointer(gpus, buffer);
 }
 
 /* Whether a side of a call has its data in device memory that the host cannot use. */
@@ -289,6 +293,7 @@ struct gr_gpu *mca_coll_gpuring_gpu_any(void)
 {
     struct gr_gpus *gpus = opened();
     int error;
+    struct gr_gpus *gpus = driver_is_loaded() ? find_gpus(&error) : NULL;
 
     return NULL == gpus ? NULL : gr_gpu_get(gpus, default_ordinal(gpus), &error);
 }

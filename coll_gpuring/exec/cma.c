@@ -32,6 +32,14 @@ int gr_probe_test(const struct gr_probe *probe)
     return 0 == gr_cma_read(probe->pid, &value, probe->addr, sizeof(value)) && value == probe->value;
 }
 
+int gr_cma_readable(const void *at)
+{
+    char byte;
+    struct iovec local = {&byte, 1}, remote = {(void *) at, 1};
+
+    return 1 == process_vm_readv(getpid(), &local, 1, &remote, 1, 0) || EFAULT != errno;
+}
+
 int gr_cma_read(int pid, void *to, uint64_t from, size_t bytes)
 {
     struct iovec local = {to, bytes}, remote = {(void *) (uintptr_t) from, bytes};

@@ -22,6 +22,9 @@ struct gr_probe gr_probe_make(void);
 /* Whether this process can read that one's memory. */
 int gr_probe_test(const struct gr_probe *probe);
 
+/* Whether this process can read the byte at an address of its own; yes, too, where the kernel does not let it ask. */
+int gr_cma_readable(const void *at);
+
 /* Read bytes at `from` of process pid. 0, or GR_ERR_SYS. */
 int gr_cma_read(int pid, void *to, uint64_t from, size_t bytes);
 

@@ -16,6 +16,7 @@
  */
 #include "cuda_pointer.h"
 
+#include "cma.h"
 #include "cuda_state.h"
 
 /* An allocation seen by this thread. */
@@ -144,6 +145,13 @@ static void remember(const struct gr_gpus *gpus, uintptr_t address, const struct
     s->what.at = said->at - (address - s->start);
 }
 
+struct gr_pointer gr_pointer_guess(const void *pointer)
+{
+    struct gr_pointer device = {GR_MEMORY_DEVICE, -1, 0, 0};
+
+    return NULL == pointer || gr_cma_readable(pointer) ? host : device;
+}
+
 /* Memory that was not seen lately. */
 static struct gr_pointer find_new(const struct gr_gpus *gpus, uintptr_t address)
 {
@@ -151,7 +159,7 @@ static struct gr_pointer find_new(const struct gr_gpus *gpus, uintptr_t address)
     struct gr_pointer p;
 
     if (!ask(gpus, address, &said)) {
-        return host;
+        return gr_pointer_guess((const void *) address);
     }
     p = classify(gpus, &said);
     if (NULL != said.context && (GR_MEMORY_DEVICE == p.memory || GR_MEMORY_MANAGED == p.memory)) {

@@ -101,6 +101,19 @@ static void a_probe_says_whether_memory_can_be_read(void **state)
     }
 }
 
+static void own_memory_is_readable_or_not(void **state)
+{
+    unsigned char *at = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    (void) state;
+    assert_true(MAP_FAILED != (void *) at);
+    assert_int_equal(0, mprotect(at + 4096, 4096, PROT_NONE));
+    assert_true(gr_cma_readable(at + 4095));
+    assert_false(gr_cma_readable(at + 4096));
+    munmap(at, 8192);
+    assert_false(gr_cma_readable(at));
+}
+
 static void memory_is_read_as_it_is_or_not_at_all(void **state)
 {
     static const struct {
@@ -141,6 +154,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_probe_says_whether_memory_can_be_read),
+        cmocka_unit_test(own_memory_is_readable_or_not),
         cmocka_unit_test(memory_is_read_as_it_is_or_not_at_all),
     };
 

@@ -4,6 +4,7 @@
 # Failures everywhere: the k-th call of a kind fails (inject.h), in runs of calls.c, each in namespaces of its own.
 #
 #     faults.sh all RESULTS CONFIG [KIND...]     every k of every kind, or of these; goes on where it was left off
+#     faults.sh places RESULTS CONFIG [KIND...]  the same, of each place in the code the first, middle and last call
 #     faults.sh one CONFIG RANK KIND:K           one of them: what was printed, and how it is judged
 #     faults.sh kinds CONFIG                     "KIND CALLS" lines, of the rank with most calls
 #     faults.sh table RESULTS                    how many of each kind ended how
@@ -32,7 +33,7 @@ inside() { # LIMIT COMMAND...
     sleep 0.05
     left=$(ps -e -o pid= -o comm= | awk '$1 != 1 && $2 != "ps" && $2 != "awk" && $2 != "bash"')
     [ -z "$left" ] || echo "LEFT process: $left"
-    left=$(ls -A /dev/shm)
+    left=$(ls -A /dev/shm | grep -v "^fakecuda") # whose driver leaves them
     [ -z "$left" ] || echo "LEFT in /dev/shm: $left"
     return $rc
 }
@@ -97,7 +98,7 @@ configure() {
         nodes | pml)
             MPIRUN="$srcdir/tests/hosts/hosts.sh run 2+1 ${MPIRUN/ --oversubscribe/}"
             options+=(--mca coll_gpuring_nodes 1)
-            [ "$1" = nodes ] || options+=(--mca coll_gpuring_transport pml)
+            [ "$1" = nodes ] || options+=(--mca coll_gpuring_nodes_transport pml)
             ;;
         *) echo "$1 is no configuration" >&2; exit 2 ;;
     esac
@@ -111,6 +112,7 @@ prepare() { # CONFIG
     ln -s "$builddir"/tests/faults/.libs/{mca_coll_gpuring,gpuring_net_ucx}.so "$GR_DIR"
     cp "$srcdir/coll_gpuring/help-coll-gpuring.txt" "$GR_DIR"
     configure "$1"
+    export TMPDIR=$work # mpirun's own files: in namespaces all have the same process id
     stock_segments_to_work
 }
 
@@ -126,36 +128,49 @@ run() {
 }
 exported=(-x GPURING_MEMORY)
 
-# "KIND CALLS", the most that a rank made
-kinds() {
-    export GPURING_FAULT_COUNTS=$work/counts
-    exported+=(-x GPURING_FAULT_COUNTS)
+# A run without a fault, with a file per rank that VARIABLE names: $work/VARIABLE.RANK
+observe() { # VARIABLE
+    export "$1=$work/$1"
+    exported+=(-x "$1")
     run - -
+    unset "$1" "exported[-1]" "exported[-1]"
     [ "$ended" = unreached ] || { echo "without a fault: $ended $note" >&2; cat "$out" >&2; return 1; }
-    cat "$work"/counts.* | awk '{ if ($2 > n[$1]) n[$1] = $2 } END { for (k in n) print k, n[k] }' | sort
-    unset GPURING_FAULT_COUNTS exported[-1] exported[-1]
 }
 
-# ---- all runs ----
+# "KIND CALLS", the most that a rank made
+kinds() {
+    observe GPURING_FAULT_COUNTS || return 1
+    cat "$work"/GPURING_FAULT_COUNTS.* | awk '{ if ($2 > n[$1]) n[$1] = $2 } END { for (k in n) print k, n[k] }' | sort
+}
 
-# Of many calls of a kind: each of the first 400, then ever fewer, to the last one.
-ks() { awk -v n="$1" 'BEGIN { for (k = 1; k <= n; k += k < 400 ? 1 : int(k / 40)) print k; }'; }
+# ---- many runs ----
 
-all() { # RESULTS CONFIG [KIND...]
-    local results=$1 config=$2 kind calls k rank
-    shift 2
+# "KIND K": every call
+every() { kinds | awk '{ for (k = 1; k <= $2; k++) print $1, k }'; }
+
+# The same, of each place where rank 1 makes calls the first, middle and last one.
+by_place() {
+    observe GPURING_FAULT_TRACE || return 1
+    awk '{ at = $1 " " $3; n[at]++; k[at, n[at]] = $2; kind[at] = $1 }
+        END { for (at in n) { print kind[at], k[at, 1]
+                  if (n[at] > 1) print kind[at], k[at, n[at]]
+                  if (n[at] > 2) print kind[at], k[at, int((n[at] + 1) / 2)] } }' "$work/GPURING_FAULT_TRACE.1" |
+        sort -k1,1 -k2,2n
+}
+
+many() { # every | by_place, RESULTS CONFIG [KIND...]
+    local which=$1 results=$2 config=$3 kind k rank
+    shift 3
     touch "$results"
-    kinds >"$work/kinds" || exit 1
-    while read -r kind calls; do
+    $which >"$work/wanted" || exit 1
+    while read -r kind k; do
         [ $# = 0 ] || [[ " $* " = *" $kind "* ]] || continue
         for rank in ${FAULT_RANKS:-1 all}; do
-            for k in $(ks "$calls"); do
-                ! grep -q "^$config $rank $kind $k " "$results" || continue
-                run "$rank" "$kind:$k"
-                echo "$config $rank $kind $k $ended $place $note" >>"$results"
-            done
+            ! grep -q "^$config $rank $kind $k " "$results" || continue
+            run "$rank" "$kind:$k"
+            echo "$config $rank $kind $k $ended $place $note" >>"$results"
         done
-    done <"$work/kinds"
+    done <"$work/wanted"
 }
 
 table() {
@@ -171,9 +186,10 @@ table() {
 
 case ${1-} in
     inside) shift; inside "$@" ;;
-    all) prepare "$3"; shift; all "$@" ;;
+    all) prepare "$3"; shift; many every "$@" ;;
+    places) prepare "$3"; shift; many by_place "$@" ;;
     one) prepare "$2"; run "$3" "$4"; cat "$out"; echo "$2 $3 $4 $ended $place $note" ;;
     kinds) prepare "$2"; kinds ;;
     table) table "$2" ;;
-    *) sed -n '3,19s/^# \{0,1\}//p' "$self"; exit 2 ;;
+    *) sed -n '3,20s/^# \{0,1\}//p' "$self"; exit 2 ;;
 esac

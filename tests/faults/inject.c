@@ -19,6 +19,7 @@ static struct {
     long first;    /* call that fails */
     bool on;       /* whether all later ones fail, too */
     int rank;      /* of this process in MPI_COMM_WORLD, or -1 */
+    int trace;     /* file that all calls are written to, or -1 */
 } wanted;
 
 static int own_rank(void)
@@ -28,12 +29,31 @@ static int own_rank(void)
     return NULL == text ? -1 : atoi(text);
 }
 
+/* This rank's own of the files that a variable of the environment names, or -1. */
+static int open_own(const char *variable)
+{
+    const char *prefix = getenv(variable);
+    char path[4096];
+
+    if (NULL == prefix) {
+        return -1;
+    }
+    snprintf(path, sizeof(path), "%s.%d", prefix, wanted.rank);
+    return openat(AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+}
+
+static unsigned long offset_of(const void *caller, const Dl_info *info)
+{
+    return (unsigned long) ((const char *) caller - (const char *) info->dli_fbase);
+}
+
 __attribute__((constructor)) static void read_environment(void)
 {
     const char *fault = getenv("GPURING_FAULT"), *rank = getenv("GPURING_FAULT_RANK");
     const char *colon = NULL == fault ? NULL : strchr(fault, ':');
 
     wanted.rank = own_rank();
+    wanted.trace = open_own("GPURING_FAULT_TRACE");
     if (NULL == colon || (size_t) (colon - fault) >= sizeof(wanted.kind) ||
         (NULL != rank && '\0' != *rank && 0 != strcmp(rank, "all") && atoi(rank) != wanted.rank)) {
         return;
@@ -54,8 +74,17 @@ static void say(const struct fault_kind *kind, long call, const void *caller)
         info.dli_fname = "?";
     }
     n = snprintf(line, sizeof(line), "fault: rank %d, %s %ld fails, called before %s+0x%lx\n", wanted.rank,
-                 kind->name, call, info.dli_fname, (unsigned long) ((const char *) caller - (char *) info.dli_fbase));
+                 kind->name, call, info.dli_fname, offset_of(caller, &info));
     (void) !write(STDERR_FILENO, line, n < (int) sizeof(line) ? (size_t) n : sizeof(line) - 1);
+}
+
+static void trace(const struct fault_kind *kind, long call, const void *caller)
+{
+    Dl_info info = {0};
+
+    if (wanted.trace >= 0 && 0 != dladdr(caller, &info)) {
+        dprintf(wanted.trace, "%s %ld 0x%lx\n", kind->name, call, offset_of(caller, &info));
+    }
 }
 
 bool fault_due(struct fault_kind *kind, const void *caller)
@@ -69,6 +98,7 @@ bool fault_due(struct fault_kind *kind, const void *caller)
             kind->next = first;
         } while (!atomic_compare_exchange_weak(&kinds, &first, kind));
     }
+    trace(kind, call, caller);
     if (0 != strcmp(kind->name, wanted.kind) || call < wanted.first || (call > wanted.first && !wanted.on)) {
         return false;
     }
@@ -81,16 +111,9 @@ bool fault_due(struct fault_kind *kind, const void *caller)
 /* Each module appends its own kinds. */
 __attribute__((destructor)) static void write_counts(void)
 {
-    const char *prefix = getenv("GPURING_FAULT_COUNTS");
-    char path[4096];
     const struct fault_kind *kind;
-    int fd;
+    int fd = open_own("GPURING_FAULT_COUNTS");
 
-    if (NULL == prefix) {
-        return;
-    }
-    snprintf(path, sizeof(path), "%s.%d", prefix, wanted.rank);
-    fd = openat(AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     for (kind = atomic_load(&kinds); fd >= 0 && NULL != kind; kind = kind->next) {
         dprintf(fd, "%s %ld\n", kind->name, atomic_load(&kind->calls));
     }
