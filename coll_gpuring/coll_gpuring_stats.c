@@ -233,12 +233,13 @@ static void report_timing(FILE *f, bool json, const char *comma)
 void mca_coll_gpuring_stats_report(void)
 {
     const char *report = mca_coll_gpuring_component.report;
-    bool json = 0 == strncmp(report, "json:", 5);
     FILE *f = stdout;
+    bool json;
 
     if (!mca_coll_gpuring_stats_timed() || 0 != OPAL_PROC_MY_NAME.vpid) {
-        return;
+        return; /* none, too, where there was no memory for its name */
     }
+    json = 0 == strncmp(report, "json:", 5);
     if (json) {
         f = fopen(report + 5, "w");
         if (NULL == f) {

@@ -228,27 +228,7 @@ static int map(struct gr_gpu_join *join, struct gr_gpu_wire *w)
     return 0;
 }
 
-struct gr_gpu_verdict gr_gpu_join_map(struct gr_gpu_join *join)
-{
-    int k;
-
-    for (k = 0; k < join->near_in && 0 == join->status; k++) {
-        if (0 != join->in[k].answer.door.pid) {
-            join->status = map(join, &join->in[k]);
-        }
-    }
-    return (struct gr_gpu_verdict) {join->status, join->unmapped < 0 ? INT32_MAX : join->team->rank,
-                                    join->team->usable};
-}
-
-struct gr_gpu_verdict gr_gpu_verdict_combine(struct gr_gpu_verdict a, struct gr_gpu_verdict b)
-{
-    return (struct gr_gpu_verdict) {a.status < b.status ? a.status : b.status,
-                                    a.unmapped < b.unmapped ? a.unmapped : b.unmapped,
-                                    a.channels < b.channels ? a.channels : b.channels};
-}
-
-/* Tell the kernels of a side's links. No kernel of this team is running. */
+/* Tell the kernels of a side's links, which they look at when all ranks have them. No kernel of this team is running. */
 static int show_ends(struct gr_gpu_team *team, const struct gr_gpu_wire *wires, int n,
                      gr_gpu_ptr (*table)(const struct gr_gpu_team *, enum gr_protocol))
 {
@@ -271,6 +251,34 @@ static int show_ends(struct gr_gpu_team *team, const struct gr_gpu_wire *wires, 
     rc = gr_gpu_copy_runs(team->gpu, runs, nruns);
     free(runs);
     return rc;
+}
+
+static int show_all(const struct gr_gpu_join *join)
+{
+    int rc = show_ends(join->team, join->in, join->nin, gr_gpu_team_in);
+
+    return 0 == rc ? show_ends(join->team, join->out, join->nout, gr_gpu_team_out) : rc;
+}
+
+struct gr_gpu_verdict gr_gpu_join_map(struct gr_gpu_join *join)
+{
+    int k;
+
+    for (k = 0; k < join->near_in && 0 == join->status; k++) {
+        if (0 != join->in[k].answer.door.pid) {
+            join->status = map(join, &join->in[k]);
+        }
+    }
+    join->status = 0 == join->status ? show_all(join) : join->status;
+    return (struct gr_gpu_verdict) {join->status, join->unmapped < 0 ? INT32_MAX : join->team->rank,
+                                    join->team->usable};
+}
+
+struct gr_gpu_verdict gr_gpu_verdict_combine(struct gr_gpu_verdict a, struct gr_gpu_verdict b)
+{
+    return (struct gr_gpu_verdict) {a.status < b.status ? a.status : b.status,
+                                    a.unmapped < b.unmapped ? a.unmapped : b.unmapped,
+                                    a.channels < b.channels ? a.channels : b.channels};
 }
 
 static void take(struct gr_gpu_join *join)
@@ -299,16 +307,11 @@ static void give_back(struct gr_gpu_join *join, struct gr_gpu_wire *wires, int n
 int gr_gpu_join_end(struct gr_gpu_join *join, struct gr_gpu_verdict verdict)
 {
     struct gr_gpu_team *team = join->team;
-    int rc = 0;
 
     if (0 == verdict.status) {
         take(join);
         team->usable = verdict.channels;
         team->path = verdict.unmapped < INT32_MAX && NULL == team->remote ? GR_PATH_HOST : team->path;
-        rc = show_ends(team, join->in, join->nin, gr_gpu_team_in);
-        if (0 == rc) {
-            rc = show_ends(team, join->out, join->nout, gr_gpu_team_out);
-        }
     } else {
         give_back(join, join->in, join->nin);
         give_back(join, join->out, join->nout);
@@ -317,5 +320,5 @@ int gr_gpu_join_end(struct gr_gpu_join *join, struct gr_gpu_verdict verdict)
     free(join->in);
     free(join->out);
     memset(join, 0, sizeof(*join));
-    return rc;
+    return 0;
 }

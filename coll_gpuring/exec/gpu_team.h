@@ -189,14 +189,14 @@ int gr_gpu_join_begin(struct gr_gpu_join *join, struct gr_gpu_team *team, enum g
 /* All offers have been received: answer them. */
 void gr_gpu_join_answer(struct gr_gpu_join *join);
 
-/* All answers have been received. Returns this rank's part of the verdict. */
+/* All answers have been received: map them, and show kernels all ends. Returns this rank's part of the verdict. */
 struct gr_gpu_verdict gr_gpu_join_map(struct gr_gpu_join *join);
 
 struct gr_gpu_verdict gr_gpu_verdict_combine(struct gr_gpu_verdict a, struct gr_gpu_verdict b);
 
 /*
- * Status 0: take what was made. Otherwise give everything back. The join is over. 0, or GR_ERR_CUDA when the device
- * failed just then: the others believe in these links, so the team is broken.
+ * Status 0: take what was made. Otherwise give everything back. The join is over. 0: nothing can fail any more, since the
+ * others believe in these links.
  */
 int gr_gpu_join_end(struct gr_gpu_join *join, struct gr_gpu_verdict verdict);
 

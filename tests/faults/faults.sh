@@ -5,6 +5,7 @@
 #
 #     faults.sh all RESULTS CONFIG [KIND...]     every k of every kind, or of these; goes on where it was left off
 #     faults.sh places RESULTS CONFIG [KIND...]  the same, of each place in the code the first, middle and last call
+#     faults.sh sample RESULTS CONFIG N SEED     N of these places, by chance, each on rank 1 or on all
 #     faults.sh one CONFIG RANK KIND:K           one of them: what was printed, and how it is judged
 #     faults.sh kinds CONFIG                     "KIND CALLS" lines, of the rank with most calls
 #     faults.sh table RESULTS                    how many of each kind ended how
@@ -82,26 +83,27 @@ judge() {
 
 # Options of a configuration in options[], its ranks in np, its launcher in MPIRUN.
 configure() {
-    options=(--mca coll_gpuring_timeout "${FAULT_TIMEOUT:-2}" --mca coll_gpuring_timeout_abort 1)
+    local patience=2
     np=3
     export GPURING_MEMORY=host GR_HOST=1
     case $1 in
-        host) ;;
-        thread) options+=(--mca coll_gpuring_progress_thread 1) ;;
+        host) options=() ;;
+        thread) options=(--mca coll_gpuring_progress_thread 1) ;;
         device | staged)
             export LD_LIBRARY_PATH=$FAKECUDA/plain${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
             export FAKECUDA_SMS=64 FAKECUDA_DEVICES=2 GPURING_MEMORY=device GR_HOST=0
-            np=2
-            options+=(--mca coll_gpuring_device_channels 2 --mca coll_gpuring_device_slot_bytes 16384 --mca op ^avx)
+            np=2 patience=6 # kernels are slow here, and share two cores with others
+            options=(--mca coll_gpuring_device_channels 2 --mca coll_gpuring_device_slot_bytes 16384 --mca op ^avx)
             [ "$1" = device ] || options+=(--mca coll_gpuring_device_pool_mib 1 --mca coll_gpuring_stage_bytes 65536)
             ;;
         nodes | pml)
             MPIRUN="$srcdir/tests/hosts/hosts.sh run 2+1 ${MPIRUN/ --oversubscribe/}"
-            options+=(--mca coll_gpuring_nodes 1)
+            options=(--mca coll_gpuring_nodes 1)
             [ "$1" = nodes ] || options+=(--mca coll_gpuring_nodes_transport pml)
             ;;
         *) echo "$1 is no configuration" >&2; exit 2 ;;
     esac
+    options+=(--mca coll_gpuring_timeout "${FAULT_TIMEOUT:-$patience}" --mca coll_gpuring_timeout_abort 1)
 }
 
 prepare() { # CONFIG
@@ -173,6 +175,22 @@ many() { # every | by_place, RESULTS CONFIG [KIND...]
     done <"$work/wanted"
 }
 
+# "KIND K RANK": so many of those by place
+drawn() { # N SEED
+    by_place | awk -v n="$1" -v seed="$2" 'BEGIN { srand(seed) } { line[NR] = $0 }
+        END { for (k = 0; k < n && NR > 0; k++) print line[1 + int(rand() * NR)], int(2 * rand()) ? "1" : "all" }'
+}
+
+sample() { # RESULTS CONFIG N SEED
+    local kind k rank
+    : >"$1"
+    drawn "$3" "$4" >"$work/wanted"
+    while read -r kind k rank; do
+        run "$rank" "$kind:$k"
+        echo "$2 $rank $kind $k $ended $place $note" >>"$1"
+    done <"$work/wanted"
+}
+
 table() {
     awk '{ key = $1 " " $3; n[key]++; e[key, $5]++; if (!(key in at)) { at[key] = ++rows; keys[rows] = key } }
         END { m = split("right error silent others unreached hang crash wrong aborted exit left", ways, " ")
@@ -188,8 +206,9 @@ case ${1-} in
     inside) shift; inside "$@" ;;
     all) prepare "$3"; shift; many every "$@" ;;
     places) prepare "$3"; shift; many by_place "$@" ;;
+    sample) prepare "$3"; shift; sample "$@" ;;
     one) prepare "$2"; run "$3" "$4"; cat "$out"; echo "$2 $3 $4 $ended $place $note" ;;
     kinds) prepare "$2"; kinds ;;
     table) table "$2" ;;
-    *) sed -n '3,20s/^# \{0,1\}//p' "$self"; exit 2 ;;
+    *) sed -n '3,21s/^# \{0,1\}//p' "$self"; exit 2 ;;
 esac

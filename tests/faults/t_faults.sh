@@ -1,1 +1,61 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Failures everywhere, a sample: calls of the component that fail (faults.sh), some on one rank, some on all. Each run
+# ends with right results or errors, and leaves nothing behind. GPURING_SEED says which calls. All of them:
+#     bash tests/faults/faults.sh all FILE host; bash tests/faults/faults.sh table FILE
+. "$(dirname "$0")/../mpi/lib.sh"
 
+faults=$(dirname "$0")/faults.sh
+seed=${GPURING_SEED:-$$}
+only_with_4 "failures everywhere"
+if ! unshare --mount --pid --fork --mount-proc true 2>/dev/null; then
+    echo "1..0 # SKIP no namespaces: what a run leaves behind cannot be told from what others do"
+    exit 0
+fi
+
+# A line of results: CONFIG RANK KIND K ENDED PLACE NOTE
+judge() {
+    local config=$1 rank=$2 kind=$3 k=$4 ended=$5 place=$6
+    local text="$config, $kind $k fails on rank $rank ($place)"
+    case $ended in
+        right | error | silent | others | unreached) tap_ok "$text: $ended" ;;
+        # until all ranks learn of an error after agreement (issue 23, defect 4)
+        hang | wrong) echo "not ok $((tap_count += 1)) - $text: $ended # TODO other ranks do not learn of it"; echo "# ${*:7}" ;;
+        *) tap_not_ok "$text: $ended"; echo "# ${*:7} (seed $seed)" ;;
+    esac
+}
+
+# Calls that must be right all the same: CONFIG RANK KIND:K
+must_be_right() {
+    local line
+    line=$(bash "$faults" one "$1" "$2" "$3" | tail -n 1)
+    [ "$(cut -d' ' -f4 <<<"$line")" = right ] && tap_ok "$1, $3 fails on rank $2: right all the same" && return
+    tap_not_ok "$1, $3 fails on rank $2: right all the same"
+    echo "# $line"
+}
+
+sample_of() { # CONFIG N
+    bash "$faults" sample "$work/results" "$1" "$2" "$seed" 2>"$work/errors" || { tap_not_ok "$1: sample"; tap_diag <"$work/errors"; return; }
+    while read -r line; do
+        # shellcheck disable=SC2086
+        judge $line
+    done <"$work/results"
+}
+
+sample_of host 12
+if [ -e "${FAKECUDA:-/nonexistent}/plain/libcuda.so.1" ]; then
+    # the driver fails to say where memory lies
+    for fault in cuInit:1 cuDeviceGet:1 cuPointerGetAttributes:1 cuPointerGetAttributes:20 cuPointerGetAttribute:50; do
+        must_be_right device 1 $fault
+    done
+    sample_of device 12
+else
+    tap_skip "on devices" "no CUDA toolkit"
+fi
+if [ -e "$builddir/tests/faults/.libs/gpuring_net_ucx.so" ] && "$(dirname "$0")/../hosts/hosts.sh" possible >/dev/null; then
+    sample_of nodes 5
+else
+    tap_skip "between nodes" "no UCX, or no namespaces for hosts"
+fi
+tap_done
