@@ -34,12 +34,26 @@ static int irecv(void *buf, size_t count, struct ompi_datatype_t *type, int from
                               : __real_mca_pml.pml_irecv(buf, count, type, from, tag, comm, request);
 }
 
+static int iprobe(int from, int tag, struct ompi_communicator_t *comm, int *there, ompi_status_public_t *status)
+{
+    return FAULT_DUE("iprobe") ? OMPI_ERR_OUT_OF_RESOURCE : __real_mca_pml.pml_iprobe(from, tag, comm, there, status);
+}
+
+static int receive(void *buf, size_t count, struct ompi_datatype_t *type, int from, int tag,
+                   struct ompi_communicator_t *comm, ompi_status_public_t *status)
+{
+    return FAULT_DUE("recv") ? OMPI_ERR_OUT_OF_RESOURCE
+                             : __real_mca_pml.pml_recv(buf, count, type, from, tag, comm, status);
+}
+
 /* Open MPI has chosen its messages when it first asks for a communicator. */
 mca_coll_base_module_t *__wrap_mca_coll_gpuring_comm_query(struct ompi_communicator_t *comm, int *priority)
 {
     __wrap_mca_pml = __real_mca_pml;
     __wrap_mca_pml.pml_isend = isend;
     __wrap_mca_pml.pml_irecv = irecv;
+    __wrap_mca_pml.pml_iprobe = iprobe;
+    __wrap_mca_pml.pml_recv = receive;
     return __real_mca_coll_gpuring_comm_query(comm, priority);
 }
 
