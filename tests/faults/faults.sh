@@ -15,14 +15,14 @@
 # (the call was not made), and, which are defects: silent (an error without a line of the component), hang, crash, wrong,
 # aborted (the job ended early), exit (a bad exit status), left (a process, or something in /dev/shm).
 #
-# Environment: builddir, srcdir as for the tests; FAULT_RANKS="1 all"; FAULT_LIMIT=15 seconds for a run.
+# Environment: builddir, srcdir as for the tests; FAULT_RANKS="1 all"; FAULT_LIMIT=60 seconds for a run.
 here=$(cd "$(dirname "$0")" && pwd)
 self=$here/faults.sh
 srcdir=${srcdir:-$(cd "$here/../.." && pwd)}
 builddir=${builddir:-$srcdir/build}
 : "${PROGDIR:=$builddir/tests/mpi}" "${GR_DIR:=$builddir/component}"
 export srcdir builddir PROGDIR GR_DIR FAKECUDA=${FAKECUDA:-$builddir/tests/fakecuda}
-limit=${FAULT_LIMIT:-15}
+limit=${FAULT_LIMIT:-60}
 
 # ---- one run ----
 
@@ -84,7 +84,7 @@ judge() {
 
 # Options of a configuration in options[], its ranks in np, its launcher in MPIRUN.
 configure() {
-    local patience=2
+    local patience=5
     np=3
     export GPURING_MEMORY=host GR_HOST=1
     case $1 in
@@ -93,7 +93,7 @@ configure() {
         device | staged)
             export LD_LIBRARY_PATH=$FAKECUDA/plain${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
             export FAKECUDA_SMS=64 FAKECUDA_DEVICES=2 GPURING_MEMORY=device GR_HOST=0
-            np=2 patience=6 # kernels are slow here, and share two cores with others
+            np=2 patience=15 # kernels are slow here, and share two cores with others
             options=(--mca coll_gpuring_device_channels 2 --mca coll_gpuring_device_slot_bytes 16384 --mca op ^avx)
             [ "$1" = device ] || options+=(--mca coll_gpuring_device_pool_mib 1 --mca coll_gpuring_stage_bytes 65536)
             ;;
