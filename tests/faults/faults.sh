@@ -112,7 +112,7 @@ prepare() { # CONFIG
     GR_DIR=$work/component
     PROGDIR=$builddir/tests/faults
     mkdir "$GR_DIR"
-    ln -s "$builddir"/tests/faults/.libs/{mca_coll_gpuring,gpuring_net_ucx}.so "$GR_DIR"
+    cp "$builddir"/tests/faults/.libs/{mca_coll_gpuring,gpuring_net_ucx}.so "$GR_DIR"
     cp "$srcdir/coll_gpuring/help-coll-gpuring.txt" "$GR_DIR"
     configure "$1"
     export TMPDIR=$work # mpirun's own files: in namespaces all have the same process id
