@@ -41,6 +41,7 @@ sample_of() { # CONFIG N
     done <"$work/results"
 }
 
+must_be_right host 1 malloc:1 # the module of a communicator
 sample_of host 8
 if [ -e "${FAKECUDA:-/nonexistent}/plain/libcuda.so.1" ]; then
     # the driver fails to say where memory lies
