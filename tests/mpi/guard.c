@@ -42,7 +42,12 @@ struct guarded guarded_copy(const struct guarded *g)
 
 char *guarded_lend(struct guarded *g)
 {
-    g->kind = devmem_next();
+    return guarded_lend_kind(g, devmem_next());
+}
+
+char *guarded_lend_kind(struct guarded *g, enum devmem_kind kind)
+{
+    g->kind = kind;
     if (DEVMEM_HOST == g->kind) {
         return g->data;
     }

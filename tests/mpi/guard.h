@@ -27,6 +27,7 @@ struct guarded guarded_copy(const struct guarded *g);
  * copies data and guard zones there before a call, guarded_get() back after it; with data itself they do nothing.
  */
 char *guarded_lend(struct guarded *g);
+char *guarded_lend_kind(struct guarded *g, enum devmem_kind kind); /* of that kind, not DEVMEM_MIXED */
 void guarded_put(const struct guarded *g);
 void guarded_get(const struct guarded *g);
 

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Communicators that a program makes. */
+#ifndef RANDOM_COMMS_H
+#define RANDOM_COMMS_H
+
+#include "task.h"
+
+/* Makes one from `parent` as the step says; collective over parent, but for create_group. Returns MPI's error. */
+int comm_make(struct comm *c, const struct comm *parent, const struct step *step, int number);
+
+/* Starts MPI_Comm_idup: c->idup, which comm_known() follows once it is complete. */
+int comm_start_idup(struct comm *c, const struct comm *parent);
+
+/* Fills in what is known once c->mpi is there. */
+void comm_known(struct comm *c);
+
+#endif

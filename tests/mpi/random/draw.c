@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns what a program may consist of, and how often. */
+#include <string.h>
+
+#include "layout.h"
+#include "program.h"
+#include "rng.h"
+#include "values.h"
+
+/* What there is while a program is being drawn. */
+struct drawing {
+    const struct draw_options *options;
+    struct program *p;
+    uint64_t rng;
+    int comms[MAX_COMMS], num_comms;  /* those that may be used */
+    uint64_t persistent;              /* requests of these steps may be started */
+    int idup;                         /* the step whose MPI_Comm_idup is pending, or -1 */
+};
+
+static int below(struct drawing *d, int n)
+{
+    return rng_below(&d->rng, n);
+}
+
+static int any_comm(struct drawing *d)
+{
+    return d->comms[below(d, d->num_comms)];
+}
+
+static int draw_bytes(struct drawing *d)
+{
+    static const int edges[] = {64, 4096, 8192, 65536};
+    const int percent = below(d, 1000);
+
+    if (percent < 80) {
+        return 0;
+    } else if (percent < 450) {
+        return 1 + below(d, 70);
+    } else if (percent < 600) {
+        return edges[below(d, 4)] - 40 + below(d, 80);
+    } else if (percent < 930) {
+        return below(d, 12000);
+    } else if (percent < 990) {
+        return below(d, 150000);
+    }
+    return 200000 + below(d, 2500000);
+}
+
+/* Type, operation, count, root and the like of a call that moves or reduces. */
+static void draw_data(struct drawing *d, struct step *s, bool reduces)
+{
+    int bytes;
+
+    do {
+        s->basic = below(d, num_basics);
+        s->op = reduces ? 1 + below(d, num_operations - 1) : OP_NONE;
+    } while (!value_goes(s->basic, s->op) || (op_is_users(s->op) && (!d->options->user_ops || 0 != below(d, 2))));
+    s->derived = !reduces && 0 == below(d, 3);
+    bytes = draw_bytes(d);
+    s->count = (bytes < d->options->max_bytes ? bytes : d->options->max_bytes) / basics[s->basic].bytes;
+    if (s->derived) {
+        s->count = (s->count + LAYOUT_UNIT / 2) / LAYOUT_UNIT * LAYOUT_UNIT;
+    }
+    s->root = below(d, MAX_ROOT);
+    s->in_place = 0 == below(d, 4);
+    s->nonsense = d->options->nonsense && 0 == below(d, 3);
+}
+
+static void draw_collective(struct drawing *d, struct step *s, int k)
+{
+    s->kind = STEP_COLLECTIVE;
+    s->what = below(d, NUM_COLLECTIVES);
+    s->comm = any_comm(d);
+    draw_data(d, s, s->what >= C_REDUCE && s->what <= C_REDUCE_SCATTER_BLOCK);
+    if (s->what >= C_REDUCE_SCATTER && C_GATHER != s->what && C_SCATTER != s->what) {
+        s->count /= 2; /* a block of several */
+        s->count -= s->derived ? s->count % LAYOUT_UNIT : 0;
+    }
+    s->form = (enum call_form) below(d, d->options->persistent ? NUM_CALL_FORMS : PERSISTENT);
+    if (C_ALLGATHERV == s->what && !d->options->beyond) {
+        s->derived = false;
+    }
+    /* others hang or crash in Open MPI itself: see main.c */
+    if ((d->idup >= 0 && d->p->steps[d->idup].comm == s->comm) || (s->what >= C_ALLTOALLV && s->in_place)) {
+        s->form = BLOCKING;
+    }
+    if (s->derived && !(d->options->beyond && step_is_of_eight(s)) && s->count * basics[s->basic].bytes > 65536) {
+        s->count = 65536 / basics[s->basic].bytes / LAYOUT_UNIT * LAYOUT_UNIT;
+    }
+    if (PERSISTENT == s->form) {
+        d->persistent |= 1ull << k;
+    }
+}
+
+static void draw_messages(struct drawing *d, struct step *s)
+{
+    s->kind = STEP_MESSAGES;
+    s->what = below(d, NUM_PATTERNS);
+    s->comm = any_comm(d);
+    draw_data(d, s, false);
+    s->form = (enum call_form) below(d, PERSISTENT);
+    if (P_WILD == s->what) {
+        s->form = BLOCKING;
+    }
+}
+
+static void draw_comm(struct drawing *d, struct step *s, int k)
+{
+    const bool idup = d->options->idup && 0 == below(d, 3);
+
+    s->kind = idup ? STEP_IDUP : STEP_COMM;
+    s->what = below(d, NUM_ORIGINS);
+    s->comm = any_comm(d);
+    if (idup) {
+        d->idup = k;
+    } else {
+        d->comms[d->num_comms++] = k + 1;
+    }
+}
+
+static void draw_free(struct drawing *d, struct step *s)
+{
+    const int at = 1 + below(d, d->num_comms - 1);
+
+    s->kind = STEP_FREE;
+    s->comm = d->comms[at];
+    d->comms[at] = d->comms[--d->num_comms];
+    for (int k = 0; k < MAX_STEPS; k++) { /* what is on it may be waited for, and not started again */
+        if (0 != (d->persistent >> k & 1) && d->p->steps[k].comm == s->comm) {
+            d->persistent &= ~(1ull << k);
+        }
+    }
+}
+
+static void draw_idup_wait(struct drawing *d, struct step *s)
+{
+    s->kind = STEP_IDUP_WAIT;
+    s->target = d->idup;
+    s->comm = d->p->steps[d->idup].comm;
+    d->comms[d->num_comms++] = d->idup + 1;
+    d->idup = -1;
+}
+
+static void draw_start(struct drawing *d, struct step *s)
+{
+    s->kind = STEP_START;
+    s->starts = 0 == below(d, 2) ? d->persistent : d->persistent & rng_next(&d->rng);
+}
+
+static void draw_release(struct drawing *d, struct step *s)
+{
+    int target = below(d, MAX_STEPS);
+
+    while (0 == (d->persistent >> target & 1)) {
+        target = (target + 1) % MAX_STEPS;
+    }
+    s->kind = STEP_RELEASE;
+    s->target = target;
+    s->comm = d->p->steps[target].comm;
+    d->persistent &= ~(1ull << target);
+}
+
+static void draw_step(struct drawing *d, int k)
+{
+    struct step *s = &d->p->steps[k];
+    const int percent = below(d, 100);
+
+    s->key = rng_next(&d->rng);
+    if (d->idup >= 0 && percent >= 75) {
+        draw_idup_wait(d, s);
+    } else if (percent < 12) {
+        draw_messages(d, s);
+    } else if (percent < 22 && d->options->comms && d->num_comms < 6 && d->idup < 0) {
+        draw_comm(d, s, k);
+    } else if (percent < 27 && d->num_comms > 1 && d->idup < 0) {
+        draw_free(d, s);
+    } else if (percent < 42 && 0 != d->persistent) {
+        draw_start(d, s);
+    } else if (percent < 44 && 0 != d->persistent) {
+        draw_release(d, s);
+    } else {
+        draw_collective(d, s, k);
+    }
+}
+
+void program_draw(struct program *p, uint64_t seed, int thread, const struct draw_options *options)
+{
+    struct drawing d = {.options = options, .p = p, .rng = rng_key(seed, (uint64_t) thread, 1), .num_comms = 1, .idup = -1};
+
+    memset(p, 0, sizeof *p);
+    p->seed = seed;
+    p->thread = thread;
+    p->beyond = options->beyond;
+    p->n = 4 + below(&d, 32);
+    for (int k = 0; k < p->n; k++) {
+        draw_step(&d, k);
+    }
+    if (d.idup >= 0) {
+        draw_idup_wait(&d, &p->steps[p->n++]);
+    }
+}
+
+bool step_is_of_eight(const struct step *s)
+{
+    switch (s->what) {
+    case C_BCAST:
+    case C_REDUCE:
+    case C_ALLREDUCE:
+    case C_REDUCE_SCATTER:
+    case C_REDUCE_SCATTER_BLOCK:
+    case C_ALLGATHER:
+    case C_ALLGATHERV:
+    case C_ALLTOALL: return STEP_COLLECTIVE == s->kind && !op_is_users(s->op);
+    default: return false;
+    }
+}
+
+void program_leave_out(struct program *p, const bool *given)
+{
+    for (int k = 0; k < p->n; k++) {
+        struct step *s = &p->steps[k];
+        bool out = given[k] || (s->comm > 0 && p->left_out[s->comm - 1]);
+
+        if (STEP_IDUP_WAIT == s->kind) {
+            out = p->left_out[s->target]; /* the one goes with the other */
+        } else if (STEP_RELEASE == s->kind) {
+            out = out || p->left_out[s->target];
+        }
+        for (int j = 0; j < k; j++) {
+            s->starts &= p->left_out[j] ? ~(1ull << j) : ~0ull;
+        }
+        p->left_out[k] = out || (STEP_START == s->kind && 0 == s->starts);
+    }
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns the datatypes, and where blocks of them lie. */
+#include "layout.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "devmem.h"
+#include "rng.h"
+
+static void *room_for(int n, size_t bytes)
+{
+    void *at = calloc((size_t) n + 1, bytes);
+
+    if (NULL == at) {
+        abort();
+    }
+    return at;
+}
+
+static void plain(struct layout *l, int basic)
+{
+    *l = (struct layout) {.type = basics[basic].type, .per = 1, .extent = basics[basic].bytes};
+}
+
+/* Runs of `run` elements, one every `stride` elements, which may be less than 0. */
+static void vector(struct layout *l, int basic, int runs, int run, int stride)
+{
+    l->per = runs * run;
+    for (int k = 0; k < l->per; k++) {
+        l->off[k] = (long) (k / run * stride + k % run) * basics[basic].bytes;
+    }
+    MPI_Type_vector(runs, run, stride, basics[basic].type, &l->type);
+}
+
+/* The elements in any order, with gaps. */
+static void indexed(struct layout *l, int basic, int per, uint64_t *rng)
+{
+    int places[LAYOUT_UNIT];
+    int at = rng_below(rng, 3), j;
+
+    for (int k = 0; k < per; k++) {
+        j = rng_below(rng, k + 1);
+        places[k] = places[j];
+        places[j] = at;
+        at += 1 + rng_below(rng, 3);
+    }
+    l->per = per;
+    for (int k = 0; k < per; k++) {
+        l->off[k] = (long) places[k] * basics[basic].bytes;
+    }
+    MPI_Type_create_indexed_block(per, 1, places, basics[basic].type, &l->type);
+}
+
+static void draw_layout(struct layout *l, int basic, bool derived, uint64_t *rng)
+{
+    static const int pers[] = {1, 2, 3, 4, 6, 12};
+    const int per = pers[rng_below(rng, 6)];
+    MPI_Datatype narrow;
+    MPI_Aint lb, extent;
+
+    if (!derived || 0 == rng_below(rng, 4)) {
+        plain(l, basic);
+        return;
+    }
+    l->derived = true;
+    switch (rng_below(rng, 5)) {
+    case 0: vector(l, basic, 1, per, per); break; /* contiguous */
+    case 1: vector(l, basic, 3, 2, 3 + rng_below(rng, 3)); break;
+    case 2: vector(l, basic, 4, 1, -2); break;
+    default: indexed(l, basic, per, rng); break;
+    }
+    if (0 == rng_below(rng, 3)) {
+        MPI_Type_get_extent(l->type, &lb, &extent);
+        narrow = l->type;
+        MPI_Type_create_resized(narrow, lb, extent + rng_below(rng, 3) * (MPI_Aint) basics[basic].bytes, &l->type);
+        MPI_Type_free(&narrow);
+    }
+    MPI_Type_commit(&l->type);
+    MPI_Type_get_extent(l->type, &lb, &extent);
+    l->extent = (long) extent;
+}
+
+static struct layout *layout_of(const struct side *s, int block)
+{
+    return &s->layouts[s->apart ? block : 0];
+}
+
+/* Bytes from what MPI gets to this element. */
+static long offset(const struct side *s, int block, long element)
+{
+    const struct layout *l = layout_of(s, block);
+    const long scale = s->apart ? 1 : l->extent;
+
+    return s->displs[block] * scale + element / l->per * l->extent + l->off[element % l->per];
+}
+
+long side_place(const struct side *s, int block, long element)
+{
+    return s->origin + offset(s, block, element);
+}
+
+/* Displacements: block by block, in an order of their own unless they are dense. */
+static void place_blocks(struct side *s, bool dense, uint64_t *rng)
+{
+    int *order = room_for(s->n, sizeof *order);
+    long at = 0;
+
+    for (int k = 0; k < s->n; k++) {
+        const int j = dense ? k : rng_below(rng, k + 1);
+
+        order[k] = order[j];
+        order[j] = k;
+    }
+    for (int k = 0; k < s->n; k++) {
+        const int block = order[k];
+        const long size = s->apart ? layout_of(s, block)->extent : 1;
+
+        s->displs[block] = (int) at;
+        /* the gap beside a layout with negative offsets is as wide as all of it */
+        at += (s->counts[block] + (dense ? 0 : rng_below(rng, 3))) * size + (s->apart ? 16 * (long) LAYOUT_UNIT * 6 : 0);
+    }
+    free(order);
+}
+
+/* Mostly host memory or the rank's own device. */
+static enum devmem_kind draw_kind(enum devmem_kind memory, uint64_t *rng)
+{
+    if (DEVMEM_MIXED != memory) {
+        return memory;
+    }
+    return (enum devmem_kind) (0 != rng_below(rng, 4) ? rng_below(rng, 2) : rng_below(rng, DEVMEM_MIXED));
+}
+
+/* Finds the bounds of all elements; memory for them. */
+static void find_room(struct side *s, enum devmem_kind memory, uint64_t *rng)
+{
+    long low = 0, high = 0, at;
+
+    for (int b = 0; b < s->n; b++) {
+        const int per = layout_of(s, b)->per;
+
+        for (int e = 0; e < s->elements[b]; e++) {
+            if (e == per && s->elements[b] > 2 * per) {
+                e = s->elements[b] - per; /* what lies between reaches no farther */
+            }
+            at = offset(s, b, e);
+            low = at < low ? at : low;
+            high = at > high ? at : high;
+        }
+    }
+    high += basics[s->basic].bytes;
+    low -= low % 16 != 0 ? 16 + low % 16 : 0; /* aligned as the basic types want it */
+    s->origin = -low;
+    s->mem = guarded_alloc((size_t) (high - low), 16 * (size_t) rng_below(rng, 3));
+    s->at = guarded_lend_kind(&s->mem, draw_kind(memory, rng)) + s->origin;
+}
+
+void side_make(struct side *s, int n, const int *elements, int basic, bool derived, enum placement placement,
+               enum devmem_kind memory, uint64_t *rng)
+{
+    *s = (struct side) {.n = n, .basic = basic, .apart = PLACE_APART == placement};
+    s->layouts = room_for(n, sizeof *s->layouts);
+    s->elements = room_for(n, sizeof *s->elements);
+    s->counts = room_for(n, sizeof *s->counts);
+    s->displs = room_for(n, sizeof *s->displs);
+    s->types = room_for(n, sizeof(MPI_Datatype));
+    for (int k = 0; k < (s->apart ? n : 1); k++) {
+        draw_layout(&s->layouts[k], basic, derived, rng);
+    }
+    for (int k = 0; k < n; k++) {
+        s->elements[k] = elements[k];
+        s->counts[k] = elements[k] / layout_of(s, k)->per;
+        s->types[k] = layout_of(s, k)->type;
+    }
+    place_blocks(s, PLACE_DENSE == placement, rng);
+    find_room(s, memory, rng);
+}
+
+void side_free(struct side *s)
+{
+    if (0 == s->n) {
+        return;
+    }
+    for (int k = 0; k < (s->apart ? s->n : 1); k++) {
+        if (s->layouts[k].derived) {
+            MPI_Type_free(&s->layouts[k].type);
+        }
+    }
+    guarded_free(&s->mem);
+    free(s->layouts);
+    free(s->elements);
+    free(s->counts);
+    free(s->displs);
+    free(s->types);
+    s->n = 0;
+}

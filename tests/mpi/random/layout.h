@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One side of a call on one rank: a datatype, where blocks of it lie, and the guarded memory that they lie in. */
+#ifndef RANDOM_LAYOUT_H
+#define RANDOM_LAYOUT_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "guard.h"
+#include "values.h"
+
+#define LAYOUT_UNIT 12 /* divisible by the elements of every derived datatype */
+
+/* A datatype: `per` elements of a basic type at offsets. */
+struct layout {
+    MPI_Datatype type;
+    bool derived;          /* the program's own: to be freed */
+    int per;               /* elements, a divisor of LAYOUT_UNIT */
+    long extent;           /* bytes */
+    long off[LAYOUT_UNIT]; /* bytes */
+};
+
+/* Blocks of a call. MPI gets at, and the first or the whole of counts, displs and types. */
+struct side {
+    int n;                  /* blocks; 0: there is no such side */
+    int basic;
+    bool apart;             /* each block has a datatype of its own, and displacements in bytes (alltoallw) */
+    struct layout *layouts; /* one, or of each block */
+    int *elements;          /* of each block */
+    int *counts;            /* instances of the datatype */
+    int *displs;            /* in extents or bytes */
+    MPI_Datatype *types;
+    struct guarded mem;
+    long origin;            /* bytes of mem.data in front of what MPI gets */
+    char *at;               /* what MPI gets */
+};
+
+enum placement {
+    PLACE_DENSE,  /* one behind the other */
+    PLACE_ANYHOW, /* any order, with gaps: for the v-forms */
+    PLACE_APART   /* the same in bytes, with a datatype for each block */
+};
+
+/*
+ * n blocks of elements[] elements; layouts, places and, with DEVMEM_MIXED, the kind of memory are drawn from *rng, the
+ * rank's own. With `derived` all elements[] must be multiples of LAYOUT_UNIT. Owned by the side: all of it.
+ */
+void side_make(struct side *s, int n, const int *elements, int basic, bool derived, enum placement placement,
+               enum devmem_kind memory, uint64_t *rng);
+void side_free(struct side *s);
+
+/* Where in mem.data this element of this block lies. */
+long side_place(const struct side *s, int block, long element);
+
+#endif

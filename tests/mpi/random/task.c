@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns the contents of buffers: inputs by a hash, and what should come out of them. */
+#include "task.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rng.h"
+
+#define BEFORE 0x3b /* what outputs hold before a call */
+
+enum devmem_kind task_memory = DEVMEM_HOST;
+
+static enum devmem_kind memory_of(const struct task *t)
+{
+    return STEP_MESSAGES == t->step->kind ? DEVMEM_HOST : task_memory;
+}
+
+void task_send(struct task *t, int n, const int *counts, enum placement placement)
+{
+    side_make(&t->send, n, counts, t->step->basic, t->step->derived, placement, memory_of(t), &t->rng);
+    t->send_at = t->send.at;
+    t->send_count = t->send.counts[0];
+    t->send_type = t->send.types[0];
+    t->send_counts = t->send.counts;
+    t->send_displs = t->send.displs;
+    t->send_types = t->send.types;
+}
+
+void task_recv(struct task *t, int n, const int *counts, enum placement placement)
+{
+    side_make(&t->recv, n, counts, t->step->basic, t->step->derived, placement, memory_of(t), &t->rng);
+    t->want = calloc((size_t) n, sizeof *t->want);
+    if (NULL == t->want) {
+        abort();
+    }
+    t->recv_at = t->recv.at;
+    t->recv_count = t->recv.counts[0];
+    t->recv_type = t->recv.types[0];
+    t->recv_counts = t->recv.counts;
+    t->recv_displs = t->recv.displs;
+    t->recv_types = t->recv.types;
+}
+
+int task_elements(const struct task *t, int i, int j, bool alike)
+{
+    const uint64_t low = (uint64_t) (alike && j < i ? j : i), high = (uint64_t) (alike && j < i ? i : j);
+    const uint64_t quarters = rng_key(t->step->key, low, high) % 5;
+    const int unit = t->step->derived ? LAYOUT_UNIT : 1;
+
+    return (int) ((uint64_t) t->step->count * quarters / 4) / unit * unit;
+}
+
+/* Element e of a block of what this rank of the communicator gives, in the current round. */
+static struct value input(const struct task *t, int rank, int block, int e)
+{
+    const uint64_t key = t->step->key + (uint64_t) t->round * 0x9e3779b97f4a7c15ull +
+                         ((uint64_t) t->comm->world[rank] << 56) + ((uint64_t) block << 40);
+
+    return value_make(t->step->basic, t->step->op, rng_mix(rng_mix(key) + (uint64_t) e));
+}
+
+static void fill_block(const struct task *t, struct side *s, int block, int inputs)
+{
+    for (int e = 0; e < s->elements[block]; e++) {
+        value_store(s->basic, s->mem.data + side_place(s, block, e), input(t, t->comm->rank, inputs, e));
+    }
+}
+
+void task_fill(struct task *t)
+{
+    for (int b = 0; b < t->send.n; b++) {
+        fill_block(t, &t->send, b, b);
+    }
+    if (t->send.n > 0) {
+        guarded_put(&t->send.mem);
+    }
+    if (0 == t->recv.n) {
+        return;
+    }
+    memset(t->recv.mem.data, BEFORE, t->recv.mem.bytes);
+    for (int b = 0; b < t->recv.n; b++) {
+        if (b == t->input || ALL_BLOCKS == t->input) {
+            fill_block(t, &t->recv, b, ALL_BLOCKS == t->input ? b : 0);
+        }
+    }
+    if (NULL == t->before) {
+        t->before = malloc(t->recv.mem.bytes);
+    }
+    if (NULL == t->before) {
+        abort();
+    }
+    memcpy(t->before, t->recv.mem.data, t->recv.mem.bytes);
+    guarded_put(&t->recv.mem);
+}
+
+/* ---- judging ---- */
+
+/* Writes into `before` what this block should be now; what nobody cares for is taken as it is. */
+static void expect_block(struct task *t, int b)
+{
+    const struct basic *basic = &basics[t->recv.basic];
+    const struct want *w = &t->want[b];
+
+    for (int e = 0; e < t->recv.elements[b]; e++) {
+        const long place = side_place(&t->recv, b, e);
+        char *at = t->before + place;
+        const char *got = t->recv.mem.data + place;
+        struct value v;
+
+        if (w->last < w->first || e >= t->checked) {
+            memcpy(at, got, (size_t) basic->bytes);
+            continue;
+        }
+        v = input(t, w->first, w->block, w->start + e);
+        for (int r = w->first + 1; r <= w->last; r++) {
+            v = value_combine(t->step->op, v, input(t, r, w->block, w->start + e));
+        }
+        value_store(t->recv.basic, at, v);
+        memcpy(at + basic->gap_at, got + basic->gap_at, (size_t) basic->gap);
+    }
+}
+
+/* Which block and element of a side lies at this byte. */
+static const char *name_place(const struct side *s, long place, char *text, size_t room)
+{
+    for (int b = 0; b < s->n; b++) {
+        for (int e = 0; e < s->elements[b]; e++) {
+            const long at = side_place(s, b, e);
+
+            if (place >= at && place < at + basics[s->basic].bytes) {
+                snprintf(text, room, "element %d of %d of block %d of %d", e, s->elements[b], b, s->n);
+                return text;
+            }
+        }
+    }
+    snprintf(text, room, "byte %ld, where no element is,", place - s->origin);
+    return text;
+}
+
+static const char *check_send(struct task *t, char *text, size_t room)
+{
+    const struct side *s = &t->send;
+    char one[16];
+
+    if (0 == s->n) {
+        return NULL;
+    }
+    guarded_get(&s->mem);
+    if (!guarded_intact(&s->mem)) {
+        return "wrote beside the input";
+    }
+    for (int b = 0; b < s->n; b++) {
+        for (int e = 0; e < s->elements[b]; e++) {
+            const char *at = s->mem.data + side_place(s, b, e);
+
+            memcpy(one, at, sizeof one < (size_t) basics[s->basic].bytes ? sizeof one : (size_t) basics[s->basic].bytes);
+            value_store(s->basic, one, input(t, t->comm->rank, b, e));
+            if (0 != memcmp(one, at, (size_t) basics[s->basic].bytes)) {
+                snprintf(text, room, "changed the input: element %d of block %d", e, b);
+                return text;
+            }
+        }
+    }
+    return NULL;
+}
+
+const char *task_check(struct task *t)
+{
+    static _Thread_local char text[300];
+    const char *wrong = check_send(t, text, sizeof text);
+    const struct side *s = &t->recv;
+    char where[120];
+    long at;
+
+    if (NULL != wrong || 0 == s->n) {
+        return wrong;
+    }
+    guarded_get(&s->mem);
+    for (int b = 0; b < s->n; b++) {
+        expect_block(t, b);
+    }
+    at = first_difference(t->before, s->mem.data, s->mem.bytes);
+    if (at >= 0) {
+        snprintf(text, sizeof text, "%s is %02x%02x%02x%02x..., should be %02x%02x%02x%02x...",
+                 name_place(s, at, where, sizeof where), s->mem.data[at] & 255, s->mem.data[at + 1] & 255,
+                 s->mem.data[at + 2] & 255, s->mem.data[at + 3] & 255, t->before[at] & 255, t->before[at + 1] & 255,
+                 t->before[at + 2] & 255, t->before[at + 3] & 255);
+        return text;
+    }
+    return guarded_intact(&s->mem) ? NULL : "wrote beside the output";
+}
+
+void task_free(struct task *t)
+{
+    side_free(&t->send);
+    side_free(&t->recv);
+    free(t->want);
+    free(t->shares);
+    free(t->before);
+    free(t);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One call on one rank: its buffers, what should come out, and the verdict.
+ *
+ *     task_plan(&t, ...)    buffers, once
+ *     task_fill(&t, round)  inputs, before each start
+ *     ...                   MPI
+ *     task_check(&t)        after completion
+ *     task_free(&t)
+ */
+#ifndef RANDOM_TASK_H
+#define RANDOM_TASK_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "layout.h"
+#include "program.h"
+
+/* A communicator as this rank sees it. */
+struct comm {
+    MPI_Comm mpi;      /* MPI_COMM_NULL: this rank is not in it, or it has been freed */
+    int rank, size;
+    int *world;        /* of each rank, its rank in MPI_COMM_WORLD; lives until the program's end */
+    MPI_Request idup;  /* while MPI_Comm_idup is pending */
+};
+
+/* What a block of the output holds: input elements from `start` on, of these ranks, combined in their order. */
+struct want {
+    int first, last; /* ranks of the communicator; last < first: anything */
+    int block;       /* of the inputs of these ranks */
+    int start;       /* element of that */
+};
+
+struct task {
+    const struct step *step;
+    const struct comm *comm;
+    int number;            /* of the step in the program */
+    int root;
+    MPI_Comm mpi;          /* as it was when the call was made */
+    struct side send, recv;
+    struct want *want;     /* of each block of recv */
+    bool in_place;         /* on this rank */
+    int input;             /* the block of recv that is this rank's input, too; ALL_BLOCKS; or NO_BLOCK */
+    int checked;           /* leading elements of a single block of recv; INT_MAX: all */
+    uint64_t rng;          /* this rank's draws for this call */
+    int round;             /* of the last start */
+    char *before;          /* recv's memory as it was before the call */
+    /* what MPI is asked */
+    const void *send_at;
+    void *recv_at;
+    int send_count, recv_count;
+    MPI_Datatype send_type, recv_type;
+    int *send_counts, *send_displs, *recv_counts, *recv_displs;
+    MPI_Datatype *send_types, *recv_types;
+    int *shares; /* of reduce_scatter: the counts of all ranks */
+    MPI_Op op;
+    /* requests */
+    int outstanding;
+    MPI_Request persistent; /* MPI_REQUEST_NULL: none */
+    bool active;
+};
+
+/* The kind of memory of collectives' buffers. (Open MPI is not asked to send messages from devices.) */
+extern enum devmem_kind task_memory;
+
+#define NO_BLOCK   (-1)
+#define ALL_BLOCKS (-2)
+
+/* The collectives' buffers and arguments; messages.c has those of messages. */
+void task_collective(struct task *t);
+
+/* Makes the sides and the arguments that follow from them; counts are elements. */
+void task_send(struct task *t, int n, const int *counts, enum placement placement);
+void task_recv(struct task *t, int n, const int *counts, enum placement placement);
+
+/* Elements that block (i, j) of this step has; with `alike` those of (j, i). */
+int task_elements(const struct task *t, int i, int j, bool alike);
+
+void task_fill(struct task *t);
+
+/* NULL, or what is wrong. */
+const char *task_check(struct task *t);
+void task_free(struct task *t);
+
+/* messages.c: the same for point-to-point. Starts them; requests, at most size + 1; the first are those of receives. */
+void task_messages(struct task *t);
+int task_post(struct task *t, MPI_Request *requests);
+/* In one blocking call, or several. */
+const char *task_exchange(struct task *t);
+/* Notes what a receive says of its message; NULL, or what is wrong. */
+const char *task_received(struct task *t, int part, const MPI_Status *status);
+
+/* calls.c: the MPI call; the request is that of a form that has one. */
+int task_call(struct task *t, enum call_form form, MPI_Request *request);
+
+#endif
