@@ -24,7 +24,7 @@ static int same_process(const struct gr_gpu_allocation *a, const struct gr_gpu_a
 
 static int same_allocation(const struct gr_gpu_allocation *a, const struct gr_gpu_allocation *b)
 {
-    return same_process(a, b) && a->base == b->base && a->id == b->id;
+    return same_process(a, b) && a->base == b->base && a->bytes == b->bytes && a->id == b->id;
 }
 
 static int overlap(const struct gr_gpu_allocation *a, const struct gr_gpu_allocation *b)

@@ -32,6 +32,20 @@ static void a_mapping_is_kept(void)
     noted_calls(0, 1);
 }
 
+/* A ticket that says more of an allocation than the one for which it was mapped leads nowhere. */
+static void a_mapping_is_no_larger_than_its_ticket(void)
+{
+    struct sharer s = open_noted(8);
+    struct gr_gpu_ticket t = apart(5), larger = t;
+    struct gr_gpu_shared m = take(s.share, &t, 5);
+
+    larger.of.bytes = 2 * t.of.bytes;
+    larger.offset = t.of.bytes + 64;
+    not_mapped(s.share, &larger);
+    drop(s.share, &m, 5);
+    close_sharer(&s);
+}
+
 /* The same addresses and buffer id are of others where the process is another, also one that has its pid by now. */
 static void processes_are_told_apart(void)
 {
@@ -336,6 +350,7 @@ int main(int argc, char **argv)
 {
     struct row rows[] = {
         ROW(a_mapping_is_kept, NULL),
+        ROW(a_mapping_is_no_larger_than_its_ticket, NULL),
         ROW(processes_are_told_apart, NULL),
         ROW(what_is_no_ticket, NULL),
         ROW(the_one_taken_longest_ago_makes_room, NULL),
