@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Runs a command, ./demo by default, in a bare Debian 13 with this checkout's last commit. As root.
+#     tools/debian13.sh [--dir=DIR] [COMMAND...]
+# DIR (default ~/.cache/gpuring/debian13, some 3 GB) is made by debootstrap from the mirror that apt uses, and kept: a later
+# call goes on there. What is mounted in it (a CUDA toolkit, too, if /usr/local/cuda is there) is so for the command only.
+set -euo pipefail
+
+top=$(cd "$(dirname "$0")/.." && pwd)
+dir=${GPURING_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gpuring}/debian13
+case ${1:-} in
+    --dir=?*) dir=${1#*=}; shift ;;
+    -h | --help) sed -n '3,6s/^# //p' "$0"; exit 0 ;;
+esac
+[ $# -gt 0 ] || set -- ./demo
+
+fail() { echo "debian13: $*" >&2; exit 1; }
+
+if [ "${GPURING_UNSHARED:-}" != 1 ]; then # mounts of its own, which end with it
+    [ "$(id -u)" = 0 ] || fail "this must be run as root"
+    command -v debootstrap >/dev/null || fail "there is no debootstrap: apt-get install debootstrap"
+    GPURING_UNSHARED=1 exec unshare --mount "$0" "--dir=$dir" "$@"
+fi
+
+if [ ! -e "$dir/.complete" ]; then
+    site=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' | grep -v security | grep debian | head -n 1)
+    [ -n "$site" ] || fail "apt knows no Debian mirror: add one to /etc/apt/sources.list"
+    mkdir -p "$dir"
+    debootstrap --variant=minbase trixie "$dir" "$site" >"$dir.log" || fail "debootstrap failed; see $dir.log"
+    touch "$dir/.complete"
+fi
+
+mount --bind /proc "$dir/proc"
+mount --bind /sys "$dir/sys"
+mount --bind /dev/shm "$dir/dev/shm"
+cuda=$(readlink -f /usr/local/cuda || true)
+if [ -d "$cuda" ]; then
+    mkdir -p "$dir/usr/local/cuda"
+    mount --bind "$cuda" "$dir/usr/local/cuda"
+    mount -o remount,ro,bind "$dir/usr/local/cuda"
+fi
+
+if [ -d "$dir/root/gpuring" ]; then
+    git -C "$dir/root/gpuring" fetch -q "$top" HEAD
+    git -C "$dir/root/gpuring" reset -q --hard FETCH_HEAD
+else
+    git clone -q "$top" "$dir/root/gpuring"
+fi
+# shellcheck disable=SC2016 # of the inner shell
+chroot "$dir" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
+    /bin/bash -c 'cd /root/gpuring && exec "$@"' bash "$@"
