@@ -291,9 +291,8 @@ struct gr_gpu *mca_coll_gpuring_gpu_of(const void *buffer)
 
 struct gr_gpu *mca_coll_gpuring_gpu_any(void)
 {
-    struct gr_gpus *gpus = opened();
     int error;
-    struct gr_gpus *gpus = driver_is_loaded() ? find_gpus(&error) : NULL;
+    struct gr_gpus *gpus = mca_coll_gpuring_gpu_loaded() ? find_gpus(&error) : NULL;
 
     return NULL == gpus ? NULL : gr_gpu_get(gpus, default_ordinal(gpus), &error);
 }
