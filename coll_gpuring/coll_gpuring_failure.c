@@ -161,6 +161,20 @@ int mca_coll_gpuring_fail_here(mca_coll_gpuring_module_t *module, struct ompi_co
     return code;
 }
 
+void mca_coll_gpuring_op_fails(const struct gr_op *op, const char *what, const char *reason)
+{
+    mca_coll_gpuring_module_t *module = op->lane->module;
+    char why[sizeof(module->why)];
+
+    if (0 != module->failed) {
+        return;
+    }
+    snprintf(why, sizeof(why), "%s, sequence %llu: %s%s", gr_calls[op->call.id].name, (unsigned long long) op->seq, what,
+             reason);
+    mca_coll_gpuring_tell("failed-here", ompi_comm_rank(op->lane->comm), gr_comm_name(op->lane->comm), why);
+    mca_coll_gpuring_fail(module, op->lane->comm, OMPI_ERROR, why);
+}
+
 /* Whether it is of the module's communicator. A nonce that only one of both has yet does not tell them apart. */
 static bool is_of(const struct note *note, const mca_coll_gpuring_module_t *module)
 {

@@ -25,6 +25,13 @@ void mca_coll_gpuring_fail(mca_coll_gpuring_module_t *module, struct ompi_commun
 int mca_coll_gpuring_fail_here(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm, int code,
                                const char *why);
 
+/*
+ * An op fails on this rank: printed, and sent as after mca_coll_gpuring_fail(); what failed, and why. Any thread. Nothing
+ * where the communicator has failed already.
+ */
+struct gr_op;
+void mca_coll_gpuring_op_fails(const struct gr_op *op, const char *what, const char *reason);
+
 /* In an MPI call or opal_progress: send what mca_coll_gpuring_fail() has left to be sent. */
 void mca_coll_gpuring_failure_tell(mca_coll_gpuring_module_t *module);
 

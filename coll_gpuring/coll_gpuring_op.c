@@ -77,28 +77,10 @@ static const char *core_error(int rc)
     }
 }
 
-/*
- * It fails on this rank: say so, and let the communicator fail; what failed, and why. Nothing new where it has failed
- * already.
- */
-static void fails(const struct gr_op *op, const char *what, const char *reason)
-{
-    mca_coll_gpuring_module_t *module = op->lane->module;
-    char why[sizeof(module->why)];
-
-    if (0 != module->failed) {
-        return;
-    }
-    snprintf(why, sizeof(why), "%s, sequence %llu: %s%s", gr_calls[op->call.id].name, (unsigned long long) op->seq, what,
-             reason);
-    mca_coll_gpuring_tell("failed-here", ompi_comm_rank(op->lane->comm), gr_comm_name(op->lane->comm), why);
-    mca_coll_gpuring_fail(module, op->lane->comm, OMPI_ERROR, why);
-}
-
 void mca_coll_gpuring_op_over(struct gr_op *op, int rc)
 {
     if (OMPI_SUCCESS != rc && OMPI_ERR_NOT_AVAILABLE != rc) {
-        fails(op, "", opal_strerror(rc));
+        mca_coll_gpuring_op_fails(op, "", opal_strerror(rc));
     }
     if (op->device && OMPI_SUCCESS != rc && GR_OP_RUNNING == op->state) {
         gr_gpu_op_abort(&op->gpu);
@@ -108,7 +90,7 @@ void mca_coll_gpuring_op_over(struct gr_op *op, int rc)
     }
     op->rc = op->staged ? mca_coll_gpuring_pieces_unstage(op, rc) : rc;
     if (op->rc != rc) {
-        fails(op, "results could not be copied: ", opal_strerror(op->rc));
+        mca_coll_gpuring_op_fails(op, "results could not be copied: ", opal_strerror(op->rc));
     }
     op->state = GR_OP_DONE;
 }
@@ -159,7 +141,7 @@ static int start_gpu(struct gr_op *op)
     }
     if (0 > gr_gpu_op_begin(&op->gpu, gpu, r, (enum gr_kernel) op->line.kernel, space,
                             op->zero ? op->outputs : NULL)) {
-        fails(op, "", gr_gpu_error());
+        mca_coll_gpuring_op_fails(op, "", gr_gpu_error());
         return OMPI_ERROR;
     }
     return mca_coll_gpuring_timing_begin(op);
@@ -286,7 +268,7 @@ static void advance_arrival(struct gr_op *op, uint64_t *moved)
     if (GR_DONE == rc) {
         after_arrival(op, true);
     } else if (GR_AGAIN != rc) {
-        fails(op, "", core_error(rc));
+        mca_coll_gpuring_op_fails(op, "", core_error(rc));
         mca_coll_gpuring_op_over(op, OMPI_ERROR);
     }
 }
@@ -300,7 +282,7 @@ static int run(struct gr_op *op, uint64_t *moved)
     if (op->device) {
         rc = gr_gpu_op_poll(&op->gpu, moved);
         if (GR_ERR_CUDA == rc) {
-            fails(op, "a kernel failed: ", gr_gpu_error());
+            mca_coll_gpuring_op_fails(op, "a kernel failed: ", gr_gpu_error());
         }
         return rc;
     }
@@ -340,7 +322,7 @@ static void advance_setup(struct gr_op *op, uint64_t *moved)
     if (GR_DONE != rc) {
         /* Messages may still be under way into the set-up, and peers may already write to the frames: both are
          * left to them, for good. Such a communicator is broken. */
-        fails(op, "set-up: ", "no memory, or Open MPI could not send a message");
+        mca_coll_gpuring_op_fails(op, "set-up: ", "no memory, or Open MPI could not send a message");
         mca_coll_gpuring_op_over(op, OMPI_ERROR);
         return;
     }
@@ -401,7 +383,7 @@ bool mca_coll_gpuring_op_advance(struct gr_op *op, bool here, uint64_t *moved)
         if (GR_DONE == rc) {
             mca_coll_gpuring_op_end(op);
         } else if (GR_AGAIN != rc) {
-            fails(op, "", core_error(rc));
+            mca_coll_gpuring_op_fails(op, "", core_error(rc));
             fail(op, OMPI_ERROR);
         }
     }
