@@ -76,7 +76,7 @@ enum gr_shared_param {
     GR_PARAM_SLOT_BYTES,
     GR_PARAM_MAILBOX_BYTES,
     GR_PARAM_SINGLE_COPY,
-    GR_PARAM_PACK_MIB,  /* data of calls that are not cut, and so may be packed whole */
+    GR_PARAM_PACK_MIB,  /* MiB that calls which may pack move at most */
     GR_PARAM_DEVICE_CHANNELS,
     GR_PARAM_DEVICE_SLOTS,
     GR_PARAM_DEVICE_SLOT_BYTES,
