@@ -29,14 +29,14 @@ struct kept {
 };
 
 static struct {
-    gr_lock_t lock;                  /* guards what is written here but the atomics; those are read without it */
-    struct gr_gpus *_Atomic gpus;    /* NULL: not opened. Set once, after kept */
-    int error;                       /* why it never can be opened */
-    struct kept *kept;               /* by ordinal */
-    atomic_int home;                 /* 1 + ordinal of the device of the first buffer seen; 0: none yet */
-    atomic_bool loaded;              /* the driver is, in this process */
-    atomic_ullong objects;           /* loaded when the driver was last looked for in vain */
-    atomic_int possible;             /* 1 + whether buffers on devices are, as said at MPI_Init; 0: not asked yet */
+    gr_lock_t lock;               /* guards all that is written here but the atomics */
+    struct gr_gpus *_Atomic gpus; /* NULL: not opened. Set once, after kept */
+    int error;                    /* why it never can be opened */
+    struct kept *kept;            /* by ordinal */
+    atomic_int home;              /* 1 + ordinal of the first buffer's device; 0: none yet */
+    atomic_bool loaded;           /* the driver is, in this process */
+    atomic_ullong objects;        /* loaded when the driver was last looked for in vain */
+    atomic_int possible;          /* 1 + the answer that was given at MPI_Init; 0: not asked yet */
 } state;
 
 /* ---- the driver ---- */
@@ -87,7 +87,8 @@ bool mca_coll_gpuring_gpu_possible(void)
         int cuda = mca_coll_gpuring_component.cuda;
 
         possible = 1 + (GR_HAVE_CUDA &&
-                        (1 == cuda || (-1 == cuda && (has_device_file() || mca_coll_gpuring_gpu_loaded()))));
+                        (1 == cuda ||
+                         (-1 == cuda && (has_device_file() || mca_coll_gpuring_gpu_loaded()))));
         atomic_store_explicit(&state.possible, possible, memory_order_relaxed);
     }
     return 1 < possible;
@@ -167,7 +168,8 @@ static bool lies_on_device(const struct gr_side *s)
 int mca_coll_gpuring_gpu_late(mca_coll_gpuring_module_t *module, const struct gr_call *call)
 {
     static atomic_bool said;
-    struct gr_side send = mca_coll_gpuring_side(call, false), receive = mca_coll_gpuring_side(call, true);
+    struct gr_side send = mca_coll_gpuring_side(call, false),
+                   receive = mca_coll_gpuring_side(call, true);
 
     if (!mca_coll_gpuring_gpu_loaded()) {
         module->hosts[0] = call->sbuf;
@@ -318,7 +320,8 @@ int mca_coll_gpuring_follow(struct gr_gpu *gpu, const void *buffer)
     return OMPI_ERROR;
 }
 
-/* On a stream of ours, which does not wait for what was put on default streams since the points. 0 or negative. */
+/* On a stream of ours, which does not wait for what was put on default streams since the points. 0
+ * or negative. */
 static int copy_after(const struct gr_points *after, const struct gr_gpu_run *runs, size_t n)
 {
     bool from = NULL != mca_coll_gpuring_gpu_of(runs[0].src);
@@ -334,8 +337,10 @@ static int copy_after(const struct gr_points *after, const struct gr_gpu_run *ru
     return rc;
 }
 
-/* On the default stream of the device that owns the memory, or a stream after the points; all runs are of one buffer. */
-int mca_coll_gpuring_copy_runs(const struct gr_points *after, const struct gr_gpu_run *runs, size_t n)
+/* On the default stream of the device that owns the memory, or a stream after the points; all runs
+ * are of one buffer. */
+int mca_coll_gpuring_copy_runs(const struct gr_points *after, const struct gr_gpu_run *runs,
+                               size_t n)
 {
     struct gr_gpu *gpu;
 

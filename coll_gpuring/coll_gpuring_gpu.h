@@ -68,7 +68,10 @@ struct gr_points {
 void mca_coll_gpuring_points_set(struct gr_points *points, const struct gr_call *call, struct gr_gpu *team);
 void mca_coll_gpuring_points_free(struct gr_points *points);
 
-/* The stream comes after the points; NULL, or without any: after what is on its device's default stream. 0 or negative. */
+/*
+ * The stream comes after the points; NULL, or without any: after what is on its device's default
+ * stream. 0 or negative.
+ */
 int mca_coll_gpuring_points_follow(const struct gr_points *points, struct gr_gpu_stream *stream);
 
 /*

@@ -106,13 +106,15 @@ enum gr_links mca_coll_gpuring_op_links(const struct gr_op *op)
                        : (enum gr_links) *gr_gpu_team_state(gpu, (enum gr_algo) op->choice.way, op->call.root);
 }
 
-/* The team's stream comes after what the application has put on default streams: at the call, or now. OMPI error code. */
+/* The team's stream comes after what the application has put on default streams: at the call, or
+ * now. OMPI error code. */
 static int follow(const struct gr_op *op)
 {
     struct gr_gpu_team *gpu = op->lane->gpu;
 
-    if (0 == op->stage.after.n && (OMPI_SUCCESS != mca_coll_gpuring_follow(gpu->gpu, op->data.in) ||
-                             OMPI_SUCCESS != mca_coll_gpuring_follow(gpu->gpu, op->data.out))) {
+    if (0 == op->stage.after.n &&
+        (OMPI_SUCCESS != mca_coll_gpuring_follow(gpu->gpu, op->data.in) ||
+         OMPI_SUCCESS != mca_coll_gpuring_follow(gpu->gpu, op->data.out))) {
         return OMPI_ERROR;
     }
     if (0 != mca_coll_gpuring_points_follow(&op->stage.after, gpu->stream)) {

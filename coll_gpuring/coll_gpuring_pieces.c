@@ -23,9 +23,11 @@ static bool add_point(struct gr_points *points, struct gr_gpu *gpu)
     return 0 == gr_gpu_point_set(&points->at[k], gpu);
 }
 
-void mca_coll_gpuring_points_set(struct gr_points *points, const struct gr_call *call, struct gr_gpu *team)
+void mca_coll_gpuring_points_set(struct gr_points *points, const struct gr_call *call,
+                                 struct gr_gpu *team)
 {
-    struct gr_side send = mca_coll_gpuring_side(call, false), receive = mca_coll_gpuring_side(call, true);
+    struct gr_side send = mca_coll_gpuring_side(call, false),
+                   receive = mca_coll_gpuring_side(call, true);
     struct gr_gpu *from = mca_coll_gpuring_gpu_of(mca_coll_gpuring_side_first(&send));
     struct gr_gpu *to = mca_coll_gpuring_gpu_of(mca_coll_gpuring_side_first(&receive));
 
@@ -186,8 +188,8 @@ int mca_coll_gpuring_pieces_begin(struct gr_op *op)
     bool wants_out = op->stage.out && writes_receive(op);
 
     if (wants_in) {
-        op->copiers[0] = mca_coll_gpuring_copier_take(from_receive ? op->stage.original.rbuf : op->stage.original.sbuf,
-                                                        &op->stage.after);
+        op->copiers[0] = mca_coll_gpuring_copier_take(
+            from_receive ? op->stage.original.rbuf : op->stage.original.sbuf, &op->stage.after);
         in = (struct gr_staged_copy) {op->copiers[0].stream, way_back(op, from_receive)};
     }
     if (wants_out) {

@@ -128,8 +128,10 @@ static int enable_peer(struct gr_gpu *gpu, int other)
     struct gr_cuda_saved saved;
     int can = 0;
 
-    if (0 != GR_CUDA(cuda, cuDeviceCanAccessPeer, &can, slots[gpu->ordinal].device, slots[other].device) || !can ||
-        gr_cuda_primary(gpu->gpus, other, &context) < 0 || gr_cuda_enter(cuda, gpu->context, &saved) < 0) {
+    if (0 != GR_CUDA(cuda, cuDeviceCanAccessPeer, &can, slots[gpu->ordinal].device,
+                     slots[other].device) ||
+        !can || gr_cuda_primary(gpu->gpus, other, &context) < 0 ||
+        gr_cuda_enter(cuda, gpu->context, &saved) < 0) {
         return 0;
     }
     result = cuda->cuCtxEnablePeerAccess(context, 0);

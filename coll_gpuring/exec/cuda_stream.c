@@ -15,12 +15,14 @@ CUresult gr_cuda_default_open(const struct gr_cuda *cuda, CUstream *stream)
     CUresult result;
 
     *stream = CU_STREAM_LEGACY;
-    if (CUDA_ERROR_STREAM_CAPTURE_IMPLICIT != cuda->cuStreamIsCapturing(CU_STREAM_LEGACY, &status)) {
+    if (CUDA_ERROR_STREAM_CAPTURE_IMPLICIT !=
+        cuda->cuStreamIsCapturing(CU_STREAM_LEGACY, &status)) {
         return CUDA_SUCCESS;
     }
     result = cuda->cuStreamCreateWithPriority(stream, CU_STREAM_DEFAULT, 0);
     if (CUDA_SUCCESS == result) {
-        /* work on a blocking stream comes after the legacy one's; an event alone might not count as work */
+        /* work on a blocking stream comes after the legacy one's; an event alone might not count as
+         * work */
         result = cuda->cuLaunchHostFunc(*stream, nothing, NULL);
         if (CUDA_SUCCESS != result) {
             gr_cuda_default_close(cuda, *stream);
@@ -174,7 +176,7 @@ void gr_gpu_point_free(struct gr_gpu_point *point)
         (void) gpu->gpus->cuda.cuEventDestroy(point->event);
         gr_cuda_leave(&gpu->gpus->cuda, &saved);
     }
-    *point = (struct gr_gpu_point) {NULL, NULL};
+    *point = (struct gr_gpu_point){NULL, NULL};
 }
 
 int gr_gpu_stream_follow_point(struct gr_gpu_stream *stream, const struct gr_gpu_point *point)

@@ -41,7 +41,8 @@ static std::vector<capture> &captures()
 static capture *capture_of(CUstream stream)
 {
     auto &all = captures();
-    auto c = std::find_if(all.begin(), all.end(), [=](const capture &x) { return stream == x.stream; });
+    auto c = std::find_if(all.begin(), all.end(),
+                          [=](const capture &x) { return stream == x.stream; });
 
     return all.end() == c ? nullptr : &*c;
 }
@@ -74,7 +75,8 @@ CUresult capture_unsafe()
     return prohibit(
         [=](const capture &c) {
             return me == c.by ? CU_STREAM_CAPTURE_MODE_RELAXED != c.mode
-                              : CU_STREAM_CAPTURE_MODE_GLOBAL == c.mode && CU_STREAM_CAPTURE_MODE_GLOBAL == mode;
+                              : CU_STREAM_CAPTURE_MODE_GLOBAL == c.mode &&
+                                    CU_STREAM_CAPTURE_MODE_GLOBAL == mode;
         },
         CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 }
@@ -100,7 +102,8 @@ CUresult capture_wait(CUstream stream)
 {
     NEED_CAPTURE(unsafe());
     NEED_CAPTURE(use(stream));
-    return prohibit([=](const capture &c) { return stream == c.stream; }, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    return prohibit([=](const capture &c) { return stream == c.stream; },
+                    CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 }
 
 CUresult capture_wait_context(CUcontext context)
@@ -113,7 +116,8 @@ CUresult capture_wait_context(CUcontext context)
 CUresult capture_follow(CUstream stream)
 {
     NEED_CAPTURE(use(stream));
-    return prohibit([=](const capture &c) { return stream == c.stream; }, CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
+    return prohibit([=](const capture &c) { return stream == c.stream; },
+                    CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
 }
 
 bool is_captured(CUstream stream)
@@ -144,7 +148,9 @@ static void forget(CUstream stream)
 {
     auto &all = captures();
 
-    all.erase(std::remove_if(all.begin(), all.end(), [=](const capture &c) { return stream == c.stream; }), all.end());
+    all.erase(std::remove_if(all.begin(), all.end(),
+                             [=](const capture &c) { return stream == c.stream; }),
+              all.end());
     under_way = (int) all.size();
 }
 
@@ -172,7 +178,7 @@ FAKE_API cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode how)
     NEED(s != s->context->legacy, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     std::lock_guard<std::mutex> lock(captures_mutex());
     NEED(nullptr == capture_of(s), CUDA_ERROR_ILLEGAL_STATE);
-    captures().push_back(capture { s, how, std::this_thread::get_id(), true, {} });
+    captures().push_back(capture{s, how, std::this_thread::get_id(), true, {}});
     under_way++;
     return CUDA_SUCCESS;
 }
@@ -186,7 +192,7 @@ FAKE_API cuStreamEndCapture(CUstream handle, CUgraph *graph)
     NEED(nullptr != c, CUDA_ERROR_ILLEGAL_STATE);
     NEED(CU_STREAM_CAPTURE_MODE_RELAXED == c->mode || std::this_thread::get_id() == c->by,
          CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
-    *graph = c->valid ? new CUgraph_st { c->nodes } : nullptr;
+    *graph = c->valid ? new CUgraph_st{c->nodes} : nullptr;
     forget(s);
     return nullptr != *graph ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 }
@@ -211,7 +217,7 @@ FAKE_API cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned 
     NEED_CONTEXT(c);
     (void) c;
     NEED(nullptr != exec && nullptr != graph, CUDA_ERROR_INVALID_VALUE);
-    *exec = new CUgraphExec_st { graph->nodes };
+    *exec = new CUgraphExec_st{graph->nodes};
     return CUDA_SUCCESS;
 }
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Stream capture: work that is put on a stream becomes a graph instead. What else a thread must not call meanwhile:
+ * Stream capture: work that is put on a stream becomes a graph instead. What a thread must not call
+ * meanwhile:
  *
- *      unsafe calls         what may wait, or is seen by no capture (allocations, queries). Prohibited by the captures of
- *                           this thread and, in the thread's mode GLOBAL, by those of others that began in mode GLOBAL;
- *                           by none in mode RELAXED
- *      the legacy stream    while a blocking stream of the context is captured, in any mode
- *      the stream itself    queries of it, and waits for it or its context, in any mode
+ *      unsafe calls       what may wait inside the driver, or is seen by no capture (allocations,
+ *                         queries). Prohibited by the captures of this thread and, in the thread's
+ *                         mode GLOBAL, by those of others that began in mode GLOBAL; by none in
+ *                         mode RELAXED
+ *      the legacy stream  while a blocking stream of the context is captured, in any mode
+ *      the stream itself  queries of it, and waits for it or its context, in any mode
  *
  * A prohibited call returns an error, and the captures that prohibit it are invalid.
  */
@@ -37,10 +39,10 @@ void capture_drop(CUstream stream);
 } /* namespace fake */
 
 /* The first words of functions: what the capture must allow. */
-#define NEED_CAPTURE(allowed)                                                                                        \
-    do {                                                                                                             \
-        CUresult status_ = fake::capture_##allowed;                                                                  \
-        NEED(CUDA_SUCCESS == status_, status_);                                                                      \
+#define NEED_CAPTURE(allowed)                                                                      \
+    do {                                                                                           \
+        CUresult status_ = fake::capture_##allowed;                                                \
+        NEED(CUDA_SUCCESS == status_, status_);                                                    \
     } while (0)
 
 #endif

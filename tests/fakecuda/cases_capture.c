@@ -4,7 +4,8 @@
 
 #include <pthread.h>
 
-static const CUstreamCaptureMode modes[] = {CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+static const CUstreamCaptureMode modes[] = {CU_STREAM_CAPTURE_MODE_GLOBAL,
+                                            CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
                                             CU_STREAM_CAPTURE_MODE_RELAXED};
 
 static CUstreamCaptureStatus status_of(CUstream stream)
@@ -56,7 +57,8 @@ static void captured(void)
     OK(cuGraphExecDestroy(exec));
     OK(cuMemFree(at));
     IS(ERROR_ILLEGAL_STATE, cuStreamEndCapture(s, &graph));
-    IS(ERROR_STREAM_CAPTURE_UNSUPPORTED, cuStreamBeginCapture(NULL, CU_STREAM_CAPTURE_MODE_RELAXED));
+    IS(ERROR_STREAM_CAPTURE_UNSUPPORTED,
+       cuStreamBeginCapture(NULL, CU_STREAM_CAPTURE_MODE_RELAXED));
 }
 
 static CUdeviceptr at;
@@ -99,7 +101,8 @@ static CUresult mark(void)
 
     return cuPointerSetAttribute(&yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, at);
 }
-static CUresult (*const unsafe[])(void) = {allocate, pin, copy, ask_event, ask_stream, wait_for_stream, mark};
+static CUresult (*const unsafe[])(void) = {allocate,        pin, copy, ask_event, ask_stream,
+                                           wait_for_stream, mark};
 enum { NUNSAFE = sizeof unsafe / sizeof unsafe[0] };
 
 static CUstream prepare(unsigned flags)
@@ -113,8 +116,10 @@ static CUstream prepare(unsigned flags)
     return new_stream(flags);
 }
 
-/* An unsafe call of a thread in this mode, while a capture that began in that mode is under way; whose: the thread's own. */
-static void expect(CUstream s, CUstreamCaptureMode capture, CUstreamCaptureMode thread, int prohibited, int k)
+/* An unsafe call of a thread in this mode, while a capture that began in that mode is under way;
+ * whose: the thread's own. */
+static void expect(CUstream s, CUstreamCaptureMode capture, CUstreamCaptureMode thread,
+                   int prohibited, int k)
 {
     CUstreamCaptureMode mode = thread;
     CUresult result;
@@ -128,7 +133,8 @@ static void expect(CUstream s, CUstreamCaptureMode capture, CUstreamCaptureMode 
         fprintf(stderr, "call %d, capture %d, thread %d: %d\n", k, capture, thread, result);
         exit(1);
     }
-    CHECK((prohibited ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE) == status_of(s));
+    CHECK((prohibited ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE) ==
+          status_of(s));
 }
 
 /* What the thread that captures must not call; and what nobody may, in any mode. */
@@ -201,12 +207,14 @@ static void capture_beside_threads(void)
     for (int c = 0; c < 3; c++) {
         row.capture = modes[c];
         OK(cuStreamBeginCapture(row.stream, row.capture));
-        CHECK(0 == pthread_create(&thread, NULL, be_another, &row) && 0 == pthread_join(thread, NULL));
+        CHECK(0 == pthread_create(&thread, NULL, be_another, &row) &&
+              0 == pthread_join(thread, NULL));
         CHECK((CU_STREAM_CAPTURE_MODE_GLOBAL != row.capture) == ends_well(row.stream));
     }
 }
 
-/* While a blocking stream is captured the legacy one cannot be used, in any mode; asking for it does no harm. */
+/* While a blocking stream is captured the legacy one cannot be used, in any mode; asking for it
+ * does no harm. */
 static void capture_closes_legacy(void)
 {
     CUstream s = prepare(CU_STREAM_DEFAULT);

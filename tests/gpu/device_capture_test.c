@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * While the application captures a graph (exec/cuda_state.h: gr_cuda_relax(), gr_cuda_default_open()): all that we do with
- * the driver is allowed, leaves the capture valid, and still comes after what is on the default stream.
+ * While the application captures a graph (exec/cuda_state.h: gr_cuda_relax(),
+ * gr_cuda_default_open()): all that we do with the driver is allowed, leaves the capture valid, and
+ * still comes after what is on the default stream.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -14,7 +15,8 @@
 
 enum { BYTES = 30000, MODES = 3 };
 
-static const CUstreamCaptureMode modes[MODES] = {CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+static const CUstreamCaptureMode modes[MODES] = {CU_STREAM_CAPTURE_MODE_GLOBAL,
+                                                 CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
                                                  CU_STREAM_CAPTURE_MODE_RELAXED};
 
 /* A stream of the current context, captured. */
@@ -120,7 +122,7 @@ static void a_capture_of_another_thread_goes_on(void)
     }
 }
 
-/* What is on the default stream of the current context comes first, whatever captures began since. */
+/* What is on the current context's default stream comes first, whatever captures began since. */
 static void calls_come_last(struct gr_gpus *gpus, unsigned int flags)
 {
     struct gr_gpu *gpu = get_gpu(gpus, 0);

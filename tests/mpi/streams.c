@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What was put on a default stream before a call comes before it, in all forms: streams TEST [capture], with GPURING_MEMORY set.
+ * What was put on a default stream before a call comes before it, in all forms: streams TEST
+ * [capture], with GPURING_MEMORY set.
  *
  *     own        buffers, stream and current context are of this rank's device
  *     elsewhere  the same of another device, after a call that was of this one
  *     foreign    of a context that the application made
- *     capture    each call is made while the application captures a graph on some stream, in all modes
+ *     capture    each call is made while the application captures a graph, in all modes
  *
- * streams beside: what is put on the default stream after a nonblocking call, or a start, is not waited for, though rank 0
- * comes late, so that the others' calls begin when it is there already.
+ * streams beside: what is put on the default stream after a nonblocking call, or a start, is not
+ * waited for, though rank 0 comes late, so that the others' calls begin when it is there already.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -46,17 +47,25 @@ static const struct {
     const char *name;
     void *function;
 } functions[] = {
-    {"cuDeviceGetCount", &cu.count},         {"cuCtxGetCurrent", &cu.get},
-    {"cuCtxSetCurrent", &cu.set},            {"cuCtxCreate_v2", &cu.create},
-    {"cuDevicePrimaryCtxRetain", &cu.retain}, {"cuMemAlloc_v2", &cu.alloc},
-    {"cuMemsetD8Async", &cu.memset_async},   {"cuMemcpy", &cu.copy},
-    {"cuStreamCreate", &cu.stream},          {"cuStreamBeginCapture_v2", &cu.begin},
-    {"cuStreamEndCapture", &cu.end},         {"cuGraphInstantiateWithFlags", &cu.instantiate},
-    {"cuGraphLaunch", &cu.launch},           {"cuStreamSynchronize", &cu.synchronize},
+    {"cuDeviceGetCount", &cu.count},
+    {"cuCtxGetCurrent", &cu.get},
+    {"cuCtxSetCurrent", &cu.set},
+    {"cuCtxCreate_v2", &cu.create},
+    {"cuDevicePrimaryCtxRetain", &cu.retain},
+    {"cuMemAlloc_v2", &cu.alloc},
+    {"cuMemsetD8Async", &cu.memset_async},
+    {"cuMemcpy", &cu.copy},
+    {"cuStreamCreate", &cu.stream},
+    {"cuStreamBeginCapture_v2", &cu.begin},
+    {"cuStreamEndCapture", &cu.end},
+    {"cuGraphInstantiateWithFlags", &cu.instantiate},
+    {"cuGraphLaunch", &cu.launch},
+    {"cuStreamSynchronize", &cu.synchronize},
     {"cuLaunchHostFunc", &cu.call_host},
 };
 
-/* Whether calls are made while a graph is captured; then the streams (blocking and non-blocking), and what it writes to. */
+/* Whether calls are made while a graph is captured; then the streams (blocking and non-blocking),
+ * and what it writes to. */
 static bool captures;
 static void *streams[2];
 static uint64_t drawn;
@@ -179,8 +188,10 @@ static void all_forms(void)
     check(cu.stream(&streams[1], 1));
     for (int form = 0; form < forms_here; form++) {
         for (int k = 0; k < 2; k++) {
-            tap_check(calls_wait((enum form) form, in, out, types[k]), "memsets come before the calls%s: %s, %s",
-                      captures ? ", and a capture goes on" : "", form_names[form], 0 == k ? "staged" : "kernels");
+            tap_check(calls_wait((enum form) form, in, out, types[k]),
+                      "memsets come before the calls%s: %s, %s",
+                      captures ? ", and a capture goes on" : "", form_names[form],
+                      0 == k ? "staged" : "kernels");
         }
     }
 }
@@ -211,9 +222,10 @@ static void compute(void *unused)
     }
 }
 
-/* Put memsets before the call, and long work behind it. Whether it ended long before that, and is right. */
-static bool ends_before(enum form form, int byte, uint64_t in, uint64_t out, MPI_Datatype type, MPI_Op op,
-                        MPI_Request *request)
+/* Put memsets before the call, and long work behind it. Whether it ended long before that, and is
+ * right. */
+static bool ends_before(enum form form, int byte, uint64_t in, uint64_t out, MPI_Datatype type,
+                        MPI_Op op, MPI_Request *request)
 {
     void *from = (void *) (uintptr_t) in, *to = (void *) (uintptr_t) out;
     double begin;
@@ -245,7 +257,8 @@ static void take_max(void *in, void *inout, int *n, MPI_Datatype *type)
 {
     (void) type;
     for (int i = 0; i < *n; i++) {
-        ((int *) inout)[i] = ((int *) in)[i] > ((int *) inout)[i] ? ((int *) in)[i] : ((int *) inout)[i];
+        ((int *) inout)[i] = ((int *) in)[i] > ((int *) inout)[i] ? ((int *) in)[i]
+                                                                  : ((int *) inout)[i];
     }
 }
 
@@ -266,11 +279,11 @@ static void beside(void)
             bool ok = true;
 
             if (FORM_PERSISTENT == form) {
-                FORM_INIT(Allreduce, (void *) (uintptr_t) in, (void *) (uintptr_t) out, count_of(type), type, op,
-                          MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+                FORM_INIT(Allreduce, (void *) (uintptr_t) in, (void *) (uintptr_t) out,
+                          count_of(type), type, op, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
             } else { /* links are there */
-                MPI_Iallreduce((void *) (uintptr_t) in, (void *) (uintptr_t) out, count_of(type), type, op,
-                               MPI_COMM_WORLD, &request);
+                MPI_Iallreduce((void *) (uintptr_t) in, (void *) (uintptr_t) out, count_of(type),
+                               type, op, MPI_COMM_WORLD, &request);
                 MPI_Wait(&request, MPI_STATUS_IGNORE);
             }
             for (int byte = 1; byte <= 5; byte++) {
@@ -279,7 +292,8 @@ static void beside(void)
             if (MPI_REQUEST_NULL != request) {
                 MPI_Request_free(&request);
             }
-            tap_check(ok, "work behind the call is not waited for: %s, %s", form_names[form], ways[way]);
+            tap_check(ok, "work behind the call is not waited for: %s, %s", form_names[form],
+                      ways[way]);
         }
     }
     MPI_Op_free(&mine);
