@@ -32,9 +32,6 @@ void mca_coll_gpuring_points_set(struct gr_points *points, const struct gr_call 
     struct gr_gpu *to = mca_coll_gpuring_gpu_of(mca_coll_gpuring_side_first(&receive));
 
     points->n = 0;
-    if (NULL == team && NULL == from && NULL == to) {
-        team = mca_coll_gpuring_gpu_any();
-    }
     /* each block of the ...w calls may be on a device of its own */
     if (GR_PARTS_W == send.parts || GR_PARTS_W == receive.parts || !add_point(points, team) ||
         !add_point(points, from) || !add_point(points, to)) {
