@@ -85,6 +85,9 @@ void mca_coll_gpuring_op_over(struct gr_op *op, int rc)
     if (op->device && OMPI_SUCCESS != rc && GR_OP_RUNNING == op->state) {
         gr_gpu_op_abort(&op->gpu);
     }
+    if (!op->device && OMPI_SUCCESS != rc && GR_OP_RUNNING == op->state && GR_WAY_MAILBOX != op->choice.way) {
+        gr_host_withdraw(&op->host);
+    }
     if (op->device && NULL != op->gpu.team) {
         gr_gpu_op_end(&op->gpu);
     }

@@ -3,6 +3,7 @@
 #include "host.h"
 
 #include "cma.h"
+#include "errors.h"
 
 #include <assert.h>
 #include <string.h>
@@ -80,8 +81,8 @@ static int find_sources(struct gr_host_op *op, const struct gr_move *mv, size_t 
         }
         src[k] = bounces ? op->bounce + (size_t) k * bytes : dest;
         rc = gr_cma_read(op->pids[s->from[k]], (void *) src[k], at + begin * elem, bytes);
-        if (rc < 0) {
-            return rc;
+        if (rc < 0 || gr_link_withdrawn(l)) {
+            return GR_ERR_SYS;
         }
         if (mv->last) {
             gr_link_pop(l);
@@ -261,6 +262,17 @@ static int host_finished(void *ctx)
         }
     }
     return 1;
+}
+
+void gr_host_withdraw(struct gr_host_op *op)
+{
+    size_t n = (size_t) op->nchannels * (size_t) op->p, k;
+
+    for (k = 0; op->direct && k < n; k++) {
+        if (NULL != op->out[k].shared) {
+            gr_link_withdraw(&op->out[k]);
+        }
+    }
 }
 
 const struct gr_mover gr_host_mover = {host_ready, host_move, host_commit, host_finished};

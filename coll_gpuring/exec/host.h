@@ -46,8 +46,17 @@ struct gr_host_op {
     uint64_t lent;               /* slots that a network was to send from there; 0 at first */
 };
 
-/* For struct gr_machine; ctx is a struct gr_host_op. Only fetching another process's memory can fail (GR_ERR_SYS). */
+/*
+ * For struct gr_machine; ctx is a struct gr_host_op. Only fetching another process's memory can fail (GR_ERR_SYS), and does
+ * so, too, where that process has withdrawn it.
+ */
 extern const struct gr_mover gr_host_mover;
+
+/*
+ * The call ends with an error, and its buffers are the application's again: in a direct plan others must not take what they
+ * find there from now on for what was sent.
+ */
+void gr_host_withdraw(struct gr_host_op *op);
 
 /*
  * The ranks that the step waits for at this moment: the from-links without a full slot and the to-links

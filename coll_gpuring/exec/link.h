@@ -32,6 +32,7 @@ struct gr_link_shared {
     _Alignas(GR_CACHE_LINE) _Atomic uint64_t tail; /* slots written, ever */
     _Atomic uint64_t words[GR_NWORDS];             /* of the writer's */
     _Atomic uint64_t turn;                         /* and which of its links goes first: gr_link_say() */
+    _Atomic uint64_t withdrawn;                    /* 1: the writer's call has failed: gr_link_withdraw() */
     _Alignas(GR_CACHE_LINE) _Atomic uint64_t head; /* slots read, ever */
     _Alignas(GR_CACHE_LINE) unsigned char slots[];
 };
@@ -140,6 +141,7 @@ static inline uint64_t gr_link_renew(struct gr_link_shared *shared)
     uint64_t count = atomic_load_explicit(&shared->tail, memory_order_acquire);
 
     atomic_store_explicit(&shared->head, count, memory_order_relaxed);
+    atomic_store_explicit(&shared->withdrawn, 0, memory_order_relaxed);
     return count;
 }
 
@@ -179,6 +181,23 @@ static inline int gr_link_drained(struct gr_link *l)
         l->other = atomic_load_explicit(&l->shared->head, memory_order_acquire);
     }
     return l->mine == l->other;
+}
+
+/*
+ * Writer, whose call has failed, before the application gets its buffers back: what direct slots point to may change from now
+ * on.
+ */
+static inline void gr_link_withdraw(struct gr_link *l)
+{
+    atomic_store_explicit(&l->shared->withdrawn, 1, memory_order_relaxed);
+    atomic_thread_fence(memory_order_seq_cst);
+}
+
+/* Reader, when it has fetched what a direct slot points to: whether it may have changed before. */
+static inline int gr_link_withdrawn(const struct gr_link *l)
+{
+    atomic_thread_fence(memory_order_acquire);
+    return 0 != atomic_load_explicit(&l->shared->withdrawn, memory_order_relaxed);
 }
 
 /*

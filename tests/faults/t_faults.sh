@@ -33,6 +33,12 @@ must_be_right() {
     echo "# $line"
 }
 
+# Calls that have failed in a bad way: CONFIG RANK KIND:K
+once_bad() {
+    # shellcheck disable=SC2046
+    judge $(bash "$faults" one "$1" "$2" "$3" | tail -n 1 | sed 's/:/ /')
+}
+
 sample_of() { # CONFIG N
     bash "$faults" sample "$work/results" "$1" "$2" "$seed" 2>"$work/errors" || { tap_not_ok "$1: sample"; tap_diag <"$work/errors"; return; }
     while read -r line; do
@@ -42,6 +48,7 @@ sample_of() { # CONFIG N
 }
 
 must_be_right host 1 malloc:1 # the module of a communicator
+once_bad host 1 process_vm_readv:50 # others must not take what is in its buffers from then on for what it had sent
 sample_of host 8
 if [ -e "${FAKECUDA:-/nonexistent}/plain/libcuda.so.1" ]; then
     # the driver fails to say where memory lies
