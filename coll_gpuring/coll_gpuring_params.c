@@ -98,7 +98,10 @@ static void complain(const struct gr_param_row *row, const char *value, const ch
 /* What a number must be a multiple of. */
 static int multiple_of(const struct gr_param_row *row)
 {
-    return GR_PARAM_SLOT_BYTES == row->shared ? GR_CACHE_LINE : GR_PARAM_DEVICE_SLOT_BYTES == row->shared ? 256 : 1;
+    if (GR_PARAM_SLOT_BYTES == row->shared) {
+        return GR_CACHE_LINE;
+    }
+    return GR_PARAM_DEVICE_SLOT_BYTES == row->shared ? 256 : 1;
 }
 
 /* Whether all extents are there, and are as check_torus() allows. */
@@ -124,7 +127,8 @@ static bool is_good(const struct gr_param_row *row, int64_t value)
     case GR_KIND_INT:
         return value >= row->min && value <= row->max && 0 == value % multiple_of(row);
     case GR_KIND_ALGORITHM:
-        return -1 == value || (value >= 0 && value < GR_NWAYS && way_is_allowed(row->shared, (int) value));
+        return -1 == value ||
+               (value >= 0 && value < GR_NWAYS && way_is_allowed(row->shared, (int) value));
     case GR_KIND_PROTOCOL:
         return value >= -1 && value < GR_NPROTOCOLS;
     case GR_KIND_SYNC:
@@ -145,7 +149,8 @@ bool mca_coll_gpuring_params_good(const gr_params_t *params, const gr_bad_param_
             return false;
         }
     }
-    return NULL != memchr(bad->name, '\0', sizeof(bad->name)) && NULL != memchr(bad->value, '\0', sizeof(bad->value)) &&
+    return NULL != memchr(bad->name, '\0', sizeof(bad->name)) &&
+           NULL != memchr(bad->value, '\0', sizeof(bad->value)) &&
            NULL != memchr(bad->allowed, '\0', sizeof(bad->allowed));
 }
 

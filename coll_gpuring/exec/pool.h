@@ -42,7 +42,7 @@ struct gr_offer {
     int32_t pid, fd;
 };
 
-/* Bytes from the frame's begin to the segment's end; what gr_pool_map() takes has at least a door's. */
+/* Bytes from the frame's begin to the segment's end; gr_pool_map() wants at least a door's. */
 static inline uint64_t gr_offer_room(const struct gr_offer *offer)
 {
     return offer->segment_bytes - offer->offset;

@@ -59,7 +59,8 @@ static struct gr_net_peer *peer_at(struct gr_net *net, const struct gr_net_offer
             return p;
         }
     }
-    p = calloc(1, sizeof(*p) + sizeof(offer->address)); /* a transport may read more than the offer says that there is */
+    /* a transport may read more of an address than the offer says that there is */
+    p = calloc(1, sizeof(*p) + sizeof(offer->address));
     if (NULL != p) {
         memcpy(p->address, offer->address, offer->bytes);
         p->bytes = offer->bytes;

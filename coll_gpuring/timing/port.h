@@ -32,9 +32,9 @@ struct gr_note {
     int64_t value[GR_NOTE_VALUES];
 };
 
-/* Bounds of a note's numbers, so that sums of some do not overflow: 73 years of a clock, 13 days of a latency. */
-#define GR_NOTE_CLOCK_MAX ((int64_t) 1 << 61)
-#define GR_NOTE_VALUE_MAX ((int64_t) 1 << 50)
+/* Bounds of a note's numbers, so that sums of some do not overflow. */
+#define GR_NOTE_CLOCK_MAX ((int64_t) 1 << 61) /* of a clock: 73 years */
+#define GR_NOTE_VALUE_MAX ((int64_t) 1 << 50) /* of a value: 13 days */
 
 /* Whether a note's numbers are within them: others come from no clock. */
 static inline int gr_note_counts(const struct gr_note *note)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the fuzz targets of tests/fuzz/ share: an input that is read piece by piece, and a check that ends the run. */
+/* What the fuzz targets of tests/fuzz/ share: an input that is read piece by piece, and a check
+ * that ends the run. */
 #ifndef GR_TESTS_FUZZ_H
 #define GR_TESTS_FUZZ_H
 
@@ -58,12 +59,12 @@ static inline void fuzz_patch(struct fuzz_input *in, void *object, size_t bytes)
 }
 
 /* libFuzzer keeps the input when the program aborts. */
-#define FUZZ_NEED(what)                                                       \
-    do {                                                                      \
-        if (!(what)) {                                                        \
+#define FUZZ_NEED(what)                                                        \
+    do {                                                                       \
+        if (!(what)) {                                                         \
             fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #what); \
-            abort();                                                          \
-        }                                                                     \
+            abort();                                                           \
+        }                                                                      \
     } while (0)
 
 #endif

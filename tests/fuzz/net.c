@@ -1,131 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What comes over the network (net/net.h): offers of links, heads of messages, credits, in any order, and ends that are
- * lost or closed in between. The other side is the input; this process has both kinds of ends.
+ * What comes over the network (net/net.h): offers of links, heads of messages, credits, in any
+ * order, and ends that are lost or closed in between. The other side is the input; this process has
+ * both kinds of ends.
  *
- * Held to be true whatever comes: data are put into the FIFO's slots only, and never into one that is being received into
- * or unread; a FIFO is not touched after the network has left it; credits give back no slot that was not sent.
+ * Held to be true whatever comes: data are put into the FIFO's slots only, and never into one that
+ * is being received into or unread; a FIFO is not touched after the network has left it; credits
+ * give back no slot that was not sent.
  */
 #include "fuzz.h"
 
 #include "net/net_state.h"
-
-enum { ENDS = 6, COMING = 16, GOING = 64 };
+#include "net_transport.h"
 
 /* An end of a link. */
 struct end {
-    struct gr_net_link *link;      /* NULL: it was closed */
-    struct gr_link_shared *shared; /* its FIFO's memory; NULL: the network has left it, or there was never one */
-    size_t frame_bytes;            /* of that memory */
+    struct gr_net_link *link; /* NULL: it was closed */
+    struct gr_link_shared *shared; /* its FIFO's memory; NULL: none, or the network has left it */
+    size_t frame_bytes; /* of that memory */
     enum gr_net_side side;
     uint32_t nslots;
     size_t slot_bytes;
-    uint64_t number;               /* the network's, for heads */
-    uint64_t done;                 /* slots that this process pushed or popped */
-};
-
-/* Data that are being received: place() said where. */
-struct coming {
-    struct gr_net_head head;
-    unsigned char *to; /* NULL: none */
-    size_t bytes;
+    uint64_t number; /* the network's, for heads */
+    uint64_t done;   /* slots that this process pushed or popped */
 };
 
 static struct gr_net *net;
-static const struct gr_transport_up *up;
 static struct end ends[ENDS];
-static struct coming coming[COMING];
-static struct gr_net_message *going[GOING]; /* messages that are being sent; NULL: none */
-static void *peers[ENDS];                   /* as given to connect() */
-static int npeers, connection;
-
-/* ---- the transport ---- */
-
-static int fake_open(void **end, const struct gr_transport_up *above, const char *device, char *why, size_t size)
-{
-    (void) device;
-    (void) why;
-    (void) size;
-    up = above;
-    *end = &connection;
-    return 0;
-}
-
-static void fake_close(void *end, double patience)
-{
-    int k;
-
-    (void) end;
-    (void) patience;
-    for (k = 0; k < GOING; k++) {
-        if (NULL != going[k]) {
-            up->sent(up->ctx, going[k], GR_ERR_LOST);
-            going[k] = NULL;
-        }
-    }
-    for (k = 0; k < COMING; k++) {
-        if (NULL != coming[k].to) {
-            up->placed(up->ctx, &coming[k].head, GR_ERR_LOST);
-            coming[k].to = NULL;
-        }
-    }
-}
-
-static size_t fake_address(void *end, void *address, size_t size)
-{
-    int rank = 0;
-
-    (void) end;
-    FUZZ_NEED(size >= sizeof(rank));
-    memcpy(address, &rank, sizeof(rank));
-    return sizeof(rank);
-}
-
-/* Reads as much of an address as there is in one of the transport's own. */
-static int fake_connect(void *end, const void *address, void *peer, void **to, char *why, size_t size)
-{
-    int rank;
-
-    (void) end;
-    memcpy(&rank, address, sizeof(rank));
-    if (rank < 0 || npeers == ENDS) {
-        snprintf(why, size, "rank %d", rank);
-        return GR_ERR_UNREACHED;
-    }
-    peers[npeers++] = peer;
-    *to = &connection;
-    return 0;
-}
-
-static int fake_send(void *end, void *to, struct gr_net_message *message, const void *data, size_t bytes)
-{
-    volatile unsigned char sum = 0;
-    size_t b;
-    int k;
-
-    (void) end;
-    FUZZ_NEED(to == &connection);
-    for (b = 0; NULL != data && b < bytes; b++) {
-        sum ^= ((const unsigned char *) data)[b]; /* readable */
-    }
-    for (k = 0; k < GOING && NULL != going[k]; k++) {
-        FUZZ_NEED(message != going[k]);
-    }
-    if (GOING == k) {
-        return 1;
-    }
-    going[k] = message;
-    return 0;
-}
-
-static void fake_progress(void *end)
-{
-    (void) end;
-}
-
-static const struct gr_transport fake = {
-    GR_TRANSPORT_VERSION, "fake", fake_open, fake_close, fake_address, fake_connect, fake_send, fake_progress, NULL, NULL,
-};
 
 /* ---- ends ---- */
 
@@ -151,8 +52,9 @@ static void open_end(struct fuzz_input *in)
     if (NULL != e->shared) {
         return;
     }
-    *e = (struct end) {.side = fuzz_below(in, 2) ? GR_NET_IN : GR_NET_OUT, .nslots = 2 + fuzz_below(in, 63),
-                       .slot_bytes = (size_t) 8 << fuzz_below(in, 4)};
+    *e = (struct end) {.side = fuzz_below(in, 2) ? GR_NET_IN : GR_NET_OUT,
+                      .nslots = 2 + fuzz_below(in, 63),
+                      .slot_bytes = (size_t) 8 << fuzz_below(in, 4)};
     e->frame_bytes = gr_link_filled_bytes(e->nslots, e->slot_bytes);
     e->shared = aligned_alloc(GR_CACHE_LINE, e->frame_bytes);
     FUZZ_NEED(NULL != e->shared);
@@ -220,7 +122,8 @@ static void use_end(struct fuzz_input *in)
     FUZZ_NEED(tail - head <= e->nslots);
     if (GR_NET_OUT == e->side && tail - head < e->nslots) {
         if (NULL != e->link->fifo.fill) {
-            gr_link_fill(e->shared, e->nslots, e->slot_bytes)[tail % e->nslots] = (uint32_t) e->slot_bytes;
+            gr_link_fill(e->shared, e->nslots, e->slot_bytes)[tail % e->nslots] =
+                (uint32_t) e->slot_bytes;
         }
         atomic_store(&e->shared->tail, ++e->done);
     } else if (GR_NET_IN == e->side && tail != head) {
@@ -257,7 +160,8 @@ static int take_head(struct fuzz_input *in, struct gr_net_head *head)
     return 1;
 }
 
-/* Where data may be written: into one end's slots, which are not unread, and into which nothing else is being received. */
+/* Where data may be written: into one end's slots, which are not unread, and into which nothing
+ * else is being received. */
 static void check_place(const unsigned char *to, size_t bytes)
 {
     const struct end *e;
@@ -265,7 +169,8 @@ static void check_place(const unsigned char *to, size_t bytes)
     int k;
 
     for (e = ends; e < ends + ENDS; e++) {
-        if (NULL != e->shared && to >= e->shared->slots && to < e->shared->slots + e->nslots * e->slot_bytes) {
+        if (NULL != e->shared && to >= e->shared->slots &&
+            to < e->shared->slots + e->nslots * e->slot_bytes) {
             break;
         }
     }

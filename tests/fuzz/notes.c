@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Notes of step timing (timing/port.h), as they lie in the slots of links: this rank measures, and starts calls, while the
- * others say whatever the input says. Time is the input's, too. The others may answer as they should but for some bytes, so
- * that the input need not hold hundreds of notes to get to a call's start.
+ * Notes of step timing (timing/port.h), as they lie in the slots of links: this rank measures, and
+ * starts calls, while the others say whatever the input says. Time is the input's, too. The others
+ * may answer as they should but for some bytes, so that the input need not hold hundreds of notes
+ * to get to a call's start.
  */
 #include "fuzz.h"
 
@@ -11,14 +12,14 @@
 
 enum { RANKS = 12, CALLS = 3 };
 
-static struct gr_link_port lines;  /* over the links below */
-static struct gr_port port;        /* the same with another clock */
+static struct gr_link_port lines; /* over the links below */
+static struct gr_port port;       /* the same with another clock */
 static int64_t clock_ns;
 static struct gr_link in[RANKS], out[RANKS];
 static struct gr_link_shared *frames[2 * RANKS];
 static uint64_t sent_to_me[RANKS]; /* notes */
 static struct fuzz_input input;
-static int answers;                /* the others answer */
+static int answers; /* the others answer */
 
 static int64_t now(void *ctx)
 {
@@ -103,7 +104,8 @@ static void make_link(struct gr_link *l, int k)
     gr_link_attach(l, frames[k], 0, GR_NOTE_SLOTS, GR_NOTE_BYTES);
 }
 
-/* A rank says something: mostly what could be a note of the present state, with some of it changed. */
+/* A rank says something: mostly what could be a note of the present state, with some of it changed.
+ */
 static void say(const struct gr_timer *t, int p)
 {
     int from = (int) fuzz_below(&input, (unsigned) p);
@@ -111,8 +113,9 @@ static void say(const struct gr_timer *t, int p)
 
     note.kind = (uint8_t) fuzz_below(&input, 6);
     note.dim = (uint8_t) fuzz_below(&input, 5);
-    note.seq = GR_NOTE_SYNC == note.kind ? t->countdown.seq + fuzz_below(&input, 3)
-               : GR_NOTE_ECHO == note.kind ? (uint64_t) t->measure.trip + 1 : fuzz_below(&input, 64);
+    note.seq = GR_NOTE_SYNC == note.kind   ? t->countdown.seq + fuzz_below(&input, 3)
+               : GR_NOTE_ECHO == note.kind ? (uint64_t) t->measure.trip + 1
+                                           : fuzz_below(&input, 64);
     note.value[0] = fuzz_below(&input, 200);
     if (0 == fuzz_below(&input, 8)) {
         change(&note);
@@ -122,18 +125,23 @@ static void say(const struct gr_timer *t, int p)
 
 static struct gr_torus some_torus(void)
 {
-    static const struct gr_torus some[] = {{.ndims = 0}, {.ndims = 1, .dims = {5}}, {.ndims = 2, .dims = {2, 3}},
-                                           {.ndims = 3, .dims = {2, 1, 4}}, {.ndims = 2, .dims = {4, 3}, .mesh = 1},
+    static const struct gr_torus some[] = {{.ndims = 0},
+                                           {.ndims = 1, .dims = {5}},
+                                           {.ndims = 2, .dims = {2, 3}},
+                                           {.ndims = 3, .dims = {2, 1, 4}},
+                                           {.ndims = 2, .dims = {4, 3}, .mesh = 1},
                                            {.ndims = 4, .dims = {2, 2, 1, 2}}};
 
     return some[fuzz_below(&input, sizeof(some) / sizeof(some[0]))];
 }
 
-/* One call. Whether it has started; otherwise there was an error, after which the lane makes no more, or the input ended. */
+/* One call. Whether it has started; otherwise there was an error, after which the lane makes no
+ * more, or the input ended. */
 static int call(struct gr_timer *t, int p)
 {
     static const struct gr_split split = {.nchannels = 1};
-    const struct gr_timing_job job = {.p = p, .split = &split, .elem_bytes = 4, .slot_elems = 1, .nslots = 4, .whole = 1};
+    const struct gr_timing_job job = {
+        .p = p, .split = &split, .elem_bytes = 4, .slot_elems = 1, .nslots = 4, .whole = 1};
     const struct gr_timer_links links = {NULL, NULL, p};
     const struct gr_step step = {.tick = 0};
     char text[200];

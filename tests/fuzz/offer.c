@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Offers of frames in shared memory (exec/pool.h): what is mapped can be touched, whatever a peer has offered. */
+/* Offers of frames in shared memory (exec/pool.h): what is mapped can be touched, whatever a peer
+ * has offered. */
 #include "fuzz.h"
 
 #include "exec/pool.h"
@@ -54,7 +55,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int k, error;
 
     FUZZ_NEED(0 == gr_pool_lease(pool, 4096, 1, FRAMES - 1, frames));
-    FUZZ_NEED(0 == gr_pool_lease(pool, 100000, 1, 1, &frames[FRAMES - 1])); /* a segment of its own */
+    FUZZ_NEED(0 ==
+              gr_pool_lease(pool, 100000, 1, 1, &frames[FRAMES - 1])); /* a segment of its own */
     for (k = 0; k < FRAMES; k++) {
         good[k] = gr_pool_offer(pool, frames[k]);
     }

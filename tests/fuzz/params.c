@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Parameters: as texts and numbers that a user gives, which become checked values whatever they are; and as the checked
- * values of another process, which either are refused or can be used.
+ * Parameters: as texts and numbers that a user gives, which become checked values whatever they
+ * are; and as the checked values of another process, which either are refused or can be used.
  */
 #include "coll_gpuring/coll_gpuring_params.c"
 
@@ -55,7 +55,8 @@ static void set_defaults(void)
 /* Some word, or any text. */
 static char *some_text(struct fuzz_input *in)
 {
-    static const char *const words_[] = {"auto", "ring", "tree", "none", "timed", "ll128", "ucx", "summary", "json:x"};
+    static const char *const words_[] = {"auto",  "ring", "tree",    "none",  "timed",
+                                         "ll128", "ucx",  "summary", "json:x"};
     unsigned how = fuzz_below(in, 16);
     size_t n = fuzz_below(in, 200);
     char *text;
@@ -88,7 +89,8 @@ static void given_by_user(struct fuzz_input *in)
         }
     }
     mca_coll_gpuring_params_check();
-    FUZZ_NEED(mca_coll_gpuring_params_good(&mca_coll_gpuring_component.params, &mca_coll_gpuring_bad_param));
+    FUZZ_NEED(mca_coll_gpuring_params_good(&mca_coll_gpuring_component.params,
+                                           &mca_coll_gpuring_bad_param));
     while (n > 0) {
         free(texts[--n]);
     }
@@ -105,7 +107,8 @@ static void use(const gr_params_t *params)
         FUZZ_NEED(text == mca_coll_gpuring_param_text(k, params->value[k], text, sizeof(text)));
         FUZZ_NEED(strlen(text) > 0 && NULL != mca_coll_gpuring_param_name(k));
     }
-    FUZZ_NEED(torus.ndims <= GR_MAX_DIMS && gr_torus_size(&torus) >= 0 && gr_torus_size(&torus) >= torus.ndims / GR_MAX_DIMS);
+    FUZZ_NEED(torus.ndims <= GR_MAX_DIMS && gr_torus_size(&torus) >= 0 &&
+              gr_torus_size(&torus) >= torus.ndims / GR_MAX_DIMS);
 }
 
 /* Another process says that its checked parameters are these. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tickets of device memory (exec/gpu_share.h) from other processes, on a driver of the target's own: an address that is
- * given out lies in what is open, as the ticket that it was opened for has said; nothing in use is closed; nothing is opened
- * over what is open.
+ * Tickets of device memory (exec/gpu_share.h) from other processes, on a driver of the target's
+ * own: an address that is given out lies in what is open, as the ticket that it was opened for has
+ * said; nothing in use is closed; nothing is opened over what is open.
  */
 #include "fuzz.h"
 
@@ -52,7 +52,8 @@ uint64_t gr_gpus_buffer_id(const struct gr_gpus *gpus, gr_gpu_ptr at)
 struct gr_pointer gr_pointer_find(struct gr_gpus *gpus, const void *pointer)
 {
     (void) gpus;
-    return (struct gr_pointer) {.memory = GR_MEMORY_DEVICE, .primary = 1, .at = (gr_gpu_ptr) (uintptr_t) pointer};
+    return (struct gr_pointer) {
+        .memory = GR_MEMORY_DEVICE, .primary = 1, .at = (gr_gpu_ptr) (uintptr_t) pointer};
 }
 
 int gr_gpu_ipc_range(struct gr_gpu *gpu, gr_gpu_ptr at, gr_gpu_ptr *base, size_t *bytes)
@@ -63,7 +64,8 @@ int gr_gpu_ipc_range(struct gr_gpu *gpu, gr_gpu_ptr at, gr_gpu_ptr *base, size_t
     return 0;
 }
 
-/* The handle says what it is of; the target's tickets have it in agreement with the rest, or not. */
+/* The handle says what it is of; the target's tickets have it in agreement with the rest, or not.
+ */
 int gr_gpu_ipc_export(struct gr_gpu *gpu, gr_gpu_ptr at, unsigned char handle[GR_GPU_IPC_BYTES])
 {
     (void) gpu;
@@ -75,7 +77,8 @@ int gr_gpu_ipc_export(struct gr_gpu *gpu, gr_gpu_ptr at, unsigned char handle[GR
 /* Allocations of other processes are of so many bytes; handles are (process, base). */
 static const uint64_t sizes[4] = {1 << 10, 1 << 16, 1 << 21, 1 << 30};
 
-int gr_gpu_ipc_open(struct gr_gpu *gpu, const unsigned char handle[GR_GPU_IPC_BYTES], gr_gpu_ptr *at)
+int gr_gpu_ipc_open(struct gr_gpu *gpu, const unsigned char handle[GR_GPU_IPC_BYTES],
+                    gr_gpu_ptr *at)
 {
     struct gr_gpu_allocation of = {.pid = 1};
     int k, room = -1;
@@ -130,11 +133,14 @@ static struct gr_gpu_ticket some_ticket(struct fuzz_input *in)
         t.of.bytes = fuzz_u64(in);
         t.offset = fuzz_u64(in) >> fuzz_below(in, 64);
     }
-    t.of.bytes %= (uint64_t) 1 << 33; /* only the owner knows how much there is: a ticket is believed that much */
+    t.of.bytes %=
+        (uint64_t) 1
+        << 33; /* only the owner knows how much there is: a ticket is believed that much */
     return t;
 }
 
-/* One that can be had lies no farther from the begin of what is open than the ticket that opened it allows. */
+/* One that can be had lies no farther from the begin of what is open than the ticket that opened it
+ * allows. */
 static void check(const struct gr_gpu_shared *shared, uint64_t most)
 {
     int k = (int) ((shared->at - AT(0)) >> 33);

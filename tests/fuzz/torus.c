@@ -15,7 +15,8 @@ static void reads_back(const struct gr_torus *torus)
     int d;
 
     for (d = 0; d < torus->ndims; d++) {
-        used += (size_t) snprintf(text + used, sizeof(text) - used, "%s%d", d > 0 ? "x" : "", torus->dims[d]);
+        used += (size_t) snprintf(text + used, sizeof(text) - used, "%s%d", d > 0 ? "x" : "",
+                                  torus->dims[d]);
         FUZZ_NEED(used < sizeof(text));
     }
     FUZZ_NEED(0 == gr_torus_parse(text, &again) && again.ndims == torus->ndims);

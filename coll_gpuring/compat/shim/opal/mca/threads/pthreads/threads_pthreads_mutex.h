@@ -18,7 +18,8 @@ typedef pthread_cond_t opal_thread_internal_cond_t;
 #define OPAL_THREAD_INTERNAL_RECURSIVE_MUTEX_INITIALIZER PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP
 #define OPAL_THREAD_INTERNAL_COND_INITIALIZER PTHREAD_COND_INITIALIZER
 
-static inline int opal_thread_internal_mutex_init(opal_thread_internal_mutex_t *mutex, bool recursive)
+static inline int opal_thread_internal_mutex_init(opal_thread_internal_mutex_t *mutex,
+                                                  bool recursive)
 {
     pthread_mutexattr_t attributes;
     int error;
