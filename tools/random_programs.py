@@ -109,7 +109,7 @@ class Runner:
                 line += ["--mca"] + pair.split("=", 1)
         small = ["--max-bytes=40000"] if "slot_bytes" in config["mca"] and not args.stock else []
         return line + [os.path.join(args.build, "tests/mpi/random_programs"), "--threads=%d" % config["threads"]] + \
-            ([] if args.stock else ["--beyond"]) + small + args.program
+            ([] if args.stock or "_host=0" in config["mca"] else ["--beyond"]) + small + args.program
 
     def environment(self):
         env = dict(os.environ)

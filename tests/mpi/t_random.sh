@@ -6,7 +6,7 @@
 seed=${GPURING_SEED:-$(date +%s)}
 echo "# GPURING_SEED $seed"
 ompi='--mca op ^avx' # which saturates sums of small integers in 4.1.4
-idup=${RANDOM_IDUP---no-idup}
+beyond=--beyond      # gpuring carries out its eight collectives itself
 small='--mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes 512 --mca coll_gpuring_channels 2'
 
 # programs TEXT JUDGE SECONDS NP [OPTIONS...] -- [OPTIONS...]: other seeds for each; what fails is named with its seed
@@ -20,7 +20,7 @@ programs() {
     shift
     seed=$((seed + 10000))
     TEST_LIMIT=$((seconds + 60)) grun "$np" $ompi "${options[@]}" -- random_programs --seed=$seed --count=9999 \
-        --seconds="$seconds" --beyond $idup "$@"
+        --seconds="$seconds" $beyond "$@"
     tap_check "$text, $np ranks, from seed $seed on" "$judge"
     sed -n 's/^# \([0-9]* programs from .*\)/# \1/p' "$out"
 }
@@ -55,7 +55,7 @@ fi
 fake=${FAKECUDA:?the directory of the fake driver}/plain
 if [ -e "$fake/libcuda.so.1" ]; then
     . "$(dirname "$0")/device_lib.sh"
-    GPURING_MEMORY=mixed programs "host memory and devices" good_on_devices 5 2 --mca coll_gpuring_device_channels 2 --mca coll_gpuring_device_slot_bytes 16384 --
+    beyond='' GPURING_MEMORY=mixed programs "host memory and devices" good_on_devices 5 2 --mca coll_gpuring_device_channels 2 --mca coll_gpuring_device_slot_bytes 16384 --
     GPURING_MEMORY=mixed GR_HOST=1 programs "host memory and devices, host calls are ours, too" good_on_devices 5 3 \
         --mca coll_gpuring_device_channels 2 --mca coll_gpuring_device_slot_bytes 16384 --
 else

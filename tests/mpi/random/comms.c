@@ -63,6 +63,18 @@ static int create(struct comm *c, const struct comm *parent, const struct step *
     return rc;
 }
 
+/* A grid of all ranks or all but one, which may come in another order. */
+static int grid(struct comm *c, const struct comm *parent, const struct step *step)
+{
+    const int n = parent->size > 1 && 0 == step->key % 4 ? parent->size - 1 : parent->size;
+    const int dimensions = 1 + (int) (step->key / 4 % 3);
+    const int around[] = {step->key >> 8 & 1, step->key >> 9 & 1, step->key >> 10 & 1};
+    int lengths[] = {0, 0, 0};
+
+    MPI_Dims_create(n, dimensions, lengths);
+    return MPI_Cart_create(parent->mpi, dimensions, lengths, around, step->key >> 11 & 1, &c->mpi);
+}
+
 int comm_make(struct comm *c, const struct comm *parent, const struct step *step, int number)
 {
     int rc;
@@ -75,6 +87,7 @@ int comm_make(struct comm *c, const struct comm *parent, const struct step *step
         rc = MPI_Comm_split_type(parent->mpi, MPI_COMM_TYPE_SHARED, (int) (of_rank(parent, parent->rank, step, 1) % 5),
                                  MPI_INFO_NULL, &c->mpi);
         break;
+    case O_CART: rc = grid(c, parent, step); break;
     default: rc = create(c, parent, step, number); break;
     }
     if (MPI_SUCCESS == rc) {

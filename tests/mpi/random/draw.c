@@ -66,6 +66,29 @@ static void draw_data(struct drawing *d, struct step *s, bool reduces)
     s->nonsense = d->options->nonsense && 0 == below(d, 3);
 }
 
+/* Whether a communicator has a topology: a duplicate has its parent's. */
+static bool is_grid(const struct program *p, int comm)
+{
+    const struct step *s;
+
+    for (; comm > 0; comm = s->comm) {
+        s = &p->steps[comm - 1];
+        if (STEP_COMM == s->kind && O_CART == s->what) {
+            return true;
+        } else if (STEP_COMM == s->kind && O_DUP != s->what) {
+            return false;
+        }
+    }
+    return false;
+}
+
+/* Whether this, if not blocking, hangs or crashes in Open MPI itself: see main.c. */
+static bool only_blocking(const struct drawing *d, const struct step *s)
+{
+    return (d->idup >= 0 && d->p->steps[d->idup].comm == s->comm) || (s->what >= C_ALLTOALLV && s->in_place) ||
+           (C_ALLTOALLW == s->what && is_grid(d->p, s->comm));
+}
+
 static void draw_collective(struct drawing *d, struct step *s, int k)
 {
     s->kind = STEP_COLLECTIVE;
@@ -80,8 +103,7 @@ static void draw_collective(struct drawing *d, struct step *s, int k)
     if (C_ALLGATHERV == s->what && !d->options->beyond) {
         s->derived = false;
     }
-    /* others hang or crash in Open MPI itself: see main.c */
-    if ((d->idup >= 0 && d->p->steps[d->idup].comm == s->comm) || (s->what >= C_ALLTOALLV && s->in_place)) {
+    if (only_blocking(d, s)) {
         s->form = BLOCKING;
     }
     if (s->derived && !(d->options->beyond && step_is_of_eight(s)) && s->count * basics[s->basic].bytes > 65536) {

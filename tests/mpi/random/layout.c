@@ -152,8 +152,27 @@ static void find_room(struct side *s, enum devmem_kind memory, uint64_t *rng)
     high += basics[s->basic].bytes;
     low -= low % 16 != 0 ? 16 + low % 16 : 0; /* aligned as the basic types want it */
     s->origin = -low;
-    s->mem = guarded_alloc((size_t) (high - low), 16 * (size_t) rng_below(rng, 3));
+    s->mem = guarded_alloc((size_t) (high - low), (size_t) rng_below(rng, 4) * (size_t) basics[s->basic].bytes);
     s->at = guarded_lend_kind(&s->mem, draw_kind(memory, rng)) + s->origin;
+}
+
+/* Instead of an address MPI_BOTTOM, and a datatype that has it. */
+static void hide_address(struct side *s, uint64_t *rng)
+{
+    struct layout *l = &s->layouts[0];
+    MPI_Datatype relative = l->type;
+    MPI_Aint at;
+
+    if (0 == rng_below(rng, 6) && l->derived && !s->apart) {
+        MPI_Get_address(s->at, &at);
+        MPI_Type_create_hindexed(1, (int[]) {1}, &at, relative, &l->type);
+        MPI_Type_commit(&l->type);
+        MPI_Type_free(&relative);
+        s->at = MPI_BOTTOM;
+        for (int k = 0; k < s->n; k++) {
+            s->types[k] = l->type;
+        }
+    }
 }
 
 void side_make(struct side *s, int n, const int *elements, int basic, bool derived, enum placement placement,
@@ -175,6 +194,17 @@ void side_make(struct side *s, int n, const int *elements, int basic, bool deriv
     }
     place_blocks(s, PLACE_DENSE == placement, rng);
     find_room(s, memory, rng);
+    hide_address(s, rng);
+}
+
+void side_forget_types(struct side *s)
+{
+    for (int k = 0; k < (s->apart ? s->n : 1) && s->n > 0; k++) {
+        if (s->layouts[k].derived) {
+            MPI_Type_free(&s->layouts[k].type);
+            s->layouts[k].derived = false;
+        }
+    }
 }
 
 void side_free(struct side *s)
@@ -182,11 +212,7 @@ void side_free(struct side *s)
     if (0 == s->n) {
         return;
     }
-    for (int k = 0; k < (s->apart ? s->n : 1); k++) {
-        if (s->layouts[k].derived) {
-            MPI_Type_free(&s->layouts[k].type);
-        }
-    }
+    side_forget_types(s);
     guarded_free(&s->mem);
     free(s->layouts);
     free(s->elements);

@@ -48,6 +48,9 @@ enum placement {
  */
 void side_make(struct side *s, int n, const int *elements, int basic, bool derived, enum placement placement,
                enum devmem_kind memory, uint64_t *rng);
+
+/* Frees the datatypes, which MPI allows as soon as a call is started; they are not to be named any more. */
+void side_forget_types(struct side *s);
 void side_free(struct side *s);
 
 /* Where in mem.data this element of this block lies. */

@@ -25,8 +25,10 @@
  *   those of gpuring are pending);
  * - MPI_Allgatherv with types that differ between ranks: coll/tuned takes the size from the sender's type and the receiver's
  *   counts, so that ranks choose different algorithms, and hang (with --beyond they differ);
+ * - datatypes that are freed when a persistent request has been made: libnbc uses them (with --beyond those of gpuring are);
  * - MPI_Ialltoallv and MPI_Ialltoallw, and the persistent ones, in place: where a rank has nothing to exchange libnbc draws
  *   no tag, and does it on the others; derived types crash it;
+ * - MPI_Ialltoallw, and the persistent one, on Cartesian communicators: as many types are looked at as there are neighbors;
  * - blocks of more than 64 KiB with derived types: a rank's own is copied no further (ompi_datatype_sndrcv; with --beyond
  *   gpuring's have them);
  * - with several threads, communicators being made.

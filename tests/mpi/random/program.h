@@ -40,7 +40,7 @@ enum pattern {
     NUM_PATTERNS
 };
 
-enum origin { O_DUP, O_SPLIT, O_CREATE, O_CREATE_GROUP, O_SPLIT_SHARED, NUM_ORIGINS };
+enum origin { O_DUP, O_SPLIT, O_CREATE, O_CREATE_GROUP, O_SPLIT_SHARED, O_CART, NUM_ORIGINS };
 
 struct step {
     enum step_kind kind;

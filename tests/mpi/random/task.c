@@ -19,8 +19,13 @@ static enum devmem_kind memory_of(const struct task *t)
 
 void task_send(struct task *t, int n, const int *counts, enum placement placement)
 {
+    long total = 0;
+
     side_make(&t->send, n, counts, t->step->basic, t->step->derived, placement, memory_of(t), &t->rng);
-    t->send_at = t->send.at;
+    for (int k = 0; k < n; k++) {
+        total += counts[k];
+    }
+    t->send_at = 0 == total && 0 == rng_below(&t->rng, 3) ? NULL : t->send.at;
     t->send_count = t->send.counts[0];
     t->send_type = t->send.types[0];
     t->send_counts = t->send.counts;

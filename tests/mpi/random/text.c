@@ -13,7 +13,7 @@ const char *const collective_names[NUM_COLLECTIVES] = {
 static const char *const pattern_names[NUM_PATTERNS] = {
     "each to another rank", "each to another rank, any tag", "all to one, any source",
     "all to one, any source and tag, and a barrier"};
-static const char *const origin_names[NUM_ORIGINS] = {"dup", "split", "create", "create_group", "split_type"};
+static const char *const origin_names[NUM_ORIGINS] = {"dup", "split", "create", "create_group", "split_type", "cart_create"};
 static const char *const form_words[NUM_CALL_FORMS] = {"", "nonblocking ", "persistent "};
 
 struct text {
