@@ -154,7 +154,8 @@ struct gr_pointer mca_coll_gpuring_pointer(const void *buffer)
         gpus = find_gpus(&error);
     }
     if (NULL == gpus) {
-        return GR_ERR_NOMEM == error || GR_ERR_CUDA == error ? gr_pointer_guess(buffer) : host;
+        /* the application has a driver that cannot be used from here: too old, or no memory to look */
+        return 0 != error && GR_ERR_NODEVICE != error ? gr_pointer_guess(buffer) : host;
     }
     return find_pointer(gpus, buffer);
 }

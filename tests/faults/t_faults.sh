@@ -55,6 +55,7 @@ if [ -e "${FAKECUDA:-/nonexistent}/plain/libcuda.so.1" ]; then
     for fault in cuInit:1 cuDeviceGet:1 cuPointerGetAttributes:20; do
         must_be_right device 1 $fault
     done
+    once_bad device 1 dlopen:2 # the driver is there, but not for the component
     sample_of device 6
 else
     tap_skip "on devices" "no CUDA toolkit"
