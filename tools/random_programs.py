@@ -105,10 +105,14 @@ class Runner:
             line += ["--mca", "coll", "gpuring", "--mca", "coll_gpuring_timeout", "4"]
             if args.hosts:
                 line += ["--mca", "coll_gpuring_nodes", "1"]
-            for pair in ("" if "_host=" in config["mca"] else "coll_gpuring_host=1 ").split() + config["mca"].split():
+            pairs = config["mca"].split()
+            if "coll_gpuring_host=" not in config["mca"]:
+                pairs.append("coll_gpuring_host=1")
+            for pair in pairs:
                 line += ["--mca"] + pair.split("=", 1)
         small = ["--max-bytes=40000"] if "slot_bytes" in config["mca"] and not args.stock else []
-        return line + [os.path.join(args.build, "tests/mpi/random_programs"), "--threads=%d" % config["threads"]] + \
+        program = os.path.join(args.build, "tests/mpi/random_programs")
+        return line + [program, "--threads=%d" % config["threads"]] + \
             ([] if args.stock or "_host=0" in config["mca"] else ["--beyond"]) + small + args.program
 
     def environment(self):
@@ -207,17 +211,22 @@ def save(path, state):
 
 def draw_config(args, seed):
     rng = random.Random(seed)
-    config = {"ranks": int(rng.choice(args.ranks.split(","))), "threads": int(rng.choice(args.threads.split(","))),
-              "mca": rng.choice(DEVICE_VARIATIONS if args.device else VARIATIONS) if args.mca is None else args.mca}
+    config = {"ranks": int(rng.choice(args.ranks.split(","))),
+              "threads": int(rng.choice(args.threads.split(","))),
+              "mca": rng.choice(DEVICE_VARIATIONS if args.device else VARIATIONS)}
+    if args.mca is not None:
+        config["mca"] = args.mca
     if args.hosts:
         layout = args.hosts.split()[0]
-        config["ranks"] = eval(layout.replace("x", "*")) if re.fullmatch(r"[0-9x+]+", layout) else config["ranks"]
+        hosts, _, each = layout.partition("x")
+        config["ranks"] = int(hosts) * int(each) if each else sum(map(int, layout.split("+")))
     return config
 
 
 def report_failure(runner, config, seed, output):
     failure = {"seed": seed, "config": config, "said": complaint(output)}
-    print("seed %d, %d ranks, %s: fails" % (seed, config["ranks"], "stock" if runner.args.stock else config["mca"] or "no parameters"))
+    what = "stock" if runner.args.stock else config["mca"] or "no parameters"
+    print("seed %d, %d ranks, %s: fails" % (seed, config["ranks"], what))
     print("\n".join("    " + line for line in failure["said"]))
     sys.stdout.flush()
     if not runner.args.no_shrink:
@@ -245,8 +254,8 @@ def main():
         first = args.seed + state["done"]
         batch = min(args.batch, args.count - state["done"])
         config = draw_config(args, first - (first - args.seed) % args.batch)
-        status, output, at = runner.run(config, ["--seed=%d" % first, "--count=%d" % batch, "--limit=%d" % args.limit],
-                                        60 + 10 * batch)
+        options = ["--seed=%d" % first, "--count=%d" % batch, "--limit=%d" % args.limit]
+        status, output, at = runner.run(config, options, 60 + 10 * batch)
         if status == 0:
             state["done"] += batch
         elif at is None:

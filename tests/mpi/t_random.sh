@@ -26,12 +26,12 @@ programs() {
 }
 
 for np in 2 3 5; do
-    programs "programs" good_through_gpuring 4 $np --
+    programs "programs" good_through_gpuring 3 $np --
 done
 programs "without mailboxes" good_through_gpuring 3 4 --mca coll_gpuring_mailbox_bytes 0 --
 programs "small slots" good_through_gpuring 3 3 $small --mca coll_gpuring_mailbox_bytes 0 -- --max-bytes=40000
-programs "with a thread" good_through_gpuring 4 3 --mca coll_gpuring_progress_thread 1 --
-programs "three threads" good_through_gpuring 4 3 -- --threads=3
+programs "with a thread" good_through_gpuring 3 3 --mca coll_gpuring_progress_thread 1 --
+programs "three threads" good_through_gpuring 3 3 -- --threads=3
 programs "two threads, and one of gpuring's" good_through_gpuring 3 2 --mca coll_gpuring_progress_thread 1 -- --threads=2
 
 # what the program would find: an allreduce whose output is written to afterwards, and one that no other rank calls
@@ -55,8 +55,9 @@ fi
 fake=${FAKECUDA:?the directory of the fake driver}/plain
 if [ -e "$fake/libcuda.so.1" ]; then
     . "$(dirname "$0")/device_lib.sh"
-    beyond='' GPURING_MEMORY=mixed programs "host memory and devices" good_on_devices 5 2 --mca coll_gpuring_device_channels 2 --mca coll_gpuring_device_slot_bytes 16384 --
-    GPURING_MEMORY=mixed GR_HOST=1 programs "host memory and devices, host calls are ours, too" good_on_devices 5 3 \
+    beyond='' GPURING_MEMORY=mixed programs "host memory and devices" good_on_devices 4 2 \
+        --mca coll_gpuring_device_channels 2 --mca coll_gpuring_device_slot_bytes 16384 --
+    GPURING_MEMORY=mixed GR_HOST=1 programs "host memory and devices, host calls are ours, too" good_on_devices 4 3 \
         --mca coll_gpuring_device_channels 2 --mca coll_gpuring_device_slot_bytes 16384 --
 else
     tap_skip "host memory and devices" "no CUDA toolkit: nothing to run on devices with"

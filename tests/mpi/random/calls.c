@@ -29,7 +29,8 @@ FORMS(reduce, Reduce, REDUCE, t->root, t->mpi)
 FORMS(allreduce, Allreduce, REDUCE, t->mpi)
 FORMS(scan, Scan, REDUCE, t->mpi)
 FORMS(exscan, Exscan, REDUCE, t->mpi)
-FORMS(reduce_scatter, Reduce_scatter, t->send_at, t->recv_at, t->shares, t->recv_type, t->op, t->mpi)
+FORMS(reduce_scatter, Reduce_scatter, t->send_at, t->recv_at, t->shares, t->recv_type, t->op,
+      t->mpi)
 FORMS(reduce_scatter_block, Reduce_scatter_block, REDUCE, t->mpi)
 FORMS(allgather, Allgather, SEND, RECV, t->mpi)
 FORMS(allgatherv, Allgatherv, SEND, RECV_V, t->mpi)
@@ -41,9 +42,13 @@ FORMS(alltoall, Alltoall, SEND, RECV, t->mpi)
 FORMS(alltoallv, Alltoallv, SEND_V, RECV_V, t->mpi)
 FORMS(alltoallw, Alltoallw, SEND_W, RECV_W, t->mpi)
 
-static int (*const rows[NUM_COLLECTIVES])(struct task *t, enum call_form form, MPI_Request *request) = {
-    barrier, bcast, reduce, allreduce, scan, exscan, reduce_scatter, reduce_scatter_block,
-    allgather, allgatherv, gather, gatherv, scatter, scatterv, alltoall, alltoallv, alltoallw};
+static int (*const rows[NUM_COLLECTIVES])(struct task *t, enum call_form form,
+                                          MPI_Request *request) = {
+    barrier,   bcast,      reduce,         allreduce,
+    scan,      exscan,     reduce_scatter, reduce_scatter_block,
+    allgather, allgatherv, gather,         gatherv,
+    scatter,   scatterv,   alltoall,       alltoallv,
+    alltoallw};
 
 int task_call(struct task *t, enum call_form form, MPI_Request *request)
 {

@@ -19,7 +19,8 @@ static int split(struct comm *c, const struct comm *parent, const struct step *s
     const uint64_t mine = of_rank(parent, parent->rank, step, 0);
     const int color = 0 == mine % 11 ? MPI_UNDEFINED : (int) (mine / 11 % colors);
 
-    return MPI_Comm_split(parent->mpi, color, (int) (of_rank(parent, parent->rank, step, 1) % 5), &c->mpi);
+    return MPI_Comm_split(parent->mpi, color, (int) (of_rank(parent, parent->rank, step, 1) % 5),
+                          &c->mpi);
 }
 
 /* Some ranks of the parent, in any order; whether this one is among them. */
@@ -84,8 +85,9 @@ int comm_make(struct comm *c, const struct comm *parent, const struct step *step
     case O_DUP: rc = MPI_Comm_dup(parent->mpi, &c->mpi); break;
     case O_SPLIT: rc = split(c, parent, step); break;
     case O_SPLIT_SHARED:
-        rc = MPI_Comm_split_type(parent->mpi, MPI_COMM_TYPE_SHARED, (int) (of_rank(parent, parent->rank, step, 1) % 5),
-                                 MPI_INFO_NULL, &c->mpi);
+        rc = MPI_Comm_split_type(parent->mpi, MPI_COMM_TYPE_SHARED,
+                                 (int) (of_rank(parent, parent->rank, step, 1) % 5), MPI_INFO_NULL,
+                                 &c->mpi);
         break;
     case O_CART: rc = grid(c, parent, step); break;
     default: rc = create(c, parent, step, number); break;

@@ -5,7 +5,8 @@
 
 #include "task.h"
 
-/* Makes one from `parent` as the step says; collective over parent, but for create_group. Returns MPI's error. */
+/* Makes one from `parent` as the step says; collective over parent, but for create_group. Returns
+ * MPI's error. */
 int comm_make(struct comm *c, const struct comm *parent, const struct step *step, int number);
 
 /* Starts MPI_Comm_idup: c->idup, which comm_known() follows once it is complete. */

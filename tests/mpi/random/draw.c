@@ -54,10 +54,12 @@ static void draw_data(struct drawing *d, struct step *s, bool reduces)
     do {
         s->basic = below(d, num_basics);
         s->op = reduces ? 1 + below(d, num_operations - 1) : OP_NONE;
-    } while (!value_goes(s->basic, s->op) || (op_is_users(s->op) && (!d->options->user_ops || 0 != below(d, 2))));
+    } while (!value_goes(s->basic, s->op) ||
+             (op_is_users(s->op) && (!d->options->user_ops || 0 != below(d, 2))));
     s->derived = !reduces && 0 == below(d, 3);
     bytes = draw_bytes(d);
-    s->count = (bytes < d->options->max_bytes ? bytes : d->options->max_bytes) / basics[s->basic].bytes;
+    s->count =
+        (bytes < d->options->max_bytes ? bytes : d->options->max_bytes) / basics[s->basic].bytes;
     if (s->derived) {
         s->count = (s->count + LAYOUT_UNIT / 2) / LAYOUT_UNIT * LAYOUT_UNIT;
     }
@@ -85,7 +87,8 @@ static bool is_grid(const struct program *p, int comm)
 /* Whether this, if not blocking, hangs or crashes in Open MPI itself: see main.c. */
 static bool only_blocking(const struct drawing *d, const struct step *s)
 {
-    return (d->idup >= 0 && d->p->steps[d->idup].comm == s->comm) || (s->what >= C_ALLTOALLV && s->in_place) ||
+    return (d->idup >= 0 && d->p->steps[d->idup].comm == s->comm) ||
+           (s->what >= C_ALLTOALLV && s->in_place) ||
            (C_ALLTOALLW == s->what && is_grid(d->p, s->comm));
 }
 
@@ -106,7 +109,8 @@ static void draw_collective(struct drawing *d, struct step *s, int k)
     if (only_blocking(d, s)) {
         s->form = BLOCKING;
     }
-    if (s->derived && !(d->options->beyond && step_is_of_eight(s)) && s->count * basics[s->basic].bytes > 65536) {
+    if (s->derived && !(d->options->beyond && step_is_of_eight(s)) &&
+        s->count * basics[s->basic].bytes > 65536) {
         s->count = 65536 / basics[s->basic].bytes / LAYOUT_UNIT * LAYOUT_UNIT;
     }
     if (PERSISTENT == s->form) {
@@ -147,7 +151,8 @@ static void draw_free(struct drawing *d, struct step *s)
     s->kind = STEP_FREE;
     s->comm = d->comms[at];
     d->comms[at] = d->comms[--d->num_comms];
-    for (int k = 0; k < MAX_STEPS; k++) { /* what is on it may be waited for, and not started again */
+    /* what is on it may be waited for, and not started again */
+    for (int k = 0; k < MAX_STEPS; k++) {
         if (0 != (d->persistent >> k & 1) && d->p->steps[k].comm == s->comm) {
             d->persistent &= ~(1ull << k);
         }
@@ -207,7 +212,11 @@ static void draw_step(struct drawing *d, int k)
 
 void program_draw(struct program *p, uint64_t seed, int thread, const struct draw_options *options)
 {
-    struct drawing d = {.options = options, .p = p, .rng = rng_key(seed, (uint64_t) thread, 1), .num_comms = 1, .idup = -1};
+    struct drawing d = {.options = options,
+                        .p = p,
+                        .rng = rng_key(seed, (uint64_t) thread, 1),
+                        .num_comms = 1,
+                        .idup = -1};
 
     memset(p, 0, sizeof *p);
     p->seed = seed;

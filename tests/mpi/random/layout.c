@@ -73,7 +73,8 @@ static void draw_layout(struct layout *l, int basic, bool derived, uint64_t *rng
     if (0 == rng_below(rng, 3)) {
         MPI_Type_get_extent(l->type, &lb, &extent);
         narrow = l->type;
-        MPI_Type_create_resized(narrow, lb, extent + rng_below(rng, 3) * (MPI_Aint) basics[basic].bytes, &l->type);
+        MPI_Type_create_resized(
+            narrow, lb, extent + rng_below(rng, 3) * (MPI_Aint) basics[basic].bytes, &l->type);
         MPI_Type_free(&narrow);
     }
     MPI_Type_commit(&l->type);
@@ -118,7 +119,8 @@ static void place_blocks(struct side *s, bool dense, uint64_t *rng)
 
         s->displs[block] = (int) at;
         /* the gap beside a layout with negative offsets is as wide as all of it */
-        at += (s->counts[block] + (dense ? 0 : rng_below(rng, 3))) * size + (s->apart ? 16 * (long) LAYOUT_UNIT * 6 : 0);
+        at += (s->counts[block] + (dense ? 0 : rng_below(rng, 3))) * size +
+              (s->apart ? 16 * (long) LAYOUT_UNIT * 6 : 0);
     }
     free(order);
 }
@@ -129,7 +131,8 @@ static enum devmem_kind draw_kind(enum devmem_kind memory, uint64_t *rng)
     if (DEVMEM_MIXED != memory) {
         return memory;
     }
-    return (enum devmem_kind) (0 != rng_below(rng, 4) ? rng_below(rng, 2) : rng_below(rng, DEVMEM_MIXED));
+    return (enum devmem_kind)(0 != rng_below(rng, 4) ? rng_below(rng, 2)
+                                                     : rng_below(rng, DEVMEM_MIXED));
 }
 
 /* Finds the bounds of all elements; memory for them. */
@@ -152,7 +155,8 @@ static void find_room(struct side *s, enum devmem_kind memory, uint64_t *rng)
     high += basics[s->basic].bytes;
     low -= low % 16 != 0 ? 16 + low % 16 : 0; /* aligned as the basic types want it */
     s->origin = -low;
-    s->mem = guarded_alloc((size_t) (high - low), (size_t) rng_below(rng, 4) * (size_t) basics[s->basic].bytes);
+    s->mem = guarded_alloc((size_t) (high - low),
+                           (size_t) rng_below(rng, 4) * (size_t) basics[s->basic].bytes);
     s->at = guarded_lend_kind(&s->mem, draw_kind(memory, rng)) + s->origin;
 }
 
@@ -175,8 +179,8 @@ static void hide_address(struct side *s, uint64_t *rng)
     }
 }
 
-void side_make(struct side *s, int n, const int *elements, int basic, bool derived, enum placement placement,
-               enum devmem_kind memory, uint64_t *rng)
+void side_make(struct side *s, int n, const int *elements, int basic, bool derived,
+               enum placement placement, enum devmem_kind memory, uint64_t *rng)
 {
     *s = (struct side) {.n = n, .basic = basic, .apart = PLACE_APART == placement};
     s->layouts = room_for(n, sizeof *s->layouts);

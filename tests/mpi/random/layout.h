@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One side of a call on one rank: a datatype, where blocks of it lie, and the guarded memory that they lie in. */
+/* One side of a call on one rank: a datatype, where blocks of it lie, and the guarded memory that
+ * they lie in. */
 #ifndef RANDOM_LAYOUT_H
 #define RANDOM_LAYOUT_H
 
@@ -25,7 +26,7 @@ struct layout {
 struct side {
     int n;                  /* blocks; 0: there is no such side */
     int basic;
-    bool apart;             /* each block has a datatype of its own, and displacements in bytes (alltoallw) */
+    bool apart; /* each block has a datatype of its own, and displacements in bytes (alltoallw) */
     struct layout *layouts; /* one, or of each block */
     int *elements;          /* of each block */
     int *counts;            /* instances of the datatype */
@@ -43,13 +44,15 @@ enum placement {
 };
 
 /*
- * n blocks of elements[] elements; layouts, places and, with DEVMEM_MIXED, the kind of memory are drawn from *rng, the
- * rank's own. With `derived` all elements[] must be multiples of LAYOUT_UNIT. Owned by the side: all of it.
+ * n blocks of elements[] elements; layouts, places and, with DEVMEM_MIXED, the kind of memory are
+ * drawn from *rng, the rank's own. With `derived` all elements[] must be multiples of LAYOUT_UNIT.
+ * Owned by the side: all of it.
  */
-void side_make(struct side *s, int n, const int *elements, int basic, bool derived, enum placement placement,
-               enum devmem_kind memory, uint64_t *rng);
+void side_make(struct side *s, int n, const int *elements, int basic, bool derived,
+               enum placement placement, enum devmem_kind memory, uint64_t *rng);
 
-/* Frees the datatypes, which MPI allows as soon as a call is started; they are not to be named any more. */
+/* Frees the datatypes, which MPI allows as soon as a call is started; they are not to be named any
+ * more. */
 void side_forget_types(struct side *s);
 void side_free(struct side *s);
 

@@ -13,25 +13,29 @@
  *     --print        prints what the programs do
  *     --plant=wrong, --plant=hang    does not what it should, to see that this is found
  *     --at=FILE      rank 0 writes there which seed is being run
- *     --beyond       also what stock does wrong and gpuring right, in its own eight collectives: see below
+ *     --beyond       also what stock does wrong and gpuring right, in its own eight collectives:
+ *                    see below
  *     --no-idup --no-comms --no-nonsense --no-persistent --no-user-ops   draw none of these
  *
- * With GPURING_MEMORY=mixed buffers lie in host memory or on devices, another kind for each of each rank.
+ * With GPURING_MEMORY=mixed buffers lie in host memory or on devices, another kind for each of each
+ * rank.
  *
  * What is legal and yet left out, since Open MPI 4.1.4 itself does not do it:
- * - beside a pending MPI_Comm_idup, nonblocking collectives on its parent and other communicators being made: they
- *   draw tags in the order of the calls, and idup draws its own whenever it goes on;
- * - communicators that are freed beside pending nonblocking collectives: libnbc goes on with what is freed (with --beyond
- *   those of gpuring are pending);
- * - MPI_Allgatherv with types that differ between ranks: coll/tuned takes the size from the sender's type and the receiver's
- *   counts, so that ranks choose different algorithms, and hang (with --beyond they differ);
- * - datatypes that are freed when a persistent request has been made: libnbc uses them (with --beyond those of gpuring are);
- * - MPI_Ialltoallv and MPI_Ialltoallw, and the persistent ones, in place: where a rank has nothing to exchange libnbc draws
- *   no tag, and does it on the others; derived types crash it;
- * - MPI_Ialltoallw, and the persistent one, on Cartesian communicators: as many types are looked at as there are neighbors;
- * - blocks of more than 64 KiB with derived types: a rank's own is copied no further (ompi_datatype_sndrcv; with --beyond
- *   gpuring's have them);
- * - with several threads, communicators being made.
+ * - beside a pending MPI_Comm_idup, nonblocking collectives on its parent and other communicators
+ *   being made: they draw tags in the order of the calls, and idup draws its own whenever it goes on;
+ * - communicators that are freed beside pending nonblocking collectives: libnbc goes on with what
+ *   is freed (with --beyond those of gpuring are pending);
+ * - MPI_Allgatherv with types that differ between ranks: coll/tuned takes the size from the
+ *   sender's type and the receiver's counts, so that ranks choose different algorithms, and hang
+ *   (with --beyond they differ);
+ * - datatypes that are freed when a persistent request has been made: libnbc uses them (with
+ *   --beyond those of gpuring are);
+ * - MPI_Ialltoallv and MPI_Ialltoallw, and the persistent ones, in place: where a rank has nothing
+ *   to exchange libnbc draws no tag, and does it on the others; derived types crash it;
+ * - MPI_Ialltoallw, and the persistent one, on Cartesian communicators: as many types are looked at
+ *   as there are neighbors;
+ * - blocks of more than 64 KiB with derived types: a rank's own is copied no further
+ *   (ompi_datatype_sndrcv; with --beyond gpuring's have them).
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -179,7 +183,8 @@ static void say_and_end(int signal)
     (void) signal;
     for (int t = 0; t < options.threads; t++) {
         n = snprintf(line, sizeof line, "HANGS seed %llu thread %d rank %d: step %d, %s\n",
-                     (unsigned long long) jobs[t].program.seed, t, test_rank, jobs[t].where.step, jobs[t].where.doing);
+                     (unsigned long long) jobs[t].program.seed, t, test_rank, jobs[t].where.step,
+                     jobs[t].where.doing);
         if (write(STDOUT_FILENO, line, (size_t) n) < 0) {
             break;
         }
@@ -288,7 +293,6 @@ int main(int argc, char **argv)
     if (0 == options.seed) {
         options.seed = test_seed;
     }
-    options.draw.comms = options.draw.comms && 1 == options.threads;
     values_open();
     signal(SIGALRM, say_and_end);
     end = seconds_now() + options.seconds;
@@ -300,7 +304,8 @@ int main(int argc, char **argv)
     for (int t = 0; t < options.threads; t++) {
         calls += jobs[t].calls;
     }
-    tap_note("%d programs from seed %llu on, %ld collective calls on rank 0", done, (unsigned long long) options.seed, calls);
+    tap_note("%d programs from seed %llu on, %ld collective calls on rank 0", done,
+             (unsigned long long) options.seed, calls);
     tap_check(true, "random programs");
     values_close();
     return test_end();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns point-to-point messages. All of a communicator are posted in the program's order, so MPI_ANY_TAG from one source
- * matches the message of its own step; with MPI_ANY_SOURCE the tag, which no other step has, or a barrier sees to that.
+ * Owns point-to-point messages. All of a communicator are posted in the program's order, so
+ * MPI_ANY_TAG from one source matches the message of its own step; with MPI_ANY_SOURCE the tag,
+ * which no other step has, or a barrier sees to that.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,8 @@ static int neighbor(const struct task *t, bool to)
 
 void task_messages(struct task *t)
 {
-    const int n = t->comm->size, me = t->comm->rank, to = neighbor(t, true), from = neighbor(t, false);
+    const int n = t->comm->size, me = t->comm->rank, to = neighbor(t, true),
+              from = neighbor(t, false);
     int *counts = calloc((size_t) n, sizeof *counts);
 
     if (NULL == counts) {
@@ -65,10 +67,12 @@ static int tag(const struct task *t)
 int task_post(struct task *t, MPI_Request *requests)
 {
     for (int k = 0; k < t->recv.n; k++) {
-        MPI_Irecv(place(t, k), t->recv.counts[k], t->recv_type, source(t), tag(t), t->mpi, &requests[k]);
+        MPI_Irecv(place(t, k), t->recv.counts[k], t->recv_type, source(t), tag(t), t->mpi,
+                  &requests[k]);
     }
-    (0 != (t->step->key >> 40) % 3 ? MPI_Isend : MPI_Issend)(t->send_at, t->send_count, t->send_type, neighbor(t, true),
-                                                             t->number, t->mpi, &requests[t->recv.n]);
+    (0 != (t->step->key >> 40) % 3 ? MPI_Isend : MPI_Issend)(
+        t->send_at, t->send_count, t->send_type, neighbor(t, true), t->number, t->mpi,
+        &requests[t->recv.n]);
     return t->recv.n + 1;
 }
 
@@ -83,8 +87,9 @@ const char *task_exchange(struct task *t)
         abort();
     }
     if (is_shift(t)) {
-        MPI_Sendrecv(t->send_at, t->send_count, t->send_type, neighbor(t, true), t->number, t->recv_at, t->recv_count,
-                     t->recv_type, source(t), tag(t), t->mpi, &statuses[0]);
+        MPI_Sendrecv(t->send_at, t->send_count, t->send_type, neighbor(t, true), t->number,
+                     t->recv_at, t->recv_count, t->recv_type, source(t), tag(t), t->mpi,
+                     &statuses[0]);
     } else {
         (void) task_post(t, requests);
         MPI_Waitall(n, requests, statuses);
@@ -111,8 +116,8 @@ const char *task_received(struct task *t, int part, const MPI_Status *status)
     MPI_Get_count(status, t->recv_type, &count);
     if (status->MPI_TAG != t->number || count != t->recv.counts[part] || status->MPI_SOURCE < 0 ||
         status->MPI_SOURCE >= t->comm->size || (is_shift(t) && status->MPI_SOURCE != source(t))) {
-        snprintf(text, sizeof text, "received %d instances from %d with tag %d, not %d with tag %d", count,
-                 status->MPI_SOURCE, status->MPI_TAG, t->recv.counts[part], t->number);
+        snprintf(text, sizeof text, "received %d instances from %d with tag %d, not %d with tag %d",
+                 count, status->MPI_SOURCE, status->MPI_TAG, t->recv.counts[part], t->number);
         return text;
     }
     t->want[part] = (struct want) {status->MPI_SOURCE, status->MPI_SOURCE, 0, 0};

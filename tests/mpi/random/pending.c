@@ -8,7 +8,18 @@
 
 #include "rng.h"
 
-enum way { TEST, WAIT, TEST_ANY, WAIT_ANY, TEST_SOME, WAIT_SOME, TEST_ALL, WAIT_ALL, PEEK, NUM_WAYS };
+enum way {
+    TEST,
+    WAIT,
+    TEST_ANY,
+    WAIT_ANY,
+    TEST_SOME,
+    WAIT_SOME,
+    TEST_ALL,
+    WAIT_ALL,
+    PEEK,
+    NUM_WAYS
+};
 
 /* Some of the requests, in any order. */
 struct picked {
@@ -61,8 +72,9 @@ static void one_complete(struct picked *s, int flag, int index)
     s->index[0] = index;
 }
 
-static const char *const way_names[NUM_WAYS] = {"MPI_Test", "MPI_Wait", "MPI_Testany", "MPI_Waitany", "MPI_Testsome",
-                                                "MPI_Waitsome", "MPI_Testall", "MPI_Waitall", "MPI_Request_get_status"};
+static const char *const way_names[NUM_WAYS] = {
+    "MPI_Test",     "MPI_Wait",    "MPI_Testany", "MPI_Waitany",           "MPI_Testsome",
+    "MPI_Waitsome", "MPI_Testall", "MPI_Waitall", "MPI_Request_get_status"};
 
 /* In this way; what is complete is in s->index. Those of one request use the first. */
 static int ask(struct picked *s, enum way way)
@@ -89,7 +101,8 @@ static int ask(struct picked *s, enum way way)
         break;
     case TEST_SOME:
     case WAIT_SOME:
-        rc = (TEST_SOME == way ? MPI_Testsome : MPI_Waitsome)(s->n, s->request, &s->completed, s->index, s->status);
+        rc = (TEST_SOME == way ? MPI_Testsome : MPI_Waitsome)(s->n, s->request, &s->completed,
+                                                              s->index, s->status);
         s->completed = MPI_UNDEFINED == s->completed ? 0 : s->completed;
         break;
     case TEST_ALL:
@@ -133,7 +146,8 @@ static void go(struct pending *p, const void *task, int percent, bool wait)
     int rc;
 
     if (wait) {
-        way = (enum way[]) {WAIT, WAIT_ANY, WAIT_SOME, WAIT_ALL, TEST_SOME, TEST_ALL}[rng_below(p->rng, 6)];
+        way = (enum way[]){
+            WAIT, WAIT_ANY, WAIT_SOME, WAIT_ALL, TEST_SOME, TEST_ALL}[rng_below(p->rng, 6)];
     }
     pick(p, &s, task, percent);
     if (0 == s.n) {

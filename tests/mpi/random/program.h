@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A random MPI program: a list of steps that all ranks draw alike from a seed. What a rank draws for
- * itself (delays, tests, waits, layouts, kinds of memory) is not in it.
+ * A random MPI program: a list of steps that all ranks draw alike from a seed. What a rank draws
+ * for itself (delays, tests, waits, layouts, kinds of memory) is not in it.
  */
 #ifndef RANDOM_PROGRAM_H
 #define RANDOM_PROGRAM_H
@@ -25,9 +25,24 @@ enum step_kind {
 };
 
 enum collective {
-    C_BARRIER, C_BCAST, C_REDUCE, C_ALLREDUCE, C_SCAN, C_EXSCAN, C_REDUCE_SCATTER, C_REDUCE_SCATTER_BLOCK,
-    C_ALLGATHER, C_ALLGATHERV, C_GATHER, C_GATHERV, C_SCATTER, C_SCATTERV, C_ALLTOALL, C_ALLTOALLV,
-    C_ALLTOALLW, NUM_COLLECTIVES
+    C_BARRIER,
+    C_BCAST,
+    C_REDUCE,
+    C_ALLREDUCE,
+    C_SCAN,
+    C_EXSCAN,
+    C_REDUCE_SCATTER,
+    C_REDUCE_SCATTER_BLOCK,
+    C_ALLGATHER,
+    C_ALLGATHERV,
+    C_GATHER,
+    C_GATHERV,
+    C_SCATTER,
+    C_SCATTERV,
+    C_ALLTOALL,
+    C_ALLTOALLV,
+    C_ALLTOALLW,
+    NUM_COLLECTIVES
 };
 
 enum call_form { BLOCKING, NONBLOCKING, PERSISTENT, NUM_CALL_FORMS };
@@ -46,14 +61,16 @@ struct step {
     enum step_kind kind;
     int what;          /* enum collective, enum pattern or enum origin */
     enum call_form form;
-    int comm;          /* the communicator it is on: 0, or 1 + the number of the step that made it */
-    int target;        /* of STEP_RELEASE and STEP_IDUP_WAIT: the number of the step that made the request */
+    int comm;   /* the communicator it is on: 0, or 1 + the number of the step that made it */
+    int target; /* of STEP_RELEASE and STEP_IDUP_WAIT: the number of the step that made the request
+                 */
     uint64_t starts;   /* of STEP_START: a bit for each such number */
     int basic, op;     /* rows of values.h */
     int count;         /* elements of a block, about */
     int root;          /* modulo the size of the communicator */
     bool in_place;
-    bool derived;      /* layouts with gaps, another one on each rank; counts are multiples of LAYOUT_UNIT */
+    bool derived;      /* layouts with gaps, another one on each rank; counts are multiples of
+                          LAYOUT_UNIT */
     bool nonsense;     /* passed for what MPI ignores */
     uint64_t key;      /* of everything else about it */
 };
@@ -74,7 +91,8 @@ struct draw_options {
     bool persistent; /* this Open MPI has persistent collectives */
     bool user_ops;   /* user-defined operations */
     int max_bytes;   /* of a block */
-    bool beyond;     /* what stock Open MPI does wrong and gpuring, in its own collectives, does right */
+    bool
+        beyond; /* what stock Open MPI does wrong and gpuring, in its own collectives, does right */
 };
 
 void program_draw(struct program *p, uint64_t seed, int thread, const struct draw_options *options);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the course of a program on a rank: steps in order, and between them what the rank draws for itself. */
+/* Owns the course of a program on a rank: steps in order, and between them what the rank draws for
+ * itself. */
 #include "run.h"
 
 #include <stdlib.h>
@@ -53,20 +54,23 @@ static void between(struct run *r, int k)
     }
 }
 
-/* Whether two neighbours may be started in either order: both nonblocking, on different communicators. */
+/* Whether two neighbours may be started in either order: both nonblocking, on different
+ * communicators. */
 static bool swappable(const struct program *p, int k)
 {
     const struct step *s = &p->steps[k];
 
-    return k + 1 < p->n && STEP_COLLECTIVE == s->kind && NONBLOCKING == s->form && STEP_COLLECTIVE == s[1].kind &&
-           NONBLOCKING == s[1].form && s->comm != s[1].comm && !p->left_out[k] && !p->left_out[k + 1];
+    return k + 1 < p->n && STEP_COLLECTIVE == s->kind && NONBLOCKING == s->form &&
+           STEP_COLLECTIVE == s[1].kind && NONBLOCKING == s[1].form && s->comm != s[1].comm &&
+           !p->left_out[k] && !p->left_out[k + 1];
 }
 
 /* ---- all of it ---- */
 
 static void clean_up(struct run *r)
 {
-    uint64_t alike = rng_key(r->p->seed, (uint64_t) r->p->thread, 7); /* MPI_Comm_free is collective */
+    uint64_t alike =
+        rng_key(r->p->seed, (uint64_t) r->p->thread, 7); /* MPI_Comm_free is collective */
     const bool some = 0 == rng_below(&alike, 2);
 
     step_at(r, r->p->n, "freeing communicators");
@@ -92,8 +96,8 @@ static void clean_up(struct run *r)
 static void draw_own(struct run *r, int k)
 {
     r->step = k;
-    r->rng = rng_key(rng_key(r->p->seed, (uint64_t) r->p->thread, 5), (uint64_t) (test_rank * MAX_COMMS + k),
-                     (uint64_t) r->repeat);
+    r->rng = rng_key(rng_key(r->p->seed, (uint64_t) r->p->thread, 5),
+                     (uint64_t) (test_rank * MAX_COMMS + k), (uint64_t) r->repeat);
 }
 
 long program_run(const struct program *p, MPI_Comm world, int repeat, struct whereabouts *w)

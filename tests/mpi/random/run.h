@@ -22,8 +22,9 @@ enum plant {
 extern enum plant run_plant;
 
 /*
- * Runs p on `world`, which is freed; all ranks of it call this with the same program. `repeat` only changes what the
- * ranks draw for themselves. Ends the job with a line "FAILED ..." when something is wrong. Returns the calls made.
+ * Runs p on `world`, which is freed; all ranks of it call this with the same program. `repeat` only
+ * changes what the ranks draw for themselves. Ends the job with a line "FAILED ..." when something
+ * is wrong. Returns the calls made.
  */
 long program_run(const struct program *p, MPI_Comm world, int repeat, struct whereabouts *w);
 

@@ -16,8 +16,8 @@ void step_fail(const struct run *r, int step, const char *what)
 {
     char text[400];
 
-    printf("FAILED seed %llu thread %d rank %d: %s: step %s\n", (unsigned long long) r->p->seed, r->p->thread, test_rank,
-           what, step_text(r->p, step, text, sizeof text));
+    printf("FAILED seed %llu thread %d rank %d: %s: step %s\n", (unsigned long long) r->p->seed,
+           r->p->thread, test_rank, what, step_text(r->p, step, text, sizeof text));
     fflush(stdout);
     quick_sleep(200000); /* the line is on its way */
     MPI_Abort(MPI_COMM_WORLD, 1);
@@ -195,7 +195,8 @@ void step_free_comm(struct run *r, struct comm *c)
     for (int k = 0; k < p->n;) {
         const struct task *t = p->part[k] < 0 ? NULL : p->task[k];
 
-        if (NULL != t && t->mpi == c->mpi && STEP_COLLECTIVE == t->step->kind && !is_gpurings(r, t)) {
+        if (NULL != t && t->mpi == c->mpi && STEP_COLLECTIVE == t->step->kind &&
+            !is_gpurings(r, t)) {
             pending_finish(p, t);
             k = 0;
         } else {

@@ -21,7 +21,8 @@ void task_send(struct task *t, int n, const int *counts, enum placement placemen
 {
     long total = 0;
 
-    side_make(&t->send, n, counts, t->step->basic, t->step->derived, placement, memory_of(t), &t->rng);
+    side_make(&t->send, n, counts, t->step->basic, t->step->derived, placement, memory_of(t),
+              &t->rng);
     for (int k = 0; k < n; k++) {
         total += counts[k];
     }
@@ -35,7 +36,8 @@ void task_send(struct task *t, int n, const int *counts, enum placement placemen
 
 void task_recv(struct task *t, int n, const int *counts, enum placement placement)
 {
-    side_make(&t->recv, n, counts, t->step->basic, t->step->derived, placement, memory_of(t), &t->rng);
+    side_make(&t->recv, n, counts, t->step->basic, t->step->derived, placement, memory_of(t),
+              &t->rng);
     t->want = calloc((size_t) n, sizeof *t->want);
     if (NULL == t->want) {
         abort();
@@ -50,7 +52,8 @@ void task_recv(struct task *t, int n, const int *counts, enum placement placemen
 
 int task_elements(const struct task *t, int i, int j, bool alike)
 {
-    const uint64_t low = (uint64_t) (alike && j < i ? j : i), high = (uint64_t) (alike && j < i ? i : j);
+    const uint64_t low = (uint64_t) (alike && j < i ? j : i),
+                   high = (uint64_t) (alike && j < i ? i : j);
     const uint64_t quarters = rng_key(t->step->key, low, high) % 5;
     const int unit = t->step->derived ? LAYOUT_UNIT : 1;
 
@@ -69,7 +72,8 @@ static struct value input(const struct task *t, int rank, int block, int e)
 static void fill_block(const struct task *t, struct side *s, int block, int inputs)
 {
     for (int e = 0; e < s->elements[block]; e++) {
-        value_store(s->basic, s->mem.data + side_place(s, block, e), input(t, t->comm->rank, inputs, e));
+        value_store(s->basic, s->mem.data + side_place(s, block, e),
+                    input(t, t->comm->rank, inputs, e));
     }
 }
 
@@ -135,7 +139,8 @@ static const char *name_place(const struct side *s, long place, char *text, size
             const long at = side_place(s, b, e);
 
             if (place >= at && place < at + basics[s->basic].bytes) {
-                snprintf(text, room, "element %d of %d of block %d of %d", e, s->elements[b], b, s->n);
+                snprintf(text, room, "element %d of %d of block %d of %d", e, s->elements[b], b,
+                         s->n);
                 return text;
             }
         }
@@ -160,7 +165,9 @@ static const char *check_send(struct task *t, char *text, size_t room)
         for (int e = 0; e < s->elements[b]; e++) {
             const char *at = s->mem.data + side_place(s, b, e);
 
-            memcpy(one, at, sizeof one < (size_t) basics[s->basic].bytes ? sizeof one : (size_t) basics[s->basic].bytes);
+            memcpy(one, at,
+                   sizeof one < (size_t) basics[s->basic].bytes ? sizeof one
+                                                                : (size_t) basics[s->basic].bytes);
             value_store(s->basic, one, input(t, t->comm->rank, b, e));
             if (0 != memcmp(one, at, (size_t) basics[s->basic].bytes)) {
                 snprintf(text, room, "changed the input: element %d of block %d", e, b);
@@ -189,9 +196,10 @@ const char *task_check(struct task *t)
     at = first_difference(t->before, s->mem.data, s->mem.bytes);
     if (at >= 0) {
         snprintf(text, sizeof text, "%s is %02x%02x%02x%02x..., should be %02x%02x%02x%02x...",
-                 name_place(s, at, where, sizeof where), s->mem.data[at] & 255, s->mem.data[at + 1] & 255,
-                 s->mem.data[at + 2] & 255, s->mem.data[at + 3] & 255, t->before[at] & 255, t->before[at + 1] & 255,
-                 t->before[at + 2] & 255, t->before[at + 3] & 255);
+                 name_place(s, at, where, sizeof where), s->mem.data[at] & 255,
+                 s->mem.data[at + 1] & 255, s->mem.data[at + 2] & 255, s->mem.data[at + 3] & 255,
+                 t->before[at] & 255, t->before[at + 1] & 255, t->before[at + 2] & 255,
+                 t->before[at + 3] & 255);
         return text;
     }
     return guarded_intact(&s->mem) ? NULL : "wrote beside the output";

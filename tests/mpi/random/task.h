@@ -26,7 +26,8 @@ struct comm {
     MPI_Request idup;  /* while MPI_Comm_idup is pending */
 };
 
-/* What a block of the output holds: input elements from `start` on, of these ranks, combined in their order. */
+/* What a block of the output holds: input elements from `start` on, of these ranks, combined in
+ * their order. */
 struct want {
     int first, last; /* ranks of the communicator; last < first: anything */
     int block;       /* of the inputs of these ranks */
@@ -42,7 +43,7 @@ struct task {
     struct side send, recv;
     struct want *want;     /* of each block of recv */
     bool in_place;         /* on this rank */
-    int input;             /* the block of recv that is this rank's input, too; ALL_BLOCKS; or NO_BLOCK */
+    int input; /* the block of recv that is this rank's input, too; ALL_BLOCKS; or NO_BLOCK */
     int checked;           /* leading elements of a single block of recv; INT_MAX: all */
     uint64_t rng;          /* this rank's draws for this call */
     int round;             /* of the last start */
@@ -62,7 +63,8 @@ struct task {
     bool active;
 };
 
-/* The kind of memory of collectives' buffers. (Open MPI is not asked to send messages from devices.) */
+/* The kind of memory of collectives' buffers. (Open MPI is not asked to send messages from
+ * devices.) */
 extern enum devmem_kind task_memory;
 
 #define NO_BLOCK   (-1)
@@ -84,7 +86,8 @@ void task_fill(struct task *t);
 const char *task_check(struct task *t);
 void task_free(struct task *t);
 
-/* messages.c: the same for point-to-point. Starts them; requests, at most size + 1; the first are those of receives. */
+/* messages.c: the same for point-to-point. Starts them; requests, at most size + 1; the first are
+ * those of receives. */
 void task_messages(struct task *t);
 int task_post(struct task *t, MPI_Request *requests);
 /* In one blocking call, or several. */

@@ -7,13 +7,17 @@
 #include "values.h"
 
 const char *const collective_names[NUM_COLLECTIVES] = {
-    "barrier", "bcast", "reduce", "allreduce", "scan", "exscan", "reduce_scatter", "reduce_scatter_block",
-    "allgather", "allgatherv", "gather", "gatherv", "scatter", "scatterv", "alltoall", "alltoallv", "alltoallw"};
+    "barrier",   "bcast",      "reduce",         "allreduce",
+    "scan",      "exscan",     "reduce_scatter", "reduce_scatter_block",
+    "allgather", "allgatherv", "gather",         "gatherv",
+    "scatter",   "scatterv",   "alltoall",       "alltoallv",
+    "alltoallw"};
 
 static const char *const pattern_names[NUM_PATTERNS] = {
     "each to another rank", "each to another rank, any tag", "all to one, any source",
     "all to one, any source and tag, and a barrier"};
-static const char *const origin_names[NUM_ORIGINS] = {"dup", "split", "create", "create_group", "split_type", "cart_create"};
+static const char *const origin_names[NUM_ORIGINS] = {"dup",          "split",      "create",
+                                                      "create_group", "split_type", "cart_create"};
 static const char *const form_words[NUM_CALL_FORMS] = {"", "nonblocking ", "persistent "};
 
 struct text {
@@ -41,8 +45,8 @@ static void add_data(struct text *t, const struct step *s)
     if (OP_NONE != s->op) {
         add(t, ", %s", operations[s->op].name);
     }
-    add(t, ", root %d%s%s%s", s->root, s->in_place ? ", in place" : "", s->derived ? ", derived types" : "",
-        s->nonsense ? ", nonsense where ignored" : "");
+    add(t, ", root %d%s%s%s", s->root, s->in_place ? ", in place" : "",
+        s->derived ? ", derived types" : "", s->nonsense ? ", nonsense where ignored" : "");
 }
 
 const char *step_text(const struct program *p, int k, char *text, int room)
@@ -63,7 +67,9 @@ const char *step_text(const struct program *p, int k, char *text, int room)
         add(&t, "comm %d: %smessages, %s", s->comm, form_words[s->form], pattern_names[s->what]);
         add_data(&t, s);
         break;
-    case STEP_COMM: add(&t, "comm %d = %s of comm %d", k + 1, origin_names[s->what], s->comm); break;
+    case STEP_COMM:
+        add(&t, "comm %d = %s of comm %d", k + 1, origin_names[s->what], s->comm);
+        break;
     case STEP_IDUP: add(&t, "comm %d = idup of comm %d", k + 1, s->comm); break;
     case STEP_IDUP_WAIT: add(&t, "wait for the idup of %d", s->target); break;
     case STEP_FREE: add(&t, "free comm %d", s->comm); break;

@@ -6,10 +6,44 @@
 
 enum class { WHOLE, NATURAL, REAL, COMPLEX, TRUTH, BITS, PAIR, MAP };
 
-enum op { SUM = OP_NONE + 1, PROD, MAX, MIN, BAND, BOR, BXOR, LAND, LOR, LXOR, MINLOC, MAXLOC, JOIN, COMPOSE };
+enum op {
+    SUM = OP_NONE + 1,
+    PROD,
+    MAX,
+    MIN,
+    BAND,
+    BOR,
+    BXOR,
+    LAND,
+    LOR,
+    LXOR,
+    MINLOC,
+    MAXLOC,
+    JOIN,
+    COMPOSE
+};
 
-enum { B_INT8, B_UINT8, B_INT16, B_UINT16, B_INT, B_UINT32, B_LONG, B_UINT64, B_FLOAT, B_DOUBLE, B_COMPLEX,
-       B_BOOL, B_BYTE, B_2INT, B_FLOAT_INT, B_DOUBLE_INT, B_SHORT_INT, B_MAP, NUM_BASICS };
+enum {
+    B_INT8,
+    B_UINT8,
+    B_INT16,
+    B_UINT16,
+    B_INT,
+    B_UINT32,
+    B_LONG,
+    B_UINT64,
+    B_FLOAT,
+    B_DOUBLE,
+    B_COMPLEX,
+    B_BOOL,
+    B_BYTE,
+    B_2INT,
+    B_FLOAT_INT,
+    B_DOUBLE_INT,
+    B_SHORT_INT,
+    B_MAP,
+    NUM_BASICS
+};
 
 struct float_int { float a; int b; };
 
@@ -36,9 +70,21 @@ struct basic basics[NUM_BASICS] = {
 const int num_basics = NUM_BASICS;
 
 struct operation operations[] = {
-    {.name = "no operation"}, {.name = "SUM"}, {.name = "PROD"}, {.name = "MAX"}, {.name = "MIN"},
-    {.name = "BAND"}, {.name = "BOR"}, {.name = "BXOR"}, {.name = "LAND"}, {.name = "LOR"}, {.name = "LXOR"},
-    {.name = "MINLOC"}, {.name = "MAXLOC"}, {.name = "a user's, commuting"}, {.name = "a user's, in rank order"},
+    {.name = "no operation"},
+    {.name = "SUM"},
+    {.name = "PROD"},
+    {.name = "MAX"},
+    {.name = "MIN"},
+    {.name = "BAND"},
+    {.name = "BOR"},
+    {.name = "BXOR"},
+    {.name = "LAND"},
+    {.name = "LOR"},
+    {.name = "LXOR"},
+    {.name = "MINLOC"},
+    {.name = "MAXLOC"},
+    {.name = "a user's, commuting"},
+    {.name = "a user's, in rank order"},
 };
 const int num_operations = sizeof operations / sizeof operations[0];
 
@@ -69,11 +115,13 @@ static void compose(void *in, void *inout, int *len, MPI_Datatype *type)
 
 void values_open(void)
 {
-    const MPI_Datatype types[] = {MPI_INT8_T, MPI_UINT8_T, MPI_INT16_T, MPI_UINT16_T, MPI_INT, MPI_UINT32_T, MPI_LONG,
-                                  MPI_UINT64_T, MPI_FLOAT, MPI_DOUBLE, MPI_C_FLOAT_COMPLEX, MPI_C_BOOL, MPI_BYTE,
-                                  MPI_2INT, MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_SHORT_INT};
-    const MPI_Op ops[] = {MPI_OP_NULL, MPI_SUM, MPI_PROD, MPI_MAX, MPI_MIN, MPI_BAND, MPI_BOR, MPI_BXOR,
-                          MPI_LAND, MPI_LOR, MPI_LXOR, MPI_MINLOC, MPI_MAXLOC};
+    const MPI_Datatype types[] = {
+        MPI_INT8_T,          MPI_UINT8_T,  MPI_INT16_T,  MPI_UINT16_T, MPI_INT,
+        MPI_UINT32_T,        MPI_LONG,     MPI_UINT64_T, MPI_FLOAT,    MPI_DOUBLE,
+        MPI_C_FLOAT_COMPLEX, MPI_C_BOOL,   MPI_BYTE,     MPI_2INT,     MPI_FLOAT_INT,
+        MPI_DOUBLE_INT,      MPI_SHORT_INT};
+    const MPI_Op ops[] = {MPI_OP_NULL, MPI_SUM,  MPI_PROD, MPI_MAX,  MPI_MIN,    MPI_BAND,  MPI_BOR,
+                          MPI_BXOR,    MPI_LAND, MPI_LOR,  MPI_LXOR, MPI_MINLOC, MPI_MAXLOC};
 
     for (int k = 0; k < B_MAP; k++) {
         basics[k].type = types[k];
@@ -99,10 +147,10 @@ bool op_is_users(int op)
     return op >= JOIN;
 }
 
-static enum class class_of(int basic)
-{
-    static const enum class classes[] = {WHOLE, NATURAL, WHOLE, NATURAL, WHOLE, NATURAL, WHOLE, NATURAL, REAL, REAL,
-                                         COMPLEX, TRUTH, BITS, PAIR, PAIR, PAIR, PAIR, MAP};
+static enum class class_of(int basic) {
+    static const enum class classes[] = {WHOLE, NATURAL, WHOLE, NATURAL, WHOLE, NATURAL, WHOLE,
+                                         NATURAL, REAL, REAL, COMPLEX, TRUTH, BITS, PAIR, PAIR,
+                                         PAIR, PAIR, MAP};
 
     return classes[basic];
 }
@@ -144,7 +192,9 @@ struct value value_make(int basic, int op, uint64_t bits)
     const enum class class = class_of(basic);
     const bool sign = WHOLE == class || REAL == class || COMPLEX == class;
     const int bytes = basics[basic].bytes;
-    const uint64_t small = 1 == bytes ? 30 : 2 == bytes ? 4000 : 1 << 18; /* eight of them have room */
+    const uint64_t small = 1 == bytes   ? 30
+                           : 2 == bytes ? 4000
+                                        : 1 << 18; /* eight of them have room */
     struct value v = {(int64_t) bits, (int64_t) (bits >> 40)};
 
     switch (op) {
@@ -190,7 +240,8 @@ struct value value_combine(int op, struct value x, struct value y)
     case LXOR: return (struct value) {!x.a != !y.a, 0};
     case MINLOC:
     case MAXLOC: return better(x, y, MAXLOC == op);
-    case JOIN: return (struct value) {(uint32_t) x.a + (uint32_t) y.a + (uint32_t) x.a * (uint32_t) y.a, 0};
+    case JOIN:
+        return (struct value){(uint32_t) x.a + (uint32_t) y.a + (uint32_t) x.a * (uint32_t) y.a, 0};
     default:
         return (struct value) {(uint32_t) y.a * (uint32_t) x.a,
                                (uint32_t) ((uint32_t) y.a * (uint32_t) x.b + (uint32_t) y.b)};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Values in a form of their own: what an input's element is follows from a hash, what a result's element is from
- * the same hashes. Sums and products are exact in every type, and do not overflow.
+ * Values in a form of their own: what an input's element is follows from a hash, what a result's
+ * element is from the same hashes. Sums and products are exact in every type, and do not overflow.
  */
 #ifndef RANDOM_VALUES_H
 #define RANDOM_VALUES_H
