@@ -167,7 +167,9 @@ void mca_coll_gpuring_op_choose(mca_coll_gpuring_module_t *module, struct gr_op 
 {
     op->path = op->device ? path_of(module, op) : GR_PATH_HOST;
     op->choice = select_as_last(module, op);
-    speak_choice(module, op);
+    if (mca_coll_gpuring_component.verbose >= 2) {
+        speak_choice(module, op);
+    }
 }
 
 bool mca_coll_gpuring_op_arrives(mca_coll_gpuring_module_t *module, struct gr_op *op)

@@ -375,7 +375,9 @@ int mca_coll_gpuring_data_end(struct gr_op *op)
     } else if (GR_FINISH_UNPACK == data->finish) {
         rc = unpack_gathered(call, data);
     }
-    mca_coll_gpuring_scratch_shrink(&op->packed, op->nonblocking);
-    mca_coll_gpuring_scratch_shrink(&op->kept, op->nonblocking);
+    if (0 != op->packed.bytes + op->packed.room.bytes + op->kept.bytes + op->kept.room.bytes) {
+        mca_coll_gpuring_scratch_shrink(&op->packed, op->nonblocking);
+        mca_coll_gpuring_scratch_shrink(&op->kept, op->nonblocking);
+    }
     return rc;
 }

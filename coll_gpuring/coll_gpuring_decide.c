@@ -31,15 +31,13 @@ static int decide_now(mca_coll_gpuring_module_t *module, struct ompi_communicato
     return OMPI_SUCCESS;
 }
 
-int mca_coll_gpuring_decide(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm)
+int mca_coll_gpuring_decide_first(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm)
 {
-    int rc = OMPI_SUCCESS;
+    int rc;
 
-    if (!atomic_load_explicit(&module->decided, memory_order_acquire)) {
-        gr_lock(&module->making);
-        rc = module->decided ? OMPI_SUCCESS : decide_now(module, comm);
-        gr_unlock(&module->making);
-    }
+    gr_lock(&module->making);
+    rc = module->decided ? OMPI_SUCCESS : decide_now(module, comm);
+    gr_unlock(&module->making);
     return rc;
 }
 

@@ -77,7 +77,7 @@ static int describe(struct gr_lane *lane, struct gr_op *op, const struct gr_call
     }
     op->data.request.torus = module->torus;
     op->seq = ++lane->seq;
-    if (!module->gpu && GR_PERSISTENT != form) {
+    if (!module->gpu && GR_PERSISTENT != form && op->data.bytes > GR_PACK_LEAST) {
         int unwanted = mca_coll_gpuring_op_unwanted(module, op);
 
         if (unwanted >= 0) {
@@ -302,7 +302,7 @@ static int ask_devices(mca_coll_gpuring_module_t *module, const struct gr_call *
     if (OMPI_SUCCESS != rc || 0 <= module->refused || !module->gpu) {
         return rc;
     }
-    rc = mca_coll_gpuring_failure_check(module, false);
+    rc = mca_coll_gpuring_failure_known(module);
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
@@ -369,7 +369,7 @@ int mca_coll_gpuring_enter(mca_coll_gpuring_module_t *module, const struct gr_ca
     if (reason >= 0) {
         return hand_on(module, call, form, reason);
     }
-    rc = mca_coll_gpuring_failure_check(module, false);
+    rc = mca_coll_gpuring_failure_known(module);
     if (OMPI_SUCCESS != rc) {
         return rc;
     }

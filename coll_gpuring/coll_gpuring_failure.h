@@ -41,6 +41,14 @@ void mca_coll_gpuring_failure_tell(mca_coll_gpuring_module_t *module);
  */
 int mca_coll_gpuring_failure_check(mca_coll_gpuring_module_t *module, bool thorough);
 
+/* The same at the beginning of a call: what is known already. */
+static inline int mca_coll_gpuring_failure_known(mca_coll_gpuring_module_t *module)
+{
+    return 0 != module->failed || GR_COMM_REVOKED(module->comm) || GR_COMM_LOST_RANK(module->comm)
+               ? mca_coll_gpuring_failure_check(module, false)
+               : OMPI_SUCCESS;
+}
+
 /* A module whose communicator may hear of failures, from its first call to its end. */
 void mca_coll_gpuring_failure_enlist(mca_coll_gpuring_module_t *module);
 void mca_coll_gpuring_failure_delist(mca_coll_gpuring_module_t *module);

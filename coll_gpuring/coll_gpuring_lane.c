@@ -315,7 +315,8 @@ void mca_coll_gpuring_lane_start(struct gr_op *const *ops, size_t n)
 
 /*
  * The short way of a small blocking call when nothing is before it: post, and look for the others' posts for a
- * while. True when it is over; false when it is in the queue, for the long way. The caller has the lane.
+ * while. True when it is over; false when it is in the queue, for the long way. The caller has the lane, and nobody
+ * else puts ops into it: blocking calls come one at a time, and all others have lanes of their own.
  */
 static bool do_at_once(struct gr_lane *lane, struct gr_op *op)
 {
@@ -327,9 +328,7 @@ static bool do_at_once(struct gr_lane *lane, struct gr_op *op)
         GR_LINKS_THERE != gr_team_links(lane->team, GR_WAY_MAILBOX, 0) || !gr_mail_post(box, &op->mail)) {
         return false;
     }
-    gr_lock(&lane->gate);
-    lane->unposted = op->next;
-    gr_unlock(&lane->gate);
+    lane->unposted = NULL;
     op->state = GR_OP_RUNNING;
     for (k = mca_coll_gpuring_spins(); k > 0; k--) {
         if (gr_mail_take(box, &op->mail, &lane->watch.moved)) {

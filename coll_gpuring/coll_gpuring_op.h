@@ -316,6 +316,7 @@ bool mca_coll_gpuring_op_arrives(mca_coll_gpuring_module_t *module, struct gr_op
  * Why a call whose buffers are all in host memory, as far as is known, is left to others: an enum gr_handover, or -1. By
  * what all ranks know alike, so not by whether this rank packs.
  */
+#define GR_PACK_LEAST ((size_t) 1 << 20) /* a call of no more bytes is never too large */
 int mca_coll_gpuring_op_unwanted(const mca_coll_gpuring_module_t *module, const struct gr_op *op);
 
 /*
