@@ -175,14 +175,17 @@ void mca_coll_gpuring_op_fails(const struct gr_op *op, const char *what, const c
     mca_coll_gpuring_fail(module, op->lane->comm, OMPI_ERROR, why);
 }
 
-/* Whether it is of the module's communicator. A nonce that only one of both has yet does not tell them apart. */
+/*
+ * Whether it is of the module's communicator. Nonces tell; where none is known on both sides, the id does. That of a
+ * communicator of a session may differ between ranks.
+ */
 static bool is_of(const struct note *note, const mca_coll_gpuring_module_t *module)
 {
     int k;
 
     for (k = 0; k < GR_NORDERS; k++) {
-        if (0 != note->nonce[k] && 0 != module->nonce[k] && note->nonce[k] != module->nonce[k]) {
-            return false;
+        if (0 != note->nonce[k] && 0 != module->nonce[k]) {
+            return note->nonce[k] == module->nonce[k];
         }
     }
     return GR_COMM_ID(module->comm) == note->comm_id && note->rank < ompi_comm_size(module->comm);
