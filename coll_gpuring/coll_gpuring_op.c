@@ -141,6 +141,7 @@ static int start_gpu(struct gr_op *op)
     r->chunk_bytes = op->choice.chunk_bytes;
     r->protocol = (enum gr_protocol) op->choice.protocol;
     r->threads = op->choice.threads;
+    gr_gpu_op_init(&op->gpu, gpu);
     if (OMPI_SUCCESS != follow(op)) {
         return OMPI_ERROR;
     }

@@ -44,6 +44,14 @@ struct gr_gpu_op {
     uint32_t looks;
 };
 
+/* Before what may fail ahead of gr_gpu_op_begin(): from here on abort and end can be called. Nothing is under way. */
+static inline void gr_gpu_op_init(struct gr_gpu_op *op, struct gr_gpu_team *team)
+{
+    op->team = team;
+    op->launched = 0;
+    op->args.zero = 0;
+}
+
 /*
  * Begin; what the op before put on the team's stream must be done. space: where element 0 lies, by enum gr_space, for
  * the device. The request is in elements, whatever the kernel (those for bits, and the one that copies, count bytes);

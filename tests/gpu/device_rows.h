@@ -22,7 +22,7 @@
 #include <cmocka.h>
 
 /* Seconds that a body may take. */
-enum { ROW_PATIENCE = 60 };
+enum { ROW_PATIENCE = 240 };
 
 #if defined(__SANITIZE_THREAD__)
 #define ROW_FLAVOUR "tsan"

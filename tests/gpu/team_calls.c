@@ -188,6 +188,7 @@ int tc_begin_with(struct tc_call *call, struct tr_team *t, int rank, const struc
     if (NULL != tickets && c->zero_copy) {
         list = exchange(call, tickets, space[GR_OUT]);
     }
+    gr_gpu_op_init(&call->op, t->ranks[rank]);
     rc = gr_gpu_stream_follow(t->ranks[rank]->stream);
     rc = rc < 0 ? rc : gr_gpu_op_begin(&call->op, t->ranks[rank], &request, (enum gr_kernel) kernel, space, list);
     if (0 == rc && NULL != getenv("TEAM_TEST_GATE")) {
