@@ -11,6 +11,7 @@
 #include "coll_gpuring_failure.h"
 #include "coll_gpuring_lane.h"
 
+#include "ompi/errhandler/errcode.h"
 #include "opal/util/error.h"
 
 #include <stdio.h>
@@ -148,7 +149,8 @@ static int failed(mca_coll_gpuring_module_t *module, const struct gr_call *call,
     if (OMPI_SUCCESS == rc) {
         return rc;
     }
-    snprintf(why, sizeof(why), "%s: %s", gr_calls[call->id].name, opal_strerror(rc));
+    snprintf(why, sizeof(why), "%s: %.100s", gr_calls[call->id].name,
+             rc > 0 ? ompi_mpi_errnum_get_string(rc) : opal_strerror(rc)); /* MPI's codes are positive */
     return mca_coll_gpuring_fail_here(module, call->comm, rc, why);
 }
 

@@ -78,7 +78,8 @@ static void progress(void)
     bool ok = true, there;
 
     fill(b, 0);
-    MPI_Allreduce(b->in, b->out, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* links are made in MPI calls */
+    MPI_Iallreduce(b->in, b->out, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE); /* links are made in MPI calls */
     for (int k = 0; k < 3; k++) {
         fill(b, k);
         tap_sync();
@@ -282,7 +283,7 @@ static int class_of(int code)
 }
 
 /* A call in each form; error: that each must return, MPI_SUCCESS: it must be right. */
-static void call_late(struct buffers *b, int error)
+static void call_late(struct buffers *b, int error, MPI_Comm *comms)
 {
     MPI_Request request = MPI_REQUEST_NULL;
     bool ok = MPI_SUCCESS == error;
@@ -291,11 +292,11 @@ static void call_late(struct buffers *b, int error)
     for (int form = 0; form < forms_here; form++) {
         fill(b, form);
         if (FORM_BLOCKING == form) {
-            rc = MPI_Allreduce(b->in, b->out, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+            rc = MPI_Allreduce(b->in, b->out, COUNT, MPI_INT, MPI_SUM, comms[form]);
         } else if (FORM_NONBLOCKING == form) {
-            rc = MPI_Iallreduce(b->in, b->out, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+            rc = MPI_Iallreduce(b->in, b->out, COUNT, MPI_INT, MPI_SUM, comms[form], &request);
         } else {
-            rc = FORM_INIT(Allreduce, b->in, b->out, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+            rc = FORM_INIT(Allreduce, b->in, b->out, COUNT, MPI_INT, MPI_SUM, comms[form], MPI_INFO_NULL, &request);
         }
         tap_check(class_of(rc) == error, "a buffer on a device, %s: %s", form_names[form],
                   ok ? "no error" : "MPI_ERR_BUFFER");
@@ -312,17 +313,24 @@ static void call_late(struct buffers *b, int error)
 
 static void load_late(int error)
 {
+    MPI_Comm comms[3]; /* of each form: one that has failed stays so */
     struct buffers *b;
     void *managed;
     MPI_Op op;
 
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int k = 0; k < 3; k++) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comms[k]);
+    }
     tap_check(host_calls(), "before the driver is loaded");
     setenv("GPURING_MEMORY", "device", 1);
     (void) devmem_open();
     tap_check(host_calls(), "buffers in host memory when it is");
     b = make();
-    call_late(b, error);
+    call_late(b, error, comms);
+    for (int k = 0; k < 3; k++) {
+        MPI_Comm_free(&comms[k]);
+    }
     MPI_Op_create(add, 1, &op);
     fill(b, 9);
     MPI_Allreduce(b->in, b->out, COUNT, MPI_INT, op, MPI_COMM_WORLD);
