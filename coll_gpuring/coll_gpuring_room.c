@@ -12,7 +12,10 @@
 #define IDLE 16
 #define IDLE_BYTES ((size_t) 1 << 20)
 
-/* The smallest: sizes are powers of two from here on, as far as rooms are kept. */
+/*
+ * The smallest: sizes are powers of two from here on, as far as rooms are kept, and multiples of this above. So kernels can
+ * use the last element of a buffer to its extent, which may lie beyond its data (MPI_DOUBLE_INT).
+ */
 #define LEAST_BYTES ((size_t) 4096)
 
 static struct {
@@ -89,7 +92,7 @@ unsigned char *mca_coll_gpuring_room_get(struct gr_room *room, size_t bytes)
     while (size < bytes && size < IDLE_BYTES) {
         size *= 2;
     }
-    size = size < bytes ? bytes : size;
+    size = size < bytes ? (bytes + LEAST_BYTES - 1) / LEAST_BYTES * LEAST_BYTES : size;
     room->gpu = mca_coll_gpuring_gpu_any();
     room->base = NULL != room->gpu ? gr_gpu_host_alloc(room->gpu, size) : malloc(size);
     room->bytes = NULL == room->base ? 0 : size;
