@@ -12,7 +12,7 @@
 #include <time.h>
 
 /* Seconds that a call may take. */
-enum { PATIENCE = 40 };
+enum { PATIENCE = 150 };
 
 /* ---- buffers ---- */
 
