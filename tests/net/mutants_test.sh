@@ -18,7 +18,7 @@ link.c | one slot too many is sent | l->read + l->window, seq | l->read + l->win
 link.c | the reader has another number of slots | GR_NET_OUT == link->side ? theirs->nslots : | 0 ? 0 :
 link.c | slots are given back before they are sent | while (l->through & 1) {\n        l->through >>= 1;\n        atomic | while (l->through) {\n        l->through >>= 1;\n        atomic
 link.c | slots are never given back | (message->head.seq - l->given); | (message->head.seq - l->given) \& 0;
-link.c | slots come out in another order | while (l->through & 1) {\n        l->through >>= 1;\n        l->next++ | while (l->through) {\n        l->through >>= 1;\n        l->next++
+link.c | slots come out in another order | while (l->through & 1) {\n        l->through >>= 1;\n        l->coming | while (l->through) {\n        l->through >>= 1;\n        l->coming
 link.c | whole slots travel | NULL == l->fifo.fill ? | 1 ?
 link.c | the wrong slot is sent | l->fifo.slots + at * | l->fifo.slots + (at ^ 1) %% l->fifo.nslots *
 link.c | the slot travels and not what lies elsewhere | return NULL != from ? from : | return
