@@ -197,6 +197,9 @@ typedef struct mca_coll_gpuring_module {
     atomic_int failed;        /* what all its calls return, an OMPI or MPI error code; 0: it has not failed */
     atomic_bool untold;       /* the other ranks are still to be told */
     char why[140];            /* what failed on this rank, in words */
+    atomic_int writing;       /* ops whose kernels may write to other ranks' buffers; */
+    atomic_bool out;          /* it has failed, and the others know that none does any more; */
+    atomic_int outs;          /* ranks that have said so */
     struct mca_coll_gpuring_module *next_module; /* in the list of those that have decided */
     gr_params_t params;       /* the team's: equal on all ranks; */
     struct gr_torus torus;    /* and the torus that they form, if it is known */
@@ -218,8 +221,8 @@ typedef struct mca_coll_gpuring_module {
 
 OBJ_CLASS_DECLARATION(mca_coll_gpuring_module_t);
 
-/* At the component's beginning (OMPI error code) and end. */
-int mca_coll_gpuring_modules_open(void);
+/* At the component's beginning and end. */
+void mca_coll_gpuring_modules_open(void);
 void mca_coll_gpuring_modules_close(void);
 
 mca_coll_base_module_t *mca_coll_gpuring_comm_query(struct ompi_communicator_t *comm, int *priority);

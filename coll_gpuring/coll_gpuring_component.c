@@ -93,9 +93,7 @@ static int gpuring_open(void)
     OBJ_CONSTRUCT(&mca_coll_gpuring_component.lock, opal_mutex_t);
     add_help_dir();
     mca_coll_gpuring_params_check();
-    if (OMPI_SUCCESS != mca_coll_gpuring_modules_open()) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
+    mca_coll_gpuring_modules_open();
     return mca_coll_gpuring_peers_publish();
 }
 

@@ -118,6 +118,9 @@ void mca_coll_gpuring_op_explain(void *ctx, char *text, size_t size)
             explain_machine(op, gr_way_name(op->choice.way), text, size);
         }
         break;
+    case GR_OP_LEAVING:
+        snprintf(text, size, "failed, other ranks may still write to its buffers");
+        break;
     default:
         snprintf(text, size, "not begun");
     }

@@ -32,7 +32,20 @@ int mca_coll_gpuring_fail_here(mca_coll_gpuring_module_t *module, struct ompi_co
 struct gr_op;
 void mca_coll_gpuring_op_fails(const struct gr_op *op, const char *what, const char *reason);
 
-/* In an MPI call or opal_progress: send what mca_coll_gpuring_fail() has left to be sent. */
+/* In an MPI call or opal_progress: look for messages of other ranks. */
+void mca_coll_gpuring_failure_look(void);
+
+/* opal_progress calls it: the same now and then, where others may wait for an answer. */
+void mca_coll_gpuring_failure_listen(void);
+
+/*
+ * The communicator has failed: whether no kernel of another rank writes to this one's buffers any more. In an MPI call or
+ * opal_progress, which looks for messages. Kernels that may write there count in module->writing from before their begin,
+ * after which module->failed is looked at once more.
+ */
+bool mca_coll_gpuring_failure_out(mca_coll_gpuring_module_t *module);
+
+/* In an MPI call or opal_progress: send what mca_coll_gpuring_fail() has left to be sent, and what others wait for. */
 void mca_coll_gpuring_failure_tell(mca_coll_gpuring_module_t *module);
 
 /*

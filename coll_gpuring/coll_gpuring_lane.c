@@ -239,7 +239,11 @@ bool mca_coll_gpuring_lanes_any(void)
 /* opal_progress calls it. */
 static int progress(void)
 {
-    return mca_coll_gpuring_lanes_any() && !mca_coll_gpuring_pml_inside() ? (int) mca_coll_gpuring_lanes_drive(true) : 0;
+    if (mca_coll_gpuring_pml_inside()) {
+        return 0;
+    }
+    mca_coll_gpuring_failure_listen();
+    return mca_coll_gpuring_lanes_any() ? (int) mca_coll_gpuring_lanes_drive(true) : 0;
 }
 
 int mca_coll_gpuring_lanes_open(void)

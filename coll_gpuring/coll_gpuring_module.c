@@ -23,10 +23,9 @@ static int module_disable(mca_coll_base_module_t *base, struct ompi_communicator
  */
 static mca_coll_gpuring_module_t *reserve;
 
-int mca_coll_gpuring_modules_open(void)
+void mca_coll_gpuring_modules_open(void)
 {
-    reserve = OBJ_NEW(mca_coll_gpuring_module_t);
-    return NULL == reserve ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+    reserve = OBJ_NEW(mca_coll_gpuring_module_t); /* the first module brings another try */
 }
 
 void mca_coll_gpuring_modules_close(void)
@@ -146,6 +145,9 @@ static void module_construct(mca_coll_gpuring_module_t *module)
     module->comm = NULL;
     atomic_init(&module->failed, 0);
     atomic_init(&module->untold, false);
+    atomic_init(&module->writing, 0);
+    atomic_init(&module->out, false);
+    atomic_init(&module->outs, 0);
     atomic_init(&module->making, 0);
     module->gpu = module->all_gpu = false;
     module->hosts[0] = module->hosts[1] = NULL;

@@ -6,6 +6,8 @@
  *                               '-----> MESSAGES -----^      nonblocking, and there were none
  *                               '---->  NOT_AVAILABLE        blocking; who waits hands it on
  *
+ *      RUNNING, and an error --> LEAVING --> DONE            on devices, with zero copy
+ *
  * Where some rank may have buffers on a device, the arrival decides who does it: kernels, or the host. Kernels that
  * get no links leave it to the host: nothing has moved yet.
  *
@@ -15,8 +17,6 @@
  */
 #include "coll_gpuring_failure.h"
 #include "coll_gpuring_lane.h"
-
-#include "opal/util/error.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,27 +77,6 @@ static const char *core_error(int rc)
     }
 }
 
-void mca_coll_gpuring_op_over(struct gr_op *op, int rc)
-{
-    if (OMPI_SUCCESS != rc && OMPI_ERR_NOT_AVAILABLE != rc) {
-        mca_coll_gpuring_op_fails(op, "", opal_strerror(rc));
-    }
-    if (op->device && OMPI_SUCCESS != rc && GR_OP_RUNNING == op->state) {
-        gr_gpu_op_abort(&op->gpu);
-    }
-    if (!op->device && OMPI_SUCCESS != rc && GR_OP_RUNNING == op->state && GR_WAY_MAILBOX != op->choice.way) {
-        gr_host_withdraw(&op->host);
-    }
-    if (op->device && NULL != op->gpu.team) {
-        gr_gpu_op_end(&op->gpu);
-    }
-    op->rc = op->staged ? mca_coll_gpuring_pieces_unstage(op, rc) : rc;
-    if (op->rc != rc) {
-        mca_coll_gpuring_op_fails(op, "results could not be copied: ", opal_strerror(op->rc));
-    }
-    op->state = GR_OP_DONE;
-}
-
 enum gr_links mca_coll_gpuring_op_links(const struct gr_op *op)
 {
     const struct gr_gpu_team *gpu = op->lane->gpu;
@@ -127,6 +106,14 @@ static int follow(const struct gr_op *op)
     return OMPI_SUCCESS;
 }
 
+/* Its kernels may write to the others' buffers from here on. Whether it is too late for that. */
+static bool begin_writing(struct gr_op *op)
+{
+    op->writing = true;
+    atomic_fetch_add(&op->lane->module->writing, 1);
+    return 0 != op->lane->module->failed;
+}
+
 /* Put it on the device's stream. OMPI error code. */
 static int start_gpu(struct gr_op *op)
 {
@@ -142,7 +129,7 @@ static int start_gpu(struct gr_op *op)
     r->protocol = (enum gr_protocol) op->choice.protocol;
     r->threads = op->choice.threads;
     gr_gpu_op_init(&op->gpu, gpu);
-    if (OMPI_SUCCESS != follow(op)) {
+    if (OMPI_SUCCESS != follow(op) || (op->zero && begin_writing(op))) {
         return OMPI_ERROR;
     }
     if (0 > gr_gpu_op_begin(&op->gpu, gpu, r, (enum gr_kernel) op->line.kernel, space,
@@ -302,22 +289,6 @@ static int run(struct gr_op *op, uint64_t *moved)
     return box->posted - op->mail.epoch < box->nsets && gr_mail_take(box, &op->mail, moved) ? GR_DONE : GR_AGAIN;
 }
 
-void mca_coll_gpuring_op_end(struct gr_op *op)
-{
-    int rc = mca_coll_gpuring_data_end(op);
-
-    if (GR_OP_MESSAGES == op->state) {
-        mca_coll_gpuring_stats_handover(GR_HANDOVER_SETUP); /* to Open MPI's messages */
-    } else {
-        mca_coll_gpuring_stats_call(op->call.id, op->choice.way, op->device, op->lane->team->p, op->data.bytes,
-                                    0 != op->start ? 1e6 * (mca_coll_gpuring_now() - op->start) : 0);
-        if (op->device ? op->gpu.mapped > 0 : GR_WAY_MAILBOX != op->choice.way && op->host.lent > 0) {
-            mca_coll_gpuring_stats_zero_copy(op->call.id);
-        }
-    }
-    mca_coll_gpuring_op_over(op, rc);
-}
-
 static void advance_setup(struct gr_op *op, uint64_t *moved)
 {
     int rc = mca_coll_gpuring_setup_poll(op->setup, moved);
@@ -356,21 +327,13 @@ static bool is_ready(const struct gr_op *op)
     return GR_LINKS_THERE == links;
 }
 
-/* It failed: over, unless the network still sends from its buffers. The next advance tries again. */
-static void fail(struct gr_op *op, int rc)
-{
-    if (GR_OP_RUNNING != op->state || op->device || 0 == op->host.zero_copy || mca_coll_gpuring_net_reclaim(op->lane)) {
-        mca_coll_gpuring_op_over(op, rc);
-    }
-}
-
 bool mca_coll_gpuring_op_advance(struct gr_op *op, bool here, uint64_t *moved)
 {
     int rc;
 
     rc = op->lane->module->failed;
     if (OMPI_SUCCESS != rc && GR_OP_DONE != op->state) {
-        fail(op, rc);
+        mca_coll_gpuring_op_fail(op, here, rc);
         return GR_OP_DONE == op->state;
     }
     if (GR_OP_QUEUED == op->state && NULL != op->setup) {
@@ -390,7 +353,7 @@ bool mca_coll_gpuring_op_advance(struct gr_op *op, bool here, uint64_t *moved)
             mca_coll_gpuring_op_end(op);
         } else if (GR_AGAIN != rc) {
             mca_coll_gpuring_op_fails(op, "", core_error(rc));
-            fail(op, OMPI_ERROR);
+            mca_coll_gpuring_op_fail(op, here, OMPI_ERROR);
         }
     }
     return GR_OP_DONE == op->state;

@@ -226,6 +226,7 @@ enum gr_op_state {
     GR_OP_SETUP,    /* makes links */
     GR_OP_RUNNING,
     GR_OP_MESSAGES, /* got no links, and may not be handed on any more */
+    GR_OP_LEAVING,  /* it failed, and kernels of other ranks may still write to its buffers */
     GR_OP_DONE
 };
 
@@ -251,7 +252,9 @@ struct gr_op {
     bool asks;                /* and ends with it: whether some buffer is on a device is all that is wanted */
     bool decided;             /* all lines were there: */
     bool device;              /* all agreed: kernels do it */
-    bool zero;                /* results may go straight to the others' buffers */
+    bool zero;                /* results may go straight to the others' buffers; */
+    bool writing;             /* and it is counted in module->writing */
+    double leave_by;          /* GR_OP_LEAVING: when it ends anyway */
     bool devices;             /* all know that some buffer is on a device */
     bool fetches;             /* all know that none is: others may fetch from its buffers */
     bool staged;              /* some of its buffers may be where whoever does it cannot use them */
@@ -346,6 +349,9 @@ enum gr_links mca_coll_gpuring_op_links(const struct gr_op *op);
 
 /* It is over, well or not. */
 void mca_coll_gpuring_op_over(struct gr_op *op, int rc);
+
+/* It fails: what it runs is given up. Over, with rc, when its buffers are its own again: now, or in a later call of this. */
+void mca_coll_gpuring_op_fail(struct gr_op *op, bool here, int rc);
 
 void mca_coll_gpuring_op_explain(void *op, char *text, size_t size);
 

@@ -23,6 +23,7 @@ typedef const int *gr_counts_t;
 #define GR_COMM_REVOKED(comm) false
 #define GR_ERR_REVOKED MPI_ERR_COMM
 #define GR_COMM_LOST_RANK(comm) false
+#define GR_RANK_IS_LOST(comm, rank) ((void) (comm), (void) (rank), false)
 #define GR_ERR_LOST_RANK MPI_ERR_COMM
 
 /* publish bytes with MPI_Init's exchange of connection data */

@@ -23,6 +23,9 @@
 /* Polls between two questions to the driver whether the stream has failed. */
 #define LOOKS_DRIVER 1024
 
+/* Errors of the driver in a row after which a context is broken: nothing runs in it any more. */
+#define ERRORS_BROKEN 100
+
 /* Kernels by type and operation; 1 more than their number, so that 0 is where there is none. */
 #define AT(OP, kernel) [GR_OP_##OP] = 1 + GR_KERNEL_##kernel
 #define SUMS(t) AT(SUM, t##_sum), AT(PROD, t##_prod)
@@ -261,8 +264,13 @@ int gr_gpu_op_poll(struct gr_gpu_op *op, uint64_t *moved)
 
 void gr_gpu_op_abort(struct gr_gpu_op *op)
 {
+    int rc, errors = 0;
+
     atomic_store_explicit(gr_gpu_team_abort(op->team), 1, memory_order_release);
-    while (op->launched && 0 == gr_gpu_stream_done(op->team->stream)) {
+    while (op->launched && errors < ERRORS_BROKEN) {
+        rc = gr_gpu_stream_done(op->team->stream);
+        errors = rc < 0 ? errors + 1 : 0;
+        op->launched = 1 != rc;
         sched_yield();
     }
     op->launched = 0;

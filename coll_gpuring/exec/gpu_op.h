@@ -85,6 +85,12 @@ int gr_gpu_op_poll(struct gr_gpu_op *op, uint64_t *moved);
  */
 void gr_gpu_op_abort(struct gr_gpu_op *op);
 
+/* Whether kernels of other ranks may have begun to write to its output: this rank's kernel has said that they may. */
+static inline int gr_gpu_op_exposed(const struct gr_gpu_op *op)
+{
+    return 0 != op->args.zero && op->args.allows && !op->args.fresh;
+}
+
 /* It is over, or was given up: nothing of others is used any more. Once more is fine. */
 void gr_gpu_op_end(struct gr_gpu_op *op);
 

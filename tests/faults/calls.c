@@ -47,7 +47,6 @@ struct call {
     int *host;           /* room for one buffer */
     void *in, *out;      /* the buffers */
     MPI_Request request;
-    bool failed;         /* with an error: kernels of other ranks may still be at work in device buffers */
 };
 
 static int rank, size;
@@ -120,10 +119,8 @@ static void unmake(struct call *c)
     if (MPI_INT != c->type) {
         MPI_Type_free(&c->type);
     }
-    if (!c->failed || DEVMEM_HOST == memory) {
-        release(c->in);
-        release(c->out);
-    }
+    release(c->in);
+    release(c->out);
     free(c->host);
 }
 
@@ -220,7 +217,6 @@ static void failed(int rc, const char *format, ...)
 
 static void judge(struct call *c, enum form form, int rc)
 {
-    c->failed = c->failed || MPI_SUCCESS != rc;
     if (MPI_SUCCESS != rc) {
         failed(rc, "%s %s of %d elements", form_names[form], names[c->shape.what], c->shape.n);
     } else if (is_right(c)) {
