@@ -186,12 +186,19 @@ struct gr_chosen {
  */
 enum gr_call_order { GR_ORDER_BLOCKING, GR_ORDER_NONBLOCKING, GR_NORDERS };
 
+/* Tells a communicator from all others that its ranks have, in notes.c. */
+struct gr_comm_key {
+    uint64_t members; /* a hash of its ranks, in order */
+    uint32_t id;
+    uint32_t count;   /* of those with the same id and members, from 1 on */
+};
+
 typedef struct mca_coll_gpuring_module {
     mca_coll_base_module_t super;
     GR_FOR_EACH_FUNCTION(GR_SAVED)
     struct gr_lane *lanes[GR_NORDERS]; /* NULL until the first call of that order */
     atomic_int making;        /* lock: some thread decides, or makes a lane */
-    struct ompi_communicator_t *comm; /* NULL until it has decided */
+    struct ompi_communicator_t *comm; /* NULL until the first call */
     _Atomic uint64_t nonce[GR_NORDERS]; /* that all ranks have agreed on with the first set-up of an order; 0: none yet */
     /* failure.c: */
     atomic_int failed;        /* what all its calls return, an OMPI or MPI error code; 0: it has not failed */
@@ -200,7 +207,8 @@ typedef struct mca_coll_gpuring_module {
     atomic_int writing;       /* ops whose kernels may write to other ranks' buffers; */
     atomic_bool out;          /* it has failed, and the others know that none does any more; */
     atomic_int outs;          /* ranks that have said so */
-    struct mca_coll_gpuring_module *next_module; /* in the list of those that have decided */
+    struct gr_comm_key key;
+    struct mca_coll_gpuring_module *next_module; /* in the list of those on which a call was made */
     gr_params_t params;       /* the team's: equal on all ranks; */
     struct gr_torus torus;    /* and the torus that they form, if it is known */
     bool gpu, all_gpu;        /* some rank may have buffers on a device; or all may */

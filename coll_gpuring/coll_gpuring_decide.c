@@ -7,9 +7,10 @@
 /* Is the communicator taken? The caller has the lock. */
 static int decide_now(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm)
 {
-    int rc = mca_coll_gpuring_peers_decide(module, comm);
+    int rc;
 
-    module->comm = comm;
+    mca_coll_gpuring_failure_enlist(module, comm);
+    rc = mca_coll_gpuring_peers_decide(module, comm);
     if (OMPI_SUCCESS == rc && 0 > module->refused) {
         module->torus = mca_coll_gpuring_torus(comm, &module->params, &module->cluster);
         rc = mca_coll_gpuring_lane_make(module, comm, GR_ORDER_BLOCKING);
@@ -21,7 +22,7 @@ static int decide_now(mca_coll_gpuring_module_t *module, struct ompi_communicato
         return rc;
     }
     if (0 > module->refused) {
-        mca_coll_gpuring_failure_enlist(module);
+        mca_coll_gpuring_failure_decided(module);
     }
     atomic_store_explicit(&module->decided, true, memory_order_release);
     if (mca_coll_gpuring_speaks(comm, 1)) {

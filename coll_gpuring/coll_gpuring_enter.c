@@ -151,7 +151,7 @@ static int failed(mca_coll_gpuring_module_t *module, const struct gr_call *call,
     }
     snprintf(why, sizeof(why), "%s: %.100s", gr_calls[call->id].name,
              rc > 0 ? ompi_mpi_errnum_get_string(rc) : opal_strerror(rc)); /* MPI's codes are positive */
-    return mca_coll_gpuring_fail_here(module, call->comm, rc, why);
+    return mca_coll_gpuring_fail_here(module, rc, why);
 }
 
 static int do_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)

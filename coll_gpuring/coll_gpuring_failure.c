@@ -5,12 +5,10 @@
 
 #include <stdio.h>
 
-void mca_coll_gpuring_fail(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm, int code,
-                           const char *why)
+void mca_coll_gpuring_fail(mca_coll_gpuring_module_t *module, int code, const char *why)
 {
     int none = 0;
 
-    module->comm = comm;
     if (!atomic_compare_exchange_strong(&module->failed, &none, code) || NULL == why) {
         return;
     }
@@ -19,18 +17,17 @@ void mca_coll_gpuring_fail(mca_coll_gpuring_module_t *module, struct ompi_commun
 }
 
 /* Printed, and to be sent. */
-static void fail_aloud(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm, const char *why)
+static void fail_aloud(mca_coll_gpuring_module_t *module, const char *why)
 {
     if (0 == module->failed) {
-        mca_coll_gpuring_tell("failed-here", ompi_comm_rank(comm), gr_comm_name(comm), why);
-        mca_coll_gpuring_fail(module, comm, OMPI_ERROR, why);
+        mca_coll_gpuring_tell("failed-here", ompi_comm_rank(module->comm), gr_comm_name(module->comm), why);
+        mca_coll_gpuring_fail(module, OMPI_ERROR, why);
     }
 }
 
-int mca_coll_gpuring_fail_here(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm, int code,
-                               const char *why)
+int mca_coll_gpuring_fail_here(mca_coll_gpuring_module_t *module, int code, const char *why)
 {
-    fail_aloud(module, comm, why);
+    fail_aloud(module, why);
     mca_coll_gpuring_failure_tell(module);
     return code;
 }
@@ -42,15 +39,15 @@ void mca_coll_gpuring_op_fails(const struct gr_op *op, const char *what, const c
 
     snprintf(why, sizeof(why), "%s, sequence %llu: %s%s", gr_calls[op->call.id].name, (unsigned long long) op->seq, what,
              reason);
-    fail_aloud(module, op->lane->comm, why);
+    fail_aloud(module, why);
 }
 
 int mca_coll_gpuring_failure_check(mca_coll_gpuring_module_t *module, bool thorough)
 {
     if (0 == module->failed && GR_COMM_REVOKED(module->comm)) {
-        mca_coll_gpuring_fail(module, module->comm, GR_ERR_REVOKED, NULL);
+        mca_coll_gpuring_fail(module, GR_ERR_REVOKED, NULL);
     } else if (0 == module->failed && GR_COMM_LOST_RANK(module->comm)) {
-        mca_coll_gpuring_fail(module, module->comm, GR_ERR_LOST_RANK, NULL);
+        mca_coll_gpuring_fail(module, GR_ERR_LOST_RANK, NULL);
     } else if (0 == module->failed && thorough) {
         mca_coll_gpuring_failure_look();
     }

@@ -18,12 +18,10 @@ BEGIN_C_DECLS
  * counts. why: what failed on this rank, in words, which the next mca_coll_gpuring_failure_tell() sends to the other ranks;
  * NULL: all of them find out by themselves. Any thread; nothing is printed or sent here.
  */
-void mca_coll_gpuring_fail(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm, int code,
-                           const char *why);
+void mca_coll_gpuring_fail(mca_coll_gpuring_module_t *module, int code, const char *why);
 
 /* The same in an MPI call or opal_progress, at once: printed and sent; `code` is this call's alone. Returns it. */
-int mca_coll_gpuring_fail_here(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm, int code,
-                               const char *why);
+int mca_coll_gpuring_fail_here(mca_coll_gpuring_module_t *module, int code, const char *why);
 
 /*
  * An op fails on this rank: printed, and sent as after mca_coll_gpuring_fail(); what failed, and why. Any thread. Nothing
@@ -62,8 +60,12 @@ static inline int mca_coll_gpuring_failure_known(mca_coll_gpuring_module_t *modu
                : OMPI_SUCCESS;
 }
 
-/* A module whose communicator may hear of failures, from its first call to its end. */
-void mca_coll_gpuring_failure_enlist(mca_coll_gpuring_module_t *module);
+/*
+ * The module's communicator may hear of failures, from its first call to its end: before anything can fail in that call;
+ * when the team is known, if it is used; at its end. Enlisting once more is fine.
+ */
+void mca_coll_gpuring_failure_enlist(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm);
+void mca_coll_gpuring_failure_decided(mca_coll_gpuring_module_t *module);
 void mca_coll_gpuring_failure_delist(mca_coll_gpuring_module_t *module);
 
 /* At the end of the component. */

@@ -360,7 +360,7 @@ void mca_coll_gpuring_net_check(struct gr_lane *lane)
                 rank = ompi_comm_rank(comm);
                 gr_net_link_error(held->link[k], why, sizeof(why));
                 mca_coll_gpuring_tell("net-lost", rank, gr_comm_name(comm), host_of(comm, rank), why);
-                mca_coll_gpuring_fail(lane->module, comm, OMPI_ERROR, why);
+                mca_coll_gpuring_fail(lane->module, OMPI_ERROR, why);
             }
         }
     }

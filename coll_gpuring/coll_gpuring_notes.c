@@ -14,23 +14,22 @@ enum note_kind {
     NOTE_OUT     /* the communicator has failed, and no kernel of the sender's writes to the others' buffers any more */
 };
 
-/* What a rank tells the others. An id of a communicator is used again after it is freed; its nonces are not. */
+/* What a rank tells the others. */
 struct note {
     struct note *next;           /* of those that were sent, or received */
     uint64_t nonce[GR_NORDERS];  /* the sender's: 0 where it had none yet */
-    uint32_t comm_id;
+    struct gr_comm_key key;
     int32_t kind;                /* an enum note_kind */
     int32_t code;                /* what the communicator's calls return */
-    int32_t rank;                /* in that communicator; */
-    int32_t source;              /* and in MPI_COMM_WORLD, as the receiver notes it */
+    int32_t rank;                /* in that communicator */
     char why[140];
 };
 
 /* Notes that are there without memory: failures may come of the lack of it. */
 #define SPARE_NOTES 4
 
-/* Communicators that were freed last, of which notes may still come. */
-#define GONE 512
+/* Keys that are remembered, at most: a power of 2. */
+#define KEYS 1024
 
 /* Calls of opal_progress to a look for messages, of a rank that waits for nothing of ours. */
 #define LISTEN_EACH 256
@@ -42,12 +41,17 @@ static struct {
     struct note *heard;                 /* of communicators on which this rank has not made a call yet */
     struct note spare[SPARE_NOTES];
     int spared;                         /* of those in use */
-    uint64_t gone[GONE];                /* nonces; in a circle: */
-    unsigned ngone;
+    struct gr_comm_key keys[KEYS];   /* the last one of each id and members, where these lead; count 0: none */
     atomic_bool listens;                /* kernels may write to the buffers of ranks that wait for an answer */
     atomic_uint calls;                  /* of opal_progress, since then */
     gr_lock_t looking;                  /* some thread looks for messages */
 } failures;
+
+/* Where a rank of the communicator is in MPI_COMM_WORLD. */
+static int world_rank(struct ompi_communicator_t *comm, int rank)
+{
+    return (int) ompi_comm_peer_lookup(comm, rank)->super.proc_name.vpid;
+}
 
 /* Whether kernels of some rank may write to another's buffers. */
 static bool may_write(const mca_coll_gpuring_module_t *module)
@@ -55,24 +59,51 @@ static bool may_write(const mca_coll_gpuring_module_t *module)
     return module->gpu && module->params.value[GR_PARAM_ZERO_COPY] >= 0;
 }
 
-void mca_coll_gpuring_failure_enlist(mca_coll_gpuring_module_t *module)
+/*
+ * The communicator's key. An id is used again after its communicator is freed, so those of the same id and the same members
+ * are counted, which gives the same number on each of these: they have made calls on all of them.
+ */
+static struct gr_comm_key key_of(struct ompi_communicator_t *comm)
 {
+    struct gr_comm_key key = {.id = GR_COMM_ID(comm), .members = 0}, *last;
+    int p = ompi_comm_size(comm), r;
+
+    for (r = 0; r < p; r++) {
+        key.members = (key.members ^ (uint64_t) world_rank(comm, r)) * 1099511628211u + 1; /* as FNV does */
+    }
+    last = &failures.keys[(key.members ^ key.members >> 32 ^ key.id) % KEYS];
+    key.count = key.id == last->id && key.members == last->members ? last->count + 1 : 1;
+    *last = key;
+    return key;
+}
+
+void mca_coll_gpuring_failure_enlist(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm)
+{
+    if (NULL != module->comm) {
+        return;
+    }
     gr_lock(&failures.lock);
+    module->comm = comm;
+    module->key = key_of(comm);
     module->next_module = failures.modules;
     failures.modules = module;
     gr_unlock(&failures.lock);
+}
+
+void mca_coll_gpuring_failure_decided(mca_coll_gpuring_module_t *module)
+{
     if (may_write(module) && OMPI_SUCCESS == mca_coll_gpuring_lanes_open()) {
         atomic_store_explicit(&failures.listens, true, memory_order_relaxed);
     }
 }
 
 /* Forget what was heard of the communicator with that id. The lock is held. */
-static void forget(uint32_t comm_id)
+static void forget(uint32_t id)
 {
     struct note **link = &failures.heard, *note;
 
     while (NULL != (note = *link)) {
-        if (comm_id == note->comm_id) {
+        if (id == note->key.id) {
             *link = note->next;
             free(note);
         } else {
@@ -84,19 +115,13 @@ static void forget(uint32_t comm_id)
 void mca_coll_gpuring_failure_delist(mca_coll_gpuring_module_t *module)
 {
     mca_coll_gpuring_module_t **link;
-    int k;
 
     gr_lock(&failures.lock);
     for (link = &failures.modules; NULL != *link && module != *link; link = &(*link)->next_module) {
     }
     if (NULL != *link) {
         *link = module->next_module;
-        forget(GR_COMM_ID(module->comm));
-        for (k = 0; k < GR_NORDERS; k++) {
-            if (0 != module->nonce[k]) {
-                failures.gone[failures.ngone++ % GONE] = module->nonce[k];
-            }
-        }
+        forget(module->key.id);
     }
     gr_unlock(&failures.lock);
 }
@@ -105,12 +130,6 @@ void mca_coll_gpuring_failure_delist(mca_coll_gpuring_module_t *module)
 static bool is_open(void)
 {
     return mca_coll_gpuring_component.world && !mca_coll_gpuring_pml_inside();
-}
-
-/* Where a rank of the communicator is in MPI_COMM_WORLD. */
-static int world_rank(struct ompi_communicator_t *comm, int rank)
-{
-    return (int) ompi_comm_peer_lookup(comm, rank)->super.proc_name.vpid;
 }
 
 /* A note of the module's communicator, in the list of those that were sent. NULL: no memory. The lock is held. */
@@ -131,7 +150,7 @@ static struct note *note_new(const mca_coll_gpuring_module_t *module, enum note_
     for (k = 0; k < GR_NORDERS; k++) {
         note->nonce[k] = module->nonce[k];
     }
-    note->comm_id = GR_COMM_ID(module->comm);
+    note->key = module->key;
     note->kind = kind;
     note->code = module->failed;
     note->rank = ompi_comm_rank(module->comm);
@@ -197,28 +216,13 @@ void mca_coll_gpuring_failure_tell(mca_coll_gpuring_module_t *module)
     tell_out();
 }
 
-/* Whether it is of a communicator that this rank has freed. The lock is held. */
-static bool is_gone(const struct note *note)
-{
-    unsigned n = failures.ngone < GONE ? failures.ngone : GONE, j;
-    int k;
-
-    for (k = 0; k < GR_NORDERS; k++) {
-        for (j = 0; 0 != note->nonce[k] && j < n; j++) {
-            if (failures.gone[j] == note->nonce[k]) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 /*
- * Whether it is of the module's communicator. Nonces tell; where none is known on both sides, the id and the sender's place
- * do. The id of a communicator of a session may differ between ranks. The lock is held.
+ * Whether it is of the module's communicator. Nonces tell; where none is known on both sides, the key does. In sessions the
+ * id of a communicator may differ between ranks.
  */
 static bool is_of(const struct note *note, const mca_coll_gpuring_module_t *module)
 {
+    const struct gr_comm_key *key = &module->key;
     int k;
 
     for (k = 0; k < GR_NORDERS; k++) {
@@ -226,8 +230,7 @@ static bool is_of(const struct note *note, const mca_coll_gpuring_module_t *modu
             return note->nonce[k] == module->nonce[k];
         }
     }
-    return GR_COMM_ID(module->comm) == note->comm_id && note->rank < ompi_comm_size(module->comm) &&
-           note->source == world_rank(module->comm, note->rank) && !is_gone(note);
+    return key->id == note->key.id && key->members == note->key.members && key->count == note->key.count;
 }
 
 /* The module that the note is of, or NULL. The lock is held. */
@@ -251,7 +254,7 @@ static void apply(struct note *note, mca_coll_gpuring_module_t *module)
                               note->rank, note->why);
     }
     /* messages of one rank may overtake those of another */
-    mca_coll_gpuring_fail(module, module->comm, 0 == note->code ? OMPI_ERROR : note->code, NULL);
+    mca_coll_gpuring_fail(module, 0 == note->code ? OMPI_ERROR : note->code, NULL);
 }
 
 /* Let the notes that were heard take effect. The lock is held. */
@@ -292,7 +295,6 @@ static bool hear_one(void)
         free(note);
         return false;
     }
-    note->source = status.MPI_SOURCE;
     gr_lock(&failures.lock);
     note->next = failures.heard;
     failures.heard = note;

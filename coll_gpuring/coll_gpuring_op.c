@@ -222,7 +222,7 @@ static void after_arrival(struct gr_op *op, bool lines)
     int agreed = lines ? mca_coll_gpuring_arrivals_end(op) : 0, rc;
 
     if (agreed < 0) { /* all ranks see it */
-        mca_coll_gpuring_fail(op->lane->module, op->lane->comm, OMPI_ERROR, NULL);
+        mca_coll_gpuring_fail(op->lane->module, OMPI_ERROR, NULL);
         mca_coll_gpuring_op_over(op, OMPI_ERR_BAD_PARAM);
         return;
     }

@@ -362,7 +362,7 @@ int mca_coll_gpuring_pairs_poll(void *pairs, uint64_t *moved)
     }
     if (OMPI_SUCCESS != rc) {
         snprintf(why, sizeof(why), "%s: a message of device memory: %s", gr_calls[p->id].name, gr_gpu_error());
-        return mca_coll_gpuring_fail_here(p->module, p->channel.comm, rc, why);
+        return mca_coll_gpuring_fail_here(p->module, rc, why);
     }
     if (p->ways[0].done == p->ways[0].n && p->ways[1].done == p->ways[1].n) {
         return GR_DONE;
