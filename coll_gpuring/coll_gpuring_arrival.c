@@ -264,7 +264,7 @@ int mca_coll_gpuring_arrivals_exchange(mca_coll_gpuring_module_t *module, struct
     struct ompi_communicator_t *comm = op->call.comm;
     int p = ompi_comm_size(comm), rc = OMPI_ERR_OUT_OF_RESOURCE, agreed;
     struct exchange x = {.p = p, .rank = ompi_comm_rank(comm)};
-    struct gr_waiting waiting = {module, comm, gr_calls[op->call.id].name, op->seq, exchange_explain, &x};
+    struct gr_waiting waiting = {module, gr_calls[op->call.id].name, op->seq, exchange_explain, &x};
 
     x.lines = calloc((size_t) p, sizeof(*x.lines));
     x.requests = calloc(2 * (size_t) p, sizeof(ompi_request_t *));

@@ -210,15 +210,14 @@ static size_t persistent_box_bytes(size_t post_bytes)
 /* Make what the op's way needs in its own lane; all ranks come here together. OMPI error code. */
 static int set_up(mca_coll_gpuring_module_t *module, struct gr_lane *lane, struct gr_op *op)
 {
-    struct gr_waiting waiting = {module, op->call.comm, gr_calls[op->call.id].name, op->seq, mca_coll_gpuring_setup_explain,
-                                 NULL};
+    struct gr_waiting waiting = {module, gr_calls[op->call.id].name, op->seq, mca_coll_gpuring_setup_explain, NULL};
     int rc = ask(module->lanes[GR_ORDER_BLOCKING], lane, op);
 
     while (OMPI_SUCCESS == rc && NULL != op->setup) {
         waiting.ctx = op->setup;
         rc = mca_coll_gpuring_wait(mca_coll_gpuring_setup_poll, &waiting);
         if (OMPI_SUCCESS == rc) {
-            rc = mca_coll_gpuring_setup_end(op->setup);
+            mca_coll_gpuring_setup_end(op->setup);
             op->setup = op->next_setup;
             op->next_setup = NULL;
         }

@@ -262,8 +262,7 @@ static int hand_blocking(mca_coll_gpuring_module_t *module, const struct gr_call
 static int hand_blocking_pairs(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
 {
     const struct gr_call *rest = mca_coll_gpuring_pairs_rest(form->pairs);
-    struct gr_waiting waiting = {module, call->comm, gr_calls[call->id].name, 0, mca_coll_gpuring_pairs_explain,
-                                 form->pairs};
+    struct gr_waiting waiting = {module, gr_calls[call->id].name, 0, mca_coll_gpuring_pairs_explain, form->pairs};
     uint64_t moved = 0;
     int rc = mca_coll_gpuring_pairs_start(form->pairs), status;
 

@@ -161,7 +161,7 @@ static bool is_idle(struct gr_lane *lane)
 static void look(struct gr_lane *lane, unsigned each)
 {
     struct gr_op *op = first_of(lane);
-    struct gr_waiting waiting = {lane->module, lane->comm, NULL, 0, mca_coll_gpuring_op_explain, op};
+    struct gr_waiting waiting = {lane->module, NULL, 0, mca_coll_gpuring_op_explain, op};
 
     if (NULL != op) {
         waiting.what = gr_calls[op->call.id].name;

@@ -303,15 +303,13 @@ static void advance_setup(struct gr_op *op, uint64_t *moved)
         mca_coll_gpuring_op_over(op, OMPI_ERROR);
         return;
     }
-    rc = mca_coll_gpuring_setup_end(op->setup);
+    mca_coll_gpuring_setup_end(op->setup);
     op->setup = op->next_setup;
     op->next_setup = NULL;
-    if (OMPI_SUCCESS == rc && NULL != op->setup) {
+    if (NULL != op->setup) {
         return; /* the next poll begins it */
     }
-    if (OMPI_SUCCESS != rc) {
-        mca_coll_gpuring_op_over(op, rc);
-    } else if (op->arrives && !op->decided) {
+    if (op->arrives && !op->decided) {
         begin_turn(op); /* it was that of what lines go through */
     } else {
         after_setup(op);

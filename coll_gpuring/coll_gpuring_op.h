@@ -83,8 +83,7 @@ struct gr_watch {
 
 /* What is waited for, for reports. */
 struct gr_waiting {
-    struct mca_coll_gpuring_module *module; /* of a communicator on which other ranks may fail */
-    struct ompi_communicator_t *comm;
+    struct mca_coll_gpuring_module *module; /* of the communicator, on which other ranks may fail */
     const char *what;   /* "allreduce" */
     uint64_t seq;
     void (*explain)(void *ctx, char *text, size_t size); /* where it stands and which ranks it waits for */
@@ -149,11 +148,8 @@ struct gr_setup *mca_coll_gpuring_setup_new_gpu(struct gr_lane *lane, const stru
 int mca_coll_gpuring_setup_poll(void *setup, uint64_t *moved);
 void mca_coll_gpuring_setup_explain(void *setup, char *text, size_t size);
 
-/*
- * After GR_DONE: the team has what it asked for, or not, on all ranks alike. Frees the set-up. OMPI error code: a
- * device that failed at the last moment breaks the team.
- */
-int mca_coll_gpuring_setup_end(struct gr_setup *setup);
+/* After GR_DONE: the team has what it asked for, or not, on all ranks alike. Frees the set-up. */
+void mca_coll_gpuring_setup_end(struct gr_setup *setup);
 
 /* The first of the tags of that number; the next lower ones are its, too. */
 int mca_coll_gpuring_setup_tag(uint32_t number);

@@ -135,10 +135,9 @@ static int host_map(struct gr_setup *s)
     return s->verdict.host.status;
 }
 
-static int host_end(struct gr_setup *s)
+static void host_end(struct gr_setup *s)
 {
     gr_join_end(&s->join, s->pool, s->verdict.host);
-    return 0;
 }
 
 static int device_begin(struct gr_setup *s, struct gr_exchange *x)
@@ -172,9 +171,9 @@ static int device_map(struct gr_setup *s)
     return s->verdict.gpu.status;
 }
 
-static int device_end(struct gr_setup *s)
+static void device_end(struct gr_setup *s)
 {
-    return gr_gpu_join_end(&s->gpu, s->verdict.gpu);
+    gr_gpu_join_end(&s->gpu, s->verdict.gpu);
 }
 
 static const struct gr_setup_kind on_host = {false, host_begin, NULL, host_map, host_end};
@@ -369,19 +368,17 @@ struct gr_setup *mca_coll_gpuring_setup_new_gpu(struct gr_lane *lane, const stru
     return s;
 }
 
-int mca_coll_gpuring_setup_end(struct gr_setup *s)
+void mca_coll_gpuring_setup_end(struct gr_setup *s)
 {
     mca_coll_gpuring_module_t *module = s->lane->module;
-    int rc;
 
     if (0 == module->nonce[s->lane->order]) {
         module->nonce[s->lane->order] = s->verdict.nonce;
     }
     mca_coll_gpuring_setup_tell(s);
     mca_coll_gpuring_ends_end(s);
-    rc = s->kind->end(s);
+    s->kind->end(s);
     free(s->requests);
     free(s->devices);
     free(s);
-    return 0 == rc ? OMPI_SUCCESS : OMPI_ERROR;
 }

@@ -69,8 +69,8 @@ struct gr_setup_kind {
     void (*answer)(struct gr_setup *s, struct gr_exchange *x);
     /* Everything was received: this rank's part of the verdict; its status. */
     int (*map)(struct gr_setup *s);
-    /* Take what was made, or give it back. 0, or the communicator is broken. */
-    int (*end)(struct gr_setup *s);
+    /* Take what was made, or give it back. */
+    void (*end)(struct gr_setup *s);
 };
 
 struct gr_setup {

@@ -64,11 +64,12 @@ int mca_coll_gpuring_request_done(ompi_request_t **request)
 
 static void report(const struct gr_waiting *w, double waited)
 {
+    struct ompi_communicator_t *comm = w->module->comm;
     char where[512];
 
     w->explain(w->ctx, where, sizeof(where));
     opal_output(0, "gpuring: rank %d of %s (id %u) waits %.0f s in %s, sequence %llu: %s",
-                ompi_comm_rank(w->comm), gr_comm_name(w->comm), GR_COMM_ID(w->comm), waited, w->what,
+                ompi_comm_rank(comm), gr_comm_name(comm), GR_COMM_ID(comm), waited, w->what,
                 (unsigned long long) w->seq, where);
     if (mca_coll_gpuring_component.timeout_abort) {
         opal_output(0, "gpuring: coll_gpuring_timeout_abort is 1: aborting the job");

@@ -304,7 +304,7 @@ static void give_back(struct gr_gpu_join *join, struct gr_gpu_wire *wires, int n
     }
 }
 
-int gr_gpu_join_end(struct gr_gpu_join *join, struct gr_gpu_verdict verdict)
+void gr_gpu_join_end(struct gr_gpu_join *join, struct gr_gpu_verdict verdict)
 {
     struct gr_gpu_team *team = join->team;
 
@@ -320,5 +320,4 @@ int gr_gpu_join_end(struct gr_gpu_join *join, struct gr_gpu_verdict verdict)
     free(join->in);
     free(join->out);
     memset(join, 0, sizeof(*join));
-    return 0;
 }

@@ -195,9 +195,9 @@ struct gr_gpu_verdict gr_gpu_join_map(struct gr_gpu_join *join);
 struct gr_gpu_verdict gr_gpu_verdict_combine(struct gr_gpu_verdict a, struct gr_gpu_verdict b);
 
 /*
- * Status 0: take what was made. Otherwise give everything back. The join is over. 0: nothing can fail any more, since the
- * others believe in these links.
+ * Status 0: take what was made. Otherwise give everything back. The join is over. Nothing can fail here: the others believe in
+ * these links.
  */
-int gr_gpu_join_end(struct gr_gpu_join *join, struct gr_gpu_verdict verdict);
+void gr_gpu_join_end(struct gr_gpu_join *join, struct gr_gpu_verdict verdict);
 
 #endif

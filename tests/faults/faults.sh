@@ -15,7 +15,8 @@
 # (the call was not made), and, which are defects: silent (an error without a line of the component), hang, crash, wrong,
 # aborted (the job ended early), exit (a bad exit status), left (a process, or something in /dev/shm).
 #
-# Environment: builddir, srcdir as for the tests; FAULT_RANKS="1 all"; FAULT_LIMIT=60 seconds for a run.
+# Environment: builddir, srcdir as for the tests; FAULT_RANKS="1 all", or turns (1 for odd k, all for
+# even ones); FAULT_LIMIT=60 seconds for a run.
 here=$(cd "$(dirname "$0")" && pwd)
 self=$here/faults.sh
 srcdir=${srcdir:-$(cd "$here/../.." && pwd)}
@@ -162,13 +163,15 @@ by_place() {
 }
 
 many() { # every | by_place, RESULTS CONFIG [KIND...]
-    local which=$1 results=$2 config=$3 kind k rank
+    local which=$1 results=$2 config=$3 kind k rank ranks
     shift 3
     touch "$results"
     $which >"$work/wanted" || exit 1
     while read -r kind k; do
         [ $# = 0 ] || [[ " $* " = *" $kind "* ]] || continue
-        for rank in ${FAULT_RANKS:-1 all}; do
+        ranks=${FAULT_RANKS:-1 all}
+        [ "$ranks" != turns ] || ranks=$([ $((k % 2)) = 1 ] && echo 1 || echo all)
+        for rank in $ranks; do
             ! grep -q "^$config $rank $kind $k " "$results" || continue
             run "$rank" "$kind:$k"
             echo "$config $rank $kind $k $ended $place $note" >>"$results"

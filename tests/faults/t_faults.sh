@@ -49,13 +49,15 @@ sample_of() { # CONFIG N
 
 must_be_right host 1 malloc:1 # the module of a communicator
 once_bad host 1 process_vm_readv:50 # others must not take what is in its buffers from then on for what it had sent
+once_bad host all calloc:350        # it is told on a communicator of the same id that was freed since
 sample_of host 8
 if [ -e "${FAKECUDA:-/nonexistent}/plain/libcuda.so.1" ]; then
-    # the driver fails to say where memory lies
-    for fault in cuInit:1 cuDeviceGet:1 cuPointerGetAttributes:20; do
+    # the driver fails to say where memory lies; the module in reserve
+    for fault in cuInit:1 cuDeviceGet:1 cuPointerGetAttributes:20 malloc:1; do
         must_be_right device 1 $fault
     done
-    once_bad device 1 dlopen:2 # the driver is there, but not for the component
+    once_bad device 1 dlopen:2           # the driver is there, but not for the component
+    once_bad device 1 cuCtxPushCurrent:3 # it frees a buffer that the other rank's kernel writes to
     sample_of device 6
 else
     tap_skip "on devices" "no CUDA toolkit"

@@ -121,7 +121,6 @@ static void refused(struct tr_world *w, struct tr_team *t, enum gr_algo algo, in
     CHECK_INT(tr_link(t, algo, 0), error);
     for (r = 0; r < w->p; r++) {
         CHECK_INT(tr_state(t, r, algo, 0), GR_LINKS_REFUSED);
-        CHECK_INT(t->ended[r], 0);
         CHECK_INT(tr_leased(w, r), 0);
     }
     t->carried = NULL;

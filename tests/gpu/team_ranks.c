@@ -188,7 +188,7 @@ static void end(void *ctx, int rank)
 {
     struct tr_team *t = ctx;
 
-    t->ended[rank] = gr_gpu_join_end(&t->joins[rank], t->verdict);
+    gr_gpu_join_end(&t->joins[rank], t->verdict);
 }
 
 /* The writer's end of a link; there must be one. */

@@ -73,7 +73,6 @@ struct tr_team {
     int root;
     struct gr_gpu_join joins[TR_RANKS];
     struct gr_gpu_verdict mine[TR_RANKS], verdict;
-    int ended[TR_RANKS];                 /* what gr_gpu_join_end() returned */
     void (*carried)(struct tr_team *, int answers); /* NULL, or called when offers (0), answers (1) have arrived */
 };
 
