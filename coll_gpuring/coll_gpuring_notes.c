@@ -41,16 +41,18 @@ static struct {
     struct note *heard;                 /* of communicators on which this rank has not made a call yet */
     struct note spare[SPARE_NOTES];
     int spared;                         /* of those in use */
-    struct gr_comm_key keys[KEYS];   /* the last one of each id and members, where these lead; count 0: none */
+    struct gr_comm_key keys[KEYS];      /* the last one of each id and members, where these lead; count 0: none */
     atomic_bool listens;                /* kernels may write to the buffers of ranks that wait for an answer */
     atomic_uint calls;                  /* of opal_progress, since then */
     gr_lock_t looking;                  /* some thread looks for messages */
 } failures;
 
-/* Where a rank of the communicator is in MPI_COMM_WORLD. */
+/* Where a rank of the communicator is in MPI_COMM_WORLD; MPI_PROC_NULL: in that of another job. */
 static int world_rank(struct ompi_communicator_t *comm, int rank)
 {
-    return (int) ompi_comm_peer_lookup(comm, rank)->super.proc_name.vpid;
+    const ompi_proc_t *proc = ompi_comm_peer_lookup(comm, rank), *self = ompi_proc_local();
+
+    return proc->super.proc_name.jobid == self->super.proc_name.jobid ? (int) proc->super.proc_name.vpid : MPI_PROC_NULL;
 }
 
 /* Whether kernels of some rank may write to another's buffers. */
@@ -82,8 +84,11 @@ void mca_coll_gpuring_failure_enlist(mca_coll_gpuring_module_t *module, struct o
     if (NULL != module->comm) {
         return;
     }
-    gr_lock(&failures.lock);
     module->comm = comm;
+    if (OMPI_COMM_IS_INTER(comm)) { /* nothing of it is ours but copies */
+        return;
+    }
+    gr_lock(&failures.lock);
     module->key = key_of(comm);
     module->next_module = failures.modules;
     failures.modules = module;
@@ -161,15 +166,18 @@ static struct note *note_new(const mca_coll_gpuring_module_t *module, enum note_
 /* Nobody waits for these messages to leave: a peer may be gone. */
 static void send_to_all(struct ompi_communicator_t *comm, struct note *note)
 {
-    int p = ompi_comm_size(comm), rank = ompi_comm_rank(comm), r;
+    int p = ompi_comm_size(comm), rank = ompi_comm_rank(comm), tag = mca_coll_gpuring_tag(GR_TAGS_FAILURE), r, to;
 
+    if (OMPI_COMM_IS_INTER(comm)) { /* the calls are stock's, which does not listen */
+        return;
+    }
     for (r = 0; NULL != note && r < p; r++) {
         ompi_request_t *request = MPI_REQUEST_NULL;
 
-        if (r != rank && OMPI_SUCCESS == MCA_PML_CALL(isend(note, sizeof(*note), MPI_BYTE, world_rank(comm, r),
-                                                            mca_coll_gpuring_tag(GR_TAGS_FAILURE),
-                                                            MCA_PML_BASE_SEND_STANDARD, &ompi_mpi_comm_world.comm,
-                                                            &request))) {
+        to = r == rank ? MPI_PROC_NULL : world_rank(comm, r);
+        if (MPI_PROC_NULL != to &&
+            OMPI_SUCCESS == MCA_PML_CALL(isend(note, sizeof(*note), MPI_BYTE, to, tag, MCA_PML_BASE_SEND_STANDARD,
+                                               &ompi_mpi_comm_world.comm, &request))) {
             (void) ompi_request_free(&request);
         }
     }
