@@ -254,14 +254,15 @@ static mca_coll_gpuring_module_t *find_module(const struct note *note)
 /* What the note says happens to the module. */
 static void apply(struct note *note, mca_coll_gpuring_module_t *module)
 {
-    if (NOTE_OUT == note->kind) {
+    if (NOTE_OUT == note->kind) { /* it may have overtaken what another rank says: that it has failed */
         atomic_fetch_add(&module->outs, 1);
-    } else if (0 == module->failed) {
+        return;
+    }
+    if (0 == module->failed) {
         note->why[sizeof(note->why) - 1] = '\0';
         mca_coll_gpuring_tell("failed-elsewhere", ompi_comm_rank(module->comm), gr_comm_name(module->comm),
                               note->rank, note->why);
     }
-    /* messages of one rank may overtake those of another */
     mca_coll_gpuring_fail(module, 0 == note->code ? OMPI_ERROR : note->code, NULL);
 }
 
