@@ -11,6 +11,8 @@
 #define RECV_V t->recv_at, t->recv_counts, t->recv_displs, t->recv_type
 #define SEND_W t->send_at, t->send_counts, t->send_displs, t->send_types
 #define RECV_W t->recv_at, t->recv_counts, t->recv_displs, t->recv_types
+#define SEND_N t->send_at, t->send_counts, t->send_offsets, t->send_types
+#define RECV_N t->recv_at, t->recv_counts, t->recv_offsets, t->recv_types
 #define REDUCE t->send_at, t->recv_at, t->recv_count, t->recv_type, t->op
 
 #define FORMS(name, Name, ...)                                                  \
@@ -41,6 +43,11 @@ FORMS(scatterv, Scatterv, SEND_V, RECV, t->root, t->mpi)
 FORMS(alltoall, Alltoall, SEND, RECV, t->mpi)
 FORMS(alltoallv, Alltoallv, SEND_V, RECV_V, t->mpi)
 FORMS(alltoallw, Alltoallw, SEND_W, RECV_W, t->mpi)
+FORMS(neighbor_allgather, Neighbor_allgather, SEND, RECV, t->mpi)
+FORMS(neighbor_allgatherv, Neighbor_allgatherv, SEND, RECV_V, t->mpi)
+FORMS(neighbor_alltoall, Neighbor_alltoall, SEND, RECV, t->mpi)
+FORMS(neighbor_alltoallv, Neighbor_alltoallv, SEND_V, RECV_V, t->mpi)
+FORMS(neighbor_alltoallw, Neighbor_alltoallw, SEND_N, RECV_N, t->mpi)
 
 static int (*const rows[NUM_COLLECTIVES])(struct task *t, enum call_form form,
                                           MPI_Request *request) = {
@@ -48,7 +55,8 @@ static int (*const rows[NUM_COLLECTIVES])(struct task *t, enum call_form form,
     scan,      exscan,     reduce_scatter, reduce_scatter_block,
     allgather, allgatherv, gather,         gatherv,
     scatter,   scatterv,   alltoall,       alltoallv,
-    alltoallw};
+    alltoallw, neighbor_allgather, neighbor_allgatherv, neighbor_alltoall,
+    neighbor_alltoallv, neighbor_alltoallw};
 
 int task_call(struct task *t, enum call_form form, MPI_Request *request)
 {

@@ -14,32 +14,35 @@ static void all_same(int *counts, int n, int count)
     }
 }
 
-/* What MPI ignores is nonsense where the step says so, else what the other ranks have. */
-static void ignore_send(struct task *t)
-{
-    static int bad_counts[MAX_RANKS];
+/* ---- what MPI ignores: nonsense where the step says so, else valid arguments ---- */
 
+static int bad_counts[2 * MAX_RANKS];
+static MPI_Datatype bad_types[2 * MAX_RANKS];
+static MPI_Aint bad_offsets[2 * MAX_RANKS];
+
+void task_ignore_send(struct task *t)
+{
     t->send_at = NULL;
     t->send_count = t->step->nonsense ? -3 : 0;
     t->send_type = t->step->nonsense ? MPI_DATATYPE_NULL : basics[t->step->basic].type;
     t->send_counts = t->send_displs = t->step->nonsense ? NULL : bad_counts;
-    t->send_types = NULL;
+    t->send_types = t->step->nonsense ? NULL : bad_types;
+    t->send_offsets = bad_offsets;
 }
 
-static void ignore_recv(struct task *t)
+void task_ignore_recv(struct task *t)
 {
-    static int bad_counts[MAX_RANKS];
-
     t->recv_at = NULL;
     t->recv_count = t->step->nonsense ? -3 : 0;
     t->recv_type = t->step->nonsense ? MPI_DATATYPE_NULL : basics[t->step->basic].type;
     t->recv_counts = t->recv_displs = t->step->nonsense ? NULL : bad_counts;
-    t->recv_types = NULL;
+    t->recv_types = t->step->nonsense ? NULL : bad_types;
+    t->recv_offsets = bad_offsets;
 }
 
 static void send_in_place(struct task *t, int input)
 {
-    ignore_send(t);
+    task_ignore_send(t);
     t->send_at = MPI_IN_PLACE;
     t->input = input;
     t->in_place = true;
@@ -50,27 +53,62 @@ static struct want from_rank(int rank, int block)
     return (struct want) {rank, rank, block, 0};
 }
 
+/* ---- who is who ---- */
+
+static bool is_root(const struct task *t)
+{
+    return t->comm->inter ? MPI_ROOT == t->root : t->comm->rank == t->root;
+}
+
+/* Gives something to the root, or gets something from it: all ranks, or those of the other group. */
+static bool meets_root(const struct task *t)
+{
+    return !t->comm->inter || t->root >= 0;
+}
+
+/* A rank of this rank's group or the other: a number that both groups have for it. */
+static int name(const struct task *t, int rank, bool remote)
+{
+    return rank + (t->comm->inter && t->comm->second != remote ? MAX_RANKS : 0);
+}
+
+/* ---- collectives ---- */
+
 static void bcast(struct task *t)
 {
-    task_recv(t, 1, &t->step->count, PLACE_DENSE);
-    t->want[0] = from_rank(t->root, 0);
-    t->input = t->comm->rank == t->root ? 0 : NO_BLOCK;
+    if (t->comm->inter && is_root(t)) {
+        task_send(t, 1, &t->step->count, PLACE_DENSE);
+        t->recv_at = (void *) t->send_at;
+        t->recv_count = t->send_count;
+        t->recv_type = t->send_type;
+    } else if (!meets_root(t)) {
+        task_ignore_recv(t);
+        t->recv_count = t->step->count; /* see main.c */
+        t->recv_type = basics[t->step->basic].type;
+    } else {
+        task_recv(t, 1, &t->step->count, PLACE_DENSE);
+        t->want[0] = from_rank(t->root, 0);
+        t->input = is_root(t) ? 0 : NO_BLOCK;
+    }
 }
 
 /* One block each from first to last. */
 static void reduced(struct task *t, int first, int last)
 {
-    const bool has = C_REDUCE != t->step->what || t->comm->rank == t->root;
+    const bool rooted = C_REDUCE == t->step->what, has = !rooted || is_root(t);
     const bool in_place = t->step->in_place && has;
 
-    if (!in_place) {
+    if (rooted && !meets_root(t)) {
+        task_ignore_send(t);
+    } else if (!in_place) {
         task_send(t, 1, &t->step->count, PLACE_DENSE);
+        t->send_at = t->comm->inter ? t->send.at : t->send_at; /* see main.c */
     }
     if (has) {
         task_recv(t, 1, &t->step->count, PLACE_DENSE);
         t->want[0] = (struct want) {first, last, 0, 0};
     } else {
-        ignore_recv(t);
+        task_ignore_recv(t);
     }
     if (in_place) {
         send_in_place(t, 0);
@@ -79,9 +117,28 @@ static void reduced(struct task *t, int first, int last)
     t->send_type = t->recv_type = basics[t->step->basic].type;
 }
 
+/* Elements of rank k's part of a result that is scattered; on an intercommunicator those of either
+ * group make the same sum. */
+static int part(const struct task *t, int k)
+{
+    const int n = t->comm->size, count = t->step->count;
+    int rest = count;
+
+    if (C_REDUCE_SCATTER_BLOCK == t->step->what) {
+        return t->comm->inter ? count * t->comm->remote_size : count;
+    } else if (!t->comm->inter) {
+        return task_elements(t, k, 0, false);
+    } else if (k < n - 1) {
+        return task_elements(t, name(t, k, false), 0, false) / n;
+    }
+    for (int j = 0; j < n - 1; j++) {
+        rest -= part(t, j);
+    }
+    return rest;
+}
+
 static void reduce_scatter(struct task *t)
 {
-    const bool block = C_REDUCE_SCATTER_BLOCK == t->step->what;
     const int n = t->comm->size, me = t->comm->rank;
     int total = 0, start = 0;
 
@@ -90,7 +147,7 @@ static void reduce_scatter(struct task *t)
         abort();
     }
     for (int k = 0; k < n; k++) {
-        t->shares[k] = block ? t->step->count : task_elements(t, k, 0, false);
+        t->shares[k] = part(t, k);
         start += k < me ? t->shares[k] : 0;
         total += t->shares[k];
     }
@@ -102,22 +159,30 @@ static void reduce_scatter(struct task *t)
         task_send(t, 1, &total, PLACE_DENSE);
         task_recv(t, 1, &t->shares[me], PLACE_DENSE);
     }
-    t->want[0] = (struct want) {0, n - 1, 0, start};
-    t->recv_count = t->step->count;
+    t->want[0] = (struct want) {0, t->comm->remote_size - 1, 0, start};
+    t->recv_count = t->shares[me];
+}
+
+/* Elements of the block that is a rank's, of this group or the other. */
+static int share(const struct task *t, int rank, bool remote, bool v)
+{
+    return v ? task_elements(t, name(t, rank, remote), 0, false) : t->step->count;
 }
 
 /* One block from each, to all or to the root. */
 static void gathered(struct task *t, bool everywhere, bool v)
 {
-    const bool has = everywhere || t->comm->rank == t->root, in_place = t->step->in_place && has;
-    const int n = t->comm->size, me = t->comm->rank;
-    int counts[MAX_RANKS] = {0};
+    const bool has = everywhere || is_root(t), in_place = t->step->in_place && has;
+    const int n = t->comm->remote_size, me = t->comm->rank;
+    int counts[MAX_RANKS] = {0}, mine = share(t, me, false, v);
 
     for (int k = 0; k < n; k++) {
-        counts[k] = v ? task_elements(t, k, 0, false) : t->step->count;
+        counts[k] = share(t, k, true, v);
     }
-    if (!in_place) {
-        task_send(t, 1, &counts[me], PLACE_DENSE);
+    if (!everywhere && !meets_root(t)) {
+        task_ignore_send(t);
+    } else if (!in_place) {
+        task_send(t, 1, &mine, PLACE_DENSE);
     }
     if (has) {
         task_recv(t, n, counts, v ? PLACE_ANYHOW : PLACE_DENSE);
@@ -125,7 +190,7 @@ static void gathered(struct task *t, bool everywhere, bool v)
             t->want[k] = from_rank(k, 0);
         }
     } else {
-        ignore_recv(t);
+        task_ignore_recv(t);
     }
     if (in_place) {
         send_in_place(t, me);
@@ -134,24 +199,26 @@ static void gathered(struct task *t, bool everywhere, bool v)
 
 static void scattered(struct task *t, bool v)
 {
-    const bool has = t->comm->rank == t->root;
-    const int n = t->comm->size, me = t->comm->rank;
-    int counts[MAX_RANKS] = {0};
+    const bool has = is_root(t);
+    const int n = t->comm->remote_size, me = t->comm->rank;
+    int counts[MAX_RANKS] = {0}, mine = share(t, me, false, v);
 
     for (int k = 0; k < n; k++) {
-        counts[k] = v ? task_elements(t, k, 0, false) : t->step->count;
+        counts[k] = share(t, k, true, v);
     }
     if (has) {
         task_send(t, n, counts, v ? PLACE_ANYHOW : PLACE_DENSE);
     } else {
-        ignore_send(t);
+        task_ignore_send(t);
     }
     if (has && t->step->in_place) {
-        ignore_recv(t);
+        task_ignore_recv(t);
         t->recv_at = MPI_IN_PLACE;
         t->in_place = true;
+    } else if (!meets_root(t)) {
+        task_ignore_recv(t);
     } else {
-        task_recv(t, 1, &counts[me], PLACE_DENSE);
+        task_recv(t, 1, &mine, PLACE_DENSE);
         t->want[0] = from_rank(t->root, me);
     }
 }
@@ -161,15 +228,15 @@ static void all_to_all(struct task *t)
     const enum placement placement = C_ALLTOALL == t->step->what    ? PLACE_DENSE
                                      : C_ALLTOALLV == t->step->what ? PLACE_ANYHOW
                                                                     : PLACE_APART;
-    const int n = t->comm->size, me = t->comm->rank;
+    const int n = t->comm->remote_size, me = t->comm->rank, i = name(t, me, false);
     const bool alike = t->step->in_place;
     int to[MAX_RANKS] = {0}, from[MAX_RANKS] = {0};
 
     all_same(to, n, t->step->count);
     all_same(from, n, t->step->count);
     for (int k = 0; k < n && C_ALLTOALL != t->step->what; k++) {
-        to[k] = task_elements(t, me, k, alike);
-        from[k] = task_elements(t, k, me, alike);
+        to[k] = task_elements(t, i, name(t, k, true), alike);
+        from[k] = task_elements(t, name(t, k, true), i, alike);
     }
     if (!t->step->in_place) {
         task_send(t, n, to, placement);
@@ -185,9 +252,9 @@ static void all_to_all(struct task *t)
 
 void task_collective(struct task *t)
 {
-    const int last = t->comm->size - 1, me = t->comm->rank;
+    const int last = t->comm->remote_size - 1, me = t->comm->rank;
 
-    if (t->comm->size > MAX_RANKS) {
+    if (t->comm->size > MAX_RANKS || t->comm->remote_size > MAX_RANKS) {
         abort();
     }
     t->op = operations[t->step->op].op;
@@ -208,6 +275,11 @@ void task_collective(struct task *t)
     case C_ALLTOALL:
     case C_ALLTOALLV:
     case C_ALLTOALLW: all_to_all(t); break;
+    case C_NEIGHBOR_ALLGATHER:
+    case C_NEIGHBOR_ALLGATHERV:
+    case C_NEIGHBOR_ALLTOALL:
+    case C_NEIGHBOR_ALLTOALLV:
+    case C_NEIGHBOR_ALLTOALLW: task_neighbors(t); break;
     default: break;
     }
 }

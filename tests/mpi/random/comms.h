@@ -14,5 +14,9 @@ int comm_start_idup(struct comm *c, const struct comm *parent);
 
 /* Fills in what is known once c->mpi is there. */
 void comm_known(struct comm *c);
+void comm_forget(struct comm *c);
+
+/* The root of this step, as this rank names it; of an intercommunicator a rank of either group. */
+int comm_root(const struct comm *c, const struct step *step);
 
 #endif

@@ -27,6 +27,15 @@ static int any_comm(struct drawing *d)
     return d->comms[below(d, d->num_comms)];
 }
 
+/* The newest half of the time, since those with neighbors and intercommunicators are few. */
+static int any_or_newest(struct drawing *d)
+{
+    const int comm = any_comm(d);
+    const bool newest = (d->options->neighbors || d->options->inter) && 0 == below(d, 2);
+
+    return newest ? d->comms[d->num_comms - 1] : comm;
+}
+
 static int draw_bytes(struct drawing *d)
 {
     static const int edges[] = {64, 4096, 8192, 65536};
@@ -68,20 +77,30 @@ static void draw_data(struct drawing *d, struct step *s, bool reduces)
     s->nonsense = d->options->nonsense && 0 == below(d, 3);
 }
 
-/* Whether a communicator has a topology: a duplicate has its parent's. */
-static bool is_grid(const struct program *p, int comm)
+enum origin program_origin(const struct program *p, int comm)
 {
     const struct step *s;
 
     for (; comm > 0; comm = s->comm) {
         s = &p->steps[comm - 1];
-        if (STEP_COMM == s->kind && O_CART == s->what) {
-            return true;
-        } else if (STEP_COMM == s->kind && O_DUP != s->what) {
-            return false;
+        if (STEP_COMM == s->kind && O_DUP != s->what) {
+            return (enum origin) s->what;
         }
     }
-    return false;
+    return NUM_ORIGINS;
+}
+
+/* Whether a communicator has a topology: a duplicate has its parent's. */
+static bool has_neighbors(const struct drawing *d, int comm)
+{
+    const enum origin origin = program_origin(d->p, comm);
+
+    return O_CART == origin || O_GRAPH == origin;
+}
+
+static bool is_inter(const struct drawing *d, int comm)
+{
+    return O_INTER == program_origin(d->p, comm);
 }
 
 /* Whether this, if not blocking, hangs or crashes in Open MPI itself: see main.c. */
@@ -89,15 +108,27 @@ static bool only_blocking(const struct drawing *d, const struct step *s)
 {
     return (d->idup >= 0 && d->p->steps[d->idup].comm == s->comm) ||
            (s->what >= C_ALLTOALLV && s->in_place) ||
-           (C_ALLTOALLW == s->what && is_grid(d->p, s->comm));
+           (C_ALLTOALLW == s->what && has_neighbors(d, s->comm)) ||
+           (is_inter(d, s->comm) &&
+            (C_REDUCE_SCATTER == s->what || C_REDUCE_SCATTER_BLOCK == s->what));
 }
 
 static void draw_collective(struct drawing *d, struct step *s, int k)
 {
     s->kind = STEP_COLLECTIVE;
-    s->what = below(d, NUM_COLLECTIVES);
-    s->comm = any_comm(d);
+    s->what = below(d, C_NEIGHBOR_ALLGATHER);
+    s->comm = any_or_newest(d);
+    if (d->options->neighbors && has_neighbors(d, s->comm) && 0 != below(d, 3)) {
+        s->what = C_NEIGHBOR_ALLGATHER + below(d, NUM_COLLECTIVES - C_NEIGHBOR_ALLGATHER);
+    }
+    while (is_inter(d, s->comm) && (C_SCAN == s->what || C_EXSCAN == s->what)) {
+        s->what = below(d, C_NEIGHBOR_ALLGATHER);
+    }
     draw_data(d, s, s->what >= C_REDUCE && s->what <= C_REDUCE_SCATTER_BLOCK);
+    if (is_inter(d, s->comm) || s->what >= C_NEIGHBOR_ALLGATHER) {
+        s->in_place = false;
+        s->nonsense = s->nonsense && s->what < C_NEIGHBOR_ALLGATHER; /* these ignore nothing */
+    }
     if (s->what >= C_REDUCE_SCATTER && C_GATHER != s->what && C_SCATTER != s->what) {
         s->count /= 2; /* a block of several */
         s->count -= s->derived ? s->count % LAYOUT_UNIT : 0;
@@ -109,7 +140,11 @@ static void draw_collective(struct drawing *d, struct step *s, int k)
     if (only_blocking(d, s)) {
         s->form = BLOCKING;
     }
-    if (s->derived && !(d->options->beyond && step_is_of_eight(s)) &&
+    if (is_inter(d, s->comm) && BLOCKING == s->form &&
+        (C_ALLGATHERV == s->what || C_GATHERV == s->what || C_SCATTERV == s->what)) {
+        s->derived = false;
+    }
+    if (s->derived && !(d->options->beyond && step_is_of_eight(d->p, s)) &&
         s->count * basics[s->basic].bytes > 65536) {
         s->count = 65536 / basics[s->basic].bytes / LAYOUT_UNIT * LAYOUT_UNIT;
     }
@@ -122,7 +157,9 @@ static void draw_messages(struct drawing *d, struct step *s)
 {
     s->kind = STEP_MESSAGES;
     s->what = below(d, NUM_PATTERNS);
-    s->comm = any_comm(d);
+    do {
+        s->comm = any_comm(d);
+    } while (is_inter(d, s->comm));
     draw_data(d, s, false);
     s->form = (enum call_form) below(d, PERSISTENT);
     if (P_WILD == s->what) {
@@ -135,8 +172,15 @@ static void draw_comm(struct drawing *d, struct step *s, int k)
     const bool idup = d->options->idup && 0 == below(d, 3);
 
     s->kind = idup ? STEP_IDUP : STEP_COMM;
-    s->what = below(d, NUM_ORIGINS);
-    s->comm = any_comm(d);
+    s->what = below(d, O_GRAPH);
+    s->comm = any_or_newest(d);
+    if (is_inter(d, s->comm)) {
+        s->what = 0 == below(d, 3) ? O_DUP : O_MERGE;
+    } else if (d->options->inter && 0 == below(d, 3)) {
+        s->what = O_INTER;
+    } else if (d->options->neighbors && 0 == below(d, 3)) {
+        s->what = O_GRAPH;
+    }
     if (idup) {
         d->idup = k;
     } else {
@@ -231,7 +275,7 @@ void program_draw(struct program *p, uint64_t seed, int thread, const struct dra
     }
 }
 
-bool step_is_of_eight(const struct step *s)
+bool step_is_of_eight(const struct program *p, const struct step *s)
 {
     switch (s->what) {
     case C_BCAST:
@@ -241,7 +285,9 @@ bool step_is_of_eight(const struct step *s)
     case C_REDUCE_SCATTER_BLOCK:
     case C_ALLGATHER:
     case C_ALLGATHERV:
-    case C_ALLTOALL: return STEP_COLLECTIVE == s->kind && !op_is_users(s->op);
+    case C_ALLTOALL:
+        return STEP_COLLECTIVE == s->kind && !op_is_users(s->op) &&
+               O_INTER != program_origin(p, s->comm);
     default: return false;
     }
 }

@@ -118,6 +118,7 @@ static void place_blocks(struct side *s, bool dense, uint64_t *rng)
         const long size = s->apart ? layout_of(s, block)->extent : 1;
 
         s->displs[block] = (int) at;
+        s->offsets[block] = (MPI_Aint) at;
         /* the gap beside a layout with negative offsets is as wide as all of it */
         at += (s->counts[block] + (dense ? 0 : rng_below(rng, 3))) * size +
               (s->apart ? 16 * (long) LAYOUT_UNIT * 6 : 0);
@@ -187,6 +188,7 @@ void side_make(struct side *s, int n, const int *elements, int basic, bool deriv
     s->elements = room_for(n, sizeof *s->elements);
     s->counts = room_for(n, sizeof *s->counts);
     s->displs = room_for(n, sizeof *s->displs);
+    s->offsets = room_for(n, sizeof *s->offsets);
     s->types = room_for(n, sizeof(MPI_Datatype));
     for (int k = 0; k < (s->apart ? n : 1); k++) {
         draw_layout(&s->layouts[k], basic, derived, rng);
@@ -222,6 +224,7 @@ void side_free(struct side *s)
     free(s->elements);
     free(s->counts);
     free(s->displs);
+    free(s->offsets);
     free(s->types);
     s->n = 0;
 }

@@ -31,6 +31,7 @@ struct side {
     int *elements;          /* of each block */
     int *counts;            /* instances of the datatype */
     int *displs;            /* in extents or bytes */
+    MPI_Aint *offsets;      /* the same */
     MPI_Datatype *types;
     struct guarded mem;
     long origin;            /* bytes of mem.data in front of what MPI gets */

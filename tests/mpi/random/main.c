@@ -15,7 +15,8 @@
  *     --at=FILE      rank 0 writes there which seed is being run
  *     --beyond       also what stock does wrong and gpuring right, in its own eight collectives:
  *                    see below
- *     --no-idup --no-comms --no-nonsense --no-persistent --no-user-ops   draw none of these
+ *     --no-idup --no-comms --no-nonsense --no-persistent --no-user-ops --no-neighbors --no-inter
+ *                    draw none of these
  *
  * With GPURING_MEMORY=mixed buffers lie in host memory or on devices, another kind for each of each
  * rank.
@@ -32,8 +33,19 @@
  *   --beyond those of gpuring are);
  * - MPI_Ialltoallv and MPI_Ialltoallw, and the persistent ones, in place: where a rank has nothing
  *   to exchange libnbc draws no tag, and does it on the others; derived types crash it;
- * - MPI_Ialltoallw, and the persistent one, on Cartesian communicators: as many types are looked at
- *   as there are neighbors;
+ * - MPI_Ialltoallw, and the persistent one, on communicators with a topology: as many types are
+ *   looked at as there are neighbors;
+ * - nonblocking and persistent neighbourhood collectives that send two different blocks to one rank
+ *   on a grid: where a rank is the neighbor on both sides, libnbc exchanges the two (both are the
+ *   same here);
+ * - MPI_Ireduce_scatter(_block), and the persistent ones, on intercommunicators: libnbc uses the
+ *   group's communicator with tags that making a duplicate uses, too;
+ * - blocking MPI_Allgatherv, MPI_Gatherv and MPI_Scatterv on intercommunicators with types that
+ *   differ between ranks: coll/inter takes one rank's counts with another rank's type;
+ * - MPI_Ibcast on intercommunicators with another count beside MPI_PROC_NULL: a rank with count 0
+ *   draws no tag, and the others do;
+ * - MPI_Reduce_init on intercommunicators with null for both buffers, without elements: a rank whose
+ *   number is the root's takes that for an error;
  * - blocks of more than 64 KiB with derived types: a rank's own is copied no further
  *   (ompi_datatype_sndrcv; with --beyond gpuring's have them).
  */
@@ -63,7 +75,7 @@ static struct {
     const char *at;
     struct draw_options draw;
 } options = {.count = 100, .repeats = 1, .threads = 1, .limit = 20, .seconds = 1e9,
-             .draw = {true, true, true, true, true, 1 << 30, false}};
+             .draw = {true, true, true, true, true, true, true, 1 << 30, false}};
 
 /* One thread's program. */
 struct job {
@@ -137,7 +149,9 @@ static bool parse_flag(const char *arg)
                  {"--no-nonsense", &options.draw.nonsense, false},
                  {"--no-persistent", &options.draw.persistent, false},
                  {"--beyond", &options.draw.beyond, true},
-                 {"--no-user-ops", &options.draw.user_ops, false}};
+                 {"--no-user-ops", &options.draw.user_ops, false},
+                 {"--no-neighbors", &options.draw.neighbors, false},
+                 {"--no-inter", &options.draw.inter, false}};
 
     for (size_t k = 0; k < sizeof flags / sizeof flags[0]; k++) {
         if (0 == strcmp(arg, flags[k].name)) {

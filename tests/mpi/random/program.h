@@ -42,6 +42,11 @@ enum collective {
     C_ALLTOALL,
     C_ALLTOALLV,
     C_ALLTOALLW,
+    C_NEIGHBOR_ALLGATHER, /* from here on: on communicators with a topology */
+    C_NEIGHBOR_ALLGATHERV,
+    C_NEIGHBOR_ALLTOALL,
+    C_NEIGHBOR_ALLTOALLV,
+    C_NEIGHBOR_ALLTOALLW,
     NUM_COLLECTIVES
 };
 
@@ -55,7 +60,18 @@ enum pattern {
     NUM_PATTERNS
 };
 
-enum origin { O_DUP, O_SPLIT, O_CREATE, O_CREATE_GROUP, O_SPLIT_SHARED, O_CART, NUM_ORIGINS };
+enum origin {
+    O_DUP,
+    O_SPLIT,
+    O_CREATE,
+    O_CREATE_GROUP,
+    O_SPLIT_SHARED,
+    O_CART,
+    O_GRAPH, /* MPI_Dist_graph_create_adjacent */
+    O_INTER, /* an intercommunicator, between two parts of the parent */
+    O_MERGE, /* of such a one */
+    NUM_ORIGINS
+};
 
 struct step {
     enum step_kind kind;
@@ -87,6 +103,8 @@ struct program {
 struct draw_options {
     bool idup;       /* MPI_Comm_idup may be drawn */
     bool comms;      /* communicators may be made */
+    bool neighbors;  /* neighbourhood collectives, and distributed graphs */
+    bool inter;      /* intercommunicators */
     bool nonsense;   /* nonsense for ignored arguments */
     bool persistent; /* this Open MPI has persistent collectives */
     bool user_ops;   /* user-defined operations */
@@ -100,8 +118,12 @@ void program_draw(struct program *p, uint64_t seed, int thread, const struct dra
 /* Leaves steps out, and those that need them; `given` has an entry for each step. */
 void program_leave_out(struct program *p, const bool *given);
 
-/* One of the eight collectives that gpuring carries out itself. */
-bool step_is_of_eight(const struct step *s);
+/* The call that made the communicator, or the one that it is a duplicate of; NUM_ORIGINS: the
+ * program was given it. */
+enum origin program_origin(const struct program *p, int comm);
+
+/* One of the eight collectives that gpuring carries out itself, on a communicator where it does. */
+bool step_is_of_eight(const struct program *p, const struct step *s);
 
 /* What a step is, in words; returns the text given. */
 const char *step_text(const struct program *p, int k, char *text, int room);

@@ -89,7 +89,7 @@ static void clean_up(struct run *r)
         if (MPI_COMM_NULL != r->comms[c].mpi) {
             step_free_comm(r, &r->comms[c]);
         }
-        free(r->comms[c].world);
+        comm_forget(&r->comms[c]);
     }
 }
 
@@ -115,6 +115,7 @@ long program_run(const struct program *p, MPI_Comm world, int repeat, struct whe
         r->comms[c].mpi = MPI_COMM_NULL;
     }
     r->comms[0].mpi = world;
+    r->comms[0].topology = NUM_ORIGINS;
     comm_known(&r->comms[0]);
     r->pending.program = r;
     r->pending.done = step_request_done;

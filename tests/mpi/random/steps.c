@@ -108,7 +108,7 @@ static struct task *new_task(struct run *r, int k)
     t->step = s;
     t->comm = &r->comms[s->comm];
     t->number = k;
-    t->root = s->root % t->comm->size;
+    t->root = comm_root(t->comm, s);
     t->mpi = t->comm->mpi;
     t->input = NO_BLOCK;
     t->checked = INT_MAX;
@@ -120,7 +120,7 @@ static struct task *new_task(struct run *r, int k)
 /* Whether gpuring carries it out itself, and may be asked for what stock does wrong. */
 static bool is_gpurings(const struct run *r, const struct task *t)
 {
-    return r->p->beyond && t->comm->size > 1 && step_is_of_eight(t->step);
+    return r->p->beyond && t->comm->size > 1 && step_is_of_eight(r->p, t->step);
 }
 
 /* The program's handles may be freed as soon as MPI has them. */

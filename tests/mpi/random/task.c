@@ -32,6 +32,7 @@ void task_send(struct task *t, int n, const int *counts, enum placement placemen
     t->send_counts = t->send.counts;
     t->send_displs = t->send.displs;
     t->send_types = t->send.types;
+    t->send_offsets = t->send.offsets;
 }
 
 void task_recv(struct task *t, int n, const int *counts, enum placement placement)
@@ -48,6 +49,7 @@ void task_recv(struct task *t, int n, const int *counts, enum placement placemen
     t->recv_counts = t->recv.counts;
     t->recv_displs = t->recv.displs;
     t->recv_types = t->recv.types;
+    t->recv_offsets = t->recv.offsets;
 }
 
 int task_elements(const struct task *t, int i, int j, bool alike)
@@ -60,27 +62,37 @@ int task_elements(const struct task *t, int i, int j, bool alike)
     return (int) ((uint64_t) t->step->count * quarters / 4) / unit * unit;
 }
 
-/* Element e of a block of what this rank of the communicator gives, in the current round. */
+/* Element e of a block of what this rank of MPI_COMM_WORLD gives, in the current round. */
 static struct value input(const struct task *t, int rank, int block, int e)
 {
     const uint64_t key = t->step->key + (uint64_t) t->round * 0x9e3779b97f4a7c15ull +
-                         ((uint64_t) t->comm->world[rank] << 56) + ((uint64_t) block << 40);
+                         ((uint64_t) rank << 56) + ((uint64_t) block << 40);
 
     return value_make(t->step->basic, t->step->op, rng_mix(rng_mix(key) + (uint64_t) e));
+}
+
+static int own(const struct task *t)
+{
+    return t->comm->world[t->comm->rank];
+}
+
+static int name_of(const struct task *t, int block)
+{
+    return NULL != t->names ? t->names[block] : block;
 }
 
 static void fill_block(const struct task *t, struct side *s, int block, int inputs)
 {
     for (int e = 0; e < s->elements[block]; e++) {
         value_store(s->basic, s->mem.data + side_place(s, block, e),
-                    input(t, t->comm->rank, inputs, e));
+                    input(t, own(t), inputs, e));
     }
 }
 
 void task_fill(struct task *t)
 {
     for (int b = 0; b < t->send.n; b++) {
-        fill_block(t, &t->send, b, b);
+        fill_block(t, &t->send, b, name_of(t, b));
     }
     if (t->send.n > 0) {
         guarded_put(&t->send.mem);
@@ -111,8 +123,9 @@ static void expect_block(struct task *t, int b)
 {
     const struct basic *basic = &basics[t->recv.basic];
     const struct want *w = &t->want[b];
+    const int *from = t->comm->remote;
 
-    for (int e = 0; e < t->recv.elements[b]; e++) {
+    for (int e = 0; e < t->recv.elements[b] && MPI_PROC_NULL != w->first; e++) {
         const long place = side_place(&t->recv, b, e);
         char *at = t->before + place;
         const char *got = t->recv.mem.data + place;
@@ -122,9 +135,9 @@ static void expect_block(struct task *t, int b)
             memcpy(at, got, (size_t) basic->bytes);
             continue;
         }
-        v = input(t, w->first, w->block, w->start + e);
+        v = input(t, from[w->first], w->block, w->start + e);
         for (int r = w->first + 1; r <= w->last; r++) {
-            v = value_combine(t->step->op, v, input(t, r, w->block, w->start + e));
+            v = value_combine(t->step->op, v, input(t, from[r], w->block, w->start + e));
         }
         value_store(t->recv.basic, at, v);
         memcpy(at + basic->gap_at, got + basic->gap_at, (size_t) basic->gap);
@@ -168,7 +181,7 @@ static const char *check_send(struct task *t, char *text, size_t room)
             memcpy(one, at,
                    sizeof one < (size_t) basics[s->basic].bytes ? sizeof one
                                                                 : (size_t) basics[s->basic].bytes);
-            value_store(s->basic, one, input(t, t->comm->rank, b, e));
+            value_store(s->basic, one, input(t, own(t), name_of(t, b), e));
             if (0 != memcmp(one, at, (size_t) basics[s->basic].bytes)) {
                 snprintf(text, room, "changed the input: element %d of block %d", e, b);
                 return text;
@@ -211,6 +224,7 @@ void task_free(struct task *t)
     side_free(&t->recv);
     free(t->want);
     free(t->shares);
+    free(t->names);
     free(t->before);
     free(t);
 }

@@ -23,13 +23,22 @@ struct comm {
     MPI_Comm mpi;      /* MPI_COMM_NULL: this rank is not in it, or it has been freed */
     int rank, size;
     int *world;        /* of each rank, its rank in MPI_COMM_WORLD; lives until the program's end */
+    bool inter;        /* an intercommunicator; rank, size and world are of this rank's group */
+    bool second;       /* of the two groups this rank's is the second, in an order that all know */
+    int *remote;       /* the same as world of the group that data come from: the other group of an
+                          intercommunicator, else world itself */
+    int remote_size;
+    enum origin topology;        /* O_CART, O_GRAPH, or anything else: none */
+    int *sources, *destinations; /* the neighbors, with a topology; MPI_PROC_NULL: no rank there */
+    int indegree, outdegree;
     MPI_Request idup;  /* while MPI_Comm_idup is pending */
 };
 
 /* What a block of the output holds: input elements from `start` on, of these ranks, combined in
  * their order. */
 struct want {
-    int first, last; /* ranks of the communicator; last < first: anything */
+    int first, last; /* ranks of the communicator, or its other group; last < first: anything;
+                        MPI_PROC_NULL: nothing is written there */
     int block;       /* of the inputs of these ranks */
     int start;       /* element of that */
 };
@@ -38,11 +47,12 @@ struct task {
     const struct step *step;
     const struct comm *comm;
     int number;            /* of the step in the program */
-    int root;
+    int root;              /* what MPI gets */
     MPI_Comm mpi;          /* as it was when the call was made */
     struct side send, recv;
     struct want *want;     /* of each block of recv */
     bool in_place;         /* on this rank */
+    int *names;            /* of each block of send, what `want` calls it; NULL: its number */
     int input; /* the block of recv that is this rank's input, too; ALL_BLOCKS; or NO_BLOCK */
     int checked;           /* leading elements of a single block of recv; INT_MAX: all */
     uint64_t rng;          /* this rank's draws for this call */
@@ -55,6 +65,7 @@ struct task {
     MPI_Datatype send_type, recv_type;
     int *send_counts, *send_displs, *recv_counts, *recv_displs;
     MPI_Datatype *send_types, *recv_types;
+    MPI_Aint *send_offsets, *recv_offsets; /* displs of neighbor_alltoallw */
     int *shares; /* of reduce_scatter: the counts of all ranks */
     MPI_Op op;
     /* requests */
@@ -70,8 +81,14 @@ extern enum devmem_kind task_memory;
 #define NO_BLOCK   (-1)
 #define ALL_BLOCKS (-2)
 
-/* The collectives' buffers and arguments; messages.c has those of messages. */
+/* The collectives' buffers and arguments; messages.c has those of messages, neighbors.c those of
+ * neighbourhood collectives. */
 void task_collective(struct task *t);
+void task_neighbors(struct task *t);
+
+/* For a call that does not use this side: nonsense where the step says so, else valid arguments. */
+void task_ignore_send(struct task *t);
+void task_ignore_recv(struct task *t);
 
 /* Makes the sides and the arguments that follow from them; counts are elements. */
 void task_send(struct task *t, int n, const int *counts, enum placement placement);

@@ -11,13 +11,15 @@ const char *const collective_names[NUM_COLLECTIVES] = {
     "scan",      "exscan",     "reduce_scatter", "reduce_scatter_block",
     "allgather", "allgatherv", "gather",         "gatherv",
     "scatter",   "scatterv",   "alltoall",       "alltoallv",
-    "alltoallw"};
+    "alltoallw", "neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall",
+    "neighbor_alltoallv", "neighbor_alltoallw"};
 
 static const char *const pattern_names[NUM_PATTERNS] = {
     "each to another rank", "each to another rank, any tag", "all to one, any source",
     "all to one, any source and tag, and a barrier"};
-static const char *const origin_names[NUM_ORIGINS] = {"dup",          "split",      "create",
-                                                      "create_group", "split_type", "cart_create"};
+static const char *const origin_names[NUM_ORIGINS] = {
+    "dup",         "split",      "create",           "create_group",   "split_type",
+    "cart_create", "dist_graph", "intercomm_create", "intercomm_merge"};
 static const char *const form_words[NUM_CALL_FORMS] = {"", "nonblocking ", "persistent "};
 
 struct text {
