@@ -120,6 +120,12 @@ extern gr_bad_param_t mca_coll_gpuring_bad_param;
 /* Print one message of help-coll-gpuring.txt, as one line, from this process. */
 void mca_coll_gpuring_tell(const char *topic, ...);
 
+/*
+ * The communicator's Cartesian topology; NULL: it has none. Open MPI leaves the mark of one on some communicators that were made
+ * from a Cartesian one: of fewer ranks, and, in 5.0, on graphs.
+ */
+const struct mca_topo_base_comm_cart_2_2_0_t *mca_coll_gpuring_grid(const struct ompi_communicator_t *comm);
+
 /* The torus that GR_PARAM_TORUS stands for; that of a communicator; ndims 0: none. */
 struct gr_torus mca_coll_gpuring_param_torus(int64_t value);
 struct gr_torus mca_coll_gpuring_torus(struct ompi_communicator_t *comm, const gr_params_t *params,

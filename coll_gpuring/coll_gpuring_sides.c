@@ -155,16 +155,12 @@ const void *mca_coll_gpuring_side_first(const struct gr_side *side)
  * are. */
 static bool has_ends(const struct ompi_communicator_t *comm)
 {
-    const mca_topo_base_comm_cart_t *cart;
+    const mca_topo_base_comm_cart_t *cart = mca_coll_gpuring_grid(comm);
     int k;
 
-    if (!OMPI_COMM_IS_CART(comm)) {
-        return false;
+    for (k = 0; NULL != cart && k < cart->ndims && cart->periods[k]; k++) {
     }
-    cart = comm->c_topo->mtc.cart;
-    for (k = 0; k < cart->ndims && cart->periods[k]; k++) {
-    }
-    return k < cart->ndims;
+    return NULL != cart && k < cart->ndims;
 }
 
 /* Of a gather in place, only this rank's block is there before. */
@@ -206,7 +202,7 @@ static int find_neighbors(struct ompi_communicator_t *comm, bool receive, struct
     if (NULL == o->ranks) {
         return OMPI_SUCCESS == rc ? OMPI_ERR_OUT_OF_RESOURCE : rc;
     }
-    if (OMPI_COMM_IS_CART(comm)) {
+    if (NULL != mca_coll_gpuring_grid(comm)) {
         for (k = 0; k < topo->mtc.cart->ndims && OMPI_SUCCESS == rc; k++) {
             rc = topo->topo.cart.cart_shift(comm, k, 1, &o->ranks[2 * k], &o->ranks[2 * k + 1]);
         }

@@ -30,17 +30,32 @@ static struct gr_torus torus_of_key(struct ompi_communicator_t *comm)
     return torus;
 }
 
+const struct mca_topo_base_comm_cart_2_2_0_t *mca_coll_gpuring_grid(const struct ompi_communicator_t *comm)
+{
+    const mca_topo_base_comm_cart_t *cart;
+    long size = 1;
+    int d;
+
+    if (!OMPI_COMM_IS_CART(comm) || OMPI_COMM_IS_GRAPH(comm) || OMPI_COMM_IS_DIST_GRAPH(comm) || NULL == comm->c_topo) {
+        return NULL;
+    }
+    cart = comm->c_topo->mtc.cart;
+    for (d = 0; d < cart->ndims; d++) {
+        size *= cart->dims[d];
+    }
+    return ompi_comm_size((struct ompi_communicator_t *) comm) == size ? cart : NULL;
+}
+
 /* MPI's last dimension is the one in which neighbouring ranks differ: ours is the first. Extents of 1 say nothing. */
 static struct gr_torus torus_of_grid(struct ompi_communicator_t *comm)
 {
-    const mca_topo_base_comm_cart_t *cart;
+    const mca_topo_base_comm_cart_t *cart = mca_coll_gpuring_grid(comm);
     struct gr_torus torus = {.ndims = 0};
     int d;
 
-    if (!OMPI_COMM_IS_CART(comm)) {
+    if (NULL == cart) {
         return torus;
     }
-    cart = comm->c_topo->mtc.cart;
     for (d = cart->ndims - 1; d >= 0; d--) {
         if (1 == cart->dims[d]) {
             continue;

@@ -88,12 +88,42 @@ static MPI_Comm from_cart_sub(void)
     return c;
 }
 
-static MPI_Comm from_graph(void)
+static MPI_Comm make_graph(MPI_Comm of)
 {
     int next = (test_rank + 1) % test_size, before = (test_rank + test_size - 1) % test_size, weight = 1;
     MPI_Comm c;
 
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &before, &weight, 1, &next, &weight, MPI_INFO_NULL, 0, &c);
+    MPI_Dist_graph_create_adjacent(of, 1, &before, &weight, 1, &next, &weight, MPI_INFO_NULL, 0, &c);
+    return c;
+}
+
+static MPI_Comm from_graph(void)
+{
+    return make_graph(MPI_COMM_WORLD);
+}
+
+/* In Open MPI 5 it has the marks of both; and what is left of a grid those of the grid. */
+static MPI_Comm from_graph_of_cart(void)
+{
+    MPI_Comm cart = from_cart(), c = make_graph(cart);
+
+    MPI_Comm_free(&cart);
+    return c;
+}
+
+static MPI_Comm from_part_of_cart(void)
+{
+    MPI_Comm cart = from_cart(), c = MPI_COMM_NULL;
+    MPI_Group all, rest;
+
+    MPI_Comm_group(cart, &all);
+    MPI_Group_excl(all, 1, (int[]) {0}, &rest);
+    if (0 != test_rank) {
+        MPI_Comm_create_group(cart, rest, 8, &c);
+    }
+    MPI_Group_free(&rest);
+    MPI_Group_free(&all);
+    MPI_Comm_free(&cart);
     return c;
 }
 
@@ -128,7 +158,7 @@ static const struct {
     {"dup", from_dup},           {"idup", from_idup},           {"dup of self", from_self},
     {"split alone", from_split_alone}, {"split_type, reversed", from_split_type}, {"create_group", from_group},
     {"cart", from_cart},         {"cart_sub", from_cart_sub},   {"graph", from_graph},
-    {"merged", from_merge},
+    {"merged", from_merge},      {"graph of a grid", from_graph_of_cart}, {"part of a grid", from_part_of_cart},
 };
 
 static int find_type(MPI_Datatype type)

@@ -98,6 +98,19 @@ static bool has_neighbors(const struct drawing *d, int comm)
     return O_CART == origin || O_GRAPH == origin;
 }
 
+/* Whether Open MPI does neighbourhood collectives there: see main.c. */
+static bool may_call_neighbors(const struct drawing *d, int comm)
+{
+    int topologies = 0;
+
+    for (int c = comm; c > 0; c = d->p->steps[c - 1].comm) {
+        const struct step *s = &d->p->steps[c - 1];
+
+        topologies += STEP_COMM == s->kind && (O_CART == s->what || O_GRAPH == s->what);
+    }
+    return has_neighbors(d, comm) && (OMPI_MAJOR_VERSION < 5 || 1 == topologies);
+}
+
 static bool is_inter(const struct drawing *d, int comm)
 {
     return O_INTER == program_origin(d->p, comm);
@@ -118,8 +131,11 @@ static void draw_collective(struct drawing *d, struct step *s, int k)
     s->kind = STEP_COLLECTIVE;
     s->what = below(d, C_NEIGHBOR_ALLGATHER);
     s->comm = any_or_newest(d);
-    if (d->options->neighbors && has_neighbors(d, s->comm) && 0 != below(d, 3)) {
+    if (d->options->neighbors && may_call_neighbors(d, s->comm) && 0 != below(d, 3)) {
         s->what = C_NEIGHBOR_ALLGATHER + below(d, NUM_COLLECTIVES - C_NEIGHBOR_ALLGATHER);
+        if (OMPI_MAJOR_VERSION >= 5 && C_NEIGHBOR_ALLGATHERV == s->what) {
+            s->what = C_NEIGHBOR_ALLGATHER;
+        }
     }
     while (is_inter(d, s->comm) && (C_SCAN == s->what || C_EXSCAN == s->what)) {
         s->what = below(d, C_NEIGHBOR_ALLGATHER);

@@ -21,7 +21,7 @@
  * With GPURING_MEMORY=mixed buffers lie in host memory or on devices, another kind for each of each
  * rank.
  *
- * What is legal and yet left out, since Open MPI 4.1.4 itself does not do it:
+ * What is legal and yet left out, since Open MPI 4.1.4 or 5.0.7 itself does not do it:
  * - beside a pending MPI_Comm_idup, nonblocking collectives on its parent and other communicators
  *   being made: they draw tags in the order of the calls, and idup draws its own whenever it goes on;
  * - communicators that are freed beside pending nonblocking collectives: libnbc goes on with what
@@ -38,6 +38,9 @@
  * - nonblocking and persistent neighbourhood collectives that send two different blocks to one rank
  *   on a grid: where a rank is the neighbor on both sides, libnbc exchanges the two (both are the
  *   same here);
+ * - with Open MPI 5, neighbourhood collectives on a graph or grid that was made from a communicator
+ *   with another topology, which then has the marks of both; and MPI_Neighbor_allgatherv: it looks at
+ *   as many counts as the communicator has ranks, where there are only as many as neighbors;
  * - MPI_Ireduce_scatter(_block), and the persistent ones, on intercommunicators: libnbc uses the
  *   group's communicator with tags that making a duplicate uses, too;
  * - blocking MPI_Allgatherv, MPI_Gatherv and MPI_Scatterv on intercommunicators with types that
