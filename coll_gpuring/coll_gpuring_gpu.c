@@ -11,13 +11,12 @@
 
 #include "opal/util/proc.h"
 
-#include <dlfcn.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define DRIVER "libcuda.so.1"
+#define DRIVER "libcuda.so"
 
 /* Allocations of the application that are kept exported, and of others that are kept mapped, for each device. */
 #define SHARED_MOST 64
@@ -48,10 +47,19 @@ static int count_objects(struct dl_phdr_info *info, size_t size, void *ctx)
     return 1; /* the first is enough: the count is the same in each */
 }
 
+static int is_driver(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    const char *slash = strrchr(info->dlpi_name, '/');
+
+    (void) size;
+    (void) ctx;
+    /* with whatever version behind it */
+    return 0 == strncmp(NULL == slash ? info->dlpi_name : slash + 1, DRIVER, sizeof(DRIVER) - 1);
+}
+
 bool mca_coll_gpuring_gpu_loaded(void)
 {
     unsigned long long objects = 0;
-    void *handle;
 
     if (!GR_HAVE_CUDA || 0 == mca_coll_gpuring_component.cuda) {
         return false;
@@ -63,12 +71,10 @@ bool mca_coll_gpuring_gpu_loaded(void)
     if (objects == atomic_load_explicit(&state.objects, memory_order_relaxed)) {
         return false;
     }
-    handle = dlopen(DRIVER, RTLD_LAZY | RTLD_NOLOAD);
-    if (NULL == handle) {
+    if (!dl_iterate_phdr(is_driver, NULL)) { /* dlopen() would tell as well, but needs memory */
         atomic_store_explicit(&state.objects, objects, memory_order_relaxed);
         return false;
     }
-    dlclose(handle);
     atomic_store_explicit(&state.loaded, true, memory_order_relaxed);
     return true;
 }

@@ -56,7 +56,7 @@ if [ -e "${FAKECUDA:-/nonexistent}/plain/libcuda.so.1" ]; then
     for fault in cuInit:1 cuDeviceGet:1 cuPointerGetAttributes:20 malloc:1; do
         must_be_right device 1 $fault
     done
-    once_bad device 1 dlopen:2           # the driver is there, but not for the component
+    once_bad device 1 dlopen:1           # the driver is there, but not for the component
     once_bad device 1 cuCtxPushCurrent:3 # it frees a buffer that the other rank's kernel writes to
     sample_of device 6
 else
