@@ -206,7 +206,7 @@ typedef struct mca_coll_gpuring_module {
     atomic_int making;        /* lock: some thread decides, or makes a lane */
     struct ompi_communicator_t *comm; /* NULL until the first call */
     _Atomic uint64_t nonce[GR_NORDERS]; /* that all ranks have agreed on with the first set-up of an order; 0: none yet */
-    /* failure.c: */
+    /* failure.c, notes.c: */
     atomic_int failed;        /* what all its calls return, an OMPI or MPI error code; 0: it has not failed */
     atomic_bool untold;       /* the other ranks are still to be told */
     char why[140];            /* what failed on this rank, in words */

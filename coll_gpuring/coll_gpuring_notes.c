@@ -28,7 +28,7 @@ struct note {
 /* Notes that are there without memory: failures may come of the lack of it. */
 #define SPARE_NOTES 4
 
-/* Keys that are remembered, at most: a power of 2. */
+/* Keys that are remembered, at most. */
 #define KEYS 1024
 
 /* Calls of opal_progress to a look for messages, of a rank that waits for nothing of ours. */

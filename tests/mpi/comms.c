@@ -54,19 +54,24 @@ static MPI_Comm from_split_type(void)
 }
 
 /* All ranks but the first, which gets none. */
-static MPI_Comm from_group(void)
+static MPI_Comm without_first(MPI_Comm of)
 {
-    MPI_Group world, rest;
+    MPI_Group all, rest;
     MPI_Comm c = MPI_COMM_NULL;
 
-    MPI_Comm_group(MPI_COMM_WORLD, &world);
-    MPI_Group_excl(world, 1, (int[]) {0}, &rest);
+    MPI_Comm_group(of, &all);
+    MPI_Group_excl(all, 1, (int[]) {0}, &rest);
     if (0 != test_rank) {
-        MPI_Comm_create_group(MPI_COMM_WORLD, rest, 7, &c);
+        MPI_Comm_create_group(of, rest, 7, &c);
     }
     MPI_Group_free(&rest);
-    MPI_Group_free(&world);
+    MPI_Group_free(&all);
     return c;
+}
+
+static MPI_Comm from_group(void)
+{
+    return without_first(MPI_COMM_WORLD);
 }
 
 static MPI_Comm from_cart(void)
@@ -113,16 +118,8 @@ static MPI_Comm from_graph_of_cart(void)
 
 static MPI_Comm from_part_of_cart(void)
 {
-    MPI_Comm cart = from_cart(), c = MPI_COMM_NULL;
-    MPI_Group all, rest;
+    MPI_Comm cart = from_cart(), c = without_first(cart);
 
-    MPI_Comm_group(cart, &all);
-    MPI_Group_excl(all, 1, (int[]) {0}, &rest);
-    if (0 != test_rank) {
-        MPI_Comm_create_group(cart, rest, 8, &c);
-    }
-    MPI_Group_free(&rest);
-    MPI_Group_free(&all);
     MPI_Comm_free(&cart);
     return c;
 }
