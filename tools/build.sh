@@ -53,7 +53,7 @@ reuse_kernels() {
     cp -Rp "$from/kernels" "$from/kernels.fatbin" "$builddir/"
 }
 
-# set_up: everything up to a built tree in $builddir; the log of it is $builddir/setup.log
+# set_up [TARGET...]: everything up to these targets of make, or all, in $builddir; the log of it is $builddir/setup.log
 set_up() {
     "$top/tools/packages.sh"
     if [ "$ompi" = 5 ]; then
@@ -71,7 +71,7 @@ set_up() {
     configure_tree
     reuse_kernels
     echo "building in $builddir"
-    run_logged make make -C "$builddir" -j"$(nproc)"
+    run_logged make make -C "$builddir" -j"$(nproc)" "$@"
 }
 
 # Allow what mpirun refuses to root unless told; containers run as root.

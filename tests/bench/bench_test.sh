@@ -181,21 +181,33 @@ ok "B is measured" measures_B
 ok "-f" writes_file
 ok "-h" helps
 
-for np in 1 2 3 4; do
+for np in $(depth '3' '1 2 3 4'); do
     ok "all, float sum, $np ranks" all_right $np 22 -m 4:40k -r $((np - 1))
     ok "all, in place, $np ranks" all_right $np 16 --in-place -m 1k:40k -r $((np - 1))
 done
-for form in "--nonblocking" "--persistent"; do
-    ok "all, $form" all_right 3 22 $form -m 1k:40k -r 1
+for form in --nonblocking --persistent; do
+    in_all && ok "all, $form" all_right 3 22 $form -m 1k:40k -r 1
     ok "all, $form --in-place" all_right 3 16 $form --in-place -m 1k:40k -r 1
 done
 ok "large enough to segment" no_errors 3 all -m 1M:1M
-for case in "int8 sum" "uint8 prod" "int16 min" "uint16 max" "int32 bxor" "uint32 band" "int64 bor" \
-    "uint64 sum" "double prod" "double max" "float min" "byte bor" "char max"; do
-    # shellcheck disable=SC2086 # a type and an operation
-    set -- $case
-    ok "reductions, $case" no_errors 4 allreduce reduce_scatter scan exscan -T "$1" -O "$2" -m 64:8k
-done
+while read -r type op; do
+    ok "reductions, $type $op" no_errors 4 allreduce reduce_scatter scan exscan -T "$type" -O "$op" -m 64:8k
+done < <(rows_of_depth '^(int8|int32|double max)' <<END
+int8 sum
+uint8 prod
+int16 min
+uint16 max
+int32 bxor
+uint32 band
+int64 bor
+uint64 sum
+double prod
+double max
+float min
+byte bor
+char max
+END
+)
 
 ok "a wrong element is found" sees_corruption 22
 ok "a wrong element is found, in place" sees_corruption 16 --in-place -r 1

@@ -183,7 +183,7 @@ host_is_as_ever() {
 }
 
 ok "no driver: one line" no_driver
-for kind in cuda managed pinned; do
+for kind in $(depth managed 'cuda managed pinned'); do
     ok "no device: one line, $kind" no_device_anywhere $kind
 done
 ok "no device for a list: the first rank and its kind" few_devices no_device_for_a_list
@@ -194,47 +194,59 @@ if program 1 "$BENCH" sendrecv -d cuda -m 4:4 -i 1 -B 10; then
 else
     all_of_cuda=21
     ok "only ranks that need the driver open it" only_who_needs_it
-    for devices in cuda host,cuda; do
+    for devices in $(depth host,cuda 'cuda host,cuda'); do
         ok "refuses what no one takes, $devices" refuses_without_gpuring $devices
         ok "refuses sendrecv, $devices" refuses_sendrecv $devices
     done
 fi
-ok "managed and pinned memory without gpuring" host_reaches
-ok "host buffers" host_is_as_ever
+in_all && ok "managed and pinned memory without gpuring" host_reaches
+in_all && ok "host buffers" host_is_as_ever
 ok "JSON, and B is measured between devices" json_names_the_device
-ok "table" table_names_the_device
+in_all && ok "table" table_names_the_device
 ok "B of managed memory: as on devices" measures_B managed ".*CUDA IPC"
-ok "B of pinned and host memory: the host's" few_devices measures_B pinned,host ".*memcpy"
-ok "B of a mixture: not known" few_devices measures_B cuda,host "n/a (not measured: some ranks' buffers are on devices"
+in_all && ok "B of pinned and host memory: the host's" few_devices measures_B pinned,host ".*memcpy"
+in_all && ok "B of a mixture: not known" few_devices measures_B cuda,host "n/a (not measured: some ranks' buffers are on devices"
 ok "B of a mixture, JSON" few_devices mixed_B_is_null
-for np in 1 2 4; do
+for np in $(depth 4 '1 2 4'); do
     ok "all, $np ranks" all_right $np -m 4:40k -r $((np - 1))
 done
-for form in "--in-place" "--nonblocking" "--nonblocking --in-place" "--persistent" "--persistent --in-place"; do
+while read -r form; do
     # shellcheck disable=SC2086 # several options
     ok "all, $form" all_right 3 $form -m 1k:8k -r 1
-done
-for kind in managed pinned; do
+done < <(rows_of_depth '^--persistent --in' <<END
+--in-place
+--nonblocking
+--nonblocking --in-place
+--persistent
+--persistent --in-place
+END
+)
+for kind in $(depth managed 'managed pinned'); do
     ok "all, $kind" kinds_right 3 $kind 22 -m 1k:40k -r 1
-    ok "all, $kind, --persistent --in-place" kinds_right 3 $kind 16 -m 1k:8k -r 1 --persistent --in-place
+    in_all && ok "all, $kind, --persistent --in-place" kinds_right 3 $kind 16 -m 1k:8k -r 1 --persistent --in-place
 done
-ok "a list: cuda,host" few_devices kinds_right 3 cuda,host "$all_of_cuda" -m 1k:8k
-ok "a list: cuda,host, in place" few_devices kinds_right 3 cuda,host 16 -m 1k:8k -r 1 --in-place
+in_all && ok "a list: cuda,host" few_devices kinds_right 3 cuda,host "$all_of_cuda" -m 1k:8k
+in_all && ok "a list: cuda,host, in place" few_devices kinds_right 3 cuda,host 16 -m 1k:8k -r 1 --in-place
 ok "a list: all kinds" few_devices kinds_right 4 host,cuda,pinned,managed "$all_of_cuda" -m 1k:8k -r 2 --nonblocking
-ok "a list: no host" kinds_right 3 managed,cuda "$all_of_cuda" -m 1k:8k --persistent
+in_all && ok "a list: no host" kinds_right 3 managed,cuda "$all_of_cuda" -m 1k:8k --persistent
 ok "gpuring takes a call of a device and a host" few_devices gpuring_mixes
-for case in "int8 sum" "uint16 max" "int32 bxor" "uint64 prod" "double min"; do
-    # shellcheck disable=SC2086 # a type and an operation
-    set -- $case
-    ok "allreduce and reduce_scatter, $case" no_errors 3 allreduce reduce_scatter -T "$1" -O "$2" -m 64:8k
-done
-ok "two devices" two_devices
-ok "a wrong element is found" sees_corruption cuda "$all_of_cuda"
+while read -r type op; do
+    ok "allreduce and reduce_scatter, $type $op" no_errors 3 allreduce reduce_scatter -T "$type" -O "$op" -m 64:8k
+done < <(rows_of_depth '^int32' <<END
+int8 sum
+uint16 max
+int32 bxor
+uint64 prod
+double min
+END
+)
+in_all && ok "two devices" two_devices
+in_all && ok "a wrong element is found" sees_corruption cuda "$all_of_cuda"
 ok "a wrong element is found, managed and pinned" sees_corruption managed,pinned 22
-for devices in cuda pinned; do
+for devices in $(depth pinned 'cuda pinned'); do
     ok "gpuring_together, $devices" together $devices
 done
-ok "gpuring_together, cuda,host" few_devices together cuda,host
+in_all && ok "gpuring_together, cuda,host" few_devices together cuda,host
 ok "gpuring_together follows a list" few_devices together_follows_a_list
 ok "gpuring_together refuses a kind without a device" few_devices together_refuses
 

@@ -2,6 +2,7 @@
 # shellcheck shell=bash disable=SC2034
 # Sourced by the tests of the benchmarks: TAP of commands whose output explains a failure, and $tmp, an empty folder.
 
+. "$(dirname "${BASH_SOURCE[0]}")/../depth.sh"
 tmp=$(mktemp -d) || exit 99
 trap 'rm -rf "$tmp"' EXIT
 count=0

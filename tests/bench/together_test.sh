@@ -86,7 +86,7 @@ both_refuse() {
     complains "-k: '1,0' is not valid; allowed: .*1 to 1024"
 }
 
-for form in nonblocking persistent; do
+for form in $(depth persistent 'nonblocking persistent'); do
     tap_check "$form, gpuring" all_correct 2 45 '$7 != "stock"' --form=$form -m 8:128 -k 1,3,16
     tap_check "$form, 3 ranks, in place, another type and operation" \
         all_correct 3 5 '$7 != "stock"' --form=$form -m 12k:12k -k 5 --in-place -T int16 -O max

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "exec_helpers.h"
+#include "depth.h"
 
 /*
  * One in so many cases of the big tables is run; in threads, which mostly wait for a core, one in THREADS more; with
@@ -104,7 +105,7 @@ static void sweep(ex_visit_fn visit, enum ex_mode mode, int direct)
     struct ex_world w;
     size_t k, g;
 
-    thinning = THINNING * (EX_THREADS == mode ? THREADS : STEPPED) * (direct ? DIRECT : 1);
+    thinning = THINNING * (EX_THREADS == mode ? THREADS : STEPPED) * (direct ? DIRECT : 1) * (uint64_t) depth(4, 1);
     for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
         for (g = 0; g < NGEOMETRIES; g++) {
             struct ex_batch b = {.random = &seed};

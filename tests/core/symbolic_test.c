@@ -6,6 +6,7 @@
  * The checks themselves, among them deadlock, order of reduction and ticks, are those of symbolic.h.
  */
 #include "symbolic.h"
+#include "depth.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,7 +96,7 @@ static void test_all(void **state)
     uint32_t turn = 0;
     int p;
 
-    for (p = 1; p <= 64; p++) {
+    for (p = 1; p <= depth(20, 64); p++) {
         all_roots_slots_places(subject, p, &turn);
     }
 }
@@ -106,7 +107,7 @@ static void test_many_ranks(void **state)
     const struct subject *subject = *state;
     size_t k, n;
 
-    for (k = 0; k < sizeof(ps) / sizeof(ps[0]); k++) {
+    for (k = 0; k < (size_t) depth(2, sizeof(ps) / sizeof(ps[0])); k++) {
         const int roots[] = {0, 1, ps[k] / 2, ps[k] - 1};
         struct sym_case c = plain_case(subject, ps[k]);
 
@@ -127,7 +128,7 @@ static void test_small_totals(void **state)
     size_t n;
     int p;
 
-    for (p = 1; p <= 19; p++) {
+    for (p = 1; p <= depth(11, 19); p++) {
         c = plain_case(subject, p);
         c.align = 1 + (size_t) p % 3;
         c.max_piece = c.slot_elems = 3;
@@ -151,7 +152,7 @@ static void test_channels_and_orders(void **state)
     uint32_t turn = 0;
     int p, order;
 
-    for (p = 1; p <= 40; p++) {
+    for (p = 1; p <= depth(17, 40); p++) {
         for (order = 0; order < SYM_NORDERS; order++) {
             c = plain_case(subject, p);
             for (c.nchannels = 1; c.nchannels <= 3; c.nchannels++, turn++) {
@@ -176,7 +177,7 @@ static void test_interleavings(void **state)
     struct sym_case c;
     int p, policy, again;
 
-    for (p = 1; p <= 24; p++) {
+    for (p = 1; p <= depth(12, 24); p++) {
         for (again = 0; again < 4; again++, turn++) {
             c = plain_case(subject, p);
             c.nchannels = 1 + turn % 3;
@@ -223,7 +224,7 @@ static void test_uneven_blocks(void **state)
     struct sym_case c;
     int p, turn;
 
-    for (p = 1; p <= 32; p++) {
+    for (p = 1; p <= depth(12, 32); p++) {
         for (turn = 0; turn < 18; turn++) {
             c = plain_case(subject, p);
             c.nchannels = 1 + (uint32_t) turn % 3;
@@ -249,7 +250,7 @@ static void test_slot_sizes(void **state)
     size_t k;
     int p;
 
-    for (p = 1; p <= 33; p++) {
+    for (p = 1; p <= depth(17, 33); p++) {
         for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
             c = plain_case(subject, p);
             c.root = (int) k % p;
@@ -271,7 +272,7 @@ static void test_sample(void **state)
     struct sym_case c;
     int turn;
 
-    for (turn = 0; turn < 1000; turn++) {
+    for (turn = 0; turn < depth(150, 1000); turn++) {
         c = plain_case(subject, 1 + (int) sym_below(&seed, turn % 10 ? 20 : 80));
         c.root = rooted(subject) ? (int) sym_below(&seed, (uint64_t) c.p) : 0;
         c.nchannels = 1 + (uint32_t) sym_below(&seed, 3);
@@ -293,8 +294,8 @@ static const struct property {
     const char *name;
     CMUnitTestFunction test;
 } properties[] = {
-    {"p=1..64, all roots, 2/4/8 slots, in and out of place", test_all},
-    {"p=65..256, a few roots", test_many_ranks},
+    {"p=1.., all roots, 2/4/8 slots, in and out of place", test_all},
+    {"p=65.., a few roots", test_many_ranks},
     {"totals from 0, below and above p, 1..3 channels", test_small_totals},
     {"1..3 channels, identical, reversed and shuffled orders", test_channels_and_orders},
     {"any order of scheduling", test_interleavings},

@@ -20,6 +20,7 @@
 #include "kernel_draw.h"
 
 #include "blocks.h"
+#include "depth.h"
 
 #include "symbolic.h" /* the seeded random numbers */
 
@@ -365,7 +366,7 @@ int main(void)
     int rc;
 
     kc_seed = sym_seed();
-    thinning = NULL == thin ? 1 : strtoull(thin, NULL, 10);
+    thinning = (NULL == thin ? 1 : strtoull(thin, NULL, 10)) * (uint64_t) depth(10, 1);
     printf("# GPURING_SEED=%llu\n", (unsigned long long) kc_seed);
     kd_open();
     rc = cmocka_run_group_tests(tests, NULL, NULL);

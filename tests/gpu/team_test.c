@@ -9,6 +9,7 @@
 #include "team_net.h"
 #include "team_rows.h"
 
+#include "depth.h"
 #include "exec_cases.h"
 #include "symbolic.h" /* the seeded random numbers */
 
@@ -59,7 +60,7 @@ static void add_sizes(struct ex_batch *b, const struct tr_shape *shape, int p, i
     struct ex_world w = world_of(shape, p);
     size_t slots = shape->nchannels * shape->nslots * shape->slot_bytes;
     const char *thinner = getenv("TEAM_TEST_ONE_IN");
-    unsigned one_in = effort.one_in * (NULL == thinner ? 1 : (unsigned) atoi(thinner));
+    unsigned one_in = effort.one_in * (unsigned) depth(8, 1) * (NULL == thinner ? 1 : (unsigned) atoi(thinner));
     int size, place;
 
     for (size = 0; size < 5; size++) {

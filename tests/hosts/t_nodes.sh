@@ -12,8 +12,8 @@ none_handed_on() { good_through_gpuring && not_seen '^count coll_gpuring_handove
 
 # ---- right, in all forms ----
 
-layouts='2x1 2x2 4x1 4x2 3+1'
-[ "$OMPI_SERIES" -lt 5 ] || layouts='2x1 2x2'
+layouts=2x2
+[ -z "${GPURING_ALL:-}" ] || layouts='2x1 2x2 4x1 4x2 3+1'
 for layout in $layouts; do
     np=$(np_of $layout)
     nodes $layout $np $all_cases -- matrix
@@ -36,9 +36,7 @@ tap_check "2x1: and leaves it to others with 0" handed_on nodes
 nodes 3+1 4 -- comms
 tap_check "3+1: communicators within a host and across" good_through_gpuring
 
-only_with_4 "4x1, 4x2 and 3+1 in all forms, each algorithm, slow hosts, threads" "what crosses the hosts' interfaces" \
-    "links that are not to be had" "processes that stop or die, cables that are cut"
-
+only_in_all
 # links of every algorithm, with messages of several slots
 for case in 3+1:tree 3+1:flat 3+1:doubling 2x2:bucket 3x2:two-level 3x2:node-tree 3x2:doubling; do
     layout=${case%:*}

@@ -32,7 +32,7 @@ on_nodes "all types and operations, pairs of factors, 16 MiB, any case" good_on_
     --mca coll_gpuring_verbose 2 -- matrix
 tap_check "    rank 0 says where slots lie, and why" \
     seen 'slots of rank 0 of .* between nodes: 0 links in device memory, [1-9][0-9]* in pinned host memory \(the network does not reach'
-only_with_4 "other layouts, forms and collectives, and faults"
+only_in_all
 for layout in 2x1 4x1 4x2 3+1; do
     on_nodes "all types and operations, pairs of factors, 16 MiB, any case" good_on_devices $layout device $all_cases -- matrix
 done

@@ -34,8 +34,7 @@ GR_DIR=$work/bare nodes 2x2 4 --mca coll_gpuring_verbose 1 -- hello_coll
 tap_check "no module for UCX, and nothing asked for: gpuring does it" good_over_pml
 tap_check "    and says why not over UCX" seen 'go over pml: .*gpuring_net_ucx.so: cannot open'
 
-only_with_4 "3+1 in all forms, threads, small slots, other components for messages" "nodes that differ" "a killed rank"
-
+only_in_all
 forms 3+1
 nodes 2x2 4 $pml --mca coll_gpuring_progress_thread 1 -- nonblocking 1
 tap_check "2x2: nonblocking, with a thread, which leaves Open MPI alone" eight_over_pml

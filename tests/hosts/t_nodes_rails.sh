@@ -49,22 +49,36 @@ carried() { # LAYOUT COLLECTIVE OUT:IN OUT:IN [OPTIONS...]
 
 # ---- right, and each carries its half ----
 
-for layout in 2x1 2x2 3+1; do
+for layout in $(depth 2x2 '2x1 2x2 3+1'); do
     nodes "$layout --rails=2" "$(np_of $layout)" $(rails 2) $any_case -- matrix
     tap_check "$layout: blocking, any case" good_on_rails
 done
 # 2S(Q-1)/Q, S(Q-1)/Q and S, half of it on each; with 3+1 that of a ring, N for Q. Odd channels go round the other way: on 2x2
 # their chains leave the root's host, and come back to its other rank.
-for case in '2x1 allreduce 2:2 2:2' '2x1 allgather 1:1 1:1' '2x1 reduce_scatter 1:1 1:1' '2x1 bcast 2:0 2:0' '2x1 reduce 0:2 0:2' \
-            '2x2 allreduce 2:2 2:2' '2x2 allgather 1:1 1:1' '2x2 reduce_scatter 1:1 1:1' '2x2 bcast 2:0 2:2' '2x2 reduce 2:2 0:2' \
-            '3+1 allreduce 3:3 3:3' '3+1 allgather 1.5:1.5 1.5:1.5' '3+1 reduce_scatter 1.5:1.5 1.5:1.5' \
-            '3+1 bcast 2:0 2:0' '3+1 reduce 0:2 0:2'; do
+while read -r case; do
     options=
     case $case in 3+1\ all* | 3+1\ reduce_*) options='--mca coll_gpuring_algorithm ring' ;; esac
-    tap_check "${case% * *}: right, and each interface carries its share" carried $case $options
-done
-only_with_4 "other forms, threads, few channels" "as many rails as there are, or as the user allows" "a rail that is cut"
-
+    # shellcheck disable=SC2086 # words on purpose
+    tap_check "${case% * *}: right, and each interface carries its share" carried $case $options </dev/null
+done < <(rows_of_depth '^(2x2 (allreduce|bcast)|3.1 reduce_s)' <<END
+2x1 allreduce 2:2 2:2
+2x1 allgather 1:1 1:1
+2x1 reduce_scatter 1:1 1:1
+2x1 bcast 2:0 2:0
+2x1 reduce 0:2 0:2
+2x2 allreduce 2:2 2:2
+2x2 allgather 1:1 1:1
+2x2 reduce_scatter 1:1 1:1
+2x2 bcast 2:0 2:2
+2x2 reduce 2:2 0:2
+3+1 allreduce 3:3 3:3
+3+1 allgather 1.5:1.5 1.5:1.5
+3+1 reduce_scatter 1.5:1.5 1.5:1.5
+3+1 bcast 2:0 2:0
+3+1 reduce 0:2 0:2
+END
+)
+only_in_all
 for form in nonblocking persistent; do
     nodes "2x2 --rails=2" 4 $(rails 2) -- $form 1
     tap_check "2x2: $form, each of the eight" eight_on_rails

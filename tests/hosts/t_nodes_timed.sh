@@ -26,8 +26,7 @@ modes <<END
 3+1 barrier 2x2
 END
 
-only_with_4 "each mode on each layout" "clocks that differ" "over Open MPI's messages" "a slow host" "a stopped rank"
-
+only_in_all
 modes <<END
 2x1 start   2
 2x2 start   2x2

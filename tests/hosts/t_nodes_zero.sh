@@ -16,8 +16,8 @@ by_slots() { good_through_gpuring && ! sent_from_buffers; }
 
 # ---- right, in all forms ----
 
-layouts='2x1 2x2 3+1'
-[ "$OMPI_SERIES" -lt 5 ] || layouts='2x2'
+layouts=2x2
+[ -z "${GPURING_ALL:-}" ] || layouts='2x1 2x2 3+1'
 for layout in $layouts; do
     np=$(np_of $layout)
     nodes $layout $np $any_case $zero -- matrix
@@ -28,8 +28,7 @@ for layout in $layouts; do
     tap_check "$layout: persistent" eight_right
 done
 
-only_with_4 "each algorithm, a thread, slow hosts, messages too small for it, pml" "processes that stop or die"
-
+only_in_all
 for case in 3+1:ring 3+1:flat 2x2:bucket 2x2:swing 3x2:node-tree 4x1:chain 4x1:pairwise; do
     layout=${case%:*}
     nodes $layout $(np_of $layout) $any_case $zero \

@@ -26,12 +26,25 @@ job=                # a started program that was not waited for
 
 # ---- TAP ----
 
-tap_ok() { tap_count=$((tap_count + 1)); echo "ok $tap_count - $*"; }
+# Each row says how long it took, so that rows that are worth their seconds can be told from others.
+tap_since=${EPOCHREALTIME/[.,]/}
+tap_seconds() {
+    local now=${EPOCHREALTIME/[.,]/}
+    echo "# took $(((now - tap_since) / 1000)) ms"
+    tap_since=$now
+}
+
+tap_ok() {
+    tap_count=$((tap_count + 1))
+    echo "ok $tap_count - $*"
+    tap_seconds
+}
 
 tap_not_ok() {
     tap_count=$((tap_count + 1))
     tap_failed=$((tap_failed + 1))
     echo "not ok $tap_count - $*"
+    tap_seconds
 }
 
 tap_skip() { tap_count=$((tap_count + 1)); echo "ok $tap_count - $1 # SKIP $2"; } # TEXT REASON
@@ -116,21 +129,10 @@ wait_for() { # SECONDS COMMAND...
     done
 }
 
-# ---- the series ----
+# ---- how much runs ----
 
-# The runs of all series together take long, and little of what is between hosts, or kernels do, hangs on the series: one of
-# them runs it all. With 5 a script ends here, and says what it has not run;
-only_with_4() { # WHAT...
-    local what
-    [ "$OMPI_SERIES" -ge 5 ] || return 0
-    for what in "$@"; do tap_skip "$what" "run with Open MPI 4.1 only, which saves time"; done
-    tap_done
-}
-# or runs those of the rows that match, and after them says so: most_rows_with_4 WHAT.
-rows_of_series() { if [ "$OMPI_SERIES" -lt 5 ]; then cat; else grep -E "$1"; fi; }
-most_rows_with_4() {
-    [ "$OMPI_SERIES" -lt 5 ] || tap_skip "$1: the other rows" "run with Open MPI 4.1 only, which saves time"
-}
+. "$(dirname "${BASH_SOURCE[0]}")/../depth.sh"
+only_in_all() { in_all || tap_done; } # the rows below
 
 # ---- running ----
 

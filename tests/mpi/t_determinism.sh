@@ -8,15 +8,15 @@ hash_of() { sed -n 's/^# hash //p' "$out"; }
 is_hash() { [ -n "$1" ] && [ "$1" = "$(hash_of)" ]; }
 
 export GPURING_SEED=4711
-for np in 2 3 5 8; do
+for np in $(depth '3' '2 3 5 8'); do
     test_program "same bits within a job, $np ranks" $np -- determinism 6
     first=$(hash_of)
-    for run in 2 3; do
+    for run in $(depth 2 '2 3'); do
         grun $np -- determinism 3
         tap_check "same bits in job $run, $np ranks" is_hash "$first"
     done
 done
-for algorithm in ring chain tree flat mailbox; do
+for algorithm in $(depth 'flat' 'ring chain tree flat mailbox'); do
     test_program "same bits within a job, $algorithm" 5 --mca coll_gpuring_algorithm $algorithm \
         --mca coll_gpuring_channels 2 --mca coll_gpuring_slot_bytes 4096 -- determinism 6
     first=$(hash_of)

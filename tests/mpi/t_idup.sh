@@ -4,7 +4,7 @@
 # no message of the application's may have, whatever the PML keeps of them.
 . "$(dirname "$0")/lib.sh"
 
-for np in 2 3 5; do
+for np in $(depth '3' '2 3 5'); do
     test_program "idup, $np ranks" $np -- idup 10
     test_program "idup, $np ranks, another thread progresses" $np -- idup 6 thread
     test_program "idup, $np ranks, progress thread" $np --mca coll_gpuring_progress_thread 1 -- idup 10

@@ -3,10 +3,10 @@
 # Communicators that come and go with late ranks: right results, and nothing grows.
 . "$(dirname "$0")/lib.sh"
 
-for np in 2 3 4 8; do
+for np in $(depth '3' '2 3 4 8'); do
     test_program "communicators come and go, $np ranks" $np -- lifecycle 80
 done
-for algorithm in ring chain tree flat; do
+for algorithm in $(depth 'tree' 'ring chain tree flat'); do
     test_program "communicators come and go, $algorithm" 4 --mca coll_gpuring_algorithm $algorithm \
         --mca coll_gpuring_channels 2 -- lifecycle 60
 done

@@ -4,7 +4,7 @@
 # and size of slots. Stock's op/avx saturates small integers where C wraps: the reference does without it.
 . "$(dirname "$0")/lib.sh"
 
-for np in 1 2 3 4 5 6 7 8; do
+for np in $(depth '1 3 8' '1 2 3 4 5 6 7 8'); do
     GPURING_BUDGET=1 test_program "everything, $np ranks" $np --mca op ^avx -- matrix
 done
 
@@ -35,6 +35,6 @@ while read -r algorithm channels slots slot_bytes np; do
         "algorithm $algorithm, $channels channels, $slots slots of $slot_bytes bytes, $np ranks" $np --mca op ^avx \
         --mca coll_gpuring_algorithm "$algorithm" --mca coll_gpuring_channels "$channels" \
         --mca coll_gpuring_slots "$slots" --mca coll_gpuring_slot_bytes "$slot_bytes" -- matrix </dev/null
-done <<<"$settings"
+done < <(rows_of_depth '^(auto  2|ring  [12]|chain 3|tree  2 4|flat  1)' <<<"$settings")
 
 tap_done

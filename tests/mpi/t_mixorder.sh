@@ -4,10 +4,10 @@
 # collectives under way.
 . "$(dirname "$0")/lib.sh"
 
-for np in 2 4 5 8; do
+for np in $(depth '5' '2 4 5 8'); do
     test_program "first calls, $np ranks" $np -- mixorder 6
 done
-for algorithm in ring chain tree flat; do
+for algorithm in $(depth 'chain' 'ring chain tree flat'); do
     test_program "first calls, $algorithm" 4 --mca coll_gpuring_algorithm $algorithm -- mixorder 3
 done
 

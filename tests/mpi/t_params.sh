@@ -74,7 +74,7 @@ while read -r name value allowed; do
     else
         tap_check "$name = $value: right results, with the default" good_through_gpuring
     fi
-done <<<"$bad_parameters"
+done < <(rows_of_depth '^(algorithm|channels 99|slots 1|slot_bytes 1|mailbox_bytes|cuda|host|nodes_tr|nodes_rails|step|torus|report|priority|timeout) ' <<<"$bad_parameters")
 
 # NAME FIRST OTHERS: rank 0 has the first value, the others have another
 different_parameters="
@@ -102,7 +102,7 @@ EOF
     WRAPPER=$work/wrapper grun $np -- hello_coll </dev/null
     tap_check "$name differs between ranks: one line says so" one_line_with "coll_gpuring_$name" "$first" "$others"
     tap_check "$name differs between ranks: right results" good_through_gpuring
-done <<<"$different_parameters"
+done < <(rows_of_depth '^(slot_bytes|algorithm|torus|nodes_mbit|step_sync) ' <<<"$different_parameters")
 
 # host on some ranks only: nobody may be left alone in a call.
 cat >"$work/wrapper" <<'EOF'

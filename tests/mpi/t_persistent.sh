@@ -3,14 +3,14 @@
 # Persistent collectives: made in one order, started in any, also when there are not enough links for all.
 . "$(dirname "$0")/lib.sh"
 
-for np in 2 3 4 5 8; do
+for np in $(depth '2 5' '2 3 4 5 8'); do
     test_program "persistent, $np ranks" $np -- persistent $((np < 5 ? 2 : 1))
     tap_check "persistent, $np ranks: gpuring takes each of the eight" [ "$(lines_seen ': gpuring took [1-9]')" -eq 8 ]
 done
 test_program "persistent, types freed once it is made" 3 -- persistent 1 types
 
 slots=(--mca coll_gpuring_channels 2 --mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes 512)
-for algorithm in auto ring chain tree flat mailbox; do
+for algorithm in $(depth 'tree' 'auto ring chain tree flat mailbox'); do
     test_program "persistent, $algorithm, small slots" 4 --mca coll_gpuring_algorithm $algorithm "${slots[@]}" \
         -- persistent 1
 done

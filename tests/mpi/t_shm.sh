@@ -34,7 +34,7 @@ kill_all "$job"
 gwait
 tap_check "killed: nothing is left" nothing_left
 
-for delay in 0.4 0.6 0.8 1.0 1.3; do
+for delay in $(depth '0.6 1.0' '0.4 0.6 0.8 1.0 1.3'); do
     gstart $np -- mixorder 50
     sleep $delay
     kill_all "$job"

@@ -3,17 +3,17 @@
 # Small messages: storms of them among ranks of which some are slow, and no allocation in a warm call.
 . "$(dirname "$0")/lib.sh"
 
-for np in 2 3 4 8; do
-    test_program "storms of small messages, $np ranks" $np -- smallring $((np < 8 ? 2 : 1))
+for np in $(depth '2 5' '2 3 4 5 8'); do
+    test_program "storms of small messages, $np ranks" $np -- smallring $((np < 5 ? 2 : 1))
 done
-for algorithm in ring chain tree flat mailbox; do
+for algorithm in $(depth 'tree mailbox' 'ring chain tree flat mailbox'); do
     test_program "storms of small messages, $algorithm, small slots" 3 --mca coll_gpuring_algorithm $algorithm \
         --mca coll_gpuring_channels 2 --mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes 512 -- smallring 1
 done
-for np in 2 3; do
+for np in $(depth 2 '2 3'); do
     test_program "no allocations, $np ranks" $np -- nomalloc
 done
-for algorithm in ring chain tree flat mailbox; do
+for algorithm in $(depth 'chain mailbox' 'ring chain tree flat mailbox'); do
     test_program "no allocations, $algorithm" 3 --mca coll_gpuring_algorithm $algorithm -- nomalloc 200
 done
 

@@ -4,11 +4,11 @@
 # others have posted.
 . "$(dirname "$0")/lib.sh"
 
-for np in 2 3 4; do
+for np in $(depth '3' '2 3 4'); do
     test_program "threads, $np ranks" $np -- threads 60
     test_program "threads, all forms, $np ranks" $np -- nbthreads 8
 done
-test_program "threads, tree, 2 channels, 3 ranks" 3 --mca coll_gpuring_algorithm tree --mca coll_gpuring_channels 2 \
+[ -z "${GPURING_ALL:-}" ] || test_program "threads, tree, 2 channels, 3 ranks" 3 --mca coll_gpuring_algorithm tree --mca coll_gpuring_channels 2 \
     --mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes 1024 -- threads 60
 test_program "threads, all forms, tree, 2 channels, small slots" 3 --mca coll_gpuring_algorithm tree \
     --mca coll_gpuring_channels 2 --mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes 1024 -- nbthreads 6

@@ -9,12 +9,13 @@ while read -r torus mode; do
     test_program "$mode on $torus" $((${torus//x/*})) --mca coll_gpuring_step_sync "$mode" --mca coll_gpuring_torus "$torus" \
         --mca coll_gpuring_mailbox_bytes 0 --mca coll_gpuring_report summary -- timed "$torus" 3 </dev/null
     tap_check "$mode on $torus: the report says so" report_fits "$mode" 20
-done <<END
+done < <(rows_of_depth '^2x2  ' <<END
 2x2   start
 2x2   barrier
 2x2   timed
 2x2x2 timed
 END
+)
 
 # Real grids, with reorder, as rings and lines, their rows and columns (MPI_Cart_sub), and by the info key: all collectives in
 # all forms, each once, each by what runs along a torus. Without timing: t_torus.sh.
@@ -24,8 +25,8 @@ for coll in allreduce:swing allgather:bucket reduce_scatter:bucket bcast:mst red
     along+=(--mca "coll_gpuring_algorithm_${coll%:*}" "${coll#*:}")
 done
 went_along() { local way; for way; do seen "^# [a-z_]+ +host +$way " || return 1; done; }
-for grid in 2x2 4x2 2x2x2 3x3 4x4; do
-    for mode in start barrier timed; do
+for grid in $(depth 3x3 '2x2 4x2 2x2x2 3x3 4x4'); do
+    for mode in $(depth 'barrier timed' 'start barrier timed'); do
         test_program "$mode on the grid $grid" $((${grid//x/*})) --mca coll_gpuring_step_sync $mode "${along[@]}" \
             --mca coll_gpuring_channels 2 --mca coll_gpuring_mailbox_bytes 0 --mca coll_gpuring_report summary -- grids $grid
         tap_check "$mode on the grid $grid: the report says so" report_fits $mode 60
@@ -34,7 +35,7 @@ for grid in 2x2 4x2 2x2x2 3x3 4x4; do
 done
 
 # Persistent requests have timers of their own: started in orders that differ from rank to rank, more of them than links.
-for mode in barrier timed; do
+for mode in $(depth timed 'barrier timed'); do
     test_program "$mode, persistent requests" 3 --mca coll_gpuring_step_sync $mode --mca coll_gpuring_mailbox_bytes 0 \
         --mca coll_gpuring_report summary -- persistent 1
     tap_check "$mode, persistent requests: the report says so" report_fits $mode 1000
@@ -53,7 +54,7 @@ few=${counted:-0}
 count_barriers 10
 tap_check "barrier: as many as each call's slices and ticks" [ $((${counted:-0} - few)) -eq 420 ]
 
-for mode in start barrier timed; do
+for mode in $(depth timed 'start barrier timed'); do
     test_program "$mode, small slots, mailboxes, two channels" 4 --mca coll_gpuring_step_sync $mode "${slots[@]}" \
         --mca coll_gpuring_channels 2 -- timed 4 3
     test_program "$mode, 3 ranks, each algorithm's own links" 3 --mca coll_gpuring_step_sync $mode \

@@ -19,7 +19,7 @@ stalled_pid() { sed -n 's/^# rank 1 pid \([0-9]*\)$/\1/p' "$out"; }
 continue_rank() { kill -CONT "$(stalled_pid)"; }
 ended() { ! kill -0 "$job" 2>/dev/null; }
 
-for coll in allreduce allgather reduce_scatter reduce_scatter_block; do
+for coll in $(depth allgather 'allreduce allgather reduce_scatter reduce_scatter_block'); do
     gstart $np --mca coll_gpuring_timeout 1 -- stall stop $coll
     tap_check "$coll, stopped rank: it is named, with the call" wait_for 15 names_all $coll 'step [0-9]+'
     tap_check "$coll, stopped rank: the others keep waiting" kill -0 "$job"
@@ -30,7 +30,7 @@ for coll in allreduce allgather reduce_scatter reduce_scatter_block; do
 done
 
 # The others wait in MPI_Wait.
-for coll in allreduce reduce_scatter; do
+for coll in $(depth reduce_scatter 'allreduce reduce_scatter'); do
     for form in nonblocking persistent; do
         gstart $np --mca coll_gpuring_timeout 1 -- stall stop $coll 3 $form
         tap_check "$form $coll, stopped rank: it is named, with the call" wait_for 15 names_all $coll 'step [0-9]+'

@@ -10,7 +10,7 @@ chose() { # COLLECTIVE ALGORITHM
 }
 good_along() { good_through_gpuring && all_chose "$@"; } # ALGORITHM COLLECTIVE...: all good, and all of these went so
 
-along_grids coll_gpuring_channels --mca coll_gpuring_verbose 2 <<END
+along_grids coll_gpuring_channels --mca coll_gpuring_verbose 2 < <(rows_of_depth '^2x2x2|^4x2 .*(suh|node)|^3x3 .*(swing|two-l|doubl|auto)' <<END
 2x2   4  bucket   1 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
 2x2   4  swing    4 allreduce
 2x2   4  mst      2 bcast reduce
@@ -44,15 +44,16 @@ along_grids coll_gpuring_channels --mca coll_gpuring_verbose 2 <<END
 2x2   4  auto     1
 3x3   9  auto     2
 END
+)
 
 # slots so small that a message of several blocks takes several
-for algorithm in bucket swing ordered two-level node-tree; do
+for algorithm in $(depth 'bucket two-level' 'bucket swing ordered two-level node-tree'); do
     test_program "4x4, $algorithm, 2 slots of 1024 bytes" 16 --mca coll_gpuring_algorithm $algorithm --mca coll_gpuring_slots 2 \
         --mca coll_gpuring_slot_bytes 1024 -- grids 4x4
 done
 
 # no torus is needed for all ranks to double; 5 are no power of two
-for np in 4 5; do
+for np in $(depth 5 '4 5'); do
     grun $np --mca op ^avx --mca coll_gpuring_verbose 2 --mca coll_gpuring_algorithm doubling -x GPURING_MATRIX=random -x GPURING_BUDGET=1 \
         -- matrix
     tap_check "$np ranks double" good_along doubling allreduce allgather allgatherv reduce_scatter reduce_scatter_block
@@ -62,7 +63,7 @@ done
 bucket=(--mca coll_gpuring_algorithm bucket --mca coll_gpuring_mailbox_bytes 0)
 test_program "the torus of a key and of a grid" 8 "${bucket[@]}" -- torus_of
 tap_check "a key that does not fit is told" seen 'has the info key gpuring_torus = "3x3", which is not possible'
-for torus in 2x4 2x2x2; do
+for torus in $(depth 2x4 '2x4 2x2x2'); do
     test_program "the torus of the parameter, $torus" 8 "${bucket[@]}" --mca coll_gpuring_torus $torus -- torus_of $torus
 done
 

@@ -17,7 +17,7 @@ chose() { # COLLECTIVE ALGORITHM [PROTOCOL]
 good_along() { good_on_devices && all_chose "$@"; } # ALGORITHM COLLECTIVE...: all good, and all of these went so
 
 # shellcheck disable=SC2086 # options are words
-along_grids coll_gpuring_device_channels $slots 16384 < <(rows_of_series '^2x2 ' <<END
+along_grids coll_gpuring_device_channels $slots 16384 < <(rows_of_depth '^2x2 .*(swing|suh|two-l|node)|^2x2x2 .*mst' <<END
 2x2   4  bucket   1 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
 2x2   4  swing    4 allreduce
 2x2   4  mst      2 bcast reduce
@@ -41,17 +41,15 @@ along_grids coll_gpuring_device_channels $slots 16384 < <(rows_of_series '^2x2 '
 3x2   6  ring     3 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
 END
 )
-most_rows_with_4 "grids on devices"
 
 # Kernels that begin together: inside a node that is all that any mode of step timing does.
-for row in $(printf '%s\n' {2x2,4x2,2x2x2,3x3,4x4}:{start,barrier,timed} | rows_of_series '^2x2:timed'); do
+for row in $(printf '%s\n' {2x2,4x2,2x2x2,3x3,4x4}:{start,barrier,timed} | rows_of_depth '^2x2:timed'); do
     grid=${row%:*}
     grun $((${grid//x/*})) $slots 16384 --mca coll_gpuring_step_sync ${row#*:} --mca coll_gpuring_report summary -- grids $grid
     tap_check "$grid, step_sync ${row#*:}" good_on_devices
     tap_check "$grid, step_sync ${row#*:}: a countdown each" starts_fit ${row#*:} 20
 done
-only_with_4 "grids with small slots" "grids in each protocol" "grids with zero copy" "what persistent calls along them keep"
-
+only_in_all
 # slots so small that a message of several blocks takes several, and a call several slices
 for algorithm in bucket swing mst ordered two-level node-tree; do
     grun 4 $slots 512 --mca coll_gpuring_algorithm $algorithm --mca coll_gpuring_device_slots 2 -- grids 2x2

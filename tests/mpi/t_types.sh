@@ -4,18 +4,18 @@
 # handed to the saved collective, so that program needs no calls of gpuring's own.
 . "$(dirname "$0")/lib.sh"
 
-for np in 1 2 3 5; do
+for np in $(depth '3' '1 2 3 5'); do
     test_program "derived datatypes, $np ranks" $np -- types
     test_program "communicators, $np ranks" $np --mca op ^avx -- comms
     grun $np -- userops
     tap_check "user-defined operations, $np ranks" all_good
 done
-for algorithm in ring chain tree flat; do
+for algorithm in $(depth flat 'ring chain tree flat'); do
     test_program "derived datatypes, $algorithm, slots of 512 bytes" 5 --mca coll_gpuring_algorithm $algorithm \
         --mca coll_gpuring_slot_bytes 512 -- types
 done
 # arguments that MPI does not look at: nonsense there
-for np in 2 3; do
+for np in $(depth 3 '2 3'); do
     test_program "ignored arguments, $np ranks" $np -- ignored
 done
 test_program "ignored arguments, flat, slots of 512 bytes" 3 --mca coll_gpuring_algorithm flat \

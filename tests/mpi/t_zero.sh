@@ -14,8 +14,8 @@ good_through_slots() { all_good && [ "$(zero_calls)" -eq 0 ]; }
 
 # ---- every collective, algorithm, form and kind of memory ----
 
-for np in $(printf '%s\n' 2 3 5 | rows_of_series 3); do
-    for memory in device mixed; do
+for np in $(depth 3 '2 3 5'); do
+    for memory in $(depth mixed 'device mixed'); do
         GPURING_MEMORY=$memory GPURING_MATRIX=random GPURING_BUDGET=2 on_devices "everything, $np ranks, $memory memory" \
             good_past_slots $np $zero -- matrix
     done
@@ -24,7 +24,7 @@ done
 while read -r memory judge; do
     GPURING_MEMORY=$memory GPURING_MATRIX=random GPURING_BUDGET=1 on_devices "everything, 3 ranks, $memory memory" \
         "$judge" 3 $zero -- matrix </dev/null
-done < <(rows_of_series '^(managed|other)' <<END
+done < <(rows_of_depth '^other' <<END
 managed    good_through_slots
 pinned     good_through_slots
 registered good_through_slots
@@ -33,33 +33,32 @@ vmm        good_through_slots
 other      all_good
 END
 )
-for algorithm in $(printf '%s\n' ring chain tree flat twoshot | rows_of_series 'tree|twoshot'); do
+for algorithm in $(depth tree 'ring chain tree flat twoshot'); do
     GPURING_MEMORY=device GPURING_MATRIX=random GPURING_BUDGET=2 on_devices "$algorithm, 4 ranks" good_past_slots 4 $zero \
         --mca coll_gpuring_algorithm $algorithm -- matrix
 done
-most_rows_with_4 "every algorithm, form and kind of memory"
-GPURING_MEMORY=mixed on_devices "types with gaps" all_good 2 $zero -- types
-GPURING_MEMORY=mixed on_devices "nonblocking" good_past_slots 3 $zero -- nonblocking
-GPURING_MEMORY=device on_devices "persistent" good_past_slots 2 $zero -- persistent
-GPURING_MEMORY=device on_devices "communicators of every origin" good_past_slots 3 $zero -- comms
+in_all && GPURING_MEMORY=mixed on_devices "types with gaps" all_good 2 $zero -- types
+GPURING_MEMORY=mixed on_devices "nonblocking" good_past_slots 3 $zero -- nonblocking $(depth 1 5)
+GPURING_MEMORY=device on_devices "persistent" good_past_slots 2 $zero -- persistent $(depth 1 3)
+in_all && GPURING_MEMORY=device on_devices "communicators of every origin" good_past_slots 3 $zero -- comms
 
 # ---- buffers that come and go ----
 
 export GPURING_MEMORY=device
-rounds=$(printf '%s\n' 2500 250 | rows_of_series '^250$' | head -n 1)
+rounds=$(depth 150 2500)
 FAKECUDA_REUSE=1 TEST_LIMIT=300 on_devices "$((2 * rounds)) communicators and their buffers: nothing grows" good_past_slots 2 $zero \
     -- churn "$rounds"
-FAKECUDA_REUSE=1 GPURING_MATRIX=random GPURING_BUDGET=2 on_devices "addresses are used again at once" good_past_slots 3 \
+FAKECUDA_REUSE=1 GPURING_MATRIX=random GPURING_BUDGET=$(depth 1 2) on_devices "addresses are used again at once" good_past_slots 3 \
     $zero -- matrix
 FAKECUDA_LOG=$work/steady on_devices "calls after the first ones allocate nothing" good_past_slots 3 $zero -- devices steady
 
 # ---- order ----
 
-FAKECUDA_DELAY=5 on_devices "order against the default stream" good_past_slots 3 $zero -- streams own
-FAKECUDA_DEVICES=1 FAKECUDA_SMS=2 on_devices "opposite order, four ranks on one device, more channels than SMs" \
+in_all && FAKECUDA_DELAY=5 on_devices "order against the default stream" good_past_slots 3 $zero -- streams own
+in_all && FAKECUDA_DEVICES=1 FAKECUDA_SMS=2 on_devices "opposite order, four ranks on one device, more channels than SMs" \
     good_past_slots 4 $simple --mca coll_gpuring_zero_copy 0 --mca coll_gpuring_device_channels 8 --mca coll_gpuring_device_slot_bytes 4096 -- devices crossed
-FAKECUDA_WEAK=5 FAKECUDA_SCHED=lag:3 on_devices "weak memory, a thread lags" good_past_slots 3 $zero -- devices crossed
-FAKECUDA_WEAK=9 FAKECUDA_SCHED=rand:4 FAKECUDA_JITTER=2 on_devices "weak memory, any order, jitter" good_past_slots 3 \
+in_all && FAKECUDA_WEAK=5 FAKECUDA_SCHED=lag:3 on_devices "weak memory, a thread lags" good_past_slots 3 $zero -- devices crossed
+in_all && FAKECUDA_WEAK=9 FAKECUDA_SCHED=rand:4 FAKECUDA_JITTER=2 on_devices "weak memory, any order, jitter" good_past_slots 3 \
     $zero -- devices crossed
 
 # ---- where it cannot be, or is not wanted ----

@@ -4,6 +4,7 @@
  * does not read holds up its writer and nobody else; and nothing is left behind. Over TCP and over shared memory.
  */
 #include "ends.h"
+#include "../core/depth.h"
 
 #include "net/rails.h"
 
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -45,9 +47,9 @@ static void both_ways(struct part *p)
     size_t k;
 
     for (k = 0; k < sizeof(nslots) / sizeof(nslots[0]); k++) {
-        both_ways_as(p, (struct shape) {nslots[k], 64, 0}, 2000);
-        both_ways_as(p, (struct shape) {nslots[k], 5000, 1}, 2000);
-        both_ways_as(p, (struct shape) {nslots[k], 200000, 1}, 300);
+        both_ways_as(p, (struct shape) {nslots[k], 64, 0}, (uint64_t) depth(500, 2000));
+        both_ways_as(p, (struct shape) {nslots[k], 5000, 1}, (uint64_t) depth(500, 2000));
+        both_ways_as(p, (struct shape) {nslots[k], 200000, 1}, (uint64_t) depth(60, 300));
     }
 }
 
@@ -160,17 +162,27 @@ static void one_slot(struct part *p, int unasked)
     static const struct shape shape = {2, 60000, 0};
     int other = 1 - p->number;
     struct end e;
+    char word;
 
     end_open(&e, p, 0 == p->number ? GR_NET_OUT : GR_NET_IN, shape);
     end_join(&e, other);
     ends_finish(&e, 1, 2, &shape);
-    meet(p, other);
     if (0 == p->number) {
+        while (!gr_link_writable(&e.link)) {
+            settle(p, 0.01);
+        }
+        meet(p, other);
+        need(1 == recv(p->sockets[other], &word, 1, 0)); /* now it waits, and does nothing else */
         need(end_go_on(&e, 3, &shape));
-        settle(p, 0.5);
+        do {
+            settle(p, 0.5);
+        } while (unasked && !gr_link_drained(&e.link));
         need(gr_link_drained(&e.link) == unasked);
+        need(1 == send(p->sockets[other], "w", 1, MSG_NOSIGNAL));
     } else {
-        sleep(2);
+        meet(p, other);
+        need(1 == send(p->sockets[other], "b", 1, MSG_NOSIGNAL));
+        need(1 == recv(p->sockets[other], &word, 1, 0));
     }
     ends_finish(&e, 1, 3, &shape);
     end_close(&e);
