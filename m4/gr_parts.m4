@@ -59,6 +59,7 @@ void add(float *d, const float *a, int n) { for (int i = 0; i < n; i++) d[i] += 
 ]])], [gr_cv_target_clones=yes], [gr_cv_target_clones=no])
      CFLAGS=$gr_save_CFLAGS])
 GR_CLONES=
+gr_clones_summary=$gr_cv_target_clones
 AS_IF([test "x$gr_cv_target_clones" = xyes], [GR_CLONES=-DGR_TARGET_CLONES=1])
 dnl the component is closed and opened again by some MPI features; its code must stay
 GR_NODELETE="-Wl,-z,nodelete"

@@ -4,10 +4,6 @@
 # "not ok N # SKIP NAME", which TAP counts as a failure.
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
-case $1 in
-    # ThreadSanitizer of gcc 12 does not start where the kernel spreads addresses widely
-    *_tsan) ! setarch -R true 2>/dev/null || set -- setarch -R "$@" ;;
-esac
 "$@" >"$out"
 status=$?
 sed 's/^not ok \([0-9]* # SKIP\)/ok \1/' "$out"

@@ -3,10 +3,11 @@
 # Shared by ./demo and ./check (sourced): options, packages, Open MPI, configure, make.
 #     --ompi=PREFIX|5   an Open MPI elsewhere; 5: build and use 5.0.7, cached outside the tree
 #     --builddir=DIR    default build/, or build-ompi5/ and the like where --ompi is given
+# and $sanitizer (address, thread or nothing), for a build in build-$sanitizer/
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-ompi='' builddir='' log=''
+ompi='' builddir='' sanitizer='' log=''
 
 fail() { echo "$(basename "$0"): $*" >&2; exit 1; }
 
@@ -34,11 +35,12 @@ configure_tree() {
     [ -x "$top/configure" ] && [ "$top/configure" -nt "$top/configure.ac" ] && [ "$top/Makefile.in" -nt "$top/Makefile.am" ] ||
         run_logged autoreconf autoreconf -fi "$top"
     [ -z "$ompi" ] || args+=("--with-ompi=$ompi")
+    [ -z "$sanitizer" ] || args+=("--enable-sanitizer=$sanitizer")
     wanted="${args[*]-}"
     if [ ! -e "$builddir/config.status" ] || [ "$(cat "$builddir/.configured" 2>/dev/null)" != "$wanted" ]; then
         echo "configuring in $builddir ${wanted}"
         (cd "$builddir" && run_logged configure "$top/configure" "${args[@]}")
-        sed -n '/^gpuring [0-9]/,/^$/p' "$log" | tail -n 10
+        sed -n '/^gpuring [0-9]/,/^$/p' "$log" | tail -n 11
         echo "$wanted" >"$builddir/.configured"
     fi
 }
@@ -58,12 +60,12 @@ set_up() {
     "$top/tools/packages.sh"
     if [ "$ompi" = 5 ]; then
         ompi=$("$top/tools/ompi5.sh" | tail -n 1)
-        : "${builddir:=$top/build-ompi5}"
+        : "${builddir:=$top/build-ompi5${sanitizer:+-$sanitizer}}"
     elif [ -n "$ompi" ]; then
         [ -x "$ompi/bin/ompi_info" ] || fail "--ompi=$ompi: there is no $ompi/bin/ompi_info; give the prefix of an Open MPI, or 5"
-        : "${builddir:=$top/build-$(basename "$ompi")}"
+        : "${builddir:=$top/build-$(basename "$ompi")${sanitizer:+-$sanitizer}}"
     fi
-    : "${builddir:=$top/build}"
+    : "${builddir:=$top/build${sanitizer:+-$sanitizer}}"
     mkdir -p "$builddir"
     builddir=$(cd "$builddir" && pwd)
     log=$builddir/setup.log

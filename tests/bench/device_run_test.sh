@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # gpuring_bench -d and gpuring_together -d under mpirun, on the fake driver: results, formats, refusals.
-# Prints TAP. Environment: srcdir, builddir, GR_DIR, MPIRUN, BENCH as for the other tests; FAKECUDA: where plain/ has
-# the fake libcuda.so.1 and its kernels (builddir/tests/fakecuda/plain).
+# Prints TAP. Environment: srcdir, builddir, GR_DIR, MPIRUN, BENCH as for the other tests; FAKECUDA: where
+# the fake libcuda.so.1 and its kernels are (builddir/tests/fakecuda/lib).
 
 # shellcheck disable=SC2154,SC2317 # tmp is from ok.sh; the tests are called through ok
 MPIRUN=${MPIRUN:-mpirun --oversubscribe --mca mpi_yield_when_idle 1}
 BENCH=${BENCH:-./gpuring_bench}
-fake=${FAKECUDA:-${builddir:-.}/tests/fakecuda}/plain
+fake=${FAKECUDA:-${builddir:-.}/tests/fakecuda/lib}
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 if [ "${OMPI_SERIES:-4}" -ge 5 ]; then # PMIx of series 5 must not see the path

@@ -3,12 +3,12 @@
 # gpuring_gpu with NCCL beside it, and benchmarks/gpu/run.sh, on the fake driver with a fake NCCL (fake_nccl.c):
 # results, columns, ratios, refusals. What run.sh says of numbers, and what benchmarks/compare -d asks for, is shown on
 # programs that are shell scripts. Prints TAP.
-# Environment: srcdir, builddir; FAKECUDA: where plain/ has the fake driver and libraries.
+# Environment: srcdir, builddir; FAKECUDA: the folder of the fake driver and libraries.
 
 # shellcheck disable=SC2086,SC2154,SC2317 # tmp is from ok.sh; the tests are called through ok; options are words
 srcdir=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd) || exit 99
 builddir=$(cd "${builddir:-$srcdir/build}" && pwd) || exit 99
-fake=${FAKECUDA:-$builddir/tests/fakecuda}/plain
+fake=${FAKECUDA:-$builddir/tests/fakecuda/lib}
 nccl=$fake/fake_nccl.so
 export FAKECUDA_SMS=64 CUDA_DEVICE_MAX_CONNECTIONS=32
 . "$(dirname "$0")/ok.sh"

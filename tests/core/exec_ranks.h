@@ -18,6 +18,7 @@
 #ifndef GR_TESTS_EXEC_RANKS_H
 #define GR_TESTS_EXEC_RANKS_H
 
+#include "../sanitizer/sanitizer.h"
 #include "exec_data.h"
 
 #include "timing/link_port.h"
@@ -27,11 +28,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#if defined(__SANITIZE_THREAD__)
-#define EX_TSAN 1
-#else
-#define EX_TSAN 0
-#endif
+#define EX_TSAN GR_SANITIZER(0, 0, 1)
 
 enum ex_mode { EX_STEPPED, EX_THREADS };
 

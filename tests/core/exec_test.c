@@ -18,13 +18,12 @@
  * One in so many cases of the big tables is run; in threads, which mostly wait for a core, one in THREADS more; with
  * data that are fetched, one in DIRECT more. A single thread has no races.
  */
-#if defined(__SANITIZE_THREAD__)
-enum { THINNING = 8, THREADS = 1, STEPPED = 4, DIRECT = 3 };
-#elif defined(__SANITIZE_ADDRESS__)
-enum { THINNING = 3, THREADS = 1, STEPPED = 1, DIRECT = 2 };
-#else
-enum { THINNING = 1, THREADS = 4, STEPPED = 1, DIRECT = 2 };
-#endif
+enum {
+    THINNING = GR_SANITIZER(1, 3, 8),
+    THREADS = GR_SANITIZER(4, 1, 1),
+    STEPPED = GR_SANITIZER(1, 1, 4),
+    DIRECT = GR_SANITIZER(2, 2, 3)
+};
 
 static uint64_t thinning;
 

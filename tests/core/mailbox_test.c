@@ -10,19 +10,14 @@
 
 #include <cmocka.h>
 
+#include "../sanitizer/sanitizer.h"
 #include "mail_ranks.h"
 #include "mailbox_explore.h"
 
 #include "symbolic.h" /* the seeded random numbers */
 
 /* One in so many calls is run in threads, and one in so many calls and games by a single one, which has no races. */
-#if defined(__SANITIZE_THREAD__)
-enum { THREADS = 8, STEPPED = 50 };
-#elif defined(__SANITIZE_ADDRESS__)
-enum { THREADS = 3, STEPPED = 3 };
-#else
-enum { THREADS = 1, STEPPED = 1 };
-#endif
+enum { THREADS = GR_SANITIZER(1, 3, 8), STEPPED = GR_SANITIZER(1, 3, 50) };
 
 static uint64_t seed;
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds the fake driver, kernels for it, or a program that is linked to it.
-#     build.sh DIR FLAVOUR                          DIR/libcuda.so.1; FLAVOUR: plain, asan or tsan
+#     build.sh DIR FLAVOUR                          DIR/libcuda.so.1; FLAVOUR: plain, address or thread
 #     build.sh DIR FLAVOUR OUT.so SOURCE.cu [FLAG]  DIR/OUT.so, for the libcuda.so.1 that is in DIR
 #     build.sh DIR FLAVOUR OUT SOURCE.c ...         DIR/OUT, the same
-# Programs that load these must be built with the same sanitizer. Environment: CC, CXX, CUDA_CPPFLAGS.
+# FLAVOUR is as for configure --enable-sanitizer: programs that load these must be built with the same sanitizer. Environment: CC, CXX, CUDA_CPPFLAGS.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 dir=$1 flavour=$2
@@ -12,12 +12,12 @@ cxx=${CXX:-g++}
 mkdir -p "$dir"
 case $flavour in
     plain) compile='-O2' link='' kernels='-O2' fibers=$compile ;;
-    asan)
+    address)
         compile='-O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined'
         link=$compile kernels=$compile fibers=$compile
         ;;
     # what goes on between fibers is not looked at: they share one OS thread, and say themselves what orders what
-    tsan)
+    thread)
         compile='-O1 -fsanitize=thread' fibers='-O2 -DFAKE_TSAN'
         link=-fsanitize=thread kernels=$compile
         ;;

@@ -22,7 +22,7 @@ self=$here/faults.sh
 srcdir=${srcdir:-$(cd "$here/../.." && pwd)}
 builddir=${builddir:-$srcdir/build}
 : "${PROGDIR:=$builddir/tests/mpi}" "${GR_DIR:=$builddir/component}"
-export srcdir builddir PROGDIR GR_DIR FAKECUDA=${FAKECUDA:-$builddir/tests/fakecuda}
+export srcdir builddir PROGDIR GR_DIR FAKECUDA=${FAKECUDA:-$builddir/tests/fakecuda/lib}
 limit=${FAULT_LIMIT:-60}
 
 # ---- one run ----
@@ -92,7 +92,7 @@ configure() {
         host) options=() ;;
         thread) options=(--mca coll_gpuring_progress_thread 1) ;;
         device | staged)
-            export LD_LIBRARY_PATH=$FAKECUDA/plain${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+            export LD_LIBRARY_PATH=$FAKECUDA${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
             export FAKECUDA_SMS=64 FAKECUDA_DEVICES=2 GPURING_MEMORY=device GR_HOST=0
             np=2 patience=15 # kernels are slow here, and share two cores with others
             options=(--mca coll_gpuring_device_channels 2 --mca coll_gpuring_device_slot_bytes 16384 --mca op ^avx)

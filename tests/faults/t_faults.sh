@@ -51,7 +51,7 @@ must_be_right host 1 malloc:1 # the module of a communicator
 once_bad host 1 process_vm_readv:50 # others must not take what is in its buffers from then on for what it had sent
 once_bad host all calloc:350        # it is told on a communicator of the same id that was freed since
 sample_of host 8
-if [ -e "${FAKECUDA:-/nonexistent}/plain/libcuda.so.1" ]; then
+if [ -e "${FAKECUDA:-/nonexistent}/libcuda.so.1" ]; then
     # the driver fails to say where memory lies; the module in reserve
     for fault in cuInit:1 cuDeviceGet:1 cuPointerGetAttributes:20 malloc:1; do
         must_be_right device 1 $fault

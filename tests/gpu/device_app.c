@@ -10,15 +10,6 @@
 #define WITH_VALUE(name) #name
 #define EXPORTED(name) WITH_VALUE(name)
 
-#if defined(__SANITIZE_ADDRESS__)
-/* What the driver under test leaves behind is not looked at. */
-__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-    return "leak:libcuda.so";
-}
-#endif
-
 struct app app;
 
 const char *const app_memory_names[APP_KINDS] = {"plain", "stack", "pinned", "registered",

@@ -4,8 +4,8 @@
  * a body, which runs in a process of its own, since a driver reads its environment once and is never unloaded. That
  * process begins without a driver, so it may fork before it loads one.
  *
- * Environment: LIBCUDA, the driver under test; or FAKECUDA, the folder of the fake driver's flavours, of which a
- * program takes the one that it was built like, with the kernels of device_kernels.cu.
+ * Environment: LIBCUDA, the driver under test; or FAKECUDA, the folder of the fake driver, which is used with the kernels
+ * of device_kernels.cu.
  */
 #ifndef GR_TESTS_DEVICE_ROWS_H
 #define GR_TESTS_DEVICE_ROWS_H
@@ -23,14 +23,6 @@
 
 /* Seconds that a body may take. */
 enum { ROW_PATIENCE = 240 };
-
-#if defined(__SANITIZE_THREAD__)
-#define ROW_FLAVOUR "tsan"
-#elif defined(__SANITIZE_ADDRESS__)
-#define ROW_FLAVOUR "asan"
-#else
-#define ROW_FLAVOUR "plain"
-#endif
 
 struct row {
     const char *name;
@@ -116,9 +108,9 @@ static inline int choose_driver(void)
         fprintf(stderr, "LIBCUDA or FAKECUDA must say where the driver under test is\n");
         return -1;
     }
-    snprintf(path, sizeof(path), "%s/%s/libcuda.so.1", folder, ROW_FLAVOUR);
+    snprintf(path, sizeof(path), "%s/libcuda.so.1", folder);
     setenv("LIBCUDA", path, 1);
-    snprintf(path, sizeof(path), "%s/%s/device_kernels.so", folder, ROW_FLAVOUR);
+    snprintf(path, sizeof(path), "%s/device_kernels.so", folder);
     setenv("FAKECUDA_KERNELS", path, 1);
     return 0;
 }

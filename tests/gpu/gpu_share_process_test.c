@@ -3,6 +3,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
+#include "../sanitizer/sanitizer.h"
 #include "gpu_share_peer.h"
 
 #include <signal.h>
@@ -185,11 +186,7 @@ static void mappings_are_bounded(void)
 }
 
 /* KiB that a process may grow by; a sanitizer is slow, keeps what is freed, and looks for leaks itself. */
-#if defined(__SANITIZE_ADDRESS__)
-enum { GROWTH = 1 << 20, ROUNDS = 2500 };
-#else
-enum { GROWTH = 2048, ROUNDS = 10000 };
-#endif
+enum { GROWTH = GR_SANITIZER(2048, 1 << 20, 1 << 20), ROUNDS = GR_SANITIZER(10000, 2500, 2500) };
 
 static void ten_thousand_rounds(void)
 {

@@ -3,13 +3,13 @@
 #
 # Bugs planted into copies of the kernels: each must be caught by some mode of the fake driver, and the kernels as they
 # are by none. Prints TAP, with the mode that caught it. Arguments: names of mutants, default some of them (sample.sh).
-# Environment: srcdir (default: two folders up), KERNEL_TEST (kernel_test for the plain fake driver), LIBCUDA (that),
+# Environment: srcdir (default: two folders up), KERNEL_TEST (kernel_test), LIBCUDA (the fake driver),
 # KERNEL_MUTANTS_KEEP (leave the build folder there).
 set -u
 export LC_ALL=C
 srcdir=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd) || exit 99
 test=$(realpath "${KERNEL_TEST:-tests/gpu/kernel_test}") || exit 99
-fake=$(dirname "$(realpath "${LIBCUDA:-tests/fakecuda/plain/libcuda.so.1}")") || exit 99
+fake=$(dirname "$(realpath "${LIBCUDA:-tests/fakecuda/lib/libcuda.so.1}")") || exit 99
 . "$(dirname "$0")/../sample.sh"
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT

@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "../sanitizer/sanitizer.h"
 #include "kernel_draw.h"
 
 #include "blocks.h"
@@ -50,12 +51,8 @@ static int thinned(void)
     return 0 != sym_below(&kc_seed, thinning);
 }
 
-/* Blocks of all ranks, about: in ThreadSanitizer's flavour each of their threads is one of the machine's. */
-#if defined(__SANITIZE_THREAD__)
-enum { BLOCKS = 12 };
-#else
-enum { BLOCKS = 144 };
-#endif
+/* Blocks of all ranks, about: under ThreadSanitizer each of their threads is one of the machine's. */
+enum { BLOCKS = GR_SANITIZER(144, 144, 12) };
 
 /* What so many blocks would take too long for. */
 static void lighten(struct kc_case *c)

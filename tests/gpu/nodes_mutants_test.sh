@@ -4,12 +4,12 @@
 # Bugs planted into copies of the kernels that only a network at the other end of a link brings to light: team_test, with
 # ranks on several nodes, must see each, and none in the kernels as they are; and that nobody flushes what the network
 # writes to device memory. Prints TAP. Environment: srcdir (default: two
-# folders up), TEAM_TEST (team_test for the plain fake driver), FAKECUDA (the folder of that).
+# folders up), TEAM_TEST (team_test), FAKECUDA (the folder of the fake driver).
 set -u
 export LC_ALL=C
 srcdir=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd) || exit 99
 test=$(realpath "${TEAM_TEST:-tests/gpu/team_test}") || exit 99
-fake=$(realpath "${FAKECUDA:-tests/fakecuda}/plain") || exit 99
+fake=$(realpath "${FAKECUDA:-tests/fakecuda/lib}") || exit 99
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 . "$(dirname "$0")/../result.sh"

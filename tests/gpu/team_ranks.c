@@ -42,7 +42,7 @@ void tr_each(int p, tr_body body, void *ctx)
 
 /*
  * The component's kernels instead of device_kernels.cu's, which do nothing: all of them, or under a sanitizer those of
- * team_kernels.cu; or those that TEAM_TEST_KERNELS names.
+ * team_kernels.cu, with the others from device_kernels.cu; or those that TEAM_TEST_KERNELS names.
  */
 static void choose_kernels(void)
 {
@@ -54,11 +54,10 @@ static void choose_kernels(void)
     }
     if (NULL != others) {
         snprintf(path, sizeof(path), "%s", others);
-    } else if (0 == strcmp(ROW_FLAVOUR, "plain")) {
-        snprintf(path, sizeof(path), "%s/plain/fakecuda_kernels.so", folder);
+    } else if (TR_FEW_KERNELS) {
+        snprintf(path, sizeof(path), "%s/fakecuda_kernels.so:%s/device_kernels.so", folder, folder);
     } else {
-        snprintf(path, sizeof(path), "%s/" ROW_FLAVOUR "/team_kernels.so:%s/" ROW_FLAVOUR "/device_kernels.so", folder,
-                 folder);
+        snprintf(path, sizeof(path), "%s/fakecuda_kernels.so", folder);
     }
     setenv("FAKECUDA_KERNELS", path, 1);
 }

@@ -17,15 +17,14 @@
 #include "device_app.h"
 #include "team_driver.h"
 
+#include "../sanitizer/sanitizer.h"
+
 #include "exec/gpu_op.h"
 
 #define TR_RANKS 8
 
-#if defined(__SANITIZE_THREAD__)
-#define TR_TSAN 1
-#else
-#define TR_TSAN 0
-#endif
+#define TR_TSAN GR_SANITIZER(0, 0, 1)
+#define TR_FEW_KERNELS GR_SANITIZER(0, 1, 1) /* team_kernels.cu */
 
 /* Threads of a block where a test is not about their number: two warps. */
 enum { TR_THREADS = 64 };

@@ -18,13 +18,7 @@ struct effort {
     int most;
     unsigned one_in;
 };
-#if TR_TSAN
-static const struct effort effort = {3, 8};
-#elif defined(__SANITIZE_ADDRESS__)
-static const struct effort effort = {5, 3};
-#else
-static const struct effort effort = {5, 1};
-#endif
+static const struct effort effort = {GR_SANITIZER(5, 5, 3), GR_SANITIZER(1, 3, 8)};
 
 static uint64_t seed;
 
@@ -295,7 +289,7 @@ static struct row rows[] = {
      DIRECT "FAKECUDA_DEVICES=2 TEAM_TEST_NODES=2 TEAM_TEST_ONE_IN=4"},
     {"the_same_between_nodes_through_a_gate", every_call_is_as_on_the_host,
      "TEAM_TEST_NODES=2 TEAM_TEST_GATE=1 TEAM_TEST_ONE_IN=12"},
-#if !TR_TSAN && !defined(__SANITIZE_ADDRESS__) /* which have few kernels */
+#if !TR_FEW_KERNELS
     ROW(every_type_and_operation_has_its_kernel, NULL),
     ROW(kernels_that_count_bytes_take_elements, NULL),
 #endif

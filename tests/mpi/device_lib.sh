@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # Sourced by the scripts that run on the fake CUDA driver, after lib.sh. FAKECUDA: its directory.
 
-fake=${FAKECUDA:?the directory of the fake driver}/plain
+fake=${FAKECUDA:?the directory of the fake driver}
 if [ ! -e "$fake/libcuda.so.1" ]; then
     echo "1..0 # SKIP no CUDA toolkit: nothing to run on devices with"
     exit 0

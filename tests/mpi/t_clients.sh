@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 
 srcdir=${srcdir:?the sources}
-fake=${FAKECUDA:?the directory of the fake driver}/plain
+fake=${FAKECUDA:?the directory of the fake driver}
 client=$srcdir/benchmarks/clients/mpi4py_collectives.py
 export FAKECUDA_SMS=64 FAKECUDA_DEVICES=2
 gpuring='--mca coll gpuring --mca coll_gpuring_report summary'

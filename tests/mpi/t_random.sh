@@ -52,7 +52,7 @@ fi
 
 # ---- buffers on devices ----
 
-fake=${FAKECUDA:?the directory of the fake driver}/plain
+fake=${FAKECUDA:?the directory of the fake driver}
 if [ -e "$fake/libcuda.so.1" ]; then
     . "$(dirname "$0")/device_lib.sh"
     beyond='' GPURING_MEMORY=mixed programs "host memory and devices" good_on_devices 4 2 \
