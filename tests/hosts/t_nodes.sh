@@ -16,11 +16,11 @@ layouts=2x2
 [ -z "${GPURING_ALL:-}" ] || layouts='2x1 2x2 4x1 4x2 3+1'
 for layout in $layouts; do
     np=$(np_of $layout)
-    nodes $layout $np $all_cases -- matrix
-    tap_check "$layout: blocking, all types and operations, pairs of factors, 16 MiB, any case" good_through_gpuring
-    nodes $layout $np -- nonblocking 1
+    nodes $layout $np $(depth "$any_case" "$all_cases") -- matrix
+    tap_check "$layout: blocking, $(depth "any case" "all types and operations, pairs of factors, 16 MiB, any case")" good_through_gpuring
+    nodes $layout $np -- nonblocking $(depth 0 1)
     tap_check "$layout: nonblocking, each of the eight" eight_taken
-    nodes $layout $np -- persistent 1
+    nodes $layout $np -- persistent $(depth 0 1)
     tap_check "$layout: persistent, each of the eight" eight_taken
 done
 nodes 3+1 4 -- hello_coll

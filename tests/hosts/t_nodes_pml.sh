@@ -19,7 +19,7 @@ forms() { # LAYOUT
     nodes "$1" 4 $pml $any_case -- matrix
     tap_check "$1: blocking, any case" good_over_pml
     for form in nonblocking persistent; do
-        nodes "$1" 4 $pml -- $form 1
+        nodes "$1" 4 $pml -- $form $(depth 0 1)
         tap_check "$1: $form, each of the eight" eight_over_pml
     done
 }

@@ -22,9 +22,9 @@ for layout in $layouts; do
     np=$(np_of $layout)
     nodes $layout $np $any_case $zero -- matrix
     tap_check "$layout: blocking, any case" right
-    nodes $layout $np $zero -- nonblocking 1
+    nodes $layout $np $zero -- nonblocking $(depth 0 1)
     tap_check "$layout: nonblocking" eight_right
-    nodes $layout $np $zero -- persistent 1
+    nodes $layout $np $zero -- persistent $(depth 0 1)
     tap_check "$layout: persistent" eight_right
 done
 

@@ -169,11 +169,13 @@ make_line() {
     grun_line=${line[*]}
 }
 
-# Runs to the end; output in $out, status in $rc.
+# Runs to the end; output in $out, status in $rc. Messages come behind what the program printed, since the launcher may put
+# one of them into the middle of a line.
 grun() {
     make_line "$@"
     rc=0
-    timeout -k 5 "${TEST_LIMIT:-120}" "${line[@]}" >"$out" 2>&1 || rc=$?
+    timeout -k 5 "${TEST_LIMIT:-120}" "${line[@]}" >"$out" 2>"$work/messages" || rc=$?
+    cat "$work/messages" >>"$out"
 }
 
 # Starts in the background; gwait waits for it.

@@ -26,7 +26,7 @@ GR_HOST=1 GPURING_MEMORY=mixed on_devices "ignored arguments, in pieces of 512 b
     --mca coll_gpuring_stage_bytes 512 -- ignored
 GPURING_MEMORY=mixed on_devices "communicators of every origin" good_on_devices 3 $small -- comms
 GPURING_MEMORY=mixed on_devices "user-defined operations" all_good 3 $small -- userops
-GPURING_MEMORY=mixed on_devices "nonblocking" good_on_devices 2 $small -- nonblocking $(depth 1 5)
-GPURING_MEMORY=device on_devices "persistent" good_on_devices 2 $small -- persistent $(depth 1 3)
+GPURING_MEMORY=mixed on_devices "nonblocking" good_on_devices 2 $small -- nonblocking $(depth 0 5)
+GPURING_MEMORY=device on_devices "persistent" good_on_devices 2 $small -- persistent $(depth 0 3)
 
 tap_done

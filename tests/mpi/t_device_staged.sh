@@ -21,8 +21,8 @@ auto  4 65536 2 managed
 END
 )
 pieces='--mca coll_gpuring_device_pool_mib 1 --mca coll_gpuring_stage_bytes 2048'
-GPURING_MEMORY=mixed FAKECUDA_DELAY=$(depth 1 7) on_devices "in pieces: nonblocking" good_by_staging 3 $small $pieces -- nonblocking $(depth 1 5)
-GPURING_MEMORY=device FAKECUDA_RATE=100 on_devices "in pieces: persistent" good_by_staging 2 $small $pieces -- persistent $(depth 1 3)
+GPURING_MEMORY=mixed FAKECUDA_DELAY=$(depth 1 7) on_devices "in pieces: nonblocking" good_by_staging 3 $small $pieces -- nonblocking $(depth 0 5)
+GPURING_MEMORY=device FAKECUDA_RATE=100 on_devices "in pieces: persistent" good_by_staging 2 $small $pieces -- persistent $(depth 0 3)
 
 GPURING_MEMORY=device FAKECUDA_LOG=$work/pieces on_devices "in pieces: each byte is copied once, nothing is allocated" \
     good_by_staging 3 $small --mca coll_gpuring_stage_bytes 262144 -- staged copies

@@ -49,7 +49,7 @@ tap_check "one rank killed: the job ends" [ "$rc" -ne 0 ]
 tap_check "one rank killed: nothing is left" nothing_left
 
 if [ "$GR_OWN_SHM" = 1 ]; then
-    mount -o remount,size=256k /dev/shm
+    wait_for 20 mount -o remount,size=256k /dev/shm # refused while what killed ranks held is more than that
     grun $np --mca coll_gpuring_slots 16 -- hello_coll
     tap_check "a /dev/shm of 256 KiB: right results" all_good
     tap_check "a /dev/shm of 256 KiB: one line says so" [ "$(lines_seen 'gpuring: /dev/shm .*full')" -eq 1 ]

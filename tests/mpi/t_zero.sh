@@ -38,8 +38,8 @@ for algorithm in $(depth tree 'ring chain tree flat twoshot'); do
         --mca coll_gpuring_algorithm $algorithm -- matrix
 done
 in_all && GPURING_MEMORY=mixed on_devices "types with gaps" all_good 2 $zero -- types
-GPURING_MEMORY=mixed on_devices "nonblocking" good_past_slots 3 $zero -- nonblocking $(depth 1 5)
-GPURING_MEMORY=device on_devices "persistent" good_past_slots 2 $zero -- persistent $(depth 1 3)
+GPURING_MEMORY=mixed on_devices "nonblocking" good_past_slots 3 $zero -- nonblocking $(depth 0 5)
+GPURING_MEMORY=device on_devices "persistent" good_past_slots 2 $zero -- persistent $(depth 0 3)
 in_all && GPURING_MEMORY=device on_devices "communicators of every origin" good_past_slots 3 $zero -- comms
 
 # ---- buffers that come and go ----
