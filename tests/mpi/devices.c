@@ -86,7 +86,7 @@ static void progress(void)
         tap_sync();
         MPI_Iallreduce(b->in, b->out, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
         there = false;
-        for (double end = seconds_now() + 10; !there && seconds_now() < end;) {
+        for (double end = seconds_now() + 240; !there && seconds_now() < end;) {
             quick_sleep(20000);
             there = is_sum(b, k);
         }

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Does a nonblocking allreduce go on while the program does something else? overlap [thread|leave]
+ * Does a nonblocking allreduce go on while the program does something else? overlap [thread|leave FOLDER|time]
  *
- *     thread    judges it: the rank sleeps five times as long as the call takes, and must hardly wait then.
- *               Expects coll_gpuring_progress_thread 1. It sleeps, so that the thread has the core.
- *     leave     what a call says at once has left when it returns: rank 0 makes a small Ibcast and sleeps, and nobody waits
- *               until it wakes. With links that are there: the first call is awaited by all
- *     nothing   computes and calls MPI_Test in between; times are only told
+ *     nothing   MPI_Test until it is complete
+ *     thread    with coll_gpuring_progress_thread 1: the result comes while no rank calls MPI
+ *     leave     what a call says at once has left when it returns: rank 0 makes a small Ibcast, and calls MPI again when the
+ *               others have it, who say so by files in FOLDER. With links that are there: the first call is awaited by all
+ *     time      no test: prints how long MPI_Wait takes after five times the time of a blocking call, asleep
  */
 #include <mpi.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "forms.h"
 #include "mpit_counts.h"
@@ -18,9 +20,9 @@
 #include "rng.h"
 #include "tap.h"
 
-#define BYTES (16 << 20)
-#define TRIES 7
-#define SLEEP 1 /* seconds */
+#define BYTES    (16 << 20)
+#define TRIES    7
+#define PATIENCE 240 /* seconds that are waited for what must come */
 
 static int by_value(const void *a, const void *b)
 {
@@ -50,22 +52,8 @@ static double blocking_seconds(struct form_call *c, uint64_t *salts, bool *ok)
     return median(times, TRIES);
 }
 
-/* Keeps the core busy for that long, with a look at the request every 50 us. */
-static void compute(double seconds, MPI_Request *request)
-{
-    double end = seconds_now() + seconds, look = 0;
-    int done = 0;
-
-    while (seconds_now() < end) {
-        if (seconds_now() > look) {
-            MPI_Test(request, &done, MPI_STATUS_IGNORE);
-            look = seconds_now() + 50e-6;
-        }
-    }
-}
-
 /* Returns how long MPI_Wait took, after `away` seconds of something else. */
-static double waiting_seconds(struct form_call *c, uint64_t *salts, bool thread, double away, bool *ok)
+static double waiting_seconds(struct form_call *c, uint64_t *salts, double away, bool *ok)
 {
     double times[TRIES];
 
@@ -75,11 +63,7 @@ static double waiting_seconds(struct form_call *c, uint64_t *salts, bool thread,
         form_fill(c, rng_next(salts));
         tap_sync();
         form_start(c, FORM_NONBLOCKING, &request);
-        if (thread) {
-            quick_sleep((int) (away * 1e6));
-        } else {
-            compute(away, &request);
-        }
+        quick_sleep((int) (away * 1e6));
         times[i] = seconds_now();
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         times[i] = seconds_now() - times[i];
@@ -88,60 +72,130 @@ static double waiting_seconds(struct form_call *c, uint64_t *salts, bool thread,
     return median(times, TRIES);
 }
 
-static void check_leaving(void)
+static void time_it(struct form_call *c)
 {
-    int word = -1, k;
-    double waited;
+    uint64_t salts = rng_key(test_seed, 170, 0);
     bool ok = true;
-    MPI_Request request;
+    double blocking = blocking_seconds(c, &salts, &ok), waiting = waiting_seconds(c, &salts, 5 * blocking, &ok);
 
-    for (k = 0; k < 4; k++) {
+    tap_note("%d bytes: blocking %.2f ms, MPI_Wait after five times that %.2f ms", BYTES, 1e3 * blocking,
+             1e3 * waiting);
+    tap_check(ok, "results");
+}
+
+static bool file_comes(const char *path)
+{
+    double end = seconds_now() + PATIENCE;
+
+    while (0 != access(path, F_OK)) {
+        if (seconds_now() > end) {
+            return false;
+        }
+        quick_sleep(1000);
+    }
+    return true;
+}
+
+/* A rank that has the word of call number k says so by a file; with `await` set, rank 0 waits for those of all others. */
+static bool all_have_it(const char *folder, int k, bool await)
+{
+    char path[4096];
+    bool ok = true;
+    FILE *file;
+
+    for (int r = 1; r < test_size; r++) {
+        snprintf(path, sizeof path, "%s/call_%d_rank_%d", folder, k, r);
+        if (0 == test_rank && await) {
+            ok = file_comes(path) && ok;
+        } else if (r == test_rank) {
+            file = fopen(path, "w");
+            ok = NULL != file && 0 == fclose(file);
+        }
+    }
+    return ok;
+}
+
+static void check_leaving(const char *folder)
+{
+    MPI_Request request;
+    bool ok = true;
+    int word;
+
+    for (int k = 0; k < 4; k++) {
         word = 0 == test_rank ? k : -1;
         tap_sync();
-        waited = seconds_now();
         MPI_Ibcast(&word, 1, MPI_INT, 0, MPI_COMM_WORLD, &request);
-        if (0 == test_rank && k > 0) {
-            quick_sleep(SLEEP * 1000000);
-        }
+        ok = (0 != test_rank || all_have_it(folder, k, k > 0)) && ok;
         MPI_Wait(&request, MPI_STATUS_IGNORE);
-        waited = seconds_now() - waited;
-        ok = ok && k == word && (0 == test_rank || 0 == k || waited < SLEEP / 2.0);
-        tap_note("call %d: %.3f ms", k, 1e3 * waited);
+        ok = (0 == test_rank || all_have_it(folder, k, false)) && ok && k == word;
     }
     tap_check(ok, "what a nonblocking call says at once has left when it returns");
 }
 
-static void check_going_on(bool thread)
+static void check_test(struct form_call *c)
 {
-    struct form_shape shape = {.coll = COLL_ALLREDUCE, .kind = KIND_FLOAT, .count = BYTES / (int) sizeof(float)};
-    bool ok = true;
-    struct form_call c;
-    double blocking, waiting;
-    uint64_t salts = rng_key(test_seed, 170, 0);
+    MPI_Request request;
+    int done = 0;
 
-    kinds_open();
-    form_make(&c, MPI_COMM_WORLD, &shape);
-    blocking = blocking_seconds(&c, &salts, &ok);
-    waiting = waiting_seconds(&c, &salts, thread, 5 * blocking, &ok);
-    form_free(&c);
-    tap_note("%d bytes: blocking %.2f ms, MPI_Wait after five times that %.2f ms", BYTES, 1e3 * blocking,
-             1e3 * waiting);
-    tap_check(ok, "results");
-    if (thread && tap_agree(mpit_counts_read().calls > 0)) {
-        tap_check(waiting < blocking / 2, "the thread went on: MPI_Wait takes less than half of a blocking call");
-    } else if (thread) {
-        tap_skip("gpuring is not at work", "the thread went on");
+    form_fill(c, test_seed);
+    form_start(c, FORM_NONBLOCKING, &request);
+    while (!done) {
+        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     }
-    kinds_close();
+    tap_check(form_check(c), "results");
+}
+
+/* What the output will be is known from a first call. */
+static void check_thread(struct form_call *c)
+{
+    double end;
+    MPI_Request request;
+    char *result = malloc(BYTES);
+    bool there = false, ok;
+
+    form_fill(c, test_seed);
+    form_start(c, FORM_NONBLOCKING, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    memcpy(result, c->recv, BYTES);
+    ok = form_check(c);
+    if (!tap_agree(mpit_counts_read().calls > 0)) {
+        tap_skip("gpuring is not at work", "the result comes while no rank calls MPI");
+        free(result);
+        return;
+    }
+    form_fill(c, test_seed);
+    form_start(c, FORM_NONBLOCKING, &request);
+    for (end = seconds_now() + PATIENCE; !there && seconds_now() < end;) {
+        there = 0 == memcmp(result, c->recv, BYTES);
+        quick_sleep(1000);
+    }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    ok = form_check(c) && ok;
+    tap_check(ok, "results");
+    tap_check(there, "the result comes while no rank calls MPI");
+    free(result);
 }
 
 int main(int argc, char **argv)
 {
+    struct form_shape shape = {.coll = COLL_ALLREDUCE, .kind = KIND_FLOAT, .count = BYTES / (int) sizeof(float)};
+    struct form_call c;
+
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
-    if (argc > 1 && 0 == strcmp(argv[1], "leave")) {
-        check_leaving();
-    } else {
-        check_going_on(argc > 1 && 0 == strcmp(argv[1], "thread"));
+    if (argc > 2 && 0 == strcmp(argv[1], "leave")) {
+        check_leaving(argv[2]);
+        return test_end();
     }
+    kinds_open();
+    form_make(&c, MPI_COMM_WORLD, &shape);
+    if (argc > 1 && 0 == strcmp(argv[1], "time")) {
+        time_it(&c);
+    } else if (argc > 1 && 0 == strcmp(argv[1], "thread")) {
+        check_thread(&c);
+    } else {
+        check_test(&c);
+    }
+    form_free(&c);
+    kinds_close();
     return test_end();
 }
