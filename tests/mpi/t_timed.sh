@@ -77,13 +77,15 @@ tap_check "the report as JSON" grep -qE '\{"step_sync": "timed", "calls": [1-9].
 tap_check "the report as JSON can be read" python3 -c "import json, sys; json.load(open(sys.argv[1]))" "$work/r.json"
 
 # A rank that is stopped and goes on: its pid is that of the last process of the job.
-gstart 4 --mca coll_gpuring_step_sync timed --mca coll_gpuring_mailbox_bytes 0 --mca coll_gpuring_torus 2x2 -- timed 2x2 6
+gstart 4 --mca coll_gpuring_step_sync timed --mca coll_gpuring_mailbox_bytes 0 --mca coll_gpuring_torus 2x2 \
+    -- timed 2x2 6 "$work/stopped"
 rank_pid() { pid=$(descendants "$job" | while read -r p; do
     [ "$(cat /proc/"$p"/comm 2>/dev/null)" != timed ] || echo "$p"; done | tail -n 1); [ -n "$pid" ]; }
-wait_for 20 rank_pid
+wait_for 60 rank_pid
+wait_for 60 seen '^# seed'
 stop_in_turn "$pid" "$pid" "$pid" "$pid"
 gwait
 tap_check "a rank that is stopped and goes on" good_through_gpuring
-tap_check "it was stopped" [ $stops -gt 0 ]
+tap_check "it was stopped" [ $stops -eq 4 ]
 
 tap_done

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Timed steps: timed XxYx... [CALLS]. On a Cartesian communicator of that torus, with reorder, on its rows and on
- * MPI_COMM_WORLD: all collectives in their three forms, by ranks that are late by chance, and one that stops for a while.
+ * Timed steps: timed XxYx... [CALLS [FILE]]. On a Cartesian communicator of that torus, with reorder, on its rows and on
+ * MPI_COMM_WORLD: all collectives in their three forms, by ranks that are late by chance. With FILE, Allreduces go on until
+ * there is such a file: a script stops ranks meanwhile.
  */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "forms.h"
 #include "matrix_case.h"
@@ -71,6 +73,19 @@ static void test_comm(MPI_Comm comm, const char *name, int n)
     tap_check(1 == size || mpit_counts_read().calls > taken, "%s: gpuring takes them", name);
 }
 
+/* Rank 0 looks for the file. */
+static void call_until(const char *file)
+{
+    bool ok = true;
+    int there = 0;
+
+    while (!there) {
+        ok = run_calls(MPI_COMM_WORLD, COLL_ALLREDUCE, FORM_BLOCKING, 3, false) && ok;
+        there = 0 != tap_share(0 == access(file, F_OK));
+    }
+    tap_check(ok, "until ranks were stopped");
+}
+
 int main(int argc, char **argv)
 {
     const char *text = argc > 1 ? argv[1] : "2x2";
@@ -88,6 +103,9 @@ int main(int argc, char **argv)
     test_comm(torus, "torus", n);
     test_comm(row, "rows of two", n);
     test_comm(MPI_COMM_WORLD, "world", 1);
+    if (argc > 3) {
+        call_until(argv[3]);
+    }
     MPI_Comm_free(&row);
     MPI_Comm_free(&torus);
     kinds_close();
