@@ -27,9 +27,9 @@ test_program "a job that ends well" $np -- lifecycle 20
 tap_check "nothing is left of it" nothing_left
 
 gstart $np -- stall loop
-tap_check "a job in the middle of its calls" wait_for 30 seen '^# looping'
-sleep 0.5
-tap_check "nothing has a name while it runs" nothing_left
+tap_check "a job in the middle of its calls" wait_for 60 seen '^# looping'
+tap_check "nothing has a name while it runs" wait_for 60 nothing_left
+tap_check "    and it still runs" kill -0 "$job"
 kill_all "$job"
 gwait
 tap_check "killed: nothing is left" nothing_left
@@ -43,13 +43,13 @@ for delay in $(depth '0.6 1.0' '0.4 0.6 0.8 1.0 1.3'); do
 done
 
 gstart $np -- stall kill
-wait_for 20 seen '^# rank 1 stalls'
+wait_for 60 seen '^# rank 1 stalls'
 gwait
 tap_check "one rank killed: the job ends" [ "$rc" -ne 0 ]
 tap_check "one rank killed: nothing is left" nothing_left
 
 if [ "$GR_OWN_SHM" = 1 ]; then
-    wait_for 20 mount -o remount,size=256k /dev/shm # refused while what killed ranks held is more than that
+    wait_for 60 mount -o remount,size=256k /dev/shm # refused while what killed ranks held is more than that
     grun $np --mca coll_gpuring_slots 16 -- hello_coll
     tap_check "a /dev/shm of 256 KiB: right results" all_good
     tap_check "a /dev/shm of 256 KiB: one line says so" [ "$(lines_seen 'gpuring: /dev/shm .*full')" -eq 1 ]
