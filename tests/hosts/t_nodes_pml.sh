@@ -69,6 +69,6 @@ gstart 2 --mca coll_gpuring_nodes 1 $pml --mca coll_gpuring_timeout 1 --enable-r
 tap_check "killed rank: who waits says for whom" wait_for 60 waits_for_1
 kill_all "$job"
 job=
-tap_check "killed rank: no process is left" wait_for 10 marked_is 0
+tap_check "killed rank: no process is left" wait_for 60 marked_is 0
 
 tap_done

@@ -128,9 +128,9 @@ gstart 2 --mca coll_gpuring_nodes 1 $(rails 2) --mca coll_gpuring_nodes_mbit 100
 tap_check "one rail is cut: who waits says for whom" wait_for 60 waits_for_1
 tap_check "one rail is cut: then, that the link is lost, to where, and over which device" wait_for 60 \
     seen "gpuring: rank ([01]) of stalled communicator, on h\1, has lost a link to another node: rank ([01]) on h\2, over eth1: "
-tap_check "one rail is cut: the call fails" wait_for 10 seen 'MPI_ERR_OTHER'
+tap_check "one rail is cut: the call fails" wait_for 60 seen 'MPI_ERR_OTHER'
 kill_all "$job"
 job=
-tap_check "one rail is cut: no process is left" wait_for 10 marked_is 0
+tap_check "one rail is cut: no process is left" wait_for 60 marked_is 0
 
 tap_done

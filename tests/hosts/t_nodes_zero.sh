@@ -67,7 +67,7 @@ for form in blocking nonblocking persistent; do
     tap_check "    continued: all finish right" right
     begin $form kill --enable-recovery
     tap_check "killed rank, $form: the call fails" wait_for 60 seen 'MPI_ERR_OTHER'
-    wait_for 20 marked_is 0 || kill_all "$job"
+    wait_for 60 marked_is 0 || kill_all "$job"
     tap_check "    and no process is left" marked_is 0
     job=
 done

@@ -7,7 +7,7 @@
 #   GR_DIR       the directory with mca_coll_gpuring.so
 #   OMPI_INFO    ompi_info of the same Open MPI
 #   OMPI_SERIES  4 or 5
-#   TEST_LIMIT   seconds that one program may take (default 120)
+#   TEST_LIMIT   seconds that one program may take (default 300)
 
 MPIRUN=${MPIRUN:-mpirun --oversubscribe --mca mpi_yield_when_idle 1}
 PROGDIR=${PROGDIR:?the directory of the compiled programs}
@@ -103,9 +103,17 @@ descendants() {
     for child in $(cat /proc/"$1"/task/*/children 2>/dev/null); do descendants "$child"; done
 }
 
-# SIGKILL to a job that we started and all that it started. Asked twice: a dying launcher's children are not lost.
+# Stops this process and all below it, each before its children are listed, so that it starts no more of them.
+stop_all() {
+    local child
+    kill -STOP "$1" 2>/dev/null
+    for child in $(cat /proc/"$1"/task/*/children 2>/dev/null); do stop_all "$child"; done
+}
+
+# SIGKILL to a job that we started and all that it started.
 kill_all() {
     local pids
+    stop_all "$1"
     pids=$(descendants "$1" | tr '\n' ' ')
     # shellcheck disable=SC2086
     kill -KILL $pids 2>/dev/null
@@ -174,7 +182,7 @@ make_line() {
 grun() {
     make_line "$@"
     rc=0
-    timeout -k 5 "${TEST_LIMIT:-120}" "${line[@]}" >"$out" 2>"$work/messages" || rc=$?
+    timeout -k 5 "${TEST_LIMIT:-300}" "${line[@]}" >"$out" 2>"$work/messages" || rc=$?
     cat "$work/messages" >>"$out"
 }
 
@@ -182,7 +190,7 @@ grun() {
 gstart() {
     make_line "$@"
     : >"$out"
-    timeout -k 5 "${TEST_LIMIT:-120}" "${line[@]}" >"$out" 2>&1 &
+    timeout -k 5 "${TEST_LIMIT:-300}" "${line[@]}" >"$out" 2>&1 &
     job=$!
 }
 

@@ -115,7 +115,7 @@ if [ -n "$suite" ] && [ -n "$why" ]; then
     tap_skip "mpi4py's own tests" "$why"
 elif [ -n "$suite" ]; then
     export PYTHONPATH=$suite/lib PYTHONDONTWRITEBYTECODE=1
-    TEST_LIMIT=300 installed 3 $gpuring -- "$py" "$(echo "$suite"/mpi4py-*/test/main.py)" -q -i test_cco
+    TEST_LIMIT=1200 installed 3 $gpuring -- "$py" "$(echo "$suite"/mpi4py-*/test/main.py)" -q -i test_cco
     tap_check "mpi4py's own tests" suite_is_good 3
 fi
 

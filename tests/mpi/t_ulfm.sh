@@ -8,7 +8,6 @@ if [ "$OMPI_SERIES" -lt 5 ] || ! "$OMPI_INFO" | grep -qi 'FT Checkpoint\|ftmpi\|
     exit 0
 fi
 stock_segments_to_work
-TEST_LIMIT=60
 survived() { [ "$(lines_seen '^ok [0-9] - ')" -eq 4 ] && not_seen '^not ok'; }
 
 for form in blocking nonblocking persistent first; do

@@ -46,7 +46,7 @@ in_all && GPURING_MEMORY=device on_devices "communicators of every origin" good_
 
 export GPURING_MEMORY=device
 rounds=$(depth 150 2500)
-FAKECUDA_REUSE=1 TEST_LIMIT=300 on_devices "$((2 * rounds)) communicators and their buffers: nothing grows" good_past_slots 2 $zero \
+FAKECUDA_REUSE=1 TEST_LIMIT=900 on_devices "$((2 * rounds)) communicators and their buffers: nothing grows" good_past_slots 2 $zero \
     -- churn "$rounds"
 FAKECUDA_REUSE=1 GPURING_MATRIX=random GPURING_BUDGET=$(depth 1 2) on_devices "addresses are used again at once" good_past_slots 3 \
     $zero -- matrix
@@ -81,7 +81,7 @@ tap_check "by default, calls of 1 MiB and more" from_one_mib
 
 gstart 3 $zero --mca coll_gpuring_timeout 1 -- stall stop allgather 3 persistent
 named() { grep -aE "gpuring: rank [02] of .* waits .*on devices, channel" "$out" | grep -qaE 'waits for rank( [02])* 1\b'; }
-tap_check "a stopped rank is named where kernels wait" wait_for 15 named
+tap_check "a stopped rank is named where kernels wait" wait_for 60 named
 kill -CONT "$(sed -n 's/^# rank 1 pid \([0-9]*\)$/\1/p' "$out")"
 gwait
 tap_check "continued, all finish right" good_on_devices
