@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Same inputs, same bits: determinism [RUNS]. Floating-point inputs whose sums depend on the order of
- * addition; every run has other delays. Prints a hash of all results, to be compared between jobs with
- * one GPURING_SEED. Blocking, nonblocking and persistent forms give the same bits where gpuring does them.
+ * addition; every run has other delays, drawn from GPURING_DELAYS. Prints a hash of all results, to be compared between
+ * jobs with one GPURING_SEED. Blocking, nonblocking and persistent forms give the same bits where gpuring does them.
  */
 #include <math.h>
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "forms.h"
 #include "matrix_case.h"
@@ -174,7 +172,7 @@ int main(int argc, char **argv)
 
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
     runs = argc > 1 ? atoi(argv[1]) : 20;
-    delays = rng_key((uint64_t) time(NULL), (uint64_t) getpid(), (uint64_t) test_rank); /* not of the seed */
+    delays = rng_key((uint64_t) env_long("GPURING_DELAYS", 1), 0, (uint64_t) test_rank);
     for (size_t c = 0; c < sizeof colls / sizeof colls[0]; c++) {
         const char *name = coll_infos[colls[c]].name;
 

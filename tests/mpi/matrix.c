@@ -6,7 +6,7 @@
  *     types    every type with every operation that MPI allows, in every collective, small
  *     pairs    every pair of levels of every two factors
  *     big      each collective once with 16 MiB
- *     random   any case, for GPURING_BUDGET seconds (default 2)
+ *     random   any case, for GPURING_BUDGET seconds (default 2), but LEAST of them at least
  *
  * GPURING_THRESHOLDS: sizes in bytes around which things change (default 4096,65536,262144,1048576).
  */
@@ -26,6 +26,7 @@
 #define MAX_KINDS 64
 #define NUM_COMMS 5
 #define BIG_BYTES (16l << 20)
+#define LEAST     100 /* random cases, however slow the machine is: some calls of each kind are among them */
 
 enum factor { F_COLL, F_KIND, F_SIZE, F_ROOT, F_IN_PLACE, F_COMM, NUM_FACTORS };
 
@@ -306,7 +307,7 @@ static void part_random(struct pairs *p, double seconds)
     int level[NUM_FACTORS];
 
     begin_part();
-    while (tap_share(seconds_now() < end)) {
+    while (tap_share(cases < LEAST || seconds_now() < end)) {
         for (int i = 0; i < 10; i++) {
             pairs_random(p, level);
             run_levels(level, rng_key(test_seed, 13, (uint64_t) cases));

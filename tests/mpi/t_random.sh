@@ -19,7 +19,7 @@ programs() {
     done
     shift
     seed=$((seed + 10000))
-    TEST_LIMIT=$((seconds + 60)) grun "$np" $ompi "${options[@]}" -- random_programs --seed=$seed --count=9999 \
+    TEST_LIMIT=$((seconds + 600)) grun "$np" $ompi "${options[@]}" -- random_programs --seed=$seed --count=9999 \
         --seconds="$seconds" $beyond "$@"
     tap_check "$text, $np ranks, from seed $seed on" "$judge"
     sed -n 's/^# \([0-9]* programs from .*\)/# \1/p' "$out"
@@ -35,16 +35,16 @@ in_all && programs "three threads" good_through_gpuring 3 3 -- --threads=3
 programs "two threads, and one of gpuring's" good_through_gpuring 3 2 --mca coll_gpuring_progress_thread 1 -- --threads=2
 
 # what the program would find: an allreduce whose output is written to afterwards, and one that no other rank calls
-grun 2 $ompi -- random_programs --seed=1 --count=3 --limit=2 --plant=wrong
+grun 2 $ompi -- random_programs --seed=1 --count=3 --plant=wrong
 tap_check "a wrong result is found, and named" seen '^FAILED seed 1 .* rank [01]: .* should be .*: step [0-9]'
-grun 2 $ompi -- random_programs --seed=1 --count=3 --limit=2 --plant=hang
+grun 2 $ompi -- random_programs --seed=1 --count=3 --limit=10 --plant=hang
 tap_check "a call that does not end is found, and named" seen '^HANGS seed 1 .* rank 1: step [0-9]+, '
 
 # the tool: what fails is shrunk to one step
 if in_all && command -v python3 >/dev/null; then
     rc=0
     grun_line='tools/random_programs.py --plant'
-    timeout 100 "$srcdir/tools/random_programs.py" --build="${builddir:?}" --seed=1 --count=1 --ranks=2 --mca= --limit=8 -- \
+    timeout 1200 "$srcdir/tools/random_programs.py" --build="${builddir:?}" --seed=1 --count=1 --ranks=2 --mca= -- \
         --plant=wrong >"$out" 2>&1 || rc=$?
     one_step() { [ "$rc" -eq 1 ] && [ "$(lines_seen '^    thread 0: [0-9]+: ')" -eq 1 ]; }
     tap_check "the tool leaves one step of a program that fails" one_step

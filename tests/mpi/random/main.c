@@ -7,7 +7,7 @@
  *     --seconds=T    no further ones after so many seconds
  *     --repeats=R    each so many times, with other draws of each rank's own (1)
  *     --threads=T    T programs at a time, in threads, each on communicators of its own (1)
- *     --limit=L      seconds after which a program is said to hang (20)
+ *     --limit=L      seconds after which a program is said to hang (120)
  *     --max-bytes=N  of a block, about: where slots are small, large messages take long
  *     --without=LIST numbers of steps to leave out, with those that need them: 3,7-12
  *     --print        prints what the programs do
@@ -77,7 +77,7 @@ static struct {
     bool without[MAX_STEPS];
     const char *at;
     struct draw_options draw;
-} options = {.count = 100, .repeats = 1, .threads = 1, .limit = 20, .seconds = 1e9,
+} options = {.count = 100, .repeats = 1, .threads = 1, .limit = 120, .seconds = 1e9,
              .draw = {true, true, true, true, true, true, true, 1 << 30, false}};
 
 /* One thread's program. */
@@ -206,7 +206,7 @@ static void say_and_end(int signal)
             break;
         }
     }
-    sleep(2);
+    sleep(5);
     _exit(3);
 }
 

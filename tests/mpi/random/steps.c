@@ -19,7 +19,7 @@ void step_fail(const struct run *r, int step, const char *what)
     printf("FAILED seed %llu thread %d rank %d: %s: step %s\n", (unsigned long long) r->p->seed,
            r->p->thread, test_rank, what, step_text(r->p, step, text, sizeof text));
     fflush(stdout);
-    quick_sleep(200000); /* the line is on its way */
+    quick_sleep(1000000); /* the line is on its way */
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
