@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Step timing among processes whose notes a relay delays by milliseconds per dimension, as between distant hosts: the
- * start skew of the countdown against the exit skew of a dissemination barrier over the same notes, and timed
- * collectives with late and stopped ranks and wrong latencies. CLOCK_MONOTONIC is common to all processes, so the true
- * instants are known; the ranks' own clocks are off by seconds.
+ * Step timing among processes whose notes a relay delays by milliseconds per dimension, as between distant hosts: nobody
+ * leaves a countdown before all have entered, and timed collectives are right with late and stopped ranks and wrong
+ * latencies. CLOCK_MONOTONIC is common to all processes, so the true instants are known; the ranks' own clocks are off by
+ * seconds. Prints, and does not judge, the start skew of the countdown and the exit skew of a dissemination barrier over
+ * the same notes: timing_countdown_test.c judges it on a virtual clock.
  */
 #include "timing_relay.h"
 
@@ -265,8 +266,9 @@ static int compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Medians in us: of the spread of leaving, and of the last leaving after the last entering. */
-static void judge(const struct times *t, const char *what, double *skew, double *cost)
+/* Nobody leaves before all have entered. Prints medians: of the spread of leaving, and of the last leaving after the last
+ * entering. */
+static void judge(const struct times *t, const char *what)
 {
     int64_t skews[ROUNDS], costs[ROUNDS];
     int k, r;
@@ -279,31 +281,25 @@ static void judge(const struct times *t, const char *what, double *skew, double 
             last = t->left[k][r] > last ? t->left[k][r] : last;
             entered = t->entered[k][r] > entered ? t->entered[k][r] : entered;
         }
+        assert_true(first >= entered);
         skews[k] = last - first;
         costs[k] = last - entered;
     }
     qsort(skews, ROUNDS, sizeof(skews[0]), compare);
     qsort(costs, ROUNDS, sizeof(costs[0]), compare);
-    *skew = (double) skews[ROUNDS / 2] / 1e3;
-    *cost = (double) costs[ROUNDS / 2] / 1e3;
-    printf("# %s: skew %.0f us, cost after the last entered %.0f us (medians of %d)\n", what, *skew, *cost, ROUNDS);
+    printf("# %s: skew %.0f us, cost after the last entered %.0f us (medians of %d)\n", what,
+           (double) skews[ROUNDS / 2] / 1e3, (double) costs[ROUNDS / 2] / 1e3, ROUNDS);
 }
 
-static void test_skew(void **state)
+static void test_starts(void **state)
 {
-    double barrier_skew, barrier_cost, skew, cost, wrong_skew, wrong_cost;
-
     (void) state;
     clear();
     assert_int_equal(relay_start(run_skews), 0);
     end_all();
-    judge(&shared->barrier, "dissemination barrier", &barrier_skew, &barrier_cost);
-    judge(&shared->countdown, "countdown", &skew, &cost);
-    judge(&shared->wrong, "countdown, F off by 500 us", &wrong_skew, &wrong_cost);
-    assert_true(barrier_skew > 3000);
-    assert_true(skew * 5 <= barrier_skew);
-    assert_true(cost <= barrier_cost);
-    assert_true(wrong_skew <= 2 * 500 * 2 + skew);
+    judge(&shared->barrier, "dissemination barrier");
+    judge(&shared->countdown, "countdown");
+    judge(&shared->wrong, "countdown, F off by 500 us");
 }
 
 static void test_calls(void **state)
@@ -328,7 +324,6 @@ static void test_calls(void **state)
         assert_int_equal(shared->reports[r].syncs, shared->reports[0].syncs);
         assert_true(shared->reports[r].steps > 0);
     }
-    assert_true(shared->reports[0].misses + shared->reports[1].misses + shared->reports[2].misses > 0);
     printf("# rank 0: %llu steps, %llu misses, %llu waits, %llu resyncs, start skew at most %.0f us\n",
            (unsigned long long) shared->reports[0].steps, (unsigned long long) shared->reports[0].misses,
            (unsigned long long) shared->reports[0].waits, (unsigned long long) shared->reports[0].resyncs,
@@ -337,7 +332,7 @@ static void test_calls(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_skew), cmocka_unit_test(test_calls)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_starts), cmocka_unit_test(test_calls)};
 
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     links = mmap(NULL, P * P * gr_link_bytes(SLOTS, SLOT_BYTES), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
