@@ -10,7 +10,7 @@ flavour=${SANITIZER:-plain}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 count=0
-export FAKECUDA_SESSION=$work FAKECUDA_TIMEOUT=3 LC_ALL=C
+export FAKECUDA_SESSION=$work FAKECUDA_TIMEOUT=200 LC_ALL=C
 export ASAN_OPTIONS=detect_leaks=0:abort_on_error=1:allow_user_segv_handler=0 TSAN_OPTIONS=halt_on_error=1:exitcode=66
 ulimit -c 0
 
@@ -68,9 +68,9 @@ capture_beside_threads | | 0 |
 capture_closes_legacy | | 0 |
 capture_beside_blocking | FAKECUDA_DELAY=1 | 0 |
 alloc_beside_kernel | | 0 |
-alloc_beside_kernel | FAKECUDA_SYNC_ALLOC=1 | abort | no progress .* \[0-0\] running/spinning; \[1-31\] at barrier
+alloc_beside_kernel | FAKECUDA_SYNC_ALLOC=1 FAKECUDA_TIMEOUT=3 | abort | no progress .* \[0-0\] running/spinning; \[1-31\] at barrier
 first_launch_beside_kernel | | 0 |
-first_launch_beside_kernel | FAKECUDA_SYNC_ALLOC=1 | abort | no progress before FAKECUDA_TIMEOUT
+first_launch_beside_kernel | FAKECUDA_SYNC_ALLOC=1 FAKECUDA_TIMEOUT=3 | abort | no progress before FAKECUDA_TIMEOUT
 loaded_launch_beside_kernel | FAKECUDA_SYNC_ALLOC=1 | 0 |
 kernels | | 0 |
 kernels | FAKECUDA_SCHED=rev | 0 |
@@ -86,14 +86,14 @@ no_barrier | FAKECUDA_SCHED=fwd | 0 | ^1 neighbours
 no_barrier | FAKECUDA_SCHED=rev | 0 | ^543 neighbours
 residency | FAKECUDA_SMS=3 | 0 |
 hostage | FAKECUDA_SMS=2 | 0 |
-hostage | FAKECUDA_SMS=1 | abort | kernel wait_for block 0: no progress before FAKECUDA_TIMEOUT
+hostage | FAKECUDA_SMS=1 FAKECUDA_TIMEOUT=3 | abort | kernel wait_for block 0: no progress before FAKECUDA_TIMEOUT
 ipc | | 0 |
 ipc_freed | | abort | memory that its process has freed
 ipc_replaced | FAKECUDA_REUSE=1 | 0 |
 ipc_event | | 0 |
 ipc_unreachable | FAKECUDA_DEVICES=2 FAKECUDA_PEER=none | 0 |
 ipc_none | FAKECUDA_IPC=none | 0 |
-shared_device | FAKECUDA_SMS=1 FAKECUDA_TIMEOUT=20 | 0 |
+shared_device | FAKECUDA_SMS=1 | 0 |
 hand_over | | 0 |
 hand_over | FAKECUDA_WEAK=1 | 0 |
 hand_over | FAKECUDA_WEAK=2 FAKECUDA_SCHED=lag:3 FAKECUDA_JITTER=9 | 0 |
@@ -139,7 +139,7 @@ ended() {
 row() {
     local name=$1 options=$2 expected=$3 pattern=$4 status end
     # shellcheck disable=SC2086
-    { (exec env $options FAKECUDA_KERNELS="$dir/test_kernels.so" timeout 60 "$dir/cases" "$name") >"$work/out" 2>&1; } 2>/dev/null
+    { (exec env $options FAKECUDA_KERNELS="$dir/test_kernels.so" timeout 300 "$dir/cases" "$name") >"$work/out" 2>&1; } 2>/dev/null
     status=$?
     end=$(ended $status)
     count=$((count + 1))
