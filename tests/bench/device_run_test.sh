@@ -28,7 +28,7 @@ program() {
     local np=$1
     shift
     # shellcheck disable=SC2086 # MPIRUN is a command with arguments
-    LD_LIBRARY_PATH=$fake${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} timeout 100 $MPIRUN --mca coll_gpuring_priority 90 \
+    LD_LIBRARY_PATH=$fake${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} timeout 600 $MPIRUN --mca coll_gpuring_priority 90 \
         -np "$np" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
 }
 

@@ -40,7 +40,7 @@ static int be_peer(int in, int out)
     char found[64], text[DEVICE_ERROR_CHARS];
     char *theirs, *mine;
 
-    alarm(60);
+    alarm(300);
     if ((ssize_t)sizeof handle != read(in, handle, sizeof handle) || device_open(0, text) < 0) {
         return 1;
     }

@@ -18,7 +18,7 @@ export TMPDIR=$tmp # where the fake NCCL's ranks meet
 gpu() {
     local wanted=$1 status
     shift
-    LD_LIBRARY_PATH=$fake${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} timeout 100 "$builddir/gpuring_gpu" "$@" \
+    LD_LIBRARY_PATH=$fake${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} timeout 600 "$builddir/gpuring_gpu" "$@" \
         >"$tmp/out" 2>"$tmp/err" </dev/null
     status=$?
     [ $status -eq "$wanted" ] || { echo "exit status $status, wanted $wanted"; false; }
@@ -110,7 +110,7 @@ run() {
     local wanted=$1 status
     shift
     rm -rf "$tmp/report"
-    LD_LIBRARY_PATH=$fake${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} timeout 300 "$srcdir/benchmarks/gpu/run.sh" "$@" \
+    LD_LIBRARY_PATH=$fake${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} timeout 1800 "$srcdir/benchmarks/gpu/run.sh" "$@" \
         "${gpu_dir:-$builddir}" "$tmp/report" >"$tmp/out" 2>"$tmp/err" </dev/null
     status=$?
     [ $status -eq "$wanted" ] || { echo "exit status $status, wanted $wanted"; tail -n 40 "$tmp/out"; false; }

@@ -21,7 +21,7 @@ together() {
 alone() {
     rc=0
     grun_line="gpuring_together $*"
-    timeout 60 "$PROGDIR/gpuring_together" "$@" >"$out" 2>&1 </dev/null || rc=$?
+    timeout 300 "$PROGDIR/gpuring_together" "$@" >"$out" 2>&1 </dev/null || rc=$?
 }
 
 # Lines of CSV behind the head.

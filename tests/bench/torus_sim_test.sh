@@ -65,13 +65,6 @@ ok "(1) and (3) have no conflicts, even" all '$12 == 0 && $13 > 0 && $14 == 0' -
 in_all && ok "(1) and (3) have no conflicts, senders +-50%" all '$12 == 0 && $13 > 0 && $14 == 0' -m 1:64k --uneven 0.5
 ok "senders +-50%: (3) is 25% to 33% below (2) from 64 bytes" all '$9 / $8 > 0.67 && $9 / $8 < 0.75' -m 64:64k --uneven 0.5
 
-# quick SECONDS ARGS...: seconds of a core, which other jobs do not lengthen as they do those of a clock
-quick() {
-    local TIMEFORMAT=%U
-    { time "$sim" -o csv "${@:2}" >"$tmp/out" 2>"$tmp/err"; } 2>"$tmp/spent"
-    awk -v most="$1" '{ print $1 " s"; good = $1 < most } END { exit !good }' "$tmp/spent" && [ "$(wc -l <"$tmp/out")" -eq 2 ]
-}
-ok "4096 nodes: below a second per scheme" quick 3 -m 64
 in_all && ok "32768 nodes: 27 ticks, 26 syncs of 31 hops saved, no conflicts" all '$10 > 93.4959 && $10 < 93.4961 && $12 == 0 && $14 == 0' -t 32x32x32 -m 64
 
 # ---- other tori and noise ----
