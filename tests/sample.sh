@@ -3,6 +3,7 @@
 # Sourced by tests that plant bugs, which takes long: one in GPURING_MUTANTS of them is planted (default 5; 1: all), by
 # GPURING_SEED which.
 mutant=${GPURING_SEED:-$$}
+echo "# GPURING_SEED=$mutant"
 
 # Whether the next one is among them.
 sampled() {

@@ -284,6 +284,5 @@ int main(void)
     };
 
     seed = sym_seed();
-    printf("# GPURING_SEED=%llu\n", (unsigned long long) seed);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -295,6 +295,5 @@ int main(void)
         tests[k].initial_state = &mutants[k];
     }
     tests[k] = (struct CMUnitTest) cmocka_unit_test(no_fault_is_found_where_there_is_none);
-    printf("# GPURING_SEED=%llu\n", (unsigned long long) sym_seed());
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

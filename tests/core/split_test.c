@@ -335,7 +335,6 @@ int main(void)
     };
 
     seed = sym_seed();
-    printf("# seed %llu (GPURING_SEED)\n", (unsigned long long) seed);
     fflush(stdout);
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

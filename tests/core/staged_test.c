@@ -289,7 +289,6 @@ int main(void)
     int k, rc;
 
     seed = chance = sym_seed();
-    printf("# GPURING_SEED=%llu\n", (unsigned long long) seed);
     rc = cmocka_run_group_tests(tests, NULL, NULL);
     for (k = 0; k < EX_MAX_RANKS; k++) {
         tested_free(&ranks[k].staged);

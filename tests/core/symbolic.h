@@ -189,7 +189,8 @@ void sym_set_slots(struct sym_case *c);
 /* Set total or block so that each channel has that many chunks or slices of max_piece, less `ragged` elements. */
 void sym_size(struct sym_case *c, uint32_t pieces, size_t ragged);
 
-/* The next number of a seeded sequence; one below n; the seed: GPURING_SEED, or always the same. */
+/* The next number of a seeded sequence; one below n; the seed: GPURING_SEED, or always the same, which is printed when
+ * it is first asked for. */
 uint64_t sym_random(uint64_t *state);
 uint64_t sym_below(uint64_t *state, uint64_t n);
 uint64_t sym_seed(void);

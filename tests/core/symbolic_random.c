@@ -2,6 +2,7 @@
 /* Seeded random numbers of the tests: the same seed gives the same tests on any machine. */
 #include "symbolic.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* splitmix64 (Steele, Lea, Flood 2014) */
@@ -21,7 +22,13 @@ uint64_t sym_below(uint64_t *state, uint64_t n)
 
 uint64_t sym_seed(void)
 {
+    static int printed;
     const char *text = getenv("GPURING_SEED");
+    uint64_t seed = NULL != text ? strtoull(text, NULL, 0) : 20090817;
 
-    return NULL != text ? strtoull(text, NULL, 0) : 20090817;
+    if (!printed) {
+        printf("# GPURING_SEED=%llu\n", (unsigned long long) seed);
+        printed = 1;
+    }
+    return seed;
 }

@@ -327,7 +327,6 @@ int main(void)
             n++;
         }
     }
-    printf("# seed %llu (GPURING_SEED)\n", (unsigned long long) sym_seed());
     fflush(stdout);
     cmocka_set_message_output(CM_OUTPUT_TAP);
     failed = _cmocka_run_group_tests("symbolic", tests, n, NULL, NULL);

@@ -8,6 +8,7 @@
 
 faults=$(dirname "$0")/faults.sh
 seed=${GPURING_SEED:-$$}
+echo "# GPURING_SEED=$seed"
 only_in_all
 if ! unshare --mount --pid --fork --mount-proc true 2>/dev/null; then
     echo "1..0 # SKIP no namespaces: what a run leaves behind cannot be told from what others do"

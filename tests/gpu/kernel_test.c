@@ -364,7 +364,6 @@ int main(void)
 
     kc_seed = sym_seed();
     thinning = (NULL == thin ? 1 : strtoull(thin, NULL, 10)) * (uint64_t) depth(10, 1);
-    printf("# GPURING_SEED=%llu\n", (unsigned long long) kc_seed);
     kd_open();
     rc = cmocka_run_group_tests(tests, NULL, NULL);
     printf("# launches %llu, channels that left %llu, slots %llu\n", (unsigned long long) seen.launches,

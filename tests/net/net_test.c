@@ -392,6 +392,7 @@ int main(void)
     };
 
     seed = NULL == getenv("GPURING_SEED") ? 1 : strtoull(getenv("GPURING_SEED"), NULL, 10);
-    alarm(100);
+    printf("# GPURING_SEED=%llu\n", (unsigned long long) seed);
+    alarm(600);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
