@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE_S = 60 };
+enum { PATIENCE_S = 600 };
 
 static void make_board(struct mail_world *w, int rank)
 {

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PATIENCE_S = 60 };
+enum { PATIENCE_S = 300 };
 
 /* Start this program; what it has to say first comes through a pipe. */
 static inline pid_t start(const char *mode, const char *arg, void *reply, size_t size)

@@ -35,7 +35,7 @@ while IFS= read -r row; do
     count=$((count + 1))
     libraries=$builddir/tests/fakecuda/lib
     if said=$(env "${settings[@]}" KERNEL_TEST_THIN="${thin# }" FAKECUDA_KERNELS="$libraries/traced_kernels.so" \
-        LIBCUDA="$libraries/libcuda.so.1" CMOCKA_MESSAGE_OUTPUT=STDOUT timeout -k 1 "${KERNEL_MODE_LIMIT:-600}" \
+        LIBCUDA="$libraries/libcuda.so.1" CMOCKA_MESSAGE_OUTPUT=STDOUT timeout -k 1 "${KERNEL_MODE_LIMIT:-1800}" \
         "$builddir/tests/gpu/kernel_test" 2>&1); then
         echo "ok $count - $mode: $(grep '^# launches' <<<"$said" | cut -c3-)"
     else

@@ -108,15 +108,17 @@ copy() {
         sed -i "s/^GR_KERNELS(GR_KERNEL_OF)\$/$table/" "$1/exec/kernels.cu"
 }
 
-# passes DIR ENVIRONMENT...: run the cases of $kernels; what is said goes to $work/said
+# passes DIR ENVIRONMENT...: run the cases of $kernels; what is said goes to $work/said. Kernels that are right may take long
+# on a machine with other work; who waits for wrong ones waits in vain.
+patience=10
 passes() {
     dir=$1
     shift
     # in a shell of its own, which tells nobody that it died
     (
-        env KERNEL_TEST_THIN=16 KERNEL_TEST_LIMIT=10 "$@" FAKECUDA_KERNELS="$dir/bin/kernels.so" LIBCUDA="$dir/bin/libcuda.so.1" FAKECUDA_TIMEOUT=5 \
+        env KERNEL_TEST_THIN=16 KERNEL_TEST_LIMIT=$patience "$@" FAKECUDA_KERNELS="$dir/bin/kernels.so" LIBCUDA="$dir/bin/libcuda.so.1" FAKECUDA_TIMEOUT=$((patience / 2)) \
             KERNEL_TEST_FEW="$kernels" KERNEL_TEST_STOP=1 \
-            timeout -k 1 150 "$test" >"$work/said" 2>&1
+            timeout -k 1 $((15 * patience)) "$test" >"$work/said" 2>&1
         exit $?
     ) 2>/dev/null
 }
@@ -130,6 +132,7 @@ result() {
 kernels=$few
 copy "$work/good" "$kernels"
 build "$work/good" >"$work/said" 2>&1 || { sed 's/^/# /' "$work/said"; echo "Bail out! the kernels do not compile"; exit 1; }
+patience=240
 while IFS= read -r row; do
     read -ra environment <<<"${row#*:}"
     if ! passes "$work/good" X=1 "${environment[@]}"; then
@@ -139,6 +142,7 @@ while IFS= read -r row; do
         result 0 "the kernels as they are pass in mode ${row%%:*}"
     fi
 done <<<"$modes"
+patience=10
 
 while IFS= read -r row; do
     name=${row%% @ *} rest=${row#* @ }

@@ -53,7 +53,7 @@ passes() {
 
 rows='the_same_between_nodes the_same_between_nodes_with_weak_memory the_same_between_nodes_in_any_order'
 kernels '' || { sed 's/^/# /' "$work/found"; echo "Bail out! the kernels do not compile"; exit 1; }
-patience=40
+patience=240
 # shellcheck disable=SC2086
 passes $rows
 result $? "the kernels as they are"

@@ -11,7 +11,7 @@ static const struct ex_case ring = {.coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_RI
                                     .count = 2000, .seed = 1};
 
 /* Seconds after which a failure must have come out. */
-enum { SOON = 30 };
+enum { SOON = 240 };
 
 /* Poll ranks 0 and 1 until the latter fails. */
 static void poll_until_error(struct tc_call *calls)

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { MAX_PARTS = 4, PATIENCE = 60 /* seconds until a process that hangs is ended */ };
+enum { MAX_PARTS = 4, PATIENCE = 480 /* seconds until a process that hangs is ended */ };
 
 /* ---- in a part ---- */
 
