@@ -8,6 +8,7 @@
 #   OMPI_INFO    ompi_info of the same Open MPI
 #   OMPI_SERIES  4 or 5
 #   TEST_LIMIT   seconds that one program may take (default 300)
+#   GPURING_STOP 1: end at the first failed row
 
 MPIRUN=${MPIRUN:-mpirun --oversubscribe --mca mpi_yield_when_idle 1}
 PROGDIR=${PROGDIR:?the directory of the compiled programs}
@@ -67,6 +68,7 @@ tap_check() { # TEXT COMMAND...: ok when the command succeeds; else shows the la
             echo ...
             tail -n 50 "$out"
         fi | tap_diag
+        [ -z "${GPURING_STOP:-}" ] || tap_done
     fi
 }
 
