@@ -8,8 +8,8 @@ from runner import run_test
 from work import KERNEL_MODES, KERNEL_SOURCE, TEAM_TEST, BuildError
 
 LONGEST = 2400  # seconds of a test of which nothing is known, as in make check
-AGAIN = 3       # times its usual seconds that a test may take with a fault,
-MORE = 20       # and seconds besides
+AGAIN = 4       # times its usual seconds that a test may take with a fault,
+MORE = 30       # and seconds besides
 DEVICE_MPI = ("device", "zero")  # tests under mpirun that run kernels
 
 
@@ -20,9 +20,10 @@ class TimeOver(Exception):
 class Campaign:
     """Faults, tests, and what is known of both."""
 
-    def __init__(self, work, tests, results, known, coverage=None, seconds=None):
+    def __init__(self, work, tests, results, known, coverage, seconds):
         self.work, self.tests, self.results, self.known = work, tests, results, known
-        self.coverage = coverage or {}
+        self.coverage = coverage
+        self.mapped = {t for functions in coverage.values() for names in functions.values() for t in names}
         self.until = time.monotonic() + seconds if seconds else float("inf")
         self.errors = []
 
@@ -39,7 +40,7 @@ class Campaign:
         if any(e.file.endswith((".cu", ".cuh")) for e in fault.edits):
             return test.name in (KERNEL_MODES, TEAM_TEST) or \
                 (test.group == "mpi" and any(w in test.name for w in DEVICE_MPI))
-        if not self.coverage:
+        if test.name not in self.mapped:
             return True
         if test.name == KERNEL_MODES and any(KERNEL_SOURCE.match(f) for f in fault.files()):
             return True
@@ -89,8 +90,11 @@ class Campaign:
 
     def try_one(self, fault, test, only_known):
         """Run a test on a fault, and note how it ended."""
-        if not self.measure(test, []):
-            return
+        usual = self.known.seconds.get(test.name) if only_known else None
+        if usual is None:
+            if not self.measure(test, []):
+                return
+            usual = self.results.base(test.name)
         self.left()
         if not self.work.changed:
             self.work.plant(planted(fault, self.work.read))
@@ -101,7 +105,7 @@ class Campaign:
             return
         if only_known:
             extra |= self.mode_of(fault, test)
-        limit = AGAIN * self.results.base(test.name) + MORE
+        limit = AGAIN * usual + MORE
         result = run_test(self.work, test, extra, limit, self.left())
         if result.cut:
             raise TimeOver

@@ -13,14 +13,15 @@ fault; what is there already is not run again, so a run can be killed, and goes 
 
     --area=AREA --fault=NAME   only these; can be given several times, and words separated by commas
     --tests=NAMES              only these tests, by name or the beginning of one, or @FILE with a name a line
-    --map=FILE                 map.tsv of coverage: only tests that execute what was changed. Without it: all tests
+    --map=FILE                 map.tsv of coverage: only tests that execute what was changed, and those of which it knows
+                               nothing. Without it: all tests
     --first                    at most up to the first test that catches the fault; else all of them
     --known                    only tests that catch the fault by caught.tsv; faults that it does not name are left out
     --one-in=N                 one fault in N, by GPURING_SEED which
     --seconds=N                end after that time (exit status 3)
 
 Tests that are known to catch the fault come first, then the others, the cheapest first. Each test runs once without a
-fault before; one that fails then is an error. Exit status 0: each fault was caught; 1: not, or an error.
+fault before, with --known only where table.tsv does not have its seconds; one that fails then is an error. Exit status 0: each fault was caught; 1: not, or an error.
 
 report: --quick=FILE (a name a line) or, without it, make's print-quick-tests in --build=DIR says which tests are quick; exit
 status 1 when they catch less than 95% of what any test catches. --write: the tables beside this file.
