@@ -19,8 +19,8 @@
  * data that are fetched, one in DIRECT more. A single thread has no races.
  */
 enum {
-    THINNING = GR_SANITIZER(1, 3, 8),
-    THREADS = GR_SANITIZER(4, 1, 1),
+    THINNING = GR_SANITIZER(1, 4, 16),
+    THREADS = GR_SANITIZER(4, 1, 2),
     STEPPED = GR_SANITIZER(1, 1, 4),
     DIRECT = GR_SANITIZER(2, 2, 3)
 };

@@ -13,6 +13,9 @@
 #include "exec_helpers.h"
 #include "depth.h"
 
+/* One in so many calls is run. */
+enum { THINNING = GR_SANITIZER(1, 1, 2) };
+
 static void add_some(struct ex_batch *b, const struct ex_world *w, int way, enum gr_coll coll)
 {
     int k;
@@ -81,6 +84,7 @@ static void sweep(enum gr_step_sync sync, enum ex_mode mode)
         ex_for_each_way(&b, &w, add_some);
         make_half_direct(&b, &w);
         ex_shuffle(&b);
+        b.n /= THINNING;
         b.n = EX_THREADS == mode && b.n > (size_t) depth(8, 30) ? (size_t) depth(8, 30) : b.n;
         for (n = 0, calls = 0; n < b.n; n++) {
             calls += GR_WAY_MAILBOX != b.cases[n].way;

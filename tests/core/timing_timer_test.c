@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "../sanitizer/sanitizer.h"
 #include "timing_helpers.h"
 
 /* All ranks enter up to 3 us apart. */
@@ -147,13 +148,14 @@ static struct tc_job random_job(int p)
 
 static void test_anything(void **state)
 {
+    enum { WORLDS = GR_SANITIZER(70, 21, 21) };
     static const char *const shapes[] = {"2", "3", "5", "2x2", "4x2", "3x3", "2x2x2"};
     enum gr_step_sync mode;
     size_t k;
 
     (void) state;
     for (mode = GR_SYNC_START; mode < GR_NSYNCS; mode++) {
-        for (k = 0; k < 70; k++) {
+        for (k = 0; k < WORLDS; k++) {
             struct tc_job job;
             int j;
 

@@ -21,7 +21,7 @@ weak memory, a thread lags: 12: FAKECUDA_WEAK=13 FAKECUDA_SCHED=lag:17
 weak memory, any order, jitter: 12: FAKECUDA_WEAK=19 FAKECUDA_SCHED=rand:23 FAKECUDA_JITTER=29'
         ;;
     address) modes='ASan and UBSan: 16: KERNEL_TEST_FEW=f32_sum,f64_max,bits_bxor,f64_i32_minloc' ;;
-    thread) modes='TSan: 32: KERNEL_TEST_FEW=f32_sum,f64_max' ;;
+    thread) modes='TSan: 192: KERNEL_TEST_FEW=f32_sum,f64_max' ;;
     *) echo "Bail out! SANITIZER=$SANITIZER: plain, address or thread" && exit 1 ;;
 esac
 

@@ -18,7 +18,7 @@ struct effort {
     int most;
     unsigned one_in;
 };
-static const struct effort effort = {GR_SANITIZER(5, 5, 3), GR_SANITIZER(1, 3, 8)};
+static const struct effort effort = {GR_SANITIZER(5, 5, 3), GR_SANITIZER(1, 12, 48)};
 
 static uint64_t seed;
 
