@@ -11,8 +11,11 @@ stock_segments_to_work
 survived() { [ "$(lines_seen '^ok [0-9] - ')" -eq 4 ] && not_seen '^not ok'; }
 
 for form in blocking nonblocking persistent first; do
-    grun 4 --with-ft ulfm -- ulfm $form
-    tap_check "$form: a rank dies, the others go on" survived
+    # the job is not waited for: MPI_Finalize of those who are left may hang in Open MPI 5.0
+    gstart 4 --with-ft ulfm -- ulfm $form
+    tap_check "$form: a rank dies, the others go on" wait_for 300 survived
+    kill_all "$job"
+    job=
 done
 
 tap_done
