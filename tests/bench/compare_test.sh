@@ -253,12 +253,12 @@ outlives_crash() {
 }
 
 outlives_hang() {
-    FAKE_HANG="ucx" fake 0 --quick --timeout=10 -m 8:8 --configs=ob1+tuned,ucx+tuned bcast &&
-        one err 'ucx+tuned failed .*no end within 10 s' && calls 'pml ucx' 1
+    FAKE_HANG="ucx" fake 0 --quick --timeout=5 -m 8:8 --configs=ob1+tuned,ucx+tuned bcast &&
+        one err 'ucx+tuned failed .*no end within 5 s' && calls 'pml ucx' 1
 }
 
 stops_without_gpuring() {
-    FAKE_HANG=gpuring_host fake 1 --quick --timeout=10 -m 8:8 bcast --configs=ob1+tuned &&
+    FAKE_HANG=gpuring_host fake 1 --quick --timeout=5 -m 8:8 bcast --configs=ob1+tuned &&
         one err 'nothing is left to compare: gpuring failed'
 }
 

@@ -207,7 +207,7 @@ ok "B of managed memory: as on devices" measures_B managed ".*CUDA IPC"
 in_all && ok "B of pinned and host memory: the host's" few_devices measures_B pinned,host ".*memcpy"
 in_all && ok "B of a mixture: not known" few_devices measures_B cuda,host "n/a (not measured: some ranks' buffers are on devices"
 ok "B of a mixture, JSON" few_devices mixed_B_is_null
-for np in $(depth 4 '1 2 4'); do
+for np in $(depth 2 '1 2 4'); do
     ok "all, $np ranks" all_right $np -m 4:40k -r $((np - 1))
 done
 while read -r form; do
@@ -222,7 +222,7 @@ done < <(rows_of_depth '^--persistent --in' <<END
 END
 )
 for kind in $(depth managed 'managed pinned'); do
-    ok "all, $kind" kinds_right 3 $kind 22 -m 1k:40k -r 1
+    in_all && ok "all, $kind" kinds_right 3 $kind 22 -m 1k:40k -r 1
     in_all && ok "all, $kind, --persistent --in-place" kinds_right 3 $kind 16 -m 1k:8k -r 1 --persistent --in-place
 done
 in_all && ok "a list: cuda,host" few_devices kinds_right 3 cuda,host "$all_of_cuda" -m 1k:8k

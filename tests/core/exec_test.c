@@ -104,7 +104,7 @@ static void sweep(ex_visit_fn visit, enum ex_mode mode, int direct)
     struct ex_world w;
     size_t k, g;
 
-    thinning = THINNING * (EX_THREADS == mode ? THREADS : STEPPED) * (direct ? DIRECT : 1) * (uint64_t) depth(4, 1);
+    thinning = THINNING * (EX_THREADS == mode ? THREADS : STEPPED) * (direct ? DIRECT : 1) * (uint64_t) depth(8, 1);
     for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
         for (g = 0; g < NGEOMETRIES; g++) {
             struct ex_batch b = {.random = &seed};

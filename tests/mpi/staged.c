@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Large calls on device buffers that no kernel does (long double), which are copied while steps run, or while the saved
- * collective works on another segment: staged MODE, with GPURING_MEMORY=device.
+ * collective works on another segment: staged MODE [ROUNDS], with GPURING_MEMORY=device.
  *
  *     copies   results are right, each byte is copied once each way, in several pieces (at one copy each way: staged
  *              whole), and calls after the first ones allocate nothing; FAKECUDA_LOG
@@ -22,6 +22,8 @@
 #define SEGMENTED 300000 /* of one that is cut into segments: 4.6 MiB */
 #define WARM_UP 6
 #define ROUNDS 6
+
+static int rounds = ROUNDS, warm_up = WARM_UP; /* calls after which nothing may be allocated, and calls before them */
 
 enum what { ALLREDUCE, REDUCE, SCATTER, SCAN, EXSCAN, USER_OP, LOCAL, NUM_WHATS };
 
@@ -242,8 +244,8 @@ static void copies(enum what what, enum form form, bool in_place, int least)
     if (FORM_PERSISTENT == form) {
         start(&c, &request);
     }
-    for (int k = 0; k < WARM_UP + ROUNDS; k++) {
-        allocations = WARM_UP == k ? devlog_allocations() : allocations;
+    for (int k = 0; k < warm_up + rounds; k++) {
+        allocations = warm_up == k ? devlog_allocations() : allocations;
         right = once(&c, &request, 7 * k, &before, &after) && right;
         single = is_once(&c, &before, &after, least) && single;
     }
@@ -344,6 +346,8 @@ int main(int argc, char **argv)
         time_it(SCAN);
         return test_end();
     }
+    rounds = argc > 2 ? atoi(argv[2]) : ROUNDS;
+    warm_up = argc > 2 ? rounds : WARM_UP;
     MPI_Op_create(add, 1, &user_op);
     for (int what = 0; what < NUM_WHATS; what++) {
         /* only blocking calls are cut */

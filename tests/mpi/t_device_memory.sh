@@ -9,10 +9,10 @@ export GPURING_MEMORY=device
 FAKECUDA_LOG=$work/steady on_devices "calls after the first ones allocate nothing" good_on_devices 3 $small \
     -- devices steady
 # so many rounds in each of two windows or more; addresses are used again at once
-rounds=$(depth 150 5000)
+rounds=$(depth 100 5000)
 FAKECUDA_REUSE=1 TEST_LIMIT=900 on_devices "$((2 * rounds)) communicators and their buffers: nothing grows" good_on_devices 2 $small \
     -- churn "$rounds"
-FAKECUDA_REUSE=1 GPURING_MEMORY=pool on_devices "the same with buffers of a pool" good_on_devices 3 $small -- churn $(depth 60 300)
+FAKECUDA_REUSE=1 GPURING_MEMORY=pool on_devices "the same with buffers of a pool" good_on_devices 3 $small -- churn $(depth 40 300)
 in_all && FAKECUDA_SYNC_ALLOC=1 on_devices "where allocation waits for kernels" good_on_devices 3 $small -- devices crossed
 FAKECUDA_SYNC_ALLOC=1 on_devices "allocation waits for kernels that wait for other ranks" good_on_devices 3 $small \
     -- devices busy
@@ -26,7 +26,7 @@ FAKECUDA_PEER=none on_devices "devices that do not reach each other: the same" g
 tap_check "devices that do not reach each other: said once" said_once "$unmapped"
 FAKECUDA_IPC=none GPURING_MATRIX=random GPURING_BUDGET=1 on_devices "everything, links in pinned host memory" \
     good_on_devices 3 $small -- matrix
-FAKECUDA_IPC=none on_devices "the same links, used again" good_on_devices 2 $small -- persistent $(depth 0 3)
+in_all && FAKECUDA_IPC=none on_devices "the same links, used again" good_on_devices 2 $small -- persistent 3
 FAKECUDA_PEER=none GPURING_MEMORY=mixed GPURING_MATRIX=random GPURING_BUDGET=1 on_devices \
     "everything, memory of a device that is out of reach" good_on_devices 3 $small -- matrix
 FAKECUDA_MEM=2 on_devices "device memory is full: staged" good_by_staging 3 $small -- devices crossed

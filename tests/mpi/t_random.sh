@@ -37,7 +37,7 @@ programs "two threads, and one of gpuring's" good_through_gpuring 3 2 --mca coll
 # what the program would find: an allreduce whose output is written to afterwards, and one that no other rank calls
 grun 2 $ompi -- random_programs --seed=1 --count=3 --plant=wrong
 tap_check "a wrong result is found, and named" seen '^FAILED seed 1 .* rank [01]: .* should be .*: step [0-9]'
-grun 2 $ompi -- random_programs --seed=1 --count=3 --limit=10 --plant=hang
+grun 2 $ompi -- random_programs --seed=1 --count=3 --limit=4 --plant=hang
 tap_check "a call that does not end is found, and named" seen '^HANGS seed 1 .* rank 1: step [0-9]+, '
 
 # the tool: what fails is shrunk to one step

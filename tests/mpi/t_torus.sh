@@ -47,7 +47,7 @@ END
 )
 
 # slots so small that a message of several blocks takes several
-for algorithm in $(depth 'bucket two-level' 'bucket swing ordered two-level node-tree'); do
+for algorithm in $(depth bucket 'bucket swing ordered two-level node-tree'); do
     test_program "4x4, $algorithm, 2 slots of 1024 bytes" 16 --mca coll_gpuring_algorithm $algorithm --mca coll_gpuring_slots 2 \
         --mca coll_gpuring_slot_bytes 1024 -- grids 4x4
 done

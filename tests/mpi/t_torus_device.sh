@@ -17,7 +17,7 @@ chose() { # COLLECTIVE ALGORITHM [PROTOCOL]
 good_along() { good_on_devices && all_chose "$@"; } # ALGORITHM COLLECTIVE...: all good, and all of these went so
 
 # shellcheck disable=SC2086 # options are words
-along_grids coll_gpuring_device_channels $slots 16384 < <(rows_of_depth '^2x2 .*(swing|suh|two-l|node)|^2x2x2 .*mst' <<END
+along_grids coll_gpuring_device_channels $slots 16384 < <(rows_of_depth '^2x2 .*(swing|mst|suh|two-l|node)' <<END
 2x2   4  bucket   1 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
 2x2   4  swing    4 allreduce
 2x2   4  mst      2 bcast reduce

@@ -38,14 +38,14 @@ for algorithm in $(depth tree 'ring chain tree flat twoshot'); do
         --mca coll_gpuring_algorithm $algorithm -- matrix
 done
 in_all && GPURING_MEMORY=mixed on_devices "types with gaps" all_good 2 $zero -- types
-GPURING_MEMORY=mixed on_devices "nonblocking" good_past_slots 3 $zero -- nonblocking $(depth 0 5)
+in_all && GPURING_MEMORY=mixed on_devices "nonblocking" good_past_slots 3 $zero -- nonblocking 5
 GPURING_MEMORY=device on_devices "persistent" good_past_slots 2 $zero -- persistent $(depth 0 3)
 in_all && GPURING_MEMORY=device on_devices "communicators of every origin" good_past_slots 3 $zero -- comms
 
 # ---- buffers that come and go ----
 
 export GPURING_MEMORY=device
-rounds=$(depth 150 2500)
+rounds=$(depth 100 2500)
 FAKECUDA_REUSE=1 TEST_LIMIT=900 on_devices "$((2 * rounds)) communicators and their buffers: nothing grows" good_past_slots 2 $zero \
     -- churn "$rounds"
 FAKECUDA_REUSE=1 GPURING_MATRIX=random GPURING_BUDGET=$(depth 1 2) on_devices "addresses are used again at once" good_past_slots 3 \
