@@ -121,7 +121,7 @@ class Runner:
                      "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"):
             env[name] = "1"
         if self.args.device:
-            fake = os.path.join(self.args.build, "tests/fakecuda/lib")
+            fake = os.path.join(self.args.build, "tests/fakes/cuda/lib")
             env["LD_LIBRARY_PATH"] = fake + ":" + env.get("LD_LIBRARY_PATH", "")
             env.update(GPURING_MEMORY="mixed", FAKECUDA_SMS="64", FAKECUDA_DEVICES="2")
         return env

@@ -57,7 +57,7 @@ tap_check "ll128 where stores may not arrive whole: said once" said_once \
     'gpuring: coll_gpuring_protocol ll128 is not possible in MPI_COMM_WORLD, where links go over PCIe'
 
 # each of two ranks has a device of its own, and NVML says that NVLink joins them
-nvml=$(cd "$FAKECUDA/../../core/.libs" 2>/dev/null && pwd)
+nvml=$(cd "$FAKECUDA/../../.libs" 2>/dev/null && pwd)
 if [ -e "$nvml/libnvidia-ml.so.1" ]; then
     export FAKENVML_BUSSES=16,17
     beside=$LD_LIBRARY_PATH

@@ -15,11 +15,11 @@ from pathlib import Path
 
 VARIABLES = ("core_tests", "device_tests", "mpi_tests", "device_built", "kernel_built", "fakecuda_built", "mpi_built",
              "kernel_programs", "mpi_programs", "check_LTLIBRARIES", "CC", "CXX", "CUDA_CPPFLAGS")
-LEFT_OUT = re.compile(r"^tests/(mutation|build)/|^tests/core/layering_test|_[at]san$")
+LEFT_OUT = re.compile(r"^tests/(mutation|build)/")
 SANITIZED = re.compile(r"/[at]san/|_[at]san$")
 KERNEL_SOURCE = re.compile(r"^coll_gpuring/(exec/(kernel|gpu_args\.h|gpu_kernels\.h)|sched/|topo/)")
-KERNEL_MODES = "tests/gpu/kernel_modes_test.sh"
-TEAM_TEST = "tests/gpu/team_test"
+KERNEL_MODES = "tests/unit/gpu/kernel_modes_test.sh"
+TEAM_TEST = "tests/unit/gpu/team_test"
 USUAL_KERNELS = ["f32_sum", "f64_max"]
 
 
@@ -134,14 +134,14 @@ class Work:
         beside = [t for t in self.vars["check_LTLIBRARIES"] if os.path.dirname(t) == os.path.dirname(test.name)]
         own = beside if test.script else [test.name, *beside]
         if test.group == "core":
-            return ["all", *own] if test.script or test.name.startswith("tests/net/") else own  # which load modules
+            return ["all", *own] if test.script or test.name.startswith("tests/unit/net/") else own  # which load modules
         if test.group == "device":
             built = [*self.vars["fakecuda_built"], *self.vars["device_built"]]
             if test.name in (TEAM_TEST, KERNEL_MODES):  # they get a few kernels
                 built = [t for t in built if not t.endswith("/fakecuda_kernels.so")]
             own += self.vars["kernel_programs"] if test.name == KERNEL_MODES else ["all"] if test.script else []
             return [t for t in [*own, *built] if not SANITIZED.search(t)]
-        built = [t for t in self.vars["mpi_built"] if not t.startswith("tests/faults/")]
+        built = [t for t in self.vars["mpi_built"] if not t.startswith("tests/mpi/faults/")]
         return ["all", *self.vars["mpi_programs"], *built, *own]
 
     def prepare_test(self, test, kernels):
@@ -149,11 +149,11 @@ class Work:
         self.make(self.targets(test))
         if test.name == KERNEL_MODES:
             self.build_few(self.few_kernels(kernels), self.build / self.kernels_so(),
-                           ["-include", self.src / "tests/gpu/kernel_trace.h"])
+                           ["-include", self.src / "tests/unit/gpu/kernel_trace.h"])
             return {"KERNEL_TEST_FEW": ",".join(kernels or USUAL_KERNELS)}
         if test.name == TEAM_TEST:
             out = self.few / "team_kernels.so"
-            self.build_few(self.src / "tests/gpu/team_kernels.cu", out, [])
+            self.build_few(self.src / "tests/unit/gpu/team_kernels.cu", out, [])
             return {"TEAM_TEST_KERNELS": f"{out}:{self.fake_driver() / 'device_kernels.so'}"}
         return {}
 
@@ -189,7 +189,7 @@ class Work:
         if not link.exists():
             link.symlink_to(self.fake_driver() / "libcuda.so.1")
         env = clean_environment() | {n: " ".join(self.vars[n]) for n in ("CC", "CXX", "CUDA_CPPFLAGS")}
-        self.command(["bash", self.src / "tests/fakecuda/build.sh", out.parent, "plain", out.name, source, "-O1", "-w",
+        self.command(["bash", self.src / "tests/fakes/cuda/build.sh", out.parent, "plain", out.name, source, "-O1", "-w",
                       *flags, "-I", self.src / "coll_gpuring"], self.build, env)
         stamp.write_text(digest.hexdigest())
 

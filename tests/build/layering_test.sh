@@ -1,0 +1,209 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Who may know whom (docs/how-it-works.md, last section), and what the schedules must compile as. Prints TAP.
+# Every check is run twice: on the sources, where it must find nothing, and on a copy with one fault planted,
+# where it must find that. Environment: srcdir (default: two folders up), CC, CXX, NVCC.
+set -u
+export LC_ALL=C
+srcdir=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd) || exit 99
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../result.sh"
+only=
+
+# ---- what is included where ----
+
+# folder: what its files may include of the project's own
+folders='sched: sched/ topo/torus.h topo/hd.h
+topo: topo/
+exec: exec/ sched/ topo/
+tune: tune/ sched/ topo/
+net: net/ sched/ exec/link.h exec/errors.h
+timing: timing/ sched/ exec/link.h exec/errors.h'
+
+# folder: system headers that it may include, as a pattern; the others of the core: those of C
+c_headers='(assert|complex|ctype|errno|fenv|float|inttypes|limits|locale|math|setjmp|signal|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|time)\.h'
+posix_headers='(dirent|dlfcn|fcntl|poll|pthread|sched|semaphore|unistd|sys/[a-z]+|linux/[a-z_]+)\.h'
+system='sched: %C
+topo: %C|(hwloc|dlfcn|unistd|sys/syscall|linux/mempolicy)\.h
+tune: %C
+exec: %C|%P
+net: %C|%P
+timing: %C|%P'
+
+declare -A folder_rules system_rules
+while IFS= read -r row; do folder_rules[${row%%: *}]=${row#*: }; done <<<"$folders"
+while IFS= read -r row; do system_rules[${row%%: *}]=${row#*: }; done <<<"$system"
+
+# what: header names, as a pattern: the only files that may include them, as a pattern
+foreign='Open MPI: (mpi|mpi-ext|ompi_config|opal_config)\.h|(ompi|opal|orte|oshmem|prte|pmix)[/_.].*: coll_gpuring/(coll_gpuring[^/]*\.[ch]|compat/.*)
+CUDA: (cuda|nvrtc|nvml|nvtx|cooperative_groups|device_launch|curand).*: coll_gpuring/exec/([^/]*cuda[^/]*\.[ch]|[^/]*\.cuh?)
+UCX: (ucp|uct|ucs|ucm)/.*: coll_gpuring/net/ucx[^/]*\.[ch]'
+
+# Lines "file name resolved" for each include below the given folders of the tree; resolved: the file in the tree,
+# "-" where there is none. Files are relative to the tree.
+includes() {
+    (cd "$1" && shift && grep -rE --include='*.[ch]' --include='*.cu' --include='*.cuh' \
+        '^[[:space:]]*#[[:space:]]*include' "$@" | python3 -c '
+import os, re, sys
+for line in sys.stdin:
+    file, text = line.split(":", 1)
+    name = re.sub(r"[\"<>]", "", text.split("include", 1)[1]).split()[0]
+    at = [os.path.normpath(os.path.join(d, name)) for d in (os.path.dirname(file), "coll_gpuring")]
+    print(file, name, next((a for a in at if os.path.isfile(a)), "-"))')
+}
+
+# The folder of the component that a file lies in, "" for the glue.
+folder_of() {
+    folder=${1#coll_gpuring/}
+    case $folder in */*) folder=${folder%%/*} ;; *) folder= ;; esac
+}
+
+# The checks take a tree and print what is wrong in it.
+
+own_folders() {
+    includes "$1" coll_gpuring | while read -r file name found; do
+        folder_of "$file"
+        allowed=${folder_rules[${folder:-glue}]:-}
+        if [ "$found" = - ] || [ -z "$allowed" ]; then
+            continue
+        fi
+        good=0
+        for a in $allowed; do
+            case ${found#coll_gpuring/} in "$a" | "$a"*) good=1 ;; esac
+        done
+        [ $good = 1 ] || echo "$file includes $name: $folder/ may know $allowed only"
+    done
+}
+
+system_headers() {
+    includes "$1" coll_gpuring | while read -r file name found; do
+        folder_of "$file"
+        allowed=${system_rules[${folder:-glue}]:-}
+        allowed=${allowed//%C/$c_headers}
+        allowed=${allowed//%P/$posix_headers}
+        if [ "$found" != - ] || [ -z "$allowed" ] || [[ $name =~ ^($allowed)$ ]]; then
+            continue
+        fi
+        # foreign_headers says where these may be
+        [[ $folder/$name =~ ^(exec/cuda.*\.h|net/uc[a-z]/.*)$ ]] || echo "$file includes $name"
+    done
+}
+
+foreign_headers() {
+    includes "$1" coll_gpuring tests/unit tests/model >"$work/includes"
+    while IFS= read -r row; do
+        what=${row%%: *}
+        row=${row#*: }
+        while read -r file name found; do
+            if [ "$found" = - ] && [[ $name =~ ^(${row%%: *})$ ]] && ! [[ $file =~ ^(${row#*: })$ ]]; then
+                echo "$file includes $name of $what"
+            fi
+        done <"$work/includes"
+    done <<<"$foreign"
+}
+
+computed_includes() {
+    includes "$1" coll_gpuring | grep -v ' [A-Za-z0-9_./+-]*\.[ch]u\?h\? ' |
+        grep -v '^coll_gpuring/coll_gpuring.h GR_COMPAT_HEADER -$'
+}
+
+# Names of Open MPI's series; Makefile.am names the files, which is no knowledge of them.
+series_names() {
+    (cd "$1" && grep -rnE 'MCA_COLL_BASE_VERSION|ompi[0-9]+\.h|OMPI_(MAJOR|MINOR)_VERSION' \
+        coll_gpuring m4 configure.ac) |
+        grep -vE '^(coll_gpuring/compat/|m4/gr_ompi\.m4:)'
+}
+
+unknown_folders() {
+    (cd "$1" && find coll_gpuring -type f -name '*.[ch]') | while read -r file; do
+        folder_of "$file"
+        case ${folder:-glue} in glue | compat) continue ;; esac
+        if [ -z "${folder_rules[$folder]:-}" ]; then
+            echo "$file: no rule for $folder/"
+        fi
+    done
+}
+
+# compile TREE COMMAND...: each file of sched/, or only $only; prints the compiler's words.
+compile() {
+    tree=$1
+    shift
+    for f in "$tree"/coll_gpuring/sched/${only:-*.c}; do
+        "$@" "$f" 2>&1 || echo "$f: exit status $?"
+    done
+}
+as_c11() { compile "$1" "${CC:-cc}" -std=c11 -pedantic-errors -Wall -Wextra -Werror -fsyntax-only; }
+as_cxx() { compile "$1" "${CXX:-g++}" -x c++ -Wall -Wextra -Werror -fsyntax-only; }
+as_cuda() { compile "$1" "$nvcc" -x cu -Werror cross-execution-space-call -c -o "$work/cuda.o"; }
+
+# ---- running the checks ----
+
+# check TITLE FUNCTION FILE TEXT: run it on the sources, and on a copy where TEXT was added to FILE (made if need be).
+check() {
+    "$2" "$srcdir" >"$work/found"
+    [ ! -s "$work/found" ]
+    result $? "$1"
+    rm -rf "$work/tree"
+    mkdir "$work/tree"
+    (cd "$srcdir" && cp -R --no-preserve=mode coll_gpuring benchmarks tests m4 configure.ac "$work/tree")
+    mkdir -p "$work/tree/${3%/*}"
+    printf '%b\n' "$4" >>"$work/tree/$3"
+    only=${3##*/}
+    "$2" "$work/tree" >"$work/planted"
+    only=
+    echo "found nothing in a copy with: $3: $4" >"$work/found"
+    grep -qF -e "${3##*/}" "$work/planted"
+    result $? "    and finds one that was planted in $3"
+}
+
+# skip TITLE REASON, for a check and its plant
+skip() {
+    for _ in 1 2; do
+        count=$((count + 1))
+        echo "ok $count - $1 # SKIP $2"
+    done
+}
+
+check "schedules know only schedules, and the torus" own_folders coll_gpuring/sched/split.h '#include "../exec/link.h"'
+check "topology knows only topology" own_folders coll_gpuring/topo/order.c '#include "sched/step.h"'
+check "executors know schedules and topology, not tuning" own_folders coll_gpuring/exec/team.h \
+    '#  include "../tune/select.h"'
+check "tuning knows no executor" own_folders coll_gpuring/tune/select.c '#include "exec/machine.h"'
+check "networks know links and no more of the executors" own_folders coll_gpuring/net/ucx.c \
+    '#include "../exec/pool.h"'
+check "timing knows links and schedules, no more of the executors" own_folders coll_gpuring/timing/timer.c \
+    '#include "../exec/machine.h"'
+check "the core knows no glue" own_folders coll_gpuring/exec/host.c '#include "../coll_gpuring.h"'
+check "schedules use C headers only" system_headers coll_gpuring/sched/ring.c '#include <unistd.h>'
+check "executors use C and POSIX headers only" system_headers coll_gpuring/exec/pool.c '#include <hwloc.h>'
+check "Open MPI headers are for the glue" foreign_headers coll_gpuring/exec/plan.c '#include <mpi.h>'
+check "Open MPI headers are not for unit tests" foreign_headers tests/unit/planted_test.c \
+    '#include "opal/util/output.h"'
+check "CUDA headers are for the executor's cuda files" foreign_headers coll_gpuring/coll_gpuring_planted.c \
+    '#include <cuda_runtime.h>'
+check "UCX headers are for net/ucx files" foreign_headers coll_gpuring/net/proxy.c '#include <ucp/api/ucp.h>'
+check "one include is computed: the series' header" computed_includes coll_gpuring/exec/plan.h \
+    '#include GR_PLANTED'
+check "series of Open MPI are named in compat/ and m4/gr_ompi.m4 only" series_names coll_gpuring/coll_gpuring_module.c \
+    '#if MCA_COLL_BASE_VERSION_MAJOR'
+check "each folder of the component has its rule" unknown_folders coll_gpuring/planted/x.h '\n'
+check "schedules compile as C11" as_c11 coll_gpuring/sched/chain.c \
+    'int x(void);\nint x(void)\n{\n    return ({ 1; });\n}'
+if command -v "${CXX:-g++}" >/dev/null; then
+    check "schedules compile as C++" as_cxx coll_gpuring/sched/flat.c \
+        'int *x(void *p);\nint *x(void *p)\n{\n    return p;\n}'
+else
+    skip "schedules compile as C++" "no C++ compiler"
+fi
+nvcc=${NVCC:-$(PATH=$PATH:/usr/local/cuda/bin command -v nvcc)}
+if [ -z "${GPURING_ALL:-}" ]; then
+    : # the build of the kernels shows most of it
+elif [ -n "$nvcc" ]; then
+    check "schedules compile as CUDA, and device code calls device code only" as_cuda coll_gpuring/sched/ring.c \
+        'int host_only(void);\nGR_HD int x(void);\nGR_HD int x(void)\n{\n    return host_only();\n}'
+else
+    skip "schedules compile as CUDA, and device code calls device code only" "no nvcc on PATH or in /usr/local/cuda/bin"
+fi
+echo "1..$count"

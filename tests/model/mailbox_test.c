@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Mailboxes (exec/mailbox.h): every collective with data, in seeded orders of scheduling and in threads, across
+ * the wrap of epochs; all orders of a few calls; how far ranks may run ahead. Seed: GPURING_SEED.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sanitizer/sanitizer.h"
+#include "mail_ranks.h"
+#include "mailbox_explore.h"
+
+#include "symbolic.h" /* the seeded random numbers */
+
+/* One in so many calls is run in threads, and one in so many calls and games by a single one, which has no races. */
+enum { THREADS = GR_SANITIZER(1, 3, 8), STEPPED = GR_SANITIZER(1, 3, 50) };
+
+static uint64_t seed;
+
+/* ---- results ---- */
+
+/* A size up to the room of a set, in elements. */
+static size_t some_size(size_t room, size_t elem_bytes)
+{
+    const size_t most = room / elem_bytes, sizes[] = {0, 1, 2, sym_below(&seed, most + 1), most - 1, most};
+
+    return sizes[sym_below(&seed, 6)];
+}
+
+/* Calls of any kind that fit. */
+static struct ex_batch make_batch(const struct mail_shape *s, size_t ncalls)
+{
+    struct ex_batch b = {.random = &seed};
+    struct ex_world w = {.params = {.p = s->p, .nchannels = 1, .nslots = 2, .slot_bytes = s->bytes}};
+    size_t room = gr_board_stride(s->bytes) - GR_SET_HEAD, k;
+
+    for (k = 0; k < ncalls; k++) {
+        struct ex_case *c = ex_add(&b, &w, GR_WAY_MAILBOX, (enum gr_coll) sym_below(&seed, EX_MAIL_COLLS));
+
+        c->kind = (enum ex_kind_id) sym_below(&seed, EX_NKINDS);
+        c->in_place = (int) sym_below(&seed, 2);
+        if (ex_has_blocks(c->coll) && 0 != sym_below(&seed, 3)) {
+            ex_make_counts(&b, c, s->p, room / ex_kinds[c->kind].elem_bytes / 2, 0 != sym_below(&seed, 2));
+        } else {
+            c->count = some_size(GR_COLL_REDUCE_SCATTER == c->coll ? room / (size_t) s->p : room,
+                                 ex_kinds[c->kind].elem_bytes);
+        }
+        ex_fit(c, s->p, room);
+    }
+    return b;
+}
+
+/* Some calls in a new world; then again, on the boards as they are. */
+static void play(const struct mail_shape *s, size_t ncalls, enum ex_mode mode)
+{
+    struct ex_batch b = make_batch(s, ncalls);
+    struct mail_world w;
+    int round;
+
+    mail_open(&w, s, sym_random(&seed));
+    w.sleepy = 256;
+    for (round = 0; round < 2; round++) {
+        if (0 != mail_run(&w, b.cases, b.n, mode)) {
+            fail_msg("%s", w.why);
+        }
+        w.seed = sym_random(&seed);
+    }
+    mail_close(&w);
+    free(b.cases);
+}
+
+static void sweep(size_t ncalls, enum ex_mode mode)
+{
+    static const int sizes[] = {2, 3, 4, 5, 6, 7, 8, 9, 16};
+    static const size_t bytes[] = {240, 48 * 16, 1000, 4096 - GR_SET_HEAD};
+    struct mail_shape s;
+    size_t k;
+
+    for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
+        for (s.nsets = 2; s.nsets <= GR_SETS; s.nsets *= 2) {
+            s.p = sizes[k];
+            s.bytes = bytes[sym_below(&seed, 4)];
+            s.first = sym_random(&seed);
+            s.window = 0 == sym_below(&seed, 3) ? 1 : s.nsets;
+            play(&s, ncalls / (EX_THREADS == mode ? THREADS : STEPPED) / (16 == s.p ? 4 : 1), mode);
+        }
+    }
+}
+
+static void calls_are_right_in_any_order_of_ranks(void **state)
+{
+    (void) state;
+    sweep(400, EX_STEPPED);
+}
+
+static void calls_are_right_in_threads(void **state)
+{
+    (void) state;
+    sweep(1000, EX_THREADS);
+}
+
+static void epochs_may_wrap(void **state)
+{
+    struct mail_shape s = {.bytes = 100};
+    uint64_t k;
+
+    (void) state;
+    for (s.nsets = 2; s.nsets <= GR_SETS; s.nsets *= 2) {
+        for (k = 0; k <= 20; k++) {
+            s.p = 2 + (int) sym_below(&seed, 4);
+            s.bytes = 16 * (size_t) s.p;
+            s.first = UINT64_MAX - k;
+            s.window = 1 + (unsigned) sym_below(&seed, s.nsets);
+            play(&s, 40, k % 3 ? EX_STEPPED : EX_THREADS);
+        }
+    }
+}
+
+/* ---- all orders of few calls ---- */
+
+static void explore(struct mx_game game, uint64_t *states)
+{
+    char why[200], text[300];
+
+    if (MX_OK != mx_explore(&game, states, why, sizeof(why))) {
+        fail_msg("%s: %s", mx_describe(&game, text, sizeof(text)), why);
+    }
+}
+
+/* First all games of up to three calls between two ranks, then some of each of these. */
+static void whatever_the_order_nobody_is_stuck(void **state)
+{
+    static const struct {
+        int p;
+        uint32_t nsets;
+        int ncalls, games;
+    } rows[] = {{2, 2, 4, 1200}, {2, 2, 7, 100}, {2, 4, 6, 100}, {3, 2, 4, 100}, {3, 2, 5, 40}, {3, 4, 6, 4},
+                {4, 2, 4, 5}};
+    const uint64_t firsts[] = {0, UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - 3, 77};
+    uint64_t states = 0, k;
+    size_t row;
+    int ncalls;
+
+    (void) state;
+    for (ncalls = 1; ncalls <= 3; ncalls++) {
+        for (k = 0; k < mx_games(2, ncalls); k += STEPPED) {
+            explore(mx_game(2, 2, firsts[k % 5], ncalls, k), &states);
+        }
+    }
+    for (row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        for (k = 0; k < (uint64_t) (rows[row].games + STEPPED - 1) / STEPPED; k++) {
+            explore(mx_game(rows[row].p, rows[row].nsets, firsts[sym_below(&seed, 5)], rows[row].ncalls,
+                            sym_below(&seed, mx_games(rows[row].p, rows[row].ncalls))), &states);
+        }
+    }
+    printf("# %llu states\n", (unsigned long long) states);
+}
+
+/* ---- running ahead ---- */
+
+/* A world that is run by hand: the same call again and again, each time with other data. */
+struct calls {
+    struct mail_world w;
+    struct ex_case cases[64];
+};
+
+static void calls_open(struct calls *c, enum gr_coll coll, int root, int p, uint32_t nsets, uint64_t first)
+{
+    struct mail_shape s = {p, nsets, 64, first, nsets};
+    int k;
+
+    mail_open(&c->w, &s, 1);
+    for (k = 0; k < 64; k++) {
+        c->cases[k] = (struct ex_case) {.coll = coll, .way = GR_WAY_MAILBOX, .root = root, .kind = EX_ORDERED,
+                                        .count = 3, .seed = (uint64_t) k};
+    }
+    mail_begin(&c->w, c->cases, 64);
+}
+
+static void calls_close(struct calls *c)
+{
+    assert_int_equal(mail_end(&c->w, "by hand"), 0);
+    mail_close(&c->w);
+}
+
+/* Post all that can be posted, and take all that can be taken; returns how many were taken so far. */
+static int go(struct calls *c, int rank)
+{
+    struct mail_rank *r = &c->w.ranks[rank];
+    int tries;
+
+    for (tries = 0; tries < 50; tries++) {
+        assert_true(mail_poll(r) >= 0);
+    }
+    return (int) r->taken;
+}
+
+/* Let it take that many calls and no more. */
+static void go_to(struct calls *c, int rank, size_t taken)
+{
+    struct mail_rank *r = &c->w.ranks[rank];
+
+    while (r->taken < taken) {
+        assert_int_equal(mail_poll(r), 1);
+    }
+}
+
+/* That it cannot post, for want of the slow rank alone. */
+static void waits_for_slow(struct calls *c, int rank, int slow)
+{
+    struct mail_rank *r = &c->w.ranks[rank];
+    struct gr_mail *m = &r->mails[r->posted % GR_SETS];
+    int ranks[EX_MAX_RANKS];
+
+    assert_int_equal(r->begun, r->posted + 1);
+    assert_int_equal(gr_mail_post(&r->box, m), 0);
+    assert_int_equal(gr_mail_waits_for(&r->box, m, ranks), 1);
+    assert_int_equal(ranks[0], slow);
+}
+
+/*
+ * In a bcast the slow one is a reader, in a reduce the root: nobody else waits for anybody. It says what it has
+ * taken every nsets/2 calls; what was not yet taken is there as it was posted (mail_poll checks it).
+ */
+static void ahead_of_one(enum gr_coll coll, uint32_t nsets, uint64_t first)
+{
+    int root = 1, slow = GR_COLL_BCAST == coll ? 3 : root, half = (int) nsets / 2, taken, r;
+    struct calls c;
+
+    calls_open(&c, coll, root, 4, nsets, first);
+    for (taken = 0; taken <= 3 * (int) nsets; taken++) {
+        for (r = 0; r < 8; r++) { /* twice: each may have had to wait for the others */
+            int far = slow == r % 4 ? 0 : go(&c, r % 4);
+
+            assert_true(r < 4 || slow == r % 4 || far == (int) nsets + taken / half * half);
+        }
+        waits_for_slow(&c, GR_COLL_BCAST == coll ? root : 0, slow);
+        go_to(&c, slow, (size_t) taken + 1);
+    }
+    calls_close(&c);
+}
+
+static void nobody_runs_further_ahead_than_the_sets(void **state)
+{
+    uint32_t nsets;
+
+    (void) state;
+    for (nsets = 2; nsets <= GR_SETS; nsets *= 2) {
+        ahead_of_one(GR_COLL_BCAST, nsets, 0);
+        ahead_of_one(GR_COLL_BCAST, nsets, UINT64_MAX - 5);
+        ahead_of_one(GR_COLL_REDUCE, nsets, 0);
+        ahead_of_one(GR_COLL_REDUCE, nsets, UINT64_MAX - 5);
+    }
+}
+
+/* Readers that are ahead of one who has nothing to say are not in its way. */
+static void who_is_behind_waits_for_nobody(void **state)
+{
+    struct calls c;
+    int k;
+
+    (void) state;
+    calls_open(&c, GR_COLL_BCAST, 0, 3, 2, 0);
+    for (k = 0; k < 12; k++) {
+        (void) go(&c, 0);
+        assert_int_equal(go(&c, 1), 2 + k);
+        go_to(&c, 2, (size_t) k + 1);
+    }
+    assert_int_equal(go(&c, 2), 13);
+    calls_close(&c);
+}
+
+static void several_calls_may_be_posted_before_any_is_taken(void **state)
+{
+    static const enum gr_coll colls[] = {GR_COLL_ALLREDUCE, GR_COLL_ALLGATHER, GR_COLL_REDUCE_SCATTER};
+    struct calls c;
+    struct mail_rank *r;
+    uint64_t moved = 0;
+    uint32_t nsets;
+    int ranks[EX_MAX_RANKS], k;
+    size_t n;
+
+    (void) state;
+    for (nsets = 2; nsets <= GR_SETS; nsets *= 2) {
+        for (k = 0; k < 3; k++) {
+            calls_open(&c, colls[k], 0, 3, nsets, UINT64_MAX - 1);
+            for (r = c.w.ranks; r < c.w.ranks + 3; r++) {
+                for (n = 0; n < nsets; n++) {
+                    struct gr_mail *m = &r->mails[n];
+
+                    ex_buffers_make(&r->buffers[n], &c.cases[n], 3, r->rank);
+                    *m = ex_mail(&c.cases[n], &r->buffers[n]);
+                    gr_mail_begin(&r->box, m);
+                    assert_int_equal(gr_mail_post(&r->box, m), 1);
+                    r->begun++;
+                    r->posted++;
+                }
+                if (r->rank < 2) { /* and whose post is missing is said of the first of them */
+                    assert_int_equal(gr_mail_take(&r->box, &r->mails[0], &moved), 0);
+                    assert_int_equal(gr_mail_waits_for(&r->box, &r->mails[0], ranks), 1);
+                    assert_int_equal(ranks[0], r->rank + 1);
+                }
+            }
+            for (r = c.w.ranks; r < c.w.ranks + 3; r++) {
+                go_to(&c, r->rank, nsets);
+            }
+            calls_close(&c);
+        }
+    }
+}
+
+/* ---- buffers ---- */
+
+static void input_and_output_may_overlap(void **state)
+{
+    enum { P = 3, ARENA = 64, ELEM = 8 };
+    struct mail_shape s = {P, 2, ARENA * ELEM, 0, 1};
+    unsigned char arena[P][ARENA * ELEM], *want;
+    struct gr_mail mails[P];
+    struct mail_world w;
+    uint64_t moved = 0;
+    int round, r;
+
+    (void) state;
+    mail_open(&w, &s, 1);
+    for (round = 0; round < 2000; round++) {
+        struct ex_case c = {.coll = (enum gr_coll) (round % EX_MAIL_COLLS), .way = GR_WAY_MAILBOX, .kind = EX_ORDERED,
+                            .root = round % P, .count = 1 + sym_below(&seed, 9), .seed = sym_random(&seed)};
+        size_t whole = c.count * (ex_has_blocks(c.coll) ? P : 1);
+        size_t nout = GR_COLL_REDUCE_SCATTER == c.coll ? c.count : whole;
+
+        want = ex_want(&c, P);
+        for (r = 0; r < P; r++) {
+            size_t nin = ex_input_count(&c, P, r), in = sym_below(&seed, ARENA - nin);
+            size_t out = sym_below(&seed, ARENA - nout);
+            struct ex_buffers b = {.in = arena[r] + in * ELEM, .out = arena[r] + out * ELEM};
+
+            ex_fill(&c, r, ex_input_begin(&c, r), nin, b.in);
+            mails[r] = ex_mail(&c, &b);
+            gr_mail_begin(&w.ranks[r].box, &mails[r]);
+            assert_int_equal(gr_mail_post(&w.ranks[r].box, &mails[r]), 1);
+        }
+        for (r = 0; r < P; r++) {
+            assert_int_equal(gr_mail_take(&w.ranks[r].box, &mails[r], &moved), 1);
+            if (GR_COLL_BCAST != c.coll && (GR_COLL_REDUCE != c.coll || r == c.root)) {
+                size_t at = GR_COLL_REDUCE_SCATTER == c.coll ? (size_t) r * c.count * ELEM : 0;
+
+                assert_memory_equal(mails[r].out, want + at, nout * ELEM);
+            }
+        }
+        free(want);
+    }
+    mail_close(&w);
+}
+
+static void sets_hold_what_they_were_made_for(void **state)
+{
+    size_t bytes;
+
+    (void) state;
+    for (bytes = 1; bytes < 300; bytes++) {
+        struct gr_mailbox box = {.stride = gr_board_stride(bytes)};
+
+        assert_int_equal(box.stride % GR_CACHE_LINE, 0);
+        assert_in_range(gr_mailbox_room(&box), bytes, bytes + GR_CACHE_LINE - 1);
+        assert_int_equal(gr_board_bytes(5, 4, box.stride), 5 * sizeof(struct gr_door) + 4 * box.stride);
+    }
+    assert_int_equal(gr_board_stride(48), GR_CACHE_LINE); /* one line, one exchange */
+    assert_int_equal(gr_mail_bytes(GR_COLL_ALLGATHER, 1000, 300), 300);
+    assert_int_equal(gr_mail_bytes(GR_COLL_REDUCE_SCATTER, 1000, 300), 1000);
+    assert_int_equal(gr_mail_bytes(GR_COLL_BCAST, 1000, 300), 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sets_hold_what_they_were_made_for),
+        cmocka_unit_test(calls_are_right_in_any_order_of_ranks),
+        cmocka_unit_test(calls_are_right_in_threads),
+        cmocka_unit_test(epochs_may_wrap),
+        cmocka_unit_test(whatever_the_order_nobody_is_stuck),
+        cmocka_unit_test(nobody_runs_further_ahead_than_the_sets),
+        cmocka_unit_test(who_is_behind_waits_for_nobody),
+        cmocka_unit_test(several_calls_may_be_posted_before_any_is_taken),
+        cmocka_unit_test(input_and_output_may_overlap),
+    };
+
+    seed = sym_seed();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

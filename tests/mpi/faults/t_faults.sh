@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Failures everywhere, a sample: calls of the component that fail (faults.sh), some on one rank, some on all. Each run
+# ends with right results or errors, and leaves nothing behind. GPURING_SEED says which calls. All of them:
+#     bash tests/mpi/faults/faults.sh all FILE host; bash tests/mpi/faults/faults.sh table FILE
+. "$(dirname "$0")/../lib.sh"
+
+faults=$(dirname "$0")/faults.sh
+seed=${GPURING_SEED:-$$}
+echo "# GPURING_SEED=$seed"
+only_in_all
+if ! unshare --mount --pid --fork --mount-proc true 2>/dev/null; then
+    echo "1..0 # SKIP no namespaces: what a run leaves behind cannot be told from what others do"
+    exit 0
+fi
+
+# A line of results: CONFIG RANK KIND K ENDED PLACE NOTE
+judge() {
+    local config=$1 rank=$2 kind=$3 k=$4 ended=$5 place=$6
+    local text="$config, $kind $k fails on rank $rank ($place)"
+    case $ended in
+        right | error | others | unreached) tap_ok "$text: $ended" ;;
+        *) tap_not_ok "$text: $ended"; echo "# ${*:7} (seed $seed)" ;;
+    esac
+}
+
+# Calls that must be right all the same: CONFIG RANK KIND:K
+must_be_right() {
+    local line
+    line=$(bash "$faults" one "$1" "$2" "$3" | tail -n 1)
+    [ "$(cut -d' ' -f4 <<<"$line")" = right ] && tap_ok "$1, $3 fails on rank $2: right all the same" && return
+    tap_not_ok "$1, $3 fails on rank $2: right all the same"
+    echo "# $line"
+}
+
+# Calls that have failed in a bad way: CONFIG RANK KIND:K
+once_bad() {
+    # shellcheck disable=SC2046
+    judge $(bash "$faults" one "$1" "$2" "$3" | tail -n 1 | sed 's/:/ /')
+}
+
+sample_of() { # CONFIG N
+    bash "$faults" sample "$work/results" "$1" "$2" "$seed" 2>"$work/errors" || { tap_not_ok "$1: sample"; tap_diag <"$work/errors"; return; }
+    while read -r line; do
+        # shellcheck disable=SC2086
+        judge $line
+    done <"$work/results"
+}
+
+must_be_right host 1 malloc:1 # the module of a communicator
+once_bad host 1 process_vm_readv:50 # others must not take what is in its buffers from then on for what it had sent
+once_bad host all calloc:350        # it is told on a communicator of the same id that was freed since
+sample_of host 8
+if [ -e "${FAKECUDA:-/nonexistent}/libcuda.so.1" ]; then
+    # the driver fails to say where memory lies; the module in reserve
+    for fault in cuInit:1 cuDeviceGet:1 cuPointerGetAttributes:20 malloc:1; do
+        must_be_right device 1 $fault
+    done
+    once_bad device 1 dlopen:1           # the driver is there, but not for the component
+    once_bad device 1 cuCtxPushCurrent:3 # it frees a buffer that the other rank's kernel writes to
+    sample_of device 6
+else
+    tap_skip "on devices" "no CUDA toolkit"
+fi
+if [ -e "$builddir/tests/mpi/faults/.libs/gpuring_net_ucx.so" ] && "$(dirname "$0")/../../hosts/hosts.sh" possible >/dev/null; then
+    sample_of nodes 3
+else
+    tap_skip "between nodes" "no UCX, or no namespaces for hosts"
+fi
+tap_done

@@ -1,0 +1,362 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Owns the proof that benchmarks/compare says what its numbers say: statistics on raw data with a known answer, runs
+# with an Open MPI and OSU programs that are shell scripts, refused options, and one small real run. Prints TAP.
+# Statistics are tested twice, on the script and on a copy with one fault planted, which must be noticed.
+# Environment: srcdir, the sources; builddir, where gpuring was built.
+
+# shellcheck disable=SC2154,SC2317 # tmp is from ok.sh; the tests are called through ok
+srcdir=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd) || exit 99
+builddir=${builddir:-$srcdir/build}
+compare=$srcdir/benchmarks/compare
+. "$(dirname "$0")/../ok.sh"
+
+# run STATUS ARGS...: runs it, $tmp/out and $tmp/err tell; right if it ends with that status.
+run() {
+    local wanted=$1 status
+    shift
+    timeout 900 "$compare" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    status=$?
+    [ "$status" -eq "$wanted" ] || { echo "exit status $status, wanted $wanted"; false; }
+}
+
+# one FILE PATTERN: exactly one line matches.
+one() {
+    local n
+    n=$(grep -c -e "$2" "$tmp/$1")
+    [ "$n" -eq 1 ] || { echo "$n lines of $1 match $2"; false; }
+}
+
+# cell COLLECTIVE BYTES: its row of -o csv without the first two fields, numbers with three digits.
+cell() {
+    awk -F, -v c="$1" -v b="$2" '$1 == c && $2 == b {
+        for (i = 3; i <= NF; i++) printf "%s%s", $i ~ /^[0-9.]+$/ ? sprintf("%.3f", $i) : $i, i < NF ? " " : "\n"
+    }' "$tmp/out"
+}
+
+# is COLLECTIVE BYTES ROW
+is() {
+    [ "$(cell "$1" "$2")" = "$3" ] || { echo "$1 $2: $(cell "$1" "$2"), wanted $3"; false; }
+}
+
+# ---- statistics: raw data with a known answer ----
+
+# head RANKS [PROGRAM]
+head_lines() {
+    echo "# ranks: $1"
+    echo "# program: ${2:-gpuring_bench}"
+    echo "round,config,run,collective,bytes,avg_us,algorithm"
+}
+
+# row ROUND CONFIG COLLECTIVE BYTES US-OF-A [US-OF-B]
+row() {
+    echo "$1,$2,a,$3,$4,$5,ring"
+    [ -z "${6:-}" ] || echo "$1,$2,b,$3,$4,$6,stock"
+}
+
+# Each of two configurations takes 10 us in one half of the rounds and 20 in the other; gpuring always 10. Chosen from
+# the other half, stock is always the one that then takes 20: 2.0. By the rounds compared it would be 1.0.
+swinging() {
+    head_lines 2
+    for r in 1 2 3 4 5 6 7 8; do
+        row "$r" x+x allreduce 8 $((r % 2 ? 10 : 20)) $((r % 2 ? 10 : 20))
+        row "$r" y+y allreduce 8 $((r % 2 ? 20 : 10)) $((r % 2 ? 20 : 10))
+        row "$r" gpuring allreduce 8 10
+    done
+}
+
+chooses_from_other_rounds() {
+    swinging >"$tmp/raw" && run 0 --from-csv="$tmp/raw" -o csv &&
+        is allreduce 8 "20.000 y+y|x+x 10.000 2.000 2.000 2.000 1.000 1.000 1.000   ring holds"
+}
+
+# Stock against itself has the quartiles 0.90 and 1.05, so a spread of 0.1. With a limit of 0.95 a ratio of 0.86 holds
+# and one of 0.84 does not. s+s is the fastest, but has no result of one run in a cell: there it is not counted.
+spreading() {
+    local r=0
+    head_lines 2
+    for same in 0.80 1.20 0.85 1.15 0.90 1.05 0.95 1.02 1.00; do
+        r=$((r + 1))
+        for c in "allreduce 8 0.86" "bcast 16 0.84" "bcast 64 2"; do
+            # shellcheck disable=SC2086 # a collective, a size and a ratio
+            set -- $c
+            row "$r" x+x "$1" "$2" 86 "$(awk "BEGIN { print 86 / $same }")"
+            row "$r" gpuring "$1" "$2" "$(awk "BEGIN { print 86 / $3 }")"
+            row "$r" s+s "$1" "$2" 1 "$([ "$r$2" = 58 ] || echo 1)"
+        done
+    done
+}
+
+# shellcheck disable=SC2030,SC2031
+shows_spread() {
+    spreading | grep -v ,s+s, >"$tmp/raw"
+    run 0 --from-csv="$tmp/raw" -o csv &&
+        is allreduce 8 "86.000 x+x 100.000 0.860 0.860 0.860 1.000 0.900 1.050   ring holds" &&
+        is bcast 16 "86.000 x+x 102.381 0.840 0.840 0.840 1.000 0.900 1.050   ring below" &&
+        run 0 --from-csv="$tmp/raw" && one out '^3 cells, 1 below 0.95 by more than the A/A spread: bcast 16$' &&
+        one out '^ *16 .*<< below$' && one out '<<'
+}
+
+fails_when_strict() {
+    run 1 --from-csv="$tmp/raw" --strict && run 0 --from-csv="$tmp/raw" --strict --limit=0.9 &&
+        one out '^3 cells, 0 below 0.9 by more than the A/A spread$'
+}
+
+drops_incomplete() {
+    spreading >"$tmp/raw" && run 0 --from-csv="$tmp/raw" &&
+        one out '^# not counted, no result from every run: s+s in allreduce 8$' &&
+        one out '^ *8 .* x+x$' && one out '^ *64 .* s+s  << below$'
+}
+
+names_missing() {
+    spreading | grep -v '^4,gpuring,a,bcast,64' >"$tmp/raw"
+    run 1 --from-csv="$tmp/raw" --strict --limit=0.001 && one out '^ *64 .*<< no result$' &&
+        one out '^1 cells without a result of stock or of gpuring from every round: bcast 64$'
+}
+
+steps() {
+    head_lines 2 >"$tmp/raw"
+    for r in 1 2; do
+        for b in 4 8 16 32 64 128; do row "$r" x+x bcast "$b" 1 1; row "$r" gpuring bcast "$b" 1; done
+    done >>"$tmp/raw"
+    run 0 --from-csv="$tmp/raw" --step=4 -o csv && [ "$(cut -d, -f2 "$tmp/out" | xargs)" = "bytes 4 16 64 128" ]
+}
+
+# The best single copy moves 20000 bytes/us in blocks of 64 KiB and 10000 in blocks of 16 MiB; in between 15000 at 1 MiB
+# and 16250 at 512 KiB. "double" is no single copy. 3 ranks, S = 786432: allreduce 4/3 S = 1 MiB, others 2/3 S.
+floors() {
+    local r c
+    head_lines 3 "$1"
+    for r in 1 2; do
+        row "$r" floor exchange 64 0.2
+        row "$r" floor direct 65536 6.5536; row "$r" floor cma 65536 3.2768; row "$r" floor double 65536 1
+        row "$r" floor direct 16777216 1677.7216; row "$r" floor cma 16777216 3355.4432
+        for c in "allreduce 786432" "allgather 786432" "allgather 262144" "bcast 786432" "reduce 786432" "reduce 12"; do
+            # shellcheck disable=SC2086 # a collective and a size
+            row "$r" x+x $c 100 100
+            # shellcheck disable=SC2086
+            row "$r" gpuring $c 140.21
+        done
+    done
+}
+
+# floor_is COLLECTIVE BYTES US
+floor_is() {
+    local row
+    row=$(cell "$1" "$2")
+    [ "$(awk '{ print $10 }' <<<"$row")" = "$3" ] || { echo "$1 $2: $row, wanted a floor of $3"; false; }
+}
+
+shows_floor() {
+    floors gpuring_bench >"$tmp/raw" && run 0 --from-csv="$tmp/raw" -o csv &&
+        floor_is allreduce 786432 70.105 && floor_is allgather 786432 32.464 && floor_is bcast 786432 32.397 &&
+        floor_is reduce 786432 32.331 && floor_is reduce 12 0.067 &&
+        [ "$(cell allreduce 786432 | awk '{ print $11 }')" = 2.000 ]
+}
+
+# OSU's allgather counts the block of one rank.
+shows_floor_of_osu() {
+    floors osu >"$tmp/raw" && run 0 --from-csv="$tmp/raw" -o csv && floor_is allgather 262144 32.464
+}
+
+refuses_other_files() {
+    echo "hello" >"$tmp/raw" && run 1 --from-csv="$tmp/raw" && one err 'no raw data' || return 1
+    { head_lines 2; echo "1,x+x,a,bcast,many,1,"; } >"$tmp/raw"
+    run 1 --from-csv="$tmp/raw" && one err 'line 4 is not a row' || return 1
+    { head_lines 2; row 1 x+x bcast 8 1 1; } >"$tmp/raw"
+    run 1 --from-csv="$tmp/raw" && one err 'two at least' && [ "$(wc -l <"$tmp/err")" -eq 1 ]
+}
+
+ok "stock is chosen from other rounds" chooses_from_other_rounds
+ok "ratios are judged by the A/A spread" shows_spread
+ok "--strict, --limit" fails_when_strict
+ok "a configuration that lacks a run is not counted" drops_incomplete
+ok "a cell without gpuring is named" names_missing
+ok "--step=4" steps
+ok "floors" shows_floor
+ok "floors of OSU's sizes" shows_floor_of_osu
+ok "refuses what is no raw data" refuses_other_files
+
+# notices TEST FILE FROM TO: a copy of the script with that fault; the test must fail.
+notices() {
+    local compare=$tmp/copy/compare
+    rm -rf "$tmp/copy"
+    mkdir "$tmp/copy" && cp -r "$srcdir/benchmarks/compare" "$srcdir/benchmarks/compare_lib" "$tmp/copy" &&
+        chmod -R u+w "$tmp/copy" || return 1 # the sources may be read-only
+    sed -i "s|$3|$4|" "$tmp/copy/compare_lib/$2"
+    ! cmp -s "$tmp/copy/compare_lib/$2" "$srcdir/benchmarks/compare_lib/$2" || { echo "$3 is not in $2"; return 1; }
+    ! "$1" || { echo "$1 passed all the same"; false; }
+}
+
+ok "a choice from the same rounds is noticed" notices chooses_from_other_rounds stats.py \
+    '((even, odd), (odd, even))' '((even, even), (odd, odd))'
+ok "a choice from all rounds is noticed" notices chooses_from_other_rounds stats.py \
+    'best_in(times, names, other)' 'best_in(times, names, rounds)'
+ok "a spread left out of the verdict is noticed" notices shows_spread stats.py 'limit - half_width(same)' 'limit'
+ok "a one-sided spread is noticed" notices shows_spread stats.py 'max(abs(1 - same.lo)' 'max(0 * abs(1 - same.lo)'
+ok "counting the incomplete is noticed" notices drops_incomplete stats.py 'all(round in' 'any(round in'
+ok "a forgotten exchange is noticed" notices shows_floor floor.py 'exchanges(ranks) \*' '0 *'
+ok "a double copy as a floor is noticed" notices shows_floor floor.py '("direct", "cma")' '("direct", "cma", "double")'
+
+# ---- runs: Open MPI and OSU as shell scripts ----
+
+. "$srcdir/tests/fakes/osu.sh"
+
+# fake STATUS ARGS...: a run with these
+fake() {
+    local wanted=$1
+    shift
+    rm -f "$tmp/calls" "$tmp/raw"
+    PYTHONPATH=$tmp/nomatplotlib run "$wanted" --builddir="$tmp/fake" --csv="$tmp/raw" "$@"
+}
+
+# calls PATTERN N: so many runs had it on their command line, probes not counted.
+calls() {
+    local n
+    n=$(grep -v verbose "$tmp/calls" | grep -c -e "$1")
+    [ "$n" -eq "$2" ] || { echo "$n calls of $1, wanted $2"; false; }
+}
+
+runs_all() {
+    fake 0 -n 999 -m 8:8 -i 3 -x 1 bcast reduce --gpuring-arg='--mca a b' --form=persistent &&
+        calls gpuring_bench 81 && calls '--mca coll ^gpuring --mca pml ob1 .*/gpuring_bench' 36 &&
+        calls '--mca coll ^gpuring --mca pml ucx --mca opal_common_ucx_tls any ' 36 &&
+        calls '--mca coll_sm_priority 100 ' 36 && calls '--mca coll gpuring --mca coll_gpuring_host 1 --mca a b ' 9 &&
+        calls ' --oversubscribe --mca mpi_yield_when_idle 1 ' 81 &&
+        calls 'bench bcast reduce -m 8:8 -i 3 -x 1 --persistent ' 81 &&
+        one err 'left out: ob1+han, ucx+han: this Open MPI has no coll/han' && one err 'round 1 .* s to go' &&
+        one err 'no floor: .*cores' && one err 'no plot: .*python3-matplotlib' && one out '^# mpi: Open MPI v9.9.9$' &&
+        [ "$(grep -vc '^#' "$tmp/raw")" -eq 163 ] && one out '^2 cells, 0 below'
+}
+
+# Each round has each run once, and the order is drawn: not all rounds can be the same.
+is_interleaved() {
+    fake 0 -m 8:8 bcast --rounds=7 --seed=1 || return 1
+    grep -v verbose "$tmp/calls" | grep bench | split -l 9 - "$tmp/round."
+    local orders
+    orders=$(md5sum "$tmp"/round.* | cut -d' ' -f1 | sort -u | wc -l)
+    for f in "$tmp"/round.*; do sort "$f" | md5sum; done | sort -u >"$tmp/sets"
+    rm "$tmp"/round.*
+    [ "$orders" -ge 5 ] && [ "$(wc -l <"$tmp/sets")" -eq 1 ] && cp "$tmp/out" "$tmp/before" &&
+        run 0 --from-csv="$tmp/raw" && cmp "$tmp/out" "$tmp/before"
+}
+
+names_inactive() {
+    FAKE_HAN=1 fake 0 --quick -m 8:8 bcast &&
+        one err 'left out: ob1+han, ucx+han: coll/han is not active: too local$' && calls han_priority 0
+}
+
+outlives_crash() {
+    FAKE_CRASH=sm_priority fake 0 --quick -m 8:8 bcast reduce && one err 'ob1+sm failed .*exit status 139.*signal' &&
+        one out '^# not counted, no result from every run: ob1+sm in reduce 8$' && calls 'pml ob1 .*sm_priority' 4 &&
+        [ "$(grep -c ',stock.*<<' "$tmp/out")" -eq 0 ] && one out '^2 cells, 0 below'
+}
+
+outlives_hang() {
+    FAKE_HANG="ucx" fake 0 --quick --timeout=5 -m 8:8 --configs=ob1+tuned,ucx+tuned bcast &&
+        one err 'ucx+tuned failed .*no end within 5 s' && calls 'pml ucx' 1
+}
+
+stops_without_gpuring() {
+    FAKE_HANG=gpuring_host fake 1 --quick --timeout=5 -m 8:8 bcast --configs=ob1+tuned &&
+        one err 'nothing is left to compare: gpuring failed'
+}
+
+# An interrupted run leaves whole rounds that can be worked out.
+outlives_interrupt() {
+    rm -f "$tmp/calls" "$tmp/raw"
+    "$compare" --builddir="$tmp/fake" --csv="$tmp/raw" -m 8:8 bcast --rounds=2000 >"$tmp/out" 2>"$tmp/err" &
+    local pid=$! status
+    for _ in $(seq 1200); do
+        ! grep -q 'round 2 of' "$tmp/err" || break
+        sleep 0.1
+    done
+    kill -TERM "$pid"
+    wait "$pid"
+    status=$?
+    [ "$status" -eq 130 ] && one err 'interrupted after [0-9]* whole rounds' && run 0 --from-csv="$tmp/raw"
+}
+
+runs_osu() {
+    fake 0 --quick -m 4:16M --osu="$tmp/osu" allreduce bcast reduce &&
+        one err 'left out: bcast: there is no osu_bcast' && calls '/osu_allreduce -m 4:16777216$' 18 &&
+        calls osu_reduce 18 && run 0 --from-csv="$tmp/raw" -o csv &&
+        is allreduce 8 "0.500 ob1+sm 0.500 1.000 1.000 1.000 1.000 1.000 1.000 0.201 2.490  holds" &&
+        [ "$(cell reduce 4 | cut -d' ' -f1)" = 4.250 ] && fake 1 --osu="$tmp/none" bcast &&
+        one err "no program of OSU's"
+}
+
+ok "rounds, options and configurations" runs_all
+ok "the order within rounds is drawn" is_interleaved
+ok "a fixed order is noticed" notices is_interleaved runs.py 'order.sample(jobs, len(jobs))' 'jobs'
+ok "collectives that are not active are left out" names_inactive
+ok "a configuration that crashes" outlives_crash
+ok "a configuration that hangs" outlives_hang
+ok "gpuring that hangs" stops_without_gpuring
+ok "an interrupted run" outlives_interrupt
+ok "OSU's programs" runs_osu
+
+# ---- one small real run ----
+
+real_run() {
+    run 0 --builddir="$builddir" --csv="$tmp/real" --quick -m 64:128 -i 20 --configs=ob1+tuned allreduce bcast &&
+        [ "$(grep -c '^[12],gpuring,a,\(allreduce\|bcast\),\(64\|128\),[0-9.]*,[a-z]*$' "$tmp/real")" -eq 8 ] &&
+        [ "$(grep -c '^[12],ob1+tuned,[ab],.*,stock$' "$tmp/real")" -eq 16 ] &&
+        ! grep -q ',gpuring,.*,stock$' "$tmp/real" && one out '^4 cells, '
+}
+
+floor_run() {
+    "$builddir/gpuring_floor" -m 65536:131072 >"$tmp/out" 2>"$tmp/err" &&
+        [ "$(grep -c '^exchange,64,\|^direct,65536,\|^double,131072,' "$tmp/out")" -eq 3 ] &&
+        ! awk -F, 'NR > 1 && ($3 <= 0 || $4 <= 0)' "$tmp/out" | grep . &&
+        ! "$builddir/gpuring_floor" -c 0,0 2>"$tmp/err" && one err '^usage: '
+}
+
+draws() {
+    run 0 --from-csv="$tmp/real" --png="$tmp/real.png" && [ "$(head -c 4 "$tmp/real.png" | tail -c 3)" = PNG ]
+}
+
+ok "a real run" real_run
+if [ "$(nproc)" -lt 2 ]; then
+    skip "gpuring_floor" "one processor"
+else
+    ok "gpuring_floor" floor_run
+fi
+if python3 -c 'import matplotlib' 2>"$tmp/err" || /usr/bin/python3 -c 'import matplotlib' 2>"$tmp/err"; then
+    ok "the plot of it" draws
+else
+    skip "the plot of it" "no matplotlib"
+fi
+
+# ---- refused options ----
+
+# refuses PATTERN ARGS...: exit status 2 and one line that has it
+refuses() {
+    local pattern=$1
+    shift
+    run 2 --builddir="$tmp/fake" "$@" && one err "$pattern" && [ "$(wc -l <"$tmp/err")" -eq 1 ] &&
+        [ ! -e "$tmp/fake/compare" ]
+}
+
+without_matplotlib() {
+    PYTHONPATH=$tmp/nomatplotlib refuses "--png: .*python3-matplotlib" --png="$tmp/plot.png"
+}
+
+ok "refuses a collective" refuses "'nosuch'.*allreduce" nosuch
+ok "refuses a number of ranks" refuses "-n: '1'.*at least 2" -n 1
+ok "refuses sizes" refuses "-m: '8:4'.*MIN:MAX" -m 8:4
+ok "refuses few rounds" refuses "--rounds: '6'.*at least 7" --rounds=6
+ok "refuses one round" refuses "--rounds.*'1'.*at least 2" --quick --rounds=1
+ok "refuses a step" refuses "--step: '3'.*2 4" --step=3
+ok "refuses a form" refuses "--form: 'lazy'.*persistent" --form=lazy
+ok "refuses OSU's other forms" refuses "--form: 'persistent'.*blocking" --form=persistent --osu="$tmp/osu"
+ok "refuses a configuration" refuses "--configs: 'ob1+nosuch'.*ob1+tuned" --configs=ob1+sm,ob1+nosuch
+ok "refuses a limit" refuses "--limit: '0'" --limit=0
+ok "refuses a build directory" refuses "--builddir: '$tmp/none'" --builddir="$tmp/none"
+ok "refuses a file that cannot be written" refuses "--csv: '$tmp/no/file'" --csv="$tmp/no/file"
+ok "refuses a missing file" refuses "--from-csv: '$tmp/no'" --from-csv="$tmp/no"
+ok "refuses an option" refuses "unrecognized arguments: --bogus" --bogus
+ok "refuses a missing value" refuses "-m: expected" -m
+ok "refuses --png without matplotlib" without_matplotlib
+
+done_testing
