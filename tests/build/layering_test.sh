@@ -38,8 +38,8 @@ while IFS= read -r row; do system_rules[${row%%: *}]=${row#*: }; done <<<"$syste
 
 # what: header names, as a pattern: the only files that may include them, as a pattern
 foreign='Open MPI: (mpi|mpi-ext|ompi_config|opal_config)\.h|(ompi|opal|orte|oshmem|prte|pmix)[/_.].*: coll_gpuring/(coll_gpuring[^/]*\.[ch]|compat/.*)
-CUDA: (cuda|nvrtc|nvml|nvtx|cooperative_groups|device_launch|curand).*: coll_gpuring/exec/([^/]*cuda[^/]*\.[ch]|[^/]*\.cuh?)
-UCX: (ucp|uct|ucs|ucm)/.*: coll_gpuring/net/ucx[^/]*\.[ch]'
+CUDA: (cuda|nvrtc|nvml|nvtx|cooperative_groups|device_launch|curand).*: (coll_gpuring/exec/([^/]*cuda[^/]*\.[ch]|[^/]*\.cuh?)|tests/unit/gpu/.*)
+UCX: (ucp|uct|ucs|ucm)/.*: (coll_gpuring|tests/unit)/net/ucx[^/]*\.[ch]'
 
 # Lines "file name resolved" for each include below the given folders of the tree; resolved: the file in the tree,
 # "-" where there is none. Files are relative to the tree.

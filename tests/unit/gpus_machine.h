@@ -3,7 +3,7 @@
 #ifndef GR_TESTS_GPUS_MACHINE_H
 #define GR_TESTS_GPUS_MACHINE_H
 
-#include "nvml.h"
+#include "fake_nvml.h"
 #include "gpus_test.h"
 
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# gpuring_gpu with NCCL beside it, and benchmarks/gpu/run.sh, on the fake driver with a fake NCCL (tests/fakes/nccl.c):
+# gpuring_gpu with NCCL beside it, and benchmarks/gpu/run.sh, on the fake driver with a fake NCCL (tests/fakes/fake_nccl.c):
 # results, columns, ratios, refusals. What run.sh says of numbers, and what benchmarks/compare -d asks for, is shown on
 # programs that are shell scripts. Prints TAP.
 # Environment: srcdir, builddir; FAKECUDA: the folder of the fake driver and libraries.

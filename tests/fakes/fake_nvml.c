@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A libnvidia-ml.so.1 that tells of a machine which a test describes (nvml.h), and counts what it was called
+ * A libnvidia-ml.so.1 that tells of a machine which a test describes (fake_nvml.h), and counts what it was called
  * for. Compiled with FAKE_OLD it is an old one, without the functions for NVSwitches and peer-to-peer status.
  */
-#include "nvml.h"
+#include "fake_nvml.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A machine for the library in nvml.c to tell of. */
+/* A machine for the library in fake_nvml.c to tell of. */
 #ifndef GR_TESTS_FAKE_NVML_H
 #define GR_TESTS_FAKE_NVML_H
 
