@@ -7,7 +7,7 @@ set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 build=$(cd "${1:-$top/build}" && pwd)
 rounds=${2:-15} ranks=${3:-2}
-make -s -C "$build" tests/mpi/initcost >/dev/null
+make -s -C "$build" initcost >/dev/null
 # shellcheck disable=SC1091
 . "$build/env.sh"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -17,7 +17,7 @@ trap 'rm -f "$data"' EXIT
 run() { # NAME OPTIONS...
     local name=$1
     shift
-    mpirun --oversubscribe --mca mpi_yield_when_idle 1 "$@" -np "$ranks" "$build/tests/mpi/initcost" 2000 2>/dev/null |
+    mpirun --oversubscribe --mca mpi_yield_when_idle 1 "$@" -np "$ranks" "$build/initcost" 2000 2>/dev/null |
         sed -n "s/^initcost,/$name,/p" >>"$data"
 }
 

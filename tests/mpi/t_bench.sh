@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Owns the proof that gpuring_bench behaves as its users rely on: formats, keys, checks, exit status,
-# error lines. Prints TAP. Environment: MPIRUN, the command before -np; BENCH, the program.
+# gpuring_bench under mpirun: formats, keys, checks, exit status, error lines. Prints TAP. Environment: MPIRUN, the command before -np; BENCH, the program.
 
 # shellcheck disable=SC2154,SC2317 # tmp is from ok.sh; the tests are called through ok
 MPIRUN=${MPIRUN:-mpirun --oversubscribe --mca mpi_yield_when_idle 1}

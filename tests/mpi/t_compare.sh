@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Owns the proof that benchmarks/compare says what its numbers say: statistics on raw data with a known answer, runs
-# with an Open MPI and OSU programs that are shell scripts, refused options, and one small real run. Prints TAP.
+# benchmarks/compare says what its numbers say: statistics on raw data with a known answer, runs with an Open MPI and OSU
+# programs that are shell scripts, refused options, and one small real run. Prints TAP.
 # Statistics are tested twice, on the script and on a copy with one fault planted, which must be noticed.
 # Environment: srcdir, the sources; builddir, where gpuring was built.
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Owns the proof that gpuring_together behaves as its users rely on: columns, checks, exit status, error lines.
+# gpuring_together under mpirun: columns, checks, exit status, error lines.
 # Environment: builddir, where gpuring was built; TOGETHER_DIR, where gpuring_together is, if elsewhere; MPIRUN and
 # more, see tests/mpi/lib.sh.
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the proof that gpuring_bench's arithmetic is right, without MPI: factors and bounds against
+/* gpuring_bench's arithmetic, without MPI: factors and bounds against
  * worked examples, the fit and the percentiles against known data; sizes and lists on the command line. */
 #include "fit.h"
 #include "ideal.h"

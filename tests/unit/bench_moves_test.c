@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the proof that gpuring_bench's checks ask for the right data, without MPI: the test pattern, the shapes, and
+/* gpuring_bench's checks ask for the right data, without MPI: the test pattern, the shapes, and
  * collectives done here as MPI defines them, which must pass, and each with one wrong element, which must not. */
 #include "elements.h"
 #include "moves.h"
