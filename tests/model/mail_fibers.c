@@ -2,7 +2,7 @@
 /* The fibers of mail_fibers.h. */
 #include "mail_fibers.h"
 
-#include "symbolic.h" /* the seeded random numbers */
+#include "rng.h"
 
 #include <stdlib.h>
 #include <ucontext.h>
@@ -24,7 +24,7 @@ static void leave(void)
 
 void fiber_pause(void)
 {
-    if (NULL != f.world && 0 == sym_below(&f.random, 2)) {
+    if (NULL != f.world && 0 == rng_below(&f.random, 2)) {
         leave();
     }
 }
@@ -96,7 +96,7 @@ int fibers_run(struct mail_world *w, const struct ex_case *cases, size_t n)
     f.resumed = 0;
     fibers_make(w);
     do {
-        f.running = (int) sym_below(&f.random, (uint64_t) w->shape.p);
+        f.running = rng_below(&f.random, w->shape.p);
         swapcontext(&f.scheduler, &f.fibers[f.running]);
         for (left = 0, r = 0; r < w->shape.p; r++) {
             left += !mail_through(&w->ranks[r]);

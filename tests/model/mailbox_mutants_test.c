@@ -7,7 +7,7 @@
 #include "mail_fibers.h"
 #include "mailbox_explore.h"
 
-#include "symbolic.h" /* the seeded random numbers */
+#include "rng.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -183,25 +183,25 @@ static enum mx_fault explore(int harm_only, char *why, size_t size)
 /* One world of fibers with random calls. 0, or -1 with why. */
 static int run_fibers(uint64_t *seed, char *why, size_t size)
 {
-    uint32_t n = 2u << sym_below(seed, 3);
-    struct mail_shape s = {2 + (int) sym_below(seed, 4), n, 128, UINT32_MAX - sym_below(seed, 100), n};
+    uint32_t n = 2u << rng_below(seed, 3);
+    struct mail_shape s = {2 + rng_below(seed, 4), n, 128, UINT32_MAX - rng_below(seed, 100), n};
     struct ex_world shape = {.params = {.p = s.p, .nchannels = 1, .nslots = 2, .slot_bytes = 64}};
     struct ex_batch b = {.random = seed};
     struct mail_world w;
     int k, rc;
 
     for (k = 0; k < 200; k++) {
-        struct ex_case *c = ex_add(&b, &shape, GR_WAY_MAILBOX, (enum gr_coll) sym_below(seed, EX_MAIL_COLLS));
+        struct ex_case *c = ex_add(&b, &shape, GR_WAY_MAILBOX, (enum gr_coll) rng_below(seed, EX_MAIL_COLLS));
 
         c->kind = EX_ORDERED;
-        c->count = 1 + sym_below(seed, 6);
+        c->count = 1 + rng_below(seed, 6);
         ex_fit(c, s.p, s.bytes);
     }
     p = s.p;
     nsets = n;
     board0 = NULL;
     put_off.to = NULL;
-    mail_open(&w, &s, sym_random(seed));
+    mail_open(&w, &s, rng_next(seed));
     rc = fibers_run(&w, b.cases, b.n);
     snprintf(why, size, "%s", w.why);
     mail_close(&w);
@@ -230,7 +230,7 @@ static int fibers_fail(uint64_t seed)
 static void a_planted_fault_is_found(void **state)
 {
     const struct mutant *m = *state;
-    uint64_t seed = sym_seed();
+    uint64_t seed = rng_seed();
     char why[200] = "";
     enum mx_fault fault;
     int tries = 0;
@@ -241,14 +241,14 @@ static void a_planted_fault_is_found(void **state)
     if (fault != m->fault) {
         fail_msg("%s: found %s, not %s", m->name, mx_fault_name(fault), mx_fault_name(m->fault));
     }
-    while (REPORT_OLD != m->plant && tries++ < 20 && !fibers_fail(sym_random(&seed))) {
+    while (REPORT_OLD != m->plant && tries++ < 20 && !fibers_fail(rng_next(&seed))) {
     }
     assert_true(tries <= 20);
 }
 
 static void no_fault_is_found_where_there_is_none(void **state)
 {
-    uint64_t seed = sym_seed();
+    uint64_t seed = rng_seed();
     char why[600] = "";
     int tries;
 

@@ -14,7 +14,7 @@
 #include "mail_ranks.h"
 #include "mailbox_explore.h"
 
-#include "symbolic.h" /* the seeded random numbers */
+#include "rng.h"
 
 /* One in so many calls is run in threads, and one in so many calls and games by a single one, which has no races. */
 enum { THREADS = GR_SANITIZER(1, 3, 8), STEPPED = GR_SANITIZER(1, 3, 50) };
@@ -26,9 +26,9 @@ static uint64_t seed;
 /* A size up to the room of a set, in elements. */
 static size_t some_size(size_t room, size_t elem_bytes)
 {
-    const size_t most = room / elem_bytes, sizes[] = {0, 1, 2, sym_below(&seed, most + 1), most - 1, most};
+    const size_t most = room / elem_bytes, sizes[] = {0, 1, 2, rng_below(&seed, most + 1), most - 1, most};
 
-    return sizes[sym_below(&seed, 6)];
+    return sizes[rng_below(&seed, 6)];
 }
 
 /* Calls of any kind that fit. */
@@ -39,12 +39,12 @@ static struct ex_batch make_batch(const struct mail_shape *s, size_t ncalls)
     size_t room = gr_board_stride(s->bytes) - GR_SET_HEAD, k;
 
     for (k = 0; k < ncalls; k++) {
-        struct ex_case *c = ex_add(&b, &w, GR_WAY_MAILBOX, (enum gr_coll) sym_below(&seed, EX_MAIL_COLLS));
+        struct ex_case *c = ex_add(&b, &w, GR_WAY_MAILBOX, (enum gr_coll) rng_below(&seed, EX_MAIL_COLLS));
 
-        c->kind = (enum ex_kind_id) sym_below(&seed, EX_NKINDS);
-        c->in_place = (int) sym_below(&seed, 2);
-        if (ex_has_blocks(c->coll) && 0 != sym_below(&seed, 3)) {
-            ex_make_counts(&b, c, s->p, room / ex_kinds[c->kind].elem_bytes / 2, 0 != sym_below(&seed, 2));
+        c->kind = (enum ex_kind_id) rng_below(&seed, EX_NKINDS);
+        c->in_place = rng_below(&seed, 2);
+        if (ex_has_blocks(c->coll) && 0 != rng_below(&seed, 3)) {
+            ex_make_counts(&b, c, s->p, room / ex_kinds[c->kind].elem_bytes / 2, 0 != rng_below(&seed, 2));
         } else {
             c->count = some_size(GR_COLL_REDUCE_SCATTER == c->coll ? room / (size_t) s->p : room,
                                  ex_kinds[c->kind].elem_bytes);
@@ -61,13 +61,13 @@ static void play(const struct mail_shape *s, size_t ncalls, enum ex_mode mode)
     struct mail_world w;
     int round;
 
-    mail_open(&w, s, sym_random(&seed));
+    mail_open(&w, s, rng_next(&seed));
     w.sleepy = 256;
     for (round = 0; round < 2; round++) {
         if (0 != mail_run(&w, b.cases, b.n, mode)) {
             fail_msg("%s", w.why);
         }
-        w.seed = sym_random(&seed);
+        w.seed = rng_next(&seed);
     }
     mail_close(&w);
     free(b.cases);
@@ -83,9 +83,9 @@ static void sweep(size_t ncalls, enum ex_mode mode)
     for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
         for (s.nsets = 2; s.nsets <= GR_SETS; s.nsets *= 2) {
             s.p = sizes[k];
-            s.bytes = bytes[sym_below(&seed, 4)];
-            s.first = sym_random(&seed);
-            s.window = 0 == sym_below(&seed, 3) ? 1 : s.nsets;
+            s.bytes = bytes[rng_below(&seed, 4)];
+            s.first = rng_next(&seed);
+            s.window = 0 == rng_below(&seed, 3) ? 1 : s.nsets;
             play(&s, ncalls / (EX_THREADS == mode ? THREADS : STEPPED) / (16 == s.p ? 4 : 1), mode);
         }
     }
@@ -111,10 +111,10 @@ static void epochs_may_wrap(void **state)
     (void) state;
     for (s.nsets = 2; s.nsets <= GR_SETS; s.nsets *= 2) {
         for (k = 0; k <= 20; k++) {
-            s.p = 2 + (int) sym_below(&seed, 4);
+            s.p = 2 + rng_below(&seed, 4);
             s.bytes = 16 * (size_t) s.p;
             s.first = UINT64_MAX - k;
-            s.window = 1 + (unsigned) sym_below(&seed, s.nsets);
+            s.window = 1 + (unsigned) rng_below(&seed, s.nsets);
             play(&s, 40, k % 3 ? EX_STEPPED : EX_THREADS);
         }
     }
@@ -153,8 +153,8 @@ static void whatever_the_order_nobody_is_stuck(void **state)
     }
     for (row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
         for (k = 0; k < (uint64_t) (rows[row].games + STEPPED - 1) / STEPPED; k++) {
-            explore(mx_game(rows[row].p, rows[row].nsets, firsts[sym_below(&seed, 5)], rows[row].ncalls,
-                            sym_below(&seed, mx_games(rows[row].p, rows[row].ncalls))), &states);
+            explore(mx_game(rows[row].p, rows[row].nsets, firsts[rng_below(&seed, 5)], rows[row].ncalls,
+                            rng_below(&seed, mx_games(rows[row].p, rows[row].ncalls))), &states);
         }
     }
     printf("# %llu states\n", (unsigned long long) states);
@@ -329,14 +329,14 @@ static void input_and_output_may_overlap(void **state)
     mail_open(&w, &s, 1);
     for (round = 0; round < 2000; round++) {
         struct ex_case c = {.coll = (enum gr_coll) (round % EX_MAIL_COLLS), .way = GR_WAY_MAILBOX, .kind = EX_ORDERED,
-                            .root = round % P, .count = 1 + sym_below(&seed, 9), .seed = sym_random(&seed)};
+                            .root = round % P, .count = 1 + rng_below(&seed, 9), .seed = rng_next(&seed)};
         size_t whole = c.count * (ex_has_blocks(c.coll) ? P : 1);
         size_t nout = GR_COLL_REDUCE_SCATTER == c.coll ? c.count : whole;
 
         want = ex_want(&c, P);
         for (r = 0; r < P; r++) {
-            size_t nin = ex_input_count(&c, P, r), in = sym_below(&seed, ARENA - nin);
-            size_t out = sym_below(&seed, ARENA - nout);
+            size_t nin = ex_input_count(&c, P, r), in = rng_below(&seed, ARENA - nin);
+            size_t out = rng_below(&seed, ARENA - nout);
             struct ex_buffers b = {.in = arena[r] + in * ELEM, .out = arena[r] + out * ELEM};
 
             ex_fill(&c, r, ex_input_begin(&c, r), nin, b.in);
@@ -389,6 +389,6 @@ int main(void)
         cmocka_unit_test(input_and_output_may_overlap),
     };
 
-    seed = sym_seed();
+    seed = rng_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  * shapes): ticks and bytes as sched/node_tree.c states them, which ranks talk to other nodes, peers, both directions of
  * links; and their results in slices of several chunks, by which tables go.
  */
+#include "rng.h"
 #include "symbolic.h"
 
 #include <setjmp.h>
@@ -169,25 +170,25 @@ static void links_are_busy_both_ways(void **state)
 /* Any number of chunks, in one slice or several, few slots, any order of scheduling. */
 static void slices_have_several_chunks(void **state)
 {
-    uint64_t seed = sym_seed();
+    uint64_t seed = rng_seed();
     int turn, mixed = 0;
 
     (void) state;
     for (turn = 0; turn < 4000; turn++) {
-        int nodes = 1 + (int) sym_below(&seed, turn % 10 ? 9 : 17), ranks = 1 + (int) sym_below(&seed, 5);
-        struct sym_case c = cluster(colls[turn % 3], nodes, ranks, (int) sym_below(&seed, (uint64_t) (nodes * ranks)), 1);
+        int nodes = 1 + rng_below(&seed, turn % 10 ? 9 : 17), ranks = 1 + rng_below(&seed, 5);
+        struct sym_case c = cluster(colls[turn % 3], nodes, ranks, rng_below(&seed, (nodes * ranks)), 1);
 
-        c.nchannels = 1 + (uint32_t) sym_below(&seed, 3);
-        c.slots = 2u << sym_below(&seed, 2);
-        c.max_piece = 1 + sym_below(&seed, 8);
-        c.slot_elems = c.max_piece + sym_below(&seed, 3);
-        c.align = 1 + sym_below(&seed, 4);
-        c.most_chunks = (uint32_t) sym_below(&seed, 4) ? 1u << sym_below(&seed, 5) : 0;
-        c.in_place = GR_COLL_BCAST != c.coll && 0 != sym_below(&seed, 2);
-        c.zero_copy = (int) sym_below(&seed, 2);
-        c.policy = (enum sym_policy) sym_below(&seed, SYM_NPOLICIES);
-        c.seed = sym_random(&seed);
-        sym_size(&c, 1 + (uint32_t) sym_below(&seed, 40), sym_below(&seed, 9));
+        c.nchannels = 1 + (uint32_t) rng_below(&seed, 3);
+        c.slots = 2u << rng_below(&seed, 2);
+        c.max_piece = 1 + rng_below(&seed, 8);
+        c.slot_elems = c.max_piece + rng_below(&seed, 3);
+        c.align = 1 + rng_below(&seed, 4);
+        c.most_chunks = (uint32_t) rng_below(&seed, 4) ? 1u << rng_below(&seed, 5) : 0;
+        c.in_place = GR_COLL_BCAST != c.coll && 0 != rng_below(&seed, 2);
+        c.zero_copy = rng_below(&seed, 2);
+        c.policy = (enum sym_policy) rng_below(&seed, SYM_NPOLICIES);
+        c.seed = rng_next(&seed);
+        sym_size(&c, 1 + (uint32_t) rng_below(&seed, 40), rng_below(&seed, 9));
         run(&c);
         mixed += world.ranks[0].plan.split.nslices > 1 && world.ranks[0].plan.split.nchunks > 1;
     }

@@ -4,7 +4,8 @@
  * block exactly once, in order, none larger than max_piece; and a piece's size is the same in every space.
  * The shapes themselves are walked by one function, from the words of split.h; each test adds what it looks at.
  */
-#include "symbolic.h" /* the seeded random numbers */
+#include "rng.h"
+#include "sched/split.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -84,8 +85,8 @@ static size_t check_piece(const struct gr_shape *shape, const struct gr_split *s
 static void check_runs(const struct gr_split *split, int b)
 {
     int pipe = GR_PIPE == split->layout;
-    size_t units = gr_split_units(split), unit = sym_below(&seed, units), n = sym_below(&seed, units - unit + 1), k, sum;
-    uint32_t channel = (uint32_t) sym_below(&seed, split->nchannels), space;
+    size_t units = gr_split_units(split), unit = rng_below(&seed, units), n = rng_below(&seed, units - unit + 1), k, sum;
+    uint32_t channel = (uint32_t) rng_below(&seed, split->nchannels), space;
 
     for (space = 0; space < 3; space++) {
         struct gr_range run = gr_split_run(split, spaces[space], channel, b, unit, n);
@@ -155,28 +156,28 @@ static void check_shape(const struct gr_shape *shape)
 /* A random shape; counts and displs have room for MAX_P. */
 static struct gr_shape random_shape(size_t *counts, size_t *displs, size_t most)
 {
-    struct gr_shape s = {.coll = (enum gr_coll) sym_below(&seed, GR_NCOLLS), .p = 1 + (int) sym_below(&seed, MAX_P)};
+    struct gr_shape s = {.coll = (enum gr_coll) rng_below(&seed, GR_NCOLLS), .p = 1 + rng_below(&seed, MAX_P)};
     size_t begin = 0;
     int k;
 
-    s.layout = has_blocks(s.coll) || (GR_COLL_ALLREDUCE == s.coll && 0 != sym_below(&seed, 2)) ? GR_BLOCKS : GR_PIPE;
-    s.nchannels = 1 + (uint32_t) sym_below(&seed, 5);
-    s.align = 1 + sym_below(&seed, 9);
-    s.max_piece = 1 + sym_below(&seed, most / 16 + 20);
-    s.total = sym_below(&seed, 3) ? sym_below(&seed, most) : sym_below(&seed, 40);
-    s.block = sym_below(&seed, most / 8 + 1);
-    s.most_chunks = (uint32_t) sym_below(&seed, 2) << sym_below(&seed, 5);
-    if (has_blocks(s.coll) && 0 != sym_below(&seed, 4)) {
+    s.layout = has_blocks(s.coll) || (GR_COLL_ALLREDUCE == s.coll && 0 != rng_below(&seed, 2)) ? GR_BLOCKS : GR_PIPE;
+    s.nchannels = 1 + (uint32_t) rng_below(&seed, 5);
+    s.align = 1 + rng_below(&seed, 9);
+    s.max_piece = 1 + rng_below(&seed, most / 16 + 20);
+    s.total = rng_below(&seed, 3) ? rng_below(&seed, most) : rng_below(&seed, 40);
+    s.block = rng_below(&seed, most / 8 + 1);
+    s.most_chunks = (uint32_t) rng_below(&seed, 2) << rng_below(&seed, 5);
+    if (has_blocks(s.coll) && 0 != rng_below(&seed, 4)) {
         for (k = 0; k < s.p; k++) {
-            counts[k] = sym_below(&seed, 3) ? sym_below(&seed, most / 8 + 1) : 0;
+            counts[k] = rng_below(&seed, 3) ? rng_below(&seed, most / 8 + 1) : 0;
         }
         for (k = s.p - 1; k >= 0; k--) { /* last block first, with gaps */
-            begin += sym_below(&seed, 5);
+            begin += rng_below(&seed, 5);
             displs[k] = begin;
             begin += counts[k];
         }
         s.counts = counts;
-        s.displs = sym_below(&seed, 2) ? displs : NULL;
+        s.displs = rng_below(&seed, 2) ? displs : NULL;
     }
     return s;
 }
@@ -309,7 +310,7 @@ static void test_ranks_agree(void **state)
         }
         gr_split_init(&mine, &s);
         for (k = 0; k < s.p; k++) { /* another rank's receive displacements, which MPI lets differ */
-            others[k] = sym_below(&seed, 1000000);
+            others[k] = rng_below(&seed, 1000000);
         }
         s.displs = others;
         gr_split_init(&theirs, &s);
@@ -334,7 +335,7 @@ int main(void)
         {"a piece's size does not depend on a rank's displacements", test_ranks_agree, NULL, NULL, NULL},
     };
 
-    seed = sym_seed();
+    seed = rng_seed();
     fflush(stdout);
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

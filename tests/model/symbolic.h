@@ -12,7 +12,6 @@
  * symbolic_mover.c   values, links, and struct gr_mover on them: what is checked while data move
  * symbolic_lent.c    messages that are not in slots, but still where their sender has them
  * symbolic_run.c     sets a case up, runs the ranks in some order of scheduling, what is checked at the end
- * symbolic_random.c  the seeded random numbers
  * symbolic_trees.c   a check of double trees on the trace of a run
  * symbolic_expect.c  what MPI and the algorithms' stated orders of reduction say each rank must end up with
  */
@@ -188,12 +187,6 @@ void sym_set_slots(struct sym_case *c);
 
 /* Set total or block so that each channel has that many chunks or slices of max_piece, less `ragged` elements. */
 void sym_size(struct sym_case *c, uint32_t pieces, size_t ragged);
-
-/* The next number of a seeded sequence; one below n; the seed: GPURING_SEED, or always the same, which is printed when
- * it is first asked for. */
-uint64_t sym_random(uint64_t *state);
-uint64_t sym_below(uint64_t *state, uint64_t n);
-uint64_t sym_seed(void);
 
 /* Between the files of the checker. */
 

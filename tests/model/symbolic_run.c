@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One run of the symbolic checker: sets a case up, runs the ranks in the order of its policy, checks the end. */
+#include "rng.h"
 #include "symbolic.h"
 
 #include <stdio.h>
@@ -70,7 +71,7 @@ static void make_order(const struct sym_case *c, uint32_t channel, int *order)
         order[k] = SYM_REVERSED == kind ? c->p - 1 - k : k;
     }
     for (k = c->p - 1; SYM_SHUFFLED == kind && k > 0; k--) {
-        other = (int) sym_below(&state, (uint64_t) k + 1);
+        other = rng_below(&state, k + 1);
         swap = order[k];
         order[k] = order[other];
         order[other] = swap;
@@ -247,9 +248,9 @@ static int random_turns(struct sym *w, uint64_t *state)
     int any = 0, turns;
 
     for (turns = 0; turns < 2 * w->c->p; turns++) {
-        struct sym_rank *me = &w->ranks[sym_below(state, (uint64_t) w->c->p)];
+        struct sym_rank *me = &w->ranks[rng_below(state, w->c->p)];
 
-        any |= run_rank(me, (int) sym_below(state, w->c->nchannels), 1 + sym_below(state, 4));
+        any |= run_rank(me, rng_below(state, w->c->nchannels), 1 + rng_below(state, 4));
     }
     return any;
 }

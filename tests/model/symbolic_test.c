@@ -6,6 +6,7 @@
  * The checks themselves, among them deadlock, order of reduction and ticks, are those of symbolic.h.
  */
 #include "sanitizer/sanitizer.h"
+#include "rng.h"
 #include "symbolic.h"
 #include "depth.h"
 
@@ -155,7 +156,7 @@ static void test_small_totals(void **state)
 static void test_channels_and_orders(void **state)
 {
     const struct subject *subject = *state;
-    uint64_t seed = sym_seed();
+    uint64_t seed = rng_seed();
     struct sym_case c;
     uint32_t turn = 0;
     int p, order;
@@ -165,7 +166,7 @@ static void test_channels_and_orders(void **state)
             c = plain_case(subject, p);
             for (c.nchannels = 1; c.nchannels <= 3; c.nchannels++, turn++) {
                 c.order = (enum sym_order) order;
-                c.seed = sym_random(&seed);
+                c.seed = rng_next(&seed);
                 c.root = (int) (c.seed % (uint64_t) p);
                 c.slots = slot_counts[turn % 3];
                 c.in_place = can_be_in_place(subject->coll) && 0 != turn % 2;
@@ -180,7 +181,7 @@ static void test_channels_and_orders(void **state)
 static void test_interleavings(void **state)
 {
     const struct subject *subject = *state;
-    uint64_t seed = sym_seed();
+    uint64_t seed = rng_seed();
     uint32_t turn = 0;
     struct sym_case c;
     int p, policy, again;
@@ -191,8 +192,8 @@ static void test_interleavings(void **state)
             c.nchannels = 1 + turn % 3;
             c.slots = slot_counts[turn / 3 % 3];
             c.order = (enum sym_order) (turn % SYM_NORDERS);
-            c.root = (int) sym_below(&seed, (uint64_t) p);
-            c.seed = sym_random(&seed);
+            c.root = rng_below(&seed, p);
+            c.seed = rng_next(&seed);
             sym_size(&c, pieces_of(subject, p, turn), 0);
             for (policy = 0; policy < SYM_NPOLICIES; policy++) {
                 c.policy = (enum sym_policy) policy;
@@ -210,13 +211,13 @@ static void uneven_blocks(struct sym_case *c, uint64_t *seed, size_t *counts, si
     size_t begin = 0;
 
     for (k = 0; k < c->p; k++) {
-        counts[k] = sizes[sym_below(seed, sizeof(sizes) / sizeof(sizes[0]))];
-        other = (int) sym_below(seed, (uint64_t) k + 1);
+        counts[k] = sizes[rng_below(seed, sizeof(sizes) / sizeof(sizes[0]))];
+        other = rng_below(seed, k + 1);
         at[k] = at[other];
         at[other] = k;
     }
     for (k = 0; k < c->p && displaced; k++) {
-        begin += sym_below(seed, 4);
+        begin += rng_below(seed, 4);
         displs[at[k]] = begin;
         begin += counts[at[k]];
     }
@@ -228,7 +229,7 @@ static void test_uneven_blocks(void **state)
 {
     const struct subject *subject = *state;
     size_t counts[SYM_MAX_RANKS], displs[SYM_MAX_RANKS];
-    uint64_t seed = sym_seed();
+    uint64_t seed = rng_seed();
     struct sym_case c;
     int p, turn;
 
@@ -237,12 +238,12 @@ static void test_uneven_blocks(void **state)
             c = plain_case(subject, p);
             c.nchannels = 1 + (uint32_t) turn % 3;
             c.slots = slot_counts[turn / 3 % 3];
-            c.order = (enum sym_order) sym_below(&seed, SYM_NORDERS);
-            c.policy = (enum sym_policy) sym_below(&seed, SYM_NPOLICIES);
+            c.order = (enum sym_order) rng_below(&seed, SYM_NORDERS);
+            c.policy = (enum sym_policy) rng_below(&seed, SYM_NPOLICIES);
             c.in_place = can_be_in_place(c.coll) && 0 != turn % 2;
-            c.max_piece = c.slot_elems = 1 + sym_below(&seed, 8);
-            c.align = 1 + sym_below(&seed, 4);
-            c.seed = sym_random(&seed);
+            c.max_piece = c.slot_elems = 1 + rng_below(&seed, 8);
+            c.align = 1 + rng_below(&seed, 4);
+            c.seed = rng_next(&seed);
             uneven_blocks(&c, &seed, counts, displs, GR_COLL_ALLGATHER == c.coll && 0 != turn % 4);
             expect_ok(&c);
         }
@@ -276,24 +277,24 @@ static void test_slot_sizes(void **state)
 static void test_sample(void **state)
 {
     const struct subject *subject = *state;
-    uint64_t seed = sym_seed() + 100 * subject->algo + subject->coll;
+    uint64_t seed = rng_seed() + 100 * subject->algo + subject->coll;
     struct sym_case c;
     int turn;
 
     for (turn = 0; turn < depth(150, 1000); turn++) {
-        c = plain_case(subject, 1 + (int) sym_below(&seed, turn % 10 ? 20 : 80));
-        c.root = rooted(subject) ? (int) sym_below(&seed, (uint64_t) c.p) : 0;
-        c.nchannels = 1 + (uint32_t) sym_below(&seed, 3);
-        c.order = (enum sym_order) sym_below(&seed, SYM_NORDERS);
-        c.slots = slot_counts[sym_below(&seed, 3)];
-        c.max_piece = 1 + sym_below(&seed, 8);
-        c.slot_elems = c.max_piece + sym_below(&seed, 3);
-        c.align = 1 + sym_below(&seed, 4);
-        c.most_chunks = (uint32_t) sym_below(&seed, 2) << sym_below(&seed, 4);
-        c.in_place = can_be_in_place(c.coll) && 0 != sym_below(&seed, 2);
-        c.policy = (enum sym_policy) sym_below(&seed, SYM_NPOLICIES);
-        c.seed = sym_random(&seed);
-        sym_size(&c, 1 + (uint32_t) sym_below(&seed, rooted(subject) ? 20 : 3), sym_below(&seed, 9));
+        c = plain_case(subject, 1 + rng_below(&seed, turn % 10 ? 20 : 80));
+        c.root = rooted(subject) ? rng_below(&seed, c.p) : 0;
+        c.nchannels = 1 + (uint32_t) rng_below(&seed, 3);
+        c.order = (enum sym_order) rng_below(&seed, SYM_NORDERS);
+        c.slots = slot_counts[rng_below(&seed, 3)];
+        c.max_piece = 1 + rng_below(&seed, 8);
+        c.slot_elems = c.max_piece + rng_below(&seed, 3);
+        c.align = 1 + rng_below(&seed, 4);
+        c.most_chunks = (uint32_t) rng_below(&seed, 2) << rng_below(&seed, 4);
+        c.in_place = can_be_in_place(c.coll) && 0 != rng_below(&seed, 2);
+        c.policy = (enum sym_policy) rng_below(&seed, SYM_NPOLICIES);
+        c.seed = rng_next(&seed);
+        sym_size(&c, 1 + (uint32_t) rng_below(&seed, rooted(subject) ? 20 : 3), rng_below(&seed, 9));
         expect_ok(&c);
     }
 }

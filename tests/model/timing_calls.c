@@ -2,7 +2,7 @@
 /* The collectives of timing_calls.h. */
 #include "timing_calls.h"
 
-#include "symbolic.h" /* the seeded random numbers */
+#include "rng.h"
 
 #include <stdio.h>
 #include <stdlib.h>

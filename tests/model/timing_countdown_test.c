@@ -7,7 +7,7 @@
  */
 #include "timing_world.h"
 
-#include "symbolic.h" /* the seeded random numbers */
+#include "rng.h"
 
 static int64_t hooked_far(const struct gr_latency *l, int d, int x);
 static int64_t hooked_between(const struct gr_latency *l, int d, int x, int y);
@@ -112,7 +112,7 @@ static void poll_node(int r, int n, int64_t pause)
     if (!c->running) {
         gr_countdown_begin(c, value);
     }
-    if (nap_in_countdown && 0 == sym_below(&world.random, 150)) {
+    if (nap_in_countdown && 0 == rng_below(&world.random, 150)) {
         node->enters = world.now + 10000;
     }
     if (1 == gr_countdown_poll(c)) {
@@ -122,7 +122,7 @@ static void poll_node(int r, int n, int64_t pause)
         assert_int_equal(c->value[0], world.p + 6);
         assert_int_equal(c->value[1], 0);
         assert_true(world.now + world.ranks[r].clock - c->until >= 0);
-        node->enters = world.now + (pause > 0 ? (int64_t) sym_below(&world.random, (uint64_t) pause) : 0);
+        node->enters = world.now + (pause > 0 ? (int64_t) rng_below(&world.random, pause) : 0);
     }
 }
 
@@ -138,7 +138,7 @@ static int64_t run(int n, int64_t pause, int common)
         nodes[r].latency.common_clock = common;
         gr_countdown_init(&nodes[r].countdown, &world.ranks[r].port, &nodes[r].latency);
         nodes[r].left = n;
-        nodes[r].enters = world.now + (pause > 0 ? (int64_t) sym_below(&world.random, (uint64_t) pause) : 0);
+        nodes[r].enters = world.now + (pause > 0 ? (int64_t) rng_below(&world.random, pause) : 0);
     }
     do {
         for (r = 0, left = 0; r < world.p; r++) {
@@ -188,7 +188,7 @@ static void check_shape(const char *torus)
     size_t k;
 
     for (k = 0; k < 3; k++) {
-        tw_open(&world, torus, 1000, 20, 0, sym_random(&seed));
+        tw_open(&world, torus, 1000, 20, 0, rng_next(&seed));
         skew = run(4, pauses[k], 0);
         if (skew > grain()) {
             fail_msg("%s, entering within %lld ns: skew %lld ns", torus, (long long) pauses[k], (long long) skew);
@@ -232,7 +232,7 @@ static void test_errors(void **state)
     (void) state;
     for (k = 0; k < sizeof(shapes) / sizeof(shapes[0]); k++) {
         for (e = 0; e < 3; e++) {
-            tw_open(&world, shapes[k], 2000, 20, 0, sym_random(&seed));
+            tw_open(&world, shapes[k], 2000, 20, 0, rng_next(&seed));
             largest_error = errors[e];
             skew = run(12, 3000, 0);
             for (d = 0, long_dims = 0; d < world.torus.ndims; d++) {
@@ -253,7 +253,7 @@ static void test_errors(void **state)
 static void test_common_clock(void **state)
 {
     (void) state;
-    tw_open(&world, "4x3", 2000, 20, 1, sym_random(&seed));
+    tw_open(&world, "4x3", 2000, 20, 1, rng_next(&seed));
     largest_error = 900;
     assert_true(run(8, 5000, 1) <= grain());
     largest_error = 0;
@@ -264,7 +264,7 @@ static void test_common_clock(void **state)
 static void test_naps(void **state)
 {
     (void) state;
-    tw_open(&world, "4x3x2", 2000, 20, 0, sym_random(&seed));
+    tw_open(&world, "4x3x2", 2000, 20, 0, rng_next(&seed));
     nap_in_countdown = 1;
     run(6, 5000, 0);
     nap_in_countdown = 0;
@@ -278,7 +278,7 @@ static void test_jitter(void **state)
     int64_t skew;
 
     (void) state;
-    tw_open(&world, "4x4", 2000, 20, 0, sym_random(&seed));
+    tw_open(&world, "4x4", 2000, 20, 0, rng_next(&seed));
     world.jitter = 300;
     skew = run(20, 5000, 0);
     assert_true(skew <= 2 * world.jitter + grain());
@@ -289,7 +289,7 @@ static void test_jitter(void **state)
 static void test_no_room(void **state)
 {
     (void) state;
-    tw_open(&world, "4x3x2", 2000, 20, 0, sym_random(&seed));
+    tw_open(&world, "4x3x2", 2000, 20, 0, rng_next(&seed));
     world.refuse = 3;
     run(8, 5000, 0);
     assert_int_equal(world.sent[GR_NOTE_SYNC], 8 * notes_expected());
@@ -302,7 +302,7 @@ static int is_seen(const char *shape)
     int tries, seen = 0;
 
     for (tries = 0; tries < 6 && !seen; tries++) {
-        tw_open(&world, shape, 2000, 20, 0, sym_random(&seed));
+        tw_open(&world, shape, 2000, 20, 0, rng_next(&seed));
         seen = run(12, 6000, 0) > grain();
         tw_close(&world);
     }
@@ -342,7 +342,7 @@ static void test_bad_notes(void **state)
     size_t k;
 
     (void) state;
-    tw_open(&world, "3x3", 2000, 20, 0, sym_random(&seed));
+    tw_open(&world, "3x3", 2000, 20, 0, rng_next(&seed));
     tw_fill(&world, &l, 0);
     gr_countdown_init(&c, &world.ranks[0].port, &l);
     gr_countdown_begin(&c, value);
@@ -382,6 +382,6 @@ int main(void)
         cmocka_unit_test(test_no_room),  cmocka_unit_test(test_naps),
     };
 
-    seed = sym_seed();
+    seed = rng_seed();
     return cmocka_run_group_tests_name("countdown", tests, NULL, NULL);
 }

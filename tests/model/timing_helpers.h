@@ -5,7 +5,7 @@
 
 #include "timing_calls.h"
 
-#include "symbolic.h" /* the seeded random numbers */
+#include "rng.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -34,7 +34,7 @@ static void test_late(void **state)
     int r;
 
     (void) state;
-    tc_open(&world, "4", 2000, 0, GR_SYNC_TIMED, sym_random(&seed));
+    tc_open(&world, "4", 2000, 0, GR_SYNC_TIMED, rng_next(&seed));
     napped = 0;
     world.nap = nap_once;
     run(&job, 3);
@@ -72,7 +72,7 @@ static void test_lag(void **state)
     size_t k, checked = 0;
 
     (void) state;
-    tc_open(&world, "4", 2000, 0, GR_SYNC_TIMED, sym_random(&seed));
+    tc_open(&world, "4", 2000, 0, GR_SYNC_TIMED, rng_next(&seed));
     napped = 0;
     world.nap = nap_in_bcast;
     run(&job, 3);
@@ -103,7 +103,7 @@ static void test_wrong_latencies(void **state)
     int k, r;
 
     (void) state;
-    tc_open(&world, "2x2", 3000, 0, GR_SYNC_TIMED, sym_random(&seed));
+    tc_open(&world, "2x2", 3000, 0, GR_SYNC_TIMED, rng_next(&seed));
     run(&ring, 3);
     assert_int_equal(report(0)->misses, 0);
     for (k = 0; k < 4; k++) {
@@ -132,7 +132,7 @@ static void test_wrong_latencies(void **state)
 /* Where it never gets better, it stays off in the end. */
 static int nap_always(struct tc_rank *r)
 {
-    return 2 == r->rank && r->running && GR_TIMER_RUNS == r->timer.state && 0 == sym_below(&world.tw.random, 40) ? 2500 : 0;
+    return 2 == r->rank && r->running && GR_TIMER_RUNS == r->timer.state && 0 == rng_below(&world.tw.random, 40) ? 2500 : 0;
 }
 
 static void test_off_for_good(void **state)
@@ -141,7 +141,7 @@ static void test_off_for_good(void **state)
     int r;
 
     (void) state;
-    tc_open(&world, "3", 1000, 0, GR_SYNC_TIMED, sym_random(&seed));
+    tc_open(&world, "3", 1000, 0, GR_SYNC_TIMED, rng_next(&seed));
     world.nap = nap_always;
     run(&small, (GR_MAX_PAUSES + 1) * (GR_PAUSE_CALLS + 60));
     for (r = 0; r < 3; r++) {
@@ -161,6 +161,6 @@ int main(void)
         cmocka_unit_test(test_off_for_good),
     };
 
-    seed = sym_seed();
+    seed = rng_seed();
     return cmocka_run_group_tests_name("late", tests, NULL, NULL);
 }

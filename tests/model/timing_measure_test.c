@@ -5,7 +5,7 @@
  */
 #include "timing_world.h"
 
-#include "symbolic.h" /* the seeded random numbers */
+#include "rng.h"
 
 #include "timing/clock.h"
 #include "timing/measure.h"
@@ -28,7 +28,7 @@ static void open_all(const char *torus, int common)
 {
     int r;
 
-    tw_open(&world, torus, 2000, 20, common, sym_random(&seed));
+    tw_open(&world, torus, 2000, 20, common, rng_next(&seed));
     world.byte_fs = 500000; /* 0.5 ns */
     for (r = 0; r < world.p; r++) {
         assert_int_equal(gr_latency_init(&tables[r], &world.torus, world.p, r), 0);
@@ -58,11 +58,11 @@ static void measure(int naps)
 
     while (left > 0) {
         for (r = 0; r < world.p; r++) {
-            asleep[r] = naps && 0 == asleep[r] && 0 == sym_below(&world.random, 200) ? 30 : asleep[r];
+            asleep[r] = naps && 0 == asleep[r] && 0 == rng_below(&world.random, 200) ? 30 : asleep[r];
             if (asleep[r] > 0 && asleep[r]-- > 1) {
                 continue;
             }
-            if (!begun[r] && (0 == r || 0 == sym_below(&world.random, 20))) {
+            if (!begun[r] && (0 == r || 0 == rng_below(&world.random, 20))) {
                 gr_measure_begin(&measures[r]);
                 begun[r] = 1;
             }
@@ -262,6 +262,6 @@ int main(void)
         cmocka_unit_test(test_arithmetic), cmocka_unit_test(test_bad_notes), cmocka_unit_test(test_clocks),
     };
 
-    seed = sym_seed();
+    seed = rng_seed();
     return cmocka_run_group_tests_name("measure", tests, NULL, NULL);
 }

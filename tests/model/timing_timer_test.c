@@ -17,7 +17,7 @@
 /* All ranks enter up to 3 us apart. */
 static int dawdle(struct tc_rank *r)
 {
-    return r->running ? 0 : (int) sym_below(&world.tw.random, 150);
+    return r->running ? 0 : rng_below(&world.tw.random, 150);
 }
 
 static void test_start(void **state)
@@ -26,7 +26,7 @@ static void test_start(void **state)
     uint32_t k;
 
     (void) state;
-    tc_open(&world, "3x2", 3000, 0, GR_SYNC_START, sym_random(&seed));
+    tc_open(&world, "3x2", 3000, 0, GR_SYNC_START, rng_next(&seed));
     world.nap = dawdle;
     run(&ring, 5);
     for (k = 0; k < 5; k++) {
@@ -37,7 +37,7 @@ static void test_start(void **state)
     assert_int_equal(report(3)->measures, 1);
     assert_int_equal(report(3)->steps, 0);
     tc_close(&world);
-    tc_open(&world, "3x2", 3000, 0, GR_SYNC_START, sym_random(&seed));
+    tc_open(&world, "3x2", 3000, 0, GR_SYNC_START, rng_next(&seed));
     run(&ring, 5);
     for (k = 0; k < 5; k++) {
         spread_of(k, 0, 0, &first, &last);
@@ -58,7 +58,7 @@ static void test_timed(void **state)
     for (i = 0; i < 4; i++) {
         const struct gr_timeline *line;
 
-        tc_open(&world, shapes[i], 3000, 0, GR_SYNC_TIMED, sym_random(&seed));
+        tc_open(&world, shapes[i], 3000, 0, GR_SYNC_TIMED, rng_next(&seed));
         line = &world.ranks[0].timer.line;
         run(&ring, 4);
         for (k = 0; k < 4; k++) {
@@ -110,7 +110,7 @@ static void check_groups(void)
 static void test_barrier(void **state)
 {
     (void) state;
-    tc_open(&world, "3x2", 3000, 0, GR_SYNC_BARRIER, sym_random(&seed));
+    tc_open(&world, "3x2", 3000, 0, GR_SYNC_BARRIER, rng_next(&seed));
     world.nap = dawdle;
     run(&ring, 2);
     assert_int_equal(world.ranks[0].timer.line.ngroups, 11); /* 2p - 1 ticks, none joined */
@@ -124,7 +124,7 @@ static void test_barrier(void **state)
 static int nap_seldom(struct tc_rank *r)
 {
     (void) r;
-    return 0 == sym_below(&world.tw.random, 400) ? (int) sym_below(&world.tw.random, 2000) : 0;
+    return 0 == rng_below(&world.tw.random, 400) ? rng_below(&world.tw.random, 2000) : 0;
 }
 
 static struct tc_job random_job(int p)
@@ -132,17 +132,17 @@ static struct tc_job random_job(int p)
     struct tc_job job;
 
     do {
-        job.coll = (enum gr_coll) sym_below(&seed, GR_NCOLLS);
-        job.algo = (enum gr_algo) sym_below(&seed, GR_NALGOS);
+        job.coll = (enum gr_coll) rng_below(&seed, GR_NCOLLS);
+        job.algo = (enum gr_algo) rng_below(&seed, GR_NALGOS);
     } while (!gr_algo_has(job.algo, job.coll) || !gr_algo_fits(job.algo, p, NULL) || GR_COLL_ALLTOALL == job.coll ||
              gr_algo_most(job.algo, job.coll, p, NULL) > 1); /* several chunks may not have that room */
-    job.root = GR_COLL_BCAST == job.coll || GR_COLL_REDUCE == job.coll ? (int) sym_below(&seed, (uint64_t) p) : 0;
-    job.slot_elems = 1 + sym_below(&seed, 20);
-    job.total = 1 + sym_below(&seed, 12 * job.slot_elems);
-    job.nchannels = 1 + (uint32_t) sym_below(&seed, 2);
-    job.nslots = 2 + (uint32_t) sym_below(&seed, 3);
+    job.root = GR_COLL_BCAST == job.coll || GR_COLL_REDUCE == job.coll ? rng_below(&seed, p) : 0;
+    job.slot_elems = 1 + rng_below(&seed, 20);
+    job.total = 1 + rng_below(&seed, 12 * job.slot_elems);
+    job.nchannels = 1 + (uint32_t) rng_below(&seed, 2);
+    job.nslots = 2 + (uint32_t) rng_below(&seed, 3);
     /* ranks that send before they receive need room for it: twice a message's slots are enough for all schedules */
-    job.pieces = 1 + (uint32_t) sym_below(&seed, GR_ALGO_CHAIN == job.algo ? 2 * job.nslots : job.nslots / 2);
+    job.pieces = 1 + (uint32_t) rng_below(&seed, GR_ALGO_CHAIN == job.algo ? 2 * job.nslots : job.nslots / 2);
     return job;
 }
 
@@ -159,7 +159,7 @@ static void test_anything(void **state)
             struct tc_job job;
             int j;
 
-            tc_open(&world, shapes[k % 7], 600, (int) (k / 7 % 2), mode, sym_random(&seed));
+            tc_open(&world, shapes[k % 7], 600, (int) (k / 7 % 2), mode, rng_next(&seed));
             world.nap = 0 == k % 3 ? NULL : nap_seldom;
             for (j = 0; j < 3; j++) {
                 job = random_job(world.tw.p);
@@ -186,7 +186,7 @@ static void test_strict(void **state)
 
     (void) state;
     for (strict = 0; strict < 2; strict++) {
-        tc_open(&world, "5", 600, 1, GR_SYNC_BARRIER, sym_random(&seed));
+        tc_open(&world, "5", 600, 1, GR_SYNC_BARRIER, rng_next(&seed));
         world.strict = strict;
         assert_int_equal(tc_run(&world, &job, 2), strict ? -1 : 0);
         assert_int_equal(world.ranks[0].timer.line.ngroups < world.ranks[0].timer.line.nticks, !strict);
@@ -197,7 +197,7 @@ static void test_strict(void **state)
 static void test_none(void **state)
 {
     (void) state;
-    tc_open(&world, "4", 1000, 0, GR_SYNC_NONE, sym_random(&seed));
+    tc_open(&world, "4", 1000, 0, GR_SYNC_NONE, rng_next(&seed));
     run(&ring, 3);
     assert_int_equal(world.tw.sent[GR_NOTE_SYNC] + world.tw.sent[GR_NOTE_PING], 0);
     assert_string_equal(gr_sync_name(GR_SYNC_NONE), "none");
@@ -214,6 +214,6 @@ int main(void)
         cmocka_unit_test(test_anything), cmocka_unit_test(test_strict),   cmocka_unit_test(test_none),
     };
 
-    seed = sym_seed();
+    seed = rng_seed();
     return cmocka_run_group_tests_name("timer", tests, NULL, NULL);
 }

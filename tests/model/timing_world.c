@@ -2,7 +2,7 @@
 /* The world of timing_world.h. */
 #include "timing_world.h"
 
-#include "symbolic.h" /* the seeded random numbers */
+#include "rng.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static int tw_send(void *ctx, int to, const struct gr_note *note)
     struct tw_world *w = r->world;
     struct tw_mail mail = {*note, to, 0};
 
-    if (w->refuse > 0 && 0 == sym_below(&w->random, w->refuse)) {
+    if (w->refuse > 0 && 0 == rng_below(&w->random, w->refuse)) {
         return 0;
     }
     if (to < 0 || to >= w->p) {
@@ -39,7 +39,7 @@ static int tw_send(void *ctx, int to, const struct gr_note *note)
     }
     other = &w->ranks[to];
     mail.at = w->now + tw_way(w, r->rank, to) + note->pad * w->byte_fs / 1000000;
-    mail.at += w->jitter > 0 ? (int64_t) sym_below(&w->random, (uint64_t) w->jitter) : 0;
+    mail.at += w->jitter > 0 ? (int64_t) rng_below(&w->random, w->jitter) : 0;
     mail.at = mail.at < other->last[r->rank] ? other->last[r->rank] : mail.at;
     other->last[r->rank] = mail.at;
     if (other->n == other->room) {
@@ -95,14 +95,14 @@ void tw_open(struct tw_world *w, const char *torus, int64_t hop, int64_t quantum
     for (r = 0; r < w->p; r++) {
         w->ranks[r].world = w;
         w->ranks[r].rank = r;
-        w->ranks[r].clock = common ? 0 : (int64_t) sym_below(&w->random, 1000000000);
+        w->ranks[r].clock = common ? 0 : (int64_t) rng_below(&w->random, 1000000000);
         w->ranks[r].port = (struct gr_port) {tw_now, tw_send, tw_poll, &w->ranks[r], 1000, 1};
     }
     for (d = 0; d < w->torus.ndims; d++) {
         for (x = 0; x < w->torus.dims[d]; x++) {
             for (y = 0; y < x; y++) {
                 int hops = abs(gr_torus_offset(&w->torus, d, x, y));
-                int64_t ns = hops * hop + (int64_t) sym_below(&w->random, (uint64_t) hop);
+                int64_t ns = hops * hop + (int64_t) rng_below(&w->random, hop);
 
                 w->way[d][x * w->torus.dims[d] + y] = w->way[d][y * w->torus.dims[d] + x] = ns;
             }

@@ -5,6 +5,7 @@
  * file with a hook in the place of gr_sched_step(), through which it sees the edits.
  */
 #include "sanitizer/sanitizer.h"
+#include "rng.h"
 #include "symbolic.h"
 #include "depth.h"
 
@@ -204,7 +205,7 @@ static enum sym_check run_case(enum gr_coll coll, int root, uint32_t pieces, enu
     size_t most = gr_algo_most(algo, coll, gr_torus_size(&torus), &torus);
     struct sym_case c = {.algo = algo, .coll = coll, .p = gr_torus_size(&torus), .torus = torus, .root = root, .max_piece = 1,
                          .align = 1, .policy = policy, .in_place = in_place && GR_COLL_ALLTOALL != coll,
-                         .zero_copy = (int) (world.runs % 2), .seed = sym_seed()};
+                         .zero_copy = (int) (world.runs % 2), .seed = rng_seed()};
 
     c.nchannels = (uint32_t) gr_torus_channels(algo, coll, &torus);
     c.slot_elems = most < GR_DIRECT_PIECES ? most : GR_DIRECT_PIECES;

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 seed=${GPURING_SEED:-$(date +%s)}
-echo "# GPURING_SEED $seed"
+echo "# GPURING_SEED=$seed"
 ompi='--mca op ^avx' # which saturates sums of small integers in 4.1.4
 beyond=--beyond      # gpuring carries out its eight collectives itself
 small='--mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes 512 --mca coll_gpuring_channels 2'

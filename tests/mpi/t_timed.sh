@@ -82,7 +82,7 @@ gstart 4 --mca coll_gpuring_step_sync timed --mca coll_gpuring_mailbox_bytes 0 -
 rank_pid() { pid=$(descendants "$job" | while read -r p; do
     [ "$(cat /proc/"$p"/comm 2>/dev/null)" != timed ] || echo "$p"; done | tail -n 1); [ -n "$pid" ]; }
 wait_for 60 rank_pid
-wait_for 60 seen '^# seed'
+wait_for 60 seen '^# GPURING_SEED'
 stop_in_turn "$pid" "$pid" "$pid" "$pid"
 gwait
 tap_check "a rank that is stopped and goes on" good_through_gpuring

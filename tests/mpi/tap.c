@@ -164,7 +164,7 @@ int test_begin(int *argc, char ***argv, int level)
     MPI_Comm_dup(MPI_COMM_WORLD, &tap_comm);
     drawn = rng_key((uint64_t) time(NULL), (uint64_t) getpid(), 0) % 1000000;
     test_seed = (uint64_t) tap_share((int64_t) env_long("GPURING_SEED", (long) drawn));
-    tap_note("seed %llu", (unsigned long long) test_seed);
+    tap_note("GPURING_SEED=%llu", (unsigned long long) test_seed);
     return provided;
 }
 

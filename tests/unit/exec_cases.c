@@ -2,7 +2,7 @@
 /* Lists of random cases, exec_cases.h. */
 #include "exec_cases.h"
 
-#include "symbolic.h" /* the seeded random numbers */
+#include "rng.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ void ex_shuffle(struct ex_batch *b)
     for (k = b->n; k > 1; k--) {
         struct ex_case held = b->cases[k - 1];
 
-        other = sym_below(b->random, k);
+        other = rng_below(b->random, k);
         b->cases[k - 1] = b->cases[other];
         b->cases[other] = held;
     }
@@ -53,13 +53,13 @@ struct ex_case *ex_add(struct ex_batch *b, const struct ex_world *w, int way, en
     c->way = way;
     c->coll = coll;
     c->torus = w->params.torus;
-    c->kind = (enum ex_kind_id) sym_below(b->random, EX_NEXACT);
-    c->root = has_root(coll) ? (int) sym_below(b->random, (uint64_t) w->params.p) : 0;
-    c->nchannels = (uint32_t) (1 + sym_below(b->random, w->params.nchannels));
-    c->chunk_bytes = chunks[sym_below(b->random, 16) < 15 ? sym_below(b->random, 3) : 3];
+    c->kind = (enum ex_kind_id) rng_below(b->random, EX_NEXACT);
+    c->root = has_root(coll) ? rng_below(b->random, w->params.p) : 0;
+    c->nchannels = (uint32_t) (1 + rng_below(b->random, w->params.nchannels));
+    c->chunk_bytes = chunks[rng_below(b->random, 16) < 15 ? rng_below(b->random, 3) : 3];
     /* messages of several chunks fill the slots as it is */
-    c->halved = w->params.nslots >= 4 && 0 == sym_below(b->random, 4) && most_chunks(w, way, coll) < 2;
-    c->seed = sym_random(b->random);
+    c->halved = w->params.nslots >= 4 && 0 == rng_below(b->random, 4) && most_chunks(w, way, coll) < 2;
+    c->seed = rng_next(b->random);
     return c;
 }
 
@@ -72,21 +72,21 @@ void ex_make_counts(struct ex_batch *b, struct ex_case *c, int p, size_t slot_el
     c->has_counts = 1;
     c->has_displs = displs;
     for (k = 0; k < p; k++) {
-        const size_t sizes[] = {0, 0, 1, sym_below(b->random, 9), slot_elems, sym_below(b->random, 3 * slot_elems)};
+        const size_t sizes[] = {0, 0, 1, rng_below(b->random, 9), slot_elems, rng_below(b->random, 3 * slot_elems)};
 
-        c->counts[k] = sizes[sym_below(b->random, sizeof(sizes) / sizeof(sizes[0]))];
+        c->counts[k] = sizes[rng_below(b->random, sizeof(sizes) / sizeof(sizes[0]))];
         where[k] = k;
     }
-    c->counts[sym_below(b->random, (uint64_t) p)] += 1;
+    c->counts[rng_below(b->random, p)] += 1;
     for (k = p; k > 1; k--) {
         int held = where[k - 1];
 
-        other = (int) sym_below(b->random, (uint64_t) k);
+        other = rng_below(b->random, k);
         where[k - 1] = where[other];
         where[other] = held;
     }
     for (k = 0; k < p && displs; k++) {
-        at += sym_below(b->random, 2) * sym_below(b->random, 7);
+        at += rng_below(b->random, 2) * rng_below(b->random, 7);
         c->displs[where[k]] = at;
         at += c->counts[where[k]];
     }
@@ -98,7 +98,7 @@ void ex_make_direct(struct ex_batch *b, const struct ex_world *w, struct ex_case
     int combines = GR_COLL_BCAST != c->coll && GR_COLL_ALLGATHER != c->coll && GR_COLL_ALLTOALL != c->coll;
 
     c->direct = gr_algo_may_fetch((enum gr_algo) c->way);
-    c->direct_bytes = !combines || 2 == w->params.p ? lengths[sym_below(b->random, 4)] : 0;
+    c->direct_bytes = !combines || 2 == w->params.p ? lengths[rng_below(b->random, 4)] : 0;
 }
 
 static size_t at_most(size_t n, size_t most)

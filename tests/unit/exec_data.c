@@ -2,7 +2,7 @@
 /* The data of exec_data.h. */
 #include "exec_data.h"
 
-#include "symbolic.h" /* the seeded random numbers */
+#include "rng.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,7 +72,7 @@ void ex_fill(const struct ex_case *c, int rank, size_t begin, size_t n, unsigned
     for (i = 0; i < n; i++) {
         uint64_t state = c->seed + (uint64_t) rank * 0x100000001b3u + ((begin + i) << 40);
 
-        k->fill(to + i * k->elem_bytes, sym_random(&state));
+        k->fill(to + i * k->elem_bytes, rng_next(&state));
     }
 }
 

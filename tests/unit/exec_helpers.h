@@ -5,7 +5,7 @@
 
 #include "exec_cases.h"
 
-#include "symbolic.h" /* the seeded random numbers */
+#include "rng.h"
 
 enum { POOL_BYTES = 64 << 20 };
 
@@ -15,10 +15,10 @@ static inline void open_world(struct ex_world *w, int p, uint32_t nchannels, uin
                        const char *torus)
 {
     struct gr_team_params params = {.p = p, .nchannels = nchannels, .nslots = nslots, .slot_bytes = slot_bytes,
-                                    .nsets = 2u << sym_below(&seed, 3), .box_bytes = 300 + sym_below(&seed, 4000)};
+                                    .nsets = 2u << rng_below(&seed, 3), .box_bytes = 300 + rng_below(&seed, 4000)};
 
     assert_int_equal(gr_torus_parse(torus, &params.torus), 0);
-    if (0 != ex_open(w, &params, POOL_BYTES, sym_random(&seed))) {
+    if (0 != ex_open(w, &params, POOL_BYTES, rng_next(&seed))) {
         fail_msg("%s", w->why);
     }
     w->one_in = 3;
@@ -45,7 +45,7 @@ static inline void make_half_direct(struct ex_batch *b, const struct ex_world *w
     size_t k;
 
     for (k = 0; k < b->n && ex_can_fetch(); k++) {
-        if (GR_WAY_MAILBOX != b->cases[k].way && 0 == sym_below(b->random, 2)) {
+        if (GR_WAY_MAILBOX != b->cases[k].way && 0 == rng_below(b->random, 2)) {
             ex_make_direct(b, w, &b->cases[k]);
         }
     }

@@ -2,7 +2,7 @@
 /* Running cases on the ranks of exec_ranks.h. */
 #include "exec_ranks.h"
 
-#include "symbolic.h" /* the seeded random numbers */
+#include "rng.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ enum { PATIENCE_S = 600 };
 
 static int is_shut(struct ex_gate *g)
 {
-    return g->one_in > 0 && 0 == sym_below(g->random, g->one_in);
+    return g->one_in > 0 && 0 == rng_below(g->random, g->one_in);
 }
 
 static int gate_ready(void *ctx, uint32_t channel, const struct gr_step *step)
@@ -92,7 +92,7 @@ static void machine_begin(struct ex_rank *r, const struct ex_case *c)
     gr_plan_build(&r->plan, r->team, &r->request);
     r->plan.slot_elems = c->halved ? (r->plan.slot_elems + 1) / 2 : r->plan.slot_elems;
     gr_machine_start(&r->machine, &r->plan, &gated_mover, &r->gate);
-    r->machine.burst = (uint32_t) (sym_below(&r->random, 2) * sym_below(&r->random, 4));
+    r->machine.burst = (uint32_t) (rng_below(&r->random, 2) * rng_below(&r->random, 4));
     if (GR_SYNC_NONE != r->world->sync) {
         timer_begin(r, c);
     }
@@ -222,7 +222,7 @@ static void run_stepped(struct ex_world *w)
     int left = 0 == w->ncases ? 0 : w->params.p, r;
 
     while (left > 0 && (0 == w->polls || polls < w->polls)) {
-        struct ex_rank *rank = &w->ranks[sym_below(&random, (uint64_t) w->params.p)];
+        struct ex_rank *rank = &w->ranks[rng_below(&random, w->params.p)];
 
         if (rank_through(rank)) {
             continue;
@@ -249,7 +249,7 @@ static void run_stepped(struct ex_world *w)
 /* Now and then sleep, so that the others get ahead. */
 static void dawdle(struct ex_rank *r)
 {
-    uint64_t x = sym_below(&r->random, 2048);
+    uint64_t x = rng_below(&r->random, 2048);
 
     if (x < 2) {
         usleep(50 * (unsigned) x + 1);

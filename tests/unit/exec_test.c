@@ -43,7 +43,7 @@ static void add_sizes(struct ex_batch *b, const struct ex_world *w, int way, enu
         for (in_place = 0; in_place < 2; in_place++) {
             struct ex_case *c;
 
-            if (0 != sym_below(&seed, thinning)) {
+            if (0 != rng_below(&seed, thinning)) {
                 continue;
             }
             c = ex_add(b, w, way, coll);
@@ -64,7 +64,7 @@ static void add_v_counts(struct ex_batch *b, const struct ex_world *w, int way, 
     for (k = 0; k < 12 && ex_has_counts(coll); k++) {
         struct ex_case *c;
 
-        if (0 != sym_below(&seed, thinning)) {
+        if (0 != rng_below(&seed, thinning)) {
             continue;
         }
         c = ex_add(b, w, way, coll);
@@ -85,7 +85,7 @@ static void make_direct(struct ex_batch *b, const struct ex_world *w)
     size_t k;
 
     for (k = 0; k < b->n; k++) {
-        if (GR_WAY_MAILBOX != b->cases[k].way && 0 != sym_below(&seed, 8)) {
+        if (GR_WAY_MAILBOX != b->cases[k].way && 0 != rng_below(&seed, 8)) {
             ex_make_direct(b, w, &b->cases[k]);
         }
     }
@@ -169,8 +169,8 @@ static void add_long(struct ex_batch *b, const struct ex_world *w, int way, enum
 
         c->chunk_bytes = 0;
         c->in_place = k % 2;
-        c->count = elems / (1 + sym_below(&seed, 3)) / (ex_has_blocks(coll) ? (size_t) w->params.p : 1);
-        if (0 != sym_below(&seed, 8)) {
+        c->count = elems / (1 + rng_below(&seed, 3)) / (ex_has_blocks(coll) ? (size_t) w->params.p : 1);
+        if (0 != rng_below(&seed, 8)) {
             ex_make_direct(b, w, c);
             c->direct_bytes = 0 == c->direct_bytes ? 0 : 1 << 20;
         }
@@ -209,7 +209,7 @@ static void add_inexact(struct ex_batch *b, const struct ex_world *w, int way, e
         c->kind = EX_F32_SUM;
         c->count = 300;
         c->seed = 77; /* the same data for all algorithms */
-        if (GR_WAY_MAILBOX != way && ex_can_fetch() && 0 == sym_below(&seed, 2)) {
+        if (GR_WAY_MAILBOX != way && ex_can_fetch() && 0 == rng_below(&seed, 2)) {
             ex_make_direct(b, w, c);
         }
     }
@@ -283,6 +283,6 @@ int main(void)
         cmocka_unit_test(timing_does_not_change_a_bit),
     };
 
-    seed = sym_seed();
+    seed = rng_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

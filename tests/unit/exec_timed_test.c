@@ -26,7 +26,7 @@ static void add_some(struct ex_batch *b, const struct ex_world *w, int way, enum
 
         c->in_place = k % 2;
         c->chunk_bytes = c->chunk_bytes < GR_CACHE_LINE ? 0 : c->chunk_bytes; /* a barrier for each byte takes minutes */
-        c->count = 1 + sym_below(&seed, 12 * fits);
+        c->count = 1 + rng_below(&seed, 12 * fits);
         if (ex_has_counts(coll) && 2 == k) {
             ex_make_counts(b, c, w->params.p, fits, 1);
         }
@@ -128,6 +128,6 @@ int main(void)
         cmocka_unit_test(steps_begin_at_their_times),
     };
 
-    seed = sym_seed();
+    seed = rng_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -290,6 +290,6 @@ int main(void)
         cmocka_unit_test(a_slot_may_hold_several_pieces),
     };
 
-    seed = sym_seed();
+    seed = rng_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #ifndef GR_TESTS_GPUS_TEST_H
 #define GR_TESTS_GPUS_TEST_H
 
+#include "rng.h"
 #include "topo/distance.h"
 
 #include <setjmp.h>
@@ -68,14 +69,8 @@ static inline void expect_order(const int *order, const int *want, int p)
     }
 }
 
-static inline uint32_t next_random(uint32_t *state)
-{
-    *state = *state * 1664525u + 1013904223u;
-    return *state >> 8;
-}
-
 /* numbers[0..n-1] from `first` on in random order. */
-static inline void shuffle(int *numbers, int first, int n, uint32_t *state)
+static inline void shuffle(int *numbers, int first, int n, uint64_t *state)
 {
     int k, m, keep;
 
@@ -83,7 +78,7 @@ static inline void shuffle(int *numbers, int first, int n, uint32_t *state)
         numbers[k] = k;
     }
     for (k = n - 1; k > first; k--) {
-        m = first + (int) (next_random(state) % (uint32_t) (k - first + 1));
+        m = first + (int) rng_below(state, (uint64_t) (k - first + 1));
         keep = numbers[k];
         numbers[k] = numbers[m];
         numbers[m] = keep;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Round trips over devices (topo/tour.c): the best for few, judged by trying all; good ones for many. */
+/*
+ * Round trips over devices (topo/tour.c): the best for few, judged by trying all; good ones for
+ * many. Seed: GPURING_SEED.
+ */
 #include "gpus_test.h"
 
 static unsigned char between[MOST_PLACES * MOST_PLACES];
@@ -50,7 +53,7 @@ static void try_all(int n, int *best)
 static void few_places_get_the_first_best_trip(void **state)
 {
     int tour[MOST_PLACES], again[MOST_PLACES], best[MOST_PLACES], n, round, a, b, classes;
-    uint32_t random = 1;
+    uint64_t random = rng_seed();
 
     (void) state;
     for (n = 1; n <= 8; n++) {
@@ -58,7 +61,7 @@ static void few_places_get_the_first_best_trip(void **state)
             classes = 2 + round % (GR_DISTANCES - 2);
             for (a = 0; a < n; a++) {
                 for (b = 0; b < a; b++) {
-                    join(n, a, b, GR_DISTANCES - 1 - (int) (next_random(&random) % (uint32_t) (classes - 1)));
+                    join(n, a, b, GR_DISTANCES - 1 - (int) rng_below(&random, (uint64_t) (classes - 1)));
                 }
             }
             try_all(n, best);
@@ -134,14 +137,14 @@ static void check_starts(int n, const int *tour)
 static void many_places_get_a_trip_that_exchanges_cannot_better(void **state)
 {
     int tour[MOST_PLACES], again[MOST_PLACES], n, round, a, b;
-    uint32_t random = 2;
+    uint64_t random = rng_seed();
 
     (void) state;
     for (n = GR_TOUR_EXACT + 1; n <= MOST_PLACES; n += 6) {
         for (round = 0; round < 4; round++) {
             for (a = 0; a < n; a++) {
                 for (b = 0; b < a; b++) {
-                    join(n, a, b, 1 + (int) (next_random(&random) % (GR_DISTANCES - 1)));
+                    join(n, a, b, 1 + (int) rng_below(&random, GR_DISTANCES - 1));
                 }
             }
             assert_int_equal(gr_tour(between, n, tour), 0);
@@ -159,7 +162,7 @@ static void many_places_get_a_trip_that_exchanges_cannot_better(void **state)
 static void a_ring_among_many_is_found(void **state)
 {
     int ring[MOST_PLACES], tour[MOST_PLACES], n, k;
-    uint32_t random = 3;
+    uint64_t random = rng_seed();
 
     (void) state;
     for (n = GR_TOUR_EXACT + 1; n <= MOST_PLACES; n++) {
@@ -182,7 +185,7 @@ static void a_tree_is_walked_branch_by_branch(void **state)
     static const int class_of_bit[6] = {GR_DISTANCE_SWITCH, GR_DISTANCE_SWITCHES, GR_DISTANCE_BRIDGE,
                                         GR_DISTANCE_NODE,   GR_DISTANCE_PACKAGE,  GR_DISTANCE_SYSTEM};
     int leaf[MOST_PLACES], in_tree[MOST_PLACES], tour[MOST_PLACES], n, a, b, bit;
-    uint32_t random = 4;
+    uint64_t random = rng_seed();
 
     (void) state;
     for (n = 4; n <= MOST_PLACES; n++) {

@@ -2,7 +2,7 @@
 /* The mailbox worlds of mail_ranks.h. */
 #include "mail_ranks.h"
 
-#include "symbolic.h" /* the seeded random numbers */
+#include "rng.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -112,7 +112,7 @@ int mail_poll(struct mail_rank *r)
     int may_take = r->taken < r->posted, moved;
     int may_post = r->posted < r->world->ncases && r->posted - r->taken < r->world->shape.window;
 
-    moved = may_post && (!may_take || 0 == sym_below(&r->random, 2)) ? post_next(r) : 0;
+    moved = may_post && (!may_take || 0 == rng_below(&r->random, 2)) ? post_next(r) : 0;
     if (0 == moved && may_take) {
         moved = take_next(r);
     }
@@ -195,8 +195,8 @@ static void run_stepped(struct mail_world *w)
     }
     while (left > 0) {
         /* favour some rank for a while, so that ranks get as far apart as they can */
-        struct mail_rank *rank = &w->ranks[sym_below(&random, (uint64_t) w->shape.p)];
-        uint64_t turns = 1 + sym_below(&random, 2) * sym_below(&random, 40);
+        struct mail_rank *rank = &w->ranks[rng_below(&random, w->shape.p)];
+        uint64_t turns = 1 + rng_below(&random, 2) * rng_below(&random, 40);
 
         for (; turns > 0 && !mail_through(rank); turns--) {
             r = mail_poll(rank);
@@ -229,9 +229,9 @@ static void *rank_thread(void *arg)
         if (moved < 0) {
             break;
         }
-        if (w->sleepy > 0 && 0 == sym_below(&r->random, w->sleepy)) {
-            usleep((unsigned) sym_below(&r->random, 100));
-        } else if (0 == moved || 0 == sym_below(&r->random, 64)) {
+        if (w->sleepy > 0 && 0 == rng_below(&r->random, w->sleepy)) {
+            usleep((unsigned) rng_below(&r->random, 100));
+        } else if (0 == moved || 0 == rng_below(&r->random, 64)) {
             sched_yield();
         }
         if (1023 == r->idle % 1024 && time(NULL) > end) {

@@ -6,6 +6,7 @@
  * is longer than 1; where that extent is even, or no other is longer than 1, this is a neighbour of position 0
  * by the wrap-around link. Otherwise (3x2 is fine, 2x3 and 3x3 are not) the ring closes over a diagonal.
  */
+#include "rng.h"
 #include "topo/order.h"
 
 #include <setjmp.h>
@@ -151,7 +152,7 @@ static void a_ring_enters_each_node_once(void **state)
     static const uint64_t scattered[7] = {9, 2, UINT64_MAX, 9, 2, 9, 2};
     uint64_t node[12];
     int order[12], p, k, left, nodes, round;
-    unsigned seed = 1;
+    uint64_t random = rng_seed();
 
     (void) state;
     gr_order_nodes(scattered, 7, order);
@@ -163,8 +164,7 @@ static void a_ring_enters_each_node_once(void **state)
 
         p = 1 + round % 12;
         for (k = 0; k < p; k++) {
-            seed = seed * 1103515245u + 12345u;
-            node[k] = (seed >> 16) % 5;
+            node[k] = (uint64_t) rng_below(&random, 5);
             seen |= 1u << node[k];
         }
         gr_order_nodes(node, p, order);

@@ -15,7 +15,8 @@
 
 #include <cmocka.h>
 
-#include "../../coll_gpuring/exec/reduce.h"
+#include "exec/reduce.h"
+#include "rng.h"
 
 enum { GUARD = 32, GUARD_BYTE = 0xa5 };
 
@@ -65,14 +66,7 @@ static void buf_free(struct buf *b)
     free(b->base);
 }
 
-static uint64_t seed = 88172645463325252u;
-
-static uint64_t next_random(void)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    return seed ^= seed << 17;
-}
+static uint64_t seed;
 
 /* Any bits for integers, with zeros for the logical operations; floats whose sums and products round. */
 static void fill(int type, unsigned char *p, size_t n)
@@ -80,7 +74,7 @@ static void fill(int type, unsigned char *p, size_t n)
     size_t i, w = gr_type_bytes((enum gr_type) type);
 
     for (i = 0; i < n; i++) {
-        uint64_t r = next_random();
+        uint64_t r = rng_next(&seed);
         double d = ((double) (r >> 12) - 2e15) / 1e14;
         float f = (float) d;
 
@@ -88,8 +82,8 @@ static void fill(int type, unsigned char *p, size_t n)
             memcpy(p + i * w, 4 == w ? (void *) &f : (void *) &d, w);
         } else {
             r = 0 == r % 3 ? 0 : r >> 2;
-            r |= next_random() << 62;
-            r = 0 == next_random() % 3 ? 0 : r;
+            r |= rng_next(&seed) << 62;
+            r = 0 == rng_next(&seed) % 3 ? 0 : r;
             memcpy(p + i * w, &r, w);
         }
     }

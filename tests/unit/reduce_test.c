@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Combining elements (exec/reduce.h): every type and operation against a scalar reference, in all the ways
- * in which buffers may coincide, and the order in which several sources are combined.
+ * in which buffers may coincide, and the order in which several sources are combined. Seed: GPURING_SEED.
  */
 #include "reduce_reference.h"
 
@@ -343,5 +343,6 @@ int main(void)
         cmocka_unit_test(copy_leaves_out_the_source),
     };
 
+    seed = rng_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ static struct gr_range fake_split_run(const struct gr_split *split, enum gr_spac
 #undef GR_FINAL
 #undef gr_split_run
 
-#include "symbolic.h" /* the seeded random numbers */
+#include "rng.h"
 
 #include <assert.h>
 
@@ -68,8 +68,8 @@ static void land(struct gr_gpu_stream *s, size_t until)
 /* Some more may have landed. */
 static void pass_time(struct gr_gpu_stream *s)
 {
-    if (0 == sym_below(&chance, 3)) {
-        land(s, s->landed + sym_below(&chance, 4));
+    if (0 == rng_below(&chance, 3)) {
+        land(s, s->landed + rng_below(&chance, 4));
     }
 }
 

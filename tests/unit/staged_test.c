@@ -68,8 +68,8 @@ static void begin(struct staged_rank *r, const struct ex_world *w, const struct 
     r->rc = GR_AGAIN;
     gr_plan_build(&r->plan, team, &request);
     gr_machine_start(&r->machine, &r->plan, &tested_mover, &r->staged);
-    r->machine.burst = (uint32_t) (sym_below(&seed, 2) * (1 + sym_below(&seed, 4)));
-    assert_int_equal(tested_begin(&r->staged, &r->op, &r->machine, &in, &out, 1 + sym_below(&seed, 1500)), 0);
+    r->machine.burst = (uint32_t) (rng_below(&seed, 2) * (1 + rng_below(&seed, 4)));
+    assert_int_equal(tested_begin(&r->staged, &r->op, &r->machine, &in, &out, 1 + rng_below(&seed, 1500)), 0);
 }
 
 /* All ranks, anyone next. 0, or -1: it does not end. */
@@ -79,7 +79,7 @@ static int run_ranks(int p)
     int left = p, idle;
 
     for (idle = 0; left > 0 && idle < 100000; idle++) {
-        struct staged_rank *r = &ranks[sym_below(&seed, (uint64_t) p)];
+        struct staged_rank *r = &ranks[rng_below(&seed, p)];
 
         if (GR_AGAIN != r->rc) {
             continue;
@@ -156,7 +156,7 @@ static void add_cases(struct ex_batch *b, const struct ex_world *w, int way, enu
     }
     for (k = 0; k < 4; k++) {
         c = ex_add(b, w, way, coll);
-        c->count = sym_below(b->random, (uint64_t) most);
+        c->count = rng_below(b->random, most);
         c->in_place = k % 2;
         c->halved = 0;
         c->chunk_bytes = 1 == c->chunk_bytes ? 128 : c->chunk_bytes;
@@ -175,7 +175,7 @@ static int run_random(int p, struct ex_case *first_bad, char *why, size_t size)
     int bad = 0;
 
     memset(&w, 0, sizeof(w));
-    open_world(&w, p, 1 + (uint32_t) sym_below(&seed, 3), 4, 256, "");
+    open_world(&w, p, 1 + (uint32_t) rng_below(&seed, 3), 4, 256, "");
     ex_for_each_way(&b, &w, add_cases);
     for (k = 0; k < b.n && 0 == bad; k++) { /* behind a bad one, links are not empty */
         bad = run_case(&w, &b.cases[k], why, size);
@@ -288,7 +288,7 @@ int main(void)
     };
     int k, rc;
 
-    seed = chance = sym_seed();
+    seed = chance = rng_seed();
     rc = cmocka_run_group_tests(tests, NULL, NULL);
     for (k = 0; k < EX_MAX_RANKS; k++) {
         tested_free(&ranks[k].staged);

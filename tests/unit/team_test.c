@@ -68,7 +68,7 @@ static void a_team_may_be_abandoned_at_any_moment(void **state)
     for (polls = 1; polls < 400; polls += 1 + polls / 8) {
         ex_shuffle(&b);
         w.polls = polls;
-        w.seed = sym_random(&seed);
+        w.seed = rng_next(&seed);
         run(&w, b.cases, b.n, EX_STEPPED);
         for (c = 0; c < 15; c++) {
             const struct gr_link_shared *l = w.ranks[1].team->data.in[c].shared;
@@ -103,8 +103,8 @@ static void add_small(struct ex_batch *b, const struct ex_world *w, int way, enu
     for (k = 0; k < 4 && GR_WAY_MAILBOX == way; k++) {
         struct ex_case *c = ex_add(b, w, way, coll);
 
-        c->kind = (enum ex_kind_id) sym_below(&seed, EX_NKINDS);
-        c->count = 1 + sym_below(&seed, 9);
+        c->kind = (enum ex_kind_id) rng_below(&seed, EX_NKINDS);
+        c->count = 1 + rng_below(&seed, 9);
     }
 }
 
@@ -124,13 +124,13 @@ static void the_next_team_begins_with_any_epoch(void **state)
     next_team(&w, 4, 200, 0);
     ex_for_each_way(&b, &w, add_small);
     for (round = 0; round < 400; round++) {
-        const uint64_t firsts[] = {0, w.first, w.first + sym_below(&seed, 12), w.first - sym_below(&seed, 12),
-                                   UINT64_MAX - sym_below(&seed, b.n), sym_random(&seed)};
+        const uint64_t firsts[] = {0, w.first, w.first + rng_below(&seed, 12), w.first - rng_below(&seed, 12),
+                                   UINT64_MAX - rng_below(&seed, b.n), rng_next(&seed)};
 
-        next_team(&w, 4, 200, firsts[sym_below(&seed, 6)]);
+        next_team(&w, 4, 200, firsts[rng_below(&seed, 6)]);
         ex_shuffle(&b);
-        w.polls = 0 == round % 2 ? 1 + sym_below(&seed, 20 * b.n) : 0;
-        w.seed = sym_random(&seed);
+        w.polls = 0 == round % 2 ? 1 + rng_below(&seed, 20 * b.n) : 0;
+        w.seed = rng_next(&seed);
         run(&w, b.cases, b.n, 3 == round % 8 ? EX_THREADS : EX_STEPPED);
         assert_true(0 == round || held == gr_pool_usage(w.ranks[1].pool).held); /* the same frames */
         held = gr_pool_usage(w.ranks[1].pool).held;
@@ -365,6 +365,6 @@ int main(void)
         cmocka_unit_test(what_a_way_needs_is_known_per_way),
     };
 
-    seed = sym_seed();
+    seed = rng_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

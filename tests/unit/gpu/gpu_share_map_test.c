@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which mappings the cache of users' buffers (exec/gpu_share.h) keeps, closes and refuses, on a driver that notes what
- * is opened, and opens nothing over what is open.
+ * is opened, and opens nothing over what is open. Seed: GPURING_SEED.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
 #include "gpu_share_noted.h"
+#include "rng.h"
 
 /* ---- kept ---- */
 
@@ -289,24 +290,26 @@ static void unused_mappings_of_the_process_give_way(void)
 
 enum { NTHREADS = 4, NTICKETS = 9, NOWN = 12, ROUNDS = 2000 };
 
+static uint64_t seed;
+
 struct crowd {
     struct sharer s;
     unsigned char *own[NOWN]; /* buffers, more than tickets are kept of */
-    atomic_uint threads;
+    atomic_uint_fast64_t seed; /* of the next thread */
 };
 
 static void *use_at_random(void *arg)
 {
     struct crowd *c = arg;
     struct sharer *s = &c->s;
-    unsigned seed = 1 + atomic_fetch_add(&c->threads, 1);
+    uint64_t random = atomic_fetch_add(&c->seed, 1);
     int k, number, mapped = 0;
 
     for (k = 0; k < ROUNDS; k++) {
-        struct gr_gpu_ticket t = ticket_of(s->share, c->own[rand_r(&seed) % NOWN] + k, 1);
+        struct gr_gpu_ticket t = ticket_of(s->share, c->own[rng_below(&random, NOWN)] + k, 1);
         struct gr_gpu_shared m;
 
-        number = rand_r(&seed) % NTICKETS;
+        number = (int) rng_below(&random, NTICKETS);
         /* the last ones overlap: now this is there, now that */
         t = number < NTICKETS - 2 ? apart(number) : foreign(2, number, 40 * MIB, BYTES);
         if (0 != gr_gpu_share_map(s->share, &t, &m)) {
@@ -326,7 +329,7 @@ static void *use_at_random(void *arg)
 
 static void threads(void)
 {
-    struct crowd c = {.s = open_noted(4)};
+    struct crowd c = {.s = open_noted(4), .seed = seed};
     pthread_t thread[NTHREADS];
     int k;
 
@@ -363,5 +366,6 @@ int main(int argc, char **argv)
         ROW(threads, NULL),
     };
 
+    seed = rng_seed();
     return RUN_ROWS(rows, argc, argv);
 }

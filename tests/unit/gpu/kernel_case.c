@@ -3,7 +3,7 @@
 #include "kernel_case.h"
 
 #include "blocks.h"
-#include "symbolic.h" /* the seeded random numbers */
+#include "rng.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -65,14 +65,14 @@ static void put_complex(size_t bytes, unsigned char *to, uint64_t *seed)
 {
     const char *part = 8 == bytes ? "f32" : "f64";
 
-    put(part, ldexp(wild(sym_random(seed), 12), -18), to);
-    put(part, ldexp(wild(sym_random(seed), 12), -18), to + bytes / 2);
+    put(part, ldexp(wild(rng_next(seed), 12), -18), to);
+    put(part, ldexp(wild(rng_next(seed), 12), -18), to + bytes / 2);
 }
 
 /* A value that others have, too, and now and then an odd one; one of few indices; in the gap, anything. */
 static void put_located(const char *type, size_t bytes, unsigned char *to, uint64_t *seed)
 {
-    uint64_t random = sym_random(seed);
+    uint64_t random = rng_next(seed);
     int is_odd = 'f' == type[0] && 0 == (random >> 16 & 3);
 
     memset(to, (int) (random >> 8), bytes);
@@ -104,7 +104,7 @@ static void fill(const struct kc_case *c, unsigned char *to, size_t n, uint64_t 
             put_complex(bytes, to, seed);
             continue;
         }
-        random = sym_random(seed);
+        random = rng_next(seed);
         if (0 == strcmp(type, "f32") || 0 == strcmp(type, "f64")) {
             put(type, special && 0 == (random >> 8 & 7) ? odd(random >> 12) : wild(random, 48), to);
         } else {

@@ -4,7 +4,7 @@
 
 #include "blocks.h"
 
-#include "symbolic.h" /* the seeded random numbers */
+#include "rng.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ uint64_t kc_seed;
 
 size_t kc_any(const size_t *values, size_t n)
 {
-    return values[sym_below(&kc_seed, n)];
+    return values[rng_below(&kc_seed, n)];
 }
 
 /* One of the kernels in a list of names. */
@@ -37,7 +37,7 @@ static enum gr_kernel any_named(const char *list)
     if (0 == n) {
         abort();
     }
-    return found[sym_below(&kc_seed, n)];
+    return found[rng_below(&kc_seed, n)];
 }
 
 /* Whether it combines nothing. */
@@ -66,23 +66,23 @@ struct kc_case any_case(enum gr_coll coll, enum gr_algo algo, int p)
     struct kc_case c = {.coll = coll, .algo = algo, .kernel = any_kernel(coll), .p = p};
     size_t elem = kd_elem_bytes(c.kernel), slots;
 
-    c.root = (int) sym_below(&kc_seed, (uint64_t) p);
+    c.root = rng_below(&kc_seed, p);
     c.nchannels = (uint32_t) ANY(1, 1, 2, 3);
     c.nslots = (uint32_t) ANY(2, 2, 3, 4);
     c.slot_bytes = ANY(48, 256, 256, 2048);
-    if (0 == sym_below(&kc_seed, 4)) { /* a message takes two slots: twice as many as that are needed */
+    if (0 == rng_below(&kc_seed, 4)) { /* a message takes two slots: twice as many as that are needed */
         c.slot_elems = (c.slot_bytes / elem + 1) / 2;
         c.nslots = 4;
     }
-    c.chunk_bytes = 0 == sym_below(&kc_seed, 4) ? c.slot_bytes / 3 : 0;
+    c.chunk_bytes = 0 == rng_below(&kc_seed, 4) ? c.slot_bytes / 3 : 0;
     slots = ANY(0, 0, 1, 2, 5);
     c.count = slots * c.slot_bytes / elem / (ex_has_blocks(coll) && GR_COLL_REDUCE_SCATTER != coll ? (size_t) p : 1) + ANY(0, 1, 7, 37);
-    c.in_place = 0 == sym_below(&kc_seed, 3);
-    c.reversed = 0 == sym_below(&kc_seed, 3);
+    c.in_place = 0 == rng_below(&kc_seed, 3);
+    c.reversed = 0 == rng_below(&kc_seed, 3);
     c.first = ANY(0, 0xfffffffe, 0x7fffffffffffffff, 12345, 0x3ffffffe);
     c.protocol = (enum gr_protocol) ANY(GR_PROTOCOL_SIMPLE, GR_PROTOCOL_SIMPLE, GR_PROTOCOL_LL, GR_PROTOCOL_LL128);
     c.patience = ANY(0, 0, 1, 3, 1000);
     c.threads = kd_is_fake() ? (uint32_t) ANY(64, 64, 96, 160) : GR_GPU_THREADS;
-    c.seed = sym_random(&kc_seed);
+    c.seed = rng_next(&kc_seed);
     return c;
 }

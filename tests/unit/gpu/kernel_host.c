@@ -8,7 +8,7 @@
 #include "kernel_reference.h"
 
 #include "exec/host.h"
-#include "symbolic.h" /* the seeded random numbers */
+#include "rng.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -23,7 +23,7 @@
 #include "blocks.h"
 #include "depth.h"
 
-#include "symbolic.h" /* the seeded random numbers */
+#include "rng.h"
 
 static uint64_t thinning = 1;
 static struct kc_device seen;
@@ -48,7 +48,7 @@ static void run_case(struct kc_case *c)
 
 static int thinned(void)
 {
-    return 0 != sym_below(&kc_seed, thinning);
+    return 0 != rng_below(&kc_seed, thinning);
 }
 
 /* Blocks of all ranks, about: under ThreadSanitizer each of their threads is one of the machine's. */
@@ -176,8 +176,8 @@ static void blocks_leave_at_every_wait_and_go_on(void **state)
 
 static void misalign(struct kc_case *c)
 {
-    c->offset[0] = sym_below(&kc_seed, 16);
-    c->offset[1] = 0 == sym_below(&kc_seed, 2) ? c->offset[0] : sym_below(&kc_seed, 16);
+    c->offset[0] = rng_below(&kc_seed, 16);
+    c->offset[1] = 0 == rng_below(&kc_seed, 2) ? c->offset[0] : (size_t) rng_below(&kc_seed, 16);
     c->slot_bytes = ANY(256, 2048, 8192);
     c->slot_elems = 0;
     c->count += c->slot_bytes / kd_elem_bytes(c->kernel);
@@ -201,10 +201,10 @@ static void give_counts(struct kc_case *c)
         return;
     }
     c->has_counts = 1;
-    c->has_displs = 0 == sym_below(&kc_seed, 2);
+    c->has_displs = 0 == rng_below(&kc_seed, 2);
     for (r = c->p - 1; r >= 0; r--) {
         c->counts[r] = ANY(0, 1, 5, 40, 300);
-        c->displs[r] = at + sym_below(&kc_seed, 3);
+        c->displs[r] = at + rng_below(&kc_seed, 3);
         at = c->displs[r] + c->counts[r];
     }
 }
@@ -219,17 +219,17 @@ static void counts_may_differ_and_be_zero(void **state)
 /* All ranks, or some, allow it and are reached. */
 static void copy_nothing(struct kc_case *c)
 {
-    int all = 0 != sym_below(&kc_seed, 3);
+    int all = 0 != rng_below(&kc_seed, 3);
 
     c->protocol = GR_PROTOCOL_SIMPLE;
     c->zero_copy = (int) ANY(1, 2, 77);
-    c->allows = all ? UINT32_MAX : (uint32_t) sym_random(&kc_seed);
-    c->mapped = all ? UINT32_MAX : (uint32_t) sym_random(&kc_seed);
+    c->allows = all ? UINT32_MAX : (uint32_t) rng_next(&kc_seed);
+    c->mapped = all ? UINT32_MAX : (uint32_t) rng_next(&kc_seed);
     c->patience = ANY(0, 0, 1, 1000);
-    if (0 == sym_below(&kc_seed, 3)) {
+    if (0 == rng_below(&kc_seed, 3)) {
         give_counts(c);
     }
-    if (0 == sym_below(&kc_seed, 3)) {
+    if (0 == rng_below(&kc_seed, 3)) {
         misalign(c);
     }
 }
@@ -287,8 +287,8 @@ static void every_kernel_combines_as_the_host_does(void **state)
             c.slot_elems = 0;
             c.nchannels = 1;
             c.threads = kd_is_fake() ? 64 : c.threads;
-            c.count = 5000 / kd_elem_bytes(c.kernel) + sym_below(&kc_seed, 30);
-            c.offset[0] = c.offset[1] = kd_elem_align(c.kernel) * sym_below(&kc_seed, 3);
+            c.count = 5000 / kd_elem_bytes(c.kernel) + rng_below(&kc_seed, 30);
+            c.offset[0] = c.offset[1] = kd_elem_align(c.kernel) * rng_below(&kc_seed, 3);
             if (!thinned()) {
                 run_case(&c);
             }
@@ -362,7 +362,7 @@ int main(void)
     const char *thin = getenv("KERNEL_TEST_THIN");
     int rc;
 
-    kc_seed = sym_seed();
+    kc_seed = rng_seed();
     thinning = (NULL == thin ? 1 : strtoull(thin, NULL, 10)) * (uint64_t) depth(10, 1);
     kd_open();
     rc = cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,7 @@
  */
 #include "kernel_world.h"
 
-#include "symbolic.h" /* the seeded random numbers */
+#include "rng.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -148,7 +148,7 @@ static void rank_launch(struct world *w, struct device_rank *r, struct kc_device
         kd_put(r->image, image->bytes, image->size);
     }
     r->args.launch++;
-    r->args.patience = 0 != c->patience ? c->patience : 1 + sym_below(&w->seed, 200);
+    r->args.patience = 0 != c->patience ? c->patience : 1 + (uint64_t) rng_below(&w->seed, 200);
     kd_launch(r->stream, c->kernel, c->nchannels, c->threads, &r->args);
     r->args.fresh = 0;
     r->running = 1;

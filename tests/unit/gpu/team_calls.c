@@ -6,7 +6,7 @@
 
 #include "exec/team.h"
 
-#include "symbolic.h" /* the seeded random numbers */
+#include "rng.h"
 
 #include <sched.h>
 #include <time.h>
@@ -86,13 +86,13 @@ static int may_begin(void *ctx, uint32_t channel, uint32_t slice, const struct g
     struct tc_gate *g = ctx;
 
     if (0 == step->nto) {
-        return !g->held && 0 == sym_below(&g->random, 3); /* the start */
+        return !g->held && 0 == rng_below(&g->random, 3); /* the start */
     }
     CHECK(!g->asked[channel] || (slice == g->slice[channel] && 0 == memcmp(step, &g->step[channel], sizeof(*step))));
     g->asked[channel] = 1;
     g->slice[channel] = slice;
     g->step[channel] = *step;
-    if (g->in >= g->let || 0 == sym_below(&g->random, 3)) {
+    if (g->in >= g->let || 0 == rng_below(&g->random, 3)) {
         return 0;
     }
     g->in++;
@@ -120,7 +120,7 @@ static int finished(void *ctx)
 {
     struct tc_gate *g = ctx;
 
-    return !g->held && 0 == sym_below(&g->random, 3);
+    return !g->held && 0 == rng_below(&g->random, 3);
 }
 
 const struct gr_gate tc_gate = {may_begin, begins, ended, finished};

@@ -5,7 +5,7 @@
 #include "net/net.h"
 #include "post.h"
 
-#include "symbolic.h" /* the seeded random numbers */
+#include "rng.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -56,7 +56,7 @@ void tn_open(int n)
     }
     nodes = n < 1 ? 1 : n;
     failing = 0;
-    post_begin(sym_seed());
+    post_begin(rng_seed());
     post_ways = (struct post_ways) {30, 50, 20};
     for (a = 0; nodes > 1 && a < nodes; a++) {
         CHECK_INT(gr_net_open(&nets[a], &post_transport, NULL, why, sizeof(why)), 0);

@@ -4,7 +4,7 @@
 
 #include "exec/team.h"
 
-#include "symbolic.h" /* the seeded random numbers */
+#include "rng.h"
 
 #include <stdatomic.h>
 #include <unistd.h>
@@ -127,7 +127,7 @@ void calls_are_aborted_anywhere(void)
         {.coll = GR_COLL_BCAST, .way = GR_ALGO_CHAIN, .root = 1, .nchannels = 2, .count = 20000, .seed = 2},
         {.coll = GR_COLL_REDUCE, .way = GR_ALGO_FLAT, .kind = EX_I32_SUM, .nchannels = 2, .count = 5000, .seed = 3},
     };
-    uint64_t seed = sym_seed(), polls;
+    uint64_t seed = rng_seed(), polls;
     size_t held[TR_RANKS];
     struct stage s;
     int k, r;
@@ -139,10 +139,10 @@ void calls_are_aborted_anywhere(void)
         look_at_pools(&s, held);
         for (r = 0; r < 3; r++) {
             CHECK_INT(tc_begin(&s.calls[r], &s.t, r, c), 0);
-            s.calls[r].op.args.patience = 1 + sym_below(&seed, 3) * 50;
+            s.calls[r].op.args.patience = 1 + rng_below(&seed, 3) * 50;
         }
-        for (polls = 10 + sym_below(&seed, 300); polls > 0; polls--) {
-            r = (int) sym_below(&seed, 3);
+        for (polls = 10 + rng_below(&seed, 300); polls > 0; polls--) {
+            r = rng_below(&seed, 3);
             if (GR_DONE == tc_poll(&s.calls[r])) {
                 break;
             }

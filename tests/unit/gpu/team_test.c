@@ -11,7 +11,7 @@
 
 #include "depth.h"
 #include "exec_cases.h"
-#include "symbolic.h" /* the seeded random numbers */
+#include "rng.h"
 
 /* Ranks at most, and one in how many cases: sanitizers and bad orders of threads are slow. */
 struct effort {
@@ -30,7 +30,7 @@ static void shuffle(int *order, int p)
         order[k] = k;
     }
     for (k = p; k > 1; k--) {
-        other = (int) sym_below(&seed, (uint64_t) k);
+        other = rng_below(&seed, k);
         held = order[k - 1];
         order[k - 1] = order[other];
         order[other] = held;
@@ -69,19 +69,19 @@ static void add_sizes(struct ex_batch *b, const struct tr_shape *shape, int p, i
                 c->chunk_bytes = 64; /* chunks of an element take very long with many ranks */
             }
             c->in_place = place;
-            c->protocol = (enum gr_protocol) sym_below(&seed, GR_NPROTOCOLS);
-            c->zero_copy = 0 != sym_below(&seed, 4);
+            c->protocol = (enum gr_protocol) rng_below(&seed, GR_NPROTOCOLS);
+            c->zero_copy = 0 != rng_below(&seed, 4);
             if (NULL != tn_remote(0) || gr_algo_most((enum gr_algo) algo, coll, p, &shape->torus) >= shape->nslots) {
                 c->protocol = GR_PROTOCOL_SIMPLE; /* in lines each chunk of a message takes a slot */
             }
-            c->threads = 32 + 32 * (uint32_t) sym_below(&seed, 2);
+            c->threads = 32 + 32 * (uint32_t) rng_below(&seed, 2);
             c->count = sizes[size];
             if (4 == size && ex_has_counts(coll)) {
                 ex_make_counts(b, c, p, shape->slot_bytes / elem, GR_COLL_ALLGATHER == coll);
             } else if (4 == size) {
                 c->count = sizes[3] / 2;
             }
-            b->n -= 0 != sym_below(&seed, one_in);
+            b->n -= 0 != rng_below(&seed, one_in);
         }
     }
 }
@@ -110,7 +110,7 @@ static void sweep(struct tr_shape shape, int p, int tables)
     struct tr_team t;
     int algo, coll;
 
-    seed = 0 == seed ? sym_seed() : seed;
+    seed = 0 == seed ? rng_seed() : seed;
     tn_open(nodes_of(p));
     tr_open(&w, p, NULL);
     shuffle(shape.order, p);

@@ -6,6 +6,7 @@
 #include "ends.h"
 
 #include "net/transport.h"
+#include "rng.h"
 
 #include <sched.h>
 #include <setjmp.h>
@@ -151,16 +152,10 @@ void end_close(struct end *e)
     free(e->shared);
 }
 
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ x >> 31) * 0x9e3779b97f4a7c15u;
-    return x ^ x >> 29;
-}
-
 static size_t length_of(const struct end *e, const struct shape *shape)
 {
     /* rarely 0 and full, mostly short */
-    uint64_t r = mix(e->seed * 31 + e->done * 2 + 1);
+    uint64_t r = rng_mix(e->seed * 31 + e->done * 2 + 1);
 
     if (!shape->vary || 0 == r % 5) {
         return shape->slot_bytes;
@@ -176,7 +171,7 @@ static int contents(struct end *e, unsigned char *slot, size_t bytes, int check)
     for (k = 0; k < bytes; k += sizeof(word)) {
         size_t n = bytes - k < sizeof(word) ? bytes - k : sizeof(word);
 
-        word = mix(e->seed << 48 ^ e->done << 20 ^ k);
+        word = rng_mix(e->seed << 48 ^ e->done << 20 ^ k);
         if (!check) {
             memcpy(slot + k, &word, n);
         } else if (0 != memcmp(slot + k, &word, n)) {

@@ -391,8 +391,7 @@ int main(void)
         TEST(networks_may_end_before_their_links),
     };
 
-    seed = NULL == getenv("GPURING_SEED") ? 1 : strtoull(getenv("GPURING_SEED"), NULL, 10);
-    printf("# GPURING_SEED=%llu\n", (unsigned long long) seed);
+    seed = rng_seed();
     alarm(600);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 
 #include "net/net.h"
 #include "gpu_slots.h"
+#include "rng.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,8 @@
 /* The transport of post.h. */
 #include "post.h"
 
+#include "rng.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,16 +41,13 @@ static int severed[POST_ENDS][POST_ENDS];
 
 void post_begin(uint64_t seed)
 {
-    state = seed * 2 + 1;
+    state = seed;
     memset(severed, 0, sizeof(severed));
 }
 
 uint64_t post_random(uint64_t below)
 {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state % below;
+    return (uint64_t) rng_below(&state, below);
 }
 
 static void copy_bytes(void *to, const void *from, size_t bytes) { memcpy(to, from, bytes); }
