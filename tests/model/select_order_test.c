@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Predicted times (tune/select.h) follow sizes, links and nodes in the right direction; an algorithm that is left stays left. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "select_questions.h"
+
+/* One chunk more or less where lengths are rounded, in node trees to a power of two. */
+#define ROUNDING 1.1
+
+/* Algorithms that are about as fast may take turns. */
+#define CLOSE 1.2
+
+/* Better links. */
+static struct gr_costs scaled(const struct gr_costs *costs, struct gr_question *q, double step, double byte)
+{
+    struct gr_costs c = *costs;
+    int protocol;
+
+    c.step *= step;
+    c.own *= step;
+    c.direct_step *= step;
+    c.mail *= step;
+    q->far.step *= step;
+    c.byte *= byte;
+    c.combine *= byte;
+    c.direct_byte *= byte;
+    c.mail_byte *= byte;
+    q->far.byte *= byte;
+    for (protocol = 0; protocol < GR_NPROTOCOLS; protocol++) {
+        c.lines[protocol].step *= step;
+        c.lines[protocol].byte *= byte;
+    }
+    return c;
+}
+
+static double cost_of(const struct gr_costs *costs, const struct gr_question *q, int way, enum gr_means means)
+{
+    size_t chunk;
+
+    return GR_WAY_MAILBOX == way ? gr_cost_mailbox(costs, q) : gr_cost(costs, q, (enum gr_algo) way, means, &chunk);
+}
+
+/* Never faster with more bytes, never slower over better links. */
+static void check_way(const struct gr_costs *costs, const struct gr_question *without, int way, enum gr_means means)
+{
+    struct gr_question q = *without;
+    double us, last = 0;
+    size_t bytes;
+    int k;
+
+    for (bytes = 1; bytes < MOST_BYTES; bytes = next_bytes(bytes)) {
+        set_bytes(&q, bytes);
+        us = cost_of(costs, &q, way, means);
+        for (k = 0; k < 2; k++) {
+            struct gr_question better = q;
+            struct gr_costs c = scaled(costs, &better, k ? 1 : 0.5, k ? 0.5 : 1);
+
+            if (cost_of(&c, &better, way, means) > ROUNDING * us) {
+                fail_msg("%s %s p=%d %zu bytes: slower with half the %s", gr_way_name(way), gr_coll_name(q.coll), q.p, bytes,
+                         k ? "time per byte" : "latency");
+            }
+        }
+        if (last > ROUNDING * us) {
+            fail_msg("%s %s p=%d: %zu bytes take %g us, fewer %g us", gr_way_name(way), gr_coll_name(q.coll), q.p, bytes, us,
+                     last);
+        }
+        last = us;
+    }
+}
+
+/* With one channel: a further one comes at a size, and makes the call faster there. */
+static void check_ways(const struct gr_costs *costs, const struct gr_question *without)
+{
+    struct gr_question q = *without;
+    int way, means;
+
+    q.nchannels = 1;
+    q.bytes = MOST_BYTES; /* so that messages may be fetched */
+    for (way = 0; way < GR_NALGOS; way++) {
+        for (means = 0; means < GR_NMEANS; means++) {
+            if (may_move(costs, &q, (enum gr_means) means) && can_do(&q, (enum gr_algo) way, (enum gr_means) means) &&
+                may_choose(costs, &q, (enum gr_algo) way)) {
+                check_way(costs, &q, way, (enum gr_means) means);
+            }
+        }
+    }
+    check_way(costs, &q, GR_WAY_MAILBOX, GR_BY_SLOTS);
+}
+
+static void more_bytes_take_longer_and_better_links_do_not(void **state)
+{
+    (void) state;
+    for_each_question(check_ways);
+}
+
+/* While an algorithm is left, how much slower it was at most than what was chosen. It comes back only if it was hardly. */
+static void check_left(const struct gr_costs *costs, const struct gr_question *without)
+{
+    struct gr_question q = *without;
+    double slower[GR_NWAYS] = {0};
+    int seen[GR_NWAYS] = {0}, k, m;
+    size_t bytes;
+
+    /* what has sizes of its own: channels, slots, lines, fetching */
+    q.nchannels = 1;
+    q.slot_bytes = MOST_BYTES;
+    q.protocol = GR_PROTOCOL_SIMPLE;
+    q.direct = 0;
+    for (bytes = 1; bytes < MOST_BYTES; bytes = next_bytes(bytes)) {
+        struct gr_choice c;
+
+        set_bytes(&q, bytes);
+        c = gr_select(costs, &q);
+        if (seen[c.way] && slower[c.way] > CLOSE) {
+            fail_msg("%s p=%d nodes=%d: %s comes back at %zu bytes, after it was %.2f times as slow", gr_coll_name(q.coll), q.p,
+                     q.far.nodes, gr_way_name(c.way), bytes, slower[c.way]);
+        }
+        seen[c.way] = 1;
+        slower[c.way] = 0;
+        for (k = 0; k < GR_NALGOS; k++) {
+            double least = INFINITY;
+
+            for (m = 0; m < GR_NMEANS && k != c.way && seen[k]; m++) {
+                if (may_move(costs, &q, (enum gr_means) m) && can_do(&q, (enum gr_algo) k, (enum gr_means) m)) {
+                    least = fmin(least, cost_of(costs, &q, k, (enum gr_means) m));
+                }
+            }
+            slower[k] = isfinite(least) ? fmax(slower[k], least / c.us) : slower[k];
+        }
+    }
+}
+
+static void what_is_left_stays_left(void **state)
+{
+    (void) state;
+    for_each_question(check_left);
+}
+
+/* Each rail has as many channels, but where a message takes no time; more rails are never slower. */
+static void large_messages_use_all_rails(void **state)
+{
+    struct gr_question q;
+    struct gr_choice one, many;
+    int coll, rails;
+    size_t bytes, chunk;
+    double us;
+
+    (void) state;
+    for (coll = 0; coll < GR_NCOLLS; coll++) {
+        for (bytes = 1; bytes < MOST_BYTES; bytes = next_bytes(bytes)) {
+            q = nodes_question((enum gr_coll) coll, 2, 2);
+            set_bytes(&q, bytes);
+            one = gr_select(&gr_costs_host, &q);
+            for (rails = 2; rails <= 8; rails++) {
+                q.far.rails = rails;
+                q.nchannels = (uint32_t) ((4 + rails - 1) / rails * rails);
+                many = gr_select(&gr_costs_host, &q);
+                /* one channel where the bytes take a tenth of a message's time, all rails where they take as long */
+                assert_true((double) bytes * q.far.byte > 0.1 * q.far.step || 1 == many.nchannels);
+                assert_true((double) bytes * q.far.byte < q.far.step ||
+                            (0 == many.nchannels % (uint32_t) rails && many.us <= one.us * 1.0001));
+            }
+        }
+    }
+    /* one channel has one rail's part of the node's rate */
+    q = nodes_question(GR_COLL_ALLREDUCE, 4, 1);
+    q.bytes = 64 << 20;
+    us = gr_cost_far(&gr_costs_host, &q, GR_ALGO_RING, 2, &chunk);
+    q.far.rails = 2;
+    assert_true(gr_cost_far(&gr_costs_host, &q, GR_ALGO_RING, 2, &chunk) < 1.01 * us);
+    assert_true(gr_cost_far(&gr_costs_host, &q, GR_ALGO_RING, 1, &chunk) > 1.5 * us);
+}
+
+/* Where ranks share cores each hop inside a node takes a while: more of a chain's or a bucket's than of two levels. */
+static void ranks_that_share_cores_take_few_hops(void **state)
+{
+    static const enum gr_algo algos[] = {GR_ALGO_TWO_LEVEL, GR_ALGO_CHAIN, GR_ALGO_TWO_LEVEL, GR_ALGO_BUCKET};
+    double more[4];
+    int nodes, ranks, k;
+    size_t chunk;
+
+    (void) state;
+    for (nodes = 2; nodes <= 8; nodes++) {
+        for (ranks = 2; ranks <= 4; ranks++) {
+            for (k = 0; k < 4; k++) {
+                struct gr_question q = nodes_question(k < 2 ? GR_COLL_BCAST : GR_COLL_ALLREDUCE, nodes, ranks);
+
+                set_bytes(&q, 64);
+                more[k] = -gr_cost_far(&gr_costs_host, &q, algos[k], 1, &chunk);
+                q.far.shared = 1;
+                more[k] += gr_cost_far(&gr_costs_host, &q, algos[k], 1, &chunk);
+            }
+            assert_true(more[0] > 0 && more[1] > (nodes - 1) * more[0]);
+            assert_true(more[2] > 0 && more[3] > more[2] - 1e-9);
+        }
+    }
+}
+
+/* A rank of a bcast reads the root's mailbox only, in other collectives all ranks'. */
+static void mailboxes_of_all_ranks_take_longer_to_read(void **state)
+{
+    double two, many;
+    int coll;
+
+    (void) state;
+    for (coll = 0; coll < GR_COLL_ALLTOALL; coll++) {
+        struct gr_question q = host_question((enum gr_coll) coll, 2);
+
+        set_bytes(&q, 64);
+        two = gr_cost_mailbox(&gr_costs_host, &q);
+        q.p = 32;
+        set_bytes(&q, GR_COLL_ALLGATHER == coll ? 64 * 16 : 64);
+        many = gr_cost_mailbox(&gr_costs_host, &q);
+        assert_true(GR_COLL_BCAST == coll ? many == two : many > 5 * two && many < 50 * two);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(more_bytes_take_longer_and_better_links_do_not),
+        cmocka_unit_test(what_is_left_stays_left),
+        cmocka_unit_test(large_messages_use_all_rails),
+        cmocka_unit_test(ranks_that_share_cores_take_few_hops),
+        cmocka_unit_test(mailboxes_of_all_ranks_take_longer_to_read),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
