@@ -14,12 +14,14 @@
 #define REGRET 1.01
 
 /* The time of a choice by its own account. */
-static double cost_of(const struct gr_costs *costs, const struct gr_question *q, const struct gr_choice *c)
+static double cost_of(const struct gr_costs *costs, const struct gr_question *q,
+                      const struct gr_choice *c)
 {
     enum gr_means means = c->direct ? GR_BY_FETCHING : means_of(c->protocol);
     size_t chunk;
 
-    return GR_WAY_MAILBOX == c->way ? gr_cost_mailbox(costs, q) : gr_cost(costs, q, (enum gr_algo) c->way, means, &chunk);
+    return GR_WAY_MAILBOX == c->way ? gr_cost_mailbox(costs, q)
+                                    : gr_cost(costs, q, (enum gr_algo) c->way, means, &chunk);
 }
 
 static void check_regret(const struct gr_costs *costs, const struct gr_question *without)
@@ -37,11 +39,14 @@ static void check_regret(const struct gr_costs *costs, const struct gr_question 
         assert_true(!fits_mailbox(costs, &q) || c.us <= REGRET * gr_cost_mailbox(costs, &q));
         for (a = 0; a < GR_NALGOS; a++) {
             for (m = 0; m < GR_NMEANS; m++) {
-                if (may_move(costs, &q, (enum gr_means) m) && can_do(&q, (enum gr_algo) a, (enum gr_means) m) &&
+                if (may_move(costs, &q, (enum gr_means) m) &&
+                    can_do(&q, (enum gr_algo) a, (enum gr_means) m) &&
                     may_choose(costs, &q, (enum gr_algo) a) &&
-                    c.us > REGRET * gr_cost(costs, &q, (enum gr_algo) a, (enum gr_means) m, &chunk)) {
-                    fail_msg("%s p=%d nodes=%d %zu bytes: %s for %g us, not %s", gr_coll_name(q.coll), q.p, q.far.nodes,
-                             bytes, gr_way_name(c.way), c.us, gr_algo_name((enum gr_algo) a));
+                    c.us >
+                        REGRET * gr_cost(costs, &q, (enum gr_algo) a, (enum gr_means) m, &chunk)) {
+                    fail_msg("%s p=%d nodes=%d %zu bytes: %s for %g us, not %s",
+                             gr_coll_name(q.coll), q.p, q.far.nodes, bytes, gr_way_name(c.way),
+                             c.us, gr_algo_name((enum gr_algo) a));
                 }
             }
         }
@@ -71,7 +76,8 @@ static void lines_are_for_small_messages(void **state)
                 assert_true(GR_PROTOCOL_LL == c.protocol && 32 == c.threads && 1 == c.nchannels);
                 set_bytes(&q, (size_t) 1 << 30);
                 c = gr_select(&gr_costs_device[path], &q);
-                assert_true(GR_PROTOCOL_SIMPLE == c.protocol && THREADS == c.threads && q.nchannels == c.nchannels);
+                assert_true(GR_PROTOCOL_SIMPLE == c.protocol && THREADS == c.threads &&
+                            q.nchannels == c.nchannels);
             }
         }
     }

@@ -17,7 +17,8 @@
 #define CLOSE 1.2
 
 /* Better links. */
-static struct gr_costs scaled(const struct gr_costs *costs, struct gr_question *q, double step, double byte)
+static struct gr_costs scaled(const struct gr_costs *costs, struct gr_question *q, double step,
+                              double byte)
 {
     struct gr_costs c = *costs;
     int protocol;
@@ -39,15 +40,18 @@ static struct gr_costs scaled(const struct gr_costs *costs, struct gr_question *
     return c;
 }
 
-static double cost_of(const struct gr_costs *costs, const struct gr_question *q, int way, enum gr_means means)
+static double cost_of(const struct gr_costs *costs, const struct gr_question *q, int way,
+                      enum gr_means means)
 {
     size_t chunk;
 
-    return GR_WAY_MAILBOX == way ? gr_cost_mailbox(costs, q) : gr_cost(costs, q, (enum gr_algo) way, means, &chunk);
+    return GR_WAY_MAILBOX == way ? gr_cost_mailbox(costs, q)
+                                 : gr_cost(costs, q, (enum gr_algo) way, means, &chunk);
 }
 
 /* Never faster with more bytes, never slower over better links. */
-static void check_way(const struct gr_costs *costs, const struct gr_question *without, int way, enum gr_means means)
+static void check_way(const struct gr_costs *costs, const struct gr_question *without, int way,
+                      enum gr_means means)
 {
     struct gr_question q = *without;
     double us, last = 0;
@@ -62,13 +66,13 @@ static void check_way(const struct gr_costs *costs, const struct gr_question *wi
             struct gr_costs c = scaled(costs, &better, k ? 1 : 0.5, k ? 0.5 : 1);
 
             if (cost_of(&c, &better, way, means) > ROUNDING * us) {
-                fail_msg("%s %s p=%d %zu bytes: slower with half the %s", gr_way_name(way), gr_coll_name(q.coll), q.p, bytes,
-                         k ? "time per byte" : "latency");
+                fail_msg("%s %s p=%d %zu bytes: slower with half the %s", gr_way_name(way),
+                         gr_coll_name(q.coll), q.p, bytes, k ? "time per byte" : "latency");
             }
         }
         if (last > ROUNDING * us) {
-            fail_msg("%s %s p=%d: %zu bytes take %g us, fewer %g us", gr_way_name(way), gr_coll_name(q.coll), q.p, bytes, us,
-                     last);
+            fail_msg("%s %s p=%d: %zu bytes take %g us, fewer %g us", gr_way_name(way),
+                     gr_coll_name(q.coll), q.p, bytes, us, last);
         }
         last = us;
     }
@@ -84,7 +88,8 @@ static void check_ways(const struct gr_costs *costs, const struct gr_question *w
     q.bytes = MOST_BYTES; /* so that messages may be fetched */
     for (way = 0; way < GR_NALGOS; way++) {
         for (means = 0; means < GR_NMEANS; means++) {
-            if (may_move(costs, &q, (enum gr_means) means) && can_do(&q, (enum gr_algo) way, (enum gr_means) means) &&
+            if (may_move(costs, &q, (enum gr_means) means) &&
+                can_do(&q, (enum gr_algo) way, (enum gr_means) means) &&
                 may_choose(costs, &q, (enum gr_algo) way)) {
                 check_way(costs, &q, way, (enum gr_means) means);
             }
@@ -118,8 +123,9 @@ static void check_left(const struct gr_costs *costs, const struct gr_question *w
         set_bytes(&q, bytes);
         c = gr_select(costs, &q);
         if (seen[c.way] && slower[c.way] > CLOSE) {
-            fail_msg("%s p=%d nodes=%d: %s comes back at %zu bytes, after it was %.2f times as slow", gr_coll_name(q.coll), q.p,
-                     q.far.nodes, gr_way_name(c.way), bytes, slower[c.way]);
+            fail_msg(
+                "%s p=%d nodes=%d: %s comes back at %zu bytes, after it was %.2f times as slow",
+                gr_coll_name(q.coll), q.p, q.far.nodes, gr_way_name(c.way), bytes, slower[c.way]);
         }
         seen[c.way] = 1;
         slower[c.way] = 0;
@@ -127,7 +133,8 @@ static void check_left(const struct gr_costs *costs, const struct gr_question *w
             double least = INFINITY;
 
             for (m = 0; m < GR_NMEANS && k != c.way && seen[k]; m++) {
-                if (may_move(costs, &q, (enum gr_means) m) && can_do(&q, (enum gr_algo) k, (enum gr_means) m)) {
+                if (may_move(costs, &q, (enum gr_means) m) &&
+                    can_do(&q, (enum gr_algo) k, (enum gr_means) m)) {
                     least = fmin(least, cost_of(costs, &q, k, (enum gr_means) m));
                 }
             }
@@ -180,7 +187,8 @@ static void large_messages_use_all_rails(void **state)
 /* Where ranks share cores each hop inside a node takes a while: more of a chain's or a bucket's than of two levels. */
 static void ranks_that_share_cores_take_few_hops(void **state)
 {
-    static const enum gr_algo algos[] = {GR_ALGO_TWO_LEVEL, GR_ALGO_CHAIN, GR_ALGO_TWO_LEVEL, GR_ALGO_BUCKET};
+    static const enum gr_algo algos[] = {GR_ALGO_TWO_LEVEL, GR_ALGO_CHAIN, GR_ALGO_TWO_LEVEL,
+                                         GR_ALGO_BUCKET};
     double more[4];
     int nodes, ranks, k;
     size_t chunk;
@@ -189,7 +197,8 @@ static void ranks_that_share_cores_take_few_hops(void **state)
     for (nodes = 2; nodes <= 8; nodes++) {
         for (ranks = 2; ranks <= 4; ranks++) {
             for (k = 0; k < 4; k++) {
-                struct gr_question q = nodes_question(k < 2 ? GR_COLL_BCAST : GR_COLL_ALLREDUCE, nodes, ranks);
+                struct gr_question q =
+                    nodes_question(k < 2 ? GR_COLL_BCAST : GR_COLL_ALLREDUCE, nodes, ranks);
 
                 set_bytes(&q, 64);
                 more[k] = -gr_cost_far(&gr_costs_host, &q, algos[k], 1, &chunk);

@@ -27,13 +27,16 @@ static struct queue {
 } queues[RANKS][RANKS];
 
 struct count {
-    double hops;  /* messages in a row, of the longest path */
-    double bytes; /* of S, that pass the busiest node, or rank where there is one node, in one direction */
+    double hops; /* messages in a row, of the longest path */
+    double
+        bytes; /* of S, that pass the busiest node, or rank where there is one node, in one direction */
 };
 
 static int node_of(const struct gr_question *q, int rank)
 {
-    return q->far.nodes < 2 ? rank : 1 == q->torus.nested ? rank / q->far.ranks : rank % q->far.nodes;
+    return q->far.nodes < 2       ? rank
+           : 1 == q->torus.nested ? rank / q->far.ranks
+                                  : rank % q->far.nodes;
 }
 
 /* Take what the step waits for; 0: it is not there yet. */
@@ -57,7 +60,8 @@ static int receive(const struct gr_question *q, const struct gr_step *t, int ran
 }
 
 /* Send what the step sends, and count it by node. */
-static void post(const struct gr_question *q, const struct gr_step *t, int rank, double *clock, double *out, double *in)
+static void post(const struct gr_question *q, const struct gr_step *t, int rank, double *clock,
+                 double *out, double *in)
 {
     int k;
 
@@ -74,7 +78,8 @@ static void post(const struct gr_question *q, const struct gr_step *t, int rank,
 }
 
 /* Run the schedules of a channel's ranks. */
-static struct count run(const struct gr_question *q, enum gr_algo algo, uint32_t nchunks, uint32_t channel)
+static struct count run(const struct gr_question *q, enum gr_algo algo, uint32_t nchunks,
+                        uint32_t channel)
 {
     struct count count = {0, 0};
     double clock[RANKS] = {0}, out[RANKS] = {0}, in[RANKS] = {0};
@@ -84,7 +89,12 @@ static struct count run(const struct gr_question *q, enum gr_algo algo, uint32_t
     memset(queues, 0, sizeof(queues));
     while (moved) {
         for (rank = moved = 0; rank < q->p; rank++) {
-            struct gr_sched s = {.coll = q->coll, .algo = algo, .p = q->p, .pos = rank, .nchunks = nchunks, .torus = q->torus,
+            struct gr_sched s = {.coll = q->coll,
+                                 .algo = algo,
+                                 .p = q->p,
+                                 .pos = rank,
+                                 .nchunks = nchunks,
+                                 .torus = q->torus,
                                  .channel = gr_rings_lane(&q->torus, channel)};
 
             for (; at[rank] < gr_sched_len(&s); at[rank]++, moved = 1) {
@@ -122,7 +132,8 @@ static struct count on_paper(const struct gr_question *q, enum gr_algo algo)
 }
 
 /* The model's, in the same units: a question in which only messages, or only bytes take time. */
-static double price(const struct gr_question *without, enum gr_algo algo, double step, double byte, size_t bytes)
+static double price(const struct gr_question *without, enum gr_algo algo, double step, double byte,
+                    size_t bytes)
 {
     struct gr_costs costs = gr_costs_host;
     struct gr_question q = *without;
@@ -150,19 +161,22 @@ typedef void (*pair_fn)(const struct gr_question *q, enum gr_algo algo, struct c
 /* All algorithms that may be chosen, between nodes and in one. */
 static void for_each_algorithm(pair_fn visit)
 {
-    static const int shapes[][2] = {{2, 1}, {3, 1}, {4, 1}, {5, 1}, {7, 1}, {8, 1}, {2, 2}, {3, 2}, {4, 2}, {4, 4}, {5, 3}, {8, 4}};
+    static const int shapes[][2] = {{2, 1}, {3, 1}, {4, 1}, {5, 1}, {7, 1}, {8, 1},
+                                    {2, 2}, {3, 2}, {4, 2}, {4, 4}, {5, 3}, {8, 4}};
     size_t k;
     int coll, algo;
 
     for (k = 0; k < 2 * COUNT_OF(shapes); k++) {
         for (coll = 0; coll < GR_NCOLLS; coll++) {
             for (algo = 0; algo < GR_NALGOS; algo++) {
-                struct gr_question q = nodes_question((enum gr_coll) coll, shapes[k / 2][0], shapes[k / 2][1]);
+                struct gr_question q =
+                    nodes_question((enum gr_coll) coll, shapes[k / 2][0], shapes[k / 2][1]);
 
                 if (k % 2) {
                     q = host_question((enum gr_coll) coll, q.p);
                 }
-                if (can_do(&q, (enum gr_algo) algo, GR_BY_SLOTS) && may_choose(&gr_costs_host, &q, (enum gr_algo) algo)) {
+                if (can_do(&q, (enum gr_algo) algo, GR_BY_SLOTS) &&
+                    may_choose(&gr_costs_host, &q, (enum gr_algo) algo)) {
                     visit(&q, (enum gr_algo) algo, on_paper(&q, (enum gr_algo) algo));
                 }
             }
@@ -170,11 +184,12 @@ static void for_each_algorithm(pair_fn visit)
     }
 }
 
-static void check_within(const struct gr_question *q, enum gr_algo algo, const char *what, double ratio, double least, double most)
+static void check_within(const struct gr_question *q, enum gr_algo algo, const char *what,
+                         double ratio, double least, double most)
 {
     if (ratio < least || ratio > most) {
-        fail_msg("%s %s, %d ranks on %d nodes: %.2f times the %s on paper", gr_coll_name(q->coll), gr_algo_name(algo), q->p,
-                 q->far.nodes, ratio, what);
+        fail_msg("%s %s, %d ranks on %d nodes: %.2f times the %s on paper", gr_coll_name(q->coll),
+                 gr_algo_name(algo), q->p, q->far.nodes, ratio, what);
     }
 }
 
@@ -196,7 +211,8 @@ static void check_bytes(const struct gr_question *q, enum gr_algo algo, struct c
 {
     size_t bytes = (size_t) 1 << 30;
     double ratio = price(q, algo, 1e-9, 1, bytes) / (double) bytes / count.bytes;
-    int exact = q->far.nodes > 1 && (GR_ALGO_RING == algo || GR_ALGO_CHAIN == algo || GR_ALGO_BUCKET == algo);
+    int exact = q->far.nodes > 1 &&
+                (GR_ALGO_RING == algo || GR_ALGO_CHAIN == algo || GR_ALGO_BUCKET == algo);
 
     check_within(q, algo, "bytes", ratio, exact ? 0.99 : 0.37, exact ? 1.01 : 2.7);
 }
@@ -226,24 +242,31 @@ static void check_crossings(const struct gr_question *q, enum gr_algo algo, stru
         struct count theirs;
         double size;
 
-        if (!can_do(q, (enum gr_algo) other, GR_BY_SLOTS) || !may_choose(&gr_costs_host, q, (enum gr_algo) other)) {
+        if (!can_do(q, (enum gr_algo) other, GR_BY_SLOTS) ||
+            !may_choose(&gr_costs_host, q, (enum gr_algo) other)) {
             continue;
         }
         theirs = on_paper(q, (enum gr_algo) other);
         if (is_folded(q, algo) || is_folded(q, (enum gr_algo) other)) {
             continue;
         }
-        if (is_pipe(q, algo) || is_pipe(q, (enum gr_algo) other) || theirs.hops < 2 * count.hops || theirs.bytes > 0.5 * count.bytes) {
+        if (is_pipe(q, algo) || is_pipe(q, (enum gr_algo) other) || theirs.hops < 2 * count.hops ||
+            theirs.bytes > 0.5 * count.bytes) {
             continue;
         }
         one.slot_bytes = MOST_BYTES;
-        size = q->far.step * (theirs.hops - count.hops) / (q->far.byte * (count.bytes - theirs.bytes));
-        check_within(q, algo, "advantage before the crossing",
-                     price(&one, algo, q->far.step, q->far.byte, (size_t) (size / 4)) /
-                         price(&one, (enum gr_algo) other, q->far.step, q->far.byte, (size_t) (size / 4)), 0, 1);
-        check_within(q, algo, "advantage behind the crossing",
-                     price(&one, algo, q->far.step, q->far.byte, (size_t) (size * 4)) /
-                         price(&one, (enum gr_algo) other, q->far.step, q->far.byte, (size_t) (size * 4)), 1, INFINITY);
+        size =
+            q->far.step * (theirs.hops - count.hops) / (q->far.byte * (count.bytes - theirs.bytes));
+        check_within(
+            q, algo, "advantage before the crossing",
+            price(&one, algo, q->far.step, q->far.byte, (size_t) (size / 4)) /
+                price(&one, (enum gr_algo) other, q->far.step, q->far.byte, (size_t) (size / 4)),
+            0, 1);
+        check_within(
+            q, algo, "advantage behind the crossing",
+            price(&one, algo, q->far.step, q->far.byte, (size_t) (size * 4)) /
+                price(&one, (enum gr_algo) other, q->far.step, q->far.byte, (size_t) (size * 4)),
+            1, INFINITY);
         crossings++;
     }
 }
@@ -265,11 +288,13 @@ static void check_ends(const struct gr_question *without, enum gr_algo algo, str
 
     set_bytes(&q, 1);
     chosen = on_paper(&q, (enum gr_algo) gr_select(&gr_costs_host, &q).way);
-    check_within(&q, algo, "messages of the chosen", q.far.nodes > 1 ? count.hops / chosen.hops : 1, 0.7, INFINITY);
+    check_within(&q, algo, "messages of the chosen", q.far.nodes > 1 ? count.hops / chosen.hops : 1,
+                 0.7, INFINITY);
     set_bytes(&q, (size_t) 1 << 30);
     way = gr_select(&gr_costs_host, &q).way;
     chosen = on_paper(&q, (enum gr_algo) way);
-    check_within(&q, algo, "bytes of the chosen", is_folded(&q, (enum gr_algo) way) ? 1 : count.bytes / chosen.bytes, 0.7, INFINITY);
+    check_within(&q, algo, "bytes of the chosen",
+                 is_folded(&q, (enum gr_algo) way) ? 1 : count.bytes / chosen.bytes, 0.7, INFINITY);
 }
 
 static void small_take_few_messages_and_large_few_bytes(void **state)

@@ -18,21 +18,34 @@ static inline size_t next_bytes(size_t bytes)
 static inline void set_bytes(struct gr_question *q, size_t bytes)
 {
     q->bytes = bytes;
-    q->post_bytes = GR_COLL_ALLGATHER == q->coll ? (bytes + (size_t) q->p - 1) / (size_t) q->p : bytes;
+    q->post_bytes =
+        GR_COLL_ALLGATHER == q->coll ? (bytes + (size_t) q->p - 1) / (size_t) q->p : bytes;
 }
 
 /* Ranks of one node, in host memory. */
 static inline struct gr_question host_question(enum gr_coll coll, int p)
 {
-    return (struct gr_question) {.coll = coll, .p = p, .forced = -1, .nchannels = 4, .slot_bytes = 65536, .nslots = 4,
-                                 .protocol = -1};
+    return (struct gr_question){.coll = coll,
+                                .p = p,
+                                .forced = -1,
+                                .nchannels = 4,
+                                .slot_bytes = 65536,
+                                .nslots = 4,
+                                .protocol = -1};
 }
 
 /* Devices, as the component asks: lines of 128 bytes only over NVLink. */
 static inline struct gr_question device_question(enum gr_coll coll, int p, enum gr_path path)
 {
-    struct gr_question q = {.coll = coll, .p = p, .forced = -1, .nchannels = 16, .slot_bytes = 131072, .nslots = 4,
-                            .protocol = -1, .line_bytes = {[GR_PROTOCOL_LL] = LL_BYTES}, .threads = THREADS};
+    struct gr_question q = {.coll = coll,
+                            .p = p,
+                            .forced = -1,
+                            .nchannels = 16,
+                            .slot_bytes = 131072,
+                            .nslots = 4,
+                            .protocol = -1,
+                            .line_bytes = {[GR_PROTOCOL_LL] = LL_BYTES},
+                            .threads = THREADS};
 
     q.line_bytes[GR_PROTOCOL_LL128] = GR_PATH_NVLINK == path ? LL128_BYTES : 0;
     return q;
@@ -43,8 +56,8 @@ static inline struct gr_question nodes_question(enum gr_coll coll, int nodes, in
 {
     struct gr_question q = host_question(coll, nodes * ranks);
 
-    q.torus = (struct gr_torus) {.ndims = 2, .dims = {ranks, nodes}, .nested = 1};
-    q.far = (struct gr_far) {.nodes = nodes, .ranks = ranks, .step = 20, .byte = 0.0008};
+    q.torus = (struct gr_torus){.ndims = 2, .dims = {ranks, nodes}, .nested = 1};
+    q.far = (struct gr_far){.nodes = nodes, .ranks = ranks, .step = 20, .byte = 0.0008};
     return q;
 }
 
@@ -60,7 +73,8 @@ static inline void for_each_host(enum gr_coll coll, visit_fn visit)
     for (p = 1; p <= 64; p += 1 + p / 9) {
         struct gr_question q = host_question(coll, p);
 
-        q.torus = (struct gr_torus) {.ndims = p % 3 ? 2 - (p % 4 > 0) : 0, .dims = {p % 4 ? p : p / 4, 4}};
+        q.torus =
+            (struct gr_torus){.ndims = p % 3 ? 2 - (p % 4 > 0) : 0, .dims = {p % 4 ? p : p / 4, 4}};
         for (k = 0; k < 6 * COUNT_OF(slots); k++) {
             q.slot_bytes = slots[k / 6];
             q.box_bytes = boxes[k / 2 % 3];
@@ -88,12 +102,15 @@ static inline void for_each_device(enum gr_coll coll, visit_fn visit)
 
 static inline void for_each_cluster(enum gr_coll coll, visit_fn visit)
 {
-    static const int shapes[][2] = {{2, 1}, {5, 1}, {16, 1}, {2, 2}, {4, 2}, {3, 5}, {16, 4}, {64, 8}};
+    static const int shapes[][2] = {{2, 1}, {5, 1}, {16, 1}, {2, 2},
+                                    {4, 2}, {3, 5}, {16, 4}, {64, 8}};
     size_t n;
     int k;
 
     for (n = 0; n < COUNT_OF(shapes); n++) {
-        for (k = 0; k < 24; k++) { /* ranks in no order, of nodes, in turns; one rail or three; cores shared; devices */
+        for (
+            k = 0; k < 24;
+            k++) { /* ranks in no order, of nodes, in turns; one rail or three; cores shared; devices */
             struct gr_question q = nodes_question(coll, shapes[n][0], shapes[n][1]);
 
             q.torus.nested = k % 3;
@@ -124,7 +141,8 @@ static inline void for_each_question(visit_fn visit)
 
 static inline int fits_mailbox(const struct gr_costs *costs, const struct gr_question *q)
 {
-    return GR_COLL_ALLTOALL != q->coll && q->box_bytes > 0 && q->post_bytes <= q->box_bytes && q->p <= costs->mail_ranks;
+    return GR_COLL_ALLTOALL != q->coll && q->box_bytes > 0 && q->post_bytes <= q->box_bytes &&
+           q->p <= costs->mail_ranks;
 }
 
 /* Whether the algorithm can do the call so: a message of several chunks must leave a slot free; a line's slot takes one. */
@@ -139,14 +157,16 @@ static inline int can_do(const struct gr_question *q, enum gr_algo algo, enum gr
     if (GR_BY_FETCHING == means) {
         return gr_algo_may_fetch(algo);
     }
-    return 1 == most || (GR_BY_SLOTS == means ? q->slot_bytes / most * (q->nslots - 1) >= 32 : most < q->nslots);
+    return 1 == most ||
+           (GR_BY_SLOTS == means ? q->slot_bytes / most * (q->nslots - 1) >= 32 : most < q->nslots);
 }
 
 /*
  * Whether it may be chosen where nothing is forced. Flat ones need links to everybody; nothing goes along a torus by itself,
  * but for algorithms that know nodes, where there are some, and ranks lie on them as the algorithm wants.
  */
-static inline int may_choose(const struct gr_costs *costs, const struct gr_question *q, enum gr_algo algo)
+static inline int may_choose(const struct gr_costs *costs, const struct gr_question *q,
+                             enum gr_algo algo)
 {
     switch (algo) {
     case GR_ALGO_FLAT:
@@ -170,19 +190,25 @@ static inline int may_choose(const struct gr_costs *costs, const struct gr_quest
 
 static inline enum gr_means means_of(int protocol)
 {
-    return GR_PROTOCOL_LL == protocol ? GR_BY_LL : GR_PROTOCOL_LL128 == protocol ? GR_BY_LL128 : GR_BY_SLOTS;
+    return GR_PROTOCOL_LL == protocol      ? GR_BY_LL
+           : GR_PROTOCOL_LL128 == protocol ? GR_BY_LL128
+                                           : GR_BY_SLOTS;
 }
 
 /* Whether messages may be moved so, where nothing is forced but a protocol; one that does not exist is no constraint. */
-static inline int may_move(const struct gr_costs *costs, const struct gr_question *q, enum gr_means means)
+static inline int may_move(const struct gr_costs *costs, const struct gr_question *q,
+                           enum gr_means means)
 {
     int forced = q->protocol > 0 && 0 == q->line_bytes[q->protocol] ? -1 : q->protocol;
-    int protocol = GR_BY_LL == means ? GR_PROTOCOL_LL : GR_BY_LL128 == means ? GR_PROTOCOL_LL128 : GR_PROTOCOL_SIMPLE;
+    int protocol = GR_BY_LL == means      ? GR_PROTOCOL_LL
+                   : GR_BY_LL128 == means ? GR_PROTOCOL_LL128
+                                          : GR_PROTOCOL_SIMPLE;
 
     if (GR_BY_FETCHING == means) {
         return q->direct && q->bytes >= costs->direct_from;
     }
-    return (forced < 0 || forced == protocol) && (GR_PROTOCOL_SIMPLE == protocol || q->line_bytes[protocol] > 0) &&
+    return (forced < 0 || forced == protocol) &&
+           (GR_PROTOCOL_SIMPLE == protocol || q->line_bytes[protocol] > 0) &&
            (forced >= 0 || GR_PROTOCOL_SIMPLE == protocol || costs->lines[protocol].step > 0);
 }
 

@@ -13,8 +13,9 @@
 static int same(const struct gr_choice *a, const struct gr_choice *b)
 {
     return a->way == b->way && a->nchannels == b->nchannels && a->chunk_bytes == b->chunk_bytes &&
-           a->direct == b->direct && a->direct_chunk_bytes == b->direct_chunk_bytes && a->protocol == b->protocol &&
-           a->threads == b->threads && a->direct_bytes == b->direct_bytes && a->us == b->us;
+           a->direct == b->direct && a->direct_chunk_bytes == b->direct_chunk_bytes &&
+           a->protocol == b->protocol && a->threads == b->threads &&
+           a->direct_bytes == b->direct_bytes && a->us == b->us;
 }
 
 /* Whether what is forced can do it by some means; nothing can always. */
@@ -23,32 +24,40 @@ static int possible(const struct gr_costs *costs, const struct gr_question *q)
     int m, found = q->forced < 0 || (GR_WAY_MAILBOX == q->forced && fits_mailbox(costs, q));
 
     for (m = 0; m < GR_NMEANS && GR_WAY_MAILBOX != q->forced; m++) {
-        found |= q->forced >= 0 && may_move(costs, q, (enum gr_means) m) && can_do(q, (enum gr_algo) q->forced, (enum gr_means) m);
+        found |= q->forced >= 0 && may_move(costs, q, (enum gr_means) m) &&
+                 can_do(q, (enum gr_algo) q->forced, (enum gr_means) m);
     }
     return found;
 }
 
 /* A direct plan is chosen only where it may be, with messages that can be sent so. */
-static void check_direct(const struct gr_costs *costs, const struct gr_question *q, const struct gr_choice *c)
+static void check_direct(const struct gr_costs *costs, const struct gr_question *q,
+                         const struct gr_choice *c)
 {
     assert_true(may_move(costs, q, GR_BY_FETCHING) && gr_algo_may_fetch((enum gr_algo) c->way));
-    assert_true(0 == c->direct_bytes || 2 == q->p || GR_COLL_BCAST == q->coll || GR_COLL_ALLGATHER == q->coll ||
-                GR_COLL_ALLTOALL == q->coll);
-    assert_in_range(c->direct_chunk_bytes, 1, 0 == c->direct_bytes ? q->slot_bytes : c->direct_bytes);
+    assert_true(0 == c->direct_bytes || 2 == q->p || GR_COLL_BCAST == q->coll ||
+                GR_COLL_ALLGATHER == q->coll || GR_COLL_ALLTOALL == q->coll);
+    assert_in_range(c->direct_chunk_bytes, 1,
+                    0 == c->direct_bytes ? q->slot_bytes : c->direct_bytes);
 }
 
 /* Channels come with bytes, on all rails alike; threads with bytes, too, in whole warps, 16 bytes for each. */
-static void check_width(const struct gr_costs *costs, const struct gr_question *q, const struct gr_choice *c)
+static void check_width(const struct gr_costs *costs, const struct gr_question *q,
+                        const struct gr_choice *c)
 {
     int lines = GR_PROTOCOL_SIMPLE != c->protocol;
-    size_t per = lines ? costs->lines[c->protocol].channel_bytes : costs->channel_bytes, wanted = 1 + q->bytes / per;
+    size_t per = lines ? costs->lines[c->protocol].channel_bytes : costs->channel_bytes,
+           wanted = 1 + q->bytes / per;
     size_t most = wanted < q->nchannels ? wanted : q->nchannels, share = q->bytes / c->nchannels;
 
     assert_in_range(c->nchannels, most, q->nchannels);
     assert_true(q->far.rails > 1 || c->nchannels == most);
-    assert_true(0 == c->threads % 32 && c->threads <= q->threads && (lines || q->threads == c->threads));
-    share /= lines && GR_BLOCKS == gr_algo_layout((enum gr_algo) c->way, q->coll) ? (size_t) q->p : 1;
-    assert_true(0 == q->threads || c->threads == q->threads || (c->threads >= 32 && (size_t) c->threads * 16 >= share));
+    assert_true(0 == c->threads % 32 && c->threads <= q->threads &&
+                (lines || q->threads == c->threads));
+    share /=
+        lines && GR_BLOCKS == gr_algo_layout((enum gr_algo) c->way, q->coll) ? (size_t) q->p : 1;
+    assert_true(0 == q->threads || c->threads == q->threads ||
+                (c->threads >= 32 && (size_t) c->threads * 16 >= share));
 }
 
 static void check_choice(const struct gr_costs *costs, const struct gr_question *q)
@@ -68,7 +77,8 @@ static void check_choice(const struct gr_costs *costs, const struct gr_question 
         assert_true(!lines || q->line_bytes[c.protocol] > 0);
         assert_in_range(c.chunk_bytes, 1, lines ? q->line_bytes[c.protocol] : q->slot_bytes);
     }
-    assert_true(q->protocol < 0 || (q->protocol > 0 && 0 == q->line_bytes[q->protocol]) || c.protocol == q->protocol);
+    assert_true(q->protocol < 0 || (q->protocol > 0 && 0 == q->line_bytes[q->protocol]) ||
+                c.protocol == q->protocol);
     if (c.direct) {
         check_direct(costs, q, &c);
     }
@@ -89,7 +99,8 @@ static void check_all_ways(const struct gr_costs *costs, const struct gr_questio
     size_t bytes;
 
     for (q.forced = -1; q.forced < GR_NWAYS; q.forced++) {
-        if (q.forced < 0 || GR_WAY_MAILBOX == q.forced || gr_algo_has((enum gr_algo) q.forced, q.coll)) {
+        if (q.forced < 0 || GR_WAY_MAILBOX == q.forced ||
+            gr_algo_has((enum gr_algo) q.forced, q.coll)) {
             for (bytes = 1; bytes < MOST_BYTES; bytes = 2 * bytes + 1) {
                 set_bytes(&q, bytes);
                 check_choice(costs, &q);
@@ -113,7 +124,8 @@ static void check_what_is_not_there(const struct gr_costs *costs, const struct g
     set_bytes(&plain, 100000);
     set_bytes(&other, 100000);
     if (q->far.nodes < 2) {
-        other.far = (struct gr_far) {.nodes = 1, .ranks = q->p, .step = 20, .byte = 1, .rails = 1, .shared = 1};
+        other.far = (struct gr_far){
+            .nodes = 1, .ranks = q->p, .step = 20, .byte = 1, .rails = 1, .shared = 1};
     } else if (1 == q->far.rails) {
         other.far.rails = 0;
     }
