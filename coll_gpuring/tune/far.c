@@ -8,7 +8,7 @@
  *      bucket, allreduce   2 S (Q-1)/Q         twoshot     2 P S (N-P)/N           chain       S
  *
  *      two-level, allreduce  S log2 Q, in blocks S (Q-1)/Q             node-tree, allreduce    2 S
- *      doubling, allreduce   P S log2 Q, in blocks P S (N-P)/N
+ *      doubling, allreduce   P S log2 Q, in blocks P S (N-P)/N, twice that where N is no power of two
  *
  * What moves inside nodes is taken for free but for its steps, it differs little between these; not so two-level, where
  * leaders have to move what their nodes have, one rank's after the other.
@@ -91,7 +91,8 @@ static struct course doubling(const struct gr_question *q)
     double ranks = q->far.ranks, rounds = rounds_among(q->p), fold = exp2(rounds) > q->p;
     double near = q->torus.nested && 0 == fold ? rounds_among(q->far.ranks) : 0;
     double hops = rounds - near + fold, s = (1 == q->far.ranks ? HEADER : 0) + (double) q->bytes;
-    double bytes = (GR_COLL_ALLREDUCE == q->coll ? hops : (q->p - ranks) / q->p) * s;
+    double blocks = (1 + fold) * (q->p - ranks) / q->p; /* ranks without a place give or get all of them besides */
+    double bytes = (GR_COLL_ALLREDUCE == q->coll ? hops : blocks) * s;
 
     double more = in_the_way(ranks) * hops;
     int begins = GR_COLL_REDUCE_SCATTER == q->coll;

@@ -148,12 +148,6 @@ static double price(const struct gr_question *without, enum gr_algo algo, double
     return gr_cost(&costs, &q, algo, GR_BY_SLOTS, &chunk);
 }
 
-/* The model does not know the bytes that ranks without a place make others send, beside what these send for themselves. */
-static int is_folded(const struct gr_question *q, enum gr_algo algo)
-{
-    return GR_ALGO_DOUBLING == algo && 0 != (q->p & (q->p - 1));
-}
-
 static int crossings; /* that were found */
 
 typedef void (*pair_fn)(const struct gr_question *q, enum gr_algo algo, struct count count);
@@ -247,9 +241,6 @@ static void check_crossings(const struct gr_question *q, enum gr_algo algo, stru
             continue;
         }
         theirs = on_paper(q, (enum gr_algo) other);
-        if (is_folded(q, algo) || is_folded(q, (enum gr_algo) other)) {
-            continue;
-        }
         if (is_pipe(q, algo) || is_pipe(q, (enum gr_algo) other) || theirs.hops < 2 * count.hops ||
             theirs.bytes > 0.5 * count.bytes) {
             continue;
@@ -293,8 +284,7 @@ static void check_ends(const struct gr_question *without, enum gr_algo algo, str
     set_bytes(&q, (size_t) 1 << 30);
     way = gr_select(&gr_costs_host, &q).way;
     chosen = on_paper(&q, (enum gr_algo) way);
-    check_within(&q, algo, "bytes of the chosen",
-                 is_folded(&q, (enum gr_algo) way) ? 1 : count.bytes / chosen.bytes, 0.7, INFINITY);
+    check_within(&q, algo, "bytes of the chosen", count.bytes / chosen.bytes, 0.7, INFINITY);
 }
 
 static void small_take_few_messages_and_large_few_bytes(void **state)
