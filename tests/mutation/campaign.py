@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Running faults against tests: which, in which order, and what is noted."""
 import time
+from collections import Counter
 
 from faults import planted
 from results import BASE
@@ -26,6 +27,7 @@ class Campaign:
         self.mapped = {t for functions in coverage.values() for names in functions.values() for t in names}
         self.until = time.monotonic() + seconds if seconds else float("inf")
         self.errors = []
+        self.areas = {}  # of faults
 
     def left(self):
         left = self.until - time.monotonic()
@@ -56,10 +58,11 @@ class Campaign:
         return base if base is not None else self.known.seconds.get(test.name, LONGEST)
 
     def candidates(self, fault, only_known):
-        """The tests for a fault: those that are known to catch it, then the others, the cheapest first."""
+        """The tests for a fault: those that are known to catch it, then what costs least for a catch, by faults of its area."""
         caught = self.known.caught.get(fault.name, {})
+        hits = Counter(t for (f, t), row in self.results.rows.items() if row[0] == "caught" and self.areas.get(f) == fault.area)
         tests = [t for t in self.tests if (t.name in caught if only_known else self.executes(fault, t))]
-        return sorted(tests, key=lambda t: (t.name not in caught, self.price(t)))
+        return sorted(tests, key=lambda t: (t.name not in caught, self.price(t) / (1 + hits[t.name])))
 
     # ---- running ----
 
@@ -138,6 +141,7 @@ class Campaign:
     def run(self, faults, first, only_known):
         """Run them all. 0: each is caught; 1: not; 3: the time was over before."""
         good = True
+        self.areas = {f.name: f.area for f in faults}
         try:
             for fault in faults:
                 self.run_fault(fault, first, only_known)

@@ -154,7 +154,7 @@ class Work:
         if test.name == TEAM_TEST:
             out = self.few / "team_kernels.so"
             self.build_few(self.src / "tests/unit/gpu/team_kernels.cu", out, [])
-            return {"TEAM_TEST_KERNELS": f"{out}:{self.fake_driver() / 'device_kernels.so'}"}
+            return {"TEAM_TEST_FEW": "1", "TEAM_TEST_KERNELS": f"{out}:{self.fake_driver() / 'device_kernels.so'}"}
         return {}
 
     def fake_driver(self):

@@ -83,13 +83,9 @@ static CUresult record(CUevent event, CUstream stream)
     return fails(TD_RECORD) ? faults[TD_RECORD].error : real.cuEventRecord(event, stream);
 }
 
-/* TEAM_TEST_FLUSH=none: as if nobody had called it. */
 static CUresult flush(CUflushGPUDirectRDMAWritesTarget target, CUflushGPUDirectRDMAWritesScope scope)
 {
-    if (fails(TD_FLUSH)) {
-        return faults[TD_FLUSH].error;
-    }
-    return NULL != getenv("TEAM_TEST_FLUSH") ? CUDA_SUCCESS : real.cuFlushGPUDirectRDMAWrites(target, scope);
+    return fails(TD_FLUSH) ? faults[TD_FLUSH].error : real.cuFlushGPUDirectRDMAWrites(target, scope);
 }
 
 /* ---- what is held ---- */

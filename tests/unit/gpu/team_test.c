@@ -4,7 +4,8 @@
  * driver. Here: calls of every kind against results computed on the host, and kernels that find no place.
  *
  * Environment: GPURING_SEED; TEAM_TEST_ONE_IN=N: one in N cases; TEAM_TEST_NODES=N: ranks on so many nodes;
- * TEAM_TEST_GATE: through a gate; TEAM_TEST_DIRECT: networks reach devices; and what device_rows.h says.
+ * TEAM_TEST_GATE: through a gate; TEAM_TEST_DIRECT: networks reach devices; TEAM_TEST_FEW: there are only the kernels of
+ * team_kernels.cu; and what device_rows.h says.
  */
 #include "team_net.h"
 #include "team_rows.h"
