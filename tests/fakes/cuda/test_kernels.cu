@@ -216,8 +216,10 @@ extern "C" __global__ void deep_stack(uint64_t *out, int depth)
 {
     volatile unsigned char much[1 << 19];
 
-    much[0] = (unsigned char) depth;
-    gp_st<uint64_t>(out, much[0]);
+    for (int i = (int) sizeof(much) - 1; i >= 0; i -= 1024) { /* no page is left out: one of them guards the stack */
+        much[i] = (unsigned char) depth;
+    }
+    gp_st<uint64_t>(out, much[1023]);
 }
 GP_EXPORT(deep_stack)
 
