@@ -25,7 +25,7 @@ static inline void set_bytes(struct gr_question *q, size_t bytes)
 /* Ranks of one node, in host memory. */
 static inline struct gr_question host_question(enum gr_coll coll, int p)
 {
-    return (struct gr_question){.coll = coll,
+    return (struct gr_question) {.coll = coll,
                                 .p = p,
                                 .forced = -1,
                                 .nchannels = 4,
@@ -56,8 +56,8 @@ static inline struct gr_question nodes_question(enum gr_coll coll, int nodes, in
 {
     struct gr_question q = host_question(coll, nodes * ranks);
 
-    q.torus = (struct gr_torus){.ndims = 2, .dims = {ranks, nodes}, .nested = 1};
-    q.far = (struct gr_far){.nodes = nodes, .ranks = ranks, .step = 20, .byte = 0.0008};
+    q.torus = (struct gr_torus) {.ndims = 2, .dims = {ranks, nodes}, .nested = 1};
+    q.far = (struct gr_far) {.nodes = nodes, .ranks = ranks, .step = 20, .byte = 0.0008};
     return q;
 }
 
@@ -73,8 +73,9 @@ static inline void for_each_host(enum gr_coll coll, visit_fn visit)
     for (p = 1; p <= 64; p += 1 + p / 9) {
         struct gr_question q = host_question(coll, p);
 
-        q.torus =
-            (struct gr_torus){.ndims = p % 3 ? 2 - (p % 4 > 0) : 0, .dims = {p % 4 ? p : p / 4, 4}};
+        q.torus.ndims = p % 3 ? 2 - (p % 4 > 0) : 0;
+        q.torus.dims[0] = p % 4 ? p : p / 4;
+        q.torus.dims[1] = 4;
         for (k = 0; k < 6 * COUNT_OF(slots); k++) {
             q.slot_bytes = slots[k / 6];
             q.box_bytes = boxes[k / 2 % 3];
@@ -108,9 +109,8 @@ static inline void for_each_cluster(enum gr_coll coll, visit_fn visit)
     int k;
 
     for (n = 0; n < COUNT_OF(shapes); n++) {
-        for (
-            k = 0; k < 24;
-            k++) { /* ranks in no order, of nodes, in turns; one rail or three; cores shared; devices */
+        /* ranks in no order, of nodes, in turns; one rail or three; cores shared; devices */
+        for (k = 0; k < 24; k++) {
             struct gr_question q = nodes_question(coll, shapes[n][0], shapes[n][1]);
 
             q.torus.nested = k % 3;

@@ -124,7 +124,7 @@ static void check_what_is_not_there(const struct gr_costs *costs, const struct g
     set_bytes(&plain, 100000);
     set_bytes(&other, 100000);
     if (q->far.nodes < 2) {
-        other.far = (struct gr_far){
+        other.far = (struct gr_far) {
             .nodes = 1, .ranks = q->p, .step = 20, .byte = 1, .rails = 1, .shared = 1};
     } else if (1 == q->far.rails) {
         other.far.rails = 0;
