@@ -50,18 +50,18 @@ ok "1024 bytes" row 1994.606 1970.078 1970.246 -m 1k
 ok "1 byte, packets" row 30.446 5.592 6.086 -m 1 --model packets
 ok "8 bytes, packets" row 43.886 19.352 19.526 -m 8 --model packets
 in_all && ok "64 bytes, packets" row - 126.878 - -m 64 --model packets --schemes 2
-ok "64 bytes, senders +-2%" row 152.5 127.8 128.2 -m 64 --uneven 0.02
+in_all && ok "64 bytes, senders +-2%" row 152.5 127.8 128.2 -m 64 --uneven 0.02
 ok "64 bytes, senders +-10%" row 157.1 132.2 132.8 -m 64 --uneven 0.1
 ok "64 bytes, senders +-50%" row 180.8 221.5 156.5 -m 64 --uneven 0.5
 in_all && ok "64 bytes, senders +-50%, packets" row - 207.3 - -m 64 --uneven 0.5 --model packets --schemes 2 --progress
 in_all && ok "and such a long run says how far it is" grep -Eq '^torus_sim: 64 bytes, packets, scheme 2: [0-9]+%$' "$tmp/err"
-ok "64 bytes, 1% of the senders x10" row 449.5 479.0 425.2 -m 64 --skewed 0.01
+in_all && ok "64 bytes, 1% of the senders x10" row 449.5 479.0 425.2 -m 64 --skewed 0.01
 in_all && ok "64 bytes, senders +-2%, packets" row - 141.1 - -m 64 --uneven 0.02 --model packets --schemes 2
 in_all && ok "64 bytes, senders +-10%, packets" row - 161.5 - -m 64 --uneven 0.1 --model packets --schemes 2
 in_all && ok "64 bytes, 1% of the senders x10, packets" row - 523.3 - -m 64 --skewed 0.01 --model packets --schemes 2
 ok "(1)-(3) is 14 syncs of 1.740 us at every size, even" all '$10 > 24.36 * 0.99 && $10 < 24.36 * 1.01' -m 1:64k
 in_all && ok "(1)-(3) is 14 syncs of 1.740 us at every size, senders +-50%" all '$10 > 24.36 * 0.99 && $10 < 24.36 * 1.01' -m 1:64k --uneven 0.5
-ok "(1) and (3) have no conflicts, even" all '$12 == 0 && $13 > 0 && $14 == 0' -m 1:64k
+in_all && ok "(1) and (3) have no conflicts, even" all '$12 == 0 && $13 > 0 && $14 == 0' -m 1:64k
 in_all && ok "(1) and (3) have no conflicts, senders +-50%" all '$12 == 0 && $13 > 0 && $14 == 0' -m 1:64k --uneven 0.5
 ok "senders +-50%: (3) is 25% to 33% below (2) from 64 bytes" all '$9 / $8 > 0.67 && $9 / $8 < 0.75' -m 64:64k --uneven 0.5
 

@@ -292,7 +292,7 @@ ok "a fixed order is noticed" notices is_interleaved runs.py 'order.sample(jobs,
 ok "collectives that are not active are left out" names_inactive
 ok "a configuration that crashes" outlives_crash
 ok "a configuration that hangs" outlives_hang
-ok "gpuring that hangs" stops_without_gpuring
+in_all && ok "gpuring that hangs" stops_without_gpuring
 ok "an interrupted run" outlives_interrupt
 ok "OSU's programs" runs_osu
 

@@ -22,7 +22,7 @@ GPURING_MEMORY=mixed on_devices "types with gaps" all_good 2 $small -- types
 for memory in $(depth mixed 'device mixed'); do
     GR_HOST=1 GPURING_MEMORY=$memory on_devices "ignored arguments, $memory memory" good_on_devices 3 $small -- ignored
 done
-GR_HOST=1 GPURING_MEMORY=mixed on_devices "ignored arguments, in pieces of 512 bytes" good_on_devices 3 $small \
+in_all && GR_HOST=1 GPURING_MEMORY=mixed on_devices "ignored arguments, in pieces of 512 bytes" good_on_devices 3 $small \
     --mca coll_gpuring_stage_bytes 512 -- ignored
 GPURING_MEMORY=mixed on_devices "communicators of every origin" good_on_devices 3 $small -- comms
 GPURING_MEMORY=mixed on_devices "user-defined operations" all_good 3 $small -- userops

@@ -29,10 +29,10 @@ for np in $(depth '2 5' '2 3 5'); do
     programs "programs" good_through_gpuring $(depth 2 3) $np --
 done
 in_all && programs "without mailboxes" good_through_gpuring 3 4 --mca coll_gpuring_mailbox_bytes 0 --
-programs "small slots" good_through_gpuring 3 3 $small --mca coll_gpuring_mailbox_bytes 0 -- --max-bytes=40000
-programs "with a thread" good_through_gpuring 3 3 --mca coll_gpuring_progress_thread 1 --
+programs "small slots" good_through_gpuring $(depth 2 3) 3 $small --mca coll_gpuring_mailbox_bytes 0 -- --max-bytes=40000
+programs "with a thread" good_through_gpuring $(depth 2 3) 3 --mca coll_gpuring_progress_thread 1 --
 in_all && programs "three threads" good_through_gpuring 3 3 -- --threads=3
-programs "two threads, and one of gpuring's" good_through_gpuring 3 2 --mca coll_gpuring_progress_thread 1 -- --threads=2
+programs "two threads, and one of gpuring's" good_through_gpuring $(depth 2 3) 2 --mca coll_gpuring_progress_thread 1 -- --threads=2
 
 # what the program would find: an allreduce whose output is written to afterwards, and one that no other rank calls
 grun 2 $ompi -- random_programs --seed=1 --count=3 --plant=wrong
@@ -55,9 +55,9 @@ fi
 fake=${FAKECUDA:?the directory of the fake driver}
 if [ -e "$fake/libcuda.so.1" ]; then
     . "$(dirname "$0")/device_lib.sh"
-    beyond='' GPURING_MEMORY=mixed programs "host memory and devices" good_on_devices 4 2 \
+    beyond='' GPURING_MEMORY=mixed programs "host memory and devices" good_on_devices $(depth 3 4) 2 \
         --mca coll_gpuring_device_channels 2 --mca coll_gpuring_device_slot_bytes 16384 --
-    GPURING_MEMORY=mixed GR_HOST=1 programs "host memory and devices, host calls are ours, too" good_on_devices 4 3 \
+    GPURING_MEMORY=mixed GR_HOST=1 programs "host memory and devices, host calls are ours, too" good_on_devices $(depth 3 4) 3 \
         --mca coll_gpuring_device_channels 2 --mca coll_gpuring_device_slot_bytes 16384 --
     # one that kernels read beyond the end of its staged buffers: 59770 MPI_DOUBLE_INT, the last without its gap
     GPURING_MEMORY=mixed GR_HOST=1 grun 3 $ompi --mca coll_gpuring_device_channels 2 \
