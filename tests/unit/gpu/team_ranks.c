@@ -40,9 +40,14 @@ void tr_each(int p, tr_body body, void *ctx)
 
 /* ---- ranks ---- */
 
+int tr_few_kernels(void)
+{
+    return GR_SANITIZER(0, 1, 1) || NULL != getenv("TEAM_TEST_KERNELS");
+}
+
 /*
  * The component's kernels instead of device_kernels.cu's, which do nothing: all of them, or under a sanitizer those of
- * team_kernels.cu, with the others from device_kernels.cu; or those that TEAM_TEST_KERNELS names.
+ * team_kernels.cu, with the others from device_kernels.cu; or such few that TEAM_TEST_KERNELS names.
  */
 static void choose_kernels(void)
 {
@@ -54,7 +59,7 @@ static void choose_kernels(void)
     }
     if (NULL != others) {
         snprintf(path, sizeof(path), "%s", others);
-    } else if (TR_FEW_KERNELS) {
+    } else if (tr_few_kernels()) {
         snprintf(path, sizeof(path), "%s/fakecuda_kernels.so:%s/device_kernels.so", folder, folder);
     } else {
         snprintf(path, sizeof(path), "%s/fakecuda_kernels.so", folder);

@@ -24,7 +24,6 @@
 #define TR_RANKS 8
 
 #define TR_TSAN GR_SANITIZER(0, 0, 1)
-#define TR_FEW_KERNELS GR_SANITIZER(0, 1, 1) /* team_kernels.cu */
 
 /* Threads of a block where a test is not about their number: two warps. */
 enum { TR_THREADS = 64 };
@@ -48,6 +47,9 @@ struct tr_bounds {
     size_t doors, pool;
     uint32_t threads;
 };
+
+/* Whether there are kernels of few types and operations only (team_kernels.cu). */
+int tr_few_kernels(void);
 
 /* bounds NULL: what is enough. */
 void tr_open(struct tr_world *w, int p, const struct tr_bounds *bounds);

@@ -4,8 +4,8 @@
  * driver. Here: calls of every kind against results computed on the host, and kernels that find no place.
  *
  * Environment: GPURING_SEED; TEAM_TEST_ONE_IN=N: one in N cases; TEAM_TEST_NODES=N: ranks on so many nodes;
- * TEAM_TEST_GATE: through a gate; TEAM_TEST_DIRECT: networks reach devices; TEAM_TEST_FEW: there are only the kernels of
- * team_kernels.cu; and what device_rows.h says.
+ * TEAM_TEST_GATE: through a gate; TEAM_TEST_DIRECT: networks reach devices; TEAM_TEST_KERNELS: files with
+ * the kernels of team_kernels.cu only; and what device_rows.h says.
  */
 #include "team_net.h"
 #include "team_rows.h"
@@ -290,10 +290,8 @@ static struct row rows[] = {
      DIRECT "FAKECUDA_DEVICES=2 TEAM_TEST_NODES=2 TEAM_TEST_ONE_IN=4"},
     {"the_same_between_nodes_through_a_gate", every_call_is_as_on_the_host,
      "TEAM_TEST_NODES=2 TEAM_TEST_GATE=1 TEAM_TEST_ONE_IN=12"},
-#if !TR_FEW_KERNELS
     ROW(every_type_and_operation_has_its_kernel, NULL),
     ROW(kernels_that_count_bytes_take_elements, NULL),
-#endif
     ROW(more_blocks_than_are_resident, "FAKECUDA_SMS=1"),
     ROW(teams_in_the_opposite_order, "FAKECUDA_SMS=1"),
     {"links_in_one_device", links_lie_where_both_ends_reach_them, NULL},
