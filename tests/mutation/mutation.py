@@ -26,8 +26,8 @@ fault before, with --known only where table.tsv does not have its seconds; one t
 report: --quick=FILE (a name a line) or, without it, make's print-quick-tests in --build=DIR says which tests are quick; exit
 status 1 when they catch less than 95% of what any test catches. --write: the tables beside this file.
 
-coverage: --out=DIR (default: WORK/cover) gets map.tsv, lines.txt and uncovered.txt; --tests as above, or --quick=FILE. --write:
-the last two are written beside this file, too.
+coverage: --out=DIR (default: WORK/cover) gets map.tsv, lines.txt and uncovered.txt; --tests as above. --write: the
+last two are written beside this file, too.
 """
 import argparse
 import os
@@ -123,9 +123,8 @@ def do_coverage(options, source):
 
     folder = Path(options.work or f"{options.build}/mutation").resolve() / "cover"
     work = Work(source, Path(options.build).resolve(), folder, FLAGS)
-    quick = set(Path(options.quick).read_text().split()) if options.quick else None
     out = Path(options.out or folder).resolve()
-    status = coverage(work, lambda: [t for t in chosen_tests(options, work.tests()) if not quick or t.name in quick], out)
+    status = coverage(work, lambda: chosen_tests(options, work.tests()), out)
     for name in ("lines.txt", "uncovered.txt") if options.write else ():
         shutil.copy(out / name, HERE)
     return status

@@ -13,13 +13,13 @@ import shutil
 import subprocess
 from pathlib import Path
 
-VARIABLES = ("core_tests", "device_tests", "mpi_tests", "device_built", "kernel_built", "fakecuda_built", "mpi_built",
+VARIABLES = ("core_tests", "device_tests", "mpi_tests", "device_built", "fakecuda_built", "mpi_built",
              "kernel_programs", "mpi_programs", "check_LTLIBRARIES", "CC", "CXX", "CUDA_CPPFLAGS")
 LEFT_OUT = re.compile(r"^tests/(mutation|build)/")
-SANITIZED = re.compile(r"/[at]san/|_[at]san$")
 KERNEL_SOURCE = re.compile(r"^coll_gpuring/(exec/(kernel|gpu_args\.h|gpu_kernels\.h)|sched/|topo/)")
 KERNEL_MODES = "tests/unit/gpu/kernel_modes_test.sh"
 TEAM_TEST = "tests/unit/gpu/team_test"
+FAKE_DRIVER = "tests/fakes/cuda/lib"
 USUAL_KERNELS = ["f32_sum", "f64_max"]
 
 
@@ -80,6 +80,7 @@ class Work:
         self.source, self.given = Path(source), Path(build)
         self.folder = Path(folder)
         self.src, self.build, self.few = (self.folder / n for n in ("src", "build", "few"))
+        self.fake_driver = self.build / FAKE_DRIVER
         self.configure = list(configure)
         self.changed = {}  # file: its text without the fault
         self.made = set()  # targets since the sources changed last
@@ -101,11 +102,9 @@ class Work:
         self.copy_fake_driver()
 
     def copy_fake_driver(self):
-        """The folders with the fake driver and its kernels, where the given build has them."""
-        built = [f for n in ("fakecuda_built", "device_built", "mpi_built") for f in self.vars[n]]
-        for folder in {os.path.dirname(f) for f in built if "/fakecuda" in f and not SANITIZED.search(f)}:
-            if (self.given / folder).exists() and not (self.build / folder).exists():
-                shutil.copytree(self.given / folder, self.build / folder, symlinks=True)
+        """The folder with the fake driver and its kernels, where the given build has it."""
+        if (self.given / FAKE_DRIVER).exists() and not (self.build / FAKE_DRIVER).exists():
+            shutil.copytree(self.given / FAKE_DRIVER, self.build / FAKE_DRIVER, symlinks=True)
 
     def command(self, words, folder, env=None):
         """Run a command; BuildError with the end of what it said."""
@@ -140,7 +139,7 @@ class Work:
             if test.name in (TEAM_TEST, KERNEL_MODES):  # they get a few kernels
                 built = [t for t in built if not t.endswith("/fakecuda_kernels.so")]
             own += self.vars["kernel_programs"] if test.name == KERNEL_MODES else ["all"] if test.script else []
-            return [t for t in [*own, *built] if not SANITIZED.search(t)]
+            return [*own, *built]
         built = [t for t in self.vars["mpi_built"] if not t.startswith("tests/mpi/faults/")]
         return ["all", *self.vars["mpi_programs"], *built, *own]
 
@@ -148,22 +147,14 @@ class Work:
         """Build what the test needs; returns what it has to find in its environment."""
         self.make(self.targets(test))
         if test.name == KERNEL_MODES:
-            self.build_few(self.few_kernels(kernels), self.build / self.kernels_so(),
+            self.build_few(self.few_kernels(kernels), self.fake_driver / "traced_kernels.so",
                            ["-include", self.src / "tests/unit/gpu/kernel_trace.h"])
             return {"KERNEL_TEST_FEW": ",".join(kernels or USUAL_KERNELS)}
         if test.name == TEAM_TEST:
             out = self.few / "team_kernels.so"
             self.build_few(self.src / "tests/unit/gpu/team_kernels.cu", out, [])
-            return {"TEAM_TEST_FEW": "1", "TEAM_TEST_KERNELS": f"{out}:{self.fake_driver() / 'device_kernels.so'}"}
+            return {"TEAM_TEST_KERNELS": f"{out}:{self.fake_driver / 'device_kernels.so'}"}
         return {}
-
-    def fake_driver(self):
-        """The folder with the fake driver that no sanitizer watches."""
-        return next(self.build / os.path.dirname(f) for f in self.vars["fakecuda_built"]
-                    if f.endswith("/libcuda.so.1") and not SANITIZED.search(f))
-
-    def kernels_so(self):
-        return next(f for f in self.vars["kernel_built"] if not SANITIZED.search(f))
 
     def few_kernels(self, kernels):
         """A source with these few kernels."""
@@ -187,7 +178,7 @@ class Work:
         out.parent.mkdir(parents=True, exist_ok=True)
         link = out.parent / "libcuda.so.1"
         if not link.exists():
-            link.symlink_to(self.fake_driver() / "libcuda.so.1")
+            link.symlink_to(self.fake_driver / "libcuda.so.1")
         env = clean_environment() | {n: " ".join(self.vars[n]) for n in ("CC", "CXX", "CUDA_CPPFLAGS")}
         self.command(["bash", self.src / "tests/fakes/cuda/build.sh", out.parent, "plain", out.name, source, "-O1", "-w",
                       *flags, "-I", self.src / "coll_gpuring"], self.build, env)
