@@ -25,14 +25,15 @@ programs() {
     sed -n 's/^# \([0-9]* programs from .*\)/# \1/p' "$out"
 }
 
+short=$(depth 2 3) # seconds
 for np in $(depth '2 5' '2 3 5'); do
-    programs "programs" good_through_gpuring $(depth 2 3) $np --
+    programs "programs" good_through_gpuring $short $np --
 done
 in_all && programs "without mailboxes" good_through_gpuring 3 4 --mca coll_gpuring_mailbox_bytes 0 --
-programs "small slots" good_through_gpuring $(depth 2 3) 3 $small --mca coll_gpuring_mailbox_bytes 0 -- --max-bytes=40000
-programs "with a thread" good_through_gpuring $(depth 2 3) 3 --mca coll_gpuring_progress_thread 1 --
+programs "small slots" good_through_gpuring $short 3 $small --mca coll_gpuring_mailbox_bytes 0 -- --max-bytes=40000
+programs "with a thread" good_through_gpuring $short 3 --mca coll_gpuring_progress_thread 1 --
 in_all && programs "three threads" good_through_gpuring 3 3 -- --threads=3
-programs "two threads, and one of gpuring's" good_through_gpuring $(depth 2 3) 2 --mca coll_gpuring_progress_thread 1 -- --threads=2
+programs "two threads, and one of gpuring's" good_through_gpuring $short 2 --mca coll_gpuring_progress_thread 1 -- --threads=2
 
 # what the program would find: an allreduce whose output is written to afterwards, and one that no other rank calls
 grun 2 $ompi -- random_programs --seed=1 --count=3 --plant=wrong
