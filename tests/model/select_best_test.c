@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is chosen (tune/select.h) is expected to be as fast as the best of all that may be chosen. */
+/*
+ * What is chosen (tune/select.h) is expected to be as fast as the best of all that may be chosen.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,7 +61,10 @@ static void the_cheapest_is_chosen(void **state)
     for_each_question(check_regret);
 }
 
-/* Between two ranks and more, whatever links are like: small messages in lines, large ones in slots by all channels. */
+/*
+ * Between two ranks and more, whatever links are like: small messages in lines, large ones in slots
+ * by all channels.
+ */
 static void lines_are_for_small_messages(void **state)
 {
     int path, p, coll;
@@ -83,7 +88,10 @@ static void lines_are_for_small_messages(void **state)
     }
 }
 
-/* Mailboxes and fetching are taken where they cost nothing, and not where they cost a lot, or may not be taken. */
+/*
+ * Mailboxes and fetching are taken where they cost nothing, and not where they cost a lot, or may
+ * not be taken.
+ */
 static void mailboxes_and_fetching_go_by_their_price(void **state)
 {
     struct gr_question q = host_question(GR_COLL_ALLREDUCE, 4);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Predicted times (tune/select.h) follow sizes, links and nodes in the right direction; an algorithm that is left stays left. */
+/*
+ * Predicted times (tune/select.h) follow sizes, links and nodes in the right direction; an
+ * algorithm that is left stays left.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -104,7 +107,10 @@ static void more_bytes_take_longer_and_better_links_do_not(void **state)
     for_each_question(check_ways);
 }
 
-/* While an algorithm is left, how much slower it was at most than what was chosen. It comes back only if it was hardly. */
+/*
+ * While an algorithm is left, how much slower it was at most than what was chosen. It comes back
+ * only if it was hardly.
+ */
 static void check_left(const struct gr_costs *costs, const struct gr_question *without)
 {
     struct gr_question q = *without;
@@ -149,7 +155,9 @@ static void what_is_left_stays_left(void **state)
     for_each_question(check_left);
 }
 
-/* Each rail has as many channels, but where a message takes no time; more rails are never slower. */
+/*
+ * Each rail has as many channels, but where a message takes no time; more rails are never slower.
+ */
 static void large_messages_use_all_rails(void **state)
 {
     struct gr_question q;
@@ -168,7 +176,10 @@ static void large_messages_use_all_rails(void **state)
                 q.far.rails = rails;
                 q.nchannels = (uint32_t) ((4 + rails - 1) / rails * rails);
                 many = gr_select(&gr_costs_host, &q);
-                /* one channel where the bytes take a tenth of a message's time, all rails where they take as long */
+                /*
+                 * one channel where the bytes take a tenth of a message's time, all rails where
+                 * they take as long
+                 */
                 assert_true((double) bytes * q.far.byte > 0.1 * q.far.step || 1 == many.nchannels);
                 assert_true((double) bytes * q.far.byte < q.far.step ||
                             (0 == many.nchannels % (uint32_t) rails && many.us <= one.us * 1.0001));
@@ -184,7 +195,10 @@ static void large_messages_use_all_rails(void **state)
     assert_true(gr_cost_far(&gr_costs_host, &q, GR_ALGO_RING, 1, &chunk) > 1.5 * us);
 }
 
-/* Where ranks share cores each hop inside a node takes a while: more of a chain's or a bucket's than of two levels. */
+/*
+ * Where ranks share cores each hop inside a node takes a while: more of a chain's or a bucket's
+ * than of two levels.
+ */
 static void ranks_that_share_cores_take_few_hops(void **state)
 {
     static const enum gr_algo algos[] = {GR_ALGO_TWO_LEVEL, GR_ALGO_CHAIN, GR_ALGO_TWO_LEVEL,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Costs (tune/select.h) against alpha-beta on paper, whose numbers are counted in the steps of the schedules, whatever the
- * constants are: messages in a row, bytes, where two algorithms cross, and what is chosen for the smallest and the largest.
+ * Costs (tune/select.h) against alpha-beta on paper, whose numbers are counted in the steps of the
+ * schedules, whatever the constants are: messages in a row, bytes, where two algorithms cross, and
+ * what is chosen for the smallest and the largest.
  */
 #include "exec/rings.h"
 
@@ -17,7 +18,10 @@
 
 enum { RANKS = 32, QUEUE = 128 };
 
-/* A message takes a unit of time from node to node, a quarter of which is work at either end; inside nodes, none. */
+/*
+ * A message takes a unit of time from node to node, a quarter of which is work at either end;
+ * inside nodes, none.
+ */
 #define WORK 0.25
 
 /* Messages from rank to rank: when each arrives. */
@@ -27,9 +31,8 @@ static struct queue {
 } queues[RANKS][RANKS];
 
 struct count {
-    double hops; /* messages in a row, of the longest path */
-    double
-        bytes; /* of S, that pass the busiest node, or rank where there is one node, in one direction */
+    double hops;  /* messages in a row, of the longest path */
+    double bytes; /* of S: they pass the busiest node one way, or the busiest rank of one node */
 };
 
 static int node_of(const struct gr_question *q, int rank)
@@ -115,7 +118,10 @@ static struct count run(const struct gr_question *q, enum gr_algo algo, uint32_t
     return count;
 }
 
-/* Of a short message the hops, of a long one, of which both trees have a half, the bytes, in any channel. */
+/*
+ * Of a short message the hops, of a long one, of which both trees have a half, the bytes, in any
+ * channel.
+ */
 static struct count on_paper(const struct gr_question *q, enum gr_algo algo)
 {
     struct count count = run(q, algo, 1, 0);
@@ -192,7 +198,10 @@ static int is_pipe(const struct gr_question *q, enum gr_algo algo)
     return GR_PIPE == gr_algo_layout(algo, q->coll) && 1 != gr_algo_chunks(algo);
 }
 
-/* In one node the busiest rank counts, too: a lower bound only. Folding, fans and the like are rough in the model. */
+/*
+ * In one node the busiest rank counts, too: a lower bound only. Folding, fans and the like are
+ * rough in the model.
+ */
 static void check_hops(const struct gr_question *q, enum gr_algo algo, struct count count)
 {
     double most = q->far.nodes < 2 ? INFINITY : GR_ALGO_PAIRWISE == algo ? 2.6 : 1.7;
@@ -224,8 +233,9 @@ static void bytes_are_as_counted(void **state)
 }
 
 /*
- * Of two algorithms of which one has half the messages and the other half the bytes, the latter is the faster one from the size on
- * that paper says: within a factor of 4. Not of pipelines, whose chunks do both at a time.
+ * Of two algorithms of which one has half the messages and the other half the bytes, the latter is
+ * the faster one from the size on that paper says: within a factor of 4. Not of pipelines, whose
+ * chunks do both at a time.
  */
 static void check_crossings(const struct gr_question *q, enum gr_algo algo, struct count count)
 {
@@ -270,20 +280,21 @@ static void algorithms_cross_where_paper_says(void **state)
     assert_true(crossings > 10); /* so that there is something to see */
 }
 
-/* Beside what is chosen for 1 byte none has far fewer messages in a row, beside what is for 1 GiB none far fewer bytes. */
+/*
+ * Beside what is chosen for 1 byte none has far fewer messages in a row, beside what is for 1 GiB
+ * none far fewer bytes.
+ */
 static void check_ends(const struct gr_question *without, enum gr_algo algo, struct count count)
 {
     struct gr_question q = *without;
     struct count chosen;
-    int way;
 
     set_bytes(&q, 1);
     chosen = on_paper(&q, (enum gr_algo) gr_select(&gr_costs_host, &q).way);
     check_within(&q, algo, "messages of the chosen", q.far.nodes > 1 ? count.hops / chosen.hops : 1,
                  0.7, INFINITY);
     set_bytes(&q, (size_t) 1 << 30);
-    way = gr_select(&gr_costs_host, &q).way;
-    chosen = on_paper(&q, (enum gr_algo) way);
+    chosen = on_paper(&q, (enum gr_algo) gr_select(&gr_costs_host, &q).way);
     check_within(&q, algo, "bytes of the chosen", count.bytes / chosen.bytes, 0.7, INFINITY);
 }
 

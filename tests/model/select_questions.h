@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Questions to the cost model, for its tests, and which algorithms may answer. To be included behind cmocka's header. */
+/*
+ * Questions to the cost model, for its tests, and which algorithms may answer. To be included
+ * behind cmocka's header.
+ */
 #ifndef GR_TESTS_MODEL_SELECT_QUESTIONS_H
 #define GR_TESTS_MODEL_SELECT_QUESTIONS_H
 
@@ -145,7 +148,10 @@ static inline int fits_mailbox(const struct gr_costs *costs, const struct gr_que
            q->p <= costs->mail_ranks;
 }
 
-/* Whether the algorithm can do the call so: a message of several chunks must leave a slot free; a line's slot takes one. */
+/*
+ * Whether the algorithm can do the call so: a message of several chunks must leave a slot free; a
+ * line's slot takes one.
+ */
 static inline int can_do(const struct gr_question *q, enum gr_algo algo, enum gr_means means)
 {
     size_t most;
@@ -162,8 +168,9 @@ static inline int can_do(const struct gr_question *q, enum gr_algo algo, enum gr
 }
 
 /*
- * Whether it may be chosen where nothing is forced. Flat ones need links to everybody; nothing goes along a torus by itself,
- * but for algorithms that know nodes, where there are some, and ranks lie on them as the algorithm wants.
+ * Whether it may be chosen where nothing is forced. Flat ones need links to everybody; nothing goes
+ * along a torus by itself, but for algorithms that know nodes, where there are some, and ranks lie
+ * on them as the algorithm wants.
  */
 static inline int may_choose(const struct gr_costs *costs, const struct gr_question *q,
                              enum gr_algo algo)
@@ -195,7 +202,10 @@ static inline enum gr_means means_of(int protocol)
                                            : GR_BY_SLOTS;
 }
 
-/* Whether messages may be moved so, where nothing is forced but a protocol; one that does not exist is no constraint. */
+/*
+ * Whether messages may be moved so, where nothing is forced but a protocol; one that does not exist
+ * is no constraint.
+ */
 static inline int may_move(const struct gr_costs *costs, const struct gr_question *q,
                            enum gr_means means)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A choice (tune/select.h) is legal, depends on nothing but the question, and obeys what is forced where that is possible. */
+/*
+ * A choice (tune/select.h) is legal, depends on nothing but the question, and obeys what is forced
+ * where that is possible.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +44,10 @@ static void check_direct(const struct gr_costs *costs, const struct gr_question 
                     0 == c->direct_bytes ? q->slot_bytes : c->direct_bytes);
 }
 
-/* Channels come with bytes, on all rails alike; threads with bytes, too, in whole warps, 16 bytes for each. */
+/*
+ * Channels come with bytes, on all rails alike; threads with bytes, too, in whole warps, 16 bytes
+ * for each.
+ */
 static void check_width(const struct gr_costs *costs, const struct gr_question *q,
                         const struct gr_choice *c)
 {
@@ -84,7 +90,10 @@ static void check_choice(const struct gr_costs *costs, const struct gr_question 
     }
     check_width(costs, q, &c);
     assert_true(c.way == q->forced || q->forced < 0 || !possible(costs, q));
-    /* the same answer, whatever was asked in between; and as if nothing were forced, where that cannot be */
+    /*
+     * the same answer, whatever was asked in between; and as if nothing were forced, where that
+     * cannot be
+     */
     other.bytes = 1 + q->bytes / 2;
     (void) gr_select(costs, &other);
     other = *q;
@@ -140,7 +149,10 @@ static void what_is_not_there_does_not_count(void **state)
     for_each_question(check_what_is_not_there);
 }
 
-/* Up to the last byte and the last rank that fit; beyond, another way, whatever it costs and is forced. */
+/*
+ * Up to the last byte and the last rank that fit; beyond, another way, whatever it costs and is
+ * forced.
+ */
 static void mailboxes_are_left_where_a_call_does_not_fit(void **state)
 {
     struct gr_question q = host_question(GR_COLL_ALLGATHER, 5);
