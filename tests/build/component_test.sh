@@ -3,14 +3,16 @@
 # The built component as a file: its symbols, its flags, its installation, and that it refuses a libmpi that it
 # was not built for. Environment: builddir, srcdir, GR_DIR, MPIRUN, OMPI_SERIES (from make).
 set -u
-n=0
-ok() { n=$((n + 1)); echo "ok $n - $1"; }
-not_ok() { n=$((n + 1)); echo "not ok $n - $1"; [ $# -lt 2 ] || sed 's/^/# /' <<<"$2"; }
-is() { if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "got: $2"$'\n'"expected: $3"; fi; }
+. "$(dirname "$0")/../lib.sh"
+make_work
+# is TEXT GOT EXPECTED
+is() {
+    printf 'got: %s\nexpected: %s\n' "$2" "$3" >"$work/why"
+    [ "$2" = "$3" ]
+    tap_result $? "$1" "$work/why"
+}
 
 so=$GR_DIR/mca_coll_gpuring.so
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 
 is "exports the component and nothing else" \
     "$(nm -D --defined-only "$so" | awk '{ print $3 }' | sort | xargs)" "mca_coll_gpuring_component"
@@ -32,7 +34,7 @@ libs=$(env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s --no-print-directory -C "
 if eval gcc -std=gnu11 $flags -o "$work/mutex_size" "$srcdir/tests/build/mutex_size.c" $libs 2>"$work/err"; then
     is "opal_mutex_t has the size that Open MPI says" "$("$work/mutex_size" 2>&1)" "the same"
 else
-    not_ok "opal_mutex_t has the size that Open MPI says" "$(cat "$work/err")"
+    tap_result 1 "opal_mutex_t has the size that Open MPI says" "$work/err"
 fi
 
 # The guard: relink the component with component.c compiled against what a libmpi of another release says.
@@ -43,16 +45,13 @@ links_against() {
     rm -rf "$work/abi"
     mkdir "$work/abi"
     # shellcheck disable=SC2086
-    if eval gcc -std=gnu11 -O2 -fPIC -fvisibility=hidden $flags $2 -c "$srcdir/coll_gpuring/coll_gpuring_component.c" \
+    eval gcc -std=gnu11 -O2 -fPIC -fvisibility=hidden $flags $2 -c "$srcdir/coll_gpuring/coll_gpuring_component.c" \
             -o "$work/component.o" 2>"$work/err" &&
         eval gcc -std=gnu11 -O2 -fPIC $flags -DGR_OTHER="${3:-ompi_request_t}" -c "$srcdir/tests/build/abi_guard.c" \
             -o "$work/class.o" 2>>"$work/err" &&
         gcc -shared -o "$work/abi/mca_coll_gpuring.so" "$work/component.o" "$work/class.o" $objects \
-            "$builddir/.libs/libgrcore.a" -lm 2>>"$work/err"; then
-        ok "component for $1 links"
-    else
-        not_ok "component for $1 links" "$(cat "$work/err")"
-    fi
+            "$builddir/.libs/libgrcore.a" -lm 2>>"$work/err"
+    tap_result $? "component for $1 links" "$work/err"
 }
 
 # is_off WHAT WHY: a job with that component
@@ -73,4 +72,4 @@ for type in mca_coll_base_module_t ompi_coll_base_nbc_request_t opal_convertor_t
 done
 links_against "another series" -DMPI_Get_library_version=gr_other_release_version
 is_off "another series" "(Open MPI v3.9.1)"
-echo "1..$n"
+tap_done

@@ -8,16 +8,14 @@
 # (what ptxas -v said); NVCC.
 set -u
 export LC_ALL=C
+. "$(dirname "$0")/../lib.sh"
 srcdir=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd) || exit 99
 build=$(cd "${KERNEL_BUILD:-kernels}" 2>/dev/null && pwd)
 nvcc=${NVCC:-$(PATH=$PATH:/usr/local/cuda/bin command -v nvcc)}
 if [ -z "$nvcc" ] || [ -z "$build" ]; then
-    echo "1..0 # SKIP the build made no kernels (no nvcc)"
-    exit
+    tap_skip_all "the build made no kernels (no nvcc)"
 fi
-work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-. "$(dirname "$0")/../result.sh"
+make_work
 
 # 65536 registers of an SM, for blocks of 17 warps, which take 20 warps' registers: the most that a thread may have
 limit=96
@@ -108,7 +106,7 @@ compile() {
 check() {
     "$2" "$build" >"$work/found"
     [ ! -s "$work/found" ]
-    result $? "$1"
+    tap_result $? "$1" "$work/found"
     rm -rf "$work/tree"
     mkdir "$work/tree" "$work/tree/exec"
     cp -R "$srcdir/coll_gpuring/sched" "$srcdir/coll_gpuring/topo" "$work/tree"
@@ -119,7 +117,7 @@ check() {
     echo "the edit changed nothing, or did not compile: $4" >"$work/found"
     ! cmp -s "$work/tree/exec/kernel_$3.cuh" "$srcdir/coll_gpuring/exec/kernel_$3.cuh" && compile "$work/tree" &&
         echo "found nothing in a copy with: $4" >"$work/found" && "$2" "$work/tree" | grep -q .
-    result $? "    and finds one that was planted in kernel_$3.cuh"
+    tap_result $? "    and finds one that was planted in kernel_$3.cuh" "$work/found"
 }
 
 resources "$build" >"$work/resources"
@@ -135,7 +133,7 @@ for arch in $(awk '{ print $1 }' "$work/resources" | sort -u); do
     table | diff - "$work/compiled" | grep '^[<>]' | sed "s/</not for $arch:/; s/>/not in the table:/"
 done >"$work/found"
 [ ! -s "$work/found" ] && [ "$(awk '{ print $1 }' "$work/resources" | sort -u | wc -l)" -ge 2 ]
-result $? "each kernel was compiled, for two architectures"
+tap_result $? "each kernel was compiled, for two architectures" "$work/found"
 
 check "no local memory, nothing spilled" local_memory copy \
     's/^    typename gr_wide<N>::type v\[unroll\];/    volatile int n = (int) i; int a[9]; for (int k = 0; k < 9; k++) { a[k] = n + k; } v_sink(a[n % 9]);\n&/;s/^template <int N, int unroll, class Ends>/__device__ static void v_sink(int x) { asm volatile("" : : "r"(x)); }\n&/'
@@ -148,4 +146,4 @@ check "counters are loaded with acquire" counters link 's/s->seen = gp_ld_acquir
 check "counters are stored with release" accesses loop 's/gp_st_release((uint64_t \*) s->post/gp_st_relaxed((uint64_t *) s->post/'
 check "data are combined in vectors" vectors move 's/if (0 == difference % 16 \&\& 0 == item->src\[0\] % bytes) {/if (0 == difference % 16 \&\& 0 == item->count) {\n        head = vectors = 0;\n    }\n    if (0) {/'
 check "no multiply-add is fused" fused ops 's/gp_mul(x.re, y.re) - /x.re * y.re - /' 'c64, prod'
-echo "1..$count"
+tap_done

@@ -7,9 +7,8 @@
 set -u
 export LC_ALL=C
 srcdir=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd) || exit 99
-work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-. "$(dirname "$0")/../result.sh"
+. "$(dirname "$0")/../lib.sh"
+make_work
 only=
 
 # ---- what is included where ----
@@ -144,7 +143,7 @@ as_cuda() { compile "$1" "$nvcc" -x cu -Werror cross-execution-space-call -c -o 
 check() {
     "$2" "$srcdir" >"$work/found"
     [ ! -s "$work/found" ]
-    result $? "$1"
+    tap_result $? "$1" "$work/found"
     rm -rf "$work/tree"
     mkdir "$work/tree"
     (cd "$srcdir" && cp -R --no-preserve=mode coll_gpuring benchmarks tests m4 configure.ac "$work/tree")
@@ -155,15 +154,13 @@ check() {
     only=
     echo "found nothing in a copy with: $3: $4" >"$work/found"
     grep -qF -e "${3##*/}" "$work/planted"
-    result $? "    and finds one that was planted in $3"
+    tap_result $? "    and finds one that was planted in $3" "$work/found"
 }
 
 # skip TITLE REASON, for a check and its plant
 skip() {
-    for _ in 1 2; do
-        count=$((count + 1))
-        echo "ok $count - $1 # SKIP $2"
-    done
+    tap_skip "$1" "$2"
+    tap_skip "    and finds one that was planted" "$2"
 }
 
 check "schedules know only schedules, and the torus" own_folders coll_gpuring/sched/split.h '#include "../exec/link.h"'
@@ -206,4 +203,4 @@ elif [ -n "$nvcc" ]; then
 else
     skip "schedules compile as CUDA, and device code calls device code only" "no nvcc on PATH or in /usr/local/cuda/bin"
 fi
-echo "1..$count"
+tap_done

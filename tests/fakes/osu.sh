@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2154
-# Sourced by t_compare.sh: a build directory, an Open MPI and OSU programs below $tmp that are shell scripts, and
+# Sourced by t_compare.sh: a build directory, an Open MPI and OSU programs below $work that are shell scripts, and
 # a python without matplotlib.
 
-mkdir -p "$tmp/fake/bin" "$tmp/osu/deep/down" "$tmp/none" "$tmp/nomatplotlib"
-export CALLS=$tmp/calls # where mpirun writes its arguments
-echo "PATH=\"$tmp/fake/bin:\$PATH\"" >"$tmp/fake/env.sh"
-echo "raise ImportError" >"$tmp/nomatplotlib/matplotlib.py"
+mkdir -p "$work/fake/bin" "$work/osu/deep/down" "$work/none" "$work/nomatplotlib"
+export CALLS=$work/calls # where mpirun writes its arguments
+echo "PATH=\"$work/fake/bin:\$PATH\"" >"$work/fake/env.sh"
+echo "raise ImportError" >"$work/nomatplotlib/matplotlib.py"
 
 # script FILE: an executable from standard input
 script() {
     cat >"$1" && chmod +x "$1"
 }
 
-script "$tmp/fake/bin/ompi_info" <<'EOF'
+script "$work/fake/bin/ompi_info" <<'EOF'
 #!/bin/sh
 [ "$1" != --version ] || { echo "Open MPI v9.9.9"; exit; }
 for c in pml:ob1 pml:ucx coll:tuned coll:sm ${FAKE_HAN:+coll:han}; do echo "mca:$c:version:mca:2.1.0"; done
 EOF
 # FAKE_CRASH, FAKE_HANG: a word of its command line, with which it crashes or hangs after a row of bcast.
-script "$tmp/fake/bin/mpirun" <<'EOF'
+script "$work/fake/bin/mpirun" <<'EOF'
 #!/bin/bash
 echo "$*" >>"$CALLS"
 all=" $* "
@@ -31,7 +31,7 @@ esac
 while [[ $1 != /* ]]; do shift; done
 exec "$@"
 EOF
-script "$tmp/fake/gpuring_bench" <<'EOF'
+script "$work/fake/gpuring_bench" <<'EOF'
 #!/bin/bash
 all=" $(tail -n 1 "$CALLS") "
 [[ $all != *verbose* ]] || exit 0
@@ -45,16 +45,16 @@ fi
 [[ -z ${FAKE_HANG-} || $all != *$FAKE_HANG* ]] || exec sleep 100
 echo "reduce,2,1,host,float,sum,8,1.5,1,2,1,2,1,1,,,stock,"
 EOF
-script "$tmp/fake/gpuring_floor" <<'EOF'
+script "$work/fake/gpuring_floor" <<'EOF'
 #!/bin/sh
 printf '%s\n' measure,bytes,us,GBs exchange,64,0.2,0.3 direct,65536,6.5536,10
 EOF
-script "$tmp/osu/deep/down/osu_allreduce" <<'EOF'
+script "$work/osu/deep/down/osu_allreduce" <<'EOF'
 #!/bin/sh
 printf '\n# OSU MPI Allreduce Latency Test v7.5\n# Datatype: MPI_FLOAT.\n# Size       Avg Latency(us)\n'
 printf '4                       0.25\n8                       0.50\n'
 EOF
-script "$tmp/osu/osu_reduce" <<'EOF'
+script "$work/osu/osu_reduce" <<'EOF'
 #!/bin/sh
 printf '# OSU MPI Reduce Latency Test v5.9\n'
 printf '# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations\n'

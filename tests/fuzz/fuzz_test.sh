@@ -7,23 +7,18 @@
 # What it finds that the corpus has not: $builddir/tests/fuzz/new/TARGET. To take it over, in little:
 #     build/tests/fuzz/fuzz_net -merge=1 -max_total_time=60 tests/fuzz/corpus/net build/tests/fuzz/new/net
 set -u
+. "$(dirname "$0")/../lib.sh"
+make_work
 seconds=${FUZZ_SECONDS:-5}
 programs=$(find "$builddir/tests/fuzz" -maxdepth 1 -name 'fuzz_*' -type f -perm -u+x | sort)
 if [ -z "$programs" ]; then
-    echo "1..0 # SKIP no clang with libFuzzer"
-    exit 0
+    tap_skip_all "no clang with libFuzzer"
 fi
-n=0
 row() { # row NAME PROGRAM ARGUMENTS...
-    local name=$1
-    shift
-    n=$((n + 1))
-    if nice "$@" >"$log" 2>&1; then
-        echo "ok $n - $name"
-    else
-        echo "not ok $n - $name"
-        tail -n 40 "$log" | sed 's/^/# /'
-    fi
+    local status=0
+    nice "${@:2}" >"$log" 2>&1 || status=$?
+    tail -n 40 "$log" >"$work/end"
+    tap_result $status "$1" "$work/end"
 }
 for program in $programs; do
     target=${program##*/fuzz_}
@@ -35,4 +30,4 @@ for program in $programs; do
         -artifact_prefix="$new/" "$new" "$corpus"
     echo "# $(sed -n 's/^Done /&/p' "$log")"
 done
-echo "1..$n"
+tap_done

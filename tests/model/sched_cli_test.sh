@@ -1,47 +1,32 @@
-#!/bin/sh
+#!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-#
 # gpuring_sched's command line: golden tables, errors that say what is allowed, and every combination.
 # Prints TAP. SCHED: path of the program (default: gpuring_sched on the PATH).
 
+. "$(dirname "$0")/../lib.sh"
+make_work
 SCHED=${SCHED:-gpuring_sched}
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-count=0
-failures=0
-
-# result STATUS TITLE: one line of TAP; on failure with what was found in $dir/why.
-result() {
-    count=$((count + 1))
-    if [ "$1" -eq 0 ]; then
-        echo "ok $count - $2"
-    else
-        failures=$((failures + 1))
-        echo "not ok $count - $2"
-        sed 's/^/# /' "$dir/why"
-    fi
-}
 
 # golden TITLE ARGUMENTS...: the output must be the text on stdin.
 golden() {
     title=$1
     shift
-    cat >"$dir/want"
-    "$SCHED" "$@" >"$dir/got" 2>&1
+    cat >"$work/want"
+    "$SCHED" "$@" >"$work/got" 2>&1
     status=$?
-    diff "$dir/want" "$dir/got" >"$dir/why" || status=1
-    result "$status" "$title"
+    diff "$work/want" "$work/got" >"$work/why" || status=1
+    tap_result "$status" "$title" "$work/why"
 }
 
 # refused WORDS ARGUMENTS...: exit status 2 and one line on stderr that has the words, nothing on stdout.
 refused() {
     words=$1
     shift
-    "$SCHED" "$@" >"$dir/out" 2>"$dir/err"
+    "$SCHED" "$@" >"$work/out" 2>"$work/err"
     status=$?
-    { echo "exit status $status, wanted: $words"; cat "$dir/out" "$dir/err"; } >"$dir/why"
-    [ "$status" -eq 2 ] && [ ! -s "$dir/out" ] && [ "$(wc -l <"$dir/err")" -eq 1 ] && grep -qF -- "$words" "$dir/err"
-    result $? "refuses: $*"
+    { echo "exit status $status, wanted: $words"; cat "$work/out" "$work/err"; } >"$work/why"
+    [ "$status" -eq 2 ] && [ ! -s "$work/out" ] && [ "$(wc -l <"$work/err")" -eq 1 ] && grep -qF -- "$words" "$work/err"
+    tap_result $? "refuses: $*" "$work/why"
 }
 
 # The names that the program lists when it is asked for one that it does not have.
@@ -55,9 +40,9 @@ runs_one() {
     shift
     for form in "" --ticks --dot "$ordered" "--rank $((p - 1))"; do
         # shellcheck disable=SC2086 # forms are words
-        if ! "$SCHED" "$coll" "$algo" "$@" $form >"$dir/out" 2>>"$dir/why" || [ ! -s "$dir/out" ] ||
-            grep -Eq 'invalid| $' "$dir/out"; then
-            echo "$* $form" >>"$dir/why"
+        if ! "$SCHED" "$coll" "$algo" "$@" $form >"$work/out" 2>>"$work/why" || [ ! -s "$work/out" ] ||
+            grep -Eq 'invalid| $' "$work/out"; then
+            echo "$* $form" >>"$work/why"
             bad=1
         fi
     done
@@ -67,14 +52,14 @@ runs_one() {
 runs() {
     coll=$1
     algo=$2
-    : >"$dir/why"
+    : >"$work/why"
     bad=0
     if "$SCHED" "$coll" "$algo" -n 2 2>&1 | grep -q "runs along a torus"; then
         ordered='--channel 3'
         for torus in 1 2 4x2 4x4 2x8x2 4x4x4; do
             runs_one $(($(echo $torus | sed 's/x/*/g'))) --torus $torus
         done
-        result "$bad" "$coll $algo runs on tori"
+        tap_result "$bad" "$coll $algo runs on tori" "$work/why"
         return
     fi
     ordered='--order reverse'
@@ -83,7 +68,7 @@ runs() {
         [ "$algo" = oneshot ] && [ "$p" -gt 9 ] && continue # it has no more
         runs_one $p -n $p
     done
-    result "$bad" "$coll $algo runs for 1 to 33 ranks"
+    tap_result "$bad" "$coll $algo runs for 1 to 33 ranks" "$work/why"
 }
 
 golden "ring allreduce of 4 ranks" allreduce ring -n 4 <<'EOF'
@@ -264,12 +249,11 @@ for c in $(names NONE ring); do
         fi
     done
 done
-echo "$combinations combinations" >"$dir/why"
+echo "$combinations combinations" >"$work/why"
 [ "$combinations" -ge 24 ]
-result $? "at least 24 combinations of collective and algorithm"
+tap_result $? "at least 24 combinations of collective and algorithm" "$work/why"
 
-"$SCHED" -h >"$dir/out" 2>"$dir/why" && grep -q '^usage: gpuring_sched' "$dir/out"
-result $? "-h explains the command line"
+"$SCHED" -h >"$work/out" 2>"$work/why" && grep -q '^usage: gpuring_sched' "$work/out"
+tap_result $? "-h explains the command line" "$work/why"
 
-echo "1..$count"
-[ "$failures" -eq 0 ]
+tap_done

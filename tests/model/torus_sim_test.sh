@@ -4,12 +4,13 @@
 # Environment: srcdir; TORUS_SIM: path of the program (default: torus_sim on the PATH).
 set -u
 srcdir=${srcdir:-$(dirname "$0")/../..}
-# shellcheck source=tests/ok.sh
-. "$srcdir/tests/ok.sh"
+# shellcheck source=tests/lib.sh
+. "$srcdir/tests/lib.sh"
+make_work
 sim=${TORUS_SIM:-torus_sim}
 
-# simulate ARGS...: CSV without its head in $tmp/out
-simulate() { "$sim" -o csv "$@" 2>"$tmp/err" | tail -n +2 >"$tmp/out"; }
+# simulate ARGS...: CSV without its head in $work/out
+simulate() { "$sim" -o csv "$@" 2>"$work/err" | tail -n +2 >"$work/out"; }
 
 # row WANT1 WANT2 WANT3 ARGS...: one size; each time within 2% of what was found before (-: not asked)
 row() {
@@ -22,7 +23,7 @@ row() {
               if (w[k] != "-" && ($(6 + k) == "" || $(6 + k) / w[k] > 1.02 || $(6 + k) / w[k] < 0.98)) {
                   print "scheme " k ": " $(6 + k) " us, wanted " w[k]; bad++
               } } }
-        END { exit NR != 1 || bad > 0 }' "$tmp/out"
+        END { exit NR != 1 || bad > 0 }' "$work/out"
 }
 
 # all CONDITION ARGS...: awk's CONDITION holds for each row, and there are some
@@ -30,15 +31,15 @@ all() {
     local condition=$1
     shift
     simulate "$@"
-    awk -F, "!($condition) { print; bad++ } END { exit NR == 0 || bad > 0 }" "$tmp/out"
+    awk -F, "!($condition) { print; bad++ } END { exit NR == 0 || bad > 0 }" "$work/out"
 }
 
 # refused WORDS ARGS...: exit status 2, and one line on stderr that has the words
 refused() {
     local words=$1
     shift
-    "$sim" "$@" >"$tmp/out" 2>"$tmp/err"
-    [ $? -eq 2 ] && [ ! -s "$tmp/out" ] && [ "$(wc -l <"$tmp/err")" -eq 1 ] && grep -qF -- "$words" "$tmp/err"
+    "$sim" "$@" >"$work/out" 2>"$work/err"
+    [ $? -eq 2 ] && [ ! -s "$work/out" ] && [ "$(wc -l <"$work/err")" -eq 1 ] && grep -qF -- "$words" "$work/err"
 }
 
 # ---- the published evaluation: 16x16x16 and the rest are the defaults ----
@@ -54,7 +55,7 @@ in_all && ok "64 bytes, senders +-2%" row 152.5 127.8 128.2 -m 64 --uneven 0.02
 ok "64 bytes, senders +-10%" row 157.1 132.2 132.8 -m 64 --uneven 0.1
 ok "64 bytes, senders +-50%" row 180.8 221.5 156.5 -m 64 --uneven 0.5
 in_all && ok "64 bytes, senders +-50%, packets" row - 207.3 - -m 64 --uneven 0.5 --model packets --schemes 2 --progress
-in_all && ok "and such a long run says how far it is" grep -Eq '^torus_sim: 64 bytes, packets, scheme 2: [0-9]+%$' "$tmp/err"
+in_all && ok "and such a long run says how far it is" grep -Eq '^torus_sim: 64 bytes, packets, scheme 2: [0-9]+%$' "$work/err"
 in_all && ok "64 bytes, 1% of the senders x10" row 449.5 479.0 425.2 -m 64 --skewed 0.01
 in_all && ok "64 bytes, senders +-2%, packets" row - 141.1 - -m 64 --uneven 0.02 --model packets --schemes 2
 in_all && ok "64 bytes, senders +-10%, packets" row - 161.5 - -m 64 --uneven 0.1 --model packets --schemes 2
@@ -79,9 +80,9 @@ ok "and without it they are there" all '$14 > 0' --skew 200 -m 64
 ok "jitter is paid for by all" all '$7 > 155 && $8 > 128 && $9 > 128' --jitter 100 -m 64
 ok "who enters late is waited for" all '$9 > 132 && $9 < 133' --enter 5500 -m 64
 same_twice() {
-    simulate -m 8 --uneven 0.3 --jitter 10 --seed 9 && cut -d, -f1-14 "$tmp/out" >"$tmp/first" &&
-        simulate -m 8 --uneven 0.3 --jitter 10 --seed 9 && cut -d, -f1-14 "$tmp/out" | diff "$tmp/first" - &&
-        simulate -m 8 --uneven 0.3 --jitter 10 --seed 8 && ! cut -d, -f1-14 "$tmp/out" | diff -q "$tmp/first" -
+    simulate -m 8 --uneven 0.3 --jitter 10 --seed 9 && cut -d, -f1-14 "$work/out" >"$work/first" &&
+        simulate -m 8 --uneven 0.3 --jitter 10 --seed 9 && cut -d, -f1-14 "$work/out" | diff "$work/first" - &&
+        simulate -m 8 --uneven 0.3 --jitter 10 --seed 8 && ! cut -d, -f1-14 "$work/out" | diff -q "$work/first" -
 }
 ok "a seed gives the same again, another something else" same_twice
 
@@ -93,20 +94,20 @@ ok "ring along the snake: no conflicts" all '$12 == 0 && $14 == 0' ring -t 4x4x4
 ok "Swing has conflicts, the tree too" all '$14 > 0' swing -t 8x8x8 -m 1M
 # projected ALGORITHM WITHIN: the projection without overhead is scheme 3 of the simulation, after its sync
 projected() {
-    simulate "$1" -t 8x8x8 -m 64k,1M && cut -d, -f9 "$tmp/out" >"$tmp/simulated" &&
-        "$sim" --project -t 8x8x8 -m 64k,1M --overhead 0 -o csv 2>"$tmp/err" >"$tmp/out" &&
+    simulate "$1" -t 8x8x8 -m 64k,1M && cut -d, -f9 "$work/out" >"$work/simulated" &&
+        "$sim" --project -t 8x8x8 -m 64k,1M --overhead 0 -o csv 2>"$work/err" >"$work/out" &&
         awk -F, -v name="$1_us" -v within="$2" '
             FNR == NR { us[NR] = $1; next }
             FNR == 1 { for (k = 1; k <= NF; k++) { column = $k == name ? k : column }; next }
             { off = (us[FNR - 1] - 0.812) / $column - 1; print us[FNR - 1], $column, off; bad += off > within || off < -within }
-            END { exit FNR != 3 || bad > 0 }' "$tmp/simulated" "$tmp/out"
+            END { exit FNR != 3 || bad > 0 }' "$work/simulated" "$work/out"
 }
 ok "a bucket costs what is projected" projected bucket 1e-3
 ok "a ring costs what is projected" projected ring 1e-3
 ok "Swing costs what is projected, within 5%" projected swing 0.05
 # congestion TORUS DIMENSIONS LEAST MOST: Swing's time for a very long vector by that of a perfect use of all links
 congestion() {
-    "$sim" --project -t "$1" -m 900G --overhead 0 -o csv 2>"$tmp/err" | awk -F, -v d="$2" -v least="$3" -v most="$4" '
+    "$sim" --project -t "$1" -m 900G --overhead 0 -o csv 2>"$work/err" | awk -F, -v d="$2" -v least="$3" -v most="$4" '
         NR == 2 { f = $7 / (2 * ($1 - 1) / $1 * $3 / (2 * d * 16) / 1000); b = $6 / (2 * ($1 - 1) / $1 * $3 / (2 * d * 16) / 1000)
                   print f, b; good = f >= least && f <= most && b > 0.999 && b < 1.001 }
         END { exit !good }'
@@ -116,54 +117,54 @@ ok "in 3 dimensions 1.037" congestion 16x16x16 3 1.03 1.0371
 ok "in 4 dimensions 1.008" congestion 8x8x8x8 4 1.006 1.0081
 # On a ring of 3 all goes to a neighbour, 2/3 of it there and back between two places, and all to the neighbour again
 folds() {
-    "$sim" --project -t 3 -m 900G --overhead 0 -o csv 2>"$tmp/err" | awk -F, '
+    "$sim" --project -t 3 -m 900G --overhead 0 -o csv 2>"$work/err" | awk -F, '
         NR == 2 { f = $7 / ($3 / (2 * 16) / 1000); print f; good = f > 3.332 && f < 3.335 }
         END { exit !good }'
 }
 ok "Swing folds where an extent is no power of two" folds
 # Phases of the three rows of 8x4x4, in shares of the vector per link: 7/8 + 7/32 + 7/128, where 127/128 is perfect
 unequal() {
-    "$sim" --project -t 8x4x4 -m 900G --overhead 0 -o csv 2>"$tmp/err" | awk -F, '
+    "$sim" --project -t 8x4x4 -m 900G --overhead 0 -o csv 2>"$work/err" | awk -F, '
         NR == 2 { f = $6 / (2 * $3 / (6 * 16) / 1000) / (7 / 8 + 7 / 32 + 7 / 128); print f; good = f > 0.999 && f < 1.001 }
         END { exit !good }'
 }
 ok "a bucket on unequal extents waits where it changes dimension" unequal
 fastest() {
-    "$sim" --project -t 16x16x16 -m 64,64k,1G -o csv 2>"$tmp/err" | cut -d, -f8 | xargs >"$tmp/out" &&
-        [ "$(cat "$tmp/out")" = "fastest tree swing bucket" ]
+    "$sim" --project -t 16x16x16 -m 64,64k,1G -o csv 2>"$work/err" | cut -d, -f8 | xargs >"$work/out" &&
+        [ "$(cat "$work/out")" = "fastest tree swing bucket" ]
 }
 ok "small: tree, medium: Swing, large: bucket" fastest
 project_forms() {
-    "$sim" --project -t 4x3 -m 1k -o json >"$tmp/out" && python3 -c 'import json, sys
+    "$sim" --project -t 4x3 -m 1k -o json >"$work/out" && python3 -c 'import json, sys
 r = json.load(open(sys.argv[1]))
 us = {name: r[0][name + "_us"] for name in ("ring", "tree", "bucket", "swing")}
-assert len(r) == 1 and r[0]["nodes"] == 12 and r[0]["fastest"] == min(us, key=us.get), r' "$tmp/out" &&
-        "$sim" --project -t 4x3 -m 1k >"$tmp/out" && grep -Eq '^    12 4x3 +1024( +[0-9.]+){4}  [a-z]+$' "$tmp/out"
+assert len(r) == 1 and r[0]["nodes"] == 12 and r[0]["fastest"] == min(us, key=us.get), r' "$work/out" &&
+        "$sim" --project -t 4x3 -m 1k >"$work/out" && grep -Eq '^    12 4x3 +1024( +[0-9.]+){4}  [a-z]+$' "$work/out"
 }
 ok "a projection as JSON and text" project_forms
 
 # ---- output ----
 
 sync_packets() {
-    "$sim" --sync-packets -t 16x16x8 -o csv >"$tmp/out" &&
-        printf '%s\n' dimension,packets 0,30720 1,30720 2,14336 all,75776 all-to-all,4192256 | diff - "$tmp/out"
+    "$sim" --sync-packets -t 16x16x8 -o csv >"$work/out" &&
+        printf '%s\n' dimension,packets 0,30720 1,30720 2,14336 all,75776 all-to-all,4192256 | diff - "$work/out"
 }
 ok "packets of a sync: N times (extent - 1) for each dimension, N(N - 1) all to all" sync_packets
 
 figure() {
-    "$sim" --figure -t 8x8x8 >"$tmp/out" 2>"$tmp/err" && [ "$(grep -c '^# torus 8x8x8' "$tmp/out")" -eq 7 ] &&
-        grep -q '^(1)-(3): 9 steps save 8 syncs of 0.812 us: 6.496 us. Farthest off in the rows above: 0.000%$' "$tmp/out" &&
-        grep -q '^Conflicts under (3), all rows: 0$' "$tmp/out"
+    "$sim" --figure -t 8x8x8 >"$work/out" 2>"$work/err" && [ "$(grep -c '^# torus 8x8x8' "$work/out")" -eq 7 ] &&
+        grep -q '^(1)-(3): 9 steps save 8 syncs of 0.812 us: 6.496 us. Farthest off in the rows above: 0.000%$' "$work/out" &&
+        grep -q '^Conflicts under (3), all rows: 0$' "$work/out"
 }
 ok "--figure, as text" figure
 figure_csv() {
-    "$sim" --figure -t 8x8x8 -o csv -f "$tmp/figure.csv" 2>"$tmp/err" &&
-        awk -F, 'NF != 15 { bad++ } END { exit NR != 26 || bad > 0 }' "$tmp/figure.csv"
+    "$sim" --figure -t 8x8x8 -o csv -f "$work/figure.csv" 2>"$work/err" &&
+        awk -F, 'NF != 15 { bad++ } END { exit NR != 26 || bad > 0 }' "$work/figure.csv"
 }
 ok "--figure, as CSV" figure_csv
 json() {
-    "$sim" --figure -t 4x4 -o json >"$tmp/out" 2>"$tmp/err" && "$sim" --sync-packets -o json >"$tmp/packets" &&
-        python3 - "$tmp/out" "$tmp/packets" <<'END'
+    "$sim" --figure -t 4x4 -o json >"$work/out" 2>"$work/err" && "$sim" --sync-packets -o json >"$work/packets" &&
+        python3 - "$work/out" "$work/packets" <<'END'
 import json, sys
 rows = json.load(open(sys.argv[1]))
 assert len(rows) == 25 and rows[0]["bytes"] == 1 and rows[-1]["skewed"] == 0.01
@@ -173,18 +174,18 @@ END
 }
 ok "--figure and --sync-packets, as JSON" json
 plot() {
-    "$srcdir/benchmarks/torus/plot.py" "$tmp/figure.csv" "$tmp/even.png" &&
-        "$srcdir/benchmarks/torus/plot.py" "$tmp/figure.csv" "$tmp/uneven.png" --uneven 0.5 &&
-        [ "$(head -c 4 "$tmp/even.png" | tail -c 3)" = PNG ] && ! cmp -s "$tmp/even.png" "$tmp/uneven.png" &&
-        ! "$srcdir/benchmarks/torus/plot.py" "$tmp/figure.csv" "$tmp/none.png" --uneven 0.7 2>"$tmp/err" &&
-        grep -q 'has no rows with uneven 0.7' "$tmp/err" &&
-        "$sim" --project -t 4x4x4 -o csv -f "$tmp/project.csv" && "$srcdir/benchmarks/torus/plot.py" "$tmp/project.csv" "$tmp/project.png" &&
-        [ "$(head -c 4 "$tmp/project.png" | tail -c 3)" = PNG ]
+    "$srcdir/benchmarks/torus/plot.py" "$work/figure.csv" "$work/even.png" &&
+        "$srcdir/benchmarks/torus/plot.py" "$work/figure.csv" "$work/uneven.png" --uneven 0.5 &&
+        [ "$(head -c 4 "$work/even.png" | tail -c 3)" = PNG ] && ! cmp -s "$work/even.png" "$work/uneven.png" &&
+        ! "$srcdir/benchmarks/torus/plot.py" "$work/figure.csv" "$work/none.png" --uneven 0.7 2>"$work/err" &&
+        grep -q 'has no rows with uneven 0.7' "$work/err" &&
+        "$sim" --project -t 4x4x4 -o csv -f "$work/project.csv" && "$srcdir/benchmarks/torus/plot.py" "$work/project.csv" "$work/project.png" &&
+        [ "$(head -c 4 "$work/project.png" | tail -c 3)" = PNG ]
 }
 if python3 -c 'import matplotlib' 2>/dev/null || /usr/bin/python3 -c 'import matplotlib' 2>/dev/null; then
     ok "plots of even and uneven sizes, and of projections" plot
 else
-    skip "plots of even and uneven sizes, and of projections" "no python3 has matplotlib"
+    tap_skip "plots of even and uneven sizes, and of projections" "no python3 has matplotlib"
 fi
 
 # ---- errors ----
@@ -206,4 +207,4 @@ ok "refuses what follows a factor" refused "--skewed's factor" --skewed 0.1:x
 ok "refuses unknown options" refused "unknown option --colour" --colour
 ok "refuses options without their value" refused "needs a value" --torus
 ok "refuses a file that it cannot write" refused "cannot write to /nowhere/x" -f /nowhere/x
-done_testing
+tap_done

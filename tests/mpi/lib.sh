@@ -18,39 +18,13 @@ OMPI_SERIES=${OMPI_SERIES:-4}
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
-tap_count=0
-tap_failed=0
-work=$(mktemp -d)
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+make_work
 out=$work/out       # what the last program wrote
 rc=0                # and its exit status; 124: it ran out of time
 job=                # a started program that was not waited for
 
-# ---- TAP ----
-
-# Each row says how long it took, so that rows that are worth their seconds can be told from others.
-tap_since=${EPOCHREALTIME/[.,]/}
-tap_seconds() {
-    local now=${EPOCHREALTIME/[.,]/}
-    echo "# took $(((now - tap_since) / 1000)) ms"
-    tap_since=$now
-}
-
-tap_ok() {
-    tap_count=$((tap_count + 1))
-    echo "ok $tap_count - $*"
-    tap_seconds
-}
-
-tap_not_ok() {
-    tap_count=$((tap_count + 1))
-    tap_failed=$((tap_failed + 1))
-    echo "not ok $tap_count - $*"
-    tap_seconds
-}
-
-tap_skip() { tap_count=$((tap_count + 1)); echo "ok $tap_count - $1 # SKIP $2"; } # TEXT REASON
-
-tap_diag() { sed 's/^/# /'; }
+# ---- rows ----
 
 tap_check() { # TEXT COMMAND...: ok when the command succeeds; else shows the last program's output
     local text=$1
@@ -72,10 +46,7 @@ tap_check() { # TEXT COMMAND...: ok when the command succeeds; else shows the la
     fi
 }
 
-tap_done() {
-    echo "1..$tap_count"
-    exit $((tap_failed > 0))
-}
+only_in_all() { in_all || tap_done; } # the rows below
 
 # all_chose ALGORITHM COLLECTIVE...: each went so, as the script's own chose COLLECTIVE ALGORITHM finds
 all_chose() {
@@ -138,11 +109,6 @@ wait_for() { # SECONDS COMMAND...
         sleep 0.05
     done
 }
-
-# ---- how much runs ----
-
-. "$(dirname "${BASH_SOURCE[0]}")/../depth.sh"
-only_in_all() { in_all || tap_done; } # the rows below
 
 # ---- running ----
 

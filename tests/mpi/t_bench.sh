@@ -1,27 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# gpuring_bench under mpirun: formats, keys, checks, exit status, error lines. Prints TAP. Environment: MPIRUN, the command before -np; BENCH, the program.
+# gpuring_bench under mpirun: formats, keys, checks, exit status, error lines. Prints TAP. Environment: BENCH, the program; and
+# see lib.sh.
 
-# shellcheck disable=SC2154,SC2317 # tmp is from ok.sh; the tests are called through ok
-MPIRUN=${MPIRUN:-mpirun --oversubscribe --mca mpi_yield_when_idle 1}
-BENCH=${BENCH:-./gpuring_bench}
-# Only root needs these, and only in its own container or machine.
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# shellcheck disable=SC2154,SC2317 # work is from lib.sh; the tests are called through ok
+. "$(dirname "$0")/lib.sh"
 
-. "$(dirname "$0")/../ok.sh"
-
-# bench NP ARGS...: runs it; $tmp/out, $tmp/err and the exit status tell.
+# bench NP ARGS...: runs it; $work/out, $work/err and the exit status tell.
 bench() {
     local np=$1
     shift
     # shellcheck disable=SC2086 # MPIRUN is a command with arguments
-    timeout 300 $MPIRUN -np "$np" "$BENCH" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    timeout 300 $MPIRUN -np "$np" "$BENCH" "$@" >"$work/out" 2>"$work/err" </dev/null
 }
 
 # json EXPRESSION: is it true of the output, d?
 json() {
-    python3 - "$tmp/out" "$1" <<'EOF'
+    python3 - "$work/out" "$1" <<'EOF'
 import json, sys
 d = json.load(open(sys.argv[1]))
 KEYS = {"collective", "ranks", "nodes", "device", "type", "op", "results"}
@@ -85,14 +80,14 @@ no_errors() {
     local np=$1
     shift
     bench "$np" "$@" -i 2 -x 1 -B 10 -c -o csv &&
-        awk -F, 'NR > 1 { rows++; bad += $NF != "0" } END { exit !(rows > 0 && bad == 0) }' "$tmp/out"
+        awk -F, 'NR > 1 { rows++; bad += $NF != "0" } END { exit !(rows > 0 && bad == 0) }' "$work/out"
 }
 
 # all_right NP N ARGS...: the same of all collectives, N of them.
 all_right() {
     local np=$1 n=$2
     shift 2
-    no_errors "$np" all "$@" && [ "$(awk -F, 'NR > 1 { print $1 }' "$tmp/out" | sort -u | wc -l)" -eq "$n" ]
+    no_errors "$np" all "$@" && [ "$(awk -F, 'NR > 1 { print $1 }' "$work/out" | sort -u | wc -l)" -eq "$n" ]
 }
 
 # sees_corruption N ARGS...: a wrong element in each of N collectives, in the check before and in that after the timed
@@ -101,26 +96,26 @@ sees_corruption() {
     local n=$1
     shift
     GPURING_BENCH_CORRUPT=1 bench 2 all -m 64:64 -i 2 -B 10 -c -o csv "$@"
-    [ $? -eq 1 ] && [ "$(awk -F, 'NR > 1 && $NF == 2' "$tmp/out" | wc -l)" -eq "$n" ]
+    [ $? -eq 1 ] && [ "$(awk -F, 'NR > 1 && $NF == 2' "$work/out" | wc -l)" -eq "$n" ]
 }
 
 # A list of kinds prints as it was given; a field of CSV that has a comma is quoted.
 lists_devices() {
-    bench 3 bcast -d host,host -m 4:4 -i 2 -B 10 -o csv && grep -q '^bcast,3,1,"host,host",float,' "$tmp/out" &&
+    bench 3 bcast -d host,host -m 4:4 -i 2 -B 10 -o csv && grep -q '^bcast,3,1,"host,host",float,' "$work/out" &&
         bench 2 bcast -d host,host -m 4:4 -i 2 -B 10 -o json && json 'd["device"] == "host,host"' &&
-        bench 2 bcast -d host,host -m 4:4 -i 2 && grep -q ' device host,host, ' "$tmp/out" &&
-        grep -q 'B = .*memcpy' "$tmp/out"
+        bench 2 bcast -d host,host -m 4:4 -i 2 && grep -q ' device host,host, ' "$work/out" &&
+        grep -q 'B = .*memcpy' "$work/out"
 }
 
 csv_rows() {
     bench 2 allreduce bcast -m 4:8 -i 2 -B 10 -o csv &&
-        [ "$(wc -l <"$tmp/out")" -eq 5 ] && [ "$(awk -F, '{ print NF }' "$tmp/out" | sort -u)" = 19 ]
+        [ "$(wc -l <"$work/out")" -eq 5 ] && [ "$(awk -F, '{ print NF }' "$work/out" | sort -u)" = 19 ]
 }
 
 table_rows() {
     bench 2 reduce -m 4:16 -i 2 -B 10 -c &&
-        [ "$(grep -vc '^#' "$tmp/out")" -eq 3 ] && grep -q 'B = 10 GB/s (option)' "$tmp/out" &&
-        grep -q 'I = n/a' "$tmp/out" && grep -q 'library: ' "$tmp/out"
+        [ "$(grep -vc '^#' "$work/out")" -eq 3 ] && grep -q 'B = 10 GB/s (option)' "$work/out" &&
+        grep -q 'I = n/a' "$work/out" && grep -q 'library: ' "$work/out"
 }
 
 measures_B() {
@@ -129,21 +124,21 @@ measures_B() {
 }
 
 writes_file() {
-    bench 2 bcast -m 4:4 -i 2 -B 10 -o json -f "$tmp/file" && [ ! -s "$tmp/out" ] &&
-        mv "$tmp/file" "$tmp/out" && json 'd["collective"] == "bcast"'
+    bench 2 bcast -m 4:4 -i 2 -B 10 -o json -f "$work/file" && [ ! -s "$work/out" ] &&
+        mv "$work/file" "$work/out" && json 'd["collective"] == "bcast"'
 }
 
 # complains PATTERN: there is one line of ours, and it has PATTERN.
 complains() {
-    [ "$(grep -c '^gpuring_bench: ' "$tmp/err")" -eq 1 ] &&
-        grep '^gpuring_bench: ' "$tmp/err" | grep -q -e "$1"
+    [ "$(grep -c '^gpuring_bench: ' "$work/err")" -eq 1 ] &&
+        grep '^gpuring_bench: ' "$work/err" | grep -q -e "$1"
 }
 
 # refuses PATTERN ARGS...: exit status 2 and a complaint, on one rank: mpirun takes a second longer.
 refuses() {
     local pattern=$1
     shift
-    timeout 300 "$BENCH" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    timeout 300 "$BENCH" "$@" >"$work/out" 2>"$work/err" </dev/null
     [ $? -eq 2 ] && complains "$pattern"
 }
 
@@ -158,14 +153,14 @@ both_refuse() {
 # Where the launcher does not say before MPI_Init which rank it starts, a list cannot be followed.
 refuses_an_unknown_rank() {
     # shellcheck disable=SC2086 # MPIRUN is a command with arguments
-    timeout 300 $MPIRUN -np 2 env -u OMPI_COMM_WORLD_RANK "$BENCH" -d host,pinned bcast -m 4:4 >"$tmp/out" \
-        2>"$tmp/err" </dev/null
+    timeout 300 $MPIRUN -np 2 env -u OMPI_COMM_WORLD_RANK "$BENCH" -d host,pinned bcast -m 4:4 >"$work/out" \
+        2>"$work/err" </dev/null
     [ $? -eq 2 ] && complains "rank 1: -d: 'host,pinned': the launcher sets no OMPI_COMM_WORLD_RANK; allowed: one kind"
 }
 
 helps() {
-    bench 2 -h && [ "$(grep -c '^usage: ' "$tmp/out")" -eq 1 ] && grep -q 'sendrecv, or all$' "$tmp/out" &&
-        [ "$(awk 'length > 95' "$tmp/out" | wc -l)" -eq 0 ]
+    bench 2 -h && [ "$(grep -c '^usage: ' "$work/out")" -eq 1 ] && grep -q 'sendrecv, or all$' "$work/out" &&
+        [ "$(awk 'length > 95' "$work/out" | wc -l)" -eq 0 ]
 }
 
 ok "JSON of one collective" json_of_one
@@ -243,6 +238,6 @@ ok "refuses neighbors in place" refuses "--in-place: 'neighbor_alltoall'" --in-p
 ok "refuses what an int of bytes cannot say" \
     refuses "-m: '4294967296' is too large for alltoallw of type float; allowed: up to 536870911" -m 4G:4G alltoallw
 ok "refuses two forms" refuses "only one" --persistent --nonblocking bcast
-ok "refuses a file" refuses "-f: '$tmp/no/file'" -f "$tmp/no/file" bcast
+ok "refuses a file" refuses "-f: '$work/no/file'" -f "$work/no/file" bcast
 
-done_testing
+tap_done

@@ -1,35 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # gpuring_bench -d and gpuring_together -d under mpirun, on the fake driver: results, formats, refusals.
-# Prints TAP. Environment: srcdir, builddir, GR_DIR, MPIRUN, BENCH as for the other tests; FAKECUDA: where
-# the fake libcuda.so.1 and its kernels are (builddir/tests/fakes/cuda/lib).
+# Prints TAP. Environment: BENCH, gpuring_bench; FAKECUDA: where the fake libcuda.so.1 and its kernels are; and see lib.sh.
 
-# shellcheck disable=SC2154,SC2317 # tmp is from ok.sh; the tests are called through ok
-MPIRUN=${MPIRUN:-mpirun --oversubscribe --mca mpi_yield_when_idle 1}
-BENCH=${BENCH:-./gpuring_bench}
-fake=${FAKECUDA:-${builddir:-.}/tests/fakes/cuda/lib}
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
-if [ "${OMPI_SERIES:-4}" -ge 5 ]; then # PMIx of series 5 must not see the path
-    MPIRUN="$MPIRUN -x OMPI_MCA_mca_base_component_path=SYSTEM_DEFAULT:${GR_DIR:-component}"
-else
-    MPIRUN="$MPIRUN --mca mca_base_component_path SYSTEM_DEFAULT:${GR_DIR:-component}"
-fi
-
-if [ ! -e "$fake/libcuda.so.1" ]; then
-    echo "ok 1 - device buffers # SKIP no fake driver in $fake (built with the CUDA toolkit's headers)"
-    echo "1..1"
-    exit 0
-fi
-. "$(dirname "$0")/../ok.sh"
+# shellcheck disable=SC2154,SC2317 # work is from lib.sh; the tests are called through ok
+. "$(dirname "$0")/lib.sh"
+fake=${FAKECUDA:-$builddir/tests/fakes/cuda/lib}
+[ -e "$fake/libcuda.so.1" ] || tap_skip_all "no fake driver in $fake (built with the CUDA toolkit's headers)"
 
 # program NP COMMAND...: on the fake driver, with gpuring
 program() {
     local np=$1
     shift
     # shellcheck disable=SC2086 # MPIRUN is a command with arguments
-    LD_LIBRARY_PATH=$fake${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} timeout 600 $MPIRUN --mca coll_gpuring_priority 90 \
-        -np "$np" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    LD_LIBRARY_PATH=$fake${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} timeout 600 $MPIRUN $(component_options) \
+        --mca coll_gpuring_priority 90 -np "$np" "$@" >"$work/out" 2>"$work/err" </dev/null
 }
 
 # Where not every rank opens a device: Open MPI 5's btl/smcuda hangs there, also without gpuring.
@@ -42,20 +27,20 @@ bench() { # NP ARGS...
 }
 
 json() { # EXPRESSION about the output, d
-    python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); sys.exit(not eval(sys.argv[2]))' "$tmp/out" "$1"
+    python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); sys.exit(not eval(sys.argv[2]))' "$work/out" "$1"
 }
 
 rows_are_right() { # DEVICE: every row says 0 errors, and where it ran
-    grep -qF ",$1," "$tmp/out" &&
+    grep -qF ",$1," "$work/out" &&
         awk -v device=",$1," -F, 'NR > 1 { rows++; bad += $NF != "0" || !index($0, device) }
-            END { exit !(rows > 0 && bad == 0) }' "$tmp/out"
+            END { exit !(rows > 0 && bad == 0) }' "$work/out"
 }
 
 no_errors() { # NP ARGS...
     bench "$@" -i 2 -x 1 -B 10 -c -o csv && rows_are_right cuda
 }
 
-collectives() { [ "$(awk -F, 'NR > 1 { print $1 }' "$tmp/out" | sort -u | wc -l)" -eq "$1" ]; } # N: there are so many
+collectives() { [ "$(awk -F, 'NR > 1 { print $1 }' "$work/out" | sort -u | wc -l)" -eq "$1" ]; } # N: there are so many
 
 # all but sendrecv, or all where an MPI takes messages from devices, too; and without that which has no in-place form
 all_right() { # NP ARGS...
@@ -79,20 +64,20 @@ kinds_right() {
 # The host's rank says by a parameter that gpuring is on there: it has no device.
 gpuring_mixes() {
     MPIRUN="$MPIRUN --mca coll_gpuring_host 1" kinds_right 3 cuda,host "$all_of_cuda" -m 1k:8k &&
-        grep -q '^allreduce,.*,\(flat\|ring\|tree\|oneshot\|twoshot\),[0-9.]*,0$' "$tmp/out"
+        grep -q '^allreduce,.*,\(flat\|ring\|tree\|oneshot\|twoshot\),[0-9.]*,0$' "$work/out"
 }
 
 # Two ranks of four have devices, in memory of two kinds: FAKECUDA_LOG says which process did what.
 only_who_needs_it() {
-    rm -f "$tmp/log"
-    MPIRUN="$MPIRUN --mca coll ^gpuring" FAKECUDA_LOG=$tmp/log program 4 "$BENCH" bcast -d host,managed,host,pinned \
-        -m 4:4 -i 2 -c && [ "$(sed -n 's/.* pid \([0-9]*\) retain .*/\1/p' "$tmp/log" | sort -u | wc -l)" -eq 2 ] &&
-        [ "$(sed -n 's/.* alloc device . \(kind [0-9]*\) .*/\1/p' "$tmp/log" | sort -u | wc -l)" -eq 2 ]
+    rm -f "$work/log"
+    MPIRUN="$MPIRUN --mca coll ^gpuring" FAKECUDA_LOG=$work/log program 4 "$BENCH" bcast -d host,managed,host,pinned \
+        -m 4:4 -i 2 -c && [ "$(sed -n 's/.* pid \([0-9]*\) retain .*/\1/p' "$work/log" | sort -u | wc -l)" -eq 2 ] &&
+        [ "$(sed -n 's/.* alloc device . \(kind [0-9]*\) .*/\1/p' "$work/log" | sort -u | wc -l)" -eq 2 ]
 }
 
 # B of DEVICES is WHAT: a pattern of its line in the head
 measures_B() {
-    program 2 "$BENCH" bcast -d "$1" -m 4:4 -i 2 && grep -q "device $1, " "$tmp/out" && grep -q "# *B = $2" "$tmp/out"
+    program 2 "$BENCH" bcast -d "$1" -m 4:4 -i 2 && grep -q "device $1, " "$work/out" && grep -q "# *B = $2" "$work/out"
 }
 
 mixed_B_is_null() {
@@ -103,7 +88,7 @@ mixed_B_is_null() {
 
 # complains PATTERN: there is one line of ours, and it has PATTERN
 complains() {
-    [ "$(grep -c '^gpuring_[a-z]*: ' "$tmp/err")" -eq 1 ] && grep '^gpuring_[a-z]*: ' "$tmp/err" | grep -q -e "$1"
+    [ "$(grep -c '^gpuring_[a-z]*: ' "$work/err")" -eq 1 ] && grep '^gpuring_[a-z]*: ' "$work/err" | grep -q -e "$1"
 }
 
 json_names_the_device() {
@@ -112,23 +97,23 @@ json_names_the_device() {
         json 'd["B"]["source"] == "measured" and "CUDA IPC" in d["B"]["how"] and d["B"]["GBs"] > 0'
 }
 
-table_names_the_device() { bench 2 bcast -m 64:64 -i 2 -B 10 -c && grep -q 'device cuda' "$tmp/out"; }
+table_names_the_device() { bench 2 bcast -m 64:64 -i 2 -B 10 -c && grep -q 'device cuda' "$work/out"; }
 
 sees_corruption() { # DEVICES N: in N collectives
     GPURING_BENCH_CORRUPT=1 program 2 "$BENCH" all -d "$1" -m 64:64 -i 2 -B 10 -c -o csv
-    [ $? -eq 1 ] && [ "$(awk -F, 'NR > 1 && $NF == 2' "$tmp/out" | wc -l)" -eq "$2" ]
+    [ $? -eq 1 ] && [ "$(awk -F, 'NR > 1 && $NF == 2' "$work/out" | wc -l)" -eq "$2" ]
 }
 
 together() { # DEVICES
     program 2 "${BENCH%bench}together" -d "$1" -m 8:8 -k 1,4 -i 20 -c &&
-        [ "$(awk '!/^#/ && $NF == 0' "$tmp/out" | wc -l)" -eq 2 ]
+        [ "$(awk '!/^#/ && $NF == 0' "$work/out" | wc -l)" -eq 2 ]
 }
 
 # The buffers of K calls are in the memory asked for: of two ranks, one allocates there.
 together_follows_a_list() {
-    rm -f "$tmp/log"
-    MPIRUN="$MPIRUN --mca coll ^gpuring" FAKECUDA_LOG=$tmp/log together host,managed &&
-        [ "$(sed -n 's/.* pid \([0-9]*\) alloc .*/\1/p' "$tmp/log" | sort -u | wc -l)" -eq 1 ]
+    rm -f "$work/log"
+    MPIRUN="$MPIRUN --mca coll ^gpuring" FAKECUDA_LOG=$work/log together host,managed &&
+        [ "$(sed -n 's/.* pid \([0-9]*\) alloc .*/\1/p' "$work/log" | sort -u | wc -l)" -eq 1 ]
 }
 
 together_refuses() {
@@ -171,8 +156,8 @@ no_device_at_rank_1() {
 }
 
 no_driver() {
-    mkdir -p "$tmp/none" && echo "not a library" >"$tmp/none/libcuda.so.1"
-    fake=$tmp/none bench 2 bcast -m 4:4
+    mkdir -p "$work/none" && echo "not a library" >"$work/none/libcuda.so.1"
+    fake=$work/none bench 2 bcast -m 4:4
     [ $? -eq 2 ] && complains "needs a CUDA driver and a device: .*libcuda.so.1"
 }
 
@@ -250,4 +235,4 @@ in_all && ok "gpuring_together, cuda,host" few_devices together cuda,host
 ok "gpuring_together follows a list" few_devices together_follows_a_list
 ok "gpuring_together refuses a kind without a device" few_devices together_refuses
 
-done_testing
+tap_done

@@ -5,17 +5,18 @@
 # Statistics are tested twice, on the script and on a copy with one fault planted, which must be noticed.
 # Environment: srcdir, the sources; builddir, where gpuring was built.
 
-# shellcheck disable=SC2154,SC2317 # tmp is from ok.sh; the tests are called through ok
+# shellcheck disable=SC2154,SC2317 # work is from lib.sh; the tests are called through ok
 srcdir=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd) || exit 99
 builddir=${builddir:-$srcdir/build}
 compare=$srcdir/benchmarks/compare
-. "$(dirname "$0")/../ok.sh"
+. "$(dirname "$0")/../lib.sh"
+make_work
 
-# run STATUS ARGS...: runs it, $tmp/out and $tmp/err tell; right if it ends with that status.
+# run STATUS ARGS...: runs it, $work/out and $work/err tell; right if it ends with that status.
 run() {
     local wanted=$1 status
     shift
-    timeout 900 "$compare" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    timeout 900 "$compare" "$@" >"$work/out" 2>"$work/err" </dev/null
     status=$?
     [ "$status" -eq "$wanted" ] || { echo "exit status $status, wanted $wanted"; false; }
 }
@@ -23,7 +24,7 @@ run() {
 # one FILE PATTERN: exactly one line matches.
 one() {
     local n
-    n=$(grep -c -e "$2" "$tmp/$1")
+    n=$(grep -c -e "$2" "$work/$1")
     [ "$n" -eq 1 ] || { echo "$n lines of $1 match $2"; false; }
 }
 
@@ -31,7 +32,7 @@ one() {
 cell() {
     awk -F, -v c="$1" -v b="$2" '$1 == c && $2 == b {
         for (i = 3; i <= NF; i++) printf "%s%s", $i ~ /^[0-9.]+$/ ? sprintf("%.3f", $i) : $i, i < NF ? " " : "\n"
-    }' "$tmp/out"
+    }' "$work/out"
 }
 
 # is COLLECTIVE BYTES ROW
@@ -66,7 +67,7 @@ swinging() {
 }
 
 chooses_from_other_rounds() {
-    swinging >"$tmp/raw" && run 0 --from-csv="$tmp/raw" -o csv &&
+    swinging >"$work/raw" && run 0 --from-csv="$work/raw" -o csv &&
         is allreduce 8 "20.000 y+y|x+x 10.000 2.000 2.000 2.000 1.000 1.000 1.000   ring holds"
 }
 
@@ -89,37 +90,37 @@ spreading() {
 
 # shellcheck disable=SC2030,SC2031
 shows_spread() {
-    spreading | grep -v ,s+s, >"$tmp/raw"
-    run 0 --from-csv="$tmp/raw" -o csv &&
+    spreading | grep -v ,s+s, >"$work/raw"
+    run 0 --from-csv="$work/raw" -o csv &&
         is allreduce 8 "86.000 x+x 100.000 0.860 0.860 0.860 1.000 0.900 1.050   ring holds" &&
         is bcast 16 "86.000 x+x 102.381 0.840 0.840 0.840 1.000 0.900 1.050   ring below" &&
-        run 0 --from-csv="$tmp/raw" && one out '^3 cells, 1 below 0.95 by more than the A/A spread: bcast 16$' &&
+        run 0 --from-csv="$work/raw" && one out '^3 cells, 1 below 0.95 by more than the A/A spread: bcast 16$' &&
         one out '^ *16 .*<< below$' && one out '<<'
 }
 
 fails_when_strict() {
-    run 1 --from-csv="$tmp/raw" --strict && run 0 --from-csv="$tmp/raw" --strict --limit=0.9 &&
+    run 1 --from-csv="$work/raw" --strict && run 0 --from-csv="$work/raw" --strict --limit=0.9 &&
         one out '^3 cells, 0 below 0.9 by more than the A/A spread$'
 }
 
 drops_incomplete() {
-    spreading >"$tmp/raw" && run 0 --from-csv="$tmp/raw" &&
+    spreading >"$work/raw" && run 0 --from-csv="$work/raw" &&
         one out '^# not counted, no result from every run: s+s in allreduce 8$' &&
         one out '^ *8 .* x+x$' && one out '^ *64 .* s+s  << below$'
 }
 
 names_missing() {
-    spreading | grep -v '^4,gpuring,a,bcast,64' >"$tmp/raw"
-    run 1 --from-csv="$tmp/raw" --strict --limit=0.001 && one out '^ *64 .*<< no result$' &&
+    spreading | grep -v '^4,gpuring,a,bcast,64' >"$work/raw"
+    run 1 --from-csv="$work/raw" --strict --limit=0.001 && one out '^ *64 .*<< no result$' &&
         one out '^1 cells without a result of stock or of gpuring from every round: bcast 64$'
 }
 
 steps() {
-    head_lines 2 >"$tmp/raw"
+    head_lines 2 >"$work/raw"
     for r in 1 2; do
         for b in 4 8 16 32 64 128; do row "$r" x+x bcast "$b" 1 1; row "$r" gpuring bcast "$b" 1; done
-    done >>"$tmp/raw"
-    run 0 --from-csv="$tmp/raw" --step=4 -o csv && [ "$(cut -d, -f2 "$tmp/out" | xargs)" = "bytes 4 16 64 128" ]
+    done >>"$work/raw"
+    run 0 --from-csv="$work/raw" --step=4 -o csv && [ "$(cut -d, -f2 "$work/out" | xargs)" = "bytes 4 16 64 128" ]
 }
 
 # The best single copy moves 20000 bytes/us in blocks of 64 KiB and 10000 in blocks of 16 MiB; in between 15000 at 1 MiB
@@ -148,7 +149,7 @@ floor_is() {
 }
 
 shows_floor() {
-    floors gpuring_bench >"$tmp/raw" && run 0 --from-csv="$tmp/raw" -o csv &&
+    floors gpuring_bench >"$work/raw" && run 0 --from-csv="$work/raw" -o csv &&
         floor_is allreduce 786432 70.105 && floor_is allgather 786432 32.464 && floor_is bcast 786432 32.397 &&
         floor_is reduce 786432 32.331 && floor_is reduce 12 0.067 &&
         [ "$(cell allreduce 786432 | awk '{ print $11 }')" = 2.000 ]
@@ -156,15 +157,15 @@ shows_floor() {
 
 # OSU's allgather counts the block of one rank.
 shows_floor_of_osu() {
-    floors osu >"$tmp/raw" && run 0 --from-csv="$tmp/raw" -o csv && floor_is allgather 262144 32.464
+    floors osu >"$work/raw" && run 0 --from-csv="$work/raw" -o csv && floor_is allgather 262144 32.464
 }
 
 refuses_other_files() {
-    echo "hello" >"$tmp/raw" && run 1 --from-csv="$tmp/raw" && one err 'no raw data' || return 1
-    { head_lines 2; echo "1,x+x,a,bcast,many,1,"; } >"$tmp/raw"
-    run 1 --from-csv="$tmp/raw" && one err 'line 4 is not a row' || return 1
-    { head_lines 2; row 1 x+x bcast 8 1 1; } >"$tmp/raw"
-    run 1 --from-csv="$tmp/raw" && one err 'two at least' && [ "$(wc -l <"$tmp/err")" -eq 1 ]
+    echo "hello" >"$work/raw" && run 1 --from-csv="$work/raw" && one err 'no raw data' || return 1
+    { head_lines 2; echo "1,x+x,a,bcast,many,1,"; } >"$work/raw"
+    run 1 --from-csv="$work/raw" && one err 'line 4 is not a row' || return 1
+    { head_lines 2; row 1 x+x bcast 8 1 1; } >"$work/raw"
+    run 1 --from-csv="$work/raw" && one err 'two at least' && [ "$(wc -l <"$work/err")" -eq 1 ]
 }
 
 ok "stock is chosen from other rounds" chooses_from_other_rounds
@@ -179,12 +180,12 @@ ok "refuses what is no raw data" refuses_other_files
 
 # notices TEST FILE FROM TO: a copy of the script with that fault; the test must fail.
 notices() {
-    local compare=$tmp/copy/compare
-    rm -rf "$tmp/copy"
-    mkdir "$tmp/copy" && cp -r "$srcdir/benchmarks/compare" "$srcdir/benchmarks/compare_lib" "$tmp/copy" &&
-        chmod -R u+w "$tmp/copy" || return 1 # the sources may be read-only
-    sed -i "s|$3|$4|" "$tmp/copy/compare_lib/$2"
-    ! cmp -s "$tmp/copy/compare_lib/$2" "$srcdir/benchmarks/compare_lib/$2" || { echo "$3 is not in $2"; return 1; }
+    local compare=$work/copy/compare
+    rm -rf "$work/copy"
+    mkdir "$work/copy" && cp -r "$srcdir/benchmarks/compare" "$srcdir/benchmarks/compare_lib" "$work/copy" &&
+        chmod -R u+w "$work/copy" || return 1 # the sources may be read-only
+    sed -i "s|$3|$4|" "$work/copy/compare_lib/$2"
+    ! cmp -s "$work/copy/compare_lib/$2" "$srcdir/benchmarks/compare_lib/$2" || { echo "$3 is not in $2"; return 1; }
     ! "$1" || { echo "$1 passed all the same"; false; }
 }
 
@@ -206,14 +207,14 @@ ok "a double copy as a floor is noticed" notices shows_floor floor.py '("direct"
 fake() {
     local wanted=$1
     shift
-    rm -f "$tmp/calls" "$tmp/raw"
-    PYTHONPATH=$tmp/nomatplotlib run "$wanted" --builddir="$tmp/fake" --csv="$tmp/raw" "$@"
+    rm -f "$work/calls" "$work/raw"
+    PYTHONPATH=$work/nomatplotlib run "$wanted" --builddir="$work/fake" --csv="$work/raw" "$@"
 }
 
 # calls PATTERN N: so many runs had it on their command line, probes not counted.
 calls() {
     local n
-    n=$(grep -v verbose "$tmp/calls" | grep -c -e "$1")
+    n=$(grep -v verbose "$work/calls" | grep -c -e "$1")
     [ "$n" -eq "$2" ] || { echo "$n calls of $1, wanted $2"; false; }
 }
 
@@ -226,19 +227,19 @@ runs_all() {
         calls 'bench bcast reduce -m 8:8 -i 3 -x 1 --persistent ' 81 &&
         one err 'left out: ob1+han, ucx+han: this Open MPI has no coll/han' && one err 'round 1 .* s to go' &&
         one err 'no floor: .*cores' && one err 'no plot: .*python3-matplotlib' && one out '^# mpi: Open MPI v9.9.9$' &&
-        [ "$(grep -vc '^#' "$tmp/raw")" -eq 163 ] && one out '^2 cells, 0 below'
+        [ "$(grep -vc '^#' "$work/raw")" -eq 163 ] && one out '^2 cells, 0 below'
 }
 
 # Each round has each run once, and the order is drawn: not all rounds can be the same.
 is_interleaved() {
     fake 0 -m 8:8 bcast --rounds=7 --seed=1 || return 1
-    grep -v verbose "$tmp/calls" | grep bench | split -l 9 - "$tmp/round."
+    grep -v verbose "$work/calls" | grep bench | split -l 9 - "$work/round."
     local orders
-    orders=$(md5sum "$tmp"/round.* | cut -d' ' -f1 | sort -u | wc -l)
-    for f in "$tmp"/round.*; do sort "$f" | md5sum; done | sort -u >"$tmp/sets"
-    rm "$tmp"/round.*
-    [ "$orders" -ge 5 ] && [ "$(wc -l <"$tmp/sets")" -eq 1 ] && cp "$tmp/out" "$tmp/before" &&
-        run 0 --from-csv="$tmp/raw" && cmp "$tmp/out" "$tmp/before"
+    orders=$(md5sum "$work"/round.* | cut -d' ' -f1 | sort -u | wc -l)
+    for f in "$work"/round.*; do sort "$f" | md5sum; done | sort -u >"$work/sets"
+    rm "$work"/round.*
+    [ "$orders" -ge 5 ] && [ "$(wc -l <"$work/sets")" -eq 1 ] && cp "$work/out" "$work/before" &&
+        run 0 --from-csv="$work/raw" && cmp "$work/out" "$work/before"
 }
 
 names_inactive() {
@@ -249,7 +250,7 @@ names_inactive() {
 outlives_crash() {
     FAKE_CRASH=sm_priority fake 0 --quick -m 8:8 bcast reduce && one err 'ob1+sm failed .*exit status 139.*signal' &&
         one out '^# not counted, no result from every run: ob1+sm in reduce 8$' && calls 'pml ob1 .*sm_priority' 4 &&
-        [ "$(grep -c ',stock.*<<' "$tmp/out")" -eq 0 ] && one out '^2 cells, 0 below'
+        [ "$(grep -c ',stock.*<<' "$work/out")" -eq 0 ] && one out '^2 cells, 0 below'
 }
 
 outlives_hang() {
@@ -264,25 +265,25 @@ stops_without_gpuring() {
 
 # An interrupted run leaves whole rounds that can be worked out.
 outlives_interrupt() {
-    rm -f "$tmp/calls" "$tmp/raw"
-    "$compare" --builddir="$tmp/fake" --csv="$tmp/raw" -m 8:8 bcast --rounds=2000 >"$tmp/out" 2>"$tmp/err" &
+    rm -f "$work/calls" "$work/raw"
+    "$compare" --builddir="$work/fake" --csv="$work/raw" -m 8:8 bcast --rounds=2000 >"$work/out" 2>"$work/err" &
     local pid=$! status
     for _ in $(seq 1200); do
-        ! grep -q 'round 2 of' "$tmp/err" || break
+        ! grep -q 'round 2 of' "$work/err" || break
         sleep 0.1
     done
     kill -TERM "$pid"
     wait "$pid"
     status=$?
-    [ "$status" -eq 130 ] && one err 'interrupted after [0-9]* whole rounds' && run 0 --from-csv="$tmp/raw"
+    [ "$status" -eq 130 ] && one err 'interrupted after [0-9]* whole rounds' && run 0 --from-csv="$work/raw"
 }
 
 runs_osu() {
-    fake 0 --quick -m 4:16M --osu="$tmp/osu" allreduce bcast reduce &&
+    fake 0 --quick -m 4:16M --osu="$work/osu" allreduce bcast reduce &&
         one err 'left out: bcast: there is no osu_bcast' && calls '/osu_allreduce -m 4:16777216$' 18 &&
-        calls osu_reduce 18 && run 0 --from-csv="$tmp/raw" -o csv &&
+        calls osu_reduce 18 && run 0 --from-csv="$work/raw" -o csv &&
         is allreduce 8 "0.500 ob1+sm 0.500 1.000 1.000 1.000 1.000 1.000 1.000 0.201 2.490  holds" &&
-        [ "$(cell reduce 4 | cut -d' ' -f1)" = 4.250 ] && fake 1 --osu="$tmp/none" bcast &&
+        [ "$(cell reduce 4 | cut -d' ' -f1)" = 4.250 ] && fake 1 --osu="$work/none" bcast &&
         one err "no program of OSU's"
 }
 
@@ -299,33 +300,33 @@ ok "OSU's programs" runs_osu
 # ---- one small real run ----
 
 real_run() {
-    run 0 --builddir="$builddir" --csv="$tmp/real" --quick -m 64:128 -i 20 --configs=ob1+tuned allreduce bcast &&
-        [ "$(grep -c '^[12],gpuring,a,\(allreduce\|bcast\),\(64\|128\),[0-9.]*,[a-z]*$' "$tmp/real")" -eq 8 ] &&
-        [ "$(grep -c '^[12],ob1+tuned,[ab],.*,stock$' "$tmp/real")" -eq 16 ] &&
-        ! grep -q ',gpuring,.*,stock$' "$tmp/real" && one out '^4 cells, '
+    run 0 --builddir="$builddir" --csv="$work/real" --quick -m 64:128 -i 20 --configs=ob1+tuned allreduce bcast &&
+        [ "$(grep -c '^[12],gpuring,a,\(allreduce\|bcast\),\(64\|128\),[0-9.]*,[a-z]*$' "$work/real")" -eq 8 ] &&
+        [ "$(grep -c '^[12],ob1+tuned,[ab],.*,stock$' "$work/real")" -eq 16 ] &&
+        ! grep -q ',gpuring,.*,stock$' "$work/real" && one out '^4 cells, '
 }
 
 floor_run() {
-    "$builddir/gpuring_floor" -m 65536:131072 >"$tmp/out" 2>"$tmp/err" &&
-        [ "$(grep -c '^exchange,64,\|^direct,65536,\|^double,131072,' "$tmp/out")" -eq 3 ] &&
-        ! awk -F, 'NR > 1 && ($3 <= 0 || $4 <= 0)' "$tmp/out" | grep . &&
-        ! "$builddir/gpuring_floor" -c 0,0 2>"$tmp/err" && one err '^usage: '
+    "$builddir/gpuring_floor" -m 65536:131072 >"$work/out" 2>"$work/err" &&
+        [ "$(grep -c '^exchange,64,\|^direct,65536,\|^double,131072,' "$work/out")" -eq 3 ] &&
+        ! awk -F, 'NR > 1 && ($3 <= 0 || $4 <= 0)' "$work/out" | grep . &&
+        ! "$builddir/gpuring_floor" -c 0,0 2>"$work/err" && one err '^usage: '
 }
 
 draws() {
-    run 0 --from-csv="$tmp/real" --png="$tmp/real.png" && [ "$(head -c 4 "$tmp/real.png" | tail -c 3)" = PNG ]
+    run 0 --from-csv="$work/real" --png="$work/real.png" && [ "$(head -c 4 "$work/real.png" | tail -c 3)" = PNG ]
 }
 
 ok "a real run" real_run
 if [ "$(nproc)" -lt 2 ]; then
-    skip "gpuring_floor" "one processor"
+    tap_skip "gpuring_floor" "one processor"
 else
     ok "gpuring_floor" floor_run
 fi
-if python3 -c 'import matplotlib' 2>"$tmp/err" || /usr/bin/python3 -c 'import matplotlib' 2>"$tmp/err"; then
+if python3 -c 'import matplotlib' 2>"$work/err" || /usr/bin/python3 -c 'import matplotlib' 2>"$work/err"; then
     ok "the plot of it" draws
 else
-    skip "the plot of it" "no matplotlib"
+    tap_skip "the plot of it" "no matplotlib"
 fi
 
 # ---- refused options ----
@@ -334,12 +335,12 @@ fi
 refuses() {
     local pattern=$1
     shift
-    run 2 --builddir="$tmp/fake" "$@" && one err "$pattern" && [ "$(wc -l <"$tmp/err")" -eq 1 ] &&
-        [ ! -e "$tmp/fake/compare" ]
+    run 2 --builddir="$work/fake" "$@" && one err "$pattern" && [ "$(wc -l <"$work/err")" -eq 1 ] &&
+        [ ! -e "$work/fake/compare" ]
 }
 
 without_matplotlib() {
-    PYTHONPATH=$tmp/nomatplotlib refuses "--png: .*python3-matplotlib" --png="$tmp/plot.png"
+    PYTHONPATH=$work/nomatplotlib refuses "--png: .*python3-matplotlib" --png="$work/plot.png"
 }
 
 ok "refuses a collective" refuses "'nosuch'.*allreduce" nosuch
@@ -349,14 +350,14 @@ ok "refuses few rounds" refuses "--rounds: '6'.*at least 7" --rounds=6
 ok "refuses one round" refuses "--rounds.*'1'.*at least 2" --quick --rounds=1
 ok "refuses a step" refuses "--step: '3'.*2 4" --step=3
 ok "refuses a form" refuses "--form: 'lazy'.*persistent" --form=lazy
-ok "refuses OSU's other forms" refuses "--form: 'persistent'.*blocking" --form=persistent --osu="$tmp/osu"
+ok "refuses OSU's other forms" refuses "--form: 'persistent'.*blocking" --form=persistent --osu="$work/osu"
 ok "refuses a configuration" refuses "--configs: 'ob1+nosuch'.*ob1+tuned" --configs=ob1+sm,ob1+nosuch
 ok "refuses a limit" refuses "--limit: '0'" --limit=0
-ok "refuses a build directory" refuses "--builddir: '$tmp/none'" --builddir="$tmp/none"
-ok "refuses a file that cannot be written" refuses "--csv: '$tmp/no/file'" --csv="$tmp/no/file"
-ok "refuses a missing file" refuses "--from-csv: '$tmp/no'" --from-csv="$tmp/no"
+ok "refuses a build directory" refuses "--builddir: '$work/none'" --builddir="$work/none"
+ok "refuses a file that cannot be written" refuses "--csv: '$work/no/file'" --csv="$work/no/file"
+ok "refuses a missing file" refuses "--from-csv: '$work/no'" --from-csv="$work/no"
 ok "refuses an option" refuses "unrecognized arguments: --bogus" --bogus
 ok "refuses a missing value" refuses "-m: expected" -m
 ok "refuses --png without matplotlib" without_matplotlib
 
-done_testing
+tap_done

@@ -4,17 +4,16 @@
 # two folders up).
 set -u
 here=$(cd "$(dirname "$0")" && pwd) || exit 99
+. "$here/../lib.sh"
 srcdir=$(cd "${srcdir:-$here/../..}" && pwd) || exit 99
-python3 -c 'import tomllib' 2>/dev/null || { echo "1..0 # SKIP no Python with tomllib (3.11)"; exit 0; }
+python3 -c 'import tomllib' 2>/dev/null || tap_skip_all "no Python with tomllib (3.11)"
 export PYTHONDONTWRITEBYTECODE=1
-work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-. "$here/../result.sh"
+make_work
 
 check() { python3 "$1/mutation.py" --check --source="$srcdir" >"$work/found"; }
 
 check "$here"
-result $? "every fault applies to the sources"
+tap_result $? "every fault applies to the sources" "$work/found"
 sed 's/^/# /' "$work/found"
 
 # a stale text, a function that is gone, and a name that is there twice
@@ -39,10 +38,10 @@ from = 'return NULL;'
 to = ''
 END
 ! check "$work"
-result $? "faults that do not apply are an error"
+tap_result $? "faults that do not apply are an error" "$work/found"
 for line in 'stale-text: .*pool.c: gr_pool_open: not there: pool->nowhere' 'stale-text: .*: no such function' \
     'stale-text: the name is there twice'; do
     grep -q "^stale: $line" "$work/found"
-    result $? "    and are named: $line"
+    tap_result $? "    and are named: $line" "$work/found"
 done
-echo "1..$count"
+tap_done

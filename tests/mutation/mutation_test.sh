@@ -5,26 +5,22 @@
 # folders up), builddir (default: here; the copy of the sources and its build stay in its folder mutation).
 set -u
 here=$(cd "$(dirname "$0")" && pwd) || exit 99
+. "$here/../lib.sh"
 srcdir=$(cd "${srcdir:-$here/../..}" && pwd) || exit 99
-python3 -c 'import tomllib' 2>/dev/null || { echo "1..0 # SKIP no Python with tomllib (3.11)"; exit 0; }
-work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
+python3 -c 'import tomllib' 2>/dev/null || tap_skip_all "no Python with tomllib (3.11)"
+make_work
 export GPURING_SEED=${GPURING_SEED:-$$}
-count=0
 
 python3 "$here/mutation.py" run --build="${builddir:-.}" --source="$srcdir" --results="$work/results" --known --first \
     --one-in="${GPURING_MUTANTS:-10}" >"$work/said" 2>&1 </dev/null
 status=$?
 while IFS= read -r line; do
-    count=$((count + 1))
     case $line in
-        'caught '*) echo "ok $count - ${line#caught  }" ;;
-        *) echo "not ok $count - $line" ;;
+        'caught '*) tap_ok "${line#caught  }" ;;
+        *) tap_not_ok "$line" ;;
     esac
 done < <(grep -E '^(caught|missed|error)' "$work/said")
-if [ $count = 0 ] || { [ $status != 0 ] && ! grep -qE '^(missed|error)' "$work/said"; }; then
-    count=$((count + 1))
-    echo "not ok $count - mutation.py runs to its end: exit status $status"
-    tail -n 20 "$work/said" | sed 's/^/# /'
+if [ $tap_count = 0 ] || { [ $status != 0 ] && ! grep -qE '^(missed|error)' "$work/said"; }; then
+    tap_result 1 "mutation.py runs to its end: exit status $status" "$work/said"
 fi
-echo "1..$count"
+tap_done

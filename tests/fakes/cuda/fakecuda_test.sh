@@ -5,11 +5,10 @@
 # flavour (plain, address or thread).
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../../lib.sh"
 dir=${FAKECUDA:-$here/lib}
 flavour=${SANITIZER:-plain}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-count=0
+make_work
 export FAKECUDA_SESSION=$work FAKECUDA_TIMEOUT=200 LC_ALL=C
 export ASAN_OPTIONS=detect_leaks=0:abort_on_error=1:allow_user_segv_handler=0 TSAN_OPTIONS=halt_on_error=1:exitcode=66
 ulimit -c 0
@@ -142,14 +141,9 @@ row() {
     { (exec env $options FAKECUDA_KERNELS="$dir/test_kernels.so" timeout 300 "$dir/cases" "$name") >"$work/out" 2>&1; } 2>/dev/null
     status=$?
     end=$(ended $status)
-    count=$((count + 1))
-    if [ "$end" = "$expected" ] && { [ -z "$pattern" ] || tr '\n' ' ' <"$work/out" | grep -Eq "$pattern"; }; then
-        echo "ok $count - $flavour: $name${options:+ ($options)}"
-    else
-        echo "not ok $count - $flavour: $name${options:+ ($options)}"
-        sed 's/^/# /' <<<"ended with $end, not $expected; must say: $pattern"
-        head -n 30 "$work/out" | sed 's/^/# /'
-    fi
+    echo "ended with $end, not $expected; must say: $pattern" >"$work/why"
+    [ "$end" = "$expected" ] && { [ -z "$pattern" ] || tr '\n' ' ' <"$work/out" | grep -Eq "$pattern"; }
+    tap_result $? "$flavour: $name${options:+ ($options)}" "$work/why" "$work/out"
 }
 
 rows() {
@@ -161,13 +155,9 @@ rows() {
 # A program that only asks for devices creates no context; one that uses a device leaves lines.
 log() {
     row "$1" "FAKECUDA_LOG=$work/$1.log" 0 ''
-    count=$((count + 1))
     touch "$work/$1.log"
-    if [ "$(grep -cE "$3" "$work/$1.log")" = "$2" ]; then
-        echo "ok $count - FAKECUDA_LOG of $1: $2 such lines"
-    else
-        echo "not ok $count - FAKECUDA_LOG of $1: $2 such lines"
-    fi
+    [ "$(grep -cE "$3" "$work/$1.log")" = "$2" ]
+    tap_result $? "FAKECUDA_LOG of $1: $2 such lines"
 }
 
 if [ ! -x "$dir/cases" ]; then
@@ -184,4 +174,4 @@ case $flavour in
     thread) rows "$thread_rows" ;;
     *) echo "Bail out! SANITIZER=$flavour: plain, address or thread" && exit 1 ;;
 esac
-echo "1..$count"
+tap_done

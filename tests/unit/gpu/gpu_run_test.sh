@@ -5,21 +5,22 @@
 # programs that are shell scripts. Prints TAP.
 # Environment: srcdir, builddir; FAKECUDA: the folder of the fake driver and libraries.
 
-# shellcheck disable=SC2086,SC2154,SC2317 # tmp is from ok.sh; the tests are called through ok; options are words
+# shellcheck disable=SC2086,SC2154,SC2317 # work is from lib.sh; the tests are called through ok; options are words
 srcdir=$(cd "${srcdir:-$(dirname "$0")/../../..}" && pwd) || exit 99
 builddir=$(cd "${builddir:-$srcdir/build}" && pwd) || exit 99
 fake=${FAKECUDA:-$builddir/tests/fakes/cuda/lib}
 nccl=$fake/fake_nccl.so
 export FAKECUDA_SMS=64 CUDA_DEVICE_MAX_CONNECTIONS=32
-. "$srcdir/tests/ok.sh"
-export TMPDIR=$tmp # where the fake NCCL's ranks meet
+. "$srcdir/tests/lib.sh"
+make_work
+export TMPDIR=$work # where the fake NCCL's ranks meet
 
-# gpu STATUS ARGS...: $tmp/out and $tmp/err tell; right if it ends with that status
+# gpu STATUS ARGS...: $work/out and $work/err tell; right if it ends with that status
 gpu() {
     local wanted=$1 status
     shift
     LD_LIBRARY_PATH=$fake${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} timeout 600 "$builddir/gpuring_gpu" "$@" \
-        >"$tmp/out" 2>"$tmp/err" </dev/null
+        >"$work/out" 2>"$work/err" </dev/null
     status=$?
     [ $status -eq "$wanted" ] || { echo "exit status $status, wanted $wanted"; false; }
 }
@@ -42,40 +43,40 @@ END
 beside() { # ROWS ARGS...
     local rows=$1
     shift
-    gpu 0 $small --nccl "$nccl" --json "$tmp/json" "$@" &&
-        [ "$(awk '!/^#/ { printf "%s%s ", $2 == "nccl" ? "nccl" : "ours", $NF }' "$tmp/out")" \
+    gpu 0 $small --nccl "$nccl" --json "$work/json" "$@" &&
+        [ "$(awk '!/^#/ { printf "%s%s ", $2 == "nccl" ? "nccl" : "ours", $NF }' "$work/out")" \
             = "$(printf 'ours0 nccl0 %.0s' $(seq "$rows"))" ] &&
-        json "$tmp/json" "len(o) == len(n) == $rows" &&
-        json "$tmp/json" 'all((a["collective"], a["bytes"]) == (b["collective"], b["bytes"]) for a, b in zip(o, n))' &&
-        json "$tmp/json" 'd["nccl"] == "2.30.3" and all(row["errors"] == 0 for row in r)'
+        json "$work/json" "len(o) == len(n) == $rows" &&
+        json "$work/json" 'all((a["collective"], a["bytes"]) == (b["collective"], b["bytes"]) for a, b in zip(o, n))' &&
+        json "$work/json" 'd["nccl"] == "2.30.3" and all(row["errors"] == 0 for row in r)'
 }
 
 ratio_is_of_times() {
-    FAKENCCL_SLEEP=300000 gpu 0 -n 2 $small -m 1k:1k --nccl "$nccl" --json "$tmp/json" -a ring allreduce &&
-        json "$tmp/json" 'n[0]["us"] > 300000 and o[0]["ratio"] is None' &&
-        json "$tmp/json" 'abs(n[0]["ratio"] * o[0]["us"] / n[0]["us"] - 1) < 1e-6'
+    FAKENCCL_SLEEP=300000 gpu 0 -n 2 $small -m 1k:1k --nccl "$nccl" --json "$work/json" -a ring allreduce &&
+        json "$work/json" 'n[0]["us"] > 300000 and o[0]["ratio"] is None' &&
+        json "$work/json" 'abs(n[0]["ratio"] * o[0]["us"] / n[0]["us"] - 1) < 1e-6'
 }
 
 alone() { # without NCCL there is neither row nor column
-    gpu 0 -n 2 $small -m 1k:1k -a ring allreduce --json "$tmp/json" && ! grep -qi 'nccl\|ratio' "$tmp/out" &&
-        json "$tmp/json" 'd["nccl"] is None and len(o) == 1 and not n'
+    gpu 0 -n 2 $small -m 1k:1k -a ring allreduce --json "$work/json" && ! grep -qi 'nccl\|ratio' "$work/out" &&
+        json "$work/json" 'd["nccl"] is None and len(o) == 1 and not n'
 }
 
 wrong_data_is_seen() { # in NCCL's rows, not in ours
-    FAKENCCL_WRONG=1 gpu 1 -n 3 $small -m 4k:4k -a ring --nccl "$nccl" --json "$tmp/json" "$@" &&
-        json "$tmp/json" 'n and all(row["errors"] > 0 for row in n) and all(row["errors"] == 0 for row in o)'
+    FAKENCCL_WRONG=1 gpu 1 -n 3 $small -m 4k:4k -a ring --nccl "$nccl" --json "$work/json" "$@" &&
+        json "$work/json" 'n and all(row["errors"] > 0 for row in n) and all(row["errors"] == 0 for row in o)'
 }
 
 steps() {
-    gpu 0 -n 2 -b 1 -i 1 -x 0 -m 8:64k --step 2 -a tree allreduce --json "$tmp/json" &&
-        json "$tmp/json" '[row["bytes"] for row in o] == [8 << k for k in range(14)]'
+    gpu 0 -n 2 -b 1 -i 1 -x 0 -m 8:64k --step 2 -a tree allreduce --json "$work/json" &&
+        json "$work/json" '[row["bytes"] for row in o] == [8 << k for k in range(14)]'
 }
 
 # refuses PATTERN ARGS...: with one line
 refuses() {
     local pattern=$1
     shift
-    gpu 2 -n 2 -m 4:4 "$@" && [ "$(wc -l <"$tmp/err")" -eq 1 ] && grep -q -e "^gpuring_gpu: $pattern" "$tmp/err"
+    gpu 2 -n 2 -m 4:4 "$@" && [ "$(wc -l <"$work/err")" -eq 1 ] && grep -q -e "^gpuring_gpu: $pattern" "$work/err"
 }
 too_old() { FAKENCCL_VERSION=22907 refuses "--nccl: .* is NCCL 2.29.7, .*2.30.3 or newer" --nccl "$nccl" "$@"; }
 
@@ -105,17 +106,17 @@ nccl_beside_us() {
 
 # ---- run.sh, from end to end ----
 
-# run STATUS OPTIONS...: $tmp/out and $tmp/report tell
+# run STATUS OPTIONS...: $work/out and $work/report tell
 run() {
     local wanted=$1 status
     shift
-    rm -rf "$tmp/report"
+    rm -rf "$work/report"
     LD_LIBRARY_PATH=$fake${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} timeout 1800 "$srcdir/benchmarks/gpu/run.sh" "$@" \
-        "${gpu_dir:-$builddir}" "$tmp/report" >"$tmp/out" 2>"$tmp/err" </dev/null
+        "${gpu_dir:-$builddir}" "$work/report" >"$work/out" 2>"$work/err" </dev/null
     status=$?
-    [ $status -eq "$wanted" ] || { echo "exit status $status, wanted $wanted"; tail -n 40 "$tmp/out"; false; }
+    [ $status -eq "$wanted" ] || { echo "exit status $status, wanted $wanted"; tail -n 40 "$work/out"; false; }
 }
-lines() { grep -c -E -e "$1" "$tmp/out"; } # PATTERN
+lines() { grep -c -E -e "$1" "$work/out"; } # PATTERN
 
 # The rows that have both sides' times, and a ratio
 side_by_side() { lines '^[a-z_]+ +[0-9]+ +[0-9.]+ (ring|chain|tree|flat|oneshot|twoshot) +[0-9.]+ +[0-9]+\.[0-9][0-9]$'; }
@@ -124,9 +125,9 @@ from_end_to_end() {
     run 0 --quick --largest 16k --nccl "$nccl" &&
         [ "$(lines '^memory floor: allreduce, [248] ranks, 16384 bytes: [0-9.]+%; 90%: (not )?reached$')" -eq 3 ] &&
         [ "$(side_by_side)" -eq $((3 * 4 + 3 * 12 + 5)) ] && [ "$(lines '^== ')" -eq 13 ] &&
-        [ "$(lines '^FAILED')" -eq 0 ] && cmp "$tmp/out" "$tmp/report/report.txt" &&
-        json "$tmp/report/small-8.json" 'len(o) == len(n) == 5 * 12 and r[0]["bytes"] == 8' &&
-        json "$tmp/report/floor-4.json" 'all(row["errors"] == 0 for row in r)'
+        [ "$(lines '^FAILED')" -eq 0 ] && cmp "$work/out" "$work/report/report.txt" &&
+        json "$work/report/small-8.json" 'len(o) == len(n) == 5 * 12 and r[0]["bytes"] == 8' &&
+        json "$work/report/floor-4.json" 'all(row["errors"] == 0 for row in r)'
 }
 
 a_wrong_nccl_fails() {
@@ -139,12 +140,12 @@ if [ -e "$nccl" ]; then
     ok "run.sh from end to end" from_end_to_end
     ok "run.sh: an NCCL with wrong results fails, and is left out" a_wrong_nccl_fails
 else
-    skip "NCCL beside us, run.sh from end to end" "no fake driver in $fake (built with the CUDA toolkit's headers)"
+    tap_skip "NCCL beside us, run.sh from end to end" "no fake driver in $fake (built with the CUDA toolkit's headers)"
 fi
 
 # ---- what run.sh says of given numbers ----
 
-gpu_dir=$tmp/given
+gpu_dir=$work/given
 mkdir "$gpu_dir"
 cat >"$gpu_dir/gpuring_gpu" <<'END'
 #!/bin/bash
@@ -166,7 +167,7 @@ other='"efficiency_fifo_in_memory": 0.999'
 } >"$2"
 END
 chmod +x "$gpu_dir/gpuring_gpu"
-touch "$tmp/libnccl.so.2"
+touch "$work/libnccl.so.2"
 
 floor() { # EFFICIENCY VERDICT
     EFFICIENCY=$1 run 0 --nccl none --only rings &&
@@ -174,23 +175,23 @@ floor() { # EFFICIENCY VERDICT
 }
 
 the_least_counts() { # on both sides
-    EFFICIENCY=0.5 run 0 --nccl "$tmp" --only latency &&
+    EFFICIENCY=0.5 run 0 --nccl "$work" --only latency &&
         [ "$(lines '^allreduce +1073741824 +20.0 tree +50.0 +2.50$')" -eq 3 ] &&
         [ "$(lines '^allreduce +1048576 +10.0 ring +- +-$')" -eq 6 ] &&
         [ "$(lines '^allgather .* 4.0 ring +- +-$')" -eq 6 ]
 }
 
 no_nccl() {
-    EFFICIENCY=0.5 run 0 --nccl "$tmp/given" --only rings,latency &&
+    EFFICIENCY=0.5 run 0 --nccl "$work/given" --only rings,latency &&
         [ "$(lines '^not measured: no libnccl.so.2; benchmarks/gpu/get_nccl.sh')" -eq 1 ] &&
         [ "$(side_by_side)" -eq 0 ] && [ "$(lines '^table of.*nccl')" -eq 0 ] && [ "$(lines '^table of')" -eq 15 ]
 }
 
 # What is asked for, at full size: ranks, sizes, blocks, and NCCL with the same
 sizes_of_a_device() {
-    EFFICIENCY=0.5 run 0 --nccl "$tmp" &&
+    EFFICIENCY=0.5 run 0 --nccl "$work" &&
         for shape in "2 -b 32" "4 -b 32" "8 -b 16"; do
-            [ "$(lines "^table of: -n $shape -m 1M:64M -a ring -s 8 -S 128k -c --nccl $tmp/libnccl.so.2 --")" -eq 1 ] &&
+            [ "$(lines "^table of: -n $shape -m 1M:64M -a ring -s 8 -S 128k -c --nccl $work/libnccl.so.2 --")" -eq 1 ] &&
                 [ "$(lines "^table of: -n $shape -m 256M:1G -a ring -s 8 -S 128k -c --nccl .* allreduce ")" -eq 1 ] &&
                 [ "$(lines "^table of: -n $shape -m 8:64k --step 2 -a all --protocol ll -c -i 200 -x 20 --nccl ")" -eq 1 ] || return 1
         done
@@ -202,14 +203,14 @@ failures_are_counted() {
 }
 
 of_the_wheel() {
-    python3 - "$tmp/nvidia.whl" <<'END'
+    python3 - "$work/nvidia.whl" <<'END'
 import sys, zipfile
 with zipfile.ZipFile(sys.argv[1], "w") as wheel:
     wheel.writestr("nvidia/nccl/include/nccl.h", "header")
     wheel.writestr("nvidia/nccl/lib/libnccl.so.2", "library")
 END
-    "$srcdir/benchmarks/gpu/get_nccl.sh" "$tmp/got" "$tmp/nvidia.whl" >"$tmp/out" 2>"$tmp/err" &&
-        [ "$(cat "$tmp/got/libnccl.so.2")" = library ] && [ "$(ls "$tmp/got")" = libnccl.so.2 ]
+    "$srcdir/benchmarks/gpu/get_nccl.sh" "$work/got" "$work/nvidia.whl" >"$work/out" 2>"$work/err" &&
+        [ "$(cat "$work/got/libnccl.so.2")" = library ] && [ "$(ls "$work/got")" = libnccl.so.2 ]
 }
 
 ok "run.sh: the memory floor, reached" floor 0.9 '90.0%; 90%: reached'
@@ -228,8 +229,8 @@ ok "get_nccl.sh takes the library out of a wheel" of_the_wheel
 
 compare() { # ARGS...
     : >"$CALLS"
-    "$srcdir/benchmarks/compare" --builddir="$tmp/fake" --quick --configs=ob1+tuned --csv="$tmp/csv" "$@" \
-        >"$tmp/out" 2>"$tmp/err" </dev/null
+    "$srcdir/benchmarks/compare" --builddir="$work/fake" --quick --configs=ob1+tuned --csv="$work/csv" "$@" \
+        >"$work/out" 2>"$work/err" </dev/null
 }
 called() { grep -v verbose "$CALLS" | grep -c -E -e "$1"; } # PATTERN: so often, probes left out
 
@@ -238,14 +239,14 @@ compare_asks_for() { # PATTERN ARGS...
     local pattern=$1
     shift
     compare "$@" && [ "$(called "$pattern")" -eq 6 ] && [ "$(called .)" -eq 6 ] &&
-        grep -q '^# failed: no floor: it is that of host memory' "$tmp/out" && grep -q '^# device: cuda$' "$tmp/out"
+        grep -q '^# failed: no floor: it is that of host memory' "$work/out" && grep -q '^# device: cuda$' "$work/out"
 }
-compare_on_the_host() { compare bcast && [ "$(called ' -d ')" -eq 0 ] && grep -q '^# floor:' "$tmp/out"; }
-compare_refuses() { ! compare -d "$1" bcast && grep -q "^compare: -d: '$1' is not valid; allowed: host " "$tmp/err"; }
+compare_on_the_host() { compare bcast && [ "$(called ' -d ')" -eq 0 ] && grep -q '^# floor:' "$work/out"; }
+compare_refuses() { ! compare -d "$1" bcast && grep -q "^compare: -d: '$1' is not valid; allowed: host " "$work/err"; }
 
 ok "compare -d cuda" compare_asks_for 'gpuring_bench bcast -m 8:8 -d cuda ' -d cuda -m 8:8 bcast
-ok "compare -d cuda --osu" compare_asks_for 'osu_allreduce -m 4:8 -d cuda$' -d cuda -m 4:8 --osu="$tmp/osu" allreduce
+ok "compare -d cuda --osu" compare_asks_for 'osu_allreduce -m 4:8 -d cuda$' -d cuda -m 4:8 --osu="$work/osu" allreduce
 ok "compare on the host: no -d" compare_on_the_host
 ok "compare -d: what there is" compare_refuses disk
 
-done_testing
+tap_done

@@ -5,8 +5,9 @@
 # builddir (default: here), SANITIZER (that of the build: plain, address or thread), KERNEL_MODES (names of modes, default
 # all).
 set -u
+. "$(dirname "$0")/../../lib.sh"
+make_work
 builddir=${builddir:-.}
-count=0
 
 # mode: one in so many cases, by the seed: environment
 case ${SANITIZER:-plain} in
@@ -32,15 +33,14 @@ while IFS= read -r row; do
     fi
     # the environment is all that follows the second colon
     read -ra settings <<<"X=1 $environment"
-    count=$((count + 1))
     libraries=$builddir/tests/fakes/cuda/lib
     if said=$(env "${settings[@]}" KERNEL_TEST_THIN="${thin# }" FAKECUDA_KERNELS="$libraries/traced_kernels.so" \
         LIBCUDA="$libraries/libcuda.so.1" CMOCKA_MESSAGE_OUTPUT=STDOUT timeout -k 1 "${KERNEL_MODE_LIMIT:-1800}" \
         "$builddir/tests/unit/gpu/kernel_test" 2>&1); then
-        echo "ok $count - $mode: $(grep '^# launches' <<<"$said" | cut -c3-)"
+        tap_ok "$mode: $(grep '^# launches' <<<"$said" | cut -c3-)"
     else
-        echo "not ok $count - $mode"
-        tail -n 25 <<<"$said" | cut -c1-800 | sed 's/^/# /'
+        tail -n 25 <<<"$said" | cut -c1-800 >"$work/why"
+        tap_result 1 "$mode" "$work/why"
     fi
 done <<<"$modes"
-echo "1..$count"
+tap_done

@@ -7,7 +7,8 @@
 
 program=${GPURING_GPU:-${builddir:-.}/gpuring_gpu}
 limit=${GPU_LIMIT:-120}
-work=$(mktemp -d) || exit 99
+. "$(dirname "$0")/../../lib.sh"
+make_work
 # shellcheck disable=SC2317 # called by the trap
 clean_up() {
     [ -z "${CUDA_MPS_PIPE_DIRECTORY:-}" ] || echo quit | nvidia-cuda-mps-control >/dev/null
@@ -17,18 +18,15 @@ unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
 trap clean_up EXIT
 trap 'exit 1' INT TERM
 export CUDA_DEVICE_MAX_CONNECTIONS=32 # a hardware queue for each rank's stream
-count=0 failed=0
 
-tap_ok() { count=$((count + 1)); echo "ok $count - $*"; }
-tap_skip() { count=$((count + 1)); echo "ok $count - $1 # SKIP $2"; } # TEXT REASON
 show() { sed 's/^/# /' "$work/out" "$work/err"; }
 
 # gpu ARGS...: runs it; $work/out and $work/err have what it said
 # shellcheck disable=SC2086 # prefix is a command with arguments, or nothing
 gpu() { timeout -k 5 "$limit" $prefix "$program" "$@" >"$work/out" 2>"$work/err"; }
 
-# ok TEXT ARGS...: the run ends with status 0, all results right
-ok() {
+# right TEXT ARGS...: the run ends with status 0, all results right
+right() {
     local text=$1
     shift
     if gpu "$@"; then
@@ -36,8 +34,7 @@ ok() {
     else
         echo "# exit status $? of: gpuring_gpu $*"
         show | head -n 40
-        count=$((count + 1)) failed=$((failed + 1))
-        echo "not ok $count - $text"
+        tap_not_ok "$text"
     fi
 }
 
@@ -51,48 +48,38 @@ above() {
     if [ -n "$value" ] && awk "BEGIN { exit !($value > $3) }"; then
         tap_ok "$1 ($2 $value)"
     else
-        count=$((count + 1)) failed=$((failed + 1))
-        echo "not ok $count - $1: $2 is '$value', wanted more than $3"
+        tap_not_ok "$1: $2 is '$value', wanted more than $3"
     fi
-}
-
-done_testing() {
-    echo "1..$count"
-    exit $((failed > 0))
 }
 
 right_results() {
     for n in 1 2 3 4 7 8; do
-        ok "$n ranks, every collective and algorithm" -n $n -b 2 -S 4k -s 2 -m 4:64k -i 1 -x 0 -c -r $((n - 1))
+        right "$n ranks, every collective and algorithm" -n $n -b 2 -S 4k -s 2 -m 4:64k -i 1 -x 0 -c -r $((n - 1))
     done
     for protocol in ll ll128; do
-        ok "$protocol, every collective and algorithm" -n 5 -b 2 -s 2 -m 4:16k -i 2 -x 0 -c --protocol $protocol
-        ok "$protocol, leaving at every wait" -n 3 -b 2 -s 2 -m 4k:16k -i 1 -x 0 -c --protocol $protocol --patience 1
+        right "$protocol, every collective and algorithm" -n 5 -b 2 -s 2 -m 4:16k -i 2 -x 0 -c --protocol $protocol
+        right "$protocol, leaving at every wait" -n 3 -b 2 -s 2 -m 4k:16k -i 1 -x 0 -c --protocol $protocol --patience 1
     done
-    ok "zero copy, every collective and algorithm" -n 5 -b 2 -S 4k -s 2 -m 4:64k -i 2 -x 1 -c --zero-copy
-    ok "zero copy, in place" -n 4 -b 3 -S 4k -m 60:60k -i 2 -x 0 -c --in-place --zero-copy
-    ok "zero copy, leaving at every wait" -n 3 -b 2 -S 2k -s 2 -m 16k:64k -i 2 -x 0 -c --zero-copy --patience 1
-    ok "in place" -n 4 -b 3 -S 4k -m 60:60k -i 1 -x 0 -c --in-place
+    right "zero copy, every collective and algorithm" -n 5 -b 2 -S 4k -s 2 -m 4:64k -i 2 -x 1 -c --zero-copy
+    right "zero copy, in place" -n 4 -b 3 -S 4k -m 60:60k -i 2 -x 0 -c --in-place --zero-copy
+    right "zero copy, leaving at every wait" -n 3 -b 2 -S 2k -s 2 -m 16k:64k -i 2 -x 0 -c --zero-copy --patience 1
+    right "in place" -n 4 -b 3 -S 4k -m 60:60k -i 1 -x 0 -c --in-place
     for type in int8 uint8 int16 uint16 int32 uint32 int64 uint64 float double; do
         for op in sum prod min max; do
-            ok "$type $op" -n 3 -b 1 -S 2k -m 999:999 -i 1 -x 0 -c -T $type -O $op allreduce reduce_scatter
+            right "$type $op" -n 3 -b 1 -S 2k -m 999:999 -i 1 -x 0 -c -T $type -O $op allreduce reduce_scatter
         done
     done
-    ok "a kernel that leaves at every wait" -n 4 -b 2 -S 2k -s 2 -m 16k:64k -i 1 -x 0 -c --patience 1
+    right "a kernel that leaves at every wait" -n 4 -b 2 -S 2k -s 2 -m 16k:64k -i 1 -x 0 -c --patience 1
 }
 
 wrong_results_are_seen() {
     GPURING_BENCH_CORRUPT=1 gpu -n 2 -b 1 -m 4k:4k -i 1 -x 0 -c allreduce
-    if [ $? = 1 ]; then
-        tap_ok "a wrong element is found"
-    else
-        count=$((count + 1)) failed=$((failed + 1))
-        echo "not ok $count - a wrong element is found"
-    fi
+    [ $? = 1 ]
+    tap_result $? "a wrong element is found"
 }
 
 costs() {
-    ok "costs" --costs -o json
+    right "costs" --costs -o json
     for key in pointer_hit_ns pointer_other_ns pointer_host_ns put_us launch_us again_us; do
         above "  $key is measured" $key 0
     done
@@ -104,7 +91,7 @@ efficiency() {
     local least=$1
     for shape in $shapes; do
         n=${shape%x*} b=${shape#*x}
-        ok "one process, $n ranks, rings" -n "$n" -b "$b" -m "$most:$most" -a ring -c -i 5 -x 1 -o json
+        right "one process, $n ranks, rings" -n "$n" -b "$b" -m "$most:$most" -a ring -c -i 5 -x 1 -o json
         above "  efficiency with the FIFO in memory" efficiency_fifo_in_memory "$least"
         show
     done
@@ -112,7 +99,7 @@ efficiency() {
 
 processes() {
     for n in 2 4; do
-        ok "$n processes, links by CUDA IPC" --processes -n $n -b 2 -S 16k -m 64k:256k -i 1 -x 0 -c --patience 500
+        right "$n processes, links by CUDA IPC" --processes -n $n -b 2 -S 16k -m 64k:256k -i 1 -x 0 -c --patience 500
         show
     done
     if ! command -v nvidia-cuda-mps-control >/dev/null; then
@@ -123,7 +110,7 @@ processes() {
     export CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
     mkdir "$work/mps"
     if nvidia-cuda-mps-control -d >"$work/mps.out" 2>&1; then
-        ok "4 processes under MPS" --processes -n 4 -b 32 -m 1M:"$most" -c -a ring
+        right "4 processes under MPS" --processes -n 4 -b 32 -m 1M:"$most" -c -a ring
         show
         echo quit | nvidia-cuda-mps-control >/dev/null
     else
@@ -136,7 +123,7 @@ sanitized() {
     for tool in memcheck racecheck synccheck; do
         if command -v compute-sanitizer >/dev/null; then
             prefix="compute-sanitizer --tool $tool --error-exitcode 9"
-            ok "compute-sanitizer $tool" -n 2 -b 2 -S 4k -m 4k:16k -i 1 -x 0 -c --timeout 100
+            right "compute-sanitizer $tool" -n 2 -b 2 -S 4k -m 4k:16k -i 1 -x 0 -c --timeout 100
             prefix=
         else
             tap_skip "compute-sanitizer $tool" "not on PATH"
@@ -148,7 +135,7 @@ prefix=
 if ! gpu -n 1 -b 1 -m 4:4 -i 1 -x 0 -c bcast; then
     if grep -q 'needs a CUDA driver\|built without device buffers' "$work/err"; then
         tap_skip "kernels on a real device" "$(head -n 1 "$work/err")"
-        done_testing
+        tap_done
     fi
 fi
 if nvidia-smi -L >"$work/smi" 2>/dev/null; then
@@ -164,4 +151,4 @@ costs
 efficiency $least
 processes
 sanitized
-done_testing
+tap_done
