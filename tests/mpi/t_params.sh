@@ -74,7 +74,7 @@ while read -r name value allowed; do
     else
         tap_check "$name = $value: right results, with the default" good_through_gpuring
     fi
-done < <(rows_of_depth '^(algorithm|channels 99|slots 1|slot_bytes 1|mailbox_bytes|cuda|host|nodes_tr|nodes_rails|step|torus|report|priority|timeout) ' <<<"$bad_parameters")
+done < <(rows_of_depth '^(algorithm|channels 99|slots 1|slot_bytes 1000|mailbox_bytes|cuda|host|nodes_tr|nodes_rails|step|torus|report|priority|timeout) ' <<<"$bad_parameters")
 
 # NAME FIRST OTHERS: rank 0 has the first value, the others have another
 different_parameters="
@@ -91,18 +91,27 @@ nodes 0 1
 nodes_mbit 100 1000
 step_sync none timed
 "
-while read -r name first others; do
-    [ -n "$name" ] || continue
+# differs NAME FIRST OTHERS: a run where it does
+differs() {
     cat >"$work/wrapper" <<EOF
 #!/bin/sh
-if [ "\$OMPI_COMM_WORLD_RANK" = 0 ]; then v=$first; else v=$others; fi
-OMPI_MCA_coll_gpuring_$name=\$v exec "\$@"
+if [ "\$OMPI_COMM_WORLD_RANK" = 0 ]; then v=$2; else v=$3; fi
+OMPI_MCA_coll_gpuring_$1=\$v exec "\$@"
 EOF
     chmod +x "$work/wrapper"
     WRAPPER=$work/wrapper grun $np -- hello_coll </dev/null
+}
+while read -r name first others; do
+    [ -n "$name" ] || continue
+    differs "$name" "$first" "$others"
     tap_check "$name differs between ranks: one line says so" one_line_with "coll_gpuring_$name" "$first" "$others"
     tap_check "$name differs between ranks: right results" good_through_gpuring
 done < <(rows_of_depth '^(slot_bytes|algorithm|torus|nodes_mbit|step_sync) ' <<<"$different_parameters")
+
+# Open MPI asks each rank which component has the highest priority: with another one, ranks would part
+differs priority 90 91
+tap_check "priority differs between ranks: one line says so" one_line_with coll_gpuring_priority 90 91
+tap_check "priority differs between ranks: all is left to others" good_without_gpuring
 
 # host on some ranks only: nobody may be left alone in a call.
 cat >"$work/wrapper" <<'EOF'
