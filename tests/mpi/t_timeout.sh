@@ -21,6 +21,7 @@ continue_rank() { kill -CONT "$(stalled_pid)"; }
 ended() { ! kill -0 "$job" 2>/dev/null; }
 
 for coll in $(depth allgather 'allreduce allgather reduce_scatter reduce_scatter_block'); do
+    begin=$SECONDS
     gstart $np --mca coll_gpuring_timeout 1 -- stall stop $coll
     tap_check "$coll, stopped rank: it is named, with the call" wait_for 60 names_all $coll 'step [0-9]+'
     tap_check "$coll, stopped rank: it is reported again and again" wait_for 60 said_again
@@ -29,6 +30,8 @@ for coll in $(depth allgather 'allreduce allgather reduce_scatter reduce_scatter
     gwait
     tap_check "$coll, continued rank: all finish right" good_through_gpuring
     tap_check "$coll, continued rank: it says so" seen '^# finished right'
+    tap_check "$coll: each of the others said it once a second at most" \
+        [ "$(lines_seen "$waiting")" -le $(((np - 1) * (SECONDS - begin + 1))) ]
 done
 
 # The others wait in MPI_Wait.
@@ -65,8 +68,8 @@ tap_check "stopped before the first call, continued: all finish right" good_thro
 if in_all; then
     grun $np --mca coll_gpuring_timeout 0 -- stall sleep allreduce 3
     tap_check "timeout 0: nothing is said" not_seen "$waiting"
+    tap_check "timeout 0: all finish right" good_through_gpuring
 fi
-tap_check "timeout 0: all finish right" good_through_gpuring
 
 # a timeout that a loaded machine does not use up by itself
 gstart $np --mca coll_gpuring_timeout 5 --mca coll_gpuring_timeout_abort 1 -- stall stop allreduce
