@@ -40,15 +40,15 @@ class Campaign:
     def executes(self, fault, test):
         """Whether the test may execute what the fault changes."""
         if any(e.file.endswith((".cu", ".cuh")) for e in fault.edits):
-            return test.name in (KERNEL_MODES, TEAM_TEST) or \
-                (test.group == "mpi" and any(w in test.name for w in DEVICE_MPI))
-        if test.name not in self.mapped:
+            return test.path in (KERNEL_MODES, TEAM_TEST) or \
+                (test.group == "mpi" and any(w in test.path for w in DEVICE_MPI))
+        if test.path not in self.mapped:
             return True
-        if test.name == KERNEL_MODES and any(KERNEL_SOURCE.match(f) for f in fault.files()):
+        if test.path == KERNEL_MODES and any(KERNEL_SOURCE.match(f) for f in fault.files()):
             return True
         for file, function in fault.functions():
             names = self.coverage.get(file, {})
-            if test.name in (names.get(function, ()) if function in names else set().union(*names.values())):
+            if test.path in (names.get(function, ()) if function in names else set().union(*names.values())):
                 return True
         return False
 
@@ -89,7 +89,7 @@ class Campaign:
     def mode_of(self, fault, test):
         """The mode of the kernels' test that is known to see the fault, alone."""
         row = self.known.caught.get(fault.name, {}).get(test.name, (0, ""))[1]
-        return {"KERNEL_MODES": row} if test.name == KERNEL_MODES and row else {}
+        return {"KERNEL_MODES": row} if test.path == KERNEL_MODES and row else {}
 
     def try_one(self, fault, test, only_known):
         """Run a test on a fault, and note how it ended."""

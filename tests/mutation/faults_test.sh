@@ -16,6 +16,10 @@ check "$here"
 tap_result $? "every fault applies to the sources" "$work/found"
 sed 's/^/# /' "$work/found"
 
+python3 "$here/mutation.py" report ${builddir:+--build="$builddir"} >"$work/found"
+tap_result $? "the quick tests catch at least 95% of what any test catches" "$work/found"
+tail -n 1 "$work/found" | tap_diag
+
 # a stale text, a function that is gone, and a name that is there twice
 cp "$here"/*.py "$work/"
 cat "$here/faults.toml" - >"$work/faults.toml" <<'END'

@@ -4,7 +4,7 @@
 
     mutation.py --check                       does every fault of faults.toml still apply to the sources? (a second)
     mutation.py run --build=DIR ...           plant them in a copy, one at a time, and run tests on each
-    mutation.py report --results=FILE ...     which tests catch which; do the quick ones suffice?
+    mutation.py report [--results=FILE]...    which tests catch which, by the tables and results; do the quick ones suffice?
     mutation.py coverage --build=DIR ...      which test executes which function, which lines no test executes
 
 run needs a built tree (--build=DIR: configured, with kernels.fatbin; nvcc is never started). It copies sources and makes a
@@ -15,6 +15,7 @@ fault; what is there already is not run again, so a run can be killed, and goes 
     --tests=NAMES              only these tests, by name or the beginning of one, or @FILE with a name a line
     --map=FILE                 map.tsv of coverage: only tests that execute what was changed, and those of which it knows
                                nothing. Without it: all tests
+    --all                      all rows of the tests, not those of ./check
     --first                    at most up to the first test that catches the fault; else all of them
     --known                    only tests that catch the fault by caught.tsv; faults that it does not name are left out
     --one-in=N                 one fault in N, by GPURING_SEED which
@@ -24,7 +25,7 @@ Tests that are known to catch the fault come first, then the others, the cheapes
 fault before, with --known only where table.tsv does not have its seconds; one that fails then is an error. Exit status 0: each fault was caught; 1: not, or an error.
 
 report: --quick=FILE (a name a line) or, without it, make's print-quick-tests in --build=DIR says which tests are quick; exit
-status 1 when they catch less than 95% of what any test catches. --write: the tables beside this file.
+status 1 when they catch less than 95% of what any test catches, which it also does from the tables alone. --write: the tables beside this file.
 
 coverage: --out=DIR (default: WORK/cover) gets map.tsv, lines.txt and uncovered.txt; --tests as above. --write: the
 last two are written beside this file, too.
@@ -78,15 +79,18 @@ def chosen_tests(options, tests):
     names = []
     for word in words(options.tests):
         names += Path(word[1:]).read_text().split() if word.startswith("@") else [word]
-    return [t for t in tests if not names or any(t.name == n or t.name.startswith(n) for n in names)]
+    return [t for t in tests if not names or any(t.path.startswith(n) for n in names)]
 
 
 def quick_tests(options, known):
     """Names of the quick tests."""
+    from work import clean_environment
+
     if options.quick:
         return set(Path(options.quick).read_text().split())
     if options.build:
-        said = subprocess.run(["make", "-s", "print-quick-tests"], cwd=options.build, capture_output=True, text=True)
+        said = subprocess.run(["make", "-s", "print-quick-tests", "not_sanitized="], cwd=options.build,
+                              capture_output=True, text=True, env=clean_environment())
         if said.returncode == 0:
             return set(said.stdout.split())
     return {t for t, which in known.lists.items() if which == "quick"}
@@ -100,7 +104,10 @@ def do_run(options, faults, source):
     known = Known(HERE)
     work = Work(source, Path(options.build).resolve(), Path(options.work or f"{options.build}/mutation").resolve())
     work.prepare()
-    campaign = Campaign(work, chosen_tests(options, work.tests()), Results(options.results[:1]), known,
+    tests = chosen_tests(options, work.tests())
+    if options.all or options.known:
+        tests = ([] if options.all else tests) + [t.with_all_rows() for t in tests]
+    campaign = Campaign(work, tests, Results(options.results[:1]), known,
                         read_map(options.map), options.seconds)
     return campaign.run(chosen_faults(options, faults, known), options.first, options.known)
 
@@ -133,7 +140,7 @@ def do_coverage(options, source):
 def parse():
     parser = argparse.ArgumentParser(usage="mutation.py --help says how", add_help=False)
     parser.add_argument("command", nargs="?", choices=["run", "report", "coverage"])
-    for name in ("check", "first", "known", "write", "help"):
+    for name in ("check", "all", "first", "known", "write", "help"):
         parser.add_argument(f"--{name}", action="store_true")
     for name in ("area", "fault", "tests", "results"):
         parser.add_argument(f"--{name}", action="append")

@@ -91,8 +91,10 @@ def run_test(work, test, extra, limit, left=float("inf")):
     global count
     count += 1
     mark = f"{os.getpid()}.{count}"
-    command = f"bash {work.src / test.name}" if test.script else f"./{test.name}"
+    command = f"bash {work.src / test.path}" if test.script else f"./{test.path}"
     env = clean_environment() | {"GPURING_SEED": os.environ.get("GPURING_SEED", "1"), MARK: mark} | SHORT | extra
+    if test.all_rows:
+        env["GPURING_ALL"] = "1"
     begin = time.monotonic()
     process = subprocess.Popen(["bash", "-c", f"{work.environment} exec {command}"], cwd=work.build, env=env,
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,

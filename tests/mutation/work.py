@@ -28,12 +28,18 @@ class BuildError(Exception):
 
 
 class Test:
-    """One test of make check: its path, which is its name, its group, and whether it is a program."""
+    """One test of make check: its path, its group, whether it is a script, and whether it runs all its rows. Its name is its
+    path, with --all behind it in the latter case."""
 
-    def __init__(self, name, group):
-        self.name = name
+    def __init__(self, path, group, all_rows=False):
+        self.path = path
         self.group = group
-        self.script = name.endswith(".sh")
+        self.all_rows = all_rows
+        self.name = f"{path} --all" if all_rows else path
+        self.script = path.endswith(".sh")
+
+    def with_all_rows(self):
+        return Test(self.path, self.group, True)
 
 
 def is_build_folder(path):
@@ -130,15 +136,15 @@ class Work:
 
     def targets(self, test):
         """What a test needs."""
-        beside = [t for t in self.vars["check_LTLIBRARIES"] if os.path.dirname(t) == os.path.dirname(test.name)]
-        own = beside if test.script else [test.name, *beside]
+        beside = [t for t in self.vars["check_LTLIBRARIES"] if os.path.dirname(t) == os.path.dirname(test.path)]
+        own = beside if test.script else [test.path, *beside]
         if test.group == "core":
-            return ["all", *own] if test.script or test.name.startswith("tests/unit/net/") else own  # which load modules
+            return ["all", *own] if test.script or test.path.startswith("tests/unit/net/") else own  # which load modules
         if test.group == "device":
             built = [*self.vars["fakecuda_built"], *self.vars["device_built"]]
-            if test.name in (TEAM_TEST, KERNEL_MODES):  # they get a few kernels
+            if test.path in (TEAM_TEST, KERNEL_MODES):  # they get a few kernels
                 built = [t for t in built if not t.endswith("/fakecuda_kernels.so")]
-            own += self.vars["kernel_programs"] if test.name == KERNEL_MODES else ["all"] if test.script else []
+            own += self.vars["kernel_programs"] if test.path == KERNEL_MODES else ["all"] if test.script else []
             return [*own, *built]
         built = [t for t in self.vars["mpi_built"] if not t.startswith("tests/mpi/faults/")]
         return ["all", *self.vars["mpi_programs"], *built, *own]
@@ -146,11 +152,11 @@ class Work:
     def prepare_test(self, test, kernels):
         """Build what the test needs; returns what it has to find in its environment."""
         self.make(self.targets(test))
-        if test.name == KERNEL_MODES:
+        if test.path == KERNEL_MODES:
             self.build_few(self.few_kernels(kernels), self.fake_driver / "traced_kernels.so",
                            ["-include", self.src / "tests/unit/gpu/kernel_trace.h"])
             return {"KERNEL_TEST_FEW": ",".join(kernels or USUAL_KERNELS)}
-        if test.name == TEAM_TEST:
+        if test.path == TEAM_TEST:
             out = self.few / "team_kernels.so"
             self.build_few(self.src / "tests/unit/gpu/team_kernels.cu", out, [])
             return {"TEAM_TEST_KERNELS": f"{out}:{self.fake_driver / 'device_kernels.so'}"}
