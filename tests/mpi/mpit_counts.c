@@ -14,6 +14,7 @@ static const char calls_prefix[] = "coll_gpuring_calls_";
 static const char handover_prefix[] = "coll_gpuring_handover_";
 static const char device_prefix[] = "coll_gpuring_device_calls_";
 static const char zero_prefix[] = "coll_gpuring_zero_copy_calls_";
+static const char bytes_prefix[] = "coll_gpuring_bytes_";
 
 struct counter {
     char name[128];
@@ -44,7 +45,8 @@ static void add_counter(int index)
         return; /* of a component that was closed again */
     }
     if (!starts_with(c->name, calls_prefix) && !starts_with(c->name, handover_prefix) &&
-        !starts_with(c->name, device_prefix) && !starts_with(c->name, zero_prefix)) {
+        !starts_with(c->name, device_prefix) && !starts_with(c->name, zero_prefix) &&
+        !starts_with(c->name, bytes_prefix)) {
         return;
     }
     if (MPI_UNSIGNED_LONG_LONG != type || MPI_T_BIND_NO_OBJECT != bind) {
@@ -94,7 +96,7 @@ struct mpit_totals mpit_counts_read(void)
             t.device += counter_read(&counters[i]);
         } else if (starts_with(counters[i].name, zero_prefix)) {
             t.zero_copy += counter_read(&counters[i]);
-        } else {
+        } else if (starts_with(counters[i].name, handover_prefix)) {
             t.handovers += counter_read(&counters[i]);
         }
     }

@@ -16,7 +16,7 @@
 #include "tap.h"
 
 #define SEVERAL   16
-#define STARTED   100 /* by one MPI_Startall: more than the component starts at a time */
+#define STARTED   200 /* by one MPI_Startall: more than the component starts at a time */
 #define NUM_COMMS 4
 
 static int many = 300;        /* requests: more than links are for */
@@ -175,7 +175,7 @@ static bool test_startall(MPI_Comm comm)
 
     batch_open(&b, STARTED);
     add_any(&b, comm, STARTED, SIZES_TINY);
-    for (int t = 0; t < 8; t++) {
+    for (int t = 0; t < 4; t++) {
         uint64_t salt = rng_next(&calls);
 
         for (int i = 0; i < STARTED; i++) {
@@ -342,7 +342,7 @@ static const struct {
     {"several on one communicator, started in other orders", test_several, false},
     {"two in opposite order", test_opposite, false},
     {"one often, another seldom", test_unequal, false},
-    {"MPI_Startall of 100", test_startall, false},
+    {"MPI_Startall of 200", test_startall, false},
     {"nothing to move", test_no_elements, false},
     {"blocking and nonblocking calls while active", test_mixed, false},
     {"freed, used or not", test_freed, false},

@@ -25,13 +25,14 @@ done
 test_program "--mca coll gpuring with one rank" 1 --mca coll gpuring -- hello_coll
 test_program "--mca coll gpuring on communicators of every origin" 3 --mca coll gpuring --mca op ^avx -- comms
 
-grun 3 --mca coll_gpuring_report summary --mca coll_gpuring_mailbox_bytes 0 --mca coll_gpuring_algorithm ring \
+grun 3 --mca coll_gpuring_report summary --mca coll_gpuring_mailbox_bytes 0 --mca coll_gpuring_algorithm flat \
     --mca coll_gpuring_algorithm_bcast chain -- hello_coll
 tap_check "selected by default" good_through_gpuring
 tap_check "selected by default: each of the eight is counted" each_counted
 tap_check "no call in host memory counts as one on devices" not_seen '^count coll_gpuring_device_calls_[a-z_]* [1-9]'
 tap_check "the report comes from one rank" [ "$(lines_seen "^# gpuring: what rank")" -eq 1 ]
-tap_check "the report has algorithm, calls and bytes" seen '^# allgather +host +ring +2 +2400 '
+tap_check "the report has algorithm, calls and bytes" seen '^# allgather +host +flat +2 +2400 '
+tap_check "bytes are counted" seen '^count coll_gpuring_bytes_allgather 2400$'
 tap_check "what is given for one collective comes before what is given for all" seen '^# bcast +host +chain +2 +800 '
 grun 3 --mca coll_gpuring_priority 5 -- hello_coll
 tap_check "not selected with a priority below tuned's" good_without_gpuring

@@ -10,7 +10,7 @@ import time
 from work import clean_environment
 
 # Waits that a fault makes vain are cut short; the tests pass with these where there is no fault.
-SHORT = {"GPURING_STOP": "1", "TEST_LIMIT": "150", "FAKECUDA_TIMEOUT": "20", "KERNEL_TEST_STOP": "1",
+SHORT = {"GPURING_STOP": "1", "TEST_LIMIT": "60", "FAKECUDA_TIMEOUT": "20", "KERNEL_TEST_STOP": "1",
          "KERNEL_TEST_LIMIT": "20", "TEAM_TEST_PATIENCE": "30"}
 FAILED = re.compile(r"not ok \d+(?! # (?:SKIP|TODO))(?: - )?(.*)")
 GRACE = 10  # seconds that a test has for cleaning up
