@@ -82,6 +82,7 @@ for ((k = 0; k < busy; k++)); do
     (trap - EXIT; while :; do :; done) &
     others+=($!)
 done
+python3 "$top/tools/short_slices.py" $$
 for ((seed = first; seed < first + runs; seed++)); do
     while read -r group name; do run "$name" "$group" "$seed"; done <<<"$list"
 done
