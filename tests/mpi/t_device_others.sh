@@ -24,7 +24,7 @@ done < <(rows_of_depth '^(2|3 managed)' <<END
 3 managed 100
 END
 )
-GPURING_MEMORY=device FAKECUDA_LOG=$work/steady_pieces on_devices "other collectives in pieces allocate nothing" \
+in_all && GPURING_MEMORY=device FAKECUDA_LOG=$work/steady_pieces on_devices "other collectives in pieces allocate nothing" \
     good_handed_on 3 $small --mca coll_gpuring_stage_bytes 512 -- others steady
 GPURING_MEMORY=device FAKECUDA_LOG=$work/parcels FAKECUDA_DELAY=3 on_devices "large messages are copied in pieces, on both sides at a time" \
     good_handed_on 3 $small --mca coll_gpuring_stage_bytes 32768 -- others parcels
