@@ -284,14 +284,6 @@ void gr_gpu_op_end(struct gr_gpu_op *op)
     }
 }
 
-struct gr_sched gr_gpu_op_sched(const struct gr_gpu_op *op, uint32_t channel)
-{
-    struct gr_sched sched = op->sched[channel % 2];
-
-    sched.channel = gr_rings_lane(&op->team->rings.torus, channel);
-    return sched;
-}
-
 int gr_gpu_op_waits(const struct gr_gpu_op *op, uint32_t channel, struct gr_step *step, struct gr_gpu_report *report,
                     int *ranks, int *n)
 {

@@ -74,7 +74,13 @@ void gr_gpu_op_gate(struct gr_gpu_op *op, const struct gr_gate *gate, void *ctx)
 int gr_gpu_gate_poll(struct gr_gpu_op *op);
 
 /* The schedule of a channel, for the host. */
-struct gr_sched gr_gpu_op_sched(const struct gr_gpu_op *op, uint32_t channel);
+static inline struct gr_sched gr_gpu_op_sched(const struct gr_gpu_op *op, uint32_t channel)
+{
+    struct gr_sched sched = op->sched[channel % 2];
+
+    sched.channel = gr_rings_lane(&op->team->rings.torus, channel);
+    return sched;
+}
 
 /* Go on. GR_DONE, GR_AGAIN, the gate's error or GR_ERR_CUDA. *moved is increased by the slots that were handled. */
 int gr_gpu_op_poll(struct gr_gpu_op *op, uint64_t *moved);

@@ -167,6 +167,42 @@ uint32_t gr_algo_most(enum gr_algo algo, enum gr_coll coll, int p, const struct 
     return algos[algo].traits & PACKED && GR_BLOCKS == gr_algo_layout(algo, coll) ? gr_torus_most(algo, p, torus) : 1;
 }
 
+static void add_peers(const int32_t *ranks, int n, int *peers, int *npeers)
+{
+    int k, seen;
+
+    for (k = 0; k < n; k++) {
+        for (seen = 0; seen < *npeers && peers[seen] != ranks[k]; seen++) {
+        }
+        if (seen == *npeers) {
+            peers[(*npeers)++] = ranks[k];
+        }
+    }
+}
+
+/* Whom any step of any collective links a rank with. */
+static void peers_of_steps(const struct gr_sched *s, int *in, int *nin, int *out, int *nout)
+{
+    struct gr_sched one = *s;
+    uint32_t i, len;
+    int coll;
+
+    *nin = *nout = 0;
+    one.nchunks = 2; /* of two trees each has its own */
+    for (coll = 0; coll < GR_NCOLLS; coll++) {
+        one.coll = (enum gr_coll) coll;
+        if (!gr_algo_has(s->algo, one.coll) || !gr_torus_fits(s->algo, s->p, &s->torus)) {
+            continue;
+        }
+        for (i = 0, len = gr_sched_len(&one); i < len; i++) {
+            struct gr_step step = gr_sched_step(&one, i);
+
+            add_peers(step.from, step.nfrom, in, nin);
+            add_peers(step.to, step.nto, out, nout);
+        }
+    }
+}
+
 void gr_sched_peers(const struct gr_sched *s, int *in, int *nin, int *out, int *nout)
 {
     int p = s->p, n = 0, d, k;
@@ -185,7 +221,7 @@ void gr_sched_peers(const struct gr_sched *s, int *in, int *nin, int *out, int *
         break;
     default:
         if (gr_algo_is_along(s->algo)) {
-            gr_torus_peers(s, in, nin, out, nout);
+            peers_of_steps(s, in, nin, out, nout);
             return;
         }
         for (d = 1; d < p; d++, n++) {

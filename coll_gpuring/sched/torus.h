@@ -30,9 +30,8 @@ GR_HD int gr_torus_channels(enum gr_algo algo, enum gr_coll coll, const struct g
 /* The way of the message of a step of s to its rank to[0]: hops[d] in dimension d, upwards where positive. */
 void gr_torus_way(const struct gr_sched *s, const struct gr_step *step, int hops[GR_MAX_DIMS]);
 
-/* gr_algo_most() and gr_sched_peers() of these. */
+/* gr_algo_most() of these. */
 uint32_t gr_torus_most(enum gr_algo algo, int p, const struct gr_torus *torus);
-void gr_torus_peers(const struct gr_sched *s, int *in, int *nin, int *out, int *nout);
 
 /* ---- for the algorithms' files ---- */
 

@@ -62,38 +62,3 @@ void gr_torus_way(const struct gr_sched *s, const struct gr_step *step, int hops
         }
     }
 }
-
-static void add_peers(const int32_t *ranks, int n, int *peers, int *npeers)
-{
-    int k, seen;
-
-    for (k = 0; k < n; k++) {
-        for (seen = 0; seen < *npeers && peers[seen] != ranks[k]; seen++) {
-        }
-        if (seen == *npeers) {
-            peers[(*npeers)++] = ranks[k];
-        }
-    }
-}
-
-void gr_torus_peers(const struct gr_sched *s, int *in, int *nin, int *out, int *nout)
-{
-    struct gr_sched one = *s;
-    uint32_t i, len;
-    int coll;
-
-    *nin = *nout = 0;
-    one.nchunks = 2; /* of two trees each has its own */
-    for (coll = 0; coll < GR_NCOLLS; coll++) {
-        one.coll = (enum gr_coll) coll;
-        if (!gr_algo_has(s->algo, one.coll) || !gr_torus_fits(s->algo, s->p, &s->torus)) {
-            continue;
-        }
-        for (i = 0, len = gr_sched_len(&one); i < len; i++) {
-            struct gr_step step = gr_sched_step(&one, i);
-
-            add_peers(step.from, step.nfrom, in, nin);
-            add_peers(step.to, step.nto, out, nout);
-        }
-    }
-}
