@@ -118,7 +118,10 @@ typedef struct {
 extern gr_bad_param_t mca_coll_gpuring_bad_param;
 
 /* Print one message of help-coll-gpuring.txt, as one line, from this process. */
-void mca_coll_gpuring_tell(const char *topic, ...);
+void mca_coll_gpuring_warn(const char *topic, ...);
+
+/* Whether this rank prints what all ranks of comm know alike, at that level of coll_gpuring_verbose: rank 0 does. */
+bool mca_coll_gpuring_should_log(struct ompi_communicator_t *comm, int level);
 
 /*
  * The communicator's Cartesian topology; NULL: it has none. Open MPI leaves the mark of one on some communicators that were made
@@ -133,8 +136,11 @@ struct gr_torus mca_coll_gpuring_torus(struct ompi_communicator_t *comm, const g
 
 /* ---- component ---- */
 
-typedef struct {
-    gr_coll_component_t super;
+GR_COMPONENT_EXPORT extern gr_coll_component_t mca_coll_gpuring_component;
+
+/* What a process has once; params to report are set when the component is opened. */
+struct gr_process {
+    mca_base_component_t *component; /* what Open MPI's registries of parameters and addresses know us by */
     gr_params_t params; /* this process's, checked */
     int priority;
     int timeout;        /* seconds, 0: never report */
@@ -151,9 +157,8 @@ typedef struct {
     struct gr_pool *pool; /* opened at first use */
     opal_mutex_t lock;    /* pool opening, peers table */
     bool world;           /* MPI_COMM_WORLD is there, and has a module */
-} mca_coll_gpuring_component_t;
-
-GR_COMPONENT_EXPORT extern mca_coll_gpuring_component_t mca_coll_gpuring_component;
+};
+extern struct gr_process gr_process;
 
 #define GR_SHM_DIR "/dev/shm" /* where links between ranks of a node lie */
 
@@ -241,7 +246,7 @@ void mca_coll_gpuring_modules_close(void);
 
 mca_coll_base_module_t *mca_coll_gpuring_comm_query(struct ompi_communicator_t *comm, int *priority);
 
-/* Set the entry points of a module (calls.c) - staged: of all collectives -, and call the saved function (calls.c). */
+/* Set the entry points of a module (entry.c) - staged: of all collectives -, and call the saved function (fallback.c). */
 void mca_coll_gpuring_calls_install(mca_coll_gpuring_module_t *module, bool staged);
 int mca_coll_gpuring_call_saved(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                                 const struct gr_form *form);

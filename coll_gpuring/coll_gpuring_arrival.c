@@ -46,8 +46,8 @@ struct gr_arrival mca_coll_gpuring_arrival(struct gr_op *op, const gr_params_t *
         line.kernel = (int16_t) gr_gpu_kernel(mca_coll_gpuring_type(call->rtype), mca_coll_gpuring_op(call->op));
     }
     op->zero = may_zero(op, params);
-    if (op->zero && device && mca_coll_gpuring_is_solid(call->rtype, 2)) {
-        line.output = mca_coll_gpuring_ticket(mca_coll_gpuring_solid_start(call->rbuf, call->rtype), op->data.bytes);
+    if (op->zero && device && mca_coll_gpuring_is_contiguous(call->rtype, 2)) {
+        line.output = mca_coll_gpuring_ticket(mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype), op->data.bytes);
     }
     return line;
 }
@@ -64,7 +64,7 @@ static void tell_difference(const struct gr_op *op, const struct gr_arrival *oth
     const struct gr_arrival *mine = &op->line;
     unsigned known = GR_NCALLS - 1;
 
-    mca_coll_gpuring_tell("calls-differ", ompi_comm_rank(op->call.comm), gr_comm_name(op->call.comm),
+    mca_coll_gpuring_warn("calls-differ", ompi_comm_rank(op->call.comm), gr_comm_name(op->call.comm),
                           gr_calls[mine->call].name, (size_t) mine->bytes, mine->root, (size_t) mine->seq, rank,
                           gr_calls[other->call < known ? other->call : known].name, (size_t) other->bytes, other->root,
                           (size_t) other->seq);

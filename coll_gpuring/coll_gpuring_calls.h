@@ -3,7 +3,7 @@
 #ifndef MCA_COLL_GPURING_CALLS_H
 #define MCA_COLL_GPURING_CALLS_H
 
-/* Rows of the table in calls.c: first those that gpuring does itself. */
+/* Rows of the table in collectives.c: first those that gpuring does itself. */
 enum gr_call_id {
     GR_CALL_ALLREDUCE,
     GR_CALL_ALLGATHER,

@@ -5,11 +5,6 @@
  */
 #include "coll_gpuring_lane.h"
 
-bool mca_coll_gpuring_speaks(struct ompi_communicator_t *comm, int level)
-{
-    return mca_coll_gpuring_component.verbose >= level && NULL != comm && 0 == ompi_comm_rank(comm);
-}
-
 /* What the links between the op's devices are like; before there are any inside a node, nothing is taken for granted. */
 static enum gr_path path_of(const mca_coll_gpuring_module_t *module, const struct gr_op *op)
 {
@@ -42,7 +37,7 @@ static void tell_protocol(const mca_coll_gpuring_module_t *module, const struct 
 
     if (GR_PROTOCOL_LL128 == module->params.value[GR_PARAM_PROTOCOL] && NULL != op->lane && NULL != op->lane->gpu &&
         GR_PATH_NVLINK != op->path && 0 == ompi_comm_rank(op->call.comm) && !atomic_exchange(&told, true)) {
-        mca_coll_gpuring_tell("protocol-not-whole", gr_comm_name(op->call.comm), gr_path_name(op->path));
+        mca_coll_gpuring_warn("protocol-not-whole", gr_comm_name(op->call.comm), gr_path_name(op->path));
     }
 }
 
@@ -115,7 +110,7 @@ static void speak_choice(const mca_coll_gpuring_module_t *module, const struct g
     enum gr_coll coll = op->data.request.coll;
     char where[48] = "", nodes[48] = "", how[96] = "";
 
-    if (!mca_coll_gpuring_speaks(op->call.comm, 2)) {
+    if (!mca_coll_gpuring_should_log(op->call.comm, 2)) {
         return;
     }
     if (op->device) {
@@ -167,7 +162,7 @@ void mca_coll_gpuring_op_choose(mca_coll_gpuring_module_t *module, struct gr_op 
 {
     op->path = op->device ? path_of(module, op) : GR_PATH_HOST;
     op->choice = select_as_last(module, op);
-    if (mca_coll_gpuring_component.verbose >= 2) {
+    if (gr_process.verbose >= 2) {
         speak_choice(module, op);
     }
 }

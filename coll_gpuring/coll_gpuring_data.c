@@ -9,37 +9,8 @@
  */
 #include "coll_gpuring_op.h"
 
-#include "opal/datatype/opal_convertor.h"
-
 #include <stdlib.h>
 #include <string.h>
-
-static size_t type_size(struct ompi_datatype_t *type)
-{
-    size_t size;
-
-    ompi_datatype_type_size(type, &size);
-    return size;
-}
-
-static ptrdiff_t type_extent(struct ompi_datatype_t *type)
-{
-    ptrdiff_t extent;
-
-    ompi_datatype_type_extent(type, &extent);
-    return extent;
-}
-
-bool mca_coll_gpuring_is_solid(struct ompi_datatype_t *type, size_t count)
-{
-    /* asking for two is enough; the function takes an int */
-    return 0 != ompi_datatype_is_contiguous_memory_layout(type, count > 1 ? 2 : 1);
-}
-
-unsigned char *mca_coll_gpuring_solid_start(const void *buf, struct ompi_datatype_t *type)
-{
-    return (unsigned char *) buf + type->super.true_lb;
-}
 
 /* ompi_op_reduce() with the core's signature. */
 static void reduce_by_ompi(void *ctx, const void *in, void *inout, size_t n)
@@ -90,8 +61,8 @@ int mca_coll_gpuring_data_size(struct gr_op *op)
     memset(data, 0, sizeof(*data));
     r->coll = row->coll;
     r->root = call->root;
-    r->elem_bytes = row->reduces ? (size_t) type_extent(call->rtype) : 1;
-    unit = row->reduces ? 1 : type_size(call->rtype);
+    r->elem_bytes = row->reduces ? (size_t) mca_coll_gpuring_type_extent(call->rtype) : 1;
+    unit = row->reduces ? 1 : mca_coll_gpuring_type_size(call->rtype);
     if (NULL != call->rcounts) {
         if (!need_counts(op, (int) p)) {
             return OMPI_ERR_OUT_OF_RESOURCE;
@@ -115,39 +86,6 @@ int mca_coll_gpuring_data_size(struct gr_op *op)
 static unsigned char *scratch_get(struct gr_op *op, size_t bytes)
 {
     return mca_coll_gpuring_scratch_get(&op->packed, bytes, op->device);
-}
-
-int mca_coll_gpuring_convert(void *buf, struct ompi_datatype_t *type, size_t count, unsigned char *packed, bool pack)
-{
-    opal_convertor_t convertor;
-    size_t bytes = count * type_size(type), done = 0, max;
-    struct iovec iov;
-    uint32_t niov;
-    int rc;
-
-    if (0 == bytes) {
-        return OMPI_SUCCESS;
-    }
-    OBJ_CONSTRUCT(&convertor, opal_convertor_t);
-    if (pack) {
-        rc = opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &type->super, count, buf, 0,
-                                                      &convertor);
-    } else {
-        rc = opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &type->super, count, buf, 0,
-                                                      &convertor);
-    }
-    while (OPAL_SUCCESS == rc && done < bytes) {
-        niov = 1;
-        iov.iov_base = (IOVBASE_TYPE *) (packed + done);
-        iov.iov_len = max = bytes - done;
-        if (0 > (pack ? opal_convertor_pack(&convertor, &iov, &niov, &max)
-                      : opal_convertor_unpack(&convertor, &iov, &niov, &max)) || 0 == max) {
-            rc = OMPI_ERROR;
-        }
-        done += max;
-    }
-    OBJ_DESTRUCT(&convertor);
-    return rc;
 }
 
 static bool in_place(const struct gr_call *call)
@@ -180,8 +118,8 @@ static int begin_bcast(struct gr_op *op)
     const struct gr_call *call = &op->call;
     struct gr_data *data = &op->data;
 
-    if (mca_coll_gpuring_is_solid(call->rtype, call->rcount)) {
-        data->in = data->out = mca_coll_gpuring_solid_start(call->rbuf, call->rtype);
+    if (mca_coll_gpuring_is_contiguous(call->rtype, call->rcount)) {
+        data->in = data->out = mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype);
         return OMPI_SUCCESS;
     }
     data->in = data->out = scratch_get(op, data->bytes);
@@ -198,7 +136,7 @@ static int begin_bcast(struct gr_op *op)
 /* Rank r's block in the receive buffer of an allgather(v): its count and first byte. */
 static size_t gathered_block(const struct gr_call *call, int r, unsigned char **start)
 {
-    ptrdiff_t extent = type_extent(call->rtype);
+    ptrdiff_t extent = mca_coll_gpuring_type_extent(call->rtype);
     size_t count = NULL != call->rcounts ? GR_COUNT_AT(call->rcounts, r) : call->rcount;
     ptrdiff_t at = NULL != call->rcounts ? GR_DISP_AT(call->displs, r) : (ptrdiff_t) r * (ptrdiff_t) call->rcount;
 
@@ -216,9 +154,9 @@ static void gather_in_buffer(struct gr_op *op)
     const struct gr_call *call = &op->call;
     struct gr_data *data = &op->data;
     int p = ompi_comm_size(call->comm), r;
-    ptrdiff_t extent = type_extent(call->rtype), lowest = 0;
+    ptrdiff_t extent = mca_coll_gpuring_type_extent(call->rtype), lowest = 0;
 
-    data->out = mca_coll_gpuring_solid_start(call->rbuf, call->rtype);
+    data->out = mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype);
     if (NULL == call->rcounts) {
         return;
     }
@@ -239,8 +177,8 @@ static int begin_allgather(struct gr_op *op)
     struct gr_data *data = &op->data;
     int rank = ompi_comm_rank(call->comm);
     size_t mine = gr_request_block(&data->request, rank), count;
-    bool solid = mca_coll_gpuring_is_solid(call->rtype, 2);
-    bool pack_input = !in_place(call) && !mca_coll_gpuring_is_solid(call->stype, call->scount);
+    bool solid = mca_coll_gpuring_is_contiguous(call->rtype, 2);
+    bool pack_input = !in_place(call) && !mca_coll_gpuring_is_contiguous(call->stype, call->scount);
     unsigned char *scratch = NULL, *start;
 
     if (!solid || pack_input) {
@@ -257,7 +195,7 @@ static int begin_allgather(struct gr_op *op)
         data->finish = GR_FINISH_UNPACK;
     }
     if (!in_place(call)) {
-        data->in = pack_input ? scratch : mca_coll_gpuring_solid_start(call->sbuf, call->stype);
+        data->in = pack_input ? scratch : mca_coll_gpuring_contiguous_start(call->sbuf, call->stype);
         return pack_input ? mca_coll_gpuring_convert((void *) call->sbuf, call->stype, call->scount, scratch, true)
                           : OMPI_SUCCESS;
     }
@@ -272,8 +210,8 @@ static int begin_alltoall(struct gr_op *op)
     const struct gr_call *call = &op->call;
     struct gr_data *data = &op->data;
     size_t p = (size_t) ompi_comm_size(call->comm);
-    bool solid = mca_coll_gpuring_is_solid(call->rtype, 2);
-    bool copy = in_place(call) || !mca_coll_gpuring_is_solid(call->stype, 2); /* in place, MPI ignores the send type */
+    bool solid = mca_coll_gpuring_is_contiguous(call->rtype, 2);
+    bool copy = in_place(call) || !mca_coll_gpuring_is_contiguous(call->stype, 2); /* in place, MPI ignores the send type */
     unsigned char *scratch = NULL;
 
     if (copy || !solid) {
@@ -282,8 +220,8 @@ static int begin_alltoall(struct gr_op *op)
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
     }
-    data->in = copy ? scratch : mca_coll_gpuring_solid_start(call->sbuf, call->stype);
-    data->out = solid ? mca_coll_gpuring_solid_start(call->rbuf, call->rtype) : scratch + (copy ? data->bytes : 0);
+    data->in = copy ? scratch : mca_coll_gpuring_contiguous_start(call->sbuf, call->stype);
+    data->out = solid ? mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype) : scratch + (copy ? data->bytes : 0);
     data->finish = solid ? GR_FINISH_NONE : GR_FINISH_UNPACK;
     if (in_place(call) && op->device && solid) {
         return mca_coll_gpuring_copy(&op->stage.after, data->in, data->out, data->bytes);

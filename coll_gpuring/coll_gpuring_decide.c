@@ -25,7 +25,7 @@ static int decide_now(mca_coll_gpuring_module_t *module, struct ompi_communicato
         mca_coll_gpuring_failure_decided(module);
     }
     atomic_store_explicit(&module->decided, true, memory_order_release);
-    if (mca_coll_gpuring_speaks(comm, 1)) {
+    if (mca_coll_gpuring_should_log(comm, 1)) {
         opal_output(0, "gpuring: %s, %d ranks: %s", gr_comm_name(comm), ompi_comm_size(comm),
                     0 > module->refused ? "taken" : mca_coll_gpuring_handover_name(module->refused));
     }

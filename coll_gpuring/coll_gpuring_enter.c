@@ -20,7 +20,7 @@ static int hand_over(mca_coll_gpuring_module_t *module, const struct gr_call *ca
                      int reason)
 {
     mca_coll_gpuring_stats_handover((enum gr_handover) reason);
-    if (mca_coll_gpuring_speaks(call->comm, 2)) {
+    if (mca_coll_gpuring_should_log(call->comm, 2)) {
         opal_output(0, "gpuring: %s on %s handed on: %s", gr_calls[call->id].name, gr_comm_name(call->comm),
                     mca_coll_gpuring_handover_name(reason));
     }

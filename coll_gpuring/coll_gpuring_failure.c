@@ -20,7 +20,7 @@ void mca_coll_gpuring_fail(mca_coll_gpuring_module_t *module, int code, const ch
 static void fail_aloud(mca_coll_gpuring_module_t *module, const char *why)
 {
     if (0 == module->failed) {
-        mca_coll_gpuring_tell("failed-here", ompi_comm_rank(module->comm), gr_comm_name(module->comm), why);
+        mca_coll_gpuring_warn("failed-here", ompi_comm_rank(module->comm), gr_comm_name(module->comm), why);
         mca_coll_gpuring_fail(module, OMPI_ERROR, why);
     }
 }

@@ -61,7 +61,7 @@ bool mca_coll_gpuring_gpu_loaded(void)
 {
     unsigned long long objects = 0;
 
-    if (!GR_HAVE_CUDA || 0 == mca_coll_gpuring_component.cuda) {
+    if (!GR_HAVE_CUDA || 0 == gr_process.cuda) {
         return false;
     }
     if (atomic_load_explicit(&state.loaded, memory_order_relaxed)) {
@@ -90,7 +90,7 @@ bool mca_coll_gpuring_gpu_possible(void)
     int possible = atomic_load_explicit(&state.possible, memory_order_relaxed);
 
     if (0 == possible) {
-        int cuda = mca_coll_gpuring_component.cuda;
+        int cuda = gr_process.cuda;
 
         possible = 1 + (GR_HAVE_CUDA &&
                         (1 == cuda ||
@@ -187,7 +187,7 @@ int mca_coll_gpuring_gpu_late(mca_coll_gpuring_module_t *module, const struct gr
         return OMPI_SUCCESS;
     }
     if (!atomic_exchange(&said, true)) {
-        mca_coll_gpuring_tell("gpu-late", gr_calls[call->id].name, ompi_comm_rank(call->comm),
+        mca_coll_gpuring_warn("gpu-late", gr_calls[call->id].name, ompi_comm_rank(call->comm),
                               gr_comm_name(call->comm));
     }
     return MPI_ERR_BUFFER;
@@ -224,7 +224,7 @@ struct gr_gpu *mca_coll_gpuring_gpu_pick(const struct gr_call *call, int *error)
 struct gr_gpu_pool *mca_coll_gpuring_gpu_pool(struct gr_gpu *gpu, int *error)
 {
     struct gr_pool *doors = mca_coll_gpuring_pool();
-    size_t bytes = (size_t) mca_coll_gpuring_component.device_pool_mib << 20;
+    size_t bytes = (size_t) gr_process.device_pool_mib << 20;
     struct gr_gpu_pool *pool = NULL;
 
     gr_lock(&state.lock);

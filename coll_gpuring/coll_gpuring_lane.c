@@ -279,8 +279,8 @@ void mca_coll_gpuring_lane_free(struct gr_lane *lane)
     gr_unlock(&list.lock);
     mca_coll_gpuring_timing_free(lane);
     mca_coll_gpuring_net_leave(lane);
-    gr_gpu_team_destroy(lane->gpu, NULL != mca_coll_gpuring_component.pool);
-    gr_team_destroy(lane->team, mca_coll_gpuring_component.pool);
+    gr_gpu_team_destroy(lane->gpu, NULL != gr_process.pool);
+    gr_team_destroy(lane->team, gr_process.pool);
     mca_coll_gpuring_op_free(&lane->own);
     free(lane);
 }

@@ -40,20 +40,20 @@ static mca_coll_gpuring_module_t *module_new(void)
 {
     mca_coll_gpuring_module_t *module = OBJ_NEW(mca_coll_gpuring_module_t);
 
-    OPAL_THREAD_LOCK(&mca_coll_gpuring_component.lock);
+    OPAL_THREAD_LOCK(&gr_process.lock);
     if (NULL == module) {
         module = reserve;
         reserve = NULL;
     } else if (NULL == reserve) {
         reserve = OBJ_NEW(mca_coll_gpuring_module_t);
     }
-    OPAL_THREAD_UNLOCK(&mca_coll_gpuring_component.lock);
+    OPAL_THREAD_UNLOCK(&gr_process.lock);
     return module;
 }
 
 mca_coll_base_module_t *mca_coll_gpuring_comm_query(struct ompi_communicator_t *comm, int *priority)
 {
-    mca_coll_gpuring_component_t *c = &mca_coll_gpuring_component;
+    struct gr_process *c = &gr_process;
     mca_coll_gpuring_module_t *module;
     bool gpu = mca_coll_gpuring_gpu_possible();
 
@@ -111,10 +111,10 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
     GR_FOR_EACH_TAKEN(LOOK_FOR)
 #undef LOOK_FOR
     if (NULL == missing) {
-        mca_coll_gpuring_component.world = mca_coll_gpuring_component.world || &ompi_mpi_comm_world.comm == comm;
+        gr_process.world = gr_process.world || &ompi_mpi_comm_world.comm == comm;
         return OMPI_SUCCESS;
     }
-    if (mca_coll_gpuring_component.verbose >= 1 && 0 == ompi_comm_rank(comm)) {
+    if (gr_process.verbose >= 1 && 0 == ompi_comm_rank(comm)) {
         opal_output(0, "gpuring: off on %s: no other component offers %s", gr_comm_name(comm), missing);
     }
     forget_saved(module);
@@ -125,7 +125,7 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
 static int module_disable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm)
 {
     if (&ompi_mpi_comm_world.comm == comm) {
-        mca_coll_gpuring_component.world = false;
+        gr_process.world = false;
         mca_coll_gpuring_net_world_ends();
     }
     forget_saved((mca_coll_gpuring_module_t *) base);

@@ -90,7 +90,7 @@ static bool open_over(int rail, const struct gr_transport *transport)
         networks.by_pml = &mca_coll_gpuring_pml == transport;
         (void) (networks.by_pml ? opal_progress_register(progress) : opal_progress_register_lp(progress));
     }
-    if (mca_coll_gpuring_component.verbose >= 1 && 0 == OPAL_PROC_MY_NAME.vpid) {
+    if (gr_process.verbose >= 1 && 0 == OPAL_PROC_MY_NAME.vpid) {
         opal_output(0, "gpuring: links to other nodes go over %s%s%s%s%s", transport->name, NULL == device ? "" : " on ",
                     NULL == device ? "" : device, '\0' == n->why[0] ? "" : ": ", n->why);
     }
@@ -100,7 +100,7 @@ static bool open_over(int rail, const struct gr_transport *transport)
 static void open_network(int rail)
 {
     struct network *n = &networks.on[rail];
-    int wanted = mca_coll_gpuring_component.transport;
+    int wanted = gr_process.transport;
 
     n->tried = true;
     n->why[0] = '\0';
@@ -115,11 +115,11 @@ static void open_network(int rail)
 /* NULL: there is none. */
 static struct gr_net *get_network(int rail)
 {
-    OPAL_THREAD_LOCK(&mca_coll_gpuring_component.lock);
+    OPAL_THREAD_LOCK(&gr_process.lock);
     if (!networks.on[rail].tried) {
         open_network(rail);
     }
-    OPAL_THREAD_UNLOCK(&mca_coll_gpuring_component.lock);
+    OPAL_THREAD_UNLOCK(&gr_process.lock);
     return networks.on[rail].net;
 }
 
@@ -128,7 +128,7 @@ const char *mca_coll_gpuring_net_indirect(const struct gr_lane *lane)
     const struct gr_net *net;
     int k, n = lane->module->rails;
 
-    if (NULL == lane->module->remote || !mca_coll_gpuring_component.direct) {
+    if (NULL == lane->module->remote || !gr_process.direct) {
         return "coll_gpuring_nodes_direct is 0";
     }
     for (k = 0; k < n; k++) {
@@ -283,7 +283,7 @@ void mca_coll_gpuring_ends_tell(const struct gr_setup *s)
 {
     int rank = ompi_comm_rank(s->lane->comm);
 
-    mca_coll_gpuring_tell("net-refused", rank, gr_comm_name(s->lane->comm), host_of(s->lane->comm, rank), s->why);
+    mca_coll_gpuring_warn("net-refused", rank, gr_comm_name(s->lane->comm), host_of(s->lane->comm, rank), s->why);
 }
 
 /* ---- a lane's links ---- */
@@ -359,7 +359,7 @@ void mca_coll_gpuring_net_check(struct gr_lane *lane)
             if (0 != gr_net_link_status(held->link[k])) {
                 rank = ompi_comm_rank(comm);
                 gr_net_link_error(held->link[k], why, sizeof(why));
-                mca_coll_gpuring_tell("net-lost", rank, gr_comm_name(comm), host_of(comm, rank), why);
+                mca_coll_gpuring_warn("net-lost", rank, gr_comm_name(comm), host_of(comm, rank), why);
                 mca_coll_gpuring_fail(lane->module, OMPI_ERROR, why);
             }
         }
@@ -368,7 +368,7 @@ void mca_coll_gpuring_net_check(struct gr_lane *lane)
 
 size_t mca_coll_gpuring_net_zero_copy(const struct gr_lane *lane)
 {
-    int least = mca_coll_gpuring_component.nodes_zero_copy;
+    int least = gr_process.nodes_zero_copy;
 
     /* Open MPI may never say that a peer is gone, and so not give back the memory that it sends from */
     return NULL == lane->held || networks.by_pml || least < 0 ? 0 : least > 0 ? (size_t) least : 1;

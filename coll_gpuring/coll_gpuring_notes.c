@@ -134,7 +134,7 @@ void mca_coll_gpuring_failure_delist(mca_coll_gpuring_module_t *module)
 /* MPI_COMM_WORLD can be used. */
 static bool is_open(void)
 {
-    return mca_coll_gpuring_component.world && !mca_coll_gpuring_pml_inside();
+    return gr_process.world && !mca_coll_gpuring_pml_inside();
 }
 
 /* A note of the module's communicator, in the list of those that were sent. NULL: no memory. The lock is held. */
@@ -260,7 +260,7 @@ static void apply(struct note *note, mca_coll_gpuring_module_t *module)
     }
     if (0 == module->failed) {
         note->why[sizeof(note->why) - 1] = '\0';
-        mca_coll_gpuring_tell("failed-elsewhere", ompi_comm_rank(module->comm), gr_comm_name(module->comm),
+        mca_coll_gpuring_warn("failed-elsewhere", ompi_comm_rank(module->comm), gr_comm_name(module->comm),
                               note->rank, note->why);
     }
     mca_coll_gpuring_fail(module, 0 == note->code ? OMPI_ERROR : note->code, NULL);

@@ -21,6 +21,7 @@
 #define MCA_COLL_GPURING_OP_H
 
 #include "coll_gpuring.h"
+#include "coll_gpuring_datatype.h"
 #include "coll_gpuring_gpu.h"
 
 #include "ompi/mca/coll/base/coll_base_util.h"
@@ -37,7 +38,7 @@ typedef atomic_int gr_lock_t;
 
 static inline bool gr_threaded(void)
 {
-    return opal_using_threads() || mca_coll_gpuring_component.threaded;
+    return opal_using_threads() || gr_process.threaded;
 }
 
 /* False: somebody else has it, maybe this thread itself further up. */
@@ -302,9 +303,6 @@ void mca_coll_gpuring_op_free(struct gr_op *op);
 /* When it is known who does it, before any link is used: buffers. OMPI error code. */
 int mca_coll_gpuring_op_begin(struct gr_op *op);
 
-/* Whether this rank says what all know alike, at that level of the parameter verbose: rank 0 does. */
-bool mca_coll_gpuring_speaks(struct ompi_communicator_t *comm, int level);
-
 /*
  * Where ranks look for buffers on devices: whether the call begins with lines. Between nodes these take a round trip, which
  * short calls would feel: without them the host does it, and each rank stages what it has on devices.
@@ -377,13 +375,6 @@ int mca_coll_gpuring_data_begin(struct gr_op *op);
 
 /* After the last step: unpack, copy. */
 int mca_coll_gpuring_data_end(struct gr_op *op);
-
-/* Pack a typed buffer of the host's, or unpack it again. OMPI error code. */
-int mca_coll_gpuring_convert(void *buf, struct ompi_datatype_t *type, size_t count, unsigned char *packed, bool pack);
-
-/* Whether `count` of them are one run of bytes; then, the first byte of a buffer's data. */
-bool mca_coll_gpuring_is_solid(struct ompi_datatype_t *type, size_t count);
-unsigned char *mca_coll_gpuring_solid_start(const void *buf, struct ompi_datatype_t *type);
 
 /* At least that many bytes, valid until the call ends; NULL: no memory. request: it is not a blocking call's. */
 unsigned char *mca_coll_gpuring_scratch_get(struct gr_scratch *s, size_t bytes, bool device);

@@ -8,7 +8,7 @@
     "Algorithm of " what ": " names ", or auto (default): as coll_gpuring_algorithm says"
 
 const struct gr_param_row mca_coll_gpuring_param_rows[] = {
-    {"priority", GR_KIND_INT, GR_PARAM_PRIORITY, 90, 0, 100, &mca_coll_gpuring_component.priority,
+    {"priority", GR_KIND_INT, GR_PARAM_PRIORITY, 90, 0, 100, &gr_process.priority,
      "Priority of the component, 0..100 (default 90); 0: not selected. Communicators whose ranks differ in it are "
      "left to the other components"},
     {"host", GR_KIND_INT, GR_PARAM_HOST, 0, 0, 1, NULL,
@@ -53,10 +53,10 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
      "Between nodes, where ranks look for buffers in device memory (coll_gpuring_cuda): a call may go to kernels where it is "
      "expected to take at least so many times as long as to ask all ranks for their buffers, 0..1000000 (default 20); in a "
      "shorter one each rank stages its own, and the host does it. 0: each call may"},
-    {"nodes_transport", GR_KIND_TRANSPORT, -1, -1, 0, 0, &mca_coll_gpuring_component.transport,
+    {"nodes_transport", GR_KIND_TRANSPORT, -1, -1, 0, 0, &gr_process.transport,
      "What links between nodes go over: ucx (UCX, by the module gpuring_net_ucx.so), pml (Open MPI's point-to-point "
      "messages), or auto (default): UCX where it can be loaded. It must be the same on all nodes"},
-    {"nodes_direct", GR_KIND_INT, -1, 1, 0, 1, &mca_coll_gpuring_component.direct,
+    {"nodes_direct", GR_KIND_INT, -1, 1, 0, 1, &gr_process.direct,
      "1 (default): slots of links between devices of different nodes lie in device memory, where UCX and the driver allow it "
      "(GPUDirect RDMA); 0: in pinned host memory"},
     {"nodes_channels", GR_KIND_INT, GR_PARAM_NODES_CHANNELS, 4, 1, GR_MAX_CHANNELS, NULL,
@@ -68,7 +68,7 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
      "Microseconds that a short message takes between nodes, for the cost model, 1..1000000 (default 20)"},
     {"nodes_mbit", GR_KIND_INT, GR_PARAM_NODES_MBIT, 10000, 1, 10000000, NULL,
      "Mbit/s between a node and all others, each way, over all its rails, for the cost model, 1..10000000 (default 10000)"},
-    {"nodes_zero_copy", GR_KIND_INT, -1, 4096, -1, INT_MAX, &mca_coll_gpuring_component.nodes_zero_copy,
+    {"nodes_zero_copy", GR_KIND_INT, -1, 4096, -1, INT_MAX, &gr_process.nodes_zero_copy,
      "Smallest message in host memory, in bytes, that UCX sends to another node straight from the buffer in which it lies in "
      "one piece, 0..2147483647 (default 4096); others are copied into a slot first. -1: all are"},
     {"torus", GR_KIND_TORUS, GR_PARAM_TORUS, 0, 0, 0, NULL,
@@ -78,7 +78,7 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
     {"step_sync", GR_KIND_SYNC, GR_PARAM_STEP_SYNC, 0, 0, 0, NULL,
      "When the steps of calls begin: none (default): as soon as they can; start: all ranks begin the call at one instant; "
      "barrier: and each tick of its steps together; timed: and each step (on devices: to other nodes) at its predicted time"},
-    {"cuda", GR_KIND_INT, -1, -1, -1, 1, &mca_coll_gpuring_component.cuda,
+    {"cuda", GR_KIND_INT, -1, -1, -1, 1, &gr_process.cuda,
      "1: look for buffers in device memory; 0: never; -1 (default): where this process has loaded the CUDA driver "
      "before MPI_Init, or the node has an NVIDIA device file"},
     {"device_channels", GR_KIND_INT, GR_PARAM_DEVICE_CHANNELS, 16, 1, GR_GPU_CHANNELS, NULL,
@@ -97,27 +97,27 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
      "straight into the other ranks' receive buffers where these can be mapped, 0..2147483647 (default 1048576); -1: "
      "none. Memory that was used so stays mapped: when the application frees it, the device may get it back only when "
      "a communicator is freed or other buffers have taken its place"},
-    {"device_pool_mib", GR_KIND_INT, -1, 512, 1, 1 << 20, &mca_coll_gpuring_component.device_pool_mib,
+    {"device_pool_mib", GR_KIND_INT, -1, 512, 1, 1 << 20, &gr_process.device_pool_mib,
      "MiB of device memory that a process uses for links at most on each device (default 512); calls for whose links "
      "it does not suffice go through host memory"},
     {"stage_bytes", GR_KIND_INT, GR_PARAM_STAGE_BYTES, 512 << 10, 0, 1 << 30, NULL,
      "Bytes of a piece of device memory that is copied while others are worked on, where the host does a call, 0..1073741824 "
      "(default 524288); calls, and messages of calls, of less than two pieces are copied whole. 0: all are"},
-    {"timeout", GR_KIND_INT, -1, 60, 0, INT_MAX, &mca_coll_gpuring_component.timeout,
+    {"timeout", GR_KIND_INT, -1, 60, 0, INT_MAX, &gr_process.timeout,
      "Seconds of waiting without progress after which a rank says what it waits for, and again each time as long; "
      "0: never (default 60)"},
-    {"timeout_abort", GR_KIND_INT, -1, 0, 0, 1, &mca_coll_gpuring_component.timeout_abort,
+    {"timeout_abort", GR_KIND_INT, -1, 0, 0, 1, &gr_process.timeout_abort,
      "1: abort the job after the first such report; 0 (default): keep waiting"},
-    {"progress_thread", GR_KIND_INT, -1, -1, -1, 1, &mca_coll_gpuring_component.progress_thread,
+    {"progress_thread", GR_KIND_INT, -1, -1, -1, 1, &gr_process.progress_thread,
      "1: a thread in each process moves nonblocking and persistent collectives on while the application computes; "
      "0: they go on in MPI calls only; -1 (default): a thread where they are on device memory"},
-    {"pool_mib", GR_KIND_INT, -1, 256, 1, 1 << 20, &mca_coll_gpuring_component.pool_mib,
+    {"pool_mib", GR_KIND_INT, -1, 256, 1, 1 << 20, &gr_process.pool_mib,
      "MiB of shared memory that a process uses for links at most (default 256); communicators for which it does "
      "not suffice are left to the other components"},
     {"report", GR_KIND_REPORT, -1, 0, 0, 0, NULL,
      "Table of what this job's collectives achieved, at its end, from rank 0's view: none (default), summary, or "
      "json:FILE"},
-    {"verbose", GR_KIND_INT, -1, 0, 0, 2, &mca_coll_gpuring_component.verbose,
+    {"verbose", GR_KIND_INT, -1, 0, 0, 2, &gr_process.verbose,
      "0 (default): errors only; 1: whether each communicator is taken; 2: also the choice for each call, or why it is "
      "handed on"},
 };

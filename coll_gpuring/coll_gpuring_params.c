@@ -53,7 +53,7 @@ static bool way_is_allowed(int param, int way)
 
 int mca_coll_gpuring_params_register(void)
 {
-    mca_base_component_t *component = (mca_base_component_t *) &mca_coll_gpuring_component.super.collm_version;
+    mca_base_component_t *component = gr_process.component;
     size_t k;
     int rc;
 
@@ -91,7 +91,7 @@ static void complain(const struct gr_param_row *row, const char *value, const ch
         snprintf(bad->allowed, sizeof(bad->allowed), "%s", allowed);
     }
     if (0 == OPAL_PROC_MY_NAME.vpid) {
-        mca_coll_gpuring_tell("bad-parameter", row->name, value, allowed, def);
+        mca_coll_gpuring_warn("bad-parameter", row->name, value, allowed, def);
     }
 }
 
@@ -248,7 +248,7 @@ static char *check_report(const struct gr_param_row *row, const char *text)
 
 void mca_coll_gpuring_params_check(void)
 {
-    gr_params_t *p = &mca_coll_gpuring_component.params;
+    gr_params_t *p = &gr_process.params;
     int64_t common = -1, value = 0;
     size_t k;
 
@@ -272,8 +272,8 @@ void mca_coll_gpuring_params_check(void)
             value = check_torus(row, text);
             break;
         case GR_KIND_REPORT:
-            free(mca_coll_gpuring_component.report);
-            mca_coll_gpuring_component.report = check_report(row, text);
+            free(gr_process.report);
+            gr_process.report = check_report(row, text);
             break;
         }
         if (NULL != row->local) {

@@ -48,7 +48,7 @@ struct gr_parcel mca_coll_gpuring_parcel(const struct gr_block *block, int peer,
         p.span = (size_t) (high - low);
         p.device = is_on_device(p.first);
     }
-    p.solid = mca_coll_gpuring_is_solid(block->type, block->count);
+    p.solid = mca_coll_gpuring_is_contiguous(block->type, block->count);
     return p;
 }
 

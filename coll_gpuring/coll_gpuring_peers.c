@@ -64,15 +64,15 @@ int mca_coll_gpuring_peers_publish(void)
 
     memset(&card, 0, sizeof(card));
     card.version = WIRE_VERSION;
-    card.params = mca_coll_gpuring_component.params;
+    card.params = gr_process.params;
     card.bad = mca_coll_gpuring_bad_param;
     card.probe = gr_probe_make();
-    card.on = 0 != mca_coll_gpuring_component.priority && !mca_coll_gpuring_abi_differs(why, sizeof(why));
+    card.on = 0 != gr_process.priority && !mca_coll_gpuring_abi_differs(why, sizeof(why));
     card.gpu = mca_coll_gpuring_gpu_possible();
     card.node = mca_coll_gpuring_nodes_number();
     card.rails = mca_coll_gpuring_rails_here();
     card.yields = yields();
-    OPAL_MODEX_SEND(rc, GR_MODEX_SCOPE, (mca_base_component_t *) &mca_coll_gpuring_component.super.collm_version,
+    OPAL_MODEX_SEND(rc, GR_MODEX_SCOPE, gr_process.component,
                     &card, sizeof(card));
     return OPAL_SUCCESS == rc ? OMPI_SUCCESS : OMPI_ERROR;
 }
@@ -105,7 +105,7 @@ static struct card *fetch(ompi_proc_t *proc)
     size_t size = 0;
     int rc;
 
-    OPAL_MODEX_RECV(rc, (mca_base_component_t *) &mca_coll_gpuring_component.super.collm_version,
+    OPAL_MODEX_RECV(rc, gr_process.component,
                     &proc->super.proc_name, (void **) &card, &size);
     if (OPAL_SUCCESS == rc && NULL != card && sizeof(*card) == size && is_good(card)) {
         return card;
@@ -136,7 +136,7 @@ static bool make_room(size_t wanted)
 /* The card of a process of this job; asked for once, without holding the lock. NULL: no memory. */
 static struct card *card_of(ompi_proc_t *proc)
 {
-    opal_mutex_t *lock = &mca_coll_gpuring_component.lock;
+    opal_mutex_t *lock = &gr_process.lock;
     size_t vpid = proc->super.proc_name.vpid;
     struct card *card = NULL, *fetched;
 
@@ -174,7 +174,7 @@ static void tell_difference(struct ompi_communicator_t *comm, const char *topic,
         return;
     }
     told[param] = true;
-    mca_coll_gpuring_tell(topic, mca_coll_gpuring_param_name(param),
+    mca_coll_gpuring_warn(topic, mca_coll_gpuring_param_name(param),
                           mca_coll_gpuring_param_text(param, mine, a, sizeof(a)), gr_comm_name(comm), rank,
                           mca_coll_gpuring_param_text(param, other, b, sizeof(b)),
                           mca_coll_gpuring_param_text(param, mca_coll_gpuring_param_default(param), d, sizeof(d)));
@@ -191,7 +191,7 @@ static void tell_bad(struct ompi_communicator_t *comm, struct card *const *cards
 
         if ('\0' != bad->name[0] && 0 != strcmp(bad->name, cards[0]->bad.name)) {
             said = true;
-            mca_coll_gpuring_tell("bad-parameter-on-rank", bad->name, bad->value, r, gr_comm_name(comm), bad->allowed);
+            mca_coll_gpuring_warn("bad-parameter-on-rank", bad->name, bad->value, r, gr_comm_name(comm), bad->allowed);
         }
     }
 }
@@ -232,7 +232,7 @@ static void check_torus(struct ompi_communicator_t *comm, gr_params_t *params)
     }
     if (&ompi_mpi_comm_world.comm == comm && 0 == ompi_comm_rank(comm)) {
         mca_coll_gpuring_param_text(GR_PARAM_TORUS, params->value[GR_PARAM_TORUS], text, sizeof(text));
-        mca_coll_gpuring_tell("torus-does-not-fit", text, gr_torus_size(&torus), p, p);
+        mca_coll_gpuring_warn("torus-does-not-fit", text, gr_torus_size(&torus), p, p);
     }
     params->value[GR_PARAM_TORUS] = 0;
 }
@@ -252,7 +252,7 @@ static void tell_off(struct ompi_communicator_t *comm, struct card *const *cards
     }
     if (!said && ompi_comm_rank(comm) == speaker) {
         said = true;
-        mca_coll_gpuring_tell("off-on-rank", off, gr_comm_name(comm), speaker);
+        mca_coll_gpuring_warn("off-on-rank", off, gr_comm_name(comm), speaker);
     }
 }
 

@@ -127,9 +127,9 @@ void mca_coll_gpuring_copiers_close(void)
 /* Whether nothing is packed or unpacked on the way: elements lie in the buffers as steps move them. */
 static bool is_plain(const struct gr_call *call)
 {
-    return mca_coll_gpuring_is_solid(call->rtype, 2) &&
+    return mca_coll_gpuring_is_contiguous(call->rtype, 2) &&
            (gr_calls[call->id].reduces || GR_CALL_BCAST == call->id || MPI_IN_PLACE == call->sbuf ||
-            mca_coll_gpuring_is_solid(call->stype, 2));
+            mca_coll_gpuring_is_contiguous(call->stype, 2));
 }
 
 static size_t piece_bytes(const struct gr_op *op)

@@ -16,7 +16,7 @@ static struct gr_net_rails rails = {.n = 1};
 int mca_coll_gpuring_rails_here(void)
 {
     char names[GR_NET_RAIL_DEVICES][GR_NET_DEVICE_BYTES], why[256];
-    const mca_coll_gpuring_component_t *c = &mca_coll_gpuring_component;
+    const struct gr_process *c = &gr_process;
     int wanted = (int) c->params.value[GR_PARAM_NODES_RAILS];
     const struct gr_transport *transport;
 
@@ -40,7 +40,7 @@ void mca_coll_gpuring_rails_speak(const mca_coll_gpuring_module_t *module, struc
     int wanted = (int) module->params.value[GR_PARAM_NODES_RAILS], k;
     char text[GR_NET_RAILS * (GR_NET_DEVICE_BYTES + 1)] = "", of[32] = "";
 
-    if (1 == wanted || !mca_coll_gpuring_speaks(comm, 1)) {
+    if (1 == wanted || !mca_coll_gpuring_should_log(comm, 1)) {
         return;
     }
     if (wanted > module->rails) {
@@ -52,6 +52,6 @@ void mca_coll_gpuring_rails_speak(const mca_coll_gpuring_module_t *module, struc
     opal_output(0, "gpuring: %s: %d rail%s between nodes%s%s%s", gr_comm_name(comm), module->rails,
                 1 == module->rails ? "" : "s", of, module->rails > 1 ? ", here" : "",
                 module->rails > 1 ? text
-                : GR_TRANSPORT_PML == mca_coll_gpuring_component.transport ? ": Open MPI's messages have one"
+                : GR_TRANSPORT_PML == gr_process.transport ? ": Open MPI's messages have one"
                                                                            : ": some rank has no several equal devices");
 }

@@ -207,7 +207,7 @@ int mca_coll_gpuring_segments_do(mca_coll_gpuring_module_t *module, struct gr_st
         return run(module, &c, form);
     }
     mca_coll_gpuring_stage_sides(stage, call, NULL);
-    streams = mca_coll_gpuring_is_solid(call->rtype, 2);
+    streams = mca_coll_gpuring_is_contiguous(call->rtype, 2);
     streams = streams && (!stage->in || prepare(&c, &c.ways[0], false, &stage->send));
     streams = streams && (!stage->out || prepare(&c, &c.ways[1], true, &stage->receive));
     if (streams) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the buffers of a call consist of: blocks, each a run of elements of one type. Which there are, the table in
- * calls.c says; what of them a rank reads and writes, MPI does.
+ * collectives.c says; what of them a rank reads and writes, MPI does.
  */
 #include "coll_gpuring_op.h"
 

@@ -90,7 +90,7 @@ static bool needs_stage(const struct gr_side *s, struct gr_gpu *gpu)
     if (NULL != gpu) {
         /* what has gaps is packed by the host; those of MPI's pairs kernels move as part of the elements */
         return k < s->n && (!mca_coll_gpuring_reaches(gpu, b.at + low) ||
-                            (!gr_calls[s->call->id].reduces && !mca_coll_gpuring_is_solid(b.type, 2)));
+                            (!gr_calls[s->call->id].reduces && !mca_coll_gpuring_is_contiguous(b.type, 2)));
     }
     for (; k < s->n && !device; k = GR_PARTS_W == s->parts ? next_block(s, k + 1, &b, &low, &high) : s->n) {
         device = is_devices(mca_coll_gpuring_pointer(b.at + low));
@@ -339,7 +339,7 @@ static int copy_out(const struct gr_stage *stage, const struct gr_call *call)
             f.count = t.count; /* in place, there is more of it */
         }
         batch_next(&batch, &to, t.at + low);
-        if (mca_coll_gpuring_is_solid(t.type, t.count)) {
+        if (mca_coll_gpuring_is_contiguous(t.type, t.count)) {
             batch_add(&batch, t.at + low, first_of(&f), (size_t) (high - low));
         } else {
             add_runs(&batch, &t, t.at + low, first_of(&f));

@@ -51,7 +51,7 @@ const char *mca_coll_gpuring_handover_name(int reason)
 
 static int add_counter(const char *kind, const char *name, const char *help, counter_t *counter)
 {
-    mca_base_component_t *component = (mca_base_component_t *) &mca_coll_gpuring_component.super.collm_version;
+    mca_base_component_t *component = gr_process.component;
     char full[64], text[160];
     int rc;
 
@@ -95,7 +95,7 @@ int mca_coll_gpuring_stats_register(void)
 
 bool mca_coll_gpuring_stats_timed(void)
 {
-    const char *report = mca_coll_gpuring_component.report;
+    const char *report = gr_process.report;
 
     return NULL != report && 'n' != report[0]; /* "none" */
 }
@@ -221,7 +221,7 @@ static void report_timing(FILE *f, bool json, const char *comma)
                    "#   %llu timed steps began late by %.3f us, at most %.3f; %llu missed their time; %llu waited %.3f "
                    "us each\n"
                    "#   %llu resynchronised, %llu times switched off, %llu times latencies measured\n",
-            comma, mca_coll_gpuring_sync_name((int) mca_coll_gpuring_component.params.value[GR_PARAM_STEP_SYNC]),
+            comma, mca_coll_gpuring_sync_name((int) gr_process.params.value[GR_PARAM_STEP_SYNC]),
             (unsigned long long) t->calls, (unsigned long long) t->syncs, mean_us(t->sync_ns, t->syncs),
             mean_us(t->skew_ns, t->skews), (double) t->skew_max / 1e3, (unsigned long long) t->steps,
             mean_us(t->error_ns, t->steps), (double) t->error_max / 1e3, (unsigned long long) t->misses,
@@ -232,7 +232,7 @@ static void report_timing(FILE *f, bool json, const char *comma)
 /* From rank 0's view, without a message: a job that ends must not wait. */
 void mca_coll_gpuring_stats_report(void)
 {
-    const char *report = mca_coll_gpuring_component.report;
+    const char *report = gr_process.report;
     FILE *f = stdout;
     bool json;
 

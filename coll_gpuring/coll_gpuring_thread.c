@@ -64,12 +64,12 @@ static int start_thread(void)
 
 void mca_coll_gpuring_thread_need(bool device)
 {
-    int wanted = mca_coll_gpuring_component.progress_thread, rc = 0;
+    int wanted = gr_process.progress_thread, rc = 0;
 
     if (progress.there || 0 == wanted || (0 > wanted && !device)) {
         return;
     }
-    mca_coll_gpuring_component.threaded = true; /* locks are real ones from here on */
+    gr_process.threaded = true; /* locks are real ones from here on */
     gr_lock(&progress.lock);
     if (!progress.there) {
         atomic_store(&progress.stop, false);
@@ -80,13 +80,13 @@ void mca_coll_gpuring_thread_need(bool device)
     if (0 != rc) {
         opal_output(0, "gpuring: no progress thread (coll_gpuring_progress_thread): pthread_create: error %d; "
                     "nonblocking calls go on in MPI calls only", rc);
-        mca_coll_gpuring_component.progress_thread = 0;
+        gr_process.progress_thread = 0;
     }
 }
 
 void mca_coll_gpuring_thread_close(void)
 {
-    if (progress.there && 0 != mca_coll_gpuring_component.progress_thread) {
+    if (progress.there && 0 != gr_process.progress_thread) {
         atomic_store_explicit(&progress.stop, true, memory_order_release);
         pthread_join(progress.thread, NULL);
     }

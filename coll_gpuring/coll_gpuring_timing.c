@@ -67,7 +67,7 @@ static void tell(struct gr_lane *lane)
     const struct gr_timing_report *r = &t->timer.report;
 
     if (r->pauses != t->told && 0 == lane->team->rank) {
-        mca_coll_gpuring_tell("timing-off", gr_comm_name(lane->comm), GR_LATE_CALLS,
+        mca_coll_gpuring_warn("timing-off", gr_comm_name(lane->comm), GR_LATE_CALLS,
                               r->pauses < GR_MAX_PAUSES ? "for some calls; then latencies are measured again"
                                                         : "for good");
     }

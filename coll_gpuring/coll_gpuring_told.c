@@ -80,7 +80,7 @@ static void tell_unmapped(const struct gr_setup *s)
 
     if (!said && s->kind->device && rank == s->verdict.gpu.unmapped) {
         said = true;
-        mca_coll_gpuring_tell("gpu-unmapped", rank, gr_comm_name(s->lane->comm), s->gpu.unmapped, s->gpu.why);
+        mca_coll_gpuring_warn("gpu-unmapped", rank, gr_comm_name(s->lane->comm), s->gpu.unmapped, s->gpu.why);
     }
 }
 
@@ -102,7 +102,7 @@ static void tell_slots(const struct gr_setup *s)
     int found = on_device(j->in, j->near_in, j->nin) + on_device(j->out, j->near_out, j->nout), all = s->nin + s->nout;
     const char *why;
 
-    if (!s->kind->device || 0 == all || !mca_coll_gpuring_speaks(s->lane->comm, 2)) {
+    if (!s->kind->device || 0 == all || !mca_coll_gpuring_should_log(s->lane->comm, 2)) {
         return;
     }
     why = mca_coll_gpuring_net_indirect(s->lane);
@@ -130,13 +130,13 @@ void mca_coll_gpuring_setup_tell(const struct gr_setup *s)
     said[-status % 16] = true;
     switch (status) {
     case GR_ERR_SPACE:
-        mca_coll_gpuring_tell("shm-full", GR_SHM_DIR, name, shared_kib(s), is_board(s) ? "mailboxes" : "links");
+        mca_coll_gpuring_warn("shm-full", GR_SHM_DIR, name, shared_kib(s), is_board(s) ? "mailboxes" : "links");
         break;
     case GR_ERR_LIMIT:
-        mca_coll_gpuring_tell("shm-limit", name, mca_coll_gpuring_component.pool_mib);
+        mca_coll_gpuring_warn("shm-limit", name, gr_process.pool_mib);
         break;
     case GR_ERR_FOREIGN:
-        mca_coll_gpuring_tell("shm-foreign", name);
+        mca_coll_gpuring_warn("shm-foreign", name);
         break;
     case GR_ERR_NET:
     case GR_ERR_UNREACHED:
@@ -145,19 +145,19 @@ void mca_coll_gpuring_setup_tell(const struct gr_setup *s)
         break;
     case GR_ERR_NODRIVER:
     case GR_ERR_NODEVICE:
-        mca_coll_gpuring_tell("no-gpu", s->verdict.rank, name, s->why);
+        mca_coll_gpuring_warn("no-gpu", s->verdict.rank, name, s->why);
         break;
     case GR_ERR_GPU_SPACE:
-        mca_coll_gpuring_tell("gpu-full", s->verdict.rank, name, device_mib(s), s->why);
+        mca_coll_gpuring_warn("gpu-full", s->verdict.rank, name, device_mib(s), s->why);
         break;
     case GR_ERR_GPU_LIMIT:
-        mca_coll_gpuring_tell("gpu-limit", name, s->verdict.rank, mca_coll_gpuring_component.device_pool_mib);
+        mca_coll_gpuring_warn("gpu-limit", name, s->verdict.rank, gr_process.device_pool_mib);
         break;
     case GR_ERR_CUDA:
     case GR_ERR_PEER:
-        mca_coll_gpuring_tell("gpu-error", s->verdict.rank, name, s->why);
+        mca_coll_gpuring_warn("gpu-error", s->verdict.rank, name, s->why);
         break;
     default:
-        mca_coll_gpuring_tell("shm-error", GR_SHM_DIR, name, status);
+        mca_coll_gpuring_warn("shm-error", GR_SHM_DIR, name, status);
     }
 }

@@ -71,7 +71,7 @@ static void report(const struct gr_waiting *w, double waited)
     opal_output(0, "gpuring: rank %d of %s (id %u) waits %.0f s in %s, sequence %llu: %s",
                 ompi_comm_rank(comm), gr_comm_name(comm), GR_COMM_ID(comm), waited, w->what,
                 (unsigned long long) w->seq, where);
-    if (mca_coll_gpuring_component.timeout_abort) {
+    if (gr_process.timeout_abort) {
         opal_output(0, "gpuring: coll_gpuring_timeout_abort is 1: aborting the job");
         ompi_mpi_abort(&ompi_mpi_comm_world.comm, MPI_ERR_OTHER);
     }
@@ -91,7 +91,7 @@ bool mca_coll_gpuring_watch_idle(struct gr_watch *watch)
 
 static void look_at_clock(struct gr_watch *watch, const struct gr_waiting *waiting)
 {
-    double timeout = mca_coll_gpuring_component.timeout, t = mca_coll_gpuring_now();
+    double timeout = gr_process.timeout, t = mca_coll_gpuring_now();
 
     if (timeout <= 0) {
         return;

@@ -37,19 +37,19 @@ else
     tap_result 1 "opal_mutex_t has the size that Open MPI says" "$work/err"
 fi
 
-# The guard: relink the component with component.c compiled against what a libmpi of another release says.
-objects=$(find "$builddir/coll_gpuring/.libs" -name 'mca_coll_gpuring_la-*.o' ! -name '*_component.o')
+# The guard: relink the component with abi.c compiled against what a libmpi of another release says.
+objects=$(find "$builddir/coll_gpuring/.libs" -name 'mca_coll_gpuring_la-*.o' ! -name '*_abi.o')
 
-# links_against NAME OPTIONS: component.c with these compiler options, into $work/abi
+# links_against NAME OPTIONS: abi.c with these compiler options, into $work/abi
 links_against() {
     rm -rf "$work/abi"
     mkdir "$work/abi"
     # shellcheck disable=SC2086
-    eval gcc -std=gnu11 -O2 -fPIC -fvisibility=hidden $flags $2 -c "$srcdir/coll_gpuring/coll_gpuring_component.c" \
-            -o "$work/component.o" 2>"$work/err" &&
+    eval gcc -std=gnu11 -O2 -fPIC -fvisibility=hidden $flags $2 -c "$srcdir/coll_gpuring/coll_gpuring_abi.c" \
+            -o "$work/abi.o" 2>"$work/err" &&
         eval gcc -std=gnu11 -O2 -fPIC $flags -DGR_OTHER="${3:-ompi_request_t}" -c "$srcdir/tests/build/abi_guard.c" \
             -o "$work/class.o" 2>>"$work/err" &&
-        gcc -shared -o "$work/abi/mca_coll_gpuring.so" "$work/component.o" "$work/class.o" $objects \
+        gcc -shared -o "$work/abi/mca_coll_gpuring.so" "$work/abi.o" "$work/class.o" $objects \
             "$builddir/.libs/libgrcore.a" -lm 2>>"$work/err"
     tap_result $? "component for $1 links" "$work/err"
 }

@@ -9,10 +9,10 @@
 
 /* ---- what params.c needs of the component ---- */
 
-mca_coll_gpuring_component_t mca_coll_gpuring_component;
+struct gr_process gr_process;
 
 /* bad-parameter: all four texts of it are read. */
-void mca_coll_gpuring_tell(const char *topic, ...)
+void mca_coll_gpuring_warn(const char *topic, ...)
 {
     va_list args;
     int k;
@@ -89,7 +89,7 @@ static void given_by_user(struct fuzz_input *in)
         }
     }
     mca_coll_gpuring_params_check();
-    FUZZ_NEED(mca_coll_gpuring_params_good(&mca_coll_gpuring_component.params,
+    FUZZ_NEED(mca_coll_gpuring_params_good(&gr_process.params,
                                            &mca_coll_gpuring_bad_param));
     while (n > 0) {
         free(texts[--n]);
@@ -118,7 +118,7 @@ static void said_by_peer(struct fuzz_input *in)
     gr_bad_param_t bad = {.name = ""};
 
     mca_coll_gpuring_params_check();
-    params = mca_coll_gpuring_component.params;
+    params = gr_process.params;
     while (in->left > 0) {
         unsigned k = fuzz_below(in, GR_NPARAMS + 1);
 
