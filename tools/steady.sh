@@ -7,16 +7,18 @@
 #                                                              tests.am), or these, 100 times beside 8, each with another seed
 #     tools/steady.sh report --results=FILE                    of each test: runs, failures and their seeds
 # OPTIONS: --runs=N, --busy=N instead of these numbers; --first=N: the first seed (1), the others follow; --seconds=N: begin
-# nothing more after so long; --builddir=DIR (build). Tests are named as make has them (tests/mpi/t_idup.sh).
+# nothing more after so long; --jobs=N: run N different tests at a time (1), which are then beside each other, too;
+# --builddir=DIR (build). Tests are named as make has them (tests/mpi/t_idup.sh).
 # Lines of FILE, with tabs: test (check: the suite), seed, busy processes, passed or failed, seconds. Logs of failures: FILE.logs/
 . "$(dirname "$0")/build.sh"
 
-what=${1:-} results='' runs='' busy='' first=1 limit='' wanted=()
+what=${1:-} results='' runs='' busy='' jobs=1 first=1 limit='' wanted=()
 for arg in "${@:2}"; do
     parse_option "$arg" || case $arg in
         --results=?*) results=$(realpath "${arg#*=}") ;;
         --runs=[0-9]*) runs=${arg#*=} ;;
         --busy=[0-9]*) busy=${arg#*=} ;;
+        --jobs=[1-9]*) jobs=${arg#*=} ;;
         --first=[0-9]*) first=${arg#*=} ;;
         --seconds=[0-9]*) limit=${arg#*=} ;;
         tests/*) wanted+=("$arg") ;;
@@ -27,7 +29,7 @@ case $what in
     suite) : "${runs:=3}" "${busy:=4}" ;;
     tests) : "${runs:=100}" "${busy:=8}" ;;
     report) ;;
-    *) sed -n '3,13s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    *) sed -n '3,14s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac
 [ -n "$results" ] || fail "--results=FILE is missing"
 touch "$results"
@@ -54,7 +56,7 @@ run() {
     if [ "$group" = suite ]; then
         GPURING_SEED=$3 "$top/check" --builddir="$builddir"
     else
-        GPURING_SEED=$3 in_make check-TESTS TESTS="$name" check_PROGRAMS=
+        GPURING_SEED=$3 in_make check-TESTS TESTS="$name" check_PROGRAMS= TEST_SUITE_LOG="test-suite-$BASHPID.log"
     fi >"$log" 2>&1 </dev/null || verdict=failed
     printf '%s\t%s\t%s\t%s\t%s\n' "$name" "$3" "$busy" $verdict $((SECONDS - t0)) | tee -a "$results"
     [ $verdict = failed ] || rm "$log"
@@ -83,7 +85,18 @@ for ((k = 0; k < busy; k++)); do
     others+=($!)
 done
 python3 "$top/tools/short_slices.py" $$
-for ((seed = first; seed < first + runs; seed++)); do
-    while read -r group name; do run "$name" "$group" "$seed"; done <<<"$list"
+workers=()
+for ((job = 0; job < jobs; job++)); do
+    (
+        trap - EXIT
+        for ((seed = first; seed < first + runs; seed++)); do
+            while read -r group name; do run "$name" "$group" "$seed"; done < <(sed -n "$((job + 1))~${jobs}p" <<<"$list")
+        done
+    ) &
+    workers+=($!)
 done
+status=0
+for worker in "${workers[@]}"; do wait "$worker" || status=$?; done
+rm -f "$builddir"/test-suite-*.log
+[ $status = 0 ] || exit $status
 report
