@@ -11,11 +11,12 @@
  *      enter       the one path that every call goes, until it has an op and a lane
  *      op          one call that is taken: from its buffers to its end, a state machine; machine: its steps on the host
  *      explain     what an op that waits says of itself
- *      lane        ops in call order, and who drives them: waiting calls, opal_progress, a thread
+ *      lane        ops in call order, and who drives them: waiting calls, opal_progress, a thread; lanes: a communicator's
  *      request     MPI requests of nonblocking and persistent calls
  *      data        what a call's buffers hold: sizes, packing, scratch
  *      arrival     where GPUs are about: what every call begins with, so that all know whose buffers lie where
  *      gpu         this process's devices: buffers on them, their pools, what runs a call there
+ *      copier      streams for copies; copy: between host and device memory
  *      sides       what the buffers of a call consist of, and what of them it reads and writes
  *      apart       blocks that lie too far apart to be copied as they lie
  *      stage       host memory in the place of device memory, for what the host does
@@ -26,13 +27,14 @@
  *      types       MPI types and operations -> the core's
  *      nodes       which ranks are on other nodes, and their order
  *      peers       what the other processes of the job said at MPI_Init
- *      setup       the exchange that makes links, a state machine; order: its phases on devices; told: what it says
+ *      setup       the exchange that makes links, a state machine; order: its phases on devices; told: what it says;
+ *                  setup_messages: its requests and tags
  *      messages    how a nonblocking call ends that got no links
- *      failure     how all ranks learn that one of them cannot go on
+ *      failure     how all ranks learn that one of them cannot go on; notes: by which messages
  *      net         links to other nodes: this process's network, and a lane's ends on it
  *      timing      when steps begin, where that is asked for
  *      thread      the optional progress thread
- *      wait        waiting, time-outs, and what they report
+ *      wait        waiting, time-outs, and what they report; runtime: what is asked of Open MPI for it
  *      stats       counters for MPI_T, the table at the end of a job
  *
  * coll_gpuring_op.h has the declarations of what a call goes through once it is taken.
@@ -305,9 +307,6 @@ const char *mca_coll_gpuring_handover_name(int reason);
 /* What a timer has seen on this rank, at its end. */
 struct gr_timing_report;
 void mca_coll_gpuring_stats_timing(const struct gr_timing_report *report);
-
-/* Name of a value of GR_PARAM_STEP_SYNC, or NULL when out of range. */
-const char *mca_coll_gpuring_sync_name(int mode);
 
 END_C_DECLS
 

@@ -80,6 +80,7 @@ static int gpuring_open(void)
 static int gpuring_close(void)
 {
     mca_coll_gpuring_modules_close();
+    mca_coll_gpuring_thread_close();
     mca_coll_gpuring_lanes_close();
     mca_coll_gpuring_handed_close();
     mca_coll_gpuring_requests_close();
@@ -88,6 +89,8 @@ static int gpuring_close(void)
     free(gr_process.report);
     gr_process.report = NULL;
     mca_coll_gpuring_net_close(); /* which may still be in the devices' memory */
+    mca_coll_gpuring_rooms_close();
+    mca_coll_gpuring_copiers_close();
     mca_coll_gpuring_gpus_close();
     mca_coll_gpuring_order_close();
     gr_pool_close(gr_process.pool);

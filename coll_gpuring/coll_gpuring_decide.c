@@ -21,8 +21,8 @@ static int decide_now(mca_coll_gpuring_module_t *module, struct ompi_communicato
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    if (0 > module->refused) {
-        mca_coll_gpuring_failure_decided(module);
+    if (0 > module->refused && mca_coll_gpuring_failure_decided(module)) {
+        (void) mca_coll_gpuring_lanes_open(); /* without it a rank that failed waits longer for this one */
     }
     atomic_store_explicit(&module->decided, true, memory_order_release);
     if (mca_coll_gpuring_should_log(comm, 1)) {

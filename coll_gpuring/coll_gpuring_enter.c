@@ -186,6 +186,7 @@ static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_cal
     if (OMPI_SUCCESS == rc && op->data.bytes > 0) {
         rc = prepare(lane, op);
         if (OMPI_SUCCESS == rc) {
+            mca_coll_gpuring_thread_need(op->device || op->staged);
             mca_coll_gpuring_lane_start(&op, 1);
             *form->request = &request->super.super;
             return OMPI_SUCCESS;

@@ -5,17 +5,6 @@
 
 #include <stdio.h>
 
-void mca_coll_gpuring_fail(mca_coll_gpuring_module_t *module, int code, const char *why)
-{
-    int none = 0;
-
-    if (!atomic_compare_exchange_strong(&module->failed, &none, code) || NULL == why) {
-        return;
-    }
-    snprintf(module->why, sizeof(module->why), "%s", why);
-    atomic_store_explicit(&module->untold, true, memory_order_release);
-}
-
 /* Printed, and to be sent. */
 static void fail_aloud(mca_coll_gpuring_module_t *module, const char *why)
 {

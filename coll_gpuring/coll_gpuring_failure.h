@@ -62,10 +62,11 @@ static inline int mca_coll_gpuring_failure_known(mca_coll_gpuring_module_t *modu
 
 /*
  * The module's communicator may hear of failures, from its first call to its end: before anything can fail in that call;
- * when the team is known, if it is used; at its end. Enlisting once more is fine.
+ * when the team is known, if it is used; at its end. Enlisting once more is fine. decided: whether opal_progress must call
+ * failure_listen() from here on.
  */
 void mca_coll_gpuring_failure_enlist(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm);
-void mca_coll_gpuring_failure_decided(mca_coll_gpuring_module_t *module);
+bool mca_coll_gpuring_failure_decided(const mca_coll_gpuring_module_t *module);
 void mca_coll_gpuring_failure_delist(mca_coll_gpuring_module_t *module);
 
 /* At the end of the component. */

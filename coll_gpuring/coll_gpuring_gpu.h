@@ -211,7 +211,7 @@ int mca_coll_gpuring_look(const struct gr_call *call, bool *device);
 /* Write a block from host memory that has its data in the same places; what lies between them stays. OMPI error code. */
 int mca_coll_gpuring_stage_put(const struct gr_block *to, const unsigned char *from);
 
-/* ---- copies piece by piece (pieces.c) ---- */
+/* ---- streams for copies (copier.c) ---- */
 
 /* A stream for copies, and its device. */
 struct gr_copier {

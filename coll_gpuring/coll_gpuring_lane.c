@@ -261,7 +261,6 @@ int mca_coll_gpuring_lanes_open(void)
 
 void mca_coll_gpuring_lanes_close(void)
 {
-    mca_coll_gpuring_thread_close();
     if (list.registered) {
         (void) opal_progress_unregister(progress);
         list.registered = false;
@@ -292,7 +291,6 @@ void mca_coll_gpuring_lane_start(struct gr_op *const *ops, size_t n)
     struct gr_lane *lane;
     size_t k;
 
-    mca_coll_gpuring_thread_need(n > 0 && (ops[0]->device || (ops[0]->staged && !ops[0]->lane->persistent)));
     /* first all posts: then each waits for answers that are on their way already */
     for (k = 0; k < n; k++) {
         lane = ops[k]->lane;

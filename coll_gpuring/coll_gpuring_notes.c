@@ -6,6 +6,7 @@
 #include "ompi/mca/pml/pml.h"
 #include "ompi/proc/proc.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,11 +96,12 @@ void mca_coll_gpuring_failure_enlist(mca_coll_gpuring_module_t *module, struct o
     gr_unlock(&failures.lock);
 }
 
-void mca_coll_gpuring_failure_decided(mca_coll_gpuring_module_t *module)
+bool mca_coll_gpuring_failure_decided(const mca_coll_gpuring_module_t *module)
 {
-    if (may_write(module) && OMPI_SUCCESS == mca_coll_gpuring_lanes_open()) {
+    if (may_write(module)) {
         atomic_store_explicit(&failures.listens, true, memory_order_relaxed);
     }
+    return may_write(module);
 }
 
 /* Forget what was heard of the communicator with that id. The lock is held. */
@@ -129,6 +131,17 @@ void mca_coll_gpuring_failure_delist(mca_coll_gpuring_module_t *module)
         forget(module->key.id);
     }
     gr_unlock(&failures.lock);
+}
+
+void mca_coll_gpuring_fail(mca_coll_gpuring_module_t *module, int code, const char *why)
+{
+    int none = 0;
+
+    if (!atomic_compare_exchange_strong(&module->failed, &none, code) || NULL == why) {
+        return;
+    }
+    snprintf(module->why, sizeof(module->why), "%s", why);
+    atomic_store_explicit(&module->untold, true, memory_order_release);
 }
 
 /* MPI_COMM_WORLD can be used. */

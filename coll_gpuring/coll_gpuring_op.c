@@ -77,17 +77,6 @@ static const char *core_error(int rc)
     }
 }
 
-enum gr_links mca_coll_gpuring_op_links(const struct gr_op *op)
-{
-    const struct gr_gpu_team *gpu = op->lane->gpu;
-
-    if (!op->device) {
-        return gr_team_links(op->lane->team, gr_choice_way(&op->choice), op->call.root);
-    }
-    return NULL == gpu ? GR_LINKS_NONE
-                       : (enum gr_links) *gr_gpu_team_state(gpu, (enum gr_algo) op->choice.way, op->call.root);
-}
-
 /* The team's stream comes after what the application has put on default streams: at the call, or
  * now. OMPI error code. */
 static int follow(const struct gr_op *op)

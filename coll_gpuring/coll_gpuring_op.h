@@ -70,7 +70,7 @@ static inline void gr_unlock(gr_lock_t *lock)
     atomic_store_explicit(lock, 0, memory_order_release);
 }
 
-/* ---- waiting (wait.c) ---- */
+/* ---- waiting (wait.c; runtime.c) ---- */
 
 /* Whether somebody who waits has seen progress lately. All zero at first. */
 struct gr_watch {

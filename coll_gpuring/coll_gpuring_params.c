@@ -217,7 +217,7 @@ static const struct {
     const char *allowed;
 } words[] = {
     [GR_KIND_PROTOCOL] = {gr_protocol_name, GR_NPROTOCOLS, "auto simple ll ll128"},
-    [GR_KIND_SYNC] = {mca_coll_gpuring_sync_name, GR_NSYNCS, "none start barrier timed"},
+    [GR_KIND_SYNC] = {gr_sync_name, GR_NSYNCS, "none start barrier timed"},
     [GR_KIND_TRANSPORT] = {mca_coll_gpuring_transport_name, GR_NTRANSPORTS, "auto ucx pml"},
 };
 
@@ -323,7 +323,7 @@ const char *mca_coll_gpuring_param_text(int param, int64_t value, char *buf, siz
     } else if (GR_PARAM_PROTOCOL == param) {
         snprintf(buf, size, "%s", value < 0 ? "auto" : gr_protocol_name((int) value));
     } else if (GR_PARAM_STEP_SYNC == param) {
-        snprintf(buf, size, "%s", mca_coll_gpuring_sync_name((int) value));
+        snprintf(buf, size, "%s", gr_sync_name((int) value));
     } else if (GR_PARAM_TORUS == param) {
         torus = mca_coll_gpuring_param_torus(value);
         snprintf(buf, size, "none");

@@ -58,6 +58,7 @@ static int request_start(size_t count, ompi_request_t **handles)
             continue;
         }
         request->super.super.req_complete = REQUEST_PENDING;
+        mca_coll_gpuring_thread_need(request->op.device);
         ops[n++] = &request->op;
         if (sizeof(ops) / sizeof(ops[0]) == n) {
             mca_coll_gpuring_lane_start(ops, n);

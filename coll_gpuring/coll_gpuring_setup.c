@@ -16,31 +16,15 @@
 #include "coll_gpuring_rails.h"
 #include "coll_gpuring_setup.h"
 
-#include "ompi/mca/pml/pml.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-int mca_coll_gpuring_setup_tag(uint32_t number)
-{
-    return mca_coll_gpuring_tag(GR_TAGS_SETUPS) - GR_SETUP_TAGS * (int) (number % GR_TAGGED_SETUPS);
-}
 
 /* ---- messages ---- */
 
 #define WIRES(type, array, count, message) \
     ((struct gr_wires) {(unsigned char *) (array), sizeof(type), offsetof(type, rank), offsetof(type, message), \
                      sizeof(((type *) 0)->message), (count)})
-
-int mca_coll_gpuring_setup_post(struct gr_setup *s, bool send, void *buf, size_t bytes, int rank, int tag)
-{
-    ompi_request_t **request = &s->requests[s->nrequests++];
-
-    return send ? MCA_PML_CALL(isend(buf, bytes, MPI_BYTE, rank, tag, MCA_PML_BASE_SEND_STANDARD, s->lane->comm,
-                                     request))
-                : MCA_PML_CALL(irecv(buf, bytes, MPI_BYTE, rank, tag, s->lane->comm, request));
-}
 
 static int post_wires(struct gr_setup *s, bool send, const struct gr_wires *w, int tag)
 {
@@ -325,13 +309,6 @@ int mca_coll_gpuring_setup_poll(void *ctx, uint64_t *moved)
 
 /* ---- beginning and end ---- */
 
-int mca_coll_gpuring_setup_room(struct gr_setup *s, int n)
-{
-    free(s->requests);
-    s->requests = calloc((size_t) n + 2, sizeof(ompi_request_t *));
-    return NULL == s->requests ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
-}
-
 static struct gr_setup *setup_new(const struct gr_setup_kind *kind, struct gr_lane *lane, int way, int root,
                                   uint32_t number)
 {
@@ -366,6 +343,17 @@ struct gr_setup *mca_coll_gpuring_setup_new_gpu(struct gr_lane *lane, const stru
         s->op = op;
     }
     return s;
+}
+
+enum gr_links mca_coll_gpuring_op_links(const struct gr_op *op)
+{
+    const struct gr_gpu_team *gpu = op->lane->gpu;
+
+    if (!op->device) {
+        return gr_team_links(op->lane->team, gr_choice_way(&op->choice), op->call.root);
+    }
+    return NULL == gpu ? GR_LINKS_NONE
+                       : (enum gr_links) *gr_gpu_team_state(gpu, (enum gr_algo) op->choice.way, op->call.root);
 }
 
 void mca_coll_gpuring_setup_end(struct gr_setup *s)

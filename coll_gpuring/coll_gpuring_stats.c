@@ -221,7 +221,7 @@ static void report_timing(FILE *f, bool json, const char *comma)
                    "#   %llu timed steps began late by %.3f us, at most %.3f; %llu missed their time; %llu waited %.3f "
                    "us each\n"
                    "#   %llu resynchronised, %llu times switched off, %llu times latencies measured\n",
-            comma, mca_coll_gpuring_sync_name((int) gr_process.params.value[GR_PARAM_STEP_SYNC]),
+            comma, gr_sync_name((int) gr_process.params.value[GR_PARAM_STEP_SYNC]),
             (unsigned long long) t->calls, (unsigned long long) t->syncs, mean_us(t->sync_ns, t->syncs),
             mean_us(t->skew_ns, t->skews), (double) t->skew_max / 1e3, (unsigned long long) t->steps,
             mean_us(t->error_ns, t->steps), (double) t->error_max / 1e3, (unsigned long long) t->misses,

@@ -26,11 +26,6 @@ struct gr_timing {
 
 static const struct gr_gate gate = {gr_timer_may_begin, gr_timer_begins, gr_timer_ended, gr_timer_finished};
 
-const char *mca_coll_gpuring_sync_name(int mode)
-{
-    return gr_sync_name(mode);
-}
-
 /* Whether this lane's calls by schedules are timed, if the links can be had. */
 static bool is_timed(const struct gr_lane *lane)
 {

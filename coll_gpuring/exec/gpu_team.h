@@ -153,7 +153,7 @@ _Atomic uint64_t *gr_gpu_remote_until(const struct gr_gpu_team *team, const stru
  */
 int gr_gpu_remote_unsent(const struct gr_gpu_team *team, uint32_t nchannels, int *ranks, int most);
 
-/* ---- making links ---- */
+/* ---- making links (gpu_join.c; gpu_wire.c) ---- */
 
 /* Lease a frame for each of the wires. What gr_gpu_pool_lease() returns. */
 int gr_gpu_wires_lease(const struct gr_gpu_team *team, enum gr_gpu_where where, size_t bytes, size_t clean,

@@ -18,14 +18,6 @@
 
 /* ---- failure ---- */
 
-void gr_net_fail(struct gr_net_link *l, int status, const char *why)
-{
-    if (0 == l->status) {
-        snprintf(l->why, sizeof(l->why), "%s", why);
-        atomic_store_explicit(&l->status, status, memory_order_release);
-    }
-}
-
 int gr_net_link_status(const struct gr_net_link *link)
 {
     return atomic_load_explicit(&link->status, memory_order_acquire);

@@ -1,88 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The network of net.h: its peers and the numbers of its links; link.c has what links do. */
+/* The network of net.h, as a whole; link.c has what links do. */
 #include "net_state.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-/* ---- numbers of links: a place in the table, and which of its links it is ---- */
-
-struct gr_net_link *gr_net_find(const struct gr_net *net, uint64_t number)
-{
-    uint32_t at = (uint32_t) number;
-    struct gr_net_link *l = at < net->nplaces ? net->places[at] : NULL;
-
-    return NULL != l && l->number == number ? l : NULL;
-}
-
-static int more_places(struct gr_net *net)
-{
-    uint32_t n = 0 == net->nplaces ? 16 : 2 * net->nplaces;
-    struct gr_net_link **grown = realloc(net->places, n * sizeof(*grown));
-
-    if (NULL == grown) {
-        return GR_ERR_NOMEM;
-    }
-    memset(grown + net->nplaces, 0, (n - net->nplaces) * sizeof(*grown));
-    net->places = grown;
-    net->nplaces = n;
-    return 0;
-}
-
-int gr_net_number(struct gr_net *net, struct gr_net_link *l)
-{
-    uint32_t k = 0;
-
-    while (k < net->nplaces && NULL != net->places[k]) {
-        k++;
-    }
-    if (k == net->nplaces && 0 != more_places(net)) {
-        return GR_ERR_NOMEM;
-    }
-    net->places[k] = l;
-    l->number = ++net->opened << 32 | k;
-    return 0;
-}
-
-/* ---- peers ---- */
-
-/* The peer with that address, which may be a new one. NULL: no memory. */
-static struct gr_net_peer *peer_at(struct gr_net *net, const struct gr_net_offer *offer)
-{
-    struct gr_net_peer *p;
-
-    for (p = net->peers; NULL != p; p = p->next) {
-        if (p->bytes == offer->bytes && 0 == memcmp(p->address, offer->address, p->bytes)) {
-            return p;
-        }
-    }
-    /* a transport may read more of an address than the offer says that there is */
-    p = calloc(1, sizeof(*p) + sizeof(offer->address));
-    if (NULL != p) {
-        memcpy(p->address, offer->address, offer->bytes);
-        p->bytes = offer->bytes;
-        p->next = net->peers;
-        net->peers = p;
-    }
-    return p;
-}
-
-int gr_net_peer(struct gr_net *net, const struct gr_net_offer *offer, struct gr_net_peer **peer)
-{
-    struct gr_net_peer *p = peer_at(net, offer);
-
-    if (NULL == p) {
-        return GR_ERR_NOMEM;
-    }
-    *peer = p;
-    if (NULL == p->connection && 0 == p->status) {
-        p->status = net->transport->connect(net->end, p->address, p, &p->connection, p->why, sizeof(p->why));
-    }
-    return p->status;
-}
 
 static void lost(void *ctx, void *peer, const char *why)
 {
@@ -99,20 +22,6 @@ static void lost(void *ctx, void *peer, const char *why)
             gr_net_fail(net->places[k], p->status, p->why);
         }
     }
-}
-
-/* ---- the network ---- */
-
-void gr_net_lock(struct gr_net *net)
-{
-    while (atomic_flag_test_and_set_explicit(&net->busy, memory_order_acquire)) {
-        sched_yield();
-    }
-}
-
-void gr_net_unlock(struct gr_net *net)
-{
-    atomic_flag_clear_explicit(&net->busy, memory_order_release);
 }
 
 int gr_net_open(struct gr_net **out, const struct gr_transport *transport, const char *device, char *why, size_t size)
@@ -139,11 +48,6 @@ int gr_net_open(struct gr_net **out, const struct gr_transport *transport, const
     }
     *out = net;
     return 0;
-}
-
-int gr_net_reaches_gpus(const struct gr_net *net)
-{
-    return NULL != net->transport->reaches_gpus && net->transport->reaches_gpus(net->end);
 }
 
 /* Go on with the links of that side, but leave writers that have something to send to their turn: the first of these. */

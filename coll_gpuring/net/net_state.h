@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The network from the inside: shared by net.c (peers, numbers of links) and link.c (what links do). */
+/* The network from the inside: net_state.c (numbers of links, peers), used by link.c (what links do), used by net.c. */
 #ifndef GR_NET_NET_STATE_H
 #define GR_NET_NET_STATE_H
 

@@ -125,6 +125,8 @@ unknown_folders() {
     done
 }
 
+circles() { python3 "$srcdir/tests/build/circles.py" "$1" 2>&1; }
+
 # compile TREE COMMAND...: each file of sched/, or only $only; prints the compiler's words.
 compile() {
     tree=$1
@@ -186,6 +188,8 @@ check "one include is computed: the series' header" computed_includes coll_gpuri
 check "series of Open MPI are named in compat/ and m4/gr_ompi.m4 only" series_names coll_gpuring/coll_gpuring_module.c \
     '#if MCA_COLL_BASE_VERSION_MAJOR'
 check "each folder of the component has its rule" unknown_folders coll_gpuring/planted/x.h '\n'
+check "no file needs another that needs it" circles coll_gpuring/sched/split.c \
+    'int gr_planted(void);\nint gr_planted(void)\n{\n    gr_plan_build(0, 0, 0);\n    return 0;\n}'
 check "schedules compile as C11" as_c11 coll_gpuring/sched/chain.c \
     'int x(void);\nint x(void)\n{\n    return ({ 1; });\n}'
 if command -v "${CXX:-g++}" >/dev/null; then
