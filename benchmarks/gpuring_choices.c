@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The component's defaults (coll_gpuring_params.c). */
+/* The component's defaults (mpi/params.c). */
 enum { CHANNELS = 16, SLOT_BYTES = 131072, MOST_RANKS = 16 };
 
 struct options {

@@ -19,7 +19,9 @@ topo: topo/
 exec: exec/ sched/ topo/
 tune: tune/ sched/ topo/
 net: net/ sched/ exec/link.h exec/errors.h
-timing: timing/ sched/ exec/link.h exec/errors.h'
+timing: timing/ sched/ exec/link.h exec/errors.h
+engine: engine/ mpi/ exec/ sched/ topo/ tune/ net/ timing/
+mpi: mpi/ engine/ exec/ sched/ topo/ tune/ net/ timing/'
 
 # folder: system headers that it may include, as a pattern; the others of the core: those of C
 c_headers='(assert|complex|ctype|errno|fenv|float|inttypes|limits|locale|math|setjmp|signal|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|time)\.h'
@@ -36,7 +38,7 @@ while IFS= read -r row; do folder_rules[${row%%: *}]=${row#*: }; done <<<"$folde
 while IFS= read -r row; do system_rules[${row%%: *}]=${row#*: }; done <<<"$system"
 
 # what: header names, as a pattern: the only files that may include them, as a pattern
-foreign='Open MPI: (mpi|mpi-ext|ompi_config|opal_config)\.h|(ompi|opal|orte|oshmem|prte|pmix)[/_.].*: coll_gpuring/(coll_gpuring[^/]*\.[ch]|compat/.*)
+foreign='Open MPI: (mpi|mpi-ext|ompi_config|opal_config)\.h|(ompi|opal|orte|oshmem|prte|pmix)[/_.].*: coll_gpuring/(mpi|engine|compat)/.*
 CUDA: (cuda|nvrtc|nvml|nvtx|cooperative_groups|device_launch|curand).*: (coll_gpuring/exec/([^/]*cuda[^/]*\.[ch]|[^/]*\.cuh?)|tests/unit/gpu/.*)
 UCX: (ucp|uct|ucs|ucm)/.*: (coll_gpuring|tests/unit)/net/ucx[^/]*\.[ch]'
 
@@ -53,10 +55,10 @@ for line in sys.stdin:
     print(file, name, next((a for a in at if os.path.isfile(a)), "-"))')
 }
 
-# The folder of the component that a file lies in, "" for the glue.
+# The folder of the component that a file lies in.
 folder_of() {
     folder=${1#coll_gpuring/}
-    case $folder in */*) folder=${folder%%/*} ;; *) folder= ;; esac
+    folder=${folder%%/*}
 }
 
 # The checks take a tree and print what is wrong in it.
@@ -64,7 +66,7 @@ folder_of() {
 own_folders() {
     includes "$1" coll_gpuring | while read -r file name found; do
         folder_of "$file"
-        allowed=${folder_rules[${folder:-glue}]:-}
+        allowed=${folder_rules[$folder]:-}
         if [ "$found" = - ] || [ -z "$allowed" ]; then
             continue
         fi
@@ -79,7 +81,7 @@ own_folders() {
 system_headers() {
     includes "$1" coll_gpuring | while read -r file name found; do
         folder_of "$file"
-        allowed=${system_rules[${folder:-glue}]:-}
+        allowed=${system_rules[$folder]:-}
         allowed=${allowed//%C/$c_headers}
         allowed=${allowed//%P/$posix_headers}
         if [ "$found" != - ] || [ -z "$allowed" ] || [[ $name =~ ^($allowed)$ ]]; then
@@ -105,7 +107,7 @@ foreign_headers() {
 
 computed_includes() {
     includes "$1" coll_gpuring | grep -v ' [A-Za-z0-9_./+-]*\.[ch]u\?h\? ' |
-        grep -v '^coll_gpuring/coll_gpuring.h GR_COMPAT_HEADER -$'
+        grep -v '^coll_gpuring/mpi/ompi.h GR_COMPAT_HEADER -$'
 }
 
 # Names of Open MPI's series; Makefile.am names the files, which is no knowledge of them.
@@ -118,7 +120,7 @@ series_names() {
 unknown_folders() {
     (cd "$1" && find coll_gpuring -type f -name '*.[ch]') | while read -r file; do
         folder_of "$file"
-        case ${folder:-glue} in glue | compat) continue ;; esac
+        [ "$folder" != compat ] || continue
         if [ -z "${folder_rules[$folder]:-}" ]; then
             echo "$file: no rule for $folder/"
         fi
@@ -174,18 +176,18 @@ check "networks know links and no more of the executors" own_folders coll_gpurin
     '#include "../exec/pool.h"'
 check "timing knows links and schedules, no more of the executors" own_folders coll_gpuring/timing/timer.c \
     '#include "../exec/machine.h"'
-check "the core knows no glue" own_folders coll_gpuring/exec/host.c '#include "../coll_gpuring.h"'
+check "executors know neither the engine nor MPI" own_folders coll_gpuring/exec/host.c '#include "../mpi/module.h"'
 check "schedules use C headers only" system_headers coll_gpuring/sched/ring.c '#include <unistd.h>'
 check "executors use C and POSIX headers only" system_headers coll_gpuring/exec/pool.c '#include <hwloc.h>'
-check "Open MPI headers are for the glue" foreign_headers coll_gpuring/exec/plan.c '#include <mpi.h>'
+check "Open MPI headers are for mpi/ and engine/" foreign_headers coll_gpuring/exec/plan.c '#include <mpi.h>'
 check "Open MPI headers are not for unit tests" foreign_headers tests/unit/planted_test.c \
     '#include "opal/util/output.h"'
-check "CUDA headers are for the executor's cuda files" foreign_headers coll_gpuring/coll_gpuring_planted.c \
+check "CUDA headers are for the executor's cuda files" foreign_headers coll_gpuring/mpi/planted.c \
     '#include <cuda_runtime.h>'
 check "UCX headers are for net/ucx files" foreign_headers coll_gpuring/net/proxy.c '#include <ucp/api/ucp.h>'
 check "one include is computed: the series' header" computed_includes coll_gpuring/exec/plan.h \
     '#include GR_PLANTED'
-check "series of Open MPI are named in compat/ and m4/gr_ompi.m4 only" series_names coll_gpuring/coll_gpuring_module.c \
+check "series of Open MPI are named in compat/ and m4/gr_ompi.m4 only" series_names coll_gpuring/mpi/module.c \
     '#if MCA_COLL_BASE_VERSION_MAJOR'
 check "each folder of the component has its rule" unknown_folders coll_gpuring/planted/x.h '\n'
 check "no file needs another that needs it" circles coll_gpuring/sched/split.c \

@@ -3,7 +3,7 @@
  * Parameters: as texts and numbers that a user gives, which become checked values whatever they
  * are; and as the checked values of another process, which either are refused or can be used.
  */
-#include "coll_gpuring/coll_gpuring_params.c"
+#include "coll_gpuring/mpi/params.c"
 
 #include "fuzz.h"
 
@@ -88,7 +88,7 @@ static void given_by_user(struct fuzz_input *in)
             n++;
         }
     }
-    mca_coll_gpuring_params_check();
+    mca_mpi/params.check();
     FUZZ_NEED(mca_coll_gpuring_params_good(&gr_process.params,
                                            &mca_coll_gpuring_bad_param));
     while (n > 0) {
@@ -117,7 +117,7 @@ static void said_by_peer(struct fuzz_input *in)
     gr_params_t params;
     gr_bad_param_t bad = {.name = ""};
 
-    mca_coll_gpuring_params_check();
+    mca_mpi/params.check();
     params = gr_process.params;
     while (in->left > 0) {
         unsigned k = fuzz_below(in, GR_NPARAMS + 1);

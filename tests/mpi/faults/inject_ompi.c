@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Open MPI's functions that the component calls: messages, converters, words, callbacks; and hwloc's. */
-#include "coll_gpuring_lane.h"
+#include "engine/op_queue.h"
 
 #include "inject.h"
 

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which way a call goes: the questions to the cost model (tune/select.h). What is asked is equal on all ranks, and so
+ * are the answers.
+ */
+#include "engine/choose.h"
+
+#include "engine/call_agreement.h"
+#include "engine/collectives.h"
+#include "engine/comm_queues.h"
+#include "engine/log.h"
+#include "engine/op.h"
+#include "engine/op_queue.h"
+#include "engine/process.h"
+#include "mpi/buffers.h"
+#include "mpi/module.h"
+#include "mpi/params.h"
+
+#include "exec/gpu_args.h"
+#include "exec/team.h"
+#include "sched/protocol.h"
+#include "sched/sched.h"
+#include "tune/select.h"
+
+/* What the links between the op's devices are like; before there are any inside a node, nothing is taken for granted. */
+static enum gr_path path_of(const mca_coll_gpuring_module_t *module, const struct gr_op *op)
+{
+    if (NULL != module->remote) {
+        return GR_PATH_NET;
+    }
+    return NULL == op->lane || NULL == op->lane->gpu ? GR_PATH_PCIE : op->lane->gpu->path;
+}
+
+/* Where ranks are on several nodes, what the links between these are like. */
+static struct gr_far far_of(const mca_coll_gpuring_module_t *module)
+{
+    if (NULL == module->remote) {
+        return (struct gr_far) {.nodes = 0};
+    }
+    return (struct gr_far) {
+        .nodes = module->nodes,
+        .ranks = module->node_ranks,
+        .step = (double) module->params.value[GR_PARAM_NODES_LATENCY],
+        .byte = 8.0 / (double) module->params.value[GR_PARAM_NODES_MBIT],
+        .rails = module->rails,
+        .shared = module->shared,
+    };
+}
+
+/* Lines of 128 bytes were asked for, and cannot be had: rank 0 says so, each process once. */
+static void tell_protocol(const mca_coll_gpuring_module_t *module, const struct gr_op *op)
+{
+    static atomic_bool told;
+
+    if (GR_PROTOCOL_LL128 == module->params.value[GR_PARAM_PROTOCOL] && NULL != op->lane && NULL != op->lane->gpu &&
+        GR_PATH_NVLINK != op->path && 0 == ompi_comm_rank(op->call.comm) && !atomic_exchange(&told, true)) {
+        mca_coll_gpuring_warn("protocol-not-whole", gr_comm_name(op->call.comm), gr_path_name(op->path));
+    }
+}
+
+/* Between devices there are no mailboxes, and no direct messages: what is forced to them is left to the model. */
+static struct gr_choice select_on_devices(const mca_coll_gpuring_module_t *module, const struct gr_op *op, int forced)
+{
+    const int64_t *value = module->params.value;
+    const struct gr_data *data = &op->data;
+    struct gr_question q = {
+        .coll = data->request.coll,
+        .p = ompi_comm_size(op->call.comm),
+        .torus = module->torus,
+        .bytes = data->bytes,
+        .forced = forced,
+        .nchannels = gr_device_channels(module),
+        .slot_bytes = (size_t) value[GR_PARAM_DEVICE_SLOT_BYTES],
+        .nslots = (uint32_t) value[GR_PARAM_DEVICE_SLOTS],
+        .post_bytes = 1,
+        .protocol = (int) value[GR_PARAM_PROTOCOL],
+        .threads = GR_LINE_UNITS,
+        .far = far_of(module),
+    };
+
+    if (GR_PATH_NET != op->path) { /* a network would not know where a message in lines ends */
+        q.line_bytes[GR_PROTOCOL_LL] = gr_line_bytes(GR_PROTOCOL_LL, GR_LINE_UNITS, 1);
+    }
+    if (GR_PATH_NVLINK == op->path) {
+        q.line_bytes[GR_PROTOCOL_LL128] = gr_line_bytes(GR_PROTOCOL_LL128, GR_LINE_UNITS, 1);
+    }
+    tell_protocol(module, op);
+    return gr_select(&gr_costs_device[op->path], &q);
+}
+
+static struct gr_choice select_way(const mca_coll_gpuring_module_t *module, const struct gr_data *data, int forced,
+                                   bool fetches)
+{
+    const struct gr_team *team = module->lanes[GR_ORDER_BLOCKING]->team;
+    struct gr_question q = {
+        .coll = data->request.coll,
+        .p = team->p,
+        .torus = module->torus,
+        .bytes = data->bytes,
+        .forced = forced,
+        .nchannels = team->data.nchannels,
+        .slot_bytes = team->data.slot_bytes,
+        .nslots = team->data.nslots,
+        .post_bytes = data->post_bytes,
+        /* both need memory that all ranks see */
+        .box_bytes = NULL != module->remote ? 0 : (size_t) module->params.value[GR_PARAM_MAILBOX_BYTES],
+        .direct = fetches && 0 != module->params.value[GR_PARAM_SINGLE_COPY] && NULL == module->remote,
+        .far = far_of(module),
+    };
+    struct gr_choice choice = gr_select(&gr_costs_host, &q);
+
+    choice.small = choice.way < GR_NALGOS && team->small.nchannels > 0 && data->bytes <= team->small.slot_bytes;
+    return choice;
+}
+
+struct gr_choice mca_coll_gpuring_choose_lines(const mca_coll_gpuring_module_t *module)
+{
+    struct gr_data data = {.request.coll = GR_COLL_ALLREDUCE, .bytes = sizeof(struct gr_combined),
+                           .post_bytes = sizeof(struct gr_combined)};
+
+    return select_way(module, &data, -1, false);
+}
+
+static void speak_choice(const mca_coll_gpuring_module_t *module, const struct gr_op *op)
+{
+    const struct gr_choice *c = &op->choice;
+    enum gr_coll coll = op->data.request.coll;
+    char where[48] = "", nodes[48] = "", how[96] = "";
+
+    if (!mca_coll_gpuring_should_log(op->call.comm, 2)) {
+        return;
+    }
+    if (op->device) {
+        snprintf(where, sizeof(where), " on devices (%s)", gr_path_name(op->path));
+        snprintf(how, sizeof(how), ", %s, %u threads%s", gr_protocol_name(c->protocol), c->threads,
+                 op->zero && GR_PROTOCOL_SIMPLE == c->protocol ? ", results straight into receive buffers" : "");
+    }
+    if (NULL != module->remote) {
+        snprintf(nodes, sizeof(nodes), " on %d nodes of %s%d", module->nodes, module->cluster.ndims > 0 ? "" : "up to ",
+                 module->node_ranks);
+    }
+    opal_output(0, "gpuring: %s on %s, sequence %llu, %zu bytes%s%s: %s%s%s, %u channels, chunks of %zu bytes%s, "
+                "%.1f us expected", gr_calls[op->call.id].name, gr_comm_name(op->call.comm),
+                (unsigned long long) op->seq, op->data.bytes, where, nodes, gr_way_name(c->way),
+                module->params.value[GR_PARAM_ALGORITHM + coll] == c->way ? " (forced)" : "", how, c->nchannels,
+                c->direct ? c->direct_chunk_bytes : c->chunk_bytes,
+                c->direct ? " fetched directly where possible" : "", c->us);
+}
+
+static struct gr_choice select_now(const mca_coll_gpuring_module_t *module, const struct gr_op *op)
+{
+    int forced = (int) module->params.value[GR_PARAM_ALGORITHM + op->data.request.coll];
+
+    return op->device ? select_on_devices(module, op, forced) : select_way(module, &op->data, forced, op->fetches);
+}
+
+/*
+ * Calls of one size follow each other, so what was chosen last is kept: in one place by the caller, in others by who drives
+ * the lane, which may be the progress thread at that time. A persistent call does not look there: its init has no place of
+ * its own.
+ */
+static struct gr_choice select_as_last(mca_coll_gpuring_module_t *module, const struct gr_op *op)
+{
+    const struct gr_data *data = &op->data;
+    struct gr_chosen *last;
+
+    if (NULL != op->request && op->request->req_persistent) {
+        return select_now(module, op);
+    }
+    last = &op->lane->last[op->arrives ? 1 + op->device : 0][data->request.coll];
+    if (last->bytes != data->bytes || last->post_bytes != data->post_bytes || last->path != op->path ||
+        last->fetches != op->fetches) {
+        *last = (struct gr_chosen) {data->bytes, data->post_bytes, op->path, op->fetches, select_now(module, op)};
+    }
+    return last->choice;
+}
+
+void mca_coll_gpuring_op_choose(mca_coll_gpuring_module_t *module, struct gr_op *op)
+{
+    op->path = op->device ? path_of(module, op) : GR_PATH_HOST;
+    op->choice = select_as_last(module, op);
+    if (gr_process.verbose >= 2) {
+        speak_choice(module, op);
+    }
+}
+
+bool mca_coll_gpuring_op_arrives(mca_coll_gpuring_module_t *module, struct gr_op *op)
+{
+    int64_t times = module->params.value[GR_PARAM_NODES_ASK];
+
+    if (NULL == module->remote || 0 == times) {
+        return true;
+    }
+    op->path = GR_PATH_HOST;
+    return select_as_last(module, op).us >= (double) times * module->lines.us;
+}
+
+int mca_coll_gpuring_op_unwanted(const mca_coll_gpuring_module_t *module, const struct gr_op *op)
+{
+    size_t most = (size_t) module->params.value[GR_PARAM_PACK_MIB] << 20;
+
+    if (op->devices) {
+        return -1;
+    }
+    if (0 == module->params.value[GR_PARAM_HOST]) {
+        return GR_HANDOVER_HOST;
+    }
+    return !gr_calls[op->call.id].reduces && op->data.bytes > most ? GR_HANDOVER_LARGE : -1;
+}
+
+void mca_coll_gpuring_op_choose_again(mca_coll_gpuring_module_t *module, struct gr_op *op)
+{
+    if (op->device && path_of(module, op) != op->path) {
+        op->path = path_of(module, op);
+        op->choice = select_on_devices(module, op, op->choice.way);
+        speak_choice(module, op);
+    }
+}

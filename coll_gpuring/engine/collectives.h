@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* MPI's collectives: their table, the forms of a call, its arguments. */
+#ifndef GR_ENGINE_COLLECTIVES_H
+#define GR_ENGINE_COLLECTIVES_H
+
+#include "mpi/ompi.h"
+
+#include "sched/sched.h"
+
+BEGIN_C_DECLS
+
+/* Rows of the table in collectives.c: first those that gpuring does itself. */
+enum gr_call_id {
+    GR_CALL_ALLREDUCE,
+    GR_CALL_ALLGATHER,
+    GR_CALL_ALLGATHERV,
+    GR_CALL_REDUCE_SCATTER,
+    GR_CALL_REDUCE_SCATTER_BLOCK,
+    GR_CALL_BCAST,
+    GR_CALL_REDUCE,
+    GR_CALL_ALLTOALL,
+    GR_NTAKEN,
+    /* those whose buffers it stages, where they are on devices: */
+    GR_CALL_GATHER = GR_NTAKEN,
+    GR_CALL_GATHERV,
+    GR_CALL_SCATTER,
+    GR_CALL_SCATTERV,
+    GR_CALL_ALLTOALLV,
+    GR_CALL_ALLTOALLW,
+    GR_CALL_SCAN,
+    GR_CALL_EXSCAN,
+    GR_CALL_NEIGHBOR_ALLGATHER,
+    GR_CALL_NEIGHBOR_ALLGATHERV,
+    GR_CALL_NEIGHBOR_ALLTOALL,
+    GR_CALL_NEIGHBOR_ALLTOALLV,
+    GR_CALL_NEIGHBOR_ALLTOALLW,
+    GR_CALL_REDUCE_LOCAL, /* blocking only, on no communicator */
+    GR_NCALLS
+};
+
+/* How a call is made. */
+enum gr_form_kind { GR_BLOCKING, GR_NONBLOCKING, GR_PERSISTENT };
+
+struct gr_form {
+    enum gr_form_kind kind;
+    struct ompi_info_t *info; /* persistent */
+    ompi_request_t **request; /* all but blocking */
+    bool cut;                 /* into segments, by all ranks alike (segments.c) */
+    struct gr_pairs *pairs;   /* what is done of it beside the saved function, or NULL (p2p_split.c) */
+};
+
+/* The collective functions that a module takes the place of, for X(name): each has a saved function and module. */
+#define GR_FORMS_OF(X, name) X(name) X(i##name) X(name##_init)
+#define GR_FOR_EACH_TAKEN(X)             \
+    GR_FORMS_OF(X, allreduce)            \
+    GR_FORMS_OF(X, allgather)            \
+    GR_FORMS_OF(X, allgatherv)           \
+    GR_FORMS_OF(X, reduce_scatter)       \
+    GR_FORMS_OF(X, reduce_scatter_block) \
+    GR_FORMS_OF(X, bcast)                \
+    GR_FORMS_OF(X, reduce)               \
+    GR_FORMS_OF(X, alltoall)
+#define GR_FOR_EACH_STAGED(X)           \
+    GR_FORMS_OF(X, gather)              \
+    GR_FORMS_OF(X, gatherv)             \
+    GR_FORMS_OF(X, scatter)             \
+    GR_FORMS_OF(X, scatterv)            \
+    GR_FORMS_OF(X, alltoallv)           \
+    GR_FORMS_OF(X, alltoallw)           \
+    GR_FORMS_OF(X, scan)                \
+    GR_FORMS_OF(X, exscan)              \
+    GR_FORMS_OF(X, neighbor_allgather)  \
+    GR_FORMS_OF(X, neighbor_allgatherv) \
+    GR_FORMS_OF(X, neighbor_alltoall)   \
+    GR_FORMS_OF(X, neighbor_alltoallv)  \
+    GR_FORMS_OF(X, neighbor_alltoallw)  \
+    X(reduce_local)
+#define GR_FOR_EACH_FUNCTION(X) GR_FOR_EACH_TAKEN(X) GR_FOR_EACH_STAGED(X)
+
+/* Why a call was handed to the saved collective; names in report.c. */
+enum gr_handover {
+    GR_HANDOVER_OP,     /* a user-defined operation, or one without order-free result */
+    GR_HANDOVER_JOBS,   /* ranks of several jobs (spawn, connect) */
+    GR_HANDOVER_PEERS,  /* gpuring is off, absent or different on some rank */
+    GR_HANDOVER_NODES,  /* ranks on several nodes, where coll_gpuring_nodes does not want them */
+    GR_HANDOVER_SETUP,  /* no links: shared memory was not to be had, or no network */
+    GR_HANDOVER_HOST,   /* all buffers are in host memory, and coll_gpuring_host is 0 */
+    GR_HANDOVER_ALONE,  /* a communicator of one rank */
+    GR_HANDOVER_INTER,  /* an intercommunicator */
+    GR_HANDOVER_STAGED, /* a collective without kernels, on buffers on devices */
+    GR_HANDOVER_SHORT,  /* between nodes, too short to ask where its buffers are, and coll_gpuring_host is 0 */
+    GR_HANDOVER_LARGE,  /* more than coll_gpuring_pack_mib, in host memory */
+    GR_NHANDOVERS
+};
+
+/* The arguments of one call; fields that a collective does not have are zero. */
+struct gr_call {
+    enum gr_call_id id;
+    const void *sbuf;
+    void *rbuf;               /* bcast: the buffer */
+    size_t scount, rcount;    /* of one block; where there is one type and count: rcount, rtype */
+    gr_counts_t scounts, sdispls, rcounts, displs;
+    const MPI_Aint *soffsets, *roffsets; /* neighbor_alltoallw's displacements */
+    struct ompi_datatype_t *stype, *rtype;
+    struct ompi_datatype_t *const *stypes, *const *rtypes; /* of the ...w calls */
+    struct ompi_op_t *op;
+    int root;
+    struct ompi_communicator_t *comm; /* NULL: reduce_local */
+};
+
+/* How the elements of a buffer lie. */
+enum gr_parts {
+    GR_PARTS_NONE, /* there is no such buffer */
+    GR_PARTS_ONE,  /* one run */
+    GR_PARTS_SUM,  /* one run, of all ranks' counts */
+    GR_PARTS_OWN,  /* one run, of this rank's count */
+    GR_PARTS_EACH, /* a block for each rank or neighbour: all of one size, one after the other, */
+    GR_PARTS_V,    /* counts and displacements in elements, */
+    GR_PARTS_W     /* counts, displacements in bytes, and types */
+};
+
+/* Which ranks have it; between groups, root is the only one of its group that has any. */
+enum gr_holders { GR_HELD_BY_ALL, GR_HELD_BY_ROOT };
+
+struct gr_call_row {
+    const char *name;
+    enum gr_coll coll;  /* of those that are taken */
+    struct {
+        enum gr_parts parts;
+        enum gr_holders holders;
+    } send, receive;
+    bool has_root, reduces, neighbors;
+    bool elementwise; /* any run of elements may be a call of its own */
+};
+extern const struct gr_call_row gr_calls[GR_NCALLS];
+
+END_C_DECLS
+
+#endif

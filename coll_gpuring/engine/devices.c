@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The devices of this process. Nothing is loaded before somebody needs it: a buffer can only be device memory when the
+ * application has loaded the driver, which is noticed by the list of loaded objects having grown; a device is used only
+ * when all ranks of a communicator know that one of them has buffers there.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1 /* dl_iterate_phdr */
+#endif
+#include "engine/devices.h"
+
+#include "engine/collectives.h"
+#include "engine/log.h"
+#include "engine/process.h"
+#include "engine/runtime.h"
+#include "mpi/buffer_desc.h"
+#include "mpi/module.h"
+
+#include "exec/cuda_device.h"
+#include "exec/cuda_pointer.h"
+#include "exec/cuda_state.h"
+#include "exec/errors.h"
+#include "exec/gpu_args.h"
+#include "exec/gpu_frames.h"
+#include "exec/gpu_pool.h"
+#include "exec/gpu_share.h"
+#include "exec/gpu_share_state.h"
+
+#include "opal/util/proc.h"
+
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DRIVER "libcuda.so"
+
+/* Allocations of the application that are kept exported, and of others that are kept mapped, for each device. */
+#define SHARED_MOST 64
+
+/* What is made for a device when it is first needed; NULL: not yet. */
+struct kept {
+    struct gr_gpu_pool *pool;
+    struct gr_gpu_share *share;
+};
+
+static struct {
+    gr_lock_t lock;               /* guards all that is written here but the atomics */
+    struct gr_gpus *_Atomic gpus; /* NULL: not opened. Set once, after kept */
+    int error;                    /* why it never can be opened */
+    struct kept *kept;            /* by ordinal */
+    atomic_int home;              /* 1 + ordinal of the first buffer's device; 0: none yet */
+    atomic_bool loaded;           /* the driver is, in this process */
+    atomic_ullong objects;        /* loaded when the driver was last looked for in vain */
+    atomic_int possible;          /* 1 + the answer that was given at MPI_Init; 0: not asked yet */
+} state;
+
+/* ---- the driver ---- */
+
+static int count_objects(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    (void) size;
+    *(unsigned long long *) ctx = info->dlpi_adds;
+    return 1; /* the first is enough: the count is the same in each */
+}
+
+static int is_driver(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    const char *slash = strrchr(info->dlpi_name, '/');
+
+    (void) size;
+    (void) ctx;
+    /* with whatever version behind it */
+    return 0 == strncmp(NULL == slash ? info->dlpi_name : slash + 1, DRIVER, sizeof(DRIVER) - 1);
+}
+
+bool mca_coll_gpuring_gpu_loaded(void)
+{
+    unsigned long long objects = 0;
+
+    if (!GR_HAVE_CUDA || 0 == gr_process.cuda) {
+        return false;
+    }
+    if (atomic_load_explicit(&state.loaded, memory_order_relaxed)) {
+        return true;
+    }
+    (void) dl_iterate_phdr(count_objects, &objects);
+    if (objects == atomic_load_explicit(&state.objects, memory_order_relaxed)) {
+        return false;
+    }
+    if (!dl_iterate_phdr(is_driver, NULL)) { /* dlopen() would tell as well, but needs memory */
+        atomic_store_explicit(&state.objects, objects, memory_order_relaxed);
+        return false;
+    }
+    atomic_store_explicit(&state.loaded, true, memory_order_relaxed);
+    return true;
+}
+
+/* A device file of the driver: Linux's, or that of Windows' subsystem for it. */
+static bool has_device_file(void)
+{
+    return 0 == access("/dev/nvidiactl", F_OK) || 0 == access("/dev/dxg", F_OK);
+}
+
+bool mca_coll_gpuring_gpu_possible(void)
+{
+    int possible = atomic_load_explicit(&state.possible, memory_order_relaxed);
+
+    if (0 == possible) {
+        int cuda = gr_process.cuda;
+
+        possible = 1 + (GR_HAVE_CUDA &&
+                        (1 == cuda ||
+                         (-1 == cuda && (has_device_file() || mca_coll_gpuring_gpu_loaded()))));
+        atomic_store_explicit(&state.possible, possible, memory_order_relaxed);
+    }
+    return 1 < possible;
+}
+
+static struct gr_gpus *opened(void)
+{
+    return atomic_load_explicit(&state.gpus, memory_order_acquire);
+}
+
+/* The devices; opened at the first time. NULL: there are none, or just now they cannot be opened: *error says why. */
+static struct gr_gpus *find_gpus(int *error)
+{
+    struct gr_gpus *gpus = opened();
+
+    *error = 0;
+    if (NULL != gpus) {
+        return gpus;
+    }
+    gr_lock(&state.lock);
+    gpus = opened();
+    *error = state.error;
+    if (NULL == gpus && 0 == state.error) {
+        gpus = gr_gpus_open(NULL, error);
+        state.error = GR_ERR_NODRIVER == *error || GR_ERR_NODEVICE == *error ? *error : 0;
+        if (NULL != gpus) {
+            state.kept = calloc((size_t) gr_gpus_count(gpus), sizeof(struct kept));
+            atomic_store_explicit(&state.gpus, gpus, memory_order_release);
+        }
+    }
+    gr_unlock(&state.lock);
+    return gpus;
+}
+
+static struct gr_pointer find_pointer(struct gr_gpus *gpus, const void *buffer)
+{
+    struct gr_pointer pointer = gr_pointer_find(gpus, buffer);
+
+    if (pointer.device >= 0 && 0 == atomic_load_explicit(&state.home, memory_order_relaxed)) {
+        atomic_store_explicit(&state.home, 1 + pointer.device, memory_order_relaxed);
+    }
+    return pointer;
+}
+
+/* Where nothing says which device: the current one, else that of earlier buffers, else one by local rank. */
+static int default_ordinal(const struct gr_gpus *gpus)
+{
+    int ordinal = gr_gpus_current(gpus), home = atomic_load_explicit(&state.home, memory_order_relaxed);
+
+    if (ordinal < 0) {
+        ordinal = 0 < home ? home - 1 : (int) opal_process_info.my_local_rank % gr_gpus_count(gpus);
+    }
+    return ordinal;
+}
+
+struct gr_pointer mca_coll_gpuring_pointer(const void *buffer)
+{
+    struct gr_pointer host = {.memory = GR_MEMORY_HOST, .device = -1};
+    struct gr_gpus *gpus = opened();
+    int error = 0;
+
+    if (NULL == gpus && mca_coll_gpuring_gpu_loaded()) {
+        gpus = find_gpus(&error);
+    }
+    if (NULL == gpus) {
+        /* the application has a driver that cannot be used from here: too old, or no memory to look */
+        return 0 != error && GR_ERR_NODEVICE != error ? gr_pointer_guess(buffer) : host;
+    }
+    return find_pointer(gpus, buffer);
+}
+
+/* Whether a side of a call has its data in device memory that the host cannot use. */
+static bool lies_on_device(const struct gr_side *s)
+{
+    return GR_MEMORY_DEVICE == mca_coll_gpuring_pointer(mca_coll_gpuring_side_first(s)).memory;
+}
+
+int mca_coll_gpuring_gpu_late(mca_coll_gpuring_module_t *module, const struct gr_call *call)
+{
+    static atomic_bool said;
+    struct gr_side send = mca_coll_gpuring_side(call, false),
+                   receive = mca_coll_gpuring_side(call, true);
+
+    if (!mca_coll_gpuring_gpu_loaded()) {
+        module->hosts[0] = call->sbuf;
+        module->hosts[1] = call->rbuf;
+        return OMPI_SUCCESS;
+    }
+    if (!lies_on_device(&send) && !lies_on_device(&receive)) {
+        return OMPI_SUCCESS;
+    }
+    if (!atomic_exchange(&said, true)) {
+        mca_coll_gpuring_warn("gpu-late", gr_calls[call->id].name, ompi_comm_rank(call->comm),
+                              gr_comm_name(call->comm));
+    }
+    return MPI_ERR_BUFFER;
+}
+
+bool mca_coll_gpuring_reaches(struct gr_gpu *gpu, const void *buffer)
+{
+    struct gr_pointer pointer = mca_coll_gpuring_pointer(buffer);
+
+    if (GR_MEMORY_DEVICE == pointer.memory &&
+        (!pointer.primary || (gr_gpu_ordinal(gpu) != pointer.device && !gr_gpu_reaches(gpu, pointer.device)))) {
+        return false;
+    }
+    return pointer.at == (gr_gpu_ptr) (uintptr_t) buffer;
+}
+
+/* ---- a team's device ---- */
+
+struct gr_gpu *mca_coll_gpuring_gpu_pick(const struct gr_call *call, int *error)
+{
+    struct gr_gpus *gpus = find_gpus(error);
+    const void *buffers[2] = {MPI_IN_PLACE == call->sbuf ? NULL : call->sbuf, call->rbuf};
+    int ordinal = -1, k;
+
+    if (NULL == gpus) {
+        return NULL;
+    }
+    for (k = 0; k < 2 && ordinal < 0; k++) {
+        ordinal = find_pointer(gpus, buffers[k]).device;
+    }
+    return gr_gpu_get(gpus, ordinal < 0 ? default_ordinal(gpus) : ordinal, error);
+}
+
+struct gr_gpu_pool *mca_coll_gpuring_gpu_pool(struct gr_gpu *gpu, int *error)
+{
+    struct gr_pool *doors = mca_coll_gpuring_pool();
+    size_t bytes = (size_t) gr_process.device_pool_mib << 20;
+    struct gr_gpu_pool *pool = NULL;
+
+    gr_lock(&state.lock);
+    if (NULL != doors && NULL != state.kept) {
+        struct kept *kept = &state.kept[gr_gpu_ordinal(gpu)];
+
+        kept->pool = NULL == kept->pool ? gr_gpu_pool_open(gpu, doors, bytes) : kept->pool;
+        pool = kept->pool;
+    }
+    gr_unlock(&state.lock);
+    *error = NULL == pool ? GR_ERR_NOMEM : 0;
+    return pool;
+}
+
+/* ---- memory shared with other processes ---- */
+
+struct gr_gpu_share *mca_coll_gpuring_gpu_share(struct gr_gpu *gpu)
+{
+    struct gr_gpu_share *share = NULL;
+
+    gr_lock(&state.lock);
+    if (NULL != state.kept) {
+        struct kept *kept = &state.kept[gr_gpu_ordinal(gpu)];
+
+        kept->share = NULL == kept->share ? gr_gpu_share_open(gpu, mca_coll_gpuring_self(), SHARED_MOST, SHARED_MOST)
+                                          : kept->share;
+        share = kept->share;
+    }
+    gr_unlock(&state.lock);
+    return share;
+}
+
+struct gr_gpu_ticket mca_coll_gpuring_ticket(const void *buffer, size_t bytes)
+{
+    struct gr_pointer pointer = mca_coll_gpuring_pointer(buffer);
+    struct gr_gpu_share *share = NULL;
+    struct gr_gpu_ticket none;
+    struct gr_gpu *gpu;
+    int error;
+
+    if (GR_MEMORY_DEVICE == pointer.memory && pointer.device >= 0) {
+        gpu = gr_gpu_get(opened(), pointer.device, &error);
+        share = NULL == gpu ? NULL : mca_coll_gpuring_gpu_share(gpu);
+    }
+    memset(&none, 0, sizeof(none));
+    return NULL == share ? none : gr_gpu_share_export(share, buffer, bytes);
+}
+
+void mca_coll_gpuring_gpus_trim(void)
+{
+    struct gr_gpus *gpus = opened();
+    struct gr_gpu_share *share;
+    int k;
+
+    for (k = 0; NULL != gpus && NULL != state.kept && k < gr_gpus_count(gpus); k++) {
+        gr_lock(&state.lock);
+        share = state.kept[k].share;
+        gr_unlock(&state.lock);
+        if (NULL != share) {
+            gr_gpu_share_trim(share);
+        }
+    }
+}
+
+/* ---- devices of buffers, and order ---- */
+
+struct gr_gpu *mca_coll_gpuring_gpu_of(const void *buffer)
+{
+    int ordinal = mca_coll_gpuring_pointer(buffer).device, error;
+
+    return ordinal < 0 ? NULL : gr_gpu_get(opened(), ordinal, &error);
+}
+
+struct gr_gpu *mca_coll_gpuring_gpu_any(void)
+{
+    int error;
+    struct gr_gpus *gpus = mca_coll_gpuring_gpu_loaded() ? find_gpus(&error) : NULL;
+
+    return NULL == gpus ? NULL : gr_gpu_get(gpus, default_ordinal(gpus), &error);
+}
+
+int mca_coll_gpuring_settle(struct gr_pointer pointer)
+{
+    if (pointer.device < 0 || 0 == gr_gpus_wait_current(opened(), pointer.device)) {
+        return OMPI_SUCCESS;
+    }
+    opal_output(0, "gpuring: waiting for the default stream failed: %s", gr_gpu_error());
+    return OMPI_ERROR;
+}
+
+int mca_coll_gpuring_follow(struct gr_gpu *gpu, const void *buffer)
+{
+    struct gr_gpu *owner = mca_coll_gpuring_gpu_of(buffer);
+
+    if (NULL == owner || gpu == owner || 0 == gr_gpu_wait_default(owner)) {
+        return OMPI_SUCCESS;
+    }
+    opal_output(0, "gpuring: waiting for the default stream of device %d failed: %s", gr_gpu_ordinal(owner),
+                gr_gpu_error());
+    return OMPI_ERROR;
+}
+
+void mca_coll_gpuring_gpus_close(void)
+{
+    int k;
+
+    for (k = 0; NULL != state.kept && k < gr_gpus_count(opened()); k++) {
+        gr_gpu_pool_close(state.kept[k].pool);
+        gr_gpu_share_close(state.kept[k].share);
+    }
+    free(state.kept);
+    state.kept = NULL;
+    gr_gpus_close(opened());
+    atomic_store(&state.gpus, NULL);
+    state.error = 0;
+    atomic_store(&state.home, 0);
+}

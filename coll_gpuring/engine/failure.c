@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A communicator fails, on this rank, engine/failure.h. */
+#include "engine/failure.h"
+
+#include "engine/collectives.h"
+#include "engine/failure_messages.h"
+#include "engine/log.h"
+#include "engine/op.h"
+#include "engine/op_queue.h"
+#include "mpi/module.h"
+
+#include <stdio.h>
+
+/* Printed, and to be sent. */
+static void fail_aloud(mca_coll_gpuring_module_t *module, const char *why)
+{
+    if (0 == module->failed) {
+        mca_coll_gpuring_warn("failed-here", ompi_comm_rank(module->comm), gr_comm_name(module->comm), why);
+        mca_coll_gpuring_fail(module, OMPI_ERROR, why);
+    }
+}
+
+int mca_coll_gpuring_fail_here(mca_coll_gpuring_module_t *module, int code, const char *why)
+{
+    fail_aloud(module, why);
+    mca_coll_gpuring_failure_tell(module);
+    return code;
+}
+
+void mca_coll_gpuring_op_fails(const struct gr_op *op, const char *what, const char *reason)
+{
+    mca_coll_gpuring_module_t *module = op->lane->module;
+    char why[sizeof(module->why)];
+
+    snprintf(why, sizeof(why), "%s, sequence %llu: %s%s", gr_calls[op->call.id].name, (unsigned long long) op->seq, what,
+             reason);
+    fail_aloud(module, why);
+}
+
+int mca_coll_gpuring_failure_check(mca_coll_gpuring_module_t *module, bool thorough)
+{
+    if (0 == module->failed && GR_COMM_REVOKED(module->comm)) {
+        mca_coll_gpuring_fail(module, GR_ERR_REVOKED, NULL);
+    } else if (0 == module->failed && GR_COMM_LOST_RANK(module->comm)) {
+        mca_coll_gpuring_fail(module, GR_ERR_LOST_RANK, NULL);
+    } else if (0 == module->failed && thorough) {
+        mca_coll_gpuring_failure_look();
+    }
+    return module->failed;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The phases of a communicator's first set-up on devices: which device each rank uses, and in which order the ranks
+ * form rings. Rank 0 decides the order for all, since each process might see other distances between devices (in
+ * containers, say), and rings must be the same everywhere.
+ */
+#include "engine/gpu_order.h"
+
+#include "engine/comm_queues.h"
+#include "engine/devices.h"
+#include "engine/net_links.h"
+#include "engine/op_queue.h"
+#include "engine/runtime.h"
+#include "engine/setup.h"
+#include "engine/setup_messages.h"
+#include "mpi/comm_torus.h"
+#include "mpi/module.h"
+#include "mpi/params.h"
+
+#include "exec/cuda_device.h"
+#include "exec/gpu_team.h"
+#include "sched/protocol.h"
+#include "topo/gpus.h"
+#include "topo/order.h"
+#include "topo/torus.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int rank_of(const struct gr_setup *s)
+{
+    return ompi_comm_rank(s->lane->comm);
+}
+
+static int size_of(const struct gr_setup *s)
+{
+    return ompi_comm_size(s->lane->comm);
+}
+
+int mca_coll_gpuring_setup_devices(struct gr_setup *s)
+{
+    int p = size_of(s), r, rc = OMPI_SUCCESS;
+    struct gr_setup_device *own;
+
+    s->state = GR_SETUP_DEVICES;
+    s->devices = calloc((size_t) p + 1, sizeof(s->devices[0]));
+    if (NULL == s->devices || OMPI_SUCCESS != mca_coll_gpuring_setup_room(s, p)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    own = &s->devices[p];
+    s->mine = mca_coll_gpuring_gpu_pick(&s->op->call, &s->mine_error);
+    if (NULL != s->mine) {
+        own->id = gr_gpu_id(s->mine);
+    } else {
+        snprintf(s->why, sizeof(s->why), "%s", gr_gpu_error());
+    }
+    if (0 != rank_of(s)) {
+        return mca_coll_gpuring_setup_post(s, true, own, sizeof(*own), 0, s->tag);
+    }
+    s->devices[0] = *own;
+    s->awaited = p - 1;
+    for (r = 1; r < p && OMPI_SUCCESS == rc; r++) {
+        rc = mca_coll_gpuring_setup_post(s, false, &s->devices[r], sizeof(s->devices[r]), r, s->tag);
+    }
+    return rc;
+}
+
+/*
+ * What was found out last. To ask NVML takes tens of milliseconds, and most communicators of a program have the same
+ * ranks.
+ */
+static struct {
+    gr_lock_t lock;
+    int p;
+    struct gr_gpu_place_in_node *places; /* with it, in the same memory: */
+    int *order;
+    bool linked;
+} known;
+
+void mca_coll_gpuring_order_close(void)
+{
+    free(known.places);
+    known.places = NULL;
+    known.p = 0;
+}
+
+/* Keep it, if there is memory for it. The lock is held. */
+static void keep(const struct gr_gpu_place_in_node *places, int p, const int *order, bool linked)
+{
+    size_t n = (size_t) p;
+
+    mca_coll_gpuring_order_close();
+    known.places = malloc(n * (sizeof(*places) + sizeof(*order)));
+    if (NULL != known.places) {
+        known.p = p;
+        known.order = (int *) (known.places + n);
+        known.linked = linked;
+        memcpy(known.places, places, n * sizeof(*places));
+        memcpy(known.order, order, n * sizeof(*order));
+    }
+}
+
+/* Neighbours by the distance of their devices, and whether NVLink joins all. OMPI error code. */
+static int find_order(const struct gr_gpu_place_in_node *places, int p, int *order, bool *linked)
+{
+    int rc = 0;
+
+    gr_lock(&known.lock);
+    if (known.p == p && 0 == memcmp(known.places, places, (size_t) p * sizeof(*places))) {
+        memcpy(order, known.order, (size_t) p * sizeof(*order));
+        *linked = known.linked;
+    } else {
+        *linked = 0 != gr_gpus_linked(places, p);
+        rc = gr_order_gpus(places, p, order);
+        if (0 == rc) {
+            keep(places, p, order, *linked);
+        }
+    }
+    gr_unlock(&known.lock);
+    return 0 == rc ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
+}
+
+/* Whether all ranks use one device. */
+static bool is_one_device(const struct gr_setup *s, int p)
+{
+    int r;
+
+    for (r = 1; r < p && 0 == memcmp(s->devices[r].id.uuid, s->devices[0].id.uuid, sizeof(s->devices[0].id.uuid)); r++) {
+    }
+    return r == p;
+}
+
+/* Inside a node: as devices lie. *path: what links are like, as far as it is known already. OMPI error code. */
+static int order_devices(const struct gr_setup *s, int p, int *order, enum gr_path *path)
+{
+    struct gr_gpu_place_in_node *places = calloc((size_t) p, sizeof(*places));
+    int r, rc = OMPI_ERR_OUT_OF_RESOURCE;
+    bool linked = false;
+
+    if (NULL != places) {
+        for (r = 0; r < p; r++) {
+            const struct gr_gpu_id *id = &s->devices[r].id;
+
+            places[r] = (struct gr_gpu_place_in_node) {id->domain, id->bus, id->device};
+        }
+        rc = find_order(places, p, order, &linked);
+    }
+    *path = is_one_device(s, p) ? GR_PATH_SAME : linked ? GR_PATH_NVLINK : GR_PATH_PCIE;
+    free(places);
+    return rc;
+}
+
+/* Among several: node by node, or along their torus, as in host memory. */
+static int order_nodes(const mca_coll_gpuring_module_t *module, int p, int *order, enum gr_path *path)
+{
+    if (module->torus.ndims > 0) {
+        gr_order_ring(&module->torus, p, 0, order);
+    } else {
+        memcpy(order, module->order, (size_t) p * sizeof(*order));
+    }
+    *path = GR_PATH_NET;
+    return OMPI_SUCCESS;
+}
+
+/* Rings along the torus where the parameter states one; else as found. */
+static int decide_order(struct gr_setup *s)
+{
+    const mca_coll_gpuring_module_t *module = s->lane->module;
+    struct gr_torus torus = mca_coll_gpuring_param_torus(module->params.value[GR_PARAM_TORUS]);
+    int p = size_of(s), r, rc = OMPI_ERR_OUT_OF_RESOURCE, *order = calloc((size_t) p, sizeof(*order));
+    enum gr_path path = GR_PATH_NET;
+
+    if (NULL != order) {
+        rc = NULL == module->remote ? order_devices(s, p, order, &path) : order_nodes(module, p, order, &path);
+        if (torus.ndims > 0) {
+            gr_order_ring(&torus, p, 0, order);
+        }
+    }
+    for (r = 0; OMPI_SUCCESS == rc && r < p; r++) {
+        s->devices[r].order = order[r];
+    }
+    s->devices[0].path = path;
+    free(order);
+    return rc;
+}
+
+int mca_coll_gpuring_setup_order(struct gr_setup *s)
+{
+    int p = size_of(s), r, rc;
+    size_t bytes = (size_t) p * sizeof(s->devices[0]);
+
+    s->state = GR_SETUP_ORDER;
+    if (0 != rank_of(s)) {
+        s->awaited = 1;
+        return mca_coll_gpuring_setup_post(s, false, s->devices, bytes, 0, s->tag - 3);
+    }
+    rc = decide_order(s);
+    s->awaited = 0;
+    for (r = 1; r < p && OMPI_SUCCESS == rc; r++) {
+        rc = mca_coll_gpuring_setup_post(s, true, s->devices, bytes, r, s->tag - 3);
+    }
+    return rc;
+}
+
+int mca_coll_gpuring_setup_team(struct gr_setup *s)
+{
+    const mca_coll_gpuring_module_t *module = s->lane->module;
+    const int64_t *value = module->params.value;
+    size_t p = (size_t) size_of(s), r;
+    struct gr_gpu_id *ids = calloc(p, sizeof(*ids));
+    int *order = calloc(p, sizeof(*order));
+    struct gr_gpu_team_params params = {
+        .p = (int) p,
+        .rank = rank_of(s),
+        .nchannels = gr_device_channels(module),
+        .nslots = (uint32_t) value[GR_PARAM_DEVICE_SLOTS],
+        .slot_bytes = (size_t) value[GR_PARAM_DEVICE_SLOT_BYTES],
+        .order = order,
+        .torus = module->torus,
+        .remote = module->remote,
+        .direct = NULL == mca_coll_gpuring_net_indirect(s->lane),
+        .ids = ids,
+        .path = (enum gr_path) s->devices[0].path,
+        .gpu = s->mine,
+        .status = s->mine_error,
+    };
+
+    if (NULL != ids && NULL != order) {
+        for (r = 0; r < p; r++) {
+            ids[r] = s->devices[r].id;
+            order[r] = s->devices[r].order;
+        }
+        if (NULL != params.gpu) {
+            params.pool = mca_coll_gpuring_gpu_pool(params.gpu, &params.status);
+            params.gpu = NULL == params.pool ? NULL : params.gpu;
+            params.share = NULL == params.gpu ? NULL : mca_coll_gpuring_gpu_share(params.gpu);
+        }
+        s->lane->gpu = gr_gpu_team_create(&params);
+    }
+    free(ids);
+    free(order);
+    return NULL == s->lane->gpu ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+}

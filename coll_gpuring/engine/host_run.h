@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Runs an op in host memory. */
+#ifndef GR_ENGINE_HOST_RUN_H
+#define GR_ENGINE_HOST_RUN_H
+
+#include "mpi/ompi.h"
+
+BEGIN_C_DECLS
+
+struct gr_op;
+
+/* All links are there: make the plan, if it goes by one; start the machine on it; on that of its line. OMPI error code. */
+void mca_coll_gpuring_op_plan(struct gr_op *op);
+int mca_coll_gpuring_machine_start(struct gr_op *op);
+int mca_coll_gpuring_machine_lines(struct gr_op *op);
+
+END_C_DECLS
+
+#endif

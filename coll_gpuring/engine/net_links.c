@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Links to other nodes: this process's networks (net/net.h), which the first set-up that needs one makes, and the ends that
+ * set-ups open on them and lanes keep. There is one, or one for each rail (rails.h).
+ *
+ *      reader                          writer
+ *      begin   opens its end  - offer ->
+ *                                      answer  opens its end, and joins it to the reader's
+ *      map     joins it      <- answer -
+ *
+ * Whoever drives lanes moves them on; otherwise opal_progress does, now and then: peers may still need what lies here when
+ * nothing is under way any more. They stay until the component is closed, or, over Open MPI's messages, until
+ * MPI_COMM_WORLD ends: both are behind the barrier of MPI_Finalize.
+ */
+#include "engine/net_links.h"
+
+#include "engine/failure_messages.h"
+#include "engine/log.h"
+#include "engine/op.h"
+#include "engine/op_queue.h"
+#include "engine/process.h"
+#include "engine/rails.h"
+#include "engine/setup.h"
+#include "mpi/net_pml.h"
+
+#include "exec/errors.h"
+#include "exec/host.h"
+#include "exec/machine.h"
+#include "net/net.h"
+#include "net/net_state.h"
+#include "net/rails.h"
+#include "net/transport.h"
+#include "sched/step.h"
+
+#include "opal/util/proc.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+/* Seconds that what was sent may take to leave the process at its end; all have received theirs by then. */
+#define PATIENCE 1.0
+
+/* Looks at links to other nodes before Open MPI is progressed; and, where ranks share cores, before the core is given away. */
+#define LOOKS 16
+#define LOOKS_SHARED 4
+
+struct network {
+    bool tried;
+    _Atomic(struct gr_net *) net; /* set while others move those on that are there */
+    char why[256]; /* there is none */
+};
+
+static struct {
+    struct network on[1 + GR_NET_RAILS]; /* that may use what it likes, and those of the rails */
+    bool opened; /* there is one, and opal_progress knows */
+    bool by_pml; /* Open MPI moves its messages: in MPI calls, and when opal_progress is called */
+    atomic_int held; /* groups of links that lanes have */
+} networks;
+
+/* ---- the networks ---- */
+
+const char *mca_coll_gpuring_transport_name(int kind)
+{
+    static const char *const names[GR_NTRANSPORTS] = {"ucx", "pml"};
+
+    return names[kind];
+}
+
+/* Of all of them; how much was moved. */
+static uint64_t do_with_all(void (*what)(struct gr_net *net, uint64_t *moved))
+{
+    uint64_t moved = 0;
+    struct gr_net *net;
+    int k;
+
+    for (k = 0; k <= GR_NET_RAILS; k++) {
+        net = atomic_load_explicit(&networks.on[k].net, memory_order_acquire);
+        if (NULL != net) {
+            what(net, &moved);
+        }
+    }
+    return moved;
+}
+
+/* opal_progress calls it; every few times where it does not move the messages itself. */
+static int progress(void)
+{
+    return (int) do_with_all(gr_net_progress);
+}
+
+/* That of a rail, or 0, over that transport; NULL: there is none, its why says why. */
+static bool open_over(int rail, const struct gr_transport *transport)
+{
+    struct network *n = &networks.on[rail];
+    const char *device = 0 == rail ? NULL : mca_coll_gpuring_rail_name(rail);
+    struct gr_net *net = NULL;
+
+    if (NULL == transport || 0 != gr_net_open(&net, transport, device, n->why, sizeof(n->why))) {
+        return false;
+    }
+    atomic_store_explicit(&n->net, net, memory_order_release);
+    if (!networks.opened) {
+        networks.opened = true;
+        networks.by_pml = &mca_coll_gpuring_pml == transport;
+        (void) (networks.by_pml ? opal_progress_register(progress) : opal_progress_register_lp(progress));
+    }
+    if (gr_process.verbose >= 1 && 0 == OPAL_PROC_MY_NAME.vpid) {
+        opal_output(0, "gpuring: links to other nodes go over %s%s%s%s%s", transport->name, NULL == device ? "" : " on ",
+                    NULL == device ? "" : device, '\0' == n->why[0] ? "" : ": ", n->why);
+    }
+    return true;
+}
+
+static void open_network(int rail)
+{
+    struct network *n = &networks.on[rail];
+    int wanted = gr_process.transport;
+
+    n->tried = true;
+    n->why[0] = '\0';
+    if (GR_TRANSPORT_PML != wanted && open_over(rail, gr_net_load(NULL, n->why, sizeof(n->why)))) {
+        return;
+    }
+    if (GR_TRANSPORT_UCX != wanted && 0 == rail) {
+        (void) open_over(rail, &mca_coll_gpuring_pml);
+    }
+}
+
+/* NULL: there is none. */
+static struct gr_net *get_network(int rail)
+{
+    OPAL_THREAD_LOCK(&gr_process.lock);
+    if (!networks.on[rail].tried) {
+        open_network(rail);
+    }
+    OPAL_THREAD_UNLOCK(&gr_process.lock);
+    return networks.on[rail].net;
+}
+
+const char *mca_coll_gpuring_net_indirect(const struct gr_lane *lane)
+{
+    const struct gr_net *net;
+    int k, n = lane->module->rails;
+
+    if (NULL == lane->module->remote || !gr_process.direct) {
+        return "coll_gpuring_nodes_direct is 0";
+    }
+    for (k = 0; k < n; k++) {
+        net = get_network(gr_rail_of(lane, (uint32_t) k));
+        if (NULL == net || !gr_net_reaches_gpus(net)) {
+            return "the network does not reach device memory";
+        }
+    }
+    return NULL;
+}
+
+static void close_networks(const char *why)
+{
+    int k;
+
+    if (networks.opened) {
+        (void) opal_progress_unregister(progress);
+    }
+    networks.opened = false;
+    for (k = 0; k <= GR_NET_RAILS; k++) {
+        gr_net_close(atomic_exchange(&networks.on[k].net, NULL), PATIENCE);
+        networks.on[k].tried = NULL != why;
+        snprintf(networks.on[k].why, sizeof(networks.on[k].why), "%s", NULL == why ? "" : why);
+    }
+}
+
+void mca_coll_gpuring_net_close(void)
+{
+    close_networks(NULL);
+}
+
+void mca_coll_gpuring_net_world_ends(void)
+{
+    if (networks.by_pml) {
+        close_networks("MPI has been finalized");
+    }
+}
+
+static const char *host_of(struct ompi_communicator_t *comm, int rank)
+{
+    const char *name = opal_get_proc_hostname(&ompi_comm_peer_lookup(comm, rank)->super);
+
+    return NULL == name ? "an unknown host" : name;
+}
+
+/* ---- a set-up's ends ---- */
+
+/* Open an end on its FIFO. */
+static int open_end(struct gr_setup *s, enum gr_net_side side, struct gr_end *end)
+{
+    struct gr_net *net = get_network(end->rail);
+    int rc = GR_ERR_NET;
+
+    if (NULL == net) {
+        snprintf(s->why, sizeof(s->why), "%s", networks.on[end->rail].why);
+    } else {
+        rc = gr_net_link_open(net, side, &end->fifo, &end->link);
+    }
+    if (0 == rc) {
+        *end->used = 1;
+        s->held->link[s->held->n++] = end->link;
+        gr_net_link_offer(end->link, &end->mine);
+    }
+    return rc;
+}
+
+/* Join an end to the other's, unless that has none: then its rank has a problem of its own, and says so in the verdict. */
+static int join_end(struct gr_setup *s, struct gr_end *end)
+{
+    char peer[GR_NET_NAME_BYTES];
+    int rc = 0;
+
+    if (0 != end->theirs.link) {
+        snprintf(peer, sizeof(peer), "rank %d on %s%s%s", end->rank, host_of(s->lane->comm, end->rank),
+                 end->rail > 0 ? ", over " : "", end->rail > 0 ? mca_coll_gpuring_rail_name(end->rail) : "");
+        rc = gr_net_link_join(end->link, &end->theirs, peer);
+        gr_net_link_error(end->link, s->why, sizeof(s->why));
+    }
+    return rc;
+}
+
+int mca_coll_gpuring_ends_room(struct gr_setup *s, int nin, int nout)
+{
+    if (0 == nin + nout) {
+        return OMPI_SUCCESS;
+    }
+    s->held = calloc(1, sizeof(*s->held) + (size_t) (nin + nout) * sizeof(s->held->link[0]));
+    s->in = calloc((size_t) nin + 1, sizeof(*s->in));
+    s->out = calloc((size_t) nout + 1, sizeof(*s->out));
+    if (NULL == s->held || NULL == s->in || NULL == s->out) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    s->nin = nin;
+    s->nout = nout;
+    return OMPI_SUCCESS;
+}
+
+void mca_coll_gpuring_ends_begin(struct gr_setup *s, int *status)
+{
+    int k;
+
+    for (k = 0; k < s->nin && 0 == *status; k++) {
+        *status = open_end(s, GR_NET_IN, &s->in[k]);
+    }
+}
+
+void mca_coll_gpuring_ends_answer(struct gr_setup *s, int *status)
+{
+    int k;
+
+    for (k = 0; k < s->nout && 0 == *status; k++) {
+        *status = open_end(s, GR_NET_OUT, &s->out[k]);
+        if (0 == *status) {
+            *status = join_end(s, &s->out[k]);
+        }
+    }
+}
+
+void mca_coll_gpuring_ends_map(struct gr_setup *s, int *status)
+{
+    int k;
+
+    for (k = 0; k < s->nin && 0 == *status; k++) {
+        *status = join_end(s, &s->in[k]);
+    }
+}
+
+static void close_links(struct gr_held *held)
+{
+    int k;
+
+    for (k = 0; networks.opened && k < held->n; k++) {
+        gr_net_link_close(held->link[k]);
+    }
+    free(held);
+}
+
+void mca_coll_gpuring_ends_end(struct gr_setup *s)
+{
+    if (NULL != s->held && 0 == s->verdict.status) {
+        s->held->next = s->lane->held;
+        s->lane->held = s->held;
+        atomic_fetch_add_explicit(&networks.held, 1, memory_order_relaxed);
+    } else if (NULL != s->held) {
+        close_links(s->held);
+    }
+    free(s->in);
+    free(s->out);
+}
+
+void mca_coll_gpuring_ends_tell(const struct gr_setup *s)
+{
+    int rank = ompi_comm_rank(s->lane->comm);
+
+    mca_coll_gpuring_warn("net-refused", rank, gr_comm_name(s->lane->comm), host_of(s->lane->comm, rank), s->why);
+}
+
+/* ---- a lane's links ---- */
+
+unsigned mca_coll_gpuring_net_looks(const struct gr_lane *lane, unsigned looks)
+{
+    if (NULL == lane->held) {
+        return looks;
+    }
+    return networks.by_pml ? 1 : looks < LOOKS ? LOOKS : looks;
+}
+
+void mca_coll_gpuring_net_progress(bool here)
+{
+    if (atomic_load_explicit(&networks.held, memory_order_relaxed) > 0 && (here || !networks.by_pml)) {
+        (void) progress();
+    }
+}
+
+bool mca_coll_gpuring_net_send(void)
+{
+    return atomic_load_explicit(&networks.held, memory_order_relaxed) > 0 && 0 < do_with_all(gr_net_send);
+}
+
+/* Whether a small call, which has sent what it has said, waits for ranks of this node only: no network brings what it needs. */
+static bool waits_near(const struct gr_lane *lane, struct gr_op *op)
+{
+    int ranks[2 * GR_FAN], n;
+    bool near = false;
+    uint32_t c;
+
+    if (GR_OP_RUNNING != op->state || op->device || !op->choice.small) {
+        return false;
+    }
+    for (c = 0; c < op->machine.nchannels; c++) {
+        for (n = gr_host_waits_for(&op->host, c, gr_machine_waits(&op->machine, c), ranks); n > 0; n--) {
+            if (lane->team->remote[ranks[n - 1]]) {
+                return false;
+            }
+            near = true;
+        }
+    }
+    return near;
+}
+
+void mca_coll_gpuring_net_look(const struct gr_lane *lane, struct gr_op *op, unsigned looks)
+{
+    bool near;
+
+    /* the last time, too: what was read is told to its writers. To send may have been all that was left */
+    if (mca_coll_gpuring_net_send() || NULL == lane->held || GR_OP_DONE == op->state) {
+        return;
+    }
+    near = waits_near(lane, op);
+    if ((!near || LOOKS - 1 == looks % LOOKS) && 0 < do_with_all(gr_net_receive)) {
+        return;
+    }
+    if (opal_progress_yield_when_idle && lane->watch.moved == lane->watch.before &&
+        (near || LOOKS_SHARED - 1 == looks % LOOKS_SHARED)) {
+        sched_yield();
+    }
+}
+
+void mca_coll_gpuring_net_check(struct gr_lane *lane)
+{
+    struct ompi_communicator_t *comm = lane->comm;
+    struct gr_held *held;
+    char why[300];
+    int k, rank;
+
+    for (held = lane->held; NULL != held && 0 == lane->module->failed; held = held->next) {
+        for (k = 0; k < held->n && 0 == lane->module->failed; k++) {
+            if (0 != gr_net_link_status(held->link[k])) {
+                rank = ompi_comm_rank(comm);
+                gr_net_link_error(held->link[k], why, sizeof(why));
+                mca_coll_gpuring_warn("net-lost", rank, gr_comm_name(comm), host_of(comm, rank), why);
+                mca_coll_gpuring_fail(lane->module, OMPI_ERROR, why);
+            }
+        }
+    }
+}
+
+size_t mca_coll_gpuring_net_zero_copy(const struct gr_lane *lane)
+{
+    int least = gr_process.nodes_zero_copy;
+
+    /* Open MPI may never say that a peer is gone, and so not give back the memory that it sends from */
+    return NULL == lane->held || networks.by_pml || least < 0 ? 0 : least > 0 ? (size_t) least : 1;
+}
+
+bool mca_coll_gpuring_net_reclaim(const struct gr_lane *lane)
+{
+    const struct gr_held *held;
+    int left = 0, k;
+
+    for (held = lane->held; networks.opened && NULL != held; held = held->next) {
+        for (k = 0; k < held->n; k++) {
+            left += gr_net_link_reclaim(held->link[k]);
+        }
+    }
+    return 0 == left;
+}
+
+void mca_coll_gpuring_net_leave(struct gr_lane *lane)
+{
+    struct gr_held *held;
+
+    while (NULL != lane->held) {
+        held = lane->held;
+        lane->held = held->next;
+        atomic_fetch_sub_explicit(&networks.held, 1, memory_order_relaxed);
+        close_links(held);
+    }
+}

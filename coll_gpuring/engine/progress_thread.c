@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The optional progress thread: moves what nonblocking and persistent calls have under way while the
+ * application computes. It neither sends messages nor completes requests, which are Open MPI's and may not be
+ * thread-safe; the next MPI call of the application does that.
+ */
+#include "engine/progress_thread.h"
+
+#include "engine/op_queue.h"
+#include "engine/process.h"
+#include "engine/runtime.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <time.h>
+
+/* Rounds without progress before it naps, and for how long: a core that the application does not need. */
+#define ROUNDS_BUSY 200
+#define NAP_NS 20000
+/* The same when nothing is under way. */
+#define NAP_IDLE_NS 200000
+
+static struct {
+    gr_lock_t lock;
+    bool there;
+    atomic_bool stop;
+    pthread_t thread;
+} progress;
+
+static void nap(long ns)
+{
+    struct timespec t = {0, ns};
+
+    (void) nanosleep(&t, NULL);
+}
+
+static void *thread_main(void *arg)
+{
+    unsigned idle = 0;
+
+    while (!atomic_load_explicit(&progress.stop, memory_order_acquire)) {
+        if (!mca_coll_gpuring_lanes_any()) {
+            nap(NAP_IDLE_NS);
+        } else if (0 < mca_coll_gpuring_lanes_drive(false)) {
+            idle = 0;
+        } else if (++idle < ROUNDS_BUSY) {
+            sched_yield();
+        } else {
+            nap(NAP_NS);
+        }
+    }
+    return arg;
+}
+
+/* Signals are the application's threads' business. */
+static int start_thread(void)
+{
+    sigset_t all, old;
+    int rc;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    rc = pthread_create(&progress.thread, NULL, thread_main, NULL);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return rc;
+}
+
+void mca_coll_gpuring_thread_need(bool device)
+{
+    int wanted = gr_process.progress_thread, rc = 0;
+
+    if (progress.there || 0 == wanted || (0 > wanted && !device)) {
+        return;
+    }
+    gr_process.threaded = true; /* locks are real ones from here on */
+    gr_lock(&progress.lock);
+    if (!progress.there) {
+        atomic_store(&progress.stop, false);
+        rc = start_thread();
+        progress.there = true; /* tried, at least */
+    }
+    gr_unlock(&progress.lock);
+    if (0 != rc) {
+        opal_output(0, "gpuring: no progress thread (coll_gpuring_progress_thread): pthread_create: error %d; "
+                    "nonblocking calls go on in MPI calls only", rc);
+        gr_process.progress_thread = 0;
+    }
+}
+
+void mca_coll_gpuring_thread_close(void)
+{
+    if (progress.there && 0 != gr_process.progress_thread) {
+        atomic_store_explicit(&progress.stop, true, memory_order_release);
+        pthread_join(progress.thread, NULL);
+    }
+    progress.there = false;
+}

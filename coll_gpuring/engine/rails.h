@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rails between nodes (net/rails.h): how many a process has, and which one a link lies on. */
+#ifndef GR_ENGINE_RAILS_H
+#define GR_ENGINE_RAILS_H
+
+#include "mpi/ompi.h"
+
+#include "engine/op_queue.h"
+#include "mpi/module.h"
+
+BEGIN_C_DECLS
+
+/* So many of those that are wanted; 1 where none are. The first time UCX is asked, if there is a choice. */
+int mca_coll_gpuring_rails_here(void);
+
+/* The device of this process's rail of that number, from 1. */
+const char *mca_coll_gpuring_rail_name(int rail);
+
+/* The rail of a channel's links to other nodes, from 1; 0: there are none, and UCX chooses. */
+static inline int gr_rail_of(const struct gr_lane *lane, uint32_t channel)
+{
+    uint32_t n = (uint32_t) lane->module->rails;
+
+    return n > 1 ? 1 + (int) (channel % n) : 0;
+}
+
+/* Rank 0 says how many the module's communicator has, where some were wanted. */
+void mca_coll_gpuring_rails_speak(const mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm);
+
+END_C_DECLS
+
+#endif

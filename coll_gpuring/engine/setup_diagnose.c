@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What set-ups say: what they wait for, and why they failed. */
+#include "engine/setup_diagnose.h"
+
+#include "engine/log.h"
+#include "engine/net_links.h"
+#include "engine/op_queue.h"
+#include "engine/process.h"
+#include "engine/setup.h"
+
+#include "exec/cuda_device.h"
+#include "exec/errors.h"
+#include "exec/gpu_team.h"
+#include "exec/link.h"
+#include "exec/mailbox.h"
+#include "exec/team.h"
+#include "sched/sched.h"
+
+static const char *where(const struct gr_setup *s)
+{
+    return s->kind->device ? " on devices" : s->way >= GR_WAY_SMALL ? " for small messages" : "";
+}
+
+static int awaited_rank(const struct gr_setup *s, int k)
+{
+    switch (s->state) {
+    case GR_SETUP_DEVICES:
+        return k + 1;
+    case GR_SETUP_ORDER:
+        return 0;
+    case GR_SETUP_OFFERS:
+        return s->kind->device ? s->gpu.out[k].rank : s->join.out[k].rank;
+    default:
+        return s->kind->device ? s->gpu.in[k].rank : s->in[k].rank;
+    }
+}
+
+void mca_coll_gpuring_setup_explain(void *ctx, char *text, size_t size)
+{
+    static const char *const phases[] = {[GR_SETUP_DEVICES] = "devices", [GR_SETUP_ORDER] = "order",
+                                         [GR_SETUP_OFFERS] = "offers", [GR_SETUP_ANSWERS] = "answers"};
+    struct gr_setup *s = ctx;
+    int p = ompi_comm_size(s->lane->comm), k;
+    size_t used;
+
+    if (GR_SETUP_NEW == s->state) {
+        snprintf(text, size, "set-up of %s%s, not begun", gr_way_name(s->way), where(s));
+        return;
+    }
+    if (GR_SETUP_VERDICT == s->state) {
+        snprintf(text, size, "set-up of %s%s, verdict at distance %d, waits for rank %d", gr_way_name(s->way), where(s),
+                 s->distance, (ompi_comm_rank(s->lane->comm) - s->distance + p) % p);
+        return;
+    }
+    used = (size_t) snprintf(text, size, "set-up of %s%s, %s, waits for rank", gr_way_name(s->way), where(s),
+                             phases[s->state]);
+    for (k = 0; k < s->awaited && used < size; k++) {
+        if (MPI_REQUEST_NULL != s->requests[k]) {
+            used += (size_t) snprintf(text + used, size - used, " %d", awaited_rank(s, k));
+        }
+    }
+}
+
+static bool is_board(const struct gr_setup *s)
+{
+    return !s->kind->device && (GR_WAY_MAILBOX == s->way || GR_WAY_ARRIVALS == s->way);
+}
+
+/* KiB of shared memory that a rank needs for what was refused. */
+static size_t shared_kib(const struct gr_setup *s)
+{
+    const struct gr_mailbox *box = &gr_team_boards(s->lane->team, s->way)->box;
+    const struct gr_bundle *b = gr_team_bundle(s->lane->team, s->way);
+    size_t bytes = s->kind->device ? (size_t) (s->gpu.nin + s->gpu.nout) * 64 +
+                                         (size_t) (s->nin + s->nout) * gr_gpu_remote_bytes(s->lane->gpu)
+                   : is_board(s) ? gr_board_bytes(box->p, box->nsets, box->stride)
+                                 : (size_t) s->join.nin * gr_link_bytes(b->nslots, b->slot_bytes);
+
+    return (bytes + 1023) / 1024;
+}
+
+static size_t device_mib(const struct gr_setup *s)
+{
+    const struct gr_gpu_team *team = s->lane->gpu;
+    size_t bytes = (size_t) s->gpu.nin * team->nslots * team->slot_bytes;
+
+    return (bytes + (1 << 20) - 1) >> 20;
+}
+
+static void tell_unmapped(const struct gr_setup *s)
+{
+    static bool said;
+    int rank = ompi_comm_rank(s->lane->comm);
+
+    if (!said && s->kind->device && rank == s->verdict.gpu.unmapped) {
+        said = true;
+        mca_coll_gpuring_warn("gpu-unmapped", rank, gr_comm_name(s->lane->comm), s->gpu.unmapped, s->gpu.why);
+    }
+}
+
+/* Wires of remote links, those behind the near ones, that have their slots on the device. */
+static int on_device(const struct gr_gpu_wire *wires, int near, int n)
+{
+    int k, found = 0;
+
+    for (k = near; k < n; k++) {
+        found += NULL != wires[k].slots;
+    }
+    return found;
+}
+
+/* Where rank 0 has the slots of the links to other nodes, and why not on its device. */
+static void tell_slots(const struct gr_setup *s)
+{
+    const struct gr_gpu_join *j = &s->gpu;
+    int found = on_device(j->in, j->near_in, j->nin) + on_device(j->out, j->near_out, j->nout), all = s->nin + s->nout;
+    const char *why;
+
+    if (!s->kind->device || 0 == all || !mca_coll_gpuring_should_log(s->lane->comm, 2)) {
+        return;
+    }
+    why = mca_coll_gpuring_net_indirect(s->lane);
+    why = NULL != why ? why : GR_DIRECT_NO == j->team->direct ? "the device has no GPUDirect RDMA, or no flush for it"
+                                                               : "the device has no room";
+    opal_output(0, "gpuring: slots of rank 0 of %s for %s between nodes: %d links in device memory, %d in pinned host memory"
+                   "%s%s%s", gr_comm_name(s->lane->comm), gr_way_name(s->way), found, all - found,
+                found < all ? " (" : "", found < all ? why : "", found < all ? ")" : "");
+}
+
+void mca_coll_gpuring_setup_tell(const struct gr_setup *s)
+{
+    static bool said[16];
+    int status = s->verdict.status;
+    const char *name = gr_comm_name(s->lane->comm);
+
+    if (0 == status) {
+        tell_unmapped(s);
+        tell_slots(s);
+        return;
+    }
+    if (s->verdict.rank != ompi_comm_rank(s->lane->comm) || said[-status % 16]) {
+        return;
+    }
+    said[-status % 16] = true;
+    switch (status) {
+    case GR_ERR_SPACE:
+        mca_coll_gpuring_warn("shm-full", GR_SHM_DIR, name, shared_kib(s), is_board(s) ? "mailboxes" : "links");
+        break;
+    case GR_ERR_LIMIT:
+        mca_coll_gpuring_warn("shm-limit", name, gr_process.pool_mib);
+        break;
+    case GR_ERR_FOREIGN:
+        mca_coll_gpuring_warn("shm-foreign", name);
+        break;
+    case GR_ERR_NET:
+    case GR_ERR_UNREACHED:
+    case GR_ERR_LOST:
+        mca_coll_gpuring_ends_tell(s);
+        break;
+    case GR_ERR_NODRIVER:
+    case GR_ERR_NODEVICE:
+        mca_coll_gpuring_warn("no-gpu", s->verdict.rank, name, s->why);
+        break;
+    case GR_ERR_GPU_SPACE:
+        mca_coll_gpuring_warn("gpu-full", s->verdict.rank, name, device_mib(s), s->why);
+        break;
+    case GR_ERR_GPU_LIMIT:
+        mca_coll_gpuring_warn("gpu-limit", name, s->verdict.rank, gr_process.device_pool_mib);
+        break;
+    case GR_ERR_CUDA:
+    case GR_ERR_PEER:
+        mca_coll_gpuring_warn("gpu-error", s->verdict.rank, name, s->why);
+        break;
+    default:
+        mca_coll_gpuring_warn("shm-error", GR_SHM_DIR, name, status);
+    }
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What set-ups say: what they wait for, and why they failed. */
+#ifndef GR_ENGINE_SETUP_DIAGNOSE_H
+#define GR_ENGINE_SETUP_DIAGNOSE_H
+
+#include "mpi/ompi.h"
+
+BEGIN_C_DECLS
+
+struct gr_setup;
+
+/* For mca_coll_gpuring_wait(): what the set-up waits for. */
+void mca_coll_gpuring_setup_explain(void *setup, char *text, size_t size);
+
+/* Say what is to be known of the verdict: why it is against us, or that links are slow; once per kind of reason. */
+void mca_coll_gpuring_setup_tell(const struct gr_setup *s);
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Waiting. A rank that sees no progress for `timeout` seconds says which call of which communicator it is in
+ * and for which ranks it waits, and keeps waiting; or it aborts the job, where that was asked for.
+ */
+#include "engine/watchdog.h"
+
+#include "engine/failure.h"
+#include "engine/log.h"
+#include "engine/process.h"
+#include "engine/runtime.h"
+
+#include "exec/machine.h"
+
+#include "ompi/runtime/mpiruntime.h"
+
+static void report(const struct gr_waiting *w, double waited)
+{
+    struct ompi_communicator_t *comm = w->module->comm;
+    char where[512];
+
+    w->explain(w->ctx, where, sizeof(where));
+    opal_output(0, "gpuring: rank %d of %s (id %u) waits %.0f s in %s, sequence %llu: %s",
+                ompi_comm_rank(comm), gr_comm_name(comm), GR_COMM_ID(comm), waited, w->what,
+                (unsigned long long) w->seq, where);
+    if (gr_process.timeout_abort) {
+        opal_output(0, "gpuring: coll_gpuring_timeout_abort is 1: aborting the job");
+        ompi_mpi_abort(&ompi_mpi_comm_world.comm, MPI_ERR_OTHER);
+    }
+}
+
+bool mca_coll_gpuring_watch_idle(struct gr_watch *watch)
+{
+    if (watch->moved != watch->before) {
+        watch->before = watch->moved;
+        watch->idle = watch->looked = 0;
+        watch->since = 0;
+        return false;
+    }
+    watch->idle++;
+    return true;
+}
+
+static void look_at_clock(struct gr_watch *watch, const struct gr_waiting *waiting)
+{
+    double timeout = gr_process.timeout, t = mca_coll_gpuring_now();
+
+    if (timeout <= 0) {
+        return;
+    }
+    /* whoever did not look for so long was not waiting: the application computed */
+    if (0 == watch->since || t - watch->last > timeout / 2) {
+        watch->since = t;
+        watch->next = timeout;
+    } else if (t - watch->since >= watch->next) {
+        report(waiting, t - watch->since);
+        watch->next += timeout;
+    }
+    watch->last = t;
+}
+
+int mca_coll_gpuring_watch_vain(struct gr_watch *watch, unsigned each, const struct gr_waiting *waiting)
+{
+    int rc;
+
+    if (watch->idle - watch->looked < each) {
+        return mca_coll_gpuring_failure_check(waiting->module, false);
+    }
+    watch->looked = watch->idle;
+    rc = mca_coll_gpuring_failure_check(waiting->module, true);
+    if (0 == rc) {
+        look_at_clock(watch, waiting);
+    }
+    return rc;
+}
+
+int mca_coll_gpuring_wait(int (*poll)(void *ctx, uint64_t *moved), const struct gr_waiting *waiting)
+{
+    unsigned spins = mca_coll_gpuring_spins();
+    struct gr_watch watch = {0};
+    int rc;
+
+    for (;;) {
+        rc = poll(waiting->ctx, &watch.moved);
+        if (GR_AGAIN != rc) {
+            return GR_DONE == rc ? OMPI_SUCCESS : rc;
+        }
+        if (!mca_coll_gpuring_watch_idle(&watch)) {
+            continue;
+        }
+        if (0 == watch.idle % spins) {
+            opal_progress();
+        }
+        rc = mca_coll_gpuring_watch_vain(&watch, GR_LOOKS_BLOCKING, waiting);
+        if (0 != rc) {
+            return rc;
+        }
+    }
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The arrays of a call (counts, displacements, types) for a persistent request: MPI_..._init has returned when they are
+ * read again, and what made the call may have freed them, as language bindings do.
+ */
+#include "mpi/args_copy.h"
+
+#include "engine/collectives.h"
+#include "mpi/buffer_desc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Entries of a side's arrays; what is in place has none. */
+static size_t entries(const struct gr_call *call, bool receive)
+{
+    struct gr_side side = mca_coll_gpuring_side(call, receive);
+
+    /* one run, but of all ranks' counts */
+    return GR_PARTS_SUM == side.parts || GR_PARTS_OWN == side.parts ? (size_t) ompi_comm_size(call->comm)
+                                                                    : (size_t) side.n;
+}
+
+struct pen {
+    unsigned char *at; /* NULL: only the sum is wanted */
+    size_t used;
+};
+
+/* n entries of `bytes` each; returns where they are now. Every entry is a multiple of its alignment. */
+static const void *copy(struct pen *pen, const void *array, size_t n, size_t bytes)
+{
+    const void *now = array;
+
+    if (NULL == array || 0 == n) {
+        return array;
+    }
+    if (NULL != pen->at) {
+        now = memcpy(pen->at + pen->used, array, n * bytes);
+    }
+    pen->used += (n * bytes + sizeof(void *) - 1) / sizeof(void *) * sizeof(void *);
+    return now;
+}
+
+static void copy_arrays(struct gr_call *call, struct pen *pen)
+{
+    size_t s = entries(call, false), r = entries(call, true), count = sizeof(call->scounts[0]);
+
+    /* both sides of a reduce_scatter are of rcounts */
+    r = s > r && GR_PARTS_SUM == gr_calls[call->id].send.parts ? s : r;
+    call->scounts = copy(pen, call->scounts, s, count);
+    call->sdispls = copy(pen, call->sdispls, s, count);
+    call->soffsets = copy(pen, call->soffsets, s, sizeof(MPI_Aint));
+    call->stypes = copy(pen, call->stypes, s, sizeof(call->stypes[0]));
+    call->rcounts = copy(pen, call->rcounts, r, count);
+    call->displs = copy(pen, call->displs, r, count);
+    call->roffsets = copy(pen, call->roffsets, r, sizeof(MPI_Aint));
+    call->rtypes = copy(pen, call->rtypes, r, sizeof(call->rtypes[0]));
+}
+
+void *mca_coll_gpuring_keep(struct gr_call *call)
+{
+    struct gr_call as_it_was = *call;
+    struct pen pen = {NULL, 0};
+
+    copy_arrays(&as_it_was, &pen);
+    pen.at = malloc(0 == pen.used ? 1 : pen.used);
+    pen.used = 0;
+    if (NULL != pen.at) {
+        copy_arrays(call, &pen);
+    }
+    return pen.at;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the buffers of a call consist of: blocks, each a run of elements of one type. Which there are, the table in
+ * collectives.c says; what of them a rank reads and writes, MPI does.
+ */
+#include "mpi/buffer_desc.h"
+
+#include "engine/collectives.h"
+#include "mpi/comm_torus.h"
+
+#include "ompi/mca/topo/base/base.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_inter(const struct gr_call *call)
+{
+    return NULL != call->comm && OMPI_COMM_IS_INTER(call->comm);
+}
+
+static bool is_root(const struct gr_call *call)
+{
+    return is_inter(call) ? MPI_ROOT == call->root : ompi_comm_rank(call->comm) == call->root;
+}
+
+/* Whether this rank has a buffer of which the table says so. */
+static bool holds(const struct gr_call *call, enum gr_holders holders)
+{
+    if (!gr_calls[call->id].has_root) {
+        return true;
+    }
+    if (!is_inter(call)) {
+        return GR_HELD_BY_ALL == holders || is_root(call);
+    }
+    /* the root sends to the other group, or receives from it; the rest of its group does nothing */
+    if (GR_CALL_BCAST == call->id) {
+        return MPI_PROC_NULL != call->root;
+    }
+    return GR_HELD_BY_ROOT == holders ? is_root(call) : call->root >= 0;
+}
+
+/* Blocks of a side that has one for each other. */
+static int count_others(const struct gr_call *call, bool receive)
+{
+    int in = 0, out = 0;
+
+    if (gr_calls[call->id].neighbors) {
+        /* where there is no topology, whoever does the call says so */
+        return OMPI_SUCCESS == mca_topo_base_neighbor_count(call->comm, &in, &out) ? (receive ? in : out) : 0;
+    }
+    return is_inter(call) ? ompi_comm_remote_size(call->comm) : ompi_comm_size(call->comm);
+}
+
+struct gr_side mca_coll_gpuring_side(const struct gr_call *call, bool receive)
+{
+    const struct gr_call_row *row = &gr_calls[call->id];
+    struct gr_side s = {.call = call, .receive = receive};
+    const void *base = receive ? call->rbuf : call->sbuf;
+
+    s.parts = receive ? row->receive.parts : row->send.parts;
+    if (GR_PARTS_NONE == s.parts || MPI_IN_PLACE == base ||
+        !holds(call, receive ? row->receive.holders : row->send.holders)) {
+        s.parts = GR_PARTS_NONE;
+    } else {
+        s.n = s.parts < GR_PARTS_EACH ? 1 : count_others(call, receive);
+    }
+    return s;
+}
+
+/* Elements that a reduce_scatter takes in. */
+static size_t sum_counts(const struct gr_call *call)
+{
+    int p = ompi_comm_size(call->comm), r;
+    size_t n = 0;
+
+    for (r = 0; r < p; r++) {
+        n += NULL != call->rcounts ? GR_COUNT_AT(call->rcounts, r) : call->rcount;
+    }
+    return n;
+}
+
+/* Elements that it leaves here. */
+static size_t own_count(const struct gr_call *call)
+{
+    return NULL != call->rcounts ? GR_COUNT_AT(call->rcounts, ompi_comm_rank(call->comm)) : call->rcount;
+}
+
+struct gr_block mca_coll_gpuring_block(const struct gr_side *s, int k)
+{
+    const struct gr_call *call = s->call;
+    bool of_receive = s->receive || gr_calls[call->id].reduces; /* one type and count for both */
+    gr_counts_t counts = s->receive ? call->rcounts : call->scounts, displs = s->receive ? call->displs : call->sdispls;
+    const MPI_Aint *offsets = s->receive ? call->roffsets : call->soffsets;
+    struct gr_block b = {
+        .at = s->receive ? call->rbuf : (unsigned char *) call->sbuf,
+        .count = of_receive ? call->rcount : call->scount,
+        .type = of_receive ? call->rtype : call->stype,
+    };
+    ptrdiff_t extent;
+
+    switch (s->parts) {
+    case GR_PARTS_SUM:
+        b.count = sum_counts(call);
+        break;
+    case GR_PARTS_OWN: /* in place: what comes in lies there too */
+        b.count = MPI_IN_PLACE == call->sbuf ? sum_counts(call) : own_count(call);
+        break;
+    case GR_PARTS_EACH:
+        ompi_datatype_type_extent(b.type, &extent);
+        b.at += extent * (ptrdiff_t) b.count * k;
+        break;
+    case GR_PARTS_V:
+        ompi_datatype_type_extent(b.type, &extent);
+        b.count = GR_COUNT_AT(counts, k);
+        b.at += extent * GR_DISP_AT(displs, k);
+        break;
+    case GR_PARTS_W:
+        b.type = (s->receive ? call->rtypes : call->stypes)[k];
+        b.count = GR_COUNT_AT(counts, k);
+        b.at += NULL != offsets ? offsets[k] : GR_DISP_AT(displs, k);
+        break;
+    default:
+        break;
+    }
+    return b;
+}
+
+bool mca_coll_gpuring_block_span(const struct gr_block *b, ptrdiff_t *low, ptrdiff_t *high)
+{
+    ptrdiff_t extent, last;
+
+    if (0 == b->count || 0 == b->type->super.size) {
+        return false;
+    }
+    ompi_datatype_type_extent(b->type, &extent);
+    last = (ptrdiff_t) (b->count - 1) * extent;
+    *low = (last < 0 ? last : 0) + b->type->super.true_lb;
+    *high = (last < 0 ? 0 : last) + b->type->super.true_ub;
+    return true;
+}
+
+const void *mca_coll_gpuring_side_first(const struct gr_side *side)
+{
+    struct gr_block b;
+    ptrdiff_t low, high;
+    int k;
+
+    for (k = 0; k < side->n; k++) {
+        b = mca_coll_gpuring_block(side, k);
+        if (mca_coll_gpuring_block_span(&b, &low, &high)) {
+            return b.at + low;
+        }
+    }
+    return NULL;
+}
+
+/* Whether a communicator's grid has ends: a rank there has neighbours that do not exist, whose blocks stay as they
+ * are. */
+static bool has_ends(const struct ompi_communicator_t *comm)
+{
+    const mca_topo_base_comm_cart_t *cart = mca_coll_gpuring_grid(comm);
+    int k;
+
+    for (k = 0; NULL != cart && k < cart->ndims && cart->periods[k]; k++) {
+    }
+    return NULL != cart && k < cart->ndims;
+}
+
+/* Of a gather in place, only this rank's block is there before. */
+static bool gathers(const struct gr_call *call)
+{
+    return GR_CALL_ALLGATHER == call->id || GR_CALL_ALLGATHERV == call->id || GR_CALL_GATHER == call->id ||
+           GR_CALL_GATHERV == call->id;
+}
+
+bool mca_coll_gpuring_reads_block(const struct gr_call *call, int k)
+{
+    if (GR_CALL_BCAST == call->id) {
+        return is_root(call);
+    }
+    if (MPI_IN_PLACE == call->sbuf) {
+        return !gathers(call) || ompi_comm_rank(call->comm) == k;
+    }
+    return GR_CALL_REDUCE_LOCAL == call->id || (gr_calls[call->id].neighbors && has_ends(call->comm));
+}
+
+bool mca_coll_gpuring_writes_block(const struct gr_call *call, int k, struct gr_block *b)
+{
+    if (GR_PARTS_OWN == gr_calls[call->id].receive.parts) {
+        b->count = own_count(call);
+    }
+    if (GR_CALL_BCAST == call->id || gathers(call)) {
+        return !mca_coll_gpuring_reads_block(call, k);
+    }
+    return GR_CALL_EXSCAN != call->id || 0 != ompi_comm_rank(call->comm);
+}
+
+static int find_neighbors(struct ompi_communicator_t *comm, bool receive, struct gr_others *o)
+{
+    mca_topo_base_module_t *topo = comm->c_topo;
+    int in = 0, out = 0, k, rc = mca_topo_base_neighbor_count(comm, &in, &out);
+
+    o->n = receive ? in : out;
+    o->ranks = OMPI_SUCCESS == rc ? calloc((size_t) o->n + 1, sizeof(int)) : NULL;
+    if (NULL == o->ranks) {
+        return OMPI_SUCCESS == rc ? OMPI_ERR_OUT_OF_RESOURCE : rc;
+    }
+    if (NULL != mca_coll_gpuring_grid(comm)) {
+        for (k = 0; k < topo->mtc.cart->ndims && OMPI_SUCCESS == rc; k++) {
+            rc = topo->topo.cart.cart_shift(comm, k, 1, &o->ranks[2 * k], &o->ranks[2 * k + 1]);
+        }
+    } else if (OMPI_COMM_IS_GRAPH(comm)) {
+        rc = topo->topo.graph.graph_neighbors(comm, ompi_comm_rank(comm), o->n, o->ranks);
+    } else {
+        memcpy(o->ranks, receive ? topo->mtc.dist_graph->in : topo->mtc.dist_graph->out, (size_t) o->n * sizeof(int));
+    }
+    return rc;
+}
+
+int mca_coll_gpuring_others(const struct gr_side *s, struct gr_others *o)
+{
+    struct ompi_communicator_t *comm = s->call->comm;
+    int k;
+
+    *o = (struct gr_others) {.n = 0};
+    if (gr_calls[s->call->id].neighbors) {
+        return find_neighbors(comm, s->receive, o);
+    }
+    /* one block: of the root, or for it */
+    o->n = s->parts < GR_PARTS_EACH ? s->n : ompi_comm_size(comm);
+    o->n = GR_PARTS_NONE == s->parts ? 0 : o->n;
+    o->ranks = calloc((size_t) o->n + 1, sizeof(int));
+    if (NULL == o->ranks) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    for (k = 0; k < o->n; k++) {
+        o->ranks[k] = s->parts < GR_PARTS_EACH ? s->call->root : k;
+    }
+    return OMPI_SUCCESS;
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a call's buffers hold. Sizes come from the signature alone, which MPI makes equal on all ranks; layout
+ * (gaps, displacements, in place) is a local matter, solved by packing into scratch.
+ *
+ *      reductions   elements of the predefined type, by extent; such types have no lower bound to mind
+ *      others       bytes of the signature, packed where the type has gaps
+ *      alltoall     also where it is in place: the input is a copy
+ */
+#include "mpi/buffers.h"
+
+#include "engine/collectives.h"
+#include "engine/op.h"
+#include "mpi/datatype.h"
+#include "mpi/staging/copy.h"
+#include "mpi/staging/scratch.h"
+#include "mpi/type_codes.h"
+
+#include "exec/mailbox.h"
+#include "exec/plan.h"
+#include "exec/reduce.h"
+#include "sched/sched.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ompi_op_reduce() with the core's signature. */
+static void reduce_by_ompi(void *ctx, const void *in, void *inout, size_t n)
+{
+    const struct gr_call *call = ctx;
+
+    /* n is at most what fits a slot */
+    ompi_op_reduce(call->op, (void *) in, inout, (int) n, call->rtype);
+}
+
+/* Room for the per-rank sizes of a v-call; kept with the op. */
+static bool need_counts(struct gr_op *op, int p)
+{
+    if (p > op->ncounts) {
+        free(op->counts);
+        op->counts = calloc(2 * (size_t) p, sizeof(size_t));
+        op->ncounts = NULL == op->counts ? 0 : p;
+    }
+    op->displs = NULL == op->counts ? NULL : op->counts + p;
+    return NULL != op->counts;
+}
+
+/* Per-rank sizes, in elements; displs of what is packed without gaps. Returns the sum. */
+static size_t fill_counts(struct gr_op *op, size_t unit, size_t *largest)
+{
+    int p = ompi_comm_size(op->call.comm), r;
+    size_t sum = 0;
+
+    *largest = 0;
+    for (r = 0; r < p; r++) {
+        op->counts[r] = GR_COUNT_AT(op->call.rcounts, r) * unit;
+        op->displs[r] = sum;
+        sum += op->counts[r];
+        *largest = op->counts[r] > *largest ? op->counts[r] : *largest;
+    }
+    return sum;
+}
+
+int mca_coll_gpuring_data_size(struct gr_op *op)
+{
+    const struct gr_call *call = &op->call;
+    const struct gr_call_row *row = &gr_calls[call->id];
+    struct gr_data *data = &op->data;
+    struct gr_request *r = &data->request;
+    size_t p = (size_t) ompi_comm_size(call->comm);
+    size_t unit, total, largest; /* unit: elements per element of the MPI type */
+
+    memset(data, 0, sizeof(*data));
+    r->coll = row->coll;
+    r->root = call->root;
+    r->elem_bytes = row->reduces ? (size_t) mca_coll_gpuring_type_extent(call->rtype) : 1;
+    unit = row->reduces ? 1 : mca_coll_gpuring_type_size(call->rtype);
+    if (NULL != call->rcounts) {
+        if (!need_counts(op, (int) p)) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+        total = fill_counts(op, unit, &largest);
+        r->counts = op->counts;
+        r->displs = op->displs;
+    } else if (GR_COLL_ALLGATHER == row->coll || GR_COLL_REDUCE_SCATTER == row->coll ||
+               GR_COLL_ALLTOALL == row->coll) {
+        r->block = largest = call->rcount * unit;
+        total = p * r->block;
+    } else {
+        r->total = total = largest = call->rcount * unit;
+    }
+    data->bytes = total * r->elem_bytes;
+    data->post_bytes = gr_mail_bytes(row->coll, data->bytes, largest * r->elem_bytes);
+    return OMPI_SUCCESS;
+}
+
+/* Scratch for packed data. Kernels use it too, where they do the call. */
+static unsigned char *scratch_get(struct gr_op *op, size_t bytes)
+{
+    return mca_coll_gpuring_scratch_get(&op->packed, bytes, op->device);
+}
+
+static bool in_place(const struct gr_call *call)
+{
+    return MPI_IN_PLACE == call->sbuf;
+}
+
+static int begin_reduction(struct gr_op *op)
+{
+    const struct gr_call *call = &op->call;
+    struct gr_data *data = &op->data;
+
+    data->in = in_place(call) ? call->rbuf : (unsigned char *) call->sbuf;
+    data->out = call->rbuf;
+    data->reducer.fused = gr_reduce_find(mca_coll_gpuring_type(call->rtype), mca_coll_gpuring_op(call->op));
+    data->reducer.other = reduce_by_ompi;
+    data->reducer.ctx = (void *) call;
+    if (GR_COLL_REDUCE_SCATTER == data->request.coll && in_place(call)) {
+        /* the output lies over input that is still to be sent */
+        data->out_bytes = gr_request_block(&data->request, ompi_comm_rank(call->comm)) * data->request.elem_bytes;
+        data->out = scratch_get(op, data->out_bytes > 0 ? data->out_bytes : 1);
+        data->finish = GR_FINISH_COPY;
+        return NULL == data->out ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+    }
+    return OMPI_SUCCESS;
+}
+
+static int begin_bcast(struct gr_op *op)
+{
+    const struct gr_call *call = &op->call;
+    struct gr_data *data = &op->data;
+
+    if (mca_coll_gpuring_is_contiguous(call->rtype, call->rcount)) {
+        data->in = data->out = mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype);
+        return OMPI_SUCCESS;
+    }
+    data->in = data->out = scratch_get(op, data->bytes);
+    if (NULL == data->in) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    if (ompi_comm_rank(call->comm) == call->root) {
+        return mca_coll_gpuring_convert(call->rbuf, call->rtype, call->rcount, data->in, true);
+    }
+    data->finish = GR_FINISH_UNPACK;
+    return OMPI_SUCCESS;
+}
+
+/* Rank r's block in the receive buffer of an allgather(v): its count and first byte. */
+static size_t gathered_block(const struct gr_call *call, int r, unsigned char **start)
+{
+    ptrdiff_t extent = mca_coll_gpuring_type_extent(call->rtype);
+    size_t count = NULL != call->rcounts ? GR_COUNT_AT(call->rcounts, r) : call->rcount;
+    ptrdiff_t at = NULL != call->rcounts ? GR_DISP_AT(call->displs, r) : (ptrdiff_t) r * (ptrdiff_t) call->rcount;
+
+    *start = (unsigned char *) call->rbuf + at * extent;
+    return count;
+}
+
+/*
+ * Use the receive buffer as it is where its type is solid: blocks at their own displacements, which are
+ * relative to the lowest one since the core's are unsigned. Allgatherv's displacements may differ from
+ * rank to rank; only counts must agree.
+ */
+static void gather_in_buffer(struct gr_op *op)
+{
+    const struct gr_call *call = &op->call;
+    struct gr_data *data = &op->data;
+    int p = ompi_comm_size(call->comm), r;
+    ptrdiff_t extent = mca_coll_gpuring_type_extent(call->rtype), lowest = 0;
+
+    data->out = mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype);
+    if (NULL == call->rcounts) {
+        return;
+    }
+    for (r = 0; r < p; r++) {
+        ptrdiff_t at = GR_DISP_AT(call->displs, r) * extent;
+
+        lowest = at < lowest ? at : lowest;
+    }
+    for (r = 0; r < p; r++) {
+        op->displs[r] = (size_t) (GR_DISP_AT(call->displs, r) * extent - lowest);
+    }
+    data->out += lowest;
+}
+
+static int begin_allgather(struct gr_op *op)
+{
+    const struct gr_call *call = &op->call;
+    struct gr_data *data = &op->data;
+    int rank = ompi_comm_rank(call->comm);
+    size_t mine = gr_request_block(&data->request, rank), count;
+    bool solid = mca_coll_gpuring_is_contiguous(call->rtype, 2);
+    bool pack_input = !in_place(call) && !mca_coll_gpuring_is_contiguous(call->stype, call->scount);
+    unsigned char *scratch = NULL, *start;
+
+    if (!solid || pack_input) {
+        scratch = scratch_get(op, (solid ? 0 : data->bytes) + (pack_input ? mine : 0) + 1);
+        if (NULL == scratch) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+    }
+    if (solid) {
+        gather_in_buffer(op);
+    } else {
+        data->out = scratch;
+        scratch += data->bytes;
+        data->finish = GR_FINISH_UNPACK;
+    }
+    if (!in_place(call)) {
+        data->in = pack_input ? scratch : mca_coll_gpuring_contiguous_start(call->sbuf, call->stype);
+        return pack_input ? mca_coll_gpuring_convert((void *) call->sbuf, call->stype, call->scount, scratch, true)
+                          : OMPI_SUCCESS;
+    }
+    data->in = data->out + gr_request_begin(&data->request, rank);
+    count = gathered_block(call, rank, &start);
+    return solid ? OMPI_SUCCESS : mca_coll_gpuring_convert(start, call->rtype, count, data->in, true);
+}
+
+/* Where all that it is made of lies together, in the order of the ranks. In place, the input is a copy. */
+static int begin_alltoall(struct gr_op *op)
+{
+    const struct gr_call *call = &op->call;
+    struct gr_data *data = &op->data;
+    size_t p = (size_t) ompi_comm_size(call->comm);
+    bool solid = mca_coll_gpuring_is_contiguous(call->rtype, 2);
+    bool copy = in_place(call) || !mca_coll_gpuring_is_contiguous(call->stype, 2); /* in place, MPI ignores the send type */
+    unsigned char *scratch = NULL;
+
+    if (copy || !solid) {
+        scratch = scratch_get(op, (copy ? data->bytes : 0) + (solid ? 0 : data->bytes));
+        if (NULL == scratch) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+    }
+    data->in = copy ? scratch : mca_coll_gpuring_contiguous_start(call->sbuf, call->stype);
+    data->out = solid ? mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype) : scratch + (copy ? data->bytes : 0);
+    data->finish = solid ? GR_FINISH_NONE : GR_FINISH_UNPACK;
+    if (in_place(call) && op->device && solid) {
+        return mca_coll_gpuring_copy(&op->stage.after, data->in, data->out, data->bytes);
+    }
+    if (in_place(call)) {
+        return mca_coll_gpuring_convert(call->rbuf, call->rtype, p * call->rcount, data->in, true);
+    }
+    return copy ? mca_coll_gpuring_convert((void *) call->sbuf, call->stype, p * call->scount, data->in, true) : OMPI_SUCCESS;
+}
+
+/* What the schedule of the way that was chosen keeps in GR_TMP. */
+static int find_tmp(struct gr_op *op)
+{
+    struct gr_request *r = &op->data.request;
+    size_t bytes = 0;
+
+    op->data.tmp = NULL;
+    if (op->choice.way < GR_NALGOS) {
+        r->algo = (enum gr_algo) op->choice.way;
+        bytes = gr_plan_scratch(r, ompi_comm_size(op->call.comm));
+    }
+    if (bytes > 0) {
+        op->data.tmp = mca_coll_gpuring_scratch_get(&op->kept, bytes, op->device);
+    }
+    return bytes > 0 && NULL == op->data.tmp ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+}
+
+int mca_coll_gpuring_data_begin(struct gr_op *op)
+{
+    int rc = find_tmp(op);
+
+    op->data.reducer.elem_bytes = op->data.request.elem_bytes;
+    op->data.finish = GR_FINISH_NONE;
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    if (gr_calls[op->call.id].reduces) {
+        return begin_reduction(op);
+    }
+    switch (op->call.id) {
+    case GR_CALL_BCAST:
+        return begin_bcast(op);
+    case GR_CALL_ALLTOALL:
+        return begin_alltoall(op);
+    default:
+        return begin_allgather(op);
+    }
+}
+
+/* Unpack every rank's block. */
+static int unpack_gathered(const struct gr_call *call, const struct gr_data *data)
+{
+    int p = ompi_comm_size(call->comm), r, rc = OMPI_SUCCESS;
+    unsigned char *start;
+
+    for (r = 0; r < p && OMPI_SUCCESS == rc; r++) {
+        size_t count = gathered_block(call, r, &start);
+
+        if (!(in_place(call) && r == ompi_comm_rank(call->comm))) {
+            rc = mca_coll_gpuring_convert(start, call->rtype, count, data->out + gr_request_begin(&data->request, r), false);
+        }
+    }
+    return rc;
+}
+
+/* The output that lay elsewhere, to its place. */
+static int copy_out(const struct gr_op *op)
+{
+    if (op->device) {
+        return mca_coll_gpuring_copy(&op->stage.after, op->call.rbuf, op->data.out, op->data.out_bytes);
+    }
+    memcpy(op->call.rbuf, op->data.out, op->data.out_bytes);
+    return OMPI_SUCCESS;
+}
+
+int mca_coll_gpuring_data_end(struct gr_op *op)
+{
+    const struct gr_call *call = &op->call;
+    const struct gr_data *data = &op->data;
+    int rc = OMPI_SUCCESS;
+
+    if (GR_FINISH_COPY == data->finish) {
+        rc = copy_out(op);
+    } else if (GR_FINISH_UNPACK == data->finish && GR_CALL_BCAST == call->id) {
+        rc = mca_coll_gpuring_convert(call->rbuf, call->rtype, call->rcount, data->out, false);
+    } else if (GR_FINISH_UNPACK == data->finish && GR_CALL_ALLTOALL == call->id) {
+        rc = mca_coll_gpuring_convert(call->rbuf, call->rtype, (size_t) ompi_comm_size(call->comm) * call->rcount,
+                                      data->out, false);
+    } else if (GR_FINISH_UNPACK == data->finish) {
+        rc = unpack_gathered(call, data);
+    }
+    if (0 != op->packed.bytes + op->packed.room.bytes + op->kept.bytes + op->kept.room.bytes) {
+        mca_coll_gpuring_scratch_shrink(&op->packed, op->nonblocking);
+        mca_coll_gpuring_scratch_shrink(&op->kept, op->nonblocking);
+    }
+    return rc;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The component: what Open MPI finds when it opens mca_coll_gpuring.so. */
+#include "mpi/component.h"
+
+#include "engine/devices.h"
+#include "engine/failure_messages.h"
+#include "engine/gpu_order.h"
+#include "engine/net_links.h"
+#include "engine/op_queue.h"
+#include "engine/process.h"
+#include "engine/progress_thread.h"
+#include "mpi/abi.h"
+#include "mpi/fallback.h"
+#include "mpi/modex.h"
+#include "mpi/module.h"
+#include "mpi/params.h"
+#include "mpi/report.h"
+#include "mpi/request.h"
+#include "mpi/selection.h"
+#include "mpi/staging/copy_stream.h"
+#include "mpi/staging/pinned_pool.h"
+
+#include "exec/pool.h"
+
+#include "opal/util/show_help.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int gpuring_register(void);
+static int gpuring_open(void);
+static int gpuring_close(void);
+static int gpuring_init_query(bool progress_threads, bool mpi_threads);
+
+gr_coll_component_t mca_coll_gpuring_component = {
+    .collm_version = {
+        GR_COLL_VERSION,
+        .mca_component_name = "gpuring",
+        MCA_BASE_MAKE_VERSION(component, GR_MAJOR, GR_MINOR, GR_RELEASE),
+        .mca_open_component = gpuring_open,
+        .mca_close_component = gpuring_close,
+        .mca_register_component_params = gpuring_register,
+    },
+    .collm_data = {
+        /* no checkpoint support */
+        MCA_BASE_METADATA_PARAM_NONE,
+    },
+    .collm_init_query = gpuring_init_query,
+    .collm_comm_query = mca_coll_gpuring_comm_query,
+};
+
+static int gpuring_register(void)
+{
+    int rc;
+
+    gr_process.component = (mca_base_component_t *) &mca_coll_gpuring_component.collm_version;
+    rc = mca_coll_gpuring_params_register();
+    if (OMPI_SUCCESS == rc) {
+        rc = mca_coll_gpuring_stats_register();
+    }
+    if (OMPI_SUCCESS == rc) {
+        rc = mca_coll_gpuring_bring_along();
+    }
+    return rc;
+}
+
+/* Let show_help find our help file beside the component, where it is when nothing was installed. */
+static void add_help_dir(void)
+{
+    Dl_info info;
+    char *dir, *slash;
+
+    if (0 == dladdr((void *) &mca_coll_gpuring_component, &info) || NULL == info.dli_fname) {
+        return;
+    }
+    dir = strdup(info.dli_fname);
+    if (NULL == dir) {
+        return;
+    }
+    slash = strrchr(dir, '/');
+    if (NULL != slash) {
+        *slash = '\0';
+        (void) opal_show_help_add_dir(dir);
+    }
+    free(dir);
+}
+
+static int gpuring_open(void)
+{
+    OBJ_CONSTRUCT(&gr_process.lock, opal_mutex_t);
+    add_help_dir();
+    mca_coll_gpuring_params_check();
+    mca_coll_gpuring_modules_open();
+    return mca_coll_gpuring_peers_publish();
+}
+
+static int gpuring_close(void)
+{
+    mca_coll_gpuring_modules_close();
+    mca_coll_gpuring_thread_close();
+    mca_coll_gpuring_lanes_close();
+    mca_coll_gpuring_handed_close();
+    mca_coll_gpuring_requests_close();
+    mca_coll_gpuring_failures_close();
+    mca_coll_gpuring_stats_report();
+    free(gr_process.report);
+    gr_process.report = NULL;
+    mca_coll_gpuring_net_close(); /* which may still be in the devices' memory */
+    mca_coll_gpuring_rooms_close();
+    mca_coll_gpuring_copiers_close();
+    mca_coll_gpuring_gpus_close();
+    mca_coll_gpuring_order_close();
+    gr_pool_close(gr_process.pool);
+    gr_process.pool = NULL;
+    mca_coll_gpuring_peers_close();
+    OBJ_DESTRUCT(&gr_process.lock);
+    return OMPI_SUCCESS;
+}
+
+static int gpuring_init_query(bool progress_threads, bool mpi_threads)
+{
+    char why[128];
+
+    /* any thread level is fine: what communicators share is locked */
+    (void) progress_threads;
+    (void) mpi_threads;
+    if (!mca_coll_gpuring_abi_differs(why, sizeof(why))) {
+        return OMPI_SUCCESS;
+    }
+    if (0 == OPAL_PROC_MY_NAME.vpid) {
+        opal_output(0, "gpuring: built for Open MPI %s, loaded by another (%s); gpuring is off. Rebuild it with this Open "
+                    "MPI: configure --with-ompi=DIR", GR_BUILT_FOR, why);
+    }
+    return OMPI_ERR_NOT_SUPPORTED;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Open MPI's datatypes, as the files that move data ask about them. */
+#ifndef GR_MPI_DATATYPE_H
+#define GR_MPI_DATATYPE_H
+
+#include "mpi/ompi.h"
+
+BEGIN_C_DECLS
+
+/* Bytes of an element's data, and from one element to the next. */
+size_t mca_coll_gpuring_type_size(struct ompi_datatype_t *type);
+ptrdiff_t mca_coll_gpuring_type_extent(struct ompi_datatype_t *type);
+
+/* Whether `count` elements are one run of bytes; then, the first byte of the data of a buffer of them. */
+bool mca_coll_gpuring_is_contiguous(struct ompi_datatype_t *type, size_t count);
+unsigned char *mca_coll_gpuring_contiguous_start(const void *buf, struct ompi_datatype_t *type);
+
+/* Pack `count` elements of a buffer in host memory into bytes, or unpack them again. OMPI error code. */
+int mca_coll_gpuring_convert(void *buf, struct ompi_datatype_t *type, size_t count, unsigned char *packed, bool pack);
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is handed on: the saved collective does the call, with host memory in the place of device memory. That is a
+ * local matter: others may have their buffers elsewhere, and see the same messages.
+ *
+ * A nonblocking or persistent call gets a request of ours around that of the saved collective, whose results are
+ * copied back when it is complete.
+ */
+#include "mpi/fallback.h"
+
+#include "engine/collectives.h"
+#include "engine/devices.h"
+#include "engine/runtime.h"
+#include "engine/watchdog.h"
+#include "mpi/args_copy.h"
+#include "mpi/buffer_desc.h"
+#include "mpi/module.h"
+#include "mpi/saved.h"
+#include "mpi/staging/copy_stream.h"
+#include "mpi/staging/p2p_split.h"
+#include "mpi/staging/segments.h"
+#include "mpi/staging/stage.h"
+
+#include "exec/machine.h"
+
+#include <stdlib.h>
+
+typedef struct gr_handed {
+    ompi_coll_base_nbc_request_t super; /* MPI_I... functions keep what they retained there */
+    struct gr_stage stage;
+    struct gr_call call;                /* as it was handed on */
+    ompi_request_t *inner;              /* MPI_REQUEST_NULL: pairs are all of it */
+    struct gr_pairs *pairs;             /* large messages, or NULL; */
+    bool paired;                        /* they are through, */
+    int rc;                             /* with this MPI error code */
+    struct gr_handed *next;             /* in the list of those under way */
+    opal_object_t **retained;           /* by a persistent request: types, operation */
+    int nretained;
+    void *kept;                         /* and copies of the call's arrays */
+} gr_handed_t;
+
+static void handed_construct(gr_handed_t *h);
+static void handed_destruct(gr_handed_t *h);
+OBJ_CLASS_DECLARATION(gr_handed_t);
+OBJ_CLASS_INSTANCE(gr_handed_t, ompi_coll_base_nbc_request_t, handed_construct, handed_destruct);
+
+static struct {
+    gr_lock_t lock;
+    gr_handed_t *first;
+    atomic_int n;
+    atomic_bool registered; /* with opal_progress */
+} list;
+
+static int handed_free(ompi_request_t **handle)
+{
+    gr_handed_t *h = (gr_handed_t *) *handle;
+    struct ompi_communicator_t *comm;
+
+    if (!REQUEST_COMPLETE(&h->super.super)) {
+        return MPI_ERR_REQUEST;
+    }
+    if (MPI_REQUEST_NULL != h->inner) {
+        (void) ompi_request_free(&h->inner); /* a persistent one */
+    }
+    comm = h->super.super.req_mpi_object.comm;
+    OMPI_REQUEST_FINI(&h->super.super);
+    OBJ_RELEASE(h);
+    OBJ_RELEASE(comm); /* MPI_Comm_free may have come first */
+    *handle = MPI_REQUEST_NULL;
+    return OMPI_SUCCESS;
+}
+
+static void handed_construct(gr_handed_t *h)
+{
+    memset(&h->stage, 0, sizeof(h->stage));
+    h->super.super.req_type = OMPI_REQUEST_COLL;
+    h->super.super.req_free = handed_free;
+    h->super.super.req_cancel = NULL;
+    h->inner = MPI_REQUEST_NULL;
+    h->pairs = NULL;
+    h->retained = NULL;
+    h->nretained = 0;
+    h->kept = NULL;
+}
+
+static void handed_destruct(gr_handed_t *h)
+{
+    int k;
+
+    mca_coll_gpuring_stage_free(&h->stage);
+    mca_coll_gpuring_pairs_free(h->pairs);
+    for (k = 0; k < h->nretained; k++) {
+        OBJ_RELEASE(h->retained[k]);
+    }
+    free(h->retained);
+    free(h->kept);
+}
+
+/* ---- those under way ---- */
+
+static void enlist(gr_handed_t *h)
+{
+    gr_lock(&list.lock);
+    h->next = list.first;
+    list.first = h;
+    atomic_fetch_add_explicit(&list.n, 1, memory_order_relaxed);
+    if (!list.registered) {
+        list.registered = true;
+        (void) opal_progress_register(mca_coll_gpuring_handed_progress);
+    }
+    gr_unlock(&list.lock);
+}
+
+/* Whether its large messages are through. */
+static bool pairs_are_done(gr_handed_t *h)
+{
+    uint64_t moved = 0;
+    int status;
+
+    if (h->paired) {
+        return true;
+    }
+    status = NULL == h->pairs ? GR_DONE : mca_coll_gpuring_pairs_poll(h->pairs, &moved);
+    if (GR_AGAIN == status) {
+        return false;
+    }
+    if (GR_DONE != status) {
+        h->pairs = NULL; /* messages may be under way: what they need stays */
+        h->rc = MPI_ERR_OTHER;
+    }
+    return h->paired = true;
+}
+
+/* Whether the saved collective is through with it; then *rc is its result. */
+static bool inner_is_done(gr_handed_t *h, int *rc)
+{
+    if (MPI_REQUEST_NULL == h->inner) {
+        *rc = MPI_SUCCESS;
+        return true;
+    }
+    if (!REQUEST_COMPLETE(h->inner)) {
+        return false;
+    }
+    *rc = h->inner->req_status.MPI_ERROR;
+    if (h->inner->req_persistent) {
+        h->inner->req_state = OMPI_REQUEST_INACTIVE;
+    } else {
+        (void) ompi_request_free(&h->inner);
+    }
+    return true;
+}
+
+/* Take out one that is done; NULL: none is. */
+static gr_handed_t *take_done(int *rc)
+{
+    gr_handed_t **link, *h;
+
+    for (link = &list.first; NULL != (h = *link); link = &h->next) {
+        if (pairs_are_done(h) && inner_is_done(h, rc)) {
+            *rc = MPI_SUCCESS == *rc ? h->rc : *rc;
+            *link = h->next;
+            return h;
+        }
+    }
+    return NULL;
+}
+
+int mca_coll_gpuring_handed_progress(void)
+{
+    gr_handed_t *h;
+    int ended = 0, rc, out;
+
+    if (0 == atomic_load_explicit(&list.n, memory_order_relaxed) || !gr_try(&list.lock)) {
+        return 0;
+    }
+    while (NULL != (h = take_done(&rc))) {
+        atomic_fetch_sub_explicit(&list.n, 1, memory_order_relaxed);
+        gr_unlock(&list.lock);
+        out = mca_coll_gpuring_stage_out(&h->stage, &h->call, MPI_SUCCESS == rc);
+        rc = MPI_SUCCESS == rc && OMPI_SUCCESS != out ? MPI_ERR_OTHER : rc;
+        h->super.super.req_status.MPI_ERROR = rc;
+        ompi_request_complete(&h->super.super, true);
+        ended++;
+        if (!gr_try(&list.lock)) {
+            return ended;
+        }
+    }
+    gr_unlock(&list.lock);
+    return ended;
+}
+
+void mca_coll_gpuring_handed_close(void)
+{
+    if (list.registered) {
+        (void) opal_progress_unregister(mca_coll_gpuring_handed_progress);
+        list.registered = false;
+    }
+}
+
+/* ---- calls ---- */
+
+static int start_pairs(gr_handed_t *h)
+{
+    h->paired = false;
+    h->rc = MPI_SUCCESS;
+    return NULL == h->pairs ? OMPI_SUCCESS : mca_coll_gpuring_pairs_start(h->pairs);
+}
+
+/* Copy the input again, into the same place: the saved collective knows that by address. */
+static int start_one(gr_handed_t *h)
+{
+    int rc = start_pairs(h);
+    bool device;
+
+    if (OMPI_SUCCESS != rc || MPI_REQUEST_NULL == h->inner) {
+        return rc;
+    }
+    rc = mca_coll_gpuring_look(&h->call, &device);
+    mca_coll_gpuring_points_set(&h->stage.after, &h->call, NULL);
+    rc = OMPI_SUCCESS == rc ? mca_coll_gpuring_stage_in(&h->stage, &h->call, NULL) : rc;
+    /* one that has nothing to do is not to be started (MPI_Start knows that, too): it is complete as it is */
+    if (OMPI_SUCCESS == rc && OMPI_REQUEST_NOOP != h->inner->req_type) {
+        rc = h->inner->req_start(1, &h->inner);
+    }
+    return rc;
+}
+
+static int handed_start(size_t count, ompi_request_t **handles)
+{
+    size_t k;
+    int rc = OMPI_SUCCESS, one;
+
+    for (k = 0; k < count; k++) {
+        gr_handed_t *h = (gr_handed_t *) handles[k];
+
+        h->super.super.req_state = OMPI_REQUEST_ACTIVE;
+        h->super.super.req_status.MPI_ERROR = MPI_SUCCESS;
+        h->super.super.req_complete = REQUEST_PENDING;
+        one = start_one(h);
+        if (OMPI_SUCCESS != one) {
+            h->super.super.req_complete = REQUEST_COMPLETED;
+            h->super.super.req_state = OMPI_REQUEST_INACTIVE;
+            rc = one;
+            continue;
+        }
+        enlist(h);
+    }
+    return rc;
+}
+
+/*
+ * The communicator's stage is taken out meanwhile: the saved collective may be made of calls that come back here, and
+ * MPI_Reduce_local, which is of no communicator, may be called by several threads.
+ */
+static int hand_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
+{
+    struct gr_stage *stage = atomic_exchange(&module->stage, NULL);
+    struct gr_call staged = *call;
+    int rc, out;
+
+    stage = NULL == stage ? calloc(1, sizeof(*stage)) : stage;
+    if (NULL == stage) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    rc = form->cut ? mca_coll_gpuring_segments_do(module, stage, call, form)
+                   : mca_coll_gpuring_stage_in(stage, &staged, NULL);
+    if (OMPI_SUCCESS == rc && !form->cut) {
+        rc = mca_coll_gpuring_call_saved(module, &staged, form);
+        out = mca_coll_gpuring_stage_out(stage, &staged, OMPI_SUCCESS == rc);
+        rc = OMPI_SUCCESS == rc ? out : rc;
+    }
+    mca_coll_gpuring_stage_delete(atomic_exchange(&module->stage, stage));
+    return rc;
+}
+
+/* The large messages beside what is left of the call. */
+static int hand_blocking_pairs(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
+{
+    const struct gr_call *rest = mca_coll_gpuring_pairs_rest(form->pairs);
+    struct gr_waiting waiting = {module, gr_calls[call->id].name, 0, mca_coll_gpuring_pairs_explain, form->pairs};
+    uint64_t moved = 0;
+    int rc = mca_coll_gpuring_pairs_start(form->pairs), status;
+
+    if (OMPI_SUCCESS != rc) {
+        mca_coll_gpuring_pairs_free(form->pairs);
+        return rc;
+    }
+    status = mca_coll_gpuring_pairs_poll(form->pairs, &moved);
+    rc = NULL == rest ? OMPI_SUCCESS : hand_blocking(module, rest, form);
+    status = GR_AGAIN == status ? mca_coll_gpuring_wait(mca_coll_gpuring_pairs_poll, &waiting) : status;
+    if (OMPI_SUCCESS == status) {
+        mca_coll_gpuring_pairs_free(form->pairs);
+    } /* else messages may be under way: what they need stays */
+    return OMPI_SUCCESS == rc ? status : rc;
+}
+
+static void retain(gr_handed_t *h, opal_object_t *object)
+{
+    OBJ_RETAIN(object);
+    h->retained[h->nretained++] = object;
+}
+
+/* The application may free its handles between starts. OMPI error code. */
+static int retain_handles(gr_handed_t *h, const struct gr_call *call)
+{
+    struct gr_side sides[2] = {mca_coll_gpuring_side(call, false), mca_coll_gpuring_side(call, true)};
+    int k, b;
+
+    h->retained = calloc((size_t) (sides[0].n + sides[1].n) + 1, sizeof(h->retained[0]));
+    if (NULL == h->retained) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    for (k = 0; k < 2; k++) {
+        /* but for the ...w calls, all blocks have one type */
+        for (b = 0; b < (GR_PARTS_W == sides[k].parts || 0 == sides[k].n ? sides[k].n : 1); b++) {
+            retain(h, &mca_coll_gpuring_block(&sides[k], b).type->super.super);
+        }
+    }
+    if (NULL != call->op) {
+        retain(h, &call->op->super);
+    }
+    return OMPI_SUCCESS;
+}
+
+static void begin_request(gr_handed_t *h, struct ompi_communicator_t *comm, bool persistent)
+{
+    ompi_request_t *r = &h->super.super;
+
+    OMPI_REQUEST_INIT(r, persistent);
+    r->req_mpi_object.comm = comm;
+    r->req_start = persistent ? handed_start : NULL;
+    r->req_status = ompi_status_empty;
+    r->req_state = persistent ? OMPI_REQUEST_INACTIVE : OMPI_REQUEST_ACTIVE;
+}
+
+/* Hand on what is left of the call; with pairs, that may be nothing. OMPI error code. */
+static int hand_inner(mca_coll_gpuring_module_t *module, gr_handed_t *h, const struct gr_form *form)
+{
+    struct gr_form inner = *form;
+    int rc;
+
+    if (NULL != h->pairs && NULL == mca_coll_gpuring_pairs_rest(h->pairs)) {
+        return OMPI_SUCCESS;
+    }
+    inner.request = &h->inner;
+    mca_coll_gpuring_points_set(&h->stage.after, &h->call, NULL);
+    rc = mca_coll_gpuring_stage_in(&h->stage, &h->call, NULL);
+    return OMPI_SUCCESS == rc ? mca_coll_gpuring_call_saved(module, &h->call, &inner) : rc;
+}
+
+/* Persistent: what is copied in now is not used; it makes the room that all starts use. */
+static int hand_request(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
+{
+    bool persistent = GR_PERSISTENT == form->kind;
+    gr_handed_t *h = OBJ_NEW(gr_handed_t);
+    const struct gr_call *rest = NULL == form->pairs ? call : mca_coll_gpuring_pairs_rest(form->pairs);
+    ompi_request_t *r;
+    int rc = OMPI_SUCCESS;
+
+    if (NULL == h) {
+        mca_coll_gpuring_pairs_free(form->pairs);
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    r = &h->super.super;
+    begin_request(h, call->comm, persistent);
+    h->stage.kept = persistent;
+    h->pairs = form->pairs;
+    h->call = NULL == rest ? *call : *rest;
+    if (persistent) {
+        h->kept = mca_coll_gpuring_keep(&h->call);
+        rc = NULL == h->kept ? OMPI_ERR_OUT_OF_RESOURCE : retain_handles(h, call);
+    } else {
+        rc = start_pairs(h);
+    }
+    rc = OMPI_SUCCESS == rc ? hand_inner(module, h, form) : rc;
+    if (OMPI_SUCCESS != rc) {
+        (void) mca_coll_gpuring_stage_out(&h->stage, &h->call, false);
+        OMPI_REQUEST_FINI(r);
+        OBJ_RELEASE(h);
+        return rc;
+    }
+    OBJ_RETAIN(call->comm);
+    *form->request = r;
+    if (persistent) {
+        (void) mca_coll_gpuring_stage_out(&h->stage, &h->call, false);
+        r->req_complete = REQUEST_COMPLETED;
+    } else {
+        enlist(h);
+    }
+    return OMPI_SUCCESS;
+}
+
+/* Owns form->pairs. */
+int mca_coll_gpuring_hand(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
+{
+    bool device = false;
+    int rc = mca_coll_gpuring_gpu_loaded() ? mca_coll_gpuring_look(call, &device) : OMPI_SUCCESS;
+
+    if (OMPI_SUCCESS == rc && !device && form->cut) {
+        return mca_coll_gpuring_segments_do(module, NULL, call, form);
+    }
+    if (OMPI_SUCCESS != rc) {
+        mca_coll_gpuring_pairs_free(form->pairs);
+        return rc;
+    }
+    if (!device && NULL == form->pairs) {
+        return mca_coll_gpuring_call_saved(module, call, form);
+    }
+    if (GR_BLOCKING != form->kind) {
+        return hand_request(module, call, form);
+    }
+    return NULL != form->pairs ? hand_blocking_pairs(module, call, form) : hand_blocking(module, call, form);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Nodes: which ranks of a communicator share this process's, and in which order rings go through them all. */
+#include "mpi/locality.h"
+
+#include "mpi/module.h"
+
+#include "topo/order.h"
+#include "topo/torus.h"
+
+#include "ompi/proc/proc.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+/*
+ * Which ranks are on other nodes, as the runtime says: it knows alike on all ranks whether there are any, while a
+ * transport may reach what it likes. OMPI error code.
+ */
+int mca_coll_gpuring_nodes_find(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm)
+{
+    int p = ompi_comm_size(comm), r, n = 0;
+
+    module->cluster = (struct gr_torus) {.ndims = 0};
+    free(module->remote); /* of an attempt that failed */
+    module->remote = calloc((size_t) p, sizeof(module->remote[0]));
+    if (NULL == module->remote) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    for (r = 0; r < p; r++) {
+        ompi_proc_t *proc = ompi_comm_peer_lookup(comm, r);
+
+        module->remote[r] = proc != ompi_proc_local() && !OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags);
+        n += module->remote[r];
+    }
+    if (0 == n) {
+        free(module->remote);
+        module->remote = NULL;
+    }
+    return OMPI_SUCCESS;
+}
+
+/* FNV-1a of the host's name. Two nodes with one number would be no more than neighbours in rings. */
+uint64_t mca_coll_gpuring_nodes_number(void)
+{
+    uint64_t number = 0xcbf29ce484222325u;
+    char name[256] = "", *c;
+
+    (void) gethostname(name, sizeof(name) - 1);
+    for (c = name; '\0' != *c; c++) {
+        number = (number ^ (unsigned char) *c) * 0x100000001b3u;
+    }
+    return number;
+}
+
+int mca_coll_gpuring_nodes_order(mca_coll_gpuring_module_t *module, int p, const uint64_t *nodes)
+{
+    int k, n = 0;
+
+    free(module->order); /* of an attempt that failed */
+    module->order = calloc((size_t) p, sizeof(*module->order));
+    if (NULL == module->order) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    gr_order_nodes(nodes, p, module->order);
+    module->cluster = gr_torus_of_nodes(nodes, p);
+    for (module->nodes = module->node_ranks = k = 0; k < p; k++) {
+        n = k > 0 && nodes[module->order[k]] == nodes[module->order[k - 1]] ? n + 1 : 1;
+        module->nodes += 1 == n;
+        module->node_ranks = n > module->node_ranks ? n : module->node_ranks;
+    }
+    return OMPI_SUCCESS;
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What every process says of itself at MPI_Init, with the exchange of connection data that Open MPI makes
+ * anyway: that gpuring is loaded, and its parameters. So a communicator's ranks know without a message, and
+ * all alike, whether they may use gpuring together; a rank on which it is off or absent cannot make the
+ * others wait for it.
+ */
+#include "mpi/modex.h"
+
+#include "engine/collectives.h"
+#include "engine/devices.h"
+#include "engine/log.h"
+#include "engine/process.h"
+#include "engine/rails.h"
+#include "mpi/abi.h"
+#include "mpi/comm_torus.h"
+#include "mpi/locality.h"
+#include "mpi/module.h"
+#include "mpi/params.h"
+
+#include "exec/cma.h"
+#include "net/rails.h"
+#include "topo/torus.h"
+
+#include "ompi/proc/proc.h"
+#include "opal/mca/base/mca_base_var.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Increased when processes of different builds could not work together: another card, other numbers of
+ * algorithms, another choice for the same call, other messages of set-up.
+ */
+#define WIRE_VERSION 15
+
+struct card {
+    uint64_t version;
+    int32_t on;            /* whether gpuring works in that process */
+    int32_t gpu;           /* whether it may have buffers on a device */
+    int32_t rails;         /* between nodes: those that it has and wants */
+    int32_t yields;        /* whether it gives its core to others when it waits */
+    uint64_t node;         /* a number of its node, for orders: made of its name */
+    gr_params_t params;
+    gr_bad_param_t bad;
+    struct gr_probe probe; /* whether others can read its memory, they find out with this */
+};
+
+/* What is known of the processes of this job, by vpid. */
+static struct {
+    struct card **cards; /* NULL: not asked yet */
+    size_t size;
+} known;
+
+/* Stands for a process that has no card. */
+static struct card absent;
+
+/* Parameters about whose difference the user has been told. */
+static bool told[GR_NPARAMS];
+
+/* mpi_yield_when_idle: what acts on it, opal_progress, is told of it later only. */
+static bool yields(void)
+{
+    int index = mca_base_var_find("ompi", "mpi", NULL, "yield_when_idle");
+    const bool *value = NULL;
+
+    return index >= 0 && OPAL_SUCCESS == mca_base_var_get_value(index, &value, NULL, NULL) && NULL != value && *value;
+}
+
+int mca_coll_gpuring_peers_publish(void)
+{
+    struct card card;
+    char why[128];
+    int rc;
+
+    memset(&card, 0, sizeof(card));
+    card.version = WIRE_VERSION;
+    card.params = gr_process.params;
+    card.bad = mca_coll_gpuring_bad_param;
+    card.probe = gr_probe_make();
+    card.on = 0 != gr_process.priority && !mca_coll_gpuring_abi_differs(why, sizeof(why));
+    card.gpu = mca_coll_gpuring_gpu_possible();
+    card.node = mca_coll_gpuring_nodes_number();
+    card.rails = mca_coll_gpuring_rails_here();
+    card.yields = yields();
+    OPAL_MODEX_SEND(rc, GR_MODEX_SCOPE, gr_process.component,
+                    &card, sizeof(card));
+    return OPAL_SUCCESS == rc ? OMPI_SUCCESS : OMPI_ERROR;
+}
+
+void mca_coll_gpuring_peers_close(void)
+{
+    size_t k;
+
+    for (k = 0; k < known.size; k++) {
+        if (&absent != known.cards[k]) {
+            free(known.cards[k]);
+        }
+    }
+    free(known.cards);
+    known.cards = NULL;
+    known.size = 0;
+}
+
+/* Whether a process of ours can have said so. */
+static bool is_good(const struct card *card)
+{
+    return WIRE_VERSION == card->version && card->rails >= 1 && card->rails <= GR_NET_RAILS &&
+           mca_coll_gpuring_params_good(&card->params, &card->bad);
+}
+
+/* Ask for a process's card; &absent when it has none. */
+static struct card *fetch(ompi_proc_t *proc)
+{
+    struct card *card = NULL;
+    size_t size = 0;
+    int rc;
+
+    OPAL_MODEX_RECV(rc, gr_process.component,
+                    &proc->super.proc_name, (void **) &card, &size);
+    if (OPAL_SUCCESS == rc && NULL != card && sizeof(*card) == size && is_good(card)) {
+        return card;
+    }
+    free(card);
+    return &absent;
+}
+
+/* Make room for that many processes; false: no memory. Caller holds the lock. */
+static bool make_room(size_t wanted)
+{
+    size_t size = 2 * wanted;
+    struct card **grown;
+
+    if (wanted <= known.size) {
+        return true;
+    }
+    grown = realloc(known.cards, size * sizeof(*grown));
+    if (NULL == grown) {
+        return false;
+    }
+    memset(grown + known.size, 0, (size - known.size) * sizeof(*grown));
+    known.cards = grown;
+    known.size = size;
+    return true;
+}
+
+/* The card of a process of this job; asked for once, without holding the lock. NULL: no memory. */
+static struct card *card_of(ompi_proc_t *proc)
+{
+    opal_mutex_t *lock = &gr_process.lock;
+    size_t vpid = proc->super.proc_name.vpid;
+    struct card *card = NULL, *fetched;
+
+    OPAL_THREAD_LOCK(lock);
+    if (make_room(vpid + 1)) {
+        card = known.cards[vpid];
+    }
+    OPAL_THREAD_UNLOCK(lock);
+    if (NULL != card) {
+        return card;
+    }
+    fetched = fetch(proc);
+    OPAL_THREAD_LOCK(lock);
+    if (make_room(vpid + 1)) {
+        if (NULL == known.cards[vpid]) {
+            known.cards[vpid] = fetched;
+            fetched = &absent;
+        } /* else another thread was faster */
+        card = known.cards[vpid];
+    }
+    OPAL_THREAD_UNLOCK(lock);
+    if (&absent != fetched) {
+        free(fetched);
+    }
+    return card;
+}
+
+/* Say once per parameter that ranks differ, and what is used instead; only one rank of the communicator does. */
+static void tell_difference(struct ompi_communicator_t *comm, const char *topic, int param, int64_t mine, int64_t other,
+                            int rank)
+{
+    char a[64], b[64], d[64];
+
+    if (told[param] || 0 != ompi_comm_rank(comm)) {
+        return;
+    }
+    told[param] = true;
+    mca_coll_gpuring_warn(topic, mca_coll_gpuring_param_name(param),
+                          mca_coll_gpuring_param_text(param, mine, a, sizeof(a)), gr_comm_name(comm), rank,
+                          mca_coll_gpuring_param_text(param, other, b, sizeof(b)),
+                          mca_coll_gpuring_param_text(param, mca_coll_gpuring_param_default(param), d, sizeof(d)));
+}
+
+/* Say once what was bad on other ranks but not on this communicator's rank 0. */
+static void tell_bad(struct ompi_communicator_t *comm, struct card *const *cards)
+{
+    static bool said;
+    int p = ompi_comm_size(comm), r;
+
+    for (r = 1; r < p && !said && 0 == ompi_comm_rank(comm); r++) {
+        const gr_bad_param_t *bad = &cards[r]->bad;
+
+        if ('\0' != bad->name[0] && 0 != strcmp(bad->name, cards[0]->bad.name)) {
+            said = true;
+            mca_coll_gpuring_warn("bad-parameter-on-rank", bad->name, bad->value, r, gr_comm_name(comm), bad->allowed);
+        }
+    }
+}
+
+/* Where ranks differ, the default. Every rank computes the same. */
+static void merge_params(struct ompi_communicator_t *comm, struct card *const *cards, gr_params_t *merged)
+{
+    int p = ompi_comm_size(comm), k, r;
+    bool told_common = false;
+
+    *merged = cards[0]->params;
+    for (k = 0; k < GR_NPARAMS; k++) {
+        for (r = 1; r < p; r++) {
+            int64_t first = cards[0]->params.value[k], other = cards[r]->params.value[k];
+
+            if (other != first) {
+                /* that of all collectives differs: no need to say it for each */
+                if (!told_common || k < GR_PARAM_ALGORITHM) {
+                    tell_difference(comm, "parameter-differs", k, first, other, r);
+                }
+                told_common = told_common || GR_PARAM_COMMON == k;
+                merged->value[k] = mca_coll_gpuring_param_default(k);
+                break;
+            }
+        }
+    }
+}
+
+/* A torus is stated for MPI_COMM_WORLD; other communicators use it only where it happens to fit. */
+static void check_torus(struct ompi_communicator_t *comm, gr_params_t *params)
+{
+    struct gr_torus torus = mca_coll_gpuring_param_torus(params->value[GR_PARAM_TORUS]);
+    int p = ompi_comm_size(comm);
+    char text[64];
+
+    if (0 == torus.ndims || gr_torus_size(&torus) == p) {
+        return;
+    }
+    if (&ompi_mpi_comm_world.comm == comm && 0 == ompi_comm_rank(comm)) {
+        mca_coll_gpuring_param_text(GR_PARAM_TORUS, params->value[GR_PARAM_TORUS], text, sizeof(text));
+        mca_coll_gpuring_warn("torus-does-not-fit", text, gr_torus_size(&torus), p, p);
+    }
+    params->value[GR_PARAM_TORUS] = 0;
+}
+
+static bool takes_part(const struct card *card)
+{
+    return card->on && (card->gpu || 0 != card->params.value[GR_PARAM_HOST]);
+}
+
+/* Say once that gpuring is off on a rank; the lowest rank on which it is on does. */
+static void tell_off(struct ompi_communicator_t *comm, struct card *const *cards, int off)
+{
+    static bool said;
+    int speaker;
+
+    for (speaker = 0; !takes_part(cards[speaker]); speaker++) { /* it is on here at least */
+    }
+    if (!said && ompi_comm_rank(comm) == speaker) {
+        said = true;
+        mca_coll_gpuring_warn("off-on-rank", off, gr_comm_name(comm), speaker);
+    }
+}
+
+/* Whether all ranks want communicators of several nodes taken. */
+static bool nodes_wanted(struct ompi_communicator_t *comm, struct card *const *cards)
+{
+    int64_t first = cards[0]->params.value[GR_PARAM_NODES], other;
+    int p = ompi_comm_size(comm), r;
+
+    for (r = 1; r < p; r++) {
+        other = cards[r]->params.value[GR_PARAM_NODES];
+        if (other != first) {
+            tell_difference(comm, "parameter-differs", GR_PARAM_NODES, first, other, r);
+            first = mca_coll_gpuring_param_default(GR_PARAM_NODES);
+            break;
+        }
+    }
+    return 0 != first;
+}
+
+/* Rails between nodes: as many as each rank has. */
+static int count_rails(int p, struct card *const *cards, const gr_params_t *merged)
+{
+    int most = 1 == merged->value[GR_PARAM_NODES_RAILS] ? 1 : cards[0]->rails, r;
+
+    for (r = 1; r < p; r++) {
+        most = cards[r]->rails < most ? cards[r]->rails : most;
+    }
+    return most;
+}
+
+/* Where ranks are on several nodes: their order. OMPI error code. */
+static int find_order(mca_coll_gpuring_module_t *module, int p, struct card *const *cards)
+{
+    uint64_t *nodes = calloc((size_t) p, sizeof(*nodes));
+    int r, rc = OMPI_ERR_OUT_OF_RESOURCE;
+
+    for (r = 0; NULL != nodes && r < p; r++) {
+        nodes[r] = cards[r]->node;
+    }
+    if (NULL != nodes) {
+        rc = mca_coll_gpuring_nodes_order(module, p, nodes);
+    }
+    free(nodes);
+    return rc;
+}
+
+/* Find all cards; *refused is the reason why the communicator is not taken, or -1. OMPI error code. */
+static int gather_cards(struct ompi_communicator_t *comm, struct card **cards, int *refused,
+                        mca_coll_gpuring_module_t *module)
+{
+    ompi_proc_t *me = ompi_proc_local();
+    int p = ompi_comm_size(comm), r, off = -1;
+
+    if (1 == p || OMPI_COMM_IS_INTER(comm)) {
+        *refused = OMPI_COMM_IS_INTER(comm) ? GR_HANDOVER_INTER : GR_HANDOVER_ALONE;
+        return OMPI_SUCCESS;
+    }
+    for (r = 0; r < p; r++) {
+        ompi_proc_t *proc = ompi_comm_peer_lookup(comm, r);
+
+        if (proc->super.proc_name.jobid != me->super.proc_name.jobid) {
+            *refused = GR_HANDOVER_JOBS;
+            return OMPI_SUCCESS;
+        }
+    }
+    for (r = 0; r < p; r++) {
+        cards[r] = card_of(ompi_comm_peer_lookup(comm, r));
+        if (NULL == cards[r]) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+        off = off < 0 && !takes_part(cards[r]) ? r : off;
+        module->gpu = module->gpu || cards[r]->gpu;
+        module->shared = module->shared || cards[r]->yields;
+        module->all_gpu = module->all_gpu && cards[r]->gpu;
+    }
+    if (off >= 0) {
+        tell_off(comm, cards, off);
+        *refused = GR_HANDOVER_PEERS;
+        return OMPI_SUCCESS;
+    }
+    /* where another component may have won on some rank, it does the work on all */
+    for (r = 1; r < p; r++) {
+        if (cards[r]->params.value[GR_PARAM_PRIORITY] != cards[0]->params.value[GR_PARAM_PRIORITY]) {
+            tell_difference(comm, "priority-differs", GR_PARAM_PRIORITY, cards[0]->params.value[GR_PARAM_PRIORITY],
+                            cards[r]->params.value[GR_PARAM_PRIORITY], r);
+            *refused = GR_HANDOVER_PEERS;
+            return OMPI_SUCCESS;
+        }
+    }
+    *refused = -1;
+    return OMPI_SUCCESS;
+}
+
+/* Processes of the ranks, and whether this one can read the memory of them all. OMPI error code. */
+static int find_direct(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm, struct card *const *cards)
+{
+    int p = ompi_comm_size(comm), r;
+
+    free(module->pids); /* of an attempt that failed */
+    module->pids = calloc((size_t) p, sizeof(module->pids[0]));
+    if (NULL == module->pids) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    module->direct = 0 != module->params.value[GR_PARAM_SINGLE_COPY] && NULL == module->remote;
+    for (r = 0; r < p; r++) {
+        module->pids[r] = cards[r]->probe.pid;
+        module->direct = module->direct && gr_probe_test(&cards[r]->probe);
+    }
+    return OMPI_SUCCESS;
+}
+
+int mca_coll_gpuring_peers_decide(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm)
+{
+    struct card **cards = calloc((size_t) ompi_comm_size(comm), sizeof(struct card *));
+    int rc;
+
+    if (NULL == cards) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    module->gpu = module->shared = false;
+    module->all_gpu = true;
+    rc = gather_cards(comm, cards, &module->refused, module);
+    if (OMPI_SUCCESS == rc && 0 > module->refused) {
+        rc = mca_coll_gpuring_nodes_find(module, comm);
+    }
+    if (OMPI_SUCCESS == rc && 0 > module->refused && NULL != module->remote && !nodes_wanted(comm, cards)) {
+        module->refused = GR_HANDOVER_NODES;
+    }
+    if (OMPI_SUCCESS == rc && 0 > module->refused) {
+        tell_bad(comm, cards);
+        merge_params(comm, cards, &module->params);
+        check_torus(comm, &module->params);
+        rc = find_direct(module, comm, cards);
+        rc = OMPI_SUCCESS == rc && NULL != module->remote ? find_order(module, ompi_comm_size(comm), cards) : rc;
+    }
+    if (OMPI_SUCCESS == rc && 0 > module->refused && NULL != module->remote) {
+        module->rails = count_rails(ompi_comm_size(comm), cards, &module->params);
+        mca_coll_gpuring_rails_speak(module, comm);
+    }
+    free(cards);
+    return rc;
+}

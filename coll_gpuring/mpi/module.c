@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The module of one communicator: which collectives gpuring takes the place of, and whom it saved.
+ *
+ * Nothing is built before it is needed; a team is made by the first call that needs one (dispatch.c). A communicator that never
+ * calls a collective costs one small allocation.
+ */
+#include "mpi/module.h"
+
+#include "engine/collectives.h"
+#include "engine/devices.h"
+#include "engine/failure_messages.h"
+#include "engine/log.h"
+#include "engine/net_links.h"
+#include "engine/op_queue.h"
+#include "engine/process.h"
+#include "mpi/entry.h"
+#include "mpi/params.h"
+#include "mpi/staging/stage.h"
+
+#include "topo/torus.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm);
+static int module_disable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm);
+
+/*
+ * One in reserve: a communicator whose other ranks use gpuring must have a module here, too, or they wait for this rank.
+ * With the component's lock.
+ */
+static mca_coll_gpuring_module_t *reserve;
+
+void mca_coll_gpuring_modules_open(void)
+{
+    reserve = OBJ_NEW(mca_coll_gpuring_module_t); /* the first module brings another try */
+}
+
+void mca_coll_gpuring_modules_close(void)
+{
+    if (NULL != reserve) {
+        OBJ_RELEASE(reserve);
+    }
+    reserve = NULL;
+}
+
+static mca_coll_gpuring_module_t *module_new(void)
+{
+    mca_coll_gpuring_module_t *module = OBJ_NEW(mca_coll_gpuring_module_t);
+
+    OPAL_THREAD_LOCK(&gr_process.lock);
+    if (NULL == module) {
+        module = reserve;
+        reserve = NULL;
+    } else if (NULL == reserve) {
+        reserve = OBJ_NEW(mca_coll_gpuring_module_t);
+    }
+    OPAL_THREAD_UNLOCK(&gr_process.lock);
+    return module;
+}
+
+mca_coll_base_module_t *mca_coll_gpuring_comm_query(struct ompi_communicator_t *comm, int *priority)
+{
+    struct gr_process *c = &gr_process;
+    mca_coll_gpuring_module_t *module;
+    bool gpu = mca_coll_gpuring_gpu_possible();
+
+    /* Only GPUs or host = 1 give it work; what one rank alone does in host memory, coll/self does. */
+    if (0 == c->priority || (!gpu && (0 == c->params.value[GR_PARAM_HOST] || ompi_comm_size(comm) < 2 ||
+                                      OMPI_COMM_IS_INTER(comm)))) {
+        return NULL;
+    }
+    module = module_new();
+    if (NULL == module) {
+        return NULL;
+    }
+    module->super.coll_module_enable = module_enable;
+    module->super.coll_module_disable = module_disable;
+    mca_coll_gpuring_calls_install(module, gpu);
+    *priority = c->priority;
+    return &module->super;
+}
+
+/* Give back whatever was saved; harmless when repeated or after a partial enable. */
+static void forget_saved(mca_coll_gpuring_module_t *module)
+{
+#define FORGET(name)                                \
+    if (NULL != module->saved_##name##_module) {    \
+        OBJ_RELEASE(module->saved_##name##_module); \
+    }                                               \
+    module->saved_##name##_module = NULL;           \
+    module->saved_##name = NULL;
+    GR_FOR_EACH_FUNCTION(FORGET)
+#undef FORGET
+}
+
+static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm)
+{
+    mca_coll_gpuring_module_t *module = (mca_coll_gpuring_module_t *) base;
+    mca_coll_base_comm_coll_t *coll = comm->c_coll;
+    const char *missing = NULL;
+
+    /* those whose place we take; what nobody does, we do not offer either */
+#define SAVE(name)                                                                             \
+    if (NULL == coll->coll_##name || NULL == coll->coll_##name##_module) {                     \
+        module->super.coll_##name = NULL;                                                      \
+    } else if (NULL != module->super.coll_##name) {                                            \
+        module->saved_##name = coll->coll_##name;                                              \
+        module->saved_##name##_module = coll->coll_##name##_module;                            \
+        OBJ_RETAIN(module->saved_##name##_module);                                             \
+    }
+    GR_FOR_EACH_FUNCTION(SAVE)
+#undef SAVE
+    if (OMPI_COMM_IS_INTER(comm)) {
+        return OMPI_SUCCESS;
+    }
+    /* every call that is taken may have to be handed on, on some rank, so somebody must stand behind each */
+#define LOOK_FOR(name) missing = NULL == missing && NULL == module->saved_##name ? #name : missing;
+    GR_FOR_EACH_TAKEN(LOOK_FOR)
+#undef LOOK_FOR
+    if (NULL == missing) {
+        gr_process.world = gr_process.world || &ompi_mpi_comm_world.comm == comm;
+        return OMPI_SUCCESS;
+    }
+    if (gr_process.verbose >= 1 && 0 == ompi_comm_rank(comm)) {
+        opal_output(0, "gpuring: off on %s: no other component offers %s", gr_comm_name(comm), missing);
+    }
+    forget_saved(module);
+    return OMPI_ERR_NOT_FOUND;
+}
+
+/* Called once per collective that the module still owns. */
+static int module_disable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm)
+{
+    if (&ompi_mpi_comm_world.comm == comm) {
+        gr_process.world = false;
+        mca_coll_gpuring_net_world_ends();
+    }
+    forget_saved((mca_coll_gpuring_module_t *) base);
+    return OMPI_SUCCESS;
+}
+
+static void module_construct(mca_coll_gpuring_module_t *module)
+{
+#define CLEAR(name)               \
+    module->saved_##name = NULL;  \
+    module->saved_##name##_module = NULL;
+    GR_FOR_EACH_FUNCTION(CLEAR)
+#undef CLEAR
+    memset(module->lanes, 0, sizeof(module->lanes));
+    memset(module->nonce, 0, sizeof(module->nonce));
+    memset(module->why, 0, sizeof(module->why));
+    module->comm = NULL;
+    atomic_init(&module->failed, 0);
+    atomic_init(&module->untold, false);
+    atomic_init(&module->writing, 0);
+    atomic_init(&module->out, false);
+    atomic_init(&module->outs, 0);
+    atomic_init(&module->making, 0);
+    module->gpu = module->all_gpu = false;
+    module->hosts[0] = module->hosts[1] = NULL;
+    atomic_init(&module->decided, false);
+    module->refused = -1;
+    atomic_init(&module->stage, NULL);
+    module->pids = NULL;
+    module->remote = NULL;
+    module->order = NULL;
+    module->cluster = (struct gr_torus) {.ndims = 0};
+    module->rails = 1;
+    module->direct = false;
+}
+
+/* Never communicates: peers may be late, or gone. */
+static void module_destruct(mca_coll_gpuring_module_t *module)
+{
+    bool device = false;
+    int k;
+
+    forget_saved(module);
+    mca_coll_gpuring_failure_delist(module);
+    for (k = 0; k < GR_NORDERS; k++) {
+        device = device || (NULL != module->lanes[k] && NULL != module->lanes[k]->gpu);
+        mca_coll_gpuring_lane_free(module->lanes[k]);
+    }
+    if (device) {
+        mca_coll_gpuring_gpus_trim();
+    }
+    mca_coll_gpuring_stage_delete(module->stage);
+    free(module->pids);
+    free(module->remote);
+    free(module->order);
+}
+
+OBJ_CLASS_INSTANCE(mca_coll_gpuring_module_t, mca_coll_base_module_t, module_construct, module_destruct);

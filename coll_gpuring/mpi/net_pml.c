@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The transport of links to other nodes (net/transport.h) over Open MPI's point-to-point messages, for where there is no
+ * UCX. They travel on MPI_COMM_WORLD with tags of their own, negative: no receive of the application matches these.
+ *
+ *      tag - 0    [head | bytes | data that are few]   each connection has one receive posted
+ *      tag - 1    [data that are many]                 posted when their head has come, to where they belong
+ *
+ * Messages of one tag do not overtake each other, so the receives of data need no numbers.
+ *
+ * Requests are looked at only, in pml_progress(): what completes them is Open MPI's progress, which whoever waits calls
+ * anyway. Called from in here it would come back to the lanes, and those to the network that this thread has; so nothing
+ * here calls it but the end, and while a thread is in here lanes are not driven (mca_coll_gpuring_pml_inside()).
+ */
+#include "mpi/net_pml.h"
+
+#include "engine/process.h"
+#include "engine/runtime.h"
+
+#include "exec/errors.h"
+#include "net/transport.h"
+
+#include "ompi/mca/pml/pml.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PACKED_BYTES 8192 /* data up to that size go with their head */
+#define NOTE UINT64_MAX   /* in the place of bytes: there are no data */
+
+#define TAG_HEAD mca_coll_gpuring_tag(GR_TAGS_NET)
+#define TAG_DATA (TAG_HEAD - 1)
+#define MOST_HEADS 16     /* of a connection at a time: what keeps coming in does not keep the caller */
+
+struct first {
+    struct gr_net_head head;
+    uint64_t bytes;
+    unsigned char data[PACKED_BYTES];
+};
+#define FIRST_BYTES(data_bytes) (offsetof(struct first, data) + (data_bytes))
+
+struct connection {
+    struct connection *next;
+    void *peer;
+    int rank; /* in MPI_COMM_WORLD */
+    bool lost;
+    ompi_request_t *request;
+    struct first came;
+};
+
+/* A message that is being sent. */
+struct sending {
+    struct sending *next;
+    struct connection *to;
+    struct gr_net_message *message;
+    ompi_request_t *requests[2]; /* the first, the data */
+    struct first first;
+};
+
+/* Data that come in behind their head. */
+struct receiving {
+    struct receiving *next;
+    struct connection *from;
+    struct gr_net_head head;
+    ompi_request_t *request;
+    void *dropped; /* nobody wants them */
+};
+
+struct pml {
+    const struct gr_transport_up *up;
+    struct connection *connections;
+    struct sending *sendings, *unused;
+    struct receiving *receivings;
+};
+
+static _Thread_local bool inside;
+
+bool mca_coll_gpuring_pml_inside(void)
+{
+    return inside;
+}
+
+static struct ompi_communicator_t *world(void)
+{
+    return &ompi_mpi_comm_world.comm;
+}
+
+static void lose(struct pml *p, struct connection *c, const char *why)
+{
+    c->lost = true;
+    p->up->lost(p->up->ctx, c->peer, why);
+}
+
+/* ---- what goes out ---- */
+
+static struct sending *sending_get(struct pml *p)
+{
+    struct sending *s = p->unused;
+
+    if (NULL == s) {
+        return malloc(sizeof(*s));
+    }
+    p->unused = s->next;
+    return s;
+}
+
+static void sending_put(struct pml *p, struct sending *s)
+{
+    s->next = p->unused;
+    p->unused = s;
+}
+
+/* 1: it is through; 0: not yet; negative: it failed. */
+static int sending_state(struct sending *s)
+{
+    int first = mca_coll_gpuring_request_done(&s->requests[0]), data = mca_coll_gpuring_request_done(&s->requests[1]);
+
+    return 0 > first || 0 > data ? GR_ERR_LOST : first && data;
+}
+
+static int post_send(const void *buf, size_t bytes, int tag, const struct connection *c, ompi_request_t **request)
+{
+    return MCA_PML_CALL(isend(buf, bytes, MPI_BYTE, c->rank, tag, MCA_PML_BASE_SEND_STANDARD, world(), request));
+}
+
+static int send_both(struct sending *s, const void *data, size_t bytes)
+{
+    bool packed = NULL != data && bytes <= PACKED_BYTES;
+    int rc;
+
+    s->requests[0] = s->requests[1] = MPI_REQUEST_NULL;
+    s->first.head = s->message->head;
+    s->first.bytes = NULL == data ? NOTE : bytes;
+    if (packed) {
+        memcpy(s->first.data, data, bytes);
+    }
+    rc = post_send(&s->first, FIRST_BYTES(packed ? bytes : 0), TAG_HEAD, s->to, &s->requests[0]);
+    if (OMPI_SUCCESS == rc && NULL != data && !packed) {
+        rc = post_send(data, bytes, TAG_DATA, s->to, &s->requests[1]);
+    }
+    return rc;
+}
+
+static int pml_send(void *end, void *connection, struct gr_net_message *message, const void *data, size_t bytes)
+{
+    struct pml *p = end;
+    struct connection *c = connection;
+    struct sending *s = c->lost ? NULL : sending_get(p);
+    int state;
+
+    if (NULL == s) {
+        return c->lost ? GR_ERR_LOST : GR_ERR_NOMEM;
+    }
+    s->to = c;
+    s->message = message;
+    inside = true;
+    state = OMPI_SUCCESS == send_both(s, data, bytes) ? sending_state(s) : GR_ERR_LOST;
+    inside = false;
+    if (0 > state) {
+        lose(p, c, "Open MPI cannot send a message"); /* s is not used again: one of its requests may be under way */
+    } else if (1 == state) {
+        sending_put(p, s);
+    } else {
+        s->next = p->sendings;
+        p->sendings = s;
+    }
+    return state;
+}
+
+static void look_at_sendings(struct pml *p)
+{
+    struct sending **at = &p->sendings, *s;
+    int state;
+
+    while (NULL != (s = *at)) {
+        state = sending_state(s);
+        if (0 == state) {
+            at = &s->next;
+            continue;
+        }
+        *at = s->next;
+        if (0 > state && !s->to->lost) {
+            lose(p, s->to, "Open MPI has not sent a message");
+        }
+        p->up->sent(p->up->ctx, s->message, 0 > state ? GR_ERR_LOST : 0);
+        if (0 < state) {
+            sending_put(p, s);
+        }
+    }
+}
+
+/* ---- what comes in ---- */
+
+static int post_head(struct connection *c)
+{
+    return MCA_PML_CALL(irecv(&c->came, sizeof(c->came), MPI_BYTE, c->rank, TAG_HEAD, world(), &c->request));
+}
+
+/* The data of a head are on their way. OMPI error code. */
+static int fetch(struct pml *p, struct connection *c, void *to)
+{
+    struct receiving *r = malloc(sizeof(*r));
+    size_t bytes = c->came.bytes;
+    int rc;
+
+    if (NULL == r) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    *r = (struct receiving) {p->receivings, c, c->came.head, MPI_REQUEST_NULL, NULL};
+    if (NULL == to) {
+        to = r->dropped = malloc(bytes);
+    }
+    rc = NULL == to ? OMPI_ERR_OUT_OF_RESOURCE
+                    : MCA_PML_CALL(irecv(to, bytes, MPI_BYTE, c->rank, TAG_DATA, world(), &r->request));
+    if (OMPI_SUCCESS != rc) {
+        free(r->dropped);
+        free(r);
+        return rc;
+    }
+    p->receivings = r;
+    return OMPI_SUCCESS;
+}
+
+/* A head has come. OMPI error code. */
+static int take(struct pml *p, struct connection *c)
+{
+    const struct gr_transport_up *up = p->up;
+    const struct first *first = &c->came;
+    void *to;
+    int rc = OMPI_SUCCESS, on_gpu;
+
+    if (NOTE == first->bytes) {
+        up->noted(up->ctx, &first->head);
+        return OMPI_SUCCESS;
+    }
+    to = up->place(up->ctx, &first->head, first->bytes, &on_gpu);
+    if (first->bytes > PACKED_BYTES) {
+        rc = fetch(p, c, to);
+        if (OMPI_SUCCESS != rc && NULL != to) {
+            up->placed(up->ctx, &first->head, GR_ERR_LOST);
+        }
+    } else if (NULL != to) {
+        memcpy(to, first->data, first->bytes);
+        up->placed(up->ctx, &first->head, 0);
+    }
+    return rc;
+}
+
+static void look_at_heads(struct pml *p, struct connection *c)
+{
+    int k, rc = 1;
+
+    for (k = 0; k < MOST_HEADS && !c->lost; k++) {
+        rc = mca_coll_gpuring_request_done(&c->request);
+        if (0 == rc) {
+            return;
+        }
+        if (0 > rc || OMPI_SUCCESS != take(p, c) || OMPI_SUCCESS != post_head(c)) {
+            lose(p, c, "Open MPI cannot receive a message");
+        }
+    }
+}
+
+static void look_at_receivings(struct pml *p)
+{
+    struct receiving **at = &p->receivings, *r;
+    int state;
+
+    while (NULL != (r = *at)) {
+        state = mca_coll_gpuring_request_done(&r->request);
+        if (0 == state) {
+            at = &r->next;
+            continue;
+        }
+        *at = r->next;
+        if (0 > state && !r->from->lost) {
+            lose(p, r->from, "Open MPI has not received a message");
+        }
+        if (NULL == r->dropped) {
+            p->up->placed(p->up->ctx, &r->head, 0 > state ? GR_ERR_LOST : 0);
+        }
+        free(r->dropped);
+        free(r);
+    }
+}
+
+static void pml_progress(void *end)
+{
+    struct pml *p = end;
+    struct connection *c;
+
+    inside = true;
+    for (c = p->connections; NULL != c; c = c->next) {
+        look_at_heads(p, c);
+    }
+    look_at_receivings(p);
+    look_at_sendings(p);
+    inside = false;
+}
+
+/* ---- connections ---- */
+
+static size_t pml_address(void *end, void *address, size_t size)
+{
+    int rank = ompi_comm_rank(world());
+
+    (void) end;
+    if (sizeof(rank) <= size) {
+        memcpy(address, &rank, sizeof(rank));
+    }
+    return sizeof(rank);
+}
+
+static int pml_connect(void *end, const void *address, void *peer, void **connection, char *why, size_t size)
+{
+    struct pml *p = end;
+    struct connection *c = calloc(1, sizeof(*c));
+    int rc;
+
+    if (NULL == c) {
+        return GR_ERR_NOMEM;
+    }
+    c->peer = peer;
+    memcpy(&c->rank, address, sizeof(c->rank));
+    inside = true;
+    rc = c->rank >= 0 && c->rank < ompi_comm_size(world()) ? post_head(c) : OMPI_ERR_BAD_PARAM;
+    inside = false;
+    if (OMPI_SUCCESS != rc) {
+        snprintf(why, size, "Open MPI posts no receive from rank %d of MPI_COMM_WORLD: error %d", c->rank, rc);
+        free(c);
+        return GR_ERR_UNREACHED;
+    }
+    c->next = p->connections;
+    p->connections = c;
+    *connection = c;
+    return 0;
+}
+
+/* ---- beginning and end ---- */
+
+static int pml_open(void **end, const struct gr_transport_up *up, const char *device, char *why, size_t size)
+{
+    struct pml *p;
+
+    (void) device; /* Open MPI chooses */
+    if (!gr_process.world) {
+        snprintf(why, size, "links over Open MPI's messages need gpuring on MPI_COMM_WORLD");
+        return GR_ERR_NET;
+    }
+    p = calloc(1, sizeof(*p));
+    if (NULL == p) {
+        return GR_ERR_NOMEM;
+    }
+    p->up = up;
+    *end = p;
+    return 0;
+}
+
+/* What Open MPI does not give back in time stays: it may still write there. */
+static void connection_close(struct connection *c)
+{
+    static const double force = 1; /* seconds; it takes no others to cancel a receive */
+    double until = mca_coll_gpuring_now() + force;
+
+    if (MPI_REQUEST_NULL != c->request) {
+        (void) ompi_request_cancel(c->request);
+    }
+    while (0 == mca_coll_gpuring_request_done(&c->request) && mca_coll_gpuring_now() < until) {
+        opal_progress();
+    }
+    if (MPI_REQUEST_NULL == c->request) {
+        free(c);
+    }
+}
+
+static void pml_close(void *end, double patience)
+{
+    struct pml *p = end;
+    struct connection *c;
+    struct sending *s;
+    double until = mca_coll_gpuring_now() + patience;
+
+    while ((NULL != p->sendings || NULL != p->receivings) && mca_coll_gpuring_now() < until) {
+        opal_progress();
+        pml_progress(p);
+    }
+    for (s = p->sendings; NULL != s; s = s->next) {
+        p->up->sent(p->up->ctx, s->message, GR_ERR_LOST);
+    }
+    while (NULL != (c = p->connections)) {
+        p->connections = c->next;
+        connection_close(c);
+    }
+    while (NULL != (s = p->unused)) {
+        p->unused = s->next;
+        free(s);
+    }
+    free(p);
+}
+
+const struct gr_transport mca_coll_gpuring_pml = {
+    GR_TRANSPORT_VERSION, "pml", pml_open, pml_close, pml_address, pml_connect, pml_send, pml_progress, NULL, NULL,
+};

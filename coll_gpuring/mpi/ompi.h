@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The headers of Open MPI that most of these files need, and what differs between its series (compat/). */
+#ifndef GR_MPI_OMPI_H
+#define GR_MPI_OMPI_H
+
+#include "ompi_config.h"
+
+#include "mpi.h"
+#include "ompi/communicator/communicator.h"
+#include "ompi/constants.h"
+#include "ompi/datatype/ompi_datatype.h"
+#include "ompi/mca/coll/base/base.h"
+#include "ompi/mca/coll/base/coll_base_util.h"
+#include "ompi/mca/coll/coll.h"
+#include "ompi/mca/mca.h"
+#include "ompi/op/op.h"
+#include "ompi/request/request.h"
+#include "opal/runtime/opal_progress.h"
+#include "opal/util/output.h"
+
+#include GR_COMPAT_HEADER
+
+#include <stdatomic.h>
+#include <string.h>
+
+#endif

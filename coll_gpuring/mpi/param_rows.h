@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of MCA parameters. */
+#ifndef GR_MPI_PARAM_ROWS_H
+#define GR_MPI_PARAM_ROWS_H
+
+#include "mpi/ompi.h"
+
+BEGIN_C_DECLS
+
+enum gr_param_kind {
+    GR_KIND_INT, GR_KIND_ALGORITHM, GR_KIND_PROTOCOL, GR_KIND_TORUS, GR_KIND_SYNC, GR_KIND_TRANSPORT, GR_KIND_REPORT
+};
+
+struct gr_param_row {
+    const char *name;
+    enum gr_param_kind kind;
+    int shared;        /* an enum gr_shared_param, or -1: may differ between ranks */
+    int def, min, max; /* GR_KIND_INT */
+    int *local;        /* GR_KIND_INT, not shared: where the checked value goes */
+    const char *help;
+};
+
+#define GR_PARAM_ROWS 40
+
+extern const struct gr_param_row mca_coll_gpuring_param_rows[GR_PARAM_ROWS];
+
+END_C_DECLS
+
+#endif

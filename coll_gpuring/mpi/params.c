@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * MCA parameters: one table (param_rows.c) by which they are registered, checked and described.
+ *
+ * A bad value gives one message that names the parameter, the value and the allowed values; then the
+ * documented default is used.
+ */
+#include "mpi/params.h"
+
+#include "engine/log.h"
+#include "engine/net_links.h"
+#include "engine/process.h"
+#include "mpi/comm_torus.h"
+#include "mpi/param_rows.h"
+
+#include "exec/door.h"
+#include "exec/words.h"
+#include "sched/protocol.h"
+#include "sched/sched.h"
+#include "timing/timer.h"
+#include "topo/torus.h"
+
+#include "opal/mca/base/mca_base_var.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct gr_param_row *const rows = mca_coll_gpuring_param_rows;
+
+/* What was registered, by row; the variable system writes here. */
+static union {
+    int number;
+    char *text;
+} raw[GR_PARAM_ROWS];
+
+static const char *const text_default[] = {
+    [GR_KIND_ALGORITHM] = "auto", [GR_KIND_PROTOCOL] = "auto",  [GR_KIND_TORUS] = "",
+    [GR_KIND_SYNC] = "none",      [GR_KIND_TRANSPORT] = "auto", [GR_KIND_REPORT] = "none",
+};
+
+/* GR_NWAYS when there is none of that name. */
+static int find_way(const char *name)
+{
+    int w;
+
+    for (w = 0; w < GR_NWAYS && 0 != strcmp(name, gr_way_name(w)); w++) {
+    }
+    return w;
+}
+
+/* Whether the parameter of all collectives, or of one, may say so. */
+static bool way_is_allowed(int param, int way)
+{
+    if (GR_PARAM_COMMON == param) {
+        return true;
+    }
+    return GR_WAY_MAILBOX == way
+               ? GR_PARAM_ALGORITHM + GR_COLL_ALLTOALL != param
+               : gr_algo_has((enum gr_algo) way, (enum gr_coll) (param - GR_PARAM_ALGORITHM));
+}
+
+int mca_coll_gpuring_params_register(void)
+{
+    mca_base_component_t *component = gr_process.component;
+    size_t k;
+    int rc;
+
+    for (k = 0; k < GR_PARAM_ROWS; k++) {
+        bool number = GR_KIND_INT == rows[k].kind;
+
+        if (number) {
+            raw[k].number = rows[k].def;
+        } else {
+            raw[k].text = (char *) text_default[rows[k].kind];
+        }
+        rc = mca_base_component_var_register(component, rows[k].name, rows[k].help,
+                                             number ? MCA_BASE_VAR_TYPE_INT : MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0,
+                                             OPAL_INFO_LVL_4, MCA_BASE_VAR_SCOPE_READONLY, &raw[k]);
+        if (0 > rc) {
+            return rc;
+        }
+    }
+    return OMPI_SUCCESS;
+}
+
+gr_bad_param_t mca_coll_gpuring_bad_param;
+
+/*
+ * A bad value is usually bad on all ranks: rank 0 of the job says so. What is bad elsewhere only, the
+ * communicator's rank 0 says when it sees that rank's card (modex.c).
+ */
+static void complain(const struct gr_param_row *row, const char *value, const char *allowed, const char *def)
+{
+    gr_bad_param_t *bad = &mca_coll_gpuring_bad_param;
+
+    if ('\0' == bad->name[0]) {
+        snprintf(bad->name, sizeof(bad->name), "%s", row->name);
+        snprintf(bad->value, sizeof(bad->value), "%s", value);
+        snprintf(bad->allowed, sizeof(bad->allowed), "%s", allowed);
+    }
+    if (0 == OPAL_PROC_MY_NAME.vpid) {
+        mca_coll_gpuring_warn("bad-parameter", row->name, value, allowed, def);
+    }
+}
+
+/* What a number must be a multiple of. */
+static int multiple_of(const struct gr_param_row *row)
+{
+    if (GR_PARAM_SLOT_BYTES == row->shared) {
+        return GR_CACHE_LINE;
+    }
+    return GR_PARAM_DEVICE_SLOT_BYTES == row->shared ? 256 : 1;
+}
+
+/* Whether all extents are there, and are as check_torus() allows. */
+static bool torus_is_good(int64_t packed)
+{
+    struct gr_torus torus = mca_coll_gpuring_param_torus(packed);
+    int64_t product = 1;
+    int d;
+
+    for (d = 0; d < torus.ndims; d++) {
+        if (torus.dims[d] < 1 || torus.dims[d] > INT16_MAX) {
+            return false;
+        }
+        product *= torus.dims[d];
+    }
+    return packed >= 0 && product <= INT_MAX;
+}
+
+/* Whether a checked value of this row can be that. */
+static bool is_good(const struct gr_param_row *row, int64_t value)
+{
+    switch (row->kind) {
+    case GR_KIND_INT:
+        return value >= row->min && value <= row->max && 0 == value % multiple_of(row);
+    case GR_KIND_ALGORITHM:
+        return -1 == value ||
+               (value >= 0 && value < GR_NWAYS && way_is_allowed(row->shared, (int) value));
+    case GR_KIND_PROTOCOL:
+        return value >= -1 && value < GR_NPROTOCOLS;
+    case GR_KIND_SYNC:
+        return value >= 0 && value < GR_NSYNCS;
+    case GR_KIND_TORUS:
+        return torus_is_good(value);
+    default:
+        return true;
+    }
+}
+
+bool mca_coll_gpuring_params_good(const gr_params_t *params, const gr_bad_param_t *bad)
+{
+    size_t k;
+
+    for (k = 0; k < GR_PARAM_ROWS; k++) {
+        if (rows[k].shared >= 0 && !is_good(&rows[k], params->value[rows[k].shared])) {
+            return false;
+        }
+    }
+    return NULL != memchr(bad->name, '\0', sizeof(bad->name)) &&
+           NULL != memchr(bad->value, '\0', sizeof(bad->value)) &&
+           NULL != memchr(bad->allowed, '\0', sizeof(bad->allowed));
+}
+
+static int64_t check_int(const struct gr_param_row *row, int value)
+{
+    char given[32], allowed[64], def[32], of[32] = "";
+    int multiple = multiple_of(row);
+
+    if (is_good(row, value)) {
+        return value;
+    }
+    if (multiple > 1) {
+        snprintf(of, sizeof(of), ", a multiple of %d", multiple);
+    }
+    snprintf(given, sizeof(given), "%d", value);
+    snprintf(allowed, sizeof(allowed), "%d..%d%s", row->min, row->max, of);
+    snprintf(def, sizeof(def), "%d", row->def);
+    complain(row, given, allowed, def);
+    return row->def;
+}
+
+static int64_t check_algorithm(const struct gr_param_row *row, const char *text)
+{
+    char allowed[sizeof(mca_coll_gpuring_bad_param.allowed)] = "auto";
+    int way = find_way(text), w;
+
+    if (0 == strcmp(text, "auto")) {
+        return -1;
+    }
+    if (GR_NWAYS != way && way_is_allowed(row->shared, way)) {
+        return way;
+    }
+    for (w = 0; w < GR_NWAYS; w++) {
+        if (way_is_allowed(row->shared, w)) {
+            gr_words_add(allowed, sizeof(allowed), gr_way_name(w));
+        }
+    }
+    complain(row, text, allowed, "auto");
+    return -1;
+}
+
+static int64_t check_torus(const struct gr_param_row *row, const char *text)
+{
+    struct gr_torus torus = {.ndims = 0};
+    bool good = 0 == gr_torus_parse(text, &torus);
+    int64_t packed = 0;
+    int d;
+
+    for (d = torus.ndims - 1; good && d >= 0; d--) {
+        good = torus.dims[d] <= INT16_MAX;
+        packed = packed << 16 | torus.dims[d];
+    }
+    if (!good) {
+        complain(row, text, "1 to 4 extents from 1 to 32767, as in 4x4x2", "no torus");
+        return 0;
+    }
+    return packed;
+}
+
+/* Parameters that are one of some words; their default is a word of its own, or one of these. */
+static const struct {
+    const char *(*name)(int value);
+    int n;
+    const char *allowed;
+} words[] = {
+    [GR_KIND_PROTOCOL] = {gr_protocol_name, GR_NPROTOCOLS, "auto simple ll ll128"},
+    [GR_KIND_SYNC] = {gr_sync_name, GR_NSYNCS, "none start barrier timed"},
+    [GR_KIND_TRANSPORT] = {mca_coll_gpuring_transport_name, GR_NTRANSPORTS, "auto ucx pml"},
+};
+
+static int64_t check_word(const struct gr_param_row *row, const char *text)
+{
+    int k;
+
+    for (k = 0; k < words[row->kind].n; k++) {
+        if (0 == strcmp(text, words[row->kind].name(k))) {
+            return k;
+        }
+    }
+    if (0 != strcmp(text, text_default[row->kind])) {
+        complain(row, text, words[row->kind].allowed, text_default[row->kind]);
+    }
+    return row->def;
+}
+
+/* A copy: the variable system frees its own before the component is closed. */
+static char *check_report(const struct gr_param_row *row, const char *text)
+{
+    if (0 == strcmp(text, "none") || 0 == strcmp(text, "summary") || (0 == strncmp(text, "json:", 5) && text[5])) {
+        return strdup(text);
+    }
+    complain(row, text, "none summary json:FILE", "none");
+    return strdup("none");
+}
+
+void mca_coll_gpuring_params_check(void)
+{
+    gr_params_t *p = &gr_process.params;
+    int64_t common = -1, value = 0;
+    size_t k;
+
+    for (k = 0; k < GR_PARAM_ROWS; k++) {
+        const struct gr_param_row *row = &rows[k];
+        const char *text = GR_KIND_INT == row->kind || NULL == raw[k].text ? "" : raw[k].text;
+
+        switch (row->kind) {
+        case GR_KIND_INT:
+            value = check_int(row, raw[k].number);
+            break;
+        case GR_KIND_ALGORITHM:
+            value = check_algorithm(row, text);
+            break;
+        case GR_KIND_PROTOCOL:
+        case GR_KIND_SYNC:
+        case GR_KIND_TRANSPORT:
+            value = check_word(row, text);
+            break;
+        case GR_KIND_TORUS:
+            value = check_torus(row, text);
+            break;
+        case GR_KIND_REPORT:
+            free(gr_process.report);
+            gr_process.report = check_report(row, text);
+            break;
+        }
+        if (NULL != row->local) {
+            *row->local = (int) value;
+        }
+        if (GR_PARAM_COMMON == row->shared) {
+            common = value; /* the rows of the collectives follow */
+        } else if (GR_KIND_ALGORITHM == row->kind && value < 0 && common >= 0 &&
+                   way_is_allowed(row->shared, (int) common)) {
+            value = common;
+        }
+        if (row->shared >= 0) {
+            p->value[row->shared] = value;
+        }
+    }
+}
+
+/* The row that describes a shared parameter; each has one. */
+static const struct gr_param_row *shared_row(int param)
+{
+    const struct gr_param_row *row = rows;
+
+    while (row->shared != param) {
+        row++;
+    }
+    return row;
+}
+
+const char *mca_coll_gpuring_param_name(int param)
+{
+    return shared_row(param)->name;
+}
+
+int64_t mca_coll_gpuring_param_default(int param)
+{
+    return param >= GR_PARAM_COMMON ? -1 : shared_row(param)->def;
+}
+
+const char *mca_coll_gpuring_param_text(int param, int64_t value, char *buf, size_t size)
+{
+    struct gr_torus torus;
+    size_t used = 0;
+    int d;
+
+    if (param >= GR_PARAM_COMMON) {
+        snprintf(buf, size, "%s", value < 0 ? "auto" : gr_way_name((int) value));
+    } else if (GR_PARAM_PROTOCOL == param) {
+        snprintf(buf, size, "%s", value < 0 ? "auto" : gr_protocol_name((int) value));
+    } else if (GR_PARAM_STEP_SYNC == param) {
+        snprintf(buf, size, "%s", gr_sync_name((int) value));
+    } else if (GR_PARAM_TORUS == param) {
+        torus = mca_coll_gpuring_param_torus(value);
+        snprintf(buf, size, "none");
+        for (d = 0; d < torus.ndims && used < size; d++) {
+            used += (size_t) snprintf(buf + used, size - used, "%s%d", d > 0 ? "x" : "", torus.dims[d]);
+        }
+    } else {
+        snprintf(buf, size, "%lld", (long long) value);
+    }
+    return buf;
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Counters: for tools through MPI_T (calls and bytes per collective, calls per algorithm, hand-overs per
+ * reason), and the table that a job can end with.
+ */
+#include "mpi/report.h"
+
+#include "engine/collectives.h"
+#include "engine/process.h"
+#include "engine/runtime.h"
+#include "mpi/params.h"
+
+#include "sched/sched.h"
+#include "timing/timer.h"
+
+#include "opal/mca/base/mca_base_pvar.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef _Atomic unsigned long long counter_t;
+
+static counter_t calls[GR_NTAKEN], bytes[GR_NTAKEN], on_device[GR_NTAKEN], zero_copy[GR_NTAKEN], by_way[GR_NWAYS];
+static counter_t handovers[GR_NHANDOVERS];
+
+/* For the report: sums in nanoseconds and bytes, in host memory and on devices, per collective and algorithm. */
+static struct {
+    counter_t calls, bytes, ns, bus_bytes;
+} sums[2][GR_NTAKEN][GR_NWAYS];
+
+static const char *const handover_names[GR_NHANDOVERS] = {
+    [GR_HANDOVER_OP] = "operation", [GR_HANDOVER_JOBS] = "jobs",   [GR_HANDOVER_PEERS] = "peers",
+    [GR_HANDOVER_NODES] = "nodes",  [GR_HANDOVER_SETUP] = "setup", [GR_HANDOVER_HOST] = "host",
+    [GR_HANDOVER_ALONE] = "alone",  [GR_HANDOVER_INTER] = "inter", [GR_HANDOVER_STAGED] = "staged",
+    [GR_HANDOVER_SHORT] = "short",  [GR_HANDOVER_LARGE] = "large",
+};
+
+static const char *const handover_help[GR_NHANDOVERS] = {
+    [GR_HANDOVER_OP] = "the operation is user-defined, or not commutative",
+    [GR_HANDOVER_JOBS] = "the communicator spans several jobs",
+    [GR_HANDOVER_PEERS] = "gpuring is absent, off, of another version or priority on some rank",
+    [GR_HANDOVER_NODES] = "the communicator spans several nodes, and coll_gpuring_nodes is 0",
+    [GR_HANDOVER_SETUP] = "there was no shared memory or no network for the links on some rank",
+    [GR_HANDOVER_HOST] = "the buffers are in host memory, and coll_gpuring_host is 0",
+    [GR_HANDOVER_ALONE] = "the communicator has one rank",
+    [GR_HANDOVER_INTER] = "it is an intercommunicator",
+    [GR_HANDOVER_STAGED] = "a collective without kernels, with buffers on a device",
+    [GR_HANDOVER_SHORT] = "it is too short to ask all nodes where its buffers are, and coll_gpuring_host is 0",
+    [GR_HANDOVER_LARGE] = "it moves more than coll_gpuring_pack_mib",
+};
+
+const char *mca_coll_gpuring_handover_name(int reason)
+{
+    return handover_help[reason];
+}
+
+static int add_counter(const char *kind, const char *name, const char *help, counter_t *counter)
+{
+    mca_base_component_t *component = gr_process.component;
+    char full[64], text[160];
+    int rc;
+
+    snprintf(full, sizeof(full), "%s_%s", kind, name);
+    snprintf(text, sizeof(text), "%s %s", help, name);
+    rc = mca_base_component_pvar_register(component, full, text, OPAL_INFO_LVL_4, MCA_BASE_PVAR_CLASS_COUNTER,
+                                          MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
+                                          MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, NULL, NULL,
+                                          NULL, (void *) counter);
+    return 0 > rc ? rc : OMPI_SUCCESS;
+}
+
+int mca_coll_gpuring_stats_register(void)
+{
+    int k, rc = OMPI_SUCCESS;
+
+    for (k = 0; k < GR_NTAKEN && OMPI_SUCCESS == rc; k++) {
+        rc = add_counter("calls", gr_calls[k].name, "Calls that gpuring did itself:", &calls[k]);
+        if (OMPI_SUCCESS == rc) {
+            rc = add_counter("bytes", gr_calls[k].name, "Bytes (S) of the calls that gpuring did itself:", &bytes[k]);
+        }
+        if (OMPI_SUCCESS == rc) {
+            rc = add_counter("device_calls", gr_calls[k].name, "Calls that gpuring did on devices:", &on_device[k]);
+        }
+        if (OMPI_SUCCESS == rc) {
+            rc = add_counter("zero_copy_calls", gr_calls[k].name,
+                             "Calls on devices in which this process had other ranks' receive buffers mapped, or between "
+                             "nodes in which UCX sent from its buffers:",
+                             &zero_copy[k]);
+        }
+    }
+    for (k = 0; k < GR_NWAYS && OMPI_SUCCESS == rc; k++) {
+        rc = add_counter("algorithm", gr_way_name(k), "Calls done with the algorithm", &by_way[k]);
+    }
+    for (k = 0; k < GR_NHANDOVERS && OMPI_SUCCESS == rc; k++) {
+        rc = add_counter("handover", handover_names[k], "Calls handed to the saved collective, reason:",
+                         &handovers[k]);
+    }
+    return rc;
+}
+
+bool mca_coll_gpuring_stats_timed(void)
+{
+    const char *report = gr_process.report;
+
+    return NULL != report && 'n' != report[0]; /* "none" */
+}
+
+/* Factor from algbw to busbw; docs/measuring.md. */
+static double bus_factor(enum gr_coll coll, int ranks)
+{
+    double share = (double) (ranks - 1) / ranks;
+
+    switch (coll) {
+    case GR_COLL_ALLREDUCE:
+        return 2 * share;
+    case GR_COLL_ALLGATHER:
+    case GR_COLL_REDUCE_SCATTER:
+        return share;
+    default:
+        return 1;
+    }
+}
+
+/* A locked instruction would wait for all stores before it, a mailbox's post among them. */
+static void add(counter_t *counter, unsigned long long value)
+{
+    if (gr_threaded()) {
+        atomic_fetch_add_explicit(counter, value, memory_order_relaxed);
+    } else {
+        atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + value,
+                              memory_order_relaxed);
+    }
+}
+
+void mca_coll_gpuring_stats_call(enum gr_call_id id, int way, bool device, int ranks, size_t size, double us)
+{
+    add(&calls[id], 1);
+    add(&bytes[id], size);
+    add(&by_way[way], 1);
+    if (device) {
+        add(&on_device[id], 1);
+    }
+    if (mca_coll_gpuring_stats_timed()) {
+        add(&sums[device][id][way].calls, 1);
+        add(&sums[device][id][way].bytes, size);
+        add(&sums[device][id][way].ns, (unsigned long long) (1e3 * us));
+        add(&sums[device][id][way].bus_bytes,
+            (unsigned long long) ((double) size * bus_factor(gr_calls[id].coll, ranks)));
+    }
+}
+
+void mca_coll_gpuring_stats_zero_copy(enum gr_call_id id)
+{
+    add(&zero_copy[id], 1);
+}
+
+void mca_coll_gpuring_stats_handover(enum gr_handover reason)
+{
+    add(&handovers[reason], 1);
+}
+
+static bool report_row(FILE *f, bool json, const char *comma, int device, int id, int way)
+{
+    double n = (double) sums[device][id][way].calls, ns = (double) sums[device][id][way].ns;
+    double size = (double) sums[device][id][way].bytes, bus = (double) sums[device][id][way].bus_bytes;
+
+    if (0 == n) {
+        return false;
+    }
+    ns = ns > 0 ? ns : 1;
+    fprintf(f,
+            json ? "%s\n  {\"collective\": \"%s\", \"memory\": \"%s\", \"algorithm\": \"%s\", \"calls\": %.0f, "
+                   "\"bytes\": %.0f, \"avg_us\": %.3f, \"algbw_GBs\": %.4f, \"busbw_GBs\": %.4f}"
+                 : "%s# %-20s %-6s %-7s %10.0f %16.0f %12.3f %10.4f %10.4f\n",
+            comma, gr_calls[id].name, device ? "cuda" : "host", gr_way_name(way), n, size, ns / n / 1e3, size / ns,
+            bus / ns);
+    return true;
+}
+
+static const char *report_rows(FILE *f, bool json)
+{
+    const char *comma = "";
+    int device, id, way;
+
+    for (device = 0; device < 2; device++) {
+        for (id = 0; id < GR_NTAKEN; id++) {
+            for (way = 0; way < GR_NWAYS; way++) {
+                comma = report_row(f, json, comma, device, id, way) && json ? "," : comma;
+            }
+        }
+    }
+    return comma;
+}
+
+/* ---- step timing ---- */
+
+static struct gr_timing_report timing;
+static gr_lock_t timing_lock;
+
+void mca_coll_gpuring_stats_timing(const struct gr_timing_report *r)
+{
+    gr_lock(&timing_lock);
+    gr_timing_report_add(&timing, r);
+    gr_unlock(&timing_lock);
+}
+
+static double mean_us(int64_t sum, uint64_t n)
+{
+    return n > 0 ? (double) sum / (double) n / 1e3 : 0;
+}
+
+/* What step timing saw on this rank; comma: after rows before it. */
+static void report_timing(FILE *f, bool json, const char *comma)
+{
+    const struct gr_timing_report *t = &timing;
+
+    if (0 == t->syncs) {
+        return;
+    }
+    fprintf(f,
+            json ? "%s\n  {\"step_sync\": \"%s\", \"calls\": %llu, \"syncs\": %llu, \"sync_us\": %.3f, "
+                   "\"start_skew_us\": %.3f, \"start_skew_max_us\": %.3f, \"steps\": %llu, \"error_us\": %.3f, "
+                   "\"error_max_us\": %.3f, \"misses\": %llu, \"waits\": %llu, \"wait_us\": %.3f, "
+                   "\"resyncs\": %llu, \"pauses\": %llu, \"measures\": %llu}"
+                 : "%s# step_sync %s: %llu calls, %llu countdowns of %.3f us; start skew %.3f us, at most %.3f\n"
+                   "#   %llu timed steps began late by %.3f us, at most %.3f; %llu missed their time; %llu waited %.3f "
+                   "us each\n"
+                   "#   %llu resynchronised, %llu times switched off, %llu times latencies measured\n",
+            comma, gr_sync_name((int) gr_process.params.value[GR_PARAM_STEP_SYNC]),
+            (unsigned long long) t->calls, (unsigned long long) t->syncs, mean_us(t->sync_ns, t->syncs),
+            mean_us(t->skew_ns, t->skews), (double) t->skew_max / 1e3, (unsigned long long) t->steps,
+            mean_us(t->error_ns, t->steps), (double) t->error_max / 1e3, (unsigned long long) t->misses,
+            (unsigned long long) t->waits, mean_us(t->wait_ns, t->waits), (unsigned long long) t->resyncs,
+            (unsigned long long) t->pauses, (unsigned long long) t->measures);
+}
+
+/* From rank 0's view, without a message: a job that ends must not wait. */
+void mca_coll_gpuring_stats_report(void)
+{
+    const char *report = gr_process.report;
+    FILE *f = stdout;
+    bool json;
+
+    if (!mca_coll_gpuring_stats_timed() || 0 != OPAL_PROC_MY_NAME.vpid) {
+        return; /* none, too, where there was no memory for its name */
+    }
+    json = 0 == strncmp(report, "json:", 5);
+    if (json) {
+        f = fopen(report + 5, "w");
+        if (NULL == f) {
+            opal_output(0, "gpuring: cannot write the report to \"%s\" (coll_gpuring_report): %m", report + 5);
+            return;
+        }
+        fprintf(f, "[");
+    } else {
+        fprintf(f, "# gpuring: what rank 0's collectives achieved\n# %-20s %-6s %-7s %10s %16s %12s %10s %10s\n",
+                "collective", "memory", "algo", "calls", "bytes", "avg us", "algbw GB/s", "busbw GB/s");
+    }
+    report_timing(f, json, report_rows(f, json));
+    if (json) {
+        fprintf(f, "\n]\n");
+        fclose(f);
+    } else {
+        fflush(f);
+    }
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The MPI requests of nonblocking and persistent calls. They come from a list of used ones, with all that their
+ * ops have ever needed, so that a warm call allocates nothing.
+ *
+ * A request keeps its communicator alive: MPI_Comm_free may come first.
+ */
+#include "mpi/request.h"
+
+#include "engine/collectives.h"
+#include "engine/op.h"
+#include "engine/op_queue.h"
+#include "engine/progress_thread.h"
+#include "engine/runtime.h"
+#include "mpi/staging/stage.h"
+
+#include <stdlib.h>
+
+static void request_construct(mca_coll_gpuring_request_t *request);
+static void request_destruct(mca_coll_gpuring_request_t *request);
+OBJ_CLASS_INSTANCE(mca_coll_gpuring_request_t, ompi_coll_base_nbc_request_t, request_construct, request_destruct);
+
+/* Not opal_free_list_t: with threads it takes instructions that not every compiler makes unasked (cmpxchg16b). */
+static struct {
+    gr_lock_t lock;
+    mca_coll_gpuring_request_t *first;
+} unused;
+
+static int request_free(ompi_request_t **handle)
+{
+    mca_coll_gpuring_request_t *request = (mca_coll_gpuring_request_t *) *handle;
+
+    if (!REQUEST_COMPLETE(&request->super.super)) {
+        return MPI_ERR_REQUEST;
+    }
+    mca_coll_gpuring_request_put(request);
+    *handle = MPI_REQUEST_NULL;
+    return OMPI_SUCCESS;
+}
+
+/* MPI_Start and MPI_Startall: all at once. */
+static int request_start(size_t count, ompi_request_t **handles)
+{
+    struct gr_op *ops[64];
+    size_t k, n = 0;
+    int rc = OMPI_SUCCESS, one;
+    bool device; /* known since init */
+
+    for (k = 0; k < count; k++) {
+        mca_coll_gpuring_request_t *request = (mca_coll_gpuring_request_t *) handles[k];
+
+        request->super.super.req_state = OMPI_REQUEST_ACTIVE;
+        request->super.super.req_status.MPI_ERROR = MPI_SUCCESS;
+        if (0 == request->op.data.bytes) {
+            continue; /* nothing to do: it stays complete */
+        }
+        one = request->op.staged ? mca_coll_gpuring_look(&request->op.call, &device) : OMPI_SUCCESS;
+        if (request->op.staged) {
+            mca_coll_gpuring_op_mark(&request->op, request->lane);
+        }
+        one = OMPI_SUCCESS == one ? mca_coll_gpuring_op_begin(&request->op) : one;
+        if (OMPI_SUCCESS != one) {
+            request->super.super.req_state = OMPI_REQUEST_INACTIVE;
+            rc = one;
+            continue;
+        }
+        request->super.super.req_complete = REQUEST_PENDING;
+        mca_coll_gpuring_thread_need(request->op.device);
+        ops[n++] = &request->op;
+        if (sizeof(ops) / sizeof(ops[0]) == n) {
+            mca_coll_gpuring_lane_start(ops, n);
+            n = 0;
+        }
+    }
+    mca_coll_gpuring_lane_start(ops, n);
+    return rc;
+}
+
+static void request_construct(mca_coll_gpuring_request_t *request)
+{
+    ompi_request_t *r = &request->super.super;
+
+    r->req_type = OMPI_REQUEST_COLL;
+    r->req_status = ompi_status_empty;
+    r->req_free = request_free;
+    r->req_cancel = NULL;
+    mca_coll_gpuring_op_init(&request->op);
+    request->lane = NULL;
+    request->types[0] = request->types[1] = NULL;
+    request->kept = NULL;
+}
+
+static void request_destruct(mca_coll_gpuring_request_t *request)
+{
+    mca_coll_gpuring_op_free(&request->op);
+}
+
+static mca_coll_gpuring_request_t *take_unused(void)
+{
+    mca_coll_gpuring_request_t *request;
+
+    gr_lock(&unused.lock);
+    request = unused.first;
+    if (NULL != request) {
+        unused.first = request->next_unused;
+    }
+    gr_unlock(&unused.lock);
+    return request;
+}
+
+mca_coll_gpuring_request_t *mca_coll_gpuring_request_get(struct ompi_communicator_t *comm, bool persistent)
+{
+    mca_coll_gpuring_request_t *request = take_unused();
+    ompi_request_t *r;
+
+    if (NULL == request) {
+        request = OBJ_NEW(mca_coll_gpuring_request_t);
+    }
+    if (NULL == request) {
+        return NULL;
+    }
+    r = &request->super.super;
+    OMPI_REQUEST_INIT(r, persistent);
+    r->req_mpi_object.comm = comm;
+    r->req_start = persistent ? request_start : NULL;
+    r->req_free = request_free; /* what MPI's functions retained may have put theirs before it */
+    r->req_status = ompi_status_empty;
+    r->req_state = persistent ? OMPI_REQUEST_INACTIVE : OMPI_REQUEST_ACTIVE;
+    request->op.nonblocking = true;
+    request->op.device = request->op.arrives = request->op.in_pieces = false;
+    request->op.request = r;
+    request->op.lane = NULL;
+    request->op.setup = NULL;
+    OBJ_RETAIN(comm);
+    return request;
+}
+
+void mca_coll_gpuring_request_put(mca_coll_gpuring_request_t *request)
+{
+    struct ompi_communicator_t *comm = request->super.super.req_mpi_object.comm;
+    int k;
+
+    if (NULL != request->lane) {
+        mca_coll_gpuring_lane_free(request->lane);
+        request->lane = NULL;
+    }
+    for (k = 0; k < 2; k++) {
+        if (NULL != request->types[k]) {
+            OBJ_RELEASE(request->types[k]);
+            request->types[k] = NULL;
+        }
+    }
+    free(request->kept);
+    request->kept = NULL;
+    OMPI_REQUEST_FINI(&request->super.super);
+    gr_lock(&unused.lock);
+    request->next_unused = unused.first;
+    unused.first = request;
+    gr_unlock(&unused.lock);
+    OBJ_RELEASE(comm); /* may be the last that keeps it, and with it the lane */
+}
+
+void mca_coll_gpuring_request_persist(mca_coll_gpuring_request_t *request, struct gr_lane *lane)
+{
+    const struct gr_call *call = &request->op.call;
+
+    request->lane = lane;
+    /* the application may free its handles between starts; operations are MPI's own */
+    request->types[0] = MPI_IN_PLACE == call->sbuf ? NULL : call->stype;
+    request->types[1] = call->rtype;
+    if (NULL != request->types[0]) {
+        OBJ_RETAIN(request->types[0]);
+    }
+    OBJ_RETAIN(request->types[1]);
+}
+
+void mca_coll_gpuring_requests_close(void)
+{
+    mca_coll_gpuring_request_t *request;
+
+    while (NULL != (request = take_unused())) {
+        OBJ_RELEASE(request);
+    }
+}

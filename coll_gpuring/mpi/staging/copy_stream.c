@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Streams for copies between host and device memory, and points in default streams that such copies come after. */
+#include "mpi/staging/copy_stream.h"
+
+#include "engine/collectives.h"
+#include "engine/devices.h"
+#include "engine/runtime.h"
+#include "mpi/buffer_desc.h"
+
+#include "exec/cuda_device.h"
+#include "exec/cuda_state.h"
+
+/* ---- points in default streams ---- */
+
+/* Add the device's, unless it is there or NULL. False: it has none. */
+static bool add_point(struct gr_points *points, struct gr_gpu *gpu)
+{
+    int k;
+
+    for (k = 0; NULL != gpu && k < points->n && gpu != points->at[k].gpu; k++) {
+    }
+    if (NULL == gpu || k < points->n) {
+        return true;
+    }
+    points->n++;
+    return 0 == gr_gpu_point_set(&points->at[k], gpu);
+}
+
+void mca_coll_gpuring_points_set(struct gr_points *points, const struct gr_call *call,
+                                 struct gr_gpu *team)
+{
+    struct gr_side send = mca_coll_gpuring_side(call, false),
+                   receive = mca_coll_gpuring_side(call, true);
+    struct gr_gpu *from = mca_coll_gpuring_gpu_of(mca_coll_gpuring_side_first(&send));
+    struct gr_gpu *to = mca_coll_gpuring_gpu_of(mca_coll_gpuring_side_first(&receive));
+
+    points->n = 0;
+    /* each block of the ...w calls may be on a device of its own */
+    if (GR_PARTS_W == send.parts || GR_PARTS_W == receive.parts || !add_point(points, team) ||
+        !add_point(points, from) || !add_point(points, to)) {
+        points->n = 0;
+    }
+}
+
+void mca_coll_gpuring_points_free(struct gr_points *points)
+{
+    int k;
+
+    for (k = 0; k < GR_POINTS; k++) {
+        gr_gpu_point_free(&points->at[k]);
+    }
+    points->n = 0;
+}
+
+int mca_coll_gpuring_points_follow(const struct gr_points *points, struct gr_gpu_stream *stream)
+{
+    int k, rc = 0;
+
+    if (NULL == points || 0 == points->n) {
+        return gr_gpu_stream_follow(stream);
+    }
+    for (k = 0; k < points->n && 0 == rc; k++) {
+        rc = gr_gpu_stream_follow_point(stream, &points->at[k]);
+    }
+    return rc;
+}
+
+/* ---- streams, used again by later calls ---- */
+
+#define IDLE 16
+
+static struct {
+    gr_lock_t lock;
+    struct gr_copier idle[IDLE];
+    int n;
+} state;
+
+struct gr_copier mca_coll_gpuring_copier_take(const void *buffer, const struct gr_points *after)
+{
+    struct gr_copier copier = {mca_coll_gpuring_gpu_of(buffer), NULL};
+    int k;
+
+    if (NULL == copier.gpu) {
+        return copier;
+    }
+    gr_lock(&state.lock);
+    for (k = state.n - 1; k >= 0 && NULL == copier.stream; k--) {
+        if (copier.gpu == state.idle[k].gpu) {
+            copier = state.idle[k];
+            state.idle[k] = state.idle[--state.n];
+        }
+    }
+    gr_unlock(&state.lock);
+    if (NULL != copier.stream && 0 == mca_coll_gpuring_points_follow(after, copier.stream)) {
+        return copier;
+    }
+    gr_gpu_stream_close(copier.stream); /* the application has reset its context */
+    copier.stream = NULL;
+    if (0 == gr_gpu_stream_open(copier.gpu, &copier.stream) &&
+        0 != mca_coll_gpuring_points_follow(after, copier.stream)) {
+        gr_gpu_stream_close(copier.stream);
+        copier.stream = NULL;
+    }
+    return copier;
+}
+
+void mca_coll_gpuring_copier_put(struct gr_copier *copier)
+{
+    struct gr_copier freed = *copier;
+
+    copier->stream = NULL;
+    gr_lock(&state.lock);
+    if (NULL != freed.stream && state.n < IDLE) {
+        state.idle[state.n++] = freed;
+        freed.stream = NULL;
+    }
+    gr_unlock(&state.lock);
+    gr_gpu_stream_close(freed.stream);
+}
+
+void mca_coll_gpuring_copiers_close(void)
+{
+    while (state.n > 0) {
+        gr_gpu_stream_close(state.idle[--state.n].stream);
+    }
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One large message, in pieces. Of what lies on a device, one piece is copied while another one is on its way:
+ *
+ *     send      device --copy--> place 0 --message-->         receive    --message--> place 0 --copy--> device
+ *               device --copy--> place 1 --message-->                    --message--> place 1 --copy--> device
+ *
+ * Host memory is sent from, and received into, as it lies. Data with gaps are packed before the first piece, and
+ * unpacked after the last.
+ *
+ * Before, each end tells the other whether it is on a device. Where neither is, the message goes as a whole.
+ */
+#include "mpi/staging/p2p_pipeline.h"
+
+#include "engine/devices.h"
+#include "engine/runtime.h"
+#include "mpi/buffer_desc.h"
+#include "mpi/datatype.h"
+#include "mpi/staging/copy.h"
+#include "mpi/staging/copy_stream.h"
+#include "mpi/staging/pinned_pool.h"
+#include "mpi/staging/stage.h"
+
+#include "exec/cuda_device.h"
+#include "exec/cuda_pointer.h"
+#include "exec/machine.h"
+
+#include "ompi/mca/pml/pml.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static size_t piece_bytes(const struct gr_parcel *p, size_t k)
+{
+    size_t left = p->bytes - k * p->piece;
+
+    return left < p->piece ? left : p->piece;
+}
+
+/* Where piece k is while it is sent or received. */
+static unsigned char *place_of(const struct gr_parcel *p, const struct gr_carrier *c, size_t k)
+{
+    return p->copied ? c->room.base + k % GR_PLACES * p->piece : p->data + k * p->piece;
+}
+
+static bool is_on_device(const unsigned char *at)
+{
+    struct gr_pointer pointer = mca_coll_gpuring_pointer(at);
+
+    return GR_MEMORY_DEVICE == pointer.memory || GR_MEMORY_MANAGED == pointer.memory;
+}
+
+struct gr_parcel mca_coll_gpuring_parcel(const struct gr_block *block, int peer, bool receive)
+{
+    struct gr_parcel p = {.block = *block, .peer = peer, .receive = receive};
+    ptrdiff_t low = 0, high;
+
+    p.bytes = block->count * block->type->super.size;
+    if (mca_coll_gpuring_block_span(block, &low, &high)) {
+        p.first = block->at + low;
+        p.span = (size_t) (high - low);
+        p.device = is_on_device(p.first);
+    }
+    p.solid = mca_coll_gpuring_is_contiguous(block->type, block->count);
+    return p;
+}
+
+/* ---- data with gaps ---- */
+
+/* All of it, from where it lies into p->data. A device's comes to the host as it lies first. OMPI error code. */
+static int pack(struct gr_parcel *p)
+{
+    unsigned char *twin = NULL, *at = p->block.at;
+    int rc = OMPI_SUCCESS;
+
+    if (p->device) {
+        twin = malloc(p->span);
+        rc = NULL == twin ? OMPI_ERR_OUT_OF_RESOURCE : mca_coll_gpuring_copy(NULL, twin, p->first, p->span);
+        at = twin - (p->first - p->block.at);
+    }
+    if (OMPI_SUCCESS == rc) {
+        rc = mca_coll_gpuring_convert(at, p->block.type, p->block.count, p->data, true);
+    }
+    free(twin);
+    return rc;
+}
+
+/* The way back; on a device only the data are written, not what lies between them. */
+static int unpack(struct gr_parcel *p)
+{
+    unsigned char *twin;
+    int rc;
+
+    if (!p->device) {
+        return mca_coll_gpuring_convert(p->block.at, p->block.type, p->block.count, p->data, false);
+    }
+    twin = malloc(p->span);
+    if (NULL == twin) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    rc = mca_coll_gpuring_convert(twin - (p->first - p->block.at), p->block.type, p->block.count, p->data, false);
+    if (OMPI_SUCCESS == rc) {
+        rc = mca_coll_gpuring_stage_put(&p->block, twin);
+    }
+    free(twin);
+    return rc;
+}
+
+int mca_coll_gpuring_parcel_move(const struct gr_block *to, const struct gr_block *from)
+{
+    struct gr_parcel in = mca_coll_gpuring_parcel(from, -1, false);
+    struct gr_parcel out = mca_coll_gpuring_parcel(to, -1, true);
+    int rc;
+
+    if (0 == in.bytes) {
+        return OMPI_SUCCESS;
+    }
+    if (in.solid && out.solid) {
+        if (in.device || out.device) {
+            return mca_coll_gpuring_copy(NULL, out.first, in.first, in.bytes);
+        }
+        memcpy(out.first, in.first, in.bytes);
+        return OMPI_SUCCESS;
+    }
+    in.data = out.data = malloc(in.bytes);
+    rc = NULL == in.data ? OMPI_ERR_OUT_OF_RESOURCE : pack(&in);
+    rc = OMPI_SUCCESS == rc ? unpack(&out) : rc;
+    free(in.data);
+    return rc;
+}
+
+/* ---- carriers ---- */
+
+/* Places and a stream; false: none to be had. */
+static bool prepare_places(struct gr_parcel *p, struct gr_carrier *c)
+{
+    if (NULL == mca_coll_gpuring_room_get(&c->room, GR_PLACES * p->piece)) {
+        return false;
+    }
+    c->copier = mca_coll_gpuring_copier_take(p->first, NULL);
+    if (NULL == c->copier.stream) {
+        mca_coll_gpuring_room_shrink(&c->room, 0);
+        return false;
+    }
+    return true;
+}
+
+/* Tell the other end. OMPI error code. */
+static int post_notes(struct gr_carrier *c, const struct gr_pairs_channel *to)
+{
+    const struct gr_parcel *p = c->parcel;
+    int rc;
+
+    c->notes[0] = p->device;
+    rc = MCA_PML_CALL(irecv(&c->notes[1], 1, MPI_BYTE, p->peer, p->receive ? to->tag : to->reply, to->comm, &c->noted[1]));
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    return MCA_PML_CALL(isend(&c->notes[0], 1, MPI_BYTE, p->peer, p->receive ? to->reply : to->tag,
+                              MCA_PML_BASE_SEND_STANDARD, to->comm, &c->noted[0]));
+}
+
+int mca_coll_gpuring_carrier_load(struct gr_carrier *c, const struct gr_pairs_channel *channel, struct gr_parcel *p)
+{
+    int k, rc;
+
+    c->parcel = p;
+    p->begun = p->turned = p->done = 0;
+    p->piece = channel->piece;
+    p->pieces = (p->bytes + p->piece - 1) / p->piece;
+    p->agreed = p->device; /* whatever the other end says */
+    c->noted[0] = c->noted[1] = MPI_REQUEST_NULL;
+    for (k = 0; k < GR_PLACES; k++) {
+        c->requests[k] = MPI_REQUEST_NULL;
+    }
+    rc = post_notes(c, channel);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    p->copied = p->solid && p->device && prepare_places(p, c);
+    p->packed = !p->copied && (p->device || !p->solid);
+    if (!p->packed) {
+        p->data = p->first;
+        return OMPI_SUCCESS;
+    }
+    p->data = malloc(p->bytes);
+    return NULL == p->data ? OMPI_ERR_OUT_OF_RESOURCE : p->receive ? OMPI_SUCCESS : pack(p);
+}
+
+int mca_coll_gpuring_carrier_unload(struct gr_carrier *c, bool ok)
+{
+    struct gr_parcel *p = c->parcel;
+    int rc = ok && p->packed && p->receive ? unpack(p) : OMPI_SUCCESS;
+
+    if (p->copied) {
+        mca_coll_gpuring_copier_put(&c->copier);
+        mca_coll_gpuring_room_shrink(&c->room, 0);
+    }
+    if (p->packed) {
+        free(p->data);
+    }
+    p->data = NULL;
+    c->parcel = NULL;
+    return rc;
+}
+
+/* ---- pieces: three counters follow each other, at most GR_PLACES apart ---- */
+
+/* Copy piece k between its place and the device. */
+static int copy_piece(struct gr_carrier *c, size_t k)
+{
+    const struct gr_parcel *p = c->parcel;
+    unsigned char *place = place_of(p, c, k), *at = p->first + k * p->piece;
+    const struct gr_gpu_run run = {
+        .dst = p->receive ? at : place,
+        .src = p->receive ? place : at,
+        .bytes = piece_bytes(p, k),
+    };
+    int rc = p->copied ? gr_gpu_stream_copy_runs(c->copier.stream, &run, 1) : 0;
+
+    return p->copied && 0 == rc ? gr_gpu_stream_mark(c->copier.stream, (uint32_t) (k % GR_PLACES)) : rc;
+}
+
+/* 1: piece k is copied; 0: not yet. */
+static int is_copied(const struct gr_carrier *c, size_t k)
+{
+    return c->parcel->copied ? gr_gpu_stream_reached(c->copier.stream, (uint32_t) (k % GR_PLACES)) : 1;
+}
+
+static int post_piece(struct gr_carrier *c, const struct gr_pairs_channel *to, size_t k)
+{
+    const struct gr_parcel *p = c->parcel;
+    ompi_request_t **request = &c->requests[k % GR_PLACES];
+
+    if (p->receive) {
+        return MCA_PML_CALL(irecv(place_of(p, c, k), piece_bytes(p, k), MPI_BYTE, p->peer, to->tag, to->comm, request));
+    }
+    return MCA_PML_CALL(isend(place_of(p, c, k), piece_bytes(p, k), MPI_BYTE, p->peer, to->tag,
+                              MCA_PML_BASE_SEND_STANDARD, to->comm, request));
+}
+
+/* 1: the message with piece k is through; 0: not yet; negative. */
+static int is_posted(struct gr_carrier *c, size_t k)
+{
+    return mca_coll_gpuring_request_done(&c->requests[k % GR_PLACES]);
+}
+
+/* 1: both ends have told each other; 0: not yet; negative. */
+static int are_noted(struct gr_carrier *c)
+{
+    int rc = mca_coll_gpuring_request_done(&c->noted[0]);
+
+    return 1 == rc ? mca_coll_gpuring_request_done(&c->noted[1]) : rc;
+}
+
+/* Find out how the message goes, where the other end has a say. As above. */
+static int agree(struct gr_carrier *c)
+{
+    struct gr_parcel *p = c->parcel;
+    int rc = p->agreed ? 1 : are_noted(c);
+
+    if (1 == rc && !p->agreed && !c->notes[1]) {
+        p->piece = p->bytes;
+        p->pieces = 1;
+    }
+    p->agreed = 1 == rc;
+    return rc;
+}
+
+int mca_coll_gpuring_carrier_step(struct gr_carrier *c, const struct gr_pairs_channel *channel, uint64_t *moved)
+{
+    struct gr_parcel *p = c->parcel;
+    int rc = agree(c);
+
+    if (1 != rc) {
+        return rc < 0 ? rc : GR_AGAIN;
+    }
+
+    /* a place is free when what was in it before has gone */
+    while (p->begun < p->pieces && p->begun < p->done + GR_PLACES) {
+        rc = p->receive ? post_piece(c, channel, p->begun) : copy_piece(c, p->begun);
+        if (0 != rc) {
+            return rc < 0 ? rc : OMPI_ERROR;
+        }
+        p->begun++;
+        ++*moved;
+    }
+    while (p->turned < p->begun) {
+        rc = p->receive ? is_posted(c, p->turned) : is_copied(c, p->turned);
+        if (1 == rc) {
+            rc = p->receive ? copy_piece(c, p->turned) : post_piece(c, channel, p->turned);
+            rc = 0 == rc ? 1 : OMPI_ERROR;
+        }
+        if (1 != rc) {
+            break;
+        }
+        p->turned++;
+        ++*moved;
+    }
+    if (p->turned < p->begun && rc < 0) {
+        return rc;
+    }
+    while (p->done < p->turned) {
+        rc = p->receive ? is_copied(c, p->done) : is_posted(c, p->done);
+        if (1 != rc) {
+            return rc < 0 ? rc : GR_AGAIN;
+        }
+        p->done++;
+        ++*moved;
+    }
+    rc = p->done == p->pieces ? are_noted(c) : 0;
+    return rc < 0 ? rc : 1 == rc ? GR_DONE : GR_AGAIN;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One large message between two ranks, in pieces; p2p_split.c has those of a call. */
+#ifndef GR_STAGING_P2P_PIPELINE_H
+#define GR_STAGING_P2P_PIPELINE_H
+
+#include "mpi/ompi.h"
+
+#include "mpi/buffer_desc.h"
+#include "mpi/staging/copy_stream.h"
+#include "mpi/staging/pinned_pool.h"
+
+BEGIN_C_DECLS
+
+/* Pieces of a message that may be under way at a time; each has a place in pinned memory, where one is needed. */
+#define GR_PLACES 2
+
+/* A message. */
+struct gr_parcel {
+    struct gr_block block;  /* at this rank */
+    int peer;
+    bool receive, device, solid; /* solid: without gaps */
+    unsigned char *first;   /* of the bytes that the block covers, */
+    size_t span;            /* so many; */
+    size_t bytes;           /* of its data; equal at both ends */
+    /* while it is under way: */
+    bool agreed;            /* on how it goes: */
+    size_t piece, pieces;   /* in so many of so many bytes, */
+    bool copied, packed;    /* piece by piece through places; as a whole. Neither: it is moved from or to where it lies */
+    unsigned char *data;    /* there, or packed */
+    size_t begun, turned, done; /* pieces: to be copied, sent, through; or to be received, copied, through */
+};
+
+/* What a message needs while it is under way. All zero at first. */
+struct gr_carrier {
+    struct gr_parcel *parcel; /* NULL: idle */
+    struct gr_copier copier;
+    struct gr_room room;
+    ompi_request_t *requests[GR_PLACES];
+    uint8_t notes[2];         /* whether it is on a device, here and at the other end; */
+    ompi_request_t *noted[2]; /* said, heard */
+};
+
+/* Where messages go, and the pieces of those that have an end on a device. */
+struct gr_pairs_channel {
+    struct ompi_communicator_t *comm;
+    int tag, reply; /* from the sender; from the receiver */
+    size_t piece;
+};
+
+struct gr_parcel mca_coll_gpuring_parcel(const struct gr_block *block, int peer, bool receive);
+
+/* A message of a rank to itself, at once. OMPI error code. */
+int mca_coll_gpuring_parcel_move(const struct gr_block *to, const struct gr_block *from);
+
+/*
+ * Take a parcel; go on with it (GR_DONE, GR_AGAIN or an OMPI error code); and, with nothing under way, end it - ok: put
+ * what was received where it belongs.
+ */
+int mca_coll_gpuring_carrier_load(struct gr_carrier *carrier, const struct gr_pairs_channel *channel,
+                                  struct gr_parcel *parcel);
+int mca_coll_gpuring_carrier_step(struct gr_carrier *carrier, const struct gr_pairs_channel *channel, uint64_t *moved);
+int mca_coll_gpuring_carrier_unload(struct gr_carrier *carrier, bool ok);
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Collectives that are nothing but messages between pairs of ranks: gather, scatter, alltoallv, neighbourhoods. Where all
+ * ranks may have buffers on devices, large messages go in pieces (p2p_pipeline.c), and the saved collective does the rest of
+ * the call: the same with nothing in the place of these.
+ *
+ *     alltoallv   counts 3 900000 5 800000   -->   rest 3 0 5 0,   parcels 1 and 3
+ *
+ * Both ends of a message know its size, so both know whether it is one of these, and tell each other where their
+ * buffers are.
+ */
+#include "mpi/staging/p2p_split.h"
+
+#include "engine/collectives.h"
+#include "engine/failure.h"
+#include "engine/op_queue.h"
+#include "engine/runtime.h"
+#include "mpi/args_copy.h"
+#include "mpi/buffer_desc.h"
+#include "mpi/module.h"
+#include "mpi/params.h"
+#include "mpi/staging/p2p_pipeline.h"
+
+#include "exec/cuda_device.h"
+#include "exec/machine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Messages each way that are under way at a time. */
+#define CARRIERS 4
+
+/* Calls of an order that may be under way at a time, told apart by their two tags. */
+#define CALLS (GR_TAGGED_PAIRS / GR_NORDERS)
+
+/* Polls without progress before a look whether other ranks have failed. */
+#define VAIN 1024
+
+/* One direction. */
+struct way {
+    struct gr_parcel *parcels; /* owned */
+    int n, next, done;
+    struct gr_carrier carriers[CARRIERS];
+};
+
+struct gr_pairs {
+    mca_coll_gpuring_module_t *module;
+    struct gr_pairs_channel channel;
+    unsigned vain;             /* polls without progress since the last look for failures of others */
+    int rank, size;
+    enum gr_call_id id;
+    bool alone;                /* nothing is left for the saved collective */
+    struct gr_call rest;
+    void *kept;                /* arrays of the rest: those of the call, changed; */
+    void *named[2];            /* or these, of neighbor_alltoall */
+    struct way ways[2];        /* send, receive */
+    struct gr_block from, *to; /* what this rank sends itself, and where it goes: */
+    int nto;
+};
+
+/* ---- which calls, which messages ---- */
+
+/* All messages have one size, on both sides that of the one block: all are large, or none is. */
+static bool is_even(const struct gr_call_row *row)
+{
+    return (GR_PARTS_ONE == row->send.parts && GR_PARTS_EACH == row->receive.parts) ||
+           (GR_PARTS_EACH == row->send.parts && GR_PARTS_ONE == row->receive.parts);
+}
+
+/* All that a rank sends is the same: where it is a neighbour twice, any of its messages will do. */
+static bool sends_one(const struct gr_call_row *row)
+{
+    return row->neighbors && GR_PARTS_ONE == row->send.parts;
+}
+
+bool mca_coll_gpuring_pairs_fit(const mca_coll_gpuring_module_t *module, const struct gr_call *call)
+{
+    return call->id >= GR_NTAKEN && !gr_calls[call->id].reduces && 0 > module->refused && module->all_gpu &&
+           0 < module->params.value[GR_PARAM_STAGE_BYTES] &&
+           (MPI_IN_PLACE != call->sbuf || gr_calls[call->id].has_root);
+}
+
+static bool is_large(const struct gr_block *b, size_t piece)
+{
+    return b->count * b->type->super.size / 2 >= piece;
+}
+
+static struct gr_block block_for(const struct gr_side *s, int k)
+{
+    return mca_coll_gpuring_block(s, s->parts < GR_PARTS_EACH ? 0 : k);
+}
+
+/* Who does a message: the saved collective; this file; or it goes to this rank itself, and that is done here, too. */
+enum fate { STAYS, PARCEL, OWN };
+
+/*
+ * Of a message with a rank, which is among the others so many times. Where a rank is another's neighbour twice (as on a
+ * ring of two), Open MPI's forms do not agree on which message is which: that is left as it is.
+ */
+static enum fate fate_of(const struct gr_call *call, const struct gr_block *b, int peer, const int *times, size_t piece)
+{
+    const struct gr_call_row *row = &gr_calls[call->id];
+
+    if (peer < 0 || !is_large(b, piece)) {
+        return STAYS;
+    }
+    if (ompi_comm_rank(call->comm) == peer) {
+        return is_even(row) || sends_one(row) ? OWN : STAYS;
+    }
+    return times[peer] <= 1 || sends_one(row) ? PARCEL : STAYS;
+}
+
+/* [rank]: how often it is among the others. To be freed; NULL: no memory. */
+static int *count_others(const struct gr_others *o, int size)
+{
+    int *times = calloc((size_t) size, sizeof(*times)), k;
+
+    for (k = 0; NULL != times && k < o->n; k++) {
+        if (o->ranks[k] >= 0) {
+            times[o->ranks[k]]++;
+        }
+    }
+    return times;
+}
+
+/* ---- the rest of the call ---- */
+
+/* Nothing in the place of message k of a side. */
+static void leave_out(struct gr_call *rest, const struct gr_side *s, int k)
+{
+    int *counts = (int *) (s->receive ? rest->rcounts : rest->scounts); /* copies of ours */
+
+    if (s->parts >= GR_PARTS_V) {
+        counts[k] = 0;
+    } else if (s->receive) {
+        rest->rcount = 0;
+    } else {
+        rest->scount = 0;
+    }
+}
+
+/* A neighbor_alltoall has one count for all: what is left of it is a neighbor_alltoallw. OMPI error code. */
+static int name_all(struct gr_pairs *p, const struct gr_side *s, const struct gr_others *o)
+{
+    size_t n = (size_t) o->n;
+    MPI_Aint *offsets = calloc(n + 1, sizeof(MPI_Aint) + sizeof(ompi_datatype_t *) + sizeof(int));
+    ompi_datatype_t **types = (ompi_datatype_t **) (offsets + n);
+    int *counts = (int *) (types + n), k;
+    const unsigned char *base = s->receive ? s->call->rbuf : s->call->sbuf;
+
+    p->named[s->receive] = offsets;
+    if (NULL == offsets) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    for (k = 0; k < o->n; k++) {
+        struct gr_block b = block_for(s, k);
+
+        offsets[k] = b.at - base;
+        types[k] = b.type;
+        counts[k] = (int) b.count;
+    }
+    p->rest.id = GR_CALL_NEIGHBOR_ALLTOALLW;
+    if (s->receive) {
+        p->rest.roffsets = offsets;
+        p->rest.rtypes = types;
+        p->rest.rcounts = counts;
+    } else {
+        p->rest.soffsets = offsets;
+        p->rest.stypes = types;
+        p->rest.scounts = counts;
+    }
+    return OMPI_SUCCESS;
+}
+
+/* ---- making it ---- */
+
+/* Order of messages: all ranks begin with those that go the same distance up, so that both ends begin them together. */
+static int distance(const struct gr_pairs *p, const struct gr_parcel *parcel)
+{
+    int d = parcel->receive ? p->rank - parcel->peer : parcel->peer - p->rank;
+
+    return d < 0 ? d + p->size : d;
+}
+
+static void insert(struct gr_pairs *p, struct way *w, const struct gr_parcel *parcel)
+{
+    int k = w->n++;
+
+    for (; k > 0 && distance(p, &w->parcels[k - 1]) > distance(p, parcel); k--) {
+        w->parcels[k] = w->parcels[k - 1];
+    }
+    w->parcels[k] = *parcel;
+}
+
+/* A message is done here. */
+static void take(struct gr_pairs *p, const struct gr_block *b, int peer, bool receive, enum fate fate)
+{
+    if (PARCEL == fate) {
+        struct gr_parcel parcel = mca_coll_gpuring_parcel(b, peer, receive);
+
+        insert(p, &p->ways[receive], &parcel);
+    } else if (receive) {
+        p->to[p->nto++] = *b;
+    } else {
+        p->from = *b;
+    }
+}
+
+static int make_side(struct gr_pairs *p, const struct gr_call *call, bool receive)
+{
+    struct gr_side s = mca_coll_gpuring_side(call, receive), named = s;
+    struct gr_others o;
+    int k, rc = mca_coll_gpuring_others(&s, &o);
+    int *times = OMPI_SUCCESS == rc ? count_others(&o, p->size) : NULL;
+
+    if (OMPI_SUCCESS == rc && GR_CALL_NEIGHBOR_ALLTOALL == call->id) {
+        rc = name_all(p, &s, &o);
+        named.parts = GR_PARTS_W;
+    }
+    p->ways[receive].parcels = calloc((size_t) o.n + 1, sizeof(struct gr_parcel));
+    p->to = receive ? calloc((size_t) o.n + 1, sizeof(struct gr_block)) : NULL;
+    if (OMPI_SUCCESS == rc && (NULL == times || NULL == p->ways[receive].parcels || (receive && NULL == p->to))) {
+        rc = OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    for (k = 0; k < o.n && OMPI_SUCCESS == rc; k++) {
+        struct gr_block b = block_for(&s, k);
+        enum fate fate = fate_of(call, &b, o.ranks[k], times, p->channel.piece);
+
+        if (STAYS != fate) {
+            take(p, &b, o.ranks[k], receive, fate);
+            leave_out(&p->rest, &named, k);
+        }
+    }
+    free(times);
+    free(o.ranks);
+    return rc;
+}
+
+/* Whether this rank has a message of these; which it may have none of while others do. */
+static bool has_large(const struct gr_call *call, size_t piece)
+{
+    int receive, k;
+
+    for (receive = 0; receive < 2; receive++) {
+        struct gr_side s = mca_coll_gpuring_side(call, 0 != receive);
+
+        for (k = 0; k < s.n; k++) {
+            struct gr_block b = mca_coll_gpuring_block(&s, k);
+
+            if (is_large(&b, piece)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+int mca_coll_gpuring_pairs_new(struct gr_lane *lane, const struct gr_call *call, struct gr_pairs **pairs)
+{
+    size_t piece = (size_t) lane->module->params.value[GR_PARAM_STAGE_BYTES];
+    uint32_t number = lane->paired++; /* whether there are any or not: on all ranks alike */
+    struct gr_pairs *p;
+    int tag, rc;
+
+    *pairs = NULL;
+    if (!has_large(call, piece)) {
+        return OMPI_SUCCESS;
+    }
+    p = calloc(1, sizeof(*p));
+    if (NULL == p) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    tag = mca_coll_gpuring_tag(GR_TAGS_PAIRS) - 2 * (GR_NORDERS * (int) (number % CALLS) + (int) lane->order);
+    p->module = lane->module;
+    p->channel = (struct gr_pairs_channel) {call->comm, tag, tag - 1, piece};
+    p->rank = ompi_comm_rank(call->comm);
+    p->size = ompi_comm_size(call->comm);
+    p->id = call->id;
+    p->alone = is_even(&gr_calls[call->id]);
+    p->rest = *call;
+    p->kept = mca_coll_gpuring_keep(&p->rest);
+    rc = NULL == p->kept ? OMPI_ERR_OUT_OF_RESOURCE : make_side(p, call, false);
+    rc = OMPI_SUCCESS == rc ? make_side(p, call, true) : rc;
+    if (OMPI_SUCCESS != rc) {
+        mca_coll_gpuring_pairs_free(p);
+        return rc;
+    }
+    *pairs = p;
+    return OMPI_SUCCESS;
+}
+
+void mca_coll_gpuring_pairs_free(struct gr_pairs *p)
+{
+    int w;
+
+    for (w = 0; NULL != p && w < 2; w++) {
+        free(p->ways[w].parcels);
+        free(p->named[w]);
+    }
+    if (NULL != p) {
+        free(p->to);
+        free(p->kept);
+    }
+    free(p);
+}
+
+const struct gr_call *mca_coll_gpuring_pairs_rest(const struct gr_pairs *p)
+{
+    return p->alone ? NULL : &p->rest;
+}
+
+/* ---- doing it ---- */
+
+int mca_coll_gpuring_pairs_start(struct gr_pairs *p)
+{
+    int k, rc = OMPI_SUCCESS;
+
+    p->ways[0].next = p->ways[0].done = 0;
+    p->ways[1].next = p->ways[1].done = 0;
+    for (k = 0; k < p->nto && NULL != p->from.type && OMPI_SUCCESS == rc; k++) { /* in place: from nowhere */
+        rc = mca_coll_gpuring_parcel_move(&p->to[k], &p->from);
+    }
+    return rc;
+}
+
+/*
+ * The next message that may begin: NULL, none. Where a rank is a neighbour twice, its messages follow each other, since
+ * their pieces look alike.
+ */
+static struct gr_parcel *next_parcel(struct way *w)
+{
+    struct gr_parcel *next = w->next < w->n ? &w->parcels[w->next] : NULL;
+    int k;
+
+    for (k = 0; k < CARRIERS && NULL != next; k++) {
+        const struct gr_parcel *other = w->carriers[k].parcel;
+
+        next = NULL != other && other->peer == next->peer ? NULL : next;
+    }
+    w->next += NULL != next;
+    return next;
+}
+
+/* Go on with a carrier; OMPI error code. */
+static int carry(struct gr_pairs *p, struct way *w, struct gr_carrier *c, uint64_t *moved)
+{
+    struct gr_parcel *next = NULL == c->parcel ? next_parcel(w) : NULL;
+    int rc = NULL == next ? OMPI_SUCCESS : mca_coll_gpuring_carrier_load(c, &p->channel, next);
+
+    if (NULL == c->parcel || OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    rc = mca_coll_gpuring_carrier_step(c, &p->channel, moved);
+    if (GR_DONE == rc) {
+        w->done++;
+        return mca_coll_gpuring_carrier_unload(c, true);
+    }
+    return GR_AGAIN == rc ? OMPI_SUCCESS : rc;
+}
+
+int mca_coll_gpuring_pairs_poll(void *pairs, uint64_t *moved)
+{
+    struct gr_pairs *p = pairs;
+    char why[sizeof(p->module->why)];
+    uint64_t before = *moved;
+    int w, k, rc = OMPI_SUCCESS;
+
+    for (w = 0; w < 2; w++) {
+        for (k = 0; k < CARRIERS && OMPI_SUCCESS == rc; k++) {
+            rc = carry(p, &p->ways[w], &p->ways[w].carriers[k], moved);
+        }
+    }
+    if (OMPI_SUCCESS != rc) {
+        snprintf(why, sizeof(why), "%s: a message of device memory: %s", gr_calls[p->id].name, gr_gpu_error());
+        return mca_coll_gpuring_fail_here(p->module, rc, why);
+    }
+    if (p->ways[0].done == p->ways[0].n && p->ways[1].done == p->ways[1].n) {
+        return GR_DONE;
+    }
+    p->vain = before == *moved ? p->vain + 1 : 0;
+    rc = mca_coll_gpuring_failure_check(p->module, p->vain >= VAIN);
+    p->vain = p->vain >= VAIN ? 0 : p->vain;
+    return OMPI_SUCCESS == rc ? GR_AGAIN : rc;
+}
+
+void mca_coll_gpuring_pairs_explain(void *pairs, char *text, size_t size)
+{
+    const struct gr_pairs *p = pairs;
+    size_t used = (size_t) snprintf(text, size, "large messages, waits for rank");
+    int w, k;
+
+    for (w = 0; w < 2; w++) {
+        for (k = 0; k < CARRIERS && used < size; k++) {
+            const struct gr_parcel *parcel = p->ways[w].carriers[k].parcel;
+
+            if (NULL != parcel) {
+                used += (size_t) snprintf(text + used, size - used, " %d (%s %zu of %zu)", parcel->peer,
+                                          parcel->receive ? "receives" : "sends", parcel->done, parcel->pieces);
+            }
+        }
+    }
+}

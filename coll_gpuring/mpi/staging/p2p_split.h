@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Large messages of collectives that are nothing but messages between pairs of ranks: in pieces, where buffers are on
+ * devices.
+ */
+#ifndef GR_STAGING_P2P_SPLIT_H
+#define GR_STAGING_P2P_SPLIT_H
+
+#include "mpi/ompi.h"
+
+#include "mpi/module.h"
+
+BEGIN_C_DECLS
+
+struct gr_call;
+struct gr_lane;
+
+/* Whether the call is one whose large messages go in pieces: the same on all ranks. */
+bool mca_coll_gpuring_pairs_fit(const mca_coll_gpuring_module_t *module, const struct gr_call *call);
+
+/* Those of such a call; all ranks come here for each of them. *pairs is NULL where this rank has none. OMPI error code. */
+int mca_coll_gpuring_pairs_new(struct gr_lane *lane, const struct gr_call *call, struct gr_pairs **pairs);
+void mca_coll_gpuring_pairs_free(struct gr_pairs *pairs); /* with nothing under way; NULL is fine */
+
+/* What is left of the call for the saved function; NULL: nothing, on all ranks alike. */
+const struct gr_call *mca_coll_gpuring_pairs_rest(const struct gr_pairs *pairs);
+
+/* Begin, once more; and go on: OMPI error code; enum gr_status or negative. */
+int mca_coll_gpuring_pairs_start(struct gr_pairs *pairs);
+int mca_coll_gpuring_pairs_poll(void *pairs, uint64_t *moved);
+void mca_coll_gpuring_pairs_explain(void *pairs, char *text, size_t size);
+
+END_C_DECLS
+
+#endif

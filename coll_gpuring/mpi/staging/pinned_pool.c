@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Rooms: host memory that takes the place of buffers, pinned where there are devices. Pinning is slow, so that small
+ * rooms that are given back wait here for who needs one next: requests come and go.
+ */
+#include "mpi/staging/pinned_pool.h"
+
+#include "engine/devices.h"
+#include "engine/runtime.h"
+
+#include "exec/cuda_device.h"
+
+#include <stdlib.h>
+
+/* Idle rooms, and the largest that is kept. */
+#define IDLE 16
+#define IDLE_BYTES ((size_t) 1 << 20)
+
+/*
+ * The smallest: sizes are powers of two from here on, as far as rooms are kept, and multiples of this above. So kernels can
+ * use the last element of a buffer to its extent, which may lie beyond its data (MPI_DOUBLE_INT).
+ */
+#define LEAST_BYTES ((size_t) 4096)
+
+static struct {
+    gr_lock_t lock;
+    struct gr_room idle[IDLE]; /* base NULL: none */
+} state;
+
+static void release(struct gr_room *room)
+{
+    if (NULL != room->gpu) {
+        gr_gpu_host_free(room->gpu, room->base);
+    } else {
+        free(room->base);
+    }
+    *room = (struct gr_room) {NULL, 0, NULL};
+}
+
+/* Keep it for others, in the place of a smaller one when all are taken. */
+static void keep_or_release(struct gr_room *room)
+{
+    struct gr_room *least = &state.idle[0], freed = *room;
+    int k;
+
+    *room = (struct gr_room) {NULL, 0, NULL};
+    if (NULL != freed.gpu && freed.bytes <= IDLE_BYTES) {
+        gr_lock(&state.lock);
+        for (k = 1; k < IDLE; k++) {
+            least = state.idle[k].bytes < least->bytes ? &state.idle[k] : least;
+        }
+        if (least->bytes < freed.bytes) {
+            struct gr_room smaller = *least;
+
+            *least = freed;
+            freed = smaller;
+        }
+        gr_unlock(&state.lock);
+    }
+    if (NULL != freed.base) {
+        release(&freed);
+    }
+}
+
+/* The smallest idle one that is large enough. */
+static bool take_idle(struct gr_room *room, size_t bytes)
+{
+    struct gr_room *best = NULL;
+    int k;
+
+    gr_lock(&state.lock);
+    for (k = 0; k < IDLE; k++) {
+        if (state.idle[k].bytes >= bytes && (NULL == best || state.idle[k].bytes < best->bytes)) {
+            best = &state.idle[k];
+        }
+    }
+    if (NULL != best) {
+        *room = *best;
+        *best = (struct gr_room) {NULL, 0, NULL};
+    }
+    gr_unlock(&state.lock);
+    return NULL != best;
+}
+
+unsigned char *mca_coll_gpuring_room_get(struct gr_room *room, size_t bytes)
+{
+    size_t size = LEAST_BYTES;
+
+    if (bytes <= room->bytes && NULL != room->base) {
+        return room->base;
+    }
+    keep_or_release(room);
+    if (take_idle(room, bytes)) {
+        return room->base;
+    }
+    while (size < bytes && size < IDLE_BYTES) {
+        size *= 2;
+    }
+    size = size < bytes ? (bytes + LEAST_BYTES - 1) / LEAST_BYTES * LEAST_BYTES : size;
+    room->gpu = mca_coll_gpuring_gpu_any();
+    room->base = NULL != room->gpu ? gr_gpu_host_alloc(room->gpu, size) : malloc(size);
+    room->bytes = NULL == room->base ? 0 : size;
+    return room->base;
+}
+
+void mca_coll_gpuring_room_shrink(struct gr_room *room, size_t keep)
+{
+    if (room->bytes > keep) {
+        keep_or_release(room);
+    }
+}
+
+void mca_coll_gpuring_rooms_close(void)
+{
+    int k;
+
+    for (k = 0; k < IDLE; k++) {
+        if (NULL != state.idle[k].base) {
+            release(&state.idle[k]);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Blocks that lie far apart: the calls with a type for each block take buffers anywhere, by MPI_BOTTOM and addresses, as
+ * displacements or in the types. No room spans them, and no int the way between two of them: in the copy of such a
+ * call the blocks follow each other, each a type of ours that begins where its block does.
+ *
+ *      types, counts, displacements                   bytes
+ *      t0, n0, d0 | t1, n1, d1 | ...                  [.....b0.....] ... 40 TB ... [...b1...]
+ *      {n0 of t0, at o0}, 1, 0 | {n1 of t1, at o1}, 1, 0 | ...      room [b0|b1|...]
+ */
+#include "mpi/staging/sparse_layout.h"
+
+#include "engine/collectives.h"
+#include "mpi/buffer_desc.h"
+
+#include "exec/door.h"
+
+#include <stdlib.h>
+
+/* Blocks begin on cache lines. */
+#define ALIGNED(bytes) (((bytes) + GR_CACHE_LINE - 1) / GR_CACHE_LINE * GR_CACHE_LINE)
+
+/* One run of the block's elements, whose data begins `first` bytes behind where the type is used. OMPI error code. */
+static int make_type(const struct gr_block *b, ptrdiff_t low, ptrdiff_t first, struct ompi_datatype_t **type)
+{
+    const int count = (int) b->count; /* MPI gave us an int */
+    const ptrdiff_t at = first - low;
+    int rc = ompi_datatype_create_hindexed(1, &count, &at, b->type, type);
+
+    return OMPI_SUCCESS == rc ? ompi_datatype_commit(type) : rc;
+}
+
+static bool allocate(struct gr_apart *a, int n)
+{
+    a->n = n;
+    a->types = calloc((size_t) n, sizeof(a->types[0]));
+    a->counts = calloc((size_t) n, sizeof(a->counts[0]));
+    a->zeros = calloc((size_t) n, sizeof(a->zeros[0]));
+    a->offsets = calloc((size_t) n, sizeof(a->offsets[0]));
+    return NULL != a->types && NULL != a->counts && NULL != a->zeros && NULL != a->offsets;
+}
+
+int mca_coll_gpuring_apart_make(struct gr_apart *a, const struct gr_side *s)
+{
+    ptrdiff_t low, high;
+    int k, rc = allocate(a, s->n) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
+
+    for (k = 0; k < s->n && OMPI_SUCCESS == rc; k++) {
+        struct gr_block b = mca_coll_gpuring_block(s, k);
+
+        a->types[k] = &ompi_mpi_byte.dt;
+        if (mca_coll_gpuring_block_span(&b, &low, &high)) {
+            rc = make_type(&b, low, (ptrdiff_t) a->bytes, &a->types[k]);
+            a->counts[k] = 1;
+            a->bytes += ALIGNED((size_t) (high - low));
+        }
+    }
+    if (OMPI_SUCCESS != rc) {
+        mca_coll_gpuring_apart_free(a);
+    }
+    return rc;
+}
+
+void mca_coll_gpuring_apart_put(const struct gr_apart *a, struct gr_call *call, bool receive)
+{
+    if (receive) {
+        call->rtypes = a->types;
+        call->rcounts = a->counts;
+        call->displs = a->zeros;
+        call->roffsets = NULL != call->roffsets ? a->offsets : NULL;
+    } else {
+        call->stypes = a->types;
+        call->scounts = a->counts;
+        call->sdispls = a->zeros;
+        call->soffsets = NULL != call->soffsets ? a->offsets : NULL;
+    }
+}
+
+void mca_coll_gpuring_apart_free(struct gr_apart *a)
+{
+    int k;
+
+    for (k = 0; NULL != a->types && k < a->n; k++) {
+        if (NULL != a->types[k] && &ompi_mpi_byte.dt != a->types[k]) {
+            (void) ompi_datatype_destroy(&a->types[k]);
+        }
+    }
+    free(a->types);
+    free(a->counts);
+    free(a->zeros);
+    free(a->offsets);
+    *a = (struct gr_apart) {.n = 0};
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Staging: host memory in the place of a call's buffers. The copy has the layout of the original, so whoever does the
+ * call sees the same call with other addresses.
+ *
+ *      sbuf [ device ]  --copy all-->   send [ pinned ]           the call, with these
+ *      rbuf [ device ]  --in place-->   receive [ pinned ]
+ *                       <--only what the call wrote, block by block and run by run: gaps are the application's
+ *
+ * One copy each way where what is copied is one run of bytes, or rows of one length at one distance (a vector type).
+ */
+#include "mpi/staging/stage.h"
+
+#include "engine/collectives.h"
+#include "engine/devices.h"
+#include "mpi/buffer_desc.h"
+#include "mpi/datatype.h"
+#include "mpi/staging/copy.h"
+#include "mpi/staging/copy_stream.h"
+#include "mpi/staging/pinned_pool.h"
+#include "mpi/staging/sparse_layout.h"
+
+#include "exec/cuda_device.h"
+#include "exec/cuda_pointer.h"
+#include "exec/cuda_state.h"
+#include "exec/door.h"
+
+#include "opal/datatype/opal_convertor.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+/* Runs of bytes that are copied at a time. */
+#define RUNS 512
+
+/* Kept between calls. */
+#define ROOM_KEPT ((size_t) 4 << 20)
+
+/* Where blocks span more than this beyond twice what they hold, they lie far apart. */
+#define APART_BYTES ((size_t) 1 << 20)
+
+/* ---- where buffers are ---- */
+
+/* The next block of a side that has data, from k on; its number, or n. */
+static int next_block(const struct gr_side *s, int k, struct gr_block *b, ptrdiff_t *low, ptrdiff_t *high)
+{
+    for (; k < s->n; k++) {
+        *b = mca_coll_gpuring_block(s, k);
+        if (mca_coll_gpuring_block_span(b, low, high)) {
+            break;
+        }
+    }
+    return k;
+}
+
+/* Managed memory too: the host could read it, page by page, but what we hand calls on to may not (coll/accelerator). */
+static bool is_devices(struct gr_pointer pointer)
+{
+    return GR_MEMORY_DEVICE == pointer.memory || GR_MEMORY_MANAGED == pointer.memory;
+}
+
+/*
+ * What kind of memory the blocks lie in: the first one says it for all, but where each may be a buffer of its own
+ * (MPI_BOTTOM, and displacements that are addresses). *device: some of them on a device; and settle() for them.
+ */
+static int look_at(const struct gr_side *s, bool *device)
+{
+    struct gr_block b;
+    ptrdiff_t low, high;
+    int k, rc = OMPI_SUCCESS;
+
+    for (k = next_block(s, 0, &b, &low, &high); k < s->n && OMPI_SUCCESS == rc;
+         k = GR_PARTS_W == s->parts ? next_block(s, k + 1, &b, &low, &high) : s->n) {
+        struct gr_pointer pointer = mca_coll_gpuring_pointer(b.at + low);
+
+        *device = *device || is_devices(pointer);
+        rc = mca_coll_gpuring_settle(pointer);
+    }
+    return rc;
+}
+
+int mca_coll_gpuring_look(const struct gr_call *call, bool *device)
+{
+    int receive, rc = OMPI_SUCCESS;
+
+    *device = false;
+    for (receive = 0; receive < 2 && OMPI_SUCCESS == rc; receive++) {
+        struct gr_side side = mca_coll_gpuring_side(call, 0 != receive);
+
+        rc = look_at(&side, device);
+    }
+    return rc;
+}
+
+/* Whether whoever does the call cannot use the side's memory as it is. */
+static bool needs_stage(const struct gr_side *s, struct gr_gpu *gpu)
+{
+    bool device = false;
+    struct gr_block b;
+    ptrdiff_t low, high;
+    int k = next_block(s, 0, &b, &low, &high);
+
+    if (NULL != gpu) {
+        /* what has gaps is packed by the host; those of MPI's pairs kernels move as part of the elements */
+        return k < s->n && (!mca_coll_gpuring_reaches(gpu, b.at + low) ||
+                            (!gr_calls[s->call->id].reduces && !mca_coll_gpuring_is_contiguous(b.type, 2)));
+    }
+    for (; k < s->n && !device; k = GR_PARTS_W == s->parts ? next_block(s, k + 1, &b, &low, &high) : s->n) {
+        device = is_devices(mca_coll_gpuring_pointer(b.at + low));
+    }
+    return device;
+}
+
+/* ---- room ---- */
+
+/* The bytes from the first of a side's blocks to the last, [*low, *high) as offsets from its buffer; and in all. */
+static size_t side_span(const struct gr_side *s, ptrdiff_t *low, ptrdiff_t *high)
+{
+    const unsigned char *base = s->receive ? s->call->rbuf : s->call->sbuf;
+    struct gr_block b;
+    ptrdiff_t l, h;
+    size_t sum = 0;
+    int k;
+
+    *low = *high = 0;
+    for (k = next_block(s, 0, &b, &l, &h); k < s->n; k = next_block(s, k + 1, &b, &l, &h)) {
+        l += b.at - base;
+        h += b.at - base;
+        *low = 0 == sum || l < *low ? l : *low;
+        *high = 0 == sum || h > *high ? h : *high;
+        sum += (size_t) (h - l);
+    }
+    return sum;
+}
+
+/*
+ * Put room in the place of one side of the call: for what lies in between too, unless that is out of all proportion.
+ * Both sides never get one address, as by chance they might where displacements count from MPI_BOTTOM: libnbc takes
+ * that for a call in place. OMPI error code.
+ */
+static int place(struct gr_stage *stage, struct gr_call *call, bool receive)
+{
+    struct gr_side s = mca_coll_gpuring_side(&stage->original, receive);
+    struct gr_room *room = receive ? &stage->receive : &stage->send;
+    struct gr_apart *apart = &stage->apart[receive];
+    ptrdiff_t low, high;
+    size_t bytes = side_span(&s, &low, &high);
+    bool far = GR_PARTS_W == s.parts && (size_t) (high - low) > 2 * bytes + APART_BYTES;
+    unsigned char *at;
+    int rc = far && 0 == apart->n ? mca_coll_gpuring_apart_make(apart, &s) : OMPI_SUCCESS;
+
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    at = mca_coll_gpuring_room_get(room, (far ? apart->bytes : (size_t) (high - low)) + (receive ? GR_CACHE_LINE : 0));
+    if (NULL == at) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    if (far) {
+        mca_coll_gpuring_apart_put(apart, call, receive);
+    }
+    if (receive) {
+        call->rbuf = far ? at : at - low;
+        if (call->rbuf == call->sbuf) {
+            call->rbuf = (unsigned char *) call->rbuf + GR_CACHE_LINE;
+        }
+    } else {
+        call->sbuf = far ? at : at - low;
+    }
+    return OMPI_SUCCESS;
+}
+
+/* ---- copies ---- */
+
+/* Copies that are collected: what goes on where the last one ended makes that longer, or is its next row. */
+struct batch {
+    int rc; /* OMPI error code of what was copied */
+    const struct gr_points *after;
+    struct gr_gpu *gpu; /* of the block last begun, where blocks may be buffers of their own */
+    size_t first, n; /* the first run of that block; all */
+    struct gr_gpu_run runs[RUNS];
+};
+
+static void batch_begin(struct batch *b, const struct gr_points *after)
+{
+    b->rc = OMPI_SUCCESS;
+    b->after = after;
+    b->gpu = NULL;
+    b->first = b->n = 0;
+}
+
+static void batch_copy(struct batch *b)
+{
+    int rc = mca_coll_gpuring_copy_runs(b->after, b->runs, b->n);
+
+    b->rc = OMPI_SUCCESS == b->rc ? rc : b->rc;
+    b->first = b->n = 0;
+}
+
+static void batch_add(struct batch *b, unsigned char *dst, const unsigned char *src, size_t bytes)
+{
+    const struct gr_gpu_run run = {.dst = dst, .src = src, .bytes = bytes};
+
+    if (b->n > b->first && gr_gpu_run_join(&b->runs[b->n - 1], &run)) {
+        return;
+    }
+    if (RUNS == b->n) {
+        batch_copy(b);
+    }
+    b->runs[b->n++] = run;
+}
+
+/*
+ * A block of a side that begins there is next. Where blocks may be buffers of their own, a batch is of one device's memory,
+ * and no run goes on into another block.
+ */
+static void batch_next(struct batch *b, const struct gr_side *s, const unsigned char *at)
+{
+    struct gr_gpu *gpu = GR_PARTS_W == s->parts ? mca_coll_gpuring_gpu_of(at) : NULL;
+
+    if (gpu != b->gpu) {
+        batch_copy(b);
+        b->gpu = gpu;
+    }
+    b->first = GR_PARTS_W == s->parts ? b->n : b->first;
+}
+
+/* The first byte that a block with data covers. */
+static unsigned char *first_of(const struct gr_block *b)
+{
+    ptrdiff_t low = 0, high;
+
+    (void) mca_coll_gpuring_block_span(b, &low, &high);
+    return b->at + low;
+}
+
+/* Copy what the call reads of a side into the room that has taken its place, gaps too. */
+static int copy_in(const struct gr_stage *stage, const struct gr_call *call, bool receive)
+{
+    const struct gr_call *original = &stage->original;
+    struct gr_side from = mca_coll_gpuring_side(original, receive), to = mca_coll_gpuring_side(call, receive);
+    struct batch batch;
+    struct gr_block b;
+    ptrdiff_t low, high;
+    int k;
+
+    batch_begin(&batch, &stage->after);
+    for (k = next_block(&from, 0, &b, &low, &high); k < from.n; k = next_block(&from, k + 1, &b, &low, &high)) {
+        if (!receive || mca_coll_gpuring_reads_block(original, k)) {
+            struct gr_block t = mca_coll_gpuring_block(&to, k);
+
+            batch_next(&batch, &from, b.at + low);
+            batch_add(&batch, first_of(&t), b.at + low, (size_t) (high - low));
+        }
+    }
+    batch_copy(&batch);
+    return batch.rc;
+}
+
+void mca_coll_gpuring_stage_sides(struct gr_stage *stage, const struct gr_call *call, struct gr_gpu *gpu)
+{
+    struct gr_side send = mca_coll_gpuring_side(call, false), receive = mca_coll_gpuring_side(call, true);
+
+    stage->original = *call;
+    stage->brought = false;
+    stage->in = needs_stage(&send, gpu);
+    stage->out = needs_stage(&receive, gpu);
+}
+
+int mca_coll_gpuring_stage_place(struct gr_stage *stage, struct gr_call *call, struct gr_gpu *gpu)
+{
+    int rc = OMPI_SUCCESS;
+
+    mca_coll_gpuring_stage_sides(stage, call, gpu);
+    if (stage->in) {
+        rc = place(stage, call, false);
+    }
+    if (stage->out && OMPI_SUCCESS == rc) {
+        rc = place(stage, call, true);
+    }
+    if (OMPI_SUCCESS != rc) {
+        (void) mca_coll_gpuring_stage_out(stage, call, false);
+    }
+    return rc;
+}
+
+int mca_coll_gpuring_stage_copy(struct gr_stage *stage, struct gr_call *call)
+{
+    int rc = stage->in ? copy_in(stage, call, false) : OMPI_SUCCESS;
+
+    return stage->out && OMPI_SUCCESS == rc ? copy_in(stage, call, true) : rc;
+}
+
+int mca_coll_gpuring_stage_in(struct gr_stage *stage, struct gr_call *call, struct gr_gpu *gpu)
+{
+    int rc = mca_coll_gpuring_stage_place(stage, call, gpu);
+
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    rc = mca_coll_gpuring_stage_copy(stage, call);
+    if (OMPI_SUCCESS != rc) {
+        (void) mca_coll_gpuring_stage_out(stage, call, false);
+    }
+    return rc;
+}
+
+/* The data of a block, without its gaps; the same in both from their first bytes on. */
+static void add_runs(struct batch *batch, const struct gr_block *to, const unsigned char *first, const unsigned char *from)
+{
+    opal_convertor_t convertor;
+    struct iovec found[RUNS];
+    uint32_t n, k;
+    size_t bytes;
+    int done = 0, rc;
+
+    OBJ_CONSTRUCT(&convertor, opal_convertor_t);
+    rc = opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &to->type->super, to->count, to->at, 0,
+                                                  &convertor);
+    while (OPAL_SUCCESS == rc && !done) {
+        n = RUNS;
+        bytes = 0;
+        done = opal_convertor_raw(&convertor, found, &n, &bytes);
+        rc = done < 0 ? OMPI_ERROR : OPAL_SUCCESS;
+        for (k = 0; k < n && OPAL_SUCCESS == rc; k++) {
+            unsigned char *at = found[k].iov_base;
+
+            batch_add(batch, at, from + (at - first), found[k].iov_len);
+        }
+    }
+    OBJ_DESTRUCT(&convertor);
+    batch->rc = OMPI_SUCCESS == batch->rc ? rc : batch->rc;
+}
+
+/* Copy back what the call wrote. */
+static int copy_out(const struct gr_stage *stage, const struct gr_call *call)
+{
+    const struct gr_call *original = &stage->original;
+    struct gr_side to = mca_coll_gpuring_side(original, true), from = mca_coll_gpuring_side(call, true);
+    struct batch batch;
+    int k;
+
+    batch_begin(&batch, &stage->after);
+    for (k = 0; k < to.n; k++) {
+        struct gr_block t = mca_coll_gpuring_block(&to, k), f = mca_coll_gpuring_block(&from, k);
+        ptrdiff_t low, high;
+
+        if (!mca_coll_gpuring_writes_block(original, k, &t) || !mca_coll_gpuring_block_span(&t, &low, &high)) {
+            continue;
+        }
+        if (GR_PARTS_OWN == to.parts) {
+            f.count = t.count; /* in place, there is more of it */
+        }
+        batch_next(&batch, &to, t.at + low);
+        if (mca_coll_gpuring_is_contiguous(t.type, t.count)) {
+            batch_add(&batch, t.at + low, first_of(&f), (size_t) (high - low));
+        } else {
+            add_runs(&batch, &t, t.at + low, first_of(&f));
+        }
+    }
+    batch_copy(&batch);
+    return batch.rc;
+}
+
+int mca_coll_gpuring_stage_put(const struct gr_block *to, const unsigned char *from)
+{
+    struct batch batch;
+
+    batch_begin(&batch, NULL);
+    add_runs(&batch, to, first_of(to), from);
+    batch_copy(&batch);
+    return batch.rc;
+}
+
+int mca_coll_gpuring_stage_out(struct gr_stage *stage, struct gr_call *call, bool ok)
+{
+    int rc = OMPI_SUCCESS;
+
+    if (!stage->in && !stage->out) {
+        return OMPI_SUCCESS;
+    }
+    if (stage->out && ok && !stage->brought) {
+        rc = copy_out(stage, call);
+    }
+    *call = stage->original;
+    stage->in = stage->out = false;
+    if (!stage->kept) {
+        mca_coll_gpuring_apart_free(&stage->apart[0]);
+        mca_coll_gpuring_apart_free(&stage->apart[1]);
+        mca_coll_gpuring_room_shrink(&stage->send, ROOM_KEPT);
+        mca_coll_gpuring_room_shrink(&stage->receive, ROOM_KEPT);
+    }
+    return rc;
+}
+
+void mca_coll_gpuring_stage_free(struct gr_stage *stage)
+{
+    mca_coll_gpuring_points_free(&stage->after);
+    mca_coll_gpuring_room_shrink(&stage->send, 0);
+    mca_coll_gpuring_room_shrink(&stage->receive, 0);
+    mca_coll_gpuring_apart_free(&stage->apart[0]);
+    mca_coll_gpuring_apart_free(&stage->apart[1]);
+}
+
+void mca_coll_gpuring_stage_delete(struct gr_stage *stage)
+{
+    if (NULL != stage) {
+        mca_coll_gpuring_stage_free(stage);
+        free(stage);
+    }
+}
