@@ -7,7 +7,7 @@
  * A row per path and number of ranks; in it, from which size of S on which algorithm goes in which protocol, with how
  * many channels and threads. What the component chooses with the default parameters is this; it runs without MPI.
  */
-#include "exec/gpu_args.h"
+#include "exec/gpu/args.h"
 #include "tune/select.h"
 
 #include <getopt.h>

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/words.h"
+#include "base/words.h"
 #include "sched_print.h"
 
 #define MAX_CHUNKS 1024

@@ -3,7 +3,7 @@
 #ifndef GR_BENCH_SCHED_PRINT_H
 #define GR_BENCH_SCHED_PRINT_H
 
-#include "../coll_gpuring/sched/sched.h"
+#include "sched/sched.h"
 
 #define MAX_RANKS 1024
 

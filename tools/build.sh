@@ -50,8 +50,8 @@ configure_tree() {
 reuse_kernels() {
     local from=$top/build
     [ "$builddir" != "$from" ] && [ -f "$from/kernels.fatbin" ] && [ ! -f "$builddir/kernels.fatbin" ] || return 0
-    [ -z "$(find "$top/coll_gpuring/exec" "$top/coll_gpuring/sched" -newer "$from/kernels.fatbin" \
-        \( -name '*.cu' -o -name '*.cuh' -o -name 'gpu_*.h' -o -path '*/sched/*.[ch]' \))" ] || return 0
+    [ -z "$(find "$top"/coll_gpuring/{base,exec/gpu/kernels,exec/gpu/args.h,exec/gpu/kernels.h,sched,topo} -type f \
+        -newer "$from/kernels.fatbin" ! -name kernels.am)" ] || return 0
     cp -Rp "$from/kernels" "$from/kernels.fatbin" "$builddir/"
 }
 

@@ -2,7 +2,7 @@
 /* Owns the command line of gpuring_gpu. See arguments.h. */
 #include "arguments.h"
 
-#include "exec/gpu_args.h"
+#include "exec/gpu/args.h"
 
 #include <errno.h>
 #include <math.h>

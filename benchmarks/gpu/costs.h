@@ -4,7 +4,7 @@
 #ifndef BENCH_GPU_COSTS_H
 #define BENCH_GPU_COSTS_H
 
-#include "exec/cuda_pointer.h"
+#include "cuda/pointer.h"
 #include "world.h"
 
 struct costs {

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #if GR_HAVE_CUDA
-#include "exec/cuda_state.h"
+#include "cuda/state.h"
 #endif
 
 enum { LEAST_VERSION = 23003, ID_BYTES = 128, VERSION_CHARS = 32 };

@@ -11,7 +11,7 @@
 
 #include "crew.h"
 
-#include "exec/cuda_device.h"
+#include "cuda/device.h"
 #include "moves.h"
 #include "sched/sched.h"
 

@@ -3,7 +3,7 @@
 #include "run.h"
 
 #include "device.h"
-#include "exec/gpu_op.h"
+#include "exec/gpu/op.h"
 #include "fit.h"
 #include "ideal.h"
 

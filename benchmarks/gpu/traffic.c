@@ -2,7 +2,7 @@
 /* Owns what a collective makes the devices' memory do. See traffic.h. */
 #include "traffic.h"
 
-#include "exec/gpu_args.h"
+#include "exec/gpu/args.h"
 
 /* Elements of a step's message in one slice of a channel. */
 static double elements(const struct gr_split *split, const struct gr_step *step, uint32_t channel, uint32_t slice)

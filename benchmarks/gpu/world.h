@@ -12,7 +12,7 @@
 
 #include "crew.h"
 
-#include "exec/cuda_device.h"
+#include "cuda/device.h"
 #include "exec/plan.h"
 
 struct world_shape {

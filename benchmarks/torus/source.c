@@ -2,8 +2,8 @@
 /* The schedules behind source.h: which step of which rank and channel belongs to a tick. */
 #include "source.h"
 
-#include "../../coll_gpuring/sched/torus.h"
-#include "../../coll_gpuring/topo/order.h"
+#include "sched/torus.h"
+#include "topo/order.h"
 #include "options.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #ifndef TORUS_TRAFFIC_H
 #define TORUS_TRAFFIC_H
 
-#include "../../coll_gpuring/sched/alltoall.h"
+#include "sched/alltoall.h"
 
 #include <stddef.h>
 #include <stdint.h>

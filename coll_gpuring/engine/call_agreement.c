@@ -23,11 +23,11 @@
 #include "mpi/params.h"
 #include "mpi/type_codes.h"
 
-#include "exec/errors.h"
-#include "exec/gpu_op.h"
-#include "exec/gpu_share.h"
-#include "exec/machine.h"
-#include "exec/mailbox.h"
+#include "base/errors.h"
+#include "exec/gpu/op.h"
+#include "exec/mail.h"
+#include "exec/stepper.h"
+#include "link/ipc_cache.h"
 #include "sched/sched.h"
 #include "tune/select.h"
 

@@ -8,7 +8,7 @@
 #include "mpi/module.h"
 #include "mpi/params.h"
 
-#include "exec/gpu_share.h"
+#include "link/ipc_cache.h"
 
 BEGIN_C_DECLS
 

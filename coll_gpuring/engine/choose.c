@@ -16,8 +16,8 @@
 #include "mpi/module.h"
 #include "mpi/params.h"
 
-#include "exec/gpu_args.h"
-#include "exec/team.h"
+#include "exec/gpu/args.h"
+#include "link/team.h"
 #include "sched/protocol.h"
 #include "sched/sched.h"
 #include "tune/select.h"

@@ -9,9 +9,9 @@
 #include "mpi/module.h"
 #include "mpi/params.h"
 
-#include "exec/mailbox.h"
-#include "exec/team.h"
-#include "timing/link_port.h"
+#include "exec/mail.h"
+#include "link/team.h"
+#include "timing/sync_port.h"
 #include "timing/timer.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "mpi/module.h"
 #include "mpi/params.h"
 
-#include "exec/machine.h"
+#include "exec/stepper.h"
 
 BEGIN_C_DECLS
 

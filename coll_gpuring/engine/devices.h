@@ -7,8 +7,8 @@
 
 #include "mpi/module.h"
 
-#include "exec/cuda_pointer.h"
-#include "exec/gpu_share.h"
+#include "cuda/pointer.h"
+#include "link/ipc_cache.h"
 
 BEGIN_C_DECLS
 

@@ -8,12 +8,12 @@
 #include "engine/setup_diagnose.h"
 #include "engine/step_timing.h"
 
-#include "exec/gpu_args.h"
-#include "exec/gpu_op.h"
-#include "exec/gpu_staged.h"
+#include "exec/gpu/args.h"
+#include "exec/gpu/op.h"
 #include "exec/host.h"
-#include "exec/machine.h"
-#include "exec/mailbox.h"
+#include "exec/mail.h"
+#include "exec/staged.h"
+#include "exec/stepper.h"
 #include "sched/sched.h"
 #include "sched/step.h"
 

@@ -17,8 +17,8 @@
 #include "mpi/module.h"
 #include "mpi/params.h"
 
-#include "exec/cuda_device.h"
-#include "exec/gpu_team.h"
+#include "cuda/device.h"
+#include "exec/gpu/team.h"
 #include "sched/protocol.h"
 #include "topo/gpus.h"
 #include "topo/order.h"

@@ -12,10 +12,10 @@
 #include "mpi/staging/scratch.h"
 
 #include "exec/host.h"
-#include "exec/machine.h"
 #include "exec/plan.h"
 #include "exec/reduce.h"
-#include "exec/team.h"
+#include "exec/stepper.h"
+#include "link/team.h"
 #include "sched/sched.h"
 #include "sched/step.h"
 #include "tune/select.h"

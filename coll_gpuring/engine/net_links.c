@@ -23,9 +23,9 @@
 #include "engine/setup.h"
 #include "mpi/net_pml.h"
 
-#include "exec/errors.h"
+#include "base/errors.h"
 #include "exec/host.h"
-#include "exec/machine.h"
+#include "exec/stepper.h"
 #include "net/net.h"
 #include "net/net_state.h"
 #include "net/rails.h"

@@ -29,11 +29,11 @@
 #include "mpi/staging/scratch.h"
 #include "mpi/staging/stage.h"
 
-#include "exec/gpu_op.h"
-#include "exec/gpu_staged.h"
+#include "exec/gpu/op.h"
 #include "exec/host.h"
-#include "exec/machine.h"
-#include "exec/mailbox.h"
+#include "exec/mail.h"
+#include "exec/staged.h"
+#include "exec/stepper.h"
 #include "sched/protocol.h"
 #include "tune/select.h"
 

@@ -13,7 +13,7 @@
 #include "mpi/report.h"
 #include "mpi/staging/overlap.h"
 
-#include "exec/gpu_op.h"
+#include "exec/gpu/op.h"
 #include "exec/host.h"
 #include "sched/sched.h"
 

@@ -21,9 +21,9 @@
 #include "engine/watchdog.h"
 #include "mpi/net_pml.h"
 
-#include "exec/gpu_team.h"
-#include "exec/mailbox.h"
-#include "exec/team.h"
+#include "exec/gpu/team.h"
+#include "exec/mail.h"
+#include "link/team.h"
 #include "sched/sched.h"
 
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 #include "mpi/staging/copy_stream.h"
 #include "mpi/staging/stage.h"
 
-#include "exec/gpu_team.h"
+#include "exec/gpu/team.h"
 #include "sched/sched.h"
 
 BEGIN_C_DECLS

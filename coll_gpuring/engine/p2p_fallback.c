@@ -13,9 +13,9 @@
 #include "engine/runtime.h"
 #include "mpi/buffers.h"
 
-#include "exec/machine.h"
 #include "exec/plan.h"
 #include "exec/reduce.h"
+#include "exec/stepper.h"
 #include "sched/sched.h"
 
 #include "ompi/mca/pml/pml.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a process has once: parameters, and the pool of its links. It uses no other file of the glue. */
+/* What a process has once: parameters, and the pool of its links. */
 #include "engine/process.h"
 
-#include "exec/pool.h"
+#include "link/pool.h"
 
 #include "ompi/proc/proc.h"
 

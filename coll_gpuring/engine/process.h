@@ -7,7 +7,7 @@
 
 #include "mpi/params.h"
 
-#include "exec/pool.h"
+#include "link/pool.h"
 
 BEGIN_C_DECLS
 

@@ -26,10 +26,10 @@
 #include "engine/setup_messages.h"
 #include "mpi/module.h"
 
-#include "exec/cuda_device.h"
-#include "exec/gpu_team.h"
-#include "exec/machine.h"
-#include "exec/team.h"
+#include "cuda/device.h"
+#include "exec/gpu/team.h"
+#include "exec/stepper.h"
+#include "link/team.h"
 #include "sched/sched.h"
 #include "tune/select.h"
 

@@ -8,10 +8,10 @@
 
 #include "mpi/ompi.h"
 
-#include "exec/cuda_device.h"
-#include "exec/gpu_team.h"
-#include "exec/link.h"
-#include "exec/team.h"
+#include "cuda/device.h"
+#include "exec/gpu/team.h"
+#include "link/fifo.h"
+#include "link/team.h"
 #include "net/net.h"
 
 BEGIN_C_DECLS

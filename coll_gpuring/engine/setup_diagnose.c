@@ -8,12 +8,12 @@
 #include "engine/process.h"
 #include "engine/setup.h"
 
-#include "exec/cuda_device.h"
-#include "exec/errors.h"
-#include "exec/gpu_team.h"
-#include "exec/link.h"
-#include "exec/mailbox.h"
-#include "exec/team.h"
+#include "base/errors.h"
+#include "cuda/device.h"
+#include "exec/gpu/team.h"
+#include "exec/mail.h"
+#include "link/fifo.h"
+#include "link/team.h"
 #include "sched/sched.h"
 
 static const char *where(const struct gr_setup *s)

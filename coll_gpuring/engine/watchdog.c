@@ -10,7 +10,7 @@
 #include "engine/process.h"
 #include "engine/runtime.h"
 
-#include "exec/machine.h"
+#include "exec/stepper.h"
 
 #include "ompi/runtime/mpiruntime.h"
 

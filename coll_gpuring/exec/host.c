@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The host executor of host.h. */
-#include "host.h"
+#include "exec/host.h"
 
-#include "cma.h"
-#include "errors.h"
+#include "base/cma.h"
+#include "base/errors.h"
 
 #include <assert.h>
 #include <string.h>

@@ -13,9 +13,9 @@
 #ifndef GR_EXEC_HOST_H
 #define GR_EXEC_HOST_H
 
-#include "link.h"
-#include "machine.h"
-#include "reduce.h"
+#include "exec/reduce.h"
+#include "exec/stepper.h"
+#include "link/fifo.h"
 
 /* What is combined out of other ranks' memory may be fetched to a buffer of that many bytes first. */
 #define GR_BOUNCE_BYTES ((size_t) 3 << 16)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* plan.h */
-#include "plan.h"
+#include "exec/plan.h"
 
 #include <assert.h>
 

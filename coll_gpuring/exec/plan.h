@@ -3,7 +3,9 @@
 #ifndef GR_EXEC_PLAN_H
 #define GR_EXEC_PLAN_H
 
-#include "team.h"
+#include "exec/stepper.h"
+#include "link/team.h"
+#include "sched/split.h"
 
 /* What is asked for. Arrays are referred to by the plan, not copied. */
 struct gr_request {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Combining elements on the host (reduce.h): the table of loops, and many sources and destinations in one pass. */
-#include "reduce.h"
+#include "exec/reduce.h"
 
-#include "../sched/step.h" /* GR_FAN */
+#include "sched/step.h" /* GR_FAN */
 
 #include <assert.h>
 #include <string.h>
 
-#include "reduce_loops.h"
+#include "exec/reduce_loops.h"
 
 /* Bytes that are combined with all sources before the next ones: with three sources and four destinations
  * all of them lie in the smallest first-level cache (32 KiB). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Combining elements on the host: fused vectorised loops for the hot type/operation pairs, and a function
- * pointer for all others, which the owner of the types (the glue: Open MPI's reduction) fills.
+ * pointer for all others, which the owner of the types (Open MPI's reduction) fills.
  *
  * Integers wrap around (two's complement), on every type and operation, here and on the device.
  */

@@ -13,7 +13,7 @@
 #ifndef GR_EXEC_REDUCE_LOOPS_H
 #define GR_EXEC_REDUCE_LOOPS_H
 
-#include "reduce.h"
+#include "exec/reduce.h"
 
 /* One copy of each loop per vector width; the dynamic linker takes the widest that the processor has.
  * configure defines this where compiler and linker can do it. */

@@ -16,7 +16,7 @@
 #include "mpi/staging/scratch.h"
 #include "mpi/type_codes.h"
 
-#include "exec/mailbox.h"
+#include "exec/mail.h"
 #include "exec/plan.h"
 #include "exec/reduce.h"
 #include "sched/sched.h"

@@ -20,7 +20,7 @@
 #include "mpi/staging/copy_stream.h"
 #include "mpi/staging/pinned_pool.h"
 
-#include "exec/pool.h"
+#include "link/pool.h"
 
 #include "opal/util/show_help.h"
 

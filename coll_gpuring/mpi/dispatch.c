@@ -38,9 +38,9 @@
 #include "mpi/staging/segments.h"
 #include "mpi/staging/stage.h"
 
-#include "exec/door.h"
-#include "exec/mailbox.h"
-#include "exec/team.h"
+#include "exec/mail.h"
+#include "link/lease.h"
+#include "link/team.h"
 #include "sched/sched.h"
 #include "tune/select.h"
 

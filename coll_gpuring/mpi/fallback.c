@@ -21,7 +21,7 @@
 #include "mpi/staging/segments.h"
 #include "mpi/staging/stage.h"
 
-#include "exec/machine.h"
+#include "exec/stepper.h"
 
 #include <stdlib.h>
 

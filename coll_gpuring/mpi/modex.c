@@ -18,7 +18,7 @@
 #include "mpi/module.h"
 #include "mpi/params.h"
 
-#include "exec/cma.h"
+#include "base/cma.h"
 #include "net/rails.h"
 #include "topo/torus.h"
 

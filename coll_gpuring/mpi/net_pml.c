@@ -17,7 +17,7 @@
 #include "engine/process.h"
 #include "engine/runtime.h"
 
-#include "exec/errors.h"
+#include "base/errors.h"
 #include "net/transport.h"
 
 #include "ompi/mca/pml/pml.h"

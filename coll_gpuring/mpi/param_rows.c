@@ -5,9 +5,9 @@
 #include "engine/process.h"
 #include "mpi/params.h"
 
-#include "exec/gpu_args.h"
-#include "exec/link.h"
-#include "exec/machine.h"
+#include "exec/gpu/args.h"
+#include "exec/stepper.h"
+#include "link/fifo.h"
 #include "sched/sched.h"
 
 #include <limits.h>

@@ -13,8 +13,8 @@
 #include "mpi/comm_torus.h"
 #include "mpi/param_rows.h"
 
-#include "exec/door.h"
-#include "exec/words.h"
+#include "base/words.h"
+#include "link/lease.h"
 #include "sched/protocol.h"
 #include "sched/sched.h"
 #include "timing/timer.h"

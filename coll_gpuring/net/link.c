@@ -9,7 +9,7 @@
  * Messages may arrive, and be through, in any order (x); counters move in order. The writer sends slot k only when
  * k < read + window, so there is a free place for whatever comes in.
  */
-#include "net_state.h"
+#include "net/net_state.h"
 
 #include <assert.h>
 #include <stdio.h>

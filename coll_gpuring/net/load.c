@@ -8,8 +8,8 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* dladdr() */
 #endif
-#include "net.h"
-#include "transport.h"
+#include "net/net.h"
+#include "net/transport.h"
 
 #include <dlfcn.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The network of net.h, as a whole; link.c has what links do. */
-#include "net_state.h"
+#include "net/net_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /*
  * Links between processes that share no memory.
  *
- * Each end has a FIFO of slots in its own memory (struct gr_fifo, exec/link.h) whose other end is the network:
+ * Each end has a FIFO of slots in its own memory (struct gr_fifo, link/fifo.h) whose other end is the network:
  *
  *      writer --> [slot][slot] --> gr_net_progress() ~~~ data ~~~> gr_net_progress() --> [slot][slot] --> reader
  *                  its FIFO                          <~~ credits ~~                        its FIFO
@@ -25,8 +25,8 @@
 #ifndef GR_NET_NET_H
 #define GR_NET_NET_H
 
-#include "../exec/errors.h"
-#include "../exec/link.h"
+#include "base/errors.h"
+#include "link/fifo.h"
 
 #include <stddef.h>
 #include <stdint.h>

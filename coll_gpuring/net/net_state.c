@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a network knows: its links by number, and its peers. A number is a place in the table, and which of its links it is. */
-#include "net_state.h"
+#include "net/net_state.h"
 
 #include <sched.h>
 #include <stdio.h>

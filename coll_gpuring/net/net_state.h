@@ -3,8 +3,8 @@
 #ifndef GR_NET_NET_STATE_H
 #define GR_NET_NET_STATE_H
 
-#include "net.h"
-#include "transport.h"
+#include "net/net.h"
+#include "net/transport.h"
 
 /* A process that links lead to. Kept, with its connection, until the network ends. */
 struct gr_net_peer {

@@ -3,7 +3,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* strverscmp() */
 #endif
-#include "rails.h"
+#include "net/rails.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #ifndef GR_NET_RAILS_H
 #define GR_NET_RAILS_H
 
-#include "transport.h"
+#include "net/transport.h"
 
 #define GR_NET_RAILS 8         /* most that are used */
 #define GR_NET_RAIL_DEVICES 64 /* most that are looked at */

@@ -6,8 +6,8 @@
 #ifndef GR_NET_TRANSPORT_H
 #define GR_NET_TRANSPORT_H
 
-#include "../exec/errors.h"
-#include "../exec/link.h"
+#include "base/errors.h"
+#include "link/fifo.h"
 
 #include <stddef.h>
 #include <stdint.h>

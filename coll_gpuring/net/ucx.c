@@ -3,7 +3,7 @@
  * The transport over UCX: active messages of one worker per end, an endpoint per peer. UCX chooses what they go over, and
  * obeys its own variables (UCX_TLS, UCX_NET_DEVICES, UCX_KEEPALIVE_INTERVAL, ...); an end that is a rail has one device.
  */
-#include "ucx.h"
+#include "net/ucx.h"
 
 #include <stdio.h>
 #include <stdlib.h>

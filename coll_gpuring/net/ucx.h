@@ -3,7 +3,7 @@
 #ifndef GR_NET_UCX_H
 #define GR_NET_UCX_H
 
-#include "transport.h"
+#include "net/transport.h"
 
 #include <ucp/api/ucp.h>
 

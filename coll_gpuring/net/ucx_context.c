@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Contexts of UCX, over all devices or one, and which devices there are. */
-#include "ucx.h"
+#include "net/ucx.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #ifndef GR_SCHED_ALGOS_H
 #define GR_SCHED_ALGOS_H
 
-#include "sched.h"
+#include "sched/sched.h"
 
 /* What takes too long to find for a kernel is left out there. */
 #if defined(__CUDACC__) && !defined(GR_SCHED_FOR_KERNELS)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The dispatch to the algorithms of alltoall.h, and the arithmetic of their slots. */
-#include "alltoall.h"
+#include "sched/alltoall.h"
 
 #include <stddef.h>
 

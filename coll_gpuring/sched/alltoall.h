@@ -29,7 +29,7 @@
 
 #include <stdint.h>
 
-#include "../topo/torus.h"
+#include "topo/torus.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -15,7 +15,7 @@
  * Cost of a ring dimension, m bytes per pair of p ranks: n/2 (a + hop) + (n/2)(n/2 + 1)/2 (p/n) m b, that is
  * about (n/8) p m b; of a line: (n-1)(a + 2 hops) + (n-1)/2 p m b.
  */
-#include "alltoall.h"
+#include "sched/alltoall.h"
 
 /* Ticks of dimension d. */
 GR_HD static uint32_t dimension_ticks(const struct gr_torus *t, int d)

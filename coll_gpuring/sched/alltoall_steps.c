@@ -12,10 +12,10 @@
  * Within a tick of the exchanges the parts are sent one after the other: each tick of these is as many of the steps' ticks
  * as an exchange has parts at most.
  */
-#include "algos.h"
+#include "sched/algos.h"
 
-#include "alltoall.h"
-#include "torus.h"
+#include "sched/alltoall.h"
+#include "sched/torus.h"
 
 static struct gr_alltoall alltoall_of(const struct gr_sched *s)
 {

@@ -25,7 +25,7 @@
  * Source: Suh, Shin: All-to-all personalized communication in multidimensional torus and mesh networks, IEEE TPDS
  * 12 (1), 2001, for equal extents in 2 and 3 dimensions. One dimension, four, and extents of 1 and 2 are ours.
  */
-#include "alltoall.h"
+#include "sched/alltoall.h"
 
 /* Of a stage: hops of its messages, and the least extent for which there is something to do. */
 GR_HD static int stage_hops(int stage)

@@ -17,7 +17,7 @@
  * Order of reduction: ((x_root + x_{root+1}) + x_{root+2}) + ..., for reduce_scatter and twoshot
  * ((x_b + x_{b-1}) + x_{b-2}) + ..., for oneshot ((x_0 + x_1) + x_2) + ... at all ranks: the same bits everywhere.
  */
-#include "algos.h"
+#include "sched/algos.h"
 
 /* Steps that it takes to serve all p - 1 others. */
 GR_HD static uint32_t fans(const struct gr_sched *s)

@@ -26,7 +26,7 @@
  * Order of reduction: up(x) = ((x + up(next in its chain)) + up(left node)) + up(right node), of those that there are.
  * Source: tree.c's; chains inside nodes: NCCL since 2.4, 2019.
  */
-#include "tree.h"
+#include "sched/tree.h"
 
 /* The number of the rank that begins a node's chain of tree t. */
 static int chain_first(const struct gr_sched *s, int node, int t)

@@ -11,7 +11,7 @@
  *
  * Cost: (p-1) (a + m b), m bytes per pair.
  */
-#include "algos.h"
+#include "sched/algos.h"
 
 GR_HD uint32_t gr_pairwise_len(const struct gr_sched *s)
 {

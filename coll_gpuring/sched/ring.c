@@ -19,7 +19,7 @@
  * Order of reduction of block b: x_b + (x_{b-1} + (... + (x_{b+2} + x_{b+1}))), in ring order.
  * Source: Patarasuk, Yuan: Bandwidth optimal all-reduce algorithms for clusters of workstations, 2009.
  */
-#include "algos.h"
+#include "sched/algos.h"
 
 GR_HD uint32_t gr_ring_len(const struct gr_sched *s)
 {

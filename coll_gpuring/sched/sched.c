@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table of algorithms, and what is known of each without its steps (those: steps.c). */
-#include "algos.h"
+#include "sched/algos.h"
 
-#include "torus.h"
+#include "sched/torus.h"
 
 #include <string.h>
 

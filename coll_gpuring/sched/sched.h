@@ -7,9 +7,9 @@
 #ifndef GR_SCHED_SCHED_H
 #define GR_SCHED_SCHED_H
 
-#include "../topo/torus.h"
-#include "protocol.h"
-#include "step.h"
+#include "sched/protocol.h"
+#include "sched/step.h"
+#include "topo/torus.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,7 +48,7 @@ enum gr_algo {
 
 /*
  * The ways that a call can take: an enum gr_algo, or one that has no schedule. Small messages go through
- * mailboxes (exec/mailbox.h).
+ * mailboxes (exec/mail.h).
  */
 enum { GR_WAY_MAILBOX = GR_NALGOS, GR_NWAYS };
 
@@ -113,7 +113,7 @@ int gr_algo_is_hasty(enum gr_algo algo);
 /* Whether some step of coll uses GR_TMP, which then is as long as the vector. */
 int gr_algo_has_scratch(enum gr_algo algo, enum gr_coll coll);
 
-/* Whether kernels read its steps from a table that the host writes (exec/gpu_steps.h), instead of computing them. */
+/* Whether kernels read its steps from a table that the host writes (exec/gpu/step_tables.h), instead of computing them. */
 int gr_algo_has_table(enum gr_algo algo);
 
 /*

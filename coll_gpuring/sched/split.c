@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The arithmetic of split.h: cells of ceil(count / pieces) elements, rounded up to the alignment. */
-#include "split.h"
+#include "sched/split.h"
 
 #include <assert.h>
 

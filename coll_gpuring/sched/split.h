@@ -19,7 +19,7 @@
 #ifndef GR_SCHED_SPLIT_H
 #define GR_SCHED_SPLIT_H
 
-#include "sched.h"
+#include "sched/sched.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../topo/hd.h"
+#include "base/host_device.h"
 
 /* An element of an array that a schedule or a split refers to; kernels read it in their own way. */
 #if !defined(GR_LOAD)

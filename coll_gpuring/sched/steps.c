@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The one entry to the steps of all algorithms: the dispatch to their files. */
-#include "algos.h"
+#include "sched/algos.h"
 
 /* A switch, not a table of functions: device code calls it too. */
 GR_HD uint32_t gr_sched_len(const struct gr_sched *s)

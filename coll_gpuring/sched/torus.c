@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The channels of torus.h. */
-#include "torus.h"
+#include "sched/torus.h"
 
-#include "alltoall.h" /* gr_fold(), gr_wrap() */
+#include "sched/alltoall.h" /* gr_fold(), gr_wrap() */
 
 /* Whether a dimension above extent 1 is a line. */
 GR_HD static int has_line(const struct gr_torus *t)

@@ -15,7 +15,7 @@
 #ifndef GR_SCHED_TORUS_H
 #define GR_SCHED_TORUS_H
 
-#include "sched.h"
+#include "sched/sched.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -21,9 +21,9 @@
  * Sources: Chan, Heimlich, Purkayastha, van de Geijn: Collective communication: theory, practice and experience, 2007;
  * Sack, Gropp: Collective algorithms for multiported torus networks, 2015.
  */
-#include "algos.h"
+#include "sched/algos.h"
 
-#include "torus.h"
+#include "sched/torus.h"
 
 /* Where step i of the schedule lies. */
 struct bucket_place {

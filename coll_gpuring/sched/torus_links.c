@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Where algorithms along a torus can run, and which links their messages take: what of torus.h is for the host only. */
-#include "torus.h"
+#include "sched/torus.h"
 
-#include "algos.h"
-#include "alltoall.h"
+#include "sched/algos.h"
+#include "sched/alltoall.h"
 
 int gr_torus_fits(enum gr_algo algo, int p, const struct gr_torus *t)
 {

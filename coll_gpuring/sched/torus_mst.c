@@ -16,10 +16,10 @@
  * Order of reduction: ((x + v_1) + v_2) + ..., v_k what the k-th child sends; last in bcast is first in reduce.
  * Source: Barnett, Payne, van de Geijn, Watts: Broadcasting on meshes with wormhole routing, 1996.
  */
-#include "algos.h"
+#include "sched/algos.h"
 
-#include "alltoall.h" /* gr_wrap() */
-#include "torus.h"
+#include "sched/alltoall.h" /* gr_wrap() */
+#include "sched/torus.h"
 
 /* A message of the bcast's tree that concerns a rank: from its parent (peer's), or to a child. */
 struct branch {

@@ -35,10 +35,10 @@
  * for such extents sends some blocks by themselves; the fold is that of recursive halving (Thakur, Rabenseifner, Gropp:
  * Optimization of collective communication operations in MPICH, 2005), and keeps each message one run of blocks.
  */
-#include "algos.h"
+#include "sched/algos.h"
 
-#include "alltoall.h" /* gr_wrap() */
-#include "torus.h"
+#include "sched/alltoall.h" /* gr_wrap() */
+#include "sched/torus.h"
 
 GR_HD static int rho(int s)
 {

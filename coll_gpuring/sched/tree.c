@@ -25,7 +25,7 @@
  * Order of reduction: up(x) = (x + up(left child)) + up(right child); the root adds up(top) to its own.
  * Source: Sanders, Speck, Traeff: Two-tree algorithms for full bandwidth broadcast, reduction and scan, 2009.
  */
-#include "tree.h"
+#include "sched/tree.h"
 
 GR_HD static int floor_log2(int n)
 {

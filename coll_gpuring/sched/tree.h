@@ -6,7 +6,7 @@
 #ifndef GR_SCHED_TREE_H
 #define GR_SCHED_TREE_H
 
-#include "algos.h"
+#include "sched/algos.h"
 
 /* One's place in a tree. */
 struct gr_tree_node {

@@ -22,9 +22,9 @@
  * Source: recursive doubling with nodes folded: Thakur, Rabenseifner, Gropp: Optimization of collective communication
  * operations in MPICH, 2005; leaders: Karonis et al.: Exploiting hierarchy in parallel computer networks, IPDPS 2000.
  */
-#include "two_level.h"
+#include "sched/two_level.h"
 
-#include "alltoall.h" /* gr_wrap() */
+#include "sched/alltoall.h" /* gr_wrap() */
 
 /* ---- who is above and below ---- */
 

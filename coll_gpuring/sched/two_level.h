@@ -16,7 +16,7 @@
 #ifndef GR_SCHED_TWO_LEVEL_H
 #define GR_SCHED_TWO_LEVEL_H
 
-#include "algos.h"
+#include "sched/algos.h"
 
 /* Where a rank sits. */
 struct gr_seat {

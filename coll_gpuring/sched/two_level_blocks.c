@@ -16,7 +16,7 @@
  * Order of reduction: ((x + v_1) + v_2) + ..., v_k the others of the node, then the folded leader; then mine + (the
  * partner's), the farthest first. Sums lie in scratch.
  */
-#include "two_level.h"
+#include "sched/two_level.h"
 
 /* The blocks of the nodes from `first` to before `end`. */
 static void set_run(const struct gr_seat *seat, int first, int end, struct gr_step *t)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Who leads a node, and which node folds into which (two_level.h). */
-#include "two_level.h"
+#include "sched/two_level.h"
 
 int gr_seat_node_at(const struct gr_seat *seat, int place)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The clocks of clock.h. */
-#include "clock.h"
+#include "timing/clock.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The countdown of countdown.h. */
-#include "countdown.h"
+#include "timing/countdown.h"
 
 #include <assert.h>
 #include <string.h>

@@ -25,8 +25,8 @@
 #ifndef GR_TIMING_COUNTDOWN_H
 #define GR_TIMING_COUNTDOWN_H
 
-#include "latency.h"
-#include "port.h"
+#include "timing/latency.h"
+#include "timing/port.h"
 
 /* What every rank contributes; all hear the largest of all. */
 #define GR_SYNC_VALUES 2

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The tables of latency.h. */
-#include "latency.h"
+#include "timing/latency.h"
 
-#include "../exec/errors.h"
+#include "base/errors.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -13,7 +13,7 @@
 #ifndef GR_TIMING_LATENCY_H
 #define GR_TIMING_LATENCY_H
 
-#include "../sched/torus.h"
+#include "sched/torus.h"
 
 #include <stddef.h>
 #include <stdint.h>

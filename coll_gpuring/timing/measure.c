@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The measuring of measure.h. */
-#include "measure.h"
+#include "timing/measure.h"
 
-#include "../exec/errors.h"
+#include "base/errors.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -13,8 +13,8 @@
 #ifndef GR_TIMING_MEASURE_H
 #define GR_TIMING_MEASURE_H
 
-#include "latency.h"
-#include "port.h"
+#include "timing/latency.h"
+#include "timing/port.h"
 
 #define GR_PINGS 60
 #define GR_PADDED_PINGS 20

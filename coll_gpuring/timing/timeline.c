@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The time lines of timeline.h. */
-#include "timeline.h"
+#include "timing/timeline.h"
 
-#include "../exec/errors.h"
+#include "base/errors.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -21,8 +21,8 @@
 #ifndef GR_TIMING_TIMELINE_H
 #define GR_TIMING_TIMELINE_H
 
-#include "../sched/split.h"
-#include "latency.h"
+#include "sched/split.h"
+#include "timing/latency.h"
 
 /* What is to be timed. */
 struct gr_timing_job {

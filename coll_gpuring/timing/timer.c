@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The step timer of timer.h: countdowns, and when a step is due. */
-#include "timer.h"
+#include "timing/timer.h"
 
-#include "../exec/errors.h"
+#include "base/errors.h"
 
 #include <assert.h>
 #include <string.h>

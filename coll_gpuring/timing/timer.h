@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The step timer: says of each step of a collective whether it may begin now. It is one rank's, lives as long as its
- * communicator, and is asked by the step machine (exec/machine.h, struct gr_gate).
+ * communicator, and is asked by the step machine (exec/stepper.h, struct gr_gate).
  *
  *      none      at once
  *      start     when all ranks have entered the call, at one instant (countdown.h)
@@ -11,7 +11,7 @@
  * Before the first call latencies are measured (measure.h). Where ranks are late under `timed`:
  *
  *   - a step begins when it is due and what it needs is there. A rank that is late by more than a tolerance is due
- *     later from then on: by its lag. It says so beside its messages (GR_WORD_LAG of exec/link.h), and whoever reads them adds
+ *     later from then on: by its lag. It says so beside its messages (GR_WORD_LAG of link/fifo.h), and whoever reads them adds
  *     the largest lag that it has heard of: ranks that depend on each other stay together;
  *   - where the lag passes a threshold, a rank asks for a countdown before a slice to come. It must be the next but one:
  *     in an Allreduce, and only there, what a rank says in one slice has reached all by the end of it, along with
@@ -25,10 +25,10 @@
 #ifndef GR_TIMING_TIMER_H
 #define GR_TIMING_TIMER_H
 
-#include "../exec/link.h"
-#include "countdown.h"
-#include "measure.h"
-#include "timeline.h"
+#include "link/fifo.h"
+#include "timing/countdown.h"
+#include "timing/measure.h"
+#include "timing/timeline.h"
 
 enum gr_step_sync { GR_SYNC_NONE, GR_SYNC_START, GR_SYNC_BARRIER, GR_SYNC_TIMED, GR_NSYNCS };
 

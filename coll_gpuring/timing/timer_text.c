@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the timer of timer.h says of itself. */
-#include "timer.h"
+#include "timing/timer.h"
 
 #include <stdio.h>
 

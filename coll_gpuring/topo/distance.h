@@ -7,7 +7,7 @@
 #ifndef GR_TOPO_DISTANCE_H
 #define GR_TOPO_DISTANCE_H
 
-#include "gpus.h"
+#include "topo/gpus.h"
 
 /* NVLinks that a device can have. */
 #define GR_MOST_LINKS 18

@@ -3,7 +3,7 @@
  * The order of gpus.h. Ranks of one device are one place, numbered by its lowest rank; the distances of places are
  * asked for (distance.h), a round trip over them is made (tour.c), and each place gives its ranks in turn.
  */
-#include "distance.h"
+#include "topo/distance.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
  * Memory beside a device (numa.h). The policy of a thread is set by the kernel's own calls: libnuma would be one more
  * library for two of them.
  */
-#include "numa.h"
+#include "topo/numa.h"
 
 #include <linux/mempolicy.h>
 #include <stdio.h>

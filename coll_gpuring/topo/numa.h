@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Memory beside a device: its NUMA node, and allocations that prefer that node. For the executor's pinned memory
- * (exec/cuda_memory.c, exec/gpu_pinned.c), which devices read and write over PCIe.
+ * (cuda/memory.c, link/gpu_pinned.c), which devices read and write over PCIe.
  */
 #ifndef GR_TOPO_NUMA_H
 #define GR_TOPO_NUMA_H

@@ -6,9 +6,9 @@
  * switched off or belong to another partition. How many links join them is counted from the links' far ends: those
  * that end at the other device, or as many as both have into switches.
  */
-#include "nvlink.h"
+#include "topo/nvlink.h"
 
-#include "distance.h"
+#include "topo/distance.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The orders of order.h. */
-#include "order.h"
+#include "topo/order.h"
 
 /*
  * Position -> rank along a snake: a reflected Gray code in mixed radix. A digit runs backwards where the

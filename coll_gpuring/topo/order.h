@@ -5,7 +5,7 @@
 #ifndef GR_TOPO_ORDER_H
 #define GR_TOPO_ORDER_H
 
-#include "torus.h"
+#include "topo/torus.h"
 
 #include <stdint.h>
 

@@ -15,7 +15,7 @@
  * Only PCI devices and bridges are asked for: searching for devices of the operating system would start CUDA and
  * others in hwloc's plugins.
  */
-#include "distance.h"
+#include "topo/distance.h"
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What of torus.h is for the host only. */
-#include "torus.h"
+#include "topo/torus.h"
 
 #include <limits.h>
 #include <stdlib.h>

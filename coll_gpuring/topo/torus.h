@@ -12,7 +12,7 @@
 #ifndef GR_TOPO_TORUS_H
 #define GR_TOPO_TORUS_H
 
-#include "hd.h"
+#include "base/host_device.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The cost model of select.h. The formulas are those that head the files of sched/. */
-#include "select.h"
+#include "tune/select.h"
 
 #include <limits.h>
 #include <math.h>

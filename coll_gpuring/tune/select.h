@@ -8,7 +8,7 @@
 #ifndef GR_TUNE_SELECT_H
 #define GR_TUNE_SELECT_H
 
-#include "../sched/sched.h"
+#include "sched/sched.h"
 
 /* Constants of the model, in microseconds. */
 struct gr_costs {

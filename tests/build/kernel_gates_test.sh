@@ -98,7 +98,7 @@ fused() {
 
 # compile DIR: its kernels, one of them, as far as the checks look
 compile() {
-    "$nvcc" -std=c++17 -O3 -ptx -arch=compute_90 "$1/exec/kernels.cu" -o "$1/kernels.ptx" >"$1/said" 2>&1 &&
+    "$nvcc" -std=c++17 -O3 -ptx -arch=compute_90 "$1/exec/gpu/kernels/kernels.cu" -o "$1/kernels.ptx" >"$1/said" 2>&1 &&
         "$(dirname "$nvcc")/ptxas" -v -arch=sm_90 "$1/kernels.ptx" -o "$1/kernels.cubin" >"$1/kernels.log" 2>&1
 }
 
@@ -112,7 +112,7 @@ check() {
     cp -R "$srcdir/coll_gpuring/sched" "$srcdir/coll_gpuring/topo" "$work/tree"
     cp "$srcdir"/coll_gpuring/exec/kernel*.cu* "$srcdir"/coll_gpuring/exec/gpu_*.h "$work/tree/exec"
     chmod -R u+w "$work/tree"
-    sed -i "s/^GR_KERNELS(GR_KERNEL_OF)\$/GR_KERNEL_OF(${5:-f32, sum})/; /^GR_KERNEL(copy/d" "$work/tree/exec/kernels.cu"
+    sed -i "s/^GR_KERNELS(GR_KERNEL_OF)\$/GR_KERNEL_OF(${5:-f32, sum})/; /^GR_KERNEL(copy/d" "$work/tree/exec/gpu/kernels/kernels.cu"
     sed -i "$4" "$work/tree/exec/kernel_$3.cuh"
     echo "the edit changed nothing, or did not compile: $4" >"$work/found"
     ! cmp -s "$work/tree/exec/kernel_$3.cuh" "$srcdir/coll_gpuring/exec/kernel_$3.cuh" && compile "$work/tree" &&

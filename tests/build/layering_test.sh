@@ -14,21 +14,27 @@ only=
 # ---- what is included where ----
 
 # folder: what its files may include of the project's own
-folders='sched: sched/ topo/torus.h topo/hd.h
-topo: topo/
-exec: exec/ sched/ topo/
-tune: tune/ sched/ topo/
-net: net/ sched/ exec/link.h exec/errors.h
-timing: timing/ sched/ exec/link.h exec/errors.h
-engine: engine/ mpi/ exec/ sched/ topo/ tune/ net/ timing/
-mpi: mpi/ engine/ exec/ sched/ topo/ tune/ net/ timing/'
+folders='base: base/
+sched: base/ sched/ topo/torus.h
+topo: base/ topo/
+cuda: base/ cuda/ exec/gpu/args.h exec/gpu/kernels.h topo/numa.h
+link: base/ link/ cuda/ sched/ topo/
+exec: base/ exec/ link/ cuda/ sched/ topo/
+tune: base/ tune/ sched/ topo/
+net: base/ net/ link/fifo.h link/lease.h sched/
+timing: base/ timing/ link/fifo.h sched/ topo/torus.h
+engine: base/ engine/ mpi/ exec/ link/ cuda/ sched/ topo/ tune/ net/ timing/
+mpi: base/ mpi/ engine/ exec/ link/ cuda/ sched/ topo/ tune/ net/ timing/'
 
 # folder: system headers that it may include, as a pattern; the others of the core: those of C
 c_headers='(assert|complex|ctype|errno|fenv|float|inttypes|limits|locale|math|setjmp|signal|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|time)\.h'
 posix_headers='(dirent|dlfcn|fcntl|poll|pthread|sched|semaphore|unistd|sys/[a-z]+|linux/[a-z_]+)\.h'
-system='sched: %C
+system='base: %C|%P
+sched: %C
 topo: %C|(hwloc|dlfcn|unistd|sys/syscall|linux/mempolicy)\.h
 tune: %C
+cuda: %C|%P
+link: %C|%P
 exec: %C|%P
 net: %C|%P
 timing: %C|%P'
@@ -39,7 +45,7 @@ while IFS= read -r row; do system_rules[${row%%: *}]=${row#*: }; done <<<"$syste
 
 # what: header names, as a pattern: the only files that may include them, as a pattern
 foreign='Open MPI: (mpi|mpi-ext|ompi_config|opal_config)\.h|(ompi|opal|orte|oshmem|prte|pmix)[/_.].*: coll_gpuring/(mpi|engine|compat)/.*
-CUDA: (cuda|nvrtc|nvml|nvtx|cooperative_groups|device_launch|curand).*: (coll_gpuring/exec/([^/]*cuda[^/]*\.[ch]|[^/]*\.cuh?)|tests/unit/gpu/.*)
+CUDA: (cuda|nvrtc|nvml|nvtx|cooperative_groups|device_launch|curand).*: (coll_gpuring/(cuda/[^/]*\.[ch]|exec/gpu/kernels/[^/]*\.cuh?)|tests/unit/gpu/.*)
 UCX: (ucp|uct|ucs|ucm)/.*: (coll_gpuring|tests/unit)/net/ucx[^/]*\.[ch]'
 
 # Lines "file name resolved" for each include below the given folders of the tree; resolved: the file in the tree,
@@ -88,7 +94,7 @@ system_headers() {
             continue
         fi
         # foreign_headers says where these may be
-        [[ $folder/$name =~ ^(exec/cuda.*\.h|net/uc[a-z]/.*)$ ]] || echo "$file includes $name"
+        [[ $folder/$name =~ ^((cuda|exec)/cuda.*\.h|net/uc[a-z]/.*)$ ]] || echo "$file includes $name"
     done
 }
 
@@ -137,9 +143,9 @@ compile() {
         "$@" "$f" 2>&1 || echo "$f: exit status $?"
     done
 }
-as_c11() { compile "$1" "${CC:-cc}" -std=c11 -pedantic-errors -Wall -Wextra -Werror -fsyntax-only; }
-as_cxx() { compile "$1" "${CXX:-g++}" -x c++ -Wall -Wextra -Werror -fsyntax-only; }
-as_cuda() { compile "$1" "$nvcc" -x cu -Werror cross-execution-space-call -c -o "$work/cuda.o"; }
+as_c11() { compile "$1" "${CC:-cc}" -I"$1/coll_gpuring" -std=c11 -pedantic-errors -Wall -Wextra -Werror -fsyntax-only; }
+as_cxx() { compile "$1" "${CXX:-g++}" -I"$1/coll_gpuring" -x c++ -Wall -Wextra -Werror -fsyntax-only; }
+as_cuda() { compile "$1" "$nvcc" -I"$1/coll_gpuring" -x cu -Werror cross-execution-space-call -c -o "$work/cuda.o"; }
 
 # ---- running the checks ----
 
@@ -167,22 +173,23 @@ skip() {
     tap_skip "    and finds one that was planted" "$2"
 }
 
-check "schedules know only schedules, and the torus" own_folders coll_gpuring/sched/split.h '#include "../exec/link.h"'
+check "schedules know only schedules, and the torus" own_folders coll_gpuring/sched/split.h '#include "../link/fifo.h"'
 check "topology knows only topology" own_folders coll_gpuring/topo/order.c '#include "sched/step.h"'
-check "executors know schedules and topology, not tuning" own_folders coll_gpuring/exec/team.h \
+check "links know no executor" own_folders coll_gpuring/link/pool.c '#include "exec/plan.h"'
+check "executors know schedules and topology, not tuning" own_folders coll_gpuring/exec/plan.h \
     '#  include "../tune/select.h"'
-check "tuning knows no executor" own_folders coll_gpuring/tune/select.c '#include "exec/machine.h"'
-check "networks know links and no more of the executors" own_folders coll_gpuring/net/ucx.c \
-    '#include "../exec/pool.h"'
-check "timing knows links and schedules, no more of the executors" own_folders coll_gpuring/timing/timer.c \
-    '#include "../exec/machine.h"'
+check "tuning knows no executor" own_folders coll_gpuring/tune/select.c '#include "exec/stepper.h"'
+check "networks know fifos and no more of links" own_folders coll_gpuring/net/ucx.c \
+    '#include "../link/pool.h"'
+check "timing knows fifos and schedules, no executor" own_folders coll_gpuring/timing/timer.c \
+    '#include "../exec/stepper.h"'
 check "executors know neither the engine nor MPI" own_folders coll_gpuring/exec/host.c '#include "../mpi/module.h"'
 check "schedules use C headers only" system_headers coll_gpuring/sched/ring.c '#include <unistd.h>'
-check "executors use C and POSIX headers only" system_headers coll_gpuring/exec/pool.c '#include <hwloc.h>'
+check "executors use C and POSIX headers only" system_headers coll_gpuring/link/pool.c '#include <hwloc.h>'
 check "Open MPI headers are for mpi/ and engine/" foreign_headers coll_gpuring/exec/plan.c '#include <mpi.h>'
 check "Open MPI headers are not for unit tests" foreign_headers tests/unit/planted_test.c \
     '#include "opal/util/output.h"'
-check "CUDA headers are for the executor's cuda files" foreign_headers coll_gpuring/mpi/planted.c \
+check "CUDA headers are for cuda/ and the kernels" foreign_headers coll_gpuring/mpi/planted.c \
     '#include <cuda_runtime.h>'
 check "UCX headers are for net/ucx files" foreign_headers coll_gpuring/net/proxy.c '#include <ucp/api/ucp.h>'
 check "one include is computed: the series' header" computed_includes coll_gpuring/exec/plan.h \

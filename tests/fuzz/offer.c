@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Offers of frames in shared memory (exec/pool.h): what is mapped can be touched, whatever a peer
+/* Offers of frames in shared memory (link/pool.h): what is mapped can be touched, whatever a peer
  * has offered. */
 #include "fuzz.h"
 
-#include "exec/pool.h"
+#include "link/pool.h"
 
 #include <unistd.h>
 

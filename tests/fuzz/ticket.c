@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tickets of device memory (exec/gpu_share.h) from other processes, on a driver of the target's
+ * Tickets of device memory (link/ipc_cache.h) from other processes, on a driver of the target's
  * own: an address that is given out lies in what is open, as the ticket that it was opened for has
  * said; nothing in use is closed; nothing is opened over what is open.
  */
 #include "fuzz.h"
 
-#include "exec/cuda_pointer.h"
-#include "exec/gpu_share.h"
+#include "cuda/pointer.h"
+#include "link/ipc_cache.h"
 
 enum { OPEN = 32, TAKEN = 16, MAPPED = 4 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Mailboxes (exec/mailbox.h): every collective with data, in seeded orders of scheduling and in threads, across
+ * Mailboxes (exec/mail.h): every collective with data, in seeded orders of scheduling and in threads, across
  * the wrap of epochs; all orders of a few calls; how far ranks may run ahead. Seed: GPURING_SEED.
  */
 #include <setjmp.h>

@@ -4,7 +4,7 @@
  * schedules, whatever the constants are: messages in a row, bytes, where two algorithms cross, and
  * what is chosen for the smallest and the largest.
  */
-#include "exec/rings.h"
+#include "link/rings.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -14,7 +14,7 @@ static struct gr_range mutated_split_at(const struct gr_split *split, enum gr_sp
 #define gr_sched_len mutated_sched_len
 #define gr_sched_step mutated_sched_step
 #define gr_split_at mutated_split_at
-#include "exec/machine.c"
+#include "exec/stepper.c"
 #undef gr_sched_len
 #undef gr_sched_step
 #undef gr_split_at

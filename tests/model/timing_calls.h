@@ -8,7 +8,7 @@
 
 #include "timing_world.h"
 
-#include "exec/machine.h"
+#include "exec/stepper.h"
 #include "timing/timer.h"
 
 enum { TC_MAX_CHANNELS = 2, TC_MAX_EVENTS = 1 << 16 };

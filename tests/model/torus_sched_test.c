@@ -12,7 +12,7 @@
 static struct gr_step edited_step(const struct gr_sched *s, uint32_t i);
 
 #define gr_sched_step edited_step
-#include "exec/machine.c"
+#include "exec/stepper.c"
 #undef gr_sched_step
 
 #include "sched/torus.h"

@@ -27,7 +27,7 @@ cat "$here/faults.toml" - >"$work/faults.toml" <<'END'
 [[fault]]
 name = "stale-text"
 area = "glue"
-file = "coll_gpuring/exec/pool.c"
+file = "coll_gpuring/link/pool.c"
 what = "A text that is not there."
 function = "gr_pool_open"
 from = 'pool->nowhere = 1;'
@@ -35,7 +35,7 @@ to = ''
 [[fault]]
 name = "stale-text"
 area = "glue"
-file = "coll_gpuring/exec/pool.c"
+file = "coll_gpuring/link/pool.c"
 what = "A function that is not there."
 function = "gr_pool_nowhere"
 from = 'return NULL;'

@@ -16,7 +16,7 @@ from pathlib import Path
 VARIABLES = ("core_tests", "device_tests", "mpi_tests", "device_built", "fakecuda_built", "mpi_built",
              "kernel_programs", "mpi_programs", "check_LTLIBRARIES", "CC", "CXX", "CUDA_CPPFLAGS")
 LEFT_OUT = re.compile(r"^tests/(mutation|build)/")
-KERNEL_SOURCE = re.compile(r"^coll_gpuring/(exec/(kernel|gpu_args\.h|gpu_kernels\.h)|sched/|topo/)")
+KERNEL_SOURCE = re.compile(r"^coll_gpuring/(exec/gpu/(kernels|args\.h)|base/|sched/|topo/)")
 KERNEL_MODES = "tests/unit/gpu/kernel_modes_test.sh"
 TEAM_TEST = "tests/unit/gpu/team_test"
 FAKE_DRIVER = "tests/fakes/cuda/lib"
@@ -167,8 +167,8 @@ class Work:
         table = " ".join("X({}, {})".format(*k.rsplit("_", 1)) for k in kernels or USUAL_KERNELS)
         self.few.mkdir(exist_ok=True)
         source = self.few / "few.cu"
-        source.write_text('#include "exec/gpu_kernels.h"\n#undef GR_KERNELS\n'
-                          f'#define GR_KERNELS(X) {table}\n#include "exec/kernels.cu"\n')
+        source.write_text('#include "exec/gpu/kernels.h"\n#undef GR_KERNELS\n'
+                          f'#define GR_KERNELS(X) {table}\n#include "exec/gpu/kernels/kernels.cu"\n')
         return source
 
     def build_few(self, source, out, flags):

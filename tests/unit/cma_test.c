@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reading another process's memory (exec/cma.h). For the other process the program starts itself:
+ * Reading another process's memory (base/cma.h). For the other process the program starts itself:
  *
  *      cma_test --show -      writes where its memory may be read to standard output, and waits to be killed
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
-#include "exec/cma.h"
-#include "exec/errors.h"
+#include "base/cma.h"
+#include "base/errors.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -11,7 +11,9 @@
 
 #include "blocks.h"
 
+#include "exec/mail.h"
 #include "exec/plan.h"
+#include "exec/reduce.h"
 
 #define EX_MAX_RANKS 16
 

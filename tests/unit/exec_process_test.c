@@ -9,7 +9,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
-#include "exec/pool.h"
+#include "link/pool.h"
 
 #include <fcntl.h>
 #include <poll.h>

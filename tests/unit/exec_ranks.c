@@ -2,7 +2,7 @@
 /* Ranks of exec_ranks.h, and the making of links between them. */
 #include "exec_ranks.h"
 
-#include "exec/cma.h"
+#include "base/cma.h"
 
 #include <stdlib.h>
 #include <string.h>

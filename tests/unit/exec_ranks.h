@@ -21,7 +21,8 @@
 #include "sanitizer/sanitizer.h"
 #include "exec_data.h"
 
-#include "timing/link_port.h"
+#include "exec/host.h"
+#include "timing/sync_port.h"
 #include "timing/timer.h"
 
 #include <pthread.h>

@@ -3,7 +3,7 @@
  * Single machines on real links: what a waiting rank says, when a sender is through, and errors. The host executor
  * is compiled into this file, with a hook where it reads another process's memory. Seed: GPURING_SEED.
  */
-#include "exec/cma.h"
+#include "base/cma.h"
 
 static int hooked_read(int pid, void *to, uint64_t from, size_t bytes);
 

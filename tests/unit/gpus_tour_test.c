@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Round trips over devices (topo/tour.c): the best for few, judged by trying all; good ones for
+ * Round trips over devices (topo/ring_order.c): the best for few, judged by trying all; good ones for
  * many. Seed: GPURING_SEED.
  */
 #include "gpus_test.h"

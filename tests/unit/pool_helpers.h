@@ -3,8 +3,8 @@
 #ifndef GR_TESTS_POOL_HELPERS_H
 #define GR_TESTS_POOL_HELPERS_H
 
-#include "exec/link.h"
-#include "exec/pool.h"
+#include "link/fifo.h"
+#include "link/pool.h"
 
 #include <dirent.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ends of leases (exec/pool.h, exec/door.h): who must have left, late ones, many leases, and threads. */
+/* The ends of leases (link/pool.h, link/lease.h): who must have left, late ones, many leases, and threads. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif

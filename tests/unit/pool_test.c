@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The pool (exec/pool.h): its segments and bounds. The ends of leases are the business of pool_lease_test.c, second
+ * The pool (link/pool.h): its segments and bounds. The ends of leases are the business of pool_lease_test.c, second
  * processes that of exec_process_test.c. The program starts itself again in a small file system:
  *
  *      pool_test --full DIR      leases in DIR until there is no space; status 0 when that went as it must
@@ -8,7 +8,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
-#include "exec/pool.h"
+#include "link/pool.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Links to ranks that share no memory with this one, as far as executors go (exec/team.h): the frames of both directions
+ * Links to ranks that share no memory with this one, as far as executors go (link/team.h): the frames of both directions
  * are here, and belong to the network too until it has left them. The test is the network.
  */
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "exec/host.h"
-#include "exec/team.h"
+#include "link/team.h"
 
 enum { P = 3, NSLOTS = 4, SLOT = 256, NEAR = 1, FAR = 2 };
 

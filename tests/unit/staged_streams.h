@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * exec/gpu_staged.c, compiled into the test with streams of the test's own in the place of a driver's: a queue of copies,
+ * exec/staged.c, compiled into the test with streams of the test's own in the place of a driver's: a queue of copies,
  * of which some land when somebody asks; and with faults to be planted.
  */
 #ifndef GR_TESTS_STAGED_STREAMS_H
 #define GR_TESTS_STAGED_STREAMS_H
 
-#include "exec/gpu_staged.h"
+#include "exec/staged.h"
 
 static int fake_copy_runs(struct gr_gpu_stream *stream, const struct gr_gpu_run *runs, size_t n);
 static int fake_mark(struct gr_gpu_stream *stream, uint32_t mark);
@@ -31,7 +31,7 @@ static struct gr_range fake_split_run(const struct gr_split *split, enum gr_spac
 #define gr_staged_end tested_end
 #define gr_staged_free tested_free
 #define gr_staged_waits tested_waits
-#include "exec/gpu_staged.c"
+#include "exec/staged.c"
 #undef GR_FINAL
 #undef gr_split_run
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The life of links and mailbox boards over several teams, and their set-up (exec/team.h). Seed: GPURING_SEED. */
+/* The life of links and mailbox boards over several teams, and their set-up (link/team.h). Seed: GPURING_SEED. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists of words (exec/words.h): nothing is written behind their buffer, and a list that is cut says so. */
-#include "exec/words.h"
+/* Lists of words (base/words.h): nothing is written behind their buffer, and a list that is cut says so. */
+#include "base/words.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

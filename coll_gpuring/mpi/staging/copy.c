@@ -5,9 +5,9 @@
 #include "engine/devices.h"
 #include "mpi/staging/copy_stream.h"
 
-#include "exec/cuda_device.h"
-#include "exec/cuda_state.h"
-#include "exec/errors.h"
+#include "base/errors.h"
+#include "cuda/device.h"
+#include "cuda/state.h"
 
 /* On a stream of ours, which does not wait for what was put on default streams since the points. 0
  * or negative. */

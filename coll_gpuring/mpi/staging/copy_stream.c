@@ -7,8 +7,8 @@
 #include "engine/runtime.h"
 #include "mpi/buffer_desc.h"
 
-#include "exec/cuda_device.h"
-#include "exec/cuda_state.h"
+#include "cuda/device.h"
+#include "cuda/state.h"
 
 /* ---- points in default streams ---- */
 

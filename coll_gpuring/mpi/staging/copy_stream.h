@@ -5,7 +5,7 @@
 
 #include "mpi/ompi.h"
 
-#include "exec/cuda_device.h"
+#include "cuda/device.h"
 
 BEGIN_C_DECLS
 

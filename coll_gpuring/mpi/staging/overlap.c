@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Staged calls that our own steps do, copied piece by piece while they run (exec/gpu_staged.h): which calls that is for.
+ * Staged calls that our own steps do, copied piece by piece while they run (exec/staged.h): which calls that is for.
  * What is copied so is a local matter: messages are the same.
  */
 #include "mpi/staging/overlap.h"
@@ -17,10 +17,10 @@
 #include "mpi/staging/copy_stream.h"
 #include "mpi/staging/stage.h"
 
-#include "exec/cuda_device.h"
-#include "exec/gpu_staged.h"
-#include "exec/machine.h"
-#include "exec/team.h"
+#include "cuda/device.h"
+#include "exec/staged.h"
+#include "exec/stepper.h"
+#include "link/team.h"
 #include "sched/sched.h"
 
 /* Whether nothing is packed or unpacked on the way: elements lie in the buffers as steps move them. */

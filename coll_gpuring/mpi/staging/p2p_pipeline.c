@@ -21,9 +21,9 @@
 #include "mpi/staging/pinned_pool.h"
 #include "mpi/staging/stage.h"
 
-#include "exec/cuda_device.h"
-#include "exec/cuda_pointer.h"
-#include "exec/machine.h"
+#include "cuda/device.h"
+#include "cuda/pointer.h"
+#include "exec/stepper.h"
 
 #include "ompi/mca/pml/pml.h"
 

@@ -21,8 +21,8 @@
 #include "mpi/params.h"
 #include "mpi/staging/p2p_pipeline.h"
 
-#include "exec/cuda_device.h"
-#include "exec/machine.h"
+#include "cuda/device.h"
+#include "exec/stepper.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "engine/devices.h"
 #include "engine/runtime.h"
 
-#include "exec/cuda_device.h"
+#include "cuda/device.h"
 
 #include <stdlib.h>
 

@@ -19,7 +19,7 @@
 #include "mpi/staging/pinned_pool.h"
 #include "mpi/staging/stage.h"
 
-#include "exec/cuda_device.h"
+#include "cuda/device.h"
 
 /* Bytes of a segment, at most; the least call that is cut. Equal on all ranks. */
 #define SEGMENT ((size_t) 1 << 20)

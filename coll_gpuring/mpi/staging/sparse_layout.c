@@ -13,7 +13,7 @@
 #include "engine/collectives.h"
 #include "mpi/buffer_desc.h"
 
-#include "exec/door.h"
+#include "link/lease.h"
 
 #include <stdlib.h>
 

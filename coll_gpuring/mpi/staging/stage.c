@@ -20,10 +20,10 @@
 #include "mpi/staging/pinned_pool.h"
 #include "mpi/staging/sparse_layout.h"
 
-#include "exec/cuda_device.h"
-#include "exec/cuda_pointer.h"
-#include "exec/cuda_state.h"
-#include "exec/door.h"
+#include "cuda/device.h"
+#include "cuda/pointer.h"
+#include "cuda/state.h"
+#include "link/lease.h"
 
 #include "opal/datatype/opal_convertor.h"
 

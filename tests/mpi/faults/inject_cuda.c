@@ -7,7 +7,7 @@
  */
 #include "inject.h"
 
-#include "exec/cuda_driver.h"
+#include "cuda/driver.h"
 
 #include <stdint.h>
 #include <string.h>

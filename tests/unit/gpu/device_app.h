@@ -5,7 +5,7 @@
 
 #include "device_rows.h"
 
-#include "exec/cuda_state.h"
+#include "cuda/state.h"
 
 /* X(function): those that the application calls */
 #define APP_FUNCTIONS(X)                                                                                              \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * While the application captures a graph (exec/cuda_state.h: gr_cuda_relax(),
+ * While the application captures a graph (cuda/state.h: gr_cuda_relax(),
  * gr_cuda_default_open()): all that we do with the driver is allowed, leaves the capture valid, and
  * still comes after what is on the default stream.
  */
@@ -9,7 +9,7 @@
 #endif
 #include "device_app.h"
 
-#include "exec/cuda_pointer.h"
+#include "cuda/pointer.h"
 
 #include <pthread.h>
 

@@ -2,8 +2,8 @@
 /* Kernels that only say that they are through, under the names of the real ones: for the fake driver. */
 #include "cuda_emu.h"
 
-#include "exec/gpu_args.h"
-#include "exec/gpu_kernels.h"
+#include "exec/gpu/args.h"
+#include "exec/gpu/kernels.h"
 
 #define KERNEL(name)                                                                                                  \
     extern "C" __global__ void __launch_bounds__(GR_GPU_THREADS, 1) gr_kernel_##name(GP_PARAM struct gr_gpu_args a)   \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies, streams and launches (exec/cuda_device.h): from any memory to any other, after what the application has put
+ * Copies, streams and launches (cuda/device.h): from any memory to any other, after what the application has put
  * on its default stream, and never after what we wait for ourselves. The driver delays asynchronous work by chance.
  */
 #ifndef _GNU_SOURCE

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Several devices (exec/cuda_device.h): who can use whose memory, and what they are called. */
+/* Several devices (cuda/device.h): who can use whose memory, and what they are called. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif

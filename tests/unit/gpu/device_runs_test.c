@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Many runs copied at once (exec/cuda_device.h): those that are rows of a rectangle are one copy. */
+/* Many runs copied at once (cuda/device.h): those that are rows of a rectangle are one copy. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loading the driver (exec/cuda_driver.h, gr_gpus_open()): drivers that are not there, too old, or without devices. */
+/* Loading the driver (cuda/driver.h, gr_gpus_open()): drivers that are not there, too old, or without devices. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
 #include "device_app.h"
 
-#include "exec/cuda_pointer.h"
+#include "cuda/pointer.h"
 
 /* Opening must fail with that code, and words that hold these. */
 static void refused(const char *library, int code, const char *words)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pools of devices for the tests of exec/gpu_pool.h, each process with a directory's shared memory for its doors. */
+/* Pools of devices for the tests of link/gpu_pool.h, each process with a directory's shared memory for its doors. */
 #ifndef GR_TESTS_GPU_POOL_FIXTURE_H
 #define GR_TESTS_GPU_POOL_FIXTURE_H
 
 #include "device_app.h"
 
-#include "exec/gpu_pool.h"
+#include "link/gpu_pool.h"
 
 #define MIB ((size_t) 1 << 20)
 

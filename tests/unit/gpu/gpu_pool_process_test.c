@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pools of devices (exec/gpu_pool.h) of two processes, and frames in pinned pages. The owner forks its peer before
+ * Pools of devices (link/gpu_pool.h) of two processes, and frames in pinned pages. The owner forks its peer before
  * either has a driver; offers go through one pipe, words of the peer come back through another.
  */
 #ifndef _GNU_SOURCE
@@ -9,7 +9,7 @@
 #include "device_peer.h"
 #include "gpu_pool_fixture.h"
 
-#include "exec/cuda_pointer.h"
+#include "cuda/pointer.h"
 
 #include <signal.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The pool of a device (exec/gpu_pool.h) inside one process: frames, leases and bounds. Other processes are the
+ * The pool of a device (link/gpu_pool.h) inside one process: frames, leases and bounds. Other processes are the
  * business of gpu_pool_process_test.c.
  */
 #ifndef _GNU_SOURCE
@@ -8,7 +8,7 @@
 #endif
 #include "gpu_pool_fixture.h"
 
-#include "exec/cuda_pointer.h"
+#include "cuda/pointer.h"
 
 #include <pthread.h>
 

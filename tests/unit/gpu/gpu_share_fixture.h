@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Caches of users' buffers for the tests of exec/gpu_share.h, and the application's memory. */
+/* Caches of users' buffers for the tests of link/ipc_cache.h, and the application's memory. */
 #ifndef GR_TESTS_GPU_SHARE_FIXTURE_H
 #define GR_TESTS_GPU_SHARE_FIXTURE_H
 
 #include "gpu_pool_fixture.h"
 
-#include "exec/gpu_share.h"
+#include "link/ipc_cache.h"
 
 enum { BYTES = 8192 }; /* of most buffers */
 

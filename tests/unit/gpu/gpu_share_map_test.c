@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which mappings the cache of users' buffers (exec/gpu_share.h) keeps, closes and refuses, on a driver that notes what
+ * Which mappings the cache of users' buffers (link/ipc_cache.h) keeps, closes and refuses, on a driver that notes what
  * is opened, and opens nothing over what is open. Seed: GPURING_SEED.
  */
 #ifndef _GNU_SOURCE

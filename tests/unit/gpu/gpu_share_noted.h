@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A driver that notes what is opened of other processes, for the tests of exec/gpu_share.h: it opens nothing over what
+ * A driver that notes what is opened of other processes, for the tests of link/ipc_cache.h: it opens nothing over what
  * is open, and closes nothing that the test uses. Tickets are made up.
  */
 #ifndef GR_TESTS_GPU_SHARE_NOTED_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two processes for the tests of exec/gpu_share.h. The owner forks its peer before either has a driver, and sends it
+ * Two processes for the tests of link/ipc_cache.h. The owner forks its peer before either has a driver, and sends it
  * orders with tickets; the peer maps, looks, stores, drops, and says how it went.
  */
 #ifndef GR_TESTS_GPU_SHARE_PEER_H

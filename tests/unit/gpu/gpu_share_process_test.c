@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Users' buffers of another process (exec/gpu_share.h), each with a driver of its own. */
+/* Users' buffers of another process (link/ipc_cache.h), each with a driver of its own. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif

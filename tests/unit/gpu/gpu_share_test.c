@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The cache of users' buffers (exec/gpu_share.h) inside one process: tickets, what they cost, and buffers of the own
+ * The cache of users' buffers (link/ipc_cache.h) inside one process: tickets, what they cost, and buffers of the own
  * process. Mappings are the business of gpu_share_map_test.c and gpu_share_process_test.c.
  */
 #ifndef _GNU_SOURCE

@@ -8,8 +8,8 @@
 #ifndef GR_TESTS_KERNEL_DRIVER_H
 #define GR_TESTS_KERNEL_DRIVER_H
 
-#include "exec/gpu_args.h"
-#include "exec/gpu_kernels.h"
+#include "exec/gpu/args.h"
+#include "exec/gpu/kernels.h"
 
 /* Load the driver and the image, make a context. */
 void kd_open(void);

@@ -6,7 +6,7 @@
 #ifndef GR_TESTS_KERNEL_REFERENCE_H
 #define GR_TESTS_KERNEL_REFERENCE_H
 
-#include "exec/gpu_kernels.h"
+#include "exec/gpu/kernels.h"
 
 /* Whether kr_combine() is for this kernel. */
 int kr_has(enum gr_kernel kernel);

@@ -5,7 +5,7 @@
 
 #include "kernel_case.h"
 
-#include "exec/gpu_steps.h"
+#include "exec/gpu/step_tables.h"
 
 enum { KW_POISON = 0xff };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Telling memory apart (exec/cuda_pointer.h): every kind, addresses that are used again, and what it costs. */
+/* Telling memory apart (cuda/pointer.h): every kind, addresses that are used again, and what it costs. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
 #include "device_app.h"
 
-#include "exec/cuda_pointer.h"
+#include "cuda/pointer.h"
 
 #include <pthread.h>
 

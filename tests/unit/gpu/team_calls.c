@@ -4,7 +4,7 @@
 
 #include "team_net.h"
 
-#include "exec/team.h"
+#include "link/team.h"
 
 #include "rng.h"
 

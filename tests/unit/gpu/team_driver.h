@@ -6,7 +6,7 @@
 #ifndef GR_TESTS_TEAM_DRIVER_H
 #define GR_TESTS_TEAM_DRIVER_H
 
-#include "exec/cuda_state.h"
+#include "cuda/state.h"
 
 /* Those that can fail. */
 enum td_function { TD_LAUNCH, TD_QUERY, TD_COPY, TD_ZERO, TD_PIN, TD_FLUSH, TD_RECORD, TD_FUNCTIONS };

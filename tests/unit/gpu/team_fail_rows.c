@@ -2,7 +2,7 @@
 /* Rows of team_test about a driver that fails in the middle of a call: the error comes out, and nobody hangs. */
 #include "team_rows.h"
 
-#include "exec/team.h"
+#include "link/team.h"
 
 #include <time.h>
 

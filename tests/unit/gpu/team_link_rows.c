@@ -2,7 +2,7 @@
 /* Rows of team_test about links: where they lie, and how it ends when they cannot be made. */
 #include "team_rows.h"
 
-#include "exec/team.h"
+#include "link/team.h"
 
 enum { MIB = 1 << 20 };
 

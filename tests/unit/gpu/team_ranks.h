@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ranks of a communicator inside one process, for the tests of exec/gpu_team.h: each has doors and a pool of its
+ * The ranks of a communicator inside one process, for the tests of exec/gpu/team.h: each has doors and a pool of its
  * own, as if it were a process, and rank r uses device r modulo their number. This harness carries the offers and
  * answers that the glue sends as messages. What all ranks do, each does in a thread of its own.
  *
@@ -19,7 +19,7 @@
 
 #include "sanitizer/sanitizer.h"
 
-#include "exec/gpu_op.h"
+#include "exec/gpu/op.h"
 
 #define TR_RANKS 8
 

@@ -2,7 +2,7 @@
 /* Rows of team_test about calls that stop: aborted, or waiting for a rank that has not begun. */
 #include "team_rows.h"
 
-#include "exec/team.h"
+#include "link/team.h"
 
 #include "rng.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The device part of a team (exec/gpu_team.h, gpu_join.c, gpu_op.h) without MPI: ranks of one process on the fake
+ * The device part of a team (exec/gpu/team.h, gpu_join.c, gpu_op.h) without MPI: ranks of one process on the fake
  * driver. Here: calls of every kind against results computed on the host, and kernels that find no place.
  *
  * Environment: GPURING_SEED; TEAM_TEST_ONE_IN=N: one in N cases; TEAM_TEST_NODES=N: ranks on so many nodes;

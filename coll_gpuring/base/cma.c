@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cma.h */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1 /* process_vm_readv */
+#endif
+#include "base/cma.h"
+
+#include "base/errors.h"
+
+#include <errno.h>
+#include <sys/random.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+static uint64_t secret;
+
+struct gr_probe gr_probe_make(void)
+{
+    struct gr_probe probe = {.addr = (uint64_t) (uintptr_t) &secret, .pid = (int32_t) getpid()};
+
+    if (0 == secret && (ssize_t) sizeof(secret) != getrandom(&secret, sizeof(secret), GRND_NONBLOCK)) {
+        secret = probe.addr ^ (uint64_t) probe.pid; /* it only has to tell processes apart */
+    }
+    probe.value = secret;
+    return probe;
+}
+
+int gr_probe_test(const struct gr_probe *probe)
+{
+    uint64_t value = ~probe->value;
+
+    return 0 == gr_cma_read(probe->pid, &value, probe->addr, sizeof(value)) && value == probe->value;
+}
+
+int gr_cma_readable(const void *at)
+{
+    char byte;
+    struct iovec local = {&byte, 1}, remote = {(void *) at, 1};
+
+    return 1 == process_vm_readv(getpid(), &local, 1, &remote, 1, 0) || EFAULT != errno;
+}
+
+int gr_cma_read(int pid, void *to, uint64_t from, size_t bytes)
+{
+    struct iovec local = {to, bytes}, remote = {(void *) (uintptr_t) from, bytes};
+    ssize_t n;
+
+    while (local.iov_len > 0) {
+        n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+        if (n < 0 && EINTR == errno) {
+            continue;
+        }
+        if (n <= 0) {
+            return GR_ERR_SYS;
+        }
+        local.iov_base = (char *) local.iov_base + n;
+        local.iov_len -= (size_t) n;
+        remote.iov_base = (char *) remote.iov_base + n;
+        remote.iov_len -= (size_t) n;
+    }
+    return 0;
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The driver and its devices (device.h), and how a device is made ready. */
+#include "cuda/image.h"
+#include "cuda/state.h"
+
+#include "topo/numa.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the driver ---- */
+
+/* What cuInit says where a driver is installed, but not for this machine as it is. */
+static int unusable(CUresult result)
+{
+    switch (result) {
+    case CUDA_ERROR_STUB_LIBRARY:
+    case CUDA_ERROR_OPERATING_SYSTEM:
+    case CUDA_ERROR_SYSTEM_NOT_READY:
+    case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
+    case CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+/* cuInit and the number of devices: that, or a negative code. */
+static int count_devices(const struct gr_cuda *cuda)
+{
+    CUresult result = cuda->cuInit(0);
+    int count = 0;
+
+    if (0 != gr_cuda_check(cuda, "cuInit", result)) {
+        return CUDA_ERROR_NO_DEVICE == result ? GR_ERR_NODEVICE : unusable(result) ? GR_ERR_NODRIVER : GR_ERR_CUDA;
+    }
+    if (0 != GR_CUDA(cuda, cuDeviceGetCount, &count)) {
+        return GR_ERR_CUDA;
+    }
+    if (count < 1) {
+        gr_cuda_say("the driver shows no device");
+        return GR_ERR_NODEVICE;
+    }
+    return count;
+}
+
+struct gr_gpus *gr_gpus_open(const char *library, int *error)
+{
+    static _Atomic uint64_t serials;
+    struct gr_cuda cuda;
+    struct gr_gpus *gpus;
+    int k, count;
+
+    *error = gr_cuda_load(library, &cuda);
+    if (*error < 0) {
+        return NULL;
+    }
+    count = count_devices(&cuda);
+    if (count < 0) {
+        *error = count;
+        return NULL;
+    }
+    gpus = calloc(1, sizeof(*gpus) + (size_t) count * sizeof(gpus->slots[0]));
+    if (NULL == gpus) {
+        *error = GR_ERR_NOMEM;
+        return NULL;
+    }
+    gpus->cuda = cuda;
+    gpus->count = count;
+    gpus->serial = 1 + atomic_fetch_add(&serials, 1);
+    pthread_mutex_init(&gpus->lock, NULL);
+    for (k = 0; k < count; k++) {
+        if (0 != GR_CUDA(&cuda, cuDeviceGet, &gpus->slots[k].device, k)) {
+            *error = GR_ERR_CUDA;
+            gr_gpus_close(gpus);
+            return NULL;
+        }
+    }
+    return gpus;
+}
+
+int gr_gpus_count(const struct gr_gpus *gpus)
+{
+    return gpus->count;
+}
+
+int gr_gpus_current(const struct gr_gpus *gpus)
+{
+    CUcontext context = NULL;
+    CUdevice device;
+
+    if (CUDA_SUCCESS != gpus->cuda.cuCtxGetCurrent(&context) || NULL == context ||
+        CUDA_SUCCESS != gpus->cuda.cuCtxGetDevice(&device)) {
+        return -1;
+    }
+    return gr_cuda_ordinal(gpus, device);
+}
+
+/* ---- a device ---- */
+
+static const char *const kernel_names[] = {
+#define KERNEL_NAME(type, op) "gr_kernel_" #type "_" #op,
+    GR_KERNELS(KERNEL_NAME)
+#undef KERNEL_NAME
+    "gr_kernel_copy",
+};
+_Static_assert(GR_NKERNELS == sizeof(kernel_names) / sizeof(kernel_names[0]), "a name for each kernel");
+
+/*
+ * Have the driver put a kernel on the device now. It would do so at the first launch otherwise, and wait there for
+ * kernels that wait for that launch.
+ */
+static int load_kernel(const struct gr_cuda *cuda, CUfunction function)
+{
+    int registers;
+
+    if (NULL != cuda->cuFuncLoad) {
+        return GR_CUDA(cuda, cuFuncLoad, function);
+    }
+    return GR_CUDA(cuda, cuFuncGetAttribute, &registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function);
+}
+
+/* All kernels, and how many blocks of any of them fit a multiprocessor. The context is current. */
+static int resolve_kernels(struct gr_gpu *gpu, int *per_sm)
+{
+    const struct gr_cuda *cuda = &gpu->gpus->cuda;
+    CUkernel kernel;
+    int k, fit, rc = 0;
+
+    for (k = 0; k < GR_NKERNELS && 0 == rc; k++) {
+        rc = GR_CUDA(cuda, cuLibraryGetKernel, &kernel, gpu->library, kernel_names[k]);
+        if (0 == rc) {
+            rc = GR_CUDA(cuda, cuKernelGetFunction, &gpu->kernels[k], kernel);
+        }
+        if (0 == rc) {
+            rc = load_kernel(cuda, gpu->kernels[k]);
+        }
+        if (0 == rc) {
+            rc = GR_CUDA(cuda, cuOccupancyMaxActiveBlocksPerMultiprocessor, &fit, gpu->kernels[k], GR_GPU_THREADS, 0);
+        }
+        if (0 == rc && (0 == k || fit < *per_sm)) {
+            *per_sm = fit;
+        }
+    }
+    return rc;
+}
+
+static int attribute(const struct gr_gpu *gpu, CUdevice_attribute which, int *value)
+{
+    return GR_CUDA(&gpu->gpus->cuda, cuDeviceGetAttribute, value, which, gpu->gpus->slots[gpu->ordinal].device);
+}
+
+/* What can be known without a context. */
+static int identify(struct gr_gpu *gpu)
+{
+    CUuuid uuid;
+    int domain, bus, device;
+
+    if (0 != GR_CUDA(&gpu->gpus->cuda, cuDeviceGetUuid, &uuid, gpu->gpus->slots[gpu->ordinal].device) ||
+        0 != attribute(gpu, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, &domain) ||
+        0 != attribute(gpu, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, &bus) ||
+        0 != attribute(gpu, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, &device)) {
+        return GR_ERR_CUDA;
+    }
+    memcpy(gpu->known.uuid, uuid.bytes, sizeof(gpu->known.uuid));
+    gpu->known.domain = (uint32_t) domain;
+    gpu->known.bus = (uint32_t) bus;
+    gpu->known.device = (uint32_t) device;
+    gpu->numa = gr_numa_of_pci(GR_SYSFS_PCI, gpu->known.domain, gpu->known.bus, gpu->known.device);
+    return 0;
+}
+
+static int make_ready(struct gr_gpu *gpu)
+{
+    const struct gr_cuda *cuda = &gpu->gpus->cuda;
+    struct gr_cuda_saved saved;
+    int sms, per_sm = 0, rc;
+
+    if (identify(gpu) < 0 || attribute(gpu, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &sms) < 0) {
+        return GR_ERR_CUDA;
+    }
+    rc = gr_cuda_primary(gpu->gpus, gpu->ordinal, &gpu->context);
+    if (0 == rc) {
+        rc = gr_cuda_enter(cuda, gpu->context, &saved);
+    }
+    if (rc < 0) {
+        return rc;
+    }
+    rc = GR_CUDA(cuda, cuLibraryLoadData, &gpu->library, gr_cuda_image, NULL, NULL, 0, NULL, NULL, 0);
+    if (rc < 0) {
+        gpu->library = NULL;
+    } else {
+        rc = resolve_kernels(gpu, &per_sm);
+    }
+    gpu->resident = sms * per_sm;
+    gr_cuda_leave(cuda, &saved);
+    return rc;
+}
+
+static void gpu_destroy(struct gr_gpu *gpu)
+{
+    struct gr_cuda_saved saved;
+
+    if (NULL != gpu->library && 0 == gr_cuda_enter_alive(gpu->gpus, gpu->ordinal, &saved)) {
+        (void) gpu->gpus->cuda.cuLibraryUnload(gpu->library);
+        gr_cuda_leave(&gpu->gpus->cuda, &saved);
+    }
+    free(gpu->reach);
+    free(gpu);
+}
+
+static int gpu_create(struct gr_gpus *gpus, int ordinal, struct gr_gpu **out)
+{
+    struct gr_gpu *gpu = calloc(1, sizeof(*gpu));
+    int rc;
+
+    if (NULL == gpu) {
+        return GR_ERR_NOMEM;
+    }
+    gpu->gpus = gpus;
+    gpu->ordinal = ordinal;
+    gpu->reach = calloc((size_t) gpus->count, 1);
+    rc = NULL == gpu->reach ? GR_ERR_NOMEM : make_ready(gpu);
+    if (rc < 0) {
+        gpu_destroy(gpu);
+        return rc;
+    }
+    *out = gpu;
+    return 0;
+}
+
+struct gr_gpu *gr_gpu_get(struct gr_gpus *gpus, int ordinal, int *error)
+{
+    struct gr_gpu *gpu;
+
+    *error = 0;
+    if (ordinal < 0 || ordinal >= gpus->count) {
+        gr_cuda_say("no device %d", ordinal);
+        *error = GR_ERR_NODEVICE;
+        return NULL;
+    }
+    gpu = atomic_load_explicit(&gpus->slots[ordinal].gpu, memory_order_acquire);
+    if (NULL != gpu) {
+        return gpu;
+    }
+    pthread_mutex_lock(&gpus->lock);
+    gpu = atomic_load_explicit(&gpus->slots[ordinal].gpu, memory_order_relaxed);
+    if (NULL == gpu) {
+        *error = gpu_create(gpus, ordinal, &gpu);
+        gpu = 0 == *error ? gpu : NULL;
+        atomic_store_explicit(&gpus->slots[ordinal].gpu, gpu, memory_order_release);
+    }
+    pthread_mutex_unlock(&gpus->lock);
+    return gpu;
+}
+
+void gr_gpus_close(struct gr_gpus *gpus)
+{
+    struct gr_cuda_saved saved;
+    int k;
+
+    if (NULL == gpus) {
+        return;
+    }
+    for (k = 0; k < gpus->count; k++) {
+        struct gr_gpu *gpu = atomic_load(&gpus->slots[k].gpu);
+
+        if (NULL != gpu) {
+            gpu_destroy(gpu);
+        }
+        /* what was retained before a reset is not held any more */
+        if (NULL != gpus->slots[k].primary && 0 == gr_cuda_enter_alive(gpus, k, &saved)) {
+            CUstreamCaptureMode mode;
+
+            gr_cuda_leave(&gpus->cuda, &saved);
+            mode = gr_cuda_relax(&gpus->cuda);
+            (void) gpus->cuda.cuDevicePrimaryCtxRelease(gpus->slots[k].device);
+            gr_cuda_restore(&gpus->cuda, mode);
+        }
+    }
+    pthread_mutex_destroy(&gpus->lock);
+    free(gpus);
+}
+
+struct gr_gpus *gr_gpu_owner(const struct gr_gpu *gpu)
+{
+    return gpu->gpus;
+}
+
+int gr_gpu_ordinal(const struct gr_gpu *gpu)
+{
+    return gpu->ordinal;
+}
+
+struct gr_gpu_id gr_gpu_id(const struct gr_gpu *gpu)
+{
+    return gpu->known;
+}
+
+int gr_gpu_numa(const struct gr_gpu *gpu)
+{
+    return gpu->numa;
+}
+
+int gr_gpu_resident_blocks(const struct gr_gpu *gpu)
+{
+    return gpu->resident;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The image of image.h: the file GR_FATBIN as it is, so that the toolkit is needed for building only. */
+#include "cuda/image.h"
+
+__asm__(".section .rodata\n"
+        ".balign 16\n"
+        ".globl gr_cuda_image\n"
+        ".hidden gr_cuda_image\n"
+        "gr_cuda_image:\n"
+        ".incbin \"" GR_FATBIN "\"\n"
+        ".globl gr_cuda_image_end\n"
+        ".hidden gr_cuda_image_end\n"
+        "gr_cuda_image_end:\n"
+        ".previous\n");

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Streams of ours, and launches on them (device.h). */
+#include "cuda/state.h"
+
+#include <stdlib.h>
+
+/* The stream and its event. The context is current. */
+static int create(struct gr_gpu_stream *s)
+{
+    const struct gr_cuda *cuda = &s->gpu->gpus->cuda;
+    int least = 0, greatest = 0;
+    int rc = GR_CUDA(cuda, cuCtxGetStreamPriorityRange, &least, &greatest);
+
+    if (0 == rc) {
+        rc = GR_CUDA(cuda, cuStreamCreateWithPriority, &s->stream, CU_STREAM_NON_BLOCKING, greatest);
+    }
+    if (rc < 0) {
+        return rc;
+    }
+    rc = GR_CUDA(cuda, cuEventCreate, &s->event, CU_EVENT_DISABLE_TIMING);
+    if (rc < 0) {
+        (void) cuda->cuStreamDestroy(s->stream);
+    }
+    return rc;
+}
+
+int gr_gpu_stream_open(struct gr_gpu *gpu, struct gr_gpu_stream **stream)
+{
+    struct gr_gpu_stream *s = calloc(1, sizeof(*s));
+    struct gr_cuda_saved saved;
+    int rc;
+
+    if (NULL == s) {
+        return GR_ERR_NOMEM;
+    }
+    s->gpu = gpu;
+    rc = gr_cuda_enter(&gpu->gpus->cuda, gpu->context, &saved);
+    if (0 == rc) {
+        rc = create(s);
+        gr_cuda_leave(&gpu->gpus->cuda, &saved);
+    }
+    if (rc < 0) {
+        free(s);
+        return rc;
+    }
+    *stream = s;
+    return 0;
+}
+
+void gr_gpu_stream_close(struct gr_gpu_stream *stream)
+{
+    const struct gr_cuda *cuda;
+    struct gr_cuda_saved saved;
+    int k;
+
+    if (NULL == stream) {
+        return;
+    }
+    cuda = &stream->gpu->gpus->cuda;
+    if (0 == gr_cuda_enter_alive(stream->gpu->gpus, stream->gpu->ordinal, &saved)) {
+        (void) cuda->cuStreamSynchronize(stream->stream);
+        (void) cuda->cuEventDestroy(stream->event);
+        for (k = 0; k < GR_GPU_MARKS && NULL != stream->marks[k]; k++) {
+            (void) cuda->cuEventDestroy(stream->marks[k]);
+        }
+        (void) cuda->cuStreamDestroy(stream->stream);
+        gr_cuda_leave(cuda, &saved);
+    }
+    free(stream);
+}
+
+/* Record an event behind what is on the default stream of the current context. */
+static int record_default(const struct gr_cuda *cuda, CUevent event)
+{
+    CUstream stream;
+    int rc = gr_cuda_check(cuda, "the default stream", gr_cuda_default_open(cuda, &stream));
+
+    if (0 == rc) {
+        rc = GR_CUDA(cuda, cuEventRecord, event, stream);
+        gr_cuda_default_close(cuda, stream);
+    }
+    return rc;
+}
+
+int gr_gpu_stream_follow(struct gr_gpu_stream *stream)
+{
+    const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
+    struct gr_cuda_saved saved;
+    int rc = gr_cuda_enter(cuda, stream->gpu->context, &saved);
+
+    if (rc < 0) {
+        return rc;
+    }
+    rc = record_default(cuda, stream->event);
+    if (0 == rc) {
+        rc = GR_CUDA(cuda, cuStreamWaitEvent, stream->stream, stream->event, CU_EVENT_WAIT_DEFAULT);
+    }
+    gr_cuda_leave(cuda, &saved);
+    return rc;
+}
+
+/* Record the point's event; it may be of a context that the application has reset since. */
+static int record_again(const struct gr_cuda *cuda, struct gr_gpu_point *point)
+{
+    CUevent event = point->event;
+    int rc = NULL == event ? GR_ERR_CUDA : record_default(cuda, event);
+
+    if (0 == rc) {
+        return 0;
+    }
+    rc = GR_CUDA(cuda, cuEventCreate, &event, CU_EVENT_DISABLE_TIMING);
+    if (0 == rc) {
+        point->event = event;
+        rc = record_default(cuda, event);
+    }
+    return rc;
+}
+
+int gr_gpu_point_set(struct gr_gpu_point *point, struct gr_gpu *gpu)
+{
+    struct gr_cuda_saved saved;
+    int rc;
+
+    if (gpu != point->gpu) {
+        gr_gpu_point_free(point);
+    }
+    rc = gr_cuda_enter(&gpu->gpus->cuda, gpu->context, &saved);
+    if (0 == rc) {
+        point->gpu = gpu;
+        rc = record_again(&gpu->gpus->cuda, point);
+        gr_cuda_leave(&gpu->gpus->cuda, &saved);
+    }
+    return rc;
+}
+
+void gr_gpu_point_free(struct gr_gpu_point *point)
+{
+    struct gr_gpu *gpu = point->gpu;
+    struct gr_cuda_saved saved;
+
+    if (NULL != point->event && 0 == gr_cuda_enter_alive(gpu->gpus, gpu->ordinal, &saved)) {
+        (void) gpu->gpus->cuda.cuEventDestroy(point->event);
+        gr_cuda_leave(&gpu->gpus->cuda, &saved);
+    }
+    *point = (struct gr_gpu_point){NULL, NULL};
+}
+
+int gr_gpu_stream_follow_point(struct gr_gpu_stream *stream, const struct gr_gpu_point *point)
+{
+    const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
+    struct gr_cuda_saved saved;
+    int rc = gr_cuda_enter(cuda, stream->gpu->context, &saved);
+
+    if (0 == rc) {
+        rc = GR_CUDA(cuda, cuStreamWaitEvent, stream->stream, point->event, CU_EVENT_WAIT_DEFAULT);
+        gr_cuda_leave(cuda, &saved);
+    }
+    return rc;
+}
+
+int gr_gpu_launch(struct gr_gpu_stream *stream, enum gr_kernel kernel, uint32_t nblocks, const struct gr_gpu_args *args)
+{
+    const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
+    /* the driver reads it before it returns, and writes nothing */
+    void *params[] = {(void *) (uintptr_t) args};
+    uint32_t threads = 0 == args->threads ? GR_GPU_THREADS : args->threads;
+    struct gr_cuda_saved saved;
+    int rc = gr_cuda_enter(cuda, stream->gpu->context, &saved);
+
+    if (rc < 0) {
+        return rc;
+    }
+    rc = GR_CUDA(cuda, cuLaunchKernel, stream->gpu->kernels[kernel], nblocks, 1, 1, threads, 1, 1, 0,
+                 stream->stream, params, NULL);
+    gr_cuda_leave(cuda, &saved);
+    return rc;
+}
+
+int gr_gpu_stream_copy(struct gr_gpu_stream *stream, gr_gpu_ptr dst, gr_gpu_ptr src, size_t bytes)
+{
+    const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
+    struct gr_cuda_saved saved;
+    int rc;
+
+    if (0 == bytes) {
+        return 0;
+    }
+    rc = gr_cuda_enter(cuda, stream->gpu->context, &saved);
+    if (rc < 0) {
+        return rc;
+    }
+    rc = GR_CUDA(cuda, cuMemcpyAsync, dst, src, bytes, stream->stream);
+    gr_cuda_leave(cuda, &saved);
+    return rc;
+}
+
+int gr_gpu_stream_copy_runs(struct gr_gpu_stream *stream, const struct gr_gpu_run *runs, size_t n)
+{
+    const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
+    struct gr_cuda_saved saved;
+    int rc = gr_cuda_enter(cuda, stream->gpu->context, &saved);
+    size_t k;
+
+    if (rc < 0) {
+        return rc;
+    }
+    for (k = 0; k < n && 0 == rc; k++) {
+        rc = gr_cuda_copy_run(cuda, &runs[k], stream->stream);
+    }
+    gr_cuda_leave(cuda, &saved);
+    return rc;
+}
+
+/* The marks up to that number exist. The context is current. */
+static int need_marks(struct gr_gpu_stream *stream, uint32_t mark)
+{
+    uint32_t k;
+    int rc = 0;
+
+    for (k = 0; k <= mark && 0 == rc; k++) {
+        rc = NULL == stream->marks[k] ? GR_CUDA(&stream->gpu->gpus->cuda, cuEventCreate, &stream->marks[k],
+                                                CU_EVENT_DISABLE_TIMING) : 0;
+    }
+    return rc;
+}
+
+int gr_gpu_stream_mark(struct gr_gpu_stream *stream, uint32_t mark)
+{
+    const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
+    struct gr_cuda_saved saved;
+    int rc = gr_cuda_enter(cuda, stream->gpu->context, &saved);
+
+    if (rc < 0) {
+        return rc;
+    }
+    rc = need_marks(stream, mark);
+    rc = 0 == rc ? GR_CUDA(cuda, cuEventRecord, stream->marks[mark], stream->stream) : rc;
+    gr_cuda_leave(cuda, &saved);
+    return rc;
+}
+
+/* What a query says. */
+static int answer(const struct gr_cuda *cuda, const char *function, CUresult result)
+{
+    int rc = CUDA_ERROR_NOT_READY == result ? 0 : gr_cuda_check(cuda, function, result);
+
+    return CUDA_SUCCESS == result ? 1 : rc;
+}
+
+int gr_gpu_stream_reached(struct gr_gpu_stream *stream, uint32_t mark)
+{
+    const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
+    CUstreamCaptureMode mode = gr_cuda_relax(cuda);
+    CUresult result = cuda->cuEventQuery(stream->marks[mark]); /* needs no context */
+
+    gr_cuda_restore(cuda, mode);
+    return answer(cuda, "cuEventQuery", result);
+}
+
+int gr_gpu_stream_zero(struct gr_gpu_stream *stream, gr_gpu_ptr at, size_t bytes)
+{
+    const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
+    struct gr_cuda_saved saved;
+    int rc;
+
+    if (0 == bytes) {
+        return 0;
+    }
+    rc = gr_cuda_enter(cuda, stream->gpu->context, &saved);
+    if (rc < 0) {
+        return rc;
+    }
+    rc = GR_CUDA(cuda, cuMemsetD8Async, at, 0, bytes, stream->stream);
+    gr_cuda_leave(cuda, &saved);
+    return rc;
+}
+
+int gr_gpu_stream_done(struct gr_gpu_stream *stream)
+{
+    const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
+    CUresult result;
+    struct gr_cuda_saved saved;
+    int rc = gr_cuda_enter(cuda, stream->gpu->context, &saved);
+
+    if (rc < 0) {
+        return rc;
+    }
+    result = cuda->cuStreamQuery(stream->stream);
+    gr_cuda_leave(cuda, &saved);
+    return answer(cuda, "cuStreamQuery", result);
+}
+
+int gr_gpu_stream_wait(struct gr_gpu_stream *stream)
+{
+    const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
+    struct gr_cuda_saved saved;
+    int rc = gr_cuda_enter(cuda, stream->gpu->context, &saved);
+
+    if (0 == rc) {
+        rc = GR_CUDA(cuda, cuStreamSynchronize, stream->stream);
+        gr_cuda_leave(cuda, &saved);
+    }
+    return rc;
+}

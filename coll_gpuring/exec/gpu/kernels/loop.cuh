@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The loop of a block: one channel. The last warp schedules, the other threads move data. Items are in two places that
+ * take turns; while one piece is moved, the scheduler finds the next and looks whether its slots are ready already.
+ *
+ *      scheduler                                        data threads
+ *      ---------------- barrier: item n is there, all of item n-1 is stored ----------------
+ *      post the counters of n-1                         if n must wait: to the second barrier
+ *      if n must wait: poll, or give up
+ *      - - - - - - - - - - second barrier, where n had to wait: ready, or leave - - - - - - -
+ *      count n's slots as handled                       move n
+ *      find item n+1, look at its counters
+ *
+ * A piece waits only where it begins a slot, and the counters are posted after the slot's last. The two barriers are
+ * the only order between data and counters: stores before the first one come before the release behind it, and loads
+ * behind one come after the acquire before it.
+ *
+ * In lines (ll.cuh) it is the data threads who see whether a message is there, and the scheduler looks after
+ * free slots alone: another barrier, before n is stored and its slots count as handled, asks whether all have theirs.
+ *
+ * A block leaves only at one of these barriers, when item n-1 is posted and nothing of n was touched. What it needs to go
+ * on lies in memory: how far the links are, from the moment that a slot is handled, and the place where n begins.
+ */
+#ifndef GR_EXEC_GPU_KERNELS_LOOP_CUH
+#define GR_EXEC_GPU_KERNELS_LOOP_CUH
+
+#include "exec/gpu/kernels/ll.cuh"
+#include "exec/gpu/kernels/link.cuh"
+
+/* Tests hear of each piece when its slots are ready. */
+#if !defined(GR_KERNEL_TRACE)
+#define GR_KERNEL_TRACE(args, walk) ((void) 0)
+#endif
+
+/* ---- the scheduler ---- */
+
+/*
+ * Write down the piece that was walked to: thread 0 what all know, the others the slots of their links. A result that
+ * came past its slot is where it belongs, and sent on from there.
+ */
+__device__ static GP_INLINE void gr_item_write(const struct gr_scheduler *s, struct gr_item *item, size_t elem_bytes)
+{
+    const struct gr_walk *w = &s->block->walk;
+    const struct gr_step *step = &w->step;
+    uint64_t number = s->link.count % s->args->nslots;
+    gr_gpu_ptr at = s->link.slots + number * s->args->slot_bytes + w->slot * elem_bytes;
+    uint32_t k = s->writes ? s->lane - GR_FAN : s->lane, clean;
+    uint32_t operand = step->bits & GR_REDUCE || !(step->bits & GR_RECV);
+    gr_gpu_ptr from = s->args->space[step->operand] + w->operand * elem_bytes;
+    gr_gpu_ptr to = s->args->space[step->dest] + w->dest * elem_bytes;
+    uint32_t store = step->bits & GR_STORE && (step->bits & GR_RECV || from != to); /* in place, it is there already */
+    uint32_t past = gr_may_direct(s) && s->peer >= 0 && s->past, stored = 0;
+
+    if (0 != s->args->zero) {
+        stored = __any_sync(GR_ALL_LANES, past && !s->writes);
+        store &= !stored;
+    }
+    if (past) {
+        at = s->writes ? s->beyond + w->dest * elem_bytes : to;
+    }
+    if (0 == s->lane) {
+        item->count = stored && 0 == step->nto ? 0 : w->count;
+        item->nsrc = operand + step->nfrom;
+        item->ndst = store + step->nto;
+        item->operand = operand ? step->before : item->nsrc;
+        item->stores = store;
+        if (operand) {
+            item->src[step->before] = from;
+        }
+        if (store) {
+            item->dst[0] = to;
+        }
+    }
+    if (s->peer >= 0 && s->writes) {
+        item->dst[store + k] = at;
+        item->dst_flag[store + k] = s->link.count + 1;
+    } else if (s->peer >= 0) {
+        k += operand && k >= step->before;
+        item->src[k] = at;
+        item->src_flag[k] = s->link.count + 1;
+    }
+    clean = s->peer >= 0 && s->writes && s->link.count % GR_LL_CYCLE < s->args->nslots;
+    clean = __any_sync(GR_ALL_LANES, clean);
+    if (0 == s->lane) {
+        item->clean = clean;
+    }
+}
+
+/* Find the next piece. It must wait if it begins a slot and its links are not ready yet. */
+__device__ static GP_INLINE void gr_prepare(struct gr_scheduler *s, struct gr_item *item, size_t elem_bytes)
+{
+    struct gr_walk *w = &s->block->walk;
+    uint32_t what = GR_ITEM_GO;
+
+    __syncwarp(); /* all know what they need of the last piece; and a link's count, which another may look after now */
+    if (0 == s->lane) {
+        gr_walk_next(s->args, &s->block->sched, w);
+    }
+    __syncwarp();
+    if (w->at.over) {
+        s->state = 0 == s->state ? (uint32_t) GR_GPU_DONE : s->state;
+        what = GR_ITEM_OVER;
+    } else {
+        if (s->changes != w->changes) {
+            s->changes = w->changes;
+            gr_link_find(s);
+        }
+        if (w->first && !__all_sync(GR_ALL_LANES, gr_link_ready(s))) {
+            what = GR_ITEM_WAIT;
+        }
+        gr_item_write(s, item, elem_bytes);
+    }
+    if (0 == s->lane) {
+        item->what = what;
+    }
+}
+
+/* The host wants all blocks to leave. */
+__device__ static GP_INLINE int gr_aborted(const struct gr_scheduler *s)
+{
+    uint64_t word = 0;
+
+    if (0 == s->lane) {
+        word = gp_ld_relaxed((const uint64_t *) s->args->abort);
+    }
+    return __any_sync(GR_ALL_LANES, 0 != word);
+}
+
+/* Poll until the links are ready; 0 when it must leave instead. */
+__device__ static GP_INLINE uint32_t gr_wait(struct gr_scheduler *s)
+{
+    uint64_t polls = 0;
+
+    for (;;) {
+        s->unready = __ballot_sync(GR_ALL_LANES, !gr_link_ready(s));
+        if (0 == s->unready) {
+            return 1;
+        }
+        if (++polls >= s->args->patience) {
+            s->state = GR_GPU_LEFT;
+            return 0;
+        }
+        if (0 == polls % GR_ABORT_EVERY && gr_aborted(s)) {
+            s->state = GR_GPU_ABORTED;
+            return 0;
+        }
+        gp_spin();
+    }
+}
+
+/* In lines: why some thread did not get its unit; the block leaves. */
+__device__ static GP_INLINE void gr_give_up(struct gr_scheduler *s, const struct gr_item *item)
+{
+    uint32_t reads = s->peer >= 0 && !s->writes, late = 0;
+    uint64_t words[2] = {0, 0};
+
+    if (reads) {
+        uint32_t k = s->lane + (item->operand <= s->lane);
+        gr_gpu_ptr at = item->src[k];
+
+        /* the first unit of LL, the first line of LL128, stands for all */
+        if (GR_PROTOCOL_LL == s->args->protocol) {
+            gp_ld_pair((const void *) at, &words[0], &words[1]);
+            late = words[0] >> 32 != (uint32_t) item->src_flag[k];
+        } else {
+            gp_ld_pair((const void *) (at + 112), &words[0], &words[1]);
+            late = words[1] != item->src_flag[k];
+        }
+    }
+    s->unready = __ballot_sync(GR_ALL_LANES, late);
+    if (0 == s->unready) {
+        s->unready = __ballot_sync(GR_ALL_LANES, reads);
+    }
+    s->state = gr_aborted(s) ? GR_GPU_ABORTED : GR_GPU_LEFT;
+}
+
+/*
+ * The item will be moved for certain: with a slot's last piece, the slot is handled. The thread that says how much of it is
+ * in use is the one that posts the tail behind it.
+ */
+__device__ static GP_INLINE void gr_claim(struct gr_scheduler *s, size_t elem_bytes)
+{
+    const struct gr_walk *w = &s->block->walk;
+
+    if (0 == s->lane) {
+        GR_KERNEL_TRACE(s->args, w);
+    }
+    if (!w->last) {
+        return;
+    }
+    s->moved++;
+    if (s->peer >= 0) {
+        if (0 != s->link.fill) {
+            gp_st((uint32_t *) s->link.fill + s->link.count % s->args->nslots,
+                  (uint32_t) ((w->slot + w->count) * elem_bytes));
+        }
+        s->link.count++;
+        gp_st(&s->end->count, s->link.count);
+        s->post = s->link.mine;
+        s->value = s->link.count;
+    }
+}
+
+/* All threads are through with the slot. */
+__device__ static GP_INLINE void gr_post(struct gr_scheduler *s)
+{
+    if (0 != s->post) {
+        gp_st_release((uint64_t *) s->post, s->value);
+        s->post = 0;
+    }
+}
+
+/* What the next launch goes on with, and what the host is told. */
+__device__ static GP_INLINE void gr_leave(const struct gr_scheduler *s)
+{
+    struct gr_gpu_place *place = (struct gr_gpu_place *) s->args->place + blockIdx.x;
+    struct gr_gpu_report *report = (struct gr_gpu_report *) s->args->report + blockIdx.x;
+    const struct gr_gpu_place *at = &s->block->walk.begin;
+
+    __syncwarp(); /* what the other threads stored is there when the report is */
+    if (0 != s->lane) {
+        return;
+    }
+    if (GR_GPU_LEFT == s->state) {
+        gp_st(&place->slice, at->slice);
+        gp_st(&place->index, at->index);
+        gp_st(&place->run, at->run);
+        gp_st(&place->done, at->done);
+        gp_st(&report->slice, at->slice);
+        gp_st(&report->index, at->index);
+    }
+    if (GR_GPU_ABORTED != s->state) {
+        gp_st(&place->over, (uint32_t) (GR_GPU_DONE == s->state));
+    }
+    gp_st(&report->from, s->unready & ((1u << GR_FAN) - 1));
+    gp_st(&report->to, s->unready >> GR_FAN);
+    gp_st(&report->moved, s->moved);
+    gp_st_release(&report->word, s->args->launch * 4 + s->state);
+}
+
+/* Where the channel is: at the beginning, or where the last launch left it. */
+__device__ static GP_INLINE struct gr_gpu_place gr_place_load(const struct gr_gpu_args *args)
+{
+    const struct gr_gpu_place *place = (const struct gr_gpu_place *) args->place + blockIdx.x;
+    struct gr_gpu_place at;
+
+    at.slice = at.index = at.run = at.over = 0;
+    at.done = 0;
+    if (!args->fresh) {
+        at.slice = gp_ld(&place->slice);
+        at.index = gp_ld(&place->index);
+        at.run = gp_ld(&place->run);
+        at.over = gp_ld(&place->over);
+        at.done = gp_ld(&place->done);
+    }
+    return at;
+}
+
+__device__ static GP_INLINE void gr_enter(struct gr_scheduler *s, const struct gr_gpu_args *args,
+                                          struct gr_block *block, uint32_t lane)
+{
+    s->args = args;
+    s->block = block;
+    s->lane = lane;
+    s->writes = lane >= GR_FAN;
+    s->lines = GR_PROTOCOL_SIMPLE != args->protocol;
+    s->changes = 0;
+    s->peer = -1;
+    s->end = NULL;
+    s->link.slots = s->link.mine = s->link.other = s->link.count = s->link.fill = s->seen = 0;
+    s->post = s->value = 0;
+    s->beyond = 0;
+    s->asked = s->past = 0;
+    s->moved = 0;
+    s->unready = 0;
+    s->state = gr_aborted(s) ? GR_GPU_ABORTED : 0;
+    if (0 != args->zero && args->fresh && 0 == s->state) {
+        gr_open(args, lane);
+    }
+    if (0 == lane) {
+        block->stop = 0;
+        block->sched = args->sched[blockIdx.x % 2];
+        block->sched.channel = (int) blockIdx.x;
+        gr_walk_begin(&block->walk, args, &block->sched, gr_place_load(args));
+        block->walk.at.over |= 0 != s->state;
+    }
+}
+
+/* The scheduler's side of the loop. */
+__device__ static GP_INLINE void gr_schedule(const struct gr_gpu_args *args, struct gr_block *block, uint32_t lane,
+                                             size_t elem_bytes)
+{
+    struct gr_scheduler s;
+    uint32_t n, what, go;
+
+    gr_enter(&s, args, block, lane);
+    for (n = 0;; n ^= 1) {
+        gr_prepare(&s, &block->item[n], elem_bytes);
+        gp_barrier(); /* the item is there, all of the one before is stored */
+        what = block->item[n].what;
+        gr_post(&s);
+        if (GR_ITEM_OVER == what) {
+            break;
+        }
+        if (GR_ITEM_WAIT == what) {
+            go = gr_wait(&s);
+            if (go && 0 != args->zero) {
+                gr_item_write(&s, &block->item[n], elem_bytes); /* by now it is known where its data are */
+            }
+            if (0 == lane) {
+                block->go = go;
+            }
+            gp_barrier(); /* its slots are ready, or it stays untouched */
+            if (!go) {
+                break;
+            }
+        }
+        if (s.lines && !gp_barrier_and(1)) { /* some thread has not got its unit */
+            gr_give_up(&s, &block->item[n]);
+            break;
+        }
+        gr_claim(&s, elem_bytes);
+    }
+    gr_leave(&s);
+}
+
+/* The other threads: wait for the item that comes next. NULL: there is none for them in this launch. */
+__device__ static GP_INLINE const struct gr_item *gr_item_next(const struct gr_block *block, uint32_t n)
+{
+    const struct gr_item *item;
+
+    item = &block->item[n];
+    gp_barrier();
+    if (GR_ITEM_OVER == item->what) {
+        return NULL;
+    }
+    if (GR_ITEM_WAIT == item->what) {
+        gp_barrier();
+        if (!block->go) {
+            return NULL;
+        }
+    }
+    return item;
+}
+
+/* Their side of the Simple protocol, */
+template <class Mover> __device__ static GP_INLINE void gr_move_items(const struct gr_block *block)
+{
+    const struct gr_item *item;
+    uint32_t n;
+
+    for (n = 0; NULL != (item = gr_item_next(block, n)); n ^= 1) {
+        Mover::move(item);
+    }
+}
+
+/* and of those that write lines. */
+template <class Mover, class Lines>
+__device__ static GP_INLINE void gr_move_lines(const struct gr_gpu_args *args, struct gr_block *block)
+{
+    const struct gr_item *item;
+    struct gr_unit u;
+    uint4 v;
+    uint32_t n;
+
+    for (n = 0; NULL != (item = gr_item_next(block, n)); n ^= 1) {
+        v = make_uint4(0, 0, 0, 0);
+        u = Lines::find(threadIdx.x, item->count * Mover::elem_bytes, Mover::elem_bytes);
+        if (!gp_barrier_and(gr_take_unit<Mover, Lines>(args, item, u, &block->stop, &v))) {
+            break;
+        }
+        gr_give_unit<Lines>(args, item, u, v);
+    }
+}
+
+template <class Mover> __device__ static GP_INLINE void gr_run_channel(const struct gr_gpu_args *args)
+{
+    __shared__ struct gr_block block;
+    uint32_t first = blockDim.x - 32;
+
+    if (threadIdx.x >= first) {
+        gr_schedule(args, &block, threadIdx.x - first, Mover::elem_bytes);
+    } else if (GR_PROTOCOL_SIMPLE == args->protocol) {
+        gr_move_items<Mover>(&block);
+    } else if (GR_PROTOCOL_LL == args->protocol) {
+        gr_move_lines<Mover, gr_ll>(args, &block);
+    } else {
+        gr_move_lines<Mover, gr_ll128>(args, &block);
+    }
+}
+
+#endif

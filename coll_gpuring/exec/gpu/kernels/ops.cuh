@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Types and operations of kernels. An element is combined in a wider type of its operation's own:
+ *
+ *      type       in memory     sum, prod    min, max    land, lor, lxor
+ *      f16 bf16   uint16_t      float        float                          rounded once, to nearest even, after the
+ *      f32 f64    itself        itself       itself                         last source
+ *      i8..i32    itself        uint32_t     int32_t                        wraps around: unsigned arithmetic has no
+ *      u8..u32    itself                     uint32_t    uint32_t           overflow
+ *      i64 u64    itself        uint64_t     itself      uint64_t
+ *      c64 c128   {re, im}      itself                                      each product and each sum is rounded
+ *
+ * band, bor, bxor take words of any width (move.cuh), minloc and maxloc a value and its index without the gap
+ * that C's layout leaves beside one of them; in results the gap is zeros.
+ *
+ * Min and max take the second value when both are equal or unordered, as the host's loops do (reduce_loops.h); minloc
+ * and maxloc do so too, and give equal values the lower index, as Open MPI does.
+ */
+#ifndef GR_EXEC_GPU_KERNELS_OPS_CUH
+#define GR_EXEC_GPU_KERNELS_OPS_CUH
+
+#include "exec/gpu/kernels/port.cuh"
+
+#include <string.h>
+
+/* ---- half precision ---- */
+
+__device__ static GP_INLINE float gr_bits_float(uint32_t bits)
+{
+    float value;
+
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+__device__ static GP_INLINE float gr_bf16_float(uint16_t h)
+{
+    return gr_bits_float((uint32_t) h << 16);
+}
+
+#if defined(__CUDACC__)
+
+__device__ static GP_INLINE float gr_f16_float(uint16_t h)
+{
+    float value;
+
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(h));
+    return value;
+}
+
+__device__ static GP_INLINE uint16_t gr_float_f16(float value)
+{
+    uint16_t h;
+
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(value));
+    return h;
+}
+
+__device__ static GP_INLINE uint16_t gr_float_bf16(float value)
+{
+    uint16_t h;
+
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(value));
+    return h;
+}
+
+#else
+
+/* The same values as the instructions above, by hand. Those give one NaN for all: 0x7fff. */
+#define GR_NAN16 ((uint16_t) 0x7fff)
+
+static inline uint32_t gr_float_bits(float value)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+static inline float gr_f16_float(uint16_t h)
+{
+    uint32_t sign = (uint32_t) (h & 0x8000) << 16, exponent = h >> 10 & 31, fraction = h & 1023;
+
+    if (31 == exponent) {
+        return gr_bits_float(sign | 0x7f800000 | fraction << 13);
+    }
+    if (0 == exponent) {
+        float value = (float) fraction / (1 << 24);
+
+        return 0 == sign ? value : -value;
+    }
+    return gr_bits_float(sign | (exponent + 112) << 23 | fraction << 13);
+}
+
+/* bits / 2^shift to the nearest, to even where there are two; 1 <= shift <= 31 */
+static inline uint32_t gr_shift_round(uint32_t bits, uint32_t shift)
+{
+    uint32_t half = 1u << (shift - 1), rest = bits & (2 * half - 1), whole = bits >> shift;
+
+    return whole + (rest > half || (rest == half && 0 != (whole & 1)));
+}
+
+static inline uint16_t gr_float_f16(float value)
+{
+    uint32_t bits = gr_float_bits(value), sign = bits >> 16 & 0x8000, rest = bits & 0x7fffffff;
+    uint32_t exponent = rest >> 23;
+
+    if (rest > 0x7f800000) {
+        return GR_NAN16;
+    }
+    if (exponent > 142) { /* 2^16 and more */
+        return (uint16_t) (sign | 0x7c00);
+    }
+    if (exponent < 102) { /* below half of the smallest, which is 2^-24 */
+        return (uint16_t) sign;
+    }
+    if (exponent < 113) { /* subnormal */
+        return (uint16_t) (sign | gr_shift_round((rest & 0x7fffff) | 0x800000, 126 - exponent));
+    }
+    return (uint16_t) (sign | gr_shift_round(rest - (112u << 23), 13)); /* a carry may make it infinity, rightly */
+}
+
+static inline uint16_t gr_float_bf16(float value)
+{
+    uint32_t bits = gr_float_bits(value);
+
+    if ((bits & 0x7fffffff) > 0x7f800000) {
+        return GR_NAN16;
+    }
+    return (uint16_t) gr_shift_round(bits, 16);
+}
+
+#endif
+
+/* ---- elements of two parts ---- */
+
+template <class F> struct gr_complex {
+    F re, im;
+};
+
+template <class F> __device__ static GP_INLINE gr_complex<F> operator+(gr_complex<F> x, gr_complex<F> y)
+{
+    return {x.re + y.re, x.im + y.im};
+}
+
+template <class F> __device__ static GP_INLINE gr_complex<F> operator*(gr_complex<F> x, gr_complex<F> y)
+{
+    return {gp_mul(x.re, y.re) - gp_mul(x.im, y.im), gp_mul(x.re, y.im) + gp_mul(x.im, y.re)};
+}
+
+/* A value and its index; and as C lays them out where the value is the wider one, and where the index is. */
+template <class V, class K> struct gr_located {
+    V v;
+    K k;
+};
+template <class V, class K> struct gr_located_wide_value {
+    V v;
+    K k, gap;
+};
+template <class V, class K> struct gr_located_wide_index {
+    V v, gap;
+    K k;
+};
+
+/* ---- operations: which of a type's wide types they calculate in, and what ---- */
+
+#define GR_OP(name, wide_type, ...)                                                                 \
+    struct gr_op_##name {                                                                           \
+        template <class Type> using wide = typename Type::wide_type;                                \
+        template <class W> __device__ static GP_INLINE W combine(W x, W y) { return __VA_ARGS__; }  \
+    };
+GR_OP(sum, arithmetic, x + y)
+GR_OP(prod, arithmetic, x * y)
+GR_OP(min, order, x < y ? x : y)
+GR_OP(max, order, x > y ? x : y)
+GR_OP(band, arithmetic, x & y)
+GR_OP(bor, arithmetic, x | y)
+GR_OP(bxor, arithmetic, x ^ y)
+GR_OP(land, arithmetic, 0 != x && 0 != y)
+GR_OP(lor, arithmetic, 0 != (x | y))
+GR_OP(lxor, arithmetic, (0 != x) != (0 != y))
+GR_OP(minloc, located, x.v < y.v ? x : W {y.v, x.v == y.v && !(y.k < x.k) ? x.k : y.k})
+GR_OP(maxloc, located, x.v > y.v ? x : W {y.v, x.v == y.v && !(y.k < x.k) ? x.k : y.k})
+
+/* ---- types ---- */
+
+template <class T, class Arithmetic, class Order> struct gr_plain {
+    typedef T elem;
+    typedef Arithmetic arithmetic;
+    typedef Order order;
+    template <class W> __device__ static GP_INLINE W widen(T x) { return (W) x; }
+    template <class W> __device__ static GP_INLINE T narrow(W x) { return (T) x; }
+};
+
+typedef gr_plain<float, float, float> gr_type_f32;
+typedef gr_plain<double, double, double> gr_type_f64;
+typedef gr_plain<int8_t, uint32_t, int32_t> gr_type_i8;
+typedef gr_plain<int16_t, uint32_t, int32_t> gr_type_i16;
+typedef gr_plain<int32_t, uint32_t, int32_t> gr_type_i32;
+typedef gr_plain<int64_t, uint64_t, int64_t> gr_type_i64;
+typedef gr_plain<uint8_t, uint32_t, uint32_t> gr_type_u8;
+typedef gr_plain<uint16_t, uint32_t, uint32_t> gr_type_u16;
+typedef gr_plain<uint32_t, uint32_t, uint32_t> gr_type_u32;
+typedef gr_plain<uint64_t, uint64_t, uint64_t> gr_type_u64;
+typedef gr_plain<gr_complex<float>, gr_complex<float>, void> gr_type_c64;
+typedef gr_plain<gr_complex<double>, gr_complex<double>, void> gr_type_c128;
+
+#define GR_HALF(name)                                                                                   \
+    struct gr_type_##name {                                                                             \
+        typedef uint16_t elem;                                                                          \
+        typedef float arithmetic, order;                                                                \
+        template <class W> __device__ static GP_INLINE W widen(elem x) { return gr_##name##_float(x); } \
+        template <class W> __device__ static GP_INLINE elem narrow(W x) { return gr_float_##name(x); }  \
+    };
+GR_HALF(f16)
+GR_HALF(bf16)
+
+template <class T, class V, class K> struct gr_locating {
+    typedef T elem;
+    typedef gr_located<V, K> located;
+    template <class W> __device__ static GP_INLINE W widen(T x) { return {x.v, x.k}; }
+    template <class W> __device__ static GP_INLINE T narrow(W x)
+    {
+        T y = {}; /* the gap */
+
+        y.v = (decltype(y.v)) x.v;
+        y.k = x.k;
+        return y;
+    }
+};
+
+typedef gr_locating<gr_located<float, int32_t>, float, int32_t> gr_type_f32_i32;
+typedef gr_locating<gr_located_wide_value<double, int32_t>, double, int32_t> gr_type_f64_i32;
+typedef gr_locating<gr_located_wide_value<int64_t, int32_t>, int64_t, int32_t> gr_type_i64_i32;
+typedef gr_locating<gr_located<int32_t, int32_t>, int32_t, int32_t> gr_type_i32_i32;
+typedef gr_locating<gr_located_wide_index<int16_t, int32_t>, int32_t, int32_t> gr_type_i16_i32;
+typedef gr_locating<gr_located<float, float>, float, float> gr_type_f32_f32;
+typedef gr_locating<gr_located<double, double>, double, double> gr_type_f64_f64;
+
+/* Bytes, of which neighbours may be combined together. */
+struct gr_type_bits {
+    typedef uint8_t elem;
+};
+
+/* What one kernel combines: elements T in memory, as W. */
+template <class Type, class Op> struct gr_pair {
+    typedef typename Type::elem T;
+    typedef typename Op::template wide<Type> W;
+    __device__ static GP_INLINE W widen(T x) { return Type::template widen<W>(x); }
+    __device__ static GP_INLINE T narrow(W x) { return Type::template narrow<W>(x); }
+    __device__ static GP_INLINE W combine(W x, W y) { return Op::combine(x, y); }
+};
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The words that kernels are written in, besides those of CUDA. Kernels touch memory that is not their block's own
+ * only through these:
+ *
+ *      gp_ld<T> gp_st<T>            data of 1, 2, 4, 8 bytes
+ *      gp_ld16 gp_st16              data of 16 bytes, aligned
+ *      gp_ld_acquire gp_st_release  counters: what the other end stored before its release is seen after the acquire,
+ *                                   by the loading thread and, behind a barrier, by its block
+ *      gp_ld_relaxed gp_st_relaxed  words that no data hang on (the abort word)
+ *      gp_ld_pair gp_st_pair        two words of 8 bytes, 16-byte aligned: each arrives whole, in any order
+ *      gp_ld_whole gp_st_whole      by all threads of a warp at once, which have 16 bytes each, one after the other:
+ *                                   each 128 bytes of them arrive whole, where the path between two devices keeps them
+ *                                   so. st: of those 128 bytes only whose threads say so
+ *      gp_see gp_show               a word in shared memory that one thread shows while others look; nothing hangs on when
+ *      gp_spin                      between two polls
+ *      gp_barrier gp_barrier_and    of all threads of the block, from wherever in the code; and: whether all say so
+ *      gp_mul                       a product of float or double, rounded: never part of a fused multiply-add
+ *
+ * nvcc makes single instructions of them. Any other C++17 compiler takes cuda_emu.h instead, which runs the same
+ * kernels on the host: threads as fibers, every access checked.
+ */
+#ifndef GR_EXEC_GPU_KERNELS_PORT_CUH
+#define GR_EXEC_GPU_KERNELS_PORT_CUH
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "exec/gpu/kernels.h"
+
+/* How schedules (sched/step.h) read arrays. */
+#define GR_LOAD(at) gp_ld(at)
+
+#if !defined(__CUDACC__)
+
+#include "cuda_emu.h"
+
+#define GP_INLINE inline
+#define GP_NOINLINE
+#define gp_barrier __syncthreads
+#define gp_barrier_and __syncthreads_and
+/* Threads of this block: tests launch small ones. */
+#define GP_BLOCK_THREADS blockDim.x
+
+template <class F> static inline F gp_mul(F x, F y)
+{
+    volatile F product = x * y;
+
+    return product;
+}
+
+#else
+
+#define GP_EXPORT(kernel)
+#define GP_PARAM const __grid_constant__
+#define GP_INLINE __forceinline__
+#define GP_NOINLINE __noinline__
+/* A constant, so that strides become part of the addresses. */
+#define GP_BLOCK_THREADS GR_GPU_THREADS
+
+/* An access as one instruction. Functions for the host and the device may call it, too. */
+#define GP_ACCESS(bits, type, reg)                                                                          \
+    __host__ __device__ static __forceinline__ void gp_get(const type *at, type *value)                    \
+    {                                                                                                       \
+        GP_ON_DEVICE(asm volatile("ld.global.u" bits " %0, [%1];" : "=" reg(*value) : "l"(at) : "memory");) \
+    }                                                                                                       \
+    __device__ static __forceinline__ void gp_put(type *at, type value)                                    \
+    {                                                                                                       \
+        asm volatile("st.global.u" bits " [%0], %1;" : : "l"(at), reg(value) : "memory");                   \
+    }
+#if defined(__CUDA_ARCH__)
+#define GP_ON_DEVICE(...) __VA_ARGS__
+#else
+#define GP_ON_DEVICE(...) *value = *at;
+#endif
+
+GP_ACCESS("16", uint16_t, "h")
+GP_ACCESS("32", uint32_t, "r")
+GP_ACCESS("64", uint64_t, "l")
+
+/* Bytes have no registers of their own. */
+__host__ __device__ static __forceinline__ void gp_get(const uint8_t *at, uint8_t *value)
+{
+    uint32_t wide = 0;
+
+    (void) wide;
+    GP_ON_DEVICE(asm volatile("ld.global.u8 %0, [%1];" : "=r"(wide) : "l"(at) : "memory"); *value = (uint8_t) wide;)
+}
+
+__device__ static __forceinline__ void gp_put(uint8_t *at, uint8_t value)
+{
+    asm volatile("st.global.u8 [%0], %1;" : : "l"(at), "r"((uint32_t) value) : "memory");
+}
+
+template <int bytes> struct gp_word;
+template <> struct gp_word<1> { typedef uint8_t type; };
+template <> struct gp_word<2> { typedef uint16_t type; };
+template <> struct gp_word<4> { typedef uint32_t type; };
+template <> struct gp_word<8> { typedef uint64_t type; };
+
+template <class T> __host__ __device__ static __forceinline__ T gp_ld(const T *at)
+{
+    typename gp_word<sizeof(T)>::type word;
+    T value;
+
+    gp_get((const typename gp_word<sizeof(T)>::type *) at, &word);
+    memcpy(&value, &word, sizeof(value));
+    return value;
+}
+
+template <class T> __device__ static __forceinline__ void gp_st(T *at, T value)
+{
+    typename gp_word<sizeof(T)>::type word;
+
+    memcpy(&word, &value, sizeof(value));
+    gp_put((typename gp_word<sizeof(T)>::type *) at, word);
+}
+
+__device__ static __forceinline__ uint4 gp_ld16(const void *at)
+{
+    uint4 v;
+
+    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(at) : "memory");
+    return v;
+}
+
+__device__ static __forceinline__ void gp_st16(void *at, uint4 v)
+{
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
+                 : : "l"(at), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+}
+
+__device__ static __forceinline__ uint64_t gp_ld_acquire(const uint64_t *at)
+{
+    uint64_t value;
+
+    asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+    return value;
+}
+
+__device__ static __forceinline__ void gp_st_release(uint64_t *at, uint64_t value)
+{
+    asm volatile("st.release.sys.global.u64 [%0], %1;" : : "l"(at), "l"(value) : "memory");
+}
+
+__device__ static __forceinline__ uint64_t gp_ld_relaxed(const uint64_t *at)
+{
+    uint64_t value;
+
+    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+    return value;
+}
+
+__device__ static __forceinline__ void gp_st_relaxed(uint64_t *at, uint64_t value)
+{
+    asm volatile("st.relaxed.sys.global.u64 [%0], %1;" : : "l"(at), "l"(value) : "memory");
+}
+
+__device__ static __forceinline__ void gp_ld_pair(const void *at, uint64_t *x, uint64_t *y)
+{
+    asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];" : "=l"(*x), "=l"(*y) : "l"(at) : "memory");
+}
+
+__device__ static __forceinline__ void gp_st_pair(void *at, uint64_t x, uint64_t y)
+{
+    asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %2};" : : "l"(at), "l"(x), "l"(y) : "memory");
+}
+
+__device__ static __forceinline__ void gp_ld_whole(const void *at, uint64_t *x, uint64_t *y)
+{
+    gp_ld_pair(at, x, y);
+}
+
+__device__ static __forceinline__ void gp_st_whole(void *at, uint64_t x, uint64_t y, int mine)
+{
+    __syncwarp();
+    if (mine) {
+        gp_st_pair(at, x, y);
+    }
+}
+
+/* The compiler keeps nothing that it read before. */
+__device__ static __forceinline__ uint32_t gp_see(const uint32_t *shared)
+{
+    asm volatile("" : : : "memory");
+    return *shared;
+}
+
+__device__ static __forceinline__ void gp_show(uint32_t *shared, uint32_t value)
+{
+    *shared = value;
+    asm volatile("" : : : "memory");
+}
+
+__device__ static __forceinline__ void gp_spin(void)
+{
+}
+
+__device__ static __forceinline__ float gp_mul(float x, float y)
+{
+    return __fmul_rn(x, y);
+}
+
+__device__ static __forceinline__ double gp_mul(double x, double y)
+{
+    return __dmul_rn(x, y);
+}
+
+__device__ static __forceinline__ void gp_barrier(void)
+{
+    asm volatile("barrier.sync 0;" : : : "memory");
+}
+
+__device__ static __forceinline__ int gp_barrier_and(int mine)
+{
+    int all;
+
+    asm volatile("{\n\t"
+                 ".reg .pred p, q;\n\t"
+                 "setp.ne.s32 p, %1, 0;\n\t"
+                 "barrier.red.and.pred q, 0, p;\n\t"
+                 "selp.s32 %0, 1, 0, q;\n\t"
+                 "}"
+                 : "=r"(all) : "r"(mine) : "memory");
+    return all;
+}
+
+#endif
+
+#endif

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The device executor of op.h. */
+#include "exec/gpu/op.h"
+
+#include "link/team.h"
+
+#include <assert.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+
+/*
+ * Polls of a counter after which a block leaves: some milliseconds where the device is this rank's alone. Another rank
+ * of the same device may be the one that is waited for, and have no place; then soon. So among several nodes, whose
+ * messages take long enough for other kernels to run.
+ */
+#define PATIENCE 20000
+#define PATIENCE_SHARED 500
+
+/* Polls between two launches that are likely to be in vain: at most that many, for a rank that is late by far. */
+#define PAUSE_MOST 4096
+
+/* Polls between two questions to the driver whether the stream has failed. */
+#define LOOKS_DRIVER 1024
+
+/* Errors of the driver in a row after which a context is broken: nothing runs in it any more. */
+#define ERRORS_BROKEN 100
+
+/* Kernels by type and operation; 1 more than their number, so that 0 is where there is none. */
+#define AT(OP, kernel) [GR_OP_##OP] = 1 + GR_KERNEL_##kernel
+#define SUMS(t) AT(SUM, t##_sum), AT(PROD, t##_prod)
+#define ORDER(t) AT(MIN, t##_min), AT(MAX, t##_max)
+#define BITS AT(BAND, bits_band), AT(BOR, bits_bor), AT(BXOR, bits_bxor)
+#define LOGICAL(t) AT(LAND, t##_land), AT(LOR, t##_lor), AT(LXOR, t##_lxor)
+#define LOCATED(t) {AT(MINLOC, t##_minloc), AT(MAXLOC, t##_maxloc)}
+#define FLOAT(t) {SUMS(t), ORDER(t)}
+/* of that order (i8, u8, ...); s, u: the signed and the unsigned type of its width */
+#define INTEGER(order, s, u) {SUMS(s), ORDER(order), BITS, LOGICAL(u)}
+
+static const int16_t kernels[GR_TYPE_OTHER][GR_OP_OTHER] = {
+    [GR_TYPE_I8] = INTEGER(i8, i8, u8),      [GR_TYPE_U8] = INTEGER(u8, i8, u8),
+    [GR_TYPE_I16] = INTEGER(i16, i16, u16),  [GR_TYPE_U16] = INTEGER(u16, i16, u16),
+    [GR_TYPE_I32] = INTEGER(i32, i32, u32),  [GR_TYPE_U32] = INTEGER(u32, i32, u32),
+    [GR_TYPE_I64] = INTEGER(i64, i64, u64),  [GR_TYPE_U64] = INTEGER(u64, i64, u64),
+    [GR_TYPE_F16] = FLOAT(f16),              [GR_TYPE_BF16] = FLOAT(bf16),
+    [GR_TYPE_F32] = FLOAT(f32),              [GR_TYPE_F64] = FLOAT(f64),
+    [GR_TYPE_C64] = {SUMS(c64)},             [GR_TYPE_C128] = {SUMS(c128)},
+    [GR_TYPE_F32_I32] = LOCATED(f32_i32),    [GR_TYPE_F64_I32] = LOCATED(f64_i32),
+    [GR_TYPE_I64_I32] = LOCATED(i64_i32),    [GR_TYPE_I32_I32] = LOCATED(i32_i32),
+    [GR_TYPE_I16_I32] = LOCATED(i16_i32),    [GR_TYPE_F32_F32] = LOCATED(f32_f32),
+    [GR_TYPE_F64_F64] = LOCATED(f64_f64),
+};
+
+int gr_gpu_kernel(enum gr_type type, enum gr_redop op)
+{
+    return (unsigned) type < GR_TYPE_OTHER && (unsigned) op < GR_OP_OTHER ? kernels[type][op] - 1 : -1;
+}
+
+/* Kernels that know no elements count bytes. */
+static int counts_bytes(enum gr_kernel kernel)
+{
+    return GR_KERNEL_copy == kernel || GR_KERNEL_bits_band == kernel || GR_KERNEL_bits_bor == kernel ||
+           GR_KERNEL_bits_bxor == kernel;
+}
+
+/* The array in pinned memory, which the op before has no use for any more; or NULL, as it is. */
+static const size_t *pin(size_t *pinned, const size_t *array, int p, size_t scale)
+{
+    int k;
+
+    for (k = 0; k < p && NULL != array; k++) {
+        pinned[k] = array[k] * scale;
+    }
+    return NULL == array ? NULL : pinned;
+}
+
+/* The request in the kernel's elements, with its arrays where the device can have them from. */
+static struct gr_request translate(const struct gr_request *request, struct gr_gpu_team *team, enum gr_kernel kernel)
+{
+    struct gr_request r = *request;
+    size_t scale = counts_bytes(kernel) ? r.elem_bytes : 1, *pinned = gr_gpu_team_counts_host(team);
+
+    r.elem_bytes /= scale;
+    r.total *= scale;
+    r.block *= scale;
+    r.counts = pin(pinned, r.counts, team->p, scale);
+    r.displs = pin(pinned + team->p, r.displs, team->p, scale);
+    return r;
+}
+
+/* The arrays of a v-call follow the kernel's stream. */
+static int send_counts(struct gr_gpu_op *op)
+{
+    struct gr_gpu_team *team = op->team;
+    size_t p = (size_t) team->p;
+    gr_gpu_ptr at = gr_gpu_team_counts(team), pinned = (gr_gpu_ptr) (uintptr_t) gr_gpu_team_counts_host(team);
+
+    if (NULL == op->args.split.counts && NULL == op->args.split.displs) {
+        return 0;
+    }
+    if (NULL != op->args.split.counts) {
+        op->args.split.counts = (const size_t *) at;
+    }
+    if (NULL != op->args.split.displs) {
+        op->args.split.displs = (const size_t *) at + p;
+    }
+    return gr_gpu_stream_copy(team->stream, at, pinned, 2 * p * sizeof(size_t));
+}
+
+/* The schedules of the call: the kernel computes their steps from these, or reads them where they were written down. */
+static void set_schedules(struct gr_gpu_op *op, const struct gr_request *r)
+{
+    struct gr_gpu_team *team = op->team;
+    struct gr_gpu_args *a = &op->args;
+    struct gr_gpu_table table = gr_gpu_team_steps(team, r->coll, r->algo, r->root, a->split.nchunks);
+    int k;
+
+    /* tables were written with the links */
+    assert(gr_algo_has_table(r->algo) == (0 != table.at));
+    for (k = 0; k < 2; k++) {
+        op->sched[k] = gr_plan_sched(r, team->p, team->rank, team->rings.order[k], team->rings.where[k],
+                                     (uint32_t) k, a->split.nchunks);
+        a->sched[k] = op->sched[k];
+        a->sched[k].order = NULL == op->sched[k].order ? NULL : (const int *) gr_gpu_team_order(team, k);
+    }
+    a->steps = table.at;
+    a->nsteps = table.nsteps;
+    a->ways = table.ways;
+}
+
+int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct gr_request *request,
+                    enum gr_kernel kernel, const gr_gpu_ptr space[3],
+                    const struct gr_gpu_ticket *const *tickets)
+{
+    struct gr_gpu_args *a = &op->args;
+    int simple = GR_PROTOCOL_SIMPLE == request->protocol, rc;
+    struct gr_request r;
+    size_t most;
+
+    assert(request->nchannels >= 1 && request->nchannels <= team->usable);
+    assert(simple || NULL == team->remote);
+    assert(simple || (request->threads >= 32 && request->threads <= GR_LINE_UNITS && 0 == request->threads % 32));
+    memset(op, 0, sizeof(*op));
+    op->team = team;
+    op->kernel = kernel;
+    op->nchannels = request->nchannels;
+    r = translate(request, team, kernel);
+    most = simple ? team->slot_bytes : gr_line_bytes(r.protocol, r.threads, r.elem_bytes);
+    a->split = gr_plan_split(&r, team->p, most, team->nslots, simple ? GR_GPU_LINE : 16);
+    op->split = a->split;
+    op->elem_bytes = r.elem_bytes;
+    set_schedules(op, &r);
+    memcpy(a->space, space, sizeof(a->space));
+    a->protocol = r.protocol;
+    a->in = gr_gpu_team_in(team, r.protocol);
+    a->out = gr_gpu_team_out(team, r.protocol);
+    a->place = gr_gpu_team_places(team);
+    a->report = (gr_gpu_ptr) (uintptr_t) gr_gpu_team_reports(team);
+    a->abort = (gr_gpu_ptr) (uintptr_t) gr_gpu_team_abort(team);
+    a->patience = team->shared || NULL != team->remote ? PATIENCE_SHARED : PATIENCE;
+    a->slot_bytes = simple ? team->slot_bytes : gr_line_slot_bytes(r.protocol);
+    a->slot_elems = most / r.elem_bytes;
+    a->threads = simple ? GR_GPU_THREADS : r.threads + 32;
+    a->nslots = team->nslots;
+    a->fresh = 1;
+    rc = send_counts(op);
+    return rc < 0 || !simple || NULL == tickets ? rc : gr_gpu_zero_begin(op, request, tickets);
+}
+
+static int launch(struct gr_gpu_op *op)
+{
+    struct gr_gpu_team *team = op->team;
+    int rc;
+
+    if (op->pause > 0) {
+        op->pause--;
+        return 0;
+    }
+    op->args.launch = ++team->launches;
+    rc = gr_gpu_launch(team->stream, op->kernel, op->nchannels, &op->args);
+    op->launched = 0 == rc;
+    op->args.fresh = 0;
+    return rc;
+}
+
+/* Whether all blocks of the last launch have left. */
+static int all_reported(const struct gr_gpu_op *op)
+{
+    const struct gr_gpu_report *reports = gr_gpu_team_reports(op->team);
+    uint32_t c;
+
+    for (c = 0; c < op->nchannels; c++) {
+        const _Atomic uint64_t *word = (const _Atomic uint64_t *) &reports[c].word;
+
+        if (op->args.launch != atomic_load_explicit(word, memory_order_acquire) / 4) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* All have left: is the kernel through, or when is the next launch? */
+static void count_reports(struct gr_gpu_op *op, uint64_t *moved)
+{
+    const struct gr_gpu_report *reports = gr_gpu_team_reports(op->team);
+    uint64_t slots = 0;
+    uint32_t c, done = 0;
+
+    for (c = 0; c < op->nchannels; c++) {
+        slots += reports[c].moved;
+        done += GR_GPU_DONE == reports[c].word % 4;
+    }
+    *moved += slots;
+    op->launched = 0;
+    op->vain = 0 == slots ? op->vain + 1 : 0;
+    op->pause = op->vain < 2 ? 0 : op->vain * 16 < PAUSE_MOST ? op->vain * 16 : PAUSE_MOST;
+    op->through = done == op->nchannels;
+}
+
+int gr_gpu_op_unsent(const struct gr_gpu_op *op, int *ranks, int most)
+{
+    return op->through ? gr_gpu_remote_unsent(op->team, op->nchannels, ranks, most) : 0;
+}
+
+static int is_over(const struct gr_gpu_op *op)
+{
+    int rank;
+
+    return op->through && (NULL == op->gate.gate || op->gate.over) && 0 == gr_gpu_op_unsent(op, &rank, 1);
+}
+
+int gr_gpu_op_poll(struct gr_gpu_op *op, uint64_t *moved)
+{
+    int rc = NULL == op->gate.gate ? 0 : gr_gpu_gate_poll(op);
+
+    if (rc < 0) {
+        return rc;
+    }
+    if (NULL != op->gate.gate && !op->gate.started) {
+        return GR_AGAIN;
+    }
+    if (op->through) {
+        return is_over(op) ? GR_DONE : GR_AGAIN;
+    }
+    if (!op->launched) {
+        rc = launch(op);
+        return rc < 0 ? rc : GR_AGAIN;
+    }
+    if (!all_reported(op)) {
+        /* a kernel that failed reports nothing */
+        if (0 == ++op->looks % LOOKS_DRIVER && 0 > gr_gpu_stream_done(op->team->stream)) {
+            return GR_ERR_CUDA;
+        }
+        return GR_AGAIN;
+    }
+    /* the blocks are about to end; only then is all that they stored there for whoever comes next */
+    rc = gr_gpu_stream_done(op->team->stream);
+    if (1 != rc) {
+        return 0 == rc ? GR_AGAIN : rc;
+    }
+    count_reports(op, moved);
+    return is_over(op) ? GR_DONE : GR_AGAIN;
+}
+
+void gr_gpu_op_abort(struct gr_gpu_op *op)
+{
+    int rc, errors = 0;
+
+    atomic_store_explicit(gr_gpu_team_abort(op->team), 1, memory_order_release);
+    while (op->launched && errors < ERRORS_BROKEN) {
+        rc = gr_gpu_stream_done(op->team->stream);
+        errors = rc < 0 ? errors + 1 : 0;
+        op->launched = 1 != rc;
+        sched_yield();
+    }
+    op->launched = 0;
+}
+
+void gr_gpu_op_end(struct gr_gpu_op *op)
+{
+    if (0 != op->args.zero) {
+        gr_gpu_zero_end(op);
+        op->args.zero = 0;
+    }
+}
+
+int gr_gpu_op_waits(const struct gr_gpu_op *op, uint32_t channel, struct gr_step *step, struct gr_gpu_report *report,
+                    int *ranks, int *n)
+{
+    struct gr_sched sched = gr_gpu_op_sched(op, channel);
+    int k;
+
+    *n = 0;
+    *report = gr_gpu_team_reports(op->team)[channel];
+    if (GR_GPU_LEFT != report->word % 4) {
+        return 0;
+    }
+    *step = gr_sched_step(&sched, report->index);
+    for (k = 0; k < step->nfrom; k++) {
+        if (report->from & 1u << k) {
+            ranks[(*n)++] = step->from[k];
+        }
+    }
+    for (k = 0; k < step->nto; k++) {
+        if (report->to & 1u << k) {
+            ranks[(*n)++] = step->to[k];
+        }
+    }
+    return 1;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Links to ranks on other nodes, team.h: at each end a FIFO in pinned host memory, beside the device (NUMA).
+ *
+ *      this rank's frame    [heads][tail][slot][slot]...[fill][until]     heads, tail: a line each; fill, until: the writer's
+ *
+ * or, where the network reaches device memory, and what it writes there can be told from what it has not written yet
+ *
+ *      in host memory       [heads][tail][fill][until]                    what the network's host looks at
+ *      on the device        [slot][slot]...
+ *
+ * Kernels are at one end of it and know no difference, but that a writer says how much of each slot is in use. The
+ * network, which the caller brings, is at the other. There are no lines of LL and LL128: a network would not know where
+ * a message of theirs ends, nor keep a flag and its data together.
+ */
+#include "exec/gpu/team.h"
+
+/* Heads and tail: what must be zero at first. */
+#define COUNTERS (2 * (size_t) GR_GPU_LINE)
+
+/* Where a writer says how much of each slot is in use: behind the slots, if they are there; */
+static size_t fill_at(const struct gr_gpu_team *team, int slots_here)
+{
+    return COUNTERS + (slots_here ? team->nslots * team->slot_bytes : 0);
+}
+
+/* and then where slots begin that are held back: the host's word. */
+static size_t until_at(const struct gr_gpu_team *team, int slots_here)
+{
+    return fill_at(team, slots_here) + (team->nslots + 1) / 2 * 2 * sizeof(uint32_t);
+}
+
+static size_t frame_bytes(const struct gr_gpu_team *team, int slots_here)
+{
+    return until_at(team, slots_here) + sizeof(uint64_t);
+}
+
+size_t gr_gpu_remote_bytes(const struct gr_gpu_team *team)
+{
+    return frame_bytes(team, 1);
+}
+
+_Atomic uint64_t *gr_gpu_remote_until(const struct gr_gpu_team *team, const struct gr_gpu_wire *wire)
+{
+    unsigned char *at = gr_gpu_frame_base(wire->frame);
+
+    return (_Atomic uint64_t *) (void *) (at + until_at(team, NULL == wire->slots));
+}
+
+/* Slots on the device for all of them, or for none. Returns whether. */
+static int lease_slots(struct gr_gpu_team *team, struct gr_gpu_wire *wires, int n)
+{
+    int k, here = GR_DIRECT_NO == team->direct ||
+                  0 != gr_gpu_wires_lease(team, GR_ON_DEVICE, team->nslots * team->slot_bytes, 0, wires, n);
+
+    for (k = 0; k < n && !here; k++) {
+        wires[k].slots = wires[k].frame;
+        wires[k].frame = NULL;
+    }
+    return !here;
+}
+
+int gr_gpu_remote_lease(struct gr_gpu_team *team, struct gr_gpu_wire *wires, int n, int writes)
+{
+    int here = !lease_slots(team, wires, n);
+    int rc = gr_gpu_wires_lease(team, GR_ON_HOST, frame_bytes(team, here), COUNTERS, wires, n), k;
+
+    for (k = 0; 0 == rc && k < n; k++) {
+        gr_gpu_ptr head = gr_gpu_frame_at(wires[k].frame), tail = head + GR_GPU_LINE;
+
+        wires[k].ends[GR_PROTOCOL_SIMPLE] = (struct gr_gpu_end) {
+            .slots = here ? head + COUNTERS : gr_gpu_frame_at(wires[k].slots),
+            .mine = writes ? tail : head,
+            .other = writes ? head : tail,
+            .fill = writes ? head + fill_at(team, here) : 0,
+        };
+        atomic_store_explicit(gr_gpu_remote_until(team, &wires[k]), UINT64_MAX, memory_order_relaxed);
+    }
+    return rc;
+}
+
+static int flush(void *gpu)
+{
+    return gr_gpu_flush(gpu);
+}
+
+struct gr_fifo gr_gpu_remote_fifo(const struct gr_gpu_team *team, const struct gr_gpu_wire *wire, int writes)
+{
+    unsigned char *at = gr_gpu_frame_base(wire->frame);
+    int here = NULL == wire->slots;
+    struct gr_fifo fifo = {
+        .head = (_Atomic uint64_t *) (void *) at,
+        .tail = (_Atomic uint64_t *) (void *) (at + GR_GPU_LINE),
+        .slots = at + COUNTERS,
+        .nslots = team->nslots,
+        .slot_bytes = team->slot_bytes,
+        .fill = writes ? (const uint32_t *) (const void *) (at + fill_at(team, here)) : NULL,
+        .until = writes ? gr_gpu_remote_until(team, wire) : NULL,
+        .door = gr_gpu_frame_door(wire->frame),
+        .lease = gr_gpu_frame_lease(wire->frame),
+    };
+
+    if (!here) {
+        fifo.slots = (unsigned char *) (uintptr_t) gr_gpu_frame_at(wire->slots);
+        fifo.gpu = (struct gr_fifo_gpu) {
+            .on = 1,
+            .flush = writes || GR_DIRECT_ORDERED == team->direct ? NULL : flush,
+            .gpu = team->gpu,
+            .door = gr_gpu_frame_door(wire->slots),
+            .lease = gr_gpu_frame_lease(wire->slots),
+        };
+    }
+    return fifo;
+}
+
+static int is_unsent(const struct gr_gpu_team *team, const struct gr_gpu_wire *wire)
+{
+    struct gr_fifo fifo = gr_gpu_remote_fifo(team, wire, 1);
+
+    return atomic_load_explicit(fifo.head, memory_order_acquire) != atomic_load_explicit(fifo.tail, memory_order_acquire);
+}
+
+int gr_gpu_remote_unsent(const struct gr_gpu_team *team, uint32_t nchannels, int *ranks, int most)
+{
+    size_t k, nlinks = (size_t) nchannels * (size_t) team->p;
+    int n = 0;
+
+    for (k = 0; NULL != team->remote && k < nlinks && n < most; k++) {
+        const struct gr_gpu_wire *wire = &team->out[k];
+
+        if (team->remote[k % (size_t) team->p] && NULL != wire->frame && is_unsent(team, wire)) {
+            ranks[n++] = wire->rank;
+        }
+    }
+    return n;
+}

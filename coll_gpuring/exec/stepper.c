@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The step machine of stepper.h. */
+#include "exec/stepper.h"
+
+#include <string.h>
+
+void gr_machine_start(struct gr_machine *m, const struct gr_plan *plan, const struct gr_mover *mover, void *ctx)
+{
+    uint32_t c;
+
+    m->plan = plan;
+    m->mover = mover;
+    m->ctx = ctx;
+    m->gate = NULL;
+    m->nchannels = plan->split.nchannels;
+    m->nslices = plan->split.nslices;
+    m->running = 0;
+    m->burst = 0;
+    for (c = 0; c < m->nchannels; c++) {
+        memset(&m->at[c], 0, sizeof(m->at[c]));
+        m->len[c] = gr_sched_len(&plan->sched[c]);
+        if (0 == m->len[c]) {
+            m->at[c].slice = m->nslices;
+        } else {
+            m->running++;
+        }
+    }
+}
+
+void gr_machine_gate(struct gr_machine *m, const struct gr_gate *gate, void *ctx)
+{
+    uint32_t c;
+
+    m->gate = gate;
+    m->gate_ctx = ctx;
+    for (c = 0; c < m->nchannels; c++) {
+        if (0 == m->len[c]) {
+            gate->ended(ctx, c);
+        }
+    }
+}
+
+/* Chunk number k of the step's run. */
+static uint32_t run_chunk(const struct gr_step *s, uint32_t k)
+{
+    return s->first + k * s->stride;
+}
+
+/*
+ * Whether the step still has data to move; skips the empty chunks of its run. A step that is through takes
+ * the cursor to the next one.
+ */
+static int more_to_move(const struct gr_machine *m, uint32_t channel, struct gr_cursor *at)
+{
+    const struct gr_split *split = &m->plan->split;
+
+    for (; 0 != at->step.bits && at->run < at->step.count; at->run++, at->done = 0) {
+        uint32_t chunk = run_chunk(&at->step, at->run);
+
+        if (at->done < gr_split_at(split, GR_OUT, channel, at->slice, chunk).count) {
+            return 1;
+        }
+    }
+    at->run = 0;
+    at->done = 0;
+    at->fetched = at->open = at->begun = 0;
+    if (++at->index == m->len[channel]) {
+        at->index = 0;
+        at->slice++;
+    }
+    return 0;
+}
+
+/* Where a chunk of the step's run is written to. */
+static size_t dest_offset(const struct gr_machine *m, uint32_t channel, const struct gr_cursor *at, uint32_t chunk)
+{
+    chunk += (uint32_t) at->step.shift;
+    return gr_split_at(&m->plan->split, (enum gr_space) at->step.dest, channel, at->slice, chunk).offset;
+}
+
+/* Move one slot's worth of the step's message: as many pieces of its run as fit. */
+static int move_slot(struct gr_machine *m, uint32_t channel, struct gr_cursor *at)
+{
+    const struct gr_split *split = &m->plan->split;
+    const struct gr_step *s = &at->step;
+    struct gr_move mv = {.step = s, .channel = channel};
+    size_t room = m->plan->slot_elems;
+    int rc;
+
+    while (room > 0 && at->run < s->count) {
+        uint32_t chunk = run_chunk(s, at->run);
+        struct gr_range operand = gr_split_at(split, (enum gr_space) s->operand, channel, at->slice, chunk);
+        size_t left = operand.count - at->done;
+
+        mv.count = left < room ? left : room;
+        mv.last = mv.count == room || (mv.count == left && at->run + 1 == s->count);
+        if (mv.count > 0) {
+            mv.operand = operand.offset + at->done;
+            mv.dest = dest_offset(m, channel, at, chunk) + at->done;
+            rc = m->mover->move(m->ctx, &mv);
+            if (rc < 0) {
+                return rc;
+            }
+        }
+        mv.slot += mv.count;
+        mv.piece += mv.count > 0;
+        room -= mv.count;
+        at->done += mv.count;
+        if (at->done == operand.count) {
+            at->run++;
+            at->done = 0;
+        }
+    }
+    m->mover->commit(m->ctx, channel, s);
+    return 0;
+}
+
+/* Whether the gate lets the step in, and its next slot is ready. 1, 0, or negative. */
+static int may_move(struct gr_machine *m, uint32_t channel, struct gr_cursor *at)
+{
+    int rc;
+
+    if (NULL != m->gate && !at->open) {
+        rc = m->gate->may_begin(m->gate_ctx, channel, at->slice, &at->step);
+        if (1 != rc) {
+            return rc;
+        }
+        at->open = 1;
+    }
+    rc = m->mover->ready(m->ctx, channel, &at->step);
+    if (1 == rc && NULL != m->gate && !at->begun) {
+        at->begun = 1;
+        m->gate->begins(m->gate_ctx, channel, at->slice, &at->step);
+    }
+    return rc;
+}
+
+/* Take one channel as far as it goes. */
+static int run_channel(struct gr_machine *m, uint32_t channel, uint64_t *moved)
+{
+    struct gr_cursor *at = &m->at[channel];
+    uint32_t slots = 0;
+    int rc;
+
+    while (at->slice < m->nslices) {
+        if (!at->fetched) {
+            at->step = gr_sched_step(&m->plan->sched[channel], at->index);
+            at->fetched = 1;
+        }
+        if (!more_to_move(m, channel, at)) {
+            continue;
+        }
+        if (0 != m->burst && slots++ == m->burst) {
+            return GR_AGAIN;
+        }
+        rc = may_move(m, channel, at);
+        if (1 != rc) {
+            return 0 == rc ? GR_AGAIN : rc;
+        }
+        rc = move_slot(m, channel, at);
+        if (rc < 0) {
+            return rc;
+        }
+        ++*moved;
+    }
+    m->running--;
+    if (NULL != m->gate) {
+        m->gate->ended(m->gate_ctx, channel);
+    }
+    return GR_DONE;
+}
+
+int gr_machine_run(struct gr_machine *m, uint64_t *moved)
+{
+    uint32_t c;
+    int rc;
+
+    for (c = 0; c < m->nchannels && m->running > 0; c++) {
+        if (m->at[c].slice < m->nslices) {
+            rc = run_channel(m, c, moved);
+            if (rc < 0) {
+                return rc;
+            }
+        }
+    }
+    if (m->running > 0) {
+        return GR_AGAIN;
+    }
+    /* first the gate: others may not be through with this rank's memory before they have heard of it there */
+    rc = NULL != m->gate ? m->gate->finished(m->gate_ctx) : 1;
+    if (rc < 0) {
+        return rc;
+    }
+    return 1 == rc && (NULL == m->mover->finished || m->mover->finished(m->ctx)) ? GR_DONE : GR_AGAIN;
+}
+
+const struct gr_step *gr_machine_waits(const struct gr_machine *m, uint32_t channel)
+{
+    const struct gr_cursor *at = &m->at[channel];
+
+    return channel < m->nchannels && at->slice < m->nslices && at->fetched ? &at->step : NULL;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The step machine: runs one rank's part of a collective, one slot at a time, and can stop before any slot.
+ *
+ * It knows schedules and splits, and nothing of memory: the executor behind struct gr_mover moves the data.
+ * Host executor, symbolic checker and simulator differ only there. Blocking, nonblocking and persistent
+ * collectives are the same machine, run to the end or a little at a time.
+ *
+ *      for each channel, slice, step:                      a channel's whole state is these
+ *          for each slot of the step's message:            numbers: it may be left before any
+ *              wait until ready(); move(); commit()        slot and continued later
+ *
+ * A message is all chunks of a step's run, packed without gaps into as many slots as needed.
+ */
+#ifndef GR_EXEC_STEPPER_H
+#define GR_EXEC_STEPPER_H
+
+#include "sched/split.h"
+
+#define GR_MAX_CHANNELS 16
+
+/* What to run; immutable once launched, owns nothing. */
+struct gr_plan {
+    struct gr_split split;
+    struct gr_sched sched[GR_MAX_CHANNELS]; /* one per channel: channels may take other rank orders */
+    size_t slot_elems;                      /* elements that fit one slot, >= 1 */
+    int direct;                             /* slots may say where data lie instead of holding them (host.h) */
+};
+
+/* One contiguous piece of a slot's work; offsets in elements. */
+struct gr_move {
+    const struct gr_step *step;
+    uint32_t channel;
+    size_t operand; /* offset of the operand in its space */
+    size_t dest;    /* offset of the destination in its space */
+    size_t slot;    /* offset inside the slot, of every link of the step alike */
+    size_t count;   /* > 0 */
+    uint32_t piece; /* number of the piece in the slot */
+    int last;       /* no other piece of the slot follows (only a hint: commit() says so for certain) */
+};
+
+/* An executor. All functions get its ctx. */
+struct gr_mover {
+    /* Whether each from-link has a slot to read and each to-link one to write: 1 or 0, negative on error. */
+    int (*ready)(void *ctx, uint32_t channel, const struct gr_step *step);
+    /* Do the step's work on one piece of the slot; ready() said 1. 0, or negative on error. */
+    int (*move)(void *ctx, const struct gr_move *move);
+    /* The slot is complete: hand over the written slots, give back the read ones. */
+    void (*commit)(void *ctx, uint32_t channel, const struct gr_step *step);
+    /* All steps are through: whether the others are through with this rank's memory, too. NULL: they always are. */
+    int (*finished)(void *ctx);
+};
+
+/* Who says when steps may begin (timing/timer.h). All functions get its ctx. */
+struct gr_gate {
+    /* Whether a step that has data may begin: 1, 0 (it is asked again later), or negative on error. */
+    int (*may_begin)(void *ctx, uint32_t channel, uint32_t slice, const struct gr_step *step);
+    /* Its first slot is ready: it begins. */
+    void (*begins)(void *ctx, uint32_t channel, uint32_t slice, const struct gr_step *step);
+    /* The channel is through. */
+    void (*ended)(void *ctx, uint32_t channel);
+    /* All are through: whether the others do not need this rank any more. 1, 0, or negative on error. */
+    int (*finished)(void *ctx);
+};
+
+/* Where one channel is. */
+struct gr_cursor {
+    uint32_t slice, index; /* of the schedule's run, and of the step in it */
+    uint32_t run;          /* chunk of the step's run that comes next */
+    size_t done;           /* elements of that chunk that were moved */
+    int fetched;           /* step holds step number `index`, */
+    int open, begun;       /* the gate let it in; it has begun */
+    struct gr_step step;
+};
+
+struct gr_machine {
+    const struct gr_plan *plan;
+    const struct gr_mover *mover;
+    void *ctx;
+    const struct gr_gate *gate; /* NULL: steps begin as soon as they can */
+    void *gate_ctx;
+    uint32_t nchannels, nslices;
+    uint32_t running; /* channels that are not through */
+    uint32_t burst;   /* most slots per channel of one gr_machine_run(); 0: as many as there are */
+    uint32_t len[GR_MAX_CHANNELS];
+    struct gr_cursor at[GR_MAX_CHANNELS];
+};
+
+enum gr_status {
+    GR_DONE = 0,
+    GR_AGAIN = 1, /* nothing more can be done now */
+};
+
+/* Begin a plan. Plan, mover and ctx must live until the machine is done. Cannot fail; moves nothing. */
+void gr_machine_start(struct gr_machine *m, const struct gr_plan *plan, const struct gr_mover *mover, void *ctx);
+
+/* Before the first gr_machine_run(): steps begin when the gate says so. Gate and ctx must live as long as the machine. */
+void gr_machine_gate(struct gr_machine *m, const struct gr_gate *gate, void *ctx);
+
+/*
+ * Go as far as possible without waiting, or as far as m->burst allows. GR_DONE, GR_AGAIN, or the mover's negative
+ * error. *moved is increased by the number of slots that were handled. After an error the machine must not be run
+ * again.
+ */
+int gr_machine_run(struct gr_machine *m, uint64_t *moved);
+
+/* The step at which a channel waits, or NULL when that channel is through. For reports. */
+const struct gr_step *gr_machine_waits(const struct gr_machine *m, uint32_t channel);
+
+#endif

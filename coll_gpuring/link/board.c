@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The memory of mailboxes, board.h. */
+#include "link/board.h"
+
+#include "base/errors.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t to_line(size_t bytes)
+{
+    return (bytes + GR_CACHE_LINE - 1) / GR_CACHE_LINE * GR_CACHE_LINE;
+}
+
+size_t gr_board_stride(size_t bytes)
+{
+    return to_line(GR_SET_HEAD + bytes);
+}
+
+size_t gr_board_bytes(int p, uint32_t nsets, size_t stride)
+{
+    return (size_t) p * sizeof(struct gr_door) + nsets * stride;
+}
+
+static unsigned char *board_sets(void *base, int p)
+{
+    return (unsigned char *) base + (size_t) p * sizeof(struct gr_door);
+}
+
+int gr_mailbox_init(struct gr_mailbox *box, int p, int rank, uint32_t nsets, size_t stride, uint64_t first)
+{
+    assert(nsets >= 2 && 0 == (nsets & (nsets - 1)));
+    memset(box, 0, sizeof(*box));
+    box->p = p;
+    box->rank = rank;
+    box->nsets = nsets;
+    box->stride = stride;
+    box->begun = box->posted = box->taken = box->freed = box->told = first;
+    box->boards = calloc((size_t) p, sizeof(*box->boards));
+    return NULL == box->boards ? GR_ERR_NOMEM : 0;
+}
+
+void gr_mailbox_free(struct gr_mailbox *box)
+{
+    free(box->boards);
+    box->boards = NULL;
+}
+
+void gr_board_clean(void *base, int p, uint32_t nsets, size_t stride, uint64_t first)
+{
+    struct gr_door *doors = base;
+    unsigned char *sets = board_sets(base, p);
+    uint32_t k;
+    int r;
+
+    for (k = 0; k < nsets; k++) {
+        atomic_store_explicit(gr_board_epoch(sets + k * stride), first, memory_order_relaxed);
+    }
+    for (r = 0; r < p; r++) {
+        atomic_store_explicit(&doors[r].word, first, memory_order_relaxed);
+    }
+}
+
+void gr_board_attach(struct gr_mailbox *box, int rank, void *base)
+{
+    box->boards[rank].doors = base;
+    box->boards[rank].sets = board_sets(base, box->p);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The rings of rings.h. */
+#include "link/rings.h"
+
+#include "base/errors.h"
+#include "topo/order.h"
+
+#include <stdlib.h>
+
+int gr_rings_init(struct gr_rings *rings, int p)
+{
+    int k, complete = 1;
+
+    for (k = 0; k < 2; k++) {
+        rings->order[k] = calloc((size_t) p, sizeof(int));
+        rings->where[k] = calloc((size_t) p, sizeof(int));
+        complete = complete && NULL != rings->order[k] && NULL != rings->where[k];
+    }
+    return complete ? 0 : GR_ERR_NOMEM;
+}
+
+void gr_rings_invert(struct gr_rings *rings, int p)
+{
+    gr_order_invert(rings->order[0], p, rings->where[0]);
+    gr_order_invert(rings->order[1], p, rings->where[1]);
+}
+
+void gr_rings_free(struct gr_rings *rings)
+{
+    int k;
+
+    for (k = 0; k < 2; k++) {
+        free(rings->order[k]);
+        free(rings->where[k]);
+    }
+}
+
+static int append(struct gr_neighbour *all, int n, uint32_t channel, const int *ranks, int nranks)
+{
+    int k;
+
+    for (k = 0; k < nranks; k++) {
+        all[n + k] = (struct gr_neighbour) {channel, ranks[k]};
+    }
+    return n + nranks;
+}
+
+static int make_room(struct gr_neighbours *n, size_t most)
+{
+    *n = (struct gr_neighbours) {calloc(most, sizeof(*n->in)), calloc(most, sizeof(*n->out)), 0, 0};
+    if (NULL == n->in || NULL == n->out) {
+        gr_neighbours_free(n);
+        return GR_ERR_NOMEM;
+    }
+    return 0;
+}
+
+int gr_rings_neighbours(const struct gr_rings *rings, int p, int rank, uint32_t nchannels, enum gr_algo algo, int root,
+                        struct gr_neighbours *n)
+{
+    int *in = calloc(2 * (size_t) p, sizeof(int)), *out = NULL == in ? NULL : in + p;
+    int nin, nout;
+    uint32_t c;
+
+    if (NULL == in || 0 != make_room(n, (size_t) nchannels * (size_t) p)) {
+        free(in);
+        return GR_ERR_NOMEM;
+    }
+    for (c = 0; c < nchannels; c++) {
+        const int *where = rings->where[c % 2];
+        int along = gr_algo_is_along(algo);
+        struct gr_sched s = {
+            .algo = algo,
+            .p = p,
+            .pos = along ? rank : where[rank],
+            .root = along ? root : where[root],
+            .order = along ? NULL : rings->order[c % 2],
+            .torus = rings->torus,
+            .channel = gr_rings_lane(&rings->torus, c),
+        };
+
+        gr_sched_peers(&s, in, &nin, out, &nout);
+        n->nin = append(n->in, n->nin, c, in, nin);
+        n->nout = append(n->out, n->nout, c, out, nout);
+    }
+    free(in);
+    return 0;
+}
+
+/* Coordinates in which two ranks differ; of a ring of all ranks where there is no torus. */
+static int differ(const struct gr_torus *torus, int a, int b)
+{
+    int d, n = 0;
+
+    for (d = 0; d < torus->ndims; d++) {
+        n += gr_torus_coord(torus, a, d) != gr_torus_coord(torus, b, d);
+    }
+    return torus->ndims > 0 ? n : a != b;
+}
+
+int gr_rings_lines(const struct gr_rings *rings, int p, int rank, struct gr_neighbours *n)
+{
+    int r, rc = make_room(n, (size_t) p);
+
+    for (r = 0; 0 == rc && r < p; r++) {
+        if (1 == differ(&rings->torus, rank, r)) {
+            n->in[n->nin++] = n->out[n->nout++] = (struct gr_neighbour) {0, r};
+        }
+    }
+    return rc;
+}
+
+void gr_neighbours_free(struct gr_neighbours *n)
+{
+    free(n->in);
+    free(n->out);
+}

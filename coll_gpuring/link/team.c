@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The teams of team.h; connect.c makes their links. */
+#include "link/team.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int bundle_init(struct gr_bundle *b, uint32_t nchannels, uint32_t nslots, size_t slot_bytes, int p)
+{
+    size_t n = (size_t) nchannels * (size_t) p;
+
+    b->nchannels = nchannels;
+    b->nslots = nslots;
+    b->slot_bytes = slot_bytes;
+    b->in = calloc(n + 1, sizeof(*b->in)); /* there may be none, which is no error */
+    b->out = calloc(n + 1, sizeof(*b->out));
+    b->frames = calloc(n + 1, sizeof(struct gr_frame *));
+    b->sent = calloc(n + 1, sizeof(struct gr_frame *));
+    b->leases = calloc(n + 1, sizeof(*b->leases));
+    return NULL != b->in && NULL != b->out && NULL != b->frames && NULL != b->sent && NULL != b->leases
+               ? 0
+               : GR_ERR_NOMEM;
+}
+
+static void bundle_free(struct gr_bundle *b)
+{
+    free(b->in);
+    free(b->out);
+    free(b->frames);
+    free(b->sent);
+    free(b->leases);
+}
+
+static int boards_init(struct gr_boards *b, const struct gr_team_params *params, uint32_t nsets, size_t bytes)
+{
+    b->leases = calloc((size_t) params->p, sizeof(*b->leases));
+    if (NULL == b->leases) {
+        return GR_ERR_NOMEM;
+    }
+    return gr_mailbox_init(&b->box, params->p, params->rank, nsets, gr_board_stride(bytes), 0);
+}
+
+static void boards_free(struct gr_boards *b)
+{
+    free(b->leases);
+    gr_mailbox_free(&b->box);
+}
+
+static void team_free(struct gr_team *team)
+{
+    gr_rings_free(&team->rings);
+    bundle_free(&team->data);
+    bundle_free(&team->small);
+    bundle_free(&team->notes);
+    free(team->links);
+    boards_free(&team->mail);
+    boards_free(&team->arrivals);
+    free(team);
+}
+
+/* They need memory that all share. */
+static void refuse_boards(struct gr_team *team)
+{
+    static const int ways[] = {GR_WAY_MAILBOX, GR_WAY_ARRIVALS};
+    size_t k;
+
+    for (k = 0; k < sizeof(ways) / sizeof(ways[0]); k++) {
+        *gr_team_state(team, ways[k], 0) = GR_LINKS_REFUSED;
+    }
+}
+
+struct gr_team *gr_team_create(const struct gr_team_params *params)
+{
+    struct gr_team *team = calloc(1, sizeof(*team));
+    int k, complete;
+
+    if (NULL == team) {
+        return NULL;
+    }
+    team->p = params->p;
+    team->rank = params->rank;
+    team->pids = params->pids;
+    team->direct = params->direct && NULL == params->remote;
+    team->remote = params->remote;
+    complete = 0 == gr_rings_init(&team->rings, params->p);
+    team->links = calloc(GR_NWAYS_MADE * (size_t) params->p, sizeof(*team->links));
+    complete = complete && 0 == boards_init(&team->mail, params, params->nsets, params->box_bytes) &&
+               0 == boards_init(&team->arrivals, params, GR_SETS, params->arrival_bytes) &&
+               0 == bundle_init(&team->data, params->nchannels, params->nslots, params->slot_bytes, params->p) &&
+               0 == bundle_init(&team->small, params->small_slots > 0 ? params->nchannels : 0, params->small_slots,
+                                params->small_bytes, params->p) &&
+               0 == bundle_init(&team->notes, params->note_slots > 0, params->note_slots, params->note_bytes, params->p);
+    if (!complete || NULL == team->links) {
+        team_free(team);
+        return NULL;
+    }
+    team->rings.torus = params->torus;
+    if (NULL != params->remote) {
+        refuse_boards(team);
+    }
+    for (k = 0; k < 2; k++) {
+        gr_order_ring(&params->torus, params->p, k, team->rings.order[k]);
+    }
+    for (k = 0; 0 == params->torus.ndims && NULL != params->order && k < params->p; k++) {
+        team->rings.order[0][k] = params->order[k];
+        team->rings.order[1][k] = params->order[(params->p - k) % params->p]; /* position 0 kept, as above */
+    }
+    gr_rings_invert(&team->rings, params->p);
+    return team;
+}
+
+static void leave_boards(const struct gr_team *team, struct gr_boards *b, struct gr_pool *pool)
+{
+    int r;
+
+    if (NULL == b->board) {
+        return;
+    }
+    for (r = 0; r < team->p; r++) {
+        /* at my own board, for myself too: every door of it has a user */
+        gr_door_leave(&b->box.boards[r].doors[team->rank], b->leases[r]);
+    }
+    gr_pool_release(pool, b->board, 1);
+}
+
+static void leave_bundle(struct gr_bundle *b, int p, struct gr_pool *pool)
+{
+    size_t n = (size_t) b->nchannels * (size_t) p, k;
+
+    for (k = 0; k < n; k++) {
+        if (NULL != b->frames[k]) {
+            gr_pool_release(pool, b->frames[k], 1);
+        }
+        if (NULL != b->sent[k]) {
+            gr_pool_release(pool, b->sent[k], 1); /* its door is the network's */
+        } else if (NULL != b->out[k].shared) {
+            gr_door_leave(&b->out[k].shared->writer, b->leases[k]);
+        }
+    }
+}
+
+void gr_team_destroy(struct gr_team *team, struct gr_pool *pool)
+{
+    if (NULL == team) {
+        return;
+    }
+    if (NULL != pool) {
+        leave_bundle(&team->data, team->p, pool);
+        leave_bundle(&team->small, team->p, pool);
+        leave_bundle(&team->notes, team->p, pool);
+        leave_boards(team, &team->mail, pool);
+        leave_boards(team, &team->arrivals, pool);
+    }
+    team_free(team);
+}
+
+_Atomic unsigned char *gr_team_state(const struct gr_team *team, int way, int root)
+{
+    int rooted = (way < GR_NALGOS || way >= GR_WAY_SMALL) && gr_algo_is_rooted(gr_way_algo(way));
+
+    return &team->links[(size_t) way * (size_t) team->p + (size_t) (rooted ? root : 0)];
+}
+
+struct gr_boards *gr_team_boards(struct gr_team *team, int way)
+{
+    return GR_WAY_ARRIVALS == way ? &team->arrivals : &team->mail;
+}
+
+struct gr_bundle *gr_team_bundle(struct gr_team *team, int way)
+{
+    return GR_WAY_NOTES == way ? &team->notes : way >= GR_WAY_SMALL ? &team->small : &team->data;
+}
+
+enum gr_links gr_team_links(const struct gr_team *team, int way, int root)
+{
+    return (enum gr_links) *gr_team_state(team, way, root);
+}
+
+void gr_team_ask(struct gr_team *team, int way, int root)
+{
+    *gr_team_state(team, way, root) = GR_LINKS_ASKED;
+}

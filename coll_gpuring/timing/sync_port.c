@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The port of link_port.h. */
+#include "timing/sync_port.h"
+
+#include "base/errors.h"
+
+#include <string.h>
+
+static int64_t now(void *ctx)
+{
+    return gr_clock_now(&((struct gr_link_port *) ctx)->clock);
+}
+
+static int send(void *ctx, int to, const struct gr_note *note)
+{
+    struct gr_link_port *port = ctx;
+    struct gr_link *l = &port->out[to];
+    unsigned char *slot;
+
+    if (!gr_link_writable(l)) {
+        return 0;
+    }
+    slot = gr_link_slot(l);
+    memcpy(slot, note, sizeof(*note));
+    memcpy(slot + sizeof(*note), port->pad, note->pad);
+    if (NULL != l->fill) {
+        gr_link_say(l, sizeof(*note) + note->pad, NULL);
+    }
+    gr_link_push(l);
+    return 1;
+}
+
+/* The next rank's note: no rank is looked at twice before all others. */
+static int poll(void *ctx, struct gr_note *note, int64_t *at)
+{
+    struct gr_link_port *port = ctx;
+    int k, r;
+
+    for (k = 0; k < port->p; k++) {
+        struct gr_link *l;
+
+        r = port->next;
+        port->next = r + 1 == port->p ? 0 : r + 1;
+        l = &port->in[r];
+        if (NULL == l->shared || !gr_link_readable(l)) {
+            continue;
+        }
+        memcpy(note, gr_link_slot(l), sizeof(*note));
+        if (note->pad > GR_NOTE_PAD || note->from != r) {
+            return GR_ERR_SYS;
+        }
+        memcpy(port->pad, (unsigned char *) gr_link_slot(l) + sizeof(*note), note->pad);
+        gr_link_pop(l);
+        *at = now(port);
+        return 1;
+    }
+    return 0;
+}
+
+int gr_link_port_init(struct gr_link_port *port, struct gr_link *in, struct gr_link *out, int p, int rank, int one_host)
+{
+    memset(port, 0, sizeof(*port));
+    port->p = p;
+    port->rank = rank;
+    port->in = in;
+    port->out = out;
+    port->port = (struct gr_port) {now, send, poll, port, GR_NOTE_PAD, one_host};
+    return 0 == gr_clock_open(&port->clock, GR_CLOCK_MONOTONIC) ? 0 : GR_ERR_SYS;
+}
