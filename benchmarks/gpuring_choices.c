@@ -109,7 +109,7 @@ static void parse(struct options *o, int argc, char **argv)
 
 static struct gr_choice choose(const struct options *o, int coll, enum gr_path path, int p, size_t bytes)
 {
-    struct gr_question q = {
+    struct gr_select_args q = {
         .coll = (enum gr_coll) coll, .p = p, .bytes = bytes, .forced = -1, .nchannels = CHANNELS,
         .slot_bytes = SLOT_BYTES, .post_bytes = 1, .protocol = o->protocol, .threads = GR_LINE_UNITS,
         .line_bytes = {[GR_PROTOCOL_LL] = gr_line_bytes(GR_PROTOCOL_LL, GR_LINE_UNITS, 1)},

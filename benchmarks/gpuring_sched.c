@@ -183,7 +183,7 @@ static void parse_options(struct options *o, int argc, char **argv)
 /* Where the algorithm runs along a torus: why it does not along this one. */
 static void die_of_torus(const struct options *o)
 {
-    if (!gr_algo_is_along(o->algo)) {
+    if (!gr_algo_is_torus(o->algo)) {
         return;
     }
     if (0 == o->torus.ndims) {
@@ -216,7 +216,7 @@ static void check_options(const struct options *o)
         die_of_torus(o);
         die("-n %d: %s needs all others in one step, which takes %d", o->ranks, gr_algo_name(o->algo), GR_FAN);
     }
-    if (gr_algo_is_along(o->algo) && NULL != o->order) {
+    if (gr_algo_is_torus(o->algo) && NULL != o->order) {
         die("--order: %s takes ranks by their numbers; along a torus --channel gives other orders", gr_algo_name(o->algo));
     }
     if (o->root >= o->ranks) {
@@ -305,7 +305,7 @@ static void fill_table(struct table *t, const struct options *o)
             s.root = pos;
         }
     }
-    s.order = gr_algo_is_along(o->algo) ? NULL : t->order;
+    s.order = gr_algo_is_torus(o->algo) ? NULL : t->order;
     s.nchunks = o->chunks >= 0 ? (uint32_t) o->chunks : gr_algo_is_flat(o->algo) ? 1 : 4;
     t->parts = GR_PIPE == t->layout ? s.nchunks : (uint32_t) t->p;
     for (s.pos = 0; s.pos < t->p; s.pos++) {

@@ -155,7 +155,7 @@ static int run_all(struct bench *b, struct crew *crew)
         enum gr_coll coll = (enum gr_coll)o->collectives[i];
         for (int algo = 0; 0 == rc && algo < GR_NALGOS; algo++) {
             /* in place its output lies over input that is still to be sent: the component stages that */
-            int skip = (o->in_place && GR_COLL_REDUCE_SCATTER == coll) || gr_algo_has_table((enum gr_algo)algo) ||
+            int skip = (o->in_place && GR_COLL_REDUCE_SCATTER == coll) || gr_algo_is_precomputed((enum gr_algo)algo) ||
                        !gr_algo_fits((enum gr_algo)algo, b->a.ranks, NULL);
             if (!skip && gr_algo_has((enum gr_algo)algo, coll) && (algo == b->a.algo || b->a.algo < 0)) {
                 rc = run_algo(b, crew, coll, (enum gr_algo)algo, &wrong);

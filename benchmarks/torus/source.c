@@ -41,7 +41,7 @@ static enum gr_coll collective(enum source_algo algo)
 
 static int on_torus(const struct source *s)
 {
-    return gr_algo_is_along(algorithm(s->algo));
+    return gr_algo_is_torus(algorithm(s->algo));
 }
 
 static struct gr_sched schedule(const struct source *s, int rank, int channel)

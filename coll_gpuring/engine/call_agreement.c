@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Arrivals. MPI lets a buffer be on a device at one rank and in host memory at another; whether kernels do a call must
+ * Agreements. MPI lets a buffer be on a device at one rank and in host memory at another; whether kernels do a call must
  * be known to all before it begins. So where GPUs are about each rank writes a line for each call and reads those of
  * the others: on boards; between nodes they go over links, combined. The same lines show who has not come,
  * and calls that do not match. Between nodes they take a round trip, so there short calls have none: choose.c.
  *
- * A persistent request's init exchanges them by messages: it is no call of its communicator's lane.
+ * A persistent request's init exchanges them by messages: it is no call of its communicator's queue.
  */
 #include "engine/call_agreement.h"
 
@@ -49,13 +49,13 @@ static bool may_zero(const struct gr_op *op, const gr_params_t *params)
 {
     int64_t least = params->value[GR_PARAM_ZERO_COPY];
 
-    return op->call.id < GR_NTAKEN && least >= 0 && op->data.bytes >= (size_t) least && distributes(op);
+    return op->call.id < GR_NSUPPORTED && least >= 0 && op->data.bytes >= (size_t) least && distributes(op);
 }
 
-struct gr_arrival mca_coll_gpuring_arrival(struct gr_op *op, const gr_params_t *params, bool device)
+struct gr_call_record mca_coll_gpuring_call_record(struct gr_op *op, const gr_params_t *params, bool device)
 {
     const struct gr_call *call = &op->call;
-    struct gr_arrival line = {
+    struct gr_call_record record = {
         .seq = op->seq,
         .bytes = op->data.bytes,
         .root = call->root,
@@ -65,25 +65,25 @@ struct gr_arrival mca_coll_gpuring_arrival(struct gr_op *op, const gr_params_t *
     };
 
     if (gr_calls[call->id].reduces) {
-        line.kernel = (int16_t) gr_gpu_kernel(mca_coll_gpuring_type(call->rtype), mca_coll_gpuring_op(call->op));
+        record.kernel = (int16_t) gr_gpu_kernel(mca_coll_gpuring_type(call->rtype), mca_coll_gpuring_op(call->op));
     }
     op->zero = may_zero(op, params);
     if (op->zero && device && mca_coll_gpuring_is_contiguous(call->rtype, 2)) {
-        line.output = mca_coll_gpuring_ticket(mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype), op->data.bytes);
+        record.output = mca_coll_gpuring_ipc_handle(mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype), op->data.bytes);
     }
-    return line;
+    return record;
 }
 
-static bool is_equal(const struct gr_arrival *a, const struct gr_arrival *b)
+static bool is_equal(const struct gr_call_record *a, const struct gr_call_record *b)
 {
     return a->seq == b->seq && a->bytes == b->bytes && a->root == b->root && a->kernel == b->kernel &&
            a->call == b->call;
 }
 
 /* What differs is an error of the application; every rank sees it, the one at fault says so. */
-static void tell_difference(const struct gr_op *op, const struct gr_arrival *other, int rank)
+static void tell_difference(const struct gr_op *op, const struct gr_call_record *other, int rank)
 {
-    const struct gr_arrival *mine = &op->line;
+    const struct gr_call_record *mine = &op->record;
     unsigned known = GR_NCALLS - 1;
 
     mca_coll_gpuring_warn("calls-differ", ompi_comm_rank(op->call.comm), gr_comm_name(op->call.comm),
@@ -96,25 +96,25 @@ static void tell_difference(const struct gr_op *op, const struct gr_arrival *oth
 static void settle(struct gr_op *op, bool devices)
 {
     op->devices = devices;
-    op->device = devices && op->line.kernel >= 0;
+    op->device = devices && op->record.kernel >= 0;
     op->fetches = !devices;
 }
 
 /* 0; or -1, and said once, when the calls differ. */
-static int settle_all(struct gr_op *op, const struct gr_arrival *lines)
+static int settle_all(struct gr_op *op, const struct gr_call_record *records)
 {
     int p = ompi_comm_size(op->call.comm), rank = ompi_comm_rank(op->call.comm), r;
     bool devices = false;
 
     for (r = 0; r < p; r++) {
-        if (!is_equal(&lines[0], &lines[r])) {
+        if (!is_equal(&records[0], &records[r])) {
             /* the lowest rank that is unlike rank 0 says so, for all */
             if (r == rank) {
-                tell_difference(op, &lines[0], 0);
+                tell_difference(op, &records[0], 0);
             }
             return -1;
         }
-        devices = devices || lines[r].device;
+        devices = devices || records[r].device;
     }
     settle(op, devices);
     return 0;
@@ -124,15 +124,15 @@ static int settle_all(struct gr_op *op, const struct gr_arrival *lines)
 
 static void combine(struct gr_op *op)
 {
-    struct gr_combined *c = &op->combined;
+    struct gr_combined_records *c = &op->combined;
     size_t k;
 
-    memcpy(c->ones, &op->line, sizeof(c->ones));
+    memcpy(c->ones, &op->record, sizeof(c->ones));
     memset(c->first, 0, sizeof(c->first));
     if (0 == ompi_comm_rank(op->call.comm)) {
-        memcpy(c->first, &op->line, sizeof(c->first));
+        memcpy(c->first, &op->record, sizeof(c->first));
     }
-    for (k = 0; k < GR_ARRIVAL_WORDS; k++) {
+    for (k = 0; k < GR_CALL_RECORD_WORDS; k++) {
         c->zeros[k] = ~c->ones[k];
     }
 }
@@ -140,70 +140,70 @@ static void combine(struct gr_op *op)
 /* 0; or -1 when the calls differ, and each rank unlike rank 0 says so. */
 static int settle_combined(struct gr_op *op)
 {
-    const struct gr_combined *c = &op->combined;
-    struct gr_arrival free_bits = {.device = UINT8_MAX}, any = {.device = 0}, first = any;
-    uint64_t may[GR_ARRIVAL_WORDS], differs = 0;
+    const struct gr_combined_records *c = &op->combined;
+    struct gr_call_record free_bits = {.device = UINT8_MAX}, any = {.device = 0}, first = any;
+    uint64_t may[GR_CALL_RECORD_WORDS], differs = 0;
     size_t k;
 
     memcpy(may, &free_bits, sizeof(may));
     memcpy(&any, c->ones, sizeof(c->ones));
     memcpy(&first, c->first, sizeof(c->first));
-    for (k = 0; k < GR_ARRIVAL_WORDS; k++) {
+    for (k = 0; k < GR_CALL_RECORD_WORDS; k++) {
         differs |= c->ones[k] & c->zeros[k] & ~may[k];
     }
-    if (0 != differs && !is_equal(&first, &op->line)) {
+    if (0 != differs && !is_equal(&first, &op->record)) {
         tell_difference(op, &first, 0);
     }
     settle(op, any.device);
     return 0 != differs ? -1 : 0;
 }
 
-int mca_coll_gpuring_arrivals_end(struct gr_op *op)
+int mca_coll_gpuring_agreement_end(struct gr_op *op)
 {
-    return NULL != op->lane->team->remote ? op->agreed : settle_all(op, op->lines);
+    return NULL != op->queue->team->remote ? op->agreed : settle_all(op, op->records);
 }
 
-int mca_coll_gpuring_arrivals_room(struct gr_op *op, int p)
+int mca_coll_gpuring_agreement_reserve(struct gr_op *op, int p)
 {
-    size_t each = sizeof(op->lines[0]) + sizeof(op->outputs[0]) + sizeof(op->spots[0]);
+    size_t each = sizeof(op->records[0]) + sizeof(op->outputs[0]) + sizeof(op->spots[0]);
     int r;
 
-    if (NULL == op->lines || op->nlines < p) {
-        free(op->lines);
-        op->lines = calloc((size_t) p, each);
-        op->nlines = p;
-        op->outputs = NULL == op->lines ? NULL : (const struct gr_gpu_ticket **) (op->lines + p);
-        op->spots = NULL == op->lines ? NULL : (size_t *) (op->outputs + p);
-        for (r = 0; NULL != op->lines && r < p; r++) {
-            op->outputs[r] = &op->lines[r].output;
-            op->spots[r] = (size_t) r * sizeof(op->lines[0]);
+    if (NULL == op->records || op->nrecords < p) {
+        free(op->records);
+        op->records = calloc((size_t) p, each);
+        op->nrecords = p;
+        op->outputs = NULL == op->records ? NULL : (const struct gr_ipc_handle **) (op->records + p);
+        op->spots = NULL == op->records ? NULL : (size_t *) (op->outputs + p);
+        for (r = 0; NULL != op->records && r < p; r++) {
+            op->outputs[r] = &op->records[r].output;
+            op->spots[r] = (size_t) r * sizeof(op->records[0]);
         }
     }
-    return NULL == op->lines ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+    return NULL == op->records ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
 }
 
 /* ---- through boards, or links ---- */
 
-int mca_coll_gpuring_arrivals_way(const struct gr_lane *lane)
+int mca_coll_gpuring_agreement_way(const struct gr_op_queue *queue)
 {
-    return NULL == lane->team->remote ? GR_WAY_ARRIVALS : gr_choice_way(&lane->module->lines);
+    return NULL == queue->team->remote ? GR_WAY_AGREEMENT : gr_choice_way(&queue->module->agreement_choice);
 }
 
 /* Boards have the line since the call was queued. */
-int mca_coll_gpuring_arrivals_begin(struct gr_op *op)
+int mca_coll_gpuring_agreement_begin(struct gr_op *op)
 {
-    if (NULL == op->lane->team->remote) {
+    if (NULL == op->queue->team->remote) {
         return OMPI_SUCCESS;
     }
     combine(op);
     op->gathers = false;
-    return mca_coll_gpuring_machine_lines(op);
+    return mca_coll_gpuring_host_run_records(op);
 }
 
 /* The lines between nodes: combined, and gathered where kernels may write into the others' buffers. */
 static int poll_links(struct gr_op *op, uint64_t *moved)
 {
-    int rc = gr_machine_run(&op->machine, moved);
+    int rc = gr_stepper_run(&op->stepper, moved);
 
     if (GR_DONE != rc || op->gathers) {
         return rc;
@@ -213,14 +213,14 @@ static int poll_links(struct gr_op *op, uint64_t *moved)
     if (!op->gathers) {
         return GR_DONE;
     }
-    return OMPI_SUCCESS == mca_coll_gpuring_machine_lines(op) ? GR_AGAIN : GR_ERR_NOMEM;
+    return OMPI_SUCCESS == mca_coll_gpuring_host_run_records(op) ? GR_AGAIN : GR_ERR_NOMEM;
 }
 
-int mca_coll_gpuring_arrivals_poll(struct gr_op *op, uint64_t *moved)
+int mca_coll_gpuring_agreement_poll(struct gr_op *op, uint64_t *moved)
 {
-    struct gr_mailbox *box = &op->lane->team->arrivals.box;
+    struct gr_mailbox *box = &op->queue->team->agreement.box;
 
-    if (NULL != op->lane->team->remote) {
+    if (NULL != op->queue->team->remote) {
         return poll_links(op, moved);
     }
     return box->posted - op->arrival.epoch < box->nsets && gr_mail_take(box, &op->arrival, moved) ? GR_DONE : GR_AGAIN;
@@ -229,7 +229,7 @@ int mca_coll_gpuring_arrivals_poll(struct gr_op *op, uint64_t *moved)
 /* ---- by messages ---- */
 
 struct exchange {
-    struct gr_arrival *lines;
+    struct gr_call_record *records;
     ompi_request_t **requests;
     int n, p, rank;
 };
@@ -272,26 +272,26 @@ static int exchange_post(struct exchange *x, struct ompi_communicator_t *comm, i
             continue;
         }
         if (r < x->p) {
-            rc = MCA_PML_CALL(irecv(&x->lines[r], sizeof(x->lines[r]), MPI_BYTE, r, tag, comm, &x->requests[r]));
+            rc = MCA_PML_CALL(irecv(&x->records[r], sizeof(x->records[r]), MPI_BYTE, r, tag, comm, &x->requests[r]));
         } else {
-            rc = MCA_PML_CALL(isend(&x->lines[x->rank], sizeof(x->lines[0]), MPI_BYTE, r - x->p, tag,
+            rc = MCA_PML_CALL(isend(&x->records[x->rank], sizeof(x->records[0]), MPI_BYTE, r - x->p, tag,
                                     MCA_PML_BASE_SEND_STANDARD, comm, &x->requests[r]));
         }
     }
     return rc;
 }
 
-int mca_coll_gpuring_arrivals_exchange(mca_coll_gpuring_module_t *module, struct gr_op *op, uint32_t number)
+int mca_coll_gpuring_agreement_exchange(mca_coll_gpuring_module_t *module, struct gr_op *op, uint32_t number)
 {
     struct ompi_communicator_t *comm = op->call.comm;
     int p = ompi_comm_size(comm), rc = OMPI_ERR_OUT_OF_RESOURCE, agreed;
     struct exchange x = {.p = p, .rank = ompi_comm_rank(comm)};
     struct gr_waiting waiting = {module, gr_calls[op->call.id].name, op->seq, exchange_explain, &x};
 
-    x.lines = calloc((size_t) p, sizeof(*x.lines));
+    x.records = calloc((size_t) p, sizeof(*x.records));
     x.requests = calloc(2 * (size_t) p, sizeof(ompi_request_t *));
-    if (NULL != x.lines && NULL != x.requests) {
-        x.lines[x.rank] = op->line;
+    if (NULL != x.records && NULL != x.requests) {
+        x.records[x.rank] = op->record;
         rc = exchange_post(&x, comm, mca_coll_gpuring_setup_tag(number));
     }
     if (OMPI_SUCCESS == rc) {
@@ -300,12 +300,12 @@ int mca_coll_gpuring_arrivals_exchange(mca_coll_gpuring_module_t *module, struct
     if (OMPI_SUCCESS != rc) {
         return rc; /* messages may be under way into the lines: they stay */
     }
-    rc = mca_coll_gpuring_arrivals_room(op, p);
+    rc = mca_coll_gpuring_agreement_reserve(op, p);
     if (OMPI_SUCCESS == rc) {
-        memcpy(op->lines, x.lines, (size_t) p * sizeof(*x.lines));
+        memcpy(op->records, x.records, (size_t) p * sizeof(*x.records));
     }
-    agreed = settle_all(op, x.lines);
-    free(x.lines);
+    agreed = settle_all(op, x.records);
+    free(x.records);
     free(x.requests);
     return agreed < 0 ? OMPI_ERR_BAD_PARAM : rc;
 }

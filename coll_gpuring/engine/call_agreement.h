@@ -12,56 +12,56 @@
 
 BEGIN_C_DECLS
 
-struct gr_lane;
+struct gr_op_queue;
 struct gr_op;
 
 /*
- * What a rank says of its call to all others, where arrivals are exchanged. All but device and what is below must be
+ * What a rank says of its call to all others, where agreements are exchanged. All but device and what is below must be
  * equal. Only calls that may use zero copy say whose memory their results go to.
  */
-struct gr_arrival {
+struct gr_call_record {
     uint64_t seq, bytes;
     int32_t root;
     int16_t kernel; /* enum gr_kernel, or -1: there is none for its type and operation */
     uint8_t call;   /* enum gr_call_id */
     uint8_t device; /* whether some buffer of this rank is on a device */
-    struct gr_gpu_ticket output;
+    struct gr_ipc_handle output;
 };
-#define GR_ARRIVAL_SHORT offsetof(struct gr_arrival, output)
+#define GR_CALL_RECORD_SHORT offsetof(struct gr_call_record, output)
 
 /*
  * All ranks' lines (their short part), combined by bitwise or: between nodes nobody needs them one by one. A bit of both ones
  * and zeros differs between ranks.
  */
-#define GR_ARRIVAL_WORDS (GR_ARRIVAL_SHORT / sizeof(uint64_t))
-struct gr_combined {
-    uint64_t ones[GR_ARRIVAL_WORDS], zeros[GR_ARRIVAL_WORDS];
-    uint64_t first[GR_ARRIVAL_WORDS]; /* rank 0's line */
+#define GR_CALL_RECORD_WORDS (GR_CALL_RECORD_SHORT / sizeof(uint64_t))
+struct gr_combined_records {
+    uint64_t ones[GR_CALL_RECORD_WORDS], zeros[GR_CALL_RECORD_WORDS];
+    uint64_t first[GR_CALL_RECORD_WORDS]; /* rank 0's line */
 };
 
 /* The call's line; device: whether a buffer of this rank is on one. Sets op->zero. */
-struct gr_arrival mca_coll_gpuring_arrival(struct gr_op *op, const gr_params_t *params, bool device);
+struct gr_call_record mca_coll_gpuring_call_record(struct gr_op *op, const gr_params_t *params, bool device);
 
 /*
  * What lines go through: boards in memory that all share; between nodes, host links of an Allreduce (host_run.c): combined,
  * and, where all agree on a call that may use zero copy on devices, once more as they are. Begin when it is the op's turn
  * (OMPI error code); GR_DONE: they are there; else GR_AGAIN, or negative.
  */
-int mca_coll_gpuring_arrivals_way(const struct gr_lane *lane);
-int mca_coll_gpuring_arrivals_begin(struct gr_op *op);
-int mca_coll_gpuring_arrivals_poll(struct gr_op *op, uint64_t *moved);
+int mca_coll_gpuring_agreement_way(const struct gr_op_queue *queue);
+int mca_coll_gpuring_agreement_begin(struct gr_op *op);
+int mca_coll_gpuring_agreement_poll(struct gr_op *op, uint64_t *moved);
 
 /*
  * They are there. Sets the op's device (all have a kernel for it, and some buffer is on a device), devices and fetches.
  * -1, and said, when the calls differ.
  */
-int mca_coll_gpuring_arrivals_end(struct gr_op *op);
+int mca_coll_gpuring_agreement_end(struct gr_op *op);
 
 /* Room for the lines of p ranks. OMPI error code. */
-int mca_coll_gpuring_arrivals_room(struct gr_op *op, int p);
+int mca_coll_gpuring_agreement_reserve(struct gr_op *op, int p);
 
 /* The same for a persistent request's init, by messages, waiting for all. OMPI error code. */
-int mca_coll_gpuring_arrivals_exchange(mca_coll_gpuring_module_t *module, struct gr_op *op, uint32_t number);
+int mca_coll_gpuring_agreement_exchange(mca_coll_gpuring_module_t *module, struct gr_op *op, uint32_t number);
 
 END_C_DECLS
 

@@ -28,16 +28,16 @@ static enum gr_path path_of(const mca_coll_gpuring_module_t *module, const struc
     if (NULL != module->remote) {
         return GR_PATH_NET;
     }
-    return NULL == op->lane || NULL == op->lane->gpu ? GR_PATH_PCIE : op->lane->gpu->path;
+    return NULL == op->queue || NULL == op->queue->gpu ? GR_PATH_PCIE : op->queue->gpu->path;
 }
 
 /* Where ranks are on several nodes, what the links between these are like. */
-static struct gr_far far_of(const mca_coll_gpuring_module_t *module)
+static struct gr_internode far_of(const mca_coll_gpuring_module_t *module)
 {
     if (NULL == module->remote) {
-        return (struct gr_far) {.nodes = 0};
+        return (struct gr_internode) {.nodes = 0};
     }
-    return (struct gr_far) {
+    return (struct gr_internode) {
         .nodes = module->nodes,
         .ranks = module->node_ranks,
         .step = (double) module->params.value[GR_PARAM_NODES_LATENCY],
@@ -52,7 +52,7 @@ static void tell_protocol(const mca_coll_gpuring_module_t *module, const struct 
 {
     static atomic_bool told;
 
-    if (GR_PROTOCOL_LL128 == module->params.value[GR_PARAM_PROTOCOL] && NULL != op->lane && NULL != op->lane->gpu &&
+    if (GR_PROTOCOL_LL128 == module->params.value[GR_PARAM_PROTOCOL] && NULL != op->queue && NULL != op->queue->gpu &&
         GR_PATH_NVLINK != op->path && 0 == ompi_comm_rank(op->call.comm) && !atomic_exchange(&told, true)) {
         mca_coll_gpuring_warn("protocol-not-whole", gr_comm_name(op->call.comm), gr_path_name(op->path));
     }
@@ -63,7 +63,7 @@ static struct gr_choice select_on_devices(const mca_coll_gpuring_module_t *modul
 {
     const int64_t *value = module->params.value;
     const struct gr_data *data = &op->data;
-    struct gr_question q = {
+    struct gr_select_args q = {
         .coll = data->request.coll,
         .p = ompi_comm_size(op->call.comm),
         .torus = module->torus,
@@ -91,8 +91,8 @@ static struct gr_choice select_on_devices(const mca_coll_gpuring_module_t *modul
 static struct gr_choice select_way(const mca_coll_gpuring_module_t *module, const struct gr_data *data, int forced,
                                    bool fetches)
 {
-    const struct gr_team *team = module->lanes[GR_ORDER_BLOCKING]->team;
-    struct gr_question q = {
+    const struct gr_team *team = module->queues[GR_ORDER_BLOCKING]->team;
+    struct gr_select_args q = {
         .coll = data->request.coll,
         .p = team->p,
         .torus = module->torus,
@@ -113,10 +113,10 @@ static struct gr_choice select_way(const mca_coll_gpuring_module_t *module, cons
     return choice;
 }
 
-struct gr_choice mca_coll_gpuring_choose_lines(const mca_coll_gpuring_module_t *module)
+struct gr_choice mca_coll_gpuring_choose_agreement(const mca_coll_gpuring_module_t *module)
 {
-    struct gr_data data = {.request.coll = GR_COLL_ALLREDUCE, .bytes = sizeof(struct gr_combined),
-                           .post_bytes = sizeof(struct gr_combined)};
+    struct gr_data data = {.request.coll = GR_COLL_ALLREDUCE, .bytes = sizeof(struct gr_combined_records),
+                           .post_bytes = sizeof(struct gr_combined_records)};
 
     return select_way(module, &data, -1, false);
 }
@@ -156,7 +156,7 @@ static struct gr_choice select_now(const mca_coll_gpuring_module_t *module, cons
 
 /*
  * Calls of one size follow each other, so what was chosen last is kept: in one place by the caller, in others by who drives
- * the lane, which may be the progress thread at that time. A persistent call does not look there: its init has no place of
+ * the queue, which may be the progress thread at that time. A persistent call does not look there: its init has no place of
  * its own.
  */
 static struct gr_choice select_as_last(mca_coll_gpuring_module_t *module, const struct gr_op *op)
@@ -167,7 +167,7 @@ static struct gr_choice select_as_last(mca_coll_gpuring_module_t *module, const 
     if (NULL != op->request && op->request->req_persistent) {
         return select_now(module, op);
     }
-    last = &op->lane->last[op->arrives ? 1 + op->device : 0][data->request.coll];
+    last = &op->queue->last[op->agrees ? 1 + op->device : 0][data->request.coll];
     if (last->bytes != data->bytes || last->post_bytes != data->post_bytes || last->path != op->path ||
         last->fetches != op->fetches) {
         *last = (struct gr_chosen) {data->bytes, data->post_bytes, op->path, op->fetches, select_now(module, op)};
@@ -184,7 +184,7 @@ void mca_coll_gpuring_op_choose(mca_coll_gpuring_module_t *module, struct gr_op 
     }
 }
 
-bool mca_coll_gpuring_op_arrives(mca_coll_gpuring_module_t *module, struct gr_op *op)
+bool mca_coll_gpuring_op_agrees(mca_coll_gpuring_module_t *module, struct gr_op *op)
 {
     int64_t times = module->params.value[GR_PARAM_NODES_ASK];
 
@@ -192,7 +192,7 @@ bool mca_coll_gpuring_op_arrives(mca_coll_gpuring_module_t *module, struct gr_op
         return true;
     }
     op->path = GR_PATH_HOST;
-    return select_as_last(module, op).us >= (double) times * module->lines.us;
+    return select_as_last(module, op).us >= (double) times * module->agreement_choice.us;
 }
 
 int mca_coll_gpuring_op_unwanted(const mca_coll_gpuring_module_t *module, const struct gr_op *op)
@@ -203,12 +203,12 @@ int mca_coll_gpuring_op_unwanted(const mca_coll_gpuring_module_t *module, const 
         return -1;
     }
     if (0 == module->params.value[GR_PARAM_HOST]) {
-        return GR_HANDOVER_HOST;
+        return GR_FALLBACK_HOST;
     }
-    return !gr_calls[op->call.id].reduces && op->data.bytes > most ? GR_HANDOVER_LARGE : -1;
+    return !gr_calls[op->call.id].reduces && op->data.bytes > most ? GR_FALLBACK_LARGE : -1;
 }
 
-void mca_coll_gpuring_op_choose_again(mca_coll_gpuring_module_t *module, struct gr_op *op)
+void mca_coll_gpuring_op_reselect(mca_coll_gpuring_module_t *module, struct gr_op *op)
 {
     if (op->device && path_of(module, op) != op->path) {
         op->path = path_of(module, op);

@@ -19,9 +19,9 @@ enum gr_call_id {
     GR_CALL_BCAST,
     GR_CALL_REDUCE,
     GR_CALL_ALLTOALL,
-    GR_NTAKEN,
+    GR_NSUPPORTED,
     /* those whose buffers it stages, where they are on devices: */
-    GR_CALL_GATHER = GR_NTAKEN,
+    GR_CALL_GATHER = GR_NSUPPORTED,
     GR_CALL_GATHERV,
     GR_CALL_SCATTER,
     GR_CALL_SCATTERV,
@@ -46,12 +46,12 @@ struct gr_form {
     struct ompi_info_t *info; /* persistent */
     ompi_request_t **request; /* all but blocking */
     bool cut;                 /* into segments, by all ranks alike (segments.c) */
-    struct gr_pairs *pairs;   /* what is done of it beside the saved function, or NULL (p2p_split.c) */
+    struct gr_p2p_split *pairs;   /* what is done of it beside the saved function, or NULL (p2p_split.c) */
 };
 
 /* The collective functions that a module takes the place of, for X(name): each has a saved function and module. */
 #define GR_FORMS_OF(X, name) X(name) X(i##name) X(name##_init)
-#define GR_FOR_EACH_TAKEN(X)             \
+#define GR_FOR_EACH_SUPPORTED(X)             \
     GR_FORMS_OF(X, allreduce)            \
     GR_FORMS_OF(X, allgather)            \
     GR_FORMS_OF(X, allgatherv)           \
@@ -75,22 +75,22 @@ struct gr_form {
     GR_FORMS_OF(X, neighbor_alltoallv)  \
     GR_FORMS_OF(X, neighbor_alltoallw)  \
     X(reduce_local)
-#define GR_FOR_EACH_FUNCTION(X) GR_FOR_EACH_TAKEN(X) GR_FOR_EACH_STAGED(X)
+#define GR_FOR_EACH_FUNCTION(X) GR_FOR_EACH_SUPPORTED(X) GR_FOR_EACH_STAGED(X)
 
 /* Why a call was handed to the saved collective; names in report.c. */
-enum gr_handover {
-    GR_HANDOVER_OP,     /* a user-defined operation, or one without order-free result */
-    GR_HANDOVER_JOBS,   /* ranks of several jobs (spawn, connect) */
-    GR_HANDOVER_PEERS,  /* gpuring is off, absent or different on some rank */
-    GR_HANDOVER_NODES,  /* ranks on several nodes, where coll_gpuring_nodes does not want them */
-    GR_HANDOVER_SETUP,  /* no links: shared memory was not to be had, or no network */
-    GR_HANDOVER_HOST,   /* all buffers are in host memory, and coll_gpuring_host is 0 */
-    GR_HANDOVER_ALONE,  /* a communicator of one rank */
-    GR_HANDOVER_INTER,  /* an intercommunicator */
-    GR_HANDOVER_STAGED, /* a collective without kernels, on buffers on devices */
-    GR_HANDOVER_SHORT,  /* between nodes, too short to ask where its buffers are, and coll_gpuring_host is 0 */
-    GR_HANDOVER_LARGE,  /* more than coll_gpuring_pack_mib, in host memory */
-    GR_NHANDOVERS
+enum gr_fallback_reason {
+    GR_FALLBACK_OP,     /* a user-defined operation, or one without order-free result */
+    GR_FALLBACK_JOBS,   /* ranks of several jobs (spawn, connect) */
+    GR_FALLBACK_PEERS,  /* gpuring is off, absent or different on some rank */
+    GR_FALLBACK_NODES,  /* ranks on several nodes, where coll_gpuring_nodes does not want them */
+    GR_FALLBACK_SETUP,  /* no links: shared memory was not to be had, or no network */
+    GR_FALLBACK_HOST,   /* all buffers are in host memory, and coll_gpuring_host is 0 */
+    GR_FALLBACK_ALONE,  /* a communicator of one rank */
+    GR_FALLBACK_INTER,  /* an intercommunicator */
+    GR_FALLBACK_STAGED, /* a collective without kernels, on buffers on devices */
+    GR_FALLBACK_SHORT,  /* between nodes, too short to ask where its buffers are, and coll_gpuring_host is 0 */
+    GR_FALLBACK_LARGE,  /* more than coll_gpuring_pack_mib, in host memory */
+    GR_NFALLBACKS
 };
 
 /* The arguments of one call; fields that a collective does not have are zero. */

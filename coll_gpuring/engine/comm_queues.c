@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The lanes of a communicator are made here, at the first call that needs one. */
+/* The queues of a communicator are made here, at the first call that needs one. */
 #include "engine/comm_queues.h"
 
 #include "engine/call_agreement.h"
@@ -24,7 +24,7 @@ static bool needs_small(const mca_coll_gpuring_module_t *module)
     return NULL != module->remote && value[GR_PARAM_SLOTS] < GR_SMALL_SLOTS && value[GR_PARAM_SLOT_BYTES] > GR_SMALL_BYTES;
 }
 
-struct gr_lane *mca_coll_gpuring_lane_new(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
+struct gr_op_queue *mca_coll_gpuring_queue_new(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
                                           uint32_t nsets, size_t box_bytes)
 {
     const int64_t *value = module->params.value;
@@ -36,7 +36,7 @@ struct gr_lane *mca_coll_gpuring_lane_new(mca_coll_gpuring_module_t *module, str
         .slot_bytes = (size_t) value[GR_PARAM_SLOT_BYTES],
         .nsets = nsets,
         .box_bytes = box_bytes,
-        .arrival_bytes = sizeof(struct gr_arrival),
+        .arrival_bytes = sizeof(struct gr_call_record),
         .small_slots = needs_small(module) ? GR_SMALL_SLOTS : 0,
         .small_bytes = GR_SMALL_BYTES,
         .note_slots = GR_SYNC_NONE == value[GR_PARAM_STEP_SYNC] ? 0 : GR_NOTE_SLOTS,
@@ -47,48 +47,48 @@ struct gr_lane *mca_coll_gpuring_lane_new(mca_coll_gpuring_module_t *module, str
         .order = module->order,
         .direct = module->direct,
     };
-    struct gr_lane *lane = calloc(1, sizeof(*lane));
+    struct gr_op_queue *queue = calloc(1, sizeof(*queue));
 
-    if (NULL == lane) {
+    if (NULL == queue) {
         return NULL;
     }
-    lane->team = gr_team_create(&params);
-    if (NULL == lane->team) {
-        free(lane);
+    queue->team = gr_team_create(&params);
+    if (NULL == queue->team) {
+        free(queue);
         return NULL;
     }
-    lane->module = module;
-    lane->comm = comm;
-    lane->tail = &lane->head;
-    mca_coll_gpuring_op_init(&lane->own);
-    return lane;
+    queue->module = module;
+    queue->comm = comm;
+    queue->tail = &queue->head;
+    mca_coll_gpuring_op_init(&queue->own);
+    return queue;
 }
 
-int mca_coll_gpuring_lane_make(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
+int mca_coll_gpuring_queue_make(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
                                enum gr_call_order order)
 {
-    struct gr_lane *lane;
+    struct gr_op_queue *queue;
 
-    if (NULL != module->lanes[order]) {
+    if (NULL != module->queues[order]) {
         return OMPI_SUCCESS;
     }
-    if (GR_ORDER_NONBLOCKING == order && OMPI_SUCCESS != mca_coll_gpuring_lanes_open()) {
+    if (GR_ORDER_NONBLOCKING == order && OMPI_SUCCESS != mca_coll_gpuring_queues_open()) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    lane = mca_coll_gpuring_lane_new(module, comm, GR_SETS, (size_t) module->params.value[GR_PARAM_MAILBOX_BYTES]);
-    if (NULL == lane) {
+    queue = mca_coll_gpuring_queue_new(module, comm, GR_SETS, (size_t) module->params.value[GR_PARAM_MAILBOX_BYTES]);
+    if (NULL == queue) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    lane->order = order;
-    module->lanes[order] = lane;
+    queue->order = order;
+    module->queues[order] = queue;
     return OMPI_SUCCESS;
 }
 
-struct gr_lane *mca_coll_gpuring_lane_of(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
+struct gr_op_queue *mca_coll_gpuring_queue_of(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
                                          enum gr_call_order order)
 {
     gr_lock(&module->making);
-    (void) mca_coll_gpuring_lane_make(module, comm, order);
+    (void) mca_coll_gpuring_queue_make(module, comm, order);
     gr_unlock(&module->making);
-    return module->lanes[order];
+    return module->queues[order];
 }

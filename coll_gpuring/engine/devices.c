@@ -41,7 +41,7 @@
 /* What is made for a device when it is first needed; NULL: not yet. */
 struct kept {
     struct gr_gpu_pool *pool;
-    struct gr_gpu_share *share;
+    struct gr_ipc_cache *share;
 };
 
 static struct {
@@ -184,16 +184,16 @@ struct gr_pointer mca_coll_gpuring_pointer(const void *buffer)
 }
 
 /* Whether a side of a call has its data in device memory that the host cannot use. */
-static bool lies_on_device(const struct gr_side *s)
+static bool lies_on_device(const struct gr_buffer_desc *s)
 {
-    return GR_MEMORY_DEVICE == mca_coll_gpuring_pointer(mca_coll_gpuring_side_first(s)).memory;
+    return GR_MEMORY_DEVICE == mca_coll_gpuring_pointer(mca_coll_gpuring_buffer_first(s)).memory;
 }
 
 int mca_coll_gpuring_gpu_late(mca_coll_gpuring_module_t *module, const struct gr_call *call)
 {
     static atomic_bool said;
-    struct gr_side send = mca_coll_gpuring_side(call, false),
-                   receive = mca_coll_gpuring_side(call, true);
+    struct gr_buffer_desc send = mca_coll_gpuring_buffer_desc(call, false),
+                   receive = mca_coll_gpuring_buffer_desc(call, true);
 
     if (!mca_coll_gpuring_gpu_loaded()) {
         module->hosts[0] = call->sbuf;
@@ -258,15 +258,15 @@ struct gr_gpu_pool *mca_coll_gpuring_gpu_pool(struct gr_gpu *gpu, int *error)
 
 /* ---- memory shared with other processes ---- */
 
-struct gr_gpu_share *mca_coll_gpuring_gpu_share(struct gr_gpu *gpu)
+struct gr_ipc_cache *mca_coll_gpuring_ipc_cache(struct gr_gpu *gpu)
 {
-    struct gr_gpu_share *share = NULL;
+    struct gr_ipc_cache *share = NULL;
 
     gr_lock(&state.lock);
     if (NULL != state.kept) {
         struct kept *kept = &state.kept[gr_gpu_ordinal(gpu)];
 
-        kept->share = NULL == kept->share ? gr_gpu_share_open(gpu, mca_coll_gpuring_self(), SHARED_MOST, SHARED_MOST)
+        kept->share = NULL == kept->share ? gr_ipc_cache_open(gpu, mca_coll_gpuring_self(), SHARED_MOST, SHARED_MOST)
                                           : kept->share;
         share = kept->share;
     }
@@ -274,26 +274,26 @@ struct gr_gpu_share *mca_coll_gpuring_gpu_share(struct gr_gpu *gpu)
     return share;
 }
 
-struct gr_gpu_ticket mca_coll_gpuring_ticket(const void *buffer, size_t bytes)
+struct gr_ipc_handle mca_coll_gpuring_ipc_handle(const void *buffer, size_t bytes)
 {
     struct gr_pointer pointer = mca_coll_gpuring_pointer(buffer);
-    struct gr_gpu_share *share = NULL;
-    struct gr_gpu_ticket none;
+    struct gr_ipc_cache *share = NULL;
+    struct gr_ipc_handle none;
     struct gr_gpu *gpu;
     int error;
 
     if (GR_MEMORY_DEVICE == pointer.memory && pointer.device >= 0) {
         gpu = gr_gpu_get(opened(), pointer.device, &error);
-        share = NULL == gpu ? NULL : mca_coll_gpuring_gpu_share(gpu);
+        share = NULL == gpu ? NULL : mca_coll_gpuring_ipc_cache(gpu);
     }
     memset(&none, 0, sizeof(none));
-    return NULL == share ? none : gr_gpu_share_export(share, buffer, bytes);
+    return NULL == share ? none : gr_ipc_cache_export(share, buffer, bytes);
 }
 
 void mca_coll_gpuring_gpus_trim(void)
 {
     struct gr_gpus *gpus = opened();
-    struct gr_gpu_share *share;
+    struct gr_ipc_cache *share;
     int k;
 
     for (k = 0; NULL != gpus && NULL != state.kept && k < gr_gpus_count(gpus); k++) {
@@ -301,7 +301,7 @@ void mca_coll_gpuring_gpus_trim(void)
         share = state.kept[k].share;
         gr_unlock(&state.lock);
         if (NULL != share) {
-            gr_gpu_share_trim(share);
+            gr_ipc_cache_trim(share);
         }
     }
 }
@@ -323,7 +323,7 @@ struct gr_gpu *mca_coll_gpuring_gpu_any(void)
     return NULL == gpus ? NULL : gr_gpu_get(gpus, default_ordinal(gpus), &error);
 }
 
-int mca_coll_gpuring_settle(struct gr_pointer pointer)
+int mca_coll_gpuring_wait_default_stream(struct gr_pointer pointer)
 {
     if (pointer.device < 0 || 0 == gr_gpus_wait_current(opened(), pointer.device)) {
         return OMPI_SUCCESS;
@@ -350,7 +350,7 @@ void mca_coll_gpuring_gpus_close(void)
 
     for (k = 0; NULL != state.kept && k < gr_gpus_count(opened()); k++) {
         gr_gpu_pool_close(state.kept[k].pool);
-        gr_gpu_share_close(state.kept[k].share);
+        gr_ipc_cache_close(state.kept[k].share);
     }
     free(state.kept);
     state.kept = NULL;

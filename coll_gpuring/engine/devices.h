@@ -15,7 +15,7 @@ BEGIN_C_DECLS
 struct gr_call;
 struct gr_gpu;
 struct gr_gpu_pool;
-struct gr_gpu_share;
+struct gr_ipc_cache;
 
 /*
  * Whether this process may have buffers on a device, as it says to all others at MPI_Init and never again: by parameter,
@@ -56,7 +56,7 @@ struct gr_gpu_pool *mca_coll_gpuring_gpu_pool(struct gr_gpu *gpu, int *error);
  * call, which alone knows what context is current (the application's own, or another device's). follow: before a kernel
  * on gpu uses the buffer, where that is another device's. OMPI error codes, and said when it failed.
  */
-int mca_coll_gpuring_settle(struct gr_pointer pointer);
+int mca_coll_gpuring_wait_default_stream(struct gr_pointer pointer);
 int mca_coll_gpuring_follow(struct gr_gpu *gpu, const void *buffer);
 
 /* The device whose memory a buffer is; NULL: none's. */
@@ -66,10 +66,10 @@ struct gr_gpu *mca_coll_gpuring_gpu_of(const void *buffer);
 struct gr_gpu *mca_coll_gpuring_gpu_any(void);
 
 /* The cache of a device's memory that is shared with other processes, or theirs with it. NULL: no memory. */
-struct gr_gpu_share *mca_coll_gpuring_gpu_share(struct gr_gpu *gpu);
+struct gr_ipc_cache *mca_coll_gpuring_ipc_cache(struct gr_gpu *gpu);
 
 /* A ticket of a buffer of that many bytes; of none where it cannot be shared. */
-struct gr_gpu_ticket mca_coll_gpuring_ticket(const void *buffer, size_t bytes);
+struct gr_ipc_handle mca_coll_gpuring_ipc_handle(const void *buffer, size_t bytes);
 
 /* A communicator is gone: what its ranks have freed need not stay mapped. */
 void mca_coll_gpuring_gpus_trim(void);

@@ -53,7 +53,7 @@ static void explain_gpu(const struct gr_op *op, char *text, size_t size)
     size_t used;
     uint32_t c;
 
-    mca_coll_gpuring_timing_explain(op->lane, text, size);
+    mca_coll_gpuring_timing_explain(op->queue, text, size);
     used = strlen(text);
     for (c = 0; c < op->gpu.nchannels && used < size; c++) {
         if (gr_gpu_op_waits(&op->gpu, c, &step, &report, ranks, &n)) {
@@ -74,15 +74,15 @@ static void explain_gpu(const struct gr_op *op, char *text, size_t size)
 
 static void explain_machine(struct gr_op *op, const char *what, char *text, size_t size)
 {
-    const struct gr_machine *m = &op->machine;
+    const struct gr_stepper *m = &op->stepper;
     int ranks[2 * GR_FAN], n;
     size_t used;
     uint32_t c;
 
-    mca_coll_gpuring_timing_explain(op->lane, text, size);
+    mca_coll_gpuring_timing_explain(op->queue, text, size);
     used = strlen(text);
     for (c = 0; c < m->nchannels && used < size; c++) {
-        const struct gr_step *step = gr_machine_waits(m, c);
+        const struct gr_step *step = gr_stepper_waits(m, c);
 
         if (op->in_pieces && gr_staged_waits(&op->staging, c)) {
             used += (size_t) snprintf(text + used, size - used, "%s%s, channel %u, waits for a copy from or to the device",
@@ -115,20 +115,20 @@ void mca_coll_gpuring_op_explain(void *ctx, char *text, size_t size)
         mca_coll_gpuring_setup_explain(op->setup, text, size);
         break;
     case GR_OP_MESSAGES:
-        mca_coll_gpuring_messages_explain(op, text, size);
+        mca_coll_gpuring_p2p_fallback_explain(op, text, size);
         break;
-    case GR_OP_ARRIVAL:
-        if (NULL != op->lane->team->remote) {
+    case GR_OP_AGREEMENT:
+        if (NULL != op->queue->team->remote) {
             explain_machine(op, "arrival", text, size);
         } else {
-            explain_mail(&op->lane->team->arrivals.box, &op->arrival, "arrival", text, size);
+            explain_mail(&op->queue->team->agreement.box, &op->arrival, "arrival", text, size);
         }
         break;
     case GR_OP_RUNNING:
         if (op->device) {
             explain_gpu(op, text, size);
         } else if (GR_WAY_MAILBOX == op->choice.way) {
-            explain_mail(&op->lane->team->mail.box, &op->mail, "mailbox", text, size);
+            explain_mail(&op->queue->team->mail.box, &op->mail, "mailbox", text, size);
         } else {
             explain_machine(op, gr_way_name(op->choice.way), text, size);
         }

@@ -29,7 +29,7 @@ int mca_coll_gpuring_fail_here(mca_coll_gpuring_module_t *module, int code, cons
 
 void mca_coll_gpuring_op_fails(const struct gr_op *op, const char *what, const char *reason)
 {
-    mca_coll_gpuring_module_t *module = op->lane->module;
+    mca_coll_gpuring_module_t *module = op->queue->module;
     char why[sizeof(module->why)];
 
     snprintf(why, sizeof(why), "%s, sequence %llu: %s%s", gr_calls[op->call.id].name, (unsigned long long) op->seq, what,
@@ -44,7 +44,7 @@ int mca_coll_gpuring_failure_check(mca_coll_gpuring_module_t *module, bool thoro
     } else if (0 == module->failed && GR_COMM_LOST_RANK(module->comm)) {
         mca_coll_gpuring_fail(module, GR_ERR_LOST_RANK, NULL);
     } else if (0 == module->failed && thorough) {
-        mca_coll_gpuring_failure_look();
+        mca_coll_gpuring_failure_poll();
     }
     return module->failed;
 }

@@ -331,7 +331,7 @@ static bool hear_one(void)
 }
 
 /* To probe progresses Open MPI, which may come back here: then there is somebody who looks already. */
-void mca_coll_gpuring_failure_look(void)
+void mca_coll_gpuring_failure_poll(void)
 {
     if (!is_open() || !gr_try(&failures.looking)) {
         return;
@@ -351,7 +351,7 @@ void mca_coll_gpuring_failure_listen(void)
 {
     if (atomic_load_explicit(&failures.listens, memory_order_relaxed) &&
         0 == atomic_fetch_add_explicit(&failures.calls, 1, memory_order_relaxed) % LISTEN_EACH) {
-        mca_coll_gpuring_failure_look();
+        mca_coll_gpuring_failure_poll();
     }
 }
 
@@ -368,7 +368,7 @@ static int others(struct ompi_communicator_t *comm)
 
 bool mca_coll_gpuring_failure_out(mca_coll_gpuring_module_t *module)
 {
-    mca_coll_gpuring_failure_look();
+    mca_coll_gpuring_failure_poll();
     return module->outs >= others(module->comm);
 }
 

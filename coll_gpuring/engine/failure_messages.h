@@ -17,7 +17,7 @@ BEGIN_C_DECLS
 void mca_coll_gpuring_fail(mca_coll_gpuring_module_t *module, int code, const char *why);
 
 /* In an MPI call or opal_progress: look for messages of other ranks. */
-void mca_coll_gpuring_failure_look(void);
+void mca_coll_gpuring_failure_poll(void);
 
 /* opal_progress calls it: the same now and then, where others may wait for an answer. */
 void mca_coll_gpuring_failure_listen(void);

@@ -29,12 +29,12 @@
 
 static int rank_of(const struct gr_setup *s)
 {
-    return ompi_comm_rank(s->lane->comm);
+    return ompi_comm_rank(s->queue->comm);
 }
 
 static int size_of(const struct gr_setup *s)
 {
-    return ompi_comm_size(s->lane->comm);
+    return ompi_comm_size(s->queue->comm);
 }
 
 int mca_coll_gpuring_setup_devices(struct gr_setup *s)
@@ -44,7 +44,7 @@ int mca_coll_gpuring_setup_devices(struct gr_setup *s)
 
     s->state = GR_SETUP_DEVICES;
     s->devices = calloc((size_t) p + 1, sizeof(s->devices[0]));
-    if (NULL == s->devices || OMPI_SUCCESS != mca_coll_gpuring_setup_room(s, p)) {
+    if (NULL == s->devices || OMPI_SUCCESS != mca_coll_gpuring_setup_reserve(s, p)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     own = &s->devices[p];
@@ -165,7 +165,7 @@ static int order_nodes(const mca_coll_gpuring_module_t *module, int p, int *orde
 /* Rings along the torus where the parameter states one; else as found. */
 static int decide_order(struct gr_setup *s)
 {
-    const mca_coll_gpuring_module_t *module = s->lane->module;
+    const mca_coll_gpuring_module_t *module = s->queue->module;
     struct gr_torus torus = mca_coll_gpuring_param_torus(module->params.value[GR_PARAM_TORUS]);
     int p = size_of(s), r, rc = OMPI_ERR_OUT_OF_RESOURCE, *order = calloc((size_t) p, sizeof(*order));
     enum gr_path path = GR_PATH_NET;
@@ -204,7 +204,7 @@ int mca_coll_gpuring_setup_order(struct gr_setup *s)
 
 int mca_coll_gpuring_setup_team(struct gr_setup *s)
 {
-    const mca_coll_gpuring_module_t *module = s->lane->module;
+    const mca_coll_gpuring_module_t *module = s->queue->module;
     const int64_t *value = module->params.value;
     size_t p = (size_t) size_of(s), r;
     struct gr_gpu_id *ids = calloc(p, sizeof(*ids));
@@ -218,7 +218,7 @@ int mca_coll_gpuring_setup_team(struct gr_setup *s)
         .order = order,
         .torus = module->torus,
         .remote = module->remote,
-        .direct = NULL == mca_coll_gpuring_net_indirect(s->lane),
+        .direct = NULL == mca_coll_gpuring_net_indirect(s->queue),
         .ids = ids,
         .path = (enum gr_path) s->devices[0].path,
         .gpu = s->mine,
@@ -233,11 +233,11 @@ int mca_coll_gpuring_setup_team(struct gr_setup *s)
         if (NULL != params.gpu) {
             params.pool = mca_coll_gpuring_gpu_pool(params.gpu, &params.status);
             params.gpu = NULL == params.pool ? NULL : params.gpu;
-            params.share = NULL == params.gpu ? NULL : mca_coll_gpuring_gpu_share(params.gpu);
+            params.share = NULL == params.gpu ? NULL : mca_coll_gpuring_ipc_cache(params.gpu);
         }
-        s->lane->gpu = gr_gpu_team_create(&params);
+        s->queue->gpu = gr_gpu_team_create(&params);
     }
     free(ids);
     free(order);
-    return NULL == s->lane->gpu ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+    return NULL == s->queue->gpu ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
 }

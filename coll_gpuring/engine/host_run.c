@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What runs an op in host memory, or the lines that it begins with between nodes: a plan, and the step machine on it. */
+/* What runs an op in host memory, or the lines that it begins with between nodes: a plan, and the stepper on it. */
 #include "engine/host_run.h"
 
 #include "engine/collectives.h"
@@ -36,7 +36,7 @@ static unsigned char *find_bounce(struct gr_op *op)
 
 void mca_coll_gpuring_op_plan(struct gr_op *op)
 {
-    const struct gr_team *team = op->lane->team;
+    const struct gr_team *team = op->queue->team;
     struct gr_request *r = &op->data.request;
 
     if (GR_WAY_MAILBOX == op->choice.way || op->device) {
@@ -56,8 +56,8 @@ void mca_coll_gpuring_op_plan(struct gr_op *op)
 static void start(struct gr_op *op, const struct gr_request *r, unsigned char *in, unsigned char *out, unsigned char *tmp,
                   struct gr_reducer reducer)
 {
-    const struct gr_team *team = op->lane->team;
-    const struct gr_bundle *links = gr_team_links_of(team, r->small);
+    const struct gr_team *team = op->queue->team;
+    const struct gr_channel_set *links = gr_team_links_of(team, r->small);
     struct gr_host_op *host = &op->host;
 
     host->in = links->in;
@@ -70,18 +70,18 @@ static void start(struct gr_op *op, const struct gr_request *r, unsigned char *i
     host->reducer = reducer;
     host->direct = r->direct;
     host->remote = NULL != team->remote;
-    host->zero_copy = gr_algo_is_hasty(r->algo) ? 0 : mca_coll_gpuring_net_zero_copy(op->lane);
+    host->zero_copy = gr_algo_overwrites_sent(r->algo) ? 0 : mca_coll_gpuring_net_zero_copy(op->queue);
     host->pids = team->pids;
     host->later.bytes = 0;
     host->popped = 0;
     host->filled = 0;
     host->from = NULL;
-    host->lent = 0;
+    host->borrowed = 0;
     host->bounce = NULL;
-    gr_machine_start(&op->machine, &op->plan, &gr_host_mover, host);
+    gr_stepper_start(&op->stepper, &op->plan, &gr_host_executor, host);
 }
 
-int mca_coll_gpuring_machine_start(struct gr_op *op)
+int mca_coll_gpuring_host_run_start(struct gr_op *op)
 {
     const struct gr_data *data = &op->data;
     int rc;
@@ -96,39 +96,39 @@ int mca_coll_gpuring_machine_start(struct gr_op *op)
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
     }
-    rc = op->in_pieces ? mca_coll_gpuring_pieces_begin(op) : OMPI_SUCCESS;
-    op->machine.burst = op->nonblocking ? BURST : 0;
+    rc = op->in_pieces ? mca_coll_gpuring_overlap_begin(op) : OMPI_SUCCESS;
+    op->stepper.burst = op->nonblocking ? BURST : 0;
     return OMPI_SUCCESS == rc ? mca_coll_gpuring_timing_begin(op) : rc;
 }
 
 /* What nobody else says is 0 in all lines but this rank's, so that or gathers them, too. */
 static unsigned char *gathered(struct gr_op *op)
 {
-    int p = op->lane->team->p;
+    int p = op->queue->team->p;
 
-    memset(op->lines, 0, (size_t) p * sizeof(op->lines[0]));
-    op->lines[ompi_comm_rank(op->call.comm)] = op->line;
-    return (unsigned char *) op->lines;
+    memset(op->records, 0, (size_t) p * sizeof(op->records[0]));
+    op->records[ompi_comm_rank(op->call.comm)] = op->record;
+    return (unsigned char *) op->records;
 }
 
-int mca_coll_gpuring_machine_lines(struct gr_op *op)
+int mca_coll_gpuring_host_run_records(struct gr_op *op)
 {
-    const struct gr_choice *how = &op->lane->module->lines;
-    int p = op->lane->team->p;
+    const struct gr_choice *how = &op->queue->module->agreement_choice;
+    int p = op->queue->team->p;
     struct gr_request r = {
         .coll = GR_COLL_ALLREDUCE,
         .algo = (enum gr_algo) how->way,
         .nchannels = how->nchannels,
         .small = how->small,
         .elem_bytes = sizeof(uint64_t),
-        .total = (op->gathers ? (size_t) p * sizeof(op->line) : sizeof(op->combined)) / sizeof(uint64_t),
-        .torus = op->lane->module->torus,
+        .total = (op->gathers ? (size_t) p * sizeof(op->record) : sizeof(op->combined)) / sizeof(uint64_t),
+        .torus = op->queue->module->torus,
     };
     struct gr_reducer reducer = {.elem_bytes = r.elem_bytes, .fused = gr_reduce_find(GR_TYPE_U64, GR_OP_BOR)};
     unsigned char *words = op->gathers ? gathered(op) : (unsigned char *) &op->combined, *tmp = NULL;
     size_t bytes = gr_plan_scratch(&r, p);
 
-    _Static_assert(0 == sizeof(op->line) % sizeof(uint64_t), "lines are words");
+    _Static_assert(0 == sizeof(op->record) % sizeof(uint64_t), "lines are words");
     if (bytes > 0) {
         tmp = mca_coll_gpuring_scratch_get(&op->kept, bytes, false);
         if (NULL == tmp) {
@@ -136,9 +136,9 @@ int mca_coll_gpuring_machine_lines(struct gr_op *op)
         }
     }
     op->in_pieces = false;
-    gr_plan_build(&op->plan, op->lane->team, &r);
+    gr_plan_build(&op->plan, op->queue->team, &r);
     start(op, &r, words, words, tmp, reducer);
     op->host.zero_copy = 0; /* a few bytes each, which may still be on their way when an error ends the call */
-    op->machine.burst = op->nonblocking ? BURST : 0;
+    op->stepper.burst = op->nonblocking ? BURST : 0;
     return OMPI_SUCCESS;
 }

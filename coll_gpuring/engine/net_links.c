@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Links to other nodes: this process's networks (net/net.h), which the first set-up that needs one makes, and the ends that
- * set-ups open on them and lanes keep. There is one, or one for each rail (rails.h).
+ * set-ups open on them and queues keep. There is one, or one for each rail (rails.h).
  *
  *      reader                          writer
  *      begin   opens its end  - offer ->
  *                                      answer  opens its end, and joins it to the reader's
  *      map     joins it      <- answer -
  *
- * Whoever drives lanes moves them on; otherwise opal_progress does, now and then: peers may still need what lies here when
+ * Whoever drives queues moves them on; otherwise opal_progress does, now and then: peers may still need what lies here when
  * nothing is under way any more. They stay until the component is closed, or, over Open MPI's messages, until
  * MPI_COMM_WORLD ends: both are behind the barrier of MPI_Finalize.
  */
@@ -54,7 +54,7 @@ static struct {
     struct network on[1 + GR_NET_RAILS]; /* that may use what it likes, and those of the rails */
     bool opened; /* there is one, and opal_progress knows */
     bool by_pml; /* Open MPI moves its messages: in MPI calls, and when opal_progress is called */
-    atomic_int held; /* groups of links that lanes have */
+    atomic_int held; /* groups of links that queues have */
 } networks;
 
 /* ---- the networks ---- */
@@ -137,16 +137,16 @@ static struct gr_net *get_network(int rail)
     return networks.on[rail].net;
 }
 
-const char *mca_coll_gpuring_net_indirect(const struct gr_lane *lane)
+const char *mca_coll_gpuring_net_indirect(const struct gr_op_queue *queue)
 {
     const struct gr_net *net;
-    int k, n = lane->module->rails;
+    int k, n = queue->module->rails;
 
-    if (NULL == lane->module->remote || !gr_process.direct) {
+    if (NULL == queue->module->remote || !gr_process.direct) {
         return "coll_gpuring_nodes_direct is 0";
     }
     for (k = 0; k < n; k++) {
-        net = get_network(gr_rail_of(lane, (uint32_t) k));
+        net = get_network(gr_rail_of(queue, (uint32_t) k));
         if (NULL == net || !gr_net_reaches_gpus(net)) {
             return "the network does not reach device memory";
         }
@@ -191,7 +191,7 @@ static const char *host_of(struct ompi_communicator_t *comm, int rank)
 /* ---- a set-up's ends ---- */
 
 /* Open an end on its FIFO. */
-static int open_end(struct gr_setup *s, enum gr_net_side side, struct gr_end *end)
+static int open_end(struct gr_setup *s, enum gr_net_side side, struct gr_net_endpoint *end)
 {
     struct gr_net *net = get_network(end->rail);
     int rc = GR_ERR_NET;
@@ -210,13 +210,13 @@ static int open_end(struct gr_setup *s, enum gr_net_side side, struct gr_end *en
 }
 
 /* Join an end to the other's, unless that has none: then its rank has a problem of its own, and says so in the verdict. */
-static int join_end(struct gr_setup *s, struct gr_end *end)
+static int join_end(struct gr_setup *s, struct gr_net_endpoint *end)
 {
     char peer[GR_NET_NAME_BYTES];
     int rc = 0;
 
     if (0 != end->theirs.link) {
-        snprintf(peer, sizeof(peer), "rank %d on %s%s%s", end->rank, host_of(s->lane->comm, end->rank),
+        snprintf(peer, sizeof(peer), "rank %d on %s%s%s", end->rank, host_of(s->queue->comm, end->rank),
                  end->rail > 0 ? ", over " : "", end->rail > 0 ? mca_coll_gpuring_rail_name(end->rail) : "");
         rc = gr_net_link_join(end->link, &end->theirs, peer);
         gr_net_link_error(end->link, s->why, sizeof(s->why));
@@ -224,7 +224,7 @@ static int join_end(struct gr_setup *s, struct gr_end *end)
     return rc;
 }
 
-int mca_coll_gpuring_ends_room(struct gr_setup *s, int nin, int nout)
+int mca_coll_gpuring_endpoints_reserve(struct gr_setup *s, int nin, int nout)
 {
     if (0 == nin + nout) {
         return OMPI_SUCCESS;
@@ -240,7 +240,7 @@ int mca_coll_gpuring_ends_room(struct gr_setup *s, int nin, int nout)
     return OMPI_SUCCESS;
 }
 
-void mca_coll_gpuring_ends_begin(struct gr_setup *s, int *status)
+void mca_coll_gpuring_endpoints_begin(struct gr_setup *s, int *status)
 {
     int k;
 
@@ -249,7 +249,7 @@ void mca_coll_gpuring_ends_begin(struct gr_setup *s, int *status)
     }
 }
 
-void mca_coll_gpuring_ends_answer(struct gr_setup *s, int *status)
+void mca_coll_gpuring_endpoints_answer(struct gr_setup *s, int *status)
 {
     int k;
 
@@ -261,7 +261,7 @@ void mca_coll_gpuring_ends_answer(struct gr_setup *s, int *status)
     }
 }
 
-void mca_coll_gpuring_ends_map(struct gr_setup *s, int *status)
+void mca_coll_gpuring_endpoints_map(struct gr_setup *s, int *status)
 {
     int k;
 
@@ -270,7 +270,7 @@ void mca_coll_gpuring_ends_map(struct gr_setup *s, int *status)
     }
 }
 
-static void close_links(struct gr_held *held)
+static void close_links(struct gr_net_links *held)
 {
     int k;
 
@@ -280,11 +280,11 @@ static void close_links(struct gr_held *held)
     free(held);
 }
 
-void mca_coll_gpuring_ends_end(struct gr_setup *s)
+void mca_coll_gpuring_endpoints_end(struct gr_setup *s)
 {
     if (NULL != s->held && 0 == s->verdict.status) {
-        s->held->next = s->lane->held;
-        s->lane->held = s->held;
+        s->held->next = s->queue->held;
+        s->queue->held = s->held;
         atomic_fetch_add_explicit(&networks.held, 1, memory_order_relaxed);
     } else if (NULL != s->held) {
         close_links(s->held);
@@ -293,18 +293,18 @@ void mca_coll_gpuring_ends_end(struct gr_setup *s)
     free(s->out);
 }
 
-void mca_coll_gpuring_ends_tell(const struct gr_setup *s)
+void mca_coll_gpuring_endpoints_tell(const struct gr_setup *s)
 {
-    int rank = ompi_comm_rank(s->lane->comm);
+    int rank = ompi_comm_rank(s->queue->comm);
 
-    mca_coll_gpuring_warn("net-refused", rank, gr_comm_name(s->lane->comm), host_of(s->lane->comm, rank), s->why);
+    mca_coll_gpuring_warn("net-refused", rank, gr_comm_name(s->queue->comm), host_of(s->queue->comm, rank), s->why);
 }
 
-/* ---- a lane's links ---- */
+/* ---- a queue's links ---- */
 
-unsigned mca_coll_gpuring_net_looks(const struct gr_lane *lane, unsigned looks)
+unsigned mca_coll_gpuring_net_polls(const struct gr_op_queue *queue, unsigned looks)
 {
-    if (NULL == lane->held) {
+    if (NULL == queue->held) {
         return looks;
     }
     return networks.by_pml ? 1 : looks < LOOKS ? LOOKS : looks;
@@ -323,7 +323,7 @@ bool mca_coll_gpuring_net_send(void)
 }
 
 /* Whether a small call, which has sent what it has said, waits for ranks of this node only: no network brings what it needs. */
-static bool waits_near(const struct gr_lane *lane, struct gr_op *op)
+static bool waits_near(const struct gr_op_queue *queue, struct gr_op *op)
 {
     int ranks[2 * GR_FAN], n;
     bool near = false;
@@ -332,9 +332,9 @@ static bool waits_near(const struct gr_lane *lane, struct gr_op *op)
     if (GR_OP_RUNNING != op->state || op->device || !op->choice.small) {
         return false;
     }
-    for (c = 0; c < op->machine.nchannels; c++) {
-        for (n = gr_host_waits_for(&op->host, c, gr_machine_waits(&op->machine, c), ranks); n > 0; n--) {
-            if (lane->team->remote[ranks[n - 1]]) {
+    for (c = 0; c < op->stepper.nchannels; c++) {
+        for (n = gr_host_waits_for(&op->host, c, gr_stepper_waits(&op->stepper, c), ranks); n > 0; n--) {
+            if (queue->team->remote[ranks[n - 1]]) {
                 return false;
             }
             near = true;
@@ -343,57 +343,57 @@ static bool waits_near(const struct gr_lane *lane, struct gr_op *op)
     return near;
 }
 
-void mca_coll_gpuring_net_look(const struct gr_lane *lane, struct gr_op *op, unsigned looks)
+void mca_coll_gpuring_net_poll(const struct gr_op_queue *queue, struct gr_op *op, unsigned looks)
 {
     bool near;
 
     /* the last time, too: what was read is told to its writers. To send may have been all that was left */
-    if (mca_coll_gpuring_net_send() || NULL == lane->held || GR_OP_DONE == op->state) {
+    if (mca_coll_gpuring_net_send() || NULL == queue->held || GR_OP_DONE == op->state) {
         return;
     }
-    near = waits_near(lane, op);
+    near = waits_near(queue, op);
     if ((!near || LOOKS - 1 == looks % LOOKS) && 0 < do_with_all(gr_net_receive)) {
         return;
     }
-    if (opal_progress_yield_when_idle && lane->watch.moved == lane->watch.before &&
+    if (opal_progress_yield_when_idle && queue->watch.moved == queue->watch.before &&
         (near || LOOKS_SHARED - 1 == looks % LOOKS_SHARED)) {
         sched_yield();
     }
 }
 
-void mca_coll_gpuring_net_check(struct gr_lane *lane)
+void mca_coll_gpuring_net_check(struct gr_op_queue *queue)
 {
-    struct ompi_communicator_t *comm = lane->comm;
-    struct gr_held *held;
+    struct ompi_communicator_t *comm = queue->comm;
+    struct gr_net_links *held;
     char why[300];
     int k, rank;
 
-    for (held = lane->held; NULL != held && 0 == lane->module->failed; held = held->next) {
-        for (k = 0; k < held->n && 0 == lane->module->failed; k++) {
+    for (held = queue->held; NULL != held && 0 == queue->module->failed; held = held->next) {
+        for (k = 0; k < held->n && 0 == queue->module->failed; k++) {
             if (0 != gr_net_link_status(held->link[k])) {
                 rank = ompi_comm_rank(comm);
                 gr_net_link_error(held->link[k], why, sizeof(why));
                 mca_coll_gpuring_warn("net-lost", rank, gr_comm_name(comm), host_of(comm, rank), why);
-                mca_coll_gpuring_fail(lane->module, OMPI_ERROR, why);
+                mca_coll_gpuring_fail(queue->module, OMPI_ERROR, why);
             }
         }
     }
 }
 
-size_t mca_coll_gpuring_net_zero_copy(const struct gr_lane *lane)
+size_t mca_coll_gpuring_net_zero_copy(const struct gr_op_queue *queue)
 {
     int least = gr_process.nodes_zero_copy;
 
     /* Open MPI may never say that a peer is gone, and so not give back the memory that it sends from */
-    return NULL == lane->held || networks.by_pml || least < 0 ? 0 : least > 0 ? (size_t) least : 1;
+    return NULL == queue->held || networks.by_pml || least < 0 ? 0 : least > 0 ? (size_t) least : 1;
 }
 
-bool mca_coll_gpuring_net_reclaim(const struct gr_lane *lane)
+bool mca_coll_gpuring_net_reclaim(const struct gr_op_queue *queue)
 {
-    const struct gr_held *held;
+    const struct gr_net_links *held;
     int left = 0, k;
 
-    for (held = lane->held; networks.opened && NULL != held; held = held->next) {
+    for (held = queue->held; networks.opened && NULL != held; held = held->next) {
         for (k = 0; k < held->n; k++) {
             left += gr_net_link_reclaim(held->link[k]);
         }
@@ -401,13 +401,13 @@ bool mca_coll_gpuring_net_reclaim(const struct gr_lane *lane)
     return 0 == left;
 }
 
-void mca_coll_gpuring_net_leave(struct gr_lane *lane)
+void mca_coll_gpuring_net_leave(struct gr_op_queue *queue)
 {
-    struct gr_held *held;
+    struct gr_net_links *held;
 
-    while (NULL != lane->held) {
-        held = lane->held;
-        lane->held = held->next;
+    while (NULL != queue->held) {
+        held = queue->held;
+        queue->held = held->next;
         atomic_fetch_sub_explicit(&networks.held, 1, memory_order_relaxed);
         close_links(held);
     }

@@ -8,7 +8,7 @@
  *
  *      RUNNING, and an error --> LEAVING --> DONE            on devices, with zero copy
  *
- * Where some rank may have buffers on a device, the arrival decides who does it: kernels, or the host. Kernels that
+ * Where some rank may have buffers on a device, the agreement decides who does it: kernels, or the host. Kernels that
  * get no links leave it to the host: nothing has moved yet.
  *
  * Until the first slot moves a blocking call may be handed to the saved collective; after that it finishes or
@@ -63,7 +63,7 @@ void mca_coll_gpuring_op_free(struct gr_op *op)
     mca_coll_gpuring_scratch_free(&op->packed);
     mca_coll_gpuring_scratch_free(&op->kept);
     free(op->bounce);
-    free(op->lines);
+    free(op->records);
     mca_coll_gpuring_stage_free(&op->stage);
     gr_staged_free(&op->staging);
 }
@@ -74,14 +74,14 @@ int mca_coll_gpuring_op_begin(struct gr_op *op)
     const struct gr_request *r = &data->request;
     int rc = OMPI_SUCCESS;
 
-    if (!op->arrives) {
+    if (!op->agrees) {
         op->start = mca_coll_gpuring_stats_timed() ? mca_coll_gpuring_now() : 0;
     }
     if (op->staged) {
-        rc = mca_coll_gpuring_pieces_stage(op);
+        rc = mca_coll_gpuring_overlap_stage(op);
     }
     if (OMPI_SUCCESS == rc) {
-        rc = mca_coll_gpuring_data_begin(op);
+        rc = mca_coll_gpuring_buffers_begin(op);
     }
     if (OMPI_SUCCESS == rc && GR_WAY_MAILBOX == op->choice.way) {
         op->mail.coll = r->coll;
@@ -116,7 +116,7 @@ static const char *core_error(int rc)
  * now. OMPI error code. */
 static int follow(const struct gr_op *op)
 {
-    struct gr_gpu_team *gpu = op->lane->gpu;
+    struct gr_gpu_team *gpu = op->queue->gpu;
 
     if (0 == op->stage.after.n &&
         (OMPI_SUCCESS != mca_coll_gpuring_follow(gpu->gpu, op->data.in) ||
@@ -134,15 +134,15 @@ static int follow(const struct gr_op *op)
 static bool begin_writing(struct gr_op *op)
 {
     op->writing = true;
-    atomic_fetch_add(&op->lane->module->writing, 1);
-    return 0 != op->lane->module->failed;
+    atomic_fetch_add(&op->queue->module->writing, 1);
+    return 0 != op->queue->module->failed;
 }
 
 /* Put it on the device's stream. OMPI error code. */
 static int start_gpu(struct gr_op *op)
 {
     struct gr_request *r = &op->data.request;
-    struct gr_gpu_team *gpu = op->lane->gpu;
+    struct gr_gpu_team *gpu = op->queue->gpu;
     /* what devices know by another address was staged */
     gr_gpu_ptr space[3] = {(gr_gpu_ptr) (uintptr_t) op->data.in, (gr_gpu_ptr) (uintptr_t) op->data.out,
                            (gr_gpu_ptr) (uintptr_t) op->data.tmp};
@@ -156,7 +156,7 @@ static int start_gpu(struct gr_op *op)
     if (OMPI_SUCCESS != follow(op) || (op->zero && begin_writing(op))) {
         return OMPI_ERROR;
     }
-    if (0 > gr_gpu_op_begin(&op->gpu, gpu, r, (enum gr_kernel) op->line.kernel, space,
+    if (0 > gr_gpu_op_begin(&op->gpu, gpu, r, (enum gr_kernel) op->record.kernel, space,
                             op->zero ? op->outputs : NULL)) {
         mca_coll_gpuring_op_fails(op, "", gr_gpu_error());
         return OMPI_ERROR;
@@ -170,33 +170,33 @@ static int start(struct gr_op *op)
     if (op->device) {
         return start_gpu(op);
     }
-    return GR_WAY_MAILBOX == op->choice.way ? OMPI_SUCCESS : mca_coll_gpuring_machine_start(op);
+    return GR_WAY_MAILBOX == op->choice.way ? OMPI_SUCCESS : mca_coll_gpuring_host_run_start(op);
 }
 
 /*
- * It is known who does it: choose the way, and ask for what that needs if nobody has yet. Without arrivals all this
+ * It is known who does it: choose the way, and ask for what that needs if nobody has yet. Without agreements all this
  * was done at the time of the call. OMPI error code.
  */
 static int decide(struct gr_op *op)
 {
-    struct gr_lane *lane = op->lane;
-    mca_coll_gpuring_module_t *module = lane->module;
+    struct gr_op_queue *queue = op->queue;
+    mca_coll_gpuring_module_t *module = queue->module;
     int unwanted;
 
     unwanted = op->nonblocking ? -1 : mca_coll_gpuring_op_unwanted(module, op);
     if (unwanted >= 0) {
-        op->handover = (enum gr_handover) unwanted;
+        op->fallback = (enum gr_fallback_reason) unwanted;
         return OMPI_ERR_NOT_AVAILABLE;
     }
     mca_coll_gpuring_op_choose(module, op);
     if (!op->device && GR_WAY_MAILBOX == op->choice.way) {
-        gr_mail_begin(&lane->team->mail.box, &op->mail);
+        gr_mail_begin(&queue->team->mail.box, &op->mail);
     }
     if (GR_LINKS_NONE != mca_coll_gpuring_op_links(op)) {
         return OMPI_SUCCESS;
     }
-    op->setup = op->device ? mca_coll_gpuring_setup_new_gpu(lane, op, op->number_gpu)
-                           : mca_coll_gpuring_setup_new(lane, gr_choice_way(&op->choice), op->call.root, op->number_host);
+    op->setup = op->device ? mca_coll_gpuring_setup_new_gpu(queue, op, op->number_gpu)
+                           : mca_coll_gpuring_setup_new(queue, gr_choice_way(&op->choice), op->call.root, op->number_host);
     return NULL == op->setup ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
 }
 
@@ -222,18 +222,18 @@ static void after_setup(struct gr_op *op)
     }
     there = GR_LINKS_THERE == mca_coll_gpuring_op_links(op);
     if (there) {
-        mca_coll_gpuring_op_choose_again(op->lane->module, op);
+        mca_coll_gpuring_op_reselect(op->queue->module, op);
     }
     if (OMPI_SUCCESS == rc && !there && !op->nonblocking) {
-        op->handover = GR_HANDOVER_SETUP;
+        op->fallback = GR_FALLBACK_SETUP;
         rc = OMPI_ERR_NOT_AVAILABLE;
     }
-    if (OMPI_SUCCESS == rc && op->arrives) {
+    if (OMPI_SUCCESS == rc && op->agrees) {
         rc = mca_coll_gpuring_op_begin(op);
     }
     if (OMPI_SUCCESS == rc) {
         op->state = there ? GR_OP_RUNNING : GR_OP_MESSAGES;
-        rc = there ? start(op) : mca_coll_gpuring_messages_begin(op);
+        rc = there ? start(op) : mca_coll_gpuring_p2p_fallback_begin(op);
     }
     if (OMPI_SUCCESS != rc) {
         mca_coll_gpuring_op_over(op, rc);
@@ -241,12 +241,12 @@ static void after_setup(struct gr_op *op)
 }
 
 /* All lines are there, or there is nothing for them to go through: then each rank stages for itself what is on its device. */
-static void after_arrival(struct gr_op *op, bool lines)
+static void after_arrival(struct gr_op *op, bool records)
 {
-    int agreed = lines ? mca_coll_gpuring_arrivals_end(op) : 0, rc;
+    int agreed = records ? mca_coll_gpuring_agreement_end(op) : 0, rc;
 
     if (agreed < 0) { /* all ranks see it */
-        mca_coll_gpuring_fail(op->lane->module, OMPI_ERROR, NULL);
+        mca_coll_gpuring_fail(op->queue->module, OMPI_ERROR, NULL);
         mca_coll_gpuring_op_over(op, OMPI_ERR_BAD_PARAM);
         return;
     }
@@ -264,12 +264,12 @@ static void after_arrival(struct gr_op *op, bool lines)
 /* It is its turn, and nobody need be asked for anything. */
 static void begin_turn(struct gr_op *op)
 {
-    if (!op->arrives) {
+    if (!op->agrees) {
         after_setup(op);
-    } else if (GR_LINKS_THERE == gr_team_links(op->lane->team, mca_coll_gpuring_arrivals_way(op->lane), 0)) {
-        int rc = mca_coll_gpuring_arrivals_begin(op);
+    } else if (GR_LINKS_THERE == gr_team_links(op->queue->team, mca_coll_gpuring_agreement_way(op->queue), 0)) {
+        int rc = mca_coll_gpuring_agreement_begin(op);
 
-        op->state = GR_OP_ARRIVAL;
+        op->state = GR_OP_AGREEMENT;
         if (OMPI_SUCCESS != rc) {
             mca_coll_gpuring_op_over(op, rc);
         }
@@ -280,7 +280,7 @@ static void begin_turn(struct gr_op *op)
 
 static void advance_arrival(struct gr_op *op, uint64_t *moved)
 {
-    int rc = mca_coll_gpuring_arrivals_poll(op, moved);
+    int rc = mca_coll_gpuring_agreement_poll(op, moved);
 
     if (GR_DONE == rc) {
         after_arrival(op, true);
@@ -293,7 +293,7 @@ static void advance_arrival(struct gr_op *op, uint64_t *moved)
 /* Poll what runs: enum gr_status, or negative. */
 static int run(struct gr_op *op, uint64_t *moved)
 {
-    struct gr_mailbox *box = &op->lane->team->mail.box;
+    struct gr_mailbox *box = &op->queue->team->mail.box;
     int rc;
 
     if (op->device) {
@@ -304,10 +304,10 @@ static int run(struct gr_op *op, uint64_t *moved)
         return rc;
     }
     if (GR_WAY_MAILBOX != op->choice.way) {
-        rc = gr_machine_run(&op->machine, moved);
+        rc = gr_stepper_run(&op->stepper, moved);
         return op->in_pieces && op->staging.error < 0 ? op->staging.error : rc;
     }
-    if (op->arrives && box->posted == op->mail.epoch - 1 && !gr_mail_post(box, &op->mail)) {
+    if (op->agrees && box->posted == op->mail.epoch - 1 && !gr_mail_post(box, &op->mail)) {
         return GR_AGAIN;
     }
     return box->posted - op->mail.epoch < box->nsets && gr_mail_take(box, &op->mail, moved) ? GR_DONE : GR_AGAIN;
@@ -321,7 +321,7 @@ static void advance_setup(struct gr_op *op, uint64_t *moved)
         return;
     }
     if (GR_DONE != rc) {
-        /* Messages may still be under way into the set-up, and peers may already write to the frames: both are
+        /* Messages may still be under way into the set-up, and peers may already write to the slabs: both are
          * left to them, for good. Such a communicator is broken. */
         mca_coll_gpuring_op_fails(op, "set-up: ", "no memory, or Open MPI could not send a message");
         mca_coll_gpuring_op_over(op, OMPI_ERROR);
@@ -333,7 +333,7 @@ static void advance_setup(struct gr_op *op, uint64_t *moved)
     if (NULL != op->setup) {
         return; /* the next poll begins it */
     }
-    if (op->arrives && !op->decided) {
+    if (op->agrees && !op->decided) {
         begin_turn(op); /* it was that of what lines go through */
     } else {
         after_setup(op);
@@ -343,7 +343,7 @@ static void advance_setup(struct gr_op *op, uint64_t *moved)
 /* Whether it can go on without messages of ours. */
 static bool is_ready(const struct gr_op *op)
 {
-    enum gr_links links = op->arrives ? gr_team_links(op->lane->team, mca_coll_gpuring_arrivals_way(op->lane), 0)
+    enum gr_links links = op->agrees ? gr_team_links(op->queue->team, mca_coll_gpuring_agreement_way(op->queue), 0)
                                       : mca_coll_gpuring_op_links(op);
 
     return GR_LINKS_THERE == links;
@@ -353,7 +353,7 @@ bool mca_coll_gpuring_op_advance(struct gr_op *op, bool here, uint64_t *moved)
 {
     int rc;
 
-    rc = op->lane->module->failed;
+    rc = op->queue->module->failed;
     if (OMPI_SUCCESS != rc && GR_OP_DONE != op->state) {
         mca_coll_gpuring_op_fail(op, here, rc);
         return GR_OP_DONE == op->state;
@@ -363,14 +363,14 @@ bool mca_coll_gpuring_op_advance(struct gr_op *op, bool here, uint64_t *moved)
     } else if (GR_OP_QUEUED == op->state && (here || is_ready(op))) {
         begin_turn(op);
     }
-    if (GR_OP_ARRIVAL == op->state) {
+    if (GR_OP_AGREEMENT == op->state) {
         advance_arrival(op, moved);
     }
     if (GR_OP_SETUP == op->state && here) {
         advance_setup(op, moved);
     }
     if (GR_OP_RUNNING == op->state || (GR_OP_MESSAGES == op->state && here)) {
-        rc = GR_OP_RUNNING == op->state ? run(op, moved) : mca_coll_gpuring_messages_poll(op, moved);
+        rc = GR_OP_RUNNING == op->state ? run(op, moved) : mca_coll_gpuring_p2p_fallback_poll(op, moved);
         if (GR_DONE == rc) {
             mca_coll_gpuring_op_end(op);
         } else if (GR_AGAIN != rc) {

@@ -26,7 +26,7 @@ static void stop_writing(struct gr_op *op)
 {
     if (op->writing) {
         op->writing = false;
-        atomic_fetch_sub(&op->lane->module->writing, 1);
+        atomic_fetch_sub(&op->queue->module->writing, 1);
     }
 }
 
@@ -45,7 +45,7 @@ void mca_coll_gpuring_op_over(struct gr_op *op, int rc)
     if (op->device && NULL != op->gpu.team) {
         gr_gpu_op_end(&op->gpu);
     }
-    op->rc = op->staged ? mca_coll_gpuring_pieces_unstage(op, rc) : rc;
+    op->rc = op->staged ? mca_coll_gpuring_overlap_unstage(op, rc) : rc;
     if (op->rc != rc) {
         mca_coll_gpuring_op_fails(op, "results could not be copied: ", opal_strerror(op->rc));
     }
@@ -54,14 +54,14 @@ void mca_coll_gpuring_op_over(struct gr_op *op, int rc)
 
 void mca_coll_gpuring_op_end(struct gr_op *op)
 {
-    int rc = mca_coll_gpuring_data_end(op);
+    int rc = mca_coll_gpuring_buffers_end(op);
 
     if (GR_OP_MESSAGES == op->state) {
-        mca_coll_gpuring_stats_handover(GR_HANDOVER_SETUP); /* to Open MPI's messages */
+        mca_coll_gpuring_stats_fallback(GR_FALLBACK_SETUP); /* to Open MPI's messages */
     } else {
-        mca_coll_gpuring_stats_call(op->call.id, op->choice.way, op->device, op->lane->team->p, op->data.bytes,
+        mca_coll_gpuring_stats_call(op->call.id, op->choice.way, op->device, op->queue->team->p, op->data.bytes,
                                     0 != op->start ? 1e6 * (mca_coll_gpuring_now() - op->start) : 0);
-        if (op->device ? op->gpu.mapped > 0 : GR_WAY_MAILBOX != op->choice.way && op->host.lent > 0) {
+        if (op->device ? op->gpu.mapped > 0 : GR_WAY_MAILBOX != op->choice.way && op->host.borrowed > 0) {
             mca_coll_gpuring_stats_zero_copy(op->call.id);
         }
     }
@@ -75,7 +75,7 @@ void mca_coll_gpuring_op_end(struct gr_op *op)
 static bool has_left(struct gr_op *op, bool here)
 {
     if (!op->device) {
-        return GR_OP_RUNNING != op->state || 0 == op->host.zero_copy || mca_coll_gpuring_net_reclaim(op->lane);
+        return GR_OP_RUNNING != op->state || 0 == op->host.zero_copy || mca_coll_gpuring_net_reclaim(op->queue);
     }
     if (GR_OP_RUNNING == op->state) {
         gr_gpu_op_abort(&op->gpu);
@@ -89,9 +89,9 @@ static bool has_left(struct gr_op *op, bool here)
         return true;
     }
     if (here) {
-        mca_coll_gpuring_failure_tell(op->lane->module);
+        mca_coll_gpuring_failure_tell(op->queue->module);
     }
-    return (here && mca_coll_gpuring_failure_out(op->lane->module)) || mca_coll_gpuring_now() > op->leave_by;
+    return (here && mca_coll_gpuring_failure_out(op->queue->module)) || mca_coll_gpuring_now() > op->leave_by;
 }
 
 /* It failed: over, or the next advance tries again. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How a nonblocking call ends whose links were refused (no shared memory on some rank). It was taken, so it
- * cannot be handed on: it sends what it has to everybody concerned with Open MPI's messages, and takes what
+ * cannot be left to the saved collective: it sends what it has to everybody concerned with Open MPI's messages, and takes what
  * the others send in the order of their ranks. Slow, and needs nothing but memory for one message.
  *
- * Ops of a lane are done in call order, so one tag is enough.
+ * Ops of a queue are done in call order, so one tag is enough.
  */
 #include "engine/p2p_fallback.h"
 
@@ -102,7 +102,7 @@ static void messages_free(struct gr_messages *m)
     free(m);
 }
 
-int mca_coll_gpuring_messages_begin(struct gr_op *op)
+int mca_coll_gpuring_p2p_fallback_begin(struct gr_op *op)
 {
     size_t p = (size_t) ompi_comm_size(op->call.comm), mine = contribution(op);
     struct gr_messages *m = calloc(1, sizeof(*m) + p * sizeof(m->sends[0]));
@@ -140,7 +140,7 @@ static void take(struct gr_op *op, int r, const unsigned char *data, size_t byte
     }
 }
 
-int mca_coll_gpuring_messages_poll(struct gr_op *op, uint64_t *moved)
+int mca_coll_gpuring_p2p_fallback_poll(struct gr_op *op, uint64_t *moved)
 {
     struct gr_messages *m = op->messages;
     int p = ompi_comm_size(op->call.comm), rank = ompi_comm_rank(op->call.comm), rc = 1, r;
@@ -175,7 +175,7 @@ int mca_coll_gpuring_messages_poll(struct gr_op *op, uint64_t *moved)
     return GR_DONE;
 }
 
-void mca_coll_gpuring_messages_explain(const struct gr_op *op, char *text, size_t size)
+void mca_coll_gpuring_p2p_fallback_explain(const struct gr_op *op, char *text, size_t size)
 {
     int p = ompi_comm_size(op->call.comm), r = op->messages->next;
 

@@ -40,9 +40,9 @@ static void *thread_main(void *arg)
     unsigned idle = 0;
 
     while (!atomic_load_explicit(&progress.stop, memory_order_acquire)) {
-        if (!mca_coll_gpuring_lanes_any()) {
+        if (!mca_coll_gpuring_queues_any()) {
             nap(NAP_IDLE_NS);
-        } else if (0 < mca_coll_gpuring_lanes_drive(false)) {
+        } else if (0 < mca_coll_gpuring_queues_drive(false)) {
             idle = 0;
         } else if (++idle < ROUNDS_BUSY) {
             sched_yield();

@@ -42,7 +42,7 @@ const char *mca_coll_gpuring_rail_name(int rail)
     return rails.name[rail - 1];
 }
 
-void mca_coll_gpuring_rails_speak(const mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm)
+void mca_coll_gpuring_rails_log(const mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm)
 {
     int wanted = (int) module->params.value[GR_PARAM_NODES_RAILS], k;
     char text[GR_NET_RAILS * (GR_NET_DEVICE_BYTES + 1)] = "", of[32] = "";

@@ -17,15 +17,15 @@ int mca_coll_gpuring_rails_here(void);
 const char *mca_coll_gpuring_rail_name(int rail);
 
 /* The rail of a channel's links to other nodes, from 1; 0: there are none, and UCX chooses. */
-static inline int gr_rail_of(const struct gr_lane *lane, uint32_t channel)
+static inline int gr_rail_of(const struct gr_op_queue *queue, uint32_t channel)
 {
-    uint32_t n = (uint32_t) lane->module->rails;
+    uint32_t n = (uint32_t) queue->module->rails;
 
     return n > 1 ? 1 + (int) (channel % n) : 0;
 }
 
 /* Rank 0 says how many the module's communicator has, where some were wanted. */
-void mca_coll_gpuring_rails_speak(const mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm);
+void mca_coll_gpuring_rails_log(const mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm);
 
 END_C_DECLS
 

@@ -40,18 +40,18 @@
 /* ---- messages ---- */
 
 #define WIRES(type, array, count, message) \
-    ((struct gr_wires) {(unsigned char *) (array), sizeof(type), offsetof(type, rank), offsetof(type, message), \
+    ((struct gr_setup_messages) {(unsigned char *) (array), sizeof(type), offsetof(type, rank), offsetof(type, message), \
                      sizeof(((type *) 0)->message), (count)})
 
-static int post_wires(struct gr_setup *s, bool send, const struct gr_wires *w, int tag)
+static int post_wires(struct gr_setup *s, bool send, const struct gr_setup_messages *w, int tag)
 {
     int k, rank, rc = OMPI_SUCCESS;
 
     for (k = 0; k < w->n && OMPI_SUCCESS == rc; k++) {
-        unsigned char *wire = w->base + (size_t) k * w->stride;
+        unsigned char *connection = w->base + (size_t) k * w->stride;
 
-        memcpy(&rank, wire + w->rank_at, sizeof(rank));
-        rc = mca_coll_gpuring_setup_post(s, send, wire + w->message_at, w->message_bytes, rank, tag);
+        memcpy(&rank, connection + w->rank_at, sizeof(rank));
+        rc = mca_coll_gpuring_setup_post(s, send, connection + w->message_at, w->message_bytes, rank, tag);
     }
     return rc;
 }
@@ -85,29 +85,29 @@ static int requests_done(struct gr_setup *s)
 
 /* ---- what differs between links in host memory and on devices ---- */
 
-/* Ends for remote wires, which lie behind a join's near ones. Where there are no frames, the join's status says why. */
-static void host_ends(const struct gr_setup *s, struct gr_end *ends, struct gr_wire *wires, int n, int writes)
+/* Ends for remote connections, which lie behind a join's near ones. Where there are no slabs, the join's status says why. */
+static void host_ends(const struct gr_setup *s, struct gr_net_endpoint *ends, struct gr_connection *connections, int n, int writes)
 {
     int k;
 
     for (k = 0; k < n; k++) {
-        ends[k] = (struct gr_end) {.rank = wires[k].rank, .used = &wires[k].used};
-        ends[k].rail = gr_rail_of(s->lane, wires[k].channel);
-        if (NULL != wires[k].frame) {
-            ends[k].fifo = gr_wire_fifo(gr_team_bundle(s->lane->team, s->way), &wires[k], writes);
+        ends[k] = (struct gr_net_endpoint) {.rank = connections[k].rank, .used = &connections[k].used};
+        ends[k].rail = gr_rail_of(s->queue, connections[k].channel);
+        if (NULL != connections[k].slab) {
+            ends[k].fifo = gr_connection_fifo(gr_team_channel_set(s->queue->team, s->way), &connections[k], writes);
         }
     }
 }
 
-static void device_ends(const struct gr_setup *s, struct gr_end *ends, struct gr_gpu_wire *wires, int n, int writes)
+static void device_ends(const struct gr_setup *s, struct gr_net_endpoint *ends, struct gr_gpu_connection *connections, int n, int writes)
 {
     int k;
 
     for (k = 0; k < n; k++) {
-        ends[k] = (struct gr_end) {.rank = wires[k].rank, .used = &wires[k].used};
-        ends[k].rail = gr_rail_of(s->lane, wires[k].channel);
-        if (NULL != wires[k].frame) {
-            ends[k].fifo = gr_gpu_remote_fifo(s->lane->gpu, &wires[k], writes);
+        ends[k] = (struct gr_net_endpoint) {.rank = connections[k].rank, .used = &connections[k].used};
+        ends[k].rail = gr_rail_of(s->queue, connections[k].channel);
+        if (NULL != connections[k].slab) {
+            ends[k].fifo = gr_gpu_remote_fifo(s->queue->gpu, &connections[k], writes);
         }
     }
 }
@@ -115,18 +115,18 @@ static void device_ends(const struct gr_setup *s, struct gr_end *ends, struct gr
 static int host_begin(struct gr_setup *s, struct gr_exchange *x)
 {
     struct gr_join *j = &s->join;
-    int rc = gr_join_begin(j, s->lane->team, s->pool, s->way, s->root);
+    int rc = gr_join_begin(j, s->queue->team, s->pool, s->way, s->root);
 
     if (0 == rc) {
-        rc = mca_coll_gpuring_ends_room(s, j->nin - j->near_in, j->nout - j->near_out);
+        rc = mca_coll_gpuring_endpoints_reserve(s, j->nin - j->near_in, j->nout - j->near_out);
     }
     if (0 == rc) {
         host_ends(s, s->in, j->in + j->near_in, s->nin, 0);
         host_ends(s, s->out, j->out + j->near_out, s->nout, 1);
-        mca_coll_gpuring_ends_begin(s, &j->status);
+        mca_coll_gpuring_endpoints_begin(s, &j->status);
     }
-    x->in[0] = WIRES(struct gr_wire, j->out, j->near_out, offer);
-    x->out[0] = WIRES(struct gr_wire, j->in, j->near_in, offer);
+    x->in[0] = WIRES(struct gr_connection, j->out, j->near_out, offer);
+    x->out[0] = WIRES(struct gr_connection, j->in, j->near_in, offer);
     return rc;
 }
 
@@ -144,26 +144,26 @@ static void host_end(struct gr_setup *s)
 static int device_begin(struct gr_setup *s, struct gr_exchange *x)
 {
     struct gr_gpu_join *j = &s->gpu;
-    int rc = gr_gpu_join_begin(j, s->lane->gpu, (enum gr_algo) s->way, s->root);
+    int rc = gr_gpu_join_begin(j, s->queue->gpu, (enum gr_algo) s->way, s->root);
 
     if (0 == rc) {
-        rc = mca_coll_gpuring_ends_room(s, j->nin - j->near_in, j->nout - j->near_out);
+        rc = mca_coll_gpuring_endpoints_reserve(s, j->nin - j->near_in, j->nout - j->near_out);
     }
     if (0 == rc) {
         device_ends(s, s->in, j->in + j->near_in, s->nin, 0);
         device_ends(s, s->out, j->out + j->near_out, s->nout, 1);
-        mca_coll_gpuring_ends_begin(s, &j->status);
+        mca_coll_gpuring_endpoints_begin(s, &j->status);
     }
-    x->in[0] = WIRES(struct gr_gpu_wire, j->out, j->near_out, offer);
-    x->out[0] = WIRES(struct gr_gpu_wire, j->in, j->near_in, offer);
+    x->in[0] = WIRES(struct gr_gpu_connection, j->out, j->near_out, offer);
+    x->out[0] = WIRES(struct gr_gpu_connection, j->in, j->near_in, offer);
     return rc;
 }
 
 static void device_answer(struct gr_setup *s, struct gr_exchange *x)
 {
     gr_gpu_join_answer(&s->gpu);
-    x->in[0] = WIRES(struct gr_gpu_wire, s->gpu.in, s->gpu.near_in, answer);
-    x->out[0] = WIRES(struct gr_gpu_wire, s->gpu.out, s->gpu.near_out, answer);
+    x->in[0] = WIRES(struct gr_gpu_connection, s->gpu.in, s->gpu.near_in, answer);
+    x->out[0] = WIRES(struct gr_gpu_connection, s->gpu.out, s->gpu.near_out, answer);
 }
 
 static int device_map(struct gr_setup *s)
@@ -197,9 +197,9 @@ static int post_offers(struct gr_setup *s)
     if (0 != s->kind->begin(s, &x)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    x.in[1] = WIRES(struct gr_end, s->out, s->nout, theirs);
-    x.out[1] = WIRES(struct gr_end, s->in, s->nin, mine);
-    if (OMPI_SUCCESS != mca_coll_gpuring_setup_room(s, x.in[0].n + x.in[1].n + x.out[0].n + x.out[1].n)) {
+    x.in[1] = WIRES(struct gr_net_endpoint, s->out, s->nout, theirs);
+    x.out[1] = WIRES(struct gr_net_endpoint, s->in, s->nin, mine);
+    if (OMPI_SUCCESS != mca_coll_gpuring_setup_reserve(s, x.in[0].n + x.in[1].n + x.out[0].n + x.out[1].n)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     return exchange(s, &x, s->tag);
@@ -210,12 +210,12 @@ static int post_answers(struct gr_setup *s)
     struct gr_exchange x = {.in = {{0}}};
 
     s->state = GR_SETUP_ANSWERS;
-    mca_coll_gpuring_ends_answer(s, join_status(s));
+    mca_coll_gpuring_endpoints_answer(s, join_status(s));
     if (NULL != s->kind->answer) {
         s->kind->answer(s, &x);
     }
-    x.in[1] = WIRES(struct gr_end, s->in, s->nin, theirs);
-    x.out[1] = WIRES(struct gr_end, s->out, s->nout, mine);
+    x.in[1] = WIRES(struct gr_net_endpoint, s->in, s->nin, theirs);
+    x.out[1] = WIRES(struct gr_net_endpoint, s->out, s->nout, mine);
     return exchange(s, &x, s->tag - 1);
 }
 
@@ -244,9 +244,9 @@ static uint64_t nonce_new(void)
 /* What this rank has found out. The network has said why already, where it is that. */
 static void conclude(struct gr_setup *s)
 {
-    mca_coll_gpuring_ends_map(s, join_status(s));
+    mca_coll_gpuring_endpoints_map(s, join_status(s));
     s->verdict.status = s->kind->map(s);
-    s->verdict.rank = ompi_comm_rank(s->lane->comm);
+    s->verdict.rank = ompi_comm_rank(s->queue->comm);
     s->verdict.nonce = nonce_new();
     if (0 != s->verdict.status && s->kind->device && '\0' == s->why[0]) {
         snprintf(s->why, sizeof(s->why), "%s", gr_gpu_error());
@@ -256,7 +256,7 @@ static void conclude(struct gr_setup *s)
 
 static int post_verdict(struct gr_setup *s)
 {
-    int p = ompi_comm_size(s->lane->comm), rank = ompi_comm_rank(s->lane->comm), rc;
+    int p = ompi_comm_size(s->queue->comm), rank = ompi_comm_rank(s->queue->comm), rc;
 
     s->state = GR_SETUP_VERDICT;
     s->sent = s->verdict;
@@ -273,13 +273,13 @@ static int begin(struct gr_setup *s)
     if (NULL == s->pool) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    return s->kind->device && NULL == s->lane->gpu ? mca_coll_gpuring_setup_devices(s) : post_offers(s);
+    return s->kind->device && NULL == s->queue->gpu ? mca_coll_gpuring_setup_devices(s) : post_offers(s);
 }
 
 /* All messages of the phase are through: the next phase. *over: there is none. OMPI error code. */
 static int next(struct gr_setup *s, bool *over)
 {
-    int p = ompi_comm_size(s->lane->comm), rc;
+    int p = ompi_comm_size(s->queue->comm), rc;
 
     switch (s->state) {
     case GR_SETUP_NEW:
@@ -326,14 +326,14 @@ int mca_coll_gpuring_setup_poll(void *ctx, uint64_t *moved)
 
 /* ---- beginning and end ---- */
 
-static struct gr_setup *setup_new(const struct gr_setup_kind *kind, struct gr_lane *lane, int way, int root,
+static struct gr_setup *setup_new(const struct gr_setup_kind *kind, struct gr_op_queue *queue, int way, int root,
                                   uint32_t number)
 {
     struct gr_setup *s = calloc(1, sizeof(*s));
 
     if (NULL != s) {
         s->kind = kind;
-        s->lane = lane;
+        s->queue = queue;
         s->way = way;
         s->root = root;
         s->tag = mca_coll_gpuring_setup_tag(number);
@@ -342,19 +342,19 @@ static struct gr_setup *setup_new(const struct gr_setup_kind *kind, struct gr_la
     return s;
 }
 
-struct gr_setup *mca_coll_gpuring_setup_new(struct gr_lane *lane, int way, int root, uint32_t number)
+struct gr_setup *mca_coll_gpuring_setup_new(struct gr_op_queue *queue, int way, int root, uint32_t number)
 {
-    struct gr_setup *s = setup_new(&on_host, lane, way, root, number);
+    struct gr_setup *s = setup_new(&on_host, queue, way, root, number);
 
     if (NULL != s) {
-        gr_team_ask(lane->team, way, root);
+        gr_team_ask(queue->team, way, root);
     }
     return s;
 }
 
-struct gr_setup *mca_coll_gpuring_setup_new_gpu(struct gr_lane *lane, const struct gr_op *op, uint32_t number)
+struct gr_setup *mca_coll_gpuring_setup_new_gpu(struct gr_op_queue *queue, const struct gr_op *op, uint32_t number)
 {
-    struct gr_setup *s = setup_new(&on_devices, lane, op->choice.way, op->call.root, number);
+    struct gr_setup *s = setup_new(&on_devices, queue, op->choice.way, op->call.root, number);
 
     if (NULL != s) {
         s->op = op;
@@ -364,10 +364,10 @@ struct gr_setup *mca_coll_gpuring_setup_new_gpu(struct gr_lane *lane, const stru
 
 enum gr_links mca_coll_gpuring_op_links(const struct gr_op *op)
 {
-    const struct gr_gpu_team *gpu = op->lane->gpu;
+    const struct gr_gpu_team *gpu = op->queue->gpu;
 
     if (!op->device) {
-        return gr_team_links(op->lane->team, gr_choice_way(&op->choice), op->call.root);
+        return gr_team_links(op->queue->team, gr_choice_way(&op->choice), op->call.root);
     }
     return NULL == gpu ? GR_LINKS_NONE
                        : (enum gr_links) *gr_gpu_team_state(gpu, (enum gr_algo) op->choice.way, op->call.root);
@@ -375,13 +375,13 @@ enum gr_links mca_coll_gpuring_op_links(const struct gr_op *op)
 
 void mca_coll_gpuring_setup_end(struct gr_setup *s)
 {
-    mca_coll_gpuring_module_t *module = s->lane->module;
+    mca_coll_gpuring_module_t *module = s->queue->module;
 
-    if (0 == module->nonce[s->lane->order]) {
-        module->nonce[s->lane->order] = s->verdict.nonce;
+    if (0 == module->nonce[s->queue->order]) {
+        module->nonce[s->queue->order] = s->verdict.nonce;
     }
-    mca_coll_gpuring_setup_tell(s);
-    mca_coll_gpuring_ends_end(s);
+    mca_coll_gpuring_setup_log(s);
+    mca_coll_gpuring_endpoints_end(s);
     s->kind->end(s);
     free(s->requests);
     free(s->devices);

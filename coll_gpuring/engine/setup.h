@@ -17,8 +17,8 @@
 BEGIN_C_DECLS
 
 struct gr_gpu;
-struct gr_held;
-struct gr_lane;
+struct gr_net_links;
+struct gr_op_queue;
 struct gr_net_link;
 struct gr_op;
 
@@ -27,8 +27,8 @@ struct gr_op;
  * say which). Marks it as asked for; nothing is sent yet. The number was taken from the module at the time of the call,
  * so that numbers are alike on all ranks. NULL: no memory.
  */
-struct gr_setup *mca_coll_gpuring_setup_new(struct gr_lane *lane, int way, int root, uint32_t number);
-struct gr_setup *mca_coll_gpuring_setup_new_gpu(struct gr_lane *lane, const struct gr_op *op, uint32_t number);
+struct gr_setup *mca_coll_gpuring_setup_new(struct gr_op_queue *queue, int way, int root, uint32_t number);
+struct gr_setup *mca_coll_gpuring_setup_new_gpu(struct gr_op_queue *queue, const struct gr_op *op, uint32_t number);
 
 /* Go on; begins at the first poll. enum gr_status or negative. For mca_coll_gpuring_wait(). */
 int mca_coll_gpuring_setup_poll(void *setup, uint64_t *moved);
@@ -63,8 +63,8 @@ struct gr_setup_device {
     int32_t path;               /* rank 0's, in what it tells: an enum gr_path for all */
 };
 
-/* A message for each of n wires, in arrays of structures. */
-struct gr_wires {
+/* A message for each of n connections, in arrays of structures. */
+struct gr_setup_messages {
     unsigned char *base;
     size_t stride, rank_at, message_at, message_bytes;
     int n;
@@ -72,15 +72,15 @@ struct gr_wires {
 
 /* What a phase receives and sends: with ranks of this node, and then with others. */
 struct gr_exchange {
-    struct gr_wires in[2], out[2];
+    struct gr_setup_messages in[2], out[2];
 };
 
-/* An end of a link to another node, on the frame of its wire, which is an executor's of the host or kernels'. */
-struct gr_end {
+/* An end of a link to another node, on the slab of its connection, which is an executor's of the host or kernels'. */
+struct gr_net_endpoint {
     int rank;                   /* the other end's */
     int rail;                   /* that it lies on (rails.h) */
     struct gr_fifo fifo;
-    int *used;                  /* the wire's: the network has it */
+    int *used;                  /* the connection's: the network has it */
     struct gr_net_link *link;
     struct gr_net_offer mine, theirs;
 };
@@ -99,7 +99,7 @@ struct gr_setup_kind {
 };
 
 struct gr_setup {
-    struct gr_lane *lane;
+    struct gr_op_queue *queue;
     struct gr_pool *pool;
     const struct gr_op *op;     /* on devices: the call that asks first */
     const struct gr_setup_kind *kind;
@@ -107,9 +107,9 @@ struct gr_setup {
     enum gr_setup_state state;
     struct gr_join join;        /* one of the two */
     struct gr_gpu_join gpu;
-    struct gr_end *in, *out;    /* links to other nodes, */
+    struct gr_net_endpoint *in, *out;    /* links to other nodes, */
     int nin, nout;
-    struct gr_held *held;       /* and those that are open: to be the lane's */
+    struct gr_net_links *held;       /* and those that are open: to be the queue's */
     struct gr_gpu *mine;        /* this rank's device, */
     int mine_error;             /* or why there is none */
     struct gr_setup_device *devices; /* p, then this rank's own */

@@ -40,7 +40,7 @@ void mca_coll_gpuring_setup_explain(void *ctx, char *text, size_t size)
     static const char *const phases[] = {[GR_SETUP_DEVICES] = "devices", [GR_SETUP_ORDER] = "order",
                                          [GR_SETUP_OFFERS] = "offers", [GR_SETUP_ANSWERS] = "answers"};
     struct gr_setup *s = ctx;
-    int p = ompi_comm_size(s->lane->comm), k;
+    int p = ompi_comm_size(s->queue->comm), k;
     size_t used;
 
     if (GR_SETUP_NEW == s->state) {
@@ -49,7 +49,7 @@ void mca_coll_gpuring_setup_explain(void *ctx, char *text, size_t size)
     }
     if (GR_SETUP_VERDICT == s->state) {
         snprintf(text, size, "set-up of %s%s, verdict at distance %d, waits for rank %d", gr_way_name(s->way), where(s),
-                 s->distance, (ompi_comm_rank(s->lane->comm) - s->distance + p) % p);
+                 s->distance, (ompi_comm_rank(s->queue->comm) - s->distance + p) % p);
         return;
     }
     used = (size_t) snprintf(text, size, "set-up of %s%s, %s, waits for rank", gr_way_name(s->way), where(s),
@@ -63,16 +63,16 @@ void mca_coll_gpuring_setup_explain(void *ctx, char *text, size_t size)
 
 static bool is_board(const struct gr_setup *s)
 {
-    return !s->kind->device && (GR_WAY_MAILBOX == s->way || GR_WAY_ARRIVALS == s->way);
+    return !s->kind->device && (GR_WAY_MAILBOX == s->way || GR_WAY_AGREEMENT == s->way);
 }
 
 /* KiB of shared memory that a rank needs for what was refused. */
 static size_t shared_kib(const struct gr_setup *s)
 {
-    const struct gr_mailbox *box = &gr_team_boards(s->lane->team, s->way)->box;
-    const struct gr_bundle *b = gr_team_bundle(s->lane->team, s->way);
+    const struct gr_mailbox *box = &gr_team_boards(s->queue->team, s->way)->box;
+    const struct gr_channel_set *b = gr_team_channel_set(s->queue->team, s->way);
     size_t bytes = s->kind->device ? (size_t) (s->gpu.nin + s->gpu.nout) * 64 +
-                                         (size_t) (s->nin + s->nout) * gr_gpu_remote_bytes(s->lane->gpu)
+                                         (size_t) (s->nin + s->nout) * gr_gpu_remote_bytes(s->queue->gpu)
                    : is_board(s) ? gr_board_bytes(box->p, box->nsets, box->stride)
                                  : (size_t) s->join.nin * gr_link_bytes(b->nslots, b->slot_bytes);
 
@@ -81,7 +81,7 @@ static size_t shared_kib(const struct gr_setup *s)
 
 static size_t device_mib(const struct gr_setup *s)
 {
-    const struct gr_gpu_team *team = s->lane->gpu;
+    const struct gr_gpu_team *team = s->queue->gpu;
     size_t bytes = (size_t) s->gpu.nin * team->nslots * team->slot_bytes;
 
     return (bytes + (1 << 20) - 1) >> 20;
@@ -90,21 +90,21 @@ static size_t device_mib(const struct gr_setup *s)
 static void tell_unmapped(const struct gr_setup *s)
 {
     static bool said;
-    int rank = ompi_comm_rank(s->lane->comm);
+    int rank = ompi_comm_rank(s->queue->comm);
 
     if (!said && s->kind->device && rank == s->verdict.gpu.unmapped) {
         said = true;
-        mca_coll_gpuring_warn("gpu-unmapped", rank, gr_comm_name(s->lane->comm), s->gpu.unmapped, s->gpu.why);
+        mca_coll_gpuring_warn("gpu-unmapped", rank, gr_comm_name(s->queue->comm), s->gpu.unmapped, s->gpu.why);
     }
 }
 
 /* Wires of remote links, those behind the near ones, that have their slots on the device. */
-static int on_device(const struct gr_gpu_wire *wires, int near, int n)
+static int on_device(const struct gr_gpu_connection *connections, int near, int n)
 {
     int k, found = 0;
 
     for (k = near; k < n; k++) {
-        found += NULL != wires[k].slots;
+        found += NULL != connections[k].slots;
     }
     return found;
 }
@@ -116,29 +116,29 @@ static void tell_slots(const struct gr_setup *s)
     int found = on_device(j->in, j->near_in, j->nin) + on_device(j->out, j->near_out, j->nout), all = s->nin + s->nout;
     const char *why;
 
-    if (!s->kind->device || 0 == all || !mca_coll_gpuring_should_log(s->lane->comm, 2)) {
+    if (!s->kind->device || 0 == all || !mca_coll_gpuring_should_log(s->queue->comm, 2)) {
         return;
     }
-    why = mca_coll_gpuring_net_indirect(s->lane);
+    why = mca_coll_gpuring_net_indirect(s->queue);
     why = NULL != why ? why : GR_DIRECT_NO == j->team->direct ? "the device has no GPUDirect RDMA, or no flush for it"
                                                                : "the device has no room";
     opal_output(0, "gpuring: slots of rank 0 of %s for %s between nodes: %d links in device memory, %d in pinned host memory"
-                   "%s%s%s", gr_comm_name(s->lane->comm), gr_way_name(s->way), found, all - found,
+                   "%s%s%s", gr_comm_name(s->queue->comm), gr_way_name(s->way), found, all - found,
                 found < all ? " (" : "", found < all ? why : "", found < all ? ")" : "");
 }
 
-void mca_coll_gpuring_setup_tell(const struct gr_setup *s)
+void mca_coll_gpuring_setup_log(const struct gr_setup *s)
 {
     static bool said[16];
     int status = s->verdict.status;
-    const char *name = gr_comm_name(s->lane->comm);
+    const char *name = gr_comm_name(s->queue->comm);
 
     if (0 == status) {
         tell_unmapped(s);
         tell_slots(s);
         return;
     }
-    if (s->verdict.rank != ompi_comm_rank(s->lane->comm) || said[-status % 16]) {
+    if (s->verdict.rank != ompi_comm_rank(s->queue->comm) || said[-status % 16]) {
         return;
     }
     said[-status % 16] = true;
@@ -155,7 +155,7 @@ void mca_coll_gpuring_setup_tell(const struct gr_setup *s)
     case GR_ERR_NET:
     case GR_ERR_UNREACHED:
     case GR_ERR_LOST:
-        mca_coll_gpuring_ends_tell(s);
+        mca_coll_gpuring_endpoints_tell(s);
         break;
     case GR_ERR_NODRIVER:
     case GR_ERR_NODEVICE:

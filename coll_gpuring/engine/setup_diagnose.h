@@ -13,7 +13,7 @@ struct gr_setup;
 void mca_coll_gpuring_setup_explain(void *setup, char *text, size_t size);
 
 /* Say what is to be known of the verdict: why it is against us, or that links are slow; once per kind of reason. */
-void mca_coll_gpuring_setup_tell(const struct gr_setup *s);
+void mca_coll_gpuring_setup_log(const struct gr_setup *s);
 
 END_C_DECLS
 

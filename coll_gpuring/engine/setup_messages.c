@@ -19,12 +19,12 @@ int mca_coll_gpuring_setup_post(struct gr_setup *s, bool send, void *buf, size_t
 {
     ompi_request_t **request = &s->requests[s->nrequests++];
 
-    return send ? MCA_PML_CALL(isend(buf, bytes, MPI_BYTE, rank, tag, MCA_PML_BASE_SEND_STANDARD, s->lane->comm,
+    return send ? MCA_PML_CALL(isend(buf, bytes, MPI_BYTE, rank, tag, MCA_PML_BASE_SEND_STANDARD, s->queue->comm,
                                      request))
-                : MCA_PML_CALL(irecv(buf, bytes, MPI_BYTE, rank, tag, s->lane->comm, request));
+                : MCA_PML_CALL(irecv(buf, bytes, MPI_BYTE, rank, tag, s->queue->comm, request));
 }
 
-int mca_coll_gpuring_setup_room(struct gr_setup *s, int n)
+int mca_coll_gpuring_setup_reserve(struct gr_setup *s, int n)
 {
     free(s->requests);
     s->requests = calloc((size_t) n + 2, sizeof(ompi_request_t *));

@@ -16,7 +16,7 @@ int mca_coll_gpuring_setup_tag(uint32_t number);
 int mca_coll_gpuring_setup_post(struct gr_setup *s, bool send, void *buf, size_t bytes, int rank, int tag);
 
 /* Room for n messages under way. OMPI error code. */
-int mca_coll_gpuring_setup_room(struct gr_setup *s, int n);
+int mca_coll_gpuring_setup_reserve(struct gr_setup *s, int n);
 
 END_C_DECLS
 

@@ -2,7 +2,7 @@
 /*
  * Step timing of a communicator (timing/timer.h): who has a timer, and what it is asked.
  *
- * The notes go through links of their own (gr_team.notes), which a set-up makes with the first call whose steps are timed. Countdowns must come in one order on all ranks, as the ops of a lane do. So each lane has a timer and notes of
+ * The notes go through links of their own (gr_team.notes), which a set-up makes with the first call whose steps are timed. Countdowns must come in one order on all ranks, as the ops of a queue do. So each queue has a timer and notes of
  * its own: persistent requests may be started in another order on each rank, but the starts of one follow each other.
  */
 #include "engine/step_timing.h"
@@ -40,43 +40,43 @@ struct gr_timing {
 
 static const struct gr_gate gate = {gr_timer_may_begin, gr_timer_begins, gr_timer_ended, gr_timer_finished};
 
-/* Whether this lane's calls by schedules are timed, if the links can be had. */
-static bool is_timed(const struct gr_lane *lane)
+/* Whether this queue's calls by schedules are timed, if the links can be had. */
+static bool is_timed(const struct gr_op_queue *queue)
 {
-    return lane->team->notes.nchannels > 0;
+    return queue->team->notes.nchannels > 0;
 }
 
-bool mca_coll_gpuring_timing_asks(const struct gr_lane *lane, const struct gr_op *op)
+bool mca_coll_gpuring_timing_asks(const struct gr_op_queue *queue, const struct gr_op *op)
 {
-    return is_timed(lane) && (op->arrives || op->device || GR_WAY_MAILBOX != op->choice.way) &&
-           GR_LINKS_NONE == gr_team_links(lane->team, GR_WAY_NOTES, 0);
+    return is_timed(queue) && (op->agrees || op->device || GR_WAY_MAILBOX != op->choice.way) &&
+           GR_LINKS_NONE == gr_team_links(queue->team, GR_WAY_NOTES, 0);
 }
 
-static int make(struct gr_lane *lane)
+static int make(struct gr_op_queue *queue)
 {
-    const struct gr_team *team = lane->team;
-    const int64_t *value = lane->module->params.value;
+    const struct gr_team *team = queue->team;
+    const int64_t *value = queue->module->params.value;
     struct gr_timing *t = calloc(1, sizeof(*t));
 
     if (NULL == t ||
         0 != gr_link_port_init(&t->port, team->notes.in, team->notes.out, team->p, team->rank, NULL == team->remote) ||
         0 != gr_timer_init(&t->timer, (enum gr_step_sync) value[GR_PARAM_STEP_SYNC], &t->port.port,
-                           &lane->module->torus, team->p, team->rank)) {
+                           &queue->module->torus, team->p, team->rank)) {
         free(t);
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    lane->timing = t;
+    queue->timing = t;
     return OMPI_SUCCESS;
 }
 
 /* Timing has switched itself off since it was last asked: rank 0 says so. */
-static void tell(struct gr_lane *lane)
+static void tell(struct gr_op_queue *queue)
 {
-    struct gr_timing *t = lane->timing;
+    struct gr_timing *t = queue->timing;
     const struct gr_timing_report *r = &t->timer.report;
 
-    if (r->pauses != t->told && 0 == lane->team->rank) {
-        mca_coll_gpuring_warn("timing-off", gr_comm_name(lane->comm), GR_LATE_CALLS,
+    if (r->pauses != t->told && 0 == queue->team->rank) {
+        mca_coll_gpuring_warn("timing-off", gr_comm_name(queue->comm), GR_LATE_CALLS,
                               r->pauses < GR_MAX_PAUSES ? "for some calls; then latencies are measured again"
                                                         : "for good");
     }
@@ -86,7 +86,7 @@ static void tell(struct gr_lane *lane)
 static struct gr_sched sched_of(const void *ctx, int rank, uint32_t channel)
 {
     const struct gr_op *op = ctx;
-    const struct gr_team *team = op->lane->team;
+    const struct gr_team *team = op->queue->team;
 
     return gr_plan_sched(&op->data.request, team->p, rank, team->rings.order[channel % 2],
                          team->rings.where[channel % 2], channel, op->plan.split.nchunks);
@@ -96,7 +96,7 @@ static struct gr_sched sched_of(const void *ctx, int rank, uint32_t channel)
 static struct gr_sched gpu_sched_of(const void *ctx, int rank, uint32_t channel)
 {
     const struct gr_op *op = ctx;
-    const struct gr_gpu_team *team = op->lane->gpu;
+    const struct gr_gpu_team *team = op->queue->gpu;
 
     return gr_plan_sched(&op->data.request, team->p, rank, team->rings.order[channel % 2],
                          team->rings.where[channel % 2], channel, op->gpu.split.nchunks);
@@ -107,8 +107,8 @@ static struct gr_sched gpu_sched_of(const void *ctx, int rank, uint32_t channel)
  */
 static struct gr_timing_job job_of(const struct gr_op *op)
 {
-    const struct gr_team *team = op->lane->team;
-    const struct gr_gpu_team *gpu = op->lane->gpu;
+    const struct gr_team *team = op->queue->team;
+    const struct gr_gpu_team *gpu = op->queue->gpu;
 
     if (op->device) {
         return (struct gr_timing_job) {.p = team->p, .split = &op->gpu.split, .elem_bytes = op->gpu.elem_bytes,
@@ -131,24 +131,24 @@ static bool is_same(const struct gr_request *a, const struct gr_request *b)
 
 int mca_coll_gpuring_timing_begin(struct gr_op *op)
 {
-    struct gr_lane *lane = op->lane;
-    const struct gr_team *team = lane->team;
+    struct gr_op_queue *queue = op->queue;
+    const struct gr_team *team = queue->team;
     const struct gr_request *r = &op->data.request;
-    const struct gr_bundle *bundle = gr_team_links_of(team, r->small);
-    struct gr_timer_links links = {op->device ? NULL : bundle->in, op->device ? NULL : bundle->out, team->p};
+    const struct gr_channel_set *set = gr_team_links_of(team, r->small);
+    struct gr_timer_links links = {op->device ? NULL : set->in, op->device ? NULL : set->out, team->p};
     struct gr_timing_job job = job_of(op);
     int rc = OMPI_SUCCESS;
 
-    if (!is_timed(lane) || GR_LINKS_THERE != gr_team_links(team, GR_WAY_NOTES, 0)) {
+    if (!is_timed(queue) || GR_LINKS_THERE != gr_team_links(team, GR_WAY_NOTES, 0)) {
         return OMPI_SUCCESS;
     }
-    if (NULL == lane->timing) {
-        rc = make(lane);
+    if (NULL == queue->timing) {
+        rc = make(queue);
     }
     if (OMPI_SUCCESS == rc) {
-        struct gr_timing *t = lane->timing;
+        struct gr_timing *t = queue->timing;
 
-        tell(lane);
+        tell(queue);
         gr_timer_begin(&t->timer, &job, &links, op->device == t->last_on_device && is_same(&t->last, r),
                        GR_COLL_ALLREDUCE == r->coll);
         t->last = *r;
@@ -156,26 +156,26 @@ int mca_coll_gpuring_timing_begin(struct gr_op *op)
         if (op->device) {
             gr_gpu_op_gate(&op->gpu, &gate, &t->timer);
         } else {
-            gr_machine_gate(&op->machine, &gate, &t->timer);
+            gr_stepper_gate(&op->stepper, &gate, &t->timer);
         }
     }
     return rc;
 }
 
-void mca_coll_gpuring_timing_explain(const struct gr_lane *lane, char *text, size_t size)
+void mca_coll_gpuring_timing_explain(const struct gr_op_queue *queue, char *text, size_t size)
 {
     text[0] = '\0';
-    if (NULL != lane->timing) {
-        gr_timer_explain(&lane->timing->timer, text, size);
+    if (NULL != queue->timing) {
+        gr_timer_explain(&queue->timing->timer, text, size);
     }
 }
 
-void mca_coll_gpuring_timing_free(struct gr_lane *lane)
+void mca_coll_gpuring_timing_free(struct gr_op_queue *queue)
 {
-    if (NULL != lane->timing) {
-        mca_coll_gpuring_stats_timing(&lane->timing->timer.report);
-        gr_timer_free(&lane->timing->timer);
-        free(lane->timing);
-        lane->timing = NULL;
+    if (NULL != queue->timing) {
+        mca_coll_gpuring_stats_timing(&queue->timing->timer.report);
+        gr_timer_free(&queue->timing->timer);
+        free(queue->timing);
+        queue->timing = NULL;
     }
 }

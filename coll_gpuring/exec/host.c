@@ -215,8 +215,8 @@ static void host_commit(void *ctx, uint32_t channel, const struct gr_step *step)
         struct gr_link *l = link_to(op, channel, step->to[k]);
 
         if (NULL != l->fill) {
-            gr_link_say(l, op->filled, op->from);
-            op->lent += NULL != op->from;
+            gr_link_set_slot_info(l, op->filled, op->from);
+            op->borrowed += NULL != op->from;
         }
         gr_link_push(l);
     }
@@ -275,7 +275,7 @@ void gr_host_withdraw(struct gr_host_op *op)
     }
 }
 
-const struct gr_mover gr_host_mover = {host_ready, host_move, host_commit, host_finished};
+const struct gr_executor_ops gr_host_executor = {host_ready, host_move, host_commit, host_finished};
 
 static int add_rank(int *ranks, int n, int rank)
 {

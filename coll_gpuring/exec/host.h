@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The host executor: the step machine's mover over links in shared memory, with data in host memory.
+ * The host executor: the stepper's functions over links in shared memory, with data in host memory.
  *
  * In a direct plan a message that lies in the sender's buffers is not copied into the slot, but fetched from
  * there by the receiver. Nobody overwrites what another may still fetch: an element's final value, the only one
@@ -43,14 +43,14 @@ struct gr_host_op {
     unsigned popped;             /* private, 0 at first: from-links of the step whose slot was given back already */
     size_t filled;               /* private, 0 at first: bytes of its slots, */
     const void *from;            /* and where they lie in this rank's buffers; NULL at first: nowhere */
-    uint64_t lent;               /* slots that a network was to send from there; 0 at first */
+    uint64_t borrowed;               /* slots that a network was to send from there; 0 at first */
 };
 
 /*
- * For struct gr_machine; ctx is a struct gr_host_op. Only fetching another process's memory can fail (GR_ERR_SYS), and does
+ * For struct gr_stepper; ctx is a struct gr_host_op. Only fetching another process's memory can fail (GR_ERR_SYS), and does
  * so, too, where that process has withdrawn it.
  */
-extern const struct gr_mover gr_host_mover;
+extern const struct gr_executor_ops gr_host_executor;
 
 /*
  * The call ends with an error, and its buffers are the application's again: in a direct plan others must not take what they

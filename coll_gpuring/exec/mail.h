@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Mailboxes: small messages without schedule and step machine.
+ * Mailboxes: small messages without schedule and stepper.
  *
- * Every rank has a board in its own shared memory (a frame, pool.h) that all others read. A call is one epoch:
+ * Every rank has a board in its own shared memory (a slab, pool.h) that all others read. A call is one epoch:
  *
  *      rank w's board     set 0          set 1                set nsets-1        doors
  *                         [epoch|data]   [epoch|data]   ...   [epoch|data]       [left|consumed] of each reader

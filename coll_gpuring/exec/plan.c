@@ -50,7 +50,7 @@ struct gr_split gr_plan_split(const struct gr_request *r, int p, size_t most, ui
 struct gr_sched gr_plan_sched(const struct gr_request *r, int p, int rank, const int *order, const int *where,
                               uint32_t channel, uint32_t nchunks)
 {
-    int along = gr_algo_is_along(r->algo);
+    int along = gr_algo_is_torus(r->algo);
     struct gr_sched s = {
         .coll = r->coll,
         .algo = r->algo,
@@ -81,7 +81,7 @@ size_t gr_plan_scratch(const struct gr_request *r, int p)
 }
 
 /* Bytes that a message has at most. In a direct plan slots hold some words besides, or only these. */
-static size_t message_bytes(const struct gr_bundle *links, const struct gr_request *r)
+static size_t message_bytes(const struct gr_channel_set *links, const struct gr_request *r)
 {
     if (!r->direct) {
         return links->slot_bytes;
@@ -91,7 +91,7 @@ static size_t message_bytes(const struct gr_bundle *links, const struct gr_reque
 
 void gr_plan_build(struct gr_plan *plan, const struct gr_team *team, const struct gr_request *r)
 {
-    const struct gr_bundle *links = gr_team_links_of(team, r->small);
+    const struct gr_channel_set *links = gr_team_links_of(team, r->small);
     size_t most = message_bytes(links, r);
     uint32_t c;
 

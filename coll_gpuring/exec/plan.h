@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Building a plan: what the step machine runs for one call of one team. */
+/* Building a plan: what the stepper runs for one call of one team. */
 #ifndef GR_EXEC_PLAN_H
 #define GR_EXEC_PLAN_H
 

@@ -13,7 +13,7 @@
 
 static int is_pipe(const struct gr_staged *s)
 {
-    return GR_PIPE == s->machine->plan->split.layout;
+    return GR_PIPE == s->stepper->plan->split.layout;
 }
 
 /* ---- what comes when ---- */
@@ -56,7 +56,7 @@ static uint32_t order_blocks(int (*concerns)(const struct gr_step *), const stru
 
 static void find_order(struct gr_staged *s, struct gr_staged_way *w)
 {
-    const struct gr_plan *plan = s->machine->plan;
+    const struct gr_plan *plan = s->stepper->plan;
     uint32_t p = (uint32_t) s->host->p, c, n;
 
     w->nblocks = is_pipe(s);
@@ -78,7 +78,7 @@ static void find_order(struct gr_staged *s, struct gr_staged_way *w)
  */
 static size_t numbers(const struct gr_staged *s, const struct gr_staged_way *w)
 {
-    return gr_split_units(&s->machine->plan->split) * w->nblocks;
+    return gr_split_units(&s->stepper->plan->split) * w->nblocks;
 }
 
 static size_t first_number(const struct gr_staged *s, const struct gr_staged_way *w, uint32_t band)
@@ -89,8 +89,8 @@ static size_t first_number(const struct gr_staged *s, const struct gr_staged_way
 /* The band of a chunk in the slice where the channel is; UNUSED: none. */
 static uint32_t band_of(const struct gr_staged *s, const struct gr_staged_way *w, uint32_t channel, uint32_t chunk)
 {
-    const struct gr_split *split = &s->machine->plan->split;
-    size_t slice = s->machine->at[channel].slice, unit = is_pipe(s) ? slice * split->nchunks + chunk : slice;
+    const struct gr_split *split = &s->stepper->plan->split;
+    size_t slice = s->stepper->at[channel].slice, unit = is_pipe(s) ? slice * split->nchunks + chunk : slice;
     uint32_t order = is_pipe(s) ? 0 : w->order[channel * (uint32_t) s->host->p + chunk];
 
     return UNUSED == order ? UNUSED : (uint32_t) ((unit * w->nblocks + order) * w->nbands / numbers(s, w));
@@ -109,7 +109,7 @@ static struct gr_range part_of(const struct gr_staged *s, const struct gr_staged
     /* units u with from <= u * n + order < to */
     from = from > order ? (from - order + n - 1) / n : 0;
     to = to > order ? (to - order + n - 1) / n : 0;
-    return gr_split_run(&s->machine->plan->split, w->space, channel, block, from, to - from);
+    return gr_split_run(&s->stepper->plan->split, w->space, channel, block, from, to - from);
 }
 
 static int count_blocks(const struct gr_staged *s)
@@ -124,7 +124,7 @@ static size_t band_elements(const struct gr_staged *s, const struct gr_staged_wa
     int b;
 
     for (b = 0; b < count_blocks(s); b++) {
-        for (c = 0; c < s->machine->plan->split.nchannels; c++) {
+        for (c = 0; c < s->stepper->plan->split.nchannels; c++) {
             sum += part_of(s, w, band, c, b).count;
         }
     }
@@ -142,7 +142,7 @@ static int copy_band(const struct gr_staged *s, const struct gr_staged_way *w, u
     int b, rc = 0;
 
     for (b = 0; b < count_blocks(s) && 0 == rc; b++) {
-        for (c = 0; c < s->machine->plan->split.nchannels && 0 == rc; c++) {
+        for (c = 0; c < s->stepper->plan->split.nchannels && 0 == rc; c++) {
             struct gr_range part = part_of(s, w, band, c, b);
             unsigned char *host = s->host->space[w->space] + part.offset * elem, *device = host + w->copy.device;
             struct gr_gpu_run run = {.bytes = part.count * elem};
@@ -202,13 +202,13 @@ static void begin_out(struct gr_staged *s, size_t piece)
     }
 }
 
-int gr_staged_begin(struct gr_staged *s, struct gr_host_op *host, const struct gr_machine *machine,
+int gr_staged_begin(struct gr_staged *s, struct gr_host_op *host, const struct gr_stepper *stepper,
                     const struct gr_staged_copy *in, const struct gr_staged_copy *out, size_t piece)
 {
-    size_t need = 2 * machine->plan->split.nchannels * (size_t) host->p;
+    size_t need = 2 * stepper->plan->split.nchannels * (size_t) host->p;
 
     s->host = host;
-    s->machine = machine;
+    s->stepper = stepper;
     s->error = 0;
     s->nfull = 0;
     if (need > s->room) {
@@ -249,7 +249,7 @@ void gr_staged_free(struct gr_staged *s)
     s->room = 0;
 }
 
-/* ---- the mover ---- */
+/* ---- the executor ---- */
 
 /*
  * Bands, from the first on, that must be there before the step's next slot is moved: those of what it reads, and, where
@@ -264,7 +264,7 @@ static uint32_t bands_needed(const struct gr_staged *s, uint32_t channel, const 
     if (NULL == w->copy.stream || w->done == w->nbands || !(over || reads_input(step))) {
         return 0;
     }
-    for (k = s->machine->at[channel].run; k < step->count; k++) {
+    for (k = s->stepper->at[channel].run; k < step->count; k++) {
         band = band_of(s, w, channel, step->first + k * step->stride);
         need = UNUSED != band && band >= need ? band + 1 : need;
     }
@@ -293,17 +293,17 @@ static int staged_ready(void *ctx, uint32_t channel, const struct gr_step *step)
     if (s->error < 0) {
         return s->error;
     }
-    return s->in.done < need ? 0 : gr_host_mover.ready(s->host, channel, step);
+    return s->in.done < need ? 0 : gr_host_executor.ready(s->host, channel, step);
 }
 
 static int staged_move(void *ctx, const struct gr_move *mv)
 {
     struct gr_staged *s = ctx;
     const struct gr_step *step = mv->step;
-    int rc = gr_host_mover.move(s->host, mv);
+    int rc = gr_host_executor.move(s->host, mv);
 
     if (0 == rc && NULL != s->out.copy.stream && stores_result(step)) {
-        uint32_t band = band_of(s, &s->out, mv->channel, step->first + s->machine->at[mv->channel].run * step->stride);
+        uint32_t band = band_of(s, &s->out, mv->channel, step->first + s->stepper->at[mv->channel].run * step->stride);
 
         s->left[band] -= mv->count;
         if (0 == s->left[band]) {
@@ -319,7 +319,7 @@ static void staged_commit(void *ctx, uint32_t channel, const struct gr_step *ste
     struct gr_staged *s = ctx;
     uint32_t k;
 
-    gr_host_mover.commit(s->host, channel, step);
+    gr_host_executor.commit(s->host, channel, step);
     for (k = 0; k < s->nfull && 0 == s->error; k++) {
         s->error = copy_band(s, &s->out, s->full[k]);
     }
@@ -355,14 +355,14 @@ static int staged_finished(void *ctx)
             return 0;
         }
     }
-    return s->error < 0 || (s->in.done == s->in.nbands && gr_host_mover.finished(s->host));
+    return s->error < 0 || (s->in.done == s->in.nbands && gr_host_executor.finished(s->host));
 }
 
-const struct gr_mover gr_staged_mover = {staged_ready, staged_move, staged_commit, staged_finished};
+const struct gr_executor_ops gr_staged_executor = {staged_ready, staged_move, staged_commit, staged_finished};
 
 int gr_staged_waits(const struct gr_staged *s, uint32_t channel)
 {
-    const struct gr_step *step = gr_machine_waits(s->machine, channel);
+    const struct gr_step *step = gr_stepper_waits(s->stepper, channel);
 
-    return NULL == step ? s->machine->running == 0 : bands_needed(s, channel, step) > s->in.done;
+    return NULL == step ? s->stepper->running == 0 : bands_needed(s, channel, step) > s->in.done;
 }

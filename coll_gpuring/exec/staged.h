@@ -39,7 +39,7 @@ struct gr_staged_way {
 /* All zero at first. Streams, plan and host belong to the caller and outlive the call. */
 struct gr_staged {
     struct gr_host_op *host;
-    const struct gr_machine *machine;
+    const struct gr_stepper *stepper;
     int error;               /* of a copy; the call has failed then */
     struct gr_staged_way in, out;
     size_t left[GR_BANDS];   /* elements of an outgoing band that are no results yet */
@@ -50,10 +50,10 @@ struct gr_staged {
 };
 
 /*
- * Begin the copies of a call whose machine was started with gr_staged_mover and this. At most piece > 0 bytes are copied
+ * Begin the copies of a call whose machine was started with gr_staged_executor and this. At most piece > 0 bytes are copied
  * at a time, but for GR_BANDS. Negative on error; then, too, copies may be under way until gr_staged_end().
  */
-int gr_staged_begin(struct gr_staged *s, struct gr_host_op *host, const struct gr_machine *machine,
+int gr_staged_begin(struct gr_staged *s, struct gr_host_op *host, const struct gr_stepper *stepper,
                     const struct gr_staged_copy *in, const struct gr_staged_copy *out, size_t piece);
 
 /* The call is over, well or not: wait for copies that are under way. 0, or the error that ended it. */
@@ -65,7 +65,7 @@ void gr_staged_free(struct gr_staged *s);
 /* Whether the channel's next step waits for a copy. For reports. */
 int gr_staged_waits(const struct gr_staged *s, uint32_t channel);
 
-/* For struct gr_machine; ctx is a struct gr_staged. */
-extern const struct gr_mover gr_staged_mover;
+/* For struct gr_stepper; ctx is a struct gr_staged. */
+extern const struct gr_executor_ops gr_staged_executor;
 
 #endif

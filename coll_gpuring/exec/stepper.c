@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The step machine of stepper.h. */
+/* The stepper of stepper.h. */
 #include "exec/stepper.h"
 
 #include <string.h>
 
-void gr_machine_start(struct gr_machine *m, const struct gr_plan *plan, const struct gr_mover *mover, void *ctx)
+void gr_stepper_start(struct gr_stepper *m, const struct gr_plan *plan, const struct gr_executor_ops *mover, void *ctx)
 {
     uint32_t c;
 
@@ -27,7 +27,7 @@ void gr_machine_start(struct gr_machine *m, const struct gr_plan *plan, const st
     }
 }
 
-void gr_machine_gate(struct gr_machine *m, const struct gr_gate *gate, void *ctx)
+void gr_stepper_gate(struct gr_stepper *m, const struct gr_gate *gate, void *ctx)
 {
     uint32_t c;
 
@@ -50,7 +50,7 @@ static uint32_t run_chunk(const struct gr_step *s, uint32_t k)
  * Whether the step still has data to move; skips the empty chunks of its run. A step that is through takes
  * the cursor to the next one.
  */
-static int more_to_move(const struct gr_machine *m, uint32_t channel, struct gr_cursor *at)
+static int more_to_move(const struct gr_stepper *m, uint32_t channel, struct gr_cursor *at)
 {
     const struct gr_split *split = &m->plan->split;
 
@@ -72,14 +72,14 @@ static int more_to_move(const struct gr_machine *m, uint32_t channel, struct gr_
 }
 
 /* Where a chunk of the step's run is written to. */
-static size_t dest_offset(const struct gr_machine *m, uint32_t channel, const struct gr_cursor *at, uint32_t chunk)
+static size_t dest_offset(const struct gr_stepper *m, uint32_t channel, const struct gr_cursor *at, uint32_t chunk)
 {
     chunk += (uint32_t) at->step.shift;
     return gr_split_at(&m->plan->split, (enum gr_space) at->step.dest, channel, at->slice, chunk).offset;
 }
 
 /* Move one slot's worth of the step's message: as many pieces of its run as fit. */
-static int move_slot(struct gr_machine *m, uint32_t channel, struct gr_cursor *at)
+static int move_slot(struct gr_stepper *m, uint32_t channel, struct gr_cursor *at)
 {
     const struct gr_split *split = &m->plan->split;
     const struct gr_step *s = &at->step;
@@ -116,7 +116,7 @@ static int move_slot(struct gr_machine *m, uint32_t channel, struct gr_cursor *a
 }
 
 /* Whether the gate lets the step in, and its next slot is ready. 1, 0, or negative. */
-static int may_move(struct gr_machine *m, uint32_t channel, struct gr_cursor *at)
+static int may_move(struct gr_stepper *m, uint32_t channel, struct gr_cursor *at)
 {
     int rc;
 
@@ -136,7 +136,7 @@ static int may_move(struct gr_machine *m, uint32_t channel, struct gr_cursor *at
 }
 
 /* Take one channel as far as it goes. */
-static int run_channel(struct gr_machine *m, uint32_t channel, uint64_t *moved)
+static int run_channel(struct gr_stepper *m, uint32_t channel, uint64_t *moved)
 {
     struct gr_cursor *at = &m->at[channel];
     uint32_t slots = 0;
@@ -170,7 +170,7 @@ static int run_channel(struct gr_machine *m, uint32_t channel, uint64_t *moved)
     return GR_DONE;
 }
 
-int gr_machine_run(struct gr_machine *m, uint64_t *moved)
+int gr_stepper_run(struct gr_stepper *m, uint64_t *moved)
 {
     uint32_t c;
     int rc;
@@ -194,7 +194,7 @@ int gr_machine_run(struct gr_machine *m, uint64_t *moved)
     return 1 == rc && (NULL == m->mover->finished || m->mover->finished(m->ctx)) ? GR_DONE : GR_AGAIN;
 }
 
-const struct gr_step *gr_machine_waits(const struct gr_machine *m, uint32_t channel)
+const struct gr_step *gr_stepper_waits(const struct gr_stepper *m, uint32_t channel)
 {
     const struct gr_cursor *at = &m->at[channel];
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The step machine: runs one rank's part of a collective, one slot at a time, and can stop before any slot.
+ * The stepper: runs one rank's part of a collective, one slot at a time, and can stop before any slot.
  *
- * It knows schedules and splits, and nothing of memory: the executor behind struct gr_mover moves the data.
+ * It knows schedules and splits, and nothing of memory: the executor behind struct gr_executor_ops moves the data.
  * Host executor, symbolic checker and simulator differ only there. Blocking, nonblocking and persistent
  * collectives are the same machine, run to the end or a little at a time.
  *
@@ -40,7 +40,7 @@ struct gr_move {
 };
 
 /* An executor. All functions get its ctx. */
-struct gr_mover {
+struct gr_executor_ops {
     /* Whether each from-link has a slot to read and each to-link one to write: 1 or 0, negative on error. */
     int (*ready)(void *ctx, uint32_t channel, const struct gr_step *step);
     /* Do the step's work on one piece of the slot; ready() said 1. 0, or negative on error. */
@@ -73,15 +73,15 @@ struct gr_cursor {
     struct gr_step step;
 };
 
-struct gr_machine {
+struct gr_stepper {
     const struct gr_plan *plan;
-    const struct gr_mover *mover;
+    const struct gr_executor_ops *mover;
     void *ctx;
     const struct gr_gate *gate; /* NULL: steps begin as soon as they can */
     void *gate_ctx;
     uint32_t nchannels, nslices;
     uint32_t running; /* channels that are not through */
-    uint32_t burst;   /* most slots per channel of one gr_machine_run(); 0: as many as there are */
+    uint32_t burst;   /* most slots per channel of one gr_stepper_run(); 0: as many as there are */
     uint32_t len[GR_MAX_CHANNELS];
     struct gr_cursor at[GR_MAX_CHANNELS];
 };
@@ -91,20 +91,20 @@ enum gr_status {
     GR_AGAIN = 1, /* nothing more can be done now */
 };
 
-/* Begin a plan. Plan, mover and ctx must live until the machine is done. Cannot fail; moves nothing. */
-void gr_machine_start(struct gr_machine *m, const struct gr_plan *plan, const struct gr_mover *mover, void *ctx);
+/* Begin a plan. Plan, executor and ctx must live until the machine is done. Cannot fail; moves nothing. */
+void gr_stepper_start(struct gr_stepper *m, const struct gr_plan *plan, const struct gr_executor_ops *mover, void *ctx);
 
-/* Before the first gr_machine_run(): steps begin when the gate says so. Gate and ctx must live as long as the machine. */
-void gr_machine_gate(struct gr_machine *m, const struct gr_gate *gate, void *ctx);
+/* Before the first gr_stepper_run(): steps begin when the gate says so. Gate and ctx must live as long as the machine. */
+void gr_stepper_gate(struct gr_stepper *m, const struct gr_gate *gate, void *ctx);
 
 /*
- * Go as far as possible without waiting, or as far as m->burst allows. GR_DONE, GR_AGAIN, or the mover's negative
+ * Go as far as possible without waiting, or as far as m->burst allows. GR_DONE, GR_AGAIN, or the executor's negative
  * error. *moved is increased by the number of slots that were handled. After an error the machine must not be run
  * again.
  */
-int gr_machine_run(struct gr_machine *m, uint64_t *moved);
+int gr_stepper_run(struct gr_stepper *m, uint64_t *moved);
 
 /* The step at which a channel waits, or NULL when that channel is through. For reports. */
-const struct gr_step *gr_machine_waits(const struct gr_machine *m, uint32_t channel);
+const struct gr_step *gr_stepper_waits(const struct gr_stepper *m, uint32_t channel);
 
 #endif

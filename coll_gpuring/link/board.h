@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Boards: the memory of mailboxes. Every rank has a board in its own shared memory (a frame, pool.h) that all others read;
+ * Boards: the memory of mailboxes. Every rank has a board in its own shared memory (a slab, pool.h) that all others read;
  * exec/mail.h says what is written there.
  *
  *      rank w's board     set 0          set 1                set nsets-1        doors

@@ -5,8 +5,8 @@
  *      writer ---- tail ----> [slot][slot][slot][slot] ---- head ----> reader
  *                  (written by the writer)   (written by the reader)
  *
- * The slots and both counters lie in the reader's memory (a frame of its pool, pool.h). Each counter has one
- * writer and only grows, over all leases of the frame. tail - head slots are full. At least two slots: with
+ * The slots and both counters lie in the reader's memory (a slab of its pool, pool.h). Each counter has one
+ * writer and only grows, over all leases of the slab. tail - head slots are full. At least two slots: with
  * one, fused receive-and-send steps deadlock from three ranks on.
  *
  * Order: the writer stores the data, then tail with release; the reader loads tail with acquire, then the
@@ -26,12 +26,12 @@
 /* Words that a writer says beside its slots: who reads a slot finds those of when it was pushed, or newer ones. */
 enum { GR_WORD_LAG, GR_WORD_RESYNC, GR_NWORDS }; /* both of timing/timer.h */
 
-/* The shared part, at the start of a frame. */
+/* The shared part, at the start of a slab. */
 struct gr_link_shared {
     struct gr_door writer;
     _Alignas(GR_CACHE_LINE) _Atomic uint64_t tail; /* slots written, ever */
     _Atomic uint64_t words[GR_NWORDS];             /* of the writer's */
-    _Atomic uint64_t turn;                         /* and which of its links goes first: gr_link_say() */
+    _Atomic uint64_t turn;                         /* and which of its links goes first: gr_link_set_slot_info() */
     _Atomic uint64_t withdrawn;                    /* 1: the writer's call has failed: gr_link_withdraw() */
     _Alignas(GR_CACHE_LINE) _Atomic uint64_t head; /* slots read, ever */
     _Alignas(GR_CACHE_LINE) unsigned char slots[];
@@ -91,13 +91,13 @@ struct gr_fifo {
     struct gr_fifo_gpu gpu;
 };
 
-/* Bytes of a frame for such a link. */
+/* Bytes of a slab for such a link. */
 static inline size_t gr_link_bytes(uint32_t nslots, size_t slot_bytes)
 {
     return sizeof(struct gr_link_shared) + nslots * slot_bytes;
 }
 
-/* Behind the slots of a link that has its fill and from in the frame: bytes from the first slot to where `from` begins. */
+/* Behind the slots of a link that has its fill and from in the slab: bytes from the first slot to where `from` begins. */
 static inline size_t gr_link_from_offset(uint32_t nslots, size_t slot_bytes)
 {
     size_t fill_end = nslots * (slot_bytes + sizeof(uint32_t));
@@ -105,7 +105,7 @@ static inline size_t gr_link_from_offset(uint32_t nslots, size_t slot_bytes)
     return (fill_end + sizeof(void *) - 1) / sizeof(void *) * sizeof(void *);
 }
 
-/* Bytes of a frame for such a link; and where they are. */
+/* Bytes of a slab for such a link; and where they are. */
 static inline size_t gr_link_filled_bytes(uint32_t nslots, size_t slot_bytes)
 {
     size_t bytes = gr_link_bytes(0, 0) + gr_link_from_offset(nslots, slot_bytes) + nslots * sizeof(void *);
@@ -113,7 +113,7 @@ static inline size_t gr_link_filled_bytes(uint32_t nslots, size_t slot_bytes)
     return (bytes + GR_CACHE_LINE - 1) / GR_CACHE_LINE * GR_CACHE_LINE;
 }
 
-static inline uint32_t *gr_link_fill(struct gr_link_shared *shared, uint32_t nslots, size_t slot_bytes)
+static inline uint32_t *gr_link_valid_bytes(struct gr_link_shared *shared, uint32_t nslots, size_t slot_bytes)
 {
     return (uint32_t *) (void *) (shared->slots + nslots * slot_bytes);
 }
@@ -133,7 +133,7 @@ static inline struct gr_fifo gr_link_fifo(struct gr_link_shared *shared, uint64_
 }
 
 /*
- * Reader, at the begin of a lease, when nobody else touches the frame: a team that died may have left slots
+ * Reader, at the begin of a lease, when nobody else touches the slab: a team that died may have left slots
  * unread, which are skipped, so that both counters stand alike. Returns where.
  */
 static inline uint64_t gr_link_renew(struct gr_link_shared *shared)
@@ -215,7 +215,7 @@ static inline int gr_link_withdrawn(const struct gr_link *l)
  * with NULL, in the slot. To send takes a network long, so what was pushed first goes first: a link in which nothing waits
  * queues up behind the others.
  */
-static inline void gr_link_say(struct gr_link *l, size_t bytes, const void *from)
+static inline void gr_link_set_slot_info(struct gr_link *l, size_t bytes, const void *from)
 {
     l->fill[l->mine % l->nslots] = (uint32_t) bytes;
     l->from[l->mine % l->nslots] = from;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What pools of devices (gpu_pool.h) are made of, and what is known of it in the whole process: arenas of device
- * memory, numbered, so that a frame offered inside the process is found; and host memory that is pinned, which two
+ * memory, numbered, so that a slab offered inside the process is found; and host memory that is pinned, which two
  * pools may use while the driver lets it be pinned only once.
  */
 #ifndef GR_LINK_GPU_ARENA_H
@@ -21,7 +21,7 @@ struct gr_arena {
     struct gr_gpu *gpu;
     uint64_t number;       /* in the process, from 1, never used twice */
     gr_gpu_ptr at;
-    size_t bytes, used;    /* used: what is cut into frames */
+    size_t bytes, used;    /* used: what is cut into slabs */
     unsigned char ipc[GR_GPU_IPC_BYTES]; /* all zero: the driver gives no handle for other processes */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Frames in pinned pages of the host (gpu_slab.h). */
+/* Slabs in pinned pages of the host (gpu_slab.h). */
 #include "link/gpu_slab.h"
 
 #include "topo/numa.h"
@@ -37,12 +37,12 @@ int gr_pool_pin(struct gr_gpu_pool *pool, void *base, size_t bytes, gr_gpu_ptr *
     return 0;
 }
 
-/* A frame in memory that was leased for it. */
-static int place_on_host(struct gr_gpu_pool *pool, struct gr_frame *door, size_t bytes, size_t clean,
-                         struct gr_gpu_frame **out)
+/* A slab in memory that was leased for it. */
+static int place_on_host(struct gr_gpu_pool *pool, struct gr_slab *door, size_t bytes, size_t clean,
+                         struct gr_gpu_slab **out)
 {
-    struct gr_gpu_frame *f = calloc(1, sizeof(*f));
-    unsigned char *data = (unsigned char *) gr_frame_base(door) + PAGE;
+    struct gr_gpu_slab *f = calloc(1, sizeof(*f));
+    unsigned char *data = (unsigned char *) gr_slab_base(door) + PAGE;
     int rc;
 
     if (NULL == f) {
@@ -57,40 +57,40 @@ static int place_on_host(struct gr_gpu_pool *pool, struct gr_frame *door, size_t
     f->where = GR_ON_HOST;
     f->offset = PAGE;
     f->bytes = bytes;
-    f->next = pool->frames;
-    pool->frames = f;
-    gr_frame_attach(pool, f, door);
+    f->next = pool->slabs;
+    pool->slabs = f;
+    gr_slab_attach(pool, f, door);
     *out = f;
     return 0;
 }
 
-void gr_drop_on_host(struct gr_gpu_pool *pool, struct gr_gpu_frame *frame)
+void gr_drop_on_host(struct gr_gpu_pool *pool, struct gr_gpu_slab *slab)
 {
-    struct gr_gpu_frame **at;
+    struct gr_gpu_slab **at;
 
-    for (at = &pool->frames; frame != *at; at = &(*at)->next) {
+    for (at = &pool->slabs; slab != *at; at = &(*at)->next) {
     }
-    *at = frame->next;
-    free(frame);
+    *at = slab->next;
+    free(slab);
 }
 
-void *gr_gpu_frame_base(const struct gr_gpu_frame *frame)
+void *gr_gpu_slab_base(const struct gr_gpu_slab *slab)
 {
-    return (unsigned char *) frame->shared + frame->offset;
+    return (unsigned char *) slab->shared + slab->offset;
 }
 
-struct gr_door *gr_gpu_frame_door(const struct gr_gpu_frame *frame)
+struct gr_door *gr_gpu_slab_door(const struct gr_gpu_slab *slab)
 {
-    return frame->shared;
+    return slab->shared;
 }
 
-uint64_t gr_gpu_frame_lease(const struct gr_gpu_frame *frame)
+uint64_t gr_gpu_slab_lease(const struct gr_gpu_slab *slab)
 {
-    return frame->lease;
+    return slab->lease;
 }
 
-int gr_lease_on_host(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n, struct gr_frame **doors,
-                     struct gr_gpu_frame **frames)
+int gr_lease_on_host(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n, struct gr_slab **doors,
+                     struct gr_gpu_slab **slabs)
 {
     size_t data = gr_round_up(0 == bytes ? 1 : bytes, PAGE);
     struct gr_numa_saved policy;
@@ -103,11 +103,11 @@ int gr_lease_on_host(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n
         return rc;
     }
     for (placed = 0; placed < n && 0 == rc; placed += 0 == rc) {
-        rc = place_on_host(pool, doors[placed], data, clean, &frames[placed]);
+        rc = place_on_host(pool, doors[placed], data, clean, &slabs[placed]);
     }
     for (k = 0; k < n && rc < 0; k++) {
         if (k < placed) {
-            gr_drop_on_host(pool, frames[k]);
+            gr_drop_on_host(pool, slabs[k]);
         }
         gr_pool_release(pool->doors, doors[k], 0);
     }

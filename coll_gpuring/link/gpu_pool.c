@@ -2,8 +2,8 @@
 /*
  * The pool of gpu_pool.h: leases, offers, and the cache of peers' arenas.
  *
- *      on the device     arena: [frame][frame]...        its door: a frame of its own in the pool of the doors
- *      on the host       frame of the pool of the doors: [door, to the end of the page][data: whole pages, pinned]
+ *      on the device     arena: [slab][slab]...        its door: a slab of its own in the pool of the doors
+ *      on the host       slab of the pool of the doors: [door, to the end of the page][data: whole pages, pinned]
  */
 #include "link/gpu_slab.h"
 
@@ -29,7 +29,7 @@ struct gr_gpu_pool *gr_gpu_pool_open(struct gr_gpu *gpu, struct gr_pool *doors, 
 
 void gr_gpu_pool_close(struct gr_gpu_pool *pool)
 {
-    struct gr_gpu_frame *f;
+    struct gr_gpu_slab *f;
     struct gr_arena *a;
     struct gr_mapping *m;
     struct gr_pinned *p;
@@ -41,7 +41,7 @@ void gr_gpu_pool_close(struct gr_gpu_pool *pool)
         gr_gpu_ipc_close(pool->gpu, m->at);
         free(m);
     }
-    while (POP(f, pool->frames)) {
+    while (POP(f, pool->slabs)) {
         if (GR_FRAME_LEASED == f->state) {
             gr_pool_release(pool->doors, f->door, 1);
         }
@@ -62,9 +62,9 @@ void gr_gpu_pool_close(struct gr_gpu_pool *pool)
 /* ---- leases ---- */
 
 int gr_gpu_pool_lease(struct gr_gpu_pool *pool, enum gr_gpu_where where, size_t bytes, size_t clean, int n,
-                      struct gr_gpu_frame **frames)
+                      struct gr_gpu_slab **slabs)
 {
-    struct gr_frame **doors;
+    struct gr_slab **doors;
     int rc;
 
     if (0 == n) {
@@ -75,43 +75,43 @@ int gr_gpu_pool_lease(struct gr_gpu_pool *pool, enum gr_gpu_where where, size_t 
         return GR_ERR_NOMEM;
     }
     pthread_mutex_lock(&pool->lock);
-    rc = (GR_ON_HOST == where ? gr_lease_on_host : gr_lease_on_device)(pool, bytes, clean, n, doors, frames);
+    rc = (GR_ON_HOST == where ? gr_lease_on_host : gr_lease_on_device)(pool, bytes, clean, n, doors, slabs);
     pthread_mutex_unlock(&pool->lock);
     free(doors);
     return rc;
 }
 
-gr_gpu_ptr gr_gpu_frame_at(const struct gr_gpu_frame *frame)
+gr_gpu_ptr gr_gpu_slab_at(const struct gr_gpu_slab *slab)
 {
-    return frame->at;
+    return slab->at;
 }
 
-struct gr_gpu_offer gr_gpu_pool_offer(const struct gr_gpu_pool *pool, const struct gr_gpu_frame *frame)
+struct gr_gpu_offer gr_gpu_pool_offer(const struct gr_gpu_pool *pool, const struct gr_gpu_slab *slab)
 {
     struct gr_gpu_offer o;
 
     memset(&o, 0, sizeof(o));
-    o.door = gr_pool_offer(pool->doors, frame->door);
-    o.where = frame->where;
+    o.door = gr_pool_offer(pool->doors, slab->door);
+    o.where = slab->where;
     o.gpu = gr_gpu_id(pool->gpu);
-    o.offset = frame->offset;
-    if (GR_ON_HOST == frame->where) {
-        o.arena = frame->bytes;
+    o.offset = slab->offset;
+    if (GR_ON_HOST == slab->where) {
+        o.arena = slab->bytes;
     } else {
-        o.arena = frame->arena->number;
-        memcpy(o.ipc, frame->arena->ipc, sizeof(o.ipc));
+        o.arena = slab->arena->number;
+        memcpy(o.ipc, slab->arena->ipc, sizeof(o.ipc));
     }
     return o;
 }
 
-void gr_gpu_pool_release(struct gr_gpu_pool *pool, struct gr_gpu_frame *frame, int used)
+void gr_gpu_pool_release(struct gr_gpu_pool *pool, struct gr_gpu_slab *slab, int used)
 {
     pthread_mutex_lock(&pool->lock);
-    gr_pool_release(pool->doors, frame->door, used);
-    if (GR_ON_HOST == frame->where) {
-        gr_drop_on_host(pool, frame);
+    gr_pool_release(pool->doors, slab->door, used);
+    if (GR_ON_HOST == slab->where) {
+        gr_drop_on_host(pool, slab);
     } else {
-        frame->state = used ? GR_FRAME_LEAVING : GR_FRAME_FREE;
+        slab->state = used ? GR_FRAME_LEAVING : GR_FRAME_FREE;
     }
     pthread_mutex_unlock(&pool->lock);
 }
@@ -119,13 +119,13 @@ void gr_gpu_pool_release(struct gr_gpu_pool *pool, struct gr_gpu_frame *frame, i
 struct gr_gpu_usage gr_gpu_pool_usage(struct gr_gpu_pool *pool)
 {
     struct gr_gpu_usage u = {0, 0, 0};
-    struct gr_gpu_frame *f;
+    struct gr_gpu_slab *f;
     struct gr_mapping *m;
 
     pthread_mutex_lock(&pool->lock);
     u.held = pool->held;
-    for (f = pool->frames; NULL != f; f = f->next) {
-        u.leased += GR_ON_HOST == f->where || gr_frame_is_free(f) ? 0 : f->bytes;
+    for (f = pool->slabs; NULL != f; f = f->next) {
+        u.leased += GR_ON_HOST == f->where || gr_slab_is_free(f) ? 0 : f->bytes;
     }
     for (m = pool->mappings; NULL != m; m = m->next) {
         u.mapped++;
@@ -134,7 +134,7 @@ struct gr_gpu_usage gr_gpu_pool_usage(struct gr_gpu_pool *pool)
     return u;
 }
 
-/* ---- frames of others ---- */
+/* ---- slabs of others ---- */
 
 static int same_arena(const struct gr_mapping *m, const struct gr_gpu_offer *offer)
 {
@@ -194,28 +194,28 @@ static int map_on_device(struct gr_gpu_pool *pool, const struct gr_gpu_offer *of
     return rc;
 }
 
-static int map_on_host(struct gr_gpu_pool *pool, const struct gr_gpu_offer *offer, unsigned char *frame, gr_gpu_ptr *at)
+static int map_on_host(struct gr_gpu_pool *pool, const struct gr_gpu_offer *offer, unsigned char *slab, gr_gpu_ptr *at)
 {
     uint64_t room = offer->door.segment_bytes - offer->door.offset;
 
     if (offer->offset > room || offer->arena > room - offer->offset) {
         return GR_ERR_FOREIGN;
     }
-    return gr_pool_pin(pool, frame + offer->offset, offer->arena, at);
+    return gr_pool_pin(pool, slab + offer->offset, offer->arena, at);
 }
 
 int gr_gpu_pool_map(struct gr_gpu_pool *pool, const struct gr_gpu_offer *offer, struct gr_gpu_mapped *mapped)
 {
     int rc;
-    void *frame = gr_pool_map(pool->doors, &offer->door, &rc);
+    void *slab = gr_pool_map(pool->doors, &offer->door, &rc);
 
-    if (NULL == frame) {
+    if (NULL == slab) {
         return rc;
     }
-    mapped->door = frame;
+    mapped->door = slab;
     mapped->lease = offer->door.lease;
     pthread_mutex_lock(&pool->lock);
-    rc = GR_ON_HOST == offer->where ? map_on_host(pool, offer, frame, &mapped->at)
+    rc = GR_ON_HOST == offer->where ? map_on_host(pool, offer, slab, &mapped->at)
                                     : map_on_device(pool, offer, &mapped->at);
     pthread_mutex_unlock(&pool->lock);
     return rc;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Frames on the device (gpu_slab.h): sizes, arenas that they are cut out of, and how they are cleaned. */
+/* Slabs on the device (gpu_slab.h): sizes, arenas that they are cut out of, and how they are cleaned. */
 #include "link/gpu_slab.h"
 
 #include <sched.h>
 #include <stdlib.h>
 
-/* Frames begin on multiples of this. */
+/* Slabs begin on multiples of this. */
 #define ALIGNMENT ((size_t) 256)
 
-/* Bytes of frames for requests of about that size: eight sizes from one power of two to the next. */
+/* Bytes of slabs for requests of about that size: eight sizes from one power of two to the next. */
 static size_t size_class(size_t bytes)
 {
     size_t step = ALIGNMENT;
@@ -19,24 +19,24 @@ static size_t size_class(size_t bytes)
     return gr_round_up(bytes, step);
 }
 
-/* A frame that is free, or NULL. */
-static struct gr_gpu_frame *find_free(struct gr_gpu_pool *pool, size_t bytes)
+/* A slab that is free, or NULL. */
+static struct gr_gpu_slab *find_free(struct gr_gpu_pool *pool, size_t bytes)
 {
-    struct gr_gpu_frame *f;
+    struct gr_gpu_slab *f;
 
-    for (f = pool->frames; NULL != f; f = f->next) {
-        if (GR_ON_DEVICE == f->where && f->bytes == bytes && gr_frame_is_free(f)) {
+    for (f = pool->slabs; NULL != f; f = f->next) {
+        if (GR_ON_DEVICE == f->where && f->bytes == bytes && gr_slab_is_free(f)) {
             return f;
         }
     }
     return NULL;
 }
 
-/* Cut a frame out of what is left of an arena. 0 or GR_ERR_NOMEM; *out is NULL when no arena has room. */
-static int cut(struct gr_gpu_pool *pool, size_t bytes, struct gr_gpu_frame **out)
+/* Cut a slab out of what is left of an arena. 0 or GR_ERR_NOMEM; *out is NULL when no arena has room. */
+static int cut(struct gr_gpu_pool *pool, size_t bytes, struct gr_gpu_slab **out)
 {
     struct gr_arena *a;
-    struct gr_gpu_frame *f;
+    struct gr_gpu_slab *f;
 
     *out = NULL;
     for (a = pool->arenas; NULL != a && a->bytes - a->used < bytes; a = a->next) {
@@ -53,14 +53,14 @@ static int cut(struct gr_gpu_pool *pool, size_t bytes, struct gr_gpu_frame **out
     f->offset = a->used;
     f->bytes = bytes;
     f->at = a->at + a->used;
-    f->next = pool->frames;
-    pool->frames = f;
+    f->next = pool->slabs;
+    pool->slabs = f;
     a->used += bytes;
     *out = f;
     return 0;
 }
 
-/* One more arena, with room for n frames. */
+/* One more arena, with room for n slabs. */
 static int grow(struct gr_gpu_pool *pool, size_t bytes, int n)
 {
     struct gr_arena *a;
@@ -80,20 +80,20 @@ static int grow(struct gr_gpu_pool *pool, size_t bytes, int n)
     return 0;
 }
 
-/* Take n frames on the device, without their doors; *taken counts those that were taken, on error too. */
-static int take_frames(struct gr_gpu_pool *pool, size_t bytes, int n, struct gr_gpu_frame **frames, int *taken)
+/* Take n slabs on the device, without their doors; *taken counts those that were taken, on error too. */
+static int take_frames(struct gr_gpu_pool *pool, size_t bytes, int n, struct gr_gpu_slab **slabs, int *taken)
 {
     int rc = 0;
 
     for (*taken = 0; *taken < n && 0 == rc;) {
-        struct gr_gpu_frame *f = find_free(pool, bytes);
+        struct gr_gpu_slab *f = find_free(pool, bytes);
 
         if (NULL == f) {
             rc = cut(pool, bytes, &f);
         }
         if (NULL != f) {
             f->state = GR_FRAME_LEASED;
-            frames[(*taken)++] = f;
+            slabs[(*taken)++] = f;
         } else if (0 == rc) {
             rc = grow(pool, bytes, n - *taken);
         }
@@ -101,8 +101,8 @@ static int take_frames(struct gr_gpu_pool *pool, size_t bytes, int n, struct gr_
     return rc;
 }
 
-/* Clean the first bytes of each frame, on a stream of the pool's own: it waits for nobody's kernels. */
-static int clean_frames(struct gr_gpu_pool *pool, size_t bytes, int n, struct gr_gpu_frame **frames)
+/* Clean the first bytes of each slab, on a stream of the pool's own: it waits for nobody's kernels. */
+static int clean_frames(struct gr_gpu_pool *pool, size_t bytes, int n, struct gr_gpu_slab **slabs)
 {
     int k, done, rc = NULL == pool->stream ? gr_gpu_stream_open(pool->gpu, &pool->stream) : 0;
 
@@ -110,7 +110,7 @@ static int clean_frames(struct gr_gpu_pool *pool, size_t bytes, int n, struct gr
         return rc;
     }
     for (k = 0; k < n && 0 == rc; k++) {
-        rc = gr_gpu_stream_zero(pool->stream, frames[k]->at, bytes);
+        rc = gr_gpu_stream_zero(pool->stream, slabs[k]->at, bytes);
     }
     while (0 == (done = gr_gpu_stream_done(pool->stream))) {
         sched_yield();
@@ -118,26 +118,26 @@ static int clean_frames(struct gr_gpu_pool *pool, size_t bytes, int n, struct gr
     return rc < 0 ? rc : done < 0 ? done : 0;
 }
 
-int gr_lease_on_device(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n, struct gr_frame **doors,
-                       struct gr_gpu_frame **frames)
+int gr_lease_on_device(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n, struct gr_slab **doors,
+                       struct gr_gpu_slab **slabs)
 {
     int k, taken = 0, rc = gr_pool_lease(pool->doors, sizeof(struct gr_door), 1, n, doors);
 
     if (rc < 0) {
         return rc;
     }
-    rc = take_frames(pool, size_class(bytes < GR_GPU_LINE ? GR_GPU_LINE : bytes), n, frames, &taken);
+    rc = take_frames(pool, size_class(bytes < GR_GPU_LINE ? GR_GPU_LINE : bytes), n, slabs, &taken);
     if (0 == rc) {
-        rc = clean_frames(pool, clean, n, frames);
+        rc = clean_frames(pool, clean, n, slabs);
     }
     for (k = 0; k < n; k++) {
         if (0 == rc) {
-            gr_frame_attach(pool, frames[k], doors[k]);
+            gr_slab_attach(pool, slabs[k], doors[k]);
             continue;
         }
         gr_pool_release(pool->doors, doors[k], 0);
         if (k < taken) {
-            frames[k]->state = GR_FRAME_FREE;
+            slabs[k]->state = GR_FRAME_FREE;
         }
     }
     return rc;

@@ -8,20 +8,20 @@
 
 #include <pthread.h>
 
-enum gr_frame_state {
+enum gr_slab_state {
     GR_FRAME_FREE,
     GR_FRAME_LEASED,
     GR_FRAME_LEAVING /* the owner has left, the other end may not have */
 };
 
-struct gr_gpu_frame {
-    struct gr_gpu_frame *next;
+struct gr_gpu_slab {
+    struct gr_gpu_slab *next;
     enum gr_gpu_where where;
-    enum gr_frame_state state;
+    enum gr_slab_state state;
     struct gr_arena *arena; /* GR_ON_DEVICE */
     size_t offset, bytes;   /* in the arena, or behind the door; bytes without the door */
     gr_gpu_ptr at;
-    struct gr_frame *door;  /* held while leased; */
+    struct gr_slab *door;  /* held while leased; */
     struct gr_door *shared; /* its memory, */
     uint64_t lease;         /* and number of the present or last lease */
 };
@@ -49,10 +49,10 @@ struct gr_gpu_pool {
     struct gr_pool *doors;
     size_t max_bytes, held;
     struct gr_arena *arenas;
-    struct gr_gpu_frame *frames;
+    struct gr_gpu_slab *slabs;
     struct gr_mapping *mappings;
     struct gr_pinned *pinned;
-    struct gr_gpu_stream *stream; /* for cleaning frames; NULL before the first lease */
+    struct gr_gpu_stream *stream; /* for cleaning slabs; NULL before the first lease */
 };
 
 static inline size_t gr_round_up(size_t n, size_t to)
@@ -60,8 +60,8 @@ static inline size_t gr_round_up(size_t n, size_t to)
     return (n + to - 1) / to * to;
 }
 
-/* Whether the frame can be leased; ends the lease of one that its other end has left. */
-static inline int gr_frame_is_free(struct gr_gpu_frame *f)
+/* Whether the slab can be leased; ends the lease of one that its other end has left. */
+static inline int gr_slab_is_free(struct gr_gpu_slab *f)
 {
     /* not ==: the door may have served later leases of its own by now */
     if (GR_FRAME_LEAVING == f->state && atomic_load_explicit(&f->shared->left, memory_order_acquire) >= f->lease) {
@@ -70,23 +70,23 @@ static inline int gr_frame_is_free(struct gr_gpu_frame *f)
     return GR_FRAME_FREE == f->state;
 }
 
-/* The frame becomes leased, with that door. */
-static inline void gr_frame_attach(struct gr_gpu_pool *pool, struct gr_gpu_frame *f, struct gr_frame *door)
+/* The slab becomes leased, with that door. */
+static inline void gr_slab_attach(struct gr_gpu_pool *pool, struct gr_gpu_slab *f, struct gr_slab *door)
 {
     f->state = GR_FRAME_LEASED;
     f->door = door;
-    f->shared = gr_frame_base(door);
+    f->shared = gr_slab_base(door);
     f->lease = gr_pool_offer(pool->doors, door).lease;
 }
 
 /* The halves of gr_gpu_pool_lease(); doors is room for n. */
-int gr_lease_on_device(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n, struct gr_frame **doors,
-                       struct gr_gpu_frame **frames);
-int gr_lease_on_host(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n, struct gr_frame **doors,
-                     struct gr_gpu_frame **frames);
+int gr_lease_on_device(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n, struct gr_slab **doors,
+                       struct gr_gpu_slab **slabs);
+int gr_lease_on_host(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n, struct gr_slab **doors,
+                     struct gr_gpu_slab **slabs);
 
-/* Forget a frame on the host: its memory is the door's. */
-void gr_drop_on_host(struct gr_gpu_pool *pool, struct gr_gpu_frame *frame);
+/* Forget a slab on the host: its memory is the door's. */
+void gr_drop_on_host(struct gr_gpu_pool *pool, struct gr_gpu_slab *slab);
 
 /* Pin whole pages, once for this pool, until it is closed. */
 int gr_pool_pin(struct gr_gpu_pool *pool, void *base, size_t bytes, gr_gpu_ptr *at);

@@ -49,9 +49,9 @@ static uint64_t process_number(void)
 
 /* ---- the cache ---- */
 
-struct gr_gpu_share *gr_gpu_share_open(struct gr_gpu *gpu, struct gr_peer_id self, int max_exports, int max_mapped)
+struct gr_ipc_cache *gr_ipc_cache_open(struct gr_gpu *gpu, struct gr_peer_id self, int max_exports, int max_mapped)
 {
-    struct gr_gpu_share *share = calloc(1, sizeof(*share) + (size_t) max_exports * sizeof(share->exports[0]));
+    struct gr_ipc_cache *share = calloc(1, sizeof(*share) + (size_t) max_exports * sizeof(share->exports[0]));
 
     if (NULL != share) {
         pthread_mutex_init(&share->lock, NULL);
@@ -64,9 +64,9 @@ struct gr_gpu_share *gr_gpu_share_open(struct gr_gpu *gpu, struct gr_peer_id sel
     return share;
 }
 
-void gr_gpu_share_close(struct gr_gpu_share *share)
+void gr_ipc_cache_close(struct gr_ipc_cache *share)
 {
-    struct gr_share_mapping *m;
+    struct gr_ipc_mapping *m;
 
     if (NULL == share) {
         return;
@@ -80,10 +80,10 @@ void gr_gpu_share_close(struct gr_gpu_share *share)
     free(share);
 }
 
-struct gr_gpu_share_usage gr_gpu_share_usage(struct gr_gpu_share *share)
+struct gr_ipc_cache_usage gr_ipc_cache_usage(struct gr_ipc_cache *share)
 {
-    struct gr_gpu_share_usage u = {0, 0, 0};
-    const struct gr_share_mapping *m;
+    struct gr_ipc_cache_usage u = {0, 0, 0};
+    const struct gr_ipc_mapping *m;
     int k;
 
     pthread_mutex_lock(&share->lock);
@@ -104,12 +104,12 @@ struct gr_gpu_share_usage gr_gpu_share_usage(struct gr_gpu_share *share)
  * The ticket of this allocation, if it is kept. The id alone would do; the range is looked at first as memory of pools
  * and reserved ranges, of which nothing is promised, is never kept.
  */
-static struct gr_share_export *find_export(struct gr_gpu_share *share, uintptr_t at, uint64_t id)
+static struct gr_ipc_export *find_export(struct gr_ipc_cache *share, uintptr_t at, uint64_t id)
 {
     int k;
 
     for (k = 0; k < share->max_exports; k++) {
-        struct gr_share_export *e = &share->exports[k];
+        struct gr_ipc_export *e = &share->exports[k];
 
         if (0 != e->used && at - e->ticket.of.base < e->ticket.of.bytes && id == e->ticket.of.id) {
             return e;
@@ -119,9 +119,9 @@ static struct gr_share_export *find_export(struct gr_gpu_share *share, uintptr_t
 }
 
 /* The place of the ticket that was not used for the longest time, or of none. */
-static struct gr_share_export *oldest_export(struct gr_gpu_share *share)
+static struct gr_ipc_export *oldest_export(struct gr_ipc_cache *share)
 {
-    struct gr_share_export *oldest = &share->exports[0];
+    struct gr_ipc_export *oldest = &share->exports[0];
     int k;
 
     for (k = 1; k < share->max_exports; k++) {
@@ -133,7 +133,7 @@ static struct gr_share_export *oldest_export(struct gr_gpu_share *share)
 }
 
 /* Make the ticket of the allocation that holds the address. 0, or an error where it cannot be shared. */
-static int make_ticket(const struct gr_gpu_share *share, const void *at, uint64_t id, struct gr_gpu_ticket *ticket)
+static int make_ticket(const struct gr_ipc_cache *share, const void *at, uint64_t id, struct gr_ipc_handle *ticket)
 {
     struct gr_pointer p = gr_pointer_find(gr_gpu_owner(share->gpu), at);
     gr_gpu_ptr base;
@@ -161,12 +161,12 @@ static int make_ticket(const struct gr_gpu_share *share, const void *at, uint64_
     return 0;
 }
 
-struct gr_gpu_ticket gr_gpu_share_export(struct gr_gpu_share *share, const void *buffer, size_t bytes)
+struct gr_ipc_handle gr_ipc_cache_export(struct gr_ipc_cache *share, const void *buffer, size_t bytes)
 {
     uintptr_t at = (uintptr_t) buffer;
     uint64_t id = gr_gpus_buffer_id(gr_gpu_owner(share->gpu), at);
-    struct gr_gpu_ticket ticket;
-    struct gr_share_export *e;
+    struct gr_ipc_handle ticket;
+    struct gr_ipc_export *e;
     int rc = 0;
 
     memset(&ticket, 0, sizeof(ticket));

@@ -11,7 +11,7 @@
  * Who frees an allocation tells nobody. So a ticket carries the driver's buffer id, which no later allocation of the
  * process has: what was kept for an allocation is never used for another at the same addresses. What is kept of an
  * allocation that is gone is closed when its addresses come again, when the bound asks for room, or by
- * gr_gpu_share_trim() and gr_gpu_share_close(). Until then the driver keeps its memory taken.
+ * gr_ipc_cache_trim() and gr_ipc_cache_close(). Until then the driver keeps its memory taken.
  *
  * Shared is what cuMemAlloc (cudaMalloc) gave in the primary context of the cache's own device. The rest (host, pinned
  * and managed memory, reserved ranges, pools, other contexts, other devices, a driver without IPC) gives a ticket that
@@ -25,8 +25,8 @@
 #include "cuda/device.h"
 #include "link/pool.h"
 
-struct gr_gpu_share;
-struct gr_share_mapping;
+struct gr_ipc_cache;
+struct gr_ipc_mapping;
 
 /* An allocation of device memory, among those of all processes of the host; plain bytes. */
 struct gr_gpu_allocation {
@@ -38,7 +38,7 @@ struct gr_gpu_allocation {
 };
 
 /* What the owner of a buffer tells another process; plain bytes, without holes. */
-struct gr_gpu_ticket {
+struct gr_ipc_handle {
     struct gr_peer_id owner;
     struct gr_gpu_id gpu;
     struct gr_gpu_allocation of;
@@ -47,27 +47,27 @@ struct gr_gpu_ticket {
 };
 
 /* A buffer of a ticket, as this process's device has it. */
-struct gr_gpu_shared {
+struct gr_ipc_mapped {
     gr_gpu_ptr at;
-    struct gr_share_mapping *mapping; /* NULL: of this process */
+    struct gr_ipc_mapping *mapping; /* NULL: of this process */
 };
 
 /*
  * A cache for the device, of process `self`: keeps at most max_exports tickets, and at most max_mapped mappings (0:
  * nothing of other processes can be mapped). NULL: no memory.
  */
-struct gr_gpu_share *gr_gpu_share_open(struct gr_gpu *gpu, struct gr_peer_id self, int max_exports, int max_mapped);
+struct gr_ipc_cache *gr_ipc_cache_open(struct gr_gpu *gpu, struct gr_peer_id self, int max_exports, int max_mapped);
 
 /* Close everything, mappings in use too. NULL is fine. */
-void gr_gpu_share_close(struct gr_gpu_share *share);
+void gr_ipc_cache_close(struct gr_ipc_cache *share);
 
 /*
  * The ticket of a buffer of this process, of any kind of memory. Never fails: what cannot be shared has of.pid 0.
  * Costs one question to the driver and a look into a table when the buffer's allocation was exported lately.
  */
-struct gr_gpu_ticket gr_gpu_share_export(struct gr_gpu_share *share, const void *buffer, size_t bytes);
+struct gr_ipc_handle gr_ipc_cache_export(struct gr_ipc_cache *share, const void *buffer, size_t bytes);
 
-static inline int gr_gpu_ticket_shared(const struct gr_gpu_ticket *ticket)
+static inline int gr_ipc_handle_shared(const struct gr_ipc_handle *ticket)
 {
     return 0 != ticket->of.pid;
 }
@@ -79,18 +79,18 @@ static inline int gr_gpu_ticket_shared(const struct gr_gpu_ticket *ticket)
  * time the driver opens, and perhaps closes, which may wait for what runs on the device; after that it is a look into a
  * list, for own buffers one question to the driver.
  */
-int gr_gpu_share_map(struct gr_gpu_share *share, const struct gr_gpu_ticket *ticket, struct gr_gpu_shared *shared);
+int gr_ipc_cache_map(struct gr_ipc_cache *share, const struct gr_ipc_handle *ticket, struct gr_ipc_mapped *shared);
 
-/* No kernel of ours touches the buffer any more. Once for each gr_gpu_share_map(), which keeps the mapping. */
-void gr_gpu_share_drop(struct gr_gpu_share *share, struct gr_gpu_shared *shared);
+/* No kernel of ours touches the buffer any more. Once for each gr_ipc_cache_map(), which keeps the mapping. */
+void gr_gpu_share_drop(struct gr_ipc_cache *share, struct gr_ipc_mapped *shared);
 
 /* Close all mappings that nobody uses: the memory of those that their owners have freed becomes free. */
-void gr_gpu_share_trim(struct gr_gpu_share *share);
+void gr_ipc_cache_trim(struct gr_ipc_cache *share);
 
 /* Tickets kept, mappings open, and those of them that are in use. */
-struct gr_gpu_share_usage {
+struct gr_ipc_cache_usage {
     int exports, mapped, in_use;
 };
-struct gr_gpu_share_usage gr_gpu_share_usage(struct gr_gpu_share *share);
+struct gr_ipc_cache_usage gr_ipc_cache_usage(struct gr_ipc_cache *share);
 
 #endif

@@ -35,9 +35,9 @@ static int overlap(const struct gr_gpu_allocation *a, const struct gr_gpu_alloca
 /* ---- the list; the lock is held ---- */
 
 /* The mapping of this allocation, which becomes the first; NULL: none. */
-static struct gr_share_mapping *find(struct gr_gpu_share *share, const struct gr_gpu_allocation *of)
+static struct gr_ipc_mapping *find(struct gr_ipc_cache *share, const struct gr_gpu_allocation *of)
 {
-    struct gr_share_mapping **at, *m;
+    struct gr_ipc_mapping **at, *m;
 
     for (at = &share->mappings; NULL != (m = *at); at = &m->next) {
         if (same_allocation(&m->of, of)) {
@@ -50,9 +50,9 @@ static struct gr_share_mapping *find(struct gr_gpu_share *share, const struct gr
     return NULL;
 }
 
-static void close_one(struct gr_gpu_share *share, struct gr_share_mapping **at)
+static void close_one(struct gr_ipc_cache *share, struct gr_ipc_mapping **at)
 {
-    struct gr_share_mapping *m = *at;
+    struct gr_ipc_mapping *m = *at;
 
     *at = m->next;
     share->mapped--;
@@ -61,10 +61,10 @@ static void close_one(struct gr_gpu_share *share, struct gr_share_mapping **at)
 }
 
 /* Close those that nobody uses and that are related so to an allocation (NULL: all); how many. */
-static int close_unused(struct gr_gpu_share *share, const struct gr_gpu_allocation *of,
+static int close_unused(struct gr_ipc_cache *share, const struct gr_gpu_allocation *of,
                         int (*related)(const struct gr_gpu_allocation *, const struct gr_gpu_allocation *))
 {
-    struct gr_share_mapping **at = &share->mappings;
+    struct gr_ipc_mapping **at = &share->mappings;
     int closed = 0;
 
     while (NULL != *at) {
@@ -79,9 +79,9 @@ static int close_unused(struct gr_gpu_share *share, const struct gr_gpu_allocati
 }
 
 /* Whether a mapping in use overlaps an allocation that is not the same. */
-static int stale_in_use(const struct gr_gpu_share *share, const struct gr_gpu_allocation *of)
+static int stale_in_use(const struct gr_ipc_cache *share, const struct gr_gpu_allocation *of)
 {
-    const struct gr_share_mapping *m;
+    const struct gr_ipc_mapping *m;
 
     for (m = share->mappings; NULL != m && (0 == m->users || !overlap(&m->of, of)); m = m->next) {
     }
@@ -89,9 +89,9 @@ static int stale_in_use(const struct gr_gpu_share *share, const struct gr_gpu_al
 }
 
 /* Room for one more: closes the unused one that was taken longest ago, where there is none. 1, or 0: all are in use. */
-static int make_room(struct gr_gpu_share *share)
+static int make_room(struct gr_ipc_cache *share)
 {
-    struct gr_share_mapping **at, **oldest = NULL;
+    struct gr_ipc_mapping **at, **oldest = NULL;
 
     if (share->mapped < share->max_mapped) {
         return 1;
@@ -109,7 +109,7 @@ static int make_room(struct gr_gpu_share *share)
 
 /* ---- what the driver refused; the lock is held ---- */
 
-static int was_refused(const struct gr_gpu_share *share, const struct gr_gpu_allocation *of)
+static int was_refused(const struct gr_ipc_cache *share, const struct gr_gpu_allocation *of)
 {
     int k;
 
@@ -118,7 +118,7 @@ static int was_refused(const struct gr_gpu_share *share, const struct gr_gpu_all
     return k < GR_SHARE_REFUSED;
 }
 
-static void remember_refused(struct gr_gpu_share *share, const struct gr_gpu_allocation *of)
+static void remember_refused(struct gr_ipc_cache *share, const struct gr_gpu_allocation *of)
 {
     share->refused[share->nrefused++ % GR_SHARE_REFUSED] = *of;
 }
@@ -126,9 +126,9 @@ static void remember_refused(struct gr_gpu_share *share, const struct gr_gpu_all
 /* ---- mapping ---- */
 
 /* Open an allocation that is not in the list. The lock is held. */
-static int open_mapping(struct gr_gpu_share *share, const struct gr_gpu_ticket *ticket, struct gr_share_mapping **out)
+static int open_mapping(struct gr_ipc_cache *share, const struct gr_ipc_handle *ticket, struct gr_ipc_mapping **out)
 {
-    struct gr_share_mapping *m;
+    struct gr_ipc_mapping *m;
     int rc;
 
     if (was_refused(share, &ticket->of) || stale_in_use(share, &ticket->of)) {
@@ -160,7 +160,7 @@ static int open_mapping(struct gr_gpu_share *share, const struct gr_gpu_ticket *
 }
 
 /* Of this process, where the driver opens no handle: it is there already, if this device reaches it. */
-static int map_own(struct gr_gpu_share *share, const struct gr_gpu_ticket *ticket, struct gr_gpu_shared *shared)
+static int map_own(struct gr_ipc_cache *share, const struct gr_ipc_handle *ticket, struct gr_ipc_mapped *shared)
 {
     if (gr_gpus_buffer_id(gr_gpu_owner(share->gpu), ticket->of.base) != ticket->of.id ||
         !gr_gpu_reaches(share->gpu, ticket->of.device)) {
@@ -170,13 +170,13 @@ static int map_own(struct gr_gpu_share *share, const struct gr_gpu_ticket *ticke
     return 0;
 }
 
-int gr_gpu_share_map(struct gr_gpu_share *share, const struct gr_gpu_ticket *ticket, struct gr_gpu_shared *shared)
+int gr_ipc_cache_map(struct gr_ipc_cache *share, const struct gr_ipc_handle *ticket, struct gr_ipc_mapped *shared)
 {
-    struct gr_share_mapping *m;
+    struct gr_ipc_mapping *m;
     int rc = 0;
 
-    *shared = (struct gr_gpu_shared) {0, NULL};
-    if (!gr_gpu_ticket_shared(ticket) || ticket->offset > ticket->of.bytes) {
+    *shared = (struct gr_ipc_mapped) {0, NULL};
+    if (!gr_ipc_handle_shared(ticket) || ticket->offset > ticket->of.bytes) {
         return GR_ERR_PEER;
     }
     if (share->process == ticket->of.process && (int32_t) getpid() == ticket->of.pid) {
@@ -196,17 +196,17 @@ int gr_gpu_share_map(struct gr_gpu_share *share, const struct gr_gpu_ticket *tic
     return rc;
 }
 
-void gr_gpu_share_drop(struct gr_gpu_share *share, struct gr_gpu_shared *shared)
+void gr_gpu_share_drop(struct gr_ipc_cache *share, struct gr_ipc_mapped *shared)
 {
     if (NULL != shared->mapping) {
         pthread_mutex_lock(&share->lock);
         shared->mapping->users--;
         pthread_mutex_unlock(&share->lock);
     }
-    *shared = (struct gr_gpu_shared) {0, NULL};
+    *shared = (struct gr_ipc_mapped) {0, NULL};
 }
 
-void gr_gpu_share_trim(struct gr_gpu_share *share)
+void gr_ipc_cache_trim(struct gr_ipc_cache *share)
 {
     pthread_mutex_lock(&share->lock);
     (void) close_unused(share, NULL, NULL);

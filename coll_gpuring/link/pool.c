@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The pool of pool.h: segments, frames, leases, and the cache of peers' segments. */
+/* The pool of pool.h: segments, slabs, leases, and the cache of peers' segments. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* strdup */
 #endif
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Segments of small frames are not smaller. */
+/* Segments of small slabs are not smaller. */
 #define SEGMENT_BYTES ((size_t) 64 << 10)
 #define PAGE ((size_t) sysconf(_SC_PAGESIZE))
 
@@ -29,8 +29,8 @@ struct segment {
     uint64_t start; /* in the pool's file */
 };
 
-struct gr_frame {
-    struct gr_frame *next; /* all frames of the pool */
+struct gr_slab {
+    struct gr_slab *next; /* all slabs of the pool */
     struct segment *segment;
     size_t offset, bytes;
     int ndoors;
@@ -54,7 +54,7 @@ struct gr_pool {
     size_t max_bytes, held;
     struct gr_shm shm; /* fd negative: not needed yet */
     struct segment *segments;
-    struct gr_frame *frames;
+    struct gr_slab *slabs;
     struct mapping *mappings;
 };
 
@@ -82,10 +82,10 @@ void gr_pool_close(struct gr_pool *pool)
     if (NULL == pool) {
         return;
     }
-    while (NULL != pool->frames) {
-        struct gr_frame *f = pool->frames;
+    while (NULL != pool->slabs) {
+        struct gr_slab *f = pool->slabs;
 
-        pool->frames = f->next;
+        pool->slabs = f->next;
         free(f);
     }
     while (NULL != pool->segments) {
@@ -137,12 +137,12 @@ static int segment_create(struct gr_pool *pool, size_t bytes, struct segment **o
     return 0;
 }
 
-/* Add a segment with n frames to the pool; with more where they are small, since each segment costs its users a mapping. */
+/* Add a segment with n slabs to the pool; with more where they are small, since each segment costs its users a mapping. */
 static int pool_grow(struct gr_pool *pool, size_t frame_bytes, int ndoors, int n)
 {
     int least = (int) (SEGMENT_BYTES / frame_bytes);
     size_t bytes;
-    struct gr_frame *list = NULL, *f;
+    struct gr_slab *list = NULL, *f;
     struct segment *s = NULL;
     int k, rc = 0;
 
@@ -176,8 +176,8 @@ static int pool_grow(struct gr_pool *pool, size_t frame_bytes, int ndoors, int n
             continue;
         }
         f->segment = s;
-        f->next = pool->frames;
-        pool->frames = f;
+        f->next = pool->slabs;
+        pool->slabs = f;
     }
     if (rc < 0) {
         return rc;
@@ -188,10 +188,10 @@ static int pool_grow(struct gr_pool *pool, size_t frame_bytes, int ndoors, int n
     return 0;
 }
 
-/* Whether all the others have left the frame's lease. */
-static int all_left(const struct gr_frame *f)
+/* Whether all the others have left the slab's lease. */
+static int all_left(const struct gr_slab *f)
 {
-    struct gr_door *doors = gr_frame_base(f);
+    struct gr_door *doors = gr_slab_base(f);
     int k;
 
     for (k = 0; k < f->ndoors; k++) {
@@ -202,8 +202,8 @@ static int all_left(const struct gr_frame *f)
     return 1;
 }
 
-/* Whether the frame can be leased; ends the lease of one that all have left. */
-static int frame_is_free(struct gr_frame *f)
+/* Whether the slab can be leased; ends the lease of one that all have left. */
+static int frame_is_free(struct gr_slab *f)
 {
     if (FRAME_LEAVING == f->state && all_left(f)) {
         f->state = FRAME_FREE;
@@ -211,43 +211,43 @@ static int frame_is_free(struct gr_frame *f)
     return FRAME_FREE == f->state;
 }
 
-/* Lease up to n free frames; returns how many. */
-static int take_free(struct gr_pool *pool, size_t frame_bytes, int ndoors, int n, struct gr_frame **frames)
+/* Lease up to n free slabs; returns how many. */
+static int take_free(struct gr_pool *pool, size_t frame_bytes, int ndoors, int n, struct gr_slab **slabs)
 {
-    struct gr_frame *f;
+    struct gr_slab *f;
     int taken = 0;
 
-    for (f = pool->frames; NULL != f && taken < n; f = f->next) {
+    for (f = pool->slabs; NULL != f && taken < n; f = f->next) {
         if (f->bytes == frame_bytes && f->ndoors == ndoors && frame_is_free(f)) {
             f->state = FRAME_LEASED;
             f->lease++;
-            frames[taken++] = f;
+            slabs[taken++] = f;
         }
     }
     return taken;
 }
 
-int gr_pool_lease(struct gr_pool *pool, size_t frame_bytes, int ndoors, int n, struct gr_frame **frames)
+int gr_pool_lease(struct gr_pool *pool, size_t frame_bytes, int ndoors, int n, struct gr_slab **slabs)
 {
     int taken, rc = 0;
 
     frame_bytes = round_up(frame_bytes, GR_CACHE_LINE);
     pthread_mutex_lock(&pool->lock);
-    taken = take_free(pool, frame_bytes, ndoors, n, frames);
+    taken = take_free(pool, frame_bytes, ndoors, n, slabs);
     if (taken < n) {
         rc = pool_grow(pool, frame_bytes, ndoors, n - taken);
         if (0 == rc) {
-            taken += take_free(pool, frame_bytes, ndoors, n - taken, frames + taken);
+            taken += take_free(pool, frame_bytes, ndoors, n - taken, slabs + taken);
         }
     }
     while (rc < 0 && taken > 0) {
-        frames[--taken]->state = FRAME_FREE;
+        slabs[--taken]->state = FRAME_FREE;
     }
     pthread_mutex_unlock(&pool->lock);
     return rc;
 }
 
-struct gr_offer gr_pool_offer(const struct gr_pool *pool, const struct gr_frame *frame)
+struct gr_offer gr_pool_offer(const struct gr_pool *pool, const struct gr_slab *slab)
 {
     struct gr_offer o;
 
@@ -255,24 +255,24 @@ struct gr_offer gr_pool_offer(const struct gr_pool *pool, const struct gr_frame 
     o.owner = pool->self;
     o.ino = pool->shm.ino;
     o.dev = pool->shm.dev;
-    o.start = frame->segment->start;
-    o.segment_bytes = frame->segment->bytes;
-    o.offset = frame->offset;
-    o.lease = frame->lease;
+    o.start = slab->segment->start;
+    o.segment_bytes = slab->segment->bytes;
+    o.offset = slab->offset;
+    o.lease = slab->lease;
     o.pid = (int32_t) getpid();
     o.fd = pool->shm.fd;
     return o;
 }
 
-void *gr_frame_base(const struct gr_frame *frame)
+void *gr_slab_base(const struct gr_slab *slab)
 {
-    return frame->segment->base + frame->offset;
+    return slab->segment->base + slab->offset;
 }
 
-void gr_pool_release(struct gr_pool *pool, struct gr_frame *frame, int used)
+void gr_pool_release(struct gr_pool *pool, struct gr_slab *slab, int used)
 {
     pthread_mutex_lock(&pool->lock);
-    frame->state = used ? FRAME_LEAVING : FRAME_FREE;
+    slab->state = used ? FRAME_LEAVING : FRAME_FREE;
     pthread_mutex_unlock(&pool->lock);
 }
 
@@ -298,7 +298,7 @@ static int mapping_create(const struct gr_offer *offer, struct mapping **out)
     return 0;
 }
 
-/* Whether a frame, which begins with a door, can lie there. */
+/* Whether a slab, which begins with a door, can lie there. */
 static int is_inside(const struct gr_offer *offer)
 {
     return offer->offset < offer->segment_bytes && gr_offer_room(offer) >= sizeof(struct gr_door) &&
@@ -335,12 +335,12 @@ void *gr_pool_map(struct gr_pool *pool, const struct gr_offer *offer, int *error
 struct gr_pool_usage gr_pool_usage(struct gr_pool *pool)
 {
     struct gr_pool_usage u = {0, 0, 0};
-    struct gr_frame *f;
+    struct gr_slab *f;
     struct mapping *m;
 
     pthread_mutex_lock(&pool->lock);
     u.held = pool->held;
-    for (f = pool->frames; NULL != f; f = f->next) {
+    for (f = pool->slabs; NULL != f; f = f->next) {
         u.leased += frame_is_free(f) ? 0 : f->bytes;
     }
     for (m = pool->mappings; NULL != m; m = m->next) {

@@ -68,7 +68,7 @@ int gr_rings_neighbours(const struct gr_rings *rings, int p, int rank, uint32_t 
     }
     for (c = 0; c < nchannels; c++) {
         const int *where = rings->where[c % 2];
-        int along = gr_algo_is_along(algo);
+        int along = gr_algo_is_torus(algo);
         struct gr_sched s = {
             .algo = algo,
             .p = p,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int bundle_init(struct gr_bundle *b, uint32_t nchannels, uint32_t nslots, size_t slot_bytes, int p)
+static int bundle_init(struct gr_channel_set *b, uint32_t nchannels, uint32_t nslots, size_t slot_bytes, int p)
 {
     size_t n = (size_t) nchannels * (size_t) p;
 
@@ -14,19 +14,19 @@ static int bundle_init(struct gr_bundle *b, uint32_t nchannels, uint32_t nslots,
     b->slot_bytes = slot_bytes;
     b->in = calloc(n + 1, sizeof(*b->in)); /* there may be none, which is no error */
     b->out = calloc(n + 1, sizeof(*b->out));
-    b->frames = calloc(n + 1, sizeof(struct gr_frame *));
-    b->sent = calloc(n + 1, sizeof(struct gr_frame *));
+    b->slabs = calloc(n + 1, sizeof(struct gr_slab *));
+    b->sent = calloc(n + 1, sizeof(struct gr_slab *));
     b->leases = calloc(n + 1, sizeof(*b->leases));
-    return NULL != b->in && NULL != b->out && NULL != b->frames && NULL != b->sent && NULL != b->leases
+    return NULL != b->in && NULL != b->out && NULL != b->slabs && NULL != b->sent && NULL != b->leases
                ? 0
                : GR_ERR_NOMEM;
 }
 
-static void bundle_free(struct gr_bundle *b)
+static void bundle_free(struct gr_channel_set *b)
 {
     free(b->in);
     free(b->out);
-    free(b->frames);
+    free(b->slabs);
     free(b->sent);
     free(b->leases);
 }
@@ -54,14 +54,14 @@ static void team_free(struct gr_team *team)
     bundle_free(&team->notes);
     free(team->links);
     boards_free(&team->mail);
-    boards_free(&team->arrivals);
+    boards_free(&team->agreement);
     free(team);
 }
 
 /* They need memory that all share. */
 static void refuse_boards(struct gr_team *team)
 {
-    static const int ways[] = {GR_WAY_MAILBOX, GR_WAY_ARRIVALS};
+    static const int ways[] = {GR_WAY_MAILBOX, GR_WAY_AGREEMENT};
     size_t k;
 
     for (k = 0; k < sizeof(ways) / sizeof(ways[0]); k++) {
@@ -85,7 +85,7 @@ struct gr_team *gr_team_create(const struct gr_team_params *params)
     complete = 0 == gr_rings_init(&team->rings, params->p);
     team->links = calloc(GR_NWAYS_MADE * (size_t) params->p, sizeof(*team->links));
     complete = complete && 0 == boards_init(&team->mail, params, params->nsets, params->box_bytes) &&
-               0 == boards_init(&team->arrivals, params, GR_SETS, params->arrival_bytes) &&
+               0 == boards_init(&team->agreement, params, GR_SETS, params->arrival_bytes) &&
                0 == bundle_init(&team->data, params->nchannels, params->nslots, params->slot_bytes, params->p) &&
                0 == bundle_init(&team->small, params->small_slots > 0 ? params->nchannels : 0, params->small_slots,
                                 params->small_bytes, params->p) &&
@@ -123,13 +123,13 @@ static void leave_boards(const struct gr_team *team, struct gr_boards *b, struct
     gr_pool_release(pool, b->board, 1);
 }
 
-static void leave_bundle(struct gr_bundle *b, int p, struct gr_pool *pool)
+static void leave_bundle(struct gr_channel_set *b, int p, struct gr_pool *pool)
 {
     size_t n = (size_t) b->nchannels * (size_t) p, k;
 
     for (k = 0; k < n; k++) {
-        if (NULL != b->frames[k]) {
-            gr_pool_release(pool, b->frames[k], 1);
+        if (NULL != b->slabs[k]) {
+            gr_pool_release(pool, b->slabs[k], 1);
         }
         if (NULL != b->sent[k]) {
             gr_pool_release(pool, b->sent[k], 1); /* its door is the network's */
@@ -149,7 +149,7 @@ void gr_team_destroy(struct gr_team *team, struct gr_pool *pool)
         leave_bundle(&team->small, team->p, pool);
         leave_bundle(&team->notes, team->p, pool);
         leave_boards(team, &team->mail, pool);
-        leave_boards(team, &team->arrivals, pool);
+        leave_boards(team, &team->agreement, pool);
     }
     team_free(team);
 }
@@ -163,10 +163,10 @@ _Atomic unsigned char *gr_team_state(const struct gr_team *team, int way, int ro
 
 struct gr_boards *gr_team_boards(struct gr_team *team, int way)
 {
-    return GR_WAY_ARRIVALS == way ? &team->arrivals : &team->mail;
+    return GR_WAY_AGREEMENT == way ? &team->agreement : &team->mail;
 }
 
-struct gr_bundle *gr_team_bundle(struct gr_team *team, int way)
+struct gr_channel_set *gr_team_channel_set(struct gr_team *team, int way)
 {
     return GR_WAY_NOTES == way ? &team->notes : way >= GR_WAY_SMALL ? &team->small : &team->data;
 }

@@ -7,10 +7,10 @@
  *
  * Making them takes an exchange, which is the caller's business (engine/setup.h):
  *
- *      gr_join_begin()   leases frames: one for each incoming link, offered to its writer; or one for this
+ *      gr_join_begin()   leases slabs: one for each incoming link, offered to its writer; or one for this
  *                        rank's board, offered to everybody
  *      ... offers travel; every rank sends, whatever its status: nobody may wait for one that gave up ...
- *      gr_join_map()     maps the frames that others offered
+ *      gr_join_map()     maps the slabs that others offered
  *      ... one verdict: the worst status of all ranks ...
  *      gr_join_end()     takes what was made, or gives everything back
  */
@@ -26,7 +26,7 @@
 /* A mailbox with its boards. */
 struct gr_boards {
     struct gr_mailbox box;
-    struct gr_frame *board;   /* this rank's, or NULL */
+    struct gr_slab *board;   /* this rank's, or NULL */
     uint64_t *leases;         /* [rank]: of the others' boards */
 };
 
@@ -35,23 +35,23 @@ struct gr_boards {
 #define GR_SMALL_BYTES 4096
 
 /* Links of one size to and from this rank: [channel * p + rank]. */
-struct gr_bundle {
+struct gr_channel_set {
     uint32_t nchannels, nslots; /* nchannels 0: there are none */
     size_t slot_bytes;
     struct gr_link *in, *out;
-    struct gr_frame **frames; /* of the incoming links */
-    struct gr_frame **sent;   /* of the outgoing links to remote ranks */
+    struct gr_slab **slabs; /* of the incoming links */
+    struct gr_slab **sent;   /* of the outgoing links to remote ranks */
     uint64_t *leases;         /* of the other outgoing links */
 };
 
 struct gr_team {
     int p, rank;
     struct gr_rings rings;
-    struct gr_bundle data;     /* of algorithms, */
-    struct gr_bundle small;    /* and of their small messages: many slots, so that writers need be told less often to go on, */
-    struct gr_bundle notes;    /* and of step timing, on one channel, between ranks that differ in one coordinate */
+    struct gr_channel_set data;     /* of algorithms, */
+    struct gr_channel_set small;    /* and of their small messages: many slots, so that writers need be told less often to go on, */
+    struct gr_channel_set notes;    /* and of step timing, on one channel, between ranks that differ in one coordinate */
     struct gr_boards mail;     /* of small calls, */
-    struct gr_boards arrivals; /* and of what calls begin with, where that is needed */
+    struct gr_boards agreement; /* and of what calls begin with, where that is needed */
     _Atomic unsigned char *links; /* [way * p + root]: an enum gr_links */
     const int32_t *pids;      /* [rank] */
     const unsigned char *remote; /* [rank]: whether it shares no memory with this one; NULL: none is. Where some is there
@@ -74,7 +74,7 @@ struct gr_team_params {
     size_t slot_bytes;
     uint32_t nsets;      /* of mailboxes, */
     size_t box_bytes;    /* for messages up to that many bytes */
-    size_t arrival_bytes; /* the same, of arrivals; 0: there are none */
+    size_t arrival_bytes; /* the same, of agreements; 0: there are none */
     uint32_t small_slots; /* of links for small messages; 0: there are none, */
     size_t small_bytes;
     uint32_t note_slots; /* the same, of links for notes; 0: there are none */
@@ -100,14 +100,14 @@ void gr_team_destroy(struct gr_team *team, struct gr_pool *pool);
 enum gr_links gr_team_links(const struct gr_team *team, int way, int root);
 void gr_team_ask(struct gr_team *team, int way, int root);
 
-/* The boards that a way exchanges its messages through; for GR_WAY_MAILBOX and GR_WAY_ARRIVALS. */
+/* The boards that a way exchanges its messages through; for GR_WAY_MAILBOX and GR_WAY_AGREEMENT. */
 struct gr_boards *gr_team_boards(struct gr_team *team, int way);
 
 /* The links that a way goes over; not for those with boards. */
-struct gr_bundle *gr_team_bundle(struct gr_team *team, int way);
+struct gr_channel_set *gr_team_channel_set(struct gr_team *team, int way);
 
 /* The same of an algorithm's calls. */
-static inline const struct gr_bundle *gr_team_links_of(const struct gr_team *team, int small)
+static inline const struct gr_channel_set *gr_team_links_of(const struct gr_team *team, int small)
 {
     return small ? &team->small : &team->data;
 }
@@ -116,11 +116,11 @@ static inline const struct gr_bundle *gr_team_links_of(const struct gr_team *tea
 _Atomic unsigned char *gr_team_state(const struct gr_team *team, int way, int root);
 
 /* One link, or use of a board, that is being made. */
-struct gr_wire {
+struct gr_connection {
     uint32_t channel;
     int rank;               /* the other end */
-    int used;               /* remote: the caller has given the frame to its network */
-    struct gr_frame *frame; /* in, and remote ones: mine */
+    int used;               /* remote: the caller has given the slab to its network */
+    struct gr_slab *slab; /* in, and remote ones: mine */
     void *base;             /* out: theirs, mapped */
     struct gr_offer offer;  /* in: to be sent; out: to be received into */
 };
@@ -130,18 +130,18 @@ struct gr_join {
     int way;
     int root, nin, nout;
     int near_in, near_out; /* so many of them, the first, share memory with this rank; the others are remote */
-    struct gr_wire *in;  /* of frames of mine: incoming links, readers of my board */
-    struct gr_wire *out; /* of frames of others: outgoing links, boards that I read; remote: of mine, too */
+    struct gr_connection *in;  /* of slabs of mine: incoming links, readers of my board */
+    struct gr_connection *out; /* of slabs of others: outgoing links, boards that I read; remote: of mine, too */
     int status; /* 0 or the first error of this rank */
 };
 
 /*
- * The frame of a remote wire is a FIFO whose other end is the caller's network: one for links in, and for links out, whose
- * bytes in use are in gr_link_fill(), or lie where gr_link_from() says. When the network has left the frame it says so at the
+ * The slab of a remote connection is a FIFO whose other end is the caller's network: one for links in, and for links out, whose
+ * bytes in use are in gr_link_valid_bytes(), or lie where gr_link_from() says. When the network has left the slab it says so at the
  * door `writer`. This is what it
  * is to be given; writes: of a link out.
  */
-struct gr_fifo gr_wire_fifo(const struct gr_bundle *bundle, const struct gr_wire *wire, int writes);
+struct gr_fifo gr_connection_fifo(const struct gr_channel_set *set, const struct gr_connection *connection, int writes);
 
 /* What set-up finds out: a rank's own, then combined over all ranks. */
 struct gr_verdict {
@@ -150,7 +150,7 @@ struct gr_verdict {
 };
 
 /*
- * Find the links that are missing and lease frames for the incoming ones. Returns GR_ERR_NOMEM when not even
+ * Find the links that are missing and lease slabs for the incoming ones. Returns GR_ERR_NOMEM when not even
  * the lists could be made; otherwise 0, with problems in join->status and offers that say so (pid 0).
  */
 int gr_join_begin(struct gr_join *join, struct gr_team *team, struct gr_pool *pool, int way, int root);

@@ -14,7 +14,7 @@
 /* Entries of a side's arrays; what is in place has none. */
 static size_t entries(const struct gr_call *call, bool receive)
 {
-    struct gr_side side = mca_coll_gpuring_side(call, receive);
+    struct gr_buffer_desc side = mca_coll_gpuring_buffer_desc(call, receive);
 
     /* one run, but of all ranks' counts */
     return GR_PARTS_SUM == side.parts || GR_PARTS_OWN == side.parts ? (size_t) ompi_comm_size(call->comm)
@@ -57,7 +57,7 @@ static void copy_arrays(struct gr_call *call, struct pen *pen)
     call->rtypes = copy(pen, call->rtypes, r, sizeof(call->rtypes[0]));
 }
 
-void *mca_coll_gpuring_keep(struct gr_call *call)
+void *mca_coll_gpuring_args_copy(struct gr_call *call)
 {
     struct gr_call as_it_was = *call;
     struct pen pen = {NULL, 0};

@@ -13,7 +13,7 @@ struct gr_call;
  * Put copies in the place of the call's arrays, which the application may free when the call has returned. What is to
  * be freed at the end; NULL: no memory.
  */
-void *mca_coll_gpuring_keep(struct gr_call *call);
+void *mca_coll_gpuring_args_copy(struct gr_call *call);
 
 END_C_DECLS
 

@@ -51,10 +51,10 @@ static int count_others(const struct gr_call *call, bool receive)
     return is_inter(call) ? ompi_comm_remote_size(call->comm) : ompi_comm_size(call->comm);
 }
 
-struct gr_side mca_coll_gpuring_side(const struct gr_call *call, bool receive)
+struct gr_buffer_desc mca_coll_gpuring_buffer_desc(const struct gr_call *call, bool receive)
 {
     const struct gr_call_row *row = &gr_calls[call->id];
-    struct gr_side s = {.call = call, .receive = receive};
+    struct gr_buffer_desc s = {.call = call, .receive = receive};
     const void *base = receive ? call->rbuf : call->sbuf;
 
     s.parts = receive ? row->receive.parts : row->send.parts;
@@ -85,13 +85,13 @@ static size_t own_count(const struct gr_call *call)
     return NULL != call->rcounts ? GR_COUNT_AT(call->rcounts, ompi_comm_rank(call->comm)) : call->rcount;
 }
 
-struct gr_block mca_coll_gpuring_block(const struct gr_side *s, int k)
+struct gr_block_desc mca_coll_gpuring_block_desc(const struct gr_buffer_desc *s, int k)
 {
     const struct gr_call *call = s->call;
     bool of_receive = s->receive || gr_calls[call->id].reduces; /* one type and count for both */
     gr_counts_t counts = s->receive ? call->rcounts : call->scounts, displs = s->receive ? call->displs : call->sdispls;
     const MPI_Aint *offsets = s->receive ? call->roffsets : call->soffsets;
-    struct gr_block b = {
+    struct gr_block_desc b = {
         .at = s->receive ? call->rbuf : (unsigned char *) call->sbuf,
         .count = of_receive ? call->rcount : call->scount,
         .type = of_receive ? call->rtype : call->stype,
@@ -125,7 +125,7 @@ struct gr_block mca_coll_gpuring_block(const struct gr_side *s, int k)
     return b;
 }
 
-bool mca_coll_gpuring_block_span(const struct gr_block *b, ptrdiff_t *low, ptrdiff_t *high)
+bool mca_coll_gpuring_block_span(const struct gr_block_desc *b, ptrdiff_t *low, ptrdiff_t *high)
 {
     ptrdiff_t extent, last;
 
@@ -139,14 +139,14 @@ bool mca_coll_gpuring_block_span(const struct gr_block *b, ptrdiff_t *low, ptrdi
     return true;
 }
 
-const void *mca_coll_gpuring_side_first(const struct gr_side *side)
+const void *mca_coll_gpuring_buffer_first(const struct gr_buffer_desc *side)
 {
-    struct gr_block b;
+    struct gr_block_desc b;
     ptrdiff_t low, high;
     int k;
 
     for (k = 0; k < side->n; k++) {
-        b = mca_coll_gpuring_block(side, k);
+        b = mca_coll_gpuring_block_desc(side, k);
         if (mca_coll_gpuring_block_span(&b, &low, &high)) {
             return b.at + low;
         }
@@ -184,7 +184,7 @@ bool mca_coll_gpuring_reads_block(const struct gr_call *call, int k)
     return GR_CALL_REDUCE_LOCAL == call->id || (gr_calls[call->id].neighbors && has_ends(call->comm));
 }
 
-bool mca_coll_gpuring_writes_block(const struct gr_call *call, int k, struct gr_block *b)
+bool mca_coll_gpuring_writes_block(const struct gr_call *call, int k, struct gr_block_desc *b)
 {
     if (GR_PARTS_OWN == gr_calls[call->id].receive.parts) {
         b->count = own_count(call);
@@ -195,7 +195,7 @@ bool mca_coll_gpuring_writes_block(const struct gr_call *call, int k, struct gr_
     return GR_CALL_EXSCAN != call->id || 0 != ompi_comm_rank(call->comm);
 }
 
-static int find_neighbors(struct ompi_communicator_t *comm, bool receive, struct gr_others *o)
+static int find_neighbors(struct ompi_communicator_t *comm, bool receive, struct gr_peers *o)
 {
     mca_topo_base_module_t *topo = comm->c_topo;
     int in = 0, out = 0, k, rc = mca_topo_base_neighbor_count(comm, &in, &out);
@@ -217,12 +217,12 @@ static int find_neighbors(struct ompi_communicator_t *comm, bool receive, struct
     return rc;
 }
 
-int mca_coll_gpuring_others(const struct gr_side *s, struct gr_others *o)
+int mca_coll_gpuring_peers(const struct gr_buffer_desc *s, struct gr_peers *o)
 {
     struct ompi_communicator_t *comm = s->call->comm;
     int k;
 
-    *o = (struct gr_others) {.n = 0};
+    *o = (struct gr_peers) {.n = 0};
     if (gr_calls[s->call->id].neighbors) {
         return find_neighbors(comm, s->receive, o);
     }

@@ -61,7 +61,7 @@ static size_t fill_counts(struct gr_op *op, size_t unit, size_t *largest)
     return sum;
 }
 
-int mca_coll_gpuring_data_size(struct gr_op *op)
+int mca_coll_gpuring_buffers_size(struct gr_op *op)
 {
     const struct gr_call *call = &op->call;
     const struct gr_call_row *row = &gr_calls[call->id];
@@ -261,7 +261,7 @@ static int find_tmp(struct gr_op *op)
     return bytes > 0 && NULL == op->data.tmp ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
 }
 
-int mca_coll_gpuring_data_begin(struct gr_op *op)
+int mca_coll_gpuring_buffers_begin(struct gr_op *op)
 {
     int rc = find_tmp(op);
 
@@ -309,7 +309,7 @@ static int copy_out(const struct gr_op *op)
     return OMPI_SUCCESS;
 }
 
-int mca_coll_gpuring_data_end(struct gr_op *op)
+int mca_coll_gpuring_buffers_end(struct gr_op *op)
 {
     const struct gr_call *call = &op->call;
     const struct gr_data *data = &op->data;

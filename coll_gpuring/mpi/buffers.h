@@ -25,13 +25,13 @@ struct gr_data {
 };
 
 /* Sizes only, nothing of the buffers: equal on all ranks. OMPI error code. */
-int mca_coll_gpuring_data_size(struct gr_op *op);
+int mca_coll_gpuring_buffers_size(struct gr_op *op);
 
 /* Buffers: pack what has gaps, find scratch. OMPI error code. */
-int mca_coll_gpuring_data_begin(struct gr_op *op);
+int mca_coll_gpuring_buffers_begin(struct gr_op *op);
 
 /* After the last step: unpack, copy. */
-int mca_coll_gpuring_data_end(struct gr_op *op);
+int mca_coll_gpuring_buffers_end(struct gr_op *op);
 
 END_C_DECLS
 

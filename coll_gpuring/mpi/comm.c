@@ -20,24 +20,24 @@ static int decide_now(mca_coll_gpuring_module_t *module, struct ompi_communicato
     int rc;
 
     mca_coll_gpuring_failure_enlist(module, comm);
-    rc = mca_coll_gpuring_peers_decide(module, comm);
+    rc = mca_coll_gpuring_modex_decide(module, comm);
     if (OMPI_SUCCESS == rc && 0 > module->refused) {
         module->torus = mca_coll_gpuring_torus(comm, &module->params, &module->cluster);
-        rc = mca_coll_gpuring_lane_make(module, comm, GR_ORDER_BLOCKING);
+        rc = mca_coll_gpuring_queue_make(module, comm, GR_ORDER_BLOCKING);
         if (OMPI_SUCCESS == rc && NULL != module->remote) {
-            module->lines = mca_coll_gpuring_choose_lines(module);
+            module->agreement_choice = mca_coll_gpuring_choose_agreement(module);
         }
     }
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
     if (0 > module->refused && mca_coll_gpuring_failure_decided(module)) {
-        (void) mca_coll_gpuring_lanes_open(); /* without it a rank that failed waits longer for this one */
+        (void) mca_coll_gpuring_queues_open(); /* without it a rank that failed waits longer for this one */
     }
     atomic_store_explicit(&module->decided, true, memory_order_release);
     if (mca_coll_gpuring_should_log(comm, 1)) {
         opal_output(0, "gpuring: %s, %d ranks: %s", gr_comm_name(comm), ompi_comm_size(comm),
-                    0 > module->refused ? "taken" : mca_coll_gpuring_handover_name(module->refused));
+                    0 > module->refused ? "taken" : mca_coll_gpuring_fallback_name(module->refused));
     }
     return OMPI_SUCCESS;
 }
@@ -61,7 +61,7 @@ int mca_coll_gpuring_refusal(const mca_coll_gpuring_module_t *module, const stru
      * element fits a slot */
     if (!ompi_op_is_intrinsic(call->op) || !ompi_op_is_commute(call->op) ||
         !ompi_datatype_is_predefined(call->rtype)) {
-        return GR_HANDOVER_OP;
+        return GR_FALLBACK_OP;
     }
     return -1;
 }

@@ -12,7 +12,7 @@ BEGIN_C_DECLS
 struct gr_call;
 
 /*
- * Once per communicator: whether it is taken (module->refused), with which parameters, and its lane for blocking calls.
+ * Once per communicator: whether it is taken (module->refused), with which parameters, and its queue for blocking calls.
  * Thread-safe: the first blocking call may come at the same time as a nonblocking one that Open MPI starts out of another
  * thread's opal_progress. Sends nothing. OMPI error code.
  */
@@ -24,7 +24,7 @@ static inline int mca_coll_gpuring_decide(mca_coll_gpuring_module_t *module, str
                                                                         : mca_coll_gpuring_decide_first(module, comm);
 }
 
-/* The module has decided: -1 where the call is one that gpuring does; or why not, an enum gr_handover. */
+/* The module has decided: -1 where the call is one that gpuring does; or why not, an enum gr_fallback_reason. */
 int mca_coll_gpuring_refusal(const mca_coll_gpuring_module_t *module, const struct gr_call *call);
 
 END_C_DECLS

@@ -61,7 +61,7 @@ static int gpuring_register(void)
         rc = mca_coll_gpuring_stats_register();
     }
     if (OMPI_SUCCESS == rc) {
-        rc = mca_coll_gpuring_bring_along();
+        rc = mca_coll_gpuring_selection_complete();
     }
     return rc;
 }
@@ -93,28 +93,28 @@ static int gpuring_open(void)
     add_help_dir();
     mca_coll_gpuring_params_check();
     mca_coll_gpuring_modules_open();
-    return mca_coll_gpuring_peers_publish();
+    return mca_coll_gpuring_modex_publish();
 }
 
 static int gpuring_close(void)
 {
     mca_coll_gpuring_modules_close();
     mca_coll_gpuring_thread_close();
-    mca_coll_gpuring_lanes_close();
-    mca_coll_gpuring_handed_close();
+    mca_coll_gpuring_queues_close();
+    mca_coll_gpuring_fallback_close();
     mca_coll_gpuring_requests_close();
     mca_coll_gpuring_failures_close();
     mca_coll_gpuring_stats_report();
     free(gr_process.report);
     gr_process.report = NULL;
     mca_coll_gpuring_net_close(); /* which may still be in the devices' memory */
-    mca_coll_gpuring_rooms_close();
-    mca_coll_gpuring_copiers_close();
+    mca_coll_gpuring_pinned_close();
+    mca_coll_gpuring_copy_streams_close();
     mca_coll_gpuring_gpus_close();
     mca_coll_gpuring_order_close();
     gr_pool_close(gr_process.pool);
     gr_process.pool = NULL;
-    mca_coll_gpuring_peers_close();
+    mca_coll_gpuring_modex_close();
     OBJ_DESTRUCT(&gr_process.lock);
     return OMPI_SUCCESS;
 }

@@ -3,9 +3,9 @@
  * The path of a call. Which way it goes depends only on what is equal on all ranks: the collective, its form,
  * the signature's bytes and type, the operation, the root, the team's verdicts and parameters.
  *
- *      taken? --> op --> way, set-up if it is the first --> buffers --> lane: blocking     wait for its end
- *         |        |                                                    lane: nonblocking  request
- *         '--------'---> saved collective                               init: own lane, its set-up, request
+ *      taken? --> op --> way, set-up if it is the first --> buffers --> queue: blocking     wait for its end
+ *         |        |                                                    queue: nonblocking  request
+ *         '--------'---> saved collective                               init: own queue, its set-up, request
  */
 #include "mpi/dispatch.h"
 
@@ -49,15 +49,15 @@
 
 #include <stdio.h>
 
-static int hand_over(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form,
+static int fall_back(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form,
                      int reason)
 {
-    mca_coll_gpuring_stats_handover((enum gr_handover) reason);
+    mca_coll_gpuring_stats_fallback((enum gr_fallback_reason) reason);
     if (mca_coll_gpuring_should_log(call->comm, 2)) {
         opal_output(0, "gpuring: %s on %s handed on: %s", gr_calls[call->id].name, gr_comm_name(call->comm),
-                    mca_coll_gpuring_handover_name(reason));
+                    mca_coll_gpuring_fallback_name(reason));
     }
-    return mca_coll_gpuring_hand(module, call, form);
+    return mca_coll_gpuring_fall_back(module, call, form);
 }
 
 /* The op's line is to be exchanged: how, and room for those of the others. OMPI error code. */
@@ -65,19 +65,19 @@ static int post_line(struct gr_op *op)
 {
     int p = ompi_comm_size(op->call.comm);
 
-    if (OMPI_SUCCESS != mca_coll_gpuring_arrivals_room(op, p)) {
+    if (OMPI_SUCCESS != mca_coll_gpuring_agreement_reserve(op, p)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    op->arrives = true;
+    op->agrees = true;
     op->decided = false;
     op->start = mca_coll_gpuring_stats_timed() ? mca_coll_gpuring_now() : 0;
-    op->number_gpu = gr_setup_number(op->lane); /* whether they are needed or not: on all ranks alike */
-    op->number_host = gr_setup_number(op->lane);
+    op->number_gpu = gr_setup_number(op->queue); /* whether they are needed or not: on all ranks alike */
+    op->number_host = gr_setup_number(op->queue);
     op->arrival = (struct gr_mail) {
         .coll = GR_COLL_ALLGATHER,
-        .in = (unsigned char *) &op->line,
-        .out = (unsigned char *) op->lines,
-        .count = op->zero ? sizeof(op->line) : GR_ARRIVAL_SHORT,
+        .in = (unsigned char *) &op->record,
+        .out = (unsigned char *) op->records,
+        .count = op->zero ? sizeof(op->record) : GR_CALL_RECORD_SHORT,
         .displs = op->spots,
         .reducer = {.elem_bytes = 1},
     };
@@ -88,21 +88,21 @@ static int post_line(struct gr_op *op)
  * The op's call and sizes; and its way, or its line where the way depends on everybody's buffers. OMPI error code, or
  * OMPI_ERR_NOT_AVAILABLE: all ranks hand it on.
  */
-static int describe(struct gr_lane *lane, struct gr_op *op, const struct gr_call *call, enum gr_form_kind form,
+static int describe(struct gr_op_queue *queue, struct gr_op *op, const struct gr_call *call, enum gr_form_kind form,
                     bool asks)
 {
-    mca_coll_gpuring_module_t *module = lane->module;
+    mca_coll_gpuring_module_t *module = queue->module;
     bool device;
     int rc;
 
     op->call = *call;
-    op->lane = GR_PERSISTENT == form ? NULL : lane; /* a persistent request's comes later */
+    op->queue = GR_PERSISTENT == form ? NULL : queue; /* a persistent request's comes later */
     op->planned = false;
-    op->arrives = op->device = op->zero = op->devices = false;
+    op->agrees = op->device = op->zero = op->devices = false;
     op->asks = asks;
     op->staged = module->gpu;
     op->fetches = !module->gpu; /* or when all lines are there */
-    rc = mca_coll_gpuring_data_size(op);
+    rc = mca_coll_gpuring_buffers_size(op);
     if (OMPI_SUCCESS == rc && !module->gpu && !gr_is_known_host(module, call)) {
         rc = mca_coll_gpuring_gpu_late(module, call);
     }
@@ -110,30 +110,30 @@ static int describe(struct gr_lane *lane, struct gr_op *op, const struct gr_call
         return rc;
     }
     op->data.request.torus = module->torus;
-    op->seq = ++lane->seq;
+    op->seq = ++queue->seq;
     if (!module->gpu && GR_PERSISTENT != form && op->data.bytes > GR_PACK_LEAST) {
         int unwanted = mca_coll_gpuring_op_unwanted(module, op);
 
         if (unwanted >= 0) {
-            op->handover = (enum gr_handover) unwanted;
+            op->fallback = (enum gr_fallback_reason) unwanted;
             return OMPI_ERR_NOT_AVAILABLE;
         }
     }
     if (module->gpu) {
-        rc = mca_coll_gpuring_look(call, &device);
+        rc = mca_coll_gpuring_classify_buffers(call, &device);
         if (OMPI_SUCCESS != rc) {
             return rc;
         }
         if (op->nonblocking) {
-            mca_coll_gpuring_op_mark(op, lane);
+            mca_coll_gpuring_op_mark(op, queue);
         }
-        op->line = mca_coll_gpuring_arrival(op, &module->params, device);
+        op->record = mca_coll_gpuring_call_record(op, &module->params, device);
         if (GR_PERSISTENT == form) {
-            rc = mca_coll_gpuring_arrivals_exchange(module, op, gr_setup_number(lane));
-        } else if (asks || mca_coll_gpuring_op_arrives(module, op)) {
+            rc = mca_coll_gpuring_agreement_exchange(module, op, gr_setup_number(queue));
+        } else if (asks || mca_coll_gpuring_op_agrees(module, op)) {
             return post_line(op);
         } else if (0 == module->params.value[GR_PARAM_HOST]) {
-            op->handover = GR_HANDOVER_SHORT;
+            op->fallback = GR_FALLBACK_SHORT;
             return OMPI_ERR_NOT_AVAILABLE;
         }
     }
@@ -144,37 +144,37 @@ static int describe(struct gr_lane *lane, struct gr_op *op, const struct gr_call
 }
 
 /* The first call that takes a way sets it up. from: whose numbers the set-ups have. OMPI error code. */
-static int ask(struct gr_lane *from, struct gr_lane *lane, struct gr_op *op)
+static int ask(struct gr_op_queue *from, struct gr_op_queue *queue, struct gr_op *op)
 {
-    int way = op->arrives ? mca_coll_gpuring_arrivals_way(lane) : gr_choice_way(&op->choice);
-    int root = op->arrives ? 0 : op->call.root;
+    int way = op->agrees ? mca_coll_gpuring_agreement_way(queue) : gr_choice_way(&op->choice);
+    int root = op->agrees ? 0 : op->call.root;
     struct gr_setup **next = &op->setup;
 
-    op->lane = lane;
-    if (op->device || GR_LINKS_NONE == gr_team_links(lane->team, way, root)) {
-        op->setup = op->device ? mca_coll_gpuring_setup_new_gpu(lane, op, gr_setup_number(from))
-                               : mca_coll_gpuring_setup_new(lane, way, root, gr_setup_number(from));
+    op->queue = queue;
+    if (op->device || GR_LINKS_NONE == gr_team_links(queue->team, way, root)) {
+        op->setup = op->device ? mca_coll_gpuring_setup_new_gpu(queue, op, gr_setup_number(from))
+                               : mca_coll_gpuring_setup_new(queue, way, root, gr_setup_number(from));
         if (NULL == op->setup) {
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
         next = &op->next_setup;
     }
-    if (mca_coll_gpuring_timing_asks(lane, op)) {
-        *next = mca_coll_gpuring_setup_new(lane, GR_WAY_NOTES, 0, gr_setup_number(from));
+    if (mca_coll_gpuring_timing_asks(queue, op)) {
+        *next = mca_coll_gpuring_setup_new(queue, GR_WAY_NOTES, 0, gr_setup_number(from));
         return NULL == *next ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
     }
     return OMPI_SUCCESS;
 }
 
-/* Everything up to the lane: what it needs, and its buffers unless that is decided later. OMPI error code. */
-static int prepare(struct gr_lane *lane, struct gr_op *op)
+/* Everything up to the queue: what it needs, and its buffers unless that is decided later. OMPI error code. */
+static int prepare(struct gr_op_queue *queue, struct gr_op *op)
 {
-    int rc = ask(lane, lane, op);
+    int rc = ask(queue, queue, op);
 
-    return OMPI_SUCCESS == rc && !op->arrives ? mca_coll_gpuring_op_begin(op) : rc;
+    return OMPI_SUCCESS == rc && !op->agrees ? mca_coll_gpuring_op_begin(op) : rc;
 }
 
-/* The call did not get as far as its lane on this rank, but others may have: they are told. Returns rc. */
+/* The call did not get as far as its queue on this rank, but others may have: they are told. Returns rc. */
 static int failed(mca_coll_gpuring_module_t *module, const struct gr_call *call, int rc)
 {
     char why[sizeof(module->why)];
@@ -189,21 +189,21 @@ static int failed(mca_coll_gpuring_module_t *module, const struct gr_call *call,
 
 static int do_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
 {
-    struct gr_lane *lane = module->lanes[GR_ORDER_BLOCKING];
-    struct gr_op *op = &lane->own;
-    int rc = describe(lane, op, call, form->kind, false);
+    struct gr_op_queue *queue = module->queues[GR_ORDER_BLOCKING];
+    struct gr_op *op = &queue->own;
+    int rc = describe(queue, op, call, form->kind, false);
 
     if (OMPI_SUCCESS == rc && op->data.bytes > 0) {
-        rc = prepare(lane, op);
-        rc = OMPI_SUCCESS == rc ? mca_coll_gpuring_lane_do(lane, op) : rc;
+        rc = prepare(queue, op);
+        rc = OMPI_SUCCESS == rc ? mca_coll_gpuring_queue_do(queue, op) : rc;
     }
-    return OMPI_ERR_NOT_AVAILABLE == rc ? hand_over(module, call, form, (int) op->handover) : failed(module, call, rc);
+    return OMPI_ERR_NOT_AVAILABLE == rc ? fall_back(module, call, form, (int) op->fallback) : failed(module, call, rc);
 }
 
 static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
 {
-    struct gr_lane *lane = mca_coll_gpuring_lane_of(module, call->comm, GR_ORDER_NONBLOCKING);
-    mca_coll_gpuring_request_t *request = NULL == lane ? NULL : mca_coll_gpuring_request_get(call->comm, false);
+    struct gr_op_queue *queue = mca_coll_gpuring_queue_of(module, call->comm, GR_ORDER_NONBLOCKING);
+    mca_coll_gpuring_request_t *request = NULL == queue ? NULL : mca_coll_gpuring_request_get(call->comm, false);
     struct gr_op *op;
     int rc;
 
@@ -211,16 +211,16 @@ static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_cal
         return failed(module, call, OMPI_ERR_OUT_OF_RESOURCE);
     }
     op = &request->op;
-    rc = describe(lane, op, call, form->kind, false);
+    rc = describe(queue, op, call, form->kind, false);
     if (OMPI_ERR_NOT_AVAILABLE == rc) {
         mca_coll_gpuring_request_put(request);
-        return hand_over(module, call, form, (int) op->handover);
+        return fall_back(module, call, form, (int) op->fallback);
     }
     if (OMPI_SUCCESS == rc && op->data.bytes > 0) {
-        rc = prepare(lane, op);
+        rc = prepare(queue, op);
         if (OMPI_SUCCESS == rc) {
             mca_coll_gpuring_thread_need(op->device || op->staged);
-            mca_coll_gpuring_lane_start(&op, 1);
+            mca_coll_gpuring_queue_start(&op, 1);
             *form->request = &request->super.super;
             return OMPI_SUCCESS;
         }
@@ -230,7 +230,7 @@ static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_cal
     return failed(module, call, rc);
 }
 
-/* Requests of all sizes share frames of few sizes: a set with its head is a power of two. */
+/* Requests of all sizes share slabs of few sizes: a set with its head is a power of two. */
 static size_t persistent_box_bytes(size_t post_bytes)
 {
     size_t set = GR_CACHE_LINE;
@@ -241,11 +241,11 @@ static size_t persistent_box_bytes(size_t post_bytes)
     return set - GR_SET_HEAD;
 }
 
-/* Make what the op's way needs in its own lane; all ranks come here together. OMPI error code. */
-static int set_up(mca_coll_gpuring_module_t *module, struct gr_lane *lane, struct gr_op *op)
+/* Make what the op's way needs in its own queue; all ranks come here together. OMPI error code. */
+static int set_up(mca_coll_gpuring_module_t *module, struct gr_op_queue *queue, struct gr_op *op)
 {
     struct gr_waiting waiting = {module, gr_calls[op->call.id].name, op->seq, mca_coll_gpuring_setup_explain, NULL};
-    int rc = ask(module->lanes[GR_ORDER_BLOCKING], lane, op);
+    int rc = ask(module->queues[GR_ORDER_BLOCKING], queue, op);
 
     while (OMPI_SUCCESS == rc && NULL != op->setup) {
         waiting.ctx = op->setup;
@@ -255,7 +255,7 @@ static int set_up(mca_coll_gpuring_module_t *module, struct gr_lane *lane, struc
             op->setup = op->next_setup;
             op->next_setup = NULL;
         }
-        lane->lost = OMPI_SUCCESS != rc; /* messages may be under way into the set-up: what it has stays with it */
+        queue->lost = OMPI_SUCCESS != rc; /* messages may be under way into the set-up: what it has stays with it */
     }
     if (OMPI_SUCCESS != rc) {
         return rc;
@@ -263,31 +263,31 @@ static int set_up(mca_coll_gpuring_module_t *module, struct gr_lane *lane, struc
     return GR_LINKS_THERE == mca_coll_gpuring_op_links(op) ? OMPI_SUCCESS : OMPI_ERR_NOT_AVAILABLE;
 }
 
-/* The lane of a persistent request, with all that its way needs. OMPI error code. */
-static int make_lane(mca_coll_gpuring_module_t *module, struct gr_op *op, struct gr_lane **lane)
+/* The queue of a persistent request, with all that its way needs. OMPI error code. */
+static int make_queue(mca_coll_gpuring_module_t *module, struct gr_op *op, struct gr_op_queue **queue)
 {
     int rc;
 
-    rc = mca_coll_gpuring_lanes_open();
+    rc = mca_coll_gpuring_queues_open();
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    *lane = mca_coll_gpuring_lane_new(module, op->call.comm, GR_SETS_PERSISTENT,
+    *queue = mca_coll_gpuring_queue_new(module, op->call.comm, GR_SETS_PERSISTENT,
                                       persistent_box_bytes(op->data.post_bytes));
-    if (NULL == *lane) {
+    if (NULL == *queue) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    (*lane)->persistent = true;
-    rc = set_up(module, *lane, op);
+    (*queue)->persistent = true;
+    rc = set_up(module, *queue, op);
     if (OMPI_ERR_NOT_AVAILABLE == rc && op->device) {
         op->device = false; /* the host does it, with other links */
         mca_coll_gpuring_op_choose(module, op);
-        rc = set_up(module, *lane, op);
+        rc = set_up(module, *queue, op);
     }
     if (OMPI_SUCCESS == rc) {
         mca_coll_gpuring_op_plan(op);
-    } else if (!(*lane)->lost) {
-        mca_coll_gpuring_lane_free(*lane);
+    } else if (!(*queue)->lost) {
+        mca_coll_gpuring_queue_free(*queue);
     }
     return rc;
 }
@@ -295,15 +295,15 @@ static int make_lane(mca_coll_gpuring_module_t *module, struct gr_op *op, struct
 static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
 {
     mca_coll_gpuring_request_t *request = mca_coll_gpuring_request_get(call->comm, true);
-    struct gr_lane *lane = NULL;
-    int reason = GR_HANDOVER_SETUP, unwanted, rc;
+    struct gr_op_queue *queue = NULL;
+    int reason = GR_FALLBACK_SETUP, unwanted, rc;
 
     if (NULL == request) {
         return failed(module, call, OMPI_ERR_OUT_OF_RESOURCE);
     }
-    rc = describe(module->lanes[GR_ORDER_BLOCKING], &request->op, call, form->kind, false);
+    rc = describe(module->queues[GR_ORDER_BLOCKING], &request->op, call, form->kind, false);
     if (OMPI_SUCCESS == rc) {
-        request->kept = mca_coll_gpuring_keep(&request->op.call);
+        request->kept = mca_coll_gpuring_args_copy(&request->op.call);
         rc = NULL == request->kept ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
     }
     unwanted = OMPI_SUCCESS == rc && request->op.data.bytes > 0 ? mca_coll_gpuring_op_unwanted(module, &request->op) : -1;
@@ -312,24 +312,24 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
         reason = unwanted;
     }
     if (OMPI_SUCCESS == rc && request->op.data.bytes > 0) {
-        rc = make_lane(module, &request->op, &lane);
+        rc = make_queue(module, &request->op, &queue);
     }
     if (OMPI_SUCCESS == rc) {
-        mca_coll_gpuring_request_persist(request, lane);
+        mca_coll_gpuring_request_persist(request, queue);
         *form->request = &request->super.super;
         return OMPI_SUCCESS;
     }
     mca_coll_gpuring_request_put(request);
-    return OMPI_ERR_NOT_AVAILABLE == rc ? hand_over(module, call, form, reason) : failed(module, call, rc);
+    return OMPI_ERR_NOT_AVAILABLE == rc ? fall_back(module, call, form, reason) : failed(module, call, rc);
 }
 
 /*
- * Whether a large call is cut into segments: where some buffer is on a device, which arrival lines say. Before, whether
+ * Whether a large call is cut into segments: where some buffer is on a device, which call records say. Before, whether
  * it is one of those is known to all alike. OMPI error code.
  */
 static int ask_devices(mca_coll_gpuring_module_t *module, const struct gr_call *call, bool *devices)
 {
-    struct gr_lane *lane;
+    struct gr_op_queue *queue;
     struct gr_op *op;
     int rc = mca_coll_gpuring_decide(module, call->comm);
 
@@ -341,28 +341,28 @@ static int ask_devices(mca_coll_gpuring_module_t *module, const struct gr_call *
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    lane = module->lanes[GR_ORDER_BLOCKING];
-    op = &lane->own;
-    rc = describe(lane, op, call, GR_BLOCKING, true);
-    rc = OMPI_SUCCESS == rc ? prepare(lane, op) : rc;
-    rc = OMPI_SUCCESS == rc ? mca_coll_gpuring_lane_do(lane, op) : rc;
+    queue = module->queues[GR_ORDER_BLOCKING];
+    op = &queue->own;
+    rc = describe(queue, op, call, GR_BLOCKING, true);
+    rc = OMPI_SUCCESS == rc ? prepare(queue, op) : rc;
+    rc = OMPI_SUCCESS == rc ? mca_coll_gpuring_queue_do(queue, op) : rc;
     *devices = op->devices;
     return OMPI_ERR_NOT_AVAILABLE == rc ? OMPI_SUCCESS : failed(module, call, rc);
 }
 
 /* The large messages of the call, where all ranks know that they are to look for some. OMPI error code. */
 static int find_pairs(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form,
-                      struct gr_pairs **pairs)
+                      struct gr_p2p_split **pairs)
 {
-    struct gr_lane *lane;
+    struct gr_op_queue *queue;
     int rc = gr_calls[call->id].reduces ? OMPI_SUCCESS : mca_coll_gpuring_decide(module, call->comm);
 
-    if (OMPI_SUCCESS != rc || !mca_coll_gpuring_pairs_fit(module, call)) {
+    if (OMPI_SUCCESS != rc || !mca_coll_gpuring_p2p_split_fits(module, call)) {
         return rc;
     }
-    lane = mca_coll_gpuring_lane_of(module, call->comm,
+    queue = mca_coll_gpuring_queue_of(module, call->comm,
                                     GR_NONBLOCKING == form->kind ? GR_ORDER_NONBLOCKING : GR_ORDER_BLOCKING);
-    return NULL == lane ? OMPI_ERR_OUT_OF_RESOURCE : mca_coll_gpuring_pairs_new(lane, call, pairs);
+    return NULL == queue ? OMPI_ERR_OUT_OF_RESOURCE : mca_coll_gpuring_p2p_split_new(queue, call, pairs);
 }
 
 /* Hand on what gpuring does not take, in segments or with its large messages in pieces where that pays. */
@@ -372,8 +372,8 @@ static int hand_on(mca_coll_gpuring_module_t *module, const struct gr_call *call
     bool device = true;
     int rc = OMPI_SUCCESS;
 
-    if (GR_HANDOVER_STAGED == reason) {
-        rc = mca_coll_gpuring_look(call, &device);
+    if (GR_FALLBACK_STAGED == reason) {
+        rc = mca_coll_gpuring_classify_buffers(call, &device);
         rc = OMPI_SUCCESS == rc ? find_pairs(module, call, form, &handed.pairs) : rc;
     }
     if (OMPI_SUCCESS == rc && mca_coll_gpuring_segments_fit(call, form)) {
@@ -384,17 +384,17 @@ static int hand_on(mca_coll_gpuring_module_t *module, const struct gr_call *call
         return rc;
     }
     if (!device && !handed.cut && NULL == handed.pairs) { /* a collective without kernels and devices: nothing of ours */
-        return mca_coll_gpuring_call_saved(module, call, form);
+        return mca_coll_gpuring_saved_call(module, call, form);
     }
-    return hand_over(module, call, &handed, reason);
+    return fall_back(module, call, &handed, reason);
 }
 
-int mca_coll_gpuring_enter(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
+int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
 {
     int reason, rc;
 
-    if (call->id >= GR_NTAKEN) {
-        return hand_on(module, call, form, GR_HANDOVER_STAGED);
+    if (call->id >= GR_NSUPPORTED) {
+        return hand_on(module, call, form, GR_FALLBACK_STAGED);
     }
     rc = 0 != module->failed ? module->failed : mca_coll_gpuring_decide(module, call->comm);
     if (OMPI_SUCCESS != rc) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The entry points: all collectives that have buffers, each blocking, nonblocking and persistent. They only gather their
- * arguments; what happens to them is the business of mca_coll_gpuring_enter().
+ * arguments; what happens to them is the business of mca_coll_gpuring_dispatch().
  */
 #include "mpi/entry.h"
 
@@ -17,21 +17,21 @@
     {                                                                                                                 \
         struct gr_call call = {.id = ID, .comm = comm, __VA_ARGS__};                                                  \
         struct gr_form form = {.kind = GR_BLOCKING};                                                                  \
-        return mca_coll_gpuring_enter((mca_coll_gpuring_module_t *) module, &call, &form);                            \
+        return mca_coll_gpuring_dispatch((mca_coll_gpuring_module_t *) module, &call, &form);                            \
     }                                                                                                                 \
     static int enter_i##name(parameters, struct ompi_communicator_t *comm, ompi_request_t **request,                  \
                              mca_coll_base_module_t *module)                                                          \
     {                                                                                                                 \
         struct gr_call call = {.id = ID, .comm = comm, __VA_ARGS__};                                                  \
         struct gr_form form = {.kind = GR_NONBLOCKING, .request = request};                                           \
-        return mca_coll_gpuring_enter((mca_coll_gpuring_module_t *) module, &call, &form);                            \
+        return mca_coll_gpuring_dispatch((mca_coll_gpuring_module_t *) module, &call, &form);                            \
     }                                                                                                                 \
     static int enter_##name##_init(parameters, struct ompi_communicator_t *comm, struct ompi_info_t *info,            \
                                    ompi_request_t **request, mca_coll_base_module_t *module)                          \
     {                                                                                                                 \
         struct gr_call call = {.id = ID, .comm = comm, __VA_ARGS__};                                                  \
         struct gr_form form = {.kind = GR_PERSISTENT, .info = info, .request = request};                              \
-        return mca_coll_gpuring_enter((mca_coll_gpuring_module_t *) module, &call, &form);                            \
+        return mca_coll_gpuring_dispatch((mca_coll_gpuring_module_t *) module, &call, &form);                            \
     }
 
 /* Parameters that several have in common, and what they are in the call. */
@@ -92,13 +92,13 @@ static int enter_reduce_local(REDUCED, mca_coll_base_module_t *module)
 {
     struct gr_call call = {.id = GR_CALL_REDUCE_LOCAL, OF_REDUCED};
     struct gr_form form = {.kind = GR_BLOCKING};
-    return mca_coll_gpuring_enter((mca_coll_gpuring_module_t *) module, &call, &form);
+    return mca_coll_gpuring_dispatch((mca_coll_gpuring_module_t *) module, &call, &form);
 }
 
 void mca_coll_gpuring_calls_install(mca_coll_gpuring_module_t *module, bool staged)
 {
 #define INSTALL(name) module->super.coll_##name = enter_##name;
-    GR_FOR_EACH_TAKEN(INSTALL)
+    GR_FOR_EACH_SUPPORTED(INSTALL)
     if (staged) {
         GR_FOR_EACH_STAGED(INSTALL)
     }

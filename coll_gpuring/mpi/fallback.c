@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is handed on: the saved collective does the call, with host memory in the place of device memory. That is a
+ * Calls that are left to the saved collective, with host memory in the place of device memory. That is a
  * local matter: others may have their buffers elsewhere, and see the same messages.
  *
  * A nonblocking or persistent call gets a request of ours around that of the saved collective, whose results are
@@ -28,9 +28,9 @@
 typedef struct gr_handed {
     ompi_coll_base_nbc_request_t super; /* MPI_I... functions keep what they retained there */
     struct gr_stage stage;
-    struct gr_call call;                /* as it was handed on */
+    struct gr_call call;                /* as it was left to the saved collective */
     ompi_request_t *inner;              /* MPI_REQUEST_NULL: pairs are all of it */
-    struct gr_pairs *pairs;             /* large messages, or NULL; */
+    struct gr_p2p_split *pairs;             /* large messages, or NULL; */
     bool paired;                        /* they are through, */
     int rc;                             /* with this MPI error code */
     struct gr_handed *next;             /* in the list of those under way */
@@ -88,7 +88,7 @@ static void handed_destruct(gr_handed_t *h)
     int k;
 
     mca_coll_gpuring_stage_free(&h->stage);
-    mca_coll_gpuring_pairs_free(h->pairs);
+    mca_coll_gpuring_p2p_split_free(h->pairs);
     for (k = 0; k < h->nretained; k++) {
         OBJ_RELEASE(h->retained[k]);
     }
@@ -106,7 +106,7 @@ static void enlist(gr_handed_t *h)
     atomic_fetch_add_explicit(&list.n, 1, memory_order_relaxed);
     if (!list.registered) {
         list.registered = true;
-        (void) opal_progress_register(mca_coll_gpuring_handed_progress);
+        (void) opal_progress_register(mca_coll_gpuring_fallback_progress);
     }
     gr_unlock(&list.lock);
 }
@@ -120,7 +120,7 @@ static bool pairs_are_done(gr_handed_t *h)
     if (h->paired) {
         return true;
     }
-    status = NULL == h->pairs ? GR_DONE : mca_coll_gpuring_pairs_poll(h->pairs, &moved);
+    status = NULL == h->pairs ? GR_DONE : mca_coll_gpuring_p2p_split_poll(h->pairs, &moved);
     if (GR_AGAIN == status) {
         return false;
     }
@@ -165,7 +165,7 @@ static gr_handed_t *take_done(int *rc)
     return NULL;
 }
 
-int mca_coll_gpuring_handed_progress(void)
+int mca_coll_gpuring_fallback_progress(void)
 {
     gr_handed_t *h;
     int ended = 0, rc, out;
@@ -189,10 +189,10 @@ int mca_coll_gpuring_handed_progress(void)
     return ended;
 }
 
-void mca_coll_gpuring_handed_close(void)
+void mca_coll_gpuring_fallback_close(void)
 {
     if (list.registered) {
-        (void) opal_progress_unregister(mca_coll_gpuring_handed_progress);
+        (void) opal_progress_unregister(mca_coll_gpuring_fallback_progress);
         list.registered = false;
     }
 }
@@ -203,7 +203,7 @@ static int start_pairs(gr_handed_t *h)
 {
     h->paired = false;
     h->rc = MPI_SUCCESS;
-    return NULL == h->pairs ? OMPI_SUCCESS : mca_coll_gpuring_pairs_start(h->pairs);
+    return NULL == h->pairs ? OMPI_SUCCESS : mca_coll_gpuring_p2p_split_start(h->pairs);
 }
 
 /* Copy the input again, into the same place: the saved collective knows that by address. */
@@ -215,7 +215,7 @@ static int start_one(gr_handed_t *h)
     if (OMPI_SUCCESS != rc || MPI_REQUEST_NULL == h->inner) {
         return rc;
     }
-    rc = mca_coll_gpuring_look(&h->call, &device);
+    rc = mca_coll_gpuring_classify_buffers(&h->call, &device);
     mca_coll_gpuring_points_set(&h->stage.after, &h->call, NULL);
     rc = OMPI_SUCCESS == rc ? mca_coll_gpuring_stage_in(&h->stage, &h->call, NULL) : rc;
     /* one that has nothing to do is not to be started (MPI_Start knows that, too): it is complete as it is */
@@ -265,7 +265,7 @@ static int hand_blocking(mca_coll_gpuring_module_t *module, const struct gr_call
     rc = form->cut ? mca_coll_gpuring_segments_do(module, stage, call, form)
                    : mca_coll_gpuring_stage_in(stage, &staged, NULL);
     if (OMPI_SUCCESS == rc && !form->cut) {
-        rc = mca_coll_gpuring_call_saved(module, &staged, form);
+        rc = mca_coll_gpuring_saved_call(module, &staged, form);
         out = mca_coll_gpuring_stage_out(stage, &staged, OMPI_SUCCESS == rc);
         rc = OMPI_SUCCESS == rc ? out : rc;
     }
@@ -276,20 +276,20 @@ static int hand_blocking(mca_coll_gpuring_module_t *module, const struct gr_call
 /* The large messages beside what is left of the call. */
 static int hand_blocking_pairs(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
 {
-    const struct gr_call *rest = mca_coll_gpuring_pairs_rest(form->pairs);
-    struct gr_waiting waiting = {module, gr_calls[call->id].name, 0, mca_coll_gpuring_pairs_explain, form->pairs};
+    const struct gr_call *rest = mca_coll_gpuring_p2p_split_rest(form->pairs);
+    struct gr_waiting waiting = {module, gr_calls[call->id].name, 0, mca_coll_gpuring_p2p_split_explain, form->pairs};
     uint64_t moved = 0;
-    int rc = mca_coll_gpuring_pairs_start(form->pairs), status;
+    int rc = mca_coll_gpuring_p2p_split_start(form->pairs), status;
 
     if (OMPI_SUCCESS != rc) {
-        mca_coll_gpuring_pairs_free(form->pairs);
+        mca_coll_gpuring_p2p_split_free(form->pairs);
         return rc;
     }
-    status = mca_coll_gpuring_pairs_poll(form->pairs, &moved);
+    status = mca_coll_gpuring_p2p_split_poll(form->pairs, &moved);
     rc = NULL == rest ? OMPI_SUCCESS : hand_blocking(module, rest, form);
-    status = GR_AGAIN == status ? mca_coll_gpuring_wait(mca_coll_gpuring_pairs_poll, &waiting) : status;
+    status = GR_AGAIN == status ? mca_coll_gpuring_wait(mca_coll_gpuring_p2p_split_poll, &waiting) : status;
     if (OMPI_SUCCESS == status) {
-        mca_coll_gpuring_pairs_free(form->pairs);
+        mca_coll_gpuring_p2p_split_free(form->pairs);
     } /* else messages may be under way: what they need stays */
     return OMPI_SUCCESS == rc ? status : rc;
 }
@@ -303,7 +303,7 @@ static void retain(gr_handed_t *h, opal_object_t *object)
 /* The application may free its handles between starts. OMPI error code. */
 static int retain_handles(gr_handed_t *h, const struct gr_call *call)
 {
-    struct gr_side sides[2] = {mca_coll_gpuring_side(call, false), mca_coll_gpuring_side(call, true)};
+    struct gr_buffer_desc sides[2] = {mca_coll_gpuring_buffer_desc(call, false), mca_coll_gpuring_buffer_desc(call, true)};
     int k, b;
 
     h->retained = calloc((size_t) (sides[0].n + sides[1].n) + 1, sizeof(h->retained[0]));
@@ -313,7 +313,7 @@ static int retain_handles(gr_handed_t *h, const struct gr_call *call)
     for (k = 0; k < 2; k++) {
         /* but for the ...w calls, all blocks have one type */
         for (b = 0; b < (GR_PARTS_W == sides[k].parts || 0 == sides[k].n ? sides[k].n : 1); b++) {
-            retain(h, &mca_coll_gpuring_block(&sides[k], b).type->super.super);
+            retain(h, &mca_coll_gpuring_block_desc(&sides[k], b).type->super.super);
         }
     }
     if (NULL != call->op) {
@@ -339,13 +339,13 @@ static int hand_inner(mca_coll_gpuring_module_t *module, gr_handed_t *h, const s
     struct gr_form inner = *form;
     int rc;
 
-    if (NULL != h->pairs && NULL == mca_coll_gpuring_pairs_rest(h->pairs)) {
+    if (NULL != h->pairs && NULL == mca_coll_gpuring_p2p_split_rest(h->pairs)) {
         return OMPI_SUCCESS;
     }
     inner.request = &h->inner;
     mca_coll_gpuring_points_set(&h->stage.after, &h->call, NULL);
     rc = mca_coll_gpuring_stage_in(&h->stage, &h->call, NULL);
-    return OMPI_SUCCESS == rc ? mca_coll_gpuring_call_saved(module, &h->call, &inner) : rc;
+    return OMPI_SUCCESS == rc ? mca_coll_gpuring_saved_call(module, &h->call, &inner) : rc;
 }
 
 /* Persistent: what is copied in now is not used; it makes the room that all starts use. */
@@ -353,12 +353,12 @@ static int hand_request(mca_coll_gpuring_module_t *module, const struct gr_call 
 {
     bool persistent = GR_PERSISTENT == form->kind;
     gr_handed_t *h = OBJ_NEW(gr_handed_t);
-    const struct gr_call *rest = NULL == form->pairs ? call : mca_coll_gpuring_pairs_rest(form->pairs);
+    const struct gr_call *rest = NULL == form->pairs ? call : mca_coll_gpuring_p2p_split_rest(form->pairs);
     ompi_request_t *r;
     int rc = OMPI_SUCCESS;
 
     if (NULL == h) {
-        mca_coll_gpuring_pairs_free(form->pairs);
+        mca_coll_gpuring_p2p_split_free(form->pairs);
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     r = &h->super.super;
@@ -367,7 +367,7 @@ static int hand_request(mca_coll_gpuring_module_t *module, const struct gr_call 
     h->pairs = form->pairs;
     h->call = NULL == rest ? *call : *rest;
     if (persistent) {
-        h->kept = mca_coll_gpuring_keep(&h->call);
+        h->kept = mca_coll_gpuring_args_copy(&h->call);
         rc = NULL == h->kept ? OMPI_ERR_OUT_OF_RESOURCE : retain_handles(h, call);
     } else {
         rc = start_pairs(h);
@@ -391,20 +391,20 @@ static int hand_request(mca_coll_gpuring_module_t *module, const struct gr_call 
 }
 
 /* Owns form->pairs. */
-int mca_coll_gpuring_hand(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
+int mca_coll_gpuring_fall_back(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
 {
     bool device = false;
-    int rc = mca_coll_gpuring_gpu_loaded() ? mca_coll_gpuring_look(call, &device) : OMPI_SUCCESS;
+    int rc = mca_coll_gpuring_gpu_loaded() ? mca_coll_gpuring_classify_buffers(call, &device) : OMPI_SUCCESS;
 
     if (OMPI_SUCCESS == rc && !device && form->cut) {
         return mca_coll_gpuring_segments_do(module, NULL, call, form);
     }
     if (OMPI_SUCCESS != rc) {
-        mca_coll_gpuring_pairs_free(form->pairs);
+        mca_coll_gpuring_p2p_split_free(form->pairs);
         return rc;
     }
     if (!device && NULL == form->pairs) {
-        return mca_coll_gpuring_call_saved(module, call, form);
+        return mca_coll_gpuring_saved_call(module, call, form);
     }
     if (GR_BLOCKING != form->kind) {
         return hand_request(module, call, form);

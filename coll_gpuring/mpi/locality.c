@@ -16,7 +16,7 @@
  * Which ranks are on other nodes, as the runtime says: it knows alike on all ranks whether there are any, while a
  * transport may reach what it likes. OMPI error code.
  */
-int mca_coll_gpuring_nodes_find(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm)
+int mca_coll_gpuring_locality_find(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm)
 {
     int p = ompi_comm_size(comm), r, n = 0;
 
@@ -40,7 +40,7 @@ int mca_coll_gpuring_nodes_find(mca_coll_gpuring_module_t *module, struct ompi_c
 }
 
 /* FNV-1a of the host's name. Two nodes with one number would be no more than neighbours in rings. */
-uint64_t mca_coll_gpuring_nodes_number(void)
+uint64_t mca_coll_gpuring_locality_number(void)
 {
     uint64_t number = 0xcbf29ce484222325u;
     char name[256] = "", *c;
@@ -52,7 +52,7 @@ uint64_t mca_coll_gpuring_nodes_number(void)
     return number;
 }
 
-int mca_coll_gpuring_nodes_order(mca_coll_gpuring_module_t *module, int p, const uint64_t *nodes)
+int mca_coll_gpuring_locality_order(mca_coll_gpuring_module_t *module, int p, const uint64_t *nodes)
 {
     int k, n = 0;
 

@@ -67,7 +67,7 @@ static bool yields(void)
     return index >= 0 && OPAL_SUCCESS == mca_base_var_get_value(index, &value, NULL, NULL) && NULL != value && *value;
 }
 
-int mca_coll_gpuring_peers_publish(void)
+int mca_coll_gpuring_modex_publish(void)
 {
     struct card card;
     char why[128];
@@ -80,7 +80,7 @@ int mca_coll_gpuring_peers_publish(void)
     card.probe = gr_probe_make();
     card.on = 0 != gr_process.priority && !mca_coll_gpuring_abi_differs(why, sizeof(why));
     card.gpu = mca_coll_gpuring_gpu_possible();
-    card.node = mca_coll_gpuring_nodes_number();
+    card.node = mca_coll_gpuring_locality_number();
     card.rails = mca_coll_gpuring_rails_here();
     card.yields = yields();
     OPAL_MODEX_SEND(rc, GR_MODEX_SCOPE, gr_process.component,
@@ -88,7 +88,7 @@ int mca_coll_gpuring_peers_publish(void)
     return OPAL_SUCCESS == rc ? OMPI_SUCCESS : OMPI_ERROR;
 }
 
-void mca_coll_gpuring_peers_close(void)
+void mca_coll_gpuring_modex_close(void)
 {
     size_t k;
 
@@ -305,7 +305,7 @@ static int find_order(mca_coll_gpuring_module_t *module, int p, struct card *con
         nodes[r] = cards[r]->node;
     }
     if (NULL != nodes) {
-        rc = mca_coll_gpuring_nodes_order(module, p, nodes);
+        rc = mca_coll_gpuring_locality_order(module, p, nodes);
     }
     free(nodes);
     return rc;
@@ -319,14 +319,14 @@ static int gather_cards(struct ompi_communicator_t *comm, struct card **cards, i
     int p = ompi_comm_size(comm), r, off = -1;
 
     if (1 == p || OMPI_COMM_IS_INTER(comm)) {
-        *refused = OMPI_COMM_IS_INTER(comm) ? GR_HANDOVER_INTER : GR_HANDOVER_ALONE;
+        *refused = OMPI_COMM_IS_INTER(comm) ? GR_FALLBACK_INTER : GR_FALLBACK_ALONE;
         return OMPI_SUCCESS;
     }
     for (r = 0; r < p; r++) {
         ompi_proc_t *proc = ompi_comm_peer_lookup(comm, r);
 
         if (proc->super.proc_name.jobid != me->super.proc_name.jobid) {
-            *refused = GR_HANDOVER_JOBS;
+            *refused = GR_FALLBACK_JOBS;
             return OMPI_SUCCESS;
         }
     }
@@ -342,7 +342,7 @@ static int gather_cards(struct ompi_communicator_t *comm, struct card **cards, i
     }
     if (off >= 0) {
         tell_off(comm, cards, off);
-        *refused = GR_HANDOVER_PEERS;
+        *refused = GR_FALLBACK_PEERS;
         return OMPI_SUCCESS;
     }
     /* where another component may have won on some rank, it does the work on all */
@@ -350,7 +350,7 @@ static int gather_cards(struct ompi_communicator_t *comm, struct card **cards, i
         if (cards[r]->params.value[GR_PARAM_PRIORITY] != cards[0]->params.value[GR_PARAM_PRIORITY]) {
             tell_difference(comm, "priority-differs", GR_PARAM_PRIORITY, cards[0]->params.value[GR_PARAM_PRIORITY],
                             cards[r]->params.value[GR_PARAM_PRIORITY], r);
-            *refused = GR_HANDOVER_PEERS;
+            *refused = GR_FALLBACK_PEERS;
             return OMPI_SUCCESS;
         }
     }
@@ -376,7 +376,7 @@ static int find_direct(mca_coll_gpuring_module_t *module, struct ompi_communicat
     return OMPI_SUCCESS;
 }
 
-int mca_coll_gpuring_peers_decide(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm)
+int mca_coll_gpuring_modex_decide(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm)
 {
     struct card **cards = calloc((size_t) ompi_comm_size(comm), sizeof(struct card *));
     int rc;
@@ -388,10 +388,10 @@ int mca_coll_gpuring_peers_decide(mca_coll_gpuring_module_t *module, struct ompi
     module->all_gpu = true;
     rc = gather_cards(comm, cards, &module->refused, module);
     if (OMPI_SUCCESS == rc && 0 > module->refused) {
-        rc = mca_coll_gpuring_nodes_find(module, comm);
+        rc = mca_coll_gpuring_locality_find(module, comm);
     }
     if (OMPI_SUCCESS == rc && 0 > module->refused && NULL != module->remote && !nodes_wanted(comm, cards)) {
-        module->refused = GR_HANDOVER_NODES;
+        module->refused = GR_FALLBACK_NODES;
     }
     if (OMPI_SUCCESS == rc && 0 > module->refused) {
         tell_bad(comm, cards);
@@ -402,7 +402,7 @@ int mca_coll_gpuring_peers_decide(mca_coll_gpuring_module_t *module, struct ompi
     }
     if (OMPI_SUCCESS == rc && 0 > module->refused && NULL != module->remote) {
         module->rails = count_rails(ompi_comm_size(comm), cards, &module->params);
-        mca_coll_gpuring_rails_speak(module, comm);
+        mca_coll_gpuring_rails_log(module, comm);
     }
     free(cards);
     return rc;

@@ -115,9 +115,9 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
     if (OMPI_COMM_IS_INTER(comm)) {
         return OMPI_SUCCESS;
     }
-    /* every call that is taken may have to be handed on, on some rank, so somebody must stand behind each */
+    /* every call that is taken may have to be left to the saved collective, on some rank, so somebody must stand behind each */
 #define LOOK_FOR(name) missing = NULL == missing && NULL == module->saved_##name ? #name : missing;
-    GR_FOR_EACH_TAKEN(LOOK_FOR)
+    GR_FOR_EACH_SUPPORTED(LOOK_FOR)
 #undef LOOK_FOR
     if (NULL == missing) {
         gr_process.world = gr_process.world || &ompi_mpi_comm_world.comm == comm;
@@ -148,7 +148,7 @@ static void module_construct(mca_coll_gpuring_module_t *module)
     module->saved_##name##_module = NULL;
     GR_FOR_EACH_FUNCTION(CLEAR)
 #undef CLEAR
-    memset(module->lanes, 0, sizeof(module->lanes));
+    memset(module->queues, 0, sizeof(module->queues));
     memset(module->nonce, 0, sizeof(module->nonce));
     memset(module->why, 0, sizeof(module->why));
     module->comm = NULL;
@@ -180,8 +180,8 @@ static void module_destruct(mca_coll_gpuring_module_t *module)
     forget_saved(module);
     mca_coll_gpuring_failure_delist(module);
     for (k = 0; k < GR_NORDERS; k++) {
-        device = device || (NULL != module->lanes[k] && NULL != module->lanes[k]->gpu);
-        mca_coll_gpuring_lane_free(module->lanes[k]);
+        device = device || (NULL != module->queues[k] && NULL != module->queues[k]->gpu);
+        mca_coll_gpuring_queue_free(module->queues[k]);
     }
     if (device) {
         mca_coll_gpuring_gpus_trim();

@@ -13,7 +13,7 @@
 
 BEGIN_C_DECLS
 
-struct gr_lane;
+struct gr_op_queue;
 struct gr_stage;
 
 /* The neighbourhood collectives have no types of their own. */
@@ -24,7 +24,7 @@ struct gr_stage;
 /*
  * The orders in which a communicator's calls come. Open MPI starts nonblocking collectives on the application's
  * communicators by itself, out of opal_progress (MPI_Comm_idup), at another moment on each rank. So nothing that a blocking
- * call uses may depend on which nonblocking calls came before it: each order has a lane and numbers of its own. The init of
+ * call uses may depend on which nonblocking calls came before it: each order has a queue and numbers of its own. The init of
  * a persistent call counts as a blocking one.
  */
 enum gr_call_order { GR_ORDER_BLOCKING, GR_ORDER_NONBLOCKING, GR_NORDERS };
@@ -39,8 +39,8 @@ struct gr_comm_key {
 typedef struct mca_coll_gpuring_module {
     mca_coll_base_module_t super;
     GR_FOR_EACH_FUNCTION(GR_SAVED)
-    struct gr_lane *lanes[GR_NORDERS]; /* NULL until the first call of that order */
-    atomic_int making;        /* lock: some thread decides, or makes a lane */
+    struct gr_op_queue *queues[GR_NORDERS]; /* NULL until the first call of that order */
+    atomic_int making;        /* lock: some thread decides, or makes a queue */
     struct ompi_communicator_t *comm; /* NULL until the first call */
     _Atomic uint64_t nonce[GR_NORDERS]; /* that all ranks have agreed on with the first set-up of an order; 0: none yet */
     /* failure.c, failure_messages.c: */
@@ -57,8 +57,8 @@ typedef struct mca_coll_gpuring_module {
     bool gpu, all_gpu;        /* some rank may have buffers on a device; or all may */
     const void *hosts[2];     /* of the last call before the driver was loaded: its send and receive buffer */
     atomic_bool decided;      /* whether the team may be used is known: */
-    int refused;              /* an enum gr_handover, or -1 */
-    _Atomic(struct gr_stage *) stage; /* of blocking calls that are handed on; NULL: none yet, or in use */
+    int refused;              /* an enum gr_fallback_reason, or -1 */
+    _Atomic(struct gr_stage *) stage; /* of blocking calls that are left to the saved collective; NULL: none yet, or in use */
     int32_t *pids;            /* of the ranks; owned */
     unsigned char *remote;    /* which of them are on other nodes; NULL: none is; owned; */
     int *order;               /* and then, their order node by node; owned; */
@@ -66,7 +66,7 @@ typedef struct mca_coll_gpuring_module {
     int nodes, node_ranks;    /* how many there are, and most ranks of one; */
     bool shared;              /* and whether ranks share cores; */
     int rails;                /* and devices that links between them lie on (rails.h); 1: as the network chooses */
-    struct gr_choice lines;   /* and how arrival lines go between them */
+    struct gr_choice agreement_choice;   /* and how call records go between them */
     bool direct;              /* whether this process can read the memory of them all */
 } mca_coll_gpuring_module_t;
 

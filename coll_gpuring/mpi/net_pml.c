@@ -9,8 +9,8 @@
  * Messages of one tag do not overtake each other, so the receives of data need no numbers.
  *
  * Requests are looked at only, in pml_progress(): what completes them is Open MPI's progress, which whoever waits calls
- * anyway. Called from in here it would come back to the lanes, and those to the network that this thread has; so nothing
- * here calls it but the end, and while a thread is in here lanes are not driven (mca_coll_gpuring_pml_inside()).
+ * anyway. Called from in here it would come back to the queues, and those to the network that this thread has; so nothing
+ * here calls it but the end, and while a thread is in here queues are not driven (mca_coll_gpuring_pml_inside()).
  */
 #include "mpi/net_pml.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counters: for tools through MPI_T (calls and bytes per collective, calls per algorithm, hand-overs per
+ * Counters: for tools through MPI_T (calls and bytes per collective, calls per algorithm, fallbacks per
  * reason), and the table that a job can end with.
  */
 #include "mpi/report.h"
@@ -21,36 +21,36 @@
 
 typedef _Atomic unsigned long long counter_t;
 
-static counter_t calls[GR_NTAKEN], bytes[GR_NTAKEN], on_device[GR_NTAKEN], zero_copy[GR_NTAKEN], by_way[GR_NWAYS];
-static counter_t handovers[GR_NHANDOVERS];
+static counter_t calls[GR_NSUPPORTED], bytes[GR_NSUPPORTED], on_device[GR_NSUPPORTED], zero_copy[GR_NSUPPORTED], by_way[GR_NWAYS];
+static counter_t handovers[GR_NFALLBACKS];
 
 /* For the report: sums in nanoseconds and bytes, in host memory and on devices, per collective and algorithm. */
 static struct {
     counter_t calls, bytes, ns, bus_bytes;
-} sums[2][GR_NTAKEN][GR_NWAYS];
+} sums[2][GR_NSUPPORTED][GR_NWAYS];
 
-static const char *const handover_names[GR_NHANDOVERS] = {
-    [GR_HANDOVER_OP] = "operation", [GR_HANDOVER_JOBS] = "jobs",   [GR_HANDOVER_PEERS] = "peers",
-    [GR_HANDOVER_NODES] = "nodes",  [GR_HANDOVER_SETUP] = "setup", [GR_HANDOVER_HOST] = "host",
-    [GR_HANDOVER_ALONE] = "alone",  [GR_HANDOVER_INTER] = "inter", [GR_HANDOVER_STAGED] = "staged",
-    [GR_HANDOVER_SHORT] = "short",  [GR_HANDOVER_LARGE] = "large",
+static const char *const handover_names[GR_NFALLBACKS] = {
+    [GR_FALLBACK_OP] = "operation", [GR_FALLBACK_JOBS] = "jobs",   [GR_FALLBACK_PEERS] = "peers",
+    [GR_FALLBACK_NODES] = "nodes",  [GR_FALLBACK_SETUP] = "setup", [GR_FALLBACK_HOST] = "host",
+    [GR_FALLBACK_ALONE] = "alone",  [GR_FALLBACK_INTER] = "inter", [GR_FALLBACK_STAGED] = "staged",
+    [GR_FALLBACK_SHORT] = "short",  [GR_FALLBACK_LARGE] = "large",
 };
 
-static const char *const handover_help[GR_NHANDOVERS] = {
-    [GR_HANDOVER_OP] = "the operation is user-defined, or not commutative",
-    [GR_HANDOVER_JOBS] = "the communicator spans several jobs",
-    [GR_HANDOVER_PEERS] = "gpuring is absent, off, of another version or priority on some rank",
-    [GR_HANDOVER_NODES] = "the communicator spans several nodes, and coll_gpuring_nodes is 0",
-    [GR_HANDOVER_SETUP] = "there was no shared memory or no network for the links on some rank",
-    [GR_HANDOVER_HOST] = "the buffers are in host memory, and coll_gpuring_host is 0",
-    [GR_HANDOVER_ALONE] = "the communicator has one rank",
-    [GR_HANDOVER_INTER] = "it is an intercommunicator",
-    [GR_HANDOVER_STAGED] = "a collective without kernels, with buffers on a device",
-    [GR_HANDOVER_SHORT] = "it is too short to ask all nodes where its buffers are, and coll_gpuring_host is 0",
-    [GR_HANDOVER_LARGE] = "it moves more than coll_gpuring_pack_mib",
+static const char *const handover_help[GR_NFALLBACKS] = {
+    [GR_FALLBACK_OP] = "the operation is user-defined, or not commutative",
+    [GR_FALLBACK_JOBS] = "the communicator spans several jobs",
+    [GR_FALLBACK_PEERS] = "gpuring is absent, off, of another version or priority on some rank",
+    [GR_FALLBACK_NODES] = "the communicator spans several nodes, and coll_gpuring_nodes is 0",
+    [GR_FALLBACK_SETUP] = "there was no shared memory or no network for the links on some rank",
+    [GR_FALLBACK_HOST] = "the buffers are in host memory, and coll_gpuring_host is 0",
+    [GR_FALLBACK_ALONE] = "the communicator has one rank",
+    [GR_FALLBACK_INTER] = "it is an intercommunicator",
+    [GR_FALLBACK_STAGED] = "a collective without kernels, with buffers on a device",
+    [GR_FALLBACK_SHORT] = "it is too short to ask all nodes where its buffers are, and coll_gpuring_host is 0",
+    [GR_FALLBACK_LARGE] = "it moves more than coll_gpuring_pack_mib",
 };
 
-const char *mca_coll_gpuring_handover_name(int reason)
+const char *mca_coll_gpuring_fallback_name(int reason)
 {
     return handover_help[reason];
 }
@@ -74,7 +74,7 @@ int mca_coll_gpuring_stats_register(void)
 {
     int k, rc = OMPI_SUCCESS;
 
-    for (k = 0; k < GR_NTAKEN && OMPI_SUCCESS == rc; k++) {
+    for (k = 0; k < GR_NSUPPORTED && OMPI_SUCCESS == rc; k++) {
         rc = add_counter("calls", gr_calls[k].name, "Calls that gpuring did itself:", &calls[k]);
         if (OMPI_SUCCESS == rc) {
             rc = add_counter("bytes", gr_calls[k].name, "Bytes (S) of the calls that gpuring did itself:", &bytes[k]);
@@ -92,7 +92,7 @@ int mca_coll_gpuring_stats_register(void)
     for (k = 0; k < GR_NWAYS && OMPI_SUCCESS == rc; k++) {
         rc = add_counter("algorithm", gr_way_name(k), "Calls done with the algorithm", &by_way[k]);
     }
-    for (k = 0; k < GR_NHANDOVERS && OMPI_SUCCESS == rc; k++) {
+    for (k = 0; k < GR_NFALLBACKS && OMPI_SUCCESS == rc; k++) {
         rc = add_counter("handover", handover_names[k], "Calls handed to the saved collective, reason:",
                          &handovers[k]);
     }
@@ -155,7 +155,7 @@ void mca_coll_gpuring_stats_zero_copy(enum gr_call_id id)
     add(&zero_copy[id], 1);
 }
 
-void mca_coll_gpuring_stats_handover(enum gr_handover reason)
+void mca_coll_gpuring_stats_fallback(enum gr_fallback_reason reason)
 {
     add(&handovers[reason], 1);
 }
@@ -184,7 +184,7 @@ static const char *report_rows(FILE *f, bool json)
     int device, id, way;
 
     for (device = 0; device < 2; device++) {
-        for (id = 0; id < GR_NTAKEN; id++) {
+        for (id = 0; id < GR_NSUPPORTED; id++) {
             for (way = 0; way < GR_NWAYS; way++) {
                 comma = report_row(f, json, comma, device, id, way) && json ? "," : comma;
             }

@@ -54,9 +54,9 @@ static int request_start(size_t count, ompi_request_t **handles)
         if (0 == request->op.data.bytes) {
             continue; /* nothing to do: it stays complete */
         }
-        one = request->op.staged ? mca_coll_gpuring_look(&request->op.call, &device) : OMPI_SUCCESS;
+        one = request->op.staged ? mca_coll_gpuring_classify_buffers(&request->op.call, &device) : OMPI_SUCCESS;
         if (request->op.staged) {
-            mca_coll_gpuring_op_mark(&request->op, request->lane);
+            mca_coll_gpuring_op_mark(&request->op, request->queue);
         }
         one = OMPI_SUCCESS == one ? mca_coll_gpuring_op_begin(&request->op) : one;
         if (OMPI_SUCCESS != one) {
@@ -68,11 +68,11 @@ static int request_start(size_t count, ompi_request_t **handles)
         mca_coll_gpuring_thread_need(request->op.device);
         ops[n++] = &request->op;
         if (sizeof(ops) / sizeof(ops[0]) == n) {
-            mca_coll_gpuring_lane_start(ops, n);
+            mca_coll_gpuring_queue_start(ops, n);
             n = 0;
         }
     }
-    mca_coll_gpuring_lane_start(ops, n);
+    mca_coll_gpuring_queue_start(ops, n);
     return rc;
 }
 
@@ -85,7 +85,7 @@ static void request_construct(mca_coll_gpuring_request_t *request)
     r->req_free = request_free;
     r->req_cancel = NULL;
     mca_coll_gpuring_op_init(&request->op);
-    request->lane = NULL;
+    request->queue = NULL;
     request->types[0] = request->types[1] = NULL;
     request->kept = NULL;
 }
@@ -127,9 +127,9 @@ mca_coll_gpuring_request_t *mca_coll_gpuring_request_get(struct ompi_communicato
     r->req_status = ompi_status_empty;
     r->req_state = persistent ? OMPI_REQUEST_INACTIVE : OMPI_REQUEST_ACTIVE;
     request->op.nonblocking = true;
-    request->op.device = request->op.arrives = request->op.in_pieces = false;
+    request->op.device = request->op.agrees = request->op.in_pieces = false;
     request->op.request = r;
-    request->op.lane = NULL;
+    request->op.queue = NULL;
     request->op.setup = NULL;
     OBJ_RETAIN(comm);
     return request;
@@ -140,9 +140,9 @@ void mca_coll_gpuring_request_put(mca_coll_gpuring_request_t *request)
     struct ompi_communicator_t *comm = request->super.super.req_mpi_object.comm;
     int k;
 
-    if (NULL != request->lane) {
-        mca_coll_gpuring_lane_free(request->lane);
-        request->lane = NULL;
+    if (NULL != request->queue) {
+        mca_coll_gpuring_queue_free(request->queue);
+        request->queue = NULL;
     }
     for (k = 0; k < 2; k++) {
         if (NULL != request->types[k]) {
@@ -157,14 +157,14 @@ void mca_coll_gpuring_request_put(mca_coll_gpuring_request_t *request)
     request->next_unused = unused.first;
     unused.first = request;
     gr_unlock(&unused.lock);
-    OBJ_RELEASE(comm); /* may be the last that keeps it, and with it the lane */
+    OBJ_RELEASE(comm); /* may be the last that keeps it, and with it the queue */
 }
 
-void mca_coll_gpuring_request_persist(mca_coll_gpuring_request_t *request, struct gr_lane *lane)
+void mca_coll_gpuring_request_persist(mca_coll_gpuring_request_t *request, struct gr_op_queue *queue)
 {
     const struct gr_call *call = &request->op.call;
 
-    request->lane = lane;
+    request->queue = queue;
     /* the application may free its handles between starts; operations are MPI's own */
     request->types[0] = MPI_IN_PLACE == call->sbuf ? NULL : call->stype;
     request->types[1] = call->rtype;

@@ -17,7 +17,7 @@
                                       m->saved_##name##_init_module);                                                 \
     }
 
-int mca_coll_gpuring_call_saved(mca_coll_gpuring_module_t *m, const struct gr_call *c, const struct gr_form *form)
+int mca_coll_gpuring_saved_call(mca_coll_gpuring_module_t *m, const struct gr_call *c, const struct gr_form *form)
 {
     gr_count_t scount = (gr_count_t) c->scount, rcount = (gr_count_t) c->rcount;
 

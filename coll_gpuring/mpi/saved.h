@@ -13,7 +13,7 @@ struct gr_call;
 struct gr_form;
 
 /* Call the saved function of that form with the collective's own arguments. OMPI error code. */
-int mca_coll_gpuring_call_saved(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+int mca_coll_gpuring_saved_call(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                                 const struct gr_form *form);
 
 END_C_DECLS

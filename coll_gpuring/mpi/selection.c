@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* basic and libnbc are needed; the others make what is handed on as good as without gpuring. */
+/* basic and libnbc are needed; the others make what is left to the saved collective as good as without gpuring. */
 static const char *const companions[] = {"basic", "libnbc", "self", "inter", "tuned", NULL};
 
 static bool is_loaded(const char *name)
@@ -73,7 +73,7 @@ static void register_after(opal_list_item_t *last)
     }
 }
 
-int mca_coll_gpuring_bring_along(void)
+int mca_coll_gpuring_selection_complete(void)
 {
     mca_base_framework_t *framework = &ompi_coll_base_framework;
     const char *selection = framework->framework_selection;

@@ -8,7 +8,7 @@
 BEGIN_C_DECLS
 
 /* Make a selection of gpuring alone work; see selection.c. */
-int mca_coll_gpuring_bring_along(void);
+int mca_coll_gpuring_selection_complete(void);
 
 END_C_DECLS
 

@@ -301,12 +301,12 @@ void gr_net_go_on(struct gr_net_link *l)
 
 /* ---- what comes in ---- */
 
-void *gr_net_place(void *ctx, const struct gr_net_head *head, size_t bytes, int *on_gpu)
+void *gr_net_get_recv_buffer(void *ctx, const struct gr_net_head *head, size_t bytes, int *on_gpu)
 {
     struct gr_net_link *l = gr_net_find(ctx, head->link);
     struct gr_net_head credit = {.link = head->back, .seq = head->read, .kind = GR_NET_CREDIT};
 
-    gr_net_noted(ctx, &credit);
+    gr_net_on_control(ctx, &credit);
     if (NULL == l || GR_NET_IN != l->side || l->closing || 0 != l->status) {
         return NULL;
     }
@@ -346,7 +346,7 @@ static int is_flushed(struct gr_net_link *l)
     return 0;
 }
 
-void gr_net_placed(void *ctx, const struct gr_net_head *head, int status)
+void gr_net_recv_done(void *ctx, const struct gr_net_head *head, int status)
 {
     struct gr_net_link *l = gr_net_find(ctx, head->link); /* it is there: it waits for this */
 
@@ -373,7 +373,7 @@ void gr_net_placed(void *ctx, const struct gr_net_head *head, int status)
     }
 }
 
-void gr_net_noted(void *ctx, const struct gr_net_head *head)
+void gr_net_on_control(void *ctx, const struct gr_net_head *head)
 {
     struct gr_net_link *l = gr_net_find(ctx, head->link);
 

@@ -33,7 +33,7 @@ int gr_net_open(struct gr_net **out, const struct gr_transport *transport, const
         return GR_ERR_NOMEM;
     }
     net->transport = transport;
-    net->up = (struct gr_transport_up) {net, gr_net_place, gr_net_placed, gr_net_noted, gr_net_sent, lost};
+    net->up = (struct gr_transport_up) {net, gr_net_get_recv_buffer, gr_net_recv_done, gr_net_on_control, gr_net_sent, lost};
     atomic_flag_clear(&net->busy);
     rc = transport->open(&net->end, &net->up, device, why, size);
     if (0 != rc) {

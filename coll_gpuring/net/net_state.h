@@ -93,9 +93,9 @@ void gr_net_go_on(struct gr_net_link *l);
 void gr_net_leave(struct gr_net_link *l);
 
 /* For the transport. */
-void *gr_net_place(void *ctx, const struct gr_net_head *head, size_t bytes, int *on_gpu);
-void gr_net_placed(void *ctx, const struct gr_net_head *head, int status);
-void gr_net_noted(void *ctx, const struct gr_net_head *head);
+void *gr_net_get_recv_buffer(void *ctx, const struct gr_net_head *head, size_t bytes, int *on_gpu);
+void gr_net_recv_done(void *ctx, const struct gr_net_head *head, int status);
+void gr_net_on_control(void *ctx, const struct gr_net_head *head);
 void gr_net_sent(void *ctx, struct gr_net_message *message, int status);
 
 #endif

@@ -103,7 +103,7 @@ int gr_algo_is_flat(enum gr_algo algo)
     return 0 != (algos[algo].traits & FLAT);
 }
 
-int gr_algo_is_along(enum gr_algo algo)
+int gr_algo_is_torus(enum gr_algo algo)
 {
     return 0 != (algos[algo].traits & ALONG);
 }
@@ -118,12 +118,12 @@ int gr_algo_may_fetch(enum gr_algo algo)
     return 0 == (algos[algo].traits & (HASTY | PACKED));
 }
 
-int gr_algo_is_hasty(enum gr_algo algo)
+int gr_algo_overwrites_sent(enum gr_algo algo)
 {
     return 0 != (algos[algo].traits & HASTY);
 }
 
-int gr_algo_has_table(enum gr_algo algo)
+int gr_algo_is_precomputed(enum gr_algo algo)
 {
     return 0 != (algos[algo].traits & TABLED);
 }
@@ -156,7 +156,7 @@ int gr_sched_check(const struct gr_sched *s)
         s->pos >= s->p || s->root < 0 || s->root >= s->p) {
         return -1;
     }
-    if (gr_algo_is_along(s->algo) && (NULL != s->order || s->channel < 0)) {
+    if (gr_algo_is_torus(s->algo) && (NULL != s->order || s->channel < 0)) {
         return -1;
     }
     return GR_PIPE == gr_algo_layout(s->algo, s->coll) && s->nchunks < 1 ? -1 : 0;
@@ -220,7 +220,7 @@ void gr_sched_peers(const struct gr_sched *s, int *in, int *nin, int *out, int *
         memcpy(out, in, (size_t) n * sizeof(*out));
         break;
     default:
-        if (gr_algo_is_along(s->algo)) {
+        if (gr_algo_is_torus(s->algo)) {
             peers_of_steps(s, in, nin, out, nout);
             return;
         }

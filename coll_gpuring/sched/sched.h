@@ -56,7 +56,7 @@ enum { GR_WAY_MAILBOX = GR_NALGOS, GR_NWAYS };
  * No ways of a call: what a call exchanges before it takes one, the notes of step timing, and (GR_WAY_SMALL + an algorithm)
  * the small messages of an algorithm. They need frames of their own, made like a way's.
  */
-enum { GR_WAY_ARRIVALS = GR_NWAYS, GR_WAY_NOTES, GR_WAY_SMALL, GR_NWAYS_MADE = GR_WAY_SMALL + GR_NALGOS };
+enum { GR_WAY_AGREEMENT = GR_NWAYS, GR_WAY_NOTES, GR_WAY_SMALL, GR_NWAYS_MADE = GR_WAY_SMALL + GR_NALGOS };
 
 /* The algorithm of a way that is one, be it for small messages. */
 static inline enum gr_algo gr_way_algo(int way)
@@ -98,7 +98,7 @@ int gr_algo_fits(enum gr_algo algo, int p, const struct gr_torus *torus);
 
 /* Whether algo needs a link to everybody; whether it runs along a torus; whether each root needs links of its own. */
 int gr_algo_is_flat(enum gr_algo algo);
-int gr_algo_is_along(enum gr_algo algo);
+int gr_algo_is_torus(enum gr_algo algo);
 int gr_algo_is_rooted(enum gr_algo algo);
 
 /*
@@ -108,13 +108,13 @@ int gr_algo_is_rooted(enum gr_algo algo);
 int gr_algo_may_fetch(enum gr_algo algo);
 
 /* Whether, in place or in scratch, it overwrites what it has sent while others may not have taken it yet. */
-int gr_algo_is_hasty(enum gr_algo algo);
+int gr_algo_overwrites_sent(enum gr_algo algo);
 
 /* Whether some step of coll uses GR_TMP, which then is as long as the vector. */
 int gr_algo_has_scratch(enum gr_algo algo, enum gr_coll coll);
 
 /* Whether kernels read its steps from a table that the host writes (exec/gpu/step_tables.h), instead of computing them. */
-int gr_algo_has_table(enum gr_algo algo);
+int gr_algo_is_precomputed(enum gr_algo algo);
 
 /*
  * GR_PIPE: chunks that a slice has at most, and then a power of two; 0: all chunks are those of one slice. Flat

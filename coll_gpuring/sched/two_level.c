@@ -29,7 +29,7 @@
 /* ---- who is above and below ---- */
 
 struct kin {
-    struct gr_seat seat;
+    struct gr_node_position seat;
     int parent;          /* position; -1: there is none above me */
     int depth;           /* ranks above me */
     int nothers, nnodes; /* below me: the others of my node; leaders */
@@ -37,7 +37,7 @@ struct kin {
 };
 
 /* Nodes are counted from the root's on. */
-static int node_number(const struct gr_sched *s, const struct gr_seat *seat)
+static int node_number(const struct gr_sched *s, const struct gr_node_position *seat)
 {
     return gr_wrap(seat->node - s->root / seat->ranks, seat->nodes);
 }
@@ -100,12 +100,12 @@ static int below(const struct gr_sched *s, const struct kin *k, int n)
 /* ---- ticks ---- */
 
 /* Most ranks that are above one; ticks that each of them is given, one for each fan. */
-static uint32_t most_depth(const struct gr_sched *s, const struct gr_seat *seat)
+static uint32_t most_depth(const struct gr_sched *s, const struct gr_node_position *seat)
 {
     return 1 + (GR_COLL_ALLREDUCE == s->coll ? 1 : (uint32_t) (seat->rounds + (seat->nodes > 1 << seat->rounds)));
 }
 
-static uint32_t ticks_of_rank(const struct gr_sched *s, const struct gr_seat *seat)
+static uint32_t ticks_of_rank(const struct gr_sched *s, const struct gr_node_position *seat)
 {
     int fans = gr_fans(seat->ranks - 1 + (int) most_depth(s, seat) - 1);
 
@@ -118,7 +118,7 @@ static uint32_t tick_up(const struct gr_sched *s, const struct kin *k, int f)
     return (most_depth(s, &k->seat) - (uint32_t) k->depth) * ticks_of_rank(s, &k->seat) + (uint32_t) f;
 }
 
-static uint32_t tick_doubling(const struct gr_sched *s, const struct gr_seat *seat, int round)
+static uint32_t tick_doubling(const struct gr_sched *s, const struct gr_node_position *seat, int round)
 {
     return (most_depth(s, seat) + 1) * ticks_of_rank(s, seat) + (uint32_t) round;
 }
@@ -130,7 +130,7 @@ static uint32_t tick_down(const struct gr_sched *s, const struct kin *k, int f)
     return begin + (uint32_t) k->depth * ticks_of_rank(s, &k->seat) + (uint32_t) f;
 }
 
-static uint32_t ticks(const struct gr_sched *s, const struct gr_seat *seat)
+static uint32_t ticks(const struct gr_sched *s, const struct gr_node_position *seat)
 {
     return 2 * tick_doubling(s, seat, seat->rounds);
 }
@@ -219,7 +219,7 @@ static int sums_len(const struct kin *k)
 /* Leaders with a place in the doubling: each sum goes to the partner of the next round, the last one is the result. */
 static void top_step(const struct gr_sched *s, const struct kin *k, int i, struct gr_step *t)
 {
-    const struct gr_seat *seat = &k->seat;
+    const struct gr_node_position *seat = &k->seat;
     int sums = sums_len(k), round = i - (sums - seat->rounds); /* that comes in */
 
     if (i >= sums) {

@@ -19,7 +19,7 @@
 #include "sched/algos.h"
 
 /* Where a rank sits. */
-struct gr_seat {
+struct gr_node_position {
     int ranks, nodes;  /* of a node; altogether */
     int local, node;   /* mine; */
     int leader;        /* the number of leaders inside their nodes */
@@ -28,14 +28,14 @@ struct gr_seat {
     int extra;         /* of my place: the node that folds into it, or -1 */
 };
 
-struct gr_seat gr_seat_of(const struct gr_sched *s);
+struct gr_node_position gr_seat_of(const struct gr_sched *s);
 
 /* The position of a node's leader; of the n-th other rank of my node, n = 0 .. ranks - 2, the leader being me. */
-int gr_seat_leader(const struct gr_seat *seat, int node);
-int gr_seat_other(const struct gr_seat *seat, int n);
+int gr_seat_leader(const struct gr_node_position *seat, int node);
+int gr_seat_other(const struct gr_node_position *seat, int n);
 
 /* The node at a place; behind the last one: the number of nodes. */
-int gr_seat_node_at(const struct gr_seat *seat, int place);
+int gr_seat_node_at(const struct gr_node_position *seat, int place);
 
 /* Steps of up to GR_FAN links each. */
 static inline int gr_fans(int links)

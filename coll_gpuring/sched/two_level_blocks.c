@@ -19,7 +19,7 @@
 #include "sched/two_level.h"
 
 /* The blocks of the nodes from `first` to before `end`. */
-static void set_run(const struct gr_seat *seat, int first, int end, struct gr_step *t)
+static void set_run(const struct gr_node_position *seat, int first, int end, struct gr_step *t)
 {
     t->first = (uint32_t) (first * seat->ranks);
     t->stride = 1;
@@ -27,14 +27,14 @@ static void set_run(const struct gr_seat *seat, int first, int end, struct gr_st
 }
 
 /* Those of the 2^j places that mine is among; of the next such, which the partner of round j is among. */
-static void set_group(const struct gr_seat *seat, int j, int others, struct gr_step *t)
+static void set_group(const struct gr_node_position *seat, int j, int others, struct gr_step *t)
 {
     int first = (seat->place >> j ^ others) << j;
 
     set_run(seat, gr_seat_node_at(seat, first), gr_seat_node_at(seat, first + (1 << j)), t);
 }
 
-static int partner(const struct gr_seat *seat, int j)
+static int partner(const struct gr_node_position *seat, int j)
 {
     return gr_seat_leader(seat, gr_seat_node_at(seat, seat->place ^ 1 << j));
 }
@@ -55,7 +55,7 @@ static void take_from(const struct gr_sched *s, struct gr_step *t, int bits, int
 /* ---- allgather ---- */
 
 /* My block, then those of my node. */
-static void gather(const struct gr_sched *s, const struct gr_seat *seat, int i, struct gr_step *t)
+static void gather(const struct gr_sched *s, const struct gr_node_position *seat, int i, struct gr_step *t)
 {
     t->tick = (uint32_t) i;
     if (0 == i) {
@@ -68,7 +68,7 @@ static void gather(const struct gr_sched *s, const struct gr_seat *seat, int i, 
 }
 
 /* A node without a place gives its blocks. */
-static void fold_blocks(const struct gr_sched *s, const struct gr_seat *seat, struct gr_step *t)
+static void fold_blocks(const struct gr_sched *s, const struct gr_node_position *seat, struct gr_step *t)
 {
     if (seat->folded) {
         set_run(seat, seat->node, seat->node + 1, t);
@@ -81,7 +81,7 @@ static void fold_blocks(const struct gr_sched *s, const struct gr_seat *seat, st
 }
 
 /* Send what I have, then take as much. */
-static void double_blocks(const struct gr_sched *s, const struct gr_seat *seat, int j, int receives, struct gr_step *t)
+static void double_blocks(const struct gr_sched *s, const struct gr_node_position *seat, int j, int receives, struct gr_step *t)
 {
     if (seat->folded) {
         return;
@@ -96,7 +96,7 @@ static void double_blocks(const struct gr_sched *s, const struct gr_seat *seat, 
 }
 
 /* What lies before, or behind, the blocks of a node without a place, which it has. */
-static void unfold_blocks(const struct gr_sched *s, const struct gr_seat *seat, int behind, struct gr_step *t)
+static void unfold_blocks(const struct gr_sched *s, const struct gr_node_position *seat, int behind, struct gr_step *t)
 {
     int node = seat->folded ? seat->node : seat->extra, first = behind ? node + 1 : 0, end = behind ? seat->nodes : node;
 
@@ -114,7 +114,7 @@ static void unfold_blocks(const struct gr_sched *s, const struct gr_seat *seat, 
 }
 
 /* All blocks, to fan f of the others of my node. */
-static void spread_blocks(const struct gr_sched *s, const struct gr_seat *seat, int f, struct gr_step *t)
+static void spread_blocks(const struct gr_sched *s, const struct gr_node_position *seat, int f, struct gr_step *t)
 {
     int n;
 
@@ -128,7 +128,7 @@ static void spread_blocks(const struct gr_sched *s, const struct gr_seat *seat, 
 }
 
 /* Ticks at which the parts of a leader's steps begin; each part's messages are taken a tick later. */
-static struct gr_step allgather_leader(const struct gr_sched *s, const struct gr_seat *seat, int i)
+static struct gr_step allgather_leader(const struct gr_sched *s, const struct gr_node_position *seat, int i)
 {
     struct gr_step t = gr_step_make(0, GR_OUT, GR_OUT, 0, (uint32_t) seat->ranks);
 
@@ -159,7 +159,7 @@ static struct gr_step allgather_leader(const struct gr_sched *s, const struct gr
     return t;
 }
 
-static struct gr_step allgather_other(const struct gr_sched *s, const struct gr_seat *seat, int i)
+static struct gr_step allgather_other(const struct gr_sched *s, const struct gr_node_position *seat, int i)
 {
     struct gr_step t = gr_step_make(0, GR_IN, GR_OUT, (uint32_t) s->pos, 0);
 
@@ -177,19 +177,19 @@ static struct gr_step allgather_other(const struct gr_sched *s, const struct gr_
 /* ---- reduce_scatter ---- */
 
 /* Fans of those who send all they have to a leader at most, one being folded. */
-static int sum_fans(const struct gr_seat *seat)
+static int sum_fans(const struct gr_node_position *seat)
 {
     return gr_fans(seat->ranks);
 }
 
 /* How many they are. */
-static int count_sources(const struct gr_seat *seat)
+static int count_sources(const struct gr_node_position *seat)
 {
     return seat->ranks - 1 + (seat->extra >= 0);
 }
 
 /* Sum what fan f of them sends. */
-static void sum_fan(const struct gr_sched *s, const struct gr_seat *seat, int f, struct gr_step *t)
+static void sum_fan(const struct gr_sched *s, const struct gr_node_position *seat, int f, struct gr_step *t)
 {
     int n;
 
@@ -206,7 +206,7 @@ static void sum_fan(const struct gr_sched *s, const struct gr_seat *seat, int f,
 }
 
 /* A node without a place gives all it has. */
-static void fold_sums(const struct gr_sched *s, const struct gr_seat *seat, struct gr_step *t)
+static void fold_sums(const struct gr_sched *s, const struct gr_node_position *seat, struct gr_step *t)
 {
     if (seat->folded) {
         set_run(seat, 0, seat->nodes, t);
@@ -215,7 +215,7 @@ static void fold_sums(const struct gr_sched *s, const struct gr_seat *seat, stru
 }
 
 /* Send the half that I do not keep, then take the other's of what I do. */
-static void halve_sums(const struct gr_sched *s, const struct gr_seat *seat, int r, int receives, struct gr_step *t)
+static void halve_sums(const struct gr_sched *s, const struct gr_node_position *seat, int r, int receives, struct gr_step *t)
 {
     int j = seat->rounds - 1 - r;
 
@@ -236,7 +236,7 @@ static void halve_sums(const struct gr_sched *s, const struct gr_seat *seat, int
     }
 }
 
-static void unfold_sums(const struct gr_sched *s, const struct gr_seat *seat, struct gr_step *t)
+static void unfold_sums(const struct gr_sched *s, const struct gr_node_position *seat, struct gr_step *t)
 {
     int node = seat->folded ? seat->node : seat->extra;
 
@@ -255,7 +255,7 @@ static void unfold_sums(const struct gr_sched *s, const struct gr_seat *seat, st
 }
 
 /* My block, then to each other of my node its own. */
-static void spread_sums(const struct gr_sched *s, const struct gr_seat *seat, int i, struct gr_step *t)
+static void spread_sums(const struct gr_sched *s, const struct gr_node_position *seat, int i, struct gr_step *t)
 {
     t->phase = 1;
     t->tick += (uint32_t) i;
@@ -270,7 +270,7 @@ static void spread_sums(const struct gr_sched *s, const struct gr_seat *seat, in
     }
 }
 
-static struct gr_step reduce_scatter_leader(const struct gr_sched *s, const struct gr_seat *seat, int i)
+static struct gr_step reduce_scatter_leader(const struct gr_sched *s, const struct gr_node_position *seat, int i)
 {
     int fans = sum_fans(seat);
     struct gr_step t = gr_step_make(0, seat->ranks > 1 ? GR_TMP : GR_IN, GR_TMP, 0, 1);
@@ -303,7 +303,7 @@ static struct gr_step reduce_scatter_leader(const struct gr_sched *s, const stru
     return t;
 }
 
-static struct gr_step reduce_scatter_other(const struct gr_sched *s, const struct gr_seat *seat, int i)
+static struct gr_step reduce_scatter_other(const struct gr_sched *s, const struct gr_node_position *seat, int i)
 {
     struct gr_step t = gr_step_make(0, GR_IN, GR_OUT, (uint32_t) s->pos, 0);
 
@@ -322,7 +322,7 @@ static struct gr_step reduce_scatter_other(const struct gr_sched *s, const struc
 
 uint32_t gr_two_level_blocks_len(const struct gr_sched *s)
 {
-    struct gr_seat seat = gr_seat_of(s);
+    struct gr_node_position seat = gr_seat_of(s);
     int gathers = GR_COLL_ALLGATHER == s->coll;
 
     if (seat.local != seat.leader) {
@@ -333,7 +333,7 @@ uint32_t gr_two_level_blocks_len(const struct gr_sched *s)
 
 struct gr_step gr_two_level_blocks_step(const struct gr_sched *s, uint32_t i)
 {
-    struct gr_seat seat = gr_seat_of(s);
+    struct gr_node_position seat = gr_seat_of(s);
 
     if (GR_COLL_ALLGATHER == s->coll) {
         return seat.local == seat.leader ? allgather_leader(s, &seat, (int) i) : allgather_other(s, &seat, (int) i);

@@ -2,24 +2,24 @@
 /* Who leads a node, and which node folds into which (two_level.h). */
 #include "sched/two_level.h"
 
-int gr_seat_node_at(const struct gr_seat *seat, int place)
+int gr_seat_node_at(const struct gr_node_position *seat, int place)
 {
     return gr_place_at(seat->nodes, seat->rounds, place);
 }
 
-int gr_seat_leader(const struct gr_seat *seat, int node)
+int gr_seat_leader(const struct gr_node_position *seat, int node)
 {
     return node * seat->ranks + seat->leader;
 }
 
-int gr_seat_other(const struct gr_seat *seat, int n)
+int gr_seat_other(const struct gr_node_position *seat, int n)
 {
     return seat->node * seat->ranks + n + (n >= seat->leader);
 }
 
-struct gr_seat gr_seat_of(const struct gr_sched *s)
+struct gr_node_position gr_seat_of(const struct gr_sched *s)
 {
-    struct gr_seat seat;
+    struct gr_node_position seat;
     int at;
 
     seat.ranks = GR_ALGO_DOUBLING == s->algo ? 1 : s->torus.dims[0];

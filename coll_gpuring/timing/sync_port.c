@@ -24,7 +24,7 @@ static int send(void *ctx, int to, const struct gr_note *note)
     memcpy(slot, note, sizeof(*note));
     memcpy(slot + sizeof(*note), port->pad, note->pad);
     if (NULL != l->fill) {
-        gr_link_say(l, sizeof(*note) + note->pad, NULL);
+        gr_link_set_slot_info(l, sizeof(*note) + note->pad, NULL);
     }
     gr_link_push(l);
     return 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The step timer: says of each step of a collective whether it may begin now. It is one rank's, lives as long as its
- * communicator, and is asked by the step machine (exec/stepper.h, struct gr_gate).
+ * communicator, and is asked by the stepper (exec/stepper.h, struct gr_gate).
  *
  *      none      at once
  *      start     when all ranks have entered the call, at one instant (countdown.h)
@@ -108,7 +108,7 @@ void gr_timer_free(struct gr_timer *t);
 void gr_timer_begin(struct gr_timer *t, const struct gr_timing_job *job, const struct gr_timer_links *links, int again,
                     int may_resync);
 
-/* For the step machine; ctx is a struct gr_timer. May this step, which has data, begin? 1 or 0, negative on error. */
+/* For the stepper; ctx is a struct gr_timer. May this step, which has data, begin? 1 or 0, negative on error. */
 int gr_timer_may_begin(void *ctx, uint32_t channel, uint32_t slice, const struct gr_step *step);
 
 /* Its data are there: it begins. Its messages have not been handed over yet. */

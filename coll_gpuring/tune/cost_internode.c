@@ -23,7 +23,7 @@
 /* That a message has besides its data. */
 #define HEADER 128.0
 
-/* A message of up to so many bytes passes at once, from a node that sends no other: rates below a wire's hold in the long run. */
+/* A message of up to so many bytes passes at once, from a node that sends no other: rates below a connection's hold in the long run. */
 #define PACKET 1400.0
 
 /* Bytes of a message that are on their way while another rank of the node makes its own ready; while a root has another. */
@@ -63,7 +63,7 @@ static double in_the_way(double ranks)
  * With s bytes. Leaders serve the others of their nodes one after the other; but where these share cores, all have had their
  * turn when the leader has.
  */
-static struct course two_level(const struct gr_question *q, double s)
+static struct course two_level(const struct gr_select_args *q, double s)
 {
     double nodes = q->far.nodes, rounds = rounds_among(q->far.nodes), others = q->far.ranks - 1;
     double near = q->far.shared ? fmin(others, 1) : others;
@@ -86,7 +86,7 @@ static struct course two_level(const struct gr_question *q, double s)
  * other's way; and where they share cores, all wait for what comes last: that are exchanges between nodes, but in a
  * reduce_scatter, which begins with them, when links have rested.
  */
-static struct course doubling(const struct gr_question *q)
+static struct course doubling(const struct gr_select_args *q)
 {
     double ranks = q->far.ranks, rounds = rounds_among(q->p), fold = exp2(rounds) > q->p;
     double near = q->torus.nested && 0 == fold ? rounds_among(q->far.ranks) : 0;
@@ -105,7 +105,7 @@ static struct course doubling(const struct gr_question *q)
 }
 
 /* To a root, or from it, with s bytes. Measured: on nodes of one rank each `more` hides headers, and a message's first bytes. */
-static struct course flat(const struct gr_question *q, double others, double halves, double s)
+static struct course flat(const struct gr_select_args *q, double others, double halves, double s)
 {
     if (1 == q->far.ranks) {
         s = fmax(0, (double) q->bytes - (halves > 1 ? 0 : HIDDEN_AT_ROOT));
@@ -113,9 +113,9 @@ static struct course flat(const struct gr_question *q, double others, double hal
     return (struct course) {halves, 0, halves * (others - 1), halves * others * s, 0, 0};
 }
 
-static struct course course_of(const struct gr_question *q, enum gr_algo algo)
+static struct course course_of(const struct gr_select_args *q, enum gr_algo algo)
 {
-    const struct gr_far *far = &q->far;
+    const struct gr_internode *far = &q->far;
     double n = q->p, nodes = far->nodes, ranks = far->ranks, s = HEADER + (double) q->bytes, others = n - ranks;
     double halves = GR_COLL_ALLREDUCE == q->coll ? 2 : 1, height = rounds_among(q->p);
     double crowd = others > 1 ? CROWD : 1, rounds = rounds_among(far->nodes), deep = rounds + 1;
@@ -163,7 +163,7 @@ static struct course course_of(const struct gr_question *q, enum gr_algo algo)
  * The chunks of a pipeline, and their length. With C chunks of s bytes each hop but the last costs the first chunk
  * s byte / C, and each further chunk costs its busiest rank `own`. C is a power of two where slices have at most so many.
  */
-static double cut_pipeline(const struct gr_question *q, const struct course *c, double own, double byte, uint32_t most,
+static double cut_pipeline(const struct gr_select_args *q, const struct course *c, double own, double byte, uint32_t most,
                            size_t *chunk_bytes)
 {
     double s = (double) q->bytes, chunk = sqrt(s * own / (c->hops * byte)), limit = (double) q->slot_bytes, n;
@@ -179,7 +179,7 @@ static double cut_pipeline(const struct gr_question *q, const struct course *c, 
     return s > 0 ? ceil(s / chunk) : 1;
 }
 
-double gr_cost_far(const struct gr_costs *costs, const struct gr_question *q, enum gr_algo algo, uint32_t nchannels,
+double gr_cost_far(const struct gr_costs *costs, const struct gr_select_args *q, enum gr_algo algo, uint32_t nchannels,
                    size_t *chunk_bytes)
 {
     struct course c = course_of(q, algo);

@@ -44,13 +44,13 @@ struct terms {
 };
 
 /* The protocol of a means; Simple for those that write no lines. */
-static enum gr_protocol protocol_of(enum gr_means means)
+static enum gr_protocol protocol_of(enum gr_copy_method means)
 {
     return GR_BY_LL == means ? GR_PROTOCOL_LL : GR_BY_LL128 == means ? GR_PROTOCOL_LL128 : GR_PROTOCOL_SIMPLE;
 }
 
 /* That of a call through links whose messages are not fetched. */
-static enum gr_means means_of(int protocol)
+static enum gr_copy_method means_of(int protocol)
 {
     return GR_PROTOCOL_LL == protocol ? GR_BY_LL : GR_PROTOCOL_LL128 == protocol ? GR_BY_LL128 : GR_BY_SLOTS;
 }
@@ -59,14 +59,14 @@ static enum gr_means means_of(int protocol)
  * Between nodes with several rails: as many channels on each, as soon as what a further rail saves is more than what a
  * further message costs its sender (far.c).
  */
-static size_t on_all_rails(const struct gr_far *far, size_t bytes, size_t channels)
+static size_t on_all_rails(const struct gr_internode *far, size_t bytes, size_t channels)
 {
     size_t rails = far->rails > 1 && (double) bytes * far->byte > far->step / 4 ? (size_t) far->rails : 1;
 
     return (channels + rails - 1) / rails * rails;
 }
 
-static uint32_t channels_for(const struct gr_costs *costs, const struct gr_question *q, enum gr_protocol protocol)
+static uint32_t channels_for(const struct gr_costs *costs, const struct gr_select_args *q, enum gr_protocol protocol)
 {
     size_t per = GR_PROTOCOL_SIMPLE == protocol ? costs->channel_bytes : costs->lines[protocol].channel_bytes;
     size_t wanted = on_all_rails(&q->far, q->bytes, 1 + q->bytes / per);
@@ -74,7 +74,7 @@ static uint32_t channels_for(const struct gr_costs *costs, const struct gr_quest
     return wanted < q->nchannels ? (uint32_t) wanted : q->nchannels;
 }
 
-static struct terms find_terms(const struct gr_costs *costs, const struct gr_question *q, enum gr_means means)
+static struct terms find_terms(const struct gr_costs *costs, const struct gr_select_args *q, enum gr_copy_method means)
 {
     const struct gr_line_costs *lines = &costs->lines[protocol_of(means)];
     double channels = 0 == q->threads ? 1 : channels_for(costs, q, protocol_of(means)); /* a host has one thread */
@@ -161,7 +161,7 @@ static void measure_torus(const struct gr_torus *t, double *hops, double *rounds
 }
 
 /* Along a torus, on links that do not know it: what the files of sched/ say, one message after the other. */
-static double along_torus(const struct terms *m, const struct gr_question *q, enum gr_algo algo, size_t *chunk_bytes)
+static double along_torus(const struct terms *m, const struct gr_select_args *q, enum gr_algo algo, size_t *chunk_bytes)
 {
     double p = q->p, s = (double) q->bytes, halves = GR_COLL_ALLREDUCE == q->coll ? 2 : 1, hops, rounds, h;
 
@@ -186,7 +186,7 @@ static double along_torus(const struct terms *m, const struct gr_question *q, en
     }
 }
 
-double gr_cost(const struct gr_costs *costs, const struct gr_question *q, enum gr_algo algo, enum gr_means means,
+double gr_cost(const struct gr_costs *costs, const struct gr_select_args *q, enum gr_algo algo, enum gr_copy_method means,
                size_t *chunk_bytes)
 {
     struct terms m = find_terms(costs, q, means);
@@ -242,7 +242,7 @@ double gr_cost(const struct gr_costs *costs, const struct gr_question *q, enum g
     }
 }
 
-double gr_cost_mailbox(const struct gr_costs *costs, const struct gr_question *q)
+double gr_cost_mailbox(const struct gr_costs *costs, const struct gr_select_args *q)
 {
     int rooted = GR_COLL_BCAST == q->coll || GR_COLL_REDUCE == q->coll;
     double boards = GR_COLL_BCAST == q->coll ? 1 : q->p - 1;
@@ -254,13 +254,13 @@ double gr_cost_mailbox(const struct gr_costs *costs, const struct gr_question *q
 }
 
 /* Whether the call can go through mailboxes. */
-static int fits_mailbox(const struct gr_costs *costs, const struct gr_question *q)
+static int fits_mailbox(const struct gr_costs *costs, const struct gr_select_args *q)
 {
     return GR_COLL_ALLTOALL != q->coll && q->post_bytes <= q->box_bytes && q->p <= costs->mail_ranks;
 }
 
 /* Ranks up to which an algorithm is chosen that is not forced. */
-static int most_ranks(const struct gr_costs *costs, const struct gr_question *q, enum gr_algo algo)
+static int most_ranks(const struct gr_costs *costs, const struct gr_select_args *q, enum gr_algo algo)
 {
     int rows = GR_ALGO_TWO_LEVEL == algo || GR_ALGO_NODE_TREE == algo; /* dimension 0 is nodes to them */
     int levels = rows || GR_ALGO_BUCKET == algo || GR_ALGO_MST == algo;
@@ -278,14 +278,14 @@ static int most_ranks(const struct gr_costs *costs, const struct gr_question *q,
     if (GR_ALGO_ONESHOT == algo || GR_ALGO_TWOSHOT == algo) {
         return q->far.nodes > 1 ? costs->flat_ranks : costs->shot_ranks; /* mailboxes are better inside a node */
     }
-    return GR_ALGO_FLAT == algo ? costs->flat_ranks : gr_algo_is_along(algo) && !along ? 0 : INT_MAX;
+    return GR_ALGO_FLAT == algo ? costs->flat_ranks : gr_algo_is_torus(algo) && !along ? 0 : INT_MAX;
 }
 
 /* No element is longer. */
 #define MOST_ELEM_BYTES 32
 
 /* Whether the messages of an algorithm can be moved so: several chunks must leave a slot of their link free. */
-static int can_do(const struct gr_question *q, enum gr_algo algo, enum gr_means means)
+static int can_do(const struct gr_select_args *q, enum gr_algo algo, enum gr_copy_method means)
 {
     size_t most;
 
@@ -303,8 +303,8 @@ static int can_do(const struct gr_question *q, enum gr_algo algo, enum gr_means 
 }
 
 /* The best algorithm with a schedule, by one means; best->us < 0: none yet. */
-static void try_algorithms(const struct gr_costs *costs, const struct gr_question *q, int forced,
-                           enum gr_means means, struct gr_choice *best)
+static void try_algorithms(const struct gr_costs *costs, const struct gr_select_args *q, int forced,
+                           enum gr_copy_method means, struct gr_choice *best)
 {
     size_t chunk;
     double us;
@@ -328,7 +328,7 @@ static void try_algorithms(const struct gr_costs *costs, const struct gr_questio
 }
 
 /* Whether messages may be moved so. */
-static int may_use(const struct gr_costs *costs, const struct gr_question *q, enum gr_means means)
+static int may_use(const struct gr_costs *costs, const struct gr_select_args *q, enum gr_copy_method means)
 {
     enum gr_protocol protocol = protocol_of(means);
     int forced = q->protocol > 0 && 0 == q->line_bytes[q->protocol] ? -1 : q->protocol;
@@ -345,7 +345,7 @@ static int may_use(const struct gr_costs *costs, const struct gr_question *q, en
 }
 
 /* Whether what is forced can do the call, by some means that it may use. */
-static int is_possible(const struct gr_costs *costs, const struct gr_question *q, int way)
+static int is_possible(const struct gr_costs *costs, const struct gr_select_args *q, int way)
 {
     int m, found = 0;
 
@@ -353,13 +353,13 @@ static int is_possible(const struct gr_costs *costs, const struct gr_question *q
         return fits_mailbox(costs, q);
     }
     for (m = 0; m < GR_NMEANS && way >= 0; m++) {
-        found |= may_use(costs, q, (enum gr_means) m) && can_do(q, (enum gr_algo) way, (enum gr_means) m);
+        found |= may_use(costs, q, (enum gr_copy_method) m) && can_do(q, (enum gr_algo) way, (enum gr_copy_method) m);
     }
     return found;
 }
 
 /* Channels, and threads in each, enough for the bytes. */
-static void set_width(const struct gr_costs *costs, const struct gr_question *q, struct gr_choice *choice)
+static void set_width(const struct gr_costs *costs, const struct gr_select_args *q, struct gr_choice *choice)
 {
     size_t piece;
 
@@ -374,15 +374,15 @@ static void set_width(const struct gr_costs *costs, const struct gr_question *q,
     }
 }
 
-struct gr_choice gr_select(const struct gr_costs *costs, const struct gr_question *q)
+struct gr_choice gr_select(const struct gr_costs *costs, const struct gr_select_args *q)
 {
     int forced = is_possible(costs, q, q->forced) ? q->forced : -1, m;
     struct gr_choice best = {.way = GR_ALGO_RING, .us = -1};
     double us = gr_cost_mailbox(costs, q);
 
     for (m = 0; m < GR_NMEANS && GR_WAY_MAILBOX != forced; m++) {
-        if (may_use(costs, q, (enum gr_means) m)) {
-            try_algorithms(costs, q, forced, (enum gr_means) m, &best);
+        if (may_use(costs, q, (enum gr_copy_method) m)) {
+            try_algorithms(costs, q, forced, (enum gr_copy_method) m, &best);
         }
     }
     if (GR_WAY_MAILBOX == forced || (forced < 0 && fits_mailbox(costs, q) && us < best.us)) {

@@ -39,7 +39,7 @@ struct gr_costs {
 extern const struct gr_costs gr_costs_host, gr_costs_device[GR_NPATHS];
 
 /* How messages are moved. */
-enum gr_means { GR_BY_SLOTS, GR_BY_FETCHING, GR_BY_LL, GR_BY_LL128, GR_NMEANS };
+enum gr_copy_method { GR_BY_SLOTS, GR_BY_FETCHING, GR_BY_LL, GR_BY_LL128, GR_NMEANS };
 
 struct gr_choice {
     int way;            /* an enum gr_algo, or GR_WAY_MAILBOX */
@@ -61,7 +61,7 @@ static inline int gr_choice_way(const struct gr_choice *choice)
 }
 
 /* Ranks on several nodes, and the links between these. */
-struct gr_far {
+struct gr_internode {
     int nodes;   /* 0 or 1: there are none */
     int ranks;   /* of a node, at most */
     double step; /* us that a message takes; a quarter of it is work of the sender */
@@ -71,7 +71,7 @@ struct gr_far {
 };
 
 /* What is to be chosen for. */
-struct gr_question {
+struct gr_select_args {
     enum gr_coll coll;
     int p;
     struct gr_torus torus; /* that the ranks form; ndims 0: none is known */
@@ -86,20 +86,20 @@ struct gr_question {
     int protocol;      /* forced, or -1; passed over where line_bytes says that it is not possible */
     size_t line_bytes[GR_NPROTOCOLS]; /* most that a message takes in lines; 0: not possible. Simple: not read */
     uint32_t threads;  /* of a block, for data, at most; 0: no devices */
-    struct gr_far far; /* where it is, neither mailboxes, direct plans nor lines may be */
+    struct gr_internode far; /* where it is, neither mailboxes, direct plans nor lines may be */
 };
 
 /* The model's time for one algorithm by some means, with the chunk length that suits it best. */
-double gr_cost(const struct gr_costs *costs, const struct gr_question *q, enum gr_algo algo, enum gr_means means,
+double gr_cost(const struct gr_costs *costs, const struct gr_select_args *q, enum gr_algo algo, enum gr_copy_method means,
                size_t *chunk_bytes);
 
 /* The same for ranks on several nodes. */
-double gr_cost_far(const struct gr_costs *costs, const struct gr_question *q, enum gr_algo algo, uint32_t nchannels,
+double gr_cost_far(const struct gr_costs *costs, const struct gr_select_args *q, enum gr_algo algo, uint32_t nchannels,
                    size_t *chunk_bytes);
 
 /* The model's time for mailboxes. */
-double gr_cost_mailbox(const struct gr_costs *costs, const struct gr_question *q);
+double gr_cost_mailbox(const struct gr_costs *costs, const struct gr_select_args *q);
 
-struct gr_choice gr_select(const struct gr_costs *costs, const struct gr_question *q);
+struct gr_choice gr_select(const struct gr_costs *costs, const struct gr_select_args *q);
 
 #endif

@@ -62,7 +62,7 @@ static void open_end(struct fuzz_input *in)
     fifo = gr_link_fifo(e->shared, 0, e->nslots, e->slot_bytes);
     fifo.lease = 1;
     if (GR_NET_OUT == e->side && fuzz_below(in, 2)) {
-        fifo.fill = gr_link_fill(e->shared, e->nslots, e->slot_bytes);
+        fifo.fill = gr_link_valid_bytes(e->shared, e->nslots, e->slot_bytes);
         fifo.from = gr_link_from(e->shared, e->nslots, e->slot_bytes);
     }
     FUZZ_NEED(0 == gr_net_link_open(net, e->side, &fifo, &e->link));
@@ -122,7 +122,7 @@ static void use_end(struct fuzz_input *in)
     FUZZ_NEED(tail - head <= e->nslots);
     if (GR_NET_OUT == e->side && tail - head < e->nslots) {
         if (NULL != e->link->fifo.fill) {
-            gr_link_fill(e->shared, e->nslots, e->slot_bytes)[tail % e->nslots] =
+            gr_link_valid_bytes(e->shared, e->nslots, e->slot_bytes)[tail % e->nslots] =
                 (uint32_t) e->slot_bytes;
         }
         atomic_store(&e->shared->tail, ++e->done);

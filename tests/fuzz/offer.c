@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fuzz_input in = {data, size};
     struct gr_pool *pool = gr_pool_open("/dev/shm", owner, (size_t) 1 << 20);
     struct gr_pool *other = gr_pool_open("/dev/shm", peer, (size_t) 1 << 20);
-    struct gr_frame *frames[FRAMES];
+    struct gr_slab *frames[FRAMES];
     struct gr_offer good[FRAMES];
     int k, error;
 

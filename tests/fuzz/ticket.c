@@ -116,10 +116,10 @@ void gr_gpu_ipc_close(struct gr_gpu *gpu, gr_gpu_ptr at)
 /* ---- the target ---- */
 
 /* What a process says of one of its allocations: true, but for some bytes. */
-static struct gr_gpu_ticket some_ticket(struct fuzz_input *in)
+static struct gr_ipc_handle some_ticket(struct fuzz_input *in)
 {
     unsigned process = fuzz_below(in, 3), place = fuzz_below(in, 8);
-    struct gr_gpu_ticket t = {.of = {.process = 100 + process, .pid = 1 + (int32_t) process}};
+    struct gr_ipc_handle t = {.of = {.process = 100 + process, .pid = 1 + (int32_t) process}};
 
     t.of.base = (uint64_t) place << 20;
     t.of.bytes = sizes[place % 4];
@@ -141,7 +141,7 @@ static struct gr_gpu_ticket some_ticket(struct fuzz_input *in)
 
 /* One that can be had lies no farther from the begin of what is open than the ticket that opened it
  * allows. */
-static void check(const struct gr_gpu_shared *shared, uint64_t most)
+static void check(const struct gr_ipc_mapped *shared, uint64_t most)
 {
     int k = (int) ((shared->at - AT(0)) >> 33);
 
@@ -152,8 +152,8 @@ static void check(const struct gr_gpu_shared *shared, uint64_t most)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_input in = {data, size};
-    struct gr_gpu_share *share = gr_gpu_share_open(NULL, (struct gr_peer_id) {1, 2}, 2, MAPPED);
-    struct gr_gpu_shared taken[TAKEN];
+    struct gr_ipc_cache *share = gr_ipc_cache_open(NULL, (struct gr_peer_id) {1, 2}, 2, MAPPED);
+    struct gr_ipc_mapped taken[TAKEN];
     uint64_t promised[OPEN] = {0}; /* by the ticket for which it was opened */
     int at[TAKEN], k;
 
@@ -167,10 +167,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             users[at[k]]--;
             gr_gpu_share_drop(share, &taken[k]);
         } else {
-            struct gr_gpu_ticket t = some_ticket(&in);
+            struct gr_ipc_handle t = some_ticket(&in);
             int before = opens;
 
-            if (0 == gr_gpu_share_map(share, &t, &taken[k]) && NULL != taken[k].mapping) {
+            if (0 == gr_ipc_cache_map(share, &t, &taken[k]) && NULL != taken[k].mapping) {
                 at[k] = (int) ((taken[k].at - AT(0)) >> 33);
                 FUZZ_NEED(at[k] >= 0 && at[k] < OPEN);
                 if (before != opens) { /* for this one */
@@ -181,12 +181,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             }
         }
         if (0 == fuzz_below(&in, 32)) {
-            gr_gpu_share_trim(share);
+            gr_ipc_cache_trim(share);
         }
     }
-    FUZZ_NEED(gr_gpu_share_usage(share).mapped <= MAPPED);
+    FUZZ_NEED(gr_ipc_cache_usage(share).mapped <= MAPPED);
     memset(users, 0, sizeof(users));
-    gr_gpu_share_close(share);
+    gr_ipc_cache_close(share);
     for (k = 0; k < OPEN; k++) {
         FUZZ_NEED(0 == opened[k].pid);
     }

@@ -16,19 +16,19 @@
 #define REGRET 1.01
 
 /* The time of a choice by its own account. */
-static double cost_of(const struct gr_costs *costs, const struct gr_question *q,
+static double cost_of(const struct gr_costs *costs, const struct gr_select_args *q,
                       const struct gr_choice *c)
 {
-    enum gr_means means = c->direct ? GR_BY_FETCHING : means_of(c->protocol);
+    enum gr_copy_method means = c->direct ? GR_BY_FETCHING : means_of(c->protocol);
     size_t chunk;
 
     return GR_WAY_MAILBOX == c->way ? gr_cost_mailbox(costs, q)
                                     : gr_cost(costs, q, (enum gr_algo) c->way, means, &chunk);
 }
 
-static void check_regret(const struct gr_costs *costs, const struct gr_question *without)
+static void check_regret(const struct gr_costs *costs, const struct gr_select_args *without)
 {
-    struct gr_question q = *without;
+    struct gr_select_args q = *without;
     size_t bytes, chunk;
     int a, m;
 
@@ -41,11 +41,11 @@ static void check_regret(const struct gr_costs *costs, const struct gr_question 
         assert_true(!fits_mailbox(costs, &q) || c.us <= REGRET * gr_cost_mailbox(costs, &q));
         for (a = 0; a < GR_NALGOS; a++) {
             for (m = 0; m < GR_NMEANS; m++) {
-                if (may_move(costs, &q, (enum gr_means) m) &&
-                    can_do(&q, (enum gr_algo) a, (enum gr_means) m) &&
+                if (may_move(costs, &q, (enum gr_copy_method) m) &&
+                    can_do(&q, (enum gr_algo) a, (enum gr_copy_method) m) &&
                     may_choose(costs, &q, (enum gr_algo) a) &&
                     c.us >
-                        REGRET * gr_cost(costs, &q, (enum gr_algo) a, (enum gr_means) m, &chunk)) {
+                        REGRET * gr_cost(costs, &q, (enum gr_algo) a, (enum gr_copy_method) m, &chunk)) {
                     fail_msg("%s p=%d nodes=%d %zu bytes: %s for %g us, not %s",
                              gr_coll_name(q.coll), q.p, q.far.nodes, bytes, gr_way_name(c.way),
                              c.us, gr_algo_name((enum gr_algo) a));
@@ -73,7 +73,7 @@ static void lines_are_for_small_messages(void **state)
     for (path = 0; path < GR_NPATHS_NEAR; path++) {
         for (p = 2; p <= 16; p++) {
             for (coll = 0; coll < GR_NCOLLS; coll++) {
-                struct gr_question q = device_question((enum gr_coll) coll, p, (enum gr_path) path);
+                struct gr_select_args q = device_question((enum gr_coll) coll, p, (enum gr_path) path);
                 struct gr_choice c;
 
                 set_bytes(&q, 8);
@@ -94,7 +94,7 @@ static void lines_are_for_small_messages(void **state)
  */
 static void mailboxes_and_fetching_go_by_their_price(void **state)
 {
-    struct gr_question q = host_question(GR_COLL_ALLREDUCE, 4);
+    struct gr_select_args q = host_question(GR_COLL_ALLREDUCE, 4);
     struct gr_costs costs = gr_costs_host;
 
     (void) state;

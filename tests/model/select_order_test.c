@@ -20,7 +20,7 @@
 #define CLOSE 1.2
 
 /* Better links. */
-static struct gr_costs scaled(const struct gr_costs *costs, struct gr_question *q, double step,
+static struct gr_costs scaled(const struct gr_costs *costs, struct gr_select_args *q, double step,
                               double byte)
 {
     struct gr_costs c = *costs;
@@ -43,8 +43,8 @@ static struct gr_costs scaled(const struct gr_costs *costs, struct gr_question *
     return c;
 }
 
-static double cost_of(const struct gr_costs *costs, const struct gr_question *q, int way,
-                      enum gr_means means)
+static double cost_of(const struct gr_costs *costs, const struct gr_select_args *q, int way,
+                      enum gr_copy_method means)
 {
     size_t chunk;
 
@@ -53,10 +53,10 @@ static double cost_of(const struct gr_costs *costs, const struct gr_question *q,
 }
 
 /* Never faster with more bytes, never slower over better links. */
-static void check_way(const struct gr_costs *costs, const struct gr_question *without, int way,
-                      enum gr_means means)
+static void check_way(const struct gr_costs *costs, const struct gr_select_args *without, int way,
+                      enum gr_copy_method means)
 {
-    struct gr_question q = *without;
+    struct gr_select_args q = *without;
     double us, last = 0;
     size_t bytes;
     int k;
@@ -65,7 +65,7 @@ static void check_way(const struct gr_costs *costs, const struct gr_question *wi
         set_bytes(&q, bytes);
         us = cost_of(costs, &q, way, means);
         for (k = 0; k < 2; k++) {
-            struct gr_question better = q;
+            struct gr_select_args better = q;
             struct gr_costs c = scaled(costs, &better, k ? 1 : 0.5, k ? 0.5 : 1);
 
             if (cost_of(&c, &better, way, means) > ROUNDING * us) {
@@ -82,19 +82,19 @@ static void check_way(const struct gr_costs *costs, const struct gr_question *wi
 }
 
 /* With one channel: a further one comes at a size, and makes the call faster there. */
-static void check_ways(const struct gr_costs *costs, const struct gr_question *without)
+static void check_ways(const struct gr_costs *costs, const struct gr_select_args *without)
 {
-    struct gr_question q = *without;
+    struct gr_select_args q = *without;
     int way, means;
 
     q.nchannels = 1;
     q.bytes = MOST_BYTES; /* so that messages may be fetched */
     for (way = 0; way < GR_NALGOS; way++) {
         for (means = 0; means < GR_NMEANS; means++) {
-            if (may_move(costs, &q, (enum gr_means) means) &&
-                can_do(&q, (enum gr_algo) way, (enum gr_means) means) &&
+            if (may_move(costs, &q, (enum gr_copy_method) means) &&
+                can_do(&q, (enum gr_algo) way, (enum gr_copy_method) means) &&
                 may_choose(costs, &q, (enum gr_algo) way)) {
-                check_way(costs, &q, way, (enum gr_means) means);
+                check_way(costs, &q, way, (enum gr_copy_method) means);
             }
         }
     }
@@ -111,9 +111,9 @@ static void more_bytes_take_longer_and_better_links_do_not(void **state)
  * While an algorithm is left, how much slower it was at most than what was chosen. It comes back
  * only if it was hardly.
  */
-static void check_left(const struct gr_costs *costs, const struct gr_question *without)
+static void check_left(const struct gr_costs *costs, const struct gr_select_args *without)
 {
-    struct gr_question q = *without;
+    struct gr_select_args q = *without;
     double slower[GR_NWAYS] = {0};
     int seen[GR_NWAYS] = {0}, k, m;
     size_t bytes;
@@ -139,9 +139,9 @@ static void check_left(const struct gr_costs *costs, const struct gr_question *w
             double least = INFINITY;
 
             for (m = 0; m < GR_NMEANS && k != c.way && seen[k]; m++) {
-                if (may_move(costs, &q, (enum gr_means) m) &&
-                    can_do(&q, (enum gr_algo) k, (enum gr_means) m)) {
-                    least = fmin(least, cost_of(costs, &q, k, (enum gr_means) m));
+                if (may_move(costs, &q, (enum gr_copy_method) m) &&
+                    can_do(&q, (enum gr_algo) k, (enum gr_copy_method) m)) {
+                    least = fmin(least, cost_of(costs, &q, k, (enum gr_copy_method) m));
                 }
             }
             slower[k] = isfinite(least) ? fmax(slower[k], least / c.us) : slower[k];
@@ -160,7 +160,7 @@ static void what_is_left_stays_left(void **state)
  */
 static void large_messages_use_all_rails(void **state)
 {
-    struct gr_question q;
+    struct gr_select_args q;
     struct gr_choice one, many;
     int coll, rails;
     size_t bytes, chunk;
@@ -211,7 +211,7 @@ static void ranks_that_share_cores_take_few_hops(void **state)
     for (nodes = 2; nodes <= 8; nodes++) {
         for (ranks = 2; ranks <= 4; ranks++) {
             for (k = 0; k < 4; k++) {
-                struct gr_question q =
+                struct gr_select_args q =
                     nodes_question(k < 2 ? GR_COLL_BCAST : GR_COLL_ALLREDUCE, nodes, ranks);
 
                 set_bytes(&q, 64);
@@ -233,7 +233,7 @@ static void mailboxes_of_all_ranks_take_longer_to_read(void **state)
 
     (void) state;
     for (coll = 0; coll < GR_COLL_ALLTOALL; coll++) {
-        struct gr_question q = host_question((enum gr_coll) coll, 2);
+        struct gr_select_args q = host_question((enum gr_coll) coll, 2);
 
         set_bytes(&q, 64);
         two = gr_cost_mailbox(&gr_costs_host, &q);

@@ -35,7 +35,7 @@ struct count {
     double bytes; /* of S: they pass the busiest node one way, or the busiest rank of one node */
 };
 
-static int node_of(const struct gr_question *q, int rank)
+static int node_of(const struct gr_select_args *q, int rank)
 {
     return q->far.nodes < 2       ? rank
            : 1 == q->torus.nested ? rank / q->far.ranks
@@ -43,7 +43,7 @@ static int node_of(const struct gr_question *q, int rank)
 }
 
 /* Take what the step waits for; 0: it is not there yet. */
-static int receive(const struct gr_question *q, const struct gr_step *t, int rank, double *clock)
+static int receive(const struct gr_select_args *q, const struct gr_step *t, int rank, double *clock)
 {
     int k;
 
@@ -63,7 +63,7 @@ static int receive(const struct gr_question *q, const struct gr_step *t, int ran
 }
 
 /* Send what the step sends, and count it by node. */
-static void post(const struct gr_question *q, const struct gr_step *t, int rank, double *clock,
+static void post(const struct gr_select_args *q, const struct gr_step *t, int rank, double *clock,
                  double *out, double *in)
 {
     int k;
@@ -81,7 +81,7 @@ static void post(const struct gr_question *q, const struct gr_step *t, int rank,
 }
 
 /* Run the schedules of a channel's ranks. */
-static struct count run(const struct gr_question *q, enum gr_algo algo, uint32_t nchunks,
+static struct count run(const struct gr_select_args *q, enum gr_algo algo, uint32_t nchunks,
                         uint32_t channel)
 {
     struct count count = {0, 0};
@@ -122,7 +122,7 @@ static struct count run(const struct gr_question *q, enum gr_algo algo, uint32_t
  * Of a short message the hops, of a long one, of which both trees have a half, the bytes, in any
  * channel.
  */
-static struct count on_paper(const struct gr_question *q, enum gr_algo algo)
+static struct count on_paper(const struct gr_select_args *q, enum gr_algo algo)
 {
     struct count count = run(q, algo, 1, 0);
     uint32_t channel;
@@ -138,11 +138,11 @@ static struct count on_paper(const struct gr_question *q, enum gr_algo algo)
 }
 
 /* The model's, in the same units: a question in which only messages, or only bytes take time. */
-static double price(const struct gr_question *without, enum gr_algo algo, double step, double byte,
+static double price(const struct gr_select_args *without, enum gr_algo algo, double step, double byte,
                     size_t bytes)
 {
     struct gr_costs costs = gr_costs_host;
-    struct gr_question q = *without;
+    struct gr_select_args q = *without;
     size_t chunk;
 
     costs.step = q.far.nodes > 1 ? 0 : step;
@@ -156,7 +156,7 @@ static double price(const struct gr_question *without, enum gr_algo algo, double
 
 static int crossings; /* that were found */
 
-typedef void (*pair_fn)(const struct gr_question *q, enum gr_algo algo, struct count count);
+typedef void (*pair_fn)(const struct gr_select_args *q, enum gr_algo algo, struct count count);
 
 /* All algorithms that may be chosen, between nodes and in one. */
 static void for_each_algorithm(pair_fn visit)
@@ -169,7 +169,7 @@ static void for_each_algorithm(pair_fn visit)
     for (k = 0; k < 2 * COUNT_OF(shapes); k++) {
         for (coll = 0; coll < GR_NCOLLS; coll++) {
             for (algo = 0; algo < GR_NALGOS; algo++) {
-                struct gr_question q =
+                struct gr_select_args q =
                     nodes_question((enum gr_coll) coll, shapes[k / 2][0], shapes[k / 2][1]);
 
                 if (k % 2) {
@@ -184,7 +184,7 @@ static void for_each_algorithm(pair_fn visit)
     }
 }
 
-static void check_within(const struct gr_question *q, enum gr_algo algo, const char *what,
+static void check_within(const struct gr_select_args *q, enum gr_algo algo, const char *what,
                          double ratio, double least, double most)
 {
     if (ratio < least || ratio > most) {
@@ -193,7 +193,7 @@ static void check_within(const struct gr_question *q, enum gr_algo algo, const c
     }
 }
 
-static int is_pipe(const struct gr_question *q, enum gr_algo algo)
+static int is_pipe(const struct gr_select_args *q, enum gr_algo algo)
 {
     return GR_PIPE == gr_algo_layout(algo, q->coll) && 1 != gr_algo_chunks(algo);
 }
@@ -202,7 +202,7 @@ static int is_pipe(const struct gr_question *q, enum gr_algo algo)
  * In one node the busiest rank counts, too: a lower bound only. Folding, fans and the like are
  * rough in the model.
  */
-static void check_hops(const struct gr_question *q, enum gr_algo algo, struct count count)
+static void check_hops(const struct gr_select_args *q, enum gr_algo algo, struct count count)
 {
     double most = q->far.nodes < 2 ? INFINITY : GR_ALGO_PAIRWISE == algo ? 2.6 : 1.7;
 
@@ -210,7 +210,7 @@ static void check_hops(const struct gr_question *q, enum gr_algo algo, struct co
 }
 
 /* Those of algorithms for large messages are exact. */
-static void check_bytes(const struct gr_question *q, enum gr_algo algo, struct count count)
+static void check_bytes(const struct gr_select_args *q, enum gr_algo algo, struct count count)
 {
     size_t bytes = (size_t) 1 << 30;
     double ratio = price(q, algo, 1e-9, 1, bytes) / (double) bytes / count.bytes;
@@ -237,12 +237,12 @@ static void bytes_are_as_counted(void **state)
  * the faster one from the size on that paper says: within a factor of 4. Not of pipelines, whose
  * chunks do both at a time.
  */
-static void check_crossings(const struct gr_question *q, enum gr_algo algo, struct count count)
+static void check_crossings(const struct gr_select_args *q, enum gr_algo algo, struct count count)
 {
     int other;
 
     for (other = 0; other < GR_NALGOS && q->far.nodes > 1; other++) {
-        struct gr_question one = *q;
+        struct gr_select_args one = *q;
         struct count theirs;
         double size;
 
@@ -284,9 +284,9 @@ static void algorithms_cross_where_paper_says(void **state)
  * Beside what is chosen for 1 byte none has far fewer messages in a row, beside what is for 1 GiB
  * none far fewer bytes.
  */
-static void check_ends(const struct gr_question *without, enum gr_algo algo, struct count count)
+static void check_ends(const struct gr_select_args *without, enum gr_algo algo, struct count count)
 {
-    struct gr_question q = *without;
+    struct gr_select_args q = *without;
     struct count chosen;
 
     set_bytes(&q, 1);

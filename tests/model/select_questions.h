@@ -18,7 +18,7 @@ static inline size_t next_bytes(size_t bytes)
     return bytes + bytes / 3 + 1;
 }
 
-static inline void set_bytes(struct gr_question *q, size_t bytes)
+static inline void set_bytes(struct gr_select_args *q, size_t bytes)
 {
     q->bytes = bytes;
     q->post_bytes =
@@ -26,9 +26,9 @@ static inline void set_bytes(struct gr_question *q, size_t bytes)
 }
 
 /* Ranks of one node, in host memory. */
-static inline struct gr_question host_question(enum gr_coll coll, int p)
+static inline struct gr_select_args host_question(enum gr_coll coll, int p)
 {
-    return (struct gr_question) {.coll = coll,
+    return (struct gr_select_args) {.coll = coll,
                                 .p = p,
                                 .forced = -1,
                                 .nchannels = 4,
@@ -38,9 +38,9 @@ static inline struct gr_question host_question(enum gr_coll coll, int p)
 }
 
 /* Devices, as the component asks: lines of 128 bytes only over NVLink. */
-static inline struct gr_question device_question(enum gr_coll coll, int p, enum gr_path path)
+static inline struct gr_select_args device_question(enum gr_coll coll, int p, enum gr_path path)
 {
-    struct gr_question q = {.coll = coll,
+    struct gr_select_args q = {.coll = coll,
                             .p = p,
                             .forced = -1,
                             .nchannels = 16,
@@ -55,17 +55,17 @@ static inline struct gr_question device_question(enum gr_coll coll, int p, enum 
 }
 
 /* Nodes with so many ranks each, in the order of nodes. */
-static inline struct gr_question nodes_question(enum gr_coll coll, int nodes, int ranks)
+static inline struct gr_select_args nodes_question(enum gr_coll coll, int nodes, int ranks)
 {
-    struct gr_question q = host_question(coll, nodes * ranks);
+    struct gr_select_args q = host_question(coll, nodes * ranks);
 
     q.torus = (struct gr_torus) {.ndims = 2, .dims = {ranks, nodes}, .nested = 1};
-    q.far = (struct gr_far) {.nodes = nodes, .ranks = ranks, .step = 20, .byte = 0.0008};
+    q.far = (struct gr_internode) {.nodes = nodes, .ranks = ranks, .step = 20, .byte = 0.0008};
     return q;
 }
 
 /* What is visited has no size. */
-typedef void (*visit_fn)(const struct gr_costs *costs, const struct gr_question *q);
+typedef void (*visit_fn)(const struct gr_costs *costs, const struct gr_select_args *q);
 
 static inline void for_each_host(enum gr_coll coll, visit_fn visit)
 {
@@ -74,7 +74,7 @@ static inline void for_each_host(enum gr_coll coll, visit_fn visit)
     int p;
 
     for (p = 1; p <= 64; p += 1 + p / 9) {
-        struct gr_question q = host_question(coll, p);
+        struct gr_select_args q = host_question(coll, p);
 
         q.torus.ndims = p % 3 ? 2 - (p % 4 > 0) : 0;
         q.torus.dims[0] = p % 4 ? p : p / 4;
@@ -94,7 +94,7 @@ static inline void for_each_device(enum gr_coll coll, visit_fn visit)
 
     for (path = 0; path < GR_NPATHS_NEAR; path++) {
         for (p = 2; p <= 40; p += 1 + p / 5) {
-            struct gr_question q = device_question(coll, p, (enum gr_path) path);
+            struct gr_select_args q = device_question(coll, p, (enum gr_path) path);
 
             for (protocol = -1; protocol < GR_NPROTOCOLS; protocol++) {
                 q.protocol = protocol;
@@ -114,7 +114,7 @@ static inline void for_each_cluster(enum gr_coll coll, visit_fn visit)
     for (n = 0; n < COUNT_OF(shapes); n++) {
         /* ranks in no order, of nodes, in turns; one rail or three; cores shared; devices */
         for (k = 0; k < 24; k++) {
-            struct gr_question q = nodes_question(coll, shapes[n][0], shapes[n][1]);
+            struct gr_select_args q = nodes_question(coll, shapes[n][0], shapes[n][1]);
 
             q.torus.nested = k % 3;
             if (2 == q.torus.nested) {
@@ -142,7 +142,7 @@ static inline void for_each_question(visit_fn visit)
 
 /* ---- what may answer ---- */
 
-static inline int fits_mailbox(const struct gr_costs *costs, const struct gr_question *q)
+static inline int fits_mailbox(const struct gr_costs *costs, const struct gr_select_args *q)
 {
     return GR_COLL_ALLTOALL != q->coll && q->box_bytes > 0 && q->post_bytes <= q->box_bytes &&
            q->p <= costs->mail_ranks;
@@ -152,7 +152,7 @@ static inline int fits_mailbox(const struct gr_costs *costs, const struct gr_que
  * Whether the algorithm can do the call so: a message of several chunks must leave a slot free; a
  * line's slot takes one.
  */
-static inline int can_do(const struct gr_question *q, enum gr_algo algo, enum gr_means means)
+static inline int can_do(const struct gr_select_args *q, enum gr_algo algo, enum gr_copy_method means)
 {
     size_t most;
 
@@ -172,7 +172,7 @@ static inline int can_do(const struct gr_question *q, enum gr_algo algo, enum gr
  * along a torus by itself, but for algorithms that know nodes, where there are some, and ranks lie
  * on them as the algorithm wants.
  */
-static inline int may_choose(const struct gr_costs *costs, const struct gr_question *q,
+static inline int may_choose(const struct gr_costs *costs, const struct gr_select_args *q,
                              enum gr_algo algo)
 {
     switch (algo) {
@@ -191,11 +191,11 @@ static inline int may_choose(const struct gr_costs *costs, const struct gr_quest
     case GR_ALGO_MST:
         return q->torus.nested > 0;
     default:
-        return !gr_algo_is_along(algo);
+        return !gr_algo_is_torus(algo);
     }
 }
 
-static inline enum gr_means means_of(int protocol)
+static inline enum gr_copy_method means_of(int protocol)
 {
     return GR_PROTOCOL_LL == protocol      ? GR_BY_LL
            : GR_PROTOCOL_LL128 == protocol ? GR_BY_LL128
@@ -206,8 +206,8 @@ static inline enum gr_means means_of(int protocol)
  * Whether messages may be moved so, where nothing is forced but a protocol; one that does not exist
  * is no constraint.
  */
-static inline int may_move(const struct gr_costs *costs, const struct gr_question *q,
-                           enum gr_means means)
+static inline int may_move(const struct gr_costs *costs, const struct gr_select_args *q,
+                           enum gr_copy_method means)
 {
     int forced = q->protocol > 0 && 0 == q->line_bytes[q->protocol] ? -1 : q->protocol;
     int protocol = GR_BY_LL == means      ? GR_PROTOCOL_LL

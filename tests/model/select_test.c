@@ -22,19 +22,19 @@ static int same(const struct gr_choice *a, const struct gr_choice *b)
 }
 
 /* Whether what is forced can do it by some means; nothing can always. */
-static int possible(const struct gr_costs *costs, const struct gr_question *q)
+static int possible(const struct gr_costs *costs, const struct gr_select_args *q)
 {
     int m, found = q->forced < 0 || (GR_WAY_MAILBOX == q->forced && fits_mailbox(costs, q));
 
     for (m = 0; m < GR_NMEANS && GR_WAY_MAILBOX != q->forced; m++) {
-        found |= q->forced >= 0 && may_move(costs, q, (enum gr_means) m) &&
-                 can_do(q, (enum gr_algo) q->forced, (enum gr_means) m);
+        found |= q->forced >= 0 && may_move(costs, q, (enum gr_copy_method) m) &&
+                 can_do(q, (enum gr_algo) q->forced, (enum gr_copy_method) m);
     }
     return found;
 }
 
 /* A direct plan is chosen only where it may be, with messages that can be sent so. */
-static void check_direct(const struct gr_costs *costs, const struct gr_question *q,
+static void check_direct(const struct gr_costs *costs, const struct gr_select_args *q,
                          const struct gr_choice *c)
 {
     assert_true(may_move(costs, q, GR_BY_FETCHING) && gr_algo_may_fetch((enum gr_algo) c->way));
@@ -48,7 +48,7 @@ static void check_direct(const struct gr_costs *costs, const struct gr_question 
  * Channels come with bytes, on all rails alike; threads with bytes, too, in whole warps, 16 bytes
  * for each.
  */
-static void check_width(const struct gr_costs *costs, const struct gr_question *q,
+static void check_width(const struct gr_costs *costs, const struct gr_select_args *q,
                         const struct gr_choice *c)
 {
     int lines = GR_PROTOCOL_SIMPLE != c->protocol;
@@ -66,12 +66,12 @@ static void check_width(const struct gr_costs *costs, const struct gr_question *
                 (c->threads >= 32 && (size_t) c->threads * 16 >= share));
 }
 
-static void check_choice(const struct gr_costs *costs, const struct gr_question *q)
+static void check_choice(const struct gr_costs *costs, const struct gr_select_args *q)
 {
     struct gr_choice c = gr_select(costs, q), again;
-    struct gr_question other = *q;
+    struct gr_select_args other = *q;
     int lines = GR_PROTOCOL_SIMPLE != c.protocol;
-    enum gr_means means = c.direct ? GR_BY_FETCHING : means_of(c.protocol);
+    enum gr_copy_method means = c.direct ? GR_BY_FETCHING : means_of(c.protocol);
 
     assert_true(isfinite(c.us) && c.us >= (q->far.nodes > 1 ? q->far.step : 0));
     assert_in_range(c.protocol, 0, GR_NPROTOCOLS - 1);
@@ -102,9 +102,9 @@ static void check_choice(const struct gr_costs *costs, const struct gr_question 
     assert_true(same(&c, &again));
 }
 
-static void check_all_ways(const struct gr_costs *costs, const struct gr_question *without)
+static void check_all_ways(const struct gr_costs *costs, const struct gr_select_args *without)
 {
-    struct gr_question q = *without;
+    struct gr_select_args q = *without;
     size_t bytes;
 
     for (q.forced = -1; q.forced < GR_NWAYS; q.forced++) {
@@ -125,15 +125,15 @@ static void choices_are_legal_and_repeatable(void **state)
 }
 
 /* What is said of nodes, rails, or the torus counts only where there are several, or is one. */
-static void check_what_is_not_there(const struct gr_costs *costs, const struct gr_question *q)
+static void check_what_is_not_there(const struct gr_costs *costs, const struct gr_select_args *q)
 {
-    struct gr_question plain = *q, other = *q;
+    struct gr_select_args plain = *q, other = *q;
     struct gr_choice a, b;
 
     set_bytes(&plain, 100000);
     set_bytes(&other, 100000);
     if (q->far.nodes < 2) {
-        other.far = (struct gr_far) {
+        other.far = (struct gr_internode) {
             .nodes = 1, .ranks = q->p, .step = 20, .byte = 1, .rails = 1, .shared = 1};
     } else if (1 == q->far.rails) {
         other.far.rails = 0;
@@ -155,7 +155,7 @@ static void what_is_not_there_does_not_count(void **state)
  */
 static void mailboxes_are_left_where_a_call_does_not_fit(void **state)
 {
-    struct gr_question q = host_question(GR_COLL_ALLGATHER, 5);
+    struct gr_select_args q = host_question(GR_COLL_ALLGATHER, 5);
     struct gr_costs costs = gr_costs_host;
     size_t per_rank;
 
@@ -181,7 +181,7 @@ static void mailboxes_are_left_where_a_call_does_not_fit(void **state)
 /* Pipelines of node trees have slices of a number of chunks that is a power of two. */
 static void chunks_of_node_trees_are_a_power_of_two(void **state)
 {
-    struct gr_question q = nodes_question(GR_COLL_ALLREDUCE, 16, 4);
+    struct gr_select_args q = nodes_question(GR_COLL_ALLREDUCE, 16, 4);
     size_t chunk, pieces;
 
     (void) state;

@@ -9,7 +9,7 @@
  * (so also of the order of reduction), which element of the vector it is, and whether it was written at all.
  * Memory starts as poison. Links are FIFOs of a bounded number of slots, one for each (channel, ordered pair).
  *
- * symbolic_mover.c   values, links, and struct gr_mover on them: what is checked while data move
+ * symbolic_mover.c   values, links, and struct gr_executor_ops on them: what is checked while data move
  * symbolic_lent.c    messages that are not in slots, but still where their sender has them
  * symbolic_run.c     sets a case up, runs the ranks in some order of scheduling, what is checked at the end
  * symbolic_trees.c   a check of double trees on the trace of a run
@@ -87,7 +87,7 @@ struct sym_case {
     uint32_t most_chunks; /* struct gr_shape */
     int in_place;
     int zero_copy;        /* results are in the receiver's output as soon as they are sent */
-    int lent;             /* messages lie in their sender's buffers until they are taken, though the algorithm is hasty; where it
+    int borrowed;             /* messages lie in their sender's buffers until they are taken, though the algorithm is hasty; where it
                              is not they do, unless zero_copy is set */
     enum sym_policy policy;
     uint64_t seed; /* of SYM_SHUFFLED and SYM_RANDOM */
@@ -120,7 +120,7 @@ struct sym_rank {
     struct sym *w;
     int rank, done;
     struct gr_plan plan;
-    struct gr_machine machine;
+    struct gr_stepper stepper;
     struct sym_space space[3]; /* by enum gr_space */
     size_t fill;               /* elements moved of the slot in work, */
     uint32_t pieces;           /* in so many pieces; */
@@ -148,7 +148,7 @@ struct sym {
     struct sym_link *links;
     struct sym_slot *slots;       /* [nlinks][slots] */
     struct sym_value *slot_values; /* [nlinks][slots][slot_elems] */
-    const struct sym_value **lent; /* of each of these: where its sender has it; NULL: nowhere */
+    const struct sym_value **borrowed; /* of each of these: where its sender has it; NULL: nowhere */
     size_t nlinks, links_room, slots_room, values_room, lent_room;
     int *link_of;   /* [nchannels][from][to]: index into links, -1: not used yet */
     uint8_t *peers; /* [nchannels][from][to]: SYM_OUT, SYM_IN */
@@ -193,7 +193,7 @@ void sym_size(struct sym_case *c, uint32_t pieces, size_t ragged);
 /* Note the first failure; returns -1. */
 int sym_fail(struct sym *w, enum sym_check check, int rank, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-extern const struct gr_mover sym_mover;
+extern const struct gr_executor_ops sym_mover;
 void sym_lend(struct sym *w, const struct gr_step *s, const struct sym_value *slot, const struct sym_value *operand,
               const struct sym_value *dest); /* the value is in the slot now */
 void sym_take_lent(struct sym_rank *me, const struct gr_step *s, const struct sym_value *slot);

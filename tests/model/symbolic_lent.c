@@ -7,19 +7,19 @@
 
 static int is_lent(const struct sym_case *c)
 {
-    return !c->zero_copy && (c->lent || !gr_algo_is_hasty(c->algo));
+    return !c->zero_copy && (c->borrowed || !gr_algo_overwrites_sent(c->algo));
 }
 
 /* As exec/host.c: what is only passed on lies nowhere but in slots. */
 void sym_lend(struct sym *w, const struct gr_step *s, const struct sym_value *slot, const struct sym_value *operand,
               const struct sym_value *dest)
 {
-    w->lent[slot - w->slot_values] = !is_lent(w->c) ? NULL : s->bits & GR_RECV ? dest : operand;
+    w->borrowed[slot - w->slot_values] = !is_lent(w->c) ? NULL : s->bits & GR_RECV ? dest : operand;
 }
 
 void sym_take_lent(struct sym_rank *me, const struct gr_step *s, const struct sym_value *slot)
 {
-    const struct sym_value *now = me->w->lent[slot - me->w->slot_values];
+    const struct sym_value *now = me->w->borrowed[slot - me->w->slot_values];
 
     if (NULL != now && (!now->valid || now->hash != slot->hash)) {
         sym_fail(me->w, SYM_LENT, me->rank, "%s of chunk %u, element %d", gr_step_name(s), s->first, slot->elem);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The symbolic executor behind struct gr_mover: values, links, and all checks that are made while data move. */
+/* The symbolic executor behind struct gr_executor_ops: values, links, and all checks that are made while data move. */
 #include "symbolic.h"
 
 #include <stdarg.h>
@@ -98,7 +98,7 @@ static struct sym_link *link_find(struct sym_rank *me, uint32_t channel, int fro
         w->slots = sym_grow(w->slots, &w->slots_room, (w->nlinks + 1) * slots, sizeof(*w->slots));
         w->slot_values = sym_grow(w->slot_values, &w->values_room, (w->nlinks + 1) * slots * w->c->slot_elems,
                                   sizeof(*w->slot_values));
-        w->lent = sym_grow(w->lent, &w->lent_room, (w->nlinks + 1) * slots * w->c->slot_elems, sizeof(*w->lent));
+        w->borrowed = sym_grow(w->borrowed, &w->lent_room, (w->nlinks + 1) * slots * w->c->slot_elems, sizeof(*w->borrowed));
         w->links[w->nlinks] = (struct sym_link){.from = from, .to = to, .channel = channel, .tick = {-1, -1}};
         w->link_of[pair] = (int) w->nlinks++;
     }
@@ -384,7 +384,7 @@ static void mover_commit(void *ctx, uint32_t channel, const struct gr_step *s)
         take_slot(me, link_in(me, channel, s, k), s);
     }
     for (k = 0; k < s->nto; k++) {
-        send_slot(me, link_out(me, channel, s, k), s, &me->machine.at[channel]);
+        send_slot(me, link_out(me, channel, s, k), s, &me->stepper.at[channel]);
     }
     me->fill = 0;
     me->pieces = 0;
@@ -392,4 +392,4 @@ static void mover_commit(void *ctx, uint32_t channel, const struct gr_step *s)
     me->budget--;
 }
 
-const struct gr_mover sym_mover = {mover_ready, mover_move, mover_commit, NULL};
+const struct gr_executor_ops sym_mover = {mover_ready, mover_move, mover_commit, NULL};

@@ -63,7 +63,7 @@ void sym_size(struct sym_case *c, uint32_t pieces, size_t ragged)
 
 static void make_order(const struct sym_case *c, uint32_t channel, int *order)
 {
-    int kind = SYM_IDENTITY == c->order || gr_algo_is_along(c->algo) ? SYM_IDENTITY : (int) ((c->order + channel) % SYM_NORDERS);
+    int kind = SYM_IDENTITY == c->order || gr_algo_is_torus(c->algo) ? SYM_IDENTITY : (int) ((c->order + channel) % SYM_NORDERS);
     uint64_t state = c->seed + channel;
     int k, other, swap;
 
@@ -97,7 +97,7 @@ static void mark_peers(struct sym *w, const struct gr_sched *s, uint32_t channel
 static void make_plan(struct sym *w, struct sym_rank *me)
 {
     const struct sym_case *c = w->c;
-    int along = gr_algo_is_along(c->algo);
+    int along = gr_algo_is_torus(c->algo);
     struct gr_shape shape = {.coll = c->coll, .layout = sym_layout(c), .p = c->p, .total = c->total,
                              .block = c->block, .counts = c->counts, .displs = c->displs, .nchannels = c->nchannels,
                              .max_piece = c->max_piece, .align = c->align, .most_chunks = c->most_chunks};
@@ -206,7 +206,7 @@ static void set_up(struct sym *w, const struct sym_case *c)
         *me = (struct sym_rank){.w = w, .rank = r};
         make_plan(w, me);
         make_buffers(me, &mem);
-        gr_machine_start(&me->machine, &me->plan, &sym_mover, me);
+        gr_stepper_start(&me->stepper, &me->plan, &sym_mover, me);
     }
 }
 
@@ -221,7 +221,7 @@ static int run_rank(struct sym_rank *me, int gate, uint64_t budget)
     }
     me->gate = gate;
     me->budget = budget;
-    rc = gr_machine_run(&me->machine, &moved);
+    rc = gr_stepper_run(&me->stepper, &moved);
     me->done = GR_DONE == rc;
     return moved > 0 || me->done;
 }
@@ -287,7 +287,7 @@ static void check_through(struct sym *w)
 
     for (r = 0; r < w->c->p; r++) {
         for (channel = 0; channel < w->c->nchannels && !w->ranks[r].done; channel++) {
-            s = gr_machine_waits(&w->ranks[r].machine, channel);
+            s = gr_stepper_waits(&w->ranks[r].stepper, channel);
             if (NULL != s) {
                 sym_fail(w, SYM_DEADLOCK, r, "channel %u waits in %s of chunk %u", channel, gr_step_name(s), s->first);
             }
@@ -304,7 +304,7 @@ static void check_through(struct sym *w)
 /* Flat algorithms, and those along a torus but for trees, sum in their output where they need more steps than one for it. */
 static int sums_in_output(const struct sym_case *c)
 {
-    if (gr_algo_is_along(c->algo)) {
+    if (gr_algo_is_torus(c->algo)) {
         return GR_ALGO_NODE_TREE != c->algo && (GR_COLL_ALLREDUCE == c->coll || GR_COLL_REDUCE == c->coll);
     }
     return GR_ALGO_FLAT == c->algo || (GR_ALGO_TWOSHOT == c->algo && c->p > GR_FAN + 1);
@@ -374,7 +374,7 @@ void sym_free(struct sym *w)
     free(w->links);
     free(w->slots);
     free(w->slot_values);
-    free(w->lent);
+    free(w->borrowed);
     free(w->link_of);
     free(w->peers);
     free(w->messages);

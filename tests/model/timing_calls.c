@@ -73,7 +73,7 @@ static void commit(void *ctx, uint32_t channel, const struct gr_step *s)
     }
 }
 
-static const struct gr_mover mover = {ready, move, commit, NULL};
+static const struct gr_executor_ops mover = {ready, move, commit, NULL};
 
 /* ---- the gate: the timer, watched ---- */
 
@@ -161,8 +161,8 @@ static void call_begin(struct tc_rank *r)
         r->plan.sched[c] = sched_of(r, r->rank, c);
     }
     gr_timer_begin(&r->timer, &timing, &links, r->call > 0, GR_COLL_ALLREDUCE == job->coll);
-    gr_machine_start(&r->machine, &r->plan, &mover, r);
-    gr_machine_gate(&r->machine, &gate, r);
+    gr_stepper_start(&r->stepper, &r->plan, &mover, r);
+    gr_stepper_gate(&r->stepper, &gate, r);
     r->running = 1;
 }
 
@@ -181,7 +181,7 @@ static int rank_poll(struct tc_rank *r, uint32_t n)
     if (!r->running) {
         call_begin(r);
     }
-    rc = gr_machine_run(&r->machine, &moved);
+    rc = gr_stepper_run(&r->stepper, &moved);
     if (rc < 0) {
         return -1;
     }

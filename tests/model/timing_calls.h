@@ -38,7 +38,7 @@ struct tc_rank {
     int rank;
     struct gr_timer timer;
     struct gr_plan plan;
-    struct gr_machine machine;
+    struct gr_stepper stepper;
     struct gr_link *in, *out; /* [channel * p + rank] */
     int running;
     uint32_t call;

@@ -142,7 +142,7 @@ static void weights_are_as_asked(void **state)
 /* A ring of 8, 10 ns per hop, 1 byte per ns; messages of one tick: A from 0 to 3 and B from 1 to 3. */
 static double run_two(const struct model *model, double packet, double a_bytes, double b_bytes, uint64_t *conflicts)
 {
-    struct machine m = {.torus = {.ndims = 1, .dims = {8}}, .hop = {10}, .bandwidth = 1};
+    struct stepper m = {.torus = {.ndims = 1, .dims = {8}}, .hop = {10}, .bandwidth = 1};
     struct message messages[2] = {{.from = 0, .to = 3, .hops = {3}, .bytes = a_bytes}, {.from = 1, .to = 3, .hops = {2}, .bytes = b_bytes}};
     uint32_t first[9] = {0, 1, 2, 2, 2, 2, 2, 2, 2};
     struct traffic t = {.nranks = 8, .nticks = 1, .messages = messages, .first = first, .nmessages = 2};
@@ -183,7 +183,7 @@ static void packets_take_turns(void **state)
 /* The end of a dimension's sync is the latest of s_j + F_j, and the same at all, with exact latencies. */
 static void a_sync_ends_at_once(void **state)
 {
-    struct machine m = {.torus = {.ndims = 3, .dims = {5, 4, 3}, .mesh = 4}, .hop = {3, 5, 7}};
+    struct stepper m = {.torus = {.ndims = 3, .dims = {5, 4, 3}, .mesh = 4}, .hop = {3, 5, 7}};
     struct random r = random_seeded(3);
     double times[60], last = 0, want;
     int k, shortest;
@@ -207,7 +207,7 @@ static void a_sync_ends_at_once(void **state)
 /* 2 x the sum of errors bounds the skew; and it is there. */
 static void errors_of_estimates_skew_the_end(void **state)
 {
-    struct machine m = {.torus = {.ndims = 2, .dims = {8, 8}}, .hop = {100, 100}};
+    struct stepper m = {.torus = {.ndims = 2, .dims = {8, 8}}, .hop = {100, 100}};
     struct random r = random_seeded(3);
     double times[64] = {0}, estimates[128], least = 1e9, most = 0;
     int k;
@@ -226,7 +226,7 @@ static void errors_of_estimates_skew_the_end(void **state)
 
 static void predictions_are_the_slowest_message(void **state)
 {
-    struct machine m = {.torus = {.ndims = 2, .dims = {4, 4}}, .hop = {10, 30}, .bandwidth = 2};
+    struct stepper m = {.torus = {.ndims = 2, .dims = {4, 4}}, .hop = {10, 30}, .bandwidth = 2};
     struct message messages[4] = {{.from = 0, .to = 1, .hops = {1}, .bytes = 100}, {.from = 1, .to = 0, .hops = {-1}, .bytes = 90},
                                   {.from = 2, .to = 6, .hops = {0, 1}, .bytes = 70}, {.from = 0, .to = 5, .tick = 1, .hops = {1, -1}, .bytes = 8}};
     uint32_t first[33];

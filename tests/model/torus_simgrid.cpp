@@ -21,7 +21,7 @@ extern "C" {
 
 namespace sg4 = simgrid::s4u;
 
-static machine m;
+static stepper m;
 static traffic all;
 static predictor *predicted;
 static int which;

@@ -114,19 +114,19 @@ struct form_shape form_draw(uint64_t *rng, enum form_sizes sizes)
 void form_init(const struct form_call *c, MPI_Request *request)
 {
     size_t bytes = 2 * (size_t) c->size * sizeof(int);
-    struct form_call lent = *c;
+    struct form_call borrowed = *c;
     int *arrays = malloc(bytes);
 
     if (NULL == arrays) {
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     if (NULL != c->counts) {
-        lent.counts = memcpy(arrays, c->counts, bytes / 2);
+        borrowed.counts = memcpy(arrays, c->counts, bytes / 2);
     }
     if (NULL != c->displs) {
-        lent.displs = memcpy(arrays + c->size, c->displs, bytes / 2);
+        borrowed.displs = memcpy(arrays + c->size, c->displs, bytes / 2);
     }
-    rows[c->shape.coll][FORM_PERSISTENT](&lent, request);
+    rows[c->shape.coll][FORM_PERSISTENT](&borrowed, request);
     memset(arrays, 0x5a, bytes);
     free(arrays);
 }

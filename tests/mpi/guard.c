@@ -51,21 +51,21 @@ char *guarded_lend_kind(struct guarded *g, enum devmem_kind kind)
     if (DEVMEM_HOST == g->kind) {
         return g->data;
     }
-    g->lent = devmem_alloc(g->kind, room_of(g));
-    return g->lent + (g->data - g->base);
+    g->borrowed = devmem_alloc(g->kind, room_of(g));
+    return g->borrowed + (g->data - g->base);
 }
 
 void guarded_put(const struct guarded *g)
 {
-    if (NULL != g->lent) {
-        devmem_put(g->lent, g->base, room_of(g));
+    if (NULL != g->borrowed) {
+        devmem_put(g->borrowed, g->base, room_of(g));
     }
 }
 
 void guarded_get(const struct guarded *g)
 {
-    if (NULL != g->lent) {
-        devmem_get(g->base, g->lent, room_of(g));
+    if (NULL != g->borrowed) {
+        devmem_get(g->base, g->borrowed, room_of(g));
     }
 }
 
@@ -86,11 +86,11 @@ bool guarded_intact(const struct guarded *g)
 
 void guarded_free(struct guarded *g)
 {
-    if (NULL != g->lent) {
-        devmem_free(g->kind, g->lent);
+    if (NULL != g->borrowed) {
+        devmem_free(g->kind, g->borrowed);
     }
     free(g->base);
-    g->lent = NULL;
+    g->borrowed = NULL;
     g->base = g->data = NULL;
 }
 

@@ -12,7 +12,7 @@ struct guarded {
     char *data;   /* bytes of it belong to the user */
     size_t bytes;
     char *base;
-    char *lent;   /* the same in memory of another kind, for MPI; NULL: not lent */
+    char *borrowed;   /* the same in memory of another kind, for MPI; NULL: not lent */
     enum devmem_kind kind;
 };
 

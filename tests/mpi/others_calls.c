@@ -153,15 +153,15 @@ static void spoil_arrays(struct others_side *s)
 /* Arrays are spoilt once the request is there, as bindings of other languages do that free theirs. */
 void others_init(const struct others_call *c, MPI_Request *request)
 {
-    struct others_call lent = *c;
+    struct others_call borrowed = *c;
 
-    lend_arrays(&lent.send);
-    lend_arrays(&lent.recv);
-    lent.shares = lend(c->shares, NULL == c->shares ? 0 : c->on->size, sizeof *c->shares);
-    call(&lent, LENT, FORM_PERSISTENT, request);
-    spoil_arrays(&lent.send);
-    spoil_arrays(&lent.recv);
-    spoil(lent.shares, NULL == c->shares ? 0 : c->on->size, sizeof *c->shares);
+    lend_arrays(&borrowed.send);
+    lend_arrays(&borrowed.recv);
+    borrowed.shares = lend(c->shares, NULL == c->shares ? 0 : c->on->size, sizeof *c->shares);
+    call(&borrowed, LENT, FORM_PERSISTENT, request);
+    spoil_arrays(&borrowed.send);
+    spoil_arrays(&borrowed.recv);
+    spoil(borrowed.shares, NULL == c->shares ? 0 : c->on->size, sizeof *c->shares);
 }
 
 void others_start(const struct others_call *c, enum form form, MPI_Request *request)

@@ -95,7 +95,7 @@ void others_fill(struct others_call *c, uint64_t salt)
 /* What is wrong with a buffer, or NULL; and the byte. */
 static const char *judge(const struct others_call *c, const struct others_buffer *b, bool written, long *at)
 {
-    const char *lent = b->copy[LENT].data, *plain = b->copy[PLAIN].data;
+    const char *borrowed = b->copy[LENT].data, *plain = b->copy[PLAIN].data;
     size_t bytes = b->copy[PLAIN].bytes;
     bool undefined = OTHERS_EXSCAN == c->what.coll && 0 == c->on->rank; /* left alone, or what the reference says */
 
@@ -109,8 +109,8 @@ static const char *judge(const struct others_call *c, const struct others_buffer
             return "the reference changed";
         }
     }
-    *at = first_difference(lent, plain, bytes);
-    if (*at >= 0 && undefined && first_difference(lent, b->before, bytes) < 0) {
+    *at = first_difference(borrowed, plain, bytes);
+    if (*at >= 0 && undefined && first_difference(borrowed, b->before, bytes) < 0) {
         *at = -1;
     }
     return *at < 0 ? NULL : written ? "wrong bytes in" : "changed";

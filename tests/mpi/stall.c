@@ -60,7 +60,7 @@ static void stall(const char *mode, int seconds)
 /* A persistent request is made by the first call and used by all. */
 static bool call(struct form_call *c, enum form form, MPI_Request *request)
 {
-    if (FORM_BLOCKING == form && NULL == c->out.lent) {
+    if (FORM_BLOCKING == form && NULL == c->out.borrowed) {
         return quick_call(c->comm, c->shape.coll, c->shape.count, 0);
     }
     form_fill(c, 0);

@@ -103,15 +103,12 @@ def spans(text):
 
 
 def places(text, function, old):
-    """Offsets at which `old` occurs in the function ("": in the text), and whether there is such a function."""
+    """Where `old` occurs in the function ("": in the text), as spans, and whether there is such a function. Blanks and line
+    breaks between tokens do not matter."""
     ranges = [(b, e) for name, b, e in spans(text) if name == function] if function else [(0, len(text))]
-    at = []
-    for begin, end in ranges:
-        k = text.find(old, begin, end)
-        while k >= 0:
-            at.append(k)
-            k = text.find(old, k + 1, end)
-    return at, bool(ranges)
+    pattern = re.compile(r"\s*".join(re.escape(token) for token in re.findall(r"\w+|\S", old)))
+    found = [m.span() for begin, end in ranges for m in pattern.finditer(text, begin, end)]
+    return found, bool(ranges)
 
 
 def apply_edit(text, edit):
@@ -124,7 +121,8 @@ def apply_edit(text, edit):
         raise ValueError(f"{where}: {'not there' if not at else f'{len(at)} times there'}: {edit.old.strip()}")
     if edit.new == edit.old:
         raise ValueError(f"{where}: the edit changes nothing")
-    return text[: at[0]] + edit.new + text[at[0] + len(edit.old):]
+    begin, end = at[0]
+    return text[:begin] + edit.new.strip() + text[end:]
 
 
 def planted(fault, read):

@@ -71,17 +71,17 @@ static void attach(struct gr_link *l, struct gr_link_shared *shared, const struc
 static int echo(const char *hex)
 {
     struct gr_pool *pool = gr_pool_open(folder, peer, 1 << 20);
-    struct gr_frame *frame;
+    struct gr_slab *slab;
     struct gr_offer theirs, mine;
     struct gr_link in, out;
     int error, n, k;
 
     alarm(PATIENCE_S);
-    if (NULL == pool || 0 != parse_offer(hex, &theirs) || 0 != gr_pool_lease(pool, FRAME, 1, 1, &frame)) {
+    if (NULL == pool || 0 != parse_offer(hex, &theirs) || 0 != gr_pool_lease(pool, FRAME, 1, 1, &slab)) {
         return 1;
     }
-    mine = gr_pool_offer(pool, frame);
-    attach(&in, gr_frame_base(frame), &mine);
+    mine = gr_pool_offer(pool, slab);
+    attach(&in, gr_slab_base(slab), &mine);
     attach(&out, gr_pool_map(pool, &theirs, &error), &theirs);
     if (NULL == out.shared || (ssize_t) sizeof(mine) != write(1, &mine, sizeof(mine))) {
         return 2;
@@ -97,7 +97,7 @@ static int echo(const char *hex)
         gr_link_pop(&in);
     }
     gr_door_leave(&out.shared->writer, theirs.lease);
-    gr_pool_release(pool, frame, 1);
+    gr_pool_release(pool, slab, 1);
     gr_pool_close(pool);
     return 0;
 }
@@ -118,8 +118,8 @@ static pid_t start_echo(const struct gr_offer *offer, struct gr_offer *theirs)
 static void data_go_to_a_second_process_and_back(void **state)
 {
     struct gr_pool *pool = open_pool(self);
-    struct gr_frame *frame = lease_one(pool);
-    struct gr_offer mine = gr_pool_offer(pool, frame), theirs;
+    struct gr_slab *slab = lease_one(pool);
+    struct gr_offer mine = gr_pool_offer(pool, slab), theirs;
     struct gr_link in, out;
     int error, sent = 0, got = 0;
     unsigned char want[SLOT];
@@ -128,7 +128,7 @@ static void data_go_to_a_second_process_and_back(void **state)
     (void) state;
     alarm(PATIENCE_S);
     pid = start_echo(&mine, &theirs);
-    attach(&in, gr_frame_base(frame), &mine);
+    attach(&in, gr_slab_base(slab), &mine);
     attach(&out, gr_pool_map(pool, &theirs, &error), &theirs);
     assert_non_null(out.shared);
     while (got < ECHOES) {
@@ -145,7 +145,7 @@ static void data_go_to_a_second_process_and_back(void **state)
         }
     }
     gr_door_leave(&out.shared->writer, theirs.lease);
-    gr_pool_release(pool, frame, 1);
+    gr_pool_release(pool, slab, 1);
     assert_int_equal(await(pid), 0);
     assert_int_equal(gr_pool_usage(pool).leased, 0); /* it left */
     gr_pool_close(pool);
@@ -154,8 +154,8 @@ static void data_go_to_a_second_process_and_back(void **state)
 static void nothing_is_left_of_a_killed_process(void **state)
 {
     struct gr_pool *pool = open_pool(self), *fresh = open_pool(self);
-    struct gr_frame *frame = lease_one(pool);
-    struct gr_offer mine = gr_pool_offer(pool, frame), theirs;
+    struct gr_slab *slab = lease_one(pool);
+    struct gr_offer mine = gr_pool_offer(pool, slab), theirs;
     struct gr_link_shared *l;
     int error;
     pid_t pid = start_echo(&mine, &theirs);
@@ -170,7 +170,7 @@ static void nothing_is_left_of_a_killed_process(void **state)
     assert_ptr_equal(gr_pool_map(pool, &theirs, &error), l);
     assert_null(gr_pool_map(fresh, &theirs, &error));
     assert_int_equal(error, GR_ERR_FOREIGN);
-    gr_pool_release(pool, frame, 1);
+    gr_pool_release(pool, slab, 1);
     assert_int_equal(gr_pool_usage(pool).leased, FRAME); /* for good: nobody can say that the writer has left */
     gr_pool_close(pool);
     gr_pool_close(fresh);
@@ -271,15 +271,15 @@ static void offers_beyond_a_mapping_are_foreign(void **state)
 static void mappings_are_kept_by_owner_and_segment(void **state)
 {
     struct gr_pool *pool = open_pool(self), *third = open_pool((struct gr_peer_id) {7, 2}), *other = open_pool(peer);
-    struct gr_frame *frames[2];
+    struct gr_slab *slabs[2];
     struct gr_offer offers[3];
     unsigned char *at[2];
     int error, fds;
 
     (void) state;
-    assert_int_equal(gr_pool_lease(pool, FRAME, 1, 2, frames), 0);
-    offers[0] = gr_pool_offer(pool, frames[0]);
-    offers[1] = gr_pool_offer(pool, frames[1]);
+    assert_int_equal(gr_pool_lease(pool, FRAME, 1, 2, slabs), 0);
+    offers[0] = gr_pool_offer(pool, slabs[0]);
+    offers[1] = gr_pool_offer(pool, slabs[1]);
     offers[2] = gr_pool_offer(third, lease_one(third));
     fds = entries("/proc/self/fd");
     at[0] = (unsigned char *) gr_pool_map(other, &offers[0], &error);
@@ -314,20 +314,20 @@ static int is_mapped(const void *address)
 static void a_forked_child_has_neither_frames_nor_mappings(void **state)
 {
     struct gr_pool *pool = open_pool(self), *other = open_pool(peer);
-    struct gr_frame *frame = lease_one(pool);
-    struct gr_offer offer = gr_pool_offer(pool, frame);
+    struct gr_slab *slab = lease_one(pool);
+    struct gr_offer offer = gr_pool_offer(pool, slab);
     int error;
     struct gr_link_shared *l = gr_pool_map(other, &offer, &error);
     pid_t pid;
 
     (void) state;
     assert_int_equal(offer.offset, 0);
-    assert_true(is_mapped(gr_frame_base(frame)) && is_mapped(l));
+    assert_true(is_mapped(gr_slab_base(slab)) && is_mapped(l));
     fflush(stdout);
     pid = fork();
     assert_true(pid >= 0);
     if (0 == pid) {
-        _exit(is_mapped(gr_frame_base(frame)) + 2 * is_mapped(l));
+        _exit(is_mapped(gr_slab_base(slab)) + 2 * is_mapped(l));
     }
     assert_int_equal(await(pid), 0);
     gr_pool_close(pool);

@@ -96,7 +96,7 @@ int ex_can_fetch(void)
 
 /* ---- making links, in phases; every rank must be through with one before any begins the next ---- */
 
-static struct gr_wire *find_wire(struct gr_wire *wires, int n, uint32_t channel, int rank)
+static struct gr_connection *find_wire(struct gr_connection *wires, int n, uint32_t channel, int rank)
 {
     int k;
 
@@ -121,9 +121,9 @@ static void phase_deliver(struct ex_rank *r, int way, int root)
     (void) way;
     (void) root;
     for (k = 0; k < r->join.nin; k++) {
-        struct gr_wire *in = &r->join.in[k];
+        struct gr_connection *in = &r->join.in[k];
         struct gr_join *writer = &r->world->ranks[in->rank].join;
-        struct gr_wire *out = find_wire(writer->out, writer->nout, in->channel, r->rank);
+        struct gr_connection *out = find_wire(writer->out, writer->nout, in->channel, r->rank);
 
         if (NULL == out) {
             r->joined.status = UNMATCHED;
@@ -141,14 +141,14 @@ static void phase_map(struct ex_rank *r, int way, int root)
     (void) way;
     (void) root;
     for (k = 0; k < r->join.nout; k++) {
-        struct gr_wire *out = &r->join.out[k];
+        struct gr_connection *out = &r->join.out[k];
         struct gr_join *reader = &r->world->ranks[out->rank].join;
-        struct gr_wire *in = find_wire(reader->in, reader->nin, out->channel, r->rank);
+        struct gr_connection *in = find_wire(reader->in, reader->nin, out->channel, r->rank);
 
         if (NULL == in) {
             mine.status = UNMATCHED;
         } else if (EX_TSAN && NULL != out->base) {
-            out->base = gr_frame_base(in->frame);
+            out->base = gr_slab_base(in->slab);
         }
     }
     r->joined.status = r->joined.status < mine.status ? r->joined.status : mine.status;
@@ -209,7 +209,7 @@ void ex_timers(struct ex_world *w, enum gr_step_sync sync)
     for (r = 0; r < w->params.p; r++) {
         struct ex_rank *rank = &w->ranks[r];
 
-        struct gr_bundle *notes = &rank->team->notes;
+        struct gr_channel_set *notes = &rank->team->notes;
 
         if (0 != gr_link_port_init(&rank->port, notes->in, notes->out, w->params.p, r, 1) ||
             0 != gr_timer_init(&rank->timer, sync, &rank->port.port, &w->params.torus, w->params.p, r)) {

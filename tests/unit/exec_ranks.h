@@ -52,7 +52,7 @@ struct ex_rank {
     struct ex_gate gate;
     unsigned char *bounce;
     struct gr_plan plan;
-    struct gr_machine machine;
+    struct gr_stepper stepper;
     struct gr_timer timer;     /* where the world has timing */
     struct gr_link_port port;
     struct gr_request request; /* of the call that is timed */

@@ -26,25 +26,25 @@ static int gate_ready(void *ctx, uint32_t channel, const struct gr_step *step)
     if (is_shut(g)) {
         return 0;
     }
-    return gr_host_mover.ready(&g->op, channel, step);
+    return gr_host_executor.ready(&g->op, channel, step);
 }
 
 static int gate_move(void *ctx, const struct gr_move *move)
 {
-    return gr_host_mover.move(&((struct ex_gate *) ctx)->op, move);
+    return gr_host_executor.move(&((struct ex_gate *) ctx)->op, move);
 }
 
 static void gate_commit(void *ctx, uint32_t channel, const struct gr_step *step)
 {
-    gr_host_mover.commit(&((struct ex_gate *) ctx)->op, channel, step);
+    gr_host_executor.commit(&((struct ex_gate *) ctx)->op, channel, step);
 }
 
 static int gate_finished(void *ctx)
 {
-    return gr_host_mover.finished(&((struct ex_gate *) ctx)->op);
+    return gr_host_executor.finished(&((struct ex_gate *) ctx)->op);
 }
 
-static const struct gr_mover gated_mover = {gate_ready, gate_move, gate_commit, gate_finished};
+static const struct gr_executor_ops gated_mover = {gate_ready, gate_move, gate_commit, gate_finished};
 
 /* ---- the timer's gate ---- */
 
@@ -67,7 +67,7 @@ static void timer_begin(struct ex_rank *r, const struct ex_case *c)
     struct gr_timer_links links = {r->team->data.in, r->team->data.out, r->team->p};
 
     gr_timer_begin(&r->timer, &job, &links, 0, GR_COLL_ALLREDUCE == c->coll);
-    gr_machine_gate(&r->machine, &timers_gate, &r->timer);
+    gr_stepper_gate(&r->stepper, &timers_gate, &r->timer);
 }
 
 /* ---- one rank ---- */
@@ -91,8 +91,8 @@ static void machine_begin(struct ex_rank *r, const struct ex_case *c)
     op->bounce = c->direct ? r->bounce : NULL;
     gr_plan_build(&r->plan, r->team, &r->request);
     r->plan.slot_elems = c->halved ? (r->plan.slot_elems + 1) / 2 : r->plan.slot_elems;
-    gr_machine_start(&r->machine, &r->plan, &gated_mover, &r->gate);
-    r->machine.burst = (uint32_t) (rng_below(&r->random, 2) * rng_below(&r->random, 4));
+    gr_stepper_start(&r->stepper, &r->plan, &gated_mover, &r->gate);
+    r->stepper.burst = (uint32_t) (rng_below(&r->random, 2) * rng_below(&r->random, 4));
     if (GR_SYNC_NONE != r->world->sync) {
         timer_begin(r, c);
     }
@@ -116,7 +116,7 @@ static void rank_begin(struct ex_rank *r)
     r->posted = 0;
 }
 
-/* A poll of a call through mailboxes, with the results of gr_machine_run(). */
+/* A poll of a call through mailboxes, with the results of gr_stepper_run(). */
 static int mail_run(struct ex_rank *r)
 {
     if (!r->posted && !is_shut(&r->gate) && gr_mail_post(&r->team->mail.box, &r->mail)) {
@@ -137,8 +137,8 @@ static int rank_through(const struct ex_rank *r)
 /* Whether the machine has moved more than it was allowed to. */
 static int too_much(const struct ex_rank *r, uint64_t before)
 {
-    return GR_WAY_MAILBOX != r->world->cases[r->at].way && r->machine.burst > 0 &&
-           r->slots - before > (uint64_t) r->machine.burst * r->machine.nchannels;
+    return GR_WAY_MAILBOX != r->world->cases[r->at].way && r->stepper.burst > 0 &&
+           r->slots - before > (uint64_t) r->stepper.burst * r->stepper.nchannels;
 }
 
 /* Run the rank's machine until it leaves. 1: something moved, 0: nothing did, -1: r->why. */
@@ -151,7 +151,7 @@ static int rank_poll(struct ex_rank *r)
     if (!r->running) {
         rank_begin(r);
     }
-    rc = GR_WAY_MAILBOX == w->cases[r->at].way ? mail_run(r) : gr_machine_run(&r->machine, &r->slots);
+    rc = GR_WAY_MAILBOX == w->cases[r->at].way ? mail_run(r) : gr_stepper_run(&r->stepper, &r->slots);
     if (too_much(r, before)) {
         rc = -1;
     }
@@ -201,8 +201,8 @@ static void explain_wait(struct ex_rank *r)
         explain_ranks(r, at, ranks, gr_mail_waits_for(&r->team->mail.box, &r->mail, ranks));
         return;
     }
-    for (c = 0; c < r->machine.nchannels && at < (int) sizeof(r->why) - 80; c++) {
-        const struct gr_step *step = gr_machine_waits(&r->machine, c);
+    for (c = 0; c < r->stepper.nchannels && at < (int) sizeof(r->why) - 80; c++) {
+        const struct gr_step *step = gr_stepper_waits(&r->stepper, c);
 
         n = gr_host_waits_for(&r->gate.op, c, step, ranks);
         if (NULL != step || n > 0) {

@@ -25,7 +25,7 @@ struct runner {
     struct ex_buffers buffers;
     struct gr_host_op op;
     struct gr_plan plan;
-    struct gr_machine machine;
+    struct gr_stepper stepper;
     uint64_t moved;
 };
 
@@ -40,7 +40,7 @@ static void runner_start(struct runner *r, const struct ex_world *w, const struc
                                  .direct = c->direct, .pids = team->pids, .bounce = w->ranks[rank].bounce};
     r->moved = 0;
     gr_plan_build(&r->plan, team, &request);
-    gr_machine_start(&r->machine, &r->plan, &gr_host_mover, &r->op);
+    gr_stepper_start(&r->stepper, &r->plan, &gr_host_executor, &r->op);
 }
 
 static struct runner *sender; /* whose memory is read, or NULL */
@@ -49,7 +49,7 @@ static int nreads;
 static int hooked_read(int pid, void *to, uint64_t from, size_t bytes)
 {
     if (NULL != sender) { /* it asks while the other end is at it: not yet */
-        assert_int_equal(gr_machine_run(&sender->machine, &sender->moved), GR_AGAIN);
+        assert_int_equal(gr_stepper_run(&sender->stepper, &sender->moved), GR_AGAIN);
         nreads++;
     }
     return gr_cma_read(pid, to, from, bytes);
@@ -61,7 +61,7 @@ static int ready_error;
 
 static int fail_ready(void *ctx, uint32_t channel, const struct gr_step *step)
 {
-    return ready_error < 0 ? ready_error : gr_host_mover.ready(ctx, channel, step);
+    return ready_error < 0 ? ready_error : gr_host_executor.ready(ctx, channel, step);
 }
 
 static int fail_move(void *ctx, const struct gr_move *move)
@@ -80,7 +80,7 @@ static void root_waits(struct ex_world *w, struct runner *root)
     open_world(w, 4, 1, 2, 256, "");
     assert_int_equal(ex_link(w, GR_ALGO_FLAT, 1), 0);
     runner_start(root, w, &c, 1);
-    assert_int_equal(gr_machine_run(&root->machine, &root->moved), GR_AGAIN);
+    assert_int_equal(gr_stepper_run(&root->stepper, &root->moved), GR_AGAIN);
     assert_int_equal(root->moved, 0);
 }
 
@@ -92,11 +92,11 @@ static void a_waiting_rank_names_who_is_missing(void **state)
 
     (void) state;
     root_waits(&w, &root);
-    assert_non_null(gr_machine_waits(&root.machine, 0));
-    assert_int_equal(gr_host_waits_for(&root.op, 0, gr_machine_waits(&root.machine, 0), ranks), 3);
+    assert_non_null(gr_stepper_waits(&root.stepper, 0));
+    assert_int_equal(gr_host_waits_for(&root.op, 0, gr_stepper_waits(&root.stepper, 0), ranks), 3);
     assert_true(2 == ranks[0] && 3 == ranks[1] && 0 == ranks[2]);
     gr_link_push(&w.ranks[3].team->data.out[1]);
-    assert_int_equal(gr_host_waits_for(&root.op, 0, gr_machine_waits(&root.machine, 0), ranks), 2);
+    assert_int_equal(gr_host_waits_for(&root.op, 0, gr_stepper_waits(&root.stepper, 0), ranks), 2);
     assert_true(2 == ranks[0] && 0 == ranks[1]);
     ex_buffers_free(&root.buffers);
     ex_close(&w);
@@ -104,23 +104,23 @@ static void a_waiting_rank_names_who_is_missing(void **state)
 
 static void an_error_of_the_executor_comes_out_as_it_is(void **state)
 {
-    static const struct gr_mover failing = {.ready = fail_ready, .move = fail_move};
+    static const struct gr_executor_ops failing = {.ready = fail_ready, .move = fail_move};
     struct ex_world w;
     struct runner root;
     int r;
 
     (void) state;
     root_waits(&w, &root);
-    gr_machine_start(&root.machine, &root.plan, &failing, &root.op);
+    gr_stepper_start(&root.stepper, &root.plan, &failing, &root.op);
     ready_error = -77;
-    assert_int_equal(gr_machine_run(&root.machine, &root.moved), -77);
+    assert_int_equal(gr_stepper_run(&root.stepper, &root.moved), -77);
     ready_error = 0;
     for (r = 0; r < 4; r++) {
         if (1 != r) {
             gr_link_push(&w.ranks[r].team->data.out[1]);
         }
     }
-    assert_int_equal(gr_machine_run(&root.machine, &root.moved), -78);
+    assert_int_equal(gr_stepper_run(&root.stepper, &root.moved), -78);
     assert_int_equal(root.moved, 0);
     ex_buffers_free(&root.buffers);
     ex_close(&w);
@@ -148,27 +148,27 @@ static void a_sender_is_through_when_all_was_read(void **state)
     for (k = 0; k < 3; k++) {
         runner_start(&r[k], &w, &c, k);
     }
-    assert_int_equal(gr_machine_run(&r[1].machine, &r[1].moved), GR_AGAIN);
+    assert_int_equal(gr_stepper_run(&r[1].stepper, &r[1].moved), GR_AGAIN);
     sent = r[1].moved;
     assert_true(sent >= 2);
     for (k = 0; k < 3; k++) { /* however often it is asked */
-        assert_int_equal(gr_machine_run(&r[1].machine, &r[1].moved), GR_AGAIN);
+        assert_int_equal(gr_stepper_run(&r[1].stepper, &r[1].moved), GR_AGAIN);
     }
     assert_int_equal(r[1].moved, sent);
     /* channel 0 goes 1, 2, 0, channel 1 the other way round */
-    assert_null(gr_machine_waits(&r[1].machine, 0));
+    assert_null(gr_stepper_waits(&r[1].stepper, 0));
     assert_int_equal(gr_host_waits_for(&r[1].op, 0, NULL, ranks), 1);
     assert_int_equal(ranks[0], 2);
     assert_int_equal(gr_host_waits_for(&r[1].op, 1, NULL, ranks), 1);
     assert_int_equal(ranks[0], 0);
-    assert_int_equal(gr_machine_run(&r[2].machine, &r[2].moved), GR_AGAIN);
+    assert_int_equal(gr_stepper_run(&r[2].stepper, &r[2].moved), GR_AGAIN);
     assert_int_equal(gr_host_waits_for(&r[1].op, 0, NULL, ranks), 0);
-    assert_int_equal(gr_machine_run(&r[1].machine, &r[1].moved), GR_AGAIN); /* for the sake of channel 1 */
-    assert_int_equal(gr_machine_run(&r[0].machine, &r[0].moved), GR_AGAIN);
-    assert_int_equal(gr_machine_run(&r[1].machine, &r[1].moved), GR_DONE);
+    assert_int_equal(gr_stepper_run(&r[1].stepper, &r[1].moved), GR_AGAIN); /* for the sake of channel 1 */
+    assert_int_equal(gr_stepper_run(&r[0].stepper, &r[0].moved), GR_AGAIN);
+    assert_int_equal(gr_stepper_run(&r[1].stepper, &r[1].moved), GR_DONE);
     ex_buffers_free(&r[1].buffers); /* which spoils them */
-    assert_int_equal(gr_machine_run(&r[2].machine, &r[2].moved), GR_DONE);
-    assert_int_equal(gr_machine_run(&r[0].machine, &r[0].moved), GR_DONE);
+    assert_int_equal(gr_stepper_run(&r[2].stepper, &r[2].moved), GR_DONE);
+    assert_int_equal(gr_stepper_run(&r[0].stepper, &r[0].moved), GR_DONE);
     for (k = 0; k < 3; k += 2) {
         assert_int_equal(ex_buffers_check(&r[k].buffers, &c, 3, k, want, why, sizeof(why)), 0);
         ex_buffers_free(&r[k].buffers);
@@ -194,9 +194,9 @@ static void a_sender_that_is_dead_is_an_error(void **state)
         runner_start(&r[0], &w, &c, 0);
         runner_start(&r[1], &w, &c, 1);
         r[1].op.pids = nobody;
-        assert_int_equal(gr_machine_run(&r[0].machine, &r[0].moved), c.direct ? GR_AGAIN : GR_DONE);
+        assert_int_equal(gr_stepper_run(&r[0].stepper, &r[0].moved), c.direct ? GR_AGAIN : GR_DONE);
         assert_int_equal(gr_host_waits_for(&r[0].op, 0, NULL, ranks), c.direct);
-        assert_int_equal(gr_machine_run(&r[1].machine, &r[1].moved), c.direct ? GR_ERR_SYS : GR_DONE);
+        assert_int_equal(gr_stepper_run(&r[1].stepper, &r[1].moved), c.direct ? GR_ERR_SYS : GR_DONE);
         ex_buffers_free(&r[0].buffers);
         ex_buffers_free(&r[1].buffers);
     }
@@ -222,13 +222,13 @@ static void a_sender_is_not_through_while_it_is_read(void **state)
         c.in_place = k % 2;
         runner_start(&r[0], &w, &c, 0);
         runner_start(&r[1], &w, &c, 1);
-        assert_int_equal(gr_machine_run(&r[0].machine, &r[0].moved), GR_AGAIN);
+        assert_int_equal(gr_stepper_run(&r[0].stepper, &r[0].moved), GR_AGAIN);
         sender = &r[0];
         nreads = 0;
-        assert_int_equal(gr_machine_run(&r[1].machine, &r[1].moved), GR_DONE);
+        assert_int_equal(gr_stepper_run(&r[1].stepper, &r[1].moved), GR_DONE);
         sender = NULL;
         assert_true(nreads >= (0 == k ? 1 : 3));
-        assert_int_equal(gr_machine_run(&r[0].machine, &r[0].moved), GR_DONE);
+        assert_int_equal(gr_stepper_run(&r[0].stepper, &r[0].moved), GR_DONE);
         ex_buffers_free(&r[0].buffers);
         ex_buffers_free(&r[1].buffers);
     }
@@ -268,13 +268,13 @@ static void a_slot_may_hold_several_pieces(void **state)
                                              .nchannels = 1, .reducer = {.elem_bytes = 4}, .direct = direct,
                                              .space = {(unsigned char *) in, (unsigned char *) out[rank], NULL},
                                              .pids = w.pids, .bounce = w.ranks[rank].bounce};
-            assert_int_equal(gr_host_mover.ready(&ops[rank], 0, s), 1);
-            assert_int_equal(gr_host_mover.move(&ops[rank], &first), 0);
-            assert_int_equal(gr_host_mover.move(&ops[rank], &second), 0);
-            gr_host_mover.commit(&ops[rank], 0, s);
+            assert_int_equal(gr_host_executor.ready(&ops[rank], 0, s), 1);
+            assert_int_equal(gr_host_executor.move(&ops[rank], &first), 0);
+            assert_int_equal(gr_host_executor.move(&ops[rank], &second), 0);
+            gr_host_executor.commit(&ops[rank], 0, s);
         }
         assert_memory_equal(out, want, sizeof(out));
-        assert_int_equal(gr_host_mover.finished(&ops[0]), 1);
+        assert_int_equal(gr_host_executor.finished(&ops[0]), 1);
     }
     ex_close(&w);
 }

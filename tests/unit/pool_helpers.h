@@ -26,12 +26,12 @@ static inline int entries(const char *dir)
 }
 
 /* A frame for a link. */
-static inline struct gr_frame *lease_one(struct gr_pool *pool)
+static inline struct gr_slab *lease_one(struct gr_pool *pool)
 {
-    struct gr_frame *frame = NULL;
+    struct gr_slab *slab = NULL;
 
-    assert_int_equal(gr_pool_lease(pool, FRAME, 1, 1, &frame), 0);
-    return frame;
+    assert_int_equal(gr_pool_lease(pool, FRAME, 1, 1, &slab), 0);
+    return slab;
 }
 
 #endif

@@ -25,14 +25,14 @@ static void a_frame_is_free_when_both_ends_have_left(void **state)
     size_t k;
 
     for (k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
-        struct gr_frame *frame = lease_one(f->pool), *next;
-        struct gr_offer offer = gr_pool_offer(f->pool, frame);
+        struct gr_slab *slab = lease_one(f->pool), *next;
+        struct gr_offer offer = gr_pool_offer(f->pool, slab);
         struct gr_door *door = map(f->other, &offer);
 
         if (rows[k].reader_first) {
-            gr_pool_release(f->pool, frame, 1);
+            gr_pool_release(f->pool, slab, 1);
             next = lease_one(f->pool);
-            assert_ptr_not_equal(next, frame);
+            assert_ptr_not_equal(next, slab);
             gr_pool_release(f->pool, next, 0);
             assert_int_equal(gr_pool_usage(f->pool).leased, FRAME);
             gr_door_leave(door, offer.lease);
@@ -41,7 +41,7 @@ static void a_frame_is_free_when_both_ends_have_left(void **state)
                 gr_door_leave(door, offer.lease);
             }
             assert_int_equal(gr_pool_usage(f->pool).leased, FRAME);
-            gr_pool_release(f->pool, frame, rows[k].used);
+            gr_pool_release(f->pool, slab, rows[k].used);
         }
         assert_int_equal(gr_pool_usage(f->pool).leased, 0);
     }
@@ -51,7 +51,7 @@ static void a_frame_is_free_when_both_ends_have_left(void **state)
 static void a_frame_is_free_when_all_its_doors_were_left(void **state)
 {
     struct fixture *f = *state;
-    struct gr_frame *frame = NULL;
+    struct gr_slab *slab = NULL;
     struct gr_offer offer;
     struct gr_door *doors;
     int order[DOORS + 1], round, k;
@@ -59,8 +59,8 @@ static void a_frame_is_free_when_all_its_doors_were_left(void **state)
     for (round = 0; round < 120; round++) {
         int rest = round;
 
-        assert_int_equal(gr_pool_lease(f->pool, FRAME, DOORS, 1, &frame), 0);
-        offer = gr_pool_offer(f->pool, frame);
+        assert_int_equal(gr_pool_lease(f->pool, FRAME, DOORS, 1, &slab), 0);
+        offer = gr_pool_offer(f->pool, slab);
         doors = map(f->other, &offer);
         for (k = 0; k <= DOORS; k++) { /* permutation number `round` */
             int other = rest % (k + 1);
@@ -72,7 +72,7 @@ static void a_frame_is_free_when_all_its_doors_were_left(void **state)
         for (k = 0; k <= DOORS; k++) {
             assert_int_equal(gr_pool_usage(f->pool).leased, FRAME);
             if (DOORS == order[k]) {
-                gr_pool_release(f->pool, frame, 1);
+                gr_pool_release(f->pool, slab, 1);
             } else {
                 gr_door_leave(&doors[order[k]], offer.lease);
             }
@@ -85,19 +85,19 @@ static void a_frame_is_free_when_all_its_doors_were_left(void **state)
 static void doors_tell_leases_apart(void **state)
 {
     struct fixture *f = *state;
-    struct gr_frame *frames[SEGMENT / FRAME];
+    struct gr_slab *slabs[SEGMENT / FRAME];
     struct gr_offer offer;
     struct gr_door *doors;
     int lease, k;
 
     for (lease = 1; lease <= 5; lease++) {
-        assert_int_equal(gr_pool_lease(f->pool, FRAME, DOORS, SEGMENT / FRAME, frames), 0);
-        offer = gr_pool_offer(f->pool, frames[3]);
+        assert_int_equal(gr_pool_lease(f->pool, FRAME, DOORS, SEGMENT / FRAME, slabs), 0);
+        offer = gr_pool_offer(f->pool, slabs[3]);
         assert_int_equal(offer.lease, lease);
         doors = map(f->other, &offer);
         assert_int_equal(atomic_load(&doors[1].word), 10 * (lease - 1));
         for (k = 0; k < SEGMENT / FRAME; k++) {
-            gr_pool_release(f->pool, frames[k], 3 == k);
+            gr_pool_release(f->pool, slabs[k], 3 == k);
         }
         for (k = 0; k < DOORS; k++) {
             assert_int_equal(gr_pool_usage(f->pool).leased, FRAME);
@@ -112,16 +112,16 @@ static void doors_tell_leases_apart(void **state)
 static void a_late_writer_harms_nobody(void **state)
 {
     struct fixture *f = *state;
-    struct gr_frame *frame = lease_one(f->pool), *again[64];
-    struct gr_offer offer = gr_pool_offer(f->pool, frame), next;
+    struct gr_slab *slab = lease_one(f->pool), *again[64];
+    struct gr_offer offer = gr_pool_offer(f->pool, slab), next;
     struct gr_link writer = {0};
-    uint64_t count = gr_link_renew(gr_frame_base(frame));
-    const struct gr_link_shared *shared = gr_frame_base(frame);
+    uint64_t count = gr_link_renew(gr_slab_base(slab));
+    const struct gr_link_shared *shared = gr_slab_base(slab);
     int k, found = 0;
 
     assert_int_equal(offer.count, 0); /* its user's business */
     gr_link_attach(&writer, map(f->other, &offer), count, SLOTS, SLOT);
-    gr_pool_release(f->pool, frame, 1);
+    gr_pool_release(f->pool, slab, 1);
     for (k = 0; k < SLOTS; k++) {
         assert_true(gr_link_writable(&writer));
         memset(gr_link_slot(&writer), 0xee, SLOT);
@@ -133,12 +133,12 @@ static void a_late_writer_harms_nobody(void **state)
     gr_door_leave(&writer.shared->writer, offer.lease);
     assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 1, again + 63), 0);
     for (k = 0; k < 64; k++) {
-        found += again[k] == frame;
+        found += again[k] == slab;
     }
     assert_int_equal(found, 1);
-    next = gr_pool_offer(f->pool, frame);
+    next = gr_pool_offer(f->pool, slab);
     assert_int_equal(next.lease, offer.lease + 1);
-    assert_int_equal(gr_link_renew(gr_frame_base(frame)), count + SLOTS);
+    assert_int_equal(gr_link_renew(gr_slab_base(slab)), count + SLOTS);
     assert_int_equal(atomic_load(&shared->head), count + SLOTS);
     assert_int_equal(atomic_load(&shared->tail), count + SLOTS);
 }
@@ -150,13 +150,13 @@ static void leases_cost_nothing_lasting(void **state)
     int round, k, fds = 0;
 
     for (round = 0; round < ROUNDS; round++) {
-        struct gr_frame *frames[3];
+        struct gr_slab *slabs[3];
         struct gr_offer offers[3];
 
-        assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 3, frames), 0);
+        assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 3, slabs), 0);
         for (k = 0; k < 3; k++) {
-            offers[k] = gr_pool_offer(f->pool, frames[k]);
-            gr_pool_release(f->pool, frames[k], 1);
+            offers[k] = gr_pool_offer(f->pool, slabs[k]);
+            gr_pool_release(f->pool, slabs[k], 1);
             gr_door_leave(map(f->other, &offers[k]), offers[k].lease);
         }
         if (0 == round) {
@@ -181,18 +181,18 @@ static void *lease_in_a_thread(void *arg)
     int k;
 
     for (k = 0; k < 500; k++) {
-        struct gr_frame *frames[2];
+        struct gr_slab *slabs[2];
         uint64_t mark = (uint64_t) (uintptr_t) arg + (uint64_t) k;
 
-        if (0 != gr_pool_lease(l->pool, FRAME, 1, 2, frames)) {
+        if (0 != gr_pool_lease(l->pool, FRAME, 1, 2, slabs)) {
             l->failures++;
             continue;
         }
-        memcpy((struct gr_door *) gr_frame_base(frames[0]) + 1, &mark, sizeof(mark));
+        memcpy((struct gr_door *) gr_slab_base(slabs[0]) + 1, &mark, sizeof(mark));
         sched_yield();
-        l->failures += 0 != memcmp((struct gr_door *) gr_frame_base(frames[0]) + 1, &mark, sizeof(mark));
-        gr_pool_release(l->pool, frames[1], 0);
-        gr_pool_release(l->pool, frames[0], 0);
+        l->failures += 0 != memcmp((struct gr_door *) gr_slab_base(slabs[0]) + 1, &mark, sizeof(mark));
+        gr_pool_release(l->pool, slabs[1], 0);
+        gr_pool_release(l->pool, slabs[0], 0);
     }
     return NULL;
 }

@@ -28,23 +28,23 @@
 static void a_lease_is_all_or_nothing(void **state)
 {
     struct fixture *f = *state;
-    struct gr_frame *frames[65];
+    struct gr_slab *slabs[65];
     int k;
 
-    assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 3, frames), 0);
-    assert_ptr_not_equal(frames[0], frames[1]);
-    assert_ptr_not_equal(frames[1], frames[2]);
+    assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 3, slabs), 0);
+    assert_ptr_not_equal(slabs[0], slabs[1]);
+    assert_ptr_not_equal(slabs[1], slabs[2]);
     assert_int_equal(gr_pool_usage(f->pool).leased, 3 * FRAME);
     for (k = 0; k < 3; k++) {
-        gr_pool_release(f->pool, frames[k], 0);
+        gr_pool_release(f->pool, slabs[k], 0);
     }
-    assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 65, frames), GR_ERR_LIMIT);
+    assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 65, slabs), GR_ERR_LIMIT);
     assert_int_equal(gr_pool_usage(f->pool).leased, 0);
     assert_int_equal(gr_pool_usage(f->pool).held, SEGMENT);
-    assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 64, frames), 0);
+    assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 64, slabs), 0);
     assert_int_equal(gr_pool_usage(f->pool).held, 64 * FRAME);
-    assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 1, frames), GR_ERR_LIMIT);
-    assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 0, frames), 0);
+    assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 1, slabs), GR_ERR_LIMIT);
+    assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 0, slabs), 0);
 }
 
 /* Each costs its users a mapping. */
@@ -52,7 +52,7 @@ static void small_frames_share_a_segment(void **state)
 {
     static const size_t sizes[] = {64, 1000, FRAME, SEGMENT};
     struct fixture *f = *state;
-    struct gr_frame *frame;
+    struct gr_slab *slab;
     struct gr_offer offer;
     size_t k, n, held = 0;
 
@@ -60,8 +60,8 @@ static void small_frames_share_a_segment(void **state)
         size_t lines = (sizes[k] + GR_CACHE_LINE - 1) / GR_CACHE_LINE * GR_CACHE_LINE;
 
         for (n = 0; n < SEGMENT / lines; n++) {
-            assert_int_equal(gr_pool_lease(f->pool, sizes[k], 1, 1, &frame), 0);
-            offer = gr_pool_offer(f->pool, frame);
+            assert_int_equal(gr_pool_lease(f->pool, sizes[k], 1, 1, &slab), 0);
+            offer = gr_pool_offer(f->pool, slab);
             assert_true(offer.offset + lines <= offer.segment_bytes);
             (void) map(f->other, &offer);
         }
@@ -76,13 +76,13 @@ static void segments_are_no_larger_than_the_bound(void **state)
 {
     struct fixture *f = *state;
     struct gr_pool *pool = gr_pool_open(f->dir, self, SEGMENT + 3 * FRAME);
-    struct gr_frame *frames[16];
+    struct gr_slab *slabs[16];
 
-    assert_int_equal(gr_pool_lease(pool, FRAME, 1, 16, frames), 0);
-    assert_int_equal(gr_pool_lease(pool, FRAME, 1, 2, frames), 0);
+    assert_int_equal(gr_pool_lease(pool, FRAME, 1, 16, slabs), 0);
+    assert_int_equal(gr_pool_lease(pool, FRAME, 1, 2, slabs), 0);
     assert_int_equal(gr_pool_usage(pool).held, SEGMENT + 2 * FRAME);
-    assert_int_equal(gr_pool_lease(pool, FRAME, 1, 2, frames), GR_ERR_LIMIT);
-    assert_int_equal(gr_pool_lease(pool, FRAME, 1, 1, frames), 0);
+    assert_int_equal(gr_pool_lease(pool, FRAME, 1, 2, slabs), GR_ERR_LIMIT);
+    assert_int_equal(gr_pool_lease(pool, FRAME, 1, 1, slabs), 0);
     gr_pool_close(pool);
 }
 
@@ -92,15 +92,15 @@ static void growth_takes_one_descriptor(void **state)
     enum { TIMES = 300 };
     struct fixture *f = *state;
     struct gr_pool *pool = gr_pool_open(f->dir, self, (TIMES + 1) * SEGMENT);
-    struct gr_frame *frame;
+    struct gr_slab *slab;
     int k, fds = entries("/proc/self/fd");
 
     for (k = 0; k < TIMES; k++) {
         struct gr_offer offer;
 
-        assert_int_equal(gr_pool_lease(pool, SEGMENT, 1, 1, &frame), 0);
-        *(int *) gr_frame_base(frame) = k;
-        offer = gr_pool_offer(pool, frame);
+        assert_int_equal(gr_pool_lease(pool, SEGMENT, 1, 1, &slab), 0);
+        *(int *) gr_slab_base(slab) = k;
+        offer = gr_pool_offer(pool, slab);
         assert_int_equal(*(int *) map(f->other, &offer), k);
     }
     assert_int_equal(entries("/proc/self/fd"), fds + 1);
@@ -112,13 +112,13 @@ static void growth_takes_one_descriptor(void **state)
 static void frames_of_several_sizes_are_lines_apart_and_zero(void **state)
 {
     struct fixture *f = *state;
-    struct gr_frame *frames[3];
+    struct gr_slab *slabs[3];
     unsigned char *a, *b;
     size_t k, found = 0, held;
 
-    assert_int_equal(gr_pool_lease(f->pool, 1000, 1, 3, frames), 0);
-    a = gr_frame_base(frames[0]);
-    b = gr_frame_base(frames[1]);
+    assert_int_equal(gr_pool_lease(f->pool, 1000, 1, 3, slabs), 0);
+    a = gr_slab_base(slabs[0]);
+    b = gr_slab_base(slabs[1]);
     assert_int_equal((uintptr_t) a % GR_CACHE_LINE, 0);
     assert_true(a >= b + 1000 || b >= a + 1000);
     for (k = 0; k < 1000; k++) {
@@ -126,13 +126,13 @@ static void frames_of_several_sizes_are_lines_apart_and_zero(void **state)
     }
     /* a frame is reused for its own size and number of doors only */
     held = gr_pool_usage(f->pool).held;
-    gr_pool_release(f->pool, frames[0], 0);
-    assert_ptr_not_equal(lease_one(f->pool), frames[0]);
-    assert_int_equal(gr_pool_lease(f->pool, 1000, 2, 1, frames + 1), 0);
+    gr_pool_release(f->pool, slabs[0], 0);
+    assert_ptr_not_equal(lease_one(f->pool), slabs[0]);
+    assert_int_equal(gr_pool_lease(f->pool, 1000, 2, 1, slabs + 1), 0);
     assert_int_equal(gr_pool_usage(f->pool).held, held + 2 * SEGMENT);
     for (k = 0; k < SEGMENT / 1024 - 2; k++) {
-        assert_int_equal(gr_pool_lease(f->pool, 961, 1, 1, frames + 1), 0);
-        found += frames[1] == frames[0];
+        assert_int_equal(gr_pool_lease(f->pool, 961, 1, 1, slabs + 1), 0);
+        found += slabs[1] == slabs[0];
     }
     assert_int_equal(found, 1);
     assert_int_equal(gr_pool_usage(f->pool).held, held + 2 * SEGMENT);
@@ -141,11 +141,11 @@ static void frames_of_several_sizes_are_lines_apart_and_zero(void **state)
 static void a_directory_that_is_not_there_is_an_error(void **state)
 {
     struct gr_pool *pool = gr_pool_open("/dev/shm/gpuring/no/such", self, 1 << 20);
-    struct gr_frame *frame;
+    struct gr_slab *slab;
 
     (void) state;
     assert_non_null(pool);
-    assert_int_equal(gr_pool_lease(pool, FRAME, 1, 1, &frame), GR_ERR_SYS);
+    assert_int_equal(gr_pool_lease(pool, FRAME, 1, 1, &slab), GR_ERR_SYS);
     assert_int_equal(errno, ENOENT);
     assert_int_equal(gr_pool_usage(pool).held, 0);
     gr_pool_close(pool);
@@ -156,17 +156,17 @@ static void a_directory_that_is_not_there_is_an_error(void **state)
 static int run_full(const char *dir)
 {
     struct gr_pool *pool = gr_pool_open(dir, self, 1 << 30);
-    struct gr_frame *frames[28], *none;
+    struct gr_slab *slabs[28], *none;
 
-    if (NULL == pool || 0 != gr_pool_lease(pool, FRAME, 1, 4, frames) ||
+    if (NULL == pool || 0 != gr_pool_lease(pool, FRAME, 1, 4, slabs) ||
         GR_ERR_SPACE != gr_pool_lease(pool, 1 << 20, 1, 1, &none)) {
         return 1;
     }
-    memset(gr_frame_base(frames[3]), 1, FRAME);
-    if (SEGMENT != gr_pool_usage(pool).held || 0 != gr_pool_lease(pool, FRAME, 1, 28, frames)) {
+    memset(gr_slab_base(slabs[3]), 1, FRAME);
+    if (SEGMENT != gr_pool_usage(pool).held || 0 != gr_pool_lease(pool, FRAME, 1, 28, slabs)) {
         return 2;
     }
-    memset(gr_frame_base(frames[27]), 1, FRAME);
+    memset(gr_slab_base(slabs[27]), 1, FRAME);
     if (2 * SEGMENT != gr_pool_usage(pool).held || GR_ERR_SPACE != gr_pool_lease(pool, FRAME, 1, 1, &none)) {
         return 3;
     }

@@ -48,10 +48,10 @@ static void end(struct side *s)
 }
 
 /* What the network does when it has left all: the doors of both directions. */
-static void leave(struct gr_wire in, struct gr_wire out)
+static void leave(struct gr_connection in, struct gr_connection out)
 {
-    gr_door_leave(&((struct gr_link_shared *) gr_frame_base(in.frame))->writer, in.offer.lease);
-    gr_door_leave(&((struct gr_link_shared *) gr_frame_base(out.frame))->writer, out.offer.lease);
+    gr_door_leave(&((struct gr_link_shared *) gr_slab_base(in.slab))->writer, in.offer.lease);
+    gr_door_leave(&((struct gr_link_shared *) gr_slab_base(out.slab))->writer, out.offer.lease);
 }
 
 static void near_wires_come_first_and_remote_ones_have_frames_here(void **state)
@@ -67,9 +67,9 @@ static void near_wires_come_first_and_remote_ones_have_frames_here(void **state)
     assert_int_equal(s.join.nout, 2);
     assert_int_equal(s.join.near_out, 1);
     assert_int_equal(s.join.out[0].rank, NEAR);
-    assert_null(s.join.out[0].frame);
+    assert_null(s.join.out[0].slab);
     assert_int_equal(s.join.out[1].rank, FAR);
-    assert_non_null(s.join.out[1].frame);
+    assert_non_null(s.join.out[1].slab);
     assert_true(s.join.out[1].offer.lease > 0);
     gr_join_end(&s.join, s.pool, (struct gr_verdict) {GR_ERR_NET, 0});
     end(&s);
@@ -82,7 +82,7 @@ static void there_are_neither_boards_nor_direct_plans(void **state)
     (void) state;
     begin(&s);
     assert_int_equal(gr_team_links(s.team, GR_WAY_MAILBOX, 0), GR_LINKS_REFUSED);
-    assert_int_equal(gr_team_links(s.team, GR_WAY_ARRIVALS, 0), GR_LINKS_REFUSED);
+    assert_int_equal(gr_team_links(s.team, GR_WAY_AGREEMENT, 0), GR_LINKS_REFUSED);
     assert_int_equal(gr_join_map(&s.join, s.pool).direct, 0);
     gr_join_end(&s.join, s.pool, (struct gr_verdict) {GR_ERR_NET, 0});
     end(&s);
@@ -91,7 +91,7 @@ static void there_are_neither_boards_nor_direct_plans(void **state)
 /* Links to all, that many slots of 64 bytes; and no others are made. */
 static void makes_links_of_its_own(int way, uint32_t nslots)
 {
-    const struct gr_bundle *b;
+    const struct gr_channel_set *b;
     struct side s;
     int k;
 
@@ -102,10 +102,10 @@ static void makes_links_of_its_own(int way, uint32_t nslots)
     assert_int_equal(s.join.status | (s.join.nin - 2) | (s.join.near_in - 1), 0);
     assert_int_equal(gr_pool_usage(s.pool).leased, 2 * gr_link_bytes(nslots, 64) + gr_link_filled_bytes(nslots, 64));
     s.join.out[0].offer = s.join.in[0].offer;
-    s.join.out[0].base = gr_frame_base(s.join.in[0].frame);
+    s.join.out[0].base = gr_slab_base(s.join.in[0].slab);
     gr_join_end(&s.join, s.pool, (struct gr_verdict) {0, 0});
     assert_int_equal(gr_team_links(s.team, way, 0), GR_LINKS_THERE);
-    b = gr_team_bundle(s.team, way);
+    b = gr_team_channel_set(s.team, way);
     for (k = 0; k < P; k++) {
         assert_null(s.team->data.in[k].shared);
         assert_true((0 == k) == (NULL == b->in[k].shared));
@@ -133,7 +133,7 @@ static void small_messages_have_links_of_their_own(void **state)
 /* Frames that the network was given come back only when it has left them. */
 static void a_refused_set_up_waits_for_the_network(void **state)
 {
-    struct gr_wire in, out;
+    struct gr_connection in, out;
     struct side s;
 
     (void) state;
@@ -151,14 +151,14 @@ static void a_refused_set_up_waits_for_the_network(void **state)
 }
 
 /* Links from rank 0 to both others; what is returned are those of the network, to be given to leave(). */
-static void make_links(struct side *s, struct gr_host_op *op, struct gr_wire *in, struct gr_wire *out)
+static void make_links(struct side *s, struct gr_host_op *op, struct gr_connection *in, struct gr_connection *out)
 {
     begin(s);
     s->join.in[1].used = s->join.out[1].used = 1;
     *in = s->join.in[1];
     *out = s->join.out[1];
     s->join.out[0].offer = s->join.in[0].offer; /* that rank's frame: any */
-    s->join.out[0].base = gr_frame_base(s->join.in[0].frame);
+    s->join.out[0].base = gr_slab_base(s->join.in[0].slab);
     gr_join_end(&s->join, s->pool, (struct gr_verdict) {0, 1});
     op->in = s->team->data.in;
     op->out = s->team->data.out;
@@ -171,7 +171,7 @@ static void slots_say_what_is_filled_and_are_waited_for(void **state)
     struct gr_step step = {.bits = GR_SEND, .operand = GR_IN, .nto = 1, .to = {FAR}, .count = 1};
     struct gr_move two = {.step = &step, .count = 2}, one = {.step = &step, .count = 1, .slot = 2, .operand = 2, .last = 1};
     struct gr_host_op op = {.p = P, .nchannels = 1, .remote = 1, .reducer = {.elem_bytes = sizeof(data[0])}};
-    struct gr_wire in, out;
+    struct gr_connection in, out;
     struct gr_link network = {0};
     struct side s;
     int ranks[2 * GR_FAN];
@@ -181,24 +181,24 @@ static void slots_say_what_is_filled_and_are_waited_for(void **state)
     op.space[GR_IN] = (unsigned char *) data;
     assert_null(s.team->data.out[NEAR].fill);
     assert_non_null(s.team->data.out[FAR].fill);
-    assert_true(gr_host_mover.finished(&op));
-    assert_int_equal(gr_host_mover.move(&op, &two), 0);
-    assert_int_equal(gr_host_mover.move(&op, &one), 0);
-    gr_host_mover.commit(&op, 0, &step);
-    assert_int_equal(gr_host_mover.move(&op, &two), 0);
-    gr_host_mover.commit(&op, 0, &step);
-    assert_false(gr_host_mover.finished(&op));
+    assert_true(gr_host_executor.finished(&op));
+    assert_int_equal(gr_host_executor.move(&op, &two), 0);
+    assert_int_equal(gr_host_executor.move(&op, &one), 0);
+    gr_host_executor.commit(&op, 0, &step);
+    assert_int_equal(gr_host_executor.move(&op, &two), 0);
+    gr_host_executor.commit(&op, 0, &step);
+    assert_false(gr_host_executor.finished(&op));
     assert_int_equal(gr_host_waits_for(&op, 0, NULL, ranks), 1);
     assert_int_equal(ranks[0], FAR);
-    gr_link_attach(&network, gr_frame_base(out.frame), out.offer.count, NSLOTS, SLOT);
+    gr_link_attach(&network, gr_slab_base(out.slab), out.offer.count, NSLOTS, SLOT);
     assert_true(gr_link_readable(&network));
     assert_memory_equal(gr_link_slot(&network), data, 12);
     assert_int_equal(s.team->data.out[FAR].fill[network.mine % NSLOTS], 12);
     gr_link_pop(&network);
     assert_int_equal(s.team->data.out[FAR].fill[network.mine % NSLOTS], 8);
-    assert_false(gr_host_mover.finished(&op));
+    assert_false(gr_host_executor.finished(&op));
     gr_link_pop(&network);
-    assert_true(gr_host_mover.finished(&op));
+    assert_true(gr_host_executor.finished(&op));
     gr_team_destroy(s.team, s.pool);
     s.team = NULL;
     assert_true(gr_pool_usage(s.pool).leased > 0);
@@ -217,17 +217,17 @@ static void move_one(struct gr_host_op *op, const struct gr_step *step, size_t o
 {
     struct gr_move mv = {.step = step, .operand = operand, .dest = operand, .count = count, .last = 1};
 
-    assert_true(gr_host_mover.ready(op, 0, step));
-    assert_int_equal(gr_host_mover.move(op, &mv), 0);
-    gr_host_mover.commit(op, 0, step);
+    assert_true(gr_host_executor.ready(op, 0, step));
+    assert_int_equal(gr_host_executor.move(op, &mv), 0);
+    gr_host_executor.commit(op, 0, step);
 }
 
 /* A link of rank 0's whose reader, or whose writer, is played here. */
-static struct gr_link other_end(struct gr_wire wire)
+static struct gr_link other_end(struct gr_connection wire)
 {
     struct gr_link l;
 
-    gr_link_attach(&l, gr_frame_base(wire.frame), wire.offer.count, NSLOTS, SLOT);
+    gr_link_attach(&l, gr_slab_base(wire.slab), wire.offer.count, NSLOTS, SLOT);
     return l;
 }
 
@@ -242,7 +242,7 @@ static void what_lies_in_buffers_is_sent_from_there(void **state)
     struct gr_move half = {.step = &send, .operand = 1, .count = 4}, rest = {.step = &send, .operand = 5, .slot = 4, .count = 3,
                            .piece = 1, .last = 1};
     struct gr_host_op op = {.p = P, .nchannels = 1, .remote = 1, .zero_copy = 12, .reducer = {.elem_bytes = 4}};
-    struct gr_wire in, out;
+    struct gr_connection in, out;
     struct gr_link network, near_in;
     struct side s;
     uint64_t first;
@@ -263,18 +263,18 @@ static void what_lies_in_buffers_is_sent_from_there(void **state)
     assert_memory_equal(s.team->data.out[NEAR].shared->slots + (s.team->data.out[NEAR].mine - 1) % NSLOTS * SLOT, in_data + 1, 16);
     move_one(&op, &send, 2, 2); /* too small */
     assert_null(origin(&s, first + 2));
-    assert_int_equal(gr_host_mover.move(&op, &half), 0); /* two pieces */
-    assert_int_equal(gr_host_mover.move(&op, &rest), 0);
-    gr_host_mover.commit(&op, 0, &send);
+    assert_int_equal(gr_host_executor.move(&op, &half), 0); /* two pieces */
+    assert_int_equal(gr_host_executor.move(&op, &rest), 0);
+    gr_host_executor.commit(&op, 0, &send);
     assert_null(origin(&s, first + 3));
     for (; network.mine < first + 4; gr_link_pop(&network)) {
         assert_true(gr_link_readable(&network));
-        assert_false(gr_host_mover.finished(&op));
+        assert_false(gr_host_executor.finished(&op));
         if (network.mine == first + 3) {
             assert_memory_equal(gr_link_slot(&network), in_data + 1, 28);
         }
     }
-    assert_true(gr_host_mover.finished(&op));
+    assert_true(gr_host_executor.finished(&op));
     near_in = s.team->data.in[NEAR]; /* the neighbour writes */
     memcpy(gr_link_slot(&near_in), &word, sizeof(word));
     gr_link_push(&near_in);
@@ -292,7 +292,7 @@ static void what_lies_in_buffers_is_sent_from_there(void **state)
     op.zero_copy = 0;
     move_one(&op, &send, 0, 8);
     assert_null(origin(&s, first + 6));
-    assert_int_equal(op.lent, 3);
+    assert_int_equal(op.borrowed, 3);
     leave(in, out);
     end(&s);
 }

@@ -21,7 +21,7 @@ struct staged_rank {
     struct gr_gpu_stream *streams;
     struct gr_host_op op;
     struct gr_plan plan;
-    struct gr_machine machine;
+    struct gr_stepper stepper;
     struct gr_staged staged;
     uint64_t moved;
     int rc;
@@ -67,9 +67,9 @@ static void begin(struct staged_rank *r, const struct ex_world *w, const struct 
     r->moved = 0;
     r->rc = GR_AGAIN;
     gr_plan_build(&r->plan, team, &request);
-    gr_machine_start(&r->machine, &r->plan, &tested_mover, &r->staged);
-    r->machine.burst = (uint32_t) (rng_below(&seed, 2) * (1 + rng_below(&seed, 4)));
-    assert_int_equal(tested_begin(&r->staged, &r->op, &r->machine, &in, &out, 1 + rng_below(&seed, 1500)), 0);
+    gr_stepper_start(&r->stepper, &r->plan, &tested_mover, &r->staged);
+    r->stepper.burst = (uint32_t) (rng_below(&seed, 2) * (1 + rng_below(&seed, 4)));
+    assert_int_equal(tested_begin(&r->staged, &r->op, &r->stepper, &in, &out, 1 + rng_below(&seed, 1500)), 0);
 }
 
 /* All ranks, anyone next. 0, or -1: it does not end. */
@@ -85,11 +85,11 @@ static int run_ranks(int p)
             continue;
         }
         before = r->moved;
-        r->rc = gr_machine_run(&r->machine, &r->moved);
+        r->rc = gr_stepper_run(&r->stepper, &r->moved);
         left -= GR_AGAIN != r->rc;
         idle = before != r->moved || GR_AGAIN != r->rc ? 0 : idle;
         overlapped[0] += r->streams[0].landed < r->streams[0].n ? r->moved - before : 0;
-        overlapped[1] += r->machine.running > 0 ? r->streams[1].n : 0;
+        overlapped[1] += r->stepper.running > 0 ? r->streams[1].n : 0;
     }
     return left > 0 ? -1 : 0;
 }
@@ -151,7 +151,7 @@ static void add_cases(struct ex_batch *b, const struct ex_world *w, int way, enu
     struct ex_case *c;
     int k;
 
-    if (GR_WAY_MAILBOX == way || gr_algo_is_along((enum gr_algo) way)) {
+    if (GR_WAY_MAILBOX == way || gr_algo_is_torus((enum gr_algo) way)) {
         return; /* of these the component copies all first */
     }
     for (k = 0; k < 4; k++) {
@@ -262,12 +262,12 @@ static void a_failed_copy_is_an_error(void **state)
 
         begin(r, &w, &c, 0);
         r->streams[1].fails = k;
-        while (GR_AGAIN == (rc = gr_machine_run(&r->machine, &r->moved))) {
+        while (GR_AGAIN == (rc = gr_stepper_run(&r->stepper, &r->moved))) {
         }
         assert_true(GR_ERR_CUDA == rc || GR_DONE == rc);
         assert_int_equal(tested_end(&r->staged), GR_ERR_CUDA);
         r->streams[0].fails = 1;
-        assert_int_equal(tested_begin(&r->staged, &r->op, &r->machine,
+        assert_int_equal(tested_begin(&r->staged, &r->op, &r->stepper,
                                       &(struct gr_staged_copy) {&r->streams[0], 0}, &none, 512), GR_ERR_CUDA);
         assert_int_equal(tested_end(&r->staged), GR_ERR_CUDA);
         free(r->in);

@@ -168,7 +168,7 @@ static void a_reader_that_is_late_to_leave_keeps_the_board(void **state)
         }
     }
     late = w.ranks[2].team;
-    board = gr_frame_base(w.ranks[0].team->mail.board);
+    board = gr_slab_base(w.ranks[0].team->mail.board);
     w.ranks[2].team = NULL;
     next_team(&w, 2, 100, 9);
     assert_true(gr_pool_usage(w.ranks[0].pool).leased > 0);
@@ -176,7 +176,7 @@ static void a_reader_that_is_late_to_leave_keeps_the_board(void **state)
     c.seed = 4; /* the same call with other data */
     run(&w, &c, 1, EX_STEPPED);
     c.seed = 3;
-    assert_ptr_not_equal(gr_frame_base(w.ranks[0].team->mail.board), board);
+    assert_ptr_not_equal(gr_slab_base(w.ranks[0].team->mail.board), board);
     assert_int_equal(gr_mail_take(&late->mail.box, &mail, &moved), 1);
     assert_int_equal(ex_buffers_check(&buffers, &c, 3, 2, want, why, sizeof(why)), 0);
     ex_leave(&w);

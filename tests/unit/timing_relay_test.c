@@ -207,7 +207,7 @@ static void run_calls(struct relay_rank *r)
     struct gr_timing_job job = {.p = P, .split = &plan.split, .elem_bytes = 4, .slot_elems = plan.slot_elems,
                                 .nslots = SLOTS, .sched = sched_of, .ctx = &plan};
     struct gr_timer_links timer_links = {in, out, P};
-    struct gr_machine machine;
+    struct gr_stepper stepper;
     struct gr_timer timer;
     uint64_t moved = 0;
     int call, k, rc;
@@ -224,10 +224,10 @@ static void run_calls(struct relay_rank *r)
             out_data[k] = 0;
         }
         disturb(&timer, r->rank, call);
-        gr_machine_start(&machine, &plan, &gr_host_mover, &op);
+        gr_stepper_start(&stepper, &plan, &gr_host_executor, &op);
         gr_timer_begin(&timer, &job, &timer_links, CALLS / 2 != call, 1);
-        gr_machine_gate(&machine, &gate, &timer);
-        while (GR_AGAIN == (rc = gr_machine_run(&machine, &moved))) {
+        gr_stepper_gate(&stepper, &gate, &timer);
+        while (GR_AGAIN == (rc = gr_stepper_run(&stepper, &moved))) {
             relay_rest(r);
         }
         for (k = 0; k < ELEMS; k++) {

@@ -2,7 +2,7 @@
 /*
  * What the host and the kernels share: the argument of a launch, and what it points to.
  *
- * A kernel runs the steps of one rank's part of a collective: one block per channel, the step machine of
+ * A kernel runs the steps of one rank's part of a collective: one block per channel, the stepper of
  * stepper.h over links in device memory. A channel's whole state is where it is (struct gr_gpu_place) and how far
  * its links are (gr_gpu_end.count): a block that sees no progress for a while stores both and leaves, before the
  * first store of the slot that it waits for, and goes on there in the next launch.

@@ -3,8 +3,8 @@
  * The making of device links, team.h.
  *
  *      on devices                                          in pinned host memory, where the writer cannot map the reader
- *      reader's frame   [tail][lines][slot][slot]...       writer's frame   [heads][tail][lines][slot][slot]...
- *      writer's frame   [heads]
+ *      reader's slab   [tail][lines][slot][slot]...       writer's slab   [heads][tail][lines][slot][slot]...
+ *      writer's slab   [heads]
  *
  * The tail is Simple's; there is a head for each protocol, in one line, and slots of lines for LL, then for LL128.
  */
@@ -19,7 +19,7 @@ static size_t nlinks(const struct gr_gpu_team *team)
     return (size_t) team->nchannels * (size_t) team->p;
 }
 
-static size_t link_index(const struct gr_gpu_team *team, const struct gr_gpu_wire *w)
+static size_t link_index(const struct gr_gpu_team *team, const struct gr_gpu_connection *w)
 {
     return (size_t) w->channel * (size_t) team->p + (size_t) w->rank;
 }
@@ -43,7 +43,7 @@ static size_t reader_bytes(const struct gr_gpu_team *team)
 }
 
 /* This end of a link whose heads and tail lie there. */
-static void set_ends(const struct gr_gpu_team *team, struct gr_gpu_wire *w, gr_gpu_ptr heads, gr_gpu_ptr tail,
+static void set_ends(const struct gr_gpu_team *team, struct gr_gpu_connection *w, gr_gpu_ptr heads, gr_gpu_ptr tail,
                      int writes)
 {
     gr_gpu_ptr slots = tail + GR_GPU_LINE;
@@ -62,16 +62,16 @@ static int is_remote(const struct gr_gpu_team *team, int rank)
     return NULL != team->remote && team->remote[rank];
 }
 
-/* Add a wire for each neighbour of the kind to which there is no link yet, behind the n that are there. */
-static int add_wires(struct gr_gpu_wire *wires, int n, const struct gr_gpu_team *team, const struct gr_gpu_wire *there,
+/* Add a connection for each neighbour of the kind to which there is no link yet, behind the n that are there. */
+static int add_wires(struct gr_gpu_connection *connections, int n, const struct gr_gpu_team *team, const struct gr_gpu_connection *there,
                      const struct gr_neighbour *all, int nall, int remote)
 {
     int k;
 
     for (k = 0; k < nall; k++) {
-        wires[n].channel = all[k].channel;
-        wires[n].rank = all[k].rank;
-        n += remote == is_remote(team, all[k].rank) && 0 == there[link_index(team, &wires[n])].ends[0].slots;
+        connections[n].channel = all[k].channel;
+        connections[n].rank = all[k].rank;
+        n += remote == is_remote(team, all[k].rank) && 0 == there[link_index(team, &connections[n])].ends[0].slots;
     }
     return n;
 }
@@ -92,11 +92,11 @@ static int find_links(struct gr_gpu_join *join)
     return rc;
 }
 
-/* The frames that this rank has before it hears of others: those of its readers' ends, and both of remote links. */
+/* The slabs that this rank has before it hears of others: those of its readers' ends, and both of remote links. */
 static int lease_frames(struct gr_gpu_join *join)
 {
     struct gr_gpu_team *team = join->team;
-    int rc = gr_gpu_wires_lease(team, GR_ON_DEVICE, reader_bytes(team), clean_bytes(team), join->in, join->near_in);
+    int rc = gr_gpu_connections_lease(team, GR_ON_DEVICE, reader_bytes(team), clean_bytes(team), join->in, join->near_in);
 
     rc = 0 != rc ? rc : gr_gpu_remote_lease(team, join->in + join->near_in, join->nin - join->near_in, 0);
     return 0 != rc ? rc : gr_gpu_remote_lease(team, join->out + join->near_out, join->nout - join->near_out, 1);
@@ -128,13 +128,13 @@ int gr_gpu_join_begin(struct gr_gpu_join *join, struct gr_gpu_team *team, enum g
         join->status = gr_gpu_team_write_steps(team, algo, root);
     }
     for (k = 0; 0 == join->status && k < join->near_in; k++) {
-        join->in[k].offer = gr_gpu_pool_offer(team->pool, join->in[k].frame);
+        join->in[k].offer = gr_gpu_pool_offer(team->pool, join->in[k].slab);
     }
     return 0;
 }
 
 /* Links over host memory are slower: worth a word. */
-static void note_unmapped(struct gr_gpu_join *join, const struct gr_gpu_wire *w)
+static void note_unmapped(struct gr_gpu_join *join, const struct gr_gpu_connection *w)
 {
     static const unsigned char none[sizeof(w->offer.ipc)];
 
@@ -146,25 +146,25 @@ static void note_unmapped(struct gr_gpu_join *join, const struct gr_gpu_wire *w)
 }
 
 /* Answer one offer: with a line for head, or with the whole link. */
-static int answer(struct gr_gpu_join *join, struct gr_gpu_wire *w)
+static int answer(struct gr_gpu_join *join, struct gr_gpu_connection *w)
 {
     struct gr_gpu_team *team = join->team;
     int rc = gr_gpu_pool_map(team->pool, &w->offer, &w->mapped);
     gr_gpu_ptr heads;
 
     if (0 == rc) {
-        rc = gr_gpu_wires_lease(team, GR_ON_DEVICE, GR_GPU_LINE, GR_GPU_LINE, w, 1);
+        rc = gr_gpu_connections_lease(team, GR_ON_DEVICE, GR_GPU_LINE, GR_GPU_LINE, w, 1);
     } else if (GR_ERR_PEER == rc) {
         note_unmapped(join, w);
         memset(&w->mapped, 0, sizeof(w->mapped));
-        rc = gr_gpu_wires_lease(team, GR_ON_HOST, GR_GPU_LINE + reader_bytes(team), GR_GPU_LINE + clean_bytes(team), w,
+        rc = gr_gpu_connections_lease(team, GR_ON_HOST, GR_GPU_LINE + reader_bytes(team), GR_GPU_LINE + clean_bytes(team), w,
                                 1);
     }
     if (rc < 0) {
         return rc;
     }
-    w->answer = gr_gpu_pool_offer(team->pool, w->frame);
-    heads = gr_gpu_frame_at(w->frame);
+    w->answer = gr_gpu_pool_offer(team->pool, w->slab);
+    heads = gr_gpu_slab_at(w->slab);
     set_ends(team, w, heads, 0 != w->mapped.at ? w->mapped.at : heads + GR_GPU_LINE, 1);
     return 0;
 }
@@ -180,8 +180,8 @@ void gr_gpu_join_answer(struct gr_gpu_join *join)
     }
 }
 
-/* Use what the writer answered. A frame of this rank that it did not want is given back. */
-static int map(struct gr_gpu_join *join, struct gr_gpu_wire *w)
+/* Use what the writer answered. A slab of this rank that it did not want is given back. */
+static int map(struct gr_gpu_join *join, struct gr_gpu_connection *w)
 {
     struct gr_gpu_team *team = join->team;
     int rc = gr_gpu_pool_map(team->pool, &w->answer, &w->mapped);
@@ -190,15 +190,15 @@ static int map(struct gr_gpu_join *join, struct gr_gpu_wire *w)
         return rc;
     }
     if (GR_ON_HOST == w->answer.where) {
-        gr_gpu_pool_release(team->pool, w->frame, 0);
-        w->frame = NULL;
+        gr_gpu_pool_release(team->pool, w->slab, 0);
+        w->slab = NULL;
     }
-    set_ends(team, w, w->mapped.at, NULL == w->frame ? w->mapped.at + GR_GPU_LINE : gr_gpu_frame_at(w->frame), 0);
+    set_ends(team, w, w->mapped.at, NULL == w->slab ? w->mapped.at + GR_GPU_LINE : gr_gpu_slab_at(w->slab), 0);
     return 0;
 }
 
 /* Tell the kernels of a side's links, which they look at when all ranks have them. No kernel of this team is running. */
-static int show_ends(struct gr_gpu_team *team, const struct gr_gpu_wire *wires, int n,
+static int show_ends(struct gr_gpu_team *team, const struct gr_gpu_connection *connections, int n,
                      gr_gpu_ptr (*table)(const struct gr_gpu_team *, enum gr_protocol))
 {
     struct gr_gpu_run *runs = calloc((size_t) n * GR_NPROTOCOLS + 1, sizeof(*runs));
@@ -211,9 +211,9 @@ static int show_ends(struct gr_gpu_team *team, const struct gr_gpu_wire *wires, 
     for (k = 0; k < n; k++) {
         for (protocol = 0; protocol < GR_NPROTOCOLS; protocol++) {
             gr_gpu_ptr at = table(team, (enum gr_protocol) protocol) +
-                            link_index(team, &wires[k]) * sizeof(struct gr_gpu_end);
+                            link_index(team, &connections[k]) * sizeof(struct gr_gpu_end);
 
-            runs[nruns++] = (struct gr_gpu_run) {.dst = (void *) at, .src = &wires[k].ends[protocol],
+            runs[nruns++] = (struct gr_gpu_run) {.dst = (void *) at, .src = &connections[k].ends[protocol],
                                                  .bytes = sizeof(struct gr_gpu_end)};
         }
     }
@@ -263,13 +263,13 @@ static void take(struct gr_gpu_join *join)
     }
 }
 
-/* Nobody has learnt of the frames, or nobody will use them, but the network. */
-static void give_back(struct gr_gpu_join *join, struct gr_gpu_wire *wires, int n)
+/* Nobody has learnt of the slabs, or nobody will use them, but the network. */
+static void give_back(struct gr_gpu_join *join, struct gr_gpu_connection *connections, int n)
 {
     int k;
 
     for (k = 0; k < n; k++) {
-        gr_gpu_wire_release(join->team, &wires[k], wires[k].used);
+        gr_gpu_connection_release(join->team, &connections[k], connections[k].used);
     }
 }
 

@@ -116,7 +116,7 @@ static void set_schedules(struct gr_gpu_op *op, const struct gr_request *r)
     int k;
 
     /* tables were written with the links */
-    assert(gr_algo_has_table(r->algo) == (0 != table.at));
+    assert(gr_algo_is_precomputed(r->algo) == (0 != table.at));
     for (k = 0; k < 2; k++) {
         op->sched[k] = gr_plan_sched(r, team->p, team->rank, team->rings.order[k], team->rings.where[k],
                                      (uint32_t) k, a->split.nchunks);
@@ -130,7 +130,7 @@ static void set_schedules(struct gr_gpu_op *op, const struct gr_request *r)
 
 int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct gr_request *request,
                     enum gr_kernel kernel, const gr_gpu_ptr space[3],
-                    const struct gr_gpu_ticket *const *tickets)
+                    const struct gr_ipc_handle *const *tickets)
 {
     struct gr_gpu_args *a = &op->args;
     int simple = GR_PROTOCOL_SIMPLE == request->protocol, rc;

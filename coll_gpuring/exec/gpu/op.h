@@ -9,7 +9,7 @@
  * Where some links lead to other nodes, it is over when their network has taken all that the kernel pushed: nobody need care
  * for it afterwards. Whoever polls moves the network, too.
  *
- * Polled by whoever has time, as a step machine is; nobody needs to poll while the kernel makes progress. A kernel
+ * Polled by whoever has time, as a stepper is; nobody needs to poll while the kernel makes progress. A kernel
  * that waits in vain leaves and is launched again, so the device is never held by a rank that waits.
  */
 #ifndef GR_EXEC_GPU_OP_H
@@ -62,7 +62,7 @@ static inline void gr_gpu_op_init(struct gr_gpu_op *op, struct gr_gpu_team *team
  */
 int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct gr_request *request,
                     enum gr_kernel kernel, const gr_gpu_ptr space[3],
-                    const struct gr_gpu_ticket *const *tickets);
+                    const struct gr_ipc_handle *const *tickets);
 
 /*
  * Before the first poll: the kernel is launched, and what it sends to other nodes is given to the network, when the gate
@@ -118,7 +118,7 @@ int gr_gpu_op_unsent(const struct gr_gpu_op *op, int *ranks, int most);
  * What cannot be had goes through slots. 0, or GR_ERR_CUDA.
  */
 int gr_gpu_zero_begin(struct gr_gpu_op *op, const struct gr_request *request,
-                      const struct gr_gpu_ticket *const *tickets);
+                      const struct gr_ipc_handle *const *tickets);
 void gr_gpu_zero_end(struct gr_gpu_op *op);
 
 /* The kernel that combines (type, op), an enum gr_kernel; -1: there is none. */

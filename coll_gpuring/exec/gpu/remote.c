@@ -2,7 +2,7 @@
 /*
  * Links to ranks on other nodes, team.h: at each end a FIFO in pinned host memory, beside the device (NUMA).
  *
- *      this rank's frame    [heads][tail][slot][slot]...[fill][until]     heads, tail: a line each; fill, until: the writer's
+ *      this rank's slab    [heads][tail][slot][slot]...[fill][until]     heads, tail: a line each; fill, until: the writer's
  *
  * or, where the network reaches device memory, and what it writes there can be told from what it has not written yet
  *
@@ -40,41 +40,41 @@ size_t gr_gpu_remote_bytes(const struct gr_gpu_team *team)
     return frame_bytes(team, 1);
 }
 
-_Atomic uint64_t *gr_gpu_remote_until(const struct gr_gpu_team *team, const struct gr_gpu_wire *wire)
+_Atomic uint64_t *gr_gpu_remote_until(const struct gr_gpu_team *team, const struct gr_gpu_connection *connection)
 {
-    unsigned char *at = gr_gpu_frame_base(wire->frame);
+    unsigned char *at = gr_gpu_slab_base(connection->slab);
 
-    return (_Atomic uint64_t *) (void *) (at + until_at(team, NULL == wire->slots));
+    return (_Atomic uint64_t *) (void *) (at + until_at(team, NULL == connection->slots));
 }
 
 /* Slots on the device for all of them, or for none. Returns whether. */
-static int lease_slots(struct gr_gpu_team *team, struct gr_gpu_wire *wires, int n)
+static int lease_slots(struct gr_gpu_team *team, struct gr_gpu_connection *connections, int n)
 {
     int k, here = GR_DIRECT_NO == team->direct ||
-                  0 != gr_gpu_wires_lease(team, GR_ON_DEVICE, team->nslots * team->slot_bytes, 0, wires, n);
+                  0 != gr_gpu_connections_lease(team, GR_ON_DEVICE, team->nslots * team->slot_bytes, 0, connections, n);
 
     for (k = 0; k < n && !here; k++) {
-        wires[k].slots = wires[k].frame;
-        wires[k].frame = NULL;
+        connections[k].slots = connections[k].slab;
+        connections[k].slab = NULL;
     }
     return !here;
 }
 
-int gr_gpu_remote_lease(struct gr_gpu_team *team, struct gr_gpu_wire *wires, int n, int writes)
+int gr_gpu_remote_lease(struct gr_gpu_team *team, struct gr_gpu_connection *connections, int n, int writes)
 {
-    int here = !lease_slots(team, wires, n);
-    int rc = gr_gpu_wires_lease(team, GR_ON_HOST, frame_bytes(team, here), COUNTERS, wires, n), k;
+    int here = !lease_slots(team, connections, n);
+    int rc = gr_gpu_connections_lease(team, GR_ON_HOST, frame_bytes(team, here), COUNTERS, connections, n), k;
 
     for (k = 0; 0 == rc && k < n; k++) {
-        gr_gpu_ptr head = gr_gpu_frame_at(wires[k].frame), tail = head + GR_GPU_LINE;
+        gr_gpu_ptr head = gr_gpu_slab_at(connections[k].slab), tail = head + GR_GPU_LINE;
 
-        wires[k].ends[GR_PROTOCOL_SIMPLE] = (struct gr_gpu_end) {
-            .slots = here ? head + COUNTERS : gr_gpu_frame_at(wires[k].slots),
+        connections[k].ends[GR_PROTOCOL_SIMPLE] = (struct gr_gpu_end) {
+            .slots = here ? head + COUNTERS : gr_gpu_slab_at(connections[k].slots),
             .mine = writes ? tail : head,
             .other = writes ? head : tail,
             .fill = writes ? head + fill_at(team, here) : 0,
         };
-        atomic_store_explicit(gr_gpu_remote_until(team, &wires[k]), UINT64_MAX, memory_order_relaxed);
+        atomic_store_explicit(gr_gpu_remote_until(team, &connections[k]), UINT64_MAX, memory_order_relaxed);
     }
     return rc;
 }
@@ -84,10 +84,10 @@ static int flush(void *gpu)
     return gr_gpu_flush(gpu);
 }
 
-struct gr_fifo gr_gpu_remote_fifo(const struct gr_gpu_team *team, const struct gr_gpu_wire *wire, int writes)
+struct gr_fifo gr_gpu_remote_fifo(const struct gr_gpu_team *team, const struct gr_gpu_connection *connection, int writes)
 {
-    unsigned char *at = gr_gpu_frame_base(wire->frame);
-    int here = NULL == wire->slots;
+    unsigned char *at = gr_gpu_slab_base(connection->slab);
+    int here = NULL == connection->slots;
     struct gr_fifo fifo = {
         .head = (_Atomic uint64_t *) (void *) at,
         .tail = (_Atomic uint64_t *) (void *) (at + GR_GPU_LINE),
@@ -95,27 +95,27 @@ struct gr_fifo gr_gpu_remote_fifo(const struct gr_gpu_team *team, const struct g
         .nslots = team->nslots,
         .slot_bytes = team->slot_bytes,
         .fill = writes ? (const uint32_t *) (const void *) (at + fill_at(team, here)) : NULL,
-        .until = writes ? gr_gpu_remote_until(team, wire) : NULL,
-        .door = gr_gpu_frame_door(wire->frame),
-        .lease = gr_gpu_frame_lease(wire->frame),
+        .until = writes ? gr_gpu_remote_until(team, connection) : NULL,
+        .door = gr_gpu_slab_door(connection->slab),
+        .lease = gr_gpu_slab_lease(connection->slab),
     };
 
     if (!here) {
-        fifo.slots = (unsigned char *) (uintptr_t) gr_gpu_frame_at(wire->slots);
+        fifo.slots = (unsigned char *) (uintptr_t) gr_gpu_slab_at(connection->slots);
         fifo.gpu = (struct gr_fifo_gpu) {
             .on = 1,
             .flush = writes || GR_DIRECT_ORDERED == team->direct ? NULL : flush,
             .gpu = team->gpu,
-            .door = gr_gpu_frame_door(wire->slots),
-            .lease = gr_gpu_frame_lease(wire->slots),
+            .door = gr_gpu_slab_door(connection->slots),
+            .lease = gr_gpu_slab_lease(connection->slots),
         };
     }
     return fifo;
 }
 
-static int is_unsent(const struct gr_gpu_team *team, const struct gr_gpu_wire *wire)
+static int is_unsent(const struct gr_gpu_team *team, const struct gr_gpu_connection *connection)
 {
-    struct gr_fifo fifo = gr_gpu_remote_fifo(team, wire, 1);
+    struct gr_fifo fifo = gr_gpu_remote_fifo(team, connection, 1);
 
     return atomic_load_explicit(fifo.head, memory_order_acquire) != atomic_load_explicit(fifo.tail, memory_order_acquire);
 }
@@ -126,10 +126,10 @@ int gr_gpu_remote_unsent(const struct gr_gpu_team *team, uint32_t nchannels, int
     int n = 0;
 
     for (k = 0; NULL != team->remote && k < nlinks && n < most; k++) {
-        const struct gr_gpu_wire *wire = &team->out[k];
+        const struct gr_gpu_connection *connection = &team->out[k];
 
-        if (team->remote[k % (size_t) team->p] && NULL != wire->frame && is_unsent(team, wire)) {
-            ranks[n++] = wire->rank;
+        if (team->remote[k % (size_t) team->p] && NULL != connection->slab && is_unsent(team, connection)) {
+            ranks[n++] = connection->rank;
         }
     }
     return n;

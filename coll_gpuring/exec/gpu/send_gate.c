@@ -7,7 +7,7 @@
  *                        until           held back from here on: the network does not look at it
  *
  * So a step that sends to other nodes begins when the gate lets it in and its first slot is there, which is the order in
- * which the step machine asks, too. The steps between two of these are the kernel's own.
+ * which the stepper asks, too. The steps between two of these are the kernel's own.
  */
 #include "exec/gpu/op.h"
 
@@ -16,7 +16,7 @@ static int is_far(const struct gr_gpu_team *team, int rank)
     return NULL != team->remote && team->remote[rank];
 }
 
-static const struct gr_gpu_wire *wire_to(const struct gr_gpu_op *op, uint32_t channel, int rank)
+static const struct gr_gpu_connection *wire_to(const struct gr_gpu_op *op, uint32_t channel, int rank)
 {
     return &op->team->out[(size_t) channel * (size_t) op->team->p + (size_t) rank];
 }
@@ -66,11 +66,11 @@ static int is_pushed(const struct gr_gpu_op *op, uint32_t channel, const struct 
     int k;
 
     for (k = 0; k < s->nto; k++) {
-        const struct gr_gpu_wire *wire = wire_to(op, channel, s->to[k]);
+        const struct gr_gpu_connection *connection = wire_to(op, channel, s->to[k]);
 
         if (is_far(op->team, s->to[k]) &&
-            atomic_load_explicit(gr_gpu_remote_fifo(op->team, wire, 1).tail, memory_order_acquire) <=
-                atomic_load_explicit(gr_gpu_remote_until(op->team, wire), memory_order_relaxed)) {
+            atomic_load_explicit(gr_gpu_remote_fifo(op->team, connection, 1).tail, memory_order_acquire) <=
+                atomic_load_explicit(gr_gpu_remote_until(op->team, connection), memory_order_relaxed)) {
             return 0;
         }
     }
@@ -95,13 +95,13 @@ static void hold(const struct gr_gpu_op *op, uint32_t channel, int holds)
     int r;
 
     for (r = 0; r < op->team->p; r++) {
-        const struct gr_gpu_wire *wire = wire_to(op, channel, r);
+        const struct gr_gpu_connection *connection = wire_to(op, channel, r);
 
-        if (is_far(op->team, r) && NULL != wire->frame) {
-            struct gr_fifo fifo = gr_gpu_remote_fifo(op->team, wire, 1);
+        if (is_far(op->team, r) && NULL != connection->slab) {
+            struct gr_fifo fifo = gr_gpu_remote_fifo(op->team, connection, 1);
             uint64_t until = holds ? atomic_load_explicit(fifo.tail, memory_order_acquire) : UINT64_MAX;
 
-            atomic_store_explicit(gr_gpu_remote_until(op->team, wire), until, memory_order_release);
+            atomic_store_explicit(gr_gpu_remote_until(op->team, connection), until, memory_order_release);
         }
     }
 }

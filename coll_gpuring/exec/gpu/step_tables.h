@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Schedules as tables, for kernels: those that are too large to be compiled into each of them (gr_algo_has_table()).
+ * Schedules as tables, for kernels: those that are too large to be compiled into each of them (gr_algo_is_precomputed()).
  *
  *      [way 0: step 0 step 1 ... step nsteps-1] [way 1: ...] ...          args.h
  *

@@ -195,7 +195,7 @@ int gr_gpu_team_write_steps(struct gr_gpu_team *team, enum gr_algo algo, int roo
     struct gr_gpu_steps **at = &team->steps[number_of(team, algo, root)];
     int rc;
 
-    if (!gr_algo_has_table(algo) || NULL != *at) {
+    if (!gr_algo_is_precomputed(algo) || NULL != *at) {
         return 0;
     }
     *at = calloc(1, sizeof(**at));
@@ -365,14 +365,14 @@ void gr_gpu_team_destroy(struct gr_gpu_team *team, int pool)
         free_device_part(team); /* its kernels are done before the links go */
     }
     for (k = 0; pool && k < nlinks(team); k++) {
-        struct gr_gpu_wire *wires[2] = {&team->in[k], &team->out[k]};
+        struct gr_gpu_connection *connections[2] = {&team->in[k], &team->out[k]};
         int side;
 
         for (side = 0; side < 2; side++) {
-            if (NULL != wires[side]->mapped.door) {
-                gr_gpu_leave(&wires[side]->mapped);
+            if (NULL != connections[side]->mapped.door) {
+                gr_gpu_leave(&connections[side]->mapped);
             }
-            gr_gpu_wire_release(team, wires[side], 1);
+            gr_gpu_connection_release(team, connections[side], 1);
         }
     }
     team_free(team);

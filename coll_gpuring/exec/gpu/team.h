@@ -11,9 +11,9 @@
  * Links are made as those in host memory (team.h), but in one round more, since each end has something that the
  * other must map:
  *
- *      gr_gpu_join_begin()    readers lease frames for tail and slots, and offer them to the writers
- *      gr_gpu_join_answer()   writers map them, and offer a frame for head; or, where this device cannot map that
- *                             one, a frame for the whole link in pinned host memory
+ *      gr_gpu_join_begin()    readers lease slabs for tail and slots, and offer them to the writers
+ *      gr_gpu_join_answer()   writers map them, and offer a slab for head; or, where this device cannot map that
+ *                             one, a slab for the whole link in pinned host memory
  *      gr_gpu_join_map()      readers map what they were answered
  *      ... one verdict: the worst status of all ranks, the fewest channels ...
  *      gr_gpu_join_end()      takes what was made, or gives everything back
@@ -22,7 +22,7 @@
  * the caller's network, which moves what kernels push and needs nothing of them. Where that reaches device memory, an end's
  * slots lie there; only its own are its concern.
  *
- *      writer's frame [head][tail][slot][slot]...[fill][until]  ~~ network ~~>  reader's frame [head][tail][slot][slot]...
+ *      writer's slab [head][tail][slot][slot]...[fill][until]  ~~ network ~~>  reader's slab [head][tail][slot][slot]...
  */
 #ifndef GR_EXEC_GPU_TEAM_H
 #define GR_EXEC_GPU_TEAM_H
@@ -46,11 +46,11 @@ struct gr_gpu_team {
     enum gr_path path;             /* what the links are like: the same on all ranks */
     struct gr_gpu *gpu;
     struct gr_gpu_pool *pool;
-    struct gr_gpu_share *share;    /* of the application's memory; NULL: no zero copy */
-    struct gr_gpu_shared *outputs; /* [rank]: outputs of others that the call under way has mapped */
+    struct gr_ipc_cache *share;    /* of the application's memory; NULL: no zero copy */
+    struct gr_ipc_mapped *outputs; /* [rank]: outputs of others that the call under way has mapped */
     struct gr_gpu_stream *stream;
     struct gr_rings rings;
-    struct gr_gpu_wire *in, *out;  /* [channel * p + rank]: what is held; connected where ends[0].slots is not 0 */
+    struct gr_gpu_connection *in, *out;  /* [channel * p + rank]: what is held; connected where ends[0].slots is not 0 */
     unsigned char *links;          /* [algorithm * p + root]: an enum gr_links */
     unsigned char *pinned;         /* what host and kernels share */
     gr_gpu_ptr tables;             /* in device memory */
@@ -60,12 +60,12 @@ struct gr_gpu_team {
 };
 
 /* One link that is there or being made. */
-struct gr_gpu_wire {
+struct gr_gpu_connection {
     uint32_t channel;
     int rank;                    /* the other end */
-    int used;                    /* remote: the caller has given the frame to its network */
-    struct gr_gpu_frame *frame;  /* mine: tail and slots (in), head (out), or all three (out, in host memory; remote) */
-    struct gr_gpu_frame *slots;  /* remote: slots on the device; NULL: they are in the frame */
+    int used;                    /* remote: the caller has given the slab to its network */
+    struct gr_gpu_slab *slab;  /* mine: tail and slots (in), head (out), or all three (out, in host memory; remote) */
+    struct gr_gpu_slab *slots;  /* remote: slots on the device; NULL: they are in the slab */
     struct gr_gpu_mapped mapped; /* theirs; at 0: not mapped */
     struct gr_gpu_end ends[GR_NPROTOCOLS]; /* for the kernels */
     struct gr_gpu_offer offer;   /* from the reader to the writer, */
@@ -91,7 +91,7 @@ struct gr_gpu_team_params {
     struct gr_gpu *gpu;          /* NULL: this rank has none, */
     int status;                  /* and this is why */
     struct gr_gpu_pool *pool;
-    struct gr_gpu_share *share;  /* NULL: this rank neither maps others' outputs nor lets them map its own */
+    struct gr_ipc_cache *share;  /* NULL: this rank neither maps others' outputs nor lets them map its own */
 };
 
 /* A team without links; what its device lacks is its status. NULL: no memory. */
@@ -133,19 +133,19 @@ gr_gpu_ptr *gr_gpu_team_peers_host(const struct gr_gpu_team *team);
 /* ---- links to other nodes (remote.c) ---- */
 
 /*
- * Lease frames for each of n remote wires, and set their ends; writes: those of links out. What gr_gpu_pool_lease() returns.
+ * Lease slabs for each of n remote connections, and set their ends; writes: those of links out. What gr_gpu_pool_lease() returns.
  * Slots for which the device has no room lie in host memory.
  */
-int gr_gpu_remote_lease(struct gr_gpu_team *team, struct gr_gpu_wire *wires, int n, int writes);
+int gr_gpu_remote_lease(struct gr_gpu_team *team, struct gr_gpu_connection *connections, int n, int writes);
 
 /* Bytes of host memory of one with slots there. */
 size_t gr_gpu_remote_bytes(const struct gr_gpu_team *team);
 
-/* What the network is to be given of a remote wire. */
-struct gr_fifo gr_gpu_remote_fifo(const struct gr_gpu_team *team, const struct gr_gpu_wire *wire, int writes);
+/* What the network is to be given of a remote connection. */
+struct gr_fifo gr_gpu_remote_fifo(const struct gr_gpu_team *team, const struct gr_gpu_connection *connection, int writes);
 
-/* The number of the first of a link's slots that are not to travel yet, UINT64_MAX: all may; wire: one out. */
-_Atomic uint64_t *gr_gpu_remote_until(const struct gr_gpu_team *team, const struct gr_gpu_wire *wire);
+/* The number of the first of a link's slots that are not to travel yet, UINT64_MAX: all may; connection: one out. */
+_Atomic uint64_t *gr_gpu_remote_until(const struct gr_gpu_team *team, const struct gr_gpu_connection *connection);
 
 /*
  * The ranks on other nodes to which something lies in this rank's slots that the network has not taken, on these channels;
@@ -153,21 +153,21 @@ _Atomic uint64_t *gr_gpu_remote_until(const struct gr_gpu_team *team, const stru
  */
 int gr_gpu_remote_unsent(const struct gr_gpu_team *team, uint32_t nchannels, int *ranks, int most);
 
-/* ---- making links (connect.c; wire.c) ---- */
+/* ---- making links (connect.c; connection.c) ---- */
 
-/* Lease a frame for each of the wires. What gr_gpu_pool_lease() returns. */
-int gr_gpu_wires_lease(const struct gr_gpu_team *team, enum gr_gpu_where where, size_t bytes, size_t clean,
-                       struct gr_gpu_wire *wires, int n);
+/* Lease a slab for each of the connections. What gr_gpu_pool_lease() returns. */
+int gr_gpu_connections_lease(const struct gr_gpu_team *team, enum gr_gpu_where where, size_t bytes, size_t clean,
+                       struct gr_gpu_connection *connections, int n);
 
 /* Give them back, where there are any; used: somebody else has learnt of them. */
-void gr_gpu_wire_release(const struct gr_gpu_team *team, struct gr_gpu_wire *wire, int used);
+void gr_gpu_connection_release(const struct gr_gpu_team *team, struct gr_gpu_connection *connection, int used);
 
 struct gr_gpu_join {
     struct gr_gpu_team *team;
     enum gr_algo algo;
     int root, nin, nout;
     int near_in, near_out; /* so many of them, the first, are with ranks of this node; the others are remote */
-    struct gr_gpu_wire *in, *out;
+    struct gr_gpu_connection *in, *out;
     int status; /* 0 or the first error of this rank */
     int unmapped;   /* the first rank whose device memory this one cannot map, and writes to in host memory; or -1 */
     char why[160];  /* unmapped: the reason */
@@ -181,7 +181,7 @@ struct gr_gpu_verdict {
 };
 
 /*
- * Find the links that are missing and lease frames. Returns GR_ERR_NOMEM when not even the lists could be made;
+ * Find the links that are missing and lease slabs. Returns GR_ERR_NOMEM when not even the lists could be made;
  * otherwise 0, with problems in join->status and offers that say so.
  */
 int gr_gpu_join_begin(struct gr_gpu_join *join, struct gr_gpu_team *team, enum gr_algo algo, int root);

@@ -30,30 +30,30 @@ static size_t output_bytes(const struct gr_request *r, int p, int *plain)
 }
 
 /* Whether the ticket is of this rank's output as it is now: that of a persistent request is from its init. */
-static int is_current(const struct gr_gpu_op *op, const struct gr_gpu_ticket *ticket, size_t bytes)
+static int is_current(const struct gr_gpu_op *op, const struct gr_ipc_handle *ticket, size_t bytes)
 {
-    struct gr_gpu_ticket now;
+    struct gr_ipc_handle now;
 
-    if (!gr_gpu_ticket_shared(ticket)) {
+    if (!gr_ipc_handle_shared(ticket)) {
         return 0;
     }
-    now = gr_gpu_share_export(op->team->share, (const void *) (uintptr_t) op->args.space[GR_OUT], bytes);
+    now = gr_ipc_cache_export(op->team->share, (const void *) (uintptr_t) op->args.space[GR_OUT], bytes);
     return 0 == memcmp(&now.of, &ticket->of, sizeof(now.of)) && now.offset == ticket->offset;
 }
 
 /* Where this device has that rank's output; 0: nowhere. */
-static gr_gpu_ptr find_output(struct gr_gpu_team *team, int rank, const struct gr_gpu_ticket *ticket)
+static gr_gpu_ptr find_output(struct gr_gpu_team *team, int rank, const struct gr_ipc_handle *ticket)
 {
-    struct gr_gpu_shared *shared = &team->outputs[rank];
+    struct gr_ipc_mapped *shared = &team->outputs[rank];
 
-    if (0 == shared->at && 0 > gr_gpu_share_map(team->share, ticket, shared)) {
+    if (0 == shared->at && 0 > gr_ipc_cache_map(team->share, ticket, shared)) {
         return 0;
     }
     return shared->at;
 }
 
 /* The outputs of all that the schedule sends to. */
-static void find_outputs(struct gr_gpu_op *op, const struct gr_gpu_ticket *const *tickets, gr_gpu_ptr *peers)
+static void find_outputs(struct gr_gpu_op *op, const struct gr_ipc_handle *const *tickets, gr_gpu_ptr *peers)
 {
     struct gr_gpu_team *team = op->team;
     uint32_t c;
@@ -61,7 +61,7 @@ static void find_outputs(struct gr_gpu_op *op, const struct gr_gpu_ticket *const
 
     for (r = 0; r < team->p; r++) {
         for (c = 0; c < op->nchannels && 0 == peers[r]; c++) { /* along a torus each channel has other links */
-            const struct gr_gpu_wire *w = &team->out[(size_t) c * (size_t) team->p + (size_t) r];
+            const struct gr_gpu_connection *w = &team->out[(size_t) c * (size_t) team->p + (size_t) r];
 
             if (0 != w->ends[0].slots && 0 != w->mapped.at) { /* a device that this one can write to */
                 peers[r] = find_output(team, r, tickets[r]);
@@ -72,7 +72,7 @@ static void find_outputs(struct gr_gpu_op *op, const struct gr_gpu_ticket *const
 }
 
 int gr_gpu_zero_begin(struct gr_gpu_op *op, const struct gr_request *request,
-                      const struct gr_gpu_ticket *const *tickets)
+                      const struct gr_ipc_handle *const *tickets)
 {
     struct gr_gpu_team *team = op->team;
     size_t bytes = (size_t) team->p * sizeof(gr_gpu_ptr), out;

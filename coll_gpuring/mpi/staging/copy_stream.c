@@ -29,10 +29,10 @@ static bool add_point(struct gr_points *points, struct gr_gpu *gpu)
 void mca_coll_gpuring_points_set(struct gr_points *points, const struct gr_call *call,
                                  struct gr_gpu *team)
 {
-    struct gr_side send = mca_coll_gpuring_side(call, false),
-                   receive = mca_coll_gpuring_side(call, true);
-    struct gr_gpu *from = mca_coll_gpuring_gpu_of(mca_coll_gpuring_side_first(&send));
-    struct gr_gpu *to = mca_coll_gpuring_gpu_of(mca_coll_gpuring_side_first(&receive));
+    struct gr_buffer_desc send = mca_coll_gpuring_buffer_desc(call, false),
+                   receive = mca_coll_gpuring_buffer_desc(call, true);
+    struct gr_gpu *from = mca_coll_gpuring_gpu_of(mca_coll_gpuring_buffer_first(&send));
+    struct gr_gpu *to = mca_coll_gpuring_gpu_of(mca_coll_gpuring_buffer_first(&receive));
 
     points->n = 0;
     /* each block of the ...w calls may be on a device of its own */
@@ -71,13 +71,13 @@ int mca_coll_gpuring_points_follow(const struct gr_points *points, struct gr_gpu
 
 static struct {
     gr_lock_t lock;
-    struct gr_copier idle[IDLE];
+    struct gr_copy_stream idle[IDLE];
     int n;
 } state;
 
-struct gr_copier mca_coll_gpuring_copier_take(const void *buffer, const struct gr_points *after)
+struct gr_copy_stream mca_coll_gpuring_copy_stream_take(const void *buffer, const struct gr_points *after)
 {
-    struct gr_copier copier = {mca_coll_gpuring_gpu_of(buffer), NULL};
+    struct gr_copy_stream copier = {mca_coll_gpuring_gpu_of(buffer), NULL};
     int k;
 
     if (NULL == copier.gpu) {
@@ -104,9 +104,9 @@ struct gr_copier mca_coll_gpuring_copier_take(const void *buffer, const struct g
     return copier;
 }
 
-void mca_coll_gpuring_copier_put(struct gr_copier *copier)
+void mca_coll_gpuring_copy_stream_put(struct gr_copy_stream *copier)
 {
-    struct gr_copier freed = *copier;
+    struct gr_copy_stream freed = *copier;
 
     copier->stream = NULL;
     gr_lock(&state.lock);
@@ -118,7 +118,7 @@ void mca_coll_gpuring_copier_put(struct gr_copier *copier)
     gr_gpu_stream_close(freed.stream);
 }
 
-void mca_coll_gpuring_copiers_close(void)
+void mca_coll_gpuring_copy_streams_close(void)
 {
     while (state.n > 0) {
         gr_gpu_stream_close(state.idle[--state.n].stream);

@@ -33,16 +33,16 @@ void mca_coll_gpuring_points_free(struct gr_points *points);
 int mca_coll_gpuring_points_follow(const struct gr_points *points, struct gr_gpu_stream *stream);
 
 /* A stream for copies, and its device. */
-struct gr_copier {
+struct gr_copy_stream {
     struct gr_gpu *gpu;
     struct gr_gpu_stream *stream; /* NULL: none was to be had */
 };
 
 /* One for the device that owns the buffer, after the points (mca_coll_gpuring_points_follow()); and give it back, with
  * nothing under way. */
-struct gr_copier mca_coll_gpuring_copier_take(const void *buffer, const struct gr_points *after);
-void mca_coll_gpuring_copier_put(struct gr_copier *copier);
-void mca_coll_gpuring_copiers_close(void);
+struct gr_copy_stream mca_coll_gpuring_copy_stream_take(const void *buffer, const struct gr_points *after);
+void mca_coll_gpuring_copy_stream_put(struct gr_copy_stream *copier);
+void mca_coll_gpuring_copy_streams_close(void);
 
 END_C_DECLS
 

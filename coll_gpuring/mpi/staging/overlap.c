@@ -33,7 +33,7 @@ static bool is_plain(const struct gr_call *call)
 
 static size_t piece_bytes(const struct gr_op *op)
 {
-    return (size_t) op->lane->module->params.value[GR_PARAM_STAGE_BYTES];
+    return (size_t) op->queue->module->params.value[GR_PARAM_STAGE_BYTES];
 }
 
 /*
@@ -45,15 +45,15 @@ static bool fits(const struct gr_op *op)
     size_t piece = piece_bytes(op);
 
     return !op->device && GR_WAY_MAILBOX != op->choice.way && GR_LINKS_THERE == mca_coll_gpuring_op_links(op) &&
-           GR_COLL_ALLTOALL != op->data.request.coll && !gr_algo_is_along((enum gr_algo) op->choice.way) && piece > 0 &&
+           GR_COLL_ALLTOALL != op->data.request.coll && !gr_algo_is_torus((enum gr_algo) op->choice.way) && piece > 0 &&
            op->data.bytes / 2 >= piece && is_plain(&op->call);
 }
 
-int mca_coll_gpuring_pieces_stage(struct gr_op *op)
+int mca_coll_gpuring_overlap_stage(struct gr_op *op)
 {
     op->in_pieces = fits(op);
     return op->in_pieces ? mca_coll_gpuring_stage_place(&op->stage, &op->call, NULL)
-                         : mca_coll_gpuring_stage_in(&op->stage, &op->call, op->device ? op->lane->gpu->gpu : NULL);
+                         : mca_coll_gpuring_stage_in(&op->stage, &op->call, op->device ? op->queue->gpu->gpu : NULL);
 }
 
 /* From a staged buffer to its original. */
@@ -77,19 +77,19 @@ static bool writes_receive(const struct gr_op *op)
            (GR_CALL_BCAST != op->call.id || ompi_comm_rank(op->call.comm) != op->call.root);
 }
 
-int mca_coll_gpuring_pieces_begin(struct gr_op *op)
+int mca_coll_gpuring_overlap_begin(struct gr_op *op)
 {
     struct gr_staged_copy in = {.stream = NULL}, out = {.stream = NULL};
     bool from_receive = op->stage.out && reads_receive(op), wants_in = op->stage.in || from_receive;
     bool wants_out = op->stage.out && writes_receive(op);
 
     if (wants_in) {
-        op->copiers[0] = mca_coll_gpuring_copier_take(
+        op->copiers[0] = mca_coll_gpuring_copy_stream_take(
             from_receive ? op->stage.original.rbuf : op->stage.original.sbuf, &op->stage.after);
         in = (struct gr_staged_copy) {op->copiers[0].stream, way_back(op, from_receive)};
     }
     if (wants_out) {
-        op->copiers[1] = mca_coll_gpuring_copier_take(op->stage.original.rbuf, &op->stage.after);
+        op->copiers[1] = mca_coll_gpuring_copy_stream_take(op->stage.original.rbuf, &op->stage.after);
         out = (struct gr_staged_copy) {op->copiers[1].stream, way_back(op, true)};
     }
     if (wants_in && NULL == in.stream) {
@@ -99,9 +99,9 @@ int mca_coll_gpuring_pieces_begin(struct gr_op *op)
             return rc;
         }
     }
-    gr_machine_start(&op->machine, &op->plan, &gr_staged_mover, &op->staging);
+    gr_stepper_start(&op->stepper, &op->plan, &gr_staged_executor, &op->staging);
     op->stage.brought = NULL != out.stream; /* or all at the end */
-    if (0 > gr_staged_begin(&op->staging, &op->host, &op->machine, &in, &out,
+    if (0 > gr_staged_begin(&op->staging, &op->host, &op->stepper, &in, &out,
                             piece_bytes(op))) {
         return OMPI_ERROR; /* said in the end */
     }
@@ -114,8 +114,8 @@ static int end(struct gr_op *op)
     int rc = gr_staged_end(&op->staging);
 
     op->in_pieces = false;
-    mca_coll_gpuring_copier_put(&op->copiers[0]);
-    mca_coll_gpuring_copier_put(&op->copiers[1]);
+    mca_coll_gpuring_copy_stream_put(&op->copiers[0]);
+    mca_coll_gpuring_copy_stream_put(&op->copiers[1]);
     if (rc < 0) {
         opal_output(0, "gpuring: %s on %s: copying between host and device memory failed: %s", gr_calls[op->call.id].name,
                     gr_comm_name(op->call.comm), gr_gpu_error());
@@ -123,7 +123,7 @@ static int end(struct gr_op *op)
     return rc < 0 ? OMPI_ERROR : OMPI_SUCCESS;
 }
 
-int mca_coll_gpuring_pieces_unstage(struct gr_op *op, int rc)
+int mca_coll_gpuring_overlap_unstage(struct gr_op *op, int rc)
 {
     int out = op->in_pieces ? end(op) : OMPI_SUCCESS;
 

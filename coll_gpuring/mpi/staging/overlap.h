@@ -14,9 +14,9 @@ struct gr_op;
  * here once more when its plan and host op are ready. unstage: the call is over with rc, which is returned unless what
  * remains to be copied fails; nothing is under way then. OMPI error codes.
  */
-int mca_coll_gpuring_pieces_stage(struct gr_op *op);
-int mca_coll_gpuring_pieces_begin(struct gr_op *op);
-int mca_coll_gpuring_pieces_unstage(struct gr_op *op, int rc);
+int mca_coll_gpuring_overlap_stage(struct gr_op *op);
+int mca_coll_gpuring_overlap_begin(struct gr_op *op);
+int mca_coll_gpuring_overlap_unstage(struct gr_op *op, int rc);
 
 END_C_DECLS
 

@@ -30,7 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t piece_bytes(const struct gr_parcel *p, size_t k)
+static size_t piece_bytes(const struct gr_p2p_message *p, size_t k)
 {
     size_t left = p->bytes - k * p->piece;
 
@@ -38,7 +38,7 @@ static size_t piece_bytes(const struct gr_parcel *p, size_t k)
 }
 
 /* Where piece k is while it is sent or received. */
-static unsigned char *place_of(const struct gr_parcel *p, const struct gr_carrier *c, size_t k)
+static unsigned char *place_of(const struct gr_p2p_message *p, const struct gr_p2p_channel *c, size_t k)
 {
     return p->copied ? c->room.base + k % GR_PLACES * p->piece : p->data + k * p->piece;
 }
@@ -50,9 +50,9 @@ static bool is_on_device(const unsigned char *at)
     return GR_MEMORY_DEVICE == pointer.memory || GR_MEMORY_MANAGED == pointer.memory;
 }
 
-struct gr_parcel mca_coll_gpuring_parcel(const struct gr_block *block, int peer, bool receive)
+struct gr_p2p_message mca_coll_gpuring_p2p_message(const struct gr_block_desc *block, int peer, bool receive)
 {
-    struct gr_parcel p = {.block = *block, .peer = peer, .receive = receive};
+    struct gr_p2p_message p = {.block = *block, .peer = peer, .receive = receive};
     ptrdiff_t low = 0, high;
 
     p.bytes = block->count * block->type->super.size;
@@ -68,7 +68,7 @@ struct gr_parcel mca_coll_gpuring_parcel(const struct gr_block *block, int peer,
 /* ---- data with gaps ---- */
 
 /* All of it, from where it lies into p->data. A device's comes to the host as it lies first. OMPI error code. */
-static int pack(struct gr_parcel *p)
+static int pack(struct gr_p2p_message *p)
 {
     unsigned char *twin = NULL, *at = p->block.at;
     int rc = OMPI_SUCCESS;
@@ -86,7 +86,7 @@ static int pack(struct gr_parcel *p)
 }
 
 /* The way back; on a device only the data are written, not what lies between them. */
-static int unpack(struct gr_parcel *p)
+static int unpack(struct gr_p2p_message *p)
 {
     unsigned char *twin;
     int rc;
@@ -106,10 +106,10 @@ static int unpack(struct gr_parcel *p)
     return rc;
 }
 
-int mca_coll_gpuring_parcel_move(const struct gr_block *to, const struct gr_block *from)
+int mca_coll_gpuring_p2p_message_move(const struct gr_block_desc *to, const struct gr_block_desc *from)
 {
-    struct gr_parcel in = mca_coll_gpuring_parcel(from, -1, false);
-    struct gr_parcel out = mca_coll_gpuring_parcel(to, -1, true);
+    struct gr_p2p_message in = mca_coll_gpuring_p2p_message(from, -1, false);
+    struct gr_p2p_message out = mca_coll_gpuring_p2p_message(to, -1, true);
     int rc;
 
     if (0 == in.bytes) {
@@ -132,23 +132,23 @@ int mca_coll_gpuring_parcel_move(const struct gr_block *to, const struct gr_bloc
 /* ---- carriers ---- */
 
 /* Places and a stream; false: none to be had. */
-static bool prepare_places(struct gr_parcel *p, struct gr_carrier *c)
+static bool prepare_places(struct gr_p2p_message *p, struct gr_p2p_channel *c)
 {
-    if (NULL == mca_coll_gpuring_room_get(&c->room, GR_PLACES * p->piece)) {
+    if (NULL == mca_coll_gpuring_pinned_reserve(&c->room, GR_PLACES * p->piece)) {
         return false;
     }
-    c->copier = mca_coll_gpuring_copier_take(p->first, NULL);
+    c->copier = mca_coll_gpuring_copy_stream_take(p->first, NULL);
     if (NULL == c->copier.stream) {
-        mca_coll_gpuring_room_shrink(&c->room, 0);
+        mca_coll_gpuring_pinned_shrink(&c->room, 0);
         return false;
     }
     return true;
 }
 
 /* Tell the other end. OMPI error code. */
-static int post_notes(struct gr_carrier *c, const struct gr_pairs_channel *to)
+static int post_notes(struct gr_p2p_channel *c, const struct gr_p2p_route *to)
 {
-    const struct gr_parcel *p = c->parcel;
+    const struct gr_p2p_message *p = c->message;
     int rc;
 
     c->notes[0] = p->device;
@@ -160,11 +160,11 @@ static int post_notes(struct gr_carrier *c, const struct gr_pairs_channel *to)
                               MCA_PML_BASE_SEND_STANDARD, to->comm, &c->noted[0]));
 }
 
-int mca_coll_gpuring_carrier_load(struct gr_carrier *c, const struct gr_pairs_channel *channel, struct gr_parcel *p)
+int mca_coll_gpuring_p2p_channel_load(struct gr_p2p_channel *c, const struct gr_p2p_route *channel, struct gr_p2p_message *p)
 {
     int k, rc;
 
-    c->parcel = p;
+    c->message = p;
     p->begun = p->turned = p->done = 0;
     p->piece = channel->piece;
     p->pieces = (p->bytes + p->piece - 1) / p->piece;
@@ -187,29 +187,29 @@ int mca_coll_gpuring_carrier_load(struct gr_carrier *c, const struct gr_pairs_ch
     return NULL == p->data ? OMPI_ERR_OUT_OF_RESOURCE : p->receive ? OMPI_SUCCESS : pack(p);
 }
 
-int mca_coll_gpuring_carrier_unload(struct gr_carrier *c, bool ok)
+int mca_coll_gpuring_p2p_channel_unload(struct gr_p2p_channel *c, bool ok)
 {
-    struct gr_parcel *p = c->parcel;
+    struct gr_p2p_message *p = c->message;
     int rc = ok && p->packed && p->receive ? unpack(p) : OMPI_SUCCESS;
 
     if (p->copied) {
-        mca_coll_gpuring_copier_put(&c->copier);
-        mca_coll_gpuring_room_shrink(&c->room, 0);
+        mca_coll_gpuring_copy_stream_put(&c->copier);
+        mca_coll_gpuring_pinned_shrink(&c->room, 0);
     }
     if (p->packed) {
         free(p->data);
     }
     p->data = NULL;
-    c->parcel = NULL;
+    c->message = NULL;
     return rc;
 }
 
 /* ---- pieces: three counters follow each other, at most GR_PLACES apart ---- */
 
 /* Copy piece k between its place and the device. */
-static int copy_piece(struct gr_carrier *c, size_t k)
+static int copy_piece(struct gr_p2p_channel *c, size_t k)
 {
-    const struct gr_parcel *p = c->parcel;
+    const struct gr_p2p_message *p = c->message;
     unsigned char *place = place_of(p, c, k), *at = p->first + k * p->piece;
     const struct gr_gpu_run run = {
         .dst = p->receive ? at : place,
@@ -222,14 +222,14 @@ static int copy_piece(struct gr_carrier *c, size_t k)
 }
 
 /* 1: piece k is copied; 0: not yet. */
-static int is_copied(const struct gr_carrier *c, size_t k)
+static int is_copied(const struct gr_p2p_channel *c, size_t k)
 {
-    return c->parcel->copied ? gr_gpu_stream_reached(c->copier.stream, (uint32_t) (k % GR_PLACES)) : 1;
+    return c->message->copied ? gr_gpu_stream_reached(c->copier.stream, (uint32_t) (k % GR_PLACES)) : 1;
 }
 
-static int post_piece(struct gr_carrier *c, const struct gr_pairs_channel *to, size_t k)
+static int post_piece(struct gr_p2p_channel *c, const struct gr_p2p_route *to, size_t k)
 {
-    const struct gr_parcel *p = c->parcel;
+    const struct gr_p2p_message *p = c->message;
     ompi_request_t **request = &c->requests[k % GR_PLACES];
 
     if (p->receive) {
@@ -240,13 +240,13 @@ static int post_piece(struct gr_carrier *c, const struct gr_pairs_channel *to, s
 }
 
 /* 1: the message with piece k is through; 0: not yet; negative. */
-static int is_posted(struct gr_carrier *c, size_t k)
+static int is_posted(struct gr_p2p_channel *c, size_t k)
 {
     return mca_coll_gpuring_request_done(&c->requests[k % GR_PLACES]);
 }
 
 /* 1: both ends have told each other; 0: not yet; negative. */
-static int are_noted(struct gr_carrier *c)
+static int are_noted(struct gr_p2p_channel *c)
 {
     int rc = mca_coll_gpuring_request_done(&c->noted[0]);
 
@@ -254,9 +254,9 @@ static int are_noted(struct gr_carrier *c)
 }
 
 /* Find out how the message goes, where the other end has a say. As above. */
-static int agree(struct gr_carrier *c)
+static int agree(struct gr_p2p_channel *c)
 {
-    struct gr_parcel *p = c->parcel;
+    struct gr_p2p_message *p = c->message;
     int rc = p->agreed ? 1 : are_noted(c);
 
     if (1 == rc && !p->agreed && !c->notes[1]) {
@@ -267,9 +267,9 @@ static int agree(struct gr_carrier *c)
     return rc;
 }
 
-int mca_coll_gpuring_carrier_step(struct gr_carrier *c, const struct gr_pairs_channel *channel, uint64_t *moved)
+int mca_coll_gpuring_p2p_channel_step(struct gr_p2p_channel *c, const struct gr_p2p_route *channel, uint64_t *moved)
 {
-    struct gr_parcel *p = c->parcel;
+    struct gr_p2p_message *p = c->message;
     int rc = agree(c);
 
     if (1 != rc) {

@@ -15,8 +15,8 @@ BEGIN_C_DECLS
 #define GR_PLACES 2
 
 /* A message. */
-struct gr_parcel {
-    struct gr_block block;  /* at this rank */
+struct gr_p2p_message {
+    struct gr_block_desc block;  /* at this rank */
     int peer;
     bool receive, device, solid; /* solid: without gaps */
     unsigned char *first;   /* of the bytes that the block covers, */
@@ -31,35 +31,35 @@ struct gr_parcel {
 };
 
 /* What a message needs while it is under way. All zero at first. */
-struct gr_carrier {
-    struct gr_parcel *parcel; /* NULL: idle */
-    struct gr_copier copier;
-    struct gr_room room;
+struct gr_p2p_channel {
+    struct gr_p2p_message *message; /* NULL: idle */
+    struct gr_copy_stream copier;
+    struct gr_pinned_buffer room;
     ompi_request_t *requests[GR_PLACES];
     uint8_t notes[2];         /* whether it is on a device, here and at the other end; */
     ompi_request_t *noted[2]; /* said, heard */
 };
 
 /* Where messages go, and the pieces of those that have an end on a device. */
-struct gr_pairs_channel {
+struct gr_p2p_route {
     struct ompi_communicator_t *comm;
     int tag, reply; /* from the sender; from the receiver */
     size_t piece;
 };
 
-struct gr_parcel mca_coll_gpuring_parcel(const struct gr_block *block, int peer, bool receive);
+struct gr_p2p_message mca_coll_gpuring_p2p_message(const struct gr_block_desc *block, int peer, bool receive);
 
 /* A message of a rank to itself, at once. OMPI error code. */
-int mca_coll_gpuring_parcel_move(const struct gr_block *to, const struct gr_block *from);
+int mca_coll_gpuring_p2p_message_move(const struct gr_block_desc *to, const struct gr_block_desc *from);
 
 /*
- * Take a parcel; go on with it (GR_DONE, GR_AGAIN or an OMPI error code); and, with nothing under way, end it - ok: put
+ * Take a message; go on with it (GR_DONE, GR_AGAIN or an OMPI error code); and, with nothing under way, end it - ok: put
  * what was received where it belongs.
  */
-int mca_coll_gpuring_carrier_load(struct gr_carrier *carrier, const struct gr_pairs_channel *channel,
-                                  struct gr_parcel *parcel);
-int mca_coll_gpuring_carrier_step(struct gr_carrier *carrier, const struct gr_pairs_channel *channel, uint64_t *moved);
-int mca_coll_gpuring_carrier_unload(struct gr_carrier *carrier, bool ok);
+int mca_coll_gpuring_p2p_channel_load(struct gr_p2p_channel *carrier, const struct gr_p2p_route *channel,
+                                  struct gr_p2p_message *message);
+int mca_coll_gpuring_p2p_channel_step(struct gr_p2p_channel *carrier, const struct gr_p2p_route *channel, uint64_t *moved);
+int mca_coll_gpuring_p2p_channel_unload(struct gr_p2p_channel *carrier, bool ok);
 
 END_C_DECLS
 

@@ -4,7 +4,7 @@
  * ranks may have buffers on devices, large messages go in pieces (p2p_pipeline.c), and the saved collective does the rest of
  * the call: the same with nothing in the place of these.
  *
- *     alltoallv   counts 3 900000 5 800000   -->   rest 3 0 5 0,   parcels 1 and 3
+ *     alltoallv   counts 3 900000 5 800000   -->   rest 3 0 5 0,   messages 1 and 3
  *
  * Both ends of a message know its size, so both know whether it is one of these, and tell each other where their
  * buffers are.
@@ -39,14 +39,14 @@
 
 /* One direction. */
 struct way {
-    struct gr_parcel *parcels; /* owned */
+    struct gr_p2p_message *messages; /* owned */
     int n, next, done;
-    struct gr_carrier carriers[CARRIERS];
+    struct gr_p2p_channel carriers[CARRIERS];
 };
 
-struct gr_pairs {
+struct gr_p2p_split {
     mca_coll_gpuring_module_t *module;
-    struct gr_pairs_channel channel;
+    struct gr_p2p_route channel;
     unsigned vain;             /* polls without progress since the last look for failures of others */
     int rank, size;
     enum gr_call_id id;
@@ -55,7 +55,7 @@ struct gr_pairs {
     void *kept;                /* arrays of the rest: those of the call, changed; */
     void *named[2];            /* or these, of neighbor_alltoall */
     struct way ways[2];        /* send, receive */
-    struct gr_block from, *to; /* what this rank sends itself, and where it goes: */
+    struct gr_block_desc from, *to; /* what this rank sends itself, and where it goes: */
     int nto;
 };
 
@@ -74,21 +74,21 @@ static bool sends_one(const struct gr_call_row *row)
     return row->neighbors && GR_PARTS_ONE == row->send.parts;
 }
 
-bool mca_coll_gpuring_pairs_fit(const mca_coll_gpuring_module_t *module, const struct gr_call *call)
+bool mca_coll_gpuring_p2p_split_fits(const mca_coll_gpuring_module_t *module, const struct gr_call *call)
 {
-    return call->id >= GR_NTAKEN && !gr_calls[call->id].reduces && 0 > module->refused && module->all_gpu &&
+    return call->id >= GR_NSUPPORTED && !gr_calls[call->id].reduces && 0 > module->refused && module->all_gpu &&
            0 < module->params.value[GR_PARAM_STAGE_BYTES] &&
            (MPI_IN_PLACE != call->sbuf || gr_calls[call->id].has_root);
 }
 
-static bool is_large(const struct gr_block *b, size_t piece)
+static bool is_large(const struct gr_block_desc *b, size_t piece)
 {
     return b->count * b->type->super.size / 2 >= piece;
 }
 
-static struct gr_block block_for(const struct gr_side *s, int k)
+static struct gr_block_desc block_for(const struct gr_buffer_desc *s, int k)
 {
-    return mca_coll_gpuring_block(s, s->parts < GR_PARTS_EACH ? 0 : k);
+    return mca_coll_gpuring_block_desc(s, s->parts < GR_PARTS_EACH ? 0 : k);
 }
 
 /* Who does a message: the saved collective; this file; or it goes to this rank itself, and that is done here, too. */
@@ -98,7 +98,7 @@ enum fate { STAYS, PARCEL, OWN };
  * Of a message with a rank, which is among the others so many times. Where a rank is another's neighbour twice (as on a
  * ring of two), Open MPI's forms do not agree on which message is which: that is left as it is.
  */
-static enum fate fate_of(const struct gr_call *call, const struct gr_block *b, int peer, const int *times, size_t piece)
+static enum fate fate_of(const struct gr_call *call, const struct gr_block_desc *b, int peer, const int *times, size_t piece)
 {
     const struct gr_call_row *row = &gr_calls[call->id];
 
@@ -112,7 +112,7 @@ static enum fate fate_of(const struct gr_call *call, const struct gr_block *b, i
 }
 
 /* [rank]: how often it is among the others. To be freed; NULL: no memory. */
-static int *count_others(const struct gr_others *o, int size)
+static int *count_others(const struct gr_peers *o, int size)
 {
     int *times = calloc((size_t) size, sizeof(*times)), k;
 
@@ -127,7 +127,7 @@ static int *count_others(const struct gr_others *o, int size)
 /* ---- the rest of the call ---- */
 
 /* Nothing in the place of message k of a side. */
-static void leave_out(struct gr_call *rest, const struct gr_side *s, int k)
+static void leave_out(struct gr_call *rest, const struct gr_buffer_desc *s, int k)
 {
     int *counts = (int *) (s->receive ? rest->rcounts : rest->scounts); /* copies of ours */
 
@@ -141,7 +141,7 @@ static void leave_out(struct gr_call *rest, const struct gr_side *s, int k)
 }
 
 /* A neighbor_alltoall has one count for all: what is left of it is a neighbor_alltoallw. OMPI error code. */
-static int name_all(struct gr_pairs *p, const struct gr_side *s, const struct gr_others *o)
+static int name_all(struct gr_p2p_split *p, const struct gr_buffer_desc *s, const struct gr_peers *o)
 {
     size_t n = (size_t) o->n;
     MPI_Aint *offsets = calloc(n + 1, sizeof(MPI_Aint) + sizeof(ompi_datatype_t *) + sizeof(int));
@@ -154,7 +154,7 @@ static int name_all(struct gr_pairs *p, const struct gr_side *s, const struct gr
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     for (k = 0; k < o->n; k++) {
-        struct gr_block b = block_for(s, k);
+        struct gr_block_desc b = block_for(s, k);
 
         offsets[k] = b.at - base;
         types[k] = b.type;
@@ -176,30 +176,30 @@ static int name_all(struct gr_pairs *p, const struct gr_side *s, const struct gr
 /* ---- making it ---- */
 
 /* Order of messages: all ranks begin with those that go the same distance up, so that both ends begin them together. */
-static int distance(const struct gr_pairs *p, const struct gr_parcel *parcel)
+static int distance(const struct gr_p2p_split *p, const struct gr_p2p_message *message)
 {
-    int d = parcel->receive ? p->rank - parcel->peer : parcel->peer - p->rank;
+    int d = message->receive ? p->rank - message->peer : message->peer - p->rank;
 
     return d < 0 ? d + p->size : d;
 }
 
-static void insert(struct gr_pairs *p, struct way *w, const struct gr_parcel *parcel)
+static void insert(struct gr_p2p_split *p, struct way *w, const struct gr_p2p_message *message)
 {
     int k = w->n++;
 
-    for (; k > 0 && distance(p, &w->parcels[k - 1]) > distance(p, parcel); k--) {
-        w->parcels[k] = w->parcels[k - 1];
+    for (; k > 0 && distance(p, &w->messages[k - 1]) > distance(p, message); k--) {
+        w->messages[k] = w->messages[k - 1];
     }
-    w->parcels[k] = *parcel;
+    w->messages[k] = *message;
 }
 
 /* A message is done here. */
-static void take(struct gr_pairs *p, const struct gr_block *b, int peer, bool receive, enum fate fate)
+static void take(struct gr_p2p_split *p, const struct gr_block_desc *b, int peer, bool receive, enum fate fate)
 {
     if (PARCEL == fate) {
-        struct gr_parcel parcel = mca_coll_gpuring_parcel(b, peer, receive);
+        struct gr_p2p_message message = mca_coll_gpuring_p2p_message(b, peer, receive);
 
-        insert(p, &p->ways[receive], &parcel);
+        insert(p, &p->ways[receive], &message);
     } else if (receive) {
         p->to[p->nto++] = *b;
     } else {
@@ -207,24 +207,24 @@ static void take(struct gr_pairs *p, const struct gr_block *b, int peer, bool re
     }
 }
 
-static int make_side(struct gr_pairs *p, const struct gr_call *call, bool receive)
+static int make_side(struct gr_p2p_split *p, const struct gr_call *call, bool receive)
 {
-    struct gr_side s = mca_coll_gpuring_side(call, receive), named = s;
-    struct gr_others o;
-    int k, rc = mca_coll_gpuring_others(&s, &o);
+    struct gr_buffer_desc s = mca_coll_gpuring_buffer_desc(call, receive), named = s;
+    struct gr_peers o;
+    int k, rc = mca_coll_gpuring_peers(&s, &o);
     int *times = OMPI_SUCCESS == rc ? count_others(&o, p->size) : NULL;
 
     if (OMPI_SUCCESS == rc && GR_CALL_NEIGHBOR_ALLTOALL == call->id) {
         rc = name_all(p, &s, &o);
         named.parts = GR_PARTS_W;
     }
-    p->ways[receive].parcels = calloc((size_t) o.n + 1, sizeof(struct gr_parcel));
-    p->to = receive ? calloc((size_t) o.n + 1, sizeof(struct gr_block)) : NULL;
-    if (OMPI_SUCCESS == rc && (NULL == times || NULL == p->ways[receive].parcels || (receive && NULL == p->to))) {
+    p->ways[receive].messages = calloc((size_t) o.n + 1, sizeof(struct gr_p2p_message));
+    p->to = receive ? calloc((size_t) o.n + 1, sizeof(struct gr_block_desc)) : NULL;
+    if (OMPI_SUCCESS == rc && (NULL == times || NULL == p->ways[receive].messages || (receive && NULL == p->to))) {
         rc = OMPI_ERR_OUT_OF_RESOURCE;
     }
     for (k = 0; k < o.n && OMPI_SUCCESS == rc; k++) {
-        struct gr_block b = block_for(&s, k);
+        struct gr_block_desc b = block_for(&s, k);
         enum fate fate = fate_of(call, &b, o.ranks[k], times, p->channel.piece);
 
         if (STAYS != fate) {
@@ -243,10 +243,10 @@ static bool has_large(const struct gr_call *call, size_t piece)
     int receive, k;
 
     for (receive = 0; receive < 2; receive++) {
-        struct gr_side s = mca_coll_gpuring_side(call, 0 != receive);
+        struct gr_buffer_desc s = mca_coll_gpuring_buffer_desc(call, 0 != receive);
 
         for (k = 0; k < s.n; k++) {
-            struct gr_block b = mca_coll_gpuring_block(&s, k);
+            struct gr_block_desc b = mca_coll_gpuring_block_desc(&s, k);
 
             if (is_large(&b, piece)) {
                 return true;
@@ -256,11 +256,11 @@ static bool has_large(const struct gr_call *call, size_t piece)
     return false;
 }
 
-int mca_coll_gpuring_pairs_new(struct gr_lane *lane, const struct gr_call *call, struct gr_pairs **pairs)
+int mca_coll_gpuring_p2p_split_new(struct gr_op_queue *queue, const struct gr_call *call, struct gr_p2p_split **pairs)
 {
-    size_t piece = (size_t) lane->module->params.value[GR_PARAM_STAGE_BYTES];
-    uint32_t number = lane->paired++; /* whether there are any or not: on all ranks alike */
-    struct gr_pairs *p;
+    size_t piece = (size_t) queue->module->params.value[GR_PARAM_STAGE_BYTES];
+    uint32_t number = queue->paired++; /* whether there are any or not: on all ranks alike */
+    struct gr_p2p_split *p;
     int tag, rc;
 
     *pairs = NULL;
@@ -271,31 +271,31 @@ int mca_coll_gpuring_pairs_new(struct gr_lane *lane, const struct gr_call *call,
     if (NULL == p) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    tag = mca_coll_gpuring_tag(GR_TAGS_PAIRS) - 2 * (GR_NORDERS * (int) (number % CALLS) + (int) lane->order);
-    p->module = lane->module;
-    p->channel = (struct gr_pairs_channel) {call->comm, tag, tag - 1, piece};
+    tag = mca_coll_gpuring_tag(GR_TAGS_PAIRS) - 2 * (GR_NORDERS * (int) (number % CALLS) + (int) queue->order);
+    p->module = queue->module;
+    p->channel = (struct gr_p2p_route) {call->comm, tag, tag - 1, piece};
     p->rank = ompi_comm_rank(call->comm);
     p->size = ompi_comm_size(call->comm);
     p->id = call->id;
     p->alone = is_even(&gr_calls[call->id]);
     p->rest = *call;
-    p->kept = mca_coll_gpuring_keep(&p->rest);
+    p->kept = mca_coll_gpuring_args_copy(&p->rest);
     rc = NULL == p->kept ? OMPI_ERR_OUT_OF_RESOURCE : make_side(p, call, false);
     rc = OMPI_SUCCESS == rc ? make_side(p, call, true) : rc;
     if (OMPI_SUCCESS != rc) {
-        mca_coll_gpuring_pairs_free(p);
+        mca_coll_gpuring_p2p_split_free(p);
         return rc;
     }
     *pairs = p;
     return OMPI_SUCCESS;
 }
 
-void mca_coll_gpuring_pairs_free(struct gr_pairs *p)
+void mca_coll_gpuring_p2p_split_free(struct gr_p2p_split *p)
 {
     int w;
 
     for (w = 0; NULL != p && w < 2; w++) {
-        free(p->ways[w].parcels);
+        free(p->ways[w].messages);
         free(p->named[w]);
     }
     if (NULL != p) {
@@ -305,21 +305,21 @@ void mca_coll_gpuring_pairs_free(struct gr_pairs *p)
     free(p);
 }
 
-const struct gr_call *mca_coll_gpuring_pairs_rest(const struct gr_pairs *p)
+const struct gr_call *mca_coll_gpuring_p2p_split_rest(const struct gr_p2p_split *p)
 {
     return p->alone ? NULL : &p->rest;
 }
 
 /* ---- doing it ---- */
 
-int mca_coll_gpuring_pairs_start(struct gr_pairs *p)
+int mca_coll_gpuring_p2p_split_start(struct gr_p2p_split *p)
 {
     int k, rc = OMPI_SUCCESS;
 
     p->ways[0].next = p->ways[0].done = 0;
     p->ways[1].next = p->ways[1].done = 0;
     for (k = 0; k < p->nto && NULL != p->from.type && OMPI_SUCCESS == rc; k++) { /* in place: from nowhere */
-        rc = mca_coll_gpuring_parcel_move(&p->to[k], &p->from);
+        rc = mca_coll_gpuring_p2p_message_move(&p->to[k], &p->from);
     }
     return rc;
 }
@@ -328,13 +328,13 @@ int mca_coll_gpuring_pairs_start(struct gr_pairs *p)
  * The next message that may begin: NULL, none. Where a rank is a neighbour twice, its messages follow each other, since
  * their pieces look alike.
  */
-static struct gr_parcel *next_parcel(struct way *w)
+static struct gr_p2p_message *next_parcel(struct way *w)
 {
-    struct gr_parcel *next = w->next < w->n ? &w->parcels[w->next] : NULL;
+    struct gr_p2p_message *next = w->next < w->n ? &w->messages[w->next] : NULL;
     int k;
 
     for (k = 0; k < CARRIERS && NULL != next; k++) {
-        const struct gr_parcel *other = w->carriers[k].parcel;
+        const struct gr_p2p_message *other = w->carriers[k].message;
 
         next = NULL != other && other->peer == next->peer ? NULL : next;
     }
@@ -343,25 +343,25 @@ static struct gr_parcel *next_parcel(struct way *w)
 }
 
 /* Go on with a carrier; OMPI error code. */
-static int carry(struct gr_pairs *p, struct way *w, struct gr_carrier *c, uint64_t *moved)
+static int carry(struct gr_p2p_split *p, struct way *w, struct gr_p2p_channel *c, uint64_t *moved)
 {
-    struct gr_parcel *next = NULL == c->parcel ? next_parcel(w) : NULL;
-    int rc = NULL == next ? OMPI_SUCCESS : mca_coll_gpuring_carrier_load(c, &p->channel, next);
+    struct gr_p2p_message *next = NULL == c->message ? next_parcel(w) : NULL;
+    int rc = NULL == next ? OMPI_SUCCESS : mca_coll_gpuring_p2p_channel_load(c, &p->channel, next);
 
-    if (NULL == c->parcel || OMPI_SUCCESS != rc) {
+    if (NULL == c->message || OMPI_SUCCESS != rc) {
         return rc;
     }
-    rc = mca_coll_gpuring_carrier_step(c, &p->channel, moved);
+    rc = mca_coll_gpuring_p2p_channel_step(c, &p->channel, moved);
     if (GR_DONE == rc) {
         w->done++;
-        return mca_coll_gpuring_carrier_unload(c, true);
+        return mca_coll_gpuring_p2p_channel_unload(c, true);
     }
     return GR_AGAIN == rc ? OMPI_SUCCESS : rc;
 }
 
-int mca_coll_gpuring_pairs_poll(void *pairs, uint64_t *moved)
+int mca_coll_gpuring_p2p_split_poll(void *pairs, uint64_t *moved)
 {
-    struct gr_pairs *p = pairs;
+    struct gr_p2p_split *p = pairs;
     char why[sizeof(p->module->why)];
     uint64_t before = *moved;
     int w, k, rc = OMPI_SUCCESS;
@@ -384,19 +384,19 @@ int mca_coll_gpuring_pairs_poll(void *pairs, uint64_t *moved)
     return OMPI_SUCCESS == rc ? GR_AGAIN : rc;
 }
 
-void mca_coll_gpuring_pairs_explain(void *pairs, char *text, size_t size)
+void mca_coll_gpuring_p2p_split_explain(void *pairs, char *text, size_t size)
 {
-    const struct gr_pairs *p = pairs;
+    const struct gr_p2p_split *p = pairs;
     size_t used = (size_t) snprintf(text, size, "large messages, waits for rank");
     int w, k;
 
     for (w = 0; w < 2; w++) {
         for (k = 0; k < CARRIERS && used < size; k++) {
-            const struct gr_parcel *parcel = p->ways[w].carriers[k].parcel;
+            const struct gr_p2p_message *message = p->ways[w].carriers[k].message;
 
-            if (NULL != parcel) {
-                used += (size_t) snprintf(text + used, size - used, " %d (%s %zu of %zu)", parcel->peer,
-                                          parcel->receive ? "receives" : "sends", parcel->done, parcel->pieces);
+            if (NULL != message) {
+                used += (size_t) snprintf(text + used, size - used, " %d (%s %zu of %zu)", message->peer,
+                                          message->receive ? "receives" : "sends", message->done, message->pieces);
             }
         }
     }

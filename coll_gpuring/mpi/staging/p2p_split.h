@@ -13,22 +13,22 @@
 BEGIN_C_DECLS
 
 struct gr_call;
-struct gr_lane;
+struct gr_op_queue;
 
 /* Whether the call is one whose large messages go in pieces: the same on all ranks. */
-bool mca_coll_gpuring_pairs_fit(const mca_coll_gpuring_module_t *module, const struct gr_call *call);
+bool mca_coll_gpuring_p2p_split_fits(const mca_coll_gpuring_module_t *module, const struct gr_call *call);
 
 /* Those of such a call; all ranks come here for each of them. *pairs is NULL where this rank has none. OMPI error code. */
-int mca_coll_gpuring_pairs_new(struct gr_lane *lane, const struct gr_call *call, struct gr_pairs **pairs);
-void mca_coll_gpuring_pairs_free(struct gr_pairs *pairs); /* with nothing under way; NULL is fine */
+int mca_coll_gpuring_p2p_split_new(struct gr_op_queue *queue, const struct gr_call *call, struct gr_p2p_split **pairs);
+void mca_coll_gpuring_p2p_split_free(struct gr_p2p_split *pairs); /* with nothing under way; NULL is fine */
 
 /* What is left of the call for the saved function; NULL: nothing, on all ranks alike. */
-const struct gr_call *mca_coll_gpuring_pairs_rest(const struct gr_pairs *pairs);
+const struct gr_call *mca_coll_gpuring_p2p_split_rest(const struct gr_p2p_split *pairs);
 
 /* Begin, once more; and go on: OMPI error code; enum gr_status or negative. */
-int mca_coll_gpuring_pairs_start(struct gr_pairs *pairs);
-int mca_coll_gpuring_pairs_poll(void *pairs, uint64_t *moved);
-void mca_coll_gpuring_pairs_explain(void *pairs, char *text, size_t size);
+int mca_coll_gpuring_p2p_split_start(struct gr_p2p_split *pairs);
+int mca_coll_gpuring_p2p_split_poll(void *pairs, uint64_t *moved);
+void mca_coll_gpuring_p2p_split_explain(void *pairs, char *text, size_t size);
 
 END_C_DECLS
 

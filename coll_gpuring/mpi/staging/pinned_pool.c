@@ -24,33 +24,33 @@
 
 static struct {
     gr_lock_t lock;
-    struct gr_room idle[IDLE]; /* base NULL: none */
+    struct gr_pinned_buffer idle[IDLE]; /* base NULL: none */
 } state;
 
-static void release(struct gr_room *room)
+static void release(struct gr_pinned_buffer *room)
 {
     if (NULL != room->gpu) {
         gr_gpu_host_free(room->gpu, room->base);
     } else {
         free(room->base);
     }
-    *room = (struct gr_room) {NULL, 0, NULL};
+    *room = (struct gr_pinned_buffer) {NULL, 0, NULL};
 }
 
 /* Keep it for others, in the place of a smaller one when all are taken. */
-static void keep_or_release(struct gr_room *room)
+static void keep_or_release(struct gr_pinned_buffer *room)
 {
-    struct gr_room *least = &state.idle[0], freed = *room;
+    struct gr_pinned_buffer *least = &state.idle[0], freed = *room;
     int k;
 
-    *room = (struct gr_room) {NULL, 0, NULL};
+    *room = (struct gr_pinned_buffer) {NULL, 0, NULL};
     if (NULL != freed.gpu && freed.bytes <= IDLE_BYTES) {
         gr_lock(&state.lock);
         for (k = 1; k < IDLE; k++) {
             least = state.idle[k].bytes < least->bytes ? &state.idle[k] : least;
         }
         if (least->bytes < freed.bytes) {
-            struct gr_room smaller = *least;
+            struct gr_pinned_buffer smaller = *least;
 
             *least = freed;
             freed = smaller;
@@ -63,9 +63,9 @@ static void keep_or_release(struct gr_room *room)
 }
 
 /* The smallest idle one that is large enough. */
-static bool take_idle(struct gr_room *room, size_t bytes)
+static bool take_idle(struct gr_pinned_buffer *room, size_t bytes)
 {
-    struct gr_room *best = NULL;
+    struct gr_pinned_buffer *best = NULL;
     int k;
 
     gr_lock(&state.lock);
@@ -76,13 +76,13 @@ static bool take_idle(struct gr_room *room, size_t bytes)
     }
     if (NULL != best) {
         *room = *best;
-        *best = (struct gr_room) {NULL, 0, NULL};
+        *best = (struct gr_pinned_buffer) {NULL, 0, NULL};
     }
     gr_unlock(&state.lock);
     return NULL != best;
 }
 
-unsigned char *mca_coll_gpuring_room_get(struct gr_room *room, size_t bytes)
+unsigned char *mca_coll_gpuring_pinned_reserve(struct gr_pinned_buffer *room, size_t bytes)
 {
     size_t size = LEAST_BYTES;
 
@@ -103,14 +103,14 @@ unsigned char *mca_coll_gpuring_room_get(struct gr_room *room, size_t bytes)
     return room->base;
 }
 
-void mca_coll_gpuring_room_shrink(struct gr_room *room, size_t keep)
+void mca_coll_gpuring_pinned_shrink(struct gr_pinned_buffer *room, size_t keep)
 {
     if (room->bytes > keep) {
         keep_or_release(room);
     }
 }
 
-void mca_coll_gpuring_rooms_close(void)
+void mca_coll_gpuring_pinned_close(void)
 {
     int k;
 

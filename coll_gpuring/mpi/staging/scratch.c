@@ -14,7 +14,7 @@
 unsigned char *mca_coll_gpuring_scratch_get(struct gr_scratch *s, size_t bytes, bool device)
 {
     if (device) {
-        return mca_coll_gpuring_room_get(&s->room, bytes);
+        return mca_coll_gpuring_pinned_reserve(&s->room, bytes);
     }
     if (bytes > s->bytes) {
         free(s->base);
@@ -28,7 +28,7 @@ void mca_coll_gpuring_scratch_shrink(struct gr_scratch *s, bool request)
 {
     size_t keep = request ? KEPT_REQUEST : KEPT;
 
-    mca_coll_gpuring_room_shrink(&s->room, keep);
+    mca_coll_gpuring_pinned_shrink(&s->room, keep);
     if (s->bytes > keep) {
         free(s->base);
         s->base = NULL;
@@ -39,5 +39,5 @@ void mca_coll_gpuring_scratch_shrink(struct gr_scratch *s, bool request)
 void mca_coll_gpuring_scratch_free(struct gr_scratch *s)
 {
     free(s->base);
-    mca_coll_gpuring_room_shrink(&s->room, 0);
+    mca_coll_gpuring_pinned_shrink(&s->room, 0);
 }

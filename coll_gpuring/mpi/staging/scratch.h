@@ -13,7 +13,7 @@ BEGIN_C_DECLS
 struct gr_scratch {
     unsigned char *base;
     size_t bytes;
-    struct gr_room room;
+    struct gr_pinned_buffer room;
 };
 
 /* At least that many bytes, valid until the call ends; NULL: no memory. request: it is not a blocking call's. */

@@ -34,7 +34,7 @@ struct way {
     ptrdiff_t lb;             /* from there to the first byte of data */
     unsigned char *room;      /* NULL: segments lie where the caller's buffer is */
     bool reads, writes;       /* copied before, copied after */
-    struct gr_copier in, out;
+    struct gr_copy_stream in, out;
 };
 
 struct cutting {
@@ -81,7 +81,7 @@ static unsigned char *place_of(const struct cutting *c, const struct way *w, siz
 /* ---- copies; all negative on error ---- */
 
 /* Wait until the stream has come to the mark of segment k. */
-static int wait_for(struct gr_copier *copier, size_t k)
+static int wait_for(struct gr_copy_stream *copier, size_t k)
 {
     int rc;
 
@@ -91,7 +91,7 @@ static int wait_for(struct gr_copier *copier, size_t k)
     return rc < 0 ? rc : 0;
 }
 
-static int put(struct gr_copier *copier, void *dst, const void *src, size_t bytes, size_t k)
+static int put(struct gr_copy_stream *copier, void *dst, const void *src, size_t bytes, size_t k)
 {
     const struct gr_gpu_run run = {.dst = dst, .src = src, .bytes = bytes};
     int rc = gr_gpu_stream_copy_runs(copier->stream, &run, 1);
@@ -118,13 +118,13 @@ static int end(struct cutting *c)
     int k, rc = 0, one;
 
     for (k = 0; k < 2; k++) {
-        struct gr_copier *copiers[2] = {&c->ways[k].in, &c->ways[k].out};
+        struct gr_copy_stream *copiers[2] = {&c->ways[k].in, &c->ways[k].out};
         int i;
 
         for (i = 0; i < 2; i++) {
             one = NULL != copiers[i]->stream ? gr_gpu_stream_wait(copiers[i]->stream) : 0;
             rc = 0 == rc ? one : rc;
-            mca_coll_gpuring_copier_put(copiers[i]);
+            mca_coll_gpuring_copy_stream_put(copiers[i]);
         }
     }
     return rc;
@@ -161,7 +161,7 @@ static int run(mca_coll_gpuring_module_t *module, struct cutting *c, const struc
         segment.sbuf = buffer_of(c, &c->ways[0], c->call->sbuf, k);
         segment.rbuf = buffer_of(c, &c->ways[1], c->call->rbuf, k);
         segment.rcount = elements_of(c, k);
-        rc = mca_coll_gpuring_call_saved(module, &segment, form);
+        rc = mca_coll_gpuring_saved_call(module, &segment, form);
         for (w = 0; w < 2 && OMPI_SUCCESS == rc && 0 == copied; w++) {
             copied = take(c, &c->ways[w], k);
         }
@@ -174,28 +174,28 @@ static int run(mca_coll_gpuring_module_t *module, struct cutting *c, const struc
 }
 
 /* Streams and room for a side that is on a device. False: there are none to be had. */
-static bool prepare(struct cutting *c, struct way *w, bool receive, struct gr_room *room)
+static bool prepare(struct cutting *c, struct way *w, bool receive, struct gr_pinned_buffer *room)
 {
-    struct gr_block block;
-    struct gr_side side = mca_coll_gpuring_side(c->call, receive);
+    struct gr_block_desc block;
+    struct gr_buffer_desc side = mca_coll_gpuring_buffer_desc(c->call, receive);
 
-    block = mca_coll_gpuring_block(&side, 0);
+    block = mca_coll_gpuring_block_desc(&side, 0);
     w->lb = block.type->super.true_lb;
     w->reads = !receive || mca_coll_gpuring_reads_block(c->call, 0);
     w->writes = receive && mca_coll_gpuring_writes_block(c->call, 0, &block);
-    w->room = mca_coll_gpuring_room_get(room, PLACES * bytes_of(c, 0));
+    w->room = mca_coll_gpuring_pinned_reserve(room, PLACES * bytes_of(c, 0));
     if (w->reads) {
-        w->in = mca_coll_gpuring_copier_take(w->user + w->lb, NULL);
+        w->in = mca_coll_gpuring_copy_stream_take(w->user + w->lb, NULL);
     }
     if (w->writes) {
-        w->out = mca_coll_gpuring_copier_take(w->user + w->lb, NULL);
+        w->out = mca_coll_gpuring_copy_stream_take(w->user + w->lb, NULL);
     }
     return NULL != w->room && (!w->reads || NULL != w->in.stream) && (!w->writes || NULL != w->out.stream);
 }
 
 static void describe(struct cutting *c, const struct gr_call *call)
 {
-    struct gr_side send = mca_coll_gpuring_side(call, false), receive = mca_coll_gpuring_side(call, true);
+    struct gr_buffer_desc send = mca_coll_gpuring_buffer_desc(call, false), receive = mca_coll_gpuring_buffer_desc(call, true);
     size_t size;
 
     ompi_datatype_type_size(call->rtype, &size);

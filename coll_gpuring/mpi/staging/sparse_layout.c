@@ -21,7 +21,7 @@
 #define ALIGNED(bytes) (((bytes) + GR_CACHE_LINE - 1) / GR_CACHE_LINE * GR_CACHE_LINE)
 
 /* One run of the block's elements, whose data begins `first` bytes behind where the type is used. OMPI error code. */
-static int make_type(const struct gr_block *b, ptrdiff_t low, ptrdiff_t first, struct ompi_datatype_t **type)
+static int make_type(const struct gr_block_desc *b, ptrdiff_t low, ptrdiff_t first, struct ompi_datatype_t **type)
 {
     const int count = (int) b->count; /* MPI gave us an int */
     const ptrdiff_t at = first - low;
@@ -30,7 +30,7 @@ static int make_type(const struct gr_block *b, ptrdiff_t low, ptrdiff_t first, s
     return OMPI_SUCCESS == rc ? ompi_datatype_commit(type) : rc;
 }
 
-static bool allocate(struct gr_apart *a, int n)
+static bool allocate(struct gr_sparse_layout *a, int n)
 {
     a->n = n;
     a->types = calloc((size_t) n, sizeof(a->types[0]));
@@ -40,13 +40,13 @@ static bool allocate(struct gr_apart *a, int n)
     return NULL != a->types && NULL != a->counts && NULL != a->zeros && NULL != a->offsets;
 }
 
-int mca_coll_gpuring_apart_make(struct gr_apart *a, const struct gr_side *s)
+int mca_coll_gpuring_sparse_layout_make(struct gr_sparse_layout *a, const struct gr_buffer_desc *s)
 {
     ptrdiff_t low, high;
     int k, rc = allocate(a, s->n) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
 
     for (k = 0; k < s->n && OMPI_SUCCESS == rc; k++) {
-        struct gr_block b = mca_coll_gpuring_block(s, k);
+        struct gr_block_desc b = mca_coll_gpuring_block_desc(s, k);
 
         a->types[k] = &ompi_mpi_byte.dt;
         if (mca_coll_gpuring_block_span(&b, &low, &high)) {
@@ -56,12 +56,12 @@ int mca_coll_gpuring_apart_make(struct gr_apart *a, const struct gr_side *s)
         }
     }
     if (OMPI_SUCCESS != rc) {
-        mca_coll_gpuring_apart_free(a);
+        mca_coll_gpuring_sparse_layout_free(a);
     }
     return rc;
 }
 
-void mca_coll_gpuring_apart_put(const struct gr_apart *a, struct gr_call *call, bool receive)
+void mca_coll_gpuring_sparse_layout_put(const struct gr_sparse_layout *a, struct gr_call *call, bool receive)
 {
     if (receive) {
         call->rtypes = a->types;
@@ -76,7 +76,7 @@ void mca_coll_gpuring_apart_put(const struct gr_apart *a, struct gr_call *call, 
     }
 }
 
-void mca_coll_gpuring_apart_free(struct gr_apart *a)
+void mca_coll_gpuring_sparse_layout_free(struct gr_sparse_layout *a)
 {
     int k;
 
@@ -89,5 +89,5 @@ void mca_coll_gpuring_apart_free(struct gr_apart *a)
     free(a->counts);
     free(a->zeros);
     free(a->offsets);
-    *a = (struct gr_apart) {.n = 0};
+    *a = (struct gr_sparse_layout) {.n = 0};
 }

@@ -8,10 +8,10 @@
 BEGIN_C_DECLS
 
 struct gr_call;
-struct gr_side;
+struct gr_buffer_desc;
 
 /* A side of one of the ...w calls with all blocks in one run of bytes. All zero at first. */
-struct gr_apart {
+struct gr_sparse_layout {
     int n;
     size_t bytes;                   /* of that run */
     struct ompi_datatype_t **types; /* owned, as the arrays below: a block each, */
@@ -21,9 +21,9 @@ struct gr_apart {
 };
 
 /* Describe a side so; put: into the call, whose buffer is to be that run. OMPI error code. */
-int mca_coll_gpuring_apart_make(struct gr_apart *apart, const struct gr_side *side);
-void mca_coll_gpuring_apart_put(const struct gr_apart *apart, struct gr_call *call, bool receive);
-void mca_coll_gpuring_apart_free(struct gr_apart *apart);
+int mca_coll_gpuring_sparse_layout_make(struct gr_sparse_layout *apart, const struct gr_buffer_desc *side);
+void mca_coll_gpuring_sparse_layout_put(const struct gr_sparse_layout *apart, struct gr_call *call, bool receive);
+void mca_coll_gpuring_sparse_layout_free(struct gr_sparse_layout *apart);
 
 END_C_DECLS
 

@@ -43,10 +43,10 @@
 /* ---- where buffers are ---- */
 
 /* The next block of a side that has data, from k on; its number, or n. */
-static int next_block(const struct gr_side *s, int k, struct gr_block *b, ptrdiff_t *low, ptrdiff_t *high)
+static int next_block(const struct gr_buffer_desc *s, int k, struct gr_block_desc *b, ptrdiff_t *low, ptrdiff_t *high)
 {
     for (; k < s->n; k++) {
-        *b = mca_coll_gpuring_block(s, k);
+        *b = mca_coll_gpuring_block_desc(s, k);
         if (mca_coll_gpuring_block_span(b, low, high)) {
             break;
         }
@@ -64,9 +64,9 @@ static bool is_devices(struct gr_pointer pointer)
  * What kind of memory the blocks lie in: the first one says it for all, but where each may be a buffer of its own
  * (MPI_BOTTOM, and displacements that are addresses). *device: some of them on a device; and settle() for them.
  */
-static int look_at(const struct gr_side *s, bool *device)
+static int look_at(const struct gr_buffer_desc *s, bool *device)
 {
-    struct gr_block b;
+    struct gr_block_desc b;
     ptrdiff_t low, high;
     int k, rc = OMPI_SUCCESS;
 
@@ -75,18 +75,18 @@ static int look_at(const struct gr_side *s, bool *device)
         struct gr_pointer pointer = mca_coll_gpuring_pointer(b.at + low);
 
         *device = *device || is_devices(pointer);
-        rc = mca_coll_gpuring_settle(pointer);
+        rc = mca_coll_gpuring_wait_default_stream(pointer);
     }
     return rc;
 }
 
-int mca_coll_gpuring_look(const struct gr_call *call, bool *device)
+int mca_coll_gpuring_classify_buffers(const struct gr_call *call, bool *device)
 {
     int receive, rc = OMPI_SUCCESS;
 
     *device = false;
     for (receive = 0; receive < 2 && OMPI_SUCCESS == rc; receive++) {
-        struct gr_side side = mca_coll_gpuring_side(call, 0 != receive);
+        struct gr_buffer_desc side = mca_coll_gpuring_buffer_desc(call, 0 != receive);
 
         rc = look_at(&side, device);
     }
@@ -94,10 +94,10 @@ int mca_coll_gpuring_look(const struct gr_call *call, bool *device)
 }
 
 /* Whether whoever does the call cannot use the side's memory as it is. */
-static bool needs_stage(const struct gr_side *s, struct gr_gpu *gpu)
+static bool needs_stage(const struct gr_buffer_desc *s, struct gr_gpu *gpu)
 {
     bool device = false;
-    struct gr_block b;
+    struct gr_block_desc b;
     ptrdiff_t low, high;
     int k = next_block(s, 0, &b, &low, &high);
 
@@ -115,10 +115,10 @@ static bool needs_stage(const struct gr_side *s, struct gr_gpu *gpu)
 /* ---- room ---- */
 
 /* The bytes from the first of a side's blocks to the last, [*low, *high) as offsets from its buffer; and in all. */
-static size_t side_span(const struct gr_side *s, ptrdiff_t *low, ptrdiff_t *high)
+static size_t side_span(const struct gr_buffer_desc *s, ptrdiff_t *low, ptrdiff_t *high)
 {
     const unsigned char *base = s->receive ? s->call->rbuf : s->call->sbuf;
-    struct gr_block b;
+    struct gr_block_desc b;
     ptrdiff_t l, h;
     size_t sum = 0;
     int k;
@@ -141,24 +141,24 @@ static size_t side_span(const struct gr_side *s, ptrdiff_t *low, ptrdiff_t *high
  */
 static int place(struct gr_stage *stage, struct gr_call *call, bool receive)
 {
-    struct gr_side s = mca_coll_gpuring_side(&stage->original, receive);
-    struct gr_room *room = receive ? &stage->receive : &stage->send;
-    struct gr_apart *apart = &stage->apart[receive];
+    struct gr_buffer_desc s = mca_coll_gpuring_buffer_desc(&stage->original, receive);
+    struct gr_pinned_buffer *room = receive ? &stage->receive : &stage->send;
+    struct gr_sparse_layout *apart = &stage->apart[receive];
     ptrdiff_t low, high;
     size_t bytes = side_span(&s, &low, &high);
     bool far = GR_PARTS_W == s.parts && (size_t) (high - low) > 2 * bytes + APART_BYTES;
     unsigned char *at;
-    int rc = far && 0 == apart->n ? mca_coll_gpuring_apart_make(apart, &s) : OMPI_SUCCESS;
+    int rc = far && 0 == apart->n ? mca_coll_gpuring_sparse_layout_make(apart, &s) : OMPI_SUCCESS;
 
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    at = mca_coll_gpuring_room_get(room, (far ? apart->bytes : (size_t) (high - low)) + (receive ? GR_CACHE_LINE : 0));
+    at = mca_coll_gpuring_pinned_reserve(room, (far ? apart->bytes : (size_t) (high - low)) + (receive ? GR_CACHE_LINE : 0));
     if (NULL == at) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     if (far) {
-        mca_coll_gpuring_apart_put(apart, call, receive);
+        mca_coll_gpuring_sparse_layout_put(apart, call, receive);
     }
     if (receive) {
         call->rbuf = far ? at : at - low;
@@ -215,7 +215,7 @@ static void batch_add(struct batch *b, unsigned char *dst, const unsigned char *
  * A block of a side that begins there is next. Where blocks may be buffers of their own, a batch is of one device's memory,
  * and no run goes on into another block.
  */
-static void batch_next(struct batch *b, const struct gr_side *s, const unsigned char *at)
+static void batch_next(struct batch *b, const struct gr_buffer_desc *s, const unsigned char *at)
 {
     struct gr_gpu *gpu = GR_PARTS_W == s->parts ? mca_coll_gpuring_gpu_of(at) : NULL;
 
@@ -227,7 +227,7 @@ static void batch_next(struct batch *b, const struct gr_side *s, const unsigned 
 }
 
 /* The first byte that a block with data covers. */
-static unsigned char *first_of(const struct gr_block *b)
+static unsigned char *first_of(const struct gr_block_desc *b)
 {
     ptrdiff_t low = 0, high;
 
@@ -239,16 +239,16 @@ static unsigned char *first_of(const struct gr_block *b)
 static int copy_in(const struct gr_stage *stage, const struct gr_call *call, bool receive)
 {
     const struct gr_call *original = &stage->original;
-    struct gr_side from = mca_coll_gpuring_side(original, receive), to = mca_coll_gpuring_side(call, receive);
+    struct gr_buffer_desc from = mca_coll_gpuring_buffer_desc(original, receive), to = mca_coll_gpuring_buffer_desc(call, receive);
     struct batch batch;
-    struct gr_block b;
+    struct gr_block_desc b;
     ptrdiff_t low, high;
     int k;
 
     batch_begin(&batch, &stage->after);
     for (k = next_block(&from, 0, &b, &low, &high); k < from.n; k = next_block(&from, k + 1, &b, &low, &high)) {
         if (!receive || mca_coll_gpuring_reads_block(original, k)) {
-            struct gr_block t = mca_coll_gpuring_block(&to, k);
+            struct gr_block_desc t = mca_coll_gpuring_block_desc(&to, k);
 
             batch_next(&batch, &from, b.at + low);
             batch_add(&batch, first_of(&t), b.at + low, (size_t) (high - low));
@@ -260,7 +260,7 @@ static int copy_in(const struct gr_stage *stage, const struct gr_call *call, boo
 
 void mca_coll_gpuring_stage_sides(struct gr_stage *stage, const struct gr_call *call, struct gr_gpu *gpu)
 {
-    struct gr_side send = mca_coll_gpuring_side(call, false), receive = mca_coll_gpuring_side(call, true);
+    struct gr_buffer_desc send = mca_coll_gpuring_buffer_desc(call, false), receive = mca_coll_gpuring_buffer_desc(call, true);
 
     stage->original = *call;
     stage->brought = false;
@@ -307,7 +307,7 @@ int mca_coll_gpuring_stage_in(struct gr_stage *stage, struct gr_call *call, stru
 }
 
 /* The data of a block, without its gaps; the same in both from their first bytes on. */
-static void add_runs(struct batch *batch, const struct gr_block *to, const unsigned char *first, const unsigned char *from)
+static void add_runs(struct batch *batch, const struct gr_block_desc *to, const unsigned char *first, const unsigned char *from)
 {
     opal_convertor_t convertor;
     struct iovec found[RUNS];
@@ -337,13 +337,13 @@ static void add_runs(struct batch *batch, const struct gr_block *to, const unsig
 static int copy_out(const struct gr_stage *stage, const struct gr_call *call)
 {
     const struct gr_call *original = &stage->original;
-    struct gr_side to = mca_coll_gpuring_side(original, true), from = mca_coll_gpuring_side(call, true);
+    struct gr_buffer_desc to = mca_coll_gpuring_buffer_desc(original, true), from = mca_coll_gpuring_buffer_desc(call, true);
     struct batch batch;
     int k;
 
     batch_begin(&batch, &stage->after);
     for (k = 0; k < to.n; k++) {
-        struct gr_block t = mca_coll_gpuring_block(&to, k), f = mca_coll_gpuring_block(&from, k);
+        struct gr_block_desc t = mca_coll_gpuring_block_desc(&to, k), f = mca_coll_gpuring_block_desc(&from, k);
         ptrdiff_t low, high;
 
         if (!mca_coll_gpuring_writes_block(original, k, &t) || !mca_coll_gpuring_block_span(&t, &low, &high)) {
@@ -363,7 +363,7 @@ static int copy_out(const struct gr_stage *stage, const struct gr_call *call)
     return batch.rc;
 }
 
-int mca_coll_gpuring_stage_put(const struct gr_block *to, const unsigned char *from)
+int mca_coll_gpuring_stage_put(const struct gr_block_desc *to, const unsigned char *from)
 {
     struct batch batch;
 
@@ -386,10 +386,10 @@ int mca_coll_gpuring_stage_out(struct gr_stage *stage, struct gr_call *call, boo
     *call = stage->original;
     stage->in = stage->out = false;
     if (!stage->kept) {
-        mca_coll_gpuring_apart_free(&stage->apart[0]);
-        mca_coll_gpuring_apart_free(&stage->apart[1]);
-        mca_coll_gpuring_room_shrink(&stage->send, ROOM_KEPT);
-        mca_coll_gpuring_room_shrink(&stage->receive, ROOM_KEPT);
+        mca_coll_gpuring_sparse_layout_free(&stage->apart[0]);
+        mca_coll_gpuring_sparse_layout_free(&stage->apart[1]);
+        mca_coll_gpuring_pinned_shrink(&stage->send, ROOM_KEPT);
+        mca_coll_gpuring_pinned_shrink(&stage->receive, ROOM_KEPT);
     }
     return rc;
 }
@@ -397,10 +397,10 @@ int mca_coll_gpuring_stage_out(struct gr_stage *stage, struct gr_call *call, boo
 void mca_coll_gpuring_stage_free(struct gr_stage *stage)
 {
     mca_coll_gpuring_points_free(&stage->after);
-    mca_coll_gpuring_room_shrink(&stage->send, 0);
-    mca_coll_gpuring_room_shrink(&stage->receive, 0);
-    mca_coll_gpuring_apart_free(&stage->apart[0]);
-    mca_coll_gpuring_apart_free(&stage->apart[1]);
+    mca_coll_gpuring_pinned_shrink(&stage->send, 0);
+    mca_coll_gpuring_pinned_shrink(&stage->receive, 0);
+    mca_coll_gpuring_sparse_layout_free(&stage->apart[0]);
+    mca_coll_gpuring_sparse_layout_free(&stage->apart[1]);
 }
 
 void mca_coll_gpuring_stage_delete(struct gr_stage *stage)

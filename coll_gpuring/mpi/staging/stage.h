@@ -12,7 +12,7 @@
 
 BEGIN_C_DECLS
 
-struct gr_block;
+struct gr_block_desc;
 struct gr_gpu;
 
 /* The buffers of one call whose place is taken by host memory. All zero at first. */
@@ -22,8 +22,8 @@ struct gr_stage {
     bool kept;               /* the host memory stays where it is from call to call (persistent) */
     struct gr_points after;  /* of a nonblocking call; events are kept for the next one */
     struct gr_call original;
-    struct gr_room send, receive;
-    struct gr_apart apart[2]; /* send, receive: where blocks lie too far apart to be copied as they lie */
+    struct gr_pinned_buffer send, receive;
+    struct gr_sparse_layout apart[2]; /* send, receive: where blocks lie too far apart to be copied as they lie */
 };
 
 /*
@@ -47,12 +47,12 @@ void mca_coll_gpuring_stage_delete(struct gr_stage *stage);
 
 /*
  * Look at the call's buffers, in the thread that makes the call: *device, whether one of them is in device memory; and
- * mca_coll_gpuring_settle() for both. OMPI error code.
+ * mca_coll_gpuring_wait_default_stream() for both. OMPI error code.
  */
-int mca_coll_gpuring_look(const struct gr_call *call, bool *device);
+int mca_coll_gpuring_classify_buffers(const struct gr_call *call, bool *device);
 
 /* Write a block from host memory that has its data in the same places; what lies between them stays. OMPI error code. */
-int mca_coll_gpuring_stage_put(const struct gr_block *to, const unsigned char *from);
+int mca_coll_gpuring_stage_put(const struct gr_block_desc *to, const unsigned char *from);
 
 END_C_DECLS
 

@@ -37,12 +37,12 @@ static inline void close_side(struct side *s)
     gr_gpus_close(s->gpus);
 }
 
-static inline struct gr_gpu_frame *lease_one(struct gr_gpu_pool *pool, enum gr_gpu_where where, size_t bytes)
+static inline struct gr_gpu_slab *lease_one(struct gr_gpu_pool *pool, enum gr_gpu_where where, size_t bytes)
 {
-    struct gr_gpu_frame *frame = NULL;
+    struct gr_gpu_slab *slab = NULL;
 
-    CHECK_INT(gr_gpu_pool_lease(pool, where, bytes, 2 * GR_GPU_LINE, 1, &frame), 0);
-    return frame;
+    CHECK_INT(gr_gpu_pool_lease(pool, where, bytes, 2 * GR_GPU_LINE, 1, &slab), 0);
+    return slab;
 }
 
 static inline struct gr_gpu_mapped map(struct gr_gpu_pool *pool, const struct gr_gpu_offer *offer)

@@ -15,9 +15,9 @@
 
 enum { LINE = GR_GPU_LINE, FRAME = 300000 };
 
-static void offer_to(const struct peer *p, const struct gr_gpu_pool *pool, const struct gr_gpu_frame *frame)
+static void offer_to(const struct peer *p, const struct gr_gpu_pool *pool, const struct gr_gpu_slab *slab)
 {
-    struct gr_gpu_offer offer = gr_gpu_pool_offer(pool, frame);
+    struct gr_gpu_offer offer = gr_gpu_pool_offer(pool, slab);
 
     tell(p->out, &offer, sizeof(offer));
 }
@@ -71,19 +71,19 @@ static void answer_from_1(int in, int out)
 static void offer_frames(struct side *s, const struct peer *p, enum gr_gpu_where where, int expected)
 {
     enum { N = 12, ROUNDS = 3 };
-    struct gr_gpu_frame *frames[N];
+    struct gr_gpu_slab *slabs[N];
     int k, round;
 
     for (round = 0; round < ROUNDS; round++) {
-        CHECK_INT(gr_gpu_pool_lease(s->pool, where, FRAME, 2 * GR_GPU_LINE, N, frames), 0);
+        CHECK_INT(gr_gpu_pool_lease(s->pool, where, FRAME, 2 * GR_GPU_LINE, N, slabs), 0);
         for (k = 0; k < N; k++) {
-            fill(s->gpu, gr_gpu_frame_at(frames[k]) + LINE, 1, FRAME - LINE);
-            offer_to(p, s->pool, frames[k]);
+            fill(s->gpu, gr_gpu_slab_at(slabs[k]) + LINE, 1, FRAME - LINE);
+            offer_to(p, s->pool, slabs[k]);
             heard(p, expected);
-            CHECK(0 != expected || holds(s->gpu, gr_gpu_frame_at(frames[k]), 2, FRAME));
+            CHECK(0 != expected || holds(s->gpu, gr_gpu_slab_at(slabs[k]), 2, FRAME));
         }
         for (k = 0; k < N; k++) {
-            gr_gpu_pool_release(s->pool, frames[k], 0 == expected);
+            gr_gpu_pool_release(s->pool, slabs[k], 0 == expected);
         }
         CHECK_INT(gr_gpu_pool_usage(s->pool).leased, 0);
         CHECK_INT(gr_pool_usage(s->doors).leased, 0);
@@ -152,10 +152,10 @@ static void every_arena_is_opened_once(void)
     int k;
 
     for (k = 0; k < 10; k++) { /* never released: six fit an arena */
-        struct gr_gpu_frame *frame = lease_one(s.pool, GR_ON_DEVICE, FRAME);
+        struct gr_gpu_slab *slab = lease_one(s.pool, GR_ON_DEVICE, FRAME);
 
-        fill(s.gpu, gr_gpu_frame_at(frame) + LINE, 1, FRAME - LINE);
-        offer_to(&p, s.pool, frame);
+        fill(s.gpu, gr_gpu_slab_at(slab) + LINE, 1, FRAME - LINE);
+        offer_to(&p, s.pool, slab);
         heard(&p, 0);
     }
     CHECK_INT(gr_gpu_pool_usage(s.pool).held, 4 * MIB);
@@ -189,22 +189,22 @@ static void frames_of_a_killed_peer_stay_out(void)
     int k, round;
 
     for (k = 0; k < 2; k++) {
-        struct gr_gpu_frame *frame = lease_one(s.pool, places[k], FRAME);
+        struct gr_gpu_slab *slab = lease_one(s.pool, places[k], FRAME);
 
-        offer_to(&p, s.pool, frame);
+        offer_to(&p, s.pool, slab);
         heard(&p, 0);
-        lost[k] = gr_gpu_frame_at(frame);
-        gr_gpu_pool_release(s.pool, frame, 1);
+        lost[k] = gr_gpu_slab_at(slab);
+        gr_gpu_pool_release(s.pool, slab, 1);
     }
     kill(p.pid, SIGKILL);
     (void) child_status(p.pid);
     doors = gr_pool_usage(s.doors).leased;
     for (round = 0; round < 5; round++) {
         for (k = 0; k < 2; k++) {
-            struct gr_gpu_frame *frame = lease_one(s.pool, places[k], FRAME);
+            struct gr_gpu_slab *slab = lease_one(s.pool, places[k], FRAME);
 
-            CHECK(gr_gpu_frame_at(frame) != lost[k]);
-            gr_gpu_pool_release(s.pool, frame, 0);
+            CHECK(gr_gpu_slab_at(slab) != lost[k]);
+            gr_gpu_pool_release(s.pool, slab, 0);
         }
     }
     CHECK(gr_gpu_pool_usage(s.pool).leased >= FRAME);
@@ -220,16 +220,16 @@ static void pools_share_pinned_pages(void)
     struct side s = open_side(0, 0, 64 * MIB);
     struct gr_gpu *second = get_gpu(s.gpus, 1);
     struct gr_gpu_pool *other = gr_gpu_pool_open(second, s.doors, 0);
-    struct gr_gpu_frame *frame = lease_one(s.pool, GR_ON_HOST, FRAME);
-    struct gr_gpu_offer offer = gr_gpu_pool_offer(s.pool, frame);
+    struct gr_gpu_slab *slab = lease_one(s.pool, GR_ON_HOST, FRAME);
+    struct gr_gpu_offer offer = gr_gpu_pool_offer(s.pool, slab);
     struct gr_gpu_mapped mapped = map(other, &offer), again = map(s.pool, &offer);
     void *at = (void *) (uintptr_t) mapped.at;
 
     CHECK_INT(gr_gpu_pool_usage(other).held, 0);
     CHECK_INT(mapped.at, again.at);
-    CHECK_INT(gr_gpu_frame_at(frame) % 4096, 0);
+    CHECK_INT(gr_gpu_slab_at(slab) % 4096, 0);
     fill(second, mapped.at, 3, FRAME);
-    CHECK(holds(s.gpu, gr_gpu_frame_at(frame), 3, FRAME));
+    CHECK(holds(s.gpu, gr_gpu_slab_at(slab), 3, FRAME));
     CHECK_INT(gr_pointer_find(s.gpus, at).memory, GR_MEMORY_PINNED);
     gr_gpu_pool_close(s.pool);
     CHECK_INT(gr_pointer_find(s.gpus, at).memory, GR_MEMORY_PINNED);
@@ -245,12 +245,12 @@ static void pinned_frames_begin_clean(void)
     int round;
 
     for (round = 0; round < 3; round++) {
-        struct gr_gpu_frame *frame = lease_one(s.pool, GR_ON_HOST, FRAME);
+        struct gr_gpu_slab *slab = lease_one(s.pool, GR_ON_HOST, FRAME);
 
-        CHECK(holds(s.gpu, gr_gpu_frame_at(frame), 0, 2 * LINE));
-        CHECK(0 == round || holds(s.gpu, gr_gpu_frame_at(frame) + 2 * LINE, 5, FRAME - 2 * LINE));
-        fill(s.gpu, gr_gpu_frame_at(frame), 5, FRAME);
-        gr_gpu_pool_release(s.pool, frame, 0);
+        CHECK(holds(s.gpu, gr_gpu_slab_at(slab), 0, 2 * LINE));
+        CHECK(0 == round || holds(s.gpu, gr_gpu_slab_at(slab) + 2 * LINE, 5, FRAME - 2 * LINE));
+        fill(s.gpu, gr_gpu_slab_at(slab), 5, FRAME);
+        gr_gpu_pool_release(s.pool, slab, 0);
     }
     close_side(&s);
 }

@@ -21,15 +21,15 @@ static void frames_are_apart_and_begin_clean(void)
     static const size_t sizes[] = {1, LINE, 257, 5000, 100000, 1 << 20, (1 << 20) + LINE};
     enum { KINDS = sizeof(sizes) / sizeof(sizes[0]), EACH = 3 };
     struct side s = open_side(0, 0, 64 * MIB);
-    struct gr_gpu_frame *frames[KINDS][EACH];
+    struct gr_gpu_slab *slabs[KINDS][EACH];
     size_t k, leased = 0, asked = 0;
     int j, round;
 
     for (round = 0; round < 2; round++) {
         for (k = 0; k < KINDS; k++) {
-            CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, sizes[k], GR_GPU_LINE, EACH, frames[k]), 0);
+            CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, sizes[k], GR_GPU_LINE, EACH, slabs[k]), 0);
             for (j = 0; j < EACH; j++) {
-                gr_gpu_ptr at = gr_gpu_frame_at(frames[k][j]);
+                gr_gpu_ptr at = gr_gpu_slab_at(slabs[k][j]);
 
                 asked += sizes[k] < 256 ? 256 : sizes[k];
                 CHECK_INT(at % 256, 0);
@@ -40,18 +40,18 @@ static void frames_are_apart_and_begin_clean(void)
         }
         for (k = 0; k < KINDS; k++) { /* an overlap would show in what another holds */
             for (j = 0; j < EACH; j++) {
-                fill(s.gpu, gr_gpu_frame_at(frames[k][j]), (int) (EACH * k) + j + 1, sizes[k]);
+                fill(s.gpu, gr_gpu_slab_at(slabs[k][j]), (int) (EACH * k) + j + 1, sizes[k]);
             }
         }
         for (k = 0; k < KINDS; k++) {
             for (j = 0; j < EACH; j++) {
-                CHECK(holds(s.gpu, gr_gpu_frame_at(frames[k][j]), (int) (EACH * k) + j + 1, sizes[k]));
-                fill(s.gpu, gr_gpu_frame_at(frames[k][j]), 0x5a, sizes[k] < LINE ? LINE : sizes[k]);
+                CHECK(holds(s.gpu, gr_gpu_slab_at(slabs[k][j]), (int) (EACH * k) + j + 1, sizes[k]));
+                fill(s.gpu, gr_gpu_slab_at(slabs[k][j]), 0x5a, sizes[k] < LINE ? LINE : sizes[k]);
             }
         }
         leased = gr_gpu_pool_usage(s.pool).leased;
         for (k = 0; k < KINDS * EACH; k++) {
-            gr_gpu_pool_release(s.pool, frames[k / EACH][k % EACH], 0);
+            gr_gpu_pool_release(s.pool, slabs[k / EACH][k % EACH], 0);
         }
     }
     CHECK(leased >= asked / 2 && leased <= asked / 2 * 9 / 8); /* at most an eighth is lost to sizes */
@@ -66,20 +66,20 @@ static void frames_are_apart_and_begin_clean(void)
 static void a_lease_is_all_or_nothing(void)
 {
     struct side s = open_side(0, 0, 4 * MIB);
-    struct gr_gpu_frame *frames[8];
+    struct gr_gpu_slab *slabs[8];
 
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 0, frames), 0);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 0, slabs), 0);
     CHECK_INT(gr_gpu_pool_usage(s.pool).held, 0);
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 5, frames), GR_ERR_GPU_LIMIT);
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, (size_t) 1 << 62, GR_GPU_LINE, 5, frames), GR_ERR_GPU_LIMIT);
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 3, frames), 0);
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 2, frames + 3), GR_ERR_GPU_LIMIT);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 5, slabs), GR_ERR_GPU_LIMIT);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, (size_t) 1 << 62, GR_GPU_LINE, 5, slabs), GR_ERR_GPU_LIMIT);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 3, slabs), 0);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 2, slabs + 3), GR_ERR_GPU_LIMIT);
     CHECK_INT(gr_gpu_pool_usage(s.pool).leased, 3 * MIB);
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 1, frames + 3), 0);
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, 1, GR_GPU_LINE, 1, frames + 4), GR_ERR_GPU_LIMIT);
-    gr_gpu_pool_release(s.pool, frames[1], 0);
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 1, frames + 4), 0);
-    CHECK(frames[4] == frames[1]);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 1, slabs + 3), 0);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, 1, GR_GPU_LINE, 1, slabs + 4), GR_ERR_GPU_LIMIT);
+    gr_gpu_pool_release(s.pool, slabs[1], 0);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 1, slabs + 4), 0);
+    CHECK(slabs[4] == slabs[1]);
     CHECK_INT(gr_gpu_pool_usage(s.pool).held, 4 * MIB);
     close_side(&s);
 }
@@ -87,12 +87,12 @@ static void a_lease_is_all_or_nothing(void)
 static void the_device_is_full(void)
 {
     struct side s = open_side(0, 0, 64 * MIB);
-    struct gr_gpu_frame *frames[8];
+    struct gr_gpu_slab *slabs[8];
     struct gr_pool_usage before;
 
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 4, frames), 0);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 4, slabs), 0);
     before = gr_pool_usage(s.doors);
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 4, frames + 4), GR_ERR_GPU_SPACE);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 4, slabs + 4), GR_ERR_GPU_SPACE);
     CHECK(NULL != strstr(gr_gpu_error(), "cuMemAlloc"));
     CHECK_INT(gr_gpu_pool_usage(s.pool).leased, 4 * MIB);
     CHECK_INT(gr_gpu_pool_usage(s.pool).held, 4 * MIB);
@@ -105,10 +105,10 @@ static void there_are_no_doors(void)
     struct side s = open_side(0, 0, 64 * MIB);
     struct gr_pool *few = gr_pool_open("/dev/shm", (struct gr_peer_id) {1, 0}, 1024);
     struct gr_gpu_pool *pool = gr_gpu_pool_open(s.gpu, few, 64 * MIB);
-    struct gr_gpu_frame *frame;
+    struct gr_gpu_slab *slab;
 
-    CHECK_INT(gr_gpu_pool_lease(pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 1, &frame), GR_ERR_LIMIT);
-    CHECK_INT(gr_gpu_pool_lease(pool, GR_ON_HOST, MIB, GR_GPU_LINE, 1, &frame), GR_ERR_LIMIT);
+    CHECK_INT(gr_gpu_pool_lease(pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 1, &slab), GR_ERR_LIMIT);
+    CHECK_INT(gr_gpu_pool_lease(pool, GR_ON_HOST, MIB, GR_GPU_LINE, 1, &slab), GR_ERR_LIMIT);
     CHECK_INT(gr_gpu_pool_usage(pool).held, 0);
     gr_gpu_pool_close(pool);
     gr_pool_close(few);
@@ -129,15 +129,15 @@ static void cleaning_fails(void)
 {
     struct side s = open_side(0, 0, 64 * MIB);
     __typeof__(&zeroing_fails) right = s.gpus->cuda.cuMemsetD8Async;
-    struct gr_gpu_frame *frames[3];
+    struct gr_gpu_slab *slabs[3];
 
     s.gpus->cuda.cuMemsetD8Async = zeroing_fails;
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 3, frames), GR_ERR_CUDA);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 3, slabs), GR_ERR_CUDA);
     CHECK(NULL != strstr(gr_gpu_error(), "cuMemsetD8Async: "));
     CHECK_INT(gr_gpu_pool_usage(s.pool).leased, 0);
     CHECK_INT(gr_pool_usage(s.doors).leased, 0);
     s.gpus->cuda.cuMemsetD8Async = right;
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 3, frames), 0);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 3, slabs), 0);
     CHECK_INT(gr_gpu_pool_usage(s.pool).held, 4 * MIB);
     close_side(&s);
 }
@@ -154,21 +154,21 @@ static void a_frame_is_free_when_both_have_left(void)
 
     for (round = 0; round < 200; round++) {
         enum gr_gpu_where where = round / 2 % 2 ? GR_ON_HOST : GR_ON_DEVICE;
-        struct gr_gpu_frame *frame = lease_one(s.pool, where, 5000), *next;
-        struct gr_gpu_offer offer = gr_gpu_pool_offer(s.pool, frame);
+        struct gr_gpu_slab *slab = lease_one(s.pool, where, 5000), *next;
+        struct gr_gpu_offer offer = gr_gpu_pool_offer(s.pool, slab);
         struct gr_gpu_mapped mapped = map(other, &offer);
-        gr_gpu_ptr at = gr_gpu_frame_at(frame);
+        gr_gpu_ptr at = gr_gpu_slab_at(slab);
         size_t doors = gr_pool_usage(s.doors).leased;
 
         if (round % 2) {
             gr_gpu_leave(&mapped);
         }
-        gr_gpu_pool_release(s.pool, frame, 1);
+        gr_gpu_pool_release(s.pool, slab, 1);
         if (0 == round % 2) { /* the other end is late */
             CHECK_INT(gr_pool_usage(s.doors).leased, doors);
             CHECK_INT(0 != gr_gpu_pool_usage(s.pool).leased, GR_ON_DEVICE == where);
             next = lease_one(s.pool, where, 5000);
-            CHECK(at != gr_gpu_frame_at(next));
+            CHECK(at != gr_gpu_slab_at(next));
             gr_gpu_pool_release(s.pool, next, 0);
             gr_gpu_leave(&mapped);
         }
@@ -186,15 +186,15 @@ static void a_frame_is_free_when_both_have_left(void)
 static void doors_change_hands(void)
 {
     struct side s = open_side(0, 0, 64 * MIB);
-    struct gr_gpu_frame *frame, *second;
+    struct gr_gpu_slab *slab, *second;
     struct gr_gpu_mapped mapped[2];
     struct gr_gpu_offer offer;
     int k;
 
-    frame = lease_one(s.pool, GR_ON_DEVICE, 5000);
-    offer = gr_gpu_pool_offer(s.pool, frame);
+    slab = lease_one(s.pool, GR_ON_DEVICE, 5000);
+    offer = gr_gpu_pool_offer(s.pool, slab);
     mapped[0] = map(s.pool, &offer);
-    gr_gpu_pool_release(s.pool, frame, 1);
+    gr_gpu_pool_release(s.pool, slab, 1);
     gr_gpu_leave(&mapped[0]);
     for (k = 0; k < 3; k++) { /* the same door, another size; nobody has looked at the first frame since */
         second = lease_one(s.pool, GR_ON_DEVICE, 50000);
@@ -204,7 +204,7 @@ static void doors_change_hands(void)
         gr_gpu_pool_release(s.pool, second, 1);
         gr_gpu_leave(&mapped[1]);
     }
-    CHECK(lease_one(s.pool, GR_ON_DEVICE, 5000) == frame);
+    CHECK(lease_one(s.pool, GR_ON_DEVICE, 5000) == slab);
     close_side(&s);
 }
 
@@ -234,15 +234,15 @@ static void *lease_in_a_thread(void *arg)
     int k;
 
     for (k = 0; k < 60; k++) {
-        struct gr_gpu_frame *frames[2];
+        struct gr_gpu_slab *slabs[2];
         enum gr_gpu_where where = k % 3 ? GR_ON_DEVICE : GR_ON_HOST;
 
-        CHECK_INT(gr_gpu_pool_lease(l->side->pool, where, 4096, 2 * GR_GPU_LINE, 2, frames), 0);
-        fill(l->side->gpu, gr_gpu_frame_at(frames[1]), l->number, 4096);
-        fill(l->side->gpu, gr_gpu_frame_at(frames[0]), l->number, 4096);
-        CHECK(holds(l->side->gpu, gr_gpu_frame_at(frames[1]), l->number, 4096));
-        gr_gpu_pool_release(l->side->pool, frames[0], 0);
-        gr_gpu_pool_release(l->side->pool, frames[1], 0);
+        CHECK_INT(gr_gpu_pool_lease(l->side->pool, where, 4096, 2 * GR_GPU_LINE, 2, slabs), 0);
+        fill(l->side->gpu, gr_gpu_slab_at(slabs[1]), l->number, 4096);
+        fill(l->side->gpu, gr_gpu_slab_at(slabs[0]), l->number, 4096);
+        CHECK(holds(l->side->gpu, gr_gpu_slab_at(slabs[1]), l->number, 4096));
+        gr_gpu_pool_release(l->side->pool, slabs[0], 0);
+        gr_gpu_pool_release(l->side->pool, slabs[1], 0);
     }
     return NULL;
 }
@@ -272,22 +272,22 @@ static void map_between_devices(int expected)
     struct side s = open_side(0, 0, 64 * MIB);
     struct gr_gpu *second = get_gpu(s.gpus, 1);
     struct gr_gpu_pool *same = gr_gpu_pool_open(s.gpu, s.doors, 0), *other = gr_gpu_pool_open(second, s.doors, 0);
-    struct gr_gpu_frame *frames[3];
+    struct gr_gpu_slab *slabs[3];
     struct gr_gpu_mapped mapped;
     struct gr_gpu_offer offer;
     int k;
 
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB + LINE, GR_GPU_LINE, 3, frames), 0);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB + LINE, GR_GPU_LINE, 3, slabs), 0);
     for (k = 0; k < 3; k++) {
-        offer = gr_gpu_pool_offer(s.pool, frames[k]);
-        CHECK_INT(map(same, &offer).at, gr_gpu_frame_at(frames[k]));
+        offer = gr_gpu_pool_offer(s.pool, slabs[k]);
+        CHECK_INT(map(same, &offer).at, gr_gpu_slab_at(slabs[k]));
         CHECK_INT(gr_gpu_pool_map(other, &offer, &mapped), expected);
-        CHECK(0 != expected || gr_gpu_frame_at(frames[k]) == mapped.at);
+        CHECK(0 != expected || gr_gpu_slab_at(slabs[k]) == mapped.at);
     }
     CHECK_INT(gr_gpu_pool_usage(same).mapped, 0); /* nothing was opened */
     offer.arena += 1000;
     CHECK_INT(gr_gpu_pool_map(same, &offer, &mapped), GR_ERR_FOREIGN);
-    offer = gr_gpu_pool_offer(s.pool, frames[0]);
+    offer = gr_gpu_pool_offer(s.pool, slabs[0]);
     offer.door.ino++;
     CHECK_INT(gr_gpu_pool_map(same, &offer, &mapped), GR_ERR_FOREIGN);
     gr_gpu_pool_close(same);

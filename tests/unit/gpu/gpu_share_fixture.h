@@ -13,7 +13,7 @@ enum { BYTES = 8192 }; /* of most buffers */
 struct sharer {
     struct gr_gpus *gpus;
     struct gr_gpu *gpu;
-    struct gr_gpu_share *share;
+    struct gr_ipc_cache *share;
 };
 
 static inline struct sharer open_sharer(uint64_t rank, int ordinal, int max_exports, int max_mapped)
@@ -22,7 +22,7 @@ static inline struct sharer open_sharer(uint64_t rank, int ordinal, int max_expo
 
     s.gpus = open_gpus();
     s.gpu = get_gpu(s.gpus, ordinal);
-    s.share = gr_gpu_share_open(s.gpu, (struct gr_peer_id) {1, rank}, max_exports, max_mapped);
+    s.share = gr_ipc_cache_open(s.gpu, (struct gr_peer_id) {1, rank}, max_exports, max_mapped);
     CHECK(NULL != s.share);
     app_start();
     app_use(ordinal);
@@ -31,7 +31,7 @@ static inline struct sharer open_sharer(uint64_t rank, int ordinal, int max_expo
 
 static inline void close_sharer(struct sharer *s)
 {
-    gr_gpu_share_close(s->share);
+    gr_ipc_cache_close(s->share);
     gr_gpus_close(s->gpus);
 }
 
@@ -49,37 +49,37 @@ static inline void free_memory(void *at)
 }
 
 /* The ticket of a buffer that can be shared. */
-static inline struct gr_gpu_ticket ticket_of(struct gr_gpu_share *share, const void *buffer, size_t bytes)
+static inline struct gr_ipc_handle ticket_of(struct gr_ipc_cache *share, const void *buffer, size_t bytes)
 {
-    struct gr_gpu_ticket t = gr_gpu_share_export(share, buffer, bytes);
+    struct gr_ipc_handle t = gr_ipc_cache_export(share, buffer, bytes);
 
-    CHECK(gr_gpu_ticket_shared(&t));
+    CHECK(gr_ipc_handle_shared(&t));
     CHECK_INT(t.of.base + t.offset, gr_cuda_ptr(buffer));
     CHECK(t.offset + bytes <= t.of.bytes);
     CHECK_INT(t.of.pid, getpid());
     return t;
 }
 
-static inline struct gr_gpu_shared map_ticket(struct gr_gpu_share *share, const struct gr_gpu_ticket *ticket)
+static inline struct gr_ipc_mapped map_ticket(struct gr_ipc_cache *share, const struct gr_ipc_handle *ticket)
 {
-    struct gr_gpu_shared shared;
+    struct gr_ipc_mapped shared;
 
-    CHECK_INT(gr_gpu_share_map(share, ticket, &shared), 0);
+    CHECK_INT(gr_ipc_cache_map(share, ticket, &shared), 0);
     CHECK(0 != shared.at);
     return shared;
 }
 
-static inline void not_mapped(struct gr_gpu_share *share, const struct gr_gpu_ticket *ticket)
+static inline void not_mapped(struct gr_ipc_cache *share, const struct gr_ipc_handle *ticket)
 {
-    struct gr_gpu_shared shared;
+    struct gr_ipc_mapped shared;
 
-    CHECK_INT(gr_gpu_share_map(share, ticket, &shared), GR_ERR_PEER);
+    CHECK_INT(gr_ipc_cache_map(share, ticket, &shared), GR_ERR_PEER);
     CHECK(0 == shared.at && NULL == shared.mapping);
 }
 
 #define CHECK_USAGE(share, nexports, nmapped, nin_use)                                                                \
     do {                                                                                                              \
-        struct gr_gpu_share_usage u_ = gr_gpu_share_usage(share);                                                     \
+        struct gr_ipc_cache_usage u_ = gr_ipc_cache_usage(share);                                                     \
                                                                                                                       \
         CHECK_INT(u_.exports, nexports);                                                                              \
         CHECK_INT(u_.mapped, nmapped);                                                                                \

@@ -14,8 +14,8 @@
 static void a_mapping_is_kept(void)
 {
     struct sharer s = open_noted(8);
-    struct gr_gpu_ticket t = apart(5), part = t;
-    struct gr_gpu_shared a, b;
+    struct gr_ipc_handle t = apart(5), part = t;
+    struct gr_ipc_mapped a, b;
 
     use_once(s.share, &t, 5);
     use_once(s.share, &t, 5);
@@ -37,8 +37,8 @@ static void a_mapping_is_kept(void)
 static void a_mapping_is_no_larger_than_its_ticket(void)
 {
     struct sharer s = open_noted(8);
-    struct gr_gpu_ticket t = apart(5), larger = t;
-    struct gr_gpu_shared m = take(s.share, &t, 5);
+    struct gr_ipc_handle t = apart(5), larger = t;
+    struct gr_ipc_mapped m = take(s.share, &t, 5);
 
     larger.of.bytes = 2 * t.of.bytes;
     larger.offset = t.of.bytes + 64;
@@ -51,8 +51,8 @@ static void a_mapping_is_no_larger_than_its_ticket(void)
 static void processes_are_told_apart(void)
 {
     struct sharer s = open_noted(8);
-    struct gr_gpu_ticket t = apart(5), other = foreign(1, 5, t.of.base, BYTES), later = apart(6);
-    struct gr_gpu_shared m = take(s.share, &t, 5);
+    struct gr_ipc_handle t = apart(5), other = foreign(1, 5, t.of.base, BYTES), later = apart(6);
+    struct gr_ipc_mapped m = take(s.share, &t, 5);
     int number = 7;
 
     memcpy(other.ipc + sizeof(other.of), &number, sizeof(number));
@@ -70,7 +70,7 @@ static void processes_are_told_apart(void)
 static void what_is_no_ticket(void)
 {
     struct sharer s = open_noted(8), none = open_noted(0);
-    struct gr_gpu_ticket t = apart(5), bad = t;
+    struct gr_ipc_handle t = apart(5), bad = t;
 
     not_mapped(none.share, &t);
     bad.offset = BYTES + 1;
@@ -87,7 +87,7 @@ static void what_is_no_ticket(void)
 static void the_one_taken_longest_ago_makes_room(void)
 {
     struct sharer s = open_noted(3);
-    struct gr_gpu_ticket t[10];
+    struct gr_ipc_handle t[10];
     int k;
 
     for (k = 0; k < 10; k++) {
@@ -111,8 +111,8 @@ static void the_one_taken_longest_ago_makes_room(void)
 static void what_is_in_use_stays(void)
 {
     struct sharer s = open_noted(3);
-    struct gr_gpu_ticket t[10];
-    struct gr_gpu_shared m[3];
+    struct gr_ipc_handle t[10];
+    struct gr_ipc_mapped m[3];
     int k;
 
     for (k = 0; k < 10; k++) {
@@ -143,8 +143,8 @@ static void what_is_in_use_stays(void)
 static void trimming(void)
 {
     struct sharer s = open_noted(8);
-    struct gr_gpu_ticket t[4];
-    struct gr_gpu_shared m;
+    struct gr_ipc_handle t[4];
+    struct gr_ipc_mapped m;
     int k;
 
     for (k = 0; k < 4; k++) {
@@ -152,13 +152,13 @@ static void trimming(void)
         use_once(s.share, &t[k], k);
     }
     m = take(s.share, &t[2], 2);
-    gr_gpu_share_trim(s.share);
+    gr_ipc_cache_trim(s.share);
     CHECK_OPEN("2");
     CHECK_USAGE(s.share, 0, 1, 1);
     use_once(s.share, &t[1], 1);
     CHECK_OPEN("12");
     drop(s.share, &m, 2);
-    gr_gpu_share_trim(s.share);
+    gr_ipc_cache_trim(s.share);
     CHECK_OPEN("");
     CHECK_USAGE(s.share, 0, 0, 0);
     m = take(s.share, &t[2], 2);
@@ -190,9 +190,9 @@ static void what_is_overlapped_is_closed(void)
 
     for (k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
         struct sharer s = open_noted(8);
-        struct gr_gpu_ticket one = foreign(0, 1, AT, BYTES), next = foreign(0, 3, AT + BYTES, 4000);
-        struct gr_gpu_ticket others[] = {foreign(1, 4, AT, BYTES), foreign(0, 5, AT * 2, BYTES)};
-        struct gr_gpu_ticket t = foreign(0, 0, rows[k].base, rows[k].bytes);
+        struct gr_ipc_handle one = foreign(0, 1, AT, BYTES), next = foreign(0, 3, AT + BYTES, 4000);
+        struct gr_ipc_handle others[] = {foreign(1, 4, AT, BYTES), foreign(0, 5, AT * 2, BYTES)};
+        struct gr_ipc_handle t = foreign(0, 0, rows[k].base, rows[k].bytes);
 
         use_once(s.share, &one, 1);
         use_once(s.share, &next, 3);
@@ -213,9 +213,9 @@ static void what_is_overlapped_is_closed(void)
 static void what_is_overlapped_is_in_use(void)
 {
     struct sharer s = open_noted(8);
-    struct gr_gpu_ticket old = apart(1), beside = foreign(0, 2, old.of.base + BYTES, BYTES);
-    struct gr_gpu_ticket t = foreign(0, 3, old.of.base, 2 * BYTES);
-    struct gr_gpu_shared m = take(s.share, &old, 1);
+    struct gr_ipc_handle old = apart(1), beside = foreign(0, 2, old.of.base + BYTES, BYTES);
+    struct gr_ipc_handle t = foreign(0, 3, old.of.base, 2 * BYTES);
+    struct gr_ipc_mapped m = take(s.share, &old, 1);
 
     use_once(s.share, &beside, 2);
     not_mapped(s.share, &t);
@@ -232,7 +232,7 @@ static void what_is_overlapped_is_in_use(void)
 static void what_was_refused_is_not_tried_again(void)
 {
     struct sharer s = open_noted(8);
-    struct gr_gpu_ticket t = apart(1), first;
+    struct gr_ipc_handle t = apart(1), first;
     int k;
 
     noted.refuse = 1;
@@ -263,8 +263,8 @@ static void what_was_refused_is_not_tried_again(void)
 static void unused_mappings_of_the_process_give_way(void)
 {
     struct sharer s = open_noted(8);
-    struct gr_gpu_ticket t[5];
-    struct gr_gpu_shared m;
+    struct gr_ipc_handle t[5];
+    struct gr_ipc_mapped m;
     int k;
 
     for (k = 0; k < 5; k++) {
@@ -306,20 +306,20 @@ static void *use_at_random(void *arg)
     int k, number, mapped = 0;
 
     for (k = 0; k < ROUNDS; k++) {
-        struct gr_gpu_ticket t = ticket_of(s->share, c->own[rng_below(&random, NOWN)] + k, 1);
-        struct gr_gpu_shared m;
+        struct gr_ipc_handle t = ticket_of(s->share, c->own[rng_below(&random, NOWN)] + k, 1);
+        struct gr_ipc_mapped m;
 
         number = (int) rng_below(&random, NTICKETS);
         /* the last ones overlap: now this is there, now that */
         t = number < NTICKETS - 2 ? apart(number) : foreign(2, number, 40 * MIB, BYTES);
-        if (0 != gr_gpu_share_map(s->share, &t, &m)) {
+        if (0 != gr_ipc_cache_map(s->share, &t, &m)) {
             continue;
         }
         mapped++;
         atomic_fetch_add(&noted.used[number], 1);
         CHECK_INT(m.at, OPENED + (CUdeviceptr) number * SPREAD);
         if (0 == k % 64) {
-            gr_gpu_share_trim(s->share);
+            gr_ipc_cache_trim(s->share);
         }
         drop(s->share, &m, number);
     }
@@ -342,9 +342,9 @@ static void threads(void)
     for (k = 0; k < NTHREADS; k++) {
         CHECK_INT(pthread_join(thread[k], NULL), 0);
     }
-    CHECK_INT(gr_gpu_share_usage(c.s.share).exports, 8);
-    CHECK_INT(gr_gpu_share_usage(c.s.share).in_use, 0);
-    CHECK(gr_gpu_share_usage(c.s.share).mapped <= 4);
+    CHECK_INT(gr_ipc_cache_usage(c.s.share).exports, 8);
+    CHECK_INT(gr_ipc_cache_usage(c.s.share).in_use, 0);
+    CHECK(gr_ipc_cache_usage(c.s.share).mapped <= 4);
     close_sharer(&c.s);
     CHECK_INT(noted.opens, noted.closes);
 }

@@ -86,9 +86,9 @@ static inline void noted_calls(int opens, int closes)
 }
 
 /* The ticket of an allocation of another process; number: of the note, and its buffer id. */
-static inline struct gr_gpu_ticket foreign(int process, int number, uint64_t base, uint64_t bytes)
+static inline struct gr_ipc_handle foreign(int process, int number, uint64_t base, uint64_t bytes)
 {
-    struct gr_gpu_ticket t;
+    struct gr_ipc_handle t;
 
     memset(&t, 0, sizeof(t));
     t.of.process = 1000 + (uint64_t) process;
@@ -102,30 +102,30 @@ static inline struct gr_gpu_ticket foreign(int process, int number, uint64_t bas
 }
 
 /* Allocations of process 0 that lie apart. */
-static inline struct gr_gpu_ticket apart(int number)
+static inline struct gr_ipc_handle apart(int number)
 {
     return foreign(0, number, (uint64_t) (number + 1) * MIB, BYTES);
 }
 
-static inline struct gr_gpu_shared take(struct gr_gpu_share *share, const struct gr_gpu_ticket *t, int number)
+static inline struct gr_ipc_mapped take(struct gr_ipc_cache *share, const struct gr_ipc_handle *t, int number)
 {
-    struct gr_gpu_shared m = map_ticket(share, t);
+    struct gr_ipc_mapped m = map_ticket(share, t);
 
     CHECK_INT(m.at, OPENED + (CUdeviceptr) number * SPREAD + t->offset);
     atomic_fetch_add(&noted.used[number], 1);
     return m;
 }
 
-static inline void drop(struct gr_gpu_share *share, struct gr_gpu_shared *m, int number)
+static inline void drop(struct gr_ipc_cache *share, struct gr_ipc_mapped *m, int number)
 {
     atomic_fetch_sub(&noted.used[number], 1);
     gr_gpu_share_drop(share, m);
     CHECK(0 == m->at && NULL == m->mapping);
 }
 
-static inline void use_once(struct gr_gpu_share *share, const struct gr_gpu_ticket *t, int number)
+static inline void use_once(struct gr_ipc_cache *share, const struct gr_ipc_handle *t, int number)
 {
-    struct gr_gpu_shared m = take(share, t, number);
+    struct gr_ipc_mapped m = take(share, t, number);
 
     drop(share, &m, number);
 }

@@ -19,14 +19,14 @@ struct order {
     int what, slot;     /* slot: where the peer keeps a mapping; */
     int look, store;    /* MAP: what it must see in the buffer, and what it fills it with; */
     size_t bytes;       /* that many bytes */
-    struct gr_gpu_ticket ticket;
+    struct gr_ipc_handle ticket;
 };
 
 struct reply {
     int result;         /* MAP: the error; EXPORT: whether the mapped buffer can be shared once more */
     int descriptors;
     long resident;      /* KiB */
-    struct gr_gpu_share_usage usage;
+    struct gr_ipc_cache_usage usage;
 };
 
 static inline int descriptors(void)
@@ -62,14 +62,14 @@ static inline CUcontext current(void)
     return context;
 }
 
-static inline int obey(struct sharer *s, const struct order *o, struct gr_gpu_shared *slots)
+static inline int obey(struct sharer *s, const struct order *o, struct gr_ipc_mapped *slots)
 {
-    struct gr_gpu_ticket t;
+    struct gr_ipc_handle t;
     int rc = 0;
 
     switch (o->what) {
     case MAP:
-        rc = gr_gpu_share_map(s->share, &o->ticket, &slots[o->slot]);
+        rc = gr_ipc_cache_map(s->share, &o->ticket, &slots[o->slot]);
         if (0 == rc) {
             CHECK(holds(s->gpu, slots[o->slot].at, o->look, o->bytes));
             fill(s->gpu, slots[o->slot].at, o->store, o->bytes);
@@ -79,10 +79,10 @@ static inline int obey(struct sharer *s, const struct order *o, struct gr_gpu_sh
         gr_gpu_share_drop(s->share, &slots[o->slot]);
         return 0;
     case EXPORT:
-        t = gr_gpu_share_export(s->share, (void *) (uintptr_t) slots[o->slot].at, 1);
-        return gr_gpu_ticket_shared(&t);
+        t = gr_ipc_cache_export(s->share, (void *) (uintptr_t) slots[o->slot].at, 1);
+        return gr_ipc_handle_shared(&t);
     default:
-        gr_gpu_share_trim(s->share);
+        gr_ipc_cache_trim(s->share);
         return 0;
     }
 }
@@ -90,7 +90,7 @@ static inline int obey(struct sharer *s, const struct order *o, struct gr_gpu_sh
 static inline void serve(int in, int out, int ordinal)
 {
     struct sharer s = open_sharer(1, ordinal, BOUND, BOUND);
-    struct gr_gpu_shared slots[SLOTS];
+    struct gr_ipc_mapped slots[SLOTS];
     struct order order;
     CUcontext before = app_context(ordinal);
     int n;
@@ -101,7 +101,7 @@ static inline void serve(int in, int out, int ordinal)
         CHECK(before == current());
         reply.descriptors = descriptors();
         reply.resident = resident();
-        reply.usage = gr_gpu_share_usage(s.share);
+        reply.usage = gr_ipc_cache_usage(s.share);
         tell(out, &reply, sizeof(reply));
     }
     CHECK_INT(n, 0);

@@ -129,7 +129,7 @@ static void a_buffer_grows(void)
         at = device_memory(bytes + bytes / 4);
         free_memory(old);
     }
-    CHECK_INT(gr_gpu_share_usage(s.share).exports, 3);
+    CHECK_INT(gr_ipc_cache_usage(s.share).exports, 3);
     end_peer(&p);
     close_sharer(&s);
 }
@@ -212,7 +212,7 @@ static void ten_thousand_rounds(void)
             fds = descriptors();
         }
         CHECK(r.usage.mapped <= BOUND && 0 == r.usage.in_use);
-        CHECK(gr_gpu_share_usage(s.share).exports <= BOUND);
+        CHECK(gr_ipc_cache_usage(s.share).exports <= BOUND);
         CHECK(k < EARLY || (r.descriptors <= early.descriptors + BOUND && descriptors() <= fds + ALIVE));
     }
     fprintf(stderr, "# resident: owner %ld to %ld KiB, peer %ld to %ld KiB\n", own, resident(), early.resident,
@@ -228,7 +228,7 @@ static void ten_thousand_rounds(void)
 static void own_two(int in, int out)
 {
     struct sharer s = open_sharer(1, 0, 8, 0);
-    struct gr_gpu_ticket t[2];
+    struct gr_ipc_handle t[2];
     int k;
 
     for (k = 0; k < 2; k++) {
@@ -246,8 +246,8 @@ static void the_owner_is_killed(void)
 {
     struct peer first = start_peer(own_two, NULL), second = start_peer(own_two, NULL);
     struct sharer s = open_sharer(0, 0, 8, 2);
-    struct gr_gpu_ticket t[2], next[2];
-    struct gr_gpu_shared m, n;
+    struct gr_ipc_handle t[2], next[2];
+    struct gr_ipc_mapped m, n;
 
     hear(first.in, t, sizeof(t));
     hear(second.in, next, sizeof(next));

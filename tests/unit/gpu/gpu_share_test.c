@@ -63,17 +63,17 @@ static void counted(int nhandles, int nids)
 
 /* ---- tickets ---- */
 
-static void not_shared(struct gr_gpu_share *share, const void *buffer, size_t bytes, const char *what)
+static void not_shared(struct gr_ipc_cache *share, const void *buffer, size_t bytes, const char *what)
 {
-    static const struct gr_gpu_ticket none;
-    struct gr_gpu_ticket t = gr_gpu_share_export(share, buffer, bytes);
-    struct gr_gpu_shared shared;
+    static const struct gr_ipc_handle none;
+    struct gr_ipc_handle t = gr_ipc_cache_export(share, buffer, bytes);
+    struct gr_ipc_mapped shared;
 
-    if (gr_gpu_ticket_shared(&t) || 0 != memcmp(&t, &none, sizeof(t))) {
+    if (gr_ipc_handle_shared(&t) || 0 != memcmp(&t, &none, sizeof(t))) {
         fprintf(stderr, "# shared: %s\n", what);
         _exit(1);
     }
-    CHECK_INT(gr_gpu_share_map(share, &t, &shared), GR_ERR_PEER);
+    CHECK_INT(gr_ipc_cache_map(share, &t, &shared), GR_ERR_PEER);
 }
 
 static void what_is_not_shared(void)
@@ -143,7 +143,7 @@ static void buffers_of_one_allocation(void)
 {
     struct sharer s = open_sharer(3, 0, 8, 8);
     unsigned char *at = device_memory(BYTES), *other = device_memory(BYTES);
-    struct gr_gpu_ticket whole = ticket_of(s.share, at, BYTES), part = ticket_of(s.share, at + 5000, 100), end, t;
+    struct gr_ipc_handle whole = ticket_of(s.share, at, BYTES), part = ticket_of(s.share, at + 5000, 100), end, t;
 
     CHECK_INT(whole.offset, 0);
     CHECK_INT(whole.of.bytes, BYTES);
@@ -169,12 +169,12 @@ static void an_address_is_used_again(void)
 {
     static const size_t sizes[] = {BYTES, BYTES, BYTES - 1024, BYTES - 3000, BYTES};
     struct sharer s = open_sharer(0, 0, 8, 8);
-    struct gr_gpu_ticket before;
+    struct gr_ipc_handle before;
     size_t k;
 
     for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
         unsigned char *at = device_memory(sizes[k]);
-        struct gr_gpu_ticket t = ticket_of(s.share, at + 4000, sizes[k] - 4000);
+        struct gr_ipc_handle t = ticket_of(s.share, at + 4000, sizes[k] - 4000);
 
         CHECK_INT(t.of.bytes, sizes[k]);
         CHECK_INT(t.offset, 4000);
@@ -225,7 +225,7 @@ static void exports_are_bounded(void)
     for (round = 0; round < 3; round++) {
         for (k = 0; k < 10; k++) {
             (void) ticket_of(s.share, at[k], BYTES);
-            CHECK(gr_gpu_share_usage(s.share).exports <= 4);
+            CHECK(gr_ipc_cache_usage(s.share).exports <= 4);
         }
     }
     counted(30, 0);
@@ -263,10 +263,10 @@ static void within_the_process(void)
 {
     struct sharer s = open_sharer(0, 0, 8, 8);
     struct gr_gpu *second = get_gpu(s.gpus, 1);
-    struct gr_gpu_share *other = gr_gpu_share_open(second, (struct gr_peer_id) {1, 1}, 8, 0);
+    struct gr_ipc_cache *other = gr_ipc_cache_open(second, (struct gr_peer_id) {1, 1}, 8, 0);
     unsigned char *at = device_memory(BYTES);
-    struct gr_gpu_ticket t = ticket_of(s.share, at + 100, 50);
-    struct gr_gpu_shared here = map_ticket(s.share, &t), there = map_ticket(other, &t);
+    struct gr_ipc_handle t = ticket_of(s.share, at + 100, 50);
+    struct gr_ipc_mapped here = map_ticket(s.share, &t), there = map_ticket(other, &t);
 
     CHECK_INT(here.at, gr_cuda_ptr(at) + 100);
     CHECK_INT(there.at, gr_cuda_ptr(at) + 100);
@@ -281,19 +281,19 @@ static void within_the_process(void)
     at = device_memory(BYTES);
     CHECK_INT(gr_cuda_ptr(at), t.of.base); /* or the driver under test shows nothing */
     not_mapped(s.share, &t);
-    gr_gpu_share_close(other);
+    gr_ipc_cache_close(other);
     close_sharer(&s);
 }
 
 static void devices_that_are_apart(void)
 {
     struct sharer s = open_sharer(0, 0, 8, 8);
-    struct gr_gpu_share *other = gr_gpu_share_open(get_gpu(s.gpus, 1), (struct gr_peer_id) {1, 1}, 8, 8);
-    struct gr_gpu_ticket t = ticket_of(s.share, device_memory(BYTES), BYTES);
+    struct gr_ipc_cache *other = gr_ipc_cache_open(get_gpu(s.gpus, 1), (struct gr_peer_id) {1, 1}, 8, 8);
+    struct gr_ipc_handle t = ticket_of(s.share, device_memory(BYTES), BYTES);
 
     (void) map_ticket(s.share, &t);
     not_mapped(other, &t);
-    gr_gpu_share_close(other);
+    gr_ipc_cache_close(other);
     close_sharer(&s);
 }
 
@@ -316,14 +316,14 @@ static void contexts_are_left_alone(void)
     int k;
 
     for (k = 0; k < 3; k++) {
-        struct gr_gpu_ticket t = ticket_of(s.share, at[k], BYTES);
-        struct gr_gpu_shared m = map_ticket(s.share, &t);
+        struct gr_ipc_handle t = ticket_of(s.share, at[k], BYTES);
+        struct gr_ipc_mapped m = map_ticket(s.share, &t);
 
         CHECK(before == current());
         t.of.process++;
         not_mapped(s.share, &t); /* the driver opens no handle of its own process */
         gr_gpu_share_drop(s.share, &m);
-        gr_gpu_share_trim(s.share);
+        gr_ipc_cache_trim(s.share);
         CHECK(before == current());
         if (NULL != before) {
             APP(cuCtxPopCurrent, &before);

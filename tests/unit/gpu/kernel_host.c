@@ -51,7 +51,7 @@ struct rank_run {
     const struct kc_call *call;
     struct kc_trace *trace;
     struct gr_plan plan;
-    struct gr_machine machine;
+    struct gr_stepper machine;
     int rank;
 };
 
@@ -87,7 +87,7 @@ static void move_by_reference(struct rank_run *r, const struct gr_move *mv)
 
 static int ready(void *ctx, uint32_t channel, const struct gr_step *step)
 {
-    return gr_host_mover.ready(ctx, channel, step);
+    return gr_host_executor.ready(ctx, channel, step);
 }
 
 static int move(void *ctx, const struct gr_move *mv)
@@ -111,7 +111,7 @@ static int move(void *ctx, const struct gr_move *mv)
         move_by_reference(r, mv);
         return 0;
     }
-    return gr_host_mover.move(&r->op, mv);
+    return gr_host_executor.move(&r->op, mv);
 }
 
 static void commit(void *ctx, uint32_t channel, const struct gr_step *step)
@@ -119,10 +119,10 @@ static void commit(void *ctx, uint32_t channel, const struct gr_step *step)
     struct rank_run *r = ctx;
 
     r->trace->pieces[r->trace->n - 1].ends = 1;
-    gr_host_mover.commit(&r->op, channel, step);
+    gr_host_executor.commit(&r->op, channel, step);
 }
 
-static const struct gr_mover mover = {ready, move, commit, NULL};
+static const struct gr_executor_ops mover = {ready, move, commit, NULL};
 
 static void *allocate(size_t bytes)
 {
@@ -224,12 +224,12 @@ int kc_run_host(struct kc_call *call, struct kc_trace *trace, char *why, size_t 
     }
     connect(runs, c, 1);
     for (r = 0; r < c->p; r++) {
-        gr_machine_start(&runs[r].machine, &runs[r].plan, &mover, &runs[r]);
+        gr_stepper_start(&runs[r].machine, &runs[r].plan, &mover, &runs[r]);
     }
     do {
         before = moved;
         for (left = 0, r = 0; r < c->p; r++) {
-            left += GR_DONE != gr_machine_run(&runs[r].machine, &moved);
+            left += GR_DONE != gr_stepper_run(&runs[r].machine, &moved);
         }
     } while (left > 0 && before != moved);
     if (left > 0) {

@@ -114,7 +114,7 @@ static void run_along(const struct gr_torus *torus)
         for (algo = 0; algo < GR_NALGOS; algo++) {
             struct kc_case c;
 
-            if (!gr_algo_has_table((enum gr_algo) algo) || !gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll) ||
+            if (!gr_algo_is_precomputed((enum gr_algo) algo) || !gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll) ||
                 !gr_algo_fits((enum gr_algo) algo, p, torus) || thinned()) {
                 continue;
             }

@@ -37,7 +37,7 @@ static void put_steps(const struct world *w, int rank, struct device_rank *r)
     struct gr_gpu_table table;
     size_t bytes;
 
-    if (!gr_algo_has_table(c->algo)) {
+    if (!gr_algo_is_precomputed(c->algo)) {
         return;
     }
     table = gr_gpu_steps_shape(&request, c->p, rank, &none, k);

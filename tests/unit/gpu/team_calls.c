@@ -131,15 +131,15 @@ const struct gr_gate tc_gate = {may_begin, begins, ended, finished};
  * This rank's ticket: of its output; of another buffer, as that of a persistent request may be; or none, by the case's
  * seed. Then those of all.
  */
-static const struct gr_gpu_ticket *const *exchange(struct tc_call *call, struct tc_tickets *tickets, gr_gpu_ptr out)
+static const struct gr_ipc_handle *const *exchange(struct tc_call *call, struct tc_tickets *tickets, gr_gpu_ptr out)
 {
-    struct gr_gpu_share *share = call->team->world->ranks[call->rank].share;
+    struct gr_ipc_cache *share = call->team->world->ranks[call->rank].share;
     unsigned kind = (unsigned) (call->c->seed >> call->rank) % 8;
 
     if (0 != call->out && 0 != kind) {
         out = 1 == kind && 0 != call->in ? call->in : out;
-        tickets->of[call->rank] = gr_gpu_share_export(share, (const void *) (uintptr_t) out, 1);
-        CHECK(gr_gpu_ticket_shared(&tickets->of[call->rank]));
+        tickets->of[call->rank] = gr_ipc_cache_export(share, (const void *) (uintptr_t) out, 1);
+        CHECK(gr_ipc_handle_shared(&tickets->of[call->rank]));
     }
     tickets->list[call->rank] = &tickets->of[call->rank];
     atomic_fetch_add(&tickets->posted, 1);
@@ -159,7 +159,7 @@ int tc_begin_with(struct tc_call *call, struct tr_team *t, int rank, const struc
     const struct ex_buffers *b = &call->buffers;
     struct gr_request request = ex_request(c);
     gr_gpu_ptr space[3] = {0, 0, 0};
-    const struct gr_gpu_ticket *const *list = NULL;
+    const struct gr_ipc_handle *const *list = NULL;
     int kernel = GR_KERNEL_copy, rc;
 
     memset(call, 0, sizeof(*call));

@@ -38,8 +38,8 @@ struct tc_call {
 
 /* The tickets of a call's outputs, which all ranks wait for before they begin. All zero at first. */
 struct tc_tickets {
-    struct gr_gpu_ticket of[TR_RANKS];
-    const struct gr_gpu_ticket *list[TR_RANKS];
+    struct gr_ipc_handle of[TR_RANKS];
+    const struct gr_ipc_handle *list[TR_RANKS];
     atomic_int posted;
 };
 

@@ -19,12 +19,12 @@ static void check_place(const struct tr_team *t, int writer, int reader)
     const struct tr_world *w = t->world;
     int reaches = w->ranks[writer].gpu == w->ranks[reader].gpu ||
                   gr_gpu_reaches(w->ranks[writer].gpu, gr_gpu_ordinal(w->ranks[reader].gpu));
-    const struct gr_gpu_wire *out = &t->ranks[writer]->out[reader], *in = &t->ranks[reader]->in[writer];
+    const struct gr_gpu_connection *out = &t->ranks[writer]->out[reader], *in = &t->ranks[reader]->in[writer];
     int k;
 
     CHECK_INT(out->answer.where, reaches ? GR_ON_DEVICE : GR_ON_HOST);
     CHECK_INT(in->answer.where, out->answer.where);
-    CHECK_INT(NULL != in->frame, reaches); /* one that the writer does not want is given back */
+    CHECK_INT(NULL != in->slab, reaches); /* one that the writer does not want is given back */
     for (k = 0; k < GR_NPROTOCOLS; k++) {
         CHECK(0 != out->ends[k].slots && 0 != in->ends[k].slots);
         if (reaches) {

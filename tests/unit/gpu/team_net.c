@@ -71,7 +71,7 @@ void tn_open(int n)
 const unsigned char *tn_remote(int rank) { return nodes > 1 ? remote[rank] : NULL; }
 
 /* This rank's end of a wire. */
-static struct gr_net_link *open_end(struct tr_team *t, int rank, enum gr_net_side side, struct gr_gpu_wire *wire,
+static struct gr_net_link *open_end(struct tr_team *t, int rank, enum gr_net_side side, struct gr_gpu_connection *wire,
                                     struct gr_net_offer *offer)
 {
     struct gr_fifo fifo = gr_gpu_remote_fifo(t->ranks[rank], wire, GR_NET_OUT == side);
@@ -86,7 +86,7 @@ static struct gr_net_link *open_end(struct tr_team *t, int rank, enum gr_net_sid
     return link;
 }
 
-static void join_wires(struct tr_team *t, int reader, struct gr_gpu_wire *in, struct gr_gpu_wire *out)
+static void join_wires(struct tr_team *t, int reader, struct gr_gpu_connection *in, struct gr_gpu_connection *out)
 {
     struct gr_net_offer theirs[2];
     struct gr_net_link *ends[2] = {open_end(t, reader, GR_NET_IN, in, &theirs[1]),
@@ -97,7 +97,7 @@ static void join_wires(struct tr_team *t, int reader, struct gr_gpu_wire *in, st
 }
 
 /* The writer's end; there must be one. */
-static struct gr_gpu_wire *find_out(struct gr_gpu_join *writer, uint32_t channel, int reader)
+static struct gr_gpu_connection *find_out(struct gr_gpu_join *writer, uint32_t channel, int reader)
 {
     int k;
 
@@ -118,7 +118,7 @@ void tn_join(struct tr_team *t)
         struct gr_gpu_join *join = &t->joins[r];
 
         for (k = join->near_in; k < join->nin && 0 == join->status; k++) {
-            struct gr_gpu_wire *in = &join->in[k];
+            struct gr_gpu_connection *in = &join->in[k];
 
             CHECK(remote[r][in->rank]);
             if (0 == t->joins[in->rank].status) {

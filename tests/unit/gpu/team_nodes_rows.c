@@ -30,7 +30,7 @@ static void close_nodes(struct nodes *n)
 /* Four ranks on two nodes, which take turns: of oneshot's links two of a rank's three lead to the other node. */
 void remote_links_lie_in_host_memory(void)
 {
-    const struct gr_gpu_wire *out;
+    const struct gr_gpu_connection *out;
     struct nodes n;
     int r;
 
@@ -213,7 +213,7 @@ static void poll_both(struct tc_call calls[2], int rounds)
     }
 }
 
-static uint64_t tail_of(const struct gr_gpu_team *team, const struct gr_gpu_wire *wire, int writes)
+static uint64_t tail_of(const struct gr_gpu_team *team, const struct gr_gpu_connection *wire, int writes)
 {
     return atomic_load(gr_gpu_remote_fifo(team, wire, writes).tail);
 }
@@ -236,7 +236,7 @@ static void end_gated(struct nodes *n, struct tc_call calls[2])
 void what_is_for_other_nodes_waits_for_the_gate(void)
 {
     struct tc_gate g = {.random = 1, .held = 1};
-    const struct gr_gpu_wire *out, *in;
+    const struct gr_gpu_connection *out, *in;
     struct tc_call calls[2];
     struct nodes n;
 

@@ -87,7 +87,7 @@ void tr_open(struct tr_world *w, int p, const struct tr_bounds *bounds)
         CHECK(NULL != w->ranks[r].doors);
         w->ranks[r].pool = gr_gpu_pool_open(w->ranks[r].gpu, w->ranks[r].doors, bounds->pool);
         CHECK(NULL != w->ranks[r].pool);
-        w->ranks[r].share = gr_gpu_share_open(w->ranks[r].gpu, self, 4, 4);
+        w->ranks[r].share = gr_ipc_cache_open(w->ranks[r].gpu, self, 4, 4);
         CHECK(NULL != w->ranks[r].share);
     }
 }
@@ -103,10 +103,10 @@ void tr_close(struct tr_world *w)
 
     for (r = 0; r < w->p; r++) {
         CHECK_INT(tr_leased(w, r), 0);
-        CHECK_INT(gr_gpu_share_usage(w->ranks[r].share).in_use, 0);
+        CHECK_INT(gr_ipc_cache_usage(w->ranks[r].share).in_use, 0);
     }
     for (r = 0; r < w->p; r++) {
-        gr_gpu_share_close(w->ranks[r].share);
+        gr_ipc_cache_close(w->ranks[r].share);
         gr_gpu_pool_close(w->ranks[r].pool);
         gr_pool_close(w->ranks[r].doors);
     }
@@ -196,7 +196,7 @@ static void end(void *ctx, int rank)
 }
 
 /* The writer's end of a link; there must be one. */
-static struct gr_gpu_wire *find_out(struct tr_team *t, int writer, uint32_t channel, int reader)
+static struct gr_gpu_connection *find_out(struct tr_team *t, int writer, uint32_t channel, int reader)
 {
     struct gr_gpu_join *join = &t->joins[writer];
     int k;
@@ -216,7 +216,7 @@ static void carry(struct tr_team *t, int answers)
         nin += t->joins[r].near_in;
         nout += t->joins[r].near_out;
         for (k = 0; k < t->joins[r].near_in; k++) {
-            struct gr_gpu_wire *in = &t->joins[r].in[k], *out = find_out(t, in->rank, in->channel, r);
+            struct gr_gpu_connection *in = &t->joins[r].in[k], *out = find_out(t, in->rank, in->channel, r);
 
             if (answers) {
                 in->answer = out->answer;

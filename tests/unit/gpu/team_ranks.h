@@ -32,7 +32,7 @@ struct tr_rank {
     struct gr_gpu *gpu;
     struct gr_pool *doors;
     struct gr_gpu_pool *pool;
-    struct gr_gpu_share *share;
+    struct gr_ipc_cache *share;
 };
 
 struct tr_world {

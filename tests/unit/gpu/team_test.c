@@ -120,7 +120,7 @@ static void sweep(struct tr_shape shape, int p, int tables)
     for (algo = 0; algo < GR_NALGOS; algo++) {
         for (coll = 0; coll < GR_NCOLLS; coll++) {
             if (gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll) &&
-                gr_algo_fits((enum gr_algo) algo, p, &shape.torus) && (!tables || gr_algo_has_table((enum gr_algo) algo))) {
+                gr_algo_fits((enum gr_algo) algo, p, &shape.torus) && (!tables || gr_algo_is_precomputed((enum gr_algo) algo))) {
                 add_sizes(&b, &shape, p, algo, (enum gr_coll) coll);
             }
         }

@@ -143,7 +143,7 @@ static inline void push(struct pipe *p)
         for (k = 0; k < GR_NWORDS; k++) {
             atomic_store(&p->shared[0]->words[k], p->done[0] << k);
         }
-        gr_link_say(&p->link[0], n * sizeof(uint64_t), outside ? data : NULL);
+        gr_link_set_slot_info(&p->link[0], n * sizeof(uint64_t), outside ? data : NULL);
         gr_link_push(&p->link[0]);
     }
 }

@@ -67,10 +67,10 @@ static void what_is_being_received_does_not_come_again(void **state)
     assert_int_equal(join(&p, 0) | join(&p, 1), 0);
     head.link = p.offer[1].link;
     head.seq = 1;
-    assert_non_null(gr_net_place(nets[1], &head, 8, &on_gpu));
-    assert_null(gr_net_place(nets[1], &head, 8, &on_gpu));
+    assert_non_null(gr_net_get_recv_buffer(nets[1], &head, 8, &on_gpu));
+    assert_null(gr_net_get_recv_buffer(nets[1], &head, 8, &on_gpu));
     assert_int_equal(gr_net_link_status(p.net[1]), GR_ERR_NET);
-    gr_net_placed(nets[1], &head, 0);
+    gr_net_recv_done(nets[1], &head, 0);
     close_pipe(&p, 1);
 }
 
