@@ -15,13 +15,13 @@ void collect_gather(const void *mine, void *all, size_t bytes)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (0 != rank) {
-        MPI_Send(mine, (int)bytes, MPI_BYTE, 0, TAG_GATHER, MPI_COMM_WORLD);
+        MPI_Send(mine, (int) bytes, MPI_BYTE, 0, TAG_GATHER, MPI_COMM_WORLD);
         return;
     }
     memcpy(all, mine, bytes);
     for (int r = 1; r < ranks; r++) {
-        MPI_Recv((char *)all + (size_t)r * bytes, (int)bytes, MPI_BYTE, r, TAG_GATHER, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
+        MPI_Recv((char *) all + (size_t) r * bytes, (int) bytes, MPI_BYTE, r, TAG_GATHER,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
 }
 
@@ -32,11 +32,11 @@ void collect_share(void *data, size_t bytes)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (0 != rank) {
-        MPI_Recv(data, (int)bytes, MPI_BYTE, 0, TAG_SHARE, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(data, (int) bytes, MPI_BYTE, 0, TAG_SHARE, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         return;
     }
     for (int r = 1; r < ranks; r++) {
-        MPI_Send(data, (int)bytes, MPI_BYTE, r, TAG_SHARE, MPI_COMM_WORLD);
+        MPI_Send(data, (int) bytes, MPI_BYTE, r, TAG_SHARE, MPI_COMM_WORLD);
     }
 }
 
@@ -67,10 +67,10 @@ bool collect_complaint(char *text, size_t bytes)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (0 != rank) {
-        MPI_Send(text, (int)bytes, MPI_BYTE, 0, TAG_GATHER, MPI_COMM_WORLD);
+        MPI_Send(text, (int) bytes, MPI_BYTE, 0, TAG_GATHER, MPI_COMM_WORLD);
     }
     for (int r = 1; 0 == rank && r < ranks; r++) {
-        MPI_Recv(other, (int)bytes, MPI_BYTE, r, TAG_GATHER, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(other, (int) bytes, MPI_BYTE, r, TAG_GATHER, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         if ('\0' == text[0] && '\0' != other[0]) {
             snprintf(text, bytes, "rank %d: %s", r, other);
         }
@@ -88,6 +88,7 @@ void collect_begin_together(void)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     for (distance = 1; distance < ranks; distance *= 2) {
         MPI_Sendrecv(NULL, 0, MPI_BYTE, (rank + distance) % ranks, TAG_BEGIN, NULL, 0, MPI_BYTE,
-                     (rank + ranks - distance) % ranks, TAG_BEGIN, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                     (rank + ranks - distance) % ranks, TAG_BEGIN, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
     }
 }

@@ -17,14 +17,18 @@ void collect_share(void *data, size_t bytes);
 /* The same answer on every rank: did all of them say true? */
 bool collect_agree(bool mine);
 
-/* Is text empty on every rank? If not, rank 0's becomes the first that is not, with that rank's number
- * in front unless it is rank 0's. The same answer on every rank; bytes is what text has room for. */
+/*
+ * Is text empty on every rank? If not, rank 0's becomes the first that is not, with that rank's
+ * number in front unless it is rank 0's. The same answer on every rank; bytes is what text has room
+ * for.
+ */
 bool collect_complaint(char *text, size_t bytes);
 
 /*
- * A barrier of point-to-point messages (dissemination), and not MPI_Barrier: that is the library's or component's
- * own, and some let ranks go one after the other, the next collective's root first, which hides the way of its
- * message from that collective's time. Compared are collectives, so all begin alike.
+ * A barrier of point-to-point messages (dissemination), and not MPI_Barrier: that is the library's
+ * or component's own, and some let ranks go one after the other, the next collective's root first,
+ * which hides the way of its message from that collective's time. Compared are collectives, so all
+ * begin alike.
  */
 void collect_begin_together(void);
 

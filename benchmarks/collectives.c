@@ -21,31 +21,31 @@
 #endif
 
 #if HAVE_PERSISTENT
-#define PERSISTENT_FORM(name, Name, ...)                                                           \
-    static int name##_persistent(const struct job *j, MPI_Request *requests)                       \
-    {                                                                                              \
-        return PERSISTENT(Name)(__VA_ARGS__, MPI_INFO_NULL, requests);                             \
+#define PERSISTENT_FORM(name, Name, ...)                                     \
+    static int name##_persistent(const struct job *j, MPI_Request *requests) \
+    {                                                                        \
+        return PERSISTENT(Name)(__VA_ARGS__, MPI_INFO_NULL, requests);       \
     }
 #else
-#define PERSISTENT_FORM(name, Name, ...)                                                           \
-    static int name##_persistent(const struct job *j, MPI_Request *requests)                       \
-    {                                                                                              \
-        (void)j;                                                                                   \
-        (void)requests;                                                                            \
-        return MPI_ERR_OTHER; /* main refuses before it comes to this */                           \
+#define PERSISTENT_FORM(name, Name, ...)                                     \
+    static int name##_persistent(const struct job *j, MPI_Request *requests) \
+    {                                                                        \
+        (void) j;                                                            \
+        (void) requests;                                                     \
+        return MPI_ERR_OTHER; /* main refuses before it comes to this */     \
     }
 #endif
 
 /* The three forms of one collective, which share their arguments. */
-#define FORMS(name, Name, ...)                                                                     \
-    static int name##_blocking(const struct job *j)                                                \
-    {                                                                                              \
-        return MPI_##Name(__VA_ARGS__);                                                            \
-    }                                                                                              \
-    static int name##_nonblocking(const struct job *j, MPI_Request *requests)                      \
-    {                                                                                              \
-        return MPI_I##name(__VA_ARGS__, requests);                                                 \
-    }                                                                                              \
+#define FORMS(name, Name, ...)                                                \
+    static int name##_blocking(const struct job *j)                           \
+    {                                                                         \
+        return MPI_##Name(__VA_ARGS__);                                       \
+    }                                                                         \
+    static int name##_nonblocking(const struct job *j, MPI_Request *requests) \
+    {                                                                         \
+        return MPI_I##name(__VA_ARGS__, requests);                            \
+    }                                                                         \
     PERSISTENT_FORM(name, Name, __VA_ARGS__)
 
 FORMS(allreduce, Allreduce, j->send, j->recv, j->count, j->type, j->op, j->comm)
@@ -61,34 +61,36 @@ FORMS(gather, Gather, j->send, j->count, j->type, j->recv, j->count, j->type, j-
 FORMS(gatherv, Gatherv, j->send, j->count, j->type, j->recv, j->counts, j->displs, j->type, j->root,
       j->comm)
 FORMS(scatter, Scatter, j->send, j->count, j->type, j->recv, j->count, j->type, j->root, j->comm)
-FORMS(scatterv, Scatterv, j->send, j->counts, j->displs, j->type, j->recv, j->count, j->type, j->root,
-      j->comm)
+FORMS(scatterv, Scatterv, j->send, j->counts, j->displs, j->type, j->recv, j->count, j->type,
+      j->root, j->comm)
 FORMS(alltoall, Alltoall, j->send, j->count, j->type, j->recv, j->count, j->type, j->comm)
 FORMS(alltoallv, Alltoallv, j->send, j->counts, j->displs, j->type, j->recv, j->counts, j->displs,
       j->type, j->comm)
-FORMS(alltoallw, Alltoallw, j->send, j->counts, j->byte_displs, j->types, j->recv, j->counts, j->byte_displs,
-      j->types, j->comm)
+FORMS(alltoallw, Alltoallw, j->send, j->counts, j->byte_displs, j->types, j->recv, j->counts,
+      j->byte_displs, j->types, j->comm)
 FORMS(scan, Scan, j->send, j->recv, j->count, j->type, j->op, j->comm)
 FORMS(exscan, Exscan, j->send, j->recv, j->count, j->type, j->op, j->comm)
 
 /* Along the ring that sendrecv goes, too. */
 static const MPI_Aint at_begin[] = {0};
 
-FORMS(neighbor_allgather, Neighbor_allgather, j->send, j->count, j->type, j->recv, j->count, j->type, j->ring)
-FORMS(neighbor_allgatherv, Neighbor_allgatherv, j->send, j->count, j->type, j->recv, j->counts, j->displs,
+FORMS(neighbor_allgather, Neighbor_allgather, j->send, j->count, j->type, j->recv, j->count,
       j->type, j->ring)
-FORMS(neighbor_alltoall, Neighbor_alltoall, j->send, j->count, j->type, j->recv, j->count, j->type, j->ring)
-FORMS(neighbor_alltoallv, Neighbor_alltoallv, j->send, j->counts, j->displs, j->type, j->recv, j->counts,
+FORMS(neighbor_allgatherv, Neighbor_allgatherv, j->send, j->count, j->type, j->recv, j->counts,
       j->displs, j->type, j->ring)
-FORMS(neighbor_alltoallw, Neighbor_alltoallw, j->send, j->counts, at_begin, j->types, j->recv, j->counts,
-      at_begin, j->types, j->ring)
+FORMS(neighbor_alltoall, Neighbor_alltoall, j->send, j->count, j->type, j->recv, j->count, j->type,
+      j->ring)
+FORMS(neighbor_alltoallv, Neighbor_alltoallv, j->send, j->counts, j->displs, j->type, j->recv,
+      j->counts, j->displs, j->type, j->ring)
+FORMS(neighbor_alltoallw, Neighbor_alltoallw, j->send, j->counts, at_begin, j->types, j->recv,
+      j->counts, at_begin, j->types, j->ring)
 
 enum { TAG = 0 };
 
 static int sendrecv_blocking(const struct job *j)
 {
-    return MPI_Sendrecv(j->send, j->count, j->type, j->right, TAG, j->recv, j->count, j->type, j->left,
-                        TAG, j->comm, MPI_STATUS_IGNORE);
+    return MPI_Sendrecv(j->send, j->count, j->type, j->right, TAG, j->recv, j->count, j->type,
+                        j->left, TAG, j->comm, MPI_STATUS_IGNORE);
 }
 
 static int sendrecv_nonblocking(const struct job *j, MPI_Request *requests)
@@ -103,14 +105,11 @@ static int sendrecv_persistent(const struct job *j, MPI_Request *requests)
     return MPI_Send_init(j->send, j->count, j->type, j->right, TAG, j->comm, &requests[1]);
 }
 
-#define ROW(row, its_kind, its_moves, ...)                                                         \
-    {.name = #row,                                                                                 \
-     .kind = its_kind,                                                                             \
-     .moves = &its_moves,                                                                          \
-     .blocking = row##_blocking,                                                                   \
-     .nonblocking = row##_nonblocking,                                                             \
-     .persistent = row##_persistent,                                                               \
-     ##__VA_ARGS__}
+#define ROW(row, its_kind, its_moves, ...)                                               \
+    {                                                                                    \
+        .name = #row, .kind = its_kind, .moves = &its_moves, .blocking = row##_blocking, \
+        .nonblocking = row##_nonblocking, .persistent = row##_persistent, ##__VA_ARGS__  \
+    }
 
 const struct collective collectives[COLLECTIVES] = {
     ROW(allreduce, IDEAL_ALLREDUCE, moves_allreduce),
@@ -175,7 +174,10 @@ static MPI_Op mpi_op(enum element_op op)
     return ops[op];
 }
 
-/* Each rank sends to the next one: made when the first collective of neighbours is called, and kept. */
+/*
+ * Each rank sends to the next one: made when the first collective of neighbours is called, and
+ * kept.
+ */
 static MPI_Comm ring = MPI_COMM_NULL;
 
 static MPI_Comm get_ring(int left, int right)
@@ -183,8 +185,8 @@ static MPI_Comm get_ring(int left, int right)
     const int weight = 1;
 
     if (MPI_COMM_NULL == ring) {
-        MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &left, &weight, 1, &right, &weight, MPI_INFO_NULL, 0,
-                                       &ring);
+        MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &left, &weight, 1, &right, &weight,
+                                       MPI_INFO_NULL, 0, &ring);
     }
     return ring;
 }
@@ -205,22 +207,23 @@ static int requests_of(const struct collective *c)
 static int fill_arrays(struct call *call, const struct options *options, const struct shape *shape)
 {
     int n = shape->ranks, *displs, *byte_displs;
-    MPI_Datatype *types = malloc((size_t)n * sizeof *types);
+    MPI_Datatype *types = malloc((size_t) n * sizeof *types);
 
     call->types = types;
-    call->counts = malloc(3 * (size_t)n * sizeof *call->counts);
+    call->counts = malloc(3 * (size_t) n * sizeof *call->counts);
     if (!collect_agree(NULL != call->counts && NULL != types)) {
         return -1;
     }
     displs = call->counts + n;
     byte_displs = displs + n;
     for (int r = 0; r < n; r++) {
-        call->counts[r] = (int)shape->block;
-        displs[r] = r * (int)shape->block;
-        byte_displs[r] = call->collective->byte_displs ? displs[r] * (int)shape->element : 0;
+        call->counts[r] = (int) shape->block;
+        displs[r] = r * (int) shape->block;
+        byte_displs[r] = call->collective->byte_displs ? displs[r] * (int) shape->element : 0;
         types[r] = mpi_type(options->type);
     }
-    call->job = (struct job){.counts = call->counts, .displs = displs, .byte_displs = byte_displs, .types = types};
+    call->job = (struct job) {
+        .counts = call->counts, .displs = displs, .byte_displs = byte_displs, .types = types};
     return 0;
 }
 
@@ -231,13 +234,13 @@ int call_init(struct call *call, const struct collective *collective, const stru
     int n = shape->ranks;
     struct job *job = &call->job;
 
-    *call = (struct call){.collective = collective, .form = options->form};
+    *call = (struct call) {.collective = collective, .form = options->form};
     if (0 != fill_arrays(call, options, shape)) {
         return -1;
     }
     job->send = !shape->shared ? buffers->send : no_receive ? buffers->recv : MPI_IN_PLACE;
     job->recv = no_receive ? MPI_IN_PLACE : buffers->recv;
-    job->count = (int)shape->block;
+    job->count = (int) shape->block;
     job->type = mpi_type(options->type);
     job->op = mpi_op(options->op);
     job->root = shape->root;

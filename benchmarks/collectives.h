@@ -10,19 +10,22 @@
 
 #include <mpi.h>
 
-/* The arguments of a call; each collective uses those it has. One of the buffers may be MPI_IN_PLACE. */
+/*
+ * The arguments of a call; each collective uses those it has. One of the buffers may be
+ * MPI_IN_PLACE.
+ */
 struct job {
     const void *send;
     void *recv;
     int count;
     const int *counts; /* v-forms: equal blocks of count, one after the other */
     const int *displs;
-    const int *byte_displs; /* w-forms: those in bytes, */
+    const int *byte_displs;    /* w-forms: those in bytes, */
     const MPI_Datatype *types; /* and the type, for each rank */
     MPI_Datatype type;
     MPI_Op op;
     int root;
-    int left; /* sendrecv: where from */
+    int left;  /* sendrecv: where from */
     int right; /* sendrecv: where to */
     MPI_Comm comm;
     MPI_Comm ring; /* neighbours: these two */
@@ -37,9 +40,9 @@ struct collective {
     int (*blocking)(const struct job *job);
     int (*nonblocking)(const struct job *job, MPI_Request *requests);
     int (*persistent)(const struct job *job, MPI_Request *requests);
-    bool messages;             /* no collective, but two messages: two requests */
-    bool ring;                 /* of neighbours */
-    bool byte_displs;          /* all of S lies within what an int of bytes can say */
+    bool messages;    /* no collective, but two messages: two requests */
+    bool ring;        /* of neighbours */
+    bool byte_displs; /* all of S lies within what an int of bytes can say */
 };
 
 enum { COLLECTIVES = 22 };
@@ -59,9 +62,9 @@ struct call {
     const struct collective *collective;
     enum call_form form;
     struct job job;
-    int *counts; /* owned: counts, displs, byte_displs */
+    int *counts;         /* owned: counts, displs, byte_displs */
     MPI_Datatype *types; /* owned */
-    bool initialized; /* its persistent requests are */
+    bool initialized;    /* its persistent requests are */
     MPI_Request requests[COLLECTIVE_MAX_REQUESTS];
 };
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns device memory. See device.h.
+/*
+ * Owns device memory. See device.h.
  *
- * Copies go over the legacy default stream, as an application's cudaMemcpy does, and are waited for: a small copy to a
- * device may return before the data are there. */
+ * Copies go over the legacy default stream, as an application's cudaMemcpy does, and are waited
+ * for: a small copy to a device may return before the data are there.
+ */
 #include "device.h"
 
 #include <stdint.h>
@@ -23,13 +25,32 @@ int device_local_rank(void)
 
 enum { EXIT_USAGE = 2 };
 
-/* The functions in use. cuda.h has macros that turn some names into those of their present version, cuMemAlloc into
- * cuMemAlloc_v2: here, where the table is read, and in the names that the library is asked for. */
-#define FUNCTIONS(X)                                                                                                  \
-    X(cuInit) X(cuGetErrorName) X(cuDeviceGetCount) X(cuDeviceGet) X(cuDevicePrimaryCtxRetain)                        \
-    X(cuDevicePrimaryCtxRelease) X(cuCtxSetCurrent) X(cuMemAlloc) X(cuMemAllocManaged) X(cuMemFree)                   \
-    X(cuMemHostAlloc) X(cuMemFreeHost) X(cuMemsetD8) X(cuMemcpyHtoD) X(cuMemcpyDtoH) X(cuMemcpyDtoD)                  \
-    X(cuStreamSynchronize) X(cuIpcGetMemHandle) X(cuIpcOpenMemHandle) X(cuIpcCloseMemHandle)
+/*
+ * The functions in use. cuda.h has macros that turn some names into those of their present version,
+ * cuMemAlloc into cuMemAlloc_v2: here, where the table is read, and in the names that the library
+ * is asked for.
+ */
+#define FUNCTIONS(X)             \
+    X(cuInit)                    \
+    X(cuGetErrorName)            \
+    X(cuDeviceGetCount)          \
+    X(cuDeviceGet)               \
+    X(cuDevicePrimaryCtxRetain)  \
+    X(cuDevicePrimaryCtxRelease) \
+    X(cuCtxSetCurrent)           \
+    X(cuMemAlloc)                \
+    X(cuMemAllocManaged)         \
+    X(cuMemFree)                 \
+    X(cuMemHostAlloc)            \
+    X(cuMemFreeHost)             \
+    X(cuMemsetD8)                \
+    X(cuMemcpyHtoD)              \
+    X(cuMemcpyDtoH)              \
+    X(cuMemcpyDtoD)              \
+    X(cuStreamSynchronize)       \
+    X(cuIpcGetMemHandle)         \
+    X(cuIpcOpenMemHandle)        \
+    X(cuIpcCloseMemHandle)
 
 #define MEMBER(name) __typeof__(&name) name;
 static struct {
@@ -81,7 +102,7 @@ static int load(char *error)
         if (NULL == function) {
             return complain(error, dlerror());
         }
-        memcpy((char *)&driver + functions[i].at, &function, sizeof function);
+        memcpy((char *) &driver + functions[i].at, &function, sizeof function);
     }
     return 0;
 }
@@ -108,7 +129,8 @@ int device_open(int number, char *error)
     }
     result = driver.cuDeviceGetCount(&devices);
     if (CUDA_SUCCESS != result || 0 == devices) {
-        return refuse(error, "cuDeviceGetCount", CUDA_SUCCESS != result ? result : CUDA_ERROR_NO_DEVICE);
+        return refuse(error, "cuDeviceGetCount",
+                      CUDA_SUCCESS != result ? result : CUDA_ERROR_NO_DEVICE);
     }
     must(driver.cuDeviceGet(&device, number % devices), "cuDeviceGet");
     if (CUDA_SUCCESS != (result = driver.cuDevicePrimaryCtxRetain(&context, device))) {
@@ -129,7 +151,7 @@ void device_close(void)
 
 static CUdeviceptr address(const void *buffer)
 {
-    return (CUdeviceptr)(uintptr_t)buffer;
+    return (CUdeviceptr) (uintptr_t) buffer;
 }
 
 /* What an allocation gave, or NULL where there was no room. */
@@ -147,7 +169,7 @@ static void *cuda_alloc(size_t bytes)
     CUdeviceptr at = 0;
     CUresult result = driver.cuMemAlloc(&at, bytes);
 
-    return allocated(result, (void *)(uintptr_t)at, "cuMemAlloc");
+    return allocated(result, (void *) (uintptr_t) at, "cuMemAlloc");
 }
 
 static void *managed_alloc(size_t bytes)
@@ -155,7 +177,7 @@ static void *managed_alloc(size_t bytes)
     CUdeviceptr at = 0;
     CUresult result = driver.cuMemAllocManaged(&at, bytes, CU_MEM_ATTACH_GLOBAL);
 
-    return allocated(result, (void *)(uintptr_t)at, "cuMemAllocManaged");
+    return allocated(result, (void *) (uintptr_t) at, "cuMemAllocManaged");
 }
 
 static void *pinned_alloc(size_t bytes)
@@ -182,7 +204,7 @@ static void cuda_release(void *buffer)
 
 static void cuda_set(void *buffer, int byte, size_t bytes)
 {
-    must(driver.cuMemsetD8(address(buffer), (unsigned char)byte, bytes), "cuMemsetD8");
+    must(driver.cuMemsetD8(address(buffer), (unsigned char) byte, bytes), "cuMemsetD8");
     must(driver.cuStreamSynchronize(NULL), "cuStreamSynchronize");
 }
 
@@ -198,8 +220,10 @@ static const void *cuda_view(const void *buffer, void *bounce, size_t bytes)
     return bounce;
 }
 
-const struct memory memory_cuda = {"cuda", cuda_alloc, cuda_release, cuda_set, cuda_write, cuda_view};
-const struct memory memory_managed = {"managed", managed_alloc, cuda_release, cuda_set, cuda_write, cuda_view};
+const struct memory memory_cuda = {"cuda",   cuda_alloc, cuda_release,
+                                   cuda_set, cuda_write, cuda_view};
+const struct memory memory_managed = {"managed", managed_alloc, cuda_release,
+                                      cuda_set,  cuda_write,    cuda_view};
 const struct memory memory_pinned = {"pinned",        pinned_alloc,      pinned_release,
                                      memory_host_set, memory_host_write, memory_host_view};
 
@@ -225,7 +249,7 @@ void *device_import(const unsigned char handle[DEVICE_HANDLE_BYTES])
     if (CUDA_SUCCESS != driver.cuIpcOpenMemHandle(&at, h, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS)) {
         return NULL;
     }
-    return (void *)(uintptr_t)at;
+    return (void *) (uintptr_t) at;
 }
 
 void device_forget(void *buffer)
@@ -245,9 +269,10 @@ void device_copy(void *to, const void *from, size_t bytes, int times)
 
 int device_open(int number, char *error)
 {
-    (void)number;
-    snprintf(error, DEVICE_ERROR_CHARS,
-             "is not in this version: built without device buffers (configure found no CUDA toolkit)");
+    (void) number;
+    snprintf(
+        error, DEVICE_ERROR_CHARS,
+        "is not in this version: built without device buffers (configure found no CUDA toolkit)");
     return -1;
 }
 
@@ -261,28 +286,28 @@ const struct memory memory_cuda = {.name = "cuda"}, memory_managed = {.name = "m
 
 int device_export(const void *buffer, unsigned char handle[DEVICE_HANDLE_BYTES])
 {
-    (void)buffer;
-    (void)handle;
+    (void) buffer;
+    (void) handle;
     return -1;
 }
 
 void *device_import(const unsigned char handle[DEVICE_HANDLE_BYTES])
 {
-    (void)handle;
+    (void) handle;
     return NULL;
 }
 
 void device_forget(void *buffer)
 {
-    (void)buffer;
+    (void) buffer;
 }
 
 void device_copy(void *to, const void *from, size_t bytes, int times)
 {
-    (void)to;
-    (void)from;
-    (void)bytes;
-    (void)times;
+    (void) to;
+    (void) from;
+    (void) bytes;
+    (void) times;
 }
 
 #endif

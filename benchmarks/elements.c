@@ -6,10 +6,10 @@
  * permits (Open MPI's op/avx saturates 8- and 16-bit sums where others wrap; MPI allows both). */
 #include "elements.h"
 
-#define STORE(name, ctype)                                                                         \
-    static void store_##name(void *array, size_t index, int64_t value)                             \
-    {                                                                                              \
-        ((ctype *)array)[index] = (ctype)value;                                                    \
+#define STORE(name, ctype)                                             \
+    static void store_##name(void *array, size_t index, int64_t value) \
+    {                                                                  \
+        ((ctype *) array)[index] = (ctype) value;                      \
     }
 STORE(int8, int8_t)
 STORE(uint8, uint8_t)
@@ -23,20 +23,15 @@ STORE(float, float)
 STORE(double, double)
 
 const struct element_type element_types[ELEMENT_TYPES] = {
-    {"int8", "char", 1, true, false, store_int8},
-    {"uint8", "byte", 1, false, false, store_uint8},
-    {"int16", NULL, 2, true, false, store_int16},
-    {"uint16", NULL, 2, false, false, store_uint16},
-    {"int32", NULL, 4, true, false, store_int32},
-    {"uint32", NULL, 4, false, false, store_uint32},
-    {"int64", NULL, 8, true, false, store_int64},
-    {"uint64", NULL, 8, false, false, store_uint64},
-    {"float", NULL, 4, true, true, store_float},
-    {"double", NULL, 8, true, true, store_double},
+    {"int8", "char", 1, true, false, store_int8}, {"uint8", "byte", 1, false, false, store_uint8},
+    {"int16", NULL, 2, true, false, store_int16}, {"uint16", NULL, 2, false, false, store_uint16},
+    {"int32", NULL, 4, true, false, store_int32}, {"uint32", NULL, 4, false, false, store_uint32},
+    {"int64", NULL, 8, true, false, store_int64}, {"uint64", NULL, 8, false, false, store_uint64},
+    {"float", NULL, 4, true, true, store_float},  {"double", NULL, 8, true, true, store_double},
 };
 
-const char *const element_op_names[ELEMENT_OPS] = {"sum", "prod", "min", "max",
-                                                   "band", "bor", "bxor"};
+const char *const element_op_names[ELEMENT_OPS] = {"sum",  "prod", "min", "max",
+                                                   "band", "bor",  "bxor"};
 
 bool element_op_applies(enum element_op op, enum element_type_id type)
 {
@@ -46,7 +41,7 @@ bool element_op_applies(enum element_op op, enum element_type_id type)
 /* splitmix64 (Steele, Lea, Flood 2014): neighbours in rank, index or seed look unrelated. */
 static uint64_t hash(unsigned seed, int source, size_t index)
 {
-    uint64_t z = ((uint64_t)seed << 48 ^ (uint64_t)source << 16 ^ index) * 0x9e3779b97f4a7c15u;
+    uint64_t z = ((uint64_t) seed << 48 ^ (uint64_t) source << 16 ^ index) * 0x9e3779b97f4a7c15u;
 
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
@@ -61,32 +56,32 @@ static int64_t value_sum(const struct element_rule *rule, uint64_t h)
 
     limit = limit < 1 ? 1 : limit > 8 ? 8 : limit;
     if (!rule->type->is_signed) {
-        return (int64_t)(h % (uint64_t)(limit + 1));
+        return (int64_t) (h % (uint64_t) (limit + 1));
     }
-    return (int64_t)(h % (uint64_t)(2 * limit + 1)) - limit;
+    return (int64_t) (h % (uint64_t) (2 * limit + 1)) - limit;
 }
 
 /* At most six ranks contribute a 2 to an element, so that 64 bounds the product. */
 static int64_t value_prod(const struct element_rule *rule, int source, size_t index, uint64_t h)
 {
-    size_t stride = ((size_t)rule->ranks + 5) / 6;
-    int64_t magnitude = (size_t)source % stride == index % stride ? 2 : 1;
+    size_t stride = ((size_t) rule->ranks + 5) / 6;
+    int64_t magnitude = (size_t) source % stride == index % stride ? 2 : 1;
 
     return rule->type->is_signed && h & 1 ? -magnitude : magnitude;
 }
 
 static int64_t value_order(const struct element_rule *rule, uint64_t h)
 {
-    return (int64_t)(h % 121) - (rule->type->is_signed ? 60 : 0);
+    return (int64_t) (h % 121) - (rule->type->is_signed ? 60 : 0);
 }
 
 /* About four ranks set a bit of every byte, so that the union is neither none nor all. */
 static int64_t value_bits(const struct element_rule *rule, uint64_t h)
 {
-    if ((h >> 8) % (uint64_t)rule->ranks >= 4) {
+    if ((h >> 8) % (uint64_t) rule->ranks >= 4) {
         return 0;
     }
-    return (int64_t)(0x0101010101010101u << (h & 7));
+    return (int64_t) (0x0101010101010101u << (h & 7));
 }
 
 static int64_t value(const struct element_rule *rule, int source, size_t index)
@@ -106,11 +101,11 @@ static int64_t value(const struct element_rule *rule, int source, size_t index)
     case ELEMENT_BOR:
         return value_bits(rule, h);
     case ELEMENT_BXOR:
-        return (int64_t)h;
+        return (int64_t) h;
     case ELEMENT_MOVE:
         break;
     }
-    return rule->type->is_float ? (int64_t)(h & 0xfffff) : (int64_t)h; /* 20 bits fit a float */
+    return rule->type->is_float ? (int64_t) (h & 0xfffff) : (int64_t) h; /* 20 bits fit a float */
 }
 
 /* Unsigned arithmetic, because there a wrap is defined; its low bits are those of every type. */
@@ -118,9 +113,9 @@ static int64_t combine(enum element_op op, int64_t a, int64_t b)
 {
     switch (op) {
     case ELEMENT_SUM:
-        return (int64_t)((uint64_t)a + (uint64_t)b);
+        return (int64_t) ((uint64_t) a + (uint64_t) b);
     case ELEMENT_PROD:
-        return (int64_t)((uint64_t)a * (uint64_t)b);
+        return (int64_t) ((uint64_t) a * (uint64_t) b);
     case ELEMENT_MIN:
         return a < b ? a : b;
     case ELEMENT_MAX:

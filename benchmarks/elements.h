@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the element types, the operations, and the test pattern: which value each rank puts at each
+/*
+ * Owns the element types, the operations, and the test pattern: which value each rank puts at each
  * index, and what the reduction of all of them must be, exactly. No MPI in here.
  *
- * The pattern repeats every ELEMENT_TILE elements. That is a prime, so data that land a power of two
- * (a chunk, a slot) away from their place do not look right. */
+ * The pattern repeats every ELEMENT_TILE elements. That is a prime, so data that land a power of
+ * two (a chunk, a slot) away from their place do not look right.
+ */
 #ifndef BENCH_ELEMENTS_H
 #define BENCH_ELEMENTS_H
 
@@ -66,7 +68,10 @@ struct element_rule {
 /* Writes the ELEMENT_TILE elements that rank source contributes. */
 void element_tile_input(const struct element_rule *rule, int source, void *tile);
 
-/* Writes the ELEMENT_TILE elements that rule->op makes of the inputs of the first n ranks, at least one. */
+/*
+ * Writes the ELEMENT_TILE elements that rule->op makes of the inputs of the first n ranks, at least
+ * one.
+ */
 void element_tile_reduced(const struct element_rule *rule, int n, void *tile);
 
 #endif

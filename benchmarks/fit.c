@@ -39,25 +39,25 @@ int fit_times(struct fit_line *line, const double *bytes, const double *us, int 
         squares += e * e;
         largest = e > largest ? e : largest;
     }
-    *line = (struct fit_line){overhead, 1e-3 / per_byte, sqrt(squares / n), largest};
+    *line = (struct fit_line) {overhead, 1e-3 / per_byte, sqrt(squares / n), largest};
     return 0;
 }
 
 static int compare(const void *a, const void *b)
 {
-    double x = *(const double *)a, y = *(const double *)b;
+    double x = *(const double *) a, y = *(const double *) b;
 
     return (x > y) - (x < y);
 }
 
 void fit_sort(double *values, int n)
 {
-    qsort(values, (size_t)n, sizeof *values, compare);
+    qsort(values, (size_t) n, sizeof *values, compare);
 }
 
 double fit_percentile(const double *sorted, int n, double percent)
 {
-    int rank = (int)ceil(percent / 100 * n); /* the nearest-rank definition: counts from 1 */
+    int rank = (int) ceil(percent / 100 * n); /* the nearest-rank definition: counts from 1 */
 
     return sorted[rank < 1 ? 0 : rank - 1];
 }

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the floor: what the hardware takes at least for the parts of a collective, between two processes on two
- * processors. No MPI in here. Prints CSV, a row per measure and size: measure, bytes, us (the best of several), GBs.
+/*
+ * Owns the floor: what the hardware takes at least for the parts of a collective, between two
+ * processes on two processors. No MPI in here. Prints CSV, a row per measure and size: measure,
+ * bytes, us (the best of several), GBs.
  *
  *   exchange  both write a cache line and wait for the other's
  *   direct    one copies a block out of memory that it shares with the other
  *   cma       one copies a block out of the other's own memory, by process_vm_readv; no row where that is refused
  *   double    the other copies a block into slots of shared memory while one copies it out of them
  *
- * The other has written the block, once, before: benchmarks do not write theirs between two calls either, so what fits
- * into the reader's caches is read from there. docs/comparing.md says how the floor of a collective follows. */
+ * The other has written the block, once, before: benchmarks do not write theirs between two calls
+ * either, so what fits into the reader's caches is read from there. docs/comparing.md says how the
+ * floor of a collective follows.
+ */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* sched_setaffinity, process_vm_readv */
 #endif
@@ -29,7 +33,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LINE = 64, APART = 128 /* lines are fetched in pairs */, BATCHES = 40, BATCH = 500, COPIES = 15 };
+enum {
+    LINE = 64,
+    APART = 128 /* lines are fetched in pairs */,
+    BATCHES = 40,
+    BATCH = 500,
+    COPIES = 15
+};
 enum { SLOTS = 8, SLOT_BYTES = 32 << 10, LEAST_CHUNK = 4 << 10 };
 enum { EXIT_RIGHT = 0, EXIT_WRONG = 1, EXIT_USAGE = 2 };
 enum { READER = 0, WRITER = 1 };
@@ -49,9 +59,9 @@ struct side {
     int me; /* READER or WRITER */
     unsigned long meetings, chunks;
     struct shared *shared;
-    char *block;   /* the writer's, shared */
-    char *own;     /* the writer's, at this address in the writer only */
-    char *copy;    /* the reader's */
+    char *block; /* the writer's, shared */
+    char *own;   /* the writer's, at this address in the writer only */
+    char *copy;  /* the reader's */
     pid_t writer;
 };
 
@@ -60,7 +70,7 @@ static double now_us(void)
     struct timespec t;
 
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+    return (double) t.tv_sec * 1e6 + (double) t.tv_nsec * 1e-3;
 }
 
 static void put(struct counter *counter, unsigned long value)
@@ -98,7 +108,10 @@ static double exchange(struct side *side)
     return best;
 }
 
-/* The ways of a block to the reader; both sides call them. They return 0, or -1 where the way is closed. */
+/*
+ * The ways of a block to the reader; both sides call them. They return 0, or -1 where the way is
+ * closed.
+ */
 
 static int copy_direct(struct side *side, size_t bytes)
 {
@@ -111,13 +124,14 @@ static int copy_direct(struct side *side, size_t bytes)
 static int copy_cma(struct side *side, size_t bytes)
 {
     for (size_t done = 0; READER == side->me && done < bytes;) {
-        struct iovec to = {side->copy + done, bytes - done}, from = {side->own + done, bytes - done};
+        struct iovec to = {side->copy + done, bytes - done},
+                     from = {side->own + done, bytes - done};
         ssize_t n = process_vm_readv(side->writer, &to, 1, &from, 1, 0);
 
         if (n <= 0) {
             return -1;
         }
-        done += (size_t)n;
+        done += (size_t) n;
     }
     return 0;
 }
@@ -151,7 +165,8 @@ static const struct {
 } ways[] = {{"direct", copy_direct}, {"cma", copy_cma}, {"double", copy_double}};
 
 /* The reader's best time in microseconds; NAN where the way is closed. */
-static double time_copies(struct side *side, int (*copy)(struct side *side, size_t bytes), size_t bytes)
+static double time_copies(struct side *side, int (*copy)(struct side *side, size_t bytes),
+                          size_t bytes)
 {
     double best = INFINITY, start, us;
     bool closed = false;
@@ -169,7 +184,7 @@ static double time_copies(struct side *side, int (*copy)(struct side *side, size
 static void print_row(const struct side *side, const char *measure, size_t bytes, double us)
 {
     if (READER == side->me && !isnan(us)) {
-        printf("%s,%zu,%.4f,%.4f\n", measure, bytes, us, (double)bytes / us * 1e-3);
+        printf("%s,%zu,%.4f,%.4f\n", measure, bytes, us, (double) bytes / us * 1e-3);
     }
 }
 
@@ -198,7 +213,7 @@ static int stay_on(int cpu)
     cpu_set_t set;
 
     CPU_ZERO(&set);
-    CPU_SET((size_t)cpu, &set);
+    CPU_SET((size_t) cpu, &set);
     return sched_setaffinity(0, sizeof set, &set);
 }
 
@@ -212,7 +227,7 @@ static int default_cpus(int cpus[2])
         return -1;
     }
     for (int c = 0; c < CPU_SETSIZE && found < 2; c++) {
-        if (CPU_ISSET((size_t)c, &set)) {
+        if (CPU_ISSET((size_t) c, &set)) {
             cpus[found++] = c;
         }
     }
@@ -234,8 +249,10 @@ static int fail(const char *what)
 
 static int run_both(const int cpus[2], size_t least, size_t most)
 {
-    struct side side = {.shared = map(sizeof(struct shared), MAP_SHARED), .block = map(most, MAP_SHARED),
-                        .own = map(most, MAP_PRIVATE), .copy = map(most, MAP_PRIVATE)};
+    struct side side = {.shared = map(sizeof(struct shared), MAP_SHARED),
+                        .block = map(most, MAP_SHARED),
+                        .own = map(most, MAP_PRIVATE),
+                        .copy = map(most, MAP_PRIVATE)};
     pid_t parent = getpid();
     int status;
 
@@ -274,15 +291,19 @@ int main(int argc, char **argv)
         return EXIT_WRONG;
     }
     while (-1 != (option = getopt(argc, argv, "c:m:"))) {
-        if ('c' == option && 2 == sscanf(optarg, "%d,%d%c", &cpus[0], &cpus[1], &rest) && cpus[0] >= 0 &&
-            cpus[1] >= 0 && cpus[0] < CPU_SETSIZE && cpus[1] < CPU_SETSIZE && cpus[0] != cpus[1]) {
+        if ('c' == option && 2 == sscanf(optarg, "%d,%d%c", &cpus[0], &cpus[1], &rest) &&
+            cpus[0] >= 0 && cpus[1] >= 0 && cpus[0] < CPU_SETSIZE && cpus[1] < CPU_SETSIZE &&
+            cpus[0] != cpus[1]) {
             continue;
         }
-        if ('m' == option && 2 == sscanf(optarg, "%zu:%zu%c", &least, &most, &rest) && least >= LINE && most >= least &&
-            most <= (size_t)1 << 40) {
+        if ('m' == option && 2 == sscanf(optarg, "%zu:%zu%c", &least, &most, &rest) &&
+            least >= LINE && most >= least && most <= (size_t) 1 << 40) {
             continue;
         }
-        fprintf(stderr, "usage: gpuring_floor [-c CPU,CPU] [-m MIN:MAX], two processors, bytes from %d on\n", LINE);
+        fprintf(
+            stderr,
+            "usage: gpuring_floor [-c CPU,CPU] [-m MIN:MAX], two processors, bytes from %d on\n",
+            LINE);
         return EXIT_USAGE;
     }
     return run_both(cpus, least, most);

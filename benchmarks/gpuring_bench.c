@@ -30,9 +30,9 @@ struct bench {
     struct report report; /* rank 0's */
     struct mpit mpit;
     int rank, ranks;
-    double *errors;       /* rank 0's: room for a number from every rank */
+    double *errors; /* rank 0's: room for a number from every rank */
     bool progress;
-    bool wrong;           /* rank 0's: was a result? */
+    bool wrong; /* rank 0's: was a result? */
 };
 
 /* The times of one collective, for the fit. */
@@ -53,8 +53,8 @@ static int complain(const struct bench *b, const char *text)
 static void show_progress(const struct bench *b, const char *name, size_t bytes, int iterations)
 {
     if (b->progress) {
-        fprintf(stderr, "%sgpuring_bench: %s, %zu bytes, %d iterations%s", isatty(2) ? "\r" : "", name,
-                bytes, iterations, isatty(2) ? "\033[K" : "\n");
+        fprintf(stderr, "%sgpuring_bench: %s, %zu bytes, %d iterations%s", isatty(2) ? "\r" : "",
+                name, bytes, iterations, isatty(2) ? "\033[K" : "\n");
     }
 }
 
@@ -77,8 +77,8 @@ static struct shape shape_of(const struct bench *b, const struct collective *c, 
 static bool is_corrupted(const struct bench *b, const struct shape *shape)
 {
     const char *wanted = getenv("GPURING_BENCH_CORRUPT");
-    bool chosen = shape->moves->flags & MOVES_TO_ROOT ? b->rank == shape->root
-                                                      : b->rank == b->ranks - 1;
+    bool chosen =
+        shape->moves->flags & MOVES_TO_ROOT ? b->rank == shape->root : b->rank == b->ranks - 1;
 
     return NULL != wanted && 0 == strcmp(wanted, "1") && chosen;
 }
@@ -97,7 +97,7 @@ static double check_call(const struct bench *b, struct call *call, const struct 
     if (is_corrupted(b, shape)) {
         moves_corrupt(buffers, shape);
     }
-    mine = (double)moves_check(buffers, shape, &rule);
+    mine = (double) moves_check(buffers, shape, &rule);
     collect_gather(&mine, b->errors, sizeof mine);
     for (int r = 0; 0 == b->rank && r < b->ranks; r++) {
         sum += b->errors[r];
@@ -116,7 +116,7 @@ static void fill_result(const struct bench *b, const struct collective *c, const
     r->p50_us = t->p50;
     r->p99_us = t->p99;
     r->cycle_us = t->cycle;
-    r->algbw = (double)r->bytes / t->avg * 1e-3;
+    r->algbw = (double) r->bytes / t->avg * 1e-3;
     r->busbw = ideal_busbw(c->kind, r->bytes, t->avg * 1e-6, b->ranks);
     r->ideal = b->options.published ? ideal_published(&l->layout, l->B.GBs, l->I.GBs)
                                     : ideal_bound(c->kind, &l->layout, l->B.GBs, l->I.GBs);
@@ -135,7 +135,7 @@ static int run_size(struct bench *b, const struct collective *c, const struct sh
     struct timing timing;
     struct call call;
 
-    *result = (struct result){.bytes = bytes, .errors = o->check ? 0 : NAN};
+    *result = (struct result) {.bytes = bytes, .errors = o->check ? 0 : NAN};
     show_progress(b, c->name, bytes, iterations);
     moves_prepare(buffers, shape, &data);
     status = call_init(&call, c, o, shape, buffers);
@@ -159,7 +159,7 @@ static void report_size(struct bench *b, const struct result *result, struct poi
 {
     clear_progress(b);
     report_result(&b->report, result);
-    points->bytes[points->n] = (double)result->bytes;
+    points->bytes[points->n] = (double) result->bytes;
     points->us[points->n] = result->avg_us;
     points->n++;
     b->wrong = b->wrong || result->errors > 0;
@@ -234,10 +234,10 @@ static int run_all(struct bench *b, FILE *out)
 {
     int status = EXIT_RIGHT;
 
-    b->errors = malloc((size_t)b->ranks * sizeof *b->errors);
+    b->errors = malloc((size_t) b->ranks * sizeof *b->errors);
     if (!collect_agree(NULL != b->errors) ||
-        0 != links_find(&b->links, b->options.B, b->options.I, placement_copies(&b->options, b->ranks),
-                        b->options.root)) {
+        0 != links_find(&b->links, b->options.B, b->options.I,
+                        placement_copies(&b->options, b->ranks), b->options.root)) {
         free(b->errors);
         return complain(b, "out of memory");
     }

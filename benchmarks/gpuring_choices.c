@@ -4,8 +4,9 @@
  *
  *      gpuring_choices [COLLECTIVE...] [-n RANKS,...] [-p PROTOCOL] [-s SIZE]
  *
- * A row per path and number of ranks; in it, from which size of S on which algorithm goes in which protocol, with how
- * many channels and threads. What the component chooses with the default parameters is this; it runs without MPI.
+ * A row per path and number of ranks; in it, from which size of S on which algorithm goes in which
+ * protocol, with how many channels and threads. What the component chooses with the default
+ * parameters is this; it runs without MPI.
  */
 #include "exec/gpu/args.h"
 #include "tune/select.h"
@@ -35,12 +36,13 @@ static void die(const char *format, const char *what)
 
 static void help(void)
 {
-    puts("usage: gpuring_choices [COLLECTIVE...] [-n RANKS,...] [-p PROTOCOL] [-s SIZE]\n"
-         "\n"
-         "  COLLECTIVE      allreduce allgather reduce_scatter bcast reduce alltoall (all of them)\n"
-         "  -n RANKS,...    numbers of ranks, 2 or more each (2,4,8)\n"
-         "  -p PROTOCOL     simple, ll or ll128, as coll_gpuring_protocol forces it (auto)\n"
-         "  -s SIZE         bytes of S at most (1073741824)");
+    puts(
+        "usage: gpuring_choices [COLLECTIVE...] [-n RANKS,...] [-p PROTOCOL] [-s SIZE]\n"
+        "\n"
+        "  COLLECTIVE      allreduce allgather reduce_scatter bcast reduce alltoall (all of them)\n"
+        "  -n RANKS,...    numbers of ranks, 2 or more each (2,4,8)\n"
+        "  -p PROTOCOL     simple, ll or ll128, as coll_gpuring_protocol forces it (auto)\n"
+        "  -s SIZE         bytes of S at most (1073741824)");
     exit(0);
 }
 
@@ -51,7 +53,8 @@ static void parse_ranks(struct options *o, const char *text)
     for (o->nranks = 0;; text = end + 1) {
         long n = strtol(text, &end, 10);
 
-        if (end == text || n < 2 || n > 65536 || ('\0' != *end && ',' != *end) || MOST_RANKS == o->nranks) {
+        if (end == text || n < 2 || n > 65536 || ('\0' != *end && ',' != *end) ||
+            MOST_RANKS == o->nranks) {
             die("-n %s: not a list of up to 16 numbers of ranks", text);
         }
         o->ranks[o->nranks++] = (int) n;
@@ -66,7 +69,8 @@ static void parse(struct options *o, int argc, char **argv)
     char *end;
     int opt, k;
 
-    *o = (struct options){.ranks = {2, 4, 8}, .nranks = 3, .protocol = -1, .most = (size_t) 1 << 30};
+    *o = (struct options) {
+        .ranks = {2, 4, 8}, .nranks = 3, .protocol = -1, .most = (size_t) 1 << 30};
     while (-1 != (opt = getopt(argc, argv, "hn:p:s:"))) {
         switch (opt) {
         case 'h':
@@ -94,7 +98,8 @@ static void parse(struct options *o, int argc, char **argv)
         }
     }
     for (; optind < argc; optind++) {
-        for (k = 0; k < GR_NCOLLS && 0 != strcmp(argv[optind], gr_coll_name((enum gr_coll) k)); k++) {
+        for (k = 0; k < GR_NCOLLS && 0 != strcmp(argv[optind], gr_coll_name((enum gr_coll) k));
+             k++) {
         }
         if (GR_NCOLLS == k || GR_NCOLLS == o->ncolls) {
             die("%s: no such collective, or too many", argv[optind]);
@@ -107,11 +112,19 @@ static void parse(struct options *o, int argc, char **argv)
     o->ncolls = 0 == o->ncolls ? GR_NCOLLS : o->ncolls;
 }
 
-static struct gr_choice choose(const struct options *o, int coll, enum gr_path path, int p, size_t bytes)
+static struct gr_choice choose(const struct options *o, int coll, enum gr_path path, int p,
+                               size_t bytes)
 {
     struct gr_select_args q = {
-        .coll = (enum gr_coll) coll, .p = p, .bytes = bytes, .forced = -1, .nchannels = CHANNELS,
-        .slot_bytes = SLOT_BYTES, .post_bytes = 1, .protocol = o->protocol, .threads = GR_LINE_UNITS,
+        .coll = (enum gr_coll) coll,
+        .p = p,
+        .bytes = bytes,
+        .forced = -1,
+        .nchannels = CHANNELS,
+        .slot_bytes = SLOT_BYTES,
+        .post_bytes = 1,
+        .protocol = o->protocol,
+        .threads = GR_LINE_UNITS,
         .line_bytes = {[GR_PROTOCOL_LL] = gr_line_bytes(GR_PROTOCOL_LL, GR_LINE_UNITS, 1)},
     };
 
@@ -133,7 +146,9 @@ static const char *short_size(size_t bytes, char *text, size_t room)
     return text;
 }
 
-/* Sizes are powers of two; one is printed where something else is chosen than for the one before. */
+/*
+ * Sizes are powers of two; one is printed where something else is chosen than for the one before.
+ */
 static void print_row(const struct options *o, int coll, enum gr_path path, int p)
 {
     struct gr_choice last = {.way = -1}, c;
@@ -158,8 +173,10 @@ int main(int argc, char **argv)
     int c, n, path;
 
     parse(&o, argc, argv);
-    printf("# from S bytes on: algorithm, protocol, channels x data threads (at that size; more come with more bytes)\n"
-           "# %-13s %-12s %5s\n", "collective", "links", "ranks");
+    printf("# from S bytes on: algorithm, protocol, channels x data threads (at that size; more "
+           "come with more bytes)\n"
+           "# %-13s %-12s %5s\n",
+           "collective", "links", "ranks");
     for (c = 0; c < o.ncolls; c++) {
         for (path = 0; path < GR_NPATHS_NEAR; path++) {
             for (n = 0; n < o.nranks; n++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gpuring_sched: prints any schedule, as a textbook would. Owns the command line; the steps come from
- * coll_gpuring/sched, their look from sched_print.c. No MPI.
+ * gpuring_sched: prints any schedule, as a textbook would. Owns the command line; the steps come
+ * from coll_gpuring/sched, their look from sched_print.c. No MPI.
  *
  *      gpuring_sched allreduce ring -n 4             up to 8 ranks: a row per tick, a column per rank
  *      gpuring_sched bcast tree -n 64 --rank 5       all that a rank does, step by step
@@ -49,7 +49,8 @@ static const char usage[] =
     "  -n RANKS      number of ranks, 1 to 1024\n"
     "  -r ROOT       root rank (default 0)\n"
     "  -c CHUNKS     chunks in the pipeline, 1 to 1024 (default 4; flat: 1)\n"
-    "  --rank R      only rank R, step by step (the default for all ranks when there are more than 8)\n"
+    "  --rank R      only rank R, step by step (the default for all ranks when there are more than "
+    "8)\n"
     "  --torus DIMS  extents of the torus that the ranks form, as 4x4x2; -n may be left out then\n"
     "  --mesh LIST   dimensions that are lines, as 0,2\n"
     "  --channel C   which of the ways through the torus (default 0)\n"
@@ -69,7 +70,7 @@ static const char *algo_name(int k)
 }
 
 /* The number of that name; when there is none, says which there are. */
-static int number_of(const char *word, const char *what, const char *(*name)(int))
+static int number_of(const char *word, const char *what, const char *(*name)(int) )
 {
     char all[256] = "";
     int k;
@@ -116,11 +117,15 @@ static void parse_mesh(struct options *o, const char *text)
 static void parse_options(struct options *o, int argc, char **argv)
 {
     enum { OPT_RANK = 256, OPT_ORDER, OPT_TICKS, OPT_DOT, OPT_TORUS, OPT_MESH, OPT_CHANNEL };
-    static const struct option longs[] = {{"rank", 1, NULL, OPT_RANK}, {"order", 1, NULL, OPT_ORDER},
-                                          {"torus", 1, NULL, OPT_TORUS}, {"mesh", 1, NULL, OPT_MESH},
+    static const struct option longs[] = {{"rank", 1, NULL, OPT_RANK},
+                                          {"order", 1, NULL, OPT_ORDER},
+                                          {"torus", 1, NULL, OPT_TORUS},
+                                          {"mesh", 1, NULL, OPT_MESH},
                                           {"channel", 1, NULL, OPT_CHANNEL},
-                                          {"ticks", 0, NULL, OPT_TICKS}, {"dot", 0, NULL, OPT_DOT},
-                                          {"help", 0, NULL, 'h'}, {NULL, 0, NULL, 0}};
+                                          {"ticks", 0, NULL, OPT_TICKS},
+                                          {"dot", 0, NULL, OPT_DOT},
+                                          {"help", 0, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     const char *mesh = NULL;
     int c;
 
@@ -144,8 +149,9 @@ static void parse_options(struct options *o, int argc, char **argv)
             break;
         case OPT_TORUS:
             if (0 != gr_torus_parse(optarg, &o->torus) || gr_torus_size(&o->torus) > MAX_RANKS) {
-                die("--torus must be 1 to 4 extents with a product of at most %d, as in 4x4x2, not \"%s\"", MAX_RANKS,
-                    optarg);
+                die("--torus must be 1 to 4 extents with a product of at most %d, as in 4x4x2, not "
+                    "\"%s\"",
+                    MAX_RANKS, optarg);
             }
             break;
         case OPT_MESH:
@@ -207,17 +213,20 @@ static void check_options(const struct options *o)
         }
     }
     if (!gr_algo_has(o->algo, o->coll)) {
-        die("%s has no schedule for %s; these have:%s", gr_algo_name(o->algo), gr_coll_name(o->coll), all);
+        die("%s has no schedule for %s; these have:%s", gr_algo_name(o->algo),
+            gr_coll_name(o->coll), all);
     }
     if (o->ranks < 0) {
         die("-n RANKS is missing (try -h)");
     }
     if (!gr_algo_fits(o->algo, o->ranks, &o->torus)) {
         die_of_torus(o);
-        die("-n %d: %s needs all others in one step, which takes %d", o->ranks, gr_algo_name(o->algo), GR_FAN);
+        die("-n %d: %s needs all others in one step, which takes %d", o->ranks,
+            gr_algo_name(o->algo), GR_FAN);
     }
     if (gr_algo_is_torus(o->algo) && NULL != o->order) {
-        die("--order: %s takes ranks by their numbers; along a torus --channel gives other orders", gr_algo_name(o->algo));
+        die("--order: %s takes ranks by their numbers; along a torus --channel gives other orders",
+            gr_algo_name(o->algo));
     }
     if (o->root >= o->ranks) {
         die("-r %d: there are only ranks 0 to %d", o->root, o->ranks - 1);
@@ -226,7 +235,8 @@ static void check_options(const struct options *o)
         die("--rank %d: there are only ranks 0 to %d", o->rank, o->ranks - 1);
     }
     if (GR_BLOCKS == gr_algo_layout(o->algo, o->coll) && (o->root >= 0 || o->chunks >= 0)) {
-        die("%s %s has neither root nor chunks: one block per rank", gr_algo_name(o->algo), gr_coll_name(o->coll));
+        die("%s %s has neither root nor chunks: one block per rank", gr_algo_name(o->algo),
+            gr_coll_name(o->coll));
     }
 }
 
@@ -246,9 +256,11 @@ static void parse_order(struct table *t, const char *text)
     }
     for (k = 0; k < t->p; k++, rest = end + 1) {
         rank = strtol(rest, &end, 10);
-        if (end == rest || rank < 0 || rank >= t->p || seen[rank] || (k < t->p - 1 ? ',' : '\0') != *end) {
-            die("--order must be \"reverse\" or name each of the ranks 0 to %d once, as in 2,0,1; not \"%s\"", t->p - 1,
-                text);
+        if (end == rest || rank < 0 || rank >= t->p || seen[rank] ||
+            (k < t->p - 1 ? ',' : '\0') != *end) {
+            die("--order must be \"reverse\" or name each of the ranks 0 to %d once, as in 2,0,1; "
+                "not \"%s\"",
+                t->p - 1, text);
         }
         seen[rank] = 1;
         t->order[k] = (int) rank;
@@ -289,8 +301,12 @@ static void fill_lane(struct table *t, struct lane *lane, const struct gr_sched 
 
 static void fill_table(struct table *t, const struct options *o)
 {
-    struct gr_sched s = {.coll = o->coll, .algo = o->algo, .p = o->ranks, .order = t->order,
-                         .torus = o->torus, .channel = o->channel};
+    struct gr_sched s = {.coll = o->coll,
+                         .algo = o->algo,
+                         .p = o->ranks,
+                         .order = t->order,
+                         .torus = o->torus,
+                         .channel = o->channel};
     int pos;
 
     t->coll = o->coll;

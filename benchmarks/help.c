@@ -42,7 +42,7 @@ static void put_names(FILE *out, const char *const *names, int n)
     int used = fprintf(out, "COLLECTIVE:");
 
     for (int i = 0; i < n; i++) {
-        if (used + 1 + (int)strlen(names[i]) >= LINE) {
+        if (used + 1 + (int) strlen(names[i]) >= LINE) {
             used = fprintf(out, "\n           ") - 1;
         }
         used += fprintf(out, " %s", names[i]);

@@ -33,8 +33,10 @@ static void count_ring(struct node_count *node, const int *node_of, int ranks)
     }
 }
 
-/* c transfers of one size that share a link cannot be done before 1, 2, .. c transfer times, however
- * the link is divided: together they wait at least this many. */
+/*
+ * c transfers of one size that share a link cannot be done before 1, 2, .. c transfer times,
+ * however the link is divided: together they wait at least this many.
+ */
 static double waits(int c)
 {
     return 0.5 * c * (c + 1.0);
@@ -42,7 +44,7 @@ static double waits(int c)
 
 static void add_node(struct ideal_layout *layout, const struct node_count *node)
 {
-    double cross = (double)node->ranks * (layout->ranks - node->ranks);
+    double cross = (double) node->ranks * (layout->ranks - node->ranks);
 
     layout->nodes++;
     if (0 == layout->min_per_node || node->ranks < layout->min_per_node) {
@@ -64,12 +66,12 @@ static void add_node(struct ideal_layout *layout, const struct node_count *node)
 
 int ideal_layout_init(struct ideal_layout *layout, const int *node_of, int ranks, int root)
 {
-    struct node_count *nodes = calloc((size_t)ranks, sizeof *nodes);
+    struct node_count *nodes = calloc((size_t) ranks, sizeof *nodes);
 
     if (NULL == nodes) {
         return -1;
     }
-    *layout = (struct ideal_layout){.ranks = ranks, .ring_inside = ranks};
+    *layout = (struct ideal_layout) {.ranks = ranks, .ring_inside = ranks};
     for (int r = 0; r < ranks; r++) {
         if (node_of[r] < 0 || node_of[r] >= ranks) {
             free(nodes);
@@ -124,12 +126,16 @@ static double bound_rooted(const struct ideal_layout *l, double B, double I)
     return least(I, l->max_per_node > 1 ? B : INFINITY);
 }
 
-/* S/N from (or to) each other rank: N-P of these blocks cross the link of the root's node, P-1 the root's own. */
+/*
+ * S/N from (or to) each other rank: N-P of these blocks cross the link of the root's node, P-1 the
+ * root's own.
+ */
 static double bound_root_shares(const struct ideal_layout *l, double B, double I)
 {
     double p = l->on_roots_node;
 
-    return least(I * (l->ranks - 1.0) / (l->ranks - p), p > 1 ? B * (l->ranks - 1.0) / (p - 1) : INFINITY);
+    return least(I * (l->ranks - 1.0) / (l->ranks - p),
+                 p > 1 ? B * (l->ranks - 1.0) / (p - 1) : INFINITY);
 }
 
 /* S/N per ordered pair of ranks: P (N-P) pairs over a node's link, P-1 over a rank's. */
@@ -141,13 +147,16 @@ static double bound_alltoall(const struct ideal_layout *l, double B, double I)
                  p > 1 ? B * (l->ranks - 1.0) / (p - 1) : INFINITY);
 }
 
-/* Wherever the row of ranks, first to last, leaves a node, the ranks behind need a sum in which the node's ranks so far
- * take part, S bytes, and no two of these sums tell each other. Where it enters, likewise. The larger of the two
- * numbers is how often the ring leaves, which closes where the row ends. (B is no bound: where neighbours are on
- * different nodes, no sum need travel inside one.) */
+/*
+ * Wherever the row of ranks, first to last, leaves a node, the ranks behind need a sum in which the
+ * node's ranks so far take part, S bytes, and no two of these sums tell each other. Where it
+ * enters, likewise. The larger of the two numbers is how often the ring leaves, which closes where
+ * the row ends. (B is no bound: where neighbours are on different nodes, no sum need travel inside
+ * one.)
+ */
 static double bound_scan(const struct ideal_layout *l, double B, double I)
 {
-    (void)B;
+    (void) B;
     return I / l->max_leaving;
 }
 
@@ -172,7 +181,7 @@ static double factor_shares(int ranks)
 
 static double factor_whole(int ranks)
 {
-    (void)ranks;
+    (void) ranks;
     return 1;
 }
 
@@ -196,7 +205,7 @@ double ideal_factor(enum ideal_kind kind, int ranks)
 
 double ideal_busbw(enum ideal_kind kind, size_t bytes, double seconds, int ranks)
 {
-    return (double)bytes / seconds / 1e9 * ideal_factor(kind, ranks);
+    return (double) bytes / seconds / 1e9 * ideal_factor(kind, ranks);
 }
 
 double ideal_bound(enum ideal_kind kind, const struct ideal_layout *layout, double B, double I)

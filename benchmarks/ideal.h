@@ -15,12 +15,13 @@
 /* Collectives with the same factor and the same bound are one kind. */
 enum ideal_kind {
     IDEAL_ALLREDUCE,
-    IDEAL_SHARES, /* allgather, allgatherv, reduce_scatter, reduce_scatter_block */
-    IDEAL_ROOTED, /* bcast, reduce */
+    IDEAL_SHARES,      /* allgather, allgatherv, reduce_scatter, reduce_scatter_block */
+    IDEAL_ROOTED,      /* bcast, reduce */
     IDEAL_ROOT_SHARES, /* gather, gatherv, scatter, scatterv */
-    IDEAL_ALLTOALL, /* alltoall, alltoallv, alltoallw */
-    IDEAL_SCAN, /* scan, exscan */
-    IDEAL_SENDRECV /* and neighbourhoods: every rank sends to the next one and receives from the one before */
+    IDEAL_ALLTOALL,    /* alltoall, alltoallv, alltoallw */
+    IDEAL_SCAN,        /* scan, exscan */
+    /* and neighbourhoods: every rank sends to the next one and receives from the one before */
+    IDEAL_SENDRECV
 };
 
 /* What of the placement of ranks on nodes the bounds need. */
@@ -33,7 +34,8 @@ struct ideal_layout {
     double alltoall_cross; /* ordered pairs of ranks whose data leave the busiest node */
     int ring_inside;       /* ranks whose two ring neighbours are in their own node */
     int max_leaving;       /* of the ring's sends, from one node */
-    double ring_wait;      /* sendrecv: times of one transfer on a node's link, summed over the rest */
+    /* sendrecv: times of one transfer on a node's link, summed over the rest */
+    double ring_wait;
 };
 
 /* Fills *layout from the node number of every rank (each in [0, ranks)) and from the root's rank.
@@ -46,18 +48,25 @@ bool ideal_is_uneven(const struct ideal_layout *layout);
 /* busbw / algbw. For one rank that is 0 where nothing needs to be moved. */
 double ideal_factor(enum ideal_kind kind, int ranks);
 
-/* algbw x factor in GB/s; bytes is S as the factor's table defines it, seconds the time of a call. */
+/*
+ * algbw x factor in GB/s; bytes is S as the factor's table defines it, seconds the time of a call.
+ */
 double ideal_busbw(enum ideal_kind kind, size_t bytes, double seconds, int ranks);
 
-/* The highest busbw (GB/s) that the links allow this kind. NAN for a link that matters but whose
- * bandwidth is unknown (NAN), and for one rank.
- * The bound of a kind with a root, and of a scan, is that of the last rank to finish. The time that is
- * reported is the mean over ranks, of which some are done early: its busbw can come out above the bound. */
+/*
+ * The highest busbw (GB/s) that the links allow this kind. NAN for a link that matters but whose
+ * bandwidth is unknown (NAN), and for one rank. The bound of a kind with a root, and of a scan, is
+ * that of the last rank to finish. The time that is reported is the mean over ranks, of which some
+ * are done early: its busbw can come out above the bound.
+ */
 double ideal_bound(enum ideal_kind kind, const struct ideal_layout *layout, double B, double I);
 
-/* The published formula, stated for every collective alike:
+/*
+ * The published formula, stated for every collective alike:
  *     min( I (N-1) Q / (N (Q-1)), B (N-1) / (N-Q) )
- * It is above what bcast, reduce, alltoall and scans can reach on several nodes; ideal_bound is not. */
+ * It is above what bcast, reduce, alltoall and scans can reach on several nodes; ideal_bound is
+ * not.
+ */
 double ideal_published(const struct ideal_layout *layout, double B, double I);
 
 #endif

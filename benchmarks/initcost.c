@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What MPI_Init and MPI_Comm_dup + MPI_Comm_free cost: initcost [ROUNDS]. Rank 0 prints one CSV line:
- * initcost,ranks,init_us,dup_free_min_us,dup_free_median_us,dup_free_mean_us
+ * What MPI_Init and MPI_Comm_dup + MPI_Comm_free cost: initcost [ROUNDS]. Rank 0 prints one CSV
+ * line: initcost,ranks,init_us,dup_free_min_us,dup_free_median_us,dup_free_mean_us
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -15,14 +15,17 @@
 enum { COPY_BYTES = 32 << 20, COPIES = 11, SEND_BYTES = 4 << 20, SENDS = 8, SEND_ROUNDS = 7 };
 enum { DEVICE_BATCH = 4, DEVICE_BATCHES = 5 };
 
-/* From what stays in a core's cache to what leaves it: an ideal must hold for messages of any size. */
+/*
+ * From what stays in a core's cache to what leaves it: an ideal must hold for messages of any size.
+ */
 static const size_t copy_sizes[] = {128 << 10, 1 << 20, COPY_BYTES};
 
 static const char copy_how[] =
     "best memcpy of 128 KiB, 1 MiB or 32 MiB from one rank to another of its node, 11 of each";
 static const char device_how[] =
     "best of 5 times 4 copies of 32 MiB from one rank's GPU memory to another's, by CUDA IPC";
-static const char mixed_how[] = "not measured: some ranks' buffers are on devices, some on the host";
+static const char mixed_how[] =
+    "not measured: some ranks' buffers are on devices, some on the host";
 static const char send_how[] = "median of 7 times 8 MPI_Isend of 4 MiB from one node to another";
 
 enum { TAG_DATA = 3, TAG_DONE = 4 };
@@ -44,7 +47,10 @@ static int find_leader(void)
     return leader;
 }
 
-/* The best rate of copies to target, in GB/s: B is an upper bound, and noise only ever lowers a rate. */
+/*
+ * The best rate of copies to target, in GB/s: B is an upper bound, and noise only ever lowers a
+ * rate.
+ */
 static double best_copy(char *target, char *data)
 {
     double best = 0, start, GBs;
@@ -54,15 +60,17 @@ static double best_copy(char *target, char *data)
             memset(data, i, copy_sizes[s]);
             start = MPI_Wtime();
             memcpy(target, data, copy_sizes[s]);
-            GBs = (double)copy_sizes[s] / (MPI_Wtime() - start) * 1e-9;
+            GBs = (double) copy_sizes[s] / (MPI_Wtime() - start) * 1e-9;
             best = GBs > best ? GBs : best;
         }
     }
     return best;
 }
 
-/* Bandwidth of copies into the peer's part of a shared window; NAN where there is no room for one. The
- * target's pages are its own: it touches them first. Stores need no epoch to be timed. */
+/*
+ * Bandwidth of copies into the peer's part of a shared window; NAN where there is no room for one.
+ * The target's pages are its own: it touches them first. Stores need no epoch to be timed.
+ */
 static double copy_bandwidth(MPI_Comm pair)
 {
     double best = NAN;
@@ -73,8 +81,8 @@ static double copy_bandwidth(MPI_Comm pair)
 
     MPI_Comm_rank(pair, &me);
     MPI_Comm_set_errhandler(pair, MPI_ERRORS_RETURN);
-    if (MPI_SUCCESS != MPI_Win_allocate_shared(1 == me ? COPY_BYTES : 0, 1, MPI_INFO_NULL, pair, &mine,
-                                               &window)) {
+    if (MPI_SUCCESS !=
+        MPI_Win_allocate_shared(1 == me ? COPY_BYTES : 0, 1, MPI_INFO_NULL, pair, &mine, &window)) {
         free(data);
         return NAN;
     }
@@ -94,13 +102,14 @@ static double copy_bandwidth(MPI_Comm pair)
 /* The first rank's copies into memory of the second one's device: B is what they reach at best. */
 static double best_device_copy(const unsigned char *handle)
 {
-    char *data = memory_cuda.alloc(COPY_BYTES), *target = NULL != data ? device_import(handle) : NULL;
+    char *data = memory_cuda.alloc(COPY_BYTES),
+         *target = NULL != data ? device_import(handle) : NULL;
     double best = NAN, start, GBs;
 
     for (int i = 0; NULL != target && i < DEVICE_BATCHES; i++) {
         start = MPI_Wtime();
         device_copy(target, data, COPY_BYTES, DEVICE_BATCH);
-        GBs = (double)COPY_BYTES * DEVICE_BATCH / (MPI_Wtime() - start) * 1e-9;
+        GBs = (double) COPY_BYTES * DEVICE_BATCH / (MPI_Wtime() - start) * 1e-9;
         best = isnan(best) || GBs > best ? GBs : best;
     }
     if (NULL != target) {
@@ -139,7 +148,7 @@ static void window_round(char *data, bool sender, int peer)
     MPI_Request requests[SENDS];
 
     for (int i = 0; i < SENDS; i++) {
-        char *part = data + (size_t)i * SEND_BYTES;
+        char *part = data + (size_t) i * SEND_BYTES;
 
         if (sender) {
             MPI_Isend(part, SEND_BYTES, MPI_BYTE, peer, TAG_DATA, MPI_COMM_WORLD, &requests[i]);
@@ -160,14 +169,14 @@ static double send_bandwidth(char *data, bool sender, int peer)
 {
     double us[SEND_ROUNDS], start;
 
-    memset(data, 1, (size_t)SENDS * SEND_BYTES);
+    memset(data, 1, (size_t) SENDS * SEND_BYTES);
     for (int i = -1; i < SEND_ROUNDS; i++) { /* the first round connects and is not counted */
         start = MPI_Wtime();
         window_round(data, sender, peer);
         us[i < 0 ? 0 : i] = (MPI_Wtime() - start) * 1e6;
     }
     fit_sort(us, SEND_ROUNDS);
-    return (double)SENDS * SEND_BYTES / us[SEND_ROUNDS / 2] * 1e-3;
+    return (double) SENDS * SEND_BYTES / us[SEND_ROUNDS / 2] * 1e-3;
 }
 
 /* The first rank whose node is rank first's (or is not); ranks if there is none. */
@@ -219,7 +228,7 @@ static double measure_between(const int *node_of, int ranks, int rank)
         return NAN;
     }
     if (involved) {
-        data = malloc((size_t)SENDS * SEND_BYTES);
+        data = malloc((size_t) SENDS * SEND_BYTES);
     }
     if (collect_agree(!involved || NULL != data) && involved) {
         result = send_bandwidth(data, 0 == rank, 0 == rank ? b : 0);
@@ -231,19 +240,19 @@ static double measure_between(const int *node_of, int ranks, int rank)
 
 static struct link from_option(double GBs)
 {
-    return (struct link){GBs, "option", ""};
+    return (struct link) {GBs, "option", ""};
 }
 
 static struct link from_measurement(double GBs, const char *how)
 {
-    return isnan(GBs) ? (struct link){NAN, "n/a", ""} : (struct link){GBs, "measured", how};
+    return isnan(GBs) ? (struct link) {NAN, "n/a", ""} : (struct link) {GBs, "measured", how};
 }
 
 /* B, where the user gave none. */
 static struct link find_inside(const int *node_of, int ranks, int rank, enum link_copies copies)
 {
     if (LINK_MIXED == copies) {
-        return (struct link){NAN, "n/a", mixed_how};
+        return (struct link) {NAN, "n/a", mixed_how};
     }
     return from_measurement(measure_inside(node_of, ranks, rank, copies),
                             LINK_DEVICE == copies ? device_how : copy_how);
@@ -257,11 +266,11 @@ int links_find(struct links *links, double B, double I, enum link_copies copies,
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    node_of = malloc((size_t)ranks * sizeof *node_of);
+    node_of = malloc((size_t) ranks * sizeof *node_of);
     ok = collect_agree(NULL != node_of);
     if (ok) {
         collect_gather(&leader, node_of, sizeof leader);
-        collect_share(node_of, (size_t)ranks * sizeof *node_of);
+        collect_share(node_of, (size_t) ranks * sizeof *node_of);
         ok = collect_agree(0 == ideal_layout_init(&links->layout, node_of, ranks, root));
     }
     if (ok) {

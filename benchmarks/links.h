@@ -25,9 +25,11 @@ struct links {
     struct link I; /* a node to the others */
 };
 
-/* Finds all of it, the same on every rank. Collective over MPI_COMM_WORLD. B and I are the user's,
- * or NAN: then they are measured where there is such a link. root is that of collectives that have one.
- * Returns 0, or -1 on every rank when memory is short on one. */
+/*
+ * Finds all of it, the same on every rank. Collective over MPI_COMM_WORLD. B and I are the user's,
+ * or NAN: then they are measured where there is such a link. root is that of collectives that have
+ * one. Returns 0, or -1 on every rank when memory is short on one.
+ */
 int links_find(struct links *links, double B, double I, enum link_copies copies, int root);
 
 #endif

@@ -11,8 +11,11 @@ struct times {
     double mean, p50, p99, cycle;
 };
 
-/* Before every so many calls there is a barrier more. TCP acknowledges every second message: where a call and its barrier make
- * an even number, either all of those would fall into the time taken, or none. */
+/*
+ * Before every so many calls there is a barrier more. TCP acknowledges every second message: where
+ * a call and its barrier make an even number, either all of those would fall into the time taken,
+ * or none.
+ */
 #define OUT_OF_STEP 7
 
 static double time_once(struct call *call, int i)
@@ -38,8 +41,8 @@ static struct times time_loop(struct call *call, int iterations, double *us)
     }
     all = (MPI_Wtime() - start) * 1e6;
     fit_sort(us, iterations);
-    return (struct times){sum / iterations, fit_percentile(us, iterations, 50),
-                          fit_percentile(us, iterations, 99), all / iterations};
+    return (struct times) {sum / iterations, fit_percentile(us, iterations, 50),
+                           fit_percentile(us, iterations, 99), all / iterations};
 }
 
 static void summarize(const struct times *times, int ranks, struct timing *timing)
@@ -65,13 +68,13 @@ int measure_call(struct call *call, struct mpit *mpit, int warmup, int iteration
                  struct timing *timing)
 {
     struct times mine, *all;
-    double *us = malloc((size_t)iterations * sizeof *us);
+    double *us = malloc((size_t) iterations * sizeof *us);
     int rank, ranks;
     bool ok;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    all = malloc((size_t)ranks * sizeof *all);
+    all = malloc((size_t) ranks * sizeof *all);
     ok = collect_agree(NULL != us && NULL != all);
     if (ok) {
         for (int i = 0; i < warmup; i++) {

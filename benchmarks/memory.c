@@ -24,8 +24,8 @@ void memory_host_write(void *buffer, const void *from, size_t bytes)
 
 const void *memory_host_view(const void *buffer, void *bounce, size_t bytes)
 {
-    (void)bounce;
-    (void)bytes;
+    (void) bounce;
+    (void) bytes;
     return buffer;
 }
 

@@ -7,9 +7,10 @@
 #include <stddef.h>
 
 struct memory {
-    const char *name;                                        /* as in -d */
-    void *(*alloc)(size_t bytes);                            /* of pages, or of a device; NULL: none left */
-    void (*release)(void *buffer);                           /* NULL is fine */
+    const char *name; /* as in -d */
+    /* of pages, or of a device; NULL: none left */
+    void *(*alloc)(size_t bytes);
+    void (*release)(void *buffer); /* NULL is fine */
     void (*set)(void *buffer, int byte, size_t bytes);
     void (*write)(void *buffer, const void *from, size_t bytes); /* from ordinary memory */
     /* The same bytes where the CPU can read them: in place, or copied to bounce. */

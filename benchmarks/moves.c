@@ -18,8 +18,11 @@ static int one_per_rank(const struct shape *shape)
     return shape->out_count > 0 ? shape->ranks : 0;
 }
 
-/* Rank 0 of an exscan has no output. It has room for one all the same, of which nothing is demanded: Open MPI 5.0's
- * coll/accelerator reads that, and writes it back. In place, its input stays there. */
+/*
+ * Rank 0 of an exscan has no output. It has room for one all the same, of which nothing is
+ * demanded: Open MPI 5.0's coll/accelerator reads that, and writes it back. In place, its input
+ * stays there.
+ */
 static int one_but_at_first(const struct shape *shape)
 {
     return shape->rank > 0 || shape->shared;
@@ -27,57 +30,58 @@ static int one_but_at_first(const struct shape *shape)
 
 static void reduction(const struct shape *shape, int index, struct segment *segment)
 {
-    (void)index;
-    *segment = (struct segment){MOVES_FIRST(shape->ranks), 0, shape->total};
+    (void) index;
+    *segment = (struct segment) {MOVES_FIRST(shape->ranks), 0, shape->total};
 }
 
 static void my_block_of_reduction(const struct shape *shape, int index, struct segment *segment)
 {
-    (void)index;
-    *segment = (struct segment){MOVES_FIRST(shape->ranks), (size_t)shape->rank * shape->block, shape->block};
+    (void) index;
+    *segment = (struct segment) {MOVES_FIRST(shape->ranks), (size_t) shape->rank * shape->block,
+                                 shape->block};
 }
 
 static void reduction_up_to_mine(const struct shape *shape, int index, struct segment *segment)
 {
-    (void)index;
-    *segment = (struct segment){MOVES_FIRST(shape->rank + 1), 0, shape->total};
+    (void) index;
+    *segment = (struct segment) {MOVES_FIRST(shape->rank + 1), 0, shape->total};
 }
 
 /* Rank 0's input is the reduction of the first rank's. */
 static void reduction_before_mine(const struct shape *shape, int index, struct segment *segment)
 {
-    (void)index;
-    *segment = (struct segment){MOVES_FIRST(shape->rank > 0 ? shape->rank : 1), 0, shape->total};
+    (void) index;
+    *segment = (struct segment) {MOVES_FIRST(shape->rank > 0 ? shape->rank : 1), 0, shape->total};
 }
 
 static void input_of_each(const struct shape *shape, int index, struct segment *segment)
 {
-    *segment = (struct segment){index, 0, shape->block};
+    *segment = (struct segment) {index, 0, shape->block};
 }
 
 static void my_block_of_each(const struct shape *shape, int index, struct segment *segment)
 {
-    *segment = (struct segment){index, (size_t)shape->rank * shape->block, shape->block};
+    *segment = (struct segment) {index, (size_t) shape->rank * shape->block, shape->block};
 }
 
 static void input_of_root(const struct shape *shape, int index, struct segment *segment)
 {
-    (void)index;
-    *segment = (struct segment){shape->root, 0, shape->total};
+    (void) index;
+    *segment = (struct segment) {shape->root, 0, shape->total};
 }
 
 /* In place, the root's blocks stay where they are, all of them. */
 static void my_block_of_root(const struct shape *shape, int index, struct segment *segment)
 {
-    (void)index;
-    *segment = (struct segment){shape->root, shape->shared ? 0 : (size_t)shape->rank * shape->block,
-                                shape->out_count};
+    (void) index;
+    *segment = (struct segment) {
+        shape->root, shape->shared ? 0 : (size_t) shape->rank * shape->block, shape->out_count};
 }
 
 static void input_of_left(const struct shape *shape, int index, struct segment *segment)
 {
-    (void)index;
-    *segment = (struct segment){(shape->rank + shape->ranks - 1) % shape->ranks, 0, shape->total};
+    (void) index;
+    *segment = (struct segment) {(shape->rank + shape->ranks - 1) % shape->ranks, 0, shape->total};
 }
 
 const struct moves moves_allreduce = {MOVES_REDUCED | MOVES_IN_PLACE, one, reduction};
@@ -86,21 +90,25 @@ const struct moves moves_reduce_scatter = {
     MOVES_DIVIDED | MOVES_OUT_BLOCK | MOVES_REDUCED | MOVES_IN_PLACE, one, my_block_of_reduction};
 const struct moves moves_allgather = {MOVES_DIVIDED | MOVES_IN_BLOCK | MOVES_IN_PLACE, one_per_rank,
                                       input_of_each};
-const struct moves moves_gather = {MOVES_DIVIDED | MOVES_IN_BLOCK | MOVES_TO_ROOT | MOVES_IN_PLACE, one_per_rank,
-                                   input_of_each};
-const struct moves moves_scatter = {
-    MOVES_DIVIDED | MOVES_OUT_BLOCK | MOVES_FROM_ROOT | MOVES_IN_PLACE | MOVES_NO_RECEIVE, one, my_block_of_root};
-const struct moves moves_alltoall = {MOVES_DIVIDED | MOVES_IN_PLACE, one_per_rank, my_block_of_each};
-const struct moves moves_bcast = {MOVES_FROM_ROOT | MOVES_IN_PLACE | MOVES_ONE_BUFFER, one, input_of_root};
+const struct moves moves_gather = {MOVES_DIVIDED | MOVES_IN_BLOCK | MOVES_TO_ROOT | MOVES_IN_PLACE,
+                                   one_per_rank, input_of_each};
+const struct moves moves_scatter = {MOVES_DIVIDED | MOVES_OUT_BLOCK | MOVES_FROM_ROOT |
+                                        MOVES_IN_PLACE | MOVES_NO_RECEIVE,
+                                    one, my_block_of_root};
+const struct moves moves_alltoall = {MOVES_DIVIDED | MOVES_IN_PLACE, one_per_rank,
+                                     my_block_of_each};
+const struct moves moves_bcast = {MOVES_FROM_ROOT | MOVES_IN_PLACE | MOVES_ONE_BUFFER, one,
+                                  input_of_root};
 const struct moves moves_scan = {MOVES_REDUCED | MOVES_IN_PLACE, one, reduction_up_to_mine};
-const struct moves moves_exscan = {MOVES_REDUCED | MOVES_IN_PLACE, one_but_at_first, reduction_before_mine};
+const struct moves moves_exscan = {MOVES_REDUCED | MOVES_IN_PLACE, one_but_at_first,
+                                   reduction_before_mine};
 const struct moves moves_sendrecv = {0, one, input_of_left};
 
-struct shape moves_shape(const struct moves *moves, size_t bytes, size_t element, int ranks, int rank,
-                         int root, bool in_place)
+struct shape moves_shape(const struct moves *moves, size_t bytes, size_t element, int ranks,
+                         int rank, int root, bool in_place)
 {
     unsigned flags = moves->flags;
-    size_t blocks = flags & MOVES_DIVIDED ? (size_t)ranks : 1;
+    size_t blocks = flags & MOVES_DIVIDED ? (size_t) ranks : 1;
     size_t block = bytes / element / blocks;
     bool is_root = rank == root;
     struct shape s = {moves, ranks, rank, root, element, 0, 0, 0, 0, false, 0};
@@ -109,7 +117,8 @@ struct shape moves_shape(const struct moves *moves, size_t bytes, size_t element
     s.total = s.block * blocks;
     s.in_count = flags & MOVES_IN_BLOCK ? s.block : s.total;
     s.out_count = flags & MOVES_OUT_BLOCK ? s.block : s.total;
-    s.shared = flags & MOVES_ONE_BUFFER || (in_place && (is_root || !(flags & (MOVES_FROM_ROOT | MOVES_TO_ROOT))));
+    s.shared = flags & MOVES_ONE_BUFFER ||
+               (in_place && (is_root || !(flags & (MOVES_FROM_ROOT | MOVES_TO_ROOT))));
     if (flags & MOVES_FROM_ROOT && !is_root) {
         s.in_count = 0;
     }
@@ -117,7 +126,7 @@ struct shape moves_shape(const struct moves *moves, size_t bytes, size_t element
         s.out_count = 0;
     }
     if (s.shared && flags & MOVES_IN_BLOCK) {
-        s.in_at = (size_t)rank * s.block;
+        s.in_at = (size_t) rank * s.block;
     }
     if (s.shared && flags & MOVES_NO_RECEIVE) {
         s.out_count = s.total;
@@ -138,7 +147,7 @@ int moves_alloc(struct buffers *b, const struct memory *memory, const struct sha
     size_t tile = ELEMENT_TILE * shape->element;
     bool need_send = !shape->shared && shape->in_count > 0;
 
-    *b = (struct buffers){.memory = memory};
+    *b = (struct buffers) {.memory = memory};
     b->send = need_send ? memory->alloc(shape->in_count * shape->element) : NULL;
     b->recv = memory->alloc(recv_bytes(shape) + GUARD);
     b->tile = malloc(tile);
@@ -175,7 +184,8 @@ static int poison(const struct element_rule *rule)
     return rule->seed & 1 ? 0xa5 : 0x5a;
 }
 
-void moves_prepare(const struct buffers *b, const struct shape *shape, const struct element_rule *rule)
+void moves_prepare(const struct buffers *b, const struct shape *shape,
+                   const struct element_rule *rule)
 {
     size_t size = shape->element, n;
     char *to = input(b, shape);
@@ -223,7 +233,7 @@ static size_t check_guard(const struct buffers *b, const struct shape *shape, in
 
     for (size_t i = 0; i < GUARD; i += shape->element) {
         for (size_t k = 0; k < shape->element; k++) {
-            if (guard[i + k] != (char)byte) {
+            if (guard[i + k] != (char) byte) {
                 wrong++;
                 break;
             }
@@ -232,7 +242,8 @@ static size_t check_guard(const struct buffers *b, const struct shape *shape, in
     return wrong;
 }
 
-size_t moves_check(const struct buffers *b, const struct shape *shape, const struct element_rule *rule)
+size_t moves_check(const struct buffers *b, const struct shape *shape,
+                   const struct element_rule *rule)
 {
     size_t wrong = check_guard(b, shape, poison(rule)), at = 0;
     int n = shape->moves->segments(shape);
@@ -261,7 +272,7 @@ void moves_corrupt(const struct buffers *b, const struct shape *shape)
     const char *right = b->memory->view(b->recv, bounce, shape->element);
 
     for (size_t i = 0; i < shape->element; i++) {
-        wrong[i] = (char)~right[i];
+        wrong[i] = (char) ~right[i];
     }
     b->memory->write(b->recv, wrong, shape->element);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns what a collective moves: how many elements each rank puts in and gets out for a size S, where
- * its input lies, whose data must be in its output, and the buffers that hold both. Fills the inputs
- * and counts wrong outputs. No MPI in here. */
+/*
+ * Owns what a collective moves: how many elements each rank puts in and gets out for a size S,
+ * where its input lies, whose data must be in its output, and the buffers that hold both. Fills the
+ * inputs and counts wrong outputs. No MPI in here.
+ */
 #ifndef BENCH_MOVES_H
 #define BENCH_MOVES_H
 
@@ -37,7 +39,8 @@ struct segment {
 
 struct moves {
     unsigned flags;
-    int (*segments)(const struct shape *shape); /* how many make up the output; 0: of it nothing is known */
+    /* how many make up the output; 0: of it nothing is known */
+    int (*segments)(const struct shape *shape);
     void (*segment)(const struct shape *shape, int index, struct segment *segment);
 };
 
@@ -47,13 +50,13 @@ struct shape {
     int ranks;
     int rank;
     int root;
-    size_t element;      /* bytes of one */
-    size_t total;        /* S */
-    size_t block;        /* what MPI is told: S, or S / ranks where divided */
-    size_t in_count;     /* 0 where this rank has no input */
-    size_t out_count;    /* 0 where it has no output */
-    bool shared;         /* input and output are one buffer, buffers.recv */
-    size_t in_at;        /* where in that buffer the input begins */
+    size_t element;   /* bytes of one */
+    size_t total;     /* S */
+    size_t block;     /* what MPI is told: S, or S / ranks where divided */
+    size_t in_count;  /* 0 where this rank has no input */
+    size_t out_count; /* 0 where it has no output */
+    bool shared;      /* input and output are one buffer, buffers.recv */
+    size_t in_at;     /* where in that buffer the input begins */
 };
 
 struct buffers {
@@ -65,8 +68,8 @@ struct buffers {
 };
 
 /* The shape whose S is at most bytes, but at least one element (per rank where divided). */
-struct shape moves_shape(const struct moves *moves, size_t bytes, size_t element, int ranks, int rank,
-                         int root, bool in_place);
+struct shape moves_shape(const struct moves *moves, size_t bytes, size_t element, int ranks,
+                         int rank, int root, bool in_place);
 
 /* Buffers for shape and every smaller one. Returns 0, or -1 when memory is short; moves_release is
  * due in both cases. */
@@ -87,6 +90,7 @@ void moves_corrupt(const struct buffers *buffers, const struct shape *shape);
 
 /* What the table of collectives is made of. */
 extern const struct moves moves_allreduce, moves_allgather, moves_reduce_scatter, moves_bcast,
-    moves_reduce, moves_gather, moves_scatter, moves_alltoall, moves_scan, moves_exscan, moves_sendrecv;
+    moves_reduce, moves_gather, moves_scatter, moves_alltoall, moves_scan, moves_exscan,
+    moves_sendrecv;
 
 #endif

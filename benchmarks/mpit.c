@@ -40,8 +40,8 @@ static void add(struct mpit *mpit, int index, const char *algorithm, int continu
         MPI_T_pvar_handle_alloc(mpit->session, index, NULL, &counter->handle, &count)) {
         return;
     }
-    if (1 != count || (!continuous && MPI_SUCCESS != MPI_T_pvar_start(mpit->session,
-                                                                      counter->handle))) {
+    if (1 != count ||
+        (!continuous && MPI_SUCCESS != MPI_T_pvar_start(mpit->session, counter->handle))) {
         MPI_T_pvar_handle_free(mpit->session, &counter->handle);
         return;
     }
@@ -54,7 +54,7 @@ void mpit_open(struct mpit *mpit, const char *prefix)
     int provided, n = 0, continuous;
     char name[NAME_BUFFER];
 
-    *mpit = (struct mpit){.session = MPI_T_PVAR_SESSION_NULL};
+    *mpit = (struct mpit) {.session = MPI_T_PVAR_SESSION_NULL};
     if (MPI_SUCCESS != MPI_T_init_thread(MPI_THREAD_SINGLE, &provided)) {
         return;
     }
@@ -64,7 +64,7 @@ void mpit_open(struct mpit *mpit, const char *prefix)
         return;
     }
     MPI_T_pvar_get_num(&n);
-    mpit->counters = calloc((size_t)n + 1, sizeof *mpit->counters);
+    mpit->counters = calloc((size_t) n + 1, sizeof *mpit->counters);
     for (int i = 0; NULL != mpit->counters && i < n; i++) {
         if (is_ours(i, prefix, name, &continuous)) {
             add(mpit, i, name + strlen(prefix), continuous);

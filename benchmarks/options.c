@@ -12,7 +12,14 @@
 #include <string.h>
 
 /* Values of the options that have no letter. */
-enum { LONG_IN_PLACE = 256, LONG_NONBLOCKING, LONG_PERSISTENT, LONG_IDEAL, LONG_FIT, LONG_PROGRESS };
+enum {
+    LONG_IN_PLACE = 256,
+    LONG_NONBLOCKING,
+    LONG_PERSISTENT,
+    LONG_IDEAL,
+    LONG_FIT,
+    LONG_PROGRESS
+};
 
 static const struct option long_options[] = {
     {"in-place", no_argument, NULL, LONG_IN_PLACE},
@@ -58,11 +65,11 @@ static void join(char text[LIST_CHARS], const char *const *names, int n)
     for (int i = 0; i < n; i++) {
         size_t room = LIST_CHARS - used;
         int more = snprintf(text + used, room, "%s%s", i ? " " : "", names[i]);
-        if ((size_t)more + (i + 1 < n ? sizeof cut : 1) > room) {
+        if ((size_t) more + (i + 1 < n ? sizeof cut : 1) > room) {
             snprintf(text + used, room, "%s", cut);
             return;
         }
-        used += (size_t)more;
+        used += (size_t) more;
     }
 }
 
@@ -90,20 +97,20 @@ int options_size(const char *text, size_t *bytes)
 
     errno = 0;
     number = strtoull(text, &end, 10);
-    if (!isdigit((unsigned char)text[0]) || 0 != errno || 0 == number) {
+    if (!isdigit((unsigned char) text[0]) || 0 != errno || 0 == number) {
         return -1;
     }
     if ('\0' != *end) {
-        const char *suffix = strchr(suffixes, tolower((unsigned char)*end));
+        const char *suffix = strchr(suffixes, tolower((unsigned char) *end));
         if (NULL == suffix || '\0' != end[1]) {
             return -1;
         }
-        shift = 10 * (unsigned)(suffix - suffixes + 1);
+        shift = 10 * (unsigned) (suffix - suffixes + 1);
     }
     if (number > SIZE_MAX >> shift) {
         return -1;
     }
-    *bytes = (size_t)number << shift;
+    *bytes = (size_t) number << shift;
     return 0;
 }
 
@@ -113,10 +120,10 @@ static int parse_sizes(const struct parse *p, const char *value)
     const char *colon = strchr(value, ':');
     char low[32];
 
-    if (NULL == colon || (size_t)(colon - value) >= sizeof low) {
+    if (NULL == colon || (size_t) (colon - value) >= sizeof low) {
         return refuse(p, "-m", value, allowed);
     }
-    memcpy(low, value, (size_t)(colon - value));
+    memcpy(low, value, (size_t) (colon - value));
     low[colon - value] = '\0';
     if (0 != options_size(low, &p->options->min_bytes) ||
         0 != options_size(colon + 1, &p->options->max_bytes) ||
@@ -137,7 +144,7 @@ static int parse_int(const struct parse *p, const char *option, const char *valu
     if (end == value || '\0' != *end || 0 != errno || number < least || number > INT_MAX) {
         return refuse(p, option, value, allowed);
     }
-    *result = (int)number;
+    *result = (int) number;
     return 0;
 }
 
@@ -160,7 +167,7 @@ static int parse_type(const struct parse *p, const char *value)
     for (int i = 0; i < ELEMENT_TYPES; i++) {
         const struct element_type *type = &element_types[i];
         if (0 == strcmp(value, type->name) || (type->alias && 0 == strcmp(value, type->alias))) {
-            p->options->type = (enum element_type_id)i;
+            p->options->type = (enum element_type_id) i;
             return 0;
         }
         names[i] = type->name;
@@ -173,11 +180,11 @@ static enum device_kind find_device(const char *name, size_t length)
 {
     int kind = 0;
 
-    while (kind < DEVICE_KINDS &&
-           (strlen(device_names[kind]) != length || 0 != strncmp(device_names[kind], name, length))) {
+    while (kind < DEVICE_KINDS && (strlen(device_names[kind]) != length ||
+                                   0 != strncmp(device_names[kind], name, length))) {
         kind++;
     }
-    return (enum device_kind)kind;
+    return (enum device_kind) kind;
 }
 
 static int parse_devices(const struct parse *p, const char *value)
@@ -201,7 +208,8 @@ static int parse_devices(const struct parse *p, const char *value)
         }
     }
     join(names, device_names, DEVICE_KINDS);
-    snprintf(allowed, sizeof allowed, "%s, or up to %d of them with commas between, for the ranks in turn", names,
+    snprintf(allowed, sizeof allowed,
+             "%s, or up to %d of them with commas between, for the ranks in turn", names,
              OPTIONS_MAX_DEVICES);
     return refuse(p, "-d", value, allowed);
 }
@@ -216,13 +224,13 @@ static int parse_form(const struct parse *p, enum call_form form)
 }
 
 /* -1 where choose() complained; the caller's field is an enum that has no -1. */
-#define CHOOSE(field, option, names)                                                               \
-    do {                                                                                           \
-        int chosen = choose(p, option, optarg, names, (int)(sizeof names / sizeof names[0]));      \
-        if (chosen < 0) {                                                                          \
-            return -1;                                                                             \
-        }                                                                                          \
-        (field) = chosen;                                                                          \
+#define CHOOSE(field, option, names)                                                           \
+    do {                                                                                       \
+        int chosen = choose(p, option, optarg, names, (int) (sizeof names / sizeof names[0])); \
+        if (chosen < 0) {                                                                      \
+            return -1;                                                                         \
+        }                                                                                      \
+        (field) = chosen;                                                                      \
     } while (0)
 
 static int parse_option(const struct parse *p, int option)
@@ -230,25 +238,53 @@ static int parse_option(const struct parse *p, int option)
     struct options *o = p->options;
 
     switch (option) {
-    case 'm': return parse_sizes(p, optarg);
-    case 'd': return parse_devices(p, optarg);
-    case 'T': return parse_type(p, optarg);
-    case 'O': CHOOSE(o->op, "-O", element_op_names); return 0;
-    case 'r': return parse_int(p, "-r", optarg, 0, "a rank: 0 to the number of ranks - 1", &o->root);
-    case 'i': return parse_int(p, "-i", optarg, 1, "a whole number of at least 1", &o->iterations);
-    case 'x': return parse_int(p, "-x", optarg, 0, "a whole number of at least 0", &o->warmup);
-    case 'c': o->check = true; return 0;
-    case 'B': return parse_bandwidth(p, "-B", optarg, &o->B);
-    case 'I': return parse_bandwidth(p, "-I", optarg, &o->I);
-    case 'o': CHOOSE(o->format, "-o", format_names); return 0;
-    case 'f': o->file = optarg; return 0;
-    case 'h': o->help = true; return 0;
-    case LONG_IN_PLACE: o->in_place = true; return 0;
-    case LONG_NONBLOCKING: return parse_form(p, FORM_NONBLOCKING);
-    case LONG_PERSISTENT: return parse_form(p, FORM_PERSISTENT);
-    case LONG_IDEAL: CHOOSE(o->published, "--ideal", ideal_names); return 0;
-    case LONG_FIT: o->fit = true; return 0;
-    case LONG_PROGRESS: o->progress = true; return 0;
+    case 'm':
+        return parse_sizes(p, optarg);
+    case 'd':
+        return parse_devices(p, optarg);
+    case 'T':
+        return parse_type(p, optarg);
+    case 'O':
+        CHOOSE(o->op, "-O", element_op_names);
+        return 0;
+    case 'r':
+        return parse_int(p, "-r", optarg, 0, "a rank: 0 to the number of ranks - 1", &o->root);
+    case 'i':
+        return parse_int(p, "-i", optarg, 1, "a whole number of at least 1", &o->iterations);
+    case 'x':
+        return parse_int(p, "-x", optarg, 0, "a whole number of at least 0", &o->warmup);
+    case 'c':
+        o->check = true;
+        return 0;
+    case 'B':
+        return parse_bandwidth(p, "-B", optarg, &o->B);
+    case 'I':
+        return parse_bandwidth(p, "-I", optarg, &o->I);
+    case 'o':
+        CHOOSE(o->format, "-o", format_names);
+        return 0;
+    case 'f':
+        o->file = optarg;
+        return 0;
+    case 'h':
+        o->help = true;
+        return 0;
+    case LONG_IN_PLACE:
+        o->in_place = true;
+        return 0;
+    case LONG_NONBLOCKING:
+        return parse_form(p, FORM_NONBLOCKING);
+    case LONG_PERSISTENT:
+        return parse_form(p, FORM_PERSISTENT);
+    case LONG_IDEAL:
+        CHOOSE(o->published, "--ideal", ideal_names);
+        return 0;
+    case LONG_FIT:
+        o->fit = true;
+        return 0;
+    case LONG_PROGRESS:
+        o->progress = true;
+        return 0;
     }
     return -1;
 }
@@ -256,7 +292,7 @@ static int parse_option(const struct parse *p, int option)
 /* getopt found an option that is unknown, lacks its value, or has one it should not have. */
 static int refuse_option(const struct parse *p, int found, char **argv)
 {
-    char letter[3] = {'-', (char)optopt, '\0'};
+    char letter[3] = {'-', (char) optopt, '\0'};
     bool is_long = 0 == optopt || optopt >= LONG_IN_PLACE; /* 0: of a name nobody knows */
     const char *text = is_long ? argv[optind - 1] : letter;
     const char *why = "is not an option; see -h";
@@ -317,12 +353,21 @@ int options_parse(struct options *options, int argc, char **argv, const char *co
     struct parse p = {options, error, names, n};
     int option;
 
-    *options = (struct options){
-        .min_bytes = 4, .max_bytes = 4 << 20, .type = ELEMENT_FLOAT, .op = ELEMENT_SUM,
-        .iterations = -1, .warmup = -1, .B = NAN, .I = NAN, .device_text = "host", .ndevices = 1,
+    *options = (struct options) {
+        .min_bytes = 4,
+        .max_bytes = 4 << 20,
+        .type = ELEMENT_FLOAT,
+        .op = ELEMENT_SUM,
+        .iterations = -1,
+        .warmup = -1,
+        .B = NAN,
+        .I = NAN,
+        .device_text = "host",
+        .ndevices = 1,
     };
     optind = 1;
-    while (-1 != (option = getopt_long(argc, argv, ":m:d:T:O:r:i:x:cB:I:o:f:h", long_options, NULL))) {
+    while (-1 !=
+           (option = getopt_long(argc, argv, ":m:d:T:O:r:i:x:cB:I:o:f:h", long_options, NULL))) {
         if ('?' == option || ':' == option) {
             return refuse_option(&p, option, argv);
         }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the command line: its grammar, its defaults and its error messages (help.h has the help). No MPI
- * in here: every rank parses alike and decides alike; only rank 0 prints. */
+/*
+ * Owns the command line: its grammar, its defaults and its error messages (help.h has the help). No
+ * MPI in here: every rank parses alike and decides alike; only rank 0 prints.
+ */
 #ifndef BENCH_OPTIONS_H
 #define BENCH_OPTIONS_H
 
@@ -28,26 +30,26 @@ enum report_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
 struct options {
     int collectives[OPTIONS_MAX_COLLECTIVES]; /* indices into the list of names given to parse */
     int ncollectives;
-    bool all;             /* "all" was named: collectives that lack a form asked for are left out */
-    size_t min_bytes;     /* sizes double from here .. */
-    size_t max_bytes;     /* .. as long as they do not exceed this */
-    enum device_kind device; /* where buffers live */
+    bool all;         /* "all" was named: collectives that lack a form asked for are left out */
+    size_t min_bytes; /* sizes double from here .. */
+    size_t max_bytes; /* .. as long as they do not exceed this */
+    enum device_kind device;                       /* where buffers live */
     enum device_kind devices[OPTIONS_MAX_DEVICES]; /* rank i's: number i modulo ndevices */
     int ndevices;
     const char *device_text; /* as it was given; points into argv */
     enum element_type_id type;
     enum element_op op;
     int root;
-    int iterations;       /* -1: by size, see options_iterations */
-    int warmup;           /* -1: a tenth of the iterations */
+    int iterations; /* -1: by size, see options_iterations */
+    int warmup;     /* -1: a tenth of the iterations */
     enum call_form form;
     bool in_place;
     bool check;
-    double B;             /* GB/s; NAN: to be measured */
-    double I;             /* likewise */
-    bool published;       /* ideal by the published formula instead of the bound */
+    double B;       /* GB/s; NAN: to be measured */
+    double I;       /* likewise */
+    bool published; /* ideal by the published formula instead of the bound */
     enum report_format format;
-    const char *file;     /* points into argv; NULL: stdout */
+    const char *file; /* points into argv; NULL: stdout */
     bool fit;
     bool progress;
     bool help;
@@ -58,8 +60,10 @@ struct options {
 int options_parse(struct options *options, int argc, char **argv, const char *const *names, int n,
                   char *error);
 
-/* Bytes from a number with an optional suffix k, M or G (powers of 1024). Returns 0, or -1 if text is
- * anything else, zero, or too large. */
+/*
+ * Bytes from a number with an optional suffix k, M or G (powers of 1024). Returns 0, or -1 if text
+ * is anything else, zero, or too large.
+ */
 int options_size(const char *text, size_t *bytes);
 
 /* Timed and untimed calls for a size: what -i and -x say, else as many as its time deserves. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns where each rank's buffers live: what -d asks for, and the driver where that needs one. No MPI in here. */
+/*
+ * Owns where each rank's buffers live: what -d asks for, and the driver where that needs one. No
+ * MPI in here.
+ */
 #ifndef BENCH_PLACEMENT_H
 #define BENCH_PLACEMENT_H
 
@@ -8,12 +11,16 @@
 #include "options.h"
 
 /*
- * Call it before MPI_Init: some libraries look for a driver and a device then. Opens the driver if this rank's buffers
- * need one; which rank it is, the launcher says. Leaves "" or what is missing in error[OPTIONS_ERROR_CHARS].
+ * Call it before MPI_Init: some libraries look for a driver and a device then. Opens the driver if
+ * this rank's buffers need one; which rank it is, the launcher says. Leaves "" or what is missing
+ * in error[OPTIONS_ERROR_CHARS].
  */
 void placement_open(const struct options *options, char *error);
 
-/* After MPI_Init: complains in error, unless there is a complaint already, if the launcher did not say the rank. */
+/*
+ * After MPI_Init: complains in error, unless there is a complaint already, if the launcher did not
+ * say the rank.
+ */
 void placement_check(const struct options *options, int rank, char *error);
 
 void placement_close(void);

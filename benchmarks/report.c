@@ -41,12 +41,12 @@ enum { COLUMNS = sizeof columns / sizeof columns[0] };
 
 static const void *field(const struct column *column, const struct result *result)
 {
-    return (const char *)result + column->offset;
+    return (const char *) result + column->offset;
 }
 
 static double number(const struct column *column, const struct result *result)
 {
-    return *(const double *)field(column, result);
+    return *(const double *) field(column, result);
 }
 
 static void put_json_text(FILE *out, const char *text)
@@ -55,7 +55,7 @@ static void put_json_text(FILE *out, const char *text)
     for (; '\0' != *text; text++) {
         if ('"' == *text || '\\' == *text) {
             fprintf(out, "\\%c", *text);
-        } else if (isprint((unsigned char)*text)) {
+        } else if (isprint((unsigned char) *text)) {
             putc(*text, out);
         } else {
             putc(' ', out);
@@ -78,7 +78,7 @@ static void put_field(FILE *out, const struct column *c, const struct result *re
 {
     switch (c->kind) {
     case BYTES:
-        fprintf(out, "%zu", *(const size_t *)field(c, result));
+        fprintf(out, "%zu", *(const size_t *) field(c, result));
         break;
     case TEXT:
         if (json) {
@@ -131,7 +131,8 @@ static void table_link(FILE *out, const char *name, const struct link *link)
     bool has_how = '\0' != link->how[0];
 
     if (isnan(link->GBs)) {
-        fprintf(out, "#   %s = n/a%s%s%s\n", name, has_how ? " (" : "", link->how, has_how ? ")" : "");
+        fprintf(out, "#   %s = n/a%s%s%s\n", name, has_how ? " (" : "", link->how,
+                has_how ? ")" : "");
     } else {
         fprintf(out, "#   %s = %.4g GB/s (%s%s%s)\n", name, link->GBs, link->source,
                 has_how ? ": " : "", link->how);
@@ -182,9 +183,9 @@ static void table_result(struct report *r, const struct result *result)
             continue;
         }
         if (BYTES == c->kind) {
-            fprintf(r->out, "%s%*zu", gap, c->width, *(const size_t *)field(c, result));
+            fprintf(r->out, "%s%*zu", gap, c->width, *(const size_t *) field(c, result));
         } else if (TEXT == c->kind) {
-            fprintf(r->out, "%s%*s", gap, c->width, (const char *)field(c, result));
+            fprintf(r->out, "%s%*s", gap, c->width, (const char *) field(c, result));
         } else if (isfinite(number(c, result))) {
             fprintf(r->out, "%s%*.*f", gap, c->width, c->digits, number(c, result) * c->scale);
         } else {
@@ -197,11 +198,12 @@ static void table_result(struct report *r, const struct result *result)
 static void table_close(struct report *r, const struct fit_line *fit)
 {
     if (NULL != fit) {
-        fprintf(r->out,
-                "# fit: %s: t = overhead + bytes / bandwidth, overhead %.3f us, bandwidth %.4g GB/s, "
-                "residual rms %.1f%%, max %.1f%%\n",
-                r->collective, fit->overhead_us, fit->bandwidth_GBs, 100 * fit->residual_rms,
-                100 * fit->residual_max);
+        fprintf(
+            r->out,
+            "# fit: %s: t = overhead + bytes / bandwidth, overhead %.3f us, bandwidth %.4g GB/s, "
+            "residual rms %.1f%%, max %.1f%%\n",
+            r->collective, fit->overhead_us, fit->bandwidth_GBs, 100 * fit->residual_rms,
+            100 * fit->residual_max);
     } else if (r->options->fit) {
         fprintf(r->out, "# fit: %s: none (too few sizes, or times that do not grow)\n",
                 r->collective);
@@ -210,7 +212,7 @@ static void table_close(struct report *r, const struct fit_line *fit)
 
 static void table_end(struct report *r)
 {
-    (void)r;
+    (void) r;
 }
 
 /* ---- CSV: the same columns for all collectives; a fit is a comment line ---- */
@@ -226,15 +228,15 @@ static void csv_begin(struct report *r)
 
 static void csv_open(struct report *r)
 {
-    (void)r;
+    (void) r;
 }
 
 static void csv_result(struct report *r, const struct result *result)
 {
     const char *quote = NULL != strchr(device_name(r), ',') ? "\"" : "";
 
-    fprintf(r->out, "%s,%d,%d,%s%s%s,%s,%s", r->collective, r->links->layout.ranks, r->links->layout.nodes, quote,
-            device_name(r), quote, type_name(r), r->op);
+    fprintf(r->out, "%s,%d,%d,%s%s%s,%s,%s", r->collective, r->links->layout.ranks,
+            r->links->layout.nodes, quote, device_name(r), quote, type_name(r), r->op);
     for (int i = 0; i < COLUMNS; i++) {
         putc(',', r->out);
         put_field(r->out, &columns[i], result, false);
@@ -267,7 +269,8 @@ static void json_open(struct report *r)
             r->links->layout.nodes, device_name(r));
     fprintf(r->out, "\"type\": \"%s\", \"op\": \"%s\",\n \"library\": ", type_name(r), r->op);
     put_json_text(r->out, library);
-    fprintf(r->out, ",\n \"form\": \"%s\", \"in_place\": %s, \"uneven_nodes\": %s, \"ideal\": \"%s\"",
+    fprintf(r->out,
+            ",\n \"form\": \"%s\", \"in_place\": %s, \"uneven_nodes\": %s, \"ideal\": \"%s\"",
             options_form_name(o->form), o->in_place ? "true" : "false",
             ideal_is_uneven(&r->links->layout) ? "true" : "false", ideal_name(r));
     json_link(r->out, "B", &r->links->B);
@@ -321,7 +324,7 @@ static const struct {
 void report_begin(struct report *report, FILE *out, const struct options *options,
                   const struct links *links)
 {
-    *report = (struct report){.out = out, .options = options, .links = links};
+    *report = (struct report) {.out = out, .options = options, .links = links};
     formats[options->format].begin(report);
 }
 

@@ -19,8 +19,8 @@ struct result {
     double ideal;      /* of busbw; NAN: unknown */
     double efficiency; /* busbw / ideal; NAN: unknown */
     char algorithm[MPIT_NAME_CHARS];
-    double cycle_us;   /* of a call and the barrier before it */
-    double errors;     /* wrong elements on all ranks; NAN: not checked */
+    double cycle_us; /* of a call and the barrier before it */
+    double errors;   /* wrong elements on all ranks; NAN: not checked */
 };
 
 struct report {

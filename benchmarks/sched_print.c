@@ -39,7 +39,10 @@ static void add_ranks(char *text, const int32_t *ranks, int n)
     }
 }
 
-/* "c3", or "c0..c6/2" for a run of chunks, "c1=c2" where it is stored as c2; with a prime: it is being distributed. */
+/*
+ * "c3", or "c0..c6/2" for a run of chunks, "c1=c2" where it is stored as c2; with a prime: it is
+ * being distributed.
+ */
 static void add_chunk(char *text, const struct gr_step *s)
 {
     add(text, "c%u", s->first);
@@ -96,7 +99,8 @@ struct style {
 };
 
 static const struct style full_style = {
-    2, full_text, "", "Below the primitive: chunk, from > . > to; the prime: distributing (phase 1)."};
+    2, full_text, "",
+    "Below the primitive: chunk, from > . > to; the prime: distributing (phase 1)."};
 static const struct style short_style = {
     1, short_text, ".",
     "a>c: received from a   +: combined with mine   !: stored   c>b: sent to b   ': distributing"};
@@ -132,9 +136,12 @@ static void print_cell(const char *text, int width, int *blanks)
     *blanks += width + 2 - len;
 }
 
-/* One line of the cells of step number `row` of the tick, across all ranks; at[r]: the tick's first entry. */
-static void print_grid_line(const struct table *t, const struct style *style, int width, const uint32_t *at,
-                            uint32_t tick, uint32_t row, int line)
+/*
+ * One line of the cells of step number `row` of the tick, across all ranks; at[r]: the tick's first
+ * entry.
+ */
+static void print_grid_line(const struct table *t, const struct style *style, int width,
+                            const uint32_t *at, uint32_t tick, uint32_t row, int line)
 {
     int blanks = 2, r;
 
@@ -197,8 +204,8 @@ static void print_rank(const struct table *t, int rank)
     const struct lane *lane = &t->lanes[rank];
     uint32_t k;
 
-    printf("\nrank %d\n  %4s  %-18s  %-8s %-12s %-12s %-7s %-4s  %s\n", rank, "tick", "primitive", "chunk", "from",
-           "to", "operand", "dest", "phase");
+    printf("\nrank %d\n  %4s  %-18s  %-8s %-12s %-12s %-7s %-4s  %s\n", rank, "tick", "primitive",
+           "chunk", "from", "to", "operand", "dest", "phase");
     for (k = 0; k < lane->n; k++) {
         const struct gr_step *s = &lane->entries[k].step;
         char chunk[CELL] = "", from[CELL] = "", to[CELL] = "";
@@ -207,9 +214,10 @@ static void print_rank(const struct table *t, int rank)
         add_ranks(from, s->from, s->nfrom);
         add_ranks(to, s->to, s->nto);
         printf("  %4u  %-18s  %-8s %-12s %-12s %-7s %-4s  %s%s\n", s->tick, gr_step_name(s), chunk,
-               s->nfrom > 0 ? from : "-", s->nto > 0 ? to : "-", has_operand(s) ? spaces[s->operand] : "-",
-               s->bits & GR_STORE ? spaces[s->dest] : "-", s->phase > 0 ? "distributing" : "reducing",
-               s->bits & GR_FINAL ? ", result" : "");
+               s->nfrom > 0 ? from : "-", s->nto > 0 ? to : "-",
+               has_operand(s) ? spaces[s->operand] : "-",
+               s->bits & GR_STORE ? spaces[s->dest] : "-",
+               s->phase > 0 ? "distributing" : "reducing", s->bits & GR_FINAL ? ", result" : "");
     }
     if (0 == lane->n) {
         puts("  does nothing");
@@ -234,7 +242,11 @@ static void print_arrow(const struct table *t, int from, int to)
                 if (0 == messages) {
                     printf("    %d -> %d [label=\"", from, to);
                 }
-                printf("%s%s@%u", 0 == messages ? "" : 0 == messages % 4 ? "\\n" : " ", text, s->tick);
+                printf("%s%s@%u",
+                       0 == messages       ? ""
+                       : 0 == messages % 4 ? "\\n"
+                                           : " ",
+                       text, s->tick);
                 messages++;
             }
         }
@@ -248,8 +260,10 @@ static void print_dot(const struct table *t)
 {
     int a, b;
 
-    printf("digraph \"%s %s\" {\n    label=\"%s %s, %d ranks: chunk@tick\";\n    node [shape=circle];\n",
-           gr_algo_name(t->algo), gr_coll_name(t->coll), gr_algo_name(t->algo), gr_coll_name(t->coll), t->p);
+    printf("digraph \"%s %s\" {\n    label=\"%s %s, %d ranks: chunk@tick\";\n    node "
+           "[shape=circle];\n",
+           gr_algo_name(t->algo), gr_coll_name(t->coll), gr_algo_name(t->algo),
+           gr_coll_name(t->coll), t->p);
     for (a = 0; a < t->p; a++) {
         printf("    %d;\n", a);
     }
@@ -267,7 +281,8 @@ static void print_title(const struct table *t)
 {
     int k;
 
-    printf("%s %s, %d rank%s", gr_algo_name(t->algo), gr_coll_name(t->coll), t->p, 1 == t->p ? "" : "s");
+    printf("%s %s, %d rank%s", gr_algo_name(t->algo), gr_coll_name(t->coll), t->p,
+           1 == t->p ? "" : "s");
     if (GR_BLOCKS == t->layout) {
         printf("; vector S in %d block%s, c0 is rank 0's\n", t->p, 1 == t->p ? "" : "s");
     } else {

@@ -12,7 +12,7 @@ struct lane {
     struct entry {
         struct gr_step step;
         uint32_t index;
-    } *entries;
+    } * entries;
     uint32_t n;
 };
 
@@ -21,10 +21,10 @@ struct table {
     enum gr_coll coll;
     enum gr_algo algo;
     enum gr_layout layout;
-    int p, root;        /* ranks */
-    uint32_t parts;     /* pieces of equal size that the vector is cut into */
+    int p, root;    /* ranks */
+    uint32_t parts; /* pieces of equal size that the vector is cut into */
     uint32_t ticks;
-    int ordered;        /* the order of ranks was given */
+    int ordered;                  /* the order of ranks was given */
     int order[MAX_RANKS];         /* rank by position */
     struct lane lanes[MAX_RANKS]; /* by rank */
 };

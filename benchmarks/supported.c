@@ -20,7 +20,7 @@ static bool lacks_device(const struct options *o, const struct collective *c, in
 /* How many elements a call may have: MPI counts them, or the bytes before a block, in an int. */
 static int most_elements(const struct options *o, const struct collective *c)
 {
-    return c->byte_displs ? INT_MAX / (int)element_types[o->type].size : INT_MAX;
+    return c->byte_displs ? INT_MAX / (int) element_types[o->type].size : INT_MAX;
 }
 
 static bool is_too_large(const struct options *o, const struct collective *c, int ranks)
@@ -28,21 +28,23 @@ static bool is_too_large(const struct options *o, const struct collective *c, in
     size_t element = element_types[o->type].size;
 
     return moves_shape(c->moves, o->max_bytes, element, ranks, 0, o->root, o->in_place).total >
-           (size_t)most_elements(o, c);
+           (size_t) most_elements(o, c);
 }
 
 /* Why it cannot be done: an error, unless all that can be done was asked for. */
 static int lacks(const struct options *o, const struct collective *c, int ranks, char *error)
 {
     if (lacks_device(o, c, ranks)) {
-        snprintf(error, OPTIONS_ERROR_CHARS,
-                 "-d: '%.100s': '%s' needs an MPI with CUDA support; allowed: every other collective",
-                 o->device_text, c->name);
+        snprintf(
+            error, OPTIONS_ERROR_CHARS,
+            "-d: '%.100s': '%s' needs an MPI with CUDA support; allowed: every other collective",
+            o->device_text, c->name);
         return -1;
     }
     if (lacks_in_place(o, c)) {
         snprintf(error, OPTIONS_ERROR_CHARS,
-                 "--in-place: '%s' has no such form; allowed: every collective but those of neighbors, and not sendrecv",
+                 "--in-place: '%s' has no such form; allowed: every collective but those of "
+                 "neighbors, and not sendrecv",
                  c->name);
         return -1;
     }
@@ -68,9 +70,10 @@ static int check_collectives(struct options *o, int ranks, char *error)
             continue;
         }
         if (large) {
-            snprintf(error, OPTIONS_ERROR_CHARS,
-                     "-m: '%zu' is too large for %s of type %s; allowed: up to %d elements (MPI's ints)",
-                     o->max_bytes, c->name, element_types[o->type].name, most_elements(o, c));
+            snprintf(
+                error, OPTIONS_ERROR_CHARS,
+                "-m: '%zu' is too large for %s of type %s; allowed: up to %d elements (MPI's ints)",
+                o->max_bytes, c->name, element_types[o->type].name, most_elements(o, c));
             return -1;
         }
         o->collectives[kept++] = o->collectives[i];
@@ -85,7 +88,8 @@ int supported_check_device(const struct options *o, int ranks, int counters, cha
         return 0;
     }
     snprintf(error, OPTIONS_ERROR_CHARS,
-             "-d: '%.100s': this MPI takes no device buffers: it was built without CUDA, and gpuring is not loaded; "
+             "-d: '%.100s': this MPI takes no device buffers: it was built without CUDA, and "
+             "gpuring is not loaded; "
              "allowed: host managed pinned",
              o->device_text);
     return -1;
@@ -94,12 +98,14 @@ int supported_check_device(const struct options *o, int ranks, int counters, cha
 int supported_check(struct options *o, int ranks, int counters, char *error)
 {
     if (o->root >= ranks) {
-        snprintf(error, OPTIONS_ERROR_CHARS, "-r: '%d' is not valid; allowed: 0 to %d", o->root, ranks - 1);
+        snprintf(error, OPTIONS_ERROR_CHARS, "-r: '%d' is not valid; allowed: 0 to %d", o->root,
+                 ranks - 1);
         return -1;
     }
     if (FORM_PERSISTENT == o->form && !collectives_have_persistent()) {
         snprintf(error, OPTIONS_ERROR_CHARS,
-                 "--persistent: this MPI has no persistent collectives; allowed: blocking, --nonblocking");
+                 "--persistent: this MPI has no persistent collectives; allowed: blocking, "
+                 "--nonblocking");
         return -1;
     }
     if (0 != supported_check_device(o, ranks, counters, error)) {

@@ -6,8 +6,8 @@
 #include "options.h"
 
 /*
- * Both: after MPI_Init, on every rank alike; counters: of gpuring's algorithms, 0 where it is not loaded. They return
- * 0, or -1 with one line in error[OPTIONS_ERROR_CHARS].
+ * Both: after MPI_Init, on every rank alike; counters: of gpuring's algorithms, 0 where it is not
+ * loaded. They return 0, or -1 with one line in error[OPTIONS_ERROR_CHARS].
  */
 
 /* Everything. Collectives of "all" that lack what was asked for are dropped. */

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the answer to: do K small collectives that are started together cost less than K one after the other?
+/*
+ * Owns the answer to: do K small collectives that are started together cost less than K one after
+ * the other?
  *
  *     one after the other:   start 1, wait 1, start 2, wait 2, ... start K, wait K
  *     together:              start 1, start 2, ... start K, wait for all
  *
- * Both are timed in the same run, in short blocks that take turns, so that what else the machine does hits both.
- * Environment, for tests only: GPURING_BENCH_CORRUPT makes an element of rank 0's wrong before each check. */
+ * Both are timed in the same run, in short blocks that take turns, so that what else the machine
+ * does hits both. Environment, for tests only: GPURING_BENCH_CORRUPT makes an element of rank 0's
+ * wrong before each check.
+ */
 #include "collect.h"
 #include "collectives.h"
 #include "fit.h"
@@ -23,7 +27,8 @@ enum { BLOCK_CALLS = 20, MAX_KS = 16, MAX_K = 1024, SIZE_STEP = 4, TAG = 4711, C
 
 /* The collectives, by the names they have here and by those they have in the table. */
 static const char *const names[] = {"allreduce", "allgather", "reduce_scatter", "bcast", "reduce"};
-static const char *const table_names[] = {"allreduce", "allgather", "reduce_scatter_block", "bcast", "reduce"};
+static const char *const table_names[] = {"allreduce", "allgather", "reduce_scatter_block", "bcast",
+                                          "reduce"};
 
 struct bench {
     struct options options; /* collectives: indices of names */
@@ -32,7 +37,7 @@ struct bench {
     char error[OPTIONS_ERROR_CHARS];
     struct mpit mpit;
     int rank, ranks;
-    bool wrong;             /* rank 0's: was a result? */
+    bool wrong; /* rank 0's: was a result? */
 };
 
 /* K calls of one collective, with buffers of their own, and what came out. */
@@ -44,20 +49,26 @@ struct batch {
     struct {
         struct buffers buffers;
         struct call call;
-    } *of;
+    } * of;
     MPI_Request *requests;
-    int block, nblocks;     /* iterations in a block: fewer with a larger K, or long blocks are all disturbed */
-    double *times;          /* of this rank's blocks, nblocks in each manner; like us in microseconds per call */
-    double us[2];           /* in each manner; these three on rank 0 */
+    /* iterations in a block: fewer with a larger K, or long blocks are all disturbed */
+    int block, nblocks;
+    /* of this rank's blocks, nblocks in each manner; like us in microseconds per call */
+    double *times;
+    double us[2]; /* in each manner; these three on rank 0 */
     double errors;
     char algorithm[MPIT_NAME_CHARS];
 };
 
-/* ---- command line: gpuring_bench's, with -k and --form=, and without what has no meaning here ---- */
+/*
+ * ---- command line: gpuring_bench's, with -k and --form=, and without what has no meaning here
+ * ----
+ */
 
 static int refuse(struct bench *b, const char *option, const char *value, const char *allowed)
 {
-    snprintf(b->error, sizeof b->error, "%s: '%s' is not valid; allowed: %s", option, value, allowed);
+    snprintf(b->error, sizeof b->error, "%s: '%s' is not valid; allowed: %s", option, value,
+             allowed);
     return -1;
 }
 
@@ -71,7 +82,7 @@ static int parse_ks(struct bench *b, const char *value)
         if (k < 1 || k > MAX_K || ('\0' != *end && ',' != *end)) {
             break;
         }
-        b->ks[b->nks++] = (int)k;
+        b->ks[b->nks++] = (int) k;
         if ('\0' == *end) {
             return 0;
         }
@@ -79,7 +90,10 @@ static int parse_ks(struct bench *b, const char *value)
     return refuse(b, "-k", value, "K,K,...: up to 16 numbers of calls, each from 1 to 1024");
 }
 
-/* Adds what gpuring_bench knows of the command line to the n arguments. How many there are then, or -1. */
+/*
+ * Adds what gpuring_bench knows of the command line to the n arguments. How many there are then, or
+ * -1.
+ */
 static int take_own_options(struct bench *b, char **argv, char **args, int n)
 {
     for (int i = 1; NULL != argv[i]; i++) {
@@ -88,7 +102,8 @@ static int take_own_options(struct bench *b, char **argv, char **args, int n)
             if (0 != parse_ks(b, NULL != value ? value : "")) {
                 return -1;
             }
-        } else if (0 == strcmp(argv[i], "--form=nonblocking") || 0 == strcmp(argv[i], "--form=persistent")) {
+        } else if (0 == strcmp(argv[i], "--form=nonblocking") ||
+                   0 == strcmp(argv[i], "--form=persistent")) {
             args[n++] = 'p' == argv[i][7] ? "--persistent" : "--nonblocking";
         } else if (0 == strncmp(argv[i], "--form", 6)) {
             return refuse(b, "--form", argv[i] + 6, "=nonblocking =persistent");
@@ -107,15 +122,18 @@ static int check_options(struct bench *b)
     char value[32];
 
     snprintf(value, sizeof value, "%zu", o->max_bytes);
-    if (!isnan(o->B) || !isnan(o->I) || o->published || o->fit || o->progress || NULL != o->file || 0 != o->root) {
-        snprintf(b->error, sizeof b->error, "-B -I -f -r --ideal --fit --progress: only gpuring_bench has these");
+    if (!isnan(o->B) || !isnan(o->I) || o->published || o->fit || o->progress || NULL != o->file ||
+        0 != o->root) {
+        snprintf(b->error, sizeof b->error,
+                 "-B -I -f -r --ideal --fit --progress: only gpuring_bench has these");
         return -1;
     }
     if (o->max_bytes > INT_MAX) {
         return refuse(b, "-m", value, "less than 2G");
     }
     if (FORM_PERSISTENT == o->form && !collectives_have_persistent()) {
-        return refuse(b, "--form", "persistent", "nonblocking (this MPI has no persistent collectives)");
+        return refuse(b, "--form", "persistent",
+                      "nonblocking (this MPI has no persistent collectives)");
     }
     return FORMAT_JSON == o->format ? refuse(b, "-o", "json", "table csv") : 0;
 }
@@ -130,7 +148,9 @@ static int parse(struct bench *b, int argc, char **argv)
     parse_ks(b, "1,4,16,64");
     memcpy(args, defaults, sizeof defaults);
     n = take_own_options(b, argv, args, DEFAULTS);
-    n = n < 0 ? n : options_parse(&b->options, n, args, names, sizeof names / sizeof names[0], b->error);
+    n = n < 0
+            ? n
+            : options_parse(&b->options, n, args, names, sizeof names / sizeof names[0], b->error);
     b->first = b->options.ncollectives > 1; /* the default one, unless it is alone */
     b->options.form = FORM_BLOCKING == b->options.form ? FORM_NONBLOCKING : b->options.form;
     return n < 0 ? n : check_options(b);
@@ -138,21 +158,30 @@ static int parse(struct bench *b, int argc, char **argv)
 
 static int help(const struct bench *b)
 {
-    fputs(0 != b->rank ? "" :
-           "usage: mpirun ... gpuring_together [COLLECTIVE...] [options]\n"
-           "COLLECTIVE: allreduce (default) allgather reduce_scatter (MPI_Reduce_scatter_block) bcast reduce, or all\n"
-           "  -k K,K,...   numbers of calls, each with buffers of its own (1,4,16,64)\n"
-           "  --form=FORM  nonblocking (default): MPI_I...; persistent: ..._init once, then MPI_Startall\n"
-           "  -m MIN:MAX   sizes in bytes, each 4 times the last (8:8k); rounded down to whole elements\n"
-           "  -i ITERS     timed iterations of K calls in each manner (400), rounded up to blocks of 20 calls\n"
-           "  -T -O -x -c -d --in-place, -o table or csv: as in gpuring_bench, see its -h\n"
-           "Exit status: 0, 1 when a result was wrong (-c), 2 when the call was.\n", stdout);
+    fputs(0 != b->rank
+              ? ""
+              : "usage: mpirun ... gpuring_together [COLLECTIVE...] [options]\n"
+                "COLLECTIVE: allreduce (default) allgather reduce_scatter "
+                "(MPI_Reduce_scatter_block) bcast reduce, or all\n"
+                "  -k K,K,...   numbers of calls, each with buffers of its own (1,4,16,64)\n"
+                "  --form=FORM  nonblocking (default): MPI_I...; persistent: ..._init once, then "
+                "MPI_Startall\n"
+                "  -m MIN:MAX   sizes in bytes, each 4 times the last (8:8k); rounded down to "
+                "whole elements\n"
+                "  -i ITERS     timed iterations of K calls in each manner (400), rounded up to "
+                "blocks of 20 calls\n"
+                "  -T -O -x -c -d --in-place, -o table or csv: as in gpuring_bench, see its -h\n"
+                "Exit status: 0, 1 when a result was wrong (-c), 2 when the call was.\n",
+          stdout);
     return EXIT_RIGHT;
 }
 
 /* ---- K calls ---- */
 
-/* Next to each other as an application's, not on a page each: there, all would compete for the same few cache lines. */
+/*
+ * Next to each other as an application's, not on a page each: there, all would compete for the same
+ * few cache lines.
+ */
 static void *alloc_lines(size_t bytes)
 {
     return aligned_alloc(CACHE_LINE, (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
@@ -167,11 +196,11 @@ static int batch_open(struct batch *b, const struct options *o)
 
     memory = *placement_memory(o, b->shape.rank);
     memory.alloc = memory_host.alloc == memory.alloc ? alloc_lines : memory.alloc;
-    b->of = calloc((size_t)b->k, sizeof *b->of);
-    b->requests = malloc((size_t)b->k * sizeof *b->requests);
+    b->of = calloc((size_t) b->k, sizeof *b->of);
+    b->requests = malloc((size_t) b->k * sizeof *b->requests);
     b->block = 1 + (BLOCK_CALLS - 1) / b->k;
     b->nblocks = 1 + (o->iterations - 1) / b->block;
-    b->times = malloc(2 * (size_t)b->nblocks * sizeof *b->times);
+    b->times = malloc(2 * (size_t) b->nblocks * sizeof *b->times);
     ok = NULL != b->of && NULL != b->requests && NULL != b->times;
     for (int i = 0; ok && i < b->k; i++) {
         ok = 0 == moves_alloc(&b->of[i].buffers, &memory, &b->shape);
@@ -200,7 +229,7 @@ static void batch_close(struct batch *b)
 static void start(struct batch *b, int from, int n)
 {
     if (FORM_PERSISTENT == b->of[from].call.form) {
-        (void)(1 == n ? MPI_Start(&b->requests[from]) : MPI_Startall(n, &b->requests[from]));
+        (void) (1 == n ? MPI_Start(&b->requests[from]) : MPI_Startall(n, &b->requests[from]));
         return;
     }
     for (int i = from; i < from + n; i++) {
@@ -265,8 +294,11 @@ static void measure(struct bench *b, struct batch *batch)
     }
 }
 
-/* All calls in each manner, on data of their own so that no other result, or older one, passes for the right one. The
- * seed's last bit, which picks the poison, is the round. Adds all ranks' errors, on rank 0. */
+/*
+ * All calls in each manner, on data of their own so that no other result, or older one, passes for
+ * the right one. The seed's last bit, which picks the poison, is the round. Adds all ranks' errors,
+ * on rank 0.
+ */
 static void check(const struct bench *b, struct batch *batch, int round)
 {
     enum element_op op = batch->shape.moves->flags & MOVES_REDUCED ? b->options.op : ELEMENT_MOVE;
@@ -275,7 +307,7 @@ static void check(const struct bench *b, struct batch *batch, int round)
 
     for (int m = 0; b->options.check && m < 2; m++) {
         for (int i = 0; i < batch->k; i++) {
-            rule.seed = (unsigned)(4 * i + 2 * m + round);
+            rule.seed = (unsigned) (4 * i + 2 * m + round);
             moves_prepare(&batch->of[i].buffers, &batch->shape, &rule);
         }
         manners[m](batch);
@@ -283,8 +315,8 @@ static void check(const struct bench *b, struct batch *batch, int round)
             moves_corrupt(&batch->of[batch->k - 1].buffers, &batch->shape);
         }
         for (int i = 0; i < batch->k; i++) {
-            rule.seed = (unsigned)(4 * i + 2 * m + round);
-            errors += (double)moves_check(&batch->of[i].buffers, &batch->shape, &rule);
+            rule.seed = (unsigned) (4 * i + 2 * m + round);
+            errors += (double) moves_check(&batch->of[i].buffers, &batch->shape, &rule);
         }
     }
     batch->errors += sum(b, errors);
@@ -301,8 +333,9 @@ static void report_head(const struct bench *b)
     } else {
         printf("# gpuring_together\n# library: %.*s\n# %d ranks, type %s, %s\n"
                "# microseconds per call; ratio: one after the other / together\n"
-               "# collective         bytes      K  one after the other     together    ratio    algorithm   errors\n",
-               (int)strcspn(library, "\n"), library, b->ranks, element_types[b->options.type].name,
+               "# collective         bytes      K  one after the other     together    ratio    "
+               "algorithm   errors\n",
+               (int) strcspn(library, "\n"), library, b->ranks, element_types[b->options.type].name,
                options_form_name(b->options.form));
     }
 }
@@ -313,8 +346,10 @@ static void report(const struct bench *b, const struct batch *a)
     char errors[24];
 
     snprintf(errors, sizeof errors, b->options.check ? "%.0f" : csv ? "" : "-", a->errors);
-    printf(csv ? "%s,%zu,%d,%.4f,%.4f,%.4f,%s,%s\n" : "%-16s %9zu %6d %20.2f %12.2f %8.2f %12s %8s\n", a->name,
-           a->shape.total * a->shape.element, a->k, a->us[0], a->us[1], a->us[0] / a->us[1], a->algorithm, errors);
+    printf(csv ? "%s,%zu,%d,%.4f,%.4f,%.4f,%s,%s\n"
+               : "%-16s %9zu %6d %20.2f %12.2f %8.2f %12s %8s\n",
+           a->name, a->shape.total * a->shape.element, a->k, a->us[0], a->us[1],
+           a->us[0] / a->us[1], a->algorithm, errors);
     fflush(stdout);
 }
 
@@ -345,10 +380,12 @@ static int run_collective(struct bench *b, int name)
     for (; 0 != strcmp(c->name, table_names[name]); c++) {
     }
     for (size_t bytes = o->min_bytes; bytes <= o->max_bytes; bytes *= SIZE_STEP) {
-        struct shape shape =
-            moves_shape(c->moves, bytes, element_types[o->type].size, b->ranks, b->rank, o->root, o->in_place);
-        for (int i = 0; i < b->nks && shape.total != previous; i++) { /* small sizes may all be one element per rank */
-            struct batch batch = {.name = names[name], .collective = c, .shape = shape, .k = b->ks[i]};
+        struct shape shape = moves_shape(c->moves, bytes, element_types[o->type].size, b->ranks,
+                                         b->rank, o->root, o->in_place);
+        /* small sizes may all be one element per rank */
+        for (int i = 0; i < b->nks && shape.total != previous; i++) {
+            struct batch batch = {
+                .name = names[name], .collective = c, .shape = shape, .k = b->ks[i]};
             if (0 != run_batch(b, &batch)) {
                 strcpy(b->error, "-m, -k: too little memory for the buffers of K calls");
                 return -1;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the command line of gpuring_gpu: gpuring_bench's, and what concerns ranks, links and NCCL. */
+/*
+ * Owns the command line of gpuring_gpu: gpuring_bench's, and what concerns ranks, links and NCCL.
+ */
 #ifndef BENCH_GPU_ARGUMENTS_H
 #define BENCH_GPU_ARGUMENTS_H
 
@@ -7,13 +9,13 @@
 
 struct arguments {
     struct run_options run;
-    struct world_shape shape;   /* root and algorithm are those of a run */
-    int first;                  /* of the collectives */
-    int ranks, algo;            /* algo -1: all that a collective has */
+    struct world_shape shape; /* root and algorithm are those of a run */
+    int first;                /* of the collectives */
+    int ranks, algo;          /* algo -1: all that a collective has */
     int processes, costs;
-    size_t step;                /* factor from one size to the next */
-    const char *library;        /* NCCL's, or NULL */
-    const char *json;           /* file that has the JSON besides, or NULL */
+    size_t step;         /* factor from one size to the next */
+    const char *library; /* NCCL's, or NULL */
+    const char *json;    /* file that has the JSON besides, or NULL */
     char error[OPTIONS_ERROR_CHARS];
 };
 

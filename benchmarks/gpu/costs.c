@@ -15,13 +15,14 @@ static double now(void)
     struct timespec t;
 
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    return (double) t.tv_sec + (double) t.tv_nsec * 1e-9;
 }
 
 /* ---- classification ---- */
 
 /* Nanoseconds per question, about n pointers in turn. -1 where an answer is wrong. */
-static double time_finds(struct gr_gpus *gpus, const char *const *pointers, int n, enum gr_memory right)
+static double time_finds(struct gr_gpus *gpus, const char *const *pointers, int n,
+                         enum gr_memory right)
 {
     int wrong = 0;
     double start = now();
@@ -39,7 +40,7 @@ static int measure_finds(struct costs *costs, struct gr_gpus *gpus, struct gr_gp
 
     for (gr_gpu_ptr at; n < ALLOCATIONS && 0 == rc; n += 0 == rc) {
         rc = gr_gpu_alloc(gpu, 4096, &at);
-        pointers[n] = (const char *)(uintptr_t)at;
+        pointers[n] = (const char *) (uintptr_t) at;
     }
     if (0 == rc && NULL != host) {
         costs->hit_ns = time_finds(gpus, pointers, 1, GR_MEMORY_DEVICE);
@@ -47,10 +48,10 @@ static int measure_finds(struct costs *costs, struct gr_gpus *gpus, struct gr_gp
         costs->host_ns = time_finds(gpus, &host, 1, GR_MEMORY_HOST);
     }
     while (n > 0) {
-        gr_gpu_free(gpu, (gr_gpu_ptr)(uintptr_t)pointers[--n]);
+        gr_gpu_free(gpu, (gr_gpu_ptr) (uintptr_t) pointers[--n]);
     }
     rc = NULL == host ? GR_ERR_NOMEM : rc;
-    free((void *)(uintptr_t)host);
+    free((void *) (uintptr_t) host);
     return rc;
 }
 
@@ -74,7 +75,8 @@ static double median(double *values, int n)
 }
 
 /* Calls of no elements: every channel is through at once. */
-static int measure_launches(struct costs *costs, struct world *w, struct seat *seat, struct gr_request request)
+static int measure_launches(struct costs *costs, struct world *w, struct seat *seat,
+                            struct gr_request request)
 {
     static const gr_gpu_ptr space[3];
     double put[LAUNCHES], done[LAUNCHES];
@@ -95,8 +97,12 @@ static int measure_launches(struct costs *costs, struct world *w, struct seat *s
     return rc;
 }
 
-/* The second rank of a broadcast begins and leaves at the first poll, again and again; then the root comes. */
-static int measure_leaving(struct costs *costs, struct world *w, const struct gr_request *request, gr_gpu_ptr data)
+/*
+ * The second rank of a broadcast begins and leaves at the first poll, again and again; then the
+ * root comes.
+ */
+static int measure_leaving(struct costs *costs, struct world *w, const struct gr_request *request,
+                           gr_gpu_ptr data)
 {
     gr_gpu_ptr space[3] = {data, data, 0};
     struct seat *root = &w->seats[0], *waits = &w->seats[1];
@@ -129,7 +135,8 @@ struct work {
 static int measure_kernels(struct crew *crew, void *ctx)
 {
     struct work *work = ctx;
-    struct world_shape shape = {.algo = GR_ALGO_CHAIN, .channels = 1, .slots = 2, .slot_bytes = 4096};
+    struct world_shape shape = {
+        .algo = GR_ALGO_CHAIN, .channels = 1, .slots = 2, .slot_bytes = 4096};
     struct gr_request request = {
         .coll = GR_COLL_BCAST, .algo = GR_ALGO_CHAIN, .nchannels = 1, .elem_bytes = 1, .total = 64};
     struct world world;
@@ -156,7 +163,8 @@ int costs_measure(struct costs *costs, struct gr_gpus *gpus, struct gr_gpu *gpu,
         return -1;
     }
     if (costs->hit_ns < 0 || costs->other_ns < 0 || costs->host_ns < 0) {
-        snprintf(error, OPTIONS_ERROR_CHARS, "costs: a pointer was taken for another kind of memory");
+        snprintf(error, OPTIONS_ERROR_CHARS,
+                 "costs: a pointer was taken for another kind of memory");
         return -1;
     }
     return 0;
@@ -176,13 +184,14 @@ double costs_copy_rate(struct gr_gpu *gpu, size_t footprint)
     rc = 0 == rc ? gr_gpu_alloc(gpu, 2 * half, &at) : rc;
     for (int i = 0; 0 == rc && i < COPY_ROUNDS; i++) {
         double start = now(), rate;
-        for (int k = 0; 0 == rc && k < COPIES; k++) { /* several, so that the wait for the last counts little */
+        /* several, so that the wait for the last counts little */
+        for (int k = 0; 0 == rc && k < COPIES; k++) {
             rc = gr_gpu_stream_copy(stream, at + half, at, half);
         }
         while (0 == rc) {
             rc = gr_gpu_stream_done(stream);
         }
-        rate = 2.0 * (double)half * COPIES / (now() - start);
+        rate = 2.0 * (double) half * COPIES / (now() - start);
         best = 1 == rc && rate > best ? rate : best;
         rc = 1 == rc ? 0 : rc;
     }

@@ -30,7 +30,7 @@ static struct crew_shared *share(int processes)
     }
     pthread_barrierattr_init(&attr);
     pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
-    pthread_barrier_init(&shared->barrier, &attr, (unsigned)processes);
+    pthread_barrier_init(&shared->barrier, &attr, (unsigned) processes);
     pthread_barrierattr_destroy(&attr);
     return shared;
 }
@@ -57,14 +57,16 @@ static int reap(const pid_t *children, int n)
                 kill(children[i], SIGKILL);
             }
         }
-        worst = worst > 1 || mine < worst ? worst : mine; /* the first failure, not what it caused */
+        /* the first failure, not what it caused */
+        worst = worst > 1 || mine < worst ? worst : mine;
     }
     return worst;
 }
 
 int crew_run(int ranks, int processes, int (*work)(struct crew *crew, void *ctx), void *ctx)
 {
-    struct crew crew = {.ranks = ranks, .n = processes ? 1 : ranks, .shared = share(processes ? ranks : 1)};
+    struct crew crew = {
+        .ranks = ranks, .n = processes ? 1 : ranks, .shared = share(processes ? ranks : 1)};
     pid_t children[CREW_RANKS];
 
     if (NULL == crew.shared) {
@@ -102,11 +104,12 @@ void crew_meet(struct crew *crew)
 void crew_tell(struct crew *crew, const void *mine, void *all, size_t bytes)
 {
     for (int i = 0; i < crew->n; i++) {
-        memcpy(crew->shared->told[crew->first + i], (const char *)mine + (size_t)i * bytes, bytes);
+        memcpy(crew->shared->told[crew->first + i], (const char *) mine + (size_t) i * bytes,
+               bytes);
     }
     crew_meet(crew);
     for (int r = 0; r < crew->ranks; r++) {
-        memcpy((char *)all + (size_t)r * bytes, crew->shared->told[r], bytes);
+        memcpy((char *) all + (size_t) r * bytes, crew->shared->told[r], bytes);
     }
     crew_meet(crew);
 }

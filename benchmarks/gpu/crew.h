@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns who runs the ranks: one process all of them, or as many processes as there are ranks, which meet in shared
- * memory. Forked before anybody touches the driver. */
+/*
+ * Owns who runs the ranks: one process all of them, or as many processes as there are ranks, which
+ * meet in shared memory. Forked before anybody touches the driver.
+ */
 #ifndef BENCH_GPU_CREW_H
 #define BENCH_GPU_CREW_H
 
@@ -17,16 +19,19 @@ struct crew {
 };
 
 /*
- * Runs work() in one process, or in one per rank, and returns the worst of what it returned. When a process is killed
- * or returns another status than 0 or 1, the others are killed: they may wait for it.
+ * Runs work() in one process, or in one per rank, and returns the worst of what it returned. When a
+ * process is killed or returns another status than 0 or 1, the others are killed: they may wait for
+ * it.
  */
 int crew_run(int ranks, int processes, int (*work)(struct crew *crew, void *ctx), void *ctx);
 
 /* Everybody is here. */
 void crew_meet(struct crew *crew);
 
-/* Tells the others at most CREW_BYTES of each of this process's ranks, and hears theirs: bytes of rank r at
- * all + r * bytes. Collective. */
+/*
+ * Tells the others at most CREW_BYTES of each of this process's ranks, and hears theirs: bytes of
+ * rank r at all + r * bytes. Collective.
+ */
 void crew_tell(struct crew *crew, const void *mine, void *all, size_t bytes);
 
 /* The sum and the maximum over processes, for all of them. Collective. */

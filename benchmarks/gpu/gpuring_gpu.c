@@ -7,9 +7,9 @@
  *      gpuring_gpu --costs                pointers, launches, leaving and coming again
  *      gpuring_gpu --nccl libnccl.so.2    NCCL beside us: each row of ours followed by one of NCCL's
  *
- * Where all ranks share one device their times speak of its memory, cache and scheduling, never of links between
- * devices. Hence the two floors (report.h). Environment, for tests only: GPURING_BENCH_CORRUPT=1 makes an element of
- * each output wrong before each check.
+ * Where all ranks share one device their times speak of its memory, cache and scheduling, never of
+ * links between devices. Hence the two floors (report.h). Environment, for tests only:
+ * GPURING_BENCH_CORRUPT=1 makes an element of each output wrong before each check.
  */
 #include "arguments.h"
 #include "costs.h"
@@ -29,28 +29,31 @@ struct bench {
     struct arguments a;
     struct gr_gpus *gpus;
     struct gr_gpu *gpu;
-    struct nccl *nccl;          /* NULL: not beside us */
+    struct nccl *nccl; /* NULL: not beside us */
     struct report report;
-    double rate_bytes, rate;    /* the last copy rate, and its footprint */
+    double rate_bytes, rate; /* the last copy rate, and its footprint */
 };
 
 /* Copies of the size's footprint, unless they were timed just now: all inputs and outputs. */
 static double copy_rate(struct bench *b, size_t bytes)
 {
-    double footprint = 2.0 * (double)b->a.ranks * (double)bytes;
+    double footprint = 2.0 * (double) b->a.ranks * (double) bytes;
 
     if (footprint != b->rate_bytes) {
         b->rate_bytes = footprint;
-        b->rate = costs_copy_rate(b->gpu, (size_t)footprint);
+        b->rate = costs_copy_rate(b->gpu, (size_t) footprint);
     }
     return b->rate;
 }
 
-/* NCCL's accesses are not known, so it has no floors; its time is compared with that of our row before. */
-static void fill_nccl_row(const struct run_result *r, const struct row *ours, int ranks, enum gr_coll coll,
-                          struct row *row)
+/*
+ * NCCL's accesses are not known, so it has no floors; its time is compared with that of our row
+ * before.
+ */
+static void fill_nccl_row(const struct run_result *r, const struct row *ours, int ranks,
+                          enum gr_coll coll, struct row *row)
 {
-    *row = (struct row){
+    *row = (struct row) {
         .collective = ours->collective,
         .algorithm = "nccl",
         .bytes = ours->bytes,
@@ -69,17 +72,18 @@ static void fill_nccl_row(const struct run_result *r, const struct row *ours, in
     };
 }
 
-static void fill_row(struct bench *b, const struct run *run, const struct run_result *r, struct row *row)
+static void fill_row(struct bench *b, const struct run *run, const struct run_result *r,
+                     struct row *row)
 {
     /* bytes in slots for each byte of data */
     static const double flags[GR_NPROTOCOLS] = {1.0, 2.0, 128.0 / 120};
     const struct world *w = run->world;
     struct traffic t = traffic_count(&run->request, b->a.ranks, w->order, w->where,
-                                     world_message_bytes(w, &run->request), flags[w->shape.protocol],
-                                     w->shape.zero_copy);
-    double us = copy_rate(b, r->bytes), bytes = (double)r->bytes;
+                                     world_message_bytes(w, &run->request),
+                                     flags[w->shape.protocol], w->shape.zero_copy);
+    double us = copy_rate(b, r->bytes), bytes = (double) r->bytes;
 
-    *row = (struct row){
+    *row = (struct row) {
         .collective = gr_coll_name(run->coll),
         .algorithm = gr_algo_name(w->shape.algo),
         .bytes = bytes,
@@ -98,8 +102,12 @@ static void fill_row(struct bench *b, const struct run *run, const struct run_re
     };
 }
 
-/* One size, by our kernels, then by NCCL. The copy rate is measured by the first process, while the others wait. */
-static int run_size(struct bench *b, struct world *world, enum gr_coll coll, size_t bytes, int *wrong)
+/*
+ * One size, by our kernels, then by NCCL. The copy rate is measured by the first process, while the
+ * others wait.
+ */
+static int run_size(struct bench *b, struct world *world, enum gr_coll coll, size_t bytes,
+                    int *wrong)
 {
     struct crew *crew = world->crew;
     struct run_result ours, nccl = {.errors = 0};
@@ -126,7 +134,8 @@ static int run_size(struct bench *b, struct world *world, enum gr_coll coll, siz
     return rc;
 }
 
-static int run_algo(struct bench *b, struct crew *crew, enum gr_coll coll, enum gr_algo algo, int *wrong)
+static int run_algo(struct bench *b, struct crew *crew, enum gr_coll coll, enum gr_algo algo,
+                    int *wrong)
 {
     const struct options *o = &b->a.run.bench;
     struct world_shape shape = b->a.shape;
@@ -137,7 +146,8 @@ static int run_algo(struct bench *b, struct crew *crew, enum gr_coll coll, enum 
     shape.root = o->root;
     rc = world_open(&world, crew, b->gpu, &shape);
     if (0 != rc) {
-        snprintf(b->a.error, sizeof b->a.error, "links of %s: %s", gr_algo_name(algo), gr_gpu_error());
+        snprintf(b->a.error, sizeof b->a.error, "links of %s: %s", gr_algo_name(algo),
+                 gr_gpu_error());
     }
     for (size_t bytes = o->min_bytes; 0 == rc && bytes <= o->max_bytes; bytes *= b->a.step) {
         rc = run_size(b, &world, coll, bytes, wrong);
@@ -152,13 +162,18 @@ static int run_all(struct bench *b, struct crew *crew)
     int rc = 0, wrong = 0;
 
     for (int i = b->a.first; i < o->ncollectives; i++) {
-        enum gr_coll coll = (enum gr_coll)o->collectives[i];
+        enum gr_coll coll = (enum gr_coll) o->collectives[i];
         for (int algo = 0; 0 == rc && algo < GR_NALGOS; algo++) {
-            /* in place its output lies over input that is still to be sent: the component stages that */
-            int skip = (o->in_place && GR_COLL_REDUCE_SCATTER == coll) || gr_algo_is_precomputed((enum gr_algo)algo) ||
-                       !gr_algo_fits((enum gr_algo)algo, b->a.ranks, NULL);
-            if (!skip && gr_algo_has((enum gr_algo)algo, coll) && (algo == b->a.algo || b->a.algo < 0)) {
-                rc = run_algo(b, crew, coll, (enum gr_algo)algo, &wrong);
+            /*
+             * in place its output lies over input that is still to be sent: the component stages
+             * that
+             */
+            int skip = (o->in_place && GR_COLL_REDUCE_SCATTER == coll) ||
+                       gr_algo_is_precomputed((enum gr_algo) algo) ||
+                       !gr_algo_fits((enum gr_algo) algo, b->a.ranks, NULL);
+            if (!skip && gr_algo_has((enum gr_algo) algo, coll) &&
+                (algo == b->a.algo || b->a.algo < 0)) {
+                rc = run_algo(b, crew, coll, (enum gr_algo) algo, &wrong);
             }
         }
     }
@@ -178,7 +193,8 @@ static void open_gpu(struct bench *b, int number)
     b->gpus = gr_gpus_open(NULL, &rc);
     b->gpu = NULL != b->gpus ? gr_gpu_get(b->gpus, ordinal, &rc) : NULL;
     if (NULL == b->gpu) {
-        snprintf(b->a.error, sizeof b->a.error, "cannot use the device: error %d, %s", rc, gr_gpu_error());
+        snprintf(b->a.error, sizeof b->a.error, "cannot use the device: error %d, %s", rc,
+                 gr_gpu_error());
     }
 }
 
@@ -208,14 +224,15 @@ static int open_report(struct bench *b)
 {
     int json = FORMAT_JSON == b->a.run.bench.format;
 
-    b->report = (struct report){.table = !json,
-                                .json = json ? stdout : NULL,
-                                .check = b->a.run.bench.check,
-                                .nccl = NULL != b->nccl ? nccl_version(b->nccl) : NULL};
+    b->report = (struct report) {.table = !json,
+                                 .json = json ? stdout : NULL,
+                                 .check = b->a.run.bench.check,
+                                 .nccl = NULL != b->nccl ? nccl_version(b->nccl) : NULL};
     if (NULL != b->a.json) {
         b->report.json = fopen(b->a.json, "w");
         if (NULL == b->report.json) {
-            snprintf(b->a.error, sizeof b->a.error, "--json: %.400s: %s", b->a.json, strerror(errno));
+            snprintf(b->a.error, sizeof b->a.error, "--json: %.400s: %s", b->a.json,
+                     strerror(errno));
             return -1;
         }
     }
@@ -245,7 +262,8 @@ static int work(struct crew *crew, void *ctx)
     open_gpu(b, b->a.processes ? crew->first : 0);
     if (0 == crew_max(crew, NULL == b->gpu) && 0 == open_nccl(b, crew) &&
         0 == crew_max(crew, 0 == crew->first && 0 != open_report(b))) {
-        status = b->a.costs ? report_costs(&b->report, b->gpus, b->gpu, b->a.error) : report_all(b, crew);
+        status = b->a.costs ? report_costs(&b->report, b->gpus, b->gpu, b->a.error)
+                            : report_all(b, crew);
     }
     if (EXIT_USAGE == status) {
         complain(b, crew);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns NCCL beside us. See nccl.h.
+/*
+ * Owns NCCL beside us. See nccl.h.
  *
- * One host thread runs all ranks of a process: what they do is one group, as NCCL demands where one thread has several
- * ranks. The declarations are those of nccl.h since 2.18, as far as they are used. */
+ * One host thread runs all ranks of a process: what they do is one group, as NCCL demands where one
+ * thread has several ranks. The declarations are those of nccl.h since 2.18, as far as they are
+ * used.
+ */
 #include "nccl.h"
 
 #include "options.h"
@@ -25,22 +28,26 @@ typedef struct {
 } id_t_;
 
 /* X(function, arguments) */
-#define FUNCTIONS(X)                                                                                                  \
-    X(ncclGetVersion, (int *version))                                                                                 \
-    X(ncclGetUniqueId, (id_t_ *id))                                                                                   \
-    X(ncclCommInitRank, (comm_t *comm, int ranks, id_t_ id, int rank))                                                \
-    X(ncclCommDestroy, (comm_t comm))                                                                                 \
-    X(ncclGroupStart, (void))                                                                                         \
-    X(ncclGroupEnd, (void))                                                                                           \
-    X(ncclAllReduce, (const void *send, void *recv, size_t n, int type, int op, comm_t comm, stream_t stream))        \
-    X(ncclAllGather, (const void *send, void *recv, size_t n, int type, comm_t comm, stream_t stream))                \
-    X(ncclReduceScatter, (const void *send, void *recv, size_t n, int type, int op, comm_t comm, stream_t stream))    \
-    X(ncclBroadcast, (const void *send, void *recv, size_t n, int type, int root, comm_t comm, stream_t stream))      \
-    X(ncclReduce,                                                                                                     \
-      (const void *send, void *recv, size_t n, int type, int op, int root, comm_t comm, stream_t stream))
+#define FUNCTIONS(X)                                                                              \
+    X(ncclGetVersion, (int *version))                                                             \
+    X(ncclGetUniqueId, (id_t_ * id))                                                              \
+    X(ncclCommInitRank, (comm_t * comm, int ranks, id_t_ id, int rank))                           \
+    X(ncclCommDestroy, (comm_t comm))                                                             \
+    X(ncclGroupStart, (void) )                                                                    \
+    X(ncclGroupEnd, (void) )                                                                      \
+    X(ncclAllReduce,                                                                              \
+      (const void *send, void *recv, size_t n, int type, int op, comm_t comm, stream_t stream))   \
+    X(ncclAllGather,                                                                              \
+      (const void *send, void *recv, size_t n, int type, comm_t comm, stream_t stream))           \
+    X(ncclReduceScatter,                                                                          \
+      (const void *send, void *recv, size_t n, int type, int op, comm_t comm, stream_t stream))   \
+    X(ncclBroadcast,                                                                              \
+      (const void *send, void *recv, size_t n, int type, int root, comm_t comm, stream_t stream)) \
+    X(ncclReduce, (const void *send, void *recv, size_t n, int type, int op, int root,            \
+                   comm_t comm, stream_t stream))
 
 struct functions {
-#define MEMBER(name, arguments) result_t (*name) arguments;
+#define MEMBER(name, arguments) result_t(*name) arguments;
     FUNCTIONS(MEMBER)
     const char *(*ncclGetLastError)(comm_t comm);
 };
@@ -63,11 +70,13 @@ struct nccl {
 static const struct {
     int known, type;
 } types[ELEMENT_TYPES] = {
-    [ELEMENT_INT8] = {1, 0},  [ELEMENT_UINT8] = {1, 1},  [ELEMENT_INT32] = {1, 2}, [ELEMENT_UINT32] = {1, 3},
-    [ELEMENT_INT64] = {1, 4}, [ELEMENT_UINT64] = {1, 5}, [ELEMENT_FLOAT] = {1, 7}, [ELEMENT_DOUBLE] = {1, 8},
+    [ELEMENT_INT8] = {1, 0},   [ELEMENT_UINT8] = {1, 1},  [ELEMENT_INT32] = {1, 2},
+    [ELEMENT_UINT32] = {1, 3}, [ELEMENT_INT64] = {1, 4},  [ELEMENT_UINT64] = {1, 5},
+    [ELEMENT_FLOAT] = {1, 7},  [ELEMENT_DOUBLE] = {1, 8},
 };
 
-static const int ops[] = {[ELEMENT_SUM] = 0, [ELEMENT_PROD] = 1, [ELEMENT_MAX] = 2, [ELEMENT_MIN] = 3};
+static const int ops[] = {
+    [ELEMENT_SUM] = 0, [ELEMENT_PROD] = 1, [ELEMENT_MAX] = 2, [ELEMENT_MIN] = 3};
 
 int nccl_has(enum element_type_id type)
 {
@@ -92,14 +101,15 @@ static int complain(const struct nccl *nccl, const char *what, char *error)
 
 static int load(struct nccl *nccl, const char *library, char *error)
 {
-    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL); /* never closed: it has threads of its own */
+    /* never closed: it has threads of its own */
+    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
 
     for (size_t i = 0; NULL != handle && i < sizeof names / sizeof names[0]; i++) {
         void *function = dlsym(handle, names[i].name);
         if (NULL == function) {
             handle = NULL;
         }
-        memcpy((char *)&nccl->f + names[i].at, &function, sizeof function);
+        memcpy((char *) &nccl->f + names[i].at, &function, sizeof function);
     }
     if (NULL == handle) {
         snprintf(error, OPTIONS_ERROR_CHARS, "--nccl: %.400s", dlerror());
@@ -115,11 +125,13 @@ static int check_version(struct nccl *nccl, const char *library, char *error)
     if (0 != nccl->f.ncclGetVersion(&code)) {
         return complain(nccl, "ncclGetVersion", error);
     }
-    snprintf(nccl->version, sizeof nccl->version, "%d.%d.%d", code / 10000, code / 100 % 100, code % 100);
+    snprintf(nccl->version, sizeof nccl->version, "%d.%d.%d", code / 10000, code / 100 % 100,
+             code % 100);
     if (code < LEAST_VERSION) {
-        snprintf(error, OPTIONS_ERROR_CHARS,
-                 "--nccl: %.300s is NCCL %s, which takes one rank per device; several: 2.30.3 or newer", library,
-                 nccl->version);
+        snprintf(
+            error, OPTIONS_ERROR_CHARS,
+            "--nccl: %.300s is NCCL %s, which takes one rank per device; several: 2.30.3 or newer",
+            library, nccl->version);
         return -1;
     }
     return 0;
@@ -156,14 +168,15 @@ static int join(struct nccl *nccl, const id_t_ *id, char *error)
     result_t bad = nccl->f.ncclGroupStart();
 
     for (int i = 0; i < crew->n; i++) {
-        result_t result = nccl->f.ncclCommInitRank(&nccl->comm[i], crew->ranks, *id, crew->first + i);
+        result_t result =
+            nccl->f.ncclCommInitRank(&nccl->comm[i], crew->ranks, *id, crew->first + i);
         bad = 0 != bad ? bad : result;
     }
     result_t result = nccl->f.ncclGroupEnd();
     return 0 == bad && 0 == result ? 0 : complain(nccl, "ncclCommInitRank", error);
 }
 
-_Static_assert((int)ID_BYTES <= (int)CREW_BYTES, "ranks tell each other an id");
+_Static_assert((int) ID_BYTES <= (int) CREW_BYTES, "ranks tell each other an id");
 
 struct nccl *nccl_open(const char *library, struct crew *crew, uint32_t channels, char *error)
 {
@@ -206,12 +219,13 @@ static stream_t handle_of(const struct gr_gpu_stream *stream)
 #if GR_HAVE_CUDA
     return stream->stream;
 #else
-    (void)stream;
+    (void) stream;
     return NULL;
 #endif
 }
 
-static result_t put(const struct nccl *nccl, const struct nccl_call *call, comm_t comm, stream_t stream)
+static result_t put(const struct nccl *nccl, const struct nccl_call *call, comm_t comm,
+                    stream_t stream)
 {
     const struct functions *f = &nccl->f;
     const struct shape *s = call->shape;
@@ -221,18 +235,25 @@ static result_t put(const struct nccl *nccl, const struct nccl_call *call, comm_
     int type = types[call->type].type, op = ops[call->op];
 
     switch (call->coll) {
-        case GR_COLL_ALLREDUCE: return f->ncclAllReduce(send, recv, n, type, op, comm, stream);
-        case GR_COLL_ALLGATHER: return f->ncclAllGather(send, recv, n, type, comm, stream);
-        case GR_COLL_REDUCE_SCATTER: return f->ncclReduceScatter(send, recv, n, type, op, comm, stream);
-        case GR_COLL_BCAST: return f->ncclBroadcast(recv, recv, n, type, s->root, comm, stream);
-        case GR_COLL_REDUCE: return f->ncclReduce(send, recv, n, type, op, s->root, comm, stream);
-        case GR_COLL_ALLTOALL: /* NCCL has it from 2.28 on, gpuring_gpu does not ask for it */
-        case GR_NCOLLS: break;
+    case GR_COLL_ALLREDUCE:
+        return f->ncclAllReduce(send, recv, n, type, op, comm, stream);
+    case GR_COLL_ALLGATHER:
+        return f->ncclAllGather(send, recv, n, type, comm, stream);
+    case GR_COLL_REDUCE_SCATTER:
+        return f->ncclReduceScatter(send, recv, n, type, op, comm, stream);
+    case GR_COLL_BCAST:
+        return f->ncclBroadcast(recv, recv, n, type, s->root, comm, stream);
+    case GR_COLL_REDUCE:
+        return f->ncclReduce(send, recv, n, type, op, s->root, comm, stream);
+    case GR_COLL_ALLTOALL: /* NCCL has it from 2.28 on, gpuring_gpu does not ask for it */
+    case GR_NCOLLS:
+        break;
     }
     return -1;
 }
 
-int nccl_start(struct nccl *nccl, const struct nccl_call *calls, struct gr_gpu_stream *const *streams, char *error)
+int nccl_start(struct nccl *nccl, const struct nccl_call *calls,
+               struct gr_gpu_stream *const *streams, char *error)
 {
     result_t bad = nccl->f.ncclGroupStart();
 

@@ -38,7 +38,7 @@ enum { COLUMNS = sizeof columns / sizeof columns[0] };
 
 static double value(const struct column *c, const struct row *row)
 {
-    return *(const double *)((const char *)row + c->offset);
+    return *(const double *) ((const char *) row + c->offset);
 }
 
 static int shown(const struct report *report, const struct column *c)
@@ -47,13 +47,14 @@ static int shown(const struct report *report, const struct column *c)
            (BESIDE_NCCL == c->when && NULL != report->nccl);
 }
 
-static void begin_json(const struct report *report, int ranks, const char *mode, const struct world_shape *shape,
-                       int blocks)
+static void begin_json(const struct report *report, int ranks, const char *mode,
+                       const struct world_shape *shape, int blocks)
 {
-    fprintf(report->json,
-            "{\"ranks\": %d, \"mode\": \"%s\", \"channels\": %u, \"slots\": %u, \"slot_bytes\": %zu, "
-            "\"resident_blocks\": %d, ",
-            ranks, mode, shape->channels, shape->slots, shape->slot_bytes, blocks);
+    fprintf(
+        report->json,
+        "{\"ranks\": %d, \"mode\": \"%s\", \"channels\": %u, \"slots\": %u, \"slot_bytes\": %zu, "
+        "\"resident_blocks\": %d, ",
+        ranks, mode, shape->channels, shape->slots, shape->slot_bytes, blocks);
     if (NULL != report->nccl) {
         fprintf(report->json, "\"nccl\": \"%s\",\n \"results\": [", report->nccl);
     } else {
@@ -61,16 +62,20 @@ static void begin_json(const struct report *report, int ranks, const char *mode,
     }
 }
 
-static void begin_table(const struct report *report, int ranks, const char *mode, const struct world_shape *shape,
-                        int blocks)
+static void begin_table(const struct report *report, int ranks, const char *mode,
+                        const struct world_shape *shape, int blocks)
 {
-    printf("# gpuring_gpu: %d ranks, %s, %u channels (%d blocks fit the device), links of %u slots of %zu bytes\n"
-           "# user, fifo: bytes of callers' buffers and of slots that all ranks access, per byte of the size\n"
-           "# copy: GB/s of a plain copy of the same footprint, read + written; memory, cache: floor / time, if all\n"
+    printf("# gpuring_gpu: %d ranks, %s, %u channels (%d blocks fit the device), links of %u slots "
+           "of %zu bytes\n"
+           "# user, fifo: bytes of callers' buffers and of slots that all ranks access, per byte "
+           "of the size\n"
+           "# copy: GB/s of a plain copy of the same footprint, read + written; memory, cache: "
+           "floor / time, if all\n"
            "# accesses go to memory, and if slots stay in the cache. launches: per call and rank\n",
            ranks, mode, shape->channels, blocks, shape->slots, shape->slot_bytes);
     if (NULL != report->nccl) {
-        printf("# nccl: NCCL %s, %u blocks per rank, same buffers, streams and timing; ratio: its time / that of\n"
+        printf("# nccl: NCCL %s, %u blocks per rank, same buffers, streams and timing; ratio: its "
+               "time / that of\n"
                "# the row before, above 1 where gpuring is faster\n",
                report->nccl, shape->channels);
     }
@@ -99,7 +104,8 @@ void report_begin(struct report *report, int ranks, int processes, const struct 
 
 static void put_json(FILE *file, const struct row *row)
 {
-    fprintf(file, "{\"collective\": \"%s\", \"algorithm\": \"%s\"", row->collective, row->algorithm);
+    fprintf(file, "{\"collective\": \"%s\", \"algorithm\": \"%s\"", row->collective,
+            row->algorithm);
     for (int i = 0; i < COLUMNS; i++) {
         double v = value(&columns[i], row);
         fprintf(file, isfinite(v) ? ", \"%s\": %.10g" : ", \"%s\": null", columns[i].name, v);
@@ -156,7 +162,8 @@ int report_costs(struct report *report, struct gr_gpus *gpus, struct gr_gpu *gpu
     }
     if (NULL != report->json) {
         fprintf(report->json,
-                "{\"pointer_hit_ns\": %.1f, \"pointer_other_ns\": %.1f, \"pointer_host_ns\": %.1f, \"put_us\": %.2f, "
+                "{\"pointer_hit_ns\": %.1f, \"pointer_other_ns\": %.1f, \"pointer_host_ns\": %.1f, "
+                "\"put_us\": %.2f, "
                 "\"launch_us\": %.2f, \"again_us\": %.2f}\n",
                 c.hit_ns, c.other_ns, c.host_ns, c.put_us, c.launch_us, c.again_us);
     }

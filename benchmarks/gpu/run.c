@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* The schedules' collectives in the words of the benchmarks; those that combine nothing move bytes. */
+/*
+ * The schedules' collectives in the words of the benchmarks; those that combine nothing move bytes.
+ */
 static const struct {
     const struct moves *moves;
     enum ideal_kind kind;
@@ -33,7 +35,10 @@ static const enum gr_type types[ELEMENT_TYPES] = {
 
 /* Of those that a kernel combines. */
 static const enum gr_redop ops[] = {
-    [ELEMENT_SUM] = GR_OP_SUM, [ELEMENT_PROD] = GR_OP_PROD, [ELEMENT_MIN] = GR_OP_MIN, [ELEMENT_MAX] = GR_OP_MAX,
+    [ELEMENT_SUM] = GR_OP_SUM,
+    [ELEMENT_PROD] = GR_OP_PROD,
+    [ELEMENT_MIN] = GR_OP_MIN,
+    [ELEMENT_MAX] = GR_OP_MAX,
 };
 
 double run_busbw(enum gr_coll coll, size_t bytes, double seconds, int ranks)
@@ -46,7 +51,7 @@ static double now(void)
     struct timespec t;
 
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    return (double) t.tv_sec + (double) t.tv_nsec * 1e-9;
 }
 
 /* ---- buffers ---- */
@@ -61,17 +66,20 @@ static uint32_t data_threads(const struct run *run, size_t bytes)
 {
     const struct world *w = run->world;
     int blocks = GR_BLOCKS == gr_algo_layout(w->shape.algo, run->coll);
-    size_t warps = (bytes / w->shape.channels / (blocks ? (size_t)w->crew->ranks : 1) + 511) / 512;
+    size_t warps = (bytes / w->shape.channels / (blocks ? (size_t) w->crew->ranks : 1) + 511) / 512;
 
-    return 32 * (uint32_t)(0 == warps ? 1 : warps < GR_LINE_UNITS / 32 ? warps : GR_LINE_UNITS / 32);
+    return 32 * (uint32_t) (0 == warps                   ? 1
+                            : warps < GR_LINE_UNITS / 32 ? warps
+                                                         : GR_LINE_UNITS / 32);
 }
 
 static void fill_request(struct run *run, const struct shape *s, size_t bytes)
 {
     const struct world_shape *w = &run->world->shape;
-    size_t unit = is_reduction(run) ? 1 : s->element; /* what the schedule counts: elements, or their bytes */
+    /* what the schedule counts: elements, or their bytes */
+    size_t unit = is_reduction(run) ? 1 : s->element;
 
-    run->request = (struct gr_request){
+    run->request = (struct gr_request) {
         .coll = run->coll,
         .algo = w->algo,
         .root = w->root,
@@ -96,30 +104,33 @@ static int share_outputs(struct run *run)
     gr_gpu_ptr outputs[CREW_RANKS];
 
     for (int i = 0; i < run->world->crew->n; i++) {
-        outputs[i] = (gr_gpu_ptr)(uintptr_t)run->buffers[i].recv;
+        outputs[i] = (gr_gpu_ptr) (uintptr_t) run->buffers[i].recv;
     }
     return 0 == world_outputs(run->world, outputs) ? 0 : fail(run);
 }
 
-int run_open(struct run *run, struct world *world, const struct run_options *options, enum gr_coll coll, size_t bytes,
-             char *error)
+int run_open(struct run *run, struct world *world, const struct run_options *options,
+             enum gr_coll coll, size_t bytes, char *error)
 {
     const struct options *o = &options->bench;
     const struct element_type *type = &element_types[o->type];
     struct crew *crew = world->crew;
     int short_of_memory = 0;
 
-    *run = (struct run){.world = world, .options = options, .coll = coll, .error = error};
-    run->kernel = is_reduction(run) ? (enum gr_kernel)gr_gpu_kernel(types[o->type], ops[o->op]) : GR_KERNEL_copy;
-    run->shapes = calloc((size_t)crew->n, sizeof *run->shapes);
-    run->buffers = calloc((size_t)crew->n, sizeof *run->buffers);
+    *run = (struct run) {.world = world, .options = options, .coll = coll, .error = error};
+    run->kernel = is_reduction(run) ? (enum gr_kernel) gr_gpu_kernel(types[o->type], ops[o->op])
+                                    : GR_KERNEL_copy;
+    run->shapes = calloc((size_t) crew->n, sizeof *run->shapes);
+    run->buffers = calloc((size_t) crew->n, sizeof *run->buffers);
     for (int i = 0; i < crew->n && NULL != run->shapes && NULL != run->buffers; i++) {
-        run->shapes[i] = moves_shape(collectives[coll].moves, bytes, type->size, crew->ranks, crew->first + i, o->root,
-                                     o->in_place);
-        short_of_memory = 0 != moves_alloc(&run->buffers[i], &memory_cuda, &run->shapes[i]) || short_of_memory;
+        run->shapes[i] = moves_shape(collectives[coll].moves, bytes, type->size, crew->ranks,
+                                     crew->first + i, o->root, o->in_place);
+        short_of_memory =
+            0 != moves_alloc(&run->buffers[i], &memory_cuda, &run->shapes[i]) || short_of_memory;
     }
     if (0 != crew_max(crew, short_of_memory || NULL == run->shapes || NULL == run->buffers)) {
-        snprintf(error, OPTIONS_ERROR_CHARS, "-m: too little memory for buffers of %zu bytes", bytes);
+        snprintf(error, OPTIONS_ERROR_CHARS, "-m: too little memory for buffers of %zu bytes",
+                 bytes);
         return -1;
     }
     fill_request(run, &run->shapes[0], bytes);
@@ -142,8 +153,8 @@ static void find_spaces(const struct shape *s, const struct buffers *b, gr_gpu_p
 {
     const char *in = s->shared ? b->recv + s->in_at * s->element : b->send;
 
-    space[GR_IN] = (gr_gpu_ptr)(uintptr_t)in;
-    space[GR_OUT] = (gr_gpu_ptr)(uintptr_t)b->recv;
+    space[GR_IN] = (gr_gpu_ptr) (uintptr_t) in;
+    space[GR_OUT] = (gr_gpu_ptr) (uintptr_t) b->recv;
     space[GR_TMP] = 0;
     if (s->moves->flags & MOVES_FROM_ROOT) {
         space[GR_IN] = space[GR_OUT];
@@ -152,7 +163,9 @@ static void find_spaces(const struct shape *s, const struct buffers *b, gr_gpu_p
 
 /* ---- calls ---- */
 
-/* The ranks that have not come through are told to stop; what they waited for is in their reports. */
+/*
+ * The ranks that have not come through are told to stop; what they waited for is in their reports.
+ */
 static int give_up(struct run *run, double since)
 {
     struct world *w = run->world;
@@ -160,21 +173,28 @@ static int give_up(struct run *run, double since)
 
     for (int i = 0; i < w->crew->n; i++) {
         struct seat *seat = &w->seats[i];
-        for (uint32_t c = 0; !seat->over && c < run->request.nchannels && used < OPTIONS_ERROR_CHARS / 2; c++) {
+        for (uint32_t c = 0;
+             !seat->over && c < run->request.nchannels && used < OPTIONS_ERROR_CHARS / 2; c++) {
             const struct gr_gpu_report *r = &seat->reports[c];
-            used += GR_GPU_LEFT != r->word % 4 ? 0 :
-                snprintf(run->error + used, (size_t)(OPTIONS_ERROR_CHARS - used),
-                         "rank %d channel %u waits at step %u of slice %u (links from %x, to %x); ", seat->rank, c,
-                         r->index, r->slice, r->from, r->to);
+            used += GR_GPU_LEFT != r->word % 4
+                        ? 0
+                        : snprintf(run->error + used, (size_t) (OPTIONS_ERROR_CHARS - used),
+                                   "rank %d channel %u waits at step %u of slice %u (links from "
+                                   "%x, to %x); ",
+                                   seat->rank, c, r->index, r->slice, r->from, r->to);
         }
         world_abort(seat);
     }
-    snprintf(run->error + used, (size_t)(OPTIONS_ERROR_CHARS - used), "%s%s: not through after %.0f seconds",
-             NULL != run->nccl ? "NCCL's " : "", gr_coll_name(run->coll), now() - since);
+    snprintf(run->error + used, (size_t) (OPTIONS_ERROR_CHARS - used),
+             "%s%s: not through after %.0f seconds", NULL != run->nccl ? "NCCL's " : "",
+             gr_coll_name(run->coll), now() - since);
     return -1;
 }
 
-/* A rank whose launch is done either is through or has left to come again. Returns how many seats are over then. */
+/*
+ * A rank whose launch is done either is through or has left to come again. Returns how many seats
+ * are over then.
+ */
 static int look_at(struct run *run, struct seat *seat, uint64_t *launches)
 {
     uint64_t slots = 0;
@@ -212,7 +232,8 @@ static int start_nccl(struct run *run)
     struct gr_gpu_stream *streams[CREW_RANKS];
 
     for (int i = 0; i < run->world->crew->n; i++) {
-        calls[i] = (struct nccl_call){run->coll, o->type, o->op, &run->shapes[i], &run->buffers[i]};
+        calls[i] =
+            (struct nccl_call) {run->coll, o->type, o->op, &run->shapes[i], &run->buffers[i]};
         streams[i] = run->world->seats[i].stream;
     }
     return nccl_start(run->nccl, calls, streams, run->error);
@@ -259,7 +280,10 @@ static int call(struct run *run, double *seconds, uint64_t *launches)
     return 0;
 }
 
-/* A call that failed leaves links in the middle of it: nothing can follow, and other processes wait in vain. */
+/*
+ * A call that failed leaves links in the middle of it: nothing can follow, and other processes wait
+ * in vain.
+ */
 static void must_call(struct run *run, double *seconds, uint64_t *launches)
 {
     if (0 != call(run, seconds, launches)) {
@@ -272,7 +296,8 @@ static double check(struct run *run, unsigned seed)
 {
     const struct options *o = &run->options->bench;
     struct crew *crew = run->world->crew;
-    struct element_rule rule = {&element_types[o->type], is_reduction(run) ? o->op : ELEMENT_MOVE, crew->ranks, seed};
+    struct element_rule rule = {&element_types[o->type], is_reduction(run) ? o->op : ELEMENT_MOVE,
+                                crew->ranks, seed};
     double wrong = 0, seconds;
     uint64_t launches = 0;
 
@@ -284,7 +309,7 @@ static double check(struct run *run, unsigned seed)
         if (run->options->corrupt && run->shapes[i].out_count > 0) {
             moves_corrupt(&run->buffers[i], &run->shapes[i]);
         }
-        wrong += (double)moves_check(&run->buffers[i], &run->shapes[i], &rule);
+        wrong += (double) moves_check(&run->buffers[i], &run->shapes[i], &rule);
     }
     return crew_sum(crew, wrong);
 }
@@ -297,7 +322,7 @@ int run_measure(struct run *run, struct run_result *result)
     size_t bytes = run->shapes[0].total * run->shapes[0].element;
     int iterations = o->iterations > 0 ? o->iterations : bytes <= 16 << 20 ? 20 : 5;
     int warmup = o->warmup >= 0 ? o->warmup : 2;
-    double *us = malloc((size_t)iterations * sizeof *us), seconds;
+    double *us = malloc((size_t) iterations * sizeof *us), seconds;
     uint64_t launches = 0;
 
     if (0 != crew_max(crew, NULL == us)) {
@@ -305,7 +330,7 @@ int run_measure(struct run *run, struct run_result *result)
         snprintf(run->error, OPTIONS_ERROR_CHARS, "out of memory");
         return -1;
     }
-    *result = (struct run_result){.bytes = bytes, .errors = o->check ? check(run, 0) : NAN};
+    *result = (struct run_result) {.bytes = bytes, .errors = o->check ? check(run, 0) : NAN};
     for (int i = 0; i < crew->n; i++) {
         moves_prepare(&run->buffers[i], &run->shapes[i], &data);
     }
@@ -317,7 +342,7 @@ int run_measure(struct run *run, struct run_result *result)
     fit_sort(us, iterations);
     result->us = fit_percentile(us, iterations, 50);
     result->best_us = us[0];
-    result->launches = crew_sum(crew, (double)launches) / iterations / crew->ranks;
+    result->launches = crew_sum(crew, (double) launches) / iterations / crew->ranks;
     result->launches = NULL != run->nccl ? NAN : result->launches;
     if (o->check) { /* other data: what the timed calls left behind must not pass */
         result->errors += check(run, 1);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns one collective of one size on the devices: its buffers, its calls, their checks and times. */
+/*
+ * Owns one collective of one size on the devices: its buffers, its calls, their checks and times.
+ */
 #ifndef BENCH_GPU_RUN_H
 #define BENCH_GPU_RUN_H
 
@@ -11,10 +13,10 @@
 
 /* What the command line says of every run. */
 struct run_options {
-    struct options bench;   /* what gpuring_bench has, too */
-    uint64_t patience;      /* polls after which a block leaves */
-    double timeout;         /* seconds after which a call is given up */
-    int corrupt;            /* for tests: make an element wrong before each check */
+    struct options bench; /* what gpuring_bench has, too */
+    uint64_t patience;    /* polls after which a block leaves */
+    double timeout;       /* seconds after which a call is given up */
+    int corrupt;          /* for tests: make an element wrong before each check */
 };
 
 struct run {
@@ -23,28 +25,36 @@ struct run {
     enum gr_coll coll;
     struct gr_request request;
     enum gr_kernel kernel;
-    struct nccl *nccl;       /* who makes the calls, or NULL: our kernels do */
-    struct shape *shapes;    /* [crew->n], like: */
+    struct nccl *nccl;    /* who makes the calls, or NULL: our kernels do */
+    struct shape *shapes; /* [crew->n], like: */
     struct buffers *buffers;
-    char *error;             /* [OPTIONS_ERROR_CHARS], empty or why a call failed */
+    char *error; /* [OPTIONS_ERROR_CHARS], empty or why a call failed */
 };
 
 struct run_result {
-    size_t bytes;     /* S */
-    double us, best_us; /* of a call, from the first launch until the last rank is through: median, least */
-    double launches;  /* of a call and rank, on average: 1, and one more for each time that it left and came again;
-                       * NAN of NCCL's, which we cannot count */
-    double errors;    /* wrong elements, in both checks; NAN without -c */
+    size_t bytes; /* S */
+    /* of a call, from the first launch until the last rank is through: median, least */
+    double us, best_us;
+    /*
+     * of a call and rank, on average: 1, and one more for each time that it left and came again; *
+     * NAN of NCCL's, which we cannot count
+     */
+    double launches;
+    double errors; /* wrong elements, in both checks; NAN without -c */
 };
 
-/* Buffers for a size of at most `bytes`. 0, or -1 on every process with a line in error; run_close is due in both
- * cases. */
-int run_open(struct run *run, struct world *world, const struct run_options *options, enum gr_coll coll, size_t bytes,
-             char *error);
+/*
+ * Buffers for a size of at most `bytes`. 0, or -1 on every process with a line in error; run_close
+ * is due in both cases.
+ */
+int run_open(struct run *run, struct world *world, const struct run_options *options,
+             enum gr_coll coll, size_t bytes, char *error);
 void run_close(struct run *run);
 
-/* Checks, times, checks; by whom, run->nccl says, which may change from one time to the next. 0, or -1 on every process
- * with a line in error. */
+/*
+ * Checks, times, checks; by whom, run->nccl says, which may change from one time to the next. 0, or
+ * -1 on every process with a line in error.
+ */
 int run_measure(struct run *run, struct run_result *result);
 
 /* The factor of busbw for the collective. */

@@ -5,13 +5,16 @@
 #include "exec/gpu/args.h"
 
 /* Elements of a step's message in one slice of a channel. */
-static double elements(const struct gr_split *split, const struct gr_step *step, uint32_t channel, uint32_t slice)
+static double elements(const struct gr_split *split, const struct gr_step *step, uint32_t channel,
+                       uint32_t slice)
 {
-    enum gr_space space = step->bits & GR_STORE ? (enum gr_space)step->dest : (enum gr_space)step->operand;
+    enum gr_space space =
+        step->bits & GR_STORE ? (enum gr_space) step->dest : (enum gr_space) step->operand;
     double n = 0;
 
     for (uint32_t k = 0; k < step->count; k++) {
-        n += (double)gr_split_at(split, space, channel, slice, step->first + k * step->stride).count;
+        n += (double) gr_split_at(split, space, channel, slice, step->first + k * step->stride)
+                 .count;
     }
     return n;
 }
@@ -32,7 +35,10 @@ static void add_step(struct traffic *t, const struct gr_step *step, double bytes
     }
 }
 
-/* Zero copy: what came is where it belongs, and is read there to be sent on; what is sent is written where it belongs. */
+/*
+ * Zero copy: what came is where it belongs, and is read there to be sent on; what is sent is
+ * written where it belongs.
+ */
 static void add_result(struct traffic *t, const struct gr_step *step, double bytes)
 {
     int taken = step->bits & GR_RECV && !(step->bits & GR_REDUCE);
@@ -42,21 +48,23 @@ static void add_result(struct traffic *t, const struct gr_step *step, double byt
     t->user += bytes * step->nto;
 }
 
-struct traffic traffic_count(const struct gr_request *r, int ranks, int *const order[2], int *const where[2],
-                             size_t message_bytes, double per_byte, int zero_copy)
+struct traffic traffic_count(const struct gr_request *r, int ranks, int *const order[2],
+                             int *const where[2], size_t message_bytes, double per_byte,
+                             int zero_copy)
 {
-    struct gr_split split =
-        gr_plan_split(r, ranks, message_bytes, GR_MIN_SLOTS, GR_PROTOCOL_SIMPLE == r->protocol ? GR_GPU_LINE : 16);
+    struct gr_split split = gr_plan_split(r, ranks, message_bytes, GR_MIN_SLOTS,
+                                          GR_PROTOCOL_SIMPLE == r->protocol ? GR_GPU_LINE : 16);
     struct traffic t = {0, 0};
 
     for (int rank = 0; rank < ranks; rank++) {
         for (uint32_t c = 0; c < split.nchannels; c++) {
-            struct gr_sched s = gr_plan_sched(r, ranks, rank, order[c % 2], where[c % 2], c, split.nchunks);
+            struct gr_sched s =
+                gr_plan_sched(r, ranks, rank, order[c % 2], where[c % 2], c, split.nchunks);
             uint32_t len = gr_sched_len(&s);
             for (uint32_t i = 0; i < len; i++) {
                 struct gr_step step = gr_sched_step(&s, i);
                 for (uint32_t slice = 0; slice < split.nslices; slice++) {
-                    double bytes = elements(&split, &step, c, slice) * (double)r->elem_bytes;
+                    double bytes = elements(&split, &step, c, slice) * (double) r->elem_bytes;
                     if (zero_copy && step.bits & GR_FINAL) {
                         add_result(&t, &step, bytes);
                     } else {

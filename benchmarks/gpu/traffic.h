@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns what a collective makes the devices' memory do: bytes read and written by all ranks together, counted by walking
- * every rank's schedule, not by formula. */
+/*
+ * Owns what a collective makes the devices' memory do: bytes read and written by all ranks
+ * together, counted by walking every rank's schedule, not by formula.
+ */
 #ifndef BENCH_GPU_TRAFFIC_H
 #define BENCH_GPU_TRAFFIC_H
 
@@ -12,10 +14,12 @@ struct traffic {
 };
 
 /*
- * For all ranks; the two orders are those of the even and the odd channels. message_bytes: of data that a slot takes at
- * most; per_byte: bytes of the slot for each of them; zero_copy: results go past the slots.
+ * For all ranks; the two orders are those of the even and the odd channels. message_bytes: of data
+ * that a slot takes at most; per_byte: bytes of the slot for each of them; zero_copy: results go
+ * past the slots.
  */
-struct traffic traffic_count(const struct gr_request *request, int ranks, int *const order[2], int *const where[2],
-                             size_t message_bytes, double per_byte, int zero_copy);
+struct traffic traffic_count(const struct gr_request *request, int ranks, int *const order[2],
+                             int *const where[2], size_t message_bytes, double per_byte,
+                             int zero_copy);
 
 #endif

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 /* The ranks that are linked to one of them, on the channels of one order. */
 struct peers {
     int in[CREW_RANKS], out[CREW_RANKS];
@@ -16,8 +15,11 @@ struct peers {
 static struct peers peers_of(const struct world *w, int rank, uint32_t channel)
 {
     uint32_t k = channel % 2;
-    struct gr_sched s = {.algo = w->shape.algo, .p = w->crew->ranks, .pos = w->where[k][rank],
-                         .root = w->where[k][w->shape.root], .order = w->order[k]};
+    struct gr_sched s = {.algo = w->shape.algo,
+                         .p = w->crew->ranks,
+                         .pos = w->where[k][rank],
+                         .root = w->where[k][w->shape.root],
+                         .order = w->order[k]};
     struct peers p;
     int nout;
 
@@ -38,7 +40,8 @@ static int index_of(const int *list, int n, int rank)
 /* From one slot to the next. */
 static size_t slot_stride(const struct world *w)
 {
-    return GR_PROTOCOL_SIMPLE == w->shape.protocol ? w->shape.slot_bytes : gr_line_slot_bytes(w->shape.protocol);
+    return GR_PROTOCOL_SIMPLE == w->shape.protocol ? w->shape.slot_bytes
+                                                   : gr_line_slot_bytes(w->shape.protocol);
 }
 
 size_t world_message_bytes(const struct world *w, const struct gr_request *request)
@@ -59,7 +62,7 @@ static size_t links_before(const struct world *w, int rank, uint32_t channel)
     size_t n = 0;
 
     for (uint32_t c = 0; c < channel; c++) {
-        n += (size_t)peers_of(w, rank, c).n;
+        n += (size_t) peers_of(w, rank, c).n;
     }
     return n;
 }
@@ -73,7 +76,7 @@ size_t world_arena_bytes(const struct world *w, int rank)
 static gr_gpu_ptr tail_at(const struct world *w, uint32_t channel, int reader, int writer)
 {
     struct peers p = peers_of(w, reader, channel);
-    size_t number = links_before(w, reader, channel) + (size_t)index_of(p.in, p.n, writer);
+    size_t number = links_before(w, reader, channel) + (size_t) index_of(p.in, p.n, writer);
 
     return w->arena[reader] + number * link_bytes(w);
 }
@@ -81,9 +84,10 @@ static gr_gpu_ptr tail_at(const struct world *w, uint32_t channel, int reader, i
 static gr_gpu_ptr head_at(const struct world *w, uint32_t channel, int reader, int writer)
 {
     struct peers p = peers_of(w, writer, channel);
-    size_t number = links_before(w, writer, channel) + (size_t)index_of(p.out, p.n, reader);
+    size_t number = links_before(w, writer, channel) + (size_t) index_of(p.out, p.n, reader);
 
-    return w->arena[writer] + links_before(w, writer, w->shape.channels) * link_bytes(w) + number * GR_GPU_LINE;
+    return w->arena[writer] + links_before(w, writer, w->shape.channels) * link_bytes(w) +
+           number * GR_GPU_LINE;
 }
 
 /* ---- what a kernel needs besides ---- */
@@ -92,7 +96,7 @@ enum table { TABLE_IN, TABLE_OUT, TABLE_ORDERS, TABLE_PLACES, TABLE_OUTPUTS, TAB
 
 static size_t table_at(const struct world *w, enum table table)
 {
-    size_t p = (size_t)w->crew->ranks, at = 0;
+    size_t p = (size_t) w->crew->ranks, at = 0;
     const size_t bytes[TABLE_END] = {
         [TABLE_IN] = w->shape.channels * p * sizeof(struct gr_gpu_end),
         [TABLE_OUT] = w->shape.channels * p * sizeof(struct gr_gpu_end),
@@ -101,7 +105,7 @@ static size_t table_at(const struct world *w, enum table table)
         [TABLE_OUTPUTS] = p * sizeof(gr_gpu_ptr),
     };
 
-    for (int k = 0; k < (int)table; k++) {
+    for (int k = 0; k < (int) table; k++) {
         at += (bytes[k] + GR_GPU_LINE - 1) / GR_GPU_LINE * GR_GPU_LINE;
     }
     return at;
@@ -109,29 +113,30 @@ static size_t table_at(const struct world *w, enum table table)
 
 static void fill_ends(const struct world *w, int rank, char *image)
 {
-    struct gr_gpu_end *in = (struct gr_gpu_end *)(image + table_at(w, TABLE_IN));
-    struct gr_gpu_end *out = (struct gr_gpu_end *)(image + table_at(w, TABLE_OUT));
+    struct gr_gpu_end *in = (struct gr_gpu_end *) (image + table_at(w, TABLE_IN));
+    struct gr_gpu_end *out = (struct gr_gpu_end *) (image + table_at(w, TABLE_OUT));
     int simple = GR_PROTOCOL_SIMPLE == w->shape.protocol; /* lines have no tail */
 
     for (uint32_t c = 0; c < w->shape.channels; c++) {
         struct peers p = peers_of(w, rank, c);
-        size_t row = c * (size_t)w->crew->ranks;
+        size_t row = c * (size_t) w->crew->ranks;
         for (int k = 0; k < p.n; k++) {
             gr_gpu_ptr tail = tail_at(w, c, rank, p.in[k]);
-            in[row + (size_t)p.in[k]] =
-                (struct gr_gpu_end){.slots = tail + GR_GPU_LINE, .mine = head_at(w, c, rank, p.in[k]),
-                                    .other = simple ? tail : 0};
+            in[row + (size_t) p.in[k]] = (struct gr_gpu_end) {.slots = tail + GR_GPU_LINE,
+                                                              .mine = head_at(w, c, rank, p.in[k]),
+                                                              .other = simple ? tail : 0};
             tail = tail_at(w, c, p.out[k], rank);
-            out[row + (size_t)p.out[k]] =
-                (struct gr_gpu_end){.slots = tail + GR_GPU_LINE, .mine = simple ? tail : 0,
-                                    .other = head_at(w, c, p.out[k], rank)};
+            out[row + (size_t) p.out[k]] =
+                (struct gr_gpu_end) {.slots = tail + GR_GPU_LINE,
+                                     .mine = simple ? tail : 0,
+                                     .other = head_at(w, c, p.out[k], rank)};
         }
     }
 }
 
 static int fill_tables(struct world *w, struct seat *seat)
 {
-    size_t bytes = table_at(w, TABLE_END), order = (size_t)w->crew->ranks * sizeof(int);
+    size_t bytes = table_at(w, TABLE_END), order = (size_t) w->crew->ranks * sizeof(int);
     char *image = calloc(1, bytes);
     int rc;
 
@@ -141,14 +146,14 @@ static int fill_tables(struct world *w, struct seat *seat)
     fill_ends(w, seat->rank, image);
     memcpy(image + table_at(w, TABLE_ORDERS), w->order[0], order);
     memcpy(image + table_at(w, TABLE_ORDERS) + order, w->order[1], order);
-    rc = gr_gpu_copy(w->gpu, (void *)(uintptr_t)seat->tables, image, bytes);
+    rc = gr_gpu_copy(w->gpu, (void *) (uintptr_t) seat->tables, image, bytes);
     free(image);
     return rc;
 }
 
 static _Atomic uint64_t *abort_word(const struct world *w, const struct seat *seat)
 {
-    return (_Atomic uint64_t *)&seat->reports[w->shape.channels];
+    return (_Atomic uint64_t *) &seat->reports[w->shape.channels];
 }
 
 /* ---- making all of it ---- */
@@ -158,8 +163,8 @@ static int make_orders(struct world *w)
     int p = w->crew->ranks;
 
     for (int k = 0; k < 2; k++) {
-        w->order[k] = calloc((size_t)p, sizeof(int));
-        w->where[k] = calloc((size_t)p, sizeof(int));
+        w->order[k] = calloc((size_t) p, sizeof(int));
+        w->where[k] = calloc((size_t) p, sizeof(int));
         if (NULL == w->order[k] || NULL == w->where[k]) {
             return GR_ERR_NOMEM;
         }
@@ -175,12 +180,13 @@ static int make_orders(struct world *w)
 /* Zeroes counters and lines, and slots that nobody needs to be zero. */
 static int make_arena(struct world *w, int rank)
 {
-    size_t bytes = world_arena_bytes(w, rank), part = (size_t)1 << 20;
+    size_t bytes = world_arena_bytes(w, rank), part = (size_t) 1 << 20;
     char *zeros = calloc(1, part);
     int rc = NULL == zeros ? GR_ERR_NOMEM : gr_gpu_alloc(w->gpu, bytes, &w->arena[rank]);
 
     for (size_t at = 0; 0 == rc && at < bytes; at += part) {
-        rc = gr_gpu_copy(w->gpu, (char *)(uintptr_t)w->arena[rank] + at, zeros, bytes - at < part ? bytes - at : part);
+        rc = gr_gpu_copy(w->gpu, (char *) (uintptr_t) w->arena[rank] + at, zeros,
+                         bytes - at < part ? bytes - at : part);
     }
     free(zeros);
     return rc;
@@ -224,11 +230,15 @@ static int map_arenas(struct world *w, int rc)
     return rc;
 }
 
-int world_open(struct world *w, struct crew *crew, struct gr_gpu *gpu, const struct world_shape *shape)
+int world_open(struct world *w, struct crew *crew, struct gr_gpu *gpu,
+               const struct world_shape *shape)
 {
     int rc;
 
-    *w = (struct world){.crew = crew, .gpu = gpu, .shape = *shape, .seats = calloc((size_t)crew->n, sizeof *w->seats)};
+    *w = (struct world) {.crew = crew,
+                         .gpu = gpu,
+                         .shape = *shape,
+                         .seats = calloc((size_t) crew->n, sizeof *w->seats)};
     rc = NULL == w->seats ? GR_ERR_NOMEM : make_orders(w);
     for (int i = 0; 0 == rc && i < crew->n; i++) {
         rc = make_seat(w, &w->seats[i], crew->first + i);
@@ -280,21 +290,21 @@ void world_close(struct world *w)
 
 /* ---- calls ---- */
 
-void world_prepare(struct world *w, struct seat *seat, const struct gr_request *request, const gr_gpu_ptr space[3],
-                   uint64_t patience)
+void world_prepare(struct world *w, struct seat *seat, const struct gr_request *request,
+                   const gr_gpu_ptr space[3], uint64_t patience)
 {
     struct gr_gpu_args *a = &seat->args;
     int p = w->crew->ranks, simple = GR_PROTOCOL_SIMPLE == w->shape.protocol;
     size_t most = world_message_bytes(w, request);
 
-    *a = (struct gr_gpu_args){
+    *a = (struct gr_gpu_args) {
         .split = gr_plan_split(request, p, most, GR_MIN_SLOTS, simple ? GR_GPU_LINE : 16),
         .space = {space[0], space[1], space[2]},
         .in = seat->tables + table_at(w, TABLE_IN),
         .out = seat->tables + table_at(w, TABLE_OUT),
         .place = seat->tables + table_at(w, TABLE_PLACES),
-        .report = (gr_gpu_ptr)(uintptr_t)seat->reports,
-        .abort = (gr_gpu_ptr)(uintptr_t)abort_word(w, seat),
+        .report = (gr_gpu_ptr) (uintptr_t) seat->reports,
+        .abort = (gr_gpu_ptr) (uintptr_t) abort_word(w, seat),
         .patience = patience,
         .protocol = w->shape.protocol,
         .slot_bytes = slot_stride(w),
@@ -307,8 +317,10 @@ void world_prepare(struct world *w, struct seat *seat, const struct gr_request *
         .allows = 1,
     };
     for (int k = 0; k < 2; k++) {
-        a->sched[k] = gr_plan_sched(request, p, seat->rank, w->order[k], w->where[k], (uint32_t) k, a->split.nchunks);
-        a->sched[k].order = (const int *)(uintptr_t)(seat->tables + table_at(w, TABLE_ORDERS)) + k * p;
+        a->sched[k] = gr_plan_sched(request, p, seat->rank, w->order[k], w->where[k], (uint32_t) k,
+                                    a->split.nchunks);
+        a->sched[k].order =
+            (const int *) (uintptr_t) (seat->tables + table_at(w, TABLE_ORDERS)) + k * p;
     }
     seat->over = 0;
 }
@@ -318,8 +330,8 @@ int world_outputs(struct world *w, const gr_gpu_ptr *outputs)
     int rc = 0;
 
     for (int i = 0; 0 == rc && i < w->crew->n; i++) {
-        void *to = (void *)(uintptr_t)(w->seats[i].tables + table_at(w, TABLE_OUTPUTS));
-        rc = gr_gpu_copy(w->gpu, to, outputs, (size_t)w->crew->ranks * sizeof outputs[0]);
+        void *to = (void *) (uintptr_t) (w->seats[i].tables + table_at(w, TABLE_OUTPUTS));
+        rc = gr_gpu_copy(w->gpu, to, outputs, (size_t) w->crew->ranks * sizeof outputs[0]);
     }
     return rc;
 }
@@ -339,8 +351,9 @@ int world_left(const struct seat *seat, uint64_t *slots)
     int left = 0;
 
     for (uint32_t c = 0; c < seat->args.split.nchannels; c++) {
-        const _Atomic uint64_t *word = (const _Atomic uint64_t *)&seat->reports[c].word;
-        left = left || seat->launches * 4 + GR_GPU_DONE != atomic_load_explicit(word, memory_order_acquire);
+        const _Atomic uint64_t *word = (const _Atomic uint64_t *) &seat->reports[c].word;
+        left = left ||
+               seat->launches * 4 + GR_GPU_DONE != atomic_load_explicit(word, memory_order_acquire);
         *slots += seat->reports[c].moved;
     }
     return left;
@@ -348,5 +361,6 @@ int world_left(const struct seat *seat, uint64_t *slots)
 
 void world_abort(struct seat *seat)
 {
-    atomic_store_explicit((_Atomic uint64_t *)(uintptr_t)seat->args.abort, 1, memory_order_release);
+    atomic_store_explicit((_Atomic uint64_t *) (uintptr_t) seat->args.abort, 1,
+                          memory_order_release);
 }

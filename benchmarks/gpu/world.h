@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the ranks of one algorithm on devices: their links in device memory, what a kernel needs besides, a stream each.
+/*
+ * Owns the ranks of one algorithm on devices: their links in device memory, what a kernel needs
+ * besides, a stream each.
  *
  * A rank's arena holds what the others write, and nobody polls over a bus (gpu_args.h):
  *
  *      for each channel and rank it receives from    [tail][slot][slot]...
  *      for each channel and rank it sends to         [head]
  *
- * In one process all arenas are plain allocations; between processes each is mapped by CUDA IPC. */
+ * In one process all arenas are plain allocations; between processes each is mapped by CUDA IPC.
+ */
 #ifndef BENCH_GPU_WORLD_H
 #define BENCH_GPU_WORLD_H
 
@@ -40,13 +43,14 @@ struct world {
     struct crew *crew;
     struct gr_gpu *gpu;
     struct world_shape shape;
-    int *order[2], *where[2];      /* of even channels, of odd ones */
-    gr_gpu_ptr arena[CREW_RANKS];  /* as this process sees them */
-    struct seat *seats;            /* [crew->n] */
+    int *order[2], *where[2];     /* of even channels, of odd ones */
+    gr_gpu_ptr arena[CREW_RANKS]; /* as this process sees them */
+    struct seat *seats;           /* [crew->n] */
 };
 
 /* Collective over the crew. 0, or a negative enum gr_error; world_close is due in both cases. */
-int world_open(struct world *world, struct crew *crew, struct gr_gpu *gpu, const struct world_shape *shape);
+int world_open(struct world *world, struct crew *crew, struct gr_gpu *gpu,
+               const struct world_shape *shape);
 void world_close(struct world *world);
 
 /* Most bytes of a message of such a call. */
@@ -59,13 +63,19 @@ size_t world_arena_bytes(const struct world *world, int rank);
 void world_prepare(struct world *world, struct seat *seat, const struct gr_request *request,
                    const gr_gpu_ptr space[3], uint64_t patience);
 
-/* Zero copy: where every rank's output lies, [rank]; again when they lie elsewhere. 0, or a negative enum gr_error. */
+/*
+ * Zero copy: where every rank's output lies, [rank]; again when they lie elsewhere. 0, or a
+ * negative enum gr_error.
+ */
 int world_outputs(struct world *world, const gr_gpu_ptr *outputs);
 
 /* Launches the seat's call, for the first time or once more. 0, or a negative enum gr_error. */
 int world_launch(struct seat *seat, enum gr_kernel kernel);
 
-/* After a launch is done: did some channel leave without being through? Adds the slots that were handled. */
+/*
+ * After a launch is done: did some channel leave without being through? Adds the slots that were
+ * handled.
+ */
 int world_left(const struct seat *seat, uint64_t *slots);
 
 /* Tells the seat's kernel to leave for good. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A heap in which every node has four children: half as deep as a binary one, and brothers share a cache line or two. */
+/*
+ * A heap in which every node has four children: half as deep as a binary one, and brothers share a
+ * cache line or two.
+ */
 #include "events.h"
 
 #include <stdlib.h>

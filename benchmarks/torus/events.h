@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The queue of a simulation's events: earliest first, and those of the same time in the order in which they came. */
+/*
+ * The queue of a simulation's events: earliest first, and those of the same time in the order in
+ * which they came.
+ */
 #ifndef TORUS_EVENTS_H
 #define TORUS_EVENTS_H
 

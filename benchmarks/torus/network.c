@@ -99,7 +99,8 @@ static void fifo_handle(struct network *net, const struct event *e)
         network_add(net, begin + length, EVENT_SENT, e->subject, 0);
     }
     if (way.last) {
-        network_add(net, begin + net->machine->hop[way.dim] + length, EVENT_RECEIVED, e->subject, 0);
+        network_add(net, begin + net->machine->hop[way.dim] + length, EVENT_RECEIVED, e->subject,
+                    0);
     } else {
         network_add(net, begin + net->machine->hop[way.dim], EVENT_HEAD, e->subject, e->hop + 1);
     }

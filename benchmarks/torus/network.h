@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The links of a torus while messages go over them, with one of two models of what happens where two want the same.
- * Both are cut-through: a message's head goes on to the next link as soon as it has arrived, and what cannot go on
- * waits in the node, never on the links behind (virtual cut-through: there is no deadlock).
+ * The links of a torus while messages go over them, with one of two models of what happens where
+ * two want the same. Both are cut-through: a message's head goes on to the next link as soon as it
+ * has arrived, and what cannot go on waits in the node, never on the links behind (virtual
+ * cut-through: there is no deadlock).
  *
  *      fifo      a link serves whole messages, in the order in which their heads arrive
  *      packets   a link takes turns, packet by packet, between what passes through and what its own node sends
@@ -39,7 +40,8 @@ struct network {
     const struct traffic *traffic;
     double packet; /* bytes, for model_packets */
     struct events events;
-    uint64_t conflicts; /* times that a message, or a packet, found its link taken by another message */
+    /* times that a message, or a packet, found its link taken by another message */
+    uint64_t conflicts;
     int out_of_memory;
     void *links; /* the model's */
     /* Message number `message` has left its sender, or has arrived. */
@@ -48,7 +50,10 @@ struct network {
     void *ctx;
 };
 
-/* An idle network: model, machine, traffic, packet and the functions must be set. 0, or -1 when memory ran out. */
+/*
+ * An idle network: model, machine, traffic, packet and the functions must be set. 0, or -1 when
+ * memory ran out.
+ */
 int network_init(struct network *net);
 void network_free(struct network *net);
 
@@ -58,7 +63,10 @@ void network_start(struct network *net, uint32_t message, double time);
 /* Handle the next event; 0 when there is none. */
 int network_run(struct network *net);
 
-/* The link that hop number `hop` of the message takes, its dimension, and whether it is the last one. */
+/*
+ * The link that hop number `hop` of the message takes, its dimension, and whether it is the last
+ * one.
+ */
 struct way {
     int link, dim, last;
 };

@@ -11,22 +11,29 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "usage: torus_sim [ALGORITHM] [options]        simulate an Alltoall, or an allreduce, on a torus\n"
-    "       torus_sim --figure [options]           the published evaluation, and the difference of the schemes\n"
+    "usage: torus_sim [ALGORITHM] [options]        simulate an Alltoall, or an allreduce, on a "
+    "torus\n"
+    "       torus_sim --figure [options]           the published evaluation, and the difference of "
+    "the schemes\n"
     "       torus_sim --sync-packets [options]     packets of a sync, by dimension and all to all\n"
-    "       torus_sim --project [options]          an allreduce by ring, tree, bucket and Swing, step by step\n\n"
-    "ALGORITHM: Alltoall by suh-shin or dimension-ordered (default: the first that suits the torus);\n"
+    "       torus_sim --project [options]          an allreduce by ring, tree, bucket and Swing, "
+    "step by step\n\n"
+    "ALGORITHM: Alltoall by suh-shin or dimension-ordered (default: the first that suits the "
+    "torus);\n"
     "           allreduce by ring, tree, bucket or swing; bcast by mst\n"
     "  -t, --torus AxBxC     extents, 1 to 4 of them (16x16x16)\n"
     "      --mesh D,...      dimensions (0, 1, ...) without a wrap-around link\n"
-    "  -l, --latency NS,...  from neighbour to neighbour, by dimension (21,25,70); the last holds for the rest\n"
+    "  -l, --latency NS,...  from neighbour to neighbour, by dimension (21,25,70); the last holds "
+    "for the rest\n"
     "  -b, --bandwidth GB/s  of a link, each way (16)\n"
-    "  -m, --bytes LIST      mean bytes per pair: 1,8,64 or 1:64k, which doubles (1:64k); suffixes k M G.\n"
+    "  -m, --bytes LIST      mean bytes per pair: 1,8,64 or 1:64k, which doubles (1:64k); suffixes "
+    "k M G.\n"
     "                        Not of an Alltoall: bytes of the vector\n"
     "      --chunks N        of the pipelines of tree and mst (16)\n"
     "      --uneven U        each sender's blocks are as long as a number in 1-U..1+U says\n"
     "      --skewed F[:X]    a share F of the senders sends X times as much (10)\n"
-    "      --schemes LIST    1: sync before each step, 2: at the start only, 3: predicted waits (1,2,3)\n"
+    "      --schemes LIST    1: sync before each step, 2: at the start only, 3: predicted waits "
+    "(1,2,3)\n"
     "      --model M         fifo: links serve whole messages (default); packets: by turns\n"
     "      --packet BYTES    of the model packets (2k)\n"
     "      --jitter NS       mean of an exponential delay of each rank's step\n"
@@ -34,7 +41,8 @@ static const char usage[] =
     "      --skew NS         scheme 3 starts at times that differ by up to +- this\n"
     "      --enter NS        ranks enter within this time\n"
     "      --guard NS        scheme 3 waits so much longer in each step\n"
-    "      --sync WAY        packets of a sync go around (a ring's whole length, default) or shortest\n"
+    "      --sync WAY        packets of a sync go around (a ring's whole length, default) or "
+    "shortest\n"
     "      --seed N          of all random numbers (1)\n"
     "      --overhead NS     --project: what each message costs besides (500)\n"
     "  -o FORMAT             text (default) csv json      -f FILE  write there, not to stdout\n"
@@ -66,7 +74,8 @@ const char *torus_text(const struct gr_torus *t)
 }
 
 /* A number of at least `least` and at most `most`; *rest: what follows it, NULL: nothing may. */
-static double number(const char *what, const char *text, double least, double most, const char **rest)
+static double number(const char *what, const char *text, double least, double most,
+                     const char **rest)
 {
     char *end;
     double v = strtod(text, &end);
@@ -85,7 +94,8 @@ static double number(const char *what, const char *text, double least, double mo
 }
 
 /* Numbers between commas; how many. */
-static int numbers(const char *what, const char *text, double least, double most, double *list, int room)
+static int numbers(const char *what, const char *text, double least, double most, double *list,
+                   int room)
 {
     int n = 0;
 
@@ -167,18 +177,53 @@ static void parse_schemes(struct options *o, const char *text)
     }
 }
 
-enum { OPT_MESH = 256, OPT_UNEVEN, OPT_SKEWED, OPT_SCHEMES, OPT_MODEL, OPT_PACKET, OPT_JITTER, OPT_ERROR, OPT_SKEW,
-       OPT_ENTER, OPT_GUARD, OPT_SYNC, OPT_SEED, OPT_PROGRESS, OPT_FIGURE, OPT_PACKETS, OPT_PROJECT, OPT_OVERHEAD, OPT_CHUNKS };
+enum {
+    OPT_MESH = 256,
+    OPT_UNEVEN,
+    OPT_SKEWED,
+    OPT_SCHEMES,
+    OPT_MODEL,
+    OPT_PACKET,
+    OPT_JITTER,
+    OPT_ERROR,
+    OPT_SKEW,
+    OPT_ENTER,
+    OPT_GUARD,
+    OPT_SYNC,
+    OPT_SEED,
+    OPT_PROGRESS,
+    OPT_FIGURE,
+    OPT_PACKETS,
+    OPT_PROJECT,
+    OPT_OVERHEAD,
+    OPT_CHUNKS
+};
 
-static const struct option longs[] = {
-    {"torus", 1, NULL, 't'}, {"latency", 1, NULL, 'l'}, {"bandwidth", 1, NULL, 'b'}, {"bytes", 1, NULL, 'm'},
-    {"mesh", 1, NULL, OPT_MESH}, {"uneven", 1, NULL, OPT_UNEVEN}, {"skewed", 1, NULL, OPT_SKEWED},
-    {"schemes", 1, NULL, OPT_SCHEMES}, {"model", 1, NULL, OPT_MODEL}, {"packet", 1, NULL, OPT_PACKET},
-    {"jitter", 1, NULL, OPT_JITTER}, {"latency-error", 1, NULL, OPT_ERROR}, {"skew", 1, NULL, OPT_SKEW},
-    {"enter", 1, NULL, OPT_ENTER}, {"guard", 1, NULL, OPT_GUARD}, {"sync", 1, NULL, OPT_SYNC}, {"seed", 1, NULL, OPT_SEED},
-    {"progress", 0, NULL, OPT_PROGRESS}, {"figure", 0, NULL, OPT_FIGURE}, {"sync-packets", 0, NULL, OPT_PACKETS},
-    {"project", 0, NULL, OPT_PROJECT}, {"overhead", 1, NULL, OPT_OVERHEAD}, {"chunks", 1, NULL, OPT_CHUNKS},
-    {"help", 0, NULL, 'h'}, {NULL, 0, NULL, 0}};
+static const struct option longs[] = {{"torus", 1, NULL, 't'},
+                                      {"latency", 1, NULL, 'l'},
+                                      {"bandwidth", 1, NULL, 'b'},
+                                      {"bytes", 1, NULL, 'm'},
+                                      {"mesh", 1, NULL, OPT_MESH},
+                                      {"uneven", 1, NULL, OPT_UNEVEN},
+                                      {"skewed", 1, NULL, OPT_SKEWED},
+                                      {"schemes", 1, NULL, OPT_SCHEMES},
+                                      {"model", 1, NULL, OPT_MODEL},
+                                      {"packet", 1, NULL, OPT_PACKET},
+                                      {"jitter", 1, NULL, OPT_JITTER},
+                                      {"latency-error", 1, NULL, OPT_ERROR},
+                                      {"skew", 1, NULL, OPT_SKEW},
+                                      {"enter", 1, NULL, OPT_ENTER},
+                                      {"guard", 1, NULL, OPT_GUARD},
+                                      {"sync", 1, NULL, OPT_SYNC},
+                                      {"seed", 1, NULL, OPT_SEED},
+                                      {"progress", 0, NULL, OPT_PROGRESS},
+                                      {"figure", 0, NULL, OPT_FIGURE},
+                                      {"sync-packets", 0, NULL, OPT_PACKETS},
+                                      {"project", 0, NULL, OPT_PROJECT},
+                                      {"overhead", 1, NULL, OPT_OVERHEAD},
+                                      {"chunks", 1, NULL, OPT_CHUNKS},
+                                      {"help", 0, NULL, 'h'},
+                                      {NULL, 0, NULL, 0}};
 
 static const char *const model_names[] = {"fifo", "packets"};
 static const char *const format_names[] = {"text", "csv", "json"};
@@ -220,32 +265,70 @@ static void parse_option(struct options *o, int c, const char *text, const char 
         }
         o->torus_given = 1;
         break;
-    case OPT_MESH: *mesh = text; break;
-    case 'l': parse_latency(&o->machine, text); break;
-    case 'b': o->machine.bandwidth = number("--bandwidth", text, 1e-6, 1e6, NULL); break;
-    case 'm': parse_bytes(o, text); break;
-    case OPT_UNEVEN: o->sizes.uneven = number("--uneven", text, 0, 0.999, NULL); break;
-    case OPT_SKEWED: parse_skewed(o, text); break;
-    case OPT_SCHEMES: parse_schemes(o, text); break;
-    case OPT_MODEL: o->model = 0 == word_of("model", text, model_names, 2) ? &model_fifo : &model_packets; break;
-    case OPT_PACKET: o->packet = number("--packet", text, 1, 1e9, NULL); break;
-    case OPT_SEED: o->sizes.seed = o->noise.seed = (uint32_t) number("--seed", text, 0, 4294967295.0, NULL); break;
-    case 'o': o->format = (enum format) word_of("format", text, format_names, 3); break;
-    case 'f': o->file = text; break;
-    case OPT_PROGRESS: o->progress = 1; break;
-    case OPT_FIGURE: o->task = TASK_FIGURE; break;
-    case OPT_PACKETS: o->task = TASK_SYNC_PACKETS; break;
-    case OPT_PROJECT: o->task = TASK_PROJECT; break;
-    case OPT_CHUNKS: o->chunks = (uint32_t) number("--chunks", text, 1, 65536, NULL); break;
-    case OPT_OVERHEAD: o->overhead = number("--overhead", text, 0, 1e9, NULL); break;
-    default: parse_noise(&o->noise, c, text);
+    case OPT_MESH:
+        *mesh = text;
+        break;
+    case 'l':
+        parse_latency(&o->machine, text);
+        break;
+    case 'b':
+        o->machine.bandwidth = number("--bandwidth", text, 1e-6, 1e6, NULL);
+        break;
+    case 'm':
+        parse_bytes(o, text);
+        break;
+    case OPT_UNEVEN:
+        o->sizes.uneven = number("--uneven", text, 0, 0.999, NULL);
+        break;
+    case OPT_SKEWED:
+        parse_skewed(o, text);
+        break;
+    case OPT_SCHEMES:
+        parse_schemes(o, text);
+        break;
+    case OPT_MODEL:
+        o->model = 0 == word_of("model", text, model_names, 2) ? &model_fifo : &model_packets;
+        break;
+    case OPT_PACKET:
+        o->packet = number("--packet", text, 1, 1e9, NULL);
+        break;
+    case OPT_SEED:
+        o->sizes.seed = o->noise.seed = (uint32_t) number("--seed", text, 0, 4294967295.0, NULL);
+        break;
+    case 'o':
+        o->format = (enum format) word_of("format", text, format_names, 3);
+        break;
+    case 'f':
+        o->file = text;
+        break;
+    case OPT_PROGRESS:
+        o->progress = 1;
+        break;
+    case OPT_FIGURE:
+        o->task = TASK_FIGURE;
+        break;
+    case OPT_PACKETS:
+        o->task = TASK_SYNC_PACKETS;
+        break;
+    case OPT_PROJECT:
+        o->task = TASK_PROJECT;
+        break;
+    case OPT_CHUNKS:
+        o->chunks = (uint32_t) number("--chunks", text, 1, 65536, NULL);
+        break;
+    case OPT_OVERHEAD:
+        o->overhead = number("--overhead", text, 0, 1e9, NULL);
+        break;
+    default:
+        parse_noise(&o->noise, c, text);
     }
 }
 
 /* What concerns several options together. */
 static void check_options(struct options *o, const char *mesh, const char *algorithm)
 {
-    static const char *const names[] = {"suh-shin", "dimension-ordered", "ring", "tree", "bucket", "swing", "mst"};
+    static const char *const names[] = {
+        "suh-shin", "dimension-ordered", "ring", "tree", "bucket", "swing", "mst"};
     double list[GR_MAX_DIMS];
     struct gr_torus *t = &o->machine.torus;
     int n, k;
@@ -256,17 +339,21 @@ static void check_options(struct options *o, const char *mesh, const char *algor
             t->mesh |= 1u << (int) list[k];
         }
     }
-    o->algo = gr_alltoall_suits(GR_ALLTOALL_SUH_SHIN, t) ? GR_ALLTOALL_SUH_SHIN : GR_ALLTOALL_ORDERED;
+    o->algo =
+        gr_alltoall_suits(GR_ALLTOALL_SUH_SHIN, t) ? GR_ALLTOALL_SUH_SHIN : GR_ALLTOALL_ORDERED;
     if (NULL != algorithm) {
         k = word_of("algorithm", algorithm, names, GR_NALLTOALLS + SOURCE_ALGOS);
         o->source = k < GR_NALLTOALLS ? -1 : k - GR_NALLTOALLS;
         o->algo = k < GR_NALLTOALLS ? (enum gr_alltoall_algo) k : o->algo;
     }
     if (o->source >= 0 && (TASK_FIGURE == o->task || o->sizes.uneven > 0 || o->sizes.skewed > 0)) {
-        die("%s has blocks of one size: --figure, --uneven and --skewed are for an Alltoall", algorithm);
+        die("%s has blocks of one size: --figure, --uneven and --skewed are for an Alltoall",
+            algorithm);
     }
     if (!gr_alltoall_suits(o->algo, t)) {
-        die("suh-shin needs rings whose extents are 1, 2 or multiples of 4; %s is for dimension-ordered", torus_text(t));
+        die("suh-shin needs rings whose extents are 1, 2 or multiples of 4; %s is for "
+            "dimension-ordered",
+            torus_text(t));
     }
     if (gr_torus_size(t) > 1 << 20) {
         die("%s has %d nodes; 1048576 are possible", torus_text(t), gr_torus_size(t));
@@ -309,6 +396,8 @@ void options_parse(struct options *o, int argc, char **argv)
     }
     check_options(o, mesh, argv[optind]);
     if (0 == o->nbytes) {
-        parse_bytes(o, TASK_PROJECT == o->task || o->source >= 0 ? "64,1k,16k,64k,256k,1M,4M,16M,64M,256M,1G" : "1:64k");
+        parse_bytes(o, TASK_PROJECT == o->task || o->source >= 0
+                           ? "64,1k,16k,64k,256k,1M,4M,16M,64M,256M,1G"
+                           : "1:64k");
     }
 }

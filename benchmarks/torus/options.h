@@ -18,9 +18,9 @@ enum task {
 
 struct options {
     enum task task;
-    int source;                 /* enum source_algo, or -1: an Alltoall, by */
+    int source; /* enum source_algo, or -1: an Alltoall, by */
     enum gr_alltoall_algo algo;
-    uint32_t chunks;            /* of the pipelines of tree and mst */
+    uint32_t chunks; /* of the pipelines of tree and mst */
     struct machine machine;
     double bytes[MAX_SIZES];
     int nbytes;
@@ -28,15 +28,18 @@ struct options {
     double overhead;    /* ns of each message, in a projection */
     struct sizes sizes; /* all but bytes */
     struct noise noise;
-    unsigned schemes;   /* bit s: scheme s */
+    unsigned schemes; /* bit s: scheme s */
     const struct model *model;
     double packet;
     enum format format;
-    const char *file;   /* NULL: stdout */
+    const char *file; /* NULL: stdout */
     int progress;
 };
 
-/* Parse argv. Prints help, or one line that says what is wrong, and exits, where there is nothing to run. */
+/*
+ * Parse argv. Prints help, or one line that says what is wrong, and exits, where there is nothing
+ * to run.
+ */
 void options_parse(struct options *o, int argc, char **argv);
 
 /* Print one line "torus_sim: ..." to stderr and exit with status 2. */

@@ -63,7 +63,7 @@ static int queue_add(struct queue *q, struct run run)
             runs[k] = q->runs[(q->first + k) % q->room];
         }
         free(q->runs);
-        *q = (struct queue){runs, 0, q->n, room};
+        *q = (struct queue) {runs, 0, q->n, room};
     }
     q->runs[(q->first + q->n++) % q->room] = run;
     return 0;
@@ -98,16 +98,23 @@ static void serve(struct network *net, int number, double time)
     packet = queue_take(q);
     link->turn = !which;
     link->busy = 1;
-    net->conflicts += link->queue[!which].n > 0 || (q->n > 0 && q->runs[q->first].message != packet.message);
-    length = net->traffic->messages[packet.message].bytes / packets_of(net, packet.message) / net->machine->bandwidth;
+    net->conflicts +=
+        link->queue[!which].n > 0 || (q->n > 0 && q->runs[q->first].message != packet.message);
+    length = net->traffic->messages[packet.message].bytes / packets_of(net, packet.message) /
+             net->machine->bandwidth;
     network_add(net, time + length, EVENT_FREE, (uint32_t) number, 0);
     way = network_way(net, packet.message, packet.hop);
     if (way.last) {
-        network_add(net, time + net->machine->hop[way.dim] + length, EVENT_RECEIVED, packet.message, 0);
+        network_add(net, time + net->machine->hop[way.dim] + length, EVENT_RECEIVED, packet.message,
+                    0);
     } else {
-        network_add(net, time + net->machine->hop[way.dim], EVENT_HEAD, packet.message, packet.hop + 1);
+        network_add(net, time + net->machine->hop[way.dim], EVENT_HEAD, packet.message,
+                    packet.hop + 1);
     }
-    /* an own message is at its first hop, and no other of the same node waits there before this one has left */
+    /*
+     * an own message is at its first hop, and no other of the same node waits there before this one
+     * has left
+     */
     if (OWN == which && (0 == q->n || q->runs[q->first].message != packet.message)) {
         network_add(net, time + length, EVENT_SENT, packet.message, 0);
     }
@@ -145,7 +152,8 @@ static void packets_handle(struct network *net, const struct event *e)
     default:
         number = network_way(net, e->subject, e->hop).link;
         run.count = EVENT_START == e->kind ? packets_of(net, e->subject) : 1;
-        if (queue_add(&state->links[number].queue[EVENT_START == e->kind ? OWN : THROUGH], run) < 0) {
+        if (queue_add(&state->links[number].queue[EVENT_START == e->kind ? OWN : THROUGH], run) <
+            0) {
             net->out_of_memory = 1;
             return;
         }

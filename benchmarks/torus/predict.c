@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a rank knows before: who sits where, latencies, and all sizes. The sync, and the prediction of a tick's end. */
+/*
+ * What a rank knows before: who sits where, latencies, and all sizes. The sync, and the prediction
+ * of a tick's end.
+ */
 #include "schemes.h"
 
 #include <stdlib.h>
@@ -15,8 +18,8 @@ static int sync_hops(const struct gr_torus *t, int d, int shortest, int from, in
 }
 
 /* C_i of a rank at coordinate x, where ring[] are all ranks of its ring by coordinate. */
-static double sync_end(const struct machine *m, int d, const double *estimates, int shortest, const double *entered,
-                       const int *ring, const int *farthest, int x)
+static double sync_end(const struct machine *m, int d, const double *estimates, int shortest,
+                       const double *entered, const int *ring, const int *farthest, int x)
 {
     double mine = NULL == estimates ? 1 : estimates[ring[x] * m->torus.ndims + d], hop = m->hop[d];
     double end = entered[ring[x]] + farthest[x] * hop * mine, theirs, t;
@@ -70,7 +73,10 @@ void sync_run(const struct machine *m, const double *estimates, int shortest, do
     free(ring);
 }
 
-/* A kind of way: hops in each dimension, without direction; and the largest message that goes such a way. */
+/*
+ * A kind of way: hops in each dimension, without direction; and the largest message that goes such
+ * a way.
+ */
 struct kind {
     int16_t hops[GR_MAX_DIMS];
     double bytes;
@@ -124,7 +130,8 @@ struct predictor *predictor_make(const struct traffic *t)
     p->nticks = t->nticks;
     for (tick = 0; tick < t->nticks; tick++) {
         p->first[tick] = p->n;
-        for (k = t->first[(size_t) tick * (size_t) t->nranks]; k < t->first[((size_t) tick + 1) * (size_t) t->nranks]; k++) {
+        for (k = t->first[(size_t) tick * (size_t) t->nranks];
+             k < t->first[((size_t) tick + 1) * (size_t) t->nranks]; k++) {
             if (add_kind(p, tick, &t->messages[k]) < 0) {
                 predictor_free(p);
                 return NULL;
@@ -135,7 +142,8 @@ struct predictor *predictor_make(const struct traffic *t)
     return p;
 }
 
-double predictor_tick(const struct predictor *p, const struct machine *m, uint32_t tick, const double *estimates)
+double predictor_tick(const struct predictor *p, const struct machine *m, uint32_t tick,
+                      const double *estimates)
 {
     double longest = 0, t;
     size_t k;

@@ -48,7 +48,10 @@ static double walk(const struct source *s, const struct sent *m, double *load, d
     return most;
 }
 
-/* A line joins the group unless one of it is nowhere below; those that are nowhere above the new one leave. */
+/*
+ * A line joins the group unless one of it is nowhere below; those that are nowhere above the new
+ * one leave.
+ */
 static void add_line(struct projection *p, struct group *g, struct line line)
 {
     size_t k;
@@ -73,8 +76,8 @@ static void add_line(struct projection *p, struct group *g, struct line line)
     p->nlines = g->first + g->n;
 }
 
-static void add_group(struct projection *p, const struct source *s, const struct sent *sent, size_t n, double *load,
-                      struct group g)
+static void add_group(struct projection *p, const struct source *s, const struct sent *sent,
+                      size_t n, double *load, struct group g)
 {
     size_t k;
 
@@ -86,7 +89,9 @@ static void add_group(struct projection *p, const struct source *s, const struct
             continue;
         }
         memcpy(m.hops, sent[k].hops, sizeof(m.hops));
-        add_line(p, &g, (struct line){message_latency(s->m, &m), walk(s, &sent[k], load, 0) / s->m->bandwidth});
+        add_line(p, &g,
+                 (struct line) {message_latency(s->m, &m),
+                                walk(s, &sent[k], load, 0) / s->m->bandwidth});
     }
     if (p->ngroups == p->groups_room) {
         p->groups_room = 2 * p->groups_room + 16;
@@ -95,9 +100,12 @@ static void add_group(struct projection *p, const struct source *s, const struct
     p->groups[p->ngroups++] = g;
 }
 
-/* Ticks that are alike from `tick` on: all channels together, or one by one where they need not be in step. */
-static void add_ticks(struct projection *p, const struct source *s, const struct sent *sent, size_t n, double *load,
-                      uint32_t tick, uint32_t ticks)
+/*
+ * Ticks that are alike from `tick` on: all channels together, or one by one where they need not be
+ * in step.
+ */
+static void add_ticks(struct projection *p, const struct source *s, const struct sent *sent,
+                      size_t n, double *load, uint32_t tick, uint32_t ticks)
 {
     struct group g = {.ticks = ticks, .phase = source_phase(s, tick), .channel = -1};
     size_t k;

@@ -15,10 +15,13 @@ static void put_text_head(FILE *out, const struct options *o, const char *title)
     for (d = 0; d < m->torus.ndims; d++) {
         fprintf(out, "%s%g", d > 0 ? "/" : "", m->hop[d]);
     }
-    fprintf(out, " ns per hop, %g GB/s; times in us: (1) sync before each step, (2) at the start, (3) predicted\n",
+    fprintf(out,
+            " ns per hop, %g GB/s; times in us: (1) sync before each step, (2) at the start, (3) "
+            "predicted\n",
             m->bandwidth);
-    fprintf(out, "%9s %-7s %6s %6s %12s %12s %12s %10s %10s %9s %9s %9s %7s\n", "bytes", "model", "uneven", "skewed", "(1)",
-            "(2)", "(3)", "(1)-(3)", "(2)-(3)", "confl.(1)", "confl.(2)", "confl.(3)", "seconds");
+    fprintf(out, "%9s %-7s %6s %6s %12s %12s %12s %10s %10s %9s %9s %9s %7s\n", "bytes", "model",
+            "uneven", "skewed", "(1)", "(2)", "(3)", "(1)-(3)", "(2)-(3)", "confl.(1)", "confl.(2)",
+            "confl.(3)", "seconds");
 }
 
 void report_begin(FILE *out, const struct options *o, const char *title)
@@ -29,8 +32,10 @@ void report_begin(FILE *out, const struct options *o, const char *title)
         break;
     case FORMAT_CSV:
         if (0 == rows) {
-            fputs("torus,algorithm,model,uneven,skewed,bytes,scheme1_us,scheme2_us,scheme3_us,difference13_us,"
-                  "difference23_us,conflicts1,conflicts2,conflicts3,seconds\n", out);
+            fputs("torus,algorithm,model,uneven,skewed,bytes,scheme1_us,scheme2_us,scheme3_us,"
+                  "difference13_us,"
+                  "difference23_us,conflicts1,conflicts2,conflicts3,seconds\n",
+                  out);
         }
         break;
     case FORMAT_JSON:
@@ -48,7 +53,8 @@ static void put_us(FILE *out, double ns, int width, const char *none)
     }
 }
 
-static void put_difference(FILE *out, const struct outcome *a, const struct outcome *b, int width, const char *none)
+static void put_difference(FILE *out, const struct outcome *a, const struct outcome *b, int width,
+                           const char *none)
 {
     if (a->ns < 0 || b->ns < 0) {
         fprintf(out, "%*s", width, none);
@@ -67,7 +73,8 @@ static void put_count(FILE *out, const struct outcome *a, int width, const char 
 }
 
 /* Columns in their order, each after its separator; names[]: of JSON. */
-static void put_columns(FILE *out, const struct row *row, int text, const char *none, const char *const *names)
+static void put_columns(FILE *out, const struct row *row, int text, const char *none,
+                        const char *const *names)
 {
     const struct outcome *o = row->outcome;
     double seconds = 0;
@@ -96,8 +103,9 @@ void report_row(FILE *out, const struct options *o, const struct row *row)
     static const char *const blanks[] = {" ", " ", " ", " ", " ", " ", " ", " ", " "};
     static const char *const commas[] = {",", ",", ",", ",", ",", ",", ",", ",", ","};
     static const char *const keys[] = {
-        ", \"scheme1_us\": ", ", \"scheme2_us\": ", ", \"scheme3_us\": ", ", \"difference13_us\": ",
-        ", \"difference23_us\": ", ", \"conflicts1\": ", ", \"conflicts2\": ", ", \"conflicts3\": ", ", \"seconds\": "};
+        ", \"scheme1_us\": ",      ", \"scheme2_us\": ",      ", \"scheme3_us\": ",
+        ", \"difference13_us\": ", ", \"difference23_us\": ", ", \"conflicts1\": ",
+        ", \"conflicts2\": ",      ", \"conflicts3\": ",      ", \"seconds\": "};
     const char *torus = torus_text(&o->machine.torus);
 
     switch (o->format) {
@@ -107,15 +115,18 @@ void report_row(FILE *out, const struct options *o, const struct row *row)
         fputc('\n', out);
         break;
     case FORMAT_CSV:
-        fprintf(out, "%s,%s,%s,%g,%g,%.10g", torus, row->algorithm, row->model, row->uneven, row->skewed, row->bytes);
+        fprintf(out, "%s,%s,%s,%g,%g,%.10g", torus, row->algorithm, row->model, row->uneven,
+                row->skewed, row->bytes);
         put_columns(out, row, 0, "", commas);
         fputc('\n', out);
         break;
     case FORMAT_JSON:
         fprintf(out,
-                "%s\n  {\"torus\": \"%s\", \"algorithm\": \"%s\", \"model\": \"%s\", \"uneven\": %g, \"skewed\": %g, "
+                "%s\n  {\"torus\": \"%s\", \"algorithm\": \"%s\", \"model\": \"%s\", \"uneven\": "
+                "%g, \"skewed\": %g, "
                 "\"bytes\": %.10g",
-                rows > 0 ? "," : "", torus, row->algorithm, row->model, row->uneven, row->skewed, row->bytes);
+                rows > 0 ? "," : "", torus, row->algorithm, row->model, row->uneven, row->skewed,
+                row->bytes);
         put_columns(out, row, 0, "null", keys);
         fputs("}", out);
     }

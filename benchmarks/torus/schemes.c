@@ -17,7 +17,8 @@ struct run {
     struct network net;
     struct random random;
     struct predictor *predictor;
-    uint8_t *left;     /* [nticks][nranks]: messages that the rank has yet to send or receive in the tick */
+    /* [nticks][nranks]: messages that the rank has yet to send or receive in the tick */
+    uint8_t *left;
     uint32_t *tick;    /* [nranks]: in which tick the rank is */
     double *through;   /* [nranks]: when it was through with its last tick */
     double *start;     /* [nranks]: scheme 3: when it may begin its tick */
@@ -55,7 +56,9 @@ static double expect(const struct run *r, uint32_t tick, int rank)
     if (NULL == r->estimates) {
         return r->predicted[tick] + r->noise->guard;
     }
-    return predictor_tick(r->predictor, r->machine, tick, r->estimates + rank * r->machine->torus.ndims) + r->noise->guard;
+    return predictor_tick(r->predictor, r->machine, tick,
+                          r->estimates + rank * r->machine->torus.ndims) +
+           r->noise->guard;
 }
 
 /* Go on from ticks in which the rank is through. */
@@ -164,8 +167,13 @@ static int prepare(struct run *r, const struct model *model, double packet)
     const struct traffic *t = r->traffic;
     size_t n = (size_t) t->nranks, k;
 
-    r->net = (struct network){.model = model, .machine = r->machine, .traffic = t, .packet = packet,
-                              .sent = message_sent, .received = message_received, .ctx = r};
+    r->net = (struct network) {.model = model,
+                               .machine = r->machine,
+                               .traffic = t,
+                               .packet = packet,
+                               .sent = message_sent,
+                               .received = message_received,
+                               .ctx = r};
     if (network_init(&r->net) < 0) {
         return -1;
     }
@@ -178,8 +186,9 @@ static int prepare(struct run *r, const struct model *model, double packet)
     if (r->noise->latency_error > 0) {
         r->estimates = calloc(n * (size_t) r->machine->torus.ndims, sizeof(*r->estimates));
     }
-    if (NULL == r->left || NULL == r->tick || NULL == r->through || NULL == r->start || NULL == r->predicted ||
-        NULL == r->predictor || (r->noise->latency_error > 0 && NULL == r->estimates)) {
+    if (NULL == r->left || NULL == r->tick || NULL == r->through || NULL == r->start ||
+        NULL == r->predicted || NULL == r->predictor ||
+        (r->noise->latency_error > 0 && NULL == r->estimates)) {
         return -1;
     }
     for (k = 0; k < t->nticks; k++) {
@@ -192,11 +201,15 @@ static int prepare(struct run *r, const struct model *model, double packet)
     return 0;
 }
 
-int scheme_run(const struct machine *machine, const struct traffic *traffic, const struct model *model, double packet,
-               enum scheme scheme, const struct noise *noise, progress_fn *progress, void *progress_ctx,
+int scheme_run(const struct machine *machine, const struct traffic *traffic,
+               const struct model *model, double packet, enum scheme scheme,
+               const struct noise *noise, progress_fn *progress, void *progress_ctx,
                struct outcome *outcome)
 {
-    struct run r = {.traffic = traffic, .machine = machine, .noise = noise, .scheme = scheme,
+    struct run r = {.traffic = traffic,
+                    .machine = machine,
+                    .noise = noise,
+                    .scheme = scheme,
                     .random = random_seeded(noise->seed)};
     struct timespec begin, end;
     int rc;
@@ -214,7 +227,8 @@ int scheme_run(const struct machine *machine, const struct traffic *traffic, con
     outcome->ns = r.end;
     outcome->conflicts = r.net.conflicts;
     outcome->events = r.net.events.done;
-    outcome->seconds = (double) (end.tv_sec - begin.tv_sec) + 1e-9 * (double) (end.tv_nsec - begin.tv_nsec);
+    outcome->seconds =
+        (double) (end.tv_sec - begin.tv_sec) + 1e-9 * (double) (end.tv_nsec - begin.tv_nsec);
     network_free(&r.net);
     predictor_free(r.predictor);
     free(r.left);

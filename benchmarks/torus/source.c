@@ -2,9 +2,9 @@
 /* The schedules behind source.h: which step of which rank and channel belongs to a tick. */
 #include "source.h"
 
+#include "options.h"
 #include "sched/torus.h"
 #include "topo/order.h"
-#include "options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +28,8 @@ void *need(void *memory)
 
 static enum gr_algo algorithm(enum source_algo algo)
 {
-    static const enum gr_algo algos[SOURCE_ALGOS] = {GR_ALGO_RING, GR_ALGO_TREE, GR_ALGO_BUCKET, GR_ALGO_SWING,
-                                                     GR_ALGO_MST};
+    static const enum gr_algo algos[SOURCE_ALGOS] = {GR_ALGO_RING, GR_ALGO_TREE, GR_ALGO_BUCKET,
+                                                     GR_ALGO_SWING, GR_ALGO_MST};
 
     return algos[algo];
 }
@@ -46,8 +46,13 @@ static int on_torus(const struct source *s)
 
 static struct gr_sched schedule(const struct source *s, int rank, int channel)
 {
-    struct gr_sched sched = {.coll = collective(s->algo), .algo = algorithm(s->algo), .p = s->p, .pos = rank,
-                             .nchunks = s->nchunks, .torus = s->m->torus, .channel = channel};
+    struct gr_sched sched = {.coll = collective(s->algo),
+                             .algo = algorithm(s->algo),
+                             .p = s->p,
+                             .pos = rank,
+                             .nchunks = s->nchunks,
+                             .torus = s->m->torus,
+                             .channel = channel};
 
     if (!on_torus(s)) {
         sched.pos = s->where[channel][rank];
@@ -70,7 +75,10 @@ static struct gr_step step_at(const struct source *s, int rank, int channel, uin
     return gr_sched_step(&sched, i);
 }
 
-/* The first step of that tick or a later one: ticks never fall from step to step, and of most are known. */
+/*
+ * The first step of that tick or a later one: ticks never fall from step to step, and of most are
+ * known.
+ */
 static uint32_t first_step(const struct source *s, int rank, int channel, uint32_t tick)
 {
     uint32_t least = 0, most = steps(s, rank, channel), middle;
@@ -107,7 +115,10 @@ uint32_t source_phase(const struct source *s, uint32_t tick)
     return SOURCE_BUCKET == s->algo ? tick / phase_ticks(s) : tick;
 }
 
-/* How many ticks from this one on have the same messages: all of a ring; of a bucket of equal extents, those of a phase. */
+/*
+ * How many ticks from this one on have the same messages: all of a ring; of a bucket of equal
+ * extents, those of a phase.
+ */
 uint32_t source_alike(const struct source *s)
 {
     const struct gr_torus *t = &s->m->torus;
@@ -122,7 +133,8 @@ uint32_t source_alike(const struct source *s)
     return SOURCE_BUCKET == s->algo && same ? phase_ticks(s) : 1;
 }
 
-static void find_way(const struct source *s, int channel, const struct gr_step *step, struct sent *m)
+static void find_way(const struct source *s, int channel, const struct gr_step *step,
+                     struct sent *m)
 {
     const struct gr_torus *t = &s->m->torus;
     int hops[GR_MAX_DIMS] = {0}, d;
@@ -133,7 +145,8 @@ static void find_way(const struct source *s, int channel, const struct gr_step *
     }
     for (d = 0; d < t->ndims; d++) {
         if (!on_torus(s)) {
-            hops[d] = gr_torus_offset(t, d, gr_torus_coord(t, m->from, d), gr_torus_coord(t, m->to, d));
+            hops[d] =
+                gr_torus_offset(t, d, gr_torus_coord(t, m->from, d), gr_torus_coord(t, m->to, d));
         }
         m->hops[d] = (int16_t) hops[d];
     }
@@ -161,7 +174,8 @@ size_t source_collect(const struct source *s, uint32_t tick, struct sent *sent)
                     break;
                 }
                 for (k = 0; k < step.nto && step.tick == tick; k++) {
-                    sent[n] = (struct sent){.from = rank, .to = step.to[k], .channel = channel, .chunks = step.count};
+                    sent[n] = (struct sent) {
+                        .from = rank, .to = step.to[k], .channel = channel, .chunks = step.count};
                     find_way(s, channel, &step, &sent[n++]);
                 }
             }
@@ -179,7 +193,8 @@ uint32_t source_ticks(const struct source *s)
     for (rank = 0; rank < s->p; rank++) {
         uint32_t len = steps(s, rank, 0), i;
 
-        for (i = len > 8 ? len - 8 : 0; i < len; i++) { /* a tree's last steps are of different trees and directions */
+        /* a tree's last steps are of different trees and directions */
+        for (i = len > 8 ? len - 8 : 0; i < len; i++) {
             tick = step_at(s, rank, 0, i).tick;
             most = tick > most ? tick : most;
         }
@@ -192,7 +207,7 @@ int source_make(struct source *s, enum source_algo algo, const struct machine *m
     const struct gr_torus *t = &m->torus;
     int k;
 
-    *s = (struct source){.algo = algo, .m = m, .p = gr_torus_size(t), .nchunks = chunks};
+    *s = (struct source) {.algo = algo, .m = m, .p = gr_torus_size(t), .nchunks = chunks};
     s->channels = SOURCE_RING == algo ? 2 : 1;
     if (on_torus(s)) {
         if (!gr_algo_fits(algorithm(algo), s->p, t)) {
@@ -206,7 +221,8 @@ int source_make(struct source *s, enum source_algo algo, const struct machine *m
         gr_order_ring(t, s->p, k, s->order[k]);
         gr_order_invert(s->order[k], s->p, s->where[k]);
     }
-    s->share = 1.0 / s->channels / (SOURCE_TREE == algo || SOURCE_MST == algo ? (int) chunks : s->p);
+    s->share =
+        1.0 / s->channels / (SOURCE_TREE == algo || SOURCE_MST == algo ? (int) chunks : s->p);
     return 0;
 }
 
@@ -216,7 +232,8 @@ void source_free(struct source *s)
     free(s->order[1]);
 }
 
-int source_traffic(struct traffic *t, enum source_algo algo, const struct machine *m, uint32_t chunks, double bytes)
+int source_traffic(struct traffic *t, enum source_algo algo, const struct machine *m,
+                   uint32_t chunks, double bytes)
 {
     struct source s;
     struct sent *sent;
@@ -240,8 +257,10 @@ int source_traffic(struct traffic *t, enum source_algo algo, const struct machin
         for (k = 0; k < n; k++) {
             struct message *msg = &t->messages[t->nmessages++];
 
-            *msg = (struct message){
-                .from = sent[k].from, .to = sent[k].to, .tick = tick, .bytes = sent[k].chunks * s.share * bytes};
+            *msg = (struct message) {.from = sent[k].from,
+                                     .to = sent[k].to,
+                                     .tick = tick,
+                                     .bytes = sent[k].chunks * s.share * bytes};
             memcpy(msg->hops, sent[k].hops, sizeof(msg->hops));
             t->first[(size_t) tick * (size_t) s.p + (size_t) msg->from + 1]++;
         }

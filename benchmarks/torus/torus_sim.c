@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * torus_sim: what an Alltoall costs on a torus when its steps are synchronised in one of three ways. The schedules are
- * those of coll_gpuring/sched, the machine is simulated. docs/torus.md explains the method and its results.
+ * torus_sim: what an Alltoall costs on a torus when its steps are synchronised in one of three
+ * ways. The schedules are those of coll_gpuring/sched, the machine is simulated. docs/torus.md
+ * explains the method and its results.
  *
  *      torus_sim --figure                                the published evaluation
  *      torus_sim -t 8x8x8 -m 1k --uneven 0.5             one size on another torus
@@ -30,8 +31,8 @@ static void show_progress(void *ctx, enum scheme scheme, double share)
 
     if (now - meter->last >= 2) {
         meter->last = now;
-        fprintf(stderr, "torus_sim: %g bytes, %s, scheme %d: %.0f%%\n", meter->row->bytes, meter->row->model,
-                (int) scheme, 100 * share);
+        fprintf(stderr, "torus_sim: %g bytes, %s, scheme %d: %.0f%%\n", meter->row->bytes,
+                meter->row->model, (int) scheme, 100 * share);
     }
 }
 
@@ -45,7 +46,10 @@ static const char *algorithm(const struct options *o)
 /* Fill a row: the schemes asked for at one size. */
 static struct row simulate(const struct options *o, double bytes)
 {
-    struct row row = {.model = o->model->name, .algorithm = algorithm(o), .bytes = bytes, .uneven = o->sizes.uneven,
+    struct row row = {.model = o->model->name,
+                      .algorithm = algorithm(o),
+                      .bytes = bytes,
+                      .uneven = o->sizes.uneven,
                       .skewed = o->sizes.skewed};
     struct meter meter = {&row, time(NULL)};
     struct sizes sizes = o->sizes;
@@ -53,10 +57,12 @@ static struct row simulate(const struct options *o, double bytes)
     int s, rc;
 
     sizes.bytes = bytes;
-    rc = o->source >= 0 ? source_traffic(&traffic, (enum source_algo) o->source, &o->machine, o->chunks, bytes)
-                        : traffic_alltoall(&traffic, o->algo, &o->machine.torus, &sizes);
+    rc = o->source >= 0
+             ? source_traffic(&traffic, (enum source_algo) o->source, &o->machine, o->chunks, bytes)
+             : traffic_alltoall(&traffic, o->algo, &o->machine.torus, &sizes);
     if (o->source >= 0 && rc < 0) {
-        die(-1 == rc ? "%s has no schedule on %s" : "%s on %s has more messages than a simulation can hold; try --project",
+        die(-1 == rc ? "%s has no schedule on %s"
+                     : "%s on %s has more messages than a simulation can hold; try --project",
             algorithm(o), torus_text(&o->machine.torus));
     }
     for (s = 0; s < 4; s++) {
@@ -79,8 +85,10 @@ static void run_sizes(FILE *out, const struct options *o)
     int k;
 
     snprintf(title, sizeof(title), "%s, %s; bytes %s",
-             o->source < 0 ? "Alltoall" : SOURCE_MST == o->source ? "bcast" : "allreduce", algorithm(o),
-             o->source < 0 ? "per pair" : "of the vector");
+             o->source < 0             ? "Alltoall"
+             : SOURCE_MST == o->source ? "bcast"
+                                       : "allreduce",
+             algorithm(o), o->source < 0 ? "per pair" : "of the vector");
     for (k = 0; k < o->nbytes; k++) {
         struct row row = simulate(o, o->bytes[k]);
 
@@ -102,7 +110,10 @@ struct part {
     unsigned schemes;
 };
 
-/* Packets are simulated one by one: (2) only, which alone has conflicts, and up to 64 bytes, which take seconds. */
+/*
+ * Packets are simulated one by one: (2) only, which alone has conflicts, and up to 64 bytes, which
+ * take seconds.
+ */
 static const struct part parts[] = {
     {"even sizes, links serve whole messages", &model_fifo, 0, 0, 1, 65536, 14},
     {"senders +-50%, links serve whole messages", &model_fifo, 0.5, 0, 1, 65536, 14},
@@ -160,8 +171,11 @@ static void run_figure(FILE *out, const struct options *base)
     }
     report_end(out, base);
     if (FORMAT_TEXT == base->format) {
-        fprintf(out, "(1)-(3): %u steps save %u syncs of %.3f us: %.3f us. Farthest off in the rows above: %.3f%%\n",
-                gr_alltoall_ticks(&a), gr_alltoall_ticks(&a) - 1, sync_us(base), expected, 100 * worst);
+        fprintf(out,
+                "(1)-(3): %u steps save %u syncs of %.3f us: %.3f us. Farthest off in the rows "
+                "above: %.3f%%\n",
+                gr_alltoall_ticks(&a), gr_alltoall_ticks(&a) - 1, sync_us(base), expected,
+                100 * worst);
         fprintf(out, "Conflicts under (3), all rows: %llu\n", (unsigned long long) conflicts);
     }
 }
@@ -172,8 +186,10 @@ static void put_packets(FILE *out, const struct options *o)
 {
     const struct gr_torus *t = &o->machine.torus;
     double p = gr_torus_size(t), sum = 0;
-    static const char *const heads[] = {"# packets of one sync\n%10s %12s\n", "%s,%s\n", "[\n  {\"%s\": \"%s\"}"};
-    static const char *const lines[] = {"%10s %12.0f\n", "%s,%.0f\n", ",\n  {\"dimension\": \"%s\", \"packets\": %.0f}"};
+    static const char *const heads[] = {"# packets of one sync\n%10s %12s\n", "%s,%s\n",
+                                        "[\n  {\"%s\": \"%s\"}"};
+    static const char *const lines[] = {"%10s %12.0f\n", "%s,%.0f\n",
+                                        ",\n  {\"dimension\": \"%s\", \"packets\": %.0f}"};
     char name[16];
     int d;
 
@@ -226,17 +242,18 @@ static double best_us(const struct entry *e, double bytes, double overhead)
     return best;
 }
 
-static void put_projection(FILE *out, const struct options *o, int nodes, double bytes, const double *us)
+static void put_projection(FILE *out, const struct options *o, int nodes, double bytes,
+                           const double *us)
 {
     static int rows;
     int k, winner = 0;
 
     if (FORMAT_JSON == o->format) {
-        fprintf(out, "%s\n  {\"nodes\": %d, \"torus\": \"%s\", \"bytes\": %.0f", rows++ > 0 ? "," : "", nodes,
-                torus_text(&o->machine.torus), bytes);
+        fprintf(out, "%s\n  {\"nodes\": %d, \"torus\": \"%s\", \"bytes\": %.0f",
+                rows++ > 0 ? "," : "", nodes, torus_text(&o->machine.torus), bytes);
     } else {
-        fprintf(out, FORMAT_CSV == o->format ? "%d,%s,%.0f" : "%6d %-10s %11.0f", nodes, torus_text(&o->machine.torus),
-                bytes);
+        fprintf(out, FORMAT_CSV == o->format ? "%d,%s,%.0f" : "%6d %-10s %11.0f", nodes,
+                torus_text(&o->machine.torus), bytes);
     }
     for (k = 0; k < SOURCE_ALLREDUCES; k++) {
         winner = us[k] < us[winner] ? k : winner;
@@ -246,7 +263,10 @@ static void put_projection(FILE *out, const struct options *o, int nodes, double
             fprintf(out, FORMAT_CSV == o->format ? ",%.3f" : " %12.3f", us[k]);
         }
     }
-    fprintf(out, FORMAT_JSON == o->format ? ", \"fastest\": \"%s\"}" : FORMAT_CSV == o->format ? ",%s\n" : "  %s\n",
+    fprintf(out,
+            FORMAT_JSON == o->format  ? ", \"fastest\": \"%s\"}"
+            : FORMAT_CSV == o->format ? ",%s\n"
+                                      : "  %s\n",
             source_name((enum source_algo) winner));
     fflush(out);
 }
@@ -255,15 +275,18 @@ static void run_projection(FILE *out, const struct options *base)
 {
     static const char *const shapes[] = {"4x4x4",   "8x4x4",    "8x8x4",    "8x8x8",    "16x8x8",
                                          "16x16x8", "16x16x16", "32x16x16", "32x32x16", "32x32x32"};
-    static const char *const heads[] = {"", "nodes,torus,bytes,ring_us,tree_us,bucket_us,swing_us,fastest\n", "["};
+    static const char *const heads[] = {
+        "", "nodes,torus,bytes,ring_us,tree_us,bucket_us,swing_us,fastest\n", "["};
     struct options o = *base;
     int s, k, a;
 
     fputs(heads[o.format], out);
     if (FORMAT_TEXT == o.format) {
-        fprintf(out, "# allreduce, %g ns per message, %g GB/s per link; times in us\n"
+        fprintf(out,
+                "# allreduce, %g ns per message, %g GB/s per link; times in us\n"
                 "%6s %-10s %11s %12s %12s %12s %12s  %s\n",
-                o.overhead, o.machine.bandwidth, "nodes", "torus", "bytes", "ring", "tree", "bucket", "swing", "fastest");
+                o.overhead, o.machine.bandwidth, "nodes", "torus", "bytes", "ring", "tree",
+                "bucket", "swing", "fastest");
     }
     for (s = 0; s < (o.torus_given ? 1 : (int) (sizeof(shapes) / sizeof(shapes[0]))); s++) {
         struct entry entries[SOURCE_ALLREDUCES];

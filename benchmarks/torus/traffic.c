@@ -8,7 +8,7 @@
 
 struct random random_seeded(uint32_t seed)
 {
-    return (struct random){{0x330e, (unsigned short) seed, (unsigned short) (seed >> 16)}};
+    return (struct random) {{0x330e, (unsigned short) seed, (unsigned short) (seed >> 16)}};
 }
 
 double random_next(struct random *r)
@@ -44,9 +44,10 @@ double message_latency(const struct machine *m, const struct message *message)
 }
 
 /*
- * Sizes of messages. All blocks of one sender are alike, and a rank sends in the first round of a ring a part of
- * what it holds that contains as much from each origin as any other part; in later rounds it sends of what came
- * in the round before. So a mean size for what lies at a rank, and one for what came last, are exact.
+ * Sizes of messages. All blocks of one sender are alike, and a rank sends in the first round of a
+ * ring a part of what it holds that contains as much from each origin as any other part; in later
+ * rounds it sends of what came in the round before. So a mean size for what lies at a rank, and one
+ * for what came last, are exact.
  */
 struct held {
     double mean;    /* of all blocks at the rank */
@@ -54,8 +55,8 @@ struct held {
 };
 
 /* One tick: from[] is what is held before it, to[] after it. */
-static void alltoall_tick(struct traffic *t, const struct gr_alltoall *base, uint32_t tick, double mean,
-                          const struct held *from, struct held *to)
+static void alltoall_tick(struct traffic *t, const struct gr_alltoall *base, uint32_t tick,
+                          double mean, const struct held *from, struct held *to)
 {
     struct gr_alltoall a = *base;
     int lanes = gr_alltoall_lanes(base), lane, rank;
@@ -75,7 +76,7 @@ static void alltoall_tick(struct traffic *t, const struct gr_alltoall *base, uin
             blocks = gr_slots_count(&a, &e.slots);
             sent = 0 == e.round ? from[rank].mean : from[rank].came[lane];
             received = 0 == e.round ? from[e.from].mean : from[e.from].came[lane];
-            t->messages[t->nmessages] = (struct message){
+            t->messages[t->nmessages] = (struct message) {
                 .from = rank, .to = e.to, .tick = tick, .bytes = blocks * sent * mean};
             t->messages[t->nmessages++].hops[e.dim] = (int16_t) e.hops;
             to[rank].came[lane] = received;
@@ -96,7 +97,8 @@ int traffic_alltoall(struct traffic *t, enum gr_alltoall_algo algo, const struct
     memset(t, 0, sizeof(*t));
     t->nranks = (int) p;
     t->nticks = gr_alltoall_ticks(&a);
-    t->messages = malloc((p * t->nticks * (size_t) gr_alltoall_lanes(&a) + 1) * sizeof(*t->messages));
+    t->messages =
+        malloc((p * t->nticks * (size_t) gr_alltoall_lanes(&a) + 1) * sizeof(*t->messages));
     t->first = malloc((p * t->nticks + 1) * sizeof(*t->first));
     if (NULL == held || NULL == weights || NULL == t->messages || NULL == t->first) {
         free(held);

@@ -30,16 +30,17 @@ struct traffic {
     int nranks;
     uint32_t nticks;
     struct message *messages;
-    uint32_t *first;  /* [nticks * nranks + 1]: of (tick, sender); the next entry is behind the last */
+    /* [nticks * nranks + 1]: of (tick, sender); the next entry is behind the last */
+    uint32_t *first;
     size_t nmessages;
 };
 
 /* How much a rank sends to each other: the mean times its weight. */
 struct sizes {
-    double bytes;    /* mean, per pair */
-    double uneven;   /* weights are uniform in 1 +- this, below 1 */
-    double skewed;   /* this share of the ranks ... */
-    double factor;   /* ... sends so many times as much as the others */
+    double bytes;  /* mean, per pair */
+    double uneven; /* weights are uniform in 1 +- this, below 1 */
+    double skewed; /* this share of the ranks ... */
+    double factor; /* ... sends so many times as much as the others */
     uint32_t seed;
 };
 
@@ -47,14 +48,18 @@ struct sizes {
 void sizes_weights(const struct sizes *sizes, int nranks, double *weights);
 
 /*
- * The messages of an Alltoall. Blocks of one sender are equally long, weight[rank] times sizes->bytes. 0, or -1 when
- * memory ran out. traffic_free() releases the arrays, also after a failure.
+ * The messages of an Alltoall. Blocks of one sender are equally long, weight[rank] times
+ * sizes->bytes. 0, or -1 when memory ran out. traffic_free() releases the arrays, also after a
+ * failure.
  */
 int traffic_alltoall(struct traffic *t, enum gr_alltoall_algo algo, const struct gr_torus *torus,
                      const struct sizes *sizes);
 void traffic_free(struct traffic *t);
 
-/* Sum of latencies of a message's hops: the time from its first bit's sending to its arrival, without contention. */
+/*
+ * Sum of latencies of a message's hops: the time from its first bit's sending to its arrival,
+ * without contention.
+ */
 double message_latency(const struct machine *m, const struct message *message);
 
 /* Uniform in [0, 1): the same sequence for the same seed on any machine. */

@@ -18,7 +18,8 @@ struct gr_probe gr_probe_make(void)
 {
     struct gr_probe probe = {.addr = (uint64_t) (uintptr_t) &secret, .pid = (int32_t) getpid()};
 
-    if (0 == secret && (ssize_t) sizeof(secret) != getrandom(&secret, sizeof(secret), GRND_NONBLOCK)) {
+    if (0 == secret &&
+        (ssize_t) sizeof(secret) != getrandom(&secret, sizeof(secret), GRND_NONBLOCK)) {
         secret = probe.addr ^ (uint64_t) probe.pid; /* it only has to tell processes apart */
     }
     probe.value = secret;
@@ -29,7 +30,8 @@ int gr_probe_test(const struct gr_probe *probe)
 {
     uint64_t value = ~probe->value;
 
-    return 0 == gr_cma_read(probe->pid, &value, probe->addr, sizeof(value)) && value == probe->value;
+    return 0 == gr_cma_read(probe->pid, &value, probe->addr, sizeof(value)) &&
+           value == probe->value;
 }
 
 int gr_cma_readable(const void *at)

@@ -8,8 +8,9 @@
 #define GR_WORDS_CUT " ..."
 
 /*
- * Append a blank and a word to the list in a buffer of size bytes, at least sizeof(GR_WORDS_CUT), which begins as a string
- * shorter than that. Where a word does not fit, GR_WORDS_CUT ends the list, and nothing is appended any more.
+ * Append a blank and a word to the list in a buffer of size bytes, at least sizeof(GR_WORDS_CUT),
+ * which begins as a string shorter than that. Where a word does not fit, GR_WORDS_CUT ends the
+ * list, and nothing is appended any more.
  */
 static inline void gr_words_add(char *list, size_t size, const char *word)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Open MPI 4.1: what differs from other series. Only mpi/ompi.h includes this, after ompi_config.h. */
+/*
+ * Open MPI 4.1: what differs from other series. Only mpi/ompi.h includes this, after ompi_config.h.
+ */
 #ifndef GR_COMPAT_OMPI4_H
 #define GR_COMPAT_OMPI4_H
 

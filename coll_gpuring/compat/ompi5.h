@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Open MPI 5.0: what differs from other series. Only mpi/ompi.h includes this, after ompi_config.h. */
+/*
+ * Open MPI 5.0: what differs from other series. Only mpi/ompi.h includes this, after ompi_config.h.
+ */
 #ifndef GR_COMPAT_OMPI5_H
 #define GR_COMPAT_OMPI5_H
 

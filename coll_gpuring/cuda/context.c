@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Contexts of devices (state.h): current for a moment, retained, reset by others, and at each other's memory. */
+/*
+ * Contexts of devices (state.h): current for a moment, retained, reset by others, and at each
+ * other's memory.
+ */
 #include "cuda/state.h"
 
 CUstreamCaptureMode gr_cuda_relax(const struct gr_cuda *cuda)

@@ -32,7 +32,9 @@ static int count_devices(const struct gr_cuda *cuda)
     int count = 0;
 
     if (0 != gr_cuda_check(cuda, "cuInit", result)) {
-        return CUDA_ERROR_NO_DEVICE == result ? GR_ERR_NODEVICE : unusable(result) ? GR_ERR_NODRIVER : GR_ERR_CUDA;
+        return CUDA_ERROR_NO_DEVICE == result ? GR_ERR_NODEVICE
+               : unusable(result)             ? GR_ERR_NODRIVER
+                                              : GR_ERR_CUDA;
     }
     if (0 != GR_CUDA(cuda, cuDeviceGetCount, &count)) {
         return GR_ERR_CUDA;
@@ -102,13 +104,14 @@ static const char *const kernel_names[] = {
 #define KERNEL_NAME(type, op) "gr_kernel_" #type "_" #op,
     GR_KERNELS(KERNEL_NAME)
 #undef KERNEL_NAME
-    "gr_kernel_copy",
+        "gr_kernel_copy",
 };
-_Static_assert(GR_NKERNELS == sizeof(kernel_names) / sizeof(kernel_names[0]), "a name for each kernel");
+_Static_assert(GR_NKERNELS == sizeof(kernel_names) / sizeof(kernel_names[0]),
+               "a name for each kernel");
 
 /*
- * Have the driver put a kernel on the device now. It would do so at the first launch otherwise, and wait there for
- * kernels that wait for that launch.
+ * Have the driver put a kernel on the device now. It would do so at the first launch otherwise, and
+ * wait there for kernels that wait for that launch.
  */
 static int load_kernel(const struct gr_cuda *cuda, CUfunction function)
 {
@@ -136,7 +139,8 @@ static int resolve_kernels(struct gr_gpu *gpu, int *per_sm)
             rc = load_kernel(cuda, gpu->kernels[k]);
         }
         if (0 == rc) {
-            rc = GR_CUDA(cuda, cuOccupancyMaxActiveBlocksPerMultiprocessor, &fit, gpu->kernels[k], GR_GPU_THREADS, 0);
+            rc = GR_CUDA(cuda, cuOccupancyMaxActiveBlocksPerMultiprocessor, &fit, gpu->kernels[k],
+                         GR_GPU_THREADS, 0);
         }
         if (0 == rc && (0 == k || fit < *per_sm)) {
             *per_sm = fit;
@@ -147,7 +151,8 @@ static int resolve_kernels(struct gr_gpu *gpu, int *per_sm)
 
 static int attribute(const struct gr_gpu *gpu, CUdevice_attribute which, int *value)
 {
-    return GR_CUDA(&gpu->gpus->cuda, cuDeviceGetAttribute, value, which, gpu->gpus->slots[gpu->ordinal].device);
+    return GR_CUDA(&gpu->gpus->cuda, cuDeviceGetAttribute, value, which,
+                   gpu->gpus->slots[gpu->ordinal].device);
 }
 
 /* What can be known without a context. */
@@ -156,7 +161,8 @@ static int identify(struct gr_gpu *gpu)
     CUuuid uuid;
     int domain, bus, device;
 
-    if (0 != GR_CUDA(&gpu->gpus->cuda, cuDeviceGetUuid, &uuid, gpu->gpus->slots[gpu->ordinal].device) ||
+    if (0 != GR_CUDA(&gpu->gpus->cuda, cuDeviceGetUuid, &uuid,
+                     gpu->gpus->slots[gpu->ordinal].device) ||
         0 != attribute(gpu, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, &domain) ||
         0 != attribute(gpu, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, &bus) ||
         0 != attribute(gpu, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, &device)) {
@@ -186,7 +192,8 @@ static int make_ready(struct gr_gpu *gpu)
     if (rc < 0) {
         return rc;
     }
-    rc = GR_CUDA(cuda, cuLibraryLoadData, &gpu->library, gr_cuda_image, NULL, NULL, 0, NULL, NULL, 0);
+    rc = GR_CUDA(cuda, cuLibraryLoadData, &gpu->library, gr_cuda_image, NULL, NULL, 0, NULL, NULL,
+                 0);
     if (rc < 0) {
         gpu->library = NULL;
     } else {

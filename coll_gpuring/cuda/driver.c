@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of driver.h. Functions are asked of cuGetProcAddress by the version of the interface that this was
- * written for, so that a driver of a later series gives the same ones.
+ * The table of driver.h. Functions are asked of cuGetProcAddress by the version of the interface
+ * that this was written for, so that a driver of a later series gives the same ones.
  */
 #include "cuda/driver.h"
 
@@ -52,12 +52,17 @@ int gr_cuda_check(const struct gr_cuda *cuda, const char *function, CUresult res
     return CUDA_ERROR_OUT_OF_MEMORY == result ? GR_ERR_GPU_SPACE : GR_ERR_CUDA;
 }
 
-/* A function of the library, or NULL. POSIX says that dlsym() may return functions; C has no cast for it. */
-static void *look_up(void *library, finder find, const char *name, const char *exported, int version)
+/*
+ * A function of the library, or NULL. POSIX says that dlsym() may return functions; C has no cast
+ * for it.
+ */
+static void *look_up(void *library, finder find, const char *name, const char *exported,
+                     int version)
 {
     void *at = NULL;
 
-    if (NULL == find || CUDA_SUCCESS != find(name, &at, version, CU_GET_PROC_ADDRESS_DEFAULT, NULL)) {
+    if (NULL == find ||
+        CUDA_SUCCESS != find(name, &at, version, CU_GET_PROC_ADDRESS_DEFAULT, NULL)) {
         at = NULL;
     }
     return NULL == at ? dlsym(library, exported) : at;
@@ -76,8 +81,8 @@ static int check_version(void *library, const char *name)
     }
     memcpy(&tell, &at, sizeof(tell));
     if (CUDA_SUCCESS != tell(&version) || version < GR_CUDA_LEAST) {
-        gr_cuda_say("%s: the driver is of CUDA %d.%d, older than %d.%d", name, version / 1000, version % 1000 / 10,
-                    GR_CUDA_LEAST / 1000, GR_CUDA_LEAST % 1000 / 10);
+        gr_cuda_say("%s: the driver is of CUDA %d.%d, older than %d.%d", name, version / 1000,
+                    version % 1000 / 10, GR_CUDA_LEAST / 1000, GR_CUDA_LEAST % 1000 / 10);
         return GR_ERR_NODRIVER;
     }
     return 0;
@@ -99,12 +104,12 @@ int gr_cuda_load(const char *library, struct gr_cuda *cuda)
     }
     at = dlsym(handle, EXPORTED(cuGetProcAddress));
     memcpy(&find, &at, sizeof(find));
-#define LOOK_UP(function, version, need)                                                                              \
-    at = look_up(handle, find, #function, EXPORTED(function), version);                                              \
-    if (NULL == at && NEEDED == need) {                                                                               \
-        gr_cuda_say("%s: no %s", name, #function);                                                                    \
-        return GR_ERR_NODRIVER;                                                                                       \
-    }                                                                                                                 \
+#define LOOK_UP(function, version, need)                                \
+    at = look_up(handle, find, #function, EXPORTED(function), version); \
+    if (NULL == at && NEEDED == need) {                                 \
+        gr_cuda_say("%s: no %s", name, #function);                      \
+        return GR_ERR_NODRIVER;                                         \
+    }                                                                   \
     memcpy(&cuda->function, &at, sizeof(at));
     GR_CUDA_FUNCTIONS(LOOK_UP)
 #undef LOOK_UP

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kernels, compiled for all architectures that we build for, as bytes of this object (a fatbin). */
+/*
+ * The kernels, compiled for all architectures that we build for, as bytes of this object (a
+ * fatbin).
+ */
 #ifndef GR_CUDA_IMAGE_H
 #define GR_CUDA_IMAGE_H
 

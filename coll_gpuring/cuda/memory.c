@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-_Static_assert(GR_GPU_IPC_BYTES == sizeof(CUipcMemHandle), "a handle is what the driver says it is");
+_Static_assert(GR_GPU_IPC_BYTES == sizeof(CUipcMemHandle),
+               "a handle is what the driver says it is");
 
 int gr_gpu_alloc(struct gr_gpu *gpu, size_t bytes, gr_gpu_ptr *at)
 {
@@ -58,7 +59,8 @@ void *gr_gpu_host_alloc(struct gr_gpu *gpu, size_t bytes)
         return NULL;
     }
     (void) gr_numa_prefer(gpu->numa, &policy);
-    rc = GR_CUDA(cuda, cuMemHostAlloc, &base, bytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+    rc = GR_CUDA(cuda, cuMemHostAlloc, &base, bytes,
+                 CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
     gr_numa_restore(&policy);
     if (0 != rc) {
         base = NULL;
@@ -91,7 +93,8 @@ int gr_gpu_host_pin(struct gr_gpu *gpu, void *base, size_t bytes, gr_gpu_ptr *at
     if (rc < 0) {
         return rc;
     }
-    rc = GR_CUDA(cuda, cuMemHostRegister, base, bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+    rc = GR_CUDA(cuda, cuMemHostRegister, base, bytes,
+                 CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
     if (0 == rc) {
         rc = device_address(cuda, base, at);
         if (rc < 0) {
@@ -128,8 +131,8 @@ static CUresult wait_default(const struct gr_cuda *cuda)
 }
 
 /*
- * Wait for what the application has put on the default stream of the context that is current, but of one context: the
- * application works in a context of its own, or on another device.
+ * Wait for what the application has put on the default stream of the context that is current, but
+ * of one context: the application works in a context of its own, or on another device.
  */
 static int wait_for_current(const struct gr_cuda *cuda, CUcontext but)
 {
@@ -177,7 +180,8 @@ static ptrdiff_t apart(const void *a, const void *b)
 
 int gr_gpu_run_join(struct gr_gpu_run *run, const struct gr_gpu_run *next)
 {
-    ptrdiff_t bytes = (ptrdiff_t) run->bytes, dst = apart(run->dst, next->dst), src = apart(run->src, next->src);
+    ptrdiff_t bytes = (ptrdiff_t) run->bytes, dst = apart(run->dst, next->dst),
+              src = apart(run->src, next->src);
     ptrdiff_t rows = (ptrdiff_t) run->more;
 
     if (0 != next->more) {
@@ -196,7 +200,8 @@ int gr_gpu_run_join(struct gr_gpu_run *run, const struct gr_gpu_run *next)
         }
         run->dst_pitch = (size_t) dst;
         run->src_pitch = (size_t) src;
-    } else if (dst != (rows + 1) * (ptrdiff_t) run->dst_pitch || src != (rows + 1) * (ptrdiff_t) run->src_pitch) {
+    } else if (dst != (rows + 1) * (ptrdiff_t) run->dst_pitch ||
+               src != (rows + 1) * (ptrdiff_t) run->src_pitch) {
         return 0;
     }
     run->more++;
@@ -206,21 +211,27 @@ int gr_gpu_run_join(struct gr_gpu_run *run, const struct gr_gpu_run *next)
 int gr_cuda_copy_run(const struct gr_cuda *cuda, const struct gr_gpu_run *run, CUstream stream)
 {
     const CUDA_MEMCPY2D c = {
-        .srcMemoryType = CU_MEMORYTYPE_UNIFIED, .srcDevice = gr_cuda_ptr(run->src), .srcPitch = run->src_pitch,
-        .dstMemoryType = CU_MEMORYTYPE_UNIFIED, .dstDevice = gr_cuda_ptr(run->dst), .dstPitch = run->dst_pitch,
-        .WidthInBytes = run->bytes, .Height = run->more + 1,
+        .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+        .srcDevice = gr_cuda_ptr(run->src),
+        .srcPitch = run->src_pitch,
+        .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+        .dstDevice = gr_cuda_ptr(run->dst),
+        .dstPitch = run->dst_pitch,
+        .WidthInBytes = run->bytes,
+        .Height = run->more + 1,
     };
 
     if (0 == run->bytes) {
         return 0;
     }
-    return 0 == run->more ? GR_CUDA(cuda, cuMemcpyAsync, c.dstDevice, c.srcDevice, run->bytes, stream)
-                          : GR_CUDA(cuda, cuMemcpy2DAsync, &c, stream);
+    return 0 == run->more
+               ? GR_CUDA(cuda, cuMemcpyAsync, c.dstDevice, c.srcDevice, run->bytes, stream)
+               : GR_CUDA(cuda, cuMemcpy2DAsync, &c, stream);
 }
 
 /*
- * On the legacy default stream, since work there comes first; our own streams are not ordered with it, so that kernels
- * of ours may be running.
+ * On the legacy default stream, since work there comes first; our own streams are not ordered with
+ * it, so that kernels of ours may be running.
  */
 int gr_gpu_copy_runs(struct gr_gpu *gpu, const struct gr_gpu_run *runs, size_t n)
 {
@@ -281,7 +292,8 @@ int gr_gpu_ipc_export(struct gr_gpu *gpu, gr_gpu_ptr at, unsigned char handle[GR
     return 0;
 }
 
-int gr_gpu_ipc_open(struct gr_gpu *gpu, const unsigned char handle[GR_GPU_IPC_BYTES], gr_gpu_ptr *at)
+int gr_gpu_ipc_open(struct gr_gpu *gpu, const unsigned char handle[GR_GPU_IPC_BYTES],
+                    gr_gpu_ptr *at)
 {
     const struct gr_cuda *cuda = &gpu->gpus->cuda;
     CUipcMemHandle h;
@@ -317,7 +329,8 @@ int gr_gpu_ipc_range(struct gr_gpu *gpu, gr_gpu_ptr at, gr_gpu_ptr *base, size_t
     struct gr_cuda_saved saved;
     int rc;
 
-    if (CUDA_SUCCESS != cuda->cuPointerGetAttribute(&capable, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, at) ||
+    if (CUDA_SUCCESS != cuda->cuPointerGetAttribute(
+                            &capable, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, at) ||
         !capable) {
         return GR_ERR_PEER;
     }
@@ -346,11 +359,14 @@ enum gr_gpu_direct gr_gpu_direct(const struct gr_gpu *gpu)
     if (0 == attribute(gpu, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED)) {
         return GR_DIRECT_NO;
     }
-    if (attribute(gpu, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING) >= CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER) {
+    if (attribute(gpu, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING) >=
+        CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER) {
         return GR_DIRECT_ORDERED;
     }
     return 0 != (options & CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST) &&
-           NULL != gpu->gpus->cuda.cuFlushGPUDirectRDMAWrites ? GR_DIRECT_FLUSHED : GR_DIRECT_NO;
+                   NULL != gpu->gpus->cuda.cuFlushGPUDirectRDMAWrites
+               ? GR_DIRECT_FLUSHED
+               : GR_DIRECT_NO;
 }
 
 int gr_gpu_flush(struct gr_gpu *gpu)
@@ -360,7 +376,8 @@ int gr_gpu_flush(struct gr_gpu *gpu)
     int rc = gr_cuda_enter(cuda, gpu->context, &saved);
 
     if (0 == rc) {
-        rc = GR_CUDA(cuda, cuFlushGPUDirectRDMAWrites, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
+        rc = GR_CUDA(cuda, cuFlushGPUDirectRDMAWrites,
+                     CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
                      CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER);
         gr_cuda_leave(cuda, &saved);
     }

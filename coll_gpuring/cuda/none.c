@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * device.h and pointer.h for a build without the CUDA toolkit: there is no driver, as on a machine without
- * one. Nothing but gr_gpus_open(), gr_gpu_error() and gr_pointer_find() can be called then, since all else wants what
- * gr_gpus_open() returns; it is here to be linked.
+ * device.h and pointer.h for a build without the CUDA toolkit: there is no driver, as on a machine
+ * without one. Nothing but gr_gpus_open(), gr_gpu_error() and gr_pointer_find() can be called then,
+ * since all else wants what gr_gpus_open() returns; it is here to be linked.
  */
 #include "cuda/pointer.h"
 
@@ -10,10 +10,10 @@ static const struct gr_pointer host = {GR_MEMORY_HOST, -1, 0, 0};
 static const struct gr_gpu_id nobody;
 
 /* A function that is never called. (A list of parameters holds commas, and so comes last.) */
-#define NEVER(type, name, value, ...)                                                                                 \
-    type name(__VA_ARGS__)                                                                                            \
-    {                                                                                                                 \
-        return value;                                                                                                 \
+#define NEVER(type, name, value, ...) \
+    type name(__VA_ARGS__)            \
+    {                                 \
+        return value;                 \
     }
 #define NOTHING
 
@@ -57,33 +57,39 @@ NEVER(int, gr_gpu_alloc, GR_ERR_NODRIVER, struct gr_gpu *gpu, size_t bytes, gr_g
 NEVER(void, gr_gpu_free, NOTHING, struct gr_gpu *gpu, gr_gpu_ptr at)
 NEVER(void *, gr_gpu_host_alloc, NULL, struct gr_gpu *gpu, size_t bytes)
 NEVER(void, gr_gpu_host_free, NOTHING, struct gr_gpu *gpu, void *at)
-NEVER(int, gr_gpu_host_pin, GR_ERR_NODRIVER, struct gr_gpu *gpu, void *base, size_t bytes, gr_gpu_ptr *at)
+NEVER(int, gr_gpu_host_pin, GR_ERR_NODRIVER, struct gr_gpu *gpu, void *base, size_t bytes,
+      gr_gpu_ptr *at)
 NEVER(void, gr_gpu_host_unpin, NOTHING, struct gr_gpu *gpu, void *base)
 NEVER(int, gr_gpu_run_join, 0, struct gr_gpu_run *run, const struct gr_gpu_run *next)
 NEVER(int, gr_gpu_copy_runs, 0, struct gr_gpu *gpu, const struct gr_gpu_run *runs, size_t n)
-NEVER(int, gr_gpu_copy, GR_ERR_NODRIVER, struct gr_gpu *gpu, void *dst, const void *src, size_t bytes)
+NEVER(int, gr_gpu_copy, GR_ERR_NODRIVER, struct gr_gpu *gpu, void *dst, const void *src,
+      size_t bytes)
 NEVER(enum gr_gpu_direct, gr_gpu_direct, GR_DIRECT_NO, const struct gr_gpu *gpu)
 NEVER(int, gr_gpu_flush, GR_ERR_NODRIVER, struct gr_gpu *gpu)
 NEVER(int, gr_gpu_ipc_export, GR_ERR_NODRIVER, struct gr_gpu *gpu, gr_gpu_ptr at,
       unsigned char handle[GR_GPU_IPC_BYTES])
-NEVER(int, gr_gpu_ipc_open, GR_ERR_NODRIVER, struct gr_gpu *gpu, const unsigned char handle[GR_GPU_IPC_BYTES],
-      gr_gpu_ptr *at)
+NEVER(int, gr_gpu_ipc_open, GR_ERR_NODRIVER, struct gr_gpu *gpu,
+      const unsigned char handle[GR_GPU_IPC_BYTES], gr_gpu_ptr *at)
 NEVER(void, gr_gpu_ipc_close, NOTHING, struct gr_gpu *gpu, gr_gpu_ptr at)
-NEVER(int, gr_gpu_ipc_range, GR_ERR_NODRIVER, struct gr_gpu *gpu, gr_gpu_ptr at, gr_gpu_ptr *base, size_t *bytes)
+NEVER(int, gr_gpu_ipc_range, GR_ERR_NODRIVER, struct gr_gpu *gpu, gr_gpu_ptr at, gr_gpu_ptr *base,
+      size_t *bytes)
 NEVER(uint64_t, gr_gpus_buffer_id, 0, const struct gr_gpus *gpus, gr_gpu_ptr at)
 NEVER(int, gr_gpu_stream_open, GR_ERR_NODRIVER, struct gr_gpu *gpu, struct gr_gpu_stream **stream)
 NEVER(void, gr_gpu_stream_close, NOTHING, struct gr_gpu_stream *stream)
 NEVER(int, gr_gpu_stream_follow, GR_ERR_NODRIVER, struct gr_gpu_stream *stream)
 NEVER(int, gr_gpu_point_set, GR_ERR_NODRIVER, struct gr_gpu_point *point, struct gr_gpu *gpu)
 NEVER(void, gr_gpu_point_free, NOTHING, struct gr_gpu_point *point)
-NEVER(int, gr_gpu_stream_follow_point, GR_ERR_NODRIVER, struct gr_gpu_stream *stream, const struct gr_gpu_point *point)
-NEVER(int, gr_gpu_launch, GR_ERR_NODRIVER, struct gr_gpu_stream *stream, enum gr_kernel kernel, uint32_t nblocks,
-      const struct gr_gpu_args *args)
-NEVER(int, gr_gpu_stream_copy, GR_ERR_NODRIVER, struct gr_gpu_stream *stream, gr_gpu_ptr dst, gr_gpu_ptr src,
-      size_t bytes)
-NEVER(int, gr_gpu_stream_copy_runs, GR_ERR_NODRIVER, struct gr_gpu_stream *stream, const struct gr_gpu_run *runs, size_t n)
+NEVER(int, gr_gpu_stream_follow_point, GR_ERR_NODRIVER, struct gr_gpu_stream *stream,
+      const struct gr_gpu_point *point)
+NEVER(int, gr_gpu_launch, GR_ERR_NODRIVER, struct gr_gpu_stream *stream, enum gr_kernel kernel,
+      uint32_t nblocks, const struct gr_gpu_args *args)
+NEVER(int, gr_gpu_stream_copy, GR_ERR_NODRIVER, struct gr_gpu_stream *stream, gr_gpu_ptr dst,
+      gr_gpu_ptr src, size_t bytes)
+NEVER(int, gr_gpu_stream_copy_runs, GR_ERR_NODRIVER, struct gr_gpu_stream *stream,
+      const struct gr_gpu_run *runs, size_t n)
 NEVER(int, gr_gpu_stream_mark, GR_ERR_NODRIVER, struct gr_gpu_stream *stream, uint32_t mark)
 NEVER(int, gr_gpu_stream_reached, GR_ERR_NODRIVER, struct gr_gpu_stream *stream, uint32_t mark)
 NEVER(int, gr_gpu_stream_wait, GR_ERR_NODRIVER, struct gr_gpu_stream *stream)
-NEVER(int, gr_gpu_stream_zero, GR_ERR_NODRIVER, struct gr_gpu_stream *stream, gr_gpu_ptr at, size_t bytes)
+NEVER(int, gr_gpu_stream_zero, GR_ERR_NODRIVER, struct gr_gpu_stream *stream, gr_gpu_ptr at,
+      size_t bytes)
 NEVER(int, gr_gpu_stream_done, GR_ERR_NODRIVER, struct gr_gpu_stream *stream)

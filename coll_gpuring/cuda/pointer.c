@@ -6,11 +6,12 @@
  *      anything else                  one driver call for all attributes
  *      first sight of device memory   two more: SYNC_MEMOPS is set, and the state of the primary context
  *
- * Nothing is known of an address without the driver: a range may have been freed and its addresses given to another
- * allocation, of another kind or on another device, or to malloc. The buffer id, never given twice, tells. So
- * plain host memory costs a call each time, since what was host memory may be a device's by now. Only memory of a
- * context (cudaMalloc, cudaMallocManaged) is remembered: in a pool's or a reserved range the memory below an address
- * changes without a new id being promised.
+ * Nothing is known of an address without the driver: a range may have been freed and its addresses
+ * given to another allocation, of another kind or on another device, or to malloc. The buffer id,
+ * never given twice, tells. So plain host memory costs a call each time, since what was host memory
+ * may be a device's by now. Only memory of a context (cudaMalloc, cudaMallocManaged) is remembered:
+ * in a pool's or a reserved range the memory below an address changes without a new id being
+ * promised.
  *
  * No call here creates a context.
  */
@@ -57,7 +58,8 @@ static const struct seen *look_up(const struct gr_gpus *gpus, uintptr_t address)
         if (s->serial != gpus->serial || address - s->start >= s->bytes) {
             continue;
         }
-        if (CUDA_SUCCESS == gpus->cuda.cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, address) &&
+        if (CUDA_SUCCESS ==
+                gpus->cuda.cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, address) &&
             id == s->id) {
             return s;
         }
@@ -69,8 +71,9 @@ static const struct seen *look_up(const struct gr_gpus *gpus, uintptr_t address)
 static int ask(const struct gr_gpus *gpus, uintptr_t address, struct said *said)
 {
     CUpointer_attribute names[] = {
-        CU_POINTER_ATTRIBUTE_MEMORY_TYPE,      CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-        CU_POINTER_ATTRIBUTE_CONTEXT,          CU_POINTER_ATTRIBUTE_BUFFER_ID,  CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE,      CU_POINTER_ATTRIBUTE_IS_MANAGED,
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,   CU_POINTER_ATTRIBUTE_CONTEXT,
+        CU_POINTER_ATTRIBUTE_BUFFER_ID,        CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
         CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
     };
     void *values[] = {
@@ -79,10 +82,14 @@ static int ask(const struct gr_gpus *gpus, uintptr_t address, struct said *said)
     };
 
     *said = (struct said) {0};
-    return CUDA_SUCCESS == gpus->cuda.cuPointerGetAttributes(sizeof(names) / sizeof(names[0]), names, values, address);
+    return CUDA_SUCCESS == gpus->cuda.cuPointerGetAttributes(sizeof(names) / sizeof(names[0]),
+                                                             names, values, address);
 }
 
-/* Whether memory of this context, on that device, is the primary context's; a context that is not active owns none. */
+/*
+ * Whether memory of this context, on that device, is the primary context's; a context that is not
+ * active owns none.
+ */
 static int is_primary(const struct gr_gpus *gpus, int ordinal, CUcontext context)
 {
     CUdevice device = gpus->slots[ordinal].device;
@@ -124,14 +131,16 @@ static struct gr_pointer classify(const struct gr_gpus *gpus, const struct said 
 }
 
 /* Memory of a context that was not seen, or not lately. */
-static void remember(const struct gr_gpus *gpus, uintptr_t address, const struct said *said, const struct gr_pointer *p)
+static void remember(const struct gr_gpus *gpus, uintptr_t address, const struct said *said,
+                     const struct gr_pointer *p)
 {
     unsigned int yes = 1;
     struct seen *s;
 
     if (GR_MEMORY_DEVICE == p->memory) {
         /* refused for memory of some kinds, which are synchronised by their stream */
-        (void) gpus->cuda.cuPointerSetAttribute(&yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, said->start);
+        (void) gpus->cuda.cuPointerSetAttribute(&yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
+                                                said->start);
     }
     if (0 == said->id || 0 == said->bytes) {
         return;

@@ -13,7 +13,8 @@
 struct gr_gpu_slot {
     CUdevice device;
     _Atomic(CUcontext) primary; /* retained, or NULL; written under the lock */
-    unsigned long long id;      /* the number of primary, another one after a reset; 0: the driver cannot say */
+    /* the number of primary, another one after a reset; 0: the driver cannot say */
+    unsigned long long id;
     struct gr_gpu *_Atomic gpu; /* made ready, or NULL */
 };
 
@@ -43,7 +44,7 @@ struct gr_gpu {
 struct gr_gpu_stream {
     struct gr_gpu *gpu;
     CUstream stream;
-    CUevent event; /* where the default stream was last followed to */
+    CUevent event;               /* where the default stream was last followed to */
     CUevent marks[GR_GPU_MARKS]; /* made when they are first put; NULL: not yet */
 };
 
@@ -53,8 +54,9 @@ static inline CUdeviceptr gr_cuda_ptr(const void *at)
 }
 
 /*
- * Put this thread's stream capture mode to RELAXED, and back: calls that may wait inside the driver would invalidate the
- * application's captures (of this thread, or of others in mode GLOBAL) otherwise, and fail. Ours are no part of any.
+ * Put this thread's stream capture mode to RELAXED, and back: calls that may wait inside the driver
+ * would invalidate the application's captures (of this thread, or of others in mode GLOBAL)
+ * otherwise, and fail. Ours are no part of any.
  */
 CUstreamCaptureMode gr_cuda_relax(const struct gr_cuda *cuda);
 void gr_cuda_restore(const struct gr_cuda *cuda, CUstreamCaptureMode mode);
@@ -66,25 +68,29 @@ struct gr_cuda_saved {
 };
 
 /*
- * Make a context current for this thread and its capture mode RELAXED, and undo both. Nothing is pushed over a context
- * that is current anyway. 0, or an error, and then nothing has changed.
+ * Make a context current for this thread and its capture mode RELAXED, and undo both. Nothing is
+ * pushed over a context that is current anyway. 0, or an error, and then nothing has changed.
  */
 int gr_cuda_enter(const struct gr_cuda *cuda, CUcontext context, struct gr_cuda_saved *saved);
 void gr_cuda_leave(const struct gr_cuda *cuda, const struct gr_cuda_saved *saved);
 
 /*
- * gr_cuda_enter() with a device's primary context, to destroy something in it: an error where the application has
- * reset that context, and all that was in it, or the driver has shut down.
+ * gr_cuda_enter() with a device's primary context, to destroy something in it: an error where the
+ * application has reset that context, and all that was in it, or the driver has shut down.
  */
 int gr_cuda_enter_alive(struct gr_gpus *gpus, int ordinal, struct gr_cuda_saved *saved);
 
-/* The primary context of a device, retained until gr_gpus_close(). The lock must be held. 0, or an error. */
+/*
+ * The primary context of a device, retained until gr_gpus_close(). The lock must be held. 0, or an
+ * error.
+ */
 int gr_cuda_primary(struct gr_gpus *gpus, int ordinal, CUcontext *context);
 
 /*
- * A stream that comes after what the application has put on the legacy default stream of the current context so far, and
- * the end of its use. That is the legacy stream itself; while a blocking stream is captured, when the legacy one must not
- * be touched, a blocking stream of ours. The capture mode is RELAXED. The driver's result.
+ * A stream that comes after what the application has put on the legacy default stream of the
+ * current context so far, and the end of its use. That is the legacy stream itself; while a
+ * blocking stream is captured, when the legacy one must not be touched, a blocking stream of ours.
+ * The capture mode is RELAXED. The driver's result.
  */
 CUresult gr_cuda_default_open(const struct gr_cuda *cuda, CUstream *stream);
 void gr_cuda_default_close(const struct gr_cuda *cuda, CUstream stream);

@@ -12,7 +12,8 @@ static int create(struct gr_gpu_stream *s)
     int rc = GR_CUDA(cuda, cuCtxGetStreamPriorityRange, &least, &greatest);
 
     if (0 == rc) {
-        rc = GR_CUDA(cuda, cuStreamCreateWithPriority, &s->stream, CU_STREAM_NON_BLOCKING, greatest);
+        rc =
+            GR_CUDA(cuda, cuStreamCreateWithPriority, &s->stream, CU_STREAM_NON_BLOCKING, greatest);
     }
     if (rc < 0) {
         return rc;
@@ -142,7 +143,7 @@ void gr_gpu_point_free(struct gr_gpu_point *point)
         (void) gpu->gpus->cuda.cuEventDestroy(point->event);
         gr_cuda_leave(&gpu->gpus->cuda, &saved);
     }
-    *point = (struct gr_gpu_point){NULL, NULL};
+    *point = (struct gr_gpu_point) {NULL, NULL};
 }
 
 int gr_gpu_stream_follow_point(struct gr_gpu_stream *stream, const struct gr_gpu_point *point)
@@ -158,7 +159,8 @@ int gr_gpu_stream_follow_point(struct gr_gpu_stream *stream, const struct gr_gpu
     return rc;
 }
 
-int gr_gpu_launch(struct gr_gpu_stream *stream, enum gr_kernel kernel, uint32_t nblocks, const struct gr_gpu_args *args)
+int gr_gpu_launch(struct gr_gpu_stream *stream, enum gr_kernel kernel, uint32_t nblocks,
+                  const struct gr_gpu_args *args)
 {
     const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
     /* the driver reads it before it returns, and writes nothing */
@@ -170,8 +172,8 @@ int gr_gpu_launch(struct gr_gpu_stream *stream, enum gr_kernel kernel, uint32_t 
     if (rc < 0) {
         return rc;
     }
-    rc = GR_CUDA(cuda, cuLaunchKernel, stream->gpu->kernels[kernel], nblocks, 1, 1, threads, 1, 1, 0,
-                 stream->stream, params, NULL);
+    rc = GR_CUDA(cuda, cuLaunchKernel, stream->gpu->kernels[kernel], nblocks, 1, 1, threads, 1, 1,
+                 0, stream->stream, params, NULL);
     gr_cuda_leave(cuda, &saved);
     return rc;
 }
@@ -218,8 +220,9 @@ static int need_marks(struct gr_gpu_stream *stream, uint32_t mark)
     int rc = 0;
 
     for (k = 0; k <= mark && 0 == rc; k++) {
-        rc = NULL == stream->marks[k] ? GR_CUDA(&stream->gpu->gpus->cuda, cuEventCreate, &stream->marks[k],
-                                                CU_EVENT_DISABLE_TIMING) : 0;
+        rc = NULL == stream->marks[k] ? GR_CUDA(&stream->gpu->gpus->cuda, cuEventCreate,
+                                                &stream->marks[k], CU_EVENT_DISABLE_TIMING)
+                                      : 0;
     }
     return rc;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Agreements. MPI lets a buffer be on a device at one rank and in host memory at another; whether kernels do a call must
- * be known to all before it begins. So where GPUs are about each rank writes a line for each call and reads those of
- * the others: on boards; between nodes they go over links, combined. The same lines show who has not come,
- * and calls that do not match. Between nodes they take a round trip, so there short calls have none: choose.c.
+ * Agreements. MPI lets a buffer be on a device at one rank and in host memory at another; whether
+ * kernels do a call must be known to all before it begins. So where GPUs are about each rank writes
+ * a line for each call and reads those of the others: on boards; between nodes they go over links,
+ * combined. The same lines show who has not come, and calls that do not match. Between nodes they
+ * take a round trip, so there short calls have none: choose.c.
  *
- * A persistent request's init exchanges them by messages: it is no call of its communicator's queue.
+ * A persistent request's init exchanges them by messages: it is no call of its communicator's
+ * queue.
  */
 #include "engine/call_agreement.h"
 
@@ -49,10 +51,12 @@ static bool may_zero(const struct gr_op *op, const gr_params_t *params)
 {
     int64_t least = params->value[GR_PARAM_ZERO_COPY];
 
-    return op->call.id < GR_NSUPPORTED && least >= 0 && op->data.bytes >= (size_t) least && distributes(op);
+    return op->call.id < GR_NSUPPORTED && least >= 0 && op->data.bytes >= (size_t) least &&
+           distributes(op);
 }
 
-struct gr_call_record mca_coll_gpuring_call_record(struct gr_op *op, const gr_params_t *params, bool device)
+struct gr_call_record mca_coll_gpuring_call_record(struct gr_op *op, const gr_params_t *params,
+                                                   bool device)
 {
     const struct gr_call *call = &op->call;
     struct gr_call_record record = {
@@ -65,19 +69,21 @@ struct gr_call_record mca_coll_gpuring_call_record(struct gr_op *op, const gr_pa
     };
 
     if (gr_calls[call->id].reduces) {
-        record.kernel = (int16_t) gr_gpu_kernel(mca_coll_gpuring_type(call->rtype), mca_coll_gpuring_op(call->op));
+        record.kernel = (int16_t) gr_gpu_kernel(mca_coll_gpuring_type(call->rtype),
+                                                mca_coll_gpuring_op(call->op));
     }
     op->zero = may_zero(op, params);
     if (op->zero && device && mca_coll_gpuring_is_contiguous(call->rtype, 2)) {
-        record.output = mca_coll_gpuring_ipc_handle(mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype), op->data.bytes);
+        record.output = mca_coll_gpuring_ipc_handle(
+            mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype), op->data.bytes);
     }
     return record;
 }
 
 static bool is_equal(const struct gr_call_record *a, const struct gr_call_record *b)
 {
-    return a->seq == b->seq && a->bytes == b->bytes && a->root == b->root && a->kernel == b->kernel &&
-           a->call == b->call;
+    return a->seq == b->seq && a->bytes == b->bytes && a->root == b->root &&
+           a->kernel == b->kernel && a->call == b->call;
 }
 
 /* What differs is an error of the application; every rank sees it, the one at fault says so. */
@@ -86,10 +92,11 @@ static void tell_difference(const struct gr_op *op, const struct gr_call_record 
     const struct gr_call_record *mine = &op->record;
     unsigned known = GR_NCALLS - 1;
 
-    mca_coll_gpuring_warn("calls-differ", ompi_comm_rank(op->call.comm), gr_comm_name(op->call.comm),
-                          gr_calls[mine->call].name, (size_t) mine->bytes, mine->root, (size_t) mine->seq, rank,
-                          gr_calls[other->call < known ? other->call : known].name, (size_t) other->bytes, other->root,
-                          (size_t) other->seq);
+    mca_coll_gpuring_warn("calls-differ", ompi_comm_rank(op->call.comm),
+                          gr_comm_name(op->call.comm), gr_calls[mine->call].name,
+                          (size_t) mine->bytes, mine->root, (size_t) mine->seq, rank,
+                          gr_calls[other->call < known ? other->call : known].name,
+                          (size_t) other->bytes, other->root, (size_t) other->seq);
 }
 
 /* All have called the same, and some buffer is on a device, or not. */
@@ -172,7 +179,8 @@ int mca_coll_gpuring_agreement_reserve(struct gr_op *op, int p)
         free(op->records);
         op->records = calloc((size_t) p, each);
         op->nrecords = p;
-        op->outputs = NULL == op->records ? NULL : (const struct gr_ipc_handle **) (op->records + p);
+        op->outputs =
+            NULL == op->records ? NULL : (const struct gr_ipc_handle **) (op->records + p);
         op->spots = NULL == op->records ? NULL : (size_t *) (op->outputs + p);
         for (r = 0; NULL != op->records && r < p; r++) {
             op->outputs[r] = &op->records[r].output;
@@ -186,7 +194,8 @@ int mca_coll_gpuring_agreement_reserve(struct gr_op *op, int p)
 
 int mca_coll_gpuring_agreement_way(const struct gr_op_queue *queue)
 {
-    return NULL == queue->team->remote ? GR_WAY_AGREEMENT : gr_choice_way(&queue->module->agreement_choice);
+    return NULL == queue->team->remote ? GR_WAY_AGREEMENT
+                                       : gr_choice_way(&queue->module->agreement_choice);
 }
 
 /* Boards have the line since the call was queued. */
@@ -200,7 +209,9 @@ int mca_coll_gpuring_agreement_begin(struct gr_op *op)
     return mca_coll_gpuring_host_run_records(op);
 }
 
-/* The lines between nodes: combined, and gathered where kernels may write into the others' buffers. */
+/*
+ * The lines between nodes: combined, and gathered where kernels may write into the others' buffers.
+ */
 static int poll_links(struct gr_op *op, uint64_t *moved)
 {
     int rc = gr_stepper_run(&op->stepper, moved);
@@ -223,7 +234,9 @@ int mca_coll_gpuring_agreement_poll(struct gr_op *op, uint64_t *moved)
     if (NULL != op->queue->team->remote) {
         return poll_links(op, moved);
     }
-    return box->posted - op->arrival.epoch < box->nsets && gr_mail_take(box, &op->arrival, moved) ? GR_DONE : GR_AGAIN;
+    return box->posted - op->arrival.epoch < box->nsets && gr_mail_take(box, &op->arrival, moved)
+               ? GR_DONE
+               : GR_AGAIN;
 }
 
 /* ---- by messages ---- */
@@ -272,16 +285,18 @@ static int exchange_post(struct exchange *x, struct ompi_communicator_t *comm, i
             continue;
         }
         if (r < x->p) {
-            rc = MCA_PML_CALL(irecv(&x->records[r], sizeof(x->records[r]), MPI_BYTE, r, tag, comm, &x->requests[r]));
+            rc = MCA_PML_CALL(irecv(&x->records[r], sizeof(x->records[r]), MPI_BYTE, r, tag, comm,
+                                    &x->requests[r]));
         } else {
-            rc = MCA_PML_CALL(isend(&x->records[x->rank], sizeof(x->records[0]), MPI_BYTE, r - x->p, tag,
-                                    MCA_PML_BASE_SEND_STANDARD, comm, &x->requests[r]));
+            rc = MCA_PML_CALL(isend(&x->records[x->rank], sizeof(x->records[0]), MPI_BYTE, r - x->p,
+                                    tag, MCA_PML_BASE_SEND_STANDARD, comm, &x->requests[r]));
         }
     }
     return rc;
 }
 
-int mca_coll_gpuring_agreement_exchange(mca_coll_gpuring_module_t *module, struct gr_op *op, uint32_t number)
+int mca_coll_gpuring_agreement_exchange(mca_coll_gpuring_module_t *module, struct gr_op *op,
+                                        uint32_t number)
 {
     struct ompi_communicator_t *comm = op->call.comm;
     int p = ompi_comm_size(comm), rc = OMPI_ERR_OUT_OF_RESOURCE, agreed;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which way a call goes: the questions to the cost model (tune/select.h). What is asked is equal on all ranks, and so
- * are the answers.
+ * Which way a call goes: the questions to the cost model (tune/select.h). What is asked is equal on
+ * all ranks, and so are the answers.
  */
 #include "engine/choose.h"
 
@@ -22,7 +22,10 @@
 #include "sched/sched.h"
 #include "tune/select.h"
 
-/* What the links between the op's devices are like; before there are any inside a node, nothing is taken for granted. */
+/*
+ * What the links between the op's devices are like; before there are any inside a node, nothing is
+ * taken for granted.
+ */
 static enum gr_path path_of(const mca_coll_gpuring_module_t *module, const struct gr_op *op)
 {
     if (NULL != module->remote) {
@@ -52,14 +55,20 @@ static void tell_protocol(const mca_coll_gpuring_module_t *module, const struct 
 {
     static atomic_bool told;
 
-    if (GR_PROTOCOL_LL128 == module->params.value[GR_PARAM_PROTOCOL] && NULL != op->queue && NULL != op->queue->gpu &&
-        GR_PATH_NVLINK != op->path && 0 == ompi_comm_rank(op->call.comm) && !atomic_exchange(&told, true)) {
-        mca_coll_gpuring_warn("protocol-not-whole", gr_comm_name(op->call.comm), gr_path_name(op->path));
+    if (GR_PROTOCOL_LL128 == module->params.value[GR_PARAM_PROTOCOL] && NULL != op->queue &&
+        NULL != op->queue->gpu && GR_PATH_NVLINK != op->path &&
+        0 == ompi_comm_rank(op->call.comm) && !atomic_exchange(&told, true)) {
+        mca_coll_gpuring_warn("protocol-not-whole", gr_comm_name(op->call.comm),
+                              gr_path_name(op->path));
     }
 }
 
-/* Between devices there are no mailboxes, and no direct messages: what is forced to them is left to the model. */
-static struct gr_choice select_on_devices(const mca_coll_gpuring_module_t *module, const struct gr_op *op, int forced)
+/*
+ * Between devices there are no mailboxes, and no direct messages: what is forced to them is left to
+ * the model.
+ */
+static struct gr_choice select_on_devices(const mca_coll_gpuring_module_t *module,
+                                          const struct gr_op *op, int forced)
 {
     const int64_t *value = module->params.value;
     const struct gr_data *data = &op->data;
@@ -88,8 +97,8 @@ static struct gr_choice select_on_devices(const mca_coll_gpuring_module_t *modul
     return gr_select(&gr_costs_device[op->path], &q);
 }
 
-static struct gr_choice select_way(const mca_coll_gpuring_module_t *module, const struct gr_data *data, int forced,
-                                   bool fetches)
+static struct gr_choice select_way(const mca_coll_gpuring_module_t *module,
+                                   const struct gr_data *data, int forced, bool fetches)
 {
     const struct gr_team *team = module->queues[GR_ORDER_BLOCKING]->team;
     struct gr_select_args q = {
@@ -103,19 +112,23 @@ static struct gr_choice select_way(const mca_coll_gpuring_module_t *module, cons
         .nslots = team->data.nslots,
         .post_bytes = data->post_bytes,
         /* both need memory that all ranks see */
-        .box_bytes = NULL != module->remote ? 0 : (size_t) module->params.value[GR_PARAM_MAILBOX_BYTES],
-        .direct = fetches && 0 != module->params.value[GR_PARAM_SINGLE_COPY] && NULL == module->remote,
+        .box_bytes =
+            NULL != module->remote ? 0 : (size_t) module->params.value[GR_PARAM_MAILBOX_BYTES],
+        .direct =
+            fetches && 0 != module->params.value[GR_PARAM_SINGLE_COPY] && NULL == module->remote,
         .far = far_of(module),
     };
     struct gr_choice choice = gr_select(&gr_costs_host, &q);
 
-    choice.small = choice.way < GR_NALGOS && team->small.nchannels > 0 && data->bytes <= team->small.slot_bytes;
+    choice.small = choice.way < GR_NALGOS && team->small.nchannels > 0 &&
+                   data->bytes <= team->small.slot_bytes;
     return choice;
 }
 
 struct gr_choice mca_coll_gpuring_choose_agreement(const mca_coll_gpuring_module_t *module)
 {
-    struct gr_data data = {.request.coll = GR_COLL_ALLREDUCE, .bytes = sizeof(struct gr_combined_records),
+    struct gr_data data = {.request.coll = GR_COLL_ALLREDUCE,
+                           .bytes = sizeof(struct gr_combined_records),
                            .post_bytes = sizeof(struct gr_combined_records)};
 
     return select_way(module, &data, -1, false);
@@ -133,17 +146,22 @@ static void speak_choice(const mca_coll_gpuring_module_t *module, const struct g
     if (op->device) {
         snprintf(where, sizeof(where), " on devices (%s)", gr_path_name(op->path));
         snprintf(how, sizeof(how), ", %s, %u threads%s", gr_protocol_name(c->protocol), c->threads,
-                 op->zero && GR_PROTOCOL_SIMPLE == c->protocol ? ", results straight into receive buffers" : "");
+                 op->zero && GR_PROTOCOL_SIMPLE == c->protocol
+                     ? ", results straight into receive buffers"
+                     : "");
     }
     if (NULL != module->remote) {
-        snprintf(nodes, sizeof(nodes), " on %d nodes of %s%d", module->nodes, module->cluster.ndims > 0 ? "" : "up to ",
-                 module->node_ranks);
+        snprintf(nodes, sizeof(nodes), " on %d nodes of %s%d", module->nodes,
+                 module->cluster.ndims > 0 ? "" : "up to ", module->node_ranks);
     }
-    opal_output(0, "gpuring: %s on %s, sequence %llu, %zu bytes%s%s: %s%s%s, %u channels, chunks of %zu bytes%s, "
-                "%.1f us expected", gr_calls[op->call.id].name, gr_comm_name(op->call.comm),
+    opal_output(0,
+                "gpuring: %s on %s, sequence %llu, %zu bytes%s%s: %s%s%s, %u channels, chunks of "
+                "%zu bytes%s, "
+                "%.1f us expected",
+                gr_calls[op->call.id].name, gr_comm_name(op->call.comm),
                 (unsigned long long) op->seq, op->data.bytes, where, nodes, gr_way_name(c->way),
-                module->params.value[GR_PARAM_ALGORITHM + coll] == c->way ? " (forced)" : "", how, c->nchannels,
-                c->direct ? c->direct_chunk_bytes : c->chunk_bytes,
+                module->params.value[GR_PARAM_ALGORITHM + coll] == c->way ? " (forced)" : "", how,
+                c->nchannels, c->direct ? c->direct_chunk_bytes : c->chunk_bytes,
                 c->direct ? " fetched directly where possible" : "", c->us);
 }
 
@@ -151,13 +169,14 @@ static struct gr_choice select_now(const mca_coll_gpuring_module_t *module, cons
 {
     int forced = (int) module->params.value[GR_PARAM_ALGORITHM + op->data.request.coll];
 
-    return op->device ? select_on_devices(module, op, forced) : select_way(module, &op->data, forced, op->fetches);
+    return op->device ? select_on_devices(module, op, forced)
+                      : select_way(module, &op->data, forced, op->fetches);
 }
 
 /*
- * Calls of one size follow each other, so what was chosen last is kept: in one place by the caller, in others by who drives
- * the queue, which may be the progress thread at that time. A persistent call does not look there: its init has no place of
- * its own.
+ * Calls of one size follow each other, so what was chosen last is kept: in one place by the caller,
+ * in others by who drives the queue, which may be the progress thread at that time. A persistent
+ * call does not look there: its init has no place of its own.
  */
 static struct gr_choice select_as_last(mca_coll_gpuring_module_t *module, const struct gr_op *op)
 {
@@ -168,9 +187,10 @@ static struct gr_choice select_as_last(mca_coll_gpuring_module_t *module, const 
         return select_now(module, op);
     }
     last = &op->queue->last[op->agrees ? 1 + op->device : 0][data->request.coll];
-    if (last->bytes != data->bytes || last->post_bytes != data->post_bytes || last->path != op->path ||
-        last->fetches != op->fetches) {
-        *last = (struct gr_chosen) {data->bytes, data->post_bytes, op->path, op->fetches, select_now(module, op)};
+    if (last->bytes != data->bytes || last->post_bytes != data->post_bytes ||
+        last->path != op->path || last->fetches != op->fetches) {
+        *last = (struct gr_chosen) {data->bytes, data->post_bytes, op->path, op->fetches,
+                                    select_now(module, op)};
     }
     return last->choice;
 }

@@ -46,12 +46,16 @@ struct gr_form {
     struct ompi_info_t *info; /* persistent */
     ompi_request_t **request; /* all but blocking */
     bool cut;                 /* into segments, by all ranks alike (segments.c) */
-    struct gr_p2p_split *pairs;   /* what is done of it beside the saved function, or NULL (p2p_split.c) */
+    /* what is done of it beside the saved function, or NULL (p2p_split.c) */
+    struct gr_p2p_split *pairs;
 };
 
-/* The collective functions that a module takes the place of, for X(name): each has a saved function and module. */
+/*
+ * The collective functions that a module takes the place of, for X(name): each has a saved function
+ * and module.
+ */
 #define GR_FORMS_OF(X, name) X(name) X(i##name) X(name##_init)
-#define GR_FOR_EACH_SUPPORTED(X)             \
+#define GR_FOR_EACH_SUPPORTED(X)         \
     GR_FORMS_OF(X, allreduce)            \
     GR_FORMS_OF(X, allgather)            \
     GR_FORMS_OF(X, allgatherv)           \
@@ -88,8 +92,9 @@ enum gr_fallback_reason {
     GR_FALLBACK_ALONE,  /* a communicator of one rank */
     GR_FALLBACK_INTER,  /* an intercommunicator */
     GR_FALLBACK_STAGED, /* a collective without kernels, on buffers on devices */
-    GR_FALLBACK_SHORT,  /* between nodes, too short to ask where its buffers are, and coll_gpuring_host is 0 */
-    GR_FALLBACK_LARGE,  /* more than coll_gpuring_pack_mib, in host memory */
+    /* between nodes, too short to ask where its buffers are, and coll_gpuring_host is 0 */
+    GR_FALLBACK_SHORT,
+    GR_FALLBACK_LARGE, /* more than coll_gpuring_pack_mib, in host memory */
     GR_NFALLBACKS
 };
 
@@ -97,8 +102,8 @@ enum gr_fallback_reason {
 struct gr_call {
     enum gr_call_id id;
     const void *sbuf;
-    void *rbuf;               /* bcast: the buffer */
-    size_t scount, rcount;    /* of one block; where there is one type and count: rcount, rtype */
+    void *rbuf;            /* bcast: the buffer */
+    size_t scount, rcount; /* of one block; where there is one type and count: rcount, rtype */
     gr_counts_t scounts, sdispls, rcounts, displs;
     const MPI_Aint *soffsets, *roffsets; /* neighbor_alltoallw's displacements */
     struct ompi_datatype_t *stype, *rtype;
@@ -124,7 +129,7 @@ enum gr_holders { GR_HELD_BY_ALL, GR_HELD_BY_ROOT };
 
 struct gr_call_row {
     const char *name;
-    enum gr_coll coll;  /* of those that are taken */
+    enum gr_coll coll; /* of those that are taken */
     struct {
         enum gr_parts parts;
         enum gr_holders holders;

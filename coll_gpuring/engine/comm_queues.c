@@ -16,22 +16,28 @@
 
 #include <stdlib.h>
 
-/* Between nodes a writer learns by messages that it may go on, which take as long as small messages themselves. */
+/*
+ * Between nodes a writer learns by messages that it may go on, which take as long as small messages
+ * themselves.
+ */
 static bool needs_small(const mca_coll_gpuring_module_t *module)
 {
     const int64_t *value = module->params.value;
 
-    return NULL != module->remote && value[GR_PARAM_SLOTS] < GR_SMALL_SLOTS && value[GR_PARAM_SLOT_BYTES] > GR_SMALL_BYTES;
+    return NULL != module->remote && value[GR_PARAM_SLOTS] < GR_SMALL_SLOTS &&
+           value[GR_PARAM_SLOT_BYTES] > GR_SMALL_BYTES;
 }
 
-struct gr_op_queue *mca_coll_gpuring_queue_new(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
-                                          uint32_t nsets, size_t box_bytes)
+struct gr_op_queue *mca_coll_gpuring_queue_new(mca_coll_gpuring_module_t *module,
+                                               struct ompi_communicator_t *comm, uint32_t nsets,
+                                               size_t box_bytes)
 {
     const int64_t *value = module->params.value;
     struct gr_team_params params = {
         .p = ompi_comm_size(comm),
         .rank = ompi_comm_rank(comm),
-        .nchannels = NULL != module->remote ? gr_nodes_channels(module) : (uint32_t) value[GR_PARAM_CHANNELS],
+        .nchannels = NULL != module->remote ? gr_nodes_channels(module)
+                                            : (uint32_t) value[GR_PARAM_CHANNELS],
         .nslots = (uint32_t) value[GR_PARAM_SLOTS],
         .slot_bytes = (size_t) value[GR_PARAM_SLOT_BYTES],
         .nsets = nsets,
@@ -65,7 +71,7 @@ struct gr_op_queue *mca_coll_gpuring_queue_new(mca_coll_gpuring_module_t *module
 }
 
 int mca_coll_gpuring_queue_make(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
-                               enum gr_call_order order)
+                                enum gr_call_order order)
 {
     struct gr_op_queue *queue;
 
@@ -75,7 +81,8 @@ int mca_coll_gpuring_queue_make(mca_coll_gpuring_module_t *module, struct ompi_c
     if (GR_ORDER_NONBLOCKING == order && OMPI_SUCCESS != mca_coll_gpuring_queues_open()) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    queue = mca_coll_gpuring_queue_new(module, comm, GR_SETS, (size_t) module->params.value[GR_PARAM_MAILBOX_BYTES]);
+    queue = mca_coll_gpuring_queue_new(module, comm, GR_SETS,
+                                       (size_t) module->params.value[GR_PARAM_MAILBOX_BYTES]);
     if (NULL == queue) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -84,8 +91,9 @@ int mca_coll_gpuring_queue_make(mca_coll_gpuring_module_t *module, struct ompi_c
     return OMPI_SUCCESS;
 }
 
-struct gr_op_queue *mca_coll_gpuring_queue_of(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
-                                         enum gr_call_order order)
+struct gr_op_queue *mca_coll_gpuring_queue_of(mca_coll_gpuring_module_t *module,
+                                              struct ompi_communicator_t *comm,
+                                              enum gr_call_order order)
 {
     gr_lock(&module->making);
     (void) mca_coll_gpuring_queue_make(module, comm, order);

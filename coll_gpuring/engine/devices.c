@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The devices of this process. Nothing is loaded before somebody needs it: a buffer can only be device memory when the
- * application has loaded the driver, which is noticed by the list of loaded objects having grown; a device is used only
- * when all ranks of a communicator know that one of them has buffers there.
+ * The devices of this process. Nothing is loaded before somebody needs it: a buffer can only be
+ * device memory when the application has loaded the driver, which is noticed by the list of loaded
+ * objects having grown; a device is used only when all ranks of a communicator know that one of
+ * them has buffers there.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* dl_iterate_phdr */
@@ -35,7 +36,10 @@
 
 #define DRIVER "libcuda.so"
 
-/* Allocations of the application that are kept exported, and of others that are kept mapped, for each device. */
+/*
+ * Allocations of the application that are kept exported, and of others that are kept mapped, for
+ * each device.
+ */
 #define SHARED_MOST 64
 
 /* What is made for a device when it is first needed; NULL: not yet. */
@@ -122,7 +126,10 @@ static struct gr_gpus *opened(void)
     return atomic_load_explicit(&state.gpus, memory_order_acquire);
 }
 
-/* The devices; opened at the first time. NULL: there are none, or just now they cannot be opened: *error says why. */
+/*
+ * The devices; opened at the first time. NULL: there are none, or just now they cannot be opened:
+ * *error says why.
+ */
 static struct gr_gpus *find_gpus(int *error)
 {
     struct gr_gpus *gpus = opened();
@@ -156,10 +163,14 @@ static struct gr_pointer find_pointer(struct gr_gpus *gpus, const void *buffer)
     return pointer;
 }
 
-/* Where nothing says which device: the current one, else that of earlier buffers, else one by local rank. */
+/*
+ * Where nothing says which device: the current one, else that of earlier buffers, else one by local
+ * rank.
+ */
 static int default_ordinal(const struct gr_gpus *gpus)
 {
-    int ordinal = gr_gpus_current(gpus), home = atomic_load_explicit(&state.home, memory_order_relaxed);
+    int ordinal = gr_gpus_current(gpus),
+        home = atomic_load_explicit(&state.home, memory_order_relaxed);
 
     if (ordinal < 0) {
         ordinal = 0 < home ? home - 1 : (int) opal_process_info.my_local_rank % gr_gpus_count(gpus);
@@ -177,7 +188,9 @@ struct gr_pointer mca_coll_gpuring_pointer(const void *buffer)
         gpus = find_gpus(&error);
     }
     if (NULL == gpus) {
-        /* the application has a driver that cannot be used from here: too old, or no memory to look */
+        /*
+         * the application has a driver that cannot be used from here: too old, or no memory to look
+         */
         return 0 != error && GR_ERR_NODEVICE != error ? gr_pointer_guess(buffer) : host;
     }
     return find_pointer(gpus, buffer);
@@ -193,7 +206,7 @@ int mca_coll_gpuring_gpu_late(mca_coll_gpuring_module_t *module, const struct gr
 {
     static atomic_bool said;
     struct gr_buffer_desc send = mca_coll_gpuring_buffer_desc(call, false),
-                   receive = mca_coll_gpuring_buffer_desc(call, true);
+                          receive = mca_coll_gpuring_buffer_desc(call, true);
 
     if (!mca_coll_gpuring_gpu_loaded()) {
         module->hosts[0] = call->sbuf;
@@ -215,7 +228,8 @@ bool mca_coll_gpuring_reaches(struct gr_gpu *gpu, const void *buffer)
     struct gr_pointer pointer = mca_coll_gpuring_pointer(buffer);
 
     if (GR_MEMORY_DEVICE == pointer.memory &&
-        (!pointer.primary || (gr_gpu_ordinal(gpu) != pointer.device && !gr_gpu_reaches(gpu, pointer.device)))) {
+        (!pointer.primary ||
+         (gr_gpu_ordinal(gpu) != pointer.device && !gr_gpu_reaches(gpu, pointer.device)))) {
         return false;
     }
     return pointer.at == (gr_gpu_ptr) (uintptr_t) buffer;
@@ -266,7 +280,8 @@ struct gr_ipc_cache *mca_coll_gpuring_ipc_cache(struct gr_gpu *gpu)
     if (NULL != state.kept) {
         struct kept *kept = &state.kept[gr_gpu_ordinal(gpu)];
 
-        kept->share = NULL == kept->share ? gr_ipc_cache_open(gpu, mca_coll_gpuring_self(), SHARED_MOST, SHARED_MOST)
+        kept->share = NULL == kept->share ? gr_ipc_cache_open(gpu, mca_coll_gpuring_self(),
+                                                              SHARED_MOST, SHARED_MOST)
                                           : kept->share;
         share = kept->share;
     }
@@ -339,8 +354,8 @@ int mca_coll_gpuring_follow(struct gr_gpu *gpu, const void *buffer)
     if (NULL == owner || gpu == owner || 0 == gr_gpu_wait_default(owner)) {
         return OMPI_SUCCESS;
     }
-    opal_output(0, "gpuring: waiting for the default stream of device %d failed: %s", gr_gpu_ordinal(owner),
-                gr_gpu_error());
+    opal_output(0, "gpuring: waiting for the default stream of device %d failed: %s",
+                gr_gpu_ordinal(owner), gr_gpu_error());
     return OMPI_ERROR;
 }
 

@@ -31,12 +31,12 @@ static size_t add_ranks(char *text, size_t size, size_t used, const int *ranks, 
     return used;
 }
 
-static void explain_mail(const struct gr_mailbox *box, const struct gr_mail *mail, const char *what, char *text,
-                         size_t size)
+static void explain_mail(const struct gr_mailbox *box, const struct gr_mail *mail, const char *what,
+                         char *text, size_t size)
 {
     int *ranks = calloc((size_t) box->p, sizeof(int));
-    size_t used = (size_t) snprintf(text, size, "%s, step %d (%s), waits for rank", what, mail->next,
-                                    box->posted == mail->epoch - 1 ? "post" : "take");
+    size_t used = (size_t) snprintf(text, size, "%s, step %d (%s), waits for rank", what,
+                                    mail->next, box->posted == mail->epoch - 1 ? "post" : "take");
 
     if (NULL != ranks) {
         add_ranks(text, size, used, ranks, gr_mail_waits_for(box, mail, ranks));
@@ -57,18 +57,21 @@ static void explain_gpu(const struct gr_op *op, char *text, size_t size)
     used = strlen(text);
     for (c = 0; c < op->gpu.nchannels && used < size; c++) {
         if (gr_gpu_op_waits(&op->gpu, c, &step, &report, ranks, &n)) {
-            used += (size_t) snprintf(text + used, size - used,
-                                      "%s%s on devices, channel %u, slice %u, step %u (%s), waits for rank",
-                                      used > 0 ? "; " : "", way, c, report.slice, report.index, gr_step_name(&step));
+            used += (size_t) snprintf(
+                text + used, size - used,
+                "%s%s on devices, channel %u, slice %u, step %u (%s), waits for rank",
+                used > 0 ? "; " : "", way, c, report.slice, report.index, gr_step_name(&step));
             used = used < size ? add_ranks(text, size, used, ranks, n) : used;
         }
     }
     n = gr_gpu_op_unsent(&op->gpu, ranks, 2 * GR_FAN);
     if (n > 0) {
-        used = (size_t) snprintf(text, size, "%s on devices, all steps done, to be sent to rank", way);
+        used =
+            (size_t) snprintf(text, size, "%s on devices, all steps done, to be sent to rank", way);
         add_ranks(text, size, used, ranks, n);
     } else if (0 == used) {
-        snprintf(text, size, "%s on devices, the kernel is at work, or has no place on the device yet", way);
+        snprintf(text, size,
+                 "%s on devices, the kernel is at work, or has no place on the device yet", way);
     }
 }
 
@@ -85,7 +88,8 @@ static void explain_machine(struct gr_op *op, const char *what, char *text, size
         const struct gr_step *step = gr_stepper_waits(m, c);
 
         if (op->in_pieces && gr_staged_waits(&op->staging, c)) {
-            used += (size_t) snprintf(text + used, size - used, "%s%s, channel %u, waits for a copy from or to the device",
+            used += (size_t) snprintf(text + used, size - used,
+                                      "%s%s, channel %u, waits for a copy from or to the device",
                                       used > 0 ? "; " : "", what, c);
             continue;
         }
@@ -93,10 +97,12 @@ static void explain_machine(struct gr_op *op, const char *what, char *text, size
         if (NULL == step && 0 == n) {
             continue;
         }
-        used += (size_t) snprintf(text + used, size - used, "%s%s, channel %u, ", used > 0 ? "; " : "", what, c);
+        used += (size_t) snprintf(text + used, size - used, "%s%s, channel %u, ",
+                                  used > 0 ? "; " : "", what, c);
         if (NULL != step && used < size) {
-            used += (size_t) snprintf(text + used, size - used, "slice %u, step %u (%s), waits for rank",
-                                      m->at[c].slice, m->at[c].index, gr_step_name(step));
+            used += (size_t) snprintf(text + used, size - used,
+                                      "slice %u, step %u (%s), waits for rank", m->at[c].slice,
+                                      m->at[c].index, gr_step_name(step));
         } else if (used < size) {
             used += (size_t) snprintf(text + used, size - used, "all steps done, %s rank",
                                       op->host.direct ? "to be fetched by" : "to be sent to");

@@ -15,7 +15,8 @@
 static void fail_aloud(mca_coll_gpuring_module_t *module, const char *why)
 {
     if (0 == module->failed) {
-        mca_coll_gpuring_warn("failed-here", ompi_comm_rank(module->comm), gr_comm_name(module->comm), why);
+        mca_coll_gpuring_warn("failed-here", ompi_comm_rank(module->comm),
+                              gr_comm_name(module->comm), why);
         mca_coll_gpuring_fail(module, OMPI_ERROR, why);
     }
 }
@@ -32,8 +33,8 @@ void mca_coll_gpuring_op_fails(const struct gr_op *op, const char *what, const c
     mca_coll_gpuring_module_t *module = op->queue->module;
     char why[sizeof(module->why)];
 
-    snprintf(why, sizeof(why), "%s, sequence %llu: %s%s", gr_calls[op->call.id].name, (unsigned long long) op->seq, what,
-             reason);
+    snprintf(why, sizeof(why), "%s, sequence %llu: %s%s", gr_calls[op->call.id].name,
+             (unsigned long long) op->seq, what, reason);
     fail_aloud(module, why);
 }
 

@@ -18,17 +18,21 @@
 
 enum note_kind {
     NOTE_FAILED, /* the sender cannot go on */
-    NOTE_OUT     /* the communicator has failed, and no kernel of the sender's writes to the others' buffers any more */
+    /*
+     * the communicator has failed, and no kernel of the sender's writes to the others' buffers any
+     * more
+     */
+    NOTE_OUT
 };
 
 /* What a rank tells the others. */
 struct note {
-    struct note *next;           /* of those that were sent, or received */
-    uint64_t nonce[GR_NORDERS];  /* the sender's: 0 where it had none yet */
+    struct note *next;          /* of those that were sent, or received */
+    uint64_t nonce[GR_NORDERS]; /* the sender's: 0 where it had none yet */
     struct gr_comm_key key;
-    int32_t kind;                /* an enum note_kind */
-    int32_t code;                /* what the communicator's calls return */
-    int32_t rank;                /* in that communicator */
+    int32_t kind; /* an enum note_kind */
+    int32_t code; /* what the communicator's calls return */
+    int32_t rank; /* in that communicator */
     char why[140];
 };
 
@@ -42,16 +46,19 @@ struct note {
 #define LISTEN_EACH 256
 
 static struct {
-    gr_lock_t lock;                     /* of the lists */
+    gr_lock_t lock; /* of the lists */
     mca_coll_gpuring_module_t *modules;
-    struct note *sent;                  /* messages may be under way from there until the end */
-    struct note *heard;                 /* of communicators on which this rank has not made a call yet */
+    struct note *sent; /* messages may be under way from there until the end */
+    /* of communicators on which this rank has not made a call yet */
+    struct note *heard;
     struct note spare[SPARE_NOTES];
-    int spared;                         /* of those in use */
-    struct gr_comm_key keys[KEYS];      /* the last one of each id and members, where these lead; count 0: none */
-    atomic_bool listens;                /* kernels may write to the buffers of ranks that wait for an answer */
-    atomic_uint calls;                  /* of opal_progress, since then */
-    gr_lock_t looking;                  /* some thread looks for messages */
+    int spared; /* of those in use */
+    /* the last one of each id and members, where these lead; count 0: none */
+    struct gr_comm_key keys[KEYS];
+    /* kernels may write to the buffers of ranks that wait for an answer */
+    atomic_bool listens;
+    atomic_uint calls; /* of opal_progress, since then */
+    gr_lock_t looking; /* some thread looks for messages */
 } failures;
 
 /* Where a rank of the communicator is in MPI_COMM_WORLD; MPI_PROC_NULL: in that of another job. */
@@ -59,7 +66,9 @@ static int world_rank(struct ompi_communicator_t *comm, int rank)
 {
     const ompi_proc_t *proc = ompi_comm_peer_lookup(comm, rank), *self = ompi_proc_local();
 
-    return proc->super.proc_name.jobid == self->super.proc_name.jobid ? (int) proc->super.proc_name.vpid : MPI_PROC_NULL;
+    return proc->super.proc_name.jobid == self->super.proc_name.jobid
+               ? (int) proc->super.proc_name.vpid
+               : MPI_PROC_NULL;
 }
 
 /* Whether kernels of some rank may write to another's buffers. */
@@ -69,8 +78,9 @@ static bool may_write(const mca_coll_gpuring_module_t *module)
 }
 
 /*
- * The communicator's key. An id is used again after its communicator is freed, so those of the same id and the same members
- * are counted, which gives the same number on each of these: they have made calls on all of them.
+ * The communicator's key. An id is used again after its communicator is freed, so those of the same
+ * id and the same members are counted, which gives the same number on each of these: they have made
+ * calls on all of them.
  */
 static struct gr_comm_key key_of(struct ompi_communicator_t *comm)
 {
@@ -78,7 +88,8 @@ static struct gr_comm_key key_of(struct ompi_communicator_t *comm)
     int p = ompi_comm_size(comm), r;
 
     for (r = 0; r < p; r++) {
-        key.members = (key.members ^ (uint64_t) world_rank(comm, r)) * 1099511628211u + 1; /* as FNV does */
+        /* as FNV does */
+        key.members = (key.members ^ (uint64_t) world_rank(comm, r)) * 1099511628211u + 1;
     }
     last = &failures.keys[(key.members ^ key.members >> 32 ^ key.id) % KEYS];
     key.count = key.id == last->id && key.members == last->members ? last->count + 1 : 1;
@@ -86,7 +97,8 @@ static struct gr_comm_key key_of(struct ompi_communicator_t *comm)
     return key;
 }
 
-void mca_coll_gpuring_failure_enlist(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm)
+void mca_coll_gpuring_failure_enlist(mca_coll_gpuring_module_t *module,
+                                     struct ompi_communicator_t *comm)
 {
     if (NULL != module->comm) {
         return;
@@ -156,7 +168,10 @@ static bool is_open(void)
     return gr_process.world && !mca_coll_gpuring_pml_inside();
 }
 
-/* A note of the module's communicator, in the list of those that were sent. NULL: no memory. The lock is held. */
+/*
+ * A note of the module's communicator, in the list of those that were sent. NULL: no memory. The
+ * lock is held.
+ */
 static struct note *note_new(const mca_coll_gpuring_module_t *module, enum note_kind kind)
 {
     struct note *note = malloc(sizeof(*note));
@@ -185,7 +200,8 @@ static struct note *note_new(const mca_coll_gpuring_module_t *module, enum note_
 /* Nobody waits for these messages to leave: a peer may be gone. */
 static void send_to_all(struct ompi_communicator_t *comm, struct note *note)
 {
-    int p = ompi_comm_size(comm), rank = ompi_comm_rank(comm), tag = mca_coll_gpuring_tag(GR_TAGS_FAILURE), r, to;
+    int p = ompi_comm_size(comm), rank = ompi_comm_rank(comm),
+        tag = mca_coll_gpuring_tag(GR_TAGS_FAILURE), r, to;
 
     if (OMPI_COMM_IS_INTER(comm)) { /* the calls are stock's, which does not listen */
         return;
@@ -195,14 +211,17 @@ static void send_to_all(struct ompi_communicator_t *comm, struct note *note)
 
         to = r == rank ? MPI_PROC_NULL : world_rank(comm, r);
         if (MPI_PROC_NULL != to &&
-            OMPI_SUCCESS == MCA_PML_CALL(isend(note, sizeof(*note), MPI_BYTE, to, tag, MCA_PML_BASE_SEND_STANDARD,
+            OMPI_SUCCESS == MCA_PML_CALL(isend(note, sizeof(*note), MPI_BYTE, to, tag,
+                                               MCA_PML_BASE_SEND_STANDARD,
                                                &ompi_mpi_comm_world.comm, &request))) {
             (void) ompi_request_free(&request);
         }
     }
 }
 
-/* Say of failed communicators that no kernel of this rank writes to the others' buffers any more. */
+/*
+ * Say of failed communicators that no kernel of this rank writes to the others' buffers any more.
+ */
 static void tell_out(void)
 {
     mca_coll_gpuring_module_t *module;
@@ -212,7 +231,8 @@ static void tell_out(void)
     do {
         gr_lock(&failures.lock);
         for (module = failures.modules; NULL != module; module = module->next_module) {
-            if (0 != module->failed && may_write(module) && 0 == module->writing && !atomic_exchange(&module->out, true)) {
+            if (0 != module->failed && may_write(module) && 0 == module->writing &&
+                !atomic_exchange(&module->out, true)) {
                 comm = module->comm;
                 OBJ_RETAIN(comm); /* another thread may free it */
                 note = note_new(module, NOTE_OUT);
@@ -234,7 +254,8 @@ void mca_coll_gpuring_failure_tell(mca_coll_gpuring_module_t *module)
     if (0 == module->failed || !is_open()) {
         return;
     }
-    if (atomic_load_explicit(&module->untold, memory_order_acquire) && atomic_exchange(&module->untold, false)) {
+    if (atomic_load_explicit(&module->untold, memory_order_acquire) &&
+        atomic_exchange(&module->untold, false)) {
         gr_lock(&failures.lock);
         note = note_new(module, NOTE_FAILED);
         gr_unlock(&failures.lock);
@@ -244,8 +265,8 @@ void mca_coll_gpuring_failure_tell(mca_coll_gpuring_module_t *module)
 }
 
 /*
- * Whether it is of the module's communicator. Nonces tell; where none is known on both sides, the key does. In sessions the
- * id of a communicator may differ between ranks.
+ * Whether it is of the module's communicator. Nonces tell; where none is known on both sides, the
+ * key does. In sessions the id of a communicator may differ between ranks.
  */
 static bool is_of(const struct note *note, const mca_coll_gpuring_module_t *module)
 {
@@ -257,7 +278,8 @@ static bool is_of(const struct note *note, const mca_coll_gpuring_module_t *modu
             return note->nonce[k] == module->nonce[k];
         }
     }
-    return key->id == note->key.id && key->members == note->key.members && key->count == note->key.count;
+    return key->id == note->key.id && key->members == note->key.members &&
+           key->count == note->key.count;
 }
 
 /* The module that the note is of, or NULL. The lock is held. */
@@ -265,7 +287,8 @@ static mca_coll_gpuring_module_t *find_module(const struct note *note)
 {
     mca_coll_gpuring_module_t *module;
 
-    for (module = failures.modules; NULL != module && !is_of(note, module); module = module->next_module) {
+    for (module = failures.modules; NULL != module && !is_of(note, module);
+         module = module->next_module) {
     }
     return module;
 }
@@ -273,14 +296,15 @@ static mca_coll_gpuring_module_t *find_module(const struct note *note)
 /* What the note says happens to the module. */
 static void apply(struct note *note, mca_coll_gpuring_module_t *module)
 {
-    if (NOTE_OUT == note->kind) { /* it may have overtaken what another rank says: that it has failed */
+    /* it may have overtaken what another rank says: that it has failed */
+    if (NOTE_OUT == note->kind) {
         atomic_fetch_add(&module->outs, 1);
         return;
     }
     if (0 == module->failed) {
         note->why[sizeof(note->why) - 1] = '\0';
-        mca_coll_gpuring_warn("failed-elsewhere", ompi_comm_rank(module->comm), gr_comm_name(module->comm),
-                              note->rank, note->why);
+        mca_coll_gpuring_warn("failed-elsewhere", ompi_comm_rank(module->comm),
+                              gr_comm_name(module->comm), note->rank, note->why);
     }
     mca_coll_gpuring_fail(module, 0 == note->code ? OMPI_ERROR : note->code, NULL);
 }
@@ -311,15 +335,16 @@ static bool hear_one(void)
     ompi_status_public_t status;
     struct note *note;
 
-    if (OMPI_SUCCESS != MCA_PML_CALL(iprobe(MPI_ANY_SOURCE, tag, world, &there, &status)) || !there) {
+    if (OMPI_SUCCESS != MCA_PML_CALL(iprobe(MPI_ANY_SOURCE, tag, world, &there, &status)) ||
+        !there) {
         return false;
     }
     note = malloc(sizeof(*note));
     if (NULL == note) {
         return false; /* it stays where it is */
     }
-    if (OMPI_SUCCESS != MCA_PML_CALL(recv(note, sizeof(*note), MPI_BYTE, status.MPI_SOURCE, tag, world,
-                                          MPI_STATUS_IGNORE))) {
+    if (OMPI_SUCCESS != MCA_PML_CALL(recv(note, sizeof(*note), MPI_BYTE, status.MPI_SOURCE, tag,
+                                          world, MPI_STATUS_IGNORE))) {
         free(note);
         return false;
     }
@@ -330,7 +355,9 @@ static bool hear_one(void)
     return true;
 }
 
-/* To probe progresses Open MPI, which may come back here: then there is somebody who looks already. */
+/*
+ * To probe progresses Open MPI, which may come back here: then there is somebody who looks already.
+ */
 void mca_coll_gpuring_failure_poll(void)
 {
     if (!is_open() || !gr_try(&failures.looking)) {

@@ -10,9 +10,10 @@
 BEGIN_C_DECLS
 
 /*
- * The module's communicator fails: its calls return `code` (an OMPI or MPI error code) from here on. The first failure
- * counts. why: what failed on this rank, in words, which the next mca_coll_gpuring_failure_tell() sends to the other ranks;
- * NULL: all of them find out by themselves. Any thread; nothing is printed or sent here.
+ * The module's communicator fails: its calls return `code` (an OMPI or MPI error code) from here
+ * on. The first failure counts. why: what failed on this rank, in words, which the next
+ * mca_coll_gpuring_failure_tell() sends to the other ranks; NULL: all of them find out by
+ * themselves. Any thread; nothing is printed or sent here.
  */
 void mca_coll_gpuring_fail(mca_coll_gpuring_module_t *module, int code, const char *why);
 
@@ -23,21 +24,26 @@ void mca_coll_gpuring_failure_poll(void);
 void mca_coll_gpuring_failure_listen(void);
 
 /*
- * The communicator has failed: whether no kernel of another rank writes to this one's buffers any more. In an MPI call or
- * opal_progress, which looks for messages. Kernels that may write there count in module->writing from before their begin,
- * after which module->failed is looked at once more.
+ * The communicator has failed: whether no kernel of another rank writes to this one's buffers any
+ * more. In an MPI call or opal_progress, which looks for messages. Kernels that may write there
+ * count in module->writing from before their begin, after which module->failed is looked at once
+ * more.
  */
 bool mca_coll_gpuring_failure_out(mca_coll_gpuring_module_t *module);
 
-/* In an MPI call or opal_progress: send what mca_coll_gpuring_fail() has left to be sent, and what others wait for. */
+/*
+ * In an MPI call or opal_progress: send what mca_coll_gpuring_fail() has left to be sent, and what
+ * others wait for.
+ */
 void mca_coll_gpuring_failure_tell(mca_coll_gpuring_module_t *module);
 
 /*
- * The module's communicator may hear of failures, from its first call to its end: before anything can fail in that call;
- * when the team is known, if it is used; at its end. Enlisting once more is fine. decided: whether opal_progress must call
- * failure_listen() from here on.
+ * The module's communicator may hear of failures, from its first call to its end: before anything
+ * can fail in that call; when the team is known, if it is used; at its end. Enlisting once more is
+ * fine. decided: whether opal_progress must call failure_listen() from here on.
  */
-void mca_coll_gpuring_failure_enlist(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm);
+void mca_coll_gpuring_failure_enlist(mca_coll_gpuring_module_t *module,
+                                     struct ompi_communicator_t *comm);
 bool mca_coll_gpuring_failure_decided(const mca_coll_gpuring_module_t *module);
 void mca_coll_gpuring_failure_delist(mca_coll_gpuring_module_t *module);
 

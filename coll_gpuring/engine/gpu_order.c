@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The phases of a communicator's first set-up on devices: which device each rank uses, and in which order the ranks
- * form rings. Rank 0 decides the order for all, since each process might see other distances between devices (in
- * containers, say), and rings must be the same everywhere.
+ * The phases of a communicator's first set-up on devices: which device each rank uses, and in which
+ * order the ranks form rings. Rank 0 decides the order for all, since each process might see other
+ * distances between devices (in containers, say), and rings must be the same everywhere.
  */
 #include "engine/gpu_order.h"
 
@@ -60,14 +60,15 @@ int mca_coll_gpuring_setup_devices(struct gr_setup *s)
     s->devices[0] = *own;
     s->awaited = p - 1;
     for (r = 1; r < p && OMPI_SUCCESS == rc; r++) {
-        rc = mca_coll_gpuring_setup_post(s, false, &s->devices[r], sizeof(s->devices[r]), r, s->tag);
+        rc =
+            mca_coll_gpuring_setup_post(s, false, &s->devices[r], sizeof(s->devices[r]), r, s->tag);
     }
     return rc;
 }
 
 /*
- * What was found out last. To ask NVML takes tens of milliseconds, and most communicators of a program have the same
- * ranks.
+ * What was found out last. To ask NVML takes tens of milliseconds, and most communicators of a
+ * program have the same ranks.
  */
 static struct {
     gr_lock_t lock;
@@ -125,12 +126,17 @@ static bool is_one_device(const struct gr_setup *s, int p)
 {
     int r;
 
-    for (r = 1; r < p && 0 == memcmp(s->devices[r].id.uuid, s->devices[0].id.uuid, sizeof(s->devices[0].id.uuid)); r++) {
+    for (r = 1; r < p && 0 == memcmp(s->devices[r].id.uuid, s->devices[0].id.uuid,
+                                     sizeof(s->devices[0].id.uuid));
+         r++) {
     }
     return r == p;
 }
 
-/* Inside a node: as devices lie. *path: what links are like, as far as it is known already. OMPI error code. */
+/*
+ * Inside a node: as devices lie. *path: what links are like, as far as it is known already. OMPI
+ * error code.
+ */
 static int order_devices(const struct gr_setup *s, int p, int *order, enum gr_path *path)
 {
     struct gr_gpu_place_in_node *places = calloc((size_t) p, sizeof(*places));
@@ -151,7 +157,8 @@ static int order_devices(const struct gr_setup *s, int p, int *order, enum gr_pa
 }
 
 /* Among several: node by node, or along their torus, as in host memory. */
-static int order_nodes(const mca_coll_gpuring_module_t *module, int p, int *order, enum gr_path *path)
+static int order_nodes(const mca_coll_gpuring_module_t *module, int p, int *order,
+                       enum gr_path *path)
 {
     if (module->torus.ndims > 0) {
         gr_order_ring(&module->torus, p, 0, order);
@@ -167,11 +174,13 @@ static int decide_order(struct gr_setup *s)
 {
     const mca_coll_gpuring_module_t *module = s->queue->module;
     struct gr_torus torus = mca_coll_gpuring_param_torus(module->params.value[GR_PARAM_TORUS]);
-    int p = size_of(s), r, rc = OMPI_ERR_OUT_OF_RESOURCE, *order = calloc((size_t) p, sizeof(*order));
+    int p = size_of(s), r, rc = OMPI_ERR_OUT_OF_RESOURCE,
+        *order = calloc((size_t) p, sizeof(*order));
     enum gr_path path = GR_PATH_NET;
 
     if (NULL != order) {
-        rc = NULL == module->remote ? order_devices(s, p, order, &path) : order_nodes(module, p, order, &path);
+        rc = NULL == module->remote ? order_devices(s, p, order, &path)
+                                    : order_nodes(module, p, order, &path);
         if (torus.ndims > 0) {
             gr_order_ring(&torus, p, 0, order);
         }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What runs an op in host memory, or the lines that it begins with between nodes: a plan, and the stepper on it. */
+/*
+ * What runs an op in host memory, or the lines that it begins with between nodes: a plan, and the
+ * stepper on it.
+ */
 #include "engine/host_run.h"
 
 #include "engine/collectives.h"
@@ -53,8 +56,8 @@ void mca_coll_gpuring_op_plan(struct gr_op *op)
 }
 
 /* Start the machine on the request's plan. */
-static void start(struct gr_op *op, const struct gr_request *r, unsigned char *in, unsigned char *out, unsigned char *tmp,
-                  struct gr_reducer reducer)
+static void start(struct gr_op *op, const struct gr_request *r, unsigned char *in,
+                  unsigned char *out, unsigned char *tmp, struct gr_reducer reducer)
 {
     const struct gr_team *team = op->queue->team;
     const struct gr_channel_set *links = gr_team_links_of(team, r->small);
@@ -70,7 +73,8 @@ static void start(struct gr_op *op, const struct gr_request *r, unsigned char *i
     host->reducer = reducer;
     host->direct = r->direct;
     host->remote = NULL != team->remote;
-    host->zero_copy = gr_algo_overwrites_sent(r->algo) ? 0 : mca_coll_gpuring_net_zero_copy(op->queue);
+    host->zero_copy =
+        gr_algo_overwrites_sent(r->algo) ? 0 : mca_coll_gpuring_net_zero_copy(op->queue);
     host->pids = team->pids;
     host->later.bytes = 0;
     host->popped = 0;
@@ -121,11 +125,14 @@ int mca_coll_gpuring_host_run_records(struct gr_op *op)
         .nchannels = how->nchannels,
         .small = how->small,
         .elem_bytes = sizeof(uint64_t),
-        .total = (op->gathers ? (size_t) p * sizeof(op->record) : sizeof(op->combined)) / sizeof(uint64_t),
+        .total = (op->gathers ? (size_t) p * sizeof(op->record) : sizeof(op->combined)) /
+                 sizeof(uint64_t),
         .torus = op->queue->module->torus,
     };
-    struct gr_reducer reducer = {.elem_bytes = r.elem_bytes, .fused = gr_reduce_find(GR_TYPE_U64, GR_OP_BOR)};
-    unsigned char *words = op->gathers ? gathered(op) : (unsigned char *) &op->combined, *tmp = NULL;
+    struct gr_reducer reducer = {.elem_bytes = r.elem_bytes,
+                                 .fused = gr_reduce_find(GR_TYPE_U64, GR_OP_BOR)};
+    unsigned char *words = op->gathers ? gathered(op) : (unsigned char *) &op->combined,
+                  *tmp = NULL;
     size_t bytes = gr_plan_scratch(&r, p);
 
     _Static_assert(0 == sizeof(op->record) % sizeof(uint64_t), "lines are words");
@@ -138,7 +145,8 @@ int mca_coll_gpuring_host_run_records(struct gr_op *op)
     op->in_pieces = false;
     gr_plan_build(&op->plan, op->queue->team, &r);
     start(op, &r, words, words, tmp, reducer);
-    op->host.zero_copy = 0; /* a few bytes each, which may still be on their way when an error ends the call */
+    /* a few bytes each, which may still be on their way when an error ends the call */
+    op->host.zero_copy = 0;
     op->stepper.burst = op->nonblocking ? BURST : 0;
     return OMPI_SUCCESS;
 }

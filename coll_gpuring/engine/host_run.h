@@ -9,7 +9,10 @@ BEGIN_C_DECLS
 
 struct gr_op;
 
-/* All links are there: make the plan, if it goes by one; start the machine on it; on that of its line. OMPI error code. */
+/*
+ * All links are there: make the plan, if it goes by one; start the machine on it; on that of its
+ * line. OMPI error code.
+ */
 void mca_coll_gpuring_op_plan(struct gr_op *op);
 int mca_coll_gpuring_host_run_start(struct gr_op *op);
 int mca_coll_gpuring_host_run_records(struct gr_op *op);

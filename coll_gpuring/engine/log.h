@@ -10,7 +10,10 @@ BEGIN_C_DECLS
 /* Print one message of help-coll-gpuring.txt, as one line, from this process. */
 void mca_coll_gpuring_warn(const char *topic, ...);
 
-/* Whether this rank prints what all ranks of comm know alike, at that level of coll_gpuring_verbose: rank 0 does. */
+/*
+ * Whether this rank prints what all ranks of comm know alike, at that level of
+ * coll_gpuring_verbose: rank 0 does.
+ */
 bool mca_coll_gpuring_should_log(struct ompi_communicator_t *comm, int level);
 
 /* What to call a communicator in messages; Open MPI gives no name to some (MPI_Intercomm_merge). */

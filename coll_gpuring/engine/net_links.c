@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Links to other nodes: this process's networks (net/net.h), which the first set-up that needs one makes, and the ends that
- * set-ups open on them and queues keep. There is one, or one for each rail (rails.h).
+ * Links to other nodes: this process's networks (net/net.h), which the first set-up that needs one
+ * makes, and the ends that set-ups open on them and queues keep. There is one, or one for each rail
+ * (rails.h).
  *
  *      reader                          writer
  *      begin   opens its end  - offer ->
  *                                      answer  opens its end, and joins it to the reader's
  *      map     joins it      <- answer -
  *
- * Whoever drives queues moves them on; otherwise opal_progress does, now and then: peers may still need what lies here when
- * nothing is under way any more. They stay until the component is closed, or, over Open MPI's messages, until
- * MPI_COMM_WORLD ends: both are behind the barrier of MPI_Finalize.
+ * Whoever drives queues moves them on; otherwise opal_progress does, now and then: peers may still
+ * need what lies here when nothing is under way any more. They stay until the component is closed,
+ * or, over Open MPI's messages, until MPI_COMM_WORLD ends: both are behind the barrier of
+ * MPI_Finalize.
  */
 #include "engine/net_links.h"
 
@@ -37,22 +39,28 @@
 #include <sched.h>
 #include <stdlib.h>
 
-/* Seconds that what was sent may take to leave the process at its end; all have received theirs by then. */
+/*
+ * Seconds that what was sent may take to leave the process at its end; all have received theirs by
+ * then.
+ */
 #define PATIENCE 1.0
 
-/* Looks at links to other nodes before Open MPI is progressed; and, where ranks share cores, before the core is given away. */
+/*
+ * Looks at links to other nodes before Open MPI is progressed; and, where ranks share cores, before
+ * the core is given away.
+ */
 #define LOOKS 16
 #define LOOKS_SHARED 4
 
 struct network {
     bool tried;
     _Atomic(struct gr_net *) net; /* set while others move those on that are there */
-    char why[256]; /* there is none */
+    char why[256];                /* there is none */
 };
 
 static struct {
     struct network on[1 + GR_NET_RAILS]; /* that may use what it likes, and those of the rails */
-    bool opened; /* there is one, and opal_progress knows */
+    bool opened;                         /* there is one, and opal_progress knows */
     bool by_pml; /* Open MPI moves its messages: in MPI calls, and when opal_progress is called */
     atomic_int held; /* groups of links that queues have */
 } networks;
@@ -102,11 +110,13 @@ static bool open_over(int rail, const struct gr_transport *transport)
     if (!networks.opened) {
         networks.opened = true;
         networks.by_pml = &mca_coll_gpuring_pml == transport;
-        (void) (networks.by_pml ? opal_progress_register(progress) : opal_progress_register_lp(progress));
+        (void) (networks.by_pml ? opal_progress_register(progress)
+                                : opal_progress_register_lp(progress));
     }
     if (gr_process.verbose >= 1 && 0 == OPAL_PROC_MY_NAME.vpid) {
-        opal_output(0, "gpuring: links to other nodes go over %s%s%s%s%s", transport->name, NULL == device ? "" : " on ",
-                    NULL == device ? "" : device, '\0' == n->why[0] ? "" : ": ", n->why);
+        opal_output(0, "gpuring: links to other nodes go over %s%s%s%s%s", transport->name,
+                    NULL == device ? "" : " on ", NULL == device ? "" : device,
+                    '\0' == n->why[0] ? "" : ": ", n->why);
     }
     return true;
 }
@@ -209,15 +219,19 @@ static int open_end(struct gr_setup *s, enum gr_net_side side, struct gr_net_end
     return rc;
 }
 
-/* Join an end to the other's, unless that has none: then its rank has a problem of its own, and says so in the verdict. */
+/*
+ * Join an end to the other's, unless that has none: then its rank has a problem of its own, and
+ * says so in the verdict.
+ */
 static int join_end(struct gr_setup *s, struct gr_net_endpoint *end)
 {
     char peer[GR_NET_NAME_BYTES];
     int rc = 0;
 
     if (0 != end->theirs.link) {
-        snprintf(peer, sizeof(peer), "rank %d on %s%s%s", end->rank, host_of(s->queue->comm, end->rank),
-                 end->rail > 0 ? ", over " : "", end->rail > 0 ? mca_coll_gpuring_rail_name(end->rail) : "");
+        snprintf(peer, sizeof(peer), "rank %d on %s%s%s", end->rank,
+                 host_of(s->queue->comm, end->rank), end->rail > 0 ? ", over " : "",
+                 end->rail > 0 ? mca_coll_gpuring_rail_name(end->rail) : "");
         rc = gr_net_link_join(end->link, &end->theirs, peer);
         gr_net_link_error(end->link, s->why, sizeof(s->why));
     }
@@ -297,7 +311,8 @@ void mca_coll_gpuring_endpoints_tell(const struct gr_setup *s)
 {
     int rank = ompi_comm_rank(s->queue->comm);
 
-    mca_coll_gpuring_warn("net-refused", rank, gr_comm_name(s->queue->comm), host_of(s->queue->comm, rank), s->why);
+    mca_coll_gpuring_warn("net-refused", rank, gr_comm_name(s->queue->comm),
+                          host_of(s->queue->comm, rank), s->why);
 }
 
 /* ---- a queue's links ---- */
@@ -312,17 +327,22 @@ unsigned mca_coll_gpuring_net_polls(const struct gr_op_queue *queue, unsigned lo
 
 void mca_coll_gpuring_net_progress(bool here)
 {
-    if (atomic_load_explicit(&networks.held, memory_order_relaxed) > 0 && (here || !networks.by_pml)) {
+    if (atomic_load_explicit(&networks.held, memory_order_relaxed) > 0 &&
+        (here || !networks.by_pml)) {
         (void) progress();
     }
 }
 
 bool mca_coll_gpuring_net_send(void)
 {
-    return atomic_load_explicit(&networks.held, memory_order_relaxed) > 0 && 0 < do_with_all(gr_net_send);
+    return atomic_load_explicit(&networks.held, memory_order_relaxed) > 0 &&
+           0 < do_with_all(gr_net_send);
 }
 
-/* Whether a small call, which has sent what it has said, waits for ranks of this node only: no network brings what it needs. */
+/*
+ * Whether a small call, which has sent what it has said, waits for ranks of this node only: no
+ * network brings what it needs.
+ */
 static bool waits_near(const struct gr_op_queue *queue, struct gr_op *op)
 {
     int ranks[2 * GR_FAN], n;
@@ -333,7 +353,8 @@ static bool waits_near(const struct gr_op_queue *queue, struct gr_op *op)
         return false;
     }
     for (c = 0; c < op->stepper.nchannels; c++) {
-        for (n = gr_host_waits_for(&op->host, c, gr_stepper_waits(&op->stepper, c), ranks); n > 0; n--) {
+        for (n = gr_host_waits_for(&op->host, c, gr_stepper_waits(&op->stepper, c), ranks); n > 0;
+             n--) {
             if (queue->team->remote[ranks[n - 1]]) {
                 return false;
             }
@@ -347,7 +368,10 @@ void mca_coll_gpuring_net_poll(const struct gr_op_queue *queue, struct gr_op *op
 {
     bool near;
 
-    /* the last time, too: what was read is told to its writers. To send may have been all that was left */
+    /*
+     * the last time, too: what was read is told to its writers. To send may have been all that was
+     * left
+     */
     if (mca_coll_gpuring_net_send() || NULL == queue->held || GR_OP_DONE == op->state) {
         return;
     }
@@ -373,7 +397,8 @@ void mca_coll_gpuring_net_check(struct gr_op_queue *queue)
             if (0 != gr_net_link_status(held->link[k])) {
                 rank = ompi_comm_rank(comm);
                 gr_net_link_error(held->link[k], why, sizeof(why));
-                mca_coll_gpuring_warn("net-lost", rank, gr_comm_name(comm), host_of(comm, rank), why);
+                mca_coll_gpuring_warn("net-lost", rank, gr_comm_name(comm), host_of(comm, rank),
+                                      why);
                 mca_coll_gpuring_fail(queue->module, OMPI_ERROR, why);
             }
         }
@@ -384,7 +409,10 @@ size_t mca_coll_gpuring_net_zero_copy(const struct gr_op_queue *queue)
 {
     int least = gr_process.nodes_zero_copy;
 
-    /* Open MPI may never say that a peer is gone, and so not give back the memory that it sends from */
+    /*
+     * Open MPI may never say that a peer is gone, and so not give back the memory that it sends
+     * from
+     */
     return NULL == queue->held || networks.by_pml || least < 0 ? 0 : least > 0 ? (size_t) least : 1;
 }
 

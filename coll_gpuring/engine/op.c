@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One call that is taken, from its buffers to its end: a state machine that goes on whenever it is its turn.
+ * One call that is taken, from its buffers to its end: a state machine that goes on whenever it is
+ * its turn.
  *
  *      QUEUED --> [ARRIVAL -->] SETUP --> RUNNING --> DONE   links are made by the first call that needs them
  *                               '-----> MESSAGES -----^      nonblocking, and there were none
@@ -8,12 +9,12 @@
  *
  *      RUNNING, and an error --> LEAVING --> DONE            on devices, with zero copy
  *
- * Where some rank may have buffers on a device, the agreement decides who does it: kernels, or the host. Kernels that
- * get no links leave it to the host: nothing has moved yet.
+ * Where some rank may have buffers on a device, the agreement decides who does it: kernels, or the
+ * host. Kernels that get no links leave it to the host: nothing has moved yet.
  *
- * Until the first slot moves a blocking call may be handed to the saved collective; after that it finishes or
- * fails. A nonblocking call is finished by what took it: to hand it on later would be to hand it on in another
- * order on each rank.
+ * Until the first slot moves a blocking call may be handed to the saved collective; after that it
+ * finishes or fails. A nonblocking call is finished by what took it: to hand it on later would be
+ * to hand it on in another order on each rank.
  */
 #include "engine/op.h"
 
@@ -88,7 +89,8 @@ int mca_coll_gpuring_op_begin(struct gr_op *op)
         op->mail.root = r->root;
         op->mail.in = data->in;
         op->mail.out = data->out;
-        op->mail.count = GR_COLL_ALLGATHER == r->coll || GR_COLL_REDUCE_SCATTER == r->coll ? r->block : r->total;
+        op->mail.count =
+            GR_COLL_ALLGATHER == r->coll || GR_COLL_REDUCE_SCATTER == r->coll ? r->block : r->total;
         op->mail.counts = r->counts;
         op->mail.displs = r->displs;
         op->mail.reducer = data->reducer;
@@ -144,7 +146,8 @@ static int start_gpu(struct gr_op *op)
     struct gr_request *r = &op->data.request;
     struct gr_gpu_team *gpu = op->queue->gpu;
     /* what devices know by another address was staged */
-    gr_gpu_ptr space[3] = {(gr_gpu_ptr) (uintptr_t) op->data.in, (gr_gpu_ptr) (uintptr_t) op->data.out,
+    gr_gpu_ptr space[3] = {(gr_gpu_ptr) (uintptr_t) op->data.in,
+                           (gr_gpu_ptr) (uintptr_t) op->data.out,
                            (gr_gpu_ptr) (uintptr_t) op->data.tmp};
 
     r->algo = (enum gr_algo) op->choice.way;
@@ -174,8 +177,8 @@ static int start(struct gr_op *op)
 }
 
 /*
- * It is known who does it: choose the way, and ask for what that needs if nobody has yet. Without agreements all this
- * was done at the time of the call. OMPI error code.
+ * It is known who does it: choose the way, and ask for what that needs if nobody has yet. Without
+ * agreements all this was done at the time of the call. OMPI error code.
  */
 static int decide(struct gr_op *op)
 {
@@ -196,7 +199,8 @@ static int decide(struct gr_op *op)
         return OMPI_SUCCESS;
     }
     op->setup = op->device ? mca_coll_gpuring_setup_new_gpu(queue, op, op->number_gpu)
-                           : mca_coll_gpuring_setup_new(queue, gr_choice_way(&op->choice), op->call.root, op->number_host);
+                           : mca_coll_gpuring_setup_new(queue, gr_choice_way(&op->choice),
+                                                        op->call.root, op->number_host);
     return NULL == op->setup ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
 }
 
@@ -240,7 +244,10 @@ static void after_setup(struct gr_op *op)
     }
 }
 
-/* All lines are there, or there is nothing for them to go through: then each rank stages for itself what is on its device. */
+/*
+ * All lines are there, or there is nothing for them to go through: then each rank stages for itself
+ * what is on its device.
+ */
 static void after_arrival(struct gr_op *op, bool records)
 {
     int agreed = records ? mca_coll_gpuring_agreement_end(op) : 0, rc;
@@ -266,7 +273,8 @@ static void begin_turn(struct gr_op *op)
 {
     if (!op->agrees) {
         after_setup(op);
-    } else if (GR_LINKS_THERE == gr_team_links(op->queue->team, mca_coll_gpuring_agreement_way(op->queue), 0)) {
+    } else if (GR_LINKS_THERE ==
+               gr_team_links(op->queue->team, mca_coll_gpuring_agreement_way(op->queue), 0)) {
         int rc = mca_coll_gpuring_agreement_begin(op);
 
         op->state = GR_OP_AGREEMENT;
@@ -310,7 +318,9 @@ static int run(struct gr_op *op, uint64_t *moved)
     if (op->agrees && box->posted == op->mail.epoch - 1 && !gr_mail_post(box, &op->mail)) {
         return GR_AGAIN;
     }
-    return box->posted - op->mail.epoch < box->nsets && gr_mail_take(box, &op->mail, moved) ? GR_DONE : GR_AGAIN;
+    return box->posted - op->mail.epoch < box->nsets && gr_mail_take(box, &op->mail, moved)
+               ? GR_DONE
+               : GR_AGAIN;
 }
 
 static void advance_setup(struct gr_op *op, uint64_t *moved)
@@ -321,9 +331,12 @@ static void advance_setup(struct gr_op *op, uint64_t *moved)
         return;
     }
     if (GR_DONE != rc) {
-        /* Messages may still be under way into the set-up, and peers may already write to the slabs: both are
-         * left to them, for good. Such a communicator is broken. */
-        mca_coll_gpuring_op_fails(op, "set-up: ", "no memory, or Open MPI could not send a message");
+        /*
+         * Messages may still be under way into the set-up, and peers may already write to the
+         * slabs: both are left to them, for good. Such a communicator is broken.
+         */
+        mca_coll_gpuring_op_fails(op,
+                                  "set-up: ", "no memory, or Open MPI could not send a message");
         mca_coll_gpuring_op_over(op, OMPI_ERROR);
         return;
     }
@@ -343,8 +356,9 @@ static void advance_setup(struct gr_op *op, uint64_t *moved)
 /* Whether it can go on without messages of ours. */
 static bool is_ready(const struct gr_op *op)
 {
-    enum gr_links links = op->agrees ? gr_team_links(op->queue->team, mca_coll_gpuring_agreement_way(op->queue), 0)
-                                      : mca_coll_gpuring_op_links(op);
+    enum gr_links links =
+        op->agrees ? gr_team_links(op->queue->team, mca_coll_gpuring_agreement_way(op->queue), 0)
+                   : mca_coll_gpuring_op_links(op);
 
     return GR_LINKS_THERE == links;
 }
@@ -370,7 +384,8 @@ bool mca_coll_gpuring_op_advance(struct gr_op *op, bool here, uint64_t *moved)
         advance_setup(op, moved);
     }
     if (GR_OP_RUNNING == op->state || (GR_OP_MESSAGES == op->state && here)) {
-        rc = GR_OP_RUNNING == op->state ? run(op, moved) : mca_coll_gpuring_p2p_fallback_poll(op, moved);
+        rc = GR_OP_RUNNING == op->state ? run(op, moved)
+                                        : mca_coll_gpuring_p2p_fallback_poll(op, moved);
         if (GR_DONE == rc) {
             mca_coll_gpuring_op_end(op);
         } else if (GR_AGAIN != rc) {

@@ -39,7 +39,8 @@ void mca_coll_gpuring_op_over(struct gr_op *op, int rc)
         gr_gpu_op_abort(&op->gpu);
     }
     stop_writing(op);
-    if (!op->device && OMPI_SUCCESS != rc && GR_OP_RUNNING == op->state && GR_WAY_MAILBOX != op->choice.way) {
+    if (!op->device && OMPI_SUCCESS != rc && GR_OP_RUNNING == op->state &&
+        GR_WAY_MAILBOX != op->choice.way) {
         gr_host_withdraw(&op->host);
     }
     if (op->device && NULL != op->gpu.team) {
@@ -59,9 +60,11 @@ void mca_coll_gpuring_op_end(struct gr_op *op)
     if (GR_OP_MESSAGES == op->state) {
         mca_coll_gpuring_stats_fallback(GR_FALLBACK_SETUP); /* to Open MPI's messages */
     } else {
-        mca_coll_gpuring_stats_call(op->call.id, op->choice.way, op->device, op->queue->team->p, op->data.bytes,
-                                    0 != op->start ? 1e6 * (mca_coll_gpuring_now() - op->start) : 0);
-        if (op->device ? op->gpu.mapped > 0 : GR_WAY_MAILBOX != op->choice.way && op->host.borrowed > 0) {
+        mca_coll_gpuring_stats_call(
+            op->call.id, op->choice.way, op->device, op->queue->team->p, op->data.bytes,
+            0 != op->start ? 1e6 * (mca_coll_gpuring_now() - op->start) : 0);
+        if (op->device ? op->gpu.mapped > 0
+                       : GR_WAY_MAILBOX != op->choice.way && op->host.borrowed > 0) {
             mca_coll_gpuring_stats_zero_copy(op->call.id);
         }
     }
@@ -69,13 +72,15 @@ void mca_coll_gpuring_op_end(struct gr_op *op)
 }
 
 /*
- * Whether its buffers are its own again: the network sends from them no more, and no kernel of another rank writes there. For
- * the latter it waits a while, and not for good: such a rank may not look for messages for long.
+ * Whether its buffers are its own again: the network sends from them no more, and no kernel of
+ * another rank writes there. For the latter it waits a while, and not for good: such a rank may not
+ * look for messages for long.
  */
 static bool has_left(struct gr_op *op, bool here)
 {
     if (!op->device) {
-        return GR_OP_RUNNING != op->state || 0 == op->host.zero_copy || mca_coll_gpuring_net_reclaim(op->queue);
+        return GR_OP_RUNNING != op->state || 0 == op->host.zero_copy ||
+               mca_coll_gpuring_net_reclaim(op->queue);
     }
     if (GR_OP_RUNNING == op->state) {
         gr_gpu_op_abort(&op->gpu);
@@ -91,7 +96,8 @@ static bool has_left(struct gr_op *op, bool here)
     if (here) {
         mca_coll_gpuring_failure_tell(op->queue->module);
     }
-    return (here && mca_coll_gpuring_failure_out(op->queue->module)) || mca_coll_gpuring_now() > op->leave_by;
+    return (here && mca_coll_gpuring_failure_out(op->queue->module)) ||
+           mca_coll_gpuring_now() > op->leave_by;
 }
 
 /* It failed: over, or the next advance tries again. */

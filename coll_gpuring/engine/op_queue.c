@@ -2,10 +2,10 @@
 /*
  * Queues: who drives the ops of a communicator or persistent request, and when.
  *
- * Queues with ops that nobody waits for in a blocking call are in a list, which opal_progress drives. Its lock
- * is held only to step through it, never while a queue is driven. A queue is taken out of the list, and freed,
- * only by who has it (busy), so the one that is being driven stays where it is. Locks are taken in the order
- * busy, list, gate.
+ * Queues with ops that nobody waits for in a blocking call are in a list, which opal_progress
+ * drives. Its lock is held only to step through it, never while a queue is driven. A queue is taken
+ * out of the list, and freed, only by who has it (busy), so the one that is being driven stays
+ * where it is. Locks are taken in the order busy, list, gate.
  */
 #include "engine/op_queue.h"
 
@@ -41,10 +41,14 @@ static struct {
 
 /* ---- the queue ---- */
 
-/* What an op posts as soon as there is room, whatever is before it: its line, or all that it has to say. */
+/*
+ * What an op posts as soon as there is room, whatever is before it: its line, or all that it has to
+ * say.
+ */
 static bool posts_ahead(const struct gr_op *op)
 {
-    return op->agrees ? NULL == op->queue->team->remote : !op->device && GR_WAY_MAILBOX == op->choice.way;
+    return op->agrees ? NULL == op->queue->team->remote
+                      : !op->device && GR_WAY_MAILBOX == op->choice.way;
 }
 
 static struct gr_mail *first_mail(struct gr_op *op)
@@ -107,16 +111,18 @@ static void remove_first(struct gr_op_queue *queue)
 
 /* ---- one queue; the caller has it ---- */
 
-/* Mailbox calls post as early as there is room, whatever is before them: many small ones share one exchange. */
+/*
+ * Mailbox calls post as early as there is room, whatever is before them: many small ones share one
+ * exchange.
+ */
 static void post_early(struct gr_op_queue *queue)
 {
     struct gr_op *op;
 
     gr_lock(&queue->gate);
     for (op = queue->unposted; NULL != op; op = op->next) {
-        if (posts_ahead(op) &&
-            (GR_LINKS_THERE != gr_team_links(queue->team, first_way(op), 0) ||
-             !gr_mail_post(first_box(queue, op), first_mail(op)))) {
+        if (posts_ahead(op) && (GR_LINKS_THERE != gr_team_links(queue->team, first_way(op), 0) ||
+                                !gr_mail_post(first_box(queue, op), first_mail(op)))) {
             break;
         }
     }
@@ -182,7 +188,8 @@ static void look(struct gr_op_queue *queue, unsigned each)
     if (NULL != op) {
         waiting.what = gr_calls[op->call.id].name;
         waiting.seq = op->seq;
-        (void) mca_coll_gpuring_watch_vain(&queue->watch, each, &waiting); /* the op's next advance sees it */
+        /* the op's next advance sees it */
+        (void) mca_coll_gpuring_watch_vain(&queue->watch, each, &waiting);
     }
 }
 
@@ -332,9 +339,10 @@ void mca_coll_gpuring_queue_start(struct gr_op *const *ops, size_t n)
 }
 
 /*
- * The short way of a small blocking call when nothing is before it: post, and look for the others' posts for a
- * while. True when it is over; false when it is in the queue, for the long way. The caller has the queue, and nobody
- * else puts ops into it: blocking calls come one at a time, and all others have queues of their own.
+ * The short way of a small blocking call when nothing is before it: post, and look for the others'
+ * posts for a while. True when it is over; false when it is in the queue, for the long way. The
+ * caller has the queue, and nobody else puts ops into it: blocking calls come one at a time, and
+ * all others have queues of their own.
  */
 static bool do_at_once(struct gr_op_queue *queue, struct gr_op *op)
 {
@@ -342,8 +350,9 @@ static bool do_at_once(struct gr_op_queue *queue, struct gr_op *op)
     unsigned k;
 
     append(queue, op);
-    if (op->agrees || op->device || GR_WAY_MAILBOX != op->choice.way || queue->unposted != op || first_of(queue) != op ||
-        GR_LINKS_THERE != gr_team_links(queue->team, GR_WAY_MAILBOX, 0) || !gr_mail_post(box, &op->mail)) {
+    if (op->agrees || op->device || GR_WAY_MAILBOX != op->choice.way || queue->unposted != op ||
+        first_of(queue) != op || GR_LINKS_THERE != gr_team_links(queue->team, GR_WAY_MAILBOX, 0) ||
+        !gr_mail_post(box, &op->mail)) {
         return false;
     }
     queue->unposted = NULL;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How a nonblocking call ends whose links were refused (no shared memory on some rank). It was taken, so it
- * cannot be left to the saved collective: it sends what it has to everybody concerned with Open MPI's messages, and takes what
- * the others send in the order of their ranks. Slow, and needs nothing but memory for one message.
+ * How a nonblocking call ends whose links were refused (no shared memory on some rank). It was
+ * taken, so it cannot be left to the saved collective: it sends what it has to everybody concerned
+ * with Open MPI's messages, and takes what the others send in the order of their ranks. Slow, and
+ * needs nothing but memory for one message.
  *
  * Ops of a queue are done in call order, so one tag is enough.
  */
@@ -25,10 +26,10 @@
 #include <string.h>
 
 struct gr_messages {
-    int next;                /* rank whose message comes next */
-    bool posted;             /* its receive is */
-    unsigned char *mine;     /* copy of the own contribution: the output may lie over it */
-    unsigned char *theirs;   /* what was received */
+    int next;              /* rank whose message comes next */
+    bool posted;           /* its receive is */
+    unsigned char *mine;   /* copy of the own contribution: the output may lie over it */
+    unsigned char *theirs; /* what was received */
     ompi_request_t *receive;
     ompi_request_t *sends[]; /* by rank */
 };
@@ -81,15 +82,17 @@ static size_t contribution(const struct gr_op *op)
 static int send_all(struct gr_op *op)
 {
     struct gr_messages *m = op->messages;
-    int p = ompi_comm_size(op->call.comm), rank = ompi_comm_rank(op->call.comm), r, rc = OMPI_SUCCESS;
+    int p = ompi_comm_size(op->call.comm), rank = ompi_comm_rank(op->call.comm), r,
+        rc = OMPI_SUCCESS;
     size_t at, bytes;
 
     for (r = 0; r < p && OMPI_SUCCESS == rc; r++) {
         m->sends[r] = MPI_REQUEST_NULL;
         bytes = span(op, rank, r, &at);
         if (r != rank && bytes > 0) {
-            rc = MCA_PML_CALL(isend(m->mine + at, bytes, MPI_BYTE, r, mca_coll_gpuring_tag(GR_TAGS_MESSAGES), MCA_PML_BASE_SEND_STANDARD,
-                                    op->call.comm, &m->sends[r]));
+            rc = MCA_PML_CALL(isend(m->mine + at, bytes, MPI_BYTE, r,
+                                    mca_coll_gpuring_tag(GR_TAGS_MESSAGES),
+                                    MCA_PML_BASE_SEND_STANDARD, op->call.comm, &m->sends[r]));
         }
     }
     return rc;
@@ -155,7 +158,9 @@ int mca_coll_gpuring_p2p_fallback_poll(struct gr_op *op, uint64_t *moved)
             continue;
         }
         if (!m->posted) {
-            rc = MCA_PML_CALL(irecv(m->theirs, bytes, MPI_BYTE, m->next, mca_coll_gpuring_tag(GR_TAGS_MESSAGES), op->call.comm, &m->receive));
+            rc = MCA_PML_CALL(irecv(m->theirs, bytes, MPI_BYTE, m->next,
+                                    mca_coll_gpuring_tag(GR_TAGS_MESSAGES), op->call.comm,
+                                    &m->receive));
             m->posted = OMPI_SUCCESS == rc;
         }
         rc = m->posted ? mca_coll_gpuring_request_done(&m->receive) : OMPI_ERROR;

@@ -9,7 +9,10 @@ BEGIN_C_DECLS
 
 struct gr_op;
 
-/* Begin and poll the exchange of op by messages; GR_DONE frees it. OMPI error code; enum gr_status or negative. */
+/*
+ * Begin and poll the exchange of op by messages; GR_DONE frees it. OMPI error code; enum gr_status
+ * or negative.
+ */
 int mca_coll_gpuring_p2p_fallback_begin(struct gr_op *op);
 int mca_coll_gpuring_p2p_fallback_poll(struct gr_op *op, uint64_t *moved);
 void mca_coll_gpuring_p2p_fallback_explain(const struct gr_op *op, char *text, size_t size);

@@ -19,7 +19,8 @@ struct gr_pool *mca_coll_gpuring_pool(void)
 {
     OPAL_THREAD_LOCK(&gr_process.lock);
     if (NULL == gr_process.pool) {
-        gr_process.pool = gr_pool_open(GR_SHM_DIR, mca_coll_gpuring_self(), (size_t) gr_process.pool_mib << 20);
+        gr_process.pool =
+            gr_pool_open(GR_SHM_DIR, mca_coll_gpuring_self(), (size_t) gr_process.pool_mib << 20);
     }
     OPAL_THREAD_UNLOCK(&gr_process.lock);
     return gr_process.pool;

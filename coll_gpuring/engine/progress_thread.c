@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The optional progress thread: moves what nonblocking and persistent calls have under way while the
- * application computes. It neither sends messages nor completes requests, which are Open MPI's and may not be
- * thread-safe; the next MPI call of the application does that.
+ * The optional progress thread: moves what nonblocking and persistent calls have under way while
+ * the application computes. It neither sends messages nor completes requests, which are Open MPI's
+ * and may not be thread-safe; the next MPI call of the application does that.
  */
 #include "engine/progress_thread.h"
 
@@ -15,7 +15,10 @@
 #include <signal.h>
 #include <time.h>
 
-/* Rounds without progress before it naps, and for how long: a core that the application does not need. */
+/*
+ * Rounds without progress before it naps, and for how long: a core that the application does not
+ * need.
+ */
 #define ROUNDS_BUSY 200
 #define NAP_NS 20000
 /* The same when nothing is under way. */
@@ -82,8 +85,11 @@ void mca_coll_gpuring_thread_need(bool device)
     }
     gr_unlock(&progress.lock);
     if (0 != rc) {
-        opal_output(0, "gpuring: no progress thread (coll_gpuring_progress_thread): pthread_create: error %d; "
-                    "nonblocking calls go on in MPI calls only", rc);
+        opal_output(
+            0,
+            "gpuring: no progress thread (coll_gpuring_progress_thread): pthread_create: error %d; "
+            "nonblocking calls go on in MPI calls only",
+            rc);
         gr_process.progress_thread = 0;
     }
 }

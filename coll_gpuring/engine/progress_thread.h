@@ -7,7 +7,10 @@
 
 BEGIN_C_DECLS
 
-/* Start it at the first nonblocking call (device: that may be on devices), where the parameter wants it. */
+/*
+ * Start it at the first nonblocking call (device: that may be on devices), where the parameter
+ * wants it.
+ */
 void mca_coll_gpuring_thread_need(bool device);
 void mca_coll_gpuring_thread_close(void);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rails between nodes: channels on different network devices. Each process says at MPI_Init how many it has (modex.c), a
- * communicator has as many as each of its ranks, and the links of channel c lie on rail c modulo that, at both ends.
- * Only processes that want several ask for them.
+ * Rails between nodes: channels on different network devices. Each process says at MPI_Init how
+ * many it has (modex.c), a communicator has as many as each of its ranks, and the links of channel
+ * c lie on rail c modulo that, at both ends. Only processes that want several ask for them.
  */
 #include "engine/rails.h"
 
@@ -27,10 +27,12 @@ int mca_coll_gpuring_rails_here(void)
     int wanted = (int) c->params.value[GR_PARAM_NODES_RAILS];
     const struct gr_transport *transport;
 
-    if (1 == wanted || 0 == c->priority || 0 == c->params.value[GR_PARAM_NODES] || GR_TRANSPORT_PML == c->transport) {
+    if (1 == wanted || 0 == c->priority || 0 == c->params.value[GR_PARAM_NODES] ||
+        GR_TRANSPORT_PML == c->transport) {
         return 1;
     }
-    transport = gr_net_load(NULL, why, sizeof(why)); /* who needs the network says that there is none, and why */
+    /* who needs the network says that there is none, and why */
+    transport = gr_net_load(NULL, why, sizeof(why));
     if (NULL != transport) {
         gr_net_find_rails(&rails, names, transport->devices(names, GR_NET_RAIL_DEVICES), "/sys");
     }
@@ -42,7 +44,8 @@ const char *mca_coll_gpuring_rail_name(int rail)
     return rails.name[rail - 1];
 }
 
-void mca_coll_gpuring_rails_log(const mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm)
+void mca_coll_gpuring_rails_log(const mca_coll_gpuring_module_t *module,
+                                struct ompi_communicator_t *comm)
 {
     int wanted = (int) module->params.value[GR_PARAM_NODES_RAILS], k;
     char text[GR_NET_RAILS * (GR_NET_DEVICE_BYTES + 1)] = "", of[32] = "";
@@ -59,6 +62,7 @@ void mca_coll_gpuring_rails_log(const mca_coll_gpuring_module_t *module, struct 
     opal_output(0, "gpuring: %s: %d rail%s between nodes%s%s%s", gr_comm_name(comm), module->rails,
                 1 == module->rails ? "" : "s", of, module->rails > 1 ? ", here" : "",
                 module->rails > 1 ? text
-                : GR_TRANSPORT_PML == gr_process.transport ? ": Open MPI's messages have one"
-                                                                           : ": some rank has no several equal devices");
+                : GR_TRANSPORT_PML == gr_process.transport
+                    ? ": Open MPI's messages have one"
+                    : ": some rank has no several equal devices");
 }

@@ -10,7 +10,10 @@
 
 BEGIN_C_DECLS
 
-/* So many of those that are wanted; 1 where none are. The first time UCX is asked, if there is a choice. */
+/*
+ * So many of those that are wanted; 1 where none are. The first time UCX is asked, if there is a
+ * choice.
+ */
 int mca_coll_gpuring_rails_here(void);
 
 /* The device of this process's rail of that number, from 1. */
@@ -25,7 +28,8 @@ static inline int gr_rail_of(const struct gr_op_queue *queue, uint32_t channel)
 }
 
 /* Rank 0 says how many the module's communicator has, where some were wanted. */
-void mca_coll_gpuring_rails_log(const mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm);
+void mca_coll_gpuring_rails_log(const mca_coll_gpuring_module_t *module,
+                                struct ompi_communicator_t *comm);
 
 END_C_DECLS
 

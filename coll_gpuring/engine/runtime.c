@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Small things that are asked of Open MPI and of the system: time, tags, requests, how long to poll. */
+/*
+ * Small things that are asked of Open MPI and of the system: time, tags, requests, how long to
+ * poll.
+ */
 #include "engine/runtime.h"
 
 #include "ompi/mca/pml/pml.h"

@@ -45,8 +45,11 @@ static inline void gr_unlock(gr_lock_t *lock)
     atomic_store_explicit(lock, 0, memory_order_release);
 }
 
-/* A point-to-point request: 1 when complete (and freed) or MPI_REQUEST_NULL, 0 when not, negative on error. Unlike
- * ompi_request_test() it does not progress Open MPI, so it can be called from there. */
+/*
+ * A point-to-point request: 1 when complete (and freed) or MPI_REQUEST_NULL, 0 when not, negative
+ * on error. Unlike ompi_request_test() it does not progress Open MPI, so it can be called from
+ * there.
+ */
 int mca_coll_gpuring_request_done(ompi_request_t **request);
 
 /* Polls without progress before Open MPI is progressed. */
@@ -56,17 +59,19 @@ unsigned mca_coll_gpuring_spins(void);
 double mca_coll_gpuring_now(void);
 
 /*
- * Tags of our messages on the application's communicators: one range, in the middle of the negative tags that the PML
- * has. That is below those of the blocking collectives and far from where libnbc begins to count down; a lower one might
- * be an application's where a tag has 24 bits (pml/ucx) or 20 (mtl/ofi). Offsets into the range:
+ * Tags of our messages on the application's communicators: one range, in the middle of the negative
+ * tags that the PML has. That is below those of the blocking collectives and far from where libnbc
+ * begins to count down; a lower one might be an application's where a tag has 24 bits (pml/ucx) or
+ * 20 (mtl/ofi). Offsets into the range:
  */
-#define GR_TAGS_NET 0      /* two, on MPI_COMM_WORLD */
-#define GR_TAGS_FAILURE 2  /* on MPI_COMM_WORLD */
+#define GR_TAGS_NET 0     /* two, on MPI_COMM_WORLD */
+#define GR_TAGS_FAILURE 2 /* on MPI_COMM_WORLD */
 #define GR_TAGS_MESSAGES 3
-#define GR_TAGS_SETUPS 4   /* GR_SETUP_TAGS for each of GR_TAGGED_SETUPS set-ups */
+#define GR_TAGS_SETUPS 4 /* GR_SETUP_TAGS for each of GR_TAGGED_SETUPS set-ups */
 #define GR_SETUP_TAGS 4
 #define GR_TAGGED_SETUPS 4096
-#define GR_TAGS_PAIRS (GR_TAGS_SETUPS + GR_SETUP_TAGS * GR_TAGGED_SETUPS) /* two for each of GR_TAGGED_PAIRS calls */
+#define GR_TAGS_PAIRS \
+    (GR_TAGS_SETUPS + GR_SETUP_TAGS * GR_TAGGED_SETUPS) /* two for each of GR_TAGGED_PAIRS calls */
 #define GR_TAGGED_PAIRS 8192
 
 /* The tag at that offset; the next ones of a range are lower. */

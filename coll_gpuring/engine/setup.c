@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Set-up: the exchange that makes the links of an algorithm, as a state machine of nonblocking messages.
+ * Set-up: the exchange that makes the links of an algorithm, as a state machine of nonblocking
+ * messages.
  *
  *      DEVICES   of the first set-up on devices only: all tell rank 0 theirs;
  *      ORDER     rank 0 tells all in which order they form rings
@@ -9,9 +10,9 @@
  *      VERDICT   the worst status of all ranks, by dissemination: in round k rank r sends what it knows to
  *                r + 2^k and hears from r - 2^k; after ceil(log2 p) rounds all know the same
  *
- * Set-ups are numbered at the calls that need them, which come in the same order on all ranks; their messages
- * carry the number in their tags. So they may be under way in any order: one of a pending nonblocking call, one of
- * a persistent request's init.
+ * Set-ups are numbered at the calls that need them, which come in the same order on all ranks;
+ * their messages carry the number in their tags. So they may be under way in any order: one of a
+ * pending nonblocking call, one of a persistent request's init.
  */
 #include "engine/setup.h"
 
@@ -39,9 +40,9 @@
 
 /* ---- messages ---- */
 
-#define WIRES(type, array, count, message) \
-    ((struct gr_setup_messages) {(unsigned char *) (array), sizeof(type), offsetof(type, rank), offsetof(type, message), \
-                     sizeof(((type *) 0)->message), (count)})
+#define WIRES(type, array, count, message)                                                      \
+    ((struct gr_setup_messages) {(unsigned char *) (array), sizeof(type), offsetof(type, rank), \
+                                 offsetof(type, message), sizeof(((type *) 0)->message), (count)})
 
 static int post_wires(struct gr_setup *s, bool send, const struct gr_setup_messages *w, int tag)
 {
@@ -51,7 +52,8 @@ static int post_wires(struct gr_setup *s, bool send, const struct gr_setup_messa
         unsigned char *connection = w->base + (size_t) k * w->stride;
 
         memcpy(&rank, connection + w->rank_at, sizeof(rank));
-        rc = mca_coll_gpuring_setup_post(s, send, connection + w->message_at, w->message_bytes, rank, tag);
+        rc = mca_coll_gpuring_setup_post(s, send, connection + w->message_at, w->message_bytes,
+                                         rank, tag);
     }
     return rc;
 }
@@ -85,26 +87,34 @@ static int requests_done(struct gr_setup *s)
 
 /* ---- what differs between links in host memory and on devices ---- */
 
-/* Ends for remote connections, which lie behind a join's near ones. Where there are no slabs, the join's status says why. */
-static void host_ends(const struct gr_setup *s, struct gr_net_endpoint *ends, struct gr_connection *connections, int n, int writes)
+/*
+ * Ends for remote connections, which lie behind a join's near ones. Where there are no slabs, the
+ * join's status says why.
+ */
+static void host_ends(const struct gr_setup *s, struct gr_net_endpoint *ends,
+                      struct gr_connection *connections, int n, int writes)
 {
     int k;
 
     for (k = 0; k < n; k++) {
-        ends[k] = (struct gr_net_endpoint) {.rank = connections[k].rank, .used = &connections[k].used};
+        ends[k] =
+            (struct gr_net_endpoint) {.rank = connections[k].rank, .used = &connections[k].used};
         ends[k].rail = gr_rail_of(s->queue, connections[k].channel);
         if (NULL != connections[k].slab) {
-            ends[k].fifo = gr_connection_fifo(gr_team_channel_set(s->queue->team, s->way), &connections[k], writes);
+            ends[k].fifo = gr_connection_fifo(gr_team_channel_set(s->queue->team, s->way),
+                                              &connections[k], writes);
         }
     }
 }
 
-static void device_ends(const struct gr_setup *s, struct gr_net_endpoint *ends, struct gr_gpu_connection *connections, int n, int writes)
+static void device_ends(const struct gr_setup *s, struct gr_net_endpoint *ends,
+                        struct gr_gpu_connection *connections, int n, int writes)
 {
     int k;
 
     for (k = 0; k < n; k++) {
-        ends[k] = (struct gr_net_endpoint) {.rank = connections[k].rank, .used = &connections[k].used};
+        ends[k] =
+            (struct gr_net_endpoint) {.rank = connections[k].rank, .used = &connections[k].used};
         ends[k].rail = gr_rail_of(s->queue, connections[k].channel);
         if (NULL != connections[k].slab) {
             ends[k].fifo = gr_gpu_remote_fifo(s->queue->gpu, &connections[k], writes);
@@ -178,7 +188,8 @@ static void device_end(struct gr_setup *s)
 }
 
 static const struct gr_setup_kind on_host = {false, host_begin, NULL, host_map, host_end};
-static const struct gr_setup_kind on_devices = {true, device_begin, device_answer, device_map, device_end};
+static const struct gr_setup_kind on_devices = {true, device_begin, device_answer, device_map,
+                                                device_end};
 
 /* What is wrong with this rank's part of it, so far. */
 static int *join_status(struct gr_setup *s)
@@ -199,7 +210,8 @@ static int post_offers(struct gr_setup *s)
     }
     x.in[1] = WIRES(struct gr_net_endpoint, s->out, s->nout, theirs);
     x.out[1] = WIRES(struct gr_net_endpoint, s->in, s->nin, mine);
-    if (OMPI_SUCCESS != mca_coll_gpuring_setup_reserve(s, x.in[0].n + x.in[1].n + x.out[0].n + x.out[1].n)) {
+    if (OMPI_SUCCESS !=
+        mca_coll_gpuring_setup_reserve(s, x.in[0].n + x.in[1].n + x.out[0].n + x.out[1].n)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     return exchange(s, &x, s->tag);
@@ -260,9 +272,11 @@ static int post_verdict(struct gr_setup *s)
 
     s->state = GR_SETUP_VERDICT;
     s->sent = s->verdict;
-    rc = mca_coll_gpuring_setup_post(s, false, &s->heard, sizeof(s->heard), (rank - s->distance + p) % p, s->tag - 2);
+    rc = mca_coll_gpuring_setup_post(s, false, &s->heard, sizeof(s->heard),
+                                     (rank - s->distance + p) % p, s->tag - 2);
     if (OMPI_SUCCESS == rc) {
-        rc = mca_coll_gpuring_setup_post(s, true, &s->sent, sizeof(s->sent), (rank + s->distance) % p, s->tag - 2);
+        rc = mca_coll_gpuring_setup_post(s, true, &s->sent, sizeof(s->sent),
+                                         (rank + s->distance) % p, s->tag - 2);
     }
     return rc;
 }
@@ -273,7 +287,8 @@ static int begin(struct gr_setup *s)
     if (NULL == s->pool) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    return s->kind->device && NULL == s->queue->gpu ? mca_coll_gpuring_setup_devices(s) : post_offers(s);
+    return s->kind->device && NULL == s->queue->gpu ? mca_coll_gpuring_setup_devices(s)
+                                                    : post_offers(s);
 }
 
 /* All messages of the phase are through: the next phase. *over: there is none. OMPI error code. */
@@ -326,8 +341,8 @@ int mca_coll_gpuring_setup_poll(void *ctx, uint64_t *moved)
 
 /* ---- beginning and end ---- */
 
-static struct gr_setup *setup_new(const struct gr_setup_kind *kind, struct gr_op_queue *queue, int way, int root,
-                                  uint32_t number)
+static struct gr_setup *setup_new(const struct gr_setup_kind *kind, struct gr_op_queue *queue,
+                                  int way, int root, uint32_t number)
 {
     struct gr_setup *s = calloc(1, sizeof(*s));
 
@@ -342,7 +357,8 @@ static struct gr_setup *setup_new(const struct gr_setup_kind *kind, struct gr_op
     return s;
 }
 
-struct gr_setup *mca_coll_gpuring_setup_new(struct gr_op_queue *queue, int way, int root, uint32_t number)
+struct gr_setup *mca_coll_gpuring_setup_new(struct gr_op_queue *queue, int way, int root,
+                                            uint32_t number)
 {
     struct gr_setup *s = setup_new(&on_host, queue, way, root, number);
 
@@ -352,7 +368,8 @@ struct gr_setup *mca_coll_gpuring_setup_new(struct gr_op_queue *queue, int way, 
     return s;
 }
 
-struct gr_setup *mca_coll_gpuring_setup_new_gpu(struct gr_op_queue *queue, const struct gr_op *op, uint32_t number)
+struct gr_setup *mca_coll_gpuring_setup_new_gpu(struct gr_op_queue *queue, const struct gr_op *op,
+                                                uint32_t number)
 {
     struct gr_setup *s = setup_new(&on_devices, queue, op->choice.way, op->call.root, number);
 
@@ -370,7 +387,8 @@ enum gr_links mca_coll_gpuring_op_links(const struct gr_op *op)
         return gr_team_links(op->queue->team, gr_choice_way(&op->choice), op->call.root);
     }
     return NULL == gpu ? GR_LINKS_NONE
-                       : (enum gr_links) *gr_gpu_team_state(gpu, (enum gr_algo) op->choice.way, op->call.root);
+                       : (enum gr_links) *
+                             gr_gpu_team_state(gpu, (enum gr_algo) op->choice.way, op->call.root);
 }
 
 void mca_coll_gpuring_setup_end(struct gr_setup *s)

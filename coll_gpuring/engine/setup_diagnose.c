@@ -37,8 +37,10 @@ static int awaited_rank(const struct gr_setup *s, int k)
 
 void mca_coll_gpuring_setup_explain(void *ctx, char *text, size_t size)
 {
-    static const char *const phases[] = {[GR_SETUP_DEVICES] = "devices", [GR_SETUP_ORDER] = "order",
-                                         [GR_SETUP_OFFERS] = "offers", [GR_SETUP_ANSWERS] = "answers"};
+    static const char *const phases[] = {[GR_SETUP_DEVICES] = "devices",
+                                         [GR_SETUP_ORDER] = "order",
+                                         [GR_SETUP_OFFERS] = "offers",
+                                         [GR_SETUP_ANSWERS] = "answers"};
     struct gr_setup *s = ctx;
     int p = ompi_comm_size(s->queue->comm), k;
     size_t used;
@@ -48,12 +50,13 @@ void mca_coll_gpuring_setup_explain(void *ctx, char *text, size_t size)
         return;
     }
     if (GR_SETUP_VERDICT == s->state) {
-        snprintf(text, size, "set-up of %s%s, verdict at distance %d, waits for rank %d", gr_way_name(s->way), where(s),
-                 s->distance, (ompi_comm_rank(s->queue->comm) - s->distance + p) % p);
+        snprintf(text, size, "set-up of %s%s, verdict at distance %d, waits for rank %d",
+                 gr_way_name(s->way), where(s), s->distance,
+                 (ompi_comm_rank(s->queue->comm) - s->distance + p) % p);
         return;
     }
-    used = (size_t) snprintf(text, size, "set-up of %s%s, %s, waits for rank", gr_way_name(s->way), where(s),
-                             phases[s->state]);
+    used = (size_t) snprintf(text, size, "set-up of %s%s, %s, waits for rank", gr_way_name(s->way),
+                             where(s), phases[s->state]);
     for (k = 0; k < s->awaited && used < size; k++) {
         if (MPI_REQUEST_NULL != s->requests[k]) {
             used += (size_t) snprintf(text + used, size - used, " %d", awaited_rank(s, k));
@@ -71,8 +74,9 @@ static size_t shared_kib(const struct gr_setup *s)
 {
     const struct gr_mailbox *box = &gr_team_boards(s->queue->team, s->way)->box;
     const struct gr_channel_set *b = gr_team_channel_set(s->queue->team, s->way);
-    size_t bytes = s->kind->device ? (size_t) (s->gpu.nin + s->gpu.nout) * 64 +
-                                         (size_t) (s->nin + s->nout) * gr_gpu_remote_bytes(s->queue->gpu)
+    size_t bytes = s->kind->device
+                       ? (size_t) (s->gpu.nin + s->gpu.nout) * 64 +
+                             (size_t) (s->nin + s->nout) * gr_gpu_remote_bytes(s->queue->gpu)
                    : is_board(s) ? gr_board_bytes(box->p, box->nsets, box->stride)
                                  : (size_t) s->join.nin * gr_link_bytes(b->nslots, b->slot_bytes);
 
@@ -94,7 +98,8 @@ static void tell_unmapped(const struct gr_setup *s)
 
     if (!said && s->kind->device && rank == s->verdict.gpu.unmapped) {
         said = true;
-        mca_coll_gpuring_warn("gpu-unmapped", rank, gr_comm_name(s->queue->comm), s->gpu.unmapped, s->gpu.why);
+        mca_coll_gpuring_warn("gpu-unmapped", rank, gr_comm_name(s->queue->comm), s->gpu.unmapped,
+                              s->gpu.why);
     }
 }
 
@@ -113,17 +118,22 @@ static int on_device(const struct gr_gpu_connection *connections, int near, int 
 static void tell_slots(const struct gr_setup *s)
 {
     const struct gr_gpu_join *j = &s->gpu;
-    int found = on_device(j->in, j->near_in, j->nin) + on_device(j->out, j->near_out, j->nout), all = s->nin + s->nout;
+    int found = on_device(j->in, j->near_in, j->nin) + on_device(j->out, j->near_out, j->nout),
+        all = s->nin + s->nout;
     const char *why;
 
     if (!s->kind->device || 0 == all || !mca_coll_gpuring_should_log(s->queue->comm, 2)) {
         return;
     }
     why = mca_coll_gpuring_net_indirect(s->queue);
-    why = NULL != why ? why : GR_DIRECT_NO == j->team->direct ? "the device has no GPUDirect RDMA, or no flush for it"
-                                                               : "the device has no room";
-    opal_output(0, "gpuring: slots of rank 0 of %s for %s between nodes: %d links in device memory, %d in pinned host memory"
-                   "%s%s%s", gr_comm_name(s->queue->comm), gr_way_name(s->way), found, all - found,
+    why = NULL != why                       ? why
+          : GR_DIRECT_NO == j->team->direct ? "the device has no GPUDirect RDMA, or no flush for it"
+                                            : "the device has no room";
+    opal_output(0,
+                "gpuring: slots of rank 0 of %s for %s between nodes: %d links in device memory, "
+                "%d in pinned host memory"
+                "%s%s%s",
+                gr_comm_name(s->queue->comm), gr_way_name(s->way), found, all - found,
                 found < all ? " (" : "", found < all ? why : "", found < all ? ")" : "");
 }
 
@@ -144,7 +154,8 @@ void mca_coll_gpuring_setup_log(const struct gr_setup *s)
     said[-status % 16] = true;
     switch (status) {
     case GR_ERR_SPACE:
-        mca_coll_gpuring_warn("shm-full", GR_SHM_DIR, name, shared_kib(s), is_board(s) ? "mailboxes" : "links");
+        mca_coll_gpuring_warn("shm-full", GR_SHM_DIR, name, shared_kib(s),
+                              is_board(s) ? "mailboxes" : "links");
         break;
     case GR_ERR_LIMIT:
         mca_coll_gpuring_warn("shm-limit", name, gr_process.pool_mib);

@@ -12,7 +12,10 @@ struct gr_setup;
 /* For mca_coll_gpuring_wait(): what the set-up waits for. */
 void mca_coll_gpuring_setup_explain(void *setup, char *text, size_t size);
 
-/* Say what is to be known of the verdict: why it is against us, or that links are slow; once per kind of reason. */
+/*
+ * Say what is to be known of the verdict: why it is against us, or that links are slow; once per
+ * kind of reason.
+ */
 void mca_coll_gpuring_setup_log(const struct gr_setup *s);
 
 END_C_DECLS

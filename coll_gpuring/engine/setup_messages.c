@@ -15,12 +15,13 @@ int mca_coll_gpuring_setup_tag(uint32_t number)
     return mca_coll_gpuring_tag(GR_TAGS_SETUPS) - GR_SETUP_TAGS * (int) (number % GR_TAGGED_SETUPS);
 }
 
-int mca_coll_gpuring_setup_post(struct gr_setup *s, bool send, void *buf, size_t bytes, int rank, int tag)
+int mca_coll_gpuring_setup_post(struct gr_setup *s, bool send, void *buf, size_t bytes, int rank,
+                                int tag)
 {
     ompi_request_t **request = &s->requests[s->nrequests++];
 
-    return send ? MCA_PML_CALL(isend(buf, bytes, MPI_BYTE, rank, tag, MCA_PML_BASE_SEND_STANDARD, s->queue->comm,
-                                     request))
+    return send ? MCA_PML_CALL(isend(buf, bytes, MPI_BYTE, rank, tag, MCA_PML_BASE_SEND_STANDARD,
+                                     s->queue->comm, request))
                 : MCA_PML_CALL(irecv(buf, bytes, MPI_BYTE, rank, tag, s->queue->comm, request));
 }
 

@@ -13,7 +13,8 @@ struct gr_setup;
 int mca_coll_gpuring_setup_tag(uint32_t number);
 
 /* Post one message of the phase. OMPI error code. */
-int mca_coll_gpuring_setup_post(struct gr_setup *s, bool send, void *buf, size_t bytes, int rank, int tag);
+int mca_coll_gpuring_setup_post(struct gr_setup *s, bool send, void *buf, size_t bytes, int rank,
+                                int tag);
 
 /* Room for n messages under way. OMPI error code. */
 int mca_coll_gpuring_setup_reserve(struct gr_setup *s, int n);

@@ -2,8 +2,10 @@
 /*
  * Step timing of a communicator (timing/timer.h): who has a timer, and what it is asked.
  *
- * The notes go through links of their own (gr_team.notes), which a set-up makes with the first call whose steps are timed. Countdowns must come in one order on all ranks, as the ops of a queue do. So each queue has a timer and notes of
- * its own: persistent requests may be started in another order on each rank, but the starts of one follow each other.
+ * The notes go through links of their own (gr_team.notes), which a set-up makes with the first call
+ * whose steps are timed. Countdowns must come in one order on all ranks, as the ops of a queue do.
+ * So each queue has a timer and notes of its own: persistent requests may be started in another
+ * order on each rank, but the starts of one follow each other.
  */
 #include "engine/step_timing.h"
 
@@ -35,10 +37,11 @@ struct gr_timing {
     struct gr_timer timer;
     struct gr_request last; /* what the time line was made for, */
     bool last_on_device;
-    uint64_t told;          /* pauses */
+    uint64_t told; /* pauses */
 };
 
-static const struct gr_gate gate = {gr_timer_may_begin, gr_timer_begins, gr_timer_ended, gr_timer_finished};
+static const struct gr_gate gate = {gr_timer_may_begin, gr_timer_begins, gr_timer_ended,
+                                    gr_timer_finished};
 
 /* Whether this queue's calls by schedules are timed, if the links can be had. */
 static bool is_timed(const struct gr_op_queue *queue)
@@ -59,7 +62,8 @@ static int make(struct gr_op_queue *queue)
     struct gr_timing *t = calloc(1, sizeof(*t));
 
     if (NULL == t ||
-        0 != gr_link_port_init(&t->port, team->notes.in, team->notes.out, team->p, team->rank, NULL == team->remote) ||
+        0 != gr_link_port_init(&t->port, team->notes.in, team->notes.out, team->p, team->rank,
+                               NULL == team->remote) ||
         0 != gr_timer_init(&t->timer, (enum gr_step_sync) value[GR_PARAM_STEP_SYNC], &t->port.port,
                            &queue->module->torus, team->p, team->rank)) {
         free(t);
@@ -77,8 +81,9 @@ static void tell(struct gr_op_queue *queue)
 
     if (r->pauses != t->told && 0 == queue->team->rank) {
         mca_coll_gpuring_warn("timing-off", gr_comm_name(queue->comm), GR_LATE_CALLS,
-                              r->pauses < GR_MAX_PAUSES ? "for some calls; then latencies are measured again"
-                                                        : "for good");
+                              r->pauses < GR_MAX_PAUSES
+                                  ? "for some calls; then latencies are measured again"
+                                  : "for good");
     }
     t->told = r->pauses;
 }
@@ -103,7 +108,8 @@ static struct gr_sched gpu_sched_of(const void *ctx, int rank, uint32_t channel)
 }
 
 /*
- * What is timed of an op. Kernels inside a node exchange their messages without the host, so there only their start can be.
+ * What is timed of an op. Kernels inside a node exchange their messages without the host, so there
+ * only their start can be.
  */
 static struct gr_timing_job job_of(const struct gr_op *op)
 {
@@ -111,22 +117,31 @@ static struct gr_timing_job job_of(const struct gr_op *op)
     const struct gr_gpu_team *gpu = op->queue->gpu;
 
     if (op->device) {
-        return (struct gr_timing_job) {.p = team->p, .split = &op->gpu.split, .elem_bytes = op->gpu.elem_bytes,
-                                       .slot_elems = op->gpu.args.slot_elems, .nslots = gpu->nslots,
-                                       .sched = gpu_sched_of, .ctx = op, .whole = NULL == gpu->remote};
+        return (struct gr_timing_job) {.p = team->p,
+                                       .split = &op->gpu.split,
+                                       .elem_bytes = op->gpu.elem_bytes,
+                                       .slot_elems = op->gpu.args.slot_elems,
+                                       .nslots = gpu->nslots,
+                                       .sched = gpu_sched_of,
+                                       .ctx = op,
+                                       .whole = NULL == gpu->remote};
     }
-    return (struct gr_timing_job) {.p = team->p, .split = &op->plan.split, .elem_bytes = op->data.request.elem_bytes,
+    return (struct gr_timing_job) {.p = team->p,
+                                   .split = &op->plan.split,
+                                   .elem_bytes = op->data.request.elem_bytes,
                                    .slot_elems = op->plan.slot_elems,
-                                   .nslots = gr_team_links_of(team, op->data.request.small)->nslots, .sched = sched_of, .ctx = op};
+                                   .nslots = gr_team_links_of(team, op->data.request.small)->nslots,
+                                   .sched = sched_of,
+                                   .ctx = op};
 }
 
 /* Whether both have steps at the same times. Counts are not compared. */
 static bool is_same(const struct gr_request *a, const struct gr_request *b)
 {
-    return NULL == a->counts && NULL == b->counts && a->coll == b->coll && a->algo == b->algo && a->root == b->root &&
-           a->nchannels == b->nchannels && a->elem_bytes == b->elem_bytes && a->chunk_bytes == b->chunk_bytes &&
-           a->total == b->total && a->block == b->block && a->direct == b->direct &&
-           a->direct_bytes == b->direct_bytes;
+    return NULL == a->counts && NULL == b->counts && a->coll == b->coll && a->algo == b->algo &&
+           a->root == b->root && a->nchannels == b->nchannels && a->elem_bytes == b->elem_bytes &&
+           a->chunk_bytes == b->chunk_bytes && a->total == b->total && a->block == b->block &&
+           a->direct == b->direct && a->direct_bytes == b->direct_bytes;
 }
 
 int mca_coll_gpuring_timing_begin(struct gr_op *op)
@@ -135,7 +150,8 @@ int mca_coll_gpuring_timing_begin(struct gr_op *op)
     const struct gr_team *team = queue->team;
     const struct gr_request *r = &op->data.request;
     const struct gr_channel_set *set = gr_team_links_of(team, r->small);
-    struct gr_timer_links links = {op->device ? NULL : set->in, op->device ? NULL : set->out, team->p};
+    struct gr_timer_links links = {op->device ? NULL : set->in, op->device ? NULL : set->out,
+                                   team->p};
     struct gr_timing_job job = job_of(op);
     int rc = OMPI_SUCCESS;
 
@@ -149,7 +165,8 @@ int mca_coll_gpuring_timing_begin(struct gr_op *op)
         struct gr_timing *t = queue->timing;
 
         tell(queue);
-        gr_timer_begin(&t->timer, &job, &links, op->device == t->last_on_device && is_same(&t->last, r),
+        gr_timer_begin(&t->timer, &job, &links,
+                       op->device == t->last_on_device && is_same(&t->last, r),
                        GR_COLL_ALLREDUCE == r->coll);
         t->last = *r;
         t->last_on_device = op->device;

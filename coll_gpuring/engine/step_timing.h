@@ -10,7 +10,10 @@ BEGIN_C_DECLS
 struct gr_op_queue;
 struct gr_op;
 
-/* Whether the call, the first whose steps are timed, must ask for the notes' links: on all ranks alike. */
+/*
+ * Whether the call, the first whose steps are timed, must ask for the notes' links: on all ranks
+ * alike.
+ */
 bool mca_coll_gpuring_timing_asks(const struct gr_op_queue *queue, const struct gr_op *op);
 
 /* The op's machine was started: let its steps be timed, where they are. OMPI error code. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Waiting. A rank that sees no progress for `timeout` seconds says which call of which communicator it is in
- * and for which ranks it waits, and keeps waiting; or it aborts the job, where that was asked for.
+ * Waiting. A rank that sees no progress for `timeout` seconds says which call of which communicator
+ * it is in and for which ranks it waits, and keeps waiting; or it aborts the job, where that was
+ * asked for.
  */
 #include "engine/watchdog.h"
 
@@ -59,7 +60,8 @@ static void look_at_clock(struct gr_watch *watch, const struct gr_waiting *waiti
     watch->last = t;
 }
 
-int mca_coll_gpuring_watch_vain(struct gr_watch *watch, unsigned each, const struct gr_waiting *waiting)
+int mca_coll_gpuring_watch_vain(struct gr_watch *watch, unsigned each,
+                                const struct gr_waiting *waiting)
 {
     int rc;
 

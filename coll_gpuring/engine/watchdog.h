@@ -22,21 +22,25 @@ struct gr_watch {
 /* What is waited for, for reports. */
 struct gr_waiting {
     struct mca_coll_gpuring_module *module; /* of the communicator, on which other ranks may fail */
-    const char *what;   /* "allreduce" */
+    const char *what;                       /* "allreduce" */
     uint64_t seq;
-    void (*explain)(void *ctx, char *text, size_t size); /* where it stands and which ranks it waits for */
+    /* where it stands and which ranks it waits for */
+    void (*explain)(void *ctx, char *text, size_t size);
     void *ctx;
 };
 
 /*
- * Another look, after a poll. vain: it saw no progress; every `each` such looks see whether the communicator has failed
- * meanwhile, and look at the clock, and report when it is time. Returns the code with which it has failed, or 0.
+ * Another look, after a poll. vain: it saw no progress; every `each` such looks see whether the
+ * communicator has failed meanwhile, and look at the clock, and report when it is time. Returns the
+ * code with which it has failed, or 0.
  */
 bool mca_coll_gpuring_watch_idle(struct gr_watch *watch);
-int mca_coll_gpuring_watch_vain(struct gr_watch *watch, unsigned each, const struct gr_waiting *waiting);
+int mca_coll_gpuring_watch_vain(struct gr_watch *watch, unsigned each,
+                                const struct gr_waiting *waiting);
 
 /* Poll (enum gr_status, or negative) until done, progressing Open MPI. OMPI error code. */
-int mca_coll_gpuring_wait(int (*poll)(void *ctx, uint64_t *moved), const struct gr_waiting *waiting);
+int mca_coll_gpuring_wait(int (*poll)(void *ctx, uint64_t *moved),
+                          const struct gr_waiting *waiting);
 
 /* Looks of a blocking wait between two at the clock. */
 #define GR_LOOKS_BLOCKING 1024

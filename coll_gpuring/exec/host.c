@@ -37,7 +37,8 @@ static int host_ready(void *ctx, uint32_t channel, const struct gr_step *step)
 }
 
 /* Where a piece lies in the slot that this end of the link handles next. */
-static unsigned char *in_slot(const struct gr_host_op *op, const struct gr_link *l, const struct gr_move *mv)
+static unsigned char *in_slot(const struct gr_host_op *op, const struct gr_link *l,
+                              const struct gr_move *mv)
 {
     unsigned char *slot = gr_link_slot(l);
 
@@ -51,21 +52,23 @@ static uint64_t *word_of(const struct gr_link *l, const struct gr_move *mv)
 }
 
 /*
- * Whether what is fetched needs a place of its own. It is fetched to its destination, where it is stored as it is,
- * or combined with something else by a loop that allows its source to be its destination.
+ * Whether what is fetched needs a place of its own. It is fetched to its destination, where it is
+ * stored as it is, or combined with something else by a loop that allows its source to be its
+ * destination.
  */
-static int needs_bounce(const struct gr_host_op *op, const struct gr_step *s, const void *dest, const void *operand)
+static int needs_bounce(const struct gr_host_op *op, const struct gr_step *s, const void *dest,
+                        const void *operand)
 {
     return s->bits & GR_REDUCE &&
            !(s->bits & GR_STORE && 1 == s->nfrom && NULL != op->reducer.fused && dest != operand);
 }
 
 /*
- * The messages' pieces, from element `begin` of them on: in their slots, or fetched from their writers, who need
- * not wait until they are used.
+ * The messages' pieces, from element `begin` of them on: in their slots, or fetched from their
+ * writers, who need not wait until they are used.
  */
-static int find_sources(struct gr_host_op *op, const struct gr_move *mv, size_t begin, void *dest, int bounces,
-                        const void **src)
+static int find_sources(struct gr_host_op *op, const struct gr_move *mv, size_t begin, void *dest,
+                        int bounces, const void **src)
 {
     const struct gr_step *s = mv->step;
     size_t elem = op->reducer.elem_bytes, bytes = mv->count * elem;
@@ -92,21 +95,26 @@ static int find_sources(struct gr_host_op *op, const struct gr_move *mv, size_t 
     return 0;
 }
 
-/* Where the slot's content lies in this rank's buffers when the step is done, if it does in one piece that is worth it. */
-static const void *find_origin(const struct gr_host_op *op, const struct gr_move *mv, const void *operand, const void *dest)
+/*
+ * Where the slot's content lies in this rank's buffers when the step is done, if it does in one
+ * piece that is worth it.
+ */
+static const void *find_origin(const struct gr_host_op *op, const struct gr_move *mv,
+                               const void *operand, const void *dest)
 {
-    if (0 == op->zero_copy || 0 != mv->piece || !mv->last || mv->count * op->reducer.elem_bytes < op->zero_copy) {
+    if (0 == op->zero_copy || 0 != mv->piece || !mv->last ||
+        mv->count * op->reducer.elem_bytes < op->zero_copy) {
         return NULL;
     }
     return !(mv->step->bits & GR_RECV) ? operand : mv->step->bits & GR_STORE ? dest : NULL;
 }
 
 /*
- * Where the value must be written. In a direct plan a value that lies in this rank's buffers need not be copied
- * to the slots: `where` says so, or is NULL. Returns how many.
+ * Where the value must be written. In a direct plan a value that lies in this rank's buffers need
+ * not be copied to the slots: `where` says so, or is NULL. Returns how many.
  */
-static int find_destinations(struct gr_host_op *op, const struct gr_move *mv, size_t begin, void *dest,
-                             const void *where, void **dst)
+static int find_destinations(struct gr_host_op *op, const struct gr_move *mv, size_t begin,
+                             void *dest, const void *where, void **dst)
 {
     const struct gr_step *s = mv->step;
     int n = 0, k;
@@ -130,8 +138,8 @@ static int find_destinations(struct gr_host_op *op, const struct gr_move *mv, si
 }
 
 /*
- * Copy when the slot has been handed over: the copy to this rank's own output, while others fetch the original.
- * One copy is kept, and done before the next one is.
+ * Copy when the slot has been handed over: the copy to this rank's own output, while others fetch
+ * the original. One copy is kept, and done before the next one is.
  */
 static void copy_later(struct gr_host_op *op, void *dst, const void *src, size_t bytes)
 {
@@ -144,12 +152,13 @@ static void copy_later(struct gr_host_op *op, void *dst, const void *src, size_t
 }
 
 /* A block of a piece, which begins `begin` elements into it. */
-static int move_block(struct gr_host_op *op, const struct gr_move *mv, size_t begin, unsigned char *operand,
-                      unsigned char *dest, int bounces)
+static int move_block(struct gr_host_op *op, const struct gr_move *mv, size_t begin,
+                      unsigned char *operand, unsigned char *dest, int bounces)
 {
     const struct gr_step *s = mv->step;
     size_t bytes = mv->count * op->reducer.elem_bytes;
-    const void *src[GR_FAN + 1] = {NULL}, *where = NULL; /* the messages; with REDUCE, the operand among them */
+    /* the messages; with REDUCE, the operand among them */
+    const void *src[GR_FAN + 1] = {NULL}, *where = NULL;
     void *dst[GR_FAN + 1];
     int n, rc;
 
@@ -163,7 +172,8 @@ static int move_block(struct gr_host_op *op, const struct gr_move *mv, size_t be
     }
     n = find_destinations(op, mv, begin, dest, where, dst);
     if (s->bits & GR_REDUCE) {
-        memmove(&src[s->before + 1], &src[s->before], (size_t) (s->nfrom - s->before) * sizeof(src[0]));
+        memmove(&src[s->before + 1], &src[s->before],
+                (size_t) (s->nfrom - s->before) * sizeof(src[0]));
         src[s->before] = operand;
         gr_reduce(&op->reducer, dst, n, src[0], src + 1, s->nfrom, mv->count);
     } else if (1 == n && NULL != where && where == operand) {
@@ -184,14 +194,16 @@ static int host_move(void *ctx, const struct gr_move *mv)
     int bounces = 0, rc = 0;
 
     if (s->bits & GR_REDUCE || !(s->bits & GR_RECV)) {
-        operand = op->space[s->operand] + mv->operand * elem; /* only then: there may be no such buffer */
+        /* only then: there may be no such buffer */
+        operand = op->space[s->operand] + mv->operand * elem;
     }
     if (s->bits & GR_STORE) {
         dest = op->space[s->dest] + mv->dest * elem;
     }
     if (op->direct && needs_bounce(op, s, dest, operand)) {
         bounces = 1;
-        most = GR_BOUNCE_BYTES / (s->nfrom < 3 ? 3 : s->nfrom) / elem; /* not more than a cache holds */
+        /* not more than a cache holds */
+        most = GR_BOUNCE_BYTES / (s->nfrom < 3 ? 3 : s->nfrom) / elem;
         assert(most > 0);
     }
     op->filled = (mv->slot + mv->count) * elem; /* pieces follow each other */
@@ -232,8 +244,8 @@ static void host_commit(void *ctx, uint32_t channel, const struct gr_step *step)
 }
 
 /*
- * Add the ranks that have not read all that was sent to them, where that matters; or to which the network has not. Up to
- * `most` of them.
+ * Add the ranks that have not read all that was sent to them, where that matters; or to which the
+ * network has not. Up to `most` of them.
  */
 static int undrained(const struct gr_host_op *op, uint32_t channel, int *ranks, int most)
 {
@@ -249,7 +261,10 @@ static int undrained(const struct gr_host_op *op, uint32_t channel, int *ranks, 
     return n;
 }
 
-/* In a direct plan others may still read this rank's buffers, and a network what lies there or in slots. */
+/*
+ * In a direct plan others may still read this rank's buffers, and a network what lies there or in
+ * slots.
+ */
 static int host_finished(void *ctx)
 {
     struct gr_host_op *op = ctx;
@@ -290,7 +305,8 @@ static int add_rank(int *ranks, int n, int rank)
     return n + 1;
 }
 
-int gr_host_waits_for(struct gr_host_op *op, uint32_t channel, const struct gr_step *step, int *ranks)
+int gr_host_waits_for(struct gr_host_op *op, uint32_t channel, const struct gr_step *step,
+                      int *ranks)
 {
     int n = 0, k;
 

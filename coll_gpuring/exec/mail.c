@@ -8,11 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of a post that are asked for at once before they are combined; further on, the processor's own prefetching
- * is as good. */
+/*
+ * Bytes of a post that are asked for at once before they are combined; further on, the processor's
+ * own prefetching is as good.
+ */
 #define PREFETCH_READ ((size_t) 2048)
 
-/* Get a line for writing. An instruction of its own on x86, which plain x86-64 code does not use for the built-in. */
+/*
+ * Get a line for writing. An instruction of its own on x86, which plain x86-64 code does not use
+ * for the built-in.
+ */
 static inline void prefetch_write(const unsigned char *line)
 {
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -39,7 +44,10 @@ static int64_t after(uint64_t a, uint64_t b)
     return (int64_t) (a - b);
 }
 
-/* Whether the set of `epoch` is free for who is through with `consumed`. A rank that only posts may be ahead of us. */
+/*
+ * Whether the set of `epoch` is free for who is through with `consumed`. A rank that only posts may
+ * be ahead of us.
+ */
 static int set_is_free(const struct gr_mailbox *box, uint64_t epoch, uint64_t consumed)
 {
     return after(epoch, consumed) <= (int64_t) box->nsets;
@@ -122,11 +130,14 @@ int gr_mail_post(struct gr_mailbox *box, const struct gr_mail *mail)
 }
 
 /* Rank r's data of the call, or NULL while it has not posted. */
-static const unsigned char *posted_by(const struct gr_mailbox *box, const struct gr_mail *mail, int r)
+static const unsigned char *posted_by(const struct gr_mailbox *box, const struct gr_mail *mail,
+                                      int r)
 {
     unsigned char *set = set_of(box, r, mail->epoch);
 
-    return mail->epoch == atomic_load_explicit(gr_board_epoch(set), memory_order_acquire) ? set + GR_SET_HEAD : NULL;
+    return mail->epoch == atomic_load_explicit(gr_board_epoch(set), memory_order_acquire)
+               ? set + GR_SET_HEAD
+               : NULL;
 }
 
 /* Ask for lines that another core has written all at once: they come one by one otherwise. */
@@ -140,7 +151,8 @@ static void prefetch_read(const unsigned char *data, size_t bytes)
 }
 
 /* A reduction of n elements at element `at` of all ranks' posts. */
-static int take_reduction(struct gr_mailbox *box, struct gr_mail *mail, size_t at, size_t n, uint64_t *moved)
+static int take_reduction(struct gr_mailbox *box, struct gr_mail *mail, size_t at, size_t n,
+                          uint64_t *moved)
 {
     size_t offset = at * mail->reducer.elem_bytes;
     void *out = mail->out;
@@ -162,7 +174,8 @@ static int take_reduction(struct gr_mailbox *box, struct gr_mail *mail, size_t a
         first = 1 == mail->next ? posted_by(box, mail, 0) + offset : mail->out;
         source = other + offset;
         /* one of the two may be my own, which is here already */
-        prefetch_read(box->rank == mail->next ? first : other + offset, n * mail->reducer.elem_bytes);
+        prefetch_read(box->rank == mail->next ? first : other + offset,
+                      n * mail->reducer.elem_bytes);
         gr_reduce(&mail->reducer, &out, 1, first, &source, 1, n);
     }
     return 1;
@@ -216,7 +229,8 @@ static int take(struct gr_mailbox *box, struct gr_mail *mail, uint64_t *moved)
     case GR_COLL_ALLGATHER:
         return take_gather(box, mail, moved);
     case GR_COLL_REDUCE_SCATTER:
-        return take_reduction(box, mail, block_at(mail, box->rank), block_count(mail, box->rank), moved);
+        return take_reduction(box, mail, block_at(mail, box->rank), block_count(mail, box->rank),
+                              moved);
     case GR_COLL_BCAST:
         return take_bcast(box, mail, moved);
     default:
@@ -231,15 +245,16 @@ static void tell_consumed(struct gr_mailbox *box)
 
     for (r = 0; r < box->p; r++) {
         if (r != box->rank) {
-            atomic_store_explicit(&box->boards[r].doors[box->rank].word, box->taken, memory_order_release);
+            atomic_store_explicit(&box->boards[r].doors[box->rank].word, box->taken,
+                                  memory_order_release);
         }
     }
     box->told = box->taken;
 }
 
 /*
- * The next call is probably like this one. Get its set ready for writing now: the readers' caches hold it since they
- * read it, and the post would have to wait until they let go.
+ * The next call is probably like this one. Get its set ready for writing now: the readers' caches
+ * hold it since they read it, and the post would have to wait until they let go.
  */
 static void prefetch_next(struct gr_mailbox *box, const struct gr_mail *mail)
 {
@@ -277,8 +292,9 @@ int gr_mail_waits_for(const struct gr_mailbox *box, const struct gr_mail *mail, 
         return n;
     }
     for (r = 0; r < box->p; r++) {
-        if (r != box->rank && !set_is_free(box, mail->epoch,
-                                           atomic_load_explicit(&mine->doors[r].word, memory_order_relaxed))) {
+        if (r != box->rank &&
+            !set_is_free(box, mail->epoch,
+                         atomic_load_explicit(&mine->doors[r].word, memory_order_relaxed))) {
             ranks[n++] = r;
         }
     }

@@ -2,7 +2,8 @@
 /*
  * Mailboxes: small messages without schedule and stepper.
  *
- * Every rank has a board in its own shared memory (a slab, pool.h) that all others read. A call is one epoch:
+ * Every rank has a board in its own shared memory (a slab, pool.h) that all others read. A call is
+ * one epoch:
  *
  *      rank w's board     set 0          set 1                set nsets-1        doors
  *                         [epoch|data]   [epoch|data]   ...   [epoch|data]       [left|consumed] of each reader
@@ -12,18 +13,19 @@
  *      take      who wants to know waits for that epoch on the boards of the others, in the order of their
  *                ranks, and copies or combines straight out of them
  *
- * A set is used again nsets calls later. By then all must have taken what was in it, but in a Bcast or Reduce
- * nobody answers; so each reader stores its consumed epoch, the last call that it is through with, into its
- * door of every board, every nsets/2 calls. A writer looks there only when its last look does not cover the set.
+ * A set is used again nsets calls later. By then all must have taken what was in it, but in a Bcast
+ * or Reduce nobody answers; so each reader stores its consumed epoch, the last call that it is
+ * through with, into its door of every board, every nsets/2 calls. A writer looks there only when
+ * its last look does not cover the set.
  *
- * Nobody waits in a circle: a rank posts epoch e only after all have taken e - nsets, which needs posts up to
- * there only; and consumed epochs up to e - nsets are published by then.
+ * Nobody waits in a circle: a rank posts epoch e only after all have taken e - nsets, which needs
+ * posts up to there only; and consumed epochs up to e - nsets are published by then.
  *
- * Epochs are 64 bits and may begin anywhere. A new lease of a board begins with all sets cleaned to the epoch
- * before the first, which no reader waits for.
+ * Epochs are 64 bits and may begin anywhere. A new lease of a board begins with all sets cleaned to
+ * the epoch before the first, which no reader waits for.
  *
- * Reductions are ((x_0 op x_1) op x_2) op ... over ranks, at whoever computes them: an Allreduce gives the same
- * bits everywhere, and those of Reduce and Reduce_scatter.
+ * Reductions are ((x_0 op x_1) op x_2) op ... over ranks, at whoever computes them: an Allreduce
+ * gives the same bits everywhere, and those of Reduce and Reduce_scatter.
  */
 #ifndef GR_EXEC_MAIL_H
 #define GR_EXEC_MAIL_H
@@ -42,23 +44,30 @@ static inline size_t gr_mailbox_room(const struct gr_mailbox *box)
 size_t gr_mail_bytes(enum gr_coll coll, size_t total_bytes, size_t largest_block_bytes);
 
 /*
- * One call. Buffers belong to the caller and stay until it is over; in is read until it is posted, in and out
- * may overlap in any way.
+ * One call. Buffers belong to the caller and stay until it is over; in is read until it is posted,
+ * in and out may overlap in any way.
  */
 struct gr_mail {
     enum gr_coll coll;
-    int root;                  /* rank; bcast, reduce */
-    const unsigned char *in;   /* what this rank posts: the vector (for reduce_scatter all blocks, one after the
-                                  other), or its own block (allgather) */
-    unsigned char *out;        /* the vector, all blocks (allgather), or the own block (reduce_scatter) */
-    size_t count;              /* elements of the vector, or of each block where counts is NULL */
-    const size_t *counts;      /* elements of each rank's block, or NULL */
-    const size_t *displs;      /* first element of each block in the posted vector (reduce_scatter; ascending) or in
-                                  out (allgather), or NULL: one after the other */
+    int root; /* rank; bcast, reduce */
+    /*
+     * what this rank posts: the vector (for reduce_scatter all blocks, one after the other), or its
+     * own block (allgather)
+     */
+    const unsigned char *in;
+    /* the vector, all blocks (allgather), or the own block (reduce_scatter) */
+    unsigned char *out;
+    size_t count;         /* elements of the vector, or of each block where counts is NULL */
+    const size_t *counts; /* elements of each rank's block, or NULL */
+    /*
+     * first element of each block in the posted vector (reduce_scatter; ascending) or in out
+     * (allgather), or NULL: one after the other
+     */
+    const size_t *displs;
     struct gr_reducer reducer; /* elem_bytes always, the functions for reductions */
     /* private: */
     uint64_t epoch;
-    int next;                  /* rank whose board is taken next */
+    int next; /* rank whose board is taken next */
 };
 
 /* Give the call its place in the order of calls. */
@@ -72,14 +81,14 @@ static inline void gr_mail_begin(struct gr_mailbox *box, struct gr_mail *mail)
 int gr_mail_post(struct gr_mailbox *box, const struct gr_mail *mail);
 
 /*
- * Take it as far as it goes, when it is posted and all calls before it are taken. 1 when it is over, 0 when it
- * waits for gr_mail_waits_for(). *moved is increased by the boards that were taken.
+ * Take it as far as it goes, when it is posted and all calls before it are taken. 1 when it is
+ * over, 0 when it waits for gr_mail_waits_for(). *moved is increased by the boards that were taken.
  */
 int gr_mail_take(struct gr_mailbox *box, struct gr_mail *mail, uint64_t *moved);
 
 /*
- * The ranks that the call waits for: who must take an older call before it can be posted, or the one whose
- * post comes next. Up to p entries; returns how many.
+ * The ranks that the call waits for: who must take an older call before it can be posted, or the
+ * one whose post comes next. Up to p entries; returns how many.
  */
 int gr_mail_waits_for(const struct gr_mailbox *box, const struct gr_mail *mail, int *ranks);
 

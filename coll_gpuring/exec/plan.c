@@ -18,14 +18,16 @@ static size_t line_elems(size_t elem_bytes, size_t line)
 /* Most bytes of a piece, of which a message may have several. */
 static size_t piece_bytes(const struct gr_request *r, int p, size_t most, uint32_t nslots)
 {
-    size_t pieces = gr_algo_most(r->algo, r->coll, p, &r->torus), room = most / pieces * (nslots - 1);
+    size_t pieces = gr_algo_most(r->algo, r->coll, p, &r->torus),
+           room = most / pieces * (nslots - 1);
 
     most = pieces > 1 && room < most ? room : most;
     assert(most >= r->elem_bytes);
     return 0 == r->chunk_bytes || r->chunk_bytes > most ? most : r->chunk_bytes;
 }
 
-struct gr_split gr_plan_split(const struct gr_request *r, int p, size_t most, uint32_t nslots, size_t line)
+struct gr_split gr_plan_split(const struct gr_request *r, int p, size_t most, uint32_t nslots,
+                              size_t line)
 {
     size_t chunk = piece_bytes(r, p, most, nslots);
     struct gr_shape shape = {
@@ -47,8 +49,8 @@ struct gr_split gr_plan_split(const struct gr_request *r, int p, size_t most, ui
     return split;
 }
 
-struct gr_sched gr_plan_sched(const struct gr_request *r, int p, int rank, const int *order, const int *where,
-                              uint32_t channel, uint32_t nchunks)
+struct gr_sched gr_plan_sched(const struct gr_request *r, int p, int rank, const int *order,
+                              const int *where, uint32_t channel, uint32_t nchunks)
 {
     int along = gr_algo_is_torus(r->algo);
     struct gr_sched s = {
@@ -80,7 +82,9 @@ size_t gr_plan_scratch(const struct gr_request *r, int p)
     return gr_algo_has_scratch(r->algo, r->coll) ? elems * r->elem_bytes : 0;
 }
 
-/* Bytes that a message has at most. In a direct plan slots hold some words besides, or only these. */
+/*
+ * Bytes that a message has at most. In a direct plan slots hold some words besides, or only these.
+ */
 static size_t message_bytes(const struct gr_channel_set *links, const struct gr_request *r)
 {
     if (!r->direct) {
@@ -102,7 +106,7 @@ void gr_plan_build(struct gr_plan *plan, const struct gr_team *team, const struc
     plan->direct = r->direct;
     plan->split = gr_plan_split(r, team->p, most, links->nslots, GR_CACHE_LINE);
     for (c = 0; c < r->nchannels; c++) {
-        plan->sched[c] = gr_plan_sched(r, team->p, team->rank, team->rings.order[c % 2], team->rings.where[c % 2],
-                                       c, plan->split.nchunks);
+        plan->sched[c] = gr_plan_sched(r, team->p, team->rank, team->rings.order[c % 2],
+                                       team->rings.where[c % 2], c, plan->split.nchunks);
     }
 }

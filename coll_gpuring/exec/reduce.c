@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Combining elements on the host (reduce.h): the table of loops, and many sources and destinations in one pass. */
+/*
+ * Combining elements on the host (reduce.h): the table of loops, and many sources and destinations
+ * in one pass.
+ */
 #include "exec/reduce.h"
 
 #include "sched/step.h" /* GR_FAN */
@@ -9,19 +12,28 @@
 
 #include "exec/reduce_loops.h"
 
-/* Bytes that are combined with all sources before the next ones: with three sources and four destinations
- * all of them lie in the smallest first-level cache (32 KiB). */
+/*
+ * Bytes that are combined with all sources before the next ones: with three sources and four
+ * destinations all of them lie in the smallest first-level cache (32 KiB).
+ */
 #define BLOCK_BYTES ((size_t) 4096)
 
 #define ROW_ARITHMETIC(type) [GR_OP_SUM] = reduce_##type##_sum, [GR_OP_PROD] = reduce_##type##_prod
 #define ROW_ORDER(type) [GR_OP_MIN] = reduce_##type##_min, [GR_OP_MAX] = reduce_##type##_max
-#define ROW_BITS(type)                                                                               \
-    [GR_OP_BAND] = reduce_##type##_band, [GR_OP_BOR] = reduce_##type##_bor, [GR_OP_BXOR] = reduce_##type##_bxor, \
-    [GR_OP_LAND] = reduce_##type##_land, [GR_OP_LOR] = reduce_##type##_lor, [GR_OP_LXOR] = reduce_##type##_lxor
+#define ROW_BITS(type)                                                        \
+    [GR_OP_BAND] = reduce_##type##_band, [GR_OP_BOR] = reduce_##type##_bor,   \
+    [GR_OP_BXOR] = reduce_##type##_bxor, [GR_OP_LAND] = reduce_##type##_land, \
+    [GR_OP_LOR] = reduce_##type##_lor, [GR_OP_LXOR] = reduce_##type##_lxor
 
 /* An integer type of that order (i8, u8, ...); `bits` is the unsigned type of its width. */
-#define ROW_INTEGER(order, bits) {ROW_ARITHMETIC(bits), ROW_ORDER(order), ROW_BITS(bits)}
-#define ROW_FLOAT(type) {ROW_ARITHMETIC(type), ROW_ORDER(type)}
+#define ROW_INTEGER(order, bits)                               \
+    {                                                          \
+        ROW_ARITHMETIC(bits), ROW_ORDER(order), ROW_BITS(bits) \
+    }
+#define ROW_FLOAT(type)                       \
+    {                                         \
+        ROW_ARITHMETIC(type), ROW_ORDER(type) \
+    }
 
 struct type_row {
     size_t bytes;
@@ -29,22 +41,33 @@ struct type_row {
 };
 
 static const struct type_row types[GR_TYPE_OTHER] = {
-    [GR_TYPE_I8] = {1, ROW_INTEGER(i8, u8)},    [GR_TYPE_U8] = {1, ROW_INTEGER(u8, u8)},
-    [GR_TYPE_I16] = {2, ROW_INTEGER(i16, u16)}, [GR_TYPE_U16] = {2, ROW_INTEGER(u16, u16)},
-    [GR_TYPE_I32] = {4, ROW_INTEGER(i32, u32)}, [GR_TYPE_U32] = {4, ROW_INTEGER(u32, u32)},
-    [GR_TYPE_I64] = {8, ROW_INTEGER(i64, u64)}, [GR_TYPE_U64] = {8, ROW_INTEGER(u64, u64)},
-    [GR_TYPE_F32] = {4, ROW_FLOAT(f32)},        [GR_TYPE_F64] = {8, ROW_FLOAT(f64)},
-    [GR_TYPE_F16] = {2, {NULL}},                [GR_TYPE_BF16] = {2, {NULL}},
-    [GR_TYPE_C64] = {8, {NULL}},                [GR_TYPE_C128] = {16, {NULL}},
-    [GR_TYPE_F32_I32] = {8, {NULL}},            [GR_TYPE_F64_I32] = {16, {NULL}},
-    [GR_TYPE_I64_I32] = {16, {NULL}},           [GR_TYPE_I32_I32] = {8, {NULL}},
-    [GR_TYPE_I16_I32] = {8, {NULL}},            [GR_TYPE_F32_F32] = {8, {NULL}},
+    [GR_TYPE_I8] = {1, ROW_INTEGER(i8, u8)},
+    [GR_TYPE_U8] = {1, ROW_INTEGER(u8, u8)},
+    [GR_TYPE_I16] = {2, ROW_INTEGER(i16, u16)},
+    [GR_TYPE_U16] = {2, ROW_INTEGER(u16, u16)},
+    [GR_TYPE_I32] = {4, ROW_INTEGER(i32, u32)},
+    [GR_TYPE_U32] = {4, ROW_INTEGER(u32, u32)},
+    [GR_TYPE_I64] = {8, ROW_INTEGER(i64, u64)},
+    [GR_TYPE_U64] = {8, ROW_INTEGER(u64, u64)},
+    [GR_TYPE_F32] = {4, ROW_FLOAT(f32)},
+    [GR_TYPE_F64] = {8, ROW_FLOAT(f64)},
+    [GR_TYPE_F16] = {2, {NULL}},
+    [GR_TYPE_BF16] = {2, {NULL}},
+    [GR_TYPE_C64] = {8, {NULL}},
+    [GR_TYPE_C128] = {16, {NULL}},
+    [GR_TYPE_F32_I32] = {8, {NULL}},
+    [GR_TYPE_F64_I32] = {16, {NULL}},
+    [GR_TYPE_I64_I32] = {16, {NULL}},
+    [GR_TYPE_I32_I32] = {8, {NULL}},
+    [GR_TYPE_I16_I32] = {8, {NULL}},
+    [GR_TYPE_F32_F32] = {8, {NULL}},
     [GR_TYPE_F64_F64] = {16, {NULL}},
 };
 
 gr_reduce_fn gr_reduce_find(enum gr_type type, enum gr_redop op)
 {
-    return (unsigned) type < GR_TYPE_OTHER && (unsigned) op < GR_OP_OTHER ? types[type].loops[op] : NULL;
+    return (unsigned) type < GR_TYPE_OTHER && (unsigned) op < GR_OP_OTHER ? types[type].loops[op]
+                                                                          : NULL;
 }
 
 size_t gr_type_bytes(enum gr_type type)
@@ -69,8 +92,8 @@ static size_t block_elems(size_t elem_bytes)
 }
 
 /* Combine n elements into sum, and into `twin` where that is not NULL. */
-static void fused_block(const struct gr_reducer *r, void *sum, void *twin, const void *first, const void *const *src,
-                        int nsrc, size_t n)
+static void fused_block(const struct gr_reducer *r, void *sum, void *twin, const void *first,
+                        const void *const *src, int nsrc, size_t n)
 {
     const void *left = first;
     int k;
@@ -82,8 +105,8 @@ static void fused_block(const struct gr_reducer *r, void *sum, void *twin, const
 }
 
 /* The same into sum alone by the commutative r->other, which combines in place. */
-static void other_block(const struct gr_reducer *r, void *sum, const void *first, const void *const *src, int nsrc,
-                        size_t n)
+static void other_block(const struct gr_reducer *r, void *sum, const void *first,
+                        const void *const *src, int nsrc, size_t n)
 {
     int k;
 
@@ -96,11 +119,11 @@ static void other_block(const struct gr_reducer *r, void *sum, const void *first
 }
 
 /*
- * The sources' blocks. One that lies where the sum will be overwritten before its turn comes is put aside: all but the
- * first, which is combined at once, by a loop that allows that.
+ * The sources' blocks. One that lies where the sum will be overwritten before its turn comes is put
+ * aside: all but the first, which is combined at once, by a loop that allows that.
  */
-static void find_blocks(const struct gr_reducer *r, const void **from, const void *const *src, int nsrc,
-                        const void *sum, size_t offset, size_t n, unsigned char *aside)
+static void find_blocks(const struct gr_reducer *r, const void **from, const void *const *src,
+                        int nsrc, const void *sum, size_t offset, size_t n, unsigned char *aside)
 {
     size_t bytes = n * r->elem_bytes;
     int k;
@@ -114,10 +137,11 @@ static void find_blocks(const struct gr_reducer *r, const void **from, const voi
     }
 }
 
-void gr_reduce(const struct gr_reducer *r, void *const *dst, int ndst, const void *first, const void *const *src,
-               int nsrc, size_t n)
+void gr_reduce(const struct gr_reducer *r, void *const *dst, int ndst, const void *first,
+               const void *const *src, int nsrc, size_t n)
 {
-    int made = NULL != r->fused && ndst > 1 ? 2 : 1; /* destinations that the combination itself writes */
+    /* destinations that the combination itself writes */
+    int made = NULL != r->fused && ndst > 1 ? 2 : 1;
     _Alignas(16) unsigned char aside[BLOCK_BYTES];
     const void *from[GR_FAN];
     size_t block, done, count, offset;
@@ -136,7 +160,8 @@ void gr_reduce(const struct gr_reducer *r, void *const *dst, int ndst, const voi
         sum = at(dst[0], offset);
         find_blocks(r, from, src, nsrc, sum, offset, count, aside);
         if (NULL != r->fused) {
-            fused_block(r, sum, made > 1 ? at(dst[1], offset) : NULL, at_const(first, offset), from, nsrc, count);
+            fused_block(r, sum, made > 1 ? at(dst[1], offset) : NULL, at_const(first, offset), from,
+                        nsrc, count);
         } else {
             other_block(r, sum, at_const(first, offset), from, nsrc, count);
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Combining elements on the host: fused vectorised loops for the hot type/operation pairs, and a function
- * pointer for all others, which the owner of the types (Open MPI's reduction) fills.
+ * Combining elements on the host: fused vectorised loops for the hot type/operation pairs, and a
+ * function pointer for all others, which the owner of the types (Open MPI's reduction) fills.
  *
  * Integers wrap around (two's complement), on every type and operation, here and on the device.
  */
@@ -12,32 +12,56 @@
 #include <stdint.h>
 
 /*
- * Types that we combine ourselves. GR_TYPE_OTHER: elements of any size, through gr_reducer.other. Those on devices
- * only have no loops here; a name of two parts is a value and its index, laid out as in C.
+ * Types that we combine ourselves. GR_TYPE_OTHER: elements of any size, through gr_reducer.other.
+ * Those on devices only have no loops here; a name of two parts is a value and its index, laid out
+ * as in C.
  */
 enum gr_type {
-    GR_TYPE_I8, GR_TYPE_I16, GR_TYPE_I32, GR_TYPE_I64,
-    GR_TYPE_U8, GR_TYPE_U16, GR_TYPE_U32, GR_TYPE_U64,
-    GR_TYPE_F32, GR_TYPE_F64,
+    GR_TYPE_I8,
+    GR_TYPE_I16,
+    GR_TYPE_I32,
+    GR_TYPE_I64,
+    GR_TYPE_U8,
+    GR_TYPE_U16,
+    GR_TYPE_U32,
+    GR_TYPE_U64,
+    GR_TYPE_F32,
+    GR_TYPE_F64,
     /* on devices only: */
-    GR_TYPE_F16, GR_TYPE_BF16,
-    GR_TYPE_C64, GR_TYPE_C128, /* complex: two F32, two F64 */
-    GR_TYPE_F32_I32, GR_TYPE_F64_I32, GR_TYPE_I64_I32, GR_TYPE_I32_I32, GR_TYPE_I16_I32,
-    GR_TYPE_F32_F32, GR_TYPE_F64_F64,
+    GR_TYPE_F16,
+    GR_TYPE_BF16,
+    GR_TYPE_C64,
+    GR_TYPE_C128, /* complex: two F32, two F64 */
+    GR_TYPE_F32_I32,
+    GR_TYPE_F64_I32,
+    GR_TYPE_I64_I32,
+    GR_TYPE_I32_I32,
+    GR_TYPE_I16_I32,
+    GR_TYPE_F32_F32,
+    GR_TYPE_F64_F64,
     GR_TYPE_OTHER
 };
 
 /* Operations. The logical ones give 0 or 1; minloc and maxloc, of equal values, the lower index. */
 enum gr_redop {
-    GR_OP_SUM, GR_OP_PROD, GR_OP_MIN, GR_OP_MAX,
-    GR_OP_BAND, GR_OP_BOR, GR_OP_BXOR, GR_OP_LAND, GR_OP_LOR, GR_OP_LXOR,
-    GR_OP_MINLOC, GR_OP_MAXLOC, /* on devices only */
+    GR_OP_SUM,
+    GR_OP_PROD,
+    GR_OP_MIN,
+    GR_OP_MAX,
+    GR_OP_BAND,
+    GR_OP_BOR,
+    GR_OP_BXOR,
+    GR_OP_LAND,
+    GR_OP_LOR,
+    GR_OP_LXOR,
+    GR_OP_MINLOC,
+    GR_OP_MAXLOC, /* on devices only */
     GR_OP_OTHER
 };
 
 /*
- * d1[i] = d2[i] = a[i] op b[i] for n elements. d2 may be NULL. d1 or d2 may be the same as a or b; otherwise no
- * overlap.
+ * d1[i] = d2[i] = a[i] op b[i] for n elements. d2 may be NULL. d1 or d2 may be the same as a or b;
+ * otherwise no overlap.
  */
 typedef void (*gr_reduce_fn)(void *d1, void *d2, const void *a, const void *b, size_t n);
 
@@ -46,24 +70,27 @@ typedef void (*gr_reduce_other_fn)(void *ctx, const void *in, void *inout, size_
 
 struct gr_reducer {
     size_t elem_bytes;
-    gr_reduce_fn fused;       /* NULL: use other */
+    gr_reduce_fn fused; /* NULL: use other */
     gr_reduce_other_fn other;
     void *ctx;
 };
 
-/* The fused loop, or NULL where there is none (a float type with a bitwise op, GR_TYPE_OTHER, ...). */
+/*
+ * The fused loop, or NULL where there is none (a float type with a bitwise op, GR_TYPE_OTHER, ...).
+ */
 gr_reduce_fn gr_reduce_find(enum gr_type type, enum gr_redop op);
 
 /* Bytes from an element of the type to the next, gaps included; 0 for GR_TYPE_OTHER. */
 size_t gr_type_bytes(enum gr_type type);
 
 /*
- * dst[0..ndst) = ((first op src[0]) op src[1]) op ... for n elements, 1 <= nsrc <= GR_FAN, 1 <= ndst. Each dst may be
- * `first` itself; dst[0] may be any one of the sources, elements having then at most 4096 bytes where it is not the
- * first of them or r->fused is not there. What combines is r->fused or r->other, in exactly that order.
+ * dst[0..ndst) = ((first op src[0]) op src[1]) op ... for n elements, 1 <= nsrc <= GR_FAN, 1 <=
+ * ndst. Each dst may be `first` itself; dst[0] may be any one of the sources, elements having then
+ * at most 4096 bytes where it is not the first of them or r->fused is not there. What combines is
+ * r->fused or r->other, in exactly that order.
  */
-void gr_reduce(const struct gr_reducer *r, void *const *dst, int ndst, const void *first, const void *const *src,
-               int nsrc, size_t n);
+void gr_reduce(const struct gr_reducer *r, void *const *dst, int ndst, const void *first,
+               const void *const *src, int nsrc, size_t n);
 
 /* Copy n bytes to each dst that is not src itself. */
 void gr_copy(void *const *dst, int ndst, const void *src, size_t n);

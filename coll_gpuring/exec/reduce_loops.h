@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fused loops of reduce.c: one function reduce_<type>_<op> for each pair, all from the tables below.
- * Only reduce.c includes this.
+ * The fused loops of reduce.c: one function reduce_<type>_<op> for each pair, all from the tables
+ * below. Only reduce.c includes this.
  *
  *      loops of      sum prod   min max   band bor bxor land lor lxor
  *      u8 .. u64       x          x                 x
  *      i8 .. i64                  x
  *      f32 f64         x          x
  *
- * In two's complement the sign matters only to min and max: all else of a signed type is its unsigned loop.
+ * In two's complement the sign matters only to min and max: all else of a signed type is its
+ * unsigned loop.
  */
 #ifndef GR_EXEC_REDUCE_LOOPS_H
 #define GR_EXEC_REDUCE_LOOPS_H
 
 #include "exec/reduce.h"
 
-/* One copy of each loop per vector width; the dynamic linker takes the widest that the processor has.
- * configure defines this where compiler and linker can do it. */
+/*
+ * One copy of each loop per vector width; the dynamic linker takes the widest that the processor
+ * has. configure defines this where compiler and linker can do it.
+ */
 #if !defined(GR_TARGET_CLONES)
 #define GR_TARGET_CLONES 0
 #endif
@@ -26,8 +29,11 @@
 #define LOOP_CLONES
 #endif
 
-/* "No iteration needs another's result": true as buffers are either apart or exactly the same, and an
- * element is written after its operands were read. Without it, d1 == a would take the scalar way. */
+/*
+ * "No iteration needs another's result": true as buffers are either apart or exactly the same, and
+ * an element is written after its operands were read. Without it, d1 == a would take the scalar
+ * way.
+ */
 #if defined(__clang__)
 #define LOOP_IVDEP _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
@@ -42,7 +48,10 @@
 #pragma GCC optimize("tree-vectorize", "vect-cost-model=dynamic")
 #endif
 
-/* Elements in memory: of any alignment (packed user buffers) and of whatever type the application gave them. */
+/*
+ * Elements in memory: of any alignment (packed user buffers) and of whatever type the application
+ * gave them.
+ */
 #define MEMORY(T) T __attribute__((aligned(1), may_alias))
 
 typedef MEMORY(uint8_t) mem_u8;
@@ -56,8 +65,10 @@ typedef MEMORY(int64_t) mem_i64;
 typedef MEMORY(float) mem_f32;
 typedef MEMORY(double) mem_f64;
 
-/* x op y in the type W, in which it wraps: promoted to int, 65535 * 65535 would overflow. Min and max take
- * y when the two are equal or unordered: min(NaN, y) = y, min(x, NaN) = NaN. */
+/*
+ * x op y in the type W, in which it wraps: promoted to int, 65535 * 65535 would overflow. Min and
+ * max take y when the two are equal or unordered: min(NaN, y) = y, min(x, NaN) = NaN.
+ */
 #define DO_sum(W, x, y) ((W) (x) + (W) (y))
 #define DO_prod(W, x, y) ((W) (x) * (W) (y))
 #define DO_min(W, x, y) ((x) < (y) ? (x) : (y))
@@ -72,11 +83,13 @@ typedef MEMORY(double) mem_f64;
 /* Operations by what they are defined for; X(type, T, W, op) with elements T, calculated in W. */
 #define OPS_ARITHMETIC(X, type, T, W) X(type, T, W, sum) X(type, T, W, prod)
 #define OPS_ORDER(X, type, T, W) X(type, T, W, min) X(type, T, W, max)
-#define OPS_BITS(X, type, T, W)                                \
-    X(type, T, W, band) X(type, T, W, bor) X(type, T, W, bxor) \
-    X(type, T, W, land) X(type, T, W, lor) X(type, T, W, lxor)
+#define OPS_BITS(X, type, T, W) \
+    X(type, T, W, band)         \
+    X(type, T, W, bor)          \
+    X(type, T, W, bxor) X(type, T, W, land) X(type, T, W, lor) X(type, T, W, lxor)
 
-#define OPS_UNSIGNED(X, type, T, W) OPS_ARITHMETIC(X, type, T, W) OPS_ORDER(X, type, T, W) OPS_BITS(X, type, T, W)
+#define OPS_UNSIGNED(X, type, T, W) \
+    OPS_ARITHMETIC(X, type, T, W) OPS_ORDER(X, type, T, W) OPS_BITS(X, type, T, W)
 #define OPS_FLOAT(X, type, T, W) OPS_ARITHMETIC(X, type, T, W) OPS_ORDER(X, type, T, W)
 
 #define LOOPS(X)                             \
@@ -92,27 +105,28 @@ typedef MEMORY(double) mem_f64;
     OPS_FLOAT(X, f64, double, double)
 
 /* A gr_reduce_fn. */
-#define DEFINE_LOOP(type, T, W, op)                                                                           \
-    LOOP_CLONES static void reduce_##type##_##op(void *d1v, void *d2v, const void *av, const void *bv, size_t n) \
-    {                                                                                                         \
-        mem_##type *d1 = (mem_##type *) d1v, *d2 = (mem_##type *) d2v;                                        \
-        const mem_##type *a = (const mem_##type *) av, *b = (const mem_##type *) bv;                          \
-        size_t i;                                                                                             \
-                                                                                                              \
-        if (NULL == d2) {                                                                                     \
-            LOOP_IVDEP                                                                                        \
-            for (i = 0; i < n; i++) {                                                                         \
-                d1[i] = (T) DO_##op(W, a[i], b[i]);                                                           \
-            }                                                                                                 \
-            return;                                                                                           \
-        }                                                                                                     \
-        LOOP_IVDEP                                                                                            \
-        for (i = 0; i < n; i++) {                                                                             \
-            T value = (T) DO_##op(W, a[i], b[i]);                                                             \
-                                                                                                              \
-            d1[i] = value;                                                                                    \
-            d2[i] = value;                                                                                    \
-        }                                                                                                     \
+#define DEFINE_LOOP(type, T, W, op)                                                    \
+    LOOP_CLONES static void reduce_##type##_##op(void *d1v, void *d2v, const void *av, \
+                                                 const void *bv, size_t n)             \
+    {                                                                                  \
+        mem_##type *d1 = (mem_##type *) d1v, *d2 = (mem_##type *) d2v;                 \
+        const mem_##type *a = (const mem_##type *) av, *b = (const mem_##type *) bv;   \
+        size_t i;                                                                      \
+                                                                                       \
+        if (NULL == d2) {                                                              \
+            LOOP_IVDEP                                                                 \
+            for (i = 0; i < n; i++) {                                                  \
+                d1[i] = (T) DO_##op(W, a[i], b[i]);                                    \
+            }                                                                          \
+            return;                                                                    \
+        }                                                                              \
+        LOOP_IVDEP                                                                     \
+        for (i = 0; i < n; i++) {                                                      \
+            T value = (T) DO_##op(W, a[i], b[i]);                                      \
+                                                                                       \
+            d1[i] = value;                                                             \
+            d2[i] = value;                                                             \
+        }                                                                              \
     }
 
 LOOPS(DEFINE_LOOP)

@@ -18,10 +18,14 @@ static int is_pipe(const struct gr_staged *s)
 
 /* ---- what comes when ---- */
 
-/* Whether a step reads its chunks of the input; whether it puts some value, and whether their result, into the output. */
+/*
+ * Whether a step reads its chunks of the input; whether it puts some value, and whether their
+ * result, into the output.
+ */
 static int reads_input(const struct gr_step *step)
 {
-    return 0 != step->bits && (0 == (step->bits & GR_RECV) || step->bits & GR_REDUCE) && GR_IN == step->operand;
+    return 0 != step->bits && (0 == (step->bits & GR_RECV) || step->bits & GR_REDUCE) &&
+           GR_IN == step->operand;
 }
 
 static int stores_output(const struct gr_step *step)
@@ -34,9 +38,12 @@ static int stores_result(const struct gr_step *step)
     return stores_output(step) && step->bits & GR_FINAL;
 }
 
-/* Number the blocks of one channel in the order in which such steps come to them, from n on; how many there are then. */
-static uint32_t order_blocks(int (*concerns)(const struct gr_step *), const struct gr_sched *sched, uint32_t n,
-                             uint32_t *order)
+/*
+ * Number the blocks of one channel in the order in which such steps come to them, from n on; how
+ * many there are then.
+ */
+static uint32_t order_blocks(int (*concerns)(const struct gr_step *), const struct gr_sched *sched,
+                             uint32_t n, uint32_t *order)
 {
     uint32_t len = gr_sched_len(sched), i, k;
 
@@ -64,7 +71,8 @@ static void find_order(struct gr_staged *s, struct gr_staged_way *w)
     for (c = 0; !is_pipe(s) && c < plan->split.nchannels; c++) {
         uint32_t *order = w->order + c * p;
 
-        n = order_blocks(GR_IN == w->space ? reads_input : stores_result, &plan->sched[c], 0, order);
+        n = order_blocks(GR_IN == w->space ? reads_input : stores_result, &plan->sched[c], 0,
+                         order);
         if (GR_OUT == w->space) { /* of a schedule that does not say what is a result, too */
             n = order_blocks(stores_output, &plan->sched[c], n, order);
         }
@@ -73,8 +81,8 @@ static void find_order(struct gr_staged *s, struct gr_staged_way *w)
 }
 
 /*
- * A block of a unit has a number in time, of unit * nblocks + its order. Equal shares of these numbers are the bands: the
- * first number of band k, and the band of a number.
+ * A block of a unit has a number in time, of unit * nblocks + its order. Equal shares of these
+ * numbers are the bands: the first number of band k, and the band of a number.
  */
 static size_t numbers(const struct gr_staged *s, const struct gr_staged_way *w)
 {
@@ -87,18 +95,21 @@ static size_t first_number(const struct gr_staged *s, const struct gr_staged_way
 }
 
 /* The band of a chunk in the slice where the channel is; UNUSED: none. */
-static uint32_t band_of(const struct gr_staged *s, const struct gr_staged_way *w, uint32_t channel, uint32_t chunk)
+static uint32_t band_of(const struct gr_staged *s, const struct gr_staged_way *w, uint32_t channel,
+                        uint32_t chunk)
 {
     const struct gr_split *split = &s->stepper->plan->split;
-    size_t slice = s->stepper->at[channel].slice, unit = is_pipe(s) ? slice * split->nchunks + chunk : slice;
+    size_t slice = s->stepper->at[channel].slice,
+           unit = is_pipe(s) ? slice * split->nchunks + chunk : slice;
     uint32_t order = is_pipe(s) ? 0 : w->order[channel * (uint32_t) s->host->p + chunk];
 
-    return UNUSED == order ? UNUSED : (uint32_t) ((unit * w->nblocks + order) * w->nbands / numbers(s, w));
+    return UNUSED == order ? UNUSED
+                           : (uint32_t) ((unit * w->nblocks + order) * w->nbands / numbers(s, w));
 }
 
 /* Where the part of a block that belongs to a band lies: a run of elements. */
-static struct gr_range part_of(const struct gr_staged *s, const struct gr_staged_way *w, uint32_t band, uint32_t channel,
-                               int block)
+static struct gr_range part_of(const struct gr_staged *s, const struct gr_staged_way *w,
+                               uint32_t band, uint32_t channel, int block)
 {
     uint32_t order = w->order[channel * (uint32_t) s->host->p + (uint32_t) block];
     size_t from = first_number(s, w, band), to = first_number(s, w, band + 1), n = w->nblocks;
@@ -144,7 +155,8 @@ static int copy_band(const struct gr_staged *s, const struct gr_staged_way *w, u
     for (b = 0; b < count_blocks(s) && 0 == rc; b++) {
         for (c = 0; c < s->stepper->plan->split.nchannels && 0 == rc; c++) {
             struct gr_range part = part_of(s, w, band, c, b);
-            unsigned char *host = s->host->space[w->space] + part.offset * elem, *device = host + w->copy.device;
+            unsigned char *host = s->host->space[w->space] + part.offset * elem,
+                          *device = host + w->copy.device;
             struct gr_gpu_run run = {.bytes = part.count * elem};
 
             run.dst = GR_IN == w->space ? host : device;
@@ -174,7 +186,9 @@ static void cut(struct gr_staged *s, struct gr_staged_way *w, size_t piece)
     if (most > 0) {
         w->nbands = 1;
         bytes = band_elements(s, w, 0) * s->host->reducer.elem_bytes;
-        w->nbands = (uint32_t) (bytes / piece < 1 ? 1 : bytes / piece < most ? bytes / piece : most);
+        w->nbands = (uint32_t) (bytes / piece < 1      ? 1
+                                : bytes / piece < most ? bytes / piece
+                                                       : most);
     }
 }
 
@@ -252,10 +266,11 @@ void gr_staged_free(struct gr_staged *s)
 /* ---- the executor ---- */
 
 /*
- * Bands, from the first on, that must be there before the step's next slot is moved: those of what it reads, and, where
- * the output lies over the input, of what it overwrites.
+ * Bands, from the first on, that must be there before the step's next slot is moved: those of what
+ * it reads, and, where the output lies over the input, of what it overwrites.
  */
-static uint32_t bands_needed(const struct gr_staged *s, uint32_t channel, const struct gr_step *step)
+static uint32_t bands_needed(const struct gr_staged *s, uint32_t channel,
+                             const struct gr_step *step)
 {
     const struct gr_staged_way *w = &s->in;
     int over = s->host->space[GR_IN] == s->host->space[GR_OUT] && stores_output(step);
@@ -303,7 +318,8 @@ static int staged_move(void *ctx, const struct gr_move *mv)
     int rc = gr_host_executor.move(s->host, mv);
 
     if (0 == rc && NULL != s->out.copy.stream && stores_result(step)) {
-        uint32_t band = band_of(s, &s->out, mv->channel, step->first + s->stepper->at[mv->channel].run * step->stride);
+        uint32_t band = band_of(s, &s->out, mv->channel,
+                                step->first + s->stepper->at[mv->channel].run * step->stride);
 
         s->left[band] -= mv->count;
         if (0 == s->left[band]) {
@@ -358,7 +374,8 @@ static int staged_finished(void *ctx)
     return s->error < 0 || (s->in.done == s->in.nbands && gr_host_executor.finished(s->host));
 }
 
-const struct gr_executor_ops gr_staged_executor = {staged_ready, staged_move, staged_commit, staged_finished};
+const struct gr_executor_ops gr_staged_executor = {staged_ready, staged_move, staged_commit,
+                                                   staged_finished};
 
 int gr_staged_waits(const struct gr_staged *s, uint32_t channel)
 {

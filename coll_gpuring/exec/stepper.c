@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-void gr_stepper_start(struct gr_stepper *m, const struct gr_plan *plan, const struct gr_executor_ops *mover, void *ctx)
+void gr_stepper_start(struct gr_stepper *m, const struct gr_plan *plan,
+                      const struct gr_executor_ops *mover, void *ctx)
 {
     uint32_t c;
 
@@ -47,8 +48,8 @@ static uint32_t run_chunk(const struct gr_step *s, uint32_t k)
 }
 
 /*
- * Whether the step still has data to move; skips the empty chunks of its run. A step that is through takes
- * the cursor to the next one.
+ * Whether the step still has data to move; skips the empty chunks of its run. A step that is
+ * through takes the cursor to the next one.
  */
 static int more_to_move(const struct gr_stepper *m, uint32_t channel, struct gr_cursor *at)
 {
@@ -72,10 +73,12 @@ static int more_to_move(const struct gr_stepper *m, uint32_t channel, struct gr_
 }
 
 /* Where a chunk of the step's run is written to. */
-static size_t dest_offset(const struct gr_stepper *m, uint32_t channel, const struct gr_cursor *at, uint32_t chunk)
+static size_t dest_offset(const struct gr_stepper *m, uint32_t channel, const struct gr_cursor *at,
+                          uint32_t chunk)
 {
     chunk += (uint32_t) at->step.shift;
-    return gr_split_at(&m->plan->split, (enum gr_space) at->step.dest, channel, at->slice, chunk).offset;
+    return gr_split_at(&m->plan->split, (enum gr_space) at->step.dest, channel, at->slice, chunk)
+        .offset;
 }
 
 /* Move one slot's worth of the step's message: as many pieces of its run as fit. */
@@ -89,7 +92,8 @@ static int move_slot(struct gr_stepper *m, uint32_t channel, struct gr_cursor *a
 
     while (room > 0 && at->run < s->count) {
         uint32_t chunk = run_chunk(s, at->run);
-        struct gr_range operand = gr_split_at(split, (enum gr_space) s->operand, channel, at->slice, chunk);
+        struct gr_range operand =
+            gr_split_at(split, (enum gr_space) s->operand, channel, at->slice, chunk);
         size_t left = operand.count - at->done;
 
         mv.count = left < room ? left : room;
@@ -186,12 +190,16 @@ int gr_stepper_run(struct gr_stepper *m, uint64_t *moved)
     if (m->running > 0) {
         return GR_AGAIN;
     }
-    /* first the gate: others may not be through with this rank's memory before they have heard of it there */
+    /*
+     * first the gate: others may not be through with this rank's memory before they have heard of
+     * it there
+     */
     rc = NULL != m->gate ? m->gate->finished(m->gate_ctx) : 1;
     if (rc < 0) {
         return rc;
     }
-    return 1 == rc && (NULL == m->mover->finished || m->mover->finished(m->ctx)) ? GR_DONE : GR_AGAIN;
+    return 1 == rc && (NULL == m->mover->finished || m->mover->finished(m->ctx)) ? GR_DONE
+                                                                                 : GR_AGAIN;
 }
 
 const struct gr_step *gr_stepper_waits(const struct gr_stepper *m, uint32_t channel)

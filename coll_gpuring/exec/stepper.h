@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The stepper: runs one rank's part of a collective, one slot at a time, and can stop before any slot.
+ * The stepper: runs one rank's part of a collective, one slot at a time, and can stop before any
+ * slot.
  *
- * It knows schedules and splits, and nothing of memory: the executor behind struct gr_executor_ops moves the data.
- * Host executor, symbolic checker and simulator differ only there. Blocking, nonblocking and persistent
- * collectives are the same machine, run to the end or a little at a time.
+ * It knows schedules and splits, and nothing of memory: the executor behind struct gr_executor_ops
+ * moves the data. Host executor, symbolic checker and simulator differ only there. Blocking,
+ * nonblocking and persistent collectives are the same machine, run to the end or a little at a
+ * time.
  *
  *      for each channel, slice, step:                      a channel's whole state is these
  *          for each slot of the step's message:            numbers: it may be left before any
@@ -22,9 +24,11 @@
 /* What to run; immutable once launched, owns nothing. */
 struct gr_plan {
     struct gr_split split;
-    struct gr_sched sched[GR_MAX_CHANNELS]; /* one per channel: channels may take other rank orders */
-    size_t slot_elems;                      /* elements that fit one slot, >= 1 */
-    int direct;                             /* slots may say where data lie instead of holding them (host.h) */
+    /* one per channel: channels may take other rank orders */
+    struct gr_sched sched[GR_MAX_CHANNELS];
+    size_t slot_elems; /* elements that fit one slot, >= 1 */
+    /* slots may say where data lie instead of holding them (host.h) */
+    int direct;
 };
 
 /* One contiguous piece of a slot's work; offsets in elements. */
@@ -36,30 +40,42 @@ struct gr_move {
     size_t slot;    /* offset inside the slot, of every link of the step alike */
     size_t count;   /* > 0 */
     uint32_t piece; /* number of the piece in the slot */
-    int last;       /* no other piece of the slot follows (only a hint: commit() says so for certain) */
+    /* no other piece of the slot follows (only a hint: commit() says so for certain) */
+    int last;
 };
 
 /* An executor. All functions get its ctx. */
 struct gr_executor_ops {
-    /* Whether each from-link has a slot to read and each to-link one to write: 1 or 0, negative on error. */
+    /*
+     * Whether each from-link has a slot to read and each to-link one to write: 1 or 0, negative on
+     * error.
+     */
     int (*ready)(void *ctx, uint32_t channel, const struct gr_step *step);
     /* Do the step's work on one piece of the slot; ready() said 1. 0, or negative on error. */
     int (*move)(void *ctx, const struct gr_move *move);
     /* The slot is complete: hand over the written slots, give back the read ones. */
     void (*commit)(void *ctx, uint32_t channel, const struct gr_step *step);
-    /* All steps are through: whether the others are through with this rank's memory, too. NULL: they always are. */
+    /*
+     * All steps are through: whether the others are through with this rank's memory, too. NULL:
+     * they always are.
+     */
     int (*finished)(void *ctx);
 };
 
 /* Who says when steps may begin (timing/timer.h). All functions get its ctx. */
 struct gr_gate {
-    /* Whether a step that has data may begin: 1, 0 (it is asked again later), or negative on error. */
+    /*
+     * Whether a step that has data may begin: 1, 0 (it is asked again later), or negative on error.
+     */
     int (*may_begin)(void *ctx, uint32_t channel, uint32_t slice, const struct gr_step *step);
     /* Its first slot is ready: it begins. */
     void (*begins)(void *ctx, uint32_t channel, uint32_t slice, const struct gr_step *step);
     /* The channel is through. */
     void (*ended)(void *ctx, uint32_t channel);
-    /* All are through: whether the others do not need this rank any more. 1, 0, or negative on error. */
+    /*
+     * All are through: whether the others do not need this rank any more. 1, 0, or negative on
+     * error.
+     */
     int (*finished)(void *ctx);
 };
 
@@ -91,16 +107,23 @@ enum gr_status {
     GR_AGAIN = 1, /* nothing more can be done now */
 };
 
-/* Begin a plan. Plan, executor and ctx must live until the machine is done. Cannot fail; moves nothing. */
-void gr_stepper_start(struct gr_stepper *m, const struct gr_plan *plan, const struct gr_executor_ops *mover, void *ctx);
+/*
+ * Begin a plan. Plan, executor and ctx must live until the machine is done. Cannot fail; moves
+ * nothing.
+ */
+void gr_stepper_start(struct gr_stepper *m, const struct gr_plan *plan,
+                      const struct gr_executor_ops *mover, void *ctx);
 
-/* Before the first gr_stepper_run(): steps begin when the gate says so. Gate and ctx must live as long as the machine. */
+/*
+ * Before the first gr_stepper_run(): steps begin when the gate says so. Gate and ctx must live as
+ * long as the machine.
+ */
 void gr_stepper_gate(struct gr_stepper *m, const struct gr_gate *gate, void *ctx);
 
 /*
- * Go as far as possible without waiting, or as far as m->burst allows. GR_DONE, GR_AGAIN, or the executor's negative
- * error. *moved is increased by the number of slots that were handled. After an error the machine must not be run
- * again.
+ * Go as far as possible without waiting, or as far as m->burst allows. GR_DONE, GR_AGAIN, or the
+ * executor's negative error. *moved is increased by the number of slots that were handled. After an
+ * error the machine must not be run again.
  */
 int gr_stepper_run(struct gr_stepper *m, uint64_t *moved);
 

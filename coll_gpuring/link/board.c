@@ -28,7 +28,8 @@ static unsigned char *board_sets(void *base, int p)
     return (unsigned char *) base + (size_t) p * sizeof(struct gr_door);
 }
 
-int gr_mailbox_init(struct gr_mailbox *box, int p, int rank, uint32_t nsets, size_t stride, uint64_t first)
+int gr_mailbox_init(struct gr_mailbox *box, int p, int rank, uint32_t nsets, size_t stride,
+                    uint64_t first)
 {
     assert(nsets >= 2 && 0 == (nsets & (nsets - 1)));
     memset(box, 0, sizeof(*box));

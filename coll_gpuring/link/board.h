@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Boards: the memory of mailboxes. Every rank has a board in its own shared memory (a slab, pool.h) that all others read;
- * exec/mail.h says what is written there.
+ * Boards: the memory of mailboxes. Every rank has a board in its own shared memory (a slab, pool.h)
+ * that all others read; exec/mail.h says what is written there.
  *
  *      rank w's board     set 0          set 1                set nsets-1        doors
  *                         [epoch|data]   [epoch|data]   ...   [epoch|data]       [left|consumed] of each reader
@@ -15,7 +15,10 @@
 
 /* Bytes of a set before its data: the data keep the alignment of any element. */
 #define GR_SET_HEAD 16
-/* Sets of a communicator's boards; of those of one persistent request, which has only calls of its own. */
+/*
+ * Sets of a communicator's boards; of those of one persistent request, which has only calls of its
+ * own.
+ */
 #define GR_SETS 8
 #define GR_SETS_PERSISTENT 2
 
@@ -37,12 +40,16 @@ struct gr_mailbox {
     uint64_t told;           /* what my doors say */
 };
 
-/* Bytes of data that a set holds, for boards made for messages of `bytes`; and bytes of such a board. */
+/*
+ * Bytes of data that a set holds, for boards made for messages of `bytes`; and bytes of such a
+ * board.
+ */
 size_t gr_board_stride(size_t bytes);
 size_t gr_board_bytes(int p, uint32_t nsets, size_t stride);
 
 /* A mailbox without boards, whose first epoch is first + 1. 0, or GR_ERR_NOMEM. */
-int gr_mailbox_init(struct gr_mailbox *box, int p, int rank, uint32_t nsets, size_t stride, uint64_t first);
+int gr_mailbox_init(struct gr_mailbox *box, int p, int rank, uint32_t nsets, size_t stride,
+                    uint64_t first);
 void gr_mailbox_free(struct gr_mailbox *box);
 
 /* The owner, before it offers its board to anybody: every set and door says `first`. */

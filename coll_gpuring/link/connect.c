@@ -20,16 +20,21 @@ static int is_remote(const struct gr_team *team, int rank)
     return NULL != team->remote && team->remote[rank];
 }
 
-/* Add a connection for each neighbour of the kind to which there is no link yet, behind the n that are there. */
-static int add_wires(struct gr_connection *connections, int n, const struct gr_team *team, const struct gr_link *links,
-                     const struct gr_neighbour *all, int nall, int remote)
+/*
+ * Add a connection for each neighbour of the kind to which there is no link yet, behind the n that
+ * are there.
+ */
+static int add_wires(struct gr_connection *connections, int n, const struct gr_team *team,
+                     const struct gr_link *links, const struct gr_neighbour *all, int nall,
+                     int remote)
 {
     int k;
 
     for (k = 0; k < nall; k++) {
         connections[n].channel = all[k].channel;
         connections[n].rank = all[k].rank;
-        n += remote == is_remote(team, all[k].rank) && NULL == links[link_index(team, &connections[n])].shared;
+        n += remote == is_remote(team, all[k].rank) &&
+             NULL == links[link_index(team, &connections[n])].shared;
     }
     return n;
 }
@@ -39,9 +44,10 @@ static int find_links(struct gr_join *join)
     const struct gr_team *team = join->team;
     const struct gr_channel_set *b = set(join);
     struct gr_neighbours n;
-    int rc = GR_WAY_NOTES == join->way ? gr_rings_lines(&team->rings, team->p, team->rank, &n)
-                                       : gr_rings_neighbours(&team->rings, team->p, team->rank, b->nchannels,
-                                                             gr_way_algo(join->way), join->root, &n);
+    int rc = GR_WAY_NOTES == join->way
+                 ? gr_rings_lines(&team->rings, team->p, team->rank, &n)
+                 : gr_rings_neighbours(&team->rings, team->p, team->rank, b->nchannels,
+                                       gr_way_algo(join->way), join->root, &n);
 
     if (0 == rc) {
         join->near_in = add_wires(join->in, 0, team, b->in, n.in, n.nin, 0);
@@ -75,7 +81,8 @@ static void find_boards(struct gr_join *join)
 }
 
 /* Lease a slab of that size for each of n connections and write its offer. */
-static int lease_frames(struct gr_pool *pool, size_t bytes, struct gr_connection *connections, int n)
+static int lease_frames(struct gr_pool *pool, size_t bytes, struct gr_connection *connections,
+                        int n)
 {
     struct gr_slab **slabs;
     int k, rc;
@@ -117,16 +124,19 @@ static int lease_links(struct gr_join *join, struct gr_pool *pool)
     int rc = lease_frames(pool, near_bytes(join), join->in, join->nin), k;
 
     if (0 == rc) {
-        rc = lease_frames(pool, gr_link_filled_bytes(b->nslots, b->slot_bytes), join->out + join->near_out,
-                          join->nout - join->near_out);
+        rc = lease_frames(pool, gr_link_filled_bytes(b->nslots, b->slot_bytes),
+                          join->out + join->near_out, join->nout - join->near_out);
     }
-    for (k = join->near_out; 0 == rc && k < join->nout; k++) { /* not all who write to links say where from */
-        memset(gr_link_from(gr_slab_base(join->out[k].slab), b->nslots, b->slot_bytes), 0, b->nslots * sizeof(void *));
+    /* not all who write to links say where from */
+    for (k = join->near_out; 0 == rc && k < join->nout; k++) {
+        memset(gr_link_from(gr_slab_base(join->out[k].slab), b->nslots, b->slot_bytes), 0,
+               b->nslots * sizeof(void *));
     }
     return rc;
 }
 
-struct gr_fifo gr_connection_fifo(const struct gr_channel_set *b, const struct gr_connection *connection, int writes)
+struct gr_fifo gr_connection_fifo(const struct gr_channel_set *b,
+                                  const struct gr_connection *connection, int writes)
 {
     struct gr_link_shared *shared = gr_slab_base(connection->slab);
     struct gr_fifo fifo = gr_link_fifo(shared, connection->offer.count, b->nslots, b->slot_bytes);
@@ -155,7 +165,8 @@ static int lease_board(struct gr_join *join, struct gr_pool *pool)
     return rc;
 }
 
-int gr_join_begin(struct gr_join *join, struct gr_team *team, struct gr_pool *pool, int way, int root)
+int gr_join_begin(struct gr_join *join, struct gr_team *team, struct gr_pool *pool, int way,
+                  int root)
 {
     size_t nlinks = (size_t) gr_team_channel_set(team, way)->nchannels * (size_t) team->p;
     int rc = 0;
@@ -224,7 +235,8 @@ static void take_links(struct gr_join *join)
 
         b->leases[at] = w->offer.lease;
         b->sent[at] = w->slab;
-        gr_link_attach(l, NULL == w->slab ? w->base : gr_slab_base(w->slab), w->offer.count, b->nslots, b->slot_bytes);
+        gr_link_attach(l, NULL == w->slab ? w->base : gr_slab_base(w->slab), w->offer.count,
+                       b->nslots, b->slot_bytes);
         l->fill = NULL == w->slab ? NULL : gr_link_valid_bytes(l->shared, l->nslots, l->slot_bytes);
         l->from = NULL == w->slab ? NULL : gr_link_from(l->shared, l->nslots, l->slot_bytes);
         l->turns = &join->team->turns;
@@ -248,7 +260,10 @@ static void take_boards(struct gr_join *join)
     }
 }
 
-/* Nobody has learnt of the slabs, or nobody will use them, but the network. A board's connections share one. */
+/*
+ * Nobody has learnt of the slabs, or nobody will use them, but the network. A board's connections
+ * share one.
+ */
 static void give_back(struct gr_join *join, struct gr_pool *pool)
 {
     int k;

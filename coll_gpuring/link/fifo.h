@@ -5,13 +5,13 @@
  *      writer ---- tail ----> [slot][slot][slot][slot] ---- head ----> reader
  *                  (written by the writer)   (written by the reader)
  *
- * The slots and both counters lie in the reader's memory (a slab of its pool, pool.h). Each counter has one
- * writer and only grows, over all leases of the slab. tail - head slots are full. At least two slots: with
- * one, fused receive-and-send steps deadlock from three ranks on.
+ * The slots and both counters lie in the reader's memory (a slab of its pool, pool.h). Each counter
+ * has one writer and only grows, over all leases of the slab. tail - head slots are full. At least
+ * two slots: with one, fused receive-and-send steps deadlock from three ranks on.
  *
- * Order: the writer stores the data, then tail with release; the reader loads tail with acquire, then the
- * data. The reader loads the data, then stores head with release; the writer loads head with acquire, then
- * overwrites the slot.
+ * Order: the writer stores the data, then tail with release; the reader loads tail with acquire,
+ * then the data. The reader loads the data, then stores head with release; the writer loads head
+ * with acquire, then overwrites the slot.
  */
 #ifndef GR_LINK_FIFO_H
 #define GR_LINK_FIFO_H
@@ -23,7 +23,10 @@
 #define GR_MIN_SLOTS 2
 #define GR_MAX_SLOTS 64
 
-/* Words that a writer says beside its slots: who reads a slot finds those of when it was pushed, or newer ones. */
+/*
+ * Words that a writer says beside its slots: who reads a slot finds those of when it was pushed, or
+ * newer ones.
+ */
 enum { GR_WORD_LAG, GR_WORD_RESYNC, GR_NWORDS }; /* both of timing/timer.h */
 
 /* The shared part, at the start of a slab. */
@@ -31,16 +34,18 @@ struct gr_link_shared {
     struct gr_door writer;
     _Alignas(GR_CACHE_LINE) _Atomic uint64_t tail; /* slots written, ever */
     _Atomic uint64_t words[GR_NWORDS];             /* of the writer's */
-    _Atomic uint64_t turn;                         /* and which of its links goes first: gr_link_set_slot_info() */
-    _Atomic uint64_t withdrawn;                    /* 1: the writer's call has failed: gr_link_withdraw() */
+    /* and which of its links goes first: gr_link_set_slot_info() */
+    _Atomic uint64_t turn;
+    /* 1: the writer's call has failed: gr_link_withdraw() */
+    _Atomic uint64_t withdrawn;
     _Alignas(GR_CACHE_LINE) _Atomic uint64_t head; /* slots read, ever */
     _Alignas(GR_CACHE_LINE) unsigned char slots[];
 };
 
 /*
- * Direct slots: where both ends agreed on it for a call, a slot begins with one word for each piece of its
- * message. It is the piece's address in the writer's memory, from where the reader fetches it (cma.h): one copy
- * instead of two; or 0, and the piece lies in the slot, behind the words.
+ * Direct slots: where both ends agreed on it for a call, a slot begins with one word for each piece
+ * of its message. It is the piece's address in the writer's memory, from where the reader fetches
+ * it (cma.h): one copy instead of two; or 0, and the piece lies in the slot, behind the words.
  */
 #define GR_DIRECT_PIECES 8
 #define GR_DIRECT_HEAD (GR_DIRECT_PIECES * sizeof(uint64_t))
@@ -52,40 +57,52 @@ struct gr_link {
     uint64_t other; /* the other end's counter when last looked at */
     uint32_t nslots;
     size_t slot_bytes;
-    uint32_t *fill; /* [slot]: where its writer says how many bytes of it are in use, before the push: what lies between
-                       the ends may be a network. NULL: nobody asks */
+    /*
+     * [slot]: where its writer says how many bytes of it are in use, before the push: what lies
+     * between the ends may be a network. NULL: nobody asks
+     */
+    uint32_t *fill;
     const void **from; /* beside fill: as in the FIFO that it is written for, */
     uint64_t *turns;   /* and how often links that have it in common were begun anew */
 };
 
 /*
- * Slots in a GPU's memory, which the host does not touch; the rest of the FIFO is the host's. What a network writes there may
- * be seen later than what the host says afterwards, but not later than a flush.
+ * Slots in a GPU's memory, which the host does not touch; the rest of the FIFO is the host's. What
+ * a network writes there may be seen later than what the host says afterwards, but not later than a
+ * flush.
  */
 struct gr_fifo_gpu {
-    int on;                  /* slots lie there */
-    int (*flush)(void *gpu); /* reader's, before the tail is raised; 0 or a negative error; NULL: there is no need */
+    int on; /* slots lie there */
+    /* reader's, before the tail is raised; 0 or a negative error; NULL: there is no need */
+    int (*flush)(void *gpu);
     void *gpu;
-    struct gr_door *door;    /* of the memory of the slots, */
-    uint64_t lease;          /* told as the FIFO's */
+    struct gr_door *door; /* of the memory of the slots, */
+    uint64_t lease;       /* told as the FIFO's */
 };
 
 /*
- * A FIFO in this process's memory whose one end is a network (net/net.h); who is at the other, a gr_link or kernels, is
- * nothing to it. It belongs to whoever leased it, and stays until the network has left it.
+ * A FIFO in this process's memory whose one end is a network (net/net.h); who is at the other, a
+ * gr_link or kernels, is nothing to it. It belongs to whoever leased it, and stays until the
+ * network has left it.
  */
 struct gr_fifo {
     _Atomic uint64_t *tail, *head;
     unsigned char *slots;
-    uint64_t count;       /* where its counters stand: no slot is full */
-    uint32_t nslots;      /* GR_MIN_SLOTS .. GR_MAX_SLOTS */
-    size_t slot_bytes;    /* < 2^32 */
-    const uint32_t *fill; /* writer's: [slot]: bytes that are to travel, written before the push; NULL: all of it */
-    const void **from;    /* writer's: [slot]: where they lie instead of in the slot, written before the push, until the slot
-                             is free again; NULL: in the slot. NULL: all of them do */
-    const _Atomic uint64_t *until; /* writer's: where the slots begin that are not to travel yet, as tail; NULL: all may */
+    uint64_t count;    /* where its counters stand: no slot is full */
+    uint32_t nslots;   /* GR_MIN_SLOTS .. GR_MAX_SLOTS */
+    size_t slot_bytes; /* < 2^32 */
+    /* writer's: [slot]: bytes that are to travel, written before the push; NULL: all of it */
+    const uint32_t *fill;
+    /*
+     * writer's: [slot]: where they lie instead of in the slot, written before the push, until the
+     * slot is free again; NULL: in the slot. NULL: all of them do
+     */
+    const void **from;
+    /* writer's: where the slots begin that are not to travel yet, as tail; NULL: all may */
+    const _Atomic uint64_t *until;
     _Atomic uint64_t *words; /* [GR_NWORDS], which travel with slots; NULL: nothing is said */
-    const _Atomic uint64_t *turn; /* writer's: slots of the FIFO where this is less are sent first; NULL: 0 */
+    /* writer's: slots of the FIFO where this is less are sent first; NULL: 0 */
+    const _Atomic uint64_t *turn;
     struct gr_door *door; /* that is told when the network has left it: */
     uint64_t lease;
     struct gr_fifo_gpu gpu;
@@ -97,7 +114,10 @@ static inline size_t gr_link_bytes(uint32_t nslots, size_t slot_bytes)
     return sizeof(struct gr_link_shared) + nslots * slot_bytes;
 }
 
-/* Behind the slots of a link that has its fill and from in the slab: bytes from the first slot to where `from` begins. */
+/*
+ * Behind the slots of a link that has its fill and from in the slab: bytes from the first slot to
+ * where `from` begins.
+ */
 static inline size_t gr_link_from_offset(uint32_t nslots, size_t slot_bytes)
 {
     size_t fill_end = nslots * (slot_bytes + sizeof(uint32_t));
@@ -108,33 +128,41 @@ static inline size_t gr_link_from_offset(uint32_t nslots, size_t slot_bytes)
 /* Bytes of a slab for such a link; and where they are. */
 static inline size_t gr_link_filled_bytes(uint32_t nslots, size_t slot_bytes)
 {
-    size_t bytes = gr_link_bytes(0, 0) + gr_link_from_offset(nslots, slot_bytes) + nslots * sizeof(void *);
+    size_t bytes =
+        gr_link_bytes(0, 0) + gr_link_from_offset(nslots, slot_bytes) + nslots * sizeof(void *);
 
     return (bytes + GR_CACHE_LINE - 1) / GR_CACHE_LINE * GR_CACHE_LINE;
 }
 
-static inline uint32_t *gr_link_valid_bytes(struct gr_link_shared *shared, uint32_t nslots, size_t slot_bytes)
+static inline uint32_t *gr_link_valid_bytes(struct gr_link_shared *shared, uint32_t nslots,
+                                            size_t slot_bytes)
 {
     return (uint32_t *) (void *) (shared->slots + nslots * slot_bytes);
 }
 
-static inline const void **gr_link_from(struct gr_link_shared *shared, uint32_t nslots, size_t slot_bytes)
+static inline const void **gr_link_from(struct gr_link_shared *shared, uint32_t nslots,
+                                        size_t slot_bytes)
 {
     return (const void **) (void *) (shared->slots + gr_link_from_offset(nslots, slot_bytes));
 }
 
 /* That of a link; without fill, from, and a lease. */
-static inline struct gr_fifo gr_link_fifo(struct gr_link_shared *shared, uint64_t count, uint32_t nslots,
-                                          size_t slot_bytes)
+static inline struct gr_fifo gr_link_fifo(struct gr_link_shared *shared, uint64_t count,
+                                          uint32_t nslots, size_t slot_bytes)
 {
-    return (struct gr_fifo) {.tail = &shared->tail, .head = &shared->head, .slots = shared->slots, .count = count,
-                             .nslots = nslots, .slot_bytes = slot_bytes, .words = shared->words,
+    return (struct gr_fifo) {.tail = &shared->tail,
+                             .head = &shared->head,
+                             .slots = shared->slots,
+                             .count = count,
+                             .nslots = nslots,
+                             .slot_bytes = slot_bytes,
+                             .words = shared->words,
                              .door = &shared->writer};
 }
 
 /*
- * Reader, at the begin of a lease, when nobody else touches the slab: a team that died may have left slots
- * unread, which are skipped, so that both counters stand alike. Returns where.
+ * Reader, at the begin of a lease, when nobody else touches the slab: a team that died may have
+ * left slots unread, which are skipped, so that both counters stand alike. Returns where.
  */
 static inline uint64_t gr_link_renew(struct gr_link_shared *shared)
 {
@@ -145,9 +173,12 @@ static inline uint64_t gr_link_renew(struct gr_link_shared *shared)
     return count;
 }
 
-/* Take an end of a link whose counters stand at `count` (no slot is full). Both ends must be given the same. */
-static inline void gr_link_attach(struct gr_link *l, struct gr_link_shared *shared, uint64_t count, uint32_t nslots,
-                                  size_t slot_bytes)
+/*
+ * Take an end of a link whose counters stand at `count` (no slot is full). Both ends must be given
+ * the same.
+ */
+static inline void gr_link_attach(struct gr_link *l, struct gr_link_shared *shared, uint64_t count,
+                                  uint32_t nslots, size_t slot_bytes)
 {
     l->shared = shared;
     l->mine = l->other = count;
@@ -183,7 +214,10 @@ static inline int gr_link_drained(struct gr_link *l)
     return l->mine == l->other;
 }
 
-/* Beside data that other processes read by system calls. ThreadSanitizer, which does not see those, knows no fences. */
+/*
+ * Beside data that other processes read by system calls. ThreadSanitizer, which does not see those,
+ * knows no fences.
+ */
 static inline void gr_link_fence(memory_order order)
 {
 #if defined(__SANITIZE_THREAD__)
@@ -194,8 +228,8 @@ static inline void gr_link_fence(memory_order order)
 }
 
 /*
- * Writer, whose call has failed, before the application gets its buffers back: what direct slots point to may change from now
- * on.
+ * Writer, whose call has failed, before the application gets its buffers back: what direct slots
+ * point to may change from now on.
  */
 static inline void gr_link_withdraw(struct gr_link *l)
 {
@@ -211,9 +245,9 @@ static inline int gr_link_withdrawn(const struct gr_link *l)
 }
 
 /*
- * Writer, before it pushes a slot of which a network has to know more (fill): that many bytes are in use, and lie there, or,
- * with NULL, in the slot. To send takes a network long, so what was pushed first goes first: a link in which nothing waits
- * queues up behind the others.
+ * Writer, before it pushes a slot of which a network has to know more (fill): that many bytes are
+ * in use, and lie there, or, with NULL, in the slot. To send takes a network long, so what was
+ * pushed first goes first: a link in which nothing waits queues up behind the others.
  */
 static inline void gr_link_set_slot_info(struct gr_link *l, size_t bytes, const void *from)
 {

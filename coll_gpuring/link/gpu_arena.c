@@ -33,7 +33,8 @@ int gr_arena_create(struct gr_gpu *gpu, size_t bytes, struct gr_arena **arena)
         return rc;
     }
     if (0 != gr_gpu_ipc_export(gpu, a->at, a->ipc)) {
-        memset(a->ipc, 0, sizeof(a->ipc)); /* good for this process; others are told GR_ERR_PEER when they map it */
+        /* good for this process; others are told GR_ERR_PEER when they map it */
+        memset(a->ipc, 0, sizeof(a->ipc));
     }
     a->gpu = gpu;
     a->bytes = bytes;

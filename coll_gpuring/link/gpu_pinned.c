@@ -89,8 +89,8 @@ uint64_t gr_gpu_slab_lease(const struct gr_gpu_slab *slab)
     return slab->lease;
 }
 
-int gr_lease_on_host(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n, struct gr_slab **doors,
-                     struct gr_gpu_slab **slabs)
+int gr_lease_on_host(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n,
+                     struct gr_slab **doors, struct gr_gpu_slab **slabs)
 {
     size_t data = gr_round_up(0 == bytes ? 1 : bytes, PAGE);
     struct gr_numa_saved policy;

@@ -61,8 +61,8 @@ void gr_gpu_pool_close(struct gr_gpu_pool *pool)
 
 /* ---- leases ---- */
 
-int gr_gpu_pool_lease(struct gr_gpu_pool *pool, enum gr_gpu_where where, size_t bytes, size_t clean, int n,
-                      struct gr_gpu_slab **slabs)
+int gr_gpu_pool_lease(struct gr_gpu_pool *pool, enum gr_gpu_where where, size_t bytes, size_t clean,
+                      int n, struct gr_gpu_slab **slabs)
 {
     struct gr_slab **doors;
     int rc;
@@ -75,7 +75,8 @@ int gr_gpu_pool_lease(struct gr_gpu_pool *pool, enum gr_gpu_where where, size_t 
         return GR_ERR_NOMEM;
     }
     pthread_mutex_lock(&pool->lock);
-    rc = (GR_ON_HOST == where ? gr_lease_on_host : gr_lease_on_device)(pool, bytes, clean, n, doors, slabs);
+    rc = (GR_ON_HOST == where ? gr_lease_on_host : gr_lease_on_device)(pool, bytes, clean, n, doors,
+                                                                       slabs);
     pthread_mutex_unlock(&pool->lock);
     free(doors);
     return rc;
@@ -86,7 +87,8 @@ gr_gpu_ptr gr_gpu_slab_at(const struct gr_gpu_slab *slab)
     return slab->at;
 }
 
-struct gr_gpu_offer gr_gpu_pool_offer(const struct gr_gpu_pool *pool, const struct gr_gpu_slab *slab)
+struct gr_gpu_offer gr_gpu_pool_offer(const struct gr_gpu_pool *pool,
+                                      const struct gr_gpu_slab *slab)
 {
     struct gr_gpu_offer o;
 
@@ -138,8 +140,9 @@ struct gr_gpu_usage gr_gpu_pool_usage(struct gr_gpu_pool *pool)
 
 static int same_arena(const struct gr_mapping *m, const struct gr_gpu_offer *offer)
 {
-    return m->arena == offer->arena && m->pid == offer->door.pid && m->owner.job == offer->door.owner.job &&
-           m->owner.vpid == offer->door.owner.vpid && 0 == memcmp(&m->gpu, &offer->gpu, sizeof(m->gpu));
+    return m->arena == offer->arena && m->pid == offer->door.pid &&
+           m->owner.job == offer->door.owner.job && m->owner.vpid == offer->door.owner.vpid &&
+           0 == memcmp(&m->gpu, &offer->gpu, sizeof(m->gpu));
 }
 
 /* The arena of another process, mapped at the first use. */
@@ -194,7 +197,8 @@ static int map_on_device(struct gr_gpu_pool *pool, const struct gr_gpu_offer *of
     return rc;
 }
 
-static int map_on_host(struct gr_gpu_pool *pool, const struct gr_gpu_offer *offer, unsigned char *slab, gr_gpu_ptr *at)
+static int map_on_host(struct gr_gpu_pool *pool, const struct gr_gpu_offer *offer,
+                       unsigned char *slab, gr_gpu_ptr *at)
 {
     uint64_t room = offer->door.segment_bytes - offer->door.offset;
 
@@ -204,7 +208,8 @@ static int map_on_host(struct gr_gpu_pool *pool, const struct gr_gpu_offer *offe
     return gr_pool_pin(pool, slab + offer->offset, offer->arena, at);
 }
 
-int gr_gpu_pool_map(struct gr_gpu_pool *pool, const struct gr_gpu_offer *offer, struct gr_gpu_mapped *mapped)
+int gr_gpu_pool_map(struct gr_gpu_pool *pool, const struct gr_gpu_offer *offer,
+                    struct gr_gpu_mapped *mapped)
 {
     int rc;
     void *slab = gr_pool_map(pool->doors, &offer->door, &rc);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Slabs on the device (gpu_slab.h): sizes, arenas that they are cut out of, and how they are cleaned. */
+/*
+ * Slabs on the device (gpu_slab.h): sizes, arenas that they are cut out of, and how they are
+ * cleaned.
+ */
 #include "link/gpu_slab.h"
 
 #include <sched.h>
@@ -32,7 +35,10 @@ static struct gr_gpu_slab *find_free(struct gr_gpu_pool *pool, size_t bytes)
     return NULL;
 }
 
-/* Cut a slab out of what is left of an arena. 0 or GR_ERR_NOMEM; *out is NULL when no arena has room. */
+/*
+ * Cut a slab out of what is left of an arena. 0 or GR_ERR_NOMEM; *out is NULL when no arena has
+ * room.
+ */
 static int cut(struct gr_gpu_pool *pool, size_t bytes, struct gr_gpu_slab **out)
 {
     struct gr_arena *a;
@@ -80,8 +86,12 @@ static int grow(struct gr_gpu_pool *pool, size_t bytes, int n)
     return 0;
 }
 
-/* Take n slabs on the device, without their doors; *taken counts those that were taken, on error too. */
-static int take_frames(struct gr_gpu_pool *pool, size_t bytes, int n, struct gr_gpu_slab **slabs, int *taken)
+/*
+ * Take n slabs on the device, without their doors; *taken counts those that were taken, on error
+ * too.
+ */
+static int take_frames(struct gr_gpu_pool *pool, size_t bytes, int n, struct gr_gpu_slab **slabs,
+                       int *taken)
 {
     int rc = 0;
 
@@ -101,7 +111,9 @@ static int take_frames(struct gr_gpu_pool *pool, size_t bytes, int n, struct gr_
     return rc;
 }
 
-/* Clean the first bytes of each slab, on a stream of the pool's own: it waits for nobody's kernels. */
+/*
+ * Clean the first bytes of each slab, on a stream of the pool's own: it waits for nobody's kernels.
+ */
 static int clean_frames(struct gr_gpu_pool *pool, size_t bytes, int n, struct gr_gpu_slab **slabs)
 {
     int k, done, rc = NULL == pool->stream ? gr_gpu_stream_open(pool->gpu, &pool->stream) : 0;
@@ -118,8 +130,8 @@ static int clean_frames(struct gr_gpu_pool *pool, size_t bytes, int n, struct gr
     return rc < 0 ? rc : done < 0 ? done : 0;
 }
 
-int gr_lease_on_device(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n, struct gr_slab **doors,
-                       struct gr_gpu_slab **slabs)
+int gr_lease_on_device(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n,
+                       struct gr_slab **doors, struct gr_gpu_slab **slabs)
 {
     int k, taken = 0, rc = gr_pool_lease(pool->doors, sizeof(struct gr_door), 1, n, doors);
 

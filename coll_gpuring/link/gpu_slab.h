@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is behind the names of gpu_pool.h, for its own files; all is called with the pool's lock held. */
+/*
+ * What is behind the names of gpu_pool.h, for its own files; all is called with the pool's lock
+ * held.
+ */
 #ifndef GR_LINK_GPU_SLAB_H
 #define GR_LINK_GPU_SLAB_H
 
@@ -21,7 +24,7 @@ struct gr_gpu_slab {
     struct gr_arena *arena; /* GR_ON_DEVICE */
     size_t offset, bytes;   /* in the arena, or behind the door; bytes without the door */
     gr_gpu_ptr at;
-    struct gr_slab *door;  /* held while leased; */
+    struct gr_slab *door;   /* held while leased; */
     struct gr_door *shared; /* its memory, */
     uint64_t lease;         /* and number of the present or last lease */
 };
@@ -64,14 +67,16 @@ static inline size_t gr_round_up(size_t n, size_t to)
 static inline int gr_slab_is_free(struct gr_gpu_slab *f)
 {
     /* not ==: the door may have served later leases of its own by now */
-    if (GR_FRAME_LEAVING == f->state && atomic_load_explicit(&f->shared->left, memory_order_acquire) >= f->lease) {
+    if (GR_FRAME_LEAVING == f->state &&
+        atomic_load_explicit(&f->shared->left, memory_order_acquire) >= f->lease) {
         f->state = GR_FRAME_FREE;
     }
     return GR_FRAME_FREE == f->state;
 }
 
 /* The slab becomes leased, with that door. */
-static inline void gr_slab_attach(struct gr_gpu_pool *pool, struct gr_gpu_slab *f, struct gr_slab *door)
+static inline void gr_slab_attach(struct gr_gpu_pool *pool, struct gr_gpu_slab *f,
+                                  struct gr_slab *door)
 {
     f->state = GR_FRAME_LEASED;
     f->door = door;
@@ -80,10 +85,10 @@ static inline void gr_slab_attach(struct gr_gpu_pool *pool, struct gr_gpu_slab *
 }
 
 /* The halves of gr_gpu_pool_lease(); doors is room for n. */
-int gr_lease_on_device(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n, struct gr_slab **doors,
-                       struct gr_gpu_slab **slabs);
-int gr_lease_on_host(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n, struct gr_slab **doors,
-                     struct gr_gpu_slab **slabs);
+int gr_lease_on_device(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n,
+                       struct gr_slab **doors, struct gr_gpu_slab **slabs);
+int gr_lease_on_host(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n,
+                     struct gr_slab **doors, struct gr_gpu_slab **slabs);
 
 /* Forget a slab on the host: its memory is the door's. */
 void gr_drop_on_host(struct gr_gpu_pool *pool, struct gr_gpu_slab *slab);

@@ -49,9 +49,11 @@ static uint64_t process_number(void)
 
 /* ---- the cache ---- */
 
-struct gr_ipc_cache *gr_ipc_cache_open(struct gr_gpu *gpu, struct gr_peer_id self, int max_exports, int max_mapped)
+struct gr_ipc_cache *gr_ipc_cache_open(struct gr_gpu *gpu, struct gr_peer_id self, int max_exports,
+                                       int max_mapped)
 {
-    struct gr_ipc_cache *share = calloc(1, sizeof(*share) + (size_t) max_exports * sizeof(share->exports[0]));
+    struct gr_ipc_cache *share =
+        calloc(1, sizeof(*share) + (size_t) max_exports * sizeof(share->exports[0]));
 
     if (NULL != share) {
         pthread_mutex_init(&share->lock, NULL);
@@ -101,8 +103,8 @@ struct gr_ipc_cache_usage gr_ipc_cache_usage(struct gr_ipc_cache *share)
 /* ---- tickets ---- */
 
 /*
- * The ticket of this allocation, if it is kept. The id alone would do; the range is looked at first as memory of pools
- * and reserved ranges, of which nothing is promised, is never kept.
+ * The ticket of this allocation, if it is kept. The id alone would do; the range is looked at first
+ * as memory of pools and reserved ranges, of which nothing is promised, is never kept.
  */
 static struct gr_ipc_export *find_export(struct gr_ipc_cache *share, uintptr_t at, uint64_t id)
 {
@@ -132,8 +134,12 @@ static struct gr_ipc_export *oldest_export(struct gr_ipc_cache *share)
     return oldest;
 }
 
-/* Make the ticket of the allocation that holds the address. 0, or an error where it cannot be shared. */
-static int make_ticket(const struct gr_ipc_cache *share, const void *at, uint64_t id, struct gr_ipc_handle *ticket)
+/*
+ * Make the ticket of the allocation that holds the address. 0, or an error where it cannot be
+ * shared.
+ */
+static int make_ticket(const struct gr_ipc_cache *share, const void *at, uint64_t id,
+                       struct gr_ipc_handle *ticket)
 {
     struct gr_pointer p = gr_pointer_find(gr_gpu_owner(share->gpu), at);
     gr_gpu_ptr base;
@@ -161,7 +167,8 @@ static int make_ticket(const struct gr_ipc_cache *share, const void *at, uint64_
     return 0;
 }
 
-struct gr_ipc_handle gr_ipc_cache_export(struct gr_ipc_cache *share, const void *buffer, size_t bytes)
+struct gr_ipc_handle gr_ipc_cache_export(struct gr_ipc_cache *share, const void *buffer,
+                                         size_t bytes)
 {
     uintptr_t at = (uintptr_t) buffer;
     uint64_t id = gr_gpus_buffer_id(gr_gpu_owner(share->gpu), at);

@@ -5,12 +5,14 @@
  *      mappings -> [taken last] -> ... -> [taken first]      users > 0: never closed
  *                                                            users = 0: kept for the next ticket
  *
- * A mapping whose owner has freed the allocation is stale. It is known by a ticket of the same process for another
- * allocation that overlaps it: it is closed before that one is opened, since the driver refuses to open addresses of
- * a process over those that are open (CUDA_ERROR_ALREADY_MAPPED; seen by Open MPI and UCX, which do the same).
+ * A mapping whose owner has freed the allocation is stale. It is known by a ticket of the same
+ * process for another allocation that overlaps it: it is closed before that one is opened, since
+ * the driver refuses to open addresses of a process over those that are open
+ * (CUDA_ERROR_ALREADY_MAPPED; seen by Open MPI and UCX, which do the same).
  *
- * The driver maps blocks of 2 MiB, and a block that is gone may have held small allocations that the new one does not
- * overlap. So what the driver refuses is tried once more without any unused mapping of that process.
+ * The driver maps blocks of 2 MiB, and a block that is gone may have held small allocations that
+ * the new one does not overlap. So what the driver refuses is tried once more without any unused
+ * mapping of that process.
  */
 #include "link/ipc_cache_state.h"
 
@@ -62,7 +64,8 @@ static void close_one(struct gr_ipc_cache *share, struct gr_ipc_mapping **at)
 
 /* Close those that nobody uses and that are related so to an allocation (NULL: all); how many. */
 static int close_unused(struct gr_ipc_cache *share, const struct gr_gpu_allocation *of,
-                        int (*related)(const struct gr_gpu_allocation *, const struct gr_gpu_allocation *))
+                        int (*related)(const struct gr_gpu_allocation *,
+                                       const struct gr_gpu_allocation *))
 {
     struct gr_ipc_mapping **at = &share->mappings;
     int closed = 0;
@@ -88,7 +91,10 @@ static int stale_in_use(const struct gr_ipc_cache *share, const struct gr_gpu_al
     return NULL != m;
 }
 
-/* Room for one more: closes the unused one that was taken longest ago, where there is none. 1, or 0: all are in use. */
+/*
+ * Room for one more: closes the unused one that was taken longest ago, where there is none. 1, or
+ * 0: all are in use.
+ */
 static int make_room(struct gr_ipc_cache *share)
 {
     struct gr_ipc_mapping **at, **oldest = NULL;
@@ -126,7 +132,8 @@ static void remember_refused(struct gr_ipc_cache *share, const struct gr_gpu_all
 /* ---- mapping ---- */
 
 /* Open an allocation that is not in the list. The lock is held. */
-static int open_mapping(struct gr_ipc_cache *share, const struct gr_ipc_handle *ticket, struct gr_ipc_mapping **out)
+static int open_mapping(struct gr_ipc_cache *share, const struct gr_ipc_handle *ticket,
+                        struct gr_ipc_mapping **out)
 {
     struct gr_ipc_mapping *m;
     int rc;
@@ -159,8 +166,12 @@ static int open_mapping(struct gr_ipc_cache *share, const struct gr_ipc_handle *
     return 0;
 }
 
-/* Of this process, where the driver opens no handle: it is there already, if this device reaches it. */
-static int map_own(struct gr_ipc_cache *share, const struct gr_ipc_handle *ticket, struct gr_ipc_mapped *shared)
+/*
+ * Of this process, where the driver opens no handle: it is there already, if this device reaches
+ * it.
+ */
+static int map_own(struct gr_ipc_cache *share, const struct gr_ipc_handle *ticket,
+                   struct gr_ipc_mapped *shared)
 {
     if (gr_gpus_buffer_id(gr_gpu_owner(share->gpu), ticket->of.base) != ticket->of.id ||
         !gr_gpu_reaches(share->gpu, ticket->of.device)) {
@@ -170,7 +181,8 @@ static int map_own(struct gr_ipc_cache *share, const struct gr_ipc_handle *ticke
     return 0;
 }
 
-int gr_ipc_cache_map(struct gr_ipc_cache *share, const struct gr_ipc_handle *ticket, struct gr_ipc_mapped *shared)
+int gr_ipc_cache_map(struct gr_ipc_cache *share, const struct gr_ipc_handle *ticket,
+                     struct gr_ipc_mapped *shared)
 {
     struct gr_ipc_mapping *m;
     int rc = 0;

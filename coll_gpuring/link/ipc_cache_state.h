@@ -17,11 +17,13 @@ struct gr_ipc_export {
 struct gr_ipc_mapping {
     struct gr_ipc_mapping *next; /* the one that was taken before it */
     struct gr_gpu_allocation of;
-    gr_gpu_ptr at;                 /* of.base, here */
+    gr_gpu_ptr at; /* of.base, here */
     int users;
 };
 
-/* Allocations that could not be mapped are remembered, so that not every call tries again: so many. */
+/*
+ * Allocations that could not be mapped are remembered, so that not every call tries again: so many.
+ */
 enum { GR_SHARE_REFUSED = 16 };
 
 struct gr_ipc_cache {

@@ -137,7 +137,10 @@ static int segment_create(struct gr_pool *pool, size_t bytes, struct segment **o
     return 0;
 }
 
-/* Add a segment with n slabs to the pool; with more where they are small, since each segment costs its users a mapping. */
+/*
+ * Add a segment with n slabs to the pool; with more where they are small, since each segment costs
+ * its users a mapping.
+ */
 static int pool_grow(struct gr_pool *pool, size_t frame_bytes, int ndoors, int n)
 {
     int least = (int) (SEGMENT_BYTES / frame_bytes);
@@ -212,7 +215,8 @@ static int frame_is_free(struct gr_slab *f)
 }
 
 /* Lease up to n free slabs; returns how many. */
-static int take_free(struct gr_pool *pool, size_t frame_bytes, int ndoors, int n, struct gr_slab **slabs)
+static int take_free(struct gr_pool *pool, size_t frame_bytes, int ndoors, int n,
+                     struct gr_slab **slabs)
 {
     struct gr_slab *f;
     int taken = 0;
@@ -227,7 +231,8 @@ static int take_free(struct gr_pool *pool, size_t frame_bytes, int ndoors, int n
     return taken;
 }
 
-int gr_pool_lease(struct gr_pool *pool, size_t frame_bytes, int ndoors, int n, struct gr_slab **slabs)
+int gr_pool_lease(struct gr_pool *pool, size_t frame_bytes, int ndoors, int n,
+                  struct gr_slab **slabs)
 {
     int taken, rc = 0;
 
@@ -284,7 +289,8 @@ static int mapping_create(const struct gr_offer *offer, struct mapping **out)
     if (NULL == m) {
         return GR_ERR_NOMEM;
     }
-    rc = gr_shm_attach(offer->pid, offer->fd, offer->ino, offer->dev, offer->start, offer->segment_bytes, &m->base);
+    rc = gr_shm_attach(offer->pid, offer->fd, offer->ino, offer->dev, offer->start,
+                       offer->segment_bytes, &m->base);
     if (rc < 0) {
         free(m);
         return rc;
@@ -316,8 +322,9 @@ void *gr_pool_map(struct gr_pool *pool, const struct gr_offer *offer, int *error
     }
     pthread_mutex_lock(&pool->lock);
     for (m = pool->mappings; NULL != m; m = m->next) {
-        if (m->owner.job == offer->owner.job && m->owner.vpid == offer->owner.vpid && m->ino == offer->ino &&
-            m->dev == offer->dev && m->start == offer->start && m->bytes >= offer->segment_bytes) {
+        if (m->owner.job == offer->owner.job && m->owner.vpid == offer->owner.vpid &&
+            m->ino == offer->ino && m->dev == offer->dev && m->start == offer->start &&
+            m->bytes >= offer->segment_bytes) {
             break;
         }
     }

@@ -55,8 +55,8 @@ static int make_room(struct gr_neighbours *n, size_t most)
     return 0;
 }
 
-int gr_rings_neighbours(const struct gr_rings *rings, int p, int rank, uint32_t nchannels, enum gr_algo algo, int root,
-                        struct gr_neighbours *n)
+int gr_rings_neighbours(const struct gr_rings *rings, int p, int rank, uint32_t nchannels,
+                        enum gr_algo algo, int root, struct gr_neighbours *n)
 {
     int *in = calloc(2 * (size_t) p, sizeof(int)), *out = NULL == in ? NULL : in + p;
     int nin, nout;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rings of a team, and with whom an algorithm links a rank: the same for links in host and in device memory. */
+/*
+ * The rings of a team, and with whom an algorithm links a rank: the same for links in host and in
+ * device memory.
+ */
 #ifndef GR_LINK_RINGS_H
 #define GR_LINK_RINGS_H
 
@@ -12,10 +15,14 @@
 struct gr_rings {
     int *order[2]; /* [position] = rank */
     int *where[2]; /* [rank] = position */
-    struct gr_torus torus; /* that the ranks form, for algorithms along it; ndims 0: none is known */
+    /* that the ranks form, for algorithms along it; ndims 0: none is known */
+    struct gr_torus torus;
 };
 
-/* Room for p ranks: both orders to be filled, then gr_rings_invert(). 0 or GR_ERR_NOMEM; to be freed either way. */
+/*
+ * Room for p ranks: both orders to be filled, then gr_rings_invert(). 0 or GR_ERR_NOMEM; to be
+ * freed either way.
+ */
 int gr_rings_init(struct gr_rings *rings, int p);
 
 /* The orders are there: fill where. */
@@ -24,8 +31,9 @@ void gr_rings_invert(struct gr_rings *rings, int p);
 void gr_rings_free(struct gr_rings *rings);
 
 /*
- * Which of the ways through a torus (sched/torus.h) a channel takes. Where it is nested all channels take that dimension
- * first, up or down: what is cut there need not go over the links of the next.
+ * Which of the ways through a torus (sched/torus.h) a channel takes. Where it is nested all
+ * channels take that dimension first, up or down: what is cut there need not go over the links of
+ * the next.
  */
 static inline int gr_rings_lane(const struct gr_torus *torus, uint32_t channel)
 {
@@ -44,13 +52,16 @@ struct gr_neighbours {
 };
 
 /*
- * All neighbours of a rank in an algorithm (where that is rooted: with that root), by channel. 0 or GR_ERR_NOMEM, with
- * nothing to free.
+ * All neighbours of a rank in an algorithm (where that is rooted: with that root), by channel. 0 or
+ * GR_ERR_NOMEM, with nothing to free.
  */
-int gr_rings_neighbours(const struct gr_rings *rings, int p, int rank, uint32_t nchannels, enum gr_algo algo, int root,
-                        struct gr_neighbours *n);
+int gr_rings_neighbours(const struct gr_rings *rings, int p, int rank, uint32_t nchannels,
+                        enum gr_algo algo, int root, struct gr_neighbours *n);
 
-/* The same of links between all ranks that differ in one coordinate of the torus, or in any where there is none: channel 0. */
+/*
+ * The same of links between all ranks that differ in one coordinate of the torus, or in any where
+ * there is none: channel 0.
+ */
 int gr_rings_lines(const struct gr_rings *rings, int p, int rank, struct gr_neighbours *n);
 
 void gr_neighbours_free(struct gr_neighbours *n);

@@ -64,7 +64,8 @@ int gr_shm_grow(struct gr_shm *shm, size_t bytes, unsigned char **base)
     }
     *base = map_shared(shm->fd, shm->bytes, bytes);
     if (NULL == *base) {
-        rc = ftruncate(shm->fd, (off_t) shm->bytes); /* if that fails, too, the next growth takes the pages */
+        /* if that fails, too, the next growth takes the pages */
+        rc = ftruncate(shm->fd, (off_t) shm->bytes);
         (void) rc;
         return GR_ERR_SYS;
     }
@@ -82,8 +83,8 @@ static int is_offered(int fd, uint64_t ino, uint64_t dev, uint64_t end)
 }
 
 /*
- * Open the peer's file. Only once it is known to be the one that was offered, it is opened for access: what else the number
- * may stand for by now (a device, a pipe) should not notice.
+ * Open the peer's file. Only once it is known to be the one that was offered, it is opened for
+ * access: what else the number may stand for by now (a device, a pipe) should not notice.
  */
 static int open_peer_file(int pid, int number, uint64_t ino, uint64_t dev, uint64_t end, int *fd)
 {
@@ -105,7 +106,8 @@ static int open_peer_file(int pid, int number, uint64_t ino, uint64_t dev, uint6
     return *fd < 0 ? GR_ERR_SYS : 0;
 }
 
-int gr_shm_attach(int pid, int number, uint64_t ino, uint64_t dev, uint64_t start, size_t bytes, unsigned char **base)
+int gr_shm_attach(int pid, int number, uint64_t ino, uint64_t dev, uint64_t start, size_t bytes,
+                  unsigned char **base)
 {
     int fd, rc;
 

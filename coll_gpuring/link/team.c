@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int bundle_init(struct gr_channel_set *b, uint32_t nchannels, uint32_t nslots, size_t slot_bytes, int p)
+static int bundle_init(struct gr_channel_set *b, uint32_t nchannels, uint32_t nslots,
+                       size_t slot_bytes, int p)
 {
     size_t n = (size_t) nchannels * (size_t) p;
 
@@ -17,7 +18,8 @@ static int bundle_init(struct gr_channel_set *b, uint32_t nchannels, uint32_t ns
     b->slabs = calloc(n + 1, sizeof(struct gr_slab *));
     b->sent = calloc(n + 1, sizeof(struct gr_slab *));
     b->leases = calloc(n + 1, sizeof(*b->leases));
-    return NULL != b->in && NULL != b->out && NULL != b->slabs && NULL != b->sent && NULL != b->leases
+    return NULL != b->in && NULL != b->out && NULL != b->slabs && NULL != b->sent &&
+                   NULL != b->leases
                ? 0
                : GR_ERR_NOMEM;
 }
@@ -31,7 +33,8 @@ static void bundle_free(struct gr_channel_set *b)
     free(b->leases);
 }
 
-static int boards_init(struct gr_boards *b, const struct gr_team_params *params, uint32_t nsets, size_t bytes)
+static int boards_init(struct gr_boards *b, const struct gr_team_params *params, uint32_t nsets,
+                       size_t bytes)
 {
     b->leases = calloc((size_t) params->p, sizeof(*b->leases));
     if (NULL == b->leases) {
@@ -84,12 +87,15 @@ struct gr_team *gr_team_create(const struct gr_team_params *params)
     team->remote = params->remote;
     complete = 0 == gr_rings_init(&team->rings, params->p);
     team->links = calloc(GR_NWAYS_MADE * (size_t) params->p, sizeof(*team->links));
-    complete = complete && 0 == boards_init(&team->mail, params, params->nsets, params->box_bytes) &&
+    complete = complete &&
+               0 == boards_init(&team->mail, params, params->nsets, params->box_bytes) &&
                0 == boards_init(&team->agreement, params, GR_SETS, params->arrival_bytes) &&
-               0 == bundle_init(&team->data, params->nchannels, params->nslots, params->slot_bytes, params->p) &&
-               0 == bundle_init(&team->small, params->small_slots > 0 ? params->nchannels : 0, params->small_slots,
-                                params->small_bytes, params->p) &&
-               0 == bundle_init(&team->notes, params->note_slots > 0, params->note_slots, params->note_bytes, params->p);
+               0 == bundle_init(&team->data, params->nchannels, params->nslots, params->slot_bytes,
+                                params->p) &&
+               0 == bundle_init(&team->small, params->small_slots > 0 ? params->nchannels : 0,
+                                params->small_slots, params->small_bytes, params->p) &&
+               0 == bundle_init(&team->notes, params->note_slots > 0, params->note_slots,
+                                params->note_bytes, params->p);
     if (!complete || NULL == team->links) {
         team_free(team);
         return NULL;
@@ -103,7 +109,8 @@ struct gr_team *gr_team_create(const struct gr_team_params *params)
     }
     for (k = 0; 0 == params->torus.ndims && NULL != params->order && k < params->p; k++) {
         team->rings.order[0][k] = params->order[k];
-        team->rings.order[1][k] = params->order[(params->p - k) % params->p]; /* position 0 kept, as above */
+        /* position 0 kept, as above */
+        team->rings.order[1][k] = params->order[(params->p - k) % params->p];
     }
     gr_rings_invert(&team->rings, params->p);
     return team;
@@ -173,7 +180,7 @@ struct gr_channel_set *gr_team_channel_set(struct gr_team *team, int way)
 
 enum gr_links gr_team_links(const struct gr_team *team, int way, int root)
 {
-    return (enum gr_links) *gr_team_state(team, way, root);
+    return (enum gr_links) * gr_team_state(team, way, root);
 }
 
 void gr_team_ask(struct gr_team *team, int way, int root)

@@ -11,11 +11,14 @@
 #include <string.h>
 
 /*
- * The ABI guard. Structures have changed between releases that claim the same interface version. So the sizes of those
- * that are part of ours, or whose fields are used here, are compared with what libmpi itself says. A structure that has
- * changed and kept its size is not found.
+ * The ABI guard. Structures have changed between releases that claim the same interface version. So
+ * the sizes of those that are part of ours, or whose fields are used here, are compared with what
+ * libmpi itself says. A structure that has changed and kept its size is not found.
  */
-#define CLASS(type) {#type, sizeof(type), &type##_class}
+#define CLASS(type)                        \
+    {                                      \
+#type, sizeof(type), &type##_class \
+    }
 static const struct {
     const char *name;
     size_t built;
@@ -39,7 +42,9 @@ static const struct {
     CLASS(mca_topo_base_comm_dist_graph_2_2_0_t),
 };
 
-/* libmpi's version as text; whether it is of the series that this was built for, or does not say. */
+/*
+ * libmpi's version as text; whether it is of the series that this was built for, or does not say.
+ */
 static bool is_our_series(char version[MPI_MAX_LIBRARY_VERSION_STRING])
 {
     int length, built[2], loaded[2];
@@ -64,8 +69,8 @@ bool mca_coll_gpuring_abi_differs(char *why, size_t size)
     }
     for (k = 0; k < sizeof(classes) / sizeof(classes[0]); k++) {
         if (classes[k].built != classes[k].loaded->cls_sizeof) {
-            snprintf(why, size, "%s: %zu bytes built, %zu loaded", classes[k].name, classes[k].built,
-                     classes[k].loaded->cls_sizeof);
+            snprintf(why, size, "%s: %zu bytes built, %zu loaded", classes[k].name,
+                     classes[k].built, classes[k].loaded->cls_sizeof);
             return true;
         }
     }

@@ -7,7 +7,10 @@
 
 BEGIN_C_DECLS
 
-/* Whether libmpi is of another series than this was built for, or says another size of a structure that is used here. */
+/*
+ * Whether libmpi is of another series than this was built for, or says another size of a structure
+ * that is used here.
+ */
 bool mca_coll_gpuring_abi_differs(char *why, size_t size);
 
 END_C_DECLS

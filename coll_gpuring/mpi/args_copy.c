@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The arrays of a call (counts, displacements, types) for a persistent request: MPI_..._init has returned when they are
- * read again, and what made the call may have freed them, as language bindings do.
+ * The arrays of a call (counts, displacements, types) for a persistent request: MPI_..._init has
+ * returned when they are read again, and what made the call may have freed them, as language
+ * bindings do.
  */
 #include "mpi/args_copy.h"
 
@@ -17,8 +18,9 @@ static size_t entries(const struct gr_call *call, bool receive)
     struct gr_buffer_desc side = mca_coll_gpuring_buffer_desc(call, receive);
 
     /* one run, but of all ranks' counts */
-    return GR_PARTS_SUM == side.parts || GR_PARTS_OWN == side.parts ? (size_t) ompi_comm_size(call->comm)
-                                                                    : (size_t) side.n;
+    return GR_PARTS_SUM == side.parts || GR_PARTS_OWN == side.parts
+               ? (size_t) ompi_comm_size(call->comm)
+               : (size_t) side.n;
 }
 
 struct pen {
@@ -26,7 +28,10 @@ struct pen {
     size_t used;
 };
 
-/* n entries of `bytes` each; returns where they are now. Every entry is a multiple of its alignment. */
+/*
+ * n entries of `bytes` each; returns where they are now. Every entry is a multiple of its
+ * alignment.
+ */
 static const void *copy(struct pen *pen, const void *array, size_t n, size_t bytes)
 {
     const void *now = array;

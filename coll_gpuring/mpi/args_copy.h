@@ -10,8 +10,8 @@ BEGIN_C_DECLS
 struct gr_call;
 
 /*
- * Put copies in the place of the call's arrays, which the application may free when the call has returned. What is to
- * be freed at the end; NULL: no memory.
+ * Put copies in the place of the call's arrays, which the application may free when the call has
+ * returned. What is to be freed at the end; NULL: no memory.
  */
 void *mca_coll_gpuring_args_copy(struct gr_call *call);
 

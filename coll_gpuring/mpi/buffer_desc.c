@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the buffers of a call consist of: blocks, each a run of elements of one type. Which there are, the table in
- * collectives.c says; what of them a rank reads and writes, MPI does.
+ * What the buffers of a call consist of: blocks, each a run of elements of one type. Which there
+ * are, the table in collectives.c says; what of them a rank reads and writes, MPI does.
  */
 #include "mpi/buffer_desc.h"
 
@@ -46,7 +46,9 @@ static int count_others(const struct gr_call *call, bool receive)
 
     if (gr_calls[call->id].neighbors) {
         /* where there is no topology, whoever does the call says so */
-        return OMPI_SUCCESS == mca_topo_base_neighbor_count(call->comm, &in, &out) ? (receive ? in : out) : 0;
+        return OMPI_SUCCESS == mca_topo_base_neighbor_count(call->comm, &in, &out)
+                   ? (receive ? in : out)
+                   : 0;
     }
     return is_inter(call) ? ompi_comm_remote_size(call->comm) : ompi_comm_size(call->comm);
 }
@@ -82,14 +84,16 @@ static size_t sum_counts(const struct gr_call *call)
 /* Elements that it leaves here. */
 static size_t own_count(const struct gr_call *call)
 {
-    return NULL != call->rcounts ? GR_COUNT_AT(call->rcounts, ompi_comm_rank(call->comm)) : call->rcount;
+    return NULL != call->rcounts ? GR_COUNT_AT(call->rcounts, ompi_comm_rank(call->comm))
+                                 : call->rcount;
 }
 
 struct gr_block_desc mca_coll_gpuring_block_desc(const struct gr_buffer_desc *s, int k)
 {
     const struct gr_call *call = s->call;
     bool of_receive = s->receive || gr_calls[call->id].reduces; /* one type and count for both */
-    gr_counts_t counts = s->receive ? call->rcounts : call->scounts, displs = s->receive ? call->displs : call->sdispls;
+    gr_counts_t counts = s->receive ? call->rcounts : call->scounts,
+                displs = s->receive ? call->displs : call->sdispls;
     const MPI_Aint *offsets = s->receive ? call->roffsets : call->soffsets;
     struct gr_block_desc b = {
         .at = s->receive ? call->rbuf : (unsigned char *) call->sbuf,
@@ -154,8 +158,10 @@ const void *mca_coll_gpuring_buffer_first(const struct gr_buffer_desc *side)
     return NULL;
 }
 
-/* Whether a communicator's grid has ends: a rank there has neighbours that do not exist, whose blocks stay as they
- * are. */
+/*
+ * Whether a communicator's grid has ends: a rank there has neighbours that do not exist, whose
+ * blocks stay as they are.
+ */
 static bool has_ends(const struct ompi_communicator_t *comm)
 {
     const mca_topo_base_comm_cart_t *cart = mca_coll_gpuring_grid(comm);
@@ -169,8 +175,8 @@ static bool has_ends(const struct ompi_communicator_t *comm)
 /* Of a gather in place, only this rank's block is there before. */
 static bool gathers(const struct gr_call *call)
 {
-    return GR_CALL_ALLGATHER == call->id || GR_CALL_ALLGATHERV == call->id || GR_CALL_GATHER == call->id ||
-           GR_CALL_GATHERV == call->id;
+    return GR_CALL_ALLGATHER == call->id || GR_CALL_ALLGATHERV == call->id ||
+           GR_CALL_GATHER == call->id || GR_CALL_GATHERV == call->id;
 }
 
 bool mca_coll_gpuring_reads_block(const struct gr_call *call, int k)
@@ -181,7 +187,8 @@ bool mca_coll_gpuring_reads_block(const struct gr_call *call, int k)
     if (MPI_IN_PLACE == call->sbuf) {
         return !gathers(call) || ompi_comm_rank(call->comm) == k;
     }
-    return GR_CALL_REDUCE_LOCAL == call->id || (gr_calls[call->id].neighbors && has_ends(call->comm));
+    return GR_CALL_REDUCE_LOCAL == call->id ||
+           (gr_calls[call->id].neighbors && has_ends(call->comm));
 }
 
 bool mca_coll_gpuring_writes_block(const struct gr_call *call, int k, struct gr_block_desc *b)
@@ -212,7 +219,8 @@ static int find_neighbors(struct ompi_communicator_t *comm, bool receive, struct
     } else if (OMPI_COMM_IS_GRAPH(comm)) {
         rc = topo->topo.graph.graph_neighbors(comm, ompi_comm_rank(comm), o->n, o->ranks);
     } else {
-        memcpy(o->ranks, receive ? topo->mtc.dist_graph->in : topo->mtc.dist_graph->out, (size_t) o->n * sizeof(int));
+        memcpy(o->ranks, receive ? topo->mtc.dist_graph->in : topo->mtc.dist_graph->out,
+               (size_t) o->n * sizeof(int));
     }
     return rc;
 }

@@ -30,7 +30,10 @@ struct gr_block_desc mca_coll_gpuring_block_desc(const struct gr_buffer_desc *si
 /* The first byte of the first block that has data; NULL: none has. */
 const void *mca_coll_gpuring_buffer_first(const struct gr_buffer_desc *side);
 
-/* The ranks that a side's messages go to or come from, one each; a side of one block may have several. */
+/*
+ * The ranks that a side's messages go to or come from, one each; a side of one block may have
+ * several.
+ */
 struct gr_peers {
     int n;
     int *ranks; /* owned; MPI_PROC_NULL: a grid ends there */
@@ -39,10 +42,16 @@ struct gr_peers {
 /* OMPI error code; ranks are to be freed whatever it is. */
 int mca_coll_gpuring_peers(const struct gr_buffer_desc *side, struct gr_peers *others);
 
-/* The bytes that a block covers, gaps too: [*low, *high) as offsets from where it is. False: none. */
-bool mca_coll_gpuring_block_span(const struct gr_block_desc *block, ptrdiff_t *low, ptrdiff_t *high);
+/*
+ * The bytes that a block covers, gaps too: [*low, *high) as offsets from where it is. False: none.
+ */
+bool mca_coll_gpuring_block_span(const struct gr_block_desc *block, ptrdiff_t *low,
+                                 ptrdiff_t *high);
 
-/* Whether the call reads block k of its receive side; and whether it writes it: then *block has its count of that. */
+/*
+ * Whether the call reads block k of its receive side; and whether it writes it: then *block has its
+ * count of that.
+ */
 bool mca_coll_gpuring_reads_block(const struct gr_call *call, int k);
 bool mca_coll_gpuring_writes_block(const struct gr_call *call, int k, struct gr_block_desc *block);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a call's buffers hold. Sizes come from the signature alone, which MPI makes equal on all ranks; layout
- * (gaps, displacements, in place) is a local matter, solved by packing into scratch.
+ * What a call's buffers hold. Sizes come from the signature alone, which MPI makes equal on all
+ * ranks; layout (gaps, displacements, in place) is a local matter, solved by packing into scratch.
  *
  *      reductions   elements of the predefined type, by extent; such types have no lower bound to mind
  *      others       bytes of the signature, packed where the type has gaps
@@ -112,12 +112,14 @@ static int begin_reduction(struct gr_op *op)
 
     data->in = in_place(call) ? call->rbuf : (unsigned char *) call->sbuf;
     data->out = call->rbuf;
-    data->reducer.fused = gr_reduce_find(mca_coll_gpuring_type(call->rtype), mca_coll_gpuring_op(call->op));
+    data->reducer.fused =
+        gr_reduce_find(mca_coll_gpuring_type(call->rtype), mca_coll_gpuring_op(call->op));
     data->reducer.other = reduce_by_ompi;
     data->reducer.ctx = (void *) call;
     if (GR_COLL_REDUCE_SCATTER == data->request.coll && in_place(call)) {
         /* the output lies over input that is still to be sent */
-        data->out_bytes = gr_request_block(&data->request, ompi_comm_rank(call->comm)) * data->request.elem_bytes;
+        data->out_bytes =
+            gr_request_block(&data->request, ompi_comm_rank(call->comm)) * data->request.elem_bytes;
         data->out = scratch_get(op, data->out_bytes > 0 ? data->out_bytes : 1);
         data->finish = GR_FINISH_COPY;
         return NULL == data->out ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
@@ -150,16 +152,17 @@ static size_t gathered_block(const struct gr_call *call, int r, unsigned char **
 {
     ptrdiff_t extent = mca_coll_gpuring_type_extent(call->rtype);
     size_t count = NULL != call->rcounts ? GR_COUNT_AT(call->rcounts, r) : call->rcount;
-    ptrdiff_t at = NULL != call->rcounts ? GR_DISP_AT(call->displs, r) : (ptrdiff_t) r * (ptrdiff_t) call->rcount;
+    ptrdiff_t at = NULL != call->rcounts ? GR_DISP_AT(call->displs, r)
+                                         : (ptrdiff_t) r * (ptrdiff_t) call->rcount;
 
     *start = (unsigned char *) call->rbuf + at * extent;
     return count;
 }
 
 /*
- * Use the receive buffer as it is where its type is solid: blocks at their own displacements, which are
- * relative to the lowest one since the core's are unsigned. Allgatherv's displacements may differ from
- * rank to rank; only counts must agree.
+ * Use the receive buffer as it is where its type is solid: blocks at their own displacements, which
+ * are relative to the lowest one since the core's are unsigned. Allgatherv's displacements may
+ * differ from rank to rank; only counts must agree.
  */
 static void gather_in_buffer(struct gr_op *op)
 {
@@ -207,23 +210,30 @@ static int begin_allgather(struct gr_op *op)
         data->finish = GR_FINISH_UNPACK;
     }
     if (!in_place(call)) {
-        data->in = pack_input ? scratch : mca_coll_gpuring_contiguous_start(call->sbuf, call->stype);
-        return pack_input ? mca_coll_gpuring_convert((void *) call->sbuf, call->stype, call->scount, scratch, true)
+        data->in =
+            pack_input ? scratch : mca_coll_gpuring_contiguous_start(call->sbuf, call->stype);
+        return pack_input ? mca_coll_gpuring_convert((void *) call->sbuf, call->stype, call->scount,
+                                                     scratch, true)
                           : OMPI_SUCCESS;
     }
     data->in = data->out + gr_request_begin(&data->request, rank);
     count = gathered_block(call, rank, &start);
-    return solid ? OMPI_SUCCESS : mca_coll_gpuring_convert(start, call->rtype, count, data->in, true);
+    return solid ? OMPI_SUCCESS
+                 : mca_coll_gpuring_convert(start, call->rtype, count, data->in, true);
 }
 
-/* Where all that it is made of lies together, in the order of the ranks. In place, the input is a copy. */
+/*
+ * Where all that it is made of lies together, in the order of the ranks. In place, the input is a
+ * copy.
+ */
 static int begin_alltoall(struct gr_op *op)
 {
     const struct gr_call *call = &op->call;
     struct gr_data *data = &op->data;
     size_t p = (size_t) ompi_comm_size(call->comm);
     bool solid = mca_coll_gpuring_is_contiguous(call->rtype, 2);
-    bool copy = in_place(call) || !mca_coll_gpuring_is_contiguous(call->stype, 2); /* in place, MPI ignores the send type */
+    /* in place, MPI ignores the send type */
+    bool copy = in_place(call) || !mca_coll_gpuring_is_contiguous(call->stype, 2);
     unsigned char *scratch = NULL;
 
     if (copy || !solid) {
@@ -233,7 +243,8 @@ static int begin_alltoall(struct gr_op *op)
         }
     }
     data->in = copy ? scratch : mca_coll_gpuring_contiguous_start(call->sbuf, call->stype);
-    data->out = solid ? mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype) : scratch + (copy ? data->bytes : 0);
+    data->out = solid ? mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype)
+                      : scratch + (copy ? data->bytes : 0);
     data->finish = solid ? GR_FINISH_NONE : GR_FINISH_UNPACK;
     if (in_place(call) && op->device && solid) {
         return mca_coll_gpuring_copy(&op->stage.after, data->in, data->out, data->bytes);
@@ -241,7 +252,9 @@ static int begin_alltoall(struct gr_op *op)
     if (in_place(call)) {
         return mca_coll_gpuring_convert(call->rbuf, call->rtype, p * call->rcount, data->in, true);
     }
-    return copy ? mca_coll_gpuring_convert((void *) call->sbuf, call->stype, p * call->scount, data->in, true) : OMPI_SUCCESS;
+    return copy ? mca_coll_gpuring_convert((void *) call->sbuf, call->stype, p * call->scount,
+                                           data->in, true)
+                : OMPI_SUCCESS;
 }
 
 /* What the schedule of the way that was chosen keeps in GR_TMP. */
@@ -293,7 +306,8 @@ static int unpack_gathered(const struct gr_call *call, const struct gr_data *dat
         size_t count = gathered_block(call, r, &start);
 
         if (!(in_place(call) && r == ompi_comm_rank(call->comm))) {
-            rc = mca_coll_gpuring_convert(start, call->rtype, count, data->out + gr_request_begin(&data->request, r), false);
+            rc = mca_coll_gpuring_convert(start, call->rtype, count,
+                                          data->out + gr_request_begin(&data->request, r), false);
         }
     }
     return rc;
@@ -303,7 +317,8 @@ static int unpack_gathered(const struct gr_call *call, const struct gr_data *dat
 static int copy_out(const struct gr_op *op)
 {
     if (op->device) {
-        return mca_coll_gpuring_copy(&op->stage.after, op->call.rbuf, op->data.out, op->data.out_bytes);
+        return mca_coll_gpuring_copy(&op->stage.after, op->call.rbuf, op->data.out,
+                                     op->data.out_bytes);
     }
     memcpy(op->call.rbuf, op->data.out, op->data.out_bytes);
     return OMPI_SUCCESS;
@@ -320,8 +335,9 @@ int mca_coll_gpuring_buffers_end(struct gr_op *op)
     } else if (GR_FINISH_UNPACK == data->finish && GR_CALL_BCAST == call->id) {
         rc = mca_coll_gpuring_convert(call->rbuf, call->rtype, call->rcount, data->out, false);
     } else if (GR_FINISH_UNPACK == data->finish && GR_CALL_ALLTOALL == call->id) {
-        rc = mca_coll_gpuring_convert(call->rbuf, call->rtype, (size_t) ompi_comm_size(call->comm) * call->rcount,
-                                      data->out, false);
+        rc = mca_coll_gpuring_convert(call->rbuf, call->rtype,
+                                      (size_t) ompi_comm_size(call->comm) * call->rcount, data->out,
+                                      false);
     } else if (GR_FINISH_UNPACK == data->finish) {
         rc = unpack_gathered(call, data);
     }

@@ -14,14 +14,14 @@ struct gr_op;
 
 /* What a call moves, in the core's terms. */
 struct gr_data {
-    struct gr_request request;  /* algo, channels, chunks are filled later */
-    size_t bytes;               /* S as bandwidth is counted */
-    size_t post_bytes;          /* the most that a rank contributes, for mailboxes */
-    unsigned char *in, *out, *tmp;  /* by enum gr_space */
+    struct gr_request request;     /* algo, channels, chunks are filled later */
+    size_t bytes;                  /* S as bandwidth is counted */
+    size_t post_bytes;             /* the most that a rank contributes, for mailboxes */
+    unsigned char *in, *out, *tmp; /* by enum gr_space */
     struct gr_reducer reducer;
     /* afterwards: */
     enum { GR_FINISH_NONE, GR_FINISH_COPY, GR_FINISH_UNPACK } finish;
-    size_t out_bytes;           /* to be copied or unpacked */
+    size_t out_bytes; /* to be copied or unpacked */
 };
 
 /* Sizes only, nothing of the buffers: equal on all ranks. OMPI error code. */

@@ -32,17 +32,20 @@ static int decide_now(mca_coll_gpuring_module_t *module, struct ompi_communicato
         return rc;
     }
     if (0 > module->refused && mca_coll_gpuring_failure_decided(module)) {
-        (void) mca_coll_gpuring_queues_open(); /* without it a rank that failed waits longer for this one */
+        /* without it a rank that failed waits longer for this one */
+        (void) mca_coll_gpuring_queues_open();
     }
     atomic_store_explicit(&module->decided, true, memory_order_release);
     if (mca_coll_gpuring_should_log(comm, 1)) {
         opal_output(0, "gpuring: %s, %d ranks: %s", gr_comm_name(comm), ompi_comm_size(comm),
-                    0 > module->refused ? "taken" : mca_coll_gpuring_fallback_name(module->refused));
+                    0 > module->refused ? "taken"
+                                        : mca_coll_gpuring_fallback_name(module->refused));
     }
     return OMPI_SUCCESS;
 }
 
-int mca_coll_gpuring_decide_first(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm)
+int mca_coll_gpuring_decide_first(mca_coll_gpuring_module_t *module,
+                                  struct ompi_communicator_t *comm)
 {
     int rc;
 
@@ -57,8 +60,10 @@ int mca_coll_gpuring_refusal(const mca_coll_gpuring_module_t *module, const stru
     if (module->refused >= 0 || !gr_calls[call->id].reduces) {
         return module->refused;
     }
-    /* MPI's own operations are for predefined types only, so neither gaps nor bounds can differ, and any
-     * element fits a slot */
+    /*
+     * MPI's own operations are for predefined types only, so neither gaps nor bounds can differ,
+     * and any element fits a slot
+     */
     if (!ompi_op_is_intrinsic(call->op) || !ompi_op_is_commute(call->op) ||
         !ompi_datatype_is_predefined(call->rtype)) {
         return GR_FALLBACK_OP;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The torus that the ranks of a communicator form: what its info key gpuring_torus says; else its Cartesian topology; else
- * the parameter, which is meant for MPI_COMM_WORLD; else that of a cluster. MPI makes the second equal on all ranks, the
- * exchange of parameters the third, what all say of themselves the last; of the key it says that an implementation may
- * want one value on all ranks, and this one does.
+ * The torus that the ranks of a communicator form: what its info key gpuring_torus says; else its
+ * Cartesian topology; else the parameter, which is meant for MPI_COMM_WORLD; else that of a
+ * cluster. MPI makes the second equal on all ranks, the exchange of parameters the third, what all
+ * say of themselves the last; of the key it says that an implementation may want one value on all
+ * ranks, and this one does.
  */
 #include "mpi/comm_torus.h"
 
@@ -28,20 +29,23 @@ static struct gr_torus torus_of_key(struct ompi_communicator_t *comm)
     }
     if (0 != gr_torus_parse(text, &torus) || gr_torus_size(&torus) != ompi_comm_size(comm)) {
         if (0 == ompi_comm_rank(comm)) {
-            mca_coll_gpuring_warn("bad-torus-key", gr_comm_name(comm), KEY, text, ompi_comm_size(comm));
+            mca_coll_gpuring_warn("bad-torus-key", gr_comm_name(comm), KEY, text,
+                                  ompi_comm_size(comm));
         }
         torus.ndims = 0;
     }
     return torus;
 }
 
-const struct mca_topo_base_comm_cart_2_2_0_t *mca_coll_gpuring_grid(const struct ompi_communicator_t *comm)
+const struct mca_topo_base_comm_cart_2_2_0_t *mca_coll_gpuring_grid(
+    const struct ompi_communicator_t *comm)
 {
     const mca_topo_base_comm_cart_t *cart;
     long size = 1;
     int d;
 
-    if (!OMPI_COMM_IS_CART(comm) || OMPI_COMM_IS_GRAPH(comm) || OMPI_COMM_IS_DIST_GRAPH(comm) || NULL == comm->c_topo) {
+    if (!OMPI_COMM_IS_CART(comm) || OMPI_COMM_IS_GRAPH(comm) || OMPI_COMM_IS_DIST_GRAPH(comm) ||
+        NULL == comm->c_topo) {
         return NULL;
     }
     cart = comm->c_topo->mtc.cart;
@@ -51,7 +55,10 @@ const struct mca_topo_base_comm_cart_2_2_0_t *mca_coll_gpuring_grid(const struct
     return ompi_comm_size((struct ompi_communicator_t *) comm) == size ? cart : NULL;
 }
 
-/* MPI's last dimension is the one in which neighbouring ranks differ: ours is the first. Extents of 1 say nothing. */
+/*
+ * MPI's last dimension is the one in which neighbouring ranks differ: ours is the first. Extents of
+ * 1 say nothing.
+ */
 static struct gr_torus torus_of_grid(struct ompi_communicator_t *comm)
 {
     const mca_topo_base_comm_cart_t *cart = mca_coll_gpuring_grid(comm);
@@ -75,7 +82,10 @@ static struct gr_torus torus_of_grid(struct ompi_communicator_t *comm)
     return torus;
 }
 
-/* Whether a torus that somebody stated is that of the cluster, which knows more of it: that it is nested. */
+/*
+ * Whether a torus that somebody stated is that of the cluster, which knows more of it: that it is
+ * nested.
+ */
 static bool is_cluster(const struct gr_torus *torus, const struct gr_torus *cluster)
 {
     return 2 == torus->ndims && 0 == torus->mesh && torus->dims[0] == cluster->dims[0] &&

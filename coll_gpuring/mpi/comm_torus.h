@@ -12,10 +12,11 @@
 BEGIN_C_DECLS
 
 /*
- * The communicator's Cartesian topology; NULL: it has none. Open MPI leaves the mark of one on some communicators that were made
- * from a Cartesian one: of fewer ranks, and, in 5.0, on graphs.
+ * The communicator's Cartesian topology; NULL: it has none. Open MPI leaves the mark of one on some
+ * communicators that were made from a Cartesian one: of fewer ranks, and, in 5.0, on graphs.
  */
-const struct mca_topo_base_comm_cart_2_2_0_t *mca_coll_gpuring_grid(const struct ompi_communicator_t *comm);
+const struct mca_topo_base_comm_cart_2_2_0_t *mca_coll_gpuring_grid(
+    const struct ompi_communicator_t *comm);
 
 /* The torus that GR_PARAM_TORUS stands for; that of a communicator; ndims 0: none. */
 struct gr_torus mca_coll_gpuring_param_torus(int64_t value);

@@ -35,18 +35,20 @@ static int gpuring_close(void);
 static int gpuring_init_query(bool progress_threads, bool mpi_threads);
 
 gr_coll_component_t mca_coll_gpuring_component = {
-    .collm_version = {
-        GR_COLL_VERSION,
-        .mca_component_name = "gpuring",
-        MCA_BASE_MAKE_VERSION(component, GR_MAJOR, GR_MINOR, GR_RELEASE),
-        .mca_open_component = gpuring_open,
-        .mca_close_component = gpuring_close,
-        .mca_register_component_params = gpuring_register,
-    },
-    .collm_data = {
-        /* no checkpoint support */
-        MCA_BASE_METADATA_PARAM_NONE,
-    },
+    .collm_version =
+        {
+            GR_COLL_VERSION,
+            .mca_component_name = "gpuring",
+            MCA_BASE_MAKE_VERSION(component, GR_MAJOR, GR_MINOR, GR_RELEASE),
+            .mca_open_component = gpuring_open,
+            .mca_close_component = gpuring_close,
+            .mca_register_component_params = gpuring_register,
+        },
+    .collm_data =
+        {
+            /* no checkpoint support */
+            MCA_BASE_METADATA_PARAM_NONE,
+        },
     .collm_init_query = gpuring_init_query,
     .collm_comm_query = mca_coll_gpuring_comm_query,
 };
@@ -130,8 +132,11 @@ static int gpuring_init_query(bool progress_threads, bool mpi_threads)
         return OMPI_SUCCESS;
     }
     if (0 == OPAL_PROC_MY_NAME.vpid) {
-        opal_output(0, "gpuring: built for Open MPI %s, loaded by another (%s); gpuring is off. Rebuild it with this Open "
-                    "MPI: configure --with-ompi=DIR", GR_BUILT_FOR, why);
+        opal_output(0,
+                    "gpuring: built for Open MPI %s, loaded by another (%s); gpuring is off. "
+                    "Rebuild it with this Open "
+                    "MPI: configure --with-ompi=DIR",
+                    GR_BUILT_FOR, why);
     }
     return OMPI_ERR_NOT_SUPPORTED;
 }

@@ -31,7 +31,8 @@ unsigned char *mca_coll_gpuring_contiguous_start(const void *buf, struct ompi_da
     return (unsigned char *) buf + type->super.true_lb;
 }
 
-int mca_coll_gpuring_convert(void *buf, struct ompi_datatype_t *type, size_t count, unsigned char *packed, bool pack)
+int mca_coll_gpuring_convert(void *buf, struct ompi_datatype_t *type, size_t count,
+                             unsigned char *packed, bool pack)
 {
     opal_convertor_t convertor;
     size_t bytes = count * mca_coll_gpuring_type_size(type), done = 0, max;
@@ -44,18 +45,19 @@ int mca_coll_gpuring_convert(void *buf, struct ompi_datatype_t *type, size_t cou
     }
     OBJ_CONSTRUCT(&convertor, opal_convertor_t);
     if (pack) {
-        rc = opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &type->super, count, buf, 0,
-                                                      &convertor);
+        rc = opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &type->super, count,
+                                                      buf, 0, &convertor);
     } else {
-        rc = opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &type->super, count, buf, 0,
-                                                      &convertor);
+        rc = opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &type->super, count,
+                                                      buf, 0, &convertor);
     }
     while (OPAL_SUCCESS == rc && done < bytes) {
         niov = 1;
         iov.iov_base = (IOVBASE_TYPE *) (packed + done);
         iov.iov_len = max = bytes - done;
         if (0 > (pack ? opal_convertor_pack(&convertor, &iov, &niov, &max)
-                      : opal_convertor_unpack(&convertor, &iov, &niov, &max)) || 0 == max) {
+                      : opal_convertor_unpack(&convertor, &iov, &niov, &max)) ||
+            0 == max) {
             rc = OMPI_ERROR;
         }
         done += max;

@@ -11,12 +11,19 @@ BEGIN_C_DECLS
 size_t mca_coll_gpuring_type_size(struct ompi_datatype_t *type);
 ptrdiff_t mca_coll_gpuring_type_extent(struct ompi_datatype_t *type);
 
-/* Whether `count` elements are one run of bytes; then, the first byte of the data of a buffer of them. */
+/*
+ * Whether `count` elements are one run of bytes; then, the first byte of the data of a buffer of
+ * them.
+ */
 bool mca_coll_gpuring_is_contiguous(struct ompi_datatype_t *type, size_t count);
 unsigned char *mca_coll_gpuring_contiguous_start(const void *buf, struct ompi_datatype_t *type);
 
-/* Pack `count` elements of a buffer in host memory into bytes, or unpack them again. OMPI error code. */
-int mca_coll_gpuring_convert(void *buf, struct ompi_datatype_t *type, size_t count, unsigned char *packed, bool pack);
+/*
+ * Pack `count` elements of a buffer in host memory into bytes, or unpack them again. OMPI error
+ * code.
+ */
+int mca_coll_gpuring_convert(void *buf, struct ompi_datatype_t *type, size_t count,
+                             unsigned char *packed, bool pack);
 
 END_C_DECLS
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The path of a call. Which way it goes depends only on what is equal on all ranks: the collective, its form,
- * the signature's bytes and type, the operation, the root, the team's verdicts and parameters.
+ * The path of a call. Which way it goes depends only on what is equal on all ranks: the collective,
+ * its form, the signature's bytes and type, the operation, the root, the team's verdicts and
+ * parameters.
  *
  *      taken? --> op --> way, set-up if it is the first --> buffers --> queue: blocking     wait for its end
  *         |        |                                                    queue: nonblocking  request
@@ -49,13 +50,13 @@
 
 #include <stdio.h>
 
-static int fall_back(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form,
-                     int reason)
+static int fall_back(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                     const struct gr_form *form, int reason)
 {
     mca_coll_gpuring_stats_fallback((enum gr_fallback_reason) reason);
     if (mca_coll_gpuring_should_log(call->comm, 2)) {
-        opal_output(0, "gpuring: %s on %s handed on: %s", gr_calls[call->id].name, gr_comm_name(call->comm),
-                    mca_coll_gpuring_fallback_name(reason));
+        opal_output(0, "gpuring: %s on %s handed on: %s", gr_calls[call->id].name,
+                    gr_comm_name(call->comm), mca_coll_gpuring_fallback_name(reason));
     }
     return mca_coll_gpuring_fall_back(module, call, form);
 }
@@ -71,7 +72,8 @@ static int post_line(struct gr_op *op)
     op->agrees = true;
     op->decided = false;
     op->start = mca_coll_gpuring_stats_timed() ? mca_coll_gpuring_now() : 0;
-    op->number_gpu = gr_setup_number(op->queue); /* whether they are needed or not: on all ranks alike */
+    /* whether they are needed or not: on all ranks alike */
+    op->number_gpu = gr_setup_number(op->queue);
     op->number_host = gr_setup_number(op->queue);
     op->arrival = (struct gr_mail) {
         .coll = GR_COLL_ALLGATHER,
@@ -85,11 +87,11 @@ static int post_line(struct gr_op *op)
 }
 
 /*
- * The op's call and sizes; and its way, or its line where the way depends on everybody's buffers. OMPI error code, or
- * OMPI_ERR_NOT_AVAILABLE: all ranks hand it on.
+ * The op's call and sizes; and its way, or its line where the way depends on everybody's buffers.
+ * OMPI error code, or OMPI_ERR_NOT_AVAILABLE: all ranks hand it on.
  */
-static int describe(struct gr_op_queue *queue, struct gr_op *op, const struct gr_call *call, enum gr_form_kind form,
-                    bool asks)
+static int describe(struct gr_op_queue *queue, struct gr_op *op, const struct gr_call *call,
+                    enum gr_form_kind form, bool asks)
 {
     mca_coll_gpuring_module_t *module = queue->module;
     bool device;
@@ -143,7 +145,10 @@ static int describe(struct gr_op_queue *queue, struct gr_op *op, const struct gr
     return rc;
 }
 
-/* The first call that takes a way sets it up. from: whose numbers the set-ups have. OMPI error code. */
+/*
+ * The first call that takes a way sets it up. from: whose numbers the set-ups have. OMPI error
+ * code.
+ */
 static int ask(struct gr_op_queue *from, struct gr_op_queue *queue, struct gr_op *op)
 {
     int way = op->agrees ? mca_coll_gpuring_agreement_way(queue) : gr_choice_way(&op->choice);
@@ -152,8 +157,9 @@ static int ask(struct gr_op_queue *from, struct gr_op_queue *queue, struct gr_op
 
     op->queue = queue;
     if (op->device || GR_LINKS_NONE == gr_team_links(queue->team, way, root)) {
-        op->setup = op->device ? mca_coll_gpuring_setup_new_gpu(queue, op, gr_setup_number(from))
-                               : mca_coll_gpuring_setup_new(queue, way, root, gr_setup_number(from));
+        op->setup = op->device
+                        ? mca_coll_gpuring_setup_new_gpu(queue, op, gr_setup_number(from))
+                        : mca_coll_gpuring_setup_new(queue, way, root, gr_setup_number(from));
         if (NULL == op->setup) {
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
@@ -166,7 +172,10 @@ static int ask(struct gr_op_queue *from, struct gr_op_queue *queue, struct gr_op
     return OMPI_SUCCESS;
 }
 
-/* Everything up to the queue: what it needs, and its buffers unless that is decided later. OMPI error code. */
+/*
+ * Everything up to the queue: what it needs, and its buffers unless that is decided later. OMPI
+ * error code.
+ */
 static int prepare(struct gr_op_queue *queue, struct gr_op *op)
 {
     int rc = ask(queue, queue, op);
@@ -174,7 +183,10 @@ static int prepare(struct gr_op_queue *queue, struct gr_op *op)
     return OMPI_SUCCESS == rc && !op->agrees ? mca_coll_gpuring_op_begin(op) : rc;
 }
 
-/* The call did not get as far as its queue on this rank, but others may have: they are told. Returns rc. */
+/*
+ * The call did not get as far as its queue on this rank, but others may have: they are told.
+ * Returns rc.
+ */
 static int failed(mca_coll_gpuring_module_t *module, const struct gr_call *call, int rc)
 {
     char why[sizeof(module->why)];
@@ -183,11 +195,13 @@ static int failed(mca_coll_gpuring_module_t *module, const struct gr_call *call,
         return rc;
     }
     snprintf(why, sizeof(why), "%s: %.100s", gr_calls[call->id].name,
-             rc > 0 ? ompi_mpi_errnum_get_string(rc) : opal_strerror(rc)); /* MPI's codes are positive */
+             /* MPI's codes are positive */
+             rc > 0 ? ompi_mpi_errnum_get_string(rc) : opal_strerror(rc));
     return mca_coll_gpuring_fail_here(module, rc, why);
 }
 
-static int do_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
+static int do_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                       const struct gr_form *form)
 {
     struct gr_op_queue *queue = module->queues[GR_ORDER_BLOCKING];
     struct gr_op *op = &queue->own;
@@ -197,13 +211,16 @@ static int do_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *
         rc = prepare(queue, op);
         rc = OMPI_SUCCESS == rc ? mca_coll_gpuring_queue_do(queue, op) : rc;
     }
-    return OMPI_ERR_NOT_AVAILABLE == rc ? fall_back(module, call, form, (int) op->fallback) : failed(module, call, rc);
+    return OMPI_ERR_NOT_AVAILABLE == rc ? fall_back(module, call, form, (int) op->fallback)
+                                        : failed(module, call, rc);
 }
 
-static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
+static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                          const struct gr_form *form)
 {
     struct gr_op_queue *queue = mca_coll_gpuring_queue_of(module, call->comm, GR_ORDER_NONBLOCKING);
-    mca_coll_gpuring_request_t *request = NULL == queue ? NULL : mca_coll_gpuring_request_get(call->comm, false);
+    mca_coll_gpuring_request_t *request =
+        NULL == queue ? NULL : mca_coll_gpuring_request_get(call->comm, false);
     struct gr_op *op;
     int rc;
 
@@ -244,7 +261,8 @@ static size_t persistent_box_bytes(size_t post_bytes)
 /* Make what the op's way needs in its own queue; all ranks come here together. OMPI error code. */
 static int set_up(mca_coll_gpuring_module_t *module, struct gr_op_queue *queue, struct gr_op *op)
 {
-    struct gr_waiting waiting = {module, gr_calls[op->call.id].name, op->seq, mca_coll_gpuring_setup_explain, NULL};
+    struct gr_waiting waiting = {module, gr_calls[op->call.id].name, op->seq,
+                                 mca_coll_gpuring_setup_explain, NULL};
     int rc = ask(module->queues[GR_ORDER_BLOCKING], queue, op);
 
     while (OMPI_SUCCESS == rc && NULL != op->setup) {
@@ -255,7 +273,8 @@ static int set_up(mca_coll_gpuring_module_t *module, struct gr_op_queue *queue, 
             op->setup = op->next_setup;
             op->next_setup = NULL;
         }
-        queue->lost = OMPI_SUCCESS != rc; /* messages may be under way into the set-up: what it has stays with it */
+        /* messages may be under way into the set-up: what it has stays with it */
+        queue->lost = OMPI_SUCCESS != rc;
     }
     if (OMPI_SUCCESS != rc) {
         return rc;
@@ -264,7 +283,8 @@ static int set_up(mca_coll_gpuring_module_t *module, struct gr_op_queue *queue, 
 }
 
 /* The queue of a persistent request, with all that its way needs. OMPI error code. */
-static int make_queue(mca_coll_gpuring_module_t *module, struct gr_op *op, struct gr_op_queue **queue)
+static int make_queue(mca_coll_gpuring_module_t *module, struct gr_op *op,
+                      struct gr_op_queue **queue)
 {
     int rc;
 
@@ -273,7 +293,7 @@ static int make_queue(mca_coll_gpuring_module_t *module, struct gr_op *op, struc
         return rc;
     }
     *queue = mca_coll_gpuring_queue_new(module, op->call.comm, GR_SETS_PERSISTENT,
-                                      persistent_box_bytes(op->data.post_bytes));
+                                        persistent_box_bytes(op->data.post_bytes));
     if (NULL == *queue) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -292,7 +312,8 @@ static int make_queue(mca_coll_gpuring_module_t *module, struct gr_op *op, struc
     return rc;
 }
 
-static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
+static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                         const struct gr_form *form)
 {
     mca_coll_gpuring_request_t *request = mca_coll_gpuring_request_get(call->comm, true);
     struct gr_op_queue *queue = NULL;
@@ -306,7 +327,9 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
         request->kept = mca_coll_gpuring_args_copy(&request->op.call);
         rc = NULL == request->kept ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
     }
-    unwanted = OMPI_SUCCESS == rc && request->op.data.bytes > 0 ? mca_coll_gpuring_op_unwanted(module, &request->op) : -1;
+    unwanted = OMPI_SUCCESS == rc && request->op.data.bytes > 0
+                   ? mca_coll_gpuring_op_unwanted(module, &request->op)
+                   : -1;
     if (unwanted >= 0) {
         rc = OMPI_ERR_NOT_AVAILABLE;
         reason = unwanted;
@@ -320,12 +343,13 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
         return OMPI_SUCCESS;
     }
     mca_coll_gpuring_request_put(request);
-    return OMPI_ERR_NOT_AVAILABLE == rc ? fall_back(module, call, form, reason) : failed(module, call, rc);
+    return OMPI_ERR_NOT_AVAILABLE == rc ? fall_back(module, call, form, reason)
+                                        : failed(module, call, rc);
 }
 
 /*
- * Whether a large call is cut into segments: where some buffer is on a device, which call records say. Before, whether
- * it is one of those is known to all alike. OMPI error code.
+ * Whether a large call is cut into segments: where some buffer is on a device, which call records
+ * say. Before, whether it is one of those is known to all alike. OMPI error code.
  */
 static int ask_devices(mca_coll_gpuring_module_t *module, const struct gr_call *call, bool *devices)
 {
@@ -350,23 +374,33 @@ static int ask_devices(mca_coll_gpuring_module_t *module, const struct gr_call *
     return OMPI_ERR_NOT_AVAILABLE == rc ? OMPI_SUCCESS : failed(module, call, rc);
 }
 
-/* The large messages of the call, where all ranks know that they are to look for some. OMPI error code. */
-static int find_pairs(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form,
-                      struct gr_p2p_split **pairs)
+/*
+ * The large messages of the call, where all ranks know that they are to look for some. OMPI error
+ * code.
+ */
+static int find_pairs(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                      const struct gr_form *form, struct gr_p2p_split **pairs)
 {
     struct gr_op_queue *queue;
-    int rc = gr_calls[call->id].reduces ? OMPI_SUCCESS : mca_coll_gpuring_decide(module, call->comm);
+    int rc =
+        gr_calls[call->id].reduces ? OMPI_SUCCESS : mca_coll_gpuring_decide(module, call->comm);
 
     if (OMPI_SUCCESS != rc || !mca_coll_gpuring_p2p_split_fits(module, call)) {
         return rc;
     }
     queue = mca_coll_gpuring_queue_of(module, call->comm,
-                                    GR_NONBLOCKING == form->kind ? GR_ORDER_NONBLOCKING : GR_ORDER_BLOCKING);
-    return NULL == queue ? OMPI_ERR_OUT_OF_RESOURCE : mca_coll_gpuring_p2p_split_new(queue, call, pairs);
+                                      GR_NONBLOCKING == form->kind ? GR_ORDER_NONBLOCKING
+                                                                   : GR_ORDER_BLOCKING);
+    return NULL == queue ? OMPI_ERR_OUT_OF_RESOURCE
+                         : mca_coll_gpuring_p2p_split_new(queue, call, pairs);
 }
 
-/* Hand on what gpuring does not take, in segments or with its large messages in pieces where that pays. */
-static int hand_on(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form, int reason)
+/*
+ * Hand on what gpuring does not take, in segments or with its large messages in pieces where that
+ * pays.
+ */
+static int hand_on(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                   const struct gr_form *form, int reason)
 {
     struct gr_form handed = *form;
     bool device = true;
@@ -378,18 +412,21 @@ static int hand_on(mca_coll_gpuring_module_t *module, const struct gr_call *call
     }
     if (OMPI_SUCCESS == rc && mca_coll_gpuring_segments_fit(call, form)) {
         handed.cut = device;
-        rc = GR_CALL_REDUCE_LOCAL == call->id ? OMPI_SUCCESS : ask_devices(module, call, &handed.cut);
+        rc = GR_CALL_REDUCE_LOCAL == call->id ? OMPI_SUCCESS
+                                              : ask_devices(module, call, &handed.cut);
     }
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    if (!device && !handed.cut && NULL == handed.pairs) { /* a collective without kernels and devices: nothing of ours */
+    /* a collective without kernels and devices: nothing of ours */
+    if (!device && !handed.cut && NULL == handed.pairs) {
         return mca_coll_gpuring_saved_call(module, call, form);
     }
     return fall_back(module, call, &handed, reason);
 }
 
-int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
+int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                              const struct gr_form *form)
 {
     int reason, rc;
 

@@ -13,7 +13,8 @@ struct gr_call;
 struct gr_form;
 
 /* The path of every call. OMPI error code. */
-int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form);
+int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                              const struct gr_form *form);
 
 END_C_DECLS
 

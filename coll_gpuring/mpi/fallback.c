@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls that are left to the saved collective, with host memory in the place of device memory. That is a
- * local matter: others may have their buffers elsewhere, and see the same messages.
+ * Calls that are left to the saved collective, with host memory in the place of device memory. That
+ * is a local matter: others may have their buffers elsewhere, and see the same messages.
  *
- * A nonblocking or persistent call gets a request of ours around that of the saved collective, whose results are
- * copied back when it is complete.
+ * A nonblocking or persistent call gets a request of ours around that of the saved collective,
+ * whose results are copied back when it is complete.
  */
 #include "mpi/fallback.h"
 
@@ -28,15 +28,15 @@
 typedef struct gr_handed {
     ompi_coll_base_nbc_request_t super; /* MPI_I... functions keep what they retained there */
     struct gr_stage stage;
-    struct gr_call call;                /* as it was left to the saved collective */
-    ompi_request_t *inner;              /* MPI_REQUEST_NULL: pairs are all of it */
-    struct gr_p2p_split *pairs;             /* large messages, or NULL; */
-    bool paired;                        /* they are through, */
-    int rc;                             /* with this MPI error code */
-    struct gr_handed *next;             /* in the list of those under way */
-    opal_object_t **retained;           /* by a persistent request: types, operation */
+    struct gr_call call;        /* as it was left to the saved collective */
+    ompi_request_t *inner;      /* MPI_REQUEST_NULL: pairs are all of it */
+    struct gr_p2p_split *pairs; /* large messages, or NULL; */
+    bool paired;                /* they are through, */
+    int rc;                     /* with this MPI error code */
+    struct gr_handed *next;     /* in the list of those under way */
+    opal_object_t **retained;   /* by a persistent request: types, operation */
     int nretained;
-    void *kept;                         /* and copies of the call's arrays */
+    void *kept; /* and copies of the call's arrays */
 } gr_handed_t;
 
 static void handed_construct(gr_handed_t *h);
@@ -218,7 +218,10 @@ static int start_one(gr_handed_t *h)
     rc = mca_coll_gpuring_classify_buffers(&h->call, &device);
     mca_coll_gpuring_points_set(&h->stage.after, &h->call, NULL);
     rc = OMPI_SUCCESS == rc ? mca_coll_gpuring_stage_in(&h->stage, &h->call, NULL) : rc;
-    /* one that has nothing to do is not to be started (MPI_Start knows that, too): it is complete as it is */
+    /*
+     * one that has nothing to do is not to be started (MPI_Start knows that, too): it is complete
+     * as it is
+     */
     if (OMPI_SUCCESS == rc && OMPI_REQUEST_NOOP != h->inner->req_type) {
         rc = h->inner->req_start(1, &h->inner);
     }
@@ -249,10 +252,12 @@ static int handed_start(size_t count, ompi_request_t **handles)
 }
 
 /*
- * The communicator's stage is taken out meanwhile: the saved collective may be made of calls that come back here, and
- * MPI_Reduce_local, which is of no communicator, may be called by several threads.
+ * The communicator's stage is taken out meanwhile: the saved collective may be made of calls that
+ * come back here, and MPI_Reduce_local, which is of no communicator, may be called by several
+ * threads.
  */
-static int hand_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
+static int hand_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                         const struct gr_form *form)
 {
     struct gr_stage *stage = atomic_exchange(&module->stage, NULL);
     struct gr_call staged = *call;
@@ -274,10 +279,12 @@ static int hand_blocking(mca_coll_gpuring_module_t *module, const struct gr_call
 }
 
 /* The large messages beside what is left of the call. */
-static int hand_blocking_pairs(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
+static int hand_blocking_pairs(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                               const struct gr_form *form)
 {
     const struct gr_call *rest = mca_coll_gpuring_p2p_split_rest(form->pairs);
-    struct gr_waiting waiting = {module, gr_calls[call->id].name, 0, mca_coll_gpuring_p2p_split_explain, form->pairs};
+    struct gr_waiting waiting = {module, gr_calls[call->id].name, 0,
+                                 mca_coll_gpuring_p2p_split_explain, form->pairs};
     uint64_t moved = 0;
     int rc = mca_coll_gpuring_p2p_split_start(form->pairs), status;
 
@@ -287,7 +294,8 @@ static int hand_blocking_pairs(mca_coll_gpuring_module_t *module, const struct g
     }
     status = mca_coll_gpuring_p2p_split_poll(form->pairs, &moved);
     rc = NULL == rest ? OMPI_SUCCESS : hand_blocking(module, rest, form);
-    status = GR_AGAIN == status ? mca_coll_gpuring_wait(mca_coll_gpuring_p2p_split_poll, &waiting) : status;
+    status = GR_AGAIN == status ? mca_coll_gpuring_wait(mca_coll_gpuring_p2p_split_poll, &waiting)
+                                : status;
     if (OMPI_SUCCESS == status) {
         mca_coll_gpuring_p2p_split_free(form->pairs);
     } /* else messages may be under way: what they need stays */
@@ -303,7 +311,8 @@ static void retain(gr_handed_t *h, opal_object_t *object)
 /* The application may free its handles between starts. OMPI error code. */
 static int retain_handles(gr_handed_t *h, const struct gr_call *call)
 {
-    struct gr_buffer_desc sides[2] = {mca_coll_gpuring_buffer_desc(call, false), mca_coll_gpuring_buffer_desc(call, true)};
+    struct gr_buffer_desc sides[2] = {mca_coll_gpuring_buffer_desc(call, false),
+                                      mca_coll_gpuring_buffer_desc(call, true)};
     int k, b;
 
     h->retained = calloc((size_t) (sides[0].n + sides[1].n) + 1, sizeof(h->retained[0]));
@@ -349,11 +358,13 @@ static int hand_inner(mca_coll_gpuring_module_t *module, gr_handed_t *h, const s
 }
 
 /* Persistent: what is copied in now is not used; it makes the room that all starts use. */
-static int hand_request(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
+static int hand_request(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                        const struct gr_form *form)
 {
     bool persistent = GR_PERSISTENT == form->kind;
     gr_handed_t *h = OBJ_NEW(gr_handed_t);
-    const struct gr_call *rest = NULL == form->pairs ? call : mca_coll_gpuring_p2p_split_rest(form->pairs);
+    const struct gr_call *rest =
+        NULL == form->pairs ? call : mca_coll_gpuring_p2p_split_rest(form->pairs);
     ompi_request_t *r;
     int rc = OMPI_SUCCESS;
 
@@ -391,10 +402,12 @@ static int hand_request(mca_coll_gpuring_module_t *module, const struct gr_call 
 }
 
 /* Owns form->pairs. */
-int mca_coll_gpuring_fall_back(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form)
+int mca_coll_gpuring_fall_back(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                               const struct gr_form *form)
 {
     bool device = false;
-    int rc = mca_coll_gpuring_gpu_loaded() ? mca_coll_gpuring_classify_buffers(call, &device) : OMPI_SUCCESS;
+    int rc = mca_coll_gpuring_gpu_loaded() ? mca_coll_gpuring_classify_buffers(call, &device)
+                                           : OMPI_SUCCESS;
 
     if (OMPI_SUCCESS == rc && !device && form->cut) {
         return mca_coll_gpuring_segments_do(module, NULL, call, form);
@@ -409,5 +422,6 @@ int mca_coll_gpuring_fall_back(mca_coll_gpuring_module_t *module, const struct g
     if (GR_BLOCKING != form->kind) {
         return hand_request(module, call, form);
     }
-    return NULL != form->pairs ? hand_blocking_pairs(module, call, form) : hand_blocking(module, call, form);
+    return NULL != form->pairs ? hand_blocking_pairs(module, call, form)
+                               : hand_blocking(module, call, form);
 }

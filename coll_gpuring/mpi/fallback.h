@@ -13,7 +13,8 @@ struct gr_call;
 struct gr_form;
 
 /* Call the saved function, with host memory in the place of device memory. */
-int mca_coll_gpuring_fall_back(mca_coll_gpuring_module_t *module, const struct gr_call *call, const struct gr_form *form);
+int mca_coll_gpuring_fall_back(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                               const struct gr_form *form);
 
 /* Go on with what is under way; returns how many ended. opal_progress calls it. */
 int mca_coll_gpuring_fallback_progress(void);

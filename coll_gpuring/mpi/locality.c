@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Nodes: which ranks of a communicator share this process's, and in which order rings go through them all. */
+/*
+ * Nodes: which ranks of a communicator share this process's, and in which order rings go through
+ * them all.
+ */
 #include "mpi/locality.h"
 
 #include "mpi/module.h"
@@ -13,10 +16,11 @@
 #include <unistd.h>
 
 /*
- * Which ranks are on other nodes, as the runtime says: it knows alike on all ranks whether there are any, while a
- * transport may reach what it likes. OMPI error code.
+ * Which ranks are on other nodes, as the runtime says: it knows alike on all ranks whether there
+ * are any, while a transport may reach what it likes. OMPI error code.
  */
-int mca_coll_gpuring_locality_find(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm)
+int mca_coll_gpuring_locality_find(mca_coll_gpuring_module_t *module,
+                                   struct ompi_communicator_t *comm)
 {
     int p = ompi_comm_size(comm), r, n = 0;
 
@@ -29,7 +33,8 @@ int mca_coll_gpuring_locality_find(mca_coll_gpuring_module_t *module, struct omp
     for (r = 0; r < p; r++) {
         ompi_proc_t *proc = ompi_comm_peer_lookup(comm, r);
 
-        module->remote[r] = proc != ompi_proc_local() && !OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags);
+        module->remote[r] =
+            proc != ompi_proc_local() && !OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags);
         n += module->remote[r];
     }
     if (0 == n) {
@@ -39,7 +44,9 @@ int mca_coll_gpuring_locality_find(mca_coll_gpuring_module_t *module, struct omp
     return OMPI_SUCCESS;
 }
 
-/* FNV-1a of the host's name. Two nodes with one number would be no more than neighbours in rings. */
+/*
+ * FNV-1a of the host's name. Two nodes with one number would be no more than neighbours in rings.
+ */
 uint64_t mca_coll_gpuring_locality_number(void)
 {
     uint64_t number = 0xcbf29ce484222325u;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What every process says of itself at MPI_Init, with the exchange of connection data that Open MPI makes
- * anyway: that gpuring is loaded, and its parameters. So a communicator's ranks know without a message, and
- * all alike, whether they may use gpuring together; a rank on which it is off or absent cannot make the
- * others wait for it.
+ * What every process says of itself at MPI_Init, with the exchange of connection data that Open MPI
+ * makes anyway: that gpuring is loaded, and its parameters. So a communicator's ranks know without
+ * a message, and all alike, whether they may use gpuring together; a rank on which it is off or
+ * absent cannot make the others wait for it.
  */
 #include "mpi/modex.h"
 
@@ -29,18 +29,18 @@
 #include <string.h>
 
 /*
- * Increased when processes of different builds could not work together: another card, other numbers of
- * algorithms, another choice for the same call, other messages of set-up.
+ * Increased when processes of different builds could not work together: another card, other numbers
+ * of algorithms, another choice for the same call, other messages of set-up.
  */
 #define WIRE_VERSION 15
 
 struct card {
     uint64_t version;
-    int32_t on;            /* whether gpuring works in that process */
-    int32_t gpu;           /* whether it may have buffers on a device */
-    int32_t rails;         /* between nodes: those that it has and wants */
-    int32_t yields;        /* whether it gives its core to others when it waits */
-    uint64_t node;         /* a number of its node, for orders: made of its name */
+    int32_t on;     /* whether gpuring works in that process */
+    int32_t gpu;    /* whether it may have buffers on a device */
+    int32_t rails;  /* between nodes: those that it has and wants */
+    int32_t yields; /* whether it gives its core to others when it waits */
+    uint64_t node;  /* a number of its node, for orders: made of its name */
     gr_params_t params;
     gr_bad_param_t bad;
     struct gr_probe probe; /* whether others can read its memory, they find out with this */
@@ -64,7 +64,8 @@ static bool yields(void)
     int index = mca_base_var_find("ompi", "mpi", NULL, "yield_when_idle");
     const bool *value = NULL;
 
-    return index >= 0 && OPAL_SUCCESS == mca_base_var_get_value(index, &value, NULL, NULL) && NULL != value && *value;
+    return index >= 0 && OPAL_SUCCESS == mca_base_var_get_value(index, &value, NULL, NULL) &&
+           NULL != value && *value;
 }
 
 int mca_coll_gpuring_modex_publish(void)
@@ -83,8 +84,7 @@ int mca_coll_gpuring_modex_publish(void)
     card.node = mca_coll_gpuring_locality_number();
     card.rails = mca_coll_gpuring_rails_here();
     card.yields = yields();
-    OPAL_MODEX_SEND(rc, GR_MODEX_SCOPE, gr_process.component,
-                    &card, sizeof(card));
+    OPAL_MODEX_SEND(rc, GR_MODEX_SCOPE, gr_process.component, &card, sizeof(card));
     return OPAL_SUCCESS == rc ? OMPI_SUCCESS : OMPI_ERROR;
 }
 
@@ -116,8 +116,7 @@ static struct card *fetch(ompi_proc_t *proc)
     size_t size = 0;
     int rc;
 
-    OPAL_MODEX_RECV(rc, gr_process.component,
-                    &proc->super.proc_name, (void **) &card, &size);
+    OPAL_MODEX_RECV(rc, gr_process.component, &proc->super.proc_name, (void **) &card, &size);
     if (OPAL_SUCCESS == rc && NULL != card && sizeof(*card) == size && is_good(card)) {
         return card;
     }
@@ -175,9 +174,12 @@ static struct card *card_of(ompi_proc_t *proc)
     return card;
 }
 
-/* Say once per parameter that ranks differ, and what is used instead; only one rank of the communicator does. */
-static void tell_difference(struct ompi_communicator_t *comm, const char *topic, int param, int64_t mine, int64_t other,
-                            int rank)
+/*
+ * Say once per parameter that ranks differ, and what is used instead; only one rank of the
+ * communicator does.
+ */
+static void tell_difference(struct ompi_communicator_t *comm, const char *topic, int param,
+                            int64_t mine, int64_t other, int rank)
 {
     char a[64], b[64], d[64];
 
@@ -185,10 +187,11 @@ static void tell_difference(struct ompi_communicator_t *comm, const char *topic,
         return;
     }
     told[param] = true;
-    mca_coll_gpuring_warn(topic, mca_coll_gpuring_param_name(param),
-                          mca_coll_gpuring_param_text(param, mine, a, sizeof(a)), gr_comm_name(comm), rank,
-                          mca_coll_gpuring_param_text(param, other, b, sizeof(b)),
-                          mca_coll_gpuring_param_text(param, mca_coll_gpuring_param_default(param), d, sizeof(d)));
+    mca_coll_gpuring_warn(
+        topic, mca_coll_gpuring_param_name(param),
+        mca_coll_gpuring_param_text(param, mine, a, sizeof(a)), gr_comm_name(comm), rank,
+        mca_coll_gpuring_param_text(param, other, b, sizeof(b)),
+        mca_coll_gpuring_param_text(param, mca_coll_gpuring_param_default(param), d, sizeof(d)));
 }
 
 /* Say once what was bad on other ranks but not on this communicator's rank 0. */
@@ -202,13 +205,15 @@ static void tell_bad(struct ompi_communicator_t *comm, struct card *const *cards
 
         if ('\0' != bad->name[0] && 0 != strcmp(bad->name, cards[0]->bad.name)) {
             said = true;
-            mca_coll_gpuring_warn("bad-parameter-on-rank", bad->name, bad->value, r, gr_comm_name(comm), bad->allowed);
+            mca_coll_gpuring_warn("bad-parameter-on-rank", bad->name, bad->value, r,
+                                  gr_comm_name(comm), bad->allowed);
         }
     }
 }
 
 /* Where ranks differ, the default. Every rank computes the same. */
-static void merge_params(struct ompi_communicator_t *comm, struct card *const *cards, gr_params_t *merged)
+static void merge_params(struct ompi_communicator_t *comm, struct card *const *cards,
+                         gr_params_t *merged)
 {
     int p = ompi_comm_size(comm), k, r;
     bool told_common = false;
@@ -242,7 +247,8 @@ static void check_torus(struct ompi_communicator_t *comm, gr_params_t *params)
         return;
     }
     if (&ompi_mpi_comm_world.comm == comm && 0 == ompi_comm_rank(comm)) {
-        mca_coll_gpuring_param_text(GR_PARAM_TORUS, params->value[GR_PARAM_TORUS], text, sizeof(text));
+        mca_coll_gpuring_param_text(GR_PARAM_TORUS, params->value[GR_PARAM_TORUS], text,
+                                    sizeof(text));
         mca_coll_gpuring_warn("torus-does-not-fit", text, gr_torus_size(&torus), p, p);
     }
     params->value[GR_PARAM_TORUS] = 0;
@@ -311,7 +317,9 @@ static int find_order(mca_coll_gpuring_module_t *module, int p, struct card *con
     return rc;
 }
 
-/* Find all cards; *refused is the reason why the communicator is not taken, or -1. OMPI error code. */
+/*
+ * Find all cards; *refused is the reason why the communicator is not taken, or -1. OMPI error code.
+ */
 static int gather_cards(struct ompi_communicator_t *comm, struct card **cards, int *refused,
                         mca_coll_gpuring_module_t *module)
 {
@@ -347,8 +355,10 @@ static int gather_cards(struct ompi_communicator_t *comm, struct card **cards, i
     }
     /* where another component may have won on some rank, it does the work on all */
     for (r = 1; r < p; r++) {
-        if (cards[r]->params.value[GR_PARAM_PRIORITY] != cards[0]->params.value[GR_PARAM_PRIORITY]) {
-            tell_difference(comm, "priority-differs", GR_PARAM_PRIORITY, cards[0]->params.value[GR_PARAM_PRIORITY],
+        if (cards[r]->params.value[GR_PARAM_PRIORITY] !=
+            cards[0]->params.value[GR_PARAM_PRIORITY]) {
+            tell_difference(comm, "priority-differs", GR_PARAM_PRIORITY,
+                            cards[0]->params.value[GR_PARAM_PRIORITY],
                             cards[r]->params.value[GR_PARAM_PRIORITY], r);
             *refused = GR_FALLBACK_PEERS;
             return OMPI_SUCCESS;
@@ -359,7 +369,8 @@ static int gather_cards(struct ompi_communicator_t *comm, struct card **cards, i
 }
 
 /* Processes of the ranks, and whether this one can read the memory of them all. OMPI error code. */
-static int find_direct(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm, struct card *const *cards)
+static int find_direct(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
+                       struct card *const *cards)
 {
     int p = ompi_comm_size(comm), r;
 
@@ -376,7 +387,8 @@ static int find_direct(mca_coll_gpuring_module_t *module, struct ompi_communicat
     return OMPI_SUCCESS;
 }
 
-int mca_coll_gpuring_modex_decide(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm)
+int mca_coll_gpuring_modex_decide(mca_coll_gpuring_module_t *module,
+                                  struct ompi_communicator_t *comm)
 {
     struct card **cards = calloc((size_t) ompi_comm_size(comm), sizeof(struct card *));
     int rc;
@@ -390,7 +402,8 @@ int mca_coll_gpuring_modex_decide(mca_coll_gpuring_module_t *module, struct ompi
     if (OMPI_SUCCESS == rc && 0 > module->refused) {
         rc = mca_coll_gpuring_locality_find(module, comm);
     }
-    if (OMPI_SUCCESS == rc && 0 > module->refused && NULL != module->remote && !nodes_wanted(comm, cards)) {
+    if (OMPI_SUCCESS == rc && 0 > module->refused && NULL != module->remote &&
+        !nodes_wanted(comm, cards)) {
         module->refused = GR_FALLBACK_NODES;
     }
     if (OMPI_SUCCESS == rc && 0 > module->refused) {
@@ -398,7 +411,9 @@ int mca_coll_gpuring_modex_decide(mca_coll_gpuring_module_t *module, struct ompi
         merge_params(comm, cards, &module->params);
         check_torus(comm, &module->params);
         rc = find_direct(module, comm, cards);
-        rc = OMPI_SUCCESS == rc && NULL != module->remote ? find_order(module, ompi_comm_size(comm), cards) : rc;
+        rc = OMPI_SUCCESS == rc && NULL != module->remote
+                 ? find_order(module, ompi_comm_size(comm), cards)
+                 : rc;
     }
     if (OMPI_SUCCESS == rc && 0 > module->refused && NULL != module->remote) {
         module->rails = count_rails(ompi_comm_size(comm), cards, &module->params);

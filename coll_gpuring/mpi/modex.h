@@ -14,11 +14,13 @@ int mca_coll_gpuring_modex_publish(void);
 void mca_coll_gpuring_modex_close(void);
 
 /*
- * Decide from what all ranks of the communicator published whether the team may be used, and with which
- * parameters: fills params, refused (an enum gr_fallback_reason, or -1 for yes), gpu, pids, and what follows those. Local, and
- * the same on all ranks but for remote and direct. OMPI error code.
+ * Decide from what all ranks of the communicator published whether the team may be used, and with
+ * which parameters: fills params, refused (an enum gr_fallback_reason, or -1 for yes), gpu, pids,
+ * and what follows those. Local, and the same on all ranks but for remote and direct. OMPI error
+ * code.
  */
-int mca_coll_gpuring_modex_decide(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm);
+int mca_coll_gpuring_modex_decide(mca_coll_gpuring_module_t *module,
+                                  struct ompi_communicator_t *comm);
 
 END_C_DECLS
 

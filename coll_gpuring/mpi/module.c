@@ -2,8 +2,8 @@
 /*
  * The module of one communicator: which collectives gpuring takes the place of, and whom it saved.
  *
- * Nothing is built before it is needed; a team is made by the first call that needs one (dispatch.c). A communicator that never
- * calls a collective costs one small allocation.
+ * Nothing is built before it is needed; a team is made by the first call that needs one
+ * (dispatch.c). A communicator that never calls a collective costs one small allocation.
  */
 #include "mpi/module.h"
 
@@ -27,8 +27,8 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
 static int module_disable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm);
 
 /*
- * One in reserve: a communicator whose other ranks use gpuring must have a module here, too, or they wait for this rank.
- * With the component's lock.
+ * One in reserve: a communicator whose other ranks use gpuring must have a module here, too, or
+ * they wait for this rank. With the component's lock.
  */
 static mca_coll_gpuring_module_t *reserve;
 
@@ -66,9 +66,11 @@ mca_coll_base_module_t *mca_coll_gpuring_comm_query(struct ompi_communicator_t *
     mca_coll_gpuring_module_t *module;
     bool gpu = mca_coll_gpuring_gpu_possible();
 
-    /* Only GPUs or host = 1 give it work; what one rank alone does in host memory, coll/self does. */
-    if (0 == c->priority || (!gpu && (0 == c->params.value[GR_PARAM_HOST] || ompi_comm_size(comm) < 2 ||
-                                      OMPI_COMM_IS_INTER(comm)))) {
+    /*
+     * Only GPUs or host = 1 give it work; what one rank alone does in host memory, coll/self does.
+     */
+    if (0 == c->priority || (!gpu && (0 == c->params.value[GR_PARAM_HOST] ||
+                                      ompi_comm_size(comm) < 2 || OMPI_COMM_IS_INTER(comm)))) {
         return NULL;
     }
     module = module_new();
@@ -102,20 +104,23 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
     const char *missing = NULL;
 
     /* those whose place we take; what nobody does, we do not offer either */
-#define SAVE(name)                                                                             \
-    if (NULL == coll->coll_##name || NULL == coll->coll_##name##_module) {                     \
-        module->super.coll_##name = NULL;                                                      \
-    } else if (NULL != module->super.coll_##name) {                                            \
-        module->saved_##name = coll->coll_##name;                                              \
-        module->saved_##name##_module = coll->coll_##name##_module;                            \
-        OBJ_RETAIN(module->saved_##name##_module);                                             \
+#define SAVE(name)                                                         \
+    if (NULL == coll->coll_##name || NULL == coll->coll_##name##_module) { \
+        module->super.coll_##name = NULL;                                  \
+    } else if (NULL != module->super.coll_##name) {                        \
+        module->saved_##name = coll->coll_##name;                          \
+        module->saved_##name##_module = coll->coll_##name##_module;        \
+        OBJ_RETAIN(module->saved_##name##_module);                         \
     }
     GR_FOR_EACH_FUNCTION(SAVE)
 #undef SAVE
     if (OMPI_COMM_IS_INTER(comm)) {
         return OMPI_SUCCESS;
     }
-    /* every call that is taken may have to be left to the saved collective, on some rank, so somebody must stand behind each */
+    /*
+     * every call that is taken may have to be left to the saved collective, on some rank, so
+     * somebody must stand behind each
+     */
 #define LOOK_FOR(name) missing = NULL == missing && NULL == module->saved_##name ? #name : missing;
     GR_FOR_EACH_SUPPORTED(LOOK_FOR)
 #undef LOOK_FOR
@@ -124,7 +129,8 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
         return OMPI_SUCCESS;
     }
     if (gr_process.verbose >= 1 && 0 == ompi_comm_rank(comm)) {
-        opal_output(0, "gpuring: off on %s: no other component offers %s", gr_comm_name(comm), missing);
+        opal_output(0, "gpuring: off on %s: no other component offers %s", gr_comm_name(comm),
+                    missing);
     }
     forget_saved(module);
     return OMPI_ERR_NOT_FOUND;
@@ -143,8 +149,8 @@ static int module_disable(mca_coll_base_module_t *base, struct ompi_communicator
 
 static void module_construct(mca_coll_gpuring_module_t *module)
 {
-#define CLEAR(name)               \
-    module->saved_##name = NULL;  \
+#define CLEAR(name)              \
+    module->saved_##name = NULL; \
     module->saved_##name##_module = NULL;
     GR_FOR_EACH_FUNCTION(CLEAR)
 #undef CLEAR
@@ -192,4 +198,5 @@ static void module_destruct(mca_coll_gpuring_module_t *module)
     free(module->order);
 }
 
-OBJ_CLASS_INSTANCE(mca_coll_gpuring_module_t, mca_coll_base_module_t, module_construct, module_destruct);
+OBJ_CLASS_INSTANCE(mca_coll_gpuring_module_t, mca_coll_base_module_t, module_construct,
+                   module_destruct);

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The transport of links to other nodes (net/transport.h) over Open MPI's point-to-point messages, for where there is no
- * UCX. They travel on MPI_COMM_WORLD with tags of their own, negative: no receive of the application matches these.
+ * The transport of links to other nodes (net/transport.h) over Open MPI's point-to-point messages,
+ * for where there is no UCX. They travel on MPI_COMM_WORLD with tags of their own, negative: no
+ * receive of the application matches these.
  *
  *      tag - 0    [head | bytes | data that are few]   each connection has one receive posted
  *      tag - 1    [data that are many]                 posted when their head has come, to where they belong
  *
  * Messages of one tag do not overtake each other, so the receives of data need no numbers.
  *
- * Requests are looked at only, in pml_progress(): what completes them is Open MPI's progress, which whoever waits calls
- * anyway. Called from in here it would come back to the queues, and those to the network that this thread has; so nothing
- * here calls it but the end, and while a thread is in here queues are not driven (mca_coll_gpuring_pml_inside()).
+ * Requests are looked at only, in pml_progress(): what completes them is Open MPI's progress, which
+ * whoever waits calls anyway. Called from in here it would come back to the queues, and those to
+ * the network that this thread has; so nothing here calls it but the end, and while a thread is in
+ * here queues are not driven (mca_coll_gpuring_pml_inside()).
  */
 #include "mpi/net_pml.h"
 
@@ -30,7 +32,7 @@
 
 #define TAG_HEAD mca_coll_gpuring_tag(GR_TAGS_NET)
 #define TAG_DATA (TAG_HEAD - 1)
-#define MOST_HEADS 16     /* of a connection at a time: what keeps coming in does not keep the caller */
+#define MOST_HEADS 16 /* of a connection at a time: what keeps coming in does not keep the caller */
 
 struct first {
     struct gr_net_head head;
@@ -113,14 +115,17 @@ static void sending_put(struct pml *p, struct sending *s)
 /* 1: it is through; 0: not yet; negative: it failed. */
 static int sending_state(struct sending *s)
 {
-    int first = mca_coll_gpuring_request_done(&s->requests[0]), data = mca_coll_gpuring_request_done(&s->requests[1]);
+    int first = mca_coll_gpuring_request_done(&s->requests[0]),
+        data = mca_coll_gpuring_request_done(&s->requests[1]);
 
     return 0 > first || 0 > data ? GR_ERR_LOST : first && data;
 }
 
-static int post_send(const void *buf, size_t bytes, int tag, const struct connection *c, ompi_request_t **request)
+static int post_send(const void *buf, size_t bytes, int tag, const struct connection *c,
+                     ompi_request_t **request)
 {
-    return MCA_PML_CALL(isend(buf, bytes, MPI_BYTE, c->rank, tag, MCA_PML_BASE_SEND_STANDARD, world(), request));
+    return MCA_PML_CALL(
+        isend(buf, bytes, MPI_BYTE, c->rank, tag, MCA_PML_BASE_SEND_STANDARD, world(), request));
 }
 
 static int send_both(struct sending *s, const void *data, size_t bytes)
@@ -141,7 +146,8 @@ static int send_both(struct sending *s, const void *data, size_t bytes)
     return rc;
 }
 
-static int pml_send(void *end, void *connection, struct gr_net_message *message, const void *data, size_t bytes)
+static int pml_send(void *end, void *connection, struct gr_net_message *message, const void *data,
+                    size_t bytes)
 {
     struct pml *p = end;
     struct connection *c = connection;
@@ -157,7 +163,8 @@ static int pml_send(void *end, void *connection, struct gr_net_message *message,
     state = OMPI_SUCCESS == send_both(s, data, bytes) ? sending_state(s) : GR_ERR_LOST;
     inside = false;
     if (0 > state) {
-        lose(p, c, "Open MPI cannot send a message"); /* s is not used again: one of its requests may be under way */
+        /* s is not used again: one of its requests may be under way */
+        lose(p, c, "Open MPI cannot send a message");
     } else if (1 == state) {
         sending_put(p, s);
     } else {
@@ -193,7 +200,8 @@ static void look_at_sendings(struct pml *p)
 
 static int post_head(struct connection *c)
 {
-    return MCA_PML_CALL(irecv(&c->came, sizeof(c->came), MPI_BYTE, c->rank, TAG_HEAD, world(), &c->request));
+    return MCA_PML_CALL(
+        irecv(&c->came, sizeof(c->came), MPI_BYTE, c->rank, TAG_HEAD, world(), &c->request));
 }
 
 /* The data of a head are on their way. OMPI error code. */
@@ -210,8 +218,9 @@ static int fetch(struct pml *p, struct connection *c, void *to)
     if (NULL == to) {
         to = r->dropped = malloc(bytes);
     }
-    rc = NULL == to ? OMPI_ERR_OUT_OF_RESOURCE
-                    : MCA_PML_CALL(irecv(to, bytes, MPI_BYTE, c->rank, TAG_DATA, world(), &r->request));
+    rc = NULL == to
+             ? OMPI_ERR_OUT_OF_RESOURCE
+             : MCA_PML_CALL(irecv(to, bytes, MPI_BYTE, c->rank, TAG_DATA, world(), &r->request));
     if (OMPI_SUCCESS != rc) {
         free(r->dropped);
         free(r);
@@ -311,7 +320,8 @@ static size_t pml_address(void *end, void *address, size_t size)
     return sizeof(rank);
 }
 
-static int pml_connect(void *end, const void *address, void *peer, void **connection, char *why, size_t size)
+static int pml_connect(void *end, const void *address, void *peer, void **connection, char *why,
+                       size_t size)
 {
     struct pml *p = end;
     struct connection *c = calloc(1, sizeof(*c));
@@ -326,7 +336,8 @@ static int pml_connect(void *end, const void *address, void *peer, void **connec
     rc = c->rank >= 0 && c->rank < ompi_comm_size(world()) ? post_head(c) : OMPI_ERR_BAD_PARAM;
     inside = false;
     if (OMPI_SUCCESS != rc) {
-        snprintf(why, size, "Open MPI posts no receive from rank %d of MPI_COMM_WORLD: error %d", c->rank, rc);
+        snprintf(why, size, "Open MPI posts no receive from rank %d of MPI_COMM_WORLD: error %d",
+                 c->rank, rc);
         free(c);
         return GR_ERR_UNREACHED;
     }
@@ -338,7 +349,8 @@ static int pml_connect(void *end, const void *address, void *peer, void **connec
 
 /* ---- beginning and end ---- */
 
-static int pml_open(void **end, const struct gr_transport_up *up, const char *device, char *why, size_t size)
+static int pml_open(void **end, const struct gr_transport_up *up, const char *device, char *why,
+                    size_t size)
 {
     struct pml *p;
 
@@ -399,5 +411,6 @@ static void pml_close(void *end, double patience)
 }
 
 const struct gr_transport mca_coll_gpuring_pml = {
-    GR_TRANSPORT_VERSION, "pml", pml_open, pml_close, pml_address, pml_connect, pml_send, pml_progress, NULL, NULL,
+    GR_TRANSPORT_VERSION, "pml",    pml_open,     pml_close, pml_address,
+    pml_connect,          pml_send, pml_progress, NULL,      NULL,
 };

@@ -9,7 +9,10 @@
 
 BEGIN_C_DECLS
 
-/* Links over Open MPI's messages (net_pml.c), and whether this thread is in them: then it must not drive queues. */
+/*
+ * Links over Open MPI's messages (net_pml.c), and whether this thread is in them: then it must not
+ * drive queues.
+ */
 extern const struct gr_transport mca_coll_gpuring_pml;
 bool mca_coll_gpuring_pml_inside(void);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The headers of Open MPI that most of these files need, and what differs between its series (compat/). */
+/*
+ * The headers of Open MPI that most of these files need, and what differs between its series
+ * (compat/).
+ */
 #ifndef GR_MPI_OMPI_H
 #define GR_MPI_OMPI_H
 

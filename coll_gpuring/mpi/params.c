@@ -2,8 +2,8 @@
 /*
  * MCA parameters: one table (param_rows.c) by which they are registered, checked and described.
  *
- * A bad value gives one message that names the parameter, the value and the allowed values; then the
- * documented default is used.
+ * A bad value gives one message that names the parameter, the value and the allowed values; then
+ * the documented default is used.
  */
 #include "mpi/params.h"
 
@@ -58,7 +58,7 @@ static bool way_is_allowed(int param, int way)
     }
     return GR_WAY_MAILBOX == way
                ? GR_PARAM_ALGORITHM + GR_COLL_ALLTOALL != param
-               : gr_algo_has((enum gr_algo) way, (enum gr_coll) (param - GR_PARAM_ALGORITHM));
+               : gr_algo_has((enum gr_algo) way, (enum gr_coll)(param - GR_PARAM_ALGORITHM));
 }
 
 int mca_coll_gpuring_params_register(void)
@@ -75,9 +75,10 @@ int mca_coll_gpuring_params_register(void)
         } else {
             raw[k].text = (char *) text_default[rows[k].kind];
         }
-        rc = mca_base_component_var_register(component, rows[k].name, rows[k].help,
-                                             number ? MCA_BASE_VAR_TYPE_INT : MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0,
-                                             OPAL_INFO_LVL_4, MCA_BASE_VAR_SCOPE_READONLY, &raw[k]);
+        rc = mca_base_component_var_register(
+            component, rows[k].name, rows[k].help,
+            number ? MCA_BASE_VAR_TYPE_INT : MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0, OPAL_INFO_LVL_4,
+            MCA_BASE_VAR_SCOPE_READONLY, &raw[k]);
         if (0 > rc) {
             return rc;
         }
@@ -88,10 +89,11 @@ int mca_coll_gpuring_params_register(void)
 gr_bad_param_t mca_coll_gpuring_bad_param;
 
 /*
- * A bad value is usually bad on all ranks: rank 0 of the job says so. What is bad elsewhere only, the
- * communicator's rank 0 says when it sees that rank's card (modex.c).
+ * A bad value is usually bad on all ranks: rank 0 of the job says so. What is bad elsewhere only,
+ * the communicator's rank 0 says when it sees that rank's card (modex.c).
  */
-static void complain(const struct gr_param_row *row, const char *value, const char *allowed, const char *def)
+static void complain(const struct gr_param_row *row, const char *value, const char *allowed,
+                     const char *def)
 {
     gr_bad_param_t *bad = &mca_coll_gpuring_bad_param;
 
@@ -249,7 +251,8 @@ static int64_t check_word(const struct gr_param_row *row, const char *text)
 /* A copy: the variable system frees its own before the component is closed. */
 static char *check_report(const struct gr_param_row *row, const char *text)
 {
-    if (0 == strcmp(text, "none") || 0 == strcmp(text, "summary") || (0 == strncmp(text, "json:", 5) && text[5])) {
+    if (0 == strcmp(text, "none") || 0 == strcmp(text, "summary") ||
+        (0 == strncmp(text, "json:", 5) && text[5])) {
         return strdup(text);
     }
     complain(row, text, "none summary json:FILE", "none");
@@ -338,7 +341,8 @@ const char *mca_coll_gpuring_param_text(int param, int64_t value, char *buf, siz
         torus = mca_coll_gpuring_param_torus(value);
         snprintf(buf, size, "none");
         for (d = 0; d < torus.ndims && used < size; d++) {
-            used += (size_t) snprintf(buf + used, size - used, "%s%d", d > 0 ? "x" : "", torus.dims[d]);
+            used +=
+                (size_t) snprintf(buf + used, size - used, "%s%d", d > 0 ? "x" : "", torus.dims[d]);
         }
     } else {
         snprintf(buf, size, "%lld", (long long) value);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counters: for tools through MPI_T (calls and bytes per collective, calls per algorithm, fallbacks per
- * reason), and the table that a job can end with.
+ * Counters: for tools through MPI_T (calls and bytes per collective, calls per algorithm, fallbacks
+ * per reason), and the table that a job can end with.
  */
 #include "mpi/report.h"
 
@@ -21,10 +21,14 @@
 
 typedef _Atomic unsigned long long counter_t;
 
-static counter_t calls[GR_NSUPPORTED], bytes[GR_NSUPPORTED], on_device[GR_NSUPPORTED], zero_copy[GR_NSUPPORTED], by_way[GR_NWAYS];
+static counter_t calls[GR_NSUPPORTED], bytes[GR_NSUPPORTED], on_device[GR_NSUPPORTED],
+    zero_copy[GR_NSUPPORTED], by_way[GR_NWAYS];
 static counter_t handovers[GR_NFALLBACKS];
 
-/* For the report: sums in nanoseconds and bytes, in host memory and on devices, per collective and algorithm. */
+/*
+ * For the report: sums in nanoseconds and bytes, in host memory and on devices, per collective and
+ * algorithm.
+ */
 static struct {
     counter_t calls, bytes, ns, bus_bytes;
 } sums[2][GR_NSUPPORTED][GR_NWAYS];
@@ -46,7 +50,8 @@ static const char *const handover_help[GR_NFALLBACKS] = {
     [GR_FALLBACK_ALONE] = "the communicator has one rank",
     [GR_FALLBACK_INTER] = "it is an intercommunicator",
     [GR_FALLBACK_STAGED] = "a collective without kernels, with buffers on a device",
-    [GR_FALLBACK_SHORT] = "it is too short to ask all nodes where its buffers are, and coll_gpuring_host is 0",
+    [GR_FALLBACK_SHORT] =
+        "it is too short to ask all nodes where its buffers are, and coll_gpuring_host is 0",
     [GR_FALLBACK_LARGE] = "it moves more than coll_gpuring_pack_mib",
 };
 
@@ -63,10 +68,11 @@ static int add_counter(const char *kind, const char *name, const char *help, cou
 
     snprintf(full, sizeof(full), "%s_%s", kind, name);
     snprintf(text, sizeof(text), "%s %s", help, name);
-    rc = mca_base_component_pvar_register(component, full, text, OPAL_INFO_LVL_4, MCA_BASE_PVAR_CLASS_COUNTER,
-                                          MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
-                                          MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, NULL, NULL,
-                                          NULL, (void *) counter);
+    rc = mca_base_component_pvar_register(
+        component, full, text, OPAL_INFO_LVL_4, MCA_BASE_PVAR_CLASS_COUNTER,
+        MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
+        MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, NULL, NULL, NULL,
+        (void *) counter);
     return 0 > rc ? rc : OMPI_SUCCESS;
 }
 
@@ -77,14 +83,17 @@ int mca_coll_gpuring_stats_register(void)
     for (k = 0; k < GR_NSUPPORTED && OMPI_SUCCESS == rc; k++) {
         rc = add_counter("calls", gr_calls[k].name, "Calls that gpuring did itself:", &calls[k]);
         if (OMPI_SUCCESS == rc) {
-            rc = add_counter("bytes", gr_calls[k].name, "Bytes (S) of the calls that gpuring did itself:", &bytes[k]);
+            rc = add_counter("bytes", gr_calls[k].name,
+                             "Bytes (S) of the calls that gpuring did itself:", &bytes[k]);
         }
         if (OMPI_SUCCESS == rc) {
-            rc = add_counter("device_calls", gr_calls[k].name, "Calls that gpuring did on devices:", &on_device[k]);
+            rc = add_counter("device_calls", gr_calls[k].name,
+                             "Calls that gpuring did on devices:", &on_device[k]);
         }
         if (OMPI_SUCCESS == rc) {
             rc = add_counter("zero_copy_calls", gr_calls[k].name,
-                             "Calls on devices in which this process had other ranks' receive buffers mapped, or between "
+                             "Calls on devices in which this process had other ranks' receive "
+                             "buffers mapped, or between "
                              "nodes in which UCX sent from its buffers:",
                              &zero_copy[k]);
         }
@@ -93,8 +102,8 @@ int mca_coll_gpuring_stats_register(void)
         rc = add_counter("algorithm", gr_way_name(k), "Calls done with the algorithm", &by_way[k]);
     }
     for (k = 0; k < GR_NFALLBACKS && OMPI_SUCCESS == rc; k++) {
-        rc = add_counter("handover", handover_names[k], "Calls handed to the saved collective, reason:",
-                         &handovers[k]);
+        rc = add_counter("handover", handover_names[k],
+                         "Calls handed to the saved collective, reason:", &handovers[k]);
     }
     return rc;
 }
@@ -133,7 +142,8 @@ static void add(counter_t *counter, unsigned long long value)
     }
 }
 
-void mca_coll_gpuring_stats_call(enum gr_call_id id, int way, bool device, int ranks, size_t size, double us)
+void mca_coll_gpuring_stats_call(enum gr_call_id id, int way, bool device, int ranks, size_t size,
+                                 double us)
 {
     add(&calls[id], 1);
     add(&bytes[id], size);
@@ -163,18 +173,20 @@ void mca_coll_gpuring_stats_fallback(enum gr_fallback_reason reason)
 static bool report_row(FILE *f, bool json, const char *comma, int device, int id, int way)
 {
     double n = (double) sums[device][id][way].calls, ns = (double) sums[device][id][way].ns;
-    double size = (double) sums[device][id][way].bytes, bus = (double) sums[device][id][way].bus_bytes;
+    double size = (double) sums[device][id][way].bytes,
+           bus = (double) sums[device][id][way].bus_bytes;
 
     if (0 == n) {
         return false;
     }
     ns = ns > 0 ? ns : 1;
     fprintf(f,
-            json ? "%s\n  {\"collective\": \"%s\", \"memory\": \"%s\", \"algorithm\": \"%s\", \"calls\": %.0f, "
+            json ? "%s\n  {\"collective\": \"%s\", \"memory\": \"%s\", \"algorithm\": \"%s\", "
+                   "\"calls\": %.0f, "
                    "\"bytes\": %.0f, \"avg_us\": %.3f, \"algbw_GBs\": %.4f, \"busbw_GBs\": %.4f}"
                  : "%s# %-20s %-6s %-7s %10.0f %16.0f %12.3f %10.4f %10.4f\n",
-            comma, gr_calls[id].name, device ? "cuda" : "host", gr_way_name(way), n, size, ns / n / 1e3, size / ns,
-            bus / ns);
+            comma, gr_calls[id].name, device ? "cuda" : "host", gr_way_name(way), n, size,
+            ns / n / 1e3, size / ns, bus / ns);
     return true;
 }
 
@@ -218,21 +230,26 @@ static void report_timing(FILE *f, bool json, const char *comma)
     if (0 == t->syncs) {
         return;
     }
-    fprintf(f,
-            json ? "%s\n  {\"step_sync\": \"%s\", \"calls\": %llu, \"syncs\": %llu, \"sync_us\": %.3f, "
-                   "\"start_skew_us\": %.3f, \"start_skew_max_us\": %.3f, \"steps\": %llu, \"error_us\": %.3f, "
-                   "\"error_max_us\": %.3f, \"misses\": %llu, \"waits\": %llu, \"wait_us\": %.3f, "
-                   "\"resyncs\": %llu, \"pauses\": %llu, \"measures\": %llu}"
-                 : "%s# step_sync %s: %llu calls, %llu countdowns of %.3f us; start skew %.3f us, at most %.3f\n"
-                   "#   %llu timed steps began late by %.3f us, at most %.3f; %llu missed their time; %llu waited %.3f "
-                   "us each\n"
-                   "#   %llu resynchronised, %llu times switched off, %llu times latencies measured\n",
-            comma, gr_sync_name((int) gr_process.params.value[GR_PARAM_STEP_SYNC]),
-            (unsigned long long) t->calls, (unsigned long long) t->syncs, mean_us(t->sync_ns, t->syncs),
-            mean_us(t->skew_ns, t->skews), (double) t->skew_max / 1e3, (unsigned long long) t->steps,
-            mean_us(t->error_ns, t->steps), (double) t->error_max / 1e3, (unsigned long long) t->misses,
-            (unsigned long long) t->waits, mean_us(t->wait_ns, t->waits), (unsigned long long) t->resyncs,
-            (unsigned long long) t->pauses, (unsigned long long) t->measures);
+    fprintf(
+        f,
+        json ? "%s\n  {\"step_sync\": \"%s\", \"calls\": %llu, \"syncs\": %llu, \"sync_us\": %.3f, "
+               "\"start_skew_us\": %.3f, \"start_skew_max_us\": %.3f, \"steps\": %llu, "
+               "\"error_us\": %.3f, "
+               "\"error_max_us\": %.3f, \"misses\": %llu, \"waits\": %llu, \"wait_us\": %.3f, "
+               "\"resyncs\": %llu, \"pauses\": %llu, \"measures\": %llu}"
+             : "%s# step_sync %s: %llu calls, %llu countdowns of %.3f us; start skew %.3f us, at "
+               "most %.3f\n"
+               "#   %llu timed steps began late by %.3f us, at most %.3f; %llu missed their time; "
+               "%llu waited %.3f "
+               "us each\n"
+               "#   %llu resynchronised, %llu times switched off, %llu times latencies measured\n",
+        comma, gr_sync_name((int) gr_process.params.value[GR_PARAM_STEP_SYNC]),
+        (unsigned long long) t->calls, (unsigned long long) t->syncs, mean_us(t->sync_ns, t->syncs),
+        mean_us(t->skew_ns, t->skews), (double) t->skew_max / 1e3, (unsigned long long) t->steps,
+        mean_us(t->error_ns, t->steps), (double) t->error_max / 1e3, (unsigned long long) t->misses,
+        (unsigned long long) t->waits, mean_us(t->wait_ns, t->waits),
+        (unsigned long long) t->resyncs, (unsigned long long) t->pauses,
+        (unsigned long long) t->measures);
 }
 
 /* From rank 0's view, without a message: a job that ends must not wait. */
@@ -249,13 +266,17 @@ void mca_coll_gpuring_stats_report(void)
     if (json) {
         f = fopen(report + 5, "w");
         if (NULL == f) {
-            opal_output(0, "gpuring: cannot write the report to \"%s\" (coll_gpuring_report): %m", report + 5);
+            opal_output(0, "gpuring: cannot write the report to \"%s\" (coll_gpuring_report): %m",
+                        report + 5);
             return;
         }
         fprintf(f, "[");
     } else {
-        fprintf(f, "# gpuring: what rank 0's collectives achieved\n# %-20s %-6s %-7s %10s %16s %12s %10s %10s\n",
-                "collective", "memory", "algo", "calls", "bytes", "avg us", "algbw GB/s", "busbw GB/s");
+        fprintf(f,
+                "# gpuring: what rank 0's collectives achieved\n# %-20s %-6s %-7s %10s %16s %12s "
+                "%10s %10s\n",
+                "collective", "memory", "algo", "calls", "bytes", "avg us", "algbw GB/s",
+                "busbw GB/s");
     }
     report_timing(f, json, report_rows(f, json));
     if (json) {

@@ -12,7 +12,8 @@
 BEGIN_C_DECLS
 
 int mca_coll_gpuring_stats_register(void);
-void mca_coll_gpuring_stats_call(enum gr_call_id id, int way, bool device, int ranks, size_t bytes, double us);
+void mca_coll_gpuring_stats_call(enum gr_call_id id, int way, bool device, int ranks, size_t bytes,
+                                 double us);
 void mca_coll_gpuring_stats_zero_copy(enum gr_call_id id);
 void mca_coll_gpuring_stats_fallback(enum gr_fallback_reason reason);
 bool mca_coll_gpuring_stats_timed(void); /* whether times are wanted */

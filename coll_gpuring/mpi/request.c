@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The MPI requests of nonblocking and persistent calls. They come from a list of used ones, with all that their
- * ops have ever needed, so that a warm call allocates nothing.
+ * The MPI requests of nonblocking and persistent calls. They come from a list of used ones, with
+ * all that their ops have ever needed, so that a warm call allocates nothing.
  *
  * A request keeps its communicator alive: MPI_Comm_free may come first.
  */
@@ -18,9 +18,13 @@
 
 static void request_construct(mca_coll_gpuring_request_t *request);
 static void request_destruct(mca_coll_gpuring_request_t *request);
-OBJ_CLASS_INSTANCE(mca_coll_gpuring_request_t, ompi_coll_base_nbc_request_t, request_construct, request_destruct);
+OBJ_CLASS_INSTANCE(mca_coll_gpuring_request_t, ompi_coll_base_nbc_request_t, request_construct,
+                   request_destruct);
 
-/* Not opal_free_list_t: with threads it takes instructions that not every compiler makes unasked (cmpxchg16b). */
+/*
+ * Not opal_free_list_t: with threads it takes instructions that not every compiler makes unasked
+ * (cmpxchg16b).
+ */
 static struct {
     gr_lock_t lock;
     mca_coll_gpuring_request_t *first;
@@ -54,7 +58,8 @@ static int request_start(size_t count, ompi_request_t **handles)
         if (0 == request->op.data.bytes) {
             continue; /* nothing to do: it stays complete */
         }
-        one = request->op.staged ? mca_coll_gpuring_classify_buffers(&request->op.call, &device) : OMPI_SUCCESS;
+        one = request->op.staged ? mca_coll_gpuring_classify_buffers(&request->op.call, &device)
+                                 : OMPI_SUCCESS;
         if (request->op.staged) {
             mca_coll_gpuring_op_mark(&request->op, request->queue);
         }
@@ -108,7 +113,8 @@ static mca_coll_gpuring_request_t *take_unused(void)
     return request;
 }
 
-mca_coll_gpuring_request_t *mca_coll_gpuring_request_get(struct ompi_communicator_t *comm, bool persistent)
+mca_coll_gpuring_request_t *mca_coll_gpuring_request_get(struct ompi_communicator_t *comm,
+                                                         bool persistent)
 {
     mca_coll_gpuring_request_t *request = take_unused();
     ompi_request_t *r;
@@ -160,7 +166,8 @@ void mca_coll_gpuring_request_put(mca_coll_gpuring_request_t *request)
     OBJ_RELEASE(comm); /* may be the last that keeps it, and with it the queue */
 }
 
-void mca_coll_gpuring_request_persist(mca_coll_gpuring_request_t *request, struct gr_op_queue *queue)
+void mca_coll_gpuring_request_persist(mca_coll_gpuring_request_t *request,
+                                      struct gr_op_queue *queue)
 {
     const struct gr_call *call = &request->op.call;
 

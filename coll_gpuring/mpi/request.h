@@ -14,20 +14,22 @@ struct gr_op_queue;
 typedef struct mca_coll_gpuring_request {
     ompi_coll_base_nbc_request_t super; /* MPI_I... functions keep what they retained there */
     struct gr_op op;
-    struct gr_op_queue *queue;               /* a persistent request's own */
+    struct gr_op_queue *queue; /* a persistent request's own */
     struct mca_coll_gpuring_request *next_unused;
-    ompi_datatype_t *types[2];          /* that a persistent request retains, or NULL; */
-    void *kept;                         /* and copies of its call's arrays */
+    ompi_datatype_t *types[2]; /* that a persistent request retains, or NULL; */
+    void *kept;                /* and copies of its call's arrays */
 } mca_coll_gpuring_request_t;
 
 OBJ_CLASS_DECLARATION(mca_coll_gpuring_request_t);
 
 /* A request for a call on comm, not active. NULL: no memory. */
-mca_coll_gpuring_request_t *mca_coll_gpuring_request_get(struct ompi_communicator_t *comm, bool persistent);
+mca_coll_gpuring_request_t *mca_coll_gpuring_request_get(struct ompi_communicator_t *comm,
+                                                         bool persistent);
 void mca_coll_gpuring_request_put(mca_coll_gpuring_request_t *request);
 
 /* A persistent request whose op is ready to be started. */
-void mca_coll_gpuring_request_persist(mca_coll_gpuring_request_t *request, struct gr_op_queue *queue);
+void mca_coll_gpuring_request_persist(mca_coll_gpuring_request_t *request,
+                                      struct gr_op_queue *queue);
 void mca_coll_gpuring_requests_close(void);
 
 END_C_DECLS

@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The functions that the module took the place of: what they are called with is what entry.c took apart. */
+/*
+ * The functions that the module took the place of: what they are called with is what entry.c took
+ * apart.
+ */
 #include "mpi/saved.h"
 
 #include "engine/collectives.h"
 #include "mpi/module.h"
 
 /* Call the saved function of the form with the collective's own arguments. */
-#define SAVED(name, ...)                                                                                              \
-    switch (form->kind) {                                                                                             \
-    case GR_BLOCKING:                                                                                                 \
-        return m->saved_##name(__VA_ARGS__, c->comm, m->saved_##name##_module);                                       \
-    case GR_NONBLOCKING:                                                                                              \
-        return m->saved_i##name(__VA_ARGS__, c->comm, form->request, m->saved_i##name##_module);                      \
-    default:                                                                                                          \
-        return m->saved_##name##_init(__VA_ARGS__, c->comm, form->info, form->request,                                \
-                                      m->saved_##name##_init_module);                                                 \
+#define SAVED(name, ...)                                                                         \
+    switch (form->kind) {                                                                        \
+    case GR_BLOCKING:                                                                            \
+        return m->saved_##name(__VA_ARGS__, c->comm, m->saved_##name##_module);                  \
+    case GR_NONBLOCKING:                                                                         \
+        return m->saved_i##name(__VA_ARGS__, c->comm, form->request, m->saved_i##name##_module); \
+    default:                                                                                     \
+        return m->saved_##name##_init(__VA_ARGS__, c->comm, form->info, form->request,           \
+                                      m->saved_##name##_init_module);                            \
     }
 
-int mca_coll_gpuring_saved_call(mca_coll_gpuring_module_t *m, const struct gr_call *c, const struct gr_form *form)
+int mca_coll_gpuring_saved_call(mca_coll_gpuring_module_t *m, const struct gr_call *c,
+                                const struct gr_form *form)
 {
     gr_count_t scount = (gr_count_t) c->scount, rcount = (gr_count_t) c->rcount;
 
@@ -43,13 +47,16 @@ int mca_coll_gpuring_saved_call(mca_coll_gpuring_module_t *m, const struct gr_ca
     case GR_CALL_SCATTER:
         SAVED(scatter, c->sbuf, scount, c->stype, c->rbuf, rcount, c->rtype, c->root)
     case GR_CALL_SCATTERV:
-        SAVED(scatterv, c->sbuf, c->scounts, c->sdispls, c->stype, c->rbuf, rcount, c->rtype, c->root)
+        SAVED(scatterv, c->sbuf, c->scounts, c->sdispls, c->stype, c->rbuf, rcount, c->rtype,
+              c->root)
     case GR_CALL_ALLTOALL:
         SAVED(alltoall, c->sbuf, scount, c->stype, c->rbuf, rcount, c->rtype)
     case GR_CALL_ALLTOALLV:
-        SAVED(alltoallv, c->sbuf, c->scounts, c->sdispls, c->stype, c->rbuf, c->rcounts, c->displs, c->rtype)
+        SAVED(alltoallv, c->sbuf, c->scounts, c->sdispls, c->stype, c->rbuf, c->rcounts, c->displs,
+              c->rtype)
     case GR_CALL_ALLTOALLW:
-        SAVED(alltoallw, c->sbuf, c->scounts, c->sdispls, c->stypes, c->rbuf, c->rcounts, c->displs, c->rtypes)
+        SAVED(alltoallw, c->sbuf, c->scounts, c->sdispls, c->stypes, c->rbuf, c->rcounts, c->displs,
+              c->rtypes)
     case GR_CALL_SCAN:
         SAVED(scan, c->sbuf, c->rbuf, rcount, c->rtype, c->op)
     case GR_CALL_EXSCAN:
@@ -57,15 +64,18 @@ int mca_coll_gpuring_saved_call(mca_coll_gpuring_module_t *m, const struct gr_ca
     case GR_CALL_NEIGHBOR_ALLGATHER:
         SAVED(neighbor_allgather, c->sbuf, scount, c->stype, c->rbuf, rcount, c->rtype)
     case GR_CALL_NEIGHBOR_ALLGATHERV:
-        SAVED(neighbor_allgatherv, c->sbuf, scount, c->stype, c->rbuf, c->rcounts, c->displs, c->rtype)
+        SAVED(neighbor_allgatherv, c->sbuf, scount, c->stype, c->rbuf, c->rcounts, c->displs,
+              c->rtype)
     case GR_CALL_NEIGHBOR_ALLTOALL:
         SAVED(neighbor_alltoall, c->sbuf, scount, c->stype, c->rbuf, rcount, c->rtype)
     case GR_CALL_NEIGHBOR_ALLTOALLV:
-        SAVED(neighbor_alltoallv, c->sbuf, c->scounts, c->sdispls, c->stype, c->rbuf, c->rcounts, c->displs, c->rtype)
+        SAVED(neighbor_alltoallv, c->sbuf, c->scounts, c->sdispls, c->stype, c->rbuf, c->rcounts,
+              c->displs, c->rtype)
     case GR_CALL_NEIGHBOR_ALLTOALLW:
-        SAVED(neighbor_alltoallw, c->sbuf, c->scounts, c->soffsets, c->stypes, c->rbuf, c->rcounts, c->roffsets,
-              c->rtypes)
+        SAVED(neighbor_alltoallw, c->sbuf, c->scounts, c->soffsets, c->stypes, c->rbuf, c->rcounts,
+              c->roffsets, c->rtypes)
     default:
-        return m->saved_reduce_local(c->sbuf, c->rbuf, rcount, c->rtype, c->op, m->saved_reduce_local_module);
+        return m->saved_reduce_local(c->sbuf, c->rbuf, rcount, c->rtype, c->op,
+                                     m->saved_reduce_local_module);
     }
 }

@@ -2,9 +2,9 @@
 /*
  * `mpirun --mca coll gpuring` alone.
  *
- * Such a selection names one component, and Open MPI would end in MPI_Init because nobody offers the other
- * collectives. While gpuring's parameters are being registered, the framework's selection can still be
- * changed: the components that complete it are appended to the list and loaded.
+ * Such a selection names one component, and Open MPI would end in MPI_Init because nobody offers
+ * the other collectives. While gpuring's parameters are being registered, the framework's selection
+ * can still be changed: the components that complete it are appended to the list and loaded.
  */
 #include "mpi/selection.h"
 
@@ -17,14 +17,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* basic and libnbc are needed; the others make what is left to the saved collective as good as without gpuring. */
+/*
+ * basic and libnbc are needed; the others make what is left to the saved collective as good as
+ * without gpuring.
+ */
 static const char *const companions[] = {"basic", "libnbc", "self", "inter", "tuned", NULL};
 
 static bool is_loaded(const char *name)
 {
     mca_base_component_list_item_t *item;
 
-    OPAL_LIST_FOREACH (item, &ompi_coll_base_framework.framework_components, mca_base_component_list_item_t) {
+    OPAL_LIST_FOREACH(item, &ompi_coll_base_framework.framework_components,
+                      mca_base_component_list_item_t)
+    {
         if (0 == strcmp(item->cli_component->mca_component_name, name)) {
             return true;
         }
@@ -32,7 +37,10 @@ static bool is_loaded(const char *name)
     return false;
 }
 
-/* The selection with the missing companions at its end; to be freed. NULL: nothing is missing, or no memory. */
+/*
+ * The selection with the missing companions at its end; to be freed. NULL: nothing is missing, or
+ * no memory.
+ */
 static char *completed_selection(const char *selection)
 {
     char **names = opal_argv_split(selection, ',');

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI's predefined types and operations in the core's terms: two tables of handles. What is not listed goes
- * through Open MPI's own reduction functions.
+ * MPI's predefined types and operations in the core's terms: two tables of handles. What is not
+ * listed goes through Open MPI's own reduction functions.
  */
 #include "mpi/type_codes.h"
 
@@ -89,19 +89,28 @@ static const struct {
     struct ompi_predefined_op_t *handle;
     enum gr_redop op;
 } ops[] = {
-    {&ompi_mpi_op_sum, GR_OP_SUM},   {&ompi_mpi_op_prod, GR_OP_PROD}, {&ompi_mpi_op_min, GR_OP_MIN},
-    {&ompi_mpi_op_max, GR_OP_MAX},   {&ompi_mpi_op_band, GR_OP_BAND}, {&ompi_mpi_op_bor, GR_OP_BOR},
-    {&ompi_mpi_op_bxor, GR_OP_BXOR}, {&ompi_mpi_op_land, GR_OP_LAND}, {&ompi_mpi_op_lor, GR_OP_LOR},
-    {&ompi_mpi_op_lxor, GR_OP_LXOR}, {&ompi_mpi_op_minloc, GR_OP_MINLOC}, {&ompi_mpi_op_maxloc, GR_OP_MAXLOC},
+    {&ompi_mpi_op_sum, GR_OP_SUM},       {&ompi_mpi_op_prod, GR_OP_PROD},
+    {&ompi_mpi_op_min, GR_OP_MIN},       {&ompi_mpi_op_max, GR_OP_MAX},
+    {&ompi_mpi_op_band, GR_OP_BAND},     {&ompi_mpi_op_bor, GR_OP_BOR},
+    {&ompi_mpi_op_bxor, GR_OP_BXOR},     {&ompi_mpi_op_land, GR_OP_LAND},
+    {&ompi_mpi_op_lor, GR_OP_LOR},       {&ompi_mpi_op_lxor, GR_OP_LXOR},
+    {&ompi_mpi_op_minloc, GR_OP_MINLOC}, {&ompi_mpi_op_maxloc, GR_OP_MAXLOC},
 };
 
-/* The core's type of a kind and size; sizes that it does not have (and 0, of types unknown here) are OTHER. */
+/*
+ * The core's type of a kind and size; sizes that it does not have (and 0, of types unknown here)
+ * are OTHER.
+ */
 static enum gr_type by_size(enum kind kind, size_t size)
 {
-    static const enum gr_type first[] = {
-        [SIGNED] = GR_TYPE_I8, [UNSIGNED] = GR_TYPE_U8, [REAL] = GR_TYPE_F32, [COMPLEX] = GR_TYPE_C64};
-    static const enum gr_type last[] = {
-        [SIGNED] = GR_TYPE_I64, [UNSIGNED] = GR_TYPE_U64, [REAL] = GR_TYPE_F16, [COMPLEX] = GR_TYPE_C128};
+    static const enum gr_type first[] = {[SIGNED] = GR_TYPE_I8,
+                                         [UNSIGNED] = GR_TYPE_U8,
+                                         [REAL] = GR_TYPE_F32,
+                                         [COMPLEX] = GR_TYPE_C64};
+    static const enum gr_type last[] = {[SIGNED] = GR_TYPE_I64,
+                                        [UNSIGNED] = GR_TYPE_U64,
+                                        [REAL] = GR_TYPE_F16,
+                                        [COMPLEX] = GR_TYPE_C128};
     int t;
 
     for (t = (int) first[kind]; t <= (int) last[kind]; t++) {

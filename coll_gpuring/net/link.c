@@ -6,8 +6,8 @@
  *                          | under way   | to be sent   |                              | unread   | under way
  *                         [ ][x][ ][ ]  [ ][ ][ ]                                     [ ][ ][ ]  [ ][x][ ]
  *
- * Messages may arrive, and be through, in any order (x); counters move in order. The writer sends slot k only when
- * k < read + window, so there is a free place for whatever comes in.
+ * Messages may arrive, and be through, in any order (x); counters move in order. The writer sends
+ * slot k only when k < read + window, so there is a free place for whatever comes in.
  */
 #include "net/net_state.h"
 
@@ -41,7 +41,8 @@ int gr_net_link_open(struct gr_net *net, enum gr_net_side side, const struct gr_
     int rc;
 
     assert(!fifo->gpu.on || gr_net_reaches_gpus(net));
-    assert(fifo->nslots >= GR_MIN_SLOTS && fifo->nslots <= GR_MAX_SLOTS && fifo->slot_bytes <= UINT32_MAX);
+    assert(fifo->nslots >= GR_MIN_SLOTS && fifo->nslots <= GR_MAX_SLOTS &&
+           fifo->slot_bytes <= UINT32_MAX);
     l = calloc(1, sizeof(*l) + nmessages * sizeof(l->message[0]));
     if (NULL == l) {
         return GR_ERR_NOMEM;
@@ -84,8 +85,9 @@ static int is_spoken(const struct gr_net_link *l, const struct gr_net_offer *o)
 /* Whether both ends can be one link. */
 static int fits(const struct gr_net_link *l, const struct gr_net_offer *o)
 {
-    return 0 != o->link && is_spoken(l, o) && o->bytes > 0 && o->bytes <= sizeof(o->address) && o->slot_bytes == l->fifo.slot_bytes &&
-           o->nslots >= GR_MIN_SLOTS && o->nslots <= GR_MAX_SLOTS;
+    return 0 != o->link && is_spoken(l, o) && o->bytes > 0 && o->bytes <= sizeof(o->address) &&
+           o->slot_bytes == l->fifo.slot_bytes && o->nslots >= GR_MIN_SLOTS &&
+           o->nslots <= GR_MAX_SLOTS;
 }
 
 /* Why there is no link to whoever made the offer. */
@@ -96,8 +98,8 @@ static void refuse(struct gr_net_link *l, const struct gr_net_offer *theirs, int
     if (NULL != l->peer) {
         gr_net_fail(l, status, l->peer->why);
     } else if (!is_spoken(l, theirs)) {
-        snprintf(why, sizeof(why), "its links go over %.*s, those of this process over %s", (int) sizeof(theirs->transport),
-                 theirs->transport, l->net->transport->name);
+        snprintf(why, sizeof(why), "its links go over %.*s, those of this process over %s",
+                 (int) sizeof(theirs->transport), theirs->transport, l->net->transport->name);
         gr_net_fail(l, status, why);
     } else {
         gr_net_fail(l, status, "its offer of a link does not fit");
@@ -141,7 +143,9 @@ void gr_net_leave(struct gr_net_link *l)
 /* Slots that the writer has pushed, and that may travel. */
 static uint64_t pushed(const struct gr_net_link *l)
 {
-    uint64_t until = NULL == l->fifo.until ? UINT64_MAX : atomic_load_explicit(l->fifo.until, memory_order_acquire);
+    uint64_t until = NULL == l->fifo.until
+                         ? UINT64_MAX
+                         : atomic_load_explicit(l->fifo.until, memory_order_acquire);
     uint64_t tail = atomic_load_explicit(l->fifo.tail, memory_order_acquire);
 
     return (tail < until ? tail : until) - l->fifo.count;
@@ -158,7 +162,8 @@ static int is_over(const struct gr_net_link *l)
     if (!l->closing || l->under_way > 0) {
         return 0;
     }
-    return !is_connected(l) || l->gone || (GR_NET_OUT == l->side && (0 != l->status || l->next == pushed(l)));
+    return !is_connected(l) || l->gone ||
+           (GR_NET_OUT == l->side && (0 != l->status || l->next == pushed(l)));
 }
 
 /* ---- sending ---- */
@@ -169,7 +174,10 @@ static uint64_t popped(const struct gr_net_link *l)
     return atomic_load_explicit(l->fifo.head, memory_order_acquire) - l->fifo.count;
 }
 
-/* Who answers tells with the answer how far it has read: exchanges of small messages need no other credits. */
+/*
+ * Who answers tells with the answer how far it has read: exchanges of small messages need no other
+ * credits.
+ */
 static void add_credit(const struct gr_net_peer *peer, struct gr_net_head *head)
 {
     struct gr_net_link *in = peer->heard;
@@ -192,8 +200,8 @@ static void add_words(const struct gr_net_link *l, struct gr_net_head *head)
 }
 
 /* gr_net_sent() tells how it ended, maybe at once. */
-static void post(struct gr_net_link *l, struct gr_net_message *m, enum gr_net_kind kind, uint64_t seq, const void *data,
-                 size_t bytes)
+static void post(struct gr_net_link *l, struct gr_net_message *m, enum gr_net_kind kind,
+                 uint64_t seq, const void *data, size_t bytes)
 {
     int rc;
 
@@ -234,7 +242,8 @@ void gr_net_sent(void *ctx, struct gr_net_message *message, int status)
     l->under_way--;
     l->telling = l->telling && GR_NET_DATA == message->head.kind;
     if (GR_NET_DATA == message->head.kind && NULL != l->fifo.from) {
-        l->fifo.from[gr_net_slot(l, message->head.seq)] = NULL; /* also where it failed: the transport is through with it */
+        /* also where it failed: the transport is through with it */
+        l->fifo.from[gr_net_slot(l, message->head.seq)] = NULL;
     }
     if (status < 0) {
         gr_net_fail(l, status, 0 != l->peer->status ? l->peer->why : "a message could not be sent");
@@ -253,13 +262,14 @@ static void send_slots(struct gr_net_link *l)
         at = gr_net_slot(l, seq);
         l->next++;
         l->net->moved++;
-        post(l, &l->message[at], GR_NET_DATA, seq, data_of(l, at), NULL == l->fifo.fill ? l->fifo.slot_bytes : l->fifo.fill[at]);
+        post(l, &l->message[at], GR_NET_DATA, seq, data_of(l, at),
+             NULL == l->fifo.fill ? l->fifo.slot_bytes : l->fifo.fill[at]);
     }
 }
 
 /*
- * Tell the writer how far the reader is: not each time, but before the writer runs out of slots - with two slots each
- * time, else when half of them are free again.
+ * Tell the writer how far the reader is: not each time, but before the writer runs out of slots -
+ * with two slots each time, else when half of them are free again.
  */
 static void send_credit(struct gr_net_link *l)
 {
@@ -280,8 +290,8 @@ static void send_credit(struct gr_net_link *l)
 
 int gr_net_sends(const struct gr_net_link *l)
 {
-    return GR_NET_OUT == l->side && !l->gone && 0 == l->status && is_connected(l) && l->next < l->read + l->window &&
-           l->next < pushed(l);
+    return GR_NET_OUT == l->side && !l->gone && 0 == l->status && is_connected(l) &&
+           l->next < l->read + l->window && l->next < pushed(l);
 }
 
 void gr_net_go_on(struct gr_net_link *l)
@@ -311,8 +321,8 @@ void *gr_net_get_recv_buffer(void *ctx, const struct gr_net_head *head, size_t b
         return NULL;
     }
     /* what breaks these rules would overwrite what is unread */
-    if (head->seq < l->next || head->seq >= l->read + l->fifo.nslots || bytes > l->fifo.slot_bytes ||
-        (l->through | l->coming) >> (head->seq - l->next) & 1) {
+    if (head->seq < l->next || head->seq >= l->read + l->fifo.nslots ||
+        bytes > l->fifo.slot_bytes || (l->through | l->coming) >> (head->seq - l->next) & 1) {
         gr_net_fail(l, GR_ERR_NET, "a message came for which there is no room");
         return NULL;
     }
@@ -322,7 +332,10 @@ void *gr_net_get_recv_buffer(void *ctx, const struct gr_net_head *head, size_t b
     return l->fifo.slots + gr_net_slot(l, head->seq) * l->fifo.slot_bytes;
 }
 
-/* The reader is told before the slot is; not older words after newer ones, where slots overtake each other. */
+/*
+ * The reader is told before the slot is; not older words after newer ones, where slots overtake
+ * each other.
+ */
 static void take_words(struct gr_net_link *l, const struct gr_net_head *head)
 {
     int k;
@@ -336,7 +349,9 @@ static void take_words(struct gr_net_link *l, const struct gr_net_head *head)
     }
 }
 
-/* Whether all that has come is there for the reader; once for all slots that the tail then passes. */
+/*
+ * Whether all that has come is there for the reader; once for all slots that the tail then passes.
+ */
 static int is_flushed(struct gr_net_link *l)
 {
     if (NULL == l->fifo.gpu.flush || 0 == l->fifo.gpu.flush(l->fifo.gpu.gpu)) {
@@ -382,7 +397,8 @@ void gr_net_on_control(void *ctx, const struct gr_net_head *head)
     }
     if (GR_NET_GONE == head->kind) {
         l->gone = 1;
-    } else if (head->seq > l->read && head->seq <= l->next) { /* not an older one that was overtaken */
+    } else if (head->seq > l->read &&
+               head->seq <= l->next) { /* not an older one that was overtaken */
         l->read = head->seq;
     }
 }

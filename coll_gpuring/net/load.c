@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finding the transport over UCX. It is a module of its own, linked with UCX and loaded here by name, and not part of
- * the component: that must load where there is no UCX. So the linker, and those who make packages, still see what the
- * module needs, symbols with their versions too, and may put it into a package of its own; a table of functions looked
- * up by name would hide it from both.
+ * Finding the transport over UCX. It is a module of its own, linked with UCX and loaded here by
+ * name, and not part of the component: that must load where there is no UCX. So the linker, and
+ * those who make packages, still see what the module needs, symbols with their versions too, and
+ * may put it into a package of its own; a table of functions looked up by name would hide it from
+ * both.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* dladdr() */

@@ -24,7 +24,8 @@ static void lost(void *ctx, void *peer, const char *why)
     }
 }
 
-int gr_net_open(struct gr_net **out, const struct gr_transport *transport, const char *device, char *why, size_t size)
+int gr_net_open(struct gr_net **out, const struct gr_transport *transport, const char *device,
+                char *why, size_t size)
 {
     struct gr_net *net = calloc(1, sizeof(*net));
     int rc;
@@ -33,7 +34,8 @@ int gr_net_open(struct gr_net **out, const struct gr_transport *transport, const
         return GR_ERR_NOMEM;
     }
     net->transport = transport;
-    net->up = (struct gr_transport_up) {net, gr_net_get_recv_buffer, gr_net_recv_done, gr_net_on_control, gr_net_sent, lost};
+    net->up = (struct gr_transport_up) {
+        net, gr_net_get_recv_buffer, gr_net_recv_done, gr_net_on_control, gr_net_sent, lost};
     atomic_flag_clear(&net->busy);
     rc = transport->open(&net->end, &net->up, device, why, size);
     if (0 != rc) {
@@ -42,7 +44,8 @@ int gr_net_open(struct gr_net **out, const struct gr_transport *transport, const
     }
     net->address_bytes = transport->address(net->end, net->address, sizeof(net->address));
     if (0 == net->address_bytes || net->address_bytes > sizeof(net->address)) {
-        snprintf(why, size, "an address of %zu bytes; 1 to %zu is allowed", net->address_bytes, sizeof(net->address));
+        snprintf(why, size, "an address of %zu bytes; 1 to %zu is allowed", net->address_bytes,
+                 sizeof(net->address));
         gr_net_close(net, 0);
         return GR_ERR_NET;
     }
@@ -50,7 +53,10 @@ int gr_net_open(struct gr_net **out, const struct gr_transport *transport, const
     return 0;
 }
 
-/* Go on with the links of that side, but leave writers that have something to send to their turn: the first of these. */
+/*
+ * Go on with the links of that side, but leave writers that have something to send to their turn:
+ * the first of these.
+ */
 static struct gr_net_link *go_on_with(struct gr_net *net, enum gr_net_side side)
 {
     struct gr_net_link *first = NULL, *l;
@@ -72,7 +78,10 @@ static struct gr_net_link *go_on_with(struct gr_net *net, enum gr_net_side side)
     return first;
 }
 
-/* Send what is to be sent; the caller has the network. Credits come last: they can wait for data, which take them along. */
+/*
+ * Send what is to be sent; the caller has the network. Credits come last: they can wait for data,
+ * which take them along.
+ */
 static void send_all(struct gr_net *net)
 {
     struct gr_net_link *l;
@@ -123,7 +132,10 @@ void gr_net_receive(struct gr_net *net, uint64_t *moved)
     do_if_free(net, receive_all, moved);
 }
 
-/* A writer's slot that says where its data lie: let it hold them, unless the transport has them. How many have to wait. */
+/*
+ * A writer's slot that says where its data lie: let it hold them, unless the transport has them.
+ * How many have to wait.
+ */
 static int reclaim(struct gr_net_link *l, uint64_t seq)
 {
     uint32_t at = gr_net_slot(l, seq);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a network knows: its links by number, and its peers. A number is a place in the table, and which of its links it is. */
+/*
+ * What a network knows: its links by number, and its peers. A number is a place in the table, and
+ * which of its links it is.
+ */
 #include "net/net_state.h"
 
 #include <sched.h>
@@ -86,7 +89,8 @@ int gr_net_peer(struct gr_net *net, const struct gr_net_offer *offer, struct gr_
     }
     *peer = p;
     if (NULL == p->connection && 0 == p->status) {
-        p->status = net->transport->connect(net->end, p->address, p, &p->connection, p->why, sizeof(p->why));
+        p->status = net->transport->connect(net->end, p->address, p, &p->connection, p->why,
+                                            sizeof(p->why));
     }
     return p->status;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The network from the inside: net_state.c (numbers of links, peers), used by link.c (what links do), used by net.c. */
+/*
+ * The network from the inside: net_state.c (numbers of links, peers), used by link.c (what links
+ * do), used by net.c.
+ */
 #ifndef GR_NET_NET_STATE_H
 #define GR_NET_NET_STATE_H
 
@@ -10,23 +13,24 @@
 struct gr_net_peer {
     struct gr_net_peer *next;
     void *connection;
-    struct gr_net_link *heard;    /* in: on which data came last, or NULL */
-    int status;                   /* 0, or why there is no connection (any more), */
-    char why[160];                /* in words */
-    size_t bytes;                 /* of its address */
+    struct gr_net_link *heard; /* in: on which data came last, or NULL */
+    int status;                /* 0, or why there is no connection (any more), */
+    char why[160];             /* in words */
+    size_t bytes;              /* of its address */
     unsigned char address[];
 };
 
 struct gr_net {
     const struct gr_transport *transport;
-    void *end;                    /* the transport's */
+    void *end; /* the transport's */
     struct gr_transport_up up;
-    atomic_flag busy;             /* some thread has it; held for all but the reading of a link's status */
+    /* some thread has it; held for all but the reading of a link's status */
+    atomic_flag busy;
     struct gr_net_peer *peers;
-    struct gr_net_link **places;  /* by the lower half of a link's number */
+    struct gr_net_link **places; /* by the lower half of a link's number */
     uint32_t nplaces;
-    uint64_t opened;              /* links, ever */
-    uint64_t moved;               /* slots, ever */
+    uint64_t opened; /* links, ever */
+    uint64_t moved;  /* slots, ever */
     size_t address_bytes;
     unsigned char address[GR_NET_ADDRESS_BYTES];
 };
@@ -35,23 +39,27 @@ struct gr_net {
 struct gr_net_link {
     struct gr_net *net;
     enum gr_net_side side;
-    uint64_t number, theirs;      /* of this end, and of the other; 0: not joined yet */
+    uint64_t number, theirs; /* of this end, and of the other; 0: not joined yet */
     struct gr_net_peer *peer;
     char name[GR_NET_NAME_BYTES]; /* of the peer, as this link's owner calls it */
     struct gr_fifo fifo;
     _Atomic int status;
     char why[160];
-    int closing;                  /* this end was closed, */
-    int gone;                     /* out: or the other was; in: which the other was told */
-    int under_way;                /* messages that are being sent, or received, */
-    int telling;                  /* in: the one of credits among them */
-    uint64_t window;              /* slots of the reader */
-    uint64_t next;                /* out: slots that were handed to the transport; in: that came in order */
-    uint64_t given;               /* out: slots that have been sent, and were given back to the writer */
-    uint64_t through;             /* bit k: out: slot given + k has been sent; in: slot next + k is there */
-    uint64_t coming;              /* in: bit k: slot next + k is being received */
-    uint64_t said;                /* in: slots of which the newest has brought its words */
-    uint64_t read;                /* out: that the reader is through with; in: of which the writer was told */
+    int closing;     /* this end was closed, */
+    int gone;        /* out: or the other was; in: which the other was told */
+    int under_way;   /* messages that are being sent, or received, */
+    int telling;     /* in: the one of credits among them */
+    uint64_t window; /* slots of the reader */
+    /* out: slots that were handed to the transport; in: that came in order */
+    uint64_t next;
+    /* out: slots that have been sent, and were given back to the writer */
+    uint64_t given;
+    /* bit k: out: slot given + k has been sent; in: slot next + k is there */
+    uint64_t through;
+    uint64_t coming; /* in: bit k: slot next + k is being received */
+    uint64_t said;   /* in: slots of which the newest has brought its words */
+    /* out: that the reader is through with; in: of which the writer was told */
+    uint64_t read;
     struct gr_net_message message[]; /* out: of each slot; in: one, of credits */
 };
 

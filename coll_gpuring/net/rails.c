@@ -11,7 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Later ones are better, at whatever speed: what is virtual stands on a card, or on none; RDMA spares the processor. */
+/*
+ * Later ones are better, at whatever speed: what is virtual stands on a card, or on none; RDMA
+ * spares the processor.
+ */
 enum kind { KIND_NONE, KIND_VIRTUAL, KIND_CARD, KIND_ROCE, KIND_INFINIBAND };
 
 struct device {
@@ -23,7 +26,8 @@ struct device {
 #define LOOPBACK 772 /* ARPHRD_LOOPBACK */
 
 /* The first line of such a file; false: there is none. */
-static int read_line(char *line, size_t size, const char *sys, const char *class, const char *name, const char *file)
+static int read_line(char *line, size_t size, const char *sys, const char *class, const char *name,
+                     const char *file)
 {
     char path[PATH_MAX];
     FILE *f;
@@ -34,7 +38,8 @@ static int read_line(char *line, size_t size, const char *sys, const char *class
     if (NULL == f) {
         return 0;
     }
-    good = NULL != fgets(line, (int) size, f); /* of an interface that is down, speed cannot be read */
+    /* of an interface that is down, speed cannot be read */
+    good = NULL != fgets(line, (int) size, f);
     fclose(f);
     return good;
 }
@@ -64,7 +69,9 @@ static int read_port(struct device *d, const char *sys)
     d->kind = 0 == strncmp(line, "InfiniBand", 10) ? KIND_INFINIBAND : KIND_ROCE;
     snprintf(file, sizeof(file), "ports/%s/rate", port + 1);
     /* "100 Gb/sec (4X EDR)" */
-    d->speed = read_line(line, sizeof(line), sys, "infiniband", name, file) ? (long) (1000 * strtod(line, NULL)) : 0;
+    d->speed = read_line(line, sizeof(line), sys, "infiniband", name, file)
+                   ? (long) (1000 * strtod(line, NULL))
+                   : 0;
     return 1;
 }
 
@@ -102,7 +109,8 @@ static int are_alike(const struct device *a, const struct device *b)
     return KIND_NONE != a->kind && a->kind == b->kind && a->speed == b->speed;
 }
 
-void gr_net_find_rails(struct gr_net_rails *rails, char (*devices)[GR_NET_DEVICE_BYTES], int n, const char *sys)
+void gr_net_find_rails(struct gr_net_rails *rails, char (*devices)[GR_NET_DEVICE_BYTES], int n,
+                       const char *sys)
 {
     struct device d[GR_NET_RAIL_DEVICES];
     int k;

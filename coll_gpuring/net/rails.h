@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rails: network devices of a node over which its links can be spread, since one is as good as the other.
+ * Rails: network devices of a node over which its links can be spread, since one is as good as the
+ * other.
  *
- * All are of one kind and of one speed, the best of the node: beside an InfiniBand network the Ethernet of the management is
- * none, nor is a slower card. A device that stands alone is left to the transport's own choice, and so is a node that has
- * no such devices.
+ * All are of one kind and of one speed, the best of the node: beside an InfiniBand network the
+ * Ethernet of the management is none, nor is a slower card. A device that stands alone is left to
+ * the transport's own choice, and so is a node that has no such devices.
  */
 #ifndef GR_NET_RAILS_H
 #define GR_NET_RAILS_H
@@ -20,9 +21,10 @@ struct gr_net_rails {
 };
 
 /*
- * Those among n devices, of which the kernel tells below `sys` ("/sys"). On all nodes the rails of one place in the order
- * must be of one network.
+ * Those among n devices, of which the kernel tells below `sys` ("/sys"). On all nodes the rails of
+ * one place in the order must be of one network.
  */
-void gr_net_find_rails(struct gr_net_rails *rails, char (*devices)[GR_NET_DEVICE_BYTES], int n, const char *sys);
+void gr_net_find_rails(struct gr_net_rails *rails, char (*devices)[GR_NET_DEVICE_BYTES], int n,
+                       const char *sys);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The transport over UCX: active messages of one worker per end, an endpoint per peer. UCX chooses what they go over, and
- * obeys its own variables (UCX_TLS, UCX_NET_DEVICES, UCX_KEEPALIVE_INTERVAL, ...); an end that is a rail has one device.
+ * The transport over UCX: active messages of one worker per end, an endpoint per peer. UCX chooses
+ * what they go over, and obeys its own variables (UCX_TLS, UCX_NET_DEVICES, UCX_KEEPALIVE_INTERVAL,
+ * ...); an end that is a rail has one device.
  */
 #include "net/ucx.h"
 
@@ -19,7 +20,8 @@ struct ucx {
     struct connection *first;
     int gpus;  /* whether it reaches their memory */
     int heard; /* something has come in, in this progress() */
-    int told;  /* the user has said from which size on UCX asks the receiver first (UCX_RNDV_THRESH) */
+    /* the user has said from which size on UCX asks the receiver first (UCX_RNDV_THRESH) */
+    int told;
 };
 
 struct connection {
@@ -49,8 +51,12 @@ static void on_received(void *request, ucs_status_t status, size_t length, void 
     ucp_request_free(request);
 }
 
-/* What the host can not just copy: the message is still at its sender, who waits for where to send it, or goes to a GPU. */
-static ucs_status_t fetch(struct ucx *u, const struct gr_net_head *head, void *descriptor, void *to, size_t length, int on_gpu)
+/*
+ * What the host can not just copy: the message is still at its sender, who waits for where to send
+ * it, or goes to a GPU.
+ */
+static ucs_status_t fetch(struct ucx *u, const struct gr_net_head *head, void *descriptor, void *to,
+                          size_t length, int on_gpu)
 {
     ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | (on_gpu ? UCP_OP_ATTR_FIELD_MEMORY_TYPE : 0),
@@ -67,8 +73,8 @@ static ucs_status_t fetch(struct ucx *u, const struct gr_net_head *head, void *d
     return UCS_INPROGRESS;
 }
 
-static ucs_status_t on_data(void *arg, const void *header, size_t header_length, void *data, size_t length,
-                            const ucp_am_recv_param_t *param)
+static ucs_status_t on_data(void *arg, const void *header, size_t header_length, void *data,
+                            size_t length, const ucp_am_recv_param_t *param)
 {
     struct ucx *u = arg;
     struct gr_net_head head;
@@ -91,8 +97,8 @@ static ucs_status_t on_data(void *arg, const void *header, size_t header_length,
     return UCS_OK;
 }
 
-static ucs_status_t on_note(void *arg, const void *header, size_t header_length, void *data, size_t length,
-                            const ucp_am_recv_param_t *param)
+static ucs_status_t on_note(void *arg, const void *header, size_t header_length, void *data,
+                            size_t length, const ucp_am_recv_param_t *param)
 {
     struct ucx *u = arg;
     struct gr_net_head head;
@@ -126,11 +132,13 @@ static void on_error(void *arg, ucp_ep_h ep, ucs_status_t status)
     c->ucx->up->lost(c->ucx->up->ctx, c->peer, ucs_status_string(status));
 }
 
-static int ucx_send(void *end, void *connection, struct gr_net_message *message, const void *data, size_t bytes)
+static int ucx_send(void *end, void *connection, struct gr_net_message *message, const void *data,
+                    size_t bytes)
 {
     struct connection *c = connection;
     ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS |
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+                        UCP_OP_ATTR_FIELD_FLAGS |
                         (NULL != data && message->on_gpu ? UCP_OP_ATTR_FIELD_MEMORY_TYPE : 0),
         .flags = NULL == data ? 0 : c->flags,
         .cb.send = on_sent,
@@ -152,7 +160,8 @@ static int ucx_send(void *end, void *connection, struct gr_net_message *message,
 /* ---- connections ---- */
 
 /*
- * Whether all messages of an endpoint go over TCP. UCX 1.13 says it in no other way than in its description, in lines as
+ * Whether all messages of an endpoint go over TCP. UCX 1.13 says it in no other way than in its
+ * description, in lines as
  *      lane[0]:  1:tcp/eth0.0 md[1] -> ...
  */
 static int goes_over_tcp(ucp_ep_h ep)
@@ -167,7 +176,8 @@ static int goes_over_tcp(ucp_ep_h ep)
     }
     ucp_ep_print_info(ep, f);
     fclose(f);
-    for (lane = NULL == text ? NULL : strstr(text, "lane["); NULL != lane; lane = strstr(lane + 1, "lane[")) {
+    for (lane = NULL == text ? NULL : strstr(text, "lane["); NULL != lane;
+         lane = strstr(lane + 1, "lane[")) {
         lane = lane + strcspn(lane, ":\n");
         lanes++;
         others += 0 != strncmp(lane + strspn(lane, ": 0123456789"), "tcp/", 4);
@@ -177,8 +187,9 @@ static int goes_over_tcp(ucp_ep_h ep)
 }
 
 /*
- * The receiver always has room for what is sent, so there is no need to ask it first (UCX's rendezvous). Who does spares
- * copies where data can be fetched from memory. TCP cannot, and an answer comes through queues that are full of data.
+ * The receiver always has room for what is sent, so there is no need to ask it first (UCX's
+ * rendezvous). Who does spares copies where data can be fetched from memory. TCP cannot, and an
+ * answer comes through queues that are full of data.
  */
 static uint32_t flags_of(const struct ucx *u, ucp_ep_h ep)
 {
@@ -190,7 +201,8 @@ static int why_unreached(ucs_status_t status, char *why, size_t size)
     const char *tls = getenv("UCX_TLS"), *devices = getenv("UCX_NET_DEVICES");
 
     if (UCS_ERR_UNREACHABLE == status) {
-        snprintf(why, size, "none of UCX's transports leads there (UCX_TLS is %s, UCX_NET_DEVICES %s)",
+        snprintf(why, size,
+                 "none of UCX's transports leads there (UCX_TLS is %s, UCX_NET_DEVICES %s)",
                  NULL == tls ? "not set" : tls, NULL == devices ? "not set" : devices);
     } else {
         snprintf(why, size, "UCX makes no endpoint: %s", ucs_status_string(status));
@@ -198,7 +210,8 @@ static int why_unreached(ucs_status_t status, char *why, size_t size)
     return UCS_ERR_NO_MEMORY == status ? GR_ERR_NOMEM : GR_ERR_UNREACHED;
 }
 
-static int ucx_connect(void *end, const void *address, void *peer, void **connection, char *why, size_t size)
+static int ucx_connect(void *end, const void *address, void *peer, void **connection, char *why,
+                       size_t size)
 {
     struct ucx *u = end;
     struct connection *c = calloc(1, sizeof(*c));
@@ -218,7 +231,10 @@ static int ucx_connect(void *end, const void *address, void *peer, void **connec
     c->peer = peer;
     status = ucp_ep_create(u->worker, &params, &c->ep);
     if (UCS_ERR_UNREACHABLE == status) {
-        /* Shared memory alone (UCX 1.13) cannot tell that a peer is gone. The other end finds the same. */
+        /*
+         * Shared memory alone (UCX 1.13) cannot tell that a peer is gone. The other end finds the
+         * same.
+         */
         params.err_mode = UCP_ERR_HANDLING_MODE_NONE;
         status = ucp_ep_create(u->worker, &params, &c->ep);
     }
@@ -268,14 +284,18 @@ static int ucx_reaches_gpus(void *end)
     return u->gpus;
 }
 
-/* Where slots may lie on GPUs all data come as a descriptor, with which UCX takes them there (fetch()). */
+/*
+ * Where slots may lie on GPUs all data come as a descriptor, with which UCX takes them there
+ * (fetch()).
+ */
 static ucs_status_t take_messages(struct ucx *u, unsigned id, ucp_am_recv_callback_t cb)
 {
     ucp_am_handler_param_t param = {
-        .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS | UCP_AM_HANDLER_PARAM_FIELD_CB |
-                      UCP_AM_HANDLER_PARAM_FIELD_ARG,
+        .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
+                      UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG,
         .id = id,
-        .flags = UCP_AM_FLAG_WHOLE_MSG | (ID_DATA == id && u->gpus ? UCP_AM_FLAG_PERSISTENT_DATA : 0),
+        .flags =
+            UCP_AM_FLAG_WHOLE_MSG | (ID_DATA == id && u->gpus ? UCP_AM_FLAG_PERSISTENT_DATA : 0),
         .cb = cb,
         .arg = u,
     };
@@ -304,7 +324,8 @@ static ucs_status_t make_worker(struct ucx *u)
     return status;
 }
 
-static int ucx_open(void **end, const struct gr_transport_up *up, const char *device, char *why, size_t size)
+static int ucx_open(void **end, const struct gr_transport_up *up, const char *device, char *why,
+                    size_t size)
 {
     struct ucx *u = calloc(1, sizeof(*u));
     ucs_status_t status;
@@ -323,8 +344,8 @@ static int ucx_open(void **end, const struct gr_transport_up *up, const char *de
         }
     }
     if (UCS_OK != status) {
-        snprintf(why, size, "UCX does not start%s%s: %s", NULL == device ? "" : " on ", NULL == device ? "" : device,
-                 ucs_status_string(status));
+        snprintf(why, size, "UCX does not start%s%s: %s", NULL == device ? "" : " on ",
+                 NULL == device ? "" : device, ucs_status_string(status));
         free(u);
         return UCS_ERR_NO_MEMORY == status ? GR_ERR_NOMEM : GR_ERR_NET;
     }
@@ -360,7 +381,8 @@ static void ucx_close(void *end, double patience)
 {
     static const double force = 10; /* seconds; it takes no others to break a connection */
     struct ucx *u = end;
-    ucp_request_param_t flush = {0}, close = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS, .flags = UCP_EP_CLOSE_FLAG_FORCE};
+    ucp_request_param_t flush = {0}, close = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
+                                              .flags = UCP_EP_CLOSE_FLAG_FORCE};
     struct connection *c;
 
     if (patience > 0 && NULL != u->first) {
@@ -380,6 +402,6 @@ static void ucx_close(void *end, double patience)
 }
 
 __attribute__((visibility("default"))) const struct gr_transport gr_transport_ucx = {
-    GR_TRANSPORT_VERSION, "ucx", ucx_open, ucx_close, ucx_address, ucx_connect, ucx_send, ucx_progress, gr_ucx_devices,
-    ucx_reaches_gpus,
+    GR_TRANSPORT_VERSION, "ucx",    ucx_open,     ucx_close,      ucx_address,
+    ucx_connect,          ucx_send, ucx_progress, gr_ucx_devices, ucx_reaches_gpus,
 };

@@ -7,17 +7,19 @@
 #include <string.h>
 
 /*
- * Where a transport has to register memory, UCX keeps registered what was sent from users' buffers, by default all of it. At
- * most this much stays, where the user has not said (UCX_IB_RCACHE_...).
+ * Where a transport has to register memory, UCX keeps registered what was sent from users' buffers,
+ * by default all of it. At most this much stays, where the user has not said (UCX_IB_RCACHE_...).
  */
 #define CACHE "RCACHE_MAX_SIZE"
 #define CACHE_SIZE "4g"
 
 /* Of a device, or with NULL of all; that value for the cache, or UCX's with NULL. */
-static ucs_status_t make_context(const char *device, const char *cache, size_t request_bytes, ucp_context_h *context)
+static ucs_status_t make_context(const char *device, const char *cache, size_t request_bytes,
+                                 ucp_context_h *context)
 {
     ucp_params_t params = {
-        .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_REQUEST_SIZE | UCP_PARAM_FIELD_NAME,
+        .field_mask =
+            UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_REQUEST_SIZE | UCP_PARAM_FIELD_NAME,
         .features = UCP_FEATURE_AM,
         .request_size = request_bytes,
         .name = "gpuring",
@@ -55,7 +57,10 @@ static char *describe(ucp_context_h context)
     return text;
 }
 
-/* Whether a context may use a transport that registers memory: a line of it is as below, with a name that begins so. */
+/*
+ * Whether a context may use a transport that registers memory: a line of it is as below, with a
+ * name that begins so.
+ */
 static int registers(ucp_context_h context)
 {
     static const char *const names[] = {" -- rc_", " -- dc_", " -- ud_"};
@@ -91,7 +96,8 @@ int gr_ucx_reaches_gpus(ucp_context_h context)
 {
     ucp_context_attr_t attr = {.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES};
 
-    return UCS_OK == ucp_context_query(context, &attr) && 0 != (attr.memory_types & UCS_BIT(GR_UCX_GPU));
+    return UCS_OK == ucp_context_query(context, &attr) &&
+           0 != (attr.memory_types & UCS_BIT(GR_UCX_GPU));
 }
 
 static int is_among(char (*names)[GR_NET_DEVICE_BYTES], int n, const char *name)
@@ -112,7 +118,8 @@ static int find_devices(char *text, char (*names)[GR_NET_DEVICE_BYTES], int n)
 
     while (found < n && NULL != (line = strtok_r(rest, "\n", &rest))) {
         name = NULL == strstr(line, " resource ") ? NULL : strrchr(line, '/');
-        if (NULL != name && strlen(name + 1) < GR_NET_DEVICE_BYTES && !is_among(names, found, name + 1)) {
+        if (NULL != name && strlen(name + 1) < GR_NET_DEVICE_BYTES &&
+            !is_among(names, found, name + 1)) {
             strcpy(names[found++], name + 1);
         }
     }
@@ -120,8 +127,9 @@ static int find_devices(char *text, char (*names)[GR_NET_DEVICE_BYTES], int n)
 }
 
 /*
- * UCX 1.13 lists what a context may use, after UCX_TLS and UCX_NET_DEVICES, in no other way than in its description. To ask
- * the layer below (uct) would be to read these variables once more, with patterns and names of groups.
+ * UCX 1.13 lists what a context may use, after UCX_TLS and UCX_NET_DEVICES, in no other way than in
+ * its description. To ask the layer below (uct) would be to read these variables once more, with
+ * patterns and names of groups.
  */
 int gr_ucx_devices(char (*names)[GR_NET_DEVICE_BYTES], int n)
 {

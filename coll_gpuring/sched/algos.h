@@ -42,13 +42,18 @@ struct gr_step gr_two_level_step(const struct gr_sched *s, uint32_t i);
 uint32_t gr_node_tree_len(const struct gr_sched *s);
 struct gr_step gr_node_tree_step(const struct gr_sched *s, uint32_t i);
 
-/* Alltoall along a torus (alltoall.h); the most chunks of a step of it, and the way of its message. */
+/*
+ * Alltoall along a torus (alltoall.h); the most chunks of a step of it, and the way of its message.
+ */
 uint32_t gr_exchanges_len(const struct gr_sched *s);
 struct gr_step gr_exchanges_step(const struct gr_sched *s, uint32_t i);
 uint32_t gr_exchanges_most(enum gr_algo algo, int p, const struct gr_torus *torus);
 void gr_exchanges_way(const struct gr_sched *s, const struct gr_step *step, int hops[GR_MAX_DIMS]);
 
-/* Positions that are linked to pos in either tree of the double tree with that root: up to 6, each once. */
+/*
+ * Positions that are linked to pos in either tree of the double tree with that root: up to 6, each
+ * once.
+ */
 int gr_tree_neighbours(int p, int pos, int root, int *neighbours);
 
 #ifdef __cplusplus
@@ -67,7 +72,8 @@ GR_HD static inline int gr_rank_at(const struct gr_sched *s, int pos)
 }
 
 /* A step that moves one chunk: from the operand in `operand`, to `dest` where bits has GR_STORE. */
-GR_HD static inline struct gr_step gr_step_make(int bits, int operand, int dest, uint32_t chunk, uint32_t tick)
+GR_HD static inline struct gr_step gr_step_make(int bits, int operand, int dest, uint32_t chunk,
+                                                uint32_t tick)
 {
     struct gr_step t;
     int k;
@@ -90,9 +96,9 @@ GR_HD static inline struct gr_step gr_step_make(int bits, int operand, int dest,
 }
 
 /*
- * Algorithms that double, where n is no power of two: 2^bits of n, as many as possible, have a place; place i is number
- * i n / 2^bits, rounded down, so that at most one without a place comes after each. It folds what it has into that place,
- * and is given the result at the end.
+ * Algorithms that double, where n is no power of two: 2^bits of n, as many as possible, have a
+ * place; place i is number i n / 2^bits, rounded down, so that at most one without a place comes
+ * after each. It folds what it has into that place, and is given the result at the end.
  */
 GR_HD static inline int gr_place_bits(int n)
 {
@@ -104,7 +110,10 @@ GR_HD static inline int gr_place_bits(int n)
     return bits;
 }
 
-/* The place of number x, or of the one that it folds into; the number at a place, n for the place behind the last. */
+/*
+ * The place of number x, or of the one that it folds into; the number at a place, n for the place
+ * behind the last.
+ */
 GR_HD static inline int gr_place_of(int n, int bits, int x)
 {
     return (int) ((((int64_t) x + 1) * (1 << bits) - 1) / n);

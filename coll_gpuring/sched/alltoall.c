@@ -28,7 +28,8 @@ int gr_alltoall_suits(enum gr_alltoall_algo algo, const struct gr_torus *torus)
 
 GR_HD uint32_t gr_alltoall_ticks(const struct gr_alltoall *a)
 {
-    return GR_ALLTOALL_SUH_SHIN == a->algo ? gr_suh_shin_ticks(&a->torus) : gr_ordered_ticks(&a->torus);
+    return GR_ALLTOALL_SUH_SHIN == a->algo ? gr_suh_shin_ticks(&a->torus)
+                                           : gr_ordered_ticks(&a->torus);
 }
 
 GR_HD int gr_alltoall_lanes(const struct gr_alltoall *a)
@@ -38,7 +39,8 @@ GR_HD int gr_alltoall_lanes(const struct gr_alltoall *a)
 
 GR_HD struct gr_exchange gr_alltoall_step(const struct gr_alltoall *a, int lane, uint32_t tick)
 {
-    return GR_ALLTOALL_SUH_SHIN == a->algo ? gr_suh_shin_step(a, tick) : gr_ordered_step(a, lane, tick);
+    return GR_ALLTOALL_SUH_SHIN == a->algo ? gr_suh_shin_step(a, tick)
+                                           : gr_ordered_step(a, lane, tick);
 }
 
 GR_HD int gr_alltoall_origin(const struct gr_alltoall *a, int slot)

@@ -1,28 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Alltoall on a torus, with message combining: a pure function from (torus, rank, lane, tick) to one exchange.
+ * Alltoall on a torus, with message combining: a pure function from (torus, rank, lane, tick) to
+ * one exchange.
  *
- * Blocks are pairs (origin, destination), p of them at each rank all the time. They lie in an array of p slots:
+ * Blocks are pairs (origin, destination), p of them at each rank all the time. They lie in an array
+ * of p slots:
  *
  *      at first      slot v holds the block for rank v
  *      an exchange   sends the blocks of some slots, in a stated order, and puts those that it receives into
  *                    the same slots in the same order
  *      at the end    slot v holds the block that came from rank gr_alltoall_origin(v)
  *
- * So an exchange needs no list of blocks and no second array, at any size: its slots are a nest of two runs
- * (struct gr_slots), as of a vector datatype, and the array is the output or scratch. The array is filled from
- * the input first and copied to its final order last, as in Bruck's algorithm; both are local.
+ * So an exchange needs no list of blocks and no second array, at any size: its slots are a nest of
+ * two runs (struct gr_slots), as of a vector datatype, and the array is the output or scratch. The
+ * array is filled from the input first and copied to its final order last, as in Bruck's algorithm;
+ * both are local.
  *
- * Why the slots are the same: in a ring of R ranks, where every rank sends to the next, let slot j hold what
- * must travel j hops yet, from me. Round k sends slots k+1..R-1. The rank before does the same: what it had in
- * slot k+1 arrives here for good, and the rest lies in the slots from which it must be sent on.
+ * Why the slots are the same: in a ring of R ranks, where every rank sends to the next, let slot j
+ * hold what must travel j hops yet, from me. Round k sends slots k+1..R-1. The rank before does the
+ * same: what it had in slot k+1 arrives here for good, and the rest lies in the slots from which it
+ * must be sent on.
  *
  *      round 0   send slots  1 2 3     after it, slot 1 holds the block from 1 rank behind
  *      round 1   send slots    2 3     after it, slot 2 holds the block from 2 ranks behind
  *      round 2   send slots      3     after it, slot 3 holds the block from 3 ranks behind: a reflection
  *
- * Within a tick no two exchanges of the whole collective use the same link. libc and topo/torus.h only;
- * compiles as C11, C++ and CUDA.
+ * Within a tick no two exchanges of the whole collective use the same link. libc and topo/torus.h
+ * only; compiles as C11, C++ and CUDA.
  */
 #ifndef GR_SCHED_ALLTOALL_H
 #define GR_SCHED_ALLTOALL_H
@@ -36,8 +40,10 @@ extern "C" {
 #endif
 
 enum gr_alltoall_algo {
-    GR_ALLTOALL_SUH_SHIN, /* all dimensions at once, one exchange per rank and tick; extents 1, 2 and multiples of 4 */
-    GR_ALLTOALL_ORDERED,  /* one dimension after the other, both ways around; any torus, rings and lines */
+    /* all dimensions at once, one exchange per rank and tick; extents 1, 2 and multiples of 4 */
+    GR_ALLTOALL_SUH_SHIN,
+    /* one dimension after the other, both ways around; any torus, rings and lines */
+    GR_ALLTOALL_ORDERED,
     GR_NALLTOALLS
 };
 
@@ -49,10 +55,10 @@ struct gr_alltoall {
 };
 
 /*
- * Slots: seen as a mixed-radix number, a slot has a digit of value 0..radix-1 whose place value is `piece`. Here are
- * those slots whose digit is first, then those where it is first + step, ... modulo radix, `count` values in all;
- * where fold is set, these values are positions on a folded line, see gr_fold(). So slots come in pieces of `piece`
- * consecutive ones.
+ * Slots: seen as a mixed-radix number, a slot has a digit of value 0..radix-1 whose place value is
+ * `piece`. Here are those slots whose digit is first, then those where it is first + step, ...
+ * modulo radix, `count` values in all; where fold is set, these values are positions on a folded
+ * line, see gr_fold(). So slots come in pieces of `piece` consecutive ones.
  */
 struct gr_slots {
     int32_t piece, radix;
@@ -62,9 +68,10 @@ struct gr_slots {
 
 /* What one lane of a rank does in one tick. The message goes over |hops| links of dimension dim. */
 struct gr_exchange {
-    int32_t to, from; /* ranks; -1: nothing is done in this tick */
+    int32_t to, from;  /* ranks; -1: nothing is done in this tick */
     int32_t dim, hops; /* upwards where hops > 0 */
-    uint32_t round;    /* of the ring: from 1 on, all that is sent was received in the round before */
+    /* of the ring: from 1 on, all that is sent was received in the round before */
+    uint32_t round;
     struct gr_slots slots;
     uint32_t tick;
 };
@@ -75,7 +82,10 @@ const char *gr_alltoall_name(enum gr_alltoall_algo algo);
 /* Whether the algorithm has a schedule for the torus. */
 int gr_alltoall_suits(enum gr_alltoall_algo algo, const struct gr_torus *torus);
 
-/* Ticks of the schedule, alike at all ranks, and how many exchanges a rank may do in one (lanes 0, 1, ...). */
+/*
+ * Ticks of the schedule, alike at all ranks, and how many exchanges a rank may do in one (lanes 0,
+ * 1, ...).
+ */
 GR_HD uint32_t gr_alltoall_ticks(const struct gr_alltoall *a);
 GR_HD int gr_alltoall_lanes(const struct gr_alltoall *a);
 
@@ -86,12 +96,16 @@ GR_HD struct gr_exchange gr_alltoall_step(const struct gr_alltoall *a, int lane,
 GR_HD int gr_slots_count(const struct gr_alltoall *a, const struct gr_slots *slots);
 GR_HD int gr_slots_at(const struct gr_alltoall *a, const struct gr_slots *slots, int k);
 
-/* The rank from which the block came that lies in the slot at the end. A permutation, and its own inverse. */
+/*
+ * The rank from which the block came that lies in the slot at the end. A permutation, and its own
+ * inverse.
+ */
 GR_HD int gr_alltoall_origin(const struct gr_alltoall *a, int slot);
 
 /*
- * A line as a ring: up over the even places and down over the odd ones, at most two links from place to place.
- * gr_fold(): the place of a position on that ring; gr_unfold(): the position of a place.
+ * A line as a ring: up over the even places and down over the odd ones, at most two links from
+ * place to place. gr_fold(): the place of a position on that ring; gr_unfold(): the position of a
+ * place.
  *
  *      places    0---1---2---3---4         positions 0 1 2 3 4 are places 0 2 4 3 1
  */

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Dimension-ordered Alltoall: one dimension after the other, in each a scatter along all its rings at once. A block
- * moves to the coordinate of its destination in dimension 0, then in dimension 1, ...; blocks that go the same
- * way travel in one message.
+ * Dimension-ordered Alltoall: one dimension after the other, in each a scatter along all its rings
+ * at once. A block moves to the coordinate of its destination in dimension 0, then in dimension 1,
+ * ...; blocks that go the same way travel in one message.
  *
  *      a ring of 5, round 0 and 1 of lane 0 (upwards) and lane 1 (downwards), as rank 0 sends them:
  *
  *      lane 0   to 1: what is for 1, 2            then, of what came from 4: what is for 1
  *      lane 1   to 4: what is for 4, 3            then, of what came from 1: what is for 4
  *
- * A ring of extent n takes n/2 ticks; halfway around an even one, blocks go up. A line takes n - 1 ticks as a folded
- * ring (gr_fold()), in lane 0 only: even places use the links upwards, odd ones those downwards, each once.
+ * A ring of extent n takes n/2 ticks; halfway around an even one, blocks go up. A line takes n - 1
+ * ticks as a folded ring (gr_fold()), in lane 0 only: even places use the links upwards, odd ones
+ * those downwards, each once.
  *
- * Cost of a ring dimension, m bytes per pair of p ranks: n/2 (a + hop) + (n/2)(n/2 + 1)/2 (p/n) m b, that is
- * about (n/8) p m b; of a line: (n-1)(a + 2 hops) + (n-1)/2 p m b.
+ * Cost of a ring dimension, m bytes per pair of p ranks: n/2 (a + hop) + (n/2)(n/2 + 1)/2 (p/n) m
+ * b, that is about (n/8) p m b; of a line: (n-1)(a + 2 hops) + (n-1)/2 p m b.
  */
 #include "sched/alltoall.h"
 

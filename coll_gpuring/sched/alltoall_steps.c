@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The exchanges of alltoall.h as steps. The array of slots is scratch, which is filled first and copied to the output
- * last, where slot v has become the block of rank gr_alltoall_origin(v).
+ * The exchanges of alltoall.h as steps. The array of slots is scratch, which is filled first and
+ * copied to the output last, where slot v has become the block of rank gr_alltoall_origin(v).
  *
- * A step has one run of chunks, and an exchange is a nest of them, so it goes in parts, each a message: one for each digit
- * and run of slots with that digit. These are `piece` slots side by side, or one out of each piece, whatever is longer:
+ * A step has one run of chunks, and an exchange is a nest of them, so it goes in parts, each a
+ * message: one for each digit and run of slots with that digit. These are `piece` slots side by
+ * side, or one out of each piece, whatever is longer:
  *
  *      digit 1 of radix 3, pieces of 2       . . a b . . | . . c d . . | . . e f . .
  *      runs of a piece: ab, cd, ef           runs across pieces: ace, bdf
  *
- * Within a tick of the exchanges the parts are sent one after the other: each tick of these is as many of the steps' ticks
- * as an exchange has parts at most.
+ * Within a tick of the exchanges the parts are sent one after the other: each tick of these is as
+ * many of the steps' ticks as an exchange has parts at most.
  */
 #include "sched/algos.h"
 
@@ -19,8 +20,8 @@
 
 static struct gr_alltoall alltoall_of(const struct gr_sched *s)
 {
-    return (struct gr_alltoall) {GR_ALGO_SUH_SHIN == s->algo ? GR_ALLTOALL_SUH_SHIN : GR_ALLTOALL_ORDERED, s->torus,
-                                 s->pos};
+    return (struct gr_alltoall) {
+        GR_ALGO_SUH_SHIN == s->algo ? GR_ALLTOALL_SUH_SHIN : GR_ALLTOALL_ORDERED, s->torus, s->pos};
 }
 
 /* Runs for a digit. */
@@ -33,7 +34,8 @@ static uint32_t runs_of(int p, int piece, int radix)
 
 static uint32_t parts_of(const struct gr_sched *s, const struct gr_exchange *e)
 {
-    return e->to < 0 ? 0 : (uint32_t) e->slots.count * runs_of(s->p, e->slots.piece, e->slots.radix);
+    return e->to < 0 ? 0
+                     : (uint32_t) e->slots.count * runs_of(s->p, e->slots.piece, e->slots.radix);
 }
 
 /* The most parts of an exchange, and the most chunks of a part. */
@@ -43,7 +45,8 @@ struct most {
 
 static void add_kind(struct most *most, int p, int piece, int radix, int count)
 {
-    uint32_t runs = runs_of(p, piece, radix), parts = (uint32_t) count * runs, chunks = (uint32_t) (p / radix) / runs;
+    uint32_t runs = runs_of(p, piece, radix), parts = (uint32_t) count * runs,
+             chunks = (uint32_t) (p / radix) / runs;
 
     most->parts = parts > most->parts ? parts : most->parts;
     most->chunks = chunks > most->chunks ? chunks : most->chunks;
@@ -70,7 +73,10 @@ static struct most find_most(enum gr_algo algo, int p, const struct gr_torus *t)
     return most;
 }
 
-/* Which exchange of the rank step number *i (behind the filling) belongs to; then *i is the step in it. 0: to none. */
+/*
+ * Which exchange of the rank step number *i (behind the filling) belongs to; then *i is the step in
+ * it. 0: to none.
+ */
 static int find_exchange(const struct gr_sched *s, uint32_t *i, struct gr_exchange *e)
 {
     struct gr_alltoall a = alltoall_of(s);
@@ -90,12 +96,15 @@ static int find_exchange(const struct gr_sched *s, uint32_t *i, struct gr_exchan
 }
 
 /* The run of an exchange's part. */
-static void set_run(const struct gr_sched *s, const struct gr_slots *slots, uint32_t part, struct gr_step *t)
+static void set_run(const struct gr_sched *s, const struct gr_slots *slots, uint32_t part,
+                    struct gr_step *t)
 {
-    uint32_t runs = runs_of(s->p, slots->piece, slots->radix), piece = (uint32_t) slots->piece, run = part % runs;
+    uint32_t runs = runs_of(s->p, slots->piece, slots->radix), piece = (uint32_t) slots->piece,
+             run = part % runs;
     int position = gr_wrap(slots->first + slots->step * (int) (part / runs), slots->radix);
     uint32_t digit = (uint32_t) (slots->fold ? gr_fold(slots->radix, position) : position);
-    uint32_t whole = piece * (uint32_t) slots->radix; /* from a piece to the next with the same digit */
+    /* from a piece to the next with the same digit */
+    uint32_t whole = piece * (uint32_t) slots->radix;
 
     t->count = (uint32_t) (s->p / slots->radix) / runs;
     if (runs < piece) {
@@ -122,7 +131,8 @@ uint32_t gr_exchanges_len(const struct gr_sched *s)
 struct gr_step gr_exchanges_step(const struct gr_sched *s, uint32_t i)
 {
     struct gr_alltoall a = alltoall_of(s);
-    struct gr_step t = gr_step_make(GR_STORE | (1 == s->p ? GR_FINAL : 0), GR_IN, 1 == s->p ? GR_OUT : GR_TMP, 0, 0);
+    struct gr_step t = gr_step_make(GR_STORE | (1 == s->p ? GR_FINAL : 0), GR_IN,
+                                    1 == s->p ? GR_OUT : GR_TMP, 0, 0);
     uint32_t ticks = find_most(s->algo, s->p, &s->torus).parts;
     struct gr_exchange e;
 
@@ -165,7 +175,8 @@ void gr_exchanges_way(const struct gr_sched *s, const struct gr_step *step, int 
         hops[d] = 0;
     }
     for (lane = 0; lane < gr_alltoall_lanes(&a); lane++) {
-        struct gr_exchange e = gr_alltoall_step(&a, lane, step->tick / find_most(s->algo, s->p, &s->torus).parts);
+        struct gr_exchange e =
+            gr_alltoall_step(&a, lane, step->tick / find_most(s->algo, s->p, &s->torus).parts);
 
         if (e.to == step->to[0]) {
             hops[e.dim] = e.hops;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Alltoall of Suh and Shin: three stages of 4, 2 and 1 hops, which take a block to the right four neighbours of a
- * dimension, then to the right two of these, then to its destination. In every tick each rank sends one message, in
- * the dimension and direction that its coordinates mod 4 say, so that no link carries two:
+ * Alltoall of Suh and Shin: three stages of 4, 2 and 1 hops, which take a block to the right four
+ * neighbours of a dimension, then to the right two of these, then to its destination. In every tick
+ * each rank sends one message, in the dimension and direction that its coordinates mod 4 say, so
+ * that no link carries two:
  *
  *      stage 1, a plane, phase A      + +X   ^ +Y   - -X   v -Y         phase B: the other dimension, so that
  *                                     a rank's letter is (x + y) mod 4   ^ + v - stands for + ^ - v
@@ -15,15 +16,17 @@
  *      1   even x; odd x                            3   z even A, z odd Z; z odd A, z even Z; all B
  *      2   A; B                                     4   A of X and Y; B of X and Y; A of Z and W; B of Z and W
  *
- * Stage 1: a phase is a ring scatter among the ranks with the same coordinate mod 4, extent/4 - 1 rounds of 4 hops.
- * Stage 2: one exchange of 2 hops per phase, upwards from coordinates 0 and 1 mod 4, downwards from 2 and 3.
- * Stage 3: one exchange of 1 hop per dimension, upwards from even coordinates, downwards from odd ones.
- * Moves by 4 keep coordinates mod 4, and so a rank's part in the pattern; moves by 2 keep them mod 2.
+ * Stage 1: a phase is a ring scatter among the ranks with the same coordinate mod 4, extent/4 - 1
+ * rounds of 4 hops. Stage 2: one exchange of 2 hops per phase, upwards from coordinates 0 and 1 mod
+ * 4, downwards from 2 and 3. Stage 3: one exchange of 1 hop per dimension, upwards from even
+ * coordinates, downwards from odd ones. Moves by 4 keep coordinates mod 4, and so a rank's part in
+ * the pattern; moves by 2 keep them mod 2.
  *
- * D dimensions of extent a take D(a/4 + 1) ticks, and a rank sends D (a + 4) p / 8 blocks. Extents may differ; a dimension
- * whose ring is through then waits for the others of its phase. Extents of 1 and 2 have no part in the first stages.
- * Source: Suh, Shin: All-to-all personalized communication in multidimensional torus and mesh networks, IEEE TPDS
- * 12 (1), 2001, for equal extents in 2 and 3 dimensions. One dimension, four, and extents of 1 and 2 are ours.
+ * D dimensions of extent a take D(a/4 + 1) ticks, and a rank sends D (a + 4) p / 8 blocks. Extents
+ * may differ; a dimension whose ring is through then waits for the others of its phase. Extents of
+ * 1 and 2 have no part in the first stages. Source: Suh, Shin: All-to-all personalized
+ * communication in multidimensional torus and mesh networks, IEEE TPDS 12 (1), 2001, for equal
+ * extents in 2 and 3 dimensions. One dimension, four, and extents of 1 and 2 are ours.
  */
 #include "sched/alltoall.h"
 
@@ -33,7 +36,10 @@ GR_HD static int stage_hops(int stage)
     return 4 >> stage;
 }
 
-/* Where the tick lies: stage, phase in it, round of the phase; and the dimensions that the stage has to do with. */
+/*
+ * Where the tick lies: stage, phase in it, round of the phase; and the dimensions that the stage
+ * has to do with.
+ */
 struct place {
     int stage, phase, round;
     int naxes, axes[GR_MAX_DIMS];
@@ -101,7 +107,10 @@ GR_HD uint32_t gr_suh_shin_ticks(const struct gr_torus *t)
     return find_place(t, UINT32_MAX, &at);
 }
 
-/* Which of the axes the rank uses in the phase (-1: none), and the sum whose value mod 4 says the direction. */
+/*
+ * Which of the axes the rank uses in the phase (-1: none), and the sum whose value mod 4 says the
+ * direction.
+ */
 GR_HD static int pick_axis(const struct gr_alltoall *a, const struct place *at, int *sum)
 {
     int x[GR_MAX_DIMS] = {0, 0, 0, 0}, pair = 0, other = at->phase % 2, k;

@@ -5,8 +5,8 @@
  *      bcast    root --> root+1 --> ... --> root-1        recvCopySend in the middle
  *      reduce   root+1 --> root+2 --> ... --> root        recvReduceSend in the middle
  *
- * Step i is chunk i. Cost (p - 2 + C) (a + n b / C) with C chunks: n b for long vectors, whatever p is.
- * Order of reduction: x_root + (x_{root-1} + (... + (x_{root+2} + x_{root+1}))).
+ * Step i is chunk i. Cost (p - 2 + C) (a + n b / C) with C chunks: n b for long vectors, whatever p
+ * is. Order of reduction: x_root + (x_{root-1} + (... + (x_{root+2} + x_{root+1}))).
  */
 #include "sched/algos.h"
 

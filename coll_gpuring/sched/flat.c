@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Flat algorithms: one hop from everybody to everybody concerned, GR_FAN links per step. Fewest hops,
- * so for small messages and few ranks; a rank moves (p-1) n bytes where a ring moves 2 (p-1)/p n.
+ * Flat algorithms: one hop from everybody to everybody concerned, GR_FAN links per step. Fewest
+ * hops, so for small messages and few ranks; a rank moves (p-1) n bytes where a ring moves 2
+ * (p-1)/p n.
  *
  *      bcast            the root sends to root+1, root+2, ...
  *      reduce           the root takes from root+1, root+2, ...
@@ -15,7 +16,8 @@
  *      twoshot          reduce_scatter, then allgather: two hops, and no more bytes than a ring
  *
  * Order of reduction: ((x_root + x_{root+1}) + x_{root+2}) + ..., for reduce_scatter and twoshot
- * ((x_b + x_{b-1}) + x_{b-2}) + ..., for oneshot ((x_0 + x_1) + x_2) + ... at all ranks: the same bits everywhere.
+ * ((x_b + x_{b-1}) + x_{b-2}) + ..., for oneshot ((x_0 + x_1) + x_2) + ... at all ranks: the same
+ * bits everywhere.
  */
 #include "sched/algos.h"
 
@@ -25,8 +27,12 @@ GR_HD static uint32_t fans(const struct gr_sched *s)
     return (uint32_t) ((s->p - 1 + GR_FAN - 1) / GR_FAN);
 }
 
-/* Add the links of fan number f: the peers at distances 1 + f GR_FAN, 2 + f GR_FAN, ... in direction dir. */
-GR_HD static void fan_links(const struct gr_sched *s, int32_t links[GR_FAN], uint8_t *n, uint32_t f, int dir)
+/*
+ * Add the links of fan number f: the peers at distances 1 + f GR_FAN, 2 + f GR_FAN, ... in
+ * direction dir.
+ */
+GR_HD static void fan_links(const struct gr_sched *s, int32_t links[GR_FAN], uint8_t *n, uint32_t f,
+                            int dir)
 {
     int first = 1 + (int) f * GR_FAN, d;
 
@@ -36,9 +42,11 @@ GR_HD static void fan_links(const struct gr_sched *s, int32_t links[GR_FAN], uin
 }
 
 /* Sum number f of what comes from others: the first onto the input, later ones onto the output. */
-GR_HD static struct gr_step fan_in(const struct gr_sched *s, uint32_t f, uint32_t chunk, uint32_t tick, int dir)
+GR_HD static struct gr_step fan_in(const struct gr_sched *s, uint32_t f, uint32_t chunk,
+                                   uint32_t tick, int dir)
 {
-    struct gr_step t = gr_step_make(GR_RECV | GR_REDUCE | GR_STORE, 0 == f ? GR_IN : GR_OUT, GR_OUT, chunk, tick);
+    struct gr_step t =
+        gr_step_make(GR_RECV | GR_REDUCE | GR_STORE, 0 == f ? GR_IN : GR_OUT, GR_OUT, chunk, tick);
 
     t.bits |= f == fans(s) - 1 ? GR_FINAL : 0;
     fan_links(s, t.from, &t.nfrom, f, dir);
@@ -46,7 +54,8 @@ GR_HD static struct gr_step fan_in(const struct gr_sched *s, uint32_t f, uint32_
 }
 
 /* A result to fan number f of the others. */
-GR_HD static struct gr_step fan_out(const struct gr_sched *s, uint32_t f, int operand, uint32_t chunk, uint32_t tick)
+GR_HD static struct gr_step fan_out(const struct gr_sched *s, uint32_t f, int operand,
+                                    uint32_t chunk, uint32_t tick)
 {
     struct gr_step t = gr_step_make(GR_SEND | GR_FINAL, operand, GR_OUT, chunk, tick);
 
@@ -61,7 +70,9 @@ GR_HD static uint32_t star_ticks(const struct gr_sched *s)
     return 2 * fans(s) + 2;
 }
 
-/* What the root does for one chunk in its step i: take from all where it reduces, then give to all. */
+/*
+ * What the root does for one chunk in its step i: take from all where it reduces, then give to all.
+ */
 GR_HD static struct gr_step star_centre(const struct gr_sched *s, uint32_t i, uint32_t chunk)
 {
     uint32_t reducing = GR_COLL_BCAST == s->coll ? 0 : fans(s);
@@ -83,7 +94,8 @@ GR_HD static struct gr_step star_ray(const struct gr_sched *s, uint32_t i, uint3
         gr_step_to(s, &t, s->root);
         return t;
     }
-    t = gr_step_make(GR_RECV | GR_STORE | GR_FINAL, GR_IN, GR_OUT, chunk, (chunk + 1) * star_ticks(s) - 1);
+    t = gr_step_make(GR_RECV | GR_STORE | GR_FINAL, GR_IN, GR_OUT, chunk,
+                     (chunk + 1) * star_ticks(s) - 1);
     t.phase = 1;
     gr_step_from(s, &t, s->root);
     return t;
@@ -101,7 +113,8 @@ GR_HD static uint32_t star_len(const struct gr_sched *s)
 GR_HD static struct gr_step block_in(const struct gr_sched *s, int k, uint32_t tick)
 {
     int peer = gr_mod(s->pos - 1 - k, s->p);
-    struct gr_step t = gr_step_make(GR_RECV | GR_STORE | GR_FINAL, GR_IN, GR_OUT, (uint32_t) gr_rank_at(s, peer), tick);
+    struct gr_step t = gr_step_make(GR_RECV | GR_STORE | GR_FINAL, GR_IN, GR_OUT,
+                                    (uint32_t) gr_rank_at(s, peer), tick);
 
     t.phase = 1;
     gr_step_from(s, &t, peer);
@@ -150,7 +163,8 @@ GR_HD struct gr_step gr_flat_step(const struct gr_sched *s, uint32_t i)
     uint32_t n;
 
     if (1 == s->p) {
-        return gr_step_make(GR_STORE | GR_FINAL, GR_IN, GR_OUT, i, 0); /* in blocks: one step, one block */
+        /* in blocks: one step, one block */
+        return gr_step_make(GR_STORE | GR_FINAL, GR_IN, GR_OUT, i, 0);
     }
     if (GR_COLL_ALLGATHER == s->coll) {
         return flat_allgather(s, i);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Node trees: double binary trees between nodes, chains inside. Dimension 0 of the torus is a node. Over the nodes lie the
- * two trees of tree.c, each with every other chunk; a node hangs in one with its first rank and in the other with its
- * last, so that two ranks of it, and what joins them to the network, share the work. The other ranks are a chain behind:
+ * Node trees: double binary trees between nodes, chains inside. Dimension 0 of the torus is a node.
+ * Over the nodes lie the two trees of tree.c, each with every other chunk; a node hangs in one with
+ * its first rank and in the other with its last, so that two ranks of it, and what joins them to
+ * the network, share the work. The other ranks are a chain behind:
  *
  *      tree 0, 8 nodes:   R---o---o---o  root's node      tree 1:   R---o---o---o  root's node
  *                         |                                         |
@@ -12,19 +13,20 @@
  *                / \                 / \                     / \                 / \
  *             1 o.. o.. 3         5 o.. o.. 7            7 o.. o.. 2         4 o.. o.. 6
  *
- * Ranks of a node are counted from the root's number r on. The chain of tree 0 is r, r + 1, ..., that of tree 1 is r - 1,
- * r - 2, ..., so that who begins one ends the other; in the root's own node the root begins both: r, r - 1, ... there. A
- * rank has up to two nodes and one rank below it.
+ * Ranks of a node are counted from the root's number r on. The chain of tree 0 is r, r + 1, ...,
+ * that of tree 1 is r - 1, r - 2, ..., so that who begins one ends the other; in the root's own
+ * node the root begins both: r, r - 1, ... there. A rank has up to two nodes and one rank below it.
  *
- * Ticks are those of tree.c, depths count a chain's ranks, too. Two trees use a link between neighbours in a chain in the
- * same tick, one down and one up: both ends in the order of the grid.
+ * Ticks are those of tree.c, depths count a chain's ranks, too. Two trees use a link between
+ * neighbours in a chain in the same tick, one down and one up: both ends in the order of the grid.
  *
- * Cost, Q nodes of P ranks, C chunks: C/2 + h ticks in a bcast or reduce, C/2 + 2 h in an allreduce, each way over
- * h = log2 Q + P - 1 hops, of which log2 Q cross the network. Of n bytes a node that is inside one tree takes n/2 of each of
- * the two below it, and gives n/2 up in that tree and n/2 in the other, whose leaf it is: n bytes pass its link each way in
- * a reduce or bcast, 2 n in an allreduce.
- * Order of reduction: up(x) = ((x + up(next in its chain)) + up(left node)) + up(right node), of those that there are.
- * Source: tree.c's; chains inside nodes: NCCL since 2.4, 2019.
+ * Cost, Q nodes of P ranks, C chunks: C/2 + h ticks in a bcast or reduce, C/2 + 2 h in an
+ * allreduce, each way over h = log2 Q + P - 1 hops, of which log2 Q cross the network. Of n bytes a
+ * node that is inside one tree takes n/2 of each of the two below it, and gives n/2 up in that tree
+ * and n/2 in the other, whose leaf it is: n bytes pass its link each way in a reduce or bcast, 2 n
+ * in an allreduce. Order of reduction: up(x) = ((x + up(next in its chain)) + up(left node)) +
+ * up(right node), of those that there are. Source: tree.c's; chains inside nodes: NCCL since 2.4,
+ * 2019.
  */
 #include "sched/tree.h"
 

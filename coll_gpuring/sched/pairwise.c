@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pairwise Alltoall over direct links: in round k every rank sends to the one k places after it, and receives from the one
- * k places before it. So nobody receives from two at a time, and each block goes once, from its sender's input to its
- * receiver's output.
+ * Pairwise Alltoall over direct links: in round k every rank sends to the one k places after it,
+ * and receives from the one k places before it. So nobody receives from two at a time, and each
+ * block goes once, from its sender's input to its receiver's output.
  *
  *      round 1   0>1 1>2 2>3 3>0        round 2   0>2 1>3 2>0 3>1        round 3   0>3 1>0 2>1 3>2
  *
- * What it sends depends on nothing that it receives, so a rank first offers all it has: those who are behind hold nobody
- * up. Then it copies its own block, and takes what came, round by round.
+ * What it sends depends on nothing that it receives, so a rank first offers all it has: those who
+ * are behind hold nobody up. Then it copies its own block, and takes what came, round by round.
  *
  * Cost: (p-1) (a + m b), m bytes per pair.
  */
@@ -32,11 +32,13 @@ GR_HD struct gr_step gr_pairwise_step(const struct gr_sched *s, uint32_t i)
         return t;
     }
     if (k == rounds) {
-        return gr_step_make(GR_STORE | GR_FINAL, GR_IN, GR_OUT, (uint32_t) gr_rank_at(s, s->pos), 0);
+        return gr_step_make(GR_STORE | GR_FINAL, GR_IN, GR_OUT, (uint32_t) gr_rank_at(s, s->pos),
+                            0);
     }
     k -= rounds + 1;
     peer = gr_mod(s->pos - 1 - k, s->p);
-    t = gr_step_make(GR_RECV | GR_STORE | GR_FINAL, GR_IN, GR_OUT, (uint32_t) gr_rank_at(s, peer), (uint32_t) k + 1);
+    t = gr_step_make(GR_RECV | GR_STORE | GR_FINAL, GR_IN, GR_OUT, (uint32_t) gr_rank_at(s, peer),
+                     (uint32_t) k + 1);
     t.phase = 1;
     gr_step_from(s, &t, peer);
     return t;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Protocols: how messages between devices are written, and how their reader knows that they are there.
+ * Protocols: how messages between devices are written, and how their reader knows that they are
+ * there.
  *
  *      Simple   data, then a counter behind them: one wait per slot, whole bandwidth
  *      LL       each 8 bytes carry 4 of data and 4 of flag: no counter, half the bandwidth
@@ -14,11 +15,12 @@ enum gr_protocol { GR_PROTOCOL_SIMPLE, GR_PROTOCOL_LL, GR_PROTOCOL_LL128, GR_NPR
 
 /* What the links between the devices of a communicator are like; of several kinds, the slowest. */
 enum gr_path {
-    GR_PATH_SAME,   /* in the memory of the one device that all use */
-    GR_PATH_NVLINK, /* NVLink between all, each with a device of its own: stores of 128 bytes arrive whole */
-    GR_PATH_PCIE,   /* each other's memory over PCIe, or some share a device, or it is not known */
-    GR_PATH_HOST,   /* through pinned host memory */
-    GR_PATH_NET,    /* some lead to other nodes */
+    GR_PATH_SAME, /* in the memory of the one device that all use */
+    /* NVLink between all, each with a device of its own: stores of 128 bytes arrive whole */
+    GR_PATH_NVLINK,
+    GR_PATH_PCIE, /* each other's memory over PCIe, or some share a device, or it is not known */
+    GR_PATH_HOST, /* through pinned host memory */
+    GR_PATH_NET,  /* some lead to other nodes */
     GR_NPATHS,
     GR_NPATHS_NEAR = GR_PATH_NET /* those before it are inside a node */
 };

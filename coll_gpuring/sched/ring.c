@@ -6,9 +6,10 @@
  *      ^                 |
  *      '-----------------'
  *
- * Reduce-scatter: block b starts at position b + 1 and travels once around, every rank adding its own;
- * it arrives complete at position b. Allgather: block b starts at b and travels once around. Allreduce is
- * both, with the last step of the first half and the first step of the second fused: 2p - 1 steps.
+ * Reduce-scatter: block b starts at position b + 1 and travels once around, every rank adding its
+ * own; it arrives complete at position b. Allgather: block b starts at b and travels once around.
+ * Allreduce is both, with the last step of the first half and the first step of the second fused:
+ * 2p - 1 steps.
  *
  * Position x, step i of an allreduce handles block x - 1 - i:
  *
@@ -17,7 +18,8 @@
  *
  * Cost per half: (p-1) a + ((p-1)/p) n b, bandwidth-optimal: every rank sends (p-1)/p n bytes.
  * Order of reduction of block b: x_b + (x_{b-1} + (... + (x_{b+2} + x_{b+1}))), in ring order.
- * Source: Patarasuk, Yuan: Bandwidth optimal all-reduce algorithms for clusters of workstations, 2009.
+ * Source: Patarasuk, Yuan: Bandwidth optimal all-reduce algorithms for clusters of workstations,
+ * 2009.
  */
 #include "sched/algos.h"
 

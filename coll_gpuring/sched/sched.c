@@ -10,10 +10,13 @@
 
 /* What else there is to say of an algorithm. */
 enum algo_traits {
-    FLAT = 1,      /* it needs a link to everybody */
-    ALONG = 2,     /* it runs along a torus */
-    ROOTED = 4,    /* each root needs links of its own */
-    HASTY = 8,     /* in place or in scratch, it overwrites what it has sent and that others may not have taken yet */
+    FLAT = 1,   /* it needs a link to everybody */
+    ALONG = 2,  /* it runs along a torus */
+    ROOTED = 4, /* each root needs links of its own */
+    /*
+     * in place or in scratch, it overwrites what it has sent and that others may not have taken yet
+     */
+    HASTY = 8,
     PACKED = 16,   /* its messages are several chunks */
     TABLED = 32,   /* kernels have its steps from a table; */
     PIPELINED = 64 /* and its chunks follow each other there */
@@ -37,21 +40,25 @@ static const struct algo_row algos[GR_NALGOS] = {
     [GR_ALGO_CHAIN] = {"chain", ROOTED_COLLS, ROOTED_COLLS, 0, 0, 0},
     [GR_ALGO_TREE] = {"tree", PIPED, PIPED, 0, 0, ROOTED},
     [GR_ALGO_FLAT] = {"flat", IN_BLOCKS | ROOTED_COLLS, PIPED, 0, 0, FLAT},
-    [GR_ALGO_ONESHOT] = {"oneshot", BIT(GR_COLL_ALLREDUCE), BIT(GR_COLL_ALLREDUCE), 0, GR_FAN + 1, FLAT | HASTY},
+    [GR_ALGO_ONESHOT] = {"oneshot", BIT(GR_COLL_ALLREDUCE), BIT(GR_COLL_ALLREDUCE), 0, GR_FAN + 1,
+                         FLAT | HASTY},
     [GR_ALGO_TWOSHOT] = {"twoshot", BIT(GR_COLL_ALLREDUCE), 0, 0, 0, FLAT},
     [GR_ALGO_PAIRWISE] = {"pairwise", BIT(GR_COLL_ALLTOALL), 0, 0, 0, FLAT},
-    [GR_ALGO_BUCKET] = {"bucket", IN_BLOCKS, 0, BIT(GR_COLL_REDUCE_SCATTER), 0, ALONG | PACKED | TABLED},
+    [GR_ALGO_BUCKET] = {"bucket", IN_BLOCKS, 0, BIT(GR_COLL_REDUCE_SCATTER), 0,
+                        ALONG | PACKED | TABLED},
     [GR_ALGO_SWING] = {"swing", BIT(GR_COLL_ALLREDUCE), 0, 0, 0, ALONG | PACKED | TABLED},
-    [GR_ALGO_MST] = {"mst", ROOTED_COLLS, ROOTED_COLLS, BIT(GR_COLL_REDUCE), 0, ALONG | ROOTED | TABLED},
+    [GR_ALGO_MST] = {"mst", ROOTED_COLLS, ROOTED_COLLS, BIT(GR_COLL_REDUCE), 0,
+                     ALONG | ROOTED | TABLED},
     [GR_ALGO_ORDERED] = {"ordered", BIT(GR_COLL_ALLTOALL), 0, BIT(GR_COLL_ALLTOALL), 0,
                          ALONG | HASTY | PACKED | TABLED},
     [GR_ALGO_SUH_SHIN] = {"suh-shin", BIT(GR_COLL_ALLTOALL), 0, BIT(GR_COLL_ALLTOALL), 0,
                           ALONG | HASTY | PACKED | TABLED},
-    [GR_ALGO_TWO_LEVEL] = {"two-level", IN_BLOCKS | ROOTED_COLLS, PIPED, BIT(GR_COLL_REDUCE_SCATTER) | BIT(GR_COLL_REDUCE),
-                           0, ALONG | ROOTED | HASTY | PACKED | TABLED},
+    [GR_ALGO_TWO_LEVEL] = {"two-level", IN_BLOCKS | ROOTED_COLLS, PIPED,
+                           BIT(GR_COLL_REDUCE_SCATTER) | BIT(GR_COLL_REDUCE), 0,
+                           ALONG | ROOTED | HASTY | PACKED | TABLED},
     [GR_ALGO_NODE_TREE] = {"node-tree", PIPED, PIPED, 0, 0, ALONG | ROOTED | TABLED | PIPELINED},
-    [GR_ALGO_DOUBLING] = {"doubling", IN_BLOCKS, BIT(GR_COLL_ALLREDUCE), BIT(GR_COLL_REDUCE_SCATTER), 0,
-                          ALONG | HASTY | PACKED | TABLED},
+    [GR_ALGO_DOUBLING] = {"doubling", IN_BLOCKS, BIT(GR_COLL_ALLREDUCE),
+                          BIT(GR_COLL_REDUCE_SCATTER), 0, ALONG | HASTY | PACKED | TABLED},
 };
 
 static const char *const protocol_names[GR_NPROTOCOLS] = {"simple", "ll", "ll128"};
@@ -75,21 +82,25 @@ const char *gr_protocol_name(int protocol)
 
 const char *gr_path_name(enum gr_path path)
 {
-    static const char *const names[GR_NPATHS] = {"one device", "NVLink", "PCIe", "host memory", "network"};
+    static const char *const names[GR_NPATHS] = {"one device", "NVLink", "PCIe", "host memory",
+                                                 "network"};
 
     return (unsigned) path < GR_NPATHS ? names[path] : NULL;
 }
 
 const char *gr_way_name(int way)
 {
-    static const char *const others[] = {"mailbox", "arrivals", "notes"}; /* from GR_WAY_MAILBOX on */
+    /* from GR_WAY_MAILBOX on */
+    static const char *const others[] = {"mailbox", "arrivals", "notes"};
 
-    return way >= GR_WAY_MAILBOX && way < GR_WAY_SMALL ? others[way - GR_WAY_MAILBOX] : gr_algo_name(gr_way_algo(way));
+    return way >= GR_WAY_MAILBOX && way < GR_WAY_SMALL ? others[way - GR_WAY_MAILBOX]
+                                                       : gr_algo_name(gr_way_algo(way));
 }
 
 int gr_algo_has(enum gr_algo algo, enum gr_coll coll)
 {
-    return (unsigned) algo < GR_NALGOS && (unsigned) coll < GR_NCOLLS && 0 != (algos[algo].colls & BIT(coll));
+    return (unsigned) algo < GR_NALGOS && (unsigned) coll < GR_NCOLLS &&
+           0 != (algos[algo].colls & BIT(coll));
 }
 
 int gr_algo_fits(enum gr_algo algo, int p, const struct gr_torus *torus)
@@ -152,8 +163,8 @@ enum gr_layout gr_algo_layout(enum gr_algo algo, enum gr_coll coll)
 
 int gr_sched_check(const struct gr_sched *s)
 {
-    if (!gr_algo_has(s->algo, s->coll) || s->p < 1 || !gr_algo_fits(s->algo, s->p, &s->torus) || s->pos < 0 ||
-        s->pos >= s->p || s->root < 0 || s->root >= s->p) {
+    if (!gr_algo_has(s->algo, s->coll) || s->p < 1 || !gr_algo_fits(s->algo, s->p, &s->torus) ||
+        s->pos < 0 || s->pos >= s->p || s->root < 0 || s->root >= s->p) {
         return -1;
     }
     if (gr_algo_is_torus(s->algo) && (NULL != s->order || s->channel < 0)) {
@@ -164,7 +175,9 @@ int gr_sched_check(const struct gr_sched *s)
 
 uint32_t gr_algo_most(enum gr_algo algo, enum gr_coll coll, int p, const struct gr_torus *torus)
 {
-    return algos[algo].traits & PACKED && GR_BLOCKS == gr_algo_layout(algo, coll) ? gr_torus_most(algo, p, torus) : 1;
+    return algos[algo].traits & PACKED && GR_BLOCKS == gr_algo_layout(algo, coll)
+               ? gr_torus_most(algo, p, torus)
+               : 1;
 }
 
 static void add_peers(const int32_t *ranks, int n, int *peers, int *npeers)

@@ -15,7 +15,9 @@
 extern "C" {
 #endif
 
-/* What a collective computes. Allgatherv and Reduce_scatter_block are layouts of these (split.h). */
+/*
+ * What a collective computes. Allgatherv and Reduce_scatter_block are layouts of these (split.h).
+ */
 enum gr_coll {
     GR_COLL_ALLREDUCE,
     GR_COLL_ALLGATHER,
@@ -47,84 +49,116 @@ enum gr_algo {
 };
 
 /*
- * The ways that a call can take: an enum gr_algo, or one that has no schedule. Small messages go through
- * mailboxes (exec/mail.h).
+ * The ways that a call can take: an enum gr_algo, or one that has no schedule. Small messages go
+ * through mailboxes (exec/mail.h).
  */
 enum { GR_WAY_MAILBOX = GR_NALGOS, GR_NWAYS };
 
 /*
- * No ways of a call: what a call exchanges before it takes one, the notes of step timing, and (GR_WAY_SMALL + an algorithm)
- * the small messages of an algorithm. They need frames of their own, made like a way's.
+ * No ways of a call: what a call exchanges before it takes one, the notes of step timing, and
+ * (GR_WAY_SMALL + an algorithm) the small messages of an algorithm. They need frames of their own,
+ * made like a way's.
  */
-enum { GR_WAY_AGREEMENT = GR_NWAYS, GR_WAY_NOTES, GR_WAY_SMALL, GR_NWAYS_MADE = GR_WAY_SMALL + GR_NALGOS };
+enum {
+    GR_WAY_AGREEMENT = GR_NWAYS,
+    GR_WAY_NOTES,
+    GR_WAY_SMALL,
+    GR_NWAYS_MADE = GR_WAY_SMALL + GR_NALGOS
+};
 
 /* The algorithm of a way that is one, be it for small messages. */
 static inline enum gr_algo gr_way_algo(int way)
 {
-    return (enum gr_algo) (way < GR_WAY_SMALL ? way : way - GR_WAY_SMALL);
+    return (enum gr_algo)(way < GR_WAY_SMALL ? way : way - GR_WAY_SMALL);
 }
 
 /* How a collective's data is cut into the chunks that the steps of an algorithm name. */
 enum gr_layout {
-    GR_PIPE,  /* one vector cut into nchunks pieces that follow each other through a pipeline */
-    GR_BLOCKS /* one block per rank: chunk number = rank of the block's owner. Of an Alltoall: in the input the rank
-               * that it is for, in the output the one that it comes from, in scratch as the algorithm says */
+    GR_PIPE, /* one vector cut into nchunks pieces that follow each other through a pipeline */
+    /*
+     * one block per rank: chunk number = rank of the block's owner. Of an Alltoall: in the input
+     * the rank * that it is for, in the output the one that it comes from, in scratch as the
+     * algorithm says
+     */
+    GR_BLOCKS
 };
 
 /* Parameters of the schedule of one channel at one rank. */
 struct gr_sched {
     enum gr_coll coll;
     enum gr_algo algo;
-    int p;             /* ranks, >= 1 */
-    int pos;           /* my position, 0..p-1 */
-    int root;          /* the root's position; 0 where the collective has none */
-    const int *order;  /* order[position] = rank; NULL: position = rank. Not owned, must outlive the schedule */
-    uint32_t nchunks;  /* GR_PIPE: chunks in the pipeline, >= 1. GR_BLOCKS: not read */
-    /* Algorithms along a torus: position = place on the torus = rank, order is NULL. Others do not read these */
+    int p;    /* ranks, >= 1 */
+    int pos;  /* my position, 0..p-1 */
+    int root; /* the root's position; 0 where the collective has none */
+    /* order[position] = rank; NULL: position = rank. Not owned, must outlive the schedule */
+    const int *order;
+    uint32_t nchunks; /* GR_PIPE: chunks in the pipeline, >= 1. GR_BLOCKS: not read */
+    /*
+     * Algorithms along a torus: position = place on the torus = rank, order is NULL. Others do not
+     * read these
+     */
     struct gr_torus torus;
-    int channel;       /* >= 0: which of the ways through the torus (torus.h) */
+    int channel; /* >= 0: which of the ways through the torus (torus.h) */
 };
 
 /* Name of a collective ("reduce_scatter"), of an algorithm ("ring"), or NULL when out of range. */
 const char *gr_coll_name(enum gr_coll coll);
 const char *gr_algo_name(enum gr_algo algo);
 
-/* Name of a way ("ring", "mailbox", "arrivals"), or NULL when out of range; for small messages, the algorithm's. */
+/*
+ * Name of a way ("ring", "mailbox", "arrivals"), or NULL when out of range; for small messages, the
+ * algorithm's.
+ */
 const char *gr_way_name(int way);
 
-/* Whether algo has a schedule for coll; and for so many ranks, on the torus that they form (NULL: none). */
+/*
+ * Whether algo has a schedule for coll; and for so many ranks, on the torus that they form (NULL:
+ * none).
+ */
 int gr_algo_has(enum gr_algo algo, enum gr_coll coll);
 int gr_algo_fits(enum gr_algo algo, int p, const struct gr_torus *torus);
 
-/* Whether algo needs a link to everybody; whether it runs along a torus; whether each root needs links of its own. */
+/*
+ * Whether algo needs a link to everybody; whether it runs along a torus; whether each root needs
+ * links of its own.
+ */
 int gr_algo_is_flat(enum gr_algo algo);
 int gr_algo_is_torus(enum gr_algo algo);
 int gr_algo_is_rooted(enum gr_algo algo);
 
 /*
- * Whether messages may be fetched from where they lie: a message is one run of memory, and what was sent is overwritten
- * only after all have taken it, be it in place or in scratch.
+ * Whether messages may be fetched from where they lie: a message is one run of memory, and what was
+ * sent is overwritten only after all have taken it, be it in place or in scratch.
  */
 int gr_algo_may_fetch(enum gr_algo algo);
 
-/* Whether, in place or in scratch, it overwrites what it has sent while others may not have taken it yet. */
+/*
+ * Whether, in place or in scratch, it overwrites what it has sent while others may not have taken
+ * it yet.
+ */
 int gr_algo_overwrites_sent(enum gr_algo algo);
 
 /* Whether some step of coll uses GR_TMP, which then is as long as the vector. */
 int gr_algo_has_scratch(enum gr_algo algo, enum gr_coll coll);
 
-/* Whether kernels read its steps from a table that the host writes (exec/gpu/step_tables.h), instead of computing them. */
+/*
+ * Whether kernels read its steps from a table that the host writes (exec/gpu/step_tables.h),
+ * instead of computing them.
+ */
 int gr_algo_is_precomputed(enum gr_algo algo);
 
 /*
- * GR_PIPE: chunks that a slice has at most, and then a power of two; 0: all chunks are those of one slice. Flat
- * algorithms have one, they do not send one chunk behind the other; those with tables as many as there are tables for.
+ * GR_PIPE: chunks that a slice has at most, and then a power of two; 0: all chunks are those of one
+ * slice. Flat algorithms have one, they do not send one chunk behind the other; those with tables
+ * as many as there are tables for.
  */
 #define GR_TABLE_CHUNKS 16
 uint32_t gr_algo_chunks(enum gr_algo algo);
 
-/* Channels that differ in their schedules, by the ways that they take or by the order of ranks; channel c takes number c
- * modulo that many. */
+/*
+ * Channels that differ in their schedules, by the ways that they take or by the order of ranks;
+ * channel c takes number c modulo that many.
+ */
 uint32_t gr_algo_ways(enum gr_algo algo, enum gr_coll coll, const struct gr_torus *torus);
 
 /* The layout that algo wants for coll. */
@@ -138,16 +172,17 @@ GR_HD uint32_t gr_sched_len(const struct gr_sched *s);
 GR_HD struct gr_step gr_sched_step(const struct gr_sched *s, uint32_t i);
 
 /*
- * Most chunks that a step of algo moves for coll, in any channel: one of a GR_PIPE. Where it is above 1, a link must have one slot
- * more than a message of so many pieces takes: ranks send such a message before they receive the like, and with all slots
- * of a ring full nobody could pass one on.
+ * Most chunks that a step of algo moves for coll, in any channel: one of a GR_PIPE. Where it is
+ * above 1, a link must have one slot more than a message of so many pieces takes: ranks send such a
+ * message before they receive the like, and with all slots of a ring full nobody could pass one on.
  */
 uint32_t gr_algo_most(enum gr_algo algo, enum gr_coll coll, int p, const struct gr_torus *torus);
 
 /*
- * Ranks from which (in) and to which (out) some step of s->algo may receive or send, each once. Both arrays have room
- * for p entries; the counts are returned through nin and nout. They depend on no collective, and coll is not looked at:
- * links that were made for one serve all. Only algorithms that are rooted look at root.
+ * Ranks from which (in) and to which (out) some step of s->algo may receive or send, each once.
+ * Both arrays have room for p entries; the counts are returned through nin and nout. They depend on
+ * no collective, and coll is not looked at: links that were made for one serve all. Only algorithms
+ * that are rooted look at root.
  */
 void gr_sched_peers(const struct gr_sched *s, int *in, int *nin, int *out, int *nout);
 

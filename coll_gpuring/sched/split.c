@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The arithmetic of split.h: cells of ceil(count / pieces) elements, rounded up to the alignment. */
+/*
+ * The arithmetic of split.h: cells of ceil(count / pieces) elements, rounded up to the alignment.
+ */
 #include "sched/split.h"
 
 #include <assert.h>
@@ -46,8 +48,8 @@ GR_HD static size_t block_begin(const struct gr_split *s, int b)
     return begin;
 }
 
-GR_HD struct gr_range gr_split_at(const struct gr_split *s, enum gr_space space, uint32_t channel, uint32_t slice,
-                                  uint32_t chunk)
+GR_HD struct gr_range gr_split_at(const struct gr_split *s, enum gr_space space, uint32_t channel,
+                                  uint32_t slice, uint32_t chunk)
 {
     int blocks = GR_BLOCKS == s->layout;
     size_t count = blocks ? gr_split_block(s, (int) chunk) : s->total;
@@ -72,12 +74,13 @@ size_t gr_split_units(const struct gr_split *s)
     return (size_t) s->nslices * (GR_BLOCKS == s->layout ? 1 : s->nchunks);
 }
 
-struct gr_range gr_split_run(const struct gr_split *s, enum gr_space space, uint32_t channel, int block, size_t unit,
-                             size_t n)
+struct gr_range gr_split_run(const struct gr_split *s, enum gr_space space, uint32_t channel,
+                             int block, size_t unit, size_t n)
 {
     int blocks = GR_BLOCKS == s->layout;
     size_t count = blocks ? gr_split_block(s, block) : s->total, units = gr_split_units(s);
-    size_t cell = cell_size(s, count, units * s->nchannels), begin = (channel * units + unit) * cell, end = begin + n * cell;
+    size_t cell = cell_size(s, count, units * s->nchannels),
+           begin = (channel * units + unit) * cell, end = begin + n * cell;
     struct gr_range r;
 
     begin = begin < count ? begin : count;

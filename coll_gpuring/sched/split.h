@@ -2,19 +2,19 @@
 /*
  * The split: where a chunk lies. The only file that divides counts.
  *
- * Data are elements. Each block (GR_BLOCKS: one per rank; GR_PIPE: the whole vector) is cut into equal
- * cells, the last ones shorter or empty:
+ * Data are elements. Each block (GR_BLOCKS: one per rank; GR_PIPE: the whole vector) is cut into
+ * equal cells, the last ones shorter or empty:
  *
  *      block b     | channel 0               | channel 1               | ...
  *                  | slice 0    | slice 1    | slice 0    | slice 1    |
  *      GR_PIPE     | c0 c1 c2   |            | c0 c1 c2   |            |        chunks in a slice
  *
- * A channel owns one range of EVERY block, so the layout of the caller's buffers holds for any number of
- * channels. A slice is one run of the schedule. A piece is what one (channel, slice, chunk) names; no
- * piece is larger than max_piece elements, so a message of one chunk fits a slot.
+ * A channel owns one range of EVERY block, so the layout of the caller's buffers holds for any
+ * number of channels. A slice is one run of the schedule. A piece is what one (channel, slice,
+ * chunk) names; no piece is larger than max_piece elements, so a message of one chunk fits a slot.
  *
- * Pieces of zero elements are skipped alike at both ends of a link: a piece's size depends only on what is
- * equal on all ranks.
+ * Pieces of zero elements are skipped alike at both ends of a link: a piece's size depends only on
+ * what is equal on all ranks.
  */
 #ifndef GR_SCHED_SPLIT_H
 #define GR_SCHED_SPLIT_H
@@ -38,15 +38,19 @@ enum gr_place {
 
 struct gr_split {
     enum gr_layout layout;
-    size_t total;          /* GR_PIPE: elements of the vector */
-    int nblocks;           /* GR_BLOCKS: ranks */
-    size_t block;          /* elements of each block where counts is NULL; block b begins at b * block */
-    size_t last_end;       /* with counts NULL: the vector's end; blocks are cut off there (uneven division) */
-    const size_t *counts;  /* elements of each block, or NULL. Not owned */
-    const size_t *displs;  /* first element of each block in GR_PLACE_ALL, or NULL: one after the other. Not owned */
+    size_t total; /* GR_PIPE: elements of the vector */
+    int nblocks;  /* GR_BLOCKS: ranks */
+    /* elements of each block where counts is NULL; block b begins at b * block */
+    size_t block;
+    /* with counts NULL: the vector's end; blocks are cut off there (uneven division) */
+    size_t last_end;
+    const size_t *counts; /* elements of each block, or NULL. Not owned */
+    /* first element of each block in GR_PLACE_ALL, or NULL: one after the other. Not owned */
+    const size_t *displs;
     enum gr_place place[3]; /* by enum gr_space */
     uint32_t nchannels, nslices, nchunks;
-    size_t align;          /* pieces begin at multiples of this many elements from their block's start */
+    /* pieces begin at multiples of this many elements from their block's start */
+    size_t align;
 };
 
 /* What the caller says of the data; zero counts and counts below p are fine. */
@@ -54,37 +58,43 @@ struct gr_shape {
     enum gr_coll coll;
     enum gr_layout layout;
     int p;
-    size_t total;         /* elements of the vector (allreduce, bcast, reduce) */
-    size_t block;         /* elements per rank (allgather, reduce_scatter_block) where counts is NULL */
+    size_t total; /* elements of the vector (allreduce, bcast, reduce) */
+    /* elements per rank (allgather, reduce_scatter_block) where counts is NULL */
+    size_t block;
     const size_t *counts; /* per rank (allgatherv, reduce_scatter), or NULL */
-    const size_t *displs; /* per rank, for the space with GR_PLACE_ALL; NULL: contiguous, in rank order */
-    uint32_t nchannels;   /* >= 1 */
-    size_t max_piece;     /* most elements of a piece, >= 1 */
-    size_t align;         /* elements, >= 1; dropped to 1 where it is above max_piece */
-    uint32_t most_chunks; /* GR_PIPE: of a slice, gr_algo_chunks(): a power of two; 0: pieces become chunks of one slice */
+    /* per rank, for the space with GR_PLACE_ALL; NULL: contiguous, in rank order */
+    const size_t *displs;
+    uint32_t nchannels; /* >= 1 */
+    size_t max_piece;   /* most elements of a piece, >= 1 */
+    size_t align;       /* elements, >= 1; dropped to 1 where it is above max_piece */
+    /*
+     * GR_PIPE: of a slice, gr_algo_chunks(): a power of two; 0: pieces become chunks of one slice
+     */
+    uint32_t most_chunks;
 };
 
 /*
- * Fill the split from the shape. Arrays are referred to, not copied. The split's nchunks belongs into
- * gr_sched.nchunks. With counts but no displs, displacements are found by summing: O(rank) per look-up.
+ * Fill the split from the shape. Arrays are referred to, not copied. The split's nchunks belongs
+ * into gr_sched.nchunks. With counts but no displs, displacements are found by summing: O(rank) per
+ * look-up.
  */
 void gr_split_init(struct gr_split *split, const struct gr_shape *shape);
 
 /*
- * Where chunk number `chunk` of (channel, slice) lies in the space. For GR_PLACE_OWN the block number is
- * ignored in the offset, not in the size.
+ * Where chunk number `chunk` of (channel, slice) lies in the space. For GR_PLACE_OWN the block
+ * number is ignored in the offset, not in the size.
  */
-GR_HD struct gr_range gr_split_at(const struct gr_split *split, enum gr_space space, uint32_t channel,
-                                  uint32_t slice, uint32_t chunk);
+GR_HD struct gr_range gr_split_at(const struct gr_split *split, enum gr_space space,
+                                  uint32_t channel, uint32_t slice, uint32_t chunk);
 
 /*
- * Units are what follows each other in time: a channel's slices (GR_BLOCKS), or the chunks of its slices (GR_PIPE). How
- * many a channel has; and where n of them, from number `unit` on, lie in the space: one run of elements in the block (any
- * number for GR_PIPE). Fewer where the block ends.
+ * Units are what follows each other in time: a channel's slices (GR_BLOCKS), or the chunks of its
+ * slices (GR_PIPE). How many a channel has; and where n of them, from number `unit` on, lie in the
+ * space: one run of elements in the block (any number for GR_PIPE). Fewer where the block ends.
  */
 size_t gr_split_units(const struct gr_split *split);
-struct gr_range gr_split_run(const struct gr_split *split, enum gr_space space, uint32_t channel, int block, size_t unit,
-                             size_t n);
+struct gr_range gr_split_run(const struct gr_split *split, enum gr_space space, uint32_t channel,
+                             int block, size_t unit, size_t n);
 
 /* Elements of block b (GR_BLOCKS). */
 GR_HD size_t gr_split_block(const struct gr_split *split, int b);

@@ -2,9 +2,10 @@
 /*
  * The vocabulary of gpuring: one step of one channel of one rank.
  *
- * Every algorithm is a pure function from (parameters, position, step number) to a gr_step, and every
- * executor (host, GPU kernel, network proxy, simulator, symbolic checker) runs the same steps. A step
- * names chunk numbers and ranks, never bytes or pointers; split.h says where a chunk lies.
+ * Every algorithm is a pure function from (parameters, position, step number) to a gr_step, and
+ * every executor (host, GPU kernel, network proxy, simulator, symbolic checker) runs the same
+ * steps. A step names chunk numbers and ranks, never bytes or pointers; split.h says where a chunk
+ * lies.
  *
  *      from[0] ---.                         .---> to[0]
  *      from[1] ---+-- RECV --> REDUCE --+---+---> to[1]      SEND
@@ -26,15 +27,26 @@
 #define GR_LOAD(at) (*(at))
 #endif
 
-/* What a step does, in the order in which it is done. A step without bits does nothing and is skipped. */
+/*
+ * What a step does, in the order in which it is done. A step without bits does nothing and is
+ * skipped.
+ */
 enum gr_step_bits {
-    GR_RECV = 1,   /* take the next message of each link from[0..nfrom) */
-    GR_REDUCE = 2, /* combine the operand and the messages from the left: ((operand op from[0]) op from[1]) op ...;
-                    * the first `before` messages come before the operand: ((from[0] op operand) op from[1]) op ... */
-    GR_STORE = 4,  /* write the value to dest */
-    GR_SEND = 8,   /* put the value into each link to[0..nto) */
-    GR_FINAL = 16  /* the value is a result: what is stored is not touched again, and who receives what is sent stores
-                    * it as it is, to the same elements of GR_OUT, which it neither reads nor writes before */
+    GR_RECV = 1, /* take the next message of each link from[0..nfrom) */
+    /*
+     * combine the operand and the messages from the left: ((operand op from[0]) op from[1]) op ...;
+     * * the first `before` messages come before the operand: ((from[0] op operand) op from[1]) op
+     * ...
+     */
+    GR_REDUCE = 2,
+    GR_STORE = 4, /* write the value to dest */
+    GR_SEND = 8,  /* put the value into each link to[0..nto) */
+    /*
+     * the value is a result: what is stored is not touched again, and who receives what is sent
+     * stores * it as it is, to the same elements of GR_OUT, which it neither reads nor writes
+     * before
+     */
+    GR_FINAL = 16
 };
 /* Without RECV the value is the operand. RECV without REDUCE takes one message as it is. */
 
@@ -53,12 +65,18 @@ struct gr_step {
     uint8_t operand; /* enum gr_space */
     uint8_t dest;    /* enum gr_space */
     uint8_t nfrom, nto;
-    uint8_t before;  /* REDUCE: messages that come before the operand, 0..nfrom */
-    uint8_t phase;   /* for reports: 0 reducing, 1 distributing */
+    uint8_t before;                   /* REDUCE: messages that come before the operand, 0..nfrom */
+    uint8_t phase;                    /* for reports: 0 reducing, 1 distributing */
     int32_t from[GR_FAN], to[GR_FAN]; /* ranks of the communicator */
     uint32_t first, stride, count;    /* the chunks first, first + stride, ... of the message */
-    int32_t shift;   /* added to the number of a chunk where it is written to dest, here or by who receives a result */
-    /* Time in units of messages: those sent in one tick share no link (of one tree, where there are two). */
+    /*
+     * added to the number of a chunk where it is written to dest, here or by who receives a result
+     */
+    int32_t shift;
+    /*
+     * Time in units of messages: those sent in one tick share no link (of one tree, where there are
+     * two).
+     */
     uint32_t tick;
 };
 

@@ -16,9 +16,10 @@ GR_HD static int has_line(const struct gr_torus *t)
 }
 
 /*
- * The blocks of a message of a bucket are those of the ranks that agree with some coordinates, and a step has one
- * run of chunks for them. In allgather and reduce_scatter, where a chunk's number is a rank, the dimensions that are
- * still free must then lie side by side: they can only be fixed from one end or the other.
+ * The blocks of a message of a bucket are those of the ranks that agree with some coordinates, and
+ * a step has one run of chunks for them. In allgather and reduce_scatter, where a chunk's number is
+ * a rank, the dimensions that are still free must then lie side by side: they can only be fixed
+ * from one end or the other.
  */
 GR_HD static int from_the_ends(enum gr_algo algo, enum gr_coll coll)
 {
@@ -29,7 +30,8 @@ GR_HD int gr_torus_channels(enum gr_algo algo, enum gr_coll coll, const struct g
 {
     int rows = 0, d;
 
-    if (GR_COLL_ALLTOALL == coll || GR_ALGO_TWO_LEVEL == algo || GR_ALGO_NODE_TREE == algo || GR_ALGO_DOUBLING == algo) {
+    if (GR_COLL_ALLTOALL == coll || GR_ALGO_TWO_LEVEL == algo || GR_ALGO_NODE_TREE == algo ||
+        GR_ALGO_DOUBLING == algo) {
         return 1;
     }
     for (d = 0; d < t->ndims; d++) {
@@ -58,7 +60,8 @@ GR_HD struct gr_torus_lane gr_torus_lane_of(const struct gr_sched *s)
     lane.up = has_line(t) || 0 == channel % 2;
     for (k = 0; k < lane.n; k++) {
         d = (k + row) % lane.n;
-        if (from_the_ends(s->algo, s->coll) && 1 == row) { /* Y X; Z X Y; W Z Y X: at no time the dimension of row 0 */
+        /* Y X; Z X Y; W Z Y X: at no time the dimension of row 0 */
+        if (from_the_ends(s->algo, s->coll) && 1 == row) {
             d = 4 == lane.n ? 3 - k : (k + lane.n - 1) % lane.n;
         }
         lane.dims = gr_with_nibble(lane.dims, k, gr_nibble(all, d));

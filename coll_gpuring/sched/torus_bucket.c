@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The multi-link bucket: a ring in each dimension, one dimension after the other, and as many channels as there are
- * links, each with another dimension at a time (torus.h).
+ * The multi-link bucket: a ring in each dimension, one dimension after the other, and as many
+ * channels as there are links, each with another dimension at a time (torus.h).
  *
  *      reduce_scatter of one channel, dimensions X Y of a 3 x 3 torus, at rank (x, y):
  *
@@ -9,17 +9,19 @@
  *                      After it: sums over my row, of the blocks of my column
  *      phase 1, in Y   the same with what is left: blocks of my column, by y. After it: my block, summed over all
  *
- * Allgather is the way back, Y first. Allreduce is both; in between, the step that receives my block also sends it.
- * Partial sums lie in the output (allreduce) or in scratch (reduce_scatter) between phases.
+ * Allgather is the way back, Y first. Allreduce is both; in between, the step that receives my
+ * block also sends it. Partial sums lie in the output (allreduce) or in scratch (reduce_scatter)
+ * between phases.
  *
- * In phase i a dimension of extent a has a steps, in a - 1 ticks from tick i (A - 1) on, A the longest extent: all
- * channels change dimension at the same time, so that in no tick two of them use one link.
+ * In phase i a dimension of extent a has a steps, in a - 1 ticks from tick i (A - 1) on, A the
+ * longest extent: all channels change dimension at the same time, so that in no tick two of them
+ * use one link.
  *
- * Cost per half: latency sum (a_d - 1) a; with all 2D channels (p-1)/p n b / 2D.
- * Order of reduction: in phase 0, of the ranks of a ring x_q + (x_{q-1} + (... + x_{q+1})), q the position of the
- * block's owner on it, in the channel's direction; in phase 1 of such sums, and so on.
- * Sources: Chan, Heimlich, Purkayastha, van de Geijn: Collective communication: theory, practice and experience, 2007;
- * Sack, Gropp: Collective algorithms for multiported torus networks, 2015.
+ * Cost per half: latency sum (a_d - 1) a; with all 2D channels (p-1)/p n b / 2D. Order of
+ * reduction: in phase 0, of the ranks of a ring x_q + (x_{q-1} + (... + x_{q+1})), q the position
+ * of the block's owner on it, in the channel's direction; in phase 1 of such sums, and so on.
+ * Sources: Chan, Heimlich, Purkayastha, van de Geijn: Collective communication: theory, practice
+ * and experience, 2007; Sack, Gropp: Collective algorithms for multiported torus networks, 2015.
  */
 #include "sched/algos.h"
 
@@ -55,8 +57,8 @@ GR_HD uint32_t gr_bucket_len(const struct gr_sched *s)
     return GR_COLL_ALLREDUCE == s->coll ? 2 * half_len(s, &lane) - 1 : half_len(s, &lane);
 }
 
-GR_HD static struct bucket_place find_bucket_place(const struct gr_sched *s, const struct gr_torus_lane *lane,
-                                                   uint32_t i)
+GR_HD static struct bucket_place find_bucket_place(const struct gr_sched *s,
+                                                   const struct gr_torus_lane *lane, uint32_t i)
 {
     struct bucket_place at = {0, 0, 0};
     uint32_t half = half_len(s, lane);
@@ -76,11 +78,12 @@ GR_HD static struct bucket_place find_bucket_place(const struct gr_sched *s, con
 }
 
 /*
- * The blocks with coordinate x in the phase's dimension, my coordinates in those of the phases before, any in those
- * after. An allreduce numbers blocks by the channel's dimensions, the first one fastest; else it is the rank's.
+ * The blocks with coordinate x in the phase's dimension, my coordinates in those of the phases
+ * before, any in those after. An allreduce numbers blocks by the channel's dimensions, the first
+ * one fastest; else it is the rank's.
  */
-GR_HD static void set_run(const struct gr_sched *s, const struct gr_torus_lane *lane, int phase, int x,
-                          struct gr_step *t)
+GR_HD static void set_run(const struct gr_sched *s, const struct gr_torus_lane *lane, int phase,
+                          int x, struct gr_step *t)
 {
     int own = GR_COLL_ALLREDUCE == s->coll, stride = 1, first = 0, least = 0, count = 1, i;
 
@@ -103,7 +106,9 @@ GR_HD static void set_run(const struct gr_sched *s, const struct gr_torus_lane *
 /* What step k of a ring of n ranks does: bits, and whose set by position after mine. */
 GR_HD static int scatter_bits(int k, int n)
 {
-    return 0 == k ? GR_SEND : k < n - 1 ? GR_RECV | GR_REDUCE | GR_SEND : GR_RECV | GR_REDUCE | GR_STORE;
+    return 0 == k      ? GR_SEND
+           : k < n - 1 ? GR_RECV | GR_REDUCE | GR_SEND
+                       : GR_RECV | GR_REDUCE | GR_STORE;
 }
 
 GR_HD static int gather_bits(int k, int n)
@@ -117,7 +122,8 @@ GR_HD struct gr_step gr_bucket_step(const struct gr_sched *s, uint32_t i)
     struct gr_torus_lane lane = gr_torus_lane_of(s);
     struct gr_step step = gr_step_make(GR_STORE | GR_FINAL, GR_IN, GR_OUT, 0, 0);
     struct bucket_place at;
-    int d, n, q, bits, middle = GR_COLL_ALLREDUCE == s->coll ? GR_OUT : GR_TMP, ticks = lane.longest - 1;
+    int d, n, q, bits, middle = GR_COLL_ALLREDUCE == s->coll ? GR_OUT : GR_TMP,
+                       ticks = lane.longest - 1;
 
     if (0 == lane.n) {
         return step;
@@ -144,7 +150,8 @@ GR_HD struct gr_step gr_bucket_step(const struct gr_sched *s, uint32_t i)
         bits |= GR_FINAL;
     }
     step.bits = (uint8_t) bits;
-    set_run(s, &lane, at.phase, gr_torus_coord_at(t, d, lane.up, at.gather ? q - at.k : q - 1 - at.k), &step);
+    set_run(s, &lane, at.phase,
+            gr_torus_coord_at(t, d, lane.up, at.gather ? q - at.k : q - 1 - at.k), &step);
     if (bits & GR_RECV) {
         step.from[0] = gr_torus_at(t, s->pos, d, gr_torus_coord_at(t, d, lane.up, q - 1));
         step.nfrom = 1;

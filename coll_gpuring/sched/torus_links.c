@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where algorithms along a torus can run, and which links their messages take: what of torus.h is for the host only. */
+/*
+ * Where algorithms along a torus can run, and which links their messages take: what of torus.h is
+ * for the host only.
+ */
 #include "sched/torus.h"
 
 #include "sched/algos.h"
@@ -21,7 +24,8 @@ uint32_t gr_torus_most(enum gr_algo algo, int p, const struct gr_torus *t)
     uint32_t most = 1;
     int d;
 
-    if (GR_ALGO_SWING == algo || GR_ALGO_DOUBLING == algo) { /* half of all, or all where some are folded: no power of two */
+    /* half of all, or all where some are folded: no power of two */
+    if (GR_ALGO_SWING == algo || GR_ALGO_DOUBLING == algo) {
         return 1 == p ? 1 : 0 == (p & (p - 1)) ? (uint32_t) p / 2 : (uint32_t) p;
     }
     if (GR_ALGO_TWO_LEVEL == algo) { /* between leaders and the others of their nodes */
@@ -56,7 +60,8 @@ void gr_torus_way(const struct gr_sched *s, const struct gr_step *step, int hops
             int x = gr_torus_coord(t, s->pos, d), y = gr_torus_coord(t, to, d);
 
             hops[d] = gr_torus_offset(t, d, x, y);
-            if (GR_ALGO_SWING != s->algo && !gr_torus_is_line(t, d)) { /* they keep to the channel's direction */
+            /* they keep to the channel's direction */
+            if (GR_ALGO_SWING != s->algo && !gr_torus_is_line(t, d)) {
                 hops[d] = up ? gr_wrap(y - x, t->dims[d]) : -gr_wrap(x - y, t->dims[d]);
             }
         }

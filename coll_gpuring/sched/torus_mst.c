@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Dimension-ordered minimum spanning tree (binomial) bcast and reduce. In the first dimension the root's ring gets the
- * data, then every rank of it is the root of its ring in the next dimension, and so on. In a ring, seen as a line:
+ * Dimension-ordered minimum spanning tree (binomial) bcast and reduce. In the first dimension the
+ * root's ring gets the data, then every rank of it is the root of its ring in the next dimension,
+ * and so on. In a ring, seen as a line:
  *
  *      root                                    the root of a part sends to the nearest rank of the half that it is
  *      0 ------> 4               tick 0        not in; both halves go on alone. Messages of one tick lie in
  *      0 -> 2    4 -> 6          tick 1        different parts: no link carries two
  *      0->1 2->3 4->5 6->7       tick 2
  *
- * Reduce is the way back, with the ticks backwards. A ring is cut before the root; where it goes up and down in two
- * channels, these use different links, and so do channels that begin with another dimension, as all change dimension at
- * the same time. Chunks follow each other, one whole tree after the other: there is no pipelining.
+ * Reduce is the way back, with the ticks backwards. A ring is cut before the root; where it goes up
+ * and down in two channels, these use different links, and so do channels that begin with another
+ * dimension, as all change dimension at the same time. Chunks follow each other, one whole tree
+ * after the other: there is no pipelining.
  *
- * Cost: sum of ceil(log2 a_d) steps of a + n b. Partial sums of reduce lie in scratch where a rank is not the root.
- * Order of reduction: ((x + v_1) + v_2) + ..., v_k what the k-th child sends; last in bcast is first in reduce.
- * Source: Barnett, Payne, van de Geijn, Watts: Broadcasting on meshes with wormhole routing, 1996.
+ * Cost: sum of ceil(log2 a_d) steps of a + n b. Partial sums of reduce lie in scratch where a rank
+ * is not the root. Order of reduction: ((x + v_1) + v_2) + ..., v_k what the k-th child sends; last
+ * in bcast is first in reduce. Source: Barnett, Payne, van de Geijn, Watts: Broadcasting on meshes
+ * with wormhole routing, 1996.
  */
 #include "sched/algos.h"
 
@@ -38,7 +41,10 @@ GR_HD static uint32_t ticks_of_dimension(const struct gr_torus_lane *lane)
     return n;
 }
 
-/* In dimension number i of the channel: what is seen of coordinate x, where the root is at 0 unless it is a line. */
+/*
+ * In dimension number i of the channel: what is seen of coordinate x, where the root is at 0 unless
+ * it is a line.
+ */
 GR_HD static int seen_at(const struct gr_sched *s, const struct gr_torus_lane *lane, int d, int x)
 {
     int n = s->torus.dims[d], root = gr_torus_coord(&s->torus, s->root, d);
@@ -46,7 +52,8 @@ GR_HD static int seen_at(const struct gr_sched *s, const struct gr_torus_lane *l
     return gr_torus_is_line(&s->torus, d) ? x : gr_wrap(lane->up ? x - root : root - x, n);
 }
 
-GR_HD static int coord_seen_at(const struct gr_sched *s, const struct gr_torus_lane *lane, int d, int y)
+GR_HD static int coord_seen_at(const struct gr_sched *s, const struct gr_torus_lane *lane, int d,
+                               int y)
 {
     int n = s->torus.dims[d], root = gr_torus_coord(&s->torus, s->root, d);
 
@@ -54,11 +61,12 @@ GR_HD static int coord_seen_at(const struct gr_sched *s, const struct gr_torus_l
 }
 
 /*
- * The messages of my ring in the dimension, halving the part that I am in: *parent is set if one comes to me, and the
- * one to child number *wanted, counted from where *wanted stands. Returns whether that was found.
+ * The messages of my ring in the dimension, halving the part that I am in: *parent is set if one
+ * comes to me, and the one to child number *wanted, counted from where *wanted stands. Returns
+ * whether that was found.
  */
-GR_HD static int halve(const struct gr_sched *s, const struct gr_torus_lane *lane, int i, int *wanted,
-                       struct branch *parent, struct branch *child)
+GR_HD static int halve(const struct gr_sched *s, const struct gr_torus_lane *lane, int i,
+                       int *wanted, struct branch *parent, struct branch *child)
 {
     int d = gr_lane_dim(lane, i), least = 0, most = s->torus.dims[d] - 1;
     int me = seen_at(s, lane, d, gr_torus_coord(&s->torus, s->pos, d));
@@ -66,7 +74,8 @@ GR_HD static int halve(const struct gr_sched *s, const struct gr_torus_lane *lan
     uint32_t tick = (uint32_t) i * ticks_of_dimension(lane);
 
     for (; least < most; tick++) {
-        int middle = (least + most) / 2, left = root <= middle, other = left ? middle + 1 : middle, half = me <= middle;
+        int middle = (least + most) / 2, left = root <= middle, other = left ? middle + 1 : middle,
+            half = me <= middle;
 
         if (me == root && 0 == (*wanted)--) {
             child->peer = gr_torus_at(&s->torus, s->pos, d, coord_seen_at(s, lane, d, other));
@@ -84,15 +93,19 @@ GR_HD static int halve(const struct gr_sched *s, const struct gr_torus_lane *lan
     return 0;
 }
 
-/* My parent, and child number `wanted` (0, 1, ...; -1: none) in the order of the bcast's ticks, if there are these. */
-GR_HD static void find_branches(const struct gr_sched *s, const struct gr_torus_lane *lane, int wanted,
-                                struct branch *parent, struct branch *child)
+/*
+ * My parent, and child number `wanted` (0, 1, ...; -1: none) in the order of the bcast's ticks, if
+ * there are these.
+ */
+GR_HD static void find_branches(const struct gr_sched *s, const struct gr_torus_lane *lane,
+                                int wanted, struct branch *parent, struct branch *child)
 {
     int first = 0, i, done = 0;
 
     parent->peer = child->peer = -1;
     parent->tick = child->tick = 0;
-    for (i = 0; i < lane->n; i++) { /* in the last dimension in which I am not where the root is, I get it */
+    /* in the last dimension in which I am not where the root is, I get it */
+    for (i = 0; i < lane->n; i++) {
         int d = gr_lane_dim(lane, i);
 
         if (gr_torus_coord(&s->torus, s->pos, d) != gr_torus_coord(&s->torus, s->root, d)) {
@@ -132,7 +145,8 @@ GR_HD uint32_t gr_mst_len(const struct gr_sched *s)
 }
 
 /* Take it from the parent, then give it to the children. */
-GR_HD static void bcast_step(const struct gr_sched *s, const struct gr_torus_lane *lane, int i, struct gr_step *t)
+GR_HD static void bcast_step(const struct gr_sched *s, const struct gr_torus_lane *lane, int i,
+                             struct gr_step *t)
 {
     struct branch parent, child;
 
@@ -153,8 +167,8 @@ GR_HD static void bcast_step(const struct gr_sched *s, const struct gr_torus_lan
 }
 
 /* Take from the children, the last of the bcast first, then give the sum to the parent. */
-GR_HD static void reduce_step(const struct gr_sched *s, const struct gr_torus_lane *lane, int i, int n, uint32_t ticks,
-                              struct gr_step *t)
+GR_HD static void reduce_step(const struct gr_sched *s, const struct gr_torus_lane *lane, int i,
+                              int n, uint32_t ticks, struct gr_step *t)
 {
     struct branch parent, child;
     int sums = s->pos == s->root ? GR_OUT : GR_TMP;
@@ -178,7 +192,8 @@ GR_HD static void reduce_step(const struct gr_sched *s, const struct gr_torus_la
 GR_HD struct gr_step gr_mst_step(const struct gr_sched *s, uint32_t i)
 {
     struct gr_torus_lane lane = gr_torus_lane_of(s);
-    uint32_t len = chunk_len(s, &lane), ticks = (uint32_t) lane.n * ticks_of_dimension(&lane), chunk = i / len;
+    uint32_t len = chunk_len(s, &lane), ticks = (uint32_t) lane.n * ticks_of_dimension(&lane),
+             chunk = i / len;
     struct gr_step t = gr_step_make(GR_STORE | GR_FINAL, GR_IN, GR_OUT, chunk, chunk * ticks);
 
     if (0 == lane.n) {

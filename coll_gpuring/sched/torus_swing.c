@@ -9,11 +9,13 @@
  *      7 <-> 0   1 <-> 2   3 <-> 4   5 <-> 6       s = 1
  *      0 <-> 3   2 <-> 5   4 <-> 7   6 <-> 1       s = 2
  *
- * A torus takes its dimensions by turns: X 0, Y 0, Z 0, X 1, Y 1, ...; those that are through are left out. Channels
- * begin with another dimension, or go the other way (x -> -x), so that all ports are busy.
+ * A torus takes its dimensions by turns: X 0, Y 0, Z 0, X 1, Y 1, ...; those that are through are
+ * left out. Channels begin with another dimension, or go the other way (x -> -x), so that all ports
+ * are busy.
  *
- * Other extents than powers of two. Of a ranks in a dimension b have a place in its steps, the greatest power of two:
- * place i is at coordinate i a / b, rounded down, so that at most one other rank comes after each:
+ * Other extents than powers of two. Of a ranks in a dimension b have a place in its steps, the
+ * greatest power of two: place i is at coordinate i a / b, rounded down, so that at most one other
+ * rank comes after each:
  *
  *      coordinate   0   1   2   3   4   5          a = 6, b = 4: before the dimension's first step a rank without a
  *      place        0 <--   1   2 <--   3          place folds what it has into the one before it, and is given the
@@ -21,19 +23,22 @@
  *
  * The first step of a dimension halves what is left, so the fold of the next costs half as much.
  *
- * Numbers of blocks. In step j of all a rank keeps half of its blocks and sends the other half. Let bit j of a block's
- * number say who keeps it: then both are runs with stride 2^(j+1), and after all steps a rank has the blocks that agree
- * with its own number in as many bits: one where all extents are powers of two.
- * That needs numbers whose bits below j are the same for partners of step j and all later ones.
- * In one dimension partners of steps from s on reach, from an even x, all even coordinates that differ from it by
- * multiples of 2^(s+1): so x / 2 mod 2^s it is, for odd x that of a partner, and the last bit is the parity.
+ * Numbers of blocks. In step j of all a rank keeps half of its blocks and sends the other half. Let
+ * bit j of a block's number say who keeps it: then both are runs with stride 2^(j+1), and after all
+ * steps a rank has the blocks that agree with its own number in as many bits: one where all extents
+ * are powers of two. That needs numbers whose bits below j are the same for partners of step j and
+ * all later ones. In one dimension partners of steps from s on reach, from an even x, all even
+ * coordinates that differ from it by multiples of 2^(s+1): so x / 2 mod 2^s it is, for odd x that
+ * of a partner, and the last bit is the parity.
  *
- * Cost: 2 log2 p steps; (p-1)/p 2n b / 2D x a congestion of 1.2 (2D), 1.04 (3D), 1.01 (4D), as messages of one step
- * share links. Each extent that is no power of two: two steps more, and 2n b / 2D the first time, half of it the next.
- * Order of reduction: mine + (the partner's), step by step, and before a dimension's first step place + (who folds).
- * Source: De Sensi, Bonato, Saam, Hoefler: Swing: Short-cutting Rings for Higher Bandwidth Allreduce, NSDI 2024, which
- * for such extents sends some blocks by themselves; the fold is that of recursive halving (Thakur, Rabenseifner, Gropp:
- * Optimization of collective communication operations in MPICH, 2005), and keeps each message one run of blocks.
+ * Cost: 2 log2 p steps; (p-1)/p 2n b / 2D x a congestion of 1.2 (2D), 1.04 (3D), 1.01 (4D), as
+ * messages of one step share links. Each extent that is no power of two: two steps more, and 2n b /
+ * 2D the first time, half of it the next. Order of reduction: mine + (the partner's), step by step,
+ * and before a dimension's first step place + (who folds). Source: De Sensi, Bonato, Saam, Hoefler:
+ * Swing: Short-cutting Rings for Higher Bandwidth Allreduce, NSDI 2024, which for such extents
+ * sends some blocks by themselves; the fold is that of recursive halving (Thakur, Rabenseifner,
+ * Gropp: Optimization of collective communication operations in MPICH, 2005), and keeps each
+ * message one run of blocks.
  */
 #include "sched/algos.h"
 
@@ -47,13 +52,19 @@ GR_HD static int rho(int s)
     return (1 - (s % 2 ? power : -power)) / 3;
 }
 
-/* What happens at one time of the way there: step `step` of dimension d, the j-th of all, or the fold before it. */
+/*
+ * What happens at one time of the way there: step `step` of dimension d, the j-th of all, or the
+ * fold before it.
+ */
 struct swing_event {
     int d, turn; /* the dimension, the turn-th of the channel */
     int step, j, fold;
 };
 
-/* How many dimensions are folded, and how many steps there are; each both on the way there and on the way back. */
+/*
+ * How many dimensions are folded, and how many steps there are; each both on the way there and on
+ * the way back.
+ */
 GR_HD static int count_events(const struct gr_sched *s, int *steps)
 {
     int d, folds = 0;
@@ -68,7 +79,8 @@ GR_HD static int count_events(const struct gr_sched *s, int *steps)
 }
 
 /* Event e of the way there. */
-GR_HD static struct swing_event find_event(const struct gr_sched *s, const struct gr_torus_lane *lane, int e)
+GR_HD static struct swing_event find_event(const struct gr_sched *s,
+                                           const struct gr_torus_lane *lane, int e)
 {
     struct swing_event at = {0, 0, 0, 0, 0};
 
@@ -104,7 +116,9 @@ GR_HD static int number_of(int bits, int place)
     return 0 == place % 2 ? place / 2 : partner(bits, place, bits - 1) / 2 + (1 << bits) / 2;
 }
 
-/* My coordinate as the channel sees it. Lines are rings to Swing, whose wrap-around is a long way. */
+/*
+ * My coordinate as the channel sees it. Lines are rings to Swing, whose wrap-around is a long way.
+ */
 GR_HD static int seen_coord(const struct gr_sched *s, const struct gr_torus_lane *lane, int d)
 {
     int x = gr_torus_coord(&s->torus, s->pos, d);
@@ -113,16 +127,19 @@ GR_HD static int seen_coord(const struct gr_sched *s, const struct gr_torus_lane
 }
 
 /* My place in dimension d; *extra: I have none, and it is that of the one that I fold into. */
-GR_HD static int my_place(const struct gr_sched *s, const struct gr_torus_lane *lane, int d, int *extra)
+GR_HD static int my_place(const struct gr_sched *s, const struct gr_torus_lane *lane, int d,
+                          int *extra)
 {
-    int n = s->torus.dims[d], bits = gr_place_bits(n), x = seen_coord(s, lane, d), place = gr_place_of(n, bits, x);
+    int n = s->torus.dims[d], bits = gr_place_bits(n), x = seen_coord(s, lane, d),
+        place = gr_place_of(n, bits, x);
 
     *extra = gr_place_at(n, bits, place) != x;
     return place;
 }
 
 /* Whether I am there at an event: I have been folded away by none of the folds before it. */
-GR_HD static int is_there(const struct gr_sched *s, const struct gr_torus_lane *lane, const struct swing_event *at)
+GR_HD static int is_there(const struct gr_sched *s, const struct gr_torus_lane *lane,
+                          const struct swing_event *at)
 {
     int k, extra, away = 0;
 
@@ -133,7 +150,10 @@ GR_HD static int is_there(const struct gr_sched *s, const struct gr_torus_lane *
     return !away;
 }
 
-/* The lowest bits of my number in the channel: of the coordinates' numbers, in the order of the steps. */
+/*
+ * The lowest bits of my number in the channel: of the coordinates' numbers, in the order of the
+ * steps.
+ */
 GR_HD static int my_number(const struct gr_sched *s, const struct gr_torus_lane *lane, int nbits)
 {
     int number = 0, j = 0, k, d, step, extra;
@@ -151,14 +171,15 @@ GR_HD static int my_number(const struct gr_sched *s, const struct gr_torus_lane 
 }
 
 /* The rank with another coordinate in dimension d, as the channel sees it. */
-GR_HD static int rank_at(const struct gr_sched *s, const struct gr_torus_lane *lane, int d, int seen)
+GR_HD static int rank_at(const struct gr_sched *s, const struct gr_torus_lane *lane, int d,
+                         int seen)
 {
     return gr_torus_at(&s->torus, s->pos, d, lane->up ? seen : gr_wrap(-seen, s->torus.dims[d]));
 }
 
 /* The other rank of an event, or -1; *gives: on the way there I fold into it. */
-GR_HD static int peer_of(const struct gr_sched *s, const struct gr_torus_lane *lane, const struct swing_event *at,
-                         int *gives)
+GR_HD static int peer_of(const struct gr_sched *s, const struct gr_torus_lane *lane,
+                         const struct swing_event *at, int *gives)
 {
     int n = s->torus.dims[at->d], bits = gr_place_bits(n), place = my_place(s, lane, at->d, gives);
     int x = gr_place_at(n, bits, place);
@@ -175,7 +196,9 @@ GR_HD static int peer_of(const struct gr_sched *s, const struct gr_torus_lane *l
     return gr_place_at(n, bits, place + 1) > x + 1 ? rank_at(s, lane, at->d, x + 1) : -1;
 }
 
-/* Whether the output has what I know when event e of the way there begins: I have received before. */
+/*
+ * Whether the output has what I know when event e of the way there begins: I have received before.
+ */
 GR_HD static int has_stored(const struct gr_sched *s, const struct gr_torus_lane *lane, int e)
 {
     struct swing_event before;
@@ -188,9 +211,12 @@ GR_HD static int has_stored(const struct gr_sched *s, const struct gr_torus_lane
     return e > 1 || !before.fold || peer_of(s, lane, &before, &gives) >= 0;
 }
 
-/* The run of the blocks whose numbers agree with mine in `bits` bits, but in the last of them where `other`. */
-GR_HD static void set_run(const struct gr_sched *s, const struct gr_torus_lane *lane, int bits, int other,
-                          struct gr_step *t)
+/*
+ * The run of the blocks whose numbers agree with mine in `bits` bits, but in the last of them where
+ * `other`.
+ */
+GR_HD static void set_run(const struct gr_sched *s, const struct gr_torus_lane *lane, int bits,
+                          int other, struct gr_step *t)
 {
     int first = my_number(s, lane, bits) ^ (other ? 1 << (bits - 1) : 0);
 
@@ -206,13 +232,17 @@ GR_HD uint32_t gr_swing_len(const struct gr_sched *s)
     return 1 == s->p ? 1 : 4 * (uint32_t) count_events(s, &steps);
 }
 
-/* Steps come in pairs: send one half, take the other. In a fold one does the first, the other one the second. */
+/*
+ * Steps come in pairs: send one half, take the other. In a fold one does the first, the other one
+ * the second.
+ */
 GR_HD struct gr_step gr_swing_step(const struct gr_sched *s, uint32_t i)
 {
     struct gr_torus_lane lane = gr_torus_lane_of(s);
     struct gr_step t = gr_step_make(GR_STORE | GR_FINAL, GR_IN, GR_OUT, 0, 0);
     struct swing_event at;
-    int steps, events = count_events(s, &steps), time = (int) i / 2, receives = (int) (i % 2), gather = time >= events;
+    int steps, events = count_events(s, &steps), time = (int) i / 2, receives = (int) (i % 2),
+               gather = time >= events;
     int e = gather ? 2 * events - 1 - time : time, peer, gives;
 
     if (1 == s->p) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Double binary trees: two trees over the n = p - 1 ranks that are not the root, each carrying every other
- * chunk, the root above both. A rank that is inside one tree is a leaf of the other, so that everybody's
- * links carry data in both directions.
+ * Double binary trees: two trees over the n = p - 1 ranks that are not the root, each carrying
+ * every other chunk, the root above both. A rank that is inside one tree is a leaf of the other, so
+ * that everybody's links carry data in both directions.
  *
  *      tree 0, n = 7:   root            tree 1: the same tree over mirrored labels (n even: x -> n+1-x)
  *                         |                     or shifted ones (n odd: x -> x+1, n -> 1), which makes
@@ -10,20 +10,22 @@
  *               .- 2 -.     .- 6 -.             ones are leaves. With n odd, one rank is a leaf twice.
  *               1     3     5     7
  *
- * The trees are in-order: the lowest set bit b of a label is its height, its parent is (x ^ b) | 2b, or
- * x ^ b where that is beyond n; its children are x - b/2 and x + b/2 (b halved again while beyond n).
+ * The trees are in-order: the lowest set bit b of a label is its height, its parent is (x ^ b) |
+ * 2b, or x ^ b where that is beyond n; its children are x - b/2 and x + b/2 (b halved again while
+ * beyond n).
  *
- * Time is a grid of ticks. With h the greatest depth of a rank (root: 0), a rank of depth d handles chunk j
- * of a tree upwards in tick j + h - d and downwards in tick j + h + d (bcast alone: j + d), so that each
- * message is taken one tick after it was sent. Within a tick: down tree 0, down tree 1, up tree 0, up
- * tree 1 (gr_tree_grid_step(), of any two trees). Up and down are interleaved; both directions of each link
- * are busy. The root turns each chunk around in one step (recvReduceCopySend). Down comes first because with
- * p = 2 both trees share one link: a leaf that sent up before it took what came down would wait for a root
- * that waits for it (two slots).
+ * Time is a grid of ticks. With h the greatest depth of a rank (root: 0), a rank of depth d handles
+ * chunk j of a tree upwards in tick j + h - d and downwards in tick j + h + d (bcast alone: j + d),
+ * so that each message is taken one tick after it was sent. Within a tick: down tree 0, down tree
+ * 1, up tree 0, up tree 1 (gr_tree_grid_step(), of any two trees). Up and down are interleaved;
+ * both directions of each link are busy. The root turns each chunk around in one step
+ * (recvReduceCopySend). Down comes first because with p = 2 both trees share one link: a leaf that
+ * sent up before it took what came down would wait for a root that waits for it (two slots).
  *
  * Cost: 2 (C/2 + 2 log2 p) steps of one chunk for an allreduce of C chunks: 2 n b for long vectors.
- * Order of reduction: up(x) = (x + up(left child)) + up(right child); the root adds up(top) to its own.
- * Source: Sanders, Speck, Traeff: Two-tree algorithms for full bandwidth broadcast, reduction and scan, 2009.
+ * Order of reduction: up(x) = (x + up(left child)) + up(right child); the root adds up(top) to its
+ * own. Source: Sanders, Speck, Traeff: Two-tree algorithms for full bandwidth broadcast, reduction
+ * and scan, 2009.
  */
 #include "sched/tree.h"
 
@@ -141,7 +143,8 @@ GR_HD static void tree_up(const struct gr_sched *s, const struct gr_tree_node *v
 }
 
 /* Pass the result on, which I have taken from the parent and keep; the root has it. */
-GR_HD static void tree_down(const struct gr_sched *s, const struct gr_tree_node *v, struct gr_step *t)
+GR_HD static void tree_down(const struct gr_sched *s, const struct gr_tree_node *v,
+                            struct gr_step *t)
 {
     int k;
 
@@ -166,7 +169,8 @@ GR_HD uint32_t gr_tree_grid_len(const struct gr_sched *s, int height)
     return 2 * each * (tree_chunks(s, 0) + each * (uint32_t) height);
 }
 
-GR_HD struct gr_step gr_tree_grid_step(const struct gr_sched *s, const struct gr_tree_node *v, int height, uint32_t i)
+GR_HD struct gr_step gr_tree_grid_step(const struct gr_sched *s, const struct gr_tree_node *v,
+                                       int height, uint32_t i)
 {
     int both = GR_COLL_ALLREDUCE == s->coll;
     int t = gr_tree_of_step(i);

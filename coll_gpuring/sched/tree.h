@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Double trees: what the algorithms that consist of two trees have in common (tree.c: the labels of the trees, and the grid
- * of ticks in which chunks go up and down).
+ * Double trees: what the algorithms that consist of two trees have in common (tree.c: the labels of
+ * the trees, and the grid of ticks in which chunks go up and down).
  */
 #ifndef GR_SCHED_TREE_H
 #define GR_SCHED_TREE_H
@@ -13,7 +13,7 @@ struct gr_tree_node {
     int parent;          /* position, -1 for the root */
     int32_t kid[GR_FAN]; /* positions, at most two in a binary tree; */
     int nkids;
-    int depth;           /* the root's: 0 */
+    int depth; /* the root's: 0 */
 };
 
 #ifdef __cplusplus
@@ -28,7 +28,8 @@ GR_HD struct gr_tree_node gr_tree_node_of(int p, int pos, int root, int t);
 
 /* The steps of two trees in which no depth is above height; v: my place in the tree of step i. */
 GR_HD uint32_t gr_tree_grid_len(const struct gr_sched *s, int height);
-GR_HD struct gr_step gr_tree_grid_step(const struct gr_sched *s, const struct gr_tree_node *v, int height, uint32_t i);
+GR_HD struct gr_step gr_tree_grid_step(const struct gr_sched *s, const struct gr_tree_node *v,
+                                       int height, uint32_t i);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two levels: few messages between nodes, for what is so small that messages count and not bytes. Inside a node all give
- * to its leader, or take from it (two_level.h); only leaders talk to other nodes.
+ * Two levels: few messages between nodes, for what is so small that messages count and not bytes.
+ * Inside a node all give to its leader, or take from it (two_level.h); only leaders talk to other
+ * nodes.
  *
  *      bcast            down a binomial tree of the nodes, from the root, which is its node's leader
  *      reduce           up that tree
@@ -12,15 +13,16 @@
  *                                  0 -> 2    4 -> 6
  *                                  0->1 2->3 4->5 6->7
  *
- * A rank has others below it: other leaders, and the other ranks of its node. Up, it takes from its node first, then from
- * the nearest leader; down, the other way round.
+ * A rank has others below it: other leaders, and the other ranks of its node. Up, it takes from its
+ * node first, then from the nearest leader; down, the other way round.
  *
- * Cost: log2 Q crossings of n bytes for Q nodes, where Q is no power of two one more (bcast, reduce) or two (allreduce);
- * and one hop inside nodes each way.
- * Order of reduction: ((x + v_1) + v_2) + ..., v_k from those below in the order of the way up; in an allreduce then, round
- * by round, the lower place's + (the higher one's): the same bits everywhere.
- * Source: recursive doubling with nodes folded: Thakur, Rabenseifner, Gropp: Optimization of collective communication
- * operations in MPICH, 2005; leaders: Karonis et al.: Exploiting hierarchy in parallel computer networks, IPDPS 2000.
+ * Cost: log2 Q crossings of n bytes for Q nodes, where Q is no power of two one more (bcast,
+ * reduce) or two (allreduce); and one hop inside nodes each way. Order of reduction: ((x + v_1) +
+ * v_2) + ..., v_k from those below in the order of the way up; in an allreduce then, round by
+ * round, the lower place's + (the higher one's): the same bits everywhere. Source: recursive
+ * doubling with nodes folded: Thakur, Rabenseifner, Gropp: Optimization of collective communication
+ * operations in MPICH, 2005; leaders: Karonis et al.: Exploiting hierarchy in parallel computer
+ * networks, IPDPS 2000.
  */
 #include "sched/two_level.h"
 
@@ -51,7 +53,8 @@ static void find_in_tree(const struct gr_sched *s, struct kin *k)
         k->depth++;
     }
     if (0 != v) {
-        k->parent = gr_seat_leader(&k->seat, gr_wrap((v & (v - 1)) + s->root / k->seat.ranks, nodes));
+        k->parent =
+            gr_seat_leader(&k->seat, gr_wrap((v & (v - 1)) + s->root / k->seat.ranks, nodes));
     }
     while (0 == (v & 1 << k->nnodes) && v + (1 << k->nnodes) < nodes) {
         k->nnodes++;
@@ -94,7 +97,8 @@ static int below(const struct gr_sched *s, const struct kin *k, int n)
     if (GR_COLL_ALLREDUCE == s->coll) {
         return gr_seat_leader(&k->seat, k->seat.extra);
     }
-    return gr_seat_leader(&k->seat, gr_wrap(v + (1 << (n - k->nothers)) + s->root / k->seat.ranks, k->seat.nodes));
+    return gr_seat_leader(
+        &k->seat, gr_wrap(v + (1 << (n - k->nothers)) + s->root / k->seat.ranks, k->seat.nodes));
 }
 
 /* ---- ticks ---- */
@@ -102,7 +106,9 @@ static int below(const struct gr_sched *s, const struct kin *k, int n)
 /* Most ranks that are above one; ticks that each of them is given, one for each fan. */
 static uint32_t most_depth(const struct gr_sched *s, const struct gr_node_position *seat)
 {
-    return 1 + (GR_COLL_ALLREDUCE == s->coll ? 1 : (uint32_t) (seat->rounds + (seat->nodes > 1 << seat->rounds)));
+    return 1 + (GR_COLL_ALLREDUCE == s->coll
+                    ? 1
+                    : (uint32_t) (seat->rounds + (seat->nodes > 1 << seat->rounds)));
 }
 
 static uint32_t ticks_of_rank(const struct gr_sched *s, const struct gr_node_position *seat)
@@ -115,10 +121,12 @@ static uint32_t ticks_of_rank(const struct gr_sched *s, const struct gr_node_pos
 /* From the leaves up; the doubling behind that; then from the top down. */
 static uint32_t tick_up(const struct gr_sched *s, const struct kin *k, int f)
 {
-    return (most_depth(s, &k->seat) - (uint32_t) k->depth) * ticks_of_rank(s, &k->seat) + (uint32_t) f;
+    return (most_depth(s, &k->seat) - (uint32_t) k->depth) * ticks_of_rank(s, &k->seat) +
+           (uint32_t) f;
 }
 
-static uint32_t tick_doubling(const struct gr_sched *s, const struct gr_node_position *seat, int round)
+static uint32_t tick_doubling(const struct gr_sched *s, const struct gr_node_position *seat,
+                              int round)
 {
     return (most_depth(s, seat) + 1) * ticks_of_rank(s, seat) + (uint32_t) round;
 }
@@ -193,7 +201,9 @@ static void down_step(const struct gr_sched *s, const struct kin *k, int f, stru
     give_fan(s, k, f, t);
 }
 
-/* Steps of the way up and down; of those who are above all the way down begins with the last sum. */
+/*
+ * Steps of the way up and down; of those who are above all the way down begins with the last sum.
+ */
 static int up_len(const struct gr_sched *s, const struct kin *k)
 {
     return GR_COLL_BCAST == s->coll ? 0 : 0 == k->fans && k->parent >= 0 ? 1 : k->fans;
@@ -210,13 +220,19 @@ static int down_len(const struct gr_sched *s, const struct kin *k)
     return GR_COLL_BCAST == s->coll ? k->fans : k->fans > 1 ? k->fans - 1 : 0;
 }
 
-/* Sums of those who are above all in an allreduce; where none comes from below, they begin with a message. */
+/*
+ * Sums of those who are above all in an allreduce; where none comes from below, they begin with a
+ * message.
+ */
 static int sums_len(const struct kin *k)
 {
     return k->fans + k->seat.rounds + (0 == k->fans && k->seat.rounds > 0);
 }
 
-/* Leaders with a place in the doubling: each sum goes to the partner of the next round, the last one is the result. */
+/*
+ * Leaders with a place in the doubling: each sum goes to the partner of the next round, the last
+ * one is the result.
+ */
 static void top_step(const struct gr_sched *s, const struct kin *k, int i, struct gr_step *t)
 {
     const struct gr_node_position *seat = &k->seat;
@@ -242,7 +258,8 @@ static void top_step(const struct gr_sched *s, const struct kin *k, int i, struc
         give_fan(s, k, 0, t);
     } else if (round + 1 >= 0) {
         t->bits |= GR_SEND;
-        gr_step_to(s, t, gr_seat_leader(seat, gr_seat_node_at(seat, seat->place ^ 1 << (round + 1))));
+        gr_step_to(s, t,
+                   gr_seat_leader(seat, gr_seat_node_at(seat, seat->place ^ 1 << (round + 1))));
     }
 }
 

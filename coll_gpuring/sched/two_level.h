@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two levels: what both files of two-level have in common. Dimension 0 of the torus is a node, with a leader; leaders
- * stand for their nodes among the rest, which is one row of nodes to them:
+ * Two levels: what both files of two-level have in common. Dimension 0 of the torus is a node, with
+ * a leader; leaders stand for their nodes among the rest, which is one row of nodes to them:
  *
  *      node 0           node 1           node 2           node 3
  *      o o o o          o o o o          o o o o          o o o o
@@ -9,9 +9,9 @@
  *      L <------------> L                L <------------> L                between: doubling, or a binomial tree
  *      L <-----------------------------> L
  *
- * Nodes without a place in the doubling (algos.h) fold. The algorithm "doubling" is the same with each rank for a node: all
- * ranks double, or halve in a reduce_scatter, which has two hops inside nodes less where nodes are alike, and sends as many
- * messages as a node has ranks.
+ * Nodes without a place in the doubling (algos.h) fold. The algorithm "doubling" is the same with
+ * each rank for a node: all ranks double, or halve in a reduce_scatter, which has two hops inside
+ * nodes less where nodes are alike, and sends as many messages as a node has ranks.
  */
 #ifndef GR_SCHED_TWO_LEVEL_H
 #define GR_SCHED_TWO_LEVEL_H
@@ -30,7 +30,10 @@ struct gr_node_position {
 
 struct gr_node_position gr_seat_of(const struct gr_sched *s);
 
-/* The position of a node's leader; of the n-th other rank of my node, n = 0 .. ranks - 2, the leader being me. */
+/*
+ * The position of a node's leader; of the n-th other rank of my node, n = 0 .. ranks - 2, the
+ * leader being me.
+ */
 int gr_seat_leader(const struct gr_node_position *seat, int node);
 int gr_seat_other(const struct gr_node_position *seat, int n);
 

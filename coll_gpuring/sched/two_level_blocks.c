@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two levels, in blocks (two_level.h): between nodes what a message holds doubles, or is halved, from round to round.
+ * Two levels, in blocks (two_level.h): between nodes what a message holds doubles, or is halved,
+ * from round to round.
  *
  *      allgather                                              reduce_scatter, the way back
  *      gather     others of the node  - their block -> leader     spread   the block of each
@@ -9,12 +10,12 @@
  *      unfold     all but its own --> node without place          fold     all blocks, summed on arrival
  *      spread     all blocks --> the others of the node           reduce   all blocks, summed
  *
- * Blocks of neighbouring nodes lie side by side, and so do those of 2^j places from a multiple of 2^j on. Leaders all have
- * as many steps; those that do not concern one do nothing.
+ * Blocks of neighbouring nodes lie side by side, and so do those of 2^j places from a multiple of
+ * 2^j on. Leaders all have as many steps; those that do not concern one do nothing.
  *
- * Cost: log2 Q crossings (one or two more where Q is no power of two), (Q-1)/Q n bytes into and out of a node.
- * Order of reduction: ((x + v_1) + v_2) + ..., v_k the others of the node, then the folded leader; then mine + (the
- * partner's), the farthest first. Sums lie in scratch.
+ * Cost: log2 Q crossings (one or two more where Q is no power of two), (Q-1)/Q n bytes into and out
+ * of a node. Order of reduction: ((x + v_1) + v_2) + ..., v_k the others of the node, then the
+ * folded leader; then mine + (the partner's), the farthest first. Sums lie in scratch.
  */
 #include "sched/two_level.h"
 
@@ -26,7 +27,10 @@ static void set_run(const struct gr_node_position *seat, int first, int end, str
     t->count = (uint32_t) ((end - first) * seat->ranks);
 }
 
-/* Those of the 2^j places that mine is among; of the next such, which the partner of round j is among. */
+/*
+ * Those of the 2^j places that mine is among; of the next such, which the partner of round j is
+ * among.
+ */
 static void set_group(const struct gr_node_position *seat, int j, int others, struct gr_step *t)
 {
     int first = (seat->place >> j ^ others) << j;
@@ -55,7 +59,8 @@ static void take_from(const struct gr_sched *s, struct gr_step *t, int bits, int
 /* ---- allgather ---- */
 
 /* My block, then those of my node. */
-static void gather(const struct gr_sched *s, const struct gr_node_position *seat, int i, struct gr_step *t)
+static void gather(const struct gr_sched *s, const struct gr_node_position *seat, int i,
+                   struct gr_step *t)
 {
     t->tick = (uint32_t) i;
     if (0 == i) {
@@ -68,7 +73,8 @@ static void gather(const struct gr_sched *s, const struct gr_node_position *seat
 }
 
 /* A node without a place gives its blocks. */
-static void fold_blocks(const struct gr_sched *s, const struct gr_node_position *seat, struct gr_step *t)
+static void fold_blocks(const struct gr_sched *s, const struct gr_node_position *seat,
+                        struct gr_step *t)
 {
     if (seat->folded) {
         set_run(seat, seat->node, seat->node + 1, t);
@@ -81,7 +87,8 @@ static void fold_blocks(const struct gr_sched *s, const struct gr_node_position 
 }
 
 /* Send what I have, then take as much. */
-static void double_blocks(const struct gr_sched *s, const struct gr_node_position *seat, int j, int receives, struct gr_step *t)
+static void double_blocks(const struct gr_sched *s, const struct gr_node_position *seat, int j,
+                          int receives, struct gr_step *t)
 {
     if (seat->folded) {
         return;
@@ -96,9 +103,11 @@ static void double_blocks(const struct gr_sched *s, const struct gr_node_positio
 }
 
 /* What lies before, or behind, the blocks of a node without a place, which it has. */
-static void unfold_blocks(const struct gr_sched *s, const struct gr_node_position *seat, int behind, struct gr_step *t)
+static void unfold_blocks(const struct gr_sched *s, const struct gr_node_position *seat, int behind,
+                          struct gr_step *t)
 {
-    int node = seat->folded ? seat->node : seat->extra, first = behind ? node + 1 : 0, end = behind ? seat->nodes : node;
+    int node = seat->folded ? seat->node : seat->extra, first = behind ? node + 1 : 0,
+        end = behind ? seat->nodes : node;
 
     if (node < 0 || first >= end) {
         return;
@@ -114,7 +123,8 @@ static void unfold_blocks(const struct gr_sched *s, const struct gr_node_positio
 }
 
 /* All blocks, to fan f of the others of my node. */
-static void spread_blocks(const struct gr_sched *s, const struct gr_node_position *seat, int f, struct gr_step *t)
+static void spread_blocks(const struct gr_sched *s, const struct gr_node_position *seat, int f,
+                          struct gr_step *t)
 {
     int n;
 
@@ -127,8 +137,11 @@ static void spread_blocks(const struct gr_sched *s, const struct gr_node_positio
     }
 }
 
-/* Ticks at which the parts of a leader's steps begin; each part's messages are taken a tick later. */
-static struct gr_step allgather_leader(const struct gr_sched *s, const struct gr_node_position *seat, int i)
+/*
+ * Ticks at which the parts of a leader's steps begin; each part's messages are taken a tick later.
+ */
+static struct gr_step allgather_leader(const struct gr_sched *s,
+                                       const struct gr_node_position *seat, int i)
 {
     struct gr_step t = gr_step_make(0, GR_OUT, GR_OUT, 0, (uint32_t) seat->ranks);
 
@@ -159,7 +172,8 @@ static struct gr_step allgather_leader(const struct gr_sched *s, const struct gr
     return t;
 }
 
-static struct gr_step allgather_other(const struct gr_sched *s, const struct gr_node_position *seat, int i)
+static struct gr_step allgather_other(const struct gr_sched *s, const struct gr_node_position *seat,
+                                      int i)
 {
     struct gr_step t = gr_step_make(0, GR_IN, GR_OUT, (uint32_t) s->pos, 0);
 
@@ -189,7 +203,8 @@ static int count_sources(const struct gr_node_position *seat)
 }
 
 /* Sum what fan f of them sends. */
-static void sum_fan(const struct gr_sched *s, const struct gr_node_position *seat, int f, struct gr_step *t)
+static void sum_fan(const struct gr_sched *s, const struct gr_node_position *seat, int f,
+                    struct gr_step *t)
 {
     int n;
 
@@ -201,12 +216,14 @@ static void sum_fan(const struct gr_sched *s, const struct gr_node_position *sea
     t->tick += (uint32_t) f;
     set_run(seat, 0, seat->nodes, t);
     for (n = f * GR_FAN; n < (f + 1) * GR_FAN && n < count_sources(seat); n++) {
-        gr_step_from(s, t, n < seat->ranks - 1 ? gr_seat_other(seat, n) : gr_seat_leader(seat, seat->extra));
+        gr_step_from(
+            s, t, n < seat->ranks - 1 ? gr_seat_other(seat, n) : gr_seat_leader(seat, seat->extra));
     }
 }
 
 /* A node without a place gives all it has. */
-static void fold_sums(const struct gr_sched *s, const struct gr_node_position *seat, struct gr_step *t)
+static void fold_sums(const struct gr_sched *s, const struct gr_node_position *seat,
+                      struct gr_step *t)
 {
     if (seat->folded) {
         set_run(seat, 0, seat->nodes, t);
@@ -215,7 +232,8 @@ static void fold_sums(const struct gr_sched *s, const struct gr_node_position *s
 }
 
 /* Send the half that I do not keep, then take the other's of what I do. */
-static void halve_sums(const struct gr_sched *s, const struct gr_node_position *seat, int r, int receives, struct gr_step *t)
+static void halve_sums(const struct gr_sched *s, const struct gr_node_position *seat, int r,
+                       int receives, struct gr_step *t)
 {
     int j = seat->rounds - 1 - r;
 
@@ -236,7 +254,8 @@ static void halve_sums(const struct gr_sched *s, const struct gr_node_position *
     }
 }
 
-static void unfold_sums(const struct gr_sched *s, const struct gr_node_position *seat, struct gr_step *t)
+static void unfold_sums(const struct gr_sched *s, const struct gr_node_position *seat,
+                        struct gr_step *t)
 {
     int node = seat->folded ? seat->node : seat->extra;
 
@@ -255,7 +274,8 @@ static void unfold_sums(const struct gr_sched *s, const struct gr_node_position 
 }
 
 /* My block, then to each other of my node its own. */
-static void spread_sums(const struct gr_sched *s, const struct gr_node_position *seat, int i, struct gr_step *t)
+static void spread_sums(const struct gr_sched *s, const struct gr_node_position *seat, int i,
+                        struct gr_step *t)
 {
     t->phase = 1;
     t->tick += (uint32_t) i;
@@ -264,13 +284,15 @@ static void spread_sums(const struct gr_sched *s, const struct gr_node_position 
     if (i > 0) {
         t->first = (uint32_t) gr_seat_other(seat, i - 1);
         send_to(s, t, GR_FINAL, (int) t->first);
-    } else if (1 == s->p || seat->ranks > 1 || seat->folded || seat->extra >= 0) { /* not there yet */
+    } else if (1 == s->p || seat->ranks > 1 || seat->folded ||
+               seat->extra >= 0) { /* not there yet */
         t->first = (uint32_t) s->pos;
         t->bits = GR_STORE | GR_FINAL;
     }
 }
 
-static struct gr_step reduce_scatter_leader(const struct gr_sched *s, const struct gr_node_position *seat, int i)
+static struct gr_step reduce_scatter_leader(const struct gr_sched *s,
+                                            const struct gr_node_position *seat, int i)
 {
     int fans = sum_fans(seat);
     struct gr_step t = gr_step_make(0, seat->ranks > 1 ? GR_TMP : GR_IN, GR_TMP, 0, 1);
@@ -303,7 +325,8 @@ static struct gr_step reduce_scatter_leader(const struct gr_sched *s, const stru
     return t;
 }
 
-static struct gr_step reduce_scatter_other(const struct gr_sched *s, const struct gr_node_position *seat, int i)
+static struct gr_step reduce_scatter_other(const struct gr_sched *s,
+                                           const struct gr_node_position *seat, int i)
 {
     struct gr_step t = gr_step_make(0, GR_IN, GR_OUT, (uint32_t) s->pos, 0);
 
@@ -328,7 +351,8 @@ uint32_t gr_two_level_blocks_len(const struct gr_sched *s)
     if (seat.local != seat.leader) {
         return 2;
     }
-    return (uint32_t) (seat.ranks + 1 + 2 * seat.rounds + (gathers ? 2 + gr_fans(seat.ranks - 1) : 1 + sum_fans(&seat)));
+    return (uint32_t) (seat.ranks + 1 + 2 * seat.rounds +
+                       (gathers ? 2 + gr_fans(seat.ranks - 1) : 1 + sum_fans(&seat)));
 }
 
 struct gr_step gr_two_level_blocks_step(const struct gr_sched *s, uint32_t i)
@@ -336,7 +360,9 @@ struct gr_step gr_two_level_blocks_step(const struct gr_sched *s, uint32_t i)
     struct gr_node_position seat = gr_seat_of(s);
 
     if (GR_COLL_ALLGATHER == s->coll) {
-        return seat.local == seat.leader ? allgather_leader(s, &seat, (int) i) : allgather_other(s, &seat, (int) i);
+        return seat.local == seat.leader ? allgather_leader(s, &seat, (int) i)
+                                         : allgather_other(s, &seat, (int) i);
     }
-    return seat.local == seat.leader ? reduce_scatter_leader(s, &seat, (int) i) : reduce_scatter_other(s, &seat, (int) i);
+    return seat.local == seat.leader ? reduce_scatter_leader(s, &seat, (int) i)
+                                     : reduce_scatter_other(s, &seat, (int) i);
 }

@@ -96,7 +96,8 @@ int gr_clock_open(struct gr_clock *clock, enum gr_clock_kind wanted)
     struct timespec step;
 
     memset(clock, 0, sizeof(*clock));
-    if (0 != clock_getres(CLOCK_MONOTONIC, &step) || 0 != step.tv_sec || step.tv_nsec > COARSEST_NS) {
+    if (0 != clock_getres(CLOCK_MONOTONIC, &step) || 0 != step.tv_sec ||
+        step.tv_nsec > COARSEST_NS) {
         return -1;
     }
     if (GR_CLOCK_TSC == wanted && kernel_uses_tsc() && 0 == calibrate(clock)) {

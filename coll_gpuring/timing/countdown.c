@@ -5,10 +5,13 @@
 #include <assert.h>
 #include <string.h>
 
-/* In a note, behind the values: how late it was sent, ns after the instant of the dimension before. */
+/*
+ * In a note, behind the values: how late it was sent, ns after the instant of the dimension before.
+ */
 enum { LATE = GR_SYNC_VALUES };
 
-void gr_countdown_init(struct gr_countdown *c, const struct gr_port *port, const struct gr_latency *latency)
+void gr_countdown_init(struct gr_countdown *c, const struct gr_port *port,
+                       const struct gr_latency *latency)
 {
     memset(c, 0, sizeof(*c));
     c->port = port;
@@ -40,12 +43,16 @@ void gr_countdown_begin(struct gr_countdown *c, const int64_t value[GR_SYNC_VALU
     memcpy(c->value, value, sizeof(c->value));
 }
 
-/* Of the note's sender: when everybody in its ring would have it, had it been sent when it was due. */
-static int64_t instant_of(const struct gr_countdown *c, const struct gr_note *note, int64_t at, int x)
+/*
+ * Of the note's sender: when everybody in its ring would have it, had it been sent when it was due.
+ */
+static int64_t instant_of(const struct gr_countdown *c, const struct gr_note *note, int64_t at,
+                          int x)
 {
     const struct gr_latency *l = c->latency;
     int d = note->dim;
-    int64_t sent = l->common_clock ? note->sent : at - gr_latency_between(l, d, x, gr_latency_place(l, d));
+    int64_t sent =
+        l->common_clock ? note->sent : at - gr_latency_between(l, d, x, gr_latency_place(l, d));
 
     return sent - note->value[LATE] + gr_latency_far(l, d, x);
 }
@@ -58,8 +65,8 @@ int gr_countdown_take(struct gr_countdown *c, const struct gr_note *note, int64_
     int d = note->dim, x, p = gr_torus_size(t);
 
     /* of the one under way, or of the one that comes next here */
-    if (d >= t->ndims || note->from < 0 || note->from >= p || ahead > 1 || (0 == ahead && !c->running) ||
-        !gr_note_counts(note)) {
+    if (d >= t->ndims || note->from < 0 || note->from >= p || ahead > 1 ||
+        (0 == ahead && !c->running) || !gr_note_counts(note)) {
         return -1;
     }
     x = gr_torus_coord(t, note->from, d);
@@ -87,8 +94,8 @@ static void enter(struct gr_countdown *c)
 
     c->entered = 1;
     c->next = 0;
-    c->note = (struct gr_note) {.seq = c->seq, .from = l->rank, .kind = GR_NOTE_SYNC, .dim = (uint8_t) c->dim,
-                                .sent = now};
+    c->note = (struct gr_note) {
+        .seq = c->seq, .from = l->rank, .kind = GR_NOTE_SYNC, .dim = (uint8_t) c->dim, .sent = now};
     memcpy(c->note.value, c->value, sizeof(c->value));
     c->note.value[LATE] = INT64_MIN == c->until ? 0 : now - c->until;
     /* this rank's own note has reached everybody at s_i + F_i, and nobody else says so */

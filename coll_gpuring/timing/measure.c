@@ -18,8 +18,8 @@ static int place(const struct gr_measure *m, int d)
 }
 
 /*
- * The vector of MODEL: what a byte costs in each dimension, whether clocks differ, and the rings' tables; but those of a
- * single ring all have already.
+ * The vector of MODEL: what a byte costs in each dimension, whether clocks differ, and the rings'
+ * tables; but those of a single ring all have already.
  */
 static size_t tables_at(const struct gr_measure *m)
 {
@@ -93,9 +93,13 @@ void gr_measure_begin(struct gr_measure *m)
     }
 }
 
-static struct gr_note note_of(const struct gr_measure *m, enum gr_note_kind kind, int d, uint64_t seq)
+static struct gr_note note_of(const struct gr_measure *m, enum gr_note_kind kind, int d,
+                              uint64_t seq)
 {
-    return (struct gr_note) {.seq = seq, .from = m->latency->rank, .kind = (uint8_t) kind, .dim = (uint8_t) d,
+    return (struct gr_note) {.seq = seq,
+                             .from = m->latency->rank,
+                             .kind = (uint8_t) kind,
+                             .dim = (uint8_t) d,
                              .sent = gr_port_now(m->port)};
 }
 
@@ -127,7 +131,8 @@ static int pay(struct gr_measure *m)
 static void learn(struct gr_measure *m)
 {
     struct gr_latency *l = m->latency;
-    int64_t byte_fs = m->port->max_pad > 0 ? gr_latency_byte_fs(m->best[0], m->best[1], m->port->max_pad) : 0;
+    int64_t byte_fs =
+        m->port->max_pad > 0 ? gr_latency_byte_fs(m->best[0], m->best[1], m->port->max_pad) : 0;
     int64_t *to = &l->ring[m->dim][place(m, m->dim) * extent(m, m->dim) + m->peer];
 
     *to = m->best[0] / 2;
@@ -279,7 +284,10 @@ static void end_model(struct gr_measure *m)
     memset(m->model, 0, m->model_len * sizeof(int64_t));
 }
 
-/* One dimension needs all that was heard in those before it; what comes early does no harm: it is the largest of all. */
+/*
+ * One dimension needs all that was heard in those before it; what comes early does no harm: it is
+ * the largest of all.
+ */
 static int poll_model(struct gr_measure *m)
 {
     int rc;
@@ -346,7 +354,8 @@ int gr_measure_take(struct gr_measure *m, const struct gr_note *note, int64_t at
     const struct gr_latency *l = m->latency;
     int d = note->dim, x;
 
-    if (d >= l->torus.ndims || note->from < 0 || note->from >= gr_torus_size(&l->torus) || !gr_note_counts(note)) {
+    if (d >= l->torus.ndims || note->from < 0 || note->from >= gr_torus_size(&l->torus) ||
+        !gr_note_counts(note)) {
         return -1;
     }
     x = gr_torus_coord(&l->torus, note->from, d);

@@ -7,8 +7,9 @@
  *      ROWS    ring by ring, all tell all what they measured: now all of a ring have one symmetric table
  *      MODEL   ring by ring, all tell all the largest that they know: now all ranks have one table of the largest
  *
- * An echo says what the clock of the one that was asked shows: with a common clock that lies between the two ends of
- * the round trip. Where it does not for some pair, the clocks are not one, and no rank takes them for one.
+ * An echo says what the clock of the one that was asked shows: with a common clock that lies
+ * between the two ends of the round trip. Where it does not for some pair, the clocks are not one,
+ * and no rank takes them for one.
  */
 #ifndef GR_TIMING_MEASURE_H
 #define GR_TIMING_MEASURE_H
@@ -28,12 +29,13 @@ struct gr_measure {
     int trip;      /* number of the round trip, */
     int asked;     /* whether it is under way, */
     int64_t asked_at;
-    int64_t best[2]; /* the shortest: empty, padded */
-    int64_t clocks;  /* 1: two clocks cannot be one */
-    size_t at;       /* ROWS, MODEL: values that were sent to the peer */
+    int64_t best[2];        /* the shortest: empty, padded */
+    int64_t clocks;         /* 1: two clocks cannot be one */
+    size_t at;              /* ROWS, MODEL: values that were sent to the peer */
     int *owed[GR_MAX_DIMS]; /* [coordinate]: echoes for which there was no room; owned */
     size_t heard_rows[GR_MAX_DIMS], heard_model[GR_MAX_DIMS]; /* notes */
-    int64_t *model, *said; /* the vector of MODEL: what is known, and what this dimension's peers are told; owned */
+    /* the vector of MODEL: what is known, and what this dimension's peers are told; owned */
+    int64_t *model, *said;
     size_t model_len;
 };
 
@@ -47,7 +49,10 @@ void gr_measure_begin(struct gr_measure *m);
 /* A note of the other kinds arrived. 0, or negative: not one of ours, or the port's error. */
 int gr_measure_take(struct gr_measure *m, const struct gr_note *note, int64_t at);
 
-/* Go on. 1: the table is there and no other rank needs an answer any more; 0: not yet; negative: the port's error. */
+/*
+ * Go on. 1: the table is there and no other rank needs an answer any more; 0: not yet; negative:
+ * the port's error.
+ */
 int gr_measure_poll(struct gr_measure *m);
 
 #endif

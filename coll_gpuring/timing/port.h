@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What step timing needs of the world: a clock, and a way to send small notes to ranks and to poll for theirs.
+ * What step timing needs of the world: a clock, and a way to send small notes to ranks and to poll
+ * for theirs.
  *
- * Nothing here waits. Inside a host notes go through links in shared memory (link_port.h), between hosts through a
- * network; tests have a virtual clock. Notes from one rank to another arrive in the order in which they were sent.
+ * Nothing here waits. Inside a host notes go through links in shared memory (link_port.h), between
+ * hosts through a network; tests have a virtual clock. Notes from one rank to another arrive in the
+ * order in which they were sent.
  */
 #ifndef GR_TIMING_PORT_H
 #define GR_TIMING_PORT_H
@@ -24,11 +26,11 @@ enum gr_note_kind {
 /* A note, as it travels between hosts of one byte order. */
 struct gr_note {
     uint64_t seq;
-    int32_t from;  /* rank of the sender */
-    uint8_t kind;  /* enum gr_note_kind */
-    uint8_t dim;   /* dimension of the torus along which it goes */
-    uint16_t pad;  /* bytes behind it that only take time */
-    int64_t sent;  /* the sender's clock */
+    int32_t from; /* rank of the sender */
+    uint8_t kind; /* enum gr_note_kind */
+    uint8_t dim;  /* dimension of the torus along which it goes */
+    uint16_t pad; /* bytes behind it that only take time */
+    int64_t sent; /* the sender's clock */
     int64_t value[GR_NOTE_VALUES];
 };
 
@@ -51,13 +53,17 @@ static inline int gr_note_counts(const struct gr_note *note)
 struct gr_port {
     /* Monotonic, never set. */
     int64_t (*now)(void *ctx);
-    /* 1: sent, or on its way; 0: there is no room, try again; or negative. At most max_pad bytes of pad. */
+    /*
+     * 1: sent, or on its way; 0: there is no room, try again; or negative. At most max_pad bytes of
+     * pad.
+     */
     int (*send)(void *ctx, int to, const struct gr_note *note);
     /* 1: a note, and when it arrived by now()'s clock; 0: there is none; or negative. */
     int (*poll)(void *ctx, struct gr_note *note, int64_t *at);
     void *ctx;
     size_t max_pad;
-    int common_clock; /* whether now() is one clock for all ranks; it is checked when latencies are measured */
+    /* whether now() is one clock for all ranks; it is checked when latencies are measured */
+    int common_clock;
 };
 
 static inline int64_t gr_port_now(const struct gr_port *port)

@@ -57,7 +57,8 @@ static int poll(void *ctx, struct gr_note *note, int64_t *at)
     return 0;
 }
 
-int gr_link_port_init(struct gr_link_port *port, struct gr_link *in, struct gr_link *out, int p, int rank, int one_host)
+int gr_link_port_init(struct gr_link_port *port, struct gr_link *in, struct gr_link *out, int p,
+                      int rank, int one_host)
 {
     memset(port, 0, sizeof(*port));
     port->p = p;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Notes between ranks through links (link/fifo.h) of slots that hold a note and its pad: in shared memory, or with a
- * network between their ends. All processes of a host have one CLOCK_MONOTONIC, unless they are in different time
- * namespaces; those of different hosts do not.
+ * Notes between ranks through links (link/fifo.h) of slots that hold a note and its pad: in shared
+ * memory, or with a network between their ends. All processes of a host have one CLOCK_MONOTONIC,
+ * unless they are in different time namespaces; those of different hosts do not.
  */
 #ifndef GR_TIMING_SYNC_PORT_H
 #define GR_TIMING_SYNC_PORT_H
@@ -17,7 +17,8 @@
 #define GR_NOTE_BYTES (sizeof(struct gr_note) + GR_NOTE_PAD)
 
 struct gr_link_port {
-    struct gr_port port;      /* to be given to the timer; its ctx is this structure, which must stay where it is */
+    /* to be given to the timer; its ctx is this structure, which must stay where it is */
+    struct gr_port port;
     struct gr_clock clock;
     int p, rank, next;        /* next: whose link is looked at first */
     struct gr_link *in, *out; /* [rank] */
@@ -25,9 +26,10 @@ struct gr_link_port {
 };
 
 /*
- * A port over those links, which must live as long and may lead to some ranks only: no others are sent notes. one_host: all
- * ranks may have one clock. 0, or GR_ERR_SYS where there is no clock.
+ * A port over those links, which must live as long and may lead to some ranks only: no others are
+ * sent notes. one_host: all ranks may have one clock. 0, or GR_ERR_SYS where there is no clock.
  */
-int gr_link_port_init(struct gr_link_port *port, struct gr_link *in, struct gr_link *out, int p, int rank, int one_host);
+int gr_link_port_init(struct gr_link_port *port, struct gr_link *in, struct gr_link *out, int p,
+                      int rank, int one_host);
 
 #endif

@@ -10,7 +10,7 @@
 
 /* One end of a message: the writer's or the reader's step. */
 struct end {
-    uint64_t link; /* (channel, from, to) */
+    uint64_t link;  /* (channel, from, to) */
     uint32_t order; /* in which that end handles the link's messages */
     uint32_t tick;
     size_t slots;
@@ -50,7 +50,8 @@ static int compare_ends(const void *a, const void *b)
 }
 
 /* Elements of a step's message in a slice: the first has the most. */
-static size_t message_elems(const struct gr_timing_job *job, uint32_t channel, const struct gr_step *s)
+static size_t message_elems(const struct gr_timing_job *job, uint32_t channel,
+                            const struct gr_step *s)
 {
     size_t n = 0;
     uint32_t k;
@@ -61,7 +62,10 @@ static size_t message_elems(const struct gr_timing_job *job, uint32_t channel, c
     return n;
 }
 
-/* A message that arrives nowhere: what a rank does by itself takes as long as the costliest dimension's bytes. */
+/*
+ * A message that arrives nowhere: what a rank does by itself takes as long as the costliest
+ * dimension's bytes.
+ */
 static int64_t local_time(const struct gr_timing_job *job, size_t bytes)
 {
     const struct gr_latency *l = job->latency;
@@ -103,7 +107,8 @@ static int see_tick(struct work *w, uint32_t tick, int64_t ns)
 
 static uint64_t link_number(const struct gr_timing_job *job, uint32_t channel, int from, int to)
 {
-    return ((uint64_t) channel * (uint64_t) job->p + (uint64_t) from) * (uint64_t) job->p + (uint64_t) to;
+    return ((uint64_t) channel * (uint64_t) job->p + (uint64_t) from) * (uint64_t) job->p +
+           (uint64_t) to;
 }
 
 static int see_step(struct work *w, const struct gr_timing_job *job, int rank, uint32_t channel,
@@ -129,8 +134,8 @@ static int see_step(struct work *w, const struct gr_timing_job *job, int rank, u
 }
 
 /* A rank's step comes before one of an earlier tick: as if that one read what this one writes. */
-static int see_order(struct work *w, const struct gr_timing_job *job, int rank, uint32_t channel, uint32_t *last,
-                     const struct gr_step *s)
+static int see_order(struct work *w, const struct gr_timing_job *job, int rank, uint32_t channel,
+                     uint32_t *last, const struct gr_step *s)
 {
     uint64_t link = link_number(job, job->split->nchannels + channel, rank, rank);
     int rc = 0;
@@ -175,11 +180,13 @@ static void join_ticks(unsigned char *joined, uint32_t first, uint32_t last)
 }
 
 /*
- * The n messages of one link. joined[t]: no barrier may stand before tick t. Going on from the first message, `held` is
- * how much of what came before is read in a later group than that in which this one is written; when that and this one
- * do not fit the slots, the oldest of them must be read in the same group.
+ * The n messages of one link. joined[t]: no barrier may stand before tick t. Going on from the
+ * first message, `held` is how much of what came before is read in a later group than that in which
+ * this one is written; when that and this one do not fit the slots, the oldest of them must be read
+ * in the same group.
  */
-static void join_link(unsigned char *joined, const struct end *w, const struct end *r, size_t n, uint32_t nslots)
+static void join_link(unsigned char *joined, const struct end *w, const struct end *r, size_t n,
+                      uint32_t nslots)
 {
     size_t k, oldest = 0, held = 0;
 
@@ -211,7 +218,8 @@ static void join_all(unsigned char *joined, struct work *w, uint32_t nslots)
     qsort(writers, w->writers.n, sizeof(*writers), compare_ends);
     qsort(readers, w->readers.n, sizeof(*readers), compare_ends);
     for (first = 0; first < w->writers.n; first = last) {
-        for (last = first; last < w->writers.n && writers[last].link == writers[first].link; last++) {
+        for (last = first; last < w->writers.n && writers[last].link == writers[first].link;
+             last++) {
             assert(readers[last].link == writers[last].link);
         }
         join_link(joined, writers + first, readers + first, last - first, nslots);

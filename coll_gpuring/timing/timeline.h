@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * When the steps of a collective are due: from the ticks of all ranks' schedules, the bytes of their messages and the
- * latencies of their ways. No message is exchanged for it, since all ranks know all sizes.
+ * When the steps of a collective are due: from the ticks of all ranks' schedules, the bytes of
+ * their messages and the latencies of their ways. No message is exchanged for it, since all ranks
+ * know all sizes.
  *
  *      tick        0           1       2                   3
  *      offset      0 ......... a ..... b ................. c ...... slice
  *                  |-- slowest message of tick 0 --|
  *                                                a = its latency + bytes x time per byte + guard
  *
- * What is sent in one tick is used in a later one, so a tick lasts as long as its slowest message. Slices follow each
- * other. A barrier may stand before a tick only where no rank can be kept from arriving at it by another one that waits
- * behind it:
+ * What is sent in one tick is used in a later one, so a tick lasts as long as its slowest message.
+ * Slices follow each other. A barrier may stand before a tick only where no rank can be kept from
+ * arriving at it by another one that waits behind it:
  *
  *   - a message's reader must not wait behind a barrier for which its sender cannot arrive before it has been read;
  *   - nor may it be behind one while all the slots of a link are full of what is read only behind that barrier.
  *
- * Ticks between which none may stand form a group. Inside a group ranks run as freely as without barriers, and wait for
- * nothing that lies in a later one: so if the schedule does not deadlock without barriers, it does not with them.
+ * Ticks between which none may stand form a group. Inside a group ranks run as freely as without
+ * barriers, and wait for nothing that lies in a later one: so if the schedule does not deadlock
+ * without barriers, it does not with them.
  */
 #ifndef GR_TIMING_TIMELINE_H
 #define GR_TIMING_TIMELINE_H
@@ -30,7 +32,8 @@ struct gr_timing_job {
     const struct gr_split *split;
     size_t elem_bytes, slot_elems;
     uint32_t nslots; /* of a link */
-    struct gr_sched (*sched)(const void *ctx, int rank, uint32_t channel); /* the schedule of every rank */
+    /* the schedule of every rank */
+    struct gr_sched (*sched)(const void *ctx, int rank, uint32_t channel);
     const void *ctx;
     int whole; /* its steps cannot be kept apart: only its start counts */
     const struct gr_latency *latency;

@@ -7,17 +7,20 @@
 #include <assert.h>
 #include <string.h>
 
-/* A step that begins later than this has missed its time: a quarter of a countdown, at least 2 us. */
+/*
+ * A step that begins later than this has missed its time: a quarter of a countdown, at least 2 us.
+ */
 #define LEAST_TOLERANCE 2000
 
-int gr_timer_init(struct gr_timer *t, enum gr_step_sync mode, const struct gr_port *port, const struct gr_torus *torus,
-                  int p, int rank)
+int gr_timer_init(struct gr_timer *t, enum gr_step_sync mode, const struct gr_port *port,
+                  const struct gr_torus *torus, int p, int rank)
 {
     memset(t, 0, sizeof(*t));
     t->mode = mode;
     t->port = port;
     gr_countdown_init(&t->countdown, port, &t->latency);
-    if (0 != gr_latency_init(&t->latency, torus, p, rank) || 0 != gr_measure_init(&t->measure, port, &t->latency)) {
+    if (0 != gr_latency_init(&t->latency, torus, p, rank) ||
+        0 != gr_measure_init(&t->measure, port, &t->latency)) {
         gr_latency_free(&t->latency);
         return GR_ERR_NOMEM;
     }
@@ -79,8 +82,8 @@ static int poll_countdown(struct gr_timer *t)
 
 /* ---- the begin of a call ---- */
 
-void gr_timer_begin(struct gr_timer *t, const struct gr_timing_job *job, const struct gr_timer_links *links, int again,
-                    int may_resync)
+void gr_timer_begin(struct gr_timer *t, const struct gr_timing_job *job,
+                    const struct gr_timer_links *links, int again, int may_resync)
 {
     assert(job->split->nchannels <= GR_TIMER_CHANNELS);
     t->job = *job;
@@ -102,7 +105,10 @@ void gr_timer_begin(struct gr_timer *t, const struct gr_timing_job *job, const s
     }
 }
 
-/* All ranks have heard the same: whether a step of the last call was late somewhere, and how late the latest start. */
+/*
+ * All ranks have heard the same: whether a step of the last call was late somewhere, and how late
+ * the latest start.
+ */
 static void after_start(struct gr_timer *t)
 {
     int64_t skew = t->countdown.value[1];
@@ -253,18 +259,22 @@ static int poll_due(struct gr_timer *t, uint32_t channel, uint32_t slice, uint32
     return 1;
 }
 
-/* What a rank says beside its messages: its lag, and slices before which there will be a countdown. */
+/*
+ * What a rank says beside its messages: its lag, and slices before which there will be a countdown.
+ */
 static void say(const struct gr_timer *t, struct gr_link *l)
 {
     _Atomic uint64_t *words = l->shared->words;
 
     atomic_store_explicit(&words[GR_WORD_LAG], (uint64_t) t->shift, memory_order_relaxed);
-    atomic_store_explicit(&words[GR_WORD_RESYNC], t->pending[0] | (uint64_t) t->pending[1] << 32, memory_order_relaxed);
+    atomic_store_explicit(&words[GR_WORD_RESYNC], t->pending[0] | (uint64_t) t->pending[1] << 32,
+                          memory_order_relaxed);
 }
 
 static void hear(struct gr_timer *t, const struct gr_link *l)
 {
-    int64_t lag = (int64_t) atomic_load_explicit(&l->shared->words[GR_WORD_LAG], memory_order_relaxed);
+    int64_t lag =
+        (int64_t) atomic_load_explicit(&l->shared->words[GR_WORD_LAG], memory_order_relaxed);
     uint64_t said = atomic_load_explicit(&l->shared->words[GR_WORD_RESYNC], memory_order_relaxed);
     uint32_t slice;
     int k;
@@ -277,8 +287,8 @@ static void hear(struct gr_timer *t, const struct gr_link *l)
 }
 
 /*
- * The lag has become large: a countdown before the next slice but one. Ranks are at most one slice apart, so there is
- * never more than one of them for even slices, and one for odd ones.
+ * The lag has become large: a countdown before the next slice but one. Ranks are at most one slice
+ * apart, so there is never more than one of them for even slices, and one for odd ones.
  */
 static void ask_for_resync(struct gr_timer *t, uint32_t slice)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The step timer: says of each step of a collective whether it may begin now. It is one rank's, lives as long as its
- * communicator, and is asked by the stepper (exec/stepper.h, struct gr_gate).
+ * The step timer: says of each step of a collective whether it may begin now. It is one rank's,
+ * lives as long as its communicator, and is asked by the stepper (exec/stepper.h, struct gr_gate).
  *
  *      none      at once
  *      start     when all ranks have entered the call, at one instant (countdown.h)
@@ -39,29 +39,38 @@ enum gr_step_sync { GR_SYNC_NONE, GR_SYNC_START, GR_SYNC_BARRIER, GR_SYNC_TIMED,
 
 /* What is known at the end. Times in ns. */
 struct gr_timing_report {
-    uint64_t calls;       /* that were started together */
-    uint64_t measures;    /* of latencies */
-    uint64_t syncs;       /* countdowns; */
-    int64_t sync_ns;      /* the time from entering to their instant */
-    uint64_t skews;       /* calls of which the start skew is known: how late the latest rank noticed the instant; */
-    int64_t skew_ns, skew_max; /* sum, largest */
-    uint64_t steps;       /* that were due at a predicted time; */
+    uint64_t calls;    /* that were started together */
+    uint64_t measures; /* of latencies */
+    uint64_t syncs;    /* countdowns; */
+    int64_t sync_ns;   /* the time from entering to their instant */
+    /* calls of which the start skew is known: how late the latest rank noticed the instant; */
+    uint64_t skews;
+    int64_t skew_ns, skew_max;   /* sum, largest */
+    uint64_t steps;              /* that were due at a predicted time; */
     int64_t error_ns, error_max; /* by how much they began later: sum, largest */
-    uint64_t misses;      /* by more than the tolerance */
-    uint64_t waits;       /* steps that were ready too early; */
-    int64_t wait_ns;      /* the time that they waited */
-    uint64_t resyncs;     /* countdowns inside a call */
-    uint64_t pauses;      /* how often timing switched itself off */
+    uint64_t misses;             /* by more than the tolerance */
+    uint64_t waits;              /* steps that were ready too early; */
+    int64_t wait_ns;             /* the time that they waited */
+    uint64_t resyncs;            /* countdowns inside a call */
+    uint64_t pauses;             /* how often timing switched itself off */
 };
 
 /* Add what another timer has seen. */
 void gr_timing_report_add(struct gr_timing_report *sum, const struct gr_timing_report *other);
 
 /* Where it stands, for messages. */
-enum gr_timer_state { GR_TIMER_IDLE, GR_TIMER_MEASURES, GR_TIMER_STARTS, GR_TIMER_RUNS, GR_TIMER_OFF };
+enum gr_timer_state {
+    GR_TIMER_IDLE,
+    GR_TIMER_MEASURES,
+    GR_TIMER_STARTS,
+    GR_TIMER_RUNS,
+    GR_TIMER_OFF
+};
 
-/* Links of the call, [channel * p + rank], for what ranks say beside their messages; only `timed` looks at them. NULL: they say
- * nothing there. */
+/*
+ * Links of the call, [channel * p + rank], for what ranks say beside their messages; only `timed`
+ * looks at them. NULL: they say nothing there.
+ */
 struct gr_timer_links {
     struct gr_link *in, *out;
     int p;
@@ -78,7 +87,8 @@ struct gr_timer {
     enum gr_timer_state state;
     int measured, late_calls, pause, npauses;
     int64_t last_skew, entered;
-    struct gr_timeline line;        /* of the last call's kind, and whether it is that of this call */
+    /* of the last call's kind, and whether it is that of this call */
+    struct gr_timeline line;
     int lined;
     /* of the call: */
     struct gr_timing_job job;
@@ -88,7 +98,8 @@ struct gr_timer {
     uint64_t at[GR_TIMER_CHANNELS]; /* the group in which each channel is; UINT64_MAX: through */
     uint64_t synced;                /* barrier: the group that may run */
     int syncing;                    /* a countdown inside the call is under way */
-    uint32_t pending[2];            /* timed: slices before which there will be one, by their last bit; 0: none */
+    /* timed: slices before which there will be one, by their last bit; 0: none */
+    uint32_t pending[2];
     int64_t asked[GR_TIMER_CHANNELS]; /* when a step first asked; 0: it has not */
 };
 
@@ -96,19 +107,22 @@ struct gr_timer {
 const char *gr_sync_name(int mode);
 
 /* A timer for a rank of a torus (ndims 0: of a ring of p). 0, or GR_ERR_NOMEM. */
-int gr_timer_init(struct gr_timer *t, enum gr_step_sync mode, const struct gr_port *port, const struct gr_torus *torus,
-                  int p, int rank);
+int gr_timer_init(struct gr_timer *t, enum gr_step_sync mode, const struct gr_port *port,
+                  const struct gr_torus *torus, int p, int rank);
 void gr_timer_free(struct gr_timer *t);
 
 /*
- * A call begins, the next of all ranks. The job is copied, what it points to must live until the call is over; its
- * latencies are left to the timer. again: it is as the last one, so that the time line need not be made again.
- * may_resync: it is an Allreduce.
+ * A call begins, the next of all ranks. The job is copied, what it points to must live until the
+ * call is over; its latencies are left to the timer. again: it is as the last one, so that the time
+ * line need not be made again. may_resync: it is an Allreduce.
  */
-void gr_timer_begin(struct gr_timer *t, const struct gr_timing_job *job, const struct gr_timer_links *links, int again,
-                    int may_resync);
+void gr_timer_begin(struct gr_timer *t, const struct gr_timing_job *job,
+                    const struct gr_timer_links *links, int again, int may_resync);
 
-/* For the stepper; ctx is a struct gr_timer. May this step, which has data, begin? 1 or 0, negative on error. */
+/*
+ * For the stepper; ctx is a struct gr_timer. May this step, which has data, begin? 1 or 0, negative
+ * on error.
+ */
 int gr_timer_may_begin(void *ctx, uint32_t channel, uint32_t slice, const struct gr_step *step);
 
 /* Its data are there: it begins. Its messages have not been handed over yet. */
@@ -120,7 +134,10 @@ void gr_timer_ended(void *ctx, uint32_t channel);
 /* All channels are through: need the others this rank no more? 1 or 0, negative on error. */
 int gr_timer_finished(void *ctx);
 
-/* What it waits for, as text: "the start: 3 ranks of dimension 0 are missing"; "" when it keeps nothing waiting. */
+/*
+ * What it waits for, as text: "the start: 3 ranks of dimension 0 are missing"; "" when it keeps
+ * nothing waiting.
+ */
 void gr_timer_explain(const struct gr_timer *t, char *text, size_t size);
 
 #endif

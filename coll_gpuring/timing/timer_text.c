@@ -19,9 +19,10 @@ void gr_timer_explain(const struct gr_timer *t, char *text, size_t size)
     if (GR_TIMER_MEASURES == t->state) {
         snprintf(text, size, "step timing measures latencies, dimension %d", t->measure.dim);
     } else if (c->running) {
-        snprintf(text, size, "step timing waits for %d ranks of dimension %d before %s %llu", gr_countdown_missing(c),
-                 c->dim, GR_TIMER_RUNS == t->state ? "group" : "call",
-                 (unsigned long long) (GR_TIMER_RUNS == t->state ? t->synced + 1 : t->report.calls + 1));
+        snprintf(
+            text, size, "step timing waits for %d ranks of dimension %d before %s %llu",
+            gr_countdown_missing(c), c->dim, GR_TIMER_RUNS == t->state ? "group" : "call",
+            (unsigned long long) (GR_TIMER_RUNS == t->state ? t->synced + 1 : t->report.calls + 1));
     }
 }
 

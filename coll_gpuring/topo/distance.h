@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How far apart the devices of a node are, in classes: a hop of a lower class is the better one, whatever their
- * number. Three sources are asked in turn, each for the pairs that those before it could say nothing of. Internal to
- * topo/, and for its tests.
+ * How far apart the devices of a node are, in classes: a hop of a lower class is the better one,
+ * whatever their number. Three sources are asked in turn, each for the pairs that those before it
+ * could say nothing of. Internal to topo/, and for its tests.
  */
 #ifndef GR_TOPO_DISTANCE_H
 #define GR_TOPO_DISTANCE_H
@@ -23,7 +23,10 @@ enum gr_distance {
     GR_DISTANCE_NODE,                 /* one NUMA node */
     GR_DISTANCE_PACKAGE,              /* one processor package */
     GR_DISTANCE_SYSTEM,               /* the link between packages */
-    /* only addresses are known: + the highest bit in which the busses differ, 0..8; or the domains do */
+    /*
+     * only addresses are known: + the highest bit in which the busses differ, 0..8; or the domains
+     * do
+     */
     GR_DISTANCE_ADDRESS,
     GR_DISTANCE_DOMAIN = GR_DISTANCE_ADDRESS + 9,
     GR_DISTANCE_UNKNOWN, /* not even an address */
@@ -40,13 +43,17 @@ struct gr_distances {
     unsigned char *between; /* n x n of enum gr_distance, symmetric */
 };
 
-/* Whether the address of a device is known: no device lies at 0000:00:00, where the first host bridge is. */
+/*
+ * Whether the address of a device is known: no device lies at 0000:00:00, where the first host
+ * bridge is.
+ */
 static inline int gr_place_known(const struct gr_gpu_place_in_node *place)
 {
     return 0 != (place->domain | place->bus | place->device);
 }
 
-static inline int gr_place_same(const struct gr_gpu_place_in_node *a, const struct gr_gpu_place_in_node *b)
+static inline int gr_place_same(const struct gr_gpu_place_in_node *a,
+                                const struct gr_gpu_place_in_node *b)
 {
     return a->domain == b->domain && a->bus == b->bus && a->device == b->device;
 }
@@ -63,8 +70,8 @@ static inline void gr_distances_note(struct gr_distances *d, int a, int b, int d
 }
 
 /*
- * Fill in what NVML says (nvlink.c). library NULL: libnvidia-ml.so.1; it is loaded and started here, and stopped
- * before this returns. 0, also where there is none; -1: no memory.
+ * Fill in what NVML says (nvlink.c). library NULL: libnvidia-ml.so.1; it is loaded and started
+ * here, and stopped before this returns. 0, also where there is none; -1: no memory.
  */
 int gr_distances_ask_nvml(struct gr_distances *d, const char *library);
 
@@ -75,16 +82,18 @@ void gr_distances_ask_tree(struct gr_distances *d);
 void gr_distances_ask_addresses(struct gr_distances *d);
 
 /*
- * A round trip over n places (tour.c): tour[position] = place, position 0 is place 0. Of all hops, the closing one
- * among them, the fewest are of the worst class, then of the second worst and so on. For up to GR_TOUR_EXACT places
- * the best trip, the one with lower numbers first among equals; above, one that exchanging two hops does not better.
- * between: n x n, values below GR_DISTANCES. 0, or -1: no memory.
+ * A round trip over n places (tour.c): tour[position] = place, position 0 is place 0. Of all hops,
+ * the closing one among them, the fewest are of the worst class, then of the second worst and so
+ * on. For up to GR_TOUR_EXACT places the best trip, the one with lower numbers first among equals;
+ * above, one that exchanging two hops does not better. between: n x n, values below GR_DISTANCES.
+ * 0, or -1: no memory.
  */
 #define GR_TOUR_EXACT 9
 int gr_tour(const unsigned char *between, int n, int *tour);
 
 /* gr_order_gpus() with another name for NVML's library. */
-int gr_order_gpus_with(const char *library, const struct gr_gpu_place_in_node *places, int p, int *order);
+int gr_order_gpus_with(const char *library, const struct gr_gpu_place_in_node *places, int p,
+                       int *order);
 
 /* gr_gpus_linked() with another name for NVML's library. */
 int gr_gpus_linked_with(const char *library, const struct gr_gpu_place_in_node *places, int p);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The order of gpus.h. Ranks of one device are one place, numbered by its lowest rank; the distances of places are
- * asked for (distance.h), a round trip over them is made (tour.c), and each place gives its ranks in turn.
+ * The order of gpus.h. Ranks of one device are one place, numbered by its lowest rank; the
+ * distances of places are asked for (distance.h), a round trip over them is made (tour.c), and each
+ * place gives its ranks in turn.
  */
 #include "topo/distance.h"
 
@@ -20,8 +21,9 @@ static int differing_bits(uint32_t a, uint32_t b)
 }
 
 /*
- * Firmware numbers busses depth first, so devices below one bridge have near numbers. With the highest bit that
- * differs as distance, the ascending order of addresses is a best trip, as it is in the tree itself.
+ * Firmware numbers busses depth first, so devices below one bridge have near numbers. With the
+ * highest bit that differs as distance, the ascending order of addresses is a best trip, as it is
+ * in the tree itself.
  */
 void gr_distances_ask_addresses(struct gr_distances *d)
 {
@@ -59,7 +61,8 @@ static int all_known(const struct gr_distances *d)
 }
 
 /* A trip over the places; asks nobody where there is only one. 0 or -1. */
-static int find_tour(const char *library, const struct gr_gpu_place_in_node *places, int n, int *tour)
+static int find_tour(const char *library, const struct gr_gpu_place_in_node *places, int n,
+                     int *tour)
 {
     struct gr_distances d = {.n = n, .places = places};
     int rc = 0;
@@ -79,9 +82,12 @@ static int find_tour(const char *library, const struct gr_gpu_place_in_node *pla
     return rc;
 }
 
-/* The different ones of p places, in the order of their lowest ranks, and which each rank has. Their number. */
-static int find_places(const struct gr_gpu_place_in_node *places, int p, struct gr_gpu_place_in_node *different,
-                       int *which)
+/*
+ * The different ones of p places, in the order of their lowest ranks, and which each rank has.
+ * Their number.
+ */
+static int find_places(const struct gr_gpu_place_in_node *places, int p,
+                       struct gr_gpu_place_in_node *different, int *which)
 {
     int n = 0, r, k;
 
@@ -96,7 +102,8 @@ static int find_places(const struct gr_gpu_place_in_node *places, int p, struct 
     return n;
 }
 
-int gr_order_gpus_with(const char *library, const struct gr_gpu_place_in_node *places, int p, int *order)
+int gr_order_gpus_with(const char *library, const struct gr_gpu_place_in_node *places, int p,
+                       int *order)
 {
     struct gr_gpu_place_in_node *different = malloc((size_t) p * sizeof(*different));
     int *which = malloc((size_t) p * 2 * sizeof(*which)), *tour;
@@ -138,7 +145,8 @@ int gr_gpus_linked_with(const char *library, const struct gr_gpu_place_in_node *
     linked = linked && 0 == gr_distances_ask_nvml(&d, library);
     for (k = 0; k < p; k++) {
         for (m = k + 1; linked && m < p; m++) {
-            linked = GR_DISTANCE_NONE != d.between[k * p + m] && d.between[k * p + m] <= GR_DISTANCE_LINK;
+            linked = GR_DISTANCE_NONE != d.between[k * p + m] &&
+                     d.between[k * p + m] <= GR_DISTANCE_LINK;
         }
     }
     free(d.between);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory beside a device (numa.h). The policy of a thread is set by the kernel's own calls: libnuma would be one more
- * library for two of them.
+ * Memory beside a device (numa.h). The policy of a thread is set by the kernel's own calls: libnuma
+ * would be one more library for two of them.
  */
 #include "topo/numa.h"
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Distances from NVML (distance.h): NVLink first, then the PCIe level that two devices have in common.
+ * Distances from NVML (distance.h): NVLink first, then the PCIe level that two devices have in
+ * common.
  *
- * Whether NVLink joins two devices is asked as such (the peer-to-peer status), since an NVSwitch in between may be
- * switched off or belong to another partition. How many links join them is counted from the links' far ends: those
- * that end at the other device, or as many as both have into switches.
+ * Whether NVLink joins two devices is asked as such (the peer-to-peer status), since an NVSwitch in
+ * between may be switched off or belong to another partition. How many links join them is counted
+ * from the links' far ends: those that end at the other device, or as many as both have into
+ * switches.
  */
 #include "topo/nvlink.h"
 
@@ -39,13 +41,13 @@ static int start(struct nvml *nvml, const char *name)
         return -1;
     }
     /* C has no cast from an object's address, which dlsym() returns, to a function's */
-#define LOOK_UP(function, arguments)                                                                                  \
-    at = dlsym(nvml->library, #function);                                                                             \
+#define LOOK_UP(function, arguments)      \
+    at = dlsym(nvml->library, #function); \
     memcpy(&nvml->function, &at, sizeof(at));
     GR_NVML_FUNCTIONS(LOOK_UP)
 #undef LOOK_UP
-    if (NULL != nvml->nvmlInit_v2 && NULL != nvml->nvmlShutdown && NULL != nvml->nvmlDeviceGetHandleByPciBusId_v2 &&
-        0 == nvml->nvmlInit_v2()) {
+    if (NULL != nvml->nvmlInit_v2 && NULL != nvml->nvmlShutdown &&
+        NULL != nvml->nvmlDeviceGetHandleByPciBusId_v2 && 0 == nvml->nvmlInit_v2()) {
         return 0;
     }
     dlclose(nvml->library);
@@ -75,8 +77,8 @@ static int link_active(const struct nvml *nvml, gr_nvml_device device, unsigned 
 {
     int active = 0;
 
-    return NULL != nvml->nvmlDeviceGetNvLinkState && 0 == nvml->nvmlDeviceGetNvLinkState(device, link, &active) &&
-           1 == active;
+    return NULL != nvml->nvmlDeviceGetNvLinkState &&
+           0 == nvml->nvmlDeviceGetNvLinkState(device, link, &active) && 1 == active;
 }
 
 static int ends_at_switch(const struct nvml *nvml, gr_nvml_device device, unsigned int link)
@@ -84,11 +86,13 @@ static int ends_at_switch(const struct nvml *nvml, gr_nvml_device device, unsign
     int type = GR_NVML_REMOTE_GPU;
 
     return NULL != nvml->nvmlDeviceGetNvLinkRemoteDeviceType &&
-           0 == nvml->nvmlDeviceGetNvLinkRemoteDeviceType(device, link, &type) && GR_NVML_REMOTE_SWITCH == type;
+           0 == nvml->nvmlDeviceGetNvLinkRemoteDeviceType(device, link, &type) &&
+           GR_NVML_REMOTE_SWITCH == type;
 }
 
 /* The device at the far end of a link, or -1: none of ours. */
-static int far_end(const struct nvml *nvml, const struct gr_distances *d, gr_nvml_device device, unsigned int link)
+static int far_end(const struct nvml *nvml, const struct gr_distances *d, gr_nvml_device device,
+                   unsigned int link)
 {
     struct gr_nvml_pci pci;
     struct gr_gpu_place_in_node place;
@@ -109,8 +113,8 @@ static int far_end(const struct nvml *nvml, const struct gr_distances *d, gr_nvm
 }
 
 /* Count the links of device k: into switches, and to each other device (direct, n numbers). */
-static void count_links(const struct nvml *nvml, const struct gr_distances *d, int k, struct seen *seen,
-                        unsigned char *direct)
+static void count_links(const struct nvml *nvml, const struct gr_distances *d, int k,
+                        struct seen *seen, unsigned char *direct)
 {
     unsigned int link;
     int other;
@@ -130,8 +134,12 @@ static void count_links(const struct nvml *nvml, const struct gr_distances *d, i
     }
 }
 
-/* NVLinks between two devices, whose links end at each other `direct` times; 0: none that can be used. */
-static int links_between(const struct nvml *nvml, const struct seen *a, const struct seen *b, int direct)
+/*
+ * NVLinks between two devices, whose links end at each other `direct` times; 0: none that can be
+ * used.
+ */
+static int links_between(const struct nvml *nvml, const struct seen *a, const struct seen *b,
+                         int direct)
 {
     int switched = a->into_switches < b->into_switches ? a->into_switches : b->into_switches;
     int links = direct > 0 ? direct : switched, status = -1;
@@ -152,9 +160,9 @@ static int common_level(const struct nvml *nvml, const struct seen *a, const str
     static const struct {
         int level, distance;
     } rows[] = {
-        {GR_NVML_INTERNAL, GR_DISTANCE_BOARD},       {GR_NVML_SINGLE, GR_DISTANCE_SWITCH},
-        {GR_NVML_MULTIPLE, GR_DISTANCE_SWITCHES},    {GR_NVML_HOSTBRIDGE, GR_DISTANCE_BRIDGE},
-        {GR_NVML_NODE, GR_DISTANCE_NODE},            {GR_NVML_SYSTEM, GR_DISTANCE_SYSTEM},
+        {GR_NVML_INTERNAL, GR_DISTANCE_BOARD},    {GR_NVML_SINGLE, GR_DISTANCE_SWITCH},
+        {GR_NVML_MULTIPLE, GR_DISTANCE_SWITCHES}, {GR_NVML_HOSTBRIDGE, GR_DISTANCE_BRIDGE},
+        {GR_NVML_NODE, GR_DISTANCE_NODE},         {GR_NVML_SYSTEM, GR_DISTANCE_SYSTEM},
     };
     int level = -1;
     size_t k;
@@ -184,7 +192,9 @@ static void note_pairs(const struct nvml *nvml, struct gr_distances *d, const st
             there = direct[a * n + b];
             back = direct[b * n + a];
             links = links_between(nvml, &seen[a], &seen[b], there > back ? there : back);
-            gr_distances_note(d, a, b, links > 0 ? GR_DISTANCE_LINKS(links) : common_level(nvml, &seen[a], &seen[b]));
+            gr_distances_note(d, a, b,
+                              links > 0 ? GR_DISTANCE_LINKS(links)
+                                        : common_level(nvml, &seen[a], &seen[b]));
         }
     }
 }

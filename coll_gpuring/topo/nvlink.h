@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The few types, numbers and functions of NVML that are used, as its interface fixes them: its header belongs to the
- * CUDA toolkit and is not always there. Internal to topo/, and for the library that tests put in its place.
+ * The few types, numbers and functions of NVML that are used, as its interface fixes them: its
+ * header belongs to the CUDA toolkit and is not always there. Internal to topo/, and for the
+ * library that tests put in its place.
  */
 #ifndef GR_TOPO_NVLINK_H
 #define GR_TOPO_NVLINK_H
@@ -28,15 +29,19 @@ enum {
     GR_NVML_SYSTEM = 50
 };
 
-/* X(name, arguments); the first three are needed, what a driver lacks of the others is asked of other sources. */
-#define GR_NVML_FUNCTIONS(X)                                                                                          \
-    X(nvmlInit_v2, (void))                                                                                            \
-    X(nvmlShutdown, (void))                                                                                           \
-    X(nvmlDeviceGetHandleByPciBusId_v2, (const char *bus_id, gr_nvml_device *device))                                 \
-    X(nvmlDeviceGetP2PStatus, (gr_nvml_device a, gr_nvml_device b, int index, int *status))                           \
-    X(nvmlDeviceGetTopologyCommonAncestor, (gr_nvml_device a, gr_nvml_device b, int *level))                          \
-    X(nvmlDeviceGetNvLinkState, (gr_nvml_device device, unsigned int link, int *active))                              \
-    X(nvmlDeviceGetNvLinkRemoteDeviceType, (gr_nvml_device device, unsigned int link, int *type))                     \
-    X(nvmlDeviceGetNvLinkRemotePciInfo_v2, (gr_nvml_device device, unsigned int link, struct gr_nvml_pci *pci))
+/*
+ * X(name, arguments); the first three are needed, what a driver lacks of the others is asked of
+ * other sources.
+ */
+#define GR_NVML_FUNCTIONS(X)                                                                      \
+    X(nvmlInit_v2, (void) )                                                                       \
+    X(nvmlShutdown, (void) )                                                                      \
+    X(nvmlDeviceGetHandleByPciBusId_v2, (const char *bus_id, gr_nvml_device *device))             \
+    X(nvmlDeviceGetP2PStatus, (gr_nvml_device a, gr_nvml_device b, int index, int *status))       \
+    X(nvmlDeviceGetTopologyCommonAncestor, (gr_nvml_device a, gr_nvml_device b, int *level))      \
+    X(nvmlDeviceGetNvLinkState, (gr_nvml_device device, unsigned int link, int *active))          \
+    X(nvmlDeviceGetNvLinkRemoteDeviceType, (gr_nvml_device device, unsigned int link, int *type)) \
+    X(nvmlDeviceGetNvLinkRemotePciInfo_v2,                                                        \
+      (gr_nvml_device device, unsigned int link, struct gr_nvml_pci *pci))
 
 #endif

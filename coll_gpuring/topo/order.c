@@ -3,8 +3,8 @@
 #include "topo/order.h"
 
 /*
- * Position -> rank along a snake: a reflected Gray code in mixed radix. A digit runs backwards where the
- * number formed by the higher digits is odd, so one step changes one coordinate by one:
+ * Position -> rank along a snake: a reflected Gray code in mixed radix. A digit runs backwards
+ * where the number formed by the higher digits is odd, so one step changes one coordinate by one:
  *
  *      0  1  2  3
  *      7  6  5  4       4 x 2

@@ -12,8 +12,8 @@
  *      |  +- host bridge - root port - device 4        with 1: one NUMA node
  *      +- package ...
  *
- * Only PCI devices and bridges are asked for: searching for devices of the operating system would start CUDA and
- * others in hwloc's plugins.
+ * Only PCI devices and bridges are asked for: searching for devices of the operating system would
+ * start CUDA and others in hwloc's plugins.
  */
 #include "topo/distance.h"
 
@@ -21,7 +21,7 @@
 
 #if defined(GR_HAVE_HWLOC) && GR_HAVE_HWLOC
 
-#    include <hwloc.h>
+#include <hwloc.h>
 
 /* The node's tree; NULL: hwloc cannot make one. */
 static hwloc_topology_t load_tree(void)

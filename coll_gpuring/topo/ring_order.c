@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Round trips over devices (distance.h). A ring is as fast as its slowest hop, so hops of the worst class come first
- * when trips are compared: a trip is better when it has fewer hops of the worst class in which the two differ.
+ * Round trips over devices (distance.h). A ring is as fast as its slowest hop, so hops of the worst
+ * class come first when trips are compared: a trip is better when it has fewer hops of the worst
+ * class in which the two differ.
  *
- * Few places: all trips are looked at, in the order of their numbers, but those that cannot become better than the
- * best so far. Many: nearest neighbours from several starts, then, while that betters the trip, two of its hops are
- * exchanged (2-opt):
+ * Few places: all trips are looked at, in the order of their numbers, but those that cannot become
+ * better than the best so far. Many: nearest neighbours from several starts, then, while that
+ * betters the trip, two of its hops are exchanged (2-opt):
  *
  *      a - b        a   b
  *                     X            the part from b to c runs backwards afterwards
@@ -40,9 +41,10 @@ static int compare(const struct hops *a, const struct hops *b)
 
 struct search {
     const unsigned char *between;
-    int n, least;        /* least: the nearest class of all */
-    struct hops hops;    /* of the part of the trip that stands; hops to come count as of the class `least` */
-    struct hops fewest;  /* of the best trip so far */
+    int n, least; /* least: the nearest class of all */
+    /* of the part of the trip that stands; hops to come count as of the class `least` */
+    struct hops hops;
+    struct hops fewest; /* of the best trip so far */
     int found;
     int path[GR_TOUR_EXACT], best[GR_TOUR_EXACT];
     int taken[GR_TOUR_EXACT];
@@ -54,7 +56,10 @@ static void add_hop(struct search *s, int a, int b, int number)
     s->hops.of[s->between[a * s->n + b]] += number;
 }
 
-/* Hops can only get worse from here on, so a part that is no better than the whole best trip is left. */
+/*
+ * Hops can only get worse from here on, so a part that is no better than the whole best trip is
+ * left.
+ */
 static int hopeful(const struct search *s)
 {
     return !s->found || compare(&s->hops, &s->fewest) < 0;
@@ -119,7 +124,8 @@ static void nearest_neighbours(const unsigned char *between, int n, int start, i
         /* tour[length..n-1] are those that are left, in ascending order */
         for (k = nearest = length; k < n; k++) {
             if (0 == length ? tour[k] == start
-                            : between[tour[length - 1] * n + tour[k]] < between[tour[length - 1] * n + tour[nearest]]) {
+                            : between[tour[length - 1] * n + tour[k]] <
+                                  between[tour[length - 1] * n + tour[nearest]]) {
                 nearest = k;
             }
         }

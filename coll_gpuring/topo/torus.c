@@ -52,7 +52,8 @@ int gr_torus_hops(const struct gr_torus *torus, int from, int to)
     int hops = 0, d;
 
     for (d = 0; d < torus->ndims; d++) {
-        hops += abs(gr_torus_offset(torus, d, gr_torus_coord(torus, from, d), gr_torus_coord(torus, to, d)));
+        hops += abs(gr_torus_offset(torus, d, gr_torus_coord(torus, from, d),
+                                    gr_torus_coord(torus, to, d)));
     }
     return hops;
 }
@@ -62,7 +63,8 @@ int gr_torus_route(const struct gr_torus *torus, int from, int to, int *links)
     int n = 0, d, offset, step;
 
     for (d = 0; d < torus->ndims; d++) {
-        offset = gr_torus_offset(torus, d, gr_torus_coord(torus, from, d), gr_torus_coord(torus, to, d));
+        offset =
+            gr_torus_offset(torus, d, gr_torus_coord(torus, from, d), gr_torus_coord(torus, to, d));
         step = offset > 0 ? 1 : -1;
         for (; 0 != offset; offset -= step) {
             links[n++] = gr_torus_link(torus, from, d, step > 0);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which algorithm, how many channels, how long chunks: a cost model and the choice that follows from it.
+ * Which algorithm, how many channels, how long chunks: a cost model and the choice that follows
+ * from it.
  *
- * Everything here is a pure function of what is equal on all ranks (collective, ranks, bytes, constants), so
- * that all ranks choose alike. Nothing measured on the fly goes in.
+ * Everything here is a pure function of what is equal on all ranks (collective, ranks, bytes,
+ * constants), so that all ranks choose alike. Nothing measured on the fly goes in.
  */
 #ifndef GR_TUNE_SELECT_H
 #define GR_TUNE_SELECT_H
@@ -12,15 +13,21 @@
 
 /* Constants of the model, in microseconds. */
 struct gr_costs {
-    double step;     /* one step: see that a slot is there, hand it over */
-    double byte;     /* move a byte through a link: written by one side, read by the other */
-    double combine;  /* the same, besides, where it is combined with another */
-    double own;      /* a step that waits for nobody */
-    int flat_ranks;  /* GR_ALGO_FLAT only up to that many ranks: it needs a link to everybody; */
-    int shot_ranks;  /* and oneshot and twoshot */
-    int along;       /* 1: algorithms along a torus are chosen too, where there is one; 0: only where they are forced */
+    double step;    /* one step: see that a slot is there, hand it over */
+    double byte;    /* move a byte through a link: written by one side, read by the other */
+    double combine; /* the same, besides, where it is combined with another */
+    double own;     /* a step that waits for nobody */
+    int flat_ranks; /* GR_ALGO_FLAT only up to that many ranks: it needs a link to everybody; */
+    int shot_ranks; /* and oneshot and twoshot */
+    /*
+     * 1: algorithms along a torus are chosen too, where there is one; 0: only where they are forced
+     */
+    int along;
     size_t channel_bytes; /* a further channel only for each so many bytes of S */
-    /* devices: by enum gr_protocol, in the place of step, byte and channel_bytes. Simple: not read. step 0: never */
+    /*
+     * devices: by enum gr_protocol, in the place of step, byte and channel_bytes. Simple: not read.
+     * step 0: never
+     */
     struct gr_line_costs {
         double step, byte;
         size_t channel_bytes;
@@ -42,16 +49,16 @@ extern const struct gr_costs gr_costs_host, gr_costs_device[GR_NPATHS];
 enum gr_copy_method { GR_BY_SLOTS, GR_BY_FETCHING, GR_BY_LL, GR_BY_LL128, GR_NMEANS };
 
 struct gr_choice {
-    int way;            /* an enum gr_algo, or GR_WAY_MAILBOX */
+    int way; /* an enum gr_algo, or GR_WAY_MAILBOX */
     uint32_t nchannels;
     int small;          /* over links for small messages: the caller's choice */
     size_t chunk_bytes; /* for gr_request.chunk_bytes */
     int direct;         /* a direct plan, where the team turns out to be capable of it; then */
     size_t direct_chunk_bytes; /* for gr_request.chunk_bytes */
     size_t direct_bytes;       /* for gr_request.direct_bytes */
-    int protocol;       /* an enum gr_protocol, for gr_request.protocol; */
-    uint32_t threads;   /* of a block, for data */
-    double us;          /* what the model expects */
+    int protocol;              /* an enum gr_protocol, for gr_request.protocol; */
+    uint32_t threads;          /* of a block, for data */
+    double us;                 /* what the model expects */
 };
 
 /* What that needs links for: the way, or the same for small messages. */
@@ -65,9 +72,10 @@ struct gr_internode {
     int nodes;   /* 0 or 1: there are none */
     int ranks;   /* of a node, at most */
     double step; /* us that a message takes; a quarter of it is work of the sender */
-    double byte; /* us per byte, of a node's link, of all its ranks and rails together, in each direction */
-    int rails;   /* that links lie on, those of channel c on rail c % rails; 0 is 1 */
-    int shared;  /* whether ranks share cores */
+    /* us per byte, of a node's link, of all its ranks and rails together, in each direction */
+    double byte;
+    int rails;  /* that links lie on, those of channel c on rail c % rails; 0 is 1 */
+    int shared; /* whether ranks share cores */
 };
 
 /* What is to be chosen for. */
@@ -75,27 +83,31 @@ struct gr_select_args {
     enum gr_coll coll;
     int p;
     struct gr_torus torus; /* that the ranks form; ndims 0: none is known */
-    size_t bytes;      /* S as bandwidth is counted: the vector; all blocks for allgather, reduce_scatter, alltoall */
-    int forced;        /* a way that can do coll, or -1; passed over where the call or the ranks do not fit */
+    /* S as bandwidth is counted: the vector; all blocks for allgather, reduce_scatter, alltoall */
+    size_t bytes;
+    /* a way that can do coll, or -1; passed over where the call or the ranks do not fit */
+    int forced;
     uint32_t nchannels; /* at most */
     size_t slot_bytes;
     uint32_t nslots;   /* of a link */
     size_t post_bytes; /* most that a rank would post to its mailbox board */
     size_t box_bytes;  /* most that fits there; 0: no mailboxes */
     int direct;        /* whether direct plans may be chosen */
-    int protocol;      /* forced, or -1; passed over where line_bytes says that it is not possible */
-    size_t line_bytes[GR_NPROTOCOLS]; /* most that a message takes in lines; 0: not possible. Simple: not read */
-    uint32_t threads;  /* of a block, for data, at most; 0: no devices */
+    /* forced, or -1; passed over where line_bytes says that it is not possible */
+    int protocol;
+    /* most that a message takes in lines; 0: not possible. Simple: not read */
+    size_t line_bytes[GR_NPROTOCOLS];
+    uint32_t threads;        /* of a block, for data, at most; 0: no devices */
     struct gr_internode far; /* where it is, neither mailboxes, direct plans nor lines may be */
 };
 
 /* The model's time for one algorithm by some means, with the chunk length that suits it best. */
-double gr_cost(const struct gr_costs *costs, const struct gr_select_args *q, enum gr_algo algo, enum gr_copy_method means,
-               size_t *chunk_bytes);
+double gr_cost(const struct gr_costs *costs, const struct gr_select_args *q, enum gr_algo algo,
+               enum gr_copy_method means, size_t *chunk_bytes);
 
 /* The same for ranks on several nodes. */
-double gr_cost_far(const struct gr_costs *costs, const struct gr_select_args *q, enum gr_algo algo, uint32_t nchannels,
-                   size_t *chunk_bytes);
+double gr_cost_far(const struct gr_costs *costs, const struct gr_select_args *q, enum gr_algo algo,
+                   uint32_t nchannels, size_t *chunk_bytes);
 
 /* The model's time for mailboxes. */
 double gr_cost_mailbox(const struct gr_costs *costs, const struct gr_select_args *q);

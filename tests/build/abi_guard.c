@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a libmpi of another release says. component_test.sh compiles coll_gpuring_abi.c so that it asks these in the
- * place of libmpi's own: -DGR_OTHER=TYPE says of which structure the size is another.
+ * What a libmpi of another release says. component_test.sh compiles coll_gpuring_abi.c so that it
+ * asks these in the place of libmpi's own: -DGR_OTHER=TYPE says of which structure the size is
+ * another.
  */
 #include "ompi_config.h"
 

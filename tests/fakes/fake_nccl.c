@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * libnccl.so.2 for machines without a GPU: the calls that benchmarks/gpu/nccl.c makes, done by the host on the fake
- * driver when the group ends, over a file that the ranks' processes share:
+ * libnccl.so.2 for machines without a GPU: the calls that benchmarks/gpu/nccl.c makes, done by the
+ * host on the fake driver when the group ends, over a file that the ranks' processes share:
  *
  *      [joined][arrived][gone] [what rank 0 gave] [what rank 1 gave] ...       each gives, waits for all, combines
  *
- * As strict as its user should be: it joins several ranks only where NCCL_MULTI_RANK_GPU_ENABLE is 1 and the number of
- * blocks is bounded, both ways alike. Environment: FAKENCCL_VERSION (23003); FAKENCCL_WRONG=1: the first byte of rank
- * 0's output is wrong; FAKENCCL_SLEEP: microseconds that each group takes longer.
+ * As strict as its user should be: it joins several ranks only where NCCL_MULTI_RANK_GPU_ENABLE is
+ * 1 and the number of blocks is bounded, both ways alike. Environment: FAKENCCL_VERSION (23003);
+ * FAKENCCL_WRONG=1: the first byte of rank 0's output is wrong; FAKENCCL_SLEEP: microseconds that
+ * each group takes longer.
  */
 #include <cuda.h>
 
@@ -24,7 +25,8 @@
 enum { SUCCESS, BAD_CUDA, BAD_SYSTEM, BAD_INTERNAL, BAD_ARGUMENT, BAD_USAGE };
 enum { ID_BYTES = 128, QUEUE = 64, HEAD = 4096 };
 enum coll { ALLREDUCE, ALLGATHER, REDUCE_SCATTER, BROADCAST, REDUCE };
-static const size_t room = (size_t)64 << 20; /* for what a rank gives; pages that nobody touches cost nothing */
+/* for what a rank gives; pages that nobody touches cost nothing */
+static const size_t room = (size_t) 64 << 20;
 
 typedef struct {
     char internal[ID_BYTES];
@@ -63,7 +65,7 @@ static int fail(int result, const char *why)
 
 const char *ncclGetLastError(ncclComm_t comm)
 {
-    (void)comm;
+    (void) comm;
     return last_error;
 }
 
@@ -80,7 +82,8 @@ int ncclGetUniqueId(ncclUniqueId *id)
     const char *folder = getenv("TMPDIR");
     int fd;
 
-    snprintf(id->internal, sizeof id->internal, "%.100s/fake_nccl.XXXXXX", NULL != folder ? folder : "/tmp");
+    snprintf(id->internal, sizeof id->internal, "%.100s/fake_nccl.XXXXXX",
+             NULL != folder ? folder : "/tmp");
     fd = mkstemp(id->internal);
     if (fd < 0) {
         return fail(BAD_SYSTEM, "no file to share");
@@ -94,19 +97,21 @@ static int allowed(void)
     const char *many = getenv("NCCL_MULTI_RANK_GPU_ENABLE"), *least = getenv("NCCL_MIN_CTAS"),
                *most = getenv("NCCL_MAX_CTAS");
 
-    return NULL != many && 0 == strcmp(many, "1") && NULL != least && NULL != most && 0 == strcmp(least, most);
+    return NULL != many && 0 == strcmp(many, "1") && NULL != least && NULL != most &&
+           0 == strcmp(least, most);
 }
 
 int ncclCommInitRank(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank)
 {
-    size_t bytes = HEAD + (size_t)ranks * room;
+    size_t bytes = HEAD + (size_t) ranks * room;
     int fd = open(id.internal, O_RDWR);
     struct shared *shared = MAP_FAILED;
 
     if (ranks > 1 && !allowed()) {
-        return fail(BAD_USAGE, "several ranks on a device, and nobody allowed it or bounded the blocks");
+        return fail(BAD_USAGE,
+                    "several ranks on a device, and nobody allowed it or bounded the blocks");
     }
-    if (fd >= 0 && 0 == ftruncate(fd, (off_t)bytes)) {
+    if (fd >= 0 && 0 == ftruncate(fd, (off_t) bytes)) {
         shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     }
     if (MAP_FAILED == shared) {
@@ -117,13 +122,13 @@ int ncclCommInitRank(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank)
         unlink(id.internal);
     }
     *comm = malloc(sizeof **comm);
-    **comm = (struct ncclComm){shared, ranks, rank, 0};
+    **comm = (struct ncclComm) {shared, ranks, rank, 0};
     return SUCCESS;
 }
 
 int ncclCommDestroy(ncclComm_t comm)
 {
-    munmap(comm->shared, HEAD + (size_t)comm->ranks * room);
+    munmap(comm->shared, HEAD + (size_t) comm->ranks * room);
     free(comm);
     return SUCCESS;
 }
@@ -139,7 +144,7 @@ static size_t size_of(int type)
 
 static char *given(const struct op *op, int rank)
 {
-    return (char *)op->comm->shared + HEAD + (size_t)rank * room;
+    return (char *) op->comm->shared + HEAD + (size_t) rank * room;
 }
 
 static void wait_until(_Atomic long *counter, long value)
@@ -149,25 +154,37 @@ static void wait_until(_Atomic long *counter, long value)
     }
 }
 
-#define COMBINE(type)                                                                                                 \
-    for (size_t i = 0; i < n; i++) {                                                                                  \
-        type *a = (type *)into + i;                                                                                   \
-        type b = ((const type *)from)[i];                                                                             \
-        *a = (type)(0 == op ? *a + b : 1 == op ? *a * b : 2 == op ? (*a > b ? *a : b) : (*a < b ? *a : b));           \
+#define COMBINE(type)                                \
+    for (size_t i = 0; i < n; i++) {                 \
+        type *a = (type *) into + i;                 \
+        type b = ((const type *) from)[i];           \
+        *a = (type) (0 == op   ? *a + b              \
+                     : 1 == op ? *a * b              \
+                     : 2 == op ? (*a > b ? *a : b)   \
+                               : (*a < b ? *a : b)); \
     }
 
 static void combine(void *into, const void *from, size_t n, int type, int op)
 {
     switch (type) {
-        case 0: COMBINE(int8_t) break;
-        case 1: COMBINE(uint8_t) break;
-        case 2: COMBINE(int32_t) break;
-        case 3: COMBINE(uint32_t) break;
-        case 4: COMBINE(int64_t) break;
-        case 5: COMBINE(uint64_t) break;
-        case 7: COMBINE(float) break;
-        case 8: COMBINE(double) break;
-        default: abort();
+    case 0:
+        COMBINE(int8_t) break;
+    case 1:
+        COMBINE(uint8_t) break;
+    case 2:
+        COMBINE(int32_t) break;
+    case 3:
+        COMBINE(uint32_t) break;
+    case 4:
+        COMBINE(int64_t) break;
+    case 5:
+        COMBINE(uint64_t) break;
+    case 7:
+        COMBINE(float) break;
+    case 8:
+        COMBINE(double) break;
+    default:
+        abort();
     }
 }
 
@@ -177,7 +194,7 @@ static size_t gives(const struct op *op)
     if (BROADCAST == op->coll && op->root != op->comm->rank) {
         return 0;
     }
-    return REDUCE_SCATTER == op->coll ? op->n * (size_t)op->comm->ranks : op->n;
+    return REDUCE_SCATTER == op->coll ? op->n * (size_t) op->comm->ranks : op->n;
 }
 
 static int give(struct op *op)
@@ -191,7 +208,8 @@ static int give(struct op *op)
     wait_until(&c->shared->gone, c->calls * c->ranks);
     c->calls++;
     if (CUDA_SUCCESS != cuStreamSynchronize(op->stream) ||
-        (bytes > 0 && CUDA_SUCCESS != cuMemcpyDtoH(given(op, c->rank), (CUdeviceptr)(uintptr_t)op->send, bytes))) {
+        (bytes > 0 && CUDA_SUCCESS != cuMemcpyDtoH(given(op, c->rank),
+                                                   (CUdeviceptr) (uintptr_t) op->send, bytes))) {
         return fail(BAD_CUDA, "cannot read what to send");
     }
     atomic_fetch_add(&c->shared->arrived, 1);
@@ -202,16 +220,17 @@ static int give(struct op *op)
 static char *work_out(const struct op *op, size_t *bytes)
 {
     struct ncclComm *c = op->comm;
-    size_t each = op->n * size_of(op->type), at = REDUCE_SCATTER == op->coll ? (size_t)c->rank * each : 0;
+    size_t each = op->n * size_of(op->type),
+           at = REDUCE_SCATTER == op->coll ? (size_t) c->rank * each : 0;
     char *out;
 
-    *bytes = ALLGATHER == op->coll ? each * (size_t)c->ranks : each;
+    *bytes = ALLGATHER == op->coll ? each * (size_t) c->ranks : each;
     out = malloc(*bytes + 1);
     if (BROADCAST == op->coll) {
         memcpy(out, given(op, op->root), each);
     } else if (ALLGATHER == op->coll) {
         for (int r = 0; r < c->ranks; r++) {
-            memcpy(out + (size_t)r * each, given(op, r), each);
+            memcpy(out + (size_t) r * each, given(op, r), each);
         }
     } else {
         memcpy(out, given(op, 0) + at, each);
@@ -235,7 +254,7 @@ static int take(struct op *op)
         out[0] ^= 1;
     }
     if (bytes > 0 && (REDUCE != op->coll || op->root == c->rank)) {
-        result = cuMemcpyHtoD((CUdeviceptr)(uintptr_t)op->recv, out, bytes);
+        result = cuMemcpyHtoD((CUdeviceptr) (uintptr_t) op->recv, out, bytes);
         result = CUDA_SUCCESS == result ? cuStreamSynchronize(NULL) : result;
     }
     free(out);
@@ -264,7 +283,7 @@ int ncclGroupEnd(void)
         rc = take(&queue[i]);
     }
     if (NULL != sleep && queued > 0) {
-        usleep((useconds_t)atoi(sleep));
+        usleep((useconds_t) atoi(sleep));
     }
     queued = 0;
     return rc;
@@ -281,27 +300,32 @@ static int put(struct op op)
     return ncclGroupEnd();
 }
 
-int ncclAllReduce(const void *send, void *recv, size_t n, int type, int op, ncclComm_t comm, CUstream stream)
+int ncclAllReduce(const void *send, void *recv, size_t n, int type, int op, ncclComm_t comm,
+                  CUstream stream)
 {
-    return put((struct op){ALLREDUCE, send, recv, n, type, op, 0, comm, stream});
+    return put((struct op) {ALLREDUCE, send, recv, n, type, op, 0, comm, stream});
 }
 
-int ncclAllGather(const void *send, void *recv, size_t n, int type, ncclComm_t comm, CUstream stream)
+int ncclAllGather(const void *send, void *recv, size_t n, int type, ncclComm_t comm,
+                  CUstream stream)
 {
-    return put((struct op){ALLGATHER, send, recv, n, type, 0, 0, comm, stream});
+    return put((struct op) {ALLGATHER, send, recv, n, type, 0, 0, comm, stream});
 }
 
-int ncclReduceScatter(const void *send, void *recv, size_t n, int type, int op, ncclComm_t comm, CUstream stream)
+int ncclReduceScatter(const void *send, void *recv, size_t n, int type, int op, ncclComm_t comm,
+                      CUstream stream)
 {
-    return put((struct op){REDUCE_SCATTER, send, recv, n, type, op, 0, comm, stream});
+    return put((struct op) {REDUCE_SCATTER, send, recv, n, type, op, 0, comm, stream});
 }
 
-int ncclBroadcast(const void *send, void *recv, size_t n, int type, int root, ncclComm_t comm, CUstream stream)
+int ncclBroadcast(const void *send, void *recv, size_t n, int type, int root, ncclComm_t comm,
+                  CUstream stream)
 {
-    return put((struct op){BROADCAST, send, recv, n, type, 0, root, comm, stream});
+    return put((struct op) {BROADCAST, send, recv, n, type, 0, root, comm, stream});
 }
 
-int ncclReduce(const void *send, void *recv, size_t n, int type, int op, int root, ncclComm_t comm, CUstream stream)
+int ncclReduce(const void *send, void *recv, size_t n, int type, int op, int root, ncclComm_t comm,
+               CUstream stream)
 {
-    return put((struct op){REDUCE, send, recv, n, type, op, root, comm, stream});
+    return put((struct op) {REDUCE, send, recv, n, type, op, root, comm, stream});
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A libnvidia-ml.so.1 that tells of a machine which a test describes (fake_nvml.h), and counts what it was called
- * for. Compiled with FAKE_OLD it is an old one, without the functions for NVSwitches and peer-to-peer status.
+ * A libnvidia-ml.so.1 that tells of a machine which a test describes (fake_nvml.h), and counts what
+ * it was called for. Compiled with FAKE_OLD it is an old one, without the functions for NVSwitches
+ * and peer-to-peer status.
  */
 #include "fake_nvml.h"
 
@@ -17,7 +18,10 @@ enum { SWITCH_DOMAIN = 0 };
 
 static struct fake_machine machine;
 
-/* FAKENVML_BUSSES=1,2,...: devices on these busses, each two joined by four NVLinks; for whoever does not describe it. */
+/*
+ * FAKENVML_BUSSES=1,2,...: devices on these busses, each two joined by four NVLinks; for whoever
+ * does not describe it.
+ */
 __attribute__((constructor)) static void describe(void)
 {
     const char *at = getenv("FAKENVML_BUSSES");
@@ -67,7 +71,8 @@ static int number_of(gr_nvml_device device)
 {
     struct fake_gpu *gpu = (struct fake_gpu *) (void *) device;
 
-    if (machine.starts == machine.stops || gpu < machine.gpu || gpu >= machine.gpu + machine.n || gpu->hidden) {
+    if (machine.starts == machine.stops || gpu < machine.gpu || gpu >= machine.gpu + machine.n ||
+        gpu->hidden) {
         machine.wrong++;
         return -1;
     }
@@ -106,7 +111,10 @@ gr_nvml_return nvmlDeviceGetTopologyCommonAncestor(gr_nvml_device a, gr_nvml_dev
     return SUCCESS;
 }
 
-/* Where a link of a device ends: another device's number, machine.n for a switch, -1: there is no such link. */
+/*
+ * Where a link of a device ends: another device's number, machine.n for a switch, -1: there is no
+ * such link.
+ */
 static int end_of(gr_nvml_device device, unsigned int link)
 {
     int k = number_of(device), left = (int) link, other;
@@ -129,7 +137,8 @@ gr_nvml_return nvmlDeviceGetNvLinkState(gr_nvml_device device, unsigned int link
     return SUCCESS;
 }
 
-gr_nvml_return nvmlDeviceGetNvLinkRemotePciInfo_v2(gr_nvml_device device, unsigned int link, struct gr_nvml_pci *pci)
+gr_nvml_return nvmlDeviceGetNvLinkRemotePciInfo_v2(gr_nvml_device device, unsigned int link,
+                                                   struct gr_nvml_pci *pci)
 {
     int end = end_of(device, link);
     struct gr_gpu_place_in_node at = {SWITCH_DOMAIN, FAKE_SWITCH_BUS, 0};
@@ -144,15 +153,17 @@ gr_nvml_return nvmlDeviceGetNvLinkRemotePciInfo_v2(gr_nvml_device device, unsign
     pci->domain = at.domain;
     pci->bus = at.bus;
     pci->device = at.device;
-    snprintf(pci->bus_id_short, sizeof(pci->bus_id_short), "%04X:%02X:%02X.0", at.domain & 0xffff, at.bus & 0xff,
+    snprintf(pci->bus_id_short, sizeof(pci->bus_id_short), "%04X:%02X:%02X.0", at.domain & 0xffff,
+             at.bus & 0xff, at.device & 0x1f);
+    snprintf(pci->bus_id, sizeof(pci->bus_id), "%08X:%02X:%02X.0", at.domain, at.bus & 0xff,
              at.device & 0x1f);
-    snprintf(pci->bus_id, sizeof(pci->bus_id), "%08X:%02X:%02X.0", at.domain, at.bus & 0xff, at.device & 0x1f);
     return SUCCESS;
 }
 
 #if !defined(FAKE_OLD)
 
-gr_nvml_return nvmlDeviceGetNvLinkRemoteDeviceType(gr_nvml_device device, unsigned int link, int *type)
+gr_nvml_return nvmlDeviceGetNvLinkRemoteDeviceType(gr_nvml_device device, unsigned int link,
+                                                   int *type)
 {
     int end = end_of(device, link);
 

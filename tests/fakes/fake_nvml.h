@@ -23,7 +23,8 @@ struct fake_machine {
     int broken;                      /* nvmlInit fails */
     int no_status;                   /* nvmlDeviceGetP2PStatus fails */
     int starts, stops;               /* calls that came */
-    int wrong;                       /* calls before the start or after the stop, with a wrong handle or number */
+    /* calls before the start or after the stop, with a wrong handle or number */
+    int wrong;
 };
 
 /* The library's only name that NVML does not have: its machine, to be filled in. */

@@ -15,9 +15,9 @@
 
 /* An end of a link. */
 struct end {
-    struct gr_net_link *link; /* NULL: it was closed */
+    struct gr_net_link *link;      /* NULL: it was closed */
     struct gr_link_shared *shared; /* its FIFO's memory; NULL: none, or the network has left it */
-    size_t frame_bytes; /* of that memory */
+    size_t frame_bytes;            /* of that memory */
     enum gr_net_side side;
     uint32_t nslots;
     size_t slot_bytes;
@@ -53,8 +53,8 @@ static void open_end(struct fuzz_input *in)
         return;
     }
     *e = (struct end) {.side = fuzz_below(in, 2) ? GR_NET_IN : GR_NET_OUT,
-                      .nslots = 2 + fuzz_below(in, 63),
-                      .slot_bytes = (size_t) 8 << fuzz_below(in, 4)};
+                       .nslots = 2 + fuzz_below(in, 63),
+                       .slot_bytes = (size_t) 8 << fuzz_below(in, 4)};
     e->frame_bytes = gr_link_filled_bytes(e->nslots, e->slot_bytes);
     e->shared = aligned_alloc(GR_CACHE_LINE, e->frame_bytes);
     FUZZ_NEED(NULL != e->shared);

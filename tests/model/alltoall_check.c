@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The checker of alltoall_check.h. It takes from a schedule only what an executor takes: exchanges and slots. */
+/*
+ * The checker of alltoall_check.h. It takes from a schedule only what an executor takes: exchanges
+ * and slots.
+ */
 #include "alltoall_check.h"
 
 #include <stdarg.h>
@@ -14,31 +17,34 @@ struct run {
     struct a2a_world *w;
     int p, lanes;
     struct gr_exchange *now; /* [p][lanes] of this tick */
-    int32_t *token;   /* [p][p]: origin * p + destination of the block in a slot */
-    int32_t *message; /* [p][lanes][p]: blocks on their way */
-    int32_t *came;    /* [p][p]: 1 + the tick in which the slot's block came; 0: it is the rank's own */
-    uint32_t *link;   /* 1 + the tick of last use */
-    uint32_t *slot;   /* [p][p]: 1 + the tick of last use */
+    int32_t *token;          /* [p][p]: origin * p + destination of the block in a slot */
+    int32_t *message;        /* [p][lanes][p]: blocks on their way */
+    /* [p][p]: 1 + the tick in which the slot's block came; 0: it is the rank's own */
+    int32_t *came;
+    uint32_t *link; /* 1 + the tick of last use */
+    uint32_t *slot; /* [p][p]: 1 + the tick of last use */
     enum a2a_check failed;
 };
 
 const char *a2a_name(enum a2a_check check)
 {
-    static const char *const names[] = {"ok",         "peer",          "route",       "no match", "slot",
-                                        "link twice", "not as it came", "no permutation", "wrong block"};
+    static const char *const names[] = {
+        "ok",         "peer",           "route",          "no match",   "slot",
+        "link twice", "not as it came", "no permutation", "wrong block"};
 
     return names[check];
 }
 
-__attribute__((format(printf, 5, 6))) static int fail(struct run *r, enum a2a_check check, int rank, uint32_t tick,
-                                                      const char *format, ...)
+__attribute__((format(printf, 5, 6))) static int fail(struct run *r, enum a2a_check check, int rank,
+                                                      uint32_t tick, const char *format, ...)
 {
     va_list args;
     int n;
 
     if (A2A_OK == r->failed) {
         r->failed = check;
-        n = snprintf(r->w->why, sizeof(r->w->why), "%s: rank %d, tick %u: ", a2a_name(check), rank, tick);
+        n = snprintf(r->w->why, sizeof(r->w->why), "%s: rank %d, tick %u: ", a2a_name(check), rank,
+                     tick);
         va_start(args, format);
         vsnprintf(r->w->why + n, sizeof(r->w->why) - (size_t) n, format, args);
         va_end(args);
@@ -64,7 +70,8 @@ static int use_links(struct run *r, int rank, const struct gr_exchange *e)
         int link = gr_torus_link(t, at, e->dim, e->hops > 0);
 
         if (r->link[link] == e->tick + 1) {
-            return fail(r, A2A_LINK, rank, e->tick, "to %d over the link of %d in dimension %d", e->to, at, e->dim);
+            return fail(r, A2A_LINK, rank, e->tick, "to %d over the link of %d in dimension %d",
+                        e->to, at, e->dim);
         }
         r->link[link] = e->tick + 1;
         at = gr_torus_move(t, at, e->dim, e->hops > 0 ? 1 : -1);
@@ -73,7 +80,10 @@ static int use_links(struct run *r, int rank, const struct gr_exchange *e)
         }
     }
     r->w->hops += (uint64_t) hops;
-    return at == e->to ? 0 : fail(r, A2A_ROUTE, rank, e->tick, "%d hops in dimension %d lead to %d, not %d", e->hops, e->dim, at, e->to);
+    return at == e->to
+               ? 0
+               : fail(r, A2A_ROUTE, rank, e->tick, "%d hops in dimension %d lead to %d, not %d",
+                      e->hops, e->dim, at, e->to);
 }
 
 /* Take the blocks out of their slots. */
@@ -81,10 +91,13 @@ static int send(struct run *r, int rank, int lane, const struct gr_exchange *e)
 {
     struct gr_alltoall a = of_rank(r, rank);
     int n = gr_slots_count(&a, &e->slots), k;
-    int32_t *message = r->message + ((size_t) rank * (size_t) r->lanes + (size_t) lane) * (size_t) r->p;
+    int32_t *message =
+        r->message + ((size_t) rank * (size_t) r->lanes + (size_t) lane) * (size_t) r->p;
 
-    if (e->to < 0 || e->to >= r->p || e->from < 0 || e->from >= r->p || e->to == rank || e->from == rank || n < 1) {
-        return fail(r, A2A_PEER, rank, e->tick, "sends %d blocks to %d, receives from %d", n, e->to, e->from);
+    if (e->to < 0 || e->to >= r->p || e->from < 0 || e->from >= r->p || e->to == rank ||
+        e->from == rank || n < 1) {
+        return fail(r, A2A_PEER, rank, e->tick, "sends %d blocks to %d, receives from %d", n, e->to,
+                    e->from);
     }
     for (k = 0; k < n && n <= r->p; k++) {
         int slot = gr_slots_at(&a, &e->slots, k);
@@ -111,11 +124,12 @@ static int receive(struct run *r, int rank, int lane, const struct gr_exchange *
     struct gr_alltoall a = of_rank(r, rank);
     const struct gr_exchange *theirs = &r->now[e->from * r->lanes + lane];
     int n = gr_slots_count(&a, &e->slots), k;
-    const int32_t *message = r->message + ((size_t) e->from * (size_t) r->lanes + (size_t) lane) * (size_t) r->p;
+    const int32_t *message =
+        r->message + ((size_t) e->from * (size_t) r->lanes + (size_t) lane) * (size_t) r->p;
 
     if (theirs->to != rank || gr_slots_count(&a, &theirs->slots) != n) {
-        return fail(r, A2A_PAIR, rank, e->tick, "wants %d blocks of %d, which sends %d to %d", n, e->from,
-                    gr_slots_count(&a, &theirs->slots), theirs->to);
+        return fail(r, A2A_PAIR, rank, e->tick, "wants %d blocks of %d, which sends %d to %d", n,
+                    e->from, gr_slots_count(&a, &theirs->slots), theirs->to);
     }
     for (k = 0; k < n; k++) {
         size_t at = (size_t) rank * (size_t) r->p + (size_t) gr_slots_at(&a, &e->slots, k);
@@ -172,8 +186,9 @@ static int check_end(struct run *r, int rank)
         }
         r->message[origin] = rank + 1;
         if (token != origin * r->p + rank) {
-            return fail(r, A2A_DELIVERY, rank, r->w->ticks, "slot %d has the block from %d for %d, not from %d", v,
-                        token / r->p, token % r->p, origin);
+            return fail(r, A2A_DELIVERY, rank, r->w->ticks,
+                        "slot %d has the block from %d for %d, not from %d", v, token / r->p,
+                        token % r->p, origin);
         }
     }
     return 0;
@@ -196,7 +211,8 @@ enum a2a_check a2a_run(struct a2a_world *w)
     r.slot = calloc(p * p, sizeof(*r.slot));
     r.message = calloc(p * p * MAX_LANES, sizeof(*r.message));
     r.link = calloc((size_t) gr_torus_links(&w->a.torus), sizeof(*r.link));
-    if (NULL == r.now || NULL == r.token || NULL == r.came || NULL == r.slot || NULL == r.message || NULL == r.link) {
+    if (NULL == r.now || NULL == r.token || NULL == r.came || NULL == r.slot || NULL == r.message ||
+        NULL == r.link) {
         abort();
     }
     for (k = 0; k < p * p; k++) {

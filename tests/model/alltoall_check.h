@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The checker of Alltoall schedules: runs all ranks of sched/alltoall.h tick by tick with tokens in the place of blocks.
- * A token is the pair (origin, destination), so what is delivered where is seen, whatever way it took.
+ * The checker of Alltoall schedules: runs all ranks of sched/alltoall.h tick by tick with tokens in
+ * the place of blocks. A token is the pair (origin, destination), so what is delivered where is
+ * seen, whatever way it took.
  */
 #ifndef GR_TESTS_ALLTOALL_CHECK_H
 #define GR_TESTS_ALLTOALL_CHECK_H
@@ -26,14 +27,15 @@ enum a2a_check {
 /* How the checker asks for a schedule; tests put errors in here. */
 struct a2a_world {
     struct gr_alltoall a; /* its rank is set by the checker */
-    struct gr_exchange (*step)(const struct gr_alltoall *a, int lane, uint32_t tick); /* NULL: the real one */
+    /* NULL: the real one */
+    struct gr_exchange (*step)(const struct gr_alltoall *a, int lane, uint32_t tick);
     int (*origin)(const struct gr_alltoall *a, int slot);
     /* outcome */
     char why[200];
     uint32_t ticks;
-    uint64_t messages, hops;  /* of all ranks; hops: links used, summed over all ticks */
-    uint64_t blocks;          /* sent by rank 0 */
-    int most_ports;           /* most messages that a rank sends in one tick */
+    uint64_t messages, hops; /* of all ranks; hops: links used, summed over all ticks */
+    uint64_t blocks;         /* sent by rank 0 */
+    int most_ports;          /* most messages that a rank sends in one tick */
 };
 
 /* Run it; the first check that failed, or A2A_OK. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Alltoall schedules on tori (sched/alltoall.h): every block is delivered, no link carries two messages in a tick,
- * ticks and blocks are as many as stated; and the checker finds every single edit of an exchange.
+ * Alltoall schedules on tori (sched/alltoall.h): every block is delivered, no link carries two
+ * messages in a tick, ticks and blocks are as many as stated; and the checker finds every single
+ * edit of an exchange.
  */
-#include "sanitizer/sanitizer.h"
 #include "alltoall_check.h"
+#include "sanitizer/sanitizer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +18,10 @@
 #define SUH_SHIN GR_ALLTOALL_SUH_SHIN
 #define ORDERED GR_ALLTOALL_ORDERED
 
-/* One in so many tori, and of the ranks that are edited, is run; a prime, so that all values that take turns come. */
+/*
+ * One in so many tori, and of the ranks that are edited, is run; a prime, so that all values that
+ * take turns come.
+ */
 enum { THINNING = GR_SANITIZER(1, 5, 5) };
 
 static struct a2a_world world;
@@ -30,22 +34,24 @@ static const char *describe(const struct gr_alltoall *a)
     int d, n = snprintf(text, sizeof(text), "%s ", gr_alltoall_name(a->algo));
 
     for (d = 0; d < a->torus.ndims; d++) {
-        n += snprintf(text + n, sizeof(text) - (size_t) n, "%s%d%s", d > 0 ? "x" : "", a->torus.dims[d],
-                      gr_torus_is_line(&a->torus, d) ? "|" : "");
+        n += snprintf(text + n, sizeof(text) - (size_t) n, "%s%d%s", d > 0 ? "x" : "",
+                      a->torus.dims[d], gr_torus_is_line(&a->torus, d) ? "|" : "");
     }
     return text;
 }
 
 static void run(enum gr_alltoall_algo algo, const struct gr_torus *t)
 {
-    world = (struct a2a_world){.a = {.algo = algo, .torus = *t}};
+    world = (struct a2a_world) {.a = {.algo = algo, .torus = *t}};
     runs++;
     if (A2A_OK != a2a_run(&world)) {
         fail_msg("%s: %s", describe(&world.a), world.why);
     }
 }
 
-/* All tori of so many dimensions with extents 1..most, and, where asked for, all choices of lines. */
+/*
+ * All tori of so many dimensions with extents 1..most, and, where asked for, all choices of lines.
+ */
 static void run_all(enum gr_alltoall_algo algo, int ndims, int most, int lines)
 {
     struct gr_torus t = {.ndims = ndims, .dims = {1, 1, 1, 1}};
@@ -93,7 +99,7 @@ static void ordered_in_four_dimensions(void **state)
     for (t.mesh = 0; t.mesh < 16; t.mesh++) {
         run(ORDERED, &t);
     }
-    run(ORDERED, &(struct gr_torus){.ndims = 4, .dims = {5, 4, 3, 6}});
+    run(ORDERED, &(struct gr_torus) {.ndims = 4, .dims = {5, 4, 3, 6}});
 }
 
 static void suh_shin_in_one_to_four_dimensions(void **state)
@@ -103,10 +109,11 @@ static void suh_shin_in_one_to_four_dimensions(void **state)
     run_all(SUH_SHIN, 2, 16, 0);
     run_all(SUH_SHIN, 3, 8, 0);
     run_all(SUH_SHIN, 4, 4, 0);
-    run(SUH_SHIN, &(struct gr_torus){.ndims = 4, .dims = {8, 4, 8, 4}});
-    run(SUH_SHIN, &(struct gr_torus){.ndims = 4, .dims = {4, 8, 2, 12}});
-    run(SUH_SHIN, &(struct gr_torus){.ndims = 3, .dims = {4, 12, 20}});
-    run(SUH_SHIN, &(struct gr_torus){.ndims = 3, .dims = {2, 8, 2}, .mesh = 5}); /* a line of 2 is a ring of 2 */
+    run(SUH_SHIN, &(struct gr_torus) {.ndims = 4, .dims = {8, 4, 8, 4}});
+    run(SUH_SHIN, &(struct gr_torus) {.ndims = 4, .dims = {4, 8, 2, 12}});
+    run(SUH_SHIN, &(struct gr_torus) {.ndims = 3, .dims = {4, 12, 20}});
+    /* a line of 2 is a ring of 2 */
+    run(SUH_SHIN, &(struct gr_torus) {.ndims = 3, .dims = {2, 8, 2}, .mesh = 5});
 }
 
 /* Which tori Suh-Shin is for. */
@@ -116,9 +123,15 @@ static void suh_shin_suits(void **state)
         struct gr_torus t;
         int suits;
     } rows[] = {
-        {{.ndims = 3, .dims = {16, 16, 16}}, 1}, {{.ndims = 3, .dims = {16, 8, 4}}, 1}, {{.ndims = 2, .dims = {2, 4}}, 1},
-        {{.ndims = 2, .dims = {6, 4}}, 0}, {{.ndims = 1, .dims = {3}}, 0}, {{.ndims = 2, .dims = {8, 4}, .mesh = 2}, 0},
-        {{.ndims = 2, .dims = {8, 2}, .mesh = 2}, 1}, {{.ndims = 1, .dims = {1}}, 1}, {{.ndims = 0}, 0},
+        {{.ndims = 3, .dims = {16, 16, 16}}, 1},
+        {{.ndims = 3, .dims = {16, 8, 4}}, 1},
+        {{.ndims = 2, .dims = {2, 4}}, 1},
+        {{.ndims = 2, .dims = {6, 4}}, 0},
+        {{.ndims = 1, .dims = {3}}, 0},
+        {{.ndims = 2, .dims = {8, 4}, .mesh = 2}, 0},
+        {{.ndims = 2, .dims = {8, 2}, .mesh = 2}, 1},
+        {{.ndims = 1, .dims = {1}}, 1},
+        {{.ndims = 0}, 0},
     };
     size_t k;
 
@@ -132,7 +145,8 @@ static void suh_shin_suits(void **state)
 /* D(a/4 + 1) ticks; D(a + 4)p/8 blocks sent by each rank; one message per rank and tick. */
 static void suh_shin_costs_what_is_published(void **state)
 {
-    static const int shapes[][2] = {{2, 4}, {2, 8}, {2, 16}, {3, 4}, {3, 8}, {3, 12}, {3, 16}, {4, 4}};
+    static const int shapes[][2] = {{2, 4}, {2, 8},  {2, 16}, {3, 4},
+                                    {3, 8}, {3, 12}, {3, 16}, {4, 4}};
     size_t k;
 
     (void) state;
@@ -148,32 +162,53 @@ static void suh_shin_costs_what_is_published(void **state)
         assert_int_equal(world.messages, p * world.ticks); /* with equal extents nobody is idle */
         assert_int_equal(world.hops, p * (uint64_t) ndims * (uint64_t) (4 * (a / 4 - 1) + 2 + 1));
     }
-    run(SUH_SHIN, &(struct gr_torus){.ndims = 1, .dims = {16}}); /* half of the ranks idle but for the last tick */
+    /* half of the ranks idle but for the last tick */
+    run(SUH_SHIN, &(struct gr_torus) {.ndims = 1, .dims = {16}});
     assert_int_equal(world.ticks, 16 / 2 + 1);
 }
 
-/* Sum over dimensions of a/2 ticks (line: a - 1). Blocks sent by each rank: those that a block's way has as hops. */
+/*
+ * Sum over dimensions of a/2 ticks (line: a - 1). Blocks sent by each rank: those that a block's
+ * way has as hops.
+ */
 static void ordered_costs_what_is_stated(void **state)
 {
     (void) state;
-    run(ORDERED, &(struct gr_torus){.ndims = 3, .dims = {5, 6, 7}});
+    run(ORDERED, &(struct gr_torus) {.ndims = 3, .dims = {5, 6, 7}});
     assert_int_equal(world.ticks, 2 + 3 + 3);
     assert_int_equal(world.most_ports, 2);
-    /* sum of the distances on a ring of 5: 6; of 6: 9; of 7: 12; times the pairs of the other coordinates */
+    /*
+     * sum of the distances on a ring of 5: 6; of 6: 9; of 7: 12; times the pairs of the other
+     * coordinates
+     */
     assert_int_equal(world.blocks, 6 * 42 + 9 * 35 + 12 * 30);
-    run(ORDERED, &(struct gr_torus){.ndims = 2, .dims = {5, 4}, .mesh = 3});
+    run(ORDERED, &(struct gr_torus) {.ndims = 2, .dims = {5, 4}, .mesh = 3});
     assert_int_equal(world.ticks, 4 + 3);
     assert_int_equal(world.most_ports, 1);
     assert_int_equal(world.blocks, (4 + 3 + 2 + 1) * 4 + (3 + 2 + 1) * 5);
-    run(ORDERED, &(struct gr_torus){.ndims = 1, .dims = {1}});
+    run(ORDERED, &(struct gr_torus) {.ndims = 1, .dims = {1}});
     assert_int_equal(world.ticks, 0);
 }
 
 /* ---- errors that must be found ---- */
 
 enum edit {
-    NOTHING, OTHER_TO, OTHER_FROM, OTHER_DIM, BACKWARDS, TWICE_AS_FAR, NEXT_DIGIT, OTHER_ORDER, ONE_MORE, ONE_LESS,
-    OTHER_PIECE, OTHER_FOLD, FALSE_ROUND, SILENT, DEAF, NEDITS
+    NOTHING,
+    OTHER_TO,
+    OTHER_FROM,
+    OTHER_DIM,
+    BACKWARDS,
+    TWICE_AS_FAR,
+    NEXT_DIGIT,
+    OTHER_ORDER,
+    ONE_MORE,
+    ONE_LESS,
+    OTHER_PIECE,
+    OTHER_FOLD,
+    FALSE_ROUND,
+    SILENT,
+    DEAF,
+    NEDITS
 };
 
 static struct {
@@ -184,7 +219,8 @@ static struct {
 } mutant;
 
 /* Whether two runs are the same slots in the same order. */
-static int same_slots(const struct gr_alltoall *a, const struct gr_slots *x, const struct gr_slots *y)
+static int same_slots(const struct gr_alltoall *a, const struct gr_slots *x,
+                      const struct gr_slots *y)
 {
     int n = gr_slots_count(a, x), k = 0;
 
@@ -251,7 +287,8 @@ static struct gr_exchange mutated_step(const struct gr_alltoall *a, int lane, ui
     default:
         break;
     }
-    mutant.applied |= e.to != was.to || e.from != was.from || e.dim != was.dim || e.hops != was.hops || e.round != was.round;
+    mutant.applied |= e.to != was.to || e.from != was.from || e.dim != was.dim ||
+                      e.hops != was.hops || e.round != was.round;
     return e;
 }
 
@@ -273,16 +310,19 @@ static void every_edit_is_found(void **state)
         for (edit = NOTHING; edit < NEDITS; edit++) {
             mutant.edit = (enum edit) edit;
             for (mutant.rank = 0; mutant.rank < p; mutant.rank += THINNING * (1 + p / 12)) {
-                for (mutant.lane = 0; mutant.lane < gr_alltoall_lanes(&subjects[k]); mutant.lane++) {
-                    for (mutant.tick = 0; mutant.tick < gr_alltoall_ticks(&subjects[k]); mutant.tick++) {
+                for (mutant.lane = 0; mutant.lane < gr_alltoall_lanes(&subjects[k]);
+                     mutant.lane++) {
+                    for (mutant.tick = 0; mutant.tick < gr_alltoall_ticks(&subjects[k]);
+                         mutant.tick++) {
                         enum a2a_check check;
 
-                        world = (struct a2a_world){.a = subjects[k], .step = mutated_step};
+                        world = (struct a2a_world) {.a = subjects[k], .step = mutated_step};
                         mutant.applied = 0;
                         check = a2a_run(&world);
                         if ((A2A_OK != check) != mutant.applied) {
-                            fail_msg("%s: edit %d at rank %d, lane %d, tick %u: %s", describe(&world.a), edit, mutant.rank,
-                                     mutant.lane, mutant.tick, A2A_OK == check ? "not found" : world.why);
+                            fail_msg("%s: edit %d at rank %d, lane %d, tick %u: %s",
+                                     describe(&world.a), edit, mutant.rank, mutant.lane,
+                                     mutant.tick, A2A_OK == check ? "not found" : world.why);
                         }
                         edits += mutant.applied;
                         found[check]++;
@@ -297,7 +337,10 @@ static void every_edit_is_found(void **state)
     }
 }
 
-/* A torus as if it had no edge: patterns A and B of Suh-Shin alike, so that two messages share links. */
+/*
+ * A torus as if it had no edge: patterns A and B of Suh-Shin alike, so that two messages share
+ * links.
+ */
 static struct gr_exchange all_in_x(const struct gr_alltoall *a, int lane, uint32_t tick)
 {
     struct gr_alltoall moved = *a;
@@ -327,16 +370,19 @@ static int all_to_zero(const struct gr_alltoall *a, int slot)
 static void errors_of_whole_schedules_are_found(void **state)
 {
     (void) state;
-    world = (struct a2a_world){.a = {SUH_SHIN, {.ndims = 2, .dims = {12, 12}}, 0}, .step = all_in_x};
+    world =
+        (struct a2a_world) {.a = {SUH_SHIN, {.ndims = 2, .dims = {12, 12}}, 0}, .step = all_in_x};
     assert_int_not_equal(a2a_run(&world), A2A_OK);
-    world = (struct a2a_world){.a = {SUH_SHIN, {.ndims = 2, .dims = {12, 12}}, 0}, .origin = input_order};
+    world = (struct a2a_world) {.a = {SUH_SHIN, {.ndims = 2, .dims = {12, 12}}, 0},
+                                .origin = input_order};
     assert_int_equal(a2a_run(&world), A2A_DELIVERY);
-    world = (struct a2a_world){.a = {SUH_SHIN, {.ndims = 2, .dims = {4, 4}}, 0}, .origin = all_to_zero};
+    world = (struct a2a_world) {.a = {SUH_SHIN, {.ndims = 2, .dims = {4, 4}}, 0},
+                                .origin = all_to_zero};
     assert_int_equal(a2a_run(&world), A2A_ORIGIN);
     /* taken for what it does not suit: 4 hops on a ring of 6 */
-    world = (struct a2a_world){.a = {SUH_SHIN, {.ndims = 2, .dims = {10, 8}}, 0}};
+    world = (struct a2a_world) {.a = {SUH_SHIN, {.ndims = 2, .dims = {10, 8}}, 0}};
     assert_int_not_equal(a2a_run(&world), A2A_OK);
-    world = (struct a2a_world){.a = {SUH_SHIN, {.ndims = 2, .dims = {8, 8}, .mesh = 1}, 0}};
+    world = (struct a2a_world) {.a = {SUH_SHIN, {.ndims = 2, .dims = {8, 8}, .mesh = 1}, 0}};
     assert_int_not_equal(a2a_run(&world), A2A_OK);
 }
 

@@ -13,7 +13,7 @@ static struct {
     struct mail_world *world; /* NULL: no run */
     ucontext_t scheduler, fibers[EX_MAX_RANKS];
     char *stacks[EX_MAX_RANKS];
-    int running; /* rank */
+    int running;              /* rank */
     uint64_t random, resumed; /* resumed: fibers, since anything moved */
 } f;
 

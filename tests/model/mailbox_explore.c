@@ -11,7 +11,10 @@
 
 enum { STRIDE = 64, BOARD = MX_RANKS * sizeof(struct gr_door) + MX_SETS * STRIDE, DEPTH = 400 };
 
-/* All that changes. What points somewhere always points to the same place, so states are compared as bytes. */
+/*
+ * All that changes. What points somewhere always points to the same place, so states are compared
+ * as bytes.
+ */
 struct state {
     _Alignas(GR_CACHE_LINE) unsigned char boards[MX_RANKS][BOARD];
     struct gr_mailbox box[MX_RANKS];
@@ -36,15 +39,16 @@ static struct {
     size_t size;
 } x;
 
-static const char *const names[MX_NFAULTS] = {"no fault", "stuck", "overrun", "needless wait", "wrong result",
-                                              "wrong report"};
+static const char *const names[MX_NFAULTS] = {"no fault",      "stuck",        "overrun",
+                                              "needless wait", "wrong result", "wrong report"};
 
 const char *mx_fault_name(enum mx_fault fault)
 {
     return names[fault];
 }
 
-__attribute__((format(printf, 4, 5))) static int fail(enum mx_fault fault, int rank, int call, const char *format, ...)
+__attribute__((format(printf, 4, 5))) static int fail(enum mx_fault fault, int rank, int call,
+                                                      const char *format, ...)
 {
     int n = snprintf(x.why, x.size, "%s: rank %d, call %d: ", mx_fault_name(fault), rank, call);
     va_list args;
@@ -124,7 +128,8 @@ static int is_new(void)
 
 static int posts(const struct mx_call *c, int rank)
 {
-    return GR_COLL_BCAST == c->coll ? rank == c->root : GR_COLL_ALLGATHER != c->coll || rank != c->hollow;
+    return GR_COLL_BCAST == c->coll ? rank == c->root
+                                    : GR_COLL_ALLGATHER != c->coll || rank != c->hollow;
 }
 
 static struct gr_mail make_mail(int rank, int call)
@@ -183,7 +188,8 @@ static int check_result(int rank, int call)
     for (r = 0; r < MX_RANKS; r++) {
         if (x.now.out[rank][call][r] != want[r]) {
             return fail(MX_RESULT, rank, call, "element %d is %llx, must be %llx", r,
-                        (unsigned long long) x.now.out[rank][call][r], (unsigned long long) want[r]);
+                        (unsigned long long) x.now.out[rank][call][r],
+                        (unsigned long long) want[r]);
         }
     }
     return 0;
@@ -192,8 +198,8 @@ static int check_result(int rank, int call)
 /* ---- tries ---- */
 
 /*
- * Whether r is in the way of posting that call: surely, as it has not taken what is in the set; or perhaps, as it
- * need not have said so: that it does every half round.
+ * Whether r is in the way of posting that call: surely, as it has not taken what is in the set; or
+ * perhaps, as it need not have said so: that it does every half round.
  */
 static int in_the_way(int r, int call, int perhaps)
 {
@@ -211,8 +217,8 @@ static int check_postponed(int rank, int call, const struct gr_mail *m)
     }
     for (k = 0; k < x.game->p && !x.game->harm_only; k++) {
         if (k != rank && (named >> k & 1) != in_the_way(k, call, named >> k & 1)) {
-            return fail(MX_REPORT, rank, call, "waits to post, for the ranks %x; %d has taken %d", (unsigned) named, k,
-                        x.now.taken[k]);
+            return fail(MX_REPORT, rank, call, "waits to post, for the ranks %x; %d has taken %d",
+                        (unsigned) named, k, x.now.taken[k]);
         }
     }
     if (0 == named && !in_the_way(rank, call, 0)) {
@@ -262,8 +268,10 @@ static int try_take(int rank)
         return 0;
     }
     n = gr_mail_waits_for(&x.now.box[rank], &m, missing);
-    if (1 != n || missing[0] == rank || !posts(&x.game->calls[call], missing[0]) || x.now.posted[missing[0]] > call) {
-        return fail(MX_REPORT, rank, call, "waits for a post, of %d ranks, of %d", n, n > 0 ? missing[0] : -1);
+    if (1 != n || missing[0] == rank || !posts(&x.game->calls[call], missing[0]) ||
+        x.now.posted[missing[0]] > call) {
+        return fail(MX_REPORT, rank, call, "waits for a post, of %d ranks, of %d", n,
+                    n > 0 ? missing[0] : -1);
     }
     return 0;
 }
@@ -301,12 +309,16 @@ static int visit(int depth)
         }
         memcpy(&x.now, before, sizeof(*before));
     }
-    return moved || all_through() ? 0 : fail(MX_STUCK, 0, x.now.taken[0], "posted %d", x.now.posted[0]);
+    return moved || all_through() ? 0
+                                  : fail(MX_STUCK, 0, x.now.taken[0], "posted %d", x.now.posted[0]);
 }
 
 /* ---- the game ---- */
 
-/* Boards with what a team before may have left there: sets and doors that say what this one will wait for. */
+/*
+ * Boards with what a team before may have left there: sets and doors that say what this one will
+ * wait for.
+ */
 static void make_boards(const struct mx_game *g)
 {
     int r, k;
@@ -340,7 +352,8 @@ static void make_calls(const struct mx_game *g)
             x.displs[call][r] = GR_COLL_ALLGATHER == c->coll ? (size_t) r : at;
             at += x.counts[call][r];
             for (k = 0; k < MX_RANKS; k++) {
-                x.in[r][call][k] = 1000003u * (uint64_t) (1 + r) + 10007u * (uint64_t) (1 + call) + 101u * (uint64_t) k;
+                x.in[r][call][k] = 1000003u * (uint64_t) (1 + r) + 10007u * (uint64_t) (1 + call) +
+                                   101u * (uint64_t) k;
             }
         }
     }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All orders in which ranks can post and take a few calls through mailboxes, one after the other: whatever the
- * order, nobody is stuck, no set is used again before all have taken what was in it, and results are right.
+ * All orders in which ranks can post and take a few calls through mailboxes, one after the other:
+ * whatever the order, nobody is stuck, no set is used again before all have taken what was in it,
+ * and results are right.
  *
- * A rank may at any time try to post its next call, or to take its next one. From each state that is reached
- * every such try is made; states that were seen before are not gone into again.
+ * A rank may at any time try to post its next call, or to take its next one. From each state that
+ * is reached every such try is made; states that were seen before are not gone into again.
  */
 #ifndef GR_TESTS_MAILBOX_EXPLORE_H
 #define GR_TESTS_MAILBOX_EXPLORE_H
@@ -40,12 +41,16 @@ enum mx_fault {
 
 const char *mx_fault_name(enum mx_fault fault);
 
-/* Play the game in all orders. *states is increased by the states seen; why: who did what when it went wrong first. */
+/*
+ * Play the game in all orders. *states is increased by the states seen; why: who did what when it
+ * went wrong first.
+ */
 enum mx_fault mx_explore(const struct mx_game *game, uint64_t *states, char *why, size_t size);
 
 /*
- * Game number k with so many calls out of all; mx_games() says how many there are. Each call is one of: allreduce;
- * allgather and reduce_scatter, also with one empty block; bcast and reduce from each root.
+ * Game number k with so many calls out of all; mx_games() says how many there are. Each call is one
+ * of: allreduce; allgather and reduce_scatter, also with one empty block; bcast and reduce from
+ * each root.
  */
 uint64_t mx_games(int p, int ncalls);
 struct mx_game mx_game(int p, uint32_t nsets, uint64_t first, int ncalls, uint64_t k);

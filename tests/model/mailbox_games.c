@@ -20,14 +20,17 @@ uint64_t mx_games(int p, int ncalls)
 
 static struct mx_call kind(int p, int k)
 {
-    static const struct mx_call unrooted[UNROOTED] = {{GR_COLL_ALLREDUCE, 0, -1}, {GR_COLL_ALLGATHER, 0, -1},
-                                                      {GR_COLL_ALLGATHER, 0, 0}, {GR_COLL_REDUCE_SCATTER, 0, -1},
+    static const struct mx_call unrooted[UNROOTED] = {{GR_COLL_ALLREDUCE, 0, -1},
+                                                      {GR_COLL_ALLGATHER, 0, -1},
+                                                      {GR_COLL_ALLGATHER, 0, 0},
+                                                      {GR_COLL_REDUCE_SCATTER, 0, -1},
                                                       {GR_COLL_REDUCE_SCATTER, 0, 1}};
 
     if (k < UNROOTED) {
         return unrooted[k];
     }
-    return (struct mx_call) {k - UNROOTED < p ? GR_COLL_BCAST : GR_COLL_REDUCE, (k - UNROOTED) % p, -1};
+    return (struct mx_call) {k - UNROOTED < p ? GR_COLL_BCAST : GR_COLL_REDUCE, (k - UNROOTED) % p,
+                             -1};
 }
 
 struct mx_game mx_game(int p, uint32_t nsets, uint64_t first, int ncalls, uint64_t k)
@@ -44,7 +47,8 @@ struct mx_game mx_game(int p, uint32_t nsets, uint64_t first, int ncalls, uint64
 
 const char *mx_describe(const struct mx_game *g, char *text, size_t size)
 {
-    int n = snprintf(text, size, "p=%d nsets=%u first=%llu:", g->p, (unsigned) g->nsets, (unsigned long long) g->first);
+    int n = snprintf(text, size, "p=%d nsets=%u first=%llu:", g->p, (unsigned) g->nsets,
+                     (unsigned long long) g->first);
     int call;
 
     for (call = 0; call < g->ncalls && n < (int) size - 40; call++) {

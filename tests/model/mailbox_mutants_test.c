@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The checks of mailboxes see faults: a list of them is planted, one at a time. For this, mailboxes are compiled into
- * this file, with hooks in the place of what they do to memory. The hooks are also where fibers are held up, so that
- * the mailboxes as they are can be run in finer steps than whole posts and takes. Seed: GPURING_SEED.
+ * The checks of mailboxes see faults: a list of them is planted, one at a time. For this, mailboxes
+ * are compiled into this file, with hooks in the place of what they do to memory. The hooks are
+ * also where fibers are held up, so that the mailboxes as they are can be run in finer steps than
+ * whole posts and takes. Seed: GPURING_SEED.
  */
 #include "mail_fibers.h"
 #include "mailbox_explore.h"
@@ -15,8 +16,8 @@
 static void hooked_store(_Atomic uint64_t *at, uint64_t value, memory_order order);
 static uint64_t hooked_load(const _Atomic uint64_t *at, memory_order order);
 static void hooked_memcpy(void *to, const void *from, size_t n);
-static void hooked_reduce(const struct gr_reducer *r, void *const *dst, int ndst, const void *operand,
-                          const void *const *src, int nsrc, size_t n);
+static void hooked_reduce(const struct gr_reducer *r, void *const *dst, int ndst,
+                          const void *operand, const void *const *src, int nsrc, size_t n);
 
 #pragma push_macro("atomic_store_explicit") /* macros themselves */
 #pragma push_macro("atomic_load_explicit")
@@ -43,17 +44,25 @@ static void hooked_reduce(const struct gr_reducer *r, void *const *dst, int ndst
 
 enum plant {
     NOTHING,
-    TELL_EARLY, TELL_NEVER, TELL_SOME, TRUST_DOORS,       /* the consumed epochs */
-    EPOCH_FIRST, EPOCH_NEVER, EPOCH_OF_32_BITS, TAKE_OLD, /* the sets */
-    DIRTY_SETS, DIRTY_DOORS,                              /* a new lease */
-    SHORT_COPY, SWAPPED_OPERANDS,
-    REPORT_OLD                                            /* what a waiting rank says */
+    TELL_EARLY,
+    TELL_NEVER,
+    TELL_SOME,
+    TRUST_DOORS, /* the consumed epochs */
+    EPOCH_FIRST,
+    EPOCH_NEVER,
+    EPOCH_OF_32_BITS,
+    TAKE_OLD, /* the sets */
+    DIRTY_SETS,
+    DIRTY_DOORS, /* a new lease */
+    SHORT_COPY,
+    SWAPPED_OPERANDS,
+    REPORT_OLD /* what a waiting rank says */
 };
 
 static enum plant planted;
-static int p;                    /* of the present world, */
+static int p; /* of the present world, */
 static uint32_t nsets;
-static const char *board0;       /* and the first door's word that is cleaned in it */
+static const char *board0; /* and the first door's word that is cleaned in it */
 static struct {
     void *to;
     const void *from;
@@ -114,7 +123,8 @@ static uint64_t hooked_load(const _Atomic uint64_t *at, memory_order order)
 
     fiber_pause();
     value = atomic_load_explicit(at, order);
-    if ((TRUST_DOORS == planted && is_door(at)) || (TAKE_OLD == planted && !is_door(at) && 0 == value % 3)) {
+    if ((TRUST_DOORS == planted && is_door(at)) ||
+        (TAKE_OLD == planted && !is_door(at) && 0 == value % 3)) {
         value += nsets;
     }
     value -= REPORT_OLD == planted && memory_order_relaxed == order;
@@ -133,8 +143,8 @@ static void hooked_memcpy(void *to, const void *from, size_t n)
     memcpy(to, from, n - (SHORT_COPY == planted && n > 0));
 }
 
-static void hooked_reduce(const struct gr_reducer *r, void *const *dst, int ndst, const void *operand,
-                          const void *const *src, int nsrc, size_t n)
+static void hooked_reduce(const struct gr_reducer *r, void *const *dst, int ndst,
+                          const void *operand, const void *const *src, int nsrc, size_t n)
 {
     fiber_pause();
     if (SWAPPED_OPERANDS == planted && operand != dst[0]) {
@@ -149,10 +159,14 @@ static void hooked_reduce(const struct gr_reducer *r, void *const *dst, int ndst
 struct mutant {
     const char *name;
     enum plant plant;
-    enum mx_fault fault; /* that the explorer finds first; MX_OK: steps finer than its own are needed */
+    /* that the explorer finds first; MX_OK: steps finer than its own are needed */
+    enum mx_fault fault;
 };
 
-/* Play games until one goes wrong; some reports are wrong, too, where something worse is, so look for that. */
+/*
+ * Play games until one goes wrong; some reports are wrong, too, where something worse is, so look
+ * for that.
+ */
 static enum mx_fault explore(int harm_only, char *why, size_t size)
 {
     static const struct {
@@ -167,8 +181,10 @@ static enum mx_fault explore(int harm_only, char *why, size_t size)
     size_t row;
 
     for (row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
-        for (k = 5; k < mx_games(rows[row].p, rows[row].ncalls) && MX_OK == fault; k += rows[row].stride) {
-            struct mx_game g = mx_game(rows[row].p, rows[row].nsets, firsts[k % 3], rows[row].ncalls, k);
+        for (k = 5; k < mx_games(rows[row].p, rows[row].ncalls) && MX_OK == fault;
+             k += rows[row].stride) {
+            struct mx_game g =
+                mx_game(rows[row].p, rows[row].nsets, firsts[k % 3], rows[row].ncalls, k);
 
             g.harm_only = harm_only;
             p = g.p;
@@ -191,7 +207,8 @@ static int run_fibers(uint64_t *seed, char *why, size_t size)
     int k, rc;
 
     for (k = 0; k < 200; k++) {
-        struct ex_case *c = ex_add(&b, &shape, GR_WAY_MAILBOX, (enum gr_coll) rng_below(seed, EX_MAIL_COLLS));
+        struct ex_case *c =
+            ex_add(&b, &shape, GR_WAY_MAILBOX, (enum gr_coll) rng_below(seed, EX_MAIL_COLLS));
 
         c->kind = EX_ORDERED;
         c->count = 1 + rng_below(seed, 6);

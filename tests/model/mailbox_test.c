@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Mailboxes (exec/mail.h): every collective with data, in seeded orders of scheduling and in threads, across
- * the wrap of epochs; all orders of a few calls; how far ranks may run ahead. Seed: GPURING_SEED.
+ * Mailboxes (exec/mail.h): every collective with data, in seeded orders of scheduling and in
+ * threads, across the wrap of epochs; all orders of a few calls; how far ranks may run ahead. Seed:
+ * GPURING_SEED.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,13 +11,16 @@
 
 #include <cmocka.h>
 
-#include "sanitizer/sanitizer.h"
 #include "mail_ranks.h"
 #include "mailbox_explore.h"
+#include "sanitizer/sanitizer.h"
 
 #include "rng.h"
 
-/* One in so many calls is run in threads, and one in so many calls and games by a single one, which has no races. */
+/*
+ * One in so many calls is run in threads, and one in so many calls and games by a single one, which
+ * has no races.
+ */
 enum { THREADS = GR_SANITIZER(1, 3, 8), STEPPED = GR_SANITIZER(1, 3, 50) };
 
 static uint64_t seed;
@@ -26,7 +30,8 @@ static uint64_t seed;
 /* A size up to the room of a set, in elements. */
 static size_t some_size(size_t room, size_t elem_bytes)
 {
-    const size_t most = room / elem_bytes, sizes[] = {0, 1, 2, rng_below(&seed, most + 1), most - 1, most};
+    const size_t most = room / elem_bytes,
+                 sizes[] = {0, 1, 2, rng_below(&seed, most + 1), most - 1, most};
 
     return sizes[rng_below(&seed, 6)];
 }
@@ -35,16 +40,19 @@ static size_t some_size(size_t room, size_t elem_bytes)
 static struct ex_batch make_batch(const struct mail_shape *s, size_t ncalls)
 {
     struct ex_batch b = {.random = &seed};
-    struct ex_world w = {.params = {.p = s->p, .nchannels = 1, .nslots = 2, .slot_bytes = s->bytes}};
+    struct ex_world w = {
+        .params = {.p = s->p, .nchannels = 1, .nslots = 2, .slot_bytes = s->bytes}};
     size_t room = gr_board_stride(s->bytes) - GR_SET_HEAD, k;
 
     for (k = 0; k < ncalls; k++) {
-        struct ex_case *c = ex_add(&b, &w, GR_WAY_MAILBOX, (enum gr_coll) rng_below(&seed, EX_MAIL_COLLS));
+        struct ex_case *c =
+            ex_add(&b, &w, GR_WAY_MAILBOX, (enum gr_coll) rng_below(&seed, EX_MAIL_COLLS));
 
         c->kind = (enum ex_kind_id) rng_below(&seed, EX_NKINDS);
         c->in_place = rng_below(&seed, 2);
         if (ex_has_blocks(c->coll) && 0 != rng_below(&seed, 3)) {
-            ex_make_counts(&b, c, s->p, room / ex_kinds[c->kind].elem_bytes / 2, 0 != rng_below(&seed, 2));
+            ex_make_counts(&b, c, s->p, room / ex_kinds[c->kind].elem_bytes / 2,
+                           0 != rng_below(&seed, 2));
         } else {
             c->count = some_size(GR_COLL_REDUCE_SCATTER == c->coll ? room / (size_t) s->p : room,
                                  ex_kinds[c->kind].elem_bytes);
@@ -138,8 +146,8 @@ static void whatever_the_order_nobody_is_stuck(void **state)
         int p;
         uint32_t nsets;
         int ncalls, games;
-    } rows[] = {{2, 2, 4, 1200}, {2, 2, 7, 100}, {2, 4, 6, 100}, {3, 2, 4, 100}, {3, 2, 5, 40}, {3, 4, 6, 4},
-                {4, 2, 4, 5}};
+    } rows[] = {{2, 2, 4, 1200}, {2, 2, 7, 100}, {2, 4, 6, 100}, {3, 2, 4, 100},
+                {3, 2, 5, 40},   {3, 4, 6, 4},   {4, 2, 4, 5}};
     const uint64_t firsts[] = {0, UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - 3, 77};
     uint64_t states = 0, k;
     size_t row;
@@ -153,8 +161,10 @@ static void whatever_the_order_nobody_is_stuck(void **state)
     }
     for (row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
         for (k = 0; k < (uint64_t) (rows[row].games + STEPPED - 1) / STEPPED; k++) {
-            explore(mx_game(rows[row].p, rows[row].nsets, firsts[rng_below(&seed, 5)], rows[row].ncalls,
-                            rng_below(&seed, mx_games(rows[row].p, rows[row].ncalls))), &states);
+            explore(mx_game(rows[row].p, rows[row].nsets, firsts[rng_below(&seed, 5)],
+                            rows[row].ncalls,
+                            rng_below(&seed, mx_games(rows[row].p, rows[row].ncalls))),
+                    &states);
         }
     }
     printf("# %llu states\n", (unsigned long long) states);
@@ -168,15 +178,20 @@ struct calls {
     struct ex_case cases[64];
 };
 
-static void calls_open(struct calls *c, enum gr_coll coll, int root, int p, uint32_t nsets, uint64_t first)
+static void calls_open(struct calls *c, enum gr_coll coll, int root, int p, uint32_t nsets,
+                       uint64_t first)
 {
     struct mail_shape s = {p, nsets, 64, first, nsets};
     int k;
 
     mail_open(&c->w, &s, 1);
     for (k = 0; k < 64; k++) {
-        c->cases[k] = (struct ex_case) {.coll = coll, .way = GR_WAY_MAILBOX, .root = root, .kind = EX_ORDERED,
-                                        .count = 3, .seed = (uint64_t) k};
+        c->cases[k] = (struct ex_case) {.coll = coll,
+                                        .way = GR_WAY_MAILBOX,
+                                        .root = root,
+                                        .kind = EX_ORDERED,
+                                        .count = 3,
+                                        .seed = (uint64_t) k};
     }
     mail_begin(&c->w, c->cases, 64);
 }
@@ -187,7 +202,9 @@ static void calls_close(struct calls *c)
     mail_close(&c->w);
 }
 
-/* Post all that can be posted, and take all that can be taken; returns how many were taken so far. */
+/*
+ * Post all that can be posted, and take all that can be taken; returns how many were taken so far.
+ */
 static int go(struct calls *c, int rank)
 {
     struct mail_rank *r = &c->w.ranks[rank];
@@ -223,8 +240,9 @@ static void waits_for_slow(struct calls *c, int rank, int slow)
 }
 
 /*
- * In a bcast the slow one is a reader, in a reduce the root: nobody else waits for anybody. It says what it has
- * taken every nsets/2 calls; what was not yet taken is there as it was posted (mail_poll checks it).
+ * In a bcast the slow one is a reader, in a reduce the root: nobody else waits for anybody. It says
+ * what it has taken every nsets/2 calls; what was not yet taken is there as it was posted
+ * (mail_poll checks it).
  */
 static void ahead_of_one(enum gr_coll coll, uint32_t nsets, uint64_t first)
 {
@@ -276,7 +294,8 @@ static void who_is_behind_waits_for_nobody(void **state)
 
 static void several_calls_may_be_posted_before_any_is_taken(void **state)
 {
-    static const enum gr_coll colls[] = {GR_COLL_ALLREDUCE, GR_COLL_ALLGATHER, GR_COLL_REDUCE_SCATTER};
+    static const enum gr_coll colls[] = {GR_COLL_ALLREDUCE, GR_COLL_ALLGATHER,
+                                         GR_COLL_REDUCE_SCATTER};
     struct calls c;
     struct mail_rank *r;
     uint64_t moved = 0;
@@ -328,8 +347,12 @@ static void input_and_output_may_overlap(void **state)
     (void) state;
     mail_open(&w, &s, 1);
     for (round = 0; round < 2000; round++) {
-        struct ex_case c = {.coll = (enum gr_coll) (round % EX_MAIL_COLLS), .way = GR_WAY_MAILBOX, .kind = EX_ORDERED,
-                            .root = round % P, .count = 1 + rng_below(&seed, 9), .seed = rng_next(&seed)};
+        struct ex_case c = {.coll = (enum gr_coll)(round % EX_MAIL_COLLS),
+                            .way = GR_WAY_MAILBOX,
+                            .kind = EX_ORDERED,
+                            .root = round % P,
+                            .count = 1 + rng_below(&seed, 9),
+                            .seed = rng_next(&seed)};
         size_t whole = c.count * (ex_has_blocks(c.coll) ? P : 1);
         size_t nout = GR_COLL_REDUCE_SCATTER == c.coll ? c.count : whole;
 
@@ -367,7 +390,8 @@ static void sets_hold_what_they_were_made_for(void **state)
 
         assert_int_equal(box.stride % GR_CACHE_LINE, 0);
         assert_in_range(gr_mailbox_room(&box), bytes, bytes + GR_CACHE_LINE - 1);
-        assert_int_equal(gr_board_bytes(5, 4, box.stride), 5 * sizeof(struct gr_door) + 4 * box.stride);
+        assert_int_equal(gr_board_bytes(5, 4, box.stride),
+                         5 * sizeof(struct gr_door) + 4 * box.stride);
     }
     assert_int_equal(gr_board_stride(48), GR_CACHE_LINE); /* one line, one exchange */
     assert_int_equal(gr_mail_bytes(GR_COLL_ALLGATHER, 1000, 300), 300);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Node trees, by counting, for clusters of 1 to 20 nodes of 1 to 5 ranks (torus_sched_test: their results, on tori of all
- * shapes): ticks and bytes as sched/node_tree.c states them, which ranks talk to other nodes, peers, both directions of
- * links; and their results in slices of several chunks, by which tables go.
+ * Node trees, by counting, for clusters of 1 to 20 nodes of 1 to 5 ranks (torus_sched_test: their
+ * results, on tori of all shapes): ticks and bytes as sched/node_tree.c states them, which ranks
+ * talk to other nodes, peers, both directions of links; and their results in slices of several
+ * chunks, by which tables go.
  */
 #include "rng.h"
 #include "symbolic.h"
@@ -18,8 +19,16 @@ static const enum gr_coll colls[] = {GR_COLL_ALLREDUCE, GR_COLL_BCAST, GR_COLL_R
 
 static struct sym_case cluster(enum gr_coll coll, int nodes, int ranks, int root, uint32_t chunks)
 {
-    struct sym_case c = {.algo = GR_ALGO_NODE_TREE, .coll = coll, .p = nodes * ranks, .root = root, .nchannels = 1,
-                         .slots = 2, .slot_elems = 1, .max_piece = 1, .align = 1, .seed = 1,
+    struct sym_case c = {.algo = GR_ALGO_NODE_TREE,
+                         .coll = coll,
+                         .p = nodes * ranks,
+                         .root = root,
+                         .nchannels = 1,
+                         .slots = 2,
+                         .slot_elems = 1,
+                         .max_piece = 1,
+                         .align = 1,
+                         .seed = 1,
                          .torus = {.ndims = 2, .dims = {ranks, nodes}, .nested = 1}};
 
     sym_size(&c, chunks, 0);
@@ -31,7 +40,8 @@ static void run(const struct sym_case *c)
     char text[320];
 
     if (SYM_OK != sym_run(&world, c)) {
-        fail_msg("%d nodes of %d, %s: %s", c->torus.dims[1], c->torus.dims[0], sym_describe(c, text, sizeof(text)), world.why);
+        fail_msg("%d nodes of %d, %s: %s", c->torus.dims[1], c->torus.dims[0],
+                 sym_describe(c, text, sizeof(text)), world.why);
     }
 }
 
@@ -51,18 +61,25 @@ static int crossings(int nodes)
     return n;
 }
 
-/* Each message is taken in the tick after its own. C/2 chunks of a tree follow each other, the first over all hops. */
+/*
+ * Each message is taken in the tick after its own. C/2 chunks of a tree follow each other, the
+ * first over all hops.
+ */
 static void check_ticks(const struct sym_case *c)
 {
     int hops = halves(c) * (crossings(c->torus.dims[1]) + c->torus.dims[0] - 1);
 
     if (hops > 0) {
         assert_int_equal(world.longest_wait, 1);
-        assert_int_equal(world.last_tick, (world.ranks[0].plan.split.nchunks + 1) / 2 - 1 + (uint32_t) hops - 1);
+        assert_int_equal(world.last_tick,
+                         (world.ranks[0].plan.split.nchunks + 1) / 2 - 1 + (uint32_t) hops - 1);
     }
 }
 
-/* No node's link carries more than S each way per half, nor more than its share: S/2 in each tree that it is a leaf of. */
+/*
+ * No node's link carries more than S each way per half, nor more than its share: S/2 in each tree
+ * that it is a leaf of.
+ */
 static void check_bytes(const struct sym_case *c)
 {
     size_t in[64] = {0}, out[64] = {0}, all = 0, most = (size_t) halves(c) * c->total;
@@ -86,7 +103,10 @@ static void check_bytes(const struct sym_case *c)
     }
 }
 
-/* Two ranks of a node: the one of the root's number and the one before it, each in one tree; of the root's node the root. */
+/*
+ * Two ranks of a node: the one of the root's number and the one before it, each in one tree; of the
+ * root's node the root.
+ */
 static void check_leaders(const struct sym_case *c)
 {
     int ranks = c->torus.dims[0], tree, end;
@@ -126,7 +146,10 @@ static void costs_are_as_stated(void **state)
     }
 }
 
-/* Links are listed at both ends, which each run checks of those in use, and none that no collective uses. */
+/*
+ * Links are listed at both ends, which each run checks of those in use, and none that no collective
+ * uses.
+ */
 static void all_peers_are_used(void **state)
 {
     size_t pairs, pair, marked;
@@ -176,7 +199,8 @@ static void slices_have_several_chunks(void **state)
     (void) state;
     for (turn = 0; turn < 4000; turn++) {
         int nodes = 1 + rng_below(&seed, turn % 10 ? 9 : 17), ranks = 1 + rng_below(&seed, 5);
-        struct sym_case c = cluster(colls[turn % 3], nodes, ranks, rng_below(&seed, (nodes * ranks)), 1);
+        struct sym_case c =
+            cluster(colls[turn % 3], nodes, ranks, rng_below(&seed, (nodes * ranks)), 1);
 
         c.nchannels = 1 + (uint32_t) rng_below(&seed, 3);
         c.slots = 2u << rng_below(&seed, 2);

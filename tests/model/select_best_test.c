@@ -44,8 +44,8 @@ static void check_regret(const struct gr_costs *costs, const struct gr_select_ar
                 if (may_move(costs, &q, (enum gr_copy_method) m) &&
                     can_do(&q, (enum gr_algo) a, (enum gr_copy_method) m) &&
                     may_choose(costs, &q, (enum gr_algo) a) &&
-                    c.us >
-                        REGRET * gr_cost(costs, &q, (enum gr_algo) a, (enum gr_copy_method) m, &chunk)) {
+                    c.us > REGRET * gr_cost(costs, &q, (enum gr_algo) a, (enum gr_copy_method) m,
+                                            &chunk)) {
                     fail_msg("%s p=%d nodes=%d %zu bytes: %s for %g us, not %s",
                              gr_coll_name(q.coll), q.p, q.far.nodes, bytes, gr_way_name(c.way),
                              c.us, gr_algo_name((enum gr_algo) a));
@@ -73,7 +73,8 @@ static void lines_are_for_small_messages(void **state)
     for (path = 0; path < GR_NPATHS_NEAR; path++) {
         for (p = 2; p <= 16; p++) {
             for (coll = 0; coll < GR_NCOLLS; coll++) {
-                struct gr_select_args q = device_question((enum gr_coll) coll, p, (enum gr_path) path);
+                struct gr_select_args q =
+                    device_question((enum gr_coll) coll, p, (enum gr_path) path);
                 struct gr_choice c;
 
                 set_bytes(&q, 8);

@@ -138,8 +138,8 @@ static struct count on_paper(const struct gr_select_args *q, enum gr_algo algo)
 }
 
 /* The model's, in the same units: a question in which only messages, or only bytes take time. */
-static double price(const struct gr_select_args *without, enum gr_algo algo, double step, double byte,
-                    size_t bytes)
+static double price(const struct gr_select_args *without, enum gr_algo algo, double step,
+                    double byte, size_t bytes)
 {
     struct gr_costs costs = gr_costs_host;
     struct gr_select_args q = *without;

@@ -29,26 +29,26 @@ static inline void set_bytes(struct gr_select_args *q, size_t bytes)
 static inline struct gr_select_args host_question(enum gr_coll coll, int p)
 {
     return (struct gr_select_args) {.coll = coll,
-                                .p = p,
-                                .forced = -1,
-                                .nchannels = 4,
-                                .slot_bytes = 65536,
-                                .nslots = 4,
-                                .protocol = -1};
+                                    .p = p,
+                                    .forced = -1,
+                                    .nchannels = 4,
+                                    .slot_bytes = 65536,
+                                    .nslots = 4,
+                                    .protocol = -1};
 }
 
 /* Devices, as the component asks: lines of 128 bytes only over NVLink. */
 static inline struct gr_select_args device_question(enum gr_coll coll, int p, enum gr_path path)
 {
     struct gr_select_args q = {.coll = coll,
-                            .p = p,
-                            .forced = -1,
-                            .nchannels = 16,
-                            .slot_bytes = 131072,
-                            .nslots = 4,
-                            .protocol = -1,
-                            .line_bytes = {[GR_PROTOCOL_LL] = LL_BYTES},
-                            .threads = THREADS};
+                               .p = p,
+                               .forced = -1,
+                               .nchannels = 16,
+                               .slot_bytes = 131072,
+                               .nslots = 4,
+                               .protocol = -1,
+                               .line_bytes = {[GR_PROTOCOL_LL] = LL_BYTES},
+                               .threads = THREADS};
 
     q.line_bytes[GR_PROTOCOL_LL128] = GR_PATH_NVLINK == path ? LL128_BYTES : 0;
     return q;
@@ -152,7 +152,8 @@ static inline int fits_mailbox(const struct gr_costs *costs, const struct gr_sel
  * Whether the algorithm can do the call so: a message of several chunks must leave a slot free; a
  * line's slot takes one.
  */
-static inline int can_do(const struct gr_select_args *q, enum gr_algo algo, enum gr_copy_method means)
+static inline int can_do(const struct gr_select_args *q, enum gr_algo algo,
+                         enum gr_copy_method means)
 {
     size_t most;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The split: for random shapes (seeded, GPURING_SEED) the pieces of all channels, slices and chunks tile every
- * block exactly once, in order, none larger than max_piece; and a piece's size is the same in every space.
- * The shapes themselves are walked by one function, from the words of split.h; each test adds what it looks at.
+ * The split: for random shapes (seeded, GPURING_SEED) the pieces of all channels, slices and chunks
+ * tile every block exactly once, in order, none larger than max_piece; and a piece's size is the
+ * same in every space. The shapes themselves are walked by one function, from the words of split.h;
+ * each test adds what it looks at.
  */
 #include "rng.h"
 #include "sched/split.h"
@@ -46,19 +47,23 @@ static struct gr_range block_of(const struct gr_shape *shape, size_t align, int 
     cell = (shape->total + (size_t) shape->p - 1) / (size_t) shape->p;
     cell = (cell + align - 1) / align * align;
     r.offset = cell * (size_t) b;
-    r.count = r.offset >= shape->total ? 0 : shape->total - r.offset < cell ? shape->total - r.offset : cell;
+    r.count = r.offset >= shape->total         ? 0
+              : shape->total - r.offset < cell ? shape->total - r.offset
+                                               : cell;
     return r;
 }
 
 /* Whether the caller's buffer in that space has one's own block only. */
 static int own_only(enum gr_coll coll, enum gr_space space)
 {
-    return (GR_COLL_ALLGATHER == coll && GR_IN == space) || (GR_COLL_REDUCE_SCATTER == coll && GR_OUT == space);
+    return (GR_COLL_ALLGATHER == coll && GR_IN == space) ||
+           (GR_COLL_REDUCE_SCATTER == coll && GR_OUT == space);
 }
 
 /* One piece in all spaces. `done`: elements of the block before it. Returns its elements. */
-static size_t check_piece(const struct gr_shape *shape, const struct gr_split *split, const struct gr_range *block,
-                          size_t done, uint32_t channel, uint32_t slice, uint32_t chunk)
+static size_t check_piece(const struct gr_shape *shape, const struct gr_split *split,
+                          const struct gr_range *block, size_t done, uint32_t channel,
+                          uint32_t slice, uint32_t chunk)
 {
     size_t count = gr_split_at(split, GR_OUT, channel, slice, chunk).count;
     int k;
@@ -68,13 +73,16 @@ static size_t check_piece(const struct gr_shape *shape, const struct gr_split *s
 
         assert_int_equal(r.count, count);
         if (count > 0) {
-            assert_int_equal(r.offset, done + (own_only(shape->coll, spaces[k]) ? 0 : block->offset));
+            assert_int_equal(r.offset,
+                             done + (own_only(shape->coll, spaces[k]) ? 0 : block->offset));
         }
     }
     assert_true(count <= shape->max_piece);
     if (count > 0) {
         assert_int_equal(done % split->align, 0);
-        /* only the last piece of a block, and those of the end of a vector, are shorter than others */
+        /*
+         * only the last piece of a block, and those of the end of a vector, are shorter than others
+         */
         assert_true(done + count == block->count || 0 == count % split->align);
     }
     return count;
@@ -85,15 +93,17 @@ static size_t check_piece(const struct gr_shape *shape, const struct gr_split *s
 static void check_runs(const struct gr_split *split, int b)
 {
     int pipe = GR_PIPE == split->layout;
-    size_t units = gr_split_units(split), unit = rng_below(&seed, units), n = rng_below(&seed, units - unit + 1), k, sum;
+    size_t units = gr_split_units(split), unit = rng_below(&seed, units),
+           n = rng_below(&seed, units - unit + 1), k, sum;
     uint32_t channel = (uint32_t) rng_below(&seed, split->nchannels), space;
 
     for (space = 0; space < 3; space++) {
         struct gr_range run = gr_split_run(split, spaces[space], channel, b, unit, n);
 
         for (k = unit, sum = 0; k < unit + n; k++) {
-            struct gr_range piece = gr_split_at(split, spaces[space], channel, (uint32_t) (pipe ? k / split->nchunks : k),
-                                                pipe ? (uint32_t) (k % split->nchunks) : (uint32_t) b);
+            struct gr_range piece = gr_split_at(
+                split, spaces[space], channel, (uint32_t) (pipe ? k / split->nchunks : k),
+                pipe ? (uint32_t) (k % split->nchunks) : (uint32_t) b);
 
             assert_true(0 == piece.count || piece.offset == run.offset + sum);
             sum += piece.count;
@@ -102,10 +112,14 @@ static void check_runs(const struct gr_split *split, int b)
     }
 }
 
-/* One slice of all chunks, or slices of one, or as few as can be of so many chunks: a power of two, as few as will do. */
+/*
+ * One slice of all chunks, or slices of one, or as few as can be of so many chunks: a power of two,
+ * as few as will do.
+ */
 static void check_slices(const struct gr_shape *shape, const struct gr_split *split)
 {
-    size_t chunks = split->nchunks, most = shape->max_piece / split->align * split->align * split->nchannels;
+    size_t chunks = split->nchunks,
+           most = shape->max_piece / split->align * split->align * split->nchannels;
 
     if (GR_BLOCKS == shape->layout) {
         assert_int_equal(chunks, 1);
@@ -142,8 +156,10 @@ static void check_shape(const struct gr_shape *shape)
             for (slice = 0; slice < split.nslices; slice++) {
                 chunks = GR_PIPE == shape->layout ? split.nchunks : 1;
                 for (chunk = 0; chunk < chunks; chunk++) {
-                    count = check_piece(shape, &split, &block, done, channel, slice, GR_PIPE == shape->layout ? chunk : (uint32_t) b);
-                    assert_true(count == first || done + count == block.count); /* equal, the last ones shorter or empty */
+                    count = check_piece(shape, &split, &block, done, channel, slice,
+                                        GR_PIPE == shape->layout ? chunk : (uint32_t) b);
+                    /* equal, the last ones shorter or empty */
+                    assert_true(count == first || done + count == block.count);
                     done += count;
                 }
             }
@@ -156,11 +172,14 @@ static void check_shape(const struct gr_shape *shape)
 /* A random shape; counts and displs have room for MAX_P. */
 static struct gr_shape random_shape(size_t *counts, size_t *displs, size_t most)
 {
-    struct gr_shape s = {.coll = (enum gr_coll) rng_below(&seed, GR_NCOLLS), .p = 1 + rng_below(&seed, MAX_P)};
+    struct gr_shape s = {.coll = (enum gr_coll) rng_below(&seed, GR_NCOLLS),
+                         .p = 1 + rng_below(&seed, MAX_P)};
     size_t begin = 0;
     int k;
 
-    s.layout = has_blocks(s.coll) || (GR_COLL_ALLREDUCE == s.coll && 0 != rng_below(&seed, 2)) ? GR_BLOCKS : GR_PIPE;
+    s.layout = has_blocks(s.coll) || (GR_COLL_ALLREDUCE == s.coll && 0 != rng_below(&seed, 2))
+                   ? GR_BLOCKS
+                   : GR_PIPE;
     s.nchannels = 1 + (uint32_t) rng_below(&seed, 5);
     s.align = 1 + rng_below(&seed, 9);
     s.max_piece = 1 + rng_below(&seed, most / 16 + 20);
@@ -215,7 +234,8 @@ static void test_nothing_to_move(void **state)
 /* Fewer elements than ranks: the first blocks have one element each, the others none. */
 static void test_fewer_elements_than_ranks(void **state)
 {
-    struct gr_shape s = {.coll = GR_COLL_ALLREDUCE, .layout = GR_BLOCKS, .nchannels = 1, .max_piece = 4, .align = 1};
+    struct gr_shape s = {
+        .coll = GR_COLL_ALLREDUCE, .layout = GR_BLOCKS, .nchannels = 1, .max_piece = 4, .align = 1};
     struct gr_split split;
     int b;
 
@@ -231,7 +251,9 @@ static void test_fewer_elements_than_ranks(void **state)
     }
 }
 
-/* Elements beyond 2^32, in one block, and summed over blocks; pieces of the size that slots have. */
+/*
+ * Elements beyond 2^32, in one block, and summed over blocks; pieces of the size that slots have.
+ */
 static void test_huge_counts(void **state)
 {
     const size_t huge = (size_t) 1 << 33;
@@ -246,10 +268,16 @@ static void test_huge_counts(void **state)
         }
         for (coll = 0; coll < GR_NCOLLS; coll++) {
             for (blocks = 0; blocks < 2; blocks++) {
-                struct gr_shape s = {.coll = (enum gr_coll) coll, .p = p, .total = huge * 37 + 5, .block = huge - 1, .nchannels = 3,
-                                     .max_piece = (size_t) 1 << 26, .align = 64};
+                struct gr_shape s = {.coll = (enum gr_coll) coll,
+                                     .p = p,
+                                     .total = huge * 37 + 5,
+                                     .block = huge - 1,
+                                     .nchannels = 3,
+                                     .max_piece = (size_t) 1 << 26,
+                                     .align = 64};
 
-                s.layout = has_blocks(s.coll) || (blocks && GR_COLL_ALLREDUCE == s.coll) ? GR_BLOCKS : GR_PIPE;
+                s.layout = has_blocks(s.coll) || (blocks && GR_COLL_ALLREDUCE == s.coll) ? GR_BLOCKS
+                                                                                         : GR_PIPE;
                 s.counts = has_blocks(s.coll) && blocks ? counts : NULL;
                 s.displs = NULL != s.counts && GR_COLL_ALLGATHER == s.coll ? displs : NULL;
                 check_shape(&s);
@@ -258,12 +286,17 @@ static void test_huge_counts(void **state)
     }
 }
 
-/* Too many pieces to walk, or pieces beyond 2^32 elements: where the channels' ranges meet, and the end. */
+/*
+ * Too many pieces to walk, or pieces beyond 2^32 elements: where the channels' ranges meet, and the
+ * end.
+ */
 static void test_more_than_32_bits(void **state)
 {
     static const struct {
         size_t total, max_piece;
-    } sizes[] = {{(size_t) 1 << 53, (size_t) 1 << 20}, {((size_t) 1 << 53) + 1, (size_t) 1 << 22}, {((size_t) 1 << 40) + 7, (size_t) 1 << 35}};
+    } sizes[] = {{(size_t) 1 << 53, (size_t) 1 << 20},
+                 {((size_t) 1 << 53) + 1, (size_t) 1 << 22},
+                 {((size_t) 1 << 40) + 7, (size_t) 1 << 35}};
     struct gr_range last, next;
     struct gr_split split;
     uint32_t channel;
@@ -273,8 +306,14 @@ static void test_more_than_32_bits(void **state)
     (void) state;
     for (k = 0; k < 3; k++) {
         for (most_chunks = 0; most_chunks <= 16; most_chunks += most_chunks < 2 ? 1 : 14) {
-            struct gr_shape s = {.coll = GR_COLL_BCAST, .layout = GR_PIPE, .p = 2, .total = sizes[k].total, .nchannels = 4,
-                                 .max_piece = sizes[k].max_piece, .align = 1, .most_chunks = most_chunks};
+            struct gr_shape s = {.coll = GR_COLL_BCAST,
+                                 .layout = GR_PIPE,
+                                 .p = 2,
+                                 .total = sizes[k].total,
+                                 .nchannels = 4,
+                                 .max_piece = sizes[k].max_piece,
+                                 .align = 1,
+                                 .most_chunks = most_chunks};
 
             gr_split_init(&split, &s);
             for (channel = 0; channel < 4; channel++) {
@@ -293,7 +332,9 @@ static void test_more_than_32_bits(void **state)
     }
 }
 
-/* A message's size is that at every other rank: it depends on nothing that differs between ranks. */
+/*
+ * A message's size is that at every other rank: it depends on nothing that differs between ranks.
+ */
 static void test_ranks_agree(void **state)
 {
     size_t counts[MAX_P], displs[MAX_P], others[MAX_P];
@@ -309,7 +350,8 @@ static void test_ranks_agree(void **state)
             continue;
         }
         gr_split_init(&mine, &s);
-        for (k = 0; k < s.p; k++) { /* another rank's receive displacements, which MPI lets differ */
+        /* another rank's receive displacements, which MPI lets differ */
+        for (k = 0; k < s.p; k++) {
             others[k] = rng_below(&seed, 1000000);
         }
         s.displs = others;
@@ -327,12 +369,15 @@ static void test_ranks_agree(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        {"random shapes: pieces tile every block once, in order, aligned, none above max_piece", test_random_shapes, NULL, NULL, NULL},
+        {"random shapes: pieces tile every block once, in order, aligned, none above max_piece",
+         test_random_shapes, NULL, NULL, NULL},
         {"zero counts: nothing to move, still one run", test_nothing_to_move, NULL, NULL, NULL},
         {"fewer elements than ranks", test_fewer_elements_than_ranks, NULL, NULL, NULL},
         {"2^33 elements per block and more in all", test_huge_counts, NULL, NULL, NULL},
-        {"more than 2^32 pieces, pieces of more than 2^32 elements", test_more_than_32_bits, NULL, NULL, NULL},
-        {"a piece's size does not depend on a rank's displacements", test_ranks_agree, NULL, NULL, NULL},
+        {"more than 2^32 pieces, pieces of more than 2^32 elements", test_more_than_32_bits, NULL,
+         NULL, NULL},
+        {"a piece's size does not depend on a rank's displacements", test_ranks_agree, NULL, NULL,
+         NULL},
     };
 
     seed = rng_seed();

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The symbolic checker: runs all p ranks of a schedule in one process, on the step machine of the real
- * executors, with values in the place of data. This file owns its vocabulary.
+ * The symbolic checker: runs all p ranks of a schedule in one process, on the step machine of the
+ * real executors, with values in the place of data. This file owns its vocabulary.
  *
  *      a case --> sym_run() --> SYM_OK, or the first check that failed; sym.why says where
  *
- * An element of a buffer is a value: whose contributions are in it, a hash of the expression that made it
- * (so also of the order of reduction), which element of the vector it is, and whether it was written at all.
- * Memory starts as poison. Links are FIFOs of a bounded number of slots, one for each (channel, ordered pair).
+ * An element of a buffer is a value: whose contributions are in it, a hash of the expression that
+ * made it (so also of the order of reduction), which element of the vector it is, and whether it
+ * was written at all. Memory starts as poison. Links are FIFOs of a bounded number of slots, one
+ * for each (channel, ordered pair).
  *
  * symbolic_mover.c   values, links, and struct gr_executor_ops on them: what is checked while data move
  * symbolic_lent.c    messages that are not in slots, but still where their sender has them
  * symbolic_run.c     sets a case up, runs the ranks in some order of scheduling, what is checked at the end
  * symbolic_trees.c   a check of double trees on the trace of a run
- * symbolic_expect.c  what MPI and the algorithms' stated orders of reduction say each rank must end up with
+ * symbolic_expect.c  what MPI and the algorithms' stated orders of reduction say each rank must end
+ * up with
  */
 #ifndef GR_TESTS_SYMBOLIC_H
 #define GR_TESTS_SYMBOLIC_H
 
-#include "link/fifo.h" /* GR_DIRECT_PIECES */
 #include "exec/stepper.h"
+#include "link/fifo.h" /* GR_DIRECT_PIECES */
 
 #if !defined(SYM_MAX_RANKS)
 #define SYM_MAX_RANKS 256
@@ -44,18 +46,21 @@ enum sym_check {
     SYM_TWICE,        /* a contribution added to a sum that has it already */
     SYM_WROTE_INPUT,
     SYM_WROTE_OUTSIDE, /* written where the rank has no buffer, or between the blocks */
-    SYM_MESSAGE,      /* sender and receiver disagree about a message's size */
-    SYM_TICK_CAUSE,   /* taken in a tick that is not after the one in which it was sent */
-    SYM_TICK_CLASH,   /* two messages on one link in one tick, or ticks running backwards */
+    SYM_MESSAGE,       /* sender and receiver disagree about a message's size */
+    SYM_TICK_CAUSE,    /* taken in a tick that is not after the one in which it was sent */
+    SYM_TICK_CLASH,    /* two messages on one link in one tick, or ticks running backwards */
     SYM_DEADLOCK,
-    SYM_UNREAD,       /* data left in a link */
-    SYM_UNWRITTEN,    /* a result that was never written */
-    SYM_MISSING,      /* a result that lacks contributions, or has others' */
-    SYM_ORDER,        /* the right contributions in another order of reduction than stated */
-    SYM_FINAL,        /* GR_FINAL where it is not true, or missing */
-    SYM_LENT,         /* overwrites what it has sent and others have not taken yet, which is not said of the algorithm */
-    SYM_STORES,       /* an output element stored more than once where once is enough */
-    SYM_IDLE,         /* links of a tree that do not carry data both ways in the steady state */
+    SYM_UNREAD,    /* data left in a link */
+    SYM_UNWRITTEN, /* a result that was never written */
+    SYM_MISSING,   /* a result that lacks contributions, or has others' */
+    SYM_ORDER,     /* the right contributions in another order of reduction than stated */
+    SYM_FINAL,     /* GR_FINAL where it is not true, or missing */
+    /*
+     * overwrites what it has sent and others have not taken yet, which is not said of the algorithm
+     */
+    SYM_LENT,
+    SYM_STORES, /* an output element stored more than once where once is enough */
+    SYM_IDLE,   /* links of a tree that do not carry data both ways in the steady state */
     SYM_NCHECKS
 };
 
@@ -75,10 +80,12 @@ struct sym_case {
     enum gr_coll coll;
     int p;
     struct gr_torus torus; /* for algorithms along it; these take no order */
-    int root; /* a rank; 0 where the collective has none. Of an allreduce: the top of the tree or star */
+    /* a rank; 0 where the collective has none. Of an allreduce: the top of the tree or star */
+    int root;
     uint32_t nchannels;
-    enum sym_order order; /* of channel 0; where not the identity, channel c takes number (order + c) % SYM_NORDERS */
-    uint32_t slots;       /* of each link */
+    /* of channel 0; where not the identity, channel c takes number (order + c) % SYM_NORDERS */
+    enum sym_order order;
+    uint32_t slots; /* of each link */
     size_t slot_elems, max_piece, align;
     size_t total;         /* elements; or, for allgather and reduce_scatter: */
     size_t block;         /* elements of each rank, or */
@@ -86,9 +93,12 @@ struct sym_case {
     const size_t *displs; /* where they lie in the vector, NULL: one after the other */
     uint32_t most_chunks; /* struct gr_shape */
     int in_place;
-    int zero_copy;        /* results are in the receiver's output as soon as they are sent */
-    int borrowed;             /* messages lie in their sender's buffers until they are taken, though the algorithm is hasty; where it
-                             is not they do, unless zero_copy is set */
+    int zero_copy; /* results are in the receiver's output as soon as they are sent */
+    /*
+     * messages lie in their sender's buffers until they are taken, though the algorithm is hasty;
+     * where it is not they do, unless zero_copy is set
+     */
+    int borrowed;
     enum sym_policy policy;
     uint64_t seed; /* of SYM_SHUFFLED and SYM_RANDOM */
 };
@@ -96,10 +106,10 @@ struct sym_case {
 struct sym_link {
     int from, to;
     uint32_t channel;
-    uint64_t head, tail;      /* slots read and written */
-    size_t elems;             /* sent */
-    uint64_t sent[2][2];      /* slots sent, by tree and phase (0 up, 1 down) */
-    int64_t tick[2];          /* of the last message, by tree; -1: none in this slice */
+    uint64_t head, tail;         /* slots read and written */
+    size_t elems;                /* sent */
+    uint64_t sent[2][2];         /* slots sent, by tree and phase (0 up, 1 down) */
+    int64_t tick[2];             /* of the last message, by tree; -1: none in this slice */
     uint32_t slice[2], index[2]; /* its sender's slice and step */
 };
 
@@ -121,12 +131,12 @@ struct sym_rank {
     int rank, done;
     struct gr_plan plan;
     struct gr_stepper stepper;
-    struct sym_space space[3]; /* by enum gr_space */
-    size_t fill;               /* elements moved of the slot in work, */
-    uint32_t pieces;           /* in so many pieces; */
-    int closed;                /* whether that was the last one */
-    uint64_t budget;           /* slots it may still move */
-    int gate;                  /* the only channel that may move, -1: all */
+    struct sym_space space[3];     /* by enum gr_space */
+    size_t fill;                   /* elements moved of the slot in work, */
+    uint32_t pieces;               /* in so many pieces; */
+    int closed;                    /* whether that was the last one */
+    uint64_t budget;               /* slots it may still move */
+    int gate;                      /* the only channel that may move, -1: all */
     size_t stored, sent, received; /* elements */
 };
 
@@ -146,14 +156,16 @@ struct sym {
     struct sym_value *want; /* the whole vector as it must be at the end */
     size_t mem_len, want_len, mem_room, want_room;
     struct sym_link *links;
-    struct sym_slot *slots;       /* [nlinks][slots] */
+    struct sym_slot *slots;        /* [nlinks][slots] */
     struct sym_value *slot_values; /* [nlinks][slots][slot_elems] */
-    const struct sym_value **borrowed; /* of each of these: where its sender has it; NULL: nowhere */
+    /* of each of these: where its sender has it; NULL: nowhere */
+    const struct sym_value **borrowed;
     size_t nlinks, links_room, slots_room, values_room, lent_room;
     int *link_of;   /* [nchannels][from][to]: index into links, -1: not used yet */
     uint8_t *peers; /* [nchannels][from][to]: SYM_OUT, SYM_IN */
     size_t pairs_room;
-    uint32_t last_tick, longest_wait; /* last tick in which something was sent; most ticks from send to receive */
+    /* last tick in which something was sent; most ticks from send to receive */
+    uint32_t last_tick, longest_wait;
     int trace;
     struct sym_message *messages;
     size_t nmessages, messages_room;
@@ -167,14 +179,18 @@ enum { SYM_OUT = 1, SYM_IN = 2 }; /* the pair is in the sender's list, in the re
 /* A world, all zero at first; sym_free() empties it. */
 void sym_free(struct sym *w);
 
-/* Run a case; the first check that failed, or SYM_OK. The world keeps the outcome until the next run. */
+/*
+ * Run a case; the first check that failed, or SYM_OK. The world keeps the outcome until the next
+ * run.
+ */
 enum sym_check sym_run(struct sym *w, const struct sym_case *c);
 
 /*
- * Whether both directions of a double tree's links are busy in an allreduce that was run with trace set. The
- * steady state of a tree lies between the tick in which its last link begins and that in which its first link
- * ends. It must be all but 4 heights of the ticks, and in it each link must carry a message both ways in each
- * tick, that is: sends in every tick from its first to its last. 0, or -1 with SYM_IDLE in the world.
+ * Whether both directions of a double tree's links are busy in an allreduce that was run with trace
+ * set. The steady state of a tree lies between the tick in which its last link begins and that in
+ * which its first link ends. It must be all but 4 heights of the ticks, and in it each link must
+ * carry a message both ways in each tick, that is: sends in every tick from its first to its last.
+ * 0, or -1 with SYM_IDLE in the world.
  */
 int sym_check_both_ways(struct sym *w);
 
@@ -182,10 +198,16 @@ int sym_check_both_ways(struct sym *w);
 const char *sym_check_name(enum sym_check check);
 const char *sym_describe(const struct sym_case *c, char *text, size_t size);
 
-/* At least as many slots as the algorithm must have for its messages; there are slot_elems and max_piece then. */
+/*
+ * At least as many slots as the algorithm must have for its messages; there are slot_elems and
+ * max_piece then.
+ */
 void sym_set_slots(struct sym_case *c);
 
-/* Set total or block so that each channel has that many chunks or slices of max_piece, less `ragged` elements. */
+/*
+ * Set total or block so that each channel has that many chunks or slices of max_piece, less
+ * `ragged` elements.
+ */
 void sym_size(struct sym_case *c, uint32_t pieces, size_t ragged);
 
 /* Between the files of the checker. */
@@ -194,16 +216,20 @@ void sym_size(struct sym_case *c, uint32_t pieces, size_t ragged);
 int sym_fail(struct sym *w, enum sym_check check, int rank, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 extern const struct gr_executor_ops sym_mover;
-void sym_lend(struct sym *w, const struct gr_step *s, const struct sym_value *slot, const struct sym_value *operand,
+void sym_lend(struct sym *w, const struct gr_step *s, const struct sym_value *slot,
+              const struct sym_value *operand,
               const struct sym_value *dest); /* the value is in the slot now */
 void sym_take_lent(struct sym_rank *me, const struct gr_step *s, const struct sym_value *slot);
 uint64_t sym_hash(uint64_t a, uint64_t b);
 struct sym_value sym_leaf(int rank, size_t elem);
 enum gr_layout sym_layout(const struct sym_case *c);
-size_t sym_count(const struct sym_case *c, int rank); /* elements of a rank's block, and where it begins */
+/* elements of a rank's block, and where it begins */
+size_t sym_count(const struct sym_case *c, int rank);
 size_t sym_displ(const struct sym_case *c, int rank);
-size_t sym_extent(const struct sym_case *c);          /* elements of the whole vector, gaps included */
-int sym_check_values(struct sym *w);                  /* 0, or -1 after sym_fail() */
-void *sym_grow(void *array, size_t *room, size_t need, size_t size); /* at least need items; aborts without memory */
+/* elements of the whole vector, gaps included */
+size_t sym_extent(const struct sym_case *c);
+int sym_check_values(struct sym *w); /* 0, or -1 after sym_fail() */
+/* at least need items; aborts without memory */
+void *sym_grow(void *array, size_t *room, size_t need, size_t size);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What each rank must have at the end: MPI's definition of the collectives, and the orders of reduction as the
- * comments of sched/{ring,chain,tree,flat,node_tree}.c state them, written again from the words (torus_expect.c: those along a
- * torus). Nothing here calls a schedule.
+ * What each rank must have at the end: MPI's definition of the collectives, and the orders of
+ * reduction as the comments of sched/{ring,chain,tree,flat,node_tree}.c state them, written again
+ * from the words (torus_expect.c: those along a torus). Nothing here calls a schedule.
  */
 #include "symbolic.h"
 #include "torus_expect.h"
@@ -30,7 +30,8 @@ size_t sym_displ(const struct sym_case *c, int rank)
 
 static int has_blocks(const struct sym_case *c)
 {
-    return GR_COLL_ALLGATHER == c->coll || GR_COLL_REDUCE_SCATTER == c->coll || GR_COLL_ALLTOALL == c->coll;
+    return GR_COLL_ALLGATHER == c->coll || GR_COLL_REDUCE_SCATTER == c->coll ||
+           GR_COLL_ALLTOALL == c->coll;
 }
 
 size_t sym_extent(const struct sym_case *c)
@@ -55,15 +56,18 @@ size_t sym_extent(const struct sym_case *c)
 struct place {
     const int *order; /* of its channel: rank at a position */
     int p;
-    int owner;     /* position of the owner of its block (ring, reduce_scatter) */
-    int root;      /* position of the root */
+    int owner;                     /* position of the owner of its block (ring, reduce_scatter) */
+    int root;                      /* position of the root */
     const struct sym_case *chains; /* positions are nodes, NULL: ranks */
-    uint32_t channel, chunk; /* of a pipeline */
+    uint32_t channel, chunk;       /* of a pipeline */
     size_t elem;
 };
 
-/* node-tree: what a node gives, x + (next in its chain + (... + last)). In tree 0 the chain begins with the rank of the
- * root's number, in tree 1 with the one before it but where the root is, and goes the other way round. */
+/*
+ * node-tree: what a node gives, x + (next in its chain + (... + last)). In tree 0 the chain begins
+ * with the rank of the root's number, in tree 1 with the one before it but where the root is, and
+ * goes the other way round.
+ */
 static uint64_t chain_sum(const struct place *e, int node)
 {
     int tree = (int) (e->chunk % 2), ranks = e->chains->torus.dims[0], root = e->chains->root, k;
@@ -81,7 +85,8 @@ static uint64_t chain_sum(const struct place *e, int node)
 /* What a position has to begin with. */
 static uint64_t leaf(const struct place *e, int pos)
 {
-    return NULL != e->chains ? chain_sum(e, pos % e->p) : sym_leaf(e->order[pos % e->p], e->elem).hash;
+    return NULL != e->chains ? chain_sum(e, pos % e->p)
+                             : sym_leaf(e->order[pos % e->p], e->elem).hash;
 }
 
 /* ring, chain: x_last + (x_{last-1} + (... + (x_{last+2} + x_{last+1}))) */
@@ -120,8 +125,9 @@ static int tree_pos(const struct place *e, int t, int label)
 }
 
 /*
- * up(x) = (x + up(left child)) + up(right child) in the in-order tree over the n labels after `base`: at its top
- * is the greatest power of two in 1..n, the labels below it are its left subtree, those above it the right one.
+ * up(x) = (x + up(left child)) + up(right child) in the in-order tree over the n labels after
+ * `base`: at its top is the greatest power of two in 1..n, the labels below it are its left
+ * subtree, those above it the right one.
  */
 static uint64_t tree_up(const struct place *e, int t, int base, int n)
 {
@@ -176,7 +182,8 @@ static uint64_t stated_order(const struct sym_case *c, const struct place *e)
     case GR_ALGO_TWOSHOT:
         return from_left(e, e->owner, -1);
     default:
-        return GR_COLL_REDUCE_SCATTER == c->coll ? from_left(e, e->owner, -1) : from_left(e, e->root, 1);
+        return GR_COLL_REDUCE_SCATTER == c->coll ? from_left(e, e->owner, -1)
+                                                 : from_left(e, e->root, 1);
     }
 }
 
@@ -197,7 +204,10 @@ static int position(const int *order, int rank)
     return pos;
 }
 
-/* Where element k of a block of count elements is: a block is cut into channels, slices, and chunks. */
+/*
+ * Where element k of a block of count elements is: a block is cut into channels, slices, and
+ * chunks.
+ */
 static void locate(const struct sym *w, size_t count, size_t k, int owner, struct place *e)
 {
     const struct gr_split *split = &w->ranks[0].plan.split;
@@ -224,7 +234,7 @@ static void want_element(struct sym *w, size_t count, size_t k, int owner, size_
         return;
     }
     locate(w, count, k, owner, &e);
-    *v = (struct sym_value){.elem = (int32_t) elem, .valid = 1, .hash = stated_order(c, &e)};
+    *v = (struct sym_value) {.elem = (int32_t) elem, .valid = 1, .hash = stated_order(c, &e)};
     for (r = 0; r < c->p; r++) {
         v->ranks[r / 64] |= UINT64_C(1) << r % 64;
     }
@@ -235,7 +245,9 @@ static void want_vector(struct sym *w)
 {
     const struct sym_case *c = w->c;
     int cut = GR_BLOCKS == sym_layout(c) && GR_COLL_ALLREDUCE == c->coll;
-    size_t block = cut && c->total > 0 ? up_to(c->total, (size_t) c->p, w->ranks[0].plan.split.align) : c->total;
+    size_t block = cut && c->total > 0
+                       ? up_to(c->total, (size_t) c->p, w->ranks[0].plan.split.align)
+                       : c->total;
     size_t e, k, begin, count;
     int r;
 
@@ -252,20 +264,23 @@ static void want_vector(struct sym *w)
     }
 }
 
-static int check_value(struct sym *w, int rank, const struct sym_value *got, const struct sym_value *want)
+static int check_value(struct sym *w, int rank, const struct sym_value *got,
+                       const struct sym_value *want)
 {
     if (got->hash == want->hash && got->valid == want->valid && got->elem == want->elem &&
         0 == memcmp(got->ranks, want->ranks, sizeof(got->ranks))) {
         return 0;
     }
     if (!want->valid) {
-        return sym_fail(w, SYM_WROTE_OUTSIDE, rank, "between the blocks, with element %d", got->elem);
+        return sym_fail(w, SYM_WROTE_OUTSIDE, rank, "between the blocks, with element %d",
+                        got->elem);
     }
     if (!got->valid) {
         return sym_fail(w, SYM_UNWRITTEN, rank, "element %d", want->elem);
     }
     if (got->elem != want->elem) {
-        return sym_fail(w, SYM_ELEMENT, rank, "element %d in the place of %d", got->elem, want->elem);
+        return sym_fail(w, SYM_ELEMENT, rank, "element %d in the place of %d", got->elem,
+                        want->elem);
     }
     if (0 != memcmp(got->ranks, want->ranks, sizeof(got->ranks))) {
         return sym_fail(w, SYM_MISSING, rank, "element %d", want->elem);

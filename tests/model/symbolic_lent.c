@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages that are not copied into slots: whoever takes one finds what its sender has in its buffers then. That is how
- * others fetch it (direct plans), or a network sends it (gr_fifo.from), at the latest. So a sender must not write there before.
+ * Messages that are not copied into slots: whoever takes one finds what its sender has in its
+ * buffers then. That is how others fetch it (direct plans), or a network sends it (gr_fifo.from),
+ * at the latest. So a sender must not write there before.
  */
 #include "symbolic.h"
 
@@ -11,8 +12,8 @@ static int is_lent(const struct sym_case *c)
 }
 
 /* As exec/host.c: what is only passed on lies nowhere but in slots. */
-void sym_lend(struct sym *w, const struct gr_step *s, const struct sym_value *slot, const struct sym_value *operand,
-              const struct sym_value *dest)
+void sym_lend(struct sym *w, const struct gr_step *s, const struct sym_value *slot,
+              const struct sym_value *operand, const struct sym_value *dest)
 {
     w->borrowed[slot - w->slot_values] = !is_lent(w->c) ? NULL : s->bits & GR_RECV ? dest : operand;
 }
@@ -22,6 +23,7 @@ void sym_take_lent(struct sym_rank *me, const struct gr_step *s, const struct sy
     const struct sym_value *now = me->w->borrowed[slot - me->w->slot_values];
 
     if (NULL != now && (!now->valid || now->hash != slot->hash)) {
-        sym_fail(me->w, SYM_LENT, me->rank, "%s of chunk %u, element %d", gr_step_name(s), s->first, slot->elem);
+        sym_fail(me->w, SYM_LENT, me->rank, "%s of chunk %u, element %d", gr_step_name(s), s->first,
+                 slot->elem);
     }
 }

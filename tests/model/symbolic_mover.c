@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The symbolic executor behind struct gr_executor_ops: values, links, and all checks that are made while data move. */
+/*
+ * The symbolic executor behind struct gr_executor_ops: values, links, and all checks that are made
+ * while data move.
+ */
 #include "symbolic.h"
 
 #include <stdarg.h>
@@ -96,21 +99,26 @@ static struct sym_link *link_find(struct sym_rank *me, uint32_t channel, int fro
 
         w->links = sym_grow(w->links, &w->links_room, w->nlinks + 1, sizeof(*w->links));
         w->slots = sym_grow(w->slots, &w->slots_room, (w->nlinks + 1) * slots, sizeof(*w->slots));
-        w->slot_values = sym_grow(w->slot_values, &w->values_room, (w->nlinks + 1) * slots * w->c->slot_elems,
-                                  sizeof(*w->slot_values));
-        w->borrowed = sym_grow(w->borrowed, &w->lent_room, (w->nlinks + 1) * slots * w->c->slot_elems, sizeof(*w->borrowed));
-        w->links[w->nlinks] = (struct sym_link){.from = from, .to = to, .channel = channel, .tick = {-1, -1}};
+        w->slot_values =
+            sym_grow(w->slot_values, &w->values_room, (w->nlinks + 1) * slots * w->c->slot_elems,
+                     sizeof(*w->slot_values));
+        w->borrowed = sym_grow(w->borrowed, &w->lent_room,
+                               (w->nlinks + 1) * slots * w->c->slot_elems, sizeof(*w->borrowed));
+        w->links[w->nlinks] =
+            (struct sym_link) {.from = from, .to = to, .channel = channel, .tick = {-1, -1}};
         w->link_of[pair] = (int) w->nlinks++;
     }
     return &w->links[w->link_of[pair]];
 }
 
-static struct sym_link *link_in(struct sym_rank *me, uint32_t channel, const struct gr_step *s, int k)
+static struct sym_link *link_in(struct sym_rank *me, uint32_t channel, const struct gr_step *s,
+                                int k)
 {
     return link_find(me, channel, s->from[k], me->rank);
 }
 
-static struct sym_link *link_out(struct sym_rank *me, uint32_t channel, const struct gr_step *s, int k)
+static struct sym_link *link_out(struct sym_rank *me, uint32_t channel, const struct gr_step *s,
+                                 int k)
 {
     return link_find(me, channel, me->rank, s->to[k]);
 }
@@ -124,8 +132,10 @@ static size_t slot_at(const struct sym *w, const struct sym_link *l, uint64_t n)
 static int malformed(const struct gr_step *s)
 {
     return s->nfrom > GR_FAN || s->nto > GR_FAN || (0 != (s->bits & GR_RECV)) != (s->nfrom > 0) ||
-           (0 != (s->bits & GR_SEND)) != (s->nto > 0) || (0 != (s->bits & GR_REDUCE) && 0 == s->nfrom) ||
-           (0 == (s->bits & GR_REDUCE) ? s->nfrom > 1 || 0 != s->before : s->before > s->nfrom) || s->operand > GR_TMP || s->dest > GR_TMP;
+           (0 != (s->bits & GR_SEND)) != (s->nto > 0) ||
+           (0 != (s->bits & GR_REDUCE) && 0 == s->nfrom) ||
+           (0 == (s->bits & GR_REDUCE) ? s->nfrom > 1 || 0 != s->before : s->before > s->nfrom) ||
+           s->operand > GR_TMP || s->dest > GR_TMP;
 }
 
 static int mover_ready(void *ctx, uint32_t channel, const struct gr_step *s)
@@ -141,7 +151,8 @@ static int mover_ready(void *ctx, uint32_t channel, const struct gr_step *s)
         return 0;
     }
     if (malformed(s)) {
-        return sym_fail(me->w, SYM_MALFORMED, me->rank, "a step with bits %d, %d from, %d to", s->bits, s->nfrom, s->nto);
+        return sym_fail(me->w, SYM_MALFORMED, me->rank, "a step with bits %d, %d from, %d to",
+                        s->bits, s->nfrom, s->nto);
     }
     for (k = 0; k < s->nfrom; k++) {
         l = link_in(me, channel, s, k);
@@ -174,17 +185,20 @@ static int find_slots(struct sym_rank *me, const struct gr_move *mv, struct work
     int k;
 
     if (mv->slot != me->fill || mv->slot + mv->count > w->c->slot_elems) {
-        return sym_fail(w, SYM_MESSAGE, me->rank, "%zu elements at %zu of a slot", mv->count, mv->slot);
+        return sym_fail(w, SYM_MESSAGE, me->rank, "%zu elements at %zu of a slot", mv->count,
+                        mv->slot);
     }
-    if (mv->piece != me->pieces || me->closed || (mv->piece >= GR_DIRECT_PIECES && gr_algo_may_fetch(w->c->algo))) {
-        return sym_fail(w, SYM_MESSAGE, me->rank, "piece %u of a slot that holds %u", mv->piece, me->pieces);
+    if (mv->piece != me->pieces || me->closed ||
+        (mv->piece >= GR_DIRECT_PIECES && gr_algo_may_fetch(w->c->algo))) {
+        return sym_fail(w, SYM_MESSAGE, me->rank, "piece %u of a slot that holds %u", mv->piece,
+                        me->pieces);
     }
     for (k = 0; k < s->nfrom; k++) {
         l = link_in(me, mv->channel, s, k);
         n = slot_at(w, l, l->head);
         if (mv->slot + mv->count > w->slots[n].count) {
-            return sym_fail(w, SYM_MESSAGE, me->rank, "takes %zu elements of %zu from %d", mv->slot + mv->count,
-                            w->slots[n].count, s->from[k]);
+            return sym_fail(w, SYM_MESSAGE, me->rank, "takes %zu elements of %zu from %d",
+                            mv->slot + mv->count, w->slots[n].count, s->from[k]);
         }
         work->from[k] = w->slot_values + n * w->c->slot_elems + mv->slot;
     }
@@ -203,7 +217,8 @@ static int find_buffers(struct sym_rank *me, const struct gr_move *mv, struct wo
 
     if (0 == (s->bits & GR_RECV) || 0 != (s->bits & GR_REDUCE)) {
         if (mv->operand + mv->count > in->len) {
-            return sym_fail(me->w, SYM_READ_OUTSIDE, me->rank, "[%zu, +%zu) of space %d", mv->operand, mv->count, s->operand);
+            return sym_fail(me->w, SYM_READ_OUTSIDE, me->rank, "[%zu, +%zu) of space %d",
+                            mv->operand, mv->count, s->operand);
         }
         work->operand = in->at + mv->operand;
     }
@@ -212,7 +227,8 @@ static int find_buffers(struct sym_rank *me, const struct gr_move *mv, struct wo
             return sym_fail(me->w, SYM_WROTE_INPUT, me->rank, "[%zu, +%zu)", mv->dest, mv->count);
         }
         if (mv->dest + mv->count > out->len) {
-            return sym_fail(me->w, SYM_WROTE_OUTSIDE, me->rank, "[%zu, +%zu) of space %d", mv->dest, mv->count, s->dest);
+            return sym_fail(me->w, SYM_WROTE_OUTSIDE, me->rank, "[%zu, +%zu) of space %d", mv->dest,
+                            mv->count, s->dest);
         }
         work->dest = out->at + mv->dest;
         me->stored += GR_OUT == s->dest ? mv->count : 0;
@@ -221,7 +237,8 @@ static int find_buffers(struct sym_rank *me, const struct gr_move *mv, struct wo
 }
 
 /* What the value is made of, in the order in which it is combined. */
-static int in_turn(const struct gr_step *s, const struct work *work, const struct sym_value **sources)
+static int in_turn(const struct gr_step *s, const struct work *work,
+                   const struct sym_value **sources)
 {
     int n = 0, k;
 
@@ -242,13 +259,14 @@ static void note(struct sym_rank *me, const char *what, const struct gr_step *s,
     struct sym *w = me->w;
 
     if ('\0' == w->noted[0]) {
-        snprintf(w->noted, sizeof(w->noted), "%s: rank %d: %s of chunk %u, element %zu: %s", sym_check_name(SYM_FINAL),
-                 me->rank, gr_step_name(s), s->first, element, what);
+        snprintf(w->noted, sizeof(w->noted), "%s: rank %d: %s of chunk %u, element %zu: %s",
+                 sym_check_name(SYM_FINAL), me->rank, gr_step_name(s), s->first, element, what);
     }
 }
 
 /* Results: both ends of a message know alike that it is one, and it is stored as it is; once. */
-static void check_final(struct sym_rank *me, const struct gr_move *mv, const struct work *work, size_t n)
+static void check_final(struct sym_rank *me, const struct gr_move *mv, const struct work *work,
+                        size_t n)
 {
     const struct gr_step *s = mv->step;
     int final = 0 != (s->bits & GR_FINAL), taken = s->bits & GR_RECV && !(s->bits & GR_REDUCE), k;
@@ -259,8 +277,10 @@ static void check_final(struct sym_rank *me, const struct gr_move *mv, const str
     for (k = 0; k < s->nfrom; k++) {
         sym_take_lent(me, s, &work->from[k][n]);
         if (work->from[k][n].final != (taken && final)) {
-            note(me, work->from[k][n].final ? "takes a result for something else" : "takes something else for a result", s,
-                 mv->dest + n);
+            note(me,
+                 work->from[k][n].final ? "takes a result for something else"
+                                        : "takes something else for a result",
+                 s, mv->dest + n);
         }
     }
     if (NULL != work->dest && work->dest[n].final && !(taken && me->w->c->zero_copy)) {
@@ -269,7 +289,8 @@ static void check_final(struct sym_rank *me, const struct gr_move *mv, const str
 }
 
 /* Zero copy: a result that is sent is where it belongs, before its receiver knows. */
-static void deliver(struct sym_rank *me, const struct gr_move *mv, size_t n, const struct sym_value *v)
+static void deliver(struct sym_rank *me, const struct gr_move *mv, size_t n,
+                    const struct sym_value *v)
 {
     const struct gr_step *s = mv->step;
     int k;
@@ -308,7 +329,8 @@ static int mover_move(void *ctx, const struct gr_move *mv)
             check = combine(&v, &sources[k][n]);
         }
         if (SYM_OK != check) {
-            return sym_fail(me->w, check, me->rank, "%s of chunk %u, element %d", gr_step_name(s), s->first, v.elem);
+            return sym_fail(me->w, check, me->rank, "%s of chunk %u, element %d", gr_step_name(s),
+                            s->first, v.elem);
         }
         check_final(me, mv, &work, n);
         v.final = 0 != (s->bits & GR_FINAL);
@@ -320,7 +342,8 @@ static int mover_move(void *ctx, const struct gr_move *mv)
         }
         for (k = 0; k < s->nto; k++) {
             work.to[k][n] = v;
-            sym_lend(me->w, s, &work.to[k][n], &sources[0][n], NULL == work.dest ? NULL : &work.dest[n]);
+            sym_lend(me->w, s, &work.to[k][n], &sources[0][n],
+                     NULL == work.dest ? NULL : &work.dest[n]);
         }
         if (v.final && me->w->c->zero_copy) {
             deliver(me, mv, n, &v);
@@ -333,28 +356,34 @@ static int mover_move(void *ctx, const struct gr_move *mv)
 }
 
 /* Hand a slot over. Ticks: one message per tick and link, in each tree of a double tree. */
-static void send_slot(struct sym_rank *me, struct sym_link *l, const struct gr_step *s, const struct gr_cursor *at)
+static void send_slot(struct sym_rank *me, struct sym_link *l, const struct gr_step *s,
+                      const struct gr_cursor *at)
 {
     struct sym *w = me->w;
-    int tree = GR_ALGO_TREE == w->c->algo || GR_ALGO_NODE_TREE == w->c->algo ? (int) (s->first % 2) : 0;
-    int again = l->slice[tree] == at->slice && l->index[tree] == at->index; /* the next slot of the same message */
+    int tree =
+        GR_ALGO_TREE == w->c->algo || GR_ALGO_NODE_TREE == w->c->algo ? (int) (s->first % 2) : 0;
+    /* the next slot of the same message */
+    int again = l->slice[tree] == at->slice && l->index[tree] == at->index;
     int64_t last = l->slice[tree] == at->slice ? l->tick[tree] : -1;
 
     if (last >= 0 && !again && (int64_t) s->tick <= last) {
-        sym_fail(w, SYM_TICK_CLASH, me->rank, "sends to %d in tick %u, before it in tick %lld", l->to, s->tick, (long long) last);
+        sym_fail(w, SYM_TICK_CLASH, me->rank, "sends to %d in tick %u, before it in tick %lld",
+                 l->to, s->tick, (long long) last);
     }
     l->tick[tree] = s->tick;
     l->slice[tree] = at->slice;
     l->index[tree] = at->index;
-    w->slots[slot_at(w, l, l->tail)] = (struct sym_slot){me->fill, s->tick};
+    w->slots[slot_at(w, l, l->tail)] = (struct sym_slot) {me->fill, s->tick};
     l->tail++;
     l->elems += me->fill;
     l->sent[tree][s->phase % 2]++;
     me->sent += me->fill;
     w->last_tick = s->tick > w->last_tick ? s->tick : w->last_tick;
     if (w->trace) {
-        w->messages = sym_grow(w->messages, &w->messages_room, w->nmessages + 1, sizeof(*w->messages));
-        w->messages[w->nmessages++] = (struct sym_message){l->from, l->to, l->channel, s->tick, tree, s->phase};
+        w->messages =
+            sym_grow(w->messages, &w->messages_room, w->nmessages + 1, sizeof(*w->messages));
+        w->messages[w->nmessages++] =
+            (struct sym_message) {l->from, l->to, l->channel, s->tick, tree, s->phase};
     }
 }
 
@@ -364,10 +393,12 @@ static void take_slot(struct sym_rank *me, struct sym_link *l, const struct gr_s
     const struct sym_slot *slot = &w->slots[slot_at(w, l, l->head)];
 
     if (slot->count != me->fill) {
-        sym_fail(w, SYM_MESSAGE, me->rank, "took %zu elements of %zu from %d", me->fill, slot->count, l->from);
+        sym_fail(w, SYM_MESSAGE, me->rank, "took %zu elements of %zu from %d", me->fill,
+                 slot->count, l->from);
     }
     if (s->tick <= slot->tick) {
-        sym_fail(w, SYM_TICK_CAUSE, me->rank, "takes in tick %u what %d sent in %u", s->tick, l->from, slot->tick);
+        sym_fail(w, SYM_TICK_CAUSE, me->rank, "takes in tick %u what %d sent in %u", s->tick,
+                 l->from, slot->tick);
     } else if (s->tick - slot->tick > w->longest_wait) {
         w->longest_wait = s->tick - slot->tick;
     }

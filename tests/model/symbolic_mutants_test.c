@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The symbolic checker catches broken schedules: one mutant for each kind of error, and then every edit of every
- * step. The machine is compiled into this file with hooks in the place of gr_sched_step(), gr_sched_len() and
- * gr_split_at(), through which it sees the mutated schedule; the schedules themselves are the real ones.
+ * The symbolic checker catches broken schedules: one mutant for each kind of error, and then every
+ * edit of every step. The machine is compiled into this file with hooks in the place of
+ * gr_sched_step(), gr_sched_len() and gr_split_at(), through which it sees the mutated schedule;
+ * the schedules themselves are the real ones.
  */
 #include "symbolic.h"
 
 static uint32_t mutated_sched_len(const struct gr_sched *s);
 static struct gr_step mutated_sched_step(const struct gr_sched *s, uint32_t i);
-static struct gr_range mutated_split_at(const struct gr_split *split, enum gr_space space, uint32_t channel, uint32_t slice,
-                                        uint32_t chunk);
+static struct gr_range mutated_split_at(const struct gr_split *split, enum gr_space space,
+                                        uint32_t channel, uint32_t slice, uint32_t chunk);
 
 #define gr_sched_len mutated_sched_len
 #define gr_sched_step mutated_sched_step
@@ -33,8 +34,14 @@ static int applied;          /* whether its edit changed a step */
 
 static int edit_bits(const struct gr_sched *s, enum edit edit, struct gr_step *t)
 {
-    static const int needs[] = {[DROP_RECV] = GR_RECV, [DROP_REDUCE] = GR_REDUCE, [DROP_STORE] = GR_STORE, [DROP_SEND] = GR_SEND};
-    static const int adds[] = {[ADD_RECV] = GR_RECV, [ADD_REDUCE] = GR_REDUCE, [ADD_STORE] = GR_STORE, [ADD_SEND] = GR_SEND};
+    static const int needs[] = {[DROP_RECV] = GR_RECV,
+                                [DROP_REDUCE] = GR_REDUCE,
+                                [DROP_STORE] = GR_STORE,
+                                [DROP_SEND] = GR_SEND};
+    static const int adds[] = {[ADD_RECV] = GR_RECV,
+                               [ADD_REDUCE] = GR_REDUCE,
+                               [ADD_STORE] = GR_STORE,
+                               [ADD_SEND] = GR_SEND};
 
     if (DROP_STEP == edit) {
         edit = 0 == t->bits ? NO_EDIT : edit;
@@ -72,11 +79,13 @@ static int other_rank(const struct gr_sched *s, int rank)
 
 static int edit_places(const struct gr_sched *s, enum edit edit, struct gr_step *t)
 {
-    int reads = 0 != t->bits && (0 == t->nfrom || 0 != (t->bits & GR_REDUCE)), stores = 0 != (t->bits & GR_STORE), swap;
+    int reads = 0 != t->bits && (0 == t->nfrom || 0 != (t->bits & GR_REDUCE)),
+        stores = 0 != (t->bits & GR_STORE), swap;
 
     switch (edit) {
     case NEXT_CHUNK:
-        t->first = (t->first + 1) % (GR_PIPE == gr_algo_layout(s->algo, s->coll) ? s->nchunks : (uint32_t) s->p);
+        t->first = (t->first + 1) %
+                   (GR_PIPE == gr_algo_layout(s->algo, s->coll) ? s->nchunks : (uint32_t) s->p);
         return 0 != t->bits;
     case NEXT_FROM:
         t->from[0] = other_rank(s, t->from[0]);
@@ -165,13 +174,14 @@ static struct gr_step mutated_sched_step(const struct gr_sched *s, uint32_t i)
         t = gr_sched_step(s, i);
     }
     if (s->pos == mutant.pos && i == mutant.index && NO_EDIT != mutant.edit) {
-        applied |= mutant.edit <= ADD_SEND ? edit_bits(s, mutant.edit, &t) : edit_places(s, mutant.edit, &t);
+        applied |= mutant.edit <= ADD_SEND ? edit_bits(s, mutant.edit, &t)
+                                           : edit_places(s, mutant.edit, &t);
     }
     return t;
 }
 
-static struct gr_range mutated_split_at(const struct gr_split *split, enum gr_space space, uint32_t channel, uint32_t slice,
-                                        uint32_t chunk)
+static struct gr_range mutated_split_at(const struct gr_split *split, enum gr_space space,
+                                        uint32_t channel, uint32_t slice, uint32_t chunk)
 {
     struct gr_range r = gr_split_at(split, space, channel, slice, chunk);
 
@@ -181,8 +191,14 @@ static struct gr_range mutated_split_at(const struct gr_split *split, enum gr_sp
 
 static struct sym_case mutant_case(const struct mutant *m)
 {
-    struct sym_case c = {.algo = m->algo, .coll = m->coll, .p = m->p, .nchannels = 1, .slots = m->slots, .slot_elems = 1,
-                         .max_piece = 1, .align = 1};
+    struct sym_case c = {.algo = m->algo,
+                         .coll = m->coll,
+                         .p = m->p,
+                         .nchannels = 1,
+                         .slots = m->slots,
+                         .slot_elems = 1,
+                         .max_piece = 1,
+                         .align = 1};
 
     c.root = GR_PIPE == gr_algo_layout(m->algo, m->coll) && m->p > 1 ? 1 : 0;
     sym_size(&c, m->pieces, 0);
@@ -199,7 +215,8 @@ static enum sym_check run_mutant(const struct mutant *m)
 
     if (m->pieces > 1 && (GR_COLL_ALLGATHER == c.coll || GR_COLL_REDUCE_SCATTER == c.coll)) {
         assert_in_range(m->p, 1, 6);
-        c.counts = counts; /* uneven: where equal ones lie in one's own buffer, another's chunk is the same */
+        /* uneven: where equal ones lie in one's own buffer, another's chunk is the same */
+        c.counts = counts;
         c.displs = displs;
     }
     mutant = *m;
@@ -221,7 +238,8 @@ static void test_mutant(void **state)
 
     printf("# %s: %s\n", m->name, SYM_OK == check ? "not caught" : world.why);
     if (check != m->caught_by) {
-        fail_msg("%s: found %s, not %s", m->name, sym_check_name(check), sym_check_name(m->caught_by));
+        fail_msg("%s: found %s, not %s", m->name, sym_check_name(check),
+                 sym_check_name(m->caught_by));
     }
 }
 
@@ -231,12 +249,17 @@ static int harmless(const struct mutant *m)
     if (GR_ALGO_FLAT != m->algo) {
         return 0;
     }
-    /* the centre stores partial sums anyway; and after step 0 an allgather's own block is in the output as well */
-    return ADD_STORE == m->edit || (GR_COLL_ALLGATHER == m->coll && m->index > 0 && OTHER_OPERAND == m->edit);
+    /*
+     * the centre stores partial sums anyway; and after step 0 an allgather's own block is in the
+     * output as well
+     */
+    return ADD_STORE == m->edit ||
+           (GR_COLL_ALLGATHER == m->coll && m->index > 0 && OTHER_OPERAND == m->edit);
 }
 
 /* All edits of all steps of all ranks, p = 4..6. Returns the mutants that were not caught. */
-static uint32_t edit_all(enum gr_algo algo, enum gr_coll coll, uint32_t *tried, uint32_t by[SYM_NCHECKS])
+static uint32_t edit_all(enum gr_algo algo, enum gr_coll coll, uint32_t *tried,
+                         uint32_t by[SYM_NCHECKS])
 {
     struct mutant m = {"", algo, coll, 0, 4, 2, 0, 0, NO_EDIT, ONE_STEP, SYM_OK};
     struct gr_sched s = {.algo = algo, .coll = coll, .nchunks = 4};
@@ -257,8 +280,8 @@ static uint32_t edit_all(enum gr_algo algo, enum gr_coll coll, uint32_t *tried, 
                     by[check] += (uint32_t) applied;
                     if (applied && SYM_OK == check) {
                         missed++;
-                        printf("# not caught: %s %s p=%d: edit %u of step %u at %d\n", gr_algo_name(algo), gr_coll_name(coll),
-                               m.p, edit, m.index, m.pos);
+                        printf("# not caught: %s %s p=%d: edit %u of step %u at %d\n",
+                               gr_algo_name(algo), gr_coll_name(coll), m.p, edit, m.index, m.pos);
                     }
                 }
             }
@@ -282,17 +305,22 @@ static void test_every_edit(void **state)
     }
     for (k = 1; k < SYM_NCHECKS; k++) {
         if (by[k] > 0) {
-            printf("# %u of %u mutants caught by: %s\n", by[k], tried, sym_check_name((enum sym_check) k));
+            printf("# %u of %u mutants caught by: %s\n", by[k], tried,
+                   sym_check_name((enum sym_check) k));
         }
     }
     assert_true(tried > 1000);
     assert_int_equal(missed, 0);
 }
 
-/* Not an error: the machine packs the chunks of a run, empty ones left out, also where a message takes more slots. */
+/*
+ * Not an error: the machine packs the chunks of a run, empty ones left out, also where a message
+ * takes more slots.
+ */
 static void test_runs_of_chunks(void **state)
 {
-    struct mutant m = {"", GR_ALGO_CHAIN, GR_COLL_BCAST, 0, 1, 4, 0, 0, NO_EDIT, RUNS_OF_CHUNKS, SYM_OK};
+    struct mutant m = {"", GR_ALGO_CHAIN, GR_COLL_BCAST,  0,     1, 4, 0,
+                       0,  NO_EDIT,       RUNS_OF_CHUNKS, SYM_OK};
     struct sym_case c;
     int coll;
 
@@ -307,7 +335,8 @@ static void test_runs_of_chunks(void **state)
             for (c.slot_elems = 3; c.slot_elems <= 14; c.slot_elems++) {
                 for (c.total = 0; c.total < 70; c.total++) {
                     if (SYM_OK != sym_run(&world, &c)) {
-                        fail_msg("p=%d total=%zu slot=%zu: %s", c.p, c.total, c.slot_elems, world.why);
+                        fail_msg("p=%d total=%zu slot=%zu: %s", c.p, c.total, c.slot_elems,
+                                 world.why);
                     }
                 }
             }
@@ -323,12 +352,14 @@ int main(void)
     int failed;
 
     for (k = 0; k < NMUTANTS; k++) {
-        snprintf(names[k], sizeof(names[k]), "mutant caught: %s (%s %s)", mutants[k].name, gr_algo_name(mutants[k].algo),
-                 gr_coll_name(mutants[k].coll));
-        tests[k] = (struct CMUnitTest){names[k], test_mutant, NULL, NULL, &mutants[k]};
+        snprintf(names[k], sizeof(names[k]), "mutant caught: %s (%s %s)", mutants[k].name,
+                 gr_algo_name(mutants[k].algo), gr_coll_name(mutants[k].coll));
+        tests[k] = (struct CMUnitTest) {names[k], test_mutant, NULL, NULL, &mutants[k]};
     }
-    tests[k++] = (struct CMUnitTest){"mutants caught: every edit of every step, p=4..6", test_every_edit, NULL, NULL, NULL};
-    tests[k++] = (struct CMUnitTest){"runs of chunks are packed into slots", test_runs_of_chunks, NULL, NULL, NULL};
+    tests[k++] = (struct CMUnitTest) {"mutants caught: every edit of every step, p=4..6",
+                                      test_every_edit, NULL, NULL, NULL};
+    tests[k++] = (struct CMUnitTest) {"runs of chunks are packed into slots", test_runs_of_chunks,
+                                      NULL, NULL, NULL};
     cmocka_set_message_output(CM_OUTPUT_TAP);
     failed = _cmocka_run_group_tests("mutants", tests, k, NULL, NULL);
     sym_free(&world);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One run of the symbolic checker: sets a case up, runs the ranks in the order of its policy, checks the end. */
+/*
+ * One run of the symbolic checker: sets a case up, runs the ranks in the order of its policy,
+ * checks the end.
+ */
 #include "rng.h"
 #include "symbolic.h"
 
@@ -8,10 +11,26 @@
 #include <string.h>
 
 static const char *const check_names[SYM_NCHECKS] = {
-    "ok", "malformed step", "link not among the peers", "read outside", "read of poison", "wrong element",
-    "contribution twice", "wrote the input", "wrote outside", "message size", "tick not after its cause",
-    "tick collision", "deadlock", "unread data", "result not written", "contribution missing",
-    "order of reduction", "result that is none", "overwritten before it was taken", "stored more than once",
+    "ok",
+    "malformed step",
+    "link not among the peers",
+    "read outside",
+    "read of poison",
+    "wrong element",
+    "contribution twice",
+    "wrote the input",
+    "wrote outside",
+    "message size",
+    "tick not after its cause",
+    "tick collision",
+    "deadlock",
+    "unread data",
+    "result not written",
+    "contribution missing",
+    "order of reduction",
+    "result that is none",
+    "overwritten before it was taken",
+    "stored more than once",
     "links idle in one direction",
 };
 
@@ -30,11 +49,13 @@ const char *sym_describe(const struct sym_case *c, char *text, size_t size)
     static const char *const policies[SYM_NPOLICIES] = {"round", "lowest", "highest", "random"};
 
     snprintf(text, size,
-             "%s %s p=%d root=%d channels=%u order=%d slots=%u slot=%zu piece=%zu align=%zu total=%zu block=%zu%s%s chunks=%u%s%s %s seed=%llu",
-             gr_algo_name(c->algo), gr_coll_name(c->coll), c->p, c->root, c->nchannels, (int) c->order, c->slots,
-             c->slot_elems, c->max_piece, c->align, c->total, c->block, NULL != c->counts ? " counts" : "",
-             NULL != c->displs ? " displs" : "", c->most_chunks, c->in_place ? " in place" : "", c->zero_copy ? " zero copy" : "",
-             policies[c->policy], (unsigned long long) c->seed);
+             "%s %s p=%d root=%d channels=%u order=%d slots=%u slot=%zu piece=%zu align=%zu "
+             "total=%zu block=%zu%s%s chunks=%u%s%s %s seed=%llu",
+             gr_algo_name(c->algo), gr_coll_name(c->coll), c->p, c->root, c->nchannels,
+             (int) c->order, c->slots, c->slot_elems, c->max_piece, c->align, c->total, c->block,
+             NULL != c->counts ? " counts" : "", NULL != c->displs ? " displs" : "", c->most_chunks,
+             c->in_place ? " in place" : "", c->zero_copy ? " zero copy" : "", policies[c->policy],
+             (unsigned long long) c->seed);
     return text;
 }
 
@@ -63,7 +84,9 @@ void sym_size(struct sym_case *c, uint32_t pieces, size_t ragged)
 
 static void make_order(const struct sym_case *c, uint32_t channel, int *order)
 {
-    int kind = SYM_IDENTITY == c->order || gr_algo_is_torus(c->algo) ? SYM_IDENTITY : (int) ((c->order + channel) % SYM_NORDERS);
+    int kind = SYM_IDENTITY == c->order || gr_algo_is_torus(c->algo)
+                   ? SYM_IDENTITY
+                   : (int) ((c->order + channel) % SYM_NORDERS);
     uint64_t state = c->seed + channel;
     int k, other, swap;
 
@@ -98,9 +121,17 @@ static void make_plan(struct sym *w, struct sym_rank *me)
 {
     const struct sym_case *c = w->c;
     int along = gr_algo_is_torus(c->algo);
-    struct gr_shape shape = {.coll = c->coll, .layout = sym_layout(c), .p = c->p, .total = c->total,
-                             .block = c->block, .counts = c->counts, .displs = c->displs, .nchannels = c->nchannels,
-                             .max_piece = c->max_piece, .align = c->align, .most_chunks = c->most_chunks};
+    struct gr_shape shape = {.coll = c->coll,
+                             .layout = sym_layout(c),
+                             .p = c->p,
+                             .total = c->total,
+                             .block = c->block,
+                             .counts = c->counts,
+                             .displs = c->displs,
+                             .nchannels = c->nchannels,
+                             .max_piece = c->max_piece,
+                             .align = c->align,
+                             .most_chunks = c->most_chunks};
     uint32_t channel;
     int pos;
 
@@ -110,8 +141,13 @@ static void make_plan(struct sym *w, struct sym_rank *me)
         struct gr_sched *s = &me->plan.sched[channel];
         const int *order = w->order + channel * (size_t) c->p;
 
-        *s = (struct gr_sched){.coll = c->coll, .algo = c->algo, .p = c->p, .order = along ? NULL : order,
-                               .nchunks = me->plan.split.nchunks, .torus = c->torus, .channel = (int) channel};
+        *s = (struct gr_sched) {.coll = c->coll,
+                                .algo = c->algo,
+                                .p = c->p,
+                                .order = along ? NULL : order,
+                                .nchunks = me->plan.split.nchunks,
+                                .torus = c->torus,
+                                .channel = (int) channel};
         for (pos = 0; pos < c->p; pos++) {
             s->pos = order[pos] == me->rank ? pos : s->pos;
             s->root = order[pos] == c->root ? pos : s->root;
@@ -203,7 +239,7 @@ static void set_up(struct sym *w, const struct sym_case *c)
     for (r = 0; r < c->p; r++) {
         struct sym_rank *me = &w->ranks[r];
 
-        *me = (struct sym_rank){.w = w, .rank = r};
+        *me = (struct sym_rank) {.w = w, .rank = r};
         make_plan(w, me);
         make_buffers(me, &mem);
         gr_stepper_start(&me->stepper, &me->plan, &sym_mover, me);
@@ -226,7 +262,10 @@ static int run_rank(struct sym_rank *me, int gate, uint64_t budget)
     return moved > 0 || me->done;
 }
 
-/* Every rank once, forwards or backwards, one channel at a time. Stops at the first that did something where `first`. */
+/*
+ * Every rank once, forwards or backwards, one channel at a time. Stops at the first that did
+ * something where `first`.
+ */
 static int sweep(struct sym *w, int backwards, int first)
 {
     int p = w->c->p, nchannels = (int) w->c->nchannels, any = 0, k, channel, r;
@@ -234,7 +273,8 @@ static int sweep(struct sym *w, int backwards, int first)
     for (k = 0; k < p; k++) {
         r = backwards ? p - 1 - k : k;
         for (channel = 0; channel < nchannels; channel++) {
-            any |= run_rank(&w->ranks[r], backwards ? nchannels - 1 - channel : channel, UINT64_MAX);
+            any |=
+                run_rank(&w->ranks[r], backwards ? nchannels - 1 - channel : channel, UINT64_MAX);
             if (first && any) {
                 return 1;
             }
@@ -289,7 +329,8 @@ static void check_through(struct sym *w)
         for (channel = 0; channel < w->c->nchannels && !w->ranks[r].done; channel++) {
             s = gr_stepper_waits(&w->ranks[r].stepper, channel);
             if (NULL != s) {
-                sym_fail(w, SYM_DEADLOCK, r, "channel %u waits in %s of chunk %u", channel, gr_step_name(s), s->first);
+                sym_fail(w, SYM_DEADLOCK, r, "channel %u waits in %s of chunk %u", channel,
+                         gr_step_name(s), s->first);
             }
         }
     }
@@ -301,11 +342,15 @@ static void check_through(struct sym *w)
     }
 }
 
-/* Flat algorithms, and those along a torus but for trees, sum in their output where they need more steps than one for it. */
+/*
+ * Flat algorithms, and those along a torus but for trees, sum in their output where they need more
+ * steps than one for it.
+ */
 static int sums_in_output(const struct sym_case *c)
 {
     if (gr_algo_is_torus(c->algo)) {
-        return GR_ALGO_NODE_TREE != c->algo && (GR_COLL_ALLREDUCE == c->coll || GR_COLL_REDUCE == c->coll);
+        return GR_ALGO_NODE_TREE != c->algo &&
+               (GR_COLL_ALLREDUCE == c->coll || GR_COLL_REDUCE == c->coll);
     }
     return GR_ALGO_FLAT == c->algo || (GR_ALGO_TWOSHOT == c->algo && c->p > GR_FAN + 1);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every algorithm gives every collective's result: on all rank counts, roots, slots and layouts, whatever the
- * order in which the ranks run. One test per property; each runs once for every (algorithm, collective); those along a
- * torus: torus_sched_test.c.
- * The checks themselves, among them deadlock, order of reduction and ticks, are those of symbolic.h.
+ * Every algorithm gives every collective's result: on all rank counts, roots, slots and layouts,
+ * whatever the order in which the ranks run. One test per property; each runs once for every
+ * (algorithm, collective); those along a torus: torus_sched_test.c. The checks themselves, among
+ * them deadlock, order of reduction and ticks, are those of symbolic.h.
  */
-#include "sanitizer/sanitizer.h"
-#include "rng.h"
-#include "symbolic.h"
 #include "depth.h"
+#include "rng.h"
+#include "sanitizer/sanitizer.h"
+#include "symbolic.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,8 +48,15 @@ static void expect_ok(const struct sym_case *c)
 
 static struct sym_case plain_case(const struct subject *subject, int p)
 {
-    return (struct sym_case){.algo = subject->algo, .coll = subject->coll, .p = p, .nchannels = 1, .slots = 2,
-                             .slot_elems = 1, .max_piece = 1, .align = 1, .seed = 1};
+    return (struct sym_case) {.algo = subject->algo,
+                              .coll = subject->coll,
+                              .p = p,
+                              .nchannels = 1,
+                              .slots = 2,
+                              .slot_elems = 1,
+                              .max_piece = 1,
+                              .align = 1,
+                              .seed = 1};
 }
 
 /* Whether the schedule depends on a root: all pipelines do. */
@@ -58,13 +65,19 @@ static int rooted(const struct subject *subject)
     return GR_PIPE == gr_algo_layout(subject->algo, subject->coll);
 }
 
-/* bcast has one buffer per rank, and the component gives reduce_scatter and alltoall separate buffers always. */
+/*
+ * bcast has one buffer per rank, and the component gives reduce_scatter and alltoall separate
+ * buffers always.
+ */
 static int can_be_in_place(enum gr_coll coll)
 {
     return GR_COLL_BCAST != coll && GR_COLL_REDUCE_SCATTER != coll && GR_COLL_ALLTOALL != coll;
 }
 
-/* Chunks of a pipeline, or slices of blocks, number k of a cycle: from 1 to more than twice the tree's depth. */
+/*
+ * Chunks of a pipeline, or slices of blocks, number k of a cycle: from 1 to more than twice the
+ * tree's depth.
+ */
 static uint32_t pieces_of(const struct subject *subject, int p, uint32_t k)
 {
     uint32_t depth = 0;
@@ -177,7 +190,10 @@ static void test_channels_and_orders(void **state)
     }
 }
 
-/* The same case under every order of scheduling; sym_run() holds all of them against the same values. */
+/*
+ * The same case under every order of scheduling; sym_run() holds all of them against the same
+ * values.
+ */
 static void test_interleavings(void **state)
 {
     const struct subject *subject = *state;
@@ -191,7 +207,7 @@ static void test_interleavings(void **state)
             c = plain_case(subject, p);
             c.nchannels = 1 + turn % 3;
             c.slots = slot_counts[turn / 3 % 3];
-            c.order = (enum sym_order) (turn % SYM_NORDERS);
+            c.order = (enum sym_order)(turn % SYM_NORDERS);
             c.root = rng_below(&seed, p);
             c.seed = rng_next(&seed);
             sym_size(&c, pieces_of(subject, p, turn), 0);
@@ -203,8 +219,12 @@ static void test_interleavings(void **state)
     }
 }
 
-/* Blocks of any size, none included; with gaps between them and in any order where `displaced`. Returns c's vector. */
-static void uneven_blocks(struct sym_case *c, uint64_t *seed, size_t *counts, size_t *displs, int displaced)
+/*
+ * Blocks of any size, none included; with gaps between them and in any order where `displaced`.
+ * Returns c's vector.
+ */
+static void uneven_blocks(struct sym_case *c, uint64_t *seed, size_t *counts, size_t *displs,
+                          int displaced)
 {
     static const size_t sizes[] = {0, 1, 2, 3, 7, 0, 31, 1};
     int at[SYM_MAX_RANKS], k, other;
@@ -250,10 +270,14 @@ static void test_uneven_blocks(void **state)
     }
 }
 
-/* Slots of another size than pieces: never full ones, and messages of several slots, which need slots beyond those. */
+/*
+ * Slots of another size than pieces: never full ones, and messages of several slots, which need
+ * slots beyond those.
+ */
 static void test_slot_sizes(void **state)
 {
-    static const size_t sizes[][3] = {/* piece, slot, slots */ {1, 4, 2}, {3, 5, 2}, {2, 1, 8}, {3, 2, 8}, {5, 2, 8}};
+    static const size_t sizes[][3] = {
+        /* piece, slot, slots */ {1, 4, 2}, {3, 5, 2}, {2, 1, 8}, {3, 2, 8}, {5, 2, 8}};
     const struct subject *subject = *state;
     struct sym_case c;
     size_t k;
@@ -266,7 +290,7 @@ static void test_slot_sizes(void **state)
             c.max_piece = sizes[k][0];
             c.slot_elems = sizes[k][1];
             c.slots = (uint32_t) sizes[k][2];
-            c.policy = (enum sym_policy) (k % SYM_NPOLICIES);
+            c.policy = (enum sym_policy)(k % SYM_NPOLICIES);
             sym_size(&c, pieces_of(subject, p, (uint32_t) (k + (size_t) p)), 1);
             expect_ok(&c);
         }
@@ -294,7 +318,8 @@ static void test_sample(void **state)
         c.in_place = can_be_in_place(c.coll) && 0 != rng_below(&seed, 2);
         c.policy = (enum sym_policy) rng_below(&seed, SYM_NPOLICIES);
         c.seed = rng_next(&seed);
-        sym_size(&c, 1 + (uint32_t) rng_below(&seed, rooted(subject) ? 20 : 3), rng_below(&seed, 9));
+        sym_size(&c, 1 + (uint32_t) rng_below(&seed, rooted(subject) ? 20 : 3),
+                 rng_below(&seed, 9));
         expect_ok(&c);
     }
 }
@@ -326,13 +351,17 @@ int main(void)
     for (pair = 0; pair < GR_NALGOS * GR_NCOLLS; pair++) {
         struct subject *s = &subjects[pair];
 
-        *s = (struct subject){(enum gr_algo) (pair / GR_NCOLLS), (enum gr_coll) (pair % GR_NCOLLS)};
-        for (k = 0; k < NPROPERTIES && gr_algo_has(s->algo, s->coll) && gr_algo_fits(s->algo, 2, NULL); k++) {
-            if (test_uneven_blocks == properties[k].test && (rooted(s) || GR_COLL_ALLREDUCE == s->coll || GR_COLL_ALLTOALL == s->coll)) {
+        *s = (struct subject) {(enum gr_algo)(pair / GR_NCOLLS), (enum gr_coll)(pair % GR_NCOLLS)};
+        for (k = 0;
+             k < NPROPERTIES && gr_algo_has(s->algo, s->coll) && gr_algo_fits(s->algo, 2, NULL);
+             k++) {
+            if (test_uneven_blocks == properties[k].test &&
+                (rooted(s) || GR_COLL_ALLREDUCE == s->coll || GR_COLL_ALLTOALL == s->coll)) {
                 continue;
             }
-            snprintf(names[n], sizeof(names[n]), "%s %s: %s", gr_algo_name(s->algo), gr_coll_name(s->coll), properties[k].name);
-            tests[n] = (struct CMUnitTest){names[n], properties[k].test, NULL, NULL, s};
+            snprintf(names[n], sizeof(names[n]), "%s %s: %s", gr_algo_name(s->algo),
+                     gr_coll_name(s->coll), properties[k].name);
+            tests[n] = (struct CMUnitTest) {names[n], properties[k].test, NULL, NULL, s};
             n++;
         }
     }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the algorithms cost, by counting: steps, traffic, redundancy, ticks, links. S is the vector in elements
- * (allgather: the whole output; reduce_scatter: the whole input), N the number of ranks; see docs/measuring.md:
- * a ring moves (N-1)S/N per rank and half, a tree or a chain (N-1)S in all, and each half of an allreduce as much.
+ * What the algorithms cost, by counting: steps, traffic, redundancy, ticks, links. S is the vector
+ * in elements (allgather: the whole output; reduce_scatter: the whole input), N the number of
+ * ranks; see docs/measuring.md: a ring moves (N-1)S/N per rank and half, a tree or a chain (N-1)S
+ * in all, and each half of an allreduce as much.
  */
 #include "symbolic.h"
 
@@ -26,7 +27,14 @@ static void run(const struct sym_case *c)
 /* A case with that many chunks (pipelines) or slices (blocks) of one element. */
 static struct sym_case counted(enum gr_algo algo, enum gr_coll coll, int p, uint32_t pieces)
 {
-    struct sym_case c = {.algo = algo, .coll = coll, .p = p, .nchannels = 1, .slots = 2, .slot_elems = 1, .max_piece = 1, .align = 1};
+    struct sym_case c = {.algo = algo,
+                         .coll = coll,
+                         .p = p,
+                         .nchannels = 1,
+                         .slots = 2,
+                         .slot_elems = 1,
+                         .max_piece = 1,
+                         .align = 1};
 
     sym_size(&c, pieces, 0);
     sym_set_slots(&c);
@@ -36,7 +44,10 @@ static struct sym_case counted(enum gr_algo algo, enum gr_coll coll, int p, uint
 /* S */
 static size_t vector(const struct sym_case *c)
 {
-    return GR_COLL_ALLGATHER == c->coll || GR_COLL_REDUCE_SCATTER == c->coll || GR_COLL_ALLTOALL == c->coll ? c->block * (size_t) c->p : c->total;
+    return GR_COLL_ALLGATHER == c->coll || GR_COLL_REDUCE_SCATTER == c->coll ||
+                   GR_COLL_ALLTOALL == c->coll
+               ? c->block * (size_t) c->p
+               : c->total;
 }
 
 static size_t traffic(void)
@@ -57,7 +68,8 @@ static size_t halves(enum gr_coll coll)
 
 static void test_ring_steps(void **state)
 {
-    static const enum gr_coll colls[] = {GR_COLL_ALLREDUCE, GR_COLL_ALLGATHER, GR_COLL_REDUCE_SCATTER};
+    static const enum gr_coll colls[] = {GR_COLL_ALLREDUCE, GR_COLL_ALLGATHER,
+                                         GR_COLL_REDUCE_SCATTER};
     struct gr_sched s = {.algo = GR_ALGO_RING};
     int k;
 
@@ -74,7 +86,8 @@ static void test_ring_steps(void **state)
 /* Each rank sends and receives (N-1)S/N per half, over one link. */
 static void test_ring_traffic(void **state)
 {
-    static const enum gr_coll colls[] = {GR_COLL_ALLREDUCE, GR_COLL_ALLGATHER, GR_COLL_REDUCE_SCATTER};
+    static const enum gr_coll colls[] = {GR_COLL_ALLREDUCE, GR_COLL_ALLGATHER,
+                                         GR_COLL_REDUCE_SCATTER};
     int p, k, r;
 
     (void) state;
@@ -97,8 +110,9 @@ static void test_ring_traffic(void **state)
 }
 
 /*
- * The memory that a reduce_scatter frees on each rank, S less its block, and the copies that an allgather makes
- * redundant, what a rank stores of others' blocks: both (N-1)S/N, which is the traffic too.
+ * The memory that a reduce_scatter frees on each rank, S less its block, and the copies that an
+ * allgather makes redundant, what a rank stores of others' blocks: both (N-1)S/N, which is the
+ * traffic too.
  */
 static void test_ring_redundancy(void **state)
 {
@@ -124,8 +138,9 @@ static void test_ring_redundancy(void **state)
 }
 
 /*
- * What all ranks together send when they double. An allreduce: each the vector in each round, those without a place there and
- * back. A reduce_scatter: the latter give their own block away, too, and get it back.
+ * What all ranks together send when they double. An allreduce: each the vector in each round, those
+ * without a place there and back. A reduce_scatter: the latter give their own block away, too, and
+ * get it back.
  */
 static size_t doubled(const struct sym_case *c)
 {
@@ -137,12 +152,13 @@ static size_t doubled(const struct sym_case *c)
     if (GR_COLL_ALLREDUCE == c->coll) {
         return (rounds * places + 2 * (p - places)) * vector(c);
     }
-    return (p - 1) * vector(c) + (GR_COLL_REDUCE_SCATTER == c->coll ? (p - places) * vector(c) / p : 0);
+    return (p - 1) * vector(c) +
+           (GR_COLL_REDUCE_SCATTER == c->coll ? (p - places) * vector(c) / p : 0);
 }
 
 /*
- * All ranks together: (N-1)S per half, whatever the algorithm; but in one shot everything goes to everybody, and what doubles
- * goes whole.
+ * All ranks together: (N-1)S per half, whatever the algorithm; but in one shot everything goes to
+ * everybody, and what doubles goes whole.
  */
 static void test_total_traffic(void **state)
 {
@@ -155,20 +171,25 @@ static void test_total_traffic(void **state)
             for (coll = 0; coll < GR_NCOLLS; coll++) {
                 struct sym_case c;
 
-                if (!gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll) || !gr_algo_fits((enum gr_algo) algo, p, NULL)) {
+                if (!gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll) ||
+                    !gr_algo_fits((enum gr_algo) algo, p, NULL)) {
                     continue;
                 }
                 c = counted((enum gr_algo) algo, (enum gr_coll) coll, p, 1 + (uint32_t) p % 7);
                 c.root = GR_PIPE == gr_algo_layout(c.algo, c.coll) ? p / 3 : 0;
                 run(&c);
                 factor = (GR_ALGO_ONESHOT == algo ? (size_t) p : halves(c.coll)) * ((size_t) p - 1);
-                assert_int_equal(traffic(), GR_ALGO_DOUBLING == algo ? doubled(&c) : factor * vector(&c));
+                assert_int_equal(traffic(),
+                                 GR_ALGO_DOUBLING == algo ? doubled(&c) : factor * vector(&c));
             }
         }
     }
 }
 
-/* No rank of the double tree sends more than 2S, or receives more; the odd chunk is one tree's alone. */
+/*
+ * No rank of the double tree sends more than 2S, or receives more; the odd chunk is one tree's
+ * alone.
+ */
 static void test_tree_share(void **state)
 {
     static const enum gr_coll colls[] = {GR_COLL_ALLREDUCE, GR_COLL_BCAST, GR_COLL_REDUCE};
@@ -193,9 +214,10 @@ static void test_tree_share(void **state)
 }
 
 /*
- * One message per tick and link is checked in every run. Here: each message is taken in the tick after its own,
- * and the last tick in which something is sent is that of the stated cost, for C chunks:
- * ring 2p - 3 or p - 2 (numbered from 0), chain C - 1 + p - 2, tree C/2 - 1 + height - 1 (allreduce: 2 height - 1).
+ * One message per tick and link is checked in every run. Here: each message is taken in the tick
+ * after its own, and the last tick in which something is sent is that of the stated cost, for C
+ * chunks: ring 2p - 3 or p - 2 (numbered from 0), chain C - 1 + p - 2, tree C/2 - 1 + height - 1
+ * (allreduce: 2 height - 1).
  */
 static void test_ticks(void **state)
 {
@@ -213,11 +235,13 @@ static void test_ticks(void **state)
                 if (!gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll)) {
                     continue;
                 }
-                c = counted((enum gr_algo) algo, (enum gr_coll) coll, p, GR_ALGO_RING == algo ? 1 : nchunks);
+                c = counted((enum gr_algo) algo, (enum gr_coll) coll, p,
+                            GR_ALGO_RING == algo ? 1 : nchunks);
                 run(&c);
-                last = GR_ALGO_RING == algo    ? (uint32_t) halves(c.coll) * (uint32_t) (p - 1) - 1
-                       : GR_ALGO_CHAIN == algo ? nchunks + (uint32_t) p - 3
-                                               : (nchunks + 1) / 2 - 1 + (uint32_t) halves(c.coll) * height - 1;
+                last = GR_ALGO_RING == algo ? (uint32_t) halves(c.coll) * (uint32_t) (p - 1) - 1
+                       : GR_ALGO_CHAIN == algo
+                           ? nchunks + (uint32_t) p - 3
+                           : (nchunks + 1) / 2 - 1 + (uint32_t) halves(c.coll) * height - 1;
                 assert_int_equal(world.last_tick, last);
                 assert_int_equal(world.longest_wait, 1);
             }
@@ -271,7 +295,10 @@ static void test_tree_shape(void **state)
     }
 }
 
-/* That every link in use is listed is checked in every run. Here: none is listed that an allreduce does not use. */
+/*
+ * That every link in use is listed is checked in every run. Here: none is listed that an allreduce
+ * does not use.
+ */
 static void test_peers_are_used(void **state)
 {
     static const enum gr_algo algos[] = {GR_ALGO_RING, GR_ALGO_TREE};
@@ -307,7 +334,8 @@ static void test_peers_agree(void **state)
             int links[33][33] = {{0}};
 
             for (pos = 0; pos < p; pos++) {
-                struct gr_sched s = {.algo = (enum gr_algo) algo, .p = p, .pos = pos, .root = p / 2};
+                struct gr_sched s = {
+                    .algo = (enum gr_algo) algo, .p = p, .pos = pos, .root = p / 2};
 
                 gr_sched_peers(&s, in, &nin, out, &nout);
                 assert_in_range(nin, 0, p - 1);
@@ -332,16 +360,24 @@ static void test_peers_agree(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        {"ring: 2p-1 steps for allreduce, p for allgather and reduce_scatter", test_ring_steps, NULL, NULL, NULL},
-        {"ring: every rank sends and receives (N-1)S/N per half", test_ring_traffic, NULL, NULL, NULL},
-        {"ring: freed memory and redundant copies are (N-1)S/N, as the traffic", test_ring_redundancy, NULL, NULL, NULL},
+        {"ring: 2p-1 steps for allreduce, p for allgather and reduce_scatter", test_ring_steps,
+         NULL, NULL, NULL},
+        {"ring: every rank sends and receives (N-1)S/N per half", test_ring_traffic, NULL, NULL,
+         NULL},
+        {"ring: freed memory and redundant copies are (N-1)S/N, as the traffic",
+         test_ring_redundancy, NULL, NULL, NULL},
         {"all algorithms: total traffic (N-1)S per half", test_total_traffic, NULL, NULL, NULL},
         {"tree: no rank moves more than 2S (allreduce) or S", test_tree_share, NULL, NULL, NULL},
-        {"ring chain tree: messages taken one tick after they are sent, ticks as the stated cost", test_ticks, NULL, NULL, NULL},
-        {"tree allreduce: every link carries data both ways in every tick of the steady state", test_tree_both_ways, NULL, NULL, NULL},
-        {"tree: inside at most one tree, at most one rank a leaf in both", test_tree_shape, NULL, NULL, NULL},
-        {"ring tree: gr_sched_peers lists no link that allreduce leaves unused", test_peers_are_used, NULL, NULL, NULL},
-        {"all algorithms: gr_sched_peers agrees at both ends, each link once", test_peers_agree, NULL, NULL, NULL},
+        {"ring chain tree: messages taken one tick after they are sent, ticks as the stated cost",
+         test_ticks, NULL, NULL, NULL},
+        {"tree allreduce: every link carries data both ways in every tick of the steady state",
+         test_tree_both_ways, NULL, NULL, NULL},
+        {"tree: inside at most one tree, at most one rank a leaf in both", test_tree_shape, NULL,
+         NULL, NULL},
+        {"ring tree: gr_sched_peers lists no link that allreduce leaves unused",
+         test_peers_are_used, NULL, NULL, NULL},
+        {"all algorithms: gr_sched_peers agrees at both ends, each link once", test_peers_agree,
+         NULL, NULL, NULL},
     };
     int failed;
 

@@ -12,7 +12,8 @@ struct flow {
 int sym_check_both_ways(struct sym *w)
 {
     size_t p = (size_t) w->c->p, npairs = p * p, k;
-    uint32_t begin[2] = {0, 0}, end[2] = {UINT32_MAX, UINT32_MAX}, height = 0, nchunks = w->ranks[0].plan.split.nchunks;
+    uint32_t begin[2] = {0, 0}, end[2] = {UINT32_MAX, UINT32_MAX}, height = 0,
+             nchunks = w->ranks[0].plan.split.nchunks;
     struct flow *flows = calloc(2 * npairs, sizeof(*flows)), *f;
     int t;
 
@@ -37,7 +38,8 @@ int sym_check_both_ways(struct sym *w)
             begin[t] = f->first > begin[t] ? f->first : begin[t];
             end[t] = f->last < end[t] ? f->last : end[t];
             if (f->last - f->first + 1 != f->n) {
-                sym_fail(w, SYM_IDLE, (int) (k % npairs / p), "%u messages to %zu in ticks %u..%u", f->n, k % p, f->first, f->last);
+                sym_fail(w, SYM_IDLE, (int) (k % npairs / p), "%u messages to %zu in ticks %u..%u",
+                         f->n, k % p, f->first, f->last);
             }
             if (0 == flows[(size_t) t * npairs + k % p * p + k % npairs / p].n) {
                 sym_fail(w, SYM_IDLE, (int) (k % npairs / p), "nothing comes back from %zu", k % p);
@@ -47,7 +49,8 @@ int sym_check_both_ways(struct sym *w)
     free(flows);
     for (t = 0; t < 2; t++) {
         if (end[t] + 4 * height < begin[t] + nchunks / 2) {
-            sym_fail(w, SYM_IDLE, 0, "tree %d is busy both ways only in ticks %u..%u", t, begin[t], end[t]);
+            sym_fail(w, SYM_IDLE, 0, "tree %d is busy both ways only in ticks %u..%u", t, begin[t],
+                     end[t]);
         }
     }
     return SYM_OK == w->failed ? 0 : -1;

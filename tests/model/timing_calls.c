@@ -10,7 +10,8 @@
 
 enum { SLOT_BYTES = 64, PATIENCE = 400000 /* quanta in which nothing moves */ };
 
-static struct gr_link *link_of(struct gr_link *links, const struct tc_rank *r, uint32_t channel, int rank)
+static struct gr_link *link_of(struct gr_link *links, const struct tc_rank *r, uint32_t channel,
+                               int rank)
 {
     return &links[channel * (uint32_t) r->world->tw.p + (uint32_t) rank];
 }
@@ -54,7 +55,8 @@ static int move(void *ctx, const struct gr_move *mv)
     int k;
 
     for (k = 0; k < mv->step->nto; k++) {
-        at = tw->now + tw_way(tw, r->rank, mv->step->to[k]) + (int64_t) mv->count * 8 * tw->byte_fs / 1000000;
+        at = tw->now + tw_way(tw, r->rank, mv->step->to[k]) +
+             (int64_t) mv->count * 8 * tw->byte_fs / 1000000;
         memcpy(gr_link_slot(link_of(r->out, r, mv->channel, mv->step->to[k])), &at, sizeof(at));
     }
     return 0;
@@ -91,8 +93,8 @@ static int may_begin(void *ctx, uint32_t channel, uint32_t slice, const struct g
 }
 
 /*
- * A lag is time that has passed: with it, the step that begins was due by now; or, where another rank said so, as much
- * later as its message is ahead of this step.
+ * A lag is time that has passed: with it, the step that begins was due by now; or, where another
+ * rank said so, as much later as its message is ahead of this step.
  */
 static void watch_lag(struct tc_rank *r, uint32_t slice, uint32_t tick)
 {
@@ -112,7 +114,12 @@ static void begins(void *ctx, uint32_t channel, uint32_t slice, const struct gr_
 
     if (w->nevents < TC_MAX_EVENTS) {
         w->events[w->nevents++] = (struct tc_event) {
-            w->tw.now, r->rank, r->call, channel, slice, s->tick,
+            w->tw.now,
+            r->rank,
+            r->call,
+            channel,
+            slice,
+            s->tick,
             r->timer.lined ? gr_timeline_group(&r->timer.line, slice, s->tick) : 0};
     }
     gr_timer_begins(&r->timer, channel, slice, s);
@@ -139,18 +146,32 @@ static struct gr_sched sched_of(const void *ctx, int rank, uint32_t channel)
     const struct tc_job *job = &r->world->job;
 
     (void) channel;
-    return (struct gr_sched) {.coll = job->coll, .algo = job->algo, .p = r->world->tw.p, .pos = rank,
-                              .root = job->root, .nchunks = r->plan.split.nchunks};
+    return (struct gr_sched) {.coll = job->coll,
+                              .algo = job->algo,
+                              .p = r->world->tw.p,
+                              .pos = rank,
+                              .root = job->root,
+                              .nchunks = r->plan.split.nchunks};
 }
 
 static void call_begin(struct tc_rank *r)
 {
     const struct tc_job *job = &r->world->job;
-    struct gr_shape shape = {.coll = job->coll, .layout = gr_algo_layout(job->algo, job->coll), .p = r->world->tw.p,
-                             .total = job->total, .block = job->total, .nchannels = job->nchannels,
-                             .max_piece = job->slot_elems * (0 == job->pieces ? 1 : job->pieces), .align = 1, .most_chunks = gr_algo_chunks(job->algo)};
-    struct gr_timing_job timing = {.p = r->world->tw.p, .split = &r->plan.split, .elem_bytes = 8,
-                                   .slot_elems = job->slot_elems, .nslots = job->nslots, .sched = sched_of,
+    struct gr_shape shape = {.coll = job->coll,
+                             .layout = gr_algo_layout(job->algo, job->coll),
+                             .p = r->world->tw.p,
+                             .total = job->total,
+                             .block = job->total,
+                             .nchannels = job->nchannels,
+                             .max_piece = job->slot_elems * (0 == job->pieces ? 1 : job->pieces),
+                             .align = 1,
+                             .most_chunks = gr_algo_chunks(job->algo)};
+    struct gr_timing_job timing = {.p = r->world->tw.p,
+                                   .split = &r->plan.split,
+                                   .elem_bytes = 8,
+                                   .slot_elems = job->slot_elems,
+                                   .nslots = job->nslots,
+                                   .sched = sched_of,
                                    .ctx = r};
     struct gr_timer_links links = {r->in, r->out, r->world->tw.p};
     uint32_t c;
@@ -233,18 +254,21 @@ static void open_links(struct tc_world *w)
     for (c = 0; c < TC_MAX_CHANNELS && NULL != w->shared; c++) {
         for (from = 0; from < p; from++) {
             for (to = 0; to < p; to++) {
-                struct gr_link_shared *shared = aligned_alloc(64, gr_link_bytes(GR_MAX_SLOTS, SLOT_BYTES));
+                struct gr_link_shared *shared =
+                    aligned_alloc(64, gr_link_bytes(GR_MAX_SLOTS, SLOT_BYTES));
 
                 memset(shared, 0, gr_link_bytes(GR_MAX_SLOTS, SLOT_BYTES));
                 w->shared[(c * p + from) * p + to] = shared;
                 gr_link_attach(&w->ranks[to].in[c * p + from], shared, 0, GR_MAX_SLOTS, SLOT_BYTES);
-                gr_link_attach(&w->ranks[from].out[c * p + to], shared, 0, GR_MAX_SLOTS, SLOT_BYTES);
+                gr_link_attach(&w->ranks[from].out[c * p + to], shared, 0, GR_MAX_SLOTS,
+                               SLOT_BYTES);
             }
         }
     }
 }
 
-void tc_open(struct tc_world *w, const char *torus, int64_t hop, int common, enum gr_step_sync mode, uint64_t seed)
+void tc_open(struct tc_world *w, const char *torus, int64_t hop, int common, enum gr_step_sync mode,
+             uint64_t seed)
 {
     int r;
 
@@ -258,7 +282,8 @@ void tc_open(struct tc_world *w, const char *torus, int64_t hop, int common, enu
         w->ranks[r].rank = r;
         w->ranks[r].in = calloc(TC_MAX_CHANNELS * (size_t) w->tw.p, sizeof(struct gr_link));
         w->ranks[r].out = calloc(TC_MAX_CHANNELS * (size_t) w->tw.p, sizeof(struct gr_link));
-        if (0 != gr_timer_init(&w->ranks[r].timer, mode, &w->tw.ranks[r].port, &w->tw.torus, w->tw.p, r)) {
+        if (0 != gr_timer_init(&w->ranks[r].timer, mode, &w->tw.ranks[r].port, &w->tw.torus,
+                               w->tw.p, r)) {
             abort();
         }
     }
@@ -288,8 +313,9 @@ const char *tc_name(const struct tc_job *job)
 {
     static char text[120];
 
-    snprintf(text, sizeof(text), "%s %s, root %d, %zu elements, slots of %zu, %u of them, %u channels",
-             gr_coll_name(job->coll), gr_algo_name(job->algo), job->root, job->total, job->slot_elems,
-             (unsigned) job->nslots, (unsigned) job->nchannels);
+    snprintf(text, sizeof(text),
+             "%s %s, root %d, %zu elements, slots of %zu, %u of them, %u channels",
+             gr_coll_name(job->coll), gr_algo_name(job->algo), job->root, job->total,
+             job->slot_elems, (unsigned) job->nslots, (unsigned) job->nchannels);
     return text;
 }

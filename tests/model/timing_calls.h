@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives on the virtual clock of timing_world.h: real step machines behind real step timers, and links in which a
- * slot arrives when its latency and its bytes have passed. No data are moved; what is seen is when steps begin.
+ * Collectives on the virtual clock of timing_world.h: real step machines behind real step timers,
+ * and links in which a slot arrives when its latency and its bytes have passed. No data are moved;
+ * what is seen is when steps begin.
  */
 #ifndef GR_TESTS_TIMING_CALLS_H
 #define GR_TESTS_TIMING_CALLS_H
@@ -53,11 +54,13 @@ struct tc_world {
     struct tc_event *events;
     size_t nevents;
     int (*nap)(struct tc_rank *r); /* quanta that a rank sleeps now; NULL: none ever does */
-    int ahead;                     /* some rank's next step became due later than its lag explains */
-    int strict;                    /* a barrier before each tick, whatever the time line says */
+    /* some rank's next step became due later than its lag explains */
+    int ahead;
+    int strict; /* a barrier before each tick, whatever the time line says */
 };
 
-void tc_open(struct tc_world *w, const char *torus, int64_t hop, int common, enum gr_step_sync mode, uint64_t seed);
+void tc_open(struct tc_world *w, const char *torus, int64_t hop, int common, enum gr_step_sync mode,
+             uint64_t seed);
 void tc_close(struct tc_world *w);
 
 /* n calls of all ranks. 0, or -1 when nothing goes on any more. */

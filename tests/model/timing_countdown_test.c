@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Start-time unification (timing/countdown.h) on a virtual clock, where the true instants are known: on tori of all
- * shapes, with any skew of entering, ranks whose clocks have nothing in common begin at one instant; with estimates
- * that are wrong by e, within 2e per dimension. The countdown is compiled into this file with hooks in the place of the
- * table, to inject errors and to plant faults, which the checks must see. Seed: GPURING_SEED.
+ * Start-time unification (timing/countdown.h) on a virtual clock, where the true instants are
+ * known: on tori of all shapes, with any skew of entering, ranks whose clocks have nothing in
+ * common begin at one instant; with estimates that are wrong by e, within 2e per dimension. The
+ * countdown is compiled into this file with hooks in the place of the table, to inject errors and
+ * to plant faults, which the checks must see. Seed: GPURING_SEED.
  */
 #include "timing_world.h"
 
@@ -27,20 +28,21 @@ static int64_t hooked_between(const struct gr_latency *l, int d, int x, int y);
 
 enum plant {
     NOTHING,
-    NO_OWN_TERM,    /* only what arrives sets the timer: s_i + F_i is left out */
+    NO_OWN_TERM, /* only what arrives sets the timer: s_i + F_i is left out */
     HALF_OWN_TERM,
-    OWN_F_FOR_ALL,  /* F_i in the place of F_j */
-    NO_L,           /* what a note was on its way for is not taken off */
-    NO_F,           /* through when all were heard */
+    OWN_F_FOR_ALL, /* F_i in the place of F_j */
+    NO_L,          /* what a note was on its way for is not taken off */
+    NO_F,          /* through when all were heard */
     NPLANTS
 };
-static const char *const plants[NPLANTS] = {"nothing", "no s_i + F_i", "s_i + F_i / 2", "F_i for F_j", "no L_ji",
-                                            "no F_j"};
+static const char *const plants[NPLANTS] = {"nothing",     "no s_i + F_i", "s_i + F_i / 2",
+                                            "F_i for F_j", "no L_ji",      "no F_j"};
 
 static int64_t until_skew; /* the largest of the last run */
 static enum plant planted;
 static int nap_in_countdown;
-static int64_t largest_error; /* of estimates of L_ji: one sign at even receivers, the other at odd ones */
+/* of estimates of L_ji: one sign at even receivers, the other at odd ones */
+static int64_t largest_error;
 static uint64_t seed;
 
 static int64_t hooked_far(const struct gr_latency *l, int d, int x)
@@ -80,7 +82,7 @@ static struct tw_world world;
 static struct node nodes[TW_MAX_RANKS];
 static int64_t instants[64][TW_MAX_RANKS]; /* [countdown][rank]: the instant by the world's clock */
 
-static int64_t untils[64][TW_MAX_RANKS];   /* the same, of what the countdown says that it was */
+static int64_t untils[64][TW_MAX_RANKS]; /* the same, of what the countdown says that it was */
 
 static int64_t skew_of(const int64_t *of)
 {
@@ -191,7 +193,8 @@ static void check_shape(const char *torus)
         tw_open(&world, torus, 1000, 20, 0, rng_next(&seed));
         skew = run(4, pauses[k], 0);
         if (skew > grain()) {
-            fail_msg("%s, entering within %lld ns: skew %lld ns", torus, (long long) pauses[k], (long long) skew);
+            fail_msg("%s, entering within %lld ns: skew %lld ns", torus, (long long) pauses[k],
+                     (long long) skew);
         }
         assert_int_equal(world.sent[GR_NOTE_SYNC], 4 * notes_expected());
         tw_close(&world);
@@ -200,7 +203,8 @@ static void check_shape(const char *torus)
 
 static void test_shapes(void **state)
 {
-    static const char *const more[] = {"4x4x4", "5x3x2", "2x2x2", "1x4x3", "3x1x1", "2x3x2x3", "2x2x2x2", "8x8"};
+    static const char *const more[] = {"4x4x4", "5x3x2",   "2x2x2",   "1x4x3",
+                                       "3x1x1", "2x3x2x3", "2x2x2x2", "8x8"};
     char text[32];
     int x, y;
     size_t k;
@@ -240,8 +244,8 @@ static void test_errors(void **state)
             }
             bound = 2 * errors[e] * long_dims + grain();
             if (skew > bound || skew < errors[e] / 2) {
-                fail_msg("%s, e = %lld ns: skew %lld ns, bound %lld ns", shapes[k], (long long) errors[e],
-                         (long long) skew, (long long) bound);
+                fail_msg("%s, e = %lld ns: skew %lld ns, bound %lld ns", shapes[k],
+                         (long long) errors[e], (long long) skew, (long long) bound);
             }
             tw_close(&world);
         }
@@ -296,7 +300,10 @@ static void test_no_room(void **state)
     tw_close(&world);
 }
 
-/* Whether what is planted makes ranks start apart. Latencies may happen to be such that it does not: then in another world. */
+/*
+ * Whether what is planted makes ranks start apart. Latencies may happen to be such that it does
+ * not: then in another world.
+ */
 static int is_seen(const char *shape)
 {
     int tries, seen = 0;
@@ -338,7 +345,8 @@ static void test_bad_notes(void **state)
     static const struct {
         uint64_t seq;
         int from, dim;
-    } bad[] = {{0, 1, 0}, {3, 1, 0}, {1, 0, 0}, {1, -1, 0}, {1, 9, 0}, {1, 4, 0}, {1, 1, 1}, {1, 1, 2}};
+    } bad[] = {{0, 1, 0}, {3, 1, 0}, {1, 0, 0}, {1, -1, 0},
+               {1, 9, 0}, {1, 4, 0}, {1, 1, 1}, {1, 1, 2}};
     size_t k;
 
     (void) state;
@@ -354,7 +362,8 @@ static void test_bad_notes(void **state)
         assert_int_equal(gr_countdown_take(&c, &note, 0), -1);
         assert_memory_equal(&before, &c, sizeof(c));
     }
-    note = (struct gr_note) {.seq = 1, .from = 2, .kind = GR_NOTE_SYNC, .dim = 0, .sent = INT64_MIN};
+    note =
+        (struct gr_note) {.seq = 1, .from = 2, .kind = GR_NOTE_SYNC, .dim = 0, .sent = INT64_MIN};
     assert_int_equal(gr_countdown_take(&c, &note, 0), -1); /* no clock says so */
     note.sent = 0;
     note.value[GR_SYNC_VALUES] = INT64_MIN;
@@ -377,9 +386,10 @@ static void test_bad_notes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shapes), cmocka_unit_test(test_errors),    cmocka_unit_test(test_common_clock),
-        cmocka_unit_test(test_jitter), cmocka_unit_test(test_plants),    cmocka_unit_test(test_bad_notes),
-        cmocka_unit_test(test_no_room),  cmocka_unit_test(test_naps),
+        cmocka_unit_test(test_shapes),       cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_common_clock), cmocka_unit_test(test_jitter),
+        cmocka_unit_test(test_plants),       cmocka_unit_test(test_bad_notes),
+        cmocka_unit_test(test_no_room),      cmocka_unit_test(test_naps),
     };
 
     seed = rng_seed();

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the tests of step timers share: their world, and what is asked of it. To be included after <cmocka.h>. */
+/*
+ * What the tests of step timers share: their world, and what is asked of it. To be included after
+ * <cmocka.h>.
+ */
 #ifndef GR_TESTS_TIMING_HELPERS_H
 #define GR_TESTS_TIMING_HELPERS_H
 
@@ -45,7 +48,8 @@ static inline int64_t grain(void)
 }
 
 /* First and last begin of a tick in a call, over all ranks; the number of steps. */
-static inline int spread_of(uint32_t call, uint32_t slice, uint32_t tick, int64_t *first, int64_t *last)
+static inline int spread_of(uint32_t call, uint32_t slice, uint32_t tick, int64_t *first,
+                            int64_t *last)
 {
     size_t k;
     int n = 0;

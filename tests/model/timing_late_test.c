@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The step timer (timing/timer.h) where ranks are late or latencies wrong, on a virtual clock: lags that travel with the
- * data, re-synchronisation, timing that switches itself off and measures again. Seed: GPURING_SEED.
+ * The step timer (timing/timer.h) where ranks are late or latencies wrong, on a virtual clock: lags
+ * that travel with the data, re-synchronisation, timing that switches itself off and measures
+ * again. Seed: GPURING_SEED.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +29,8 @@ static int nap_once(struct tc_rank *r)
 /* One rank stops for a while: its lag travels with its data, and all are together again. */
 static void test_late(void **state)
 {
-    const struct tc_job job = {GR_COLL_ALLREDUCE, GR_ALGO_RING, 0, 4 * 50 * 12, 50, 1, 4, 1}; /* 12 slices */
+    /* 12 slices */
+    const struct tc_job job = {GR_COLL_ALLREDUCE, GR_ALGO_RING, 0, 4 * 50 * 12, 50, 1, 4, 1};
     int64_t first, last;
     uint32_t slice;
     int r;
@@ -55,7 +57,10 @@ static void test_late(void **state)
     tc_close(&world);
 }
 
-/* Where there is no re-synchronisation (a Bcast), lags alone keep those together that depend on each other. */
+/*
+ * Where there is no re-synchronisation (a Bcast), lags alone keep those together that depend on
+ * each other.
+ */
 static int nap_in_bcast(struct tc_rank *r)
 {
     if (0 == r->rank && 1 == r->call && r->running && GR_TIMER_RUNS == r->timer.state && !napped &&
@@ -68,7 +73,8 @@ static int nap_in_bcast(struct tc_rank *r)
 
 static void test_lag(void **state)
 {
-    const struct tc_job job = {GR_COLL_BCAST, GR_ALGO_CHAIN, 0, 40 * 50, 50, 1, 4, 1}; /* 40 chunks */
+    /* 40 chunks */
+    const struct tc_job job = {GR_COLL_BCAST, GR_ALGO_CHAIN, 0, 40 * 50, 50, 1, 4, 1};
     size_t k, checked = 0;
 
     (void) state;
@@ -89,14 +95,19 @@ static void test_lag(void **state)
         }
     }
     assert_true(checked > 20);
-    /* the root missed its time, and the others by what they had not heard of yet; then nobody did */
+    /*
+     * the root missed its time, and the others by what they had not heard of yet; then nobody did
+     */
     assert_true(report(0)->misses >= 1 && report(0)->misses <= 2);
     assert_true(report(3)->misses <= 4);
     assert_int_equal(report(3)->resyncs, 0);
     tc_close(&world);
 }
 
-/* Latencies that have become wrong: timing switches itself off everywhere, measures again, and is right again. */
+/*
+ * Latencies that have become wrong: timing switches itself off everywhere, measures again, and is
+ * right again.
+ */
 static void test_wrong_latencies(void **state)
 {
     uint64_t misses;
@@ -132,7 +143,10 @@ static void test_wrong_latencies(void **state)
 /* Where it never gets better, it stays off in the end. */
 static int nap_always(struct tc_rank *r)
 {
-    return 2 == r->rank && r->running && GR_TIMER_RUNS == r->timer.state && 0 == rng_below(&world.tw.random, 40) ? 2500 : 0;
+    return 2 == r->rank && r->running && GR_TIMER_RUNS == r->timer.state &&
+                   0 == rng_below(&world.tw.random, 40)
+               ? 2500
+               : 0;
 }
 
 static void test_off_for_good(void **state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measuring latencies (timing/measure.h, latency.h) on a virtual clock, where the true ones are known; clocks
- * (clock.h). Seed: GPURING_SEED.
+ * Measuring latencies (timing/measure.h, latency.h) on a virtual clock, where the true ones are
+ * known; clocks (clock.h). Seed: GPURING_SEED.
  */
 #include "timing_world.h"
 
@@ -58,7 +58,8 @@ static void measure(int naps)
 
     while (left > 0) {
         for (r = 0; r < world.p; r++) {
-            asleep[r] = naps && 0 == asleep[r] && 0 == rng_below(&world.random, 200) ? 30 : asleep[r];
+            asleep[r] =
+                naps && 0 == asleep[r] && 0 == rng_below(&world.random, 200) ? 30 : asleep[r];
             if (asleep[r] > 0 && asleep[r]-- > 1) {
                 continue;
             }
@@ -89,7 +90,8 @@ static void check(int common)
             n = world.torus.dims[d];
             for (x = 0; x < n; x++) {
                 for (y = 0; y < n; y++) {
-                    int64_t got = gr_latency_between(&tables[r], d, x, y), want = world.way[d][x * n + y];
+                    int64_t got = gr_latency_between(&tables[r], d, x, y),
+                            want = world.way[d][x * n + y];
 
                     assert_in_range(got, want, want + 2 * world.quantum);
                     assert_in_range(tables[r].all[d][x * n + y], got, want + 2 * world.quantum);
@@ -107,7 +109,8 @@ static void check(int common)
 
 static void test_tables(void **state)
 {
-    static const char *const shapes[] = {"1", "2", "5", "9", "2x2", "4x3", "2x2x2", "3x1x2", "2x3x2x3", "4x4"};
+    static const char *const shapes[] = {"1",   "2",     "5",     "9",       "2x2",
+                                         "4x3", "2x2x2", "3x1x2", "2x3x2x3", "4x4"};
     size_t k;
 
     (void) state;
@@ -179,7 +182,8 @@ static void test_arithmetic(void **state)
     assert_int_equal(gr_latency_message(&l, 0, 1, 4000), world.way[0][1] + 1000);
     assert_int_equal(gr_latency_message(&l, 0, 6, 0), world.way[0][2] + world.way[1][1]);
     assert_int_equal(gr_latency_message(&l, 3, 3, 8000), 2000);
-    assert_true(gr_latency_far(&l, 0, 0) >= world.way[0][1] && gr_latency_far(&l, 0, 0) >= world.way[0][2]);
+    assert_true(gr_latency_far(&l, 0, 0) >= world.way[0][1] &&
+                gr_latency_far(&l, 0, 0) >= world.way[0][2]);
     gr_latency_free(&l);
     tw_close(&world);
     assert_int_equal(gr_latency_init(&l, &none, 7, 3), 0);
@@ -211,7 +215,7 @@ static void test_bad_notes(void **state)
     assert_int_equal(gr_measure_take(&measures[0], &note, 5), -1); /* a row has three */
     note.seq = 0;
     note.value[1] = INT64_MAX / 2;
-    assert_int_equal(gr_measure_take(&measures[0], &note, 5), -1); /* sums of it overflow */
+    assert_int_equal(gr_measure_take(&measures[0], &note, 5), -1);       /* sums of it overflow */
     note = (struct gr_note) {.seq = 0, .from = 4, .kind = GR_NOTE_PING}; /* not in its ring */
     assert_int_equal(gr_measure_take(&measures[0], &note, 5), -1);
     note = (struct gr_note) {.seq = 0, .from = 1, .kind = GR_NOTE_PING, .dim = 2};
@@ -258,8 +262,9 @@ static void test_clocks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tables),     cmocka_unit_test(test_again),     cmocka_unit_test(test_jitter),
-        cmocka_unit_test(test_arithmetic), cmocka_unit_test(test_bad_notes), cmocka_unit_test(test_clocks),
+        cmocka_unit_test(test_tables),    cmocka_unit_test(test_again),
+        cmocka_unit_test(test_jitter),    cmocka_unit_test(test_arithmetic),
+        cmocka_unit_test(test_bad_notes), cmocka_unit_test(test_clocks),
     };
 
     seed = rng_seed();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The step timer (timing/timer.h, timeline.h) with real step machines on a virtual clock: when steps begin in each mode,
- * and that nothing ever waits for ever. Seed: GPURING_SEED.
+ * The step timer (timing/timer.h, timeline.h) with real step machines on a virtual clock: when
+ * steps begin in each mode, and that nothing ever waits for ever. Seed: GPURING_SEED.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -102,7 +102,8 @@ static void check_groups(void)
             }
         }
         for (g = 1; g < groups; g++) {
-            assert_true(INT64_MAX == first[g] || INT64_MIN == last[g - 1] || first[g] > last[g - 1]);
+            assert_true(INT64_MAX == first[g] || INT64_MIN == last[g - 1] ||
+                        first[g] > last[g - 1]);
         }
     }
 }
@@ -134,15 +135,21 @@ static struct tc_job random_job(int p)
     do {
         job.coll = (enum gr_coll) rng_below(&seed, GR_NCOLLS);
         job.algo = (enum gr_algo) rng_below(&seed, GR_NALGOS);
-    } while (!gr_algo_has(job.algo, job.coll) || !gr_algo_fits(job.algo, p, NULL) || GR_COLL_ALLTOALL == job.coll ||
-             gr_algo_most(job.algo, job.coll, p, NULL) > 1); /* several chunks may not have that room */
+    } while (!gr_algo_has(job.algo, job.coll) || !gr_algo_fits(job.algo, p, NULL) ||
+             GR_COLL_ALLTOALL == job.coll ||
+             /* several chunks may not have that room */
+             gr_algo_most(job.algo, job.coll, p, NULL) > 1);
     job.root = GR_COLL_BCAST == job.coll || GR_COLL_REDUCE == job.coll ? rng_below(&seed, p) : 0;
     job.slot_elems = 1 + rng_below(&seed, 20);
     job.total = 1 + rng_below(&seed, 12 * job.slot_elems);
     job.nchannels = 1 + (uint32_t) rng_below(&seed, 2);
     job.nslots = 2 + (uint32_t) rng_below(&seed, 3);
-    /* ranks that send before they receive need room for it: twice a message's slots are enough for all schedules */
-    job.pieces = 1 + (uint32_t) rng_below(&seed, GR_ALGO_CHAIN == job.algo ? 2 * job.nslots : job.nslots / 2);
+    /*
+     * ranks that send before they receive need room for it: twice a message's slots are enough for
+     * all schedules
+     */
+    job.pieces = 1 + (uint32_t) rng_below(&seed, GR_ALGO_CHAIN == job.algo ? 2 * job.nslots
+                                                                           : job.nslots / 2);
     return job;
 }
 
@@ -178,7 +185,10 @@ static void test_anything(void **state)
     }
 }
 
-/* A barrier before each tick: a message of more slots than a link has could never be read. The time line knows. */
+/*
+ * A barrier before each tick: a message of more slots than a link has could never be read. The time
+ * line knows.
+ */
 static void test_strict(void **state)
 {
     const struct tc_job job = {GR_COLL_BCAST, GR_ALGO_CHAIN, 0, 200, 10, 1, 2, 4};
@@ -189,7 +199,8 @@ static void test_strict(void **state)
         tc_open(&world, "5", 600, 1, GR_SYNC_BARRIER, rng_next(&seed));
         world.strict = strict;
         assert_int_equal(tc_run(&world, &job, 2), strict ? -1 : 0);
-        assert_int_equal(world.ranks[0].timer.line.ngroups < world.ranks[0].timer.line.nticks, !strict);
+        assert_int_equal(world.ranks[0].timer.line.ngroups < world.ranks[0].timer.line.nticks,
+                         !strict);
         tc_close(&world);
     }
 }
@@ -210,8 +221,9 @@ static void test_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_start),    cmocka_unit_test(test_timed),    cmocka_unit_test(test_barrier),
-        cmocka_unit_test(test_anything), cmocka_unit_test(test_strict),   cmocka_unit_test(test_none),
+        cmocka_unit_test(test_start),   cmocka_unit_test(test_timed),
+        cmocka_unit_test(test_barrier), cmocka_unit_test(test_anything),
+        cmocka_unit_test(test_strict),  cmocka_unit_test(test_none),
     };
 
     seed = rng_seed();

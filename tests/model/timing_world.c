@@ -20,7 +20,8 @@ int64_t tw_way(const struct tw_world *w, int from, int to)
     int d;
 
     for (d = 0; d < w->torus.ndims; d++) {
-        ns += w->way[d][gr_torus_coord(&w->torus, from, d) * w->torus.dims[d] + gr_torus_coord(&w->torus, to, d)];
+        ns += w->way[d][gr_torus_coord(&w->torus, from, d) * w->torus.dims[d] +
+                        gr_torus_coord(&w->torus, to, d)];
     }
     return ns;
 }
@@ -76,7 +77,8 @@ static int tw_poll(void *ctx, struct gr_note *note, int64_t *at)
     return 1;
 }
 
-void tw_open(struct tw_world *w, const char *torus, int64_t hop, int64_t quantum, int common, uint64_t seed)
+void tw_open(struct tw_world *w, const char *torus, int64_t hop, int64_t quantum, int common,
+             uint64_t seed)
 {
     int r, d, x, y;
 

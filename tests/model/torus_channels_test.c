@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The channels of algorithms along a torus: how many there are, which links they use, and whom they link a rank with. */
+/*
+ * The channels of algorithms along a torus: how many there are, which links they use, and whom they
+ * link a rank with.
+ */
 #include "sched/torus.h"
 
 #include <setjmp.h>
@@ -13,16 +16,27 @@ enum { IN = 1, OUT = 2 }; /* a pair is in the receiver's list, in the sender's *
 static struct gr_torus torus; /* of the test */
 static enum gr_algo algo;
 
-static struct gr_sched sched_of(enum gr_coll coll, int rank, int root, int channel, uint32_t nchunks)
+static struct gr_sched sched_of(enum gr_coll coll, int rank, int root, int channel,
+                                uint32_t nchunks)
 {
-    return (struct gr_sched){.coll = coll, .algo = algo, .p = gr_torus_size(&torus), .pos = rank, .root = root,
-                             .nchunks = nchunks, .torus = torus, .channel = channel};
+    return (struct gr_sched) {.coll = coll,
+                              .algo = algo,
+                              .p = gr_torus_size(&torus),
+                              .pos = rank,
+                              .root = root,
+                              .nchunks = nchunks,
+                              .torus = torus,
+                              .channel = channel};
 }
 
-/* Channels: two for each dimension above extent 1, one where there is a line; allgather and reduce_scatter, see torus.h. */
+/*
+ * Channels: two for each dimension above extent 1, one where there is a line; allgather and
+ * reduce_scatter, see torus.h.
+ */
 static void channels_are_as_stated(void **state)
 {
-    struct gr_torus t = {.ndims = 3, .dims = {4, 1, 4}}, cube = {.ndims = 3, .dims = {4, 4, 4}}, line = {.ndims = 3, .dims = {4, 3, 4}, .mesh = 2};
+    struct gr_torus t = {.ndims = 3, .dims = {4, 1, 4}}, cube = {.ndims = 3, .dims = {4, 4, 4}},
+                    line = {.ndims = 3, .dims = {4, 3, 4}, .mesh = 2};
 
     (void) state;
     assert_int_equal(gr_torus_channels(GR_ALGO_BUCKET, GR_COLL_ALLREDUCE, &t), 4);
@@ -30,17 +44,22 @@ static void channels_are_as_stated(void **state)
     assert_int_equal(gr_torus_channels(GR_ALGO_BUCKET, GR_COLL_ALLGATHER, &cube), 4);
     assert_int_equal(gr_torus_channels(GR_ALGO_BUCKET, GR_COLL_ALLREDUCE, &line), 3);
     assert_int_equal(gr_torus_channels(GR_ALGO_SWING, GR_COLL_ALLREDUCE, &cube), 6);
-    assert_false(gr_algo_fits(GR_ALGO_SWING, 47, &line) || gr_algo_fits(GR_ALGO_MST, 63, &cube) || gr_algo_fits(GR_ALGO_MST, 64, NULL));
-    assert_true(gr_algo_fits(GR_ALGO_SUH_SHIN, 64, &cube) && !gr_algo_fits(GR_ALGO_SUH_SHIN, 48, &line));
+    assert_false(gr_algo_fits(GR_ALGO_SWING, 47, &line) || gr_algo_fits(GR_ALGO_MST, 63, &cube) ||
+                 gr_algo_fits(GR_ALGO_MST, 64, NULL));
+    assert_true(gr_algo_fits(GR_ALGO_SUH_SHIN, 64, &cube) &&
+                !gr_algo_fits(GR_ALGO_SUH_SHIN, 48, &line));
 }
 
-/* The bucket keeps every link of the torus busy in every tick of an allreduce, where all extents are equal. */
+/*
+ * The bucket keeps every link of the torus busy in every tick of an allreduce, where all extents
+ * are equal.
+ */
 static void a_bucket_uses_all_links(void **state)
 {
     int rank, channel, sends = 0;
     uint32_t i, last = 0;
 
-    torus = (struct gr_torus){.ndims = 3, .dims = {4, 4, 4}};
+    torus = (struct gr_torus) {.ndims = 3, .dims = {4, 4, 4}};
     algo = GR_ALGO_BUCKET;
     (void) state;
     for (rank = 0; rank < 64; rank++) {
@@ -66,7 +85,8 @@ static uint32_t swing_ticks(uint32_t *most)
     uint32_t last = 0, i;
 
     for (rank = 0, *most = 0; rank < p; rank++) {
-        for (channel = 0; channel < gr_torus_channels(GR_ALGO_SWING, GR_COLL_ALLREDUCE, &torus); channel++) {
+        for (channel = 0; channel < gr_torus_channels(GR_ALGO_SWING, GR_COLL_ALLREDUCE, &torus);
+             channel++) {
             struct gr_sched s = sched_of(GR_COLL_ALLREDUCE, rank, 0, channel, 1);
             uint32_t sent = 0;
 
@@ -83,8 +103,9 @@ static uint32_t swing_ticks(uint32_t *most)
 }
 
 /*
- * Swing takes 2 log2 p ticks, and in each step one half of what is left goes there and the other half back. A dimension that
- * is no power of two takes two ticks more, and all of what is left goes there, or back. Halves of odd numbers are uneven.
+ * Swing takes 2 log2 p ticks, and in each step one half of what is left goes there and the other
+ * half back. A dimension that is no power of two takes two ticks more, and all of what is left goes
+ * there, or back. Halves of odd numbers are uneven.
  */
 static void swing_costs_what_it_says(void **state)
 {
@@ -98,7 +119,8 @@ static void swing_costs_what_it_says(void **state)
         {{.ndims = 1, .dims = {9}}, 6 + 2, 9 + 5 + 2 + 9},
         {{.ndims = 2, .dims = {3, 3}}, 4 + 4, 9 + 4 + 9 + 4},
         {{.ndims = 2, .dims = {8, 5}}, 10 + 2, 40 + 20 + 10 + 5 + 3 + 40},
-        {{.ndims = 4, .dims = {2, 3, 2, 3}}, 8 + 4, 36 + 18 + 9 + 4 + 36 + 9}, /* the channel that begins with Y */
+        /* the channel that begins with Y */
+        {{.ndims = 4, .dims = {2, 3, 2, 3}}, 8 + 4, 36 + 18 + 9 + 4 + 36 + 9},
     };
     uint32_t most;
     size_t k;
@@ -112,13 +134,16 @@ static void swing_costs_what_it_says(void **state)
     }
 }
 
-/* Peers are listed once, and by both ends; channels beyond those with links of their own have the peers of the first. */
+/*
+ * Peers are listed once, and by both ends; channels beyond those with links of their own have the
+ * peers of the first.
+ */
 static void peers_agree(void **state)
 {
     int in[64], out[64], nin, nout, rank, k, channel;
 
     (void) state;
-    torus = (struct gr_torus){.ndims = 3, .dims = {4, 2, 4}};
+    torus = (struct gr_torus) {.ndims = 3, .dims = {4, 2, 4}};
     for (algo = GR_ALGO_BUCKET; algo < GR_NALGOS; algo++) {
         for (channel = 0; channel < 7; channel++) {
             char links[32][32] = {{0}};

@@ -11,7 +11,8 @@ struct channel {
 
 static struct channel channel_of(const struct gr_torus *t, int number, int from_the_ends)
 {
-    static const int second[5][4] = {{0}, {0}, {1, 0}, {2, 0, 1}, {3, 2, 1, 0}}; /* by dimensions: row 1 of the latter */
+    /* by dimensions: row 1 of the latter */
+    static const int second[5][4] = {{0}, {0}, {1, 0}, {2, 0, 1}, {3, 2, 1, 0}};
     struct channel c = {.t = t, .up = 1};
     int all[GR_MAX_DIMS], d, k, lines = 0, row;
 
@@ -51,7 +52,10 @@ static int around(const struct channel *c, int d, int first, int k)
     return ring[(at + k) % n];
 }
 
-/* Bucket: what a rank that shares the owner's coordinates in the first `level` dimensions holds after as many phases. */
+/*
+ * Bucket: what a rank that shares the owner's coordinates in the first `level` dimensions holds
+ * after as many phases.
+ */
 static uint64_t bucket_sum(const struct channel *c, int level, int rank, int owner)
 {
     uint64_t h = 0;
@@ -63,14 +67,18 @@ static uint64_t bucket_sum(const struct channel *c, int level, int rank, int own
     d = c->dims[level - 1];
     first = gr_torus_coord(c->t, owner, d);
     for (k = 1; k <= c->t->dims[d]; k++) {
-        uint64_t theirs = bucket_sum(c, level - 1, gr_torus_at(c->t, rank, d, around(c, d, first, k)), owner);
+        uint64_t theirs =
+            bucket_sum(c, level - 1, gr_torus_at(c->t, rank, d, around(c, d, first, k)), owner);
 
         h = 1 == k ? theirs : sym_hash(theirs, h);
     }
     return h;
 }
 
-/* The rank whose coordinates are the digits of the number, the channel's first dimension the lowest. */
+/*
+ * The rank whose coordinates are the digits of the number, the channel's first dimension the
+ * lowest.
+ */
 static int bucket_owner(const struct channel *c, int number)
 {
     int rank = 0, k;
@@ -86,7 +94,10 @@ static int bucket_owner(const struct channel *c, int number)
 
 static const int distances[] = {1, -1, 3, -5, 11, -21, 43};
 
-/* The places of a dimension, as many as the greatest power of two in it: their coordinates, and how many. */
+/*
+ * The places of a dimension, as many as the greatest power of two in it: their coordinates, and how
+ * many.
+ */
 static int swing_places(const struct channel *c, int d, int *coords)
 {
     int n = c->t->dims[d], places = 1, k;
@@ -106,7 +117,8 @@ static int swing_place(const struct channel *c, int rank, int d)
 {
     int coords[64], k;
 
-    for (k = swing_places(c, d, coords) - 1; k >= 0 && coords[k] != gr_torus_coord(c->t, rank, d); k--) {
+    for (k = swing_places(c, d, coords) - 1; k >= 0 && coords[k] != gr_torus_coord(c->t, rank, d);
+         k--) {
     }
     return k;
 }
@@ -115,7 +127,8 @@ static int swing_peer(const struct channel *c, int rank, int d, int step)
 {
     int coords[64], places = swing_places(c, d, coords), x = swing_place(c, rank, d);
 
-    return gr_torus_at(c->t, rank, d, coords[(x + (x % 2 == 0 ? 1 : -1) * distances[step] + 8 * places) % places]);
+    return gr_torus_at(c->t, rank, d,
+                       coords[(x + (x % 2 == 0 ? 1 : -1) * distances[step] + 8 * places) % places]);
 }
 
 /* The one without a place after a rank, which it folds in; -1: there is none. */
@@ -144,7 +157,10 @@ static int swing_step(const struct channel *c, int j, int *step)
 
 static uint64_t swing_sum(const struct channel *c, int j, int rank);
 
-/* Before step j of all: what there is after j steps, with that of who folds where it is a dimension's first. */
+/*
+ * Before step j of all: what there is after j steps, with that of who folds where it is a
+ * dimension's first.
+ */
 static uint64_t swing_operand(const struct channel *c, int j, int rank)
 {
     int step, d = swing_step(c, j, &step), folded = step == 0 ? swing_folded(c, rank, d) : -1;
@@ -162,10 +178,14 @@ static uint64_t swing_sum(const struct channel *c, int j, int rank)
         return sym_leaf(rank, c->elem).hash;
     }
     d = swing_step(c, j - 1, &step);
-    return sym_hash(swing_operand(c, j - 1, rank), swing_operand(c, j - 1, swing_peer(c, rank, d, step)));
+    return sym_hash(swing_operand(c, j - 1, rank),
+                    swing_operand(c, j - 1, swing_peer(c, rank, d, step)));
 }
 
-/* Bit `step` of a place's number: of half of it where it is even, else of half of a later partner; the last: the parity. */
+/*
+ * Bit `step` of a place's number: of half of it where it is even, else of half of a later partner;
+ * the last: the parity.
+ */
 static int swing_bit(const struct channel *c, int rank, int d, int step)
 {
     int coords[64], x = swing_place(c, rank, d);
@@ -179,14 +199,17 @@ static int swing_bit(const struct channel *c, int rank, int d, int step)
     return x / 2 >> step & 1;
 }
 
-/* The rank whose number agrees in all its bits with a block's: its bits in the order of the steps. */
+/*
+ * The rank whose number agrees in all its bits with a block's: its bits in the order of the steps.
+ */
 static int swing_owner(const struct channel *c, int number)
 {
     int rank, j, step, d, right;
 
     for (rank = 0;; rank++) {
         for (right = 1, j = 0; right && (d = swing_step(c, j, &step)) >= 0; j++) {
-            right = swing_place(c, rank, d) >= 0 && swing_bit(c, rank, d, step) == (number >> j & 1);
+            right =
+                swing_place(c, rank, d) >= 0 && swing_bit(c, rank, d, step) == (number >> j & 1);
         }
         if (right) {
             return rank;
@@ -202,19 +225,25 @@ struct tree {
 };
 
 /* The part least..most of the root's line in dimension d; coordinates as seen from the cut. */
-static void grow(struct tree *tree, int rank, int d, int root, int cut, int least, int most, int tick)
+static void grow(struct tree *tree, int rank, int d, int root, int cut, int least, int most,
+                 int tick)
 {
-    int n = tree->c->t->dims[d], middle = (least + most) / 2, other = root <= middle ? middle + 1 : middle, child, x;
+    int n = tree->c->t->dims[d], middle = (least + most) / 2,
+        other = root <= middle ? middle + 1 : middle, child, x;
 
     if (least == most) {
         return;
     }
-    x = gr_torus_is_line(tree->c->t, d) ? other : tree->c->up ? (cut + other) % n : (cut - other + n) % n;
+    x = gr_torus_is_line(tree->c->t, d) ? other
+        : tree->c->up                   ? (cut + other) % n
+                                        : (cut - other + n) % n;
     child = gr_torus_at(tree->c->t, rank, d, x);
     tree->parent[child] = rank;
     tree->tick[child] = tick;
-    grow(tree, root <= middle ? rank : child, d, root <= middle ? root : other, cut, least, middle, tick + 1);
-    grow(tree, root <= middle ? child : rank, d, root <= middle ? other : root, cut, middle + 1, most, tick + 1);
+    grow(tree, root <= middle ? rank : child, d, root <= middle ? root : other, cut, least, middle,
+         tick + 1);
+    grow(tree, root <= middle ? child : rank, d, root <= middle ? other : root, cut, middle + 1,
+         most, tick + 1);
 }
 
 static uint64_t mst_sum(const struct tree *tree, int rank)
@@ -262,13 +291,17 @@ static uint64_t mst_order(const struct channel *c, int root)
 struct levels {
     size_t elem;
     int ranks, nodes, leader; /* of a node; altogether; the leaders' number in them */
-    int places, at[512];       /* the nodes that take part in the doubling */
+    int places, at[512];      /* the nodes that take part in the doubling */
 };
 
 static struct levels levels_of(const struct sym_case *c, size_t elem)
 {
     int ranks = GR_ALGO_DOUBLING == c->algo ? 1 : c->torus.dims[0], k;
-    struct levels l = {.elem = elem, .ranks = ranks, .nodes = c->p / ranks, .leader = c->root % ranks, .places = 1};
+    struct levels l = {.elem = elem,
+                       .ranks = ranks,
+                       .nodes = c->p / ranks,
+                       .leader = c->root % ranks,
+                       .places = 1};
 
     while (2 * l.places <= l.nodes) {
         l.places *= 2;
@@ -300,8 +333,10 @@ static uint64_t place_sum(const struct levels *l, int place)
     return next == l->at[place] + 1 ? h : sym_hash(h, node_sum(l, next - 1));
 }
 
-/* Pairs of places that differ in one bit: `bit` last, the one before in the way of the algorithm first. The place itself
- * comes first, or where bits rise the lower one of both. */
+/*
+ * Pairs of places that differ in one bit: `bit` last, the one before in the way of the algorithm
+ * first. The place itself comes first, or where bits rise the lower one of both.
+ */
 static uint64_t pair_sum(const struct levels *l, int place, int bit, int rising)
 {
     int before = rising ? bit / 2 : bit * 2;
@@ -313,7 +348,10 @@ static uint64_t pair_sum(const struct levels *l, int place, int bit, int rising)
     return sym_hash(pair_sum(l, place, before, rising), pair_sum(l, place ^ bit, before, rising));
 }
 
-/* The root's node is number 0; below number v are v + 1, v + 2, v + 4, ... up to the lowest bit of v. */
+/*
+ * The root's node is number 0; below number v are v + 1, v + 2, v + 4, ... up to the lowest bit of
+ * v.
+ */
 static uint64_t tree_sum(const struct levels *l, int root, int v)
 {
     uint64_t h = node_sum(l, (root + v) % l->nodes);
@@ -344,7 +382,8 @@ static uint64_t two_level_order(const struct sym_case *c, int block, size_t elem
 
 uint64_t torus_expect(const struct sym_case *c, uint32_t number, int block, size_t elem)
 {
-    int from_the_ends = GR_ALGO_BUCKET == c->algo && GR_COLL_REDUCE_SCATTER == c->coll, steps = 0, step;
+    int from_the_ends = GR_ALGO_BUCKET == c->algo && GR_COLL_REDUCE_SCATTER == c->coll, steps = 0,
+        step;
     struct channel ch = channel_of(&c->torus, (int) number, from_the_ends);
 
     ch.elem = elem;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parts of torus_sim, each against something simpler: the queue of events against sorting, sizes of messages against
- * blocks that are followed one by one, links against times worked out by hand, the sync against its formula.
+ * The parts of torus_sim, each against something simpler: the queue of events against sorting,
+ * sizes of messages against blocks that are followed one by one, links against times worked out by
+ * hand, the sync against its formula.
  */
 #include "schemes.h"
 
@@ -30,7 +31,8 @@ static void events_come_in_order(void **state)
 
     (void) state;
     for (k = 0; k < 20000; k++) { /* few times, so that many events have the same */
-        assert_int_equal(events_add(&q, last + 1 + floor(10 * random_next(&r)), (int) k % 3, k, (int) k % 5), 0);
+        assert_int_equal(
+            events_add(&q, last + 1 + floor(10 * random_next(&r)), (int) k % 3, k, (int) k % 5), 0);
         if (random_next(&r) < 0.4) {
             struct event e = events_next(&q);
 
@@ -54,13 +56,17 @@ static void events_come_in_order(void **state)
 
 /* ---- sizes ---- */
 
-/* All blocks of a run, by token (origin), moved as the exchanges say; messages must be as long as traffic.c says. */
+/*
+ * All blocks of a run, by token (origin), moved as the exchanges say; messages must be as long as
+ * traffic.c says.
+ */
 static void check_sizes(enum gr_alltoall_algo algo, const struct gr_torus *torus)
 {
     struct gr_alltoall a = {.algo = algo, .torus = *torus};
     struct sizes sizes = {.bytes = 3, .uneven = 0.9, .skewed = 0.2, .factor = 7, .seed = 5};
     int p = gr_torus_size(torus), lanes = gr_alltoall_lanes(&a), rank, lane, k;
-    int *origin = malloc((size_t) (p * p) * sizeof(int)), *next = malloc((size_t) (p * p) * sizeof(int));
+    int *origin = malloc((size_t) (p * p) * sizeof(int)),
+        *next = malloc((size_t) (p * p) * sizeof(int));
     double *weights = malloc((size_t) p * sizeof(double));
     struct traffic t;
     uint32_t tick, seen = 0;
@@ -88,9 +94,11 @@ static void check_sizes(enum gr_alltoall_algo algo, const struct gr_torus *torus
                 theirs = gr_alltoall_step(&a, lane, tick);
                 for (k = 0; k < gr_slots_count(&a, &e.slots); k++) {
                     bytes += 3 * weights[origin[rank * p + gr_slots_at(&a, &e.slots, k)]];
-                    next[rank * p + gr_slots_at(&a, &e.slots, k)] = origin[e.from * p + gr_slots_at(&a, &theirs.slots, k)];
+                    next[rank * p + gr_slots_at(&a, &e.slots, k)] =
+                        origin[e.from * p + gr_slots_at(&a, &theirs.slots, k)];
                 }
-                assert_true(t.messages[seen].from == rank && t.messages[seen].to == e.to && t.messages[seen].tick == tick);
+                assert_true(t.messages[seen].from == rank && t.messages[seen].to == e.to &&
+                            t.messages[seen].tick == tick);
                 assert_int_equal(t.messages[seen].hops[e.dim], e.hops);
                 near(t.messages[seen++].bytes, bytes, "bytes of a message");
             }
@@ -107,11 +115,11 @@ static void check_sizes(enum gr_alltoall_algo algo, const struct gr_torus *torus
 static void sizes_are_those_of_the_blocks(void **state)
 {
     (void) state;
-    check_sizes(GR_ALLTOALL_SUH_SHIN, &(struct gr_torus){.ndims = 3, .dims = {8, 4, 12}});
-    check_sizes(GR_ALLTOALL_SUH_SHIN, &(struct gr_torus){.ndims = 2, .dims = {16, 12}});
-    check_sizes(GR_ALLTOALL_SUH_SHIN, &(struct gr_torus){.ndims = 4, .dims = {4, 8, 2, 4}});
-    check_sizes(GR_ALLTOALL_ORDERED, &(struct gr_torus){.ndims = 3, .dims = {5, 4, 7}});
-    check_sizes(GR_ALLTOALL_ORDERED, &(struct gr_torus){.ndims = 3, .dims = {5, 4, 6}, .mesh = 5});
+    check_sizes(GR_ALLTOALL_SUH_SHIN, &(struct gr_torus) {.ndims = 3, .dims = {8, 4, 12}});
+    check_sizes(GR_ALLTOALL_SUH_SHIN, &(struct gr_torus) {.ndims = 2, .dims = {16, 12}});
+    check_sizes(GR_ALLTOALL_SUH_SHIN, &(struct gr_torus) {.ndims = 4, .dims = {4, 8, 2, 4}});
+    check_sizes(GR_ALLTOALL_ORDERED, &(struct gr_torus) {.ndims = 3, .dims = {5, 4, 7}});
+    check_sizes(GR_ALLTOALL_ORDERED, &(struct gr_torus) {.ndims = 3, .dims = {5, 4, 6}, .mesh = 5});
 }
 
 static void weights_are_as_asked(void **state)
@@ -127,8 +135,9 @@ static void weights_are_as_asked(void **state)
         most = fmax(most, w[k]);
         sum += w[k];
     }
-    assert_true(least >= 0.5 && least < 0.502 && most <= 1.5 && most > 1.498 && fabs(sum / 4096 - 1) < 0.02);
-    sizes = (struct sizes){.skewed = 0.01, .factor = 10};
+    assert_true(least >= 0.5 && least < 0.502 && most <= 1.5 && most > 1.498 &&
+                fabs(sum / 4096 - 1) < 0.02);
+    sizes = (struct sizes) {.skewed = 0.01, .factor = 10};
     sizes_weights(&sizes, 4096, w);
     for (k = 0; k < 4096; k++) {
         assert_true(1 == w[k] || 10 == w[k]);
@@ -139,17 +148,23 @@ static void weights_are_as_asked(void **state)
 
 /* ---- links ---- */
 
-/* A ring of 8, 10 ns per hop, 1 byte per ns; messages of one tick: A from 0 to 3 and B from 1 to 3. */
-static double run_two(const struct model *model, double packet, double a_bytes, double b_bytes, uint64_t *conflicts)
+/*
+ * A ring of 8, 10 ns per hop, 1 byte per ns; messages of one tick: A from 0 to 3 and B from 1 to 3.
+ */
+static double run_two(const struct model *model, double packet, double a_bytes, double b_bytes,
+                      uint64_t *conflicts)
 {
-    struct stepper m = {.torus = {.ndims = 1, .dims = {8}}, .hop = {10}, .bandwidth = 1};
-    struct message messages[2] = {{.from = 0, .to = 3, .hops = {3}, .bytes = a_bytes}, {.from = 1, .to = 3, .hops = {2}, .bytes = b_bytes}};
+    struct machine m = {.torus = {.ndims = 1, .dims = {8}}, .hop = {10}, .bandwidth = 1};
+    struct message messages[2] = {{.from = 0, .to = 3, .hops = {3}, .bytes = a_bytes},
+                                  {.from = 1, .to = 3, .hops = {2}, .bytes = b_bytes}};
     uint32_t first[9] = {0, 1, 2, 2, 2, 2, 2, 2, 2};
-    struct traffic t = {.nranks = 8, .nticks = 1, .messages = messages, .first = first, .nmessages = 2};
+    struct traffic t = {
+        .nranks = 8, .nticks = 1, .messages = messages, .first = first, .nmessages = 2};
     struct noise perfect = {0};
     struct outcome o;
 
-    assert_int_equal(scheme_run(&m, &t, model, packet, SCHEME_SYNC_START, &perfect, NULL, NULL, &o), 0);
+    assert_int_equal(scheme_run(&m, &t, model, packet, SCHEME_SYNC_START, &perfect, NULL, NULL, &o),
+                     0);
     near(o.sync_ns, 70, "sync around a ring of 8");
     *conflicts = o.conflicts;
     return o.ns - o.sync_ns;
@@ -161,7 +176,10 @@ static void whole_messages_wait_for_each_other(void **state)
 
     (void) state;
     near(run_two(&model_fifo, 0, 100, 0, &conflicts), 130, "3 hops and 100 bytes, alone");
-    /* B holds 1-2 until 100; A's head came there at 10, leaves at 100, then 2 hops and its length; 2-3 is B's until 110 */
+    /*
+     * B holds 1-2 until 100; A's head came there at 10, leaves at 100, then 2 hops and its length;
+     * 2-3 is B's until 110
+     */
     near(run_two(&model_fifo, 0, 100, 100, &conflicts), 220, "A behind B");
     assert_int_equal(conflicts, 1);
 }
@@ -173,17 +191,23 @@ static void packets_take_turns(void **state)
     (void) state;
     near(run_two(&model_packets, 1000, 100, 0, &conflicts), 130, "one packet: as a message");
     near(run_two(&model_packets, 10, 100, 0, &conflicts), 130, "ten packets alone: cut-through");
-    /* both have 10 packets; 1-2 serves B's first at 0, then A, B by turns: busy until 200, then a hop and one packet's hop */
+    /*
+     * both have 10 packets; 1-2 serves B's first at 0, then A, B by turns: busy until 200, then a
+     * hop and one packet's hop
+     */
     near(run_two(&model_packets, 10, 100, 100, &conflicts), 220, "by turns");
     assert_in_range(conflicts, 15, 20);
 }
 
 /* ---- sync and prediction ---- */
 
-/* The end of a dimension's sync is the latest of s_j + F_j, and the same at all, with exact latencies. */
+/*
+ * The end of a dimension's sync is the latest of s_j + F_j, and the same at all, with exact
+ * latencies.
+ */
 static void a_sync_ends_at_once(void **state)
 {
-    struct stepper m = {.torus = {.ndims = 3, .dims = {5, 4, 3}, .mesh = 4}, .hop = {3, 5, 7}};
+    struct machine m = {.torus = {.ndims = 3, .dims = {5, 4, 3}, .mesh = 4}, .hop = {3, 5, 7}};
     struct random r = random_seeded(3);
     double times[60], last = 0, want;
     int k, shortest;
@@ -207,7 +231,7 @@ static void a_sync_ends_at_once(void **state)
 /* 2 x the sum of errors bounds the skew; and it is there. */
 static void errors_of_estimates_skew_the_end(void **state)
 {
-    struct stepper m = {.torus = {.ndims = 2, .dims = {8, 8}}, .hop = {100, 100}};
+    struct machine m = {.torus = {.ndims = 2, .dims = {8, 8}}, .hop = {100, 100}};
     struct random r = random_seeded(3);
     double times[64] = {0}, estimates[128], least = 1e9, most = 0;
     int k;
@@ -226,11 +250,14 @@ static void errors_of_estimates_skew_the_end(void **state)
 
 static void predictions_are_the_slowest_message(void **state)
 {
-    struct stepper m = {.torus = {.ndims = 2, .dims = {4, 4}}, .hop = {10, 30}, .bandwidth = 2};
-    struct message messages[4] = {{.from = 0, .to = 1, .hops = {1}, .bytes = 100}, {.from = 1, .to = 0, .hops = {-1}, .bytes = 90},
-                                  {.from = 2, .to = 6, .hops = {0, 1}, .bytes = 70}, {.from = 0, .to = 5, .tick = 1, .hops = {1, -1}, .bytes = 8}};
+    struct machine m = {.torus = {.ndims = 2, .dims = {4, 4}}, .hop = {10, 30}, .bandwidth = 2};
+    struct message messages[4] = {{.from = 0, .to = 1, .hops = {1}, .bytes = 100},
+                                  {.from = 1, .to = 0, .hops = {-1}, .bytes = 90},
+                                  {.from = 2, .to = 6, .hops = {0, 1}, .bytes = 70},
+                                  {.from = 0, .to = 5, .tick = 1, .hops = {1, -1}, .bytes = 8}};
     uint32_t first[33];
-    struct traffic t = {.nranks = 16, .nticks = 2, .messages = messages, .first = first, .nmessages = 4};
+    struct traffic t = {
+        .nranks = 16, .nticks = 2, .messages = messages, .first = first, .nmessages = 4};
     double estimates[2] = {2, 1};
     struct predictor *p;
     int k;

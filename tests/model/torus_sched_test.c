@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Algorithms along a torus in the symbolic checker: right results in the stated order, no deadlock; then, tick by tick, no
- * link used twice by all channels together (all but Swing); and edits of steps are found. The machine is compiled into this
- * file with a hook in the place of gr_sched_step(), through which it sees the edits.
+ * Algorithms along a torus in the symbolic checker: right results in the stated order, no deadlock;
+ * then, tick by tick, no link used twice by all channels together (all but Swing); and edits of
+ * steps are found. The machine is compiled into this file with a hook in the place of
+ * gr_sched_step(), through which it sees the edits.
  */
-#include "sanitizer/sanitizer.h"
-#include "rng.h"
-#include "symbolic.h"
 #include "depth.h"
+#include "rng.h"
+#include "sanitizer/sanitizer.h"
+#include "symbolic.h"
 
 static struct gr_step edited_step(const struct gr_sched *s, uint32_t i);
 
@@ -24,7 +25,10 @@ static struct gr_step edited_step(const struct gr_sched *s, uint32_t i);
 
 #include <cmocka.h>
 
-/* One in so many calls, and edits of a step, is run; a prime, so that all values that take turns come. */
+/*
+ * One in so many calls, and edits of a step, is run; a prime, so that all values that take turns
+ * come.
+ */
 enum { THINNING = GR_SANITIZER(1, 11, 11) };
 
 static struct sym world;
@@ -33,8 +37,20 @@ static enum gr_algo algo;
 
 /* An edit of one step of one rank's channel 0. */
 enum edit {
-    NO_EDIT, DROP_STEP, DROP_SEND, DROP_STORE, DROP_REDUCE, NEXT_CHUNK, LONGER, SHORTER, OTHER_STRIDE, OTHER_PEER, OTHER_OPERAND,
-    OTHER_SHIFT, OTHER_FINAL, NEDITS
+    NO_EDIT,
+    DROP_STEP,
+    DROP_SEND,
+    DROP_STORE,
+    DROP_REDUCE,
+    NEXT_CHUNK,
+    LONGER,
+    SHORTER,
+    OTHER_STRIDE,
+    OTHER_PEER,
+    OTHER_OPERAND,
+    OTHER_SHIFT,
+    OTHER_FINAL,
+    NEDITS
 };
 static struct {
     enum edit edit;
@@ -43,13 +59,23 @@ static struct {
     int applied;
 } mutant;
 
-static struct gr_sched sched_of(enum gr_coll coll, int rank, int root, int channel, uint32_t nchunks)
+static struct gr_sched sched_of(enum gr_coll coll, int rank, int root, int channel,
+                                uint32_t nchunks)
 {
-    return (struct gr_sched){.coll = coll, .algo = algo, .p = gr_torus_size(&torus), .pos = rank, .root = root,
-                             .nchunks = nchunks, .torus = torus, .channel = channel};
+    return (struct gr_sched) {.coll = coll,
+                              .algo = algo,
+                              .p = gr_torus_size(&torus),
+                              .pos = rank,
+                              .root = root,
+                              .nchunks = nchunks,
+                              .torus = torus,
+                              .channel = channel};
 }
 
-/* Whether a step only sends a rank's input, or only takes its output, which is one block by any number. */
+/*
+ * Whether a step only sends a rank's input, or only takes its output, which is one block by any
+ * number.
+ */
 static int is_numberless(const struct gr_sched *s, const struct gr_step *t)
 {
     int bits = t->bits & ~GR_FINAL;
@@ -58,16 +84,20 @@ static int is_numberless(const struct gr_sched *s, const struct gr_step *t)
            (GR_COLL_REDUCE_SCATTER == s->coll && (GR_RECV | GR_STORE) == bits && GR_OUT == t->dest);
 }
 
-/* Whether it sends a rank's own block of an allgather and no more, which lies in its output, too. */
+/*
+ * Whether it sends a rank's own block of an allgather and no more, which lies in its output, too.
+ */
 static int is_own(const struct gr_sched *s, const struct gr_step *t)
 {
-    return GR_COLL_ALLGATHER == s->coll && 0 == t->nfrom && 1 == t->count && (uint32_t) s->pos == t->first;
+    return GR_COLL_ALLGATHER == s->coll && 0 == t->nfrom && 1 == t->count &&
+           (uint32_t) s->pos == t->first;
 }
 
 static void edit_step(const struct gr_sched *s, struct gr_step *t)
 {
     uint32_t chunks = GR_PIPE == gr_algo_layout(algo, s->coll) ? s->nchunks : (uint32_t) s->p;
-    int parallel = s->p > 2 && t->count < chunks; /* another message is there to be mistaken for this one */
+    /* another message is there to be mistaken for this one */
+    int parallel = s->p > 2 && t->count < chunks;
     struct gr_step was = *t;
 
     switch (mutant.edit) {
@@ -83,7 +113,9 @@ static void edit_step(const struct gr_sched *s, struct gr_step *t)
         t->bits &= (uint8_t) ~(DROP_STORE == mutant.edit ? GR_STORE : GR_REDUCE);
         break;
     case NEXT_CHUNK:
-        t->first = is_numberless(s, t) ? t->first : t->count < chunks ? (t->first + 1) % chunks : t->first;
+        t->first = is_numberless(s, t) ? t->first
+                   : t->count < chunks ? (t->first + 1) % chunks
+                                       : t->first;
         break;
     case LONGER: /* by a chunk that there is */
         t->count += t->first + t->count * t->stride < chunks && t->stride > 0;
@@ -95,15 +127,19 @@ static void edit_step(const struct gr_sched *s, struct gr_step *t)
         break;
     case OTHER_PEER:
         t->to[0] = t->nto > 0 && parallel ? (t->to[0] + 1) % s->p : t->to[0];
-        t->from[0] = t->nto > 0 || 0 == t->nfrom || !parallel ? t->from[0] : (t->from[0] + 1) % s->p;
+        t->from[0] =
+            t->nto > 0 || 0 == t->nfrom || !parallel ? t->from[0] : (t->from[0] + 1) % s->p;
         break;
     case OTHER_OPERAND:
-        if ((0 == t->nfrom && !(is_own(s, t) && GR_OUT == t->operand)) || 0 != (t->bits & GR_REDUCE)) {
+        if ((0 == t->nfrom && !(is_own(s, t) && GR_OUT == t->operand)) ||
+            0 != (t->bits & GR_REDUCE)) {
             t->operand = GR_OUT == t->operand ? GR_IN : GR_OUT;
         }
         break;
     case OTHER_SHIFT:
-        t->shift += t->bits & GR_STORE && GR_COLL_ALLTOALL == s->coll && 1 == t->count ? (0 == t->first ? 1 : -1) : 0;
+        t->shift += t->bits & GR_STORE && GR_COLL_ALLTOALL == s->coll && 1 == t->count
+                        ? (0 == t->first ? 1 : -1)
+                        : 0;
         break;
     case OTHER_FINAL:
         t->bits ^= GR_FINAL;
@@ -111,15 +147,18 @@ static void edit_step(const struct gr_sched *s, struct gr_step *t)
     default:
         return;
     }
-    mutant.applied |= was.bits != t->bits || was.first != t->first || was.count != t->count || was.stride != t->stride ||
-                      was.to[0] != t->to[0] || was.from[0] != t->from[0] || was.operand != t->operand || was.shift != t->shift;
+    mutant.applied |= was.bits != t->bits || was.first != t->first || was.count != t->count ||
+                      was.stride != t->stride || was.to[0] != t->to[0] ||
+                      was.from[0] != t->from[0] || was.operand != t->operand ||
+                      was.shift != t->shift;
 }
 
 static struct gr_step edited_step(const struct gr_sched *s, uint32_t i)
 {
     struct gr_step t = gr_sched_step(s, i);
 
-    if (NO_EDIT != mutant.edit && 0 != t.bits && s->pos == mutant.rank && i == mutant.index && 0 == s->channel) {
+    if (NO_EDIT != mutant.edit && 0 != t.bits && s->pos == mutant.rank && i == mutant.index &&
+        0 == s->channel) {
         edit_step(s, &t);
     }
     return t;
@@ -129,8 +168,8 @@ static const char *describe(void)
 {
     static char text[80];
 
-    snprintf(text, sizeof(text), "%s %dD %dx%dx%dx%d lines %x", gr_algo_name(algo), torus.ndims, torus.dims[0], torus.dims[1],
-             torus.dims[2], torus.dims[3], torus.mesh);
+    snprintf(text, sizeof(text), "%s %dD %dx%dx%dx%d lines %x", gr_algo_name(algo), torus.ndims,
+             torus.dims[0], torus.dims[1], torus.dims[2], torus.dims[3], torus.mesh);
     return text;
 }
 
@@ -153,10 +192,14 @@ static int use_links(const struct gr_sched *s, const struct gr_step *t, uint8_t 
     return again;
 }
 
-/* How often a link is used again in a tick, by all ranks and channels; all of these as channel 0 where `alike`. */
+/*
+ * How often a link is used again in a tick, by all ranks and channels; all of these as channel 0
+ * where `alike`.
+ */
 static int clashes(enum gr_coll coll, int root, int alike)
 {
-    int p = gr_torus_size(&torus), channels = gr_torus_channels(algo, coll, &torus), rank, channel, again = 0;
+    int p = gr_torus_size(&torus), channels = gr_torus_channels(algo, coll, &torus), rank, channel,
+        again = 0;
     size_t nlinks = (size_t) gr_torus_links(&torus), ticks = 4096;
     uint8_t *used = calloc(nlinks * ticks, 1);
 
@@ -181,7 +224,8 @@ static int clashes(enum gr_coll coll, int root, int alike)
 /* Swing's messages share links; two levels and trees of nodes know no links of a torus. */
 static int promises_links(void)
 {
-    return GR_ALGO_SWING != algo && GR_ALGO_TWO_LEVEL != algo && GR_ALGO_NODE_TREE != algo && GR_ALGO_DOUBLING != algo;
+    return GR_ALGO_SWING != algo && GR_ALGO_TWO_LEVEL != algo && GR_ALGO_NODE_TREE != algo &&
+           GR_ALGO_DOUBLING != algo;
 }
 
 /* ---- running ---- */
@@ -200,16 +244,26 @@ static int is_rooted(enum gr_coll coll)
     return GR_COLL_BCAST == coll || GR_COLL_REDUCE == coll;
 }
 
-static enum sym_check run_case(enum gr_coll coll, int root, uint32_t pieces, enum sym_policy policy, int in_place)
+static enum sym_check run_case(enum gr_coll coll, int root, uint32_t pieces, enum sym_policy policy,
+                               int in_place)
 {
     size_t most = gr_algo_most(algo, coll, gr_torus_size(&torus), &torus);
-    struct sym_case c = {.algo = algo, .coll = coll, .p = gr_torus_size(&torus), .torus = torus, .root = root, .max_piece = 1,
-                         .align = 1, .policy = policy, .in_place = in_place && GR_COLL_ALLTOALL != coll,
-                         .zero_copy = (int) (world.runs % 2), .seed = rng_seed()};
+    struct sym_case c = {.algo = algo,
+                         .coll = coll,
+                         .p = gr_torus_size(&torus),
+                         .torus = torus,
+                         .root = root,
+                         .max_piece = 1,
+                         .align = 1,
+                         .policy = policy,
+                         .in_place = in_place && GR_COLL_ALLTOALL != coll,
+                         .zero_copy = (int) (world.runs % 2),
+                         .seed = rng_seed()};
 
     c.nchannels = (uint32_t) gr_torus_channels(algo, coll, &torus);
     c.slot_elems = most < GR_DIRECT_PIECES ? most : GR_DIRECT_PIECES;
-    c.slots = 1 + (uint32_t) ((most + c.slot_elems - 1) / c.slot_elems); /* as sched.h says, and no more */
+    /* as sched.h says, and no more */
+    c.slots = 1 + (uint32_t) ((most + c.slot_elems - 1) / c.slot_elems);
     sym_size(&c, pieces, pieces > 1 ? 1 : 0);
     return sym_run(&world, &c);
 }
@@ -220,8 +274,10 @@ static void run(enum gr_algo which)
     int p = gr_torus_size(&torus), coll, root;
 
     algo = which;
-    for (coll = next_coll(0); coll < GR_NCOLLS && gr_algo_fits(algo, p, &torus); coll = next_coll(coll + 1)) {
-        for (root = 0; root < (gr_algo_is_rooted(algo) && is_rooted((enum gr_coll) coll) ? p : 1); root += 1 + p / 5) {
+    for (coll = next_coll(0); coll < GR_NCOLLS && gr_algo_fits(algo, p, &torus);
+         coll = next_coll(coll + 1)) {
+        for (root = 0; root < (gr_algo_is_rooted(algo) && is_rooted((enum gr_coll) coll) ? p : 1);
+             root += 1 + p / 5) {
             int policy;
 
             if (0 != turn++ % THINNING) {
@@ -229,18 +285,23 @@ static void run(enum gr_algo which)
             }
             policy = p > 128 ? SYM_ROUND : (p + root) % SYM_NPOLICIES;
 
-            if (SYM_OK != run_case((enum gr_coll) coll, root, 1 + (uint32_t) (p + root) % 2, (enum sym_policy) policy,
-                                   (p + root) % 3 == 0)) {
-                fail_msg("%s %s root %d: %s", describe(), gr_coll_name((enum gr_coll) coll), root, world.why);
+            if (SYM_OK != run_case((enum gr_coll) coll, root, 1 + (uint32_t) (p + root) % 2,
+                                   (enum sym_policy) policy, (p + root) % 3 == 0)) {
+                fail_msg("%s %s root %d: %s", describe(), gr_coll_name((enum gr_coll) coll), root,
+                         world.why);
             }
             if (promises_links() && 0 != clashes((enum gr_coll) coll, root, 0)) {
-                fail_msg("%s %s root %d: a link is used twice in a tick", describe(), gr_coll_name((enum gr_coll) coll), root);
+                fail_msg("%s %s root %d: a link is used twice in a tick", describe(),
+                         gr_coll_name((enum gr_coll) coll), root);
             }
         }
     }
 }
 
-/* All tori of so many dimensions with extents 1..most and at most p ranks, lines included where asked for. */
+/*
+ * All tori of so many dimensions with extents 1..most and at most p ranks, lines included where
+ * asked for.
+ */
 static void run_all(enum gr_algo which, int ndims, int most, int p, int lines)
 {
     int dims[GR_MAX_DIMS] = {1, 1, 1, 1}, d;
@@ -248,7 +309,8 @@ static void run_all(enum gr_algo which, int ndims, int most, int p, int lines)
 
     do {
         for (mesh = 0; mesh < (lines ? 1u << ndims : 1u); mesh++) {
-            torus = (struct gr_torus){.ndims = ndims, .dims = {dims[0], dims[1], dims[2], dims[3]}, .mesh = mesh};
+            torus = (struct gr_torus) {
+                .ndims = ndims, .dims = {dims[0], dims[1], dims[2], dims[3]}, .mesh = mesh};
             if (gr_torus_size(&torus) <= p) {
                 run(which);
             }
@@ -264,7 +326,8 @@ static void run_some(enum gr_algo which, int ndims, const int (*rows)[4], int n)
     int k;
 
     for (k = 0; k < n; k++) {
-        torus = (struct gr_torus){.ndims = ndims, .dims = {rows[k][0], rows[k][1], rows[k][2], rows[k][3]}};
+        torus = (struct gr_torus) {.ndims = ndims,
+                                   .dims = {rows[k][0], rows[k][1], rows[k][2], rows[k][3]}};
         run(which);
     }
 }
@@ -279,7 +342,8 @@ static void one_and_two_dimensions(void **state)
 
 static void three_dimensions(void **state)
 {
-    static const int large[][4] = {{8, 2, 8}, {8, 8, 1}, {8, 8, 8}, {8, 7, 6}, {4, 8, 8}, {7, 7, 7}};
+    static const int large[][4] = {{8, 2, 8}, {8, 8, 1}, {8, 8, 8},
+                                   {8, 7, 6}, {4, 8, 8}, {7, 7, 7}};
     enum gr_algo which = *(enum gr_algo *) *state;
     const char *ranks = getenv("TORUS_RANKS"); /* 512: all tori up to 8x8x8, in some minutes */
 
@@ -290,7 +354,8 @@ static void three_dimensions(void **state)
 
 static void four_dimensions(void **state)
 {
-    static const int some[][4] = {{2, 3, 2, 3}, {4, 2, 4, 2}, {3, 4, 2, 5}, {2, 2, 8, 4}, {4, 4, 4, 4}};
+    static const int some[][4] = {
+        {2, 3, 2, 3}, {4, 2, 4, 2}, {3, 4, 2, 5}, {2, 2, 8, 4}, {4, 4, 4, 4}};
     enum gr_algo which = *(enum gr_algo *) *state;
 
     run_all(which, 4, 3, depth(8, 24), 1);
@@ -301,7 +366,7 @@ static void four_dimensions(void **state)
 static void shared_links_are_found(void **state)
 {
     (void) state;
-    torus = (struct gr_torus){.ndims = 2, .dims = {8, 4}};
+    torus = (struct gr_torus) {.ndims = 2, .dims = {8, 4}};
     for (algo = GR_ALGO_BUCKET; algo <= GR_ALGO_MST; algo++) {
         assert_true(clashes(next_coll(0), 0, 1) > 0);
         assert_int_equal(clashes(next_coll(0), 0, 0) > 0, GR_ALGO_SWING == algo);
@@ -326,8 +391,8 @@ static int edit_all(enum gr_coll coll, int *found)
                 mutant.applied = 0;
                 check = run_case(coll, s.root, 2, SYM_ROUND, 0);
                 if (mutant.applied && SYM_OK == check) {
-                    fail_msg("%s %s: edit %d of step %u of rank %d is not found", describe(), gr_coll_name(coll), edit,
-                             mutant.index, mutant.rank);
+                    fail_msg("%s %s: edit %d of step %u of rank %d is not found", describe(),
+                             gr_coll_name(coll), edit, mutant.index, mutant.rank);
                 }
                 edits += mutant.applied;
                 found[check] += mutant.applied;
@@ -340,9 +405,10 @@ static int edit_all(enum gr_coll coll, int *found)
 
 static void edits_are_found(void **state)
 {
-    static const struct gr_torus tori[] = {{.ndims = 2, .dims = {3, 4}}, {.ndims = 3, .dims = {2, 3, 2}, .mesh = 2},
-                                           {.ndims = 2, .dims = {4, 4}}, {.ndims = 2, .dims = {8, 2}},
-                                           {.ndims = 1, .dims = {7}}, {.ndims = 2, .dims = {6, 3}}};
+    static const struct gr_torus tori[] = {
+        {.ndims = 2, .dims = {3, 4}}, {.ndims = 3, .dims = {2, 3, 2}, .mesh = 2},
+        {.ndims = 2, .dims = {4, 4}}, {.ndims = 2, .dims = {8, 2}},
+        {.ndims = 1, .dims = {7}},    {.ndims = 2, .dims = {6, 3}}};
     int coll, edits = 0, found[SYM_NCHECKS] = {0};
     size_t k;
 
@@ -351,19 +417,22 @@ static void edits_are_found(void **state)
         for (k = 0; k < (size_t) depth(3, sizeof(tori) / sizeof(tori[0])); k++) {
             torus = tori[k];
             for (coll = next_coll(0); coll < GR_NCOLLS; coll = next_coll(coll + 1)) {
-                edits += gr_algo_fits(algo, gr_torus_size(&torus), &torus) ? edit_all((enum gr_coll) coll, found) : 0;
+                edits += gr_algo_fits(algo, gr_torus_size(&torus), &torus)
+                             ? edit_all((enum gr_coll) coll, found)
+                             : 0;
             }
         }
     }
     assert_in_range(edits, 1000 / THINNING, 1000000);
-    assert_true(found[SYM_DEADLOCK] > 0 && found[SYM_MESSAGE] > 0 && found[SYM_ELEMENT] > 0 && found[SYM_PEER] > 0 && found[SYM_POISON] > 0 &&
-                found[SYM_FINAL] > 0);
+    assert_true(found[SYM_DEADLOCK] > 0 && found[SYM_MESSAGE] > 0 && found[SYM_ELEMENT] > 0 &&
+                found[SYM_PEER] > 0 && found[SYM_POISON] > 0 && found[SYM_FINAL] > 0);
 }
 
 int main(void)
 {
-    static enum gr_algo which[] = {GR_ALGO_BUCKET, GR_ALGO_SWING, GR_ALGO_MST, GR_ALGO_ORDERED, GR_ALGO_SUH_SHIN,
-                                  GR_ALGO_TWO_LEVEL, GR_ALGO_NODE_TREE, GR_ALGO_DOUBLING};
+    static enum gr_algo which[] = {GR_ALGO_BUCKET,    GR_ALGO_SWING,    GR_ALGO_MST,
+                                   GR_ALGO_ORDERED,   GR_ALGO_SUH_SHIN, GR_ALGO_TWO_LEVEL,
+                                   GR_ALGO_NODE_TREE, GR_ALGO_DOUBLING};
     static const struct {
         const char *name;
         CMUnitTestFunction test;
@@ -374,15 +443,20 @@ int main(void)
         {"shared links are found", shared_links_are_found, NULL, NULL, NULL},
         {"edits of steps are found", edits_are_found, NULL, NULL, NULL},
     };
-    enum { NALGOS = sizeof(which) / sizeof(which[0]), NSWEEPS = sizeof(sweeps) / sizeof(sweeps[0]) };
+    enum {
+        NALGOS = sizeof(which) / sizeof(which[0]),
+        NSWEEPS = sizeof(sweeps) / sizeof(sweeps[0])
+    };
     static char names[NALGOS * NSWEEPS][80];
     struct CMUnitTest tests[NALGOS * NSWEEPS + sizeof(others) / sizeof(others[0])];
     size_t n = 0, k;
     int failed;
 
     for (n = 0; n < NALGOS * NSWEEPS; n++) {
-        snprintf(names[n], sizeof(names[n]), "%s: %s", gr_algo_name(which[n / NSWEEPS]), sweeps[n % NSWEEPS].name);
-        tests[n] = (struct CMUnitTest){names[n], sweeps[n % NSWEEPS].test, NULL, NULL, &which[n / NSWEEPS]};
+        snprintf(names[n], sizeof(names[n]), "%s: %s", gr_algo_name(which[n / NSWEEPS]),
+                 sweeps[n % NSWEEPS].name);
+        tests[n] = (struct CMUnitTest) {names[n], sweeps[n % NSWEEPS].test, NULL, NULL,
+                                        &which[n / NSWEEPS]};
     }
     for (k = 0; k < sizeof(others) / sizeof(others[0]); k++) {
         tests[n++] = others[k];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The same messages on SimGrid's torus as on torus_sim's: schemes 1 and 3 must take the same time, since no two of
- * their messages share a link and SimGrid (a flow model) and torus_sim (cut-through) then mean the same.
- * Only tori on which no message goes exactly halfway around a ring: SimGrid routes all of these one way.
+ * The same messages on SimGrid's torus as on torus_sim's: schemes 1 and 3 must take the same time,
+ * since no two of their messages share a link and SimGrid (a flow model) and torus_sim
+ * (cut-through) then mean the same. Only tori on which no message goes exactly halfway around a
+ * ring: SimGrid routes all of these one way.
  *
  *      torus_simgrid EXTENTS BYTES UNEVEN SCHEME       prints "simgrid US torus_sim US"
  */
@@ -25,8 +26,8 @@ static stepper m;
 static traffic all;
 static predictor *predicted;
 static int which;
-static double sync_s, last;         /* seconds */
-static std::vector<int> receipts;   /* [tick][rank] */
+static double sync_s, last;       /* seconds */
+static std::vector<int> receipts; /* [tick][rank] */
 static sg4::BarrierPtr barrier;
 
 static std::string box(uint32_t tick, int rank)
@@ -42,7 +43,8 @@ static void rank_main(int rank)
     sg4::this_actor::sleep_until(sync_s);
     for (uint32_t tick = 0; tick < all.nticks; tick++) {
         size_t cell = (size_t) tick * (size_t) all.nranks + (size_t) rank;
-        std::vector<sg4::CommPtr> moves; /* all at once: SimGrid begins a transfer when both ends are there */
+        /* all at once: SimGrid begins a transfer when both ends are there */
+        std::vector<sg4::CommPtr> moves;
         std::vector<void *> payloads((size_t) receipts[cell]);
 
         if (tick > 0 && SCHEME_SYNC_EACH == which) {
@@ -56,10 +58,12 @@ static void rank_main(int rank)
         for (uint32_t k = all.first[cell]; k < all.first[cell + 1]; k++) {
             const message &msg = all.messages[k];
 
-            moves.push_back(sg4::Mailbox::by_name(box(tick, msg.to))->put_async(&m, (uint64_t) std::llround(msg.bytes)));
+            moves.push_back(sg4::Mailbox::by_name(box(tick, msg.to))
+                                ->put_async(&m, (uint64_t) std::llround(msg.bytes)));
         }
         for (int k = 0; k < receipts[cell]; k++) {
-            moves.push_back(sg4::Mailbox::by_name(box(tick, rank))->get_async<void>(&payloads[(size_t) k]));
+            moves.push_back(
+                sg4::Mailbox::by_name(box(tick, rank))->get_async<void>(&payloads[(size_t) k]));
         }
         for (auto &move : moves) {
             move->wait();
@@ -97,8 +101,8 @@ static void build(sg4::Engine &e)
         return std::make_pair(h->get_netpoint(), (simgrid::kernel::routing::NetPoint *) nullptr);
     };
     sg4::ClusterCallbacks callbacks(host);
-    auto *zone = sg4::create_torus_zone("torus", nullptr, extents, callbacks, 1e9 * m.bandwidth, 1e-9 * m.hop[0],
-                                        sg4::Link::SharingPolicy::SPLITDUPLEX);
+    auto *zone = sg4::create_torus_zone("torus", nullptr, extents, callbacks, 1e9 * m.bandwidth,
+                                        1e-9 * m.hop[0], sg4::Link::SharingPolicy::SPLITDUPLEX);
 
     if (0 == set_latencies(e)) {
         fprintf(stderr, "no links of the expected names\n");
@@ -124,20 +128,25 @@ int main(int argc, char **argv)
     sizes.uneven = atof(argv[3]);
     sizes.seed = 1;
     which = atoi(argv[4]);
-    gr_alltoall_algo algo = gr_alltoall_suits(GR_ALLTOALL_SUH_SHIN, &m.torus) ? GR_ALLTOALL_SUH_SHIN : GR_ALLTOALL_ORDERED;
-    if (traffic_alltoall(&all, algo, &m.torus, &sizes) < 0 || nullptr == (predicted = predictor_make(&all))) {
+    gr_alltoall_algo algo = gr_alltoall_suits(GR_ALLTOALL_SUH_SHIN, &m.torus) ? GR_ALLTOALL_SUH_SHIN
+                                                                              : GR_ALLTOALL_ORDERED;
+    if (traffic_alltoall(&all, algo, &m.torus, &sizes) < 0 ||
+        nullptr == (predicted = predictor_make(&all))) {
         return 2;
     }
     for (size_t k = 0; k < all.nmessages; k++) {
-        all.messages[k].bytes = (double) std::llround(all.messages[k].bytes); /* SimGrid's are whole */
+        /* SimGrid's are whole */
+        all.messages[k].bytes = (double) std::llround(all.messages[k].bytes);
     }
-    if (scheme_run(&m, &all, &model_fifo, 0, (scheme) which, &perfect, nullptr, nullptr, &ours) < 0) {
+    if (scheme_run(&m, &all, &model_fifo, 0, (scheme) which, &perfect, nullptr, nullptr, &ours) <
+        0) {
         return 2;
     }
     sync_s = 1e-9 * ours.sync_ns;
     receipts.resize((size_t) all.nticks * (size_t) all.nranks + 1);
     for (size_t k = 0; k < all.nmessages; k++) {
-        receipts[(size_t) all.messages[k].tick * (size_t) all.nranks + (size_t) all.messages[k].to]++;
+        receipts[(size_t) all.messages[k].tick * (size_t) all.nranks +
+                 (size_t) all.messages[k].to]++;
     }
     build(e);
     barrier = sg4::Barrier::create((unsigned) all.nranks);

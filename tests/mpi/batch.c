@@ -129,7 +129,8 @@ static bool way_testany(int n, MPI_Request *requests, uint64_t *rng)
 }
 
 /* Some and some more; every index comes once. */
-static bool some(int (*one)(int, MPI_Request *, int *, int *, MPI_Status *), int n, MPI_Request *requests)
+static bool some(int (*one)(int, MPI_Request *, int *, int *, MPI_Status *), int n,
+                 MPI_Request *requests)
 {
     int got = 0, *indices = malloc(2 * (size_t) n * sizeof *indices + 1), *seen = indices + n;
     bool ok = true;
@@ -173,11 +174,12 @@ static bool way_testsome(int n, MPI_Request *requests, uint64_t *rng)
 }
 
 static bool (*const ways[NUM_WAYS])(int n, MPI_Request *requests, uint64_t *rng) = {
-    way_wait,    way_test,    way_ask,      way_waitall, way_testall,
+    way_wait,    way_test,    way_ask,      way_waitall,  way_testall,
     way_waitany, way_testany, way_waitsome, way_testsome,
 };
-const char *const way_names[NUM_WAYS] = {"Wait",    "Test",    "Request_get_status", "Waitall", "Testall",
-                                         "Waitany", "Testany", "Waitsome",           "Testsome"};
+const char *const way_names[NUM_WAYS] = {"Wait",    "Test",     "Request_get_status",
+                                         "Waitall", "Testall",  "Waitany",
+                                         "Testany", "Waitsome", "Testsome"};
 
 bool complete(int way, int n, MPI_Request *requests, uint64_t *rng)
 {
@@ -214,7 +216,8 @@ void batch_start(struct batch *b, int i, enum form form, uint64_t salt)
     form_start(&b->calls[i], form, &b->requests[i]);
 }
 
-int batch_post(struct batch *b, MPI_Comm comm, const struct form_shape *shape, enum form form, uint64_t salt)
+int batch_post(struct batch *b, MPI_Comm comm, const struct form_shape *shape, enum form form,
+               uint64_t salt)
 {
     int i = batch_add(b, comm, shape);
 

@@ -28,10 +28,13 @@ int batch_add(struct batch *b, MPI_Comm comm, const struct form_shape *shape);
 void batch_start(struct batch *b, int i, enum form form, uint64_t salt);
 
 /* Both in one. */
-int batch_post(struct batch *b, MPI_Comm comm, const struct form_shape *shape, enum form form, uint64_t salt);
+int batch_post(struct batch *b, MPI_Comm comm, const struct form_shape *shape, enum form form,
+               uint64_t salt);
 
-/* Completes all that is active, in a way and order drawn from *rng, which is the rank's own. True when MPI
- * said of the requests what it must. */
+/*
+ * Completes all that is active, in a way and order drawn from *rng, which is the rank's own. True
+ * when MPI said of the requests what it must.
+ */
 bool batch_complete(struct batch *b, uint64_t *rng);
 bool batch_wait(struct batch *b, uint64_t *rng); /* by MPI_Wait alone, in random order */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Communicators and device buffers that come and go: churn ROUNDS. Each round makes a communicator and the buffers of
- * its calls, and frees both at once; nothing grows: not the device's memory, not the host's, pinned or not, not the
- * descriptors. With GPURING_MEMORY set.
+ * Communicators and device buffers that come and go: churn ROUNDS. Each round makes a communicator
+ * and the buffers of its calls, and frees both at once; nothing grows: not the device's memory, not
+ * the host's, pinned or not, not the descriptors. With GPURING_MEMORY set.
  */
 #include <mpi.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "rng.h"
 #include "tap.h"
 
-#define BLOCK 500 /* integers of an alltoall */
+#define BLOCK 500         /* integers of an alltoall */
 #define SLACK (512 << 10) /* frames that a late rank keeps a little longer */
 
 static uint64_t calls; /* random numbers, the same on all ranks */
@@ -22,7 +22,8 @@ static size_t idle[2]; /* bytes that the device had left after the last window a
 
 static size_t idle_bytes(void)
 {
-    int (*info)(size_t *, size_t *) = (int (*)(size_t *, size_t *)) devmem_driver("cuMemGetInfo_v2");
+    int (*info)(size_t *, size_t *) =
+        (int (*)(size_t *, size_t *)) devmem_driver("cuMemGetInfo_v2");
     size_t left = 0, total;
 
     return 0 == info(&left, &total) ? left : 0;
@@ -83,7 +84,8 @@ int main(int argc, char **argv)
     calls = rng_key(test_seed, 70, 0);
     growth_check(one_round, rounds, &calls);
     tap_note("rank 0: the device has %zu bytes left, a window before %zu", idle[0], idle[1]);
-    tap_check(0 != idle[0] && idle[0] + SLACK >= idle[1], "device memory stays, within %d KiB", SLACK >> 10);
+    tap_check(0 != idle[0] && idle[0] + SLACK >= idle[1], "device memory stays, within %d KiB",
+              SLACK >> 10);
     kinds_close();
     return test_end();
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Communicators of every origin: each runs the seven collectives, in place and not, against the reference.
- * Intercommunicators, where MPI defines other results, are checked against what the remote ranks sent.
+ * Communicators of every origin: each runs the seven collectives, in place and not, against the
+ * reference. Intercommunicators, where MPI defines other results, are checked against what the
+ * remote ranks sent.
  */
 #include <mpi.h>
 #include <stdlib.h>
@@ -95,10 +96,12 @@ static MPI_Comm from_cart_sub(void)
 
 static MPI_Comm make_graph(MPI_Comm of)
 {
-    int next = (test_rank + 1) % test_size, before = (test_rank + test_size - 1) % test_size, weight = 1;
+    int next = (test_rank + 1) % test_size, before = (test_rank + test_size - 1) % test_size,
+        weight = 1;
     MPI_Comm c;
 
-    MPI_Dist_graph_create_adjacent(of, 1, &before, &weight, 1, &next, &weight, MPI_INFO_NULL, 0, &c);
+    MPI_Dist_graph_create_adjacent(of, 1, &before, &weight, 1, &next, &weight, MPI_INFO_NULL, 0,
+                                   &c);
     return c;
 }
 
@@ -152,10 +155,18 @@ static const struct {
     const char *name;
     MPI_Comm (*make)(void);
 } origins[] = {
-    {"dup", from_dup},           {"idup", from_idup},           {"dup of self", from_self},
-    {"split alone", from_split_alone}, {"split_type, reversed", from_split_type}, {"create_group", from_group},
-    {"cart", from_cart},         {"cart_sub", from_cart_sub},   {"graph", from_graph},
-    {"merged", from_merge},      {"graph of a grid", from_graph_of_cart}, {"part of a grid", from_part_of_cart},
+    {"dup", from_dup},
+    {"idup", from_idup},
+    {"dup of self", from_self},
+    {"split alone", from_split_alone},
+    {"split_type, reversed", from_split_type},
+    {"create_group", from_group},
+    {"cart", from_cart},
+    {"cart_sub", from_cart_sub},
+    {"graph", from_graph},
+    {"merged", from_merge},
+    {"graph of a grid", from_graph_of_cart},
+    {"part of a grid", from_part_of_cart},
 };
 
 static int find_type(MPI_Datatype type)
@@ -180,7 +191,7 @@ static bool run_all(struct matrix_comm *m, uint64_t key)
                 .type = find_type(i % 2 ? MPI_DOUBLE : MPI_SHORT),
                 .op = coll_infos[coll].reduces ? DTYPE_OP_SUM : 0,
                 .size = {false, lengths[i / 2], 0},
-                .root = (enum root_level) (i % NUM_ROOTS),
+                .root = (enum root_level)(i % NUM_ROOTS),
                 .comm = m,
                 .key = rng_key(key, (uint64_t) coll, (uint64_t) i),
             };
@@ -298,7 +309,8 @@ static bool inter_reduce(struct inter *x)
         MPI_Reduce(x->in, x->out, x->count, MPI_INT, MPI_SUM, 0, x->comm);
         return true;
     }
-    MPI_Reduce(x->in, x->out, x->count, MPI_INT, MPI_SUM, 0 == x->rank ? MPI_ROOT : MPI_PROC_NULL, x->comm);
+    MPI_Reduce(x->in, x->out, x->count, MPI_INT, MPI_SUM, 0 == x->rank ? MPI_ROOT : MPI_PROC_NULL,
+               x->comm);
     for (int i = 0; i < x->count && 0 == x->rank; i++) {
         int sum = 0;
 
@@ -314,8 +326,9 @@ static const struct {
     const char *name;
     bool (*run)(struct inter *x);
 } inter_calls[] = {
-    {"allreduce", inter_allreduce}, {"allgather", inter_allgather}, {"allgatherv", inter_allgatherv},
-    {"bcast", inter_bcast},         {"reduce", inter_reduce},
+    {"allreduce", inter_allreduce},   {"allgather", inter_allgather},
+    {"allgatherv", inter_allgatherv}, {"bcast", inter_bcast},
+    {"reduce", inter_reduce},
 };
 
 static void test_inter(void)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Same inputs, same bits: determinism [RUNS]. Floating-point inputs whose sums depend on the order of
- * addition; every run has other delays, drawn from GPURING_DELAYS. Prints a hash of all results, to be compared between
- * jobs with one GPURING_SEED. Blocking, nonblocking and persistent forms give the same bits where gpuring does them.
+ * Same inputs, same bits: determinism [RUNS]. Floating-point inputs whose sums depend on the order
+ * of addition; every run has other delays, drawn from GPURING_DELAYS. Prints a hash of all results,
+ * to be compared between jobs with one GPURING_SEED. Blocking, nonblocking and persistent forms
+ * give the same bits where gpuring does them.
  */
 #include <math.h>
 #include <mpi.h>
@@ -23,14 +24,15 @@ struct shape {
 };
 
 static const struct shape shapes[] = {
-    {MPI_FLOAT, "float", 1},       {MPI_FLOAT, "float", 1001},    {MPI_FLOAT, "float", 300000},
-    {MPI_DOUBLE, "double", 1},     {MPI_DOUBLE, "double", 257},   {MPI_DOUBLE, "double", 100003},
-    {MPI_FLOAT, "float", 2},       {MPI_FLOAT, "float", 15},      {MPI_FLOAT, "float", 16},
-    {MPI_FLOAT, "float", 64},      {MPI_FLOAT, "float", 2048},    {MPI_DOUBLE, "double", 7},
-    {MPI_DOUBLE, "double", 8},     {MPI_DOUBLE, "double", 511},   {MPI_DOUBLE, "double", 1024},
+    {MPI_FLOAT, "float", 1},   {MPI_FLOAT, "float", 1001},  {MPI_FLOAT, "float", 300000},
+    {MPI_DOUBLE, "double", 1}, {MPI_DOUBLE, "double", 257}, {MPI_DOUBLE, "double", 100003},
+    {MPI_FLOAT, "float", 2},   {MPI_FLOAT, "float", 15},    {MPI_FLOAT, "float", 16},
+    {MPI_FLOAT, "float", 64},  {MPI_FLOAT, "float", 2048},  {MPI_DOUBLE, "double", 7},
+    {MPI_DOUBLE, "double", 8}, {MPI_DOUBLE, "double", 511}, {MPI_DOUBLE, "double", 1024},
 };
 
-static const enum coll colls[] = {COLL_ALLREDUCE, COLL_REDUCE, COLL_REDUCE_SCATTER, COLL_REDUCE_SCATTER_BLOCK};
+static const enum coll colls[] = {COLL_ALLREDUCE, COLL_REDUCE, COLL_REDUCE_SCATTER,
+                                  COLL_REDUCE_SCATTER_BLOCK};
 
 static uint64_t delays;
 
@@ -54,7 +56,8 @@ static uint64_t hash(uint64_t h, const void *data, size_t bytes)
 static void fill(const struct shape *s, void *buf, int count, uint64_t key)
 {
     for (int i = 0; i < count; i++) {
-        double x = ldexp((double) (rng_next(&key) >> 11) / 9007199254740992.0 - 0.5, rng_below(&key, 20));
+        double x =
+            ldexp((double) (rng_next(&key) >> 11) / 9007199254740992.0 - 0.5, rng_below(&key, 20));
 
         if (MPI_FLOAT == s->type) {
             ((float *) buf)[i] = (float) x;
@@ -67,21 +70,31 @@ static void fill(const struct shape *s, void *buf, int count, uint64_t key)
 /* What of a call does not change from run to run. */
 struct sum {
     struct form_call call;
-    size_t bytes;         /* of the result on this rank */
-    MPI_Request request;  /* the persistent one, made by its first run */
-    uint64_t hash;        /* of the first result */
-    bool same;            /* all others were like it */
+    size_t bytes;        /* of the result on this rank */
+    MPI_Request request; /* the persistent one, made by its first run */
+    uint64_t hash;       /* of the first result */
+    bool same;           /* all others were like it */
 };
 
-static void sum_begin(struct sum *sum, enum coll coll, const struct shape *s, const char *in, char *out, int *counts)
+static void sum_begin(struct sum *sum, enum coll coll, const struct shape *s, const char *in,
+                      char *out, int *counts)
 {
     size_t size = MPI_FLOAT == s->type ? sizeof(float) : sizeof(double);
     int got = COLL_REDUCE_SCATTER == coll ? counts[test_rank] : s->count;
 
     *sum = (struct sum) {.request = MPI_REQUEST_NULL, .same = true};
     sum->call = (struct form_call) {
-        .shape = {.coll = coll}, .comm = MPI_COMM_WORLD, .type = s->type, .op = MPI_SUM, .rank = test_rank,
-        .size = test_size, .root = test_size - 1, .send = in, .recv = out, .counts = counts, .count = s->count,
+        .shape = {.coll = coll},
+        .comm = MPI_COMM_WORLD,
+        .type = s->type,
+        .op = MPI_SUM,
+        .rank = test_rank,
+        .size = test_size,
+        .root = test_size - 1,
+        .send = in,
+        .recv = out,
+        .counts = counts,
+        .count = s->count,
     };
     sum->bytes = COLL_REDUCE == coll && test_rank != test_size - 1 ? 0 : (size_t) got * size;
 }
@@ -108,8 +121,12 @@ static void sum_end(struct sum *sum)
     }
 }
 
-/* Hashes of this rank's result of the first run in each form; *same when all runs of a form gave it. */
-static void repeat(enum coll coll, const struct shape *s, int runs, uint64_t key, uint64_t *hashes, bool *same)
+/*
+ * Hashes of this rank's result of the first run in each form; *same when all runs of a form gave
+ * it.
+ */
+static void repeat(enum coll coll, const struct shape *s, int runs, uint64_t key, uint64_t *hashes,
+                   bool *same)
 {
     bool scatters = COLL_REDUCE_SCATTER == coll || COLL_REDUCE_SCATTER_BLOCK == coll;
     size_t size = MPI_FLOAT == s->type ? sizeof(float) : sizeof(double);
@@ -154,14 +171,17 @@ static void judge(enum coll coll, const struct shape *s, int runs, uint64_t key,
     v->judged = mpit_counts_read().calls > 0;
     for (int form = 0; form < forms_here; form++) {
         if (v->judged && hashes[form] != hashes[FORM_BLOCKING]) {
-            tap_fault("%s: other bits than blocking: %d of %s", form_names[form], s->count, s->name);
+            tap_fault("%s: other bits than blocking: %d of %s", form_names[form], s->count,
+                      s->name);
             v->like_blocking = false;
         }
-        if (COLL_ALLREDUCE == coll && hashes[form] != (uint64_t) tap_share((int64_t) hashes[form])) {
+        if (COLL_ALLREDUCE == coll &&
+            hashes[form] != (uint64_t) tap_share((int64_t) hashes[form])) {
             tap_fault("%s: other bits than rank 0: %d of %s", form_names[form], s->count, s->name);
             v->like_rank0 = false;
         }
-        v->all = rng_mix(v->all + (uint64_t) tap_sum((int64_t) rng_key(hashes[form], (uint64_t) test_rank, 0)));
+        v->all = rng_mix(
+            v->all + (uint64_t) tap_sum((int64_t) rng_key(hashes[form], (uint64_t) test_rank, 0)));
     }
 }
 

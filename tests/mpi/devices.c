@@ -97,10 +97,14 @@ static void progress(void)
     drop(b);
 }
 
-/* A context is current that is not the buffers' (of another device, where there is one), none, or theirs. */
+/*
+ * A context is current that is not the buffers' (of another device, where there is one), none, or
+ * theirs.
+ */
 static void context(void)
 {
-    static const char *const names[] = {"the device's context", "no context", "another device's context"};
+    static const char *const names[] = {"the device's context", "no context",
+                                        "another device's context"};
     int (*get)(void **) = (int (*)(void **)) devmem_driver("cuCtxGetCurrent");
     int (*set)(void *) = (int (*)(void *)) devmem_driver("cuCtxSetCurrent");
     int (*retain)(void **, int) = (int (*)(void **, int)) devmem_driver("cuDevicePrimaryCtxRetain");
@@ -111,13 +115,15 @@ static void context(void)
 
     count(&devices);
     get(&contexts[0]);
-    retain(&contexts[2], (test_rank + 1) % devices); /* devmem.c: this rank's device is the one before */
+    /* devmem.c: this rank's device is the one before */
+    retain(&contexts[2], (test_rank + 1) % devices);
     for (int k = 0; k < 3; k++) {
         fill(b, k);
         set(contexts[k]);
         MPI_Allreduce(b->in, b->out, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
         get(&after);
-        tap_check(after == contexts[k] && is_sum(b, k), "%s is current: the same after the call", names[k]);
+        tap_check(after == contexts[k] && is_sum(b, k), "%s is current: the same after the call",
+                  names[k]);
     }
     drop(b);
 }
@@ -138,11 +144,15 @@ static void steady(void)
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
     tap_note("%d allocations", before);
-    tap_check(ok && before > 0 && devlog_allocations() == before, "calls after the first ones allocate nothing");
+    tap_check(ok && before > 0 && devlog_allocations() == before,
+              "calls after the first ones allocate nothing");
     drop(b);
 }
 
-/* Rank 0 has started a persistent call for which it waits for rank 1, when both need memory for a new communicator. */
+/*
+ * Rank 0 has started a persistent call for which it waits for rank 1, when both need memory for a
+ * new communicator.
+ */
 static void busy(void)
 {
     struct form_shape shape = {.coll = COLL_ALLREDUCE, .kind = KIND_UINT32, .count = COUNT};
@@ -199,7 +209,8 @@ static void single(void)
         if (!host) {
             fill(b, k);
         }
-        MPI_Allreduce(host ? in : b->in, host ? out : b->out, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Allreduce(host ? in : b->in, host ? out : b->out, COUNT, MPI_INT, MPI_SUM,
+                      MPI_COMM_WORLD);
         for (int i = 0; host && i < COUNT; i++) {
             ok = ok && out[i] == test_size * (i + k) + test_size * (test_size - 1) / 2;
         }
@@ -234,12 +245,14 @@ static void differ(void)
         } else if (3 == k && odd) {
             rc = MPI_Reduce(b->in, b->out, COUNT, MPI_INT, MPI_SUM, 0, comms[k]);
         } else {
-            rc = MPI_Allreduce(b->in, b->out, 4 == k && odd ? COUNT / 2 : COUNT, 2 == k && odd ? MPI_FLOAT : MPI_INT,
+            rc = MPI_Allreduce(b->in, b->out, 4 == k && odd ? COUNT / 2 : COUNT,
+                               2 == k && odd ? MPI_FLOAT : MPI_INT,
                                1 == k && odd ? MPI_MAX : MPI_SUM, comms[k]);
         }
         again = MPI_Allreduce(b->in, b->out, COUNT, MPI_INT, MPI_SUM, comms[k]);
         tap_check(MPI_SUCCESS != rc, "another %s on rank 1: all ranks get an error", names[k]);
-        tap_check(MPI_SUCCESS != again, "another %s on rank 1: and so do later calls on the communicator", names[k]);
+        tap_check(MPI_SUCCESS != again,
+                  "another %s on rank 1: and so do later calls on the communicator", names[k]);
         if (k < KINDS - 1) {
             MPI_Comm_free(&comms[k]);
         }
@@ -294,7 +307,8 @@ static void call_late(struct buffers *b, int error, MPI_Comm *comms)
         } else if (FORM_NONBLOCKING == form) {
             rc = MPI_Iallreduce(b->in, b->out, COUNT, MPI_INT, MPI_SUM, comms[form], &request);
         } else {
-            rc = FORM_INIT(Allreduce, b->in, b->out, COUNT, MPI_INT, MPI_SUM, comms[form], MPI_INFO_NULL, &request);
+            rc = FORM_INIT(Allreduce, b->in, b->out, COUNT, MPI_INT, MPI_SUM, comms[form],
+                           MPI_INFO_NULL, &request);
         }
         tap_check(class_of(rc) == error, "a buffer on a device, %s: %s", form_names[form],
                   ok ? "no error" : "MPI_ERR_BUFFER");
@@ -386,8 +400,9 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } tests[] = {
-        {"progress", progress}, {"context", context}, {"steady", steady}, {"busy", busy}, {"single", single},
-        {"differ", differ},     {"crossed", crossed}, {"late", late},     {"later", later},
+        {"progress", progress}, {"context", context}, {"steady", steady},
+        {"busy", busy},         {"single", single},   {"differ", differ},
+        {"crossed", crossed},   {"late", late},       {"later", later},
     };
 
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);

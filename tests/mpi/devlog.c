@@ -44,7 +44,8 @@ struct devlog_copies devlog_copies(void)
         long pid, bytes;
         int way = ELSEWHERE;
 
-        if (4 != sscanf(line, "fakecuda: pid %ld copy %ld from %19s to %19s", &pid, &bytes, from, to) ||
+        if (4 != sscanf(line, "fakecuda: pid %ld copy %ld from %19s to %19s", &pid, &bytes, from,
+                        to) ||
             getpid() != pid) {
             continue;
         }

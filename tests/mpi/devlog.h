@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the fake CUDA driver logs of all ranks: FAKECUDA_LOG names the file, with a line for each allocation and copy. */
+/*
+ * What the fake CUDA driver logs of all ranks: FAKECUDA_LOG names the file, with a line for each
+ * allocation and copy.
+ */
 #ifndef TEST_DEVLOG_H
 #define TEST_DEVLOG_H
 
@@ -8,7 +11,10 @@
 /* The log so far, to be closed; NULL where there is none. */
 FILE *devlog_open(void);
 
-/* Collective: allocations so far, of all ranks together. Those may wait for all kernels of a device. */
+/*
+ * Collective: allocations so far, of all ranks together. Those may wait for all kernels of a
+ * device.
+ */
 int devlog_allocations(void);
 
 enum { TO_HOST, TO_DEVICE, ELSEWHERE, COPY_WAYS };

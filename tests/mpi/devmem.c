@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the test programs' use of the CUDA driver: loaded at run time, a few functions declared here. */
+/*
+ * Owns the test programs' use of the CUDA driver: loaded at run time, a few functions declared
+ * here.
+ */
 #include "devmem.h"
 
 #include <dlfcn.h>
@@ -10,10 +13,10 @@
 #include <string.h>
 
 #define MAX_DEVICES 16
-#define GRANULE     ((size_t) 2 << 20) /* of memory that is mapped */
+#define GRANULE ((size_t) 2 << 20) /* of memory that is mapped */
 
-static const char *const names[] = {"host", "device", "managed", "pinned", "pool", "other", "vmm",
-                                    "registered", "mixed"};
+static const char *const names[] = {"host",  "device", "managed",    "pinned", "pool",
+                                    "other", "vmm",    "registered", "mixed"};
 
 /* cuda.h's, which need not be there: memory of a device, and the right to use it. */
 struct place {
@@ -162,7 +165,7 @@ enum devmem_kind devmem_next(void)
     static atomic_uint count;
     uint64_t mixed = ((uint64_t) rank << 32 | atomic_fetch_add(&count, 1)) * 0x9e3779b97f4a7c15u;
 
-    return DEVMEM_MIXED == kind ? (enum devmem_kind) ((mixed >> 40) % DEVMEM_MIXED) : kind;
+    return DEVMEM_MIXED == kind ? (enum devmem_kind)((mixed >> 40) % DEVMEM_MIXED) : kind;
 }
 
 /* Addresses of their own, for memory that nobody else can name once it is mapped. */
@@ -209,7 +212,9 @@ void *devmem_alloc(enum devmem_kind of, size_t bytes)
 
     check(cu.set_current(context(device)), "cuCtxSetCurrent");
     switch (of) {
-    case DEVMEM_MANAGED: check(cu.alloc_managed(&at, bytes, 1), "cuMemAllocManaged"); break;
+    case DEVMEM_MANAGED:
+        check(cu.alloc_managed(&at, bytes, 1), "cuMemAllocManaged");
+        break;
     case DEVMEM_PINNED:
         check(cu.alloc_host(&host, bytes, 1), "cuMemHostAlloc");
         return host;
@@ -217,14 +222,18 @@ void *devmem_alloc(enum devmem_kind of, size_t bytes)
         check(cu.alloc_async(&at, bytes, NULL), "cuMemAllocAsync");
         check(cu.synchronize(), "cuCtxSynchronize");
         break;
-    case DEVMEM_VMM: at = map_alloc(bytes); break;
-    case DEVMEM_REGISTERED: return register_alloc(bytes);
+    case DEVMEM_VMM:
+        at = map_alloc(bytes);
+        break;
+    case DEVMEM_REGISTERED:
+        return register_alloc(bytes);
     case DEVMEM_OTHER:
         check(cu.set_current(context((device + 1) % devices)), "cuCtxSetCurrent");
         check(cu.alloc(&at, bytes), "cuMemAlloc");
         check(cu.set_current(context(device)), "cuCtxSetCurrent");
         break;
-    default: check(cu.alloc(&at, bytes), "cuMemAlloc");
+    default:
+        check(cu.alloc(&at, bytes), "cuMemAlloc");
     }
     return (void *) (uintptr_t) at;
 }
@@ -233,14 +242,21 @@ void devmem_free(enum devmem_kind of, void *at)
 {
     check(cu.set_current(context(device)), "cuCtxSetCurrent");
     switch (of) {
-    case DEVMEM_PINNED: check(cu.free_host(at), "cuMemFreeHost"); break;
-    case DEVMEM_VMM: map_free((uintptr_t) at); break;
+    case DEVMEM_PINNED:
+        check(cu.free_host(at), "cuMemFreeHost");
+        break;
+    case DEVMEM_VMM:
+        map_free((uintptr_t) at);
+        break;
     case DEVMEM_REGISTERED:
         check(cu.unregister_host(at), "cuMemHostUnregister");
         free(at);
         break;
-    case DEVMEM_POOL: check(cu.free_async((uintptr_t) at, NULL), "cuMemFreeAsync"); break;
-    default: check(cu.free((uintptr_t) at), "cuMemFree");
+    case DEVMEM_POOL:
+        check(cu.free_async((uintptr_t) at, NULL), "cuMemFreeAsync");
+        break;
+    default:
+        check(cu.free((uintptr_t) at), "cuMemFree");
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory of other kinds than malloc's, for the buffers that MPI calls get. The environment says which, so that every
- * program that uses guarded buffers tests all of them:
+ * Memory of other kinds than malloc's, for the buffers that MPI calls get. The environment says
+ * which, so that every program that uses guarded buffers tests all of them:
  *
  *     GPURING_MEMORY=host      malloc (default)
  *     GPURING_MEMORY=device    cudaMalloc
@@ -18,13 +18,25 @@
 
 #include <stddef.h>
 
-enum devmem_kind { DEVMEM_HOST, DEVMEM_DEVICE, DEVMEM_MANAGED, DEVMEM_PINNED, DEVMEM_POOL, DEVMEM_OTHER, DEVMEM_VMM,
-                   DEVMEM_REGISTERED, DEVMEM_MIXED };
+enum devmem_kind {
+    DEVMEM_HOST,
+    DEVMEM_DEVICE,
+    DEVMEM_MANAGED,
+    DEVMEM_PINNED,
+    DEVMEM_POOL,
+    DEVMEM_OTHER,
+    DEVMEM_VMM,
+    DEVMEM_REGISTERED,
+    DEVMEM_MIXED
+};
 
 /* What the environment says. Loads the driver where it must; before MPI_Init. */
 enum devmem_kind devmem_open(void);
 
-/* A function of the driver, which devmem_open() has loaded; ends the program where there is none of that name. */
+/*
+ * A function of the driver, which devmem_open() has loaded; ends the program where there is none of
+ * that name.
+ */
 void *devmem_driver(const char *name);
 
 /* The kind of the next buffer: for DEVMEM_MIXED any of the others. */

@@ -8,16 +8,22 @@
 #include "rng.h"
 
 /* A row with one or two fields; the name is made where the type is not expanded yet. */
-#define ROW1(name, sym, class, base, bytes) {name, sym, class, 1, {{0, bytes, base}, {0, 0, BASE_BITS}}, false, 0}
-#define ROW2(name, sym, class, base, bytes, base2, offset2, bytes2) \
-    {name, sym, class, 2, {{0, bytes, base}, {offset2, bytes2, base2}}, false, 0}
+#define ROW1(name, sym, class, base, bytes)                                  \
+    {                                                                        \
+        name, sym, class, 1, {{0, bytes, base}, {0, 0, BASE_BITS}}, false, 0 \
+    }
+#define ROW2(name, sym, class, base, bytes, base2, offset2, bytes2)                 \
+    {                                                                               \
+        name, sym, class, 2, {{0, bytes, base}, {offset2, bytes2, base2}}, false, 0 \
+    }
 
-#define ONE(sym, class, base, bytes)            ROW1(#sym, sym, class, base, bytes)
-#define INTEGER(sym)                            ROW1(#sym, sym, CLASS_C_INTEGER, BASE_BITS, 0)
-#define FORTRAN(sym)                            ROW1(#sym, sym, CLASS_FORTRAN_INTEGER, BASE_BITS, 0)
-#define FLOATING(sym, base, bytes)              ROW1(#sym, sym, CLASS_FLOATING, base, bytes)
-#define COMPLEX(sym, base, bytes, size)         ROW2(#sym, sym, CLASS_COMPLEX, base, bytes, base, size, bytes)
-#define FORTRAN_PAIR(sym, base, bytes)          ROW2(#sym, sym, CLASS_PAIR, base, bytes, base, bytes, bytes)
+#define ONE(sym, class, base, bytes) ROW1(#sym, sym, class, base, bytes)
+#define INTEGER(sym) ROW1(#sym, sym, CLASS_C_INTEGER, BASE_BITS, 0)
+#define FORTRAN(sym) ROW1(#sym, sym, CLASS_FORTRAN_INTEGER, BASE_BITS, 0)
+#define FLOATING(sym, base, bytes) ROW1(#sym, sym, CLASS_FLOATING, base, bytes)
+#define COMPLEX(sym, base, bytes, size) \
+    ROW2(#sym, sym, CLASS_COMPLEX, base, bytes, base, size, bytes)
+#define FORTRAN_PAIR(sym, base, bytes) ROW2(#sym, sym, CLASS_PAIR, base, bytes, base, bytes, bytes)
 #define PAIR(sym, value, base, bytes) \
     ROW2(#sym, sym, CLASS_PAIR, base, bytes, BASE_BITS, offsetof(struct value, index), sizeof(int))
 
@@ -28,25 +34,59 @@
 #define LONG_DOUBLE_BYTES (int) sizeof(long double)
 #endif
 
-struct pair_float { float value; int index; };
-struct pair_double { double value; int index; };
-struct pair_long { long value; int index; };
-struct pair_int { int value; int index; };
-struct pair_short { short value; int index; };
-struct pair_long_double { long double value; int index; };
+struct pair_float {
+    float value;
+    int index;
+};
+struct pair_double {
+    double value;
+    int index;
+};
+struct pair_long {
+    long value;
+    int index;
+};
+struct pair_int {
+    int value;
+    int index;
+};
+struct pair_short {
+    short value;
+    int index;
+};
+struct pair_long_double {
+    long double value;
+    int index;
+};
 
 struct dtype dtypes[] = {
-    INTEGER(MPI_SIGNED_CHAR), INTEGER(MPI_UNSIGNED_CHAR), INTEGER(MPI_SHORT), INTEGER(MPI_UNSIGNED_SHORT),
-    INTEGER(MPI_INT), INTEGER(MPI_UNSIGNED), INTEGER(MPI_LONG), INTEGER(MPI_UNSIGNED_LONG),
-    INTEGER(MPI_LONG_LONG), INTEGER(MPI_UNSIGNED_LONG_LONG), INTEGER(MPI_INT8_T), INTEGER(MPI_UINT8_T),
-    INTEGER(MPI_INT16_T), INTEGER(MPI_UINT16_T), INTEGER(MPI_INT32_T), INTEGER(MPI_UINT32_T),
-    INTEGER(MPI_INT64_T), INTEGER(MPI_UINT64_T),
+    INTEGER(MPI_SIGNED_CHAR),
+    INTEGER(MPI_UNSIGNED_CHAR),
+    INTEGER(MPI_SHORT),
+    INTEGER(MPI_UNSIGNED_SHORT),
+    INTEGER(MPI_INT),
+    INTEGER(MPI_UNSIGNED),
+    INTEGER(MPI_LONG),
+    INTEGER(MPI_UNSIGNED_LONG),
+    INTEGER(MPI_LONG_LONG),
+    INTEGER(MPI_UNSIGNED_LONG_LONG),
+    INTEGER(MPI_INT8_T),
+    INTEGER(MPI_UINT8_T),
+    INTEGER(MPI_INT16_T),
+    INTEGER(MPI_UINT16_T),
+    INTEGER(MPI_INT32_T),
+    INTEGER(MPI_UINT32_T),
+    INTEGER(MPI_INT64_T),
+    INTEGER(MPI_UINT64_T),
     FORTRAN(MPI_INTEGER),
-    ONE(MPI_AINT, CLASS_MULTI_LANGUAGE, BASE_BITS, 0), ONE(MPI_OFFSET, CLASS_MULTI_LANGUAGE, BASE_BITS, 0),
+    ONE(MPI_AINT, CLASS_MULTI_LANGUAGE, BASE_BITS, 0),
+    ONE(MPI_OFFSET, CLASS_MULTI_LANGUAGE, BASE_BITS, 0),
     ONE(MPI_COUNT, CLASS_MULTI_LANGUAGE, BASE_BITS, 0),
-    FLOATING(MPI_FLOAT, BASE_FLOAT, sizeof(float)), FLOATING(MPI_DOUBLE, BASE_DOUBLE, sizeof(double)),
+    FLOATING(MPI_FLOAT, BASE_FLOAT, sizeof(float)),
+    FLOATING(MPI_DOUBLE, BASE_DOUBLE, sizeof(double)),
     FLOATING(MPI_LONG_DOUBLE, BASE_LONG_DOUBLE, LONG_DOUBLE_BYTES),
-    FLOATING(MPI_REAL, BASE_FLOAT, sizeof(float)), FLOATING(MPI_DOUBLE_PRECISION, BASE_DOUBLE, sizeof(double)),
+    FLOATING(MPI_REAL, BASE_FLOAT, sizeof(float)),
+    FLOATING(MPI_DOUBLE_PRECISION, BASE_DOUBLE, sizeof(double)),
     COMPLEX(MPI_C_FLOAT_COMPLEX, BASE_FLOAT, sizeof(float), sizeof(float)),
     COMPLEX(MPI_C_DOUBLE_COMPLEX, BASE_DOUBLE, sizeof(double), sizeof(double)),
     COMPLEX(MPI_C_LONG_DOUBLE_COMPLEX, BASE_LONG_DOUBLE, LONG_DOUBLE_BYTES, sizeof(long double)),
@@ -54,7 +94,8 @@ struct dtype dtypes[] = {
     COMPLEX(MPI_CXX_DOUBLE_COMPLEX, BASE_DOUBLE, sizeof(double), sizeof(double)),
     COMPLEX(MPI_COMPLEX, BASE_FLOAT, sizeof(float), sizeof(float)),
     COMPLEX(MPI_DOUBLE_COMPLEX, BASE_DOUBLE, sizeof(double), sizeof(double)),
-    ONE(MPI_C_BOOL, CLASS_LOGICAL, BASE_TRUTH, 0), ONE(MPI_CXX_BOOL, CLASS_LOGICAL, BASE_TRUTH, 0),
+    ONE(MPI_C_BOOL, CLASS_LOGICAL, BASE_TRUTH, 0),
+    ONE(MPI_CXX_BOOL, CLASS_LOGICAL, BASE_TRUTH, 0),
     ONE(MPI_LOGICAL, CLASS_LOGICAL, BASE_TRUTH, 0),
     ONE(MPI_BYTE, CLASS_BYTE, BASE_BITS, 0),
     PAIR(MPI_FLOAT_INT, pair_float, BASE_FLOAT, sizeof(float)),
@@ -66,8 +107,10 @@ struct dtype dtypes[] = {
     FORTRAN_PAIR(MPI_2INTEGER, BASE_BITS, sizeof(int)),
     FORTRAN_PAIR(MPI_2REAL, BASE_FLOAT, sizeof(float)),
     FORTRAN_PAIR(MPI_2DOUBLE_PRECISION, BASE_DOUBLE, sizeof(double)),
-    ONE(MPI_CHAR, CLASS_MOVED, BASE_BITS, 0), ONE(MPI_WCHAR, CLASS_MOVED, BASE_BITS, 0),
-    ONE(MPI_PACKED, CLASS_MOVED, BASE_BITS, 0), ONE(MPI_CHARACTER, CLASS_MOVED, BASE_BITS, 0),
+    ONE(MPI_CHAR, CLASS_MOVED, BASE_BITS, 0),
+    ONE(MPI_WCHAR, CLASS_MOVED, BASE_BITS, 0),
+    ONE(MPI_PACKED, CLASS_MOVED, BASE_BITS, 0),
+    ONE(MPI_CHARACTER, CLASS_MOVED, BASE_BITS, 0),
 /* Optional types: macros only where the Fortran compiler has them. */
 #ifdef MPI_INTEGER1
     FORTRAN(MPI_INTEGER1),
@@ -101,17 +144,18 @@ const int num_dtypes = sizeof dtypes / sizeof dtypes[0];
 
 enum style { STYLE_ANY, STYLE_ORDER, STYLE_SUM, STYLE_PROD, STYLE_TRUTH, STYLE_LOC };
 
-#define BIT(class)  (1u << (class))
-#define INTEGERS    (BIT(CLASS_C_INTEGER) | BIT(CLASS_FORTRAN_INTEGER) | BIT(CLASS_MULTI_LANGUAGE))
-#define NUMBERS     (INTEGERS | BIT(CLASS_FLOATING))
-#define ARITHMETIC  (NUMBERS | BIT(CLASS_COMPLEX))
-#define LOGICALS    (BIT(CLASS_C_INTEGER) | BIT(CLASS_LOGICAL))
-#define BITWISE     (INTEGERS | BIT(CLASS_BYTE))
+#define BIT(class) (1u << (class))
+#define INTEGERS (BIT(CLASS_C_INTEGER) | BIT(CLASS_FORTRAN_INTEGER) | BIT(CLASS_MULTI_LANGUAGE))
+#define NUMBERS (INTEGERS | BIT(CLASS_FLOATING))
+#define ARITHMETIC (NUMBERS | BIT(CLASS_COMPLEX))
+#define LOGICALS (BIT(CLASS_C_INTEGER) | BIT(CLASS_LOGICAL))
+#define BITWISE (INTEGERS | BIT(CLASS_BYTE))
 
 const struct dtype_op dtype_ops[] = {
-    {"none", MPI_OP_NULL}, {"MPI_MAX", MPI_MAX},   {"MPI_MIN", MPI_MIN},       {"MPI_SUM", MPI_SUM},
-    {"MPI_PROD", MPI_PROD}, {"MPI_LAND", MPI_LAND}, {"MPI_LOR", MPI_LOR},       {"MPI_LXOR", MPI_LXOR},
-    {"MPI_BAND", MPI_BAND}, {"MPI_BOR", MPI_BOR},   {"MPI_BXOR", MPI_BXOR},     {"MPI_MINLOC", MPI_MINLOC},
+    {"none", MPI_OP_NULL},      {"MPI_MAX", MPI_MAX},   {"MPI_MIN", MPI_MIN},
+    {"MPI_SUM", MPI_SUM},       {"MPI_PROD", MPI_PROD}, {"MPI_LAND", MPI_LAND},
+    {"MPI_LOR", MPI_LOR},       {"MPI_LXOR", MPI_LXOR}, {"MPI_BAND", MPI_BAND},
+    {"MPI_BOR", MPI_BOR},       {"MPI_BXOR", MPI_BXOR}, {"MPI_MINLOC", MPI_MINLOC},
     {"MPI_MAXLOC", MPI_MAXLOC},
 };
 const int num_dtype_ops = sizeof dtype_ops / sizeof dtype_ops[0];
@@ -121,9 +165,18 @@ static const struct {
     unsigned classes;
     enum style style;
 } op_rules[] = {
-    {~0u, STYLE_ANY},        {NUMBERS, STYLE_ORDER},  {NUMBERS, STYLE_ORDER},  {ARITHMETIC, STYLE_SUM},
-    {ARITHMETIC, STYLE_PROD}, {LOGICALS, STYLE_TRUTH}, {LOGICALS, STYLE_TRUTH}, {LOGICALS, STYLE_TRUTH},
-    {BITWISE, STYLE_ANY},    {BITWISE, STYLE_ANY},    {BITWISE, STYLE_ANY},    {BIT(CLASS_PAIR), STYLE_LOC},
+    {~0u, STYLE_ANY},
+    {NUMBERS, STYLE_ORDER},
+    {NUMBERS, STYLE_ORDER},
+    {ARITHMETIC, STYLE_SUM},
+    {ARITHMETIC, STYLE_PROD},
+    {LOGICALS, STYLE_TRUTH},
+    {LOGICALS, STYLE_TRUTH},
+    {LOGICALS, STYLE_TRUTH},
+    {BITWISE, STYLE_ANY},
+    {BITWISE, STYLE_ANY},
+    {BITWISE, STYLE_ANY},
+    {BIT(CLASS_PAIR), STYLE_LOC},
     {BIT(CLASS_PAIR), STYLE_LOC},
 };
 
@@ -151,7 +204,10 @@ void dtypes_init(void)
         MPI_Aint lb, extent;
         int size, last = t->num_fields - 1;
 
-        /* MPI_Reduce_local takes MPI_UNSIGNED_LONG for signed (4.1.4) and MPI_OFFSET for unsigned (all). */
+        /*
+         * MPI_Reduce_local takes MPI_UNSIGNED_LONG for signed (4.1.4) and MPI_OFFSET for unsigned
+         * (all).
+         */
         t->sign_unsure = MPI_UNSIGNED_LONG == t->type || MPI_OFFSET == t->type;
         MPI_Type_get_extent(t->type, &lb, &extent);
         MPI_Type_size(t->type, &size);
@@ -159,7 +215,8 @@ void dtypes_init(void)
             t->fields[0].bytes = size;
         }
         /* Fortran kinds can be other than the table thinks: such a type is left out. */
-        t->extent = size > 0 && t->fields[last].offset + t->fields[last].bytes <= extent ? (int) extent : 0;
+        t->extent =
+            size > 0 && t->fields[last].offset + t->fields[last].bytes <= extent ? (int) extent : 0;
     }
     settle_real16();
 }
@@ -195,9 +252,15 @@ static void put_number(char *at, const struct dtype_field *f, double x)
     int64_t integer = (int64_t) x;
 
     switch (f->base) {
-    case BASE_FLOAT: memcpy(at, &single, sizeof single); break;
-    case BASE_DOUBLE: memcpy(at, &x, sizeof x); break;
-    case BASE_LONG_DOUBLE: memcpy(at, &extended, sizeof extended); break;
+    case BASE_FLOAT:
+        memcpy(at, &single, sizeof single);
+        break;
+    case BASE_DOUBLE:
+        memcpy(at, &x, sizeof x);
+        break;
+    case BASE_LONG_DOUBLE:
+        memcpy(at, &extended, sizeof extended);
+        break;
     case BASE_QUAD: {
 #if defined(__SIZEOF_FLOAT128__)
         __float128 quad = x;
@@ -206,7 +269,10 @@ static void put_number(char *at, const struct dtype_field *f, double x)
         break;
     }
     case BASE_BITS:
-    case BASE_TRUTH: memcpy(at, &integer, (size_t) f->bytes); break; /* little-endian, sizes up to 8 */
+    /* little-endian, sizes up to 8 */
+    case BASE_TRUTH:
+        memcpy(at, &integer, (size_t) f->bytes);
+        break;
     }
 }
 
@@ -215,24 +281,35 @@ static bool is_bits(const struct dtype_field *f)
     return BASE_BITS == f->base;
 }
 
-/* A number that suits the operation; for a product, what all parts of the element are multiplied with. */
+/*
+ * A number that suits the operation; for a product, what all parts of the element are multiplied
+ * with.
+ */
 static double draw_number(enum style style, uint64_t *state)
 {
     static const double factors[] = {0.5, 1, 2, -0.5, -1, -2};
 
     switch (style) {
-    case STYLE_SUM: return rng_below(state, 17) - 8;
-    case STYLE_PROD: return factors[rng_below(state, 6)];
-    case STYLE_LOC: return rng_below(state, 4); /* many equal values: the index decides */
-    case STYLE_TRUTH: return rng_below(state, 2);
-    default: return (rng_below(state, 2) ? 1 : -1) * (1 + rng_below(state, 1 << 24)) / 64.0;
+    case STYLE_SUM:
+        return rng_below(state, 17) - 8;
+    case STYLE_PROD:
+        return factors[rng_below(state, 6)];
+    case STYLE_LOC:
+        return rng_below(state, 4); /* many equal values: the index decides */
+    case STYLE_TRUTH:
+        return rng_below(state, 2);
+    default:
+        return (rng_below(state, 2) ? 1 : -1) * (1 + rng_below(state, 1 << 24)) / 64.0;
     }
 }
 
 static void fill_element(const struct dtype *t, enum style style, char *at, uint64_t *state)
 {
     double factor = STYLE_PROD == style ? draw_number(style, state) : 0;
-    /* Products of (1 + 2i) alone are never real or imaginary: no signed zeros that depend on the order. */
+    /*
+     * Products of (1 + 2i) alone are never real or imaginary: no signed zeros that depend on the
+     * order.
+     */
 
     for (int i = 0; i < t->num_fields; i++) {
         const struct dtype_field *f = &t->fields[i];
@@ -276,7 +353,8 @@ long dtype_differs(const struct dtype *t, const void *a, const void *b, size_t c
         for (int k = 0; k < t->num_fields; k++) {
             size_t at = i * step + (size_t) t->fields[k].offset;
 
-            if (0 != memcmp((const char *) a + at, (const char *) b + at, (size_t) t->fields[k].bytes)) {
+            if (0 !=
+                memcmp((const char *) a + at, (const char *) b + at, (size_t) t->fields[k].bytes)) {
                 return (long) i;
             }
         }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The predefined datatypes and operations, which of them MPI lets go together, and inputs for them
- * whose results do not depend on the order of reduction: exact sums and products for floating point,
- * any bits for integers (they wrap). So results can be compared bit by bit, padding left out.
+ * whose results do not depend on the order of reduction: exact sums and products for floating
+ * point, any bits for integers (they wrap). So results can be compared bit by bit, padding left
+ * out.
  */
 #ifndef TEST_DTYPES_H
 #define TEST_DTYPES_H
@@ -38,7 +39,8 @@ struct dtype {
     enum dtype_class class;
     int num_fields;
     struct dtype_field fields[2];
-    bool sign_unsure; /* set by dtypes_init: Open MPI orders it with the wrong sign in some versions */
+    /* set by dtypes_init: Open MPI orders it with the wrong sign in some versions */
+    bool sign_unsure;
     int extent; /* set by dtypes_init; 0: this Open MPI does not have the type */
 };
 
@@ -57,7 +59,10 @@ extern const int num_dtype_ops;
 /* Fills in the extents. */
 void dtypes_init(void);
 
-/* Does MPI allow this operation on the type, and does this Open MPI carry it out? Row 0 goes with all. */
+/*
+ * Does MPI allow this operation on the type, and does this Open MPI carry it out? Row 0 goes with
+ * all.
+ */
 bool dtype_takes(const struct dtype *t, int op);
 
 /* Writes count elements that suit the operation; the same key gives the same elements. */

@@ -18,32 +18,40 @@ const int forms_here = FORM_PERSISTENT;
 const int forms_here = NUM_FORMS;
 #endif
 
-/* The three forms of one collective, which share their arguments; of the persistent one that which makes it. */
-#define FORMS(name, Name, ...)                                                                                  \
-    static void name##_blocking(const struct form_call *c, MPI_Request *request)                                \
-    {                                                                                                           \
-        (void) request;                                                                                         \
-        MPI_##Name(__VA_ARGS__);                                                                                \
-    }                                                                                                           \
-    static void name##_nonblocking(const struct form_call *c, MPI_Request *request)                             \
-    {                                                                                                           \
-        MPI_I##name(__VA_ARGS__, request);                                                                      \
-    }                                                                                                           \
-    static void name##_init(const struct form_call *c, MPI_Request *request)                                    \
-    {                                                                                                           \
-        FORM_INIT(Name, __VA_ARGS__, MPI_INFO_NULL, request);                                                        \
+/*
+ * The three forms of one collective, which share their arguments; of the persistent one that which
+ * makes it.
+ */
+#define FORMS(name, Name, ...)                                                      \
+    static void name##_blocking(const struct form_call *c, MPI_Request *request)    \
+    {                                                                               \
+        (void) request;                                                             \
+        MPI_##Name(__VA_ARGS__);                                                    \
+    }                                                                               \
+    static void name##_nonblocking(const struct form_call *c, MPI_Request *request) \
+    {                                                                               \
+        MPI_I##name(__VA_ARGS__, request);                                          \
+    }                                                                               \
+    static void name##_init(const struct form_call *c, MPI_Request *request)        \
+    {                                                                               \
+        FORM_INIT(Name, __VA_ARGS__, MPI_INFO_NULL, request);                       \
     }
 
 FORMS(allreduce, Allreduce, c->send, c->recv, c->count, c->type, c->op, c->comm)
 FORMS(allgather, Allgather, c->send, c->count, c->type, c->recv, c->count, c->type, c->comm)
-FORMS(allgatherv, Allgatherv, c->send, c->counts[c->rank], c->type, c->recv, c->counts, c->displs, c->type, c->comm)
+FORMS(allgatherv, Allgatherv, c->send, c->counts[c->rank], c->type, c->recv, c->counts, c->displs,
+      c->type, c->comm)
 FORMS(reduce_scatter, Reduce_scatter, c->send, c->recv, c->counts, c->type, c->op, c->comm)
-FORMS(reduce_scatter_block, Reduce_scatter_block, c->send, c->recv, c->count, c->type, c->op, c->comm)
+FORMS(reduce_scatter_block, Reduce_scatter_block, c->send, c->recv, c->count, c->type, c->op,
+      c->comm)
 FORMS(bcast, Bcast, c->recv, c->count, c->type, c->root, c->comm)
 FORMS(reduce, Reduce, c->send, c->recv, c->count, c->type, c->op, c->root, c->comm)
 FORMS(alltoall, Alltoall, c->send, c->count, c->type, c->recv, c->count, c->type, c->comm)
 
-#define ROW(name) {name##_blocking, name##_nonblocking, name##_init}
+#define ROW(name)                                        \
+    {                                                    \
+        name##_blocking, name##_nonblocking, name##_init \
+    }
 
 static void (*const rows[NUM_COLLS][NUM_FORMS])(const struct form_call *c, MPI_Request *request) = {
     [COLL_ALLREDUCE] = ROW(allreduce),
@@ -62,7 +70,10 @@ static enum form_sizes draw_sizes(uint64_t *rng)
 {
     int percent = rng_below(rng, 100);
 
-    return percent < 40 ? SIZES_TINY : percent < 70 ? SIZES_EDGE : percent < 95 ? SIZES_MIDDLE : SIZES_LARGE;
+    return percent < 40   ? SIZES_TINY
+           : percent < 70 ? SIZES_EDGE
+           : percent < 95 ? SIZES_MIDDLE
+                          : SIZES_LARGE;
 }
 
 static int draw_bytes(uint64_t *rng, enum form_sizes sizes)
@@ -70,10 +81,14 @@ static int draw_bytes(uint64_t *rng, enum form_sizes sizes)
     static const int edges[] = {64, 4096, 8192};
 
     switch (SIZES_ANY == sizes ? draw_sizes(rng) : sizes) {
-    case SIZES_TINY: return rng_below(rng, 71);
-    case SIZES_EDGE: return edges[rng_below(rng, 3)] - 40 + rng_below(rng, 120);
-    case SIZES_MIDDLE: return rng_below(rng, 65537);
-    default: return 200000 + rng_below(rng, 850000);
+    case SIZES_TINY:
+        return rng_below(rng, 71);
+    case SIZES_EDGE:
+        return edges[rng_below(rng, 3)] - 40 + rng_below(rng, 120);
+    case SIZES_MIDDLE:
+        return rng_below(rng, 65537);
+    default:
+        return 200000 + rng_below(rng, 850000);
     }
 }
 
@@ -82,7 +97,8 @@ bool form_takes(enum coll coll, enum kind_id kind)
     return coll_infos[coll].reduces ? kinds[kind].reduces : kinds[kind].moves;
 }
 
-struct form_shape form_draw_kind(uint64_t *rng, enum form_sizes sizes, enum coll coll, enum kind_id kind)
+struct form_shape form_draw_kind(uint64_t *rng, enum form_sizes sizes, enum coll coll,
+                                 enum kind_id kind)
 {
     struct form_shape s = {.coll = coll, .kind = kind};
 
@@ -110,7 +126,10 @@ struct form_shape form_draw(uint64_t *rng, enum form_sizes sizes)
 
 /* ---- calling ---- */
 
-/* Lends the call copies of its arrays, and spoils them at once, as bindings of other languages do that free theirs. */
+/*
+ * Lends the call copies of its arrays, and spoils them at once, as bindings of other languages do
+ * that free theirs.
+ */
 void form_init(const struct form_call *c, MPI_Request *request)
 {
     size_t bytes = 2 * (size_t) c->size * sizeof(int);
@@ -190,12 +209,15 @@ void form_delay(uint64_t *rng)
     double end;
 
     switch (rng_below(rng, 6)) {
-    case 0: quick_sleep(rng_below(rng, 2000)); break;
+    case 0:
+        quick_sleep(rng_below(rng, 2000));
+        break;
     case 1:
         end = seconds_now() + 1e-6 * rng_below(rng, 300);
         while (seconds_now() < end) {
         }
         break;
-    default: break;
+    default:
+        break;
     }
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The eight collectives in their three forms - blocking, nonblocking, persistent - as calls that check
- * themselves: a call owns guarded buffers, fills them before each start and judges them after completion.
- * Usable from several threads at once, each call from one.
+ * The eight collectives in their three forms - blocking, nonblocking, persistent - as calls that
+ * check themselves: a call owns guarded buffers, fills them before each start and judges them after
+ * completion. Usable from several threads at once, each call from one.
  *
  *     form_make(&c, comm, &shape);
  *     form_fill(&c, salt);                       salts: the same on all ranks, another for each start
@@ -14,8 +14,8 @@
 #ifndef TEST_FORMS_H
 #define TEST_FORMS_H
 
-#include <mpi.h>
 #include <mpi-ext.h>
+#include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -44,7 +44,8 @@ extern const int forms_here;
 struct form_shape {
     enum coll coll;
     enum kind_id kind;
-    int count;     /* elements of the vector; in allgather and reduce_scatter forms of a block, about */
+    /* elements of the vector; in allgather and reduce_scatter forms of a block, about */
+    int count;
     int root;      /* modulo the number of ranks */
     bool in_place; /* where the collective has it */
     uint64_t key;  /* of the shares and places of blocks in the v-forms */
@@ -59,27 +60,29 @@ struct form_call {
     const void *send; /* what MPI gets */
     void *recv;
     int *counts, *displs;
-    int count;        /* elements */
+    int count; /* elements */
     struct guarded in, out;
-    int inputs;       /* elements of the input */
-    int in_place_at;  /* element of the output where the input of an in-place call lies */
-    int compared;     /* leading elements of the output that MPI defines */
+    int inputs;      /* elements of the input */
+    int in_place_at; /* element of the output where the input of an in-place call lies */
+    int compared;    /* leading elements of the output that MPI defines */
     uint64_t salt;
-    bool filled;      /* and not checked yet */
+    bool filled; /* and not checked yet */
 };
 
 enum form_sizes {
     SIZES_TINY,   /* 0 to 70 bytes */
     SIZES_EDGE,   /* around 64, 4096 and 8192 bytes, where small messages change their path */
     SIZES_MIDDLE, /* up to 64 KiB */
-    SIZES_LARGE,  /* 200 KiB to 1 MiB; collectives that share out a vector: for all ranks together */
-    SIZES_ANY     /* any of them, the large ones seldom */
+    /* 200 KiB to 1 MiB; collectives that share out a vector: for all ranks together */
+    SIZES_LARGE,
+    SIZES_ANY /* any of them, the large ones seldom */
 };
 
 /* A random shape: all of it, or of this collective, or of this collective and kind. */
 struct form_shape form_draw(uint64_t *rng, enum form_sizes sizes);
 struct form_shape form_draw_coll(uint64_t *rng, enum form_sizes sizes, enum coll coll);
-struct form_shape form_draw_kind(uint64_t *rng, enum form_sizes sizes, enum coll coll, enum kind_id kind);
+struct form_shape form_draw_kind(uint64_t *rng, enum form_sizes sizes, enum coll coll,
+                                 enum kind_id kind);
 
 /* Can this collective have data of this kind? */
 bool form_takes(enum coll coll, enum kind_id kind);
@@ -92,8 +95,11 @@ void form_fill(struct form_call *c, uint64_t salt);
 void form_start(const struct form_call *c, enum form form, MPI_Request *request);
 void form_init(const struct form_call *c, MPI_Request *request);
 
-/* Has the call use a type and an operation of its own, where the kind has derived or user-defined ones; and
- * frees the program's handles of them, which MPI allows as soon as the call is started or initialised. */
+/*
+ * Has the call use a type and an operation of its own, where the kind has derived or user-defined
+ * ones; and frees the program's handles of them, which MPI allows as soon as the call is started or
+ * initialised.
+ */
 void form_own_handles(struct form_call *c);
 void form_drop_handles(struct form_call *c);
 
@@ -104,7 +110,10 @@ void form_free(struct form_call *c);
 /* All of that once, waiting with MPI_Wait. */
 bool form_run(MPI_Comm comm, const struct form_shape *shape, enum form form, uint64_t salt);
 
-/* Sometimes sleeps up to 2 ms, sometimes keeps the core busy, mostly neither; *rng is the rank's own. */
+/*
+ * Sometimes sleeps up to 2 ms, sometimes keeps the core busy, mostly neither; *rng is the rank's
+ * own.
+ */
 void form_delay(uint64_t *rng);
 
 #endif

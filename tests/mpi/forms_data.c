@@ -10,8 +10,11 @@
 
 /* ---- where its elements lie ---- */
 
-/* Blocks of about c->count elements, in another order than the ranks and with gaps between them where the
- * collective has displacements. Returns the room that they take at the output of an allgatherv. */
+/*
+ * Blocks of about c->count elements, in another order than the ranks and with gaps between them
+ * where the collective has displacements. Returns the room that they take at the output of an
+ * allgatherv.
+ */
 static int place_blocks(struct form_call *c)
 {
     uint64_t rng = rng_key(c->shape.key, 6, 0);
@@ -19,10 +22,18 @@ static int place_blocks(struct form_call *c)
 
     for (int r = 0; r < c->size; r++) {
         switch (way) {
-        case 0: c->counts[r] = c->count; break;
-        case 1: c->counts[r] = rng_below(&rng, 2 * c->count + 1); break;
-        case 2: c->counts[r] = r % 2 ? 0 : c->count; break;
-        default: c->counts[r] = r == first ? c->count : 0; break;
+        case 0:
+            c->counts[r] = c->count;
+            break;
+        case 1:
+            c->counts[r] = rng_below(&rng, 2 * c->count + 1);
+            break;
+        case 2:
+            c->counts[r] = r % 2 ? 0 : c->count;
+            break;
+        default:
+            c->counts[r] = r == first ? c->count : 0;
+            break;
         }
     }
     for (int i = 0; i < c->size; i++) {
@@ -66,11 +77,20 @@ static void plan(struct form_call *c)
         c->inputs = blocks_before(c, c->size);
         c->compared = c->counts[c->rank];
         break;
-    case COLL_REDUCE_SCATTER_BLOCK: c->inputs = c->count * c->size; break;
-    case COLL_BCAST: c->inputs = 0; break;
-    case COLL_ALLTOALL: c->inputs = c->compared = c->count * c->size; break;
-    case COLL_REDUCE: c->compared = c->rank == c->root ? c->count : 0; break;
-    default: break;
+    case COLL_REDUCE_SCATTER_BLOCK:
+        c->inputs = c->count * c->size;
+        break;
+    case COLL_BCAST:
+        c->inputs = 0;
+        break;
+    case COLL_ALLTOALL:
+        c->inputs = c->compared = c->count * c->size;
+        break;
+    case COLL_REDUCE:
+        c->compared = c->rank == c->root ? c->count : 0;
+        break;
+    default:
+        break;
     }
 }
 
@@ -81,7 +101,8 @@ void form_make(struct form_call *c, MPI_Comm comm, const struct form_shape *shap
     bool in_place;
     int room;
 
-    *c = (struct form_call) {.shape = *shape, .comm = comm, .type = k->type, .op = k->op, .count = shape->count};
+    *c = (struct form_call) {
+        .shape = *shape, .comm = comm, .type = k->type, .op = k->op, .count = shape->count};
     MPI_Comm_rank(comm, &c->rank);
     MPI_Comm_size(comm, &c->size);
     c->root = shape->root % c->size;
@@ -91,7 +112,8 @@ void form_make(struct form_call *c, MPI_Comm comm, const struct form_shape *shap
     c->counts = malloc(2 * (size_t) c->size * sizeof *c->counts);
     c->displs = c->counts + c->size;
     plan(c);
-    in_place = shape->in_place && info->in_place && (COLL_REDUCE != shape->coll || c->rank == c->root);
+    in_place =
+        shape->in_place && info->in_place && (COLL_REDUCE != shape->coll || c->rank == c->root);
     room = in_place && c->inputs > c->compared ? c->inputs : c->compared;
     c->in = guarded_alloc((in_place ? 0 : (size_t) c->inputs) * (size_t) k->extent, 0);
     c->out = guarded_alloc((size_t) room * (size_t) k->extent, shape->key % 3 * (size_t) k->extent);
@@ -112,7 +134,8 @@ static char *element(const struct form_call *c, char *base, int i)
 static void fill_in(const struct form_call *c, char *to)
 {
     memset(to, UNWRITTEN, c->in.bytes);
-    kind_fill(&kinds[c->shape.kind], to, 0, MPI_IN_PLACE == c->send ? 0 : c->inputs, c->salt, c->rank);
+    kind_fill(&kinds[c->shape.kind], to, 0, MPI_IN_PLACE == c->send ? 0 : c->inputs, c->salt,
+              c->rank);
 }
 
 static void fill_out(const struct form_call *c, char *to)
@@ -141,7 +164,8 @@ static void gathered(const struct form_call *c, char *to)
 static void exchanged(const struct form_call *c, char *to)
 {
     for (int r = 0; r < c->size; r++) {
-        kind_fill(&kinds[c->shape.kind], element(c, to, r * c->count), c->rank * c->count, c->count, c->salt, r);
+        kind_fill(&kinds[c->shape.kind], element(c, to, r * c->count), c->rank * c->count, c->count,
+                  c->salt, r);
     }
 }
 
@@ -153,14 +177,24 @@ static void result(const struct form_call *c, char *to)
     memset(to, UNWRITTEN, c->out.bytes);
     switch (c->shape.coll) {
     case COLL_ALLGATHER:
-    case COLL_ALLGATHERV: gathered(c, to); break;
-    case COLL_ALLTOALL: exchanged(c, to); break;
-    case COLL_BCAST: kind_fill(k, to, 0, c->count, c->salt, c->root); break;
+    case COLL_ALLGATHERV:
+        gathered(c, to);
+        break;
+    case COLL_ALLTOALL:
+        exchanged(c, to);
+        break;
+    case COLL_BCAST:
+        kind_fill(k, to, 0, c->count, c->salt, c->root);
+        break;
     case COLL_REDUCE_SCATTER:
         kind_reduce(k, to, blocks_before(c, c->rank), c->compared, c->salt, c->size);
         break;
-    case COLL_REDUCE_SCATTER_BLOCK: kind_reduce(k, to, c->rank * c->count, c->compared, c->salt, c->size); break;
-    default: kind_reduce(k, to, 0, c->compared, c->salt, c->size); break;
+    case COLL_REDUCE_SCATTER_BLOCK:
+        kind_reduce(k, to, c->rank * c->count, c->compared, c->salt, c->size);
+        break;
+    default:
+        kind_reduce(k, to, 0, c->compared, c->salt, c->size);
+        break;
     }
 }
 
@@ -197,9 +231,11 @@ bool form_check(struct form_call *c)
     }
     free(expected);
     if (NULL != what) {
-        tap_fault("%s: %s, %s, count %d, root %d, in place %d, key 0x%llx, salt 0x%llx, rank %d of %d, byte %ld",
-                  what, coll_infos[c->shape.coll].name, k->name, c->count, c->root, MPI_IN_PLACE == c->send,
-                  (unsigned long long) c->shape.key, (unsigned long long) c->salt, c->rank, c->size, at);
+        tap_fault("%s: %s, %s, count %d, root %d, in place %d, key 0x%llx, salt 0x%llx, rank %d of "
+                  "%d, byte %ld",
+                  what, coll_infos[c->shape.coll].name, k->name, c->count, c->root,
+                  MPI_IN_PLACE == c->send, (unsigned long long) c->shape.key,
+                  (unsigned long long) c->salt, c->rank, c->size, at);
     }
     return NULL == what;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All collectives in all forms on Cartesian communicators: rings, lines, both, their rows and planes, a copy with the
- * info key in the place of a grid, and ranks in an order of their own. The grid is the first argument, as in 4x2 (MPI's
- * dimensions: the last one is that of neighbouring ranks); its product is the number of ranks. GPURING_BUDGET: seconds
- * for each communicator (default 1).
+ * All collectives in all forms on Cartesian communicators: rings, lines, both, their rows and
+ * planes, a copy with the info key in the place of a grid, and ranks in an order of their own. The
+ * grid is the first argument, as in 4x2 (MPI's dimensions: the last one is that of neighbouring
+ * ranks); its product is the number of ranks. GPURING_BUDGET: seconds for each communicator
+ * (default 1).
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -39,7 +40,10 @@ static bool parse_grid(const char *text)
     }
 }
 
-/* A call that is the same on all ranks of the communicator; groups of one split may make the same ones. */
+/*
+ * A call that is the same on all ranks of the communicator; groups of one split may make the same
+ * ones.
+ */
 static bool call_one(MPI_Comm comm, uint64_t *calls, enum coll coll, enum form form)
 {
     static const enum form_sizes sizes[] = {SIZES_TINY, SIZES_EDGE, SIZES_EDGE, SIZES_MIDDLE};
@@ -95,7 +99,9 @@ static MPI_Comm part_of(unsigned rings, unsigned kept)
     return part;
 }
 
-/* Ranks backwards; the key says what no grid does. Its first extent is that of neighbouring ranks. */
+/*
+ * Ranks backwards; the key says what no grid does. Its first extent is that of neighbouring ranks.
+ */
 static MPI_Comm with_key(void)
 {
     char text[64] = "";
@@ -104,7 +110,8 @@ static MPI_Comm with_key(void)
     int used = 0;
 
     for (int d = ndims - 1; d >= 0; d--) {
-        used += snprintf(text + used, sizeof text - (size_t) used, "%s%d", used > 0 ? "x" : "", dims[d]);
+        used += snprintf(text + used, sizeof text - (size_t) used, "%s%d", used > 0 ? "x" : "",
+                         dims[d]);
     }
     MPI_Info_create(&info);
     MPI_Info_set(info, "gpuring_torus", text);
@@ -121,7 +128,8 @@ int main(int argc, char **argv)
 
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
     if (argc < 2 || !parse_grid(argv[1])) {
-        tap_check(false, "%d ranks do not form the grid %s", test_size, argc < 2 ? "that is missing" : argv[1]);
+        tap_check(false, "%d ranks do not form the grid %s", test_size,
+                  argc < 2 ? "that is missing" : argv[1]);
         return test_end();
     }
     kinds_open();

@@ -6,17 +6,23 @@
 #include "usage.h"
 
 #define WINDOWS 7
-/* The heap's own mappings come and go, and a late rank may keep a frame longer; a window has more rounds than that. */
+/*
+ * The heap's own mappings come and go, and a late rank may keep a frame longer; a window has more
+ * rounds than that.
+ */
 #define MAPS_SLACK 3
 
 static bool fits(const struct usage *before, const struct usage *after, long slack)
 {
-    return after->rss_kib - before->rss_kib <= slack && after->shmem_kib - before->shmem_kib <= slack &&
-           after->fds <= before->fds && after->maps <= before->maps + MAPS_SLACK;
+    return after->rss_kib - before->rss_kib <= slack &&
+           after->shmem_kib - before->shmem_kib <= slack && after->fds <= before->fds &&
+           after->maps <= before->maps + MAPS_SLACK;
 }
 
-/* What was taken at first may be filled bit by bit, a leak grows in every window: so the last of at most
- * WINDOWS is judged, and there is no next one when nothing grew. */
+/*
+ * What was taken at first may be filled bit by bit, a leak grows in every window: so the last of at
+ * most WINDOWS is judged, and there is no next one when nothing grew.
+ */
 void growth_check(bool (*round)(int i), int rounds, uint64_t *calls)
 {
     long slack = env_long("GPURING_SLACK_KIB", 512);
@@ -33,13 +39,17 @@ void growth_check(bool (*round)(int i), int rounds, uint64_t *calls)
         tap_sync();
         after = usage_now();
         grew = 0 == w || !tap_agree(fits(&before, &after, slack));
-        tap_note("rank 0, window %d: rss %ld -> %ld KiB, shared %ld -> %ld KiB, descriptors %ld -> %ld, mappings "
-                 "%ld -> %ld", w, before.rss_kib, after.rss_kib, before.shmem_kib, after.shmem_kib, before.fds,
+        tap_note("rank 0, window %d: rss %ld -> %ld KiB, shared %ld -> %ld KiB, descriptors %ld -> "
+                 "%ld, mappings "
+                 "%ld -> %ld",
+                 w, before.rss_kib, after.rss_kib, before.shmem_kib, after.shmem_kib, before.fds,
                  after.fds, before.maps, after.maps);
     }
     tap_check(ok, "results while counting");
-    tap_check(after.rss_kib - before.rss_kib <= slack, "resident memory stays, within %ld KiB", slack);
-    tap_check(after.shmem_kib - before.shmem_kib <= slack, "shared memory stays, within %ld KiB", slack);
+    tap_check(after.rss_kib - before.rss_kib <= slack, "resident memory stays, within %ld KiB",
+              slack);
+    tap_check(after.shmem_kib - before.shmem_kib <= slack, "shared memory stays, within %ld KiB",
+              slack);
     tap_check(after.fds <= before.fds, "no more descriptors");
     tap_check(after.maps <= before.maps + MAPS_SLACK, "no more mappings, within %d", MAPS_SLACK);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ZONE    256
+#define ZONE 256
 #define FILLING 0x5c
 
 static size_t shift_of(const struct guarded *g)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Buffers with guard zones on both sides and a known filling, to see what a call should not have written. */
+/*
+ * Buffers with guard zones on both sides and a known filling, to see what a call should not have
+ * written.
+ */
 #ifndef TEST_GUARD_H
 #define TEST_GUARD_H
 
@@ -9,10 +12,10 @@
 #include "devmem.h"
 
 struct guarded {
-    char *data;   /* bytes of it belong to the user */
+    char *data; /* bytes of it belong to the user */
     size_t bytes;
     char *base;
-    char *borrowed;   /* the same in memory of another kind, for MPI; NULL: not lent */
+    char *borrowed; /* the same in memory of another kind, for MPI; NULL: not lent */
     enum devmem_kind kind;
 };
 
@@ -23,11 +26,13 @@ struct guarded guarded_alloc(size_t bytes, size_t shift);
 struct guarded guarded_copy(const struct guarded *g);
 
 /*
- * What MPI is given: data itself, or its place in memory of the kind that the environment asks for. guarded_put()
- * copies data and guard zones there before a call, guarded_get() back after it; with data itself they do nothing.
+ * What MPI is given: data itself, or its place in memory of the kind that the environment asks for.
+ * guarded_put() copies data and guard zones there before a call, guarded_get() back after it; with
+ * data itself they do nothing.
  */
 char *guarded_lend(struct guarded *g);
-char *guarded_lend_kind(struct guarded *g, enum devmem_kind kind); /* of that kind, not DEVMEM_MIXED */
+/* of that kind, not DEVMEM_MIXED */
+char *guarded_lend_kind(struct guarded *g, enum devmem_kind kind);
 void guarded_put(const struct guarded *g);
 void guarded_get(const struct guarded *g);
 

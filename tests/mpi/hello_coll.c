@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One of each: the eight collectives and what gpuring leaves to others, then what gpuring counted on rank 0,
- * as "count NAME NUMBER" lines; "pvars: none" when there are no such counters.
+ * One of each: the eight collectives and what gpuring leaves to others, then what gpuring counted
+ * on rank 0, as "count NAME NUMBER" lines; "pvars: none" when there are no such counters.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Comm_idup beside blocking collectives on its parent: idup [ROUNDS [thread]]. Open MPI makes the communicator with
- * nonblocking collectives on the parent, started out of opal_progress, at another moment on each rank. Each rank tests
- * the request now and then, at moments of its own. With "thread", another thread does that, all the time.
+ * MPI_Comm_idup beside blocking collectives on its parent: idup [ROUNDS [thread]]. Open MPI makes
+ * the communicator with nonblocking collectives on the parent, started out of opal_progress, at
+ * another moment on each rank. Each rank tests the request now and then, at moments of its own.
+ * With "thread", another thread does that, all the time.
  *
- * No nonblocking collective is pending on the parent, and no other communicator is made meanwhile: stock Open MPI 4.1
- * hangs there by itself.
+ * No nonblocking collective is pending on the parent, and no other communicator is made meanwhile:
+ * stock Open MPI 4.1 hangs there by itself.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -42,7 +43,9 @@ static bool beside(MPI_Comm parent, MPI_Request *request, int round, uint64_t *r
     int flag;
 
     for (int k = 0; k < INNER; k++) {
-        ok = quick_call(parent, (enum coll) (k % NUM_COLLS), counts[(k + round) % 4], (uint64_t) (round + k)) && ok;
+        ok = quick_call(parent, (enum coll)(k % NUM_COLLS), counts[(k + round) % 4],
+                        (uint64_t) (round + k)) &&
+             ok;
         if (0 == rng_below(rng, 5)) {
             MPI_Test(request, &flag, MPI_STATUS_IGNORE);
         }
@@ -86,7 +89,8 @@ int main(int argc, char **argv)
     if (threads) {
         pthread_join(thread, NULL);
     }
-    tap_check(ok, "idup beside blocking collectives, %d rounds%s", rounds, threads ? ", progressed by a thread" : "");
+    tap_check(ok, "idup beside blocking collectives, %d rounds%s", rounds,
+              threads ? ", progressed by a thread" : "");
     MPI_Comm_free(&parent);
     return test_end();
 }

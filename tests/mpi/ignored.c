@@ -53,9 +53,12 @@ static bool reduces(const struct job *j)
 static bool sends(const struct job *j)
 {
     switch (j->row->rooted) {
-    case ROOTED_TO: return !is_beside_root(j) && !(j->in_place && is_root(j));
-    case ROOTED_FROM: return is_root(j);
-    default: return !j->in_place;
+    case ROOTED_TO:
+        return !is_beside_root(j) && !(j->in_place && is_root(j));
+    case ROOTED_FROM:
+        return is_root(j);
+    default:
+        return !j->in_place;
     }
 }
 
@@ -70,9 +73,12 @@ static bool receives(const struct job *j)
         return true; /* its one buffer */
     }
     switch (j->row->rooted) {
-    case ROOTED_TO: return is_root(j);
-    case ROOTED_FROM: return !is_beside_root(j) && !(j->in_place && is_root(j));
-    default: return REDUCED_BEFORE != j->row->reduced || 0 != test_rank || j->in_place;
+    case ROOTED_TO:
+        return is_root(j);
+    case ROOTED_FROM:
+        return !is_beside_root(j) && !(j->in_place && is_root(j));
+    default:
+        return REDUCED_BEFORE != j->row->reduced || 0 != test_rank || j->in_place;
     }
 }
 
@@ -208,8 +214,13 @@ static struct side described(struct job *j, bool receive)
     const int n = receive ? on->nsources : on->ndests;
     struct guarded *g = receive ? &j->out : &j->in;
     int *integers = j->integers + (receive ? 3 * test_size : 0);
-    struct side s = {receive ? WILD_THERE : WILD, j->count, j->type, integers, integers + test_size,
-                     integers + 2 * test_size, j->places + (receive ? test_size : 0),
+    struct side s = {receive ? WILD_THERE : WILD,
+                     j->count,
+                     j->type,
+                     integers,
+                     integers + test_size,
+                     integers + 2 * test_size,
+                     j->places + (receive ? test_size : 0),
                      j->types + (receive ? test_size : 0)};
 
     if (moves(j, receive)) {

@@ -50,8 +50,8 @@ struct scene {
     const char *name;
     enum on on;
     MPI_Comm comm;
-    int nsources, ndests;  /* blocks of either side */
-    int *sources, *dests;  /* whose they are */
+    int nsources, ndests; /* blocks of either side */
+    int *sources, *dests; /* whose they are */
 };
 
 enum { IGNORED_SCENES = 3 };

@@ -19,15 +19,15 @@
         FORM_INIT(Name, __VA_ARGS__, MPI_INFO_NULL, request);                  \
     }
 
-#define SEND       a->s.at, a->s.count, a->s.type
-#define RECV       a->r.at, a->r.count, a->r.type
-#define SEND_V     a->s.at, a->s.counts, a->s.displs, a->s.type
-#define RECV_V     a->r.at, a->r.counts, a->r.displs, a->r.type
-#define SEND_W     a->s.at, a->s.counts, a->s.bytes, a->s.types
-#define RECV_W     a->r.at, a->r.counts, a->r.bytes, a->r.types
+#define SEND a->s.at, a->s.count, a->s.type
+#define RECV a->r.at, a->r.count, a->r.type
+#define SEND_V a->s.at, a->s.counts, a->s.displs, a->s.type
+#define RECV_V a->r.at, a->r.counts, a->r.displs, a->r.type
+#define SEND_W a->s.at, a->s.counts, a->s.bytes, a->s.types
+#define RECV_W a->r.at, a->r.counts, a->r.bytes, a->r.types
 #define SEND_PLACE a->s.at, a->s.counts, a->s.places, a->s.types
 #define RECV_PLACE a->r.at, a->r.counts, a->r.places, a->r.types
-#define REDUCED    a->s.at, a->r.at, a->r.count, MPI_INT, MPI_SUM
+#define REDUCED a->s.at, a->r.at, a->r.count, MPI_INT, MPI_SUM
 
 FORMS(allreduce, Allreduce, REDUCED, a->comm)
 FORMS(allgather, Allgather, SEND, RECV, a->comm)
@@ -52,7 +52,11 @@ FORMS(neighbor_alltoallv, Neighbor_alltoallv, SEND_V, RECV_V, a->comm)
 FORMS(neighbor_alltoallw, Neighbor_alltoallw, SEND_PLACE, RECV_PLACE, a->comm)
 
 const struct row ignored_rows[IGNORED_ROWS] = {
-#define ROW(name) #name, {name##_blocking, name##_nonblocking, name##_init}
+#define ROW(name)                                        \
+#name,                                               \
+    {                                                    \
+        name##_blocking, name##_nonblocking, name##_init \
+    }
     {ROW(allreduce), ON_INTRA, true, false, BY_FROM, ROOTED_NOT, REDUCED_ALL},
     {ROW(allgather), ON_INTRA, true, false, BY_FROM, ROOTED_NOT, REDUCED_NOT},
     {ROW(allgatherv), ON_INTRA, true, true, BY_FROM, ROOTED_NOT, REDUCED_NOT},

@@ -18,8 +18,8 @@ static int *run(int first, int n)
 
 static struct scene open_intra(void)
 {
-    return (struct scene){"one group", ON_INTRA,          MPI_COMM_WORLD,   test_size,
-                          test_size,   run(0, test_size), run(0, test_size)};
+    return (struct scene) {"one group", ON_INTRA,          MPI_COMM_WORLD,   test_size,
+                           test_size,   run(0, test_size), run(0, test_size)};
 }
 
 /* The last rank and the others: those of a group of two pass MPI_PROC_NULL. */

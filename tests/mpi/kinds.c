@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the rows of kinds: how an element is made of 64 random bits, and the user-defined operations. */
+/*
+ * Owns the rows of kinds: how an element is made of 64 random bits, and the user-defined
+ * operations.
+ */
 #include "kinds.h"
 
 #include <stdlib.h>
@@ -72,14 +75,16 @@ void kind_compose(void *in, void *inout, int *len, MPI_Datatype *type)
 
 struct kind kinds[NUM_KINDS] = {
     [KIND_UINT8] = {"uint8 xor", 1, true, true, NULL, 1, put_uint8, MPI_DATATYPE_NULL, MPI_OP_NULL},
-    [KIND_UINT32] = {"uint32 sum", 4, true, true, NULL, 1, put_uint32, MPI_DATATYPE_NULL, MPI_OP_NULL},
+    [KIND_UINT32] = {"uint32 sum", 4, true, true, NULL, 1, put_uint32, MPI_DATATYPE_NULL,
+                     MPI_OP_NULL},
     [KIND_FLOAT] = {"float sum", 4, true, true, NULL, 1, put_float, MPI_DATATYPE_NULL, MPI_OP_NULL},
     [KIND_INT64] = {"int64 min", 8, true, true, NULL, 1, put_int64, MPI_DATATYPE_NULL, MPI_OP_NULL},
-    [KIND_GAPS] = {"type with gaps", sizeof(struct sparse), false, true, NULL, 1, put_sparse, MPI_DATATYPE_NULL,
-                   MPI_OP_NULL},
-    [KIND_MODULO] = {"user operation", 4, true, false, kind_add_modulo, 1, put_uint32, MPI_DATATYPE_NULL, MPI_OP_NULL},
-    [KIND_COMPOSE] = {"non-commutative operation", 8, true, false, kind_compose, 0, put_int64, MPI_DATATYPE_NULL,
-                      MPI_OP_NULL},
+    [KIND_GAPS] = {"type with gaps", sizeof(struct sparse), false, true, NULL, 1, put_sparse,
+                   MPI_DATATYPE_NULL, MPI_OP_NULL},
+    [KIND_MODULO] = {"user operation", 4, true, false, kind_add_modulo, 1, put_uint32,
+                     MPI_DATATYPE_NULL, MPI_OP_NULL},
+    [KIND_COMPOSE] = {"non-commutative operation", 8, true, false, kind_compose, 0, put_int64,
+                      MPI_DATATYPE_NULL, MPI_OP_NULL},
 };
 
 static MPI_Datatype make_sparse(void)
@@ -97,7 +102,8 @@ void kinds_open(void)
 {
     const MPI_Datatype types[NUM_KINDS] = {MPI_UINT8_T,   MPI_UINT32_T, MPI_FLOAT,   MPI_INT64_T,
                                            make_sparse(), MPI_UINT32_T, MPI_UINT64_T};
-    const MPI_Op ops[NUM_KINDS] = {MPI_BXOR, MPI_SUM, MPI_SUM, MPI_MIN, MPI_OP_NULL, MPI_OP_NULL, MPI_OP_NULL};
+    const MPI_Op ops[NUM_KINDS] = {MPI_BXOR,    MPI_SUM,     MPI_SUM,    MPI_MIN,
+                                   MPI_OP_NULL, MPI_OP_NULL, MPI_OP_NULL};
 
     for (int i = 0; i < NUM_KINDS; i++) {
         kinds[i].type = types[i];
@@ -123,7 +129,8 @@ void kind_fill(const struct kind *k, char *to, int first, int n, uint64_t salt, 
     uint64_t key = rng_key(salt, 5, (uint64_t) rank);
 
     for (int i = 0; i < n; i++) {
-        k->put(to + (size_t) i * (size_t) k->extent, rng_mix(key + (uint64_t) (first + i) * 0x9e3779b97f4a7c15ull));
+        k->put(to + (size_t) i * (size_t) k->extent,
+               rng_mix(key + (uint64_t) (first + i) * 0x9e3779b97f4a7c15ull));
     }
 }
 

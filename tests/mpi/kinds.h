@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kinds of data: a type with an operation, and elements for them whose result does not depend on the order
- * of reduction, unless the operation does. An element is a function of (salt, rank, number), so every rank
- * knows every result without asking anybody.
+ * Kinds of data: a type with an operation, and elements for them whose result does not depend on
+ * the order of reduction, unless the operation does. An element is a function of (salt, rank,
+ * number), so every rank knows every result without asking anybody.
  */
 #ifndef TEST_KINDS_H
 #define TEST_KINDS_H
@@ -13,12 +13,12 @@
 #include <stdint.h>
 
 enum kind_id {
-    KIND_UINT8,  /* exclusive or: sizes to the byte */
-    KIND_UINT32, /* sums that wrap */
-    KIND_FLOAT,  /* sums of small integers: exact */
-    KIND_INT64,  /* minimum */
-    KIND_GAPS,   /* a derived type with gaps; only moved */
-    KIND_MODULO, /* a user-defined operation */
+    KIND_UINT8,   /* exclusive or: sizes to the byte */
+    KIND_UINT32,  /* sums that wrap */
+    KIND_FLOAT,   /* sums of small integers: exact */
+    KIND_INT64,   /* minimum */
+    KIND_GAPS,    /* a derived type with gaps; only moved */
+    KIND_MODULO,  /* a user-defined operation */
     KIND_COMPOSE, /* one that is not commutative */
     NUM_KINDS
 };
@@ -36,8 +36,10 @@ struct kind {
 
 extern struct kind kinds[NUM_KINDS];
 
-/* User-defined operations: sums of uint32 modulo a prime; composition of x -> m x + n, with m and n in the halves of
- * uint64, which is not commutative. Both are associative. */
+/*
+ * User-defined operations: sums of uint32 modulo a prime; composition of x -> m x + n, with m and n
+ * in the halves of uint64, which is not commutative. Both are associative.
+ */
 void kind_add_modulo(void *in, void *inout, int *len, MPI_Datatype *type);
 void kind_compose(void *in, void *inout, int *len, MPI_Datatype *type);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Communicators that come and go: lifecycle [ROUNDS]. Ranks are late by chance, so that one may free a
- * communicator, or use the next one, while its peers are still inside the last call.
+ * Communicators that come and go: lifecycle [ROUNDS]. Ranks are late by chance, so that one may
+ * free a communicator, or use the next one, while its peers are still inside the last call.
  */
 #include <mpi.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "rng.h"
 #include "tap.h"
 
-#define MANY        64
+#define MANY 64
 #define MAX_LATE_US 2000
 
 static uint64_t calls, delays; /* random numbers: the same on all ranks, and of each rank */
@@ -21,10 +21,18 @@ static MPI_Comm make_comm(int round)
     MPI_Comm c;
 
     switch (round % 4) {
-    case 0: MPI_Comm_dup(MPI_COMM_WORLD, &c); break;
-    case 1: MPI_Comm_split(MPI_COMM_WORLD, 0, -test_rank, &c); break;
-    case 2: MPI_Comm_split(MPI_COMM_WORLD, test_rank % 2, test_rank, &c); break;
-    default: MPI_Comm_split(MPI_COMM_WORLD, test_rank < test_size / 2, test_rank, &c); break;
+    case 0:
+        MPI_Comm_dup(MPI_COMM_WORLD, &c);
+        break;
+    case 1:
+        MPI_Comm_split(MPI_COMM_WORLD, 0, -test_rank, &c);
+        break;
+    case 2:
+        MPI_Comm_split(MPI_COMM_WORLD, test_rank % 2, test_rank, &c);
+        break;
+    default:
+        MPI_Comm_split(MPI_COMM_WORLD, test_rank < test_size / 2, test_rank, &c);
+        break;
     }
     return c;
 }
@@ -115,7 +123,9 @@ static void test_others(int rounds)
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     for (int i = 0; i < rounds; i++) {
         quick_delay(&delays, MAX_LATE_US / 4);
-        ok = quick_other(comm, (enum other) rng_below(&calls, NUM_OTHERS), 1 + i, rng_next(&calls)) && ok;
+        ok = quick_other(comm, (enum other) rng_below(&calls, NUM_OTHERS), 1 + i,
+                         rng_next(&calls)) &&
+             ok;
         ok = any_call(comm) && ok;
     }
     MPI_Comm_free(&comm);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The eight collectives x datatypes x operations x sizes x roots x in-place x communicators against the
- * reference. Parts, chosen by GPURING_MATRIX (default "types,pairs,big,random"):
+ * The eight collectives x datatypes x operations x sizes x roots x in-place x communicators against
+ * the reference. Parts, chosen by GPURING_MATRIX (default "types,pairs,big,random"):
  *
  *     types    every type with every operation that MPI allows, in every collective, small
  *     pairs    every pair of levels of every two factors
  *     big      each collective once with 16 MiB
  *     random   any case, for GPURING_BUDGET seconds (default 2), but LEAST of them at least
  *
- * GPURING_THRESHOLDS: sizes in bytes around which things change (default 4096,65536,262144,1048576).
+ * GPURING_THRESHOLDS: sizes in bytes around which things change (default
+ * 4096,65536,262144,1048576).
  */
 #include <mpi.h>
 #include <stdlib.h>
@@ -26,7 +27,8 @@
 #define MAX_KINDS 64
 #define NUM_COMMS 5
 #define BIG_BYTES (16l << 20)
-#define LEAST     100 /* random cases, however slow the machine is: some calls of each kind are among them */
+#define LEAST \
+    100 /* random cases, however slow the machine is: some calls of each kind are among them */
 
 enum factor { F_COLL, F_KIND, F_SIZE, F_ROOT, F_IN_PLACE, F_COMM, NUM_FACTORS };
 
@@ -237,7 +239,8 @@ static void check_signs(void)
         return;
     }
     ok = max_is(&u, &umax, sizeof u, MPI_UNSIGNED_LONG);
-    tap_check(max_is(&s, &smax, sizeof s, MPI_OFFSET) && ok, "types: order of unsigned long and MPI_Offset");
+    tap_check(max_is(&s, &smax, sizeof s, MPI_OFFSET) && ok,
+              "types: order of unsigned long and MPI_Offset");
 }
 
 static void part_types(void)
@@ -327,8 +330,8 @@ int main(int argc, char **argv)
     find_kinds();
     find_sizes();
     make_comms();
-    pairs_init(&p, NUM_FACTORS, (int[]) {NUM_COLLS, num_kinds, num_sizes, NUM_ROOTS, 2, NUM_COMMS}, allowed,
-               rng_key(test_seed, 9, 0));
+    pairs_init(&p, NUM_FACTORS, (int[]) {NUM_COLLS, num_kinds, num_sizes, NUM_ROOTS, 2, NUM_COMMS},
+               allowed, rng_key(test_seed, 9, 0));
     start = seconds_now();
     if (strstr(parts, "types")) {
         part_types();

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the buffers of a case: how many elements each collective reads and writes, where, and what of it
- * is compared. */
+/*
+ * Owns the buffers of a case: how many elements each collective reads and writes, where, and what
+ * of it is compared.
+ */
 #include "matrix_case.h"
 
 #include <stdlib.h>
@@ -29,13 +31,13 @@ struct job {
     const struct dtype *t;
     MPI_Op op;
     int rank, size, root;
-    int count;         /* of the vector, or of one block */
+    int count; /* of the vector, or of one block */
     int *counts, *displs;
     int in_elements;
-    int out_elements;  /* the room at the output */
-    int compared;      /* leading elements of the output that are defined */
-    int in_place_at;   /* where the input lies in the output of an in-place call */
-    bool in_place;     /* this rank passes MPI_IN_PLACE */
+    int out_elements; /* the room at the output */
+    int compared;     /* leading elements of the output that are defined */
+    int in_place_at;  /* where the input lies in the output of an in-place call */
+    bool in_place;    /* this rank passes MPI_IN_PLACE */
 };
 
 /* Shares out total elements in one of four ways, zero blocks among them. */
@@ -47,10 +49,18 @@ static void share_out(struct job *j, int total, uint64_t *state)
         int even = total / j->size;
 
         switch (way) {
-        case 0: j->counts[r] = even; break;
-        case 1: j->counts[r] = rng_below(state, left + 1); break;
-        case 2: j->counts[r] = 0; break;
-        default: j->counts[r] = r % 2 ? 0 : even; break;
+        case 0:
+            j->counts[r] = even;
+            break;
+        case 1:
+            j->counts[r] = rng_below(state, left + 1);
+            break;
+        case 2:
+            j->counts[r] = 0;
+            break;
+        default:
+            j->counts[r] = r % 2 ? 0 : even;
+            break;
         }
         left -= j->counts[r];
     }
@@ -107,10 +117,17 @@ static void plan(struct job *j)
         j->in_elements = total;
         j->out_elements = j->counts[j->rank];
         break;
-    case COLL_REDUCE_SCATTER_BLOCK: j->in_elements = j->count * j->size; break;
-    case COLL_BCAST: j->in_elements = 0; break;
-    case COLL_ALLTOALL: j->in_elements = j->out_elements = j->count * j->size; break;
-    default: break;
+    case COLL_REDUCE_SCATTER_BLOCK:
+        j->in_elements = j->count * j->size;
+        break;
+    case COLL_BCAST:
+        j->in_elements = 0;
+        break;
+    case COLL_ALLTOALL:
+        j->in_elements = j->out_elements = j->count * j->size;
+        break;
+    default:
+        break;
     }
     j->compared = j->out_elements;
     if (j->in_place && j->in_elements > j->out_elements) {
@@ -125,23 +142,34 @@ static void invoke(const struct job *j, const void *in, void *out, bool referenc
 
 #define EITHER(mpi, ref, ...) (void) (reference ? (ref(__VA_ARGS__), 0) : mpi(__VA_ARGS__))
     switch (j->c->coll) {
-    case COLL_ALLREDUCE: EITHER(MPI_Allreduce, ref_allreduce, in, out, j->count, t, j->op, comm); break;
+    case COLL_ALLREDUCE:
+        EITHER(MPI_Allreduce, ref_allreduce, in, out, j->count, t, j->op, comm);
+        break;
     case COLL_ALLGATHER:
         EITHER(MPI_Allgather, ref_allgather, in, j->count, t, out, j->count, t, comm);
         break;
     case COLL_ALLGATHERV:
-        EITHER(MPI_Allgatherv, ref_allgatherv, in, j->in_elements, t, out, j->counts, j->displs, t, comm);
+        EITHER(MPI_Allgatherv, ref_allgatherv, in, j->in_elements, t, out, j->counts, j->displs, t,
+               comm);
         break;
     case COLL_REDUCE_SCATTER:
         EITHER(MPI_Reduce_scatter, ref_reduce_scatter, in, out, j->counts, t, j->op, comm);
         break;
     case COLL_REDUCE_SCATTER_BLOCK:
-        EITHER(MPI_Reduce_scatter_block, ref_reduce_scatter_block, in, out, j->count, t, j->op, comm);
+        EITHER(MPI_Reduce_scatter_block, ref_reduce_scatter_block, in, out, j->count, t, j->op,
+               comm);
         break;
-    case COLL_BCAST: EITHER(MPI_Bcast, ref_bcast, out, j->count, t, j->root, comm); break;
-    case COLL_REDUCE: EITHER(MPI_Reduce, ref_reduce, in, out, j->count, t, j->op, j->root, comm); break;
-    case COLL_ALLTOALL: EITHER(MPI_Alltoall, ref_alltoall, in, j->count, t, out, j->count, t, comm); break;
-    default: abort();
+    case COLL_BCAST:
+        EITHER(MPI_Bcast, ref_bcast, out, j->count, t, j->root, comm);
+        break;
+    case COLL_REDUCE:
+        EITHER(MPI_Reduce, ref_reduce, in, out, j->count, t, j->op, j->root, comm);
+        break;
+    case COLL_ALLTOALL:
+        EITHER(MPI_Alltoall, ref_alltoall, in, j->count, t, out, j->count, t, comm);
+        break;
+    default:
+        abort();
     }
 #undef EITHER
 }
@@ -150,11 +178,12 @@ static void report(const struct job *j, const char *what, long at)
 {
     const struct matrix_case *c = j->c;
 
-    tap_fault("%s: %s %s %s, count %d, size level %ld%s%+d, root %d, in-place %d, comm %s, rank %d of %d, key "
+    tap_fault("%s: %s %s %s, count %d, size level %ld%s%+d, root %d, in-place %d, comm %s, rank %d "
+              "of %d, key "
               "0x%llx, element %ld",
-              what, coll_infos[c->coll].name, j->t->name, dtype_ops[c->op].name, j->count, c->size.value,
-              c->size.is_bytes ? " bytes" : "", c->size.delta, j->root, c->in_place, c->comm->name, j->rank, j->size,
-              (unsigned long long) c->key, at);
+              what, coll_infos[c->coll].name, j->t->name, dtype_ops[c->op].name, j->count,
+              c->size.value, c->size.is_bytes ? " bytes" : "", c->size.delta, j->root, c->in_place,
+              c->comm->name, j->rank, j->size, (unsigned long long) c->key, at);
 }
 
 static bool compare(const struct job *j, const struct guarded *in, const struct guarded *in_before,
@@ -184,7 +213,8 @@ static bool run(struct job *j)
     char *send, *recv;
     bool ok;
 
-    dtype_fill(j->t, c->op, in.data, (size_t) j->in_elements, rng_key(c->key, 2, (uint64_t) j->rank));
+    dtype_fill(j->t, c->op, in.data, (size_t) j->in_elements,
+               rng_key(c->key, 2, (uint64_t) j->rank));
     if (COLL_BCAST == c->coll && j->rank == j->root) {
         dtype_fill(j->t, c->op, out.data, (size_t) j->count, rng_key(c->key, 3, 0));
     }
@@ -217,7 +247,8 @@ bool matrix_case_run(const struct matrix_case *c)
     MPI_Comm_rank(c->comm->comm, &j.rank);
     MPI_Comm_size(c->comm->comm, &j.size);
     j.root = ROOT_FIRST == c->root ? 0 : ROOT_LAST == c->root ? j.size - 1 : j.size / 2;
-    j.in_place = c->in_place && coll_infos[c->coll].in_place && (COLL_REDUCE != c->coll || j.rank == j.root);
+    j.in_place =
+        c->in_place && coll_infos[c->coll].in_place && (COLL_REDUCE != c->coll || j.rank == j.root);
     j.counts = malloc(2 * (size_t) j.size * sizeof *j.counts);
     j.displs = j.counts + j.size;
     plan(&j);

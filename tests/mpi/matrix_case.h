@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One case of the matrix: a collective with everything that can vary about a call, run and compared with
- * the reference, element by element. */
+/*
+ * One case of the matrix: a collective with everything that can vary about a call, run and compared
+ * with the reference, element by element.
+ */
 #ifndef TEST_MATRIX_CASE_H
 #define TEST_MATRIX_CASE_H
 
@@ -12,8 +14,8 @@
 
 struct coll_info {
     const char *name;
-    bool reduces;  /* has an operation */
-    bool blocks;   /* one block for each rank: the vector is shared out */
+    bool reduces; /* has an operation */
+    bool blocks;  /* one block for each rank: the vector is shared out */
     bool rooted;
     bool in_place; /* MPI_IN_PLACE exists */
 };
@@ -23,7 +25,7 @@ extern const struct coll_info coll_infos[NUM_COLLS];
 struct size_level {
     bool is_bytes; /* value is the vector in bytes; otherwise elements, in every block */
     long value;
-    int delta;     /* elements more than that */
+    int delta; /* elements more than that */
 };
 
 enum root_level { ROOT_FIRST, ROOT_LAST, ROOT_MIDDLE, NUM_ROOTS };

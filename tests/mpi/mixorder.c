@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * First calls, which set up, in awkward company: communicators that overlap in some ranks and are first used
- * one after the other; point-to-point traffic under way on the same communicator; nonblocking collectives
- * posted before the first blocking call and completed after it. Needs 4 ranks for the overlaps.
+ * First calls, which set up, in awkward company: communicators that overlap in some ranks and are
+ * first used one after the other; point-to-point traffic under way on the same communicator;
+ * nonblocking collectives posted before the first blocking call and completed after it. Needs 4
+ * ranks for the overlaps.
  */
 #include <mpi.h>
 #include <stdlib.h>
@@ -60,14 +61,17 @@ static bool two_overlapping(enum coll coll)
 
     for (int i = 0; i < 3; i++) {
         ok = maybe_call(a, coll) && ok;
-        ok = maybe_call(b, (enum coll) ((coll + i) % NUM_COLLS)) && ok;
+        ok = maybe_call(b, (enum coll)((coll + i) % NUM_COLLS)) && ok;
     }
     free_comm(&a);
     free_comm(&b);
     return ok;
 }
 
-/* {0,1}, {1,2}, {2,3} ...: every rank but the ends waits for both neighbours; even pairs first, odd next. */
+/*
+ * {0,1}, {1,2}, {2,3} ...: every rank but the ends waits for both neighbours; even pairs first, odd
+ * next.
+ */
 static bool chain_of_pairs(enum coll coll)
 {
     MPI_Comm *pairs = malloc((size_t) test_size * sizeof *pairs);
@@ -88,7 +92,10 @@ static bool chain_of_pairs(enum coll coll)
     return ok;
 }
 
-/* Messages around the ring of comm, big ones that need their receiver's progress, while comm sets up. */
+/*
+ * Messages around the ring of comm, big ones that need their receiver's progress, while comm sets
+ * up.
+ */
 static bool among_messages(enum coll coll)
 {
     int rank, size, *out = malloc(2 * BIG * sizeof *out), *in = out + BIG;
@@ -110,7 +117,7 @@ static bool among_messages(enum coll coll)
     for (int i = 0; i < BIG; i++) {
         ok = ok && (rank + size - 1) % size * 7 + i == in[i];
     }
-    ok = maybe_call(comm, (enum coll) ((coll + 1) % NUM_COLLS)) && ok;
+    ok = maybe_call(comm, (enum coll)((coll + 1) % NUM_COLLS)) && ok;
     MPI_Comm_free(&comm);
     free(out);
     return ok;
@@ -165,8 +172,11 @@ static bool among_pending(enum coll coll)
     return ok;
 }
 
-/* The upper half of the ranks complete a nonblocking barrier before the call, the lower half after it: its
- * second round needs the progress of the lower half, who wait inside the call for the upper. */
+/*
+ * The upper half of the ranks complete a nonblocking barrier before the call, the lower half after
+ * it: its second round needs the progress of the lower half, who wait inside the call for the
+ * upper.
+ */
 static bool across_a_barrier(enum coll coll)
 {
     MPI_Request request;
@@ -215,7 +225,7 @@ int main(int argc, char **argv)
             continue;
         }
         for (int i = 0; i < rounds * NUM_COLLS; i++) {
-            ok = tests[t].run((enum coll) (i % NUM_COLLS)) && ok;
+            ok = tests[t].run((enum coll)(i % NUM_COLLS)) && ok;
         }
         tap_check(ok, "first call: %s", tests[t].name);
     }

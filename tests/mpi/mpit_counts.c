@@ -40,8 +40,9 @@ static void add_counter(int index)
     MPI_Datatype type;
     MPI_T_enum enumtype;
 
-    if (MPI_SUCCESS != MPI_T_pvar_get_info(index, c->name, &name_len, &verbosity, &var_class, &type, &enumtype,
-                                           desc, &desc_len, &bind, &readonly, &continuous, &atomic)) {
+    if (MPI_SUCCESS != MPI_T_pvar_get_info(index, c->name, &name_len, &verbosity, &var_class, &type,
+                                           &enumtype, desc, &desc_len, &bind, &readonly,
+                                           &continuous, &atomic)) {
         return; /* of a component that was closed again */
     }
     if (!starts_with(c->name, calls_prefix) && !starts_with(c->name, handover_prefix) &&

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads gpuring's MPI_T counters: coll_gpuring_calls_<collective>, coll_gpuring_handover_<reason>. */
+/*
+ * Reads gpuring's MPI_T counters: coll_gpuring_calls_<collective>, coll_gpuring_handover_<reason>.
+ */
 #ifndef TEST_MPIT_COUNTS_H
 #define TEST_MPIT_COUNTS_H
 
 #include <stdio.h>
 
 struct mpit_totals {
-    int counters;                 /* how many of the counters exist; 0: the component is not there */
+    /* how many of the counters exist; 0: the component is not there */
+    int counters;
     unsigned long long calls;     /* collectives that gpuring carried out */
     unsigned long long handovers; /* collectives that it handed to the saved ones */
     unsigned long long device;    /* of the calls: done on devices, */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_THREAD_MULTIPLE with calls in all forms: nbthreads [ROUNDS]. Threads with a communicator each, threads
- * that wait for what another one has posted, and several that wait for calls of one communicator.
+ * MPI_THREAD_MULTIPLE with calls in all forms: nbthreads [ROUNDS]. Threads with a communicator
+ * each, threads that wait for what another one has posted, and several that wait for calls of one
+ * communicator.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -13,8 +14,8 @@
 #include "tap.h"
 #include "workers.h"
 
-#define IN_FLIGHT   6
-#define QUARTERS    4
+#define IN_FLIGHT 6
+#define QUARTERS 4
 
 /* In any of this many of the forms. */
 static void post_any(struct batch *b, struct worker *w, int forms)
@@ -139,7 +140,8 @@ static void *quarters(void *arg)
             post_any(&b, w, FORM_PERSISTENT);
         }
         for (int t = 0; t < QUARTERS; t++) {
-            q[t] = (struct quarter) {.b = &b, .first = t * IN_FLIGHT, .n = IN_FLIGHT, .mine = rng_next(&w->mine)};
+            q[t] = (struct quarter) {
+                .b = &b, .first = t * IN_FLIGHT, .n = IN_FLIGHT, .mine = rng_next(&w->mine)};
             pthread_create(&q[t].thread, NULL, wait_for_quarter, &q[t]);
         }
         for (int t = 0; t < QUARTERS; t++) {

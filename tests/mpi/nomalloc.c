@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A warm call allocates nothing: nomalloc [CALLS]. The program brings its own malloc and the like, which
- * count what the main thread asks for between two marks, in its own calls as in the libraries'. Without
- * gpuring the numbers are only told.
+ * A warm call allocates nothing: nomalloc [CALLS]. The program brings its own malloc and the like,
+ * which count what the main thread asks for between two marks, in its own calls as in the
+ * libraries'. Without gpuring the numbers are only told.
  */
 #include <errno.h>
 #include <mpi.h>
@@ -122,15 +122,16 @@ static void test_form(enum form form, int bytes, int n)
     for (int coll = 0; coll < NUM_COLLS; coll++) {
         long made = measure((enum coll) coll, form, bytes, n, &ok);
 
-        tap_note("%s %s of %d bytes: %ld allocations in %d calls", form_names[form], coll_infos[coll].name, bytes,
-                 made, n);
+        tap_note("%s %s of %d bytes: %ld allocations in %d calls", form_names[form],
+                 coll_infos[coll].name, bytes, made, n);
         total += made;
     }
     tap_check(ok, "%s calls of %d bytes: right results", form_names[form], bytes);
     if (tap_agree(mpit_counts_read().calls > 0)) {
         tap_check(0 == total, "%s calls of %d bytes allocate nothing", form_names[form], bytes);
     } else {
-        tap_skip("gpuring is not at work", "%s calls of %d bytes allocate nothing", form_names[form], bytes);
+        tap_skip("gpuring is not at work", "%s calls of %d bytes allocate nothing",
+                 form_names[form], bytes);
     }
 }
 

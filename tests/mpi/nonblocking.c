@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Nonblocking collectives: nonblocking [ROUNDS]. Alone, many at once on one and on several communicators,
- * beside blocking ones and beside messages, completed in every way and in an order of each rank's own, by
- * ranks that are late by chance. With 0 rounds: one, with few calls.
+ * Nonblocking collectives: nonblocking [ROUNDS]. Alone, many at once on one and on several
+ * communicators, beside blocking ones and beside messages, completed in every way and in an order
+ * of each rank's own, by ranks that are late by chance. With 0 rounds: one, with few calls.
  */
 #include <mpi.h>
 #include <stdlib.h>
@@ -15,9 +15,9 @@
 #include "tap.h"
 
 #define NUM_COMMS 4
-#define BIG       50000 /* integers: more than is sent eagerly */
+#define BIG 50000 /* integers: more than is sent eagerly */
 
-static int many = 64;         /* calls at a time */
+static int many = 64;        /* calls at a time */
 static uint64_t calls, mine; /* random numbers: the same on all ranks, and of each rank */
 static MPI_Comm comms[NUM_COMMS];
 
@@ -46,9 +46,11 @@ static void test_alone(enum coll coll)
     int way = 0;
 
     for (int kind = 0; kind < NUM_KINDS; kind++) {
-        for (int sizes = SIZES_TINY; sizes <= SIZES_ANY && form_takes(coll, (enum kind_id) kind); sizes++) {
+        for (int sizes = SIZES_TINY; sizes <= SIZES_ANY && form_takes(coll, (enum kind_id) kind);
+             sizes++) {
             for (int i = 0; i < 3; i++) {
-                ok = alone(coll, (enum kind_id) kind, (enum form_sizes) sizes, way++ % NUM_WAYS) && ok;
+                ok = alone(coll, (enum kind_id) kind, (enum form_sizes) sizes, way++ % NUM_WAYS) &&
+                     ok;
             }
         }
     }
@@ -62,7 +64,7 @@ static bool test_no_elements(void)
     bool ok = true;
 
     for (int i = 0; i < 4 * NUM_COLLS; i++) {
-        struct form_shape shape = form_draw_coll(&calls, SIZES_TINY, (enum coll) (i % NUM_COLLS));
+        struct form_shape shape = form_draw_coll(&calls, SIZES_TINY, (enum coll)(i % NUM_COLLS));
         struct batch b;
 
         shape.count = 0;
@@ -141,7 +143,8 @@ static bool test_interleaved(void)
 
         if (next[c] < EACH) {
             look_at_one(&b);
-            batch_post(&b, comms[c], &shapes[c][next[c]], FORM_NONBLOCKING, salt + (uint64_t) (c * EACH + next[c]));
+            batch_post(&b, comms[c], &shapes[c][next[c]], FORM_NONBLOCKING,
+                       salt + (uint64_t) (c * EACH + next[c]));
             next[c]++;
         }
     }
@@ -150,7 +153,10 @@ static bool test_interleaved(void)
 
 /* ---- beside other things ---- */
 
-/* Blocking calls on the same communicator and on another one, also of collectives that gpuring leaves alone. */
+/*
+ * Blocking calls on the same communicator and on another one, also of collectives that gpuring
+ * leaves alone.
+ */
 static bool test_beside_blocking(void)
 {
     struct batch b;
@@ -169,7 +175,7 @@ static bool test_beside_blocking(void)
         } else if (what > 0) {
             ok = form_run(comm, &shape, FORM_BLOCKING, salt) && ok;
         } else {
-            ok = quick_other(comm, (enum other) (salt % NUM_OTHERS), 1 + i, salt) && ok;
+            ok = quick_other(comm, (enum other)(salt % NUM_OTHERS), 1 + i, salt) && ok;
         }
         if (0 == i % 16) {
             ok = batch_wait(&b, &mine) && ok;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls on several communicators in an order that differs between ranks: opposite [ROUNDS]. MPI allows it
- * as long as nobody blocks in one call before the others have posted theirs, or has posted what they wait
- * for. The communicators are new each time, so that their first calls, which set up, are among them. A rank
- * that needs a peer's progress here gets it only from within another call of the peer's.
+ * Calls on several communicators in an order that differs between ranks: opposite [ROUNDS]. MPI
+ * allows it as long as nobody blocks in one call before the others have posted theirs, or has
+ * posted what they wait for. The communicators are new each time, so that their first calls, which
+ * set up, are among them. A rank that needs a peer's progress here gets it only from within another
+ * call of the peer's.
  */
 #include <mpi.h>
 #include <stdlib.h>
@@ -17,7 +18,9 @@
 
 static uint64_t calls, mine; /* random numbers: the same on all ranks, and of each rank */
 
-/* A call of this collective for communicator comm; made, and initialised where the form has that. */
+/*
+ * A call of this collective for communicator comm; made, and initialised where the form has that.
+ */
 static int add(struct batch *b, MPI_Comm comm, enum coll coll, enum form form)
 {
     struct form_shape shape = form_draw_coll(&calls, SIZES_ANY, coll);
@@ -34,7 +37,10 @@ static uint64_t salt_of(uint64_t salt, int i)
     return rng_key(salt, 7, (uint64_t) i);
 }
 
-/* n communicators of all ranks; rank r starts on number r and goes round. Twice: with set-up and without. */
+/*
+ * n communicators of all ranks; rank r starts on number r and goes round. Twice: with set-up and
+ * without.
+ */
 static bool go_round(int n, enum coll coll, enum form form, bool wait_in_order)
 {
     MPI_Comm comms[MAX_COMMS];
@@ -100,8 +106,10 @@ static MPI_Comm pair_comm(int first)
     return c;
 }
 
-/* Pairs of neighbours, closed to a circle: everybody starts with the pair on the right, so nobody's first call
- * is the first one of the peer. */
+/*
+ * Pairs of neighbours, closed to a circle: everybody starts with the pair on the right, so nobody's
+ * first call is the first one of the peer.
+ */
 static bool circle_of_pairs(enum coll coll, enum form form)
 {
     struct form_shape shape = form_draw_coll(&calls, SIZES_ANY, coll);
@@ -111,7 +119,8 @@ static bool circle_of_pairs(enum coll coll, enum form form)
     int left = (test_rank + test_size - 1) % test_size;
     bool ok;
 
-    for (int i = 0; i < test_size; i++) { /* in one order for all, as they are made by blocking calls */
+    /* in one order for all, as they are made by blocking calls */
+    for (int i = 0; i < test_size; i++) {
         MPI_Comm c = pair_comm(i);
 
         if (i == test_rank) {
@@ -138,7 +147,10 @@ static bool circle_of_pairs(enum coll coll, enum form form)
     return ok;
 }
 
-/* Lower and upper half of the ranks, and all of them: odd ranks start with all, even ones with their half. */
+/*
+ * Lower and upper half of the ranks, and all of them: odd ranks start with all, even ones with
+ * their half.
+ */
 static bool all_and_halves(enum coll coll, enum form form)
 {
     uint64_t salt = rng_next(&calls);
@@ -213,7 +225,10 @@ static bool wait_before_or_after(enum coll coll, enum form form)
     return beside_blocking(coll, form, START_BLOCK_WAIT, START_WAIT_BLOCK);
 }
 
-/* Rank 0 gets a message that the last rank sends only when its call is complete: MPI_Recv goes on with it. */
+/*
+ * Rank 0 gets a message that the last rank sends only when its call is complete: MPI_Recv goes on
+ * with it.
+ */
 static bool inside_receive(enum coll coll, enum form form)
 {
     int last = test_size - 1, token = test_rank;
@@ -256,8 +271,11 @@ static bool around_barrier(enum coll coll, enum form form)
     return ok;
 }
 
-/* Calls that are pending on a new communicator set up one after the other, a request that is made meanwhile sets up
- * too: on even ranks before the second of them can, on odd ones after it has begun to. */
+/*
+ * Calls that are pending on a new communicator set up one after the other, a request that is made
+ * meanwhile sets up too: on even ranks before the second of them can, on odd ones after it has
+ * begun to.
+ */
 static bool setups_in_any_order(enum coll coll, enum form form)
 {
     MPI_Comm comm;
@@ -267,7 +285,7 @@ static bool setups_in_any_order(enum coll coll, enum form form)
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     batch_open(&b, 4);
     for (int size = SIZES_TINY; size <= SIZES_MIDDLE; size++) {
-        struct form_shape shape = form_draw(&calls, (enum form_sizes) (SIZES_MIDDLE - size));
+        struct form_shape shape = form_draw(&calls, (enum form_sizes)(SIZES_MIDDLE - size));
 
         batch_post(&b, comm, &shape, FORM_NONBLOCKING, rng_next(&calls));
     }
@@ -306,7 +324,7 @@ static void run(size_t t, enum form form, int rounds)
         return;
     }
     for (int i = 0; i < rounds * NUM_COLLS; i++) {
-        ok = tests[t].run((enum coll) (i % NUM_COLLS), form) && ok;
+        ok = tests[t].run((enum coll)(i % NUM_COLLS), form) && ok;
     }
     tap_check(ok, "%s: %s, %d rounds of each collective", form_names[form], tests[t].name, rounds);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The collectives that gpuring has no kernels for, in all forms and on communicators of every kind, against the same
- * call on plain host memory: others [MODE]. GPURING_BUDGET: cases of each collective, communicator and form.
+ * The collectives that gpuring has no kernels for, in all forms and on communicators of every kind,
+ * against the same call on plain host memory: others [MODE]. GPURING_BUDGET: cases of each
+ * collective, communicator and form.
  *
  *     types    also persistent requests whose types are freed once they are made; Open MPI's libnbc crashes then
  *     steady   calls after the first ones allocate nothing; GPURING_MEMORY=device
@@ -18,13 +19,15 @@
 #include "tap.h"
 
 #define MAX_TOGETHER 5
-#define STARTS       3 /* of a persistent request */
+#define STARTS 3 /* of a persistent request */
 
 static uint64_t calls, mine; /* random numbers: the same on all ranks, and of each rank */
 static bool drop_all;        /* types of persistent requests too */
 static int num_cases;
 
-/* In the order of the calls; persistent requests were made in that order, and are started in any. */
+/*
+ * In the order of the calls; persistent requests were made in that order, and are started in any.
+ */
 static void start_all(struct others_call *c, int n, enum form form, MPI_Request *requests)
 {
     int order[MAX_TOGETHER];
@@ -42,7 +45,8 @@ static void start_all(struct others_call *c, int n, enum form form, MPI_Request 
 }
 
 /* Cases that are under way together, each once, or as often as a persistent request is started. */
-static bool run(const struct others_scene *on, const struct others_case *cases, int n, enum form form)
+static bool run(const struct others_scene *on, const struct others_case *cases, int n,
+                enum form form)
 {
     MPI_Request requests[MAX_TOGETHER];
     struct others_call c[MAX_TOGETHER];
@@ -149,10 +153,13 @@ static void test_all(const struct others_scene *scenes)
 /* Why there is nothing to be seen in this mode, or NULL. */
 static const char *why_not(const char *mode)
 {
-    if (0 != strcmp(mode, "copies") && 0 != strcmp(mode, "steady") && 0 != strcmp(mode, "parcels")) {
+    if (0 != strcmp(mode, "copies") && 0 != strcmp(mode, "steady") &&
+        0 != strcmp(mode, "parcels")) {
         return NULL;
     }
-    return NULL == getenv("FAKECUDA_LOG") ? "needs the log of the fake driver" : test_size < 2 ? "needs 2 ranks" : NULL;
+    return NULL == getenv("FAKECUDA_LOG") ? "needs the log of the fake driver"
+           : test_size < 2                ? "needs 2 ranks"
+                                          : NULL;
 }
 
 int main(int argc, char **argv)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The collectives that gpuring has no kernels for, and the seven on intercommunicators, as calls that are made twice:
- * on plain host memory in the blocking form, which is the reference, and on memory that guarded_lend() gives, in any
- * form. Both copies of every buffer begin with the same bytes, and must end with the same bytes, gaps and holes too.
+ * The collectives that gpuring has no kernels for, and the seven on intercommunicators, as calls
+ * that are made twice: on plain host memory in the blocking form, which is the reference, and on
+ * memory that guarded_lend() gives, in any form. Both copies of every buffer begin with the same
+ * bytes, and must end with the same bytes, gaps and holes too.
  *
  *     others_make(&c, scene, &what);
  *     others_fill(&c, salt);                        another salt for each start
@@ -27,18 +28,23 @@
 
 enum { ON_INTRA = 1, ON_INTER = 2, ON_TOPOLOGY = 4, ON_SELF = 8 };
 
-/* A communicator, and whom this rank sends to and receives from in a collective that has blocks for several. */
+/*
+ * A communicator, and whom this rank sends to and receives from in a collective that has blocks for
+ * several.
+ */
 struct others_scene {
     const char *name;
     unsigned kind; /* one of ON_ ..., MPI_COMM_SELF also ON_INTRA */
     MPI_Comm comm; /* MPI_COMM_NULL: there are too few ranks for it */
     int rank, size;
-    int side;      /* of an intercommunicator, 0 or 1; else 0 */
-    int other;     /* the side of those it talks with */
+    int side;  /* of an intercommunicator, 0 or 1; else 0 */
+    int other; /* the side of those it talks with */
     int sources, dests;
     int *source, *dest; /* ranks, or MPI_PROC_NULL */
-    int *source_turn, *dest_turn; /* how many equal ones come before, where equal ones are matched in order */
-    bool twisted;  /* a Cartesian one with equal ones, where blocking and other forms give them different blocks */
+    /* how many equal ones come before, where equal ones are matched in order */
+    int *source_turn, *dest_turn;
+    /* a Cartesian one with equal ones, where blocking and other forms give them different blocks */
+    bool twisted;
 };
 
 #define NUM_SCENES 7
@@ -50,10 +56,10 @@ void others_scenes_close(struct others_scene scenes[NUM_SCENES]);
 /* Messages are of whole units: every layout has a number of elements that divides this. */
 #define UNIT 6
 
-#define NUM_BASES    3
-#define NUM_LAYOUTS  8
+#define NUM_BASES 3
+#define NUM_LAYOUTS 8
 #define LAYOUTS_OF_3 5 /* the first ones have three elements */
-#define NUM_OPS      6
+#define NUM_OPS 6
 
 extern const char *const others_layout_names[NUM_LAYOUTS];
 
@@ -67,8 +73,10 @@ MPI_Datatype others_type_at(MPI_Datatype type, int count, MPI_Aint address, bool
 /* Frees what is not predefined. */
 void others_type_drop(MPI_Datatype type);
 
-/* Operations, each with its type; that of operation 0 is a single byte. others_op_put() sets an element to a value that
- * the operation takes. */
+/*
+ * Operations, each with its type; that of operation 0 is a single byte. others_op_put() sets an
+ * element to a value that the operation takes.
+ */
 MPI_Datatype others_op_type(int op);
 MPI_Op others_op_make(int op);
 void others_op_drop(int op, MPI_Op *handle);
@@ -102,8 +110,10 @@ enum others_coll {
     NUM_OTHERS
 };
 
-enum others_spread { SPREAD_NONE, SPREAD_ONE, SPREAD_EVEN, SPREAD_V, SPREAD_W }; /* how a side's blocks are told */
-enum { VARY_FROM = 1, VARY_TO = 2 };                                            /* what a block's size depends on */
+/* how a side's blocks are told */
+enum others_spread { SPREAD_NONE, SPREAD_ONE, SPREAD_EVEN, SPREAD_V, SPREAD_W };
+/* what a block's size depends on */
+enum { VARY_FROM = 1, VARY_TO = 2 };
 enum others_rooted { ROOTED_NOT, ROOTED_TO, ROOTED_FROM };
 
 struct others_info {
@@ -121,8 +131,8 @@ extern const struct others_info others_infos[NUM_OTHERS];
 /* The same on all ranks. */
 struct others_case {
     enum others_coll coll;
-    int number;              /* for messages */
-    uint64_t key;            /* of all that is not here */
+    int number;   /* for messages */
+    uint64_t key; /* of all that is not here */
     int root, root_side;
     int op, base;
     bool in_place, absolute; /* absolute: MPI_BOTTOM, and each block in an allocation of its own */
@@ -144,10 +154,10 @@ struct others_block {
 
 struct others_buffer {
     struct guarded copy[COPIES];
-    char *before;          /* what both had in them */
-    MPI_Aint mpi[COPIES];  /* the address of their first byte, for MPI */
-    MPI_Aint low, high;    /* of the blocks in it */
-    int slack;             /* bytes before them */
+    char *before;         /* what both had in them */
+    MPI_Aint mpi[COPIES]; /* the address of their first byte, for MPI */
+    MPI_Aint low, high;   /* of the blocks in it */
+    int slack;            /* bytes before them */
 };
 
 /* What MPI gets for one side. */
@@ -182,21 +192,31 @@ struct others_call {
     uint64_t salt;
 };
 
-void others_make(struct others_call *c, const struct others_scene *on, const struct others_case *what);
+void others_make(struct others_call *c, const struct others_scene *on,
+                 const struct others_case *what);
 void others_fill(struct others_call *c, uint64_t salt);
 void others_refer(const struct others_call *c, enum form form);
 
-/* Carries out or starts the call on lent memory; a null request is first made, in the persistent form. */
+/*
+ * Carries out or starts the call on lent memory; a null request is first made, in the persistent
+ * form.
+ */
 void others_start(const struct others_call *c, enum form form, MPI_Request *request);
 void others_init(const struct others_call *c, MPI_Request *request);
 
-/* Frees the program's handles of the types and the operation of one copy, as MPI allows once a call is under way. */
+/*
+ * Frees the program's handles of the types and the operation of one copy, as MPI allows once a call
+ * is under way.
+ */
 void others_drop_handles(struct others_call *c, int copy);
 
 bool others_check(struct others_call *c, enum form form);
 void others_free(struct others_call *c);
 
-/* Parts of others_make(): which blocks there are and how large; where they lie, their types, buffers and ends. */
+/*
+ * Parts of others_make(): which blocks there are and how large; where they lie, their types,
+ * buffers and ends.
+ */
 void others_plan(struct others_call *c);
 void others_side_make(struct others_call *c, struct others_side *s);
 void others_side_drop(const struct others_side *s, int copy);

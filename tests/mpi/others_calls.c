@@ -14,31 +14,31 @@ struct args {
     MPI_Comm comm;
 };
 
-#define BLOCKING(name, Name, ...)                                               \
-    static void name##_blocking(const struct args *a, MPI_Request *request)     \
-    {                                                                           \
-        (void) request;                                                         \
-        MPI_##Name(__VA_ARGS__);                                                \
+#define BLOCKING(name, Name, ...)                                           \
+    static void name##_blocking(const struct args *a, MPI_Request *request) \
+    {                                                                       \
+        (void) request;                                                     \
+        MPI_##Name(__VA_ARGS__);                                            \
     }
 
 /* As in forms.c: of the persistent form that which makes it. */
-#define FORMS(name, Name, ...)                                                  \
-    BLOCKING(name, Name, __VA_ARGS__)                                           \
-    static void name##_nonblocking(const struct args *a, MPI_Request *request)  \
-    {                                                                           \
-        MPI_I##name(__VA_ARGS__, request);                                      \
-    }                                                                           \
-    static void name##_init(const struct args *a, MPI_Request *request)         \
-    {                                                                           \
-        FORM_INIT(Name, __VA_ARGS__, MPI_INFO_NULL, request);                   \
+#define FORMS(name, Name, ...)                                                 \
+    BLOCKING(name, Name, __VA_ARGS__)                                          \
+    static void name##_nonblocking(const struct args *a, MPI_Request *request) \
+    {                                                                          \
+        MPI_I##name(__VA_ARGS__, request);                                     \
+    }                                                                          \
+    static void name##_init(const struct args *a, MPI_Request *request)        \
+    {                                                                          \
+        FORM_INIT(Name, __VA_ARGS__, MPI_INFO_NULL, request);                  \
     }
 
-#define SEND       a->s->at, a->s->count, a->s->type
-#define RECV       a->r->at, a->r->count, a->r->type
-#define SEND_V     a->s->at, a->s->counts, a->s->displs, a->s->type
-#define RECV_V     a->r->at, a->r->counts, a->r->displs, a->r->type
-#define SEND_W     a->s->at, a->s->counts, a->s->displs, a->s->types
-#define RECV_W     a->r->at, a->r->counts, a->r->displs, a->r->types
+#define SEND a->s->at, a->s->count, a->s->type
+#define RECV a->r->at, a->r->count, a->r->type
+#define SEND_V a->s->at, a->s->counts, a->s->displs, a->s->type
+#define RECV_V a->r->at, a->r->counts, a->r->displs, a->r->type
+#define SEND_W a->s->at, a->s->counts, a->s->displs, a->s->types
+#define RECV_W a->r->at, a->r->counts, a->r->displs, a->r->types
 #define SEND_PLACE a->s->at, a->s->counts, a->s->places, a->s->types
 #define RECV_PLACE a->r->at, a->r->counts, a->r->places, a->r->types
 #define REDUCED(e) a->s->at, a->r->at, a->e->count, a->e->type, a->op
@@ -66,7 +66,10 @@ FORMS(reduce_scatter_block, Reduce_scatter_block, REDUCED(r), a->comm)
 FORMS(bcast, Bcast, RECV, a->root, a->comm)
 FORMS(reduce, Reduce, REDUCED(s), a->root, a->comm)
 
-#define ROW(name) {name##_blocking, name##_nonblocking, name##_init}
+#define ROW(name)                                        \
+    {                                                    \
+        name##_blocking, name##_nonblocking, name##_init \
+    }
 
 static void (*const rows[NUM_OTHERS][NUM_FORMS])(const struct args *a, MPI_Request *request) = {
     [OTHERS_GATHER] = ROW(gather),
@@ -95,7 +98,8 @@ static void (*const rows[NUM_OTHERS][NUM_FORMS])(const struct args *a, MPI_Reque
 
 static void call(const struct others_call *c, int copy, enum form form, MPI_Request *request)
 {
-    struct args a = {&c->send.end[copy], &c->recv.end[copy], c->shares, c->root, c->op[copy], c->on->comm};
+    struct args a = {&c->send.end[copy], &c->recv.end[copy], c->shares, c->root,
+                     c->op[copy],        c->on->comm};
 
     rows[c->what.coll][form](&a, request);
 }
@@ -104,7 +108,8 @@ void others_refer(const struct others_call *c, enum form form)
 {
     MPI_Request request = MPI_REQUEST_NULL;
 
-    call(c, PLAIN, c->on->twisted && FORM_BLOCKING != form ? FORM_NONBLOCKING : FORM_BLOCKING, &request);
+    call(c, PLAIN, c->on->twisted && FORM_BLOCKING != form ? FORM_NONBLOCKING : FORM_BLOCKING,
+         &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
@@ -150,7 +155,9 @@ static void spoil_arrays(struct others_side *s)
     }
 }
 
-/* Arrays are spoilt once the request is there, as bindings of other languages do that free theirs. */
+/*
+ * Arrays are spoilt once the request is there, as bindings of other languages do that free theirs.
+ */
 void others_init(const struct others_call *c, MPI_Request *request)
 {
     struct others_call borrowed = *c;

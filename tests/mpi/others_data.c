@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns what is in the buffers of the others: bytes that every start has anew, and their comparison after it. */
+/*
+ * Owns what is in the buffers of the others: bytes that every start has anew, and their comparison
+ * after it.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +11,8 @@
 #include "rng.h"
 #include "tap.h"
 
-void others_make(struct others_call *c, const struct others_scene *on, const struct others_case *what)
+void others_make(struct others_call *c, const struct others_scene *on,
+                 const struct others_case *what)
 {
     *c = (struct others_call) {.what = *what, .on = on, .op = {MPI_OP_NULL, MPI_OP_NULL}};
     others_plan(c);
@@ -56,7 +60,8 @@ static void scribble(char *to, size_t bytes, uint64_t rng)
 }
 
 /* The elements of a reduction: one block. */
-static void put_elements(const struct others_call *c, const struct others_side *s, char *to, uint64_t rng)
+static void put_elements(const struct others_call *c, const struct others_side *s, char *to,
+                         uint64_t rng)
 {
     MPI_Aint lb, extent;
 
@@ -70,7 +75,8 @@ static void fill_side(const struct others_call *c, const struct others_side *s)
 {
     for (int i = 0; i < s->buffers; i++) {
         struct others_buffer *b = &s->buffer[i];
-        uint64_t key = rng_key(c->salt, s == &c->send ? 1 : 2, (uint64_t) test_rank << 32 | (uint64_t) i);
+        uint64_t key =
+            rng_key(c->salt, s == &c->send ? 1 : 2, (uint64_t) test_rank << 32 | (uint64_t) i);
 
         scribble(b->before, b->copy[PLAIN].bytes, key);
         if (others_infos[c->what.coll].reduces && s->blocks[0].count > 0) {
@@ -93,11 +99,13 @@ void others_fill(struct others_call *c, uint64_t salt)
 /* ---- after ---- */
 
 /* What is wrong with a buffer, or NULL; and the byte. */
-static const char *judge(const struct others_call *c, const struct others_buffer *b, bool written, long *at)
+static const char *judge(const struct others_call *c, const struct others_buffer *b, bool written,
+                         long *at)
 {
     const char *borrowed = b->copy[LENT].data, *plain = b->copy[PLAIN].data;
     size_t bytes = b->copy[PLAIN].bytes;
-    bool undefined = OTHERS_EXSCAN == c->what.coll && 0 == c->on->rank; /* left alone, or what the reference says */
+    /* left alone, or what the reference says */
+    bool undefined = OTHERS_EXSCAN == c->what.coll && 0 == c->on->rank;
 
     *at = -1;
     if (!guarded_intact(&b->copy[PLAIN]) || !guarded_intact(&b->copy[LENT])) {
@@ -132,8 +140,8 @@ static const struct others_block *block_at(const struct others_side *s, int buff
     return NULL;
 }
 
-static void blame(const struct others_call *c, enum form form, const struct others_side *s, int buffer,
-                  const char *what, long at)
+static void blame(const struct others_call *c, enum form form, const struct others_side *s,
+                  int buffer, const char *what, long at)
 {
     const struct others_block *b = at < 0 ? NULL : block_at(s, buffer, at);
     char where[100] = "outside the blocks";
@@ -141,14 +149,16 @@ static void blame(const struct others_call *c, enum form form, const struct othe
     if (NULL != b && others_infos[c->what.coll].reduces) {
         snprintf(where, sizeof where, "in %d elements of operation %d", b->count, c->what.op);
     } else if (NULL != b) {
-        snprintf(where, sizeof where, "in block %d: %d of type %s, base %d", (int) (b - s->blocks), b->count,
-                 others_layout_names[b->layout], b->base);
+        snprintf(where, sizeof where, "in block %d: %d of type %s, base %d", (int) (b - s->blocks),
+                 b->count, others_layout_names[b->layout], b->base);
     }
-    tap_fault("%s the %s buffer: %s, %s, on %s, case %d, seed %llu, root %d, in place %d, absolute %d, "
-              "rank %d of %d, buffer %d, byte %ld of %zu, %s",
-              what, s == &c->send ? "send" : "receive", others_infos[c->what.coll].name, form_names[form], c->on->name,
-              c->what.number, (unsigned long long) test_seed, c->root, c->what.in_place, c->what.absolute,
-              c->on->rank, c->on->size, buffer, at, s->buffer[buffer].copy[PLAIN].bytes, where);
+    tap_fault(
+        "%s the %s buffer: %s, %s, on %s, case %d, seed %llu, root %d, in place %d, absolute %d, "
+        "rank %d of %d, buffer %d, byte %ld of %zu, %s",
+        what, s == &c->send ? "send" : "receive", others_infos[c->what.coll].name, form_names[form],
+        c->on->name, c->what.number, (unsigned long long) test_seed, c->root, c->what.in_place,
+        c->what.absolute, c->on->rank, c->on->size, buffer, at, s->buffer[buffer].copy[PLAIN].bytes,
+        where);
 }
 
 bool others_check(struct others_call *c, enum form form)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What only buffers on devices have, seen in the fake driver's log: allocations and copies of calls made again. */
+/*
+ * What only buffers on devices have, seen in the fake driver's log: allocations and copies of calls
+ * made again.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,7 +15,7 @@
 /* ---- allocations ---- */
 
 #define WARM_UP 10
-#define ROUNDS  50
+#define ROUNDS 50
 
 static const struct {
     enum others_coll coll;
@@ -42,7 +45,10 @@ static enum form form_of(int i)
     return (int) repeated[i].form < forms_here ? repeated[i].form : FORM_NONBLOCKING;
 }
 
-/* Of a reduce_local every start changes the result, and so does an in-place call's: the reference is of one start. */
+/*
+ * Of a reduce_local every start changes the result, and so does an in-place call's: the reference
+ * is of one start.
+ */
 static bool is_checked(int i)
 {
     return OTHERS_REDUCE_LOCAL != repeated[i].coll;
@@ -71,7 +77,10 @@ static bool repeat(const struct others_call *c, int first, int last)
             MPI_Request_free(&requests[i]);
         }
     }
-    /* of several, it is the machine's business how many pieces are under way at a time, and so when there are the most */
+    /*
+     * of several, it is the machine's business how many pieces are under way at a time, and so when
+     * there are the most
+     */
     return before > 0 && after - before <= (last - first > 1 ? ROUNDS / 10 : 0);
 }
 
@@ -124,7 +133,9 @@ void others_steady(const struct others_scene *scenes)
 #define COUNT 5000 /* integers to or from each rank */
 #define ROWS 1000  /* of one integer, every third is used */
 
-/* Whether the copies since then are one of so many bytes each way; none where there are no bytes. */
+/*
+ * Whether the copies since then are one of so many bytes each way; none where there are no bytes.
+ */
 static bool copied(const char *name, const struct devlog_copies *before, long out, long in)
 {
     struct devlog_copies now = devlog_copies();
@@ -136,8 +147,9 @@ static bool copied(const char *name, const struct devlog_copies *before, long ou
         long bytes = now.bytes[way] - before->bytes[way];
 
         if ((expected[way] > 0) != n || expected[way] != bytes) {
-            tap_fault("%s: %d copies of %ld bytes, way %d (0: to the host, 1: to the device); expected %ld bytes", name,
-                      n, bytes, way, expected[way]);
+            tap_fault("%s: %d copies of %ld bytes, way %d (0: to the host, 1: to the device); "
+                      "expected %ld bytes",
+                      name, n, bytes, way, expected[way]);
             ok = false;
         }
     }
@@ -146,14 +158,16 @@ static bool copied(const char *name, const struct devlog_copies *before, long ou
 
 void others_copies(void)
 {
-    const long block = COUNT * (long) sizeof(int), row_bytes = test_size * ROWS * (long) sizeof(int);
+    const long block = COUNT * (long) sizeof(int),
+               row_bytes = test_size * ROWS * (long) sizeof(int);
     int *host = calloc((size_t) test_size, (size_t) block);
     int *in = devmem_alloc(DEVMEM_DEVICE, (size_t) (test_size * block));
     int *out = devmem_alloc(DEVMEM_DEVICE, (size_t) (test_size * block));
     struct devlog_copies before = devlog_copies();
     bool gather = true, alltoall = true, rows = true;
     int *counts = calloc(6 * (size_t) test_size, sizeof *counts), *displs = counts + test_size;
-    int *few = displs + test_size, *few_displs = few + test_size, *one = few_displs + test_size, *one_displs = one + test_size;
+    int *few = displs + test_size, *few_displs = few + test_size, *one = few_displs + test_size,
+        *one_displs = one + test_size;
     MPI_Datatype vector, resized;
 
     MPI_Type_vector(ROWS, 1, 3, MPI_INT, &vector);
@@ -173,13 +187,17 @@ void others_copies(void)
     } else {
         for (int k = 0; k < 3; k++) {
             before = devlog_copies();
-            MPI_Alltoallv(in, counts, displs, MPI_INT, out, counts, displs, MPI_INT, MPI_COMM_WORLD);
-            alltoall = copied("alltoallv", &before, test_size * block, test_size * block) && alltoall;
+            MPI_Alltoallv(in, counts, displs, MPI_INT, out, counts, displs, MPI_INT,
+                          MPI_COMM_WORLD);
+            alltoall =
+                copied("alltoallv", &before, test_size * block, test_size * block) && alltoall;
             before = devlog_copies();
             MPI_Gather(in, COUNT, MPI_INT, out, COUNT, MPI_INT, 0, MPI_COMM_WORLD);
-            gather = copied("gather", &before, block, 0 == test_rank ? test_size * block : 0) && gather;
+            gather =
+                copied("gather", &before, block, 0 == test_rank ? test_size * block : 0) && gather;
             before = devlog_copies();
-            MPI_Alltoallv(in, few, few_displs, MPI_INT, out, one, one_displs, resized, MPI_COMM_WORLD);
+            MPI_Alltoallv(in, few, few_displs, MPI_INT, out, one, one_displs, resized,
+                          MPI_COMM_WORLD);
             rows = copied("alltoallv to rows", &before, row_bytes, row_bytes) && rows;
         }
         tap_check(alltoall, "alltoallv: one copy to the host, one back");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Large messages of collectives without kernels, seen in the fake driver's log: each byte is copied once each way, in
- * pieces, and pieces come back at the receiver while others have not left the sender. For coll_gpuring_stage_bytes PIECE.
+ * Large messages of collectives without kernels, seen in the fake driver's log: each byte is copied
+ * once each way, in pieces, and pieces come back at the receiver while others have not left the
+ * sender. For coll_gpuring_stage_bytes PIECE.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,16 +14,20 @@
 #include "others.h"
 #include "tap.h"
 
-#define PIECE  32768
-#define LARGE  65536 /* integers of a message: 8 pieces */
-#define SMALL  100   /* of one that is none of these */
+#define PIECE 32768
+#define LARGE 65536 /* integers of a message: 8 pieces */
+#define SMALL 100   /* of one that is none of these */
 #define PIECES ((LARGE * (int) sizeof(int) + PIECE - 1) / PIECE)
 
 enum call { GATHER, SCATTERV, ALLTOALLV, ALLTOALLW, NEIGHBORS, NUM_CALLS };
 
-static const char *const names[NUM_CALLS] = {"gather", "scatterv", "alltoallv", "alltoallw", "neighbor_allgather on a ring"};
+static const char *const names[NUM_CALLS] = {"gather", "scatterv", "alltoallv", "alltoallw",
+                                             "neighbor_allgather on a ring"};
 
-/* What this rank sends to each other and receives, in integers at k * LARGE: not all of them are large. */
+/*
+ * What this rank sends to each other and receives, in integers at k * LARGE: not all of them are
+ * large.
+ */
 struct plan {
     enum call call;
     MPI_Comm comm;
@@ -95,8 +100,8 @@ static bool is_right(const struct plan *p, int salt)
             int want = i < n ? element(from, sends_one(p) ? -1 : test_rank, i, salt) : 0x5a5a5a5a;
 
             if (p->host[k * LARGE + i] != want) {
-                tap_fault("%s: integer %d from rank %d is %d, not %d", names[p->call], i, from, p->host[k * LARGE + i],
-                          want);
+                tap_fault("%s: integer %d from rank %d is %d, not %d", names[p->call], i, from,
+                          p->host[k * LARGE + i], want);
                 return false;
             }
         }
@@ -106,13 +111,13 @@ static bool is_right(const struct plan *p, int salt)
 
 static void start(const struct plan *p, enum form form, MPI_Request *request)
 {
-#define EACH(Name, IName, ...)                                                                                        \
-    if (FORM_BLOCKING == form) {                                                                                      \
-        MPI_##Name(__VA_ARGS__, p->comm);                                                                             \
-    } else if (FORM_NONBLOCKING == form) {                                                                            \
-        MPI_##IName(__VA_ARGS__, p->comm, request);                                                                   \
-    } else {                                                                                                          \
-        FORM_INIT(Name, __VA_ARGS__, p->comm, MPI_INFO_NULL, request);                                                \
+#define EACH(Name, IName, ...)                                         \
+    if (FORM_BLOCKING == form) {                                       \
+        MPI_##Name(__VA_ARGS__, p->comm);                              \
+    } else if (FORM_NONBLOCKING == form) {                             \
+        MPI_##IName(__VA_ARGS__, p->comm, request);                    \
+    } else {                                                           \
+        FORM_INIT(Name, __VA_ARGS__, p->comm, MPI_INFO_NULL, request); \
     }
     switch (p->call) {
     case GATHER:
@@ -123,11 +128,12 @@ static void start(const struct plan *p, enum form form, MPI_Request *request)
              count(SCATTERV, p->root, test_rank), MPI_INT, p->root)
         break;
     case ALLTOALLV:
-        EACH(Alltoallv, Ialltoallv, p->in, p->scounts, p->displs, MPI_INT, p->out, p->rcounts, p->displs, MPI_INT)
+        EACH(Alltoallv, Ialltoallv, p->in, p->scounts, p->displs, MPI_INT, p->out, p->rcounts,
+             p->displs, MPI_INT)
         break;
     case ALLTOALLW:
-        EACH(Alltoallw, Ialltoallw, p->in, p->scounts, p->byte_displs, p->types, p->out, p->rcounts, p->byte_displs,
-             p->types)
+        EACH(Alltoallw, Ialltoallw, p->in, p->scounts, p->byte_displs, p->types, p->out, p->rcounts,
+             p->byte_displs, p->types)
         break;
     default:
         EACH(Neighbor_allgather, Ineighbor_allgather, p->in, LARGE, MPI_INT, p->out, LARGE, MPI_INT)
@@ -136,7 +142,10 @@ static void start(const struct plan *p, enum form form, MPI_Request *request)
 
 /* ---- what is to be seen ---- */
 
-/* Copies of a side: of each large message to or from another rank its pieces, of all else together at most `rest`. */
+/*
+ * Copies of a side: of each large message to or from another rank its pieces, of all else together
+ * at most `rest`.
+ */
 struct expected {
     int pieces, rest;
     long bytes;
@@ -149,17 +158,19 @@ static void expect(struct expected *e, int n, bool own, bool alone)
     e->rest += (own && !alone) || SMALL == n;
 }
 
-static bool copied(const struct plan *p, const char *side, int n, long bytes, const struct expected *e)
+static bool copied(const struct plan *p, const char *side, int n, long bytes,
+                   const struct expected *e)
 {
     if (bytes == e->bytes && n >= e->pieces && n <= e->pieces + e->rest) {
         return true;
     }
-    tap_fault("%s: %d copies of %ld bytes %s; expected %ld bytes in %d pieces and up to %d copies", names[p->call], n,
-              bytes, side, e->bytes, e->pieces, e->rest);
+    tap_fault("%s: %d copies of %ld bytes %s; expected %ld bytes in %d pieces and up to %d copies",
+              names[p->call], n, bytes, side, e->bytes, e->pieces, e->rest);
     return false;
 }
 
-static bool copies_are_right(const struct plan *p, const struct devlog_copies *before, const struct devlog_copies *after)
+static bool copies_are_right(const struct plan *p, const struct devlog_copies *before,
+                             const struct devlog_copies *after)
 {
     struct expected out = {0, 0, 0}, in = {0, 0, 0};
     bool alone = sends_one(p), ok;
@@ -174,13 +185,17 @@ static bool copies_are_right(const struct plan *p, const struct devlog_copies *b
             expect(&in, count(p->call, other, test_rank), test_rank == other, alone);
         }
     }
-    ok = copied(p, "to the host", after->n[TO_HOST] - before->n[TO_HOST], after->bytes[TO_HOST] - before->bytes[TO_HOST],
-                &out);
+    ok = copied(p, "to the host", after->n[TO_HOST] - before->n[TO_HOST],
+                after->bytes[TO_HOST] - before->bytes[TO_HOST], &out);
     return copied(p, "to the device", after->n[TO_DEVICE] - before->n[TO_DEVICE],
-                  after->bytes[TO_DEVICE] - before->bytes[TO_DEVICE], &in) && ok;
+                  after->bytes[TO_DEVICE] - before->bytes[TO_DEVICE], &in) &&
+           ok;
 }
 
-/* Whether the log says that a piece came back before the last one had left: there are places for a few only. */
+/*
+ * Whether the log says that a piece came back before the last one had left: there are places for a
+ * few only.
+ */
 static bool is_overlapped(long from)
 {
     FILE *log = devlog_open();
@@ -188,7 +203,8 @@ static bool is_overlapped(long from)
     char line[256], a[20], b[20];
 
     for (; NULL != log && NULL != fgets(line, sizeof line, log); line_no++) {
-        if (line_no < from || 4 != sscanf(line, "fakecuda: pid %ld copy %ld from %19s to %19s", &pid, &bytes, a, b)) {
+        if (line_no < from ||
+            4 != sscanf(line, "fakecuda: pid %ld copy %ld from %19s to %19s", &pid, &bytes, a, b)) {
             continue;
         }
         if (0 == strcmp(b, "device") && first_in < 0) {
@@ -304,8 +320,8 @@ void others_parcels(void)
             if (MPI_REQUEST_NULL != request) {
                 MPI_Request_free(&request);
             }
-            tap_check(ok, "%s, %s: large messages are copied in pieces, on both sides at a time", names[call],
-                      form_names[form]);
+            tap_check(ok, "%s, %s: large messages are copied in pieces, on both sides at a time",
+                      names[call], form_names[form]);
         }
         drop(&p);
     }

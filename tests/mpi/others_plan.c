@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns what a call moves: the table of the collectives, the choice of random cases, and how many units each block of
- * each rank has. All of it is a function of the case's key, so that ranks agree without asking.
+ * Owns what a call moves: the table of the collectives, the choice of random cases, and how many
+ * units each block of each rank has. All of it is a function of the case's key, so that ranks agree
+ * without asking.
  */
 #include <stdlib.h>
 
 #include "others.h"
 #include "rng.h"
 
-#define ALL  NUM_FORMS
+#define ALL NUM_FORMS
 #define BOTH (ON_INTRA | ON_INTER)
-#define V    SPREAD_V
-#define W    SPREAD_W
-#define ONE  SPREAD_ONE
+#define V SPREAD_V
+#define W SPREAD_W
+#define ONE SPREAD_ONE
 #define EVEN SPREAD_EVEN
 #define PAIR (VARY_FROM | VARY_TO)
 
@@ -27,18 +28,23 @@ const struct others_info others_infos[NUM_OTHERS] = {
     [OTHERS_ALLTOALLW] = {"alltoallw", BOTH, ALL, W, W, PAIR, ROOTED_NOT, true, false},
     [OTHERS_SCAN] = {"scan", ON_INTRA, ALL, ONE, ONE, 0, ROOTED_NOT, true, true},
     [OTHERS_EXSCAN] = {"exscan", ON_INTRA, ALL, ONE, ONE, 0, ROOTED_NOT, true, true},
-    [OTHERS_NEIGHBOR_ALLGATHER] = {"neighbor_allgather", ON_TOPOLOGY, ALL, ONE, EVEN, 0, ROOTED_NOT, false, false},
-    [OTHERS_NEIGHBOR_ALLGATHERV] = {"neighbor_allgatherv", ON_TOPOLOGY, ALL, ONE, V, VARY_FROM, ROOTED_NOT, false,
-                                    false},
-    [OTHERS_NEIGHBOR_ALLTOALL] = {"neighbor_alltoall", ON_TOPOLOGY, ALL, EVEN, EVEN, 0, ROOTED_NOT, false, false},
-    [OTHERS_NEIGHBOR_ALLTOALLV] = {"neighbor_alltoallv", ON_TOPOLOGY, ALL, V, V, PAIR, ROOTED_NOT, false, false},
-    [OTHERS_NEIGHBOR_ALLTOALLW] = {"neighbor_alltoallw", ON_TOPOLOGY, ALL, W, W, PAIR, ROOTED_NOT, false, false},
+    [OTHERS_NEIGHBOR_ALLGATHER] = {"neighbor_allgather", ON_TOPOLOGY, ALL, ONE, EVEN, 0, ROOTED_NOT,
+                                   false, false},
+    [OTHERS_NEIGHBOR_ALLGATHERV] = {"neighbor_allgatherv", ON_TOPOLOGY, ALL, ONE, V, VARY_FROM,
+                                    ROOTED_NOT, false, false},
+    [OTHERS_NEIGHBOR_ALLTOALL] = {"neighbor_alltoall", ON_TOPOLOGY, ALL, EVEN, EVEN, 0, ROOTED_NOT,
+                                  false, false},
+    [OTHERS_NEIGHBOR_ALLTOALLV] = {"neighbor_alltoallv", ON_TOPOLOGY, ALL, V, V, PAIR, ROOTED_NOT,
+                                   false, false},
+    [OTHERS_NEIGHBOR_ALLTOALLW] = {"neighbor_alltoallw", ON_TOPOLOGY, ALL, W, W, PAIR, ROOTED_NOT,
+                                   false, false},
     [OTHERS_REDUCE_LOCAL] = {"reduce_local", ON_SELF, 1, ONE, ONE, 0, ROOTED_NOT, false, true},
     [OTHERS_ALLREDUCE] = {"allreduce", ON_INTER, 2, ONE, ONE, 0, ROOTED_NOT, false, true},
     [OTHERS_ALLGATHER] = {"allgather", ON_INTER, 2, ONE, EVEN, 0, ROOTED_NOT, false, false},
     [OTHERS_ALLGATHERV] = {"allgatherv", ON_INTER, 2, ONE, V, VARY_FROM, ROOTED_NOT, false, false},
     [OTHERS_REDUCE_SCATTER] = {"reduce_scatter", ON_INTER, 2, ONE, ONE, 0, ROOTED_NOT, false, true},
-    [OTHERS_REDUCE_SCATTER_BLOCK] = {"reduce_scatter_block", ON_INTER, 2, ONE, ONE, 0, ROOTED_NOT, false, true},
+    [OTHERS_REDUCE_SCATTER_BLOCK] = {"reduce_scatter_block", ON_INTER, 2, ONE, ONE, 0, ROOTED_NOT,
+                                     false, true},
     [OTHERS_BCAST] = {"bcast", ON_INTER, 2, SPREAD_NONE, ONE, 0, ROOTED_FROM, false, false},
     [OTHERS_REDUCE] = {"reduce", ON_INTER, 2, ONE, ONE, 0, ROOTED_TO, false, true},
 };
@@ -72,15 +78,17 @@ static int usual(const struct others_case *c, int side)
 }
 
 /*
- * Of the turn-th message between two ranks. An in-place call has the same in both directions. Open MPI's libnbc (4.1.4)
- * has two faults in those: where one rank has nothing at all, it loses count of the calls on it; where one has nothing
- * for another, it sends long messages from a buffer that it writes to meanwhile.
+ * Of the turn-th message between two ranks. An in-place call has the same in both directions. Open
+ * MPI's libnbc (4.1.4) has two faults in those: where one rank has nothing at all, it loses count
+ * of the calls on it; where one has nothing for another, it sends long messages from a buffer that
+ * it writes to meanwhile.
  */
 static int units_between(const struct others_call *c, int from, int to, int turn)
 {
     bool in_place = c->what.in_place, swapped = in_place && from > to;
     uint64_t pair = (uint64_t) (swapped ? to : from) << 32 | (uint64_t) (swapped ? from : to);
-    uint64_t way = rng_key(c->what.key, 2, 0), rng = rng_key(c->what.key, 3 + (uint64_t) turn, pair);
+    uint64_t way = rng_key(c->what.key, 2, 0),
+             rng = rng_key(c->what.key, 3 + (uint64_t) turn, pair);
     int n = usual(&c->what, 0);
 
     if (0 == way % 8 || 0 == n) {
@@ -93,9 +101,12 @@ static int units_between(const struct others_call *c, int from, int to, int turn
         return 1 + rng_below(&rng, 2 * n);
     }
     switch (way % 8) {
-    case 2: return rng_below(&rng, 4) ? 0 : 4 * n; /* a few messages only */
-    case 3: return (from + to) % 2 ? n : 0;
-    default: return rng_below(&rng, 2 * n + 1);
+    case 2:
+        return rng_below(&rng, 4) ? 0 : 4 * n; /* a few messages only */
+    case 3:
+        return (from + to) % 2 ? n : 0;
+    default:
+        return rng_below(&rng, 2 * n + 1);
     }
 }
 
@@ -130,23 +141,28 @@ static void size_block(const struct others_call *c, const struct others_side *s,
 
         b->units = usual(&c->what, info->reduces ? 0 : sender);
     } else {
-        b->units = units_between(c, info->vary & VARY_FROM ? from : 0, info->vary & VARY_TO ? to : 0,
-                                 (VARY_FROM | VARY_TO) == info->vary ? turn : 0);
+        b->units =
+            units_between(c, info->vary & VARY_FROM ? from : 0, info->vary & VARY_TO ? to : 0,
+                          (VARY_FROM | VARY_TO) == info->vary ? turn : 0);
     }
 }
 
-/* Open MPI's coll/inter counts what one group's ranks have in the type of its first, and, in a scatterv, in that of the
- * root: there, all have one type, or one of as many elements. */
+/*
+ * Open MPI's coll/inter counts what one group's ranks have in the type of its first, and, in a
+ * scatterv, in that of the root: there, all have one type, or one of as many elements.
+ */
 static void size_side(const struct others_call *c, struct others_side *s)
 {
     bool inter = ON_INTER == c->on->kind;
     int who = name_of(inter ? 0 : c->on->rank, c->on->side);
     uint64_t rng = rng_key(c->what.key, s == &c->send ? 20 : 21, (uint64_t) who);
-    int layout = rng_below(&rng, inter && OTHERS_SCATTERV == c->what.coll ? LAYOUTS_OF_3 : NUM_LAYOUTS);
+    int layout =
+        rng_below(&rng, inter && OTHERS_SCATTERV == c->what.coll ? LAYOUTS_OF_3 : NUM_LAYOUTS);
 
     s->n = SPREAD_ONE == s->spread ? 1 : s == &c->send ? c->on->dests : c->on->sources;
     s->blocks = calloc((size_t) s->n + 1, sizeof *s->blocks);
-    for (int i = 0; i <= s->n; i++) { /* the one after the last for its type, where there are none */
+    /* the one after the last for its type, where there are none */
+    for (int i = 0; i <= s->n; i++) {
         s->blocks[i].base = c->what.base;
         s->blocks[i].layout = SPREAD_W == s->spread ? rng_below(&rng, NUM_LAYOUTS) : layout;
         if (i < s->n) {
@@ -176,7 +192,8 @@ static void share_out(struct others_call *c)
         left -= c->shares[r];
     }
     c->send.blocks[0].count = total;
-    c->recv.blocks[0].count = OTHERS_REDUCE_SCATTER == c->what.coll ? c->shares[c->on->rank] : total / n;
+    c->recv.blocks[0].count =
+        OTHERS_REDUCE_SCATTER == c->what.coll ? c->shares[c->on->rank] : total / n;
 }
 
 /* Who has a part in a rooted call, and what its root is called. */

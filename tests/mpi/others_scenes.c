@@ -47,7 +47,8 @@ static MPI_Comm from_inter(void)
 
     if (test_size >= 2) {
         MPI_Comm_split(MPI_COMM_WORLD, inter_side(), test_rank, &local);
-        MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, inter_side() ? 0 : (test_size + 1) / 3, 5, &c);
+        MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, inter_side() ? 0 : (test_size + 1) / 3, 5,
+                             &c);
         MPI_Comm_free(&local);
     }
     return c;
@@ -79,7 +80,9 @@ static int edges(int from, int to)
     static const int numbers[] = {0, 0, 1, 1, 2, MAX_PAIR};
     uint64_t rng = rng_key(test_seed, 201, (uint64_t) from << 32 | (uint64_t) to);
 
-    return test_size > 2 && (from == test_size - 1 || to == test_size - 1) ? 0 : numbers[rng_below(&rng, 6)];
+    return test_size > 2 && (from == test_size - 1 || to == test_size - 1)
+               ? 0
+               : numbers[rng_below(&rng, 6)];
 }
 
 static void shuffle_ranks(int n, int *ranks, uint64_t rng)
@@ -95,7 +98,8 @@ static void shuffle_ranks(int n, int *ranks, uint64_t rng)
 static MPI_Comm from_graph(void)
 {
     int room = MAX_PAIR * test_size, in = 0, out = 0;
-    int *sources = calloc(4 * (size_t) room, sizeof *sources), *dests = sources + room, *weights = dests + room;
+    int *sources = calloc(4 * (size_t) room, sizeof *sources), *dests = sources + room,
+        *weights = dests + room;
     MPI_Comm c;
 
     for (int r = 0; r < test_size; r++) {
@@ -108,8 +112,8 @@ static MPI_Comm from_graph(void)
     }
     shuffle_ranks(in, sources, rng_key(test_seed, 202, (uint64_t) test_rank));
     shuffle_ranks(out, dests, rng_key(test_seed, 203, (uint64_t) test_rank));
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, in, sources, weights, out, dests, weights + room, MPI_INFO_NULL, 0,
-                                   &c);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, in, sources, weights, out, dests, weights + room,
+                                   MPI_INFO_NULL, 0, &c);
     free(sources);
     return c;
 }
@@ -123,8 +127,11 @@ static void find_all(struct others_scene *s)
     }
 }
 
-/* Below and above in each dimension. In rings of one or two these are equal, and which of them gets a block depends on
- * the form (Open MPI 4.1.4): there, all blocks from one rank have one size, and no turns. */
+/*
+ * Below and above in each dimension. In rings of one or two these are equal, and which of them gets
+ * a block depends on the form (Open MPI 4.1.4): there, all blocks from one rank have one size, and
+ * no turns.
+ */
 static void find_cart(struct others_scene *s)
 {
     for (int d = 0; d < 2; d++) {
@@ -148,7 +155,8 @@ static void find_graph(struct others_scene *s)
 {
     int *weights = malloc(((size_t) s->sources + (size_t) s->dests + 1) * sizeof *weights);
 
-    MPI_Dist_graph_neighbors(s->comm, s->sources, s->source, weights, s->dests, s->dest, weights + s->sources);
+    MPI_Dist_graph_neighbors(s->comm, s->sources, s->source, weights, s->dests, s->dest,
+                             weights + s->sources);
     count_turns(s->sources, s->source, s->source_turn);
     count_turns(s->dests, s->dest, s->dest_turn);
     free(weights);
@@ -197,7 +205,8 @@ void others_scenes_open(struct others_scene scenes[NUM_SCENES])
     for (int i = 0; i < NUM_SCENES; i++) {
         struct others_scene *s = &scenes[i];
 
-        *s = (struct others_scene) {.name = rows[i].name, .kind = rows[i].kind, .comm = rows[i].make()};
+        *s = (struct others_scene) {
+            .name = rows[i].name, .kind = rows[i].kind, .comm = rows[i].make()};
         if (MPI_COMM_NULL == s->comm) {
             continue;
         }

@@ -73,7 +73,10 @@ static MPI_Aint place_empty(uint64_t *rng, MPI_Aint at)
     return at + far[rng_below(rng, 3)];
 }
 
-/* In multiples of the extent. Elements never meet: in no layout do two bytes lie a multiple of the extent apart. */
+/*
+ * In multiples of the extent. Elements never meet: in no layout do two bytes lie a multiple of the
+ * extent apart.
+ */
 static void place_elements(struct others_side *s, const int *order, uint64_t *rng)
 {
     MPI_Aint lb, extent, at = rng_below(rng, 9) - 4;
@@ -98,7 +101,8 @@ static void place_bytes(struct others_side *s, const int *order, uint64_t *rng)
 
         b->at = 0;
         find_bytes(s, order[k]);
-        b->at = 0 == b->count ? place_empty(rng, next) : next + 8 * rng_below(rng, 3) + (-b->low + 7) / 8 * 8;
+        b->at = 0 == b->count ? place_empty(rng, next)
+                              : next + 8 * rng_below(rng, 3) + (-b->low + 7) / 8 * 8;
         find_bytes(s, order[k]);
         next = b->count > 0 ? (b->high + 7) / 8 * 8 : next;
     }
@@ -116,7 +120,9 @@ static void place(struct others_side *s, uint64_t rng)
         place_elements(s, order, &rng);
     } else if (SPREAD_W == s->spread && !s->absolute && s->n > 1) {
         place_bytes(s, order, &rng);
-    } else if (SPREAD_W == s->spread) { /* Open MPI's coll/self takes displacements for multiples of the extent: 0 */
+    } else if (
+        SPREAD_W ==
+        s->spread) { /* Open MPI's coll/self takes displacements for multiples of the extent: 0 */
         for (int i = 0; i < s->n; i++) {
             find_bytes(s, i);
         }
@@ -136,12 +142,16 @@ static MPI_Aint address_of(const void *at)
     return a;
 }
 
-/* Room for blocks first ... last - 1. Those in allocations of their own are now and then left in host memory. */
-static void make_buffer(const struct others_call *c, struct others_side *s, struct others_buffer *b, int first,
-                        int last, uint64_t *rng)
+/*
+ * Room for blocks first ... last - 1. Those in allocations of their own are now and then left in
+ * host memory.
+ */
+static void make_buffer(const struct others_call *c, struct others_side *s, struct others_buffer *b,
+                        int first, int last, uint64_t *rng)
 {
     bool reduces = others_infos[c->what.coll].reduces;
-    bool odd = reduces ? 0 == c->what.op : 0 == c->what.base && !types_differ(s); /* where all data are single bytes */
+    /* where all data are single bytes */
+    bool odd = reduces ? 0 == c->what.op : 0 == c->what.base && !types_differ(s);
     int step = odd ? 1 : 8;
     size_t shift = (size_t) (step * rng_below(rng, 3));
     bool none = true;
@@ -154,7 +164,8 @@ static void make_buffer(const struct others_call *c, struct others_side *s, stru
         }
     }
     b->slack = step * rng_below(rng, 6);
-    b->copy[PLAIN] = guarded_alloc((size_t) (b->high - b->low + b->slack + step * rng_below(rng, 6)), shift);
+    b->copy[PLAIN] =
+        guarded_alloc((size_t) (b->high - b->low + b->slack + step * rng_below(rng, 6)), shift);
     b->copy[LENT] = guarded_copy(&b->copy[PLAIN]);
     b->before = malloc(b->copy[PLAIN].bytes + 1);
     b->mpi[PLAIN] = address_of(b->copy[PLAIN].data);
@@ -179,7 +190,10 @@ static void make_end(const struct others_call *c, struct others_side *s, int cop
     e->type = e->types[0];
     if (s->absent) {
         e->at = s->in_place ? MPI_IN_PLACE : NULL;
-        /* both sides of a reduction have one count and type, and Open MPI's MPI_Bcast wants a type of all ranks */
+        /*
+         * both sides of a reduction have one count and type, and Open MPI's MPI_Bcast wants a type
+         * of all ranks
+         */
         if (!others_infos[c->what.coll].reduces && OTHERS_BCAST != c->what.coll) {
             e->count = 0;
             e->type = MPI_DATATYPE_NULL;

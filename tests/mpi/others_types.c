@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the datatypes of the others: layouts of a few elements of a base type, and operations with their types. */
+/*
+ * Owns the datatypes of the others: layouts of a few elements of a base type, and operations with
+ * their types.
+ */
 #include <stdlib.h>
 
 #include "others.h"
@@ -88,13 +91,14 @@ static MPI_Datatype make_padded(MPI_Datatype base)
 static const struct {
     int elements;
     MPI_Datatype (*make)(MPI_Datatype base); /* NULL: the base itself */
-} layouts[NUM_LAYOUTS] = { /* the first LAYOUTS_OF_3 have three elements */
-    {3, make_contiguous}, {3, make_resized}, {3, make_negative}, {3, make_backwards},
-    {3, make_interleaved}, {1, NULL},        {6, make_vector},   {2, make_padded},
+} layouts[NUM_LAYOUTS] = {
+    /* the first LAYOUTS_OF_3 have three elements */
+    {3, make_contiguous},  {3, make_resized}, {3, make_negative}, {3, make_backwards},
+    {3, make_interleaved}, {1, NULL},         {6, make_vector},   {2, make_padded},
 };
 
-const char *const others_layout_names[NUM_LAYOUTS] = {"contiguous",  "resized", "negative", "backwards",
-                                                      "interleaved", "plain",   "vector",   "padded"};
+const char *const others_layout_names[NUM_LAYOUTS] = {
+    "contiguous", "resized", "negative", "backwards", "interleaved", "plain", "vector", "padded"};
 
 int others_elements(int layout)
 {
@@ -139,7 +143,7 @@ void others_type_drop(MPI_Datatype type)
 
 /* ---- operations ---- */
 
-#define SPACED_AT     8
+#define SPACED_AT 8
 #define SPACED_EXTENT 24
 
 /* The same as kind_compose, on elements with gaps around the value. */
@@ -148,8 +152,8 @@ static void compose_spaced(void *in, void *inout, int *len, MPI_Datatype *type)
     int one = 1;
 
     for (int i = 0; i < *len; i++) {
-        kind_compose((char *) in + i * SPACED_EXTENT + SPACED_AT, (char *) inout + i * SPACED_EXTENT + SPACED_AT, &one,
-                     type);
+        kind_compose((char *) in + i * SPACED_EXTENT + SPACED_AT,
+                     (char *) inout + i * SPACED_EXTENT + SPACED_AT, &one, type);
     }
 }
 

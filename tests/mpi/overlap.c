@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Does a nonblocking allreduce go on while the program does something else? overlap [thread|leave FOLDER|time]
+ * Does a nonblocking allreduce go on while the program does something else? overlap [thread|leave
+ * FOLDER|time]
  *
  *     nothing   MPI_Test until it is complete
  *     thread    with coll_gpuring_progress_thread 1: the result comes while no rank calls MPI
@@ -20,8 +21,8 @@
 #include "rng.h"
 #include "tap.h"
 
-#define BYTES    (16 << 20)
-#define TRIES    7
+#define BYTES (16 << 20)
+#define TRIES 7
 #define PATIENCE 240 /* seconds that are waited for what must come */
 
 static int by_value(const void *a, const void *b)
@@ -76,10 +77,11 @@ static void time_it(struct form_call *c)
 {
     uint64_t salts = rng_key(test_seed, 170, 0);
     bool ok = true;
-    double blocking = blocking_seconds(c, &salts, &ok), waiting = waiting_seconds(c, &salts, 5 * blocking, &ok);
+    double blocking = blocking_seconds(c, &salts, &ok),
+           waiting = waiting_seconds(c, &salts, 5 * blocking, &ok);
 
-    tap_note("%d bytes: blocking %.2f ms, MPI_Wait after five times that %.2f ms", BYTES, 1e3 * blocking,
-             1e3 * waiting);
+    tap_note("%d bytes: blocking %.2f ms, MPI_Wait after five times that %.2f ms", BYTES,
+             1e3 * blocking, 1e3 * waiting);
     tap_check(ok, "results");
 }
 
@@ -96,7 +98,10 @@ static bool file_comes(const char *path)
     return true;
 }
 
-/* A rank that has the word of call number k says so by a file; with `await` set, rank 0 waits for those of all others. */
+/*
+ * A rank that has the word of call number k says so by a file; with `await` set, rank 0 waits for
+ * those of all others.
+ */
 static bool all_have_it(const char *folder, int k, bool await)
 {
     char path[4096];
@@ -178,7 +183,8 @@ static void check_thread(struct form_call *c)
 
 int main(int argc, char **argv)
 {
-    struct form_shape shape = {.coll = COLL_ALLREDUCE, .kind = KIND_FLOAT, .count = BYTES / (int) sizeof(float)};
+    struct form_shape shape = {
+        .coll = COLL_ALLREDUCE, .kind = KIND_FLOAT, .count = BYTES / (int) sizeof(float)};
     struct form_call c;
 
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data with gaps that are larger than coll_gpuring_pack_mib: results are right, and no rank takes memory for a packed copy
- * of it all. Each call moves BYTES per rank; VmHWM says what a call took at most.
+ * Data with gaps that are larger than coll_gpuring_pack_mib: results are right, and no rank takes
+ * memory for a packed copy of it all. Each call moves BYTES per rank; VmHWM says what a call took
+ * at most.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -20,16 +21,16 @@ static const char *const names[NUM_CALLS] = {"bcast", "allgather", "allgatherv",
 static MPI_Datatype gaps; /* an integer, and as much again */
 static int *in, *out, *counts, *displs, block;
 
-#define EACH_FORM(form, name, Name, request, ...)                       \
-    do {                                                                \
-        if (FORM_BLOCKING == (form)) {                                  \
-            MPI_##Name(__VA_ARGS__);                                    \
-        } else if (FORM_NONBLOCKING == (form)) {                        \
-            MPI_I##name(__VA_ARGS__, request);                          \
-        } else {                                                        \
-            FORM_INIT(Name, __VA_ARGS__, MPI_INFO_NULL, request);       \
-            MPI_Start(request);                                         \
-        }                                                               \
+#define EACH_FORM(form, name, Name, request, ...)                 \
+    do {                                                          \
+        if (FORM_BLOCKING == (form)) {                            \
+            MPI_##Name(__VA_ARGS__);                              \
+        } else if (FORM_NONBLOCKING == (form)) {                  \
+            MPI_I##name(__VA_ARGS__, request);                    \
+        } else {                                                  \
+            FORM_INIT(Name, __VA_ARGS__, MPI_INFO_NULL, request); \
+            MPI_Start(request);                                   \
+        }                                                         \
     } while (0)
 
 static void call(int which, enum form form)
@@ -84,7 +85,10 @@ static bool check(int which)
     return ok;
 }
 
-/* KiB that the process has at most had resident since the last reset; now, where that cannot be told. */
+/*
+ * KiB that the process has at most had resident since the last reset; now, where that cannot be
+ * told.
+ */
 static long most_kib(void)
 {
     FILE *f = fopen("/proc/self/status", "r");

@@ -21,7 +21,8 @@ static void clear(const struct pairs *p, int *chosen)
     }
 }
 
-void pairs_init(struct pairs *p, int factors, const int *levels, pairs_allowed_fn allowed, uint64_t seed)
+void pairs_init(struct pairs *p, int factors, const int *levels, pairs_allowed_fn allowed,
+                uint64_t seed)
 {
     int chosen[PAIRS_MAX_FACTORS];
 
@@ -60,7 +61,9 @@ static bool find_new_pair(const struct pairs *p, int *chosen)
     return false;
 }
 
-/* New pairs that level a of factor f makes with what is chosen so far; -1 when it is not allowed. */
+/*
+ * New pairs that level a of factor f makes with what is chosen so far; -1 when it is not allowed.
+ */
 static int gain(const struct pairs *p, int *chosen, int f, int a)
 {
     int n = 0;

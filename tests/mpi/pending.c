@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Communicators that are freed while calls of theirs are under way: pending [ROUNDS]. Ranks are late by
- * chance, so that one frees what its peers have not even used yet.
+ * Communicators that are freed while calls of theirs are under way: pending [ROUNDS]. Ranks are
+ * late by chance, so that one frees what its peers have not even used yet.
  *
- * Open MPI's libnbc (4.1.4, 5.0.7) does not hold the communicator and crashes. So only calls that gpuring
- * takes are made here; where it takes none, communicators are freed after their calls instead.
+ * Open MPI's libnbc (4.1.4, 5.0.7) does not hold the communicator and crashes. So only calls that
+ * gpuring takes are made here; where it takes none, communicators are freed after their calls
+ * instead.
  */
 #include <malloc.h>
 #include <mpi.h>
@@ -18,7 +19,7 @@
 #include "tap.h"
 
 #define CHAIN 8 /* communicators, each a duplicate of the one before */
-#define EACH  4 /* calls on it */
+#define EACH 4  /* calls on it */
 
 static uint64_t calls, mine; /* random numbers: the same on all ranks, and of each rank */
 
@@ -47,19 +48,22 @@ static void find_taken(void)
         for (int kind = 0; kind < NUM_KINDS; kind++) {
             bool *is = &taken[i / NUM_COLLS][i % NUM_COLLS][kind];
 
-            *is = form_takes((enum coll) (i % NUM_COLLS), (enum kind_id) kind) &&
-                  is_taken((enum form) (i / NUM_COLLS), (enum coll) (i % NUM_COLLS), (enum kind_id) kind);
+            *is = form_takes((enum coll)(i % NUM_COLLS), (enum kind_id) kind) &&
+                  is_taken((enum form)(i / NUM_COLLS), (enum coll)(i % NUM_COLLS),
+                           (enum kind_id) kind);
             any = any || *is;
         }
         if (!any) {
-            tap_note("%s %s is left to others", form_names[i / NUM_COLLS], coll_infos[i % NUM_COLLS].name);
+            tap_note("%s %s is left to others", form_names[i / NUM_COLLS],
+                     coll_infos[i % NUM_COLLS].name);
             early = false;
         }
     }
     tap_note("communicators are freed %s completion", early ? "before" : "after");
 }
 
-static void post(struct batch *b, MPI_Comm comm, enum form form, enum coll coll, enum form_sizes sizes)
+static void post(struct batch *b, MPI_Comm comm, enum form form, enum coll coll,
+                 enum form_sizes sizes)
 {
     struct form_shape shape;
 
@@ -116,12 +120,14 @@ static bool seven(enum form form, enum form_sizes sizes)
 
 static bool test_seven(int round)
 {
-    return seven(FORM_NONBLOCKING, round % 2 ? SIZES_ANY : SIZES_LARGE); /* large: not done in the start */
+    /* large: not done in the start */
+    return seven(FORM_NONBLOCKING, round % 2 ? SIZES_ANY : SIZES_LARGE);
 }
 
 static bool test_active(int round)
 {
-    return forms_here <= FORM_PERSISTENT || seven(FORM_PERSISTENT, round % 2 ? SIZES_ANY : SIZES_LARGE);
+    return forms_here <= FORM_PERSISTENT ||
+           seven(FORM_PERSISTENT, round % 2 ? SIZES_ANY : SIZES_LARGE);
 }
 
 /* Some calls on a new communicator, which this rank then has no handle of. */
@@ -219,7 +225,8 @@ int main(int argc, char **argv)
     mine = rng_key(test_seed, 131, (uint64_t) test_rank);
     kinds_open();
     find_taken();
-    mallopt(M_MMAP_THRESHOLD, 32768); /* buffers go back to the system: their fragments are no growth */
+    /* buffers go back to the system: their fragments are no growth */
+    mallopt(M_MMAP_THRESHOLD, 32768);
     for (size_t t = 0; t < sizeof tests / sizeof tests[0]; t++) {
         bool ok = true;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Persistent collectives: persistent [ROUNDS [types]]. Requests are made in one order on all ranks, as MPI
- * asks, and started in any: what a start belongs to is settled when the request is made. With 0 rounds: one, with few requests.
+ * Persistent collectives: persistent [ROUNDS [types]]. Requests are made in one order on all ranks,
+ * as MPI asks, and started in any: what a start belongs to is settled when the request is made.
+ * With 0 rounds: one, with few requests.
  *
  *     types    also types that are freed once the request is made; Open MPI's libnbc crashes then (4.1.4, 5.0.7)
  */
@@ -15,11 +16,11 @@
 #include "rng.h"
 #include "tap.h"
 
-#define SEVERAL   16
-#define STARTED   200 /* by one MPI_Startall: more than the component starts at a time */
+#define SEVERAL 16
+#define STARTED 200 /* by one MPI_Startall: more than the component starts at a time */
 #define NUM_COMMS 4
 
-static int many = 300;        /* requests: more than links are for */
+static int many = 300;       /* requests: more than links are for */
 static uint64_t calls, mine; /* random numbers: the same on all ranks, and of each rank */
 
 static int add(struct batch *b, MPI_Comm comm, const struct form_shape *shape)
@@ -93,7 +94,8 @@ static void test_alone(enum coll coll)
     bool ok = true;
 
     for (int kind = 0; kind < NUM_KINDS; kind++) {
-        for (int sizes = SIZES_TINY; sizes <= SIZES_ANY && form_takes(coll, (enum kind_id) kind); sizes++) {
+        for (int sizes = SIZES_TINY; sizes <= SIZES_ANY && form_takes(coll, (enum kind_id) kind);
+             sizes++) {
             ok = alone(coll, (enum kind_id) kind, (enum form_sizes) sizes) && ok;
         }
     }
@@ -139,7 +141,10 @@ static bool test_opposite(MPI_Comm comm)
     return ok;
 }
 
-/* One request goes through many rounds on some ranks before it is their turn to start the other one. */
+/*
+ * One request goes through many rounds on some ranks before it is their turn to start the other
+ * one.
+ */
 static bool test_unequal(MPI_Comm comm)
 {
     struct batch b;
@@ -197,7 +202,7 @@ static bool test_no_elements(MPI_Comm comm)
 
     batch_open(&b, 2 * NUM_COLLS);
     for (int i = 0; i < 2 * NUM_COLLS; i++) {
-        struct form_shape shape = form_draw_coll(&calls, SIZES_TINY, (enum coll) (i % NUM_COLLS));
+        struct form_shape shape = form_draw_coll(&calls, SIZES_TINY, (enum coll)(i % NUM_COLLS));
 
         shape.count = i < NUM_COLLS ? 0 : shape.count;
         add(&b, comm, &shape);
@@ -207,7 +212,10 @@ static bool test_no_elements(MPI_Comm comm)
     return ok;
 }
 
-/* Blocking and nonblocking calls of the same communicator and of another one while requests are active. */
+/*
+ * Blocking and nonblocking calls of the same communicator and of another one while requests are
+ * active.
+ */
 static bool test_mixed(MPI_Comm comm)
 {
     struct batch started, others;

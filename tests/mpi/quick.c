@@ -61,8 +61,8 @@ static struct call begin(MPI_Comm comm, int count, uint64_t salt)
 static bool end(struct call *c, const char *name, int wrong)
 {
     if (wrong >= 0) {
-        tap_fault("%s, count %d, salt %u, rank %d of %d: element %d is wrong", name, c->count, (unsigned) c->salt,
-                  c->rank, c->size, wrong);
+        tap_fault("%s, count %d, salt %u, rank %d of %d: element %d is wrong", name, c->count,
+                  (unsigned) c->salt, c->rank, c->size, wrong);
     }
     free(c->in);
     free(c->counts);
@@ -123,8 +123,9 @@ static int check_alltoall(const struct call *c)
 
 bool quick_call(MPI_Comm comm, enum coll coll, int count, uint64_t salt)
 {
-    static const char *const names[] = {"allreduce",            "allgather", "allgatherv", "reduce_scatter",
-                                        "reduce_scatter_block", "bcast",     "reduce",     "alltoall"};
+    static const char *const names[] = {
+        "allreduce", "allgather", "allgatherv", "reduce_scatter", "reduce_scatter_block",
+        "bcast",     "reduce",    "alltoall"};
     struct call c = begin(comm, count, salt);
     MPI_Datatype t = MPI_UINT32_T;
     int wrong = -1;
@@ -163,7 +164,8 @@ bool quick_call(MPI_Comm comm, enum coll coll, int count, uint64_t salt)
         MPI_Alltoall(c.in, count, t, c.out, count, t, comm);
         wrong = check_alltoall(&c);
         break;
-    default: abort();
+    default:
+        abort();
     }
     return end(&c, names[coll], wrong);
 }
@@ -175,7 +177,8 @@ static void alltoallv(struct call *c)
         c->counts[r] = c->count;
         c->displs[r] = r * c->count;
     }
-    MPI_Alltoallv(c->in, c->counts, c->displs, MPI_UINT32_T, c->out, c->counts, c->displs, MPI_UINT32_T, c->comm);
+    MPI_Alltoallv(c->in, c->counts, c->displs, MPI_UINT32_T, c->out, c->counts, c->displs,
+                  MPI_UINT32_T, c->comm);
 }
 
 bool quick_other(MPI_Comm comm, enum other other, int count, uint64_t salt)
@@ -188,27 +191,53 @@ bool quick_other(MPI_Comm comm, enum other other, int count, uint64_t salt)
     int wrong = -1;
 
     switch (other) {
-    case OTHER_BARRIER: MPI_Barrier(comm); break;
-    case OTHER_ALLTOALLV: alltoallv(&c); break;
-    case OTHER_GATHER: MPI_Gather(c.in, count, t, c.out, count, t, c.root, comm); break;
-    case OTHER_SCAN: MPI_Scan(c.in, c.out, count, t, MPI_SUM, comm); break;
+    case OTHER_BARRIER:
+        MPI_Barrier(comm);
+        break;
+    case OTHER_ALLTOALLV:
+        alltoallv(&c);
+        break;
+    case OTHER_GATHER:
+        MPI_Gather(c.in, count, t, c.out, count, t, c.root, comm);
+        break;
+    case OTHER_SCAN:
+        MPI_Scan(c.in, c.out, count, t, MPI_SUM, comm);
+        break;
     case OTHER_IBCAST:
         bcast_prepare(&c);
         MPI_Ibcast(c.out, count, t, c.root, comm, &request);
         break;
-    case OTHER_IALLREDUCE: MPI_Iallreduce(c.in, c.out, count, t, MPI_SUM, comm, &request); break;
-    case OTHER_IALLGATHER: MPI_Iallgather(c.in, count, t, c.out, count, t, comm, &request); break;
-    default: abort();
+    case OTHER_IALLREDUCE:
+        MPI_Iallreduce(c.in, c.out, count, t, MPI_SUM, comm, &request);
+        break;
+    case OTHER_IALLGATHER:
+        MPI_Iallgather(c.in, count, t, c.out, count, t, comm, &request);
+        break;
+    default:
+        abort();
     }
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     switch (other) {
-    case OTHER_ALLTOALLV: wrong = check_alltoall(&c); break;
-    case OTHER_GATHER: wrong = c.rank == c.root ? check_blocks(&c, NULL) : -1; break;
-    case OTHER_SCAN: wrong = check_sums(&c, c.rank + 1, count, 0); break;
-    case OTHER_IBCAST: wrong = check_block(&c, 0, c.root, 0, count); break;
-    case OTHER_IALLREDUCE: wrong = check_sums(&c, c.size, count, 0); break;
-    case OTHER_IALLGATHER: wrong = check_blocks(&c, NULL); break;
-    default: break;
+    case OTHER_ALLTOALLV:
+        wrong = check_alltoall(&c);
+        break;
+    case OTHER_GATHER:
+        wrong = c.rank == c.root ? check_blocks(&c, NULL) : -1;
+        break;
+    case OTHER_SCAN:
+        wrong = check_sums(&c, c.rank + 1, count, 0);
+        break;
+    case OTHER_IBCAST:
+        wrong = check_block(&c, 0, c.root, 0, count);
+        break;
+    case OTHER_IALLREDUCE:
+        wrong = check_sums(&c, c.size, count, 0);
+        break;
+    case OTHER_IALLGATHER:
+        wrong = check_blocks(&c, NULL);
+        break;
+    default:
+        break;
     }
     return end(&c, names[other], wrong);
 }

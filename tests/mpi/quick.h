@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives that check themselves: the inputs are a function of (rank, element, salt), so every rank
- * knows the result without asking anybody. For tests whose subject is order and lifetime, not data.
- * Usable from several threads at once.
+ * Collectives that check themselves: the inputs are a function of (rank, element, salt), so every
+ * rank knows the result without asking anybody. For tests whose subject is order and lifetime, not
+ * data. Usable from several threads at once.
  */
 #ifndef TEST_QUICK_H
 #define TEST_QUICK_H
@@ -13,7 +13,10 @@
 
 #include "colls.h"
 
-/* Calls beside the eight blocking ones: collectives that gpuring leaves to others, and nonblocking ones. */
+/*
+ * Calls beside the eight blocking ones: collectives that gpuring leaves to others, and nonblocking
+ * ones.
+ */
 enum other {
     OTHER_BARRIER,
     OTHER_ALLTOALLV,
@@ -25,14 +28,19 @@ enum other {
     NUM_OTHERS
 };
 
-/* One call of the collective with about count 32-bit integers in each block. Count and salt are the same
- * on all ranks of the communicator. True when the result is right on this rank. */
+/*
+ * One call of the collective with about count 32-bit integers in each block. Count and salt are the
+ * same on all ranks of the communicator. True when the result is right on this rank.
+ */
 bool quick_call(MPI_Comm comm, enum coll coll, int count, uint64_t salt);
 bool quick_other(MPI_Comm comm, enum other other, int count, uint64_t salt);
 
 void quick_sleep(int us);
 
-/* Sleeps up to max_us microseconds, one time in three; draws from *rng, of which every rank has its own. */
+/*
+ * Sleeps up to max_us microseconds, one time in three; draws from *rng, of which every rank has its
+ * own.
+ */
 void quick_delay(uint64_t *rng, int max_us);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the reference collectives: simple and linear, gathered and reduced at rank 0 (or the root). */
+/*
+ * Owns the reference collectives: simple and linear, gathered and reduced at rank 0 (or the root).
+ */
 #include "refcoll.h"
 
 #include <stdlib.h>
@@ -31,10 +33,11 @@ static void *elements_alloc(int count, MPI_Datatype type, void **base)
 }
 
 /* A copy within this process, of any type. */
-static void copy(const void *from, int from_count, MPI_Datatype from_type, void *to, int count, MPI_Datatype type)
+static void copy(const void *from, int from_count, MPI_Datatype from_type, void *to, int count,
+                 MPI_Datatype type)
 {
-    MPI_Sendrecv(from, from_count, from_type, 0, TAG_DATA, to, count, type, 0, TAG_DATA, MPI_COMM_SELF,
-                 MPI_STATUS_IGNORE);
+    MPI_Sendrecv(from, from_count, from_type, 0, TAG_DATA, to, count, type, 0, TAG_DATA,
+                 MPI_COMM_SELF, MPI_STATUS_IGNORE);
 }
 
 void ref_bcast(void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm)
@@ -53,8 +56,8 @@ void ref_bcast(void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm)
 }
 
 /* ((x0 op x1) op x2) ... : MPI_Reduce_local puts its first argument on the left. */
-static void reduce_at_root(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, int root,
-                           struct place p, MPI_Comm comm)
+static void reduce_at_root(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op,
+                           int root, struct place p, MPI_Comm comm)
 {
     void *bases[2];
     void *sum = elements_alloc(count, type, &bases[0]);
@@ -78,7 +81,8 @@ static void reduce_at_root(const void *in, void *out, int count, MPI_Datatype ty
     free(bases[1]);
 }
 
-void ref_reduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm)
+void ref_reduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, int root,
+                MPI_Comm comm)
 {
     struct place p = place_in(comm);
 
@@ -89,7 +93,8 @@ void ref_reduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op 
     reduce_at_root(MPI_IN_PLACE == in ? out : in, out, count, type, op, root, p, comm);
 }
 
-void ref_allreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+void ref_allreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op,
+                   MPI_Comm comm)
 {
     if (MPI_IN_PLACE == in && 0 != place_in(comm).rank) {
         in = out;
@@ -98,7 +103,8 @@ void ref_allreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_
     ref_bcast(out, count, type, 0, comm);
 }
 
-void ref_reduce_scatter(const void *in, void *out, const int *counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+void ref_reduce_scatter(const void *in, void *out, const int *counts, MPI_Datatype type, MPI_Op op,
+                        MPI_Comm comm)
 {
     struct place p = place_in(comm);
     MPI_Aint lb, extent, at = 0;
@@ -124,7 +130,8 @@ void ref_reduce_scatter(const void *in, void *out, const int *counts, MPI_Dataty
     free(base);
 }
 
-void ref_reduce_scatter_block(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+void ref_reduce_scatter_block(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op,
+                              MPI_Comm comm)
 {
     struct place p = place_in(comm);
     int *counts = malloc((size_t) p.size * sizeof *counts);
@@ -136,8 +143,8 @@ void ref_reduce_scatter_block(const void *in, void *out, int count, MPI_Datatype
     free(counts);
 }
 
-void ref_allgatherv(const void *in, int in_count, MPI_Datatype in_type, void *out, const int *counts,
-                    const int *displs, MPI_Datatype type, MPI_Comm comm)
+void ref_allgatherv(const void *in, int in_count, MPI_Datatype in_type, void *out,
+                    const int *counts, const int *displs, MPI_Datatype type, MPI_Comm comm)
 {
     struct place p = place_in(comm);
     MPI_Aint lb, extent;
@@ -151,8 +158,8 @@ void ref_allgatherv(const void *in, int in_count, MPI_Datatype in_type, void *ou
     }
 }
 
-void ref_allgather(const void *in, int in_count, MPI_Datatype in_type, void *out, int count, MPI_Datatype type,
-                   MPI_Comm comm)
+void ref_allgather(const void *in, int in_count, MPI_Datatype in_type, void *out, int count,
+                   MPI_Datatype type, MPI_Comm comm)
 {
     struct place p = place_in(comm);
     int *counts = malloc(2 * (size_t) p.size * sizeof *counts);
@@ -167,8 +174,8 @@ void ref_allgather(const void *in, int in_count, MPI_Datatype in_type, void *out
 }
 
 /* Round by round, each with the rank of the same number further on. In place: from a copy. */
-void ref_alltoall(const void *in, int in_count, MPI_Datatype in_type, void *out, int count, MPI_Datatype type,
-                  MPI_Comm comm)
+void ref_alltoall(const void *in, int in_count, MPI_Datatype in_type, void *out, int count,
+                  MPI_Datatype type, MPI_Comm comm)
 {
     struct place p = place_in(comm);
     MPI_Aint lb, in_extent, extent;
@@ -188,7 +195,8 @@ void ref_alltoall(const void *in, int in_count, MPI_Datatype in_type, void *out,
         int to = (p.rank + k) % p.size, from = (p.rank - k + p.size) % p.size;
 
         MPI_Sendrecv((const char *) in + to * in_count * in_extent, in_count, in_type, to, TAG_DATA,
-                     (char *) out + from * count * extent, count, type, from, TAG_DATA, comm, MPI_STATUS_IGNORE);
+                     (char *) out + from * count * extent, count, type, from, TAG_DATA, comm,
+                     MPI_STATUS_IGNORE);
     }
     free(base);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Storms of small messages: smallring [ROUNDS]. Calls follow each other with nothing between them, so that
- * fast ranks run ahead of slow ones as far as the component lets them, and must not overwrite what a slow
- * one has not read. Inputs are filled before a storm and results judged after it.
+ * Storms of small messages: smallring [ROUNDS]. Calls follow each other with nothing between them,
+ * so that fast ranks run ahead of slow ones as far as the component lets them, and must not
+ * overwrite what a slow one has not read. Inputs are filled before a storm and results judged after
+ * it.
  */
 #include <mpi.h>
 #include <stdlib.h>
@@ -13,16 +14,17 @@
 #include "rng.h"
 #include "tap.h"
 
-#define STORM    200   /* calls */
-#define REQUESTS 6     /* persistent ones that take turns in a storm */
-#define LAG_US   50000 /* how long a slow rank sleeps */
+#define STORM 200    /* calls */
+#define REQUESTS 6   /* persistent ones that take turns in a storm */
+#define LAG_US 50000 /* how long a slow rank sleeps */
 
 static uint64_t calls, mine; /* random numbers: the same on all ranks, and of each rank */
 
 /* A predefined type and operation, for small messages may have a path of their own. */
 static struct form_shape draw_bytes(enum coll coll, int bytes)
 {
-    struct form_shape s = form_draw_kind(&calls, SIZES_TINY, coll, (enum kind_id) rng_below(&calls, KIND_GAPS));
+    struct form_shape s =
+        form_draw_kind(&calls, SIZES_TINY, coll, (enum kind_id) rng_below(&calls, KIND_GAPS));
 
     s.count = bytes / kinds[s.kind].extent;
     return s;
@@ -112,11 +114,14 @@ static void test_same(enum coll coll, int rounds)
             ok = same_again(coll, (enum form) form, -1, rng_below(&calls, test_size)) && ok;
         }
     }
-    tap_check(ok, "%s: %d x %d calls of 4 to 256 bytes", coll_infos[coll].name, rounds * forms_here, STORM);
+    tap_check(ok, "%s: %d x %d calls of 4 to 256 bytes", coll_infos[coll].name, rounds * forms_here,
+              STORM);
 }
 
-/* The slow one is the root, then its neighbour: in a Reduce the others run ahead of the root, in a Bcast the
- * root runs ahead of its reader. */
+/*
+ * The slow one is the root, then its neighbour: in a Reduce the others run ahead of the root, in a
+ * Bcast the root runs ahead of its reader.
+ */
 static void test_slow(enum coll coll, int rounds)
 {
     bool ok = true;
@@ -128,7 +133,8 @@ static void test_slow(enum coll coll, int rounds)
             ok = same_again(coll, (enum form) form, slow, root) && ok;
         }
     }
-    tap_check(ok, "%s with a rank that sleeps %d ms now and then", coll_infos[coll].name, LAG_US / 1000);
+    tap_check(ok, "%s with a rank that sleeps %d ms now and then", coll_infos[coll].name,
+              LAG_US / 1000);
 }
 
 /* ---- all of them in turn ---- */
@@ -168,12 +174,14 @@ static void test_edges(int rounds)
     bool ok = true;
 
     for (int i = 0; i < rounds * NUM_COLLS; i++) {
-        enum coll coll = (enum coll) (i % NUM_COLLS);
+        enum coll coll = (enum coll)(i % NUM_COLLS);
         struct batch b;
 
         batch_open(&b, 60);
         for (int k = 0; k < 60; k++) {
-            int bytes = k < 25 ? 40 + k : k < 50 ? 4096 - 12 + k - 25 : 4000 + rng_below(&calls, 4300);
+            int bytes = k < 25   ? 40 + k
+                        : k < 50 ? 4096 - 12 + k - 25
+                                 : 4000 + rng_below(&calls, 4300);
             struct form_shape shape = form_draw_kind(&calls, SIZES_TINY, coll, KIND_UINT8);
 
             shape.count = bytes;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Large calls on device buffers that no kernel does (long double), which are copied while steps run, or while the saved
- * collective works on another segment: staged MODE [ROUNDS], with GPURING_MEMORY=device.
+ * Large calls on device buffers that no kernel does (long double), which are copied while steps
+ * run, or while the saved collective works on another segment: staged MODE [ROUNDS], with
+ * GPURING_MEMORY=device.
  *
  *     copies   results are right, each byte is copied once each way, in several pieces (at one copy each way: staged
  *              whole), and calls after the first ones allocate nothing; FAKECUDA_LOG
@@ -18,26 +19,29 @@
 #include "forms.h"
 #include "tap.h"
 
-#define COUNT 180000    /* elements of a vector: 2.75 MiB, what is kept between calls */
+#define COUNT 180000     /* elements of a vector: 2.75 MiB, what is kept between calls */
 #define SEGMENTED 300000 /* of one that is cut into segments: 4.6 MiB */
 #define WARM_UP 6
 #define ROUNDS 6
 
-static int rounds = ROUNDS, warm_up = WARM_UP; /* calls after which nothing may be allocated, and calls before them */
+/* calls after which nothing may be allocated, and calls before them */
+static int rounds = ROUNDS, warm_up = WARM_UP;
 
 enum what { ALLREDUCE, REDUCE, SCATTER, SCAN, EXSCAN, USER_OP, LOCAL, NUM_WHATS };
 
-static const char *const names[NUM_WHATS] = {"allreduce", "reduce", "reduce_scatter_block", "scan", "exscan",
-                                              "allreduce with an operation of the user's", "reduce_local"};
+static const char *const names[NUM_WHATS] = {
+    "allreduce",   "reduce", "reduce_scatter_block",
+    "scan",        "exscan", "allreduce with an operation of the user's",
+    "reduce_local"};
 
 struct call {
     enum what what;
     enum form form;
     bool in_place;
-    int n;                  /* elements of each block, or of the vector */
-    long double *in, *out;  /* on the device */
-    long double *host;      /* room for one of them */
-    size_t bytes;           /* of each */
+    int n;                 /* elements of each block, or of the vector */
+    long double *in, *out; /* on the device */
+    long double *host;     /* room for one of them */
+    size_t bytes;          /* of each */
 };
 
 static MPI_Op user_op;
@@ -110,7 +114,8 @@ static bool is_right(const struct call *c, int salt)
     const int first = SCATTER == c->what ? test_rank * c->n : 0;
     /* ranks 0 ... p - 1 are in it; or twice this one */
     const int p = SCAN == c->what ? test_rank + 1 : EXSCAN == c->what ? test_rank : test_size;
-    const int times = LOCAL == c->what ? 2 : p, ranks = LOCAL == c->what ? 2 * test_rank : p * (p - 1) / 2;
+    const int times = LOCAL == c->what ? 2 : p,
+              ranks = LOCAL == c->what ? 2 * test_rank : p * (p - 1) / 2;
 
     copy(c->host, c->out, c->bytes);
     for (int i = 0; i < results(c); i++) {
@@ -130,13 +135,13 @@ static void start(const struct call *c, MPI_Request *request)
     const void *in = c->in_place && is_root(c) ? MPI_IN_PLACE : c->in_place ? c->out : c->in;
     MPI_Comm comm = MPI_COMM_WORLD;
 
-#define EACH(Name, ...)                                                                                               \
-    if (FORM_BLOCKING == c->form) {                                                                                   \
-        MPI_##Name(__VA_ARGS__, comm);                                                                                \
-    } else if (FORM_NONBLOCKING == c->form) {                                                                         \
-        MPI_I##Name(__VA_ARGS__, comm, request);                                                                      \
-    } else {                                                                                                          \
-        FORM_INIT(Name, __VA_ARGS__, comm, MPI_INFO_NULL, request);                                                   \
+#define EACH(Name, ...)                                             \
+    if (FORM_BLOCKING == c->form) {                                 \
+        MPI_##Name(__VA_ARGS__, comm);                              \
+    } else if (FORM_NONBLOCKING == c->form) {                       \
+        MPI_I##Name(__VA_ARGS__, comm, request);                    \
+    } else {                                                        \
+        FORM_INIT(Name, __VA_ARGS__, comm, MPI_INFO_NULL, request); \
     }
 #define MPI_IAllreduce MPI_Iallreduce
 #define MPI_IReduce MPI_Ireduce
@@ -209,8 +214,8 @@ static void expect(const struct call *c, long bytes[COPY_WAYS])
     bytes[ELSEWHERE] = 0;
 }
 
-static bool is_once(const struct call *c, const struct devlog_copies *before, const struct devlog_copies *after,
-                    int least)
+static bool is_once(const struct call *c, const struct devlog_copies *before,
+                    const struct devlog_copies *after, int least)
 {
     /* the sum of a block in place lies over input until all of that is used: it comes at once */
     const bool whole = SCATTER == c->what && c->in_place;
@@ -224,8 +229,8 @@ static bool is_once(const struct call *c, const struct devlog_copies *before, co
         const int wanted = 0 == bytes[way] ? 0 : TO_DEVICE == way && whole ? 1 : least;
 
         if (copied != bytes[way] || n < wanted || (1 >= wanted && n != wanted)) {
-            tap_fault("%s: %ld bytes in %d copies, way %d (0: to the host); must be %ld", names[c->what], copied, n, way,
-                      bytes[way]);
+            tap_fault("%s: %ld bytes in %d copies, way %d (0: to the host); must be %ld",
+                      names[c->what], copied, n, way, bytes[way]);
             ok = false;
         }
     }
@@ -308,14 +313,17 @@ static void time_it(enum what what)
     drop(&c);
 }
 
-/* Pairs with gaps behind their index: the whole is staged, and then cut as the others cut theirs. */
+/*
+ * Pairs with gaps behind their index: the whole is staged, and then cut as the others cut theirs.
+ */
 static void gaps(void)
 {
     enum { N = 400000 };
     struct pair {
         double value;
         int at, gap;
-    } *host = malloc(N * sizeof *host), *in = allocate(N * sizeof *host), *out = allocate(N * sizeof *host);
+    } *host = malloc(N * sizeof *host), *in = allocate(N * sizeof *host),
+      *out = allocate(N * sizeof *host);
     bool ok = true;
 
     for (int i = 0; i < N; i++) {
@@ -327,7 +335,8 @@ static void gaps(void)
     MPI_Scan(in, out, N, MPI_DOUBLE_INT, MPI_MAXLOC, MPI_COMM_WORLD);
     copy(host, out, N * sizeof *host);
     for (int i = 0; i < N; i++) {
-        ok = ok && i % 100 + test_rank == host[i].value && test_rank == host[i].at && 0x77777777 == host[i].gap;
+        ok = ok && i % 100 + test_rank == host[i].value && test_rank == host[i].at &&
+             0x77777777 == host[i].gap;
     }
     tap_check(ok, "scan of pairs with gaps: right, and the gaps are as they were");
     release(in);
@@ -353,7 +362,8 @@ int main(int argc, char **argv)
         /* only blocking calls are cut */
         for (int form = 0; form < (what < SCAN ? forms_here : 1); form++) {
             for (int in_place = 0; in_place < (LOCAL == what ? 1 : 2); in_place++) {
-                copies((enum what) what, (enum form) form, 0 != in_place, what < SCAN ? (int) env_long("GPURING_PIECES", 2) : 5);
+                copies((enum what) what, (enum form) form, 0 != in_place,
+                       what < SCAN ? (int) env_long("GPURING_PIECES", 2) : 5);
             }
         }
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A rank that does not come: stall MODE [COLLECTIVE [SECONDS [FORM [COUNT]]]], to be watched by a script. FORM:
- * blocking (default), nonblocking or persistent; the others wait in MPI_Wait then.
+ * A rank that does not come: stall MODE [COLLECTIVE [SECONDS [FORM [COUNT]]]], to be watched by a
+ * script. FORM: blocking (default), nonblocking or persistent; the others wait in MPI_Wait then.
  *
  *     stop    rank 1 stops itself (SIGSTOP) before a call; the script continues it
  *     first   the same before the very first call on the communicator, so in set-up
@@ -24,7 +24,7 @@
 #include "tap.h"
 
 #define GOOD_CALLS 5
-#define COUNT      1000 /* elements, unless the arguments say how many */
+#define COUNT 1000 /* elements, unless the arguments say how many */
 
 static enum coll coll_by_name(const char *name)
 {
@@ -69,7 +69,10 @@ static bool call(struct form_call *c, enum form form, MPI_Request *request)
     return form_check(c);
 }
 
-/* Rank 0's clock decides, and the collective itself tells the others: the root of this Bcast is rank 0. */
+/*
+ * Rank 0's clock decides, and the collective itself tells the others: the root of this Bcast is
+ * rank 0.
+ */
 static bool loop(struct form_call *c, int seconds)
 {
     double end = seconds_now() + seconds;

@@ -151,7 +151,10 @@ static bool capture_end(int k)
     return holds(drawn, k);
 }
 
-/* Each call begins while memsets of its input are under way, which take a while together; the last one counts. */
+/*
+ * Each call begins while memsets of its input are under way, which take a while together; the last
+ * one counts.
+ */
 static bool calls_wait(enum form form, uint64_t in, uint64_t out, MPI_Datatype type)
 {
     void *from = (void *) (uintptr_t) in, *to = (void *) (uintptr_t) out;
@@ -159,7 +162,8 @@ static bool calls_wait(enum form form, uint64_t in, uint64_t out, MPI_Datatype t
     bool ok = true;
 
     if (FORM_PERSISTENT == form) {
-        FORM_INIT(Allreduce, from, to, count_of(type), type, MPI_MAX, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+        FORM_INIT(Allreduce, from, to, count_of(type), type, MPI_MAX, MPI_COMM_WORLD, MPI_INFO_NULL,
+                  &request);
     }
     for (int byte = 1; byte <= 20; byte++) {
         for (int i = 10; i >= 0; i--) {
@@ -208,7 +212,10 @@ static void call_here(void)
 
 /* ---- work that is put behind a call ---- */
 
-/* It takes until it is told to end. Were it waited for, it would be for ever: it gives up after so many seconds. */
+/*
+ * It takes until it is told to end. Were it waited for, it would be for ever: it gives up after so
+ * many seconds.
+ */
 #define LONG 120.0
 
 static atomic_bool may_end, gave_up;
@@ -224,7 +231,9 @@ static void compute(void *unused)
     }
 }
 
-/* Put memsets before the call, and long work behind it. Whether it ended before that, and is right. */
+/*
+ * Put memsets before the call, and long work behind it. Whether it ended before that, and is right.
+ */
 static bool ends_before(enum form form, int byte, uint64_t in, uint64_t out, MPI_Datatype type,
                         MPI_Op op, MPI_Request *request)
 {
@@ -256,8 +265,8 @@ static void take_max(void *in, void *inout, int *n, MPI_Datatype *type)
 {
     (void) type;
     for (int i = 0; i < *n; i++) {
-        ((int *) inout)[i] = ((int *) in)[i] > ((int *) inout)[i] ? ((int *) in)[i]
-                                                                  : ((int *) inout)[i];
+        ((int *) inout)[i] =
+            ((int *) in)[i] > ((int *) inout)[i] ? ((int *) in)[i] : ((int *) inout)[i];
     }
 }
 
@@ -310,7 +319,8 @@ int main(int argc, char **argv)
     if (argc > 1 && 0 == strcmp(argv[1], "elsewhere")) {
         call_here();
         check(cu.count(&devices));
-        check(cu.retain(&context, (test_rank + 1) % devices)); /* devmem.c: this rank's is the one before */
+        /* devmem.c: this rank's is the one before */
+        check(cu.retain(&context, (test_rank + 1) % devices));
         check(cu.set(context));
     } else if (argc > 1 && 0 == strcmp(argv[1], "foreign")) {
         check(cu.create(&context, 0, 0));

@@ -24,7 +24,9 @@ static MPI_Comm tap_comm;
 static int num_tests;
 static _Atomic int num_faults;
 
-/* Rank 0 gets the sum of all values, everybody gets rank 0's answer: the sum, or what it was given. */
+/*
+ * Rank 0 gets the sum of all values, everybody gets rank 0's answer: the sum, or what it was given.
+ */
 static int64_t exchange(int64_t value, bool sum)
 {
     int64_t other;

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-extern int test_rank;      /* in MPI_COMM_WORLD */
+extern int test_rank; /* in MPI_COMM_WORLD */
 extern int test_size;
 extern uint64_t test_seed; /* the same on all ranks: GPURING_SEED, or drawn by rank 0 */
 

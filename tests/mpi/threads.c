@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_THREAD_MULTIPLE: threads that call collectives at the same time, each on a communicator of its own. */
+/*
+ * MPI_THREAD_MULTIPLE: threads that call collectives at the same time, each on a communicator of
+ * its own.
+ */
 #include <mpi.h>
 #include <stdlib.h>
 
@@ -16,7 +19,7 @@ static bool any_call(struct worker *w)
     uint64_t salt = rng_next(&w->calls);
 
     if (NUM_COLLS == which) {
-        return quick_other(w->comm, (enum other) (salt % NUM_OTHERS), count, salt);
+        return quick_other(w->comm, (enum other)(salt % NUM_OTHERS), count, salt);
     }
     return quick_call(w->comm, (enum coll) which, count, salt);
 }

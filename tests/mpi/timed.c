@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Timed steps: timed XxYx... [CALLS [FILE]]. On a Cartesian communicator of that torus, with reorder, on its rows and on
- * MPI_COMM_WORLD: all collectives in their three forms, by ranks that are late by chance. With FILE, Allreduces go on until
- * there is such a file: a script stops ranks meanwhile.
+ * Timed steps: timed XxYx... [CALLS [FILE]]. On a Cartesian communicator of that torus, with
+ * reorder, on its rows and on MPI_COMM_WORLD: all collectives in their three forms, by ranks that
+ * are late by chance. With FILE, Allreduces go on until there is such a file: a script stops ranks
+ * meanwhile.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -20,7 +21,8 @@ static uint64_t calls, mine; /* random numbers: the same on all ranks, and of ea
 
 static MPI_Comm cart(const char *text)
 {
-    int dims[4], periods[4] = {1, 1, 1, 1}, n = sscanf(text, "%dx%dx%dx%d", &dims[0], &dims[1], &dims[2], &dims[3]);
+    int dims[4], periods[4] = {1, 1, 1, 1},
+                 n = sscanf(text, "%dx%dx%dx%d", &dims[0], &dims[1], &dims[2], &dims[3]);
     MPI_Comm c;
 
     MPI_Cart_create(MPI_COMM_WORLD, n, dims, periods, 1, &c);
@@ -43,7 +45,8 @@ static bool run_calls(MPI_Comm comm, enum coll coll, enum form form, int n, bool
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     for (int i = 0; i < n; i++) {
-        struct form_shape shape = form_draw_coll(&calls, i % 3 == 2 ? SIZES_LARGE : SIZES_MIDDLE, coll);
+        struct form_shape shape =
+            form_draw_coll(&calls, i % 3 == 2 ? SIZES_LARGE : SIZES_MIDDLE, coll);
         uint64_t salt = rng_next(&calls), who = rng_next(&calls);
 
         if (late && rank == (int) (who % (uint64_t) size)) {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which torus a communicator has: torus_of [TORUS]. 8 ranks; to be run with the algorithm bucket and without
- * mailboxes. A sum of floats whose sizes differ wildly depends on its order, and that of a bucket on the extents, their
- * order and which of them are lines: two communicators give the same bits where they have the same torus. What is meant
- * is said by the info key. TORUS: what the parameter says, another one than 4x2.
+ * Which torus a communicator has: torus_of [TORUS]. 8 ranks; to be run with the algorithm bucket
+ * and without mailboxes. A sum of floats whose sizes differ wildly depends on its order, and that
+ * of a bucket on the extents, their order and which of them are lines: two communicators give the
+ * same bits where they have the same torus. What is meant is said by the info key. TORUS: what the
+ * parameter says, another one than 4x2.
  */
-#include <mpi.h>
 #include <math.h>
+#include <mpi.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -87,15 +88,19 @@ int main(int argc, char **argv)
     tap_check(of_grid(2, (int[]) {4, 2}, ring) == tall, "and its first the last");
     tap_check(of_grid(2, (int[]) {2, 4}, (int[]) {0, 1}) == wide, "a line of two ranks is a ring");
     tap_check(of_grid(2, (int[]) {2, 4}, (int[]) {1, 0}) != wide, "a line of four is none");
-    tap_check(of_grid(4, (int[]) {1, 2, 1, 4}, (int[]) {0, 1, 0, 1}) == wide, "extents of 1 are left out");
-    tap_check(of_grid(6, (int[]) {2, 1, 2, 1, 2, 1}, ring) == of_key("2x2x2"), "however many there are");
+    tap_check(of_grid(4, (int[]) {1, 2, 1, 4}, (int[]) {0, 1, 0, 1}) == wide,
+              "extents of 1 are left out");
+    tap_check(of_grid(6, (int[]) {2, 1, 2, 1, 2, 1}, ring) == of_key("2x2x2"),
+              "however many there are");
     tap_check(of_grid_and_key("2x4") == tall, "the key comes before the grid");
     tap_check(of_grid_and_key("3x3") == wide, "the grid, where the key does not fit");
     tap_check(of_grid_and_key("2x") == wide, "the grid, where the key is none");
     if (argc > 1) {
         MPI_Comm_dup(MPI_COMM_WORLD, &plain);
-        tap_check(bits_of(plain) == of_key(argv[1]), "the parameter, where nothing else says anything");
-        tap_check(of_grid(2, (int[]) {2, 4}, ring) == wide && of_key("4x2") == wide, "and only there");
+        tap_check(bits_of(plain) == of_key(argv[1]),
+                  "the parameter, where nothing else says anything");
+        tap_check(of_grid(2, (int[]) {2, 4}, ring) == wide && of_key("4x2") == wide,
+                  "and only there");
     }
     return test_end();
 }

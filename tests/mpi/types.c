@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Derived datatypes in Bcast, Allgather and Allgatherv: with gaps, shifted, resized, of zero size, and laid
- * out differently from rank to rank with one signature. Every row has two layouts of its signature, a
- * sparse and a dense one; the whole output, gaps and guard zones included, is compared with what the
- * reference leaves there.
+ * Derived datatypes in Bcast, Allgather and Allgatherv: with gaps, shifted, resized, of zero size,
+ * and laid out differently from rank to rank with one signature. Every row has two layouts of its
+ * signature, a sparse and a dense one; the whole output, gaps and guard zones included, is compared
+ * with what the reference leaves there.
  */
 #include <mpi.h>
 #include <stdlib.h>
@@ -105,7 +105,8 @@ static struct layouts make_subarray(void)
 {
     MPI_Datatype t;
 
-    MPI_Type_create_subarray(3, (int[]) {4, 5, 6}, (int[]) {2, 3, 4}, (int[]) {1, 1, 2}, MPI_ORDER_C, MPI_INT, &t);
+    MPI_Type_create_subarray(3, (int[]) {4, 5, 6}, (int[]) {2, 3, 4}, (int[]) {1, 1, 2},
+                             MPI_ORDER_C, MPI_INT, &t);
     return of_ints(t, 24);
 }
 
@@ -271,8 +272,8 @@ static bool run(const struct call *c, int room, uint64_t key)
     guarded_get(&in);
     guarded_get(&out);
     invoke(c, in_at, expected_at, true);
-    ok = 0 == memcmp(out.data, expected.data, out.bytes) && guarded_intact(&out) && guarded_intact(&in) &&
-         0 == memcmp(in.data, before.data, in.bytes);
+    ok = 0 == memcmp(out.data, expected.data, out.bytes) && guarded_intact(&out) &&
+         guarded_intact(&in) && 0 == memcmp(in.data, before.data, in.bytes);
     guarded_free(&in);
     guarded_free(&out);
     guarded_free(&before);
@@ -281,8 +282,8 @@ static bool run(const struct call *c, int room, uint64_t key)
 }
 
 /* All calls of one row in one mode with one count. */
-static bool run_calls(const struct row *row, const struct mode *mode, const struct layouts *l, int count,
-                      struct call *c, uint64_t key)
+static bool run_calls(const struct row *row, const struct mode *mode, const struct layouts *l,
+                      int count, struct call *c, uint64_t key)
 {
     static const char *const names[] = {"bcast", "allgather", "allgatherv", "allgather in place",
                                         "allgatherv in place"};
@@ -302,7 +303,8 @@ static bool run_calls(const struct row *row, const struct mode *mode, const stru
         c->send = mode->sends_sparse[other] ? l->sparse : l->dense;
         c->recv = mode->receives_sparse[other] ? l->sparse : l->dense;
         if (!run(c, BCAST == c->which ? count : at + 3, rng_key(key, (uint64_t) c->which, 0))) {
-            tap_fault("%s, %s, %s, count %d, root %d", names[c->which], row->name, mode->name, count, c->root);
+            tap_fault("%s, %s, %s, count %d, root %d", names[c->which], row->name, mode->name,
+                      count, c->root);
             ok = false;
         }
     }

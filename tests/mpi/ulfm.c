@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A rank that dies inside collectives, under mpirun --with-ft ulfm (Open MPI 5): ulfm blocking|nonblocking|persistent|first.
- * "first": it dies before the first call, which makes links. The last rank kills itself. The others get MPI_ERR_PROC_FAILED,
- * revoke, shrink, and go on with collectives on what is left, through gpuring. Prints TAP itself: the ranks of tap.h agree on
+ * A rank that dies inside collectives, under mpirun --with-ft ulfm (Open MPI 5): ulfm
+ * blocking|nonblocking|persistent|first. "first": it dies before the first call, which makes links.
+ * The last rank kills itself. The others get MPI_ERR_PROC_FAILED, revoke, shrink, and go on with
+ * collectives on what is left, through gpuring. Prints TAP itself: the ranks of tap.h agree on
  * MPI_COMM_WORLD, which is broken here.
  */
 #include <mpi.h>
@@ -24,8 +25,8 @@
 
 /* Calls before the rank dies, and most that the others make afterwards. */
 #define BEFORE 5
-#define AFTER  50
-#define COUNT  3000
+#define AFTER 50
+#define COUNT 3000
 
 static int rank, size;
 static MPI_Comm comm;
@@ -112,7 +113,9 @@ int main(int argc, char **argv)
     MPI_Comm_size(left, &n);
     before = mpit_counts_read().calls;
     for (int k = 0; k < 3 * NUM_COLLS; k++) {
-        right = quick_call(left, (enum coll) (k % NUM_COLLS), 0 == k % 2 ? 5 : COUNT, (uint64_t) k) && right;
+        right =
+            quick_call(left, (enum coll)(k % NUM_COLLS), 0 == k % 2 ? 5 : COUNT, (uint64_t) k) &&
+            right;
     }
     totals = mpit_counts_read();
     mpit_counts_stop();

@@ -11,7 +11,8 @@ static void read_status(struct usage *u)
     char line[256];
 
     while (f && fgets(line, sizeof line, f)) {
-        (void) (1 == sscanf(line, "VmRSS: %ld", &u->rss_kib) || 1 == sscanf(line, "RssShmem: %ld", &u->shmem_kib));
+        (void) (1 == sscanf(line, "VmRSS: %ld", &u->rss_kib) ||
+                1 == sscanf(line, "RssShmem: %ld", &u->shmem_kib));
     }
     if (f) {
         fclose(f);

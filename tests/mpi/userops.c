@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * User-defined operations, commutative and not, on predefined and derived types, in the four collectives
- * that reduce. All are associative, so the result is the one of rank order, whatever the brackets.
+ * User-defined operations, commutative and not, on predefined and derived types, in the four
+ * collectives that reduce. All are associative, so the result is the one of rank order, whatever
+ * the brackets.
  */
 #include <mpi.h>
 #include <stdlib.h>
@@ -78,14 +79,16 @@ static const struct row {
     bool gaps;    /* elements are a struct matrix */
 } rows[] = {
     {"commutative on a predefined type", kind_add_modulo, 1, predefined_32, false, false},
-    {"commutative, said not to be, on a predefined type", kind_add_modulo, 0, predefined_32, false, false},
+    {"commutative, said not to be, on a predefined type", kind_add_modulo, 0, predefined_32, false,
+     false},
     {"commutative on a derived type", kind_add_modulo, 1, contiguous_32, true, false},
     {"non-commutative on a predefined type", kind_compose, 0, predefined_64, false, false},
     {"non-commutative on a derived type with gaps", multiply, 0, sparse_matrix, true, true},
 };
 
 enum { ALLREDUCE, REDUCE, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, NUM_CALLS };
-static const char *const call_names[] = {"allreduce", "reduce", "reduce_scatter", "reduce_scatter_block"};
+static const char *const call_names[] = {"allreduce", "reduce", "reduce_scatter",
+                                         "reduce_scatter_block"};
 
 struct call {
     int which, count, root, rank, size;
@@ -102,13 +105,18 @@ static void invoke(const struct call *c, const void *in, void *out, bool referen
 
 #define EITHER(mpi, ref, ...) (void) (reference ? (ref(__VA_ARGS__), 0) : mpi(__VA_ARGS__))
     switch (c->which) {
-    case ALLREDUCE: EITHER(MPI_Allreduce, ref_allreduce, in, out, c->count, c->type, c->op, comm); break;
-    case REDUCE: EITHER(MPI_Reduce, ref_reduce, in, out, c->count, c->type, c->op, c->root, comm); break;
+    case ALLREDUCE:
+        EITHER(MPI_Allreduce, ref_allreduce, in, out, c->count, c->type, c->op, comm);
+        break;
+    case REDUCE:
+        EITHER(MPI_Reduce, ref_reduce, in, out, c->count, c->type, c->op, c->root, comm);
+        break;
     case REDUCE_SCATTER:
         EITHER(MPI_Reduce_scatter, ref_reduce_scatter, in, out, c->counts, c->type, c->op, comm);
         break;
     default:
-        EITHER(MPI_Reduce_scatter_block, ref_reduce_scatter_block, in, out, c->count, c->type, c->op, comm);
+        EITHER(MPI_Reduce_scatter_block, ref_reduce_scatter_block, in, out, c->count, c->type,
+               c->op, comm);
     }
 #undef EITHER
 }
@@ -123,8 +131,10 @@ static bool same_elements(const struct call *c, const char *a, const char *b, in
         MPI_Type_size(c->type, &size);
         return 0 == memcmp(a, b, (size_t) count * (size_t) size);
     }
-    for (int i = 0; i < count; i++) { /* what a user's function leaves in the gaps is its own affair */
-        same = same && 0 == memcmp(x[i].x, y[i].x, sizeof x[i].x) && 0 == memcmp(x[i].y, y[i].y, sizeof x[i].y);
+    /* what a user's function leaves in the gaps is its own affair */
+    for (int i = 0; i < count; i++) {
+        same = same && 0 == memcmp(x[i].x, y[i].x, sizeof x[i].x) &&
+               0 == memcmp(x[i].y, y[i].y, sizeof x[i].y);
     }
     return same;
 }
@@ -174,8 +184,8 @@ static bool run_counts(struct call *c, const char *name, uint64_t key)
         for (int in_place = 0; in_place < 2; in_place++) {
             c->in_place = in_place && (REDUCE != c->which || c->rank == c->root);
             if (!run(c, rng_key(key, i, (uint64_t) c->rank))) {
-                tap_fault("%s, %s, count %d, in-place %d, root %d", call_names[c->which], name, c->count, in_place,
-                          c->root);
+                tap_fault("%s, %s, count %d, in-place %d, root %d", call_names[c->which], name,
+                          c->count, in_place, c->root);
                 ok = false;
             }
         }
@@ -196,8 +206,8 @@ static void run_comm(MPI_Comm comm, const char *name)
         c.gaps = rows[r].gaps;
         MPI_Op_create(rows[r].function, rows[r].commutes, &c.op);
         for (c.which = 0; c.which < NUM_CALLS; c.which++) {
-            tap_check(run_counts(&c, rows[r].name, rng_key(test_seed, 30 + r, (uint64_t) c.which)), "%s, %s, %s",
-                      rows[r].name, call_names[c.which], name);
+            tap_check(run_counts(&c, rows[r].name, rng_key(test_seed, 30 + r, (uint64_t) c.which)),
+                      "%s, %s, %s", rows[r].name, call_names[c.which], name);
         }
         MPI_Op_free(&c.op);
         if (rows[r].derived) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Receives and probes of the application that match any message: wildcards [ROUNDS]. Links between nodes may go over Open
- * MPI's own messages on MPI_COMM_WORLD; no receive of the application may get one of them, and none of its messages may be
- * taken for one. Rank r sends to r + 1, modulo their number, and collectives of all sizes are under way meanwhile.
+ * Receives and probes of the application that match any message: wildcards [ROUNDS]. Links between
+ * nodes may go over Open MPI's own messages on MPI_COMM_WORLD; no receive of the application may
+ * get one of them, and none of its messages may be taken for one. Rank r sends to r + 1, modulo
+ * their number, and collectives of all sizes are under way meanwhile.
  */
 #include <mpi.h>
 #include <stdlib.h>
@@ -46,10 +47,12 @@ static bool is_mine(const MPI_Status *status, const int *got, int round)
     int n;
 
     MPI_Get_count(status, MPI_INT, &n);
-    if (left() == status->MPI_SOURCE && TAG == status->MPI_TAG && 2 == n && left() == got[0] && round == got[1]) {
+    if (left() == status->MPI_SOURCE && TAG == status->MPI_TAG && 2 == n && left() == got[0] &&
+        round == got[1]) {
         return true;
     }
-    tap_fault("round %d: %d ints from %d with tag %d: %d %d", round, n, status->MPI_SOURCE, status->MPI_TAG, got[0], got[1]);
+    tap_fault("round %d: %d ints from %d with tag %d: %d %d", round, n, status->MPI_SOURCE,
+              status->MPI_TAG, got[0], got[1]);
     return false;
 }
 
@@ -71,7 +74,10 @@ static bool posted_before(int round)
     return is_mine(&status, got, round) && ok;
 }
 
-/* A message lies unexpected while collectives run; then it is probed for, and nothing else is found. */
+/*
+ * A message lies unexpected while collectives run; then it is probed for, and nothing else is
+ * found.
+ */
 static bool sent_before(int round)
 {
     int mine[2] = {test_rank, round}, got[2] = {-1, -1}, more;
@@ -107,7 +113,8 @@ int main(int argc, char **argv)
         MPI_Comm_free(&comm);
     }
     tap_check(posted, "a receive for any message gets the application's, %d rounds", rounds);
-    tap_check(sent, "a probe for any message finds the application's and no other, %d rounds", rounds);
+    tap_check(sent, "a probe for any message finds the application's and no other, %d rounds",
+              rounds);
     tap_check(fresh, "also on a communicator whose links are made meanwhile, %d rounds", rounds);
     return test_end();
 }

@@ -16,8 +16,11 @@ struct worker {
     bool ok;
 };
 
-/* One TAP line: run function(struct worker *) in that many threads, at most 16; good when all leave ok true.
- * Random numbers come from the keys `key` and up. */
-void workers_run(const char *what, void *(*function)(void *), int threads, int rounds, uint64_t key);
+/*
+ * One TAP line: run function(struct worker *) in that many threads, at most 16; good when all leave
+ * ok true. Random numbers come from the keys `key` and up.
+ */
+void workers_run(const char *what, void *(*function)(void *), int threads, int rounds,
+                 uint64_t key);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gpuring_bench's arithmetic, without MPI: factors and bounds against
- * worked examples, the fit and the percentiles against known data; sizes and lists on the command line. */
+/*
+ * gpuring_bench's arithmetic, without MPI: factors and bounds against worked examples, the fit and
+ * the percentiles against known data; sizes and lists on the command line.
+ */
 #include "fit.h"
 #include "ideal.h"
 #include "options.h"
@@ -58,7 +60,7 @@ static struct ideal_layout even(int per_node, int nodes)
 
 static void busbw_factors(void **state)
 {
-    (void)state;
+    (void) state;
     assert_close(ideal_factor(IDEAL_ALLREDUCE, 4), 1.5);
     assert_close(ideal_factor(IDEAL_SHARES, 4), 0.75);
     assert_close(ideal_factor(IDEAL_ALLTOALL, 8), 0.875);
@@ -73,11 +75,11 @@ static void busbw_factors(void **state)
 
 static void one_node_is_B(void **state)
 {
-    (void)state;
+    (void) state;
     for (int ranks = 2; ranks <= 16; ranks++) {
         struct ideal_layout layout = even(ranks, 1);
         for (int kind = IDEAL_ALLREDUCE; kind <= IDEAL_SENDRECV; kind++) {
-            assert_true(B == ideal_bound((enum ideal_kind)kind, &layout, B, NAN));
+            assert_true(B == ideal_bound((enum ideal_kind) kind, &layout, B, NAN));
         }
         assert_close(ideal_published(&layout, B, NAN), B);
     }
@@ -87,7 +89,7 @@ static void bounds_of_8_x_2(void **state)
 {
     struct ideal_layout layout = even(8, 2);
 
-    (void)state;
+    (void) state;
     assert_close(ideal_bound(IDEAL_ALLREDUCE, &layout, B, I), 187.5);
     assert_close(ideal_bound(IDEAL_SHARES, &layout, B, I), 187.5);
     assert_close(ideal_bound(IDEAL_ROOTED, &layout, B, I), 100);
@@ -110,7 +112,7 @@ static void published_formula(void **state)
 {
     struct ideal_layout eight_two = even(8, 2), one_each = even(1, 4);
 
-    (void)state;
+    (void) state;
     assert_close(ideal_published(&eight_two, B, I), 187.5);
     assert_close(ideal_published(&eight_two, B, 1e9), 482.14285714285717);
     assert_close(ideal_published(&one_each, NAN, I), 100); /* the second term does not apply */
@@ -120,9 +122,9 @@ static void one_rank_per_node_is_I(void **state)
 {
     struct ideal_layout layout = even(1, 4);
 
-    (void)state;
+    (void) state;
     for (int kind = IDEAL_ALLREDUCE; kind <= IDEAL_SENDRECV; kind++) {
-        assert_close(ideal_bound((enum ideal_kind)kind, &layout, NAN, I), 100);
+        assert_close(ideal_bound((enum ideal_kind) kind, &layout, NAN, I), 100);
     }
 }
 
@@ -133,7 +135,7 @@ static void uneven_nodes(void **state)
     int counts[] = {3, 1};
     struct ideal_layout layout = layout_of(counts, 2);
 
-    (void)state;
+    (void) state;
     assert_true(ideal_is_uneven(&layout));
     assert_close(ideal_bound(IDEAL_SHARES, &layout, 1e9, I), 100);
     assert_close(ideal_bound(IDEAL_ALLREDUCE, &layout, 1e9, I), 150);
@@ -142,13 +144,16 @@ static void uneven_nodes(void **state)
     assert_close(ideal_bound(IDEAL_SENDRECV, &layout, B, I), 4 / (3 / 100.0 + 1 / 450.0));
 }
 
-/* Gather and scatter by counting, with each rank as the root: of 3 + 1 + 2 ranks, what is not on the root's node
- * crosses its link, t = S/6 (N-P)/I. Inside, (P-1) blocks cross the root's own, which has none where it is alone. */
+/*
+ * Gather and scatter by counting, with each rank as the root: of 3 + 1 + 2 ranks, what is not on
+ * the root's node crosses its link, t = S/6 (N-P)/I. Inside, (P-1) blocks cross the root's own,
+ * which has none where it is alone.
+ */
 static void bounds_depend_on_the_root(void **state)
 {
     static const int counts[] = {3, 1, 2}, node_of[] = {0, 0, 0, 1, 2, 2};
 
-    (void)state;
+    (void) state;
     for (int root = 0; root < 6; root++) {
         struct ideal_layout layout = rooted(counts, 3, root);
         int p = counts[node_of[root]];
@@ -162,15 +167,18 @@ static void bounds_depend_on_the_root(void **state)
     }
 }
 
-/* Each time that the row of ranks leaves a node, or enters it, another sum crosses its link: here three leave node 0;
- * then two leave and two enter node 1, where the row begins and ends; then two enter node 1; then one each. */
+/*
+ * Each time that the row of ranks leaves a node, or enters it, another sum crosses its link: here
+ * three leave node 0; then two leave and two enter node 1, where the row begins and ends; then two
+ * enter node 1; then one each.
+ */
 static void scans_by_the_order_of_ranks(void **state)
 {
-    static const int thrice[] = {0, 1, 0, 1, 0, 2}, ends[] = {1, 0, 1, 0, 0, 1}, enters[] = {0, 1, 2, 2, 1, 1},
-                     once[] = {2, 2, 0, 0, 0, 1};
+    static const int thrice[] = {0, 1, 0, 1, 0, 2}, ends[] = {1, 0, 1, 0, 0, 1},
+                     enters[] = {0, 1, 2, 2, 1, 1}, once[] = {2, 2, 0, 0, 0, 1};
     struct ideal_layout layout;
 
-    (void)state;
+    (void) state;
     assert_int_equal(ideal_layout_init(&layout, thrice, 6, 0), 0);
     assert_close(ideal_bound(IDEAL_SCAN, &layout, B, I), 100 / 3.0);
     assert_int_equal(ideal_layout_init(&layout, ends, 6, 0), 0);
@@ -186,12 +194,13 @@ static void unknown_links(void **state)
     struct ideal_layout one = even(1, 1), many = even(3, 2);
     int bad[] = {0, 2};
 
-    (void)state;
+    (void) state;
     assert_true(isnan(ideal_bound(IDEAL_ALLREDUCE, &one, B, I)));
     assert_true(isnan(ideal_published(&one, B, I)));
     for (int kind = IDEAL_ALLREDUCE; kind <= IDEAL_SENDRECV; kind++) {
-        assert_true(IDEAL_SCAN == kind || isnan(ideal_bound((enum ideal_kind)kind, &many, NAN, I)));
-        assert_true(isnan(ideal_bound((enum ideal_kind)kind, &many, B, NAN)));
+        assert_true(IDEAL_SCAN == kind ||
+                    isnan(ideal_bound((enum ideal_kind) kind, &many, NAN, I)));
+        assert_true(isnan(ideal_bound((enum ideal_kind) kind, &many, B, NAN)));
     }
     assert_close(ideal_bound(IDEAL_SCAN, &many, NAN, I), 100); /* B does not matter */
     assert_int_equal(ideal_layout_init(&one, bad, 2, 0), -1);
@@ -204,7 +213,7 @@ static void sendrecv_round_robin(void **state)
     int node_of[] = {0, 1, 0, 1};
     struct ideal_layout layout;
 
-    (void)state;
+    (void) state;
     assert_int_equal(ideal_layout_init(&layout, node_of, 4, 0), 0);
     assert_close(ideal_bound(IDEAL_SENDRECV, &layout, B, I), 100 / 1.5);
 }
@@ -214,7 +223,7 @@ static void fit_of_a_line(void **state)
     double bytes[20], us[20];
     struct fit_line line;
 
-    (void)state;
+    (void) state;
     for (int i = 0; i < 20; i++) { /* 5 us + S / 2 GB/s */
         bytes[i] = 8.0 * (1 << i);
         us[i] = 5 + bytes[i] / 2e3;
@@ -235,7 +244,7 @@ static void fit_residual(void **state)
     double high = 1 - shrink / (1 + d), low = shrink / (1 - d) - 1;
     struct fit_line line;
 
-    (void)state;
+    (void) state;
     assert_int_equal(fit_times(&line, bytes, us, 4), 0);
     assert_true(fabs(line.overhead_us + 1000 / line.bandwidth_GBs * 1e-3 - 10 * shrink) < 1e-9);
     assert_true(fabs(line.residual_max - (high > low ? high : low)) < 1e-9);
@@ -247,7 +256,7 @@ static void fit_refuses(void **state)
     double bytes[] = {8, 16, 32}, same[] = {8, 8, 8}, us[] = {3, 2, 1};
     struct fit_line line;
 
-    (void)state;
+    (void) state;
     assert_int_equal(fit_times(&line, bytes, us, 0), -1);
     assert_int_equal(fit_times(&line, bytes, us, 1), -1);
     assert_int_equal(fit_times(&line, same, us, 3), -1);
@@ -258,7 +267,7 @@ static void percentiles(void **state)
 {
     double values[100], one[] = {7};
 
-    (void)state;
+    (void) state;
     for (int i = 0; i < 100; i++) {
         values[i] = 100 - i;
     }
@@ -276,12 +285,24 @@ static void sizes(void **state)
         const char *text;
         size_t bytes; /* 0: refused */
     } rows[] = {
-        {"1", 1}, {"64k", 65536}, {"64K", 65536}, {"3M", 3145728}, {"2g", 2147483648u}, {"0", 0},
-        {"", 0}, {"k", 0}, {"-1", 0}, {" 1", 0}, {"1kk", 0}, {"1T", 0}, {"1.5k", 0},
-        {"99999999999999999999", 0}, {"18446744073709551615k", 0},
+        {"1", 1},
+        {"64k", 65536},
+        {"64K", 65536},
+        {"3M", 3145728},
+        {"2g", 2147483648u},
+        {"0", 0},
+        {"", 0},
+        {"k", 0},
+        {"-1", 0},
+        {" 1", 0},
+        {"1kk", 0},
+        {"1T", 0},
+        {"1.5k", 0},
+        {"99999999999999999999", 0},
+        {"18446744073709551615k", 0},
     };
 
-    (void)state;
+    (void) state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         size_t bytes = 0;
         assert_int_equal(options_size(rows[i].text, &bytes), rows[i].bytes > 0 ? 0 : -1);
@@ -302,12 +323,14 @@ static void parse(struct options *options, const char *devices, int expected, ch
 /* Each rank takes one of the list, in turn. */
 static void device_lists(void **state)
 {
-    static const enum device_kind four[] = {DEVICE_PINNED, DEVICE_CUDA, DEVICE_HOST, DEVICE_MANAGED};
-    static const char *const bad[] = {"", ",", "cuda,", ",host", "cuda,,host", "hos", "hostcuda", "host cuda", "Host"};
+    static const enum device_kind four[] = {DEVICE_PINNED, DEVICE_CUDA, DEVICE_HOST,
+                                            DEVICE_MANAGED};
+    static const char *const bad[] = {"",    ",",        "cuda,",     ",host", "cuda,,host",
+                                      "hos", "hostcuda", "host cuda", "Host"};
     char error[OPTIONS_ERROR_CHARS], many[1024] = "cuda";
     struct options o;
 
-    (void)state;
+    (void) state;
     parse(&o, "pinned,cuda,host,managed", 0, error);
     assert_int_equal(o.device, DEVICE_MIXED);
     for (int r = 0; r < 9; r++) {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gpuring_bench's checks ask for the right data, without MPI: the test pattern, the shapes, and
- * collectives done here as MPI defines them, which must pass, and each with one wrong element, which must not. */
+/*
+ * gpuring_bench's checks ask for the right data, without MPI: the test pattern, the shapes, and
+ * collectives done here as MPI defines them, which must pass, and each with one wrong element,
+ * which must not.
+ */
 #include "elements.h"
 #include "moves.h"
 
@@ -18,7 +21,7 @@ static void shapes(void **state)
 {
     struct shape s = moves_shape(&moves_reduce_scatter, 1 << 20, 4, 3, 2, 0, false);
 
-    (void)state;
+    (void) state;
     assert_int_equal(s.total * s.element, 1048572);
     assert_int_equal(s.in_count, s.total);
     assert_int_equal(s.out_count, s.total / 3);
@@ -28,7 +31,8 @@ static void shapes(void **state)
     s = moves_shape(&moves_reduce, 64, 8, 4, 1, 0, true);
     assert_int_equal(s.out_count, 0);
     assert_false(s.shared);
-    s = moves_shape(&moves_gather, 1 << 20, 4, 3, 1, 1, true); /* S is all of what the root gets, or gives */
+    /* S is all of what the root gets, or gives */
+    s = moves_shape(&moves_gather, 1 << 20, 4, 3, 1, 1, true);
     assert_int_equal(s.total * s.element, 1048572);
     assert_int_equal(s.in_count, s.total / 3);
     assert_int_equal(s.in_at, s.total / 3);
@@ -39,7 +43,8 @@ static void shapes(void **state)
     assert_int_equal(s.in_count, 0);
     assert_int_equal(s.out_count, s.total / 3);
     assert_false(s.shared);
-    s = moves_shape(&moves_scatter, 1 << 20, 4, 3, 1, 1, true); /* what is in place is looked at all the same */
+    /* what is in place is looked at all the same */
+    s = moves_shape(&moves_scatter, 1 << 20, 4, 3, 1, 1, true);
     assert_int_equal(s.out_count, s.total);
     s = moves_shape(&moves_exscan, 64, 8, 4, 0, 0, true);
     assert_int_equal(moves_exscan.segments(&s), 1);
@@ -48,12 +53,14 @@ static void shapes(void **state)
     assert_int_equal(s.out_count, s.total); /* room */
 }
 
-/* Sums and products in single precision, from the last rank to the first, are what the rule says. */
+/*
+ * Sums and products in single precision, from the last rank to the first, are what the rule says.
+ */
 static void float_reductions_are_exact(void **state)
 {
     static float input[ELEMENT_TILE], reduced[ELEMENT_TILE];
 
-    (void)state;
+    (void) state;
     for (int ranks = 1; ranks <= 40; ranks += 13) {
         float sum[ELEMENT_TILE] = {0}, prod[ELEMENT_TILE];
         struct element_rule rule = {&element_types[ELEMENT_FLOAT], ELEMENT_SUM, ranks, 0};
@@ -85,10 +92,10 @@ static void every_rank_matters(void **state)
 {
     static int64_t all[ELEMENT_TILE], fewer[ELEMENT_TILE];
 
-    (void)state;
+    (void) state;
     for (int type = 0; type < ELEMENT_TYPES; type++) {
         for (int op = 0; op < ELEMENT_OPS; op++) {
-            struct element_rule rule = {&element_types[type], (enum element_op)op, 9, 3};
+            struct element_rule rule = {&element_types[type], (enum element_op) op, 9, 3};
             size_t bytes = ELEMENT_TILE * rule.type->size;
             element_tile_reduced(&rule, 9, all);
             element_tile_reduced(&rule, 8, fewer);
@@ -103,10 +110,11 @@ static void checks_see_errors(void **state)
     struct shape s = moves_shape(&moves_sendrecv, 40000, 2, 2, 0, 0, false);
     struct buffers b;
 
-    (void)state;
+    (void) state;
     assert_int_equal(moves_alloc(&b, &memory_host, &s), 0);
     moves_prepare(&b, &s, &rule);
-    assert_true(moves_check(&b, &s, &rule) > 19900); /* nothing arrived; some are poison by chance */
+    /* nothing arrived; some are poison by chance */
+    assert_true(moves_check(&b, &s, &rule) > 19900);
     element_tile_input(&rule, 1, b.tile);
     for (size_t i = 0; i < s.total; i++) {
         memcpy(b.recv + 2 * i, b.tile + i % ELEMENT_TILE * 2, 2);
@@ -138,7 +146,7 @@ static void gather(const struct world *w, int rank, int32_t *out)
     size_t block = w->shapes[rank].block;
 
     for (int r = 0; r < RANKS && rank == w->shapes[rank].root; r++) {
-        memcpy(out + (size_t)r * block, w->in[r], block * sizeof *out);
+        memcpy(out + (size_t) r * block, w->in[r], block * sizeof *out);
     }
 }
 
@@ -148,7 +156,7 @@ static void scatter(const struct world *w, int rank, int32_t *out)
     const struct shape *s = &w->shapes[rank];
 
     if (!s->shared) {
-        memcpy(out, w->in[s->root] + (size_t)rank * s->block, s->block * sizeof *out);
+        memcpy(out, w->in[s->root] + (size_t) rank * s->block, s->block * sizeof *out);
     }
 }
 
@@ -157,7 +165,7 @@ static void alltoall(const struct world *w, int rank, int32_t *out)
     size_t block = w->shapes[rank].block;
 
     for (int r = 0; r < RANKS; r++) {
-        memcpy(out + (size_t)r * block, w->in[r] + (size_t)rank * block, block * sizeof *out);
+        memcpy(out + (size_t) r * block, w->in[r] + (size_t) rank * block, block * sizeof *out);
     }
 }
 
@@ -201,7 +209,8 @@ static void world_open(struct world *w, const struct moves *moves, int root, boo
         moves_prepare(b, s, &int_rule);
         w->in[r] = malloc(BYTES);
         if (s->in_count > 0) {
-            memcpy(w->in[r], s->shared ? b->recv + s->in_at * s->element : b->send, s->in_count * s->element);
+            memcpy(w->in[r], s->shared ? b->recv + s->in_at * s->element : b->send,
+                   s->in_count * s->element);
         }
     }
 }
@@ -214,7 +223,10 @@ static void world_close(struct world *w)
     }
 }
 
-/* Where what belongs to the call ends in the receive buffer: in place, the input may reach further than the output. */
+/*
+ * Where what belongs to the call ends in the receive buffer: in place, the input may reach further
+ * than the output.
+ */
 static size_t recv_end(const struct shape *s)
 {
     size_t in_end = s->shared ? s->in_at + s->in_count : 0;
@@ -231,7 +243,7 @@ static void wrong_elements_are_found(const struct world *w, int rank)
     size_t last = s->out_count - 1;
 
     for (size_t i = 0; i < 4 && s->moves->segments(s) > 0; i++) {
-        int32_t *element = (int32_t *)(void *)b->recv + (i < 3 ? places[i] : last);
+        int32_t *element = (int32_t *) (void *) b->recv + (i < 3 ? places[i] : last);
         *element ^= 1;
         assert_int_equal(moves_check(b, s, &int_rule), 1);
         *element ^= 1;
@@ -248,17 +260,18 @@ static void wrong_elements_are_found(const struct world *w, int rank)
 
 static void checks_ask_for_what_mpi_defines(void **state)
 {
-    (void)state;
+    (void) state;
     for (size_t i = 0; i < sizeof collectives / sizeof collectives[0] * RANKS * 2; i++) {
         size_t c = i / (RANKS * 2);
         struct world w;
 
-        world_open(&w, collectives[c].moves, (int)(i / 2 % RANKS), i % 2);
+        world_open(&w, collectives[c].moves, (int) (i / 2 % RANKS), i % 2);
         for (int r = 0; r < RANKS; r++) {
             if (!w.shapes[r].shared && collectives[c].moves->segments(&w.shapes[r]) > 0) {
-                assert_true(moves_check(&w.buffers[r], &w.shapes[r], &int_rule) > 0); /* nothing arrived yet */
+                /* nothing arrived yet */
+                assert_true(moves_check(&w.buffers[r], &w.shapes[r], &int_rule) > 0);
             }
-            collectives[c].define(&w, r, (int32_t *)(void *)w.buffers[r].recv);
+            collectives[c].define(&w, r, (int32_t *) (void *) w.buffers[r].recv);
             assert_int_equal(moves_check(&w.buffers[r], &w.shapes[r], &int_rule), 0);
             wrong_elements_are_found(&w, r);
         }

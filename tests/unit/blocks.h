@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where the blocks of a test's vector lie: the tests' own idea of it, beside the one in sched/split.h. */
+/*
+ * Where the blocks of a test's vector lie: the tests' own idea of it, beside the one in
+ * sched/split.h.
+ */
 #ifndef GR_TESTS_BLOCKS_H
 #define GR_TESTS_BLOCKS_H
 

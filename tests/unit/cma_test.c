@@ -103,7 +103,8 @@ static void a_probe_says_whether_memory_can_be_read(void **state)
 
 static void own_memory_is_readable_or_not(void **state)
 {
-    unsigned char *at = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned char *at =
+        mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     (void) state;
     assert_true(MAP_FAILED != (void *) at);
@@ -118,7 +119,8 @@ static void memory_is_read_as_it_is_or_not_at_all(void **state)
 {
     static const struct {
         size_t from, bytes;
-    } rows[] = {{0, 1}, {1, 4095}, {4095, 2}, {0, AREA}, {12345, 1 << 20}, {AREA - 1, 1}, {AREA, 0}};
+    } rows[] = {{0, 1},           {1, 4095},     {4095, 2}, {0, AREA},
+                {12345, 1 << 20}, {AREA - 1, 1}, {AREA, 0}};
     struct shown theirs;
     pid_t pid = start("--show", "-", &theirs, sizeof(theirs));
     uint64_t at = (uint64_t) (uintptr_t) theirs.area;
@@ -142,7 +144,8 @@ static void memory_is_read_as_it_is_or_not_at_all(void **state)
     }
     assert_int_equal(gr_cma_read(pid, copy, at + AREA, 1), GR_ERR_SYS);
     assert_int_equal(errno, EFAULT);
-    assert_int_equal(gr_cma_read(pid, copy, at + AREA - 5000, 5001), GR_ERR_SYS); /* beyond the end */
+    /* beyond the end */
+    assert_int_equal(gr_cma_read(pid, copy, at + AREA - 5000, 5001), GR_ERR_SYS);
     kill(pid, SIGKILL);
     assert_true(WIFSIGNALED(await(pid)));
     assert_int_equal(gr_cma_read(pid, copy, at, 1), GR_ERR_SYS);

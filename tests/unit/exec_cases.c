@@ -41,7 +41,9 @@ void ex_shuffle(struct ex_batch *b)
 /* Most chunks of a message. */
 static uint32_t most_chunks(const struct ex_world *w, int way, enum gr_coll coll)
 {
-    return GR_WAY_MAILBOX == way ? 1 : gr_algo_most((enum gr_algo) way, coll, w->params.p, &w->params.torus);
+    return GR_WAY_MAILBOX == way
+               ? 1
+               : gr_algo_most((enum gr_algo) way, coll, w->params.p, &w->params.torus);
 }
 
 /* A case for this world: all that is not given is chosen at random. */
@@ -58,7 +60,8 @@ struct ex_case *ex_add(struct ex_batch *b, const struct ex_world *w, int way, en
     c->nchannels = (uint32_t) (1 + rng_below(b->random, w->params.nchannels));
     c->chunk_bytes = chunks[rng_below(b->random, 16) < 15 ? rng_below(b->random, 3) : 3];
     /* messages of several chunks fill the slots as it is */
-    c->halved = w->params.nslots >= 4 && 0 == rng_below(b->random, 4) && most_chunks(w, way, coll) < 2;
+    c->halved =
+        w->params.nslots >= 4 && 0 == rng_below(b->random, 4) && most_chunks(w, way, coll) < 2;
     c->seed = rng_next(b->random);
     return c;
 }
@@ -72,7 +75,8 @@ void ex_make_counts(struct ex_batch *b, struct ex_case *c, int p, size_t slot_el
     c->has_counts = 1;
     c->has_displs = displs;
     for (k = 0; k < p; k++) {
-        const size_t sizes[] = {0, 0, 1, rng_below(b->random, 9), slot_elems, rng_below(b->random, 3 * slot_elems)};
+        const size_t sizes[] = {
+            0, 0, 1, rng_below(b->random, 9), slot_elems, rng_below(b->random, 3 * slot_elems)};
 
         c->counts[k] = sizes[rng_below(b->random, sizeof(sizes) / sizeof(sizes[0]))];
         where[k] = k;
@@ -95,7 +99,8 @@ void ex_make_counts(struct ex_batch *b, struct ex_case *c, int p, size_t slot_el
 void ex_make_direct(struct ex_batch *b, const struct ex_world *w, struct ex_case *c)
 {
     const size_t lengths[] = {0, GR_CACHE_LINE, 3 * w->params.slot_bytes, 1 << 20};
-    int combines = GR_COLL_BCAST != c->coll && GR_COLL_ALLGATHER != c->coll && GR_COLL_ALLTOALL != c->coll;
+    int combines =
+        GR_COLL_BCAST != c->coll && GR_COLL_ALLGATHER != c->coll && GR_COLL_ALLTOALL != c->coll;
 
     c->direct = gr_algo_may_fetch((enum gr_algo) c->way);
     c->direct_bytes = !combines || 2 == w->params.p ? lengths[rng_below(b->random, 4)] : 0;
@@ -139,10 +144,11 @@ void ex_for_each_way(struct ex_batch *b, const struct ex_world *w, ex_visit_fn v
 
     for (way = 0; way < nways; way++) {
         for (coll = 0; coll < GR_NCOLLS; coll++) {
-            if (GR_WAY_MAILBOX == way ? coll < EX_MAIL_COLLS
-                                      : gr_algo_has((enum gr_algo) way, (enum gr_coll) coll) &&
-                                            gr_algo_fits((enum gr_algo) way, w->params.p, &w->params.torus) &&
-                                            has_room(w, way, (enum gr_coll) coll)) {
+            if (GR_WAY_MAILBOX == way
+                    ? coll < EX_MAIL_COLLS
+                    : gr_algo_has((enum gr_algo) way, (enum gr_coll) coll) &&
+                          gr_algo_fits((enum gr_algo) way, w->params.p, &w->params.torus) &&
+                          has_room(w, way, (enum gr_coll) coll)) {
                 visit(b, w, way, (enum gr_coll) coll);
             }
         }

@@ -15,30 +15,36 @@ struct ex_batch {
 };
 
 /*
- * Append a case that fits the world, with root, kind, channels, chunk length and data chosen at random. The
- * count is 0, to be set. Valid until the next is added.
+ * Append a case that fits the world, with root, kind, channels, chunk length and data chosen at
+ * random. The count is 0, to be set. Valid until the next is added.
  */
 struct ex_case *ex_add(struct ex_batch *b, const struct ex_world *w, int way, enum gr_coll coll);
 
-/* Give the case random counts, some of them zero; with displs: displacements in any order, with gaps. */
+/*
+ * Give the case random counts, some of them zero; with displs: displacements in any order, with
+ * gaps.
+ */
 void ex_make_counts(struct ex_batch *b, struct ex_case *c, int p, size_t slot_elems, int displs);
 
 /*
- * Cut off what does not fit into a mailbox's set of `room` bytes; displacements of what each rank posts become
- * ascending ones.
+ * Cut off what does not fit into a mailbox's set of `room` bytes; displacements of what each rank
+ * posts become ascending ones.
  */
 void ex_fit(struct ex_case *c, int p, size_t room);
 
-/* Make it a direct plan, with messages of random length where no step sends what it did not store. */
+/*
+ * Make it a direct plan, with messages of random length where no step sends what it did not store.
+ */
 void ex_make_direct(struct ex_batch *b, const struct ex_world *w, struct ex_case *c);
 
 void ex_shuffle(struct ex_batch *b);
 
-typedef void (*ex_visit_fn)(struct ex_batch *b, const struct ex_world *w, int way, enum gr_coll coll);
+typedef void (*ex_visit_fn)(struct ex_batch *b, const struct ex_world *w, int way,
+                            enum gr_coll coll);
 
 /*
- * Call visit for each way and each collective that it has; mailboxes only among several ranks. Then make what it
- * added fit the way.
+ * Call visit for each way and each collective that it has; mailboxes only among several ranks. Then
+ * make what it added fit the way.
  */
 void ex_for_each_way(struct ex_batch *b, const struct ex_world *w, ex_visit_fn visit);
 

@@ -14,7 +14,8 @@ enum { GUARD = 64, GUARD_BYTE = 0xa5 };
 
 static struct ex_blocks blocks_of(const struct ex_case *c)
 {
-    return (struct ex_blocks) {c->count, c->has_counts ? c->counts : NULL, c->has_displs ? c->displs : NULL};
+    return (struct ex_blocks) {c->count, c->has_counts ? c->counts : NULL,
+                               c->has_displs ? c->displs : NULL};
 }
 
 /* Elements of the whole vector, gaps included. */
@@ -96,7 +97,8 @@ unsigned char *ex_want(const struct ex_case *c, int p)
     ex_fill(c, GR_COLL_BCAST == c->coll ? c->root : 0, 0, n, want);
     for (r = 0; r < p; r++) {
         if (GR_COLL_ALLGATHER == c->coll) {
-            ex_fill(c, r, ex_block_begin(blocks_of(c), r), ex_block_count(blocks_of(c), r), want + ex_block_begin(blocks_of(c), r) * k->elem_bytes);
+            ex_fill(c, r, ex_block_begin(blocks_of(c), r), ex_block_count(blocks_of(c), r),
+                    want + ex_block_begin(blocks_of(c), r) * k->elem_bytes);
         } else if (GR_COLL_BCAST != c->coll && GR_COLL_ALLTOALL != c->coll && r > 0) {
             ex_fill(c, r, 0, n, x);
             for (i = 0; i < n * k->elem_bytes; i += k->elem_bytes) {
@@ -126,7 +128,8 @@ static int has_output(const struct ex_case *c, int rank)
 /* Whether input and output are the same memory. */
 static int shares(const struct ex_case *c, int rank)
 {
-    return c->in_place && GR_COLL_REDUCE_SCATTER != c->coll && GR_COLL_ALLTOALL != c->coll && has_output(c, rank);
+    return c->in_place && GR_COLL_REDUCE_SCATTER != c->coll && GR_COLL_ALLTOALL != c->coll &&
+           has_output(c, rank);
 }
 
 /* The rank's part of the vector on input. */
@@ -152,7 +155,9 @@ void ex_buffers_make(struct ex_buffers *b, const struct ex_case *c, int p, int r
         memset(b->tmp, GUARD_BYTE, scratch);
     }
     if (has_output(c, rank)) {
-        b->out_bytes = bytes * (GR_COLL_REDUCE_SCATTER == c->coll ? ex_block_count(blocks_of(c), rank) : span(c, p));
+        b->out_bytes =
+            bytes *
+            (GR_COLL_REDUCE_SCATTER == c->coll ? ex_block_count(blocks_of(c), rank) : span(c, p));
         b->out_base = allocate(b->out_bytes + 2 * GUARD);
         memset(b->out_base, GUARD_BYTE, b->out_bytes + 2 * GUARD);
         b->out = b->out_base + GUARD;
@@ -169,8 +174,8 @@ void ex_buffers_make(struct ex_buffers *b, const struct ex_case *c, int p, int r
 }
 
 /* What the output must look like, between the guards: the result, and guard bytes in the gaps. */
-static void paint(const struct ex_case *c, int p, int rank, const unsigned char *want, unsigned char *image,
-                  size_t size)
+static void paint(const struct ex_case *c, int p, int rank, const unsigned char *want,
+                  unsigned char *image, size_t size)
 {
     size_t bytes = ex_kinds[c->kind].elem_bytes;
     int r;
@@ -182,11 +187,17 @@ static void paint(const struct ex_case *c, int p, int rank, const unsigned char 
         return;
     }
     if (GR_COLL_ALLGATHER != c->coll) {
-        memcpy(image, want + (GR_COLL_REDUCE_SCATTER == c->coll ? ex_block_begin(blocks_of(c), rank) * bytes : 0), size);
+        memcpy(image,
+               want + (GR_COLL_REDUCE_SCATTER == c->coll
+                           ? ex_block_begin(blocks_of(c), rank) * bytes
+                           : 0),
+               size);
         return;
     }
     for (r = 0; r < p; r++) {
-        memcpy(image + ex_block_begin(blocks_of(c), r) * bytes, want + ex_block_begin(blocks_of(c), r) * bytes, ex_block_count(blocks_of(c), r) * bytes);
+        memcpy(image + ex_block_begin(blocks_of(c), r) * bytes,
+               want + ex_block_begin(blocks_of(c), r) * bytes,
+               ex_block_count(blocks_of(c), r) * bytes);
     }
 }
 
@@ -215,15 +226,15 @@ static int check_output(const struct ex_buffers *b, const struct ex_case *c, int
     }
     i = first_difference(b->out_base, image, all);
     if (i < all) {
-        snprintf(why, size, "output byte %ld of %zu is %02x, must be %02x", (long) i - GUARD, b->out_bytes,
-                 (unsigned) b->out_base[i], (unsigned) image[i]);
+        snprintf(why, size, "output byte %ld of %zu is %02x, must be %02x", (long) i - GUARD,
+                 b->out_bytes, (unsigned) b->out_base[i], (unsigned) image[i]);
     }
     free(image);
     return i < all ? -1 : 0;
 }
 
-int ex_buffers_check(const struct ex_buffers *b, const struct ex_case *c, int p, int rank, const unsigned char *want,
-                     char *why, size_t size)
+int ex_buffers_check(const struct ex_buffers *b, const struct ex_case *c, int p, int rank,
+                     const unsigned char *want, char *why, size_t size)
 {
     size_t n = ex_input_count(c, p, rank), bytes = n * ex_kinds[c->kind].elem_bytes, i;
     unsigned char *input;
@@ -271,9 +282,10 @@ void ex_buffers_free(struct ex_buffers *b)
 const char *ex_describe(const struct ex_case *c, int p, char *text, size_t size)
 {
     snprintf(text, size, "%s %s %s p=%d root=%d %s count=%zu%s%s channels=%u chunk=%zu%s%s%s",
-             gr_protocol_name(c->protocol), gr_way_name(c->way),
-             gr_coll_name(c->coll), p, c->root, ex_kinds[c->kind].name, c->count, c->has_counts ? " counts" : "",
-             c->has_displs ? " displs" : "", (unsigned) c->nchannels, c->chunk_bytes, c->in_place ? " in place" : "",
-             c->halved ? " halved" : "", c->direct ? " direct" : "");
+             gr_protocol_name(c->protocol), gr_way_name(c->way), gr_coll_name(c->coll), p, c->root,
+             ex_kinds[c->kind].name, c->count, c->has_counts ? " counts" : "",
+             c->has_displs ? " displs" : "", (unsigned) c->nchannels, c->chunk_bytes,
+             c->in_place ? " in place" : "", c->halved ? " halved" : "",
+             c->direct ? " direct" : "");
     return text;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The data of the executor tests: kinds of elements with their operations written anew, one collective call as
- * a test case, its buffers on a rank, and what must be in them afterwards.
+ * The data of the executor tests: kinds of elements with their operations written anew, one
+ * collective call as a test case, its buffers on a rank, and what must be in them afterwards.
  *
- * All blocks of a case lie in one vector, at their displacements, with gaps where the case has some. Element i
- * of rank r's input is a function of (seed, r, i), so that any rank's data can be made anywhere.
+ * All blocks of a case lie in one vector, at their displacements, with gaps where the case has
+ * some. Element i of rank r's input is a function of (seed, r, i), so that any rank's data can be
+ * made anywhere.
  */
 #ifndef GR_TESTS_EXEC_DATA_H
 #define GR_TESTS_EXEC_DATA_H
@@ -18,15 +19,16 @@
 #define EX_MAX_RANKS 16
 
 enum ex_kind_id {
-    EX_I32_SUM,  /* wraps */
-    EX_I8_SUM,   /* wraps */
-    EX_F64_SUM,  /* small integers: exact in any order */
+    EX_I32_SUM, /* wraps */
+    EX_I8_SUM,  /* wraps */
+    EX_F64_SUM, /* small integers: exact in any order */
     EX_F32_MAX,
-    EX_TRIPLE,   /* 12 bytes, combined by a function: sum, xor and maximum */
+    EX_TRIPLE, /* 12 bytes, combined by a function: sum, xor and maximum */
     EX_NEXACT,
     /* other bits in another order; values are checked where there is only one order: */
     EX_F32_SUM = EX_NEXACT, /* of all magnitudes */
-    EX_ORDERED,  /* a op b is not b op a, and parentheses count: not for MPI, but it shows any order */
+    /* a op b is not b op a, and parentheses count: not for MPI, but it shows any order */
+    EX_ORDERED,
     EX_NKINDS
 };
 
@@ -37,7 +39,7 @@ struct ex_kind {
     size_t elem_bytes;
     void (*fill)(void *elem, uint64_t random);
     void (*combine)(void *sum, const void *elem); /* sum = sum op elem */
-    gr_reduce_fn fused; /* where gr_reduce_find() has none */
+    gr_reduce_fn fused;                           /* where gr_reduce_find() has none */
 };
 
 extern const struct ex_kind ex_kinds[EX_NKINDS];
@@ -50,16 +52,17 @@ struct ex_case {
     enum ex_kind_id kind;
     uint32_t nchannels;
     size_t chunk_bytes;
-    int halved; /* slots take half as much as the plan says: messages of two slots, wants four slots per link */
+    /* slots take half as much as the plan says: messages of two slots, wants four slots per link */
+    int halved;
     size_t count; /* elements of the vector, or of each block where there are no counts */
     int has_counts, has_displs;
     size_t counts[EX_MAX_RANKS], displs[EX_MAX_RANKS];
-    int direct;           /* a direct plan */
-    size_t direct_bytes;  /* for gr_request.direct_bytes */
+    int direct;                /* a direct plan */
+    size_t direct_bytes;       /* for gr_request.direct_bytes */
     enum gr_protocol protocol; /* on devices; */
-    uint32_t threads;     /* for gr_request.threads */
-    int zero_copy;        /* results may go past the slots */
-    int in_place; /* where the collective has an input and an output at that rank */
+    uint32_t threads;          /* for gr_request.threads */
+    int zero_copy;             /* results may go past the slots */
+    int in_place;              /* where the collective has an input and an output at that rank */
     uint64_t seed;
 };
 
@@ -68,7 +71,10 @@ struct gr_request ex_request(const struct ex_case *c);
 
 struct gr_reducer ex_reducer(const struct ex_case *c);
 
-/* Elements [begin, begin + n) of the rank's input; and how many there are of its input, in all blocks of the vector. */
+/*
+ * Elements [begin, begin + n) of the rank's input; and how many there are of its input, in all
+ * blocks of the vector.
+ */
 void ex_fill(const struct ex_case *c, int rank, size_t begin, size_t n, unsigned char *to);
 size_t ex_input_begin(const struct ex_case *c, int rank);
 size_t ex_input_count(const struct ex_case *c, int p, int rank);
@@ -90,11 +96,11 @@ struct gr_mail ex_mail(const struct ex_case *c, const struct ex_buffers *b);
 void ex_buffers_make(struct ex_buffers *b, const struct ex_case *c, int p, int rank);
 
 /*
- * 0 when the output is as it must be, nothing around it or in its gaps was written, and the input is as it
- * was. Otherwise -1, with the reason.
+ * 0 when the output is as it must be, nothing around it or in its gaps was written, and the input
+ * is as it was. Otherwise -1, with the reason.
  */
-int ex_buffers_check(const struct ex_buffers *b, const struct ex_case *c, int p, int rank, const unsigned char *want,
-                     char *why, size_t size);
+int ex_buffers_check(const struct ex_buffers *b, const struct ex_case *c, int p, int rank,
+                     const unsigned char *want, char *why, size_t size);
 
 /* A hash of the output's bits, continuing `hash`. */
 uint64_t ex_buffers_hash(const struct ex_buffers *b, uint64_t hash);

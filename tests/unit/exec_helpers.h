@@ -11,11 +11,15 @@ enum { POOL_BYTES = 64 << 20 };
 
 static uint64_t seed;
 
-static inline void open_world(struct ex_world *w, int p, uint32_t nchannels, uint32_t nslots, size_t slot_bytes,
-                       const char *torus)
+static inline void open_world(struct ex_world *w, int p, uint32_t nchannels, uint32_t nslots,
+                              size_t slot_bytes, const char *torus)
 {
-    struct gr_team_params params = {.p = p, .nchannels = nchannels, .nslots = nslots, .slot_bytes = slot_bytes,
-                                    .nsets = 2u << rng_below(&seed, 3), .box_bytes = 300 + rng_below(&seed, 4000)};
+    struct gr_team_params params = {.p = p,
+                                    .nchannels = nchannels,
+                                    .nslots = nslots,
+                                    .slot_bytes = slot_bytes,
+                                    .nsets = 2u << rng_below(&seed, 3),
+                                    .box_bytes = 300 + rng_below(&seed, 4000)};
 
     assert_int_equal(gr_torus_parse(torus, &params.torus), 0);
     if (0 != ex_open(w, &params, POOL_BYTES, rng_next(&seed))) {

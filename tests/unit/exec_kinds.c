@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kinds of elements of exec_data.h: how one is made of a random number, and combined with another. */
+/*
+ * The kinds of elements of exec_data.h: how one is made of a random number, and combined with
+ * another.
+ */
 #include "exec_data.h"
 
 #include <string.h>
@@ -26,7 +29,8 @@ static void fill_i8(void *elem, uint64_t random)
 
 static void sum_i8(void *sum, const void *elem)
 {
-    *(unsigned char *) sum = (unsigned char) (*(unsigned char *) sum + *(const unsigned char *) elem);
+    *(unsigned char *) sum =
+        (unsigned char) (*(unsigned char *) sum + *(const unsigned char *) elem);
 }
 
 static void fill_f64(void *elem, uint64_t random)
@@ -140,9 +144,11 @@ const struct ex_kind ex_kinds[EX_NKINDS] = {
     [EX_I8_SUM] = {"int8 sum", GR_TYPE_I8, GR_OP_SUM, 1, fill_i8, sum_i8, NULL},
     [EX_F64_SUM] = {"double sum", GR_TYPE_F64, GR_OP_SUM, 8, fill_f64, sum_f64, NULL},
     [EX_F32_MAX] = {"float max", GR_TYPE_F32, GR_OP_MAX, 4, fill_f32, max_f32, NULL},
-    [EX_TRIPLE] = {"triple by a function", GR_TYPE_OTHER, GR_OP_OTHER, 12, fill_triple, combine_triple, NULL},
+    [EX_TRIPLE] = {"triple by a function", GR_TYPE_OTHER, GR_OP_OTHER, 12, fill_triple,
+                   combine_triple, NULL},
     [EX_F32_SUM] = {"float sum", GR_TYPE_F32, GR_OP_SUM, 4, fill_f32_wild, sum_f32, NULL},
-    [EX_ORDERED] = {"ordered", GR_TYPE_OTHER, GR_OP_OTHER, 8, fill_ordered, combine_ordered, fused_ordered},
+    [EX_ORDERED] = {"ordered", GR_TYPE_OTHER, GR_OP_OTHER, 8, fill_ordered, combine_ordered,
+                    fused_ordered},
 };
 
 static void combine_all(void *ctx, const void *in, void *inout, size_t n)
@@ -151,7 +157,8 @@ static void combine_all(void *ctx, const void *in, void *inout, size_t n)
     size_t i;
 
     for (i = 0; i < n; i++) {
-        k->combine((unsigned char *) inout + i * k->elem_bytes, (const unsigned char *) in + i * k->elem_bytes);
+        k->combine((unsigned char *) inout + i * k->elem_bytes,
+                   (const unsigned char *) in + i * k->elem_bytes);
     }
 }
 

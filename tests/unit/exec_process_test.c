@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Links between processes: data that go to a second process and back, offers that lead nowhere, what is left
- * of a process that was killed, and what a forked child sees. For the second process the program starts itself:
+ * Links between processes: data that go to a second process and back, offers that lead nowhere,
+ * what is left of a process that was killed, and what a forked child sees. For the second process
+ * the program starts itself:
  *
  *      exec_process_test --echo OFFER    leases a frame, writes its offer to standard output, and sends each
  *                                        slot back through the link of OFFER (hexadecimal), each byte plus one
@@ -34,7 +35,10 @@ enum { SLOTS = 3, SLOT = 320, ECHOES = 2000 };
 
 static const struct gr_peer_id self = {7, 0}, peer = {7, 1};
 
-/* In shared memory, of this test: what lies there is counted. The second process finds it in the environment. */
+/*
+ * In shared memory, of this test: what lies there is counted. The second process finds it in the
+ * environment.
+ */
 static const char *folder;
 
 static struct gr_pool *open_pool(struct gr_peer_id id)
@@ -77,7 +81,8 @@ static int echo(const char *hex)
     int error, n, k;
 
     alarm(PATIENCE_S);
-    if (NULL == pool || 0 != parse_offer(hex, &theirs) || 0 != gr_pool_lease(pool, FRAME, 1, 1, &slab)) {
+    if (NULL == pool || 0 != parse_offer(hex, &theirs) ||
+        0 != gr_pool_lease(pool, FRAME, 1, 1, &slab)) {
         return 1;
     }
     mine = gr_pool_offer(pool, slab);
@@ -91,7 +96,8 @@ static int echo(const char *hex)
             sched_yield();
         }
         for (k = 0; k < SLOT; k++) {
-            ((unsigned char *) gr_link_slot(&out))[k] = (unsigned char) (((unsigned char *) gr_link_slot(&in))[k] + 1);
+            ((unsigned char *) gr_link_slot(&out))[k] =
+                (unsigned char) (((unsigned char *) gr_link_slot(&in))[k] + 1);
         }
         gr_link_push(&out);
         gr_link_pop(&in);
@@ -171,7 +177,8 @@ static void nothing_is_left_of_a_killed_process(void **state)
     assert_null(gr_pool_map(fresh, &theirs, &error));
     assert_int_equal(error, GR_ERR_FOREIGN);
     gr_pool_release(pool, slab, 1);
-    assert_int_equal(gr_pool_usage(pool).leased, FRAME); /* for good: nobody can say that the writer has left */
+    /* for good: nobody can say that the writer has left */
+    assert_int_equal(gr_pool_usage(pool).leased, FRAME);
     gr_pool_close(pool);
     gr_pool_close(fresh);
 }
@@ -207,8 +214,8 @@ static void offers_that_lead_nowhere_are_foreign(void **state)
     bad[4].fd = 9999;
     bad[5].pid = (int32_t) dead_process();
     bad[6].pid = (int32_t) getppid(); /* alive, but that is not its file */
-    bad[8].offset = 8; /* no frame begins there, */
-    bad[9].segment_bytes = 8; /* nor has that room for one */
+    bad[8].offset = 8;                /* no frame begins there, */
+    bad[9].segment_bytes = 8;         /* nor has that room for one */
     for (k = 0; k < 10; k++) {
         assert_null(gr_pool_map(other, &bad[k], &error));
         assert_int_equal(error, GR_ERR_FOREIGN);
@@ -221,7 +228,10 @@ static void offers_that_lead_nowhere_are_foreign(void **state)
     gr_pool_close(other);
 }
 
-/* A number that its process uses for something else by now: that is not opened, which may have effects. */
+/*
+ * A number that its process uses for something else by now: that is not opened, which may have
+ * effects.
+ */
 static void what_is_no_segment_is_not_opened(void **state)
 {
     struct gr_pool *pool = open_pool(self), *other = open_pool(peer);
@@ -251,7 +261,9 @@ static void what_is_no_segment_is_not_opened(void **state)
     gr_pool_close(other);
 }
 
-/* What is mapped already is as large as its first offer said; whether there is more is looked at. */
+/*
+ * What is mapped already is as large as its first offer said; whether there is more is looked at.
+ */
 static void offers_beyond_a_mapping_are_foreign(void **state)
 {
     struct gr_pool *pool = open_pool(self), *other = open_pool(peer);
@@ -270,7 +282,8 @@ static void offers_beyond_a_mapping_are_foreign(void **state)
 
 static void mappings_are_kept_by_owner_and_segment(void **state)
 {
-    struct gr_pool *pool = open_pool(self), *third = open_pool((struct gr_peer_id) {7, 2}), *other = open_pool(peer);
+    struct gr_pool *pool = open_pool(self), *third = open_pool((struct gr_peer_id) {7, 2}),
+                   *other = open_pool(peer);
     struct gr_slab *slabs[2];
     struct gr_offer offers[3];
     unsigned char *at[2];

@@ -30,7 +30,8 @@ int ex_team(struct ex_world *w)
     return 0;
 }
 
-int ex_open(struct ex_world *w, const struct gr_team_params *params, size_t pool_bytes, uint64_t seed)
+int ex_open(struct ex_world *w, const struct gr_team_params *params, size_t pool_bytes,
+            uint64_t seed)
 {
     int r;
 
@@ -94,9 +95,12 @@ int ex_can_fetch(void)
     return gr_probe_test(&probe);
 }
 
-/* ---- making links, in phases; every rank must be through with one before any begins the next ---- */
+/*
+ * ---- making links, in phases; every rank must be through with one before any begins the next ----
+ */
 
-static struct gr_connection *find_wire(struct gr_connection *wires, int n, uint32_t channel, int rank)
+static struct gr_connection *find_wire(struct gr_connection *wires, int n, uint32_t channel,
+                                       int rank)
 {
     int k;
 
@@ -173,7 +177,7 @@ static void phase_end(struct ex_rank *r, int way, int root)
 }
 
 static void (*const phases[])(struct ex_rank *, int, int) = {phase_begin, phase_deliver, phase_map,
-                                                                      phase_end};
+                                                             phase_end};
 enum { NPHASES = sizeof(phases) / sizeof(phases[0]) };
 
 int ex_link(struct ex_world *w, int way, int root)
@@ -212,7 +216,8 @@ void ex_timers(struct ex_world *w, enum gr_step_sync sync)
         struct gr_channel_set *notes = &rank->team->notes;
 
         if (0 != gr_link_port_init(&rank->port, notes->in, notes->out, w->params.p, r, 1) ||
-            0 != gr_timer_init(&rank->timer, sync, &rank->port.port, &w->params.torus, w->params.p, r)) {
+            0 != gr_timer_init(&rank->timer, sync, &rank->port.port, &w->params.torus, w->params.p,
+                               r)) {
             abort();
         }
     }

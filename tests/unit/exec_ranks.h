@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ranks of a communicator inside one process: each has a pool and a team of its own, as if it were a
- * process, and this harness carries the offers between them that the glue would send as messages.
+ * The ranks of a communicator inside one process: each has a pool and a team of its own, as if it
+ * were a process, and this harness carries the offers between them that the glue would send as
+ * messages.
  *
  *      EX_STEPPED   one thread runs all ranks, anyone next, each as far as a coin lets it: a repeatable order
  *      EX_THREADS   a thread per rank, with delays
  *
- * Ranks go from one case to the next without waiting for each other, so several collectives are under way on
- * the same links. A gate before the host executor's ready() makes a machine leave and come back at any slot.
+ * Ranks go from one case to the next without waiting for each other, so several collectives are
+ * under way on the same links. A gate before the host executor's ready() makes a machine leave and
+ * come back at any slot.
  *
- * The thread sanitizer knows memory by its address, and a link's two ends are two mappings of the same memory.
- * Under it the writer is therefore given the reader's address (after its own mapping was made, and not used).
+ * The thread sanitizer knows memory by its address, and a link's two ends are two mappings of the
+ * same memory. Under it the writer is therefore given the reader's address (after its own mapping
+ * was made, and not used).
  *
  * exec_ranks.c   ranks, pools, teams, and the making of links
  * exec_run.c     running cases
@@ -18,8 +21,8 @@
 #ifndef GR_TESTS_EXEC_RANKS_H
 #define GR_TESTS_EXEC_RANKS_H
 
-#include "sanitizer/sanitizer.h"
 #include "exec_data.h"
+#include "sanitizer/sanitizer.h"
 
 #include "exec/host.h"
 #include "timing/sync_port.h"
@@ -33,7 +36,9 @@
 
 enum ex_mode { EX_STEPPED, EX_THREADS };
 
-/* The context of the gated executor: the host executor's, and a coin. Mailboxes ask the coin, too. */
+/*
+ * The context of the gated executor: the host executor's, and a coin. Mailboxes ask the coin, too.
+ */
 struct ex_gate {
     struct gr_host_op op; /* first: the host executor takes a gate for its own context */
     uint64_t *random;
@@ -53,27 +58,27 @@ struct ex_rank {
     unsigned char *bounce;
     struct gr_plan plan;
     struct gr_stepper stepper;
-    struct gr_timer timer;     /* where the world has timing */
+    struct gr_timer timer; /* where the world has timing */
     struct gr_link_port port;
     struct gr_request request; /* of the call that is timed */
     struct gr_mail mail;
     int posted;
     struct ex_buffers buffers;
-    size_t at;       /* number of the case that runs */
+    size_t at; /* number of the case that runs */
     int running;
     uint64_t random, hash, slots, idle;
-    char why[160];   /* "" while all is well */
+    char why[160]; /* "" while all is well */
 };
 
 struct ex_world {
     struct gr_team_params params;
     int32_t pids[EX_MAX_RANKS]; /* all this process's */
-    uint64_t first; /* the next team's mailbox epochs begin after it */
+    uint64_t first;             /* the next team's mailbox epochs begin after it */
     struct ex_rank *ranks;
-    uint64_t seed;   /* of all timing */
-    unsigned one_in; /* for all gates */
+    uint64_t seed;          /* of all timing */
+    unsigned one_in;        /* for all gates */
     enum gr_step_sync sync; /* how steps are timed; set it, then ex_timers() */
-    size_t polls;    /* EX_STEPPED: leave everything as it is after so many polls; 0: never */
+    size_t polls; /* EX_STEPPED: leave everything as it is after so many polls; 0: never */
     /* the cases of this run */
     const struct ex_case *cases;
     size_t ncases;
@@ -85,7 +90,8 @@ struct ex_world {
 };
 
 /* Pools of at most pool_bytes each, and teams. torus: text, or "". 0, or -1 with why. */
-int ex_open(struct ex_world *w, const struct gr_team_params *params, size_t pool_bytes, uint64_t seed);
+int ex_open(struct ex_world *w, const struct gr_team_params *params, size_t pool_bytes,
+            uint64_t seed);
 
 /* Leave the teams, and make new ones over the same pools. */
 void ex_leave(struct ex_world *w);
@@ -93,13 +99,19 @@ int ex_team(struct ex_world *w);
 
 void ex_close(struct ex_world *w);
 
-/* Make what a way needs, from one thread. Returns the verdict's status; -1000 where the offers do not match. */
+/*
+ * Make what a way needs, from one thread. Returns the verdict's status; -1000 where the offers do
+ * not match.
+ */
 int ex_link(struct ex_world *w, int way, int root);
 
 /* The part of rank r in it, for r's own thread; all threads meet at the barrier. */
 void ex_link_rank(struct ex_rank *r, int way, int root);
 
-/* Make the frames for notes, and a timer at each rank, with that torus. From one thread; before the links. */
+/*
+ * Make the frames for notes, and a timer at each rank, with that torus. From one thread; before the
+ * links.
+ */
 void ex_timers(struct ex_world *w, enum gr_step_sync sync);
 
 /* Whether this process may read its own memory in the way in which it would read another's. */

@@ -44,25 +44,31 @@ static int gate_finished(void *ctx)
     return gr_host_executor.finished(&((struct ex_gate *) ctx)->op);
 }
 
-static const struct gr_executor_ops gated_mover = {gate_ready, gate_move, gate_commit, gate_finished};
+static const struct gr_executor_ops gated_mover = {gate_ready, gate_move, gate_commit,
+                                                   gate_finished};
 
 /* ---- the timer's gate ---- */
 
-static const struct gr_gate timers_gate = {gr_timer_may_begin, gr_timer_begins, gr_timer_ended, gr_timer_finished};
+static const struct gr_gate timers_gate = {gr_timer_may_begin, gr_timer_begins, gr_timer_ended,
+                                           gr_timer_finished};
 
 static struct gr_sched sched_of(const void *ctx, int rank, uint32_t channel)
 {
     const struct ex_rank *r = ctx;
     const struct gr_team *team = r->team;
 
-    return gr_plan_sched(&r->request, team->p, rank, team->rings.order[channel % 2], team->rings.where[channel % 2],
-                         channel, r->plan.split.nchunks);
+    return gr_plan_sched(&r->request, team->p, rank, team->rings.order[channel % 2],
+                         team->rings.where[channel % 2], channel, r->plan.split.nchunks);
 }
 
 static void timer_begin(struct ex_rank *r, const struct ex_case *c)
 {
-    struct gr_timing_job job = {.p = r->team->p, .split = &r->plan.split, .elem_bytes = r->request.elem_bytes,
-                                .slot_elems = r->plan.slot_elems, .nslots = r->team->data.nslots, .sched = sched_of,
+    struct gr_timing_job job = {.p = r->team->p,
+                                .split = &r->plan.split,
+                                .elem_bytes = r->request.elem_bytes,
+                                .slot_elems = r->plan.slot_elems,
+                                .nslots = r->team->data.nslots,
+                                .sched = sched_of,
                                 .ctx = r};
     struct gr_timer_links links = {r->team->data.in, r->team->data.out, r->team->p};
 
@@ -151,7 +157,8 @@ static int rank_poll(struct ex_rank *r)
     if (!r->running) {
         rank_begin(r);
     }
-    rc = GR_WAY_MAILBOX == w->cases[r->at].way ? mail_run(r) : gr_stepper_run(&r->stepper, &r->slots);
+    rc = GR_WAY_MAILBOX == w->cases[r->at].way ? mail_run(r)
+                                               : gr_stepper_run(&r->stepper, &r->slots);
     if (too_much(r, before)) {
         rc = -1;
     }
@@ -165,8 +172,8 @@ static int rank_poll(struct ex_rank *r)
         snprintf(r->why, sizeof(r->why), "the machine returned %d", rc);
     } else {
         r->hash = ex_buffers_hash(&r->buffers, r->hash);
-        (void) ex_buffers_check(&r->buffers, &w->cases[r->at], w->params.p, r->rank, w->want[r->at], r->why,
-                                sizeof(r->why));
+        (void) ex_buffers_check(&r->buffers, &w->cases[r->at], w->params.p, r->rank, w->want[r->at],
+                                r->why, sizeof(r->why));
     }
     ex_buffers_free(&r->buffers);
     if ('\0' != r->why[0]) {
@@ -206,8 +213,10 @@ static void explain_wait(struct ex_rank *r)
 
         n = gr_host_waits_for(&r->gate.op, c, step, ranks);
         if (NULL != step || n > 0) {
-            at += snprintf(r->why + at, sizeof(r->why) - (size_t) at, "waits, channel %u tick %d %s:", (unsigned) c,
-                           NULL == step ? -1 : (int) step->tick, NULL == step ? "end" : gr_step_name(step));
+            at += snprintf(r->why + at, sizeof(r->why) - (size_t) at,
+                           "waits, channel %u tick %d %s:", (unsigned) c,
+                           NULL == step ? -1 : (int) step->tick,
+                           NULL == step ? "end" : gr_step_name(step));
             at = explain_ranks(r, at, ranks, n);
         }
     }
@@ -334,9 +343,10 @@ static int report(struct ex_world *w, enum ex_mode mode)
         struct ex_rank *rank = &w->ranks[r];
 
         if ('\0' != rank->why[0]) {
-            at += snprintf(w->why + at, sizeof(w->why) - (size_t) at, "%s seed %llu, %s: rank %d %s\n",
-                           EX_STEPPED == mode ? "stepped" : "threads", (unsigned long long) w->seed,
-                           ex_describe(&w->cases[rank->at], w->params.p, text, sizeof(text)), r, rank->why);
+            at += snprintf(
+                w->why + at, sizeof(w->why) - (size_t) at, "%s seed %llu, %s: rank %d %s\n",
+                EX_STEPPED == mode ? "stepped" : "threads", (unsigned long long) w->seed,
+                ex_describe(&w->cases[rank->at], w->params.p, text, sizeof(text)), r, rank->why);
         }
     }
     return at > 0 ? -1 : 0;

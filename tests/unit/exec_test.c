@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The host executor on real links, and mailboxes beside it: every way and collective with data, many at a time on
- * the same links, in seeded orders of scheduling and in threads; copied through slots and fetched from their
- * senders. Seed: GPURING_SEED.
+ * The host executor on real links, and mailboxes beside it: every way and collective with data,
+ * many at a time on the same links, in seeded orders of scheduling and in threads; copied through
+ * slots and fetched from their senders. Seed: GPURING_SEED.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,12 +11,12 @@
 
 #include <cmocka.h>
 
-#include "exec_helpers.h"
 #include "depth.h"
+#include "exec_helpers.h"
 
 /*
- * One in so many cases of the big tables is run; in threads, which mostly wait for a core, one in THREADS more; with
- * data that are fetched, one in DIRECT more. A single thread has no races.
+ * One in so many cases of the big tables is run; in threads, which mostly wait for a core, one in
+ * THREADS more; with data that are fetched, one in DIRECT more. A single thread has no races.
  */
 enum {
     THINNING = GR_SANITIZER(1, 4, 16),
@@ -69,7 +69,8 @@ static void add_v_counts(struct ex_batch *b, const struct ex_world *w, int way, 
         }
         c = ex_add(b, w, way, coll);
         c->in_place = k % 2;
-        ex_make_counts(b, c, w->params.p, w->params.slot_bytes / ex_kinds[c->kind].elem_bytes, k % 4 < 3);
+        ex_make_counts(b, c, w->params.p, w->params.slot_bytes / ex_kinds[c->kind].elem_bytes,
+                       k % 4 < 3);
     }
 }
 
@@ -100,18 +101,21 @@ static void sweep(ex_visit_fn visit, enum ex_mode mode, int direct)
     const struct geometry *geometries = all[direct];
     static const int sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 13};
     static const char *const tori[NGEOMETRIES][9] = {
-        {[4] = "2x2", [8] = "4x2"}, {[4] = "2x2", [6] = "3x2", [8] = "2x2x2"}, {[4] = "4", [5] = "5", [6] = "2x3", [8] = "8"}};
+        {[4] = "2x2", [8] = "4x2"},
+        {[4] = "2x2", [6] = "3x2", [8] = "2x2x2"},
+        {[4] = "4", [5] = "5", [6] = "2x3", [8] = "8"}};
     struct ex_world w;
     size_t k, g;
 
-    thinning = THINNING * (EX_THREADS == mode ? THREADS : STEPPED) * (direct ? DIRECT : 1) * (uint64_t) depth(8, 1);
+    thinning = THINNING * (EX_THREADS == mode ? THREADS : STEPPED) * (direct ? DIRECT : 1) *
+               (uint64_t) depth(8, 1);
     for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
         for (g = 0; g < NGEOMETRIES; g++) {
             struct ex_batch b = {.random = &seed};
             int p = sizes[k], torus = p < 9 && NULL != tori[g][p];
 
-            open_world(&w, p, geometries[g].nchannels, geometries[g].nslots, geometries[g].slot_bytes,
-                       torus ? tori[g][p] : "");
+            open_world(&w, p, geometries[g].nchannels, geometries[g].nslots,
+                       geometries[g].slot_bytes, torus ? tori[g][p] : "");
             ex_for_each_way(&b, &w, visit);
             if (direct) {
                 make_direct(&b, &w);
@@ -169,7 +173,8 @@ static void add_long(struct ex_batch *b, const struct ex_world *w, int way, enum
 
         c->chunk_bytes = 0;
         c->in_place = k % 2;
-        c->count = elems / (1 + rng_below(&seed, 3)) / (ex_has_blocks(coll) ? (size_t) w->params.p : 1);
+        c->count =
+            elems / (1 + rng_below(&seed, 3)) / (ex_has_blocks(coll) ? (size_t) w->params.p : 1);
         if (0 != rng_below(&seed, 8)) {
             ex_make_direct(b, w, c);
             c->direct_bytes = 0 == c->direct_bytes ? 0 : 1 << 20;
@@ -254,7 +259,8 @@ static void timing_does_not_change_a_bit(void **state)
 
     (void) state;
     for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
-        struct ex_world shape = {.params = {.p = sizes[k], .nchannels = 3, .slot_bytes = 256, .box_bytes = 300}};
+        struct ex_world shape = {
+            .params = {.p = sizes[k], .nchannels = 3, .slot_bytes = 256, .box_bytes = 300}};
         struct ex_batch b = {.random = &seed};
 
         ex_for_each_way(&b, &shape, add_inexact);

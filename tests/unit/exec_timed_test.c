@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The host executor with timed steps: every schedule with data, on rings and tori, in every mode of step_sync, in seeded
- * orders of scheduling and in threads. Notes go through links in shared memory, times are real. Seed: GPURING_SEED.
+ * The host executor with timed steps: every schedule with data, on rings and tori, in every mode of
+ * step_sync, in seeded orders of scheduling and in threads. Notes go through links in shared
+ * memory, times are real. Seed: GPURING_SEED.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "exec_helpers.h"
 #include "depth.h"
+#include "exec_helpers.h"
 
 /* One in so many calls is run. */
 enum { THINNING = GR_SANITIZER(1, 1, 2) };
@@ -25,7 +26,8 @@ static void add_some(struct ex_batch *b, const struct ex_world *w, int way, enum
         size_t fits = w->params.slot_bytes / ex_kinds[c->kind].elem_bytes;
 
         c->in_place = k % 2;
-        c->chunk_bytes = c->chunk_bytes < GR_CACHE_LINE ? 0 : c->chunk_bytes; /* a barrier for each byte takes minutes */
+        /* a barrier for each byte takes minutes */
+        c->chunk_bytes = c->chunk_bytes < GR_CACHE_LINE ? 0 : c->chunk_bytes;
         c->count = 1 + rng_below(&seed, 12 * fits);
         if (ex_has_counts(coll) && 2 == k) {
             ex_make_counts(b, c, w->params.p, fits, 1);
@@ -71,15 +73,17 @@ static void sweep(enum gr_step_sync sync, enum ex_mode mode)
         int p;
         uint32_t nchannels, nslots;
         size_t slot_bytes;
-    } worlds[] = {{"", 2, 1, 2, 256}, {"", 3, 2, 4, 256}, {"", 5, 1, 2, 128}, {"2x2", 4, 2, 2, 256},
-                  {"4x2", 8, 1, 4, 512}, {"2x2x2", 8, 2, 2, 256}, {"3x3", 9, 1, 2, 256}};
+    } worlds[] = {{"", 2, 1, 2, 256},    {"", 3, 2, 4, 256},    {"", 5, 1, 2, 128},
+                  {"2x2", 4, 2, 2, 256}, {"4x2", 8, 1, 4, 512}, {"2x2x2", 8, 2, 2, 256},
+                  {"3x3", 9, 1, 2, 256}};
     struct ex_world w;
     size_t k, n, calls;
 
     for (k = 0; k < sizeof(worlds) / sizeof(worlds[0]); k++) {
         struct ex_batch b = {.random = &seed};
 
-        open_world(&w, worlds[k].p, worlds[k].nchannels, worlds[k].nslots, worlds[k].slot_bytes, worlds[k].torus);
+        open_world(&w, worlds[k].p, worlds[k].nchannels, worlds[k].nslots, worlds[k].slot_bytes,
+                   worlds[k].torus);
         ex_timers(&w, sync);
         ex_for_each_way(&b, &w, add_some);
         make_half_direct(&b, &w);
@@ -116,8 +120,9 @@ static void steps_begin_at_their_times(void **state)
     sweep(GR_SYNC_TIMED, EX_STEPPED);
     sweep(GR_SYNC_TIMED, EX_THREADS);
     assert_true(timed_steps > 0 && waits > 0);
-    printf("# %llu timed steps, %llu waits, %llu resyncs, %llu pauses\n", (unsigned long long) timed_steps,
-           (unsigned long long) waits, (unsigned long long) resyncs, (unsigned long long) pauses);
+    printf("# %llu timed steps, %llu waits, %llu resyncs, %llu pauses\n",
+           (unsigned long long) timed_steps, (unsigned long long) waits,
+           (unsigned long long) resyncs, (unsigned long long) pauses);
 }
 
 int main(void)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Single machines on real links: what a waiting rank says, when a sender is through, and errors. The host executor
- * is compiled into this file, with a hook where it reads another process's memory. Seed: GPURING_SEED.
+ * Single machines on real links: what a waiting rank says, when a sender is through, and errors.
+ * The host executor is compiled into this file, with a hook where it reads another process's
+ * memory. Seed: GPURING_SEED.
  */
 #include "base/cma.h"
 
@@ -29,15 +30,22 @@ struct runner {
     uint64_t moved;
 };
 
-static void runner_start(struct runner *r, const struct ex_world *w, const struct ex_case *c, int rank)
+static void runner_start(struct runner *r, const struct ex_world *w, const struct ex_case *c,
+                         int rank)
 {
     const struct gr_team *team = w->ranks[rank].team;
     struct gr_request request = ex_request(c);
 
     ex_buffers_make(&r->buffers, c, w->params.p, rank);
-    r->op = (struct gr_host_op) {.in = team->data.in, .out = team->data.out, .p = team->p, .nchannels = c->nchannels,
-                                 .space = {r->buffers.in, r->buffers.out, NULL}, .reducer = ex_reducer(c),
-                                 .direct = c->direct, .pids = team->pids, .bounce = w->ranks[rank].bounce};
+    r->op = (struct gr_host_op) {.in = team->data.in,
+                                 .out = team->data.out,
+                                 .p = team->p,
+                                 .nchannels = c->nchannels,
+                                 .space = {r->buffers.in, r->buffers.out, NULL},
+                                 .reducer = ex_reducer(c),
+                                 .direct = c->direct,
+                                 .pids = team->pids,
+                                 .bounce = w->ranks[rank].bounce};
     r->moved = 0;
     gr_plan_build(&r->plan, team, &request);
     gr_stepper_start(&r->stepper, &r->plan, &gr_host_executor, &r->op);
@@ -74,8 +82,8 @@ static int fail_move(void *ctx, const struct gr_move *move)
 /* A root of three others' reduce that has begun. */
 static void root_waits(struct ex_world *w, struct runner *root)
 {
-    static const struct ex_case c = {.coll = GR_COLL_REDUCE, .way = GR_ALGO_FLAT, .root = 1, .nchannels = 1,
-                                     .count = 10};
+    static const struct ex_case c = {
+        .coll = GR_COLL_REDUCE, .way = GR_ALGO_FLAT, .root = 1, .nchannels = 1, .count = 10};
 
     open_world(w, 4, 1, 2, 256, "");
     assert_int_equal(ex_link(w, GR_ALGO_FLAT, 1), 0);
@@ -128,11 +136,19 @@ static void an_error_of_the_executor_comes_out_as_it_is(void **state)
 
 /* ---- data that are fetched: when their sender is through ---- */
 
-/* Root 1 of three has sent all, to 2, which passes it on to 0: while not all have read, it is not through. */
+/*
+ * Root 1 of three has sent all, to 2, which passes it on to 0: while not all have read, it is not
+ * through.
+ */
 static void a_sender_is_through_when_all_was_read(void **state)
 {
-    struct ex_case c = {.coll = GR_COLL_BCAST, .way = GR_ALGO_CHAIN, .root = 1, .nchannels = 2, .count = 160,
-                        .direct = 1, .seed = 5};
+    struct ex_case c = {.coll = GR_COLL_BCAST,
+                        .way = GR_ALGO_CHAIN,
+                        .root = 1,
+                        .nchannels = 2,
+                        .count = 160,
+                        .direct = 1,
+                        .seed = 5};
     struct ex_world w;
     struct runner r[3];
     unsigned char *want;
@@ -163,7 +179,8 @@ static void a_sender_is_through_when_all_was_read(void **state)
     assert_int_equal(ranks[0], 0);
     assert_int_equal(gr_stepper_run(&r[2].stepper, &r[2].moved), GR_AGAIN);
     assert_int_equal(gr_host_waits_for(&r[1].op, 0, NULL, ranks), 0);
-    assert_int_equal(gr_stepper_run(&r[1].stepper, &r[1].moved), GR_AGAIN); /* for the sake of channel 1 */
+    /* for the sake of channel 1 */
+    assert_int_equal(gr_stepper_run(&r[1].stepper, &r[1].moved), GR_AGAIN);
     assert_int_equal(gr_stepper_run(&r[0].stepper, &r[0].moved), GR_AGAIN);
     assert_int_equal(gr_stepper_run(&r[1].stepper, &r[1].moved), GR_DONE);
     ex_buffers_free(&r[1].buffers); /* which spoils them */
@@ -180,7 +197,8 @@ static void a_sender_is_through_when_all_was_read(void **state)
 /* What was copied into slots nobody waits for; and memory that cannot be read is an error. */
 static void a_sender_that_is_dead_is_an_error(void **state)
 {
-    struct ex_case c = {.coll = GR_COLL_REDUCE, .way = GR_ALGO_FLAT, .root = 1, .nchannels = 1, .count = 10};
+    struct ex_case c = {
+        .coll = GR_COLL_REDUCE, .way = GR_ALGO_FLAT, .root = 1, .nchannels = 1, .count = 10};
     static const int32_t nobody[2] = {INT32_MAX, INT32_MAX};
     struct ex_world w;
     struct runner r[2];
@@ -196,7 +214,8 @@ static void a_sender_that_is_dead_is_an_error(void **state)
         r[1].op.pids = nobody;
         assert_int_equal(gr_stepper_run(&r[0].stepper, &r[0].moved), c.direct ? GR_AGAIN : GR_DONE);
         assert_int_equal(gr_host_waits_for(&r[0].op, 0, NULL, ranks), c.direct);
-        assert_int_equal(gr_stepper_run(&r[1].stepper, &r[1].moved), c.direct ? GR_ERR_SYS : GR_DONE);
+        assert_int_equal(gr_stepper_run(&r[1].stepper, &r[1].moved),
+                         c.direct ? GR_ERR_SYS : GR_DONE);
         ex_buffers_free(&r[0].buffers);
         ex_buffers_free(&r[1].buffers);
     }
@@ -207,7 +226,8 @@ static void a_sender_that_is_dead_is_an_error(void **state)
 static void a_sender_is_not_through_while_it_is_read(void **state)
 {
     static const enum ex_kind_id kinds[] = {EX_F64_SUM, EX_TRIPLE};
-    struct ex_case c = {.coll = GR_COLL_REDUCE, .way = GR_ALGO_FLAT, .root = 1, .nchannels = 1, .direct = 1};
+    struct ex_case c = {
+        .coll = GR_COLL_REDUCE, .way = GR_ALGO_FLAT, .root = 1, .nchannels = 1, .direct = 1};
     struct ex_world w;
     struct runner r[2];
     int k;
@@ -235,11 +255,16 @@ static void a_sender_is_not_through_while_it_is_read(void **state)
     ex_close(&w);
 }
 
-/* No schedule has such steps today: a message of two chunks that lie apart, stored by its sender, too. */
+/*
+ * No schedule has such steps today: a message of two chunks that lie apart, stored by its sender,
+ * too.
+ */
 static void a_slot_may_hold_several_pieces(void **state)
 {
-    const struct gr_step send = {.bits = GR_SEND | GR_STORE, .operand = GR_IN, .dest = GR_OUT, .nto = 1, .to = {1}};
-    const struct gr_step receive = {.bits = GR_RECV | GR_STORE, .dest = GR_OUT, .nfrom = 1, .from = {0}};
+    const struct gr_step send = {
+        .bits = GR_SEND | GR_STORE, .operand = GR_IN, .dest = GR_OUT, .nto = 1, .to = {1}};
+    const struct gr_step receive = {
+        .bits = GR_RECV | GR_STORE, .dest = GR_OUT, .nfrom = 1, .from = {0}};
     int32_t in[20], out[2][20], want[2][20] = {{0}}, k;
     struct gr_host_op ops[2];
     struct ex_world w;
@@ -261,13 +286,24 @@ static void a_slot_may_hold_several_pieces(void **state)
         for (rank = 0; rank < 2; rank++) {
             const struct gr_step *s = 0 == rank ? &send : &receive;
             struct gr_move first = {.step = s, .operand = 1, .dest = 0 == rank ? 0 : 8, .count = 3};
-            struct gr_move second = {.step = s, .operand = 12, .dest = 0 == rank ? 10 : 15, .slot = 3, .count = 3,
-                                     .piece = 1, .last = 1};
+            struct gr_move second = {.step = s,
+                                     .operand = 12,
+                                     .dest = 0 == rank ? 10 : 15,
+                                     .slot = 3,
+                                     .count = 3,
+                                     .piece = 1,
+                                     .last = 1};
 
-            ops[rank] = (struct gr_host_op) {.in = w.ranks[rank].team->data.in, .out = w.ranks[rank].team->data.out, .p = 2,
-                                             .nchannels = 1, .reducer = {.elem_bytes = 4}, .direct = direct,
-                                             .space = {(unsigned char *) in, (unsigned char *) out[rank], NULL},
-                                             .pids = w.pids, .bounce = w.ranks[rank].bounce};
+            ops[rank] = (struct gr_host_op) {
+                .in = w.ranks[rank].team->data.in,
+                .out = w.ranks[rank].team->data.out,
+                .p = 2,
+                .nchannels = 1,
+                .reducer = {.elem_bytes = 4},
+                .direct = direct,
+                .space = {(unsigned char *) in, (unsigned char *) out[rank], NULL},
+                .pids = w.pids,
+                .bounce = w.ranks[rank].bounce};
             assert_int_equal(gr_host_executor.ready(&ops[rank], 0, s), 1);
             assert_int_equal(gr_host_executor.move(&ops[rank], &first), 0);
             assert_int_equal(gr_host_executor.move(&ops[rank], &second), 0);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether all devices are joined by NVLink (topo/gpus.h), on machines that a library in NVML's place tells of. */
+/*
+ * Whether all devices are joined by NVLink (topo/gpus.h), on machines that a library in NVML's
+ * place tells of.
+ */
 #include "gpus_machine.h"
 
 /* Whether p ranks on devices 0, 1, ... are linked, each to each. */
@@ -10,7 +13,8 @@ static int linked(const char *library, const int *which, int p)
 
     machine->starts = machine->stops = machine->wrong = 0;
     for (r = 0; r < p; r++) {
-        places[r] = which[r] < 0 ? (struct gr_gpu_place_in_node) {0, 0, 0} : machine->gpu[which[r]].place;
+        places[r] =
+            which[r] < 0 ? (struct gr_gpu_place_in_node) {0, 0, 0} : machine->gpu[which[r]].place;
     }
     answer = gr_gpus_linked_with(library, places, p);
     assert_int_equal(machine->wrong, 0);
@@ -18,7 +22,10 @@ static int linked(const char *library, const int *which, int p)
     return answer;
 }
 
-/* Every pair must be; two ranks on one device, a device nobody knows, or no NVML are enough for a no. */
+/*
+ * Every pair must be; two ranks on one device, a device nobody knows, or no NVML are enough for a
+ * no.
+ */
 static void all_must_be_linked(void **state)
 {
     static const int all[] = {0, 1, 2, 3}, twice[] = {0, 1, 1, 3}, unknown[] = {0, -1, 2, 3};

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Orders of ranks by their devices (topo/gpus.h), on machines that a library in NVML's place tells of. All devices
- * have addresses that hwloc does not know here, so that what NVML leaves open comes from addresses.
+ * Orders of ranks by their devices (topo/gpus.h), on machines that a library in NVML's place tells
+ * of. All devices have addresses that hwloc does not know here, so that what NVML leaves open comes
+ * from addresses.
  */
 #include "gpus_machine.h"
 
 static struct fake_machine *old_machine;
 
-/* The order of p ranks, rank r on device which[r], or on none when that is -1; NVML's calls were as they should be. */
+/*
+ * The order of p ranks, rank r on device which[r], or on none when that is -1; NVML's calls were as
+ * they should be.
+ */
 static void ask(const char *library, const int *which, int p, int *order)
 {
     struct gr_gpu_place_in_node places[64];
@@ -15,7 +19,8 @@ static void ask(const char *library, const int *which, int p, int *order)
 
     machine->starts = machine->stops = machine->wrong = 0;
     for (r = 0; r < p; r++) {
-        places[r] = which[r] < 0 ? (struct gr_gpu_place_in_node) {0, 0, 0} : machine->gpu[which[r]].place;
+        places[r] =
+            which[r] < 0 ? (struct gr_gpu_place_in_node) {0, 0, 0} : machine->gpu[which[r]].place;
     }
     assert_int_equal(gr_order_gpus_with(library, places, p, order), 0);
     check_order(order, p);
@@ -90,12 +95,16 @@ static void islands_of_links_stay_together(void **state)
     expect_order(order, want, 8);
 }
 
-/* Eight devices of six links each: two full squares of 1 or 2 links, joined corner by corner by two. */
+/*
+ * Eight devices of six links each: two full squares of 1 or 2 links, joined corner by corner by
+ * two.
+ */
 static void more_links_are_nearer(void **state)
 {
     static const int which[8] = {0, 1, 2, 3, 4, 5, 6, 7};
     static const int one[][2] = {{0, 1}, {0, 2}, {1, 3}, {4, 5}, {4, 6}, {5, 7}};
-    static const int two[][2] = {{0, 3}, {0, 4}, {1, 2}, {1, 5}, {2, 3}, {2, 6}, {3, 7}, {4, 7}, {5, 6}, {6, 7}};
+    static const int two[][2] = {{0, 3}, {0, 4}, {1, 2}, {1, 5}, {2, 3},
+                                 {2, 6}, {3, 7}, {4, 7}, {5, 6}, {6, 7}};
     int order[8], k;
     size_t n;
 
@@ -211,10 +220,13 @@ static void ranks_of_one_device_stand_side_by_side(void **state)
     expect_order(order, in_order, 1);
 }
 
-/* Rings over three devices are all the same; nobody is asked, since NVML takes its time to start. */
+/*
+ * Rings over three devices are all the same; nobody is asked, since NVML takes its time to start.
+ */
 static void where_there_is_one_ring_only_nobody_is_asked(void **state)
 {
-    static const int which[6] = {2, 1, 0, 1, 2, 0}, want[6] = {0, 4, 1, 3, 2, 5}, four[4] = {0, 1, 2, 3};
+    static const int which[6] = {2, 1, 0, 1, 2, 0}, want[6] = {0, 4, 1, 3, 2, 5},
+                     four[4] = {0, 1, 2, 3};
     int order[6];
 
     (void) state;
@@ -226,7 +238,10 @@ static void where_there_is_one_ring_only_nobody_is_asked(void **state)
     assert_int_equal(machine->starts, 1);
 }
 
-/* Ranks without a device stand together, and a device that NVML does not know is placed by its address. */
+/*
+ * Ranks without a device stand together, and a device that NVML does not know is placed by its
+ * address.
+ */
 static void unknown_devices_are_tolerated(void **state)
 {
     static const int none[5] = {-1, -1, -1, -1, -1}, in_order[5] = {0, 1, 2, 3, 4};
@@ -257,10 +272,14 @@ static void unknown_devices_are_tolerated(void **state)
     expect_order(order, in_order, 5);
 }
 
-/* Addresses 0x40.. and 0x80.. in turn: each half stays together, whatever the reason why nobody else is heard. */
+/*
+ * Addresses 0x40.. and 0x80.. in turn: each half stays together, whatever the reason why nobody
+ * else is heard.
+ */
 static void without_nvml_addresses_say_it(void **state)
 {
-    static const int which[6] = {0, 1, 2, 3, 4, 5}, group[6] = {0, 1, 0, 1, 0, 1}, want[6] = {0, 1, 3, 5, 4, 2};
+    static const int which[6] = {0, 1, 2, 3, 4, 5}, group[6] = {0, 1, 0, 1, 0, 1},
+                     want[6] = {0, 1, 3, 5, 4, 2};
     int order[6], k, m;
 
     (void) state;
@@ -338,7 +357,10 @@ int main(void)
         cmocka_unit_test(an_old_library_will_do),
     };
 
-    /* its name inside is libnvidia-ml.so.1: once it is there, it is what that name means to dlopen() */
+    /*
+     * its name inside is libnvidia-ml.so.1: once it is there, it is what that name means to
+     * dlopen()
+     */
     machine = open_fake(FAKE_NVML);
     old_machine = open_fake(FAKE_OLD_NVML);
     return cmocka_run_group_tests(tests, NULL, NULL);

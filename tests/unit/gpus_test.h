@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the tests of device orders share: trips judged without the code under test, and a machine as hwloc's XML. */
+/*
+ * What the tests of device orders share: trips judged without the code under test, and a machine as
+ * hwloc's XML.
+ */
 #ifndef GR_TESTS_GPUS_TEST_H
 #define GR_TESTS_GPUS_TEST_H
 

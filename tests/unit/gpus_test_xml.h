@@ -8,7 +8,8 @@
  *              |               + root port - device 3
  *              + host bridge 1 - root port - device 4
  *
- * With one NUMA node in a package both host bridges belong to it; with two, each host bridge has its own.
+ * With one NUMA node in a package both host bridges belong to it; with two, each host bridge has
+ * its own.
  */
 #ifndef GR_TESTS_GPUS_TEST_XML_H
 #define GR_TESTS_GPUS_TEST_XML_H
@@ -21,8 +22,11 @@
 
 enum { XML_DEVICES = 10, XML_IN_PACKAGE = 5 };
 
-/* Busses of the devices: those of the packages lie in one another's way, as firmware is free to do. */
-static const unsigned char xml_bus[XML_DEVICES] = {0x15, 0x16, 0x18, 0x1a, 0x51, 0x35, 0x36, 0x38, 0x3a, 0x71};
+/*
+ * Busses of the devices: those of the packages lie in one another's way, as firmware is free to do.
+ */
+static const unsigned char xml_bus[XML_DEVICES] = {0x15, 0x16, 0x18, 0x1a, 0x51,
+                                                   0x35, 0x36, 0x38, 0x3a, 0x71};
 
 /* Number that the kernel gives a NUMA node; not hwloc's. */
 static inline int xml_node(int node)
@@ -38,8 +42,10 @@ struct xml {
 static inline void xml_bridge(struct xml *x, int depth, int at, int first, int last)
 {
     fprintf(x->file,
-            "<object type=\"Bridge\" gp_index=\"%d\" bridge_type=\"1-1\" depth=\"%d\" bridge_pci=\"0000:[%02x-%02x]\""
-            " pci_busid=\"0000:%02x:%02x.0\" pci_type=\"0604 [8086:2030] [0000:0000] 04\" pci_link_speed=\"0\">\n",
+            "<object type=\"Bridge\" gp_index=\"%d\" bridge_type=\"1-1\" depth=\"%d\" "
+            "bridge_pci=\"0000:[%02x-%02x]\""
+            " pci_busid=\"0000:%02x:%02x.0\" pci_type=\"0604 [8086:2030] [0000:0000] 04\" "
+            "pci_link_speed=\"0\">\n",
             ++x->objects, depth, first, last, at >> 8, at & 0xff);
 }
 
@@ -79,7 +85,8 @@ static inline void xml_host(struct xml *x, int package, int which)
         return;
     }
     xml_host_bridge(x, base, base + 10);
-    xml_bridge(x, 1, base << 8 | 1, base + 1, base + 8); /* root port, and the switch's upper port */
+    /* root port, and the switch's upper port */
+    xml_bridge(x, 1, base << 8 | 1, base + 1, base + 8);
     xml_bridge(x, 2, (base + 1) << 8, base + 2, base + 8);
     xml_bridge(x, 3, (base + 2) << 8 | 1, base + 5, base + 5);
     xml_device(x, d);
@@ -96,11 +103,12 @@ static inline void xml_host(struct xml *x, int package, int which)
     xml_end(x, 2);
 }
 
-static inline void xml_object(struct xml *x, const char *type, int os_index, unsigned cpus, unsigned nodes,
-                              const char *more)
+static inline void xml_object(struct xml *x, const char *type, int os_index, unsigned cpus,
+                              unsigned nodes, const char *more)
 {
     fprintf(x->file,
-            "<object type=\"%s\" os_index=\"%d\" cpuset=\"0x%08x\" complete_cpuset=\"0x%08x\" nodeset=\"0x%08x\""
+            "<object type=\"%s\" os_index=\"%d\" cpuset=\"0x%08x\" complete_cpuset=\"0x%08x\" "
+            "nodeset=\"0x%08x\""
             " complete_nodeset=\"0x%08x\" gp_index=\"%d\"%s>\n",
             type, os_index, cpus, cpus, nodes, nodes, ++x->objects, more);
 }
@@ -125,13 +133,14 @@ static inline void xml_package(struct xml *x, int package, int nodes)
             if (2 == nodes) {
                 xml_object(x, "Group", pu, 1u << pu, of_cache, " kind=\"0\" subkind=\"0\"");
             }
-            xml_object(x, "NUMANode", xml_node(node), 2 == nodes ? 1u << pu : 3u << 2 * package, of_cache,
-                       " local_memory=\"1048576\"");
+            xml_object(x, "NUMANode", xml_node(node), 2 == nodes ? 1u << pu : 3u << 2 * package,
+                       of_cache, " local_memory=\"1048576\"");
             xml_end(x, 1);
         }
-        xml_object(x, "L2Cache", pu, 1u << pu, of_cache,
-                   " cache_size=\"1048576\" depth=\"2\" cache_linesize=\"64\" cache_associativity=\"8\""
-                   " cache_type=\"0\"");
+        xml_object(
+            x, "L2Cache", pu, 1u << pu, of_cache,
+            " cache_size=\"1048576\" depth=\"2\" cache_linesize=\"64\" cache_associativity=\"8\""
+            " cache_type=\"0\"");
         xml_object(x, "PU", pu, 1u << pu, of_cache, "");
         xml_end(x, 2);
         if (2 == nodes) {
@@ -146,7 +155,10 @@ static inline void xml_package(struct xml *x, int package, int nodes)
     xml_end(x, 1);
 }
 
-/* Write the machine with `nodes` (1 or 2) NUMA nodes in a package, and let hwloc read it from now on. */
+/*
+ * Write the machine with `nodes` (1 or 2) NUMA nodes in a package, and let hwloc read it from now
+ * on.
+ */
 static inline void xml_use(int nodes)
 {
     char path[] = "/tmp/gr_gpus_test_XXXXXX";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Round trips over devices (topo/ring_order.c): the best for few, judged by trying all; good ones for
- * many. Seed: GPURING_SEED.
+ * Round trips over devices (topo/ring_order.c): the best for few, judged by trying all; good ones
+ * for many. Seed: GPURING_SEED.
  */
 #include "gpus_test.h"
 
@@ -61,7 +61,8 @@ static void few_places_get_the_first_best_trip(void **state)
             classes = 2 + round % (GR_DISTANCES - 2);
             for (a = 0; a < n; a++) {
                 for (b = 0; b < a; b++) {
-                    join(n, a, b, GR_DISTANCES - 1 - (int) rng_below(&random, (uint64_t) (classes - 1)));
+                    join(n, a, b,
+                         GR_DISTANCES - 1 - (int) rng_below(&random, (uint64_t) (classes - 1)));
                 }
             }
             try_all(n, best);
@@ -73,7 +74,10 @@ static void few_places_get_the_first_best_trip(void **state)
     }
 }
 
-/* The exact search at its largest, where all trips are equal, and where one is better than all others. */
+/*
+ * The exact search at its largest, where all trips are equal, and where one is better than all
+ * others.
+ */
 static void the_exact_search_goes_up_to_its_bound(void **state)
 {
     static const int ring[GR_TOUR_EXACT] = {0, 5, 3, 8, 1, 7, 2, 6, 4};
@@ -92,7 +96,8 @@ static void the_exact_search_goes_up_to_its_bound(void **state)
     assert_int_equal(gr_tour(between, GR_TOUR_EXACT, tour), 0);
     assert_int_equal(tour[1], 4);
     for (k = 1; k < GR_TOUR_EXACT; k++) {
-        assert_int_equal(tour[k], ring[GR_TOUR_EXACT - k]); /* the direction with the lower numbers first */
+        /* the direction with the lower numbers first */
+        assert_int_equal(tour[k], ring[GR_TOUR_EXACT - k]);
     }
 }
 
@@ -123,7 +128,8 @@ static void check_starts(int n, const int *tour)
         other[0] = start;
         for (k = 1; k < n; k++) {
             for (m = 0, nearest = -1; m < n; m++) {
-                if (left[m] && (nearest < 0 || between[other[k - 1] * n + m] < between[other[k - 1] * n + nearest])) {
+                if (left[m] && (nearest < 0 || between[other[k - 1] * n + m] <
+                                                   between[other[k - 1] * n + nearest])) {
                     nearest = m;
                 }
             }
@@ -179,11 +185,15 @@ static void a_ring_among_many_is_found(void **state)
     }
 }
 
-/* In a tree the leaves from left to right are a best trip; the numbers of the leaves say nothing of it. */
+/*
+ * In a tree the leaves from left to right are a best trip; the numbers of the leaves say nothing of
+ * it.
+ */
 static void a_tree_is_walked_branch_by_branch(void **state)
 {
-    static const int class_of_bit[6] = {GR_DISTANCE_SWITCH, GR_DISTANCE_SWITCHES, GR_DISTANCE_BRIDGE,
-                                        GR_DISTANCE_NODE,   GR_DISTANCE_PACKAGE,  GR_DISTANCE_SYSTEM};
+    static const int class_of_bit[6] = {GR_DISTANCE_SWITCH,  GR_DISTANCE_SWITCHES,
+                                        GR_DISTANCE_BRIDGE,  GR_DISTANCE_NODE,
+                                        GR_DISTANCE_PACKAGE, GR_DISTANCE_SYSTEM};
     int leaf[MOST_PLACES], in_tree[MOST_PLACES], tour[MOST_PLACES], n, a, b, bit;
     uint64_t random = rng_seed();
 

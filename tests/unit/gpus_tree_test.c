@@ -51,8 +51,9 @@ static void distances_are_as_the_tree_is_drawn(void **state)
         for (a = 0; a < XML_DEVICES; a++) {
             for (b = 0; b < XML_DEVICES; b++) {
                 if (between[a * XML_DEVICES + b] != (a == b ? 0 : expected(a, b, nodes))) {
-                    fail_msg("%d NUMA nodes in a package, devices %d and %d: class %d, not %d", nodes, a, b,
-                             between[a * XML_DEVICES + b], a == b ? 0 : expected(a, b, nodes));
+                    fail_msg("%d NUMA nodes in a package, devices %d and %d: class %d, not %d",
+                             nodes, a, b, between[a * XML_DEVICES + b],
+                             a == b ? 0 : expected(a, b, nodes));
                 }
             }
         }
@@ -85,12 +86,16 @@ static void only_open_pairs_of_known_devices_are_filled_in(void **state)
     assert_int_equal(between[2 * 4 + 3], GR_DISTANCE_SWITCH);
 }
 
-/* Whatever rank has which device, the ring goes along the tree; addresses alone would give a worse one. */
+/*
+ * Whatever rank has which device, the ring goes along the tree; addresses alone would give a worse
+ * one.
+ */
 static void the_order_follows_the_tree(void **state)
 {
     unsigned char between[XML_DEVICES * XML_DEVICES];
     struct gr_gpu_place_in_node places[XML_DEVICES];
-    int in_tree[XML_DEVICES], device[XML_DEVICES], order[XML_DEVICES], p, round, a, b, k, m, better = 0;
+    int in_tree[XML_DEVICES], device[XML_DEVICES], order[XML_DEVICES], p, round, a, b, k, m,
+        better = 0;
     uint64_t random = rng_seed();
 
     (void) state;
@@ -100,7 +105,8 @@ static void the_order_follows_the_tree(void **state)
         for (a = 0; a < p; a++) {
             places[a] = place_of(device[a]);
             for (b = 0; b < p; b++) {
-                between[a * p + b] = a == b ? 0 : (unsigned char) expected(device[a], device[b], 1 + round % 2);
+                between[a * p + b] =
+                    a == b ? 0 : (unsigned char) expected(device[a], device[b], 1 + round % 2);
             }
         }
         for (k = m = 0; k < XML_DEVICES; k++) {

@@ -16,7 +16,8 @@ static void make_board(struct mail_world *w, int rank)
 {
     const struct mail_shape *s = &w->shape;
     size_t stride = gr_board_stride(s->bytes), bytes = gr_board_bytes(s->p, s->nsets, stride);
-    unsigned char *board = aligned_alloc(GR_CACHE_LINE, bytes), *sets = board + (size_t) s->p * sizeof(struct gr_door);
+    unsigned char *board = aligned_alloc(GR_CACHE_LINE, bytes),
+                  *sets = board + (size_t) s->p * sizeof(struct gr_door);
     uint64_t k;
     int r;
 
@@ -47,8 +48,8 @@ void mail_open(struct mail_world *w, const struct mail_shape *shape, uint64_t se
     for (r = 0; r < shape->p; r++) {
         w->ranks[r].world = w;
         w->ranks[r].rank = r;
-        if (0 != gr_mailbox_init(&w->ranks[r].box, shape->p, r, shape->nsets, gr_board_stride(shape->bytes),
-                                 shape->first)) {
+        if (0 != gr_mailbox_init(&w->ranks[r].box, shape->p, r, shape->nsets,
+                                 gr_board_stride(shape->bytes), shape->first)) {
             abort();
         }
         for (k = 0; k < shape->p; k++) {
@@ -97,8 +98,8 @@ static int take_next(struct mail_rank *r)
     if (!gr_mail_take(&r->box, &r->mails[at], &moved)) {
         return moved > 0;
     }
-    (void) ex_buffers_check(&r->buffers[at], &w->cases[r->taken], w->shape.p, r->rank, w->want[r->taken], r->why,
-                            sizeof(r->why));
+    (void) ex_buffers_check(&r->buffers[at], &w->cases[r->taken], w->shape.p, r->rank,
+                            w->want[r->taken], r->why, sizeof(r->why));
     ex_buffers_free(&r->buffers[at]);
     if ('\0' != r->why[0]) {
         return -1;
@@ -124,7 +125,8 @@ void mail_explain(struct mail_rank *r)
 {
     int ranks[EX_MAX_RANKS], takes = r->taken < r->posted, n, k, at;
 
-    at = snprintf(r->why, sizeof(r->why), "%s call %zu, for", takes ? "waits to take" : "waits to post", r->taken);
+    at = snprintf(r->why, sizeof(r->why), "%s call %zu, for",
+                  takes ? "waits to take" : "waits to post", r->taken);
     n = gr_mail_waits_for(&r->box, &r->mails[r->taken % GR_SETS], ranks);
     for (k = 0; k < n && at < (int) sizeof(r->why) - 10; k++) {
         at += snprintf(r->why + at, sizeof(r->why) - (size_t) at, " %d", ranks[k]);
@@ -170,9 +172,11 @@ int mail_end(struct mail_world *w, const char *mode)
 
         if ('\0' != rank->why[0] && at < (int) sizeof(w->why) - 400) {
             at += snprintf(w->why + at, sizeof(w->why) - (size_t) at,
-                           "%s seed %llu, nsets=%u first=%llu %s: rank %d %s\n", mode, (unsigned long long) w->seed,
-                           (unsigned) w->shape.nsets, (unsigned long long) w->shape.first,
-                           ex_describe(&w->cases[rank->taken], w->shape.p, text, sizeof(text)), r, rank->why);
+                           "%s seed %llu, nsets=%u first=%llu %s: rank %d %s\n", mode,
+                           (unsigned long long) w->seed, (unsigned) w->shape.nsets,
+                           (unsigned long long) w->shape.first,
+                           ex_describe(&w->cases[rank->taken], w->shape.p, text, sizeof(text)), r,
+                           rank->why);
         }
         for (k = 0; k < GR_SETS; k++) {
             ex_buffers_free(&rank->buffers[k]); /* of those that were stopped */

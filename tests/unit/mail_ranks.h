@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ranks of one mailbox world inside one process, on boards in plain memory: with any first epoch, and with
- * several calls posted that are not taken yet. Modes as in exec_ranks.h, where mailboxes of real teams are run.
+ * The ranks of one mailbox world inside one process, on boards in plain memory: with any first
+ * epoch, and with several calls posted that are not taken yet. Modes as in exec_ranks.h, where
+ * mailboxes of real teams are run.
  */
 #ifndef GR_TESTS_MAIL_RANKS_H
 #define GR_TESTS_MAIL_RANKS_H
@@ -11,7 +12,7 @@
 struct mail_shape {
     int p;
     uint32_t nsets;
-    size_t bytes;    /* of the largest message */
+    size_t bytes; /* of the largest message */
     uint64_t first;
     unsigned window; /* calls that a rank may have posted and not taken: 1..nsets */
 };
@@ -22,11 +23,11 @@ struct mail_rank {
     struct mail_world *world;
     int rank;
     struct gr_mailbox box;
-    struct gr_mail mails[GR_SETS];      /* call number k is [k % GR_SETS] */
+    struct gr_mail mails[GR_SETS]; /* call number k is [k % GR_SETS] */
     struct ex_buffers buffers[GR_SETS];
-    size_t begun, posted, taken;        /* calls of this run */
+    size_t begun, posted, taken; /* calls of this run */
     uint64_t random, idle;
-    char why[160];                      /* "" while all is well */
+    char why[160]; /* "" while all is well */
 };
 
 struct mail_world {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory beside a device (topo/numa.h): which node that is, and what becomes of the thread's memory policy. */
+/*
+ * Memory beside a device (topo/numa.h): which node that is, and what becomes of the thread's memory
+ * policy.
+ */
 #include "topo/numa.h"
 
 #include "gpus_test.h"
@@ -40,14 +43,10 @@ static void the_kernel_says_the_node(void **state)
         uint32_t domain, bus, slot;
         int node;
     } rows[] = {
-        {"0000:3b:00.0", "1\n", 0, 0x3b, 0, 1},
-        {"0000:b3:1f.0", "0\n", 0, 0xb3, 0x1f, 0},
-        {"0001:00:00.0", "12\n", 1, 0, 0, 12},
-        {"10000:e1:00.0", "3\n", 0x10000, 0xe1, 0, 3},
-        {"0000:05:00.0", "-1\n", 0, 5, 0, -1},
-        {"0000:08:00.0", "-3\n", 0, 8, 0, -1},
-        {"0000:06:00.0", "", 0, 6, 0, -1},
-        {"0000:07:00.0", "none\n", 0, 7, 0, -1},
+        {"0000:3b:00.0", "1\n", 0, 0x3b, 0, 1}, {"0000:b3:1f.0", "0\n", 0, 0xb3, 0x1f, 0},
+        {"0001:00:00.0", "12\n", 1, 0, 0, 12},  {"10000:e1:00.0", "3\n", 0x10000, 0xe1, 0, 3},
+        {"0000:05:00.0", "-1\n", 0, 5, 0, -1},  {"0000:08:00.0", "-3\n", 0, 8, 0, -1},
+        {"0000:06:00.0", "", 0, 6, 0, -1},      {"0000:07:00.0", "none\n", 0, 7, 0, -1},
     };
     char folder[] = "/tmp/gr_numa_test_XXXXXX", command[64];
     size_t k;
@@ -81,8 +80,8 @@ static void this_machine_says_the_node(void **state)
 
     (void) state;
     while (NULL != listing && NULL != (entry = readdir(listing))) {
-        if (4 != sscanf(entry->d_name, "%x:%x:%x.%x", &domain, &bus, &device, &function) || 0 != function ||
-            0 == (domain | bus | device)) {
+        if (4 != sscanf(entry->d_name, "%x:%x:%x.%x", &domain, &bus, &device, &function) ||
+            0 != function || 0 == (domain | bus | device)) {
             continue;
         }
         snprintf(path, sizeof(path), "%s/%s/numa_node", folder, entry->d_name);
@@ -109,7 +108,9 @@ static void this_machine_says_the_node(void **state)
 static void get_policy(struct policy *policy)
 {
     memset(policy, 0, sizeof(*policy));
-    assert_int_equal(syscall(SYS_get_mempolicy, &policy->mode, policy->nodes, GR_NUMA_NODES + 1ul, NULL, 0ul), 0);
+    assert_int_equal(
+        syscall(SYS_get_mempolicy, &policy->mode, policy->nodes, GR_NUMA_NODES + 1ul, NULL, 0ul),
+        0);
 }
 
 static int set_policy(int mode, const unsigned long *nodes)
@@ -117,7 +118,10 @@ static int set_policy(int mode, const unsigned long *nodes)
     return (int) syscall(SYS_set_mempolicy, mode, nodes, NULL == nodes ? 0ul : GR_NUMA_NODES + 1ul);
 }
 
-/* The last node that this process may take memory from, as a set in *nodes too; -1 where policies cannot be set. */
+/*
+ * The last node that this process may take memory from, as a set in *nodes too; -1 where policies
+ * cannot be set.
+ */
 static int some_node(unsigned long *nodes)
 {
     unsigned long allowed[WORDS] = {0};

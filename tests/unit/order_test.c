@@ -2,9 +2,10 @@
 /*
  * Orders of ranks (topo/order.h): the snake along a torus.
  *
- * What is true of the snake's closing edge: the last position lies at the far end of the highest dimension that
- * is longer than 1; where that extent is even, or no other is longer than 1, this is a neighbour of position 0
- * by the wrap-around link. Otherwise (3x2 is fine, 2x3 and 3x3 are not) the ring closes over a diagonal.
+ * What is true of the snake's closing edge: the last position lies at the far end of the highest
+ * dimension that is longer than 1; where that extent is even, or no other is longer than 1, this is
+ * a neighbour of position 0 by the wrap-around link. Otherwise (3x2 is fine, 2x3 and 3x3 are not)
+ * the ring closes over a diagonal.
  */
 #include "rng.h"
 #include "topo/order.h"
@@ -180,7 +181,10 @@ static void a_ring_enters_each_node_once(void **state)
     }
 }
 
-/* Ranks of a node x nodes, where they are as many everywhere and lie one behind the other, or in turns. */
+/*
+ * Ranks of a node x nodes, where they are as many everywhere and lie one behind the other, or in
+ * turns.
+ */
 static void nodes_alike_are_a_torus(void **state)
 {
     static const struct {
@@ -193,13 +197,13 @@ static void nodes_alike_are_a_torus(void **state)
         {4, 2, 2, {7, 3, 7, 3}},
         {6, 2, 2, {7, 3, 7, 3, 7, 3}},
         {6, 2, 3, {1, 2, 3, 1, 2, 3}},
-        {4, 1, 1, {1, 2, 3, 4}},          /* one each */
-        {6, 0, 0, {1, 1, 2, 2, 1, 1}},    /* one that comes again */
-        {6, 0, 0, {1, 2, 3, 1, 3, 2}},    /* another turn */
+        {4, 1, 1, {1, 2, 3, 4}},       /* one each */
+        {6, 0, 0, {1, 1, 2, 2, 1, 1}}, /* one that comes again */
+        {6, 0, 0, {1, 2, 3, 1, 3, 2}}, /* another turn */
         {8, 0, 0, {1, 1, 2, 2, 1, 1, 2, 2}},
         {4, 0, 0, {1, 2, 1, 1}},
         {3, 0, 0, {1, 2, 1}},
-        {4, 0, 0, {5, 5, 5, 5}},          /* all on one */
+        {4, 0, 0, {5, 5, 5, 5}}, /* all on one */
         {4, 0, 0, {1, 1, 1, 2}},
         {6, 0, 0, {1, 1, 2, 2, 2, 2}},
         {6, 0, 0, {1, 1, 2, 2, 2, 3}},

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ends of leases (link/pool.h, link/lease.h): who must have left, late ones, many leases, and threads. */
+/*
+ * The ends of leases (link/pool.h, link/lease.h): who must have left, late ones, many leases, and
+ * threads.
+ */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
@@ -81,7 +84,10 @@ static void a_frame_is_free_when_all_its_doors_were_left(void **state)
     }
 }
 
-/* Who has left earlier leases has not left this one; and nobody else uses what words of the doors are for. */
+/*
+ * Who has left earlier leases has not left this one; and nobody else uses what words of the doors
+ * are for.
+ */
 static void doors_tell_leases_apart(void **state)
 {
     struct fixture *f = *state;
@@ -108,7 +114,9 @@ static void doors_tell_leases_apart(void **state)
     }
 }
 
-/* The reader has gone, the writer has not heard of it: what it writes harms nobody, and is skipped. */
+/*
+ * The reader has gone, the writer has not heard of it: what it writes harms nobody, and is skipped.
+ */
 static void a_late_writer_harms_nobody(void **state)
 {
     struct fixture *f = *state;
@@ -190,7 +198,8 @@ static void *lease_in_a_thread(void *arg)
         }
         memcpy((struct gr_door *) gr_slab_base(slabs[0]) + 1, &mark, sizeof(mark));
         sched_yield();
-        l->failures += 0 != memcmp((struct gr_door *) gr_slab_base(slabs[0]) + 1, &mark, sizeof(mark));
+        l->failures +=
+            0 != memcmp((struct gr_door *) gr_slab_base(slabs[0]) + 1, &mark, sizeof(mark));
         gr_pool_release(l->pool, slabs[1], 0);
         gr_pool_release(l->pool, slabs[0], 0);
     }
@@ -219,8 +228,10 @@ static void threads_never_share_a_frame(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_frame_is_free_when_both_ends_have_left, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_frame_is_free_when_all_its_doors_were_left, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_frame_is_free_when_both_ends_have_left, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_frame_is_free_when_all_its_doors_were_left, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(doors_tell_leases_apart, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_late_writer_harms_nobody, set_up, tear_down),
         cmocka_unit_test_setup_teardown(leases_cost_nothing_lasting, set_up, tear_down),

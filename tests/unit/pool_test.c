@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The pool (link/pool.h): its segments and bounds. The ends of leases are the business of pool_lease_test.c, second
- * processes that of exec_process_test.c. The program starts itself again in a small file system:
+ * The pool (link/pool.h): its segments and bounds. The ends of leases are the business of
+ * pool_lease_test.c, second processes that of exec_process_test.c. The program starts itself again
+ * in a small file system:
  *
  *      pool_test --full DIR      leases in DIR until there is no space; status 0 when that went as it must
  */
@@ -152,7 +153,10 @@ static void a_directory_that_is_not_there_is_an_error(void **state)
     gr_pool_close(NULL);
 }
 
-/* In a file system of two segments: pages that are not there are an error at once; what is held stays usable. */
+/*
+ * In a file system of two segments: pages that are not there are an error at once; what is held
+ * stays usable.
+ */
 static int run_full(const char *dir)
 {
     struct gr_pool *pool = gr_pool_open(dir, self, 1 << 30);
@@ -167,7 +171,8 @@ static int run_full(const char *dir)
         return 2;
     }
     memset(gr_slab_base(slabs[27]), 1, FRAME);
-    if (2 * SEGMENT != gr_pool_usage(pool).held || GR_ERR_SPACE != gr_pool_lease(pool, FRAME, 1, 1, &none)) {
+    if (2 * SEGMENT != gr_pool_usage(pool).held ||
+        GR_ERR_SPACE != gr_pool_lease(pool, FRAME, 1, 1, &none)) {
         return 3;
     }
     gr_pool_close(pool);
@@ -182,9 +187,11 @@ static void a_full_file_system_is_an_error(void **state)
 
     assert_true(readlink("/proc/self/exe", exe, sizeof(exe) - 1) > 0);
     /* root needs no user namespace, others do */
-    snprintf(command, sizeof(command),
-             "u='unshare -m'; $u true 2>/dev/null || u='unshare -rm'; $u true 2>/dev/null || exit 77; "
-             "$u sh -c 'mount -t tmpfs -o size=128k none %s || exit 77; exec %s --full %s'", f->dir, exe, f->dir);
+    snprintf(
+        command, sizeof(command),
+        "u='unshare -m'; $u true 2>/dev/null || u='unshare -rm'; $u true 2>/dev/null || exit 77; "
+        "$u sh -c 'mount -t tmpfs -o size=128k none %s || exit 77; exec %s --full %s'",
+        f->dir, exe, f->dir);
     rc = system(command);
     if (77 == WEXITSTATUS(rc)) {
         printf("# neither root nor user namespaces: cannot mount a small file system\n");
@@ -200,7 +207,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(small_frames_share_a_segment, set_up, tear_down),
         cmocka_unit_test_setup_teardown(segments_are_no_larger_than_the_bound, set_up, tear_down),
         cmocka_unit_test_setup_teardown(growth_takes_one_descriptor, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(frames_of_several_sizes_are_lines_apart_and_zero, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(frames_of_several_sizes_are_lines_apart_and_zero, set_up,
+                                        tear_down),
         cmocka_unit_test(a_directory_that_is_not_there_is_an_error),
         cmocka_unit_test_setup_teardown(a_full_file_system_is_an_error, set_up, tear_down),
     };

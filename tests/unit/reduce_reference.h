@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What reduce_test.c compares with: guarded buffers, random elements, and each type's operations written
- * anew, one element at a time, in another arithmetic than the loops'. Only reduce_test.c includes this.
+ * What reduce_test.c compares with: guarded buffers, random elements, and each type's operations
+ * written anew, one element at a time, in another arithmetic than the loops'. Only reduce_test.c
+ * includes this.
  */
 #ifndef GR_TESTS_REDUCE_REFERENCE_H
 #define GR_TESTS_REDUCE_REFERENCE_H
@@ -30,7 +31,9 @@ static int is_signed(int type)
     return type <= GR_TYPE_I64;
 }
 
-/* ---- buffers: an input ends where its allocation ends, an output is followed by guard bytes ---- */
+/*
+ * ---- buffers: an input ends where its allocation ends, an output is followed by guard bytes ----
+ */
 
 struct buf {
     unsigned char *base, *data;
@@ -45,7 +48,8 @@ static struct buf buf_new(size_t bytes, size_t offset, int guarded)
     b.base = malloc(offset + bytes + (guarded ? GUARD : 0) + 1);
     assert_non_null(b.base);
     memset(b.base, GUARD_BYTE, offset + bytes + (guarded ? GUARD : 0) + 1);
-    if (!guarded) { /* shrink to the exact size: the address sanitizer then sees reads beyond the end */
+    /* shrink to the exact size: the address sanitizer then sees reads beyond the end */
+    if (!guarded) {
         b.base = realloc(b.base, offset + bytes > 0 ? offset + bytes : 1);
         assert_non_null(b.base);
     }
@@ -68,7 +72,10 @@ static void buf_free(struct buf *b)
 
 static uint64_t seed;
 
-/* Any bits for integers, with zeros for the logical operations; floats whose sums and products round. */
+/*
+ * Any bits for integers, with zeros for the logical operations; floats whose sums and products
+ * round.
+ */
 static void fill(int type, unsigned char *p, size_t n)
 {
     size_t i, w = gr_type_bytes((enum gr_type) type);
@@ -145,8 +152,12 @@ static double combine_floats(int op, double a, double b)
     }
 }
 
-/* out = a op b for one element. A float's sum or product taken in double and rounded is the float's own. */
-static void reference(int type, int op, unsigned char *out, const unsigned char *a, const unsigned char *b)
+/*
+ * out = a op b for one element. A float's sum or product taken in double and rounded is the float's
+ * own.
+ */
+static void reference(int type, int op, unsigned char *out, const unsigned char *a,
+                      const unsigned char *b)
 {
     if (GR_TYPE_F32 == type) {
         float x, y, r;
@@ -163,7 +174,8 @@ static void reference(int type, int op, unsigned char *out, const unsigned char 
         r = combine_floats(op, x, y);
         memcpy(out, &r, sizeof(r));
     } else {
-        unsigned __int128 v = (unsigned __int128) combine_integers(op, integer_at(type, a), integer_at(type, b));
+        unsigned __int128 v =
+            (unsigned __int128) combine_integers(op, integer_at(type, a), integer_at(type, b));
         size_t k, w = gr_type_bytes((enum gr_type) type);
 
         for (k = 0; k < w; k++) {
@@ -172,8 +184,8 @@ static void reference(int type, int op, unsigned char *out, const unsigned char 
     }
 }
 
-static void reference_all(int type, int op, unsigned char *out, const unsigned char *a, const unsigned char *b,
-                          size_t n)
+static void reference_all(int type, int op, unsigned char *out, const unsigned char *a,
+                          const unsigned char *b, size_t n)
 {
     size_t i, w = gr_type_bytes((enum gr_type) type);
 
@@ -182,13 +194,15 @@ static void reference_all(int type, int op, unsigned char *out, const unsigned c
     }
 }
 
-static void assert_same(int type, int op, size_t n, const unsigned char *got, const unsigned char *want, size_t bytes)
+static void assert_same(int type, int op, size_t n, const unsigned char *got,
+                        const unsigned char *want, size_t bytes)
 {
     size_t i;
 
     for (i = 0; i < bytes; i++) {
         if (got[i] != want[i]) {
-            fail_msg("type %d op %d n %zu: byte %zu is 0x%02x, not 0x%02x", type, op, n, i, got[i], want[i]);
+            fail_msg("type %d op %d n %zu: byte %zu is 0x%02x, not 0x%02x", type, op, n, i, got[i],
+                     want[i]);
         }
     }
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Combining elements (exec/reduce.h): every type and operation against a scalar reference, in all the ways
- * in which buffers may coincide, and the order in which several sources are combined. Seed: GPURING_SEED.
+ * Combining elements (exec/reduce.h): every type and operation against a scalar reference, in all
+ * the ways in which buffers may coincide, and the order in which several sources are combined.
+ * Seed: GPURING_SEED.
  */
 #include "reduce_reference.h"
 
@@ -10,8 +11,8 @@ enum { MAX_N = 4099 };
 static const size_t sizes[] = {0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 1000, MAX_N};
 enum { NSIZES = sizeof(sizes) / sizeof(sizes[0]) };
 
-static const int int_ops[] = {GR_OP_SUM,  GR_OP_PROD, GR_OP_MIN,  GR_OP_MAX, GR_OP_BAND,
-                              GR_OP_BOR,  GR_OP_BXOR, GR_OP_LAND, GR_OP_LOR, GR_OP_LXOR};
+static const int int_ops[] = {GR_OP_SUM, GR_OP_PROD, GR_OP_MIN,  GR_OP_MAX, GR_OP_BAND,
+                              GR_OP_BOR, GR_OP_BXOR, GR_OP_LAND, GR_OP_LOR, GR_OP_LXOR};
 
 /* ---- one loop at a time ---- */
 
@@ -22,7 +23,8 @@ static void check_loop(int type, int op, size_t n, size_t offset, enum alias ali
 {
     size_t bytes = n * gr_type_bytes((enum gr_type) type);
     struct buf a = buf_new(bytes, offset, 0), b = buf_new(bytes, offset, 0);
-    struct buf d1 = buf_new(bytes, offset, 1), d2 = buf_new(bytes, offset, 1), want = buf_new(bytes, 0, 0);
+    struct buf d1 = buf_new(bytes, offset, 1), d2 = buf_new(bytes, offset, 1),
+               want = buf_new(bytes, 0, 0);
     unsigned char *pb = ALIAS_A_B == alias ? a.data : b.data;
     unsigned char *p1 = ALIAS_D1_A == alias ? a.data : ALIAS_D1_B == alias ? b.data : d1.data;
     unsigned char *p2 = ALIAS_D2_A == alias ? a.data : ALIAS_D2_B == alias ? b.data : d2.data;
@@ -72,7 +74,8 @@ static void every_type_and_op_matches_the_reference(void **state)
 
 static void what_has_no_loop_is_not_found(void **state)
 {
-    static const size_t bytes[] = {1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 2, 2, 8, 16, 8, 16, 16, 8, 8, 8, 16, 0};
+    static const size_t bytes[] = {1, 2, 4,  8, 1,  2,  4, 8, 4, 8,  2,
+                                   2, 8, 16, 8, 16, 16, 8, 8, 8, 16, 0};
     int k, op;
 
     (void) state;
@@ -94,19 +97,19 @@ static void what_has_no_loop_is_not_found(void **state)
     }
 }
 
-#define ASSERT_WRAP(T, type, op, x, y, want)                            \
-    do {                                                                \
-        T a_[9], b_[9], d_[9];                                          \
-        int i_;                                                         \
-                                                                        \
-        for (i_ = 0; i_ < 9; i_++) {                                    \
-            a_[i_] = (T) (x);                                           \
-            b_[i_] = (T) (y);                                           \
-        }                                                               \
-        gr_reduce_find(type, op)(d_, NULL, a_, b_, 9);                  \
-        for (i_ = 0; i_ < 9; i_++) {                                    \
-            assert_true((T) (want) == d_[i_]);                          \
-        }                                                               \
+#define ASSERT_WRAP(T, type, op, x, y, want)           \
+    do {                                               \
+        T a_[9], b_[9], d_[9];                         \
+        int i_;                                        \
+                                                       \
+        for (i_ = 0; i_ < 9; i_++) {                   \
+            a_[i_] = (T) (x);                          \
+            b_[i_] = (T) (y);                          \
+        }                                              \
+        gr_reduce_find(type, op)(d_, NULL, a_, b_, 9); \
+        for (i_ = 0; i_ < 9; i_++) {                   \
+            assert_true((T) (want) == d_[i_]);         \
+        }                                              \
     } while (0)
 
 static void integers_wrap_around(void **state)
@@ -126,7 +129,10 @@ static void integers_wrap_around(void **state)
     ASSERT_WRAP(uint8_t, GR_TYPE_U8, GR_OP_MIN, 255, 1, 1);
 }
 
-/* min and max take the right operand when unordered or equal, in vectors and in what remains of them. */
+/*
+ * min and max take the right operand when unordered or equal, in vectors and in what remains of
+ * them.
+ */
 static void float_min_and_max_take_the_right_operand_when_unordered(void **state)
 {
     static const enum gr_redop ops[] = {GR_OP_MIN, GR_OP_MAX};
@@ -163,11 +169,11 @@ static void float_min_and_max_take_the_right_operand_when_unordered(void **state
 /* ---- several sources and destinations ---- */
 
 /*
- * One call; in_place: the number of the destination that is the operand itself, or -1; over: that of the source where the
- * first destination lies, or -1.
+ * One call; in_place: the number of the destination that is the operand itself, or -1; over: that
+ * of the source where the first destination lies, or -1.
  */
-static void check_fan(const struct gr_reducer *r, int type, int op, size_t n, int nsrc, int ndst, int in_place,
-                      int over)
+static void check_fan(const struct gr_reducer *r, int type, int op, size_t n, int nsrc, int ndst,
+                      int in_place, int over)
 {
     size_t bytes = n * r->elem_bytes;
     struct buf operand = buf_new(bytes, 1, 0), want = buf_new(bytes, 0, 0), src[3], dst[4];
@@ -260,8 +266,8 @@ static void record_sum(void *ctx, const void *in, void *inout, size_t n)
     rec->last_in = in;
     assert_true(n > 0);
     for (i = 0; i < 4 * n; i += 4) {
-        reference(GR_TYPE_F32, GR_OP_SUM, (unsigned char *) inout + i, (const unsigned char *) in + i,
-                  (unsigned char *) inout + i);
+        reference(GR_TYPE_F32, GR_OP_SUM, (unsigned char *) inout + i,
+                  (const unsigned char *) in + i, (unsigned char *) inout + i);
     }
 }
 
@@ -291,7 +297,8 @@ static void sum_first_byte(void *ctx, const void *in, void *inout, size_t n)
     size_t i;
 
     for (i = 0; i < n; i++) {
-        ((unsigned char *) inout)[i * *(size_t *) ctx] += ((const unsigned char *) in)[i * *(size_t *) ctx];
+        ((unsigned char *) inout)[i * *(size_t *) ctx] +=
+            ((const unsigned char *) in)[i * *(size_t *) ctx];
     }
 }
 

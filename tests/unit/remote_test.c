@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Links to ranks that share no memory with this one, as far as executors go (link/team.h): the frames of both directions
- * are here, and belong to the network too until it has left them. The test is the network.
+ * Links to ranks that share no memory with this one, as far as executors go (link/team.h): the
+ * frames of both directions are here, and belong to the network too until it has left them. The
+ * test is the network.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,8 +30,20 @@ static const int32_t pids[P];
 static void begin(struct side *s)
 {
     struct gr_team_params params = {
-        .p = P, .nchannels = 1, .nslots = NSLOTS, .slot_bytes = SLOT, .nsets = 2, .box_bytes = 64, .arrival_bytes = 64,
-        .small_slots = 8, .small_bytes = 64, .note_slots = 2, .note_bytes = 64, .pids = pids, .remote = remote, .direct = 1,
+        .p = P,
+        .nchannels = 1,
+        .nslots = NSLOTS,
+        .slot_bytes = SLOT,
+        .nsets = 2,
+        .box_bytes = 64,
+        .arrival_bytes = 64,
+        .small_slots = 8,
+        .small_bytes = 64,
+        .note_slots = 2,
+        .note_bytes = 64,
+        .pids = pids,
+        .remote = remote,
+        .direct = 1,
     };
 
     s->pool = gr_pool_open("/dev/shm", (struct gr_peer_id) {1, 0}, (size_t) 1 << 20);
@@ -100,7 +113,8 @@ static void makes_links_of_its_own(int way, uint32_t nslots)
     assert_int_equal(gr_team_links(s.team, way, 0), GR_LINKS_NONE);
     assert_int_equal(gr_join_begin(&s.join, s.team, s.pool, way, 0), 0);
     assert_int_equal(s.join.status | (s.join.nin - 2) | (s.join.near_in - 1), 0);
-    assert_int_equal(gr_pool_usage(s.pool).leased, 2 * gr_link_bytes(nslots, 64) + gr_link_filled_bytes(nslots, 64));
+    assert_int_equal(gr_pool_usage(s.pool).leased,
+                     2 * gr_link_bytes(nslots, 64) + gr_link_filled_bytes(nslots, 64));
     s.join.out[0].offer = s.join.in[0].offer;
     s.join.out[0].base = gr_slab_base(s.join.in[0].slab);
     gr_join_end(&s.join, s.pool, (struct gr_verdict) {0, 0});
@@ -150,8 +164,12 @@ static void a_refused_set_up_waits_for_the_network(void **state)
     end(&s);
 }
 
-/* Links from rank 0 to both others; what is returned are those of the network, to be given to leave(). */
-static void make_links(struct side *s, struct gr_host_op *op, struct gr_connection *in, struct gr_connection *out)
+/*
+ * Links from rank 0 to both others; what is returned are those of the network, to be given to
+ * leave().
+ */
+static void make_links(struct side *s, struct gr_host_op *op, struct gr_connection *in,
+                       struct gr_connection *out)
 {
     begin(s);
     s->join.in[1].used = s->join.out[1].used = 1;
@@ -169,8 +187,10 @@ static void slots_say_what_is_filled_and_are_waited_for(void **state)
 {
     uint32_t data[5] = {1, 2, 3, 4, 5};
     struct gr_step step = {.bits = GR_SEND, .operand = GR_IN, .nto = 1, .to = {FAR}, .count = 1};
-    struct gr_move two = {.step = &step, .count = 2}, one = {.step = &step, .count = 1, .slot = 2, .operand = 2, .last = 1};
-    struct gr_host_op op = {.p = P, .nchannels = 1, .remote = 1, .reducer = {.elem_bytes = sizeof(data[0])}};
+    struct gr_move two = {.step = &step, .count = 2},
+                   one = {.step = &step, .count = 1, .slot = 2, .operand = 2, .last = 1};
+    struct gr_host_op op = {
+        .p = P, .nchannels = 1, .remote = 1, .reducer = {.elem_bytes = sizeof(data[0])}};
     struct gr_connection in, out;
     struct gr_link network = {0};
     struct side s;
@@ -213,9 +233,11 @@ static const void *origin(const struct side *s, uint64_t slot)
     return s->team->data.out[FAR].from[slot % NSLOTS];
 }
 
-static void move_one(struct gr_host_op *op, const struct gr_step *step, size_t operand, size_t count)
+static void move_one(struct gr_host_op *op, const struct gr_step *step, size_t operand,
+                     size_t count)
 {
-    struct gr_move mv = {.step = step, .operand = operand, .dest = operand, .count = count, .last = 1};
+    struct gr_move mv = {
+        .step = step, .operand = operand, .dest = operand, .count = count, .last = 1};
 
     assert_true(gr_host_executor.ready(op, 0, step));
     assert_int_equal(gr_host_executor.move(op, &mv), 0);
@@ -231,17 +253,24 @@ static struct gr_link other_end(struct gr_connection wire)
     return l;
 }
 
-/* From 3 elements on, in one piece: sent, sent and stored, and passed on after it was stored. All others are in the slot. */
+/*
+ * From 3 elements on, in one piece: sent, sent and stored, and passed on after it was stored. All
+ * others are in the slot.
+ */
 static void what_lies_in_buffers_is_sent_from_there(void **state)
 {
     static const uint32_t word = 77;
     uint32_t in_data[8] = {1, 2, 3, 4, 5, 6, 7, 8}, out_data[8] = {0};
     struct gr_step send = {.bits = GR_SEND, .operand = GR_IN, .nto = 1, .to = {FAR}, .count = 1};
-    struct gr_step both = {.bits = GR_SEND | GR_STORE, .dest = GR_OUT, .nto = 2, .to = {NEAR, FAR}, .count = 1};
-    struct gr_step pass = {.bits = GR_RECV | GR_SEND, .nfrom = 1, .from = {NEAR}, .nto = 1, .to = {FAR}, .count = 1};
-    struct gr_move half = {.step = &send, .operand = 1, .count = 4}, rest = {.step = &send, .operand = 5, .slot = 4, .count = 3,
-                           .piece = 1, .last = 1};
-    struct gr_host_op op = {.p = P, .nchannels = 1, .remote = 1, .zero_copy = 12, .reducer = {.elem_bytes = 4}};
+    struct gr_step both = {
+        .bits = GR_SEND | GR_STORE, .dest = GR_OUT, .nto = 2, .to = {NEAR, FAR}, .count = 1};
+    struct gr_step pass = {
+        .bits = GR_RECV | GR_SEND, .nfrom = 1, .from = {NEAR}, .nto = 1, .to = {FAR}, .count = 1};
+    struct gr_move half = {.step = &send, .operand = 1, .count = 4},
+                   rest = {
+                       .step = &send, .operand = 5, .slot = 4, .count = 3, .piece = 1, .last = 1};
+    struct gr_host_op op = {
+        .p = P, .nchannels = 1, .remote = 1, .zero_copy = 12, .reducer = {.elem_bytes = 4}};
     struct gr_connection in, out;
     struct gr_link network, near_in;
     struct side s;
@@ -260,7 +289,9 @@ static void what_lies_in_buffers_is_sent_from_there(void **state)
     move_one(&op, &both, 1, 4);
     assert_ptr_equal(origin(&s, first + 1), in_data + 1);
     assert_memory_equal(out_data + 1, in_data + 1, 16);
-    assert_memory_equal(s.team->data.out[NEAR].shared->slots + (s.team->data.out[NEAR].mine - 1) % NSLOTS * SLOT, in_data + 1, 16);
+    assert_memory_equal(s.team->data.out[NEAR].shared->slots +
+                            (s.team->data.out[NEAR].mine - 1) % NSLOTS * SLOT,
+                        in_data + 1, 16);
     move_one(&op, &send, 2, 2); /* too small */
     assert_null(origin(&s, first + 2));
     assert_int_equal(gr_host_executor.move(&op, &half), 0); /* two pieces */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * exec/staged.c, compiled into the test with streams of the test's own in the place of a driver's: a queue of copies,
- * of which some land when somebody asks; and with faults to be planted.
+ * exec/staged.c, compiled into the test with streams of the test's own in the place of a driver's:
+ * a queue of copies, of which some land when somebody asks; and with faults to be planted.
  */
 #ifndef GR_TESTS_STAGED_STREAMS_H
 #define GR_TESTS_STAGED_STREAMS_H
@@ -15,8 +15,8 @@ static int fake_done(struct gr_gpu_stream *stream);
 static int fake_wait(struct gr_gpu_stream *stream);
 static int fake_run_join(struct gr_gpu_run *run, const struct gr_gpu_run *next);
 static int final_bits(void);
-static struct gr_range fake_split_run(const struct gr_split *split, enum gr_space space, uint32_t channel, int block,
-                                      size_t unit, size_t n);
+static struct gr_range fake_split_run(const struct gr_split *split, enum gr_space space,
+                                      uint32_t channel, int block, size_t unit, size_t n);
 
 #define gr_gpu_stream_copy_runs fake_copy_runs
 #define gr_gpu_stream_mark fake_mark
@@ -42,7 +42,13 @@ static struct gr_range fake_split_run(const struct gr_split *split, enum gr_spac
 static uint64_t chance = 1; /* of what lands when */
 
 enum plant {
-    NOTHING, NO_RESULTS, NO_GATE, MARKS_TOO_EARLY, ANY_STORE_IS_FINAL, A_UNIT_LESS, NPLANTS
+    NOTHING,
+    NO_RESULTS,
+    NO_GATE,
+    MARKS_TOO_EARLY,
+    ANY_STORE_IS_FINAL,
+    A_UNIT_LESS,
+    NPLANTS
 };
 static enum plant plant;
 
@@ -130,10 +136,11 @@ static int final_bits(void)
     return ANY_STORE_IS_FINAL == plant ? GR_STORE : NO_RESULTS == plant ? 0 : GR_FINAL;
 }
 
-static struct gr_range fake_split_run(const struct gr_split *split, enum gr_space space, uint32_t channel, int block,
-                                      size_t unit, size_t n)
+static struct gr_range fake_split_run(const struct gr_split *split, enum gr_space space,
+                                      uint32_t channel, int block, size_t unit, size_t n)
 {
-    return gr_split_run(split, space, channel, block, unit, A_UNIT_LESS == plant && n > 1 ? n - 1 : n);
+    return gr_split_run(split, space, channel, block, unit,
+                        A_UNIT_LESS == plant && n > 1 ? n - 1 : n);
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls on staged data: right results from copies that land whenever they like, each byte copied once, bands under way
- * while steps run; and planted bugs, which give wrong data. GPURING_SEED.
+ * Calls on staged data: right results from copies that land whenever they like, each byte copied
+ * once, bands under way while steps run; and planted bugs, which give wrong data. GPURING_SEED.
  */
 #include "staged_streams.h"
 
@@ -28,7 +28,8 @@ struct staged_rank {
 };
 
 static struct staged_rank ranks[EX_MAX_RANKS];
-static size_t overlapped[2]; /* slots moved while copies in were under way; copies out begun before the last slot */
+/* slots moved while copies in were under way; copies out begun before the last slot */
+static size_t overlapped[2];
 
 static unsigned char *room(size_t bytes)
 {
@@ -45,7 +46,8 @@ static int has_output(const struct ex_case *c, int rank, const struct ex_buffers
     return NULL != b->out && (GR_COLL_BCAST != c->coll || rank != c->root);
 }
 
-static void begin(struct staged_rank *r, const struct ex_world *w, const struct ex_case *c, int rank)
+static void begin(struct staged_rank *r, const struct ex_world *w, const struct ex_case *c,
+                  int rank)
 {
     const struct gr_team *team = w->ranks[rank].team;
     struct gr_request request = ex_request(c);
@@ -56,8 +58,12 @@ static void begin(struct staged_rank *r, const struct ex_world *w, const struct 
     r->streams = calloc(2, sizeof(*r->streams));
     r->out = room(b->out_bytes);
     r->in = NULL == b->in_base && NULL != b->in ? r->out + (b->in - b->out) : room(b->in_bytes);
-    r->op = (struct gr_host_op) {.in = team->data.in, .out = team->data.out, .p = team->p, .nchannels = c->nchannels,
-                                 .space = {r->in, r->out, NULL}, .reducer = ex_reducer(c)};
+    r->op = (struct gr_host_op) {.in = team->data.in,
+                                 .out = team->data.out,
+                                 .p = team->p,
+                                 .nchannels = c->nchannels,
+                                 .space = {r->in, r->out, NULL},
+                                 .reducer = ex_reducer(c)};
     if (NULL != b->in) {
         in = (struct gr_staged_copy) {&r->streams[0], b->in - r->in};
     }
@@ -69,7 +75,8 @@ static void begin(struct staged_rank *r, const struct ex_world *w, const struct 
     gr_plan_build(&r->plan, team, &request);
     gr_stepper_start(&r->stepper, &r->plan, &tested_mover, &r->staged);
     r->stepper.burst = (uint32_t) (rng_below(&seed, 2) * (1 + rng_below(&seed, 4)));
-    assert_int_equal(tested_begin(&r->staged, &r->op, &r->stepper, &in, &out, 1 + rng_below(&seed, 1500)), 0);
+    assert_int_equal(
+        tested_begin(&r->staged, &r->op, &r->stepper, &in, &out, 1 + rng_below(&seed, 1500)), 0);
 }
 
 /* All ranks, anyone next. 0, or -1: it does not end. */
@@ -95,7 +102,8 @@ static int run_ranks(int p)
 }
 
 /* Whether the rank's result is right, and no byte was copied twice. */
-static int is_right(const struct ex_case *c, int p, int rank, const unsigned char *want, char *why, size_t size)
+static int is_right(const struct ex_case *c, int p, int rank, const unsigned char *want, char *why,
+                    size_t size)
 {
     const struct staged_rank *r = &ranks[rank];
     size_t elem = ex_kinds[c->kind].elem_bytes, all = 0;
@@ -110,7 +118,8 @@ static int is_right(const struct ex_case *c, int p, int rank, const unsigned cha
     all = GR_COLL_ALLGATHER == c->coll || !out ? all : r->device.out_bytes;
     if (r->streams[1].bytes != all ||
         (NULL != r->device.in && r->streams[0].bytes != ex_input_count(c, p, rank) * elem)) {
-        snprintf(why, size, "%zu bytes in, %zu of %zu out", r->streams[0].bytes, r->streams[1].bytes, all);
+        snprintf(why, size, "%zu bytes in, %zu of %zu out", r->streams[0].bytes,
+                 r->streams[1].bytes, all);
         return 0;
     }
     return 1;
@@ -201,8 +210,9 @@ static void all_calls_are_right(void **state)
             }
         }
     }
-    printf("# %zu slots moved while input was under way, %zu copies of output begun before the end\n", overlapped[0],
-           overlapped[1]);
+    printf(
+        "# %zu slots moved while input was under way, %zu copies of output begun before the end\n",
+        overlapped[0], overlapped[1]);
     assert_true(overlapped[0] > 10000 && overlapped[1] > 10000);
 }
 
@@ -226,7 +236,11 @@ static void no_results_are_no_error(void **state)
 
 static void planted_bugs_are_found(void **state)
 {
-    static const char *const names[NPLANTS] = {NULL, NULL, "no gate", "marks before the copies", "any store is final",
+    static const char *const names[NPLANTS] = {NULL,
+                                               NULL,
+                                               "no gate",
+                                               "marks before the copies",
+                                               "any store is final",
                                                "a unit less than the band has"};
     struct ex_case bad;
     char why[200], text[200];
@@ -248,7 +262,8 @@ static void planted_bugs_are_found(void **state)
 /* A copy that fails ends the call with an error, whenever it does; nothing is under way then. */
 static void a_failed_copy_is_an_error(void **state)
 {
-    struct ex_case c = {.coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_RING, .nchannels = 1, .count = 1000};
+    struct ex_case c = {
+        .coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_RING, .nchannels = 1, .count = 1000};
     const struct gr_staged_copy none = {NULL, 0};
     struct ex_world w;
     int k, rc;
@@ -268,7 +283,8 @@ static void a_failed_copy_is_an_error(void **state)
         assert_int_equal(tested_end(&r->staged), GR_ERR_CUDA);
         r->streams[0].fails = 1;
         assert_int_equal(tested_begin(&r->staged, &r->op, &r->stepper,
-                                      &(struct gr_staged_copy) {&r->streams[0], 0}, &none, 512), GR_ERR_CUDA);
+                                      &(struct gr_staged_copy) {&r->streams[0], 0}, &none, 512),
+                         GR_ERR_CUDA);
         assert_int_equal(tested_end(&r->staged), GR_ERR_CUDA);
         free(r->in);
         free(r->out);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The life of links and mailbox boards over several teams, and their set-up (link/team.h). Seed: GPURING_SEED. */
+/*
+ * The life of links and mailbox boards over several teams, and their set-up (link/team.h). Seed:
+ * GPURING_SEED.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -20,7 +23,8 @@ static uint64_t incoming(const struct ex_rank *r)
 
     for (k = 0; k < (size_t) t->p * t->data.nchannels; k++) {
         if (NULL != t->data.in[k].shared) {
-            assert_true(atomic_load(&t->data.in[k].shared->head) == atomic_load(&t->data.in[k].shared->tail));
+            assert_true(atomic_load(&t->data.in[k].shared->head) ==
+                        atomic_load(&t->data.in[k].shared->tail));
             sum += atomic_load(&t->data.in[k].shared->tail);
         }
     }
@@ -109,8 +113,8 @@ static void add_small(struct ex_batch *b, const struct ex_world *w, int way, enu
 }
 
 /*
- * What the last team left on a board, abandoned anywhere, may have the epochs that the next one waits for. It
- * never sees that: results are checked.
+ * What the last team left on a board, abandoned anywhere, may have the epochs that the next one
+ * waits for. It never sees that: results are checked.
  */
 static void the_next_team_begins_with_any_epoch(void **state)
 {
@@ -124,25 +128,34 @@ static void the_next_team_begins_with_any_epoch(void **state)
     next_team(&w, 4, 200, 0);
     ex_for_each_way(&b, &w, add_small);
     for (round = 0; round < 400; round++) {
-        const uint64_t firsts[] = {0, w.first, w.first + rng_below(&seed, 12), w.first - rng_below(&seed, 12),
-                                   UINT64_MAX - rng_below(&seed, b.n), rng_next(&seed)};
+        const uint64_t firsts[] = {0,
+                                   w.first,
+                                   w.first + rng_below(&seed, 12),
+                                   w.first - rng_below(&seed, 12),
+                                   UINT64_MAX - rng_below(&seed, b.n),
+                                   rng_next(&seed)};
 
         next_team(&w, 4, 200, firsts[rng_below(&seed, 6)]);
         ex_shuffle(&b);
         w.polls = 0 == round % 2 ? 1 + rng_below(&seed, 20 * b.n) : 0;
         w.seed = rng_next(&seed);
         run(&w, b.cases, b.n, 3 == round % 8 ? EX_THREADS : EX_STEPPED);
-        assert_true(0 == round || held == gr_pool_usage(w.ranks[1].pool).held); /* the same frames */
+        /* the same frames */
+        assert_true(0 == round || held == gr_pool_usage(w.ranks[1].pool).held);
         held = gr_pool_usage(w.ranks[1].pool).held;
     }
     ex_close(&w);
     free(b.cases);
 }
 
-/* Three ranks end a team; the last of them reads what was posted for it when the others have the next team. */
+/*
+ * Three ranks end a team; the last of them reads what was posted for it when the others have the
+ * next team.
+ */
 static void a_reader_that_is_late_to_leave_keeps_the_board(void **state)
 {
-    struct ex_case c = {.coll = GR_COLL_BCAST, .way = GR_WAY_MAILBOX, .kind = EX_I8_SUM, .count = 100, .seed = 3};
+    struct ex_case c = {
+        .coll = GR_COLL_BCAST, .way = GR_WAY_MAILBOX, .kind = EX_I8_SUM, .count = 100, .seed = 3};
     struct gr_team *late;
     struct gr_mail mail;
     struct ex_buffers buffers;
@@ -190,7 +203,9 @@ static void a_reader_that_is_late_to_leave_keeps_the_board(void **state)
     ex_close(&w);
 }
 
-/* Calls get their places in the order of calls when they begin, though their boards are made later. */
+/*
+ * Calls get their places in the order of calls when they begin, though their boards are made later.
+ */
 static void calls_may_begin_before_there_are_boards(void **state)
 {
     enum { P = 3, CALLS = 3 };
@@ -204,9 +219,12 @@ static void calls_may_begin_before_there_are_boards(void **state)
     next_team(&w, 4, 100, UINT64_MAX - 1);
     for (r = 0; r < P; r++) {
         for (k = 0; k < CALLS; k++) {
-            mails[r][k] = (struct gr_mail) {.coll = GR_COLL_ALLREDUCE, .in = (unsigned char *) &ones[k],
-                                            .out = (unsigned char *) &sums[r][k], .count = 1,
-                                            .reducer = {8, gr_reduce_find(GR_TYPE_U64, GR_OP_SUM), NULL, NULL}};
+            mails[r][k] = (struct gr_mail) {
+                .coll = GR_COLL_ALLREDUCE,
+                .in = (unsigned char *) &ones[k],
+                .out = (unsigned char *) &sums[r][k],
+                .count = 1,
+                .reducer = {8, gr_reduce_find(GR_TYPE_U64, GR_OP_SUM), NULL, NULL}};
             gr_mail_begin(&w.ranks[r].team->mail.box, &mails[r][k]);
         }
     }
@@ -214,7 +232,8 @@ static void calls_may_begin_before_there_are_boards(void **state)
     for (k = 0; k < CALLS; k++) {
         for (r = 0; r < P; r++) {
             assert_int_equal(gr_mail_post(&w.ranks[r].team->mail.box, &mails[r][k]), 1);
-            assert_int_equal(gr_mail_take(&w.ranks[r].team->mail.box, &mails[r][k], &moved), r == P - 1);
+            assert_int_equal(gr_mail_take(&w.ranks[r].team->mail.box, &mails[r][k], &moved),
+                             r == P - 1);
         }
         for (r = 0; r < P - 1; r++) {
             assert_int_equal(gr_mail_take(&w.ranks[r].team->mail.box, &mails[r][k], &moved), 1);
@@ -232,7 +251,8 @@ static void calls_may_begin_before_there_are_boards(void **state)
 static void a_set_up_that_fails_gives_everything_back(void **state)
 {
     struct ex_world w;
-    struct ex_case c = {.coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_RING, .nchannels = 1, .count = 1000, .seed = 1};
+    struct ex_case c = {
+        .coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_RING, .nchannels = 1, .count = 1000, .seed = 1};
     struct gr_peer_id self = {1, 2};
     int r;
 
@@ -255,7 +275,8 @@ static void a_set_up_that_fails_gives_everything_back(void **state)
 /* One rank has no memory for its board; it has for links. */
 static void boards_that_cannot_be_made_are_given_back(void **state)
 {
-    struct ex_case c = {.coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_RING, .nchannels = 1, .count = 1000, .seed = 1};
+    struct ex_case c = {
+        .coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_RING, .nchannels = 1, .count = 1000, .seed = 1};
     struct gr_peer_id self = {1, 3};
     struct ex_world w;
     int r;
@@ -319,7 +340,8 @@ static void the_worst_status_is_the_verdict(void **state)
 
     (void) state;
     for (k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
-        struct gr_verdict ab = gr_verdict_combine(rows[k].a, rows[k].b), ba = gr_verdict_combine(rows[k].b, rows[k].a);
+        struct gr_verdict ab = gr_verdict_combine(rows[k].a, rows[k].b),
+                          ba = gr_verdict_combine(rows[k].b, rows[k].a);
 
         assert_int_equal(ab.status, rows[k].want.status);
         assert_int_equal(ab.direct, rows[k].want.direct);
@@ -342,8 +364,10 @@ static void what_a_way_needs_is_known_per_way(void **state)
         assert_int_equal(gr_team_links(t, way, 2), GR_LINKS_ASKED);
         /* trees have other links for another root */
         assert_int_equal(gr_team_links(t, way, 1),
-                         way < GR_NALGOS && gr_algo_is_rooted((enum gr_algo) way) ? GR_LINKS_NONE : GR_LINKS_ASKED);
-        assert_int_equal(way + 1 == GR_NWAYS ? GR_LINKS_NONE : gr_team_links(t, way + 1, 2), GR_LINKS_NONE);
+                         way < GR_NALGOS && gr_algo_is_rooted((enum gr_algo) way) ? GR_LINKS_NONE
+                                                                                  : GR_LINKS_ASKED);
+        assert_int_equal(way + 1 == GR_NWAYS ? GR_LINKS_NONE : gr_team_links(t, way + 1, 2),
+                         GR_LINKS_NONE);
         assert_int_equal(ex_link(&w, way, 2), 0);
         assert_int_equal(gr_team_links(t, way, 2), GR_LINKS_THERE);
     }

@@ -70,11 +70,14 @@ static void relay(void)
     for (;;) {
         ppoll(fds, P, &tick, NULL);
         for (r = 0; r < P; r++) {
-            while (n < MAILS && sizeof(mails[n]) == recv(fds[r].fd, &mails[n], sizeof(mails[n]), MSG_DONTWAIT)) {
+            while (n < MAILS &&
+                   sizeof(mails[n]) == recv(fds[r].fd, &mails[n], sizeof(mails[n]), MSG_DONTWAIT)) {
                 mails[n].due = relay_now();
                 for (d = 0; d < 2; d++) {
-                    mails[n].due += gr_torus_coord(&torus, r, d) != gr_torus_coord(&torus, mails[n].to, d)
-                                        ? delay_ns[d] : 0;
+                    mails[n].due +=
+                        gr_torus_coord(&torus, r, d) != gr_torus_coord(&torus, mails[n].to, d)
+                            ? delay_ns[d]
+                            : 0;
                 }
                 n++;
             }
@@ -138,7 +141,8 @@ int relay_start(void (*body)(struct relay_rank *r))
         pid_t pid = fork();
 
         if (0 == pid) {
-            struct relay_rank r = {.rank = k, .fd = k < P ? sockets[k][1] : -1, .offset = k * (int64_t) 3000000000};
+            struct relay_rank r = {
+                .rank = k, .fd = k < P ? sockets[k][1] : -1, .offset = k * (int64_t) 3000000000};
 
             alarm(PATIENCE_S);
             if (P == k) {

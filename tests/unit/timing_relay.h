@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Four processes that are the ranks of a 2x2 torus, and a relay between them: each note takes 2 ms where the ranks
- * differ in dimension 0, and 5 ms where they differ in dimension 1. Their clocks are 3 s apart.
+ * Four processes that are the ranks of a 2x2 torus, and a relay between them: each note takes 2 ms
+ * where the ranks differ in dimension 0, and 5 ms where they differ in dimension 1. Their clocks
+ * are 3 s apart.
  */
 #ifndef GR_TESTS_TIMING_RELAY_H
 #define GR_TESTS_TIMING_RELAY_H
@@ -19,7 +20,7 @@ struct relay_rank {
     int rank, fd;
     int64_t offset; /* of its clock */
     struct gr_port port;
-    int heard[16];  /* for the test */
+    int heard[16]; /* for the test */
 };
 
 /* Start all processes, which run body and end. 0 or -1. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Step timing among processes whose notes a relay delays by milliseconds per dimension, as between distant hosts: nobody
- * leaves a countdown before all have entered, and timed collectives are right with late and stopped ranks and wrong
- * latencies. CLOCK_MONOTONIC is common to all processes, so the true instants are known; the ranks' own clocks are off by
- * seconds. Prints, and does not judge, the start skew of the countdown and the exit skew of a dissemination barrier over
- * the same notes: timing_countdown_test.c judges it on a virtual clock.
+ * Step timing among processes whose notes a relay delays by milliseconds per dimension, as between
+ * distant hosts: nobody leaves a countdown before all have entered, and timed collectives are right
+ * with late and stopped ranks and wrong latencies. CLOCK_MONOTONIC is common to all processes, so
+ * the true instants are known; the ranks' own clocks are off by seconds. Prints, and does not
+ * judge, the start skew of the countdown and the exit skew of a dissemination barrier over the same
+ * notes: timing_countdown_test.c judges it on a virtual clock.
  */
 #include "timing_relay.h"
 
@@ -36,7 +37,7 @@ static struct shared {
     _Atomic int calls_done[P];
     int wrong_results[P];
     struct gr_timing_report reports[P];
-} *shared;
+} * shared;
 static unsigned char *links; /* P * P */
 
 /* All ranks meet in shared memory. */
@@ -65,7 +66,8 @@ static void take(struct relay_rank *r, struct gr_measure *m, struct gr_countdown
             r->heard[note.seq % 16]++;
             continue;
         }
-        rc = GR_NOTE_SYNC == note.kind ? gr_countdown_take(c, &note, at) : gr_measure_take(m, &note, at);
+        rc = GR_NOTE_SYNC == note.kind ? gr_countdown_take(c, &note, at)
+                                       : gr_measure_take(m, &note, at);
         if (rc < 0) {
             _exit(3);
         }
@@ -78,7 +80,8 @@ static void barrier(struct relay_rank *r, struct gr_measure *m, struct gr_countd
     int k;
 
     for (k = 0; 1 << k < P; k++) {
-        struct gr_note note = {.seq = (uint64_t) (2 * number + k), .from = r->rank, .kind = BARRIER_NOTE};
+        struct gr_note note = {
+            .seq = (uint64_t) (2 * number + k), .from = r->rank, .kind = BARRIER_NOTE};
 
         while (1 != relay_send(r, (r->rank + (1 << k)) % P, &note)) {
             relay_rest(r);
@@ -92,7 +95,8 @@ static void barrier(struct relay_rank *r, struct gr_measure *m, struct gr_countd
 }
 
 /* Rounds of one kind of start: everybody enters within a millisecond. */
-static void rounds(struct relay_rank *r, struct gr_measure *m, struct gr_countdown *c, struct times *times, int counts_down)
+static void rounds(struct relay_rank *r, struct gr_measure *m, struct gr_countdown *c,
+                   struct times *times, int counts_down)
 {
     const int64_t value[GR_SYNC_VALUES] = {0, 0};
     int k;
@@ -134,7 +138,8 @@ static void run_skews(struct relay_rank *r)
     struct gr_measure measure;
     struct gr_countdown countdown;
 
-    if (0 != gr_latency_init(&latency, &torus, P, r->rank) || 0 != gr_measure_init(&measure, &r->port, &latency)) {
+    if (0 != gr_latency_init(&latency, &torus, P, r->rank) ||
+        0 != gr_measure_init(&measure, &r->port, &latency)) {
         _exit(2);
     }
     gr_countdown_init(&countdown, &r->port, &latency);
@@ -156,14 +161,18 @@ static void run_skews(struct relay_rank *r)
 
 /* ---- timed collectives ---- */
 
-static const struct gr_gate gate = {gr_timer_may_begin, gr_timer_begins, gr_timer_ended, gr_timer_finished};
+static const struct gr_gate gate = {gr_timer_may_begin, gr_timer_begins, gr_timer_ended,
+                                    gr_timer_finished};
 
 static struct gr_sched sched_of(const void *ctx, int rank, uint32_t channel)
 {
     const struct gr_plan *plan = ctx;
 
     (void) channel;
-    return (struct gr_sched) {.coll = GR_COLL_ALLREDUCE, .algo = GR_ALGO_RING, .p = P, .pos = rank,
+    return (struct gr_sched) {.coll = GR_COLL_ALLREDUCE,
+                              .algo = GR_ALGO_RING,
+                              .p = P,
+                              .pos = rank,
                               .nchunks = plan->split.nchunks};
 }
 
@@ -173,12 +182,16 @@ static void attach(struct gr_link *in, struct gr_link *out, int rank)
     int k;
 
     for (k = 0; k < P; k++) {
-        gr_link_attach(&in[k], (void *) (links + (size_t) (k * P + rank) * bytes), 0, SLOTS, SLOT_BYTES);
-        gr_link_attach(&out[k], (void *) (links + (size_t) (rank * P + k) * bytes), 0, SLOTS, SLOT_BYTES);
+        gr_link_attach(&in[k], (void *) (links + (size_t) (k * P + rank) * bytes), 0, SLOTS,
+                       SLOT_BYTES);
+        gr_link_attach(&out[k], (void *) (links + (size_t) (rank * P + k) * bytes), 0, SLOTS,
+                       SLOT_BYTES);
     }
 }
 
-/* One rank comes late in every fourth call; after half of the calls latencies are wrong everywhere. */
+/*
+ * One rank comes late in every fourth call; after half of the calls latencies are wrong everywhere.
+ */
 static void disturb(struct gr_timer *t, int rank, int call)
 {
     int d, k;
@@ -198,14 +211,28 @@ static void run_calls(struct relay_rank *r)
 {
     static uint32_t in_data[ELEMS], out_data[ELEMS];
     static struct gr_link in[P], out[P];
-    struct gr_shape shape = {.coll = GR_COLL_ALLREDUCE, .layout = GR_BLOCKS, .p = P, .total = ELEMS, .nchannels = 1,
-                             .max_piece = SLOT_BYTES / 4, .align = 1};
+    struct gr_shape shape = {.coll = GR_COLL_ALLREDUCE,
+                             .layout = GR_BLOCKS,
+                             .p = P,
+                             .total = ELEMS,
+                             .nchannels = 1,
+                             .max_piece = SLOT_BYTES / 4,
+                             .align = 1};
     struct gr_plan plan = {.slot_elems = SLOT_BYTES / 4};
-    struct gr_host_op op = {.in = in, .out = out, .p = P, .nchannels = 1,
-                            .space = {(unsigned char *) in_data, (unsigned char *) out_data, NULL},
-                            .reducer = {.elem_bytes = 4, .fused = gr_reduce_find(GR_TYPE_U32, GR_OP_SUM)}};
-    struct gr_timing_job job = {.p = P, .split = &plan.split, .elem_bytes = 4, .slot_elems = plan.slot_elems,
-                                .nslots = SLOTS, .sched = sched_of, .ctx = &plan};
+    struct gr_host_op op = {
+        .in = in,
+        .out = out,
+        .p = P,
+        .nchannels = 1,
+        .space = {(unsigned char *) in_data, (unsigned char *) out_data, NULL},
+        .reducer = {.elem_bytes = 4, .fused = gr_reduce_find(GR_TYPE_U32, GR_OP_SUM)}};
+    struct gr_timing_job job = {.p = P,
+                                .split = &plan.split,
+                                .elem_bytes = 4,
+                                .slot_elems = plan.slot_elems,
+                                .nslots = SLOTS,
+                                .sched = sched_of,
+                                .ctx = &plan};
     struct gr_timer_links timer_links = {in, out, P};
     struct gr_stepper stepper;
     struct gr_timer timer;
@@ -231,7 +258,8 @@ static void run_calls(struct relay_rank *r)
             relay_rest(r);
         }
         for (k = 0; k < ELEMS; k++) {
-            shared->wrong_results[r->rank] += out_data[k] != (uint32_t) (P * (k * 31 + call * 7) + P * (P - 1) / 2);
+            shared->wrong_results[r->rank] +=
+                out_data[k] != (uint32_t) (P * (k * 31 + call * 7) + P * (P - 1) / 2);
         }
         shared->wrong_results[r->rank] += GR_DONE != rc;
         shared->calls_done[r->rank]++;
@@ -266,8 +294,10 @@ static int compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Nobody leaves before all have entered. Prints medians: of the spread of leaving, and of the last leaving after the last
- * entering. */
+/*
+ * Nobody leaves before all have entered. Prints medians: of the spread of leaving, and of the last
+ * leaving after the last entering.
+ */
 static void judge(const struct times *t, const char *what)
 {
     int64_t skews[ROUNDS], costs[ROUNDS];
@@ -324,10 +354,13 @@ static void test_calls(void **state)
         assert_int_equal(shared->reports[r].syncs, shared->reports[0].syncs);
         assert_true(shared->reports[r].steps > 0);
     }
-    printf("# rank 0: %llu steps, %llu misses, %llu waits, %llu resyncs, start skew at most %.0f us\n",
-           (unsigned long long) shared->reports[0].steps, (unsigned long long) shared->reports[0].misses,
-           (unsigned long long) shared->reports[0].waits, (unsigned long long) shared->reports[0].resyncs,
-           (double) shared->reports[0].skew_max / 1e3);
+    printf(
+        "# rank 0: %llu steps, %llu misses, %llu waits, %llu resyncs, start skew at most %.0f us\n",
+        (unsigned long long) shared->reports[0].steps,
+        (unsigned long long) shared->reports[0].misses,
+        (unsigned long long) shared->reports[0].waits,
+        (unsigned long long) shared->reports[0].resyncs,
+        (double) shared->reports[0].skew_max / 1e3);
 }
 
 int main(void)
@@ -335,8 +368,8 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_starts), cmocka_unit_test(test_calls)};
 
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    links = mmap(NULL, P * P * gr_link_bytes(SLOTS, SLOT_BYTES), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                 -1, 0);
+    links = mmap(NULL, P * P * gr_link_bytes(SLOTS, SLOT_BYTES), PROT_READ | PROT_WRITE,
+                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (MAP_FAILED == (void *) shared || MAP_FAILED == (void *) links) {
         return 99;
     }

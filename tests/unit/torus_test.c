@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The torus of topo/torus.h, against the plainest idea of it: ranks joined by links, and shortest ways found by
- * walking from neighbour to neighbour (breadth first), for 1 to 4 dimensions, rings and lines.
+ * The torus of topo/torus.h, against the plainest idea of it: ranks joined by links, and shortest
+ * ways found by walking from neighbour to neighbour (breadth first), for 1 to 4 dimensions, rings
+ * and lines.
  */
 #include "topo/torus.h"
 
@@ -54,8 +55,28 @@ static void good_texts_are_parsed(void **state)
 static void other_texts_are_refused(void **state)
 {
     static const char *const texts[] = {
-        "x", "4x", "x4", "4xx4", "4x4x2x2x1", "0", "4x0", "-4", "4x-2", "+4", " 4", "4 ", "4 x4", "4X4", "4,4", "four",
-        "4.0", "2147483648", "65536x32768", "99999999999999999999", "4x99999999999999999999", "0x4",
+        "x",
+        "4x",
+        "x4",
+        "4xx4",
+        "4x4x2x2x1",
+        "0",
+        "4x0",
+        "-4",
+        "4x-2",
+        "+4",
+        " 4",
+        "4 ",
+        "4 x4",
+        "4X4",
+        "4,4",
+        "four",
+        "4.0",
+        "2147483648",
+        "65536x32768",
+        "99999999999999999999",
+        "4x99999999999999999999",
+        "0x4",
     };
     struct gr_torus t;
     size_t k;
@@ -69,7 +90,10 @@ static void other_texts_are_refused(void **state)
     }
 }
 
-/* Every torus of 1 to 4 dimensions with extents up to 6, 5, 4, 3, and every choice of lines among its dimensions. */
+/*
+ * Every torus of 1 to 4 dimensions with extents up to 6, 5, 4, 3, and every choice of lines among
+ * its dimensions.
+ */
 static void for_each_torus(void (*check)(const struct gr_torus *t))
 {
     static const int most[GR_MAX_DIMS] = {6, 5, 4, 3};
@@ -115,7 +139,9 @@ static void check_coordinates(const struct gr_torus *t)
     }
 }
 
-/* Steps up and down undo each other; several at once are so many single ones; only a line has ends. */
+/*
+ * Steps up and down undo each other; several at once are so many single ones; only a line has ends.
+ */
 static void check_moves(const struct gr_torus *t)
 {
     int p = gr_torus_size(t), rank, d, hops, at;
@@ -125,7 +151,8 @@ static void check_moves(const struct gr_torus *t)
             int x = gr_torus_coord(t, rank, d), up = gr_torus_move(t, rank, d, 1);
 
             assert_int_equal(up < 0, gr_torus_is_line(t, d) && x == t->dims[d] - 1);
-            assert_true(up < 0 || (gr_torus_coord(t, up, d) == (x + 1) % t->dims[d] && gr_torus_move(t, up, d, -1) == rank));
+            assert_true(up < 0 || (gr_torus_coord(t, up, d) == (x + 1) % t->dims[d] &&
+                                   gr_torus_move(t, up, d, -1) == rank));
             assert_int_equal(gr_torus_move(t, rank, d, -1) < 0, gr_torus_is_line(t, d) && 0 == x);
             for (at = rank, hops = 0; at >= 0 && hops < 2 * t->dims[d]; hops++) {
                 assert_int_equal(gr_torus_move(t, rank, d, hops), at);
@@ -170,7 +197,8 @@ static int follow(const struct gr_torus *t, int from, const int *links, int n)
         assert_in_range(links[k], 0, gr_torus_links(t) - 1);
         for (d = 0; d < 2 * t->ndims && gr_torus_link(t, from, d / 2, d % 2) != links[k]; d++) {
         }
-        assert_in_range(d, 2 * (last / 2), 2 * t->ndims - 1); /* leaves this rank, and in no dimension before the last one */
+        /* leaves this rank, and in no dimension before the last one */
+        assert_in_range(d, 2 * (last / 2), 2 * t->ndims - 1);
         assert_true(k == 0 || d / 2 != last / 2 || d == last); /* and does not turn back */
         last = d;
         from = gr_torus_move(t, from, d / 2, d % 2 ? 1 : -1);
@@ -194,7 +222,10 @@ static void check_routes(const struct gr_torus *t)
     }
 }
 
-/* All routes together load both directions of a ring alike, also where its extent is even and there are two ways. */
+/*
+ * All routes together load both directions of a ring alike, also where its extent is even and there
+ * are two ways.
+ */
 static void check_shares(const struct gr_torus *t)
 {
     static int load[2 * GR_MAX_DIMS * MAX_P];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists of words (base/words.h): nothing is written behind their buffer, and a list that is cut says so. */
+/*
+ * Lists of words (base/words.h): nothing is written behind their buffer, and a list that is cut
+ * says so.
+ */
 #include "base/words.h"
 
 #include <setjmp.h>

@@ -6,7 +6,8 @@
  *      reader's slab   [tail][lines][slot][slot]...       writer's slab   [heads][tail][lines][slot][slot]...
  *      writer's slab   [heads]
  *
- * The tail is Simple's; there is a head for each protocol, in one line, and slots of lines for LL, then for LL128.
+ * The tail is Simple's; there is a head for each protocol, in one line, and slots of lines for LL,
+ * then for LL128.
  */
 #include "exec/gpu/team.h"
 
@@ -30,11 +31,14 @@ static size_t slot_stride(const struct gr_gpu_team *team, enum gr_protocol proto
     return GR_PROTOCOL_SIMPLE == protocol ? team->slot_bytes : gr_line_slot_bytes(protocol);
 }
 
-/* What the reader has of a link: the tail, and the lines, which must be clean at first; then Simple's slots. */
+/*
+ * What the reader has of a link: the tail, and the lines, which must be clean at first; then
+ * Simple's slots.
+ */
 static size_t clean_bytes(const struct gr_gpu_team *team)
 {
-    return GR_GPU_LINE +
-           team->nslots * (slot_stride(team, GR_PROTOCOL_LL) + slot_stride(team, GR_PROTOCOL_LL128));
+    return GR_GPU_LINE + team->nslots * (slot_stride(team, GR_PROTOCOL_LL) +
+                                         slot_stride(team, GR_PROTOCOL_LL128));
 }
 
 static size_t reader_bytes(const struct gr_gpu_team *team)
@@ -43,16 +47,18 @@ static size_t reader_bytes(const struct gr_gpu_team *team)
 }
 
 /* This end of a link whose heads and tail lie there. */
-static void set_ends(const struct gr_gpu_team *team, struct gr_gpu_connection *w, gr_gpu_ptr heads, gr_gpu_ptr tail,
-                     int writes)
+static void set_ends(const struct gr_gpu_team *team, struct gr_gpu_connection *w, gr_gpu_ptr heads,
+                     gr_gpu_ptr tail, int writes)
 {
     gr_gpu_ptr slots = tail + GR_GPU_LINE;
     int k;
 
     for (k = GR_NPROTOCOLS - 1; k >= 0; k--) { /* Simple's slots come last */
-        gr_gpu_ptr head = heads + (size_t) k * sizeof(uint64_t), flag = GR_PROTOCOL_SIMPLE == k ? tail : 0;
+        gr_gpu_ptr head = heads + (size_t) k * sizeof(uint64_t),
+                   flag = GR_PROTOCOL_SIMPLE == k ? tail : 0;
 
-        w->ends[k] = (struct gr_gpu_end) {.slots = slots, .mine = writes ? flag : head, .other = writes ? head : flag};
+        w->ends[k] = (struct gr_gpu_end) {
+            .slots = slots, .mine = writes ? flag : head, .other = writes ? head : flag};
         slots += team->nslots * slot_stride(team, (enum gr_protocol) k);
     }
 }
@@ -62,16 +68,21 @@ static int is_remote(const struct gr_gpu_team *team, int rank)
     return NULL != team->remote && team->remote[rank];
 }
 
-/* Add a connection for each neighbour of the kind to which there is no link yet, behind the n that are there. */
-static int add_wires(struct gr_gpu_connection *connections, int n, const struct gr_gpu_team *team, const struct gr_gpu_connection *there,
-                     const struct gr_neighbour *all, int nall, int remote)
+/*
+ * Add a connection for each neighbour of the kind to which there is no link yet, behind the n that
+ * are there.
+ */
+static int add_wires(struct gr_gpu_connection *connections, int n, const struct gr_gpu_team *team,
+                     const struct gr_gpu_connection *there, const struct gr_neighbour *all,
+                     int nall, int remote)
 {
     int k;
 
     for (k = 0; k < nall; k++) {
         connections[n].channel = all[k].channel;
         connections[n].rank = all[k].rank;
-        n += remote == is_remote(team, all[k].rank) && 0 == there[link_index(team, &connections[n])].ends[0].slots;
+        n += remote == is_remote(team, all[k].rank) &&
+             0 == there[link_index(team, &connections[n])].ends[0].slots;
     }
     return n;
 }
@@ -80,7 +91,8 @@ static int find_links(struct gr_gpu_join *join)
 {
     struct gr_gpu_team *team = join->team;
     struct gr_neighbours n;
-    int rc = gr_rings_neighbours(&team->rings, team->p, team->rank, team->nchannels, join->algo, join->root, &n);
+    int rc = gr_rings_neighbours(&team->rings, team->p, team->rank, team->nchannels, join->algo,
+                                 join->root, &n);
 
     if (0 == rc) {
         join->near_in = add_wires(join->in, 0, team, team->in, n.in, n.nin, 0);
@@ -92,17 +104,26 @@ static int find_links(struct gr_gpu_join *join)
     return rc;
 }
 
-/* The slabs that this rank has before it hears of others: those of its readers' ends, and both of remote links. */
+/*
+ * The slabs that this rank has before it hears of others: those of its readers' ends, and both of
+ * remote links.
+ */
 static int lease_frames(struct gr_gpu_join *join)
 {
     struct gr_gpu_team *team = join->team;
-    int rc = gr_gpu_connections_lease(team, GR_ON_DEVICE, reader_bytes(team), clean_bytes(team), join->in, join->near_in);
+    int rc = gr_gpu_connections_lease(team, GR_ON_DEVICE, reader_bytes(team), clean_bytes(team),
+                                      join->in, join->near_in);
 
-    rc = 0 != rc ? rc : gr_gpu_remote_lease(team, join->in + join->near_in, join->nin - join->near_in, 0);
-    return 0 != rc ? rc : gr_gpu_remote_lease(team, join->out + join->near_out, join->nout - join->near_out, 1);
+    rc = 0 != rc
+             ? rc
+             : gr_gpu_remote_lease(team, join->in + join->near_in, join->nin - join->near_in, 0);
+    return 0 != rc ? rc
+                   : gr_gpu_remote_lease(team, join->out + join->near_out,
+                                         join->nout - join->near_out, 1);
 }
 
-int gr_gpu_join_begin(struct gr_gpu_join *join, struct gr_gpu_team *team, enum gr_algo algo, int root)
+int gr_gpu_join_begin(struct gr_gpu_join *join, struct gr_gpu_team *team, enum gr_algo algo,
+                      int root)
 {
     int k, rc;
 
@@ -141,7 +162,8 @@ static void note_unmapped(struct gr_gpu_join *join, const struct gr_gpu_connecti
     if (join->unmapped < 0) {
         join->unmapped = w->rank;
         snprintf(join->why, sizeof(join->why), "%s",
-                 0 == memcmp(none, w->offer.ipc, sizeof(none)) ? "its driver exports none" : gr_gpu_error());
+                 0 == memcmp(none, w->offer.ipc, sizeof(none)) ? "its driver exports none"
+                                                               : gr_gpu_error());
     }
 }
 
@@ -157,8 +179,8 @@ static int answer(struct gr_gpu_join *join, struct gr_gpu_connection *w)
     } else if (GR_ERR_PEER == rc) {
         note_unmapped(join, w);
         memset(&w->mapped, 0, sizeof(w->mapped));
-        rc = gr_gpu_connections_lease(team, GR_ON_HOST, GR_GPU_LINE + reader_bytes(team), GR_GPU_LINE + clean_bytes(team), w,
-                                1);
+        rc = gr_gpu_connections_lease(team, GR_ON_HOST, GR_GPU_LINE + reader_bytes(team),
+                                      GR_GPU_LINE + clean_bytes(team), w, 1);
     }
     if (rc < 0) {
         return rc;
@@ -174,7 +196,8 @@ void gr_gpu_join_answer(struct gr_gpu_join *join)
     int k;
 
     for (k = 0; k < join->near_out && 0 == join->status; k++) {
-        if (0 != join->out[k].offer.door.pid) { /* otherwise that rank has a problem and says so in the verdict */
+        /* otherwise that rank has a problem and says so in the verdict */
+        if (0 != join->out[k].offer.door.pid) {
             join->status = answer(join, &join->out[k]);
         }
     }
@@ -193,11 +216,15 @@ static int map(struct gr_gpu_join *join, struct gr_gpu_connection *w)
         gr_gpu_pool_release(team->pool, w->slab, 0);
         w->slab = NULL;
     }
-    set_ends(team, w, w->mapped.at, NULL == w->slab ? w->mapped.at + GR_GPU_LINE : gr_gpu_slab_at(w->slab), 0);
+    set_ends(team, w, w->mapped.at,
+             NULL == w->slab ? w->mapped.at + GR_GPU_LINE : gr_gpu_slab_at(w->slab), 0);
     return 0;
 }
 
-/* Tell the kernels of a side's links, which they look at when all ranks have them. No kernel of this team is running. */
+/*
+ * Tell the kernels of a side's links, which they look at when all ranks have them. No kernel of
+ * this team is running.
+ */
 static int show_ends(struct gr_gpu_team *team, const struct gr_gpu_connection *connections, int n,
                      gr_gpu_ptr (*table)(const struct gr_gpu_team *, enum gr_protocol))
 {
@@ -213,7 +240,8 @@ static int show_ends(struct gr_gpu_team *team, const struct gr_gpu_connection *c
             gr_gpu_ptr at = table(team, (enum gr_protocol) protocol) +
                             link_index(team, &connections[k]) * sizeof(struct gr_gpu_end);
 
-            runs[nruns++] = (struct gr_gpu_run) {.dst = (void *) at, .src = &connections[k].ends[protocol],
+            runs[nruns++] = (struct gr_gpu_run) {.dst = (void *) at,
+                                                 .src = &connections[k].ends[protocol],
                                                  .bytes = sizeof(struct gr_gpu_end)};
         }
     }
@@ -280,12 +308,14 @@ void gr_gpu_join_end(struct gr_gpu_join *join, struct gr_gpu_verdict verdict)
     if (0 == verdict.status) {
         take(join);
         team->usable = verdict.channels;
-        team->path = verdict.unmapped < INT32_MAX && NULL == team->remote ? GR_PATH_HOST : team->path;
+        team->path =
+            verdict.unmapped < INT32_MAX && NULL == team->remote ? GR_PATH_HOST : team->path;
     } else {
         give_back(join, join->in, join->nin);
         give_back(join, join->out, join->nout);
     }
-    *gr_gpu_team_state(team, join->algo, join->root) = 0 == verdict.status ? GR_LINKS_THERE : GR_LINKS_REFUSED;
+    *gr_gpu_team_state(team, join->algo, join->root) =
+        0 == verdict.status ? GR_LINKS_THERE : GR_LINKS_REFUSED;
     free(join->in);
     free(join->out);
     memset(join, 0, sizeof(*join));

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-int gr_gpu_connections_lease(const struct gr_gpu_team *team, enum gr_gpu_where where, size_t bytes, size_t clean,
-                       struct gr_gpu_connection *connections, int n)
+int gr_gpu_connections_lease(const struct gr_gpu_team *team, enum gr_gpu_where where, size_t bytes,
+                             size_t clean, struct gr_gpu_connection *connections, int n)
 {
     struct gr_gpu_slab **slabs;
     int k, rc;
@@ -25,7 +25,8 @@ int gr_gpu_connections_lease(const struct gr_gpu_team *team, enum gr_gpu_where w
     return rc;
 }
 
-void gr_gpu_connection_release(const struct gr_gpu_team *team, struct gr_gpu_connection *connection, int used)
+void gr_gpu_connection_release(const struct gr_gpu_team *team, struct gr_gpu_connection *connection,
+                               int used)
 {
     if (NULL != connection->slab) {
         gr_gpu_pool_release(team->pool, connection->slab, used);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of kernels: one per type and operation that is combined on a device, and one that copies bytes.
+ * The table of kernels: one per type and operation that is combined on a device, and one that
+ * copies bytes.
  *
  *      GR_KERNELS(X)     X(type, op) for each; the kernel's name is gr_kernel_<type>_<op>
  *      gr_kernel_copy    elements of any size, as bytes (elem_bytes 1)
@@ -21,20 +22,39 @@
 #define GR_KERNELS_LOC(X, type) X(type, minloc) X(type, maxloc)
 
 /* Sums, products and what is 0 of signed and unsigned integers are the same bits. */
-#define GR_KERNELS(X)                                                                                                 \
-    GR_KERNELS_OF(X, f16) GR_KERNELS_OF(X, bf16) GR_KERNELS_OF(X, f32) GR_KERNELS_OF(X, f64)                          \
-    GR_KERNELS_OF(X, i8) GR_KERNELS_OF(X, i16) GR_KERNELS_OF(X, i32) GR_KERNELS_OF(X, i64)                            \
-    GR_KERNELS_ORDER(X, u8) GR_KERNELS_ORDER(X, u16) GR_KERNELS_ORDER(X, u32) GR_KERNELS_ORDER(X, u64)                \
-    GR_KERNELS_LOGICAL(X, u8) GR_KERNELS_LOGICAL(X, u16) GR_KERNELS_LOGICAL(X, u32) GR_KERNELS_LOGICAL(X, u64)        \
-    GR_KERNELS_BITS(X, bits) GR_KERNELS_SUM(X, c64) GR_KERNELS_SUM(X, c128)                                           \
-    GR_KERNELS_LOC(X, f32_i32) GR_KERNELS_LOC(X, f64_i32) GR_KERNELS_LOC(X, i64_i32) GR_KERNELS_LOC(X, i32_i32)       \
-    GR_KERNELS_LOC(X, i16_i32) GR_KERNELS_LOC(X, f32_f32) GR_KERNELS_LOC(X, f64_f64)
+#define GR_KERNELS(X)          \
+    GR_KERNELS_OF(X, f16)      \
+    GR_KERNELS_OF(X, bf16)     \
+    GR_KERNELS_OF(X, f32)      \
+    GR_KERNELS_OF(X, f64)      \
+    GR_KERNELS_OF(X, i8)       \
+    GR_KERNELS_OF(X, i16)      \
+    GR_KERNELS_OF(X, i32)      \
+    GR_KERNELS_OF(X, i64)      \
+    GR_KERNELS_ORDER(X, u8)    \
+    GR_KERNELS_ORDER(X, u16)   \
+    GR_KERNELS_ORDER(X, u32)   \
+    GR_KERNELS_ORDER(X, u64)   \
+    GR_KERNELS_LOGICAL(X, u8)  \
+    GR_KERNELS_LOGICAL(X, u16) \
+    GR_KERNELS_LOGICAL(X, u32) \
+    GR_KERNELS_LOGICAL(X, u64) \
+    GR_KERNELS_BITS(X, bits)   \
+    GR_KERNELS_SUM(X, c64)     \
+    GR_KERNELS_SUM(X, c128)    \
+    GR_KERNELS_LOC(X, f32_i32) \
+    GR_KERNELS_LOC(X, f64_i32) \
+    GR_KERNELS_LOC(X, i64_i32) \
+    GR_KERNELS_LOC(X, i32_i32) \
+    GR_KERNELS_LOC(X, i16_i32) \
+    GR_KERNELS_LOC(X, f32_f32) \
+    GR_KERNELS_LOC(X, f64_f64)
 
 enum gr_kernel {
 #define GR_KERNEL_ID(type, op) GR_KERNEL_##type##_##op,
     GR_KERNELS(GR_KERNEL_ID)
 #undef GR_KERNEL_ID
-    GR_KERNEL_copy,
+        GR_KERNEL_copy,
     GR_NKERNELS
 };
 

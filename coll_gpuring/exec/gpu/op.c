@@ -10,14 +10,17 @@
 #include <string.h>
 
 /*
- * Polls of a counter after which a block leaves: some milliseconds where the device is this rank's alone. Another rank
- * of the same device may be the one that is waited for, and have no place; then soon. So among several nodes, whose
- * messages take long enough for other kernels to run.
+ * Polls of a counter after which a block leaves: some milliseconds where the device is this rank's
+ * alone. Another rank of the same device may be the one that is waited for, and have no place; then
+ * soon. So among several nodes, whose messages take long enough for other kernels to run.
  */
 #define PATIENCE 20000
 #define PATIENCE_SHARED 500
 
-/* Polls between two launches that are likely to be in vain: at most that many, for a rank that is late by far. */
+/*
+ * Polls between two launches that are likely to be in vain: at most that many, for a rank that is
+ * late by far.
+ */
 #define PAUSE_MOST 4096
 
 /* Polls between two questions to the driver whether the stream has failed. */
@@ -32,35 +35,55 @@
 #define ORDER(t) AT(MIN, t##_min), AT(MAX, t##_max)
 #define BITS AT(BAND, bits_band), AT(BOR, bits_bor), AT(BXOR, bits_bxor)
 #define LOGICAL(t) AT(LAND, t##_land), AT(LOR, t##_lor), AT(LXOR, t##_lxor)
-#define LOCATED(t) {AT(MINLOC, t##_minloc), AT(MAXLOC, t##_maxloc)}
-#define FLOAT(t) {SUMS(t), ORDER(t)}
+#define LOCATED(t)                                     \
+    {                                                  \
+        AT(MINLOC, t##_minloc), AT(MAXLOC, t##_maxloc) \
+    }
+#define FLOAT(t)          \
+    {                     \
+        SUMS(t), ORDER(t) \
+    }
 /* of that order (i8, u8, ...); s, u: the signed and the unsigned type of its width */
-#define INTEGER(order, s, u) {SUMS(s), ORDER(order), BITS, LOGICAL(u)}
+#define INTEGER(order, s, u)                    \
+    {                                           \
+        SUMS(s), ORDER(order), BITS, LOGICAL(u) \
+    }
 
 static const int16_t kernels[GR_TYPE_OTHER][GR_OP_OTHER] = {
-    [GR_TYPE_I8] = INTEGER(i8, i8, u8),      [GR_TYPE_U8] = INTEGER(u8, i8, u8),
-    [GR_TYPE_I16] = INTEGER(i16, i16, u16),  [GR_TYPE_U16] = INTEGER(u16, i16, u16),
-    [GR_TYPE_I32] = INTEGER(i32, i32, u32),  [GR_TYPE_U32] = INTEGER(u32, i32, u32),
-    [GR_TYPE_I64] = INTEGER(i64, i64, u64),  [GR_TYPE_U64] = INTEGER(u64, i64, u64),
-    [GR_TYPE_F16] = FLOAT(f16),              [GR_TYPE_BF16] = FLOAT(bf16),
-    [GR_TYPE_F32] = FLOAT(f32),              [GR_TYPE_F64] = FLOAT(f64),
-    [GR_TYPE_C64] = {SUMS(c64)},             [GR_TYPE_C128] = {SUMS(c128)},
-    [GR_TYPE_F32_I32] = LOCATED(f32_i32),    [GR_TYPE_F64_I32] = LOCATED(f64_i32),
-    [GR_TYPE_I64_I32] = LOCATED(i64_i32),    [GR_TYPE_I32_I32] = LOCATED(i32_i32),
-    [GR_TYPE_I16_I32] = LOCATED(i16_i32),    [GR_TYPE_F32_F32] = LOCATED(f32_f32),
+    [GR_TYPE_I8] = INTEGER(i8, i8, u8),
+    [GR_TYPE_U8] = INTEGER(u8, i8, u8),
+    [GR_TYPE_I16] = INTEGER(i16, i16, u16),
+    [GR_TYPE_U16] = INTEGER(u16, i16, u16),
+    [GR_TYPE_I32] = INTEGER(i32, i32, u32),
+    [GR_TYPE_U32] = INTEGER(u32, i32, u32),
+    [GR_TYPE_I64] = INTEGER(i64, i64, u64),
+    [GR_TYPE_U64] = INTEGER(u64, i64, u64),
+    [GR_TYPE_F16] = FLOAT(f16),
+    [GR_TYPE_BF16] = FLOAT(bf16),
+    [GR_TYPE_F32] = FLOAT(f32),
+    [GR_TYPE_F64] = FLOAT(f64),
+    [GR_TYPE_C64] = {SUMS(c64)},
+    [GR_TYPE_C128] = {SUMS(c128)},
+    [GR_TYPE_F32_I32] = LOCATED(f32_i32),
+    [GR_TYPE_F64_I32] = LOCATED(f64_i32),
+    [GR_TYPE_I64_I32] = LOCATED(i64_i32),
+    [GR_TYPE_I32_I32] = LOCATED(i32_i32),
+    [GR_TYPE_I16_I32] = LOCATED(i16_i32),
+    [GR_TYPE_F32_F32] = LOCATED(f32_f32),
     [GR_TYPE_F64_F64] = LOCATED(f64_f64),
 };
 
 int gr_gpu_kernel(enum gr_type type, enum gr_redop op)
 {
-    return (unsigned) type < GR_TYPE_OTHER && (unsigned) op < GR_OP_OTHER ? kernels[type][op] - 1 : -1;
+    return (unsigned) type < GR_TYPE_OTHER && (unsigned) op < GR_OP_OTHER ? kernels[type][op] - 1
+                                                                          : -1;
 }
 
 /* Kernels that know no elements count bytes. */
 static int counts_bytes(enum gr_kernel kernel)
 {
-    return GR_KERNEL_copy == kernel || GR_KERNEL_bits_band == kernel || GR_KERNEL_bits_bor == kernel ||
-           GR_KERNEL_bits_bxor == kernel;
+    return GR_KERNEL_copy == kernel || GR_KERNEL_bits_band == kernel ||
+           GR_KERNEL_bits_bor == kernel || GR_KERNEL_bits_bxor == kernel;
 }
 
 /* The array in pinned memory, which the op before has no use for any more; or NULL, as it is. */
@@ -75,7 +98,8 @@ static const size_t *pin(size_t *pinned, const size_t *array, int p, size_t scal
 }
 
 /* The request in the kernel's elements, with its arrays where the device can have them from. */
-static struct gr_request translate(const struct gr_request *request, struct gr_gpu_team *team, enum gr_kernel kernel)
+static struct gr_request translate(const struct gr_request *request, struct gr_gpu_team *team,
+                                   enum gr_kernel kernel)
 {
     struct gr_request r = *request;
     size_t scale = counts_bytes(kernel) ? r.elem_bytes : 1, *pinned = gr_gpu_team_counts_host(team);
@@ -93,7 +117,8 @@ static int send_counts(struct gr_gpu_op *op)
 {
     struct gr_gpu_team *team = op->team;
     size_t p = (size_t) team->p;
-    gr_gpu_ptr at = gr_gpu_team_counts(team), pinned = (gr_gpu_ptr) (uintptr_t) gr_gpu_team_counts_host(team);
+    gr_gpu_ptr at = gr_gpu_team_counts(team),
+               pinned = (gr_gpu_ptr) (uintptr_t) gr_gpu_team_counts_host(team);
 
     if (NULL == op->args.split.counts && NULL == op->args.split.displs) {
         return 0;
@@ -107,30 +132,35 @@ static int send_counts(struct gr_gpu_op *op)
     return gr_gpu_stream_copy(team->stream, at, pinned, 2 * p * sizeof(size_t));
 }
 
-/* The schedules of the call: the kernel computes their steps from these, or reads them where they were written down. */
+/*
+ * The schedules of the call: the kernel computes their steps from these, or reads them where they
+ * were written down.
+ */
 static void set_schedules(struct gr_gpu_op *op, const struct gr_request *r)
 {
     struct gr_gpu_team *team = op->team;
     struct gr_gpu_args *a = &op->args;
-    struct gr_gpu_table table = gr_gpu_team_steps(team, r->coll, r->algo, r->root, a->split.nchunks);
+    struct gr_gpu_table table =
+        gr_gpu_team_steps(team, r->coll, r->algo, r->root, a->split.nchunks);
     int k;
 
     /* tables were written with the links */
     assert(gr_algo_is_precomputed(r->algo) == (0 != table.at));
     for (k = 0; k < 2; k++) {
-        op->sched[k] = gr_plan_sched(r, team->p, team->rank, team->rings.order[k], team->rings.where[k],
-                                     (uint32_t) k, a->split.nchunks);
+        op->sched[k] = gr_plan_sched(r, team->p, team->rank, team->rings.order[k],
+                                     team->rings.where[k], (uint32_t) k, a->split.nchunks);
         a->sched[k] = op->sched[k];
-        a->sched[k].order = NULL == op->sched[k].order ? NULL : (const int *) gr_gpu_team_order(team, k);
+        a->sched[k].order =
+            NULL == op->sched[k].order ? NULL : (const int *) gr_gpu_team_order(team, k);
     }
     a->steps = table.at;
     a->nsteps = table.nsteps;
     a->ways = table.ways;
 }
 
-int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct gr_request *request,
-                    enum gr_kernel kernel, const gr_gpu_ptr space[3],
-                    const struct gr_ipc_handle *const *tickets)
+int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team,
+                    const struct gr_request *request, enum gr_kernel kernel,
+                    const gr_gpu_ptr space[3], const struct gr_ipc_handle *const *tickets)
 {
     struct gr_gpu_args *a = &op->args;
     int simple = GR_PROTOCOL_SIMPLE == request->protocol, rc;
@@ -139,7 +169,8 @@ int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct
 
     assert(request->nchannels >= 1 && request->nchannels <= team->usable);
     assert(simple || NULL == team->remote);
-    assert(simple || (request->threads >= 32 && request->threads <= GR_LINE_UNITS && 0 == request->threads % 32));
+    assert(simple || (request->threads >= 32 && request->threads <= GR_LINE_UNITS &&
+                      0 == request->threads % 32));
     memset(op, 0, sizeof(*op));
     op->team = team;
     op->kernel = kernel;
@@ -226,7 +257,8 @@ static int is_over(const struct gr_gpu_op *op)
 {
     int rank;
 
-    return op->through && (NULL == op->gate.gate || op->gate.over) && 0 == gr_gpu_op_unsent(op, &rank, 1);
+    return op->through && (NULL == op->gate.gate || op->gate.over) &&
+           0 == gr_gpu_op_unsent(op, &rank, 1);
 }
 
 int gr_gpu_op_poll(struct gr_gpu_op *op, uint64_t *moved)
@@ -253,7 +285,9 @@ int gr_gpu_op_poll(struct gr_gpu_op *op, uint64_t *moved)
         }
         return GR_AGAIN;
     }
-    /* the blocks are about to end; only then is all that they stored there for whoever comes next */
+    /*
+     * the blocks are about to end; only then is all that they stored there for whoever comes next
+     */
     rc = gr_gpu_stream_done(op->team->stream);
     if (1 != rc) {
         return 0 == rc ? GR_AGAIN : rc;
@@ -284,8 +318,8 @@ void gr_gpu_op_end(struct gr_gpu_op *op)
     }
 }
 
-int gr_gpu_op_waits(const struct gr_gpu_op *op, uint32_t channel, struct gr_step *step, struct gr_gpu_report *report,
-                    int *ranks, int *n)
+int gr_gpu_op_waits(const struct gr_gpu_op *op, uint32_t channel, struct gr_step *step,
+                    struct gr_gpu_report *report, int *ranks, int *n)
 {
     struct gr_sched sched = gr_gpu_op_sched(op, channel);
     int k;

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Links to ranks on other nodes, team.h: at each end a FIFO in pinned host memory, beside the device (NUMA).
+ * Links to ranks on other nodes, team.h: at each end a FIFO in pinned host memory, beside the
+ * device (NUMA).
  *
  *      this rank's slab    [heads][tail][slot][slot]...[fill][until]     heads, tail: a line each; fill, until: the writer's
  *
- * or, where the network reaches device memory, and what it writes there can be told from what it has not written yet
+ * or, where the network reaches device memory, and what it writes there can be told from what it
+ * has not written yet
  *
  *      in host memory       [heads][tail][fill][until]                    what the network's host looks at
  *      on the device        [slot][slot]...
  *
- * Kernels are at one end of it and know no difference, but that a writer says how much of each slot is in use. The
- * network, which the caller brings, is at the other. There are no lines of LL and LL128: a network would not know where
- * a message of theirs ends, nor keep a flag and its data together.
+ * Kernels are at one end of it and know no difference, but that a writer says how much of each slot
+ * is in use. The network, which the caller brings, is at the other. There are no lines of LL and
+ * LL128: a network would not know where a message of theirs ends, nor keep a flag and its data
+ * together.
  */
 #include "exec/gpu/team.h"
 
@@ -40,7 +43,8 @@ size_t gr_gpu_remote_bytes(const struct gr_gpu_team *team)
     return frame_bytes(team, 1);
 }
 
-_Atomic uint64_t *gr_gpu_remote_until(const struct gr_gpu_team *team, const struct gr_gpu_connection *connection)
+_Atomic uint64_t *gr_gpu_remote_until(const struct gr_gpu_team *team,
+                                      const struct gr_gpu_connection *connection)
 {
     unsigned char *at = gr_gpu_slab_base(connection->slab);
 
@@ -51,7 +55,8 @@ _Atomic uint64_t *gr_gpu_remote_until(const struct gr_gpu_team *team, const stru
 static int lease_slots(struct gr_gpu_team *team, struct gr_gpu_connection *connections, int n)
 {
     int k, here = GR_DIRECT_NO == team->direct ||
-                  0 != gr_gpu_connections_lease(team, GR_ON_DEVICE, team->nslots * team->slot_bytes, 0, connections, n);
+                  0 != gr_gpu_connections_lease(team, GR_ON_DEVICE, team->nslots * team->slot_bytes,
+                                                0, connections, n);
 
     for (k = 0; k < n && !here; k++) {
         connections[k].slots = connections[k].slab;
@@ -60,10 +65,13 @@ static int lease_slots(struct gr_gpu_team *team, struct gr_gpu_connection *conne
     return !here;
 }
 
-int gr_gpu_remote_lease(struct gr_gpu_team *team, struct gr_gpu_connection *connections, int n, int writes)
+int gr_gpu_remote_lease(struct gr_gpu_team *team, struct gr_gpu_connection *connections, int n,
+                        int writes)
 {
     int here = !lease_slots(team, connections, n);
-    int rc = gr_gpu_connections_lease(team, GR_ON_HOST, frame_bytes(team, here), COUNTERS, connections, n), k;
+    int rc = gr_gpu_connections_lease(team, GR_ON_HOST, frame_bytes(team, here), COUNTERS,
+                                      connections, n),
+        k;
 
     for (k = 0; 0 == rc && k < n; k++) {
         gr_gpu_ptr head = gr_gpu_slab_at(connections[k].slab), tail = head + GR_GPU_LINE;
@@ -74,7 +82,8 @@ int gr_gpu_remote_lease(struct gr_gpu_team *team, struct gr_gpu_connection *conn
             .other = writes ? head : tail,
             .fill = writes ? head + fill_at(team, here) : 0,
         };
-        atomic_store_explicit(gr_gpu_remote_until(team, &connections[k]), UINT64_MAX, memory_order_relaxed);
+        atomic_store_explicit(gr_gpu_remote_until(team, &connections[k]), UINT64_MAX,
+                              memory_order_relaxed);
     }
     return rc;
 }
@@ -84,7 +93,8 @@ static int flush(void *gpu)
     return gr_gpu_flush(gpu);
 }
 
-struct gr_fifo gr_gpu_remote_fifo(const struct gr_gpu_team *team, const struct gr_gpu_connection *connection, int writes)
+struct gr_fifo gr_gpu_remote_fifo(const struct gr_gpu_team *team,
+                                  const struct gr_gpu_connection *connection, int writes)
 {
     unsigned char *at = gr_gpu_slab_base(connection->slab);
     int here = NULL == connection->slots;
@@ -117,7 +127,8 @@ static int is_unsent(const struct gr_gpu_team *team, const struct gr_gpu_connect
 {
     struct gr_fifo fifo = gr_gpu_remote_fifo(team, connection, 1);
 
-    return atomic_load_explicit(fifo.head, memory_order_acquire) != atomic_load_explicit(fifo.tail, memory_order_acquire);
+    return atomic_load_explicit(fifo.head, memory_order_acquire) !=
+           atomic_load_explicit(fifo.tail, memory_order_acquire);
 }
 
 int gr_gpu_remote_unsent(const struct gr_gpu_team *team, uint32_t nchannels, int *ranks, int most)
@@ -128,7 +139,8 @@ int gr_gpu_remote_unsent(const struct gr_gpu_team *team, uint32_t nchannels, int
     for (k = 0; NULL != team->remote && k < nlinks && n < most; k++) {
         const struct gr_gpu_connection *connection = &team->out[k];
 
-        if (team->remote[k % (size_t) team->p] && NULL != connection->slab && is_unsent(team, connection)) {
+        if (team->remote[k % (size_t) team->p] && NULL != connection->slab &&
+            is_unsent(team, connection)) {
             ranks[n++] = connection->rank;
         }
     }

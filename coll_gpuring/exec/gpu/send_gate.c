@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The gate of a device op, op.h. A kernel asks nobody when its steps may begin; but what it pushes for other nodes waits
- * in its slots until the host lets it go:
+ * The gate of a device op, op.h. A kernel asks nobody when its steps may begin; but what it pushes
+ * for other nodes waits in its slots until the host lets it go:
  *
  *      kernel --> [slot][slot][slot]     tail        what it has pushed
  *                        until           held back from here on: the network does not look at it
  *
- * So a step that sends to other nodes begins when the gate lets it in and its first slot is there, which is the order in
- * which the stepper asks, too. The steps between two of these are the kernel's own.
+ * So a step that sends to other nodes begins when the gate lets it in and its first slot is there,
+ * which is the order in which the stepper asks, too. The steps between two of these are the
+ * kernel's own.
  */
 #include "exec/gpu/op.h"
 
@@ -16,13 +17,15 @@ static int is_far(const struct gr_gpu_team *team, int rank)
     return NULL != team->remote && team->remote[rank];
 }
 
-static const struct gr_gpu_connection *wire_to(const struct gr_gpu_op *op, uint32_t channel, int rank)
+static const struct gr_gpu_connection *wire_to(const struct gr_gpu_op *op, uint32_t channel,
+                                               int rank)
 {
     return &op->team->out[(size_t) channel * (size_t) op->team->p + (size_t) rank];
 }
 
 /* Slots of the step's message. */
-static size_t slots_of(const struct gr_gpu_op *op, uint32_t channel, uint32_t slice, const struct gr_step *s)
+static size_t slots_of(const struct gr_gpu_op *op, uint32_t channel, uint32_t slice,
+                       const struct gr_step *s)
 {
     size_t elems = 0;
     uint32_t k;
@@ -69,22 +72,25 @@ static int is_pushed(const struct gr_gpu_op *op, uint32_t channel, const struct 
         const struct gr_gpu_connection *connection = wire_to(op, channel, s->to[k]);
 
         if (is_far(op->team, s->to[k]) &&
-            atomic_load_explicit(gr_gpu_remote_fifo(op->team, connection, 1).tail, memory_order_acquire) <=
-                atomic_load_explicit(gr_gpu_remote_until(op->team, connection), memory_order_relaxed)) {
+            atomic_load_explicit(gr_gpu_remote_fifo(op->team, connection, 1).tail,
+                                 memory_order_acquire) <=
+                atomic_load_explicit(gr_gpu_remote_until(op->team, connection),
+                                     memory_order_relaxed)) {
             return 0;
         }
     }
     return 1;
 }
 
-static void let_go(const struct gr_gpu_op *op, uint32_t channel, const struct gr_step *s, size_t slots)
+static void let_go(const struct gr_gpu_op *op, uint32_t channel, const struct gr_step *s,
+                   size_t slots)
 {
     int k;
 
     for (k = 0; k < s->nto; k++) {
         if (is_far(op->team, s->to[k])) {
-            atomic_fetch_add_explicit(gr_gpu_remote_until(op->team, wire_to(op, channel, s->to[k])), slots,
-                                      memory_order_release);
+            atomic_fetch_add_explicit(gr_gpu_remote_until(op->team, wire_to(op, channel, s->to[k])),
+                                      slots, memory_order_release);
         }
     }
 }
@@ -99,9 +105,11 @@ static void hold(const struct gr_gpu_op *op, uint32_t channel, int holds)
 
         if (is_far(op->team, r) && NULL != connection->slab) {
             struct gr_fifo fifo = gr_gpu_remote_fifo(op->team, connection, 1);
-            uint64_t until = holds ? atomic_load_explicit(fifo.tail, memory_order_acquire) : UINT64_MAX;
+            uint64_t until =
+                holds ? atomic_load_explicit(fifo.tail, memory_order_acquire) : UINT64_MAX;
 
-            atomic_store_explicit(gr_gpu_remote_until(op->team, connection), until, memory_order_release);
+            atomic_store_explicit(gr_gpu_remote_until(op->team, connection), until,
+                                  memory_order_release);
         }
     }
 }

@@ -5,9 +5,11 @@
 #include <string.h>
 
 /* kernels read whole vectors, and the step in words */
-_Static_assert(0 == sizeof(struct gr_gpu_step) % 16 && 0 == sizeof(struct gr_step) % 4, "a step is no run of vectors");
+_Static_assert(0 == sizeof(struct gr_gpu_step) % 16 && 0 == sizeof(struct gr_step) % 4,
+               "a step is no run of vectors");
 
-_Static_assert(1 << (GR_GPU_TABLES - 1) == GR_TABLE_CHUNKS, "there is no table for the most chunks of a slice");
+_Static_assert(1 << (GR_GPU_TABLES - 1) == GR_TABLE_CHUNKS,
+               "there is no table for the most chunks of a slice");
 
 uint32_t gr_gpu_steps_table(uint32_t nchunks)
 {
@@ -28,14 +30,15 @@ uint32_t gr_gpu_steps_tables(enum gr_algo algo, enum gr_coll coll)
 }
 
 /* The schedule of a way, for one slice of 2^k chunks. */
-static struct gr_sched way(const struct gr_request *r, int p, int rank, const struct gr_rings *rings, uint32_t k,
-                           uint32_t number)
+static struct gr_sched way(const struct gr_request *r, int p, int rank,
+                           const struct gr_rings *rings, uint32_t k, uint32_t number)
 {
-    return gr_plan_sched(r, p, rank, rings->order[number % 2], rings->where[number % 2], number, 1u << k);
+    return gr_plan_sched(r, p, rank, rings->order[number % 2], rings->where[number % 2], number,
+                         1u << k);
 }
 
-struct gr_gpu_table gr_gpu_steps_shape(const struct gr_request *r, int p, int rank, const struct gr_rings *rings,
-                                       uint32_t k)
+struct gr_gpu_table gr_gpu_steps_shape(const struct gr_request *r, int p, int rank,
+                                       const struct gr_rings *rings, uint32_t k)
 {
     struct gr_gpu_table table = {0, 0, gr_algo_ways(r->algo, r->coll, &r->torus)};
     uint32_t w;
@@ -49,8 +52,8 @@ struct gr_gpu_table gr_gpu_steps_shape(const struct gr_request *r, int p, int ra
     return table;
 }
 
-void gr_gpu_steps_write(const struct gr_request *r, int p, int rank, const struct gr_rings *rings, uint32_t k,
-                        const struct gr_gpu_table *table, struct gr_gpu_step *steps)
+void gr_gpu_steps_write(const struct gr_request *r, int p, int rank, const struct gr_rings *rings,
+                        uint32_t k, const struct gr_gpu_table *table, struct gr_gpu_step *steps)
 {
     uint32_t w, i;
 

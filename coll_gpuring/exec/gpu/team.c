@@ -8,7 +8,16 @@
 #include <string.h>
 
 /* What lies in the tables and in the pinned memory, in this order; everything begins at a line. */
-enum table { TABLE_IN, TABLE_OUT, TABLE_ORDER_0, TABLE_ORDER_1, TABLE_PLACES, TABLE_COUNTS, TABLE_PEERS, TABLE_END };
+enum table {
+    TABLE_IN,
+    TABLE_OUT,
+    TABLE_ORDER_0,
+    TABLE_ORDER_1,
+    TABLE_PLACES,
+    TABLE_COUNTS,
+    TABLE_PEERS,
+    TABLE_END
+};
 enum pinned { PINNED_REPORTS, PINNED_ABORT, PINNED_COUNTS, PINNED_PEERS, PINNED_END };
 
 static size_t lines(size_t bytes)
@@ -24,7 +33,8 @@ static size_t nlinks(const struct gr_gpu_team *team)
 /* Offset of a table; of TABLE_END: bytes of all. */
 static size_t table_at(const struct gr_gpu_team *team, enum table table)
 {
-    size_t p = (size_t) team->p, ends = GR_NPROTOCOLS * nlinks(team) * sizeof(struct gr_gpu_end), at = 0;
+    size_t p = (size_t) team->p, ends = GR_NPROTOCOLS * nlinks(team) * sizeof(struct gr_gpu_end),
+           at = 0;
     size_t bytes[TABLE_END] = {
         [TABLE_IN] = ends,
         [TABLE_OUT] = ends,
@@ -59,9 +69,11 @@ static size_t pinned_at(const struct gr_gpu_team *team, enum pinned what)
     return at;
 }
 
-static gr_gpu_ptr ends_at(const struct gr_gpu_team *team, enum table table, enum gr_protocol protocol)
+static gr_gpu_ptr ends_at(const struct gr_gpu_team *team, enum table table,
+                          enum gr_protocol protocol)
 {
-    return team->tables + table_at(team, table) + (size_t) protocol * nlinks(team) * sizeof(struct gr_gpu_end);
+    return team->tables + table_at(team, table) +
+           (size_t) protocol * nlinks(team) * sizeof(struct gr_gpu_end);
 }
 
 gr_gpu_ptr gr_gpu_team_in(const struct gr_gpu_team *team, enum gr_protocol protocol)
@@ -127,13 +139,19 @@ unsigned char *gr_gpu_team_state(const struct gr_gpu_team *team, enum gr_algo al
 
 /* ---- steps ---- */
 
-static struct gr_request schedule_of(const struct gr_gpu_team *team, enum gr_coll coll, enum gr_algo algo, int root)
+static struct gr_request schedule_of(const struct gr_gpu_team *team, enum gr_coll coll,
+                                     enum gr_algo algo, int root)
 {
-    return (struct gr_request) {.coll = coll, .algo = algo, .root = root, .torus = team->rings.torus};
+    return (struct gr_request) {
+        .coll = coll, .algo = algo, .root = root, .torus = team->rings.torus};
 }
 
-/* How large the tables are, and where they lie behind base, which is 0 yet. Returns their steps together. */
-static size_t place_steps(const struct gr_gpu_team *team, enum gr_algo algo, int root, struct gr_gpu_steps *steps)
+/*
+ * How large the tables are, and where they lie behind base, which is 0 yet. Returns their steps
+ * together.
+ */
+static size_t place_steps(const struct gr_gpu_team *team, enum gr_algo algo, int root,
+                          struct gr_gpu_steps *steps)
 {
     size_t n = 0;
     uint32_t k;
@@ -154,7 +172,8 @@ static size_t place_steps(const struct gr_gpu_team *team, enum gr_algo algo, int
 }
 
 /* Put n steps into the device's memory, where the tables then are. */
-static int send_steps(struct gr_gpu_team *team, enum gr_algo algo, int root, struct gr_gpu_steps *steps, size_t n)
+static int send_steps(struct gr_gpu_team *team, enum gr_algo algo, int root,
+                      struct gr_gpu_steps *steps, size_t n)
 {
     struct gr_gpu_step *image = calloc(n, sizeof(*image));
     uint32_t k;
@@ -170,7 +189,8 @@ static int send_steps(struct gr_gpu_team *team, enum gr_algo algo, int root, str
         for (k = 0; k < gr_gpu_steps_tables(algo, r.coll); k++) {
             struct gr_gpu_table *table = &steps->of[coll][k];
 
-            gr_gpu_steps_write(&r, team->p, team->rank, &team->rings, k, table, image + table->at / sizeof(*image));
+            gr_gpu_steps_write(&r, team->p, team->rank, &team->rings, k, table,
+                               image + table->at / sizeof(*image));
             table->at += steps->base;
         }
     }
@@ -209,12 +229,13 @@ int gr_gpu_team_write_steps(struct gr_gpu_team *team, enum gr_algo algo, int roo
     return rc;
 }
 
-struct gr_gpu_table gr_gpu_team_steps(const struct gr_gpu_team *team, enum gr_coll coll, enum gr_algo algo, int root,
-                                      uint32_t nchunks)
+struct gr_gpu_table gr_gpu_team_steps(const struct gr_gpu_team *team, enum gr_coll coll,
+                                      enum gr_algo algo, int root, uint32_t nchunks)
 {
     const struct gr_gpu_steps *steps = team->steps[number_of(team, algo, root)];
 
-    return NULL == steps ? (struct gr_gpu_table) {0, 0, 0} : steps->of[coll][gr_gpu_steps_table(nchunks)];
+    return NULL == steps ? (struct gr_gpu_table) {0, 0, 0}
+                         : steps->of[coll][gr_gpu_steps_table(nchunks)];
 }
 
 /* Orders are there, links are not. */
@@ -298,8 +319,8 @@ static int sharers(const struct gr_gpu_team_params *params)
 }
 
 /*
- * Channels of which all ranks on this device can be resident at once. Kernels that are not still get through, since
- * those that wait leave; but not fast.
+ * Channels of which all ranks on this device can be resident at once. Kernels that are not still
+ * get through, since those that wait leave; but not fast.
  */
 static uint32_t channels_for(const struct gr_gpu_team *team, int ranks)
 {
@@ -327,7 +348,8 @@ struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team_params *params)
     team->path = params->path;
     team->remote = params->remote;
     team->gpu = params->gpu;
-    team->direct = NULL != params->gpu && params->direct ? gr_gpu_direct(params->gpu) : GR_DIRECT_NO;
+    team->direct =
+        NULL != params->gpu && params->direct ? gr_gpu_direct(params->gpu) : GR_DIRECT_NO;
     team->pool = params->pool;
     team->share = params->share;
     complete = 0 == gr_rings_init(&team->rings, params->p);
@@ -336,14 +358,15 @@ struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team_params *params)
     team->links = calloc(GR_NALGOS * p, sizeof(*team->links));
     team->steps = calloc(GR_NALGOS * p, sizeof(*team->steps));
     team->outputs = calloc(p, sizeof(*team->outputs));
-    if (!complete || NULL == team->in || NULL == team->out || NULL == team->links || NULL == team->steps ||
-        NULL == team->outputs) {
+    if (!complete || NULL == team->in || NULL == team->out || NULL == team->links ||
+        NULL == team->steps || NULL == team->outputs) {
         team_free(team);
         return NULL;
     }
     for (k = 0; k < params->p; k++) {
         team->rings.order[0][k] = params->order[k];
-        team->rings.order[1][k] = params->order[(params->p - k) % params->p]; /* the other way round, position 0 kept */
+        /* the other way round, position 0 kept */
+        team->rings.order[1][k] = params->order[(params->p - k) % params->p];
     }
     gr_rings_invert(&team->rings, params->p);
     team->rings.torus = params->torus;

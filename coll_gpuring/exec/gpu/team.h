@@ -8,8 +8,8 @@
  *      [place of each channel][peers]
  *      [steps], by algorithm and root
  *
- * Links are made as those in host memory (team.h), but in one round more, since each end has something that the
- * other must map:
+ * Links are made as those in host memory (team.h), but in one round more, since each end has
+ * something that the other must map:
  *
  *      gr_gpu_join_begin()    readers lease slabs for tail and slots, and offer them to the writers
  *      gr_gpu_join_answer()   writers map them, and offer a slab for head; or, where this device cannot map that
@@ -18,9 +18,9 @@
  *      ... one verdict: the worst status of all ranks, the fewest channels ...
  *      gr_gpu_join_end()      takes what was made, or gives everything back
  *
- * A link to a rank on another node lies in pinned host memory at both ends: a FIFO each (remote.c) whose other end is
- * the caller's network, which moves what kernels push and needs nothing of them. Where that reaches device memory, an end's
- * slots lie there; only its own are its concern.
+ * A link to a rank on another node lies in pinned host memory at both ends: a FIFO each (remote.c)
+ * whose other end is the caller's network, which moves what kernels push and needs nothing of them.
+ * Where that reaches device memory, an end's slots lie there; only its own are its concern.
  *
  *      writer's slab [head][tail][slot][slot]...[fill][until]  ~~ network ~~>  reader's slab [head][tail][slot][slot]...
  */
@@ -35,47 +35,59 @@
 
 struct gr_gpu_team {
     int p, rank;
-    int status;                    /* 0, or why the device part is missing: such a team's set-ups all fail */
+    /* 0, or why the device part is missing: such a team's set-ups all fail */
+    int status;
     uint32_t nchannels, nslots;
     size_t slot_bytes;
-    uint32_t usable;               /* channels that calls may use: by the last verdict, the same on all ranks */
-    int shared;                    /* whether another rank uses the same device */
-    const unsigned char *remote;   /* [rank]: whether it is on another node; NULL: none is. Where some is, calls go in the
-                                      Simple protocol, on all ranks alike */
-    enum gr_gpu_direct direct;     /* whether, and how, the network writes to slots on this rank's device */
-    enum gr_path path;             /* what the links are like: the same on all ranks */
+    /* channels that calls may use: by the last verdict, the same on all ranks */
+    uint32_t usable;
+    int shared; /* whether another rank uses the same device */
+    /*
+     * [rank]: whether it is on another node; NULL: none is. Where some is, calls go in the Simple
+     * protocol, on all ranks alike
+     */
+    const unsigned char *remote;
+    /* whether, and how, the network writes to slots on this rank's device */
+    enum gr_gpu_direct direct;
+    enum gr_path path; /* what the links are like: the same on all ranks */
     struct gr_gpu *gpu;
     struct gr_gpu_pool *pool;
-    struct gr_ipc_cache *share;    /* of the application's memory; NULL: no zero copy */
-    struct gr_ipc_mapped *outputs; /* [rank]: outputs of others that the call under way has mapped */
+    struct gr_ipc_cache *share; /* of the application's memory; NULL: no zero copy */
+    /* [rank]: outputs of others that the call under way has mapped */
+    struct gr_ipc_mapped *outputs;
     struct gr_gpu_stream *stream;
     struct gr_rings rings;
-    struct gr_gpu_connection *in, *out;  /* [channel * p + rank]: what is held; connected where ends[0].slots is not 0 */
-    unsigned char *links;          /* [algorithm * p + root]: an enum gr_links */
-    unsigned char *pinned;         /* what host and kernels share */
-    gr_gpu_ptr tables;             /* in device memory */
-    struct gr_gpu_steps **steps;   /* [algorithm * p + root]: steps that kernels read there, or NULL */
-    uint64_t launches;             /* so far, */
-    uint64_t zeros;                /* and calls that might use zero copy: the same number on all ranks */
+    /* [channel * p + rank]: what is held; connected where ends[0].slots is not 0 */
+    struct gr_gpu_connection *in, *out;
+    unsigned char *links;  /* [algorithm * p + root]: an enum gr_links */
+    unsigned char *pinned; /* what host and kernels share */
+    gr_gpu_ptr tables;     /* in device memory */
+    /* [algorithm * p + root]: steps that kernels read there, or NULL */
+    struct gr_gpu_steps **steps;
+    uint64_t launches; /* so far, */
+    /* and calls that might use zero copy: the same number on all ranks */
+    uint64_t zeros;
 };
 
 /* One link that is there or being made. */
 struct gr_gpu_connection {
     uint32_t channel;
-    int rank;                    /* the other end */
-    int used;                    /* remote: the caller has given the slab to its network */
-    struct gr_gpu_slab *slab;  /* mine: tail and slots (in), head (out), or all three (out, in host memory; remote) */
-    struct gr_gpu_slab *slots;  /* remote: slots on the device; NULL: they are in the slab */
+    int rank; /* the other end */
+    int used; /* remote: the caller has given the slab to its network */
+    /* mine: tail and slots (in), head (out), or all three (out, in host memory; remote) */
+    struct gr_gpu_slab *slab;
+    struct gr_gpu_slab *slots;   /* remote: slots on the device; NULL: they are in the slab */
     struct gr_gpu_mapped mapped; /* theirs; at 0: not mapped */
     struct gr_gpu_end ends[GR_NPROTOCOLS]; /* for the kernels */
-    struct gr_gpu_offer offer;   /* from the reader to the writer, */
-    struct gr_gpu_offer answer;  /* and back */
+    struct gr_gpu_offer offer;             /* from the reader to the writer, */
+    struct gr_gpu_offer answer;            /* and back */
 };
 
 /* The tables of an algorithm (and root), one behind the other. */
 struct gr_gpu_steps {
     gr_gpu_ptr base;
-    struct gr_gpu_table of[GR_NCOLLS][GR_GPU_TABLES]; /* at 0: there is no schedule for it, or so many chunks */
+    /* at 0: there is no schedule for it, or so many chunks */
+    struct gr_gpu_table of[GR_NCOLLS][GR_GPU_TABLES];
 };
 
 struct gr_gpu_team_params {
@@ -86,24 +98,29 @@ struct gr_gpu_team_params {
     struct gr_torus torus;       /* that the ranks form; ndims 0: none is known */
     const struct gr_gpu_id *ids; /* [rank]: everybody's device; looked at here only */
     enum gr_path path;           /* where no link has to go through host memory */
-    const unsigned char *remote; /* [rank]: whether it is on another node; must outlive the team. NULL: none is */
-    int direct;                  /* the network between nodes reaches device memory, and may */
-    struct gr_gpu *gpu;          /* NULL: this rank has none, */
-    int status;                  /* and this is why */
+    /* [rank]: whether it is on another node; must outlive the team. NULL: none is */
+    const unsigned char *remote;
+    int direct;         /* the network between nodes reaches device memory, and may */
+    struct gr_gpu *gpu; /* NULL: this rank has none, */
+    int status;         /* and this is why */
     struct gr_gpu_pool *pool;
-    struct gr_ipc_cache *share;  /* NULL: this rank neither maps others' outputs nor lets them map its own */
+    /* NULL: this rank neither maps others' outputs nor lets them map its own */
+    struct gr_ipc_cache *share;
 };
 
 /* A team without links; what its device lacks is its status. NULL: no memory. */
 struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team_params *params);
 
 /*
- * Leave all links and free the team; its stream must be empty, or is waited for. Sends nothing. NULL is fine. pool 0:
- * the pool is closed already, and the links with it.
+ * Leave all links and free the team; its stream must be empty, or is waited for. Sends nothing.
+ * NULL is fine. pool 0: the pool is closed already, and the links with it.
  */
 void gr_gpu_team_destroy(struct gr_gpu_team *team, int pool);
 
-/* What an algorithm needs: how far it is; only algorithms that are rooted have other links for another. */
+/*
+ * What an algorithm needs: how far it is; only algorithms that are rooted have other links for
+ * another.
+ */
 unsigned char *gr_gpu_team_state(const struct gr_gpu_team *team, enum gr_algo algo, int root);
 
 /* ---- its memory ---- */
@@ -114,15 +131,17 @@ gr_gpu_ptr gr_gpu_team_out(const struct gr_gpu_team *team, enum gr_protocol prot
 gr_gpu_ptr gr_gpu_team_order(const struct gr_gpu_team *team, int k);
 gr_gpu_ptr gr_gpu_team_places(const struct gr_gpu_team *team);
 gr_gpu_ptr gr_gpu_team_counts(const struct gr_gpu_team *team); /* [2 * p]: counts, then displs */
-gr_gpu_ptr gr_gpu_team_peers(const struct gr_gpu_team *team);  /* [p]: receive buffers of others, args.h */
+/* [p]: receive buffers of others, args.h */
+gr_gpu_ptr gr_gpu_team_peers(const struct gr_gpu_team *team);
 
 /*
- * Where kernels read the steps of an algorithm; at 0: they compute them. They are there once they were written, which is
- * done with the links: 0, GR_ERR_NOMEM, GR_ERR_GPU_SPACE or GR_ERR_CUDA. Nothing to do is fine.
+ * Where kernels read the steps of an algorithm; at 0: they compute them. They are there once they
+ * were written, which is done with the links: 0, GR_ERR_NOMEM, GR_ERR_GPU_SPACE or GR_ERR_CUDA.
+ * Nothing to do is fine.
  */
 int gr_gpu_team_write_steps(struct gr_gpu_team *team, enum gr_algo algo, int root);
-struct gr_gpu_table gr_gpu_team_steps(const struct gr_gpu_team *team, enum gr_coll coll, enum gr_algo algo, int root,
-                                      uint32_t nchunks);
+struct gr_gpu_table gr_gpu_team_steps(const struct gr_gpu_team *team, enum gr_coll coll,
+                                      enum gr_algo algo, int root, uint32_t nchunks);
 
 /* And for the host, pinned; the same addresses for the kernels. */
 struct gr_gpu_report *gr_gpu_team_reports(const struct gr_gpu_team *team);
@@ -133,70 +152,86 @@ gr_gpu_ptr *gr_gpu_team_peers_host(const struct gr_gpu_team *team);
 /* ---- links to other nodes (remote.c) ---- */
 
 /*
- * Lease slabs for each of n remote connections, and set their ends; writes: those of links out. What gr_gpu_pool_lease() returns.
- * Slots for which the device has no room lie in host memory.
+ * Lease slabs for each of n remote connections, and set their ends; writes: those of links out.
+ * What gr_gpu_pool_lease() returns. Slots for which the device has no room lie in host memory.
  */
-int gr_gpu_remote_lease(struct gr_gpu_team *team, struct gr_gpu_connection *connections, int n, int writes);
+int gr_gpu_remote_lease(struct gr_gpu_team *team, struct gr_gpu_connection *connections, int n,
+                        int writes);
 
 /* Bytes of host memory of one with slots there. */
 size_t gr_gpu_remote_bytes(const struct gr_gpu_team *team);
 
 /* What the network is to be given of a remote connection. */
-struct gr_fifo gr_gpu_remote_fifo(const struct gr_gpu_team *team, const struct gr_gpu_connection *connection, int writes);
-
-/* The number of the first of a link's slots that are not to travel yet, UINT64_MAX: all may; connection: one out. */
-_Atomic uint64_t *gr_gpu_remote_until(const struct gr_gpu_team *team, const struct gr_gpu_connection *connection);
+struct gr_fifo gr_gpu_remote_fifo(const struct gr_gpu_team *team,
+                                  const struct gr_gpu_connection *connection, int writes);
 
 /*
- * The ranks on other nodes to which something lies in this rank's slots that the network has not taken, on these channels;
- * up to `most` of them. Returns how many.
+ * The number of the first of a link's slots that are not to travel yet, UINT64_MAX: all may;
+ * connection: one out.
+ */
+_Atomic uint64_t *gr_gpu_remote_until(const struct gr_gpu_team *team,
+                                      const struct gr_gpu_connection *connection);
+
+/*
+ * The ranks on other nodes to which something lies in this rank's slots that the network has not
+ * taken, on these channels; up to `most` of them. Returns how many.
  */
 int gr_gpu_remote_unsent(const struct gr_gpu_team *team, uint32_t nchannels, int *ranks, int most);
 
 /* ---- making links (connect.c; connection.c) ---- */
 
 /* Lease a slab for each of the connections. What gr_gpu_pool_lease() returns. */
-int gr_gpu_connections_lease(const struct gr_gpu_team *team, enum gr_gpu_where where, size_t bytes, size_t clean,
-                       struct gr_gpu_connection *connections, int n);
+int gr_gpu_connections_lease(const struct gr_gpu_team *team, enum gr_gpu_where where, size_t bytes,
+                             size_t clean, struct gr_gpu_connection *connections, int n);
 
 /* Give them back, where there are any; used: somebody else has learnt of them. */
-void gr_gpu_connection_release(const struct gr_gpu_team *team, struct gr_gpu_connection *connection, int used);
+void gr_gpu_connection_release(const struct gr_gpu_team *team, struct gr_gpu_connection *connection,
+                               int used);
 
 struct gr_gpu_join {
     struct gr_gpu_team *team;
     enum gr_algo algo;
     int root, nin, nout;
-    int near_in, near_out; /* so many of them, the first, are with ranks of this node; the others are remote */
+    /* so many of them, the first, are with ranks of this node; the others are remote */
+    int near_in, near_out;
     struct gr_gpu_connection *in, *out;
     int status; /* 0 or the first error of this rank */
-    int unmapped;   /* the first rank whose device memory this one cannot map, and writes to in host memory; or -1 */
-    char why[160];  /* unmapped: the reason */
+    /*
+     * the first rank whose device memory this one cannot map, and writes to in host memory; or -1
+     */
+    int unmapped;
+    char why[160]; /* unmapped: the reason */
 };
 
 /* What is found out: a rank's own, then combined over all ranks. */
 struct gr_gpu_verdict {
-    int32_t status;    /* the worst: 0, or the lowest error */
-    int32_t unmapped;  /* the lowest rank that could not map another's device memory; INT32_MAX: none */
+    int32_t status; /* the worst: 0, or the lowest error */
+    /* the lowest rank that could not map another's device memory; INT32_MAX: none */
+    int32_t unmapped;
     uint32_t channels; /* the fewest that some rank's device has room for */
 };
 
 /*
- * Find the links that are missing and lease slabs. Returns GR_ERR_NOMEM when not even the lists could be made;
- * otherwise 0, with problems in join->status and offers that say so.
+ * Find the links that are missing and lease slabs. Returns GR_ERR_NOMEM when not even the lists
+ * could be made; otherwise 0, with problems in join->status and offers that say so.
  */
-int gr_gpu_join_begin(struct gr_gpu_join *join, struct gr_gpu_team *team, enum gr_algo algo, int root);
+int gr_gpu_join_begin(struct gr_gpu_join *join, struct gr_gpu_team *team, enum gr_algo algo,
+                      int root);
 
 /* All offers have been received: answer them. */
 void gr_gpu_join_answer(struct gr_gpu_join *join);
 
-/* All answers have been received: map them, and show kernels all ends. Returns this rank's part of the verdict. */
+/*
+ * All answers have been received: map them, and show kernels all ends. Returns this rank's part of
+ * the verdict.
+ */
 struct gr_gpu_verdict gr_gpu_join_map(struct gr_gpu_join *join);
 
 struct gr_gpu_verdict gr_gpu_verdict_combine(struct gr_gpu_verdict a, struct gr_gpu_verdict b);
 
 /*
- * Status 0: take what was made. Otherwise give everything back. The join is over. Nothing can fail here: the others believe in
- * these links.
+ * Status 0: take what was made. Otherwise give everything back. The join is over. Nothing can fail
+ * here: the others believe in these links.
  */
 void gr_gpu_join_end(struct gr_gpu_join *join, struct gr_gpu_verdict verdict);
 

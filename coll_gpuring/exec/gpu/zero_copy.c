@@ -2,9 +2,10 @@
 /*
  * Zero copy: results go straight into the output of the rank that they are for.
  *
- * Each rank's ticket says where its output lies; who sends it results maps that. Whether it may be written to is said
- * by its kernel, when its call has begun (args.h): not where the ticket was made for memory that is not there any
- * more, nor where blocks do not lie one behind the other, as the sender computes their places from its own call.
+ * Each rank's ticket says where its output lies; who sends it results maps that. Whether it may be
+ * written to is said by its kernel, when its call has begun (args.h): not where the ticket was made
+ * for memory that is not there any more, nor where blocks do not lie one behind the other, as the
+ * sender computes their places from its own call.
  */
 #include "exec/gpu/op.h"
 
@@ -29,7 +30,10 @@ static size_t output_bytes(const struct gr_request *r, int p, int *plain)
     return sum * r->elem_bytes;
 }
 
-/* Whether the ticket is of this rank's output as it is now: that of a persistent request is from its init. */
+/*
+ * Whether the ticket is of this rank's output as it is now: that of a persistent request is from
+ * its init.
+ */
 static int is_current(const struct gr_gpu_op *op, const struct gr_ipc_handle *ticket, size_t bytes)
 {
     struct gr_ipc_handle now;
@@ -37,12 +41,14 @@ static int is_current(const struct gr_gpu_op *op, const struct gr_ipc_handle *ti
     if (!gr_ipc_handle_shared(ticket)) {
         return 0;
     }
-    now = gr_ipc_cache_export(op->team->share, (const void *) (uintptr_t) op->args.space[GR_OUT], bytes);
+    now = gr_ipc_cache_export(op->team->share, (const void *) (uintptr_t) op->args.space[GR_OUT],
+                              bytes);
     return 0 == memcmp(&now.of, &ticket->of, sizeof(now.of)) && now.offset == ticket->offset;
 }
 
 /* Where this device has that rank's output; 0: nowhere. */
-static gr_gpu_ptr find_output(struct gr_gpu_team *team, int rank, const struct gr_ipc_handle *ticket)
+static gr_gpu_ptr find_output(struct gr_gpu_team *team, int rank,
+                              const struct gr_ipc_handle *ticket)
 {
     struct gr_ipc_mapped *shared = &team->outputs[rank];
 
@@ -53,17 +59,21 @@ static gr_gpu_ptr find_output(struct gr_gpu_team *team, int rank, const struct g
 }
 
 /* The outputs of all that the schedule sends to. */
-static void find_outputs(struct gr_gpu_op *op, const struct gr_ipc_handle *const *tickets, gr_gpu_ptr *peers)
+static void find_outputs(struct gr_gpu_op *op, const struct gr_ipc_handle *const *tickets,
+                         gr_gpu_ptr *peers)
 {
     struct gr_gpu_team *team = op->team;
     uint32_t c;
     int r;
 
     for (r = 0; r < team->p; r++) {
-        for (c = 0; c < op->nchannels && 0 == peers[r]; c++) { /* along a torus each channel has other links */
-            const struct gr_gpu_connection *w = &team->out[(size_t) c * (size_t) team->p + (size_t) r];
+        /* along a torus each channel has other links */
+        for (c = 0; c < op->nchannels && 0 == peers[r]; c++) {
+            const struct gr_gpu_connection *w =
+                &team->out[(size_t) c * (size_t) team->p + (size_t) r];
 
-            if (0 != w->ends[0].slots && 0 != w->mapped.at) { /* a device that this one can write to */
+            /* a device that this one can write to */
+            if (0 != w->ends[0].slots && 0 != w->mapped.at) {
                 peers[r] = find_output(team, r, tickets[r]);
             }
         }

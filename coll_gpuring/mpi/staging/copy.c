@@ -14,7 +14,8 @@
 static int copy_after(const struct gr_points *after, const struct gr_gpu_run *runs, size_t n)
 {
     bool from = NULL != mca_coll_gpuring_gpu_of(runs[0].src);
-    struct gr_copy_stream copier = mca_coll_gpuring_copy_stream_take(from ? runs[0].src : runs[0].dst, after);
+    struct gr_copy_stream copier =
+        mca_coll_gpuring_copy_stream_take(from ? runs[0].src : runs[0].dst, after);
     int rc = NULL == copier.stream ? GR_ERR_CUDA : gr_gpu_stream_copy_runs(copier.stream, runs, n);
 
     if (NULL != copier.stream) {

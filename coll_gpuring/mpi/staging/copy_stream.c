@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Streams for copies between host and device memory, and points in default streams that such copies come after. */
+/*
+ * Streams for copies between host and device memory, and points in default streams that such copies
+ * come after.
+ */
 #include "mpi/staging/copy_stream.h"
 
 #include "engine/collectives.h"
@@ -30,7 +33,7 @@ void mca_coll_gpuring_points_set(struct gr_points *points, const struct gr_call 
                                  struct gr_gpu *team)
 {
     struct gr_buffer_desc send = mca_coll_gpuring_buffer_desc(call, false),
-                   receive = mca_coll_gpuring_buffer_desc(call, true);
+                          receive = mca_coll_gpuring_buffer_desc(call, true);
     struct gr_gpu *from = mca_coll_gpuring_gpu_of(mca_coll_gpuring_buffer_first(&send));
     struct gr_gpu *to = mca_coll_gpuring_gpu_of(mca_coll_gpuring_buffer_first(&receive));
 
@@ -75,7 +78,8 @@ static struct {
     int n;
 } state;
 
-struct gr_copy_stream mca_coll_gpuring_copy_stream_take(const void *buffer, const struct gr_points *after)
+struct gr_copy_stream mca_coll_gpuring_copy_stream_take(const void *buffer,
+                                                        const struct gr_points *after)
 {
     struct gr_copy_stream copier = {mca_coll_gpuring_gpu_of(buffer), NULL};
     int k;

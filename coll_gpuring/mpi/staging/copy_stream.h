@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Streams for copies between host and device memory, and points in default streams that such copies come after. */
+/*
+ * Streams for copies between host and device memory, and points in default streams that such copies
+ * come after.
+ */
 #ifndef GR_STAGING_COPY_STREAM_H
 #define GR_STAGING_COPY_STREAM_H
 
@@ -14,16 +17,17 @@ struct gr_gpu;
 struct gr_gpu_stream;
 
 /*
- * Points in the default streams of the devices that a nonblocking call's buffers are on, and of `team`, at the moment of
- * the call: what is put there later is not waited for when the call starts. n 0: there are none, what is there at the
- * start comes first.
+ * Points in the default streams of the devices that a nonblocking call's buffers are on, and of
+ * `team`, at the moment of the call: what is put there later is not waited for when the call
+ * starts. n 0: there are none, what is there at the start comes first.
  */
 #define GR_POINTS 3
 struct gr_points {
     int n;
     struct gr_gpu_point at[GR_POINTS];
 };
-void mca_coll_gpuring_points_set(struct gr_points *points, const struct gr_call *call, struct gr_gpu *team);
+void mca_coll_gpuring_points_set(struct gr_points *points, const struct gr_call *call,
+                                 struct gr_gpu *team);
 void mca_coll_gpuring_points_free(struct gr_points *points);
 
 /*
@@ -38,9 +42,12 @@ struct gr_copy_stream {
     struct gr_gpu_stream *stream; /* NULL: none was to be had */
 };
 
-/* One for the device that owns the buffer, after the points (mca_coll_gpuring_points_follow()); and give it back, with
- * nothing under way. */
-struct gr_copy_stream mca_coll_gpuring_copy_stream_take(const void *buffer, const struct gr_points *after);
+/*
+ * One for the device that owns the buffer, after the points (mca_coll_gpuring_points_follow()); and
+ * give it back, with nothing under way.
+ */
+struct gr_copy_stream mca_coll_gpuring_copy_stream_take(const void *buffer,
+                                                        const struct gr_points *after);
 void mca_coll_gpuring_copy_stream_put(struct gr_copy_stream *copier);
 void mca_coll_gpuring_copy_streams_close(void);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Staged calls that our own steps do, copied piece by piece while they run (exec/staged.h): which calls that is for.
- * What is copied so is a local matter: messages are the same.
+ * Staged calls that our own steps do, copied piece by piece while they run (exec/staged.h): which
+ * calls that is for. What is copied so is a local matter: messages are the same.
  */
 #include "mpi/staging/overlap.h"
 
@@ -23,7 +23,9 @@
 #include "link/team.h"
 #include "sched/sched.h"
 
-/* Whether nothing is packed or unpacked on the way: elements lie in the buffers as steps move them. */
+/*
+ * Whether nothing is packed or unpacked on the way: elements lie in the buffers as steps move them.
+ */
 static bool is_plain(const struct gr_call *call)
 {
     return mca_coll_gpuring_is_contiguous(call->rtype, 2) &&
@@ -37,15 +39,17 @@ static size_t piece_bytes(const struct gr_op *op)
 }
 
 /*
- * Whether it is worth while for this op, whose way is chosen: known to this rank only. Not for an Alltoall, whose blocks
- * change places on the way, nor along a torus.
+ * Whether it is worth while for this op, whose way is chosen: known to this rank only. Not for an
+ * Alltoall, whose blocks change places on the way, nor along a torus.
  */
 static bool fits(const struct gr_op *op)
 {
     size_t piece = piece_bytes(op);
 
-    return !op->device && GR_WAY_MAILBOX != op->choice.way && GR_LINKS_THERE == mca_coll_gpuring_op_links(op) &&
-           GR_COLL_ALLTOALL != op->data.request.coll && !gr_algo_is_torus((enum gr_algo) op->choice.way) && piece > 0 &&
+    return !op->device && GR_WAY_MAILBOX != op->choice.way &&
+           GR_LINKS_THERE == mca_coll_gpuring_op_links(op) &&
+           GR_COLL_ALLTOALL != op->data.request.coll &&
+           !gr_algo_is_torus((enum gr_algo) op->choice.way) && piece > 0 &&
            op->data.bytes / 2 >= piece && is_plain(&op->call);
 }
 
@@ -53,7 +57,8 @@ int mca_coll_gpuring_overlap_stage(struct gr_op *op)
 {
     op->in_pieces = fits(op);
     return op->in_pieces ? mca_coll_gpuring_stage_place(&op->stage, &op->call, NULL)
-                         : mca_coll_gpuring_stage_in(&op->stage, &op->call, op->device ? op->queue->gpu->gpu : NULL);
+                         : mca_coll_gpuring_stage_in(&op->stage, &op->call,
+                                                     op->device ? op->queue->gpu->gpu : NULL);
 }
 
 /* From a staged buffer to its original. */
@@ -65,7 +70,10 @@ static ptrdiff_t way_back(const struct gr_op *op, bool receive)
                    : (ptrdiff_t) ((uintptr_t) original->sbuf - (uintptr_t) op->call.sbuf);
 }
 
-/* Whether the receive buffer is (also) where the call's input comes from; and whether all steps' results stay there. */
+/*
+ * Whether the receive buffer is (also) where the call's input comes from; and whether all steps'
+ * results stay there.
+ */
 static bool reads_receive(const struct gr_op *op)
 {
     return mca_coll_gpuring_reads_block(&op->call, ompi_comm_rank(op->call.comm));
@@ -89,7 +97,8 @@ int mca_coll_gpuring_overlap_begin(struct gr_op *op)
         in = (struct gr_staged_copy) {op->copiers[0].stream, way_back(op, from_receive)};
     }
     if (wants_out) {
-        op->copiers[1] = mca_coll_gpuring_copy_stream_take(op->stage.original.rbuf, &op->stage.after);
+        op->copiers[1] =
+            mca_coll_gpuring_copy_stream_take(op->stage.original.rbuf, &op->stage.after);
         out = (struct gr_staged_copy) {op->copiers[1].stream, way_back(op, true)};
     }
     if (wants_in && NULL == in.stream) {
@@ -101,8 +110,7 @@ int mca_coll_gpuring_overlap_begin(struct gr_op *op)
     }
     gr_stepper_start(&op->stepper, &op->plan, &gr_staged_executor, &op->staging);
     op->stage.brought = NULL != out.stream; /* or all at the end */
-    if (0 > gr_staged_begin(&op->staging, &op->host, &op->stepper, &in, &out,
-                            piece_bytes(op))) {
+    if (0 > gr_staged_begin(&op->staging, &op->host, &op->stepper, &in, &out, piece_bytes(op))) {
         return OMPI_ERROR; /* said in the end */
     }
     return OMPI_SUCCESS;
@@ -117,8 +125,8 @@ static int end(struct gr_op *op)
     mca_coll_gpuring_copy_stream_put(&op->copiers[0]);
     mca_coll_gpuring_copy_stream_put(&op->copiers[1]);
     if (rc < 0) {
-        opal_output(0, "gpuring: %s on %s: copying between host and device memory failed: %s", gr_calls[op->call.id].name,
-                    gr_comm_name(op->call.comm), gr_gpu_error());
+        opal_output(0, "gpuring: %s on %s: copying between host and device memory failed: %s",
+                    gr_calls[op->call.id].name, gr_comm_name(op->call.comm), gr_gpu_error());
     }
     return rc < 0 ? OMPI_ERROR : OMPI_SUCCESS;
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One large message, in pieces. Of what lies on a device, one piece is copied while another one is on its way:
+ * One large message, in pieces. Of what lies on a device, one piece is copied while another one is
+ * on its way:
  *
  *     send      device --copy--> place 0 --message-->         receive    --message--> place 0 --copy--> device
  *               device --copy--> place 1 --message-->                    --message--> place 1 --copy--> device
  *
- * Host memory is sent from, and received into, as it lies. Data with gaps are packed before the first piece, and
- * unpacked after the last.
+ * Host memory is sent from, and received into, as it lies. Data with gaps are packed before the
+ * first piece, and unpacked after the last.
  *
- * Before, each end tells the other whether it is on a device. Where neither is, the message goes as a whole.
+ * Before, each end tells the other whether it is on a device. Where neither is, the message goes as
+ * a whole.
  */
 #include "mpi/staging/p2p_pipeline.h"
 
@@ -38,7 +40,8 @@ static size_t piece_bytes(const struct gr_p2p_message *p, size_t k)
 }
 
 /* Where piece k is while it is sent or received. */
-static unsigned char *place_of(const struct gr_p2p_message *p, const struct gr_p2p_channel *c, size_t k)
+static unsigned char *place_of(const struct gr_p2p_message *p, const struct gr_p2p_channel *c,
+                               size_t k)
 {
     return p->copied ? c->room.base + k % GR_PLACES * p->piece : p->data + k * p->piece;
 }
@@ -50,7 +53,8 @@ static bool is_on_device(const unsigned char *at)
     return GR_MEMORY_DEVICE == pointer.memory || GR_MEMORY_MANAGED == pointer.memory;
 }
 
-struct gr_p2p_message mca_coll_gpuring_p2p_message(const struct gr_block_desc *block, int peer, bool receive)
+struct gr_p2p_message mca_coll_gpuring_p2p_message(const struct gr_block_desc *block, int peer,
+                                                   bool receive)
 {
     struct gr_p2p_message p = {.block = *block, .peer = peer, .receive = receive};
     ptrdiff_t low = 0, high;
@@ -67,7 +71,10 @@ struct gr_p2p_message mca_coll_gpuring_p2p_message(const struct gr_block_desc *b
 
 /* ---- data with gaps ---- */
 
-/* All of it, from where it lies into p->data. A device's comes to the host as it lies first. OMPI error code. */
+/*
+ * All of it, from where it lies into p->data. A device's comes to the host as it lies first. OMPI
+ * error code.
+ */
 static int pack(struct gr_p2p_message *p)
 {
     unsigned char *twin = NULL, *at = p->block.at;
@@ -75,7 +82,8 @@ static int pack(struct gr_p2p_message *p)
 
     if (p->device) {
         twin = malloc(p->span);
-        rc = NULL == twin ? OMPI_ERR_OUT_OF_RESOURCE : mca_coll_gpuring_copy(NULL, twin, p->first, p->span);
+        rc = NULL == twin ? OMPI_ERR_OUT_OF_RESOURCE
+                          : mca_coll_gpuring_copy(NULL, twin, p->first, p->span);
         at = twin - (p->first - p->block.at);
     }
     if (OMPI_SUCCESS == rc) {
@@ -98,7 +106,8 @@ static int unpack(struct gr_p2p_message *p)
     if (NULL == twin) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    rc = mca_coll_gpuring_convert(twin - (p->first - p->block.at), p->block.type, p->block.count, p->data, false);
+    rc = mca_coll_gpuring_convert(twin - (p->first - p->block.at), p->block.type, p->block.count,
+                                  p->data, false);
     if (OMPI_SUCCESS == rc) {
         rc = mca_coll_gpuring_stage_put(&p->block, twin);
     }
@@ -106,7 +115,8 @@ static int unpack(struct gr_p2p_message *p)
     return rc;
 }
 
-int mca_coll_gpuring_p2p_message_move(const struct gr_block_desc *to, const struct gr_block_desc *from)
+int mca_coll_gpuring_p2p_message_move(const struct gr_block_desc *to,
+                                      const struct gr_block_desc *from)
 {
     struct gr_p2p_message in = mca_coll_gpuring_p2p_message(from, -1, false);
     struct gr_p2p_message out = mca_coll_gpuring_p2p_message(to, -1, true);
@@ -152,7 +162,8 @@ static int post_notes(struct gr_p2p_channel *c, const struct gr_p2p_route *to)
     int rc;
 
     c->notes[0] = p->device;
-    rc = MCA_PML_CALL(irecv(&c->notes[1], 1, MPI_BYTE, p->peer, p->receive ? to->tag : to->reply, to->comm, &c->noted[1]));
+    rc = MCA_PML_CALL(irecv(&c->notes[1], 1, MPI_BYTE, p->peer, p->receive ? to->tag : to->reply,
+                            to->comm, &c->noted[1]));
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
@@ -160,7 +171,8 @@ static int post_notes(struct gr_p2p_channel *c, const struct gr_p2p_route *to)
                               MCA_PML_BASE_SEND_STANDARD, to->comm, &c->noted[0]));
 }
 
-int mca_coll_gpuring_p2p_channel_load(struct gr_p2p_channel *c, const struct gr_p2p_route *channel, struct gr_p2p_message *p)
+int mca_coll_gpuring_p2p_channel_load(struct gr_p2p_channel *c, const struct gr_p2p_route *channel,
+                                      struct gr_p2p_message *p)
 {
     int k, rc;
 
@@ -218,13 +230,15 @@ static int copy_piece(struct gr_p2p_channel *c, size_t k)
     };
     int rc = p->copied ? gr_gpu_stream_copy_runs(c->copier.stream, &run, 1) : 0;
 
-    return p->copied && 0 == rc ? gr_gpu_stream_mark(c->copier.stream, (uint32_t) (k % GR_PLACES)) : rc;
+    return p->copied && 0 == rc ? gr_gpu_stream_mark(c->copier.stream, (uint32_t) (k % GR_PLACES))
+                                : rc;
 }
 
 /* 1: piece k is copied; 0: not yet. */
 static int is_copied(const struct gr_p2p_channel *c, size_t k)
 {
-    return c->message->copied ? gr_gpu_stream_reached(c->copier.stream, (uint32_t) (k % GR_PLACES)) : 1;
+    return c->message->copied ? gr_gpu_stream_reached(c->copier.stream, (uint32_t) (k % GR_PLACES))
+                              : 1;
 }
 
 static int post_piece(struct gr_p2p_channel *c, const struct gr_p2p_route *to, size_t k)
@@ -233,7 +247,8 @@ static int post_piece(struct gr_p2p_channel *c, const struct gr_p2p_route *to, s
     ompi_request_t **request = &c->requests[k % GR_PLACES];
 
     if (p->receive) {
-        return MCA_PML_CALL(irecv(place_of(p, c, k), piece_bytes(p, k), MPI_BYTE, p->peer, to->tag, to->comm, request));
+        return MCA_PML_CALL(irecv(place_of(p, c, k), piece_bytes(p, k), MPI_BYTE, p->peer, to->tag,
+                                  to->comm, request));
     }
     return MCA_PML_CALL(isend(place_of(p, c, k), piece_bytes(p, k), MPI_BYTE, p->peer, to->tag,
                               MCA_PML_BASE_SEND_STANDARD, to->comm, request));
@@ -267,7 +282,8 @@ static int agree(struct gr_p2p_channel *c)
     return rc;
 }
 
-int mca_coll_gpuring_p2p_channel_step(struct gr_p2p_channel *c, const struct gr_p2p_route *channel, uint64_t *moved)
+int mca_coll_gpuring_p2p_channel_step(struct gr_p2p_channel *c, const struct gr_p2p_route *channel,
+                                      uint64_t *moved)
 {
     struct gr_p2p_message *p = c->message;
     int rc = agree(c);

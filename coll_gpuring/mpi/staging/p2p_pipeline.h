@@ -11,23 +11,28 @@
 
 BEGIN_C_DECLS
 
-/* Pieces of a message that may be under way at a time; each has a place in pinned memory, where one is needed. */
+/*
+ * Pieces of a message that may be under way at a time; each has a place in pinned memory, where one
+ * is needed.
+ */
 #define GR_PLACES 2
 
 /* A message. */
 struct gr_p2p_message {
-    struct gr_block_desc block;  /* at this rank */
+    struct gr_block_desc block; /* at this rank */
     int peer;
     bool receive, device, solid; /* solid: without gaps */
-    unsigned char *first;   /* of the bytes that the block covers, */
-    size_t span;            /* so many; */
-    size_t bytes;           /* of its data; equal at both ends */
+    unsigned char *first;        /* of the bytes that the block covers, */
+    size_t span;                 /* so many; */
+    size_t bytes;                /* of its data; equal at both ends */
     /* while it is under way: */
-    bool agreed;            /* on how it goes: */
-    size_t piece, pieces;   /* in so many of so many bytes, */
-    bool copied, packed;    /* piece by piece through places; as a whole. Neither: it is moved from or to where it lies */
-    unsigned char *data;    /* there, or packed */
-    size_t begun, turned, done; /* pieces: to be copied, sent, through; or to be received, copied, through */
+    bool agreed;          /* on how it goes: */
+    size_t piece, pieces; /* in so many of so many bytes, */
+    /* piece by piece through places; as a whole. Neither: it is moved from or to where it lies */
+    bool copied, packed;
+    unsigned char *data; /* there, or packed */
+    /* pieces: to be copied, sent, through; or to be received, copied, through */
+    size_t begun, turned, done;
 };
 
 /* What a message needs while it is under way. All zero at first. */
@@ -47,18 +52,22 @@ struct gr_p2p_route {
     size_t piece;
 };
 
-struct gr_p2p_message mca_coll_gpuring_p2p_message(const struct gr_block_desc *block, int peer, bool receive);
+struct gr_p2p_message mca_coll_gpuring_p2p_message(const struct gr_block_desc *block, int peer,
+                                                   bool receive);
 
 /* A message of a rank to itself, at once. OMPI error code. */
-int mca_coll_gpuring_p2p_message_move(const struct gr_block_desc *to, const struct gr_block_desc *from);
+int mca_coll_gpuring_p2p_message_move(const struct gr_block_desc *to,
+                                      const struct gr_block_desc *from);
 
 /*
- * Take a message; go on with it (GR_DONE, GR_AGAIN or an OMPI error code); and, with nothing under way, end it - ok: put
- * what was received where it belongs.
+ * Take a message; go on with it (GR_DONE, GR_AGAIN or an OMPI error code); and, with nothing under
+ * way, end it - ok: put what was received where it belongs.
  */
-int mca_coll_gpuring_p2p_channel_load(struct gr_p2p_channel *carrier, const struct gr_p2p_route *channel,
-                                  struct gr_p2p_message *message);
-int mca_coll_gpuring_p2p_channel_step(struct gr_p2p_channel *carrier, const struct gr_p2p_route *channel, uint64_t *moved);
+int mca_coll_gpuring_p2p_channel_load(struct gr_p2p_channel *carrier,
+                                      const struct gr_p2p_route *channel,
+                                      struct gr_p2p_message *message);
+int mca_coll_gpuring_p2p_channel_step(struct gr_p2p_channel *carrier,
+                                      const struct gr_p2p_route *channel, uint64_t *moved);
 int mca_coll_gpuring_p2p_channel_unload(struct gr_p2p_channel *carrier, bool ok);
 
 END_C_DECLS

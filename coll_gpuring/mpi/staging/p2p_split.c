@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives that are nothing but messages between pairs of ranks: gather, scatter, alltoallv, neighbourhoods. Where all
- * ranks may have buffers on devices, large messages go in pieces (p2p_pipeline.c), and the saved collective does the rest of
- * the call: the same with nothing in the place of these.
+ * Collectives that are nothing but messages between pairs of ranks: gather, scatter, alltoallv,
+ * neighbourhoods. Where all ranks may have buffers on devices, large messages go in pieces
+ * (p2p_pipeline.c), and the saved collective does the rest of the call: the same with nothing in
+ * the place of these.
  *
  *     alltoallv   counts 3 900000 5 800000   -->   rest 3 0 5 0,   messages 1 and 3
  *
- * Both ends of a message know its size, so both know whether it is one of these, and tell each other where their
- * buffers are.
+ * Both ends of a message know its size, so both know whether it is one of these, and tell each
+ * other where their buffers are.
  */
 #include "mpi/staging/p2p_split.h"
 
@@ -47,14 +48,15 @@ struct way {
 struct gr_p2p_split {
     mca_coll_gpuring_module_t *module;
     struct gr_p2p_route channel;
-    unsigned vain;             /* polls without progress since the last look for failures of others */
+    /* polls without progress since the last look for failures of others */
+    unsigned vain;
     int rank, size;
     enum gr_call_id id;
-    bool alone;                /* nothing is left for the saved collective */
+    bool alone; /* nothing is left for the saved collective */
     struct gr_call rest;
-    void *kept;                /* arrays of the rest: those of the call, changed; */
-    void *named[2];            /* or these, of neighbor_alltoall */
-    struct way ways[2];        /* send, receive */
+    void *kept;                     /* arrays of the rest: those of the call, changed; */
+    void *named[2];                 /* or these, of neighbor_alltoall */
+    struct way ways[2];             /* send, receive */
     struct gr_block_desc from, *to; /* what this rank sends itself, and where it goes: */
     int nto;
 };
@@ -74,10 +76,11 @@ static bool sends_one(const struct gr_call_row *row)
     return row->neighbors && GR_PARTS_ONE == row->send.parts;
 }
 
-bool mca_coll_gpuring_p2p_split_fits(const mca_coll_gpuring_module_t *module, const struct gr_call *call)
+bool mca_coll_gpuring_p2p_split_fits(const mca_coll_gpuring_module_t *module,
+                                     const struct gr_call *call)
 {
-    return call->id >= GR_NSUPPORTED && !gr_calls[call->id].reduces && 0 > module->refused && module->all_gpu &&
-           0 < module->params.value[GR_PARAM_STAGE_BYTES] &&
+    return call->id >= GR_NSUPPORTED && !gr_calls[call->id].reduces && 0 > module->refused &&
+           module->all_gpu && 0 < module->params.value[GR_PARAM_STAGE_BYTES] &&
            (MPI_IN_PLACE != call->sbuf || gr_calls[call->id].has_root);
 }
 
@@ -91,14 +94,19 @@ static struct gr_block_desc block_for(const struct gr_buffer_desc *s, int k)
     return mca_coll_gpuring_block_desc(s, s->parts < GR_PARTS_EACH ? 0 : k);
 }
 
-/* Who does a message: the saved collective; this file; or it goes to this rank itself, and that is done here, too. */
+/*
+ * Who does a message: the saved collective; this file; or it goes to this rank itself, and that is
+ * done here, too.
+ */
 enum fate { STAYS, PARCEL, OWN };
 
 /*
- * Of a message with a rank, which is among the others so many times. Where a rank is another's neighbour twice (as on a
- * ring of two), Open MPI's forms do not agree on which message is which: that is left as it is.
+ * Of a message with a rank, which is among the others so many times. Where a rank is another's
+ * neighbour twice (as on a ring of two), Open MPI's forms do not agree on which message is which:
+ * that is left as it is.
  */
-static enum fate fate_of(const struct gr_call *call, const struct gr_block_desc *b, int peer, const int *times, size_t piece)
+static enum fate fate_of(const struct gr_call *call, const struct gr_block_desc *b, int peer,
+                         const int *times, size_t piece)
 {
     const struct gr_call_row *row = &gr_calls[call->id];
 
@@ -140,8 +148,12 @@ static void leave_out(struct gr_call *rest, const struct gr_buffer_desc *s, int 
     }
 }
 
-/* A neighbor_alltoall has one count for all: what is left of it is a neighbor_alltoallw. OMPI error code. */
-static int name_all(struct gr_p2p_split *p, const struct gr_buffer_desc *s, const struct gr_peers *o)
+/*
+ * A neighbor_alltoall has one count for all: what is left of it is a neighbor_alltoallw. OMPI error
+ * code.
+ */
+static int name_all(struct gr_p2p_split *p, const struct gr_buffer_desc *s,
+                    const struct gr_peers *o)
 {
     size_t n = (size_t) o->n;
     MPI_Aint *offsets = calloc(n + 1, sizeof(MPI_Aint) + sizeof(ompi_datatype_t *) + sizeof(int));
@@ -175,7 +187,10 @@ static int name_all(struct gr_p2p_split *p, const struct gr_buffer_desc *s, cons
 
 /* ---- making it ---- */
 
-/* Order of messages: all ranks begin with those that go the same distance up, so that both ends begin them together. */
+/*
+ * Order of messages: all ranks begin with those that go the same distance up, so that both ends
+ * begin them together.
+ */
 static int distance(const struct gr_p2p_split *p, const struct gr_p2p_message *message)
 {
     int d = message->receive ? p->rank - message->peer : message->peer - p->rank;
@@ -194,7 +209,8 @@ static void insert(struct gr_p2p_split *p, struct way *w, const struct gr_p2p_me
 }
 
 /* A message is done here. */
-static void take(struct gr_p2p_split *p, const struct gr_block_desc *b, int peer, bool receive, enum fate fate)
+static void take(struct gr_p2p_split *p, const struct gr_block_desc *b, int peer, bool receive,
+                 enum fate fate)
 {
     if (PARCEL == fate) {
         struct gr_p2p_message message = mca_coll_gpuring_p2p_message(b, peer, receive);
@@ -220,7 +236,8 @@ static int make_side(struct gr_p2p_split *p, const struct gr_call *call, bool re
     }
     p->ways[receive].messages = calloc((size_t) o.n + 1, sizeof(struct gr_p2p_message));
     p->to = receive ? calloc((size_t) o.n + 1, sizeof(struct gr_block_desc)) : NULL;
-    if (OMPI_SUCCESS == rc && (NULL == times || NULL == p->ways[receive].messages || (receive && NULL == p->to))) {
+    if (OMPI_SUCCESS == rc &&
+        (NULL == times || NULL == p->ways[receive].messages || (receive && NULL == p->to))) {
         rc = OMPI_ERR_OUT_OF_RESOURCE;
     }
     for (k = 0; k < o.n && OMPI_SUCCESS == rc; k++) {
@@ -256,7 +273,8 @@ static bool has_large(const struct gr_call *call, size_t piece)
     return false;
 }
 
-int mca_coll_gpuring_p2p_split_new(struct gr_op_queue *queue, const struct gr_call *call, struct gr_p2p_split **pairs)
+int mca_coll_gpuring_p2p_split_new(struct gr_op_queue *queue, const struct gr_call *call,
+                                   struct gr_p2p_split **pairs)
 {
     size_t piece = (size_t) queue->module->params.value[GR_PARAM_STAGE_BYTES];
     uint32_t number = queue->paired++; /* whether there are any or not: on all ranks alike */
@@ -271,7 +289,8 @@ int mca_coll_gpuring_p2p_split_new(struct gr_op_queue *queue, const struct gr_ca
     if (NULL == p) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    tag = mca_coll_gpuring_tag(GR_TAGS_PAIRS) - 2 * (GR_NORDERS * (int) (number % CALLS) + (int) queue->order);
+    tag = mca_coll_gpuring_tag(GR_TAGS_PAIRS) -
+          2 * (GR_NORDERS * (int) (number % CALLS) + (int) queue->order);
     p->module = queue->module;
     p->channel = (struct gr_p2p_route) {call->comm, tag, tag - 1, piece};
     p->rank = ompi_comm_rank(call->comm);
@@ -318,15 +337,16 @@ int mca_coll_gpuring_p2p_split_start(struct gr_p2p_split *p)
 
     p->ways[0].next = p->ways[0].done = 0;
     p->ways[1].next = p->ways[1].done = 0;
-    for (k = 0; k < p->nto && NULL != p->from.type && OMPI_SUCCESS == rc; k++) { /* in place: from nowhere */
+    /* in place: from nowhere */
+    for (k = 0; k < p->nto && NULL != p->from.type && OMPI_SUCCESS == rc; k++) {
         rc = mca_coll_gpuring_p2p_message_move(&p->to[k], &p->from);
     }
     return rc;
 }
 
 /*
- * The next message that may begin: NULL, none. Where a rank is a neighbour twice, its messages follow each other, since
- * their pieces look alike.
+ * The next message that may begin: NULL, none. Where a rank is a neighbour twice, its messages
+ * follow each other, since their pieces look alike.
  */
 static struct gr_p2p_message *next_parcel(struct way *w)
 {
@@ -372,7 +392,8 @@ int mca_coll_gpuring_p2p_split_poll(void *pairs, uint64_t *moved)
         }
     }
     if (OMPI_SUCCESS != rc) {
-        snprintf(why, sizeof(why), "%s: a message of device memory: %s", gr_calls[p->id].name, gr_gpu_error());
+        snprintf(why, sizeof(why), "%s: a message of device memory: %s", gr_calls[p->id].name,
+                 gr_gpu_error());
         return mca_coll_gpuring_fail_here(p->module, rc, why);
     }
     if (p->ways[0].done == p->ways[0].n && p->ways[1].done == p->ways[1].n) {
@@ -395,8 +416,9 @@ void mca_coll_gpuring_p2p_split_explain(void *pairs, char *text, size_t size)
             const struct gr_p2p_message *message = p->ways[w].carriers[k].message;
 
             if (NULL != message) {
-                used += (size_t) snprintf(text + used, size - used, " %d (%s %zu of %zu)", message->peer,
-                                          message->receive ? "receives" : "sends", message->done, message->pieces);
+                used += (size_t) snprintf(text + used, size - used, " %d (%s %zu of %zu)",
+                                          message->peer, message->receive ? "receives" : "sends",
+                                          message->done, message->pieces);
             }
         }
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rooms: host memory that takes the place of buffers, pinned where there are devices. Pinning is slow, so that small
- * rooms that are given back wait here for who needs one next: requests come and go.
+ * Rooms: host memory that takes the place of buffers, pinned where there are devices. Pinning is
+ * slow, so that small rooms that are given back wait here for who needs one next: requests come and
+ * go.
  */
 #include "mpi/staging/pinned_pool.h"
 
@@ -17,8 +18,9 @@
 #define IDLE_BYTES ((size_t) 1 << 20)
 
 /*
- * The smallest: sizes are powers of two from here on, as far as rooms are kept, and multiples of this above. So kernels can
- * use the last element of a buffer to its extent, which may lie beyond its data (MPI_DOUBLE_INT).
+ * The smallest: sizes are powers of two from here on, as far as rooms are kept, and multiples of
+ * this above. So kernels can use the last element of a buffer to its extent, which may lie beyond
+ * its data (MPI_DOUBLE_INT).
  */
 #define LEAST_BYTES ((size_t) 4096)
 

@@ -16,7 +16,10 @@ struct gr_pinned_buffer {
     struct gr_gpu *gpu; /* through which it was pinned, or NULL */
 };
 
-/* At least that many bytes; NULL: none to be had. Shrinks to nothing when it is above `keep`. Any thread. */
+/*
+ * At least that many bytes; NULL: none to be had. Shrinks to nothing when it is above `keep`. Any
+ * thread.
+ */
 unsigned char *mca_coll_gpuring_pinned_reserve(struct gr_pinned_buffer *room, size_t bytes);
 void mca_coll_gpuring_pinned_shrink(struct gr_pinned_buffer *room, size_t keep);
 

@@ -6,8 +6,10 @@
 
 #include <stdlib.h>
 
-/* Kept between calls; beyond it is freed after the call. A communicator has one blocking call at a time, but requests may
- * be many. */
+/*
+ * Kept between calls; beyond it is freed after the call. A communicator has one blocking call at a
+ * time, but requests may be many.
+ */
 #define KEPT ((size_t) 4 << 20)
 #define KEPT_REQUEST ((size_t) 64 << 10)
 

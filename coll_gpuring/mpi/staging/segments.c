@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reductions that the saved collective does element by element, cut into segments: while it works on one, the next one is
- * copied from the device and the last one back. All ranks cut alike, once they know that some buffer is on a device
- * (dispatch.c); how a rank brings its segments is its own matter.
+ * Reductions that the saved collective does element by element, cut into segments: while it works
+ * on one, the next one is copied from the device and the last one back. All ranks cut alike, once
+ * they know that some buffer is on a device (dispatch.c); how a rank brings its segments is its own
+ * matter.
  *
  *      on a device    two streams and three places of a segment, in turn: copy in k+1 | reduce k | copy out k-1
  *      with gaps      the whole is staged, and then cut
@@ -30,18 +31,18 @@
 
 /* One side of the call. */
 struct way {
-    unsigned char *user;      /* what MPI was given; NULL: nothing to be moved along */
-    ptrdiff_t lb;             /* from there to the first byte of data */
-    unsigned char *room;      /* NULL: segments lie where the caller's buffer is */
-    bool reads, writes;       /* copied before, copied after */
+    unsigned char *user; /* what MPI was given; NULL: nothing to be moved along */
+    ptrdiff_t lb;        /* from there to the first byte of data */
+    unsigned char *room; /* NULL: segments lie where the caller's buffer is */
+    bool reads, writes;  /* copied before, copied after */
     struct gr_copy_stream in, out;
 };
 
 struct cutting {
     const struct gr_call *call;
-    size_t n, per;            /* elements in all, and of a segment */
-    ptrdiff_t extent;         /* bytes from one to the next */
-    struct way ways[2];       /* send, receive */
+    size_t n, per;      /* elements in all, and of a segment */
+    ptrdiff_t extent;   /* bytes from one to the next */
+    struct way ways[2]; /* send, receive */
 };
 
 bool mca_coll_gpuring_segments_fit(const struct gr_call *call, const struct gr_form *form)
@@ -104,13 +105,17 @@ static int bring(struct cutting *c, struct way *w, size_t k)
 {
     int rc = w->writes && k >= PLACES ? wait_for(&w->out, k) : 0;
 
-    return 0 == rc && w->reads ? put(&w->in, place_of(c, w, k), w->user + w->lb + start_of(c, k), bytes_of(c, k), k) : rc;
+    return 0 == rc && w->reads
+               ? put(&w->in, place_of(c, w, k), w->user + w->lb + start_of(c, k), bytes_of(c, k), k)
+               : rc;
 }
 
 /* Begin to take segment k back. */
 static int take(struct cutting *c, struct way *w, size_t k)
 {
-    return w->writes ? put(&w->out, w->user + w->lb + start_of(c, k), place_of(c, w, k), bytes_of(c, k), k) : 0;
+    return w->writes ? put(&w->out, w->user + w->lb + start_of(c, k), place_of(c, w, k),
+                           bytes_of(c, k), k)
+                     : 0;
 }
 
 static int end(struct cutting *c)
@@ -133,7 +138,8 @@ static int end(struct cutting *c)
 /* ---- the call ---- */
 
 /* Where the saved collective is to find a side's segment. */
-static unsigned char *buffer_of(const struct cutting *c, const struct way *w, const void *given, size_t k)
+static unsigned char *buffer_of(const struct cutting *c, const struct way *w, const void *given,
+                                size_t k)
 {
     if (NULL == w->user) {
         return (unsigned char *) given;
@@ -167,8 +173,8 @@ static int run(mca_coll_gpuring_module_t *module, struct cutting *c, const struc
         }
     }
     if (copied < 0) {
-        opal_output(0, "gpuring: %s: copying between host and device memory failed: %s", gr_calls[c->call->id].name,
-                    gr_gpu_error());
+        opal_output(0, "gpuring: %s: copying between host and device memory failed: %s",
+                    gr_calls[c->call->id].name, gr_gpu_error());
     }
     return OMPI_SUCCESS == rc && copied < 0 ? OMPI_ERROR : rc;
 }
@@ -190,12 +196,14 @@ static bool prepare(struct cutting *c, struct way *w, bool receive, struct gr_pi
     if (w->writes) {
         w->out = mca_coll_gpuring_copy_stream_take(w->user + w->lb, NULL);
     }
-    return NULL != w->room && (!w->reads || NULL != w->in.stream) && (!w->writes || NULL != w->out.stream);
+    return NULL != w->room && (!w->reads || NULL != w->in.stream) &&
+           (!w->writes || NULL != w->out.stream);
 }
 
 static void describe(struct cutting *c, const struct gr_call *call)
 {
-    struct gr_buffer_desc send = mca_coll_gpuring_buffer_desc(call, false), receive = mca_coll_gpuring_buffer_desc(call, true);
+    struct gr_buffer_desc send = mca_coll_gpuring_buffer_desc(call, false),
+                          receive = mca_coll_gpuring_buffer_desc(call, true);
     size_t size;
 
     ompi_datatype_type_size(call->rtype, &size);
@@ -205,8 +213,8 @@ static void describe(struct cutting *c, const struct gr_call *call)
     c->ways[1].user = receive.n > 0 ? call->rbuf : NULL;
 }
 
-int mca_coll_gpuring_segments_do(mca_coll_gpuring_module_t *module, struct gr_stage *stage, const struct gr_call *call,
-                                 const struct gr_form *form)
+int mca_coll_gpuring_segments_do(mca_coll_gpuring_module_t *module, struct gr_stage *stage,
+                                 const struct gr_call *call, const struct gr_form *form)
 {
     struct gr_call staged = *call;
     struct cutting c;

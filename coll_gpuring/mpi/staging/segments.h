@@ -16,9 +16,12 @@ struct gr_stage;
 /* Whether the call is one that is cut where some buffer is on a device: the same on all ranks. */
 bool mca_coll_gpuring_segments_fit(const struct gr_call *call, const struct gr_form *form);
 
-/* Call the saved function with one segment after the other. stage NULL: no buffer of this rank is on a device. */
-int mca_coll_gpuring_segments_do(mca_coll_gpuring_module_t *module, struct gr_stage *stage, const struct gr_call *call,
-                                 const struct gr_form *form);
+/*
+ * Call the saved function with one segment after the other. stage NULL: no buffer of this rank is
+ * on a device.
+ */
+int mca_coll_gpuring_segments_do(mca_coll_gpuring_module_t *module, struct gr_stage *stage,
+                                 const struct gr_call *call, const struct gr_form *form);
 
 END_C_DECLS
 

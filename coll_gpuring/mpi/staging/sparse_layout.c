@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Blocks that lie far apart: the calls with a type for each block take buffers anywhere, by MPI_BOTTOM and addresses, as
- * displacements or in the types. No room spans them, and no int the way between two of them: in the copy of such a
- * call the blocks follow each other, each a type of ours that begins where its block does.
+ * Blocks that lie far apart: the calls with a type for each block take buffers anywhere, by
+ * MPI_BOTTOM and addresses, as displacements or in the types. No room spans them, and no int the
+ * way between two of them: in the copy of such a call the blocks follow each other, each a type of
+ * ours that begins where its block does.
  *
  *      types, counts, displacements                   bytes
  *      t0, n0, d0 | t1, n1, d1 | ...                  [.....b0.....] ... 40 TB ... [...b1...]
@@ -20,8 +21,12 @@
 /* Blocks begin on cache lines. */
 #define ALIGNED(bytes) (((bytes) + GR_CACHE_LINE - 1) / GR_CACHE_LINE * GR_CACHE_LINE)
 
-/* One run of the block's elements, whose data begins `first` bytes behind where the type is used. OMPI error code. */
-static int make_type(const struct gr_block_desc *b, ptrdiff_t low, ptrdiff_t first, struct ompi_datatype_t **type)
+/*
+ * One run of the block's elements, whose data begins `first` bytes behind where the type is used.
+ * OMPI error code.
+ */
+static int make_type(const struct gr_block_desc *b, ptrdiff_t low, ptrdiff_t first,
+                     struct ompi_datatype_t **type)
 {
     const int count = (int) b->count; /* MPI gave us an int */
     const ptrdiff_t at = first - low;
@@ -61,7 +66,8 @@ int mca_coll_gpuring_sparse_layout_make(struct gr_sparse_layout *a, const struct
     return rc;
 }
 
-void mca_coll_gpuring_sparse_layout_put(const struct gr_sparse_layout *a, struct gr_call *call, bool receive)
+void mca_coll_gpuring_sparse_layout_put(const struct gr_sparse_layout *a, struct gr_call *call,
+                                        bool receive)
 {
     if (receive) {
         call->rtypes = a->types;

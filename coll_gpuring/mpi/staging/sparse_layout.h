@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The buffers of MPI_Alltoallw and the like whose blocks lie too far apart to be copied as they lie. */
+/*
+ * The buffers of MPI_Alltoallw and the like whose blocks lie too far apart to be copied as they
+ * lie.
+ */
 #ifndef GR_STAGING_SPARSE_LAYOUT_H
 #define GR_STAGING_SPARSE_LAYOUT_H
 
@@ -21,8 +24,10 @@ struct gr_sparse_layout {
 };
 
 /* Describe a side so; put: into the call, whose buffer is to be that run. OMPI error code. */
-int mca_coll_gpuring_sparse_layout_make(struct gr_sparse_layout *apart, const struct gr_buffer_desc *side);
-void mca_coll_gpuring_sparse_layout_put(const struct gr_sparse_layout *apart, struct gr_call *call, bool receive);
+int mca_coll_gpuring_sparse_layout_make(struct gr_sparse_layout *apart,
+                                        const struct gr_buffer_desc *side);
+void mca_coll_gpuring_sparse_layout_put(const struct gr_sparse_layout *apart, struct gr_call *call,
+                                        bool receive);
 void mca_coll_gpuring_sparse_layout_free(struct gr_sparse_layout *apart);
 
 END_C_DECLS

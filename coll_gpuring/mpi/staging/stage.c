@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Staging: host memory in the place of a call's buffers. The copy has the layout of the original, so whoever does the
- * call sees the same call with other addresses.
+ * Staging: host memory in the place of a call's buffers. The copy has the layout of the original,
+ * so whoever does the call sees the same call with other addresses.
  *
  *      sbuf [ device ]  --copy all-->   send [ pinned ]           the call, with these
  *      rbuf [ device ]  --in place-->   receive [ pinned ]
  *                       <--only what the call wrote, block by block and run by run: gaps are the application's
  *
- * One copy each way where what is copied is one run of bytes, or rows of one length at one distance (a vector type).
+ * One copy each way where what is copied is one run of bytes, or rows of one length at one distance
+ * (a vector type).
  */
 #include "mpi/staging/stage.h"
 
@@ -43,7 +44,8 @@
 /* ---- where buffers are ---- */
 
 /* The next block of a side that has data, from k on; its number, or n. */
-static int next_block(const struct gr_buffer_desc *s, int k, struct gr_block_desc *b, ptrdiff_t *low, ptrdiff_t *high)
+static int next_block(const struct gr_buffer_desc *s, int k, struct gr_block_desc *b,
+                      ptrdiff_t *low, ptrdiff_t *high)
 {
     for (; k < s->n; k++) {
         *b = mca_coll_gpuring_block_desc(s, k);
@@ -54,15 +56,19 @@ static int next_block(const struct gr_buffer_desc *s, int k, struct gr_block_des
     return k;
 }
 
-/* Managed memory too: the host could read it, page by page, but what we hand calls on to may not (coll/accelerator). */
+/*
+ * Managed memory too: the host could read it, page by page, but what we hand calls on to may not
+ * (coll/accelerator).
+ */
 static bool is_devices(struct gr_pointer pointer)
 {
     return GR_MEMORY_DEVICE == pointer.memory || GR_MEMORY_MANAGED == pointer.memory;
 }
 
 /*
- * What kind of memory the blocks lie in: the first one says it for all, but where each may be a buffer of its own
- * (MPI_BOTTOM, and displacements that are addresses). *device: some of them on a device; and settle() for them.
+ * What kind of memory the blocks lie in: the first one says it for all, but where each may be a
+ * buffer of its own (MPI_BOTTOM, and displacements that are addresses). *device: some of them on a
+ * device; and settle() for them.
  */
 static int look_at(const struct gr_buffer_desc *s, bool *device)
 {
@@ -102,11 +108,16 @@ static bool needs_stage(const struct gr_buffer_desc *s, struct gr_gpu *gpu)
     int k = next_block(s, 0, &b, &low, &high);
 
     if (NULL != gpu) {
-        /* what has gaps is packed by the host; those of MPI's pairs kernels move as part of the elements */
-        return k < s->n && (!mca_coll_gpuring_reaches(gpu, b.at + low) ||
-                            (!gr_calls[s->call->id].reduces && !mca_coll_gpuring_is_contiguous(b.type, 2)));
+        /*
+         * what has gaps is packed by the host; those of MPI's pairs kernels move as part of the
+         * elements
+         */
+        return k < s->n &&
+               (!mca_coll_gpuring_reaches(gpu, b.at + low) ||
+                (!gr_calls[s->call->id].reduces && !mca_coll_gpuring_is_contiguous(b.type, 2)));
     }
-    for (; k < s->n && !device; k = GR_PARTS_W == s->parts ? next_block(s, k + 1, &b, &low, &high) : s->n) {
+    for (; k < s->n && !device;
+         k = GR_PARTS_W == s->parts ? next_block(s, k + 1, &b, &low, &high) : s->n) {
         device = is_devices(mca_coll_gpuring_pointer(b.at + low));
     }
     return device;
@@ -114,7 +125,10 @@ static bool needs_stage(const struct gr_buffer_desc *s, struct gr_gpu *gpu)
 
 /* ---- room ---- */
 
-/* The bytes from the first of a side's blocks to the last, [*low, *high) as offsets from its buffer; and in all. */
+/*
+ * The bytes from the first of a side's blocks to the last, [*low, *high) as offsets from its
+ * buffer; and in all.
+ */
 static size_t side_span(const struct gr_buffer_desc *s, ptrdiff_t *low, ptrdiff_t *high)
 {
     const unsigned char *base = s->receive ? s->call->rbuf : s->call->sbuf;
@@ -135,9 +149,9 @@ static size_t side_span(const struct gr_buffer_desc *s, ptrdiff_t *low, ptrdiff_
 }
 
 /*
- * Put room in the place of one side of the call: for what lies in between too, unless that is out of all proportion.
- * Both sides never get one address, as by chance they might where displacements count from MPI_BOTTOM: libnbc takes
- * that for a call in place. OMPI error code.
+ * Put room in the place of one side of the call: for what lies in between too, unless that is out
+ * of all proportion. Both sides never get one address, as by chance they might where displacements
+ * count from MPI_BOTTOM: libnbc takes that for a call in place. OMPI error code.
  */
 static int place(struct gr_stage *stage, struct gr_call *call, bool receive)
 {
@@ -153,7 +167,8 @@ static int place(struct gr_stage *stage, struct gr_call *call, bool receive)
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    at = mca_coll_gpuring_pinned_reserve(room, (far ? apart->bytes : (size_t) (high - low)) + (receive ? GR_CACHE_LINE : 0));
+    at = mca_coll_gpuring_pinned_reserve(room, (far ? apart->bytes : (size_t) (high - low)) +
+                                                   (receive ? GR_CACHE_LINE : 0));
     if (NULL == at) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -173,12 +188,15 @@ static int place(struct gr_stage *stage, struct gr_call *call, bool receive)
 
 /* ---- copies ---- */
 
-/* Copies that are collected: what goes on where the last one ended makes that longer, or is its next row. */
+/*
+ * Copies that are collected: what goes on where the last one ended makes that longer, or is its
+ * next row.
+ */
 struct batch {
     int rc; /* OMPI error code of what was copied */
     const struct gr_points *after;
     struct gr_gpu *gpu; /* of the block last begun, where blocks may be buffers of their own */
-    size_t first, n; /* the first run of that block; all */
+    size_t first, n;    /* the first run of that block; all */
     struct gr_gpu_run runs[RUNS];
 };
 
@@ -212,8 +230,8 @@ static void batch_add(struct batch *b, unsigned char *dst, const unsigned char *
 }
 
 /*
- * A block of a side that begins there is next. Where blocks may be buffers of their own, a batch is of one device's memory,
- * and no run goes on into another block.
+ * A block of a side that begins there is next. Where blocks may be buffers of their own, a batch is
+ * of one device's memory, and no run goes on into another block.
  */
 static void batch_next(struct batch *b, const struct gr_buffer_desc *s, const unsigned char *at)
 {
@@ -239,14 +257,16 @@ static unsigned char *first_of(const struct gr_block_desc *b)
 static int copy_in(const struct gr_stage *stage, const struct gr_call *call, bool receive)
 {
     const struct gr_call *original = &stage->original;
-    struct gr_buffer_desc from = mca_coll_gpuring_buffer_desc(original, receive), to = mca_coll_gpuring_buffer_desc(call, receive);
+    struct gr_buffer_desc from = mca_coll_gpuring_buffer_desc(original, receive),
+                          to = mca_coll_gpuring_buffer_desc(call, receive);
     struct batch batch;
     struct gr_block_desc b;
     ptrdiff_t low, high;
     int k;
 
     batch_begin(&batch, &stage->after);
-    for (k = next_block(&from, 0, &b, &low, &high); k < from.n; k = next_block(&from, k + 1, &b, &low, &high)) {
+    for (k = next_block(&from, 0, &b, &low, &high); k < from.n;
+         k = next_block(&from, k + 1, &b, &low, &high)) {
         if (!receive || mca_coll_gpuring_reads_block(original, k)) {
             struct gr_block_desc t = mca_coll_gpuring_block_desc(&to, k);
 
@@ -258,9 +278,11 @@ static int copy_in(const struct gr_stage *stage, const struct gr_call *call, boo
     return batch.rc;
 }
 
-void mca_coll_gpuring_stage_sides(struct gr_stage *stage, const struct gr_call *call, struct gr_gpu *gpu)
+void mca_coll_gpuring_stage_sides(struct gr_stage *stage, const struct gr_call *call,
+                                  struct gr_gpu *gpu)
 {
-    struct gr_buffer_desc send = mca_coll_gpuring_buffer_desc(call, false), receive = mca_coll_gpuring_buffer_desc(call, true);
+    struct gr_buffer_desc send = mca_coll_gpuring_buffer_desc(call, false),
+                          receive = mca_coll_gpuring_buffer_desc(call, true);
 
     stage->original = *call;
     stage->brought = false;
@@ -307,7 +329,8 @@ int mca_coll_gpuring_stage_in(struct gr_stage *stage, struct gr_call *call, stru
 }
 
 /* The data of a block, without its gaps; the same in both from their first bytes on. */
-static void add_runs(struct batch *batch, const struct gr_block_desc *to, const unsigned char *first, const unsigned char *from)
+static void add_runs(struct batch *batch, const struct gr_block_desc *to,
+                     const unsigned char *first, const unsigned char *from)
 {
     opal_convertor_t convertor;
     struct iovec found[RUNS];
@@ -316,8 +339,8 @@ static void add_runs(struct batch *batch, const struct gr_block_desc *to, const 
     int done = 0, rc;
 
     OBJ_CONSTRUCT(&convertor, opal_convertor_t);
-    rc = opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &to->type->super, to->count, to->at, 0,
-                                                  &convertor);
+    rc = opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &to->type->super,
+                                                  to->count, to->at, 0, &convertor);
     while (OPAL_SUCCESS == rc && !done) {
         n = RUNS;
         bytes = 0;
@@ -337,16 +360,19 @@ static void add_runs(struct batch *batch, const struct gr_block_desc *to, const 
 static int copy_out(const struct gr_stage *stage, const struct gr_call *call)
 {
     const struct gr_call *original = &stage->original;
-    struct gr_buffer_desc to = mca_coll_gpuring_buffer_desc(original, true), from = mca_coll_gpuring_buffer_desc(call, true);
+    struct gr_buffer_desc to = mca_coll_gpuring_buffer_desc(original, true),
+                          from = mca_coll_gpuring_buffer_desc(call, true);
     struct batch batch;
     int k;
 
     batch_begin(&batch, &stage->after);
     for (k = 0; k < to.n; k++) {
-        struct gr_block_desc t = mca_coll_gpuring_block_desc(&to, k), f = mca_coll_gpuring_block_desc(&from, k);
+        struct gr_block_desc t = mca_coll_gpuring_block_desc(&to, k),
+                             f = mca_coll_gpuring_block_desc(&from, k);
         ptrdiff_t low, high;
 
-        if (!mca_coll_gpuring_writes_block(original, k, &t) || !mca_coll_gpuring_block_span(&t, &low, &high)) {
+        if (!mca_coll_gpuring_writes_block(original, k, &t) ||
+            !mca_coll_gpuring_block_span(&t, &low, &high)) {
             continue;
         }
         if (GR_PARTS_OWN == to.parts) {

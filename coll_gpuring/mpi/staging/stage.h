@@ -17,28 +17,36 @@ struct gr_gpu;
 
 /* The buffers of one call whose place is taken by host memory. All zero at first. */
 struct gr_stage {
-    bool in, out;            /* which */
-    bool brought;            /* the results are where they belong already */
-    bool kept;               /* the host memory stays where it is from call to call (persistent) */
-    struct gr_points after;  /* of a nonblocking call; events are kept for the next one */
+    bool in, out;           /* which */
+    bool brought;           /* the results are where they belong already */
+    bool kept;              /* the host memory stays where it is from call to call (persistent) */
+    struct gr_points after; /* of a nonblocking call; events are kept for the next one */
     struct gr_call original;
     struct gr_pinned_buffer send, receive;
-    struct gr_sparse_layout apart[2]; /* send, receive: where blocks lie too far apart to be copied as they lie */
+    /* send, receive: where blocks lie too far apart to be copied as they lie */
+    struct gr_sparse_layout apart[2];
 };
 
 /*
- * Put host memory in the place of those of the call's buffers that cannot be used where they are: by the host (gpu
- * NULL), or by kernels on gpu, and copy what they hold. Writes the call's sbuf and rbuf, and where blocks lie
- * far apart their counts, displacements and types. OMPI error code.
+ * Put host memory in the place of those of the call's buffers that cannot be used where they are:
+ * by the host (gpu NULL), or by kernels on gpu, and copy what they hold. Writes the call's sbuf and
+ * rbuf, and where blocks lie far apart their counts, displacements and types. OMPI error code.
  */
 int mca_coll_gpuring_stage_in(struct gr_stage *stage, struct gr_call *call, struct gr_gpu *gpu);
 
-/* Which those are, only; then the two halves of the rest: the place, and the copies. OMPI error codes. */
-void mca_coll_gpuring_stage_sides(struct gr_stage *stage, const struct gr_call *call, struct gr_gpu *gpu);
+/*
+ * Which those are, only; then the two halves of the rest: the place, and the copies. OMPI error
+ * codes.
+ */
+void mca_coll_gpuring_stage_sides(struct gr_stage *stage, const struct gr_call *call,
+                                  struct gr_gpu *gpu);
 int mca_coll_gpuring_stage_place(struct gr_stage *stage, struct gr_call *call, struct gr_gpu *gpu);
 int mca_coll_gpuring_stage_copy(struct gr_stage *stage, struct gr_call *call);
 
-/* Copy results to where they belong (ok: the call went well), and restore the call. OMPI error code. */
+/*
+ * Copy results to where they belong (ok: the call went well), and restore the call. OMPI error
+ * code.
+ */
 int mca_coll_gpuring_stage_out(struct gr_stage *stage, struct gr_call *call, bool ok);
 
 /* Give the host memory back; delete: and the stage, which was on the heap (NULL is fine). */
@@ -46,12 +54,15 @@ void mca_coll_gpuring_stage_free(struct gr_stage *stage);
 void mca_coll_gpuring_stage_delete(struct gr_stage *stage);
 
 /*
- * Look at the call's buffers, in the thread that makes the call: *device, whether one of them is in device memory; and
- * mca_coll_gpuring_wait_default_stream() for both. OMPI error code.
+ * Look at the call's buffers, in the thread that makes the call: *device, whether one of them is in
+ * device memory; and mca_coll_gpuring_wait_default_stream() for both. OMPI error code.
  */
 int mca_coll_gpuring_classify_buffers(const struct gr_call *call, bool *device);
 
-/* Write a block from host memory that has its data in the same places; what lies between them stays. OMPI error code. */
+/*
+ * Write a block from host memory that has its data in the same places; what lies between them
+ * stays. OMPI error code.
+ */
 int mca_coll_gpuring_stage_put(const struct gr_block_desc *to, const unsigned char *from);
 
 END_C_DECLS

@@ -4,7 +4,8 @@
 #include "launch.h"
 #include "memory.h"
 
-namespace fake {
+namespace fake
+{
 
 /* An OS thread's copy of the table, and the windows that it used last. */
 struct view {
@@ -38,7 +39,8 @@ static void renew(view &v, const launch_job &job)
 
 } /* namespace fake */
 
-namespace emu {
+namespace emu
+{
 
 using namespace fake;
 

@@ -3,7 +3,8 @@
 #include "capture.h"
 #include "memory.h"
 
-namespace fake {
+namespace fake
+{
 
 static CUresult give(CUcontext c, memory_kind kind, size_t bytes, unsigned flags, uintptr_t *out)
 {
@@ -66,7 +67,9 @@ FAKE_API cuMemFree_v2(CUdeviceptr at)
 {
     NEED_CONTEXT(c);
     (void) c;
-    return 0 == at ? CUDA_SUCCESS : take_back(at, { KIND_DEVICE, KIND_MANAGED, KIND_POOL }, CUDA_ERROR_INVALID_VALUE);
+    return 0 == at
+               ? CUDA_SUCCESS
+               : take_back(at, {KIND_DEVICE, KIND_MANAGED, KIND_POOL}, CUDA_ERROR_INVALID_VALUE);
 }
 
 FAKE_API cuMemHostAlloc(void **at, size_t bytes, unsigned flags)
@@ -84,7 +87,7 @@ FAKE_API cuMemFreeHost(void *at)
 {
     NEED_CONTEXT(c);
     (void) c;
-    return take_back((uintptr_t) at, { KIND_PINNED }, CUDA_ERROR_INVALID_VALUE);
+    return take_back((uintptr_t) at, {KIND_PINNED}, CUDA_ERROR_INVALID_VALUE);
 }
 
 FAKE_API cuMemHostRegister_v2(void *at, size_t bytes, unsigned flags)
@@ -109,7 +112,7 @@ FAKE_API cuMemHostUnregister(void *at)
 {
     NEED_CONTEXT(c);
     (void) c;
-    return take_back((uintptr_t) at, { KIND_REGISTERED }, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    return take_back((uintptr_t) at, {KIND_REGISTERED}, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
 }
 
 FAKE_API cuMemHostGetDevicePointer_v2(CUdeviceptr *device, void *at, unsigned flags)
@@ -118,7 +121,8 @@ FAKE_API cuMemHostGetDevicePointer_v2(CUdeviceptr *device, void *at, unsigned fl
     (void) c;
     region_ref r = memory_find((uintptr_t) at);
     NEED(nullptr != device && 0 == flags, CUDA_ERROR_INVALID_VALUE);
-    NEED(nullptr != r && (KIND_PINNED == r->kind || KIND_REGISTERED == r->kind), CUDA_ERROR_INVALID_VALUE);
+    NEED(nullptr != r && (KIND_PINNED == r->kind || KIND_REGISTERED == r->kind),
+         CUDA_ERROR_INVALID_VALUE);
     *device = (CUdeviceptr) at;
     return CUDA_SUCCESS;
 }
@@ -128,7 +132,8 @@ FAKE_API cuMemHostGetFlags(unsigned *flags, void *at)
     NEED_CONTEXT(c);
     (void) c;
     region_ref r = memory_find((uintptr_t) at);
-    NEED(nullptr != r && (KIND_PINNED == r->kind || KIND_REGISTERED == r->kind), CUDA_ERROR_INVALID_VALUE);
+    NEED(nullptr != r && (KIND_PINNED == r->kind || KIND_REGISTERED == r->kind),
+         CUDA_ERROR_INVALID_VALUE);
     *flags = r->flags | CU_MEMHOSTALLOC_DEVICEMAP;
     return CUDA_SUCCESS;
 }
@@ -146,7 +151,8 @@ FAKE_API cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr a
     NEED_CONTEXT(c);
     (void) c;
     region_ref r = memory_find(at);
-    NEED(nullptr != r && (lives_on_device(r->kind) || KIND_MANAGED == r->kind), CUDA_ERROR_NOT_FOUND);
+    NEED(nullptr != r && (lives_on_device(r->kind) || KIND_MANAGED == r->kind),
+         CUDA_ERROR_NOT_FOUND);
     if (nullptr != base) {
         *base = r->base;
     }

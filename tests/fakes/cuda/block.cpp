@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The threads of a block take turns: in each round every thread that can run does so until it waits (at a barrier, at
- * a warp operation, or for something outside, in gp_spin). FAKECUDA_SCHED says in which order. A round in which all
- * threads only waited lets other processes go first; FAKECUDA_TIMEOUT seconds of such rounds end the process. (Warp
- * operations do not count: a warp may poll together.)
+ * The threads of a block take turns: in each round every thread that can run does so until it waits
+ * (at a barrier, at a warp operation, or for something outside, in gp_spin). FAKECUDA_SCHED says in
+ * which order. A round in which all threads only waited lets other processes go first;
+ * FAKECUDA_TIMEOUT seconds of such rounds end the process. (Warp operations do not count: a warp
+ * may poll together.)
  */
 #include "block.h"
 
@@ -13,11 +14,13 @@
 #include <sched.h>
 #include <unistd.h>
 
-namespace emu {
+namespace emu
+{
 EMU_TLS __thread const context *self;
 }
 
-namespace fake {
+namespace fake
+{
 
 static __thread block *here __attribute__((tls_model("initial-exec")));
 
@@ -29,10 +32,14 @@ block *block_here()
 static const char *state_name(const cuda_thread &t)
 {
     switch (t.state) {
-    case RUNNING: return "running/spinning";
-    case AT_BARRIER: return "at barrier";
-    case AT_WARP: return "at warp op";
-    default: return "exited";
+    case RUNNING:
+        return "running/spinning";
+    case AT_BARRIER:
+        return "at barrier";
+    case AT_WARP:
+        return "at warp op";
+    default:
+        return "exited";
     }
 }
 
@@ -42,9 +49,12 @@ void block_die(block *b, const char *why)
     size_t last;
 
     for (size_t i = 0; i < b->threads.size(); i = last + 1) {
-        for (last = i; last + 1 < b->threads.size() && b->threads[last + 1].state == b->threads[i].state; last++) {
+        for (last = i;
+             last + 1 < b->threads.size() && b->threads[last + 1].state == b->threads[i].state;
+             last++) {
         }
-        map += " [" + std::to_string(i) + "-" + std::to_string(last) + "] " + state_name(b->threads[i]) + ";";
+        map += " [" + std::to_string(i) + "-" + std::to_string(last) + "] " +
+               state_name(b->threads[i]) + ";";
     }
     die("kernel %s block %u: %s; threads:%s", b->job->name, b->index.x, why, map.c_str());
 }
@@ -73,7 +83,7 @@ static void threads_start(block *b, char *stacks)
     unsigned i = 0;
 
     for (cuda_thread &t : b->threads) {
-        t.context.tid = uint3 { i % size.x, i / size.x % size.y, i / (size.x * size.y) };
+        t.context.tid = uint3 {i % size.x, i / size.x % size.y, i / (size.x * size.y)};
         t.context.bid = b->index;
         t.context.bdim = size;
         t.context.gdim = b->job->grid;
@@ -122,13 +132,17 @@ static int draw_victim(block *b)
 {
     const uint64_t n = b->threads.size();
 
-    return (int) (0 != draw(b->random) % 4 ? draw(b->random) % n : draw(b->random) % ((n + 31) / 32) * 32);
+    return (int) (0 != draw(b->random) % 4 ? draw(b->random) % n
+                                           : draw(b->random) % ((n + 31) / 32) * 32);
 }
 
-/* The last thread's turn has come: other blocks may act on what the others did, now and then for long. */
+/*
+ * The last thread's turn has come: other blocks may act on what the others did, now and then for
+ * long.
+ */
 static void linger(block *b)
 {
-    timespec nap = { 0, 100000 };
+    timespec nap = {0, 100000};
 
     if (0 == draw(b->random) % 4) {
         nanosleep(&nap, nullptr);
@@ -140,7 +154,7 @@ static void linger(block *b)
 /* No thread could do anything: let others run, ever longer. Ends the process when it lasts. */
 static void wait_a_round(block *b, unsigned idle, double since)
 {
-    timespec nap = { 0, idle < 2000 ? 20000 : 200000 };
+    timespec nap = {0, idle < 2000 ? 20000 : 200000};
     bool can_run = false;
 
     for (const cuda_thread &t : b->threads) {
@@ -217,7 +231,8 @@ void block_run(const work &job, uint3 index)
     b.threads.resize(n);
     b.warps.resize((n + 31) / 32);
     b.live = n;
-    b.random = seed(opt().order_seed + opt().weak_seed + opt().jitter_seed, (uint64_t) getpid(), index.x);
+    b.random =
+        seed(opt().order_seed + opt().weak_seed + opt().jitter_seed, (uint64_t) getpid(), index.x);
     here = &b;
     job.kernel.prepare();
     carrier_start(b.c);
@@ -237,7 +252,8 @@ void block_run(const work &job, uint3 index)
 
 /* ---- what kernels call ---- */
 
-namespace emu {
+namespace emu
+{
 
 using namespace fake;
 
@@ -360,7 +376,7 @@ void spin()
 void delay(bool stored)
 {
     block *b = here;
-    timespec nap = { 0, 0 };
+    timespec nap = {0, 0};
     uint64_t r;
 
     b->progress += stored;
@@ -380,7 +396,8 @@ void fault(const char *what, const void *at)
 {
     const block *b = here;
 
-    die("kernel %s block %u thread %u: %s at %p", b->job->name, b->index.x, b->now->context.flat, what, at);
+    die("kernel %s block %u thread %u: %s at %p", b->job->name, b->index.x, b->now->context.flat,
+        what, at);
 }
 
 } /* namespace emu */

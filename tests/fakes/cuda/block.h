@@ -10,7 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
-namespace fake {
+namespace fake
+{
 
 /* 16 bytes of memory, some of them known. */
 struct line {
@@ -30,8 +31,11 @@ struct cuda_thread {
     lines stores; /* FAKECUDA_WEAK: its own, not yet seen by others */
 };
 
-/* A warp operation that lanes arrive at; mask 0: none. As two of them can be open at once (a slow lane still reads the
- * first), and disjoint parts of a warp may do different ones, a warp has several. */
+/*
+ * A warp operation that lanes arrive at; mask 0: none. As two of them can be open at once (a slow
+ * lane still reads the first), and disjoint parts of a warp may do different ones, a warp has
+ * several.
+ */
 constexpr unsigned EXCHANGES = 20;
 struct exchange {
     emu::warp_kind kind;
@@ -65,8 +69,9 @@ struct block {
     uint64_t progress;   /* barriers come to, flags stored, threads that exited */
     uint64_t spins;      /* turns that ended in gp_spin */
     uint64_t random;
-    lines merged; /* FAKECUDA_WEAK: stores of all threads that a barrier handed on; not yet outside the block */
-    lines cache;  /* and lines that were loaded since the last acquire */
+    /* FAKECUDA_WEAK: stores of all threads that a barrier handed on; not yet outside the block */
+    lines merged;
+    lines cache; /* and lines that were loaded since the last acquire */
 };
 
 /* The block of this OS thread. */

@@ -13,7 +13,8 @@ struct CUgraphExec_st {
     std::vector<std::function<void()>> nodes;
 };
 
-namespace fake {
+namespace fake
+{
 
 struct capture {
     CUstream stream;
@@ -41,8 +42,8 @@ static std::vector<capture> &captures()
 static capture *capture_of(CUstream stream)
 {
     auto &all = captures();
-    auto c = std::find_if(all.begin(), all.end(),
-                          [=](const capture &x) { return stream == x.stream; });
+    auto c =
+        std::find_if(all.begin(), all.end(), [=](const capture &x) { return stream == x.stream; });
 
     return all.end() == c ? nullptr : &*c;
 }
@@ -178,7 +179,7 @@ FAKE_API cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode how)
     NEED(s != s->context->legacy, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     std::lock_guard<std::mutex> lock(captures_mutex());
     NEED(nullptr == capture_of(s), CUDA_ERROR_ILLEGAL_STATE);
-    captures().push_back(capture{s, how, std::this_thread::get_id(), true, {}});
+    captures().push_back(capture {s, how, std::this_thread::get_id(), true, {}});
     under_way++;
     return CUDA_SUCCESS;
 }
@@ -192,7 +193,7 @@ FAKE_API cuStreamEndCapture(CUstream handle, CUgraph *graph)
     NEED(nullptr != c, CUDA_ERROR_ILLEGAL_STATE);
     NEED(CU_STREAM_CAPTURE_MODE_RELAXED == c->mode || std::this_thread::get_id() == c->by,
          CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
-    *graph = c->valid ? new CUgraph_st{c->nodes} : nullptr;
+    *graph = c->valid ? new CUgraph_st {c->nodes} : nullptr;
     forget(s);
     return nullptr != *graph ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 }
@@ -217,7 +218,7 @@ FAKE_API cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned 
     NEED_CONTEXT(c);
     (void) c;
     NEED(nullptr != exec && nullptr != graph, CUDA_ERROR_INVALID_VALUE);
-    *exec = new CUgraphExec_st{graph->nodes};
+    *exec = new CUgraphExec_st {graph->nodes};
     return CUDA_SUCCESS;
 }
 

@@ -19,7 +19,8 @@
 
 #include <functional>
 
-namespace fake {
+namespace fake
+{
 
 CUresult capture_unsafe();
 /* Before something is put on a stream. */
@@ -39,10 +40,10 @@ void capture_drop(CUstream stream);
 } /* namespace fake */
 
 /* The first words of functions: what the capture must allow. */
-#define NEED_CAPTURE(allowed)                                                                      \
-    do {                                                                                           \
-        CUresult status_ = fake::capture_##allowed;                                                \
-        NEED(CUDA_SUCCESS == status_, status_);                                                    \
+#define NEED_CAPTURE(allowed)                       \
+    do {                                            \
+        CUresult status_ = fake::capture_##allowed; \
+        NEED(CUDA_SUCCESS == status_, status_);     \
     } while (0)
 
 #endif

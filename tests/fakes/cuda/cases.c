@@ -10,7 +10,7 @@ CUcontext begin(int device)
         uint32_t magic;
         uint16_t version, header;
         uint64_t bytes;
-    } image = { 0xBA55ED50, 1, 16, 16 };
+    } image = {0xBA55ED50, 1, 16, 16};
     CUcontext context;
 
     OK(cuInit(0));
@@ -79,8 +79,8 @@ void set_word(CUdeviceptr at, uint64_t value)
 
 int main(int argc, char **argv)
 {
-    const struct test_case *all[] = { context_cases, memory_cases,  pointer_cases,
-                                      stream_cases,  kernel_cases, process_cases, capture_cases };
+    const struct test_case *all[] = {context_cases, memory_cases,  pointer_cases, stream_cases,
+                                     kernel_cases,  process_cases, capture_cases};
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         for (const struct test_case *c = all[i]; NULL != c->name; c++) {

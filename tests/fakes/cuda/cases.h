@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cases of the fake driver's tests. Each runs in a process of its own, with the options that fakecuda_test.sh sets:
+ * Cases of the fake driver's tests. Each runs in a process of its own, with the options that
+ * fakecuda_test.sh sets:
  *     cases NAME
  * A case ends the program with 1 and a line at the first thing that is not as it should be.
  */
@@ -18,27 +19,28 @@ struct test_case {
     const char *name;
     void (*run)(void);
 };
-extern const struct test_case context_cases[], memory_cases[], pointer_cases[], stream_cases[], kernel_cases[],
-    process_cases[], capture_cases[];
+extern const struct test_case context_cases[], memory_cases[], pointer_cases[], stream_cases[],
+    kernel_cases[], process_cases[], capture_cases[];
 
-#define CHECK(condition)                                                                                             \
-    do {                                                                                                             \
-        if (!(condition)) {                                                                                          \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                                  \
-            exit(1);                                                                                                 \
-        }                                                                                                            \
+#define CHECK(condition)                                                            \
+    do {                                                                            \
+        if (!(condition)) {                                                         \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+            exit(1);                                                                \
+        }                                                                           \
     } while (0)
 
 /* The call returns CUDA_<what>. */
-#define IS(what, call)                                                                                               \
-    do {                                                                                                             \
-        CUresult got_ = (call);                                                                                      \
-        const char *name_ = "?";                                                                                     \
-        if (CUDA_##what != got_) {                                                                                   \
-            cuGetErrorName(got_, &name_);                                                                            \
-            fprintf(stderr, "%s:%d: %s is %s, not CUDA_%s\n", __FILE__, __LINE__, #call, name_, #what);              \
-            exit(1);                                                                                                 \
-        }                                                                                                            \
+#define IS(what, call)                                                                          \
+    do {                                                                                        \
+        CUresult got_ = (call);                                                                 \
+        const char *name_ = "?";                                                                \
+        if (CUDA_##what != got_) {                                                              \
+            cuGetErrorName(got_, &name_);                                                       \
+            fprintf(stderr, "%s:%d: %s is %s, not CUDA_%s\n", __FILE__, __LINE__, #call, name_, \
+                    #what);                                                                     \
+            exit(1);                                                                            \
+        }                                                                                       \
     } while (0)
 #define OK(call) IS(SUCCESS, call)
 

@@ -57,7 +57,8 @@ static void contexts(void)
     OK(cuDevicePrimaryCtxRelease(0));
     IS(ERROR_CONTEXT_IS_DESTROYED, cuMemAlloc(&at, 8));
     IS(ERROR_INVALID_CONTEXT, cuDevicePrimaryCtxRelease(0));
-    IS(ERROR_INVALID_VALUE, cuPointerGetAttribute(&flags, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at)); /* went with it */
+    /* went with it */
+    IS(ERROR_INVALID_VALUE, cuPointerGetAttribute(&flags, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at));
 }
 
 /* Two devices; the options show the second one only. */
@@ -113,7 +114,7 @@ static void libraries(void)
         uint32_t magic;
         uint16_t version, header;
         uint64_t bytes;
-    } image = { 0xBA55ED50, 1, 16, 16 };
+    } image = {0xBA55ED50, 1, 16, 16};
     CUlibrary l, bad;
     CUkernel k;
     CUfunction f;
@@ -204,8 +205,8 @@ static void uses_device(void)
 }
 
 const struct test_case context_cases[] = {
-    { "contexts", contexts },   { "devices_hidden", devices_hidden }, { "no_device", no_device },
-    { "peers", peers },         { "libraries", libraries },           { "symbols", symbols },
-    { "at_exit", at_exit },     { "host_only", host_only },           { "uses_device", uses_device },
-    { NULL, NULL },
+    {"contexts", contexts}, {"devices_hidden", devices_hidden}, {"no_device", no_device},
+    {"peers", peers},       {"libraries", libraries},           {"symbols", symbols},
+    {"at_exit", at_exit},   {"host_only", host_only},           {"uses_device", uses_device},
+    {NULL, NULL},
 };

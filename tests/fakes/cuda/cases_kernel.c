@@ -11,25 +11,25 @@ static void kernels(void)
     struct {
         CUdeviceptr out;
         uint64_t value[40];
-    } many = { out, { 0 } };
+    } many = {out, {0}};
     uint32_t *lane = (uint32_t *) got;
 
-    launch("add_number", 3, THREADS, NULL, (void *[]) { &at, &out, &add, &n });
+    launch("add_number", 3, THREADS, NULL, (void *[]) {&at, &out, &add, &n});
     OK(cuMemcpyDtoH(got, out, sizeof(got)));
     for (int i = 0; i < THREADS; i++) {
         CHECK(7 == got[i]);
     }
-    launch("sum_threads", 1, THREADS, NULL, (void *[]) { &out });
+    launch("sum_threads", 1, THREADS, NULL, (void *[]) {&out});
     OK(cuMemcpyDtoH(got, out, 48));
     CHECK(THREADS * (THREADS - 1) / 2 == got[0] && 1 == got[1] && 0 == got[2] && 1 == got[3]);
     CHECK(THREADS / 2 == got[4] && 0x49249249 == got[5]);
-    launch("half_warps", 1, 32, NULL, (void *[]) { &out });
+    launch("half_warps", 1, 32, NULL, (void *[]) {&out});
     OK(cuMemcpyDtoH(got, out, 128));
     for (uint32_t i = 0; i < 32; i++) {
         CHECK((i ^ 1) == lane[i]);
     }
     many.value[39] = 99;
-    launch("store_last", 1, 32, NULL, (void *[]) { &many });
+    launch("store_last", 1, 32, NULL, (void *[]) {&many});
     CHECK(99 == word_at(out));
     launch("nothing", 100, 1024, NULL, NULL);
 }
@@ -37,7 +37,7 @@ static void kernels(void)
 static void bad_launches(void)
 {
     CUfunction f = (begin(0), kernel("nothing"));
-    void *extra[] = { NULL };
+    void *extra[] = {NULL};
 
     IS(ERROR_INVALID_VALUE, cuLaunchKernel(f, 1, 1, 1, 1025, 1, 1, 0, NULL, NULL, NULL));
     IS(ERROR_INVALID_VALUE, cuLaunchKernel(f, 0, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
@@ -45,7 +45,8 @@ static void bad_launches(void)
     IS(ERROR_INVALID_VALUE, cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 16, NULL, NULL, NULL));
     IS(ERROR_INVALID_VALUE, cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, extra));
     IS(ERROR_INVALID_HANDLE, cuLaunchKernel(NULL, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
-    IS(ERROR_INVALID_VALUE, cuLaunchKernel(kernel("load_word"), 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+    IS(ERROR_INVALID_VALUE,
+       cuLaunchKernel(kernel("load_word"), 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
 }
 
 /* A message is handed on 40 times; HAND_OVER_BUG: what is left out (test_kernels.cu). */
@@ -57,7 +58,7 @@ static void hand_over(void)
     uint64_t rounds = ROUNDS, got[BLOCKS * THREADS];
     int bug = NULL == bug_word ? 0 : atoi(bug_word);
 
-    launch("hand_over", BLOCKS, threads, NULL, (void *[]) { &links, &out, &rounds, &bug });
+    launch("hand_over", BLOCKS, threads, NULL, (void *[]) {&links, &out, &rounds, &bug});
     OK(cuMemcpyDtoH(got, out, 8 * BLOCKS * threads));
     for (uint64_t i = 0; i < BLOCKS * threads; i++) {
         const uint64_t t = i % threads, reader = i / threads % 2;
@@ -65,13 +66,16 @@ static void hand_over(void)
     }
 }
 
-/* What a block has stored, it never finds as it was before: neither before its stores have gone to memory nor after. */
+/*
+ * What a block has stored, it never finds as it was before: neither before its stores have gone to
+ * memory nor after.
+ */
 static void load_again(void)
 {
     CUdeviceptr words = (begin(0), zeros(8 * THREADS)), flag = zeros(8), out = zeros(8 * THREADS);
     uint64_t rounds = 3, got[THREADS];
 
-    launch("load_again", 1, THREADS, NULL, (void *[]) { &words, &flag, &out, &rounds });
+    launch("load_again", 1, THREADS, NULL, (void *[]) {&words, &flag, &out, &rounds});
     OK(cuMemcpyDtoH(got, out, sizeof(got)));
     for (int i = 0; i < THREADS; i++) {
         CHECK(got[i] == rounds * (rounds + 1));
@@ -84,7 +88,7 @@ static void no_barrier(void)
     CUdeviceptr out = (begin(0), zeros(8 * THREADS));
     uint64_t got[THREADS], seen = 0;
 
-    launch("no_barrier", 1, THREADS, NULL, (void *[]) { &out });
+    launch("no_barrier", 1, THREADS, NULL, (void *[]) {&out});
     OK(cuMemcpyDtoH(got, out, sizeof(got)));
     for (int i = 0; i < THREADS; i++) {
         seen += 0 != got[i];
@@ -97,17 +101,29 @@ static void wrong(const char *name)
     begin(0);
     launch(name, 1, 32, NULL, NULL);
 }
-static void barrier_after_exit(void) { wrong("barrier_after_exit"); }
-static void barriers_mixed(void) { wrong("barriers_mixed"); }
-static void warp_masks_differ(void) { wrong("warp_masks_differ"); }
-static void warp_lane_missing(void) { wrong("warp_lane_missing"); }
+static void barrier_after_exit(void)
+{
+    wrong("barrier_after_exit");
+}
+static void barriers_mixed(void)
+{
+    wrong("barriers_mixed");
+}
+static void warp_masks_differ(void)
+{
+    wrong("warp_masks_differ");
+}
+static void warp_lane_missing(void)
+{
+    wrong("warp_lane_missing");
+}
 
 static void deep_stack(void)
 {
     CUdeviceptr out = (begin(0), zeros(8));
     int depth = 1;
 
-    launch("deep_stack", 1, 1, NULL, (void *[]) { &out, &depth });
+    launch("deep_stack", 1, 1, NULL, (void *[]) {&out, &depth});
 }
 
 /* For a build with AddressSanitizer. */
@@ -116,7 +132,7 @@ static void local_overrun(void)
     CUdeviceptr out = (begin(0), zeros(8));
     int index = 8;
 
-    launch("local_overrun", 1, 1, NULL, (void *[]) { &out, &index });
+    launch("local_overrun", 1, 1, NULL, (void *[]) {&out, &index});
 }
 
 /* How many of the blocks have begun. */
@@ -130,13 +146,18 @@ static unsigned begun(CUdeviceptr seen, unsigned blocks)
     return n;
 }
 
-/* Blocks of so many threads that wait until the host lets them go: `fit` of them begin, and no others. */
-static void launch_waiting(CUdeviceptr flag, unsigned blocks, unsigned threads, unsigned fit, CUstream s)
+/*
+ * Blocks of so many threads that wait until the host lets them go: `fit` of them begin, and no
+ * others.
+ */
+static void launch_waiting(CUdeviceptr flag, unsigned blocks, unsigned threads, unsigned fit,
+                           CUstream s)
 {
     CUdeviceptr seen = zeros(8 * blocks);
     uint64_t one = 1;
 
-    OK(cuLaunchKernel(kernel("wait_for"), blocks, 1, 1, threads, 1, 1, 0, s, (void *[]) { &flag, &one, &seen }, NULL));
+    OK(cuLaunchKernel(kernel("wait_for"), blocks, 1, 1, threads, 1, 1, 0, s,
+                      (void *[]) {&flag, &one, &seen}, NULL));
     while (begun(seen, blocks) < fit) {
         usleep(1000);
     }
@@ -167,28 +188,30 @@ static void hostage(void)
     uint64_t one = 1;
 
     /* the first waits for the word that the second stores when it begins */
-    OK(cuLaunchKernel(kernel("wait_for"), 1, 1, 1, 544, 1, 1, 0, s, (void *[]) { &other, &one, &seen }, NULL));
+    OK(cuLaunchKernel(kernel("wait_for"), 1, 1, 1, 544, 1, 1, 0, s,
+                      (void *[]) {&other, &one, &seen}, NULL));
     while (1 != word_at(seen)) {
         usleep(1000);
     }
-    OK(cuLaunchKernel(kernel("wait_for"), 1, 1, 1, 544, 1, 1, 0, t, (void *[]) { &seen, &one, &other }, NULL));
+    OK(cuLaunchKernel(kernel("wait_for"), 1, 1, 1, 544, 1, 1, 0, t,
+                      (void *[]) {&seen, &one, &other}, NULL));
     OK(cuStreamSynchronize(t));
     OK(cuStreamSynchronize(s));
 }
 
 const struct test_case kernel_cases[] = {
-    { "kernels", kernels },
-    { "bad_launches", bad_launches },
-    { "hand_over", hand_over },
-    { "load_again", load_again },
-    { "no_barrier", no_barrier },
-    { "barrier_after_exit", barrier_after_exit },
-    { "barriers_mixed", barriers_mixed },
-    { "warp_masks_differ", warp_masks_differ },
-    { "warp_lane_missing", warp_lane_missing },
-    { "deep_stack", deep_stack },
-    { "local_overrun", local_overrun },
-    { "residency", residency },
-    { "hostage", hostage },
-    { NULL, NULL },
+    {"kernels", kernels},
+    {"bad_launches", bad_launches},
+    {"hand_over", hand_over},
+    {"load_again", load_again},
+    {"no_barrier", no_barrier},
+    {"barrier_after_exit", barrier_after_exit},
+    {"barriers_mixed", barriers_mixed},
+    {"warp_masks_differ", warp_masks_differ},
+    {"warp_lane_missing", warp_lane_missing},
+    {"deep_stack", deep_stack},
+    {"local_overrun", local_overrun},
+    {"residency", residency},
+    {"hostage", hostage},
+    {NULL, NULL},
 };

@@ -22,7 +22,10 @@ static void host_reads_device(void)
     printf("%d\n", *(volatile char *) zeros(8));
 }
 
-/* The contents of pinned and managed memory are the host's too; past their end is a page that faults. */
+/*
+ * The contents of pinned and managed memory are the host's too; past their end is a page that
+ * faults.
+ */
 static void host_reads_past_pinned(void)
 {
     volatile char *at;
@@ -117,10 +120,11 @@ static void registered(void)
     OK(cuMemHostGetDevicePointer(&d, at, 0));
     *(uint64_t *) at = 41;
     args[0] = args[1] = &d;
-    launch("add_number", 1, 1, NULL, (void *[]) { args[0], args[1], &add, &n });
+    launch("add_number", 1, 1, NULL, (void *[]) {args[0], args[1], &add, &n});
     CHECK(42 == *(uint64_t *) at);
     OK(cuMemHostUnregister(at));
-    IS(ERROR_INVALID_VALUE, cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr) at));
+    IS(ERROR_INVALID_VALUE,
+       cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr) at));
     OK(cuMemHostUnregister(at + 5000));
     free(at);
 }
@@ -154,8 +158,12 @@ static void copies(void)
 /* Rows of 6 bytes: 10 apart in host memory, 7 on the device. */
 static void rows(void)
 {
-    CUDA_MEMCPY2D c = {.srcMemoryType = CU_MEMORYTYPE_HOST, .dstMemoryType = CU_MEMORYTYPE_UNIFIED, .srcPitch = 10,
-                       .dstPitch = 7, .WidthInBytes = 6, .Height = 4};
+    CUDA_MEMCPY2D c = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                       .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+                       .srcPitch = 10,
+                       .dstPitch = 7,
+                       .WidthInBytes = 6,
+                       .Height = 4};
     unsigned char in[40], out[28];
     int k;
 
@@ -188,7 +196,7 @@ static void rows(void)
 /* Each of these loads one word or vector from a kernel. */
 static void load(const char *name, CUdeviceptr at, unsigned threads)
 {
-    launch(name, 1, threads, NULL, (void *[]) { &at });
+    launch(name, 1, threads, NULL, (void *[]) {&at});
 }
 
 static void kernel_past_end(void)
@@ -199,10 +207,22 @@ static void kernel_past_end(void)
     fprintf(stderr, "so far so good\n");
     load("load_word", at + 1000, 1);
 }
-static void kernel_before_begin(void) { load("load_word", (begin(0), zeros(1000)) - 4, 1); }
-static void kernel_host_memory(void) { load("load_word", (CUdeviceptr) (begin(0), malloc(8)), 1); }
-static void kernel_misaligned_word(void) { load("load_word", (begin(0), zeros(16)) + 2, 1); }
-static void kernel_misaligned_vector(void) { load("load_vector", (begin(0), zeros(64)) + 8, 32); }
+static void kernel_before_begin(void)
+{
+    load("load_word", (begin(0), zeros(1000)) - 4, 1);
+}
+static void kernel_host_memory(void)
+{
+    load("load_word", (CUdeviceptr) (begin(0), malloc(8)), 1);
+}
+static void kernel_misaligned_word(void)
+{
+    load("load_word", (begin(0), zeros(16)) + 2, 1);
+}
+static void kernel_misaligned_vector(void)
+{
+    load("load_vector", (begin(0), zeros(64)) + 8, 32);
+}
 
 static void kernel_freed_memory(void)
 {
@@ -248,12 +268,15 @@ static CUdeviceptr nic_writes(int n)
     uint64_t i;
 
     for (i = 0; i < (uint64_t) n; i++) {
-        fakecuda_nic_write((void *) (at + 8 * i), &(uint64_t) { i + 1 }, 8);
+        fakecuda_nic_write((void *) (at + 8 * i), &(uint64_t) {i + 1}, 8);
     }
     return at;
 }
 
-/* FAKECUDA_DEVICES=2: what it writes is there at the flush of that device, or, as some is, before; the newest last. */
+/*
+ * FAKECUDA_DEVICES=2: what it writes is there at the flush of that device, or, as some is, before;
+ * the newest last.
+ */
 static void nic_late(void)
 {
     CUdeviceptr at, there;
@@ -268,7 +291,8 @@ static void nic_late(void)
     late = missing(at, 50);
     CHECK(0 < late && late < 50 && 0 < missing(there, 50));
     CHECK(1 == word_at(at) && 50 != word_at(at + 8 * 49));
-    IS(ERROR_INVALID_VALUE, cuFlushGPUDirectRDMAWrites(1, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER));
+    IS(ERROR_INVALID_VALUE,
+       cuFlushGPUDirectRDMAWrites(1, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER));
     IS(ERROR_INVALID_VALUE, cuFlushGPUDirectRDMAWrites(0, 1));
     OK(cuFlushGPUDirectRDMAWrites(0, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER));
     CHECK(0 == missing(at, 50) && 0 < missing(there, 50));
@@ -278,15 +302,16 @@ static void nic_late(void)
     OK(cuFlushGPUDirectRDMAWrites(0, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER));
     CHECK(0 == missing(there, 50));
     OK(cuCtxSetCurrent(NULL));
-    IS(ERROR_INVALID_CONTEXT, cuFlushGPUDirectRDMAWrites(0, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER));
+    IS(ERROR_INVALID_CONTEXT,
+       cuFlushGPUDirectRDMAWrites(0, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER));
 }
 
 /* What the device says of it is what it does. */
 static void nic_modes(void)
 {
-    const CUdevice_attribute names[] = { CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED,
-                                         CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS,
-                                         CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING };
+    const CUdevice_attribute names[] = {CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED,
+                                        CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS,
+                                        CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING};
     int said[3];
     CUdeviceptr at;
 
@@ -303,7 +328,8 @@ static void nic_modes(void)
         OK(cuFlushGPUDirectRDMAWrites(0, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER));
         CHECK(0 == missing(at, 50));
     } else if (0 == said[2]) {
-        IS(ERROR_NOT_SUPPORTED, cuFlushGPUDirectRDMAWrites(0, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER));
+        IS(ERROR_NOT_SUPPORTED,
+           cuFlushGPUDirectRDMAWrites(0, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER));
     }
 }
 
@@ -318,25 +344,25 @@ static void nic_past_end(void)
 }
 
 const struct test_case memory_cases[] = {
-    { "poisoned", poisoned },
-    { "host_reads_device", host_reads_device },
-    { "host_reads_past_pinned", host_reads_past_pinned },
-    { "host_reads_freed", host_reads_freed },
-    { "free_wrongly", free_wrongly },
-    { "addresses", addresses },
-    { "out_of_memory", out_of_memory },
-    { "registered", registered },
-    { "copies", copies },
-    { "rows", rows },
-    { "kernel_past_end", kernel_past_end },
-    { "kernel_before_begin", kernel_before_begin },
-    { "kernel_host_memory", kernel_host_memory },
-    { "kernel_misaligned_word", kernel_misaligned_word },
-    { "kernel_misaligned_vector", kernel_misaligned_vector },
-    { "kernel_freed_memory", kernel_freed_memory },
-    { "kernel_peer_memory", kernel_peer_memory },
-    { "nic_late", nic_late },
-    { "nic_modes", nic_modes },
-    { "nic_past_end", nic_past_end },
-    { NULL, NULL },
+    {"poisoned", poisoned},
+    {"host_reads_device", host_reads_device},
+    {"host_reads_past_pinned", host_reads_past_pinned},
+    {"host_reads_freed", host_reads_freed},
+    {"free_wrongly", free_wrongly},
+    {"addresses", addresses},
+    {"out_of_memory", out_of_memory},
+    {"registered", registered},
+    {"copies", copies},
+    {"rows", rows},
+    {"kernel_past_end", kernel_past_end},
+    {"kernel_before_begin", kernel_before_begin},
+    {"kernel_host_memory", kernel_host_memory},
+    {"kernel_misaligned_word", kernel_misaligned_word},
+    {"kernel_misaligned_vector", kernel_misaligned_vector},
+    {"kernel_freed_memory", kernel_freed_memory},
+    {"kernel_peer_memory", kernel_peer_memory},
+    {"nic_late", nic_late},
+    {"nic_modes", nic_modes},
+    {"nic_past_end", nic_past_end},
+    {NULL, NULL},
 };

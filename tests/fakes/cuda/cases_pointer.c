@@ -18,12 +18,14 @@ static void look_at(CUdeviceptr base, const struct expected *e)
     size_t size;
     void *host;
     int ordinal;
-    CUpointer_attribute names[] = { CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
-                                    CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_BUFFER_ID };
-    void *out[] = { &type, &managed, &context, &id };
+    CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                   CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_POINTER_ATTRIBUTE_CONTEXT,
+                                   CU_POINTER_ATTRIBUTE_BUFFER_ID};
+    void *out[] = {&type, &managed, &context, &id};
 
     OK(cuPointerGetAttributes(4, names, out, at));
-    CHECK(e->type == type && e->managed == (int) managed && e->has_context == (NULL != context) && 0 != id);
+    CHECK(e->type == type && e->managed == (int) managed && e->has_context == (NULL != context) &&
+          0 != id);
     OK(cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, at));
     CHECK(at == device);
     OK(cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at));
@@ -35,13 +37,14 @@ static void look_at(CUdeviceptr base, const struct expected *e)
     CHECK(e->legacy_ipc == (int) ipc);
     OK(cuPointerGetAttribute(&pool, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, at));
     CHECK(e->has_pool == (NULL != pool));
-    CHECK(e->host_pointer == (CUDA_SUCCESS == cuPointerGetAttribute(&host, CU_POINTER_ATTRIBUTE_HOST_POINTER, at)));
+    CHECK(e->host_pointer ==
+          (CUDA_SUCCESS == cuPointerGetAttribute(&host, CU_POINTER_ATTRIBUTE_HOST_POINTER, at)));
 }
 
 static CUdeviceptr vmm_memory(size_t *bytes)
 {
-    CUmemAllocationProp prop = { 0 };
-    CUmemAccessDesc access = { 0 };
+    CUmemAllocationProp prop = {0};
+    CUmemAccessDesc access = {0};
     CUmemGenericAllocationHandle handle;
     CUdeviceptr at;
 
@@ -63,16 +66,16 @@ static CUdeviceptr vmm_memory(size_t *bytes)
 
 static void pointers(void)
 {
-    static const struct expected device = { CU_MEMORYTYPE_DEVICE, 0, 1, 1, 0, 0 };
-    static const struct expected pool = { CU_MEMORYTYPE_DEVICE, 0, 0, 0, 1, 0 };
-    static const struct expected vmm = { CU_MEMORYTYPE_DEVICE, 0, 0, 0, 0, 0 };
-    static const struct expected managed = { CU_MEMORYTYPE_DEVICE, 1, 1, 0, 0, 1 };
-    static const struct expected pinned = { CU_MEMORYTYPE_HOST, 0, 1, 0, 0, 1 };
+    static const struct expected device = {CU_MEMORYTYPE_DEVICE, 0, 1, 1, 0, 0};
+    static const struct expected pool = {CU_MEMORYTYPE_DEVICE, 0, 0, 0, 1, 0};
+    static const struct expected vmm = {CU_MEMORYTYPE_DEVICE, 0, 0, 0, 0, 0};
+    static const struct expected managed = {CU_MEMORYTYPE_DEVICE, 1, 1, 0, 0, 1};
+    static const struct expected pinned = {CU_MEMORYTYPE_HOST, 0, 1, 0, 0, 1};
     CUmemGenericAllocationHandle handle;
     CUipcMemHandle ipc;
     CUdeviceptr at;
     unsigned type = 7, sync = 1;
-    void *p, *out[] = { &type };
+    void *p, *out[] = {&type};
     size_t bytes;
     CUpointer_attribute name = CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
 
@@ -107,6 +110,6 @@ static void pointers(void)
 }
 
 const struct test_case pointer_cases[] = {
-    { "pointers", pointers },
-    { NULL, NULL },
+    {"pointers", pointers},
+    {NULL, NULL},
 };

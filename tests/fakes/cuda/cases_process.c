@@ -29,7 +29,10 @@ static void hear(const struct pair *p, void *what, size_t bytes)
 {
     CHECK((ssize_t) bytes == read(p->child ? p->to_child[0] : p->to_parent[0], what, bytes));
 }
-static void go(const struct pair *p) { say(p, "g", 1); }
+static void go(const struct pair *p)
+{
+    say(p, "g", 1);
+}
 static void wait_go(const struct pair *p)
 {
     char c;
@@ -82,7 +85,7 @@ static void ipc(void)
         CHECK(0 == capable);
         IS(ERROR_INVALID_VALUE, cuMemFree(at));
         OK(cuIpcCloseMemHandle(at));
-        launch("add_number", 1, 1, NULL, (void *[]) { &at, &at, &add, &n });
+        launch("add_number", 1, 1, NULL, (void *[]) {&at, &at, &add, &n});
         go(&p);
         OK(cuIpcCloseMemHandle(at));
         IS(ERROR_INVALID_VALUE, cuIpcCloseMemHandle(at));
@@ -91,7 +94,8 @@ static void ipc(void)
         wait_go(&p);
         CHECK(12 == word_at(at));
         OK(cuIpcGetMemHandle(&handle, at));
-        IS(ERROR_INVALID_CONTEXT, cuIpcOpenMemHandle(&again, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+        IS(ERROR_INVALID_CONTEXT,
+           cuIpcOpenMemHandle(&again, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
     }
     join(&p);
 }
@@ -107,10 +111,10 @@ static void ipc_freed(void)
         begin(0);
         hear(&p, &handle, sizeof(handle));
         OK(cuIpcOpenMemHandle(&at, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
-        launch("load_word", 1, 1, NULL, (void *[]) { &at });
+        launch("load_word", 1, 1, NULL, (void *[]) {&at});
         go(&p);
         wait_go(&p);
-        launch("load_word", 1, 1, NULL, (void *[]) { &at });
+        launch("load_word", 1, 1, NULL, (void *[]) {&at});
     } else {
         at = share(&p, 0);
         wait_go(&p);
@@ -121,13 +125,14 @@ static void ipc_freed(void)
 }
 
 /*
- * FAKECUDA_REUSE=1: handles of what the exporter has freed open nothing, whether they were open before or not; and what
- * it has at the same addresses by now opens when the old is closed.
+ * FAKECUDA_REUSE=1: handles of what the exporter has freed open nothing, whether they were open
+ * before or not; and what it has at the same addresses by now opens when the old is closed.
  */
 static void ipc_replaced(void)
 {
     struct pair p = split();
-    CUipcMemHandle handles[3]; /* closed when it is freed; open when it is freed; the one after it */
+    /* closed when it is freed; open when it is freed; the one after it */
+    CUipcMemHandle handles[3];
     CUdeviceptr at, old, mapped[2];
 
     if (p.child) {
@@ -135,12 +140,15 @@ static void ipc_replaced(void)
         hear(&p, &handles[0], sizeof(handles[0]));
         go(&p);
         hear(&p, &handles[1], sizeof(handles[1]));
-        IS(ERROR_INVALID_VALUE, cuIpcOpenMemHandle(&mapped[0], handles[0], CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+        IS(ERROR_INVALID_VALUE,
+           cuIpcOpenMemHandle(&mapped[0], handles[0], CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
         OK(cuIpcOpenMemHandle(&mapped[0], handles[1], CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
         go(&p);
         hear(&p, &handles[2], sizeof(handles[2]));
-        IS(ERROR_INVALID_VALUE, cuIpcOpenMemHandle(&mapped[1], handles[1], CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
-        IS(ERROR_ALREADY_MAPPED, cuIpcOpenMemHandle(&mapped[1], handles[2], CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+        IS(ERROR_INVALID_VALUE,
+           cuIpcOpenMemHandle(&mapped[1], handles[1], CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+        IS(ERROR_ALREADY_MAPPED,
+           cuIpcOpenMemHandle(&mapped[1], handles[2], CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
         OK(cuIpcCloseMemHandle(mapped[0]));
         OK(cuIpcOpenMemHandle(&mapped[1], handles[2], CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
         CHECK(12 == word_at(mapped[1]));
@@ -208,7 +216,8 @@ static void ipc_unreachable(void)
     if (p.child) {
         begin(1);
         hear(&p, &handle, sizeof(handle));
-        IS(ERROR_PEER_ACCESS_UNSUPPORTED, cuIpcOpenMemHandle(&at, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+        IS(ERROR_PEER_ACCESS_UNSUPPORTED,
+           cuIpcOpenMemHandle(&at, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
         go(&p);
     } else {
         share(&p, 0);
@@ -220,7 +229,7 @@ static void ipc_unreachable(void)
 /* FAKECUDA_IPC=none */
 static void ipc_none(void)
 {
-    CUipcMemHandle handle = { { 0 } };
+    CUipcMemHandle handle = {{0}};
     CUdeviceptr at = (begin(0), zeros(8));
     unsigned capable;
 
@@ -230,14 +239,17 @@ static void ipc_none(void)
     CHECK(0 == capable);
 }
 
-/* FAKECUDA_SMS=1: the other process's kernel waits until this one's has left, or this process is killed. */
+/*
+ * FAKECUDA_SMS=1: the other process's kernel waits until this one's has left, or this process is
+ * killed.
+ */
 static void shared_device(void)
 {
     struct pair p = split();
     CUdeviceptr words = (begin(0), zeros(16)), seen = words + 8;
     CUstream s = new_stream(CU_STREAM_NON_BLOCKING);
     uint64_t one = 1;
-    void *args[] = { &words, &one, &seen };
+    void *args[] = {&words, &one, &seen};
 
     if (p.child) {
         OK(cuLaunchKernel(kernel("wait_for"), 1, 1, 1, 544, 1, 1, 0, s, args, NULL));
@@ -258,7 +270,12 @@ static void shared_device(void)
 }
 
 const struct test_case process_cases[] = {
-    { "ipc", ipc },           { "ipc_freed", ipc_freed },         { "ipc_unreachable", ipc_unreachable },
-    { "ipc_event", ipc_event }, { "ipc_none", ipc_none },         { "ipc_replaced", ipc_replaced },
-    { "shared_device", shared_device }, { NULL, NULL },
+    {"ipc", ipc},
+    {"ipc_freed", ipc_freed},
+    {"ipc_unreachable", ipc_unreachable},
+    {"ipc_event", ipc_event},
+    {"ipc_none", ipc_none},
+    {"ipc_replaced", ipc_replaced},
+    {"shared_device", shared_device},
+    {NULL, NULL},
 };

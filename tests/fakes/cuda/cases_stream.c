@@ -72,7 +72,10 @@ static void non_blocking(void)
     OK(cuStreamQuery(NULL));
 }
 
-/* What a program forgets to order: a memset on one stream, a copy on another. FAKECUDA_DELAY shows it, sooner or later. */
+/*
+ * What a program forgets to order: a memset on one stream, a copy on another. FAKECUDA_DELAY shows
+ * it, sooner or later.
+ */
 static void missing_order(void)
 {
     CUdeviceptr at = (begin(0), zeros(8));
@@ -98,8 +101,10 @@ static void missing_order(void)
     }
 }
 
-/* cuMemset, and copies from device to device, may return before they are done, which is seen sooner or later, but not when
- * told so. */
+/*
+ * cuMemset, and copies from device to device, may return before they are done, which is seen sooner
+ * or later, but not when told so.
+ */
 static void sync_memops(void)
 {
     CUdeviceptr at = (begin(0), zeros(8)), other = zeros(8);
@@ -135,8 +140,8 @@ static void slow_bus(void)
 {
     const size_t bytes = 1 << 20;
     CUdeviceptr at = (begin(0), zeros(bytes)), other = zeros(bytes);
-    CUstream s[3] = { new_stream(CU_STREAM_NON_BLOCKING), new_stream(CU_STREAM_NON_BLOCKING),
-                      new_stream(CU_STREAM_NON_BLOCKING) };
+    CUstream s[3] = {new_stream(CU_STREAM_NON_BLOCKING), new_stream(CU_STREAM_NON_BLOCKING),
+                     new_stream(CU_STREAM_NON_BLOCKING)};
     unsigned char *host[3];
     CUevent mark;
     double start;
@@ -262,13 +267,16 @@ static void per_thread(void)
     pthread_join(thread, NULL);
 }
 
-/* FAKECUDA_SYNC_ALLOC: an allocation waits for the kernel that waits for us. mode 1: the first use of a kernel. */
+/*
+ * FAKECUDA_SYNC_ALLOC: an allocation waits for the kernel that waits for us. mode 1: the first use
+ * of a kernel.
+ */
 static void allocate_beside_kernel(int mode)
 {
     CUdeviceptr words = (begin(0), zeros(16)), at, seen = words + 8;
     CUstream s = new_stream(CU_STREAM_NON_BLOCKING), t = new_stream(CU_STREAM_NON_BLOCKING);
     uint64_t one = 1;
-    void *args[] = { &words, &one, &seen };
+    void *args[] = {&words, &one, &seen};
     CUfunction f = kernel("nothing");
 
     OK(cuFuncLoad(kernel("wait_for")));
@@ -285,22 +293,31 @@ static void allocate_beside_kernel(int mode)
     set_word(words, 1);
     OK(cuStreamSynchronize(s));
 }
-static void alloc_beside_kernel(void) { allocate_beside_kernel(0); }
-static void first_launch_beside_kernel(void) { allocate_beside_kernel(1); }
-static void loaded_launch_beside_kernel(void) { allocate_beside_kernel(2); }
+static void alloc_beside_kernel(void)
+{
+    allocate_beside_kernel(0);
+}
+static void first_launch_beside_kernel(void)
+{
+    allocate_beside_kernel(1);
+}
+static void loaded_launch_beside_kernel(void)
+{
+    allocate_beside_kernel(2);
+}
 
 const struct test_case stream_cases[] = {
-    { "legacy_order", legacy_order },
-    { "non_blocking", non_blocking },
-    { "missing_order", missing_order },
-    { "sync_memops", sync_memops },
-    { "slow_bus", slow_bus },
-    { "staged", staged },
-    { "events", events },
-    { "values", values },
-    { "per_thread", per_thread },
-    { "alloc_beside_kernel", alloc_beside_kernel },
-    { "first_launch_beside_kernel", first_launch_beside_kernel },
-    { "loaded_launch_beside_kernel", loaded_launch_beside_kernel },
-    { NULL, NULL },
+    {"legacy_order", legacy_order},
+    {"non_blocking", non_blocking},
+    {"missing_order", missing_order},
+    {"sync_memops", sync_memops},
+    {"slow_bus", slow_bus},
+    {"staged", staged},
+    {"events", events},
+    {"values", values},
+    {"per_thread", per_thread},
+    {"alloc_beside_kernel", alloc_beside_kernel},
+    {"first_launch_beside_kernel", first_launch_beside_kernel},
+    {"loaded_launch_beside_kernel", loaded_launch_beside_kernel},
+    {NULL, NULL},
 };

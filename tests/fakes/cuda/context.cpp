@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Contexts: the primary ones of the devices and those that are created; the stack of current ones of each thread. */
-#include "capture.h"
+/*
+ * Contexts: the primary ones of the devices and those that are created; the stack of current ones
+ * of each thread.
+ */
 #include "context.h"
+#include "capture.h"
 
 #include "memory.h"
 #include "stream.h"
 
 #include <cstdlib>
 
-namespace fake {
+namespace fake
+{
 
 enum { NOT_YET, READY, OVER };
-static std::atomic<int> state { NOT_YET };
+static std::atomic<int> state {NOT_YET};
 
 static CUctx_st primaries[MAX_DEVICES];
-static std::atomic<unsigned long long> next_id { 1 };
+static std::atomic<unsigned long long> next_id {1};
 
 static std::mutex &known_mutex()
 {
@@ -37,7 +41,9 @@ static thread_local struct {
 CUresult driver_status()
 {
     const int s = state;
-    return READY == s ? CUDA_SUCCESS : NOT_YET == s ? CUDA_ERROR_NOT_INITIALIZED : CUDA_ERROR_DEINITIALIZED;
+    return READY == s     ? CUDA_SUCCESS
+           : NOT_YET == s ? CUDA_ERROR_NOT_INITIALIZED
+                          : CUDA_ERROR_DEINITIALIZED;
 }
 
 bool context_known(CUcontext context)
@@ -191,7 +197,8 @@ FAKE_API cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device)
 {
     return create(context, flags, device);
 }
-FAKE_API cuCtxCreate_v3(CUcontext *context, CUexecAffinityParam *, int, unsigned flags, CUdevice device)
+FAKE_API cuCtxCreate_v3(CUcontext *context, CUexecAffinityParam *, int, unsigned flags,
+                        CUdevice device)
 {
     return create(context, flags, device);
 }
@@ -308,7 +315,8 @@ FAKE_API cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
     NEED(0 == flags, CUDA_ERROR_INVALID_VALUE);
     NEED(nullptr != peer && context_known(peer) && peer->alive && peer->device != c->device,
          CUDA_ERROR_INVALID_CONTEXT);
-    NEED(device_reaches(device_machine(c->device), device_machine(peer->device)), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
+    NEED(device_reaches(device_machine(c->device), device_machine(peer->device)),
+         CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
     std::lock_guard<std::mutex> lock(c->mutex);
     NEED(c->peers.insert(peer->device).second, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
     memory_changed();

@@ -15,22 +15,22 @@
 #define FAKE_API extern "C" __attribute__((visibility("default"))) CUresult
 
 /* The first words of such functions. */
-#define NEED(condition, error)                                                                                       \
-    do {                                                                                                             \
-        if (!(condition)) {                                                                                          \
-            return error;                                                                                            \
-        }                                                                                                            \
+#define NEED(condition, error) \
+    do {                       \
+        if (!(condition)) {    \
+            return error;      \
+        }                      \
     } while (0)
-#define NEED_DRIVER()                                                                                                \
-    do {                                                                                                             \
-        CUresult status_ = fake::driver_status();                                                                    \
-        NEED(CUDA_SUCCESS == status_, status_);                                                                      \
+#define NEED_DRIVER()                             \
+    do {                                          \
+        CUresult status_ = fake::driver_status(); \
+        NEED(CUDA_SUCCESS == status_, status_);   \
     } while (0)
-#define NEED_CONTEXT(name)                                                                                           \
-    CUcontext name = nullptr;                                                                                        \
-    do {                                                                                                             \
-        CUresult status_ = fake::context_current(&name);                                                             \
-        NEED(CUDA_SUCCESS == status_, status_);                                                                      \
+#define NEED_CONTEXT(name)                               \
+    CUcontext name = nullptr;                            \
+    do {                                                 \
+        CUresult status_ = fake::context_current(&name); \
+        NEED(CUDA_SUCCESS == status_, status_);          \
     } while (0)
 
 struct CUctx_st {
@@ -40,14 +40,16 @@ struct CUctx_st {
     std::atomic<bool> alive;
     std::atomic<int> retained;
     unsigned long long id;
-    std::mutex order; /* held while work is put on streams that are ordered against the legacy one */
+    /* held while work is put on streams that are ordered against the legacy one */
+    std::mutex order;
     std::mutex mutex; /* the rest */
     std::set<CUstream> streams;
     CUstream legacy;
     std::set<int> peers; /* devices whose memory it may use */
 };
 
-namespace fake {
+namespace fake
+{
 
 /* SUCCESS, NOT_INITIALIZED or DEINITIALIZED. */
 CUresult driver_status();
@@ -61,7 +63,8 @@ bool device_known(int ordinal);
 int device_machine(int ordinal);             /* its number on the machine */
 int device_ordinal(int machine);             /* -1: not visible */
 bool device_reaches(int machine, int other); /* over a bus that the machine has */
-int nic_attribute(CUdevice_attribute name);  /* of what networks may do with its memory; others are 0 */
+/* of what networks may do with its memory; others are 0 */
+int nic_attribute(CUdevice_attribute name);
 
 } /* namespace fake */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies and memsets. When a call returns is what the driver's manual says ("API synchronization behavior"):
+ * Copies and memsets. When a call returns is what the driver's manual says ("API synchronization
+ * behavior"):
  *
  *      synchronous   on the legacy stream; waits for the end, but not between devices' memory or for a memset of it,
  *                    unless CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is set on an allocation; from pageable host memory it
@@ -14,15 +15,25 @@
 
 #include <cstring>
 
-namespace fake {
+namespace fake
+{
 
 /* One side of a copy. */
 struct side {
     uintptr_t at;
     region_ref r;
-    bool on_device() const { return nullptr != r && lives_on_device(r->kind); }
-    bool pageable() const { return nullptr == r; }
-    bool sync_memops() const { return nullptr != r && r->sync_memops; }
+    bool on_device() const
+    {
+        return nullptr != r && lives_on_device(r->kind);
+    }
+    bool pageable() const
+    {
+        return nullptr == r;
+    }
+    bool sync_memops() const
+    {
+        return nullptr != r && r->sync_memops;
+    }
 };
 
 /* Looks the bytes up, and keeps their allocation from being freed until release(). */
@@ -51,7 +62,8 @@ static void release(const side &s)
 
 static void touch(const side &s)
 {
-    if (nullptr != s.r && KIND_IPC == s.r->kind && nullptr != s.r->shared && 0 != s.r->shared->freed) {
+    if (nullptr != s.r && KIND_IPC == s.r->kind && nullptr != s.r->shared &&
+        0 != s.r->shared->freed) {
         die("a copy uses memory at %p that process %d has freed", (void *) s.at, s.r->exporter);
     }
 }
@@ -89,19 +101,22 @@ static CUresult copy(uintptr_t to, uintptr_t from, const rectangle &r, CUstream 
     if (async) {
         wait = d.pageable();
     } else {
-        const bool left_alone = (d.on_device() && s.on_device()) || (opt().delayed && d.on_device() && s.pageable());
+        const bool left_alone =
+            (d.on_device() && s.on_device()) || (opt().delayed && d.on_device() && s.pageable());
         wait = !left_alone || d.sync_memops() || s.sync_memops();
     }
     if (s.pageable() && !wait) {
-        staged = std::make_shared<std::vector<char>>((char *) from,
-                                                     (char *) from + (r.rows - 1) * r.from_pitch + r.bytes);
+        staged = std::make_shared<std::vector<char>>(
+            (char *) from, (char *) from + (r.rows - 1) * r.from_pitch + r.bytes);
     }
-    note("copy %zu from %s to %s", r.rows * r.bytes, s.on_device() ? "device" : "host", d.on_device() ? "device" : "host");
+    note("copy %zu from %s to %s", r.rows * r.bytes, s.on_device() ? "device" : "host",
+         d.on_device() ? "device" : "host");
     const size_t over_bus = s.on_device() != d.on_device() ? r.rows * r.bytes : 0;
     point p = stream_put_copy(stream, over_bus, d.on_device(), [=] {
         touch(d);
         touch(s);
-        move_rows(r, emu::host((char *) to), staged ? staged->data() : emu::host((char *) from), r.from_pitch);
+        move_rows(r, emu::host((char *) to), staged ? staged->data() : emu::host((char *) from),
+                  r.from_pitch);
         if (once) {
             release(d);
             release(s);
@@ -117,7 +132,8 @@ static CUresult copy(uintptr_t to, uintptr_t from, const rectangle &r, CUstream 
     return CUDA_SUCCESS;
 }
 
-template <class T> static CUresult fill(uintptr_t to, T value, size_t n, CUstream stream, bool async)
+template <class T>
+static CUresult fill(uintptr_t to, T value, size_t n, CUstream stream, bool async)
 {
     side d;
 
@@ -145,7 +161,8 @@ template <class T> static CUresult fill(uintptr_t to, T value, size_t n, CUstrea
     return CUDA_SUCCESS;
 }
 
-template <class T> static CUresult fill_rows(uintptr_t to, size_t pitch, T value, size_t n, size_t rows, CUstream s)
+template <class T>
+static CUresult fill_rows(uintptr_t to, size_t pitch, T value, size_t n, size_t rows, CUstream s)
 {
     for (size_t i = 0; i < rows; i++) {
         CUresult status = fill<T>(to + i * pitch, value, n, s, false);
@@ -156,8 +173,8 @@ template <class T> static CUresult fill_rows(uintptr_t to, size_t pitch, T value
 
 /* Both sides by what the call says they are; a host side that is a device address is refused. */
 enum { ANY, HOST, DEVICE };
-static CUresult call(uintptr_t to, int to_is, uintptr_t from, int from_is, const rectangle &rows, CUstream handle,
-                     bool async)
+static CUresult call(uintptr_t to, int to_is, uintptr_t from, int from_is, const rectangle &rows,
+                     CUstream handle, bool async)
 {
     const size_t bytes = rows.bytes * rows.rows;
 
@@ -168,7 +185,10 @@ static CUresult call(uintptr_t to, int to_is, uintptr_t from, int from_is, const
         NEED_CAPTURE(unsafe());
     }
     NEED_CAPTURE(use(stream));
-    const struct { uintptr_t at; int is; } sides[] = { { to, to_is }, { from, from_is } };
+    const struct {
+        uintptr_t at;
+        int is;
+    } sides[] = {{to, to_is}, {from, from_is}};
     for (const auto &s : sides) {
         region_ref r = memory_find(s.at);
         NEED(ANY == s.is || 0 == bytes || nullptr != r || HOST == s.is, CUDA_ERROR_INVALID_VALUE);
@@ -177,16 +197,20 @@ static CUresult call(uintptr_t to, int to_is, uintptr_t from, int from_is, const
     return copy(to, from, rows, stream, async);
 }
 
-static CUresult call(uintptr_t to, int to_is, uintptr_t from, int from_is, size_t bytes, CUstream handle, bool async)
+static CUresult call(uintptr_t to, int to_is, uintptr_t from, int from_is, size_t bytes,
+                     CUstream handle, bool async)
 {
-    return call(to, to_is, from, from_is, rectangle { bytes, 1, bytes, bytes }, handle, async);
+    return call(to, to_is, from, from_is, rectangle {bytes, 1, bytes, bytes}, handle, async);
 }
 
-/* One side of a copy of rows, as cuMemcpy2D's argument says it; false: not as the manual allows it. */
-static bool side_2d(CUmemorytype type, const void *host, CUdeviceptr device, size_t x, size_t y, size_t pitch,
-                    size_t width, size_t rows, uintptr_t *at, int *is)
+/*
+ * One side of a copy of rows, as cuMemcpy2D's argument says it; false: not as the manual allows it.
+ */
+static bool side_2d(CUmemorytype type, const void *host, CUdeviceptr device, size_t x, size_t y,
+                    size_t pitch, size_t width, size_t rows, uintptr_t *at, int *is)
 {
-    if (CU_MEMORYTYPE_HOST != type && CU_MEMORYTYPE_DEVICE != type && CU_MEMORYTYPE_UNIFIED != type) {
+    if (CU_MEMORYTYPE_HOST != type && CU_MEMORYTYPE_DEVICE != type &&
+        CU_MEMORYTYPE_UNIFIED != type) {
         return false; /* arrays are not there */
     }
     *is = CU_MEMORYTYPE_HOST == type ? HOST : CU_MEMORYTYPE_DEVICE == type ? DEVICE : ANY;
@@ -200,28 +224,29 @@ static CUresult call_2d(const CUDA_MEMCPY2D *c, CUstream handle, bool async)
     int to_is, from_is;
 
     NEED(nullptr != c, CUDA_ERROR_INVALID_VALUE);
-    NEED(side_2d(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes, c->dstY, c->dstPitch, c->WidthInBytes,
-                 c->Height, &to, &to_is),
+    NEED(side_2d(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes, c->dstY, c->dstPitch,
+                 c->WidthInBytes, c->Height, &to, &to_is),
          CUDA_ERROR_INVALID_VALUE);
-    NEED(side_2d(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes, c->srcY, c->srcPitch, c->WidthInBytes,
-                 c->Height, &from, &from_is),
+    NEED(side_2d(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes, c->srcY, c->srcPitch,
+                 c->WidthInBytes, c->Height, &from, &from_is),
          CUDA_ERROR_INVALID_VALUE);
-    return call(to, to_is, from, from_is, rectangle { c->WidthInBytes, c->Height, c->dstPitch, c->srcPitch }, handle,
-                async);
+    return call(to, to_is, from, from_is,
+                rectangle {c->WidthInBytes, c->Height, c->dstPitch, c->srcPitch}, handle, async);
 }
 
 } /* namespace fake */
 
 using namespace fake;
 
-#define COPY_FUNCTIONS(name, v, to_type, to_is, from_type, from_is)                                                  \
-    FAKE_API cuMemcpy##name##v(to_type to, from_type from, size_t bytes)                                              \
-    {                                                                                                                \
-        return call((uintptr_t) to, to_is, (uintptr_t) from, from_is, bytes, CU_STREAM_LEGACY, false);               \
-    }                                                                                                                \
-    FAKE_API cuMemcpy##name##Async##v(to_type to, from_type from, size_t bytes, CUstream stream)                      \
-    {                                                                                                                \
-        return call((uintptr_t) to, to_is, (uintptr_t) from, from_is, bytes, stream, true);                          \
+#define COPY_FUNCTIONS(name, v, to_type, to_is, from_type, from_is)                              \
+    FAKE_API cuMemcpy##name##v(to_type to, from_type from, size_t bytes)                         \
+    {                                                                                            \
+        return call((uintptr_t) to, to_is, (uintptr_t) from, from_is, bytes, CU_STREAM_LEGACY,   \
+                    false);                                                                      \
+    }                                                                                            \
+    FAKE_API cuMemcpy##name##Async##v(to_type to, from_type from, size_t bytes, CUstream stream) \
+    {                                                                                            \
+        return call((uintptr_t) to, to_is, (uintptr_t) from, from_is, bytes, stream, true);      \
     }
 COPY_FUNCTIONS(, , CUdeviceptr, ANY, CUdeviceptr, ANY)
 COPY_FUNCTIONS(HtoD, _v2, CUdeviceptr, DEVICE, const void *, HOST)
@@ -241,30 +266,32 @@ FAKE_API cuMemcpyPeer(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, si
 {
     return call(to, DEVICE, from, DEVICE, bytes, CU_STREAM_LEGACY, false);
 }
-FAKE_API cuMemcpyPeerAsync(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, size_t bytes, CUstream stream)
+FAKE_API cuMemcpyPeerAsync(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, size_t bytes,
+                           CUstream stream)
 {
     return call(to, DEVICE, from, DEVICE, bytes, stream, true);
 }
 
-#define MEMSET_FUNCTIONS(bits, type)                                                                                 \
-    FAKE_API cuMemsetD##bits##_v2(CUdeviceptr to, type value, size_t n)                                               \
-    {                                                                                                                \
-        NEED_CONTEXT(c);                                                                                             \
-        NEED_CAPTURE(unsafe());                                                                                      \
-        return fill<type>(to, value, n, c->legacy, false);                                                           \
-    }                                                                                                                \
-    FAKE_API cuMemsetD##bits##Async(CUdeviceptr to, type value, size_t n, CUstream handle)                            \
-    {                                                                                                                \
-        NEED_CONTEXT(c);                                                                                             \
-        CUstream s = stream_of(handle, c);                                                                           \
-        NEED(nullptr != s, CUDA_ERROR_INVALID_HANDLE);                                                               \
-        return fill<type>(to, value, n, s, true);                                                                    \
-    }                                                                                                                \
-    FAKE_API cuMemsetD2D##bits##_v2(CUdeviceptr to, size_t pitch, type value, size_t width, size_t height)            \
-    {                                                                                                                \
-        NEED_CONTEXT(c);                                                                                             \
-        NEED_CAPTURE(unsafe());                                                                                      \
-        return fill_rows<type>(to, pitch, value, width, height, c->legacy);                                          \
+#define MEMSET_FUNCTIONS(bits, type)                                                        \
+    FAKE_API cuMemsetD##bits##_v2(CUdeviceptr to, type value, size_t n)                     \
+    {                                                                                       \
+        NEED_CONTEXT(c);                                                                    \
+        NEED_CAPTURE(unsafe());                                                             \
+        return fill<type>(to, value, n, c->legacy, false);                                  \
+    }                                                                                       \
+    FAKE_API cuMemsetD##bits##Async(CUdeviceptr to, type value, size_t n, CUstream handle)  \
+    {                                                                                       \
+        NEED_CONTEXT(c);                                                                    \
+        CUstream s = stream_of(handle, c);                                                  \
+        NEED(nullptr != s, CUDA_ERROR_INVALID_HANDLE);                                      \
+        return fill<type>(to, value, n, s, true);                                           \
+    }                                                                                       \
+    FAKE_API cuMemsetD2D##bits##_v2(CUdeviceptr to, size_t pitch, type value, size_t width, \
+                                    size_t height)                                          \
+    {                                                                                       \
+        NEED_CONTEXT(c);                                                                    \
+        NEED_CAPTURE(unsafe());                                                             \
+        return fill_rows<type>(to, pitch, value, width, height, c->legacy);                 \
     }
 MEMSET_FUNCTIONS(8, unsigned char)
 MEMSET_FUNCTIONS(16, unsigned short)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CUDA C++ on the host, for tests. A kernel compiled by g++ against this header runs on the fake driver of this
- * folder: a block is an OS thread, so that __shared__ can be thread_local; a CUDA thread is a fiber of it, so that
- * barriers and warp operations are switches between fibers.
+ * CUDA C++ on the host, for tests. A kernel compiled by g++ against this header runs on the fake
+ * driver of this folder: a block is an OS thread, so that __shared__ can be thread_local; a CUDA
+ * thread is a fiber of it, so that barriers and warp operations are switches between fibers.
  *
- * Global memory is reached by the gp_* accessors only. They go to where the contents of a device address really lie,
- * and check each access (FAKECUDA_CHECK) or weaken it (FAKECUDA_WEAK), as README.md says.
+ * Global memory is reached by the gp_* accessors only. They go to where the contents of a device
+ * address really lie, and check each access (FAKECUDA_CHECK) or weaken it (FAKECUDA_WEAK), as
+ * README.md says.
  */
 #ifndef FAKECUDA_CUDA_EMU_H
 #define FAKECUDA_CUDA_EMU_H
@@ -27,24 +28,41 @@
 #define __align__(n) alignas(n)
 #define GP_PARAM
 
-#define EMU_VECTOR(T, name, n2, n4)                                                                                  \
-    struct alignas(2 * sizeof(T)) name##2 { T x, y; };                                                               \
-    struct alignas(4 * sizeof(T) > 16 ? 16 : 4 * sizeof(T)) name##4 { T x, y, z, w; };                               \
-    static inline name##2 n2(T x, T y) { return name##2 { x, y }; }                                                  \
-    static inline name##4 n4(T x, T y, T z, T w) { return name##4 { x, y, z, w }; }
+#define EMU_VECTOR(T, name, n2, n4)                                 \
+    struct alignas(2 * sizeof(T)) name##2                           \
+    {                                                               \
+        T x, y;                                                     \
+    };                                                              \
+    struct alignas(4 * sizeof(T) > 16 ? 16 : 4 * sizeof(T)) name##4 \
+    {                                                               \
+        T x, y, z, w;                                               \
+    };                                                              \
+    static inline name##2 n2(T x, T y)                              \
+    {                                                               \
+        return name##2 {x, y};                                      \
+    }                                                               \
+    static inline name##4 n4(T x, T y, T z, T w)                    \
+    {                                                               \
+        return name##4 {x, y, z, w};                                \
+    }
 EMU_VECTOR(int, int, make_int2, make_int4)
 EMU_VECTOR(unsigned, uint, make_uint2, make_uint4)
 EMU_VECTOR(float, float, make_float2, make_float4)
 EMU_VECTOR(double, double, make_double2, make_double4)
 EMU_VECTOR(unsigned long long, ulonglong, make_ulonglong2, make_ulonglong4)
 #undef EMU_VECTOR
-struct uint3 { unsigned x, y, z; };
-struct dim3 { unsigned x = 1, y = 1, z = 1; };
+struct uint3 {
+    unsigned x, y, z;
+};
+struct dim3 {
+    unsigned x = 1, y = 1, z = 1;
+};
 
 #define EMU_API __attribute__((visibility("default")))
 #define EMU_TLS __attribute__((visibility("default"), tls_model("initial-exec")))
 
-namespace emu {
+namespace emu
+{
 
 /* What a thread can ask about itself. */
 struct context {
@@ -97,7 +115,8 @@ template <class T> static inline T *reach(T *at)
 
 template <class T> static inline T load(const T *at)
 {
-    static_assert(sizeof(T) <= 16 && 0 == (sizeof(T) & (sizeof(T) - 1)), "what a thread loads at once");
+    static_assert(sizeof(T) <= 16 && 0 == (sizeof(T) & (sizeof(T) - 1)),
+                  "what a thread loads at once");
     const T *p = reach(at);
 
     if (0 == (modes & WEAK)) {
@@ -110,7 +129,8 @@ template <class T> static inline T load(const T *at)
 
 template <class T> static inline void store(T *at, const T &value)
 {
-    static_assert(sizeof(T) <= 16 && 0 == (sizeof(T) & (sizeof(T) - 1)), "what a thread stores at once");
+    static_assert(sizeof(T) <= 16 && 0 == (sizeof(T) & (sizeof(T) - 1)),
+                  "what a thread stores at once");
     T *p = reach(at);
 
     if (0 == (modes & WEAK)) {
@@ -128,7 +148,8 @@ struct kernel {
     const size_t *bytes;
 };
 
-template <class... A, size_t... I> static inline void apply(void (*f)(A...), void **args, std::index_sequence<I...>)
+template <class... A, size_t... I>
+static inline void apply(void (*f)(A...), void **args, std::index_sequence<I...>)
 {
     f(*(typename std::remove_reference<A>::type *) args[I]...);
     (void) args;
@@ -137,7 +158,10 @@ template <class... A> static inline void apply_all(void (*f)(A...), void **args)
 {
     apply(f, args, std::index_sequence_for<A...>());
 }
-/* Makes the OS thread allocate the __shared__ variables: ThreadSanitizer would take that for a store of a fiber. */
+/*
+ * Makes the OS thread allocate the __shared__ variables: ThreadSanitizer would take that for a
+ * store of a fiber.
+ */
 static inline void touch_shared()
 {
     static thread_local volatile char any;
@@ -146,8 +170,8 @@ static inline void touch_shared()
 }
 template <class... A> static inline kernel describe(void (*)(A...), void (*call)(void **))
 {
-    static const size_t bytes[] = { sizeof(A)..., 0 };
-    return kernel { call, touch_shared, (int) sizeof...(A), bytes };
+    static const size_t bytes[] = {sizeof(A)..., 0};
+    return kernel {call, touch_shared, (int) sizeof...(A), bytes};
 }
 
 template <class T> static inline uint64_t bits_of(T value)
@@ -174,9 +198,15 @@ template <class T> static inline T shuffle(uint32_t mask, T value, int source, i
 } /* namespace emu */
 
 /* Makes a kernel known to cuLibraryGetKernel; after its definition, once. */
-#define GP_EXPORT(name)                                                                                              \
-    static void emu_call_##name(void **args) { emu::apply_all(name, args); }                                         \
-    extern "C" EMU_API emu::kernel emu_kernel_##name() { return emu::describe(name, emu_call_##name); }
+#define GP_EXPORT(name)                                \
+    static void emu_call_##name(void **args)           \
+    {                                                  \
+        emu::apply_all(name, args);                    \
+    }                                                  \
+    extern "C" EMU_API emu::kernel emu_kernel_##name() \
+    {                                                  \
+        return emu::describe(name, emu_call_##name);   \
+    }
 
 #define threadIdx (emu::self->tid)
 #define blockIdx (emu::self->bid)
@@ -186,21 +216,38 @@ template <class T> static inline T shuffle(uint32_t mask, T value, int source, i
 
 /* ---- barriers, warps ---- */
 
-static inline void __syncthreads() { emu::barrier(emu::SYNC, 0); }
-static inline int __syncthreads_and(int p) { return emu::barrier(emu::SYNC_AND, p); }
-static inline int __syncthreads_or(int p) { return emu::barrier(emu::SYNC_OR, p); }
-static inline int __syncthreads_count(int p) { return emu::barrier(emu::SYNC_COUNT, p); }
+static inline void __syncthreads()
+{
+    emu::barrier(emu::SYNC, 0);
+}
+static inline int __syncthreads_and(int p)
+{
+    return emu::barrier(emu::SYNC_AND, p);
+}
+static inline int __syncthreads_or(int p)
+{
+    return emu::barrier(emu::SYNC_OR, p);
+}
+static inline int __syncthreads_count(int p)
+{
+    return emu::barrier(emu::SYNC_COUNT, p);
+}
 
-static inline int emu_lane() { return (int) (emu::self->flat % 32); }
+static inline int emu_lane()
+{
+    return (int) (emu::self->flat % 32);
+}
 template <class T> static inline T __shfl_sync(uint32_t mask, T value, int lane, int width = 32)
 {
     return emu::shuffle(mask, value, emu_lane() / width * width + (lane & (width - 1)), width);
 }
-template <class T> static inline T __shfl_up_sync(uint32_t mask, T value, unsigned delta, int width = 32)
+template <class T>
+static inline T __shfl_up_sync(uint32_t mask, T value, unsigned delta, int width = 32)
 {
     return emu::shuffle(mask, value, emu_lane() - (int) delta, width);
 }
-template <class T> static inline T __shfl_down_sync(uint32_t mask, T value, unsigned delta, int width = 32)
+template <class T>
+static inline T __shfl_down_sync(uint32_t mask, T value, unsigned delta, int width = 32)
 {
     return emu::shuffle(mask, value, emu_lane() + (int) delta, width);
 }
@@ -219,17 +266,32 @@ static inline uint32_t __ballot_sync(uint32_t mask, int predicate)
     }
     return votes;
 }
-static inline int __any_sync(uint32_t mask, int predicate) { return 0 != __ballot_sync(mask, predicate); }
-static inline int __all_sync(uint32_t mask, int predicate) { return mask == __ballot_sync(mask, predicate); }
+static inline int __any_sync(uint32_t mask, int predicate)
+{
+    return 0 != __ballot_sync(mask, predicate);
+}
+static inline int __all_sync(uint32_t mask, int predicate)
+{
+    return mask == __ballot_sync(mask, predicate);
+}
 static inline void __syncwarp(uint32_t mask = 0xffffffffu)
 {
     uint64_t all[32];
     emu::warp_exchange(emu::WARP_SYNC, mask, 0, all);
 }
 
-static inline int __popc(unsigned v) { return __builtin_popcount(v); }
-static inline int __ffs(int v) { return __builtin_ffs(v); }
-static inline int __clz(int v) { return 0 == v ? 32 : __builtin_clz((unsigned) v); }
+static inline int __popc(unsigned v)
+{
+    return __builtin_popcount(v);
+}
+static inline int __ffs(int v)
+{
+    return __builtin_ffs(v);
+}
+static inline int __clz(int v)
+{
+    return 0 == v ? 32 : __builtin_clz((unsigned) v);
+}
 
 /* ---- memory ---- */
 
@@ -240,14 +302,34 @@ static inline void __threadfence()
         emu::weak_acquire();
     }
 }
-static inline void __threadfence_system() { __threadfence(); }
-static inline void __threadfence_block() {}
-static inline void __nanosleep(unsigned) { emu::spin(); }
+static inline void __threadfence_system()
+{
+    __threadfence();
+}
+static inline void __threadfence_block()
+{
+}
+static inline void __nanosleep(unsigned)
+{
+    emu::spin();
+}
 
-static inline uint32_t gp_see(const uint32_t *shared) { return __atomic_load_n(shared, __ATOMIC_RELAXED); }
-static inline void gp_show(uint32_t *shared, uint32_t value) { __atomic_store_n(shared, value, __ATOMIC_RELAXED); }
-static inline void gp_spin() { emu::spin(); }
-static inline void gp_poll_pause() { emu::spin(); }
+static inline uint32_t gp_see(const uint32_t *shared)
+{
+    return __atomic_load_n(shared, __ATOMIC_RELAXED);
+}
+static inline void gp_show(uint32_t *shared, uint32_t value)
+{
+    __atomic_store_n(shared, value, __ATOMIC_RELAXED);
+}
+static inline void gp_spin()
+{
+    emu::spin();
+}
+static inline void gp_poll_pause()
+{
+    emu::spin();
+}
 
 static inline uint64_t gp_ld_acquire(const uint64_t *at)
 {
@@ -339,9 +421,21 @@ static inline void gp_st_whole(void *at, uint64_t x, uint64_t y, int mine)
     emu::delay(true);
 }
 
-static inline uint4 gp_ld16(const void *at) { return emu::load((const uint4 *) at); }
-static inline void gp_st16(void *at, uint4 value) { emu::store((uint4 *) at, value); }
-template <class T> static inline T gp_ld(const T *at) { return emu::load(at); }
-template <class T> static inline void gp_st(T *at, T value) { emu::store(at, value); }
+static inline uint4 gp_ld16(const void *at)
+{
+    return emu::load((const uint4 *) at);
+}
+static inline void gp_st16(void *at, uint4 value)
+{
+    emu::store((uint4 *) at, value);
+}
+template <class T> static inline T gp_ld(const T *at)
+{
+    return emu::load(at);
+}
+template <class T> static inline void gp_st(T *at, T value)
+{
+    emu::store(at, value);
+}
 
 #endif

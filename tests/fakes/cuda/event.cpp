@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Events of one process. */
-#include "capture.h"
 #include "event.h"
+#include "capture.h"
 
 #include <unistd.h>
 
-namespace fake {
+namespace fake
+{
 
 static std::mutex &known_mutex()
 {
@@ -44,12 +45,14 @@ FAKE_API cuEventCreate(CUevent *event, unsigned flags)
 {
     NEED_CONTEXT(c);
     NEED(nullptr != event && flags < 8, CUDA_ERROR_INVALID_VALUE);
-    NEED(0 == (flags & CU_EVENT_INTERPROCESS) || 0 != (flags & CU_EVENT_DISABLE_TIMING), CUDA_ERROR_INVALID_VALUE);
+    NEED(0 == (flags & CU_EVENT_INTERPROCESS) || 0 != (flags & CU_EVENT_DISABLE_TIMING),
+         CUDA_ERROR_INVALID_VALUE);
     std::unique_ptr<CUevent_st> e(new CUevent_st {});
     e->context = c;
     e->flags = flags;
     e->fd = -1;
-    NEED(0 == (flags & CU_EVENT_INTERPROCESS) || shared_event_make(e.get()), CUDA_ERROR_OUT_OF_MEMORY);
+    NEED(0 == (flags & CU_EVENT_INTERPROCESS) || shared_event_make(e.get()),
+         CUDA_ERROR_OUT_OF_MEMORY);
     event_add(e.get());
     *event = e.release();
     return CUDA_SUCCESS;
@@ -71,9 +74,11 @@ FAKE_API cuEventRecord(CUevent event, CUstream handle)
 {
     NEED_CONTEXT(c);
     CUstream s = stream_of(handle, c);
-    NEED(event_known(event) && nullptr != s && event->context == s->context, CUDA_ERROR_INVALID_HANDLE);
+    NEED(event_known(event) && nullptr != s && event->context == s->context,
+         CUDA_ERROR_INVALID_HANDLE);
     NEED_CAPTURE(use(s));
-    NEED(!is_captured(s), CUDA_ERROR_NOT_SUPPORTED); /* captures of one stream are all that there is */
+    /* captures of one stream are all that there is */
+    NEED(!is_captured(s), CUDA_ERROR_NOT_SUPPORTED);
     if (nullptr != event->shared) {
         shared_event_record(event, s);
         return CUDA_SUCCESS;

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Events: a point in a stream, and when it was reached. Recording again makes a new point; who waits keeps the old. */
+/*
+ * Events: a point in a stream, and when it was reached. Recording again makes a new point; who
+ * waits keeps the old.
+ */
 #ifndef FAKECUDA_EVENT_H
 #define FAKECUDA_EVENT_H
 
 #include "stream.h"
 
-namespace fake {
+namespace fake
+{
 
 /* An event of several processes: in a page that all of them map. */
 struct shared_event {
@@ -21,11 +25,13 @@ struct CUevent_st {
     bool recorded;
     fake::point at;
     std::shared_ptr<double> time; /* seconds; written before the point is reached */
-    fake::shared_event *shared;   /* CU_EVENT_INTERPROCESS; the rest of the points is not used then. Stays mapped. */
+    /* CU_EVENT_INTERPROCESS; the rest of the points is not used then. Stays mapped. */
+    fake::shared_event *shared;
     int fd;
 };
 
-namespace fake {
+namespace fake
+{
 
 bool event_known(CUevent event);
 void event_add(CUevent event);

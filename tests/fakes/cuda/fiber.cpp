@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A switch saves the registers that a call preserves on the stack and exchanges stack pointers. The sanitizers are
- * told of each. FAKE_TSAN: linked to ThreadSanitizer, though this library's own code is not instrumented.
+ * A switch saves the registers that a call preserves on the stack and exchanges stack pointers. The
+ * sanitizers are told of each. FAKE_TSAN: linked to ThreadSanitizer, though this library's own code
+ * is not instrumented.
  */
 #include "fiber.h"
 
@@ -16,12 +17,14 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-namespace fake {
+namespace fake
+{
 
 extern "C" void fakecuda_switch(void **save, void *to);
 
 #if defined(__x86_64__)
-constexpr size_t FRAME = 6 * sizeof(void *); /* r15 r14 r13 r12 rbx rbp; above it: the address to return to */
+/* r15 r14 r13 r12 rbx rbp; above it: the address to return to */
+constexpr size_t FRAME = 6 * sizeof(void *);
 asm(".text\n"
     ".type fakecuda_switch,@function\n"
     "fakecuda_switch:\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fibers: a thread that switches between stacks. A switch orders no memory for ThreadSanitizer; who passes something
- * from fiber to fiber says so with happens_before() and happens_after().
+ * Fibers: a thread that switches between stacks. A switch orders no memory for ThreadSanitizer; who
+ * passes something from fiber to fiber says so with happens_before() and happens_after().
  */
 #ifndef FAKECUDA_FIBER_H
 #define FAKECUDA_FIBER_H
@@ -9,7 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace fake {
+namespace fake
+{
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(FAKE_TSAN)
 constexpr size_t STACK = 256 << 10;
@@ -31,7 +32,10 @@ struct carrier {
     void *sanitizer;
 };
 
-/* Stacks for n fibers, a page that faults below each; kept for later takers. Dies when there is no memory. */
+/*
+ * Stacks for n fibers, a page that faults below each; kept for later takers. Dies when there is no
+ * memory.
+ */
 char *stacks_take(unsigned n);
 void stacks_give(unsigned n, char *stacks);
 char *stacks_at(char *stacks, unsigned i);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory of other processes. A handle names the exporter's process and its file descriptor; the importer opens that
- * under /proc and maps the same pages. The file's last page tells importers when the exporter has freed it; its handle
- * opens nothing then. Nor does a handle whose addresses, at the exporter's, overlap what is open of an allocation that
- * was there before: the importer has to close that first.
+ * Memory of other processes. A handle names the exporter's process and its file descriptor; the
+ * importer opens that under /proc and maps the same pages. The file's last page tells importers
+ * when the exporter has freed it; its handle opens nothing then. Nor does a handle whose addresses,
+ * at the exporter's, overlap what is open of an allocation that was there before: the importer has
+ * to close that first.
  */
 #include "capture.h"
 #include "memory.h"
@@ -15,7 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace fake {
+namespace fake
+{
 
 constexpr uint32_t MAGIC = 0x46435544;
 
@@ -103,7 +105,8 @@ FAKE_API cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr at)
         r->shared = memory_control(r->fd, r->map);
     }
     NEED(nullptr != r->shared && 0 == fstat(r->fd, &st), CUDA_ERROR_OUT_OF_MEMORY);
-    ticket t = { MAGIC, (int32_t) getpid(), r->fd, r->machine, r->base, r->bytes, r->map, r->id, st.st_ino };
+    ticket t = {MAGIC, (int32_t) getpid(), r->fd, r->machine, r->base, r->bytes, r->map,
+                r->id, st.st_ino};
     memset(handle, 0, sizeof(*handle));
     memcpy(handle, &t, sizeof(t));
     return CUDA_SUCCESS;
@@ -125,7 +128,7 @@ FAKE_API cuIpcOpenMemHandle_v2(CUdeviceptr *at, CUipcMemHandle handle, unsigned 
     memory_wait(c);
     std::lock_guard<std::mutex> lock(open_mutex());
     NEED(!overlaps(t), CUDA_ERROR_ALREADY_MAPPED);
-    auto known = opened().find({ t.pid, t.id });
+    auto known = opened().find({t.pid, t.id});
     region_ref r;
     if (opened().end() != known) {
         r = known->second.r;
@@ -133,7 +136,7 @@ FAKE_API cuIpcOpenMemHandle_v2(CUdeviceptr *at, CUipcMemHandle handle, unsigned 
     } else {
         CUresult status = attach(c, t, &r);
         NEED(CUDA_SUCCESS == status, status);
-        opened()[{ t.pid, t.id }] = opening { t.base, r };
+        opened()[{t.pid, t.id}] = opening {t.base, r};
     }
     r->opened++;
     r->openers |= uint64_t(1) << c->device;
@@ -151,7 +154,7 @@ FAKE_API cuIpcCloseMemHandle(CUdeviceptr at)
     NEED(nullptr != r && KIND_IPC == r->kind && at == r->base, CUDA_ERROR_INVALID_VALUE);
     std::lock_guard<std::mutex> lock(open_mutex());
     if (0 == --r->opened) {
-        opened().erase({ r->exporter, r->exporter_id });
+        opened().erase({r->exporter, r->exporter_id});
         memory_free(r);
     }
     return CUDA_SUCCESS;

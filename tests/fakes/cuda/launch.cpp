@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A launch: a thread for each block, which first waits for room on the device. */
-#include "capture.h"
 #include "launch.h"
+#include "capture.h"
 
 #include "stream.h"
 
 #include <condition_variable>
 #include <thread>
 
-namespace fake {
+namespace fake
+{
 
 /* ---- threads that run blocks ---- */
 
@@ -74,7 +75,7 @@ static void run_block(launch *l, unsigned i)
     const int machine = device_machine(l->job.device);
     const int place = resident_enter(machine, threads);
 
-    block_run(l->job, uint3 { i % grid.x, i / grid.x % grid.y, i / (grid.x * grid.y) });
+    block_run(l->job, uint3 {i % grid.x, i / grid.x % grid.y, i / (grid.x * grid.y)});
     resident_leave(machine, threads, place);
     std::lock_guard<std::mutex> lock(l->mutex);
     if (0 == --l->left) {
@@ -98,12 +99,12 @@ static bool fits(dim3 grid, dim3 threads)
 {
     const uint64_t n = (uint64_t) threads.x * threads.y * threads.z;
 
-    return 0 != grid.x && 0 != grid.y && 0 != grid.z && grid.x <= 0x7fffffff && grid.y <= 65535 && grid.z <= 65535 &&
-           0 != n && n <= 1024 && threads.z <= 64;
+    return 0 != grid.x && 0 != grid.y && 0 != grid.z && grid.x <= 0x7fffffff && grid.y <= 65535 &&
+           grid.z <= 65535 && 0 != n && n <= 1024 && threads.z <= 64;
 }
 
-static CUresult start(CUfunction f, dim3 grid, dim3 threads, unsigned shared, CUstream handle, void **args,
-                      void **extra)
+static CUresult start(CUfunction f, dim3 grid, dim3 threads, unsigned shared, CUstream handle,
+                      void **args, void **extra)
 {
     NEED_CONTEXT(c);
     NEED(function_known(f), CUDA_ERROR_INVALID_HANDLE);
@@ -114,10 +115,12 @@ static CUresult start(CUfunction f, dim3 grid, dim3 threads, unsigned shared, CU
     NEED_CAPTURE(use(s));
     function_load(f, c);
     auto l = std::make_shared<launch>();
-    static_cast<work &>(l->job) = work { f->name.c_str(), f->kernel, nullptr, c->device, grid, threads };
+    static_cast<work &>(l->job) =
+        work {f->name.c_str(), f->kernel, nullptr, c->device, grid, threads};
     l->job.context = c;
     for (int i = 0; i < f->kernel.nargs; i++) {
-        l->values.emplace_back((f->kernel.bytes[i] + 7) / 8 + 8); /* 64 bytes more than needed, to align */
+        /* 64 bytes more than needed, to align */
+        l->values.emplace_back((f->kernel.bytes[i] + 7) / 8 + 8);
         void *at = (void *) (((uintptr_t) l->values.back().data() + 63) / 64 * 64);
         memcpy(at, args[i], f->kernel.bytes[i]);
         l->args.push_back(at);
@@ -131,21 +134,24 @@ static CUresult start(CUfunction f, dim3 grid, dim3 threads, unsigned shared, CU
 
 using namespace fake;
 
-FAKE_API cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                        unsigned shared, CUstream stream, void **args, void **extra)
+FAKE_API cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                        unsigned by, unsigned bz, unsigned shared, CUstream stream, void **args,
+                        void **extra)
 {
-    return start(f, dim3 { gx, gy, gz }, dim3 { bx, by, bz }, shared, stream, args, extra);
+    return start(f, dim3 {gx, gy, gz}, dim3 {bx, by, bz}, shared, stream, args, extra);
 }
 
 FAKE_API cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **args, void **extra)
 {
     NEED_DRIVER();
     NEED(nullptr != c, CUDA_ERROR_INVALID_VALUE);
-    return start(f, dim3 { c->gridDimX, c->gridDimY, c->gridDimZ }, dim3 { c->blockDimX, c->blockDimY, c->blockDimZ },
-                 c->sharedMemBytes, c->hStream, args, extra);
+    return start(f, dim3 {c->gridDimX, c->gridDimY, c->gridDimZ},
+                 dim3 {c->blockDimX, c->blockDimY, c->blockDimZ}, c->sharedMemBytes, c->hStream,
+                 args, extra);
 }
 
-FAKE_API cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction f, int threads, size_t shared)
+FAKE_API cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction f, int threads,
+                                                     size_t shared)
 {
     NEED_CONTEXT(c);
     (void) c;
@@ -154,8 +160,8 @@ FAKE_API cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction f, 
     *blocks = threads > 1024 || shared > 49152 ? 0 : resident_per_sm((unsigned) threads);
     return CUDA_SUCCESS;
 }
-FAKE_API cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction f, int threads, size_t shared,
-                                                              unsigned)
+FAKE_API cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction f,
+                                                              int threads, size_t shared, unsigned)
 {
     return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, f, threads, shared);
 }

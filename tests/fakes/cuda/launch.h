@@ -13,22 +13,30 @@ struct CUfunc_st {
     std::string name;
     emu::kernel kernel;
     CUlibrary library;
-    std::atomic<bool> loaded[fake::MAX_DEVICES]; /* by ordinal; until then the first launch loads it */
+    /* by ordinal; until then the first launch loads it */
+    std::atomic<bool> loaded[fake::MAX_DEVICES];
 };
 
-namespace fake {
+namespace fake
+{
 
 struct launch_job : work {
     CUcontext context;
 };
 
 bool function_known(CUfunction function);
-/* Bring it to the context's device, if it is not there: under FAKECUDA_SYNC_ALLOC that waits for all work. */
+/*
+ * Bring it to the context's device, if it is not there: under FAKECUDA_SYNC_ALLOC that waits for
+ * all work.
+ */
 void function_load(CUfunction function, CUcontext context);
 
 /* Blocks of so many threads that an SM holds. */
 int resident_per_sm(unsigned threads);
-/* Wait for room on the device, over all processes of the session. Returns what resident_leave() takes. */
+/*
+ * Wait for room on the device, over all processes of the session. Returns what resident_leave()
+ * takes.
+ */
 int resident_enter(int machine, unsigned threads);
 void resident_leave(int machine, unsigned threads, int place);
 

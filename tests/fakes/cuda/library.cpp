@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Libraries and modules. The image is looked at only to see that it is one; the kernels come from shared objects that
- * were built from the same sources: FAKECUDA_KERNELS, several with ":" between, by default fakecuda_kernels.so beside
- * this library.
+ * Libraries and modules. The image is looked at only to see that it is one; the kernels come from
+ * shared objects that were built from the same sources: FAKECUDA_KERNELS, several with ":" between,
+ * by default fakecuda_kernels.so beside this library.
  */
 #include "capture.h"
 #include "launch.h"
@@ -17,7 +17,8 @@ struct CUlib_st {
     std::map<std::string, std::unique_ptr<CUfunc_st>> kernels;
 };
 
-namespace fake {
+namespace fake
+{
 
 constexpr uint32_t FATBIN = 0xBA55ED50, FATBIN_WRAPPER = 0x466243B1;
 
@@ -52,8 +53,15 @@ void function_load(CUfunction function, CUcontext context)
 /* Magic, version and the header's size, as nvcc writes them; nvcc's wrapper points to that. */
 static bool is_image(const void *image)
 {
-    struct { uint32_t magic; uint16_t version, header; uint64_t bytes; } h;
-    struct { uint32_t magic, version; const void *data; } wrapper;
+    struct {
+        uint32_t magic;
+        uint16_t version, header;
+        uint64_t bytes;
+    } h;
+    struct {
+        uint32_t magic, version;
+        const void *data;
+    } wrapper;
 
     if (nullptr == image) {
         return false;
@@ -109,7 +117,8 @@ static CUresult look_up(CUfunction *function, CUlib_st *library, const char *nam
     std::lock_guard<std::mutex> lock(known_mutex());
     std::unique_ptr<CUfunc_st> &f = library->kernels[name];
     for (size_t i = 0; i < library->objects.size() && nullptr == f; i++) {
-        auto describe = (emu::kernel (*)()) dlsym(library->objects[i], (std::string("emu_kernel_") + name).c_str());
+        auto describe = (emu::kernel(*)()) dlsym(library->objects[i],
+                                                 (std::string("emu_kernel_") + name).c_str());
         if (nullptr != describe) {
             f.reset(new CUfunc_st {});
             f->name = name;
@@ -140,14 +149,23 @@ static CUresult attribute(int *value, CUfunction_attribute name)
 {
     NEED(nullptr != value, CUDA_ERROR_INVALID_VALUE);
     switch (name) {
-    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = 1024; break;
-    case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = 64; break;
+    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+        *value = 1024;
+        break;
+    case CU_FUNC_ATTRIBUTE_NUM_REGS:
+        *value = 64;
+        break;
     case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-    case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = 90; break;
+    case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
+        *value = 90;
+        break;
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
     case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
-    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = 0; break;
-    default: return CUDA_ERROR_INVALID_VALUE;
+    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
+        *value = 0;
+        break;
+    default:
+        return CUDA_ERROR_INVALID_VALUE;
     }
     return CUDA_SUCCESS;
 }
@@ -156,8 +174,8 @@ static CUresult attribute(int *value, CUfunction_attribute name)
 
 using namespace fake;
 
-FAKE_API cuLibraryLoadData(CUlibrary *library, const void *image, CUjit_option *, void **, unsigned, CUlibraryOption *,
-                           void **, unsigned)
+FAKE_API cuLibraryLoadData(CUlibrary *library, const void *image, CUjit_option *, void **, unsigned,
+                           CUlibraryOption *, void **, unsigned)
 {
     NEED_DRIVER();
     NEED_CAPTURE(unsafe());
@@ -186,7 +204,8 @@ FAKE_API cuKernelGetFunction(CUfunction *function, CUkernel kernel)
     return CUDA_SUCCESS;
 }
 
-FAKE_API cuKernelGetAttribute(int *value, CUfunction_attribute name, CUkernel kernel, CUdevice device)
+FAKE_API cuKernelGetAttribute(int *value, CUfunction_attribute name, CUkernel kernel,
+                              CUdevice device)
 {
     NEED_DRIVER();
     NEED(is_known(kernel), CUDA_ERROR_INVALID_HANDLE);
@@ -225,7 +244,8 @@ FAKE_API cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction function)
     NEED_CONTEXT(c);
     NEED(nullptr != state, CUDA_ERROR_INVALID_VALUE);
     NEED(function_known(function), CUDA_ERROR_INVALID_HANDLE);
-    *state = function->loaded[c->device] ? CU_FUNCTION_LOADING_STATE_LOADED : CU_FUNCTION_LOADING_STATE_UNLOADED;
+    *state = function->loaded[c->device] ? CU_FUNCTION_LOADING_STATE_LOADED
+                                         : CU_FUNCTION_LOADING_STATE_UNLOADED;
     return CUDA_SUCCESS;
 }
 

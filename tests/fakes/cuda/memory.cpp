@@ -11,19 +11,22 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-namespace emu {
+namespace emu
+{
 uintptr_t device_base, device_span, device_off;
 }
 
-namespace fake {
+namespace fake
+{
 
 constexpr size_t SPAN = (size_t) 256 << 30;
 
 struct table {
     std::mutex mutex;
-    std::map<uintptr_t, region_ref> all;           /* by base */
-    std::map<size_t, std::vector<uintptr_t>> idle; /* FAKECUDA_REUSE: addresses that were freed, by bytes */
-    uintptr_t next;                                /* device addresses that were never used */
+    std::map<uintptr_t, region_ref> all; /* by base */
+    /* FAKECUDA_REUSE: addresses that were freed, by bytes */
+    std::map<size_t, std::vector<uintptr_t>> idle;
+    uintptr_t next; /* device addresses that were never used */
     size_t used[MAX_DEVICES];
 };
 
@@ -32,12 +35,21 @@ static table &memory()
     static table *t = new table {};
     return *t;
 }
-static std::atomic<uint64_t> generation { 1 };
-static std::atomic<uint64_t> next_id { 1 };
+static std::atomic<uint64_t> generation {1};
+static std::atomic<uint64_t> next_id {1};
 
-void memory_changed() { generation++; }
-uint64_t memory_generation() { return generation; }
-uint64_t memory_next_id() { return next_id++; }
+void memory_changed()
+{
+    generation++;
+}
+uint64_t memory_generation()
+{
+    return generation;
+}
+uint64_t memory_next_id()
+{
+    return next_id++;
+}
 
 size_t memory_used(int ordinal)
 {
@@ -83,7 +95,10 @@ region_ref memory_range(uintptr_t at, size_t bytes, bool *bad)
     return r;
 }
 
-/* VMM memory is used where access was given; a peer's where it was enabled; the rest where it is, or was opened. */
+/*
+ * VMM memory is used where access was given; a peer's where it was enabled; the rest where it is,
+ * or was opened.
+ */
 static bool may_touch(const region &r, int ordinal, CUcontext context)
 {
     if (!lives_on_device(r.kind)) {
@@ -110,7 +125,8 @@ std::vector<window> memory_windows(int ordinal, CUcontext context)
     for (const auto &i : memory().all) {
         const region &r = *i.second;
         if (may_touch(r, ordinal, context)) {
-            out.push_back(window { r.base, r.base + r.bytes, KIND_IPC == r.kind ? r.shared : nullptr });
+            out.push_back(
+                window {r.base, r.base + r.bytes, KIND_IPC == r.kind ? r.shared : nullptr});
         }
     }
     return out;
@@ -189,7 +205,10 @@ control *memory_control(int fd, size_t map)
     return MAP_FAILED == at ? nullptr : (control *) at;
 }
 
-/* Bytes from the allocation to its second guard. Host memory begins with a page, as the driver's does. */
+/*
+ * Bytes from the allocation to its second guard. Host memory begins with a page, as the driver's
+ * does.
+ */
 static size_t tail(const region &r)
 {
     return lives_on_device(r.kind) ? round_up(r.bytes, 256) : r.map;
@@ -216,7 +235,8 @@ static bool choose_addresses(table &t, region &r)
             return false;
         }
     } else {
-        space = mmap(nullptr, r.map + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        space = mmap(nullptr, r.map + 2 * PAGE, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (MAP_FAILED == space) {
             return false;
         }
@@ -234,10 +254,12 @@ CUresult memory_map(const region_ref &r, bool fresh)
 
     NEED(choose_addresses(t, *r), CUDA_ERROR_OUT_OF_MEMORY);
     contents = (char *) emu::host((void *) (first_guard(*r) + PAGE));
-    NEED(MAP_FAILED != mmap(contents, r->map, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, r->fd, 0),
+    NEED(MAP_FAILED !=
+             mmap(contents, r->map, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, r->fd, 0),
          CUDA_ERROR_OUT_OF_MEMORY);
     if (fresh) {
-        memset(emu::host((void *) r->base), 0xff, r->bytes); /* not a number in every type of floats */
+        /* not a number in every type of floats */
+        memset(emu::host((void *) r->base), 0xff, r->bytes);
     }
     if (0 == r->id) {
         r->id = memory_next_id();
@@ -308,7 +330,8 @@ static void unmap(table &t, const region &r)
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     } else if (!lives_on_device(r.kind)) {
         /* the addresses stay taken: use after free faults */
-        mmap((char *) at, r.map + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+        mmap((char *) at, r.map + 2 * PAGE, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     } else {
         mmap((char *) emu::host((void *) at), r.map + 2 * PAGE, PROT_NONE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);

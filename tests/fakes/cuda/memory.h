@@ -5,8 +5,8 @@
  *      device addresses    [guard page][ slack | allocation ][guard page]     fault for the host
  *      device_off further  [guard page][ slack | contents   ][guard page]     where kernels and copies really go
  *
- * Device memory ends within 255 bytes of its second guard. Contents are files in memory, so that other processes can
- * map them.
+ * Device memory ends within 255 bytes of its second guard. Contents are files in memory, so that
+ * other processes can map them.
  */
 #ifndef FAKECUDA_MEMORY_H
 #define FAKECUDA_MEMORY_H
@@ -16,9 +16,18 @@
 #include <memory>
 #include <vector>
 
-namespace fake {
+namespace fake
+{
 
-enum memory_kind { KIND_DEVICE, KIND_IPC, KIND_POOL, KIND_VMM, KIND_MANAGED, KIND_PINNED, KIND_REGISTERED };
+enum memory_kind {
+    KIND_DEVICE,
+    KIND_IPC,
+    KIND_POOL,
+    KIND_VMM,
+    KIND_MANAGED,
+    KIND_PINNED,
+    KIND_REGISTERED
+};
 
 /* At the end of the file of an allocation that was exported. */
 struct control {
@@ -29,20 +38,20 @@ struct region {
     memory_kind kind;
     uintptr_t base;
     size_t bytes;
-    size_t map;        /* bytes of the mapping; 0: not ours to unmap */
+    size_t map; /* bytes of the mapping; 0: not ours to unmap */
     int fd;
     int machine;       /* the device where it is, by its number on the machine */
     int ordinal;       /* the device that pointer queries name */
     CUcontext context; /* of the allocation, or of the opening; NULL for VMM and pools */
     CUmemoryPool pool;
-    uint64_t id;       /* the driver's buffer id */
+    uint64_t id; /* the driver's buffer id */
     bool sync_memops;
-    bool accessible;   /* VMM: cuMemSetAccess was called */
+    bool accessible; /* VMM: cuMemSetAccess was called */
     unsigned flags;
-    control *shared;   /* NULL: never exported */
-    int opened;        /* IPC: times, */
+    control *shared;               /* NULL: never exported */
+    int opened;                    /* IPC: times, */
     std::atomic<uint64_t> openers; /* and by which devices: a bit each */
-    int exporter;      /* IPC: process and its id there */
+    int exporter;                  /* IPC: process and its id there */
     uint64_t exporter_id;
     std::atomic<int> busy; /* copies that are under way */
 };
@@ -57,7 +66,10 @@ static inline bool lives_on_device(memory_kind kind)
 
 /* The allocation that holds the address; NULL. */
 region_ref memory_find(uintptr_t at);
-/* The same for bytes bytes; *bad is set when they run over its end, or are device addresses of no allocation. */
+/*
+ * The same for bytes bytes; *bad is set when they run over its end, or are device addresses of no
+ * allocation.
+ */
 region_ref memory_range(uintptr_t at, size_t bytes, bool *bad);
 
 /* Make one of this kind in the current context's name; out: where. */
@@ -72,7 +84,9 @@ bool memory_adopt(const region_ref &r);
 void memory_drop(CUcontext context);
 /* Kernels look at the table anew. */
 void memory_changed();
-/* Take the addresses of device memory; at cuInit, before there are threads that ask where they are. */
+/*
+ * Take the addresses of device memory; at cuInit, before there are threads that ask where they are.
+ */
 void memory_open();
 uint64_t memory_generation();
 /* A file of map bytes and a control page; -1. */

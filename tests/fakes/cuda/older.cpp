@@ -33,10 +33,10 @@ FAKE_API cuIpcOpenMemHandle(CUdeviceptr *at, CUipcMemHandle handle, unsigned fla
     return cuIpcOpenMemHandle_v2(at, handle, flags);
 }
 
-#define OLDER_VALUE(name, type)                                                                                      \
-    FAKE_API name(CUstream stream, CUdeviceptr at, type value, unsigned flags)                                       \
-    {                                                                                                                \
-        return name##_v2(stream, at, value, flags);                                                                  \
+#define OLDER_VALUE(name, type)                                                \
+    FAKE_API name(CUstream stream, CUdeviceptr at, type value, unsigned flags) \
+    {                                                                          \
+        return name##_v2(stream, at, value, flags);                            \
     }
 OLDER_VALUE(cuStreamWaitValue32, cuuint32_t)
 OLDER_VALUE(cuStreamWaitValue64, cuuint64_t)

@@ -12,11 +12,13 @@
 #include <functional>
 #include <unistd.h>
 
-namespace emu {
+namespace emu
+{
 unsigned modes;
 }
 
-namespace fake {
+namespace fake
+{
 
 static const char *word(const char *name)
 {
@@ -35,7 +37,10 @@ static bool flag(const char *name, bool otherwise)
     return 0 != number(name, otherwise ? 1 : 0);
 }
 
-/* CUDA_VISIBLE_DEVICES: numbers or UUIDs (or beginnings of them); what comes after the first bad one is not seen. */
+/*
+ * CUDA_VISIBLE_DEVICES: numbers or UUIDs (or beginnings of them); what comes after the first bad
+ * one is not seen.
+ */
 static std::vector<int> visible_devices(int devices)
 {
     const char *value = getenv("CUDA_VISIBLE_DEVICES");
@@ -55,7 +60,8 @@ static std::vector<int> visible_devices(int devices)
         for (int i = 0; i < devices; i++) {
             char uuid[64];
             snprintf(uuid, sizeof(uuid), "GPU-66616b65-6375-6461-0000-0000000000%02x", i + 1);
-            if (item == std::to_string(i) || (item.size() > 4 && 0 == std::string(uuid).find(item))) {
+            if (item == std::to_string(i) ||
+                (item.size() > 4 && 0 == std::string(uuid).find(item))) {
                 found = i;
             }
         }
@@ -72,7 +78,9 @@ static void read_order(options &o)
 {
     const char *value = word("FAKECUDA_SCHED");
     const char *colon = nullptr == value ? nullptr : strchr(value, ':');
-    std::string name = nullptr == value ? "fwd" : std::string(value, nullptr == colon ? strlen(value) : colon - value);
+    std::string name = nullptr == value
+                           ? "fwd"
+                           : std::string(value, nullptr == colon ? strlen(value) : colon - value);
 
     o.order_seed = nullptr == colon ? 1 : strtoull(colon + 1, nullptr, 0);
     if ("fwd" == name) {
@@ -90,7 +98,7 @@ static void read_order(options &o)
 
 static void read_nic(options &o)
 {
-    const char *const names[] = { "late", "unflushed", "ordered", "none" };
+    const char *const names[] = {"late", "unflushed", "ordered", "none"};
     const char *value = word("FAKECUDA_NIC");
     std::string text = nullptr == value ? "late" : value, name = text.substr(0, text.find(':'));
     int mode = 0;
@@ -118,7 +126,7 @@ static peer_mode read_peer()
 /* Processes that share devices: by default those of one job, or children of one parent. */
 static uint64_t read_session()
 {
-    const char *names[] = { "FAKECUDA_SESSION", "PMIX_NAMESPACE" };
+    const char *names[] = {"FAKECUDA_SESSION", "PMIX_NAMESPACE"};
 
     for (const char *name : names) {
         if (nullptr != word(name)) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the environment asks of the fake driver (README.md lists it), and words for who must stop. */
+/*
+ * What the environment asks of the fake driver (README.md lists it), and words for who must stop.
+ */
 #ifndef FAKECUDA_OPTIONS_H
 #define FAKECUDA_OPTIONS_H
 
@@ -8,7 +10,8 @@
 #include <string>
 #include <vector>
 
-namespace fake {
+namespace fake
+{
 
 enum peer_mode { PEER_ALL, PEER_PAIRS, PEER_NONE };
 enum nic_mode { NIC_LATE, NIC_UNFLUSHED, NIC_ORDERED, NIC_NONE };
@@ -51,7 +54,8 @@ static inline uint64_t draw(uint64_t &state)
 /* A state to draw from, out of what tells users apart. Never 0. */
 static inline uint64_t seed(uint64_t a, uint64_t b, uint64_t c)
 {
-    uint64_t s = (a + 1) * 0x9e3779b97f4a7c15u ^ (b + 7) * 0xbf58476d1ce4e5b9u ^ (c + 3) * 0x94d049bb133111ebu;
+    uint64_t s = (a + 1) * 0x9e3779b97f4a7c15u ^ (b + 7) * 0xbf58476d1ce4e5b9u ^
+                 (c + 3) * 0x94d049bb133111ebu;
     s ^= s >> 29;
     return 0 == s ? 1 : s;
 }

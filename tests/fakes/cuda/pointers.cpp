@@ -5,7 +5,8 @@
 
 #include <cstring>
 
-namespace fake {
+namespace fake
+{
 
 template <class T> static CUresult answer(void *out, T value)
 {
@@ -15,7 +16,8 @@ template <class T> static CUresult answer(void *out, T value)
 
 static CUresult ask(void *out, CUpointer_attribute name, CUdeviceptr at, const region &r)
 {
-    const bool device = lives_on_device(r.kind), host = KIND_PINNED == r.kind || KIND_REGISTERED == r.kind;
+    const bool device = lives_on_device(r.kind),
+               host = KIND_PINNED == r.kind || KIND_REGISTERED == r.kind;
 
     switch ((int) name) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
@@ -110,7 +112,8 @@ FAKE_API cuPointerSetAttribute(const void *value, CUpointer_attribute name, CUde
     NEED_DRIVER();
     NEED_CAPTURE(unsafe());
     region_ref r = memory_find(at);
-    NEED(nullptr != value && nullptr != r && CU_POINTER_ATTRIBUTE_SYNC_MEMOPS == name, CUDA_ERROR_INVALID_VALUE);
+    NEED(nullptr != value && nullptr != r && CU_POINTER_ATTRIBUTE_SYNC_MEMOPS == name,
+         CUDA_ERROR_INVALID_VALUE);
     NEED(KIND_DEVICE == r->kind || KIND_IPC == r->kind, CUDA_ERROR_INVALID_VALUE);
     memcpy(&set, value, sizeof(set));
     r->sync_memops = 0 != set;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stream-ordered allocation. Pool memory has no context, and no handle for other processes by cuIpcGetMemHandle. */
+/*
+ * Stream-ordered allocation. Pool memory has no context, and no handle for other processes by
+ * cuIpcGetMemHandle.
+ */
 #include "capture.h"
 #include "memory.h"
 #include "stream.h"
@@ -12,7 +15,8 @@ struct CUmemPoolHandle_st {
     uint64_t threshold;
 };
 
-namespace fake {
+namespace fake
+{
 
 static CUmemPoolHandle_st default_pools[MAX_DEVICES];
 static std::atomic<CUmemoryPool> current_pools[MAX_DEVICES];
@@ -34,7 +38,8 @@ static CUmemoryPool current_pool(int device)
 static bool pool_known(CUmemoryPool pool)
 {
     std::lock_guard<std::mutex> lock(pools_mutex);
-    return (pool >= default_pools && pool < default_pools + MAX_DEVICES) || 0 != created_pools.count(pool);
+    return (pool >= default_pools && pool < default_pools + MAX_DEVICES) ||
+           0 != created_pools.count(pool);
 }
 
 static CUresult give(CUdeviceptr *at, size_t bytes, CUmemoryPool pool, CUstream handle)
@@ -75,7 +80,8 @@ FAKE_API cuMemFreeAsync(CUdeviceptr at, CUstream handle)
     NEED_CAPTURE(use(s));
     NEED(!is_captured(s), CUDA_ERROR_NOT_SUPPORTED);
     region_ref r = memory_find(at);
-    NEED(nullptr != r && at == r->base && (KIND_POOL == r->kind || KIND_DEVICE == r->kind), CUDA_ERROR_INVALID_VALUE);
+    NEED(nullptr != r && at == r->base && (KIND_POOL == r->kind || KIND_DEVICE == r->kind),
+         CUDA_ERROR_INVALID_VALUE);
     stream_put(s, [r] { memory_free(r); });
     return CUDA_SUCCESS;
 }
@@ -83,10 +89,11 @@ FAKE_API cuMemFreeAsync(CUdeviceptr at, CUstream handle)
 FAKE_API cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *props)
 {
     NEED_DRIVER();
-    NEED(nullptr != pool && nullptr != props && CU_MEM_LOCATION_TYPE_DEVICE == props->location.type &&
+    NEED(nullptr != pool && nullptr != props &&
+             CU_MEM_LOCATION_TYPE_DEVICE == props->location.type &&
              device_known(props->location.id),
          CUDA_ERROR_INVALID_VALUE);
-    *pool = new CUmemPoolHandle_st { props->location.id, true, 0 };
+    *pool = new CUmemPoolHandle_st {props->location.id, true, 0};
     std::lock_guard<std::mutex> lock(pools_mutex);
     created_pools.insert(*pool);
     return CUDA_SUCCESS;
@@ -166,6 +173,7 @@ FAKE_API cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool pool, CUmemLo
 {
     NEED_DRIVER();
     NEED(pool_known(pool) && nullptr != flags && nullptr != where, CUDA_ERROR_INVALID_VALUE);
-    *flags = where->id == pool->device ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    *flags = where->id == pool->device ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+                                       : CU_MEM_ACCESS_FLAGS_PROT_NONE;
     return CUDA_SUCCESS;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who is resident on a device, over all processes of a session. An SM is four quarters; a block of more than 512
- * threads takes all of them, one of more than 256 two, others one. Each quarter is a byte of a file that all processes
- * of the user open, and who has it holds a lock on that byte: the locks of a process that dies go with it. Locks of
- * one process do not exclude each other, so each also keeps a table of what it has.
+ * Who is resident on a device, over all processes of a session. An SM is four quarters; a block of
+ * more than 512 threads takes all of them, one of more than 256 two, others one. Each quarter is a
+ * byte of a file that all processes of the user open, and who has it holds a lock on that byte: the
+ * locks of a process that dies go with it. Locks of one process do not exclude each other, so each
+ * also keeps a table of what it has.
  */
 #include "launch.h"
 
@@ -13,7 +14,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace fake {
+namespace fake
+{
 
 constexpr int QUARTERS = 4;
 constexpr int GATE = 0xffff; /* a byte that is no place */
@@ -58,7 +60,8 @@ static bool set_lock(int fd, int machine, int at, unsigned n, short type, int ho
 
     lock.l_type = type;
     lock.l_whence = SEEK_SET;
-    lock.l_start = (off_t) ((opt().session & 0xffffffff) << 24 | (uint64_t) machine << 16 | (uint64_t) at);
+    lock.l_start =
+        (off_t) ((opt().session & 0xffffffff) << 24 | (uint64_t) machine << 16 | (uint64_t) at);
     lock.l_len = n;
     return 0 == fcntl(fd, how, &lock);
 }
@@ -84,11 +87,13 @@ static int try_enter(places &p, int machine, unsigned n)
 }
 
 /*
- * Who comes first gets a place first, as on a device: a kernel that leaves and is launched again has to queue. Threads
- * of a process queue by number, and their process with the others at a byte of its own.
+ * Who comes first gets a place first, as on a device: a kernel that leaves and is launched again
+ * has to queue. Threads of a process queue by number, and their process with the others at a byte
+ * of its own.
  */
-class turn {
-public:
+class turn
+{
+  public:
     explicit turn(int of) : machine(of)
     {
         std::unique_lock<std::mutex> lock(q().mutex);
@@ -96,7 +101,9 @@ public:
 
         q().moved.wait(lock, [&] { return number == q().now[machine]; });
         lock.unlock();
-        while (!set_lock(all_places().fd, machine, GATE, 1, F_WRLCK, F_OFD_SETLKW) && EINTR == errno) { }
+        while (!set_lock(all_places().fd, machine, GATE, 1, F_WRLCK, F_OFD_SETLKW) &&
+               EINTR == errno) {
+        }
     }
     ~turn()
     {
@@ -106,7 +113,7 @@ public:
         q().moved.notify_all();
     }
 
-private:
+  private:
     struct queue {
         std::mutex mutex;
         std::condition_variable moved;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Events of several processes. A handle names the exporter's process and file descriptor, as in ipc.cpp. */
+/*
+ * Events of several processes. A handle names the exporter's process and file descriptor, as in
+ * ipc.cpp.
+ */
 #include "event.h"
 #include "memory.h"
 
@@ -10,7 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace fake {
+namespace fake
+{
 
 constexpr uint32_t MAGIC = 0x46435645;
 
@@ -83,8 +87,9 @@ FAKE_API cuIpcGetEventHandle(CUipcEventHandle *handle, CUevent event)
     (void) c;
     NEED(opt().ipc, CUDA_ERROR_NOT_SUPPORTED);
     NEED(event_known(event), CUDA_ERROR_INVALID_HANDLE);
-    NEED(nullptr != handle && nullptr != event->shared && 0 == fstat(event->fd, &st), CUDA_ERROR_INVALID_VALUE);
-    event_ticket t = { MAGIC, (int32_t) getpid(), event->fd, st.st_ino };
+    NEED(nullptr != handle && nullptr != event->shared && 0 == fstat(event->fd, &st),
+         CUDA_ERROR_INVALID_VALUE);
+    event_ticket t = {MAGIC, (int32_t) getpid(), event->fd, st.st_ino};
     memset(handle, 0, sizeof(*handle));
     memcpy(handle, &t, sizeof(t));
     return CUDA_SUCCESS;

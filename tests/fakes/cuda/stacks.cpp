@@ -8,7 +8,8 @@
 #include <sys/mman.h>
 #include <vector>
 
-namespace fake {
+namespace fake
+{
 
 constexpr size_t GUARD = 4096;
 

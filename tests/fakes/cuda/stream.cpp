@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Streams, the legacy default stream's order, and what is put on streams but copies and kernels. */
-#include "capture.h"
 #include "stream.h"
+#include "capture.h"
 
 #include "cuda_emu.h"
 #include "memory.h"
@@ -11,7 +11,8 @@
 #include <thread>
 #include <unistd.h>
 
-namespace fake {
+namespace fake
+{
 
 static std::mutex &known_mutex()
 {
@@ -44,7 +45,7 @@ bool point_reached(const point &p)
 point stream_tail(CUstream stream)
 {
     std::lock_guard<std::mutex> lock(stream->at->mutex);
-    return point { stream->at, stream->at->submitted };
+    return point {stream->at, stream->at->submitted};
 }
 
 /* ---- the thread ---- */
@@ -77,7 +78,7 @@ static void stream_main(CUstream stream)
 
 CUstream stream_new(CUcontext context, unsigned flags, int priority)
 {
-    static std::atomic<unsigned long long> next { 1 };
+    static std::atomic<unsigned long long> next {1};
     CUstream s = new CUstream_st {};
 
     s->context = context;
@@ -140,7 +141,7 @@ static CUstream per_thread_stream(CUcontext current)
     auto &entry = mine[current];
 
     if (nullptr == entry.second || current->id != entry.first) {
-        entry = { current->id, stream_new(current, CU_STREAM_DEFAULT, 0) };
+        entry = {current->id, stream_new(current, CU_STREAM_DEFAULT, 0)};
     }
     return entry.second;
 }
@@ -166,16 +167,16 @@ static point enqueue(CUstream stream, operation op)
     stream->queue.push_back(std::move(op));
     stream->at->submitted++;
     stream->at->moved.notify_all();
-    return point { stream->at, stream->at->submitted };
+    return point {stream->at, stream->at->submitted};
 }
 
 point stream_put(CUstream stream, std::function<void()> run)
 {
     CUcontext context = stream->context;
-    operation op { {}, std::move(run) };
+    operation op {{}, std::move(run)};
 
     if (capture_take(stream, op.run)) {
-        return point { stream->at, 0 };
+        return point {stream->at, 0};
     }
     if (0 != (stream->flags & CU_STREAM_NON_BLOCKING)) {
         return enqueue(stream, std::move(op));
@@ -199,7 +200,7 @@ point stream_put_slow(CUstream stream, std::function<void()> run)
         return stream_put(stream, std::move(run));
     }
     return stream_put(stream, [stream, run] {
-        timespec nap = { 0, (long) (draw(stream->random) % 3000000) };
+        timespec nap = {0, (long) (draw(stream->random) % 3000000)};
         nanosleep(&nap, nullptr);
         run();
     });
@@ -211,7 +212,7 @@ static void take_bus(size_t bytes, bool to)
     static auto *engines = new std::mutex[2];
     std::lock_guard<std::mutex> lock(engines[to]);
     double s = (double) bytes / opt().rate;
-    timespec nap = { (time_t) s, (long) ((s - (double) (time_t) s) * 1e9) };
+    timespec nap = {(time_t) s, (long) ((s - (double) (time_t) s) * 1e9)};
 
     nanosleep(&nap, nullptr);
 }

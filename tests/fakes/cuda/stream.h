@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Streams. Each has a thread that does its work in order. Work on the legacy default stream comes after all that was
- * put on the context's blocking streams before, and before all that is put on them later.
+ * Streams. Each has a thread that does its work in order. Work on the legacy default stream comes
+ * after all that was put on the context's blocking streams before, and before all that is put on
+ * them later.
  */
 #ifndef FAKECUDA_STREAM_H
 #define FAKECUDA_STREAM_H
@@ -14,7 +15,8 @@
 #include <memory>
 #include <vector>
 
-namespace fake {
+namespace fake
+{
 
 /* How far a stream is; outlives it. */
 struct progress {
@@ -49,17 +51,23 @@ struct CUstream_st {
     uint64_t random;
 };
 
-namespace fake {
+namespace fake
+{
 
 CUstream stream_new(CUcontext context, unsigned flags, int priority);
-/* The stream that a handle of the caller means: default streams are translated. NULL: there is no such stream. */
+/*
+ * The stream that a handle of the caller means: default streams are translated. NULL: there is no
+ * such stream.
+ */
 CUstream stream_of(CUstream handle, CUcontext current);
 /* Put something on it; returns where it is. */
 point stream_put(CUstream stream, std::function<void()> run);
 /* The same for what takes a while on a real device: FAKECUDA_DELAY makes it take one here. */
 point stream_put_slow(CUstream stream, std::function<void()> run);
-/* The same for a copy over the bus (to: the device), which FAKECUDA_RATE makes as slow as that: one at a time each way in a
- * process. It lands when its time is over. */
+/*
+ * The same for a copy over the bus (to: the device), which FAKECUDA_RATE makes as slow as that: one
+ * at a time each way in a process. It lands when its time is over.
+ */
 point stream_put_copy(CUstream stream, size_t bytes, bool to, std::function<void()> run);
 point stream_tail(CUstream stream);
 void point_wait(const point &p);
@@ -70,9 +78,9 @@ void streams_end(CUcontext context);
 
 } /* namespace fake */
 /* The first words of functions that take a stream. */
-#define NEED_STREAM(name, handle)                                                                                    \
-    NEED_CONTEXT(context_of_##name);                                                                                 \
-    CUstream name = stream_of(handle, context_of_##name);                                                            \
+#define NEED_STREAM(name, handle)                         \
+    NEED_CONTEXT(context_of_##name);                      \
+    CUstream name = stream_of(handle, context_of_##name); \
     NEED(nullptr != name, CUDA_ERROR_INVALID_HANDLE)
 
 #endif

@@ -15,7 +15,10 @@ extern "C" __global__ void add_number(const uint64_t *in, uint64_t *out, uint64_
 }
 GP_EXPORT(add_number)
 
-/* out[0] = sum of the thread numbers, by shuffles and shared memory; out[1..4] what barriers say, out[5] a vote */
+/*
+ * out[0] = sum of the thread numbers, by shuffles and shared memory; out[1..4] what barriers say,
+ * out[5] a vote
+ */
 extern "C" __global__ void sum_threads(uint64_t *out)
 {
     __shared__ uint64_t part[32];
@@ -35,8 +38,10 @@ extern "C" __global__ void sum_threads(uint64_t *out)
         }
         gp_st(out, sum);
     }
-    const int all = __syncthreads_and(threadIdx.x < 1000), none = __syncthreads_and(0 != threadIdx.x);
-    const int any = __syncthreads_or(7 == threadIdx.x), count = __syncthreads_count(threadIdx.x % 2);
+    const int all = __syncthreads_and(threadIdx.x < 1000),
+              none = __syncthreads_and(0 != threadIdx.x);
+    const int any = __syncthreads_or(7 == threadIdx.x),
+              count = __syncthreads_count(threadIdx.x % 2);
     const uint32_t votes = __ballot_sync(0xffffffffu, threadIdx.x % 3 == 0);
 
     if (1 == threadIdx.x) {
@@ -63,7 +68,10 @@ extern "C" __global__ void half_warps(uint32_t *out)
 }
 GP_EXPORT(half_warps)
 
-/* Blocks 2k and 2k + 1 hand `rounds` messages of blockDim.x words from slot to slot; bug: what is left out. */
+/*
+ * Blocks 2k and 2k + 1 hand `rounds` messages of blockDim.x words from slot to slot; bug: what is
+ * left out.
+ */
 enum { BUG_NONE, BUG_NO_BARRIER, BUG_RELAXED_STORE, BUG_RELAXED_LOAD, BUG_NO_CREDIT };
 
 /* link: [0] full [16] taken [32..] slot; out[block * blockDim + thread]: sum of what came */
@@ -103,8 +111,12 @@ extern "C" __global__ void hand_over(uint64_t *links, uint64_t *out, uint64_t ro
 }
 GP_EXPORT(hand_over)
 
-/* Threads load their neighbour's word before a release of the block's stores and behind it; out: sum of what they found */
-extern "C" __global__ void load_again(uint64_t *words, uint64_t *flag, uint64_t *out, uint64_t rounds)
+/*
+ * Threads load their neighbour's word before a release of the block's stores and behind it; out:
+ * sum of what they found
+ */
+extern "C" __global__ void load_again(uint64_t *words, uint64_t *flag, uint64_t *out,
+                                      uint64_t rounds)
 {
     const uint64_t *next = words + (threadIdx.x + 1) % blockDim.x;
     uint64_t sum = 0;
@@ -139,7 +151,9 @@ extern "C" __global__ void wait_for(uint64_t *flag, uint64_t value, uint64_t *se
 GP_EXPORT(wait_for)
 
 /* A kernel with no arguments, and one with a struct of them. */
-extern "C" __global__ void nothing() {}
+extern "C" __global__ void nothing()
+{
+}
 GP_EXPORT(nothing)
 
 struct many {
@@ -189,7 +203,10 @@ extern "C" __global__ void barriers_mixed()
 }
 GP_EXPORT(barriers_mixed)
 
-extern "C" __global__ void warp_masks_differ() { __syncwarp(threadIdx.x < 16 ? 0xffffffffu : 0xffff0000u); }
+extern "C" __global__ void warp_masks_differ()
+{
+    __syncwarp(threadIdx.x < 16 ? 0xffffffffu : 0xffff0000u);
+}
 GP_EXPORT(warp_masks_differ)
 
 extern "C" __global__ void warp_lane_missing()
@@ -200,7 +217,10 @@ extern "C" __global__ void warp_lane_missing()
 }
 GP_EXPORT(warp_lane_missing)
 
-/* The sum of the others' numbers, without the barrier that must come first: the order of threads shows. */
+/*
+ * The sum of the others' numbers, without the barrier that must come first: the order of threads
+ * shows.
+ */
 extern "C" __global__ void no_barrier(uint64_t *out)
 {
     __shared__ uint64_t word[1024];
@@ -216,7 +236,8 @@ extern "C" __global__ void deep_stack(uint64_t *out, int depth)
 {
     volatile unsigned char much[1 << 19];
 
-    for (int i = (int) sizeof(much) - 1; i >= 0; i -= 1024) { /* no page is left out: one of them guards the stack */
+    /* no page is left out: one of them guards the stack */
+    for (int i = (int) sizeof(much) - 1; i >= 0; i -= 1024) {
         much[i] = (unsigned char) depth;
     }
     gp_st<uint64_t>(out, much[1023]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Virtual memory management: addresses, physical memory, mappings and access rights apart from each other. Such memory
- * has no context and no handle for other processes by cuIpcGetMemHandle. One mapping is one allocation here; the whole
- * of a handle is mapped at once.
+ * Virtual memory management: addresses, physical memory, mappings and access rights apart from each
+ * other. Such memory has no context and no handle for other processes by cuIpcGetMemHandle. One
+ * mapping is one allocation here; the whole of a handle is mapped at once.
  */
 #include "cuda_emu.h"
 #include "memory.h"
@@ -11,7 +11,8 @@
 #include <map>
 #include <unistd.h>
 
-namespace fake {
+namespace fake
+{
 
 constexpr size_t GRANULARITY = 2 << 20;
 
@@ -21,7 +22,10 @@ struct physical {
     size_t bytes;
     int fd;
     int held;
-    ~physical() { close(fd); }
+    ~physical()
+    {
+        close(fd);
+    }
 };
 
 static std::mutex vmm_mutex;
@@ -59,7 +63,8 @@ static bool good_prop(const CUmemAllocationProp *prop)
 
 using namespace fake;
 
-FAKE_API cuMemGetAllocationGranularity(size_t *bytes, const CUmemAllocationProp *prop, CUmemAllocationGranularity_flags)
+FAKE_API cuMemGetAllocationGranularity(size_t *bytes, const CUmemAllocationProp *prop,
+                                       CUmemAllocationGranularity_flags)
 {
     NEED_DRIVER();
     NEED(nullptr != bytes && good_prop(prop), CUDA_ERROR_INVALID_VALUE);
@@ -67,10 +72,12 @@ FAKE_API cuMemGetAllocationGranularity(size_t *bytes, const CUmemAllocationProp 
     return CUDA_SUCCESS;
 }
 
-FAKE_API cuMemAddressReserve(CUdeviceptr *at, size_t bytes, size_t align, CUdeviceptr, unsigned long long flags)
+FAKE_API cuMemAddressReserve(CUdeviceptr *at, size_t bytes, size_t align, CUdeviceptr,
+                             unsigned long long flags)
 {
     NEED_DRIVER();
-    NEED(nullptr != at && 0 != bytes && 0 == bytes % GRANULARITY && 0 == flags, CUDA_ERROR_INVALID_VALUE);
+    NEED(nullptr != at && 0 != bytes && 0 == bytes % GRANULARITY && 0 == flags,
+         CUDA_ERROR_INVALID_VALUE);
     *at = memory_reserve(bytes, align > GRANULARITY ? align : GRANULARITY);
     NEED(0 != *at, CUDA_ERROR_OUT_OF_MEMORY);
     std::lock_guard<std::mutex> lock(vmm_mutex);
@@ -89,11 +96,12 @@ FAKE_API cuMemAddressFree(CUdeviceptr at, size_t bytes)
     return CUDA_SUCCESS;
 }
 
-FAKE_API cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes, const CUmemAllocationProp *prop,
-                     unsigned long long flags)
+FAKE_API cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes,
+                     const CUmemAllocationProp *prop, unsigned long long flags)
 {
     NEED_DRIVER();
-    NEED(nullptr != handle && 0 != bytes && 0 == bytes % GRANULARITY && 0 == flags && good_prop(prop),
+    NEED(nullptr != handle && 0 != bytes && 0 == bytes % GRANULARITY && 0 == flags &&
+             good_prop(prop),
          CUDA_ERROR_INVALID_VALUE);
     auto p = std::make_shared<physical>();
     p->prop = *prop;
@@ -132,9 +140,11 @@ FAKE_API cuMemMap(CUdeviceptr at, size_t bytes, size_t offset, CUmemGenericAlloc
     NEED_DRIVER();
     std::lock_guard<std::mutex> lock(vmm_mutex);
     std::shared_ptr<physical> p = physical_of(handle);
-    NEED(nullptr != p && p->held > 0 && bytes == p->bytes && 0 == offset && 0 == flags, CUDA_ERROR_INVALID_VALUE);
+    NEED(nullptr != p && p->held > 0 && bytes == p->bytes && 0 == offset && 0 == flags,
+         CUDA_ERROR_INVALID_VALUE);
     NEED(0 == at % GRANULARITY && inside_reserved(at, bytes), CUDA_ERROR_INVALID_VALUE);
-    NEED(nullptr == memory_find(at) && nullptr == memory_find(at + bytes - 1), CUDA_ERROR_INVALID_VALUE);
+    NEED(nullptr == memory_find(at) && nullptr == memory_find(at + bytes - 1),
+         CUDA_ERROR_INVALID_VALUE);
     region_ref r = std::make_shared<region>();
     r->kind = KIND_VMM;
     r->base = at;
@@ -170,7 +180,8 @@ FAKE_API cuMemSetAccess(CUdeviceptr at, size_t bytes, const CUmemAccessDesc *des
     NEED_DRIVER();
     std::lock_guard<std::mutex> lock(vmm_mutex);
     region_ref r = vmm_at(at);
-    NEED(nullptr != r && at == r->base && bytes == r->bytes && nullptr != desc, CUDA_ERROR_INVALID_VALUE);
+    NEED(nullptr != r && at == r->base && bytes == r->bytes && nullptr != desc,
+         CUDA_ERROR_INVALID_VALUE);
     for (size_t i = 0; i < n; i++) {
         if (desc[i].location.id == r->ordinal) {
             r->accessible = CU_MEM_ACCESS_FLAGS_PROT_READWRITE == desc[i].flags;
@@ -201,7 +212,8 @@ FAKE_API cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void 
     return CUDA_SUCCESS;
 }
 
-FAKE_API cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop, CUmemGenericAllocationHandle handle)
+FAKE_API cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop,
+                                                CUmemGenericAllocationHandle handle)
 {
     NEED_DRIVER();
     std::lock_guard<std::mutex> lock(vmm_mutex);
@@ -212,18 +224,20 @@ FAKE_API cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop, CUmem
 }
 
 /* Handles for other processes: none here. */
-FAKE_API cuMemExportToShareableHandle(void *, CUmemGenericAllocationHandle, CUmemAllocationHandleType,
-                                      unsigned long long)
+FAKE_API cuMemExportToShareableHandle(void *, CUmemGenericAllocationHandle,
+                                      CUmemAllocationHandleType, unsigned long long)
 {
     return CUDA_ERROR_NOT_SUPPORTED;
 }
-FAKE_API cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *, void *, CUmemAllocationHandleType)
+FAKE_API cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *, void *,
+                                        CUmemAllocationHandleType)
 {
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 /* A buffer as a dma-buf: none here. */
-FAKE_API cuMemGetHandleForAddressRange(void *, CUdeviceptr, size_t, CUmemRangeHandleType, unsigned long long)
+FAKE_API cuMemGetHandleForAddressRange(void *, CUdeviceptr, size_t, CUmemRangeHandleType,
+                                       unsigned long long)
 {
     return CUDA_ERROR_NOT_SUPPORTED;
 }

@@ -8,11 +8,13 @@
  *      a load            may find the line as it was at an earlier load of this block; by chance it does not
  *      acquire, fence    forget what was loaded before
  *
- * Loads see the stores of their own thread and of the block in any case, also when these have gone to memory since.
+ * Loads see the stores of their own thread and of the block in any case, also when these have gone
+ * to memory since.
  */
 #include "block.h"
 
-namespace fake {
+namespace fake
+{
 
 static void overlay(unsigned char *byte, const line &l, unsigned from, unsigned to)
 {
@@ -40,7 +42,10 @@ void weak_merge(block *b, cuda_thread *t)
     t->stores.clear();
 }
 
-/* What the block loaded before it stored must not come back once the stores are no longer laid over it. */
+/*
+ * What the block loaded before it stored must not come back once the stores are no longer laid over
+ * it.
+ */
 void weak_flush(block *b, lines &all)
 {
     if (all.empty()) {
@@ -58,7 +63,8 @@ void weak_flush(block *b, lines &all)
 
 } /* namespace fake */
 
-namespace emu {
+namespace emu
+{
 
 using namespace fake;
 
@@ -80,7 +86,7 @@ void weak_load(const void *at, void *value, size_t bytes)
         }
         byte[k] = cached.byte[k];
     }
-    for (const lines *stores : { &b->merged, &b->now->stores }) {
+    for (const lines *stores : {&b->merged, &b->now->stores}) {
         auto found = stores->find(where);
         if (stores->end() != found) {
             overlay(byte, found->second, from, to);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls of which one may fail (faults.sh): blocking, nonblocking and persistent ones on MPI_COMM_WORLD, then on a
- * communicator that was made before them, then on one that is made after them. MPI_Comm_create_group makes them, by
- * point-to-point messages: where an allreduce of MPI_Comm_dup's own fails, Open MPI 4.1.4 crashes. Errors are returned. Each rank prints each
- * call that returned an error or a wrong result, and at its end
+ * Calls of which one may fail (faults.sh): blocking, nonblocking and persistent ones on
+ * MPI_COMM_WORLD, then on a communicator that was made before them, then on one that is made after
+ * them. MPI_Comm_create_group makes them, by point-to-point messages: where an allreduce of
+ * MPI_Comm_dup's own fails, Open MPI 4.1.4 crashes. Errors are returned. Each rank prints each call
+ * that returned an error or a wrong result, and at its end
  *
  *     verdict rank R: right N error N wrong N, others right N error N wrong N
  *
- * with the calls on MPI_COMM_WORLD first, then those on the other two. GPURING_MEMORY as in devmem.h.
+ * with the calls on MPI_COMM_WORLD first, then those on the other two. GPURING_MEMORY as in
+ * devmem.h.
  */
 #include <mpi.h>
 #include <stdarg.h>
@@ -19,15 +21,15 @@
 #include "devmem.h"
 #include "forms.h"
 
-#define SMALL  16     /* elements: mailboxes */
-#define MIDDLE 6000   /* through slots */
-#define LARGE  300000 /* fetched from the sender's buffer */
-#define GAP    2      /* elements from one to the next of the type with gaps */
+#define SMALL 16     /* elements: mailboxes */
+#define MIDDLE 6000  /* through slots */
+#define LARGE 300000 /* fetched from the sender's buffer */
+#define GAP 2        /* elements from one to the next of the type with gaps */
 
 enum what { ALLREDUCE, BCAST, ALLGATHER, SCATTER, ALLTOALL, REDUCE, NUM_WHATS };
 
-static const char *const names[NUM_WHATS] = {"allreduce", "bcast", "allgather", "reduce_scatter_block", "alltoall",
-                                              "reduce"};
+static const char *const names[NUM_WHATS] = {
+    "allreduce", "bcast", "allgather", "reduce_scatter_block", "alltoall", "reduce"};
 
 struct shape {
     enum what what;
@@ -39,19 +41,21 @@ struct shape {
 struct call {
     struct shape shape;
     MPI_Comm comm;
-    int count;           /* what MPI gets */
+    int count; /* what MPI gets */
     MPI_Datatype type;
-    const void *send;    /* what MPI gets */
+    const void *send; /* what MPI gets */
     void *recv;
-    size_t bytes;        /* of each buffer */
-    int *host;           /* room for one buffer */
-    void *in, *out;      /* the buffers */
+    size_t bytes;   /* of each buffer */
+    int *host;      /* room for one buffer */
+    void *in, *out; /* the buffers */
     MPI_Request request;
 };
 
 static int rank, size;
 static enum devmem_kind memory;
-static struct tally { int right, error, wrong; } first, others, *tally = &first;
+static struct tally {
+    int right, error, wrong;
+} first, others, *tally = &first;
 static const char *where = "MPI_COMM_WORLD";
 
 /* ---- data ---- */
@@ -98,7 +102,8 @@ static void make(struct call *c, const struct shape *shape, MPI_Comm comm)
 {
     bool blocks = ALLGATHER == shape->what || SCATTER == shape->what || ALLTOALL == shape->what;
 
-    *c = (struct call) {.shape = *shape, .comm = comm, .type = MPI_INT, .request = MPI_REQUEST_NULL};
+    *c =
+        (struct call) {.shape = *shape, .comm = comm, .type = MPI_INT, .request = MPI_REQUEST_NULL};
     c->shape.n = blocks ? shape->n / size * size : shape->n;
     c->count = blocks ? shape->n / size : shape->n;
     if (shape->gaps) {
@@ -159,7 +164,10 @@ static int expected(const struct call *c, int i)
 
 static bool is_right(struct call *c)
 {
-    int n = SCATTER == c->shape.what ? c->shape.n / size : REDUCE == c->shape.what && 0 != rank ? 0 : c->shape.n, i;
+    int n = SCATTER == c->shape.what               ? c->shape.n / size
+            : REDUCE == c->shape.what && 0 != rank ? 0
+                                                   : c->shape.n,
+        i;
 
     copy(c->host, c->out, c->bytes);
     for (i = 0; i < n && c->host[i * stride(c)] == expected(c, i); i++) {
@@ -169,28 +177,32 @@ static bool is_right(struct call *c)
 
 /* ---- calls ---- */
 
-#define FORMS(name, Name, ...)                                                                                  \
-    static int name##_blocking(struct call *c)                                                                  \
-    {                                                                                                           \
-        return MPI_##Name(__VA_ARGS__);                                                                         \
-    }                                                                                                           \
-    static int name##_nonblocking(struct call *c)                                                               \
-    {                                                                                                           \
-        return MPI_I##name(__VA_ARGS__, &c->request);                                                           \
-    }                                                                                                           \
-    static int name##_init(struct call *c)                                                                      \
-    {                                                                                                           \
-        return FORM_INIT(Name, __VA_ARGS__, MPI_INFO_NULL, &c->request);                                        \
+#define FORMS(name, Name, ...)                                           \
+    static int name##_blocking(struct call *c)                           \
+    {                                                                    \
+        return MPI_##Name(__VA_ARGS__);                                  \
+    }                                                                    \
+    static int name##_nonblocking(struct call *c)                        \
+    {                                                                    \
+        return MPI_I##name(__VA_ARGS__, &c->request);                    \
+    }                                                                    \
+    static int name##_init(struct call *c)                               \
+    {                                                                    \
+        return FORM_INIT(Name, __VA_ARGS__, MPI_INFO_NULL, &c->request); \
     }
 
 FORMS(allreduce, Allreduce, c->send, c->recv, c->count, c->type, MPI_SUM, c->comm)
 FORMS(bcast, Bcast, c->recv, c->count, c->type, 0, c->comm)
 FORMS(allgather, Allgather, c->send, c->count, c->type, c->recv, c->count, c->type, c->comm)
-FORMS(reduce_scatter_block, Reduce_scatter_block, c->send, c->recv, c->count, c->type, MPI_SUM, c->comm)
+FORMS(reduce_scatter_block, Reduce_scatter_block, c->send, c->recv, c->count, c->type, MPI_SUM,
+      c->comm)
 FORMS(alltoall, Alltoall, c->send, c->count, c->type, c->recv, c->count, c->type, c->comm)
 FORMS(reduce, Reduce, c->send, c->recv, c->count, c->type, MPI_SUM, 0, c->comm)
 
-#define ROW(name) {name##_blocking, name##_nonblocking, name##_init}
+#define ROW(name)                                        \
+    {                                                    \
+        name##_blocking, name##_nonblocking, name##_init \
+    }
 
 static int (*const rows[NUM_WHATS][NUM_FORMS])(struct call *c) = {
     [ALLREDUCE] = ROW(allreduce),          [BCAST] = ROW(bcast),       [ALLGATHER] = ROW(allgather),
@@ -222,8 +234,8 @@ static void judge(struct call *c, enum form form, int rc)
     } else if (is_right(c)) {
         tally->right++;
     } else {
-        printf("WRONG rank %d: %s %s of %d elements on %s\n", rank, form_names[form], names[c->shape.what],
-               c->shape.n, where);
+        printf("WRONG rank %d: %s %s of %d elements on %s\n", rank, form_names[form],
+               names[c->shape.what], c->shape.n, where);
         tally->wrong++;
     }
 }
@@ -307,16 +319,23 @@ static void persistent(MPI_Comm comm, const struct shape *shape)
 }
 
 static const struct shape all[] = {
-    {ALLREDUCE, SMALL, false, false},  {BCAST, SMALL, false, false},      {ALLREDUCE, LARGE, false, false},
-    {BCAST, MIDDLE, false, true},      {ALLGATHER, MIDDLE, false, false}, {SCATTER, LARGE / 4, true, false},
-    {ALLTOALL, LARGE / 4, false, false}, {REDUCE, LARGE, false, false},   {ALLREDUCE, LARGE, false, false},
+    {ALLREDUCE, SMALL, false, false},    {BCAST, SMALL, false, false},
+    {ALLREDUCE, LARGE, false, false},    {BCAST, MIDDLE, false, true},
+    {ALLGATHER, MIDDLE, false, false},   {SCATTER, LARGE / 4, true, false},
+    {ALLTOALL, LARGE / 4, false, false}, {REDUCE, LARGE, false, false},
+    {ALLREDUCE, LARGE, false, false},
 };
 static const struct shape together[] = {
-    {ALLREDUCE, SMALL, false, false}, {BCAST, LARGE, false, false}, {ALLTOALL, MIDDLE, false, false},
+    {ALLREDUCE, SMALL, false, false},
+    {BCAST, LARGE, false, false},
+    {ALLTOALL, MIDDLE, false, false},
 };
-static const struct shape again[] = {{ALLREDUCE, SMALL, false, false}, {ALLREDUCE, LARGE, false, false}};
+static const struct shape again[] = {{ALLREDUCE, SMALL, false, false},
+                                     {ALLREDUCE, LARGE, false, false}};
 static const struct shape later[] = {
-    {ALLREDUCE, LARGE, false, false}, {ALLREDUCE, SMALL, false, false}, {ALLGATHER, MIDDLE, false, false},
+    {ALLREDUCE, LARGE, false, false},
+    {ALLREDUCE, SMALL, false, false},
+    {ALLGATHER, MIDDLE, false, false},
 };
 
 #define NUM(shapes) ((int) (sizeof(shapes) / sizeof((shapes)[0])))
@@ -382,7 +401,7 @@ int main(int argc, char **argv)
     calls_on(older, old_rc, "the older one");
     new_rc = make_comm(true, &newer);
     calls_on(newer, new_rc, "the newer one");
-    printf("verdict rank %d: right %d error %d wrong %d, others right %d error %d wrong %d\n", rank, first.right,
-           first.error, first.wrong, others.right, others.error, others.wrong);
+    printf("verdict rank %d: right %d error %d wrong %d, others right %d error %d wrong %d\n", rank,
+           first.right, first.error, first.wrong, others.right, others.error, others.wrong);
     return MPI_Finalize();
 }

@@ -73,8 +73,8 @@ static void say(const struct fault_kind *kind, long call, const void *caller)
     if (0 == dladdr(caller, &info) || NULL == info.dli_fname) {
         info.dli_fname = "?";
     }
-    n = snprintf(line, sizeof(line), "fault: rank %d, %s %ld fails, called before %s+0x%lx\n", wanted.rank,
-                 kind->name, call, info.dli_fname, offset_of(caller, &info));
+    n = snprintf(line, sizeof(line), "fault: rank %d, %s %ld fails, called before %s+0x%lx\n",
+                 wanted.rank, kind->name, call, info.dli_fname, offset_of(caller, &info));
     (void) !write(STDERR_FILENO, line, n < (int) sizeof(line) ? (size_t) n : sizeof(line) - 1);
 }
 
@@ -99,7 +99,8 @@ bool fault_due(struct fault_kind *kind, const void *caller)
         } while (!atomic_compare_exchange_weak(&kinds, &first, kind));
     }
     trace(kind, call, caller);
-    if (0 != strcmp(kind->name, wanted.kind) || call < wanted.first || (call > wanted.first && !wanted.on)) {
+    if (0 != strcmp(kind->name, wanted.kind) || call < wanted.first ||
+        (call > wanted.first && !wanted.on)) {
         return false;
     }
     if (call == wanted.first) {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The functions of the CUDA driver, in the component's table of them: each one is a kind of its own, by its name.
+ * The functions of the CUDA driver, in the component's table of them: each one is a kind of its
+ * own, by its name.
  *
- * All their arguments are integers and pointers, at most MOST of them. A stand-in takes that many words and hands them on;
- * words that the caller did not pass are not looked at. The calling conventions of Linux on 64 bits make that right.
+ * All their arguments are integers and pointers, at most MOST of them. A stand-in takes that many
+ * words and hands them on; words that the caller did not pass are not looked at. The calling
+ * conventions of Linux on 64 bits make that right.
  */
 #include "inject.h"
 
@@ -13,7 +15,8 @@
 #include <string.h>
 
 typedef uintptr_t word;
-typedef CUresult (*forwarded)(word, word, word, word, word, word, word, word, word, word, word); /* 11: cuLaunchKernel */
+/* 11: cuLaunchKernel */
+typedef CUresult (*forwarded)(word, word, word, word, word, word, word, word, word, word, word);
 
 static struct {
 #define REAL_FIELD(name, version, need) forwarded name;
@@ -26,11 +29,11 @@ static CUresult error_of(const char *name)
     return NULL != strstr(name, "Alloc") ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_UNKNOWN;
 }
 
-#define STAND_IN(name, version, need)                                                                        \
-    static CUresult fault_##name(word a, word b, word c, word d, word e, word f, word g, word h, word i,     \
-                                 word j, word k)                                                             \
-    {                                                                                                        \
-        return FAULT_DUE(#name) ? error_of(#name) : real.name(a, b, c, d, e, f, g, h, i, j, k);              \
+#define STAND_IN(name, version, need)                                                            \
+    static CUresult fault_##name(word a, word b, word c, word d, word e, word f, word g, word h, \
+                                 word i, word j, word k)                                         \
+    {                                                                                            \
+        return FAULT_DUE(#name) ? error_of(#name) : real.name(a, b, c, d, e, f, g, h, i, j, k);  \
     }
 GR_CUDA_FUNCTIONS(STAND_IN)
 #undef STAND_IN
@@ -43,11 +46,11 @@ int __wrap_gr_cuda_load(const char *library, struct gr_cuda *cuda)
     int rc = __real_gr_cuda_load(library, cuda);
     forwarded at;
 
-#define PUT_BEFORE(name, version, need)                                                                      \
-    if (rc >= 0 && NULL != cuda->name) {                                                                     \
-        memcpy(&real.name, &cuda->name, sizeof(at));                                                         \
-        at = fault_##name;                                                                                   \
-        memcpy(&cuda->name, &at, sizeof(at));                                                                \
+#define PUT_BEFORE(name, version, need)              \
+    if (rc >= 0 && NULL != cuda->name) {             \
+        memcpy(&real.name, &cuda->name, sizeof(at)); \
+        at = fault_##name;                           \
+        memcpy(&cuda->name, &at, sizeof(at));        \
     }
     GR_CUDA_FUNCTIONS(PUT_BEFORE)
 #undef PUT_BEFORE

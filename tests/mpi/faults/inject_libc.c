@@ -130,20 +130,23 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e)
 
 /* ---- other processes, threads, libraries ---- */
 
-ssize_t __real_process_vm_readv(pid_t pid, const struct iovec *to, unsigned long nto, const struct iovec *from,
-                                unsigned long nfrom, unsigned long flags);
-int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg);
+ssize_t __real_process_vm_readv(pid_t pid, const struct iovec *to, unsigned long nto,
+                                const struct iovec *from, unsigned long nfrom, unsigned long flags);
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
+                          void *arg);
 void *__real_dlopen(const char *name, int flags);
 void *__real_dlsym(void *library, const char *name);
 
-ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *to, unsigned long nto, const struct iovec *from,
-                                unsigned long nfrom, unsigned long flags)
+ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *to, unsigned long nto,
+                                const struct iovec *from, unsigned long nfrom, unsigned long flags)
 {
-    return FAULT_DUE("process_vm_readv") ? fail_with(EPERM)
-                                         : __real_process_vm_readv(pid, to, nto, from, nfrom, flags);
+    return FAULT_DUE("process_vm_readv")
+               ? fail_with(EPERM)
+               : __real_process_vm_readv(pid, to, nto, from, nfrom, flags);
 }
 
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
+                          void *arg)
 {
     return FAULT_DUE("pthread_create") ? EAGAIN : __real_pthread_create(thread, attr, start, arg);
 }

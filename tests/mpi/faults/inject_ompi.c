@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Open MPI's functions that the component calls: messages, converters, words, callbacks; and hwloc's. */
+/*
+ * Open MPI's functions that the component calls: messages, converters, words, callbacks; and
+ * hwloc's.
+ */
 #include "engine/op_queue.h"
 
 #include "inject.h"
@@ -17,26 +20,33 @@
 extern mca_pml_base_module_t __real_mca_pml;
 mca_pml_base_module_t __wrap_mca_pml;
 
-mca_coll_base_module_t *__real_mca_coll_gpuring_comm_query(struct ompi_communicator_t *comm, int *priority);
-mca_coll_base_module_t *__wrap_mca_coll_gpuring_comm_query(struct ompi_communicator_t *comm, int *priority);
+mca_coll_base_module_t *__real_mca_coll_gpuring_comm_query(struct ompi_communicator_t *comm,
+                                                           int *priority);
+mca_coll_base_module_t *__wrap_mca_coll_gpuring_comm_query(struct ompi_communicator_t *comm,
+                                                           int *priority);
 
 static int isend(const void *buf, size_t count, struct ompi_datatype_t *type, int to, int tag,
-                 mca_pml_base_send_mode_t mode, struct ompi_communicator_t *comm, struct ompi_request_t **request)
+                 mca_pml_base_send_mode_t mode, struct ompi_communicator_t *comm,
+                 struct ompi_request_t **request)
 {
-    return FAULT_DUE("isend") ? OMPI_ERR_OUT_OF_RESOURCE
-                              : __real_mca_pml.pml_isend(buf, count, type, to, tag, mode, comm, request);
+    return FAULT_DUE("isend")
+               ? OMPI_ERR_OUT_OF_RESOURCE
+               : __real_mca_pml.pml_isend(buf, count, type, to, tag, mode, comm, request);
 }
 
 static int irecv(void *buf, size_t count, struct ompi_datatype_t *type, int from, int tag,
                  struct ompi_communicator_t *comm, struct ompi_request_t **request)
 {
-    return FAULT_DUE("irecv") ? OMPI_ERR_OUT_OF_RESOURCE
-                              : __real_mca_pml.pml_irecv(buf, count, type, from, tag, comm, request);
+    return FAULT_DUE("irecv")
+               ? OMPI_ERR_OUT_OF_RESOURCE
+               : __real_mca_pml.pml_irecv(buf, count, type, from, tag, comm, request);
 }
 
-static int iprobe(int from, int tag, struct ompi_communicator_t *comm, int *there, ompi_status_public_t *status)
+static int iprobe(int from, int tag, struct ompi_communicator_t *comm, int *there,
+                  ompi_status_public_t *status)
 {
-    return FAULT_DUE("iprobe") ? OMPI_ERR_OUT_OF_RESOURCE : __real_mca_pml.pml_iprobe(from, tag, comm, there, status);
+    return FAULT_DUE("iprobe") ? OMPI_ERR_OUT_OF_RESOURCE
+                               : __real_mca_pml.pml_iprobe(from, tag, comm, there, status);
 }
 
 static int receive(void *buf, size_t count, struct ompi_datatype_t *type, int from, int tag,
@@ -47,7 +57,8 @@ static int receive(void *buf, size_t count, struct ompi_datatype_t *type, int fr
 }
 
 /* Open MPI has chosen its messages when it first asks for a communicator. */
-mca_coll_base_module_t *__wrap_mca_coll_gpuring_comm_query(struct ompi_communicator_t *comm, int *priority)
+mca_coll_base_module_t *__wrap_mca_coll_gpuring_comm_query(struct ompi_communicator_t *comm,
+                                                           int *priority)
 {
     __wrap_mca_pml = __real_mca_pml;
     __wrap_mca_pml.pml_isend = isend;
@@ -59,19 +70,27 @@ mca_coll_base_module_t *__wrap_mca_coll_gpuring_comm_query(struct ompi_communica
 
 /* ---- data with gaps ---- */
 
-int32_t __real_opal_convertor_pack(opal_convertor_t *c, struct iovec *iov, uint32_t *n, size_t *bytes);
-int32_t __wrap_opal_convertor_pack(opal_convertor_t *c, struct iovec *iov, uint32_t *n, size_t *bytes);
-int32_t __real_opal_convertor_unpack(opal_convertor_t *c, struct iovec *iov, uint32_t *n, size_t *bytes);
-int32_t __wrap_opal_convertor_unpack(opal_convertor_t *c, struct iovec *iov, uint32_t *n, size_t *bytes);
+int32_t __real_opal_convertor_pack(opal_convertor_t *c, struct iovec *iov, uint32_t *n,
+                                   size_t *bytes);
+int32_t __wrap_opal_convertor_pack(opal_convertor_t *c, struct iovec *iov, uint32_t *n,
+                                   size_t *bytes);
+int32_t __real_opal_convertor_unpack(opal_convertor_t *c, struct iovec *iov, uint32_t *n,
+                                     size_t *bytes);
+int32_t __wrap_opal_convertor_unpack(opal_convertor_t *c, struct iovec *iov, uint32_t *n,
+                                     size_t *bytes);
 
-int32_t __wrap_opal_convertor_pack(opal_convertor_t *c, struct iovec *iov, uint32_t *n, size_t *bytes)
+int32_t __wrap_opal_convertor_pack(opal_convertor_t *c, struct iovec *iov, uint32_t *n,
+                                   size_t *bytes)
 {
-    return FAULT_DUE("opal_convertor_pack") ? OPAL_ERROR : __real_opal_convertor_pack(c, iov, n, bytes);
+    return FAULT_DUE("opal_convertor_pack") ? OPAL_ERROR
+                                            : __real_opal_convertor_pack(c, iov, n, bytes);
 }
 
-int32_t __wrap_opal_convertor_unpack(opal_convertor_t *c, struct iovec *iov, uint32_t *n, size_t *bytes)
+int32_t __wrap_opal_convertor_unpack(opal_convertor_t *c, struct iovec *iov, uint32_t *n,
+                                     size_t *bytes)
 {
-    return FAULT_DUE("opal_convertor_unpack") ? OPAL_ERROR : __real_opal_convertor_unpack(c, iov, n, bytes);
+    return FAULT_DUE("opal_convertor_unpack") ? OPAL_ERROR
+                                              : __real_opal_convertor_unpack(c, iov, n, bytes);
 }
 
 /* ---- callbacks, words, the machine ---- */
@@ -87,7 +106,8 @@ int __wrap_hwloc_topology_load(hwloc_topology_t topology);
 
 int __wrap_opal_progress_register(opal_progress_callback_t callback)
 {
-    return FAULT_DUE("opal_progress_register") ? OPAL_ERR_OUT_OF_RESOURCE : __real_opal_progress_register(callback);
+    return FAULT_DUE("opal_progress_register") ? OPAL_ERR_OUT_OF_RESOURCE
+                                               : __real_opal_progress_register(callback);
 }
 
 char **__wrap_opal_argv_split(const char *text, int by)

@@ -5,8 +5,8 @@
 #include "forms.h" /* FORM_INIT */
 #include "task.h"
 
-#define SEND   t->send_at, t->send_count, t->send_type
-#define RECV   t->recv_at, t->recv_count, t->recv_type
+#define SEND t->send_at, t->send_count, t->send_type
+#define RECV t->recv_at, t->recv_count, t->recv_type
 #define SEND_V t->send_at, t->send_counts, t->send_displs, t->send_type
 #define RECV_V t->recv_at, t->recv_counts, t->recv_displs, t->recv_type
 #define SEND_W t->send_at, t->send_counts, t->send_displs, t->send_types
@@ -15,14 +15,17 @@
 #define RECV_N t->recv_at, t->recv_counts, t->recv_offsets, t->recv_types
 #define REDUCE t->send_at, t->recv_at, t->recv_count, t->recv_type, t->op
 
-#define FORMS(name, Name, ...)                                                  \
-    static int name(struct task *t, enum call_form form, MPI_Request *request)  \
-    {                                                                           \
-        switch (form) {                                                         \
-        case BLOCKING: return MPI_##Name(__VA_ARGS__);                          \
-        case NONBLOCKING: return MPI_I##name(__VA_ARGS__, request);             \
-        default: return FORM_INIT(Name, __VA_ARGS__, MPI_INFO_NULL, request);   \
-        }                                                                       \
+#define FORMS(name, Name, ...)                                                 \
+    static int name(struct task *t, enum call_form form, MPI_Request *request) \
+    {                                                                          \
+        switch (form) {                                                        \
+        case BLOCKING:                                                         \
+            return MPI_##Name(__VA_ARGS__);                                    \
+        case NONBLOCKING:                                                      \
+            return MPI_I##name(__VA_ARGS__, request);                          \
+        default:                                                               \
+            return FORM_INIT(Name, __VA_ARGS__, MPI_INFO_NULL, request);       \
+        }                                                                      \
     }
 
 FORMS(barrier, Barrier, t->mpi)
@@ -50,13 +53,28 @@ FORMS(neighbor_alltoallv, Neighbor_alltoallv, SEND_V, RECV_V, t->mpi)
 FORMS(neighbor_alltoallw, Neighbor_alltoallw, SEND_N, RECV_N, t->mpi)
 
 static int (*const rows[NUM_COLLECTIVES])(struct task *t, enum call_form form,
-                                          MPI_Request *request) = {
-    barrier,   bcast,      reduce,         allreduce,
-    scan,      exscan,     reduce_scatter, reduce_scatter_block,
-    allgather, allgatherv, gather,         gatherv,
-    scatter,   scatterv,   alltoall,       alltoallv,
-    alltoallw, neighbor_allgather, neighbor_allgatherv, neighbor_alltoall,
-    neighbor_alltoallv, neighbor_alltoallw};
+                                          MPI_Request *request) = {barrier,
+                                                                   bcast,
+                                                                   reduce,
+                                                                   allreduce,
+                                                                   scan,
+                                                                   exscan,
+                                                                   reduce_scatter,
+                                                                   reduce_scatter_block,
+                                                                   allgather,
+                                                                   allgatherv,
+                                                                   gather,
+                                                                   gatherv,
+                                                                   scatter,
+                                                                   scatterv,
+                                                                   alltoall,
+                                                                   alltoallv,
+                                                                   alltoallw,
+                                                                   neighbor_allgather,
+                                                                   neighbor_allgatherv,
+                                                                   neighbor_alltoall,
+                                                                   neighbor_alltoallv,
+                                                                   neighbor_alltoallw};
 
 int task_call(struct task *t, enum call_form form, MPI_Request *request)
 {

@@ -60,7 +60,9 @@ static bool is_root(const struct task *t)
     return t->comm->inter ? MPI_ROOT == t->root : t->comm->rank == t->root;
 }
 
-/* Gives something to the root, or gets something from it: all ranks, or those of the other group. */
+/*
+ * Gives something to the root, or gets something from it: all ranks, or those of the other group.
+ */
 static bool meets_root(const struct task *t)
 {
     return !t->comm->inter || t->root >= 0;
@@ -259,27 +261,54 @@ void task_collective(struct task *t)
     }
     t->op = operations[t->step->op].op;
     switch ((enum collective) t->step->what) {
-    case C_BCAST: bcast(t); break;
+    case C_BCAST:
+        bcast(t);
+        break;
     case C_REDUCE:
-    case C_ALLREDUCE: reduced(t, 0, last); break;
-    case C_SCAN: reduced(t, 0, me); break;
-    case C_EXSCAN: reduced(t, 0, me - 1); break;
+    case C_ALLREDUCE:
+        reduced(t, 0, last);
+        break;
+    case C_SCAN:
+        reduced(t, 0, me);
+        break;
+    case C_EXSCAN:
+        reduced(t, 0, me - 1);
+        break;
     case C_REDUCE_SCATTER:
-    case C_REDUCE_SCATTER_BLOCK: reduce_scatter(t); break;
-    case C_ALLGATHER: gathered(t, true, false); break;
-    case C_ALLGATHERV: gathered(t, true, true); break;
-    case C_GATHER: gathered(t, false, false); break;
-    case C_GATHERV: gathered(t, false, true); break;
-    case C_SCATTER: scattered(t, false); break;
-    case C_SCATTERV: scattered(t, true); break;
+    case C_REDUCE_SCATTER_BLOCK:
+        reduce_scatter(t);
+        break;
+    case C_ALLGATHER:
+        gathered(t, true, false);
+        break;
+    case C_ALLGATHERV:
+        gathered(t, true, true);
+        break;
+    case C_GATHER:
+        gathered(t, false, false);
+        break;
+    case C_GATHERV:
+        gathered(t, false, true);
+        break;
+    case C_SCATTER:
+        scattered(t, false);
+        break;
+    case C_SCATTERV:
+        scattered(t, true);
+        break;
     case C_ALLTOALL:
     case C_ALLTOALLV:
-    case C_ALLTOALLW: all_to_all(t); break;
+    case C_ALLTOALLW:
+        all_to_all(t);
+        break;
     case C_NEIGHBOR_ALLGATHER:
     case C_NEIGHBOR_ALLGATHERV:
     case C_NEIGHBOR_ALLTOALL:
     case C_NEIGHBOR_ALLTOALLV:
-    case C_NEIGHBOR_ALLTOALLW: task_neighbors(t); break;
-    default: break;
+    case C_NEIGHBOR_ALLTOALLW:
+        task_neighbors(t);
+        break;
+    default:
+        break;
     }
 }

@@ -128,9 +128,12 @@ static int graph(struct comm *c, const struct comm *parent, const struct step *s
 static bool in_second(const struct comm *parent, const struct step *step, int rank)
 {
     switch (step->key % 3) {
-    case 0: return rank >= parent->size / 2;
-    case 1: return 0 != rank % 2;
-    default: return rank == (int) (step->key / 3 % (uint64_t) parent->size);
+    case 0:
+        return rank >= parent->size / 2;
+    case 1:
+        return 0 != rank % 2;
+    default:
+        return rank == (int) (step->key / 3 % (uint64_t) parent->size);
     }
 }
 
@@ -174,18 +177,32 @@ int comm_make(struct comm *c, const struct comm *parent, const struct step *step
     c->mpi = MPI_COMM_NULL;
     c->topology = O_DUP == step->what ? parent->topology : (enum origin) step->what;
     switch ((enum origin) step->what) {
-    case O_DUP: rc = MPI_Comm_dup(parent->mpi, &c->mpi); break;
-    case O_SPLIT: rc = split(c, parent, step); break;
+    case O_DUP:
+        rc = MPI_Comm_dup(parent->mpi, &c->mpi);
+        break;
+    case O_SPLIT:
+        rc = split(c, parent, step);
+        break;
     case O_SPLIT_SHARED:
         rc = MPI_Comm_split_type(parent->mpi, MPI_COMM_TYPE_SHARED,
                                  (int) (of_rank(parent, parent->rank, step, 1) % 5), MPI_INFO_NULL,
                                  &c->mpi);
         break;
-    case O_CART: rc = grid(c, parent, step); break;
-    case O_GRAPH: rc = graph(c, parent, step); break;
-    case O_INTER: rc = inter(c, parent, step, number); break;
-    case O_MERGE: rc = merge(c, parent, step); break;
-    default: rc = create(c, parent, step, number); break;
+    case O_CART:
+        rc = grid(c, parent, step);
+        break;
+    case O_GRAPH:
+        rc = graph(c, parent, step);
+        break;
+    case O_INTER:
+        rc = inter(c, parent, step, number);
+        break;
+    case O_MERGE:
+        rc = merge(c, parent, step);
+        break;
+    default:
+        rc = create(c, parent, step, number);
+        break;
     }
     if (MPI_SUCCESS == rc) {
         comm_known(c);

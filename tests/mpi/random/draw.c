@@ -12,9 +12,9 @@ struct drawing {
     const struct draw_options *options;
     struct program *p;
     uint64_t rng;
-    int comms[MAX_COMMS], num_comms;  /* those that may be used */
-    uint64_t persistent;              /* requests of these steps may be started */
-    int idup;                         /* the step whose MPI_Comm_idup is pending, or -1 */
+    int comms[MAX_COMMS], num_comms; /* those that may be used */
+    uint64_t persistent;             /* requests of these steps may be started */
+    int idup;                        /* the step whose MPI_Comm_idup is pending, or -1 */
 };
 
 static int below(struct drawing *d, int n)
@@ -304,7 +304,8 @@ bool step_is_of_eight(const struct program *p, const struct step *s)
     case C_ALLTOALL:
         return STEP_COLLECTIVE == s->kind && !op_is_users(s->op) &&
                O_INTER != program_origin(p, s->comm);
-    default: return false;
+    default:
+        return false;
     }
 }
 

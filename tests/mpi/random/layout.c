@@ -65,10 +65,18 @@ static void draw_layout(struct layout *l, int basic, bool derived, uint64_t *rng
     }
     l->derived = true;
     switch (rng_below(rng, 5)) {
-    case 0: vector(l, basic, 1, per, per); break; /* contiguous */
-    case 1: vector(l, basic, 3, 2, 3 + rng_below(rng, 3)); break;
-    case 2: vector(l, basic, 4, 1, -2); break;
-    default: indexed(l, basic, per, rng); break;
+    case 0:
+        vector(l, basic, 1, per, per);
+        break; /* contiguous */
+    case 1:
+        vector(l, basic, 3, 2, 3 + rng_below(rng, 3));
+        break;
+    case 2:
+        vector(l, basic, 4, 1, -2);
+        break;
+    default:
+        indexed(l, basic, per, rng);
+        break;
     }
     if (0 == rng_below(rng, 3)) {
         MPI_Type_get_extent(l->type, &lb, &extent);

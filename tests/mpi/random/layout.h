@@ -24,7 +24,7 @@ struct layout {
 
 /* Blocks of a call. MPI gets at, and the first or the whole of counts, displs and types. */
 struct side {
-    int n;                  /* blocks; 0: there is no such side */
+    int n; /* blocks; 0: there is no such side */
     int basic;
     bool apart; /* each block has a datatype of its own, and displacements in bytes (alltoallw) */
     struct layout *layouts; /* one, or of each block */
@@ -34,8 +34,8 @@ struct side {
     MPI_Aint *offsets;      /* the same */
     MPI_Datatype *types;
     struct guarded mem;
-    long origin;            /* bytes of mem.data in front of what MPI gets */
-    char *at;               /* what MPI gets */
+    long origin; /* bytes of mem.data in front of what MPI gets */
+    char *at;    /* what MPI gets */
 };
 
 enum placement {

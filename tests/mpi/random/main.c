@@ -77,7 +77,11 @@ static struct {
     bool without[MAX_STEPS];
     const char *at;
     struct draw_options draw;
-} options = {.count = 100, .repeats = 1, .threads = 1, .limit = 120, .seconds = 1e9,
+} options = {.count = 100,
+             .repeats = 1,
+             .threads = 1,
+             .limit = 120,
+             .seconds = 1e9,
              .draw = {true, true, true, true, true, true, true, 1 << 30, false}};
 
 /* One thread's program. */

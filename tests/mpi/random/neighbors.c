@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns what neighbourhood collectives take and give. On a grid, a block that is sent to the neighbor
- * below is received as that of the neighbor above, also where both are the same rank. On a graph, the
- * blocks between two ranks are received in the order in which they are sent.
+ * Owns what neighbourhood collectives take and give. On a grid, a block that is sent to the
+ * neighbor below is received as that of the neighbor above, also where both are the same rank. On a
+ * graph, the blocks between two ranks are received in the order in which they are sent.
  */
 #include <stdlib.h>
 
@@ -65,8 +65,8 @@ static void send_each(struct task *t, enum placement placement)
     for (int k = 0; k < c->outdegree; k++) {
         const int to = c->destinations[k];
 
-        counts[k] = PLACE_DENSE == placement ? t->step->count
-                                             : task_elements(t, c->rank, to, false);
+        counts[k] =
+            PLACE_DENSE == placement ? t->step->count : task_elements(t, c->rank, to, false);
         t->names[k] = block_name(to, place_sent(t, k));
     }
     if (0 == c->outdegree) {
@@ -98,8 +98,8 @@ static void receive(struct task *t, bool one, enum placement placement)
     for (int k = 0; k < c->indegree; k++) {
         const int from = c->sources[k];
 
-        t->want[k] = (struct want) {
-            from, from, one ? 0 : block_name(c->rank, place_received(t, k)), 0};
+        t->want[k] =
+            (struct want) {from, from, one ? 0 : block_name(c->rank, place_received(t, k)), 0};
     }
 }
 

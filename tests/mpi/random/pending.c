@@ -113,7 +113,9 @@ static int ask(struct picked *s, enum way way)
         rc = MPI_Waitall(s->n, s->request, s->status);
         all_complete(s, 1);
         break;
-    default: rc = MPI_Request_get_status(s->request[0], &flag, &s->status[0]); break;
+    default:
+        rc = MPI_Request_get_status(s->request[0], &flag, &s->status[0]);
+        break;
     }
     return rc;
 }
@@ -146,7 +148,7 @@ static void go(struct pending *p, const void *task, int percent, bool wait)
     int rc;
 
     if (wait) {
-        way = (enum way[]){
+        way = (enum way[]) {
             WAIT, WAIT_ANY, WAIT_SOME, WAIT_ALL, TEST_SOME, TEST_ALL}[rng_below(p->rng, 6)];
     }
     pick(p, &s, task, percent);

@@ -11,7 +11,7 @@
 
 #define MAX_STEPS 48
 #define MAX_COMMS (MAX_STEPS + 1)
-#define MAX_ROOT  840 /* of what is drawn: divisible by every number of ranks up to 8 */
+#define MAX_ROOT 840 /* of what is drawn: divisible by every number of ranks up to 8 */
 
 enum step_kind {
     STEP_COLLECTIVE, /* blocking, nonblocking, or the making of a persistent request */
@@ -53,10 +53,10 @@ enum collective {
 enum call_form { BLOCKING, NONBLOCKING, PERSISTENT, NUM_CALL_FORMS };
 
 enum pattern {
-    P_SHIFT,    /* each rank sends to one and receives from one, by source and tag */
+    P_SHIFT,     /* each rank sends to one and receives from one, by source and tag */
     P_SHIFT_TAG, /* the same with MPI_ANY_TAG */
-    P_FUNNEL,   /* all send to the root, which receives with MPI_ANY_SOURCE */
-    P_WILD,     /* the same with MPI_ANY_TAG, too, and a barrier behind */
+    P_FUNNEL,    /* all send to the root, which receives with MPI_ANY_SOURCE */
+    P_WILD,      /* the same with MPI_ANY_TAG, too, and a barrier behind */
     NUM_PATTERNS
 };
 
@@ -75,20 +75,20 @@ enum origin {
 
 struct step {
     enum step_kind kind;
-    int what;          /* enum collective, enum pattern or enum origin */
+    int what; /* enum collective, enum pattern or enum origin */
     enum call_form form;
     int comm;   /* the communicator it is on: 0, or 1 + the number of the step that made it */
     int target; /* of STEP_RELEASE and STEP_IDUP_WAIT: the number of the step that made the request
                  */
-    uint64_t starts;   /* of STEP_START: a bit for each such number */
-    int basic, op;     /* rows of values.h */
-    int count;         /* elements of a block, about */
-    int root;          /* modulo the size of the communicator */
+    uint64_t starts; /* of STEP_START: a bit for each such number */
+    int basic, op;   /* rows of values.h */
+    int count;       /* elements of a block, about */
+    int root;        /* modulo the size of the communicator */
     bool in_place;
-    bool derived;      /* layouts with gaps, another one on each rank; counts are multiples of
+    bool derived;  /* layouts with gaps, another one on each rank; counts are multiples of
                           LAYOUT_UNIT */
-    bool nonsense;     /* passed for what MPI ignores */
-    uint64_t key;      /* of everything else about it */
+    bool nonsense; /* passed for what MPI ignores */
+    uint64_t key;  /* of everything else about it */
 };
 
 struct program {

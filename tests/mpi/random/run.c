@@ -17,14 +17,17 @@ static void delay(struct run *r)
     double end;
 
     switch (rng_below(&r->rng, 16)) {
-    case 0: quick_sleep(rng_below(&r->rng, 0 == rng_below(&r->rng, 40) ? 40000 : 1500)); break;
+    case 0:
+        quick_sleep(rng_below(&r->rng, 0 == rng_below(&r->rng, 40) ? 40000 : 1500));
+        break;
     case 1:
     case 2:
         end = seconds_now() + 1e-6 * rng_below(&r->rng, 200);
         while (seconds_now() < end) {
         }
         break;
-    default: break;
+    default:
+        break;
     }
 }
 

@@ -9,7 +9,7 @@
 
 /* Where a thread is: for those who look at it when it does not go on. */
 struct whereabouts {
-    volatile int step;         /* of the program; n: its end */
+    volatile int step; /* of the program; n: its end */
     const char *volatile doing;
 };
 

@@ -274,10 +274,18 @@ void step_do(struct run *r, int k)
         return;
     }
     switch (s->kind) {
-    case STEP_COLLECTIVE: do_collective(r, k); break;
-    case STEP_MESSAGES: do_messages(r, k); break;
-    case STEP_START: do_start(r, k); break;
-    case STEP_IDUP: do_idup(r, k); break;
+    case STEP_COLLECTIVE:
+        do_collective(r, k);
+        break;
+    case STEP_MESSAGES:
+        do_messages(r, k);
+        break;
+    case STEP_START:
+        do_start(r, k);
+        break;
+    case STEP_IDUP:
+        do_idup(r, k);
+        break;
     case STEP_COMM:
         step_at(r, k, "in the call");
         must(r, k, comm_make(&r->comms[k + 1], c, s, k));
@@ -294,6 +302,7 @@ void step_do(struct run *r, int k)
         step_at(r, k, "waiting for it");
         step_release(r, s->target);
         break;
-    default: break;
+    default:
+        break;
     }
 }

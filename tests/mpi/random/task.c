@@ -84,8 +84,7 @@ static int name_of(const struct task *t, int block)
 static void fill_block(const struct task *t, struct side *s, int block, int inputs)
 {
     for (int e = 0; e < s->elements[block]; e++) {
-        value_store(s->basic, s->mem.data + side_place(s, block, e),
-                    input(t, own(t), inputs, e));
+        value_store(s->basic, s->mem.data + side_place(s, block, e), input(t, own(t), inputs, e));
     }
 }
 

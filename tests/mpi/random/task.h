@@ -20,18 +20,18 @@
 
 /* A communicator as this rank sees it. */
 struct comm {
-    MPI_Comm mpi;      /* MPI_COMM_NULL: this rank is not in it, or it has been freed */
+    MPI_Comm mpi; /* MPI_COMM_NULL: this rank is not in it, or it has been freed */
     int rank, size;
-    int *world;        /* of each rank, its rank in MPI_COMM_WORLD; lives until the program's end */
-    bool inter;        /* an intercommunicator; rank, size and world are of this rank's group */
-    bool second;       /* of the two groups this rank's is the second, in an order that all know */
-    int *remote;       /* the same as world of the group that data come from: the other group of an
+    int *world;  /* of each rank, its rank in MPI_COMM_WORLD; lives until the program's end */
+    bool inter;  /* an intercommunicator; rank, size and world are of this rank's group */
+    bool second; /* of the two groups this rank's is the second, in an order that all know */
+    int *remote; /* the same as world of the group that data come from: the other group of an
                           intercommunicator, else world itself */
     int remote_size;
     enum origin topology;        /* O_CART, O_GRAPH, or anything else: none */
     int *sources, *destinations; /* the neighbors, with a topology; MPI_PROC_NULL: no rank there */
     int indegree, outdegree;
-    MPI_Request idup;  /* while MPI_Comm_idup is pending */
+    MPI_Request idup; /* while MPI_Comm_idup is pending */
 };
 
 /* What a block of the output holds: input elements from `start` on, of these ranks, combined in
@@ -46,18 +46,18 @@ struct want {
 struct task {
     const struct step *step;
     const struct comm *comm;
-    int number;            /* of the step in the program */
-    int root;              /* what MPI gets */
-    MPI_Comm mpi;          /* as it was when the call was made */
+    int number;   /* of the step in the program */
+    int root;     /* what MPI gets */
+    MPI_Comm mpi; /* as it was when the call was made */
     struct side send, recv;
-    struct want *want;     /* of each block of recv */
-    bool in_place;         /* on this rank */
-    int *names;            /* of each block of send, what `want` calls it; NULL: its number */
-    int input; /* the block of recv that is this rank's input, too; ALL_BLOCKS; or NO_BLOCK */
-    int checked;           /* leading elements of a single block of recv; INT_MAX: all */
-    uint64_t rng;          /* this rank's draws for this call */
-    int round;             /* of the last start */
-    char *before;          /* recv's memory as it was before the call */
+    struct want *want; /* of each block of recv */
+    bool in_place;     /* on this rank */
+    int *names;        /* of each block of send, what `want` calls it; NULL: its number */
+    int input;    /* the block of recv that is this rank's input, too; ALL_BLOCKS; or NO_BLOCK */
+    int checked;  /* leading elements of a single block of recv; INT_MAX: all */
+    uint64_t rng; /* this rank's draws for this call */
+    int round;    /* of the last start */
+    char *before; /* recv's memory as it was before the call */
     /* what MPI is asked */
     const void *send_at;
     void *recv_at;
@@ -66,7 +66,7 @@ struct task {
     int *send_counts, *send_displs, *recv_counts, *recv_displs;
     MPI_Datatype *send_types, *recv_types;
     MPI_Aint *send_offsets, *recv_offsets; /* displs of neighbor_alltoallw */
-    int *shares; /* of reduce_scatter: the counts of all ranks */
+    int *shares;                           /* of reduce_scatter: the counts of all ranks */
     MPI_Op op;
     /* requests */
     int outstanding;
@@ -78,7 +78,7 @@ struct task {
  * devices.) */
 extern enum devmem_kind task_memory;
 
-#define NO_BLOCK   (-1)
+#define NO_BLOCK (-1)
 #define ALL_BLOCKS (-2)
 
 /* The collectives' buffers and arguments; messages.c has those of messages, neighbors.c those of

@@ -6,13 +6,28 @@
 #include "program.h"
 #include "values.h"
 
-const char *const collective_names[NUM_COLLECTIVES] = {
-    "barrier",   "bcast",      "reduce",         "allreduce",
-    "scan",      "exscan",     "reduce_scatter", "reduce_scatter_block",
-    "allgather", "allgatherv", "gather",         "gatherv",
-    "scatter",   "scatterv",   "alltoall",       "alltoallv",
-    "alltoallw", "neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall",
-    "neighbor_alltoallv", "neighbor_alltoallw"};
+const char *const collective_names[NUM_COLLECTIVES] = {"barrier",
+                                                       "bcast",
+                                                       "reduce",
+                                                       "allreduce",
+                                                       "scan",
+                                                       "exscan",
+                                                       "reduce_scatter",
+                                                       "reduce_scatter_block",
+                                                       "allgather",
+                                                       "allgatherv",
+                                                       "gather",
+                                                       "gatherv",
+                                                       "scatter",
+                                                       "scatterv",
+                                                       "alltoall",
+                                                       "alltoallv",
+                                                       "alltoallw",
+                                                       "neighbor_allgather",
+                                                       "neighbor_allgatherv",
+                                                       "neighbor_alltoall",
+                                                       "neighbor_alltoallv",
+                                                       "neighbor_alltoallw"};
 
 static const char *const pattern_names[NUM_PATTERNS] = {
     "each to another rank", "each to another rank, any tag", "all to one, any source",
@@ -27,8 +42,7 @@ struct text {
     int room;
 };
 
-__attribute__((format(printf, 2, 3)))
-static void add(struct text *t, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void add(struct text *t, const char *format, ...)
 {
     va_list args;
     int n;
@@ -72,10 +86,18 @@ const char *step_text(const struct program *p, int k, char *text, int room)
     case STEP_COMM:
         add(&t, "comm %d = %s of comm %d", k + 1, origin_names[s->what], s->comm);
         break;
-    case STEP_IDUP: add(&t, "comm %d = idup of comm %d", k + 1, s->comm); break;
-    case STEP_IDUP_WAIT: add(&t, "wait for the idup of %d", s->target); break;
-    case STEP_FREE: add(&t, "free comm %d", s->comm); break;
-    case STEP_RELEASE: add(&t, "free the request of %d", s->target); break;
+    case STEP_IDUP:
+        add(&t, "comm %d = idup of comm %d", k + 1, s->comm);
+        break;
+    case STEP_IDUP_WAIT:
+        add(&t, "wait for the idup of %d", s->target);
+        break;
+    case STEP_FREE:
+        add(&t, "free comm %d", s->comm);
+        break;
+    case STEP_RELEASE:
+        add(&t, "free the request of %d", s->target);
+        break;
     case STEP_START:
         add(&t, "start");
         for (int j = 0; j < k; j++) {
@@ -84,7 +106,8 @@ const char *step_text(const struct program *p, int k, char *text, int room)
             }
         }
         break;
-    default: break;
+    default:
+        break;
     }
     return text;
 }

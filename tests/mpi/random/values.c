@@ -45,7 +45,10 @@ enum {
     NUM_BASICS
 };
 
-struct float_int { float a; int b; };
+struct float_int {
+    float a;
+    int b;
+};
 
 struct basic basics[NUM_BASICS] = {
     [B_INT8] = {.name = "INT8_T", .bytes = 1},
@@ -103,8 +106,8 @@ static void join(void *in, void *inout, int *len, MPI_Datatype *type)
 /* Affine maps: first x, then y. */
 static void compose(void *in, void *inout, int *len, MPI_Datatype *type)
 {
-    const uint32_t (*x)[2] = in;
-    uint32_t (*y)[2] = inout;
+    const uint32_t(*x)[2] = in;
+    uint32_t(*y)[2] = inout;
 
     (void) type;
     for (int k = 0; k < *len; k++) {
@@ -161,21 +164,30 @@ bool value_goes(int basic, int op)
     const bool whole = WHOLE == class || NATURAL == class;
 
     switch (op) {
-    case OP_NONE: return true;
-    case SUM: return whole || REAL == class || COMPLEX == class;
-    case PROD: return (whole && basics[basic].bytes > 1) || REAL == class;
+    case OP_NONE:
+        return true;
+    case SUM:
+        return whole || REAL == class || COMPLEX == class;
+    case PROD:
+        return (whole && basics[basic].bytes > 1) || REAL == class;
     case MAX:
-    case MIN: return whole || REAL == class;
+    case MIN:
+        return whole || REAL == class;
     case BAND:
     case BOR:
-    case BXOR: return whole || BITS == class;
+    case BXOR:
+        return whole || BITS == class;
     case LAND:
     case LOR:
-    case LXOR: return whole || TRUTH == class;
+    case LXOR:
+        return whole || TRUTH == class;
     case MINLOC:
-    case MAXLOC: return PAIR == class;
-    case JOIN: return B_UINT32 == basic;
-    default: return MAP == class;
+    case MAXLOC:
+        return PAIR == class;
+    case JOIN:
+        return B_UINT32 == basic;
+    default:
+        return MAP == class;
     }
 }
 
@@ -198,16 +210,24 @@ struct value value_make(int basic, int op, uint64_t bits)
     struct value v = {(int64_t) bits, (int64_t) (bits >> 40)};
 
     switch (op) {
-    case SUM: return (struct value) {within(bits, small, sign), within(bits >> 7, small, true)};
-    case PROD: return (struct value) {(int64_t[]) {1, 2, 1, sign ? -1 : 1}[bits >> 62], 0};
-    case LAND: return (struct value) {0 != (bits >> 33) % 8, 0};
-    case LOR: return (struct value) {0 == (bits >> 33) % 8, 0};
-    case LXOR: return (struct value) {(int64_t) (bits >> 63), 0};
+    case SUM:
+        return (struct value) {within(bits, small, sign), within(bits >> 7, small, true)};
+    case PROD:
+        return (struct value) {(int64_t[]) {1, 2, 1, sign ? -1 : 1}[bits >> 62], 0};
+    case LAND:
+        return (struct value) {0 != (bits >> 33) % 8, 0};
+    case LOR:
+        return (struct value) {0 == (bits >> 33) % 8, 0};
+    case LXOR:
+        return (struct value) {(int64_t) (bits >> 63), 0};
     case MINLOC:
-    case MAXLOC: return (struct value) {within(bits, 7, true), within(bits >> 9, 1000, false)};
+    case MAXLOC:
+        return (struct value) {within(bits, 7, true), within(bits >> 9, 1000, false)};
     case MAX:
-    case MIN: return (struct value) {within(bits, small, sign), 0};
-    default: break;
+    case MIN:
+        return (struct value) {within(bits, small, sign), 0};
+    default:
+        break;
     }
     if (REAL == class || COMPLEX == class || PAIR == class) {
         v = (struct value) {within(bits, 20000, true), within(bits >> 7, 20000, true)};
@@ -228,20 +248,32 @@ static struct value better(struct value x, struct value y, bool greater)
 struct value value_combine(int op, struct value x, struct value y)
 {
     switch (op) {
-    case SUM: return (struct value) {x.a + y.a, x.b + y.b};
-    case PROD: return (struct value) {x.a * y.a, 0};
-    case MAX: return x.a > y.a ? x : y;
-    case MIN: return x.a < y.a ? x : y;
-    case BAND: return (struct value) {x.a & y.a, 0};
-    case BOR: return (struct value) {x.a | y.a, 0};
-    case BXOR: return (struct value) {x.a ^ y.a, 0};
-    case LAND: return (struct value) {x.a && y.a, 0};
-    case LOR: return (struct value) {x.a || y.a, 0};
-    case LXOR: return (struct value) {!x.a != !y.a, 0};
+    case SUM:
+        return (struct value) {x.a + y.a, x.b + y.b};
+    case PROD:
+        return (struct value) {x.a * y.a, 0};
+    case MAX:
+        return x.a > y.a ? x : y;
+    case MIN:
+        return x.a < y.a ? x : y;
+    case BAND:
+        return (struct value) {x.a & y.a, 0};
+    case BOR:
+        return (struct value) {x.a | y.a, 0};
+    case BXOR:
+        return (struct value) {x.a ^ y.a, 0};
+    case LAND:
+        return (struct value) {x.a && y.a, 0};
+    case LOR:
+        return (struct value) {x.a || y.a, 0};
+    case LXOR:
+        return (struct value) {!x.a != !y.a, 0};
     case MINLOC:
-    case MAXLOC: return better(x, y, MAXLOC == op);
+    case MAXLOC:
+        return better(x, y, MAXLOC == op);
     case JOIN:
-        return (struct value){(uint32_t) x.a + (uint32_t) y.a + (uint32_t) x.a * (uint32_t) y.a, 0};
+        return (struct value) {(uint32_t) x.a + (uint32_t) y.a + (uint32_t) x.a * (uint32_t) y.a,
+                               0};
     default:
         return (struct value) {(uint32_t) y.a * (uint32_t) x.a,
                                (uint32_t) ((uint32_t) y.a * (uint32_t) x.b + (uint32_t) y.b)};
@@ -251,12 +283,24 @@ struct value value_combine(int op, struct value x, struct value y)
 void value_store(int basic, char *at, struct value v)
 {
     switch (basic) {
-    case B_FLOAT: memcpy(at, &(float) {(float) v.a}, 4); break;
-    case B_DOUBLE: memcpy(at, &(double) {(double) v.a}, 8); break;
-    case B_COMPLEX: memcpy(at, (float[]) {(float) v.a, (float) v.b}, 8); break;
-    case B_2INT: memcpy(at, (int[]) {(int) v.a, (int) v.b}, 8); break;
-    case B_FLOAT_INT: memcpy(at, &(struct float_int) {(float) v.a, (int) v.b}, 8); break;
-    case B_MAP: memcpy(at, (uint32_t[]) {(uint32_t) v.a, (uint32_t) v.b}, 8); break;
+    case B_FLOAT:
+        memcpy(at, &(float) {(float) v.a}, 4);
+        break;
+    case B_DOUBLE:
+        memcpy(at, &(double) {(double) v.a}, 8);
+        break;
+    case B_COMPLEX:
+        memcpy(at, (float[]) {(float) v.a, (float) v.b}, 8);
+        break;
+    case B_2INT:
+        memcpy(at, (int[]) {(int) v.a, (int) v.b}, 8);
+        break;
+    case B_FLOAT_INT:
+        memcpy(at, &(struct float_int) {(float) v.a, (int) v.b}, 8);
+        break;
+    case B_MAP:
+        memcpy(at, (uint32_t[]) {(uint32_t) v.a, (uint32_t) v.b}, 8);
+        break;
     case B_DOUBLE_INT:
         memcpy(at, &(double) {(double) v.a}, 8);
         memcpy(at + 8, &(int) {(int) v.b}, 4);
@@ -265,6 +309,8 @@ void value_store(int basic, char *at, struct value v)
         memcpy(at, &(short) {(short) v.a}, 2);
         memcpy(at + 4, &(int) {(int) v.b}, 4);
         break;
-    default: memcpy(at, &v.a, (size_t) basics[basic].bytes); break; /* little endian */
+    default:
+        memcpy(at, &v.a, (size_t) basics[basic].bytes);
+        break; /* little endian */
     }
 }

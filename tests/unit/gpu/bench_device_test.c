@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Device memory of the benchmarks (benchmarks/device.h): that buffers are of the kind that they should be, are filled
- * and checked, what the checks find there, and buffers of another process. No MPI. Runs on the driver that the loader
- * finds as libcuda.so.1: the fake one, whose device memory no host access survives, or a real one; skips where there is
- * none.
+ * Device memory of the benchmarks (benchmarks/device.h): that buffers are of the kind that they
+ * should be, are filled and checked, what the checks find there, and buffers of another process. No
+ * MPI. Runs on the driver that the loader finds as libcuda.so.1: the fake one, whose device memory
+ * no host access survives, or a real one; skips where there is none.
  */
 #include "device.h"
 #include "moves.h"
@@ -41,7 +41,7 @@ static int be_peer(int in, int out)
     char *theirs, *mine;
 
     alarm(300);
-    if ((ssize_t)sizeof handle != read(in, handle, sizeof handle) || device_open(0, text) < 0) {
+    if ((ssize_t) sizeof handle != read(in, handle, sizeof handle) || device_open(0, text) < 0) {
         return 1;
     }
     theirs = device_import(handle);
@@ -85,7 +85,7 @@ static void start_peer(void)
 
 static int open_device(void **state)
 {
-    (void)state;
+    (void) state;
     start_peer();
     device_open(0, error);
     return 0;
@@ -93,7 +93,7 @@ static int open_device(void **state)
 
 static int close_device(void **state)
 {
-    (void)state;
+    (void) state;
     device_close();
     close(peer.to);
     kill(peer.pid, SIGKILL);
@@ -129,11 +129,11 @@ enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 static void buffers_are_filled_and_checked(void **state)
 {
-    static const struct moves *const all[] = {&moves_allreduce, &moves_allgather, &moves_reduce_scatter,
-                                              &moves_bcast,     &moves_reduce,    &moves_alltoall,
-                                              &moves_gather,    &moves_scatter,   &moves_scan};
+    static const struct moves *const all[] = {
+        &moves_allreduce, &moves_allgather, &moves_reduce_scatter, &moves_bcast, &moves_reduce,
+        &moves_alltoall,  &moves_gather,    &moves_scatter,        &moves_scan};
 
-    (void)state;
+    (void) state;
     need_device();
     for (size_t i = 0; i < KINDS * 2 * sizeof all / sizeof all[0]; i++) {
         struct shape s = shape_of(all[i / (KINDS * 2)], i % 2);
@@ -157,7 +157,7 @@ static void writes_where_none_belong_are_found(void **state)
     struct buffers b;
     char *input;
 
-    (void)state;
+    (void) state;
     need_device();
     assert_int_equal(0, moves_alloc(&b, &memory_cuda, &s));
     moves_prepare(&b, &s, &rule);
@@ -172,14 +172,17 @@ static void writes_where_none_belong_are_found(void **state)
     moves_release(&b);
 }
 
-/* So that the copies above are known to be needed. (Where CPU and GPU share page tables it does not hold.) */
+/*
+ * So that the copies above are known to be needed. (Where CPU and GPU share page tables it does not
+ * hold.)
+ */
 static void the_host_cannot_touch_it(void **state)
 {
     char *buffer;
     int status;
     pid_t pid;
 
-    (void)state;
+    (void) state;
     need_device();
     buffer = memory_cuda.alloc(64);
     assert_non_null(buffer);
@@ -187,7 +190,7 @@ static void the_host_cannot_touch_it(void **state)
     if (0 == pid) {
         signal(SIGSEGV, SIG_DFL);
         signal(SIGBUS, SIG_DFL);
-        *(volatile char *)buffer = 1;
+        *(volatile char *) buffer = 1;
         _exit(0);
     }
     assert_int_equal(pid, waitpid(pid, &status, 0));
@@ -198,12 +201,15 @@ static void the_host_cannot_touch_it(void **state)
 
 static void memory_that_is_not_there_is_null(void **state)
 {
-    (void)state;
+    (void) state;
     need_device();
-    assert_null(memory_cuda.alloc((size_t)1 << 46));
+    assert_null(memory_cuda.alloc((size_t) 1 << 46));
 }
 
-/* What the driver says of a byte in the middle of a buffer: CU_MEMORYTYPE_HOST, _DEVICE, and whether it is managed. */
+/*
+ * What the driver says of a byte in the middle of a buffer: CU_MEMORYTYPE_HOST, _DEVICE, and
+ * whether it is managed.
+ */
 static void kinds_are_what_they_say(void **state)
 {
     enum { MEMORY_TYPE = 2, IS_MANAGED = 8, HOST = 1, DEVICE = 2 };
@@ -214,14 +220,14 @@ static void kinds_are_what_they_say(void **state)
     int (*attribute)(void *, int, unsigned long long);
     void *library;
 
-    (void)state;
+    (void) state;
     need_device();
     library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     assert_non_null(library);
-    *(void **)&attribute = dlsym(library, "cuPointerGetAttribute");
+    *(void **) &attribute = dlsym(library, "cuPointerGetAttribute");
     for (int i = 0; i < KINDS; i++) {
         char *buffer = kinds[i]->alloc(BYTES);
-        unsigned long long middle = (uintptr_t)buffer + BYTES / 2;
+        unsigned long long middle = (uintptr_t) buffer + BYTES / 2;
         unsigned type = 0, managed = 0;
         assert_non_null(buffer);
         assert_int_equal(0, attribute(&type, MEMORY_TYPE, middle));
@@ -242,7 +248,7 @@ static void another_process_uses_a_buffer(void **state)
     char *buffer;
     int status;
 
-    (void)state;
+    (void) state;
     need_device();
     buffer = memory_cuda.alloc(sizeof bounce);
     assert_non_null(buffer);
@@ -265,11 +271,11 @@ static void devices_are_taken_in_turn(void **state)
     int (*count)(int *), devices = 0;
     void *library;
 
-    (void)state;
+    (void) state;
     need_device();
     library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     assert_non_null(library);
-    *(void **)&count = dlsym(library, "cuDeviceGetCount");
+    *(void **) &count = dlsym(library, "cuDeviceGetCount");
     assert_int_equal(0, count(&devices));
     assert_true(devices > 0);
     for (int i = 0; i < 2 * devices; i++) {
@@ -280,7 +286,7 @@ static void devices_are_taken_in_turn(void **state)
 
 static void the_launcher_says_which_rank(void **state)
 {
-    (void)state;
+    (void) state;
     unsetenv("OMPI_COMM_WORLD_LOCAL_RANK");
     assert_int_equal(0, device_local_rank());
     setenv("OMPI_COMM_WORLD_LOCAL_RANK", "3", 1);

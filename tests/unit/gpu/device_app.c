@@ -12,8 +12,8 @@
 
 struct app app;
 
-const char *const app_memory_names[APP_KINDS] = {"plain", "stack", "pinned", "registered",
-                                                 "managed", "device", "pool", "vmm"};
+const char *const app_memory_names[APP_KINDS] = {"plain",   "stack",  "pinned", "registered",
+                                                 "managed", "device", "pool",   "vmm"};
 
 void app_start(void)
 {
@@ -23,8 +23,8 @@ void app_start(void)
         fprintf(stderr, "# %s\n", dlerror());
         _exit(1);
     }
-#define LOOK_UP(name)                                                                                                 \
-    at = dlsym(library, EXPORTED(name));                                                                               \
+#define LOOK_UP(name)                    \
+    at = dlsym(library, EXPORTED(name)); \
     memcpy(&app.name, &at, sizeof(at));
     APP_FUNCTIONS(LOOK_UP)
 #undef LOOK_UP

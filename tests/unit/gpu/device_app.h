@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The application beside the component: it calls the driver itself, and owns memory of every kind. */
+/*
+ * The application beside the component: it calls the driver itself, and owns memory of every kind.
+ */
 #ifndef GR_TESTS_DEVICE_APP_H
 #define GR_TESTS_DEVICE_APP_H
 
@@ -8,16 +10,45 @@
 #include "cuda/state.h"
 
 /* X(function): those that the application calls */
-#define APP_FUNCTIONS(X)                                                                                              \
-    X(cuInit) X(cuDeviceGet) X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxReset) X(cuDevicePrimaryCtxGetState)     \
-    X(cuDevicePrimaryCtxRelease) X(cuCtxSetCurrent) X(cuCtxGetCurrent) X(cuCtxPushCurrent) X(cuCtxPopCurrent)         \
-    X(cuCtxDestroy) X(cuCtxSynchronize) X(cuCtxEnablePeerAccess)                                                      \
-    X(cuMemAlloc) X(cuMemFree) X(cuMemHostAlloc) X(cuMemFreeHost) X(cuMemHostRegister) X(cuMemHostUnregister)         \
-    X(cuMemAllocManaged) X(cuMemAllocAsync) X(cuMemFreeAsync)                                                         \
-    X(cuMemAddressReserve) X(cuMemCreate) X(cuMemMap) X(cuMemSetAccess)                                               \
-    X(cuMemcpyDtoH) X(cuMemcpyHtoD) X(cuMemcpy) X(cuMemsetD8) X(cuMemsetD8Async)                                      \
-    X(cuPointerGetAttribute) X(cuStreamCreate) X(cuStreamSynchronize) X(cuLaunchHostFunc)                             \
-    X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuThreadExchangeStreamCaptureMode)
+#define APP_FUNCTIONS(X)          \
+    X(cuInit)                     \
+    X(cuDeviceGet)                \
+    X(cuDevicePrimaryCtxRetain)   \
+    X(cuDevicePrimaryCtxReset)    \
+    X(cuDevicePrimaryCtxGetState) \
+    X(cuDevicePrimaryCtxRelease)  \
+    X(cuCtxSetCurrent)            \
+    X(cuCtxGetCurrent)            \
+    X(cuCtxPushCurrent)           \
+    X(cuCtxPopCurrent)            \
+    X(cuCtxDestroy)               \
+    X(cuCtxSynchronize)           \
+    X(cuCtxEnablePeerAccess)      \
+    X(cuMemAlloc)                 \
+    X(cuMemFree)                  \
+    X(cuMemHostAlloc)             \
+    X(cuMemFreeHost)              \
+    X(cuMemHostRegister)          \
+    X(cuMemHostUnregister)        \
+    X(cuMemAllocManaged)          \
+    X(cuMemAllocAsync)            \
+    X(cuMemFreeAsync)             \
+    X(cuMemAddressReserve)        \
+    X(cuMemCreate)                \
+    X(cuMemMap)                   \
+    X(cuMemSetAccess)             \
+    X(cuMemcpyDtoH)               \
+    X(cuMemcpyHtoD)               \
+    X(cuMemcpy)                   \
+    X(cuMemsetD8)                 \
+    X(cuMemsetD8Async)            \
+    X(cuPointerGetAttribute)      \
+    X(cuStreamCreate)             \
+    X(cuStreamSynchronize)        \
+    X(cuLaunchHostFunc)           \
+    X(cuStreamBeginCapture)       \
+    X(cuStreamEndCapture)         \
+    X(cuThreadExchangeStreamCaptureMode)
 
 struct app {
 #define APP_FIELD(name) __typeof__(&name) name;
@@ -33,10 +64,14 @@ extern struct app app;
 void app_start(void);
 
 /* A driver call that must succeed. */
-#define APP(name, ...) app_must(#name, NULL == app.name ? CUDA_ERROR_NOT_FOUND : app.name(__VA_ARGS__))
+#define APP(name, ...) \
+    app_must(#name, NULL == app.name ? CUDA_ERROR_NOT_FOUND : app.name(__VA_ARGS__))
 void app_must(const char *name, CUresult result);
 
-/* Make the primary context of a device current, as the runtime API does; a context of the application's own. */
+/*
+ * Make the primary context of a device current, as the runtime API does; a context of the
+ * application's own.
+ */
 void app_use(int ordinal);
 CUcontext app_context(int ordinal);
 
@@ -54,7 +89,10 @@ enum app_memory {
 };
 extern const char *const app_memory_names[APP_KINDS];
 
-/* Memory of a kind in the current context (device 0 for VMM); never freed by this. At most APP_BYTES. */
+/*
+ * Memory of a kind in the current context (device 0 for VMM); never freed by this. At most
+ * APP_BYTES.
+ */
 enum { APP_BYTES = 65536 };
 void *app_memory(enum app_memory kind, size_t bytes);
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies, streams and launches (cuda/device.h): from any memory to any other, after what the application has put
- * on its default stream, and never after what we wait for ourselves. The driver delays asynchronous work by chance.
+ * Copies, streams and launches (cuda/device.h): from any memory to any other, after what the
+ * application has put on its default stream, and never after what we wait for ourselves. The driver
+ * delays asynchronous work by chance.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
-#include "sanitizer/sanitizer.h"
 #include "device_app.h"
+#include "sanitizer/sanitizer.h"
 
 #include <sched.h>
 #include <semaphore.h>
@@ -61,9 +62,11 @@ static void copies_between_all_kinds(void)
             }
             app_fill(memory[b], 16 * b + 2, BYTES + 3);
             CHECK_INT(gr_gpu_copy(gpu, memory[b] + 1, memory[a] + 2, BYTES), 0);
-            if (!app_holds(memory[b] + 1, 16 * a + 1, BYTES) || !app_holds(memory[b], 16 * b + 2, 1) ||
+            if (!app_holds(memory[b] + 1, 16 * a + 1, BYTES) ||
+                !app_holds(memory[b], 16 * b + 2, 1) ||
                 !app_holds(memory[b] + 1 + BYTES, 16 * b + 2, 1)) {
-                fprintf(stderr, "# from %s to %s\n", app_memory_names[a % APP_KINDS], app_memory_names[b % APP_KINDS]);
+                fprintf(stderr, "# from %s to %s\n", app_memory_names[a % APP_KINDS],
+                        app_memory_names[b % APP_KINDS]);
                 _exit(1);
             }
         }
@@ -72,7 +75,10 @@ static void copies_between_all_kinds(void)
     gr_gpus_close(gpus);
 }
 
-/* The device holds what the default stream will have written, and the copy is over when the function returns. */
+/*
+ * The device holds what the default stream will have written, and the copy is over when the
+ * function returns.
+ */
 static void copy_comes_last(struct gr_gpu *gpu)
 {
     unsigned char out[BYTES];
@@ -101,7 +107,10 @@ static void a_copy_follows_the_default_stream(void)
     gr_gpus_close(gpus);
 }
 
-/* Where the application uses a context of its own, or another device, that one's default stream counts. */
+/*
+ * Where the application uses a context of its own, or another device, that one's default stream
+ * counts.
+ */
 static void a_copy_follows_the_current_context(void)
 {
     struct gr_gpus *gpus = open_gpus();
@@ -114,7 +123,10 @@ static void a_copy_follows_the_current_context(void)
     gr_gpus_close(gpus);
 }
 
-/* Between devices no copy waits by itself; what reads the destination next need not know our streams. */
+/*
+ * Between devices no copy waits by itself; what reads the destination next need not know our
+ * streams.
+ */
 static void a_copy_is_over_when_it_returns(void)
 {
     struct gr_gpus *gpus = open_gpus();
@@ -151,7 +163,10 @@ static void CUDA_CB wait_for_go(void *unused)
     sem_wait(&go);
 }
 
-/* A kernel of ours may wait for a peer that waits for this process: nothing else may wait for the kernel. */
+/*
+ * A kernel of ours may wait for a peer that waits for this process: nothing else may wait for the
+ * kernel.
+ */
 static void nothing_waits_for_our_streams(void)
 {
     struct gr_gpus *gpus = open_gpus();
@@ -205,7 +220,10 @@ static void a_stream_follows_the_default_stream(void)
     gr_gpus_close(gpus);
 }
 
-/* As of the moment when the point was set, of this device and of another; work that comes later is not waited for. */
+/*
+ * As of the moment when the point was set, of this device and of another; work that comes later is
+ * not waited for.
+ */
 static void a_stream_follows_points(void)
 {
     struct gr_gpus *gpus = open_gpus();
@@ -301,8 +319,9 @@ static CUresult CUDAAPI ask_function(CUfunction *function, CUkernel kernel)
     return result;
 }
 
-static CUresult CUDAAPI note_launch(CUfunction f, unsigned int x, unsigned int y, unsigned int z, unsigned int u,
-                                    unsigned int v, unsigned int w, unsigned int n, CUstream s, void **p, void **e)
+static CUresult CUDAAPI note_launch(CUfunction f, unsigned int x, unsigned int y, unsigned int z,
+                                    unsigned int u, unsigned int v, unsigned int w, unsigned int n,
+                                    CUstream s, void **p, void **e)
 {
     int k;
 
@@ -315,7 +334,8 @@ static CUresult CUDAAPI note_launch(CUfunction f, unsigned int x, unsigned int y
 /* A launch of channels that are through: every block says so at once, under the launch's number. */
 static void every_kernel_is_launched(void)
 {
-    enum { BLOCKS = 3, EVERY = GR_SANITIZER(1, 1, 7) }; /* a fiber is expensive under ThreadSanitizer */
+    /* a fiber is expensive under ThreadSanitizer */
+    enum { BLOCKS = 3, EVERY = GR_SANITIZER(1, 1, 7) };
     static const char *const expected[] = {
 #define NAME(type, op) "gr_kernel_" #type "_" #op,
         GR_KERNELS(NAME) "gr_kernel_copy"

@@ -13,7 +13,8 @@ static void peers(const char *reach)
     for (a = 0; a < 4; a++) {
         for (b = 0; b < 4; b++) {
             CHECK_INT(gr_gpu_reaches(get_gpu(gpus, a), b), a == b || '1' == reach[4 * a + b]);
-            CHECK_INT(gr_gpu_reaches(get_gpu(gpus, a), b), a == b || '1' == reach[4 * a + b]); /* again */
+            /* again */
+            CHECK_INT(gr_gpu_reaches(get_gpu(gpus, a), b), a == b || '1' == reach[4 * a + b]);
         }
         CHECK_INT(gr_gpu_reaches(get_gpu(gpus, a), 4), 0);
         CHECK_INT(gr_gpu_reaches(get_gpu(gpus, a), -1), 0);
@@ -22,7 +23,8 @@ static void peers(const char *reach)
     APP(cuCtxSetCurrent, get_gpu(gpus, 0)->context);
     /* enabled: once more is refused */
     CHECK_INT(app.cuCtxEnablePeerAccess(get_gpu(gpus, 1)->context, 0),
-              '1' == reach[1] ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED : CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
+              '1' == reach[1] ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
+                              : CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
     gr_gpus_close(gpus);
 }
 

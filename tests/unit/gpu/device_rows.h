@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tests of what lies between the component and the driver. Each is a row: a name, what the environment must say, and
- * a body, which runs in a process of its own, since a driver reads its environment once and is never unloaded. That
- * process begins without a driver, so it may fork before it loads one.
+ * Tests of what lies between the component and the driver. Each is a row: a name, what the
+ * environment must say, and a body, which runs in a process of its own, since a driver reads its
+ * environment once and is never unloaded. That process begins without a driver, so it may fork
+ * before it loads one.
  *
- * Environment: LIBCUDA, the driver under test; or FAKECUDA, the folder of the fake driver, which is used with the kernels
- * of device_kernels.cu.
+ * Environment: LIBCUDA, the driver under test; or FAKECUDA, the folder of the fake driver, which is
+ * used with the kernels of device_kernels.cu.
  */
 #ifndef GR_TESTS_DEVICE_ROWS_H
 #define GR_TESTS_DEVICE_ROWS_H
@@ -31,22 +32,23 @@ struct row {
 };
 
 /* For bodies, which cmocka cannot jump out of. */
-#define CHECK(condition)                                                                                              \
-    do {                                                                                                              \
-        if (!(condition)) {                                                                                           \
-            fprintf(stderr, "# %s:%d: %s\n", __FILE__, __LINE__, #condition);                                         \
-            _exit(1);                                                                                                 \
-        }                                                                                                             \
+#define CHECK(condition)                                                      \
+    do {                                                                      \
+        if (!(condition)) {                                                   \
+            fprintf(stderr, "# %s:%d: %s\n", __FILE__, __LINE__, #condition); \
+            _exit(1);                                                         \
+        }                                                                     \
     } while (0)
 
-#define CHECK_INT(a, b)                                                                                               \
-    do {                                                                                                              \
-        long long a_ = (long long) (a), b_ = (long long) (b);                                                         \
-                                                                                                                      \
-        if (a_ != b_) {                                                                                               \
-            fprintf(stderr, "# %s:%d: %s is %lld, not %s, %lld\n", __FILE__, __LINE__, #a, a_, #b, b_);               \
-            _exit(1);                                                                                                 \
-        }                                                                                                             \
+#define CHECK_INT(a, b)                                                                            \
+    do {                                                                                           \
+        long long a_ = (long long) (a), b_ = (long long) (b);                                      \
+                                                                                                   \
+        if (a_ != b_) {                                                                            \
+            fprintf(stderr, "# %s:%d: %s is %lld, not %s, %lld\n", __FILE__, __LINE__, #a, a_, #b, \
+                    b_);                                                                           \
+            _exit(1);                                                                              \
+        }                                                                                          \
     } while (0)
 
 static inline void set_environment(const char *words)
@@ -137,7 +139,10 @@ static inline int run_rows(struct row *rows, size_t n, int argc, char **argv)
     return failed;
 }
 
-#define ROW(body, environment) {#body, body, environment}
+#define ROW(body, environment)   \
+    {                            \
+#body, body, environment \
+    }
 #define RUN_ROWS(rows, argc, argv) run_rows(rows, sizeof(rows) / sizeof((rows)[0]), argc, argv)
 
 #endif

@@ -32,7 +32,8 @@ struct list {
     int ones, rectangles;
 };
 
-static void check_list(struct gr_gpu *gpu, const struct list *list, unsigned char *dst, unsigned char *src)
+static void check_list(struct gr_gpu *gpu, const struct list *list, unsigned char *dst,
+                       unsigned char *src)
 {
     unsigned char want[BYTES], got[BYTES];
     struct gr_gpu_run runs[MOST], next;
@@ -44,7 +45,8 @@ static void check_list(struct gr_gpu *gpu, const struct list *list, unsigned cha
     CHECK_INT(gr_gpu_copy(gpu, got, src, BYTES), 0);
     for (k = 0; k < list->n; k++) {
         memcpy(want + list->runs[k].dst, got + list->runs[k].src, list->runs[k].bytes);
-        next = (struct gr_gpu_run) {.dst = dst + list->runs[k].dst, .src = src + list->runs[k].src,
+        next = (struct gr_gpu_run) {.dst = dst + list->runs[k].dst,
+                                    .src = src + list->runs[k].src,
                                     .bytes = list->runs[k].bytes};
         if (0 == n || !gr_gpu_run_join(&runs[n - 1], &next)) {
             runs[n++] = next;
@@ -62,16 +64,21 @@ static void runs_that_are_rows_are_one_copy(void)
 {
     static const struct list lists[] = {
         {4, {{0, 3, 5}, {7, 13, 5}, {14, 23, 5}, {21, 33, 5}}, 0, 1},
-        {2, {{0, 0, 5}, {5, 9, 5}}, 0, 1},                                          /* one side without gaps */
+        /* one side without gaps */
+        {2, {{0, 0, 5}, {5, 9, 5}}, 0, 1},
         {1, {{9, 4, 30}}, 1, 0},
-        {3, {{9, 4, 30}, {39, 34, 1}, {40, 35, 7}}, 1, 0},                          /* one behind the other */
+        /* one behind the other */
+        {3, {{9, 4, 30}, {39, 34, 1}, {40, 35, 7}}, 1, 0},
         {4, {{0, 0, 4}, {10, 10, 4}, {14, 14, 4}, {24, 24, 4}}, 0, 2},
         {3, {{0, 0, 4}, {10, 4, 4}, {20, 8, 4}}, 0, 1},
-        {3, {{20, 20, 5}, {10, 10, 5}, {0, 0, 5}}, 3, 0},                           /* downwards */
-        {3, {{0, 0, 9}, {5, 20, 9}, {10, 40, 9}}, 3, 0},                            /* over each other */
+        {3, {{20, 20, 5}, {10, 10, 5}, {0, 0, 5}}, 3, 0}, /* downwards */
+        /* over each other */
+        {3, {{0, 0, 9}, {5, 20, 9}, {10, 40, 9}}, 3, 0},
         {3, {{0, 0, 9}, {20, 5, 9}, {40, 10, 9}}, 3, 0},
-        {5, {{0, 0, 4}, {10, 10, 4}, {20, 21, 4}, {30, 32, 4}, {40, 43, 4}}, 0, 2}, /* the distance changes */
-        {4, {{0, 0, 4}, {10, 10, 4}, {20, 20, 5}, {30, 30, 5}}, 0, 2},              /* the length does */
+        /* the distance changes */
+        {5, {{0, 0, 4}, {10, 10, 4}, {20, 21, 4}, {30, 32, 4}, {40, 43, 4}}, 0, 2},
+        /* the length does */
+        {4, {{0, 0, 4}, {10, 10, 4}, {20, 20, 5}, {30, 30, 5}}, 0, 2},
         {3, {{0, 0, 4}, {50, 50, 0}, {100, 100, 4}}, 2, 0},
         {0, {{0, 0, 0}}, 0, 0},
     };

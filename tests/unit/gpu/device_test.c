@@ -41,7 +41,8 @@ static void call_everything(struct gr_gpus *gpus)
     while (0 == (error = gr_gpu_stream_done(stream))) {
     }
     CHECK_INT(error, 1);
-    CHECK(0 != gr_gpu_launch(stream, GR_KERNEL_copy, 0, &(struct gr_gpu_args) {.launch = 1})); /* no blocks */
+    /* no blocks */
+    CHECK(0 != gr_gpu_launch(stream, GR_KERNEL_copy, 0, &(struct gr_gpu_args) {.launch = 1}));
     gr_gpu_stream_close(stream);
     gr_gpu_host_unpin(gpu, page);
     gr_gpu_host_free(gpu, host);
@@ -86,17 +87,17 @@ static struct gr_cuda real;
 static int calls, fail_at;
 
 /* Replace a function of the table by one that counts its calls and fails at number fail_at. */
-#define COUNTED(name, params, args)                                                                                   \
-    static CUresult CUDAAPI counted_##name params                                                                     \
-    {                                                                                                                 \
-        return ++calls == fail_at ? CUDA_ERROR_OUT_OF_MEMORY : real.name args;                                        \
+#define COUNTED(name, params, args)                                            \
+    static CUresult CUDAAPI counted_##name params                              \
+    {                                                                          \
+        return ++calls == fail_at ? CUDA_ERROR_OUT_OF_MEMORY : real.name args; \
     }
 #define COUNT(gpus, name) ((gpus)->cuda.name = counted_##name)
 
 COUNTED(cuDevicePrimaryCtxRetain, (CUcontext * c, CUdevice d), (c, d))
 COUNTED(cuLibraryLoadData,
-        (CUlibrary * l, const void *p, CUjit_option *o, void **v, unsigned int n, CUlibraryOption *q, void **w,
-         unsigned int m),
+        (CUlibrary * l, const void *p, CUjit_option *o, void **v, unsigned int n,
+         CUlibraryOption *q, void **w, unsigned int m),
         (l, p, o, v, n, q, w, m))
 COUNTED(cuLibraryUnload, (CUlibrary l), (l))
 COUNTED(cuDevicePrimaryCtxRelease, (CUdevice d), (d))
@@ -125,7 +126,7 @@ static void all_kernels_are_loaded_at_once(void)
     }
     (void) get_gpu(gpus, 0);
     CHECK_INT(calls, GR_NKERNELS); /* once */
-    gpus->cuda.cuFuncLoad = NULL; /* as before CUDA 12.4 */
+    gpus->cuda.cuFuncLoad = NULL;  /* as before CUDA 12.4 */
     COUNT(gpus, cuFuncGetAttribute);
     calls = 0;
     (void) get_gpu(gpus, 1);
@@ -133,7 +134,10 @@ static void all_kernels_are_loaded_at_once(void)
     gr_gpus_close(gpus);
 }
 
-/* Whatever fails: no device, the code and the words, no context left behind, and the next try works. */
+/*
+ * Whatever fails: no device, the code and the words, no context left behind, and the next try
+ * works.
+ */
 static void making_ready_fails(void)
 {
     int step;
@@ -141,8 +145,9 @@ static void making_ready_fails(void)
     app_start();
     for (step = 0; step < 5; step++) {
         static const int number[] = {1, 1, 1, GR_NKERNELS, GR_NKERNELS / 2};
-        static const char *const words[] = {"cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY", "cuLibraryLoadData",
-                                            "cuLibraryGetKernel", "cuKernelGetFunction", "cuFuncLoad"};
+        static const char *const words[] = {"cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY",
+                                            "cuLibraryLoadData", "cuLibraryGetKernel",
+                                            "cuKernelGetFunction", "cuFuncLoad"};
         struct gr_gpus *gpus = open_gpus();
         unsigned int flags;
         int error = 0, active;
@@ -196,8 +201,8 @@ static void the_largest_kernel_bounds_blocks(void)
 }
 
 /* As it is where an image has to be compiled: all threads come while one is at it. */
-static CUresult CUDAAPI load_slowly(CUlibrary *l, const void *p, CUjit_option *o, void **v, unsigned int n,
-                                    CUlibraryOption *q, void **w, unsigned int m)
+static CUresult CUDAAPI load_slowly(CUlibrary *l, const void *p, CUjit_option *o, void **v,
+                                    unsigned int n, CUlibraryOption *q, void **w, unsigned int m)
 {
     usleep(50000);
     return counted_cuLibraryLoadData(l, p, o, v, n, q, w, m);
@@ -277,8 +282,8 @@ static void pinned_memory_is_clean_and_at_one_address(void)
 /* ---- endings ---- */
 
 /*
- * What was made in a context that the application resets is gone and must not be touched; the context's successor is
- * not ours to take from. numbered: whether the driver tells contexts apart.
+ * What was made in a context that the application resets is gone and must not be touched; the
+ * context's successor is not ours to take from. numbered: whether the driver tells contexts apart.
  */
 static void reset(int again, int numbered)
 {

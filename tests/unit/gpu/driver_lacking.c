@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A library in front of the driver (LIBCUDA) that denies one function: cuGetProcAddress does not find the one that
- * LACKING names. cuGetErrorName can be found by its symbol besides.
+ * A library in front of the driver (LIBCUDA) that denies one function: cuGetProcAddress does not
+ * find the one that LACKING names. cuGetErrorName can be found by its symbol besides.
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -34,8 +34,8 @@ API CUresult CUDAAPI cuGetErrorName(CUresult error, const char **name)
     return forward(error, name);
 }
 
-API CUresult CUDAAPI cuGetProcAddress_v2(const char *name, void **found, int version, cuuint64_t flags,
-                                         CUdriverProcAddressQueryResult *status)
+API CUresult CUDAAPI cuGetProcAddress_v2(const char *name, void **found, int version,
+                                         cuuint64_t flags, CUdriverProcAddressQueryResult *status)
 {
     CUresult (*forward)(const char *, void **, int, cuuint64_t, CUdriverProcAddressQueryResult *);
     void *at = driver("cuGetProcAddress_v2");

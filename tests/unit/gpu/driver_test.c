@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loading the driver (cuda/driver.h, gr_gpus_open()): drivers that are not there, too old, or without devices. */
+/*
+ * Loading the driver (cuda/driver.h, gr_gpus_open()): drivers that are not there, too old, or
+ * without devices.
+ */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
@@ -84,7 +87,10 @@ static void opening_again(void)
     gr_gpus_close(NULL);
 }
 
-/* Each function of the table is the one that the library exports under the name that the header gave it. */
+/*
+ * Each function of the table is the one that the library exports under the name that the header
+ * gave it.
+ */
 static void the_table_is_complete(void)
 {
     struct gr_gpus *gpus = open_gpus();

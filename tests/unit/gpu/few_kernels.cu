@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kernels that kernel_test uses with KERNEL_TEST_FEW: kernels.cu with a shorter table, which compiles sooner. */
+/*
+ * The kernels that kernel_test uses with KERNEL_TEST_FEW: kernels.cu with a shorter table, which
+ * compiles sooner.
+ */
 #include "exec/gpu/kernels.h"
 
 #undef GR_KERNELS

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pools of devices for the tests of link/gpu_pool.h, each process with a directory's shared memory for its doors. */
+/*
+ * Pools of devices for the tests of link/gpu_pool.h, each process with a directory's shared memory
+ * for its doors.
+ */
 #ifndef GR_TESTS_GPU_POOL_FIXTURE_H
 #define GR_TESTS_GPU_POOL_FIXTURE_H
 
@@ -37,7 +40,8 @@ static inline void close_side(struct side *s)
     gr_gpus_close(s->gpus);
 }
 
-static inline struct gr_gpu_slab *lease_one(struct gr_gpu_pool *pool, enum gr_gpu_where where, size_t bytes)
+static inline struct gr_gpu_slab *lease_one(struct gr_gpu_pool *pool, enum gr_gpu_where where,
+                                            size_t bytes)
 {
     struct gr_gpu_slab *slab = NULL;
 

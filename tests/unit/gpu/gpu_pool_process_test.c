@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pools of devices (link/gpu_pool.h) of two processes, and frames in pinned pages. The owner forks its peer before
- * either has a driver; offers go through one pipe, words of the peer come back through another.
+ * Pools of devices (link/gpu_pool.h) of two processes, and frames in pinned pages. The owner forks
+ * its peer before either has a driver; offers go through one pipe, words of the peer come back
+ * through another.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -15,7 +16,8 @@
 
 enum { LINE = GR_GPU_LINE, FRAME = 300000 };
 
-static void offer_to(const struct peer *p, const struct gr_gpu_pool *pool, const struct gr_gpu_slab *slab)
+static void offer_to(const struct peer *p, const struct gr_gpu_pool *pool,
+                     const struct gr_gpu_slab *slab)
 {
     struct gr_gpu_offer offer = gr_gpu_pool_offer(pool, slab);
 
@@ -32,8 +34,9 @@ static void heard(const struct peer *p, int expected)
 }
 
 /*
- * The peer's program: for each offer says what mapping it gave; where it could, the frame must hold a line of zeros and
- * then 1, 2 is written to it and it is left. At the end of offers it says how many arenas are mapped.
+ * The peer's program: for each offer says what mapping it gave; where it could, the frame must hold
+ * a line of zeros and then 1, 2 is written to it and it is left. At the end of offers it says how
+ * many arenas are mapped.
  */
 static void answer(int in, int out, int ordinal)
 {
@@ -68,7 +71,8 @@ static void answer_from_1(int in, int out)
 }
 
 /* Offer frames to a peer that answers; expected: what mapping gives it. */
-static void offer_frames(struct side *s, const struct peer *p, enum gr_gpu_where where, int expected)
+static void offer_frames(struct side *s, const struct peer *p, enum gr_gpu_where where,
+                         int expected)
 {
     enum { N = 12, ROUNDS = 3 };
     struct gr_gpu_slab *slabs[N];
@@ -259,7 +263,8 @@ static void pinned_frames_begin_clean(void)
 static void offers_beyond_the_segment(void)
 {
     struct side s = open_side(0, 0, 64 * MIB);
-    struct gr_gpu_offer offer = gr_gpu_pool_offer(s.pool, lease_one(s.pool, GR_ON_HOST, FRAME)), bad = offer;
+    struct gr_gpu_offer offer = gr_gpu_pool_offer(s.pool, lease_one(s.pool, GR_ON_HOST, FRAME)),
+                        bad = offer;
     struct gr_gpu_mapped mapped;
 
     bad.arena = offer.door.segment_bytes;
@@ -277,7 +282,8 @@ int main(int argc, char **argv)
         ROW(frames_on_one_device, NULL),
         ROW(frames_of_a_device_that_the_peer_does_not_see, "FAKECUDA_DEVICES=2 FAKECUDA_PEER=all"),
         ROW(frames_on_devices_that_reach_each_other, "FAKECUDA_DEVICES=2 FAKECUDA_PEER=all"),
-        {"only_pinned_pages, the devices are apart", only_pinned_pages, "FAKECUDA_DEVICES=2 FAKECUDA_PEER=none"},
+        {"only_pinned_pages, the devices are apart", only_pinned_pages,
+         "FAKECUDA_DEVICES=2 FAKECUDA_PEER=none"},
         {"only_pinned_pages, no IPC", only_pinned_pages, "FAKECUDA_DEVICES=2 FAKECUDA_IPC=none"},
         ROW(every_arena_is_opened_once, NULL),
         ROW(frames_of_a_killed_peer_stay_out, NULL),

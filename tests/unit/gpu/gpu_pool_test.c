@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The pool of a device (link/gpu_pool.h) inside one process: frames, leases and bounds. Other processes are the
- * business of gpu_pool_process_test.c.
+ * The pool of a device (link/gpu_pool.h) inside one process: frames, leases and bounds. Other
+ * processes are the business of gpu_pool_process_test.c.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -27,7 +27,8 @@ static void frames_are_apart_and_begin_clean(void)
 
     for (round = 0; round < 2; round++) {
         for (k = 0; k < KINDS; k++) {
-            CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, sizes[k], GR_GPU_LINE, EACH, slabs[k]), 0);
+            CHECK_INT(
+                gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, sizes[k], GR_GPU_LINE, EACH, slabs[k]), 0);
             for (j = 0; j < EACH; j++) {
                 gr_gpu_ptr at = gr_gpu_slab_at(slabs[k][j]);
 
@@ -35,7 +36,8 @@ static void frames_are_apart_and_begin_clean(void)
                 CHECK_INT(at % 256, 0);
                 CHECK(holds(s.gpu, at, 0, LINE));
                 /* the rest is what the last lease left */
-                CHECK(0 == round || sizes[k] <= LINE || holds(s.gpu, at + LINE, 0x5a, sizes[k] - LINE));
+                CHECK(0 == round || sizes[k] <= LINE ||
+                      holds(s.gpu, at + LINE, 0x5a, sizes[k] - LINE));
             }
         }
         for (k = 0; k < KINDS; k++) { /* an overlap would show in what another holds */
@@ -45,7 +47,8 @@ static void frames_are_apart_and_begin_clean(void)
         }
         for (k = 0; k < KINDS; k++) {
             for (j = 0; j < EACH; j++) {
-                CHECK(holds(s.gpu, gr_gpu_slab_at(slabs[k][j]), (int) (EACH * k) + j + 1, sizes[k]));
+                CHECK(
+                    holds(s.gpu, gr_gpu_slab_at(slabs[k][j]), (int) (EACH * k) + j + 1, sizes[k]));
                 fill(s.gpu, gr_gpu_slab_at(slabs[k][j]), 0x5a, sizes[k] < LINE ? LINE : sizes[k]);
             }
         }
@@ -54,7 +57,8 @@ static void frames_are_apart_and_begin_clean(void)
             gr_gpu_pool_release(s.pool, slabs[k / EACH][k % EACH], 0);
         }
     }
-    CHECK(leased >= asked / 2 && leased <= asked / 2 * 9 / 8); /* at most an eighth is lost to sizes */
+    /* at most an eighth is lost to sizes */
+    CHECK(leased >= asked / 2 && leased <= asked / 2 * 9 / 8);
     CHECK_INT(gr_gpu_pool_usage(s.pool).leased, 0);
     CHECK(gr_gpu_pool_usage(s.pool).held <= 10 * MIB);
     CHECK_INT(gr_gpu_pool_usage(s.pool).held % (2 * MIB), 0);
@@ -70,13 +74,17 @@ static void a_lease_is_all_or_nothing(void)
 
     CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 0, slabs), 0);
     CHECK_INT(gr_gpu_pool_usage(s.pool).held, 0);
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 5, slabs), GR_ERR_GPU_LIMIT);
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, (size_t) 1 << 62, GR_GPU_LINE, 5, slabs), GR_ERR_GPU_LIMIT);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 5, slabs),
+              GR_ERR_GPU_LIMIT);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, (size_t) 1 << 62, GR_GPU_LINE, 5, slabs),
+              GR_ERR_GPU_LIMIT);
     CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 3, slabs), 0);
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 2, slabs + 3), GR_ERR_GPU_LIMIT);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 2, slabs + 3),
+              GR_ERR_GPU_LIMIT);
     CHECK_INT(gr_gpu_pool_usage(s.pool).leased, 3 * MIB);
     CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 1, slabs + 3), 0);
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, 1, GR_GPU_LINE, 1, slabs + 4), GR_ERR_GPU_LIMIT);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, 1, GR_GPU_LINE, 1, slabs + 4),
+              GR_ERR_GPU_LIMIT);
     gr_gpu_pool_release(s.pool, slabs[1], 0);
     CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 1, slabs + 4), 0);
     CHECK(slabs[4] == slabs[1]);
@@ -92,7 +100,8 @@ static void the_device_is_full(void)
 
     CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 4, slabs), 0);
     before = gr_pool_usage(s.doors);
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 4, slabs + 4), GR_ERR_GPU_SPACE);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 4, slabs + 4),
+              GR_ERR_GPU_SPACE);
     CHECK(NULL != strstr(gr_gpu_error(), "cuMemAlloc"));
     CHECK_INT(gr_gpu_pool_usage(s.pool).leased, 4 * MIB);
     CHECK_INT(gr_gpu_pool_usage(s.pool).held, 4 * MIB);
@@ -115,7 +124,8 @@ static void there_are_no_doors(void)
     close_side(&s);
 }
 
-static CUresult CUDAAPI zeroing_fails(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream)
+static CUresult CUDAAPI zeroing_fails(CUdeviceptr to, unsigned char value, size_t bytes,
+                                      CUstream stream)
 {
     (void) to;
     (void) value;
@@ -196,7 +206,8 @@ static void doors_change_hands(void)
     mapped[0] = map(s.pool, &offer);
     gr_gpu_pool_release(s.pool, slab, 1);
     gr_gpu_leave(&mapped[0]);
-    for (k = 0; k < 3; k++) { /* the same door, another size; nobody has looked at the first frame since */
+    /* the same door, another size; nobody has looked at the first frame since */
+    for (k = 0; k < 3; k++) {
         second = lease_one(s.pool, GR_ON_DEVICE, 50000);
         offer = gr_gpu_pool_offer(s.pool, second);
         mapped[1] = map(s.pool, &offer);
@@ -271,7 +282,8 @@ static void map_between_devices(int expected)
 {
     struct side s = open_side(0, 0, 64 * MIB);
     struct gr_gpu *second = get_gpu(s.gpus, 1);
-    struct gr_gpu_pool *same = gr_gpu_pool_open(s.gpu, s.doors, 0), *other = gr_gpu_pool_open(second, s.doors, 0);
+    struct gr_gpu_pool *same = gr_gpu_pool_open(s.gpu, s.doors, 0),
+                       *other = gr_gpu_pool_open(second, s.doors, 0);
     struct gr_gpu_slab *slabs[3];
     struct gr_gpu_mapped mapped;
     struct gr_gpu_offer offer;

@@ -9,7 +9,9 @@
 
 enum { BYTES = 8192 }; /* of most buffers */
 
-/* A process's side: a driver, and a cache for one device. The application has that device current. */
+/*
+ * A process's side: a driver, and a cache for one device. The application has that device current.
+ */
 struct sharer {
     struct gr_gpus *gpus;
     struct gr_gpu *gpu;
@@ -49,7 +51,8 @@ static inline void free_memory(void *at)
 }
 
 /* The ticket of a buffer that can be shared. */
-static inline struct gr_ipc_handle ticket_of(struct gr_ipc_cache *share, const void *buffer, size_t bytes)
+static inline struct gr_ipc_handle ticket_of(struct gr_ipc_cache *share, const void *buffer,
+                                             size_t bytes)
 {
     struct gr_ipc_handle t = gr_ipc_cache_export(share, buffer, bytes);
 
@@ -60,7 +63,8 @@ static inline struct gr_ipc_handle ticket_of(struct gr_ipc_cache *share, const v
     return t;
 }
 
-static inline struct gr_ipc_mapped map_ticket(struct gr_ipc_cache *share, const struct gr_ipc_handle *ticket)
+static inline struct gr_ipc_mapped map_ticket(struct gr_ipc_cache *share,
+                                              const struct gr_ipc_handle *ticket)
 {
     struct gr_ipc_mapped shared;
 
@@ -77,13 +81,13 @@ static inline void not_mapped(struct gr_ipc_cache *share, const struct gr_ipc_ha
     CHECK(0 == shared.at && NULL == shared.mapping);
 }
 
-#define CHECK_USAGE(share, nexports, nmapped, nin_use)                                                                \
-    do {                                                                                                              \
-        struct gr_ipc_cache_usage u_ = gr_ipc_cache_usage(share);                                                     \
-                                                                                                                      \
-        CHECK_INT(u_.exports, nexports);                                                                              \
-        CHECK_INT(u_.mapped, nmapped);                                                                                \
-        CHECK_INT(u_.in_use, nin_use);                                                                                \
+#define CHECK_USAGE(share, nexports, nmapped, nin_use)            \
+    do {                                                          \
+        struct gr_ipc_cache_usage u_ = gr_ipc_cache_usage(share); \
+                                                                  \
+        CHECK_INT(u_.exports, nexports);                          \
+        CHECK_INT(u_.mapped, nmapped);                            \
+        CHECK_INT(u_.in_use, nin_use);                            \
     } while (0)
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which mappings the cache of users' buffers (link/ipc_cache.h) keeps, closes and refuses, on a driver that notes what
- * is opened, and opens nothing over what is open. Seed: GPURING_SEED.
+ * Which mappings the cache of users' buffers (link/ipc_cache.h) keeps, closes and refuses, on a
+ * driver that notes what is opened, and opens nothing over what is open. Seed: GPURING_SEED.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -47,7 +47,10 @@ static void a_mapping_is_no_larger_than_its_ticket(void)
     close_sharer(&s);
 }
 
-/* The same addresses and buffer id are of others where the process is another, also one that has its pid by now. */
+/*
+ * The same addresses and buffer id are of others where the process is another, also one that has
+ * its pid by now.
+ */
 static void processes_are_told_apart(void)
 {
     struct sharer s = open_noted(8);
@@ -169,7 +172,9 @@ static void trimming(void)
 
 /* ---- what is out of date ---- */
 
-/* Another allocation, at addresses of those that are open: these are closed first, and no others. */
+/*
+ * Another allocation, at addresses of those that are open: these are closed first, and no others.
+ */
 static void what_is_overlapped_is_closed(void)
 {
     enum { AT = 0x10000 };
@@ -177,11 +182,11 @@ static void what_is_overlapped_is_closed(void)
         uint64_t base, bytes;
         const char *open;
     } rows[] = {
-        {AT, BYTES, "0345"},                /* the same addresses */
-        {AT, 100, "0345"},                  /* smaller */
-        {AT + BYTES - 1, 1, "0345"},        /* its last byte */
-        {AT - 4000, 4001, "0345"},          /* its first byte */
-        {AT, BYTES + 1, "045"},             /* larger: the next one, too */
+        {AT, BYTES, "0345"},         /* the same addresses */
+        {AT, 100, "0345"},           /* smaller */
+        {AT + BYTES - 1, 1, "0345"}, /* its last byte */
+        {AT - 4000, 4001, "0345"},   /* its first byte */
+        {AT, BYTES + 1, "045"},      /* larger: the next one, too */
         {AT - BYTES, 4 * BYTES, "045"},
         {AT - BYTES, BYTES, "01345"},       /* just before, */
         {AT + BYTES + 4000, 1000, "01345"}, /* and after: nothing */
@@ -259,7 +264,10 @@ static void what_was_refused_is_not_tried_again(void)
     close_sharer(&s);
 }
 
-/* What was there before may be in the way, though its addresses are not: blocks of the driver's are larger. */
+/*
+ * What was there before may be in the way, though its addresses are not: blocks of the driver's are
+ * larger.
+ */
 static void unused_mappings_of_the_process_give_way(void)
 {
     struct sharer s = open_noted(8);
@@ -294,7 +302,7 @@ static uint64_t seed;
 
 struct crowd {
     struct sharer s;
-    unsigned char *own[NOWN]; /* buffers, more than tickets are kept of */
+    unsigned char *own[NOWN];  /* buffers, more than tickets are kept of */
     atomic_uint_fast64_t seed; /* of the next thread */
 };
 

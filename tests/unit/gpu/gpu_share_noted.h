@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A driver that notes what is opened of other processes, for the tests of link/ipc_cache.h: it opens nothing over what
- * is open, and closes nothing that the test uses. Tickets are made up.
+ * A driver that notes what is opened of other processes, for the tests of link/ipc_cache.h: it
+ * opens nothing over what is open, and closes nothing that the test uses. Tickets are made up.
  */
 #ifndef GR_TESTS_GPU_SHARE_NOTED_H
 #define GR_TESTS_GPU_SHARE_NOTED_H
@@ -38,7 +38,8 @@ static inline CUresult CUDAAPI note_open(CUdeviceptr *at, CUipcMemHandle handle,
         const struct gr_gpu_allocation *o = &noted.open[k];
 
         if (o->pid == of.pid && o->process == of.process &&
-            (noted.refuse_beside || (o->base < of.base + of.bytes && of.base < o->base + o->bytes))) {
+            (noted.refuse_beside ||
+             (o->base < of.base + of.bytes && of.base < o->base + o->bytes))) {
             result = CUDA_ERROR_ALREADY_MAPPED;
         }
     }
@@ -107,7 +108,8 @@ static inline struct gr_ipc_handle apart(int number)
     return foreign(0, number, (uint64_t) (number + 1) * MIB, BYTES);
 }
 
-static inline struct gr_ipc_mapped take(struct gr_ipc_cache *share, const struct gr_ipc_handle *t, int number)
+static inline struct gr_ipc_mapped take(struct gr_ipc_cache *share, const struct gr_ipc_handle *t,
+                                        int number)
 {
     struct gr_ipc_mapped m = map_ticket(share, t);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two processes for the tests of link/ipc_cache.h. The owner forks its peer before either has a driver, and sends it
- * orders with tickets; the peer maps, looks, stores, drops, and says how it went.
+ * Two processes for the tests of link/ipc_cache.h. The owner forks its peer before either has a
+ * driver, and sends it orders with tickets; the peer maps, looks, stores, drops, and says how it
+ * went.
  */
 #ifndef GR_TESTS_GPU_SHARE_PEER_H
 #define GR_TESTS_GPU_SHARE_PEER_H
@@ -16,16 +17,17 @@ enum { SLOTS = 8, BOUND = 4 };
 enum { MAP, DROP, EXPORT, TRIM };
 
 struct order {
-    int what, slot;     /* slot: where the peer keeps a mapping; */
-    int look, store;    /* MAP: what it must see in the buffer, and what it fills it with; */
-    size_t bytes;       /* that many bytes */
+    int what, slot;  /* slot: where the peer keeps a mapping; */
+    int look, store; /* MAP: what it must see in the buffer, and what it fills it with; */
+    size_t bytes;    /* that many bytes */
     struct gr_ipc_handle ticket;
 };
 
 struct reply {
-    int result;         /* MAP: the error; EXPORT: whether the mapped buffer can be shared once more */
+    /* MAP: the error; EXPORT: whether the mapped buffer can be shared once more */
+    int result;
     int descriptors;
-    long resident;      /* KiB */
+    long resident; /* KiB */
     struct gr_ipc_cache_usage usage;
 };
 
@@ -136,11 +138,16 @@ static inline struct reply ask(const struct peer *p, const struct order *order)
     return reply;
 }
 
-/* Fill a buffer; the peer maps it into a slot, sees that, and fills it anew. Result: of the mapping. */
-static inline struct reply offer(const struct peer *p, struct sharer *s, int slot, void *buffer, size_t bytes)
+/*
+ * Fill a buffer; the peer maps it into a slot, sees that, and fills it anew. Result: of the
+ * mapping.
+ */
+static inline struct reply offer(const struct peer *p, struct sharer *s, int slot, void *buffer,
+                                 size_t bytes)
 {
     static int byte;
-    struct order o = {MAP, slot, byte % 100, 100 + byte % 100, bytes, ticket_of(s->share, buffer, bytes)};
+    struct order o = {
+        MAP, slot, byte % 100, 100 + byte % 100, bytes, ticket_of(s->share, buffer, bytes)};
     struct reply r;
 
     byte++;

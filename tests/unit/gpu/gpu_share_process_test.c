@@ -3,8 +3,8 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
-#include "sanitizer/sanitizer.h"
 #include "gpu_share_peer.h"
+#include "sanitizer/sanitizer.h"
 
 #include <signal.h>
 
@@ -105,7 +105,8 @@ static void an_address_is_used_again(void)
     for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
         unsigned char *at = device_memory(sizes[k]);
 
-        CHECK(0 == last || gr_cuda_ptr(at) - last + BYTES < 2 * BYTES); /* or the driver shows nothing */
+        /* or the driver shows nothing */
+        CHECK(0 == last || gr_cuda_ptr(at) - last + BYTES < 2 * BYTES);
         last = gr_cuda_ptr(at);
         CHECK_INT(lend(&p, &s, at, sizes[k]).usage.mapped, 1);
         CHECK_INT(lend(&p, &s, at + 4000, 150).usage.mapped, 1);
@@ -134,7 +135,10 @@ static void a_buffer_grows(void)
     close_sharer(&s);
 }
 
-/* It cannot be, but for an error of the application: the peer sends through slots, and stores nowhere. */
+/*
+ * It cannot be, but for an error of the application: the peer sends through slots, and stores
+ * nowhere.
+ */
 static void freed_while_in_use(void)
 {
     struct peer p = start_peer(serve_from_0, NULL);
@@ -185,7 +189,10 @@ static void mappings_are_bounded(void)
     close_sharer(&s);
 }
 
-/* KiB that a process may grow by; a sanitizer is slow, keeps what is freed, and looks for leaks itself. */
+/*
+ * KiB that a process may grow by; a sanitizer is slow, keeps what is freed, and looks for leaks
+ * itself.
+ */
 enum { GROWTH = GR_SANITIZER(2048, 1 << 20, 1 << 20), ROUNDS = GR_SANITIZER(10000, 2500, 2500) };
 
 static void ten_thousand_rounds(void)
@@ -213,10 +220,11 @@ static void ten_thousand_rounds(void)
         }
         CHECK(r.usage.mapped <= BOUND && 0 == r.usage.in_use);
         CHECK(gr_ipc_cache_usage(s.share).exports <= BOUND);
-        CHECK(k < EARLY || (r.descriptors <= early.descriptors + BOUND && descriptors() <= fds + ALIVE));
+        CHECK(k < EARLY ||
+              (r.descriptors <= early.descriptors + BOUND && descriptors() <= fds + ALIVE));
     }
-    fprintf(stderr, "# resident: owner %ld to %ld KiB, peer %ld to %ld KiB\n", own, resident(), early.resident,
-            r.resident);
+    fprintf(stderr, "# resident: owner %ld to %ld KiB, peer %ld to %ld KiB\n", own, resident(),
+            early.resident, r.resident);
     CHECK(r.resident < early.resident + GROWTH && resident() < own + GROWTH);
     end_peer(&p);
     close_sharer(&s);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The cache of users' buffers (link/ipc_cache.h) inside one process: tickets, what they cost, and buffers of the own
- * process. Mappings are the business of gpu_share_map_test.c and gpu_share_process_test.c.
+ * The cache of users' buffers (link/ipc_cache.h) inside one process: tickets, what they cost, and
+ * buffers of the own process. Mappings are the business of gpu_share_map_test.c and
+ * gpu_share_process_test.c.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -13,7 +14,8 @@
 static struct gr_cuda real;
 static int questions, ids, others, handles;
 
-static CUresult CUDAAPI ask_all(unsigned int n, CUpointer_attribute *names, void **values, CUdeviceptr at)
+static CUresult CUDAAPI ask_all(unsigned int n, CUpointer_attribute *names, void **values,
+                                CUdeviceptr at)
 {
     questions++;
     return real.cuPointerGetAttributes(n, names, values, at);
@@ -53,7 +55,10 @@ static void count_calls(struct gr_gpus *gpus)
     gpus->cuda.cuIpcGetMemHandle = get_handle;
 }
 
-/* So many handles were asked for since the last time, and where there were none nothing but so many buffer ids. */
+/*
+ * So many handles were asked for since the last time, and where there were none nothing but so many
+ * buffer ids.
+ */
 static void counted(int nhandles, int nids)
 {
     CHECK_INT(handles, nhandles);
@@ -63,7 +68,8 @@ static void counted(int nhandles, int nids)
 
 /* ---- tickets ---- */
 
-static void not_shared(struct gr_ipc_cache *share, const void *buffer, size_t bytes, const char *what)
+static void not_shared(struct gr_ipc_cache *share, const void *buffer, size_t bytes,
+                       const char *what)
 {
     static const struct gr_ipc_handle none;
     struct gr_ipc_handle t = gr_ipc_cache_export(share, buffer, bytes);
@@ -143,7 +149,8 @@ static void buffers_of_one_allocation(void)
 {
     struct sharer s = open_sharer(3, 0, 8, 8);
     unsigned char *at = device_memory(BYTES), *other = device_memory(BYTES);
-    struct gr_ipc_handle whole = ticket_of(s.share, at, BYTES), part = ticket_of(s.share, at + 5000, 100), end, t;
+    struct gr_ipc_handle whole = ticket_of(s.share, at, BYTES),
+                         part = ticket_of(s.share, at + 5000, 100), end, t;
 
     CHECK_INT(whole.offset, 0);
     CHECK_INT(whole.of.bytes, BYTES);
@@ -155,11 +162,12 @@ static void buffers_of_one_allocation(void)
     (void) ticket_of(s.share, at + BYTES - 1, 0);
     CHECK_USAGE(s.share, 1, 0, 0);
     t = ticket_of(s.share, other, 10);
-    CHECK(t.of.id != whole.of.id && t.of.base != whole.of.base && 0 != memcmp(t.ipc, whole.ipc, sizeof(t.ipc)));
+    CHECK(t.of.id != whole.of.id && t.of.base != whole.of.base &&
+          0 != memcmp(t.ipc, whole.ipc, sizeof(t.ipc)));
     CHECK_INT(t.of.process, whole.of.process);
     CHECK_INT(t.owner.job, 1);
     CHECK_INT(t.owner.vpid, 3);
-    CHECK(0 == memcmp(&t.gpu, &(struct gr_gpu_id []) {gr_gpu_id(s.gpu)}[0], sizeof(t.gpu)));
+    CHECK(0 == memcmp(&t.gpu, &(struct gr_gpu_id[]) {gr_gpu_id(s.gpu)}[0], sizeof(t.gpu)));
     CHECK_USAGE(s.share, 2, 0, 0);
     close_sharer(&s);
 }
@@ -179,7 +187,8 @@ static void an_address_is_used_again(void)
         CHECK_INT(t.of.bytes, sizes[k]);
         CHECK_INT(t.offset, 4000);
         if (k > 0) { /* or the driver under test shows nothing */
-            CHECK(t.of.base < before.of.base + before.of.bytes && before.of.base < t.of.base + t.of.bytes);
+            CHECK(t.of.base < before.of.base + before.of.bytes &&
+                  before.of.base < t.of.base + t.of.bytes);
             CHECK(t.of.id != before.of.id && 0 != memcmp(t.ipc, before.ipc, sizeof(t.ipc)));
         }
         before = t;
@@ -288,7 +297,8 @@ static void within_the_process(void)
 static void devices_that_are_apart(void)
 {
     struct sharer s = open_sharer(0, 0, 8, 8);
-    struct gr_ipc_cache *other = gr_ipc_cache_open(get_gpu(s.gpus, 1), (struct gr_peer_id) {1, 1}, 8, 8);
+    struct gr_ipc_cache *other =
+        gr_ipc_cache_open(get_gpu(s.gpus, 1), (struct gr_peer_id) {1, 1}, 8, 8);
     struct gr_ipc_handle t = ticket_of(s.share, device_memory(BYTES), BYTES);
 
     (void) map_ticket(s.share, &t);

@@ -14,7 +14,8 @@ enum { GUARD = 64, GUARD_BYTE = 0xa5 };
 
 static struct ex_blocks blocks_of(const struct kc_case *c)
 {
-    return (struct ex_blocks) {c->count, c->has_counts ? c->counts : NULL, c->has_displs ? c->displs : NULL};
+    return (struct ex_blocks) {c->count, c->has_counts ? c->counts : NULL,
+                               c->has_displs ? c->displs : NULL};
 }
 
 /* Elements of the whole vector, gaps included. */
@@ -55,7 +56,9 @@ static void put(const char *part, double x, void *to)
 {
     float f = (float) x;
     int64_t i = 'i' == part[0] ? (int64_t) x : 0;
-    const void *from = 'i' == part[0] ? (void *) &i : 0 == strncmp(part, "f32", 3) ? (void *) &f : &x;
+    const void *from = 'i' == part[0]                 ? (void *) &i
+                       : 0 == strncmp(part, "f32", 3) ? (void *) &f
+                                                      : &x;
 
     memcpy(to, from, (size_t) atoi(part + 1) / 8);
 }
@@ -69,7 +72,10 @@ static void put_complex(size_t bytes, unsigned char *to, uint64_t *seed)
     put(part, ldexp(wild(rng_next(seed), 12), -18), to + bytes / 2);
 }
 
-/* A value that others have, too, and now and then an odd one; one of few indices; in the gap, anything. */
+/*
+ * A value that others have, too, and now and then an odd one; one of few indices; in the gap,
+ * anything.
+ */
 static void put_located(const char *type, size_t bytes, unsigned char *to, uint64_t *seed)
 {
     uint64_t random = rng_next(seed);
@@ -83,10 +89,15 @@ static void put_located(const char *type, size_t bytes, unsigned char *to, uint6
 /* 0, or one bit, or any. */
 static uint64_t truth(uint64_t random)
 {
-    return 0 == random % 2 ? 0 : 0 == (random >> 1 & 1) ? (uint64_t) 1 << (random >> 2 & 63) : random;
+    return 0 == random % 2          ? 0
+           : 0 == (random >> 1 & 1) ? (uint64_t) 1 << (random >> 2 & 63)
+                                    : random;
 }
 
-/* Sums and products see floats of all magnitudes, min and max odd ones, too; halves and integers are any bits. */
+/*
+ * Sums and products see floats of all magnitudes, min and max odd ones, too; halves and integers
+ * are any bits.
+ */
 static void fill(const struct kc_case *c, unsigned char *to, size_t n, uint64_t *seed)
 {
     const char *type = kd_type_name(c->kernel), *op = kd_op_name(c->kernel);
@@ -129,7 +140,8 @@ static void make_image(struct kc_call *call, int r, uint64_t *seed)
     const struct kc_case *c = call->c;
     struct kc_image *image = &call->ranks[r].image;
     size_t elem = call->elem_bytes, own = ex_block_count(blocks_of(c), r), all = span(c);
-    size_t in = GR_COLL_ALLGATHER == c->coll ? own : all, out = GR_COLL_REDUCE_SCATTER == c->coll ? own : all;
+    size_t in = GR_COLL_ALLGATHER == c->coll ? own : all,
+           out = GR_COLL_REDUCE_SCATTER == c->coll ? own : all;
     size_t offset[2];
     int k;
 
@@ -140,7 +152,9 @@ static void make_image(struct kc_call *call, int r, uint64_t *seed)
     image->space[GR_OUT] = place(image, offset[1], out * elem);
     image->space[GR_TMP] = place(image, 0, all * elem);
     if (c->in_place && GR_COLL_REDUCE_SCATTER != c->coll && GR_COLL_ALLTOALL != c->coll) {
-        image->space[GR_IN] = image->space[GR_OUT] + (GR_COLL_ALLGATHER == c->coll ? ex_block_begin(blocks_of(c), r) * elem : 0);
+        image->space[GR_IN] =
+            image->space[GR_OUT] +
+            (GR_COLL_ALLGATHER == c->coll ? ex_block_begin(blocks_of(c), r) * elem : 0);
     } else {
         image->space[GR_IN] = place(image, offset[0], in * elem);
     }
@@ -153,9 +167,17 @@ static void make_schedules(struct kc_call *call)
 {
     const struct kc_case *c = call->c;
     struct gr_request request = {
-        .coll = c->coll, .algo = c->algo, .root = c->root, .nchannels = c->nchannels, .elem_bytes = call->elem_bytes,
-        .chunk_bytes = c->chunk_bytes, .total = ex_has_blocks(c->coll) ? 0 : c->count, .block = ex_has_blocks(c->coll) ? c->count : 0,
-        .counts = c->has_counts ? c->counts : NULL, .displs = c->has_displs ? c->displs : NULL, .torus = c->torus,
+        .coll = c->coll,
+        .algo = c->algo,
+        .root = c->root,
+        .nchannels = c->nchannels,
+        .elem_bytes = call->elem_bytes,
+        .chunk_bytes = c->chunk_bytes,
+        .total = ex_has_blocks(c->coll) ? 0 : c->count,
+        .block = ex_has_blocks(c->coll) ? c->count : 0,
+        .counts = c->has_counts ? c->counts : NULL,
+        .displs = c->has_displs ? c->displs : NULL,
+        .torus = c->torus,
     };
     int r, k;
 
@@ -174,9 +196,11 @@ static void make_schedules(struct kc_call *call)
         rank->split = gr_plan_split(&request, c->p, c->slot_bytes, c->nslots, 16);
         n = rank->split.nchunks;
         for (k = 0; k < 2; k++) {
-            rank->sched[k] = gr_plan_sched(&request, c->p, r, c->reversed ? call->order[k] : NULL, call->where[k], (uint32_t) k, n);
+            rank->sched[k] = gr_plan_sched(&request, c->p, r, c->reversed ? call->order[k] : NULL,
+                                           call->where[k], (uint32_t) k, n);
             if (0 != each) {
-                rank->sched[k].nchunks = KT_RUNS((n + each - 1) / each, each, 0 == n % each ? each : n % each);
+                rank->sched[k].nchunks =
+                    KT_RUNS((n + each - 1) / each, each, 0 == n % each ? each : n % each);
             }
         }
     }
@@ -212,7 +236,10 @@ void kc_set_torus(struct kc_case *c, const struct gr_torus *torus)
     if (most >= c->nslots) {
         c->protocol = GR_PROTOCOL_SIMPLE;
     }
-    /* the host puts several chunks into one slot; of an Alltoall those, too, that it copies to where they wait */
+    /*
+     * the host puts several chunks into one slot; of an Alltoall those, too, that it copies to
+     * where they wait
+     */
     c->untraced = (most > 1 || (gr_algo_is_torus(c->algo) && GR_COLL_ALLTOALL == c->coll)) &&
                   GR_PROTOCOL_SIMPLE != c->protocol;
 }
@@ -274,12 +301,14 @@ void kc_note(struct kc_trace *t, const struct kt_piece *piece)
 const char *kc_describe(const struct kc_case *c, char *text, size_t size)
 {
     snprintf(text, size,
-             "%s %s %s %s p=%d torus=%dx%dx%dx%d (%x) root=%d count=%zu%s%s channels=%u slots=%u of %zu (%zu) chunk=%zu offsets=%zu,%zu%s%s "
+             "%s %s %s %s p=%d torus=%dx%dx%dx%d (%x) root=%d count=%zu%s%s channels=%u slots=%u "
+             "of %zu (%zu) chunk=%zu offsets=%zu,%zu%s%s "
              "zero copy %d (%x, %x) run=%u first=%llx patience=%llu threads=%u seed=%llu",
-             gr_protocol_name(c->protocol), gr_algo_name(c->algo), gr_coll_name(c->coll), kd_kernel_name(c->kernel), c->p,
-             c->torus.dims[0], c->torus.dims[1], c->torus.dims[2], c->torus.dims[3], c->torus.mesh, c->root, c->count,
-             c->has_counts ? " counts" : "", c->has_displs ? " displs" : "", (unsigned) c->nchannels,
-             (unsigned) c->nslots, c->slot_bytes, c->slot_elems, c->chunk_bytes, c->offset[0], c->offset[1],
+             gr_protocol_name(c->protocol), gr_algo_name(c->algo), gr_coll_name(c->coll),
+             kd_kernel_name(c->kernel), c->p, c->torus.dims[0], c->torus.dims[1], c->torus.dims[2],
+             c->torus.dims[3], c->torus.mesh, c->root, c->count, c->has_counts ? " counts" : "",
+             c->has_displs ? " displs" : "", (unsigned) c->nchannels, (unsigned) c->nslots,
+             c->slot_bytes, c->slot_elems, c->chunk_bytes, c->offset[0], c->offset[1],
              c->in_place ? " in place" : "", c->reversed ? " reversed" : "", c->zero_copy,
              (unsigned) c->allows, (unsigned) c->mapped, (unsigned) c->run,
              (unsigned long long) c->first, (unsigned long long) c->patience, (unsigned) c->threads,
@@ -291,7 +320,8 @@ const char *kc_describe(const struct kc_case *c, char *text, size_t size)
 
 static int by_channel(const void *a, const void *b)
 {
-    const struct kt_piece *x = *(const struct kt_piece *const *) a, *y = *(const struct kt_piece *const *) b;
+    const struct kt_piece *x = *(const struct kt_piece *const *) a,
+                          *y = *(const struct kt_piece *const *) b;
 
     if (x->rank != y->rank) {
         return x->rank < y->rank ? -1 : 1;
@@ -315,7 +345,8 @@ static const struct kt_piece **sorted(const struct kc_trace *t)
 }
 
 /* Both sides moved the same pieces, each channel in the same order. */
-static int same_steps(const struct kc_trace *host, const struct kc_trace *device, char *why, size_t size)
+static int same_steps(const struct kc_trace *host, const struct kc_trace *device, char *why,
+                      size_t size)
 {
     const struct kt_piece **h = sorted(host), **d = sorted(device);
     size_t n = host->n < device->n ? host->n : device->n, k;
@@ -323,9 +354,12 @@ static int same_steps(const struct kc_trace *host, const struct kc_trace *device
     for (k = 0; k < n && 0 == memcmp(h[k], d[k], sizeof(**h)); k++) {
     }
     if (k < n) {
-        snprintf(why, size, "rank %llu channel %u slice %u step %u: host moves %zu elements, slot %zu; device in rank "
-                 "%llu channel %u slice %u step %u: %zu, slot %zu", (unsigned long long) h[k]->rank, h[k]->channel,
-                 h[k]->slice, h[k]->index, h[k]->count, h[k]->slot, (unsigned long long) d[k]->rank, d[k]->channel,
+        snprintf(why, size,
+                 "rank %llu channel %u slice %u step %u: host moves %zu elements, slot %zu; device "
+                 "in rank "
+                 "%llu channel %u slice %u step %u: %zu, slot %zu",
+                 (unsigned long long) h[k]->rank, h[k]->channel, h[k]->slice, h[k]->index,
+                 h[k]->count, h[k]->slot, (unsigned long long) d[k]->rank, d[k]->channel,
                  d[k]->slice, d[k]->index, d[k]->count, d[k]->slot);
     } else if (host->n != device->n) {
         snprintf(why, size, "the host moved %zu pieces, the device %zu", host->n, device->n);
@@ -346,9 +380,10 @@ static int same_bytes(const struct kc_call *call, unsigned char **images, char *
         for (i = 0; i < image->size && image->bytes[i] == images[r][i]; i++) {
         }
         if (i < image->size) {
-            snprintf(why, size, "rank %d: byte %zu of %zu is %02x, on the host %02x (in %zu out %zu tmp %zu)", r, i,
-                     image->size, images[r][i], image->bytes[i], image->space[GR_IN], image->space[GR_OUT],
-                     image->space[GR_TMP]);
+            snprintf(why, size,
+                     "rank %d: byte %zu of %zu is %02x, on the host %02x (in %zu out %zu tmp %zu)",
+                     r, i, image->size, images[r][i], image->bytes[i], image->space[GR_IN],
+                     image->space[GR_OUT], image->space[GR_TMP]);
             return -1;
         }
     }

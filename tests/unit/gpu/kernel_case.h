@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One collective call as a test of the kernels: p ranks in this process, each a stream of one device, against the
- * same call on the host's step machine. Both get images of the same buffers, guards around them; afterwards all bytes
- * must be alike, and so must the pieces that were moved, step for step.
+ * One collective call as a test of the kernels: p ranks in this process, each a stream of one
+ * device, against the same call on the host's step machine. Both get images of the same buffers,
+ * guards around them; afterwards all bytes must be alike, and so must the pieces that were moved,
+ * step for step.
  *
  * kernel_case.c   buffers, schedules
  * kernel_host.c   the host's side
@@ -26,21 +27,25 @@ struct kc_case {
     int p, root;
     struct gr_torus torus; /* that the ranks form; ndims 0: none */
     uint32_t nchannels, nslots;
-    size_t slot_bytes;   /* a multiple of 16 */
-    size_t slot_elems;   /* 0: as many as fit */
-    size_t chunk_bytes;  /* longest chunk; 0: a slot */
-    size_t count;        /* elements of the vector, or of each block where there are no counts */
+    size_t slot_bytes;  /* a multiple of 16 */
+    size_t slot_elems;  /* 0: as many as fit */
+    size_t chunk_bytes; /* longest chunk; 0: a slot */
+    size_t count;       /* elements of the vector, or of each block where there are no counts */
     int has_counts, has_displs;
     size_t counts[KC_MAX_RANKS], displs[KC_MAX_RANKS];
-    size_t offset[2];    /* bytes by which inputs, outputs are off a multiple of 16; rank r: r times that */
+    /* bytes by which inputs, outputs are off a multiple of 16; rank r: r times that */
+    size_t offset[2];
     int in_place, reversed; /* reversed: channels 1, 3, ... take the ranks in the opposite order */
-    uint32_t run;        /* other than 0: chunks per step, of a chain (KT_RUNS) */
-    int zero_copy;       /* results go straight to where they belong, by some links: bit r of allows: rank r allows it; */
+    uint32_t run;           /* other than 0: chunks per step, of a chain (KT_RUNS) */
+    /*
+     * results go straight to where they belong, by some links: bit r of allows: rank r allows it;
+     */
+    int zero_copy;
     uint32_t allows, mapped; /* bit r of mapped: others reach rank r's output */
-    int untraced;        /* the host moves other pieces: only what comes out is compared */
-    uint64_t first;      /* where counters begin */
-    uint64_t patience;   /* 0: a random one for each launch */
-    uint32_t threads;    /* of a block; real devices take GR_GPU_THREADS */
+    int untraced;            /* the host moves other pieces: only what comes out is compared */
+    uint64_t first;          /* where counters begin */
+    uint64_t patience;       /* 0: a random one for each launch */
+    uint32_t threads;        /* of a block; real devices take GR_GPU_THREADS */
     uint64_t seed;
 };
 
@@ -48,7 +53,7 @@ struct kc_case {
 struct kc_image {
     unsigned char *bytes;
     size_t size;
-    size_t space[3];     /* by enum gr_space: where its element 0 lies in bytes */
+    size_t space[3]; /* by enum gr_space: where its element 0 lies in bytes */
 };
 
 /* What a rank runs. */
@@ -84,20 +89,31 @@ struct kc_device {
     uint64_t launches, left, moved;
 };
 
-/* Run it on the device; images[rank] are filled with what is in its memory at the end. 0, or -1 with why. */
-int kc_run_device(struct kc_call *call, unsigned char **images, struct kc_trace *trace, struct kc_device *seen,
-                  char *why, size_t size);
+/*
+ * Run it on the device; images[rank] are filled with what is in its memory at the end. 0, or -1
+ * with why.
+ */
+int kc_run_device(struct kc_call *call, unsigned char **images, struct kc_trace *trace,
+                  struct kc_device *seen, char *why, size_t size);
 
-/* Launch one rank alone, and abort it while it waits for the others; then again. 0, or -1 with why. */
+/*
+ * Launch one rank alone, and abort it while it waits for the others; then again. 0, or -1 with why.
+ */
 int kc_abort_device(struct kc_call *call, int rank, char *why, size_t size);
 
 /* Some torus of so many ranks: of few long extents or of more short ones, rings and lines. */
 struct gr_torus kc_torus(int p, uint64_t random);
 
-/* Give it to the case. Messages of several chunks must leave a slot free, and in lines each chunk takes one. */
+/*
+ * Give it to the case. Messages of several chunks must leave a slot free, and in lines each chunk
+ * takes one.
+ */
 void kc_set_torus(struct kc_case *c, const struct gr_torus *torus);
 
-/* What the protocol asks for: slots of lines, with room for what the block's threads take; or nothing. */
+/*
+ * What the protocol asks for: slots of lines, with room for what the block's threads take; or
+ * nothing.
+ */
 void kc_set_lines(struct kc_case *c);
 
 /* Run it on both and compare. 0, or -1 with why. */

@@ -9,11 +9,25 @@
 #include <string.h>
 
 /* The functions that are used, by the names under which the library exports them. */
-#define FUNCTIONS(X)                                                                                              \
-    X(cuInit) X(cuDeviceGet) X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent) X(cuMemAlloc_v2) X(cuMemFree_v2)      \
-    X(cuMemHostAlloc) X(cuMemFreeHost) X(cuMemcpyHtoD_v2) X(cuMemcpyDtoH_v2) X(cuStreamCreate)                    \
-    X(cuStreamSynchronize) X(cuStreamDestroy_v2) X(cuLibraryLoadData) X(cuLibraryGetKernel) X(cuKernelGetFunction) \
-    X(cuLaunchKernel) X(cuGetErrorName)
+#define FUNCTIONS(X)            \
+    X(cuInit)                   \
+    X(cuDeviceGet)              \
+    X(cuDevicePrimaryCtxRetain) \
+    X(cuCtxSetCurrent)          \
+    X(cuMemAlloc_v2)            \
+    X(cuMemFree_v2)             \
+    X(cuMemHostAlloc)           \
+    X(cuMemFreeHost)            \
+    X(cuMemcpyHtoD_v2)          \
+    X(cuMemcpyDtoH_v2)          \
+    X(cuStreamCreate)           \
+    X(cuStreamSynchronize)      \
+    X(cuStreamDestroy_v2)       \
+    X(cuLibraryLoadData)        \
+    X(cuLibraryGetKernel)       \
+    X(cuKernelGetFunction)      \
+    X(cuLaunchKernel)           \
+    X(cuGetErrorName)
 
 #define DECLARE(name) static __typeof__(&name) p_##name;
 FUNCTIONS(DECLARE)
@@ -95,7 +109,8 @@ size_t kd_elem_align(enum gr_kernel kernel)
 
 static const void *load_image(void)
 {
-    static const uint32_t empty[8] = {0xBA55ED50, 0x00100001, 16, 0}; /* magic, version and header bytes, bytes */
+    /* magic, version and header bytes, bytes */
+    static const uint32_t empty[8] = {0xBA55ED50, 0x00100001, 16, 0};
     const char *file = getenv("KERNEL_IMAGE");
     char *data;
     long bytes;
@@ -214,7 +229,8 @@ static CUfunction resolve(enum gr_kernel kernel)
     return kernels[kernel];
 }
 
-void kd_launch(void *stream, enum gr_kernel kernel, uint32_t blocks, uint32_t threads, const struct gr_gpu_args *args)
+void kd_launch(void *stream, enum gr_kernel kernel, uint32_t blocks, uint32_t threads,
+               const struct gr_gpu_args *args)
 {
     struct gr_gpu_args copy = *args;
     void *params[1] = {&copy};

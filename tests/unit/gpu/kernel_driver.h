@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The driver as the tests of the kernels use it: by dlopen, one device, no code of the component between. What goes
- * wrong here ends the program.
+ * The driver as the tests of the kernels use it: by dlopen, one device, no code of the component
+ * between. What goes wrong here ends the program.
  *
- * Environment: LIBCUDA (libcuda.so.1), KERNEL_IMAGE (a file; without, an empty image that fake drivers accept).
+ * Environment: LIBCUDA (libcuda.so.1), KERNEL_IMAGE (a file; without, an empty image that fake
+ * drivers accept).
  */
 #ifndef GR_TESTS_KERNEL_DRIVER_H
 #define GR_TESTS_KERNEL_DRIVER_H
@@ -27,7 +28,8 @@ void kd_get(void *to, gr_gpu_ptr at, size_t bytes);
 void *kd_stream(void);
 void kd_stream_free(void *stream);
 void kd_wait(void *stream);
-void kd_launch(void *stream, enum gr_kernel kernel, uint32_t blocks, uint32_t threads, const struct gr_gpu_args *args);
+void kd_launch(void *stream, enum gr_kernel kernel, uint32_t blocks, uint32_t threads,
+               const struct gr_gpu_args *args);
 
 /* "f32_sum", "f32", "sum"; of the kernel that copies: "copy", "bits", "copy" */
 const char *kd_kernel_name(enum gr_kernel kernel);

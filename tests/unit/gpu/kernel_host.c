@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The host's side of kernel_case.h: the step machine and the host executor over links in plain memory, with
- * kernel_reference.h for what the host executor has no loops for.
+ * The host's side of kernel_case.h: the step machine and the host executor over links in plain
+ * memory, with kernel_reference.h for what the host executor has no loops for.
  */
 #include "kernel_case.h"
 
@@ -73,7 +73,8 @@ static void move_by_reference(struct rank_run *r, const struct gr_move *mv)
     for (i = 0; i < mv->count; i++) {
         src[s->before] = op->space[s->operand] + (mv->operand + i) * elem;
         for (k = 0; k < s->nfrom; k++) {
-            src[k + (k >= s->before)] = in_slot(&op->in[links + (size_t) s->from[k]], mv, elem) + i * elem;
+            src[k + (k >= s->before)] =
+                in_slot(&op->in[links + (size_t) s->from[k]], mv, elem) + i * elem;
         }
         kr_combine(r->call->c->kernel, result, src, 1 + s->nfrom);
         if (s->bits & GR_STORE) {
@@ -147,13 +148,19 @@ static int number_of(const char *name, const char *const *names)
     return -1;
 }
 
-/* The host's loop for the kernel's type and operation, or NULL. Bits are the same in elements of any type. */
+/*
+ * The host's loop for the kernel's type and operation, or NULL. Bits are the same in elements of
+ * any type.
+ */
 static gr_reduce_fn host_loop(enum gr_kernel kernel)
 {
-    static const char *const types[] = {"i8", "i16", "i32", "i64", "bits", "u16", "u32", "u64", "f32", "f64", NULL};
-    static const char *const ops[] = {"sum", "prod", "min", "max", "band", "bor", "bxor", "land", "lor", "lxor", NULL};
+    static const char *const types[] = {"i8",  "i16", "i32", "i64", "bits", "u16",
+                                        "u32", "u64", "f32", "f64", NULL};
+    static const char *const ops[] = {"sum",  "prod", "min", "max",  "band", "bor",
+                                      "bxor", "land", "lor", "lxor", NULL};
     const char *type = kd_type_name(kernel);
-    int t = number_of(0 == strcmp(type, "u8") ? "bits" : type, types), o = number_of(kd_op_name(kernel), ops);
+    int t = number_of(0 == strcmp(type, "u8") ? "bits" : type, types),
+        o = number_of(kd_op_name(kernel), ops);
 
     return t < 0 || o < 0 ? NULL : gr_reduce_find((enum gr_type) t, (enum gr_redop) o);
 }
@@ -205,8 +212,10 @@ static void connect(struct rank_run *runs, const struct kc_case *c, int connecti
                 }
                 memset(shared, 0xff, bytes);
                 shared->tail = shared->head = c->first;
-                gr_link_attach(&runs[from].op.out[at + (size_t) to], shared, c->first, c->nslots, c->slot_bytes);
-                gr_link_attach(&runs[to].op.in[at + (size_t) from], shared, c->first, c->nslots, c->slot_bytes);
+                gr_link_attach(&runs[from].op.out[at + (size_t) to], shared, c->first, c->nslots,
+                               c->slot_bytes);
+                gr_link_attach(&runs[to].op.in[at + (size_t) from], shared, c->first, c->nslots,
+                               c->slot_bytes);
             }
         }
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Links of kernel_world.h. Each counter and each row of slots is an allocation: what is written beyond is noticed.
+ * Links of kernel_world.h. Each counter and each row of slots is an allocation: what is written
+ * beyond is noticed.
  */
 #include "kernel_world.h"
 
@@ -40,7 +41,8 @@ static size_t line_bytes(const struct kc_case *c)
 /* Slots as another use of the link may have left them: bytes of any kind, and flags of long ago. */
 static void fill_slots(const struct kc_case *c, unsigned char *slots, size_t bytes)
 {
-    uint64_t old = GR_PROTOCOL_LL == c->protocol ? c->first - c->first % (UINT64_C(1) << 30) : c->first;
+    uint64_t old =
+        GR_PROTOCOL_LL == c->protocol ? c->first - c->first % (UINT64_C(1) << 30) : c->first;
     size_t k;
 
     memset(slots, KW_POISON, bytes);
@@ -111,8 +113,8 @@ void kw_connect(struct world *w)
 }
 
 /*
- * In LL: the lines of a slot that was due to be cleaned between two counts all have flags of that time, also those that
- * no message reaches. 0, or -1.
+ * In LL: the lines of a slot that was due to be cleaned between two counts all have flags of that
+ * time, also those that no message reaches. 0, or -1.
  */
 static int check_clean(const struct kc_case *c, const struct wire *wire, uint64_t end)
 {
@@ -133,8 +135,12 @@ static int check_clean(const struct kc_case *c, const struct wire *wire, uint64_
     return rc;
 }
 
-/* Messages of a link that are results, and all of them, counted in pieces; zero copy: those that took a slot. */
-static void count_pieces(const struct world *w, const struct wire *wire, size_t *results, size_t *others)
+/*
+ * Messages of a link that are results, and all of them, counted in pieces; zero copy: those that
+ * took a slot.
+ */
+static void count_pieces(const struct world *w, const struct wire *wire, size_t *results,
+                         size_t *others)
 {
     const struct kc_rank *rank = &w->call->ranks[wire->from];
     struct gr_sched sched = rank->sched[wire->channel % 2];
@@ -152,7 +158,9 @@ static void count_pieces(const struct world *w, const struct wire *wire, size_t 
             for (n = 0; n < step.count; n++) {
                 size_t *count = step.bits & GR_FINAL ? results : others;
 
-                *count += 0 < gr_split_at(&rank->split, GR_OUT, wire->channel, slice, step.first + n * step.stride).count;
+                *count += 0 < gr_split_at(&rank->split, GR_OUT, wire->channel, slice,
+                                          step.first + n * step.stride)
+                                  .count;
             }
         }
     }
@@ -206,13 +214,15 @@ int kw_check_links(struct world *w, char *why, size_t size)
             counts[0] = counts[0] == c->first ? counts[1] : ~counts[1];
         }
         if (counts[0] != counts[1] || counts[0] != counts[2] || counts[0] != counts[3]) {
-            snprintf(why, size, "link from %d to %d: tail %llx head %llx, written %llx read %llx", wire->from, wire->to,
-                     (unsigned long long) counts[0], (unsigned long long) counts[1], (unsigned long long) counts[2],
+            snprintf(why, size, "link from %d to %d: tail %llx head %llx, written %llx read %llx",
+                     wire->from, wire->to, (unsigned long long) counts[0],
+                     (unsigned long long) counts[1], (unsigned long long) counts[2],
                      (unsigned long long) counts[3]);
             return -1;
         }
         if (0 != c->zero_copy && 0 != check_results(w, wire)) {
-            snprintf(why, size, "link from %d to %d: results took another way than agreed", wire->from, wire->to);
+            snprintf(why, size, "link from %d to %d: results took another way than agreed",
+                     wire->from, wire->to);
             return -1;
         }
         if (GR_PROTOCOL_LL == c->protocol && 0 != check_clean(c, wire, counts[1])) {

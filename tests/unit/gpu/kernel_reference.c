@@ -39,7 +39,8 @@ static float widen(const struct half *h, const void *at)
 
 static uint16_t narrow(const struct half *h, float value)
 {
-    uint16_t sign = signbit(value) ? 0x8000 : 0, most = (uint16_t) (0x7fff >> h->fraction << h->fraction);
+    uint16_t sign = signbit(value) ? 0x8000 : 0,
+             most = (uint16_t) (0x7fff >> h->fraction << h->fraction);
     double x = fabs((double) value);
     long q;
     int e;
@@ -68,7 +69,8 @@ static float combine_floats(const char *op, float x, float y)
 }
 
 /* In float, rounded once. */
-static void combine_halves(const struct half *h, const char *op, void *result, const void *const *src, int n)
+static void combine_halves(const struct half *h, const char *op, void *result,
+                           const void *const *src, int n)
 {
     float sum = widen(h, src[0]);
     uint16_t bits;
@@ -81,13 +83,15 @@ static void combine_halves(const struct half *h, const char *op, void *result, c
     memcpy(result, &bits, sizeof(bits));
 }
 
-static void f16_combine(const char *type, const char *op, void *result, const void *const *src, int n)
+static void f16_combine(const char *type, const char *op, void *result, const void *const *src,
+                        int n)
 {
     (void) type;
     combine_halves(&f16, op, result, src, n);
 }
 
-static void bf16_combine(const char *type, const char *op, void *result, const void *const *src, int n)
+static void bf16_combine(const char *type, const char *op, void *result, const void *const *src,
+                         int n)
 {
     (void) type;
     combine_halves(&bf16, op, result, src, n);
@@ -96,25 +100,26 @@ static void bf16_combine(const char *type, const char *op, void *result, const v
 /* ---- complex numbers ---- */
 
 /* Every product and every sum rounded by itself. */
-#define COMPLEX(name, F)                                                                                       \
-    static void name(const char *type, const char *op, void *result, const void *const *src, int n)           \
-    {                                                                                                          \
-        volatile F rr, ii, ri, ir;                                                                             \
-        F x[2], y[2];                                                                                          \
-        int k;                                                                                                 \
-                                                                                                               \
-        (void) type;                                                                                           \
-        memcpy(x, src[0], sizeof(x));                                                                          \
-        for (k = 1; k < n; k++) {                                                                              \
-            memcpy(y, src[k], sizeof(y));                                                                      \
-            rr = x[0] * y[0];                                                                                  \
-            ii = x[1] * y[1];                                                                                  \
-            ri = x[0] * y[1];                                                                                  \
-            ir = x[1] * y[0];                                                                                  \
-            x[0] = 0 == strcmp(op, "sum") ? x[0] + y[0] : rr - ii;                                             \
-            x[1] = 0 == strcmp(op, "sum") ? x[1] + y[1] : ri + ir;                                             \
-        }                                                                                                      \
-        memcpy(result, x, sizeof(x));                                                                          \
+#define COMPLEX(name, F)                                                                     \
+    static void name(const char *type, const char *op, void *result, const void *const *src, \
+                     int n)                                                                  \
+    {                                                                                        \
+        volatile F rr, ii, ri, ir;                                                           \
+        F x[2], y[2];                                                                        \
+        int k;                                                                               \
+                                                                                             \
+        (void) type;                                                                         \
+        memcpy(x, src[0], sizeof(x));                                                        \
+        for (k = 1; k < n; k++) {                                                            \
+            memcpy(y, src[k], sizeof(y));                                                    \
+            rr = x[0] * y[0];                                                                \
+            ii = x[1] * y[1];                                                                \
+            ri = x[0] * y[1];                                                                \
+            ir = x[1] * y[0];                                                                \
+            x[0] = 0 == strcmp(op, "sum") ? x[0] + y[0] : rr - ii;                           \
+            x[1] = 0 == strcmp(op, "sum") ? x[1] + y[1] : ri + ir;                           \
+        }                                                                                    \
+        memcpy(result, x, sizeof(x));                                                        \
     }
 COMPLEX(c64_combine, float)
 COMPLEX(c128_combine, double)
@@ -141,8 +146,12 @@ static long double number(const char *part, const void *at)
     return i >> (64 - bits);
 }
 
-/* The index begins in the middle: C puts the wider of the two on a multiple of its size. Gaps become 0. */
-static void located_combine(const char *type, const char *op, void *result, const void *const *src, int n)
+/*
+ * The index begins in the middle: C puts the wider of the two on a multiple of its size. Gaps
+ * become 0.
+ */
+static void located_combine(const char *type, const char *op, void *result, const void *const *src,
+                            int n)
 {
     const char *index = strchr(type, '_') + 1;
     size_t value_bytes = (size_t) atoi(type + 1) / 8, index_bytes = (size_t) atoi(index + 1) / 8;
@@ -154,7 +163,8 @@ static void located_combine(const char *type, const char *op, void *result, cons
     for (s = 1; s < n; s++) {
         w = src[s];
         l = w + half;
-        if (0 == strcmp(op, "minloc") ? number(type, v) < number(type, w) : number(type, v) > number(type, w)) {
+        if (0 == strcmp(op, "minloc") ? number(type, v) < number(type, w)
+                                      : number(type, v) > number(type, w)) {
             continue;
         }
         if (number(type, v) != number(type, w) || number(index, l) < number(index, k)) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The operations of kernels that the host executor has no loops for, written anew, one element at a time: halves,
- * complex numbers, values with an index. The host's side of kernel_case.h combines with these.
+ * The operations of kernels that the host executor has no loops for, written anew, one element at a
+ * time: halves, complex numbers, values with an index. The host's side of kernel_case.h combines
+ * with these.
  */
 #ifndef GR_TESTS_KERNEL_REFERENCE_H
 #define GR_TESTS_KERNEL_REFERENCE_H

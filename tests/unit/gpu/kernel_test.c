@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kernels, by the driver alone: every collective and algorithm, of any shape, against the host's step machine, bit
- * for bit and step for step; left and launched again at every wait. On the fake driver in its modes; on a real device
- * with KERNEL_IMAGE (kernel_driver.h).
+ * The kernels, by the driver alone: every collective and algorithm, of any shape, against the
+ * host's step machine, bit for bit and step for step; left and launched again at every wait. On the
+ * fake driver in its modes; on a real device with KERNEL_IMAGE (kernel_driver.h).
  *
- * Environment: GPURING_SEED; KERNEL_TEST_THIN=N: one in N cases; KERNEL_TEST_FEW=f32_sum,f64_max: these kernels and
- * copy only; KERNEL_TEST_STOP: at the first failure; KERNEL_TEST_LIMIT: seconds of a call; and what kernel_driver.h
- * says.
+ * Environment: GPURING_SEED; KERNEL_TEST_THIN=N: one in N cases; KERNEL_TEST_FEW=f32_sum,f64_max:
+ * these kernels and copy only; KERNEL_TEST_STOP: at the first failure; KERNEL_TEST_LIMIT: seconds
+ * of a call; and what kernel_driver.h says.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "sanitizer/sanitizer.h"
 #include "kernel_draw.h"
+#include "sanitizer/sanitizer.h"
 
 #include "blocks.h"
 #include "depth.h"
@@ -51,7 +51,9 @@ static int thinned(void)
     return 0 != rng_below(&kc_seed, thinning);
 }
 
-/* Blocks of all ranks, about: under ThreadSanitizer each of their threads is one of the machine's. */
+/*
+ * Blocks of all ranks, about: under ThreadSanitizer each of their threads is one of the machine's.
+ */
 enum { BLOCKS = GR_SANITIZER(144, 144, 12) };
 
 /* What so many blocks would take too long for. */
@@ -105,7 +107,10 @@ static void every_schedule_equals_the_hosts(void **state)
     sweep(13, 1, NULL);
 }
 
-/* All that goes along a torus, by steps that kernels read: in fewer channels than it has ways and in more, in slices. */
+/*
+ * All that goes along a torus, by steps that kernels read: in fewer channels than it has ways and
+ * in more, in slices.
+ */
 static void run_along(const struct gr_torus *torus)
 {
     int p = gr_torus_size(torus), coll, algo;
@@ -114,7 +119,8 @@ static void run_along(const struct gr_torus *torus)
         for (algo = 0; algo < GR_NALGOS; algo++) {
             struct kc_case c;
 
-            if (!gr_algo_is_precomputed((enum gr_algo) algo) || !gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll) ||
+            if (!gr_algo_is_precomputed((enum gr_algo) algo) ||
+                !gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll) ||
                 !gr_algo_fits((enum gr_algo) algo, p, torus) || thinned()) {
                 continue;
             }
@@ -132,8 +138,9 @@ static void run_along(const struct gr_torus *torus)
 static void steps_may_be_read(void **state)
 {
     static const struct gr_torus tori[] = {
-        {.ndims = 2, .dims = {2, 2}}, {.ndims = 2, .dims = {4, 2}}, {.ndims = 2, .dims = {3, 3}},
-        {.ndims = 3, .dims = {2, 2, 2}}, {.ndims = 2, .dims = {4, 4}}, {.ndims = 4, .dims = {2, 1, 3, 2}},
+        {.ndims = 2, .dims = {2, 2}}, {.ndims = 2, .dims = {4, 2}},
+        {.ndims = 2, .dims = {3, 3}}, {.ndims = 3, .dims = {2, 2, 2}},
+        {.ndims = 2, .dims = {4, 4}}, {.ndims = 4, .dims = {2, 1, 3, 2}},
     };
     size_t k;
 
@@ -164,7 +171,8 @@ static void blocks_leave_at_every_wait_and_go_on(void **state)
     sweep(2, 1, be_impatient);
     sweep(5, 1, be_impatient);
     before = seen.left;
-    for (k = 0; k < 10 && seen.left == before; k++) { /* chance may have thinned out the cases where the scheduler waits */
+    /* chance may have thinned out the cases where the scheduler waits */
+    for (k = 0; k < 10 && seen.left == before; k++) {
         struct kc_case c = any_case(GR_COLL_ALLREDUCE, GR_ALGO_RING, 3);
 
         be_impatient(&c);
@@ -186,7 +194,8 @@ static void misalign(struct kc_case *c)
 static void buffers_may_lie_anywhere(void **state)
 {
     (void) state;
-    sweep(1, 16, misalign); /* from buffer to buffer: the only steps all of whose addresses can be off alike */
+    /* from buffer to buffer: the only steps all of whose addresses can be off alike */
+    sweep(1, 16, misalign);
     sweep(2, 4, misalign);
     sweep(3, 4, misalign);
     sweep(4, 2, misalign);
@@ -256,12 +265,14 @@ static void slots_may_hold_many_pieces(void **state)
             size_t elem = kd_elem_bytes(c.kernel);
 
             c.run = (uint32_t) ANY(2, 3, 5);
-            c.protocol = (enum gr_protocol) (k % GR_NPROTOCOLS);
-            c.untraced = GR_PROTOCOL_SIMPLE != c.protocol; /* in lines each piece has its own slot, on the host not */
+            c.protocol = (enum gr_protocol)(k % GR_NPROTOCOLS);
+            /* in lines each piece has its own slot, on the host not */
+            c.untraced = GR_PROTOCOL_SIMPLE != c.protocol;
             c.slot_bytes = 256;
             c.slot_elems = ANY(0, 7, 256 / elem - 1);
             c.chunk_bytes = elem * ANY(3, 5, 32);
-            c.nslots = 64; /* a message takes many, and none waits for a reader that has not begun */
+            /* a message takes many, and none waits for a reader that has not begun */
+            c.nslots = 64;
             c.count = ANY(1, 50, 400);
             if (!thinned()) {
                 run_case(&c);
@@ -300,7 +311,8 @@ static void be_whole(struct kc_case *c)
 {
     c->threads = GR_GPU_THREADS;
     c->slot_bytes = 65536;
-    c->slot_elems = c->chunk_bytes = 0; /* few slots: full blocks are slow where threads are fibers */
+    /* few slots: full blocks are slow where threads are fibers */
+    c->slot_elems = c->chunk_bytes = 0;
     c->count = (GR_COLL_ALLGATHER == c->coll ? 60000 : 150000) / kd_elem_bytes(c->kernel);
     c->nchannels = (uint32_t) ANY(1, 2);
 }
@@ -366,7 +378,8 @@ int main(void)
     thinning = (NULL == thin ? 1 : strtoull(thin, NULL, 10)) * (uint64_t) depth(10, 1);
     kd_open();
     rc = cmocka_run_group_tests(tests, NULL, NULL);
-    printf("# launches %llu, channels that left %llu, slots %llu\n", (unsigned long long) seen.launches,
-           (unsigned long long) seen.left, (unsigned long long) seen.moved);
+    printf("# launches %llu, channels that left %llu, slots %llu\n",
+           (unsigned long long) seen.launches, (unsigned long long) seen.left,
+           (unsigned long long) seen.moved);
     return rc;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Included before kernels.cu when it is compiled for the fake driver: the kernels then note each piece that they
- * move, and the test compares the notes with those of the host's machine.
+ * Included before kernels.cu when it is compiled for the fake driver: the kernels then note each
+ * piece that they move, and the test compares the notes with those of the host's machine.
  */
 #ifndef GR_TESTS_KERNEL_TRACE_H
 #define GR_TESTS_KERNEL_TRACE_H
@@ -19,22 +19,25 @@ struct kt_piece {
 };
 
 /*
- * Steps of several chunks, of any stride and number: a test makes such of a chain's. sched.nchunks is then the number of
- * steps, chunks per step << 16, and chunks of the last step << 24.
+ * Steps of several chunks, of any stride and number: a test makes such of a chain's. sched.nchunks
+ * is then the number of steps, chunks per step << 16, and chunks of the last step << 24.
  */
 #define KT_RUNS(nsteps, each, last) ((nsteps) | (each) << 16 | (last) << 24)
-#define KT_STEPS(nchunks) ((nchunks) & 0xffff)
+#define KT_STEPS(nchunks) ((nchunks) &0xffff)
 
-/* Step i of such a schedule is the chain's, with other chunks: descending, so that the stride is no ordinary one. */
-#define KT_MAKE_RUN(step, nchunks, i)                                                             \
-    do {                                                                                          \
-        uint32_t each_ = (nchunks) >> 16 & 255, last_ = (nchunks) >> 24;                          \
-                                                                                                  \
-        if (0 != each_) {                                                                         \
-            (step)->count = (i) + 1 == KT_STEPS(nchunks) ? last_ : each_;                         \
-            (step)->first = (i) * each_ + (step)->count - 1;                                      \
-            (step)->stride = (uint32_t) -1;                                                       \
-        }                                                                                         \
+/*
+ * Step i of such a schedule is the chain's, with other chunks: descending, so that the stride is no
+ * ordinary one.
+ */
+#define KT_MAKE_RUN(step, nchunks, i)                                     \
+    do {                                                                  \
+        uint32_t each_ = (nchunks) >> 16 & 255, last_ = (nchunks) >> 24;  \
+                                                                          \
+        if (0 != each_) {                                                 \
+            (step)->count = (i) + 1 == KT_STEPS(nchunks) ? last_ : each_; \
+            (step)->first = (i) *each_ + (step)->count - 1;               \
+            (step)->stride = (uint32_t) -1;                               \
+        }                                                                 \
     } while (0)
 
 #if defined(__cplusplus)
@@ -43,9 +46,11 @@ struct kt_piece {
 #include <vector>
 
 /* Whoever asks takes what was noted since: *n pieces, valid until the next time. */
-extern "C" __attribute__((visibility("default"))) const struct kt_piece *kernel_trace_take(size_t *n);
+extern "C" __attribute__((visibility("default"))) const struct kt_piece *kernel_trace_take(
+    size_t *n);
 
-namespace kernel_trace {
+namespace kernel_trace
+{
 inline std::mutex lock;
 inline std::vector<kt_piece> noted, taken;
 
@@ -53,8 +58,8 @@ template <class Args, class Walk> void note(const Args *args, uint32_t channel, 
 {
     std::lock_guard<std::mutex> guard(lock);
 
-    noted.push_back({args->report, channel, w->begin.slice, w->begin.index, w->first, w->last, 0, w->operand, w->dest,
-                     w->slot, w->count});
+    noted.push_back({args->report, channel, w->begin.slice, w->begin.index, w->first, w->last, 0,
+                     w->operand, w->dest, w->slot, w->count});
 }
 } /* namespace kernel_trace */
 
@@ -69,7 +74,8 @@ const struct kt_piece *kernel_trace_take(size_t *n)
 }
 
 /* struct gr_sched is not known here yet. */
-namespace kernel_trace {
+namespace kernel_trace
+{
 template <class Sched> Sched plain(const Sched *s)
 {
     Sched copy = *s;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The device's side of kernel_case.h: memory, links and launches of p ranks in one process, as the component makes
- * them for one. A rank whose channels have all reported is launched again until all are through.
+ * The device's side of kernel_case.h: memory, links and launches of p ranks in one process, as the
+ * component makes them for one. A rank whose channels have all reported is launched again until all
+ * are through.
  */
 #include "kernel_world.h"
 
@@ -20,7 +21,8 @@ static int limit(void)
 {
     const char *text = getenv("KERNEL_TEST_LIMIT");
 
-    return NULL == text ? 240 : atoi(text); /* on a loaded machine, with ThreadSanitizer, cases were seen to take more than 60 */
+    /* on a loaded machine, with ThreadSanitizer, cases were seen to take more than 60 */
+    return NULL == text ? 240 : atoi(text);
 }
 
 /* ---- ranks ---- */
@@ -29,7 +31,8 @@ static int limit(void)
 static void put_steps(const struct world *w, int rank, struct device_rank *r)
 {
     const struct kc_case *c = w->call->c;
-    struct gr_request request = {.coll = c->coll, .algo = c->algo, .root = c->root, .torus = c->torus};
+    struct gr_request request = {
+        .coll = c->coll, .algo = c->algo, .root = c->root, .torus = c->torus};
     /* along a torus order is the channel's; the others compute theirs */
     struct gr_rings none = {.torus = c->torus};
     uint32_t k = gr_gpu_steps_table(w->call->ranks[rank].split.nchunks);
@@ -41,7 +44,8 @@ static void put_steps(const struct world *w, int rank, struct device_rank *r)
         return;
     }
     table = gr_gpu_steps_shape(&request, c->p, rank, &none, k);
-    bytes = ((size_t) table.ways * table.nsteps + 1) * sizeof(*steps); /* of one rank there may be none */
+    /* of one rank there may be none */
+    bytes = ((size_t) table.ways * table.nsteps + 1) * sizeof(*steps);
     steps = kw_allocate(bytes);
     gr_gpu_steps_write(&request, c->p, rank, &none, k, &table, steps);
     r->steps = r->args.steps = kw_put(steps, bytes);
@@ -76,15 +80,18 @@ static void rank_open(struct world *w, int rank)
     r->stream = kd_stream();
     r->args.split = from->split;
     if (NULL != from->split.counts) {
-        r->args.split.counts = (const size_t *) (r->arrays + ((char *) arrays.counts - (char *) &arrays));
+        r->args.split.counts =
+            (const size_t *) (r->arrays + ((char *) arrays.counts - (char *) &arrays));
     }
     if (NULL != from->split.displs) {
-        r->args.split.displs = (const size_t *) (r->arrays + ((char *) arrays.displs - (char *) &arrays));
+        r->args.split.displs =
+            (const size_t *) (r->arrays + ((char *) arrays.displs - (char *) &arrays));
     }
     for (k = 0; k < 2; k++) {
         r->args.sched[k] = from->sched[k];
         if (NULL != from->sched[k].order) {
-            r->args.sched[k].order = (const int *) (r->arrays + ((char *) arrays.order[k] - (char *) &arrays));
+            r->args.sched[k].order =
+                (const int *) (r->arrays + ((char *) arrays.order[k] - (char *) &arrays));
         }
     }
     for (k = 0; k < 3; k++) {
@@ -163,7 +170,8 @@ static int rank_look(struct world *w, int rank, struct kc_device *seen, char *wh
 
     for (c = 0; c < n; c++) {
         struct gr_gpu_report *report = &r->reports[c];
-        uint64_t word = atomic_load_explicit((_Atomic uint64_t *) &report->word, memory_order_acquire);
+        uint64_t word =
+            atomic_load_explicit((_Atomic uint64_t *) &report->word, memory_order_acquire);
 
         if (word / 4 != r->args.launch) {
             return 0;
@@ -234,9 +242,10 @@ static void explain(const struct world *w, char *why, size_t size)
         for (c = 0; c < w->call->c->nchannels && at < (int) size - 80; c++) {
             const struct gr_gpu_report *report = &w->ranks[r].reports[c];
 
-            at += snprintf(why + at, size - (size_t) at, " %d.%u: %s%llu at %u/%u waits %x/%x;", r, c,
-                           w->ranks[r].running ? "running " : "", (unsigned long long) report->word, report->slice,
-                           report->index, report->from, report->to);
+            at +=
+                snprintf(why + at, size - (size_t) at, " %d.%u: %s%llu at %u/%u waits %x/%x;", r, c,
+                         w->ranks[r].running ? "running " : "", (unsigned long long) report->word,
+                         report->slice, report->index, report->from, report->to);
         }
     }
 }
@@ -281,7 +290,7 @@ static void take_trace(struct world *w, struct kc_trace *trace)
     int r;
 
     if (NULL != library) {
-        take = (const struct kt_piece *(*)(size_t *)) dlsym(library, "kernel_trace_take");
+        take = (const struct kt_piece *(*) (size_t *) ) dlsym(library, "kernel_trace_take");
     }
     if (NULL == take) {
         fprintf(stderr, "FAKECUDA_KERNELS does not name kernels that note what they do\n");
@@ -299,8 +308,8 @@ static void take_trace(struct world *w, struct kc_trace *trace)
     dlclose(library);
 }
 
-int kc_run_device(struct kc_call *call, unsigned char **images, struct kc_trace *trace, struct kc_device *seen,
-                  char *why, size_t size)
+int kc_run_device(struct kc_call *call, unsigned char **images, struct kc_trace *trace,
+                  struct kc_device *seen, char *why, size_t size)
 {
     struct world *w = world_open(call);
     int rc = run(w, seen, why, size), r;
@@ -327,7 +336,8 @@ static int all_aborted(const struct world *w, int rank)
     uint32_t c = 0;
 
     while (c < w->call->c->nchannels && time(NULL) <= end) {
-        uint64_t word = atomic_load_explicit((_Atomic uint64_t *) &r->reports[c].word, memory_order_acquire);
+        uint64_t word =
+            atomic_load_explicit((_Atomic uint64_t *) &r->reports[c].word, memory_order_acquire);
 
         if (word / 4 == r->args.launch && GR_GPU_ABORTED != word % 4) {
             return 0;
@@ -356,7 +366,8 @@ int kc_abort_device(struct kc_call *call, int rank, char *why, size_t size)
         entering = all_aborted(w, rank);
     }
     if (!polling || !entering) {
-        snprintf(why, size, "rank %d did not leave when %s", rank, polling ? "it began" : "it waited");
+        snprintf(why, size, "rank %d did not leave when %s", rank,
+                 polling ? "it began" : "it waited");
     }
     world_close(w);
     return polling && entering ? 0 : -1;

@@ -10,7 +10,10 @@
 enum { KW_POISON = 0xff };
 
 /* What lies beside the counters of a link. */
-enum { KW_TAIL_WORDS = GR_GPU_DIRECT_AT / sizeof(uint64_t) + 1, KW_HEAD_WORDS = GR_GPU_OPEN_AT / sizeof(uint64_t) + 1 };
+enum {
+    KW_TAIL_WORDS = GR_GPU_DIRECT_AT / sizeof(uint64_t) + 1,
+    KW_HEAD_WORDS = GR_GPU_OPEN_AT / sizeof(uint64_t) + 1
+};
 
 struct wire {
     gr_gpu_ptr tail, head, slots; /* each an allocation: what is written beyond it is noticed */
@@ -48,8 +51,8 @@ void kw_connect(struct world *w);
 void kw_disconnect(struct world *w);
 
 /*
- * All that was written was read, and all four counters of each link say so; results went past the slots where both ends
- * agreed to that, and nowhere else. 0, or -1 with why.
+ * All that was written was read, and all four counters of each link say so; results went past the
+ * slots where both ends agreed to that, and nowhere else. 0, or -1 with why.
  */
 int kw_check_links(struct world *w, char *why, size_t size);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Telling memory apart (cuda/pointer.h): every kind, addresses that are used again, and what it costs. */
+/*
+ * Telling memory apart (cuda/pointer.h): every kind, addresses that are used again, and what it
+ * costs.
+ */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
@@ -11,8 +14,12 @@
 
 enum { BYTES = 8192 };
 
-/* Look at a pointer twice, the second time from what is known, and at another place of the same memory. */
-static void expect(struct gr_gpus *gpus, const void *at, enum gr_memory memory, int device, int primary)
+/*
+ * Look at a pointer twice, the second time from what is known, and at another place of the same
+ * memory.
+ */
+static void expect(struct gr_gpus *gpus, const void *at, enum gr_memory memory, int device,
+                   int primary)
 {
     int round;
 
@@ -21,8 +28,8 @@ static void expect(struct gr_gpus *gpus, const void *at, enum gr_memory memory, 
         struct gr_pointer p = gr_pointer_find(gpus, place);
 
         if (p.memory != memory || p.device != device || (device >= 0 && p.primary != primary)) {
-            fprintf(stderr, "# look %d: memory %d device %d primary %d, not %d %d %d\n", round, p.memory, p.device,
-                    p.primary, memory, device, primary);
+            fprintf(stderr, "# look %d: memory %d device %d primary %d, not %d %d %d\n", round,
+                    p.memory, p.device, p.primary, memory, device, primary);
             _exit(1);
         }
         CHECK_INT(p.at, GR_MEMORY_HOST == memory ? 0 : gr_cuda_ptr(place));
@@ -32,9 +39,10 @@ static void expect(struct gr_gpus *gpus, const void *at, enum gr_memory memory, 
 static void every_kind(void)
 {
     static const enum gr_memory expected[APP_KINDS] = {
-        [APP_PLAIN] = GR_MEMORY_HOST,        [APP_STACKED] = GR_MEMORY_HOST,    [APP_PINNED] = GR_MEMORY_PINNED,
-        [APP_REGISTERED] = GR_MEMORY_PINNED, [APP_MANAGED] = GR_MEMORY_MANAGED, [APP_DEVICE] = GR_MEMORY_DEVICE,
-        [APP_POOL] = GR_MEMORY_DEVICE,       [APP_VMM] = GR_MEMORY_DEVICE,
+        [APP_PLAIN] = GR_MEMORY_HOST,      [APP_STACKED] = GR_MEMORY_HOST,
+        [APP_PINNED] = GR_MEMORY_PINNED,   [APP_REGISTERED] = GR_MEMORY_PINNED,
+        [APP_MANAGED] = GR_MEMORY_MANAGED, [APP_DEVICE] = GR_MEMORY_DEVICE,
+        [APP_POOL] = GR_MEMORY_DEVICE,     [APP_VMM] = GR_MEMORY_DEVICE,
     };
     struct gr_gpus *gpus = open_gpus();
     int kind, device;
@@ -44,7 +52,9 @@ static void every_kind(void)
         app_use(device);
         for (kind = 0; kind < APP_KINDS; kind++) {
             void *at = app_memory(kind, BYTES);
-            int where = GR_MEMORY_HOST == expected[kind] || GR_MEMORY_PINNED == expected[kind] ? -1 : device;
+            int where = GR_MEMORY_HOST == expected[kind] || GR_MEMORY_PINNED == expected[kind]
+                            ? -1
+                            : device;
 
             fprintf(stderr, "# %s on %d\n", app_memory_names[kind], device);
             expect(gpus, at, expected[kind], APP_VMM == kind ? 0 : where, 1);
@@ -174,7 +184,8 @@ static void a_range_is_divided(void)
 static struct gr_cuda real;
 static int whole_questions, ids, marks;
 
-static CUresult CUDAAPI ask_all(unsigned int n, CUpointer_attribute *names, void **values, CUdeviceptr at)
+static CUresult CUDAAPI ask_all(unsigned int n, CUpointer_attribute *names, void **values,
+                                CUdeviceptr at)
 {
     whole_questions++;
     return real.cuPointerGetAttributes(n, names, values, at);
@@ -286,7 +297,10 @@ static void *look_in_a_thread(void *arg)
     return NULL;
 }
 
-/* Each thread remembers for itself; a driver that was opened later knows nothing of what an earlier one was told. */
+/*
+ * Each thread remembers for itself; a driver that was opened later knows nothing of what an earlier
+ * one was told.
+ */
 static void threads_and_successors(void)
 {
     struct gr_gpus *gpus = open_counted();

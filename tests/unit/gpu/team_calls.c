@@ -72,7 +72,8 @@ void tc_end(struct tc_call *call)
 
     from_device(call);
     if (0 != ex_buffers_check(&call->buffers, c, p, call->rank, want, why, sizeof(why))) {
-        fprintf(stderr, "# %s: rank %d: %s\n", ex_describe(c, p, text, sizeof(text)), call->rank, why);
+        fprintf(stderr, "# %s: rank %d: %s\n", ex_describe(c, p, text, sizeof(text)), call->rank,
+                why);
         _exit(1);
     }
     free(want);
@@ -88,7 +89,8 @@ static int may_begin(void *ctx, uint32_t channel, uint32_t slice, const struct g
     if (0 == step->nto) {
         return !g->held && 0 == rng_below(&g->random, 3); /* the start */
     }
-    CHECK(!g->asked[channel] || (slice == g->slice[channel] && 0 == memcmp(step, &g->step[channel], sizeof(*step))));
+    CHECK(!g->asked[channel] ||
+          (slice == g->slice[channel] && 0 == memcmp(step, &g->step[channel], sizeof(*step))));
     g->asked[channel] = 1;
     g->slice[channel] = slice;
     g->step[channel] = *step;
@@ -103,7 +105,8 @@ static void begins(void *ctx, uint32_t channel, uint32_t slice, const struct gr_
 {
     struct tc_gate *g = ctx;
 
-    CHECK(g->asked[channel] && slice == g->slice[channel] && 0 == memcmp(step, &g->step[channel], sizeof(*step)));
+    CHECK(g->asked[channel] && slice == g->slice[channel] &&
+          0 == memcmp(step, &g->step[channel], sizeof(*step)));
     g->asked[channel] = 0;
     g->begun++;
 }
@@ -128,10 +131,11 @@ const struct gr_gate tc_gate = {may_begin, begins, ended, finished};
 /* ---- calls ---- */
 
 /*
- * This rank's ticket: of its output; of another buffer, as that of a persistent request may be; or none, by the case's
- * seed. Then those of all.
+ * This rank's ticket: of its output; of another buffer, as that of a persistent request may be; or
+ * none, by the case's seed. Then those of all.
  */
-static const struct gr_ipc_handle *const *exchange(struct tc_call *call, struct tc_tickets *tickets, gr_gpu_ptr out)
+static const struct gr_ipc_handle *const *exchange(struct tc_call *call, struct tc_tickets *tickets,
+                                                   gr_gpu_ptr out)
 {
     struct gr_ipc_cache *share = call->team->world->ranks[call->rank].share;
     unsigned kind = (unsigned) (call->c->seed >> call->rank) % 8;
@@ -154,7 +158,8 @@ int tc_begin(struct tc_call *call, struct tr_team *t, int rank, const struct ex_
     return tc_begin_with(call, t, rank, c, NULL);
 }
 
-int tc_begin_with(struct tc_call *call, struct tr_team *t, int rank, const struct ex_case *c, struct tc_tickets *tickets)
+int tc_begin_with(struct tc_call *call, struct tr_team *t, int rank, const struct ex_case *c,
+                  struct tc_tickets *tickets)
 {
     const struct ex_buffers *b = &call->buffers;
     struct gr_request request = ex_request(c);
@@ -170,7 +175,9 @@ int tc_begin_with(struct tc_call *call, struct tr_team *t, int rank, const struc
     ex_buffers_make(&call->buffers, c, t->world->p, rank);
     to_device(call);
     if (gr_plan_scratch(&request, t->world->p) > 0) {
-        CHECK_INT(gr_gpu_alloc(t->world->ranks[rank].gpu, gr_plan_scratch(&request, t->world->p), &call->tmp), 0);
+        CHECK_INT(gr_gpu_alloc(t->world->ranks[rank].gpu, gr_plan_scratch(&request, t->world->p),
+                               &call->tmp),
+                  0);
     }
     if (GR_COLL_BCAST != c->coll && GR_COLL_ALLGATHER != c->coll && GR_COLL_ALLTOALL != c->coll) {
         kernel = gr_gpu_kernel(ex_kinds[c->kind].type, ex_kinds[c->kind].op);
@@ -190,7 +197,9 @@ int tc_begin_with(struct tc_call *call, struct tr_team *t, int rank, const struc
     }
     gr_gpu_op_init(&call->op, t->ranks[rank]);
     rc = gr_gpu_stream_follow(t->ranks[rank]->stream);
-    rc = rc < 0 ? rc : gr_gpu_op_begin(&call->op, t->ranks[rank], &request, (enum gr_kernel) kernel, space, list);
+    rc = rc < 0 ? rc
+                : gr_gpu_op_begin(&call->op, t->ranks[rank], &request, (enum gr_kernel) kernel,
+                                  space, list);
     if (0 == rc && NULL != getenv("TEAM_TEST_GATE")) {
         call->gate = (struct tc_gate) {.random = c->seed + (uint64_t) rank, .let = INT32_MAX};
         gr_gpu_op_gate(&call->op, &tc_gate, &call->gate);
@@ -209,7 +218,8 @@ int tc_poll(struct tc_call *call)
     if (GR_AGAIN == rc) {
         sched_yield(); /* to blocks, which are threads of this machine */
     } else if (GR_DONE == rc) {
-        CHECK_INT(gr_gpu_stream_done(call->op.team->stream), 1); /* the kernel has ended, not only said so */
+        /* the kernel has ended, not only said so */
+        CHECK_INT(gr_gpu_stream_done(call->op.team->stream), 1);
         CHECK(NULL == g || (g->in == g->begun && g->ended == (int) call->op.nchannels));
         gr_gpu_op_end(&call->op);
     }
@@ -224,11 +234,12 @@ static void explain(const struct tc_call *call)
     char text[200];
     uint32_t c;
 
-    fprintf(stderr, "# %s: rank %d does not end\n", ex_describe(call->c, call->team->world->p, text, sizeof(text)),
-            call->rank);
+    fprintf(stderr, "# %s: rank %d does not end\n",
+            ex_describe(call->c, call->team->world->p, text, sizeof(text)), call->rank);
     for (c = 0; c < call->op.nchannels; c++) {
         if (gr_gpu_op_waits(&call->op, c, &step, &report, ranks, &n)) {
-            fprintf(stderr, "#   channel %u, slice %u, step %u waits for", c, report.slice, report.index);
+            fprintf(stderr, "#   channel %u, slice %u, step %u waits for", c, report.slice,
+                    report.index);
             for (k = 0; k < n; k++) {
                 fprintf(stderr, " %d", ranks[k]);
             }
@@ -297,8 +308,13 @@ void tc_run(struct tr_team *t, const struct ex_case *cases, size_t n)
 
 void tc_try(struct tr_team *t, enum gr_algo algo)
 {
-    struct ex_case c = {.coll = gr_algo_has(algo, GR_COLL_ALLREDUCE) ? GR_COLL_ALLREDUCE : GR_COLL_REDUCE,
-                        .way = (int) algo, .kind = EX_I32_SUM, .nchannels = 2, .count = 777, .seed = 5,
+    struct ex_case c = {.coll = gr_algo_has(algo, GR_COLL_ALLREDUCE) ? GR_COLL_ALLREDUCE
+                                                                     : GR_COLL_REDUCE,
+                        .way = (int) algo,
+                        .kind = EX_I32_SUM,
+                        .nchannels = 2,
+                        .count = 777,
+                        .seed = 5,
                         .torus = t->ranks[0]->rings.torus};
 
     tc_run(t, &c, 1);

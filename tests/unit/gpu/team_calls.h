@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls on the teams of team_ranks.h: cases of tests/unit/exec_data.h, with buffers in device memory. */
+/*
+ * Calls on the teams of team_ranks.h: cases of tests/unit/exec_data.h, with buffers in device
+ * memory.
+ */
 #ifndef GR_TESTS_TEAM_CALLS_H
 #define GR_TESTS_TEAM_CALLS_H
 
@@ -10,12 +13,12 @@
 #include <stdatomic.h>
 
 /*
- * A gate of a call: lets steps in by chance, but `let` of them at most; counts. A step that is asked for sends to another
- * node, has not begun, and is asked for until it is let in.
+ * A gate of a call: lets steps in by chance, but `let` of them at most; counts. A step that is
+ * asked for sends to another node, has not begun, and is asked for until it is let in.
  */
 struct tc_gate {
     uint64_t random;
-    int held, let;             /* the start is, and the end; steps that are let in */
+    int held, let; /* the start is, and the end; steps that are let in */
     int in, begun, ended;
     struct gr_step step[GR_GPU_CHANNELS]; /* that was asked for the last */
     uint32_t slice[GR_GPU_CHANNELS];
@@ -28,15 +31,18 @@ struct tc_call {
     struct tr_team *team;
     int rank;
     const struct ex_case *c;
-    struct ex_buffers buffers; /* in host memory: what is copied to the device before, and from there after */
-    gr_gpu_ptr in, out;        /* the same on the device; 0: none */
-    gr_gpu_ptr tmp;            /* scratch */
+    /* in host memory: what is copied to the device before, and from there after */
+    struct ex_buffers buffers;
+    gr_gpu_ptr in, out; /* the same on the device; 0: none */
+    gr_gpu_ptr tmp;     /* scratch */
     struct gr_gpu_op op;
     uint64_t moved;
     struct tc_gate gate; /* with TEAM_TEST_GATE */
 };
 
-/* The tickets of a call's outputs, which all ranks wait for before they begin. All zero at first. */
+/*
+ * The tickets of a call's outputs, which all ranks wait for before they begin. All zero at first.
+ */
 struct tc_tickets {
     struct gr_ipc_handle of[TR_RANKS];
     const struct gr_ipc_handle *list[TR_RANKS];
@@ -44,7 +50,8 @@ struct tc_tickets {
 };
 
 /* Make the buffers, and begin. What gr_gpu_op_begin() returns. tickets NULL: no zero copy. */
-int tc_begin_with(struct tc_call *call, struct tr_team *t, int rank, const struct ex_case *c, struct tc_tickets *tickets);
+int tc_begin_with(struct tc_call *call, struct tr_team *t, int rank, const struct ex_case *c,
+                  struct tc_tickets *tickets);
 int tc_begin(struct tc_call *call, struct tr_team *t, int rank, const struct ex_case *c);
 
 /* gr_gpu_op_poll(); then others may run. */
@@ -59,7 +66,9 @@ void tc_end(struct tc_call *call);
 /* Free it, whatever the result is. The kernel must have ended. */
 void tc_drop(struct tc_call *call);
 
-/* Make the links that the cases need and run them on all ranks, which do not wait for each other. */
+/*
+ * Make the links that the cases need and run them on all ranks, which do not wait for each other.
+ */
 void tc_run(struct tr_team *t, const struct ex_case *cases, size_t n);
 
 /* A call by which a test sees whether a team works: a sum of ints by the algorithm. */

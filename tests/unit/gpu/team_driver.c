@@ -53,13 +53,15 @@ static int fails(enum td_function function)
 
 /* ---- functions that fail ---- */
 
-static CUresult launch(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                       unsigned shared, CUstream stream, void **params, void **extra)
+static CUresult launch(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                       unsigned by, unsigned bz, unsigned shared, CUstream stream, void **params,
+                       void **extra)
 {
     if (fails(TD_LAUNCH)) {
         return faults[TD_LAUNCH].error;
     }
-    bx = 0 == block_threads || GR_GPU_THREADS != bx ? bx : block_threads; /* lines are for so many as they say */
+    /* lines are for so many as they say */
+    bx = 0 == block_threads || GR_GPU_THREADS != bx ? bx : block_threads;
     return real.cuLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
 }
 
@@ -83,9 +85,11 @@ static CUresult record(CUevent event, CUstream stream)
     return fails(TD_RECORD) ? faults[TD_RECORD].error : real.cuEventRecord(event, stream);
 }
 
-static CUresult flush(CUflushGPUDirectRDMAWritesTarget target, CUflushGPUDirectRDMAWritesScope scope)
+static CUresult flush(CUflushGPUDirectRDMAWritesTarget target,
+                      CUflushGPUDirectRDMAWritesScope scope)
 {
-    return fails(TD_FLUSH) ? faults[TD_FLUSH].error : real.cuFlushGPUDirectRDMAWrites(target, scope);
+    return fails(TD_FLUSH) ? faults[TD_FLUSH].error
+                           : real.cuFlushGPUDirectRDMAWrites(target, scope);
 }
 
 /* ---- what is held ---- */

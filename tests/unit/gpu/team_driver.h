@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Between the component and the driver: functions of the table that gr_gpus_open() fills are replaced by some that
- * count, take the size of a block from the test, and fail when they are told to.
+ * Between the component and the driver: functions of the table that gr_gpus_open() fills are
+ * replaced by some that count, take the size of a block from the test, and fail when they are told
+ * to.
  */
 #ifndef GR_TESTS_TEAM_DRIVER_H
 #define GR_TESTS_TEAM_DRIVER_H
@@ -9,7 +10,16 @@
 #include "cuda/state.h"
 
 /* Those that can fail. */
-enum td_function { TD_LAUNCH, TD_QUERY, TD_COPY, TD_ZERO, TD_PIN, TD_FLUSH, TD_RECORD, TD_FUNCTIONS };
+enum td_function {
+    TD_LAUNCH,
+    TD_QUERY,
+    TD_COPY,
+    TD_ZERO,
+    TD_PIN,
+    TD_FLUSH,
+    TD_RECORD,
+    TD_FUNCTIONS
+};
 
 /* The rank for which this thread calls the driver. */
 extern _Thread_local int td_rank;
@@ -18,8 +28,8 @@ extern _Thread_local int td_rank;
 void td_install(struct gr_gpus *gpus, uint32_t threads);
 
 /*
- * The rank's call of the function after the next `after` fails with the error, and all that follow until `times` have.
- * CUDA_SUCCESS: it does nothing and says that it did. times 0: all work again.
+ * The rank's call of the function after the next `after` fails with the error, and all that follow
+ * until `times` have. CUDA_SUCCESS: it does nothing and says that it did. times 0: all work again.
  */
 void td_fail(enum td_function function, int rank, unsigned after, unsigned times, CUresult error);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rows of team_test about a driver that fails in the middle of a call: the error comes out, and nobody hangs. */
+/*
+ * Rows of team_test about a driver that fails in the middle of a call: the error comes out, and
+ * nobody hangs.
+ */
 #include "team_rows.h"
 
 #include "link/team.h"
@@ -7,8 +10,12 @@
 #include <time.h>
 
 static const struct tr_shape shape = {.nchannels = 2, .nslots = 2, .slot_bytes = 256};
-static const struct ex_case ring = {.coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_RING, .kind = EX_I32_SUM, .nchannels = 2,
-                                    .count = 2000, .seed = 1};
+static const struct ex_case ring = {.coll = GR_COLL_ALLREDUCE,
+                                    .way = GR_ALGO_RING,
+                                    .kind = EX_I32_SUM,
+                                    .nchannels = 2,
+                                    .count = 2000,
+                                    .seed = 1};
 
 /* Seconds after which a failure must have come out. */
 enum { SOON = 240 };
@@ -27,8 +34,8 @@ static void poll_until_error(struct tc_call *calls)
 }
 
 /*
- * Two of three ranks begin a call, and launch again and again, until rank 1's driver fails. Both give it up; the next
- * team works.
+ * Two of three ranks begin a call, and launch again and again, until rank 1's driver fails. Both
+ * give it up; the next team works.
  */
 static void fail_at(enum td_function function, unsigned after, CUresult error)
 {
@@ -46,7 +53,8 @@ static void fail_at(enum td_function function, unsigned after, CUresult error)
     }
     td_fail(function, 1, after, 1, error);
     poll_until_error(calls);
-    CHECK(NULL != strstr(gr_gpu_error(), TD_QUERY == function ? "cuStreamQuery" : "cuLaunchKernel"));
+    CHECK(NULL !=
+          strstr(gr_gpu_error(), TD_QUERY == function ? "cuStreamQuery" : "cuLaunchKernel"));
     for (r = 0; r < 2; r++) {
         td_rank = r;
         gr_gpu_op_abort(&calls[r].op);
@@ -96,14 +104,18 @@ void a_kernel_dies(void)
     tr_close(&w);
 }
 
-/* Begin the call and give it up; with an error where the last call of the function fails that this makes. */
+/*
+ * Begin the call and give it up; with an error where the last call of the function fails that this
+ * makes.
+ */
 static void begin_in_vain(struct tr_team *t, const struct ex_case *c, enum td_function last)
 {
     unsigned before = td_calls(last, 0);
     struct tc_call call;
 
     CHECK_INT(tc_begin(&call, t, 0, c), 0);
-    while (0 == gr_gpu_stream_done(t->ranks[0]->stream)) { /* its counts, which the next one overwrites */
+    /* its counts, which the next one overwrites */
+    while (0 == gr_gpu_stream_done(t->ranks[0]->stream)) {
     }
     tc_drop(&call);
     td_fail(last, 0, td_calls(last, 0) - before - 1, 1, CUDA_ERROR_ILLEGAL_ADDRESS);
@@ -116,8 +128,13 @@ static void begin_in_vain(struct tr_team *t, const struct ex_case *c, enum td_fu
 /* The stream cannot follow the application's; or counts do not get to the device. */
 void a_call_cannot_begin(void)
 {
-    static const struct ex_case counts = {.coll = GR_COLL_ALLGATHER, .way = GR_ALGO_RING, .kind = EX_I32_SUM,
-                                          .nchannels = 1, .has_counts = 1, .counts = {3, 5}, .seed = 1};
+    static const struct ex_case counts = {.coll = GR_COLL_ALLGATHER,
+                                          .way = GR_ALGO_RING,
+                                          .kind = EX_I32_SUM,
+                                          .nchannels = 1,
+                                          .has_counts = 1,
+                                          .counts = {3, 5},
+                                          .seed = 1};
     struct tr_world w;
     struct tr_team t;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rows of team_test about gr_gpu_kernel(): each type and operation, by results that have one bit pattern only; and
- * about kernels that count bytes where the caller counts elements.
+ * Rows of team_test about gr_gpu_kernel(): each type and operation, by results that have one bit
+ * pattern only; and about kernels that count bytes where the caller counts elements.
  */
 #include "team_rows.h"
 
@@ -9,13 +9,27 @@
 
 /* What elements consist of; the second part begins in the middle. */
 static const char *const parts[GR_TYPE_OTHER][2] = {
-    [GR_TYPE_I8] = {"i8"},           [GR_TYPE_I16] = {"i16"},         [GR_TYPE_I32] = {"i32"},
-    [GR_TYPE_I64] = {"i64"},         [GR_TYPE_U8] = {"u8"},           [GR_TYPE_U16] = {"u16"},
-    [GR_TYPE_U32] = {"u32"},         [GR_TYPE_U64] = {"u64"},         [GR_TYPE_F32] = {"f32"},
-    [GR_TYPE_F64] = {"f64"},         [GR_TYPE_F16] = {"f16"},         [GR_TYPE_BF16] = {"bf16"},
-    [GR_TYPE_C64] = {"f32", "f32"},  [GR_TYPE_C128] = {"f64", "f64"}, [GR_TYPE_F32_I32] = {"f32", "i32"},
-    [GR_TYPE_F64_I32] = {"f64", "i32"}, [GR_TYPE_I64_I32] = {"i64", "i32"}, [GR_TYPE_I32_I32] = {"i32", "i32"},
-    [GR_TYPE_I16_I32] = {"i16", "i32"}, [GR_TYPE_F32_F32] = {"f32", "f32"}, [GR_TYPE_F64_F64] = {"f64", "f64"},
+    [GR_TYPE_I8] = {"i8"},
+    [GR_TYPE_I16] = {"i16"},
+    [GR_TYPE_I32] = {"i32"},
+    [GR_TYPE_I64] = {"i64"},
+    [GR_TYPE_U8] = {"u8"},
+    [GR_TYPE_U16] = {"u16"},
+    [GR_TYPE_U32] = {"u32"},
+    [GR_TYPE_U64] = {"u64"},
+    [GR_TYPE_F32] = {"f32"},
+    [GR_TYPE_F64] = {"f64"},
+    [GR_TYPE_F16] = {"f16"},
+    [GR_TYPE_BF16] = {"bf16"},
+    [GR_TYPE_C64] = {"f32", "f32"},
+    [GR_TYPE_C128] = {"f64", "f64"},
+    [GR_TYPE_F32_I32] = {"f32", "i32"},
+    [GR_TYPE_F64_I32] = {"f64", "i32"},
+    [GR_TYPE_I64_I32] = {"i64", "i32"},
+    [GR_TYPE_I32_I32] = {"i32", "i32"},
+    [GR_TYPE_I16_I32] = {"i16", "i32"},
+    [GR_TYPE_F32_F32] = {"f32", "f32"},
+    [GR_TYPE_F64_F64] = {"f64", "f64"},
 };
 
 /* A number of one or two parts: real and imaginary, or value and index. */
@@ -57,7 +71,8 @@ static void put(const char *part, int64_t x, unsigned char *to)
     } else if (0 == strcmp(part, "f64")) {
         memcpy(to, &d, 8);
     } else {
-        memcpy(to, &x, (size_t) atoi(part + 1) / 8); /* of unsigned types: x modulo what they hold */
+        /* of unsigned types: x modulo what they hold */
+        memcpy(to, &x, (size_t) atoi(part + 1) / 8);
     }
 }
 
@@ -96,7 +111,10 @@ static int exists(enum gr_type type, enum gr_redop op)
     return op <= (type <= GR_TYPE_U64 ? GR_OP_LXOR : GR_OP_MAX);
 }
 
-/* What rank contributes to element i: no 0 of floats, since that has two signs. Values of some ranks are alike. */
+/*
+ * What rank contributes to element i: no 0 of floats, since that has two signs. Values of some
+ * ranks are alike.
+ */
 static struct number contribution(enum gr_redop op, int rank, size_t i)
 {
     static const int64_t values[] = {1, -3, 2, 3, -1, -2, 1}, bits[] = {4, -3, 0, 2, -1, 0, 1};
@@ -104,7 +122,8 @@ static struct number contribution(enum gr_redop op, int rank, size_t i)
 
     return (struct number) {
         .a = op >= GR_OP_BAND && op <= GR_OP_LXOR ? bits[at % 7] : values[at % 7],
-        .b = GR_OP_MINLOC == op || GR_OP_MAXLOC == op ? (int64_t) ((7 * (size_t) rank + i) % 5) : values[at % 5],
+        .b = GR_OP_MINLOC == op || GR_OP_MAXLOC == op ? (int64_t) ((7 * (size_t) rank + i) % 5)
+                                                      : values[at % 5],
     };
 }
 
@@ -139,11 +158,12 @@ static int64_t combine_integers(int is_unsigned, enum gr_redop op, int64_t a, in
 static struct number combine(enum gr_type type, enum gr_redop op, struct number x, struct number y)
 {
     if (is_complex(type)) {
-        return GR_OP_SUM == op ? (struct number) {x.a + y.a, x.b + y.b} :
-               (struct number) {x.a * y.a - x.b * y.b, x.a * y.b + x.b * y.a};
+        return GR_OP_SUM == op ? (struct number) {x.a + y.a, x.b + y.b}
+                               : (struct number) {x.a * y.a - x.b * y.b, x.a * y.b + x.b * y.a};
     }
     if (!is_located(type)) {
-        return (struct number) {combine_integers(type >= GR_TYPE_U8 && type <= GR_TYPE_U64, op, x.a, y.a), 0};
+        return (struct number) {
+            combine_integers(type >= GR_TYPE_U8 && type <= GR_TYPE_U64, op, x.a, y.a), 0};
     }
     if (x.a == y.a) {
         return x.b < y.b ? x : y;
@@ -177,11 +197,15 @@ static void all_of(const struct kernel_call *k, size_t begin, size_t n, unsigned
     }
 }
 
-/* Run the request on what the rank contributes; the result must be the n elements from `begin` on. */
-static void run_request(const struct kernel_call *k, int rank, const struct gr_request *request, size_t begin, size_t n)
+/*
+ * Run the request on what the rank contributes; the result must be the n elements from `begin` on.
+ */
+static void run_request(const struct kernel_call *k, int rank, const struct gr_request *request,
+                        size_t begin, size_t n)
 {
     struct gr_gpu *gpu = k->team->world->ranks[rank].gpu;
-    struct tc_call call = {.team = k->team, .rank = rank, .c = &(struct ex_case) {.count = KERNEL_COUNT}};
+    struct tc_call call = {
+        .team = k->team, .rank = rank, .c = &(struct ex_case) {.count = KERNEL_COUNT}};
     unsigned char data[KERNEL_BYTES], want[KERNEL_BYTES];
     gr_gpu_ptr space[3] = {0, 0, 0};
     int kernel = gr_gpu_kernel(k->type, k->op);
@@ -196,7 +220,9 @@ static void run_request(const struct kernel_call *k, int rank, const struct gr_r
     CHECK_INT(gr_gpu_alloc(gpu, n * each, &space[GR_OUT]), 0);
     CHECK_INT(gr_gpu_copy(gpu, (void *) space[GR_IN], data, KERNEL_COUNT * each), 0);
     CHECK_INT(gr_gpu_stream_follow(k->team->ranks[rank]->stream), 0);
-    CHECK_INT(gr_gpu_op_begin(&call.op, k->team->ranks[rank], request, (enum gr_kernel) kernel, space, NULL), 0);
+    CHECK_INT(gr_gpu_op_begin(&call.op, k->team->ranks[rank], request, (enum gr_kernel) kernel,
+                              space, NULL),
+              0);
     tc_finish(&call);
     CHECK_INT(gr_gpu_copy(gpu, data, (void *) space[GR_OUT], n * each), 0);
     if (0 != memcmp(data, want, n * each)) {
@@ -210,8 +236,11 @@ static void run_request(const struct kernel_call *k, int rank, const struct gr_r
 static void run_allreduce(void *ctx, int rank)
 {
     const struct kernel_call *k = ctx;
-    struct gr_request request = {.coll = GR_COLL_ALLREDUCE, .algo = GR_ALGO_FLAT, .nchannels = 1,
-                                 .elem_bytes = gr_type_bytes(k->type), .total = KERNEL_COUNT};
+    struct gr_request request = {.coll = GR_COLL_ALLREDUCE,
+                                 .algo = GR_ALGO_FLAT,
+                                 .nchannels = 1,
+                                 .elem_bytes = gr_type_bytes(k->type),
+                                 .total = KERNEL_COUNT};
 
     run_request(k, rank, &request, 0, KERNEL_COUNT);
 }
@@ -249,7 +278,7 @@ void every_type_and_operation_has_its_kernel(void)
     }
     CHECK_INT(gr_gpu_kernel(GR_TYPE_OTHER, GR_OP_SUM), -1);
     CHECK_INT(gr_gpu_kernel(GR_TYPE_I32, GR_OP_OTHER), -1);
-    CHECK_INT(gr_gpu_kernel((enum gr_type) -1, (enum gr_redop) -1), -1);
+    CHECK_INT(gr_gpu_kernel((enum gr_type) - 1, (enum gr_redop) - 1), -1);
     tr_leave(&t);
     tr_close(&w);
 }
@@ -259,10 +288,14 @@ void every_type_and_operation_has_its_kernel(void)
 /* The rank's block of a bitwise reduce_scatter, with counts of elements. */
 static void run_reduce_scatter(void *ctx, int rank)
 {
-    static const size_t counts[KERNEL_RANKS] = {20, 3, KERNEL_COUNT - 23}, begins[KERNEL_RANKS] = {0, 20, 23};
+    static const size_t counts[KERNEL_RANKS] = {20, 3, KERNEL_COUNT - 23},
+                        begins[KERNEL_RANKS] = {0, 20, 23};
     const struct kernel_call *k = ctx;
-    struct gr_request request = {.coll = GR_COLL_REDUCE_SCATTER, .algo = GR_ALGO_FLAT, .nchannels = 1,
-                                 .elem_bytes = gr_type_bytes(k->type), .counts = counts};
+    struct gr_request request = {.coll = GR_COLL_REDUCE_SCATTER,
+                                 .algo = GR_ALGO_FLAT,
+                                 .nchannels = 1,
+                                 .elem_bytes = gr_type_bytes(k->type),
+                                 .counts = counts};
 
     run_request(k, rank, &request, begins[rank], counts[rank]);
 }
@@ -273,9 +306,14 @@ static void run_allgather(void *ctx, int rank)
     static const size_t counts[KERNEL_RANKS] = {7, 0, 5}, displs[KERNEL_RANKS] = {6, 6, 0};
     const struct kernel_call *k = ctx;
     struct gr_gpu *gpu = k->team->world->ranks[rank].gpu;
-    struct gr_request request = {.coll = GR_COLL_ALLGATHER, .algo = GR_ALGO_FLAT, .nchannels = 1, .elem_bytes = 4,
-                                 .counts = counts, .displs = displs};
-    struct tc_call call = {.team = k->team, .rank = rank, .c = &(struct ex_case) {.count = KERNEL_COUNT}};
+    struct gr_request request = {.coll = GR_COLL_ALLGATHER,
+                                 .algo = GR_ALGO_FLAT,
+                                 .nchannels = 1,
+                                 .elem_bytes = 4,
+                                 .counts = counts,
+                                 .displs = displs};
+    struct tc_call call = {
+        .team = k->team, .rank = rank, .c = &(struct ex_case) {.count = KERNEL_COUNT}};
     int32_t data[14], want[14] = {2, 2, 2, 2, 2, -1, 0, 0, 0, 0, 0, 0, 0, -1};
     gr_gpu_ptr space[3] = {0, 0, 0};
     size_t i;
@@ -288,7 +326,8 @@ static void run_allgather(void *ctx, int rank)
     CHECK_INT(gr_gpu_copy(gpu, (void *) space[GR_OUT], data, sizeof(data)), 0);
     space[GR_IN] = space[GR_OUT] + displs[rank] * sizeof(data[0]);
     CHECK_INT(gr_gpu_stream_follow(k->team->ranks[rank]->stream), 0);
-    CHECK_INT(gr_gpu_op_begin(&call.op, k->team->ranks[rank], &request, GR_KERNEL_copy, space, NULL), 0);
+    CHECK_INT(
+        gr_gpu_op_begin(&call.op, k->team->ranks[rank], &request, GR_KERNEL_copy, space, NULL), 0);
     tc_finish(&call);
     CHECK_INT(gr_gpu_copy(gpu, data, (void *) space[GR_OUT], sizeof(data)), 0);
     CHECK_INT(memcmp(data, want, sizeof(data)), 0);

@@ -13,13 +13,17 @@ static const struct tr_shape large = {.nchannels = 2, .nslots = 2, .slot_bytes =
 
 /* ---- where links lie ---- */
 
-/* Slots lie in the device of their reader, or on the host where the writer cannot map that: by the environment. */
+/*
+ * Slots lie in the device of their reader, or on the host where the writer cannot map that: by the
+ * environment.
+ */
 static void check_place(const struct tr_team *t, int writer, int reader)
 {
     const struct tr_world *w = t->world;
     int reaches = w->ranks[writer].gpu == w->ranks[reader].gpu ||
                   gr_gpu_reaches(w->ranks[writer].gpu, gr_gpu_ordinal(w->ranks[reader].gpu));
-    const struct gr_gpu_connection *out = &t->ranks[writer]->out[reader], *in = &t->ranks[reader]->in[writer];
+    const struct gr_gpu_connection *out = &t->ranks[writer]->out[reader],
+                                   *in = &t->ranks[reader]->in[writer];
     int k;
 
     CHECK_INT(out->answer.where, reaches ? GR_ON_DEVICE : GR_ON_HOST);
@@ -65,7 +69,8 @@ void links_lie_where_both_ends_reach_them(void)
 /* Rings are chains, and flat has all links: what is there is not made again. */
 void links_of_one_algorithm_serve_another(void)
 {
-    static const enum gr_algo later[] = {GR_ALGO_RING, GR_ALGO_CHAIN, GR_ALGO_TREE, GR_ALGO_ONESHOT, GR_ALGO_TWOSHOT};
+    static const enum gr_algo later[] = {GR_ALGO_RING, GR_ALGO_CHAIN, GR_ALGO_TREE, GR_ALGO_ONESHOT,
+                                         GR_ALGO_TWOSHOT};
     struct tr_world w;
     struct tr_team t;
     size_t leased, k;
@@ -113,8 +118,12 @@ void the_fewest_channels_are_used(void)
 
 /* ---- refusals ---- */
 
-/* All ranks see the error, nothing stays leased, the team can be left, and one of a smaller shape works after it. */
-static void refused(struct tr_world *w, struct tr_team *t, enum gr_algo algo, int error, const struct tr_shape *next)
+/*
+ * All ranks see the error, nothing stays leased, the team can be left, and one of a smaller shape
+ * works after it.
+ */
+static void refused(struct tr_world *w, struct tr_team *t, enum gr_algo algo, int error,
+                    const struct tr_shape *next)
 {
     int r;
 
@@ -197,7 +206,9 @@ void the_device_has_no_room_for_tables(void)
     refused(&w, &t, GR_ALGO_TREE, GR_ERR_GPU_SPACE, &small);
 }
 
-/* The links are there already; the steps that kernels would read do not fit, or do not get there. */
+/*
+ * The links are there already; the steps that kernels would read do not fit, or do not get there.
+ */
 void steps_have_no_room(void)
 {
     struct tr_shape ring = small;
@@ -283,8 +294,10 @@ void an_answer_cannot_be_mapped(void)
     refused(&w, &t, GR_ALGO_RING, GR_ERR_FOREIGN, &small);
 }
 
-/* The driver fails at one rank: while its frames are cleaned, first all, then that of an answer; then while it shows its
- * kernels the links. */
+/*
+ * The driver fails at one rank: while its frames are cleaned, first all, then that of an answer;
+ * then while it shows its kernels the links.
+ */
 void the_driver_fails_while_links_are_made(void)
 {
     struct tr_world w;
@@ -303,7 +316,10 @@ void the_driver_fails_while_links_are_made(void)
     refused(&w, &t, GR_ALGO_RING, GR_ERR_CUDA, &small);
 }
 
-/* FAKECUDA_DEVICES=2 FAKECUDA_PEER=none: there is no room for links on the host, or it cannot be pinned. */
+/*
+ * FAKECUDA_DEVICES=2 FAKECUDA_PEER=none: there is no room for links on the host, or it cannot be
+ * pinned.
+ */
 void host_links_are_refused(void)
 {
     static const struct tr_bounds bounds = {3 * MIB, 64 * MIB, TR_THREADS};
@@ -314,7 +330,8 @@ void host_links_are_refused(void)
     tr_open(&w, 2, &bounds);
     tr_make(&t, &w, &large);
     refused(&w, &t, GR_ALGO_RING, GR_ERR_LIMIT, &small);
-    for (after = 0; after < 4; after++) { /* at the writer of two links, then at the reader of two */
+    /* at the writer of two links, then at the reader of two */
+    for (after = 0; after < 4; after++) {
         tr_open(&w, 2, NULL);
         tr_make(&t, &w, &small);
         td_fail(TD_PIN, 0, after, 1, CUDA_ERROR_OPERATING_SYSTEM);

@@ -24,7 +24,10 @@ static struct {
 } links[MOST_LINKS];
 static int nlinks;
 
-static int node_of(int rank) { return rank % nodes; }
+static int node_of(int rank)
+{
+    return rank % nodes;
+}
 
 /* A function of the fake driver's that moves bytes. */
 static void find_card(const char *name, void (**move)(void *, const void *, size_t))
@@ -44,7 +47,10 @@ static void reach_devices(void)
     post_gpus = &card;
 }
 
-int tn_direct(void) { return nodes > 1 && gr_net_reaches_gpus(nets[0]); }
+int tn_direct(void)
+{
+    return nodes > 1 && gr_net_reaches_gpus(nets[0]);
+}
 
 void tn_open(int n)
 {
@@ -68,11 +74,14 @@ void tn_open(int n)
     }
 }
 
-const unsigned char *tn_remote(int rank) { return nodes > 1 ? remote[rank] : NULL; }
+const unsigned char *tn_remote(int rank)
+{
+    return nodes > 1 ? remote[rank] : NULL;
+}
 
 /* This rank's end of a wire. */
-static struct gr_net_link *open_end(struct tr_team *t, int rank, enum gr_net_side side, struct gr_gpu_connection *wire,
-                                    struct gr_net_offer *offer)
+static struct gr_net_link *open_end(struct tr_team *t, int rank, enum gr_net_side side,
+                                    struct gr_gpu_connection *wire, struct gr_net_offer *offer)
 {
     struct gr_fifo fifo = gr_gpu_remote_fifo(t->ranks[rank], wire, GR_NET_OUT == side);
     struct gr_net_link *link;
@@ -86,7 +95,8 @@ static struct gr_net_link *open_end(struct tr_team *t, int rank, enum gr_net_sid
     return link;
 }
 
-static void join_wires(struct tr_team *t, int reader, struct gr_gpu_connection *in, struct gr_gpu_connection *out)
+static void join_wires(struct tr_team *t, int reader, struct gr_gpu_connection *in,
+                       struct gr_gpu_connection *out)
 {
     struct gr_net_offer theirs[2];
     struct gr_net_link *ends[2] = {open_end(t, reader, GR_NET_IN, in, &theirs[1]),
@@ -133,7 +143,8 @@ static int node_failed(int node)
     int k, n = 0;
 
     for (k = 0; k < nlinks; k++) {
-        n += NULL != links[k].link && node == node_of(links[k].team->rank) && 0 != gr_net_link_status(links[k].link);
+        n += NULL != links[k].link && node == node_of(links[k].team->rank) &&
+             0 != gr_net_link_status(links[k].link);
     }
     return n;
 }
@@ -161,7 +172,10 @@ void tn_progress(int rank)
     pthread_mutex_unlock(&lock);
 }
 
-void tn_expect_failures(void) { failing = 1; }
+void tn_expect_failures(void)
+{
+    failing = 1;
+}
 
 void tn_cut(void)
 {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The network between the nodes of a test, in this process: rank r is on node r modulo their number, each node has a
- * net/net.h of its own, and messages travel by chance (tests/unit/net/post.h): late, in steps, past each other. What a rank
- * polls moves its own node's network, as a waiting call does; nobody else does.
+ * The network between the nodes of a test, in this process: rank r is on node r modulo their
+ * number, each node has a net/net.h of its own, and messages travel by chance
+ * (tests/unit/net/post.h): late, in steps, past each other. What a rank polls moves its own node's
+ * network, as a waiting call does; nobody else does.
  *
- * With TEAM_TEST_DIRECT in the environment it reaches the memory of devices, by the fake driver's card (fakecuda_nic_write).
+ * With TEAM_TEST_DIRECT in the environment it reaches the memory of devices, by the fake driver's
+ * card (fakecuda_nic_write).
  */
 #ifndef GR_TESTS_TEAM_NET_H
 #define GR_TESTS_TEAM_NET_H
@@ -29,7 +31,9 @@ void tn_progress(int rank);
 /* Links may fail from here on. */
 void tn_expect_failures(void);
 
-/* Break the connections between the first two nodes; whether the rank has a link that has failed. */
+/*
+ * Break the connections between the first two nodes; whether the rank has a link that has failed.
+ */
 void tn_cut(void);
 int tn_failed(int rank);
 

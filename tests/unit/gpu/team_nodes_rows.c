@@ -27,7 +27,10 @@ static void close_nodes(struct nodes *n)
     tn_close();
 }
 
-/* Four ranks on two nodes, which take turns: of oneshot's links two of a rank's three lead to the other node. */
+/*
+ * Four ranks on two nodes, which take turns: of oneshot's links two of a rank's three lead to the
+ * other node.
+ */
 void remote_links_lie_in_host_memory(void)
 {
     const struct gr_gpu_connection *out;
@@ -37,10 +40,13 @@ void remote_links_lie_in_host_memory(void)
     open_nodes(&n, 4, 2, GR_ALGO_ONESHOT);
     for (r = 0; r < 4; r++) {
         out = n.t.ranks[r]->out;
-        CHECK(0 != out[(r + 1) % 4].ends[GR_PROTOCOL_SIMPLE].fill && 0 == out[(r + 1) % 4].mapped.at);
+        CHECK(0 != out[(r + 1) % 4].ends[GR_PROTOCOL_SIMPLE].fill &&
+              0 == out[(r + 1) % 4].mapped.at);
         CHECK(0 == out[(r + 1) % 4].ends[GR_PROTOCOL_LL].slots); /* lines are not for networks */
-        CHECK(0 == out[(r + 2) % 4].ends[GR_PROTOCOL_SIMPLE].fill && 0 != out[(r + 2) % 4].mapped.at);
-        CHECK(0 == n.t.ranks[r]->in[(r + 1) % 4].ends[GR_PROTOCOL_SIMPLE].fill); /* the reader counts nothing */
+        CHECK(0 == out[(r + 2) % 4].ends[GR_PROTOCOL_SIMPLE].fill &&
+              0 != out[(r + 2) % 4].mapped.at);
+        /* the reader counts nothing */
+        CHECK(0 == n.t.ranks[r]->in[(r + 1) % 4].ends[GR_PROTOCOL_SIMPLE].fill);
     }
     tc_try(&n.t, GR_ALGO_ONESHOT);
     tr_leave(&n.t);
@@ -49,7 +55,10 @@ void remote_links_lie_in_host_memory(void)
     close_nodes(&n);
 }
 
-/* Links of two nodes whose network reaches devices: where slots lie, which of them are flushed, and what is leased. */
+/*
+ * Links of two nodes whose network reaches devices: where slots lie, which of them are flushed, and
+ * what is leased.
+ */
 static void check_slots(int on_devices, int flushed, const struct tr_bounds *bounds)
 {
     size_t before;
@@ -62,11 +71,13 @@ static void check_slots(int on_devices, int flushed, const struct tr_bounds *bou
     CHECK_INT(tr_link(&n.t, GR_ALGO_RING, 0), 0);
     for (r = 0; r < 2; r++) {
         const struct gr_gpu_team *team = n.t.ranks[r];
-        struct gr_fifo out = gr_gpu_remote_fifo(team, &team->out[!r], 1), in = gr_gpu_remote_fifo(team, &team->in[!r], 0);
+        struct gr_fifo out = gr_gpu_remote_fifo(team, &team->out[!r], 1),
+                       in = gr_gpu_remote_fifo(team, &team->in[!r], 0);
 
         CHECK(on_devices == out.gpu.on && on_devices == in.gpu.on);
         CHECK(NULL == out.gpu.flush && (NULL != in.gpu.flush) == flushed);
-        before = on_devices ? 4 * shape.nslots * shape.slot_bytes : 0; /* in and out, of two channels */
+        /* in and out, of two channels */
+        before = on_devices ? 4 * shape.nslots * shape.slot_bytes : 0;
         CHECK_INT(gr_gpu_pool_usage(n.w.ranks[r].pool).leased, before);
     }
     tc_try(&n.t, GR_ALGO_RING);
@@ -74,9 +85,18 @@ static void check_slots(int on_devices, int flushed, const struct tr_bounds *bou
     close_nodes(&n);
 }
 
-void remote_slots_lie_on_devices(void) { check_slots(1, 1, NULL); }
-void slots_that_need_no_flush(void) { check_slots(1, 0, NULL); }
-void slots_that_cannot_lie_on_devices(void) { check_slots(0, 0, NULL); }
+void remote_slots_lie_on_devices(void)
+{
+    check_slots(1, 1, NULL);
+}
+void slots_that_need_no_flush(void)
+{
+    check_slots(1, 0, NULL);
+}
+void slots_that_cannot_lie_on_devices(void)
+{
+    check_slots(0, 0, NULL);
+}
 
 /* Not even for an arena. */
 void slots_find_no_room_on_devices(void)
@@ -89,8 +109,12 @@ void slots_find_no_room_on_devices(void)
 /* The driver fails rank 0's node: its link fails, and whoever drives the calls gives them up. */
 void a_flush_fails_and_the_calls_abort(void)
 {
-    static const struct ex_case c = {.coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_RING, .kind = EX_F64_SUM, .nchannels = 2,
-                                     .count = 1000, .seed = 4};
+    static const struct ex_case c = {.coll = GR_COLL_ALLREDUCE,
+                                     .way = GR_ALGO_RING,
+                                     .kind = EX_F64_SUM,
+                                     .nchannels = 2,
+                                     .count = 1000,
+                                     .seed = 4};
     struct tc_call calls[2];
     struct nodes n;
     int r, k;
@@ -116,8 +140,12 @@ void a_flush_fails_and_the_calls_abort(void)
 /* A root whose kernel is through: its call is not, as long as nobody takes what it has sent. */
 void a_call_is_over_when_all_is_sent(void)
 {
-    static const struct ex_case c = {.coll = GR_COLL_BCAST, .way = GR_ALGO_CHAIN, .kind = EX_I32_SUM, .nchannels = 1,
-                                     .count = 20, .seed = 3};
+    static const struct ex_case c = {.coll = GR_COLL_BCAST,
+                                     .way = GR_ALGO_CHAIN,
+                                     .kind = EX_I32_SUM,
+                                     .nchannels = 1,
+                                     .count = 20,
+                                     .seed = 3};
     struct tc_call calls[2];
     struct nodes n;
     int rank = -1;
@@ -126,14 +154,16 @@ void a_call_is_over_when_all_is_sent(void)
     CHECK_INT(tc_begin(&calls[0], &n.t, 0, &c), 0);
     CHECK_INT(gr_gpu_op_unsent(&calls[0].op, &rank, 1), 0);
     while (!calls[0].op.through) {
-        CHECK_INT(gr_gpu_op_poll(&calls[0].op, &calls[0].moved), GR_AGAIN); /* without the network */
+        /* without the network */
+        CHECK_INT(gr_gpu_op_poll(&calls[0].op, &calls[0].moved), GR_AGAIN);
         usleep(100);
     }
     CHECK_INT(gr_gpu_op_poll(&calls[0].op, &calls[0].moved), GR_AGAIN);
     CHECK_INT(gr_gpu_op_unsent(&calls[0].op, &rank, 1), 1);
     CHECK_INT(rank, 1);
     CHECK_INT(tc_begin(&calls[1], &n.t, 1, &c), 0);
-    while (GR_DONE != tc_poll(&calls[0])) { /* its node's network only: the other's takes nothing yet */
+    /* its node's network only: the other's takes nothing yet */
+    while (GR_DONE != tc_poll(&calls[0])) {
         tn_progress(1);
     }
     tc_finish(&calls[1]);
@@ -145,8 +175,12 @@ void a_call_is_over_when_all_is_sent(void)
 /* Whoever drives the calls sees it, and gives them up; kernels leave, and frames come back. */
 void a_connection_breaks_and_the_calls_abort(void)
 {
-    static const struct ex_case c = {.coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_RING, .kind = EX_F64_SUM, .nchannels = 2,
-                                     .count = 100000, .seed = 4};
+    static const struct ex_case c = {.coll = GR_COLL_ALLREDUCE,
+                                     .way = GR_ALGO_RING,
+                                     .kind = EX_F64_SUM,
+                                     .nchannels = 2,
+                                     .count = 100000,
+                                     .seed = 4};
     struct tc_call calls[3];
     struct nodes n;
     int r, k;
@@ -163,7 +197,8 @@ void a_connection_breaks_and_the_calls_abort(void)
         for (k = 0; k < 2000; k++) {
             CHECK_INT(tc_poll(&calls[r]), GR_AGAIN);
         }
-        CHECK_INT(tn_failed(r), 2 != r); /* whose links are well: it waits for those who have lost theirs */
+        /* whose links are well: it waits for those who have lost theirs */
+        CHECK_INT(tn_failed(r), 2 != r);
         td_rank = r;
         gr_gpu_op_abort(&calls[r].op);
         CHECK_INT(calls[r].op.launched, 0);
@@ -172,7 +207,10 @@ void a_connection_breaks_and_the_calls_abort(void)
     close_nodes(&n);
 }
 
-/* No pinned memory for one rank: all refuse these links, those inside a node too, and nothing stays leased. */
+/*
+ * No pinned memory for one rank: all refuse these links, those inside a node too, and nothing stays
+ * leased.
+ */
 void remote_links_are_refused(void)
 {
     struct nodes n;
@@ -191,8 +229,13 @@ void remote_links_are_refused(void)
 /* A Bcast of four slots from node to node, rank 0 behind a gate. */
 static void begin_gated(struct nodes *n, struct tc_call calls[2], struct tc_gate *g)
 {
-    static const struct ex_case c = {.coll = GR_COLL_BCAST, .way = GR_ALGO_CHAIN, .kind = EX_I32_SUM, .nchannels = 1,
-                                     .count = 4 * 64, .chunk_bytes = 256, .seed = 5};
+    static const struct ex_case c = {.coll = GR_COLL_BCAST,
+                                     .way = GR_ALGO_CHAIN,
+                                     .kind = EX_I32_SUM,
+                                     .nchannels = 1,
+                                     .count = 4 * 64,
+                                     .chunk_bytes = 256,
+                                     .seed = 5};
     int r;
 
     open_nodes(n, 2, 2, GR_ALGO_CHAIN);
@@ -213,7 +256,8 @@ static void poll_both(struct tc_call calls[2], int rounds)
     }
 }
 
-static uint64_t tail_of(const struct gr_gpu_team *team, const struct gr_gpu_connection *wire, int writes)
+static uint64_t tail_of(const struct gr_gpu_team *team, const struct gr_gpu_connection *wire,
+                        int writes)
 {
     return atomic_load(gr_gpu_remote_fifo(team, wire, writes).tail);
 }
@@ -232,7 +276,9 @@ static void end_gated(struct nodes *n, struct tc_call calls[2])
     close_nodes(n);
 }
 
-/* No kernel before the start; its messages stay where they are until they are let go, one by one. */
+/*
+ * No kernel before the start; its messages stay where they are until they are let go, one by one.
+ */
 void what_is_for_other_nodes_waits_for_the_gate(void)
 {
     struct tc_gate g = {.random = 1, .held = 1};

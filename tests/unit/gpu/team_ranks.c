@@ -46,8 +46,9 @@ int tr_few_kernels(void)
 }
 
 /*
- * The component's kernels instead of device_kernels.cu's, which do nothing: all of them, or under a sanitizer those of
- * team_kernels.cu, with the others from device_kernels.cu; or such few that TEAM_TEST_KERNELS names.
+ * The component's kernels instead of device_kernels.cu's, which do nothing: all of them, or under a
+ * sanitizer those of team_kernels.cu, with the others from device_kernels.cu; or such few that
+ * TEAM_TEST_KERNELS names.
  */
 static void choose_kernels(void)
 {
@@ -94,7 +95,8 @@ void tr_open(struct tr_world *w, int p, const struct tr_bounds *bounds)
 
 size_t tr_leased(const struct tr_world *w, int rank)
 {
-    return gr_gpu_pool_usage(w->ranks[rank].pool).leased + gr_pool_usage(w->ranks[rank].doors).leased;
+    return gr_gpu_pool_usage(w->ranks[rank].pool).leased +
+           gr_pool_usage(w->ranks[rank].doors).leased;
 }
 
 void tr_close(struct tr_world *w)
@@ -129,11 +131,20 @@ void tr_make(struct tr_team *t, struct tr_world *w, const struct tr_shape *shape
     for (r = 0; r < w->p; r++) {
         int lacks = shape->lacking && 1 == r;
         struct gr_gpu_team_params params = {
-            .p = w->p, .rank = r, .nchannels = shape->nchannels, .nslots = shape->nslots,
-            .slot_bytes = shape->slot_bytes, .order = listed ? shape->order : same, .ids = w->ids,
-            .torus = shape->torus, .remote = tn_remote(r), .direct = tn_direct(),
-            .gpu = lacks ? NULL : w->ranks[r].gpu, .status = lacks ? GR_ERR_NODEVICE : 0,
-            .pool = lacks ? NULL : w->ranks[r].pool, .share = lacks ? NULL : w->ranks[r].share,
+            .p = w->p,
+            .rank = r,
+            .nchannels = shape->nchannels,
+            .nslots = shape->nslots,
+            .slot_bytes = shape->slot_bytes,
+            .order = listed ? shape->order : same,
+            .ids = w->ids,
+            .torus = shape->torus,
+            .remote = tn_remote(r),
+            .direct = tn_direct(),
+            .gpu = lacks ? NULL : w->ranks[r].gpu,
+            .status = lacks ? GR_ERR_NODEVICE : 0,
+            .pool = lacks ? NULL : w->ranks[r].pool,
+            .share = lacks ? NULL : w->ranks[r].share,
         };
 
         t->ranks[r] = gr_gpu_team_create(&params);
@@ -196,12 +207,15 @@ static void end(void *ctx, int rank)
 }
 
 /* The writer's end of a link; there must be one. */
-static struct gr_gpu_connection *find_out(struct tr_team *t, int writer, uint32_t channel, int reader)
+static struct gr_gpu_connection *find_out(struct tr_team *t, int writer, uint32_t channel,
+                                          int reader)
 {
     struct gr_gpu_join *join = &t->joins[writer];
     int k;
 
-    for (k = 0; k < join->near_out && (channel != join->out[k].channel || reader != join->out[k].rank); k++) {
+    for (k = 0;
+         k < join->near_out && (channel != join->out[k].channel || reader != join->out[k].rank);
+         k++) {
     }
     CHECK(k < join->near_out);
     return &join->out[k];
@@ -216,7 +230,8 @@ static void carry(struct tr_team *t, int answers)
         nin += t->joins[r].near_in;
         nout += t->joins[r].near_out;
         for (k = 0; k < t->joins[r].near_in; k++) {
-            struct gr_gpu_connection *in = &t->joins[r].in[k], *out = find_out(t, in->rank, in->channel, r);
+            struct gr_gpu_connection *in = &t->joins[r].in[k],
+                                     *out = find_out(t, in->rank, in->channel, r);
 
             if (answers) {
                 in->answer = out->answer;

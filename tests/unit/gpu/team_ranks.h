@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ranks of a communicator inside one process, for the tests of exec/gpu/team.h: each has doors and a pool of its
- * own, as if it were a process, and rank r uses device r modulo their number. This harness carries the offers and
- * answers that the glue sends as messages. What all ranks do, each does in a thread of its own.
+ * The ranks of a communicator inside one process, for the tests of exec/gpu/team.h: each has doors
+ * and a pool of its own, as if it were a process, and rank r uses device r modulo their number.
+ * This harness carries the offers and answers that the glue sends as messages. What all ranks do,
+ * each does in a thread of its own.
  *
  * team_driver.c   the driver's functions, counted and made to fail
  * team_ranks.c    ranks, teams, and the making of links
@@ -42,7 +43,10 @@ struct tr_world {
     struct tr_rank ranks[TR_RANKS];
 };
 
-/* How much memory ranks may use, and of how many threads blocks are (0: as many as in an application). */
+/*
+ * How much memory ranks may use, and of how many threads blocks are (0: as many as in an
+ * application).
+ */
 struct tr_bounds {
     size_t doors, pool;
     uint32_t threads;
@@ -74,15 +78,16 @@ struct tr_team {
     int root;
     struct gr_gpu_join joins[TR_RANKS];
     struct gr_gpu_verdict mine[TR_RANKS], verdict;
-    void (*carried)(struct tr_team *, int answers); /* NULL, or called when offers (0), answers (1) have arrived */
+    /* NULL, or called when offers (0), answers (1) have arrived */
+    void (*carried)(struct tr_team *, int answers);
 };
 
 struct tr_shape {
     uint32_t nchannels, nslots;
     size_t slot_bytes;
-    int order[TR_RANKS]; /* all 0: that of the ranks */
+    int order[TR_RANKS];   /* all 0: that of the ranks */
     struct gr_torus torus; /* that they form; ndims 0: none */
-    int lacking;         /* 1: rank 1 has no device */
+    int lacking;           /* 1: rank 1 has no device */
 };
 
 void tr_make(struct tr_team *t, struct tr_world *w, const struct tr_shape *shape);

@@ -75,13 +75,18 @@ static void check_quiet(const struct tc_call *call)
 }
 
 /*
- * Ranks 0, 1 and 3 of a ring; their kernels would wait for ever. Rank 1's driver errs for a while when it is asked whether the
- * kernel has ended: it is waited for all the same. Frames come back when both ends have left.
+ * Ranks 0, 1 and 3 of a ring; their kernels would wait for ever. Rank 1's driver errs for a while
+ * when it is asked whether the kernel has ended: it is waited for all the same. Frames come back
+ * when both ends have left.
  */
 void a_rank_never_begins_and_the_others_abort(void)
 {
-    static const struct ex_case c = {.coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_RING, .kind = EX_F64_SUM,
-                                     .nchannels = 2, .count = 3000, .seed = 1};
+    static const struct ex_case c = {.coll = GR_COLL_ALLREDUCE,
+                                     .way = GR_ALGO_RING,
+                                     .kind = EX_F64_SUM,
+                                     .nchannels = 2,
+                                     .count = 3000,
+                                     .seed = 1};
     static const int begun[] = {0, 1, 3};
     size_t held[TR_RANKS];
     struct stage s;
@@ -119,13 +124,31 @@ void a_rank_never_begins_and_the_others_abort(void)
     next_team(&s, GR_ALGO_RING, held);
 }
 
-/* All ranks begin, and all abort after some polls: slots are full, counters anywhere, when the next team comes. */
+/*
+ * All ranks begin, and all abort after some polls: slots are full, counters anywhere, when the next
+ * team comes.
+ */
 void calls_are_aborted_anywhere(void)
 {
     static const struct ex_case cases[] = {
-        {.coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_RING, .kind = EX_I32_SUM, .nchannels = 2, .count = 9000, .seed = 1},
-        {.coll = GR_COLL_BCAST, .way = GR_ALGO_CHAIN, .root = 1, .nchannels = 2, .count = 20000, .seed = 2},
-        {.coll = GR_COLL_REDUCE, .way = GR_ALGO_FLAT, .kind = EX_I32_SUM, .nchannels = 2, .count = 5000, .seed = 3},
+        {.coll = GR_COLL_ALLREDUCE,
+         .way = GR_ALGO_RING,
+         .kind = EX_I32_SUM,
+         .nchannels = 2,
+         .count = 9000,
+         .seed = 1},
+        {.coll = GR_COLL_BCAST,
+         .way = GR_ALGO_CHAIN,
+         .root = 1,
+         .nchannels = 2,
+         .count = 20000,
+         .seed = 2},
+        {.coll = GR_COLL_REDUCE,
+         .way = GR_ALGO_FLAT,
+         .kind = EX_I32_SUM,
+         .nchannels = 2,
+         .count = 5000,
+         .seed = 3},
     };
     uint64_t seed = rng_seed(), polls;
     size_t held[TR_RANKS];
@@ -160,8 +183,12 @@ void calls_are_aborted_anywhere(void)
 /* Before the first launch, and between two. */
 void abort_needs_no_launch(void)
 {
-    static const struct ex_case c = {.coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_TREE, .kind = EX_I32_SUM,
-                                     .nchannels = 2, .count = 100, .seed = 1};
+    static const struct ex_case c = {.coll = GR_COLL_ALLREDUCE,
+                                     .way = GR_ALGO_TREE,
+                                     .kind = EX_I32_SUM,
+                                     .nchannels = 2,
+                                     .count = 100,
+                                     .seed = 1};
     size_t held[TR_RANKS];
     struct stage s;
     int r;
@@ -188,7 +215,9 @@ void abort_needs_no_launch(void)
 
 /* ---- who is waited for ---- */
 
-/* These ranks begin a call; blocks leave soon, since many threads of one machine take turns here. */
+/*
+ * These ranks begin a call; blocks leave soon, since many threads of one machine take turns here.
+ */
 static void begin_some(struct stage *s, const struct ex_case *c, const int *begun, int n)
 {
     int k;
@@ -200,8 +229,9 @@ static void begin_some(struct stage *s, const struct ex_case *c, const int *begu
 }
 
 /*
- * Poll the ranks that have begun until each is through, or has launched in vain since anybody moved anything: then no
- * report is older than what there is to be seen. No kernel is under way at the end.
+ * Poll the ranks that have begun until each is through, or has launched in vain since anybody moved
+ * anything: then no report is older than what there is to be seen. No kernel is under way at the
+ * end.
  */
 static void poll_until_stopped(struct stage *s, const int *begun, int n, int *through)
 {
@@ -287,11 +317,18 @@ static void go_on(struct stage *s, const struct ex_case *c, const int *through, 
     tr_close(&s->w);
 }
 
-/* A ring without rank 2, forward on channel 0, backward on channel 1: one waits for its data, one for its slots. */
+/*
+ * A ring without rank 2, forward on channel 0, backward on channel 1: one waits for its data, one
+ * for its slots.
+ */
 void those_waited_for_are_named(void)
 {
-    static const struct ex_case c = {.coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_RING, .kind = EX_I32_SUM,
-                                     .nchannels = 2, .count = 500, .seed = 1};
+    static const struct ex_case c = {.coll = GR_COLL_ALLREDUCE,
+                                     .way = GR_ALGO_RING,
+                                     .kind = EX_I32_SUM,
+                                     .nchannels = 2,
+                                     .count = 500,
+                                     .seed = 1};
     static const int begun[] = {0, 1, 3};
     int through[TR_RANKS];
     struct stage s;
@@ -312,8 +349,13 @@ void those_waited_for_are_named(void)
 /* A star: all that have begun are through but the root. */
 void a_root_names_all_who_are_missing(void)
 {
-    static const struct ex_case c = {.coll = GR_COLL_REDUCE, .way = GR_ALGO_FLAT, .root = 1, .kind = EX_I32_SUM,
-                                     .nchannels = 2, .count = 40, .seed = 1};
+    static const struct ex_case c = {.coll = GR_COLL_REDUCE,
+                                     .way = GR_ALGO_FLAT,
+                                     .root = 1,
+                                     .kind = EX_I32_SUM,
+                                     .nchannels = 2,
+                                     .count = 40,
+                                     .seed = 1};
     static const int begun[] = {1, 3};
     int through[TR_RANKS];
     struct stage s;
@@ -328,11 +370,17 @@ void a_root_names_all_who_are_missing(void)
     go_on(&s, &c, through, 1u << 0 | 1u << 2);
 }
 
-/* A chain whose second rank does not read: the root has filled all slots. The others wait for data. */
+/*
+ * A chain whose second rank does not read: the root has filled all slots. The others wait for data.
+ */
 void a_writer_names_who_does_not_read(void)
 {
-    static const struct ex_case c = {.coll = GR_COLL_BCAST, .way = GR_ALGO_CHAIN, .kind = EX_I8_SUM, .nchannels = 1,
-                                     .count = 2000, .seed = 1};
+    static const struct ex_case c = {.coll = GR_COLL_BCAST,
+                                     .way = GR_ALGO_CHAIN,
+                                     .kind = EX_I8_SUM,
+                                     .nchannels = 1,
+                                     .count = 2000,
+                                     .seed = 1};
     static const int begun[] = {0, 2, 3};
     struct gr_gpu_report *report;
     int through[TR_RANKS];

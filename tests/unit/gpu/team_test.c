@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The device part of a team (exec/gpu/team.h, gpu_join.c, gpu_op.h) without MPI: ranks of one process on the fake
- * driver. Here: calls of every kind against results computed on the host, and kernels that find no place.
+ * The device part of a team (exec/gpu/team.h, gpu_join.c, gpu_op.h) without MPI: ranks of one
+ * process on the fake driver. Here: calls of every kind against results computed on the host, and
+ * kernels that find no place.
  *
- * Environment: GPURING_SEED; TEAM_TEST_ONE_IN=N: one in N cases; TEAM_TEST_NODES=N: ranks on so many nodes;
- * TEAM_TEST_GATE: through a gate; TEAM_TEST_DIRECT: networks reach devices; TEAM_TEST_KERNELS: files with
- * the kernels of team_kernels.cu only; and what device_rows.h says.
+ * Environment: GPURING_SEED; TEAM_TEST_ONE_IN=N: one in N cases; TEAM_TEST_NODES=N: ranks on so
+ * many nodes; TEAM_TEST_GATE: through a gate; TEAM_TEST_DIRECT: networks reach devices;
+ * TEAM_TEST_KERNELS: files with the kernels of team_kernels.cu only; and what device_rows.h says.
  */
 #include "team_net.h"
 #include "team_rows.h"
@@ -43,19 +44,27 @@ static void shuffle(int *order, int p)
 /* What exec_cases.h makes cases for. */
 static struct ex_world world_of(const struct tr_shape *shape, int p)
 {
-    struct ex_world w = {.params = {.p = p, .nchannels = shape->nchannels, .nslots = shape->nslots,
-                                    .slot_bytes = shape->slot_bytes, .torus = shape->torus}};
+    struct ex_world w = {.params = {.p = p,
+                                    .nchannels = shape->nchannels,
+                                    .nslots = shape->nslots,
+                                    .slot_bytes = shape->slot_bytes,
+                                    .torus = shape->torus}};
 
     return w;
 }
 
-/* A collective by an algorithm: nothing, one element, an odd number, more than the slots hold; counts that differ. */
-static void add_sizes(struct ex_batch *b, const struct tr_shape *shape, int p, int algo, enum gr_coll coll)
+/*
+ * A collective by an algorithm: nothing, one element, an odd number, more than the slots hold;
+ * counts that differ.
+ */
+static void add_sizes(struct ex_batch *b, const struct tr_shape *shape, int p, int algo,
+                      enum gr_coll coll)
 {
     struct ex_world w = world_of(shape, p);
     size_t slots = shape->nchannels * shape->nslots * shape->slot_bytes;
     const char *thinner = getenv("TEAM_TEST_ONE_IN");
-    unsigned one_in = effort.one_in * (unsigned) depth(8, 1) * (NULL == thinner ? 1 : (unsigned) atoi(thinner));
+    unsigned one_in =
+        effort.one_in * (unsigned) depth(8, 1) * (NULL == thinner ? 1 : (unsigned) atoi(thinner));
     int size, place;
 
     for (size = 0; size < 5; size++) {
@@ -72,8 +81,10 @@ static void add_sizes(struct ex_batch *b, const struct tr_shape *shape, int p, i
             c->in_place = place;
             c->protocol = (enum gr_protocol) rng_below(&seed, GR_NPROTOCOLS);
             c->zero_copy = 0 != rng_below(&seed, 4);
-            if (NULL != tn_remote(0) || gr_algo_most((enum gr_algo) algo, coll, p, &shape->torus) >= shape->nslots) {
-                c->protocol = GR_PROTOCOL_SIMPLE; /* in lines each chunk of a message takes a slot */
+            if (NULL != tn_remote(0) ||
+                gr_algo_most((enum gr_algo) algo, coll, p, &shape->torus) >= shape->nslots) {
+                /* in lines each chunk of a message takes a slot */
+                c->protocol = GR_PROTOCOL_SIMPLE;
             }
             c->threads = 32 + 32 * (uint32_t) rng_below(&seed, 2);
             c->count = sizes[size];
@@ -90,8 +101,9 @@ static void add_sizes(struct ex_batch *b, const struct tr_shape *shape, int p, i
 /* A torus of so many ranks. */
 static struct gr_torus torus_of(int p)
 {
-    return p > 2 && 0 == p % 2 ? (struct gr_torus) {.ndims = 2, .dims = {2, p / 2}, .mesh = 6 == p ? 2 : 0}
-                               : (struct gr_torus) {.ndims = 1, .dims = {p}};
+    return p > 2 && 0 == p % 2
+               ? (struct gr_torus) {.ndims = 2, .dims = {2, p / 2}, .mesh = 6 == p ? 2 : 0}
+               : (struct gr_torus) {.ndims = 1, .dims = {p}};
 }
 
 /* Nodes of so many ranks. */
@@ -120,7 +132,8 @@ static void sweep(struct tr_shape shape, int p, int tables)
     for (algo = 0; algo < GR_NALGOS; algo++) {
         for (coll = 0; coll < GR_NCOLLS; coll++) {
             if (gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll) &&
-                gr_algo_fits((enum gr_algo) algo, p, &shape.torus) && (!tables || gr_algo_is_precomputed((enum gr_algo) algo))) {
+                gr_algo_fits((enum gr_algo) algo, p, &shape.torus) &&
+                (!tables || gr_algo_is_precomputed((enum gr_algo) algo))) {
                 add_sizes(&b, &shape, p, algo, (enum gr_coll) coll);
             }
         }
@@ -156,7 +169,9 @@ static void few_slots_and_few_ranks(void)
 static void steps_are_read_from_tables(void)
 {
     static const struct gr_torus tori[] = {
-        {.ndims = 2, .dims = {4, 2}}, {.ndims = 3, .dims = {2, 2, 2}, .mesh = 2}, {.ndims = 2, .dims = {2, 3}, .mesh = 3},
+        {.ndims = 2, .dims = {4, 2}},
+        {.ndims = 3, .dims = {2, 2, 2}, .mesh = 2},
+        {.ndims = 2, .dims = {2, 3}, .mesh = 3},
     };
     struct tr_shape shape = {.nchannels = 5, .nslots = 3, .slot_bytes = 256};
     size_t k;
@@ -175,9 +190,24 @@ static void more_blocks_than_are_resident(void)
 {
     static const struct tr_shape shape = {.nchannels = 3, .nslots = 2, .slot_bytes = 256};
     struct ex_case cases[] = {
-        {.coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_RING, .kind = EX_I32_SUM, .nchannels = 3, .count = 300, .seed = 1},
-        {.coll = GR_COLL_BCAST, .way = GR_ALGO_CHAIN, .root = 2, .nchannels = 3, .count = 500, .seed = 2},
-        {.coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_TREE, .kind = EX_I8_SUM, .nchannels = 3, .count = 600, .seed = 3},
+        {.coll = GR_COLL_ALLREDUCE,
+         .way = GR_ALGO_RING,
+         .kind = EX_I32_SUM,
+         .nchannels = 3,
+         .count = 300,
+         .seed = 1},
+        {.coll = GR_COLL_BCAST,
+         .way = GR_ALGO_CHAIN,
+         .root = 2,
+         .nchannels = 3,
+         .count = 500,
+         .seed = 2},
+        {.coll = GR_COLL_ALLREDUCE,
+         .way = GR_ALGO_TREE,
+         .kind = EX_I8_SUM,
+         .nchannels = 3,
+         .count = 600,
+         .seed = 3},
     };
     unsigned launches = 0;
     struct tr_world w;
@@ -200,7 +230,10 @@ static void more_blocks_than_are_resident(void)
     tr_close(&w);
 }
 
-/* Two ranks begin calls of two teams in the opposite order; a rank's first calls take the whole device. */
+/*
+ * Two ranks begin calls of two teams in the opposite order; a rank's first calls take the whole
+ * device.
+ */
 struct opposite {
     struct tr_team teams[2];
     struct ex_case cases[2];
@@ -235,9 +268,19 @@ static void teams_in_the_opposite_order(void)
 {
     static const struct tr_shape shape = {.nchannels = 4, .nslots = 2, .slot_bytes = 256};
     struct opposite o = {.cases = {
-        {.coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_RING, .kind = EX_F64_SUM, .nchannels = 4, .count = 400, .seed = 1},
-        {.coll = GR_COLL_ALLGATHER, .way = GR_ALGO_FLAT, .kind = EX_I32_SUM, .nchannels = 4, .count = 200, .seed = 2},
-    }};
+                             {.coll = GR_COLL_ALLREDUCE,
+                              .way = GR_ALGO_RING,
+                              .kind = EX_F64_SUM,
+                              .nchannels = 4,
+                              .count = 400,
+                              .seed = 1},
+                             {.coll = GR_COLL_ALLGATHER,
+                              .way = GR_ALGO_FLAT,
+                              .kind = EX_I32_SUM,
+                              .nchannels = 4,
+                              .count = 200,
+                              .seed = 2},
+                         }};
     struct tr_world w;
     int k;
 
@@ -267,25 +310,29 @@ static struct row rows[] = {
     ROW(every_call_is_as_on_the_host, NULL),
     {"the_same_with_weak_memory", every_call_is_as_on_the_host, WEAK "TEAM_TEST_ONE_IN=3"},
     {"the_same_in_any_order", every_call_is_as_on_the_host, JITTER "TEAM_TEST_ONE_IN=3"},
-    {"the_same_between_devices", every_call_is_as_on_the_host, "FAKECUDA_DEVICES=4 TEAM_TEST_ONE_IN=4"},
+    {"the_same_between_devices", every_call_is_as_on_the_host,
+     "FAKECUDA_DEVICES=4 TEAM_TEST_ONE_IN=4"},
     {"the_same_with_links_of_both_kinds", every_call_is_as_on_the_host,
      "FAKECUDA_DEVICES=4 FAKECUDA_PEER=pairs TEAM_TEST_ONE_IN=4"},
     ROW(few_slots_and_few_ranks, NULL),
     ROW(steps_are_read_from_tables, NULL),
     {"the_same_between_nodes_with_weak_memory", every_call_is_as_on_the_host,
      WEAK "TEAM_TEST_NODES=3 TEAM_TEST_ONE_IN=4"},
-    {"the_same_between_nodes_in_any_order", every_call_is_as_on_the_host, JITTER "TEAM_TEST_NODES=3 TEAM_TEST_ONE_IN=6"},
+    {"the_same_between_nodes_in_any_order", every_call_is_as_on_the_host,
+     JITTER "TEAM_TEST_NODES=3 TEAM_TEST_ONE_IN=6"},
     {"the_same_along_tori_between_nodes", steps_are_read_from_tables,
      "FAKECUDA_DEVICES=2 TEAM_TEST_NODES=2 TEAM_TEST_ONE_IN=6"},
     {"the_same_between_nodes_and_their_devices_with_weak_memory", every_call_is_as_on_the_host,
      WEAK DIRECT "TEAM_TEST_NODES=3 TEAM_TEST_ONE_IN=4"},
     {"the_same_between_nodes_and_their_devices_in_any_order", every_call_is_as_on_the_host,
      JITTER DIRECT "FAKECUDA_NIC=ordered TEAM_TEST_NODES=3 TEAM_TEST_ONE_IN=6"},
-    {"the_same_along_tori_between_devices", steps_are_read_from_tables, "FAKECUDA_DEVICES=4 TEAM_TEST_ONE_IN=4"},
+    {"the_same_along_tori_between_devices", steps_are_read_from_tables,
+     "FAKECUDA_DEVICES=4 TEAM_TEST_ONE_IN=4"},
 #endif
     {"the_same_with_links_on_the_host", every_call_is_as_on_the_host,
      "FAKECUDA_DEVICES=4 FAKECUDA_PEER=none TEAM_TEST_ONE_IN=4"},
-    {"the_same_between_nodes", every_call_is_as_on_the_host, "TEAM_TEST_NODES=2 TEAM_TEST_ONE_IN=2"},
+    {"the_same_between_nodes", every_call_is_as_on_the_host,
+     "TEAM_TEST_NODES=2 TEAM_TEST_ONE_IN=2"},
     {"the_same_between_nodes_and_their_devices", every_call_is_as_on_the_host,
      DIRECT "FAKECUDA_DEVICES=2 TEAM_TEST_NODES=2 TEAM_TEST_ONE_IN=4"},
     {"the_same_between_nodes_through_a_gate", every_call_is_as_on_the_host,
@@ -296,8 +343,10 @@ static struct row rows[] = {
     ROW(teams_in_the_opposite_order, "FAKECUDA_SMS=1"),
     {"links_in_one_device", links_lie_where_both_ends_reach_them, NULL},
     {"links_between_devices", links_lie_where_both_ends_reach_them, "FAKECUDA_DEVICES=2"},
-    {"links_on_the_host", links_lie_where_both_ends_reach_them, "FAKECUDA_DEVICES=4 FAKECUDA_PEER=none"},
-    {"links_of_both_kinds", links_lie_where_both_ends_reach_them, "FAKECUDA_DEVICES=4 FAKECUDA_PEER=pairs"},
+    {"links_on_the_host", links_lie_where_both_ends_reach_them,
+     "FAKECUDA_DEVICES=4 FAKECUDA_PEER=none"},
+    {"links_of_both_kinds", links_lie_where_both_ends_reach_them,
+     "FAKECUDA_DEVICES=4 FAKECUDA_PEER=pairs"},
     ROW(links_of_one_algorithm_serve_another, NULL),
     ROW(the_fewest_channels_are_used, NULL),
     ROW(a_pools_bound_is_reached, NULL),
@@ -314,8 +363,10 @@ static struct row rows[] = {
     ROW(remote_slots_lie_on_devices, DIRECT "FAKECUDA_DEVICES=2"),
     ROW(slots_that_need_no_flush, DIRECT "FAKECUDA_NIC=ordered"),
     {"slots_that_the_network_does_not_reach", slots_that_cannot_lie_on_devices, NULL},
-    {"slots_that_cannot_be_flushed", slots_that_cannot_lie_on_devices, DIRECT "FAKECUDA_NIC=unflushed"},
-    {"slots_of_devices_without_direct_access", slots_that_cannot_lie_on_devices, DIRECT "FAKECUDA_NIC=none"},
+    {"slots_that_cannot_be_flushed", slots_that_cannot_lie_on_devices,
+     DIRECT "FAKECUDA_NIC=unflushed"},
+    {"slots_of_devices_without_direct_access", slots_that_cannot_lie_on_devices,
+     DIRECT "FAKECUDA_NIC=none"},
     ROW(slots_find_no_room_on_devices, DIRECT),
     ROW(a_flush_fails_and_the_calls_abort, DIRECT),
     {"a_connection_breaks_and_devices_are_left", a_connection_breaks_and_the_calls_abort, DIRECT},

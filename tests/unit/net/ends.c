@@ -80,8 +80,14 @@ void meet(struct part *p, int other)
     need('m' == next_byte(p, p->sockets[other]));
 }
 
-void tell(struct part *p, char word) { need(1 == send(p->control, &word, 1, MSG_NOSIGNAL)); }
-char hear(struct part *p) { return next_byte(p, p->control); }
+void tell(struct part *p, char word)
+{
+    need(1 == send(p->control, &word, 1, MSG_NOSIGNAL));
+}
+char hear(struct part *p)
+{
+    return next_byte(p, p->control);
+}
 
 #ifdef ENDS_ON_GPUS
 static int flush(void *flushes)
@@ -93,7 +99,8 @@ static int flush(void *flushes)
 static void lie_on_gpu(struct end *e)
 {
     need(gr_net_reaches_gpus(e->part->net));
-    e->fifo.gpu = (struct gr_fifo_gpu) {.on = 1, .flush = flush, .gpu = &e->flushes, .door = &e->slots, .lease = 78};
+    e->fifo.gpu = (struct gr_fifo_gpu) {
+        .on = 1, .flush = flush, .gpu = &e->flushes, .door = &e->slots, .lease = 78};
 }
 
 /* What was read had been flushed. */
@@ -103,8 +110,14 @@ static void check_gpu(const struct end *e)
     need((GR_NET_IN == e->side && e->done > 0) <= (e->flushes > 0));
 }
 #else
-static void lie_on_gpu(struct end *e) { (void) e; }
-static void check_gpu(const struct end *e) { (void) e; }
+static void lie_on_gpu(struct end *e)
+{
+    (void) e;
+}
+static void check_gpu(const struct end *e)
+{
+    (void) e;
+}
 #endif
 
 void end_open(struct end *e, struct part *p, enum gr_net_side side, struct shape shape)
@@ -114,7 +127,8 @@ void end_open(struct end *e, struct part *p, enum gr_net_side side, struct shape
     memset(e, 0, sizeof(*e));
     e->part = p;
     e->side = side;
-    e->shared = aligned_alloc(GR_CACHE_LINE, (gr_link_bytes(shape.nslots, shape.slot_bytes) + 63) / 64 * 64);
+    e->shared = aligned_alloc(GR_CACHE_LINE,
+                              (gr_link_bytes(shape.nslots, shape.slot_bytes) + 63) / 64 * 64);
     need(NULL != e->shared);
     memset(e->shared, 0, sizeof(*e->shared));
     e->shared->head = e->shared->tail = begin;
@@ -160,10 +174,14 @@ static size_t length_of(const struct end *e, const struct shape *shape)
     if (!shape->vary || 0 == r % 5) {
         return shape->slot_bytes;
     }
-    return 1 == r % 5 ? r / 5 % (shape->slot_bytes + 1) : r / 5 % (shape->slot_bytes < 100 ? shape->slot_bytes : 100);
+    return 1 == r % 5 ? r / 5 % (shape->slot_bytes + 1)
+                      : r / 5 % (shape->slot_bytes < 100 ? shape->slot_bytes : 100);
 }
 
-/* Words of a slot: each depends on the link, the slot and its place; whether they are right, or make them so. */
+/*
+ * Words of a slot: each depends on the link, the slot and its place; whether they are right, or
+ * make them so.
+ */
 static int contents(struct end *e, unsigned char *slot, size_t bytes, int check)
 {
     uint64_t word, k;
@@ -175,8 +193,8 @@ static int contents(struct end *e, unsigned char *slot, size_t bytes, int check)
         if (!check) {
             memcpy(slot + k, &word, n);
         } else if (0 != memcmp(slot + k, &word, n)) {
-            fprintf(stderr, "slot %llu of %zu bytes differs at %llu\n", (unsigned long long) e->done, bytes,
-                    (unsigned long long) k);
+            fprintf(stderr, "slot %llu of %zu bytes differs at %llu\n",
+                    (unsigned long long) e->done, bytes, (unsigned long long) k);
             return 0;
         }
     }
@@ -193,7 +211,8 @@ int end_go_on(struct end *e, uint64_t until, const struct shape *shape)
 {
     size_t bytes;
 
-    while (e->done < until && (GR_NET_OUT == e->side ? gr_link_writable(&e->link) : gr_link_readable(&e->link))) {
+    while (e->done < until &&
+           (GR_NET_OUT == e->side ? gr_link_writable(&e->link) : gr_link_readable(&e->link))) {
         bytes = length_of(e, shape);
         need(contents(e, gr_link_slot(&e->link), bytes, GR_NET_IN == e->side));
         if (GR_NET_OUT == e->side) {
@@ -226,7 +245,8 @@ void ends_finish(struct end *ends, int n, uint64_t until, const struct shape *sh
 
 static int run_part(char **arguments)
 {
-    struct part p = {.number = atoi(arguments[1]), .nparts = atoi(arguments[2]), .control = atoi(arguments[3])};
+    struct part p = {
+        .number = atoi(arguments[1]), .nparts = atoi(arguments[2]), .control = atoi(arguments[3])};
     const struct scenario *s = scenarios;
     char why[200] = "";
     int k;
@@ -250,11 +270,12 @@ static int run_part(char **arguments)
 
 /* ---- in the test ---- */
 
-static void become_part(const char *scenario, int number, int n, int control, int sockets[MAX_PARTS])
+static void become_part(const char *scenario, int number, int n, int control,
+                        int sockets[MAX_PARTS])
 {
     char words[3 + MAX_PARTS][12];
-    char *arguments[] = {"test", "--part", (char *) scenario, words[0], words[1], words[2], words[3],
-                         words[4], words[5], words[6], NULL};
+    char *arguments[] = {"test",   "--part", (char *) scenario, words[0], words[1], words[2],
+                         words[3], words[4], words[5],          words[6], NULL};
     int k;
 
     snprintf(words[0], sizeof(words[0]), "%d", number);

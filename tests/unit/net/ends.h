@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ends of links as processes. A test starts this program again, once per process, each with its part of a scenario; it
- * only watches, stops and kills. So each scenario begins with a fresh UCX, and its variables.
+ * Ends of links as processes. A test starts this program again, once per process, each with its
+ * part of a scenario; it only watches, stops and kills. So each scenario begins with a fresh UCX,
+ * and its variables.
  *
- * Built with ENDS_ON_GPUS all slots are GPUs', and with GR_UCX_GPU (net/ucx.h) UCX is told that these are host memory.
+ * Built with ENDS_ON_GPUS all slots are GPUs', and with GR_UCX_GPU (net/ucx.h) UCX is told that
+ * these are host memory.
  *
  *      test ---- starts ----> part 0 <--- a socket between each two ---> part 1 ...
  */
@@ -37,12 +39,12 @@ struct end {
     struct gr_net_link *net;
     struct gr_link_shared *shared;
     struct gr_fifo fifo;
-    struct gr_door slots;   /* ENDS_ON_GPUS: their door, */
+    struct gr_door slots; /* ENDS_ON_GPUS: their door, */
     uint64_t flushes;
     struct gr_link link;
     uint32_t fill[GR_MAX_SLOTS];
-    uint64_t done;  /* slots pushed or popped */
-    uint64_t seed;  /* of what they contain, the same at both ends */
+    uint64_t done; /* slots pushed or popped */
+    uint64_t seed; /* of what they contain, the same at both ends */
 };
 
 /* What all links of a test look like. */
@@ -61,7 +63,10 @@ void end_join(struct end *e, int other);
 /* Leave the link, and wait until the network has left the FIFO. */
 void end_close(struct end *e);
 
-/* Push, or pop and check, as many slots as can be at once, up to `until` altogether; whether that is reached. */
+/*
+ * Push, or pop and check, as many slots as can be at once, up to `until` altogether; whether that
+ * is reached.
+ */
 int end_go_on(struct end *e, uint64_t until, const struct shape *shape);
 
 /* All ends of the array up to that many slots, with progress. */

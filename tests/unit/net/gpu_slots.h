@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Slots that lie on a GPU, as far as links know: at addresses where nobody can touch them, but for the network by way of
- * these functions. What it writes there lands late: at the flush, or, by chance, when it writes again. To be included after
- * <cmocka.h>.
+ * Slots that lie on a GPU, as far as links know: at addresses where nobody can touch them, but for
+ * the network by way of these functions. What it writes there lands late: at the flush, or, by
+ * chance, when it writes again. To be included after <cmocka.h>.
  */
 #ifndef GR_TESTS_NET_GPU_SLOTS_H
 #define GR_TESTS_NET_GPU_SLOTS_H
@@ -25,7 +25,7 @@ static struct {
     void *to, *data;
     size_t bytes;
 } gs_aside[GS_MOST];
-static int gs_naside, gs_broken;              /* broken: flushes fail */
+static int gs_naside, gs_broken;                /* broken: flushes fail */
 static uint64_t gs_writes, gs_late, gs_flushes; /* late: landed by a flush */
 
 /* The first so many of them. */
@@ -66,7 +66,8 @@ static inline void gs_unseen(const struct gs_slots *s)
 
     for (n = atomic_load(s->fifo.head); n < tail; n++) {
         for (k = 0; k < gs_naside; k++) {
-            assert_ptr_not_equal(gs_aside[k].to, s->fifo.slots + n % s->fifo.nslots * s->fifo.slot_bytes - GS_FAR);
+            assert_ptr_not_equal(gs_aside[k].to,
+                                 s->fifo.slots + n % s->fifo.nslots * s->fifo.slot_bytes - GS_FAR);
         }
     }
 }
@@ -98,7 +99,8 @@ static inline void gs_begin(int on_gpus)
 static inline void gs_move(struct gr_fifo *fifo, struct gs_slots *s, uint64_t lease, int reads)
 {
     fifo->slots = (unsigned char *) ((uintptr_t) fifo->slots + GS_FAR);
-    fifo->gpu = (struct gr_fifo_gpu) {.on = 1, .flush = reads ? gs_flush : NULL, .gpu = s, .door = &s->door, .lease = lease};
+    fifo->gpu = (struct gr_fifo_gpu) {
+        .on = 1, .flush = reads ? gs_flush : NULL, .gpu = s, .door = &s->door, .lease = lease};
     s->fifo = *fifo;
 }
 

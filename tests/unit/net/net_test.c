@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Links over a transport that does in any order whatever a transport may (post.h): all that is pushed comes out, once, in
- * order and unharmed; no more is under way than there are slots; what breaks the rules is refused; and whatever is
- * closed or lost, and when, nothing stays under way, no door stays shut. Seed: GPURING_SEED.
+ * Links over a transport that does in any order whatever a transport may (post.h): all that is
+ * pushed comes out, once, in order and unharmed; no more is under way than there are slots; what
+ * breaks the rules is refused; and whatever is closed or lost, and when, nothing stays under way,
+ * no door stays shut. Seed: GPURING_SEED.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,9 +26,11 @@ static void what_is_pushed_comes_out(void **state)
 
     (void) state;
     for (round = 0; round < 12; round++) {
-        post_ways = (struct post_ways) {(int) post_random(101), (int) post_random(101), (int) post_random(60)};
+        post_ways = (struct post_ways) {(int) post_random(101), (int) post_random(101),
+                                        (int) post_random(60)};
         for (k = 0; k < 4; k++) {
-            open_pipe(&pipes[k], k % 2, 1 + k / 2 - k % 2, 2 + (uint32_t) post_random(7), 2 + (uint32_t) post_random(7));
+            open_pipe(&pipes[k], k % 2, 1 + k / 2 - k % 2, 2 + (uint32_t) post_random(7),
+                      2 + (uint32_t) post_random(7));
             assert_int_equal(join(&pipes[k], k % 2), 0);
             for (int n = 0; n < 50; n++) {
                 one_of(&pipes[k]); /* one end has joined already */
@@ -45,14 +48,18 @@ static void what_is_pushed_comes_out(void **state)
             assert_true(pipes[k].done[1] > 50);
         }
         for (k = 0; k < 4; k++) {
-            assert_int_equal(gr_net_link_status(pipes[k].net[0]) | gr_net_link_status(pipes[k].net[1]), 0);
+            assert_int_equal(
+                gr_net_link_status(pipes[k].net[0]) | gr_net_link_status(pipes[k].net[1]), 0);
             close_pipe(&pipes[k], (int) post_random(2));
         }
         nothing_is_open();
     }
 }
 
-/* Slots on GPUs, where what comes in lands late: none is read before a flush, which comes once for all that is in order. */
+/*
+ * Slots on GPUs, where what comes in lands late: none is read before a flush, which comes once for
+ * all that is in order.
+ */
 static void what_is_pushed_comes_out_on_gpus(void **state)
 {
     gs_begin(1);
@@ -108,7 +115,10 @@ static void most_slots_are_used(void **state)
     close_pipe(&p, 0);
 }
 
-/* Each answers the other: credits travel with the answers, and data on links of which nobody answers have theirs. */
+/*
+ * Each answers the other: credits travel with the answers, and data on links of which nobody
+ * answers have theirs.
+ */
 static void answers_carry_credits(void **state)
 {
     struct pipe there, back, alone;
@@ -118,7 +128,9 @@ static void answers_carry_credits(void **state)
     open_pipe(&there, 0, 1, 4, 4);
     open_pipe(&back, 1, 0, 3, 3);
     open_pipe(&alone, 0, 1, 4, 4);
-    assert_int_equal(join(&there, 0) | join(&there, 1) | join(&back, 0) | join(&back, 1) | join(&alone, 0) | join(&alone, 1), 0);
+    assert_int_equal(join(&there, 0) | join(&there, 1) | join(&back, 0) | join(&back, 1) |
+                         join(&alone, 0) | join(&alone, 1),
+                     0);
     before = post_credits;
     for (k = 1; k <= 100; k++) {
         struct pipe *one[2] = {&there, &back};
@@ -127,7 +139,8 @@ static void answers_carry_credits(void **state)
         for (n = 0; n < 2; n++) {
             while (one[n]->done[1] < (uint64_t) k) {
                 if (one[n]->done[0] < (uint64_t) k) {
-                    push(one[n]); /* where all slots are still to be reported as sent, it does nothing */
+                    /* where all slots are still to be reported as sent, it does nothing */
+                    push(one[n]);
                 }
                 progress(k % 2);
                 progress(!(k % 2));
@@ -176,14 +189,18 @@ static void what_was_pushed_before_leaving_arrives(void **state)
         for (k = 0; k < 500; k++) {
             progress(k % POST_ENDS);
         }
-        assert_int_equal(atomic_load(&p.shared[0]->writer.left) + atomic_load(&p.shared[1]->writer.left), 2 * LEASE);
+        assert_int_equal(atomic_load(&p.shared[0]->writer.left) +
+                             atomic_load(&p.shared[1]->writer.left),
+                         2 * LEASE);
         free(p.shared[0]);
         free(p.shared[1]);
         nothing_is_open();
     }
 }
 
-/* It stops at any moment; what it has pushed arrives nevertheless, also where nobody reads before. */
+/*
+ * It stops at any moment; what it has pushed arrives nevertheless, also where nobody reads before.
+ */
 static void a_writer_gets_back_the_memory_it_pushed_from(void **state)
 {
     struct pipe p;
@@ -191,7 +208,8 @@ static void a_writer_gets_back_the_memory_it_pushed_from(void **state)
 
     (void) state;
     for (round = 0; round < 100; round++) {
-        post_ways = (struct post_ways) {(int) post_random(101), (int) post_random(101), (int) post_random(60)};
+        post_ways = (struct post_ways) {(int) post_random(101), (int) post_random(101),
+                                        (int) post_random(60)};
         open_pipe(&p, 0, 1, 2 + (uint32_t) post_random(7), 2 + (uint32_t) post_random(3));
         for (k = (int) post_random(5); k > 0; k--) {
             push(&p);
@@ -244,7 +262,10 @@ static void shuffle(int *order, int n)
     }
 }
 
-/* Where links have their places in the network says nothing. A second slot goes with its link's first. */
+/*
+ * Where links have their places in the network says nothing. A second slot goes with its link's
+ * first.
+ */
 static void what_was_pushed_first_is_sent_first(void **state)
 {
     enum { N = 6, MOST = 3 };
@@ -279,7 +300,10 @@ static void what_was_pushed_first_is_sent_first(void **state)
     nothing_is_open();
 }
 
-/* All slots are sent, and nobody has fetched any: what breaks now loses them, also what lies outside of slots. */
+/*
+ * All slots are sent, and nobody has fetched any: what breaks now loses them, also what lies
+ * outside of slots.
+ */
 static void leave_under_way(struct pipe *p)
 {
     struct post_ways before = post_ways;
@@ -316,7 +340,8 @@ static void a_broken_connection_fails_its_links(void **state)
         open_pipe(&broken[1], 1, 0, 4, 2);
         open_pipe(&whole, 0, 2, 3, 3);
         for (side = 0; side < 2; side++) {
-            assert_int_equal(join(&broken[0], side) | join(&broken[1], side) | join(&whole, side), 0);
+            assert_int_equal(join(&broken[0], side) | join(&broken[1], side) | join(&whole, side),
+                             0);
         }
         for (k = (int) post_random(200); k > 0; k--) {
             one_of(&broken[post_random(2)]);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Links whose both ends are in this process, over post.h. To be included after <cmocka.h>, by one file. */
+/*
+ * Links whose both ends are in this process, over post.h. To be included after <cmocka.h>, by one
+ * file.
+ */
 #ifndef GR_TESTS_NET_PIPES_H
 #define GR_TESTS_NET_PIPES_H
 
-#include "net/net.h"
 #include "gpu_slots.h"
+#include "net/net.h"
 #include "rng.h"
 
 #include <stdlib.h>
@@ -17,19 +20,20 @@ struct pipe {
     int from, to; /* networks */
     struct gr_net_link *net[2];
     struct gr_link_shared *shared[2];
-    struct gs_slots slots[2];    /* on GPUs */
-    struct gr_link link[2];      /* the writer's, the reader's */
+    struct gs_slots slots[2]; /* on GPUs */
+    struct gr_link link[2];   /* the writer's, the reader's */
     struct gr_net_offer offer[2];
     uint32_t fill[GR_MAX_SLOTS];
     const void *elsewhere[GR_MAX_SLOTS]; /* some slots' data lie here: */
     uint64_t outside[GR_MAX_SLOTS][WORDS];
     uint32_t nslots;
-    uint64_t done[2];            /* pushed, popped; */
-    uint64_t heard;              /* the reader, beside slots */
+    uint64_t done[2]; /* pushed, popped; */
+    uint64_t heard;   /* the reader, beside slots */
 };
 
 static struct gr_net *nets[POST_ENDS];
-static long patience; /* calls of gr_net_progress() that a test has left: what never comes is waited for no longer */
+/* calls of gr_net_progress() that a test has left: what never comes is waited for no longer */
+static long patience;
 static uint64_t seed;
 static uint64_t turns; /* of all writers */
 
@@ -65,7 +69,10 @@ static inline int tear_down(void **state)
     return post_under_way(-1, 0);
 }
 
-static inline size_t slot_bytes(void) { return WORDS * sizeof(uint64_t); }
+static inline size_t slot_bytes(void)
+{
+    return WORDS * sizeof(uint64_t);
+}
 
 static inline void open_end(struct pipe *p, int side, uint64_t count, uint32_t nslots)
 {
@@ -91,12 +98,14 @@ static inline void open_end(struct pipe *p, int side, uint64_t count, uint32_t n
         p->link[0].from = p->elsewhere;
         p->link[0].turns = &turns;
     }
-    assert_int_equal(gr_net_link_open(nets[0 == side ? p->from : p->to], 0 == side ? GR_NET_OUT : GR_NET_IN, &fifo,
-                                      &p->net[side]), 0);
+    assert_int_equal(gr_net_link_open(nets[0 == side ? p->from : p->to],
+                                      0 == side ? GR_NET_OUT : GR_NET_IN, &fifo, &p->net[side]),
+                     0);
     gr_net_link_offer(p->net[side], &p->offer[side]);
 }
 
-static inline void open_pipe(struct pipe *p, int from, int to, uint32_t writer_slots, uint32_t reader_slots)
+static inline void open_pipe(struct pipe *p, int from, int to, uint32_t writer_slots,
+                             uint32_t reader_slots)
 {
     memset(p, 0, sizeof(*p));
     p->from = from;
@@ -108,7 +117,8 @@ static inline void open_pipe(struct pipe *p, int from, int to, uint32_t writer_s
 
 static inline int join(struct pipe *p, int side)
 {
-    return gr_net_link_join(p->net[side], &p->offer[!side], 0 == side ? "the reader" : "the writer");
+    return gr_net_link_join(p->net[side], &p->offer[!side],
+                            0 == side ? "the reader" : "the writer");
 }
 
 static inline void progress(int net)
@@ -157,7 +167,9 @@ static inline void reclaim(struct pipe *p)
     memset(p->outside, 0xee, sizeof(p->outside));
 }
 
-/* What the writer says beside slots is not older than the slot, nor than what it has said before. */
+/*
+ * What the writer says beside slots is not older than the slot, nor than what it has said before.
+ */
 static inline void hear(struct pipe *p)
 {
     uint64_t said, k;

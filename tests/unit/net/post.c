@@ -13,7 +13,7 @@ enum { MOST_LETTERS = 401 }; /* a prime */
 struct end {
     const struct gr_transport_up *up;
     int number;
-    void *peers[POST_ENDS];     /* as given to connect() */
+    void *peers[POST_ENDS]; /* as given to connect() */
     int broken[POST_ENDS];
 };
 
@@ -21,15 +21,15 @@ enum stage { FREE, ON_ITS_WAY, BEING_FETCHED, TO_REPORT };
 
 struct letter {
     enum stage stage;
-    struct end *from, *to;      /* from NULL: forged */
+    struct end *from, *to; /* from NULL: forged */
     struct gr_net_head head;
     struct gr_net_message *message; /* NULL: was reported as sent */
-    const void *data;           /* the sender's, until reported; */
-    unsigned char *copy;        /* or ours */
+    const void *data;               /* the sender's, until reported; */
+    unsigned char *copy;            /* or ours */
     size_t bytes;
     void *place;
-    int to_gpu;                 /* which is a GPU's memory */
-    int overtaken;              /* a credit, and a later one has come already */
+    int to_gpu;    /* which is a GPU's memory */
+    int overtaken; /* a credit, and a later one has come already */
 };
 
 struct post_ways post_ways;
@@ -50,8 +50,14 @@ uint64_t post_random(uint64_t below)
     return (uint64_t) rng_below(&state, below);
 }
 
-static void copy_bytes(void *to, const void *from, size_t bytes) { memcpy(to, from, bytes); }
-static int chance(int of_100) { return (int) post_random(100) < of_100; }
+static void copy_bytes(void *to, const void *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+static int chance(int of_100)
+{
+    return (int) post_random(100) < of_100;
+}
 
 static struct letter *new_letter(void)
 {
@@ -71,7 +77,8 @@ static void free_letter(struct letter *l)
     memset(l, 0, sizeof(*l));
 }
 
-static int post_open(void **end, const struct gr_transport_up *up, const char *device, char *why, size_t size)
+static int post_open(void **end, const struct gr_transport_up *up, const char *device, char *why,
+                     size_t size)
 {
     struct end *e = calloc(1, sizeof(*e));
 
@@ -94,7 +101,8 @@ static size_t post_address(void *end, void *address, size_t size)
     return sizeof(int);
 }
 
-static int post_connect(void *end, const void *address, void *peer, void **connection, char *why, size_t size)
+static int post_connect(void *end, const void *address, void *peer, void **connection, char *why,
+                        size_t size)
 {
     struct end *e = end;
     int to;
@@ -120,7 +128,8 @@ static void take_copy(struct letter *l)
     l->data = l->copy;
 }
 
-static int post_send(void *end, void *connection, struct gr_net_message *message, const void *data, size_t bytes)
+static int post_send(void *end, void *connection, struct gr_net_message *message, const void *data,
+                     size_t bytes)
 {
     struct end *from = end, *to = connection;
     struct letter *l;
@@ -134,8 +143,13 @@ static int post_send(void *end, void *connection, struct gr_net_message *message
         post_to[post_data++ % POST_TO] = message->head.link;
     }
     l = new_letter();
-    *l = (struct letter) {.stage = ON_ITS_WAY, .from = from, .to = to, .head = message->head, .message = message,
-                          .data = data, .bytes = bytes};
+    *l = (struct letter) {.stage = ON_ITS_WAY,
+                          .from = from,
+                          .to = to,
+                          .head = message->head,
+                          .message = message,
+                          .data = data,
+                          .bytes = bytes};
     if (!chance(post_ways.at_once)) {
         return 0;
     }
@@ -150,13 +164,15 @@ static int post_send(void *end, void *connection, struct gr_net_message *message
 static void overtake(const struct letter *l)
 {
     int is_credit = GR_NET_CREDIT == l->head.kind, k;
-    uint64_t link = is_credit ? l->head.link : l->head.back, read = is_credit ? l->head.seq : l->head.read;
+    uint64_t link = is_credit ? l->head.link : l->head.back,
+             read = is_credit ? l->head.seq : l->head.read;
 
     for (k = 0; k < MOST_LETTERS; k++) {
         struct letter *other = &letters[k];
 
-        other->overtaken |= ON_ITS_WAY == other->stage && l->to == other->to && GR_NET_CREDIT == other->head.kind &&
-                            link == other->head.link && other->head.seq <= read;
+        other->overtaken |= ON_ITS_WAY == other->stage && l->to == other->to &&
+                            GR_NET_CREDIT == other->head.kind && link == other->head.link &&
+                            other->head.seq <= read;
     }
 }
 
@@ -242,7 +258,8 @@ void post_break(int a, int b)
         struct letter *l = &letters[k];
 
         if (FREE != l->stage && NULL != l->from &&
-            ((l->from == ends[a] && l->to == ends[b]) || (l->from == ends[b] && l->to == ends[a]))) {
+            ((l->from == ends[a] && l->to == ends[b]) ||
+             (l->from == ends[b] && l->to == ends[a]))) {
             lose(l);
         }
     }
@@ -267,7 +284,11 @@ void post_forge(int end, const struct gr_net_head *head, size_t bytes)
 {
     struct letter *l = new_letter();
 
-    *l = (struct letter) {.stage = ON_ITS_WAY, .to = ends[end], .head = *head, .copy = malloc(bytes + 1), .bytes = bytes};
+    *l = (struct letter) {.stage = ON_ITS_WAY,
+                          .to = ends[end],
+                          .head = *head,
+                          .copy = malloc(bytes + 1),
+                          .bytes = bytes};
     memset(l->copy, 0xee, bytes);
     l->data = l->copy;
 }
@@ -290,6 +311,6 @@ static int reaches_gpus(void *end)
 }
 
 const struct gr_transport post_transport = {
-    GR_TRANSPORT_VERSION, "post", post_open, post_close, post_address, post_connect, post_send, post_progress, NULL,
-    reaches_gpus,
+    GR_TRANSPORT_VERSION, "post",    post_open,     post_close, post_address,
+    post_connect,         post_send, post_progress, NULL,       reaches_gpus,
 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which devices of a node are rails: each case is a node, as its kernel describes it below a folder of its own. */
+/*
+ * Which devices of a node are rails: each case is a node, as its kernel describes it below a folder
+ * of its own.
+ */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
@@ -52,8 +55,14 @@ static void interface(const char *name, const char *type, const char *speed, con
     }
 }
 
-static void card(const char *name, const char *speed) { interface(name, "1\n", speed, "device"); }
-static void virtual(const char *name, const char *speed) { interface(name, "1\n", speed, NULL); }
+static void card(const char *name, const char *speed)
+{
+    interface(name, "1\n", speed, "device");
+}
+static void virtual(const char *name, const char *speed)
+{
+    interface(name, "1\n", speed, NULL);
+}
 
 static void port(const char *name, int number, const char *layer, const char *rate)
 {
@@ -87,7 +96,8 @@ static int tear_down(void **state)
 /* Of these devices, in words, the rails are these; "": there are none. */
 static void rails_are(const char *wanted, const char *names)
 {
-    char devices[GR_NET_RAIL_DEVICES + 8][GR_NET_DEVICE_BYTES], copy[1000], found[1000] = "", *rest = copy, *name;
+    char devices[GR_NET_RAIL_DEVICES + 8][GR_NET_DEVICE_BYTES], copy[1000], found[1000] = "",
+                                                                            *rest = copy, *name;
     struct gr_net_rails rails;
     int n = 0, k;
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rows of net_test: messages that no end of ours sends, or not there. To be included after "pipes.h". */
+/*
+ * Rows of net_test: messages that no end of ours sends, or not there. To be included after
+ * "pipes.h".
+ */
 #ifndef GR_TESTS_NET_RULE_ROWS_H
 #define GR_TESTS_NET_RULE_ROWS_H
 
@@ -14,7 +17,8 @@ static void what_breaks_the_rules_is_refused(void **state)
         uint64_t seq;
         size_t bytes;
         int twice;
-    } wrong[] = {{1, 8, 0}, {3, 8, 0}, {6, 8, 0}, {UINT64_MAX, 8, 0}, {4, WORDS * 8 + 1, 0}, {5, 8, 1}};
+    } wrong[] = {{1, 8, 0}, {3, 8, 0}, {6, 8, 0}, {UINT64_MAX, 8, 0}, {4, WORDS * 8 + 1, 0},
+                 {5, 8, 1}};
     char text[200];
     size_t k;
 
@@ -74,7 +78,10 @@ static void what_is_being_received_does_not_come_again(void **state)
     close_pipe(&p, 1);
 }
 
-/* The address in an offer is said to be shorter than those of the transport: it must not read beyond. */
+/*
+ * The address in an offer is said to be shorter than those of the transport: it must not read
+ * beyond.
+ */
 static void a_short_address_has_zeros_behind_it(void **state)
 {
     struct pipe p;

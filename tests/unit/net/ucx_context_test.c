@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Contexts of UCX where it would find other devices than there are: what it says of them is said here, and what it is told of
- * them is noted.
+ * Contexts of UCX where it would find other devices than there are: what it says of them is said
+ * here, and what it is told of them is noted.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -34,9 +34,11 @@ static ucs_status_t be_told(ucp_config_t *config, const char *name, const char *
     return UCS_OK;
 }
 
-static ucs_status_t make(const ucp_params_t *params, const ucp_config_t *config, ucp_context_h *context)
+static ucs_status_t make(const ucp_params_t *params, const ucp_config_t *config,
+                         ucp_context_h *context)
 {
-    assert_true(params->features == UCP_FEATURE_AM && (48 == params->request_size || 0 == params->request_size));
+    assert_true(params->features == UCP_FEATURE_AM &&
+                (48 == params->request_size || 0 == params->request_size));
     strcat(told, "made ");
     contexts++;
     most = contexts > most ? contexts : most;
@@ -56,7 +58,7 @@ static void end(ucp_context_h context)
 #include "net/ucx_context.c"
 
 /* In UCX 1.13's words. */
-#define LINES(more) \
+#define LINES(more)                                                                      \
     "#            md 0  :  tcp\n#\n#      resource 0  :  md 0  dev 0  flags -- tcp/lo\n" \
     "#      resource 1  :  md 0  dev 1  flags -- tcp/eth0\n" more "#\n# memory: 0 bytes\n"
 
@@ -81,9 +83,11 @@ static void what_registers_memory_has_a_bounded_cache(void **state)
 {
     (void) state;
     assert_string_equal(told_for(FAST, NULL), "made RCACHE_MAX_SIZE=4g made ");
-    assert_string_equal(told_for(LINES("#      resource 2  :  md 1  dev 2  flags -- ud_mlx5/mlx5_0:1\n"), NULL),
-                        "made RCACHE_MAX_SIZE=4g made ");
-    assert_string_equal(told_for(FAST, "mlx5_0:1"), "NET_DEVICES=mlx5_0:1 made NET_DEVICES=mlx5_0:1 RCACHE_MAX_SIZE=4g made ");
+    assert_string_equal(
+        told_for(LINES("#      resource 2  :  md 1  dev 2  flags -- ud_mlx5/mlx5_0:1\n"), NULL),
+        "made RCACHE_MAX_SIZE=4g made ");
+    assert_string_equal(told_for(FAST, "mlx5_0:1"),
+                        "NET_DEVICES=mlx5_0:1 made NET_DEVICES=mlx5_0:1 RCACHE_MAX_SIZE=4g made ");
 }
 
 static void what_does_not_is_told_nothing(void **state)

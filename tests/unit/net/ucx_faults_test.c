@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Links over UCX when something happens to a process: one that was killed is an error that names it, for writers and
- * readers, and for no other links; one that was stopped and continued is late and no more; one that cannot be reached is
- * told so; and a module of UCX that cannot be loaded says why.
+ * Links over UCX when something happens to a process: one that was killed is an error that names
+ * it, for writers and readers, and for no other links; one that was stopped and continued is late
+ * and no more; one that cannot be reached is told so; and a module of UCX that cannot be loaded
+ * says why.
  */
 #include "ends.h"
 
@@ -40,7 +41,10 @@ static void await_loss(struct part *p, const struct gr_net_link *l)
     need(0 == strncmp(text, "part 1: ", 8) && strlen(text) > 8);
 }
 
-/* Part 1 is killed. Part 0 has links to it and from it; and to and from part 2, which knows nothing of it. */
+/*
+ * Part 1 is killed. Part 0 has links to it and from it; and to and from part 2, which knows nothing
+ * of it.
+ */
 static void killed(struct part *p)
 {
     struct end lost[2], kept[2];
@@ -62,7 +66,8 @@ static void killed(struct part *p)
         tell(p, 'r');
     }
     if (0 == p->number) {
-        end_go_on(&lost[0], 60, &shape); /* as many as there is room for; the reader is idle, and waits */
+        /* as many as there is room for; the reader is idle, and waits */
+        end_go_on(&lost[0], 60, &shape);
         await_loss(p, lost[0].net);
         await_loss(p, lost[1].net);
         end_close(&lost[0]); /* although not all is sent */
@@ -138,7 +143,8 @@ static void apart(struct part *p)
     need(sizeof(theirs) == read(p->sockets[1 - p->number], &theirs, sizeof(theirs)));
     need(GR_ERR_UNREACHED == gr_net_link_join(e.net, &theirs, "rank 1 on there"));
     gr_net_link_error(e.net, text, sizeof(text));
-    need(NULL != strstr(text, "rank 1 on there: none of UCX's transports leads there (UCX_TLS is "));
+    need(NULL !=
+         strstr(text, "rank 1 on there: none of UCX's transports leads there (UCX_TLS is "));
     end_close(&e);
     meet(p, 1 - p->number);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Links over UCX between processes: what is pushed comes out, in order, whatever the shape of the slots; a reader that
- * does not read holds up its writer and nobody else; and nothing is left behind. Over TCP and over shared memory.
+ * Links over UCX between processes: what is pushed comes out, in order, whatever the shape of the
+ * slots; a reader that does not read holds up its writer and nobody else; and nothing is left
+ * behind. Over TCP and over shared memory.
  */
-#include "ends.h"
 #include "depth.h"
+#include "ends.h"
 
 #include "net/rails.h"
 
@@ -104,7 +105,8 @@ static void held_up(struct part *p)
             settle(p, 0.3);
         }
         u = gr_net_usage(p->net);
-        need(2 * shape.nslots == ends[0].done); /* the reader's slots are full, then the writer's; there is no more room */
+        /* the reader's slots are full, then the writer's; there is no more room */
+        need(2 * shape.nslots == ends[0].done);
         need(0 == u.messages);
     } else {
         settle(p, 1);
@@ -314,17 +316,24 @@ static void over_one_device(struct part *p)
 }
 
 const struct scenario scenarios[] = {
-    {"both_ways", both_ways},         {"among_four", among_four},
-    {"held_up", held_up},             {"early_leavers", early_leavers},
-    {"sent_unasked", sent_unasked},   {"asked_first", asked_first},
-    {"again_and_again", again_and_again}, {"offers_that_do_not_fit", offers_that_do_not_fit},
+    {"both_ways", both_ways},
+    {"among_four", among_four},
+    {"held_up", held_up},
+    {"early_leavers", early_leavers},
+    {"sent_unasked", sent_unasked},
+    {"asked_first", asked_first},
+    {"again_and_again", again_and_again},
+    {"offers_that_do_not_fit", offers_that_do_not_fit},
     {"over_one_device", over_one_device},
     {NULL, NULL},
 };
 
 /* ---- tests ---- */
 
-/* A /dev/shm of this process's own from now on, and of those that it starts: others run tests, too. Whether that is allowed. */
+/*
+ * A /dev/shm of this process's own from now on, and of those that it starts: others run tests, too.
+ * Whether that is allowed.
+ */
 static int has_own_shm(void)
 {
     return 0 == unshare(CLONE_NEWNS) && 0 == mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) &&

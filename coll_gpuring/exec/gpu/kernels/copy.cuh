@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A piece of work for the data threads of a block, and the copying of one. Copies know no elements: they take the
- * widest accesses that fit all addresses, with single bytes before and behind them. Several words per thread are on
- * their way at once.
+ * A piece of work for the data threads of a block, and the copying of one. Copies know no elements:
+ * they take the widest accesses that fit all addresses, with single bytes before and behind them.
+ * Several words per thread are on their way at once.
  */
 #ifndef GR_EXEC_GPU_KERNELS_COPY_CUH
 #define GR_EXEC_GPU_KERNELS_COPY_CUH
@@ -15,8 +15,10 @@
 #define GR_SOURCES (1 + GR_FAN)
 #define GR_DESTINATIONS (1 + GR_FAN)
 
-/* Vectors of each source that a thread has on its way in frequent moves, and in all others; half as many of elements
- * of one byte, which take a register each while they are combined. */
+/*
+ * Vectors of each source that a thread has on its way in frequent moves, and in all others; half as
+ * many of elements of one byte, which take a register each while they are combined.
+ */
 #define GR_UNROLL 4
 #define GR_UNROLL_ANY 2
 
@@ -24,12 +26,12 @@
 struct gr_item {
     gr_gpu_ptr src[GR_SOURCES], dst[GR_DESTINATIONS];
     uint64_t src_flag[GR_SOURCES], dst_flag[GR_DESTINATIONS]; /* of those that are lines */
-    size_t count; /* elements */
+    size_t count;                                             /* elements */
     uint32_t nsrc, ndst;
     uint32_t operand; /* which source is the operand; nsrc: none */
     uint32_t stores;  /* 1: dst[0] is the destination, the others are messages */
     uint32_t clean;   /* 1: all lines of the slots are to be written */
-    uint32_t what; /* an enum gr_what (loop.cuh) */
+    uint32_t what;    /* an enum gr_what (loop.cuh) */
 };
 
 /* This thread's share: vectors or elements first, first + stride, ... */
@@ -51,19 +53,35 @@ __device__ static GP_INLINE struct gr_share gr_share_mine(void)
 template <int N> struct gr_wide;
 template <> struct gr_wide<16> {
     typedef uint4 type;
-    __device__ static GP_INLINE uint4 load(gr_gpu_ptr at) { return gp_ld16((const void *) at); }
-    __device__ static GP_INLINE void store(gr_gpu_ptr at, uint4 v) { gp_st16((void *) at, v); }
+    __device__ static GP_INLINE uint4 load(gr_gpu_ptr at)
+    {
+        return gp_ld16((const void *) at);
+    }
+    __device__ static GP_INLINE void store(gr_gpu_ptr at, uint4 v)
+    {
+        gp_st16((void *) at, v);
+    }
 };
 
 template <class T> struct gr_narrow {
     typedef T type;
-    __device__ static GP_INLINE T load(gr_gpu_ptr at) { return gp_ld((const T *) at); }
-    __device__ static GP_INLINE void store(gr_gpu_ptr at, T v) { gp_st((T *) at, v); }
+    __device__ static GP_INLINE T load(gr_gpu_ptr at)
+    {
+        return gp_ld((const T *) at);
+    }
+    __device__ static GP_INLINE void store(gr_gpu_ptr at, T v)
+    {
+        gp_st((T *) at, v);
+    }
 };
-template <> struct gr_wide<8> : gr_narrow<uint64_t> {};
-template <> struct gr_wide<4> : gr_narrow<uint32_t> {};
-template <> struct gr_wide<2> : gr_narrow<uint16_t> {};
-template <> struct gr_wide<1> : gr_narrow<uint8_t> {};
+template <> struct gr_wide<8> : gr_narrow<uint64_t> {
+};
+template <> struct gr_wide<4> : gr_narrow<uint32_t> {
+};
+template <> struct gr_wide<2> : gr_narrow<uint16_t> {
+};
+template <> struct gr_wide<1> : gr_narrow<uint8_t> {
+};
 
 /* ---- one end of a move: its addresses, from byte `from` of the piece on ---- */
 
@@ -79,8 +97,14 @@ template <int n> struct gr_ends {
             at[k] = all[k] + from;
         }
     }
-    __device__ static GP_INLINE uint32_t count(void) { return n; }
-    __device__ GP_INLINE gr_gpu_ptr get(uint32_t k) const { return at[k]; }
+    __device__ static GP_INLINE uint32_t count(void)
+    {
+        return n;
+    }
+    __device__ GP_INLINE gr_gpu_ptr get(uint32_t k) const
+    {
+        return at[k];
+    }
 };
 
 /* any number, where they are */
@@ -92,15 +116,22 @@ template <> struct gr_ends<0> {
         : all(ends), n(number), from(begin)
     {
     }
-    __device__ GP_INLINE uint32_t count(void) const { return n; }
-    __device__ GP_INLINE gr_gpu_ptr get(uint32_t k) const { return all[k] + from; }
+    __device__ GP_INLINE uint32_t count(void) const
+    {
+        return n;
+    }
+    __device__ GP_INLINE gr_gpu_ptr get(uint32_t k) const
+    {
+        return all[k] + from;
+    }
 };
 
 /* ---- copies ---- */
 
 /* The words number i, i + stride, ... of N bytes, unroll of them. */
 template <int N, int unroll, class Ends>
-__device__ static GP_INLINE void gr_copy_round(gr_gpu_ptr src, const Ends &dst, size_t i, size_t stride)
+__device__ static GP_INLINE void gr_copy_round(gr_gpu_ptr src, const Ends &dst, size_t i,
+                                               size_t stride)
 {
     typename gr_wide<N>::type v[unroll];
     uint32_t d;
@@ -138,7 +169,8 @@ __device__ static GP_INLINE void gr_copy_words(const struct gr_item *item, size_
 }
 
 /* The same, with code of its own for few destinations. */
-template <int N> __device__ static GP_INLINE void gr_copy_as(const struct gr_item *item, size_t from, size_t n)
+template <int N>
+__device__ static GP_INLINE void gr_copy_as(const struct gr_item *item, size_t from, size_t n)
 {
     if (1 == item->ndst) {
         gr_copy_words<N, 1>(item, from, n);
@@ -164,7 +196,10 @@ __device__ static GP_INLINE gr_gpu_ptr gr_difference(const struct gr_item *item)
     return bits;
 }
 
-/* Bytes of the widest word, 16 at most, that fits all addresses of the item from some byte on: a power of two. */
+/*
+ * Bytes of the widest word, 16 at most, that fits all addresses of the item from some byte on: a
+ * power of two.
+ */
 __device__ static GP_INLINE size_t gr_width(const struct gr_item *item)
 {
     gr_gpu_ptr bits = gr_difference(item) | 16;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kernels of kernels.h: one for each type and operation, and one that copies. A launch runs one block of
- * GR_GPU_THREADS threads per channel (loop.cuh); all of its memory is what struct gr_gpu_args points to.
+ * The kernels of kernels.h: one for each type and operation, and one that copies. A launch runs one
+ * block of GR_GPU_THREADS threads per channel (loop.cuh); all of its memory is what struct
+ * gr_gpu_args points to.
  */
 #include "exec/gpu/kernels/loop.cuh"
 
-#define GR_KERNEL(name, Mover)                                            \
-    extern "C" __global__ void __launch_bounds__(GR_GPU_THREADS, 1)       \
-        gr_kernel_##name(GP_PARAM struct gr_gpu_args args)                \
-    {                                                                     \
-        gr_run_channel<Mover>(&args);                                     \
-    }                                                                     \
+#define GR_KERNEL(name, Mover)                                      \
+    extern "C" __global__ void __launch_bounds__(GR_GPU_THREADS, 1) \
+        gr_kernel_##name(GP_PARAM struct gr_gpu_args args)          \
+    {                                                               \
+        gr_run_channel<Mover>(&args);                               \
+    }                                                               \
     GP_EXPORT(gr_kernel_##name)
 
-#define GR_KERNEL_OF(type, op) \
+#define GR_KERNEL_OF(type, op)                                              \
     typedef gr_mover_of<gr_type_##type, gr_op_##op> gr_mover_##type##_##op; \
     GR_KERNEL(type##_##op, gr_mover_##type##_##op)
 

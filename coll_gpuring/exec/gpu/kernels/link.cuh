@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A thread of the scheduler (loop.cuh) and the link that it looks after: where it is, whether it has a slot to
- * read or to write, and whether results go past its slots.
+ * A thread of the scheduler (loop.cuh) and the link that it looks after: where it is, whether it
+ * has a slot to read or to write, and whether results go past its slots.
  */
 #ifndef GR_EXEC_GPU_KERNELS_LINK_CUH
 #define GR_EXEC_GPU_KERNELS_LINK_CUH
@@ -24,8 +24,8 @@ struct gr_block {
 };
 
 /*
- * A thread of the scheduler. Thread k < GR_FAN looks after from[k] of the step, thread GR_FAN + k after to[k]; all of
- * them know the rest alike.
+ * A thread of the scheduler. Thread k < GR_FAN looks after from[k] of the step, thread GR_FAN + k
+ * after to[k]; all of them know the rest alike.
  */
 struct gr_scheduler {
     const struct gr_gpu_args *args;
@@ -42,8 +42,8 @@ struct gr_scheduler {
     gr_gpu_ptr post;        /* the counter to be posted behind the next barrier, or 0; */
     uint64_t value;         /* as the link that is looked after may be another by then */
     uint64_t moved;
-    uint32_t state;         /* an enum gr_gpu_state, once the block is to leave; 0 before */
-    uint32_t unready;       /* threads whose slot it waited for in vain */
+    uint32_t state;   /* an enum gr_gpu_state, once the block is to leave; 0 before */
+    uint32_t unready; /* threads whose slot it waited for in vain */
 };
 
 #define GR_ALL_LANES 0xffffffffu
@@ -52,7 +52,8 @@ struct gr_scheduler {
 __device__ static GP_INLINE void gr_link_find(struct gr_scheduler *s)
 {
     const struct gr_step *step = &s->block->walk.step;
-    const struct gr_gpu_end *ends = (const struct gr_gpu_end *) (s->writes ? s->args->out : s->args->in);
+    const struct gr_gpu_end *ends =
+        (const struct gr_gpu_end *) (s->writes ? s->args->out : s->args->in);
     uint32_t k = s->writes ? s->lane - GR_FAN : s->lane;
     int32_t peer = -1;
 
@@ -68,7 +69,8 @@ __device__ static GP_INLINE void gr_link_find(struct gr_scheduler *s)
     if (peer < 0) {
         return;
     }
-    s->end = (struct gr_gpu_end *) ends + (size_t) blockIdx.x * (size_t) s->args->sched[0].p + (size_t) peer;
+    s->end = (struct gr_gpu_end *) ends + (size_t) blockIdx.x * (size_t) s->args->sched[0].p +
+             (size_t) peer;
     s->link.slots = gp_ld(&s->end->slots);
     s->link.mine = gp_ld(&s->end->mine);
     s->link.other = gp_ld(&s->end->other);
@@ -76,13 +78,14 @@ __device__ static GP_INLINE void gr_link_find(struct gr_scheduler *s)
     s->link.fill = gp_ld(&s->end->fill);
     /* as if no slot were ready */
     s->seen = s->link.count - (s->writes ? s->args->nslots : 0);
-    s->beyond = 0 != s->args->zero && s->writes ? gp_ld((const gr_gpu_ptr *) s->args->peers + peer) : 0;
+    s->beyond =
+        0 != s->args->zero && s->writes ? gp_ld((const gr_gpu_ptr *) s->args->peers + peer) : 0;
     s->asked = s->past = 0;
 }
 
 /*
- * Of a result: whether it is known if it goes past the slots, which holds for the link until the call is over. The
- * reader asks when a slot is there: by then the writer has said so.
+ * Of a result: whether it is known if it goes past the slots, which holds for the link until the
+ * call is over. The reader asks when a slot is there: by then the writer has said so.
  */
 __device__ static GP_INLINE int gr_link_asked(struct gr_scheduler *s)
 {
@@ -100,7 +103,10 @@ __device__ static GP_INLINE int gr_link_asked(struct gr_scheduler *s)
         }
         s->past = word == 2 * call + 1;
         if (s->past) {
-            /* the tail is posted behind it; said again, where other links were used in between, to one who may be reading */
+            /*
+             * the tail is posted behind it; said again, where other links were used in between, to
+             * one who may be reading
+             */
             gp_st_release((uint64_t *) (s->link.mine + GR_GPU_DIRECT_AT), call);
         }
     }
@@ -108,7 +114,10 @@ __device__ static GP_INLINE int gr_link_asked(struct gr_scheduler *s)
     return 1;
 }
 
-/* Whether this thread's message of the step is a result that may go past the slots: what is combined is none yet. */
+/*
+ * Whether this thread's message of the step is a result that may go past the slots: what is
+ * combined is none yet.
+ */
 __device__ static GP_INLINE int gr_may_direct(const struct gr_scheduler *s)
 {
     uint32_t bits = s->block->walk.step.bits;

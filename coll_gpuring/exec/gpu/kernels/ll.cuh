@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Moving a piece in lines (sched/protocol.h), each thread one unit of it: dst[0..ndst) = src[0] op src[1] op ...
+ * Moving a piece in lines (sched/protocol.h), each thread one unit of it: dst[0..ndst) = src[0] op
+ * src[1] op ...
  *
  *      LL       [data 4][flag 4][data 4][flag 4]  twice            8 bytes arrive together
  *      LL128    [data 16] x 7, [data 8][flag 8]                    128 bytes arrive together
  *
- * A thread takes its unit from all sources, and polls those that are lines; nothing is stored before all threads of the
- * block have theirs. So a block that waits in vain can leave, and begin the piece anew.
+ * A thread takes its unit from all sources, and polls those that are lines; nothing is stored
+ * before all threads of the block have theirs. So a block that waits in vain can leave, and begin
+ * the piece anew.
  */
 #ifndef GR_EXEC_GPU_KERNELS_LL_CUH
 #define GR_EXEC_GPU_KERNELS_LL_CUH
@@ -14,8 +16,9 @@
 #include "exec/gpu/kernels/move.cuh"
 
 /*
- * Flags of LL have 32 bits, so they come again. A line that only long messages reach might then still have the flag of
- * one that came so long ago: all lines of a slot are written once in so many messages.
+ * Flags of LL have 32 bits, so they come again. A line that only long messages reach might then
+ * still have the flag of one that came so long ago: all lines of a slot are written once in so many
+ * messages.
  */
 #define GR_LL_CYCLE (UINT64_C(1) << 30)
 
@@ -91,7 +94,10 @@ __device__ static GP_NOINLINE void gr_unit_store(gr_gpu_ptr at, uint32_t bytes, 
 struct gr_ll {
     enum { unit = GR_LL_UNIT, cycles = 1 };
     /* Threads that must decide alike: only itself. */
-    __device__ static GP_INLINE int any(int mine) { return mine; }
+    __device__ static GP_INLINE int any(int mine)
+    {
+        return mine;
+    }
     /* Which unit of a piece of so many bytes is thread i's. */
     __device__ static GP_INLINE struct gr_unit find(uint32_t i, size_t bytes, size_t)
     {
@@ -102,7 +108,8 @@ struct gr_ll {
         return u;
     }
     /* Whether the unit is there, and what it is. */
-    __device__ static GP_INLINE int look(gr_gpu_ptr slot, uint32_t i, struct gr_unit u, uint64_t flag, uint4 *v)
+    __device__ static GP_INLINE int look(gr_gpu_ptr slot, uint32_t i, struct gr_unit u,
+                                         uint64_t flag, uint4 *v)
     {
         gr_gpu_ptr at = slot + unit * (gr_gpu_ptr) i;
         uint64_t word[4] = {0, 0, 0, 0}, wrong;
@@ -116,10 +123,12 @@ struct gr_ll {
             gp_ld_pair((const void *) (at + 16), &word[2], &word[3]);
             wrong |= ((word[2] >> 32) ^ (uint32_t) flag) | ((word[3] >> 32) ^ (uint32_t) flag);
         }
-        *v = make_uint4((uint32_t) word[0], (uint32_t) word[1], (uint32_t) word[2], (uint32_t) word[3]);
+        *v = make_uint4((uint32_t) word[0], (uint32_t) word[1], (uint32_t) word[2],
+                        (uint32_t) word[3]);
         return 0 == wrong;
     }
-    __device__ static GP_INLINE void put(gr_gpu_ptr slot, uint32_t i, struct gr_unit u, uint64_t flag, uint4 v)
+    __device__ static GP_INLINE void put(gr_gpu_ptr slot, uint32_t i, struct gr_unit u,
+                                         uint64_t flag, uint4 v)
     {
         gr_gpu_ptr at = slot + unit * (gr_gpu_ptr) i;
         uint64_t high = flag << 32;
@@ -136,7 +145,10 @@ struct gr_ll {
 /* Threads 8 g .. 8 g + 7 have a line together; a warp does everything together. */
 struct gr_ll128 {
     enum { unit = GR_LL128_UNIT, cycles = 0 };
-    __device__ static GP_INLINE int any(int mine) { return __any_sync(0xffffffffu, mine); }
+    __device__ static GP_INLINE int any(int mine)
+    {
+        return __any_sync(0xffffffffu, mine);
+    }
     __device__ static GP_INLINE struct gr_unit find(uint32_t i, size_t bytes, size_t elem_bytes)
     {
         size_t line = 16 == elem_bytes ? 112 : 120;
@@ -151,31 +163,36 @@ struct gr_ll128 {
     {
         return 0 != __shfl_sync(0xffffffffu, u.bytes, (int) (i % 32 / 8 * 8));
     }
-    __device__ static GP_INLINE int look(gr_gpu_ptr slot, uint32_t i, struct gr_unit u, uint64_t flag, uint4 *v)
+    __device__ static GP_INLINE int look(gr_gpu_ptr slot, uint32_t i, struct gr_unit u,
+                                         uint64_t flag, uint4 *v)
     {
         uint64_t low, high;
         int late = holds(i, u) && 7 == i % 8;
 
         gp_ld_whole((const void *) (slot + unit * (gr_gpu_ptr) i), &low, &high);
-        *v = make_uint4((uint32_t) low, (uint32_t) (low >> 32), (uint32_t) high, (uint32_t) (high >> 32));
+        *v = make_uint4((uint32_t) low, (uint32_t) (low >> 32), (uint32_t) high,
+                        (uint32_t) (high >> 32));
         return !any(late && high != flag);
     }
-    __device__ static GP_INLINE void put(gr_gpu_ptr slot, uint32_t i, struct gr_unit u, uint64_t flag, uint4 v)
+    __device__ static GP_INLINE void put(gr_gpu_ptr slot, uint32_t i, struct gr_unit u,
+                                         uint64_t flag, uint4 v)
     {
         uint64_t low = v.x | (uint64_t) v.y << 32, high = v.z | (uint64_t) v.w << 32;
 
-        gp_st_whole((void *) (slot + unit * (gr_gpu_ptr) i), low, 7 == i % 8 ? flag : high, holds(i, u));
+        gp_st_whole((void *) (slot + unit * (gr_gpu_ptr) i), low, 7 == i % 8 ? flag : high,
+                    holds(i, u));
     }
 };
 
 /* ---- a piece ---- */
 
 /*
- * Whether to give up after so many polls in vain. Whoever does tells the others of the block, by *stop; one thread looks
- * at the abort word for all.
+ * Whether to give up after so many polls in vain. Whoever does tells the others of the block, by
+ * *stop; one thread looks at the abort word for all.
  */
 template <class Lines>
-__device__ static GP_INLINE int gr_take_no_more(const struct gr_gpu_args *args, uint64_t polls, uint32_t *stop)
+__device__ static GP_INLINE int gr_take_no_more(const struct gr_gpu_args *args, uint64_t polls,
+                                                uint32_t *stop)
 {
     int mine = polls >= args->patience;
 
@@ -190,7 +207,8 @@ __device__ static GP_INLINE int gr_take_no_more(const struct gr_gpu_args *args, 
 
 /* Source k's unit. 0: it did not come in time. */
 template <class Lines>
-__device__ static GP_INLINE int gr_take_source(const struct gr_gpu_args *args, const struct gr_item *item, uint32_t k,
+__device__ static GP_INLINE int gr_take_source(const struct gr_gpu_args *args,
+                                               const struct gr_item *item, uint32_t k,
                                                struct gr_unit u, uint32_t *stop, uint4 *v)
 {
     uint64_t polls = 0;
@@ -212,8 +230,9 @@ __device__ static GP_INLINE int gr_take_source(const struct gr_gpu_args *args, c
 
 /* All sources' units, combined. 0: some did not come. */
 template <class Mover, class Lines>
-__device__ static GP_INLINE int gr_take_unit(const struct gr_gpu_args *args, const struct gr_item *item,
-                                             struct gr_unit u, uint32_t *stop, uint4 *v)
+__device__ static GP_INLINE int gr_take_unit(const struct gr_gpu_args *args,
+                                             const struct gr_item *item, struct gr_unit u,
+                                             uint32_t *stop, uint4 *v)
 {
     typename Mover::sum sum;
     uint4 next = make_uint4(0, 0, 0, 0);
@@ -239,8 +258,8 @@ __device__ static GP_INLINE int gr_take_unit(const struct gr_gpu_args *args, con
 
 /* The unit to all destinations. */
 template <class Lines>
-__device__ static GP_INLINE void gr_give_unit(const struct gr_gpu_args *args, const struct gr_item *item,
-                                              struct gr_unit u, uint4 v)
+__device__ static GP_INLINE void gr_give_unit(const struct gr_gpu_args *args,
+                                              const struct gr_item *item, struct gr_unit u, uint4 v)
 {
     uint32_t ndata = blockDim.x - 32, units = (uint32_t) (args->slot_bytes / Lines::unit), d, i;
     int clean = Lines::cycles && item->clean;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The loop of a block: one channel. The last warp schedules, the other threads move data. Items are in two places that
- * take turns; while one piece is moved, the scheduler finds the next and looks whether its slots are ready already.
+ * The loop of a block: one channel. The last warp schedules, the other threads move data. Items are
+ * in two places that take turns; while one piece is moved, the scheduler finds the next and looks
+ * whether its slots are ready already.
  *
  *      scheduler                                        data threads
  *      ---------------- barrier: item n is there, all of item n-1 is stored ----------------
@@ -11,21 +12,23 @@
  *      count n's slots as handled                       move n
  *      find item n+1, look at its counters
  *
- * A piece waits only where it begins a slot, and the counters are posted after the slot's last. The two barriers are
- * the only order between data and counters: stores before the first one come before the release behind it, and loads
- * behind one come after the acquire before it.
+ * A piece waits only where it begins a slot, and the counters are posted after the slot's last. The
+ * two barriers are the only order between data and counters: stores before the first one come
+ * before the release behind it, and loads behind one come after the acquire before it.
  *
- * In lines (ll.cuh) it is the data threads who see whether a message is there, and the scheduler looks after
- * free slots alone: another barrier, before n is stored and its slots count as handled, asks whether all have theirs.
+ * In lines (ll.cuh) it is the data threads who see whether a message is there, and the scheduler
+ * looks after free slots alone: another barrier, before n is stored and its slots count as handled,
+ * asks whether all have theirs.
  *
- * A block leaves only at one of these barriers, when item n-1 is posted and nothing of n was touched. What it needs to go
- * on lies in memory: how far the links are, from the moment that a slot is handled, and the place where n begins.
+ * A block leaves only at one of these barriers, when item n-1 is posted and nothing of n was
+ * touched. What it needs to go on lies in memory: how far the links are, from the moment that a
+ * slot is handled, and the place where n begins.
  */
 #ifndef GR_EXEC_GPU_KERNELS_LOOP_CUH
 #define GR_EXEC_GPU_KERNELS_LOOP_CUH
 
-#include "exec/gpu/kernels/ll.cuh"
 #include "exec/gpu/kernels/link.cuh"
+#include "exec/gpu/kernels/ll.cuh"
 
 /* Tests hear of each piece when its slots are ready. */
 #if !defined(GR_KERNEL_TRACE)
@@ -35,10 +38,11 @@
 /* ---- the scheduler ---- */
 
 /*
- * Write down the piece that was walked to: thread 0 what all know, the others the slots of their links. A result that
- * came past its slot is where it belongs, and sent on from there.
+ * Write down the piece that was walked to: thread 0 what all know, the others the slots of their
+ * links. A result that came past its slot is where it belongs, and sent on from there.
  */
-__device__ static GP_INLINE void gr_item_write(const struct gr_scheduler *s, struct gr_item *item, size_t elem_bytes)
+__device__ static GP_INLINE void gr_item_write(const struct gr_scheduler *s, struct gr_item *item,
+                                               size_t elem_bytes)
 {
     const struct gr_walk *w = &s->block->walk;
     const struct gr_step *step = &w->step;
@@ -48,7 +52,8 @@ __device__ static GP_INLINE void gr_item_write(const struct gr_scheduler *s, str
     uint32_t operand = step->bits & GR_REDUCE || !(step->bits & GR_RECV);
     gr_gpu_ptr from = s->args->space[step->operand] + w->operand * elem_bytes;
     gr_gpu_ptr to = s->args->space[step->dest] + w->dest * elem_bytes;
-    uint32_t store = step->bits & GR_STORE && (step->bits & GR_RECV || from != to); /* in place, it is there already */
+    /* in place, it is there already */
+    uint32_t store = step->bits & GR_STORE && (step->bits & GR_RECV || from != to);
     uint32_t past = gr_may_direct(s) && s->peer >= 0 && s->past, stored = 0;
 
     if (0 != s->args->zero) {
@@ -87,12 +92,17 @@ __device__ static GP_INLINE void gr_item_write(const struct gr_scheduler *s, str
 }
 
 /* Find the next piece. It must wait if it begins a slot and its links are not ready yet. */
-__device__ static GP_INLINE void gr_prepare(struct gr_scheduler *s, struct gr_item *item, size_t elem_bytes)
+__device__ static GP_INLINE void gr_prepare(struct gr_scheduler *s, struct gr_item *item,
+                                            size_t elem_bytes)
 {
     struct gr_walk *w = &s->block->walk;
     uint32_t what = GR_ITEM_GO;
 
-    __syncwarp(); /* all know what they need of the last piece; and a link's count, which another may look after now */
+    /*
+     * all know what they need of the last piece; and a link's count, which another may look after
+     * now
+     */
+    __syncwarp();
     if (0 == s->lane) {
         gr_walk_next(s->args, &s->block->sched, w);
     }
@@ -175,8 +185,8 @@ __device__ static GP_INLINE void gr_give_up(struct gr_scheduler *s, const struct
 }
 
 /*
- * The item will be moved for certain: with a slot's last piece, the slot is handled. The thread that says how much of it is
- * in use is the one that posts the tail behind it.
+ * The item will be moved for certain: with a slot's last piece, the slot is handled. The thread
+ * that says how much of it is in use is the one that posts the tail behind it.
  */
 __device__ static GP_INLINE void gr_claim(struct gr_scheduler *s, size_t elem_bytes)
 {
@@ -287,8 +297,8 @@ __device__ static GP_INLINE void gr_enter(struct gr_scheduler *s, const struct g
 }
 
 /* The scheduler's side of the loop. */
-__device__ static GP_INLINE void gr_schedule(const struct gr_gpu_args *args, struct gr_block *block, uint32_t lane,
-                                             size_t elem_bytes)
+__device__ static GP_INLINE void gr_schedule(const struct gr_gpu_args *args, struct gr_block *block,
+                                             uint32_t lane, size_t elem_bytes)
 {
     struct gr_scheduler s;
     uint32_t n, what, go;
@@ -305,7 +315,8 @@ __device__ static GP_INLINE void gr_schedule(const struct gr_gpu_args *args, str
         if (GR_ITEM_WAIT == what) {
             go = gr_wait(&s);
             if (go && 0 != args->zero) {
-                gr_item_write(&s, &block->item[n], elem_bytes); /* by now it is known where its data are */
+                /* by now it is known where its data are */
+                gr_item_write(&s, &block->item[n], elem_bytes);
             }
             if (0 == lane) {
                 block->go = go;
@@ -324,8 +335,12 @@ __device__ static GP_INLINE void gr_schedule(const struct gr_gpu_args *args, str
     gr_leave(&s);
 }
 
-/* The other threads: wait for the item that comes next. NULL: there is none for them in this launch. */
-__device__ static GP_INLINE const struct gr_item *gr_item_next(const struct gr_block *block, uint32_t n)
+/*
+ * The other threads: wait for the item that comes next. NULL: there is none for them in this
+ * launch.
+ */
+__device__ static GP_INLINE const struct gr_item *gr_item_next(const struct gr_block *block,
+                                                               uint32_t n)
 {
     const struct gr_item *item;
 
@@ -356,7 +371,8 @@ template <class Mover> __device__ static GP_INLINE void gr_move_items(const stru
 
 /* and of those that write lines. */
 template <class Mover, class Lines>
-__device__ static GP_INLINE void gr_move_lines(const struct gr_gpu_args *args, struct gr_block *block)
+__device__ static GP_INLINE void gr_move_lines(const struct gr_gpu_args *args,
+                                               struct gr_block *block)
 {
     const struct gr_item *item;
     struct gr_unit u;
@@ -373,7 +389,8 @@ __device__ static GP_INLINE void gr_move_lines(const struct gr_gpu_args *args, s
     }
 }
 
-template <class Mover> __device__ static GP_INLINE void gr_run_channel(const struct gr_gpu_args *args)
+template <class Mover>
+__device__ static GP_INLINE void gr_run_channel(const struct gr_gpu_args *args)
 {
     __shared__ struct gr_block block;
     uint32_t first = blockDim.x - 32;

@@ -2,12 +2,13 @@
 /*
  * Moving a piece: dst[0..ndst) = src[0] op src[1] op ..., by all data threads of a block.
  *
- * Vectors of 16 bytes where all addresses are alike modulo 16, with the elements before and behind them one by one;
- * several vectors per thread are on their way at once. Where addresses are not alike: elements, in words of C's
- * alignment of the type; and bytes for elements that are not aligned to that. Bits take the widest words that fit all
- * addresses, as copies do.
+ * Vectors of 16 bytes where all addresses are alike modulo 16, with the elements before and behind
+ * them one by one; several vectors per thread are on their way at once. Where addresses are not
+ * alike: elements, in words of C's alignment of the type; and bytes for elements that are not
+ * aligned to that. Bits take the widest words that fit all addresses, as copies do.
  *
- * Unit i of a round is the business of thread i, so that a destination may be the source it replaces.
+ * Unit i of a round is the business of thread i, so that a destination may be the source it
+ * replaces.
  */
 #ifndef GR_EXEC_GPU_KERNELS_MOVE_CUH
 #define GR_EXEC_GPU_KERNELS_MOVE_CUH
@@ -15,7 +16,10 @@
 #include "exec/gpu/kernels/copy.cuh"
 #include "exec/gpu/kernels/ops.cuh"
 
-/* A unit: what is read and written by accesses of N bytes. It is one element, or as many as one access takes. */
+/*
+ * A unit: what is read and written by accesses of N bytes. It is one element, or as many as one
+ * access takes.
+ */
 template <class T, int N> struct gr_by {
     enum { n = N < sizeof(T) ? 1 : N / sizeof(T), words = n * sizeof(T) / N };
     union type {
@@ -44,7 +48,8 @@ template <class T, int N> struct gr_by {
 
 /* The units number i, i + stride, ... of one source. */
 template <class By, int unroll>
-__device__ static GP_INLINE void gr_load_units(typename By::type *x, gr_gpu_ptr src, size_t i, size_t stride)
+__device__ static GP_INLINE void gr_load_units(typename By::type *x, gr_gpu_ptr src, size_t i,
+                                               size_t stride)
 {
     int u;
 
@@ -56,7 +61,8 @@ __device__ static GP_INLINE void gr_load_units(typename By::type *x, gr_gpu_ptr 
 
 /* Those units combined from nsrc sources, which are on their way together. */
 template <class Pair, class By, int unroll, int nsrc>
-__device__ static GP_INLINE void gr_combine_at_once(typename By::type *x, const struct gr_ends<nsrc> &src, size_t i,
+__device__ static GP_INLINE void gr_combine_at_once(typename By::type *x,
+                                                    const struct gr_ends<nsrc> &src, size_t i,
                                                     size_t stride)
 {
     typename By::type y[nsrc][unroll];
@@ -83,7 +89,8 @@ __device__ static GP_INLINE void gr_combine_at_once(typename By::type *x, const 
 
 /* The same from any number of sources, one after the other. */
 template <class Pair, class By, int unroll>
-__device__ static GP_INLINE void gr_combine_in_turn(typename By::type *x, const struct gr_ends<0> &src, size_t i,
+__device__ static GP_INLINE void gr_combine_in_turn(typename By::type *x,
+                                                    const struct gr_ends<0> &src, size_t i,
                                                     size_t stride)
 {
     typename Pair::W sum[unroll][By::n];
@@ -120,8 +127,8 @@ __device__ static GP_INLINE void gr_combine_in_turn(typename By::type *x, const 
 
 /* All sources are read before the first destination is written: it may be one of them. */
 template <class Pair, class By, int unroll, int nsrc, class Destinations>
-__device__ static GP_INLINE void gr_reduce_round(const struct gr_ends<nsrc> &src, const Destinations &dst, size_t i,
-                                                 size_t stride)
+__device__ static GP_INLINE void gr_reduce_round(const struct gr_ends<nsrc> &src,
+                                                 const Destinations &dst, size_t i, size_t stride)
 {
     typename By::type x[unroll];
     uint32_t k;
@@ -162,10 +169,15 @@ __device__ static GP_INLINE void gr_reduce_units(const struct gr_item *item, siz
 
 /* n vectors; the moves that rings consist of have code of their own. */
 template <class Pair>
-__device__ static GP_INLINE void gr_reduce_vectors(const struct gr_item *item, size_t from, size_t n)
+__device__ static GP_INLINE void gr_reduce_vectors(const struct gr_item *item, size_t from,
+                                                   size_t n)
 {
     typedef gr_by<typename Pair::T, 16> by;
-    enum { bytes = 1 == sizeof(typename Pair::T), often = GR_UNROLL >> bytes, any = GR_UNROLL_ANY >> bytes };
+    enum {
+        bytes = 1 == sizeof(typename Pair::T),
+        often = GR_UNROLL >> bytes,
+        any = GR_UNROLL_ANY >> bytes
+    };
 
     if (2 == item->nsrc && 1 == item->ndst) {
         gr_reduce_units<Pair, by, often, 2, 1>(item, from, n);
@@ -275,11 +287,17 @@ template <class Pair> struct gr_sum {
 
 template <class Type, class Op> struct gr_combining {
     typedef gr_sum<gr_pair<Type, Op>> sum;
-    __device__ static GP_INLINE void reduce(const struct gr_item *item) { gr_reduce_item<gr_pair<Type, Op>>(item); }
+    __device__ static GP_INLINE void reduce(const struct gr_item *item)
+    {
+        gr_reduce_item<gr_pair<Type, Op>>(item);
+    }
 };
 template <class Op> struct gr_combining<gr_type_bits, Op> {
     typedef gr_sum<gr_pair<gr_type_u64, Op>> sum;
-    __device__ static GP_INLINE void reduce(const struct gr_item *item) { gr_reduce_bits<Op>(item); }
+    __device__ static GP_INLINE void reduce(const struct gr_item *item)
+    {
+        gr_reduce_bits<Op>(item);
+    }
 };
 
 template <class Type, class Op> struct gr_mover_of {
@@ -300,9 +318,16 @@ struct gr_mover_copy {
     enum { elem_bytes = 1 };
     /* of one source there is no sum */
     struct sum {
-        __device__ GP_INLINE void begin(uint4) {}
-        __device__ GP_INLINE void add(uint4) {}
-        __device__ GP_INLINE uint4 end(void) const { return make_uint4(0, 0, 0, 0); }
+        __device__ GP_INLINE void begin(uint4)
+        {
+        }
+        __device__ GP_INLINE void add(uint4)
+        {
+        }
+        __device__ GP_INLINE uint4 end(void) const
+        {
+            return make_uint4(0, 0, 0, 0);
+        }
     };
     __device__ static GP_INLINE void move(const struct gr_item *item)
     {

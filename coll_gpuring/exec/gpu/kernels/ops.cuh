@@ -10,11 +10,12 @@
  *      i64 u64    itself        uint64_t     itself      uint64_t
  *      c64 c128   {re, im}      itself                                      each product and each sum is rounded
  *
- * band, bor, bxor take words of any width (move.cuh), minloc and maxloc a value and its index without the gap
- * that C's layout leaves beside one of them; in results the gap is zeros.
+ * band, bor, bxor take words of any width (move.cuh), minloc and maxloc a value and its index
+ * without the gap that C's layout leaves beside one of them; in results the gap is zeros.
  *
- * Min and max take the second value when both are equal or unordered, as the host's loops do (reduce_loops.h); minloc
- * and maxloc do so too, and give equal values the lower index, as Open MPI does.
+ * Min and max take the second value when both are equal or unordered, as the host's loops do
+ * (reduce_loops.h); minloc and maxloc do so too, and give equal values the lower index, as Open MPI
+ * does.
  */
 #ifndef GR_EXEC_GPU_KERNELS_OPS_CUH
 #define GR_EXEC_GPU_KERNELS_OPS_CUH
@@ -117,7 +118,8 @@ static inline uint16_t gr_float_f16(float value)
     if (exponent < 113) { /* subnormal */
         return (uint16_t) (sign | gr_shift_round((rest & 0x7fffff) | 0x800000, 126 - exponent));
     }
-    return (uint16_t) (sign | gr_shift_round(rest - (112u << 23), 13)); /* a carry may make it infinity, rightly */
+    /* a carry may make it infinity, rightly */
+    return (uint16_t) (sign | gr_shift_round(rest - (112u << 23), 13));
 }
 
 static inline uint16_t gr_float_bf16(float value)
@@ -138,17 +140,22 @@ template <class F> struct gr_complex {
     F re, im;
 };
 
-template <class F> __device__ static GP_INLINE gr_complex<F> operator+(gr_complex<F> x, gr_complex<F> y)
+template <class F>
+__device__ static GP_INLINE gr_complex<F> operator+(gr_complex<F> x, gr_complex<F> y)
 {
     return {x.re + y.re, x.im + y.im};
 }
 
-template <class F> __device__ static GP_INLINE gr_complex<F> operator*(gr_complex<F> x, gr_complex<F> y)
+template <class F>
+__device__ static GP_INLINE gr_complex<F> operator*(gr_complex<F> x, gr_complex<F> y)
 {
     return {gp_mul(x.re, y.re) - gp_mul(x.im, y.im), gp_mul(x.re, y.im) + gp_mul(x.im, y.re)};
 }
 
-/* A value and its index; and as C lays them out where the value is the wider one, and where the index is. */
+/*
+ * A value and its index; and as C lays them out where the value is the wider one, and where the
+ * index is.
+ */
 template <class V, class K> struct gr_located {
     V v;
     K k;
@@ -164,16 +171,19 @@ template <class V, class K> struct gr_located_wide_index {
 
 /* ---- operations: which of a type's wide types they calculate in, and what ---- */
 
-#define GR_OP(name, wide_type, ...)                                                                 \
-    struct gr_op_##name {                                                                           \
-        template <class Type> using wide = typename Type::wide_type;                                \
-        template <class W> __device__ static GP_INLINE W combine(W x, W y) { return __VA_ARGS__; }  \
+#define GR_OP(name, wide_type, ...)                                        \
+    struct gr_op_##name {                                                  \
+        template <class Type> using wide = typename Type::wide_type;       \
+        template <class W> __device__ static GP_INLINE W combine(W x, W y) \
+        {                                                                  \
+            return __VA_ARGS__;                                            \
+        }                                                                  \
     };
 GR_OP(sum, arithmetic, x + y)
-GR_OP(prod, arithmetic, x * y)
+GR_OP(prod, arithmetic, x *y)
 GR_OP(min, order, x < y ? x : y)
 GR_OP(max, order, x > y ? x : y)
-GR_OP(band, arithmetic, x & y)
+GR_OP(band, arithmetic, x &y)
 GR_OP(bor, arithmetic, x | y)
 GR_OP(bxor, arithmetic, x ^ y)
 GR_OP(land, arithmetic, 0 != x && 0 != y)
@@ -188,8 +198,14 @@ template <class T, class Arithmetic, class Order> struct gr_plain {
     typedef T elem;
     typedef Arithmetic arithmetic;
     typedef Order order;
-    template <class W> __device__ static GP_INLINE W widen(T x) { return (W) x; }
-    template <class W> __device__ static GP_INLINE T narrow(W x) { return (T) x; }
+    template <class W> __device__ static GP_INLINE W widen(T x)
+    {
+        return (W) x;
+    }
+    template <class W> __device__ static GP_INLINE T narrow(W x)
+    {
+        return (T) x;
+    }
 };
 
 typedef gr_plain<float, float, float> gr_type_f32;
@@ -205,12 +221,18 @@ typedef gr_plain<uint64_t, uint64_t, uint64_t> gr_type_u64;
 typedef gr_plain<gr_complex<float>, gr_complex<float>, void> gr_type_c64;
 typedef gr_plain<gr_complex<double>, gr_complex<double>, void> gr_type_c128;
 
-#define GR_HALF(name)                                                                                   \
-    struct gr_type_##name {                                                                             \
-        typedef uint16_t elem;                                                                          \
-        typedef float arithmetic, order;                                                                \
-        template <class W> __device__ static GP_INLINE W widen(elem x) { return gr_##name##_float(x); } \
-        template <class W> __device__ static GP_INLINE elem narrow(W x) { return gr_float_##name(x); }  \
+#define GR_HALF(name)                                                   \
+    struct gr_type_##name {                                             \
+        typedef uint16_t elem;                                          \
+        typedef float arithmetic, order;                                \
+        template <class W> __device__ static GP_INLINE W widen(elem x)  \
+        {                                                               \
+            return gr_##name##_float(x);                                \
+        }                                                               \
+        template <class W> __device__ static GP_INLINE elem narrow(W x) \
+        {                                                               \
+            return gr_float_##name(x);                                  \
+        }                                                               \
     };
 GR_HALF(f16)
 GR_HALF(bf16)
@@ -218,7 +240,10 @@ GR_HALF(bf16)
 template <class T, class V, class K> struct gr_locating {
     typedef T elem;
     typedef gr_located<V, K> located;
-    template <class W> __device__ static GP_INLINE W widen(T x) { return {x.v, x.k}; }
+    template <class W> __device__ static GP_INLINE W widen(T x)
+    {
+        return {x.v, x.k};
+    }
     template <class W> __device__ static GP_INLINE T narrow(W x)
     {
         T y = {}; /* the gap */
@@ -246,9 +271,18 @@ struct gr_type_bits {
 template <class Type, class Op> struct gr_pair {
     typedef typename Type::elem T;
     typedef typename Op::template wide<Type> W;
-    __device__ static GP_INLINE W widen(T x) { return Type::template widen<W>(x); }
-    __device__ static GP_INLINE T narrow(W x) { return Type::template narrow<W>(x); }
-    __device__ static GP_INLINE W combine(W x, W y) { return Op::combine(x, y); }
+    __device__ static GP_INLINE W widen(T x)
+    {
+        return Type::template widen<W>(x);
+    }
+    __device__ static GP_INLINE T narrow(W x)
+    {
+        return Type::template narrow<W>(x);
+    }
+    __device__ static GP_INLINE W combine(W x, W y)
+    {
+        return Op::combine(x, y);
+    }
 };
 
 #endif

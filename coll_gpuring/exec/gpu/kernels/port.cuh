@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The words that kernels are written in, besides those of CUDA. Kernels touch memory that is not their block's own
- * only through these:
+ * The words that kernels are written in, besides those of CUDA. Kernels touch memory that is not
+ * their block's own only through these:
  *
  *      gp_ld<T> gp_st<T>            data of 1, 2, 4, 8 bytes
  *      gp_ld16 gp_st16              data of 16 bytes, aligned
@@ -17,8 +17,8 @@
  *      gp_barrier gp_barrier_and    of all threads of the block, from wherever in the code; and: whether all say so
  *      gp_mul                       a product of float or double, rounded: never part of a fused multiply-add
  *
- * nvcc makes single instructions of them. Any other C++17 compiler takes cuda_emu.h instead, which runs the same
- * kernels on the host: threads as fibers, every access checked.
+ * nvcc makes single instructions of them. Any other C++17 compiler takes cuda_emu.h instead, which
+ * runs the same kernels on the host: threads as fibers, every access checked.
  */
 #ifndef GR_EXEC_GPU_KERNELS_PORT_CUH
 #define GR_EXEC_GPU_KERNELS_PORT_CUH
@@ -60,14 +60,17 @@ template <class F> static inline F gp_mul(F x, F y)
 #define GP_BLOCK_THREADS GR_GPU_THREADS
 
 /* An access as one instruction. Functions for the host and the device may call it, too. */
-#define GP_ACCESS(bits, type, reg)                                                                          \
-    __host__ __device__ static __forceinline__ void gp_get(const type *at, type *value)                    \
-    {                                                                                                       \
-        GP_ON_DEVICE(asm volatile("ld.global.u" bits " %0, [%1];" : "=" reg(*value) : "l"(at) : "memory");) \
-    }                                                                                                       \
-    __device__ static __forceinline__ void gp_put(type *at, type value)                                    \
-    {                                                                                                       \
-        asm volatile("st.global.u" bits " [%0], %1;" : : "l"(at), reg(value) : "memory");                   \
+#define GP_ACCESS(bits, type, reg)                                                        \
+    __host__ __device__ static __forceinline__ void gp_get(const type *at, type *value)   \
+    {                                                                                     \
+        GP_ON_DEVICE(asm volatile("ld.global.u" bits " %0, [%1];"                         \
+                                  : "=" reg(*value)                                       \
+                                  : "l"(at)                                               \
+                                  : "memory");)                                           \
+    }                                                                                     \
+    __device__ static __forceinline__ void gp_put(type *at, type value)                   \
+    {                                                                                     \
+        asm volatile("st.global.u" bits " [%0], %1;" : : "l"(at), reg(value) : "memory"); \
     }
 #if defined(__CUDA_ARCH__)
 #define GP_ON_DEVICE(...) __VA_ARGS__
@@ -85,7 +88,11 @@ __host__ __device__ static __forceinline__ void gp_get(const uint8_t *at, uint8_
     uint32_t wide = 0;
 
     (void) wide;
-    GP_ON_DEVICE(asm volatile("ld.global.u8 %0, [%1];" : "=r"(wide) : "l"(at) : "memory"); *value = (uint8_t) wide;)
+    GP_ON_DEVICE(asm volatile("ld.global.u8 %0, [%1];"
+                              : "=r"(wide)
+                              : "l"(at)
+                              : "memory");
+                 *value = (uint8_t) wide;)
 }
 
 __device__ static __forceinline__ void gp_put(uint8_t *at, uint8_t value)
@@ -94,10 +101,18 @@ __device__ static __forceinline__ void gp_put(uint8_t *at, uint8_t value)
 }
 
 template <int bytes> struct gp_word;
-template <> struct gp_word<1> { typedef uint8_t type; };
-template <> struct gp_word<2> { typedef uint16_t type; };
-template <> struct gp_word<4> { typedef uint32_t type; };
-template <> struct gp_word<8> { typedef uint64_t type; };
+template <> struct gp_word<1> {
+    typedef uint8_t type;
+};
+template <> struct gp_word<2> {
+    typedef uint16_t type;
+};
+template <> struct gp_word<4> {
+    typedef uint32_t type;
+};
+template <> struct gp_word<8> {
+    typedef uint64_t type;
+};
 
 template <class T> __host__ __device__ static __forceinline__ T gp_ld(const T *at)
 {
@@ -122,14 +137,18 @@ __device__ static __forceinline__ uint4 gp_ld16(const void *at)
     uint4 v;
 
     asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(at) : "memory");
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(at)
+                 : "memory");
     return v;
 }
 
 __device__ static __forceinline__ void gp_st16(void *at, uint4 v)
 {
     asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
-                 : : "l"(at), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+                 :
+                 : "l"(at), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
+                 : "memory");
 }
 
 __device__ static __forceinline__ uint64_t gp_ld_acquire(const uint64_t *at)
@@ -160,12 +179,18 @@ __device__ static __forceinline__ void gp_st_relaxed(uint64_t *at, uint64_t valu
 
 __device__ static __forceinline__ void gp_ld_pair(const void *at, uint64_t *x, uint64_t *y)
 {
-    asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];" : "=l"(*x), "=l"(*y) : "l"(at) : "memory");
+    asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"
+                 : "=l"(*x), "=l"(*y)
+                 : "l"(at)
+                 : "memory");
 }
 
 __device__ static __forceinline__ void gp_st_pair(void *at, uint64_t x, uint64_t y)
 {
-    asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %2};" : : "l"(at), "l"(x), "l"(y) : "memory");
+    asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %2};"
+                 :
+                 : "l"(at), "l"(x), "l"(y)
+                 : "memory");
 }
 
 __device__ static __forceinline__ void gp_ld_whole(const void *at, uint64_t *x, uint64_t *y)
@@ -223,7 +248,9 @@ __device__ static __forceinline__ int gp_barrier_and(int mine)
                  "barrier.red.and.pred q, 0, p;\n\t"
                  "selp.s32 %0, 1, 0, q;\n\t"
                  "}"
-                 : "=r"(all) : "r"(mine) : "memory");
+                 : "=r"(all)
+                 : "r"(mine)
+                 : "memory");
     return all;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The pieces of a channel's slots, one after the other: the loop of stepper.c turned inside out. One thread walks; the
- * walk lies in shared memory, where what it found is read by others.
+ * The pieces of a channel's slots, one after the other: the loop of stepper.c turned inside out.
+ * One thread walks; the walk lies in shared memory, where what it found is read by others.
  */
 #ifndef GR_EXEC_GPU_KERNELS_STEPS_CUH
 #define GR_EXEC_GPU_KERNELS_STEPS_CUH
@@ -10,8 +10,10 @@
 
 #include "exec/gpu/args.h"
 
-/* without the algorithms along tori, whose steps the host writes down: with them the kernels take six times as long to
- * compile */
+/*
+ * without the algorithms along tori, whose steps the host writes down: with them the kernels take
+ * six times as long to compile
+ */
 #define GR_SCHED_FOR_KERNELS
 #include "sched/chain.c"
 #include "sched/flat.c"
@@ -29,22 +31,26 @@
 #endif
 
 struct gr_walk {
-    struct gr_gpu_place at;     /* of the next piece */
-    struct gr_gpu_place begin;  /* where the slot of the last piece began */
-    struct gr_step step;        /* the last piece's */
-    uint32_t len;               /* steps of the schedule */
-    uint32_t fetched;           /* step is number at.index */
-    uint32_t changes;           /* grows when another step is fetched */
-    size_t room;                /* elements that the slot still takes; 0: the next piece begins a slot */
+    struct gr_gpu_place at;    /* of the next piece */
+    struct gr_gpu_place begin; /* where the slot of the last piece began */
+    struct gr_step step;       /* the last piece's */
+    uint32_t len;              /* steps of the schedule */
+    uint32_t fetched;          /* step is number at.index */
+    uint32_t changes;          /* grows when another step is fetched */
+    /* elements that the slot still takes; 0: the next piece begins a slot */
+    size_t room;
     /* the piece, in elements: */
-    size_t operand, dest;       /* offsets in their spaces */
-    size_t slot;                /* offset in the slot */
+    size_t operand, dest; /* offsets in their spaces */
+    size_t slot;          /* offset in the slot */
     size_t count;
-    uint32_t first, last;       /* whether it begins, ends the slot */
+    uint32_t first, last; /* whether it begins, ends the slot */
 };
 
-/* Step number i of this channel, as the host has written it down: all of it is on its way at once. */
-__device__ static GP_INLINE void gr_step_read(const struct gr_gpu_args *args, uint32_t i, struct gr_step *step)
+/*
+ * Step number i of this channel, as the host has written it down: all of it is on its way at once.
+ */
+__device__ static GP_INLINE void gr_step_read(const struct gr_gpu_args *args, uint32_t i,
+                                              struct gr_step *step)
 {
     enum { words = sizeof(*step) / 4, vectors = sizeof(struct gr_gpu_step) / 16 };
     size_t number = (size_t) (blockIdx.x % args->ways) * args->nsteps + i;
@@ -59,7 +65,10 @@ __device__ static GP_INLINE void gr_step_read(const struct gr_gpu_args *args, ui
     }
 #pragma unroll
     for (k = 0; k < words; k++) {
-        to[k] = 0 == k % 4 ? v[k / 4].x : 1 == k % 4 ? v[k / 4].y : 2 == k % 4 ? v[k / 4].z : v[k / 4].w;
+        to[k] = 0 == k % 4   ? v[k / 4].x
+                : 1 == k % 4 ? v[k / 4].y
+                : 2 == k % 4 ? v[k / 4].z
+                             : v[k / 4].w;
     }
 }
 
@@ -76,8 +85,9 @@ __device__ static GP_INLINE void gr_walk_begin(struct gr_walk *w, const struct g
 }
 
 /* The piece of the step's run that comes next, in a space; its number there is so much higher. */
-__device__ static GP_INLINE struct gr_range gr_walk_chunk(const struct gr_split *split, const struct gr_walk *w,
-                                                          int space, int32_t shift)
+__device__ static GP_INLINE struct gr_range gr_walk_chunk(const struct gr_split *split,
+                                                          const struct gr_walk *w, int space,
+                                                          int32_t shift)
 {
     uint32_t chunk = w->step.first + w->at.run * w->step.stride + (uint32_t) shift;
 
@@ -96,8 +106,8 @@ __device__ static GP_INLINE int gr_walk_more(const struct gr_split *split, struc
 }
 
 /* Go to where the next slot begins. 0: all steps are through. */
-__device__ static GP_INLINE int gr_walk_slot(const struct gr_gpu_args *args, const struct gr_sched *sched,
-                                             struct gr_walk *w)
+__device__ static GP_INLINE int gr_walk_slot(const struct gr_gpu_args *args,
+                                             const struct gr_sched *sched, struct gr_walk *w)
 {
     const struct gr_split *split = &args->split;
 
@@ -126,8 +136,8 @@ __device__ static GP_INLINE int gr_walk_slot(const struct gr_gpu_args *args, con
 }
 
 /* Find the next piece; at the end, at.over becomes 1. */
-__device__ static GP_NOINLINE void gr_walk_next(const struct gr_gpu_args *args, const struct gr_sched *sched,
-                                                struct gr_walk *w)
+__device__ static GP_NOINLINE void gr_walk_next(const struct gr_gpu_args *args,
+                                                const struct gr_sched *sched, struct gr_walk *w)
 {
     const struct gr_split *split = &args->split;
     struct gr_range operand;
