@@ -52,7 +52,8 @@ static void put_names(FILE *out, const char *const *names, int n)
 
 void help_print(FILE *out, const char *const *names, int n)
 {
-    fprintf(out, "usage: mpirun ... gpuring_bench COLLECTIVE... [options]\n");
+    fprintf(out, "gpuring_bench " GR_VERSION "\n"
+                 "usage: mpirun ... gpuring_bench COLLECTIVE... [options]\n");
     put_names(out, names, n);
     fputs(options, out);
 }

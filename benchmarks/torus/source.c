@@ -2,9 +2,9 @@
 /* The schedules behind source.h: which step of which rank and channel belongs to a tick. */
 #include "source.h"
 
-#include "options.h"
 #include "sched/torus.h"
 #include "topo/order.h"
+#include "options.h"
 
 #include <stdlib.h>
 #include <string.h>

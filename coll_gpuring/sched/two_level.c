@@ -306,6 +306,7 @@ struct gr_step gr_two_level_step(const struct gr_sched *s, uint32_t i)
     }
     k = find_kin(s);
     len = chunk_len(s, &k);
+    /* a chunk has a step. NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
     n = (int) i % len;
     t.first = i / (uint32_t) len;
     t.tick = t.first * ticks(s, &k.seat);

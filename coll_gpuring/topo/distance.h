@@ -24,7 +24,7 @@ enum gr_distance {
     GR_DISTANCE_PACKAGE,              /* one processor package */
     GR_DISTANCE_SYSTEM,               /* the link between packages */
     /*
-     * only addresses are known: + the highest bit in which the busses differ, 0..8; or the domains
+     * only addresses are known: + the highest bit in which the buses differ, 0..8; or the domains
      * do
      */
     GR_DISTANCE_ADDRESS,

@@ -21,7 +21,7 @@ static int differing_bits(uint32_t a, uint32_t b)
 }
 
 /*
- * Firmware numbers busses depth first, so devices below one bridge have near numbers. With the
+ * Firmware numbers buses depth first, so devices below one bridge have near numbers. With the
  * highest bit that differs as distance, the ascending order of addresses is a best trip, as it is
  * in the tree itself.
  */

@@ -19,7 +19,7 @@ enum { SWITCH_DOMAIN = 0 };
 static struct fake_machine machine;
 
 /*
- * FAKENVML_BUSSES=1,2,...: devices on these busses, each two joined by four NVLinks; for whoever
+ * FAKENVML_BUSSES=1,2,...: devices on these buses, each two joined by four NVLinks; for whoever
  * does not describe it.
  */
 __attribute__((constructor)) static void describe(void)

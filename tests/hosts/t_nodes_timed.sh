@@ -56,7 +56,7 @@ tap_check "2x2: timed, one host is slow" good_through_gpuring
 MPIRUN="$hosts run 2x2 $stock_mpirun"
 gstart 4 --mca coll_gpuring_nodes 1 --mca coll_gpuring_step_sync timed --mca coll_gpuring_report summary -- timed 2x2 6 \
     "$work/stopped" "$mark"
-ranks_run() { pids=($(grep -lzs "^$mark$" /proc/[0-9]*/cmdline | tr -dc '0-9\n')); [ "$(ranks | wc -w)" -ge 4 ]; }
+ranks_run() { mapfile -t pids < <(grep -lzs "^$mark$" /proc/[0-9]*/cmdline | tr -dc '0-9\n'); [ "$(ranks | wc -w)" -ge 4 ]; }
 ranks() { for pid in "${pids[@]}"; do [ "$(cat "/proc/$pid/comm" 2>/dev/null)" != timed ] || echo "$pid"; done; }
 wait_for 60 ranks_run
 # shellcheck disable=SC2046 # each is a word

@@ -4,8 +4,8 @@
  * messages in a tick, ticks and blocks are as many as stated; and the checker finds every single
  * edit of an exchange.
  */
-#include "alltoall_check.h"
 #include "sanitizer/sanitizer.h"
+#include "alltoall_check.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

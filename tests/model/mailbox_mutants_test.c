@@ -27,6 +27,7 @@ static void hooked_reduce(const struct gr_reducer *r, void *const *dst, int ndst
 #define atomic_load_explicit hooked_load
 #define memcpy hooked_memcpy
 #define gr_reduce hooked_reduce
+#include "link/board.c"
 #include "exec/mail.c"
 #pragma pop_macro("atomic_store_explicit")
 #pragma pop_macro("atomic_load_explicit")

@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
+#include "sanitizer/sanitizer.h"
 #include "mail_ranks.h"
 #include "mailbox_explore.h"
-#include "sanitizer/sanitizer.h"
 
 #include "rng.h"
 

@@ -20,8 +20,8 @@
 #ifndef GR_TESTS_SYMBOLIC_H
 #define GR_TESTS_SYMBOLIC_H
 
-#include "exec/stepper.h"
 #include "link/fifo.h" /* GR_DIRECT_PIECES */
+#include "exec/stepper.h"
 
 #if !defined(SYM_MAX_RANKS)
 #define SYM_MAX_RANKS 256

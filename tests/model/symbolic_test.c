@@ -5,10 +5,10 @@
  * (algorithm, collective); those along a torus: torus_sched_test.c. The checks themselves, among
  * them deadlock, order of reduction and ticks, are those of symbolic.h.
  */
-#include "depth.h"
-#include "rng.h"
 #include "sanitizer/sanitizer.h"
+#include "rng.h"
 #include "symbolic.h"
+#include "depth.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

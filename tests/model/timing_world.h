@@ -7,8 +7,8 @@
 #ifndef GR_TESTS_TIMING_WORLD_H
 #define GR_TESTS_TIMING_WORLD_H
 
-#include "timing/latency.h"
 #include "timing/port.h"
+#include "timing/latency.h"
 
 #define TW_MAX_RANKS 256
 

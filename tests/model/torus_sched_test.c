@@ -5,10 +5,10 @@
  * steps are found. The machine is compiled into this file with a hook in the place of
  * gr_sched_step(), through which it sees the edits.
  */
-#include "depth.h"
-#include "rng.h"
 #include "sanitizer/sanitizer.h"
+#include "rng.h"
 #include "symbolic.h"
+#include "depth.h"
 
 static struct gr_step edited_step(const struct gr_sched *s, uint32_t i);
 

@@ -14,8 +14,8 @@
 #ifndef TEST_FORMS_H
 #define TEST_FORMS_H
 
-#include <mpi-ext.h>
 #include <mpi.h>
+#include <mpi-ext.h>
 #include <stdbool.h>
 #include <stdint.h>
 

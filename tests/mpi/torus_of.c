@@ -6,8 +6,8 @@
  * same bits where they have the same torus. What is meant is said by the info key. TORUS: what the
  * parameter says, another one than 4x2.
  */
-#include <math.h>
 #include <mpi.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -21,8 +21,8 @@
 #ifndef GR_TESTS_EXEC_RANKS_H
 #define GR_TESTS_EXEC_RANKS_H
 
-#include "exec_data.h"
 #include "sanitizer/sanitizer.h"
+#include "exec_data.h"
 
 #include "exec/host.h"
 #include "timing/sync_port.h"

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "depth.h"
 #include "exec_helpers.h"
+#include "depth.h"
 
 /*
  * One in so many cases of the big tables is run; in threads, which mostly wait for a core, one in

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "depth.h"
 #include "exec_helpers.h"
+#include "depth.h"
 
 /* One in so many calls is run. */
 enum { THINNING = GR_SANITIZER(1, 1, 2) };

@@ -23,7 +23,7 @@
 enum { XML_DEVICES = 10, XML_IN_PACKAGE = 5 };
 
 /*
- * Busses of the devices: those of the packages lie in one another's way, as firmware is free to do.
+ * Buses of the devices: those of the packages lie in one another's way, as firmware is free to do.
  */
 static const unsigned char xml_bus[XML_DEVICES] = {0x15, 0x16, 0x18, 0x1a, 0x51,
                                                    0x35, 0x36, 0x38, 0x3a, 0x71};

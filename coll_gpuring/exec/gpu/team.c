@@ -324,6 +324,7 @@ static int sharers(const struct gr_gpu_team_params *params)
  */
 static uint32_t channels_for(const struct gr_gpu_team *team, int ranks)
 {
+    /* this rank is one of them. NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
     uint32_t room = (uint32_t) (gr_gpu_resident_blocks(team->gpu) / ranks);
 
     room = room < 1 ? 1 : room;

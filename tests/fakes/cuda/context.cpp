@@ -3,8 +3,8 @@
  * Contexts: the primary ones of the devices and those that are created; the stack of current ones
  * of each thread.
  */
-#include "context.h"
 #include "capture.h"
+#include "context.h"
 
 #include "memory.h"
 #include "stream.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Events of one process. */
-#include "event.h"
 #include "capture.h"
+#include "event.h"
 
 #include <unistd.h>
 

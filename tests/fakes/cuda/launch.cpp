@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A launch: a thread for each block, which first waits for room on the device. */
-#include "launch.h"
 #include "capture.h"
+#include "launch.h"
 
 #include "stream.h"
 

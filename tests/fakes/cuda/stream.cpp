@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Streams, the legacy default stream's order, and what is put on streams but copies and kernels. */
-#include "stream.h"
 #include "capture.h"
+#include "stream.h"
 
 #include "cuda_emu.h"
 #include "memory.h"

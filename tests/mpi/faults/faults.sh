@@ -38,7 +38,7 @@ inside() { # LIMIT COMMAND...
         sleep 0.1
     done
     [ -z "$left" ] || echo "LEFT process: $left"
-    left=$(ls -A /dev/shm | grep -v "^fakecuda") # whose driver leaves them
+    left=$(find /dev/shm -mindepth 1 ! -name 'fakecuda*' -printf '%f\n') # those the driver leaves
     [ -z "$left" ] || echo "LEFT in /dev/shm: $left"
     return $rc
 }

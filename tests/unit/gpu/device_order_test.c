@@ -7,8 +7,8 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
-#include "device_app.h"
 #include "sanitizer/sanitizer.h"
+#include "device_app.h"
 
 #include <sched.h>
 #include <semaphore.h>

@@ -3,8 +3,8 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
-#include "gpu_share_peer.h"
 #include "sanitizer/sanitizer.h"
+#include "gpu_share_peer.h"
 
 #include <signal.h>
 

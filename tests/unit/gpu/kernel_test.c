@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "kernel_draw.h"
 #include "sanitizer/sanitizer.h"
+#include "kernel_draw.h"
 
 #include "blocks.h"
 #include "depth.h"

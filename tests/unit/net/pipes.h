@@ -6,8 +6,8 @@
 #ifndef GR_TESTS_NET_PIPES_H
 #define GR_TESTS_NET_PIPES_H
 
-#include "gpu_slots.h"
 #include "net/net.h"
+#include "gpu_slots.h"
 #include "rng.h"
 
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * slots; a reader that does not read holds up its writer and nobody else; and nothing is left
  * behind. Over TCP and over shared memory.
  */
-#include "depth.h"
 #include "ends.h"
+#include "depth.h"
 
 #include "net/rails.h"
 

@@ -27,8 +27,8 @@
 #ifndef GR_EXEC_GPU_KERNELS_LOOP_CUH
 #define GR_EXEC_GPU_KERNELS_LOOP_CUH
 
-#include "exec/gpu/kernels/link.cuh"
 #include "exec/gpu/kernels/ll.cuh"
+#include "exec/gpu/kernels/link.cuh"
 
 /* Tests hear of each piece when its slots are ready. */
 #if !defined(GR_KERNEL_TRACE)
