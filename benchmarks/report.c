@@ -198,12 +198,11 @@ static void table_result(struct report *r, const struct result *result)
 static void table_close(struct report *r, const struct fit_line *fit)
 {
     if (NULL != fit) {
-        fprintf(
-            r->out,
-            "# fit: %s: t = overhead + bytes / bandwidth, overhead %.3f us, bandwidth %.4g GB/s, "
-            "residual rms %.1f%%, max %.1f%%\n",
-            r->collective, fit->overhead_us, fit->bandwidth_GBs, 100 * fit->residual_rms,
-            100 * fit->residual_max);
+        fprintf(r->out,
+                "# fit: %s: t = overhead + bytes / bandwidth, overhead %.3f us, bandwidth %.4g "
+                "GB/s, residual rms %.1f%%, max %.1f%%\n",
+                r->collective, fit->overhead_us, fit->bandwidth_GBs, 100 * fit->residual_rms,
+                100 * fit->residual_max);
     } else if (r->options->fit) {
         fprintf(r->out, "# fit: %s: none (too few sizes, or times that do not grow)\n",
                 r->collective);
@@ -293,8 +292,8 @@ static void json_close(struct report *r, const struct fit_line *fit)
     fprintf(r->out, "\n ]");
     if (NULL != fit) {
         fprintf(r->out,
-                ",\n \"fit\": {\"overhead_us\": %.10g, \"bandwidth_GBs\": %.10g, "
-                "\"residual_rms\": %.10g, \"residual_max\": %.10g}",
+                ",\n \"fit\": {\"overhead_us\": %.10g, \"bandwidth_GBs\": %.10g, \"residual_rms\": "
+                "%.10g, \"residual_max\": %.10g}",
                 fit->overhead_us, fit->bandwidth_GBs, fit->residual_rms, fit->residual_max);
     } else if (r->options->fit) {
         fprintf(r->out, ",\n \"fit\": null");

@@ -89,8 +89,7 @@ int supported_check_device(const struct options *o, int ranks, int counters, cha
     }
     snprintf(error, OPTIONS_ERROR_CHARS,
              "-d: '%.100s': this MPI takes no device buffers: it was built without CUDA, and "
-             "gpuring is not loaded; "
-             "allowed: host managed pinned",
+             "gpuring is not loaded; allowed: host managed pinned",
              o->device_text);
     return -1;
 }

@@ -50,11 +50,10 @@ static int shown(const struct report *report, const struct column *c)
 static void begin_json(const struct report *report, int ranks, const char *mode,
                        const struct world_shape *shape, int blocks)
 {
-    fprintf(
-        report->json,
-        "{\"ranks\": %d, \"mode\": \"%s\", \"channels\": %u, \"slots\": %u, \"slot_bytes\": %zu, "
-        "\"resident_blocks\": %d, ",
-        ranks, mode, shape->channels, shape->slots, shape->slot_bytes, blocks);
+    fprintf(report->json,
+            "{\"ranks\": %d, \"mode\": \"%s\", \"channels\": %u, \"slots\": %u, \"slot_bytes\": "
+            "%zu, \"resident_blocks\": %d, ",
+            ranks, mode, shape->channels, shape->slots, shape->slot_bytes, blocks);
     if (NULL != report->nccl) {
         fprintf(report->json, "\"nccl\": \"%s\",\n \"results\": [", report->nccl);
     } else {
@@ -163,8 +162,7 @@ int report_costs(struct report *report, struct gr_gpus *gpus, struct gr_gpu *gpu
     if (NULL != report->json) {
         fprintf(report->json,
                 "{\"pointer_hit_ns\": %.1f, \"pointer_other_ns\": %.1f, \"pointer_host_ns\": %.1f, "
-                "\"put_us\": %.2f, "
-                "\"launch_us\": %.2f, \"again_us\": %.2f}\n",
+                "\"put_us\": %.2f, \"launch_us\": %.2f, \"again_us\": %.2f}\n",
                 c.hit_ns, c.other_ns, c.host_ns, c.put_us, c.launch_us, c.again_us);
     }
     if (report->table) {

@@ -33,8 +33,7 @@ void report_begin(FILE *out, const struct options *o, const char *title)
     case FORMAT_CSV:
         if (0 == rows) {
             fputs("torus,algorithm,model,uneven,skewed,bytes,scheme1_us,scheme2_us,scheme3_us,"
-                  "difference13_us,"
-                  "difference23_us,conflicts1,conflicts2,conflicts3,seconds\n",
+                  "difference13_us,difference23_us,conflicts1,conflicts2,conflicts3,seconds\n",
                   out);
         }
         break;
@@ -123,8 +122,7 @@ void report_row(FILE *out, const struct options *o, const struct row *row)
     case FORMAT_JSON:
         fprintf(out,
                 "%s\n  {\"torus\": \"%s\", \"algorithm\": \"%s\", \"model\": \"%s\", \"uneven\": "
-                "%g, \"skewed\": %g, "
-                "\"bytes\": %.10g",
+                "%g, \"skewed\": %g, \"bytes\": %.10g",
                 rows > 0 ? "," : "", torus, row->algorithm, row->model, row->uneven, row->skewed,
                 row->bytes);
         put_columns(out, row, 0, "null", keys);

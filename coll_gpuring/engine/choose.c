@@ -156,8 +156,7 @@ static void speak_choice(const mca_coll_gpuring_module_t *module, const struct g
     }
     opal_output(0,
                 "gpuring: %s on %s, sequence %llu, %zu bytes%s%s: %s%s%s, %u channels, chunks of "
-                "%zu bytes%s, "
-                "%.1f us expected",
+                "%zu bytes%s, %.1f us expected",
                 gr_calls[op->call.id].name, gr_comm_name(op->call.comm),
                 (unsigned long long) op->seq, op->data.bytes, where, nodes, gr_way_name(c->way),
                 module->params.value[GR_PARAM_ALGORITHM + coll] == c->way ? " (forced)" : "", how,

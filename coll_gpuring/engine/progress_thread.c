@@ -85,11 +85,10 @@ void mca_coll_gpuring_thread_need(bool device)
     }
     gr_unlock(&progress.lock);
     if (0 != rc) {
-        opal_output(
-            0,
-            "gpuring: no progress thread (coll_gpuring_progress_thread): pthread_create: error %d; "
-            "nonblocking calls go on in MPI calls only",
-            rc);
+        opal_output(0,
+                    "gpuring: no progress thread (coll_gpuring_progress_thread): pthread_create: "
+                    "error %d; nonblocking calls go on in MPI calls only",
+                    rc);
         gr_process.progress_thread = 0;
     }
 }

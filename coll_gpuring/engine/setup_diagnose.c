@@ -131,8 +131,7 @@ static void tell_slots(const struct gr_setup *s)
                                             : "the device has no room";
     opal_output(0,
                 "gpuring: slots of rank 0 of %s for %s between nodes: %d links in device memory, "
-                "%d in pinned host memory"
-                "%s%s%s",
+                "%d in pinned host memory%s%s%s",
                 gr_comm_name(s->queue->comm), gr_way_name(s->way), found, all - found,
                 found < all ? " (" : "", found < all ? why : "", found < all ? ")" : "");
 }

@@ -134,8 +134,7 @@ static int gpuring_init_query(bool progress_threads, bool mpi_threads)
     if (0 == OPAL_PROC_MY_NAME.vpid) {
         opal_output(0,
                     "gpuring: built for Open MPI %s, loaded by another (%s); gpuring is off. "
-                    "Rebuild it with this Open "
-                    "MPI: configure --with-ompi=DIR",
+                    "Rebuild it with this Open MPI: configure --with-ompi=DIR",
                     GR_BUILT_FOR, why);
     }
     return OMPI_ERR_NOT_SUPPORTED;

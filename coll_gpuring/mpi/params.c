@@ -61,9 +61,39 @@ static bool way_is_allowed(int param, int way)
                : gr_algo_has((enum gr_algo) way, (enum gr_coll)(param - GR_PARAM_ALGORITHM));
 }
 
+/* The names that a parameter for algorithms may have, behind what the list holds already. */
+static void add_names(const struct gr_param_row *row, char *list, size_t size)
+{
+    int w;
+
+    for (w = 0; w < GR_NWAYS; w++) {
+        if (way_is_allowed(row->shared, w)) {
+            gr_words_add(list, size, gr_way_name(w));
+        }
+    }
+}
+
+/* The text that ompi_info shows, which may be in buf. */
+static const char *help_of(const struct gr_param_row *row, char *buf, size_t size)
+{
+    char names[256] = "";
+
+    if (GR_KIND_ALGORITHM != row->kind) {
+        return row->help;
+    }
+    add_names(row, names, sizeof(names));
+    snprintf(buf, size, "Algorithm of %s:%s, or auto (default): %s", row->help, names,
+             GR_PARAM_COMMON == row->shared
+                 ? "by the cost model. A collective that has it not stays at auto, and so do "
+                   "messages too large for mailboxes, and algorithms for tori without a torus"
+                 : "as coll_gpuring_algorithm says");
+    return buf;
+}
+
 int mca_coll_gpuring_params_register(void)
 {
     mca_base_component_t *component = gr_process.component;
+    char help[768]; /* which is copied */
     size_t k;
     int rc;
 
@@ -76,9 +106,9 @@ int mca_coll_gpuring_params_register(void)
             raw[k].text = (char *) text_default[rows[k].kind];
         }
         rc = mca_base_component_var_register(
-            component, rows[k].name, rows[k].help,
-            number ? MCA_BASE_VAR_TYPE_INT : MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0, OPAL_INFO_LVL_4,
-            MCA_BASE_VAR_SCOPE_READONLY, &raw[k]);
+            component, rows[k].name, help_of(&rows[k], help, sizeof(help)),
+            number ? MCA_BASE_VAR_TYPE_INT : MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0,
+            (mca_base_var_info_lvl_t) rows[k].level, MCA_BASE_VAR_SCOPE_READONLY, &raw[k]);
         if (0 > rc) {
             return rc;
         }
@@ -187,7 +217,7 @@ static int64_t check_int(const struct gr_param_row *row, int value)
 static int64_t check_algorithm(const struct gr_param_row *row, const char *text)
 {
     char allowed[sizeof(mca_coll_gpuring_bad_param.allowed)] = "auto";
-    int way = find_way(text), w;
+    int way = find_way(text);
 
     if (0 == strcmp(text, "auto")) {
         return -1;
@@ -195,11 +225,7 @@ static int64_t check_algorithm(const struct gr_param_row *row, const char *text)
     if (GR_NWAYS != way && way_is_allowed(row->shared, way)) {
         return way;
     }
-    for (w = 0; w < GR_NWAYS; w++) {
-        if (way_is_allowed(row->shared, w)) {
-            gr_words_add(allowed, sizeof(allowed), gr_way_name(w));
-        }
-    }
+    add_names(row, allowed, sizeof(allowed));
     complain(row, text, allowed, "auto");
     return -1;
 }

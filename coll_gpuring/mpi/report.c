@@ -93,8 +93,7 @@ int mca_coll_gpuring_stats_register(void)
         if (OMPI_SUCCESS == rc) {
             rc = add_counter("zero_copy_calls", gr_calls[k].name,
                              "Calls on devices in which this process had other ranks' receive "
-                             "buffers mapped, or between "
-                             "nodes in which UCX sent from its buffers:",
+                             "buffers mapped, or between nodes in which UCX sent from its buffers:",
                              &zero_copy[k]);
         }
     }
@@ -182,8 +181,8 @@ static bool report_row(FILE *f, bool json, const char *comma, int device, int id
     ns = ns > 0 ? ns : 1;
     fprintf(f,
             json ? "%s\n  {\"collective\": \"%s\", \"memory\": \"%s\", \"algorithm\": \"%s\", "
-                   "\"calls\": %.0f, "
-                   "\"bytes\": %.0f, \"avg_us\": %.3f, \"algbw_GBs\": %.4f, \"busbw_GBs\": %.4f}"
+                   "\"calls\": %.0f, \"bytes\": %.0f, \"avg_us\": %.3f, \"algbw_GBs\": %.4f, "
+                   "\"busbw_GBs\": %.4f}"
                  : "%s# %-20s %-6s %-7s %10.0f %16.0f %12.3f %10.4f %10.4f\n",
             comma, gr_calls[id].name, device ? "cuda" : "host", gr_way_name(way), n, size,
             ns / n / 1e3, size / ns, bus / ns);
@@ -234,14 +233,12 @@ static void report_timing(FILE *f, bool json, const char *comma)
         f,
         json ? "%s\n  {\"step_sync\": \"%s\", \"calls\": %llu, \"syncs\": %llu, \"sync_us\": %.3f, "
                "\"start_skew_us\": %.3f, \"start_skew_max_us\": %.3f, \"steps\": %llu, "
-               "\"error_us\": %.3f, "
-               "\"error_max_us\": %.3f, \"misses\": %llu, \"waits\": %llu, \"wait_us\": %.3f, "
-               "\"resyncs\": %llu, \"pauses\": %llu, \"measures\": %llu}"
+               "\"error_us\": %.3f, \"error_max_us\": %.3f, \"misses\": %llu, \"waits\": %llu, "
+               "\"wait_us\": %.3f, \"resyncs\": %llu, \"pauses\": %llu, \"measures\": %llu}"
              : "%s# step_sync %s: %llu calls, %llu countdowns of %.3f us; start skew %.3f us, at "
                "most %.3f\n"
                "#   %llu timed steps began late by %.3f us, at most %.3f; %llu missed their time; "
-               "%llu waited %.3f "
-               "us each\n"
+               "%llu waited %.3f us each\n"
                "#   %llu resynchronised, %llu times switched off, %llu times latencies measured\n",
         comma, gr_sync_name((int) gr_process.params.value[GR_PARAM_STEP_SYNC]),
         (unsigned long long) t->calls, (unsigned long long) t->syncs, mean_us(t->sync_ns, t->syncs),

@@ -40,8 +40,7 @@ void growth_check(bool (*round)(int i), int rounds, uint64_t *calls)
         after = usage_now();
         grew = 0 == w || !tap_agree(fits(&before, &after, slack));
         tap_note("rank 0, window %d: rss %ld -> %ld KiB, shared %ld -> %ld KiB, descriptors %ld -> "
-                 "%ld, mappings "
-                 "%ld -> %ld",
+                 "%ld, mappings %ld -> %ld",
                  w, before.rss_kib, after.rss_kib, before.shmem_kib, after.shmem_kib, before.fds,
                  after.fds, before.maps, after.maps);
     }

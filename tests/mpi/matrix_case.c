@@ -179,8 +179,7 @@ static void report(const struct job *j, const char *what, long at)
     const struct matrix_case *c = j->c;
 
     tap_fault("%s: %s %s %s, count %d, size level %ld%s%+d, root %d, in-place %d, comm %s, rank %d "
-              "of %d, key "
-              "0x%llx, element %ld",
+              "of %d, key 0x%llx, element %ld",
               what, coll_infos[c->coll].name, j->t->name, dtype_ops[c->op].name, j->count,
               c->size.value, c->size.is_bytes ? " bytes" : "", c->size.delta, j->root, c->in_place,
               c->comm->name, j->rank, j->size, (unsigned long long) c->key, at);

@@ -152,13 +152,12 @@ static void blame(const struct others_call *c, enum form form, const struct othe
         snprintf(where, sizeof where, "in block %d: %d of type %s, base %d", (int) (b - s->blocks),
                  b->count, others_layout_names[b->layout], b->base);
     }
-    tap_fault(
-        "%s the %s buffer: %s, %s, on %s, case %d, seed %llu, root %d, in place %d, absolute %d, "
-        "rank %d of %d, buffer %d, byte %ld of %zu, %s",
-        what, s == &c->send ? "send" : "receive", others_infos[c->what.coll].name, form_names[form],
-        c->on->name, c->what.number, (unsigned long long) test_seed, c->root, c->what.in_place,
-        c->what.absolute, c->on->rank, c->on->size, buffer, at, s->buffer[buffer].copy[PLAIN].bytes,
-        where);
+    tap_fault("%s the %s buffer: %s, %s, on %s, case %d, seed %llu, root %d, in place %d, absolute "
+              "%d, rank %d of %d, buffer %d, byte %ld of %zu, %s",
+              what, s == &c->send ? "send" : "receive", others_infos[c->what.coll].name,
+              form_names[form], c->on->name, c->what.number, (unsigned long long) test_seed,
+              c->root, c->what.in_place, c->what.absolute, c->on->rank, c->on->size, buffer, at,
+              s->buffer[buffer].copy[PLAIN].bytes, where);
 }
 
 bool others_check(struct others_call *c, enum form form)

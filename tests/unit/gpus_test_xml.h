@@ -43,25 +43,24 @@ static inline void xml_bridge(struct xml *x, int depth, int at, int first, int l
 {
     fprintf(x->file,
             "<object type=\"Bridge\" gp_index=\"%d\" bridge_type=\"1-1\" depth=\"%d\" "
-            "bridge_pci=\"0000:[%02x-%02x]\""
-            " pci_busid=\"0000:%02x:%02x.0\" pci_type=\"0604 [8086:2030] [0000:0000] 04\" "
-            "pci_link_speed=\"0\">\n",
+            "bridge_pci=\"0000:[%02x-%02x]\" pci_busid=\"0000:%02x:%02x.0\" pci_type=\"0604 "
+            "[8086:2030] [0000:0000] 04\" pci_link_speed=\"0\">\n",
             ++x->objects, depth, first, last, at >> 8, at & 0xff);
 }
 
 static inline void xml_device(struct xml *x, int k)
 {
     fprintf(x->file,
-            "<object type=\"PCIDev\" gp_index=\"%d\" pci_busid=\"0000:%02x:00.0\""
-            " pci_type=\"0302 [10de:2330] [10de:16c1] a1\" pci_link_speed=\"0\"/>\n",
+            "<object type=\"PCIDev\" gp_index=\"%d\" pci_busid=\"0000:%02x:00.0\" pci_type=\"0302 "
+            "[10de:2330] [10de:16c1] a1\" pci_link_speed=\"0\"/>\n",
             ++x->objects, xml_bus[k]);
 }
 
 static inline void xml_host_bridge(struct xml *x, int first, int last)
 {
     fprintf(x->file,
-            "<object type=\"Bridge\" gp_index=\"%d\" bridge_type=\"0-1\" depth=\"0\""
-            " bridge_pci=\"0000:[%02x-%02x]\">\n",
+            "<object type=\"Bridge\" gp_index=\"%d\" bridge_type=\"0-1\" depth=\"0\" "
+            "bridge_pci=\"0000:[%02x-%02x]\">\n",
             ++x->objects, first, last);
 }
 
@@ -108,8 +107,7 @@ static inline void xml_object(struct xml *x, const char *type, int os_index, uns
 {
     fprintf(x->file,
             "<object type=\"%s\" os_index=\"%d\" cpuset=\"0x%08x\" complete_cpuset=\"0x%08x\" "
-            "nodeset=\"0x%08x\""
-            " complete_nodeset=\"0x%08x\" gp_index=\"%d\"%s>\n",
+            "nodeset=\"0x%08x\" complete_nodeset=\"0x%08x\" gp_index=\"%d\"%s>\n",
             type, os_index, cpus, cpus, nodes, nodes, ++x->objects, more);
 }
 
@@ -137,10 +135,9 @@ static inline void xml_package(struct xml *x, int package, int nodes)
                        of_cache, " local_memory=\"1048576\"");
             xml_end(x, 1);
         }
-        xml_object(
-            x, "L2Cache", pu, 1u << pu, of_cache,
-            " cache_size=\"1048576\" depth=\"2\" cache_linesize=\"64\" cache_associativity=\"8\""
-            " cache_type=\"0\"");
+        xml_object(x, "L2Cache", pu, 1u << pu, of_cache,
+                   " cache_size=\"1048576\" depth=\"2\" cache_linesize=\"64\" "
+                   "cache_associativity=\"8\" cache_type=\"0\"");
         xml_object(x, "PU", pu, 1u << pu, of_cache, "");
         xml_end(x, 2);
         if (2 == nodes) {

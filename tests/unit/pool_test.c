@@ -187,11 +187,10 @@ static void a_full_file_system_is_an_error(void **state)
 
     assert_true(readlink("/proc/self/exe", exe, sizeof(exe) - 1) > 0);
     /* root needs no user namespace, others do */
-    snprintf(
-        command, sizeof(command),
-        "u='unshare -m'; $u true 2>/dev/null || u='unshare -rm'; $u true 2>/dev/null || exit 77; "
-        "$u sh -c 'mount -t tmpfs -o size=128k none %s || exit 77; exec %s --full %s'",
-        f->dir, exe, f->dir);
+    snprintf(command, sizeof(command),
+             "u='unshare -m'; $u true 2>/dev/null || u='unshare -rm'; $u true 2>/dev/null || exit "
+             "77; $u sh -c 'mount -t tmpfs -o size=128k none %s || exit 77; exec %s --full %s'",
+             f->dir, exe, f->dir);
     rc = system(command);
     if (77 == WEXITSTATUS(rc)) {
         printf("# neither root nor user namespaces: cannot mount a small file system\n");

@@ -302,8 +302,8 @@ const char *kc_describe(const struct kc_case *c, char *text, size_t size)
 {
     snprintf(text, size,
              "%s %s %s %s p=%d torus=%dx%dx%dx%d (%x) root=%d count=%zu%s%s channels=%u slots=%u "
-             "of %zu (%zu) chunk=%zu offsets=%zu,%zu%s%s "
-             "zero copy %d (%x, %x) run=%u first=%llx patience=%llu threads=%u seed=%llu",
+             "of %zu (%zu) chunk=%zu offsets=%zu,%zu%s%s zero copy %d (%x, %x) run=%u first=%llx "
+             "patience=%llu threads=%u seed=%llu",
              gr_protocol_name(c->protocol), gr_algo_name(c->algo), gr_coll_name(c->coll),
              kd_kernel_name(c->kernel), c->p, c->torus.dims[0], c->torus.dims[1], c->torus.dims[2],
              c->torus.dims[3], c->torus.mesh, c->root, c->count, c->has_counts ? " counts" : "",
@@ -356,8 +356,7 @@ static int same_steps(const struct kc_trace *host, const struct kc_trace *device
     if (k < n) {
         snprintf(why, size,
                  "rank %llu channel %u slice %u step %u: host moves %zu elements, slot %zu; device "
-                 "in rank "
-                 "%llu channel %u slice %u step %u: %zu, slot %zu",
+                 "in rank %llu channel %u slice %u step %u: %zu, slot %zu",
                  (unsigned long long) h[k]->rank, h[k]->channel, h[k]->slice, h[k]->index,
                  h[k]->count, h[k]->slot, (unsigned long long) d[k]->rank, d[k]->channel,
                  d[k]->slice, d[k]->index, d[k]->count, d[k]->slot);

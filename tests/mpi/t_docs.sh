@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# docs/parameters.md lists the parameters and counters that the component has, with their defaults and algorithms.
+. "$(dirname "$0")/lib.sh"
+page=${srcdir:-$(dirname "$0")/../..}/docs/parameters.md
+
+OMPI_MCA_mca_base_component_path=SYSTEM_DEFAULT:$GR_DIR "$OMPI_INFO" --parsable --param coll gpuring --level 9 \
+    >"$work/info" 2>"$work/why"
+grep -q ':param:coll_gpuring_host:' "$work/info"
+tap_result $? "ompi_info shows the parameters" "$work/why"
+
+# params FIELD: lines "NAME VALUE", names without coll_gpuring_
+params() { sed -n "s/^mca:coll:gpuring:param:coll_gpuring_\([a-z_]*\):$1:/\1 /p" "$work/info" | tr -d '"'; }
+# The column of a parameter's row in the page, from 1 on.
+column() { grep "^| \`$1\` |" "$page" | head -n 1 | cut -d'|' -f$(($2 + 1)) | sed 's/^ *//; s/ *$//'; }
+
+wrong=$work/wrong
+: >"$wrong"
+params value | while read -r name value; do
+    row=$(column "$name" 3)
+    case "$row" in
+        '') echo "no row for $name" ;;
+        "${value:-empty}"*) ;;
+        *) echo "$name: the default is ${value:-empty}; the page says $row" ;;
+    esac
+done >"$wrong"
+[ ! -s "$wrong" ]
+tap_result $? "each has a row with its default" "$wrong"
+
+: >"$wrong"
+sed -n 's/^| `\([a-z_]*\)` | .* | .* | .* | .* |.*/\1/p' "$page" | while read -r name; do
+    grep -q ":param:coll_gpuring_$name:" "$work/info" || echo "the page has a row for $name, which is no parameter"
+done >"$wrong"
+[ ! -s "$wrong" ]
+tap_result $? "and no row is of something else" "$wrong"
+
+: >"$wrong"
+params help | sed -n 's/^\(algorithm[a-z_]*\) Algorithm of [^:]*: \([^,]*\), or auto.*/\1 auto \2/p' |
+    while read -r name list; do
+        [ "$(column "$name" 2)" = "$list" ] || echo "$name: $list; the page says $(column "$name" 2)"
+    done >"$wrong"
+[ ! -s "$wrong" ] && [ "$(params help | grep -c '^algorithm')" -ge 7 ]
+tap_result $? "algorithms are those of the registry" "$wrong"
+
+# each counter is of a row "coll_gpuring_PREFIX_X", whose text has the word for X
+: >"$wrong"
+sed -n 's/^mca:coll:gpuring:pvar:coll_gpuring_\([a-z_-]*\):class:.*/\1/p' "$work/info" | while read -r name; do
+    for kind in device_calls zero_copy_calls calls bytes algorithm handover; do
+        [ "${name#"${kind}_"}" != "$name" ] || continue
+        word=${name#"${kind}_"}
+        row=$(grep "^| \`coll_gpuring_${kind}_[A-Z]\`" "$page")
+        case $kind in device_calls | zero_copy_calls | bytes) row=$(grep '^| `coll_gpuring_calls_C`' "$page") ;; esac
+        grep -qwF -- "$word" <<<"$row" || echo "coll_gpuring_$name: $word is not in the row of ${kind}_"
+        break
+    done
+done >"$wrong"
+[ ! -s "$wrong" ] && grep -q ':pvar:coll_gpuring_handover_' "$work/info"
+tap_result $? "counters are all there" "$wrong"
+tap_done
