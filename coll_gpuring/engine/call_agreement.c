@@ -100,7 +100,7 @@ static void tell_difference(const struct gr_op *op, const struct gr_call_record 
 }
 
 /* All have called the same, and some buffer is on a device, or not. */
-static void settle(struct gr_op *op, bool devices)
+static void apply_agreement(struct gr_op *op, bool devices)
 {
     op->devices = devices;
     op->device = devices && op->record.kernel >= 0;
@@ -108,7 +108,7 @@ static void settle(struct gr_op *op, bool devices)
 }
 
 /* 0; or -1, and said once, when the calls differ. */
-static int settle_all(struct gr_op *op, const struct gr_call_record *records)
+static int apply_records(struct gr_op *op, const struct gr_call_record *records)
 {
     int p = ompi_comm_size(op->call.comm), rank = ompi_comm_rank(op->call.comm), r;
     bool devices = false;
@@ -123,7 +123,7 @@ static int settle_all(struct gr_op *op, const struct gr_call_record *records)
         }
         devices = devices || records[r].device;
     }
-    settle(op, devices);
+    apply_agreement(op, devices);
     return 0;
 }
 
@@ -145,7 +145,7 @@ static void combine(struct gr_op *op)
 }
 
 /* 0; or -1 when the calls differ, and each rank unlike rank 0 says so. */
-static int settle_combined(struct gr_op *op)
+static int apply_combined(struct gr_op *op)
 {
     const struct gr_combined_records *c = &op->combined;
     struct gr_call_record free_bits = {.device = UINT8_MAX}, any = {.device = 0}, first = any;
@@ -161,13 +161,13 @@ static int settle_combined(struct gr_op *op)
     if (0 != differs && !is_equal(&first, &op->record)) {
         tell_difference(op, &first, 0);
     }
-    settle(op, any.device);
+    apply_agreement(op, any.device);
     return 0 != differs ? -1 : 0;
 }
 
 int mca_coll_gpuring_agreement_end(struct gr_op *op)
 {
-    return NULL != op->queue->team->remote ? op->agreed : settle_all(op, op->records);
+    return NULL != op->queue->team->remote ? op->agreed : apply_records(op, op->records);
 }
 
 int mca_coll_gpuring_agreement_reserve(struct gr_op *op, int p)
@@ -219,7 +219,7 @@ static int poll_links(struct gr_op *op, uint64_t *moved)
     if (GR_DONE != rc || op->gathers) {
         return rc;
     }
-    op->agreed = settle_combined(op);
+    op->agreed = apply_combined(op);
     op->gathers = 0 == op->agreed && op->device && op->zero;
     if (!op->gathers) {
         return GR_DONE;
@@ -299,27 +299,31 @@ int mca_coll_gpuring_agreement_exchange(mca_coll_gpuring_module_t *module, struc
                                         uint32_t number)
 {
     struct ompi_communicator_t *comm = op->call.comm;
-    int p = ompi_comm_size(comm), rc = OMPI_ERR_OUT_OF_RESOURCE, agreed;
+    int p = ompi_comm_size(comm), rc, agreed;
     struct exchange x = {.p = p, .rank = ompi_comm_rank(comm)};
     struct gr_waiting waiting = {module, gr_calls[op->call.id].name, op->seq, exchange_explain, &x};
 
     x.records = calloc((size_t) p, sizeof(*x.records));
     x.requests = calloc(2 * (size_t) p, sizeof(ompi_request_t *));
-    if (NULL != x.records && NULL != x.requests) {
-        x.records[x.rank] = op->record;
-        rc = exchange_post(&x, comm, mca_coll_gpuring_setup_tag(number));
+    if (NULL == x.records || NULL == x.requests) {
+        free(x.records);
+        free(x.requests);
+        return OMPI_ERR_OUT_OF_RESOURCE;
     }
+    x.records[x.rank] = op->record;
+    rc = exchange_post(&x, comm, mca_coll_gpuring_setup_tag(number));
     if (OMPI_SUCCESS == rc) {
         rc = mca_coll_gpuring_wait(exchange_poll, &waiting);
     }
     if (OMPI_SUCCESS != rc) {
-        return rc; /* messages may be under way into the lines: they stay */
+        /* Messages may be under way into the records, which stay. */
+        return rc; /* NOLINT(clang-analyzer-unix.Malloc) */
     }
     rc = mca_coll_gpuring_agreement_reserve(op, p);
     if (OMPI_SUCCESS == rc) {
         memcpy(op->records, x.records, (size_t) p * sizeof(*x.records));
     }
-    agreed = settle_all(op, x.records);
+    agreed = apply_records(op, x.records);
     free(x.records);
     free(x.requests);
     return agreed < 0 ? OMPI_ERR_BAD_PARAM : rc;

@@ -112,7 +112,7 @@ static int are_alike(const struct device *a, const struct device *b)
 void gr_net_find_rails(struct gr_net_rails *rails, char (*devices)[GR_NET_DEVICE_BYTES], int n,
                        const char *sys)
 {
-    struct device d[GR_NET_RAIL_DEVICES];
+    struct device d[GR_NET_RAIL_DEVICES] = {{KIND_NONE, 0, NULL}};
     int k;
 
     n = n < GR_NET_RAIL_DEVICES ? n : GR_NET_RAIL_DEVICES;

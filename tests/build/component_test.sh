@@ -38,14 +38,15 @@ else
 fi
 
 # The guard: relink the component with abi.c compiled against what a libmpi of another release says.
-objects=$(find "$builddir/coll_gpuring/.libs" -name 'mca_coll_gpuring_la-*.o' ! -name '*_abi.o')
+objects=$(make -s --no-print-directory -C "$builddir" print-component-objects | tr ' ' '\n' | grep -v -- '-abi\.lo$' |
+    sed "s|^\(.*\)/\([^/]*\)\.lo$|$builddir/\1/.libs/\2.o|")
 
 # links_against NAME OPTIONS: abi.c with these compiler options, into $work/abi
 links_against() {
     rm -rf "$work/abi"
     mkdir "$work/abi"
     # shellcheck disable=SC2086
-    eval gcc -std=gnu11 -O2 -fPIC -fvisibility=hidden $flags $2 -c "$srcdir/coll_gpuring/coll_gpuring_abi.c" \
+    eval gcc -std=gnu11 -O2 -fPIC -fvisibility=hidden $flags $2 -c "$srcdir/coll_gpuring/mpi/abi.c" \
             -o "$work/abi.o" 2>"$work/err" &&
         eval gcc -std=gnu11 -O2 -fPIC $flags -DGR_OTHER="${3:-ompi_request_t}" -c "$srcdir/tests/build/abi_guard.c" \
             -o "$work/class.o" 2>>"$work/err" &&

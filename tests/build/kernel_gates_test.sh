@@ -98,26 +98,25 @@ fused() {
 
 # compile DIR: its kernels, one of them, as far as the checks look
 compile() {
-    "$nvcc" -std=c++17 -O3 -ptx -arch=compute_90 "$1/exec/gpu/kernels/kernels.cu" -o "$1/kernels.ptx" >"$1/said" 2>&1 &&
+    "$nvcc" -I"$1" -std=c++17 -O3 -ptx -arch=compute_90 "$1/exec/gpu/kernels/kernels.cu" -o "$1/kernels.ptx" >"$1/said" 2>&1 &&
         "$(dirname "$nvcc")/ptxas" -v -arch=sm_90 "$1/kernels.ptx" -o "$1/kernels.cubin" >"$1/kernels.log" 2>&1
 }
 
-# check TITLE FUNCTION FILE EDIT [KERNEL]: on the build, and on a copy where EDIT (sed) was done to kernel_FILE.cuh
+# check TITLE FUNCTION FILE EDIT [KERNEL]: on the build, and on a copy where EDIT (sed) was done to FILE.cuh
 check() {
     "$2" "$build" >"$work/found"
     [ ! -s "$work/found" ]
     tap_result $? "$1" "$work/found"
     rm -rf "$work/tree"
-    mkdir "$work/tree" "$work/tree/exec"
-    cp -R "$srcdir/coll_gpuring/sched" "$srcdir/coll_gpuring/topo" "$work/tree"
-    cp "$srcdir"/coll_gpuring/exec/kernel*.cu* "$srcdir"/coll_gpuring/exec/gpu_*.h "$work/tree/exec"
+    mkdir "$work/tree"
+    cp -R "$srcdir"/coll_gpuring/{base,exec,sched,topo} "$work/tree"
     chmod -R u+w "$work/tree"
     sed -i "s/^GR_KERNELS(GR_KERNEL_OF)\$/GR_KERNEL_OF(${5:-f32, sum})/; /^GR_KERNEL(copy/d" "$work/tree/exec/gpu/kernels/kernels.cu"
-    sed -i "$4" "$work/tree/exec/kernel_$3.cuh"
+    sed -i "$4" "$work/tree/exec/gpu/kernels/$3.cuh"
     echo "the edit changed nothing, or did not compile: $4" >"$work/found"
-    ! cmp -s "$work/tree/exec/kernel_$3.cuh" "$srcdir/coll_gpuring/exec/kernel_$3.cuh" && compile "$work/tree" &&
+    ! cmp -s "$work/tree/exec/gpu/kernels/$3.cuh" "$srcdir/coll_gpuring/exec/gpu/kernels/$3.cuh" && compile "$work/tree" &&
         echo "found nothing in a copy with: $4" >"$work/found" && "$2" "$work/tree" | grep -q .
-    tap_result $? "    and finds one that was planted in kernel_$3.cuh" "$work/found"
+    tap_result $? "    and finds one that was planted in $3.cuh" "$work/found"
 }
 
 resources "$build" >"$work/resources"
@@ -125,8 +124,8 @@ awk '{ seen[$1] = 1; registers[$2] = registers[$2] " " $1 ":" $3 }
     END { for (k in registers) print "# " k registers[k] }' "$work/resources" | sort
 grep -c . "$work/resources" | sed 's/^/# kernels times architectures: /'
 table() {
-    printf '#include "gpu_kernels.h"\n#define NAME(type, op) gr_kernel_##type##_##op\nGR_KERNELS(NAME) gr_kernel_copy\n' |
-        ${CC:-cc} -E -P -I"$srcdir/coll_gpuring/exec" - | grep -oE 'gr_kernel_[a-z0-9_]+' | sort
+    printf '#include "exec/gpu/kernels.h"\n#define NAME(type, op) gr_kernel_##type##_##op\nGR_KERNELS(NAME) gr_kernel_copy\n' |
+        ${CC:-cc} -E -P -I"$srcdir/coll_gpuring" - | grep -oE 'gr_kernel_[a-z0-9_]+' | sort
 }
 for arch in $(awk '{ print $1 }' "$work/resources" | sort -u); do
     awk -v arch="$arch" '$1 == arch { print $2 }' "$work/resources" | sort >"$work/compiled"
@@ -139,7 +138,7 @@ check "no local memory, nothing spilled" local_memory copy \
     's/^    typename gr_wide<N>::type v\[unroll\];/    volatile int n = (int) i; int a[9]; for (int k = 0; k < 9; k++) { a[k] = n + k; } v_sink(a[n % 9]);\n&/;s/^template <int N, int unroll, class Ends>/__device__ static void v_sink(int x) { asm volatile("" : : "r"(x)); }\n&/'
 check "at most $limit registers per thread" registers copy \
     's/#define GR_UNROLL 4/#undef GR_GPU_THREADS\n#define GR_GPU_THREADS 96\n#define GR_UNROLL 14/'
-check "only the accesses of kernel_port.cuh touch memory" accesses port 's/ld\.global\.v4\.u32 /ld.global.nc.v4.u32 /'
+check "only the accesses of port.cuh touch memory" accesses port 's/ld\.global\.v4\.u32 /ld.global.nc.v4.u32 /'
 check "no volatile accesses" accesses port 's/"ld.acquire.sys.global.u64 /"ld.volatile.global.u64 /'
 check "lines are whole words" accesses port 's/"ld.relaxed.sys.global.v2.u64 /"ld.global.v2.u64 /'
 check "counters are loaded with acquire" counters link 's/s->seen = gp_ld_acquire(/s->seen = gp_ld_relaxed(/'

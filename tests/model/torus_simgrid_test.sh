@@ -20,7 +20,7 @@ build() {
         "$core"/sched/alltoall{,_ordered,_suh_shin}.c "$core"/topo/torus.c; do
         "$CC" -O2 -I"$core" -c -o "$work/$(basename "$f" .c).o" "$f" || return 1
     done
-    "$CXX" -O1 -std=c++17 -I"$torus" -o "$work/torus_simgrid" "$srcdir/tests/model/torus_simgrid.cpp" "$work"/*.o -lsimgrid -lm
+    "$CXX" -O1 -std=c++17 -I"$core" -I"$torus" -o "$work/torus_simgrid" "$srcdir/tests/model/torus_simgrid.cpp" "$work"/*.o -lsimgrid -lm
 }
 
 # agree EXTENTS BYTES UNEVEN SCHEME

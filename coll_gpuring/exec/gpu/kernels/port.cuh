@@ -242,8 +242,12 @@ __device__ static __forceinline__ int gp_barrier_and(int mine)
 {
     int all;
 
-    asm volatile("{\n\t.reg .pred p, q;\n\tsetp.ne.s32 p, %1, 0;\n\tbarrier.red.and.pred q, 0, "
-                 "p;\n\tselp.s32 %0, 1, 0, q;\n\t}"
+    asm volatile("{\n\t"
+                 ".reg .pred p, q;\n\t"
+                 "setp.ne.s32 p, %1, 0;\n\t"
+                 "barrier.red.and.pred q, 0, p;\n\t"
+                 "selp.s32 %0, 1, 0, q;\n\t"
+                 "}"
                  : "=r"(all)
                  : "r"(mine)
                  : "memory");
