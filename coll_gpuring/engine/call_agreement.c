@@ -234,7 +234,8 @@ int mca_coll_gpuring_agreement_poll(struct gr_op *op, uint64_t *moved)
     if (NULL != op->queue->team->remote) {
         return poll_links(op, moved);
     }
-    return box->posted - op->arrival.epoch < box->nsets && gr_mail_take(box, &op->arrival, moved)
+    return box->posted - op->agreement.epoch < box->nsets &&
+                   gr_mail_take(box, &op->agreement, moved)
                ? GR_DONE
                : GR_AGAIN;
 }

@@ -42,7 +42,7 @@ struct gr_op_queue *mca_coll_gpuring_queue_new(mca_coll_gpuring_module_t *module
         .slot_bytes = (size_t) value[GR_PARAM_SLOT_BYTES],
         .nsets = nsets,
         .box_bytes = box_bytes,
-        .arrival_bytes = sizeof(struct gr_call_record),
+        .record_bytes = sizeof(struct gr_call_record),
         .small_slots = needs_small(module) ? GR_SMALL_SLOTS : 0,
         .small_bytes = GR_SMALL_BYTES,
         .note_slots = GR_SYNC_NONE == value[GR_PARAM_STEP_SYNC] ? 0 : GR_NOTE_SLOTS,

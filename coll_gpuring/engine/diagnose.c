@@ -75,7 +75,7 @@ static void explain_gpu(const struct gr_op *op, char *text, size_t size)
     }
 }
 
-static void explain_machine(struct gr_op *op, const char *what, char *text, size_t size)
+static void explain_steps(struct gr_op *op, const char *what, char *text, size_t size)
 {
     const struct gr_stepper *m = &op->stepper;
     int ranks[2 * GR_FAN], n;
@@ -87,7 +87,7 @@ static void explain_machine(struct gr_op *op, const char *what, char *text, size
     for (c = 0; c < m->nchannels && used < size; c++) {
         const struct gr_step *step = gr_stepper_waits(m, c);
 
-        if (op->in_pieces && gr_staged_waits(&op->staging, c)) {
+        if (op->overlaps && gr_staged_waits(&op->staging, c)) {
             used += (size_t) snprintf(text + used, size - used,
                                       "%s%s, channel %u, waits for a copy from or to the device",
                                       used > 0 ? "; " : "", what, c);
@@ -125,9 +125,9 @@ void mca_coll_gpuring_op_explain(void *ctx, char *text, size_t size)
         break;
     case GR_OP_AGREEMENT:
         if (NULL != op->queue->team->remote) {
-            explain_machine(op, "arrival", text, size);
+            explain_steps(op, "arrival", text, size);
         } else {
-            explain_mail(&op->queue->team->agreement.box, &op->arrival, "arrival", text, size);
+            explain_mail(&op->queue->team->agreement.box, &op->agreement, "arrival", text, size);
         }
         break;
     case GR_OP_RUNNING:
@@ -136,7 +136,7 @@ void mca_coll_gpuring_op_explain(void *ctx, char *text, size_t size)
         } else if (GR_WAY_MAILBOX == op->choice.way) {
             explain_mail(&op->queue->team->mail.box, &op->mail, "mailbox", text, size);
         } else {
-            explain_machine(op, gr_way_name(op->choice.way), text, size);
+            explain_steps(op, gr_way_name(op->choice.way), text, size);
         }
         break;
     case GR_OP_LEAVING:

@@ -100,7 +100,7 @@ int mca_coll_gpuring_host_run_start(struct gr_op *op)
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
     }
-    rc = op->in_pieces ? mca_coll_gpuring_overlap_begin(op) : OMPI_SUCCESS;
+    rc = op->overlaps ? mca_coll_gpuring_overlap_begin(op) : OMPI_SUCCESS;
     op->stepper.burst = op->nonblocking ? BURST : 0;
     return OMPI_SUCCESS == rc ? mca_coll_gpuring_timing_begin(op) : rc;
 }
@@ -142,7 +142,7 @@ int mca_coll_gpuring_host_run_records(struct gr_op *op)
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
     }
-    op->in_pieces = false;
+    op->overlaps = false;
     gr_plan_build(&op->plan, op->queue->team, &r);
     start(op, &r, words, words, tmp, reducer);
     /* a few bytes each, which may still be on their way when an error ends the call */

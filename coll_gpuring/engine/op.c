@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One call that is taken, from its buffers to its end: a state machine that goes on whenever it is
- * its turn.
+ * The phases of an op.
  *
- *      QUEUED --> [ARRIVAL -->] SETUP --> RUNNING --> DONE   links are made by the first call that needs them
- *                               '-----> MESSAGES -----^      nonblocking, and there were none
- *                               '---->  NOT_AVAILABLE        blocking; who waits hands it on
+ *   QUEUED --> [AGREEMENT -->] [SETUP -->] RUNNING --> DONE
+ *                                    '---> MESSAGES --^   nonblocking, and no links could be made
+ *                                    '---> fallback       blocking, and no links could be made
+ *              RUNNING, error --> LEAVING --> DONE        devices, with zero copy
  *
- *      RUNNING, and an error --> LEAVING --> DONE            on devices, with zero copy
+ * Where some rank may have buffers on a device, the agreement decides whether kernels or the host
+ * run the op. If the links for kernels are refused, the host runs it: nothing has moved yet.
  *
- * Where some rank may have buffers on a device, the agreement decides who does it: kernels, or the
- * host. Kernels that get no links leave it to the host: nothing has moved yet.
- *
- * Until the first slot moves a blocking call may be handed to the saved collective; after that it
- * finishes or fails. A nonblocking call is finished by what took it: to hand it on later would be
- * to hand it on in another order on each rank.
+ * Until the first slot moves, a blocking op may be left to the saved collective. After that it
+ * completes or fails. A nonblocking op is always completed here: each rank would leave it to the
+ * saved collective at a different point of its sequence of calls.
  */
 #include "engine/op.h"
 
@@ -248,7 +246,7 @@ static void after_setup(struct gr_op *op)
  * All lines are there, or there is nothing for them to go through: then each rank stages for itself
  * what is on its device.
  */
-static void after_arrival(struct gr_op *op, bool records)
+static void after_agreement(struct gr_op *op, bool records)
 {
     int agreed = records ? mca_coll_gpuring_agreement_end(op) : 0, rc;
 
@@ -282,16 +280,16 @@ static void begin_turn(struct gr_op *op)
             mca_coll_gpuring_op_over(op, rc);
         }
     } else {
-        after_arrival(op, false);
+        after_agreement(op, false);
     }
 }
 
-static void advance_arrival(struct gr_op *op, uint64_t *moved)
+static void advance_agreement(struct gr_op *op, uint64_t *moved)
 {
     int rc = mca_coll_gpuring_agreement_poll(op, moved);
 
     if (GR_DONE == rc) {
-        after_arrival(op, true);
+        after_agreement(op, true);
     } else if (GR_AGAIN != rc) {
         mca_coll_gpuring_op_fails(op, "", core_error(rc));
         mca_coll_gpuring_op_over(op, OMPI_ERROR);
@@ -313,7 +311,7 @@ static int run(struct gr_op *op, uint64_t *moved)
     }
     if (GR_WAY_MAILBOX != op->choice.way) {
         rc = gr_stepper_run(&op->stepper, moved);
-        return op->in_pieces && op->staging.error < 0 ? op->staging.error : rc;
+        return op->overlaps && op->staging.error < 0 ? op->staging.error : rc;
     }
     if (op->agrees && box->posted == op->mail.epoch - 1 && !gr_mail_post(box, &op->mail)) {
         return GR_AGAIN;
@@ -378,7 +376,7 @@ bool mca_coll_gpuring_op_advance(struct gr_op *op, bool here, uint64_t *moved)
         begin_turn(op);
     }
     if (GR_OP_AGREEMENT == op->state) {
-        advance_arrival(op, moved);
+        advance_agreement(op, moved);
     }
     if (GR_OP_SETUP == op->state && here) {
         advance_setup(op, moved);

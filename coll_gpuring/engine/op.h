@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a call goes through once it is taken: an op in a queue.
+ * An op: one call that gpuring does, from its buffers to its end.
  *
- *      MPI_Allreduce      --> the queue's own op --.                  queue of the communicator
- *      MPI_Iallreduce     --> op of a request ----+--> queue: [op] [op] [op]      one after the other,
- *                                                                                  in call order
- *      MPI_Allreduce_init --> op of a request ------> queue: [op]     queue of that request
+ *   MPI_Allreduce       the queue's own op    queue of the communicator's blocking calls
+ *   MPI_Iallreduce      op of a request       queue of the communicator's nonblocking calls
+ *   MPI_Allreduce_init  op of a request       queue of that request
  *
- * A queue has a team (links, mailboxes) and the ops that use it. Ops are done in call order, since
- * links and mailboxes are shared; only posts to mailboxes run ahead. A persistent request may be
- * started in another order on each rank, so it has a queue, with links or mailboxes, of its own.
+ * The ops of a queue run in call order, since they share the links and mailboxes of its team. Only
+ * posts to mailboxes run ahead. A persistent request may be started in a different order on each
+ * rank, so it has a queue, with links or mailboxes, of its own.
  *
- * Where some rank may have buffers on a device, a call begins with a call record: what is called,
- * and whether this rank has such buffers. When all lines are there, all ranks know alike whether
- * kernels do it, or the host.
+ * Where some rank may have buffers on a device, an op begins with an agreement: each rank writes a
+ * call record, which says what it calls and whether it has such buffers. When all records are
+ * there, all ranks know alike whether kernels or the host run the call.
  *
- * Whoever has time drives a queue: the blocking call that waits, opal_progress, the progress
- * thread; one at a time. Nobody holds a queue while Open MPI is progressed.
+ * Whoever has time drives a queue, one thread at a time: the blocking call that waits,
+ * opal_progress, or the progress thread. No thread holds a queue while it progresses Open MPI.
  */
 #ifndef GR_ENGINE_OP_H
 #define GR_ENGINE_OP_H
@@ -45,74 +44,79 @@ struct gr_op_queue;
 struct gr_setup;
 
 enum gr_op_state {
-    GR_OP_QUEUED,    /* others are before it */
-    GR_OP_AGREEMENT, /* waits for the others' lines */
-    GR_OP_SETUP,     /* makes links */
-    GR_OP_RUNNING,
-    GR_OP_MESSAGES, /* got no links, and may not be left to the saved collective any more */
-    GR_OP_LEAVING,  /* it failed, and kernels of other ranks may still write to its buffers */
+    GR_OP_QUEUED,    /* other ops are before it */
+    GR_OP_AGREEMENT, /* waits for the call records of other ranks */
+    GR_OP_SETUP,     /* links are being made */
+    GR_OP_RUNNING,   /* an executor runs its steps */
+    GR_OP_MESSAGES,  /* nonblocking, and no links: point-to-point messages */
+    GR_OP_LEAVING,   /* failed, while kernels of other ranks may still write to its buffers */
     GR_OP_DONE
 };
 
 struct gr_op {
-    struct gr_op *next; /* in its queue */
-    struct gr_op_queue *queue;
-    struct gr_call call;
-    struct gr_data data;
-    struct gr_choice choice;
-    enum gr_path path; /* on devices: for which it was made */
+    struct gr_op *next;        /* next op of the queue, in call order */
+    struct gr_op_queue *queue; /* NULL: a persistent request that has none yet */
+    struct gr_call call;       /* MPI arguments; buffers are replaced while they are staged */
+    struct gr_data data;       /* the same in the terms of schedules */
+    struct gr_choice choice;   /* algorithm, protocol, channels, chunks */
+    enum gr_path path;         /* devices: the path for which the choice was made */
     enum gr_op_state state;
-    /* also persistent: it may not be left to the saved collective, and does a little at a time */
-    bool nonblocking;
-    bool agrees; /* it begins with a call record */
-    /* and ends with it: whether some buffer is on a device is all that is wanted */
-    bool asks;
-    bool decided;    /* all lines were there: */
-    bool device;     /* all agreed: kernels do it */
-    bool zero;       /* results may go straight to the others' buffers; */
-    bool writing;    /* and it is counted in module->writing */
-    double leave_by; /* GR_OP_LEAVING: when it ends anyway */
-    bool devices;    /* all know that some buffer is on a device */
-    bool fetches;    /* all know that none is: others may fetch from its buffers */
-    bool staged;     /* some of its buffers may be where whoever does it cannot use them */
-    enum gr_fallback_reason fallback; /* why, of OMPI_ERR_NOT_AVAILABLE */
-    int rc;                           /* OMPI error code, of GR_OP_DONE */
-    uint64_t seq;
-    double start;                /* where times are wanted */
-    struct gr_setup *setup;      /* of this call, or NULL; */
-    struct gr_setup *next_setup; /* and the one after it: of step timing */
-    struct gr_messages *messages;
-    ompi_request_t *request;      /* to be completed, or NULL */
-    uint32_t number_gpu;          /* arrives: number of the set-up that may follow on devices, */
-    uint32_t number_host;         /* and of that in host memory */
-    struct gr_call_record record; /* this rank's; */
-    struct gr_combined_records combined; /* between nodes, this rank's, then all ranks': */
-    int agreed;                          /* 0, or -1: calls differ; */
-    bool gathers;                        /* then lines come one by one */
-    struct gr_mail arrival;
-    /* host memory in the place of buffers that whoever does it cannot use */
-    struct gr_stage stage;
-    /* kept for the next call: */
-    size_t *counts, *displs; /* p entries each, of v-calls */
-    int ncounts;
-    struct gr_scratch packed;             /* of data that do not lie as schedules want them, */
-    struct gr_scratch kept;               /* and of what schedules put into GR_TMP */
-    unsigned char *bounce;                /* direct plans that reduce */
-    struct gr_call_record *records;       /* of the call's ranks; with it, in the same memory: */
-    const struct gr_ipc_handle **outputs; /* theirs, */
-    size_t *spots;                        /* and where each begins, in bytes */
-    int nrecords;
-    /* one of the three: */
-    struct gr_gpu_op gpu;
-    struct gr_mail mail;
-    /* the plan is that of this call: a persistent request's is made once */
-    bool planned;
-    struct gr_plan plan;
-    struct gr_stepper stepper;
-    struct gr_host_op host;
-    bool in_pieces; /* its staged buffers are copied while the machine runs */
-    struct gr_staged staging;
-    struct gr_copy_stream copiers[2]; /* in, out */
+    int rc;       /* OMPI error code; valid in GR_OP_DONE */
+    uint64_t seq; /* number of the call in the order of its communicator */
+    double start; /* seconds; 0 where the report wants no times */
+    /* reason for OMPI_ERR_NOT_AVAILABLE: the call is left to the saved collective */
+    enum gr_fallback_reason fallback;
+
+    bool nonblocking; /* nonblocking or persistent: no fallback, and a few slots at a time */
+    bool staged;      /* some buffer may lie where the executor cannot use it */
+    bool overlaps;    /* staged buffers are copied piece by piece while steps run */
+    bool planned;     /* the plan is that of this call; a persistent request makes it once */
+    bool device;      /* kernels run it; agreed among all ranks */
+    bool zero;        /* kernels may write results to other ranks' buffers */
+    bool writing;     /* counted in module->writing */
+    bool devices;     /* some rank's buffer is on a device; agreed among all ranks */
+    bool fetches;     /* no buffer is on a device: single copy is allowed; agreed */
+    double leave_by;  /* GR_OP_LEAVING: seconds at which the op ends anyway */
+
+    /* agreement */
+    bool agrees;  /* the op begins with a call record */
+    bool asks;    /* and ends with it: it only asks whether some buffer is on a device */
+    bool decided; /* all records were there */
+    bool gathers; /* between nodes: the second round, in which records come one by one */
+    int agreed;   /* between nodes: 0, or -1 when calls differ */
+    struct gr_call_record record;         /* this rank's */
+    struct gr_combined_records combined;  /* between nodes: this rank's, then all ranks' */
+    struct gr_mail agreement;             /* inside a node: the allgather of records on boards */
+    struct gr_call_record *records;       /* [rank]; owned, kept for the next call */
+    const struct gr_ipc_handle **outputs; /* [rank]: in the memory of records */
+    size_t *spots;                        /* [rank]: bytes from records; in the same memory */
+    int nrecords;                         /* ranks for which there is room */
+
+    /* set-up */
+    struct gr_setup *setup;      /* under way; NULL: none. Owned */
+    struct gr_setup *next_setup; /* comes after it: the links of step timing. Owned */
+    uint32_t number_gpu;         /* of the set-up on devices that may follow an agreement */
+    uint32_t number_host;        /* of the set-up in host memory that may follow it */
+
+    /* executors; an op uses one of them */
+    struct gr_gpu_op gpu;                  /* kernels */
+    struct gr_mail mail;                   /* mailboxes */
+    struct gr_messages *messages;          /* point-to-point messages; owned */
+    struct gr_plan plan;                   /* host steps: what the stepper runs, */
+    struct gr_stepper stepper;             /* where it is, */
+    struct gr_host_op host;                /* and the call's data */
+    struct gr_staged staging;              /* host steps over buffers that are copied meanwhile */
+    struct gr_copy_stream copy_streams[2]; /* for staging: in, out */
+
+    /* memory, kept for the next call */
+    struct gr_stage stage;    /* host memory in the place of device buffers */
+    struct gr_scratch packed; /* data with gaps, packed */
+    struct gr_scratch kept;   /* GR_TMP of the schedule */
+    unsigned char *bounce;    /* GR_BOUNCE_BYTES, for single copy with reductions; owned */
+    size_t *counts, *displs;  /* [rank]: of v-collectives, in elements; one allocation, owned */
+    int ncounts;              /* ranks for which there is room */
+
+    ompi_request_t *request; /* to be completed when the op is done; NULL: none. Borrowed */
 };
 
 static inline void mca_coll_gpuring_op_init(struct gr_op *op)
@@ -120,15 +124,19 @@ static inline void mca_coll_gpuring_op_init(struct gr_op *op)
     memset(op, 0, sizeof(*op));
 }
 
+/* Free what the op owns; it must be done. */
 void mca_coll_gpuring_op_free(struct gr_op *op);
 
-/* When it is known who does it, before any link is used: buffers. OMPI error code. */
+/*
+ * Prepare the buffers: stage, pack, find scratch. The choice has been made, and no link has been
+ * used yet. OMPI error code.
+ */
 int mca_coll_gpuring_op_begin(struct gr_op *op);
 
 /*
- * Its turn: go on as far as possible. True when it is GR_OP_DONE. here: in an MPI call or
- * opal_progress, where messages may be sent; otherwise only what is RUNNING goes on. *moved counts
- * progress.
+ * Progress the first op of a queue as far as possible. Returns whether it is GR_OP_DONE. here: in
+ * an MPI call or opal_progress, where messages may be sent; otherwise only a GR_OP_RUNNING op
+ * progresses. *moved is increased by what was moved.
  */
 bool mca_coll_gpuring_op_advance(struct gr_op *op, bool here, uint64_t *moved);
 

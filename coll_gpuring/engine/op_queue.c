@@ -53,7 +53,7 @@ static bool posts_ahead(const struct gr_op *op)
 
 static struct gr_mail *first_mail(struct gr_op *op)
 {
-    return op->agrees ? &op->arrival : &op->mail;
+    return op->agrees ? &op->agreement : &op->mail;
 }
 
 static int first_way(const struct gr_op *op)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who drives ops: queues, requests, and the progress thread; engine/op.h draws them. */
+/*
+ * Queues of ops (engine/op.h). A communicator has one for each order of calls (mpi/module.h), and
+ * each persistent request has one of its own.
+ */
 #ifndef GR_ENGINE_OP_QUEUE_H
 #define GR_ENGINE_OP_QUEUE_H
 
@@ -23,35 +26,38 @@ struct gr_team;
 
 struct gr_op_queue {
     mca_coll_gpuring_module_t *module;
-    struct ompi_communicator_t *comm;
-    struct gr_team *team;
-    enum gr_call_order order; /* of its calls; */
-    uint64_t seq;             /* how many there were, */
-    uint32_t setups;          /* set-ups that they have asked for, */
-    uint32_t paired;          /* and calls that p2p_split.c has looked at */
+    struct ompi_communicator_t *comm; /* outlives the queue */
+    struct gr_team *team;             /* links and mailboxes in host memory; owned */
+    struct gr_gpu_team *gpu;          /* links of devices; NULL: no call on devices yet. Owned */
+    struct gr_net_links *held;        /* links to other nodes; NULL: none. Owned */
+    struct gr_timing *timing;         /* NULL: no call whose steps are timed yet. Owned */
+    enum gr_call_order order;         /* of its calls */
+    uint64_t seq;                     /* calls so far */
+    uint32_t setups;                  /* set-ups that its calls have asked for */
+    uint32_t paired;                  /* calls that p2p_split.c has looked at */
+    bool lost;                        /* its set-up failed half-way: it is never freed */
+    bool persistent;                  /* of a persistent request */
     /*
-     * [0]: chosen at the time of the call; when lines have come, [1]: in host memory, [2]: on
-     * devices
+     * Choices for the last call of each collective. [0]: made at the call; after an agreement [1]:
+     * in host memory, [2]: on devices.
      */
     struct gr_chosen last[3][GR_NCOLLS];
-    bool lost;                 /* its set-up failed half-way: it is left as it is */
-    struct gr_gpu_team *gpu;   /* NULL: no call on devices yet */
-    struct gr_net_links *held; /* links to other nodes; NULL: none */
-    bool persistent;           /* of a persistent request */
-    struct gr_timing *timing;  /* NULL: no call whose steps are timed yet */
-    struct gr_op own;          /* of the blocking call */
+    struct gr_op own; /* the op of blocking calls */
+
     /*
-     * The queue has a lock of its own: Open MPI makes communicators with nonblocking calls out of
-     * opal_progress, maybe below somebody who has the queue.
+     * gate guards head, tail and unposted. It is apart from busy, since Open MPI makes
+     * communicators with nonblocking calls out of opal_progress, below a caller that may hold busy.
      */
     gr_lock_t gate;
     struct gr_op *head, **tail; /* in call order */
-    struct gr_op *unposted;     /* the first of them that has not been looked at for posting */
-    gr_lock_t busy;             /* who has it drives the queue; this is theirs: */
-    struct gr_op *finished;     /* whose requests are to be completed in an MPI call */
+    struct gr_op *unposted;     /* the first op whose mailbox post was not tried yet */
+
+    /* Who holds busy drives the queue. It guards finished, watch and the ops' states. */
+    gr_lock_t busy;
+    struct gr_op *finished; /* requests to be completed in the next MPI call */
     struct gr_watch watch;
-    /* under the list's lock: */
-    /* link NULL: not in the list of those that opal_progress drives */
+
+    /* The list of queues that opal_progress drives, under its lock. link NULL: not in the list. */
     struct gr_op_queue *next, **link;
 };
 
@@ -60,12 +66,13 @@ static inline uint32_t gr_setup_number(struct gr_op_queue *queue)
 {
     return GR_NORDERS * queue->setups++ + (uint32_t) queue->order;
 }
-/* NULL is fine; its queue must be empty */
+
+/* Free the queue with its links; NULL is fine. It must have no ops. */
 void mca_coll_gpuring_queue_free(struct gr_op_queue *queue);
 
 /*
- * A nonblocking op is called or started: it is to come after what is on default streams now (struct
- * gr_points).
+ * Note where the default streams are: a nonblocking op that is called or started now comes after
+ * what the application has put there so far.
  */
 static inline void mca_coll_gpuring_op_mark(struct gr_op *op, const struct gr_op_queue *queue)
 {
@@ -74,24 +81,27 @@ static inline void mca_coll_gpuring_op_mark(struct gr_op *op, const struct gr_op
 }
 
 /*
- * Do op, after all that is in the queue, and wait for it. OMPI error code, or
- * OMPI_ERR_NOT_AVAILABLE: no links.
+ * Append op, drive the queue until op is done, and return its result: an OMPI error code;
+ * OMPI_ERR_NOT_AVAILABLE: no links, the call is to be left to the saved collective.
  */
 int mca_coll_gpuring_queue_do(struct gr_op_queue *queue, struct gr_op *op);
 
-/* Put ops of different queues into their queues and leave them to whoever drives. */
+/* Append n ops, each to its own queue, and return; whoever drives the queues completes them. */
 void mca_coll_gpuring_queue_start(struct gr_op *const *ops, size_t n);
 
 /*
- * Let opal_progress drive queues: before the first op that nobody waits for in a blocking call.
- * OMPI error code.
+ * Register with opal_progress, which drives queues with nonblocking ops from then on. Repeated
+ * calls are fine. OMPI error code.
  */
 int mca_coll_gpuring_queues_open(void);
 
-/* Drive all listed queues once; returns what was moved. */
+/*
+ * Drive all queues of the list once. here: in an MPI call or opal_progress, where messages may be
+ * sent. Returns how much was moved.
+ */
 uint64_t mca_coll_gpuring_queues_drive(bool here);
 
-/* Whether some queue is listed. */
+/* Whether the list has a queue. */
 bool mca_coll_gpuring_queues_any(void);
 
 /* At the end of the component. */

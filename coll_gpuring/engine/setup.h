@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A set-up from the inside: shared by setup.c (its phases), gpu_order.c (those on devices),
- * net_links.c (links to other nodes) and setup_diagnose.c (what it says).
+ * Set-up: the exchange that makes links, the first time that an algorithm needs them. setup.c has
+ * the phases, gpu_order.c those on devices, net_links.c the links to other nodes, and
+ * setup_diagnose.c the messages.
  */
 #ifndef GR_ENGINE_SETUP_H
 #define GR_ENGINE_SETUP_H
@@ -23,111 +24,113 @@ struct gr_net_link;
 struct gr_op;
 
 /*
- * A set-up for what the way needs in host memory, or on devices (then op is the call that asks
- * first: its buffers say which). Marks it as asked for; nothing is sent yet. The number was taken
- * from the module at the time of the call, so that numbers are alike on all ranks. NULL: no memory.
+ * A set-up of what the way (sched.h) needs in host memory, or on devices; there op is the call that
+ * asks first, whose buffers say which device. Marks the links as asked for; sends nothing yet.
+ * number: from gr_setup_number() at the time of the call, so that all ranks have the same. NULL: no
+ * memory.
  */
 struct gr_setup *mca_coll_gpuring_setup_new(struct gr_op_queue *queue, int way, int root,
                                             uint32_t number);
 struct gr_setup *mca_coll_gpuring_setup_new_gpu(struct gr_op_queue *queue, const struct gr_op *op,
                                                 uint32_t number);
 
-/* Go on; begins at the first poll. enum gr_status or negative. For mca_coll_gpuring_wait(). */
+/*
+ * Progress; the first poll begins the exchange. Returns enum gr_status, or an OMPI error code below
+ * 0. For mca_coll_gpuring_wait().
+ */
 int mca_coll_gpuring_setup_poll(void *setup, uint64_t *moved);
 
-/* After GR_DONE: the team has what it asked for, or not, on all ranks alike. Frees the set-up. */
+/* After GR_DONE: the team takes the links, or none, on all ranks alike. Frees the set-up. */
 void mca_coll_gpuring_setup_end(struct gr_setup *setup);
 
-/* How far that is which its way needs: links, boards. */
+/* The state of the links, or boards, that the op needs. */
 enum gr_links mca_coll_gpuring_op_links(const struct gr_op *op);
 
+/* The phase whose messages are under way. */
 enum gr_setup_state {
-    GR_SETUP_NEW,
-    GR_SETUP_DEVICES,
-    GR_SETUP_ORDER,
-    GR_SETUP_OFFERS,
-    GR_SETUP_ANSWERS,
-    GR_SETUP_VERDICT
+    GR_SETUP_NEW,     /* none yet */
+    GR_SETUP_DEVICES, /* all ranks tell rank 0 their devices */
+    GR_SETUP_ORDER,   /* rank 0 tells all the order of rings */
+    GR_SETUP_OFFERS,  /* readers send offers to writers */
+    GR_SETUP_ANSWERS, /* writers answer */
+    GR_SETUP_VERDICT  /* dissemination of the worst status */
 };
 
-/* What travels in the verdict's rounds. */
+/* A message of the verdict's rounds. */
 struct gr_setup_verdict {
-    int32_t status, rank; /* the worst of all, and the lowest rank with it, which says why */
+    int32_t status, rank; /* the worst status, and the lowest rank that has it */
     struct gr_verdict host;
     struct gr_gpu_verdict gpu;
-    /* the largest of all: it tells this communicator from others that had its id */
-    uint64_t nonce;
+    uint64_t nonce; /* the largest of all ranks: tells the communicator from others of its id */
 };
 
-/* What rank 0 hears of a rank, and tells all. */
+/* A rank's device as rank 0 hears of it, and what rank 0 tells all ranks. */
 struct gr_setup_device {
     struct gr_gpu_id id;
-    int32_t order; /* [position]: the rank there */
-    int32_t path;  /* rank 0's, in what it tells: an enum gr_path for all */
+    int32_t order; /* from rank 0: [position] = rank */
+    int32_t path;  /* from rank 0: an enum gr_path for all */
 };
 
-/* A message for each of n connections, in arrays of structures. */
+/* One message for each of n connections, which lie in an array of structures. */
 struct gr_setup_messages {
-    unsigned char *base;
-    size_t stride, rank_at, message_at, message_bytes;
-    int n;
+    unsigned char *base;  /* the array */
+    size_t stride;        /* bytes of an element */
+    size_t rank_at;       /* offset of the rank at the other end, an int */
+    size_t message_at;    /* offset of the message */
+    size_t message_bytes; /* of each message */
+    int n;                /* elements */
 };
 
-/* What a phase receives and sends: with ranks of this node, and then with others. */
+/* What a phase receives and sends. [0]: ranks of this node; [1]: ranks of other nodes. */
 struct gr_exchange {
     struct gr_setup_messages in[2], out[2];
 };
 
-/*
- * An end of a link to another node, on the slab of its connection, which is an executor's of the
- * host or kernels'.
- */
+/* This rank's end of a link to another node. */
 struct gr_net_endpoint {
-    int rank; /* the other end's */
-    int rail; /* that it lies on (rails.h) */
-    struct gr_fifo fifo;
-    int *used; /* the connection's: the network has it */
-    struct gr_net_link *link;
-    struct gr_net_offer mine, theirs;
+    int rank;                         /* at the other end */
+    int rail;                         /* that the link lies on (rails.h) */
+    struct gr_fifo fifo;              /* on the slab of the connection */
+    int *used;                        /* the connection's: the network has got the slab */
+    struct gr_net_link *link;         /* NULL: could not be opened */
+    struct gr_net_offer mine, theirs; /* exchanged in the phases */
 };
 
-/* What differs between links in host memory and on devices. */
+/* What differs between links in host memory and links of devices. */
 struct gr_setup_kind {
     bool device;
-    /* Lease what is to be offered; where the offers are. 0, or there is no memory. */
+    /* Lease slabs, and say where the offers are. 0, or GR_ERR_NOMEM. */
     int (*begin)(struct gr_setup *s, struct gr_exchange *x);
-    /*
-     * Offers were received: answer them; where the answers are. NULL: of this kind only those of
-     * other nodes are.
-     */
+    /* Answer the offers that came, and say where the answers are. NULL: no answers in a node. */
     void (*answer)(struct gr_setup *s, struct gr_exchange *x);
-    /* Everything was received: this rank's part of the verdict; its status. */
+    /* Map what was offered. Returns this rank's status, for the verdict. */
     int (*map)(struct gr_setup *s);
-    /* Take what was made, or give it back. */
+    /* Take the links into the team, or release them, as the verdict says. */
     void (*end)(struct gr_setup *s);
 };
 
 struct gr_setup {
     struct gr_op_queue *queue;
-    struct gr_pool *pool;
-    const struct gr_op *op; /* on devices: the call that asks first */
+    struct gr_pool *pool;   /* the process's shared memory; borrowed */
+    const struct gr_op *op; /* devices: the call that asks first */
     const struct gr_setup_kind *kind;
-    int way, root, tag;
+    int way, root; /* what the links are for */
+    int tag;       /* the first of its GR_SETUP_TAGS tags */
     enum gr_setup_state state;
-    struct gr_join join; /* one of the two */
-    struct gr_gpu_join gpu;
-    struct gr_net_endpoint *in, *out; /* links to other nodes, */
+    struct gr_join join;              /* host memory: the links that are being made */
+    struct gr_gpu_join gpu;           /* devices: the same */
+    struct gr_net_endpoint *in, *out; /* [nin], [nout]: ends of links to other nodes; owned */
     int nin, nout;
-    struct gr_net_links *held;       /* and those that are open: to be the queue's */
-    struct gr_gpu *mine;             /* this rank's device, */
-    int mine_error;                  /* or why there is none */
-    struct gr_setup_device *devices; /* p, then this rank's own */
-    ompi_request_t **requests;
-    int nrequests, awaited; /* the first `awaited` are receives */
-    int distance;           /* VERDICT: 2^round */
+    struct gr_net_links *held;       /* links to other nodes that were opened; owned */
+    struct gr_gpu *mine;             /* this rank's device; NULL: mine_error says why not */
+    int mine_error;                  /* 0, or a GR_ERR_... */
+    struct gr_setup_device *devices; /* [p]: all ranks'; then this rank's own. Owned */
+    ompi_request_t **requests;       /* of the phase; owned */
+    int nrequests;                   /* messages under way */
+    int awaited;                     /* the first `awaited` requests are receives */
+    int distance;                    /* GR_SETUP_VERDICT: 2^round */
     struct gr_setup_verdict sent, heard, verdict;
-    /* the driver's words or the network's, where this rank's status is not 0 */
-    char why[400];
+    char why[400]; /* this rank's error in the words of driver or network */
 };
 
 END_C_DECLS

@@ -89,7 +89,7 @@ struct gr_team *gr_team_create(const struct gr_team_params *params)
     team->links = calloc(GR_NWAYS_MADE * (size_t) params->p, sizeof(*team->links));
     complete = complete &&
                0 == boards_init(&team->mail, params, params->nsets, params->box_bytes) &&
-               0 == boards_init(&team->agreement, params, GR_SETS, params->arrival_bytes) &&
+               0 == boards_init(&team->agreement, params, GR_SETS, params->record_bytes) &&
                0 == bundle_init(&team->data, params->nchannels, params->nslots, params->slot_bytes,
                                 params->p) &&
                0 == bundle_init(&team->small, params->small_slots > 0 ? params->nchannels : 0,

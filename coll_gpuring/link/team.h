@@ -85,7 +85,7 @@ struct gr_team_params {
     size_t slot_bytes;
     uint32_t nsets;       /* of mailboxes, */
     size_t box_bytes;     /* for messages up to that many bytes */
-    size_t arrival_bytes; /* the same, of agreements; 0: there are none */
+    size_t record_bytes;  /* the same, of call records; 0: there are none */
     uint32_t small_slots; /* of links for small messages; 0: there are none, */
     size_t small_bytes;
     uint32_t note_slots; /* the same, of links for notes; 0: there are none */

@@ -75,7 +75,7 @@ static int post_line(struct gr_op *op)
     /* whether they are needed or not: on all ranks alike */
     op->number_gpu = gr_setup_number(op->queue);
     op->number_host = gr_setup_number(op->queue);
-    op->arrival = (struct gr_mail) {
+    op->agreement = (struct gr_mail) {
         .coll = GR_COLL_ALLGATHER,
         .in = (unsigned char *) &op->record,
         .out = (unsigned char *) op->records,

@@ -133,7 +133,7 @@ mca_coll_gpuring_request_t *mca_coll_gpuring_request_get(struct ompi_communicato
     r->req_status = ompi_status_empty;
     r->req_state = persistent ? OMPI_REQUEST_INACTIVE : OMPI_REQUEST_ACTIVE;
     request->op.nonblocking = true;
-    request->op.device = request->op.agrees = request->op.in_pieces = false;
+    request->op.device = request->op.agrees = request->op.overlaps = false;
     request->op.request = r;
     request->op.queue = NULL;
     request->op.setup = NULL;

@@ -36,7 +36,7 @@ static void begin(struct side *s)
         .slot_bytes = SLOT,
         .nsets = 2,
         .box_bytes = 64,
-        .arrival_bytes = 64,
+        .record_bytes = 64,
         .small_slots = 8,
         .small_bytes = 64,
         .note_slots = 2,

@@ -55,10 +55,10 @@ static bool fits(const struct gr_op *op)
 
 int mca_coll_gpuring_overlap_stage(struct gr_op *op)
 {
-    op->in_pieces = fits(op);
-    return op->in_pieces ? mca_coll_gpuring_stage_place(&op->stage, &op->call, NULL)
-                         : mca_coll_gpuring_stage_in(&op->stage, &op->call,
-                                                     op->device ? op->queue->gpu->gpu : NULL);
+    op->overlaps = fits(op);
+    return op->overlaps ? mca_coll_gpuring_stage_place(&op->stage, &op->call, NULL)
+                        : mca_coll_gpuring_stage_in(&op->stage, &op->call,
+                                                    op->device ? op->queue->gpu->gpu : NULL);
 }
 
 /* From a staged buffer to its original. */
@@ -92,14 +92,14 @@ int mca_coll_gpuring_overlap_begin(struct gr_op *op)
     bool wants_out = op->stage.out && writes_receive(op);
 
     if (wants_in) {
-        op->copiers[0] = mca_coll_gpuring_copy_stream_take(
+        op->copy_streams[0] = mca_coll_gpuring_copy_stream_take(
             from_receive ? op->stage.original.rbuf : op->stage.original.sbuf, &op->stage.after);
-        in = (struct gr_staged_copy) {op->copiers[0].stream, way_back(op, from_receive)};
+        in = (struct gr_staged_copy) {op->copy_streams[0].stream, way_back(op, from_receive)};
     }
     if (wants_out) {
-        op->copiers[1] =
+        op->copy_streams[1] =
             mca_coll_gpuring_copy_stream_take(op->stage.original.rbuf, &op->stage.after);
-        out = (struct gr_staged_copy) {op->copiers[1].stream, way_back(op, true)};
+        out = (struct gr_staged_copy) {op->copy_streams[1].stream, way_back(op, true)};
     }
     if (wants_in && NULL == in.stream) {
         int rc = mca_coll_gpuring_stage_copy(&op->stage, &op->call);
@@ -121,9 +121,9 @@ static int end(struct gr_op *op)
 {
     int rc = gr_staged_end(&op->staging);
 
-    op->in_pieces = false;
-    mca_coll_gpuring_copy_stream_put(&op->copiers[0]);
-    mca_coll_gpuring_copy_stream_put(&op->copiers[1]);
+    op->overlaps = false;
+    mca_coll_gpuring_copy_stream_put(&op->copy_streams[0]);
+    mca_coll_gpuring_copy_stream_put(&op->copy_streams[1]);
     if (rc < 0) {
         opal_output(0, "gpuring: %s on %s: copying between host and device memory failed: %s",
                     gr_calls[op->call.id].name, gr_comm_name(op->call.comm), gr_gpu_error());
@@ -133,7 +133,7 @@ static int end(struct gr_op *op)
 
 int mca_coll_gpuring_overlap_unstage(struct gr_op *op, int rc)
 {
-    int out = op->in_pieces ? end(op) : OMPI_SUCCESS;
+    int out = op->overlaps ? end(op) : OMPI_SUCCESS;
 
     rc = OMPI_SUCCESS == rc ? out : rc;
     out = mca_coll_gpuring_stage_out(&op->stage, &op->call, OMPI_SUCCESS == rc);
