@@ -18,55 +18,58 @@ BEGIN_C_DECLS
 struct gr_op_queue;
 struct gr_op;
 
-/*
- * What a rank says of its call to all others, where agreements are exchanged. All but device and
- * what is below must be equal. Only calls that may use zero copy say whose memory their results go
- * to.
- */
+/* What a rank tells all others about its call. All but device and output must be equal. */
 struct gr_call_record {
-    uint64_t seq, bytes;
+    uint64_t seq;   /* number of the call in the order of the communicator */
+    uint64_t bytes; /* as bandwidth is counted */
     int32_t root;
-    int16_t kernel; /* enum gr_kernel, or -1: there is none for its type and operation */
-    uint8_t call;   /* enum gr_call_id */
-    uint8_t device; /* whether some buffer of this rank is on a device */
-    struct gr_ipc_handle output;
+    int16_t kernel;              /* enum gr_kernel; -1: no kernel for the type and operation */
+    uint8_t call;                /* enum gr_call_id */
+    uint8_t device;              /* 1: some buffer of this rank is on a device */
+    struct gr_ipc_handle output; /* of the receive buffer; sent only with zero copy */
 };
 #define GR_CALL_RECORD_SHORT offsetof(struct gr_call_record, output)
 
 /*
- * All ranks' lines (their short part), combined by bitwise or: between nodes nobody needs them one
- * by one. A bit of both ones and zeros differs between ranks.
+ * The records of all ranks without output, combined by bitwise or: between nodes nobody needs them
+ * one by one. A bit set in both masks differs between ranks.
  */
 #define GR_CALL_RECORD_WORDS (GR_CALL_RECORD_SHORT / sizeof(uint64_t))
 struct gr_combined_records {
     uint64_t ones[GR_CALL_RECORD_WORDS], zeros[GR_CALL_RECORD_WORDS];
-    uint64_t first[GR_CALL_RECORD_WORDS]; /* rank 0's line */
+    uint64_t first[GR_CALL_RECORD_WORDS]; /* rank 0's record */
 };
 
-/* The call's line; device: whether a buffer of this rank is on one. Sets op->zero. */
+/*
+ * This rank's record of the op. device: whether a buffer of this rank is on a device. Sets
+ * op->zero.
+ */
 struct gr_call_record mca_coll_gpuring_call_record(struct gr_op *op, const gr_params_t *params,
                                                    bool device);
 
 /*
- * What lines go through: boards in memory that all share; between nodes, host links of an Allreduce
- * (host_run.c): combined, and, where all agree on a call that may use zero copy on devices, once
- * more as they are. Begin when it is the op's turn (OMPI error code); GR_DONE: they are there; else
- * GR_AGAIN, or negative.
+ * Exchange the records, when the op is the first of its queue: on boards inside a node; between
+ * nodes combined, by an Allreduce over host links (host_run.c), and, where all agree on a call that
+ * may use zero copy on devices, once more one by one. way: what it needs links for. begin: OMPI
+ * error code. poll: GR_DONE, GR_AGAIN, or negative.
  */
 int mca_coll_gpuring_agreement_way(const struct gr_op_queue *queue);
 int mca_coll_gpuring_agreement_begin(struct gr_op *op);
 int mca_coll_gpuring_agreement_poll(struct gr_op *op, uint64_t *moved);
 
 /*
- * They are there. Sets the op's device (all have a kernel for it, and some buffer is on a device),
- * devices and fetches. -1, and said, when the calls differ.
+ * All records are there: sets op->devices, op->fetches, and op->device (some buffer is on a device
+ * and there is a kernel). Returns 0; -1 when the calls differ, which one rank reports.
  */
 int mca_coll_gpuring_agreement_end(struct gr_op *op);
 
-/* Room for the lines of p ranks. OMPI error code. */
+/* Make room for the records of p ranks. OMPI error code. */
 int mca_coll_gpuring_agreement_reserve(struct gr_op *op, int p);
 
-/* The same for a persistent request's init, by messages, waiting for all. OMPI error code. */
+/*
+ * The whole agreement for the init of a persistent request, by point-to-point messages; waits for
+ * all ranks. OMPI error code.
+ */
 int mca_coll_gpuring_agreement_exchange(mca_coll_gpuring_module_t *module, struct gr_op *op,
                                         uint32_t number);
 

@@ -14,31 +14,35 @@ BEGIN_C_DECLS
 
 struct gr_op;
 
-/* What was chosen last: calls of one size follow each other. */
+/* The last choice, for the next call with the same arguments of the model. */
 struct gr_chosen {
-    size_t bytes, post_bytes; /* on which it depends; 0: none yet; */
-    enum gr_path path;        /* and, on devices, on this; */
-    bool fetches;             /* in host memory, on this */
+    size_t bytes;      /* of the call; 0: there is no choice yet */
+    size_t post_bytes; /* most that a rank posts to a mailbox */
+    enum gr_path path; /* devices only */
+    bool fetches;      /* host memory only: single copy is allowed */
     struct gr_choice choice;
 };
 
 /*
- * Where ranks look for buffers on devices: whether the call begins with lines. Between nodes these
- * take a round trip, which short calls would feel: without them the host does it, and each rank
- * stages what it has on devices.
+ * Whether the op begins with an agreement. Between nodes an agreement takes a round trip, so short
+ * calls go without: the host runs them, and each rank stages the buffers that it has on devices.
  */
 bool mca_coll_gpuring_op_agrees(mca_coll_gpuring_module_t *module, struct gr_op *op);
 
+/* A call of no more bytes is never too large to be packed. */
+#define GR_PACK_LEAST ((size_t) 1 << 20)
+
 /*
- * Why a call whose buffers are all in host memory, as far as is known, is left to others: an enum
- * gr_fallback_reason, or -1. By what all ranks know alike, so not by whether this rank packs.
+ * Why a call with all buffers in host memory is left to other components: an enum
+ * gr_fallback_reason; -1: it is not. Depends only on what all ranks know alike, so not on whether
+ * this rank has to pack.
  */
-#define GR_PACK_LEAST ((size_t) 1 << 20) /* a call of no more bytes is never too large */
 int mca_coll_gpuring_op_unwanted(const mca_coll_gpuring_module_t *module, const struct gr_op *op);
 
 /*
- * Choose the way; that of lines between nodes; and, once the links of a way between devices are
- * there and it is known what they are like, what else there is to choose.
+ * choose: sets op->choice. choose_agreement: how call records are exchanged between nodes.
+ * reselect: protocol, channels and chunks once more, when the links between devices have been made
+ * and their path is known.
  */
 void mca_coll_gpuring_op_choose(mca_coll_gpuring_module_t *module, struct gr_op *op);
 struct gr_choice mca_coll_gpuring_choose_agreement(const mca_coll_gpuring_module_t *module);

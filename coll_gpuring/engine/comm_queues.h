@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A communicator's queues: made at the first call that needs one. */
+/* The queues of a communicator, which the first call that needs one makes. */
 #ifndef GR_ENGINE_COMM_QUEUES_H
 #define GR_ENGINE_COMM_QUEUES_H
 
@@ -14,7 +14,7 @@ BEGIN_C_DECLS
 
 struct gr_op_queue;
 
-/* Channels at most where ranks are on several nodes: each rail has the same number of them. */
+/* Most channels between nodes: the same number on each rail. */
 static inline uint32_t gr_nodes_channels(const mca_coll_gpuring_module_t *module)
 {
     uint32_t n = (uint32_t) module->params.value[GR_PARAM_NODES_CHANNELS],
@@ -24,7 +24,7 @@ static inline uint32_t gr_nodes_channels(const mca_coll_gpuring_module_t *module
     return rails * (each < most ? each : most);
 }
 
-/* Channels of links between devices, at most. */
+/* Most channels between devices. */
 static inline uint32_t gr_device_channels(const mca_coll_gpuring_module_t *module)
 {
     return NULL != module->remote ? gr_nodes_channels(module)
@@ -32,16 +32,16 @@ static inline uint32_t gr_device_channels(const mca_coll_gpuring_module_t *modul
 }
 
 /*
- * A queue for the communicator, which must outlive it. box_bytes: of the largest post to mailboxes.
- * NULL: no memory.
+ * A queue without links. The communicator must outlive it. nsets: sets of its boards; box_bytes:
+ * largest post to a mailbox. NULL: no memory.
  */
 struct gr_op_queue *mca_coll_gpuring_queue_new(mca_coll_gpuring_module_t *module,
                                                struct ompi_communicator_t *comm, uint32_t nsets,
                                                size_t box_bytes);
 
 /*
- * The module's queue for calls of that order. make: the caller has module->making, OMPI error code;
- * of: makes it at the first of them, the module has decided, NULL: no memory.
+ * The module's queue for calls of an order. make: makes it unless it is there; the caller holds
+ * module->making; OMPI error code. of: the module has decided; NULL: no memory.
  */
 int mca_coll_gpuring_queue_make(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
                                 enum gr_call_order order);

@@ -18,22 +18,21 @@ struct gr_gpu_pool;
 struct gr_ipc_cache;
 
 /*
- * Whether this process may have buffers on a device, as it says to all others at MPI_Init and never
- * again: by parameter, driver and device file; loads nothing.
+ * Whether this process may have buffers on a device: by parameter, driver and device file. The
+ * answer is published at MPI_Init and never changes. Loads nothing.
  */
 bool mca_coll_gpuring_gpu_possible(void);
 
 /*
- * Whether it can have some now: the driver is loaded. Cheap (15 ns) while nothing else was loaded
- * since the last time.
+ * Whether the CUDA driver is loaded in this process. 15 ns, unless shared objects were loaded since
+ * the last call.
  */
 bool mca_coll_gpuring_gpu_loaded(void);
 
 /*
- * No rank of the communicator has said that it may have buffers on a device. Whether the call has
- * one all the same, since the driver was loaded later: MPI_ERR_BUFFER, and said once. Buffers of
- * the last call that had none before the driver was loaded need not be looked at:
- * gr_is_known_host().
+ * For communicators on which no rank may have buffers on a device: MPI_ERR_BUFFER, reported once,
+ * where the call has one all the same, since the driver was loaded after MPI_Init; else 0. Buffers
+ * that gr_is_known_host() knows need not be looked at.
  */
 int mca_coll_gpuring_gpu_late(mca_coll_gpuring_module_t *module, const struct gr_call *call);
 
@@ -57,30 +56,27 @@ struct gr_gpu *mca_coll_gpuring_gpu_pick(const struct gr_call *call, int *error)
 struct gr_gpu_pool *mca_coll_gpuring_gpu_pool(struct gr_gpu *gpu, int *error);
 
 /*
- * Order a buffer's use behind what the application has put on default streams. settle: in the
- * calling thread of an MPI call, which alone knows what context is current (the application's own,
- * or another device's). follow: before a kernel on gpu uses the buffer, where that is another
- * device's. OMPI error codes, and said when it failed.
+ * Order the use of a buffer after what the application has put on default streams.
+ * wait_default_stream: in the thread of the MPI call, which alone knows the current context (the
+ * application's own, or another device's). follow: before a kernel on gpu uses a buffer of another
+ * device. OMPI error codes; errors are reported.
  */
 int mca_coll_gpuring_wait_default_stream(struct gr_pointer pointer);
 int mca_coll_gpuring_follow(struct gr_gpu *gpu, const void *buffer);
 
-/* The device whose memory a buffer is; NULL: none's. */
+/* The device that owns the memory of a buffer; NULL: host memory. */
 struct gr_gpu *mca_coll_gpuring_gpu_of(const void *buffer);
 
-/* A device that this process uses, for what any can do; NULL: none so far. */
+/* Any device that this process uses; NULL: none so far. */
 struct gr_gpu *mca_coll_gpuring_gpu_any(void);
 
-/*
- * The cache of a device's memory that is shared with other processes, or theirs with it. NULL: no
- * memory.
- */
+/* The cache of IPC handles and mappings of a device. NULL: no memory. */
 struct gr_ipc_cache *mca_coll_gpuring_ipc_cache(struct gr_gpu *gpu);
 
-/* A ticket of a buffer of that many bytes; of none where it cannot be shared. */
+/* The IPC handle of a buffer; all zero where it cannot be shared. */
 struct gr_ipc_handle mca_coll_gpuring_ipc_handle(const void *buffer, size_t bytes);
 
-/* A communicator is gone: what its ranks have freed need not stay mapped. */
+/* A communicator was freed: unmap what its ranks have freed. */
 void mca_coll_gpuring_gpus_trim(void);
 
 void mca_coll_gpuring_gpus_close(void);

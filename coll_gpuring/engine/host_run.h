@@ -10,8 +10,8 @@ BEGIN_C_DECLS
 struct gr_op;
 
 /*
- * All links are there: make the plan, if it goes by one; start the machine on it; on that of its
- * line. OMPI error code.
+ * The links are there. plan: make the op's plan, if it has one. start: start the stepper on it.
+ * records: start the stepper on the exchange of call records between nodes. OMPI error codes.
  */
 void mca_coll_gpuring_op_plan(struct gr_op *op);
 int mca_coll_gpuring_host_run_start(struct gr_op *op);

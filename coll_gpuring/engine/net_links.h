@@ -12,11 +12,11 @@ struct gr_net_link;
 struct gr_op;
 struct gr_setup;
 
-/* What links between nodes may go over; its name. */
+/* The transports of links between nodes, and the name of each. */
 enum gr_transport_kind { GR_TRANSPORT_UCX, GR_TRANSPORT_PML, GR_NTRANSPORTS };
 const char *mca_coll_gpuring_transport_name(int kind);
 
-/* What a set-up has opened. */
+/* Links that a set-up has opened. */
 struct gr_net_links {
     struct gr_net_links *next;
     int n;
@@ -24,53 +24,49 @@ struct gr_net_links {
 };
 
 /*
- * Move the network on, if queues have links. It takes a while, so who may keep a queue from others
- * does not have it. here: in an MPI call or opal_progress.
+ * Progress the network, if some queue has links. Takes a while: the caller holds no queue. here: in
+ * an MPI call or opal_progress.
  */
 void mca_coll_gpuring_net_progress(bool here);
 
-/* In an MPI call: only send what queues have to say. Whether there was something. */
+/* In an MPI call: send what is pushed, without receiving. Returns whether anything was sent. */
 bool mca_coll_gpuring_net_send(void);
 
 /*
- * In the blocking call that has the queue, behind what it does for its op: send; then look for what
- * comes in for an op that is not over, and give the core away where ranks share them. looks: that
- * were in vain before.
+ * In the blocking call that holds the queue, after each poll of op: send, then receive, unless the
+ * op is done; yield the core where ranks share cores. looks: polls without progress so far.
  */
 void mca_coll_gpuring_net_poll(const struct gr_op_queue *queue, struct gr_op *op, unsigned looks);
 
-/*
- * How often to look at a queue, between two calls of opal_progress, where that is `looks` times
- * without a network.
- */
+/* Polls per opal_progress(); `looks` is the number without a network. */
 unsigned mca_coll_gpuring_net_polls(const struct gr_op_queue *queue, unsigned looks);
 
-/* The caller has the queue. A link that has failed poisons the team, and is told. */
+/* The caller holds the queue: fail the communicator where one of its links has failed. */
 void mca_coll_gpuring_net_check(struct gr_op_queue *queue);
 
-/* Least bytes of a message that its links send from where it lies; 0: none is. */
+/* Smallest message, in bytes, that the links send from where it lies; 0: none. */
 size_t mca_coll_gpuring_net_zero_copy(const struct gr_op_queue *queue);
 
 /*
- * The caller has the queue. A call ends before all that it has pushed was sent: whether its buffers
- * are its own again; if not, it is asked again after net_progress().
+ * The caller holds the queue, and its call ends before all that it has pushed was sent. Returns
+ * whether the network has left the call's buffers; if not, call again after net_progress().
  */
 bool mca_coll_gpuring_net_reclaim(const struct gr_op_queue *queue);
 
-/* Leave the queue's links. */
+/* Close the queue's links. */
 void mca_coll_gpuring_net_leave(struct gr_op_queue *queue);
 
-/* At the end of the component, before the pool's. */
+/* When the component is closed, before the pool is. */
 void mca_coll_gpuring_net_close(void);
 
-/* MPI_COMM_WORLD is about to go, and with it what links over Open MPI's messages need. */
+/* MPI_COMM_WORLD is about to be freed: close the links over Open MPI's messages. */
 void mca_coll_gpuring_net_world_ends(void);
 
 /*
- * The network's part of it (net_links.c). Room for that many ends, which the caller fills in: rank,
- * fifo, used. Then: open those of incoming links; answer what was offered; take what was answered.
- * *status: the join's, to which what goes wrong is added. end: the queue gets the links, or they
- * are closed.
+ * The network's part of a set-up. reserve: room for endpoints, whose rank, fifo and used the caller
+ * fills in. begin: open the incoming links. answer: open and join the outgoing ones. map: join the
+ * incoming ones. end: the queue takes the links, or they are closed, by the verdict. tell: report
+ * why they failed. *status: of the join; the first error is stored there.
  */
 int mca_coll_gpuring_endpoints_reserve(struct gr_setup *s, int nin, int nout); /* OMPI error code */
 void mca_coll_gpuring_endpoints_begin(struct gr_setup *s, int *status);
@@ -79,10 +75,7 @@ void mca_coll_gpuring_endpoints_map(struct gr_setup *s, int *status);
 void mca_coll_gpuring_endpoints_end(struct gr_setup *s);
 void mca_coll_gpuring_endpoints_tell(const struct gr_setup *s);
 
-/*
- * Why slots of the queue's links to other nodes cannot lie in device memory, as far as the network
- * goes; NULL: they can.
- */
+/* Why the network cannot reach slots in device memory, in words; NULL: it can. */
 const char *mca_coll_gpuring_net_indirect(const struct gr_op_queue *queue);
 
 END_C_DECLS

@@ -9,15 +9,15 @@ BEGIN_C_DECLS
 
 struct gr_op;
 
-/* It is through: unpack, count. */
+/* The op has run to its end: unpack, count, and finish it. */
 void mca_coll_gpuring_op_end(struct gr_op *op);
 
-/* It is over, well or not. */
+/* Finish the op with rc: release its executor, copy staged results back. Sets GR_OP_DONE. */
 void mca_coll_gpuring_op_over(struct gr_op *op, int rc);
 
 /*
- * It fails: what it runs is given up. Over, with rc, when its buffers are its own again: now, or in
- * a later call of this.
+ * The op fails with rc: abort its executor. The op is finished when no other rank uses its buffers
+ * any more: at once, or in a later call of this function. here: in an MPI call or opal_progress.
  */
 void mca_coll_gpuring_op_fail(struct gr_op *op, bool here, int rc);
 

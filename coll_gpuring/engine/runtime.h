@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is asked of Open MPI and of the system: locks, time, tags, requests, how long to poll. */
+/* What the engine asks of Open MPI and of the system: locks, time, tags, requests, polling. */
 #ifndef GR_ENGINE_RUNTIME_H
 #define GR_ENGINE_RUNTIME_H
 
@@ -16,7 +16,7 @@ static inline bool gr_threaded(void)
     return opal_using_threads() || gr_process.threaded;
 }
 
-/* False: somebody else has it, maybe this thread itself further up. */
+/* Returns false when the lock is held, perhaps by this thread in a caller. */
 static inline bool gr_try(gr_lock_t *lock)
 {
     if (gr_threaded()) {
@@ -30,7 +30,7 @@ static inline bool gr_try(gr_lock_t *lock)
     return true;
 }
 
-/* For the short sections behind which nobody waits for anything else. */
+/* Yields until the lock is free. For short sections in which the holder waits for nothing. */
 void mca_coll_gpuring_lock_slowly(gr_lock_t *lock);
 
 static inline void gr_lock(gr_lock_t *lock)
@@ -46,16 +46,16 @@ static inline void gr_unlock(gr_lock_t *lock)
 }
 
 /*
- * A point-to-point request: 1 when complete (and freed) or MPI_REQUEST_NULL, 0 when not, negative
- * on error. Unlike ompi_request_test() it does not progress Open MPI, so it can be called from
- * there.
+ * Tests a point-to-point request: 1 when it is complete (it is freed) or MPI_REQUEST_NULL, 0 when
+ * not, negative on error. Does not progress Open MPI, unlike ompi_request_test(), so opal_progress
+ * may call it.
  */
 int mca_coll_gpuring_request_done(ompi_request_t **request);
 
 /* Polls without progress before Open MPI is progressed. */
 unsigned mca_coll_gpuring_spins(void);
 
-/* Seconds since some moment, monotonic. */
+/* Monotonic time in seconds. */
 double mca_coll_gpuring_now(void);
 
 /*
@@ -74,7 +74,7 @@ double mca_coll_gpuring_now(void);
     (GR_TAGS_SETUPS + GR_SETUP_TAGS * GR_TAGGED_SETUPS) /* two for each of GR_TAGGED_PAIRS calls */
 #define GR_TAGGED_PAIRS 8192
 
-/* The tag at that offset; the next ones of a range are lower. */
+/* The tag at an offset; the following tags of a range are lower. */
 int mca_coll_gpuring_tag(int offset);
 
 END_C_DECLS

@@ -9,30 +9,31 @@ BEGIN_C_DECLS
 
 struct mca_coll_gpuring_module;
 
-/* Whether somebody who waits has seen progress lately. All zero at first. */
+/* Progress seen by a waiting rank. All zero at first. */
 struct gr_watch {
-    uint64_t moved;     /* counts progress: increased by who drives */
-    uint64_t before;    /* its value at the last look */
-    unsigned idle;      /* looks since then, */
-    unsigned looked;    /* and how many there were at the last look at the clock */
-    double since, last; /* of waiting, and of the last look at the clock; 0: not looked yet */
-    double next;        /* seconds of waiting at which to report */
+    uint64_t moved;  /* progress; increased by who drives the queue */
+    uint64_t before; /* value of moved at the last poll */
+    unsigned idle;   /* polls since then */
+    unsigned looked; /* value of idle when the clock was read last */
+    double since;    /* begin of waiting, in seconds; 0: the clock was not read yet */
+    double last;     /* when the clock was read last */
+    double next;     /* seconds of waiting after which to report */
 };
 
-/* What is waited for, for reports. */
+/* What a rank waits for, for reports. */
 struct gr_waiting {
-    struct mca_coll_gpuring_module *module; /* of the communicator, on which other ranks may fail */
+    struct mca_coll_gpuring_module *module; /* of the communicator */
     const char *what;                       /* "allreduce" */
-    uint64_t seq;
-    /* where it stands and which ranks it waits for */
+    uint64_t seq;                           /* number of the call */
+    /* writes where the call stands and which ranks it waits for */
     void (*explain)(void *ctx, char *text, size_t size);
     void *ctx;
 };
 
 /*
- * Another look, after a poll. vain: it saw no progress; every `each` such looks see whether the
- * communicator has failed meanwhile, and look at the clock, and report when it is time. Returns the
- * code with which it has failed, or 0.
+ * After each poll. watch_idle: whether the poll saw no progress. watch_vain, for such polls: every
+ * `each` of them checks whether the communicator has failed, reads the clock, and reports when it
+ * is time. Returns the code with which the communicator has failed, or 0.
  */
 bool mca_coll_gpuring_watch_idle(struct gr_watch *watch);
 int mca_coll_gpuring_watch_vain(struct gr_watch *watch, unsigned each,
@@ -42,7 +43,7 @@ int mca_coll_gpuring_watch_vain(struct gr_watch *watch, unsigned each,
 int mca_coll_gpuring_wait(int (*poll)(void *ctx, uint64_t *moved),
                           const struct gr_waiting *waiting);
 
-/* Looks of a blocking wait between two at the clock. */
+/* Polls of a blocking wait between two readings of the clock. */
 #define GR_LOOKS_BLOCKING 1024
 
 END_C_DECLS

@@ -12,25 +12,27 @@ BEGIN_C_DECLS
 
 struct gr_op;
 
-/* What a call moves, in the core's terms. */
+/* What a call moves, in the terms of executors. */
 struct gr_data {
-    struct gr_request request;     /* algo, channels, chunks are filled later */
-    size_t bytes;                  /* S as bandwidth is counted */
-    size_t post_bytes;             /* the most that a rank contributes, for mailboxes */
-    unsigned char *in, *out, *tmp; /* by enum gr_space */
-    struct gr_reducer reducer;
-    /* afterwards: */
+    struct gr_request request; /* algorithm, channels and chunks follow from the choice */
+    size_t bytes;              /* as bandwidth is counted */
+    size_t post_bytes;         /* most that a rank posts to a mailbox */
+    unsigned char *in;         /* GR_IN: the input, perhaps packed in scratch */
+    unsigned char *out;        /* GR_OUT: the output, perhaps in scratch */
+    unsigned char *tmp;        /* GR_TMP of the schedule, or NULL */
+    struct gr_reducer reducer; /* type and operation */
+    /* what happens to out after the last step: nothing, or copied or unpacked to its place */
     enum { GR_FINISH_NONE, GR_FINISH_COPY, GR_FINISH_UNPACK } finish;
-    size_t out_bytes; /* to be copied or unpacked */
+    size_t out_bytes; /* GR_FINISH_COPY: bytes to copy */
 };
 
-/* Sizes only, nothing of the buffers: equal on all ranks. OMPI error code. */
+/* Set the sizes, which are equal on all ranks; looks at no buffer. OMPI error code. */
 int mca_coll_gpuring_buffers_size(struct gr_op *op);
 
-/* Buffers: pack what has gaps, find scratch. OMPI error code. */
+/* Set the buffers: pack data with gaps, find scratch. OMPI error code. */
 int mca_coll_gpuring_buffers_begin(struct gr_op *op);
 
-/* After the last step: unpack, copy. */
+/* After the last step: copy or unpack the output. OMPI error code. */
 int mca_coll_gpuring_buffers_end(struct gr_op *op);
 
 END_C_DECLS

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which communicators, and which of their calls, gpuring does. Nothing here is known to one rank
- * only.
+ * Which communicators, and which of their calls, gpuring does: decided by what all ranks know.
  */
 #ifndef GR_MPI_COMM_H
 #define GR_MPI_COMM_H
@@ -15,10 +14,9 @@ BEGIN_C_DECLS
 struct gr_call;
 
 /*
- * Once per communicator: whether it is taken (module->refused), with which parameters, and its
- * queue for blocking calls. Thread-safe: the first blocking call may come at the same time as a
- * nonblocking one that Open MPI starts out of another thread's opal_progress. Sends nothing. OMPI
- * error code.
+ * Decide once per communicator: sets module->refused and params, and makes the queue of blocking
+ * calls. Thread-safe: Open MPI may start a nonblocking call out of another thread's opal_progress
+ * during the first blocking call. Sends no message. OMPI error code.
  */
 int mca_coll_gpuring_decide_first(mca_coll_gpuring_module_t *module,
                                   struct ompi_communicator_t *comm);
@@ -32,8 +30,8 @@ static inline int mca_coll_gpuring_decide(mca_coll_gpuring_module_t *module,
 }
 
 /*
- * The module has decided: -1 where the call is one that gpuring does; or why not, an enum
- * gr_fallback_reason.
+ * After the decision: why the call is left to the saved collective, an enum gr_fallback_reason; -1:
+ * gpuring does it.
  */
 int mca_coll_gpuring_refusal(const mca_coll_gpuring_module_t *module, const struct gr_call *call);
 

@@ -10,10 +10,10 @@ BEGIN_C_DECLS
 struct gr_op;
 
 /*
- * Stage the op's buffers for who does it. in_pieces: what they hold comes while the machine runs,
- * which is to be started here once more when its plan and host op are ready. unstage: the call is
- * over with rc, which is returned unless what remains to be copied fails; nothing is under way
- * then. OMPI error codes.
+ * stage: put host memory in the place of the op's buffers; sets op->overlaps where they are to be
+ * copied while the stepper runs. begin: for those, restart the stepper with copies, after its plan
+ * and host op were set up. unstage: the op is done with rc: wait for copies, copy the rest back.
+ * Returns rc, or the error of a copy. OMPI error codes.
  */
 int mca_coll_gpuring_overlap_stage(struct gr_op *op);
 int mca_coll_gpuring_overlap_begin(struct gr_op *op);

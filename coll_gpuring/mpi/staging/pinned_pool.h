@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Host memory that takes the place of buffers: pinned, where there are devices. */
+/* Host memory in the place of device buffers: pinned, and reused by later calls. */
 #ifndef GR_STAGING_PINNED_POOL_H
 #define GR_STAGING_PINNED_POOL_H
 
@@ -9,21 +9,21 @@ BEGIN_C_DECLS
 
 struct gr_gpu;
 
-/* Memory that grows and stays: pinned, so that devices can use it, where there are any. */
+/* A buffer that grows, and stays until it is shrunk. All zero at first. */
 struct gr_pinned_buffer {
     unsigned char *base;
     size_t bytes;
-    struct gr_gpu *gpu; /* through which it was pinned, or NULL */
+    struct gr_gpu *gpu; /* by which it was pinned; NULL: plain memory, there is no device */
 };
 
 /*
- * At least that many bytes; NULL: none to be had. Shrinks to nothing when it is above `keep`. Any
- * thread.
+ * reserve: at least that many bytes; NULL: no memory. shrink: give the buffer back when it is
+ * larger than `keep` bytes. Thread-safe.
  */
 unsigned char *mca_coll_gpuring_pinned_reserve(struct gr_pinned_buffer *room, size_t bytes);
 void mca_coll_gpuring_pinned_shrink(struct gr_pinned_buffer *room, size_t keep);
 
-/* Free those that wait to be used again. */
+/* Free the buffers that wait for reuse. */
 void mca_coll_gpuring_pinned_close(void);
 
 END_C_DECLS

@@ -9,19 +9,16 @@
 
 BEGIN_C_DECLS
 
-/*
- * Memory of the host that an op keeps from call to call: base, or, where devices use it too, the
- * room.
- */
+/* Scratch memory of an op, kept from call to call. All zero at first. */
 struct gr_scratch {
-    unsigned char *base;
-    size_t bytes;
-    struct gr_pinned_buffer room;
+    unsigned char *base;          /* plain memory; owned */
+    size_t bytes;                 /* of base */
+    struct gr_pinned_buffer room; /* memory that devices use too */
 };
 
 /*
- * At least that many bytes, valid until the call ends; NULL: no memory. request: it is not a
- * blocking call's.
+ * get: at least that many bytes, valid until shrink; device: kernels use it; NULL: no memory.
+ * shrink: after a call, free what is too much to keep; a request keeps less than a blocking call.
  */
 unsigned char *mca_coll_gpuring_scratch_get(struct gr_scratch *s, size_t bytes, bool device);
 void mca_coll_gpuring_scratch_shrink(struct gr_scratch *s, bool request);

@@ -15,12 +15,12 @@ BEGIN_C_DECLS
 struct gr_block_desc;
 struct gr_gpu;
 
-/* The buffers of one call whose place is taken by host memory. All zero at first. */
+/* A call whose buffers were replaced by host memory. All zero at first. */
 struct gr_stage {
-    bool in, out;           /* which */
-    bool brought;           /* the results are where they belong already */
-    bool kept;              /* the host memory stays where it is from call to call (persistent) */
-    struct gr_points after; /* of a nonblocking call; events are kept for the next one */
+    bool in, out;           /* the send buffer is replaced; the receive buffer is */
+    bool brought;           /* results were copied back already */
+    bool kept;              /* persistent: host memory stays from call to call */
+    struct gr_points after; /* nonblocking: points in default streams that copies come after */
     struct gr_call original;
     struct gr_pinned_buffer send, receive;
     /* send, receive: where blocks lie too far apart to be copied as they lie */
@@ -34,10 +34,7 @@ struct gr_stage {
  */
 int mca_coll_gpuring_stage_in(struct gr_stage *stage, struct gr_call *call, struct gr_gpu *gpu);
 
-/*
- * Which those are, only; then the two halves of the rest: the place, and the copies. OMPI error
- * codes.
- */
+/* stage_in in parts. sides: find which buffers; place: replace them; copy: fill them. */
 void mca_coll_gpuring_stage_sides(struct gr_stage *stage, const struct gr_call *call,
                                   struct gr_gpu *gpu);
 int mca_coll_gpuring_stage_place(struct gr_stage *stage, struct gr_call *call, struct gr_gpu *gpu);
@@ -49,13 +46,13 @@ int mca_coll_gpuring_stage_copy(struct gr_stage *stage, struct gr_call *call);
  */
 int mca_coll_gpuring_stage_out(struct gr_stage *stage, struct gr_call *call, bool ok);
 
-/* Give the host memory back; delete: and the stage, which was on the heap (NULL is fine). */
+/* Release the host memory; delete: and free the stage. NULL is fine for delete. */
 void mca_coll_gpuring_stage_free(struct gr_stage *stage);
 void mca_coll_gpuring_stage_delete(struct gr_stage *stage);
 
 /*
- * Look at the call's buffers, in the thread that makes the call: *device, whether one of them is in
- * device memory; and mca_coll_gpuring_wait_default_stream() for both. OMPI error code.
+ * In the thread of the MPI call: sets *device, whether some buffer is in device memory, and orders
+ * their use (mca_coll_gpuring_wait_default_stream()). OMPI error code.
  */
 int mca_coll_gpuring_classify_buffers(const struct gr_call *call, bool *device);
 
