@@ -88,7 +88,7 @@ static int post_line(struct gr_op *op)
 
 /*
  * The op's call and sizes; and its way, or its line where the way depends on everybody's buffers.
- * OMPI error code, or OMPI_ERR_NOT_AVAILABLE: all ranks hand it on.
+ * OMPI error code, or OMPI_ERR_NOT_AVAILABLE: it falls back, on all ranks.
  */
 static int describe(struct gr_op_queue *queue, struct gr_op *op, const struct gr_call *call,
                     enum gr_form_kind form, bool asks)
