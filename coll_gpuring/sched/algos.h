@@ -130,6 +130,7 @@ GR_HD static inline void gr_put(int32_t array[GR_FAN], int n, int value)
     int k;
 
     for (k = 0; k < GR_FAN; k++) {
+        /* gr_step_make() has set all. NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign) */
         array[k] = k == n ? value : array[k];
     }
 }

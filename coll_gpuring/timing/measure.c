@@ -275,7 +275,7 @@ static void end_model(struct gr_measure *m)
     int d;
 
     for (d = 0; d < l->torus.ndims; d++) {
-        n = (size_t) (extent(m, d) * extent(m, d));
+        n = (size_t) extent(m, d) * (size_t) extent(m, d);
         l->byte_fs[d] = m->model[d];
         memcpy(l->all[d], table_len(m, d) > 0 ? m->model + at : l->ring[d], n * sizeof(int64_t));
         at += table_len(m, d);

@@ -26,7 +26,9 @@ is "make install puts the benchmarks" "$(find "$work/root" -name 'gpuring_bench'
 make -C "$builddir" uninstall DESTDIR="$work/root" >>"$work/install.log" 2>&1
 is "make uninstall leaves nothing" "$(find "$work/root" -type f | wc -l)" 0
 
-flags=$(env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s --no-print-directory -C "$builddir" print-component-flags)
+# in_make TARGET: what it prints, also below another make
+in_make() { env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s --no-print-directory -C "$builddir" "$1"; }
+flags=$(in_make print-component-flags)
 
 # compat/shim has headers of threads that Open MPI 5.0 does not install: the mutex of our types must be libopen-pal's.
 libs=$(env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s --no-print-directory -C "$builddir" print-ompi-libs)
@@ -38,7 +40,7 @@ else
 fi
 
 # The guard: relink the component with abi.c compiled against what a libmpi of another release says.
-objects=$(make -s --no-print-directory -C "$builddir" print-component-objects | tr ' ' '\n' | grep -v -- '-abi\.lo$' |
+objects=$(in_make print-component-objects | tr ' ' '\n' | grep -v -- '-abi\.lo$' |
     sed "s|^\(.*\)/\([^/]*\)\.lo$|$builddir/\1/.libs/\2.o|")
 
 # links_against NAME OPTIONS: abi.c with these compiler options, into $work/abi

@@ -42,7 +42,8 @@ checked() {
 }
 # with the component's own flags
 tidied() {
-    make -s --no-print-directory -C "$builddir" print-component-flags >"$work/flags" || return 1
+    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s --no-print-directory -C "$builddir" print-component-flags \
+        >"$work/flags" || return 1
     eval "flags=($(cat "$work/flags"))"
     find coll_gpuring -name '*.c' ! -name 'ucx*' | sort |
         (cd "$builddir" && xargs -P2 -I{} clang-tidy --quiet "$srcdir/{}" -- -std=gnu11 "${flags[@]}" \

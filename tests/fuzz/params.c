@@ -88,7 +88,7 @@ static void given_by_user(struct fuzz_input *in)
             n++;
         }
     }
-    mca_mpi / params.check();
+    mca_coll_gpuring_params_check();
     FUZZ_NEED(mca_coll_gpuring_params_good(&gr_process.params, &mca_coll_gpuring_bad_param));
     while (n > 0) {
         free(texts[--n]);
@@ -116,7 +116,7 @@ static void said_by_peer(struct fuzz_input *in)
     gr_params_t params;
     gr_bad_param_t bad = {.name = ""};
 
-    mca_mpi / params.check();
+    mca_coll_gpuring_params_check();
     params = gr_process.params;
     while (in->left > 0) {
         unsigned k = fuzz_below(in, GR_NPARAMS + 1);

@@ -22,7 +22,7 @@ extern "C" {
 
 namespace sg4 = simgrid::s4u;
 
-static stepper m;
+static machine m;
 static traffic all;
 static predictor *predicted;
 static int which;

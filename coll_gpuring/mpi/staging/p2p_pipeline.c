@@ -129,7 +129,7 @@ int mca_coll_gpuring_p2p_message_move(const struct gr_block_desc *to,
         if (in.device || out.device) {
             return mca_coll_gpuring_copy(NULL, out.first, in.first, in.bytes);
         }
-        memcpy(out.first, in.first, in.bytes);
+        memcpy(out.first, in.first, in.bytes); /* NOLINT(clang-analyzer-core.NonNullParamChecker) */
         return OMPI_SUCCESS;
     }
     in.data = out.data = malloc(in.bytes);
