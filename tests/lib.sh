@@ -61,6 +61,9 @@ make_work() {
     trap 'rm -rf "$work"' EXIT
 }
 
+# in_make TARGET: what make prints for it in $builddir, also below another make
+in_make() { env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s --no-print-directory -C "$builddir" "$1"; }
+
 # ---- how much runs: more in ./check --all, which sets GPURING_ALL, than in ./check, which a person waits for ----
 # A script that uses any of these belongs to deeper_tests in tests.am.
 

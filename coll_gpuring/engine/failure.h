@@ -12,22 +12,23 @@
 
 #include "mpi/ompi.h"
 
-#include "engine/op.h"
 #include "mpi/module.h"
 
 BEGIN_C_DECLS
 
+struct gr_op;
+
 /*
- * The same in an MPI call or opal_progress, at once: printed and sent; `code` is this call's alone.
- * Returns it.
+ * In an MPI call or opal_progress: fail the communicator, report why, and tell the other ranks at
+ * once. Later calls return OMPI_ERROR; this one returns `code`, which the function returns.
  */
 int mca_coll_gpuring_fail_here(mca_coll_gpuring_module_t *module, int code, const char *why);
 
 /*
- * An op fails on this rank: printed, and sent as after mca_coll_gpuring_fail(); what failed, and
- * why. Any thread. Nothing where the communicator has failed already.
+ * An op fails on this rank: fail the communicator and report what failed, and the reason. The other
+ * ranks are told by the next mca_coll_gpuring_failure_tell(). Thread-safe. Does nothing where the
+ * communicator has failed already.
  */
-struct gr_op;
 void mca_coll_gpuring_op_fails(const struct gr_op *op, const char *what, const char *reason);
 
 /*
@@ -37,7 +38,7 @@ void mca_coll_gpuring_op_fails(const struct gr_op *op, const char *what, const c
  */
 int mca_coll_gpuring_failure_check(mca_coll_gpuring_module_t *module, bool thorough);
 
-/* The same at the beginning of a call: what is known already. */
+/* At the beginning of a call: mca_coll_gpuring_failure_check(), without looking for messages. */
 static inline int mca_coll_gpuring_failure_known(mca_coll_gpuring_module_t *module)
 {
     return 0 != module->failed || GR_COMM_REVOKED(module->comm) || GR_COMM_LOST_RANK(module->comm)

@@ -21,7 +21,6 @@ void mca_coll_gpuring_stats_report(void);
 const char *mca_coll_gpuring_fallback_name(int reason);
 
 /* What a timer has seen on this rank, at its end. */
-struct gr_timing_report;
 void mca_coll_gpuring_stats_timing(const struct gr_timing_report *report);
 
 END_C_DECLS

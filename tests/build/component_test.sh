@@ -26,12 +26,10 @@ is "make install puts the benchmarks" "$(find "$work/root" -name 'gpuring_bench'
 make -C "$builddir" uninstall DESTDIR="$work/root" >>"$work/install.log" 2>&1
 is "make uninstall leaves nothing" "$(find "$work/root" -type f | wc -l)" 0
 
-# in_make TARGET: what it prints, also below another make
-in_make() { env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s --no-print-directory -C "$builddir" "$1"; }
 flags=$(in_make print-component-flags)
 
 # compat/shim has headers of threads that Open MPI 5.0 does not install: the mutex of our types must be libopen-pal's.
-libs=$(env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s --no-print-directory -C "$builddir" print-ompi-libs)
+libs=$(in_make print-ompi-libs)
 # shellcheck disable=SC2086
 if eval gcc -std=gnu11 $flags -o "$work/mutex_size" "$srcdir/tests/build/mutex_size.c" $libs 2>"$work/err"; then
     is "opal_mutex_t has the size that Open MPI says" "$("$work/mutex_size" 2>&1)" "the same"

@@ -208,7 +208,7 @@ else
     skip "schedules compile as C++" "no C++ compiler"
 fi
 nvcc=${NVCC:-$(PATH=$PATH:/usr/local/cuda/bin command -v nvcc)}
-if [ -z "${GPURING_ALL:-}" ]; then
+if ! in_all; then
     : # the build of the kernels shows most of it
 elif [ -n "$nvcc" ]; then
     check "schedules compile as CUDA, and device code calls device code only" as_cuda coll_gpuring/sched/ring.c \

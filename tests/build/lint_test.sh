@@ -19,7 +19,7 @@ files() {
     find coll_gpuring benchmarks tests tools check demo \( -path '*/compat/shim' -o -path tests/fuzz/corpus \) -prune -o \
         -type f \( "${names[@]:1}" \) -print | sort
 }
-scripts() { grep -lE '^#!.*(bash|sh)$' $(files '*.sh' '*.in' check demo tap-driver) /dev/null; }
+scripts() { grep -lE '^#!.*(bash|sh)$' .ci/run $(files '*.sh' '*.in' check demo); }
 
 # lint TITLE TOOL VERSION COMMAND...: the row of a tool of that version; what it prints is what it found
 lint() {
@@ -40,20 +40,20 @@ checked() {
     files '*.c' | grep '^coll_gpuring/' | grep -v '^coll_gpuring/\(mpi\|engine\)/' |
         xargs cppcheck --enable=warning,portability --inline-suppr --std=c11 --quiet --error-exitcode=1 -j2 -I coll_gpuring
 }
-# with the component's own flags
+# with the component's own flags; one line for each finding
 tidied() {
-    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s --no-print-directory -C "$builddir" print-component-flags \
-        >"$work/flags" || return 1
+    in_make print-component-flags >"$work/flags" || return 1
     eval "flags=($(cat "$work/flags"))"
-    find coll_gpuring -name '*.c' ! -name 'ucx*' | sort |
+    files '*.c' | grep '^coll_gpuring/' | grep -v '/ucx' |
         (cd "$builddir" && xargs -P2 -I{} clang-tidy --quiet "$srcdir/{}" -- -std=gnu11 "${flags[@]}" \
-            -isystem /usr/local/cuda/include '-DGR_FATBIN=""' 2>"$work/tidy.log")
+            -isystem /usr/local/cuda/include '-DGR_FATBIN=""') 2>"$work/tidy.log" | grep ': error: '
+    [ "${PIPESTATUS[3]}" = 0 ]
 }
 
 lint "sources are formatted as .clang-format says" clang-format 'version 14.' formatted
 lint "codespell finds no word" codespell 2.2 spelled
 lint "shellcheck finds nothing" shellcheck 'version: 0.9' shells
-if [ -n "${GPURING_ALL:-}" ]; then
+if in_all; then
     lint "cppcheck finds nothing" cppcheck 'Cppcheck 2.10' checked
     lint "clang-tidy finds nothing" clang-tidy 'version 14.' tidied
 fi
