@@ -2,8 +2,8 @@
 /* Owns what things cost besides moving data. See costs.h. */
 #include "costs.h"
 
-#include "fit.h"
-#include "options.h"
+#include "common/fit.h"
+#include "common/options.h"
 
 #include <stdlib.h>
 #include <time.h>

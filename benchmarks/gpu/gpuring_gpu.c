@@ -13,7 +13,7 @@
  */
 #include "arguments.h"
 #include "costs.h"
-#include "device.h"
+#include "common/device.h"
 #include "report.h"
 #include "run.h"
 #include "traffic.h"

@@ -8,7 +8,7 @@
  */
 #include "nccl.h"
 
-#include "options.h"
+#include "common/options.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -14,7 +14,7 @@
 #include "crew.h"
 
 #include "cuda/device.h"
-#include "moves.h"
+#include "common/moves.h"
 #include "sched/sched.h"
 
 struct nccl;

@@ -2,10 +2,10 @@
 /* Owns one collective of one size on the devices. See run.h. */
 #include "run.h"
 
-#include "device.h"
+#include "common/device.h"
 #include "exec/gpu/op.h"
-#include "fit.h"
-#include "ideal.h"
+#include "common/fit.h"
+#include "common/ideal.h"
 
 #include <math.h>
 #include <sched.h>

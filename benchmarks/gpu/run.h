@@ -8,8 +8,8 @@
 #include "nccl.h"
 #include "world.h"
 
-#include "moves.h"
-#include "options.h"
+#include "common/moves.h"
+#include "common/options.h"
 
 /* What the command line says of every run. */
 struct run_options {

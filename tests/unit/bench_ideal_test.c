@@ -3,9 +3,9 @@
  * gpuring_bench's arithmetic, without MPI: factors and bounds against worked examples, the fit and
  * the percentiles against known data; sizes and lists on the command line.
  */
-#include "fit.h"
-#include "ideal.h"
-#include "options.h"
+#include "common/fit.h"
+#include "common/ideal.h"
+#include "common/options.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -4,8 +4,8 @@
  * collectives done here as MPI defines them, which must pass, and each with one wrong element,
  * which must not.
  */
-#include "elements.h"
-#include "moves.h"
+#include "common/elements.h"
+#include "common/moves.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

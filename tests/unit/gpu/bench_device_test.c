@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Device memory of the benchmarks (benchmarks/device.h): that buffers are of the kind that they
+ * Device memory of the benchmarks (benchmarks/common/device.h): that buffers are of the kind that they
  * should be, are filled and checked, what the checks find there, and buffers of another process. No
  * MPI. Runs on the driver that the loader finds as libcuda.so.1: the fake one, whose device memory
  * no host access survives, or a real one; skips where there is none.
  */
-#include "device.h"
-#include "moves.h"
+#include "common/device.h"
+#include "common/moves.h"
 
 #include <dlfcn.h>
 #include <setjmp.h>

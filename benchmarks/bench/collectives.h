@@ -4,9 +4,9 @@
 #ifndef BENCH_COLLECTIVES_H
 #define BENCH_COLLECTIVES_H
 
-#include "ideal.h"
-#include "moves.h"
-#include "options.h"
+#include "common/ideal.h"
+#include "common/moves.h"
+#include "common/options.h"
 
 #include <mpi.h>
 

@@ -2,8 +2,8 @@
 /* Owns what is known about the machine. See links.h. */
 #include "links.h"
 #include "collect.h"
-#include "device.h"
-#include "fit.h"
+#include "common/device.h"
+#include "common/fit.h"
 
 #include <math.h>
 #include <mpi.h>

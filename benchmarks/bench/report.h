@@ -4,10 +4,10 @@
 #ifndef BENCH_REPORT_H
 #define BENCH_REPORT_H
 
-#include "fit.h"
+#include "common/fit.h"
 #include "links.h"
 #include "mpit.h"
-#include "options.h"
+#include "common/options.h"
 
 #include <stdio.h>
 

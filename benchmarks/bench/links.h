@@ -4,7 +4,7 @@
 #ifndef BENCH_LINKS_H
 #define BENCH_LINKS_H
 
-#include "ideal.h"
+#include "common/ideal.h"
 
 struct link {
     double GBs;         /* one way, 1e9 bytes per second; NAN: unknown */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Owns where each rank's buffers live. See placement.h. */
 #include "placement.h"
-#include "device.h"
+#include "common/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * before each check, to see that checks see it. */
 #include "collect.h"
 #include "collectives.h"
-#include "fit.h"
+#include "common/fit.h"
 #include "help.h"
 #include "links.h"
 #include "measure.h"

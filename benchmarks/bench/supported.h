@@ -3,7 +3,7 @@
 #ifndef BENCH_SUPPORTED_H
 #define BENCH_SUPPORTED_H
 
-#include "options.h"
+#include "common/options.h"
 
 /*
  * Both: after MPI_Init, on every rank alike; counters: of gpuring's algorithms, 0 where it is not

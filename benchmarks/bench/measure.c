@@ -2,7 +2,7 @@
 /* Owns the clock. See measure.h. */
 #include "measure.h"
 #include "collect.h"
-#include "fit.h"
+#include "common/fit.h"
 
 #include <stdlib.h>
 

@@ -7,8 +7,8 @@
 #define BENCH_PLACEMENT_H
 
 #include "links.h"
-#include "memory.h"
-#include "options.h"
+#include "common/memory.h"
+#include "common/options.h"
 
 /*
  * Call it before MPI_Init: some libraries look for a driver and a device then. Opens the driver if

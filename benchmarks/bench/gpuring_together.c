@@ -12,7 +12,7 @@
  */
 #include "collect.h"
 #include "collectives.h"
-#include "fit.h"
+#include "common/fit.h"
 #include "mpit.h"
 #include "placement.h"
 #include "supported.h"
