@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cma.h */
+/* Cross-memory attach (cma.h). */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* process_vm_readv */
 #endif
@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+/* This process's probe value, from its first gr_probe_make() on. */
 static uint64_t secret;
 
 struct gr_probe gr_probe_make(void)
@@ -20,7 +21,7 @@ struct gr_probe gr_probe_make(void)
 
     if (0 == secret &&
         (ssize_t) sizeof(secret) != getrandom(&secret, sizeof(secret), GRND_NONBLOCK)) {
-        secret = probe.addr ^ (uint64_t) probe.pid; /* it only has to tell processes apart */
+        secret = probe.addr ^ (uint64_t) probe.pid; /* must differ between processes, no more */
     }
     probe.value = secret;
     return probe;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cross-memory attach: reading another process's memory with one copy (process_vm_readv). The
- * kernel allows it between processes of one user, unless a security module or container forbids it:
- * so it is tried first.
+ * Cross-memory attach (CMA): reading another process's memory with one copy (process_vm_readv). The
+ * kernel permits it between processes of one user, unless a security module or a container forbids
+ * it. So processes test it with a probe first.
  */
 #ifndef GR_BASE_CMA_H
 #define GR_BASE_CMA_H
@@ -11,28 +11,29 @@
 #include <stdint.h>
 
 /*
- * A word in a process's memory, by which others find out whether they can read it. Plain bytes,
- * sent as they are.
+ * A word in a process's memory that other processes try to read. Sent as bytes, so it has no
+ * padding.
  */
 struct gr_probe {
-    uint64_t addr, value;
-    int32_t pid;
-    int32_t unused;
+    uint64_t addr;  /* address of the word in its process */
+    uint64_t value; /* the word */
+    int32_t pid;    /* process that owns it */
+    int32_t unused; /* 0 */
 };
 
-/* This process's; the same at every call. */
+/* The probe of this process; the same at every call. */
 struct gr_probe gr_probe_make(void);
 
-/* Whether this process can read that one's memory. */
+/* Whether this process can read the memory of the probe's process. */
 int gr_probe_test(const struct gr_probe *probe);
 
 /*
- * Whether this process can read the byte at an address of its own; yes, too, where the kernel does
- * not let it ask.
+ * Whether this process can read the byte at an address of its own. Returns 1 if the kernel forbids
+ * the test.
  */
 int gr_cma_readable(const void *at);
 
-/* Read bytes at `from` of process pid. 0, or GR_ERR_SYS. */
+/* Copy `bytes` bytes at address `from` of process pid to `to`. Returns 0 or GR_ERR_SYS. */
 int gr_cma_read(int pid, void *to, uint64_t from, size_t bytes);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* GR_HD marks what device code calls, too. */
+/* GR_HD marks functions that compile for host and device. */
 #ifndef GR_BASE_HOST_DEVICE_H
 #define GR_BASE_HOST_DEVICE_H
 

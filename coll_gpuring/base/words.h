@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists of words in buffers of fixed size, for messages. */
+/* Lists of words in fixed-size buffers, for messages. */
 #ifndef GR_BASE_WORDS_H
 #define GR_BASE_WORDS_H
 
 #include <string.h>
 
+/* Ends a list that did not fit. */
 #define GR_WORDS_CUT " ..."
 
 /*
- * Append a blank and a word to the list in a buffer of size bytes, at least sizeof(GR_WORDS_CUT),
- * which begins as a string shorter than that. Where a word does not fit, GR_WORDS_CUT ends the
- * list, and nothing is appended any more.
+ * Append a space and a word to a list. size: bytes of the buffer, at least sizeof(GR_WORDS_CUT). If
+ * the word does not fit, GR_WORDS_CUT ends the list, and later words are dropped.
  */
 static inline void gr_words_add(char *list, size_t size, const char *word)
 {
@@ -20,7 +20,7 @@ static inline void gr_words_add(char *list, size_t size, const char *word)
     if (used >= cut && 0 == strcmp(list + used - cut, GR_WORDS_CUT)) {
         return;
     }
-    /* room for the word, and for the cut behind it, which a next one may need */
+    /* reserve space for GR_WORDS_CUT, which the next word may need */
     if (used + 1 + strlen(word) + cut < size) {
         list[used] = ' ';
         strcpy(list + used + 1, word);

@@ -73,7 +73,7 @@ int mca_coll_gpuring_setup_devices(struct gr_setup *s)
 static struct {
     gr_lock_t lock;
     int p;
-    struct gr_gpu_place_in_node *places; /* with it, in the same memory: */
+    struct gr_pci_address *places; /* with it, in the same memory: */
     int *order;
     bool linked;
 } known;
@@ -86,7 +86,7 @@ void mca_coll_gpuring_order_close(void)
 }
 
 /* Keep it, if there is memory for it. The lock is held. */
-static void keep(const struct gr_gpu_place_in_node *places, int p, const int *order, bool linked)
+static void keep(const struct gr_pci_address *places, int p, const int *order, bool linked)
 {
     size_t n = (size_t) p;
 
@@ -102,7 +102,7 @@ static void keep(const struct gr_gpu_place_in_node *places, int p, const int *or
 }
 
 /* Neighbours by the distance of their devices, and whether NVLink joins all. OMPI error code. */
-static int find_order(const struct gr_gpu_place_in_node *places, int p, int *order, bool *linked)
+static int find_order(const struct gr_pci_address *places, int p, int *order, bool *linked)
 {
     int rc = 0;
 
@@ -139,7 +139,7 @@ static bool is_one_device(const struct gr_setup *s, int p)
  */
 static int order_devices(const struct gr_setup *s, int p, int *order, enum gr_path *path)
 {
-    struct gr_gpu_place_in_node *places = calloc((size_t) p, sizeof(*places));
+    struct gr_pci_address *places = calloc((size_t) p, sizeof(*places));
     int r, rc = OMPI_ERR_OUT_OF_RESOURCE;
     bool linked = false;
 
@@ -147,7 +147,7 @@ static int order_devices(const struct gr_setup *s, int p, int *order, enum gr_pa
         for (r = 0; r < p; r++) {
             const struct gr_gpu_id *id = &s->devices[r].id;
 
-            places[r] = (struct gr_gpu_place_in_node) {id->domain, id->bus, id->device};
+            places[r] = (struct gr_pci_address) {id->domain, id->bus, id->device};
         }
         rc = find_order(places, p, order, &linked);
     }

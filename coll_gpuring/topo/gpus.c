@@ -1,50 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The order of gpus.h. Ranks of one device are one place, numbered by its lowest rank; the
- * distances of places are asked for (distance.h), a round trip over them is made (tour.c), and each
- * place gives its ranks in turn.
+ * Ring orders of ranks (gpus.h). Ranks that share a device count as one device, numbered by its
+ * lowest rank. A round trip over the devices is found (ring_order.h), then each device gives its
+ * ranks in ascending order.
  */
+#include "topo/gpus.h"
+
 #include "topo/distance.h"
+#include "topo/nvlink.h"
+#include "topo/pci_bus.h"
+#include "topo/pci_tree.h"
+#include "topo/ring_order.h"
 
 #include <stdlib.h>
-
-/* The highest bit, from 1, in which two bus numbers differ; 0: none. */
-static int differing_bits(uint32_t a, uint32_t b)
-{
-    uint32_t differ = (a ^ b) & 0xff;
-    int bits = 0;
-
-    for (; differ > 0; differ >>= 1) {
-        bits++;
-    }
-    return bits;
-}
-
-/*
- * Firmware numbers buses depth first, so devices below one bridge have near numbers. With the
- * highest bit that differs as distance, the ascending order of addresses is a best trip, as it is
- * in the tree itself.
- */
-void gr_distances_ask_addresses(struct gr_distances *d)
-{
-    const struct gr_gpu_place_in_node *a, *b;
-    int k, m, distance;
-
-    for (k = 0; k < d->n; k++) {
-        for (m = k + 1; m < d->n; m++) {
-            a = &d->places[k];
-            b = &d->places[m];
-            if (!gr_place_known(a) || !gr_place_known(b)) {
-                distance = GR_DISTANCE_UNKNOWN;
-            } else if (a->domain != b->domain) {
-                distance = GR_DISTANCE_DOMAIN;
-            } else {
-                distance = GR_DISTANCE_ADDRESS + differing_bits(a->bus, b->bus);
-            }
-            gr_distances_note(d, k, m, distance);
-        }
-    }
-}
 
 static int all_known(const struct gr_distances *d)
 {
@@ -60,62 +28,63 @@ static int all_known(const struct gr_distances *d)
     return 1;
 }
 
-/* A trip over the places; asks nobody where there is only one. 0 or -1. */
-static int find_tour(const char *library, const struct gr_gpu_place_in_node *places, int n,
-                     int *tour)
+/*
+ * A round trip over n devices. Up to three devices there is only one, so distances are not needed.
+ * Returns 0 or -1.
+ */
+static int find_trip(const char *library, const struct gr_pci_address *gpus, int n, int *trip)
 {
-    struct gr_distances d = {.n = n, .places = places};
+    struct gr_distances d = {.n = n, .gpus = gpus};
     int rc = 0;
 
     if (n > 3) {
         d.between = calloc((size_t) n, (size_t) n);
-        rc = NULL == d.between ? -1 : gr_distances_ask_nvml(&d, library);
+        rc = NULL == d.between ? -1 : gr_distances_from_nvml(&d, library);
         if (0 == rc && !all_known(&d)) {
-            gr_distances_ask_tree(&d);
-            gr_distances_ask_addresses(&d);
+            gr_distances_from_tree(&d);
+            gr_distances_from_bus(&d);
         }
     }
     if (0 == rc) {
-        rc = gr_tour(d.between, n, tour);
+        rc = gr_ring_order(d.between, n, trip);
     }
     free(d.between);
     return rc;
 }
 
 /*
- * The different ones of p places, in the order of their lowest ranks, and which each rank has.
- * Their number.
+ * Find the different devices of p ranks, in the order of their lowest ranks. which[rank]: index of
+ * the rank's device in different[]. Returns the number of different devices.
  */
-static int find_places(const struct gr_gpu_place_in_node *places, int p,
-                       struct gr_gpu_place_in_node *different, int *which)
+static int find_devices(const struct gr_pci_address *gpus, int p, struct gr_pci_address *different,
+                        int *which)
 {
     int n = 0, r, k;
 
     for (r = 0; r < p; r++) {
-        for (k = 0; k < n && !gr_place_same(&different[k], &places[r]); k++) {
+        for (k = 0; k < n && !gr_pci_same(&different[k], &gpus[r]); k++) {
         }
         if (k == n) {
-            different[n++] = places[r];
+            different[n++] = gpus[r];
         }
         which[r] = k;
     }
     return n;
 }
 
-int gr_order_gpus_with(const char *library, const struct gr_gpu_place_in_node *places, int p,
-                       int *order)
+int gr_order_gpus_with(const char *library, const struct gr_pci_address *gpus, int p, int *order)
 {
-    struct gr_gpu_place_in_node *different = malloc((size_t) p * sizeof(*different));
-    int *which = malloc((size_t) p * 2 * sizeof(*which)), *tour;
+    struct gr_pci_address *different = malloc((size_t) p * sizeof(*different));
+    int *which = malloc((size_t) p * 2 * sizeof(*which)), *trip;
     int rc = -1, n, k, r, position = 0;
 
     if (NULL != different && NULL != which) {
-        tour = &which[p];
-        n = find_places(places, p, different, which);
-        rc = find_tour(library, different, n, tour);
+        trip = &which[p];
+        n = find_devices(gpus, p, different, which);
+        rc = find_trip(library, different, n, trip);
         for (k = 0; 0 == rc && k < n; k++) {
             for (r = 0; r < p; r++) {
-                if (which[r] == tour[k]) {
+                if (which[r] == trip[k]) {
                     order[position++] = r;
                 }
             }
@@ -126,23 +95,23 @@ int gr_order_gpus_with(const char *library, const struct gr_gpu_place_in_node *p
     return rc;
 }
 
-int gr_order_gpus(const struct gr_gpu_place_in_node *places, int p, int *order)
+int gr_order_gpus(const struct gr_pci_address *gpus, int p, int *order)
 {
-    return gr_order_gpus_with(NULL, places, p, order);
+    return gr_order_gpus_with(NULL, gpus, p, order);
 }
 
-int gr_gpus_linked_with(const char *library, const struct gr_gpu_place_in_node *places, int p)
+int gr_gpus_linked_with(const char *library, const struct gr_pci_address *gpus, int p)
 {
-    struct gr_distances d = {.n = p, .places = places, .between = calloc((size_t) p, (size_t) p)};
+    struct gr_distances d = {.n = p, .gpus = gpus, .between = calloc((size_t) p, (size_t) p)};
     int linked = p > 1 && NULL != d.between, k, m;
 
     for (k = 0; k < p; k++) {
         for (m = k + 1; m < p; m++) {
-            linked = linked && gr_place_known(&places[k]) && gr_place_known(&places[m]) &&
-                     !gr_place_same(&places[k], &places[m]);
+            linked = linked && gr_pci_known(&gpus[k]) && gr_pci_known(&gpus[m]) &&
+                     !gr_pci_same(&gpus[k], &gpus[m]);
         }
     }
-    linked = linked && 0 == gr_distances_ask_nvml(&d, library);
+    linked = linked && 0 == gr_distances_from_nvml(&d, library);
     for (k = 0; k < p; k++) {
         for (m = k + 1; linked && m < p; m++) {
             linked = GR_DISTANCE_NONE != d.between[k * p + m] &&
@@ -153,7 +122,7 @@ int gr_gpus_linked_with(const char *library, const struct gr_gpu_place_in_node *
     return linked;
 }
 
-int gr_gpus_linked(const struct gr_gpu_place_in_node *places, int p)
+int gr_gpus_linked(const struct gr_pci_address *gpus, int p)
 {
-    return gr_gpus_linked_with(NULL, places, p);
+    return gr_gpus_linked_with(NULL, gpus, p);
 }

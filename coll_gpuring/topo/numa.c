@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory beside a device (numa.h). The policy of a thread is set by the kernel's own calls: libnuma
- * would be one more library for two of them.
+ * Memory near a device (numa.h). Memory policies are set by system calls, which spares a dependency
+ * on libnuma.
  */
 #include "topo/numa.h"
 
@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel takes one off the number of bits that it is told. */
+/* Length of node masks, in bits. The kernel uses one bit less than the given length. */
 #define BITS (GR_NUMA_NODES + 1ul)
 #define WORD_BITS (8 * (int) sizeof(unsigned long))
 

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Distances from NVML (distance.h): NVLink first, then the PCIe level that two devices have in
- * common.
+ * Distances from NVML (nvlink.h): the number of NVLinks between two devices, else their common PCIe
+ * level.
  *
- * Whether NVLink joins two devices is asked as such (the peer-to-peer status), since an NVSwitch in
- * between may be switched off or belong to another partition. How many links join them is counted
- * from the links' far ends: those that end at the other device, or as many as both have into
- * switches.
+ * The peer-to-peer status says whether NVLink connects two devices: an NVSwitch between them may be
+ * off, or belong to another partition. The number of links is counted from the links' remote ends:
+ * the links that end at the other device, or as many as both devices have to switches.
  */
 #include "topo/nvlink.h"
 
-#include "topo/distance.h"
+#include "topo/nvml.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The library, opened. Functions that it lacks are NULL. */
+/* The loaded library. Functions that it lacks are NULL. */
 struct nvml {
     void *library;
 #define FIELD(name, arguments) gr_nvml_return(*name) arguments;
@@ -25,13 +24,13 @@ struct nvml {
 #undef FIELD
 };
 
-/* What NVML says of one device. */
-struct seen {
-    gr_nvml_device handle; /* NULL: it does not know it */
-    int into_switches;     /* links */
+/* What NVML says about one device. */
+struct gpu_info {
+    gr_nvml_device handle; /* NULL: NVML does not know the device */
+    int switch_links;      /* number of active links to switches */
 };
 
-/* 0, or -1: there is none that works. */
+/* Load and start the library. Returns 0, or -1: there is no usable library. */
 static int start(struct nvml *nvml, const char *name)
 {
     void *at;
@@ -40,7 +39,7 @@ static int start(struct nvml *nvml, const char *name)
     if (NULL == nvml->library) {
         return -1;
     }
-    /* C has no cast from an object's address, which dlsym() returns, to a function's */
+    /* ISO C has no cast from void *, which dlsym() returns, to a function pointer. */
 #define LOOK_UP(function, arguments)      \
     at = dlsym(nvml->library, #function); \
     memcpy(&nvml->function, &at, sizeof(at));
@@ -54,22 +53,22 @@ static int start(struct nvml *nvml, const char *name)
     return -1;
 }
 
-/* Others in the process may use NVML too: it counts its starts. */
+/* NVML counts starts and stops, so this does not affect other users in the process. */
 static void stop(struct nvml *nvml)
 {
     nvml->nvmlShutdown();
     dlclose(nvml->library);
 }
 
-static gr_nvml_device find_device(const struct nvml *nvml, const struct gr_gpu_place_in_node *place)
+static gr_nvml_device find_device(const struct nvml *nvml, const struct gr_pci_address *gpu)
 {
     gr_nvml_device handle = NULL;
     char bus_id[32];
 
-    if (!gr_place_known(place)) {
+    if (!gr_pci_known(gpu)) {
         return NULL;
     }
-    snprintf(bus_id, sizeof(bus_id), "%08X:%02X:%02X.0", place->domain, place->bus, place->device);
+    snprintf(bus_id, sizeof(bus_id), "%08X:%02X:%02X.0", gpu->domain, gpu->bus, gpu->device);
     return 0 == nvml->nvmlDeviceGetHandleByPciBusId_v2(bus_id, &handle) ? handle : NULL;
 }
 
@@ -90,12 +89,12 @@ static int ends_at_switch(const struct nvml *nvml, gr_nvml_device device, unsign
            GR_NVML_REMOTE_SWITCH == type;
 }
 
-/* The device at the far end of a link, or -1: none of ours. */
-static int far_end(const struct nvml *nvml, const struct gr_distances *d, gr_nvml_device device,
-                   unsigned int link)
+/* The device at the remote end of a link, or -1: none of the node's devices. */
+static int remote_end(const struct nvml *nvml, const struct gr_distances *d, gr_nvml_device device,
+                      unsigned int link)
 {
     struct gr_nvml_pci pci;
-    struct gr_gpu_place_in_node place;
+    struct gr_pci_address address;
     int k;
 
     memset(&pci, 0, sizeof(pci));
@@ -103,50 +102,47 @@ static int far_end(const struct nvml *nvml, const struct gr_distances *d, gr_nvm
         0 != nvml->nvmlDeviceGetNvLinkRemotePciInfo_v2(device, link, &pci)) {
         return -1;
     }
-    place = (struct gr_gpu_place_in_node) {pci.domain, pci.bus, pci.device};
+    address = (struct gr_pci_address) {pci.domain, pci.bus, pci.device};
     for (k = 0; k < d->n; k++) {
-        if (gr_place_known(&place) && gr_place_same(&place, &d->places[k])) {
+        if (gr_pci_known(&address) && gr_pci_same(&address, &d->gpus[k])) {
             return k;
         }
     }
     return -1;
 }
 
-/* Count the links of device k: into switches, and to each other device (direct, n numbers). */
+/* Count the active links of device k: to switches, and to each other device (direct[0..n-1]). */
 static void count_links(const struct nvml *nvml, const struct gr_distances *d, int k,
-                        struct seen *seen, unsigned char *direct)
+                        struct gpu_info *info, unsigned char *direct)
 {
     unsigned int link;
     int other;
 
-    for (link = 0; NULL != seen->handle && link < GR_MOST_LINKS; link++) {
-        if (!link_active(nvml, seen->handle, link)) {
+    for (link = 0; NULL != info->handle && link < GR_MOST_LINKS; link++) {
+        if (!link_active(nvml, info->handle, link)) {
             continue;
         }
-        if (ends_at_switch(nvml, seen->handle, link)) {
-            seen->into_switches++;
+        if (ends_at_switch(nvml, info->handle, link)) {
+            info->switch_links++;
             continue;
         }
-        other = far_end(nvml, d, seen->handle, link);
+        other = remote_end(nvml, d, info->handle, link);
         if (other >= 0 && other != k) {
             direct[other]++;
         }
     }
 }
 
-/*
- * NVLinks between two devices, whose links end at each other `direct` times; 0: none that can be
- * used.
- */
-static int links_between(const struct nvml *nvml, const struct seen *a, const struct seen *b,
-                         int direct)
+/* Usable NVLinks between two devices. direct: number of their links that end at each other. */
+static int links_between(const struct nvml *nvml, const struct gpu_info *a,
+                         const struct gpu_info *b, int direct)
 {
-    int switched = a->into_switches < b->into_switches ? a->into_switches : b->into_switches;
+    int switched = a->switch_links < b->switch_links ? a->switch_links : b->switch_links;
     int links = direct > 0 ? direct : switched, status = -1;
 
     if (NULL == nvml->nvmlDeviceGetP2PStatus ||
         0 != nvml->nvmlDeviceGetP2PStatus(a->handle, b->handle, GR_NVML_P2P_NVLINK, &status)) {
-        return links; /* nobody denies it */
+        return links; /* the status is unknown: trust the count */
     }
     if (GR_NVML_P2P_OK != status) {
         return 0;
@@ -154,8 +150,8 @@ static int links_between(const struct nvml *nvml, const struct seen *a, const st
     return links > 0 ? links : 1;
 }
 
-/* The distance by PCIe, or GR_DISTANCE_NONE: not known. */
-static int common_level(const struct nvml *nvml, const struct seen *a, const struct seen *b)
+/* The distance over PCIe; GR_DISTANCE_NONE: unknown. */
+static int common_level(const struct nvml *nvml, const struct gpu_info *a, const struct gpu_info *b)
 {
     static const struct {
         int level, distance;
@@ -179,47 +175,47 @@ static int common_level(const struct nvml *nvml, const struct seen *a, const str
     return GR_DISTANCE_NONE;
 }
 
-static void note_pairs(const struct nvml *nvml, struct gr_distances *d, const struct seen *seen,
+static void note_pairs(const struct nvml *nvml, struct gr_distances *d, const struct gpu_info *info,
                        const unsigned char *direct)
 {
-    int n = d->n, a, b, there, back, links;
+    int n = d->n, a, b, forth, back, links;
 
     for (a = 0; a < n; a++) {
         for (b = a + 1; b < n; b++) {
-            if (NULL == seen[a].handle || NULL == seen[b].handle) {
+            if (NULL == info[a].handle || NULL == info[b].handle) {
                 continue;
             }
-            there = direct[a * n + b];
+            forth = direct[a * n + b];
             back = direct[b * n + a];
-            links = links_between(nvml, &seen[a], &seen[b], there > back ? there : back);
+            links = links_between(nvml, &info[a], &info[b], forth > back ? forth : back);
             gr_distances_note(d, a, b,
                               links > 0 ? GR_DISTANCE_LINKS(links)
-                                        : common_level(nvml, &seen[a], &seen[b]));
+                                        : common_level(nvml, &info[a], &info[b]));
         }
     }
 }
 
-int gr_distances_ask_nvml(struct gr_distances *d, const char *library)
+int gr_distances_from_nvml(struct gr_distances *d, const char *library)
 {
     struct nvml nvml;
-    struct seen *seen;
+    struct gpu_info *info;
     unsigned char *direct;
     int k, rc = -1;
 
     if (0 != start(&nvml, library)) {
         return 0;
     }
-    seen = calloc((size_t) d->n, sizeof(*seen));
+    info = calloc((size_t) d->n, sizeof(*info));
     direct = calloc((size_t) d->n, (size_t) d->n);
-    if (NULL != seen && NULL != direct) {
+    if (NULL != info && NULL != direct) {
         for (k = 0; k < d->n; k++) {
-            seen[k].handle = find_device(&nvml, &d->places[k]);
-            count_links(&nvml, d, k, &seen[k], &direct[k * d->n]);
+            info[k].handle = find_device(&nvml, &d->gpus[k]);
+            count_links(&nvml, d, k, &info[k], &direct[k * d->n]);
         }
-        note_pairs(&nvml, d, seen, direct);
+        note_pairs(&nvml, d, info, direct);
         rc = 0;
     }
-    free(seen);
+    free(info);
     free(direct);
     stop(&nvml);
     return rc;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The orders of order.h. */
+/* Ring orders of ranks (order.h). */
 #include "topo/order.h"
 
 /*
- * Position -> rank along a snake: a reflected Gray code in mixed radix. A digit runs backwards
- * where the number formed by the higher digits is odd, so one step changes one coordinate by one:
+ * The rank at a position of a snake through the torus: a reflected mixed-radix Gray code. A digit
+ * runs backwards where the number formed by the higher digits is odd. So consecutive positions
+ * differ by one in one coordinate:
  *
  *      0  1  2  3
  *      7  6  5  4       4 x 2
@@ -41,7 +42,7 @@ void gr_order_nodes(const uint64_t *node, int p, int *order)
         for (r = 0; r < first && node[r] != node[first]; r++) {
         }
         if (r < first) {
-            continue; /* with its node's lowest */
+            continue; /* the loop below added it with its node's lowest rank */
         }
         for (r = first; r < p; r++) {
             if (node[r] == node[first]) {
@@ -51,27 +52,29 @@ void gr_order_nodes(const uint64_t *node, int p, int *order)
     }
 }
 
-/* Whether like(r, n) is the first rank of rank r's node, for all. */
-static int lie_so(const uint64_t *node, int p, int n, int (*like)(int r, int n))
+/* Whether first_rank(r, n) is the lowest rank of rank r's node, for all ranks. */
+static int matches_layout(const uint64_t *node, int p, int n, int (*first_rank)(int r, int n))
 {
     int r, k;
 
     for (r = 0; r < p; r++) {
         for (k = 0; node[k] != node[r]; k++) {
         }
-        if (k != like(r, n)) {
+        if (k != first_rank(r, n)) {
             return 0;
         }
     }
     return 1;
 }
 
-static int behind(int r, int n)
+/* Block layout: n consecutive ranks on each node. */
+static int first_of_block(int r, int n)
 {
     return r / n * n;
 }
 
-static int in_turns(int r, int n)
+/* Cyclic layout: rank r on node r % n. */
+static int first_of_cycle(int r, int n)
 {
     return r % n;
 }
@@ -79,27 +82,27 @@ static int in_turns(int r, int n)
 struct gr_torus gr_torus_of_nodes(const uint64_t *node, int p)
 {
     struct gr_torus torus = {.ndims = 0};
-    int run = 1, turn = 1;
+    int run = 1, period = 1;
 
     while (run < p && node[run] == node[0]) {
         run++;
     }
-    while (turn < p && node[turn] != node[0]) {
-        turn++;
+    while (period < p && node[period] != node[0]) {
+        period++;
     }
-    if (run < p && 0 == p % run && lie_so(node, p, run, behind)) {
+    if (run < p && 0 == p % run && matches_layout(node, p, run, first_of_block)) {
         torus = (struct gr_torus) {.ndims = 2, .dims = {run, p / run}, .nested = 1};
-    } else if (run < p && 0 == p % turn && lie_so(node, p, turn, in_turns)) {
-        torus = (struct gr_torus) {.ndims = 2, .dims = {turn, p / turn}, .nested = 2};
+    } else if (run < p && 0 == p % period && matches_layout(node, p, period, first_of_cycle)) {
+        torus = (struct gr_torus) {.ndims = 2, .dims = {period, p / period}, .nested = 2};
     }
     return torus;
 }
 
-void gr_order_invert(const int *order, int p, int *where)
+void gr_order_invert(const int *order, int p, int *position)
 {
     int k;
 
     for (k = 0; k < p; k++) {
-        where[order[k]] = k;
+        position[order[k]] = k;
     }
 }

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What hwloc's tree says of PCI devices: how far apart two are.
+ * Distances from hwloc's tree of PCI devices (pci_tree.h). Examples:
  *
- *      machine
- *      +- package - NUMA node                          different packages: the whole system in between
+ *      machine                                         devices     distance class
+ *      +- package - NUMA node
  *      |  +- host bridge
- *      |  |  +- root port - device 3                   with 1: one host bridge
- *      |  |  +- root port - switch
- *      |  |                 +- port - device 1         with 2: one switch
- *      |  |                 +- port - device 2
- *      |  +- host bridge - root port - device 4        with 1: one NUMA node
- *      +- package ...
+ *      |  |  +- root port - switch - port - device 1
+ *      |  |  |                 + - port - device 2      1, 2       SWITCH
+ *      |  |  +- root port - device 3                    1, 3       BRIDGE
+ *      |  +- host bridge - root port - device 4         1, 4       NODE
+ *      +- package - ... - device 5                      1, 5       SYSTEM
  *
- * Only PCI devices and bridges are asked for: searching for devices of the operating system would
- * start CUDA and others in hwloc's plugins.
+ * Only PCI devices and bridges are loaded. Discovery of OS devices would initialize CUDA and other
+ * libraries in hwloc's plugins.
  */
-#include "topo/distance.h"
+#include "topo/pci_tree.h"
 
 #include <stddef.h>
 
@@ -23,7 +22,7 @@
 
 #include <hwloc.h>
 
-/* The node's tree; NULL: hwloc cannot make one. */
+/* The node's tree; NULL: hwloc failed. */
 static hwloc_topology_t load_tree(void)
 {
     hwloc_topology_t tree;
@@ -31,7 +30,7 @@ static hwloc_topology_t load_tree(void)
     if (0 != hwloc_topology_init(&tree)) {
         return NULL;
     }
-    /* also what lies beside processors that this process may not use */
+    /* include devices near processors that this process may not use */
     hwloc_topology_set_flags(tree, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
     hwloc_topology_set_type_filter(tree, HWLOC_OBJ_PCI_DEVICE, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
     hwloc_topology_set_type_filter(tree, HWLOC_OBJ_BRIDGE, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
@@ -42,23 +41,23 @@ static hwloc_topology_t load_tree(void)
     return tree;
 }
 
-static hwloc_obj_t find_device(hwloc_topology_t tree, const struct gr_gpu_place_in_node *place)
+static hwloc_obj_t find_device(hwloc_topology_t tree, const struct gr_pci_address *gpu)
 {
-    if (!gr_place_known(place)) {
+    if (!gr_pci_known(gpu)) {
         return NULL;
     }
-    return hwloc_get_pcidev_by_busid(tree, place->domain, place->bus, place->device, 0);
+    return hwloc_get_pcidev_by_busid(tree, gpu->domain, gpu->bus, gpu->device, 0);
 }
 
-/* Objects strictly between a and the object `above` it. */
-static int steps_below(hwloc_obj_t a, hwloc_obj_t above)
+/* Number of objects strictly between a and its ancestor. */
+static int levels_between(hwloc_obj_t a, hwloc_obj_t ancestor)
 {
-    int steps = 0;
+    int levels = 0;
 
-    for (a = a->parent; a != above; a = a->parent) {
-        steps++;
+    for (a = a->parent; a != ancestor; a = a->parent) {
+        levels++;
     }
-    return steps;
+    return levels;
 }
 
 static hwloc_obj_t common_ancestor(hwloc_obj_t a, hwloc_obj_t b)
@@ -86,9 +85,10 @@ static int distance_of(hwloc_topology_t tree, hwloc_obj_t a, hwloc_obj_t b)
         if (HWLOC_OBJ_BRIDGE_PCI != common->attr->bridge.upstream_type) {
             return GR_DISTANCE_BRIDGE;
         }
-        /* below a switch's upper port there is one lower port before the device */
-        return steps_below(a, common) <= 1 && steps_below(b, common) <= 1 ? GR_DISTANCE_SWITCH
-                                                                          : GR_DISTANCE_SWITCHES;
+        /* one downstream port lies between a switch's upstream port and a device */
+        return levels_between(a, common) <= 1 && levels_between(b, common) <= 1
+                   ? GR_DISTANCE_SWITCH
+                   : GR_DISTANCE_SWITCHES;
     }
     common = hwloc_get_non_io_ancestor_obj(tree, common);
     if (NULL != common->nodeset && 1 == hwloc_bitmap_weight(common->nodeset)) {
@@ -101,7 +101,7 @@ static int distance_of(hwloc_topology_t tree, hwloc_obj_t a, hwloc_obj_t b)
     return GR_DISTANCE_SYSTEM;
 }
 
-void gr_distances_ask_tree(struct gr_distances *d)
+void gr_distances_from_tree(struct gr_distances *d)
 {
     hwloc_topology_t tree = load_tree();
     hwloc_obj_t a, b;
@@ -111,9 +111,9 @@ void gr_distances_ask_tree(struct gr_distances *d)
         return;
     }
     for (k = 0; k < d->n; k++) {
-        a = find_device(tree, &d->places[k]);
+        a = find_device(tree, &d->gpus[k]);
         for (m = k + 1; NULL != a && m < d->n; m++) {
-            b = find_device(tree, &d->places[m]);
+            b = find_device(tree, &d->gpus[m]);
             if (NULL != b) {
                 gr_distances_note(d, k, m, distance_of(tree, a, b));
             }
@@ -124,7 +124,7 @@ void gr_distances_ask_tree(struct gr_distances *d)
 
 #else
 
-void gr_distances_ask_tree(struct gr_distances *d)
+void gr_distances_from_tree(struct gr_distances *d)
 {
     (void) d;
 }

@@ -1,33 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Round trips over devices (distance.h). A ring is as fast as its slowest hop, so hops of the worst
- * class come first when trips are compared: a trip is better when it has fewer hops of the worst
- * class in which the two differ.
+ * Round trips over devices (ring_order.h). A ring is as fast as its slowest hop. So of two trips,
+ * the better one has fewer hops of the worst class in which their counts differ.
  *
- * Few places: all trips are looked at, in the order of their numbers, but those that cannot become
- * better than the best so far. Many: nearest neighbours from several starts, then, while that
- * betters the trip, two of its hops are exchanged (2-opt):
+ * Few devices: branch and bound over all trips in lexicographic order. Many devices: nearest
+ * neighbours from several starts, each improved by exchanging two hops (2-opt) until no exchange
+ * helps:
  *
  *      a - b        a   b
- *                     X            the part from b to c runs backwards afterwards
+ *                     X            afterwards the part from b to c runs backwards
  *      d - c        d   c
  *
- * Cost: O(n!) for n <= GR_TOUR_EXACT, and above O(n^2) for each start and pass.
+ * Cost: O(n!) for n <= GR_RING_ORDER_EXACT; above, O(n^2) for each start and pass.
  */
-#include "topo/distance.h"
+#include "topo/ring_order.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Starts of nearest neighbours. */
+/* Most starts of the nearest-neighbour search. */
 #define STARTS 32
 
-/* Numbers of hops by class. */
+/* Number of hops of each class. */
 struct hops {
     int of[GR_DISTANCES];
 };
 
-/* Below 0: a is the better trip. Both have the same number of hops. */
+/* Negative if a is the better trip. Both have the same number of hops. */
 static int compare(const struct hops *a, const struct hops *b)
 {
     int c;
@@ -37,17 +36,19 @@ static int compare(const struct hops *a, const struct hops *b)
     return a->of[c] - b->of[c];
 }
 
-/* ---- few places ---- */
+/* ---- few devices ---- */
 
+/* The state of the branch and bound. */
 struct search {
-    const unsigned char *between;
-    int n, least; /* least: the nearest class of all */
-    /* of the part of the trip that stands; hops to come count as of the class `least` */
-    struct hops hops;
-    struct hops fewest; /* of the best trip so far */
-    int found;
-    int path[GR_TOUR_EXACT], best[GR_TOUR_EXACT];
-    int taken[GR_TOUR_EXACT];
+    const unsigned char *between;     /* n x n distance classes */
+    int n;                            /* number of devices */
+    int least;                        /* the nearest class of all pairs: a bound for any hop */
+    struct hops hops;                 /* of the partial trip; missing hops count as class `least` */
+    struct hops fewest;               /* of the best trip so far */
+    int found;                        /* a complete trip exists in best[] */
+    int path[GR_RING_ORDER_EXACT];    /* the partial trip */
+    int best[GR_RING_ORDER_EXACT];    /* the best trip so far */
+    int visited[GR_RING_ORDER_EXACT]; /* the device is in path[] */
 };
 
 static void add_hop(struct search *s, int a, int b, int number)
@@ -57,10 +58,10 @@ static void add_hop(struct search *s, int a, int b, int number)
 }
 
 /*
- * Hops can only get worse from here on, so a part that is no better than the whole best trip is
- * left.
+ * Whether the partial trip can still become the best one. Missing hops count as the nearest class,
+ * so a partial trip can only get worse.
  */
-static int hopeful(const struct search *s)
+static int can_improve(const struct search *s)
 {
     return !s->found || compare(&s->hops, &s->fewest) < 0;
 }
@@ -71,7 +72,7 @@ static void extend(struct search *s, int length)
 
     if (length == s->n) {
         add_hop(s, last, s->path[0], 1);
-        if (hopeful(s)) {
+        if (can_improve(s)) {
             s->found = 1;
             s->fewest = s->hops;
             memcpy(s->best, s->path, sizeof(s->best));
@@ -80,21 +81,21 @@ static void extend(struct search *s, int length)
         return;
     }
     for (next = 1; next < s->n; next++) {
-        if (s->taken[next]) {
+        if (s->visited[next]) {
             continue;
         }
         add_hop(s, last, next, 1);
-        if (hopeful(s)) {
-            s->taken[next] = 1;
+        if (can_improve(s)) {
+            s->visited[next] = 1;
             s->path[length] = next;
             extend(s, length + 1);
-            s->taken[next] = 0;
+            s->visited[next] = 0;
         }
         add_hop(s, last, next, -1);
     }
 }
 
-static void best_tour(const unsigned char *between, int n, int *tour)
+static void best_trip(const unsigned char *between, int n, int *trip)
 {
     struct search s = {.between = between, .n = n, .least = GR_DISTANCES - 1};
     int a, b;
@@ -108,30 +109,31 @@ static void best_tour(const unsigned char *between, int n, int *tour)
     }
     s.hops.of[s.least] = n;
     extend(&s, 1);
-    memcpy(tour, s.best, (size_t) n * sizeof(*tour));
+    memcpy(trip, s.best, (size_t) n * sizeof(*trip));
 }
 
-/* ---- many places ---- */
+/* ---- many devices ---- */
 
-static void nearest_neighbours(const unsigned char *between, int n, int start, int *tour)
+/* A trip that starts at a device and goes on to the nearest unvisited one each time. */
+static void nearest_neighbours(const unsigned char *between, int n, int start, int *trip)
 {
     int length, k, nearest;
 
     for (k = 0; k < n; k++) {
-        tour[k] = k;
+        trip[k] = k;
     }
     for (length = 0; length < n; length++) {
-        /* tour[length..n-1] are those that are left, in ascending order */
+        /* trip[length..n-1]: the unvisited devices, in ascending order */
         for (k = nearest = length; k < n; k++) {
-            if (0 == length ? tour[k] == start
-                            : between[tour[length - 1] * n + tour[k]] <
-                                  between[tour[length - 1] * n + tour[nearest]]) {
+            if (0 == length ? trip[k] == start
+                            : between[trip[length - 1] * n + trip[k]] <
+                                  between[trip[length - 1] * n + trip[nearest]]) {
                 nearest = k;
             }
         }
-        k = tour[nearest];
-        memmove(&tour[length + 1], &tour[length], (size_t) (nearest - length) * sizeof(*tour));
-        tour[length] = k;
+        k = trip[nearest];
+        memmove(&trip[length + 1], &trip[length], (size_t) (nearest - length) * sizeof(*trip));
+        trip[length] = k;
     }
 }
 
@@ -145,29 +147,29 @@ static int better_pair(int a, int b, int c, int d)
 
 static void reverse(int *from, int *to)
 {
-    int keep;
+    int swap;
 
     for (; from < to; from++, to--) {
-        keep = *from;
+        swap = *from;
         *from = *to;
-        *to = keep;
+        *to = swap;
     }
 }
 
-/* One pass of exchanges; whether there was any. */
-static int exchange(const unsigned char *between, int n, int *tour)
+/* One pass of 2-opt exchanges. Returns whether the trip changed. */
+static int exchange(const unsigned char *between, int n, int *trip)
 {
     int any = 0, i, j, a, b, c, d;
 
     for (i = 0; i < n - 2; i++) {
         for (j = i + 2; j < n; j++) {
-            a = tour[i];
-            b = tour[i + 1];
-            c = tour[j];
-            d = tour[(j + 1) % n];
+            a = trip[i];
+            b = trip[i + 1];
+            c = trip[j];
+            d = trip[(j + 1) % n];
             if (a != d && better_pair(between[a * n + c], between[b * n + d], between[a * n + b],
                                       between[c * n + d])) {
-                reverse(&tour[i + 1], &tour[j]);
+                reverse(&trip[i + 1], &trip[j]);
                 any = 1;
             }
         }
@@ -175,22 +177,23 @@ static int exchange(const unsigned char *between, int n, int *tour)
     return any;
 }
 
-/* The same trip from place 0 on, in the direction in which the lower number comes next. */
-static void turn(const int *tour, int n, int *turned)
+/* The same trip from device 0 on, in the direction of its neighbour with the lower number. */
+static void normalize(const int *trip, int n, int *normal)
 {
     int zero, k;
 
-    for (zero = 0; 0 != tour[zero]; zero++) {
+    for (zero = 0; 0 != trip[zero]; zero++) {
     }
     for (k = 0; k < n; k++) {
-        turned[k] = tour[(zero + k) % n];
+        normal[k] = trip[(zero + k) % n];
     }
-    if (turned[1] > turned[n - 1]) {
-        reverse(&turned[1], &turned[n - 1]);
+    if (normal[1] > normal[n - 1]) {
+        reverse(&normal[1], &normal[n - 1]);
     }
 }
 
-static int good_tour(const unsigned char *between, int n, int *tour)
+/* The best trip of several starts. Returns 0 or -1. */
+static int good_trip(const unsigned char *between, int n, int *trip)
 {
     int *trial = malloc((size_t) n * sizeof(*trial));
     struct hops hops, fewest;
@@ -209,26 +212,26 @@ static int good_tour(const unsigned char *between, int n, int *tour)
         }
         if (0 == start || compare(&hops, &fewest) < 0) {
             fewest = hops;
-            turn(trial, n, tour);
+            normalize(trial, n, trip);
         }
     }
     free(trial);
     return 0;
 }
 
-int gr_tour(const unsigned char *between, int n, int *tour)
+int gr_ring_order(const unsigned char *between, int n, int *trip)
 {
     int k;
 
-    if (n > GR_TOUR_EXACT) {
-        return good_tour(between, n, tour);
+    if (n > GR_RING_ORDER_EXACT) {
+        return good_trip(between, n, trip);
     }
     if (n > 3) {
-        best_tour(between, n, tour);
+        best_trip(between, n, trip);
         return 0;
     }
     for (k = 0; k < n; k++) {
-        tour[k] = k; /* there is no other */
+        trip[k] = k; /* up to three devices there is only one trip */
     }
     return 0;
 }

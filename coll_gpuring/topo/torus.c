@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What of torus.h is for the host only. */
+/* The functions of torus.h that only host code calls. */
 #include "topo/torus.h"
 
 #include <limits.h>

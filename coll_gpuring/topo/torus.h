@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A torus of ranks: coordinates, neighbours, links and minimal routes, for 1 to GR_MAX_DIMS
- * dimensions, each of which is a ring (with a wrap-around link) or a line (a mesh dimension,
- * without one).
+ * A torus of ranks: coordinates, neighbours, links and shortest routes in 1 to GR_MAX_DIMS
+ * dimensions. A dimension is a ring (with a wrap-around link) or a line (a mesh dimension, without
+ * it).
  *
- *      8 - 9 -10 -11 -         4 x 3; rank = x + 4 y. Every line between two ranks is two links,
- *      4 - 5 - 6 - 7 -         one each way. Where dimension 0 is a ring, 3 is joined to 0;
- *      0 - 1 - 2 - 3 -         in a ring of 2, ranks are joined twice, up (+) and down (-).
+ *      8 - 9 -10 -11 -         4 x 3; rank = x + 4 y. Each connection is two links, one in each
+ *      4 - 5 - 6 - 7 -         direction. If dimension 0 is a ring, 3 and 0 are connected. In a
+ *      0 - 1 - 2 - 3 -         ring of 2, the ranks are connected twice, up (+) and down (-).
  *
- * What is inline here is for schedules, and compiles for the device, too. libc only; knows nothing
- * else.
+ * Schedules use the inline functions, which compile for host and device.
  */
 #ifndef GR_TOPO_TORUS_H
 #define GR_TOPO_TORUS_H
@@ -22,15 +21,12 @@ extern "C" {
 
 #define GR_MAX_DIMS 4
 
-/* rank = x[0] + dims[0] * (x[1] + dims[1] * (...)). ndims 0: none is known. */
+/* rank = x[0] + dims[0] * (x[1] + dims[1] * (...)) for coordinates x. */
 struct gr_torus {
-    int ndims;
-    int dims[GR_MAX_DIMS];
-    unsigned mesh; /* bit d: dimension d is a line */
-    /*
-     * links in one dimension, number nested - 1, are far better: all ways take it first; 0: in none
-     */
-    int nested;
+    int ndims;             /* 0: no torus is known */
+    int dims[GR_MAX_DIMS]; /* extents */
+    unsigned mesh;         /* bit d: dimension d is a line */
+    int nested; /* dimension nested - 1 is inside nodes, so algorithms use it first; 0: none is */
 };
 
 /* Whether dimension d is a line. */
@@ -39,7 +35,7 @@ GR_HD static inline int gr_torus_is_line(const struct gr_torus *t, int d)
     return (int) (t->mesh >> d & 1u);
 }
 
-/* Ranks between two neighbours in dimension d. */
+/* Difference of the rank numbers of two neighbours in dimension d. */
 GR_HD static inline int gr_torus_stride(const struct gr_torus *t, int d)
 {
     int stride = 1, k;
@@ -56,18 +52,13 @@ GR_HD static inline int gr_torus_coord(const struct gr_torus *t, int rank, int d
     return rank / gr_torus_stride(t, d) % t->dims[d];
 }
 
-/*
- * The rank that differs from this one in dimension d only, where it has coordinate x (0..extent-1).
- */
+/* The rank with coordinate x (0..extent-1) in dimension d, and otherwise this rank's. */
 GR_HD static inline int gr_torus_at(const struct gr_torus *t, int rank, int d, int x)
 {
     return rank + (x - gr_torus_coord(t, rank, d)) * gr_torus_stride(t, d);
 }
 
-/*
- * The rank that lies `hops` links away in dimension d, upwards where hops > 0; -1 beyond the end of
- * a line.
- */
+/* The rank `hops` links away in dimension d, upwards if hops > 0; -1: beyond a line's end. */
 GR_HD static inline int gr_torus_move(const struct gr_torus *t, int rank, int d, int hops)
 {
     int extent = t->dims[d], x = gr_torus_coord(t, rank, d) + hops;
@@ -79,9 +70,9 @@ GR_HD static inline int gr_torus_move(const struct gr_torus *t, int rank, int d,
 }
 
 /*
- * The shortest way from coordinate x to coordinate y of dimension d, in hops, upwards where
- * positive. Halfway around a ring it goes up from even coordinates and down from odd ones, so that
- * both directions get their share.
+ * The shortest route from coordinate x to coordinate y of dimension d, in hops; positive: upwards.
+ * Halfway around a ring the route goes up from even coordinates and down from odd ones, which
+ * balances the two directions.
  */
 GR_HD static inline int gr_torus_offset(const struct gr_torus *t, int d, int x, int y)
 {
@@ -94,8 +85,8 @@ GR_HD static inline int gr_torus_offset(const struct gr_torus *t, int d, int x, 
 }
 
 /*
- * The number of the link that leaves the rank in dimension d, upwards (up != 0) or downwards. Of a
- * line's end, too.
+ * The number of the link from a rank in dimension d, upwards (up != 0) or downwards. A line's ends
+ * have such a number, too, which no link uses.
  */
 GR_HD static inline int gr_torus_link(const struct gr_torus *t, int rank, int d, int up)
 {
@@ -103,21 +94,23 @@ GR_HD static inline int gr_torus_link(const struct gr_torus *t, int rank, int d,
 }
 
 /*
- * Parse "4x4x2" (1..GR_MAX_DIMS extents, each >= 1, all rings) into *torus; "" gives ndims 0.
- * 0, or -1 when the text is something else or the product does not fit an int.
+ * Parse a text like "4x4x2": 1..GR_MAX_DIMS extents >= 1, all dimensions rings. "" gives ndims 0.
+ * Returns 0, or -1: another text, or the product does not fit an int.
  */
 int gr_torus_parse(const char *text, struct gr_torus *torus);
 
-/* Number of ranks of a torus; 0 for ndims 0. Link numbers are below gr_torus_links(). */
+/* Number of ranks; 0 for ndims 0. */
 int gr_torus_size(const struct gr_torus *torus);
+
+/* All link numbers are below this. */
 int gr_torus_links(const struct gr_torus *torus);
 
-/* Length of the shortest ways between two ranks, in hops. */
+/* Length of a shortest route between two ranks, in hops. */
 int gr_torus_hops(const struct gr_torus *torus, int from, int to);
 
 /*
- * The shortest way that takes dimension 0 first, then 1, ...: the numbers of its links into
- * links[], which must have room for gr_torus_hops(). Returns how many.
+ * The shortest route in dimension order: dimension 0 first, then 1, and so on. Writes the link
+ * numbers to links[], which has gr_torus_hops() entries. Returns their number.
  */
 int gr_torus_route(const struct gr_torus *torus, int from, int to, int *links);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A libnvidia-ml.so.1 that tells of a machine which a test describes (fake_nvml.h), and counts what
- * it was called for. Compiled with FAKE_OLD it is an old one, without the functions for NVSwitches
- * and peer-to-peer status.
+ * A fake libnvidia-ml.so.1. It reports the machine that a test describes (fake_nvml.h), and counts
+ * calls. With FAKE_OLD it is an old version, without the functions for NVSwitches and peer-to-peer
+ * status.
  */
 #include "fake_nvml.h"
 
@@ -29,7 +29,7 @@ __attribute__((constructor)) static void describe(void)
     int k, m;
 
     while (NULL != at && machine.n < FAKE_MOST) {
-        machine.gpu[machine.n++].place.bus = (uint32_t) strtoul(at, &end, 10);
+        machine.gpu[machine.n++].address.bus = (uint32_t) strtoul(at, &end, 10);
         at = ',' == *end ? end + 1 : NULL;
     }
     for (k = 0; k < machine.n; k++) {
@@ -86,7 +86,7 @@ gr_nvml_return nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, gr_nvml_devi
 
     machine.wrong += machine.starts == machine.stops;
     for (k = 0; k < machine.n; k++) {
-        const struct gr_gpu_place_in_node *at = &machine.gpu[k].place;
+        const struct gr_pci_address *at = &machine.gpu[k].address;
 
         snprintf(name, sizeof(name), "%08X:%02X:%02X.0", at->domain, at->bus, at->device);
         if (0 == strcmp(name, bus_id) && !machine.gpu[k].hidden) {
@@ -141,13 +141,13 @@ gr_nvml_return nvmlDeviceGetNvLinkRemotePciInfo_v2(gr_nvml_device device, unsign
                                                    struct gr_nvml_pci *pci)
 {
     int end = end_of(device, link);
-    struct gr_gpu_place_in_node at = {SWITCH_DOMAIN, FAKE_SWITCH_BUS, 0};
+    struct gr_pci_address at = {SWITCH_DOMAIN, FAKE_SWITCH_BUS, 0};
 
     if (end < 0) {
         return INVALID_ARGUMENT;
     }
     if (end < machine.n) {
-        at = machine.gpu[end].place;
+        at = machine.gpu[end].address;
     }
     memset(pci, 0, sizeof(*pci));
     pci->domain = at.domain;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A machine for the library in fake_nvml.c to tell of. */
+/* The machine that the fake NVML of fake_nvml.c reports. */
 #ifndef GR_TESTS_FAKE_NVML_H
 #define GR_TESTS_FAKE_NVML_H
 
-#include "topo/gpus.h"
-#include "topo/nvlink.h"
+#include "topo/nvml.h"
+#include "topo/pci_address.h"
 
 enum { FAKE_MOST = 16, FAKE_SWITCH_BUS = 0xf0 };
 
 struct fake_gpu {
-    struct gr_gpu_place_in_node place;
+    struct gr_pci_address address;
     int hidden;       /* NVML has no handle for it */
     int switch_links; /* NVLinks into switches */
     int partition;    /* switches join devices of one partition only */

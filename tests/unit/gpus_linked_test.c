@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whether all devices are joined by NVLink (topo/gpus.h), on machines that a library in NVML's
- * place tells of.
+ * Whether NVLink connects all devices (topo/gpus.h), on machines that a fake NVML reports.
  */
 #include "gpus_machine.h"
 
 /* Whether p ranks on devices 0, 1, ... are linked, each to each. */
 static int linked(const char *library, const int *which, int p)
 {
-    struct gr_gpu_place_in_node places[16];
+    struct gr_pci_address gpus[16];
     int r, answer;
 
     machine->starts = machine->stops = machine->wrong = 0;
     for (r = 0; r < p; r++) {
-        places[r] =
-            which[r] < 0 ? (struct gr_gpu_place_in_node) {0, 0, 0} : machine->gpu[which[r]].place;
+        gpus[r] = which[r] < 0 ? (struct gr_pci_address) {0, 0, 0} : machine->gpu[which[r]].address;
     }
-    answer = gr_gpus_linked_with(library, places, p);
+    answer = gr_gpus_linked_with(library, gpus, p);
     assert_int_equal(machine->wrong, 0);
     assert_int_equal(machine->starts, machine->stops);
     return answer;

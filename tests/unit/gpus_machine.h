@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The machine that the library in NVML's place tells of, as tests of devices' distances describe
- * it.
+ * The machine that the fake NVML reports, as the tests of device distances describe it.
  */
 #ifndef GR_TESTS_GPUS_MACHINE_H
 #define GR_TESTS_GPUS_MACHINE_H
@@ -39,8 +38,7 @@ static inline void describe(int n)
     memset(machine, 0, sizeof(*machine));
     machine->n = n;
     for (k = 0; k < n; k++) {
-        machine->gpu[k].place =
-            (struct gr_gpu_place_in_node) {0xffff0, (uint32_t) (0x10 + 8 * k), 3};
+        machine->gpu[k].address = (struct gr_pci_address) {0xffff0, (uint32_t) (0x10 + 8 * k), 3};
         for (m = 0; m < n; m++) {
             machine->level[k][m] = GR_NVML_HOSTBRIDGE;
         }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Orders of ranks by their devices (topo/gpus.h), on machines that a library in NVML's place tells
- * of. All devices have addresses that hwloc does not know here, so that what NVML leaves open comes
- * from addresses.
+ * Orders of ranks by their devices (topo/gpus.h), on machines that a fake NVML reports. hwloc does
+ * not know the devices' addresses, so distances that NVML leaves unknown come from bus numbers.
  */
 #include "gpus_machine.h"
 
@@ -14,15 +13,14 @@ static struct fake_machine *old_machine;
  */
 static void ask(const char *library, const int *which, int p, int *order)
 {
-    struct gr_gpu_place_in_node places[64];
+    struct gr_pci_address gpus[64];
     int r;
 
     machine->starts = machine->stops = machine->wrong = 0;
     for (r = 0; r < p; r++) {
-        places[r] =
-            which[r] < 0 ? (struct gr_gpu_place_in_node) {0, 0, 0} : machine->gpu[which[r]].place;
+        gpus[r] = which[r] < 0 ? (struct gr_pci_address) {0, 0, 0} : machine->gpu[which[r]].address;
     }
-    assert_int_equal(gr_order_gpus_with(library, places, p, order), 0);
+    assert_int_equal(gr_order_gpus_with(library, gpus, p, order), 0);
     check_order(order, p);
     assert_int_equal(machine->wrong, 0);
     assert_int_equal(machine->starts, machine->stops);
@@ -285,7 +283,7 @@ static void without_nvml_addresses_say_it(void **state)
     (void) state;
     describe(6);
     for (k = 0; k < 6; k++) {
-        machine->gpu[k].place.bus = (group[k] ? 0x80u : 0x40u) + (uint32_t) k / 2;
+        machine->gpu[k].address.bus = (group[k] ? 0x80u : 0x40u) + (uint32_t) k / 2;
     }
     ask(NO_LIBRARY, which, 6, order);
     assert_int_equal(changes(order, 6, group), 2);
@@ -313,9 +311,9 @@ static void domains_are_farther_apart_than_busses(void **state)
 
     (void) state;
     describe(4);
-    machine->gpu[1].place.domain = machine->gpu[3].place.domain = 0x1000;
-    machine->gpu[0].place.bus = machine->gpu[1].place.bus = 0x01;
-    machine->gpu[2].place.bus = machine->gpu[3].place.bus = 0xff;
+    machine->gpu[1].address.domain = machine->gpu[3].address.domain = 0x1000;
+    machine->gpu[0].address.bus = machine->gpu[1].address.bus = 0x01;
+    machine->gpu[2].address.bus = machine->gpu[3].address.bus = 0xff;
     ask(NO_LIBRARY, which, 4, order);
     expect_order(order, want, 4);
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What the tests of device orders share: trips judged without the code under test, and a machine as
- * hwloc's XML.
- */
+/* Shared by the tests of device orders: comparison of round trips, independent of the code under test. */
 #ifndef GR_TESTS_GPUS_TEST_H
 #define GR_TESTS_GPUS_TEST_H
 
 #include "rng.h"
-#include "topo/distance.h"
+#include "topo/gpus.h"
+#include "topo/ring_order.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,17 +25,17 @@ static inline int descending(const void *a, const void *b)
 }
 
 /* The classes of all hops of a trip, worst first: trips compare like these lists do. */
-static inline void trip_hops(const unsigned char *between, int n, const int *tour, int *hops)
+static inline void trip_hops(const unsigned char *between, int n, const int *trip, int *hops)
 {
     int k;
 
     for (k = 0; k < n; k++) {
-        hops[k] = between[tour[k] * n + tour[(k + 1) % n]];
+        hops[k] = between[trip[k] * n + trip[(k + 1) % n]];
     }
     qsort(hops, (size_t) n, sizeof(*hops), descending);
 }
 
-/* Below 0: trip a is the better one. */
+/* Negative if trip a is the better one. */
 static inline int compare_trips(const unsigned char *between, int n, const int *a, const int *b)
 {
     int x[MOST_PLACES], y[MOST_PLACES], k;
@@ -72,7 +70,7 @@ static inline void expect_order(const int *order, const int *want, int p)
     }
 }
 
-/* numbers[0..n-1] from `first` on in random order. */
+/* numbers[first..n-1] = first..n-1 in random order. */
 static inline void shuffle(int *numbers, int first, int n, uint64_t *state)
 {
     int k, m, keep;

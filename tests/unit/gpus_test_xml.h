@@ -14,7 +14,8 @@
 #ifndef GR_TESTS_GPUS_TEST_XML_H
 #define GR_TESTS_GPUS_TEST_XML_H
 
-#include "topo/distance.h"
+#include "topo/pci_bus.h"
+#include "topo/pci_tree.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,13 +23,11 @@
 
 enum { XML_DEVICES = 10, XML_IN_PACKAGE = 5 };
 
-/*
- * Buses of the devices: those of the packages lie in one another's way, as firmware is free to do.
- */
+/* Buses of the devices. The ranges of the two packages overlap, as firmware may number them. */
 static const unsigned char xml_bus[XML_DEVICES] = {0x15, 0x16, 0x18, 0x1a, 0x51,
                                                    0x35, 0x36, 0x38, 0x3a, 0x71};
 
-/* Number that the kernel gives a NUMA node; not hwloc's. */
+/* The kernel's number of a NUMA node, which is not hwloc's. */
 static inline int xml_node(int node)
 {
     return 2 * node + 1;

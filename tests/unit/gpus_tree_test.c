@@ -9,9 +9,9 @@
 
 #define NO_LIBRARY "/nonexistent/libnvidia-ml.so.1"
 
-static struct gr_gpu_place_in_node place_of(int device)
+static struct gr_pci_address address_of(int device)
 {
-    return (struct gr_gpu_place_in_node) {0, xml_bus[device], 0};
+    return (struct gr_pci_address) {0, xml_bus[device], 0};
 }
 
 /* Distances on the machine of gpus_test_xml.h. */
@@ -35,18 +35,18 @@ static int expected(int a, int b, int nodes)
 static void distances_are_as_the_tree_is_drawn(void **state)
 {
     unsigned char between[XML_DEVICES * XML_DEVICES];
-    struct gr_gpu_place_in_node places[XML_DEVICES];
-    struct gr_distances d = {XML_DEVICES, places, between};
+    struct gr_pci_address gpus[XML_DEVICES];
+    struct gr_distances d = {XML_DEVICES, gpus, between};
     int nodes, a, b;
 
     (void) state;
     for (a = 0; a < XML_DEVICES; a++) {
-        places[a] = place_of(a);
+        gpus[a] = address_of(a);
     }
     for (nodes = 1; nodes <= 2; nodes++) {
         memset(between, 0, sizeof(between));
         xml_use(nodes);
-        gr_distances_ask_tree(&d);
+        gr_distances_from_tree(&d);
         xml_forget();
         for (a = 0; a < XML_DEVICES; a++) {
             for (b = 0; b < XML_DEVICES; b++) {
@@ -63,24 +63,24 @@ static void distances_are_as_the_tree_is_drawn(void **state)
 /* What another source has said stands; what hwloc does not know is left. */
 static void only_open_pairs_of_known_devices_are_filled_in(void **state)
 {
-    struct gr_gpu_place_in_node places[4] = {{0, 0, 0}, {0, 0xee, 0}, place_of(0), place_of(1)};
+    struct gr_pci_address gpus[4] = {{0, 0, 0}, {0, 0xee, 0}, address_of(0), address_of(1)};
     unsigned char between[16] = {0};
-    struct gr_distances d = {4, places, between};
+    struct gr_distances d = {4, gpus, between};
     int k;
 
     (void) state;
     gr_distances_note(&d, 2, 3, GR_DISTANCE_LINKS(2));
     xml_use(1);
-    gr_distances_ask_tree(&d);
+    gr_distances_from_tree(&d);
     assert_int_equal(between[2 * 4 + 3], GR_DISTANCE_LINKS(2));
     assert_int_equal(between[3 * 4 + 2], GR_DISTANCE_LINKS(2));
     between[2 * 4 + 3] = between[3 * 4 + 2] = GR_DISTANCE_NONE;
-    gr_distances_ask_tree(&d);
+    gr_distances_from_tree(&d);
     xml_forget();
     for (k = 0; k < 16; k++) {
         assert_int_equal(between[k], 11 == k || 14 == k ? GR_DISTANCE_SWITCH : GR_DISTANCE_NONE);
     }
-    gr_distances_ask_addresses(&d);
+    gr_distances_from_bus(&d);
     assert_int_equal(between[0 * 4 + 3], GR_DISTANCE_UNKNOWN);
     assert_int_equal(between[1 * 4 + 3], GR_DISTANCE_ADDRESS + 8);
     assert_int_equal(between[2 * 4 + 3], GR_DISTANCE_SWITCH);
@@ -93,7 +93,7 @@ static void only_open_pairs_of_known_devices_are_filled_in(void **state)
 static void the_order_follows_the_tree(void **state)
 {
     unsigned char between[XML_DEVICES * XML_DEVICES];
-    struct gr_gpu_place_in_node places[XML_DEVICES];
+    struct gr_pci_address gpus[XML_DEVICES];
     int in_tree[XML_DEVICES], device[XML_DEVICES], order[XML_DEVICES], p, round, a, b, k, m,
         better = 0;
     uint64_t random = rng_seed();
@@ -103,7 +103,7 @@ static void the_order_follows_the_tree(void **state)
         p = round < 6 ? XML_DEVICES : 8; /* a good trip, and the best */
         shuffle(device, 0, XML_DEVICES, &random);
         for (a = 0; a < p; a++) {
-            places[a] = place_of(device[a]);
+            gpus[a] = address_of(device[a]);
             for (b = 0; b < p; b++) {
                 between[a * p + b] =
                     a == b ? 0 : (unsigned char) expected(device[a], device[b], 1 + round % 2);
@@ -117,12 +117,12 @@ static void the_order_follows_the_tree(void **state)
             }
         }
         xml_use(1 + round % 2);
-        assert_int_equal(gr_order_gpus_with(NO_LIBRARY, places, p, order), 0);
+        assert_int_equal(gr_order_gpus_with(NO_LIBRARY, gpus, p, order), 0);
         xml_forget();
         check_order(order, p);
         assert_true(compare_trips(between, p, order, in_tree) <= 0);
         setenv("HWLOC_SYNTHETIC", "pu:2", 1); /* a machine without devices */
-        assert_int_equal(gr_order_gpus_with(NO_LIBRARY, places, p, order), 0);
+        assert_int_equal(gr_order_gpus_with(NO_LIBRARY, gpus, p, order), 0);
         unsetenv("HWLOC_SYNTHETIC");
         check_order(order, p);
         better += compare_trips(between, p, order, in_tree) > 0;

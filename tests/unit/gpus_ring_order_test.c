@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Round trips over devices (topo/ring_order.c): the best for few, judged by trying all; good ones
- * for many. Seed: GPURING_SEED.
+ * Round trips over devices (topo/ring_order.c): the best for few, compared with all trips; good
+ * ones for many. Seed: GPURING_SEED.
  */
 #include "gpus_test.h"
 
@@ -50,9 +50,9 @@ static void try_all(int n, int *best)
     }
 }
 
-static void few_places_get_the_first_best_trip(void **state)
+static void few_devices_get_the_first_best_trip(void **state)
 {
-    int tour[MOST_PLACES], again[MOST_PLACES], best[MOST_PLACES], n, round, a, b, classes;
+    int trip[MOST_PLACES], again[MOST_PLACES], best[MOST_PLACES], n, round, a, b, classes;
     uint64_t random = rng_seed();
 
     (void) state;
@@ -66,10 +66,10 @@ static void few_places_get_the_first_best_trip(void **state)
                 }
             }
             try_all(n, best);
-            assert_int_equal(gr_tour(between, n, tour), 0);
-            assert_int_equal(gr_tour(between, n, again), 0);
-            expect_order(tour, best, n);
-            expect_order(again, tour, n);
+            assert_int_equal(gr_ring_order(between, n, trip), 0);
+            assert_int_equal(gr_ring_order(between, n, again), 0);
+            expect_order(trip, best, n);
+            expect_order(again, trip, n);
         }
     }
 }
@@ -80,44 +80,45 @@ static void few_places_get_the_first_best_trip(void **state)
  */
 static void the_exact_search_goes_up_to_its_bound(void **state)
 {
-    static const int ring[GR_TOUR_EXACT] = {0, 5, 3, 8, 1, 7, 2, 6, 4};
-    int tour[MOST_PLACES], k;
+    static const int ring[GR_RING_ORDER_EXACT] = {0, 5, 3, 8, 1, 7, 2, 6, 4};
+    int trip[MOST_PLACES], k;
 
     (void) state;
     memset(between, GR_DISTANCE_LINKS(18), sizeof(between));
-    assert_int_equal(gr_tour(between, GR_TOUR_EXACT, tour), 0);
-    for (k = 0; k < GR_TOUR_EXACT; k++) {
-        assert_int_equal(tour[k], k);
+    assert_int_equal(gr_ring_order(between, GR_RING_ORDER_EXACT, trip), 0);
+    for (k = 0; k < GR_RING_ORDER_EXACT; k++) {
+        assert_int_equal(trip[k], k);
     }
     memset(between, GR_DISTANCE_SYSTEM, sizeof(between));
-    for (k = 0; k < GR_TOUR_EXACT; k++) {
-        join(GR_TOUR_EXACT, ring[k], ring[(k + 1) % GR_TOUR_EXACT], GR_DISTANCE_LINKS(1));
+    for (k = 0; k < GR_RING_ORDER_EXACT; k++) {
+        join(GR_RING_ORDER_EXACT, ring[k], ring[(k + 1) % GR_RING_ORDER_EXACT],
+             GR_DISTANCE_LINKS(1));
     }
-    assert_int_equal(gr_tour(between, GR_TOUR_EXACT, tour), 0);
-    assert_int_equal(tour[1], 4);
-    for (k = 1; k < GR_TOUR_EXACT; k++) {
+    assert_int_equal(gr_ring_order(between, GR_RING_ORDER_EXACT, trip), 0);
+    assert_int_equal(trip[1], 4);
+    for (k = 1; k < GR_RING_ORDER_EXACT; k++) {
         /* the direction with the lower numbers first */
-        assert_int_equal(tour[k], ring[GR_TOUR_EXACT - k]);
+        assert_int_equal(trip[k], ring[GR_RING_ORDER_EXACT - k]);
     }
 }
 
 /* No exchange of two hops makes the trip better. */
-static void check_exchanges(int n, const int *tour)
+static void check_exchanges(int n, const int *trip)
 {
     int other[MOST_PLACES], i, j, k;
 
     for (i = 0; i < n; i++) {
         for (j = i + 1; j < n; j++) {
             for (k = 0; k < n; k++) {
-                other[k] = k > i && k <= j ? tour[i + 1 + j - k] : tour[k];
+                other[k] = k > i && k <= j ? trip[i + 1 + j - k] : trip[k];
             }
-            assert_true(compare_trips(between, n, tour, other) <= 0);
+            assert_true(compare_trips(between, n, trip, other) <= 0);
         }
     }
 }
 
-/* Going to the nearest one each time, from any of the first places, gives no better trip. */
-static void check_starts(int n, const int *tour)
+/* Nearest neighbours from any of the first devices give no better trip. */
+static void check_starts(int n, const int *trip)
 {
     int other[MOST_PLACES], left[MOST_PLACES], start, k, m, nearest;
 
@@ -136,30 +137,30 @@ static void check_starts(int n, const int *tour)
             left[nearest] = 0;
             other[k] = nearest;
         }
-        assert_true(compare_trips(between, n, tour, other) <= 0);
+        assert_true(compare_trips(between, n, trip, other) <= 0);
     }
 }
 
-static void many_places_get_a_trip_that_exchanges_cannot_better(void **state)
+static void many_devices_get_a_trip_that_exchanges_cannot_improve(void **state)
 {
-    int tour[MOST_PLACES], again[MOST_PLACES], n, round, a, b;
+    int trip[MOST_PLACES], again[MOST_PLACES], n, round, a, b;
     uint64_t random = rng_seed();
 
     (void) state;
-    for (n = GR_TOUR_EXACT + 1; n <= MOST_PLACES; n += 6) {
+    for (n = GR_RING_ORDER_EXACT + 1; n <= MOST_PLACES; n += 6) {
         for (round = 0; round < 4; round++) {
             for (a = 0; a < n; a++) {
                 for (b = 0; b < a; b++) {
                     join(n, a, b, 1 + (int) rng_below(&random, GR_DISTANCES - 1));
                 }
             }
-            assert_int_equal(gr_tour(between, n, tour), 0);
-            assert_int_equal(gr_tour(between, n, again), 0);
-            check_order(tour, n);
-            assert_true(tour[1] < tour[n - 1]);
-            check_exchanges(n, tour);
-            check_starts(n, tour);
-            expect_order(again, tour, n);
+            assert_int_equal(gr_ring_order(between, n, trip), 0);
+            assert_int_equal(gr_ring_order(between, n, again), 0);
+            check_order(trip, n);
+            assert_true(trip[1] < trip[n - 1]);
+            check_exchanges(n, trip);
+            check_starts(n, trip);
+            expect_order(again, trip, n);
         }
     }
 }
@@ -167,20 +168,20 @@ static void many_places_get_a_trip_that_exchanges_cannot_better(void **state)
 /* One ring of NVLinks, its devices numbered at random: it is found. */
 static void a_ring_among_many_is_found(void **state)
 {
-    int ring[MOST_PLACES], tour[MOST_PLACES], n, k;
+    int ring[MOST_PLACES], trip[MOST_PLACES], n, k;
     uint64_t random = rng_seed();
 
     (void) state;
-    for (n = GR_TOUR_EXACT + 1; n <= MOST_PLACES; n++) {
+    for (n = GR_RING_ORDER_EXACT + 1; n <= MOST_PLACES; n++) {
         memset(between, GR_DISTANCE_NODE, sizeof(between));
         shuffle(ring, 0, n, &random);
         for (k = 0; k < n; k++) {
             join(n, ring[k], ring[(k + 1) % n], GR_DISTANCE_LINKS(2));
         }
-        assert_int_equal(gr_tour(between, n, tour), 0);
-        check_order(tour, n);
+        assert_int_equal(gr_ring_order(between, n, trip), 0);
+        check_order(trip, n);
         for (k = 0; k < n; k++) {
-            assert_int_equal(between[tour[k] * n + tour[(k + 1) % n]], GR_DISTANCE_LINKS(2));
+            assert_int_equal(between[trip[k] * n + trip[(k + 1) % n]], GR_DISTANCE_LINKS(2));
         }
     }
 }
@@ -194,7 +195,7 @@ static void a_tree_is_walked_branch_by_branch(void **state)
     static const int class_of_bit[6] = {GR_DISTANCE_SWITCH,  GR_DISTANCE_SWITCHES,
                                         GR_DISTANCE_BRIDGE,  GR_DISTANCE_NODE,
                                         GR_DISTANCE_PACKAGE, GR_DISTANCE_SYSTEM};
-    int leaf[MOST_PLACES], in_tree[MOST_PLACES], tour[MOST_PLACES], n, a, b, bit;
+    int leaf[MOST_PLACES], in_tree[MOST_PLACES], trip[MOST_PLACES], n, a, b, bit;
     uint64_t random = rng_seed();
 
     (void) state;
@@ -208,18 +209,18 @@ static void a_tree_is_walked_branch_by_branch(void **state)
                 join(n, a, b, class_of_bit[bit]);
             }
         }
-        assert_int_equal(gr_tour(between, n, tour), 0);
-        check_order(tour, n);
-        assert_int_equal(compare_trips(between, n, tour, in_tree), 0);
+        assert_int_equal(gr_ring_order(between, n, trip), 0);
+        check_order(trip, n);
+        assert_int_equal(compare_trips(between, n, trip, in_tree), 0);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(few_places_get_the_first_best_trip),
+        cmocka_unit_test(few_devices_get_the_first_best_trip),
         cmocka_unit_test(the_exact_search_goes_up_to_its_bound),
-        cmocka_unit_test(many_places_get_a_trip_that_exchanges_cannot_better),
+        cmocka_unit_test(many_devices_get_a_trip_that_exchanges_cannot_improve),
         cmocka_unit_test(a_ring_among_many_is_found),
         cmocka_unit_test(a_tree_is_walked_branch_by_branch),
     };
