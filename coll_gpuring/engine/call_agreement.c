@@ -22,7 +22,7 @@
 #include "engine/watchdog.h"
 #include "mpi/datatype.h"
 #include "mpi/module.h"
-#include "mpi/params.h"
+#include "engine/params.h"
 #include "mpi/type_codes.h"
 
 #include "base/errors.h"

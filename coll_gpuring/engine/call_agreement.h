@@ -9,7 +9,7 @@
 #include "mpi/ompi.h"
 
 #include "mpi/module.h"
-#include "mpi/params.h"
+#include "engine/params.h"
 
 #include "link/ipc_cache.h"
 

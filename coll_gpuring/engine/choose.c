@@ -14,7 +14,7 @@
 #include "engine/process.h"
 #include "mpi/buffers.h"
 #include "mpi/module.h"
-#include "mpi/params.h"
+#include "engine/params.h"
 
 #include "exec/gpu/args.h"
 #include "link/team.h"

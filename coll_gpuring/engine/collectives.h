@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI's collectives: their table, the forms of a call, its arguments. */
+/* MPI's collectives: their table, and the reasons for which a call is left to Open MPI. */
 #ifndef GR_ENGINE_COLLECTIVES_H
 #define GR_ENGINE_COLLECTIVES_H
 
-#include "mpi/ompi.h"
-
 #include "sched/sched.h"
 
-BEGIN_C_DECLS
+#include <stdbool.h>
 
 /* Rows of the table in collectives.c: first those that gpuring does itself. */
 enum gr_call_id {
@@ -38,49 +36,6 @@ enum gr_call_id {
     GR_NCALLS
 };
 
-/* How a call is made. */
-enum gr_form_kind { GR_BLOCKING, GR_NONBLOCKING, GR_PERSISTENT };
-
-struct gr_form {
-    enum gr_form_kind kind;
-    struct ompi_info_t *info; /* persistent */
-    ompi_request_t **request; /* all but blocking */
-    bool cut;                 /* into segments, by all ranks alike (segments.c) */
-    /* what is done of it beside the saved function, or NULL (p2p_split.c) */
-    struct gr_p2p_split *pairs;
-};
-
-/*
- * The collective functions that a module takes the place of, for X(name): each has a saved function
- * and module.
- */
-#define GR_FORMS_OF(X, name) X(name) X(i##name) X(name##_init)
-#define GR_FOR_EACH_SUPPORTED(X)         \
-    GR_FORMS_OF(X, allreduce)            \
-    GR_FORMS_OF(X, allgather)            \
-    GR_FORMS_OF(X, allgatherv)           \
-    GR_FORMS_OF(X, reduce_scatter)       \
-    GR_FORMS_OF(X, reduce_scatter_block) \
-    GR_FORMS_OF(X, bcast)                \
-    GR_FORMS_OF(X, reduce)               \
-    GR_FORMS_OF(X, alltoall)
-#define GR_FOR_EACH_STAGED(X)           \
-    GR_FORMS_OF(X, gather)              \
-    GR_FORMS_OF(X, gatherv)             \
-    GR_FORMS_OF(X, scatter)             \
-    GR_FORMS_OF(X, scatterv)            \
-    GR_FORMS_OF(X, alltoallv)           \
-    GR_FORMS_OF(X, alltoallw)           \
-    GR_FORMS_OF(X, scan)                \
-    GR_FORMS_OF(X, exscan)              \
-    GR_FORMS_OF(X, neighbor_allgather)  \
-    GR_FORMS_OF(X, neighbor_allgatherv) \
-    GR_FORMS_OF(X, neighbor_alltoall)   \
-    GR_FORMS_OF(X, neighbor_alltoallv)  \
-    GR_FORMS_OF(X, neighbor_alltoallw)  \
-    X(reduce_local)
-#define GR_FOR_EACH_FUNCTION(X) GR_FOR_EACH_SUPPORTED(X) GR_FOR_EACH_STAGED(X)
-
 /* Why a call was handed to the saved collective; names in report.c. */
 enum gr_fallback_reason {
     GR_FALLBACK_OP,     /* a user-defined operation, or one without order-free result */
@@ -96,21 +51,6 @@ enum gr_fallback_reason {
     GR_FALLBACK_SHORT,
     GR_FALLBACK_LARGE, /* more than coll_gpuring_pack_mib, in host memory */
     GR_NFALLBACKS
-};
-
-/* The arguments of one call; fields that a collective does not have are zero. */
-struct gr_call {
-    enum gr_call_id id;
-    const void *sbuf;
-    void *rbuf;            /* bcast: the buffer */
-    size_t scount, rcount; /* of one block; where there is one type and count: rcount, rtype */
-    gr_counts_t scounts, sdispls, rcounts, displs;
-    const MPI_Aint *soffsets, *roffsets; /* neighbor_alltoallw's displacements */
-    struct ompi_datatype_t *stype, *rtype;
-    struct ompi_datatype_t *const *stypes, *const *rtypes; /* of the ...w calls */
-    struct ompi_op_t *op;
-    int root;
-    struct ompi_communicator_t *comm; /* NULL: reduce_local */
 };
 
 /* How the elements of a buffer lie. */
@@ -138,7 +78,5 @@ struct gr_call_row {
     bool elementwise; /* any run of elements may be a call of its own */
 };
 extern const struct gr_call_row gr_calls[GR_NCALLS];
-
-END_C_DECLS
 
 #endif

@@ -7,7 +7,7 @@
 #include "engine/op_queue.h"
 #include "engine/runtime.h"
 #include "mpi/module.h"
-#include "mpi/params.h"
+#include "engine/params.h"
 
 #include "exec/mail.h"
 #include "link/team.h"

@@ -6,7 +6,7 @@
 #include "mpi/ompi.h"
 
 #include "mpi/module.h"
-#include "mpi/params.h"
+#include "engine/params.h"
 
 #include "exec/stepper.h"
 

@@ -11,6 +11,7 @@
 #include "engine/devices.h"
 
 #include "engine/collectives.h"
+#include "mpi/call.h"
 #include "engine/log.h"
 #include "engine/process.h"
 #include "engine/runtime.h"

@@ -7,7 +7,7 @@
 #include "engine/runtime.h"
 #include "mpi/module.h"
 #include "mpi/net_pml.h"
-#include "mpi/params.h"
+#include "engine/params.h"
 
 #include "ompi/mca/pml/pml.h"
 #include "ompi/proc/proc.h"

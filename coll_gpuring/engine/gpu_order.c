@@ -15,7 +15,7 @@
 #include "engine/setup_messages.h"
 #include "mpi/comm_torus.h"
 #include "mpi/module.h"
-#include "mpi/params.h"
+#include "engine/params.h"
 
 #include "cuda/device.h"
 #include "exec/gpu/team.h"
@@ -173,7 +173,7 @@ static int order_nodes(const mca_coll_gpuring_module_t *module, int p, int *orde
 static int decide_order(struct gr_setup *s)
 {
     const mca_coll_gpuring_module_t *module = s->queue->module;
-    struct gr_torus torus = mca_coll_gpuring_param_torus(module->params.value[GR_PARAM_TORUS]);
+    struct gr_torus torus = gr_param_torus(module->params.value[GR_PARAM_TORUS]);
     int p = size_of(s), r, rc = OMPI_ERR_OUT_OF_RESOURCE,
         *order = calloc((size_t) p, sizeof(*order));
     enum gr_path path = GR_PATH_NET;

@@ -24,6 +24,7 @@
 
 #include "engine/call_agreement.h"
 #include "engine/collectives.h"
+#include "mpi/call.h"
 #include "mpi/buffers.h"
 #include "mpi/staging/copy_stream.h"
 #include "mpi/staging/scratch.h"

@@ -5,7 +5,7 @@
 
 #include "mpi/ompi.h"
 
-#include "mpi/params.h"
+#include "engine/params.h"
 
 #include "link/pool.h"
 

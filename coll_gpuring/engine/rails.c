@@ -10,7 +10,7 @@
 #include "engine/net_links.h"
 #include "engine/process.h"
 #include "mpi/module.h"
-#include "mpi/params.h"
+#include "engine/params.h"
 
 #include "net/net.h"
 #include "net/rails.h"

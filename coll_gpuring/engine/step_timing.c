@@ -12,7 +12,7 @@
 #include "engine/log.h"
 #include "engine/op.h"
 #include "engine/op_queue.h"
-#include "mpi/params.h"
+#include "engine/params.h"
 #include "mpi/report.h"
 
 #include "exec/gpu/args.h"

@@ -6,7 +6,7 @@
  */
 #include "mpi/args_copy.h"
 
-#include "engine/collectives.h"
+#include "mpi/call.h"
 #include "mpi/buffer_desc.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  */
 #include "mpi/buffer_desc.h"
 
-#include "engine/collectives.h"
+#include "mpi/call.h"
 #include "mpi/comm_torus.h"
 
 #include "ompi/mca/topo/base/base.h"

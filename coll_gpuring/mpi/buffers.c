@@ -9,7 +9,7 @@
  */
 #include "mpi/buffers.h"
 
-#include "engine/collectives.h"
+#include "mpi/call.h"
 #include "engine/op.h"
 #include "mpi/datatype.h"
 #include "mpi/staging/copy.h"

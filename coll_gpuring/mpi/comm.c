@@ -3,7 +3,7 @@
 #include "mpi/comm.h"
 
 #include "engine/choose.h"
-#include "engine/collectives.h"
+#include "mpi/call.h"
 #include "engine/comm_queues.h"
 #include "engine/failure_messages.h"
 #include "engine/log.h"

@@ -92,16 +92,6 @@ static bool is_cluster(const struct gr_torus *torus, const struct gr_torus *clus
            torus->dims[1] == cluster->dims[1];
 }
 
-struct gr_torus mca_coll_gpuring_param_torus(int64_t value)
-{
-    struct gr_torus torus = {.ndims = 0};
-
-    for (; value > 0; value >>= 16) {
-        torus.dims[torus.ndims++] = (int) (value & 0xffff);
-    }
-    return torus;
-}
-
 struct gr_torus mca_coll_gpuring_torus(struct ompi_communicator_t *comm, const gr_params_t *params,
                                        const struct gr_torus *cluster)
 {
@@ -111,7 +101,7 @@ struct gr_torus mca_coll_gpuring_torus(struct ompi_communicator_t *comm, const g
         torus = torus_of_grid(comm);
     }
     if (0 == torus.ndims) {
-        torus = mca_coll_gpuring_param_torus(params->value[GR_PARAM_TORUS]);
+        torus = gr_param_torus(params->value[GR_PARAM_TORUS]);
     }
     return 0 == torus.ndims || is_cluster(&torus, cluster) ? *cluster : torus;
 }

@@ -5,7 +5,7 @@
 
 #include "mpi/ompi.h"
 
-#include "mpi/params.h"
+#include "engine/params.h"
 
 #include "topo/torus.h"
 
@@ -18,8 +18,7 @@ BEGIN_C_DECLS
 const struct mca_topo_base_comm_cart_2_2_0_t *mca_coll_gpuring_grid(
     const struct ompi_communicator_t *comm);
 
-/* The torus that GR_PARAM_TORUS stands for; that of a communicator; ndims 0: none. */
-struct gr_torus mca_coll_gpuring_param_torus(int64_t value);
+/* The torus of a communicator; ndims 0: none. */
 struct gr_torus mca_coll_gpuring_torus(struct ompi_communicator_t *comm, const gr_params_t *params,
                                        const struct gr_torus *cluster);
 

@@ -12,7 +12,7 @@
 
 #include "engine/call_agreement.h"
 #include "engine/choose.h"
-#include "engine/collectives.h"
+#include "mpi/call.h"
 #include "engine/comm_queues.h"
 #include "engine/devices.h"
 #include "engine/failure.h"

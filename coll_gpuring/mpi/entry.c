@@ -6,7 +6,7 @@
  */
 #include "mpi/entry.h"
 
-#include "engine/collectives.h"
+#include "mpi/call.h"
 #include "mpi/dispatch.h"
 #include "mpi/module.h"
 

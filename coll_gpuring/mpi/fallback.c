@@ -8,7 +8,7 @@
  */
 #include "mpi/fallback.h"
 
-#include "engine/collectives.h"
+#include "mpi/call.h"
 #include "engine/devices.h"
 #include "engine/runtime.h"
 #include "engine/watchdog.h"

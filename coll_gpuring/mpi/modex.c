@@ -244,7 +244,7 @@ static void merge_params(struct ompi_communicator_t *comm, struct card *const *c
 /* A torus is stated for MPI_COMM_WORLD; other communicators use it only where it happens to fit. */
 static void check_torus(struct ompi_communicator_t *comm, gr_params_t *params)
 {
-    struct gr_torus torus = mca_coll_gpuring_param_torus(params->value[GR_PARAM_TORUS]);
+    struct gr_torus torus = gr_param_torus(params->value[GR_PARAM_TORUS]);
     int p = ompi_comm_size(comm);
     char text[64];
 

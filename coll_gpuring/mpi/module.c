@@ -7,7 +7,7 @@
  */
 #include "mpi/module.h"
 
-#include "engine/collectives.h"
+#include "mpi/call.h"
 #include "engine/devices.h"
 #include "engine/failure_messages.h"
 #include "engine/log.h"

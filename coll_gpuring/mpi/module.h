@@ -7,7 +7,7 @@
 
 #include "mpi/ompi.h"
 
-#include "engine/collectives.h"
+#include "mpi/call.h"
 #include "mpi/params.h"
 
 #include "topo/torus.h"

@@ -149,7 +149,7 @@ static int multiple_of(const struct gr_param_row *row)
 /* Whether all extents are there, and are as check_torus() allows. */
 static bool torus_is_good(int64_t packed)
 {
-    struct gr_torus torus = mca_coll_gpuring_param_torus(packed);
+    struct gr_torus torus = gr_param_torus(packed);
     int64_t product = 1;
     int d;
 
@@ -364,7 +364,7 @@ const char *mca_coll_gpuring_param_text(int param, int64_t value, char *buf, siz
     } else if (GR_PARAM_STEP_SYNC == param) {
         snprintf(buf, size, "%s", gr_sync_name((int) value));
     } else if (GR_PARAM_TORUS == param) {
-        torus = mca_coll_gpuring_param_torus(value);
+        torus = gr_param_torus(value);
         snprintf(buf, size, "none");
         for (d = 0; d < torus.ndims && used < size; d++) {
             used +=

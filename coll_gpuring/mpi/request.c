@@ -7,7 +7,7 @@
  */
 #include "mpi/request.h"
 
-#include "engine/collectives.h"
+#include "mpi/call.h"
 #include "engine/op.h"
 #include "engine/op_queue.h"
 #include "engine/progress_thread.h"

@@ -5,7 +5,7 @@
  */
 #include "mpi/saved.h"
 
-#include "engine/collectives.h"
+#include "mpi/call.h"
 #include "mpi/module.h"
 
 /* Call the saved function of the form with the collective's own arguments. */

@@ -5,7 +5,7 @@
  */
 #include "mpi/staging/copy_stream.h"
 
-#include "engine/collectives.h"
+#include "mpi/call.h"
 #include "engine/devices.h"
 #include "engine/runtime.h"
 #include "mpi/buffer_desc.h"

@@ -5,7 +5,7 @@
  */
 #include "mpi/staging/overlap.h"
 
-#include "engine/collectives.h"
+#include "mpi/call.h"
 #include "engine/log.h"
 #include "engine/op.h"
 #include "engine/op_queue.h"

@@ -12,7 +12,7 @@
  */
 #include "mpi/staging/p2p_split.h"
 
-#include "engine/collectives.h"
+#include "mpi/call.h"
 #include "engine/failure.h"
 #include "engine/op_queue.h"
 #include "engine/runtime.h"

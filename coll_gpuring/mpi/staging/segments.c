@@ -11,7 +11,7 @@
  */
 #include "mpi/staging/segments.h"
 
-#include "engine/collectives.h"
+#include "mpi/call.h"
 #include "mpi/buffer_desc.h"
 #include "mpi/datatype.h"
 #include "mpi/module.h"

@@ -11,7 +11,7 @@
  */
 #include "mpi/staging/sparse_layout.h"
 
-#include "engine/collectives.h"
+#include "mpi/call.h"
 #include "mpi/buffer_desc.h"
 
 #include "link/lease.h"

@@ -12,7 +12,7 @@
  */
 #include "mpi/staging/stage.h"
 
-#include "engine/collectives.h"
+#include "mpi/call.h"
 #include "engine/devices.h"
 #include "mpi/buffer_desc.h"
 #include "mpi/datatype.h"

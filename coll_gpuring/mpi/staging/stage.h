@@ -5,7 +5,7 @@
 
 #include "mpi/ompi.h"
 
-#include "engine/collectives.h"
+#include "mpi/call.h"
 #include "mpi/staging/copy_stream.h"
 #include "mpi/staging/pinned_pool.h"
 #include "mpi/staging/sparse_layout.h"

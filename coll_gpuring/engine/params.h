@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Values of the parameters that must be equal on all ranks of a communicator. */
+#ifndef GR_ENGINE_PARAMS_H
+#define GR_ENGINE_PARAMS_H
+
+#include "sched/sched.h"
+#include "topo/torus.h"
+
+#include <stdint.h>
+
+enum gr_shared_param {
+    GR_PARAM_HOST,     /* whether buffers in host memory are taken */
+    GR_PARAM_PRIORITY, /* not merged: ranks that differ are left to the other components */
+    GR_PARAM_CHANNELS,
+    GR_PARAM_SLOTS,
+    GR_PARAM_SLOT_BYTES,
+    GR_PARAM_MAILBOX_BYTES,
+    GR_PARAM_SINGLE_COPY,
+    GR_PARAM_PACK_MIB, /* MiB that calls which may pack move at most */
+    GR_PARAM_DEVICE_CHANNELS,
+    GR_PARAM_DEVICE_SLOTS,
+    GR_PARAM_DEVICE_SLOT_BYTES,
+    GR_PARAM_PROTOCOL,    /* an enum gr_protocol, or -1 for auto */
+    GR_PARAM_ZERO_COPY,   /* bytes from which on calls on devices use it, or -1 */
+    GR_PARAM_STAGE_BYTES, /* of a piece of device memory that the host copies; 0: the whole */
+    GR_PARAM_NODES,       /* whether communicators of several nodes are taken; there: */
+    /*
+     * a call takes at least so many times as long as to ask whose buffers are on devices, or it is
+     * not asked
+     */
+    GR_PARAM_NODES_ASK,
+    GR_PARAM_NODES_CHANNELS,
+    GR_PARAM_NODES_RAILS,   /* 0: as many as there are */
+    GR_PARAM_NODES_LATENCY, /* us */
+    GR_PARAM_NODES_MBIT,    /* of a node, per second */
+    GR_PARAM_TORUS,         /* dims packed into 16 bits each */
+    GR_PARAM_STEP_SYNC,     /* an enum gr_step_sync */
+    /* what coll_gpuring_algorithm says; it is in those of the collectives already */
+    GR_PARAM_COMMON,
+    GR_PARAM_ALGORITHM, /* + enum gr_coll: a way (sched.h), or -1 for auto */
+    GR_NPARAMS = GR_PARAM_ALGORITHM + GR_NCOLLS
+};
+
+typedef struct {
+    int64_t value[GR_NPARAMS];
+} gr_params_t;
+
+/* The torus that a value of GR_PARAM_TORUS stands for; ndims 0: none. */
+static inline struct gr_torus gr_param_torus(int64_t value)
+{
+    struct gr_torus torus = {.ndims = 0};
+
+    for (; value > 0; value >>= 16) {
+        torus.dims[torus.ndims++] = (int) (value & 0xffff);
+    }
+    return torus;
+}
+
+#endif
