@@ -4,6 +4,10 @@
 
 #include "common/fit.h"
 #include "common/options.h"
+#include "cuda/error.h"
+#include "cuda/memory.h"
+#include "cuda/pointer.h"
+#include "cuda/stream.h"
 
 #include <stdlib.h>
 #include <time.h>

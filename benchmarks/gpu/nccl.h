@@ -13,7 +13,7 @@
 
 #include "crew.h"
 
-#include "cuda/device.h"
+#include "cuda/stream.h"
 #include "common/moves.h"
 #include "sched/sched.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Owns the output of gpuring_gpu. See report.h. */
+#include "cuda/device.h"
 #include "report.h"
 
 #include <math.h>

@@ -3,6 +3,8 @@
 #include "run.h"
 
 #include "common/device.h"
+#include "cuda/error.h"
+#include "cuda/stream.h"
 #include "exec/gpu/op.h"
 #include "common/fit.h"
 #include "common/ideal.h"

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Owns the ranks of one algorithm on devices. See world.h. */
+#include "cuda/copy.h"
+#include "cuda/ipc.h"
+#include "cuda/memory.h"
+#include "cuda/stream.h"
 #include "world.h"
 
 #include <stdatomic.h>

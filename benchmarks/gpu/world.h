@@ -15,7 +15,7 @@
 
 #include "crew.h"
 
-#include "cuda/device.h"
+#include "cuda/stream.h"
 #include "exec/plan.h"
 
 struct world_shape {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Contexts of devices (state.h): current for a moment, retained, reset by others, and at each
- * other's memory.
- */
+/* The contexts of devices (context.h). */
+#include "cuda/context.h"
+
+#include "cuda/error.h"
 #include "cuda/state.h"
 
 CUstreamCaptureMode gr_cuda_relax(const struct gr_cuda *cuda)
@@ -38,15 +38,15 @@ int gr_cuda_enter(const struct gr_cuda *cuda, CUcontext context, struct gr_cuda_
 
 void gr_cuda_leave(const struct gr_cuda *cuda, const struct gr_cuda_saved *saved)
 {
-    CUcontext ours;
+    CUcontext popped;
 
     if (saved->pushed) {
-        (void) cuda->cuCtxPopCurrent(&ours);
+        (void) cuda->cuCtxPopCurrent(&popped);
     }
     gr_cuda_restore(cuda, saved->mode);
 }
 
-/* Number of the context that is current, never given to another; 0: the driver has none. */
+/* The unique id of the current context; 0: the driver has no ids. */
 static unsigned long long current_id(const struct gr_cuda *cuda)
 {
     unsigned long long id = 0;
@@ -103,7 +103,7 @@ int gr_cuda_enter_alive(struct gr_gpus *gpus, int ordinal, struct gr_cuda_saved 
         if (active) {
             gr_cuda_leave(cuda, saved);
         }
-        gr_cuda_say("the context of device %d was reset", ordinal);
+        gr_gpu_error_set("the context of device %d was reset", ordinal);
         return GR_ERR_CUDA;
     }
     return 0;
@@ -119,47 +119,4 @@ int gr_cuda_ordinal(const struct gr_gpus *gpus, CUdevice device)
         }
     }
     return -1;
-}
-
-/* Whether the device can use memory of another; makes it so. The lock is held. */
-static int enable_peer(struct gr_gpu *gpu, int other)
-{
-    const struct gr_cuda *cuda = &gpu->gpus->cuda;
-    const struct gr_gpu_slot *slots = gpu->gpus->slots;
-    CUcontext context;
-    CUresult result;
-    struct gr_cuda_saved saved;
-    int can = 0;
-
-    if (0 != GR_CUDA(cuda, cuDeviceCanAccessPeer, &can, slots[gpu->ordinal].device,
-                     slots[other].device) ||
-        !can || gr_cuda_primary(gpu->gpus, other, &context) < 0 ||
-        gr_cuda_enter(cuda, gpu->context, &saved) < 0) {
-        return 0;
-    }
-    result = cuda->cuCtxEnablePeerAccess(context, 0);
-    gr_cuda_leave(cuda, &saved);
-    /* the application may have done it */
-    return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED == result ||
-           0 == gr_cuda_check(cuda, "cuCtxEnablePeerAccess", result);
-}
-
-int gr_gpu_reaches(struct gr_gpu *gpu, int other)
-{
-    struct gr_gpus *gpus = gpu->gpus;
-    int yes;
-
-    if (other < 0 || other >= gpus->count) {
-        return 0;
-    }
-    if (other == gpu->ordinal) {
-        return 1;
-    }
-    pthread_mutex_lock(&gpus->lock);
-    if (GR_REACH_UNKNOWN == gpu->reach[other]) {
-        gpu->reach[other] = enable_peer(gpu, other) ? GR_REACH_YES : GR_REACH_NO;
-    }
-    yes = GR_REACH_YES == gpu->reach[other];
-    pthread_mutex_unlock(&gpus->lock);
-    return yes;
 }

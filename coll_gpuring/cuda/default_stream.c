@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The legacy default stream, or what takes its place while a stream is captured (state.h). */
-#include "cuda/state.h"
+/* The legacy default stream, or a substitute during captures (default_stream.h). */
+#include "cuda/default_stream.h"
 
-static void CUDA_CB nothing(void *unused)
+static void CUDA_CB do_nothing(void *unused)
 {
     (void) unused;
 }
@@ -19,9 +19,9 @@ CUresult gr_cuda_default_open(const struct gr_cuda *cuda, CUstream *stream)
     }
     result = cuda->cuStreamCreateWithPriority(stream, CU_STREAM_DEFAULT, 0);
     if (CUDA_SUCCESS == result) {
-        /* work on a blocking stream comes after the legacy one's; an event alone might not count as
-         * work */
-        result = cuda->cuLaunchHostFunc(*stream, nothing, NULL);
+        /* Work on a blocking stream runs after the legacy stream's. An event might not count as
+         * work, so put a host function there. */
+        result = cuda->cuLaunchHostFunc(*stream, do_nothing, NULL);
         if (CUDA_SUCCESS != result) {
             gr_cuda_default_close(cuda, *stream);
         }
@@ -32,6 +32,6 @@ CUresult gr_cuda_default_open(const struct gr_cuda *cuda, CUstream *stream)
 void gr_cuda_default_close(const struct gr_cuda *cuda, CUstream stream)
 {
     if (CU_STREAM_LEGACY != stream) {
-        (void) cuda->cuStreamDestroy(stream); /* when its work is done */
+        (void) cuda->cuStreamDestroy(stream); /* takes effect when its work is done */
     }
 }

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The driver and its devices (device.h), and how a device is made ready. */
+/* The driver and its devices (device.h). */
+#include "cuda/device.h"
+
+#include "cuda/context.h"
+#include "cuda/error.h"
 #include "cuda/image.h"
 #include "cuda/state.h"
-
+#include "exec/gpu/kernels.h"
 #include "topo/numa.h"
 
 #include <stdlib.h>
@@ -10,7 +14,7 @@
 
 /* ---- the driver ---- */
 
-/* What cuInit says where a driver is installed, but not for this machine as it is. */
+/* Whether cuInit failed because the installed driver does not suit the machine. */
 static int unusable(CUresult result)
 {
     switch (result) {
@@ -25,7 +29,7 @@ static int unusable(CUresult result)
     }
 }
 
-/* cuInit and the number of devices: that, or a negative code. */
+/* Initialise the driver. Returns the number of devices or a negative code. */
 static int count_devices(const struct gr_cuda *cuda)
 {
     CUresult result = cuda->cuInit(0);
@@ -40,7 +44,7 @@ static int count_devices(const struct gr_cuda *cuda)
         return GR_ERR_CUDA;
     }
     if (count < 1) {
-        gr_cuda_say("the driver shows no device");
+        gr_gpu_error_set("the driver reports no device");
         return GR_ERR_NODEVICE;
     }
     return count;
@@ -110,8 +114,8 @@ _Static_assert(GR_NKERNELS == sizeof(kernel_names) / sizeof(kernel_names[0]),
                "a name for each kernel");
 
 /*
- * Have the driver put a kernel on the device now. It would do so at the first launch otherwise, and
- * wait there for kernels that wait for that launch.
+ * Load a kernel to the device now. Otherwise the driver would load it at its first launch, and wait
+ * for running kernels, which may wait for that launch.
  */
 static int load_kernel(const struct gr_cuda *cuda, CUfunction function)
 {
@@ -123,7 +127,10 @@ static int load_kernel(const struct gr_cuda *cuda, CUfunction function)
     return GR_CUDA(cuda, cuFuncGetAttribute, &registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function);
 }
 
-/* All kernels, and how many blocks of any of them fit a multiprocessor. The context is current. */
+/*
+ * Resolve and load all kernels. *per_sm: resident blocks per multiprocessor, of the largest kernel.
+ * The context is current.
+ */
 static int resolve_kernels(struct gr_gpu *gpu, int *per_sm)
 {
     const struct gr_cuda *cuda = &gpu->gpus->cuda;
@@ -155,7 +162,7 @@ static int attribute(const struct gr_gpu *gpu, CUdevice_attribute which, int *va
                    gpu->gpus->slots[gpu->ordinal].device);
 }
 
-/* What can be known without a context. */
+/* Set the fields that need no context. */
 static int identify(struct gr_gpu *gpu)
 {
     CUuuid uuid;
@@ -168,15 +175,15 @@ static int identify(struct gr_gpu *gpu)
         0 != attribute(gpu, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, &device)) {
         return GR_ERR_CUDA;
     }
-    memcpy(gpu->known.uuid, uuid.bytes, sizeof(gpu->known.uuid));
-    gpu->known.domain = (uint32_t) domain;
-    gpu->known.bus = (uint32_t) bus;
-    gpu->known.device = (uint32_t) device;
-    gpu->numa = gr_numa_of_pci(GR_SYSFS_PCI, gpu->known.domain, gpu->known.bus, gpu->known.device);
+    memcpy(gpu->id.uuid, uuid.bytes, sizeof(gpu->id.uuid));
+    gpu->id.domain = (uint32_t) domain;
+    gpu->id.bus = (uint32_t) bus;
+    gpu->id.device = (uint32_t) device;
+    gpu->numa = gr_numa_of_pci(GR_SYSFS_PCI, gpu->id.domain, gpu->id.bus, gpu->id.device);
     return 0;
 }
 
-static int make_ready(struct gr_gpu *gpu)
+static int initialize(struct gr_gpu *gpu)
 {
     const struct gr_cuda *cuda = &gpu->gpus->cuda;
     struct gr_cuda_saved saved;
@@ -199,7 +206,7 @@ static int make_ready(struct gr_gpu *gpu)
     } else {
         rc = resolve_kernels(gpu, &per_sm);
     }
-    gpu->resident = sms * per_sm;
+    gpu->resident_blocks = sms * per_sm;
     gr_cuda_leave(cuda, &saved);
     return rc;
 }
@@ -212,7 +219,7 @@ static void gpu_destroy(struct gr_gpu *gpu)
         (void) gpu->gpus->cuda.cuLibraryUnload(gpu->library);
         gr_cuda_leave(&gpu->gpus->cuda, &saved);
     }
-    free(gpu->reach);
+    free(gpu->peers);
     free(gpu);
 }
 
@@ -226,8 +233,8 @@ static int gpu_create(struct gr_gpus *gpus, int ordinal, struct gr_gpu **out)
     }
     gpu->gpus = gpus;
     gpu->ordinal = ordinal;
-    gpu->reach = calloc((size_t) gpus->count, 1);
-    rc = NULL == gpu->reach ? GR_ERR_NOMEM : make_ready(gpu);
+    gpu->peers = calloc((size_t) gpus->count, 1);
+    rc = NULL == gpu->peers ? GR_ERR_NOMEM : initialize(gpu);
     if (rc < 0) {
         gpu_destroy(gpu);
         return rc;
@@ -242,7 +249,7 @@ struct gr_gpu *gr_gpu_get(struct gr_gpus *gpus, int ordinal, int *error)
 
     *error = 0;
     if (ordinal < 0 || ordinal >= gpus->count) {
-        gr_cuda_say("no device %d", ordinal);
+        gr_gpu_error_set("no device %d", ordinal);
         *error = GR_ERR_NODEVICE;
         return NULL;
     }
@@ -275,7 +282,7 @@ void gr_gpus_close(struct gr_gpus *gpus)
         if (NULL != gpu) {
             gpu_destroy(gpu);
         }
-        /* what was retained before a reset is not held any more */
+        /* a reset has released what was retained before it */
         if (NULL != gpus->slots[k].primary && 0 == gr_cuda_enter_alive(gpus, k, &saved)) {
             CUstreamCaptureMode mode;
 
@@ -301,7 +308,7 @@ int gr_gpu_ordinal(const struct gr_gpu *gpu)
 
 struct gr_gpu_id gr_gpu_id(const struct gr_gpu *gpu)
 {
-    return gpu->known;
+    return gpu->id;
 }
 
 int gr_gpu_numa(const struct gr_gpu *gpu)
@@ -311,5 +318,5 @@ int gr_gpu_numa(const struct gr_gpu *gpu)
 
 int gr_gpu_resident_blocks(const struct gr_gpu *gpu)
 {
-    return gpu->resident;
+    return gpu->resident_blocks;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The component's whole dependence on CUDA at run time: one library, loaded by name, and the table
- * of those of its functions that are used. For the executor's own cuda files.
+ * The CUDA driver's functions that gpuring uses, resolved at run time. There is no other dependence
+ * on CUDA. Internal to cuda/.
  */
 #ifndef GR_CUDA_DRIVER_H
 #define GR_CUDA_DRIVER_H
@@ -12,10 +12,10 @@
 
 #include <stddef.h>
 
-/* The version of CUDA that libraries of kernels (cuLibraryLoadData) came with. */
+/* The oldest supported driver: CUDA 12.0, which introduced cuLibraryLoadData. */
 #define GR_CUDA_LEAST 12000
 
-/* X(function, version of its interface, NEEDED or OPTIONAL) */
+/* X(function, interface version, NEEDED or OPTIONAL) for each function. */
 #define GR_CUDA_FUNCTIONS(X)                                     \
     X(cuInit, 2000, NEEDED)                                      \
     X(cuGetErrorName, 6000, NEEDED)                              \
@@ -73,7 +73,7 @@
     X(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050, NEEDED) \
     X(cuLaunchKernel, 4000, NEEDED)
 
-/* A field per function; NULL only where it is OPTIONAL and the driver lacks it. */
+/* One pointer for each function; NULL: OPTIONAL, and the driver lacks it. */
 struct gr_cuda {
 #define GR_CUDA_FIELD(name, version, need) __typeof__(&name) name;
     GR_CUDA_FUNCTIONS(GR_CUDA_FIELD)
@@ -81,21 +81,18 @@ struct gr_cuda {
 };
 
 /*
- * Load the library (NULL: libcuda.so.1) and fill the table; calls no cuInit. 0 or GR_ERR_NODRIVER,
- * and why.
+ * Load the driver and resolve its functions. library: file name; NULL: libcuda.so.1. Does not call
+ * cuInit. Returns 0, or GR_ERR_NODRIVER with a message set.
  */
 int gr_cuda_load(const char *library, struct gr_cuda *cuda);
 
-/* Keep words about an error of this thread, for gr_gpu_error(). */
-void gr_cuda_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
 /*
- * 0 when result is CUDA_SUCCESS; or keep the words and return GR_ERR_GPU_SPACE (out of memory) or
- * GR_ERR_CUDA.
+ * Convert a result of the driver to an error code: 0, GR_ERR_GPU_SPACE (out of memory) or
+ * GR_ERR_CUDA. Sets the message on error.
  */
 int gr_cuda_check(const struct gr_cuda *cuda, const char *function, CUresult result);
 
-/* Call a function of the table and check it. */
+/* Call a function of the driver and check its result. */
 #define GR_CUDA(cuda, name, ...) gr_cuda_check(cuda, #name, (cuda)->name(__VA_ARGS__))
 
 #endif

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The image of image.h: the file GR_FATBIN as it is, so that the toolkit is needed for building
- * only.
- */
+/* The file GR_FATBIN, embedded (image.h). So the CUDA toolkit is needed for building only. */
 #include "cuda/image.h"
 
 __asm__(".section .rodata\n"

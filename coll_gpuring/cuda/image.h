@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The kernels, compiled for all architectures that we build for, as bytes of this object (a
- * fatbin).
- */
+/* The compiled kernels for all architectures of the build: a fatbin in this object's data. */
 #ifndef GR_CUDA_IMAGE_H
 #define GR_CUDA_IMAGE_H
 

@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * device.h and pointer.h for a build without the CUDA toolkit: there is no driver, as on a machine
- * without one. Nothing but gr_gpus_open(), gr_gpu_error() and gr_pointer_find() can be called then,
- * since all else wants what gr_gpus_open() returns; it is here to be linked.
+ * The functions of cuda/ in a build without the CUDA toolkit, which behaves as on a machine without
+ * a driver. Callers reach only gr_gpus_open(), gr_gpu_error() and gr_pointer_*(): all other functions
+ * need a result of gr_gpus_open(). They exist for the linker.
  */
+#include "cuda/copy.h"
+#include "cuda/device.h"
+#include "cuda/error.h"
+#include "cuda/ipc.h"
+#include "cuda/memory.h"
+#include "cuda/peer.h"
 #include "cuda/pointer.h"
+#include "cuda/rdma.h"
+#include "cuda/stream.h"
 
 static const struct gr_pointer host = {GR_MEMORY_HOST, -1, 0, 0};
-static const struct gr_gpu_id nobody;
+static const struct gr_gpu_id no_id;
 
-/* A function that is never called. (A list of parameters holds commas, and so comes last.) */
+/* A function that is never called. The parameters contain commas, so they are the last argument. */
 #define NEVER(type, name, value, ...) \
     type name(__VA_ARGS__)            \
     {                                 \
@@ -50,9 +58,9 @@ NEVER(struct gr_gpu *, gr_gpu_get, NULL, struct gr_gpus *gpus, int ordinal, int 
 NEVER(struct gr_gpus *, gr_gpu_owner, NULL, const struct gr_gpu *gpu)
 NEVER(int, gr_gpu_numa, -1, const struct gr_gpu *gpu)
 NEVER(int, gr_gpu_ordinal, -1, const struct gr_gpu *gpu)
-NEVER(struct gr_gpu_id, gr_gpu_id, nobody, const struct gr_gpu *gpu)
+NEVER(struct gr_gpu_id, gr_gpu_id, no_id, const struct gr_gpu *gpu)
 NEVER(int, gr_gpu_resident_blocks, 0, const struct gr_gpu *gpu)
-NEVER(int, gr_gpu_reaches, 0, struct gr_gpu *gpu, int other)
+NEVER(int, gr_gpu_can_access, 0, struct gr_gpu *gpu, int other)
 NEVER(int, gr_gpu_alloc, GR_ERR_NODRIVER, struct gr_gpu *gpu, size_t bytes, gr_gpu_ptr *at)
 NEVER(void, gr_gpu_free, NOTHING, struct gr_gpu *gpu, gr_gpu_ptr at)
 NEVER(void *, gr_gpu_host_alloc, NULL, struct gr_gpu *gpu, size_t bytes)
@@ -64,7 +72,7 @@ NEVER(int, gr_gpu_run_join, 0, struct gr_gpu_run *run, const struct gr_gpu_run *
 NEVER(int, gr_gpu_copy_runs, 0, struct gr_gpu *gpu, const struct gr_gpu_run *runs, size_t n)
 NEVER(int, gr_gpu_copy, GR_ERR_NODRIVER, struct gr_gpu *gpu, void *dst, const void *src,
       size_t bytes)
-NEVER(enum gr_gpu_direct, gr_gpu_direct, GR_DIRECT_NO, const struct gr_gpu *gpu)
+NEVER(enum gr_gpu_rdma, gr_gpu_rdma, GR_RDMA_NONE, const struct gr_gpu *gpu)
 NEVER(int, gr_gpu_flush, GR_ERR_NODRIVER, struct gr_gpu *gpu)
 NEVER(int, gr_gpu_ipc_export, GR_ERR_NODRIVER, struct gr_gpu *gpu, gr_gpu_ptr at,
       unsigned char handle[GR_GPU_IPC_BYTES])

@@ -1,58 +1,60 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What kind of memory a buffer is (pointer.h), and what it costs to know:
+ * The kind of memory of a buffer (pointer.h), and the cost of finding it:
  *
- *      in an allocation seen lately   one driver call for one attribute: the allocation's buffer id
- *      anything else                  one driver call for all attributes
- *      first sight of device memory   two more: SYNC_MEMOPS is set, and the state of the primary context
+ *      address in a cached allocation    one driver call for one attribute: the buffer id
+ *      other addresses                   one driver call for all attributes
+ *      device memory, the first time     two more: set SYNC_MEMOPS, get the primary context's state
  *
- * Nothing is known of an address without the driver: a range may have been freed and its addresses
- * given to another allocation, of another kind or on another device, or to malloc. The buffer id,
- * never given twice, tells. So plain host memory costs a call each time, since what was host memory
- * may be a device's by now. Only memory of a context (cudaMalloc, cudaMallocManaged) is remembered:
- * in a pool's or a reserved range the memory below an address changes without a new id being
- * promised.
+ * The cache cannot do without a driver call: an allocation may have been freed, and its addresses
+ * may belong to another kind of memory, another device, or malloc. The buffer id is unique, so it
+ * detects that. Plain host memory has no id, so it costs a full query each time. Only memory of a
+ * context (cudaMalloc, cudaMallocManaged) is cached. In memory pools and reserved address ranges the
+ * memory at an address may change without a new id.
  *
- * No call here creates a context.
+ * No function here creates a context.
  */
 #include "cuda/pointer.h"
 
 #include "base/cma.h"
+#include "cuda/context.h"
 #include "cuda/state.h"
 
-/* An allocation seen by this thread. */
-struct seen {
-    uint64_t serial; /* of the driver's owner; 0: nothing here */
+/* A cached allocation. */
+struct allocation {
+    uint64_t serial; /* gr_gpus.serial; 0: the entry is empty */
     uintptr_t start;
     size_t bytes;
-    unsigned long long id;
-    struct gr_pointer what; /* at: of start */
+    unsigned long long id;     /* the driver's buffer id */
+    struct gr_pointer pointer; /* the result for `start` */
 };
 
-#define SEEN 16
-static _Thread_local struct seen table[SEEN];
-static _Thread_local unsigned oldest;
+/* The cache of this thread, replaced in turn. */
+#define CACHED 16
+static _Thread_local struct allocation cache[CACHED];
+static _Thread_local unsigned next_entry;
 
 static const struct gr_pointer host = {GR_MEMORY_HOST, -1, 0, 0};
 
-/* What the driver says of an address. */
-struct said {
-    unsigned int type; /* a CUmemorytype; 0: nothing known */
-    unsigned int managed;
-    int ordinal;
-    CUcontext context; /* NULL: of a pool, or a mapping */
-    CUdeviceptr start, at;
-    size_t bytes;
-    unsigned long long id;
+/* The driver's attributes of an address. */
+struct attributes {
+    unsigned int type;     /* a CUmemorytype; 0: unknown */
+    unsigned int managed;  /* 1: managed memory */
+    int ordinal;           /* device */
+    CUcontext context;     /* NULL: memory of a pool, or a mapping */
+    CUdeviceptr start;     /* of the allocation */
+    CUdeviceptr at;        /* the address for devices */
+    size_t bytes;          /* of the allocation */
+    unsigned long long id; /* buffer id */
 };
 
-/* The allocation that holds the address, if it was seen and is still the same. */
-static const struct seen *look_up(const struct gr_gpus *gpus, uintptr_t address)
+/* The cached allocation that contains the address, if it still exists. */
+static const struct allocation *find_cached(const struct gr_gpus *gpus, uintptr_t address)
 {
     int k;
 
-    for (k = 0; k < SEEN; k++) {
-        struct seen *s = &table[k];
+    for (k = 0; k < CACHED; k++) {
+        struct allocation *s = &cache[k];
         unsigned long long id = 0;
 
         if (s->serial != gpus->serial || address - s->start >= s->bytes) {
@@ -68,7 +70,8 @@ static const struct seen *look_up(const struct gr_gpus *gpus, uintptr_t address)
     return NULL;
 }
 
-static int ask(const struct gr_gpus *gpus, uintptr_t address, struct said *said)
+/* Ask the driver for all attributes. Returns 0 if it fails. */
+static int query(const struct gr_gpus *gpus, uintptr_t address, struct attributes *a)
 {
     CUpointer_attribute names[] = {
         CU_POINTER_ATTRIBUTE_MEMORY_TYPE,      CU_POINTER_ATTRIBUTE_IS_MANAGED,
@@ -77,19 +80,15 @@ static int ask(const struct gr_gpus *gpus, uintptr_t address, struct said *said)
         CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
     };
     void *values[] = {
-        &said->type, &said->managed, &said->ordinal, &said->context,
-        &said->id,   &said->at,      &said->start,   &said->bytes,
+        &a->type, &a->managed, &a->ordinal, &a->context, &a->id, &a->at, &a->start, &a->bytes,
     };
 
-    *said = (struct said) {0};
+    *a = (struct attributes) {0};
     return CUDA_SUCCESS == gpus->cuda.cuPointerGetAttributes(sizeof(names) / sizeof(names[0]),
                                                              names, values, address);
 }
 
-/*
- * Whether memory of this context, on that device, is the primary context's; a context that is not
- * active owns none.
- */
+/* Whether memory of a context on a device belongs to the primary context, or to none. */
 static int is_primary(const struct gr_gpus *gpus, int ordinal, CUcontext context)
 {
     CUdevice device = gpus->slots[ordinal].device;
@@ -108,50 +107,49 @@ static int is_primary(const struct gr_gpus *gpus, int ordinal, CUcontext context
     return primary == context;
 }
 
-static struct gr_pointer classify(const struct gr_gpus *gpus, const struct said *said)
+static struct gr_pointer classify(const struct gr_gpus *gpus, const struct attributes *a)
 {
     struct gr_pointer p = host;
-    int known = said->ordinal >= 0 && said->ordinal < gpus->count;
+    int known = a->ordinal >= 0 && a->ordinal < gpus->count;
 
-    if (said->managed) {
+    if (a->managed) {
         p.memory = GR_MEMORY_MANAGED;
-    } else if (CU_MEMORYTYPE_DEVICE == said->type) {
+    } else if (CU_MEMORYTYPE_DEVICE == a->type) {
         p.memory = GR_MEMORY_DEVICE;
-    } else if (CU_MEMORYTYPE_HOST == said->type && 0 != said->at) {
+    } else if (CU_MEMORYTYPE_HOST == a->type && 0 != a->at) {
         p.memory = GR_MEMORY_PINNED;
     } else {
         return p;
     }
-    p.at = said->at;
+    p.at = a->at;
     if (GR_MEMORY_PINNED != p.memory && known) {
-        p.device = said->ordinal;
-        p.primary = is_primary(gpus, said->ordinal, said->context);
+        p.device = a->ordinal;
+        p.primary = is_primary(gpus, a->ordinal, a->context);
     }
     return p;
 }
 
-/* Memory of a context that was not seen, or not lately. */
-static void remember(const struct gr_gpus *gpus, uintptr_t address, const struct said *said,
-                     const struct gr_pointer *p)
+/* Cache an allocation of a context, and set SYNC_MEMOPS. */
+static void cache_allocation(const struct gr_gpus *gpus, uintptr_t address,
+                             const struct attributes *a, const struct gr_pointer *p)
 {
     unsigned int yes = 1;
-    struct seen *s;
+    struct allocation *s;
 
     if (GR_MEMORY_DEVICE == p->memory) {
-        /* refused for memory of some kinds, which are synchronised by their stream */
-        (void) gpus->cuda.cuPointerSetAttribute(&yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
-                                                said->start);
+        /* the driver refuses it for some kinds of memory, which their stream synchronises */
+        (void) gpus->cuda.cuPointerSetAttribute(&yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, a->start);
     }
-    if (0 == said->id || 0 == said->bytes) {
+    if (0 == a->id || 0 == a->bytes) {
         return;
     }
-    s = &table[oldest++ % SEEN];
+    s = &cache[next_entry++ % CACHED];
     s->serial = gpus->serial;
-    s->start = (uintptr_t) said->start;
-    s->bytes = said->bytes;
-    s->id = said->id;
-    s->what = *p;
-    s->what.at = said->at - (address - s->start);
+    s->start = (uintptr_t) a->start;
+    s->bytes = a->bytes;
+    s->id = a->id;
+    s->pointer = *p;
+    s->pointer.at = a->at - (address - s->start);
 }
 
 struct gr_pointer gr_pointer_guess(const void *pointer)
@@ -161,18 +159,18 @@ struct gr_pointer gr_pointer_guess(const void *pointer)
     return NULL == pointer || gr_cma_readable(pointer) ? host : device;
 }
 
-/* Memory that was not seen lately. */
+/* Classify memory that is not cached. */
 static struct gr_pointer find_new(const struct gr_gpus *gpus, uintptr_t address)
 {
-    struct said said;
+    struct attributes a;
     struct gr_pointer p;
 
-    if (!ask(gpus, address, &said)) {
+    if (!query(gpus, address, &a)) {
         return gr_pointer_guess((const void *) address);
     }
-    p = classify(gpus, &said);
-    if (NULL != said.context && (GR_MEMORY_DEVICE == p.memory || GR_MEMORY_MANAGED == p.memory)) {
-        remember(gpus, address, &said, &p);
+    p = classify(gpus, &a);
+    if (NULL != a.context && (GR_MEMORY_DEVICE == p.memory || GR_MEMORY_MANAGED == p.memory)) {
+        cache_allocation(gpus, address, &a, &p);
     }
     return p;
 }
@@ -180,16 +178,16 @@ static struct gr_pointer find_new(const struct gr_gpus *gpus, uintptr_t address)
 struct gr_pointer gr_pointer_find(struct gr_gpus *gpus, const void *pointer)
 {
     uintptr_t address = (uintptr_t) pointer;
-    const struct seen *s;
+    const struct allocation *s;
     CUstreamCaptureMode mode;
     struct gr_pointer p;
 
     if (NULL == gpus || NULL == pointer) {
         return host;
     }
-    s = look_up(gpus, address);
+    s = find_cached(gpus, address);
     if (NULL != s) {
-        p = s->what;
+        p = s->pointer;
         p.at += address - s->start;
         return p;
     }

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Streams of ours, and launches on them (device.h). */
+/* Streams, and kernel launches on them (stream.h). */
+#include "cuda/stream.h"
+
+#include "cuda/context.h"
+#include "cuda/copy.h"
+#include "cuda/default_stream.h"
 #include "cuda/state.h"
 
 #include <stdlib.h>
 
-/* The stream and its event. The context is current. */
+/* Create the stream and its event. The context is current. */
 static int create(struct gr_gpu_stream *s)
 {
     const struct gr_cuda *cuda = &s->gpu->gpus->cuda;
@@ -70,7 +75,7 @@ void gr_gpu_stream_close(struct gr_gpu_stream *stream)
     free(stream);
 }
 
-/* Record an event behind what is on the default stream of the current context. */
+/* Record an event on the default stream of the current context. */
 static int record_default(const struct gr_cuda *cuda, CUevent event)
 {
     CUstream stream;
@@ -100,7 +105,7 @@ int gr_gpu_stream_follow(struct gr_gpu_stream *stream)
     return rc;
 }
 
-/* Record the point's event; it may be of a context that the application has reset since. */
+/* Record the point's event. If the application has reset the event's context, create a new one. */
 static int record_again(const struct gr_cuda *cuda, struct gr_gpu_point *point)
 {
     CUevent event = point->event;
@@ -163,7 +168,7 @@ int gr_gpu_launch(struct gr_gpu_stream *stream, enum gr_kernel kernel, uint32_t 
                   const struct gr_gpu_args *args)
 {
     const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
-    /* the driver reads it before it returns, and writes nothing */
+    /* the driver copies the arguments before it returns, and does not write them */
     void *params[] = {(void *) (uintptr_t) args};
     uint32_t threads = 0 == args->threads ? GR_GPU_THREADS : args->threads;
     struct gr_cuda_saved saved;
@@ -213,8 +218,8 @@ int gr_gpu_stream_copy_runs(struct gr_gpu_stream *stream, const struct gr_gpu_ru
     return rc;
 }
 
-/* The marks up to that number exist. The context is current. */
-static int need_marks(struct gr_gpu_stream *stream, uint32_t mark)
+/* Create missing marks up to this number. The context is current. */
+static int create_marks(struct gr_gpu_stream *stream, uint32_t mark)
 {
     uint32_t k;
     int rc = 0;
@@ -236,14 +241,14 @@ int gr_gpu_stream_mark(struct gr_gpu_stream *stream, uint32_t mark)
     if (rc < 0) {
         return rc;
     }
-    rc = need_marks(stream, mark);
+    rc = create_marks(stream, mark);
     rc = 0 == rc ? GR_CUDA(cuda, cuEventRecord, stream->marks[mark], stream->stream) : rc;
     gr_cuda_leave(cuda, &saved);
     return rc;
 }
 
-/* What a query says. */
-static int answer(const struct gr_cuda *cuda, const char *function, CUresult result)
+/* Convert the result of a query: 1 done, 0 not ready, or an error code. */
+static int query_status(const struct gr_cuda *cuda, const char *function, CUresult result)
 {
     int rc = CUDA_ERROR_NOT_READY == result ? 0 : gr_cuda_check(cuda, function, result);
 
@@ -257,7 +262,7 @@ int gr_gpu_stream_reached(struct gr_gpu_stream *stream, uint32_t mark)
     CUresult result = cuda->cuEventQuery(stream->marks[mark]); /* needs no context */
 
     gr_cuda_restore(cuda, mode);
-    return answer(cuda, "cuEventQuery", result);
+    return query_status(cuda, "cuEventQuery", result);
 }
 
 int gr_gpu_stream_zero(struct gr_gpu_stream *stream, gr_gpu_ptr at, size_t bytes)
@@ -290,7 +295,7 @@ int gr_gpu_stream_done(struct gr_gpu_stream *stream)
     }
     result = cuda->cuStreamQuery(stream->stream);
     gr_cuda_leave(cuda, &saved);
-    return answer(cuda, "cuStreamQuery", result);
+    return query_status(cuda, "cuStreamQuery", result);
 }
 
 int gr_gpu_stream_wait(struct gr_gpu_stream *stream)

@@ -19,9 +19,11 @@
 #include "mpi/module.h"
 
 #include "base/errors.h"
+#include "cuda/copy.h"
 #include "cuda/device.h"
+#include "cuda/error.h"
+#include "cuda/peer.h"
 #include "cuda/pointer.h"
-#include "cuda/state.h"
 #include "exec/gpu/args.h"
 #include "link/gpu_pool.h"
 #include "link/gpu_slab.h"
@@ -230,7 +232,7 @@ bool mca_coll_gpuring_reaches(struct gr_gpu *gpu, const void *buffer)
 
     if (GR_MEMORY_DEVICE == pointer.memory &&
         (!pointer.primary ||
-         (gr_gpu_ordinal(gpu) != pointer.device && !gr_gpu_reaches(gpu, pointer.device)))) {
+         (gr_gpu_ordinal(gpu) != pointer.device && !gr_gpu_can_access(gpu, pointer.device)))) {
         return false;
     }
     return pointer.at == (gr_gpu_ptr) (uintptr_t) buffer;

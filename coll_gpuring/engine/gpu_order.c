@@ -18,6 +18,7 @@
 #include "engine/params.h"
 
 #include "cuda/device.h"
+#include "cuda/error.h"
 #include "exec/gpu/team.h"
 #include "sched/protocol.h"
 #include "topo/gpus.h"

@@ -38,7 +38,7 @@
 #include "mpi/staging/stage.h"
 
 #include "base/errors.h"
-#include "cuda/device.h"
+#include "cuda/error.h"
 #include "exec/gpu/args.h"
 #include "exec/gpu/kernels.h"
 #include "exec/gpu/op.h"

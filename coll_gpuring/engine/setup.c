@@ -27,7 +27,7 @@
 #include "engine/setup_messages.h"
 #include "mpi/module.h"
 
-#include "cuda/device.h"
+#include "cuda/error.h"
 #include "exec/gpu/team.h"
 #include "exec/stepper.h"
 #include "link/team.h"

@@ -9,7 +9,7 @@
 #include "engine/setup.h"
 
 #include "base/errors.h"
-#include "cuda/device.h"
+#include "cuda/rdma.h"
 #include "exec/gpu/team.h"
 #include "exec/mail.h"
 #include "link/fifo.h"
@@ -127,7 +127,7 @@ static void tell_slots(const struct gr_setup *s)
     }
     why = mca_coll_gpuring_net_indirect(s->queue);
     why = NULL != why                       ? why
-          : GR_DIRECT_NO == j->team->direct ? "the device has no GPUDirect RDMA, or no flush for it"
+          : GR_RDMA_NONE == j->team->direct ? "the device has no GPUDirect RDMA, or no flush for it"
                                             : "the device has no room";
     opal_output(0,
                 "gpuring: slots of rank 0 of %s for %s between nodes: %d links in device memory, "

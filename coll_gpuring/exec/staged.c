@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* staged.h */
 #include "exec/staged.h"
+#include "cuda/copy.h"
+#include "cuda/stream.h"
 
 #include <stdlib.h>
 #include <string.h>

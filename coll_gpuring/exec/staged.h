@@ -16,6 +16,7 @@
 #define GR_EXEC_STAGED_H
 
 #include "cuda/device.h"
+#include "cuda/stream.h"
 #include "exec/host.h"
 
 /* Most bands of one way; larger data has larger ones. */

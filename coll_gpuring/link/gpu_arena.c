@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arenas and pinned pages of the process (gpu_arena.h). */
 #include "link/gpu_arena.h"
+#include "cuda/device.h"
+#include "cuda/ipc.h"
+#include "cuda/memory.h"
 
 #include <pthread.h>
 #include <stdlib.h>

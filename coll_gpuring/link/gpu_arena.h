@@ -8,6 +8,7 @@
 #define GR_LINK_GPU_ARENA_H
 
 #include "cuda/device.h"
+#include "cuda/ipc.h"
 
 /*
  * Arenas are multiples of this. The driver cuts smaller allocations out of blocks of that size and

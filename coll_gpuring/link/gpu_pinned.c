@@ -2,6 +2,7 @@
 /* Slabs in pinned pages of the host (gpu_slab.h). */
 #include "link/gpu_slab.h"
 
+#include "cuda/device.h"
 #include "topo/numa.h"
 
 #include <stdlib.h>

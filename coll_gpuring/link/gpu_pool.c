@@ -6,6 +6,10 @@
  *      on the host       slab of the pool of the doors: [door, to the end of the page][data: whole pages, pinned]
  */
 #include "link/gpu_slab.h"
+#include "cuda/device.h"
+#include "cuda/ipc.h"
+#include "cuda/peer.h"
+#include "cuda/stream.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -187,7 +191,7 @@ static int map_on_device(struct gr_gpu_pool *pool, const struct gr_gpu_offer *of
     if ((int32_t) getpid() == offer->door.pid) {
         /* of this process, where the driver opens no handle: gr_pool_map() made sure that it is */
         rc = gr_arena_find(offer->arena, &ordinal, at);
-        if (0 == rc && !gr_gpu_reaches(pool->gpu, ordinal)) {
+        if (0 == rc && !gr_gpu_can_access(pool->gpu, ordinal)) {
             rc = GR_ERR_PEER;
         }
     } else {

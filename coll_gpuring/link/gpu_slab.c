@@ -4,6 +4,7 @@
  * cleaned.
  */
 #include "link/gpu_slab.h"
+#include "cuda/stream.h"
 
 #include <sched.h>
 #include <stdlib.h>

@@ -7,6 +7,7 @@
 #define GR_LINK_GPU_SLAB_H
 
 #include "link/gpu_arena.h"
+#include "cuda/device.h"
 #include "link/gpu_pool.h"
 
 #include <pthread.h>

@@ -16,6 +16,8 @@
  */
 #include "link/ipc_cache_state.h"
 
+#include "cuda/device.h"
+#include "cuda/ipc.h"
 #include "cuda/pointer.h"
 
 #include <stdlib.h>

@@ -25,6 +25,7 @@
 #define GR_LINK_IPC_CACHE_H
 
 #include "cuda/device.h"
+#include "cuda/ipc.h"
 #include "link/pool.h"
 
 struct gr_ipc_cache;

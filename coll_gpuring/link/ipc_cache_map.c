@@ -15,6 +15,9 @@
  * mapping of that process.
  */
 #include "link/ipc_cache_state.h"
+#include "cuda/device.h"
+#include "cuda/ipc.h"
+#include "cuda/peer.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -174,7 +177,7 @@ static int map_own(struct gr_ipc_cache *share, const struct gr_ipc_handle *ticke
                    struct gr_ipc_mapped *shared)
 {
     if (gr_gpus_buffer_id(gr_gpu_owner(share->gpu), ticket->of.base) != ticket->of.id ||
-        !gr_gpu_reaches(share->gpu, ticket->of.device)) {
+        !gr_gpu_can_access(share->gpu, ticket->of.device)) {
         return GR_ERR_PEER;
     }
     shared->at = ticket->of.base + ticket->offset;

@@ -6,6 +6,9 @@
  */
 #include "fuzz.h"
 
+#include "cuda/device.h"
+#include "cuda/ipc.h"
+#include "cuda/peer.h"
 #include "cuda/pointer.h"
 #include "link/ipc_cache.h"
 
@@ -37,7 +40,7 @@ int gr_gpu_ordinal(const struct gr_gpu *gpu)
     return 0;
 }
 
-int gr_gpu_reaches(struct gr_gpu *gpu, int other)
+int gr_gpu_can_access(struct gr_gpu *gpu, int other)
 {
     (void) gpu;
     return 0 == other;

@@ -31,6 +31,8 @@ static struct gr_range fake_split_run(const struct gr_split *split, enum gr_spac
 #define gr_staged_end tested_end
 #define gr_staged_free tested_free
 #define gr_staged_waits tested_waits
+#include "cuda/copy.h"
+#include "cuda/stream.h"
 #include "exec/staged.c"
 #undef GR_FINAL
 #undef gr_split_run
@@ -88,7 +90,7 @@ static int fake_copy_runs(struct gr_gpu_stream *s, const struct gr_gpu_run *runs
             s->fails = 1; /* from here on */
             return GR_ERR_CUDA;
         }
-        assert(s->n < COPIES && runs[k].bytes > 0 && 0 == runs[k].more);
+        assert(s->n < COPIES && runs[k].bytes > 0 && 0 == runs[k].more_rows);
         s->copies[s->n++] = runs[k];
         s->bytes += runs[k].bytes;
     }

@@ -10,6 +10,8 @@
  * then for LL128.
  */
 #include "exec/gpu/team.h"
+#include "cuda/copy.h"
+#include "cuda/error.h"
 
 #include <stdio.h>
 #include <stdlib.h>

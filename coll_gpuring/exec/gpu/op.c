@@ -2,6 +2,7 @@
 /* The device executor of op.h. */
 #include "exec/gpu/op.h"
 
+#include "cuda/stream.h"
 #include "link/team.h"
 
 #include <assert.h>

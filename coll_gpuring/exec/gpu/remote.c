@@ -17,6 +17,7 @@
  * together.
  */
 #include "exec/gpu/team.h"
+#include "cuda/rdma.h"
 
 /* Heads and tail: what must be zero at first. */
 #define COUNTERS (2 * (size_t) GR_GPU_LINE)
@@ -54,7 +55,7 @@ _Atomic uint64_t *gr_gpu_remote_until(const struct gr_gpu_team *team,
 /* Slots on the device for all of them, or for none. Returns whether. */
 static int lease_slots(struct gr_gpu_team *team, struct gr_gpu_connection *connections, int n)
 {
-    int k, here = GR_DIRECT_NO == team->direct ||
+    int k, here = GR_RDMA_NONE == team->direct ||
                   0 != gr_gpu_connections_lease(team, GR_ON_DEVICE, team->nslots * team->slot_bytes,
                                                 0, connections, n);
 
@@ -114,7 +115,7 @@ struct gr_fifo gr_gpu_remote_fifo(const struct gr_gpu_team *team,
         fifo.slots = (unsigned char *) (uintptr_t) gr_gpu_slab_at(connection->slots);
         fifo.gpu = (struct gr_fifo_gpu) {
             .on = 1,
-            .flush = writes || GR_DIRECT_ORDERED == team->direct ? NULL : flush,
+            .flush = writes || GR_RDMA_ORDERED == team->direct ? NULL : flush,
             .gpu = team->gpu,
             .door = gr_gpu_slab_door(connection->slots),
             .lease = gr_gpu_slab_lease(connection->slots),

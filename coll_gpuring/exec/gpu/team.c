@@ -2,6 +2,11 @@
 /* The device part of a team, team.h; connect.c makes its links. */
 #include "exec/gpu/team.h"
 
+#include "cuda/copy.h"
+#include "cuda/device.h"
+#include "cuda/memory.h"
+#include "cuda/rdma.h"
+#include "cuda/stream.h"
 #include "link/team.h"
 
 #include <stdlib.h>
@@ -349,8 +354,7 @@ struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team_params *params)
     team->path = params->path;
     team->remote = params->remote;
     team->gpu = params->gpu;
-    team->direct =
-        NULL != params->gpu && params->direct ? gr_gpu_direct(params->gpu) : GR_DIRECT_NO;
+    team->direct = NULL != params->gpu && params->direct ? gr_gpu_rdma(params->gpu) : GR_RDMA_NONE;
     team->pool = params->pool;
     team->share = params->share;
     complete = 0 == gr_rings_init(&team->rings, params->p);

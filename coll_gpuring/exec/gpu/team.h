@@ -28,6 +28,8 @@
 #define GR_EXEC_GPU_TEAM_H
 
 #include "exec/gpu/step_tables.h"
+#include "cuda/device.h"
+#include "cuda/rdma.h"
 #include "exec/plan.h"
 #include "link/gpu_pool.h"
 #include "link/ipc_cache.h"
@@ -48,7 +50,7 @@ struct gr_gpu_team {
      */
     const unsigned char *remote;
     /* whether, and how, the network writes to slots on this rank's device */
-    enum gr_gpu_direct direct;
+    enum gr_gpu_rdma direct;
     enum gr_path path; /* what the links are like: the same on all ranks */
     struct gr_gpu *gpu;
     struct gr_gpu_pool *pool;

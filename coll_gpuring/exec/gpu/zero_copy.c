@@ -8,6 +8,7 @@
  * sender computes their places from its own call.
  */
 #include "exec/gpu/op.h"
+#include "cuda/stream.h"
 
 #include <string.h>
 

@@ -6,8 +6,9 @@
 #include "mpi/staging/copy_stream.h"
 
 #include "base/errors.h"
-#include "cuda/device.h"
-#include "cuda/state.h"
+#include "cuda/copy.h"
+#include "cuda/error.h"
+#include "cuda/stream.h"
 
 /* On a stream of ours, which does not wait for what was put on default streams since the points. 0
  * or negative. */

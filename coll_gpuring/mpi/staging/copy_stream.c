@@ -10,8 +10,7 @@
 #include "engine/runtime.h"
 #include "mpi/buffer_desc.h"
 
-#include "cuda/device.h"
-#include "cuda/state.h"
+#include "cuda/stream.h"
 
 /* ---- points in default streams ---- */
 

@@ -9,6 +9,7 @@
 #include "mpi/ompi.h"
 
 #include "cuda/device.h"
+#include "cuda/stream.h"
 
 BEGIN_C_DECLS
 

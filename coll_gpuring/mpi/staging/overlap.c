@@ -17,7 +17,7 @@
 #include "mpi/staging/copy_stream.h"
 #include "mpi/staging/stage.h"
 
-#include "cuda/device.h"
+#include "cuda/error.h"
 #include "exec/staged.h"
 #include "exec/stepper.h"
 #include "link/team.h"

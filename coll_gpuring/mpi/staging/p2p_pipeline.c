@@ -23,8 +23,9 @@
 #include "mpi/staging/pinned_pool.h"
 #include "mpi/staging/stage.h"
 
-#include "cuda/device.h"
+#include "cuda/copy.h"
 #include "cuda/pointer.h"
+#include "cuda/stream.h"
 #include "exec/stepper.h"
 
 #include "ompi/mca/pml/pml.h"

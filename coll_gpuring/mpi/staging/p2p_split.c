@@ -22,7 +22,7 @@
 #include "mpi/params.h"
 #include "mpi/staging/p2p_pipeline.h"
 
-#include "cuda/device.h"
+#include "cuda/error.h"
 #include "exec/stepper.h"
 
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include "engine/devices.h"
 #include "engine/runtime.h"
 
-#include "cuda/device.h"
+#include "cuda/memory.h"
 
 #include <stdlib.h>
 

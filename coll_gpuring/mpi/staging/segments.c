@@ -20,7 +20,9 @@
 #include "mpi/staging/pinned_pool.h"
 #include "mpi/staging/stage.h"
 
-#include "cuda/device.h"
+#include "cuda/copy.h"
+#include "cuda/error.h"
+#include "cuda/stream.h"
 
 /* Bytes of a segment, at most; the least call that is cut. Equal on all ranks. */
 #define SEGMENT ((size_t) 1 << 20)

@@ -21,9 +21,8 @@
 #include "mpi/staging/pinned_pool.h"
 #include "mpi/staging/sparse_layout.h"
 
-#include "cuda/device.h"
+#include "cuda/copy.h"
 #include "cuda/pointer.h"
-#include "cuda/state.h"
 #include "link/lease.h"
 
 #include "opal/datatype/opal_convertor.h"

@@ -3,6 +3,8 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* strsep */
 #endif
+#include "cuda/device.h"
+#include "cuda/error.h"
 #include "device_app.h"
 
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * While the application captures a graph (cuda/state.h: gr_cuda_relax(),
+ * While the application captures a graph (cuda/context.h: gr_cuda_relax(),
  * gr_cuda_default_open()): all that we do with the driver is allowed, leaves the capture valid, and
  * still comes after what is on the default stream.
  */
@@ -9,7 +9,14 @@
 #endif
 #include "device_app.h"
 
+#include "cuda/copy.h"
+#include "cuda/device.h"
+#include "cuda/ipc.h"
+#include "cuda/memory.h"
+#include "cuda/peer.h"
 #include "cuda/pointer.h"
+#include "cuda/state.h"
+#include "cuda/stream.h"
 
 #include <pthread.h>
 
@@ -85,7 +92,7 @@ static void a_capture_of_this_thread_goes_on(void)
         memory = app_memory(APP_DEVICE, BYTES); /* the component sees it for the first time */
         s = capture(k % 2 ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING, modes[k / 2]);
         gpu = get_gpu(gpus, 0); /* made ready by the first */
-        (void) gr_gpu_reaches(gpu, 1);
+        (void) gr_gpu_can_access(gpu, 1);
         use_everything(gpus, gpu, memory);
         end(s);
     }

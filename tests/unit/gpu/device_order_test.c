@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies, streams and launches (cuda/device.h): from any memory to any other, after what the
- * application has put on its default stream, and never after what we wait for ourselves. The driver
- * delays asynchronous work by chance.
+ * Copies, streams and launches (cuda/copy.h, cuda/stream.h): between all kinds of memory, after the
+ * application's work on its default stream, and never after work that waits for them. The driver
+ * delays asynchronous work at random.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
 #include "sanitizer/sanitizer.h"
+#include "cuda/copy.h"
+#include "cuda/device.h"
+#include "cuda/driver.h"
+#include "cuda/memory.h"
+#include "cuda/stream.h"
 #include "device_app.h"
 
 #include <sched.h>

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Several devices (cuda/device.h): who can use whose memory, and what they are called. */
+/* Several devices (cuda/peer.h): access to each other's memory, and their ids. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
+#include "cuda/device.h"
+#include "cuda/peer.h"
 #include "device_app.h"
 
 static void peers(const char *reach)
@@ -12,12 +14,12 @@ static void peers(const char *reach)
 
     for (a = 0; a < 4; a++) {
         for (b = 0; b < 4; b++) {
-            CHECK_INT(gr_gpu_reaches(get_gpu(gpus, a), b), a == b || '1' == reach[4 * a + b]);
+            CHECK_INT(gr_gpu_can_access(get_gpu(gpus, a), b), a == b || '1' == reach[4 * a + b]);
             /* again */
-            CHECK_INT(gr_gpu_reaches(get_gpu(gpus, a), b), a == b || '1' == reach[4 * a + b]);
+            CHECK_INT(gr_gpu_can_access(get_gpu(gpus, a), b), a == b || '1' == reach[4 * a + b]);
         }
-        CHECK_INT(gr_gpu_reaches(get_gpu(gpus, a), 4), 0);
-        CHECK_INT(gr_gpu_reaches(get_gpu(gpus, a), -1), 0);
+        CHECK_INT(gr_gpu_can_access(get_gpu(gpus, a), 4), 0);
+        CHECK_INT(gr_gpu_can_access(get_gpu(gpus, a), -1), 0);
     }
     app_start();
     APP(cuCtxSetCurrent, get_gpu(gpus, 0)->context);
@@ -47,7 +49,7 @@ static void who_cannot_be_reached_gets_no_context(void)
     int active;
 
     app_start();
-    CHECK_INT(gr_gpu_reaches(gpu, 1), 0);
+    CHECK_INT(gr_gpu_can_access(gpu, 1), 0);
     APP(cuDevicePrimaryCtxGetState, gpus->slots[1].device, &flags, &active);
     CHECK_INT(active, 0);
     gr_gpus_close(gpus);
@@ -65,7 +67,7 @@ static void the_application_enabled_it(void)
     app_start();
     app_use(0);
     APP(cuCtxEnablePeerAccess, get_gpu(gpus, 1)->context, 0);
-    CHECK_INT(gr_gpu_reaches(get_gpu(gpus, 0), 1), 1);
+    CHECK_INT(gr_gpu_can_access(get_gpu(gpus, 0), 1), 1);
     gr_gpus_close(gpus);
 }
 

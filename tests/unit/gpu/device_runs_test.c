@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Many runs copied at once (cuda/device.h): those that are rows of a rectangle are one copy. */
+/* Copies of many runs (cuda/copy.h): runs that are rows of a rectangle become one copy. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
+#include "cuda/copy.h"
+#include "cuda/device.h"
 #include "device_app.h"
 
 enum { BYTES = 400, MOST = 6 };

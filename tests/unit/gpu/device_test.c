@@ -3,6 +3,14 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
+#include "cuda/copy.h"
+#include "cuda/device.h"
+#include "cuda/driver.h"
+#include "cuda/error.h"
+#include "cuda/ipc.h"
+#include "cuda/memory.h"
+#include "cuda/peer.h"
+#include "cuda/stream.h"
 #include "device_app.h"
 
 #include <pthread.h>
@@ -24,7 +32,7 @@ static void call_everything(struct gr_gpus *gpus)
 
     CHECK(NULL == gr_gpu_get(gpus, 7, &error));
     (void) get_gpu(gpus, 1);
-    (void) gr_gpu_reaches(gpu, 1);
+    (void) gr_gpu_can_access(gpu, 1);
     CHECK_INT(gr_gpu_alloc(gpu, 4096, &at), 0);
     CHECK_INT(gr_gpu_alloc(gpu, FAR, &none), GR_ERR_GPU_SPACE);
     CHECK(NULL != host && NULL == gr_gpu_host_alloc(gpu, 0));

@@ -8,6 +8,8 @@
 #endif
 #include "device_app.h"
 
+#include "cuda/device.h"
+#include "cuda/error.h"
 #include "cuda/pointer.h"
 
 /* Opening must fail with that code, and words that hold these. */

@@ -9,6 +9,8 @@
 #include "device_app.h"
 
 #include "link/gpu_pool.h"
+#include "cuda/copy.h"
+#include "cuda/device.h"
 
 #define MIB ((size_t) 1 << 20)
 

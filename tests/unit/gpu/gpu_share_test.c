@@ -7,6 +7,8 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
+#include "cuda/device.h"
+#include "cuda/driver.h"
 #include "gpu_share_fixture.h"
 
 /* ---- calls of the driver ---- */

@@ -8,6 +8,8 @@
 #endif
 #include "device_app.h"
 
+#include "cuda/device.h"
+#include "cuda/driver.h"
 #include "cuda/pointer.h"
 
 #include <pthread.h>

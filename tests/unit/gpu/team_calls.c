@@ -5,6 +5,9 @@
 #include "team_net.h"
 
 #include "link/team.h"
+#include "cuda/copy.h"
+#include "cuda/memory.h"
+#include "cuda/stream.h"
 
 #include "rng.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The functions of team_driver.h. */
+#include "cuda/driver.h"
 #include "team_driver.h"
 
 #include "team_ranks.h"

@@ -6,6 +6,8 @@
 #include "team_rows.h"
 
 #include "link/team.h"
+#include "cuda/error.h"
+#include "cuda/stream.h"
 
 #include <time.h>
 

@@ -3,6 +3,9 @@
 #include "team_rows.h"
 
 #include "link/team.h"
+#include "cuda/device.h"
+#include "cuda/memory.h"
+#include "cuda/peer.h"
 
 enum { MIB = 1 << 20 };
 
@@ -21,7 +24,7 @@ static void check_place(const struct tr_team *t, int writer, int reader)
 {
     const struct tr_world *w = t->world;
     int reaches = w->ranks[writer].gpu == w->ranks[reader].gpu ||
-                  gr_gpu_reaches(w->ranks[writer].gpu, gr_gpu_ordinal(w->ranks[reader].gpu));
+                  gr_gpu_can_access(w->ranks[writer].gpu, gr_gpu_ordinal(w->ranks[reader].gpu));
     const struct gr_gpu_connection *out = &t->ranks[writer]->out[reader],
                                    *in = &t->ranks[reader]->in[writer];
     int k;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The ranks of team_ranks.h, and the making of links between them. */
+#include "cuda/device.h"
 #include "team_net.h"
 
 #include <pthread.h>

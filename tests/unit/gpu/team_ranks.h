@@ -20,6 +20,7 @@
 
 #include "sanitizer/sanitizer.h"
 
+#include "cuda/device.h"
 #include "exec/gpu/op.h"
 
 #define TR_RANKS 8

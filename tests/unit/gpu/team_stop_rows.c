@@ -3,6 +3,7 @@
 #include "team_rows.h"
 
 #include "link/team.h"
+#include "cuda/stream.h"
 
 #include "rng.h"
 

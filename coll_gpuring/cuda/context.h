@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Entering and leaving the contexts of devices. Internal to cuda/.
+ *
+ * Each call of the driver that may wait inside it runs with the thread's stream capture mode
+ * RELAXED. Otherwise such a call would fail, and invalidate the application's graph captures: of
+ * this thread, or of any thread in mode GLOBAL. gpuring's own work is never part of a capture.
+ */
+#ifndef GR_CUDA_CONTEXT_H
+#define GR_CUDA_CONTEXT_H
+
+#include "cuda/state.h"
+
+/* Set this thread's capture mode to RELAXED. Returns the mode before. */
+CUstreamCaptureMode gr_cuda_relax(const struct gr_cuda *cuda);
+void gr_cuda_restore(const struct gr_cuda *cuda, CUstreamCaptureMode mode);
+
+/* The state of a thread before gr_cuda_enter(). */
+struct gr_cuda_saved {
+    int pushed;               /* gr_cuda_enter() has pushed a context */
+    CUstreamCaptureMode mode; /* the thread's capture mode */
+};
+
+/*
+ * Make a context current for this thread and set its capture mode to RELAXED. gr_cuda_leave() undoes
+ * both. A context that is already current is not pushed. Returns 0, or an error without any change.
+ */
+int gr_cuda_enter(const struct gr_cuda *cuda, CUcontext context, struct gr_cuda_saved *saved);
+void gr_cuda_leave(const struct gr_cuda *cuda, const struct gr_cuda_saved *saved);
+
+/*
+ * gr_cuda_enter() with a device's primary context, to destroy objects in it. Returns an error if the
+ * application has reset the context, which destroyed them, or the driver has shut down.
+ */
+int gr_cuda_enter_alive(struct gr_gpus *gpus, int ordinal, struct gr_cuda_saved *saved);
+
+/*
+ * The primary context of a device, retained until gr_gpus_close(). The lock of gpus is held.
+ * Returns 0 or an error.
+ */
+int gr_cuda_primary(struct gr_gpus *gpus, int ordinal, CUcontext *context);
+
+/* The ordinal of a device of the driver, or -1. */
+int gr_cuda_ordinal(const struct gr_gpus *gpus, CUdevice device);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Streams, and kernel launches on them. */
+#ifndef GR_CUDA_STREAM_H
+#define GR_CUDA_STREAM_H
+
+#include "cuda/copy.h"
+#include "cuda/device.h"
+#include "exec/gpu/args.h"
+#include "exec/gpu/kernels.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A stream of gpuring: non-blocking, of the highest priority. */
+struct gr_gpu_stream;
+
+int gr_gpu_stream_open(struct gr_gpu *gpu, struct gr_gpu_stream **stream);
+
+/*
+ * Wait until the stream is empty, and free it. All kernels of gpuring end in bounded time. stream
+ * may be NULL.
+ */
+void gr_gpu_stream_close(struct gr_gpu_stream *stream);
+
+/*
+ * Make later work on the stream wait for the work that is now on the legacy default stream of the
+ * device's primary context.
+ */
+int gr_gpu_stream_follow(struct gr_gpu_stream *stream);
+
+/* A point in the legacy default stream of a device's primary context. Initialised to zero. */
+struct gr_gpu_point {
+    struct gr_gpu *gpu; /* the device; NULL: never set */
+    void *event;        /* the event that marks the point; reused by the next gr_gpu_point_set() */
+};
+
+/* Set the point behind the work that is now on the stream. On error it is not set. */
+int gr_gpu_point_set(struct gr_gpu_point *point, struct gr_gpu *gpu);
+void gr_gpu_point_free(struct gr_gpu_point *point);
+
+/* Make later work on the stream wait for a point of any device. */
+int gr_gpu_stream_follow_point(struct gr_gpu_stream *stream, const struct gr_gpu_point *point);
+
+/* Launch a kernel with nblocks blocks of args->threads threads. args is copied. */
+int gr_gpu_launch(struct gr_gpu_stream *stream, enum gr_kernel kernel, uint32_t nblocks,
+                  const struct gr_gpu_args *args);
+
+/* Put a copy on the stream. Host memory must be pinned. */
+int gr_gpu_stream_copy(struct gr_gpu_stream *stream, gr_gpu_ptr dst, gr_gpu_ptr src, size_t bytes);
+
+/* Put n copies on the stream. */
+int gr_gpu_stream_copy_runs(struct gr_gpu_stream *stream, const struct gr_gpu_run *runs, size_t n);
+
+/* Put a fill of device memory with zeros on the stream. */
+int gr_gpu_stream_zero(struct gr_gpu_stream *stream, gr_gpu_ptr at, size_t bytes);
+
+/* Number of marks of a stream. */
+#define GR_GPU_MARKS 32
+
+/* Set mark number `mark`, below GR_GPU_MARKS, behind the work that is now on the stream. */
+int gr_gpu_stream_mark(struct gr_gpu_stream *stream, uint32_t mark);
+
+/* Whether the work before the mark is done: 1 yes, 0 no, negative: an error. */
+int gr_gpu_stream_reached(struct gr_gpu_stream *stream, uint32_t mark);
+
+/* Whether all work on the stream is done: 1 yes, 0 no, negative: the stream has failed for good. */
+int gr_gpu_stream_done(struct gr_gpu_stream *stream);
+
+/* Wait until all work on the stream is done. Returns 0 or an error. */
+int gr_gpu_stream_wait(struct gr_gpu_stream *stream);
+
+#endif
