@@ -296,7 +296,7 @@ static void close_links(struct gr_net_links *held)
 
 void mca_coll_gpuring_endpoints_end(struct gr_setup *s)
 {
-    if (NULL != s->held && 0 == s->verdict.status) {
+    if (NULL != s->held && 0 == s->result.status) {
         s->held->next = s->queue->held;
         s->queue->held = s->held;
         atomic_fetch_add_explicit(&networks.held, 1, memory_order_relaxed);

@@ -30,6 +30,7 @@
 #include "cuda/error.h"
 #include "exec/gpu/team.h"
 #include "exec/stepper.h"
+#include "link/host_links.h"
 #include "link/team.h"
 #include "sched/sched.h"
 #include "tune/select.h"
@@ -40,11 +41,13 @@
 
 /* ---- messages ---- */
 
-#define WIRES(type, array, count, message)                                                      \
-    ((struct gr_setup_messages) {(unsigned char *) (array), sizeof(type), offsetof(type, rank), \
-                                 offsetof(type, message), sizeof(((type *) 0)->message), (count)})
+/* The messages of n network endpoints: their member `mine` or `theirs`. */
+#define ENDPOINTS(ends, count, member)                                                     \
+    ((struct gr_setup_messages) {                                                          \
+        (unsigned char *) (ends), sizeof(*(ends)), offsetof(struct gr_net_endpoint, rank), \
+        offsetof(struct gr_net_endpoint, member), sizeof((ends)->member), (count)})
 
-static int post_wires(struct gr_setup *s, bool send, const struct gr_setup_messages *w, int tag)
+static int post_messages(struct gr_setup *s, bool send, const struct gr_setup_messages *w, int tag)
 {
     int k, rank, rc = OMPI_SUCCESS;
 
@@ -65,7 +68,7 @@ static int exchange(struct gr_setup *s, const struct gr_exchange *x, int tag)
 
     s->awaited = x->in[0].n + x->in[1].n;
     for (k = 0; k < 4 && OMPI_SUCCESS == rc; k++) {
-        rc = post_wires(s, k >= 2, k < 2 ? &x->in[k] : &x->out[k - 2], tag);
+        rc = post_messages(s, k >= 2, k < 2 ? &x->in[k] : &x->out[k - 2], tag);
     }
     return rc;
 }
@@ -85,116 +88,56 @@ static int requests_done(struct gr_setup *s)
     return 1;
 }
 
-/* ---- what differs between links in host memory and on devices ---- */
-
-/*
- * Ends for remote connections, which lie behind a join's near ones. Where there are no slabs, the
- * join's status says why.
- */
-static void host_ends(const struct gr_setup *s, struct gr_net_endpoint *ends,
-                      struct gr_connection *connections, int n, int writes)
+/* The handles of a join's first n connections: the readers', or the writers' replies. */
+static struct gr_setup_messages handles(const struct gr_join *join,
+                                        const struct gr_connections *side, size_t handle_at)
 {
+    return (struct gr_setup_messages) {.base = side->base,
+                                       .stride = join->memory->connection_size,
+                                       .rank_at = offsetof(struct gr_connection, rank),
+                                       .message_at = handle_at,
+                                       .message_bytes = join->memory->handle_size,
+                                       .n = side->near};
+}
+
+static int endpoints_of(const struct gr_connections *side)
+{
+    return side->n - side->near;
+}
+
+/* The network's ends of inter-node connections. */
+static void fill_endpoints(const struct gr_setup *s, struct gr_net_endpoint *ends, int writes)
+{
+    const struct gr_connections *side = writes ? &s->join.out : &s->join.in;
     int k;
 
-    for (k = 0; k < n; k++) {
-        ends[k] =
-            (struct gr_net_endpoint) {.rank = connections[k].rank, .used = &connections[k].used};
-        ends[k].rail = gr_rail_of(s->queue, connections[k].channel);
-        if (NULL != connections[k].slab) {
-            ends[k].fifo = gr_connection_fifo(gr_team_channel_set(s->queue->team, s->way),
-                                              &connections[k], writes);
+    for (k = 0; k < endpoints_of(side); k++) {
+        struct gr_connection *c = gr_connection_at(&s->join, side, side->near + k);
+
+        ends[k] = (struct gr_net_endpoint) {
+            .rank = c->rank, .rail = gr_rail_of(s->queue, c->channel), .used = &c->used};
+        if (0 == s->join.status) { /* its slabs are there */
+            ends[k].fifo = s->join.memory->fifo(&s->join, c, writes);
         }
     }
 }
 
-static void device_ends(const struct gr_setup *s, struct gr_net_endpoint *ends,
-                        struct gr_gpu_connection *connections, int n, int writes)
-{
-    int k;
-
-    for (k = 0; k < n; k++) {
-        ends[k] =
-            (struct gr_net_endpoint) {.rank = connections[k].rank, .used = &connections[k].used};
-        ends[k].rail = gr_rail_of(s->queue, connections[k].channel);
-        if (NULL != connections[k].slab) {
-            ends[k].fifo = gr_gpu_remote_fifo(s->queue->gpu, &connections[k], writes);
-        }
-    }
-}
-
-static int host_begin(struct gr_setup *s, struct gr_exchange *x)
+/* Reserve slabs inside the node, and open the network's ends. 0 or GR_ERR_NOMEM. */
+static int reserve(struct gr_setup *s)
 {
     struct gr_join *j = &s->join;
-    int rc = gr_join_begin(j, s->queue->team, s->pool, s->way, s->root);
+    int rc = s->device ? gr_gpu_team_join(j, s->queue->gpu, (enum gr_algo) s->way, s->root)
+                       : gr_team_join(j, s->queue->team, s->pool, s->way, s->root);
 
     if (0 == rc) {
-        rc = mca_coll_gpuring_endpoints_reserve(s, j->nin - j->near_in, j->nout - j->near_out);
+        rc = mca_coll_gpuring_endpoints_reserve(s, endpoints_of(&j->in), endpoints_of(&j->out));
     }
     if (0 == rc) {
-        host_ends(s, s->in, j->in + j->near_in, s->nin, 0);
-        host_ends(s, s->out, j->out + j->near_out, s->nout, 1);
+        fill_endpoints(s, s->in, 0);
+        fill_endpoints(s, s->out, 1);
         mca_coll_gpuring_endpoints_begin(s, &j->status);
     }
-    x->in[0] = WIRES(struct gr_connection, j->out, j->near_out, offer);
-    x->out[0] = WIRES(struct gr_connection, j->in, j->near_in, offer);
     return rc;
-}
-
-static int host_map(struct gr_setup *s)
-{
-    s->verdict.host = gr_join_map(&s->join, s->pool);
-    return s->verdict.host.status;
-}
-
-static void host_end(struct gr_setup *s)
-{
-    gr_join_end(&s->join, s->pool, s->verdict.host);
-}
-
-static int device_begin(struct gr_setup *s, struct gr_exchange *x)
-{
-    struct gr_gpu_join *j = &s->gpu;
-    int rc = gr_gpu_join_begin(j, s->queue->gpu, (enum gr_algo) s->way, s->root);
-
-    if (0 == rc) {
-        rc = mca_coll_gpuring_endpoints_reserve(s, j->nin - j->near_in, j->nout - j->near_out);
-    }
-    if (0 == rc) {
-        device_ends(s, s->in, j->in + j->near_in, s->nin, 0);
-        device_ends(s, s->out, j->out + j->near_out, s->nout, 1);
-        mca_coll_gpuring_endpoints_begin(s, &j->status);
-    }
-    x->in[0] = WIRES(struct gr_gpu_connection, j->out, j->near_out, offer);
-    x->out[0] = WIRES(struct gr_gpu_connection, j->in, j->near_in, offer);
-    return rc;
-}
-
-static void device_answer(struct gr_setup *s, struct gr_exchange *x)
-{
-    gr_gpu_join_answer(&s->gpu);
-    x->in[0] = WIRES(struct gr_gpu_connection, s->gpu.in, s->gpu.near_in, answer);
-    x->out[0] = WIRES(struct gr_gpu_connection, s->gpu.out, s->gpu.near_out, answer);
-}
-
-static int device_map(struct gr_setup *s)
-{
-    s->verdict.gpu = gr_gpu_join_map(&s->gpu);
-    return s->verdict.gpu.status;
-}
-
-static void device_end(struct gr_setup *s)
-{
-    gr_gpu_join_end(&s->gpu, s->verdict.gpu);
-}
-
-static const struct gr_setup_kind on_host = {false, host_begin, NULL, host_map, host_end};
-static const struct gr_setup_kind on_devices = {true, device_begin, device_answer, device_map,
-                                                device_end};
-
-/* What is wrong with this rank's part of it, so far. */
-static int *join_status(struct gr_setup *s)
-{
-    return s->kind->device ? &s->gpu.status : &s->join.status;
 }
 
 /* ---- phases: each posts its messages; the next comes when they are complete ---- */
@@ -205,11 +148,13 @@ static int post_offers(struct gr_setup *s)
     struct gr_exchange x = {.in = {{0}}};
 
     s->state = GR_SETUP_OFFERS;
-    if (0 != s->kind->begin(s, &x)) {
+    if (0 != reserve(s)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    x.in[1] = WIRES(struct gr_net_endpoint, s->out, s->nout, theirs);
-    x.out[1] = WIRES(struct gr_net_endpoint, s->in, s->nin, mine);
+    x.in[0] = handles(&s->join, &s->join.out, s->join.memory->handle_at);
+    x.out[0] = handles(&s->join, &s->join.in, s->join.memory->handle_at);
+    x.in[1] = ENDPOINTS(s->out, s->nout, theirs);
+    x.out[1] = ENDPOINTS(s->in, s->nin, mine);
     if (OMPI_SUCCESS !=
         mca_coll_gpuring_setup_reserve(s, x.in[0].n + x.in[1].n + x.out[0].n + x.out[1].n)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
@@ -222,25 +167,25 @@ static int post_answers(struct gr_setup *s)
     struct gr_exchange x = {.in = {{0}}};
 
     s->state = GR_SETUP_ANSWERS;
-    mca_coll_gpuring_endpoints_answer(s, join_status(s));
-    if (NULL != s->kind->answer) {
-        s->kind->answer(s, &x);
+    mca_coll_gpuring_endpoints_answer(s, &s->join.status);
+    gr_join_reply(&s->join);
+    if (NULL != s->join.memory->reply) {
+        x.in[0] = handles(&s->join, &s->join.in, s->join.memory->reply_at);
+        x.out[0] = handles(&s->join, &s->join.out, s->join.memory->reply_at);
     }
-    x.in[1] = WIRES(struct gr_net_endpoint, s->in, s->nin, theirs);
-    x.out[1] = WIRES(struct gr_net_endpoint, s->out, s->nout, mine);
+    x.in[1] = ENDPOINTS(s->in, s->nin, theirs);
+    x.out[1] = ENDPOINTS(s->out, s->nout, mine);
     return exchange(s, &x, s->tag - 1);
 }
 
-/* The worst, and the lowest rank with it. */
-static struct gr_setup_verdict combine(struct gr_setup_verdict a, struct gr_setup_verdict b)
+/* The worst status of both, and the lowest rank with it. */
+static struct gr_setup_result combine(struct gr_setup_result a, struct gr_setup_result b)
 {
-    struct gr_setup_verdict v;
+    struct gr_setup_result v =
+        a.status < b.status || (a.status == b.status && a.rank < b.rank) ? a : b;
 
-    v.host = gr_verdict_combine(a.host, b.host);
-    v.gpu = gr_gpu_verdict_combine(a.gpu, b.gpu);
+    v.agreed = gr_agreement_combine(a.agreed, b.agreed);
     v.nonce = a.nonce > b.nonce ? a.nonce : b.nonce;
-    v.status = a.status < b.status ? a.status : b.status;
-    v.rank = a.status < b.status || (a.status == b.status && a.rank < b.rank) ? a.rank : b.rank;
     return v;
 }
 
@@ -256,22 +201,22 @@ static uint64_t nonce_new(void)
 /* What this rank has found out. The network has said why already, where it is that. */
 static void conclude(struct gr_setup *s)
 {
-    mca_coll_gpuring_endpoints_map(s, join_status(s));
-    s->verdict.status = s->kind->map(s);
-    s->verdict.rank = ompi_comm_rank(s->queue->comm);
-    s->verdict.nonce = nonce_new();
-    if (0 != s->verdict.status && s->kind->device && '\0' == s->why[0]) {
+    mca_coll_gpuring_endpoints_map(s, &s->join.status);
+    s->result.status = gr_join_map(&s->join, &s->result.agreed);
+    s->result.rank = ompi_comm_rank(s->queue->comm);
+    s->result.nonce = nonce_new();
+    if (0 != s->result.status && s->device && '\0' == s->why[0]) {
         snprintf(s->why, sizeof(s->why), "%s", gr_gpu_error());
     }
     s->distance = 1;
 }
 
-static int post_verdict(struct gr_setup *s)
+static int post_result(struct gr_setup *s)
 {
     int p = ompi_comm_size(s->queue->comm), rank = ompi_comm_rank(s->queue->comm), rc;
 
-    s->state = GR_SETUP_VERDICT;
-    s->sent = s->verdict;
+    s->state = GR_SETUP_AGREE;
+    s->sent = s->result;
     rc = mca_coll_gpuring_setup_post(s, false, &s->heard, sizeof(s->heard),
                                      (rank - s->distance + p) % p, s->tag - 2);
     if (OMPI_SUCCESS == rc) {
@@ -287,8 +232,7 @@ static int begin(struct gr_setup *s)
     if (NULL == s->pool) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    return s->kind->device && NULL == s->queue->gpu ? mca_coll_gpuring_setup_devices(s)
-                                                    : post_offers(s);
+    return s->device && NULL == s->queue->gpu ? mca_coll_gpuring_setup_devices(s) : post_offers(s);
 }
 
 /* All messages of the phase are through: the next phase. *over: there is none. OMPI error code. */
@@ -309,12 +253,12 @@ static int next(struct gr_setup *s, bool *over)
     case GR_SETUP_ANSWERS:
         conclude(s);
         break;
-    case GR_SETUP_VERDICT:
-        s->verdict = combine(s->verdict, s->heard);
+    case GR_SETUP_AGREE:
+        s->result = combine(s->result, s->heard);
         s->distance *= 2;
     }
     *over = s->distance >= p;
-    return *over ? OMPI_SUCCESS : post_verdict(s);
+    return *over ? OMPI_SUCCESS : post_result(s);
 }
 
 int mca_coll_gpuring_setup_poll(void *ctx, uint64_t *moved)
@@ -341,18 +285,17 @@ int mca_coll_gpuring_setup_poll(void *ctx, uint64_t *moved)
 
 /* ---- beginning and end ---- */
 
-static struct gr_setup *setup_new(const struct gr_setup_kind *kind, struct gr_op_queue *queue,
-                                  int way, int root, uint32_t number)
+static struct gr_setup *setup_new(bool device, struct gr_op_queue *queue, int way, int root,
+                                  uint32_t number)
 {
     struct gr_setup *s = calloc(1, sizeof(*s));
 
     if (NULL != s) {
-        s->kind = kind;
+        s->device = device;
         s->queue = queue;
         s->way = way;
         s->root = root;
         s->tag = mca_coll_gpuring_setup_tag(number);
-        s->verdict.gpu.channels = UINT32_MAX;
     }
     return s;
 }
@@ -360,7 +303,7 @@ static struct gr_setup *setup_new(const struct gr_setup_kind *kind, struct gr_op
 struct gr_setup *mca_coll_gpuring_setup_new(struct gr_op_queue *queue, int way, int root,
                                             uint32_t number)
 {
-    struct gr_setup *s = setup_new(&on_host, queue, way, root, number);
+    struct gr_setup *s = setup_new(false, queue, way, root, number);
 
     if (NULL != s) {
         gr_team_ask(queue->team, way, root);
@@ -371,7 +314,7 @@ struct gr_setup *mca_coll_gpuring_setup_new(struct gr_op_queue *queue, int way, 
 struct gr_setup *mca_coll_gpuring_setup_new_gpu(struct gr_op_queue *queue, const struct gr_op *op,
                                                 uint32_t number)
 {
-    struct gr_setup *s = setup_new(&on_devices, queue, op->choice.way, op->call.root, number);
+    struct gr_setup *s = setup_new(true, queue, op->choice.way, op->call.root, number);
 
     if (NULL != s) {
         s->op = op;
@@ -396,11 +339,11 @@ void mca_coll_gpuring_setup_end(struct gr_setup *s)
     mca_coll_gpuring_module_t *module = s->queue->module;
 
     if (0 == module->nonce[s->queue->order]) {
-        module->nonce[s->queue->order] = s->verdict.nonce;
+        module->nonce[s->queue->order] = s->result.nonce;
     }
     mca_coll_gpuring_setup_log(s);
     mca_coll_gpuring_endpoints_end(s);
-    s->kind->end(s);
+    gr_join_end(&s->join, s->result.status, &s->result.agreed);
     free(s->requests);
     free(s->devices);
     free(s);

@@ -53,15 +53,15 @@ enum gr_setup_state {
     GR_SETUP_ORDER,   /* rank 0 tells all the order of rings */
     GR_SETUP_OFFERS,  /* readers send offers to writers */
     GR_SETUP_ANSWERS, /* writers answer */
-    GR_SETUP_VERDICT  /* dissemination of the worst status */
+    GR_SETUP_AGREE    /* all ranks agree on the worst status, by dissemination */
 };
 
-/* A message of the verdict's rounds. */
-struct gr_setup_verdict {
-    int32_t status, rank; /* the worst status, and the lowest rank that has it */
-    struct gr_verdict host;
-    struct gr_gpu_verdict gpu;
-    uint64_t nonce; /* the largest of all ranks: tells the communicator from others of its id */
+/* A message of the last phase: what the sender has heard so far, of itself and others. */
+struct gr_setup_result {
+    int32_t status;             /* 0, or the lowest error */
+    int32_t rank;               /* the lowest rank that has this status */
+    struct gr_agreement agreed; /* of the links */
+    uint64_t nonce;             /* the largest; tells the communicator from others with its id */
 };
 
 /* A rank's device as rank 0 hears of it, and what rank 0 tells all ranks. */
@@ -96,29 +96,15 @@ struct gr_net_endpoint {
     struct gr_net_offer mine, theirs; /* exchanged in the phases */
 };
 
-/* What differs between links in host memory and links of devices. */
-struct gr_setup_kind {
-    bool device;
-    /* Lease slabs, and say where the offers are. 0, or GR_ERR_NOMEM. */
-    int (*begin)(struct gr_setup *s, struct gr_exchange *x);
-    /* Answer the offers that came, and say where the answers are. NULL: no answers in a node. */
-    void (*answer)(struct gr_setup *s, struct gr_exchange *x);
-    /* Map what was offered. Returns this rank's status, for the verdict. */
-    int (*map)(struct gr_setup *s);
-    /* Take the links into the team, or release them, as the verdict says. */
-    void (*end)(struct gr_setup *s);
-};
-
 struct gr_setup {
     struct gr_op_queue *queue;
     struct gr_pool *pool;   /* the process's shared memory; borrowed */
     const struct gr_op *op; /* devices: the call that asks first */
-    const struct gr_setup_kind *kind;
-    int way, root; /* what the links are for */
-    int tag;       /* the first of its GR_SETUP_TAGS tags */
+    bool device;            /* links between devices */
+    int way, root;          /* what the links are for */
+    int tag;                /* the first of its GR_SETUP_TAGS tags */
     enum gr_setup_state state;
-    struct gr_join join;              /* host memory: the links that are being made */
-    struct gr_gpu_join gpu;           /* devices: the same */
+    struct gr_join join;              /* the links that are being made */
     struct gr_net_endpoint *in, *out; /* [nin], [nout]: ends of links to other nodes; owned */
     int nin, nout;
     struct gr_net_links *held;       /* links to other nodes that were opened; owned */
@@ -128,9 +114,11 @@ struct gr_setup {
     ompi_request_t **requests;       /* of the phase; owned */
     int nrequests;                   /* messages under way */
     int awaited;                     /* the first `awaited` requests are receives */
-    int distance;                    /* GR_SETUP_VERDICT: 2^round */
-    struct gr_setup_verdict sent, heard, verdict;
-    char why[400]; /* this rank's error in the words of driver or network */
+    int distance;                    /* GR_SETUP_AGREE: 2^round */
+    struct gr_setup_result sent;     /* of the round */
+    struct gr_setup_result heard;    /* of the round */
+    struct gr_setup_result result;   /* of the ranks heard so far; at the end, of all */
+    char why[400];                   /* this rank's error in the words of driver or network */
 };
 
 END_C_DECLS

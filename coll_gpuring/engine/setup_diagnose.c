@@ -18,20 +18,24 @@
 
 static const char *where(const struct gr_setup *s)
 {
-    return s->kind->device ? " on devices" : s->way >= GR_WAY_SMALL ? " for small messages" : "";
+    return s->device ? " on devices" : s->way >= GR_WAY_SMALL ? " for small messages" : "";
 }
 
 static int awaited_rank(const struct gr_setup *s, int k)
 {
+    const struct gr_join *join = &s->join;
+
     switch (s->state) {
     case GR_SETUP_DEVICES:
         return k + 1;
     case GR_SETUP_ORDER:
         return 0;
     case GR_SETUP_OFFERS:
-        return s->kind->device ? s->gpu.out[k].rank : s->join.out[k].rank;
+        return gr_connection_at(join, &join->out, k)->rank;
     default:
-        return s->kind->device ? s->gpu.in[k].rank : s->in[k].rank;
+        /* without replies inside the node, only inter-node messages are awaited */
+        k += NULL == join->memory->reply ? join->in.near : 0;
+        return gr_connection_at(join, &join->in, k)->rank;
     }
 }
 
@@ -49,7 +53,7 @@ void mca_coll_gpuring_setup_explain(void *ctx, char *text, size_t size)
         snprintf(text, size, "set-up of %s%s, not begun", gr_way_name(s->way), where(s));
         return;
     }
-    if (GR_SETUP_VERDICT == s->state) {
+    if (GR_SETUP_AGREE == s->state) {
         snprintf(text, size, "set-up of %s%s, verdict at distance %d, waits for rank %d",
                  gr_way_name(s->way), where(s), s->distance,
                  (ompi_comm_rank(s->queue->comm) - s->distance + p) % p);
@@ -64,29 +68,10 @@ void mca_coll_gpuring_setup_explain(void *ctx, char *text, size_t size)
     }
 }
 
-static bool is_board(const struct gr_setup *s)
-{
-    return !s->kind->device && (GR_WAY_MAILBOX == s->way || GR_WAY_AGREEMENT == s->way);
-}
-
-/* KiB of shared memory that a rank needs for what was refused. */
-static size_t shared_kib(const struct gr_setup *s)
-{
-    const struct gr_mailbox *box = &gr_team_boards(s->queue->team, s->way)->box;
-    const struct gr_channel_set *b = gr_team_channel_set(s->queue->team, s->way);
-    size_t bytes = s->kind->device
-                       ? (size_t) (s->gpu.nin + s->gpu.nout) * 64 +
-                             (size_t) (s->nin + s->nout) * gr_gpu_remote_bytes(s->queue->gpu)
-                   : is_board(s) ? gr_board_bytes(box->p, box->nsets, box->stride)
-                                 : (size_t) s->join.nin * gr_link_bytes(b->nslots, b->slot_bytes);
-
-    return (bytes + 1023) / 1024;
-}
-
 static size_t device_mib(const struct gr_setup *s)
 {
     const struct gr_gpu_team *team = s->queue->gpu;
-    size_t bytes = (size_t) s->gpu.nin * team->nslots * team->slot_bytes;
+    size_t bytes = (size_t) s->join.in.n * team->nslots * team->slot_bytes;
 
     return (bytes + (1 << 20) - 1) >> 20;
 }
@@ -96,20 +81,20 @@ static void tell_unmapped(const struct gr_setup *s)
     static bool said;
     int rank = ompi_comm_rank(s->queue->comm);
 
-    if (!said && s->kind->device && rank == s->verdict.gpu.unmapped) {
+    if (!said && s->device && rank == s->result.agreed.gpu.unmapped) {
         said = true;
-        mca_coll_gpuring_warn("gpu-unmapped", rank, gr_comm_name(s->queue->comm), s->gpu.unmapped,
-                              s->gpu.why);
+        mca_coll_gpuring_warn("gpu-unmapped", rank, gr_comm_name(s->queue->comm), s->join.unmapped,
+                              s->join.why);
     }
 }
 
-/* Wires of remote links, those behind the near ones, that have their slots on the device. */
-static int on_device(const struct gr_gpu_connection *connections, int near, int n)
+/* Inter-node connections that have their slots on the device. */
+static int on_device(const struct gr_connections *side)
 {
     int k, found = 0;
 
-    for (k = near; k < n; k++) {
-        found += NULL != connections[k].slots;
+    for (k = side->near; k < side->n; k++) {
+        found += NULL != side->gpu[k].slots;
     }
     return found;
 }
@@ -117,18 +102,18 @@ static int on_device(const struct gr_gpu_connection *connections, int near, int 
 /* Where rank 0 has the slots of the links to other nodes, and why not on its device. */
 static void tell_slots(const struct gr_setup *s)
 {
-    const struct gr_gpu_join *j = &s->gpu;
-    int found = on_device(j->in, j->near_in, j->nin) + on_device(j->out, j->near_out, j->nout),
-        all = s->nin + s->nout;
+    const struct gr_join *j = &s->join;
+    int found, all = s->nin + s->nout;
     const char *why;
 
-    if (!s->kind->device || 0 == all || !mca_coll_gpuring_should_log(s->queue->comm, 2)) {
+    if (!s->device || 0 == all || !mca_coll_gpuring_should_log(s->queue->comm, 2)) {
         return;
     }
+    found = on_device(&j->in) + on_device(&j->out);
     why = mca_coll_gpuring_net_indirect(s->queue);
-    why = NULL != why                       ? why
-          : GR_RDMA_NONE == j->team->direct ? "the device has no GPUDirect RDMA, or no flush for it"
-                                            : "the device has no room";
+    why = NULL != why                      ? why
+          : GR_RDMA_NONE == j->gpu->direct ? "the device has no GPUDirect RDMA, or no flush for it"
+                                           : "the device has no room";
     opal_output(0,
                 "gpuring: slots of rank 0 of %s for %s between nodes: %d links in device memory, "
                 "%d in pinned host memory%s%s%s",
@@ -139,7 +124,7 @@ static void tell_slots(const struct gr_setup *s)
 void mca_coll_gpuring_setup_log(const struct gr_setup *s)
 {
     static bool said[16];
-    int status = s->verdict.status;
+    int status = s->result.status;
     const char *name = gr_comm_name(s->queue->comm);
 
     if (0 == status) {
@@ -147,14 +132,15 @@ void mca_coll_gpuring_setup_log(const struct gr_setup *s)
         tell_slots(s);
         return;
     }
-    if (s->verdict.rank != ompi_comm_rank(s->queue->comm) || said[-status % 16]) {
+    if (s->result.rank != ompi_comm_rank(s->queue->comm) || said[-status % 16]) {
         return;
     }
     said[-status % 16] = true;
     switch (status) {
     case GR_ERR_SPACE:
-        mca_coll_gpuring_warn("shm-full", GR_SHM_DIR, name, shared_kib(s),
-                              is_board(s) ? "mailboxes" : "links");
+        mca_coll_gpuring_warn("shm-full", GR_SHM_DIR, name,
+                              (s->join.memory->host_bytes(&s->join) + 1023) / 1024,
+                              s->join.memory->name);
         break;
     case GR_ERR_LIMIT:
         mca_coll_gpuring_warn("shm-limit", name, gr_process.pool_mib);
@@ -169,17 +155,17 @@ void mca_coll_gpuring_setup_log(const struct gr_setup *s)
         break;
     case GR_ERR_NODRIVER:
     case GR_ERR_NODEVICE:
-        mca_coll_gpuring_warn("no-gpu", s->verdict.rank, name, s->why);
+        mca_coll_gpuring_warn("no-gpu", s->result.rank, name, s->why);
         break;
     case GR_ERR_GPU_SPACE:
-        mca_coll_gpuring_warn("gpu-full", s->verdict.rank, name, device_mib(s), s->why);
+        mca_coll_gpuring_warn("gpu-full", s->result.rank, name, device_mib(s), s->why);
         break;
     case GR_ERR_GPU_LIMIT:
-        mca_coll_gpuring_warn("gpu-limit", name, s->verdict.rank, gr_process.device_pool_mib);
+        mca_coll_gpuring_warn("gpu-limit", name, s->result.rank, gr_process.device_pool_mib);
         break;
     case GR_ERR_CUDA:
     case GR_ERR_PEER:
-        mca_coll_gpuring_warn("gpu-error", s->verdict.rank, name, s->why);
+        mca_coll_gpuring_warn("gpu-error", s->result.rank, name, s->why);
         break;
     default:
         mca_coll_gpuring_warn("shm-error", GR_SHM_DIR, name, status);

@@ -6,14 +6,7 @@
  * ends. The calls that make them come in the same order on all ranks, so all know alike what was
  * asked for.
  *
- * Making them takes an exchange, which is the caller's business (engine/setup.h):
- *
- *      gr_join_begin()   leases slabs: one for each incoming link, offered to its writer; or one for this
- *                        rank's board, offered to everybody
- *      ... offers travel; every rank sends, whatever its status: nobody may wait for one that gave up ...
- *      gr_join_map()     maps the slabs that others offered
- *      ... one verdict: the worst status of all ranks ...
- *      gr_join_end()     takes what was made, or gives everything back
+ * host_links.h makes them.
  */
 #ifndef GR_LINK_TEAM_H
 #define GR_LINK_TEAM_H
@@ -70,13 +63,12 @@ struct gr_team {
     int direct;
 };
 
-/* What is known of what a way needs (for trees: with that root). */
+/* Whether a team has what a way needs (for trees: with that root). */
 enum gr_links {
-    GR_LINKS_NONE, /* never asked for */
-    /* a call that asks for them is under way; this far it is the same on all ranks */
-    GR_LINKS_ASKED,
-    GR_LINKS_THERE,
-    GR_LINKS_REFUSED /* a verdict was against them; it is not asked again */
+    GR_LINKS_NONE,   /* never asked for */
+    GR_LINKS_ASKED,  /* a set-up is under way; up to here the state is the same on all ranks */
+    GR_LINKS_THERE,  /* connected */
+    GR_LINKS_REFUSED /* a set-up failed on some rank; no other set-up is tried */
 };
 
 struct gr_team_params {
@@ -129,61 +121,5 @@ static inline const struct gr_channel_set *gr_team_links_of(const struct gr_team
 
 /* Where that is kept. Only algorithms that are rooted have other links for another root. */
 _Atomic unsigned char *gr_team_state(const struct gr_team *team, int way, int root);
-
-/* One link, or use of a board, that is being made. */
-struct gr_connection {
-    uint32_t channel;
-    int rank;              /* the other end */
-    int used;              /* remote: the caller has given the slab to its network */
-    struct gr_slab *slab;  /* in, and remote ones: mine */
-    void *base;            /* out: theirs, mapped */
-    struct gr_offer offer; /* in: to be sent; out: to be received into */
-};
-
-struct gr_join {
-    struct gr_team *team;
-    int way;
-    int root, nin, nout;
-    /* so many of them, the first, share memory with this rank; the others are remote */
-    int near_in, near_out;
-    struct gr_connection *in; /* of slabs of mine: incoming links, readers of my board */
-    /* of slabs of others: outgoing links, boards that I read; remote: of mine, too */
-    struct gr_connection *out;
-    int status; /* 0 or the first error of this rank */
-};
-
-/*
- * The slab of a remote connection is a FIFO whose other end is the caller's network: one for links
- * in, and for links out, whose bytes in use are in gr_link_valid_bytes(), or lie where
- * gr_link_from() says. When the network has left the slab it says so at the door `writer`. This is
- * what it is to be given; writes: of a link out.
- */
-struct gr_fifo gr_connection_fifo(const struct gr_channel_set *set,
-                                  const struct gr_connection *connection, int writes);
-
-/* What set-up finds out: a rank's own, then combined over all ranks. */
-struct gr_verdict {
-    int32_t status; /* the worst: 0, or the lowest error */
-    int32_t direct; /* 1 where all can read the memory of all */
-};
-
-/*
- * Find the links that are missing and lease slabs for the incoming ones. Returns GR_ERR_NOMEM when
- * not even the lists could be made; otherwise 0, with problems in join->status and offers that say
- * so (pid 0).
- */
-int gr_join_begin(struct gr_join *join, struct gr_team *team, struct gr_pool *pool, int way,
-                  int root);
-
-/* All offers have been received: map them. Returns this rank's part of the verdict. */
-struct gr_verdict gr_join_map(struct gr_join *join, struct gr_pool *pool);
-
-/* What two ranks found out. */
-struct gr_verdict gr_verdict_combine(struct gr_verdict a, struct gr_verdict b);
-
-/*
- * Status 0: take what was made. Otherwise give the leases back. Frees the lists; the join is over.
- */
-void gr_join_end(struct gr_join *join, struct gr_pool *pool, struct gr_verdict verdict);
 
 #endif

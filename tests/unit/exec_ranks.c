@@ -99,14 +99,14 @@ int ex_can_fetch(void)
  * ---- making links, in phases; every rank must be through with one before any begins the next ----
  */
 
-static struct gr_connection *find_wire(struct gr_connection *wires, int n, uint32_t channel,
-                                       int rank)
+static struct gr_host_connection *find_wire(const struct gr_connections *wires, uint32_t channel,
+                                            int rank)
 {
     int k;
 
-    for (k = 0; k < n; k++) {
-        if (wires[k].channel == channel && wires[k].rank == rank) {
-            return &wires[k];
+    for (k = 0; k < wires->n; k++) {
+        if (wires->host[k].end.channel == channel && wires->host[k].end.rank == rank) {
+            return &wires->host[k];
         }
     }
     return NULL;
@@ -114,7 +114,7 @@ static struct gr_connection *find_wire(struct gr_connection *wires, int n, uint3
 
 static void phase_begin(struct ex_rank *r, int way, int root)
 {
-    r->joined.status = gr_join_begin(&r->join, r->team, r->pool, way, root);
+    r->joined.host.status = gr_team_join(&r->join, r->team, r->pool, way, root);
 }
 
 /* Hand each offer to its writer. */
@@ -124,56 +124,58 @@ static void phase_deliver(struct ex_rank *r, int way, int root)
 
     (void) way;
     (void) root;
-    for (k = 0; k < r->join.nin; k++) {
-        struct gr_connection *in = &r->join.in[k];
-        struct gr_join *writer = &r->world->ranks[in->rank].join;
-        struct gr_connection *out = find_wire(writer->out, writer->nout, in->channel, r->rank);
+    for (k = 0; k < r->join.in.n; k++) {
+        struct gr_host_connection *in = &r->join.in.host[k];
+        struct gr_join *writer = &r->world->ranks[in->end.rank].join;
+        struct gr_host_connection *out = find_wire(&writer->out, in->end.channel, r->rank);
 
         if (NULL == out) {
-            r->joined.status = UNMATCHED;
+            r->joined.host.status = UNMATCHED;
         } else {
-            out->offer = in->offer;
+            out->handle = in->handle;
         }
     }
 }
 
 static void phase_map(struct ex_rank *r, int way, int root)
 {
-    struct gr_verdict mine = gr_join_map(&r->join, r->pool);
+    struct gr_agreement mine;
     int k;
 
     (void) way;
     (void) root;
-    for (k = 0; k < r->join.nout; k++) {
-        struct gr_connection *out = &r->join.out[k];
-        struct gr_join *reader = &r->world->ranks[out->rank].join;
-        struct gr_connection *in = find_wire(reader->in, reader->nin, out->channel, r->rank);
+    (void) gr_join_map(&r->join, &mine);
+    for (k = 0; k < r->join.out.n; k++) {
+        struct gr_host_connection *out = &r->join.out.host[k];
+        struct gr_join *reader = &r->world->ranks[out->end.rank].join;
+        struct gr_host_connection *in = find_wire(&reader->in, out->end.channel, r->rank);
 
         if (NULL == in) {
-            mine.status = UNMATCHED;
+            mine.host.status = UNMATCHED;
         } else if (EX_TSAN && NULL != out->base) {
             out->base = gr_slab_base(in->slab);
         }
     }
-    r->joined.status = r->joined.status < mine.status ? r->joined.status : mine.status;
-    r->joined.direct = mine.direct;
+    r->joined.host.status =
+        r->joined.host.status < mine.host.status ? r->joined.host.status : mine.host.status;
+    r->joined.host.direct = mine.host.direct;
 }
 
 static void phase_end(struct ex_rank *r, int way, int root)
 {
     struct ex_world *w = r->world;
-    struct gr_verdict verdict = w->ranks[0].joined;
+    struct gr_agreement agreed = w->ranks[0].joined;
     int k;
 
     (void) way;
     (void) root;
     for (k = 1; k < w->params.p; k++) {
-        verdict = gr_verdict_combine(verdict, w->ranks[k].joined);
+        agreed = gr_agreement_combine(agreed, w->ranks[k].joined);
     }
     if (0 == r->rank) {
-        w->verdict = verdict;
+        w->agreed = agreed;
     }
-    gr_join_end(&r->join, r->pool, verdict);
+    gr_join_end(&r->join, agreed.host.status, &agreed);
 }
 
 static void (*const phases[])(struct ex_rank *, int, int) = {phase_begin, phase_deliver, phase_map,
@@ -189,7 +191,7 @@ int ex_link(struct ex_world *w, int way, int root)
             phases[phase](&w->ranks[r], way, root);
         }
     }
-    return w->verdict.status;
+    return w->agreed.host.status;
 }
 
 void ex_link_rank(struct ex_rank *r, int way, int root)

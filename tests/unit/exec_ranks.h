@@ -25,6 +25,7 @@
 #include "exec_data.h"
 
 #include "exec/host.h"
+#include "link/host_links.h"
 #include "timing/sync_port.h"
 #include "timing/timer.h"
 
@@ -53,7 +54,7 @@ struct ex_rank {
     struct gr_pool *pool;
     struct gr_team *team;
     struct gr_join join;
-    struct gr_verdict joined; /* this rank's, after mapping */
+    struct gr_agreement joined; /* this rank's, after mapping */
     struct ex_gate gate;
     unsigned char *bounce;
     struct gr_plan plan;
@@ -83,7 +84,7 @@ struct ex_world {
     const struct ex_case *cases;
     size_t ncases;
     unsigned char **want;
-    struct gr_verdict verdict; /* of the last set-up */
+    struct gr_agreement agreed; /* of the last set-up */
     pthread_barrier_t barrier;
     atomic_int stop; /* some rank has failed */
     char why[512];
@@ -100,7 +101,7 @@ int ex_team(struct ex_world *w);
 void ex_close(struct ex_world *w);
 
 /*
- * Make what a way needs, from one thread. Returns the verdict's status; -1000 where the offers do
+ * Make what a way needs, from one thread. Returns the worst status; -1000 where the offers do
  * not match.
  */
 int ex_link(struct ex_world *w, int way, int root);

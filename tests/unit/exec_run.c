@@ -278,7 +278,7 @@ static void *rank_thread(void *arg)
     for (k = 0; k < w->ncases && 0 == rc; k++) {
         if (GR_LINKS_THERE != gr_team_links(r->team, w->cases[k].way, w->cases[k].root)) {
             ex_link_rank(r, w->cases[k].way, w->cases[k].root);
-            rc = w->verdict.status;
+            rc = w->agreed.host.status;
         }
     }
     while (0 == rc && !rank_through(r) && !atomic_load_explicit(&w->stop, memory_order_relaxed)) {
@@ -321,12 +321,12 @@ static int link_all(struct ex_world *w)
 {
     size_t k;
 
-    for (k = 0; k < w->ncases && 0 == w->verdict.status; k++) {
+    for (k = 0; k < w->ncases && 0 == w->agreed.host.status; k++) {
         if (GR_LINKS_THERE != gr_team_links(w->ranks[0].team, w->cases[k].way, w->cases[k].root)) {
             ex_link(w, w->cases[k].way, w->cases[k].root);
         }
     }
-    return w->verdict.status;
+    return w->agreed.host.status;
 }
 
 /* Collect what went wrong, first of all of those who did not only wait. */
@@ -335,8 +335,8 @@ static int report(struct ex_world *w, enum ex_mode mode)
     char text[200];
     int r, at = 0;
 
-    if (0 != w->verdict.status) {
-        snprintf(w->why, sizeof(w->why), "set-up: %d", (int) w->verdict.status);
+    if (0 != w->agreed.host.status) {
+        snprintf(w->why, sizeof(w->why), "set-up: %d", (int) w->agreed.host.status);
         return -1;
     }
     for (r = 0; r < w->params.p && at < (int) sizeof(w->why) - 400; r++) {
@@ -359,7 +359,7 @@ int ex_run(struct ex_world *w, const struct ex_case *cases, size_t n, enum ex_mo
 
     w->cases = cases;
     w->ncases = n;
-    w->verdict.status = 0;
+    w->agreed.host.status = 0;
     atomic_store(&w->stop, 0);
     w->want = calloc(n, sizeof(*w->want));
     if (NULL == w->want) {

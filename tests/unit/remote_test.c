@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "exec/host.h"
-#include "link/team.h"
+#include "link/host_links.h"
 
 enum { P = 3, NSLOTS = 4, SLOT = 256, NEAR = 1, FAR = 2 };
 
@@ -50,8 +50,23 @@ static void begin(struct side *s)
     assert_non_null(s->pool);
     s->team = gr_team_create(&params);
     assert_non_null(s->team);
-    assert_int_equal(gr_join_begin(&s->join, s->team, s->pool, GR_ALGO_FLAT, 0), 0);
+    assert_int_equal(gr_team_join(&s->join, s->team, s->pool, GR_ALGO_FLAT, 0), 0);
     assert_int_equal(s->join.status, 0);
+}
+
+/* The set-up has failed. */
+static void refuse(struct side *s)
+{
+    struct gr_agreement agreed = {.host = {GR_ERR_NET, 0}};
+
+    gr_join_end(&s->join, GR_ERR_NET, &agreed);
+}
+
+static void take(struct side *s, int direct)
+{
+    struct gr_agreement agreed = {.host = {0, direct}};
+
+    gr_join_end(&s->join, 0, &agreed);
 }
 
 static void end(struct side *s)
@@ -61,10 +76,10 @@ static void end(struct side *s)
 }
 
 /* What the network does when it has left all: the doors of both directions. */
-static void leave(struct gr_connection in, struct gr_connection out)
+static void leave(struct gr_host_connection in, struct gr_host_connection out)
 {
-    gr_door_leave(&((struct gr_link_shared *) gr_slab_base(in.slab))->writer, in.offer.lease);
-    gr_door_leave(&((struct gr_link_shared *) gr_slab_base(out.slab))->writer, out.offer.lease);
+    gr_door_leave(&((struct gr_link_shared *) gr_slab_base(in.slab))->writer, in.handle.lease);
+    gr_door_leave(&((struct gr_link_shared *) gr_slab_base(out.slab))->writer, out.handle.lease);
 }
 
 static void near_wires_come_first_and_remote_ones_have_frames_here(void **state)
@@ -73,31 +88,33 @@ static void near_wires_come_first_and_remote_ones_have_frames_here(void **state)
 
     (void) state;
     begin(&s);
-    assert_int_equal(s.join.nin, 2);
-    assert_int_equal(s.join.near_in, 1);
-    assert_int_equal(s.join.in[0].rank, NEAR);
-    assert_int_equal(s.join.in[1].rank, FAR);
-    assert_int_equal(s.join.nout, 2);
-    assert_int_equal(s.join.near_out, 1);
-    assert_int_equal(s.join.out[0].rank, NEAR);
-    assert_null(s.join.out[0].slab);
-    assert_int_equal(s.join.out[1].rank, FAR);
-    assert_non_null(s.join.out[1].slab);
-    assert_true(s.join.out[1].offer.lease > 0);
-    gr_join_end(&s.join, s.pool, (struct gr_verdict) {GR_ERR_NET, 0});
+    assert_int_equal(s.join.in.n, 2);
+    assert_int_equal(s.join.in.near, 1);
+    assert_int_equal(s.join.in.host[0].end.rank, NEAR);
+    assert_int_equal(s.join.in.host[1].end.rank, FAR);
+    assert_int_equal(s.join.out.n, 2);
+    assert_int_equal(s.join.out.near, 1);
+    assert_int_equal(s.join.out.host[0].end.rank, NEAR);
+    assert_null(s.join.out.host[0].slab);
+    assert_int_equal(s.join.out.host[1].end.rank, FAR);
+    assert_non_null(s.join.out.host[1].slab);
+    assert_true(s.join.out.host[1].handle.lease > 0);
+    refuse(&s);
     end(&s);
 }
 
 static void there_are_neither_boards_nor_direct_plans(void **state)
 {
+    struct gr_agreement agreed;
     struct side s;
 
     (void) state;
     begin(&s);
     assert_int_equal(gr_team_links(s.team, GR_WAY_MAILBOX, 0), GR_LINKS_REFUSED);
     assert_int_equal(gr_team_links(s.team, GR_WAY_AGREEMENT, 0), GR_LINKS_REFUSED);
-    assert_int_equal(gr_join_map(&s.join, s.pool).direct, 0);
-    gr_join_end(&s.join, s.pool, (struct gr_verdict) {GR_ERR_NET, 0});
+    (void) gr_join_map(&s.join, &agreed);
+    assert_int_equal(agreed.host.direct, 0);
+    refuse(&s);
     end(&s);
 }
 
@@ -109,15 +126,15 @@ static void makes_links_of_its_own(int way, uint32_t nslots)
     int k;
 
     begin(&s);
-    gr_join_end(&s.join, s.pool, (struct gr_verdict) {GR_ERR_NET, 0});
+    refuse(&s);
     assert_int_equal(gr_team_links(s.team, way, 0), GR_LINKS_NONE);
-    assert_int_equal(gr_join_begin(&s.join, s.team, s.pool, way, 0), 0);
-    assert_int_equal(s.join.status | (s.join.nin - 2) | (s.join.near_in - 1), 0);
+    assert_int_equal(gr_team_join(&s.join, s.team, s.pool, way, 0), 0);
+    assert_int_equal(s.join.status | (s.join.in.n - 2) | (s.join.in.near - 1), 0);
     assert_int_equal(gr_pool_usage(s.pool).leased,
                      2 * gr_link_bytes(nslots, 64) + gr_link_filled_bytes(nslots, 64));
-    s.join.out[0].offer = s.join.in[0].offer;
-    s.join.out[0].base = gr_slab_base(s.join.in[0].slab);
-    gr_join_end(&s.join, s.pool, (struct gr_verdict) {0, 0});
+    s.join.out.host[0].handle = s.join.in.host[0].handle;
+    s.join.out.host[0].base = gr_slab_base(s.join.in.host[0].slab);
+    take(&s, 0);
     assert_int_equal(gr_team_links(s.team, way, 0), GR_LINKS_THERE);
     b = gr_team_channel_set(s.team, way);
     for (k = 0; k < P; k++) {
@@ -147,15 +164,15 @@ static void small_messages_have_links_of_their_own(void **state)
 /* Frames that the network was given come back only when it has left them. */
 static void a_refused_set_up_waits_for_the_network(void **state)
 {
-    struct gr_connection in, out;
+    struct gr_host_connection in, out;
     struct side s;
 
     (void) state;
     begin(&s);
-    s.join.in[1].used = s.join.out[1].used = 1;
-    in = s.join.in[1];
-    out = s.join.out[1];
-    gr_join_end(&s.join, s.pool, (struct gr_verdict) {GR_ERR_NET, 0});
+    s.join.in.host[1].end.used = s.join.out.host[1].end.used = 1;
+    in = s.join.in.host[1];
+    out = s.join.out.host[1];
+    refuse(&s);
     assert_int_equal(gr_team_links(s.team, GR_ALGO_FLAT, 0), GR_LINKS_REFUSED);
     assert_int_equal(gr_pool_usage(s.pool).leased,
                      gr_link_bytes(NSLOTS, SLOT) + gr_link_filled_bytes(NSLOTS, SLOT));
@@ -168,16 +185,16 @@ static void a_refused_set_up_waits_for_the_network(void **state)
  * Links from rank 0 to both others; what is returned are those of the network, to be given to
  * leave().
  */
-static void make_links(struct side *s, struct gr_host_op *op, struct gr_connection *in,
-                       struct gr_connection *out)
+static void make_links(struct side *s, struct gr_host_op *op, struct gr_host_connection *in,
+                       struct gr_host_connection *out)
 {
     begin(s);
-    s->join.in[1].used = s->join.out[1].used = 1;
-    *in = s->join.in[1];
-    *out = s->join.out[1];
-    s->join.out[0].offer = s->join.in[0].offer; /* that rank's frame: any */
-    s->join.out[0].base = gr_slab_base(s->join.in[0].slab);
-    gr_join_end(&s->join, s->pool, (struct gr_verdict) {0, 1});
+    s->join.in.host[1].end.used = s->join.out.host[1].end.used = 1;
+    *in = s->join.in.host[1];
+    *out = s->join.out.host[1];
+    s->join.out.host[0].handle = s->join.in.host[0].handle; /* that rank's frame: any */
+    s->join.out.host[0].base = gr_slab_base(s->join.in.host[0].slab);
+    take(s, 1);
     op->in = s->team->data.in;
     op->out = s->team->data.out;
 }
@@ -191,7 +208,7 @@ static void slots_say_what_is_filled_and_are_waited_for(void **state)
                    one = {.step = &step, .count = 1, .slot = 2, .operand = 2, .last = 1};
     struct gr_host_op op = {
         .p = P, .nchannels = 1, .remote = 1, .reducer = {.elem_bytes = sizeof(data[0])}};
-    struct gr_connection in, out;
+    struct gr_host_connection in, out;
     struct gr_link network = {0};
     struct side s;
     int ranks[2 * GR_FAN];
@@ -210,7 +227,7 @@ static void slots_say_what_is_filled_and_are_waited_for(void **state)
     assert_false(gr_host_executor.finished(&op));
     assert_int_equal(gr_host_waits_for(&op, 0, NULL, ranks), 1);
     assert_int_equal(ranks[0], FAR);
-    gr_link_attach(&network, gr_slab_base(out.slab), out.offer.count, NSLOTS, SLOT);
+    gr_link_attach(&network, gr_slab_base(out.slab), out.handle.count, NSLOTS, SLOT);
     assert_true(gr_link_readable(&network));
     assert_memory_equal(gr_link_slot(&network), data, 12);
     assert_int_equal(s.team->data.out[FAR].fill[network.mine % NSLOTS], 12);
@@ -245,11 +262,11 @@ static void move_one(struct gr_host_op *op, const struct gr_step *step, size_t o
 }
 
 /* A link of rank 0's whose reader, or whose writer, is played here. */
-static struct gr_link other_end(struct gr_connection wire)
+static struct gr_link other_end(struct gr_host_connection wire)
 {
     struct gr_link l;
 
-    gr_link_attach(&l, gr_slab_base(wire.slab), wire.offer.count, NSLOTS, SLOT);
+    gr_link_attach(&l, gr_slab_base(wire.slab), wire.handle.count, NSLOTS, SLOT);
     return l;
 }
 
@@ -271,7 +288,7 @@ static void what_lies_in_buffers_is_sent_from_there(void **state)
                        .step = &send, .operand = 5, .slot = 4, .count = 3, .piece = 1, .last = 1};
     struct gr_host_op op = {
         .p = P, .nchannels = 1, .remote = 1, .zero_copy = 12, .reducer = {.elem_bytes = 4}};
-    struct gr_connection in, out;
+    struct gr_host_connection in, out;
     struct gr_link network, near_in;
     struct side s;
     uint64_t first;

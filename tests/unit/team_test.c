@@ -329,22 +329,22 @@ static void one_rank_that_cannot_read_memory_decides_for_all(void **state)
 static void the_worst_status_is_the_verdict(void **state)
 {
     static const struct {
-        struct gr_verdict a, b, want;
+        struct gr_agreement a, b, want;
     } rows[] = {
-        {{0, 1}, {0, 1}, {0, 1}},
-        {{0, 1}, {0, 0}, {0, 0}},
-        {{GR_ERR_SPACE, 1}, {0, 1}, {GR_ERR_SPACE, 1}},
-        {{GR_ERR_SPACE, 0}, {GR_ERR_FOREIGN, 1}, {GR_ERR_FOREIGN, 0}},
+        {{.host = {0, 1}}, {.host = {0, 1}}, {.host = {0, 1}}},
+        {{.host = {0, 1}}, {.host = {0, 0}}, {.host = {0, 0}}},
+        {{.host = {GR_ERR_SPACE, 1}}, {.host = {0, 1}}, {.host = {GR_ERR_SPACE, 1}}},
+        {{.host = {GR_ERR_SPACE, 0}}, {.host = {GR_ERR_FOREIGN, 1}}, {.host = {GR_ERR_FOREIGN, 0}}},
     };
     size_t k;
 
     (void) state;
     for (k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
-        struct gr_verdict ab = gr_verdict_combine(rows[k].a, rows[k].b),
-                          ba = gr_verdict_combine(rows[k].b, rows[k].a);
+        struct gr_agreement ab = gr_agreement_combine(rows[k].a, rows[k].b),
+                            ba = gr_agreement_combine(rows[k].b, rows[k].a);
 
-        assert_int_equal(ab.status, rows[k].want.status);
-        assert_int_equal(ab.direct, rows[k].want.direct);
+        assert_int_equal(ab.host.status, rows[k].want.host.status);
+        assert_int_equal(ab.host.direct, rows[k].want.host.direct);
         assert_memory_equal(&ab, &ba, sizeof(ab));
     }
 }

@@ -13,18 +13,15 @@
 #include "cuda/copy.h"
 #include "cuda/error.h"
 
+#include "link/team.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static size_t nlinks(const struct gr_gpu_team *team)
+static size_t link_index(const struct gr_gpu_team *team, const struct gr_connection *c)
 {
-    return (size_t) team->nchannels * (size_t) team->p;
-}
-
-static size_t link_index(const struct gr_gpu_team *team, const struct gr_gpu_connection *w)
-{
-    return (size_t) w->channel * (size_t) team->p + (size_t) w->rank;
+    return (size_t) c->channel * (size_t) team->p + (size_t) c->rank;
 }
 
 /* From one slot to the next. */
@@ -65,115 +62,66 @@ static void set_ends(const struct gr_gpu_team *team, struct gr_gpu_connection *w
     }
 }
 
-static int is_remote(const struct gr_gpu_team *team, int rank)
+static int peers(const struct gr_join *join, struct gr_neighbours *n)
 {
-    return NULL != team->remote && team->remote[rank];
+    const struct gr_gpu_team *team = join->gpu;
+
+    return gr_rings_neighbours(&team->rings, team->p, team->rank, team->nchannels,
+                               (enum gr_algo) join->way, join->root, n);
+}
+
+static int has(const struct gr_join *join, int writes, const struct gr_connection *c)
+{
+    const struct gr_gpu_connection *there = writes ? join->gpu->out : join->gpu->in;
+
+    return 0 != there[link_index(join->gpu, c)].ends[0].slots;
 }
 
 /*
- * Add a connection for each neighbour of the kind to which there is no link yet, behind the n that
- * are there.
+ * The slabs of readers' ends inside the node, and those of both ends of inter-node links; then the
+ * tables of steps.
  */
-static int add_wires(struct gr_gpu_connection *connections, int n, const struct gr_gpu_team *team,
-                     const struct gr_gpu_connection *there, const struct gr_neighbour *all,
-                     int nall, int remote)
+static int reserve(struct gr_join *join)
 {
-    int k;
-
-    for (k = 0; k < nall; k++) {
-        connections[n].channel = all[k].channel;
-        connections[n].rank = all[k].rank;
-        n += remote == is_remote(team, all[k].rank) &&
-             0 == there[link_index(team, &connections[n])].ends[0].slots;
-    }
-    return n;
-}
-
-static int find_links(struct gr_gpu_join *join)
-{
-    struct gr_gpu_team *team = join->team;
-    struct gr_neighbours n;
-    int rc = gr_rings_neighbours(&team->rings, team->p, team->rank, team->nchannels, join->algo,
-                                 join->root, &n);
+    struct gr_gpu_team *team = join->gpu;
+    const struct gr_connections *in = &join->in, *out = &join->out;
+    int k, rc = gr_gpu_connections_lease(team, GR_ON_DEVICE, reader_bytes(team), clean_bytes(team),
+                                         in->gpu, in->near);
 
     if (0 == rc) {
-        join->near_in = add_wires(join->in, 0, team, team->in, n.in, n.nin, 0);
-        join->nin = add_wires(join->in, join->near_in, team, team->in, n.in, n.nin, 1);
-        join->near_out = add_wires(join->out, 0, team, team->out, n.out, n.nout, 0);
-        join->nout = add_wires(join->out, join->near_out, team, team->out, n.out, n.nout, 1);
-        gr_neighbours_free(&n);
+        rc = gr_gpu_remote_lease(team, in->gpu + in->near, in->n - in->near, 0);
+    }
+    if (0 == rc) {
+        rc = gr_gpu_remote_lease(team, out->gpu + out->near, out->n - out->near, 1);
+    }
+    if (0 == rc) {
+        rc = gr_gpu_team_write_steps(team, (enum gr_algo) join->way, join->root);
+    }
+    for (k = 0; 0 == rc && k < in->near; k++) {
+        in->gpu[k].handle = gr_gpu_pool_offer(team->pool, in->gpu[k].slab);
     }
     return rc;
 }
 
-/*
- * The slabs that this rank has before it hears of others: those of its readers' ends, and both of
- * remote links.
- */
-static int lease_frames(struct gr_gpu_join *join)
+/* Keep why a peer's device memory cannot be mapped: links in host memory are slower. */
+static void note_unmapped(struct gr_join *join, const struct gr_gpu_connection *w)
 {
-    struct gr_gpu_team *team = join->team;
-    int rc = gr_gpu_connections_lease(team, GR_ON_DEVICE, reader_bytes(team), clean_bytes(team),
-                                      join->in, join->near_in);
-
-    rc = 0 != rc
-             ? rc
-             : gr_gpu_remote_lease(team, join->in + join->near_in, join->nin - join->near_in, 0);
-    return 0 != rc ? rc
-                   : gr_gpu_remote_lease(team, join->out + join->near_out,
-                                         join->nout - join->near_out, 1);
-}
-
-int gr_gpu_join_begin(struct gr_gpu_join *join, struct gr_gpu_team *team, enum gr_algo algo,
-                      int root)
-{
-    int k, rc;
-
-    memset(join, 0, sizeof(*join));
-    join->team = team;
-    join->algo = algo;
-    join->root = root;
-    join->status = team->status;
-    join->unmapped = -1;
-    /* one more: what is not added may be tried there */
-    join->in = calloc(nlinks(team) + 1, sizeof(*join->in));
-    join->out = calloc(nlinks(team) + 1, sizeof(*join->out));
-    rc = NULL == join->in || NULL == join->out ? GR_ERR_NOMEM : find_links(join);
-    if (0 != rc) {
-        free(join->in);
-        free(join->out);
-        return rc;
-    }
-    if (0 == join->status) {
-        join->status = lease_frames(join);
-    }
-    if (0 == join->status) {
-        join->status = gr_gpu_team_write_steps(team, algo, root);
-    }
-    for (k = 0; 0 == join->status && k < join->near_in; k++) {
-        join->in[k].offer = gr_gpu_pool_offer(team->pool, join->in[k].slab);
-    }
-    return 0;
-}
-
-/* Links over host memory are slower: worth a word. */
-static void note_unmapped(struct gr_gpu_join *join, const struct gr_gpu_connection *w)
-{
-    static const unsigned char none[sizeof(w->offer.ipc)];
+    static const unsigned char none[sizeof(w->handle.ipc)];
 
     if (join->unmapped < 0) {
-        join->unmapped = w->rank;
+        join->unmapped = w->end.rank;
         snprintf(join->why, sizeof(join->why), "%s",
-                 0 == memcmp(none, w->offer.ipc, sizeof(none)) ? "its driver exports none"
-                                                               : gr_gpu_error());
+                 0 == memcmp(none, w->handle.ipc, sizeof(none)) ? "its driver exports none"
+                                                                : gr_gpu_error());
     }
 }
 
-/* Answer one offer: with a line for head, or with the whole link. */
-static int answer(struct gr_gpu_join *join, struct gr_gpu_connection *w)
+/* Reply to a reader: with a slab for the heads, or with one for the whole link. */
+static int reply(struct gr_join *join, struct gr_connection *c)
 {
-    struct gr_gpu_team *team = join->team;
-    int rc = gr_gpu_pool_map(team->pool, &w->offer, &w->mapped);
+    struct gr_gpu_connection *w = (void *) c;
+    struct gr_gpu_team *team = join->gpu;
+    int rc = gr_gpu_pool_map(team->pool, &w->handle, &w->mapped);
     gr_gpu_ptr heads;
 
     if (0 == rc) {
@@ -187,34 +135,23 @@ static int answer(struct gr_gpu_join *join, struct gr_gpu_connection *w)
     if (rc < 0) {
         return rc;
     }
-    w->answer = gr_gpu_pool_offer(team->pool, w->slab);
+    w->reply = gr_gpu_pool_offer(team->pool, w->slab);
     heads = gr_gpu_slab_at(w->slab);
     set_ends(team, w, heads, 0 != w->mapped.at ? w->mapped.at : heads + GR_GPU_LINE, 1);
     return 0;
 }
 
-void gr_gpu_join_answer(struct gr_gpu_join *join)
+/* Map the writer's slab. Release this rank's if the writer's holds the whole link. */
+static int map(struct gr_join *join, struct gr_connection *c)
 {
-    int k;
-
-    for (k = 0; k < join->near_out && 0 == join->status; k++) {
-        /* otherwise that rank has a problem and says so in the verdict */
-        if (0 != join->out[k].offer.door.pid) {
-            join->status = answer(join, &join->out[k]);
-        }
-    }
-}
-
-/* Use what the writer answered. A slab of this rank that it did not want is given back. */
-static int map(struct gr_gpu_join *join, struct gr_gpu_connection *w)
-{
-    struct gr_gpu_team *team = join->team;
-    int rc = gr_gpu_pool_map(team->pool, &w->answer, &w->mapped);
+    struct gr_gpu_connection *w = (void *) c;
+    struct gr_gpu_team *team = join->gpu;
+    int rc = gr_gpu_pool_map(team->pool, &w->reply, &w->mapped);
 
     if (rc < 0) {
         return rc;
     }
-    if (GR_ON_HOST == w->answer.where) {
+    if (GR_ON_HOST == w->reply.where) {
         gr_gpu_pool_release(team->pool, w->slab, 0);
         w->slab = NULL;
     }
@@ -240,7 +177,7 @@ static int show_ends(struct gr_gpu_team *team, const struct gr_gpu_connection *c
     for (k = 0; k < n; k++) {
         for (protocol = 0; protocol < GR_NPROTOCOLS; protocol++) {
             gr_gpu_ptr at = table(team, (enum gr_protocol) protocol) +
-                            link_index(team, &connections[k]) * sizeof(struct gr_gpu_end);
+                            link_index(team, &connections[k].end) * sizeof(struct gr_gpu_end);
 
             runs[nruns++] = (struct gr_gpu_run) {.dst = (void *) at,
                                                  .src = &connections[k].ends[protocol],
@@ -252,73 +189,84 @@ static int show_ends(struct gr_gpu_team *team, const struct gr_gpu_connection *c
     return rc;
 }
 
-static int show_all(const struct gr_gpu_join *join)
+static int finish(struct gr_join *join, struct gr_agreement *a)
 {
-    int rc = show_ends(join->team, join->in, join->nin, gr_gpu_team_in);
+    struct gr_gpu_team *team = join->gpu;
 
-    return 0 == rc ? show_ends(join->team, join->out, join->nout, gr_gpu_team_out) : rc;
+    if (0 == join->status) {
+        join->status = show_ends(team, join->in.gpu, join->in.n, gr_gpu_team_in);
+    }
+    if (0 == join->status) {
+        join->status = show_ends(team, join->out.gpu, join->out.n, gr_gpu_team_out);
+    }
+    a->gpu.status = join->status;
+    a->gpu.unmapped = join->unmapped < 0 ? INT32_MAX : team->rank;
+    a->gpu.channels = team->usable;
+    return join->status;
 }
 
-struct gr_gpu_verdict gr_gpu_join_map(struct gr_gpu_join *join)
+static void take(struct gr_join *join, int status, const struct gr_agreement *a)
 {
+    struct gr_gpu_team *team = join->gpu;
     int k;
 
-    for (k = 0; k < join->near_in && 0 == join->status; k++) {
-        if (0 != join->in[k].answer.door.pid) {
-            join->status = map(join, &join->in[k]);
-        }
+    *gr_gpu_team_state(team, (enum gr_algo) join->way, join->root) =
+        0 == status ? GR_LINKS_THERE : GR_LINKS_REFUSED;
+    if (0 != status) {
+        return;
     }
-    join->status = 0 == join->status ? show_all(join) : join->status;
-    return (struct gr_gpu_verdict) {join->status, join->unmapped < 0 ? INT32_MAX : join->team->rank,
-                                    join->team->usable};
+    for (k = 0; k < join->in.n; k++) {
+        team->in[link_index(team, &join->in.gpu[k].end)] = join->in.gpu[k];
+    }
+    for (k = 0; k < join->out.n; k++) {
+        team->out[link_index(team, &join->out.gpu[k].end)] = join->out.gpu[k];
+    }
+    team->usable = a->gpu.channels;
+    team->path = a->gpu.unmapped < INT32_MAX && NULL == team->remote ? GR_PATH_HOST : team->path;
 }
 
-struct gr_gpu_verdict gr_gpu_verdict_combine(struct gr_gpu_verdict a, struct gr_gpu_verdict b)
+static void release(struct gr_join *join, struct gr_connection *c)
 {
-    return (struct gr_gpu_verdict) {a.status < b.status ? a.status : b.status,
-                                    a.unmapped < b.unmapped ? a.unmapped : b.unmapped,
-                                    a.channels < b.channels ? a.channels : b.channels};
+    gr_gpu_connection_release(join->gpu, (struct gr_gpu_connection *) (void *) c, c->used);
 }
 
-static void take(struct gr_gpu_join *join)
+static struct gr_fifo fifo(const struct gr_join *join, const struct gr_connection *c, int writes)
 {
-    struct gr_gpu_team *team = join->team;
-    int k;
-
-    for (k = 0; k < join->nin; k++) {
-        team->in[link_index(team, &join->in[k])] = join->in[k];
-    }
-    for (k = 0; k < join->nout; k++) {
-        team->out[link_index(team, &join->out[k])] = join->out[k];
-    }
+    return gr_gpu_remote_fifo(join->gpu, (const struct gr_gpu_connection *) (const void *) c,
+                              writes);
 }
 
-/* Nobody has learnt of the slabs, or nobody will use them, but the network. */
-static void give_back(struct gr_gpu_join *join, struct gr_gpu_connection *connections, int n)
+/* A door for each slab on the device, and the slabs of inter-node links. */
+static size_t host_bytes(const struct gr_join *join)
 {
-    int k;
-
-    for (k = 0; k < n; k++) {
-        gr_gpu_connection_release(join->team, &connections[k], connections[k].used);
-    }
+    return (size_t) (join->in.n + join->out.n) * sizeof(struct gr_door) +
+           (size_t) (join->in.n - join->in.near + join->out.n - join->out.near) *
+               gr_gpu_remote_bytes(join->gpu);
 }
 
-void gr_gpu_join_end(struct gr_gpu_join *join, struct gr_gpu_verdict verdict)
-{
-    struct gr_gpu_team *team = join->team;
+const struct gr_link_memory gr_gpu_links = {
+    .name = "links",
+    .connection_size = sizeof(struct gr_gpu_connection),
+    .handle_at = offsetof(struct gr_gpu_connection, handle),
+    .reply_at = offsetof(struct gr_gpu_connection, reply),
+    .handle_size = sizeof(struct gr_gpu_offer),
+    .peers = peers,
+    .has = has,
+    .reserve = reserve,
+    .reply = reply,
+    .map = map,
+    .finish = finish,
+    .take = take,
+    .release = release,
+    .fifo = fifo,
+    .host_bytes = host_bytes,
+};
 
-    if (0 == verdict.status) {
-        take(join);
-        team->usable = verdict.channels;
-        team->path =
-            verdict.unmapped < INT32_MAX && NULL == team->remote ? GR_PATH_HOST : team->path;
-    } else {
-        give_back(join, join->in, join->nin);
-        give_back(join, join->out, join->nout);
-    }
-    *gr_gpu_team_state(team, join->algo, join->root) =
-        0 == verdict.status ? GR_LINKS_THERE : GR_LINKS_REFUSED;
-    free(join->in);
-    free(join->out);
-    memset(join, 0, sizeof(*join));
+int gr_gpu_team_join(struct gr_join *join, struct gr_gpu_team *team, enum gr_algo algo, int root)
+{
+    struct gr_join_ranks ranks = {
+        .nchannels = team->nchannels, .p = team->p, .remote = team->remote};
+
+    *join = (struct gr_join) {.gpu = team, .way = (int) algo, .root = root, .status = team->status};
+    return gr_join_begin(join, &gr_gpu_links, &ranks);
 }

@@ -142,7 +142,7 @@ int gr_gpu_remote_unsent(const struct gr_gpu_team *team, uint32_t nchannels, int
 
         if (team->remote[k % (size_t) team->p] && NULL != connection->slab &&
             is_unsent(team, connection)) {
-            ranks[n++] = connection->rank;
+            ranks[n++] = connection->end.rank;
         }
     }
     return n;

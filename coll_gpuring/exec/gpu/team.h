@@ -8,15 +8,9 @@
  *      [place of each channel][peers]
  *      [steps], by algorithm and root
  *
- * Links are made as those in host memory (team.h), but in one round more, since each end has
- * something that the other must map:
- *
- *      gr_gpu_join_begin()    readers lease slabs for tail and slots, and offer them to the writers
- *      gr_gpu_join_answer()   writers map them, and offer a slab for head; or, where this device cannot map that
- *                             one, a slab for the whole link in pinned host memory
- *      gr_gpu_join_map()      readers map what they were answered
- *      ... one verdict: the worst status of all ranks, the fewest channels ...
- *      gr_gpu_join_end()      takes what was made, or gives everything back
+ * Links are made by the steps of link/connect.h. The writer, too, has something that its peer must
+ * map: readers lease a slab for tail and slots; writers map it and reply with a slab for the heads;
+ * or, if their device cannot map the reader's, with a slab for the whole link in pinned host memory.
  *
  * A link to a rank on another node lies in pinned host memory at both ends: a FIFO each (remote.c)
  * whose other end is the caller's network, which moves what kernels push and needs nothing of them.
@@ -31,6 +25,7 @@
 #include "cuda/device.h"
 #include "cuda/rdma.h"
 #include "exec/plan.h"
+#include "link/connect.h"
 #include "link/gpu_pool.h"
 #include "link/ipc_cache.h"
 #include "link/rings.h"
@@ -73,16 +68,14 @@ struct gr_gpu_team {
 
 /* One link that is there or being made. */
 struct gr_gpu_connection {
-    uint32_t channel;
-    int rank; /* the other end */
-    int used; /* remote: the caller has given the slab to its network */
+    struct gr_connection end;
     /* mine: tail and slots (in), head (out), or all three (out, in host memory; remote) */
     struct gr_gpu_slab *slab;
     struct gr_gpu_slab *slots;   /* remote: slots on the device; NULL: they are in the slab */
     struct gr_gpu_mapped mapped; /* theirs; at 0: not mapped */
     struct gr_gpu_end ends[GR_NPROTOCOLS]; /* for the kernels */
-    struct gr_gpu_offer offer;             /* from the reader to the writer, */
-    struct gr_gpu_offer answer;            /* and back */
+    struct gr_gpu_offer handle;            /* of the reader's slab, which the writer maps */
+    struct gr_gpu_offer reply;             /* of the writer's slab, which the reader maps */
 };
 
 /* The tables of an algorithm (and root), one behind the other. */
@@ -190,51 +183,13 @@ int gr_gpu_connections_lease(const struct gr_gpu_team *team, enum gr_gpu_where w
 void gr_gpu_connection_release(const struct gr_gpu_team *team, struct gr_gpu_connection *connection,
                                int used);
 
-struct gr_gpu_join {
-    struct gr_gpu_team *team;
-    enum gr_algo algo;
-    int root, nin, nout;
-    /* so many of them, the first, are with ranks of this node; the others are remote */
-    int near_in, near_out;
-    struct gr_gpu_connection *in, *out;
-    int status; /* 0 or the first error of this rank */
-    /*
-     * the first rank whose device memory this one cannot map, and writes to in host memory; or -1
-     */
-    int unmapped;
-    char why[160]; /* unmapped: the reason */
-};
-
-/* What is found out: a rank's own, then combined over all ranks. */
-struct gr_gpu_verdict {
-    int32_t status; /* the worst: 0, or the lowest error */
-    /* the lowest rank that could not map another's device memory; INT32_MAX: none */
-    int32_t unmapped;
-    uint32_t channels; /* the fewest that some rank's device has room for */
-};
+/* Links between devices: slots in the reader's memory, or in pinned memory (connect.c). */
+extern const struct gr_link_memory gr_gpu_links;
 
 /*
- * Find the links that are missing and lease slabs. Returns GR_ERR_NOMEM when not even the lists
- * could be made; otherwise 0, with problems in join->status and offers that say so.
+ * Begin a set-up of the links of an algorithm. Steps and ends are written to the tables that
+ * kernels read. 0, or GR_ERR_NOMEM: there is no join.
  */
-int gr_gpu_join_begin(struct gr_gpu_join *join, struct gr_gpu_team *team, enum gr_algo algo,
-                      int root);
-
-/* All offers have been received: answer them. */
-void gr_gpu_join_answer(struct gr_gpu_join *join);
-
-/*
- * All answers have been received: map them, and show kernels all ends. Returns this rank's part of
- * the verdict.
- */
-struct gr_gpu_verdict gr_gpu_join_map(struct gr_gpu_join *join);
-
-struct gr_gpu_verdict gr_gpu_verdict_combine(struct gr_gpu_verdict a, struct gr_gpu_verdict b);
-
-/*
- * Status 0: take what was made. Otherwise give everything back. The join is over. Nothing can fail
- * here: the others believe in these links.
- */
-void gr_gpu_join_end(struct gr_gpu_join *join, struct gr_gpu_verdict verdict);
+int gr_gpu_team_join(struct gr_join *join, struct gr_gpu_team *team, enum gr_algo algo, int root);
 
 #endif

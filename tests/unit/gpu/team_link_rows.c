@@ -29,8 +29,8 @@ static void check_place(const struct tr_team *t, int writer, int reader)
                                    *in = &t->ranks[reader]->in[writer];
     int k;
 
-    CHECK_INT(out->answer.where, reaches ? GR_ON_DEVICE : GR_ON_HOST);
-    CHECK_INT(in->answer.where, out->answer.where);
+    CHECK_INT(out->reply.where, reaches ? GR_ON_DEVICE : GR_ON_HOST);
+    CHECK_INT(in->reply.where, out->reply.where);
     CHECK_INT(NULL != in->slab, reaches); /* one that the writer does not want is given back */
     for (k = 0; k < GR_NPROTOCOLS; k++) {
         CHECK(0 != out->ends[k].slots && 0 != in->ends[k].slots);
@@ -160,7 +160,7 @@ void a_pools_bound_is_reached(void)
     tr_make(&t, &w, &large);
     CHECK_INT(tr_link(&t, GR_ALGO_CHAIN, 0), GR_ERR_GPU_LIMIT);
     for (r = 0; r < 4; r++) {
-        CHECK_INT(t.mine[r].status, 2 == r ? GR_ERR_GPU_LIMIT : 0);
+        CHECK_INT(t.mine[r].gpu.status, 2 == r ? GR_ERR_GPU_LIMIT : 0);
     }
     refused(&w, &t, GR_ALGO_RING, GR_ERR_GPU_LIMIT, &small);
 }
@@ -255,9 +255,9 @@ void a_rank_has_no_device(void)
 static void spoil(struct tr_team *t, int answers)
 {
     if (answers) {
-        t->joins[2].in[0].answer.door.ino++;
+        t->joins[2].in.gpu[0].reply.door.ino++;
     } else {
-        t->joins[1].out[0].offer.door.ino++;
+        t->joins[1].out.gpu[0].handle.door.ino++;
     }
 }
 

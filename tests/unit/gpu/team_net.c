@@ -88,7 +88,7 @@ static struct gr_net_link *open_end(struct tr_team *t, int rank, enum gr_net_sid
 
     CHECK(nlinks < MOST_LINKS);
     CHECK_INT(gr_net_link_open(nets[node_of(rank)], side, &fifo, &link), 0);
-    wire->used = 1;
+    wire->end.used = 1;
     links[nlinks].link = link;
     links[nlinks++].team = t->ranks[rank];
     gr_net_link_offer(link, offer);
@@ -100,20 +100,20 @@ static void join_wires(struct tr_team *t, int reader, struct gr_gpu_connection *
 {
     struct gr_net_offer theirs[2];
     struct gr_net_link *ends[2] = {open_end(t, reader, GR_NET_IN, in, &theirs[1]),
-                                   open_end(t, in->rank, GR_NET_OUT, out, &theirs[0])};
+                                   open_end(t, in->end.rank, GR_NET_OUT, out, &theirs[0])};
 
     CHECK_INT(gr_net_link_join(ends[0], &theirs[0], "the writer"), 0);
     CHECK_INT(gr_net_link_join(ends[1], &theirs[1], "the reader"), 0);
 }
 
 /* The writer's end; there must be one. */
-static struct gr_gpu_connection *find_out(struct gr_gpu_join *writer, uint32_t channel, int reader)
+static struct gr_gpu_connection *find_out(struct gr_join *writer, uint32_t channel, int reader)
 {
     int k;
 
-    for (k = writer->near_out; k < writer->nout; k++) {
-        if (channel == writer->out[k].channel && reader == writer->out[k].rank) {
-            return &writer->out[k];
+    for (k = writer->out.near; k < writer->out.n; k++) {
+        if (channel == writer->out.gpu[k].end.channel && reader == writer->out.gpu[k].end.rank) {
+            return &writer->out.gpu[k];
         }
     }
     CHECK(!"a link in has no link out");
@@ -125,14 +125,14 @@ void tn_join(struct tr_team *t)
     int r, k;
 
     for (r = 0; r < t->world->p; r++) {
-        struct gr_gpu_join *join = &t->joins[r];
+        struct gr_join *join = &t->joins[r];
 
-        for (k = join->near_in; k < join->nin && 0 == join->status; k++) {
-            struct gr_gpu_connection *in = &join->in[k];
+        for (k = join->in.near; k < join->in.n && 0 == join->status; k++) {
+            struct gr_gpu_connection *in = &join->in.gpu[k];
 
-            CHECK(remote[r][in->rank]);
-            if (0 == t->joins[in->rank].status) {
-                join_wires(t, r, in, find_out(&t->joins[in->rank], in->channel, r));
+            CHECK(remote[r][in->end.rank]);
+            if (0 == t->joins[in->end.rank].status) {
+                join_wires(t, r, in, find_out(&t->joins[in->end.rank], in->end.channel, r));
             }
         }
     }

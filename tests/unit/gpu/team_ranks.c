@@ -183,43 +183,43 @@ static void begin(void *ctx, int rank)
 {
     struct tr_team *t = ctx;
 
-    CHECK_INT(gr_gpu_join_begin(&t->joins[rank], t->ranks[rank], t->algo, t->root), 0);
+    CHECK_INT(gr_gpu_team_join(&t->joins[rank], t->ranks[rank], t->algo, t->root), 0);
 }
 
 static void answer(void *ctx, int rank)
 {
     struct tr_team *t = ctx;
 
-    gr_gpu_join_answer(&t->joins[rank]);
+    gr_join_reply(&t->joins[rank]);
 }
 
 static void map(void *ctx, int rank)
 {
     struct tr_team *t = ctx;
 
-    t->mine[rank] = gr_gpu_join_map(&t->joins[rank]);
+    (void) gr_join_map(&t->joins[rank], &t->mine[rank]);
 }
 
 static void end(void *ctx, int rank)
 {
     struct tr_team *t = ctx;
 
-    gr_gpu_join_end(&t->joins[rank], t->verdict);
+    gr_join_end(&t->joins[rank], t->agreed.gpu.status, &t->agreed);
 }
 
 /* The writer's end of a link; there must be one. */
 static struct gr_gpu_connection *find_out(struct tr_team *t, int writer, uint32_t channel,
                                           int reader)
 {
-    struct gr_gpu_join *join = &t->joins[writer];
+    struct gr_join *join = &t->joins[writer];
     int k;
 
-    for (k = 0;
-         k < join->near_out && (channel != join->out[k].channel || reader != join->out[k].rank);
+    for (k = 0; k < join->out.near &&
+                (channel != join->out.gpu[k].end.channel || reader != join->out.gpu[k].end.rank);
          k++) {
     }
-    CHECK(k < join->near_out);
-    return &join->out[k];
+    CHECK(k < join->out.near);
+    return &join->out.gpu[k];
 }
 
 /* Carry offers to the writers, or answers back; inside nodes. */
@@ -228,16 +228,16 @@ static void carry(struct tr_team *t, int answers)
     int r, k, nin = 0, nout = 0;
 
     for (r = 0; r < t->world->p; r++) {
-        nin += t->joins[r].near_in;
-        nout += t->joins[r].near_out;
-        for (k = 0; k < t->joins[r].near_in; k++) {
-            struct gr_gpu_connection *in = &t->joins[r].in[k],
-                                     *out = find_out(t, in->rank, in->channel, r);
+        nin += t->joins[r].in.near;
+        nout += t->joins[r].out.near;
+        for (k = 0; k < t->joins[r].in.near; k++) {
+            struct gr_gpu_connection *in = &t->joins[r].in.gpu[k],
+                                     *out = find_out(t, in->end.rank, in->end.channel, r);
 
             if (answers) {
-                in->answer = out->answer;
+                in->reply = out->reply;
             } else {
-                out->offer = in->offer;
+                out->handle = in->handle;
             }
         }
     }
@@ -259,10 +259,10 @@ int tr_link(struct tr_team *t, enum gr_algo algo, int root)
     tr_each(p, answer, t);
     carry(t, 1);
     tr_each(p, map, t);
-    t->verdict = t->mine[0];
+    t->agreed = t->mine[0];
     for (r = 1; r < p; r++) {
-        t->verdict = gr_gpu_verdict_combine(t->verdict, t->mine[r]);
+        t->agreed = gr_agreement_combine(t->agreed, t->mine[r]);
     }
     tr_each(p, end, t);
-    return t->verdict.status;
+    return t->agreed.gpu.status;
 }

@@ -77,8 +77,8 @@ struct tr_team {
     /* of the last making of links */
     enum gr_algo algo;
     int root;
-    struct gr_gpu_join joins[TR_RANKS];
-    struct gr_gpu_verdict mine[TR_RANKS], verdict;
+    struct gr_join joins[TR_RANKS];
+    struct gr_agreement mine[TR_RANKS], agreed;
     /* NULL, or called when offers (0), answers (1) have arrived */
     void (*carried)(struct tr_team *, int answers);
 };
@@ -93,7 +93,7 @@ struct tr_shape {
 
 void tr_make(struct tr_team *t, struct tr_world *w, const struct tr_shape *shape);
 
-/* Make the links that are missing. Returns the verdict's status. */
+/* Make the links that are missing. Returns the worst status. */
 int tr_link(struct tr_team *t, enum gr_algo algo, int root);
 
 /* How far the rank's links of an algorithm are: an enum gr_links. */
