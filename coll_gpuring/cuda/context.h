@@ -22,15 +22,16 @@ struct gr_cuda_saved {
 };
 
 /*
- * Make a context current for this thread and set its capture mode to RELAXED. gr_cuda_leave() undoes
- * both. A context that is already current is not pushed. Returns 0, or an error without any change.
+ * Make a context current for this thread and set its capture mode to RELAXED. gr_cuda_leave()
+ * undoes both. A context that is already current is not pushed. Returns 0, or an error without any
+ * change.
  */
 int gr_cuda_enter(const struct gr_cuda *cuda, CUcontext context, struct gr_cuda_saved *saved);
 void gr_cuda_leave(const struct gr_cuda *cuda, const struct gr_cuda_saved *saved);
 
 /*
- * gr_cuda_enter() with a device's primary context, to destroy objects in it. Returns an error if the
- * application has reset the context, which destroyed them, or the driver has shut down.
+ * gr_cuda_enter() with a device's primary context, to destroy objects in it. Returns an error if
+ * the application has reset the context, which destroyed them, or the driver has shut down.
  */
 int gr_cuda_enter_alive(struct gr_gpus *gpus, int ordinal, struct gr_cuda_saved *saved);
 

@@ -19,8 +19,10 @@ CUresult gr_cuda_default_open(const struct gr_cuda *cuda, CUstream *stream)
     }
     result = cuda->cuStreamCreateWithPriority(stream, CU_STREAM_DEFAULT, 0);
     if (CUDA_SUCCESS == result) {
-        /* Work on a blocking stream runs after the legacy stream's. An event might not count as
-         * work, so put a host function there. */
+        /*
+         * Work on a blocking stream runs after the legacy stream's. An event might not count as
+         * work, so put a host function there.
+         */
         result = cuda->cuLaunchHostFunc(*stream, do_nothing, NULL);
         if (CUDA_SUCCESS != result) {
             gr_cuda_default_close(cuda, *stream);

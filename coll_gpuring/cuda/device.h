@@ -53,7 +53,9 @@ int gr_gpus_count(const struct gr_gpus *gpus);
 /* The device of the calling thread's current context; -1: no context is current. */
 int gr_gpus_current(const struct gr_gpus *gpus);
 
-/* The device with this ordinal, initialised at the first call. Returns NULL on error, sets *error. */
+/*
+ * The device with this ordinal, initialised at the first call. Returns NULL on error, sets *error.
+ */
 struct gr_gpu *gr_gpu_get(struct gr_gpus *gpus, int ordinal, int *error);
 
 /* Properties of a device. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loading the CUDA driver (driver.h). cuGetProcAddress gets the interface version that this code was
- * written for, so later drivers return compatible functions.
+ * Loading the CUDA driver (driver.h). cuGetProcAddress gets the interface version that this code
+ * was written for, so later drivers return compatible functions.
  */
 #include "cuda/driver.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The functions of cuda/ in a build without the CUDA toolkit, which behaves as on a machine without
- * a driver. Callers reach only gr_gpus_open(), gr_gpu_error() and gr_pointer_*(): all other functions
- * need a result of gr_gpus_open(). They exist for the linker.
+ * a driver. Callers reach only gr_gpus_open(), gr_gpu_error() and gr_pointer_*(): all other
+ * functions need a result of gr_gpus_open(). They exist for the linker.
  */
 #include "cuda/copy.h"
 #include "cuda/device.h"

@@ -9,8 +9,8 @@
  * The cache cannot do without a driver call: an allocation may have been freed, and its addresses
  * may belong to another kind of memory, another device, or malloc. The buffer id is unique, so it
  * detects that. Plain host memory has no id, so it costs a full query each time. Only memory of a
- * context (cudaMalloc, cudaMallocManaged) is cached. In memory pools and reserved address ranges the
- * memory at an address may change without a new id.
+ * context (cudaMalloc, cudaMallocManaged) is cached. In memory pools and reserved address ranges
+ * the memory at an address may change without a new id.
  *
  * No function here creates a context.
  */

@@ -33,8 +33,10 @@ struct gr_pointer {
  */
 struct gr_pointer gr_pointer_find(struct gr_gpus *gpus, const void *pointer);
 
-/* Classify without the driver: memory that the host can read is host memory; other memory is device
- * memory of an unknown device (-1). */
+/*
+ * Classify without the driver: memory that the host can read is host memory; other memory is device
+ * memory of an unknown device (-1).
+ */
 struct gr_pointer gr_pointer_guess(const void *pointer);
 
 #endif

@@ -33,7 +33,7 @@ _Static_assert(GR_TIMER_CHANNELS >= GR_GPU_CHANNELS && GR_TIMER_CHANNELS >= GR_M
                "a call may have more channels than its timer");
 
 struct gr_timing {
-    struct gr_link_port port;
+    struct gr_sync_port port;
     struct gr_timer timer;
     struct gr_request last; /* what the time line was made for, */
     bool last_on_device;
@@ -62,7 +62,7 @@ static int make(struct gr_op_queue *queue)
     struct gr_timing *t = calloc(1, sizeof(*t));
 
     if (NULL == t ||
-        0 != gr_link_port_init(&t->port, team->notes.in, team->notes.out, team->p, team->rank,
+        0 != gr_sync_port_init(&t->port, team->notes.in, team->notes.out, team->p, team->rank,
                                NULL == team->remote) ||
         0 != gr_timer_init(&t->timer, (enum gr_step_sync) value[GR_PARAM_STEP_SYNC], &t->port.port,
                            &queue->module->torus, team->p, team->rank)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The clocks of clock.h. */
+/* Clocks (clock.h). */
 #include "timing/clock.h"
 
 #include <stdio.h>
@@ -7,8 +7,8 @@
 #include <time.h>
 
 #define SOURCE_FILE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-#define CALIBRATION_NS 1000000
-#define COARSEST_NS 1000
+#define CALIBRATION_NS 1000000 /* duration of the TSC calibration */
+#define MAX_RESOLUTION_NS 1000 /* a clock of coarser resolution is refused */
 
 static int64_t monotonic(void)
 {
@@ -73,7 +73,7 @@ static int kernel_uses_tsc(void)
     return gr_clock_tsc_is_good(source);
 }
 
-/* The TSC's rate by CLOCK_MONOTONIC. 0, or -1 when one of them stands still. */
+/* Measure the TSC's rate against CLOCK_MONOTONIC. Returns 0, or -1: the TSC does not tick. */
 static int calibrate(struct gr_clock *clock)
 {
     int64_t t0 = monotonic(), t = t0;
@@ -97,7 +97,7 @@ int gr_clock_open(struct gr_clock *clock, enum gr_clock_kind wanted)
 
     memset(clock, 0, sizeof(*clock));
     if (0 != clock_getres(CLOCK_MONOTONIC, &step) || 0 != step.tv_sec ||
-        step.tv_nsec > COARSEST_NS) {
+        step.tv_nsec > MAX_RESOLUTION_NS) {
         return -1;
     }
     if (GR_CLOCK_TSC == wanted && kernel_uses_tsc() && 0 == calibrate(clock)) {

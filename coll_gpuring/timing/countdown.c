@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The countdown of countdown.h. */
+/* Countdowns to a common start instant (countdown.h). */
 #include "timing/countdown.h"
 
 #include <assert.h>
 #include <string.h>
 
 /*
- * In a note, behind the values: how late it was sent, ns after the instant of the dimension before.
+ * Index of the lateness in a note's values: time from the previous dimension's instant to sending,
+ * ns.
  */
 enum { LATE = GR_SYNC_VALUES };
 
@@ -39,12 +40,13 @@ void gr_countdown_begin(struct gr_countdown *c, const int64_t value[GR_SYNC_VALU
     c->running = 1;
     c->dim = 0;
     c->entered = 0;
-    c->until = INT64_MIN;
+    c->instant = INT64_MIN;
     memcpy(c->value, value, sizeof(c->value));
 }
 
 /*
- * Of the note's sender: when everybody in its ring would have it, had it been sent when it was due.
+ * s_j + F_j of the note's sender, by this rank's clock: when a note sent in time would have reached
+ * the whole ring. at: time of arrival. x: the sender's coordinate.
  */
 static int64_t instant_of(const struct gr_countdown *c, const struct gr_note *note, int64_t at,
                           int x)
@@ -52,21 +54,21 @@ static int64_t instant_of(const struct gr_countdown *c, const struct gr_note *no
     const struct gr_latency *l = c->latency;
     int d = note->dim;
     int64_t sent =
-        l->common_clock ? note->sent : at - gr_latency_between(l, d, x, gr_latency_place(l, d));
+        l->common_clock ? note->sent : at - gr_latency_between(l, d, x, gr_latency_coord(l, d));
 
-    return sent - note->value[LATE] + gr_latency_far(l, d, x);
+    return sent - note->value[LATE] + gr_latency_farthest(l, d, x);
 }
 
-int gr_countdown_take(struct gr_countdown *c, const struct gr_note *note, int64_t at)
+int gr_countdown_receive(struct gr_countdown *c, const struct gr_note *note, int64_t at)
 {
     const struct gr_torus *t = &c->latency->torus;
     uint64_t ahead = note->seq - c->seq;
     struct gr_sync_box *box;
     int d = note->dim, x, p = gr_torus_size(t);
 
-    /* of the one under way, or of the one that comes next here */
+    /* only notes of the current countdown, or of the next one */
     if (d >= t->ndims || note->from < 0 || note->from >= p || ahead > 1 ||
-        (0 == ahead && !c->running) || !gr_note_counts(note)) {
+        (0 == ahead && !c->running) || !gr_note_is_valid(note)) {
         return -1;
     }
     x = gr_torus_coord(t, note->from, d);
@@ -74,19 +76,19 @@ int gr_countdown_take(struct gr_countdown *c, const struct gr_note *note, int64_
         return -1;
     }
     box = &c->box[note->seq & 1][d];
-    if (box->heard >= t->dims[d] - 1) {
+    if (box->received >= t->dims[d] - 1) {
         return -1;
     }
-    if (0 == box->heard++) {
-        box->until = INT64_MIN;
+    if (0 == box->received++) {
+        box->instant = INT64_MIN;
         memcpy(box->value, note->value, sizeof(box->value));
     }
-    box->until = later(box->until, instant_of(c, note, at, x));
+    box->instant = later(box->instant, instant_of(c, note, at, x));
     combine(box->value, note->value);
     return 0;
 }
 
-/* Enter this dimension: from now on its note is under way to the others of the ring. */
+/* Enter the current dimension: make the note for the other ranks of the ring. */
 static void enter(struct gr_countdown *c)
 {
     const struct gr_latency *l = c->latency;
@@ -97,12 +99,13 @@ static void enter(struct gr_countdown *c)
     c->note = (struct gr_note) {
         .seq = c->seq, .from = l->rank, .kind = GR_NOTE_SYNC, .dim = (uint8_t) c->dim, .sent = now};
     memcpy(c->note.value, c->value, sizeof(c->value));
-    c->note.value[LATE] = INT64_MIN == c->until ? 0 : now - c->until;
-    /* this rank's own note has reached everybody at s_i + F_i, and nobody else says so */
-    c->until = now - c->note.value[LATE] + gr_latency_far(l, c->dim, gr_latency_place(l, c->dim));
+    c->note.value[LATE] = INT64_MIN == c->instant ? 0 : now - c->instant;
+    /* the own term s_i + F_i, which no other rank's note contains */
+    c->instant =
+        now - c->note.value[LATE] + gr_latency_farthest(l, c->dim, gr_latency_coord(l, c->dim));
 }
 
-/* 1: all of the ring have it, or will; 0: there was no room. */
+/* Send the note to the ring. Returns 1: sent to all; 0: a link was full; negative: an error. */
 static int send_all(struct gr_countdown *c)
 {
     const struct gr_latency *l = c->latency;
@@ -121,7 +124,7 @@ static int send_all(struct gr_countdown *c)
     return 1;
 }
 
-/* This dimension: 1 when its instant is there. */
+/* Advance the current dimension. Returns 1 when its instant has passed. */
 static int poll_dim(struct gr_countdown *c)
 {
     struct gr_sync_box *box = &c->box[c->seq & 1][c->dim];
@@ -134,13 +137,13 @@ static int poll_dim(struct gr_countdown *c)
     if (1 != rc) {
         return rc;
     }
-    if (box->heard < c->latency->torus.dims[c->dim] - 1) {
+    if (box->received < c->latency->torus.dims[c->dim] - 1) {
         return 0;
     }
-    if (gr_port_now(c->port) < later(c->until, box->until)) {
+    if (gr_port_now(c->port) < later(c->instant, box->instant)) {
         return 0;
     }
-    c->until = later(c->until, box->until);
+    c->instant = later(c->instant, box->instant);
     combine(c->value, box->value);
     memset(box, 0, sizeof(*box));
     return 1;
@@ -152,7 +155,7 @@ int gr_countdown_poll(struct gr_countdown *c)
 
     while (c->running) {
         if (1 == c->latency->torus.dims[c->dim]) {
-            c->until = c->until == INT64_MIN ? gr_port_now(c->port) : c->until;
+            c->instant = c->instant == INT64_MIN ? gr_port_now(c->port) : c->instant;
         } else {
             rc = poll_dim(c);
             if (1 != rc) {
@@ -167,5 +170,6 @@ int gr_countdown_poll(struct gr_countdown *c)
 
 int gr_countdown_missing(const struct gr_countdown *c)
 {
-    return c->running ? c->latency->torus.dims[c->dim] - 1 - c->box[c->seq & 1][c->dim].heard : 0;
+    return c->running ? c->latency->torus.dims[c->dim] - 1 - c->box[c->seq & 1][c->dim].received
+                      : 0;
 }

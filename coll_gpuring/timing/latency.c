@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tables of latency.h. */
+/* Tables of latencies (latency.h). */
 #include "timing/latency.h"
 
 #include "base/errors.h"
@@ -50,21 +50,21 @@ int64_t gr_latency_between(const struct gr_latency *l, int d, int x, int y)
     return l->ring[d][x * l->torus.dims[d] + y];
 }
 
-/* The largest of a row. */
-static int64_t farthest(const int64_t *row, int n)
+/* The largest value of a row. */
+static int64_t largest(const int64_t *row, int n)
 {
-    int64_t far = 0;
+    int64_t max = 0;
     int y;
 
     for (y = 0; y < n; y++) {
-        far = row[y] > far ? row[y] : far;
+        max = row[y] > max ? row[y] : max;
     }
-    return far;
+    return max;
 }
 
-int64_t gr_latency_far(const struct gr_latency *l, int d, int x)
+int64_t gr_latency_farthest(const struct gr_latency *l, int d, int x)
 {
-    return farthest(l->ring[d] + (size_t) x * (size_t) l->torus.dims[d], l->torus.dims[d]);
+    return largest(l->ring[d] + (size_t) x * (size_t) l->torus.dims[d], l->torus.dims[d]);
 }
 
 int64_t gr_latency_sync(const struct gr_latency *l)
@@ -73,7 +73,7 @@ int64_t gr_latency_sync(const struct gr_latency *l)
     int d;
 
     for (d = 0; d < l->torus.ndims; d++) {
-        sum += farthest(l->all[d], l->torus.dims[d] * l->torus.dims[d]);
+        sum += largest(l->all[d], l->torus.dims[d] * l->torus.dims[d]);
     }
     return sum;
 }

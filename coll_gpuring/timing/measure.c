@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The measuring of measure.h. */
+/* Measurement of latencies (measure.h). */
 #include "timing/measure.h"
 
 #include "base/errors.h"
@@ -12,16 +12,17 @@ static int extent(const struct gr_measure *m, int d)
     return m->latency->torus.dims[d];
 }
 
-static int place(const struct gr_measure *m, int d)
+/* This rank's coordinate in dimension d. */
+static int coord(const struct gr_measure *m, int d)
 {
-    return gr_latency_place(m->latency, d);
+    return gr_latency_coord(m->latency, d);
 }
 
 /*
- * The vector of MODEL: what a byte costs in each dimension, whether clocks differ, and the rings'
- * tables; but those of a single ring all have already.
+ * Offset of the tables in the vector of MODEL: time per byte of each dimension, whether clocks
+ * differ, and the tables of latencies. A single ring needs no tables: all ranks have the same one.
  */
-static size_t tables_at(const struct gr_measure *m)
+static size_t tables_offset(const struct gr_measure *m)
 {
     return (size_t) m->latency->torus.ndims + 1;
 }
@@ -38,13 +39,13 @@ int gr_measure_init(struct gr_measure *m, const struct gr_port *port, struct gr_
     memset(m, 0, sizeof(*m));
     m->port = port;
     m->latency = latency;
-    m->model_len = tables_at(m);
+    m->model_len = tables_offset(m);
     for (d = 0; d < latency->torus.ndims; d++) {
         m->model_len += table_len(m, d);
     }
     m->model = calloc(m->model_len, sizeof(int64_t));
-    m->said = calloc(m->model_len, sizeof(int64_t));
-    complete = NULL != m->model && NULL != m->said;
+    m->model_sent = calloc(m->model_len, sizeof(int64_t));
+    complete = NULL != m->model && NULL != m->model_sent;
     for (d = 0; d < latency->torus.ndims; d++) {
         m->owed[d] = calloc((size_t) extent(m, d), sizeof(int));
         complete = complete && NULL != m->owed[d];
@@ -65,16 +66,17 @@ void gr_measure_free(struct gr_measure *m)
         m->owed[d] = NULL;
     }
     free(m->model);
-    free(m->said);
-    m->model = m->said = NULL;
+    free(m->model_sent);
+    m->model = m->model_sent = NULL;
 }
 
 /* ---- round trips ---- */
 
+/* Prepare the first round trip to a peer. */
 static void first_trip(struct gr_measure *m)
 {
     m->trip = 0;
-    m->asked = 0;
+    m->ping_sent = 0;
     m->best[0] = m->best[1] = INT64_MAX;
 }
 
@@ -108,8 +110,8 @@ static int send(const struct gr_measure *m, int d, int x, const struct gr_note *
     return m->port->send(m->port->ctx, gr_latency_rank(m->latency, d, x), note);
 }
 
-/* All echoes that are owed. 0, or the port's error. */
-static int pay(struct gr_measure *m)
+/* Send the missing echoes. Returns 0, or the port's error. */
+static int send_echoes(struct gr_measure *m)
 {
     int d, x, rc;
 
@@ -127,23 +129,23 @@ static int pay(struct gr_measure *m)
     return 0;
 }
 
-/* The shortest trips to this peer are known. */
-static void learn(struct gr_measure *m)
+/* Store the results of the round trips to a peer. */
+static void store_trips(struct gr_measure *m)
 {
     struct gr_latency *l = m->latency;
     int64_t byte_fs =
         m->port->max_pad > 0 ? gr_latency_byte_fs(m->best[0], m->best[1], m->port->max_pad) : 0;
-    int64_t *to = &l->ring[m->dim][place(m, m->dim) * extent(m, m->dim) + m->peer];
+    int64_t *to = &l->ring[m->dim][coord(m, m->dim) * extent(m, m->dim) + m->peer];
 
     *to = m->best[0] / 2;
     l->byte_fs[m->dim] = byte_fs > l->byte_fs[m->dim] ? byte_fs : l->byte_fs[m->dim];
 }
 
-/* The next peer, of this dimension or the next one. 1: there is none. */
+/* Advance to the next peer, in this dimension or a later one. Returns 1: there is none. */
 static int next_peer(struct gr_measure *m)
 {
     for (; m->dim < m->latency->torus.ndims; m->dim++, m->peer = 0) {
-        while (m->peer < extent(m, m->dim) && m->peer == place(m, m->dim)) {
+        while (m->peer < extent(m, m->dim) && m->peer == coord(m, m->dim)) {
             m->peer++;
         }
         if (m->peer < extent(m, m->dim)) {
@@ -153,12 +155,13 @@ static int next_peer(struct gr_measure *m)
     return 1;
 }
 
+/* Number of round trips to a peer. */
 static int trips(const struct gr_measure *m)
 {
     return GR_PINGS + (m->port->max_pad > 0 ? GR_PADDED_PINGS : 0);
 }
 
-static int ask(struct gr_measure *m)
+static int send_ping(struct gr_measure *m)
 {
     struct gr_note ping = note_of(m, GR_NOTE_PING, m->dim, (uint64_t) m->trip + 1);
     int rc;
@@ -166,8 +169,8 @@ static int ask(struct gr_measure *m)
     ping.pad = m->trip < GR_PINGS ? 0 : (uint16_t) m->port->max_pad;
     rc = send(m, m->dim, m->peer, &ping);
     if (1 == rc) {
-        m->asked = 1;
-        m->asked_at = ping.sent;
+        m->ping_sent = 1;
+        m->ping_sent_at = ping.sent;
     }
     return rc;
 }
@@ -177,16 +180,16 @@ static int poll_pings(struct gr_measure *m)
     int rc;
 
     while (!next_peer(m)) {
-        if (m->asked) {
+        if (m->ping_sent) {
             return 0;
         }
         if (m->trip == trips(m)) {
-            learn(m);
+            store_trips(m);
             m->peer++;
             first_trip(m);
             continue;
         }
-        rc = ask(m);
+        rc = send_ping(m);
         if (1 != rc) {
             return rc;
         }
@@ -196,28 +199,32 @@ static int poll_pings(struct gr_measure *m)
 
 /* ---- tables ---- */
 
-/* Send `n` values to the others of the ring of m->dim, from where it was left. 1: all is sent. */
-static int tell(struct gr_measure *m, enum gr_note_kind kind, const int64_t *values, size_t n)
+/*
+ * Continue to send n values to the other ranks of the ring of m->dim. Returns 1: all are sent; 0: a
+ * link was full; negative: an error.
+ */
+static int send_values(struct gr_measure *m, enum gr_note_kind kind, const int64_t *values,
+                       size_t n)
 {
     int rc;
 
-    for (; m->peer < extent(m, m->dim); m->peer++, m->at = 0) {
-        while (m->peer != place(m, m->dim) && m->at < n) {
-            struct gr_note note = note_of(m, kind, m->dim, m->at);
-            size_t k = n - m->at < GR_NOTE_VALUES ? n - m->at : GR_NOTE_VALUES;
+    for (; m->peer < extent(m, m->dim); m->peer++, m->nsent = 0) {
+        while (m->peer != coord(m, m->dim) && m->nsent < n) {
+            struct gr_note note = note_of(m, kind, m->dim, m->nsent);
+            size_t k = n - m->nsent < GR_NOTE_VALUES ? n - m->nsent : GR_NOTE_VALUES;
 
-            memcpy(note.value, values + m->at, k * sizeof(int64_t));
+            memcpy(note.value, values + m->nsent, k * sizeof(int64_t));
             rc = send(m, m->dim, m->peer, &note);
             if (1 != rc) {
                 return rc;
             }
-            m->at += k;
+            m->nsent += k;
         }
     }
     return 1;
 }
 
-/* The notes of the others of a ring, of so many values each. */
+/* Number of notes from the other ranks of a ring that send `values` values each. */
 static size_t notes_expected(const struct gr_measure *m, int d, size_t values)
 {
     return (size_t) (extent(m, d) - 1) * ((values + GR_NOTE_VALUES - 1) / GR_NOTE_VALUES);
@@ -227,51 +234,53 @@ static int poll_rows(struct gr_measure *m)
 {
     int d, n, rc;
 
-    for (; m->dim < m->latency->torus.ndims; m->dim++, m->peer = 0, m->at = 0) {
+    for (; m->dim < m->latency->torus.ndims; m->dim++, m->peer = 0, m->nsent = 0) {
         n = extent(m, m->dim);
-        rc = tell(m, GR_NOTE_ROW, m->latency->ring[m->dim] + place(m, m->dim) * n, (size_t) n);
+        rc = send_values(m, GR_NOTE_ROW, m->latency->ring[m->dim] + coord(m, m->dim) * n,
+                         (size_t) n);
         if (1 != rc) {
             return rc;
         }
     }
     for (d = 0; d < m->latency->torus.ndims; d++) {
-        if (m->heard_rows[d] < notes_expected(m, d, (size_t) extent(m, d))) {
+        if (m->rows_received[d] < notes_expected(m, d, (size_t) extent(m, d))) {
             return 0;
         }
     }
     for (d = 0; d < m->latency->torus.ndims; d++) {
-        m->heard_rows[d] = 0;
+        m->rows_received[d] = 0;
         gr_latency_symmetrise(m->latency, d);
     }
     return 1;
 }
 
-static void keep_largest(int64_t *mine, int64_t other)
+static void set_max(int64_t *mine, int64_t other)
 {
     *mine = other > *mine ? other : *mine;
 }
 
-/* Put this rank's own into the vector, beside what others have told already. */
+/* Merge this rank's values into the vector, which may contain other ranks' values already. */
 static void begin_model(struct gr_measure *m)
 {
     const struct gr_latency *l = m->latency;
-    size_t at = tables_at(m);
+    size_t at = tables_offset(m);
     size_t k;
     int d;
 
     for (d = 0; d < l->torus.ndims; d++) {
-        keep_largest(&m->model[d], l->byte_fs[d]);
+        set_max(&m->model[d], l->byte_fs[d]);
         for (k = 0; k < table_len(m, d); k++) {
-            keep_largest(&m->model[at++], l->ring[d][k]);
+            set_max(&m->model[at++], l->ring[d][k]);
         }
     }
-    keep_largest(&m->model[l->torus.ndims], m->clocks);
+    set_max(&m->model[l->torus.ndims], m->clocks);
 }
 
+/* Copy the vector to the model. */
 static void end_model(struct gr_measure *m)
 {
     struct gr_latency *l = m->latency;
-    size_t at = tables_at(m), n;
+    size_t at = tables_offset(m), n;
     int d;
 
     for (d = 0; d < l->torus.ndims; d++) {
@@ -285,53 +294,53 @@ static void end_model(struct gr_measure *m)
 }
 
 /*
- * One dimension needs all that was heard in those before it; what comes early does no harm: it is
- * the largest of all.
+ * A dimension sends the maxima of the dimensions before it. A note that arrives early is merged at
+ * once, which does not change the final maxima.
  */
 static int poll_model(struct gr_measure *m)
 {
     int rc;
 
-    for (; m->dim < m->latency->torus.ndims; m->dim++, m->peer = 0, m->at = 0) {
-        if (0 == m->peer && 0 == m->at) {
-            memcpy(m->said, m->model, m->model_len * sizeof(int64_t));
+    for (; m->dim < m->latency->torus.ndims; m->dim++, m->peer = 0, m->nsent = 0) {
+        if (0 == m->peer && 0 == m->nsent) {
+            memcpy(m->model_sent, m->model, m->model_len * sizeof(int64_t));
         }
-        rc = tell(m, GR_NOTE_MODEL, m->said, m->model_len);
-        if (1 != rc || m->heard_model[m->dim] < notes_expected(m, m->dim, m->model_len)) {
+        rc = send_values(m, GR_NOTE_MODEL, m->model_sent, m->model_len);
+        if (1 != rc || m->model_received[m->dim] < notes_expected(m, m->dim, m->model_len)) {
             return rc < 0 ? rc : 0;
         }
-        m->heard_model[m->dim] = 0;
+        m->model_received[m->dim] = 0;
     }
     return 1;
 }
 
-/* ---- all of it ---- */
+/* ---- all states ---- */
 
-static int take_ping(struct gr_measure *m, const struct gr_note *note)
+static int on_ping(struct gr_measure *m, const struct gr_note *note)
 {
     int x = gr_torus_coord(&m->latency->torus, note->from, note->dim);
 
     m->owed[note->dim][x] = (int) note->seq;
-    return pay(m);
+    return send_echoes(m);
 }
 
-static int take_echo(struct gr_measure *m, const struct gr_note *note, int64_t at)
+static int on_echo(struct gr_measure *m, const struct gr_note *note, int64_t at)
 {
-    int64_t trip = at - m->asked_at;
+    int64_t trip = at - m->ping_sent_at;
     int64_t *best = &m->best[m->trip >= GR_PINGS];
 
-    if (GR_MEASURE_PINGS != m->state || !m->asked || note->seq != (uint64_t) m->trip + 1) {
+    if (GR_MEASURE_PINGS != m->state || !m->ping_sent || note->seq != (uint64_t) m->trip + 1) {
         return -1;
     }
     *best = trip < *best ? trip : *best;
-    m->clocks |= note->sent < m->asked_at || note->sent > at;
-    m->asked = 0;
+    m->clocks |= note->sent < m->ping_sent_at || note->sent > at;
+    m->ping_sent = 0;
     m->trip++;
     return 0;
 }
 
-/* Values of another rank's, from the value number in seq on. */
-static int take_values(int64_t *to, size_t len, const struct gr_note *note, int largest)
+/* Store another rank's values, from index seq on. maxima: keep the larger values. */
+static int store_values(int64_t *to, size_t len, const struct gr_note *note, int maxima)
 {
     size_t k, n;
 
@@ -340,8 +349,8 @@ static int take_values(int64_t *to, size_t len, const struct gr_note *note, int 
     }
     n = len - note->seq < GR_NOTE_VALUES ? len - note->seq : GR_NOTE_VALUES;
     for (k = 0; k < n; k++) {
-        if (largest) {
-            keep_largest(&to[note->seq + k], note->value[k]);
+        if (maxima) {
+            set_max(&to[note->seq + k], note->value[k]);
         } else {
             to[note->seq + k] = note->value[k];
         }
@@ -349,13 +358,13 @@ static int take_values(int64_t *to, size_t len, const struct gr_note *note, int 
     return 0;
 }
 
-int gr_measure_take(struct gr_measure *m, const struct gr_note *note, int64_t at)
+int gr_measure_receive(struct gr_measure *m, const struct gr_note *note, int64_t at)
 {
     const struct gr_latency *l = m->latency;
     int d = note->dim, x;
 
     if (d >= l->torus.ndims || note->from < 0 || note->from >= gr_torus_size(&l->torus) ||
-        !gr_note_counts(note)) {
+        !gr_note_is_valid(note)) {
         return -1;
     }
     x = gr_torus_coord(&l->torus, note->from, d);
@@ -364,15 +373,15 @@ int gr_measure_take(struct gr_measure *m, const struct gr_note *note, int64_t at
     }
     switch (note->kind) {
     case GR_NOTE_PING:
-        return take_ping(m, note);
+        return on_ping(m, note);
     case GR_NOTE_ECHO:
-        return take_echo(m, note, at);
+        return on_echo(m, note, at);
     case GR_NOTE_ROW:
-        m->heard_rows[d]++;
-        return take_values(l->ring[d] + x * extent(m, d), (size_t) extent(m, d), note, 0);
+        m->rows_received[d]++;
+        return store_values(l->ring[d] + x * extent(m, d), (size_t) extent(m, d), note, 0);
     case GR_NOTE_MODEL:
-        m->heard_model[d]++;
-        return take_values(m->model, m->model_len, note, 1);
+        m->model_received[d]++;
+        return store_values(m->model, m->model_len, note, 1);
     default:
         return -1;
     }
@@ -382,12 +391,12 @@ static void begin_state(struct gr_measure *m, int state)
 {
     m->state = state;
     m->dim = m->peer = 0;
-    m->at = 0;
+    m->nsent = 0;
 }
 
 int gr_measure_poll(struct gr_measure *m)
 {
-    int rc = pay(m);
+    int rc = send_echoes(m);
 
     if (rc < 0) {
         return rc;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What step timing needs of the world: a clock, and a way to send small notes to ranks and to poll
- * for theirs.
+ * The interface through which step timing reads a clock and exchanges small messages, called notes,
+ * with other ranks.
  *
- * Nothing here waits. Inside a host notes go through links in shared memory (link_port.h), between
- * hosts through a network; tests have a virtual clock. Notes from one rank to another arrive in the
- * order in which they were sent.
+ * No function waits. Notes between two ranks arrive in order. gpuring sends notes through links
+ * (sync_port.h); tests use a virtual clock and network.
  */
 #ifndef GR_TIMING_PORT_H
 #define GR_TIMING_PORT_H
@@ -14,56 +13,59 @@
 #include <stdint.h>
 
 enum gr_note_kind {
-    GR_NOTE_SYNC, /* the countdown of countdown.h */
-    GR_NOTE_PING, /* of measure.h: to be answered at once, */
-    GR_NOTE_ECHO, /* the answer, */
-    GR_NOTE_ROW,  /* and measured latencies */
-    GR_NOTE_MODEL
+    GR_NOTE_SYNC, /* countdown.h: a rank has entered */
+    GR_NOTE_PING, /* measure.h: request of a round trip, answered at once */
+    GR_NOTE_ECHO, /* measure.h: answer to a ping */
+    GR_NOTE_ROW,  /* measure.h: latencies that the sender has measured */
+    GR_NOTE_MODEL /* measure.h: largest values that the sender knows */
 };
 
+/* Values of a note. */
 #define GR_NOTE_VALUES 5
 
-/* A note, as it travels between hosts of one byte order. */
+/* A note. All hosts have the same byte order. */
 struct gr_note {
-    uint64_t seq;
-    int32_t from; /* rank of the sender */
-    uint8_t kind; /* enum gr_note_kind */
-    uint8_t dim;  /* dimension of the torus along which it goes */
-    uint16_t pad; /* bytes behind it that only take time */
-    int64_t sent; /* the sender's clock */
-    int64_t value[GR_NOTE_VALUES];
+    uint64_t seq;                  /* meaning depends on the kind */
+    int32_t from;                  /* rank of the sender */
+    uint8_t kind;                  /* enum gr_note_kind */
+    uint8_t dim;                   /* dimension of the torus along which it is sent */
+    uint16_t pad;                  /* bytes of padding sent with it, to measure bandwidth */
+    int64_t sent;                  /* time of sending by the sender's clock, ns */
+    int64_t value[GR_NOTE_VALUES]; /* meaning depends on the kind */
 };
 
-/* Bounds of a note's numbers, so that sums of some do not overflow. */
-#define GR_NOTE_CLOCK_MAX ((int64_t) 1 << 61) /* of a clock: 73 years */
-#define GR_NOTE_VALUE_MAX ((int64_t) 1 << 50) /* of a value: 13 days */
+/* Limits of a note's numbers, so that sums do not overflow. */
+#define GR_NOTE_CLOCK_MAX ((int64_t) 1 << 61) /* a clock's time: 73 years */
+#define GR_NOTE_VALUE_MAX ((int64_t) 1 << 50) /* a value: 13 days */
 
-/* Whether a note's numbers are within them: others come from no clock. */
-static inline int gr_note_counts(const struct gr_note *note)
+/* Whether a note's numbers are within the limits. */
+static inline int gr_note_is_valid(const struct gr_note *note)
 {
-    int k, good = note->sent > -GR_NOTE_CLOCK_MAX && note->sent < GR_NOTE_CLOCK_MAX;
+    int k, valid = note->sent > -GR_NOTE_CLOCK_MAX && note->sent < GR_NOTE_CLOCK_MAX;
 
     for (k = 0; k < GR_NOTE_VALUES; k++) {
-        good = good && note->value[k] > -GR_NOTE_VALUE_MAX && note->value[k] < GR_NOTE_VALUE_MAX;
+        valid = valid && note->value[k] > -GR_NOTE_VALUE_MAX && note->value[k] < GR_NOTE_VALUE_MAX;
     }
-    return good;
+    return valid;
 }
 
-/* All functions get ctx. Times are in ns. */
+/* A port. Times are in ns. */
 struct gr_port {
-    /* Monotonic, never set. */
+    /* The time of a monotonic clock. */
     int64_t (*now)(void *ctx);
-    /*
-     * 1: sent, or on its way; 0: there is no room, try again; or negative. At most max_pad bytes of
-     * pad.
-     */
+
+    /* Send a note. Returns 1: sent; 0: no free slot, try again; negative: an error. */
     int (*send)(void *ctx, int to, const struct gr_note *note);
-    /* 1: a note, and when it arrived by now()'s clock; 0: there is none; or negative. */
+
+    /*
+     * Receive a note. *at: time of its arrival by now()'s clock. Returns 1: received; 0: there is
+     * none; negative: an error.
+     */
     int (*poll)(void *ctx, struct gr_note *note, int64_t *at);
-    void *ctx;
-    size_t max_pad;
-    /* whether now() is one clock for all ranks; it is checked when latencies are measured */
-    int common_clock;
+
+    void *ctx;        /* first argument of all functions */
+    size_t max_pad;   /* most padding of a note, in bytes */
+    int common_clock; /* all ranks may share now()'s clock; checked when latencies are measured */
 };
 
 static inline int64_t gr_port_now(const struct gr_port *port)

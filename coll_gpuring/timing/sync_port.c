@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The port of link_port.h. */
+/* Notes through links (sync_port.h). */
 #include "timing/sync_port.h"
 
 #include "base/errors.h"
@@ -8,12 +8,12 @@
 
 static int64_t now(void *ctx)
 {
-    return gr_clock_now(&((struct gr_link_port *) ctx)->clock);
+    return gr_clock_now(&((struct gr_sync_port *) ctx)->clock);
 }
 
 static int send(void *ctx, int to, const struct gr_note *note)
 {
-    struct gr_link_port *port = ctx;
+    struct gr_sync_port *port = ctx;
     struct gr_link *l = &port->out[to];
     unsigned char *slot;
 
@@ -30,10 +30,10 @@ static int send(void *ctx, int to, const struct gr_note *note)
     return 1;
 }
 
-/* The next rank's note: no rank is looked at twice before all others. */
+/* Receive the next note. Polls the ranks in turn. */
 static int poll(void *ctx, struct gr_note *note, int64_t *at)
 {
-    struct gr_link_port *port = ctx;
+    struct gr_sync_port *port = ctx;
     int k, r;
 
     for (k = 0; k < port->p; k++) {
@@ -57,7 +57,7 @@ static int poll(void *ctx, struct gr_note *note, int64_t *at)
     return 0;
 }
 
-int gr_link_port_init(struct gr_link_port *port, struct gr_link *in, struct gr_link *out, int p,
+int gr_sync_port_init(struct gr_sync_port *port, struct gr_link *in, struct gr_link *out, int p,
                       int rank, int one_host)
 {
     memset(port, 0, sizeof(*port));

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Notes between ranks through links (link/fifo.h) of slots that hold a note and its pad: in shared
- * memory, or with a network between their ends. All processes of a host have one CLOCK_MONOTONIC,
- * unless they are in different time namespaces; those of different hosts do not.
+ * A port that sends notes through links (link/fifo.h), in shared memory or over a network.
+ * Processes of one host share CLOCK_MONOTONIC, unless they are in different time namespaces.
  */
 #ifndef GR_TIMING_SYNC_PORT_H
 #define GR_TIMING_SYNC_PORT_H
@@ -11,25 +10,31 @@
 #include "timing/clock.h"
 #include "timing/port.h"
 
-/* Slots of a link: two countdowns' notes of a pair may be under way. */
+/* Slots of a link. Notes of two countdowns may be in flight between two ranks. */
 #define GR_NOTE_SLOTS 4
+
+/* Most padding of a note, in bytes. */
 #define GR_NOTE_PAD 1024
+
+/* Bytes of a slot: a note and its padding. */
 #define GR_NOTE_BYTES (sizeof(struct gr_note) + GR_NOTE_PAD)
 
-struct gr_link_port {
-    /* to be given to the timer; its ctx is this structure, which must stay where it is */
-    struct gr_port port;
+struct gr_sync_port {
+    struct gr_port port; /* for the timer; its ctx is this structure, which must not move */
     struct gr_clock clock;
-    int p, rank, next;        /* next: whose link is looked at first */
-    struct gr_link *in, *out; /* [rank] */
-    unsigned char pad[GR_NOTE_PAD];
+    int p;                          /* number of ranks */
+    int rank;                       /* this rank */
+    int next;                       /* rank to poll first */
+    struct gr_link *in;             /* [rank]: links from other ranks; borrowed */
+    struct gr_link *out;            /* [rank]: links to other ranks; borrowed */
+    unsigned char pad[GR_NOTE_PAD]; /* the padding that is sent or received */
 };
 
 /*
- * A port over those links, which must live as long and may lead to some ranks only: no others are
- * sent notes. one_host: all ranks may have one clock. 0, or GR_ERR_SYS where there is no clock.
+ * Initialise a port over links, which must outlive it. Ranks without a link are not sent notes.
+ * one_host: all ranks may share one clock. Returns 0, or GR_ERR_SYS: no usable clock.
  */
-int gr_link_port_init(struct gr_link_port *port, struct gr_link *in, struct gr_link *out, int p,
+int gr_sync_port_init(struct gr_sync_port *port, struct gr_link *in, struct gr_link *out, int p,
                       int rank, int one_host);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The step timer of timer.h: countdowns, and when a step is due. */
+/* The step timer (timer.h): countdowns and due times. */
 #include "timing/timer.h"
 
 #include "base/errors.h"
@@ -7,10 +7,8 @@
 #include <assert.h>
 #include <string.h>
 
-/*
- * A step that begins later than this has missed its time: a quarter of a countdown, at least 2 us.
- */
-#define LEAST_TOLERANCE 2000
+/* Smallest tolerance of late steps, ns. It is a quarter of a countdown's duration otherwise. */
+#define MIN_TOLERANCE 2000
 
 int gr_timer_init(struct gr_timer *t, enum gr_step_sync mode, const struct gr_port *port,
                   const struct gr_torus *torus, int p, int rank)
@@ -29,12 +27,12 @@ int gr_timer_init(struct gr_timer *t, enum gr_step_sync mode, const struct gr_po
 
 void gr_timer_free(struct gr_timer *t)
 {
-    gr_timeline_free(&t->line);
+    gr_timeline_free(&t->timeline);
     gr_measure_free(&t->measure);
     gr_latency_free(&t->latency);
 }
 
-/* What holds for this call. */
+/* The mode of this call. */
 static enum gr_step_sync mode_of(const struct gr_timer *t)
 {
     return t->job.whole && GR_SYNC_NONE != t->mode ? GR_SYNC_START : t->mode;
@@ -42,16 +40,16 @@ static enum gr_step_sync mode_of(const struct gr_timer *t)
 
 /* ---- countdowns ---- */
 
-/* Hand the notes that have come to whom they concern. 0, or negative. */
-static int pump(struct gr_timer *t)
+/* Receive all notes that have arrived. Returns 0 or negative. */
+static int receive_notes(struct gr_timer *t)
 {
     struct gr_note note;
     int64_t at;
     int rc;
 
     while (1 == (rc = t->port->poll(t->port->ctx, &note, &at))) {
-        rc = GR_NOTE_SYNC == note.kind ? gr_countdown_take(&t->countdown, &note, at)
-                                       : gr_measure_take(&t->measure, &note, at);
+        rc = GR_NOTE_SYNC == note.kind ? gr_countdown_receive(&t->countdown, &note, at)
+                                       : gr_measure_receive(&t->measure, &note, at);
         if (rc < 0) {
             return rc;
         }
@@ -67,20 +65,20 @@ static void begin_countdown(struct gr_timer *t)
     t->entered = gr_port_now(t->port);
 }
 
-/* 1 when the countdown under way is over. */
+/* Advance the countdown. Returns 1 when its instant has passed. */
 static int poll_countdown(struct gr_timer *t)
 {
     int rc = gr_countdown_poll(&t->countdown);
 
     if (1 == rc) {
         t->report.syncs++;
-        t->report.sync_ns += t->countdown.until - t->entered;
-        t->start = t->countdown.until;
+        t->report.sync_ns += t->countdown.instant - t->entered;
+        t->start = t->countdown.instant;
     }
     return rc;
 }
 
-/* ---- the begin of a call ---- */
+/* ---- the start of a call ---- */
 
 void gr_timer_begin(struct gr_timer *t, const struct gr_timing_job *job,
                     const struct gr_timer_links *links, int again, int may_resync)
@@ -88,26 +86,26 @@ void gr_timer_begin(struct gr_timer *t, const struct gr_timing_job *job,
     assert(job->split->nchannels <= GR_TIMER_CHANNELS);
     t->job = *job;
     t->job.latency = &t->latency;
-    t->lined = t->lined && again;
+    t->timeline_valid = t->timeline_valid && again;
     t->links = *links;
     t->may_resync = may_resync && 1 == job->split->nchannels && NULL != links->in;
-    t->shift = 0;
+    t->lag = 0;
     t->synced = 0;
     t->syncing = 0;
-    memset(t->at, 0, sizeof(t->at));
+    memset(t->group, 0, sizeof(t->group));
     memset(t->pending, 0, sizeof(t->pending));
-    memset(t->asked, 0, sizeof(t->asked));
+    memset(t->waiting_since, 0, sizeof(t->waiting_since));
     t->state = GR_SYNC_NONE == t->mode ? GR_TIMER_OFF : GR_TIMER_IDLE;
     if (GR_TIMER_IDLE == t->state && t->pause > 0) {
         t->state = GR_TIMER_OFF;
         t->pause -= t->npauses < GR_MAX_PAUSES;
-        t->measured = t->pause > 0; /* then latencies are measured again */
+        t->measured = t->pause > 0; /* measure latencies again after the pause */
     }
 }
 
 /*
- * All ranks have heard the same: whether a step of the last call was late somewhere, and how late
- * the latest start.
+ * The first countdown is over. All ranks have the same maxima: whether any step of the last call
+ * was late, and its start skew.
  */
 static void after_start(struct gr_timer *t)
 {
@@ -119,10 +117,10 @@ static void after_start(struct gr_timer *t)
         t->report.skew_ns += skew;
         t->report.skew_max = skew > t->report.skew_max ? skew : t->report.skew_max;
     }
-    t->last_skew = gr_port_now(t->port) - t->countdown.until;
+    t->last_skew = gr_port_now(t->port) - t->countdown.instant;
     t->late_calls = 0 != t->countdown.value[0] ? t->late_calls + 1 : 0;
     t->missed = 0;
-    t->state = GR_TIMER_RUNS;
+    t->state = GR_TIMER_RUNNING;
     if (t->late_calls >= GR_LATE_CALLS) {
         t->state = GR_TIMER_OFF;
         t->late_calls = 0;
@@ -132,20 +130,20 @@ static void after_start(struct gr_timer *t)
     }
 }
 
-/* Latencies are known: what depends on them, then the countdown. 0, or GR_ERR_NOMEM. */
+/* Latencies are known: make the time line and begin the countdown. Returns 0 or GR_ERR_NOMEM. */
 static int after_measuring(struct gr_timer *t)
 {
     int64_t quarter = gr_latency_sync(&t->latency) / 4;
-    int rc = t->lined || t->job.whole ? 0 : gr_timeline_make(&t->line, &t->job);
+    int rc = t->timeline_valid || t->job.whole ? 0 : gr_timeline_make(&t->timeline, &t->job);
 
-    t->lined = 0 == rc && !t->job.whole;
-    t->tolerance = quarter > LEAST_TOLERANCE ? quarter : LEAST_TOLERANCE;
-    t->state = GR_TIMER_STARTS;
+    t->timeline_valid = 0 == rc && !t->job.whole;
+    t->tolerance = quarter > MIN_TOLERANCE ? quarter : MIN_TOLERANCE;
+    t->state = GR_TIMER_STARTING;
     begin_countdown(t);
     return rc;
 }
 
-/* Measure, if that has not been done; count down. 1 when the call may run. */
+/* Advance the start: measure latencies if needed, then count down. Returns 1: steps may run. */
 static int poll_start(struct gr_timer *t)
 {
     int rc = 0;
@@ -154,19 +152,19 @@ static int poll_start(struct gr_timer *t)
         rc = after_measuring(t);
     } else if (GR_TIMER_IDLE == t->state) {
         gr_measure_begin(&t->measure);
-        t->state = GR_TIMER_MEASURES;
+        t->state = GR_TIMER_MEASURING;
     }
-    if (GR_TIMER_MEASURES == t->state) {
+    if (GR_TIMER_MEASURING == t->state) {
         rc = gr_measure_poll(&t->measure);
         if (1 != rc) {
             return rc;
         }
         t->measured = 1;
         t->report.measures++;
-        t->lined = 0;
+        t->timeline_valid = 0;
         rc = after_measuring(t);
     }
-    if (0 == rc && GR_TIMER_STARTS == t->state) {
+    if (0 == rc && GR_TIMER_STARTING == t->state) {
         rc = poll_countdown(t);
         if (1 == rc) {
             after_start(t);
@@ -177,25 +175,25 @@ static int poll_start(struct gr_timer *t)
 
 /* ---- barrier: a countdown before each group ---- */
 
-/* The group of the channel that is farthest behind. */
+/* The lowest current group of all channels. */
 static uint64_t slowest(const struct gr_timer *t)
 {
     uint64_t least = UINT64_MAX;
     uint32_t c;
 
     for (c = 0; c < t->job.split->nchannels; c++) {
-        least = t->at[c] < least ? t->at[c] : least;
+        least = t->group[c] < least ? t->group[c] : least;
     }
     return least;
 }
 
-/* All groups of this call, whose number all ranks know; one barrier stands between two. */
+/* Number of the last group, equal on all ranks. A barrier stands between two groups. */
 static uint64_t last_group(const struct gr_timer *t)
 {
-    return (uint64_t) t->line.nslices * t->line.ngroups - 1;
+    return (uint64_t) t->timeline.nslices * t->timeline.ngroups - 1;
 }
 
-/* Go on with the barriers at which this rank has arrived. 0, or negative. */
+/* Advance the barriers that this rank has reached. Returns 0 or negative. */
 static int poll_barriers(struct gr_timer *t)
 {
     int rc;
@@ -215,14 +213,14 @@ static int poll_barriers(struct gr_timer *t)
     return 0;
 }
 
-/* ---- timed: predicted times, and countdowns before the slices for which one was asked ---- */
+/* ---- timed: due times, and requested countdowns before slices ---- */
 
 static int64_t due_at(const struct gr_timer *t, uint32_t slice, uint32_t tick)
 {
-    return t->start + t->shift + gr_timeline_at(&t->line, slice, tick);
+    return t->start + t->lag + gr_timeline_at(&t->timeline, slice, tick);
 }
 
-/* The countdown before a slice. 1 when it is over. */
+/* Advance the countdown before a slice. Returns 1 when it is over. */
 static int poll_resync(struct gr_timer *t, uint32_t slice)
 {
     int rc;
@@ -236,85 +234,88 @@ static int poll_resync(struct gr_timer *t, uint32_t slice)
         t->syncing = 0;
         t->pending[slice & 1] = 0;
         t->report.resyncs++;
-        t->start -= gr_timeline_at(&t->line, slice, 0); /* the slice is due now */
-        t->shift = 0;
+        t->start -= gr_timeline_at(&t->timeline, slice, 0); /* the slice is due now */
+        t->lag = 0;
     }
     return rc;
 }
 
-/* Whether the step's time has come. */
+/* Whether the step is due. */
 static int poll_due(struct gr_timer *t, uint32_t channel, uint32_t slice, uint32_t tick)
 {
     int64_t now = gr_port_now(t->port), due = due_at(t, slice, tick);
 
     if (now < due) {
-        t->asked[channel] = 0 == t->asked[channel] ? now : t->asked[channel];
+        t->waiting_since[channel] =
+            0 == t->waiting_since[channel] ? now : t->waiting_since[channel];
         return 0;
     }
-    if (0 != t->asked[channel]) {
+    if (0 != t->waiting_since[channel]) {
         t->report.waits++;
-        t->report.wait_ns += now - t->asked[channel];
-        t->asked[channel] = 0;
+        t->report.wait_ns += now - t->waiting_since[channel];
+        t->waiting_since[channel] = 0;
     }
     return 1;
 }
 
-/*
- * What a rank says beside its messages: its lag, and slices before which there will be a countdown.
- */
-static void say(const struct gr_timer *t, struct gr_link *l)
+/* Publish this rank's lag and the requested countdowns to the reader of a link. */
+static void publish(const struct gr_timer *t, struct gr_link *l)
 {
     _Atomic uint64_t *words = l->shared->words;
 
-    atomic_store_explicit(&words[GR_WORD_LAG], (uint64_t) t->shift, memory_order_relaxed);
+    atomic_store_explicit(&words[GR_WORD_LAG], (uint64_t) t->lag, memory_order_relaxed);
     atomic_store_explicit(&words[GR_WORD_RESYNC], t->pending[0] | (uint64_t) t->pending[1] << 32,
                           memory_order_relaxed);
 }
 
-static void hear(struct gr_timer *t, const struct gr_link *l)
+/* Adopt a larger lag, and countdowns, that the writer of a link has published. */
+static void adopt(struct gr_timer *t, const struct gr_link *l)
 {
     int64_t lag =
         (int64_t) atomic_load_explicit(&l->shared->words[GR_WORD_LAG], memory_order_relaxed);
-    uint64_t said = atomic_load_explicit(&l->shared->words[GR_WORD_RESYNC], memory_order_relaxed);
+    uint64_t slices = atomic_load_explicit(&l->shared->words[GR_WORD_RESYNC], memory_order_relaxed);
     uint32_t slice;
     int k;
 
-    t->shift = lag > t->shift ? lag : t->shift;
+    t->lag = lag > t->lag ? lag : t->lag;
     for (k = 0; k < 2 && t->may_resync; k++) {
-        slice = (uint32_t) (said >> 32 * k);
+        slice = (uint32_t) (slices >> 32 * k);
         t->pending[k] = slice > t->pending[k] ? slice : t->pending[k];
     }
 }
 
 /*
- * The lag has become large: a countdown before the next slice but one. Ranks are at most one slice
- * apart, so there is never more than one of them for even slices, and one for odd ones.
+ * Request a countdown before the next slice but one if the lag has become large. Ranks are at most
+ * one slice apart, so there is at most one request for an even slice and one for an odd slice.
  */
-static void ask_for_resync(struct gr_timer *t, uint32_t slice)
+static void request_resync(struct gr_timer *t, uint32_t slice)
 {
-    if (t->may_resync && slice + 2 < t->line.full && t->shift > gr_latency_sync(&t->latency) &&
+    if (t->may_resync && slice + 2 < t->timeline.full && t->lag > gr_latency_sync(&t->latency) &&
         0 == t->pending[0] && 0 == t->pending[1]) {
         t->pending[slice & 1] = slice + 2;
     }
 }
 
-/* Slice 0 has the start's. */
+/* Whether a countdown was requested before the slice. Slice 0 has the call's own. */
 static int is_pending(const struct gr_timer *t, uint32_t slice)
 {
     return slice > 0 && t->pending[slice & 1] == slice;
 }
 
-/* ---- the machine's questions ---- */
+/* ---- the stepper's gate ---- */
 
-/* The start of the call, then what this mode has besides. 1: go on to the step's own time. */
+/*
+ * Advance the start of the call, then the barriers. Returns 1: steps may run, when they are due; 0:
+ * not yet; negative: an error.
+ */
 static int poll_call(struct gr_timer *t)
 {
-    int rc = pump(t);
+    int rc = receive_notes(t);
 
     if (rc < 0) {
         return rc;
     }
-    if (GR_TIMER_RUNS != t->state) {
+    if (GR_TIMER_RUNNING != t->state) {
         rc = poll_start(t);
         if (1 != rc || GR_TIMER_OFF == t->state) {
             return rc;
@@ -335,16 +336,16 @@ int gr_timer_may_begin(void *ctx, uint32_t channel, uint32_t slice, const struct
     if (GR_TIMER_OFF == t->state) {
         return 1;
     }
-    if (GR_TIMER_RUNS == t->state && GR_SYNC_START != mode_of(t)) {
-        t->at[channel] = gr_timeline_group(&t->line, slice, step->tick);
+    if (GR_TIMER_RUNNING == t->state && GR_SYNC_START != mode_of(t)) {
+        t->group[channel] = gr_timeline_group(&t->timeline, slice, step->tick);
     }
     rc = poll_call(t);
     if (1 != rc || GR_TIMER_OFF == t->state || GR_SYNC_START == mode_of(t)) {
         return rc;
     }
     if (GR_SYNC_BARRIER == mode_of(t)) {
-        t->at[channel] = gr_timeline_group(&t->line, slice, step->tick);
-        return t->at[channel] <= t->synced;
+        t->group[channel] = gr_timeline_group(&t->timeline, slice, step->tick);
+        return t->group[channel] <= t->synced;
     }
     if (is_pending(t, slice)) {
         rc = poll_resync(t, slice);
@@ -362,10 +363,10 @@ void gr_timer_begins(void *ctx, uint32_t channel, uint32_t slice, const struct g
     int64_t late;
     int k;
 
-    if (GR_TIMER_RUNS != t->state || GR_SYNC_TIMED != mode_of(t)) {
+    if (GR_TIMER_RUNNING != t->state || GR_SYNC_TIMED != mode_of(t)) {
         return;
     }
-    /* as of now: another channel may have found the rank to be late since this step was let in */
+    /* computed anew: another channel may have increased the lag since the step was admitted */
     late = gr_port_now(t->port) - due_at(t, slice, step->tick);
     late = late > 0 ? late : 0;
     t->report.steps++;
@@ -374,14 +375,14 @@ void gr_timer_begins(void *ctx, uint32_t channel, uint32_t slice, const struct g
     if (late > t->tolerance) {
         t->report.misses++;
         t->missed = 1;
-        t->shift += late;
+        t->lag += late;
     }
     for (k = 0; NULL != t->links.in && k < step->nfrom; k++) {
-        hear(t, &t->links.in[first + (size_t) step->from[k]]);
+        adopt(t, &t->links.in[first + (size_t) step->from[k]]);
     }
-    ask_for_resync(t, slice);
+    request_resync(t, slice);
     for (k = 0; NULL != t->links.out && k < step->nto; k++) {
-        say(t, &t->links.out[first + (size_t) step->to[k]]);
+        publish(t, &t->links.out[first + (size_t) step->to[k]]);
     }
 }
 
@@ -389,7 +390,7 @@ void gr_timer_ended(void *ctx, uint32_t channel)
 {
     struct gr_timer *t = ctx;
 
-    t->at[channel] = UINT64_MAX;
+    t->group[channel] = UINT64_MAX;
 }
 
 int gr_timer_finished(void *ctx)
@@ -400,7 +401,7 @@ int gr_timer_finished(void *ctx)
     if (GR_TIMER_OFF == t->state) {
         return 1;
     }
-    rc = poll_call(t); /* the others need this rank for their start and their barriers */
+    rc = poll_call(t); /* other ranks may need this rank for their start or barriers */
     if (1 != rc || GR_TIMER_OFF == t->state || GR_SYNC_BARRIER != mode_of(t)) {
         return rc;
     }

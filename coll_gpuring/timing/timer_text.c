@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the timer of timer.h says of itself. */
+/* Texts and reports of the step timer (timer.h). */
 #include "timing/timer.h"
 
 #include <stdio.h>
@@ -16,13 +16,13 @@ void gr_timer_explain(const struct gr_timer *t, char *text, size_t size)
     const struct gr_countdown *c = &t->countdown;
 
     text[0] = '\0';
-    if (GR_TIMER_MEASURES == t->state) {
+    if (GR_TIMER_MEASURING == t->state) {
         snprintf(text, size, "step timing measures latencies, dimension %d", t->measure.dim);
     } else if (c->running) {
-        snprintf(
-            text, size, "step timing waits for %d ranks of dimension %d before %s %llu",
-            gr_countdown_missing(c), c->dim, GR_TIMER_RUNS == t->state ? "group" : "call",
-            (unsigned long long) (GR_TIMER_RUNS == t->state ? t->synced + 1 : t->report.calls + 1));
+        snprintf(text, size, "step timing waits for %d ranks of dimension %d before %s %llu",
+                 gr_countdown_missing(c), c->dim, GR_TIMER_RUNNING == t->state ? "group" : "call",
+                 (unsigned long long) (GR_TIMER_RUNNING == t->state ? t->synced + 1
+                                                                    : t->report.calls + 1));
     }
 }
 

@@ -12,7 +12,7 @@
 
 enum { RANKS = 12, CALLS = 3 };
 
-static struct gr_link_port lines; /* over the links below */
+static struct gr_sync_port lines; /* over the links below */
 static struct gr_port port;       /* the same with another clock */
 static int64_t clock_ns;
 static struct gr_link in[RANKS], out[RANKS];
@@ -187,7 +187,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
     }
     clock_ns = 1000000;
-    FUZZ_NEED(0 == gr_link_port_init(&lines, in, out, p, rank, (int) fuzz_below(&input, 2)));
+    FUZZ_NEED(0 == gr_sync_port_init(&lines, in, out, p, rank, (int) fuzz_below(&input, 2)));
     port = (struct gr_port) {now, send, poll, NULL, lines.port.max_pad, lines.port.common_clock};
     FUZZ_NEED(0 == gr_timer_init(&timer, GR_SYNC_START, &port, &torus, p, rank));
     for (k = 0; k < CALLS && call(&timer, p); k++) {

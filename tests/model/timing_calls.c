@@ -82,7 +82,7 @@ static const struct gr_executor_ops mover = {ready, move, commit, NULL};
 static int may_begin(void *ctx, uint32_t channel, uint32_t slice, const struct gr_step *s)
 {
     struct tc_rank *r = ctx;
-    struct gr_timeline *line = &r->timer.line;
+    struct gr_timeline *line = &r->timer.timeline;
     uint32_t t;
 
     for (t = 0; r->world->strict && t < line->nticks; t++) {
@@ -100,10 +100,10 @@ static void watch_lag(struct tc_rank *r, uint32_t slice, uint32_t tick)
 {
     const struct gr_timer *t = &r->timer;
 
-    if (GR_SYNC_TIMED == t->mode && GR_TIMER_RUNS == t->state) {
-        int64_t due = t->start + t->shift + gr_timeline_at(&t->line, slice, tick);
+    if (GR_SYNC_TIMED == t->mode && GR_TIMER_RUNNING == t->state) {
+        int64_t due = t->start + t->lag + gr_timeline_at(&t->timeline, slice, tick);
 
-        r->world->ahead |= due > gr_port_now(t->port) + t->line.at[t->line.nticks] + 1000;
+        r->world->ahead |= due > gr_port_now(t->port) + t->timeline.at[t->timeline.nticks] + 1000;
     }
 }
 
@@ -120,7 +120,7 @@ static void begins(void *ctx, uint32_t channel, uint32_t slice, const struct gr_
             channel,
             slice,
             s->tick,
-            r->timer.lined ? gr_timeline_group(&r->timer.line, slice, s->tick) : 0};
+            r->timer.timeline_valid ? gr_timeline_group(&r->timer.timeline, slice, s->tick) : 0};
     }
     gr_timer_begins(&r->timer, channel, slice, s);
     watch_lag(r, slice, s->tick);

@@ -13,10 +13,10 @@
 static int64_t hooked_far(const struct gr_latency *l, int d, int x);
 static int64_t hooked_between(const struct gr_latency *l, int d, int x, int y);
 
-#define gr_latency_far hooked_far
+#define gr_latency_farthest hooked_far
 #define gr_latency_between hooked_between
 #include "timing/countdown.c"
-#undef gr_latency_far
+#undef gr_latency_farthest
 #undef gr_latency_between
 
 #include <setjmp.h>
@@ -47,19 +47,19 @@ static uint64_t seed;
 
 static int64_t hooked_far(const struct gr_latency *l, int d, int x)
 {
-    int own = x == gr_latency_place(l, d);
+    int own = x == gr_latency_coord(l, d);
 
     switch (planted) {
     case NO_OWN_TERM:
-        return own ? 0 : gr_latency_far(l, d, x);
+        return own ? 0 : gr_latency_farthest(l, d, x);
     case HALF_OWN_TERM:
-        return gr_latency_far(l, d, x) / (own ? 2 : 1);
+        return gr_latency_farthest(l, d, x) / (own ? 2 : 1);
     case OWN_F_FOR_ALL:
-        return gr_latency_far(l, d, gr_latency_place(l, d));
+        return gr_latency_farthest(l, d, gr_latency_coord(l, d));
     case NO_F:
         return 0;
     default:
-        return gr_latency_far(l, d, x);
+        return gr_latency_farthest(l, d, x);
     }
 }
 
@@ -106,7 +106,7 @@ static void poll_node(int r, int n, int64_t pause)
     int64_t at;
 
     while (1 == world.ranks[r].port.poll(&world.ranks[r], &note, &at)) {
-        assert_int_equal(gr_countdown_take(c, &note, at), 0);
+        assert_int_equal(gr_countdown_receive(c, &note, at), 0);
     }
     if (0 == node->left || world.now < node->enters) {
         return;
@@ -120,10 +120,10 @@ static void poll_node(int r, int n, int64_t pause)
     if (1 == gr_countdown_poll(c)) {
         node->left--;
         instants[n - 1 - node->left][r] = world.now;
-        untils[n - 1 - node->left][r] = c->until - world.ranks[r].clock;
+        untils[n - 1 - node->left][r] = c->instant - world.ranks[r].clock;
         assert_int_equal(c->value[0], world.p + 6);
         assert_int_equal(c->value[1], 0);
-        assert_true(world.now + world.ranks[r].clock - c->until >= 0);
+        assert_true(world.now + world.ranks[r].clock - c->instant >= 0);
         node->enters = world.now + (pause > 0 ? (int64_t) rng_below(&world.random, pause) : 0);
     }
 }
@@ -359,26 +359,26 @@ static void test_bad_notes(void **state)
         note.from = bad[k].from;
         note.dim = (uint8_t) bad[k].dim;
         before = c;
-        assert_int_equal(gr_countdown_take(&c, &note, 0), -1);
+        assert_int_equal(gr_countdown_receive(&c, &note, 0), -1);
         assert_memory_equal(&before, &c, sizeof(c));
     }
     note =
         (struct gr_note) {.seq = 1, .from = 2, .kind = GR_NOTE_SYNC, .dim = 0, .sent = INT64_MIN};
-    assert_int_equal(gr_countdown_take(&c, &note, 0), -1); /* no clock says so */
+    assert_int_equal(gr_countdown_receive(&c, &note, 0), -1); /* no clock says so */
     note.sent = 0;
     note.value[GR_SYNC_VALUES] = INT64_MIN;
-    assert_int_equal(gr_countdown_take(&c, &note, 0), -1);
+    assert_int_equal(gr_countdown_receive(&c, &note, 0), -1);
     note.value[GR_SYNC_VALUES] = 0;
     assert_int_equal(gr_countdown_missing(&c), 2);
-    assert_int_equal(gr_countdown_take(&c, &note, 0), 0);
+    assert_int_equal(gr_countdown_receive(&c, &note, 0), 0);
     assert_int_equal(gr_countdown_missing(&c), 1);
     note.from = 1;
     note.seq = 2; /* of a rank that is ahead */
-    assert_int_equal(gr_countdown_take(&c, &note, 0), 0);
+    assert_int_equal(gr_countdown_receive(&c, &note, 0), 0);
     assert_int_equal(gr_countdown_missing(&c), 1);
     note.seq = 1;
-    assert_int_equal(gr_countdown_take(&c, &note, 0), 0);
-    assert_int_equal(gr_countdown_take(&c, &note, 0), -1); /* more than there are */
+    assert_int_equal(gr_countdown_receive(&c, &note, 0), 0);
+    assert_int_equal(gr_countdown_receive(&c, &note, 0), -1); /* more than there are */
     gr_latency_free(&l);
     tw_close(&world);
 }

@@ -74,7 +74,7 @@ static inline int64_t worst_spread(uint32_t call, uint32_t slice)
     int64_t first, last, worst = 0;
     uint32_t tick;
 
-    for (tick = 0; tick < world.ranks[0].timer.line.nticks; tick++) {
+    for (tick = 0; tick < world.ranks[0].timer.timeline.nticks; tick++) {
         assert_int_equal(spread_of(call, slice, tick, &first, &last), world.tw.p);
         worst = last - first > worst ? last - first : worst;
     }

@@ -19,7 +19,7 @@ static int napped;
 static int nap_once(struct tc_rank *r)
 {
     if (1 == r->rank && 1 == r->call && world.tw.now > nap_at && !napped && r->running &&
-        GR_TIMER_RUNS == r->timer.state && r->stepper.at[0].slice > 0) {
+        GR_TIMER_RUNNING == r->timer.state && r->stepper.at[0].slice > 0) {
         napped = 1;
         return 2000; /* 40 us */
     }
@@ -41,7 +41,7 @@ static void test_late(void **state)
     world.nap = nap_once;
     run(&job, 3);
     assert_int_equal(napped, 1);
-    assert_int_equal(world.ranks[0].timer.line.nslices, 12);
+    assert_int_equal(world.ranks[0].timer.timeline.nslices, 12);
     assert_true(report(1)->misses > 0 && report(1)->error_max > 30000);
     for (r = 0; r < 4; r++) {
         assert_int_equal(report(r)->resyncs, 1);
@@ -63,8 +63,8 @@ static void test_late(void **state)
  */
 static int nap_in_bcast(struct tc_rank *r)
 {
-    if (0 == r->rank && 1 == r->call && r->running && GR_TIMER_RUNS == r->timer.state && !napped &&
-        r->stepper.at[0].index > 8) {
+    if (0 == r->rank && 1 == r->call && r->running && GR_TIMER_RUNNING == r->timer.state &&
+        !napped && r->stepper.at[0].index > 8) {
         napped = 1;
         return 3000; /* 60 us */
     }
@@ -133,7 +133,7 @@ static void test_wrong_latencies(void **state)
     for (r = 0; r < 4; r++) {
         assert_int_equal(report(r)->measures, 2);
         assert_int_equal(report(r)->pauses, 1);
-        assert_int_equal(world.ranks[r].timer.state, GR_TIMER_RUNS);
+        assert_int_equal(world.ranks[r].timer.state, GR_TIMER_RUNNING);
     }
     assert_int_equal(report(0)->misses, misses);
     assert_true(worst_spread(GR_PAUSE_CALLS + 19, 0) <= grain() + world.tw.quantum);
@@ -143,7 +143,7 @@ static void test_wrong_latencies(void **state)
 /* Where it never gets better, it stays off in the end. */
 static int nap_always(struct tc_rank *r)
 {
-    return 2 == r->rank && r->running && GR_TIMER_RUNS == r->timer.state &&
+    return 2 == r->rank && r->running && GR_TIMER_RUNNING == r->timer.state &&
                    0 == rng_below(&world.tw.random, 40)
                ? 2500
                : 0;

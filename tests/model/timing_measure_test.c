@@ -68,7 +68,7 @@ static void measure(int naps)
                 begun[r] = 1;
             }
             while (1 == world.ranks[r].port.poll(&world.ranks[r], &note, &at)) {
-                assert_int_equal(gr_measure_take(&measures[r], &note, at), 0);
+                assert_int_equal(gr_measure_receive(&measures[r], &note, at), 0);
             }
             if (begun[r] && !done[r] && 1 == gr_measure_poll(&measures[r])) {
                 done[r] = 1;
@@ -178,12 +178,12 @@ static void test_arithmetic(void **state)
     world.byte_fs = 250000;
     tw_fill(&world, &l, 5); /* (1, 1) */
     assert_int_equal(gr_latency_rank(&l, 0, 3), 7);
-    assert_int_equal(gr_latency_place(&l, 1), 1);
+    assert_int_equal(gr_latency_coord(&l, 1), 1);
     assert_int_equal(gr_latency_message(&l, 0, 1, 4000), world.way[0][1] + 1000);
     assert_int_equal(gr_latency_message(&l, 0, 6, 0), world.way[0][2] + world.way[1][1]);
     assert_int_equal(gr_latency_message(&l, 3, 3, 8000), 2000);
-    assert_true(gr_latency_far(&l, 0, 0) >= world.way[0][1] &&
-                gr_latency_far(&l, 0, 0) >= world.way[0][2]);
+    assert_true(gr_latency_farthest(&l, 0, 0) >= world.way[0][1] &&
+                gr_latency_farthest(&l, 0, 0) >= world.way[0][2]);
     gr_latency_free(&l);
     tw_close(&world);
     assert_int_equal(gr_latency_init(&l, &none, 7, 3), 0);
@@ -207,19 +207,19 @@ static void test_bad_notes(void **state)
 
     (void) state;
     open_all("3x2", 1);
-    assert_int_equal(gr_measure_take(&measures[0], &note, 5), -1); /* nothing was asked */
+    assert_int_equal(gr_measure_receive(&measures[0], &note, 5), -1); /* nothing was asked */
     note.kind = GR_NOTE_SYNC;
-    assert_int_equal(gr_measure_take(&measures[0], &note, 5), -1);
+    assert_int_equal(gr_measure_receive(&measures[0], &note, 5), -1);
     note.kind = GR_NOTE_ROW;
     note.seq = 3;
-    assert_int_equal(gr_measure_take(&measures[0], &note, 5), -1); /* a row has three */
+    assert_int_equal(gr_measure_receive(&measures[0], &note, 5), -1); /* a row has three */
     note.seq = 0;
     note.value[1] = INT64_MAX / 2;
-    assert_int_equal(gr_measure_take(&measures[0], &note, 5), -1);       /* sums of it overflow */
+    assert_int_equal(gr_measure_receive(&measures[0], &note, 5), -1);    /* sums of it overflow */
     note = (struct gr_note) {.seq = 0, .from = 4, .kind = GR_NOTE_PING}; /* not in its ring */
-    assert_int_equal(gr_measure_take(&measures[0], &note, 5), -1);
+    assert_int_equal(gr_measure_receive(&measures[0], &note, 5), -1);
     note = (struct gr_note) {.seq = 0, .from = 1, .kind = GR_NOTE_PING, .dim = 2};
-    assert_int_equal(gr_measure_take(&measures[0], &note, 5), -1);
+    assert_int_equal(gr_measure_receive(&measures[0], &note, 5), -1);
     close_all();
 }
 

@@ -59,7 +59,7 @@ static void test_timed(void **state)
         const struct gr_timeline *line;
 
         tc_open(&world, shapes[i], 3000, 0, GR_SYNC_TIMED, rng_next(&seed));
-        line = &world.ranks[0].timer.line;
+        line = &world.ranks[0].timer.timeline;
         run(&ring, 4);
         for (k = 0; k < 4; k++) {
             assert_true(worst_spread(k, 0) <= grain() + world.tw.quantum);
@@ -85,7 +85,8 @@ static void check_groups(void)
 {
     int64_t first[512], last[512];
     uint32_t call = UINT32_MAX;
-    size_t k, g, groups = world.ranks[0].timer.line.nslices * world.ranks[0].timer.line.ngroups;
+    size_t k, g,
+        groups = world.ranks[0].timer.timeline.nslices * world.ranks[0].timer.timeline.ngroups;
 
     assert_true(groups <= 512 && world.nevents < TC_MAX_EVENTS);
     for (call = 0; call < 2; call++) {
@@ -114,8 +115,8 @@ static void test_barrier(void **state)
     tc_open(&world, "3x2", 3000, 0, GR_SYNC_BARRIER, rng_next(&seed));
     world.nap = dawdle;
     run(&ring, 2);
-    assert_int_equal(world.ranks[0].timer.line.ngroups, 11); /* 2p - 1 ticks, none joined */
-    assert_int_equal(report(0)->syncs, 2 * 11 * world.ranks[0].timer.line.nslices);
+    assert_int_equal(world.ranks[0].timer.timeline.ngroups, 11); /* 2p - 1 ticks, none joined */
+    assert_int_equal(report(0)->syncs, 2 * 11 * world.ranks[0].timer.timeline.nslices);
     check_groups();
     tc_close(&world);
 }
@@ -199,8 +200,8 @@ static void test_strict(void **state)
         tc_open(&world, "5", 600, 1, GR_SYNC_BARRIER, rng_next(&seed));
         world.strict = strict;
         assert_int_equal(tc_run(&world, &job, 2), strict ? -1 : 0);
-        assert_int_equal(world.ranks[0].timer.line.ngroups < world.ranks[0].timer.line.nticks,
-                         !strict);
+        assert_int_equal(
+            world.ranks[0].timer.timeline.ngroups < world.ranks[0].timer.timeline.nticks, !strict);
         tc_close(&world);
     }
 }

@@ -60,7 +60,7 @@ struct ex_rank {
     struct gr_plan plan;
     struct gr_stepper stepper;
     struct gr_timer timer; /* where the world has timing */
-    struct gr_link_port port;
+    struct gr_sync_port port;
     struct gr_request request; /* of the call that is timed */
     struct gr_mail mail;
     int posted;

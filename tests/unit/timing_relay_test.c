@@ -66,8 +66,8 @@ static void take(struct relay_rank *r, struct gr_measure *m, struct gr_countdown
             r->heard[note.seq % 16]++;
             continue;
         }
-        rc = GR_NOTE_SYNC == note.kind ? gr_countdown_take(c, &note, at)
-                                       : gr_measure_take(m, &note, at);
+        rc = GR_NOTE_SYNC == note.kind ? gr_countdown_receive(c, &note, at)
+                                       : gr_measure_receive(m, &note, at);
         if (rc < 0) {
             _exit(3);
         }
@@ -125,7 +125,7 @@ static void spoil(struct gr_latency *l)
     int d, x, y;
 
     for (d = 0; d < 2; d++) {
-        x = gr_latency_place(l, d);
+        x = gr_latency_coord(l, d);
         for (y = 0; y < 2; y++) {
             l->ring[d][x * 2 + y] += x == y ? 0 : l->rank % 2 ? 500000 : -500000;
         }
