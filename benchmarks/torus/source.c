@@ -2,7 +2,7 @@
 /* The schedules behind source.h: which step of which rank and channel belongs to a tick. */
 #include "source.h"
 
-#include "sched/torus.h"
+#include "sched/sched.h"
 #include "topo/order.h"
 #include "options.h"
 
@@ -141,7 +141,7 @@ static void find_way(const struct source *s, int channel, const struct gr_step *
     struct gr_sched sched = schedule(s, m->from, channel);
 
     if (on_torus(s)) {
-        gr_torus_way(&sched, step, hops);
+        gr_sched_route(&sched, step, hops);
     }
     for (d = 0; d < t->ndims; d++) {
         if (!on_torus(s)) {
@@ -213,7 +213,7 @@ int source_make(struct source *s, enum source_algo algo, const struct machine *m
         if (!gr_algo_fits(algorithm(algo), s->p, t)) {
             return -1;
         }
-        s->channels = gr_torus_channels(algorithm(algo), collective(algo), t);
+        s->channels = (int) gr_algo_ways(algorithm(algo), collective(algo), t);
     }
     for (k = 0; k < 2 && !on_torus(s); k++) { /* a ring each way */
         s->order[k] = need(malloc(2 * (size_t) s->p * sizeof(int)));

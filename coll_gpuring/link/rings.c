@@ -55,12 +55,39 @@ static int make_room(struct gr_neighbours *n, size_t most)
     return 0;
 }
 
+/* Whether two channels have the same schedules, and so the same neighbours. */
+static int are_alike(const struct gr_rings *rings, enum gr_algo algo, uint32_t a, uint32_t b)
+{
+    int coll, alike = gr_algo_is_torus(algo) || a % 2 == b % 2;
+
+    for (coll = 0; gr_algo_is_torus(algo) && coll < GR_NCOLLS; coll++) {
+        uint32_t ways = gr_algo_ways(algo, (enum gr_coll) coll, &rings->torus);
+
+        alike = alike && (uint32_t) gr_rings_lane(&rings->torus, a) % ways ==
+                             (uint32_t) gr_rings_lane(&rings->torus, b) % ways;
+    }
+    return alike;
+}
+
+/* Append the neighbours of channel `from`, which are among the first n, as those of another. */
+static int append_again(struct gr_neighbour *all, int n, uint32_t from, uint32_t channel)
+{
+    int k, end = n;
+
+    for (k = 0; k < end; k++) {
+        if (from == all[k].channel) {
+            all[n++] = (struct gr_neighbour) {channel, all[k].rank};
+        }
+    }
+    return n;
+}
+
 int gr_rings_neighbours(const struct gr_rings *rings, int p, int rank, uint32_t nchannels,
                         enum gr_algo algo, int root, struct gr_neighbours *n)
 {
     int *in = calloc(2 * (size_t) p, sizeof(int)), *out = NULL == in ? NULL : in + p;
     int nin, nout;
-    uint32_t c;
+    uint32_t c, like;
 
     if (NULL == in || 0 != make_room(n, (size_t) nchannels * (size_t) p)) {
         free(in);
@@ -79,6 +106,13 @@ int gr_rings_neighbours(const struct gr_rings *rings, int p, int rank, uint32_t 
             .channel = gr_rings_lane(&rings->torus, c),
         };
 
+        for (like = 0; like < c && !are_alike(rings, algo, like, c); like++) {
+        }
+        if (like < c) {
+            n->nin = append_again(n->in, n->nin, like, c);
+            n->nout = append_again(n->out, n->nout, like, c);
+            continue;
+        }
         gr_sched_peers(&s, in, &nin, out, &nout);
         n->nin = append(n->in, n->nin, c, in, nin);
         n->nout = append(n->out, n->nout, c, out, nout);

@@ -1,60 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The algorithms behind sched.h, one file each, and the few words they are written in.
- * Only the files of this folder include this.
+ * What the files of the algorithms have in common: the words that steps are written in, and what
+ * the files offer. Only the files of this folder include this.
  */
 #ifndef GR_SCHED_ALGOS_H
 #define GR_SCHED_ALGOS_H
 
 #include "sched/sched.h"
 
-/* What takes too long to find for a kernel is left out there. */
+/*
+ * Device code sees the steps that kernels compute; descriptors, costs, and what takes too long to
+ * compile into each kernel are left out there.
+ */
 #if defined(__CUDACC__) && !defined(GR_SCHED_FOR_KERNELS)
 #define GR_SCHED_FOR_KERNELS
+#endif
+#if !defined(GR_SCHED_FOR_KERNELS)
+#include "sched/algorithm.h"
+
+#include <math.h>
 #endif
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-GR_HD uint32_t gr_ring_len(const struct gr_sched *s);
-GR_HD struct gr_step gr_ring_step(const struct gr_sched *s, uint32_t i);
-GR_HD uint32_t gr_chain_len(const struct gr_sched *s);
-GR_HD struct gr_step gr_chain_step(const struct gr_sched *s, uint32_t i);
-GR_HD uint32_t gr_tree_len(const struct gr_sched *s);
-GR_HD struct gr_step gr_tree_step(const struct gr_sched *s, uint32_t i);
-GR_HD uint32_t gr_flat_len(const struct gr_sched *s);
-GR_HD struct gr_step gr_flat_step(const struct gr_sched *s, uint32_t i);
-GR_HD uint32_t gr_oneshot_len(const struct gr_sched *s);
-GR_HD struct gr_step gr_oneshot_step(const struct gr_sched *s, uint32_t i);
-GR_HD uint32_t gr_twoshot_len(const struct gr_sched *s);
-GR_HD struct gr_step gr_twoshot_step(const struct gr_sched *s, uint32_t i);
-GR_HD uint32_t gr_pairwise_len(const struct gr_sched *s);
-GR_HD struct gr_step gr_pairwise_step(const struct gr_sched *s, uint32_t i);
-GR_HD uint32_t gr_bucket_len(const struct gr_sched *s);
-GR_HD struct gr_step gr_bucket_step(const struct gr_sched *s, uint32_t i);
-GR_HD uint32_t gr_swing_len(const struct gr_sched *s);
-GR_HD struct gr_step gr_swing_step(const struct gr_sched *s, uint32_t i);
-GR_HD uint32_t gr_mst_len(const struct gr_sched *s);
-GR_HD struct gr_step gr_mst_step(const struct gr_sched *s, uint32_t i);
-uint32_t gr_two_level_len(const struct gr_sched *s);
-struct gr_step gr_two_level_step(const struct gr_sched *s, uint32_t i);
-uint32_t gr_node_tree_len(const struct gr_sched *s);
-struct gr_step gr_node_tree_step(const struct gr_sched *s, uint32_t i);
-
-/*
- * Alltoall along a torus (alltoall.h); the most chunks of a step of it, and the way of its message.
- */
-uint32_t gr_exchanges_len(const struct gr_sched *s);
-struct gr_step gr_exchanges_step(const struct gr_sched *s, uint32_t i);
-uint32_t gr_exchanges_most(enum gr_algo algo, int p, const struct gr_torus *torus);
-void gr_exchanges_way(const struct gr_sched *s, const struct gr_step *step, int hops[GR_MAX_DIMS]);
-
-/*
- * Positions that are linked to pos in either tree of the double tree with that root: up to 6, each
- * once.
- */
-int gr_tree_neighbours(int p, int pos, int root, int *neighbours);
+/* gr_name_len() and gr_name_step() of the algorithms that kernels compute. */
+#define GR_DECLARE_COMPUTED(name)                             \
+    GR_HD uint32_t gr_##name##_len(const struct gr_sched *s); \
+    GR_HD struct gr_step gr_##name##_step(const struct gr_sched *s, uint32_t i);
+#define GR_DECLARE_PRECOMPUTED(name)
+#define GR_DECLARE_STEPS(NAME, name, how) GR_DECLARE_##how(name)
+GR_ALGORITHMS(GR_DECLARE_STEPS)
+#undef GR_DECLARE_STEPS
+#undef GR_DECLARE_PRECOMPUTED
+#undef GR_DECLARE_COMPUTED
 
 #ifdef __cplusplus
 }
@@ -122,6 +102,16 @@ GR_HD static inline int gr_place_of(int n, int bits, int x)
 GR_HD static inline int gr_place_at(int n, int bits, int place)
 {
     return (int) ((int64_t) place * n >> bits);
+}
+
+/*
+ * Most chunks of a message that holds half of all blocks, or all of them where some ranks have no
+ * place: p is no power of two.
+ */
+static inline uint32_t gr_halving_most_chunks(int p, const struct gr_torus *torus)
+{
+    (void) torus;
+    return 1 == p ? 1 : 0 == (p & (p - 1)) ? (uint32_t) p / 2 : (uint32_t) p;
 }
 
 /* Entry n of a short array that device code keeps in registers, where no index can be computed. */

@@ -26,24 +26,24 @@ int gr_alltoall_suits(enum gr_alltoall_algo algo, const struct gr_torus *torus)
     return torus->ndims >= 1;
 }
 
-GR_HD uint32_t gr_alltoall_ticks(const struct gr_alltoall *a)
+uint32_t gr_alltoall_ticks(const struct gr_alltoall *a)
 {
     return GR_ALLTOALL_SUH_SHIN == a->algo ? gr_suh_shin_ticks(&a->torus)
                                            : gr_ordered_ticks(&a->torus);
 }
 
-GR_HD int gr_alltoall_lanes(const struct gr_alltoall *a)
+int gr_alltoall_lanes(const struct gr_alltoall *a)
 {
     return GR_ALLTOALL_SUH_SHIN == a->algo ? 1 : 2;
 }
 
-GR_HD struct gr_exchange gr_alltoall_step(const struct gr_alltoall *a, int lane, uint32_t tick)
+struct gr_exchange gr_alltoall_step(const struct gr_alltoall *a, int lane, uint32_t tick)
 {
     return GR_ALLTOALL_SUH_SHIN == a->algo ? gr_suh_shin_step(a, tick)
                                            : gr_ordered_step(a, lane, tick);
 }
 
-GR_HD int gr_alltoall_origin(const struct gr_alltoall *a, int slot)
+int gr_alltoall_origin(const struct gr_alltoall *a, int slot)
 {
     const struct gr_torus *t = &a->torus;
     int origin = slot, d;
@@ -59,17 +59,17 @@ GR_HD int gr_alltoall_origin(const struct gr_alltoall *a, int slot)
 }
 
 /* Slots with the same digit. */
-GR_HD static int alike(const struct gr_alltoall *a, const struct gr_slots *slots)
+static int alike(const struct gr_alltoall *a, const struct gr_slots *slots)
 {
     return gr_torus_stride(&a->torus, a->torus.ndims) / slots->radix;
 }
 
-GR_HD int gr_slots_count(const struct gr_alltoall *a, const struct gr_slots *slots)
+int gr_slots_count(const struct gr_alltoall *a, const struct gr_slots *slots)
 {
     return slots->count * alike(a, slots);
 }
 
-GR_HD int gr_slots_at(const struct gr_alltoall *a, const struct gr_slots *slots, int k)
+int gr_slots_at(const struct gr_alltoall *a, const struct gr_slots *slots, int k)
 {
     int rest = k % alike(a, slots);
     int digit = gr_wrap(slots->first + slots->step * (k / alike(a, slots)), slots->radix);

@@ -26,7 +26,7 @@
  *      round 2   send slots      3     after it, slot 3 holds the block from 3 ranks behind: a reflection
  *
  * Within a tick no two exchanges of the whole collective use the same link. libc and topo/torus.h
- * only; compiles as C11, C++ and CUDA.
+ * only.
  */
 #ifndef GR_SCHED_ALLTOALL_H
 #define GR_SCHED_ALLTOALL_H
@@ -86,21 +86,21 @@ int gr_alltoall_suits(enum gr_alltoall_algo algo, const struct gr_torus *torus);
  * Ticks of the schedule, alike at all ranks, and how many exchanges a rank may do in one (lanes 0,
  * 1, ...).
  */
-GR_HD uint32_t gr_alltoall_ticks(const struct gr_alltoall *a);
-GR_HD int gr_alltoall_lanes(const struct gr_alltoall *a);
+uint32_t gr_alltoall_ticks(const struct gr_alltoall *a);
+int gr_alltoall_lanes(const struct gr_alltoall *a);
 
 /* The exchange of lane 0..lanes-1 in tick 0..ticks-1. The algorithm must suit the torus. */
-GR_HD struct gr_exchange gr_alltoall_step(const struct gr_alltoall *a, int lane, uint32_t tick);
+struct gr_exchange gr_alltoall_step(const struct gr_alltoall *a, int lane, uint32_t tick);
 
 /* Number of the slots of an exchange, and the k-th of them, k = 0..number-1. */
-GR_HD int gr_slots_count(const struct gr_alltoall *a, const struct gr_slots *slots);
-GR_HD int gr_slots_at(const struct gr_alltoall *a, const struct gr_slots *slots, int k);
+int gr_slots_count(const struct gr_alltoall *a, const struct gr_slots *slots);
+int gr_slots_at(const struct gr_alltoall *a, const struct gr_slots *slots, int k);
 
 /*
  * The rank from which the block came that lies in the slot at the end. A permutation, and its own
  * inverse.
  */
-GR_HD int gr_alltoall_origin(const struct gr_alltoall *a, int slot);
+int gr_alltoall_origin(const struct gr_alltoall *a, int slot);
 
 /*
  * A line as a ring: up over the even places and down over the odd ones, at most two links from
@@ -109,32 +109,32 @@ GR_HD int gr_alltoall_origin(const struct gr_alltoall *a, int slot);
  *
  *      places    0---1---2---3---4         positions 0 1 2 3 4 are places 0 2 4 3 1
  */
-GR_HD static inline int gr_fold(int extent, int position)
+static inline int gr_fold(int extent, int position)
 {
     return 2 * position < extent ? 2 * position : 2 * (extent - position) - 1;
 }
 
-GR_HD static inline int gr_unfold(int extent, int place)
+static inline int gr_unfold(int extent, int place)
 {
     return 0 == place % 2 ? place / 2 : extent - (place + 1) / 2;
 }
 
 /* x mod n for any x */
-GR_HD static inline int gr_wrap(int x, int n)
+static inline int gr_wrap(int x, int n)
 {
     return (x % n + n) % n;
 }
 
 /* The algorithms behind it, one file each. */
-GR_HD uint32_t gr_suh_shin_ticks(const struct gr_torus *t);
-GR_HD struct gr_exchange gr_suh_shin_step(const struct gr_alltoall *a, uint32_t tick);
-GR_HD int gr_suh_shin_origin(const struct gr_torus *t, int d, int x, int v);
-GR_HD uint32_t gr_ordered_ticks(const struct gr_torus *t);
-GR_HD struct gr_exchange gr_ordered_step(const struct gr_alltoall *a, int lane, uint32_t tick);
-GR_HD int gr_ordered_origin(const struct gr_torus *t, int d, int x, int v);
+uint32_t gr_suh_shin_ticks(const struct gr_torus *t);
+struct gr_exchange gr_suh_shin_step(const struct gr_alltoall *a, uint32_t tick);
+int gr_suh_shin_origin(const struct gr_torus *t, int d, int x, int v);
+uint32_t gr_ordered_ticks(const struct gr_torus *t);
+struct gr_exchange gr_ordered_step(const struct gr_alltoall *a, int lane, uint32_t tick);
+int gr_ordered_origin(const struct gr_torus *t, int d, int x, int v);
 
 /* An exchange in which nothing is done. */
-GR_HD static inline struct gr_exchange gr_exchange_none(uint32_t tick)
+static inline struct gr_exchange gr_exchange_none(uint32_t tick)
 {
     struct gr_exchange e;
 

@@ -19,12 +19,12 @@
 #include "sched/alltoall.h"
 
 /* Ticks of dimension d. */
-GR_HD static uint32_t dimension_ticks(const struct gr_torus *t, int d)
+static uint32_t dimension_ticks(const struct gr_torus *t, int d)
 {
     return (uint32_t) (gr_torus_is_line(t, d) ? t->dims[d] - 1 : t->dims[d] / 2);
 }
 
-GR_HD uint32_t gr_ordered_ticks(const struct gr_torus *t)
+uint32_t gr_ordered_ticks(const struct gr_torus *t)
 {
     uint32_t n = 0;
     int d;
@@ -35,7 +35,7 @@ GR_HD uint32_t gr_ordered_ticks(const struct gr_torus *t)
     return n;
 }
 
-GR_HD struct gr_exchange gr_ordered_step(const struct gr_alltoall *a, int lane, uint32_t tick)
+struct gr_exchange gr_ordered_step(const struct gr_alltoall *a, int lane, uint32_t tick)
 {
     const struct gr_torus *t = &a->torus;
     struct gr_exchange e = gr_exchange_none(tick);
@@ -75,7 +75,7 @@ GR_HD struct gr_exchange gr_ordered_step(const struct gr_alltoall *a, int lane, 
 }
 
 /* In dimension d, at coordinate x: the reflection of alltoall.h, on the ring. */
-GR_HD int gr_ordered_origin(const struct gr_torus *t, int d, int x, int v)
+int gr_ordered_origin(const struct gr_torus *t, int d, int x, int v)
 {
     int extent = t->dims[d];
 

@@ -116,7 +116,7 @@ static void set_run(const struct gr_sched *s, const struct gr_slots *slots, uint
     }
 }
 
-uint32_t gr_exchanges_len(const struct gr_sched *s)
+static uint32_t exchanges_len(const struct gr_sched *s)
 {
     struct gr_exchange e;
     uint32_t left = UINT32_MAX;
@@ -128,7 +128,7 @@ uint32_t gr_exchanges_len(const struct gr_sched *s)
     return 1 + (UINT32_MAX - left) + (uint32_t) s->p;
 }
 
-struct gr_step gr_exchanges_step(const struct gr_sched *s, uint32_t i)
+static struct gr_step exchanges_step(const struct gr_sched *s, uint32_t i)
 {
     struct gr_alltoall a = alltoall_of(s);
     struct gr_step t = gr_step_make(GR_STORE | (1 == s->p ? GR_FINAL : 0), GR_IN,
@@ -161,12 +161,8 @@ struct gr_step gr_exchanges_step(const struct gr_sched *s, uint32_t i)
     return t;
 }
 
-uint32_t gr_exchanges_most(enum gr_algo algo, int p, const struct gr_torus *torus)
-{
-    return find_most(algo, p, torus).chunks;
-}
-
-void gr_exchanges_way(const struct gr_sched *s, const struct gr_step *step, int hops[GR_MAX_DIMS])
+static void exchanges_route(const struct gr_sched *s, const struct gr_step *step,
+                            int hops[GR_MAX_DIMS])
 {
     struct gr_alltoall a = alltoall_of(s);
     int lane, d;
@@ -184,3 +180,67 @@ void gr_exchanges_way(const struct gr_sched *s, const struct gr_step *step, int 
         }
     }
 }
+
+/* ---- ordered ---- */
+
+static uint32_t ordered_most_chunks(int p, const struct gr_torus *torus)
+{
+    return find_most(GR_ALGO_ORDERED, p, torus).chunks;
+}
+
+/* A quarter of an extent's blocks in each exchange. */
+static double ordered_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
+{
+    (void) chunk_bytes;
+    return gr_cost_exchanges(t, gr_cost_torus_hops(t->torus) / 4 + 0.5);
+}
+
+const struct gr_algorithm gr_algorithm_ordered = {
+    .name = "ordered",
+    .help = "one dimension of a torus after the other, with messages combined",
+    .colls = GR_BIT(GR_COLL_ALLTOALL),
+    .scratch = GR_BIT(GR_COLL_ALLTOALL),
+    .traits = GR_TRAIT_TORUS | GR_TRAIT_OVERWRITES_SENT,
+    .fits = gr_torus_fits,
+    .len = exchanges_len,
+    .step = exchanges_step,
+    .most_chunks = ordered_most_chunks,
+    .route = exchanges_route,
+    .cost = ordered_cost,
+    .internode_cost = gr_cost_all_pairs,
+};
+
+/* ---- suh-shin ---- */
+
+static int suh_shin_fits(int p, const struct gr_torus *torus)
+{
+    return gr_torus_fits(p, torus) && gr_alltoall_suits(GR_ALLTOALL_SUH_SHIN, torus);
+}
+
+static uint32_t suh_shin_most_chunks(int p, const struct gr_torus *torus)
+{
+    return find_most(GR_ALGO_SUH_SHIN, p, torus).chunks;
+}
+
+/* Half of all blocks in each round. */
+static double suh_shin_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
+{
+    (void) chunk_bytes;
+    return gr_cost_exchanges(t, gr_cost_torus_rounds(t->torus) / 2);
+}
+
+const struct gr_algorithm gr_algorithm_suh_shin = {
+    .name = "suh-shin",
+    .help = "all dimensions of a torus at once, with messages combined; extents 1, 2 and multiples "
+            "of 4",
+    .colls = GR_BIT(GR_COLL_ALLTOALL),
+    .scratch = GR_BIT(GR_COLL_ALLTOALL),
+    .traits = GR_TRAIT_TORUS | GR_TRAIT_OVERWRITES_SENT,
+    .fits = suh_shin_fits,
+    .len = exchanges_len,
+    .step = exchanges_step,
+    .most_chunks = suh_shin_most_chunks,
+    .route = exchanges_route,
+    .cost = suh_shin_cost,
+    .internode_cost = gr_cost_all_pairs,
+};

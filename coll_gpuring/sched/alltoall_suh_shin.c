@@ -31,7 +31,7 @@
 #include "sched/alltoall.h"
 
 /* Of a stage: hops of its messages, and the least extent for which there is something to do. */
-GR_HD static int stage_hops(int stage)
+static int stage_hops(int stage)
 {
     return 4 >> stage;
 }
@@ -46,7 +46,7 @@ struct place {
 };
 
 /* The dimensions of a stage; the first one needs two groups of four. */
-GR_HD static void find_axes(const struct gr_torus *t, struct place *at)
+static void find_axes(const struct gr_torus *t, struct place *at)
 {
     int d;
 
@@ -58,13 +58,13 @@ GR_HD static void find_axes(const struct gr_torus *t, struct place *at)
     }
 }
 
-GR_HD static int phases(const struct place *at)
+static int phases(const struct place *at)
 {
     return 1 == at->naxes && at->stage < 2 ? 2 : at->naxes;
 }
 
 /* Rounds of a phase: those of its longest ring. */
-GR_HD static int rounds(const struct gr_torus *t, const struct place *at)
+static int rounds(const struct gr_torus *t, const struct place *at)
 {
     /* three dimensions share phases 0 and 1; the last has no part in phase 2. Four go by pairs. */
     int first = 4 == at->naxes ? at->phase / 2 * 2 : 0;
@@ -81,7 +81,7 @@ GR_HD static int rounds(const struct gr_torus *t, const struct place *at)
 }
 
 /* Find the tick's place, or count all ticks (when asked for one beyond the end). */
-GR_HD static uint32_t find_place(const struct gr_torus *t, uint32_t tick, struct place *at)
+static uint32_t find_place(const struct gr_torus *t, uint32_t tick, struct place *at)
 {
     uint32_t sum = 0;
 
@@ -100,7 +100,7 @@ GR_HD static uint32_t find_place(const struct gr_torus *t, uint32_t tick, struct
     return sum;
 }
 
-GR_HD uint32_t gr_suh_shin_ticks(const struct gr_torus *t)
+uint32_t gr_suh_shin_ticks(const struct gr_torus *t)
 {
     struct place at;
 
@@ -111,7 +111,7 @@ GR_HD uint32_t gr_suh_shin_ticks(const struct gr_torus *t)
  * Which of the axes the rank uses in the phase (-1: none), and the sum whose value mod 4 says the
  * direction.
  */
-GR_HD static int pick_axis(const struct gr_alltoall *a, const struct place *at, int *sum)
+static int pick_axis(const struct gr_alltoall *a, const struct place *at, int *sum)
 {
     int x[GR_MAX_DIMS] = {0, 0, 0, 0}, pair = 0, other = at->phase % 2, k;
 
@@ -144,7 +144,7 @@ GR_HD static int pick_axis(const struct gr_alltoall *a, const struct place *at, 
     return k;
 }
 
-GR_HD struct gr_exchange gr_suh_shin_step(const struct gr_alltoall *a, uint32_t tick)
+struct gr_exchange gr_suh_shin_step(const struct gr_alltoall *a, uint32_t tick)
 {
     const struct gr_torus *t = &a->torus;
     struct gr_exchange e = gr_exchange_none(tick);
@@ -178,7 +178,7 @@ GR_HD struct gr_exchange gr_suh_shin_step(const struct gr_alltoall *a, uint32_t 
 }
 
 /* In dimension d, at coordinate x: groups of four are reflected, and within a group nothing is. */
-GR_HD int gr_suh_shin_origin(const struct gr_torus *t, int d, int x, int v)
+int gr_suh_shin_origin(const struct gr_torus *t, int d, int x, int v)
 {
     int groups = t->dims[d] / 4;
 

@@ -45,3 +45,35 @@ GR_HD struct gr_step gr_chain_step(const struct gr_sched *s, uint32_t i)
     }
     return t;
 }
+
+#if !defined(GR_SCHED_FOR_KERNELS)
+
+static double chain_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
+{
+    double p = t->p;
+
+    return gr_cost_pipeline(t, (struct gr_cost_pipe) {p > 2 ? p - 2 : 0, 1, 1}, chunk_bytes);
+}
+
+static struct gr_internode_cost chain_internode_cost(const struct gr_cost_terms *t)
+{
+    double n = t->p, nodes = t->internode->nodes;
+
+    return (struct gr_internode_cost) {.hops = nodes - 1,
+                                       .local_hops = n - nodes,
+                                       .bytes = gr_cost_with_header(t),
+                                       .pipelined = 1};
+}
+
+const struct gr_algorithm gr_algorithm_chain = {
+    .name = "chain",
+    .help = "a chain from the root, or to it, whose chunks follow each other",
+    .colls = GR_ROOTED_COLLS,
+    .pipes = GR_ROOTED_COLLS,
+    .len = gr_chain_len,
+    .step = gr_chain_step,
+    .cost = chain_cost,
+    .internode_cost = chain_internode_cost,
+};
+
+#endif

@@ -239,3 +239,158 @@ GR_HD struct gr_step gr_twoshot_step(const struct gr_sched *s, uint32_t i)
     }
     return block_in(s, (int) (i - fans(s)), sums - 1 + i);
 }
+
+#if !defined(GR_SCHED_FOR_KERNELS)
+
+/* ---- costs ---- */
+
+/* Bytes of a message that are on their way to or from the root while another one is made ready. */
+#define HIDDEN_AT_ROOT 32.0
+
+/* Messages of all ranks to all others at once hinder each other by so much. */
+#define CROWD 1.1
+
+static double flat_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
+{
+    double p = t->p, s = t->bytes, slots = ceil(s / p / t->most);
+    int blocks = GR_COLL_ALLGATHER == t->coll || GR_COLL_REDUCE_SCATTER == t->coll;
+
+    (void) chunk_bytes;
+    if (t->device && blocks) {
+        return slots * (t->step + p * t->next) + (p - 1) * s / p * t->byte;
+    }
+    if (blocks) {
+        /* one hop and no forwarding, but all links at once, which caches like less than one */
+        return slots * (1.25 + 0.75 * (p - 1)) * t->step + 1.25 * s * t->byte;
+    }
+    /* the centre does everything, one vector through each link; three links cost about a step more
+     */
+    slots = ceil(s / t->most);
+    return (GR_COLL_ALLREDUCE == t->coll ? 2 : 1) *
+           (slots * (1 + (p - 1) / 3) * t->step + (t->shared ? 1 : p - 1) * s * t->byte);
+}
+
+/* Ranks on other nodes, as seen from one. */
+static double remote_ranks(const struct gr_cost_terms *t)
+{
+    return (double) t->p - t->internode->ranks;
+}
+
+static double crowd(const struct gr_cost_terms *t)
+{
+    return remote_ranks(t) > 1 ? CROWD : 1;
+}
+
+/*
+ * To the root, or from it. Measured: on nodes of one rank each, the further messages hide headers,
+ * and a message's first bytes.
+ */
+static struct gr_internode_cost star_internode_cost(const struct gr_cost_terms *t)
+{
+    double others = remote_ranks(t), halves = GR_COLL_ALLREDUCE == t->coll ? 2 : 1,
+           s = gr_cost_with_header(t);
+
+    if (1 == t->internode->ranks) {
+        s = fmax(0, t->bytes - (halves > 1 ? 0 : HIDDEN_AT_ROOT));
+    }
+    return (struct gr_internode_cost) {
+        .hops = halves, .messages = halves * (others - 1), .bytes = halves * others * s};
+}
+
+static struct gr_internode_cost flat_internode_cost(const struct gr_cost_terms *t)
+{
+    double n = t->p, ranks = t->internode->ranks, others = remote_ranks(t);
+
+    if (GR_COLL_ALLGATHER != t->coll && GR_COLL_REDUCE_SCATTER != t->coll) {
+        return star_internode_cost(t);
+    }
+    return (struct gr_internode_cost) {.hops = 1,
+                                       .messages = 2 * (others - 1),
+                                       .bytes =
+                                           crowd(t) * ranks * others / n * gr_cost_with_header(t)};
+}
+
+static int flat_auto_ranks(const struct gr_cost_terms *t)
+{
+    return t->flat_ranks;
+}
+
+/* One hop, and the next slice only then; everything to everybody. */
+static double oneshot_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
+{
+    double p = t->p, s = t->bytes;
+
+    (void) chunk_bytes;
+    return ceil(s / t->most) * (t->step + 2 * t->next) + (p - 1) * s * t->byte;
+}
+
+static struct gr_internode_cost oneshot_internode_cost(const struct gr_cost_terms *t)
+{
+    double ranks = t->internode->ranks, others = remote_ranks(t);
+
+    return (struct gr_internode_cost) {.hops = 1,
+                                       .messages = 2 * (others - 1),
+                                       .bytes = crowd(t) * ranks * others * gr_cost_with_header(t)};
+}
+
+/* Two hops, and a step for each block that is sent or taken. */
+static double twoshot_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
+{
+    double p = t->p, s = t->bytes, slots = ceil(s / p / t->most);
+
+    (void) chunk_bytes;
+    return slots * (2 * t->step + (2 * p - 1) * t->next) + 2 * (p - 1) * s / p * t->byte;
+}
+
+static struct gr_internode_cost twoshot_internode_cost(const struct gr_cost_terms *t)
+{
+    double n = t->p, ranks = t->internode->ranks, others = remote_ranks(t);
+
+    return (struct gr_internode_cost) {.hops = 2,
+                                       .messages = 4 * (others - 1),
+                                       .bytes = 2 * crowd(t) * ranks * others / n *
+                                                gr_cost_with_header(t)};
+}
+
+/* ---- descriptors ---- */
+
+const struct gr_algorithm gr_algorithm_flat = {
+    .name = "flat",
+    .help = "direct links between all ranks, or the root and all others: the fewest hops",
+    .colls = GR_BLOCK_COLLS | GR_ROOTED_COLLS,
+    .pipes = GR_BIT(GR_COLL_ALLREDUCE) | GR_ROOTED_COLLS,
+    .traits = GR_TRAIT_FLAT,
+    .len = gr_flat_len,
+    .step = gr_flat_step,
+    .cost = flat_cost,
+    .internode_cost = flat_internode_cost,
+    .auto_ranks = flat_auto_ranks,
+};
+
+const struct gr_algorithm gr_algorithm_oneshot = {
+    .name = "oneshot",
+    .help = "each rank sends its vector to all others, and all combine: one hop",
+    .colls = GR_BIT(GR_COLL_ALLREDUCE),
+    .pipes = GR_BIT(GR_COLL_ALLREDUCE),
+    .most_ranks = GR_FAN + 1,
+    .traits = GR_TRAIT_FLAT | GR_TRAIT_OVERWRITES_SENT,
+    .len = gr_oneshot_len,
+    .step = gr_oneshot_step,
+    .cost = oneshot_cost,
+    .internode_cost = oneshot_internode_cost,
+    .auto_ranks = gr_cost_ranks_of_shots,
+};
+
+const struct gr_algorithm gr_algorithm_twoshot = {
+    .name = "twoshot",
+    .help = "a flat reduce_scatter, then a flat allgather: two hops",
+    .colls = GR_BIT(GR_COLL_ALLREDUCE),
+    .traits = GR_TRAIT_FLAT,
+    .len = gr_twoshot_len,
+    .step = gr_twoshot_step,
+    .cost = twoshot_cost,
+    .internode_cost = twoshot_internode_cost,
+    .auto_ranks = gr_cost_ranks_of_shots,
+};
+
+#endif

@@ -30,6 +30,8 @@
  */
 #include "sched/tree.h"
 
+#include "sched/torus.h"
+
 /* The number of the rank that begins a node's chain of tree t. */
 static int chain_first(const struct gr_sched *s, int node, int t)
 {
@@ -83,14 +85,59 @@ static int height(const struct gr_sched *s)
     return gr_tree_height(s->p / ranks - 1) + ranks - 1;
 }
 
-uint32_t gr_node_tree_len(const struct gr_sched *s)
+static uint32_t node_tree_len(const struct gr_sched *s)
 {
     return gr_tree_grid_len(s, height(s));
 }
 
-struct gr_step gr_node_tree_step(const struct gr_sched *s, uint32_t i)
+static struct gr_step node_tree_step(const struct gr_sched *s, uint32_t i)
 {
     struct gr_tree_node v = find_node(s, gr_tree_of_step(i));
 
     return gr_tree_grid_step(s, &v, height(s), i);
 }
+
+static double node_tree_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
+{
+    int ranks = t->torus->dims[0];
+    double height = gr_cost_rounds(t->p / ranks) + ranks - 1;
+
+    return gr_cost_pipeline(t, gr_cost_two_trees(height, GR_COLL_ALLREDUCE == t->coll),
+                            chunk_bytes);
+}
+
+/*
+ * Where a node has one rank these are the trees of tree.c; where it has several, two of them share
+ * the messages.
+ */
+static struct gr_internode_cost node_tree_internode_cost(const struct gr_cost_terms *t)
+{
+    double halves = GR_COLL_ALLREDUCE == t->coll ? 2 : 1, ranks = t->internode->ranks;
+
+    return (struct gr_internode_cost) {.hops = halves * gr_cost_rounds(t->internode->nodes),
+                                       .local_hops = halves * (ranks - 1),
+                                       .messages = ranks > 1 ? 1.0 : 2.0,
+                                       .bytes = halves * gr_cost_with_header(t),
+                                       .pipelined = 1,
+                                       .two_trees = 1};
+}
+
+/* With one rank in a node it is the tree. */
+static int node_tree_auto_ranks(const struct gr_cost_terms *t)
+{
+    return 1 == t->torus->dims[0] ? 0 : gr_cost_ranks_by_node(t);
+}
+
+const struct gr_algorithm gr_algorithm_node_tree = {
+    .name = "node-tree",
+    .help = "the trees of tree over nodes, with chains inside them",
+    .colls = GR_BIT(GR_COLL_ALLREDUCE) | GR_ROOTED_COLLS,
+    .pipes = GR_BIT(GR_COLL_ALLREDUCE) | GR_ROOTED_COLLS,
+    .traits = GR_TRAIT_TORUS | GR_TRAIT_ROOTED | GR_TRAIT_PIPELINED,
+    .fits = gr_torus_fits,
+    .len = node_tree_len,
+    .step = node_tree_step,
+    .cost = node_tree_cost,
+    .internode_cost = node_tree_internode_cost,
+    .auto_ranks = node_tree_auto_ranks,
+};

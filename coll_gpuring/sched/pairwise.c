@@ -43,3 +43,26 @@ GR_HD struct gr_step gr_pairwise_step(const struct gr_sched *s, uint32_t i)
     gr_step_from(s, &t, peer);
     return t;
 }
+
+#if !defined(GR_SCHED_FOR_KERNELS)
+
+static double pairwise_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
+{
+    double p = t->p, s = t->bytes, slots = ceil(s / p / t->most);
+
+    (void) chunk_bytes;
+    return slots * (t->step + 2 * (p - 1) * t->next) + (p - 1) * s / p * t->byte;
+}
+
+const struct gr_algorithm gr_algorithm_pairwise = {
+    .name = "pairwise",
+    .help = "each rank exchanges with all others in turn",
+    .colls = GR_BIT(GR_COLL_ALLTOALL),
+    .traits = GR_TRAIT_FLAT,
+    .len = gr_pairwise_len,
+    .step = gr_pairwise_step,
+    .cost = pairwise_cost,
+    .internode_cost = gr_cost_all_pairs,
+};
+
+#endif

@@ -106,3 +106,41 @@ GR_HD struct gr_step gr_ring_step(const struct gr_sched *s, uint32_t i)
         return ring_allgather(s, (int) i);
     }
 }
+
+#if !defined(GR_SCHED_FOR_KERNELS)
+
+/*
+ * Half a step more than a rank sends: the first message is only sent. An allreduce sends on what it
+ * has just combined: a message of that is fetched out of a cache that still writes to it.
+ */
+static double ring_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
+{
+    double p = t->p, block = t->bytes / p, slots = ceil(block / t->most);
+    int both = GR_COLL_ALLREDUCE == t->coll;
+
+    (void) chunk_bytes;
+    slots *= both && t->fetched ? 2 : 1;
+    return ((both ? 2 : 1) * (p - 1) + 0.5) * (gr_cost_messages(t, slots) + block * t->byte);
+}
+
+/* Of its steps as many as there are nodes lead from one node to the next. */
+static struct gr_internode_cost ring_internode_cost(const struct gr_cost_terms *t)
+{
+    double n = t->p, nodes = t->internode->nodes;
+    double steps = (GR_COLL_ALLREDUCE == t->coll ? 2 : 1) * (n - 1), hops = ceil(steps * nodes / n);
+
+    return (struct gr_internode_cost) {
+        .hops = hops, .local_hops = steps - hops, .bytes = steps / n * gr_cost_with_header(t)};
+}
+
+const struct gr_algorithm gr_algorithm_ring = {
+    .name = "ring",
+    .help = "a ring of all ranks, in blocks: the fewest bytes per rank",
+    .colls = GR_BLOCK_COLLS,
+    .len = gr_ring_len,
+    .step = gr_ring_step,
+    .cost = ring_cost,
+    .internode_cost = ring_internode_cost,
+};
+
+#endif

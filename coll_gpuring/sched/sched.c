@@ -1,65 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of algorithms, and what is known of each without its steps (those: steps.c). */
-#include "sched/algos.h"
-
+/* What sched.h says of each algorithm, from its descriptor; peers, from its steps. */
+#include "sched/algorithm.h"
 #include "sched/torus.h"
 
-#include <string.h>
-
-#define BIT(x) (1u << (x))
-
-/* What else there is to say of an algorithm. */
-enum algo_traits {
-    FLAT = 1,   /* it needs a link to everybody */
-    ALONG = 2,  /* it runs along a torus */
-    ROOTED = 4, /* each root needs links of its own */
-    /*
-     * in place or in scratch, it overwrites what it has sent and that others may not have taken yet
-     */
-    HASTY = 8,
-    PACKED = 16,   /* its messages are several chunks */
-    TABLED = 32,   /* kernels have its steps from a table; */
-    PIPELINED = 64 /* and its chunks follow each other there */
-};
-
-struct algo_row {
-    const char *name;
-    unsigned colls;   /* BIT(coll) of each collective that it has a schedule for; */
-    unsigned pipes;   /* those with the layout GR_PIPE; */
-    unsigned scratch; /* those with steps that use GR_TMP */
-    int most;         /* ranks, at most; 0: any number */
-    int traits;
-};
-
-#define ROOTED_COLLS (BIT(GR_COLL_BCAST) | BIT(GR_COLL_REDUCE))
-#define PIPED (BIT(GR_COLL_ALLREDUCE) | ROOTED_COLLS)
-#define IN_BLOCKS (BIT(GR_COLL_ALLREDUCE) | BIT(GR_COLL_ALLGATHER) | BIT(GR_COLL_REDUCE_SCATTER))
-
-static const struct algo_row algos[GR_NALGOS] = {
-    [GR_ALGO_RING] = {"ring", IN_BLOCKS, 0, 0, 0, 0},
-    [GR_ALGO_CHAIN] = {"chain", ROOTED_COLLS, ROOTED_COLLS, 0, 0, 0},
-    [GR_ALGO_TREE] = {"tree", PIPED, PIPED, 0, 0, ROOTED},
-    [GR_ALGO_FLAT] = {"flat", IN_BLOCKS | ROOTED_COLLS, PIPED, 0, 0, FLAT},
-    [GR_ALGO_ONESHOT] = {"oneshot", BIT(GR_COLL_ALLREDUCE), BIT(GR_COLL_ALLREDUCE), 0, GR_FAN + 1,
-                         FLAT | HASTY},
-    [GR_ALGO_TWOSHOT] = {"twoshot", BIT(GR_COLL_ALLREDUCE), 0, 0, 0, FLAT},
-    [GR_ALGO_PAIRWISE] = {"pairwise", BIT(GR_COLL_ALLTOALL), 0, 0, 0, FLAT},
-    [GR_ALGO_BUCKET] = {"bucket", IN_BLOCKS, 0, BIT(GR_COLL_REDUCE_SCATTER), 0,
-                        ALONG | PACKED | TABLED},
-    [GR_ALGO_SWING] = {"swing", BIT(GR_COLL_ALLREDUCE), 0, 0, 0, ALONG | PACKED | TABLED},
-    [GR_ALGO_MST] = {"mst", ROOTED_COLLS, ROOTED_COLLS, BIT(GR_COLL_REDUCE), 0,
-                     ALONG | ROOTED | TABLED},
-    [GR_ALGO_ORDERED] = {"ordered", BIT(GR_COLL_ALLTOALL), 0, BIT(GR_COLL_ALLTOALL), 0,
-                         ALONG | HASTY | PACKED | TABLED},
-    [GR_ALGO_SUH_SHIN] = {"suh-shin", BIT(GR_COLL_ALLTOALL), 0, BIT(GR_COLL_ALLTOALL), 0,
-                          ALONG | HASTY | PACKED | TABLED},
-    [GR_ALGO_TWO_LEVEL] = {"two-level", IN_BLOCKS | ROOTED_COLLS, PIPED,
-                           BIT(GR_COLL_REDUCE_SCATTER) | BIT(GR_COLL_REDUCE), 0,
-                           ALONG | ROOTED | HASTY | PACKED | TABLED},
-    [GR_ALGO_NODE_TREE] = {"node-tree", PIPED, PIPED, 0, 0, ALONG | ROOTED | TABLED | PIPELINED},
-    [GR_ALGO_DOUBLING] = {"doubling", IN_BLOCKS, BIT(GR_COLL_ALLREDUCE),
-                          BIT(GR_COLL_REDUCE_SCATTER), 0, ALONG | HASTY | PACKED | TABLED},
-};
+/* How kernels get the steps of each (registry.h). */
+enum how { COMPUTED, PRECOMPUTED };
+#define GR_HOW(NAME, name, how) [GR_ALGO_##NAME] = how,
+static const unsigned char hows[GR_NALGOS] = {GR_ALGORITHMS(GR_HOW)};
 
 static const char *const protocol_names[GR_NPROTOCOLS] = {"simple", "ll", "ll128"};
 static const char *const coll_names[GR_NCOLLS] = {"allreduce", "allgather", "reduce_scatter",
@@ -70,9 +17,19 @@ const char *gr_coll_name(enum gr_coll coll)
     return (unsigned) coll < GR_NCOLLS ? coll_names[coll] : NULL;
 }
 
+static int has_trait(enum gr_algo algo, enum gr_trait trait)
+{
+    return 0 != (gr_algorithms[algo]->traits & trait);
+}
+
 const char *gr_algo_name(enum gr_algo algo)
 {
-    return (unsigned) algo < GR_NALGOS ? algos[algo].name : NULL;
+    return (unsigned) algo < GR_NALGOS ? gr_algorithms[algo]->name : NULL;
+}
+
+const char *gr_algo_help(enum gr_algo algo)
+{
+    return gr_algorithms[algo]->help;
 }
 
 const char *gr_protocol_name(int protocol)
@@ -100,65 +57,81 @@ const char *gr_way_name(int way)
 int gr_algo_has(enum gr_algo algo, enum gr_coll coll)
 {
     return (unsigned) algo < GR_NALGOS && (unsigned) coll < GR_NCOLLS &&
-           0 != (algos[algo].colls & BIT(coll));
+           0 != (gr_algorithms[algo]->colls & GR_BIT(coll));
 }
 
 int gr_algo_fits(enum gr_algo algo, int p, const struct gr_torus *torus)
 {
-    return (0 == algos[algo].most || p <= algos[algo].most) &&
-           (0 == (algos[algo].traits & ALONG) || gr_torus_fits(algo, p, torus));
+    const struct gr_algorithm *a = gr_algorithms[algo];
+
+    return (0 == a->most_ranks || p <= a->most_ranks) && (NULL == a->fits || a->fits(p, torus));
 }
 
 int gr_algo_is_flat(enum gr_algo algo)
 {
-    return 0 != (algos[algo].traits & FLAT);
+    return has_trait(algo, GR_TRAIT_FLAT);
 }
 
 int gr_algo_is_torus(enum gr_algo algo)
 {
-    return 0 != (algos[algo].traits & ALONG);
+    return has_trait(algo, GR_TRAIT_TORUS);
 }
 
 int gr_algo_is_rooted(enum gr_algo algo)
 {
-    return 0 != (algos[algo].traits & ROOTED);
+    return has_trait(algo, GR_TRAIT_ROOTED);
 }
 
 int gr_algo_may_fetch(enum gr_algo algo)
 {
-    return 0 == (algos[algo].traits & (HASTY | PACKED));
+    return !has_trait(algo, GR_TRAIT_OVERWRITES_SENT) && NULL == gr_algorithms[algo]->most_chunks;
 }
 
 int gr_algo_overwrites_sent(enum gr_algo algo)
 {
-    return 0 != (algos[algo].traits & HASTY);
+    return has_trait(algo, GR_TRAIT_OVERWRITES_SENT);
 }
 
 int gr_algo_is_precomputed(enum gr_algo algo)
 {
-    return 0 != (algos[algo].traits & TABLED);
+    return PRECOMPUTED == hows[algo];
 }
 
 uint32_t gr_algo_chunks(enum gr_algo algo)
 {
-    int traits = algos[algo].traits;
-
-    return traits & PIPELINED ? GR_TABLE_CHUNKS : traits & (FLAT | TABLED) ? 1 : 0;
+    if (has_trait(algo, GR_TRAIT_PIPELINED)) {
+        return GR_TABLE_CHUNKS;
+    }
+    return has_trait(algo, GR_TRAIT_FLAT) || gr_algo_is_precomputed(algo) ? 1 : 0;
 }
 
 uint32_t gr_algo_ways(enum gr_algo algo, enum gr_coll coll, const struct gr_torus *torus)
 {
-    return algos[algo].traits & ALONG ? (uint32_t) gr_torus_channels(algo, coll, torus) : 2;
+    const struct gr_algorithm *a = gr_algorithms[algo];
+
+    if (!gr_algo_is_torus(algo)) {
+        return 2; /* the two rings of a team */
+    }
+    return NULL == a->channels ? 1 : (uint32_t) a->channels(coll, torus);
 }
 
 int gr_algo_has_scratch(enum gr_algo algo, enum gr_coll coll)
 {
-    return 0 != (algos[algo].scratch & BIT(coll));
+    return 0 != (gr_algorithms[algo]->scratch & GR_BIT(coll));
 }
 
 enum gr_layout gr_algo_layout(enum gr_algo algo, enum gr_coll coll)
 {
-    return algos[algo].pipes & BIT(coll) ? GR_PIPE : GR_BLOCKS;
+    return gr_algorithms[algo]->pipes & GR_BIT(coll) ? GR_PIPE : GR_BLOCKS;
+}
+
+uint32_t gr_algo_most(enum gr_algo algo, enum gr_coll coll, int p, const struct gr_torus *torus)
+{
+    const struct gr_algorithm *a = gr_algorithms[algo];
+
+    return NULL != a->most_chunks && GR_BLOCKS == gr_algo_layout(algo, coll)
+               ? a->most_chunks(p, torus)
+               : 1;
 }
 
 int gr_sched_check(const struct gr_sched *s)
@@ -171,13 +144,6 @@ int gr_sched_check(const struct gr_sched *s)
         return -1;
     }
     return GR_PIPE == gr_algo_layout(s->algo, s->coll) && s->nchunks < 1 ? -1 : 0;
-}
-
-uint32_t gr_algo_most(enum gr_algo algo, enum gr_coll coll, int p, const struct gr_torus *torus)
-{
-    return algos[algo].traits & PACKED && GR_BLOCKS == gr_algo_layout(algo, coll)
-               ? gr_torus_most(algo, p, torus)
-               : 1;
 }
 
 static void add_peers(const int32_t *ranks, int n, int *peers, int *npeers)
@@ -193,59 +159,53 @@ static void add_peers(const int32_t *ranks, int n, int *peers, int *npeers)
     }
 }
 
-/* Whom any step of any collective links a rank with. */
-static void peers_of_steps(const struct gr_sched *s, int *in, int *nin, int *out, int *nout)
+/* The roots of a collective for which links must be there: from `first` to before the end. */
+static int find_roots(const struct gr_sched *s, int *first)
 {
-    struct gr_sched one = *s;
-    uint32_t i, len;
-    int coll;
-
-    *nin = *nout = 0;
-    one.nchunks = 2; /* of two trees each has its own */
-    for (coll = 0; coll < GR_NCOLLS; coll++) {
-        one.coll = (enum gr_coll) coll;
-        if (!gr_algo_has(s->algo, one.coll) || !gr_torus_fits(s->algo, s->p, &s->torus)) {
-            continue;
-        }
-        for (i = 0, len = gr_sched_len(&one); i < len; i++) {
-            struct gr_step step = gr_sched_step(&one, i);
-
-            add_peers(step.from, step.nfrom, in, nin);
-            add_peers(step.to, step.nto, out, nout);
-        }
+    if (gr_algo_is_rooted(s->algo)) {
+        *first = s->root;
+        return s->root + 1;
     }
+    *first = 0;
+    return GR_ROOTED_COLLS & GR_BIT(s->coll) ? s->p : 1;
 }
 
 void gr_sched_peers(const struct gr_sched *s, int *in, int *nin, int *out, int *nout)
 {
-    int p = s->p, n = 0, d, k;
+    struct gr_sched one = *s;
+    int coll, root, end;
+    uint32_t i, len;
 
-    switch (s->algo) {
-    case GR_ALGO_RING:
-    case GR_ALGO_CHAIN:
-        if (p > 1) {
-            in[n] = gr_mod(s->pos - 1, p);
-            out[n++] = gr_mod(s->pos + 1, p);
+    *nin = *nout = 0;
+    if (!gr_algo_fits(s->algo, s->p, &s->torus)) {
+        return;
+    }
+    one.nchunks = 2; /* of two trees each has its own */
+    for (coll = 0; coll < GR_NCOLLS; coll++) {
+        one.coll = (enum gr_coll) coll;
+        if (!gr_algo_has(s->algo, one.coll)) {
+            continue;
         }
-        break;
-    case GR_ALGO_TREE:
-        n = gr_tree_neighbours(p, s->pos, s->root, in);
-        memcpy(out, in, (size_t) n * sizeof(*out));
-        break;
-    default:
-        if (gr_algo_is_torus(s->algo)) {
-            peers_of_steps(s, in, nin, out, nout);
-            return;
-        }
-        for (d = 1; d < p; d++, n++) {
-            in[n] = out[n] = (s->pos + d) % p;
+        end = find_roots(&one, &root);
+        for (; root < end && (*nin < s->p - 1 || *nout < s->p - 1); root++) {
+            one.root = root;
+            for (i = 0, len = gr_sched_len(&one); i < len; i++) {
+                struct gr_step step = gr_sched_step(&one, i);
+
+                add_peers(step.from, step.nfrom, in, nin);
+                add_peers(step.to, step.nto, out, nout);
+            }
         }
     }
-    for (k = 0; k < n; k++) {
-        in[k] = gr_rank_at(s, in[k]);
-        out[k] = gr_rank_at(s, out[k]);
+}
+
+void gr_sched_route(const struct gr_sched *s, const struct gr_step *step, int hops[GR_MAX_DIMS])
+{
+    if (NULL != gr_algorithms[s->algo]->route) {
+        gr_algorithms[s->algo]->route(s, step, hops);
+    } else {
+        gr_torus_route_around(s, step, 1, hops);
     }
-    *nin = *nout = n;
 }
 
 const char *gr_step_name(const struct gr_step *step)

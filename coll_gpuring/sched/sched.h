@@ -8,6 +8,7 @@
 #define GR_SCHED_SCHED_H
 
 #include "sched/protocol.h"
+#include "sched/registry.h"
 #include "sched/step.h"
 #include "topo/torus.h"
 
@@ -28,25 +29,9 @@ enum gr_coll {
     GR_NCOLLS
 };
 
-enum gr_algo {
-    GR_ALGO_RING,
-    GR_ALGO_CHAIN,
-    GR_ALGO_TREE,
-    GR_ALGO_FLAT,
-    GR_ALGO_ONESHOT,
-    GR_ALGO_TWOSHOT,
-    GR_ALGO_PAIRWISE,
-    /* along a torus; doubling takes all ranks for a row: */
-    GR_ALGO_BUCKET,
-    GR_ALGO_SWING,
-    GR_ALGO_MST,
-    GR_ALGO_ORDERED,
-    GR_ALGO_SUH_SHIN,
-    GR_ALGO_TWO_LEVEL,
-    GR_ALGO_NODE_TREE,
-    GR_ALGO_DOUBLING,
-    GR_NALGOS
-};
+#define GR_NUMBER_ALGORITHM(NAME, name, how) GR_ALGO_##NAME,
+enum gr_algo { GR_ALGORITHMS(GR_NUMBER_ALGORITHM) GR_NALGOS };
+#undef GR_NUMBER_ALGORITHM
 
 /*
  * The ways that a call can take: an enum gr_algo, or one that has no schedule. Small messages go
@@ -111,19 +96,22 @@ const char *gr_algo_name(enum gr_algo algo);
  */
 const char *gr_way_name(int way);
 
-/*
- * Whether algo has a schedule for coll; and for so many ranks, on the torus that they form (NULL:
- * none).
- */
+/* What the algorithm is, for users: one line. */
+const char *gr_algo_help(enum gr_algo algo);
+
+/* Whether algo has a schedule for coll. */
 int gr_algo_has(enum gr_algo algo, enum gr_coll coll);
+
+/* Whether algo has schedules for p ranks, on the torus that they form (NULL: none is known). */
 int gr_algo_fits(enum gr_algo algo, int p, const struct gr_torus *torus);
 
-/*
- * Whether algo needs a link to everybody; whether it runs along a torus; whether each root needs
- * links of its own.
- */
+/* Whether a slice of a GR_PIPE has one chunk, because all links of a rank are used at once. */
 int gr_algo_is_flat(enum gr_algo algo);
+
+/* Whether it takes ranks by their numbers, along a torus where it needs one. */
 int gr_algo_is_torus(enum gr_algo algo);
+
+/* Whether each root needs links of its own. */
 int gr_algo_is_rooted(enum gr_algo algo);
 
 /*
@@ -149,8 +137,7 @@ int gr_algo_is_precomputed(enum gr_algo algo);
 
 /*
  * GR_PIPE: chunks that a slice has at most, and then a power of two; 0: all chunks are those of one
- * slice. Flat algorithms have one, they do not send one chunk behind the other; those with tables
- * as many as there are tables for.
+ * slice. Flat and precomputed algorithms have one, pipelined ones as many as there are tables for.
  */
 #define GR_TABLE_CHUNKS 16
 uint32_t gr_algo_chunks(enum gr_algo algo);
@@ -179,12 +166,18 @@ GR_HD struct gr_step gr_sched_step(const struct gr_sched *s, uint32_t i);
 uint32_t gr_algo_most(enum gr_algo algo, enum gr_coll coll, int p, const struct gr_torus *torus);
 
 /*
- * Ranks from which (in) and to which (out) some step of s->algo may receive or send, each once.
- * Both arrays have room for p entries; the counts are returned through nin and nout. They depend on
- * no collective, and coll is not looked at: links that were made for one serve all. Only algorithms
- * that are rooted look at root.
+ * Ranks from which (in) and to which (out) some step of s->algo may receive or send, each once: what
+ * links set-up must make. They are those of all collectives, so that links that were made for one
+ * serve all; coll is not read. Where the algorithm is rooted they are those of s->root, else those
+ * of all roots. Both arrays have room for p entries; the counts are returned through nin and nout.
  */
 void gr_sched_peers(const struct gr_sched *s, int *in, int *nin, int *out, int *nout);
+
+/*
+ * Along a torus: the way of the message of a step of s to rank to[0]: hops[d] links in dimension d,
+ * upwards where positive.
+ */
+void gr_sched_route(const struct gr_sched *s, const struct gr_step *step, int hops[GR_MAX_DIMS]);
 
 /* The field's name of what a step does: "send", "recvReduceCopySend", ... (a constant string). */
 const char *gr_step_name(const struct gr_step *step);

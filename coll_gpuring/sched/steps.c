@@ -1,39 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The one entry to the steps of all algorithms: the dispatch to their files. */
+/* The one entry to the steps of all algorithms. */
 #include "sched/algos.h"
 
-/* A switch, not a table of functions: device code calls it too. */
+#if !defined(GR_SCHED_FOR_KERNELS)
+
+uint32_t gr_sched_len(const struct gr_sched *s)
+{
+    return gr_algorithms[s->algo]->len(s);
+}
+
+struct gr_step gr_sched_step(const struct gr_sched *s, uint32_t i)
+{
+    return gr_algorithms[s->algo]->step(s, i);
+}
+
+#else
+
+/*
+ * Device code calls no function through a pointer: a switch over the algorithms that kernels
+ * compute. Others have tables; of those that are left the last case takes all.
+ */
+#define GR_CASE_COMPUTED(NAME, call) \
+    case GR_ALGO_##NAME:             \
+        return call;
+#define GR_CASE_PRECOMPUTED(NAME, call)
+#define GR_LEN_OF(NAME, name, how) GR_CASE_##how(NAME, gr_##name##_len(s))
+#define GR_STEP_OF(NAME, name, how) GR_CASE_##how(NAME, gr_##name##_step(s, i))
+
 GR_HD uint32_t gr_sched_len(const struct gr_sched *s)
 {
     switch (s->algo) {
-    case GR_ALGO_RING:
-        return gr_ring_len(s);
-    case GR_ALGO_CHAIN:
-        return gr_chain_len(s);
-    case GR_ALGO_TREE:
-        return gr_tree_len(s);
-    case GR_ALGO_ONESHOT:
-        return gr_oneshot_len(s);
-    case GR_ALGO_TWOSHOT:
-        return gr_twoshot_len(s);
-    case GR_ALGO_PAIRWISE:
-        return gr_pairwise_len(s);
-#if !defined(GR_SCHED_FOR_KERNELS)
-    case GR_ALGO_BUCKET:
-        return gr_bucket_len(s);
-    case GR_ALGO_SWING:
-        return gr_swing_len(s);
-    case GR_ALGO_MST:
-        return gr_mst_len(s);
-    case GR_ALGO_TWO_LEVEL:
-    case GR_ALGO_DOUBLING:
-        return gr_two_level_len(s);
-    case GR_ALGO_NODE_TREE:
-        return gr_node_tree_len(s);
-    case GR_ALGO_ORDERED:
-    case GR_ALGO_SUH_SHIN:
-        return gr_exchanges_len(s);
-#endif
+        GR_ALGORITHMS(GR_LEN_OF)
     default:
         return gr_flat_len(s);
     }
@@ -42,35 +39,10 @@ GR_HD uint32_t gr_sched_len(const struct gr_sched *s)
 GR_HD struct gr_step gr_sched_step(const struct gr_sched *s, uint32_t i)
 {
     switch (s->algo) {
-    case GR_ALGO_RING:
-        return gr_ring_step(s, i);
-    case GR_ALGO_CHAIN:
-        return gr_chain_step(s, i);
-    case GR_ALGO_TREE:
-        return gr_tree_step(s, i);
-    case GR_ALGO_ONESHOT:
-        return gr_oneshot_step(s, i);
-    case GR_ALGO_TWOSHOT:
-        return gr_twoshot_step(s, i);
-    case GR_ALGO_PAIRWISE:
-        return gr_pairwise_step(s, i);
-#if !defined(GR_SCHED_FOR_KERNELS)
-    case GR_ALGO_BUCKET:
-        return gr_bucket_step(s, i);
-    case GR_ALGO_SWING:
-        return gr_swing_step(s, i);
-    case GR_ALGO_MST:
-        return gr_mst_step(s, i);
-    case GR_ALGO_TWO_LEVEL:
-    case GR_ALGO_DOUBLING:
-        return gr_two_level_step(s, i);
-    case GR_ALGO_NODE_TREE:
-        return gr_node_tree_step(s, i);
-    case GR_ALGO_ORDERED:
-    case GR_ALGO_SUH_SHIN:
-        return gr_exchanges_step(s, i);
-#endif
+        GR_ALGORITHMS(GR_STEP_OF)
     default:
         return gr_flat_step(s, i);
     }
 }
+
+#endif

@@ -23,59 +23,40 @@
 extern "C" {
 #endif
 
-/* Whether an algorithm of these has a schedule on the torus of p ranks. */
-int gr_torus_fits(enum gr_algo algo, int p, const struct gr_torus *torus);
+/* Whether the ranks form a torus, with p places. */
+int gr_torus_fits(int p, const struct gr_torus *torus);
 
 /*
- * How many channels use different links at any time (bucket, mst; Swing's share some; an Alltoall's
- * are all alike).
+ * Channels that use different links at any time, in at most so many rows (Swing's share some).
  */
-GR_HD int gr_torus_channels(enum gr_algo algo, enum gr_coll coll, const struct gr_torus *torus);
+int gr_torus_channels(const struct gr_torus *torus, int most_rows);
 
 /*
- * The way of the message of a step of s to its rank to[0]: hops[d] in dimension d, upwards where
- * positive.
+ * gr_sched_route() of messages that go up, or down, around each ring; those of a line go straight.
  */
-void gr_torus_way(const struct gr_sched *s, const struct gr_step *step, int hops[GR_MAX_DIMS]);
+void gr_torus_route_around(const struct gr_sched *s, const struct gr_step *step, int up,
+                           int hops[GR_MAX_DIMS]);
 
-/* gr_algo_most() of these. */
-uint32_t gr_torus_most(enum gr_algo algo, int p, const struct gr_torus *torus);
-
-/* ---- for the algorithms' files ---- */
-
-/*
- * The dimensions above extent 1, in the order in which the channel takes them; its direction; the
- * longest extent.
- */
+/* The way of a channel through the torus. */
 struct gr_torus_lane {
-    int n, up, longest;
-    uint32_t dims; /* packed, as kernels have no arrays: gr_lane_dim() */
+    int n;                 /* dimensions above extent 1 */
+    int up;                /* the direction: 1 up, 0 down */
+    int longest;           /* the longest extent */
+    int dims[GR_MAX_DIMS]; /* those dimensions, in the order in which the channel takes them */
 };
-GR_HD struct gr_torus_lane gr_torus_lane_of(const struct gr_sched *s);
 
-/* Entry k of 4 small numbers in a word; the word with such an entry, which was 0 before. */
-GR_HD static inline int gr_nibble(uint32_t word, int k)
-{
-    return (int) (word >> 4 * k & 15u);
-}
-
-GR_HD static inline uint32_t gr_with_nibble(uint32_t word, int k, int value)
-{
-    return word | (uint32_t) value << 4 * k;
-}
-
-/* The dimension that comes k-th, k = 0..n-1. */
-GR_HD static inline int gr_lane_dim(const struct gr_torus_lane *lane, int k)
-{
-    return gr_nibble(lane->dims, k);
-}
+/*
+ * The channel of s where there are at most so many rows. With two rows the dimensions are fixed from
+ * one end or the other: row 0: X Y Z W, row 1: W Z Y X (Y X; Z X Y).
+ */
+struct gr_torus_lane gr_torus_lane_of(const struct gr_sched *s, int most_rows);
 
 /*
  * A rank's position on the ring that a dimension is, in the channel's direction, and the coordinate
  * at a position.
  */
-GR_HD int gr_torus_position(const struct gr_torus *t, int d, int up, int x);
-GR_HD int gr_torus_coord_at(const struct gr_torus *t, int d, int up, int position);
+int gr_torus_position(const struct gr_torus *t, int d, int up, int x);
+int gr_torus_coord_at(const struct gr_torus *t, int d, int up, int position);
 
 #ifdef __cplusplus
 }

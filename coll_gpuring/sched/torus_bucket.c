@@ -27,6 +27,17 @@
 
 #include "sched/torus.h"
 
+/*
+ * The blocks of a message are those of the ranks that agree with some coordinates, and a step has
+ * one run of chunks for them. In allgather and reduce_scatter, where a chunk's number is a rank, the
+ * dimensions that are still free must then lie side by side: they can only be fixed from one end or
+ * the other, in two rows of channels.
+ */
+static int most_rows(enum gr_coll coll)
+{
+    return GR_COLL_ALLREDUCE == coll ? GR_MAX_DIMS : 2;
+}
+
 /* Where step i of the schedule lies. */
 struct bucket_place {
     int phase;  /* number of the dimension in the channel's order */
@@ -35,20 +46,20 @@ struct bucket_place {
 };
 
 /* Steps of a half; those of a ring in each dimension. */
-GR_HD static uint32_t half_len(const struct gr_sched *s, const struct gr_torus_lane *lane)
+static uint32_t half_len(const struct gr_sched *s, const struct gr_torus_lane *lane)
 {
     uint32_t n = 0;
     int i;
 
     for (i = 0; i < lane->n; i++) {
-        n += (uint32_t) s->torus.dims[gr_lane_dim(lane, i)];
+        n += (uint32_t) s->torus.dims[lane->dims[i]];
     }
     return n;
 }
 
-GR_HD uint32_t gr_bucket_len(const struct gr_sched *s)
+static uint32_t bucket_len(const struct gr_sched *s)
 {
-    struct gr_torus_lane lane = gr_torus_lane_of(s);
+    struct gr_torus_lane lane = gr_torus_lane_of(s, most_rows(s->coll));
 
     if (0 == lane.n) {
         return 1;
@@ -57,8 +68,8 @@ GR_HD uint32_t gr_bucket_len(const struct gr_sched *s)
     return GR_COLL_ALLREDUCE == s->coll ? 2 * half_len(s, &lane) - 1 : half_len(s, &lane);
 }
 
-GR_HD static struct bucket_place find_bucket_place(const struct gr_sched *s,
-                                                   const struct gr_torus_lane *lane, uint32_t i)
+static struct bucket_place find_bucket_place(const struct gr_sched *s,
+                                             const struct gr_torus_lane *lane, uint32_t i)
 {
     struct bucket_place at = {0, 0, 0};
     uint32_t half = half_len(s, lane);
@@ -69,8 +80,8 @@ GR_HD static struct bucket_place find_bucket_place(const struct gr_sched *s,
         i -= half - 1;
     }
     at.phase = at.gather ? lane->n - 1 : 0;
-    while (i >= (uint32_t) s->torus.dims[gr_lane_dim(lane, at.phase)]) {
-        i -= (uint32_t) s->torus.dims[gr_lane_dim(lane, at.phase)];
+    while (i >= (uint32_t) s->torus.dims[lane->dims[at.phase]]) {
+        i -= (uint32_t) s->torus.dims[lane->dims[at.phase]];
         at.phase += at.gather ? -1 : 1;
     }
     at.k = (int) i;
@@ -82,13 +93,13 @@ GR_HD static struct bucket_place find_bucket_place(const struct gr_sched *s,
  * before, any in those after. An allreduce numbers blocks by the channel's dimensions, the first
  * one fastest; else it is the rank's.
  */
-GR_HD static void set_run(const struct gr_sched *s, const struct gr_torus_lane *lane, int phase,
-                          int x, struct gr_step *t)
+static void set_run(const struct gr_sched *s, const struct gr_torus_lane *lane, int phase, int x,
+                    struct gr_step *t)
 {
     int own = GR_COLL_ALLREDUCE == s->coll, stride = 1, first = 0, least = 0, count = 1, i;
 
     for (i = 0; i < lane->n; i++) {
-        int d = gr_lane_dim(lane, i), weight = own ? stride : gr_torus_stride(&s->torus, d);
+        int d = lane->dims[i], weight = own ? stride : gr_torus_stride(&s->torus, d);
 
         if (i <= phase) {
             first += weight * (i == phase ? x : gr_torus_coord(&s->torus, s->pos, d));
@@ -104,22 +115,22 @@ GR_HD static void set_run(const struct gr_sched *s, const struct gr_torus_lane *
 }
 
 /* What step k of a ring of n ranks does: bits, and whose set by position after mine. */
-GR_HD static int scatter_bits(int k, int n)
+static int scatter_bits(int k, int n)
 {
     return 0 == k      ? GR_SEND
            : k < n - 1 ? GR_RECV | GR_REDUCE | GR_SEND
                        : GR_RECV | GR_REDUCE | GR_STORE;
 }
 
-GR_HD static int gather_bits(int k, int n)
+static int gather_bits(int k, int n)
 {
     return 0 == k ? GR_SEND : k < n - 1 ? GR_RECV | GR_STORE | GR_SEND : GR_RECV | GR_STORE;
 }
 
-GR_HD struct gr_step gr_bucket_step(const struct gr_sched *s, uint32_t i)
+static struct gr_step bucket_step(const struct gr_sched *s, uint32_t i)
 {
     const struct gr_torus *t = &s->torus;
-    struct gr_torus_lane lane = gr_torus_lane_of(s);
+    struct gr_torus_lane lane = gr_torus_lane_of(s, most_rows(s->coll));
     struct gr_step step = gr_step_make(GR_STORE | GR_FINAL, GR_IN, GR_OUT, 0, 0);
     struct bucket_place at;
     int d, n, q, bits, middle = GR_COLL_ALLREDUCE == s->coll ? GR_OUT : GR_TMP,
@@ -129,7 +140,7 @@ GR_HD struct gr_step gr_bucket_step(const struct gr_sched *s, uint32_t i)
         return step;
     }
     at = find_bucket_place(s, &lane, i);
-    d = gr_lane_dim(&lane, at.phase);
+    d = lane.dims[at.phase];
     n = t->dims[d];
     q = gr_torus_position(t, d, lane.up, gr_torus_coord(t, s->pos, d));
     bits = at.gather ? gather_bits(at.k, n) : scatter_bits(at.k, n);
@@ -162,3 +173,55 @@ GR_HD struct gr_step gr_bucket_step(const struct gr_sched *s, uint32_t i)
     }
     return step;
 }
+
+static int bucket_channels(enum gr_coll coll, const struct gr_torus *torus)
+{
+    return gr_torus_channels(torus, most_rows(coll));
+}
+
+/* Any dimension may be the first of some channel. */
+static uint32_t bucket_most_chunks(int p, const struct gr_torus *t)
+{
+    uint32_t most = 1;
+    int d;
+
+    for (d = 0; d < t->ndims; d++) {
+        if (t->dims[d] > 1 && (uint32_t) (p / t->dims[d]) > most) {
+            most = (uint32_t) (p / t->dims[d]);
+        }
+    }
+    return most;
+}
+
+static void bucket_route(const struct gr_sched *s, const struct gr_step *step,
+                         int hops[GR_MAX_DIMS])
+{
+    gr_torus_route_around(s, step, gr_torus_lane_of(s, most_rows(s->coll)).up, hops);
+}
+
+static double bucket_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
+{
+    double p = t->p, s = t->bytes, halves = GR_COLL_ALLREDUCE == t->coll ? 2 : 1;
+
+    (void) chunk_bytes;
+    return (halves * gr_cost_torus_hops(t->torus) + 0.5) *
+               gr_cost_messages(t, ceil(s / p / t->most)) +
+           halves * (p - 1) / p * s * t->byte;
+}
+
+const struct gr_algorithm gr_algorithm_bucket = {
+    .name = "bucket",
+    .help = "rings along one dimension of a torus after the other, on all links at once",
+    .colls = GR_BLOCK_COLLS,
+    .scratch = GR_BIT(GR_COLL_REDUCE_SCATTER),
+    .traits = GR_TRAIT_TORUS,
+    .fits = gr_torus_fits,
+    .len = bucket_len,
+    .step = bucket_step,
+    .most_chunks = bucket_most_chunks,
+    .channels = bucket_channels,
+    .route = bucket_route,
+    .cost = bucket_cost,
+    .internode_cost = gr_cost_halves_by_nodes,
+    .auto_ranks = gr_cost_ranks_with_nodes,
+};

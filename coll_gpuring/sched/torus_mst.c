@@ -31,7 +31,7 @@ struct branch {
 };
 
 /* Ticks of a dimension: of the longest one, for all alike. */
-GR_HD static uint32_t ticks_of_dimension(const struct gr_torus_lane *lane)
+static uint32_t ticks_of_dimension(const struct gr_torus_lane *lane)
 {
     uint32_t n = 0;
 
@@ -45,15 +45,14 @@ GR_HD static uint32_t ticks_of_dimension(const struct gr_torus_lane *lane)
  * In dimension number i of the channel: what is seen of coordinate x, where the root is at 0 unless
  * it is a line.
  */
-GR_HD static int seen_at(const struct gr_sched *s, const struct gr_torus_lane *lane, int d, int x)
+static int seen_at(const struct gr_sched *s, const struct gr_torus_lane *lane, int d, int x)
 {
     int n = s->torus.dims[d], root = gr_torus_coord(&s->torus, s->root, d);
 
     return gr_torus_is_line(&s->torus, d) ? x : gr_wrap(lane->up ? x - root : root - x, n);
 }
 
-GR_HD static int coord_seen_at(const struct gr_sched *s, const struct gr_torus_lane *lane, int d,
-                               int y)
+static int coord_seen_at(const struct gr_sched *s, const struct gr_torus_lane *lane, int d, int y)
 {
     int n = s->torus.dims[d], root = gr_torus_coord(&s->torus, s->root, d);
 
@@ -65,10 +64,10 @@ GR_HD static int coord_seen_at(const struct gr_sched *s, const struct gr_torus_l
  * comes to me, and the one to child number *wanted, counted from where *wanted stands. Returns
  * whether that was found.
  */
-GR_HD static int halve(const struct gr_sched *s, const struct gr_torus_lane *lane, int i,
-                       int *wanted, struct branch *parent, struct branch *child)
+static int halve(const struct gr_sched *s, const struct gr_torus_lane *lane, int i, int *wanted,
+                 struct branch *parent, struct branch *child)
 {
-    int d = gr_lane_dim(lane, i), least = 0, most = s->torus.dims[d] - 1;
+    int d = lane->dims[i], least = 0, most = s->torus.dims[d] - 1;
     int me = seen_at(s, lane, d, gr_torus_coord(&s->torus, s->pos, d));
     int root = seen_at(s, lane, d, gr_torus_coord(&s->torus, s->root, d));
     uint32_t tick = (uint32_t) i * ticks_of_dimension(lane);
@@ -97,8 +96,8 @@ GR_HD static int halve(const struct gr_sched *s, const struct gr_torus_lane *lan
  * My parent, and child number `wanted` (0, 1, ...; -1: none) in the order of the bcast's ticks, if
  * there are these.
  */
-GR_HD static void find_branches(const struct gr_sched *s, const struct gr_torus_lane *lane,
-                                int wanted, struct branch *parent, struct branch *child)
+static void find_branches(const struct gr_sched *s, const struct gr_torus_lane *lane, int wanted,
+                          struct branch *parent, struct branch *child)
 {
     int first = 0, i, done = 0;
 
@@ -106,7 +105,7 @@ GR_HD static void find_branches(const struct gr_sched *s, const struct gr_torus_
     parent->tick = child->tick = 0;
     /* in the last dimension in which I am not where the root is, I get it */
     for (i = 0; i < lane->n; i++) {
-        int d = gr_lane_dim(lane, i);
+        int d = lane->dims[i];
 
         if (gr_torus_coord(&s->torus, s->pos, d) != gr_torus_coord(&s->torus, s->root, d)) {
             first = i;
@@ -117,7 +116,7 @@ GR_HD static void find_branches(const struct gr_sched *s, const struct gr_torus_
     }
 }
 
-GR_HD static int count_children(const struct gr_sched *s, const struct gr_torus_lane *lane)
+static int count_children(const struct gr_sched *s, const struct gr_torus_lane *lane)
 {
     struct branch parent, child;
     int n = -1;
@@ -129,7 +128,7 @@ GR_HD static int count_children(const struct gr_sched *s, const struct gr_torus_
 }
 
 /* Steps for one chunk. */
-GR_HD static uint32_t chunk_len(const struct gr_sched *s, const struct gr_torus_lane *lane)
+static uint32_t chunk_len(const struct gr_sched *s, const struct gr_torus_lane *lane)
 {
     if (0 == lane->n) {
         return GR_COLL_BCAST == s->coll ? 0 : 1;
@@ -137,16 +136,16 @@ GR_HD static uint32_t chunk_len(const struct gr_sched *s, const struct gr_torus_
     return (uint32_t) (count_children(s, lane) + (s->pos != s->root));
 }
 
-GR_HD uint32_t gr_mst_len(const struct gr_sched *s)
+static uint32_t mst_len(const struct gr_sched *s)
 {
-    struct gr_torus_lane lane = gr_torus_lane_of(s);
+    struct gr_torus_lane lane = gr_torus_lane_of(s, GR_MAX_DIMS);
 
     return s->nchunks * chunk_len(s, &lane);
 }
 
 /* Take it from the parent, then give it to the children. */
-GR_HD static void bcast_step(const struct gr_sched *s, const struct gr_torus_lane *lane, int i,
-                             struct gr_step *t)
+static void bcast_step(const struct gr_sched *s, const struct gr_torus_lane *lane, int i,
+                       struct gr_step *t)
 {
     struct branch parent, child;
 
@@ -167,8 +166,8 @@ GR_HD static void bcast_step(const struct gr_sched *s, const struct gr_torus_lan
 }
 
 /* Take from the children, the last of the bcast first, then give the sum to the parent. */
-GR_HD static void reduce_step(const struct gr_sched *s, const struct gr_torus_lane *lane, int i,
-                              int n, uint32_t ticks, struct gr_step *t)
+static void reduce_step(const struct gr_sched *s, const struct gr_torus_lane *lane, int i, int n,
+                        uint32_t ticks, struct gr_step *t)
 {
     struct branch parent, child;
     int sums = s->pos == s->root ? GR_OUT : GR_TMP;
@@ -189,9 +188,9 @@ GR_HD static void reduce_step(const struct gr_sched *s, const struct gr_torus_la
     t->tick += ticks - 1 - parent.tick;
 }
 
-GR_HD struct gr_step gr_mst_step(const struct gr_sched *s, uint32_t i)
+static struct gr_step mst_step(const struct gr_sched *s, uint32_t i)
 {
-    struct gr_torus_lane lane = gr_torus_lane_of(s);
+    struct gr_torus_lane lane = gr_torus_lane_of(s, GR_MAX_DIMS);
     uint32_t len = chunk_len(s, &lane), ticks = (uint32_t) lane.n * ticks_of_dimension(&lane);
     /* a chunk has a step. NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
     uint32_t chunk = i / len;
@@ -207,3 +206,51 @@ GR_HD struct gr_step gr_mst_step(const struct gr_sched *s, uint32_t i)
     }
     return t;
 }
+
+static int mst_channels(enum gr_coll coll, const struct gr_torus *torus)
+{
+    (void) coll;
+    return gr_torus_channels(torus, GR_MAX_DIMS);
+}
+
+/* A reduce is the way back. */
+static void mst_route(const struct gr_sched *s, const struct gr_step *step, int hops[GR_MAX_DIMS])
+{
+    int up = gr_torus_lane_of(s, GR_MAX_DIMS).up;
+
+    gr_torus_route_around(s, step, GR_COLL_REDUCE == s->coll ? !up : up, hops);
+}
+
+static double mst_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
+{
+    *chunk_bytes = (size_t) (t->most / t->channels) / 64 * 64;
+    return gr_cost_torus_rounds(t->torus) *
+           (ceil(t->bytes / t->most) * t->step + t->bytes * t->byte);
+}
+
+/* Inside nodes first: then all ranks of a node send what they have. */
+static struct gr_internode_cost mst_internode_cost(const struct gr_cost_terms *t)
+{
+    double rounds = gr_cost_rounds(t->internode->nodes), ranks = t->internode->ranks;
+
+    return (struct gr_internode_cost) {.hops = rounds,
+                                       .local_hops = gr_cost_rounds(t->internode->ranks),
+                                       .bytes = ranks * rounds * gr_cost_with_header(t)};
+}
+
+const struct gr_algorithm gr_algorithm_mst = {
+    .name = "mst",
+    .help = "a binomial tree along one dimension of a torus after the other",
+    .colls = GR_ROOTED_COLLS,
+    .pipes = GR_ROOTED_COLLS,
+    .scratch = GR_BIT(GR_COLL_REDUCE),
+    .traits = GR_TRAIT_TORUS | GR_TRAIT_ROOTED,
+    .fits = gr_torus_fits,
+    .len = mst_len,
+    .step = mst_step,
+    .channels = mst_channels,
+    .route = mst_route,
+    .cost = mst_cost,
+    .internode_cost = mst_internode_cost,
+    .auto_ranks = gr_cost_ranks_with_nodes,
+};

@@ -45,7 +45,7 @@
 #include "sched/alltoall.h" /* gr_wrap() */
 #include "sched/torus.h"
 
-GR_HD static int rho(int s)
+static int rho(int s)
 {
     int power = 1 << (s + 1);
 
@@ -65,7 +65,7 @@ struct swing_event {
  * How many dimensions are folded, and how many steps there are; each both on the way there and on
  * the way back.
  */
-GR_HD static int count_events(const struct gr_sched *s, int *steps)
+static int count_events(const struct gr_sched *s, int *steps)
 {
     int d, folds = 0;
 
@@ -79,14 +79,14 @@ GR_HD static int count_events(const struct gr_sched *s, int *steps)
 }
 
 /* Event e of the way there. */
-GR_HD static struct swing_event find_event(const struct gr_sched *s,
-                                           const struct gr_torus_lane *lane, int e)
+static struct swing_event find_event(const struct gr_sched *s, const struct gr_torus_lane *lane,
+                                     int e)
 {
     struct swing_event at = {0, 0, 0, 0, 0};
 
     for (;; at.step++) {
         for (at.turn = 0; at.turn < lane->n; at.turn++) {
-            int bits = gr_place_bits(s->torus.dims[at.d = gr_lane_dim(lane, at.turn)]);
+            int bits = gr_place_bits(s->torus.dims[at.d = lane->dims[at.turn]]);
 
             if (at.step >= bits) {
                 continue;
@@ -105,13 +105,13 @@ GR_HD static struct swing_event find_event(const struct gr_sched *s,
 }
 
 /* The partner's place among 2^bits. */
-GR_HD static int partner(int bits, int place, int step)
+static int partner(int bits, int place, int step)
 {
     return gr_wrap(0 == place % 2 ? place + rho(step) : place - rho(step), 1 << bits);
 }
 
 /* The number of a place among 2^bits, bits >= 1: see above. */
-GR_HD static int number_of(int bits, int place)
+static int number_of(int bits, int place)
 {
     return 0 == place % 2 ? place / 2 : partner(bits, place, bits - 1) / 2 + (1 << bits) / 2;
 }
@@ -119,7 +119,7 @@ GR_HD static int number_of(int bits, int place)
 /*
  * My coordinate as the channel sees it. Lines are rings to Swing, whose wrap-around is a long way.
  */
-GR_HD static int seen_coord(const struct gr_sched *s, const struct gr_torus_lane *lane, int d)
+static int seen_coord(const struct gr_sched *s, const struct gr_torus_lane *lane, int d)
 {
     int x = gr_torus_coord(&s->torus, s->pos, d);
 
@@ -127,8 +127,7 @@ GR_HD static int seen_coord(const struct gr_sched *s, const struct gr_torus_lane
 }
 
 /* My place in dimension d; *extra: I have none, and it is that of the one that I fold into. */
-GR_HD static int my_place(const struct gr_sched *s, const struct gr_torus_lane *lane, int d,
-                          int *extra)
+static int my_place(const struct gr_sched *s, const struct gr_torus_lane *lane, int d, int *extra)
 {
     int n = s->torus.dims[d], bits = gr_place_bits(n), x = seen_coord(s, lane, d),
         place = gr_place_of(n, bits, x);
@@ -138,13 +137,13 @@ GR_HD static int my_place(const struct gr_sched *s, const struct gr_torus_lane *
 }
 
 /* Whether I am there at an event: I have been folded away by none of the folds before it. */
-GR_HD static int is_there(const struct gr_sched *s, const struct gr_torus_lane *lane,
-                          const struct swing_event *at)
+static int is_there(const struct gr_sched *s, const struct gr_torus_lane *lane,
+                    const struct swing_event *at)
 {
     int k, extra, away = 0;
 
     for (k = 0; k < lane->n; k++) {
-        my_place(s, lane, gr_lane_dim(lane, k), &extra);
+        my_place(s, lane, lane->dims[k], &extra);
         away |= extra && (at->step > 0 || k < at->turn || (k == at->turn && !at->fold));
     }
     return !away;
@@ -154,13 +153,13 @@ GR_HD static int is_there(const struct gr_sched *s, const struct gr_torus_lane *
  * The lowest bits of my number in the channel: of the coordinates' numbers, in the order of the
  * steps.
  */
-GR_HD static int my_number(const struct gr_sched *s, const struct gr_torus_lane *lane, int nbits)
+static int my_number(const struct gr_sched *s, const struct gr_torus_lane *lane, int nbits)
 {
     int number = 0, j = 0, k, d, step, extra;
 
     for (step = 0; j < nbits; step++) {
         for (k = 0; k < lane->n; k++) {
-            int bits = gr_place_bits(s->torus.dims[d = gr_lane_dim(lane, k)]);
+            int bits = gr_place_bits(s->torus.dims[d = lane->dims[k]]);
 
             if (step < bits) {
                 number |= (number_of(bits, my_place(s, lane, d, &extra)) >> step & 1) << j++;
@@ -171,15 +170,14 @@ GR_HD static int my_number(const struct gr_sched *s, const struct gr_torus_lane 
 }
 
 /* The rank with another coordinate in dimension d, as the channel sees it. */
-GR_HD static int rank_at(const struct gr_sched *s, const struct gr_torus_lane *lane, int d,
-                         int seen)
+static int rank_at(const struct gr_sched *s, const struct gr_torus_lane *lane, int d, int seen)
 {
     return gr_torus_at(&s->torus, s->pos, d, lane->up ? seen : gr_wrap(-seen, s->torus.dims[d]));
 }
 
 /* The other rank of an event, or -1; *gives: on the way there I fold into it. */
-GR_HD static int peer_of(const struct gr_sched *s, const struct gr_torus_lane *lane,
-                         const struct swing_event *at, int *gives)
+static int peer_of(const struct gr_sched *s, const struct gr_torus_lane *lane,
+                   const struct swing_event *at, int *gives)
 {
     int n = s->torus.dims[at->d], bits = gr_place_bits(n), place = my_place(s, lane, at->d, gives);
     int x = gr_place_at(n, bits, place);
@@ -199,7 +197,7 @@ GR_HD static int peer_of(const struct gr_sched *s, const struct gr_torus_lane *l
 /*
  * Whether the output has what I know when event e of the way there begins: I have received before.
  */
-GR_HD static int has_stored(const struct gr_sched *s, const struct gr_torus_lane *lane, int e)
+static int has_stored(const struct gr_sched *s, const struct gr_torus_lane *lane, int e)
 {
     struct swing_event before;
     int gives;
@@ -215,8 +213,8 @@ GR_HD static int has_stored(const struct gr_sched *s, const struct gr_torus_lane
  * The run of the blocks whose numbers agree with mine in `bits` bits, but in the last of them where
  * `other`.
  */
-GR_HD static void set_run(const struct gr_sched *s, const struct gr_torus_lane *lane, int bits,
-                          int other, struct gr_step *t)
+static void set_run(const struct gr_sched *s, const struct gr_torus_lane *lane, int bits, int other,
+                    struct gr_step *t)
 {
     int first = my_number(s, lane, bits) ^ (other ? 1 << (bits - 1) : 0);
 
@@ -225,7 +223,7 @@ GR_HD static void set_run(const struct gr_sched *s, const struct gr_torus_lane *
     t->count = ((uint32_t) s->p - t->first + t->stride - 1) / t->stride;
 }
 
-GR_HD uint32_t gr_swing_len(const struct gr_sched *s)
+static uint32_t swing_len(const struct gr_sched *s)
 {
     int steps;
 
@@ -236,9 +234,9 @@ GR_HD uint32_t gr_swing_len(const struct gr_sched *s)
  * Steps come in pairs: send one half, take the other. In a fold one does the first, the other one
  * the second.
  */
-GR_HD struct gr_step gr_swing_step(const struct gr_sched *s, uint32_t i)
+static struct gr_step swing_step(const struct gr_sched *s, uint32_t i)
 {
-    struct gr_torus_lane lane = gr_torus_lane_of(s);
+    struct gr_torus_lane lane = gr_torus_lane_of(s, GR_MAX_DIMS);
     struct gr_step t = gr_step_make(GR_STORE | GR_FINAL, GR_IN, GR_OUT, 0, 0);
     struct swing_event at;
     int steps, events = count_events(s, &steps), time = (int) i / 2, receives = (int) (i % 2),
@@ -274,3 +272,46 @@ GR_HD struct gr_step gr_swing_step(const struct gr_sched *s, uint32_t i)
     t.bits |= gather || (receives && e == events - 1) ? GR_FINAL : 0;
     return t;
 }
+
+static int swing_channels(enum gr_coll coll, const struct gr_torus *torus)
+{
+    (void) coll;
+    return gr_torus_channels(torus, GR_MAX_DIMS);
+}
+
+/* Partners are taken the shorter way around. */
+static void swing_route(const struct gr_sched *s, const struct gr_step *step, int hops[GR_MAX_DIMS])
+{
+    const struct gr_torus *t = &s->torus;
+    int d;
+
+    for (d = 0; d < GR_MAX_DIMS; d++) {
+        hops[d] = d < t->ndims ? gr_torus_offset(t, d, gr_torus_coord(t, s->pos, d),
+                                                 gr_torus_coord(t, step->to[0], d))
+                               : 0;
+    }
+}
+
+static double swing_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
+{
+    double p = t->p, s = t->bytes;
+
+    (void) chunk_bytes;
+    return 2 * gr_cost_torus_rounds(t->torus) * gr_cost_messages(t, ceil(s / 2 / t->most)) +
+           2 * (p - 1) / p * s * t->byte;
+}
+
+const struct gr_algorithm gr_algorithm_swing = {
+    .name = "swing",
+    .help = "halving and doubling with partners that are near on a torus",
+    .colls = GR_BIT(GR_COLL_ALLREDUCE),
+    .traits = GR_TRAIT_TORUS,
+    .fits = gr_torus_fits,
+    .len = swing_len,
+    .step = swing_step,
+    .most_chunks = gr_halving_most_chunks,
+    .channels = swing_channels,
+    .route = swing_route,
+    .cost = swing_cost,
+    .internode_cost = gr_cost_halves_by_nodes,
+};

@@ -208,21 +208,43 @@ GR_HD struct gr_step gr_tree_step(const struct gr_sched *s, uint32_t i)
     return gr_tree_grid_step(s, &v, gr_tree_height(s->p - 1), i);
 }
 
-int gr_tree_neighbours(int p, int pos, int root, int *neighbours)
+#if !defined(GR_SCHED_FOR_KERNELS)
+
+static double tree_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
 {
-    int n = 0, t, k, seen;
-
-    for (t = 0; t < 2; t++) {
-        struct gr_tree_node v = gr_tree_node_of(p, pos, root, t);
-        int all[3] = {v.parent, v.kid[0], v.kid[1]};
-
-        for (k = 0; k < 3; k++) {
-            for (seen = 0; seen < n && neighbours[seen] != all[k]; seen++) {
-            }
-            if (all[k] >= 0 && seen == n) {
-                neighbours[n++] = all[k];
-            }
-        }
-    }
-    return n;
+    return gr_cost_pipeline(
+        t, gr_cost_two_trees(gr_cost_rounds(t->p), GR_COLL_ALLREDUCE == t->coll), chunk_bytes);
 }
+
+/*
+ * The ranks of a node lie side by side, so that few branches lead out of it; but those of both trees
+ * do.
+ */
+static struct gr_internode_cost tree_internode_cost(const struct gr_cost_terms *t)
+{
+    double halves = GR_COLL_ALLREDUCE == t->coll ? 2 : 1, height = gr_cost_rounds(t->p),
+           hops = gr_cost_rounds(t->internode->nodes) + 1;
+
+    hops = hops < height ? hops : height;
+    return (struct gr_internode_cost) {.hops = halves * hops,
+                                       .local_hops = halves * (height - hops),
+                                       .messages = 2,
+                                       .bytes = halves * gr_cost_with_header(t) *
+                                                (t->internode->ranks > 1 ? 1.5 : 1),
+                                       .pipelined = 1,
+                                       .two_trees = 1};
+}
+
+const struct gr_algorithm gr_algorithm_tree = {
+    .name = "tree",
+    .help = "two binary trees below the root, each with every other chunk",
+    .colls = GR_BIT(GR_COLL_ALLREDUCE) | GR_ROOTED_COLLS,
+    .pipes = GR_BIT(GR_COLL_ALLREDUCE) | GR_ROOTED_COLLS,
+    .traits = GR_TRAIT_ROOTED,
+    .len = gr_tree_len,
+    .step = gr_tree_step,
+    .cost = tree_cost,
+    .internode_cost = tree_internode_cost,
+};
+
+#endif

@@ -27,6 +27,7 @@
 #include "sched/two_level.h"
 
 #include "sched/alltoall.h" /* gr_wrap() */
+#include "sched/torus.h"
 
 /* ---- who is above and below ---- */
 
@@ -319,3 +320,66 @@ struct gr_step gr_two_level_step(const struct gr_sched *s, uint32_t i)
     }
     return t;
 }
+
+/* Between leaders and the others of their nodes: all blocks. */
+static uint32_t two_level_most_chunks(int p, const struct gr_torus *torus)
+{
+    (void) torus;
+    return (uint32_t) p;
+}
+
+/* Leaders take and give what their row has, one after the other, then rounds follow. */
+static double two_level_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
+{
+    double s = t->bytes, rounds = gr_cost_torus_rounds(t->torus);
+
+    (void) chunk_bytes;
+    return (2 + rounds) * ceil(s / t->most) * t->step +
+           (2 * t->torus->dims[0] + rounds) * s * t->byte;
+}
+
+/*
+ * Leaders serve the others of their nodes one after the other; but where these share cores, all have
+ * had their turn when the leader has.
+ */
+static struct gr_internode_cost two_level_internode_cost(const struct gr_cost_terms *t)
+{
+    double nodes = t->internode->nodes, rounds = gr_cost_rounds(t->internode->nodes),
+           others = t->internode->ranks - 1, s = gr_cost_with_header(t);
+    double near = t->internode->shared ? fmin(others, 1) : others;
+    /* nodes without a place are given the result besides */
+    double fold = exp2(rounds) > nodes, doubled = rounds - fold;
+
+    switch (t->coll) {
+    case GR_COLL_BCAST:
+    case GR_COLL_REDUCE:
+        return (struct gr_internode_cost) {
+            .hops = rounds, .local_hops = near, .bytes = rounds * s, .local_bytes = others * s};
+    case GR_COLL_ALLREDUCE:
+        return (struct gr_internode_cost) {.hops = doubled + 2 * fold,
+                                           .local_hops = 2 * near,
+                                           .bytes = (doubled + fold) * s,
+                                           .local_bytes = 2 * others * s};
+    default:
+        return (struct gr_internode_cost) {.hops = doubled + 2 * fold,
+                                           .local_hops = 2 * near,
+                                           .bytes = (1 + fold) * (nodes - 1) / nodes * s,
+                                           .local_bytes = others * s};
+    }
+}
+
+const struct gr_algorithm gr_algorithm_two_level = {
+    .name = "two-level",
+    .help = "the ranks of a node give to a leader, and leaders double among nodes: few messages",
+    .colls = GR_BLOCK_COLLS | GR_ROOTED_COLLS,
+    .pipes = GR_BIT(GR_COLL_ALLREDUCE) | GR_ROOTED_COLLS,
+    .scratch = GR_BIT(GR_COLL_REDUCE_SCATTER) | GR_BIT(GR_COLL_REDUCE),
+    .traits = GR_TRAIT_TORUS | GR_TRAIT_ROOTED | GR_TRAIT_OVERWRITES_SENT,
+    .fits = gr_torus_fits,
+    .len = gr_two_level_len,
+    .step = gr_two_level_step,
+    .most_chunks = two_level_most_chunks,
+    .cost = two_level_cost,
+    .internode_cost = two_level_internode_cost,
+    .auto_ranks = gr_cost_ranks_by_node,
+};

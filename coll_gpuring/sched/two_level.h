@@ -10,8 +10,7 @@
  *      L <-----------------------------> L
  *
  * Nodes without a place in the doubling (algos.h) fold. The algorithm "doubling" is the same with
- * each rank for a node: all ranks double, or halve in a reduce_scatter, which has two hops inside
- * nodes less where nodes are alike, and sends as many messages as a node has ranks.
+ * each rank for a node (doubling.c).
  */
 #ifndef GR_SCHED_TWO_LEVEL_H
 #define GR_SCHED_TWO_LEVEL_H
@@ -45,6 +44,10 @@ static inline int gr_fans(int links)
 {
     return (links + GR_FAN - 1) / GR_FAN;
 }
+
+/* two-level, and doubling (doubling.c). */
+uint32_t gr_two_level_len(const struct gr_sched *s);
+struct gr_step gr_two_level_step(const struct gr_sched *s, uint32_t i);
 
 /* Allgather and reduce_scatter: two_level_blocks.c. */
 uint32_t gr_two_level_blocks_len(const struct gr_sched *s);

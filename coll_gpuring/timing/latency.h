@@ -9,7 +9,7 @@
 #ifndef GR_TIMING_LATENCY_H
 #define GR_TIMING_LATENCY_H
 
-#include "sched/torus.h"
+#include "sched/sched.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The cost model of select.h. The formulas are those that head the files of sched/. */
+/* The choice of select.h. What an algorithm costs is said by its file in sched/. */
 #include "tune/select.h"
+
+#include "tune/terms.h"
+
+#include "sched/algorithm.h"
 
 #include <limits.h>
 #include <math.h>
@@ -22,9 +26,9 @@ const struct gr_costs gr_costs_host = {
 
 /*
  * Hops and bytes between devices: the published constants of NCCL's rings, where they are of the
- * same kind; none of these was measured here. LL128 only where stores are known to arrive whole. On
- * several nodes these are the links inside of one; the others are in far.c. There lines are for
- * nobody.
+ * same kind; none of these was measured here. LL128 only where stores are known to arrive whole.
+ * GR_PATH_NET: the links inside a node where there are several; those between nodes are in
+ * cost_internode.c. LL and LL128 are not used there.
  */
 #define ON_DEVICES(step_us, byte_us)                                                 \
     .step = step_us, .byte = byte_us, .own = 0.4, .flat_ranks = 8, .shot_ranks = 16, \
@@ -49,29 +53,6 @@ const struct gr_costs gr_costs_device[GR_NPATHS] = {
                      .channel_bytes = 1 << 20},
 };
 
-/* Shortest chunk worth a slot, and worth being fetched by itself. */
-#define MIN_CHUNK 4096.0
-#define MIN_DIRECT_CHUNK 65536.0
-
-/* What a means costs this question. */
-struct terms {
-    double step, byte;
-    double next;        /* a message right behind another on the same link */
-    double channels;    /* that work at the same time */
-    double least, most; /* bytes of a chunk, in all channels */
-    size_t bytes;       /* direct: most of a message that need not fit a slot; 0: it must */
-    /* one sender's message to several receivers costs it nothing per receiver */
-    int shared;
-};
-
-/* The protocol of a means; Simple for those that write no lines. */
-static enum gr_protocol protocol_of(enum gr_copy_method means)
-{
-    return GR_BY_LL == means      ? GR_PROTOCOL_LL
-           : GR_BY_LL128 == means ? GR_PROTOCOL_LL128
-                                  : GR_PROTOCOL_SIMPLE;
-}
-
 /* That of a call through links whose messages are not fetched. */
 static enum gr_copy_method means_of(int protocol)
 {
@@ -80,220 +61,24 @@ static enum gr_copy_method means_of(int protocol)
                                            : GR_BY_SLOTS;
 }
 
-/*
- * Between nodes with several rails: as many channels on each, as soon as what a further rail saves
- * is more than what a further message costs its sender (far.c).
- */
-static size_t on_all_rails(const struct gr_internode *far, size_t bytes, size_t channels)
+/* gr_cost() with the terms of the means. */
+static double cost_of(const struct gr_costs *costs, const struct gr_select_args *q,
+                      const struct gr_cost_terms *t, enum gr_algo algo, size_t *chunk_bytes)
 {
-    size_t rails =
-        far->rails > 1 && (double) bytes * far->byte > far->step / 4 ? (size_t) far->rails : 1;
-
-    return (channels + rails - 1) / rails * rails;
-}
-
-static uint32_t channels_for(const struct gr_costs *costs, const struct gr_select_args *q,
-                             enum gr_protocol protocol)
-{
-    size_t per = GR_PROTOCOL_SIMPLE == protocol ? costs->channel_bytes
-                                                : costs->lines[protocol].channel_bytes;
-    size_t wanted = on_all_rails(&q->far, q->bytes, 1 + q->bytes / per);
-
-    return wanted < q->nchannels ? (uint32_t) wanted : q->nchannels;
-}
-
-static struct terms find_terms(const struct gr_costs *costs, const struct gr_select_args *q,
-                               enum gr_copy_method means)
-{
-    const struct gr_line_costs *lines = &costs->lines[protocol_of(means)];
-    /* a host has one thread */
-    double channels = 0 == q->threads ? 1 : channels_for(costs, q, protocol_of(means));
-    int combines =
-        GR_COLL_BCAST != q->coll && GR_COLL_ALLGATHER != q->coll && GR_COLL_ALLTOALL != q->coll;
-    double combine = combines ? costs->combine : 0;
-    struct terms m = {.step = costs->step,
-                      .byte = costs->byte + combine,
-                      .channels = channels,
-                      .least = MIN_CHUNK,
-                      .most = (double) q->slot_bytes};
-
-    if (protocol_of(means) != GR_PROTOCOL_SIMPLE) {
-        m.step = lines->step;
-        m.byte = lines->byte;
-        m.most = (double) q->line_bytes[protocol_of(means)];
-        m.least = m.least < m.most ? m.least : m.most;
+    if (q->far.nodes > 1) {
+        return gr_cost_far(costs, q, algo, gr_terms_channels(costs, q, GR_PROTOCOL_SIMPLE),
+                           chunk_bytes);
     }
-    if (GR_BY_FETCHING == means) {
-        m.step = costs->direct_step;
-        m.byte = costs->direct_byte + combine;
-        m.least = MIN_DIRECT_CHUNK;
-        /* among more than two, partial sums are sent that lie in no buffer */
-        m.bytes = combines && 2 != q->p ? 0 : costs->direct_most;
-        m.most = 0 != m.bytes ? (double) m.bytes : m.most;
-        m.shared = !combines;
-    }
-    m.next = 0 == q->threads ? m.step : costs->own;
-    m.least *= m.channels;
-    m.most *= m.channels;
-    return m;
-}
-
-/* A pipeline of chunks. */
-struct pipe {
-    double hops;   /* links that the first chunk passes before the last rank has it */
-    double step;   /* of the busiest rank, per chunk, in steps */
-    double passes; /* of the busiest rank, per byte of the vector, in bytes moved */
-};
-
-/* n messages through a link, one behind the other, without their bytes. */
-static double messages(const struct terms *m, double n)
-{
-    return m->step + (n - 1) * m->next;
-}
-
-/*
- * The first chunk passes all hops, then one chunk follows the other. With C chunks of S bytes in
- * all:
- *      hops (step + S byte / C)  +  C step' + passes S byte
- * which is least at C = sqrt(hops S byte / step').
- */
-static double pipeline(const struct terms *m, double s, struct pipe pipe, size_t *chunk_bytes)
-{
-    double c = sqrt(pipe.hops * s * m->byte / (pipe.step * m->next));
-    double chunk = s / (c < 1 ? 1 : c);
-
-    chunk = chunk < m->least ? m->least : chunk;
-    chunk = chunk > m->most ? m->most : chunk;
-    *chunk_bytes = (size_t) (chunk / m->channels) / 64 * 64;
-    chunk = chunk > s ? s : chunk;
-    c = s > 0 ? ceil(s / chunk) : 1;
-    /* where messages follow each other faster than one passes, the first takes its full time */
-    return m->step - m->next + pipe.hops * (m->step + chunk * m->byte) + c * pipe.step * m->next +
-           pipe.passes * s * m->byte;
-}
-
-static double tree_height(int p)
-{
-    return p > 1 ? floor(log2(p - 1)) + 1 : 0;
-}
-
-/* Two trees with half the chunks each: inside the one, a leaf of the other. */
-static struct pipe tree_of(double height, int both)
-{
-    return both ? (struct pipe) {2 * height, 3, 2} : (struct pipe) {height, 1.5, 1};
-}
-
-/*
- * Links that the farthest message of a half of a bucket passes; of a tree of rounds, their number.
- */
-static void measure_torus(const struct gr_torus *t, double *hops, double *rounds)
-{
-    int d;
-
-    *hops = *rounds = 0;
-    for (d = 0; d < t->ndims; d++) {
-        *hops += t->dims[d] - 1;
-        *rounds += ceil(log2(t->dims[d]));
-    }
-}
-
-/*
- * Along a torus, on links that do not know it: what the files of sched/ say, one message after the
- * other.
- */
-static double along_torus(const struct terms *m, const struct gr_select_args *q, enum gr_algo algo,
-                          size_t *chunk_bytes)
-{
-    double p = q->p, s = (double) q->bytes, halves = GR_COLL_ALLREDUCE == q->coll ? 2 : 1, hops,
-           rounds, h;
-
-    measure_torus(&q->torus, &hops, &rounds);
-    switch (algo) {
-    case GR_ALGO_BUCKET:
-        return (halves * hops + 0.5) * messages(m, ceil(s / p / m->most)) +
-               halves * (p - 1) / p * s * m->byte;
-    case GR_ALGO_SWING:
-        return 2 * rounds * messages(m, ceil(s / 2 / m->most)) + 2 * (p - 1) / p * s * m->byte;
-    case GR_ALGO_MST:
-        *chunk_bytes = (size_t) (m->most / m->channels) / 64 * 64;
-        return rounds * (ceil(s / m->most) * m->step + s * m->byte);
-    case GR_ALGO_TWO_LEVEL:
-        /* leaders take and give what their row has, one after the other, then rounds as above */
-        return (2 + rounds) * ceil(s / m->most) * m->step +
-               (2 * q->torus.dims[0] + rounds) * s * m->byte;
-    case GR_ALGO_NODE_TREE:
-        h = tree_height(q->p / q->torus.dims[0]) + q->torus.dims[0] - 1;
-        return pipeline(m, s, tree_of(h, GR_COLL_ALLREDUCE == q->coll), chunk_bytes);
-    default:
-        /*
-         * half of all blocks in each round of Suh-Shin's, a quarter of the extent's in each of the
-         * other's
-         */
-        return 2 * hops * m->step +
-               (GR_ALGO_SUH_SHIN == algo ? rounds / 2 : hops / 4 + 0.5) * s * m->byte;
-    }
+    *chunk_bytes = (size_t) (t->most / t->channels);
+    return gr_algorithms[algo]->cost(t, chunk_bytes);
 }
 
 double gr_cost(const struct gr_costs *costs, const struct gr_select_args *q, enum gr_algo algo,
                enum gr_copy_method means, size_t *chunk_bytes)
 {
-    struct terms m = find_terms(costs, q, means);
-    double p = q->p, s = (double) q->bytes, h = tree_height(q->p);
-    int both = GR_COLL_ALLREDUCE == q->coll;
-    int blocks = GR_COLL_ALLGATHER == q->coll || GR_COLL_REDUCE_SCATTER == q->coll;
-    double slots = ceil(s / p / m.most); /* of a block */
+    struct gr_cost_terms t = gr_terms_of(costs, q, means);
 
-    if (q->far.nodes > 1) {
-        return gr_cost_far(costs, q, algo, channels_for(costs, q, GR_PROTOCOL_SIMPLE), chunk_bytes);
-    }
-    *chunk_bytes = (size_t) (m.most / m.channels);
-    switch (algo) {
-    case GR_ALGO_RING:
-        /*
-         * half a step: the first message is only sent. An allreduce sends on what it has just
-         * combined: a direct message of that is fetched out of a cache that still writes to it
-         */
-        slots *= both && GR_BY_FETCHING == means ? 2 : 1;
-        return ((both ? 2 : 1) * (p - 1) + 0.5) * (messages(&m, slots) + s / p * m.byte);
-    case GR_ALGO_CHAIN:
-        return pipeline(&m, s, (struct pipe) {p > 2 ? p - 2 : 0, 1, 1}, chunk_bytes);
-    case GR_ALGO_TREE:
-        return pipeline(&m, s, tree_of(h, both), chunk_bytes);
-    case GR_ALGO_ONESHOT:
-        /* one hop, and the next slice only then; everything to everybody */
-        return ceil(s / m.most) * (m.step + 2 * m.next) + (p - 1) * s * m.byte;
-    case GR_ALGO_TWOSHOT:
-        /* two hops, and a step for each block that is sent or taken */
-        return slots * (2 * m.step + (2 * p - 1) * m.next) + 2 * (p - 1) * s / p * m.byte;
-    case GR_ALGO_PAIRWISE:
-        return slots * (m.step + 2 * (p - 1) * m.next) + (p - 1) * s / p * m.byte;
-    case GR_ALGO_DOUBLING:
-        h += exp2(h) > p; /* some fold: another message for these, before and behind */
-        return h * ceil(s / m.most) * m.step + (both ? h : (p - 1) / p) * s * m.byte;
-    case GR_ALGO_BUCKET:
-    case GR_ALGO_SWING:
-    case GR_ALGO_MST:
-    case GR_ALGO_ORDERED:
-    case GR_ALGO_SUH_SHIN:
-    case GR_ALGO_TWO_LEVEL:
-    case GR_ALGO_NODE_TREE:
-        return along_torus(&m, q, algo, chunk_bytes);
-    default:
-        if (0 != q->threads && blocks) {
-            return slots * (m.step + p * m.next) + (p - 1) * s / p * m.byte;
-        }
-        if (blocks) {
-            /* one hop and no forwarding, but all links at once, which caches like less than one */
-            return slots * (1.25 + 0.75 * (p - 1)) * m.step + 1.25 * s * m.byte;
-        }
-        /*
-         * the centre does everything, one vector through each link; three links cost about a step
-         * more
-         */
-        slots = ceil(s / m.most);
-        return (both ? 2 : 1) *
-               (slots * (1 + (p - 1) / 3) * m.step + (m.shared ? 1 : p - 1) * s * m.byte);
-    }
+    return cost_of(costs, q, &t, algo, chunk_bytes);
 }
 
 double gr_cost_mailbox(const struct gr_costs *costs, const struct gr_select_args *q)
@@ -316,30 +101,12 @@ static int fits_mailbox(const struct gr_costs *costs, const struct gr_select_arg
 }
 
 /* Ranks up to which an algorithm is chosen that is not forced. */
-static int most_ranks(const struct gr_costs *costs, const struct gr_select_args *q,
-                      enum gr_algo algo)
+static int most_ranks(const struct gr_cost_terms *t, enum gr_algo algo)
 {
-    /* dimension 0 is nodes to them */
-    int rows = GR_ALGO_TWO_LEVEL == algo || GR_ALGO_NODE_TREE == algo;
-    int levels = rows || GR_ALGO_BUCKET == algo || GR_ALGO_MST == algo;
-    int along = costs->along || (q->torus.nested && levels);
-
-    if (rows && q->torus.nested > 1) {
-        return 0;
+    if (NULL != gr_algorithms[algo]->auto_ranks) {
+        return gr_algorithms[algo]->auto_ranks(t);
     }
-    if (GR_ALGO_NODE_TREE == algo && 1 == q->torus.dims[0]) {
-        return 0; /* it is the tree then */
-    }
-    if (GR_ALGO_DOUBLING == algo) {
-        return q->far.nodes > 1 ? INT_MAX : 0; /* few rounds are worth little inside a node */
-    }
-    if (GR_ALGO_ONESHOT == algo || GR_ALGO_TWOSHOT == algo) {
-        /* mailboxes are better inside a node */
-        return q->far.nodes > 1 ? costs->flat_ranks : costs->shot_ranks;
-    }
-    return GR_ALGO_FLAT == algo               ? costs->flat_ranks
-           : gr_algo_is_torus(algo) && !along ? 0
-                                              : INT_MAX;
+    return gr_algo_is_torus(algo) && !t->torus_chosen ? 0 : INT_MAX;
 }
 
 /* No element is longer. */
@@ -370,22 +137,23 @@ static int can_do(const struct gr_select_args *q, enum gr_algo algo, enum gr_cop
 static void try_algorithms(const struct gr_costs *costs, const struct gr_select_args *q, int forced,
                            enum gr_copy_method means, struct gr_choice *best)
 {
+    struct gr_cost_terms t = gr_terms_of(costs, q, means);
     size_t chunk;
     double us;
     int a;
 
     for (a = 0; a < GR_NALGOS; a++) {
         if (!can_do(q, (enum gr_algo) a, means) ||
-            (forced >= 0 ? a != forced : q->p > most_ranks(costs, q, (enum gr_algo) a))) {
+            (forced >= 0 ? a != forced : q->p > most_ranks(&t, (enum gr_algo) a))) {
             continue;
         }
-        us = gr_cost(costs, q, (enum gr_algo) a, means, &chunk);
+        us = cost_of(costs, q, &t, (enum gr_algo) a, &chunk);
         if (best->us < 0 || us < best->us) {
             best->way = a;
             best->direct = GR_BY_FETCHING == means;
-            best->protocol = protocol_of(means);
+            best->protocol = gr_terms_protocol(means);
             best->direct_chunk_bytes = chunk;
-            best->direct_bytes = find_terms(costs, q, means).bytes;
+            best->direct_bytes = GR_BY_FETCHING == means ? gr_terms_most_fetched(costs, q) : 0;
             best->us = us;
         }
     }
@@ -395,7 +163,7 @@ static void try_algorithms(const struct gr_costs *costs, const struct gr_select_
 static int may_use(const struct gr_costs *costs, const struct gr_select_args *q,
                    enum gr_copy_method means)
 {
-    enum gr_protocol protocol = protocol_of(means);
+    enum gr_protocol protocol = gr_terms_protocol(means);
     int forced = q->protocol > 0 && 0 == q->line_bytes[q->protocol] ? -1 : q->protocol;
 
     switch (means) {
@@ -430,7 +198,7 @@ static void set_width(const struct gr_costs *costs, const struct gr_select_args 
 {
     size_t piece;
 
-    choice->nchannels = channels_for(costs, q, (enum gr_protocol) choice->protocol);
+    choice->nchannels = gr_terms_channels(costs, q, (enum gr_protocol) choice->protocol);
     choice->threads = q->threads;
     if (GR_PROTOCOL_SIMPLE != choice->protocol) {
         /*

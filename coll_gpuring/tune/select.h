@@ -9,6 +9,7 @@
 #ifndef GR_TUNE_SELECT_H
 #define GR_TUNE_SELECT_H
 
+#include "sched/cost.h"
 #include "sched/sched.h"
 
 /* Constants of the model, in microseconds. */
@@ -66,17 +67,6 @@ static inline int gr_choice_way(const struct gr_choice *choice)
 {
     return choice->small ? GR_WAY_SMALL + choice->way : choice->way;
 }
-
-/* Ranks on several nodes, and the links between these. */
-struct gr_internode {
-    int nodes;   /* 0 or 1: there are none */
-    int ranks;   /* of a node, at most */
-    double step; /* us that a message takes; a quarter of it is work of the sender */
-    /* us per byte, of a node's link, of all its ranks and rails together, in each direction */
-    double byte;
-    int rails;  /* that links lie on, those of channel c on rail c % rails; 0 is 1 */
-    int shared; /* whether ranks share cores */
-};
 
 /* What is to be chosen for. */
 struct gr_select_args {

@@ -36,7 +36,7 @@ enum edit {
 };
 
 /* Mutations of whole schedules. */
-enum whole { ONE_STEP, UP_THEN_DOWN, RUNS_OF_CHUNKS, SHIFTED_OUTPUT, NOT_SAID_TO_BE_HASTY };
+enum whole { ONE_STEP, UP_THEN_DOWN, RUNS_OF_CHUNKS, SHIFTED_OUTPUT, NOT_SAID_TO_OVERWRITE };
 
 struct mutant {
     const char *name;
@@ -108,7 +108,7 @@ static struct mutant mutants[] = {
     {"one slot in a ring of eight", RING, ALLREDUCE, 8, 1, 1, 0, 0, NO_EDIT, ONE_STEP,
      SYM_DEADLOCK},
     {"what was sent is overwritten", GR_ALGO_ONESHOT, ALLREDUCE, 4, 1, 2, 0, 0, NO_EDIT,
-     NOT_SAID_TO_BE_HASTY, SYM_LENT},
+     NOT_SAID_TO_OVERWRITE, SYM_LENT},
     {"tree all up, then all down", TREE, ALLREDUCE, 8, 64, 2, 0, 0, NO_EDIT, UP_THEN_DOWN,
      SYM_IDLE},
 };

@@ -16,7 +16,7 @@ static struct gr_step edited_step(const struct gr_sched *s, uint32_t i);
 #include "exec/stepper.c"
 #undef gr_sched_step
 
-#include "sched/torus.h"
+#include "sched/sched.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -180,7 +180,7 @@ static int use_links(const struct gr_sched *s, const struct gr_step *t, uint8_t 
 {
     int hops[GR_MAX_DIMS], at = s->pos, d, again = 0;
 
-    gr_torus_way(s, t, hops);
+    gr_sched_route(s, t, hops);
     for (d = 0; d < torus.ndims; d++) {
         for (; 0 != hops[d]; hops[d] -= hops[d] > 0 ? 1 : -1) {
             again += used[gr_torus_link(&torus, at, d, hops[d] > 0)]++;
@@ -198,7 +198,7 @@ static int use_links(const struct gr_sched *s, const struct gr_step *t, uint8_t 
  */
 static int clashes(enum gr_coll coll, int root, int alike)
 {
-    int p = gr_torus_size(&torus), channels = gr_torus_channels(algo, coll, &torus), rank, channel,
+    int p = gr_torus_size(&torus), channels = (int) gr_algo_ways(algo, coll, &torus), rank, channel,
         again = 0;
     size_t nlinks = (size_t) gr_torus_links(&torus), ticks = 4096;
     uint8_t *used = calloc(nlinks * ticks, 1);
@@ -260,7 +260,7 @@ static enum sym_check run_case(enum gr_coll coll, int root, uint32_t pieces, enu
                          .zero_copy = (int) (world.runs % 2),
                          .seed = rng_seed()};
 
-    c.nchannels = (uint32_t) gr_torus_channels(algo, coll, &torus);
+    c.nchannels = gr_algo_ways(algo, coll, &torus);
     c.slot_elems = most < GR_DIRECT_PIECES ? most : GR_DIRECT_PIECES;
     /* as sched.h says, and no more */
     c.slots = 1 + (uint32_t) ((most + c.slot_elems - 1) / c.slot_elems);

@@ -15,12 +15,9 @@
  * six times as long to compile
  */
 #define GR_SCHED_FOR_KERNELS
-#include "sched/chain.c"
-#include "sched/flat.c"
-#include "sched/pairwise.c"
-#include "sched/ring.c"
 #include "sched/split.c"
-#include "sched/tree.c"
+#define GR_REGISTRY_OF_KERNELS
+#include "sched/registry.h"
 /* last, as it calls the others */
 #include "sched/steps.c"
 

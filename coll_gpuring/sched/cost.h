@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the cost functions of algorithms are given, what they say, and what they have in common.
+ * tune/ fills the terms and makes the choice. Times are in microseconds.
+ *
+ * All of it is equal on all ranks, so that all ranks choose alike.
+ */
+#ifndef GR_SCHED_COST_H
+#define GR_SCHED_COST_H
+
+#include "sched/sched.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Ranks on several nodes, and the links between these. */
+struct gr_internode {
+    int nodes;   /* 0 or 1: there are none */
+    int ranks;   /* of a node, at most */
+    double step; /* time of a message; a quarter of it is work of the sender */
+    /* time per byte of a node's link, of all its ranks and rails together, in each direction */
+    double byte;
+    int rails;  /* that links lie on, those of channel c on rail c % rails; 0 is 1 */
+    int shared; /* whether ranks share cores */
+};
+
+struct gr_cost_terms {
+    /* ---- the call ---- */
+    enum gr_coll coll;
+    int p;
+    /* S as bandwidth is counted: the vector; all blocks for allgather, reduce_scatter, alltoall */
+    double bytes;
+    const struct gr_torus *torus;         /* that the ranks form; ndims 0: none is known */
+    const struct gr_internode *internode; /* nodes 0 or 1: all ranks are on one node */
+    /* ---- inside a node, by the means of moving messages that is tried ---- */
+    double step;     /* handing a message over */
+    double next;     /* handing over a message right behind another on the same link */
+    double byte;     /* moving a byte through a link, combining included */
+    double channels; /* that work at the same time */
+    double least;    /* bytes of a chunk worth a message, in all channels */
+    double most;     /* bytes of a chunk at most, in all channels */
+    int device;      /* whether kernels move the bytes */
+    int fetched;     /* whether receivers fetch messages from their senders' buffers */
+    int shared;      /* whether a message to several receivers costs its sender nothing for each */
+    /* ---- limits of what is chosen where nothing is forced ---- */
+    int flat_ranks;   /* ranks up to which each may have a link to all others */
+    int shot_ranks;   /* the same for oneshot and twoshot, inside a node */
+    int torus_chosen; /* whether algorithms along a torus are chosen by themselves */
+};
+
+/* What an algorithm does where ranks are on several nodes. */
+struct gr_internode_cost {
+    double hops;        /* between nodes, that the farthest message makes one after the other */
+    double local_hops;  /* the same inside nodes */
+    double messages;    /* that the busiest rank sends to other nodes, or receives, beside those */
+    double bytes;       /* that pass the busiest node's link in one direction */
+    double local_bytes; /* that the busiest rank moves inside its node */
+    /* Chunks follow each other; else slices do, each from its beginning to its end. */
+    int pipelined;
+    /* Pipelined: chunks take two trees in turns, so that a single chunk loads one tree alone. */
+    int two_trees;
+};
+
+/* ---- for cost functions inside a node ---- */
+
+/* n messages through a link, one behind the other, without their bytes. */
+double gr_cost_messages(const struct gr_cost_terms *t, double n);
+
+/* A pipeline of chunks. */
+struct gr_cost_pipe {
+    double hops;   /* links that the first chunk passes before the last rank has it */
+    double step;   /* of the busiest rank, per chunk, in steps */
+    double passes; /* of the busiest rank, per byte of the vector, in bytes moved */
+};
+double gr_cost_pipeline(const struct gr_cost_terms *t, struct gr_cost_pipe pipe,
+                        size_t *chunk_bytes);
+
+/* Two trees of that height with half the chunks each; inside the one, a leaf of the other. */
+struct gr_cost_pipe gr_cost_two_trees(double height, int allreduce);
+
+/* Rounds in which n can be reached, doubling: log2 n, rounded up. */
+double gr_cost_rounds(int n);
+
+/*
+ * Links that the farthest message of a ring in each dimension of a torus passes; rounds of a tree
+ * in each.
+ */
+double gr_cost_torus_hops(const struct gr_torus *t);
+double gr_cost_torus_rounds(const struct gr_torus *t);
+
+/* An Alltoall along a torus, whose messages carry so much of S on their whole way. */
+double gr_cost_exchanges(const struct gr_cost_terms *t, double share);
+
+/* ---- for cost functions between nodes ---- */
+
+/* Bytes of a message besides its data; S and these, as one message would carry them. */
+#define GR_COST_HEADER 128.0
+double gr_cost_with_header(const struct gr_cost_terms *t);
+
+/* Ranks of a node that send at the same time, beyond two, which do not hinder each other. */
+double gr_cost_hindered(double ranks);
+
+/* A bucket or Swing between nodes. */
+struct gr_internode_cost gr_cost_halves_by_nodes(const struct gr_cost_terms *t);
+
+/* All ranks send to all others, each its own block. */
+struct gr_internode_cost gr_cost_all_pairs(const struct gr_cost_terms *t);
+
+/* ---- for auto_ranks ---- */
+
+/* It knows nodes: chosen where ranks lie on nodes, or where the torus is chosen at all. */
+int gr_cost_ranks_with_nodes(const struct gr_cost_terms *t);
+
+/* The same where ranks must be numbered node by node. */
+int gr_cost_ranks_by_node(const struct gr_cost_terms *t);
+
+/* Between nodes, flat_ranks; inside a node, shot_ranks. */
+int gr_cost_ranks_of_shots(const struct gr_cost_terms *t);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
