@@ -97,7 +97,7 @@ int gr_gpu_run_join(struct gr_gpu_run *run, const struct gr_gpu_run *next)
     return 1;
 }
 
-int gr_cuda_copy_run(const struct gr_cuda *cuda, const struct gr_gpu_run *run, CUstream stream)
+static int copy_run(const struct gr_cuda *cuda, const struct gr_gpu_run *run, CUstream stream)
 {
     const CUDA_MEMCPY2D c = {
         .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
@@ -118,6 +118,18 @@ int gr_cuda_copy_run(const struct gr_cuda *cuda, const struct gr_gpu_run *run, C
                : GR_CUDA(cuda, cuMemcpy2DAsync, &c, stream);
 }
 
+int gr_cuda_copy_runs(const struct gr_cuda *cuda, const struct gr_gpu_run *runs, size_t n,
+                      CUstream stream)
+{
+    size_t k;
+    int rc = 0;
+
+    for (k = 0; k < n && 0 == rc; k++) {
+        rc = copy_run(cuda, &runs[k], stream);
+    }
+    return rc;
+}
+
 /*
  * The copies use the legacy default stream, so that they follow the application's work. gpuring's
  * own streams are not ordered with it, so its kernels may run at the same time.
@@ -128,7 +140,6 @@ int gr_gpu_copy_runs(struct gr_gpu *gpu, const struct gr_gpu_run *runs, size_t n
     struct gr_cuda_saved saved;
     CUstream stream;
     int rc;
-    size_t k;
 
     rc = wait_for_current(cuda, gpu->context);
     if (0 == rc) {
@@ -142,9 +153,7 @@ int gr_gpu_copy_runs(struct gr_gpu *gpu, const struct gr_gpu_run *runs, size_t n
         gr_cuda_leave(cuda, &saved);
         return rc;
     }
-    for (k = 0; k < n && 0 == rc; k++) {
-        rc = gr_cuda_copy_run(cuda, &runs[k], stream);
-    }
+    rc = gr_cuda_copy_runs(cuda, runs, n, stream);
     if (0 == rc) {
         rc = GR_CUDA(cuda, cuStreamSynchronize, stream);
     }

@@ -47,8 +47,8 @@ int gr_gpus_wait_current(struct gr_gpus *gpus, int but);
  */
 int gr_gpu_wait_default(struct gr_gpu *gpu);
 
-/* Put the copy of a run on a CUstream. The context is current. Internal to cuda/. */
-int gr_cuda_copy_run(const struct gr_cuda *cuda, const struct gr_gpu_run *run,
-                     struct CUstream_st *stream);
+/* Put copies of n runs on a CUstream. The context is current. Internal to cuda/. */
+int gr_cuda_copy_runs(const struct gr_cuda *cuda, const struct gr_gpu_run *runs, size_t n,
+                      struct CUstream_st *stream);
 
 #endif

@@ -9,6 +9,17 @@
 
 #include <stdlib.h>
 
+/* Evaluate `call` with the device's context current. rc: its result, or that of gr_cuda_enter(). */
+#define IN_CONTEXT(rc, gpu, call)                                          \
+    do {                                                                   \
+        struct gr_cuda_saved saved_;                                       \
+        (rc) = gr_cuda_enter(&(gpu)->gpus->cuda, (gpu)->context, &saved_); \
+        if (0 == (rc)) {                                                   \
+            (rc) = (call);                                                 \
+            gr_cuda_leave(&(gpu)->gpus->cuda, &saved_);                    \
+        }                                                                  \
+    } while (0)
+
 /* Create the stream and its event. The context is current. */
 static int create(struct gr_gpu_stream *s)
 {
@@ -33,18 +44,13 @@ static int create(struct gr_gpu_stream *s)
 int gr_gpu_stream_open(struct gr_gpu *gpu, struct gr_gpu_stream **stream)
 {
     struct gr_gpu_stream *s = calloc(1, sizeof(*s));
-    struct gr_cuda_saved saved;
     int rc;
 
     if (NULL == s) {
         return GR_ERR_NOMEM;
     }
     s->gpu = gpu;
-    rc = gr_cuda_enter(&gpu->gpus->cuda, gpu->context, &saved);
-    if (0 == rc) {
-        rc = create(s);
-        gr_cuda_leave(&gpu->gpus->cuda, &saved);
-    }
+    IN_CONTEXT(rc, gpu, create(s));
     if (rc < 0) {
         free(s);
         return rc;
@@ -88,29 +94,34 @@ static int record_default(const struct gr_cuda *cuda, CUevent event)
     return rc;
 }
 
-int gr_gpu_stream_follow(struct gr_gpu_stream *stream)
+/* The context is current. */
+static int follow(struct gr_gpu_stream *stream)
 {
     const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
-    struct gr_cuda_saved saved;
-    int rc = gr_cuda_enter(cuda, stream->gpu->context, &saved);
+    int rc = record_default(cuda, stream->event);
 
-    if (rc < 0) {
-        return rc;
-    }
-    rc = record_default(cuda, stream->event);
     if (0 == rc) {
         rc = GR_CUDA(cuda, cuStreamWaitEvent, stream->stream, stream->event, CU_EVENT_WAIT_DEFAULT);
     }
-    gr_cuda_leave(cuda, &saved);
+    return rc;
+}
+
+int gr_gpu_stream_follow(struct gr_gpu_stream *stream)
+{
+    int rc;
+
+    IN_CONTEXT(rc, stream->gpu, follow(stream));
     return rc;
 }
 
 /* Record the point's event. If the application has reset the event's context, create a new one. */
-static int record_again(const struct gr_cuda *cuda, struct gr_gpu_point *point)
+static int record_again(struct gr_gpu *gpu, struct gr_gpu_point *point)
 {
+    const struct gr_cuda *cuda = &gpu->gpus->cuda;
     CUevent event = point->event;
     int rc = NULL == event ? GR_ERR_CUDA : record_default(cuda, event);
 
+    point->gpu = gpu;
     if (0 == rc) {
         return 0;
     }
@@ -124,18 +135,12 @@ static int record_again(const struct gr_cuda *cuda, struct gr_gpu_point *point)
 
 int gr_gpu_point_set(struct gr_gpu_point *point, struct gr_gpu *gpu)
 {
-    struct gr_cuda_saved saved;
     int rc;
 
     if (gpu != point->gpu) {
         gr_gpu_point_free(point);
     }
-    rc = gr_cuda_enter(&gpu->gpus->cuda, gpu->context, &saved);
-    if (0 == rc) {
-        point->gpu = gpu;
-        rc = record_again(&gpu->gpus->cuda, point);
-        gr_cuda_leave(&gpu->gpus->cuda, &saved);
-    }
+    IN_CONTEXT(rc, gpu, record_again(gpu, point));
     return rc;
 }
 
@@ -154,13 +159,11 @@ void gr_gpu_point_free(struct gr_gpu_point *point)
 int gr_gpu_stream_follow_point(struct gr_gpu_stream *stream, const struct gr_gpu_point *point)
 {
     const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
-    struct gr_cuda_saved saved;
-    int rc = gr_cuda_enter(cuda, stream->gpu->context, &saved);
+    int rc;
 
-    if (0 == rc) {
-        rc = GR_CUDA(cuda, cuStreamWaitEvent, stream->stream, point->event, CU_EVENT_WAIT_DEFAULT);
-        gr_cuda_leave(cuda, &saved);
-    }
+    IN_CONTEXT(
+        rc, stream->gpu,
+        GR_CUDA(cuda, cuStreamWaitEvent, stream->stream, point->event, CU_EVENT_WAIT_DEFAULT));
     return rc;
 }
 
@@ -171,50 +174,28 @@ int gr_gpu_launch(struct gr_gpu_stream *stream, enum gr_kernel kernel, uint32_t 
     /* the driver copies the arguments before it returns, and does not write them */
     void *params[] = {(void *) (uintptr_t) args};
     uint32_t threads = 0 == args->threads ? GR_GPU_THREADS : args->threads;
-    struct gr_cuda_saved saved;
-    int rc = gr_cuda_enter(cuda, stream->gpu->context, &saved);
+    int rc;
 
-    if (rc < 0) {
-        return rc;
-    }
-    rc = GR_CUDA(cuda, cuLaunchKernel, stream->gpu->kernels[kernel], nblocks, 1, 1, threads, 1, 1,
-                 0, stream->stream, params, NULL);
-    gr_cuda_leave(cuda, &saved);
+    IN_CONTEXT(rc, stream->gpu,
+               GR_CUDA(cuda, cuLaunchKernel, stream->gpu->kernels[kernel], nblocks, 1, 1, threads,
+                       1, 1, 0, stream->stream, params, NULL));
     return rc;
 }
 
 int gr_gpu_stream_copy(struct gr_gpu_stream *stream, gr_gpu_ptr dst, gr_gpu_ptr src, size_t bytes)
 {
-    const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
-    struct gr_cuda_saved saved;
-    int rc;
+    const struct gr_gpu_run run = {
+        .dst = (void *) (uintptr_t) dst, .src = (const void *) (uintptr_t) src, .bytes = bytes};
 
-    if (0 == bytes) {
-        return 0;
-    }
-    rc = gr_cuda_enter(cuda, stream->gpu->context, &saved);
-    if (rc < 0) {
-        return rc;
-    }
-    rc = GR_CUDA(cuda, cuMemcpyAsync, dst, src, bytes, stream->stream);
-    gr_cuda_leave(cuda, &saved);
-    return rc;
+    return 0 == bytes ? 0 : gr_gpu_stream_copy_runs(stream, &run, 1);
 }
 
 int gr_gpu_stream_copy_runs(struct gr_gpu_stream *stream, const struct gr_gpu_run *runs, size_t n)
 {
-    const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
-    struct gr_cuda_saved saved;
-    int rc = gr_cuda_enter(cuda, stream->gpu->context, &saved);
-    size_t k;
+    int rc;
 
-    if (rc < 0) {
-        return rc;
-    }
-    for (k = 0; k < n && 0 == rc; k++) {
-        rc = gr_cuda_copy_run(cuda, &runs[k], stream->stream);
-    }
-    gr_cuda_leave(cuda, &saved);
+    IN_CONTEXT(rc, stream->gpu,
+               gr_cuda_copy_runs(&stream->gpu->gpus->cuda, runs, n, stream->stream));
     return rc;
 }
 
@@ -232,18 +213,21 @@ static int create_marks(struct gr_gpu_stream *stream, uint32_t mark)
     return rc;
 }
 
+/* The context is current. */
+static int record_mark(struct gr_gpu_stream *stream, uint32_t mark)
+{
+    int rc = create_marks(stream, mark);
+
+    return 0 == rc ? GR_CUDA(&stream->gpu->gpus->cuda, cuEventRecord, stream->marks[mark],
+                             stream->stream)
+                   : rc;
+}
+
 int gr_gpu_stream_mark(struct gr_gpu_stream *stream, uint32_t mark)
 {
-    const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
-    struct gr_cuda_saved saved;
-    int rc = gr_cuda_enter(cuda, stream->gpu->context, &saved);
+    int rc;
 
-    if (rc < 0) {
-        return rc;
-    }
-    rc = create_marks(stream, mark);
-    rc = 0 == rc ? GR_CUDA(cuda, cuEventRecord, stream->marks[mark], stream->stream) : rc;
-    gr_cuda_leave(cuda, &saved);
+    IN_CONTEXT(rc, stream->gpu, record_mark(stream, mark));
     return rc;
 }
 
@@ -268,45 +252,29 @@ int gr_gpu_stream_reached(struct gr_gpu_stream *stream, uint32_t mark)
 int gr_gpu_stream_zero(struct gr_gpu_stream *stream, gr_gpu_ptr at, size_t bytes)
 {
     const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
-    struct gr_cuda_saved saved;
-    int rc;
+    int rc = 0;
 
-    if (0 == bytes) {
-        return 0;
+    if (bytes > 0) {
+        IN_CONTEXT(rc, stream->gpu, GR_CUDA(cuda, cuMemsetD8Async, at, 0, bytes, stream->stream));
     }
-    rc = gr_cuda_enter(cuda, stream->gpu->context, &saved);
-    if (rc < 0) {
-        return rc;
-    }
-    rc = GR_CUDA(cuda, cuMemsetD8Async, at, 0, bytes, stream->stream);
-    gr_cuda_leave(cuda, &saved);
     return rc;
 }
 
 int gr_gpu_stream_done(struct gr_gpu_stream *stream)
 {
     const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
-    CUresult result;
-    struct gr_cuda_saved saved;
-    int rc = gr_cuda_enter(cuda, stream->gpu->context, &saved);
+    int rc;
 
-    if (rc < 0) {
-        return rc;
-    }
-    result = cuda->cuStreamQuery(stream->stream);
-    gr_cuda_leave(cuda, &saved);
-    return query_status(cuda, "cuStreamQuery", result);
+    IN_CONTEXT(rc, stream->gpu,
+               query_status(cuda, "cuStreamQuery", cuda->cuStreamQuery(stream->stream)));
+    return rc;
 }
 
 int gr_gpu_stream_wait(struct gr_gpu_stream *stream)
 {
-    const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
-    struct gr_cuda_saved saved;
-    int rc = gr_cuda_enter(cuda, stream->gpu->context, &saved);
+    int rc;
 
-    if (0 == rc) {
-        rc = GR_CUDA(cuda, cuStreamSynchronize, stream->stream);
-        gr_cuda_leave(cuda, &saved);
-    }
+    IN_CONTEXT(rc, stream->gpu,
+               GR_CUDA(&stream->gpu->gpus->cuda, cuStreamSynchronize, stream->stream));
     return rc;
 }
