@@ -257,15 +257,15 @@ struct gr_gpu *mca_coll_gpuring_gpu_pick(const struct gr_call *call, int *error)
 
 struct gr_gpu_pool *mca_coll_gpuring_gpu_pool(struct gr_gpu *gpu, int *error)
 {
-    struct gr_pool *doors = mca_coll_gpuring_pool();
+    struct gr_pool *host = mca_coll_gpuring_pool();
     size_t bytes = (size_t) gr_process.device_pool_mib << 20;
     struct gr_gpu_pool *pool = NULL;
 
     gr_lock(&state.lock);
-    if (NULL != doors && NULL != state.kept) {
+    if (NULL != host && NULL != state.kept) {
         struct kept *kept = &state.kept[gr_gpu_ordinal(gpu)];
 
-        kept->pool = NULL == kept->pool ? gr_gpu_pool_open(gpu, doors, bytes) : kept->pool;
+        kept->pool = NULL == kept->pool ? gr_gpu_pool_open(gpu, host, bytes) : kept->pool;
         pool = kept->pool;
     }
     gr_unlock(&state.lock);

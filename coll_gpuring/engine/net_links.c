@@ -214,7 +214,7 @@ static int open_end(struct gr_setup *s, enum gr_net_side side, struct gr_net_end
     if (0 == rc) {
         *end->used = 1;
         s->held->link[s->held->n++] = end->link;
-        gr_net_link_offer(end->link, &end->mine);
+        gr_net_link_export(end->link, &end->mine);
     }
     return rc;
 }

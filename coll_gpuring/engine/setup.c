@@ -143,11 +143,11 @@ static int reserve(struct gr_setup *s)
 /* ---- phases: each posts its messages; the next comes when they are complete ---- */
 
 /* OMPI error code. */
-static int post_offers(struct gr_setup *s)
+static int post_handles(struct gr_setup *s)
 {
     struct gr_exchange x = {.in = {{0}}};
 
-    s->state = GR_SETUP_OFFERS;
+    s->state = GR_SETUP_HANDLES;
     if (0 != reserve(s)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -162,11 +162,11 @@ static int post_offers(struct gr_setup *s)
     return exchange(s, &x, s->tag);
 }
 
-static int post_answers(struct gr_setup *s)
+static int post_replies(struct gr_setup *s)
 {
     struct gr_exchange x = {.in = {{0}}};
 
-    s->state = GR_SETUP_ANSWERS;
+    s->state = GR_SETUP_REPLIES;
     mca_coll_gpuring_endpoints_answer(s, &s->join.status);
     gr_join_reply(&s->join);
     if (NULL != s->join.memory->reply) {
@@ -232,7 +232,7 @@ static int begin(struct gr_setup *s)
     if (NULL == s->pool) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    return s->device && NULL == s->queue->gpu ? mca_coll_gpuring_setup_devices(s) : post_offers(s);
+    return s->device && NULL == s->queue->gpu ? mca_coll_gpuring_setup_devices(s) : post_handles(s);
 }
 
 /* All messages of the phase are through: the next phase. *over: there is none. OMPI error code. */
@@ -247,10 +247,10 @@ static int next(struct gr_setup *s, bool *over)
         return mca_coll_gpuring_setup_order(s);
     case GR_SETUP_ORDER:
         rc = mca_coll_gpuring_setup_team(s);
-        return OMPI_SUCCESS == rc ? post_offers(s) : rc;
-    case GR_SETUP_OFFERS:
-        return post_answers(s);
-    case GR_SETUP_ANSWERS:
+        return OMPI_SUCCESS == rc ? post_handles(s) : rc;
+    case GR_SETUP_HANDLES:
+        return post_replies(s);
+    case GR_SETUP_REPLIES:
         conclude(s);
         break;
     case GR_SETUP_AGREE:

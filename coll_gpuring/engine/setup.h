@@ -51,8 +51,8 @@ enum gr_setup_state {
     GR_SETUP_NEW,     /* none yet */
     GR_SETUP_DEVICES, /* all ranks tell rank 0 their devices */
     GR_SETUP_ORDER,   /* rank 0 tells all the order of rings */
-    GR_SETUP_OFFERS,  /* readers send offers to writers */
-    GR_SETUP_ANSWERS, /* writers answer */
+    GR_SETUP_HANDLES, /* readers send handles to writers */
+    GR_SETUP_REPLIES, /* writers answer */
     GR_SETUP_AGREE    /* all ranks agree on the worst status, by dissemination */
 };
 
@@ -88,12 +88,12 @@ struct gr_exchange {
 
 /* This rank's end of a link to another node. */
 struct gr_net_endpoint {
-    int rank;                         /* at the other end */
-    int rail;                         /* that the link lies on (rails.h) */
-    struct gr_fifo fifo;              /* on the slab of the connection */
-    int *used;                        /* the connection's: the network has got the slab */
-    struct gr_net_link *link;         /* NULL: could not be opened */
-    struct gr_net_offer mine, theirs; /* exchanged in the phases */
+    int rank;                          /* at the other end */
+    int rail;                          /* that the link lies on (rails.h) */
+    struct gr_fifo fifo;               /* on the slab of the connection */
+    int *used;                         /* the connection's: the network has got the slab */
+    struct gr_net_link *link;          /* NULL: could not be opened */
+    struct gr_net_handle mine, theirs; /* exchanged in the phases */
 };
 
 struct gr_setup {

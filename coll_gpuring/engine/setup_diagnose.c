@@ -30,7 +30,7 @@ static int awaited_rank(const struct gr_setup *s, int k)
         return k + 1;
     case GR_SETUP_ORDER:
         return 0;
-    case GR_SETUP_OFFERS:
+    case GR_SETUP_HANDLES:
         return gr_connection_at(join, &join->out, k)->rank;
     default:
         /* without replies inside the node, only inter-node messages are awaited */
@@ -43,8 +43,8 @@ void mca_coll_gpuring_setup_explain(void *ctx, char *text, size_t size)
 {
     static const char *const phases[] = {[GR_SETUP_DEVICES] = "devices",
                                          [GR_SETUP_ORDER] = "order",
-                                         [GR_SETUP_OFFERS] = "offers",
-                                         [GR_SETUP_ANSWERS] = "answers"};
+                                         [GR_SETUP_HANDLES] = "offers",
+                                         [GR_SETUP_REPLIES] = "answers"};
     struct gr_setup *s = ctx;
     int p = ompi_comm_size(s->queue->comm), k;
     size_t used;

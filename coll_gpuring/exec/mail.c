@@ -53,7 +53,7 @@ static int set_is_free(const struct gr_mailbox *box, uint64_t epoch, uint64_t co
     return after(epoch, consumed) <= (int64_t) box->nsets;
 }
 
-/* Look at all doors of my board. 1 when the set of `epoch` is free. */
+/* Look at all users of my board. 1 when the set of `epoch` is free. */
 static int find_freed(struct gr_mailbox *box, uint64_t epoch)
 {
     const struct gr_board *mine = &box->boards[box->rank];
@@ -62,7 +62,7 @@ static int find_freed(struct gr_mailbox *box, uint64_t epoch)
 
     for (r = 0; r < box->p; r++) {
         if (r != box->rank) {
-            consumed = atomic_load_explicit(&mine->doors[r].word, memory_order_acquire);
+            consumed = atomic_load_explicit(&mine->users[r].word, memory_order_acquire);
             least = after(least, consumed) > 0 ? consumed : least;
         }
     }
@@ -245,7 +245,7 @@ static void tell_consumed(struct gr_mailbox *box)
 
     for (r = 0; r < box->p; r++) {
         if (r != box->rank) {
-            atomic_store_explicit(&box->boards[r].doors[box->rank].word, box->taken,
+            atomic_store_explicit(&box->boards[r].users[box->rank].word, box->taken,
                                   memory_order_release);
         }
     }
@@ -294,7 +294,7 @@ int gr_mail_waits_for(const struct gr_mailbox *box, const struct gr_mail *mail, 
     for (r = 0; r < box->p; r++) {
         if (r != box->rank &&
             !set_is_free(box, mail->epoch,
-                         atomic_load_explicit(&mine->doors[r].word, memory_order_relaxed))) {
+                         atomic_load_explicit(&mine->users[r].word, memory_order_relaxed))) {
             ranks[n++] = r;
         }
     }

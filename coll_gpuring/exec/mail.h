@@ -5,7 +5,7 @@
  * Every rank has a board in its own shared memory (a slab, pool.h) that all others read. A call is
  * one epoch:
  *
- *      rank w's board     set 0          set 1                set nsets-1        doors
+ *      rank w's board     set 0          set 1                set nsets-1        users
  *                         [epoch|data]   [epoch|data]   ...   [epoch|data]       [left|consumed] of each reader
  *
  *      post      who has something to say copies it into set (epoch mod nsets) of its own board, then stores
@@ -15,7 +15,7 @@
  *
  * A set is used again nsets calls later. By then all must have taken what was in it, but in a Bcast
  * or Reduce nobody answers; so each reader stores its consumed epoch, the last call that it is
- * through with, into its door of every board, every nsets/2 calls. A writer looks there only when
+ * through with, into its user of every board, every nsets/2 calls. A writer looks there only when
  * its last look does not cover the set.
  *
  * Nobody waits in a circle: a rank posts epoch e only after all have taken e - nsets, which needs

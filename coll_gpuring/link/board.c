@@ -20,12 +20,12 @@ size_t gr_board_stride(size_t bytes)
 
 size_t gr_board_bytes(int p, uint32_t nsets, size_t stride)
 {
-    return (size_t) p * sizeof(struct gr_door) + nsets * stride;
+    return (size_t) p * sizeof(struct gr_lease_user) + nsets * stride;
 }
 
 static unsigned char *board_sets(void *base, int p)
 {
-    return (unsigned char *) base + (size_t) p * sizeof(struct gr_door);
+    return (unsigned char *) base + (size_t) p * sizeof(struct gr_lease_user);
 }
 
 int gr_mailbox_init(struct gr_mailbox *box, int p, int rank, uint32_t nsets, size_t stride,
@@ -50,7 +50,7 @@ void gr_mailbox_free(struct gr_mailbox *box)
 
 void gr_board_clean(void *base, int p, uint32_t nsets, size_t stride, uint64_t first)
 {
-    struct gr_door *doors = base;
+    struct gr_lease_user *users = base;
     unsigned char *sets = board_sets(base, p);
     uint32_t k;
     int r;
@@ -59,12 +59,12 @@ void gr_board_clean(void *base, int p, uint32_t nsets, size_t stride, uint64_t f
         atomic_store_explicit(gr_board_epoch(sets + k * stride), first, memory_order_relaxed);
     }
     for (r = 0; r < p; r++) {
-        atomic_store_explicit(&doors[r].word, first, memory_order_relaxed);
+        atomic_store_explicit(&users[r].word, first, memory_order_relaxed);
     }
 }
 
 void gr_board_attach(struct gr_mailbox *box, int rank, void *base)
 {
-    box->boards[rank].doors = base;
+    box->boards[rank].users = base;
     box->boards[rank].sets = board_sets(base, box->p);
 }

@@ -3,7 +3,7 @@
  * Boards: the memory of mailboxes. Every rank has a board in its own shared memory (a slab, pool.h)
  * that all others read; exec/mail.h says what is written there.
  *
- *      rank w's board     set 0          set 1                set nsets-1        doors
+ *      rank w's board     set 0          set 1                set nsets-1        users
  *                         [epoch|data]   [epoch|data]   ...   [epoch|data]       [left|consumed] of each reader
  */
 #ifndef GR_LINK_BOARD_H
@@ -24,7 +24,7 @@
 
 /* One rank's board, as mapped here. */
 struct gr_board {
-    struct gr_door *doors; /* by rank of the reader; NULL: not connected */
+    struct gr_lease_user *users; /* by rank of the reader; NULL: not connected */
     unsigned char *sets;
 };
 
@@ -37,7 +37,7 @@ struct gr_mailbox {
     uint64_t posted;         /* was posted, */
     uint64_t taken;          /* was taken; all in call order */
     uint64_t freed;          /* all are known to have taken up to this epoch */
-    uint64_t told;           /* what my doors say */
+    uint64_t told;           /* what my users say */
 };
 
 /*
@@ -52,7 +52,7 @@ int gr_mailbox_init(struct gr_mailbox *box, int p, int rank, uint32_t nsets, siz
                     uint64_t first);
 void gr_mailbox_free(struct gr_mailbox *box);
 
-/* The owner, before it offers its board to anybody: every set and door says `first`. */
+/* The owner, before it offers its board to anybody: every set and user says `first`. */
 void gr_board_clean(void *base, int p, uint32_t nsets, size_t stride, uint64_t first);
 
 /* Use rank's board, which lies at base in this process. */

@@ -70,7 +70,7 @@ static void for_each_handle(struct gr_join *join, const struct gr_connections *s
 
     for (k = 0; k < side->near && 0 == join->status; k++) {
         struct gr_connection *c = gr_connection_at(join, side, k);
-        const struct gr_offer *handle = (const void *) ((unsigned char *) c + handle_at);
+        const struct gr_slab_handle *handle = (const void *) ((unsigned char *) c + handle_at);
 
         /* without a handle the peer has failed, and reports it in the agreement */
         join->status = 0 == handle->pid ? 0 : step(join, c);

@@ -55,7 +55,7 @@ struct gr_link_memory {
     size_t connection_size; /* bytes of the kind's connection */
     size_t handle_at;       /* offset of the reader's handle in the connection */
     size_t reply_at;        /* offset of the writer's handle */
-    size_t handle_size;     /* bytes of each handle; it begins with a struct gr_offer */
+    size_t handle_size;     /* bytes of each handle; it begins with a struct gr_slab_handle */
     /* The peers of this rank. 0, or GR_ERR_NOMEM with nothing to free. */
     int (*peers)(const struct gr_join *join, struct gr_neighbours *n);
     /* Whether the team has that link already. NULL: it has none. */

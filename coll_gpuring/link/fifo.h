@@ -31,7 +31,7 @@ enum { GR_WORD_LAG, GR_WORD_RESYNC, GR_NWORDS }; /* both of timing/timer.h */
 
 /* The shared part, at the start of a slab. */
 struct gr_link_shared {
-    struct gr_door writer;
+    struct gr_lease_user writer;
     _Alignas(GR_CACHE_LINE) _Atomic uint64_t tail; /* slots written, ever */
     _Atomic uint64_t words[GR_NWORDS];             /* of the writer's */
     /* and which of its links goes first: gr_link_set_slot_info() */
@@ -76,8 +76,8 @@ struct gr_fifo_gpu {
     /* reader's, before the tail is raised; 0 or a negative error; NULL: there is no need */
     int (*flush)(void *gpu);
     void *gpu;
-    struct gr_door *door; /* of the memory of the slots, */
-    uint64_t lease;       /* told as the FIFO's */
+    struct gr_lease_user *user; /* of the memory of the slots, */
+    uint64_t lease;             /* told as the FIFO's */
 };
 
 /*
@@ -103,7 +103,7 @@ struct gr_fifo {
     _Atomic uint64_t *words; /* [GR_NWORDS], which travel with slots; NULL: nothing is said */
     /* writer's: slots of the FIFO where this is less are sent first; NULL: 0 */
     const _Atomic uint64_t *turn;
-    struct gr_door *door; /* that is told when the network has left it: */
+    struct gr_lease_user *user; /* that is told when the network has left it: */
     uint64_t lease;
     struct gr_fifo_gpu gpu;
 };
@@ -157,7 +157,7 @@ static inline struct gr_fifo gr_link_fifo(struct gr_link_shared *shared, uint64_
                              .nslots = nslots,
                              .slot_bytes = slot_bytes,
                              .words = shared->words,
-                             .door = &shared->writer};
+                             .user = &shared->writer};
 }
 
 /*

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arenas and pinned pages of the process (gpu_arena.h). */
+/* Arenas and pinned pages of this process. */
 #include "link/gpu_arena.h"
+
+#include "base/list.h"
 #include "cuda/device.h"
 #include "cuda/ipc.h"
 #include "cuda/memory.h"
@@ -11,12 +13,12 @@
 
 struct pin {
     struct pin *next;
-    void *base;
-    gr_gpu_ptr at;
-    int users;
+    void *base;    /* address for the host */
+    gr_gpu_ptr at; /* address for devices */
+    int users;     /* gr_pin_take() without gr_pin_drop() */
 };
 
-/* Guards both lists; held while the driver pins, so that two threads do not pin the same pages. */
+/* Protects both lists. Held while the driver pins, so that no two threads pin the same pages. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gr_arena *arenas;
 static struct pin *pins;
@@ -36,7 +38,7 @@ int gr_arena_create(struct gr_gpu *gpu, size_t bytes, struct gr_arena **arena)
         return rc;
     }
     if (0 != gr_gpu_ipc_export(gpu, a->at, a->ipc)) {
-        /* good for this process; others are told GR_ERR_PEER when they map it */
+        /* usable in this process; in others, mapping it returns GR_ERR_PEER */
         memset(a->ipc, 0, sizeof(a->ipc));
     }
     a->gpu = gpu;
@@ -81,7 +83,7 @@ int gr_arena_find(uint64_t number, int *ordinal, gr_gpu_ptr *at)
     return NULL == a ? GR_ERR_FOREIGN : 0;
 }
 
-/* Where the pin of these pages is linked, or the end of the list. */
+/* The list's pointer to the pin of these pages, or to its end. */
 static struct pin **find_pin(const void *base)
 {
     struct pin **at;
@@ -106,8 +108,7 @@ static int add_pin(struct gr_gpu *gpu, void *base, size_t bytes, struct pin **ou
         return rc;
     }
     p->base = base;
-    p->next = pins;
-    pins = p;
+    GR_PUSH(p, pins);
     *out = p;
     return 0;
 }

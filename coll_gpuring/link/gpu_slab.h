@@ -1,62 +1,75 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is behind the names of gpu_pool.h, for its own files; all is called with the pool's lock
- * held.
+ * The state of a device pool (gpu_pool.h), and the kinds of memory that its slabs lie in. Internal
+ * to gpu_*.c. The pool's lock is held in all functions.
  */
 #ifndef GR_LINK_GPU_SLAB_H
 #define GR_LINK_GPU_SLAB_H
 
-#include "link/gpu_arena.h"
 #include "cuda/device.h"
+#include "link/gpu_arena.h"
 #include "link/gpu_pool.h"
 
 #include <pthread.h>
 
-enum gr_slab_state {
-    GR_FRAME_FREE,
-    GR_FRAME_LEASED,
-    GR_FRAME_LEAVING /* the owner has left, the other end may not have */
-};
-
 struct gr_gpu_slab {
-    struct gr_gpu_slab *next;
-    enum gr_gpu_where where;
+    struct gr_gpu_slab *next;           /* of the pool */
+    const struct gr_gpu_memory *memory; /* the kind of memory that it lies in */
     enum gr_slab_state state;
-    struct gr_arena *arena; /* GR_ON_DEVICE */
-    size_t offset, bytes;   /* in the arena, or behind the door; bytes without the door */
-    gr_gpu_ptr at;
-    struct gr_slab *door;   /* held while leased; */
-    struct gr_door *shared; /* its memory, */
-    uint64_t lease;         /* and number of the present or last lease */
+    struct gr_arena *arena;     /* device memory: the arena that it is cut from; otherwise NULL */
+    size_t offset;              /* of its data, in the arena or in the host slab */
+    size_t bytes;               /* of its data */
+    gr_gpu_ptr at;              /* address of its data for this process's device */
+    struct gr_slab *host;       /* the host slab that it holds while leased */
+    struct gr_lease_user *user; /* the peer's record, at the start of the host slab */
+    uint64_t lease;             /* number of the present or last lease of the host slab */
 };
 
 /* An arena of another process. */
 struct gr_mapping {
     struct gr_mapping *next;
     struct gr_peer_id owner;
-    int32_t pid;
-    uint64_t arena;
-    struct gr_gpu_id gpu;
-    gr_gpu_ptr at;
+    int32_t pid;          /* of the owner */
+    uint64_t arena;       /* number in the owner */
+    struct gr_gpu_id gpu; /* its device */
+    gr_gpu_ptr at;        /* address for this process's device */
 };
 
-/* Pages that this pool uses pinned. */
+/* Pinned pages that this pool uses. */
 struct gr_pinned {
     struct gr_pinned *next;
-    void *base;
-    gr_gpu_ptr at;
+    void *base;    /* address for the host */
+    gr_gpu_ptr at; /* address for the device */
 };
 
 struct gr_gpu_pool {
-    pthread_mutex_t lock;
-    struct gr_gpu *gpu;
-    struct gr_pool *doors;
-    size_t max_bytes, held;
-    struct gr_arena *arenas;
-    struct gr_gpu_slab *slabs;
-    struct gr_mapping *mappings;
-    struct gr_pinned *pinned;
-    struct gr_gpu_stream *stream; /* for cleaning slabs; NULL before the first lease */
+    pthread_mutex_t lock;         /* of everything below; held while the driver works */
+    struct gr_gpu *gpu;           /* borrowed */
+    struct gr_pool *host;         /* pool of the host slabs; borrowed */
+    size_t max_bytes;             /* bound of `held` */
+    size_t held;                  /* bytes of device memory in arenas */
+    struct gr_arena *arenas;      /* owned */
+    struct gr_gpu_slab *slabs;    /* owned; pinned slabs only while leased */
+    struct gr_mapping *mappings;  /* owned */
+    struct gr_pinned *pinned;     /* owned */
+    struct gr_gpu_stream *stream; /* for zeroing slabs; NULL before the first lease */
+};
+
+/* A kind of memory. */
+struct gr_gpu_memory {
+    /*
+     * Lease n slabs of `bytes`, with host slabs in host[]: all or none. Their first `clean` bytes
+     * are zero. 0 or an error.
+     */
+    int (*lease)(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n, struct gr_slab **host,
+                 struct gr_gpu_slab **slabs);
+    /* End the lease. used: see gr_gpu_pool_release(). */
+    void (*release)(struct gr_gpu_pool *pool, struct gr_gpu_slab *slab, int used);
+    /* Write `where`, `arena` and `ipc` of the slab's handle. */
+    void (*export)(const struct gr_gpu_slab *slab, struct gr_gpu_slab_handle *handle);
+    /* Map a slab; host: where its host slab is mapped. 0, or an error as gr_gpu_pool_map(). */
+    int (*map)(struct gr_gpu_pool *pool, const struct gr_gpu_slab_handle *handle,
+               unsigned char *host, gr_gpu_ptr *at);
 };
 
 static inline size_t gr_round_up(size_t n, size_t to)
@@ -64,37 +77,25 @@ static inline size_t gr_round_up(size_t n, size_t to)
     return (n + to - 1) / to * to;
 }
 
-/* Whether the slab can be leased; ends the lease of one that its other end has left. */
-static inline int gr_slab_is_free(struct gr_gpu_slab *f)
+/* Whether the slab can be leased. Ends the lease that owner and user have left. */
+static inline int gr_slab_is_free(struct gr_gpu_slab *slab)
 {
-    /* not ==: the door may have served later leases of its own by now */
-    if (GR_FRAME_LEAVING == f->state &&
-        atomic_load_explicit(&f->shared->left, memory_order_acquire) >= f->lease) {
-        f->state = GR_FRAME_FREE;
+    /* >=: the host slab may have been in later leases */
+    if (GR_SLAB_LEAVING == slab->state &&
+        atomic_load_explicit(&slab->user->left, memory_order_acquire) >= slab->lease) {
+        slab->state = GR_SLAB_FREE;
     }
-    return GR_FRAME_FREE == f->state;
+    return GR_SLAB_FREE == slab->state;
 }
 
-/* The slab becomes leased, with that door. */
-static inline void gr_slab_attach(struct gr_gpu_pool *pool, struct gr_gpu_slab *f,
-                                  struct gr_slab *door)
+/* The slab is leased, with that host slab. */
+static inline void gr_slab_attach(struct gr_gpu_pool *pool, struct gr_gpu_slab *slab,
+                                  struct gr_slab *host)
 {
-    f->state = GR_FRAME_LEASED;
-    f->door = door;
-    f->shared = gr_slab_base(door);
-    f->lease = gr_pool_offer(pool->doors, door).lease;
+    slab->state = GR_SLAB_LEASED;
+    slab->host = host;
+    slab->user = gr_slab_base(host);
+    slab->lease = gr_pool_export(pool->host, host).lease;
 }
-
-/* The halves of gr_gpu_pool_lease(); doors is room for n. */
-int gr_lease_on_device(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n,
-                       struct gr_slab **doors, struct gr_gpu_slab **slabs);
-int gr_lease_on_host(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n,
-                     struct gr_slab **doors, struct gr_gpu_slab **slabs);
-
-/* Forget a slab on the host: its memory is the door's. */
-void gr_drop_on_host(struct gr_gpu_pool *pool, struct gr_gpu_slab *slab);
-
-/* Pin whole pages, once for this pool, until it is closed. */
-int gr_pool_pin(struct gr_gpu_pool *pool, void *base, size_t bytes, gr_gpu_ptr *at);
 
 #endif

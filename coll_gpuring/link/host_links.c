@@ -27,7 +27,7 @@ static int map_bytes(struct gr_join *join, struct gr_connection *c, size_t bytes
     int rc;
 
     w->base = gr_pool_map(join->pool, &w->handle, &rc);
-    return 0 == rc && gr_offer_room(&w->handle) < bytes ? GR_ERR_FOREIGN : rc;
+    return 0 == rc && gr_slab_handle_room(&w->handle) < bytes ? GR_ERR_FOREIGN : rc;
 }
 
 static int finish(struct gr_join *join, struct gr_agreement *a)
@@ -88,7 +88,7 @@ static int lease_slabs(struct gr_pool *pool, size_t bytes, struct gr_host_connec
     rc = gr_pool_lease(pool, bytes, 1, n, slabs);
     for (k = 0; 0 == rc && k < n; k++) {
         connections[k].slab = slabs[k];
-        connections[k].handle = gr_pool_offer(pool, slabs[k]);
+        connections[k].handle = gr_pool_export(pool, slabs[k]);
         connections[k].handle.count = gr_link_renew(gr_slab_base(slabs[k]));
     }
     free(slabs);
@@ -178,7 +178,7 @@ const struct gr_link_memory gr_host_links = {
     .name = "links",
     .connection_size = sizeof(struct gr_host_connection),
     .handle_at = offsetof(struct gr_host_connection, handle),
-    .handle_size = sizeof(struct gr_offer),
+    .handle_size = sizeof(struct gr_slab_handle),
     .peers = link_peers,
     .has = has_link,
     .reserve = reserve_links,
@@ -218,7 +218,7 @@ static int reserve_board(struct gr_join *join)
     }
     for (k = 0; 0 == rc && k < join->in.n; k++) {
         join->in.host[k].slab = slab;
-        join->in.host[k].handle = gr_pool_offer(join->pool, slab);
+        join->in.host[k].handle = gr_pool_export(join->pool, slab);
     }
     return rc;
 }
@@ -260,7 +260,7 @@ const struct gr_link_memory gr_host_boards = {
     .name = "mailboxes",
     .connection_size = sizeof(struct gr_host_connection),
     .handle_at = offsetof(struct gr_host_connection, handle),
-    .handle_size = sizeof(struct gr_offer),
+    .handle_size = sizeof(struct gr_slab_handle),
     .peers = board_peers,
     .reserve = reserve_board,
     .map = map_board,

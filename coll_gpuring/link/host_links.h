@@ -9,9 +9,9 @@
 /* One end of a link in host memory, or this rank's use of a peer's board, or a peer's of its own. */
 struct gr_host_connection {
     struct gr_connection end;
-    struct gr_slab *slab;   /* this rank's: incoming links, inter-node links, this rank's board */
-    void *base;             /* the peer's slab, mapped: outgoing links, boards that are read */
-    struct gr_offer handle; /* of the slab: sent by its owner (in), received (out) */
+    struct gr_slab *slab; /* this rank's: incoming links, inter-node links, this rank's board */
+    void *base;           /* the peer's slab, mapped: outgoing links, boards that are read */
+    struct gr_slab_handle handle; /* of the slab: sent by its owner (in), received (out) */
 };
 
 extern const struct gr_link_memory gr_host_links;  /* slots in the reader's slab */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Doors: where those who use a slab of another process (pool.h) say that they have left it.
- *
- * Every slab begins with one door per process that may touch it besides its owner, each in a cache
- * line of its own, since each has another writer.
+ * Leases of slabs (pool.h). A slab begins with one record for each process that may use it besides
+ * its owner, where that process says that it has left a lease. Each record has a cache line of its
+ * own, because each has another writer.
  */
 #ifndef GR_LINK_LEASE_H
 #define GR_LINK_LEASE_H
@@ -13,16 +12,25 @@
 
 #define GR_CACHE_LINE 64
 
-struct gr_door {
-    /* number of the last lease that its user has given up */
-    _Alignas(GR_CACHE_LINE) _Atomic uint64_t left;
-    _Atomic uint64_t word; /* of the same writer, free for the slab's use */
+/* The record of one user of a slab. */
+struct gr_lease_user {
+    _Alignas(GR_CACHE_LINE) _Atomic uint64_t left; /* number of the last lease that it has left */
+    _Atomic uint64_t word;                         /* for the slab's own use; same writer */
 };
 
-/* Its user leaves the lease: it will touch the slab no more. Only after a set-up that succeeded. */
-static inline void gr_door_leave(struct gr_door *door, uint64_t lease)
+enum gr_slab_state {
+    GR_SLAB_FREE,
+    GR_SLAB_LEASED,
+    GR_SLAB_LEAVING /* released by its owner; a user may not have left */
+};
+
+/*
+ * The user leaves the lease of that number, and does not touch the slab any more. Only after a
+ * set-up that succeeded.
+ */
+static inline void gr_lease_leave(struct gr_lease_user *user, uint64_t lease)
 {
-    atomic_store_explicit(&door->left, lease, memory_order_release);
+    atomic_store_explicit(&user->left, lease, memory_order_release);
 }
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The pool of pool.h: segments, slabs, leases, and the cache of peers' segments. */
+/* Segments, slabs and leases of this process, and mappings of peers' segments. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* strdup */
 #endif
 #include "link/pool.h"
 
+#include "base/list.h"
 #include "link/shm.h"
 
 #include <pthread.h>
@@ -16,25 +17,21 @@
 #define SEGMENT_BYTES ((size_t) 64 << 10)
 #define PAGE ((size_t) sysconf(_SC_PAGESIZE))
 
-enum frame_state {
-    FRAME_FREE,
-    FRAME_LEASED,
-    FRAME_LEAVING /* the owner has left, others may not have */
-};
-
+/* A part of the pool's file, which peers map as a whole. */
 struct segment {
     struct segment *next;
-    unsigned char *base;
-    size_t bytes;
-    uint64_t start; /* in the pool's file */
+    unsigned char *base; /* where it is mapped */
+    size_t bytes;        /* its size */
+    uint64_t start;      /* offset in the file */
 };
 
 struct gr_slab {
-    struct gr_slab *next; /* all slabs of the pool */
-    struct segment *segment;
-    size_t offset, bytes;
-    int ndoors;
-    enum frame_state state;
+    struct gr_slab *next;    /* of the pool */
+    struct segment *segment; /* that it lies in */
+    size_t offset;           /* in the segment */
+    size_t bytes;            /* its size */
+    int nusers;              /* records of users at its start */
+    enum gr_slab_state state;
     uint64_t lease; /* number of the present or last lease, from 1 */
 };
 
@@ -42,20 +39,22 @@ struct gr_slab {
 struct mapping {
     struct mapping *next;
     struct gr_peer_id owner;
-    uint64_t ino, dev, start;
-    unsigned char *base;
-    size_t bytes;
+    uint64_t ino, dev;   /* of the owner's file */
+    uint64_t start;      /* offset in the file */
+    unsigned char *base; /* where it is mapped */
+    size_t bytes;        /* size of the mapping */
 };
 
 struct gr_pool {
-    pthread_mutex_t lock;
-    struct gr_peer_id self;
-    char *dir;
-    size_t max_bytes, held;
-    struct gr_shm shm; /* fd negative: not needed yet */
-    struct segment *segments;
-    struct gr_slab *slabs;
-    struct mapping *mappings;
+    pthread_mutex_t lock;     /* of everything below */
+    struct gr_peer_id self;   /* this process */
+    char *dir;                /* where the file is; owned */
+    size_t max_bytes;         /* bound of `held` */
+    size_t held;              /* bytes of all segments */
+    struct gr_shm shm;        /* the file; fd negative: not created yet */
+    struct segment *segments; /* owned */
+    struct gr_slab *slabs;    /* owned */
+    struct mapping *mappings; /* owned */
 };
 
 struct gr_pool *gr_pool_open(const char *dir, struct gr_peer_id self, size_t max_bytes)
@@ -79,29 +78,24 @@ struct gr_pool *gr_pool_open(const char *dir, struct gr_peer_id self, size_t max
 
 void gr_pool_close(struct gr_pool *pool)
 {
+    struct gr_slab *slab;
+    struct segment *s;
+    struct mapping *m;
+
     if (NULL == pool) {
         return;
     }
-    while (NULL != pool->slabs) {
-        struct gr_slab *f = pool->slabs;
-
-        pool->slabs = f->next;
-        free(f);
+    while (GR_POP(slab, pool->slabs)) {
+        free(slab);
     }
-    while (NULL != pool->segments) {
-        struct segment *s = pool->segments;
-
-        pool->segments = s->next;
+    while (GR_POP(s, pool->segments)) {
         gr_shm_detach(s->base, s->bytes);
         free(s);
     }
     if (pool->shm.fd >= 0) {
         gr_shm_close(&pool->shm);
     }
-    while (NULL != pool->mappings) {
-        struct mapping *m = pool->mappings;
-
-        pool->mappings = m->next;
+    while (GR_POP(m, pool->mappings)) {
         gr_shm_detach(m->base, m->bytes);
         free(m);
     }
@@ -138,92 +132,87 @@ static int segment_create(struct gr_pool *pool, size_t bytes, struct segment **o
 }
 
 /*
- * Add a segment with n slabs to the pool; with more where they are small, since each segment costs
+ * Add a segment with n slabs to the pool; with more if they are small, because each segment costs
  * its users a mapping.
  */
-static int pool_grow(struct gr_pool *pool, size_t frame_bytes, int ndoors, int n)
+static int pool_grow(struct gr_pool *pool, size_t slab_bytes, int nusers, int n)
 {
-    int least = (int) (SEGMENT_BYTES / frame_bytes);
+    int least = (int) (SEGMENT_BYTES / slab_bytes);
     size_t bytes;
-    struct gr_slab *list = NULL, *f;
+    struct gr_slab *list = NULL, *slab;
     struct segment *s = NULL;
     int k, rc = 0;
 
-    if (n < least && round_up(frame_bytes * (size_t) least, PAGE) <= pool->max_bytes - pool->held) {
+    if (n < least && round_up(slab_bytes * (size_t) least, PAGE) <= pool->max_bytes - pool->held) {
         n = least;
     }
-    bytes = round_up(frame_bytes * (size_t) n, PAGE);
+    bytes = round_up(slab_bytes * (size_t) n, PAGE);
     if (bytes > pool->max_bytes - pool->held) {
         return GR_ERR_LIMIT;
     }
     for (k = 0; k < n; k++) {
-        f = calloc(1, sizeof(*f));
-        if (NULL == f) {
+        slab = calloc(1, sizeof(*slab));
+        if (NULL == slab) {
             rc = GR_ERR_NOMEM;
             break;
         }
-        f->offset = (size_t) k * frame_bytes;
-        f->bytes = frame_bytes;
-        f->ndoors = ndoors;
-        f->next = list;
-        list = f;
+        slab->offset = (size_t) k * slab_bytes;
+        slab->bytes = slab_bytes;
+        slab->nusers = nusers;
+        GR_PUSH(slab, list);
     }
     if (0 == rc) {
         rc = segment_create(pool, bytes, &s);
     }
-    while (NULL != list) {
-        f = list;
-        list = f->next;
+    while (GR_POP(slab, list)) {
         if (rc < 0) {
-            free(f);
+            free(slab);
             continue;
         }
-        f->segment = s;
-        f->next = pool->slabs;
-        pool->slabs = f;
+        slab->segment = s;
+        GR_PUSH(slab, pool->slabs);
     }
     if (rc < 0) {
         return rc;
     }
-    s->next = pool->segments;
-    pool->segments = s;
+    GR_PUSH(s, pool->segments);
     pool->held += bytes;
     return 0;
 }
 
-/* Whether all the others have left the slab's lease. */
+/* Whether all users have left the slab's lease. */
 static int all_left(const struct gr_slab *f)
 {
-    struct gr_door *doors = gr_slab_base(f);
+    struct gr_lease_user *users = gr_slab_base(f);
     int k;
 
-    for (k = 0; k < f->ndoors; k++) {
-        if (f->lease != atomic_load_explicit(&doors[k].left, memory_order_acquire)) {
+    for (k = 0; k < f->nusers; k++) {
+        if (f->lease != atomic_load_explicit(&users[k].left, memory_order_acquire)) {
             return 0;
         }
     }
     return 1;
 }
 
-/* Whether the slab can be leased; ends the lease of one that all have left. */
-static int frame_is_free(struct gr_slab *f)
+/* Whether the slab can be leased. Ends the lease that owner and users have left. */
+static int slab_is_free(struct gr_slab *f)
 {
-    if (FRAME_LEAVING == f->state && all_left(f)) {
-        f->state = FRAME_FREE;
+    if (GR_SLAB_LEAVING == f->state && all_left(f)) {
+        f->state = GR_SLAB_FREE;
     }
-    return FRAME_FREE == f->state;
+    return GR_SLAB_FREE == f->state;
 }
 
 /* Lease up to n free slabs; returns how many. */
-static int take_free(struct gr_pool *pool, size_t frame_bytes, int ndoors, int n,
+static int take_free(struct gr_pool *pool, size_t slab_bytes, int nusers, int n,
                      struct gr_slab **slabs)
 {
     struct gr_slab *f;
     int taken = 0;
 
     for (f = pool->slabs; NULL != f && taken < n; f = f->next) {
-        if (f->bytes == frame_bytes && f->ndoors == ndoors && frame_is_free(f)) {
-            f->state = FRAME_LEASED;
+        if (f->bytes == slab_bytes && f->nusers == nusers && slab_is_free(f)) {
+            f->state = GR_SLAB_LEASED;
             f->lease++;
             slabs[taken++] = f;
         }
@@ -231,42 +220,42 @@ static int take_free(struct gr_pool *pool, size_t frame_bytes, int ndoors, int n
     return taken;
 }
 
-int gr_pool_lease(struct gr_pool *pool, size_t frame_bytes, int ndoors, int n,
+int gr_pool_lease(struct gr_pool *pool, size_t slab_bytes, int nusers, int n,
                   struct gr_slab **slabs)
 {
     int taken, rc = 0;
 
-    frame_bytes = round_up(frame_bytes, GR_CACHE_LINE);
+    slab_bytes = round_up(slab_bytes, GR_CACHE_LINE);
     pthread_mutex_lock(&pool->lock);
-    taken = take_free(pool, frame_bytes, ndoors, n, slabs);
+    taken = take_free(pool, slab_bytes, nusers, n, slabs);
     if (taken < n) {
-        rc = pool_grow(pool, frame_bytes, ndoors, n - taken);
+        rc = pool_grow(pool, slab_bytes, nusers, n - taken);
         if (0 == rc) {
-            taken += take_free(pool, frame_bytes, ndoors, n - taken, slabs + taken);
+            taken += take_free(pool, slab_bytes, nusers, n - taken, slabs + taken);
         }
     }
     while (rc < 0 && taken > 0) {
-        slabs[--taken]->state = FRAME_FREE;
+        slabs[--taken]->state = GR_SLAB_FREE;
     }
     pthread_mutex_unlock(&pool->lock);
     return rc;
 }
 
-struct gr_offer gr_pool_offer(const struct gr_pool *pool, const struct gr_slab *slab)
+struct gr_slab_handle gr_pool_export(const struct gr_pool *pool, const struct gr_slab *slab)
 {
-    struct gr_offer o;
+    struct gr_slab_handle handle;
 
-    memset(&o, 0, sizeof(o));
-    o.owner = pool->self;
-    o.ino = pool->shm.ino;
-    o.dev = pool->shm.dev;
-    o.start = slab->segment->start;
-    o.segment_bytes = slab->segment->bytes;
-    o.offset = slab->offset;
-    o.lease = slab->lease;
-    o.pid = (int32_t) getpid();
-    o.fd = pool->shm.fd;
-    return o;
+    memset(&handle, 0, sizeof(handle));
+    handle.owner = pool->self;
+    handle.ino = pool->shm.ino;
+    handle.dev = pool->shm.dev;
+    handle.start = slab->segment->start;
+    handle.segment_bytes = slab->segment->bytes;
+    handle.offset = slab->offset;
+    handle.lease = slab->lease;
+    handle.pid = (int32_t) getpid();
+    handle.fd = pool->shm.fd;
+    return handle;
 }
 
 void *gr_slab_base(const struct gr_slab *slab)
@@ -277,11 +266,11 @@ void *gr_slab_base(const struct gr_slab *slab)
 void gr_pool_release(struct gr_pool *pool, struct gr_slab *slab, int used)
 {
     pthread_mutex_lock(&pool->lock);
-    slab->state = used ? FRAME_LEAVING : FRAME_FREE;
+    slab->state = used ? GR_SLAB_LEAVING : GR_SLAB_FREE;
     pthread_mutex_unlock(&pool->lock);
 }
 
-static int mapping_create(const struct gr_offer *offer, struct mapping **out)
+static int mapping_create(const struct gr_slab_handle *handle, struct mapping **out)
 {
     struct mapping *m = calloc(1, sizeof(*m));
     int rc;
@@ -289,54 +278,54 @@ static int mapping_create(const struct gr_offer *offer, struct mapping **out)
     if (NULL == m) {
         return GR_ERR_NOMEM;
     }
-    rc = gr_shm_attach(offer->pid, offer->fd, offer->ino, offer->dev, offer->start,
-                       offer->segment_bytes, &m->base);
+    rc = gr_shm_attach(handle->pid, handle->fd, handle->ino, handle->dev, handle->start,
+                       handle->segment_bytes, &m->base);
     if (rc < 0) {
         free(m);
         return rc;
     }
-    m->owner = offer->owner;
-    m->ino = offer->ino;
-    m->dev = offer->dev;
-    m->start = offer->start;
-    m->bytes = offer->segment_bytes;
+    m->owner = handle->owner;
+    m->ino = handle->ino;
+    m->dev = handle->dev;
+    m->start = handle->start;
+    m->bytes = handle->segment_bytes;
     *out = m;
     return 0;
 }
 
-/* Whether a slab, which begins with a door, can lie there. */
-static int is_inside(const struct gr_offer *offer)
+/* Whether a slab, which begins with a user's record, can lie there. */
+static int is_inside(const struct gr_slab_handle *handle)
 {
-    return offer->offset < offer->segment_bytes && gr_offer_room(offer) >= sizeof(struct gr_door) &&
-           0 == offer->offset % GR_CACHE_LINE;
+    return handle->offset < handle->segment_bytes &&
+           gr_slab_handle_room(handle) >= sizeof(struct gr_lease_user) &&
+           0 == handle->offset % GR_CACHE_LINE;
 }
 
-void *gr_pool_map(struct gr_pool *pool, const struct gr_offer *offer, int *error)
+void *gr_pool_map(struct gr_pool *pool, const struct gr_slab_handle *handle, int *error)
 {
     struct mapping *m;
 
     *error = 0;
-    if (!is_inside(offer)) {
+    if (!is_inside(handle)) {
         *error = GR_ERR_FOREIGN;
         return NULL;
     }
     pthread_mutex_lock(&pool->lock);
     for (m = pool->mappings; NULL != m; m = m->next) {
-        if (m->owner.job == offer->owner.job && m->owner.vpid == offer->owner.vpid &&
-            m->ino == offer->ino && m->dev == offer->dev && m->start == offer->start &&
-            m->bytes >= offer->segment_bytes) {
+        if (m->owner.job == handle->owner.job && m->owner.vpid == handle->owner.vpid &&
+            m->ino == handle->ino && m->dev == handle->dev && m->start == handle->start &&
+            m->bytes >= handle->segment_bytes) {
             break;
         }
     }
     if (NULL == m) {
-        *error = mapping_create(offer, &m);
+        *error = mapping_create(handle, &m);
         if (0 == *error) {
-            m->next = pool->mappings;
-            pool->mappings = m;
+            GR_PUSH(m, pool->mappings);
         }
     }
     pthread_mutex_unlock(&pool->lock);
-    return 0 == *error ? m->base + offer->offset : NULL;
+    return 0 == *error ? m->base + handle->offset : NULL;
 }
 
 struct gr_pool_usage gr_pool_usage(struct gr_pool *pool)
@@ -348,7 +337,7 @@ struct gr_pool_usage gr_pool_usage(struct gr_pool *pool)
     pthread_mutex_lock(&pool->lock);
     u.held = pool->held;
     for (f = pool->slabs; NULL != f; f = f->next) {
-        u.leased += frame_is_free(f) ? 0 : f->bytes;
+        u.leased += slab_is_free(f) ? 0 : f->bytes;
     }
     for (m = pool->mappings; NULL != m; m = m->next) {
         u.mapped++;

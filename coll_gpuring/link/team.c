@@ -124,8 +124,8 @@ static void leave_boards(const struct gr_team *team, struct gr_boards *b, struct
         return;
     }
     for (r = 0; r < team->p; r++) {
-        /* at my own board, for myself too: every door of it has a user */
-        gr_door_leave(&b->box.boards[r].doors[team->rank], b->leases[r]);
+        /* at my own board, for myself too: every user of it has a user */
+        gr_lease_leave(&b->box.boards[r].users[team->rank], b->leases[r]);
     }
     gr_pool_release(pool, b->board, 1);
 }
@@ -139,9 +139,9 @@ static void leave_bundle(struct gr_channel_set *b, int p, struct gr_pool *pool)
             gr_pool_release(pool, b->slabs[k], 1);
         }
         if (NULL != b->sent[k]) {
-            gr_pool_release(pool, b->sent[k], 1); /* its door is the network's */
+            gr_pool_release(pool, b->sent[k], 1); /* its user is the network's */
         } else if (NULL != b->out[k].shared) {
-            gr_door_leave(&b->out[k].shared->writer, b->leases[k]);
+            gr_lease_leave(&b->out[k].shared->writer, b->leases[k]);
         }
     }
 }

@@ -66,32 +66,32 @@ int gr_net_link_open(struct gr_net *net, enum gr_net_side side, const struct gr_
     return 0;
 }
 
-void gr_net_link_offer(const struct gr_net_link *link, struct gr_net_offer *offer)
+void gr_net_link_export(const struct gr_net_link *link, struct gr_net_handle *handle)
 {
-    memset(offer, 0, sizeof(*offer));
-    offer->link = link->number;
-    offer->nslots = link->fifo.nslots;
-    offer->slot_bytes = (uint32_t) link->fifo.slot_bytes;
-    snprintf(offer->transport, sizeof(offer->transport), "%s", link->net->transport->name);
-    offer->bytes = link->net->address_bytes;
-    memcpy(offer->address, link->net->address, link->net->address_bytes);
+    memset(handle, 0, sizeof(*handle));
+    handle->link = link->number;
+    handle->nslots = link->fifo.nslots;
+    handle->slot_bytes = (uint32_t) link->fifo.slot_bytes;
+    snprintf(handle->transport, sizeof(handle->transport), "%s", link->net->transport->name);
+    handle->bytes = link->net->address_bytes;
+    memcpy(handle->address, link->net->address, link->net->address_bytes);
 }
 
-static int is_spoken(const struct gr_net_link *l, const struct gr_net_offer *o)
+static int is_spoken(const struct gr_net_link *l, const struct gr_net_handle *o)
 {
     return 0 == strncmp(o->transport, l->net->transport->name, sizeof(o->transport));
 }
 
 /* Whether both ends can be one link. */
-static int fits(const struct gr_net_link *l, const struct gr_net_offer *o)
+static int fits(const struct gr_net_link *l, const struct gr_net_handle *o)
 {
     return 0 != o->link && is_spoken(l, o) && o->bytes > 0 && o->bytes <= sizeof(o->address) &&
            o->slot_bytes == l->fifo.slot_bytes && o->nslots >= GR_MIN_SLOTS &&
            o->nslots <= GR_MAX_SLOTS;
 }
 
-/* Why there is no link to whoever made the offer. */
-static void refuse(struct gr_net_link *l, const struct gr_net_offer *theirs, int status)
+/* Why there is no link to whoever made the handle. */
+static void refuse(struct gr_net_link *l, const struct gr_net_handle *theirs, int status)
 {
     char why[100];
 
@@ -106,7 +106,7 @@ static void refuse(struct gr_net_link *l, const struct gr_net_offer *theirs, int
     }
 }
 
-int gr_net_link_join(struct gr_net_link *link, const struct gr_net_offer *theirs, const char *peer)
+int gr_net_link_join(struct gr_net_link *link, const struct gr_net_handle *theirs, const char *peer)
 {
     int rc = GR_ERR_NET;
 
@@ -134,9 +134,9 @@ void gr_net_leave(struct gr_net_link *l)
         l->peer->heard = NULL;
     }
     if (l->fifo.gpu.on) {
-        gr_door_leave(l->fifo.gpu.door, l->fifo.gpu.lease);
+        gr_lease_leave(l->fifo.gpu.user, l->fifo.gpu.lease);
     }
-    gr_door_leave(l->fifo.door, l->fifo.lease);
+    gr_lease_leave(l->fifo.user, l->fifo.lease);
     free(l);
 }
 

@@ -15,7 +15,7 @@
  * in these slots: a link has at most as many messages under way as slots, and no more that carry
  * credits.
  *
- * To make a link, each end opens its own, and tells the other what gr_net_link_offer() says, by
+ * To make a link, each end opens its own, and tells the other what gr_net_link_export() says, by
  * means of the caller's. Connections are made when a link first needs them, one per peer, and kept.
  *
  * Nothing here waits. Data move in gr_net_progress() only, at both ends. Thread-safe: a thread that
@@ -37,14 +37,14 @@ struct gr_net;
 struct gr_net_link;
 struct gr_transport;
 
-#define GR_NET_ADDRESS_BYTES 2016 /* most that an address has; so that an offer has 2 KiB */
+#define GR_NET_ADDRESS_BYTES 2016 /* most that an address has; so that a handle has 2 KiB */
 #define GR_NET_NAME_BYTES 128
 
 /*
  * What one end of a link tells the other; plain bytes, of the same meaning on machines of one kind.
  */
-struct gr_net_offer {
-    uint64_t link; /* the end's number in its process; 0: no offer */
+struct gr_net_handle {
+    uint64_t link; /* the end's number in its process; 0: no handle */
     uint32_t nslots, slot_bytes;
     uint64_t bytes;    /* of the address, */
     char transport[8]; /* and what it is one of */
@@ -85,14 +85,15 @@ int gr_net_link_open(struct gr_net *net, enum gr_net_side side, const struct gr_
                      struct gr_net_link **link);
 
 /* What the other end must be told. */
-void gr_net_link_offer(const struct gr_net_link *link, struct gr_net_offer *offer);
+void gr_net_link_export(const struct gr_net_link *link, struct gr_net_handle *handle);
 
 /*
  * Connect to the other end. peer: what to call it in errors ("rank 3 on node7"). Data may come in
- * before. 0, GR_ERR_NOMEM, GR_ERR_UNREACHED, GR_ERR_LOST, or GR_ERR_NET when the offer does not
+ * before. 0, GR_ERR_NOMEM, GR_ERR_UNREACHED, GR_ERR_LOST, or GR_ERR_NET when the handle does not
  * fit; the link has failed then.
  */
-int gr_net_link_join(struct gr_net_link *link, const struct gr_net_offer *theirs, const char *peer);
+int gr_net_link_join(struct gr_net_link *link, const struct gr_net_handle *theirs,
+                     const char *peer);
 
 /*
  * 0, or why the link has failed: GR_ERR_LOST, GR_ERR_UNREACHED, GR_ERR_NET, GR_ERR_NOMEM. Needs no
@@ -113,7 +114,7 @@ int gr_net_link_reclaim(struct gr_net_link *link);
 /*
  * Leave the link; it must not be used any more. What the writer has pushed is sent first, in later
  * calls of gr_net_progress(); what comes in for a reader that has left is dropped. When the FIFO is
- * not touched any more its doors are told their leases.
+ * not touched any more its users are told their leases.
  */
 void gr_net_link_close(struct gr_net_link *link);
 

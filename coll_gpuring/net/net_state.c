@@ -60,29 +60,29 @@ int gr_net_number(struct gr_net *net, struct gr_net_link *l)
 }
 
 /* The peer with that address, which may be a new one. NULL: no memory. */
-static struct gr_net_peer *peer_at(struct gr_net *net, const struct gr_net_offer *offer)
+static struct gr_net_peer *peer_at(struct gr_net *net, const struct gr_net_handle *handle)
 {
     struct gr_net_peer *p;
 
     for (p = net->peers; NULL != p; p = p->next) {
-        if (p->bytes == offer->bytes && 0 == memcmp(p->address, offer->address, p->bytes)) {
+        if (p->bytes == handle->bytes && 0 == memcmp(p->address, handle->address, p->bytes)) {
             return p;
         }
     }
-    /* a transport may read more of an address than the offer says that there is */
-    p = calloc(1, sizeof(*p) + sizeof(offer->address));
+    /* a transport may read more of an address than the handle says that there is */
+    p = calloc(1, sizeof(*p) + sizeof(handle->address));
     if (NULL != p) {
-        memcpy(p->address, offer->address, offer->bytes);
-        p->bytes = offer->bytes;
+        memcpy(p->address, handle->address, handle->bytes);
+        p->bytes = handle->bytes;
         p->next = net->peers;
         net->peers = p;
     }
     return p;
 }
 
-int gr_net_peer(struct gr_net *net, const struct gr_net_offer *offer, struct gr_net_peer **peer)
+int gr_net_peer(struct gr_net *net, const struct gr_net_handle *handle, struct gr_net_peer **peer)
 {
-    struct gr_net_peer *p = peer_at(net, offer);
+    struct gr_net_peer *p = peer_at(net, handle);
 
     if (NULL == p) {
         return GR_ERR_NOMEM;

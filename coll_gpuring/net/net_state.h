@@ -80,8 +80,8 @@ struct gr_net_link *gr_net_find(const struct gr_net *net, uint64_t number);
 /* Give a new link its number. 0 or GR_ERR_NOMEM. */
 int gr_net_number(struct gr_net *net, struct gr_net_link *l);
 
-/* The peer of the offer, connected. 0 or why it is not. *peer is set unless there is no memory. */
-int gr_net_peer(struct gr_net *net, const struct gr_net_offer *offer, struct gr_net_peer **peer);
+/* The peer of the handle, connected. 0 or why it is not. *peer is set unless there is no memory. */
+int gr_net_peer(struct gr_net *net, const struct gr_net_handle *handle, struct gr_net_peer **peer);
 
 /* The link's first failure. */
 void gr_net_fail(struct gr_net_link *l, int status, const char *why);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What comes over the network (net/net.h): offers of links, heads of messages, credits, in any
+ * What comes over the network (net/net.h): handles of links, heads of messages, credits, in any
  * order, and ends that are lost or closed in between. The other side is the input; this process has
  * both kinds of ends.
  *
@@ -77,24 +77,24 @@ static struct end *an_end(struct fuzz_input *in)
 static void join_end(struct fuzz_input *in)
 {
     struct end *e = an_end(in);
-    struct gr_net_offer offer;
+    struct gr_net_handle handle;
 
     if (NULL == e->link || 0 != e->link->theirs || 0 != gr_net_link_status(e->link)) {
         return;
     }
-    gr_net_link_offer(e->link, &offer);
-    offer.link = 1 + fuzz_below(in, 3);
+    gr_net_link_export(e->link, &handle);
+    handle.link = 1 + fuzz_below(in, 3);
     switch (fuzz_below(in, 3)) {
     case 0:
-        fuzz_patch(in, &offer, offsetof(struct gr_net_offer, address) + 4);
+        fuzz_patch(in, &handle, offsetof(struct gr_net_handle, address) + 4);
         break;
     case 1:
-        offer.bytes = fuzz_below(in, 8);
+        handle.bytes = fuzz_below(in, 8);
         break;
     default:
         break;
     }
-    (void) gr_net_link_join(e->link, &offer, "rank 1 on elsewhere");
+    (void) gr_net_link_join(e->link, &handle, "rank 1 on elsewhere");
 }
 
 static void close_end(struct fuzz_input *in)

@@ -12,37 +12,37 @@ enum { FRAMES = 3 };
 static const struct gr_peer_id owner = {7, 0}, peer = {7, 1};
 
 /* Offer number k, changed here and there; or all of it from the input. */
-static struct gr_offer changed(struct fuzz_input *in, const struct gr_offer *good)
+static struct gr_slab_handle changed(struct fuzz_input *in, const struct gr_slab_handle *good)
 {
-    struct gr_offer offer = good[fuzz_below(in, FRAMES)];
+    struct gr_slab_handle handle = good[fuzz_below(in, FRAMES)];
 
     switch (fuzz_below(in, 4)) {
     case 0:
-        fuzz_patch(in, &offer, sizeof(offer));
+        fuzz_patch(in, &handle, sizeof(handle));
         break;
     case 1:
-        offer.offset = fuzz_u64(in) >> fuzz_below(in, 64);
+        handle.offset = fuzz_u64(in) >> fuzz_below(in, 64);
         break;
     case 2:
-        offer.segment_bytes = fuzz_u64(in) >> fuzz_below(in, 64);
-        offer.offset = fuzz_u64(in) >> fuzz_below(in, 64);
+        handle.segment_bytes = fuzz_u64(in) >> fuzz_below(in, 64);
+        handle.offset = fuzz_u64(in) >> fuzz_below(in, 64);
         break;
     default:
         break;
     }
-    if (offer.pid != getpid()) { /* not the files of other processes: this one's are as good */
-        offer.pid = offer.pid % 2 ? (int32_t) getpid() : -1;
+    if (handle.pid != getpid()) { /* not the files of other processes: this one's are as good */
+        handle.pid = handle.pid % 2 ? (int32_t) getpid() : -1;
     }
-    if (offer.fd != good[0].fd && offer.fd != good[FRAMES - 1].fd) {
-        offer.fd = -1 - (offer.fd & INT32_MAX);
+    if (handle.fd != good[0].fd && handle.fd != good[FRAMES - 1].fd) {
+        handle.fd = -1 - (handle.fd & INT32_MAX);
     }
-    return offer;
+    return handle;
 }
 
 static void touch(volatile unsigned char *at)
 {
     at[0] = at[0];
-    at[sizeof(struct gr_door) - 1] = 1;
+    at[sizeof(struct gr_lease_user) - 1] = 1;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -51,27 +51,27 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct gr_pool *pool = gr_pool_open("/dev/shm", owner, (size_t) 1 << 20);
     struct gr_pool *other = gr_pool_open("/dev/shm", peer, (size_t) 1 << 20);
     struct gr_slab *frames[FRAMES];
-    struct gr_offer good[FRAMES];
+    struct gr_slab_handle good[FRAMES];
     int k, error;
 
     FUZZ_NEED(0 == gr_pool_lease(pool, 4096, 1, FRAMES - 1, frames));
     FUZZ_NEED(0 ==
               gr_pool_lease(pool, 100000, 1, 1, &frames[FRAMES - 1])); /* a segment of its own */
     for (k = 0; k < FRAMES; k++) {
-        good[k] = gr_pool_offer(pool, frames[k]);
+        good[k] = gr_pool_export(pool, frames[k]);
     }
     while (in.left > 0) {
-        struct gr_offer offer = changed(&in, good);
+        struct gr_slab_handle handle = changed(&in, good);
         size_t wanted = (size_t) 64 << fuzz_below(&in, 16);
-        unsigned char *at = gr_pool_map(other, &offer, &error);
+        unsigned char *at = gr_pool_map(other, &handle, &error);
 
         FUZZ_NEED((NULL != at) == (0 == error));
         if (NULL != at) {
             FUZZ_NEED(0 == (uintptr_t) at % GR_CACHE_LINE);
             touch(at); /* its door */
         }
-        if (NULL != at && wanted <= gr_offer_room(&offer)) {
-            touch(at + wanted - sizeof(struct gr_door));
+        if (NULL != at && wanted <= gr_slab_handle_room(&handle)) {
+            touch(at + wanted - sizeof(struct gr_lease_user));
         }
     }
     for (k = 0; k < FRAMES; k++) { /* a good one is still taken */

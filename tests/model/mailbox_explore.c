@@ -9,7 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STRIDE = 64, BOARD = MX_RANKS * sizeof(struct gr_door) + MX_SETS * STRIDE, DEPTH = 400 };
+enum {
+    STRIDE = 64,
+    BOARD = MX_RANKS * sizeof(struct gr_lease_user) + MX_SETS * STRIDE,
+    DEPTH = 400
+};
 
 /*
  * All that changes. What points somewhere always points to the same place, so states are compared
@@ -316,7 +320,7 @@ static int visit(int depth)
 /* ---- the game ---- */
 
 /*
- * Boards with what a team before may have left there: sets and doors that say what this one will
+ * Boards with what a team before may have left there: sets and users that say what this one will
  * wait for.
  */
 static void make_boards(const struct mx_game *g)
@@ -324,7 +328,7 @@ static void make_boards(const struct mx_game *g)
     int r, k;
 
     for (r = 0; r < g->p; r++) {
-        unsigned char *sets = x.now.boards[r] + (size_t) g->p * sizeof(struct gr_door);
+        unsigned char *sets = x.now.boards[r] + (size_t) g->p * sizeof(struct gr_lease_user);
 
         memset(x.now.boards[r], 0xee, BOARD);
         for (k = 0; k < (int) g->nsets; k++) {
@@ -333,7 +337,8 @@ static void make_boards(const struct mx_game *g)
             memcpy(sets + (epoch & (g->nsets - 1)) * STRIDE, &epoch, sizeof(epoch));
         }
         for (k = 0; k < g->p; k++) {
-            ((struct gr_door *) (void *) x.now.boards[r])[k].word = g->first + (uint64_t) g->ncalls;
+            ((struct gr_lease_user *) (void *) x.now.boards[r])[k].word =
+                g->first + (uint64_t) g->ncalls;
         }
         gr_board_clean(x.now.boards[r], g->p, g->nsets, STRIDE, g->first);
     }

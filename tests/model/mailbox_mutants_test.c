@@ -63,7 +63,7 @@ enum plant {
 static enum plant planted;
 static int p; /* of the present world, */
 static uint32_t nsets;
-static const char *board0; /* and the first door's word that is cleaned in it */
+static const char *board0; /* and the first user's word that is cleaned in it */
 static struct {
     void *to;
     const void *from;
@@ -79,21 +79,21 @@ static int is_door(const _Atomic uint64_t *at)
 }
 
 /* Whether the store is left out. */
-static int dropped(const _Atomic uint64_t *at, uint64_t value, int door, int cleans)
+static int dropped(const _Atomic uint64_t *at, uint64_t value, int user, int cleans)
 {
     const char *word = (const char *) at;
 
     switch (planted) {
     case TELL_NEVER:
-        return door && !cleans;
+        return user && !cleans;
     case TELL_SOME:
-        return door && !cleans && word >= board0 && word < board0 + p * GR_CACHE_LINE;
+        return user && !cleans && word >= board0 && word < board0 + p * GR_CACHE_LINE;
     case EPOCH_NEVER:
-        return !door && !cleans && 0 == value % 5;
+        return !user && !cleans && 0 == value % 5;
     case DIRTY_SETS:
-        return !door && cleans;
+        return !user && cleans;
     case DIRTY_DOORS:
-        return door && cleans;
+        return user && cleans;
     default:
         return 0;
     }
@@ -101,15 +101,15 @@ static int dropped(const _Atomic uint64_t *at, uint64_t value, int door, int cle
 
 static void hooked_store(_Atomic uint64_t *at, uint64_t value, memory_order order)
 {
-    int door = is_door(at), cleans = memory_order_relaxed == order;
+    int user = is_door(at), cleans = memory_order_relaxed == order;
 
     fiber_pause();
-    board0 = door && cleans && NULL == board0 ? (const char *) at : board0;
-    if (dropped(at, value, door, cleans)) {
+    board0 = user && cleans && NULL == board0 ? (const char *) at : board0;
+    if (dropped(at, value, user, cleans)) {
         return;
     }
-    value += TELL_EARLY == planted && door && !cleans;
-    value = EPOCH_OF_32_BITS == planted && !door ? (uint32_t) value : value;
+    value += TELL_EARLY == planted && user && !cleans;
+    value = EPOCH_OF_32_BITS == planted && !user ? (uint32_t) value : value;
     atomic_store_explicit(at, value, order);
     if ((char *) at + GR_SET_HEAD == (char *) put_off.to) {
         fiber_pause();
@@ -292,7 +292,7 @@ static struct mutant mutants[] = {
     {"epochs of 32 bits", EPOCH_OF_32_BITS, MX_STUCK},
     {"takes old epochs for new ones", TAKE_OLD, MX_STUCK},
     {"sets of the last lease", DIRTY_SETS, MX_RESULT},
-    {"doors of the last lease", DIRTY_DOORS, MX_OVERRUN},
+    {"users of the last lease", DIRTY_DOORS, MX_OVERRUN},
     {"copies a byte less", SHORT_COPY, MX_RESULT},
     {"swaps operands", SWAPPED_OPERANDS, MX_RESULT},
     {"names more than it waits for", REPORT_OLD, MX_REPORT},

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Links between processes: data that go to a second process and back, offers that lead nowhere,
+ * Links between processes: data that go to a second process and back, handles that lead nowhere,
  * what is left of a process that was killed, and what a forked child sees. For the second process
  * the program starts itself:
  *
- *      exec_process_test --echo OFFER    leases a frame, writes its offer to standard output, and sends each
+ *      exec_process_test --echo OFFER    leases a frame, writes its handle to standard output, and sends each
  *                                        slot back through the link of OFFER (hexadecimal), each byte plus one
  */
 #ifndef _GNU_SOURCE
@@ -51,13 +51,13 @@ static struct gr_pool *open_pool(struct gr_peer_id id)
 
 /* ---- the second process ---- */
 
-static int parse_offer(const char *hex, struct gr_offer *offer)
+static int parse_handle(const char *hex, struct gr_slab_handle *handle)
 {
-    unsigned char *to = (unsigned char *) offer;
+    unsigned char *to = (unsigned char *) handle;
     unsigned byte;
     size_t k;
 
-    for (k = 0; k < sizeof(*offer); k++) {
+    for (k = 0; k < sizeof(*handle); k++) {
         if (1 != sscanf(hex + 2 * k, "%2x", &byte)) {
             return -1;
         }
@@ -66,9 +66,10 @@ static int parse_offer(const char *hex, struct gr_offer *offer)
     return 0;
 }
 
-static void attach(struct gr_link *l, struct gr_link_shared *shared, const struct gr_offer *offer)
+static void attach(struct gr_link *l, struct gr_link_shared *shared,
+                   const struct gr_slab_handle *handle)
 {
-    gr_link_attach(l, shared, offer->count, SLOTS, SLOT);
+    gr_link_attach(l, shared, handle->count, SLOTS, SLOT);
 }
 
 /* Send back what comes in. The harness kills it when it is not to end by itself. */
@@ -76,16 +77,16 @@ static int echo(const char *hex)
 {
     struct gr_pool *pool = gr_pool_open(folder, peer, 1 << 20);
     struct gr_slab *slab;
-    struct gr_offer theirs, mine;
+    struct gr_slab_handle theirs, mine;
     struct gr_link in, out;
     int error, n, k;
 
     alarm(PATIENCE_S);
-    if (NULL == pool || 0 != parse_offer(hex, &theirs) ||
+    if (NULL == pool || 0 != parse_handle(hex, &theirs) ||
         0 != gr_pool_lease(pool, FRAME, 1, 1, &slab)) {
         return 1;
     }
-    mine = gr_pool_offer(pool, slab);
+    mine = gr_pool_export(pool, slab);
     attach(&in, gr_slab_base(slab), &mine);
     attach(&out, gr_pool_map(pool, &theirs, &error), &theirs);
     if (NULL == out.shared || (ssize_t) sizeof(mine) != write(1, &mine, sizeof(mine))) {
@@ -102,19 +103,19 @@ static int echo(const char *hex)
         gr_link_push(&out);
         gr_link_pop(&in);
     }
-    gr_door_leave(&out.shared->writer, theirs.lease);
+    gr_lease_leave(&out.shared->writer, theirs.lease);
     gr_pool_release(pool, slab, 1);
     gr_pool_close(pool);
     return 0;
 }
 
-static pid_t start_echo(const struct gr_offer *offer, struct gr_offer *theirs)
+static pid_t start_echo(const struct gr_slab_handle *handle, struct gr_slab_handle *theirs)
 {
-    char hex[2 * sizeof(*offer) + 1];
+    char hex[2 * sizeof(*handle) + 1];
     size_t k;
 
-    for (k = 0; k < sizeof(*offer); k++) {
-        snprintf(hex + 2 * k, 3, "%02x", ((const unsigned char *) offer)[k]);
+    for (k = 0; k < sizeof(*handle); k++) {
+        snprintf(hex + 2 * k, 3, "%02x", ((const unsigned char *) handle)[k]);
     }
     return start("--echo", hex, theirs, sizeof(*theirs));
 }
@@ -125,7 +126,7 @@ static void data_go_to_a_second_process_and_back(void **state)
 {
     struct gr_pool *pool = open_pool(self);
     struct gr_slab *slab = lease_one(pool);
-    struct gr_offer mine = gr_pool_offer(pool, slab), theirs;
+    struct gr_slab_handle mine = gr_pool_export(pool, slab), theirs;
     struct gr_link in, out;
     int error, sent = 0, got = 0;
     unsigned char want[SLOT];
@@ -150,7 +151,7 @@ static void data_go_to_a_second_process_and_back(void **state)
             sched_yield();
         }
     }
-    gr_door_leave(&out.shared->writer, theirs.lease);
+    gr_lease_leave(&out.shared->writer, theirs.lease);
     gr_pool_release(pool, slab, 1);
     assert_int_equal(await(pid), 0);
     assert_int_equal(gr_pool_usage(pool).leased, 0); /* it left */
@@ -161,7 +162,7 @@ static void nothing_is_left_of_a_killed_process(void **state)
 {
     struct gr_pool *pool = open_pool(self), *fresh = open_pool(self);
     struct gr_slab *slab = lease_one(pool);
-    struct gr_offer mine = gr_pool_offer(pool, slab), theirs;
+    struct gr_slab_handle mine = gr_pool_export(pool, slab), theirs;
     struct gr_link_shared *l;
     int error;
     pid_t pid = start_echo(&mine, &theirs);
@@ -195,10 +196,10 @@ static pid_t dead_process(void)
     return pid;
 }
 
-static void offers_that_lead_nowhere_are_foreign(void **state)
+static void handles_that_lead_nowhere_are_foreign(void **state)
 {
     struct gr_pool *pool = open_pool(self), *other = open_pool(peer);
-    struct gr_offer good = gr_pool_offer(pool, lease_one(pool)), bad[10];
+    struct gr_slab_handle good = gr_pool_export(pool, lease_one(pool)), bad[10];
     int error, fds = entries("/proc/self/fd");
     size_t k;
 
@@ -235,7 +236,7 @@ static void offers_that_lead_nowhere_are_foreign(void **state)
 static void what_is_no_segment_is_not_opened(void **state)
 {
     struct gr_pool *pool = open_pool(self), *other = open_pool(peer);
-    struct gr_offer bad = gr_pool_offer(pool, lease_one(pool));
+    struct gr_slab_handle bad = gr_pool_export(pool, lease_one(pool));
     char path[] = "/tmp/gpuring-test-XXXXXX", fifo[64];
     struct pollfd writers = {.events = POLLIN};
     int error;
@@ -262,12 +263,12 @@ static void what_is_no_segment_is_not_opened(void **state)
 }
 
 /*
- * What is mapped already is as large as its first offer said; whether there is more is looked at.
+ * What is mapped already is as large as its first handle said; whether there is more is looked at.
  */
-static void offers_beyond_a_mapping_are_foreign(void **state)
+static void handles_beyond_a_mapping_are_foreign(void **state)
 {
     struct gr_pool *pool = open_pool(self), *other = open_pool(peer);
-    struct gr_offer good = gr_pool_offer(pool, lease_one(pool)), bad = good;
+    struct gr_slab_handle good = gr_pool_export(pool, lease_one(pool)), bad = good;
     int error;
 
     (void) state;
@@ -285,22 +286,22 @@ static void mappings_are_kept_by_owner_and_segment(void **state)
     struct gr_pool *pool = open_pool(self), *third = open_pool((struct gr_peer_id) {7, 2}),
                    *other = open_pool(peer);
     struct gr_slab *slabs[2];
-    struct gr_offer offers[3];
+    struct gr_slab_handle handles[3];
     unsigned char *at[2];
     int error, fds;
 
     (void) state;
     assert_int_equal(gr_pool_lease(pool, FRAME, 1, 2, slabs), 0);
-    offers[0] = gr_pool_offer(pool, slabs[0]);
-    offers[1] = gr_pool_offer(pool, slabs[1]);
-    offers[2] = gr_pool_offer(third, lease_one(third));
+    handles[0] = gr_pool_export(pool, slabs[0]);
+    handles[1] = gr_pool_export(pool, slabs[1]);
+    handles[2] = gr_pool_export(third, lease_one(third));
     fds = entries("/proc/self/fd");
-    at[0] = (unsigned char *) gr_pool_map(other, &offers[0], &error);
-    at[1] = (unsigned char *) gr_pool_map(other, &offers[1], &error);
-    assert_true(at[1] - at[0] == (long) offers[1].offset - (long) offers[0].offset);
-    assert_ptr_equal(gr_pool_map(other, &offers[0], &error), at[0]);
+    at[0] = (unsigned char *) gr_pool_map(other, &handles[0], &error);
+    at[1] = (unsigned char *) gr_pool_map(other, &handles[1], &error);
+    assert_true(at[1] - at[0] == (long) handles[1].offset - (long) handles[0].offset);
+    assert_ptr_equal(gr_pool_map(other, &handles[0], &error), at[0]);
     assert_int_equal(gr_pool_usage(other).mapped, 1);
-    assert_non_null(gr_pool_map(other, &offers[2], &error));
+    assert_non_null(gr_pool_map(other, &handles[2], &error));
     assert_int_equal(gr_pool_usage(other).mapped, 2);
     assert_int_equal(entries("/proc/self/fd"), fds); /* a mapping keeps no file open */
     gr_pool_close(pool);
@@ -328,13 +329,13 @@ static void a_forked_child_has_neither_frames_nor_mappings(void **state)
 {
     struct gr_pool *pool = open_pool(self), *other = open_pool(peer);
     struct gr_slab *slab = lease_one(pool);
-    struct gr_offer offer = gr_pool_offer(pool, slab);
+    struct gr_slab_handle handle = gr_pool_export(pool, slab);
     int error;
-    struct gr_link_shared *l = gr_pool_map(other, &offer, &error);
+    struct gr_link_shared *l = gr_pool_map(other, &handle, &error);
     pid_t pid;
 
     (void) state;
-    assert_int_equal(offer.offset, 0);
+    assert_int_equal(handle.offset, 0);
     assert_true(is_mapped(gr_slab_base(slab)) && is_mapped(l));
     fflush(stdout);
     pid = fork();
@@ -352,9 +353,9 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(data_go_to_a_second_process_and_back),
         cmocka_unit_test(nothing_is_left_of_a_killed_process),
-        cmocka_unit_test(offers_that_lead_nowhere_are_foreign),
+        cmocka_unit_test(handles_that_lead_nowhere_are_foreign),
         cmocka_unit_test(what_is_no_segment_is_not_opened),
-        cmocka_unit_test(offers_beyond_a_mapping_are_foreign),
+        cmocka_unit_test(handles_beyond_a_mapping_are_foreign),
         cmocka_unit_test(mappings_are_kept_by_owner_and_segment),
         cmocka_unit_test(a_forked_child_has_neither_frames_nor_mappings),
     };

@@ -117,7 +117,7 @@ static void phase_begin(struct ex_rank *r, int way, int root)
     r->joined.host.status = gr_team_join(&r->join, r->team, r->pool, way, root);
 }
 
-/* Hand each offer to its writer. */
+/* Hand each handle to its writer. */
 static void phase_deliver(struct ex_rank *r, int way, int root)
 {
     int k;

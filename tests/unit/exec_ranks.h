@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The ranks of a communicator inside one process: each has a pool and a team of its own, as if it
- * were a process, and this harness carries the offers between them that the glue would send as
+ * were a process, and this harness carries the handles between them that the glue would send as
  * messages.
  *
  *      EX_STEPPED   one thread runs all ranks, anyone next, each as far as a coin lets it: a repeatable order
@@ -101,7 +101,7 @@ int ex_team(struct ex_world *w);
 void ex_close(struct ex_world *w);
 
 /*
- * Make what a way needs, from one thread. Returns the worst status; -1000 where the offers do
+ * Make what a way needs, from one thread. Returns the worst status; -1000 where the handles do
  * not match.
  */
 int ex_link(struct ex_world *w, int way, int root);

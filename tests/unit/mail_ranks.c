@@ -17,7 +17,7 @@ static void make_board(struct mail_world *w, int rank)
     const struct mail_shape *s = &w->shape;
     size_t stride = gr_board_stride(s->bytes), bytes = gr_board_bytes(s->p, s->nsets, stride);
     unsigned char *board = aligned_alloc(GR_CACHE_LINE, bytes),
-                  *sets = board + (size_t) s->p * sizeof(struct gr_door);
+                  *sets = board + (size_t) s->p * sizeof(struct gr_lease_user);
     uint64_t k;
     int r;
 
@@ -29,7 +29,7 @@ static void make_board(struct mail_world *w, int rank)
         memcpy(sets + (k & (s->nsets - 1)) * stride, &k, sizeof(k));
     }
     for (r = 0; r < s->p; r++) {
-        atomic_store(&((struct gr_door *) (void *) board)[r].word, s->first + 1000);
+        atomic_store(&((struct gr_lease_user *) (void *) board)[r].word, s->first + 1000);
     }
     gr_board_clean(board, s->p, s->nsets, stride, s->first);
     w->boards[rank] = board;

@@ -37,10 +37,10 @@ static inline int tear_down(void **state)
     return rmdir(f->dir); /* fails where something is left in it */
 }
 
-static inline void *map(struct gr_pool *pool, const struct gr_offer *offer)
+static inline void *map(struct gr_pool *pool, const struct gr_slab_handle *handle)
 {
     int error;
-    void *base = gr_pool_map(pool, offer, &error);
+    void *base = gr_pool_map(pool, handle, &error);
 
     assert_int_equal(error, 0);
     assert_non_null(base);

@@ -29,8 +29,8 @@ static void a_frame_is_free_when_both_ends_have_left(void **state)
 
     for (k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
         struct gr_slab *slab = lease_one(f->pool), *next;
-        struct gr_offer offer = gr_pool_offer(f->pool, slab);
-        struct gr_door *door = map(f->other, &offer);
+        struct gr_slab_handle handle = gr_pool_export(f->pool, slab);
+        struct gr_lease_user *user = map(f->other, &handle);
 
         if (rows[k].reader_first) {
             gr_pool_release(f->pool, slab, 1);
@@ -38,10 +38,10 @@ static void a_frame_is_free_when_both_ends_have_left(void **state)
             assert_ptr_not_equal(next, slab);
             gr_pool_release(f->pool, next, 0);
             assert_int_equal(gr_pool_usage(f->pool).leased, FRAME);
-            gr_door_leave(door, offer.lease);
+            gr_lease_leave(user, handle.lease);
         } else {
             if (rows[k].used) {
-                gr_door_leave(door, offer.lease);
+                gr_lease_leave(user, handle.lease);
             }
             assert_int_equal(gr_pool_usage(f->pool).leased, FRAME);
             gr_pool_release(f->pool, slab, rows[k].used);
@@ -50,21 +50,21 @@ static void a_frame_is_free_when_both_ends_have_left(void **state)
     }
 }
 
-/* The owner and the users of DOORS doors leave in any order: the last of them ends the lease. */
+/* The owner and the users of DOORS users leave in any order: the last of them ends the lease. */
 static void a_frame_is_free_when_all_its_doors_were_left(void **state)
 {
     struct fixture *f = *state;
     struct gr_slab *slab = NULL;
-    struct gr_offer offer;
-    struct gr_door *doors;
+    struct gr_slab_handle handle;
+    struct gr_lease_user *users;
     int order[DOORS + 1], round, k;
 
     for (round = 0; round < 120; round++) {
         int rest = round;
 
         assert_int_equal(gr_pool_lease(f->pool, FRAME, DOORS, 1, &slab), 0);
-        offer = gr_pool_offer(f->pool, slab);
-        doors = map(f->other, &offer);
+        handle = gr_pool_export(f->pool, slab);
+        users = map(f->other, &handle);
         for (k = 0; k <= DOORS; k++) { /* permutation number `round` */
             int other = rest % (k + 1);
 
@@ -77,7 +77,7 @@ static void a_frame_is_free_when_all_its_doors_were_left(void **state)
             if (DOORS == order[k]) {
                 gr_pool_release(f->pool, slab, 1);
             } else {
-                gr_door_leave(&doors[order[k]], offer.lease);
+                gr_lease_leave(&users[order[k]], handle.lease);
             }
         }
         assert_int_equal(gr_pool_usage(f->pool).leased, 0);
@@ -85,30 +85,30 @@ static void a_frame_is_free_when_all_its_doors_were_left(void **state)
 }
 
 /*
- * Who has left earlier leases has not left this one; and nobody else uses what words of the doors
+ * Who has left earlier leases has not left this one; and nobody else uses what words of the users
  * are for.
  */
 static void doors_tell_leases_apart(void **state)
 {
     struct fixture *f = *state;
     struct gr_slab *slabs[SEGMENT / FRAME];
-    struct gr_offer offer;
-    struct gr_door *doors;
+    struct gr_slab_handle handle;
+    struct gr_lease_user *users;
     int lease, k;
 
     for (lease = 1; lease <= 5; lease++) {
         assert_int_equal(gr_pool_lease(f->pool, FRAME, DOORS, SEGMENT / FRAME, slabs), 0);
-        offer = gr_pool_offer(f->pool, slabs[3]);
-        assert_int_equal(offer.lease, lease);
-        doors = map(f->other, &offer);
-        assert_int_equal(atomic_load(&doors[1].word), 10 * (lease - 1));
+        handle = gr_pool_export(f->pool, slabs[3]);
+        assert_int_equal(handle.lease, lease);
+        users = map(f->other, &handle);
+        assert_int_equal(atomic_load(&users[1].word), 10 * (lease - 1));
         for (k = 0; k < SEGMENT / FRAME; k++) {
             gr_pool_release(f->pool, slabs[k], 3 == k);
         }
         for (k = 0; k < DOORS; k++) {
             assert_int_equal(gr_pool_usage(f->pool).leased, FRAME);
-            atomic_store(&doors[k].word, 10 * (uint64_t) lease);
-            gr_door_leave(&doors[k], offer.lease);
+            atomic_store(&users[k].word, 10 * (uint64_t) lease);
+            gr_lease_leave(&users[k], handle.lease);
         }
         assert_int_equal(gr_pool_usage(f->pool).leased, 0);
     }
@@ -121,14 +121,14 @@ static void a_late_writer_harms_nobody(void **state)
 {
     struct fixture *f = *state;
     struct gr_slab *slab = lease_one(f->pool), *again[64];
-    struct gr_offer offer = gr_pool_offer(f->pool, slab), next;
+    struct gr_slab_handle handle = gr_pool_export(f->pool, slab), next;
     struct gr_link writer = {0};
     uint64_t count = gr_link_renew(gr_slab_base(slab));
     const struct gr_link_shared *shared = gr_slab_base(slab);
     int k, found = 0;
 
-    assert_int_equal(offer.count, 0); /* its user's business */
-    gr_link_attach(&writer, map(f->other, &offer), count, SLOTS, SLOT);
+    assert_int_equal(handle.count, 0); /* its user's business */
+    gr_link_attach(&writer, map(f->other, &handle), count, SLOTS, SLOT);
     gr_pool_release(f->pool, slab, 1);
     for (k = 0; k < SLOTS; k++) {
         assert_true(gr_link_writable(&writer));
@@ -138,14 +138,14 @@ static void a_late_writer_harms_nobody(void **state)
     assert_false(gr_link_writable(&writer));
     assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 63, again), 0);
     assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 1, again + 63), GR_ERR_LIMIT);
-    gr_door_leave(&writer.shared->writer, offer.lease);
+    gr_lease_leave(&writer.shared->writer, handle.lease);
     assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 1, again + 63), 0);
     for (k = 0; k < 64; k++) {
         found += again[k] == slab;
     }
     assert_int_equal(found, 1);
-    next = gr_pool_offer(f->pool, slab);
-    assert_int_equal(next.lease, offer.lease + 1);
+    next = gr_pool_export(f->pool, slab);
+    assert_int_equal(next.lease, handle.lease + 1);
     assert_int_equal(gr_link_renew(gr_slab_base(slab)), count + SLOTS);
     assert_int_equal(atomic_load(&shared->head), count + SLOTS);
     assert_int_equal(atomic_load(&shared->tail), count + SLOTS);
@@ -159,13 +159,13 @@ static void leases_cost_nothing_lasting(void **state)
 
     for (round = 0; round < ROUNDS; round++) {
         struct gr_slab *slabs[3];
-        struct gr_offer offers[3];
+        struct gr_slab_handle handles[3];
 
         assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 3, slabs), 0);
         for (k = 0; k < 3; k++) {
-            offers[k] = gr_pool_offer(f->pool, slabs[k]);
+            handles[k] = gr_pool_export(f->pool, slabs[k]);
             gr_pool_release(f->pool, slabs[k], 1);
-            gr_door_leave(map(f->other, &offers[k]), offers[k].lease);
+            gr_lease_leave(map(f->other, &handles[k]), handles[k].lease);
         }
         if (0 == round) {
             held = gr_pool_usage(f->pool).held;
@@ -196,10 +196,10 @@ static void *lease_in_a_thread(void *arg)
             l->failures++;
             continue;
         }
-        memcpy((struct gr_door *) gr_slab_base(slabs[0]) + 1, &mark, sizeof(mark));
+        memcpy((struct gr_lease_user *) gr_slab_base(slabs[0]) + 1, &mark, sizeof(mark));
         sched_yield();
         l->failures +=
-            0 != memcmp((struct gr_door *) gr_slab_base(slabs[0]) + 1, &mark, sizeof(mark));
+            0 != memcmp((struct gr_lease_user *) gr_slab_base(slabs[0]) + 1, &mark, sizeof(mark));
         gr_pool_release(l->pool, slabs[1], 0);
         gr_pool_release(l->pool, slabs[0], 0);
     }

@@ -54,7 +54,7 @@ static void small_frames_share_a_segment(void **state)
     static const size_t sizes[] = {64, 1000, FRAME, SEGMENT};
     struct fixture *f = *state;
     struct gr_slab *slab;
-    struct gr_offer offer;
+    struct gr_slab_handle handle;
     size_t k, n, held = 0;
 
     for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
@@ -62,9 +62,9 @@ static void small_frames_share_a_segment(void **state)
 
         for (n = 0; n < SEGMENT / lines; n++) {
             assert_int_equal(gr_pool_lease(f->pool, sizes[k], 1, 1, &slab), 0);
-            offer = gr_pool_offer(f->pool, slab);
-            assert_true(offer.offset + lines <= offer.segment_bytes);
-            (void) map(f->other, &offer);
+            handle = gr_pool_export(f->pool, slab);
+            assert_true(handle.offset + lines <= handle.segment_bytes);
+            (void) map(f->other, &handle);
         }
         held += SEGMENT;
         assert_int_equal(gr_pool_usage(f->pool).held, held);
@@ -97,12 +97,12 @@ static void growth_takes_one_descriptor(void **state)
     int k, fds = entries("/proc/self/fd");
 
     for (k = 0; k < TIMES; k++) {
-        struct gr_offer offer;
+        struct gr_slab_handle handle;
 
         assert_int_equal(gr_pool_lease(pool, SEGMENT, 1, 1, &slab), 0);
         *(int *) gr_slab_base(slab) = k;
-        offer = gr_pool_offer(pool, slab);
-        assert_int_equal(*(int *) map(f->other, &offer), k);
+        handle = gr_pool_export(pool, slab);
+        assert_int_equal(*(int *) map(f->other, &handle), k);
     }
     assert_int_equal(entries("/proc/self/fd"), fds + 1);
     assert_int_equal(gr_pool_usage(pool).held, TIMES * SEGMENT);
@@ -125,7 +125,7 @@ static void frames_of_several_sizes_are_lines_apart_and_zero(void **state)
     for (k = 0; k < 1000; k++) {
         assert_int_equal(a[k], 0);
     }
-    /* a frame is reused for its own size and number of doors only */
+    /* a frame is reused for its own size and number of users only */
     held = gr_pool_usage(f->pool).held;
     gr_pool_release(f->pool, slabs[0], 0);
     assert_ptr_not_equal(lease_one(f->pool), slabs[0]);

@@ -75,11 +75,11 @@ static void end(struct side *s)
     gr_pool_close(s->pool);
 }
 
-/* What the network does when it has left all: the doors of both directions. */
+/* What the network does when it has left all: the users of both directions. */
 static void leave(struct gr_host_connection in, struct gr_host_connection out)
 {
-    gr_door_leave(&((struct gr_link_shared *) gr_slab_base(in.slab))->writer, in.handle.lease);
-    gr_door_leave(&((struct gr_link_shared *) gr_slab_base(out.slab))->writer, out.handle.lease);
+    gr_lease_leave(&((struct gr_link_shared *) gr_slab_base(in.slab))->writer, in.handle.lease);
+    gr_lease_leave(&((struct gr_link_shared *) gr_slab_base(out.slab))->writer, out.handle.lease);
 }
 
 static void near_wires_come_first_and_remote_ones_have_frames_here(void **state)

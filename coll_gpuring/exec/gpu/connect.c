@@ -98,7 +98,7 @@ static int reserve(struct gr_join *join)
         rc = gr_gpu_team_write_steps(team, (enum gr_algo) join->way, join->root);
     }
     for (k = 0; 0 == rc && k < in->near; k++) {
-        in->gpu[k].handle = gr_gpu_pool_offer(team->pool, in->gpu[k].slab);
+        in->gpu[k].handle = gr_gpu_pool_export(team->pool, in->gpu[k].slab);
     }
     return rc;
 }
@@ -135,7 +135,7 @@ static int reply(struct gr_join *join, struct gr_connection *c)
     if (rc < 0) {
         return rc;
     }
-    w->reply = gr_gpu_pool_offer(team->pool, w->slab);
+    w->reply = gr_gpu_pool_export(team->pool, w->slab);
     heads = gr_gpu_slab_at(w->slab);
     set_ends(team, w, heads, 0 != w->mapped.at ? w->mapped.at : heads + GR_GPU_LINE, 1);
     return 0;
@@ -236,10 +236,10 @@ static struct gr_fifo fifo(const struct gr_join *join, const struct gr_connectio
                               writes);
 }
 
-/* A door for each slab on the device, and the slabs of inter-node links. */
+/* A lease user for each slab on the device, and the slabs of inter-node links. */
 static size_t host_bytes(const struct gr_join *join)
 {
-    return (size_t) (join->in.n + join->out.n) * sizeof(struct gr_door) +
+    return (size_t) (join->in.n + join->out.n) * sizeof(struct gr_lease_user) +
            (size_t) (join->in.n - join->in.near + join->out.n - join->out.near) *
                gr_gpu_remote_bytes(join->gpu);
 }
@@ -249,7 +249,7 @@ const struct gr_link_memory gr_gpu_links = {
     .connection_size = sizeof(struct gr_gpu_connection),
     .handle_at = offsetof(struct gr_gpu_connection, handle),
     .reply_at = offsetof(struct gr_gpu_connection, reply),
-    .handle_size = sizeof(struct gr_gpu_offer),
+    .handle_size = sizeof(struct gr_gpu_slab_handle),
     .peers = peers,
     .has = has,
     .reserve = reserve,

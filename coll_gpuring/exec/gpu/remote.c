@@ -107,7 +107,7 @@ struct gr_fifo gr_gpu_remote_fifo(const struct gr_gpu_team *team,
         .slot_bytes = team->slot_bytes,
         .fill = writes ? (const uint32_t *) (const void *) (at + fill_at(team, here)) : NULL,
         .until = writes ? gr_gpu_remote_until(team, connection) : NULL,
-        .door = gr_gpu_slab_door(connection->slab),
+        .user = gr_gpu_slab_user(connection->slab),
         .lease = gr_gpu_slab_lease(connection->slab),
     };
 
@@ -117,7 +117,7 @@ struct gr_fifo gr_gpu_remote_fifo(const struct gr_gpu_team *team,
             .on = 1,
             .flush = writes || GR_RDMA_ORDERED == team->direct ? NULL : flush,
             .gpu = team->gpu,
-            .door = gr_gpu_slab_door(connection->slots),
+            .user = gr_gpu_slab_user(connection->slots),
             .lease = gr_gpu_slab_lease(connection->slots),
         };
     }

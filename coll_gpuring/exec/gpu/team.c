@@ -397,7 +397,7 @@ void gr_gpu_team_destroy(struct gr_gpu_team *team, int pool)
         int side;
 
         for (side = 0; side < 2; side++) {
-            if (NULL != connections[side]->mapped.door) {
+            if (NULL != connections[side]->mapped.user) {
                 gr_gpu_leave(&connections[side]->mapped);
             }
             gr_gpu_connection_release(team, connections[side], 1);

@@ -74,8 +74,8 @@ struct gr_gpu_connection {
     struct gr_gpu_slab *slots;   /* remote: slots on the device; NULL: they are in the slab */
     struct gr_gpu_mapped mapped; /* theirs; at 0: not mapped */
     struct gr_gpu_end ends[GR_NPROTOCOLS]; /* for the kernels */
-    struct gr_gpu_offer handle;            /* of the reader's slab, which the writer maps */
-    struct gr_gpu_offer reply;             /* of the writer's slab, which the reader maps */
+    struct gr_gpu_slab_handle handle;      /* of the reader's slab, which the writer maps */
+    struct gr_gpu_slab_handle reply;       /* of the writer's slab, which the reader maps */
 };
 
 /* The tables of an algorithm (and root), one behind the other. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Pools of devices for the tests of link/gpu_pool.h, each process with a directory's shared memory
- * for its doors.
+ * for its host.
  */
 #ifndef GR_TESTS_GPU_POOL_FIXTURE_H
 #define GR_TESTS_GPU_POOL_FIXTURE_H
@@ -14,11 +14,11 @@
 
 #define MIB ((size_t) 1 << 20)
 
-/* A process's side: a driver, doors, and a pool for one device. */
+/* A process's side: a driver, host, and a pool for one device. */
 struct side {
     struct gr_gpus *gpus;
     struct gr_gpu *gpu;
-    struct gr_pool *doors;
+    struct gr_pool *host;
     struct gr_gpu_pool *pool;
 };
 
@@ -28,9 +28,9 @@ static inline struct side open_side(uint64_t rank, int ordinal, size_t max_bytes
 
     s.gpus = open_gpus();
     s.gpu = get_gpu(s.gpus, ordinal);
-    s.doors = gr_pool_open("/dev/shm", (struct gr_peer_id) {1, rank}, 16 * MIB);
-    CHECK(NULL != s.doors);
-    s.pool = gr_gpu_pool_open(s.gpu, s.doors, max_bytes);
+    s.host = gr_pool_open("/dev/shm", (struct gr_peer_id) {1, rank}, 16 * MIB);
+    CHECK(NULL != s.host);
+    s.pool = gr_gpu_pool_open(s.gpu, s.host, max_bytes);
     CHECK(NULL != s.pool);
     return s;
 }
@@ -38,7 +38,7 @@ static inline struct side open_side(uint64_t rank, int ordinal, size_t max_bytes
 static inline void close_side(struct side *s)
 {
     gr_gpu_pool_close(s->pool);
-    gr_pool_close(s->doors);
+    gr_pool_close(s->host);
     gr_gpus_close(s->gpus);
 }
 
@@ -51,13 +51,14 @@ static inline struct gr_gpu_slab *lease_one(struct gr_gpu_pool *pool, enum gr_gp
     return slab;
 }
 
-static inline struct gr_gpu_mapped map(struct gr_gpu_pool *pool, const struct gr_gpu_offer *offer)
+static inline struct gr_gpu_mapped map(struct gr_gpu_pool *pool,
+                                       const struct gr_gpu_slab_handle *handle)
 {
     struct gr_gpu_mapped mapped;
 
-    CHECK_INT(gr_gpu_pool_map(pool, offer, &mapped), 0);
-    CHECK(NULL != mapped.door);
-    CHECK_INT(mapped.lease, offer->door.lease);
+    CHECK_INT(gr_gpu_pool_map(pool, handle, &mapped), 0);
+    CHECK(NULL != mapped.user);
+    CHECK_INT(mapped.lease, handle->host.lease);
     return mapped;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Pools of devices (link/gpu_pool.h) of two processes, and frames in pinned pages. The owner forks
- * its peer before either has a driver; offers go through one pipe, words of the peer come back
+ * its peer before either has a driver; handles go through one pipe, words of the peer come back
  * through another.
  */
 #ifndef _GNU_SOURCE
@@ -16,12 +16,12 @@
 
 enum { LINE = GR_GPU_LINE, FRAME = 300000 };
 
-static void offer_to(const struct peer *p, const struct gr_gpu_pool *pool,
-                     const struct gr_gpu_slab *slab)
+static void export_to(const struct peer *p, const struct gr_gpu_pool *pool,
+                      const struct gr_gpu_slab *slab)
 {
-    struct gr_gpu_offer offer = gr_gpu_pool_offer(pool, slab);
+    struct gr_gpu_slab_handle handle = gr_gpu_pool_export(pool, slab);
 
-    tell(p->out, &offer, sizeof(offer));
+    tell(p->out, &handle, sizeof(handle));
 }
 
 /* What the peer says when it is through with a frame. */
@@ -34,19 +34,19 @@ static void heard(const struct peer *p, int expected)
 }
 
 /*
- * The peer's program: for each offer says what mapping it gave; where it could, the frame must hold
- * a line of zeros and then 1, 2 is written to it and it is left. At the end of offers it says how
+ * The peer's program: for each handle says what mapping it gave; where it could, the frame must hold
+ * a line of zeros and then 1, 2 is written to it and it is left. At the end of handles it says how
  * many arenas are mapped.
  */
 static void answer(int in, int out, int ordinal)
 {
     struct side s = open_side(1, ordinal, 0);
-    struct gr_gpu_offer offer;
+    struct gr_gpu_slab_handle handle;
     struct gr_gpu_mapped mapped;
     int rc, n;
 
-    while (sizeof(offer) == (n = (int) read(in, &offer, sizeof(offer)))) {
-        rc = gr_gpu_pool_map(s.pool, &offer, &mapped);
+    while (sizeof(handle) == (n = (int) read(in, &handle, sizeof(handle)))) {
+        rc = gr_gpu_pool_map(s.pool, &handle, &mapped);
         if (0 == rc) {
             CHECK(holds(s.gpu, mapped.at, 0, LINE));
             CHECK(holds(s.gpu, mapped.at + LINE, 1, FRAME - LINE));
@@ -71,8 +71,8 @@ static void answer_from_1(int in, int out)
 }
 
 /* Offer frames to a peer that answers; expected: what mapping gives it. */
-static void offer_frames(struct side *s, const struct peer *p, enum gr_gpu_where where,
-                         int expected)
+static void export_frames(struct side *s, const struct peer *p, enum gr_gpu_where where,
+                          int expected)
 {
     enum { N = 12, ROUNDS = 3 };
     struct gr_gpu_slab *slabs[N];
@@ -82,7 +82,7 @@ static void offer_frames(struct side *s, const struct peer *p, enum gr_gpu_where
         CHECK_INT(gr_gpu_pool_lease(s->pool, where, FRAME, 2 * GR_GPU_LINE, N, slabs), 0);
         for (k = 0; k < N; k++) {
             fill(s->gpu, gr_gpu_slab_at(slabs[k]) + LINE, 1, FRAME - LINE);
-            offer_to(p, s->pool, slabs[k]);
+            export_to(p, s->pool, slabs[k]);
             heard(p, expected);
             CHECK(0 != expected || holds(s->gpu, gr_gpu_slab_at(slabs[k]), 2, FRAME));
         }
@@ -90,11 +90,11 @@ static void offer_frames(struct side *s, const struct peer *p, enum gr_gpu_where
             gr_gpu_pool_release(s->pool, slabs[k], 0 == expected);
         }
         CHECK_INT(gr_gpu_pool_usage(s->pool).leased, 0);
-        CHECK_INT(gr_pool_usage(s->doors).leased, 0);
+        CHECK_INT(gr_pool_usage(s->host).leased, 0);
     }
 }
 
-/* No more offers: so many arenas were mapped, and the peer ends well. */
+/* No more handles: so many arenas were mapped, and the peer ends well. */
 static void end_peer(struct peer *p, int mapped)
 {
     close(p->out);
@@ -107,7 +107,7 @@ static void frames_on_one_device(void)
     struct peer p = start_peer(answer_from_0, NULL);
     struct side s = open_side(0, 0, 64 * MIB);
 
-    offer_frames(&s, &p, GR_ON_DEVICE, 0);
+    export_frames(&s, &p, GR_ON_DEVICE, 0);
     end_peer(&p, 1);
     close_side(&s);
 }
@@ -120,8 +120,8 @@ static void frames_of_a_device_that_the_peer_does_not_see(void)
 
     setenv("CUDA_VISIBLE_DEVICES", "0", 1);
     s = open_side(0, 0, 64 * MIB);
-    offer_frames(&s, &p, GR_ON_DEVICE, 0);
-    offer_frames(&s, &p, GR_ON_HOST, 0);
+    export_frames(&s, &p, GR_ON_DEVICE, 0);
+    export_frames(&s, &p, GR_ON_HOST, 0);
     end_peer(&p, 1);
     close_side(&s);
 }
@@ -131,7 +131,7 @@ static void frames_on_devices_that_reach_each_other(void)
     struct peer p = start_peer(answer_from_1, NULL);
     struct side s = open_side(0, 0, 64 * MIB);
 
-    offer_frames(&s, &p, GR_ON_DEVICE, 0);
+    export_frames(&s, &p, GR_ON_DEVICE, 0);
     end_peer(&p, 1);
     close_side(&s);
 }
@@ -142,9 +142,9 @@ static void only_pinned_pages(void)
     struct peer p = start_peer(answer_from_1, NULL);
     struct side s = open_side(0, 0, 64 * MIB);
 
-    offer_frames(&s, &p, GR_ON_DEVICE, GR_ERR_PEER);
-    offer_frames(&s, &p, GR_ON_HOST, 0);
-    offer_frames(&s, &p, GR_ON_DEVICE, GR_ERR_PEER);
+    export_frames(&s, &p, GR_ON_DEVICE, GR_ERR_PEER);
+    export_frames(&s, &p, GR_ON_HOST, 0);
+    export_frames(&s, &p, GR_ON_DEVICE, GR_ERR_PEER);
     end_peer(&p, 0);
     close_side(&s);
 }
@@ -159,7 +159,7 @@ static void every_arena_is_opened_once(void)
         struct gr_gpu_slab *slab = lease_one(s.pool, GR_ON_DEVICE, FRAME);
 
         fill(s.gpu, gr_gpu_slab_at(slab) + LINE, 1, FRAME - LINE);
-        offer_to(&p, s.pool, slab);
+        export_to(&p, s.pool, slab);
         heard(&p, 0);
     }
     CHECK_INT(gr_gpu_pool_usage(s.pool).held, 4 * MIB);
@@ -171,12 +171,12 @@ static void every_arena_is_opened_once(void)
 static void hold_on(int in, int out)
 {
     struct side s = open_side(1, 0, 0);
-    struct gr_gpu_offer offer;
+    struct gr_gpu_slab_handle handle;
     int rc;
 
     for (;;) {
-        hear(in, &offer, sizeof(offer));
-        (void) map(s.pool, &offer);
+        hear(in, &handle, sizeof(handle));
+        (void) map(s.pool, &handle);
         rc = 0;
         tell(out, &rc, sizeof(rc));
     }
@@ -189,20 +189,20 @@ static void frames_of_a_killed_peer_stay_out(void)
     struct peer p = start_peer(hold_on, NULL);
     struct side s = open_side(0, 0, 64 * MIB);
     gr_gpu_ptr lost[2];
-    size_t doors;
+    size_t host;
     int k, round;
 
     for (k = 0; k < 2; k++) {
         struct gr_gpu_slab *slab = lease_one(s.pool, places[k], FRAME);
 
-        offer_to(&p, s.pool, slab);
+        export_to(&p, s.pool, slab);
         heard(&p, 0);
         lost[k] = gr_gpu_slab_at(slab);
         gr_gpu_pool_release(s.pool, slab, 1);
     }
     kill(p.pid, SIGKILL);
     (void) child_status(p.pid);
-    doors = gr_pool_usage(s.doors).leased;
+    host = gr_pool_usage(s.host).leased;
     for (round = 0; round < 5; round++) {
         for (k = 0; k < 2; k++) {
             struct gr_gpu_slab *slab = lease_one(s.pool, places[k], FRAME);
@@ -212,7 +212,7 @@ static void frames_of_a_killed_peer_stay_out(void)
         }
     }
     CHECK(gr_gpu_pool_usage(s.pool).leased >= FRAME);
-    CHECK(0 != doors && doors == gr_pool_usage(s.doors).leased);
+    CHECK(0 != host && host == gr_pool_usage(s.host).leased);
     close_side(&s);
 }
 
@@ -223,10 +223,10 @@ static void pools_share_pinned_pages(void)
 {
     struct side s = open_side(0, 0, 64 * MIB);
     struct gr_gpu *second = get_gpu(s.gpus, 1);
-    struct gr_gpu_pool *other = gr_gpu_pool_open(second, s.doors, 0);
+    struct gr_gpu_pool *other = gr_gpu_pool_open(second, s.host, 0);
     struct gr_gpu_slab *slab = lease_one(s.pool, GR_ON_HOST, FRAME);
-    struct gr_gpu_offer offer = gr_gpu_pool_offer(s.pool, slab);
-    struct gr_gpu_mapped mapped = map(other, &offer), again = map(s.pool, &offer);
+    struct gr_gpu_slab_handle handle = gr_gpu_pool_export(s.pool, slab);
+    struct gr_gpu_mapped mapped = map(other, &handle), again = map(s.pool, &handle);
     void *at = (void *) (uintptr_t) mapped.at;
 
     CHECK_INT(gr_gpu_pool_usage(other).held, 0);
@@ -259,20 +259,21 @@ static void pinned_frames_begin_clean(void)
     close_side(&s);
 }
 
-/* Such offers are not from our own code; they must not pin what is not the frame's. */
-static void offers_beyond_the_segment(void)
+/* Such handles are not from our own code; they must not pin what is not the frame's. */
+static void handles_beyond_the_segment(void)
 {
     struct side s = open_side(0, 0, 64 * MIB);
-    struct gr_gpu_offer offer = gr_gpu_pool_offer(s.pool, lease_one(s.pool, GR_ON_HOST, FRAME)),
-                        bad = offer;
+    struct gr_gpu_slab_handle handle =
+                                  gr_gpu_pool_export(s.pool, lease_one(s.pool, GR_ON_HOST, FRAME)),
+                              bad = handle;
     struct gr_gpu_mapped mapped;
 
-    bad.arena = offer.door.segment_bytes;
+    bad.arena = handle.host.segment_bytes;
     CHECK_INT(gr_gpu_pool_map(s.pool, &bad, &mapped), GR_ERR_FOREIGN);
-    bad = offer;
-    bad.offset = offer.door.segment_bytes + 1;
+    bad = handle;
+    bad.offset = handle.host.segment_bytes + 1;
     CHECK_INT(gr_gpu_pool_map(s.pool, &bad, &mapped), GR_ERR_FOREIGN);
-    (void) map(s.pool, &offer);
+    (void) map(s.pool, &handle);
     close_side(&s);
 }
 
@@ -289,7 +290,7 @@ int main(int argc, char **argv)
         ROW(frames_of_a_killed_peer_stay_out, NULL),
         ROW(pools_share_pinned_pages, "FAKECUDA_DEVICES=2"),
         ROW(pinned_frames_begin_clean, NULL),
-        ROW(offers_beyond_the_segment, NULL),
+        ROW(handles_beyond_the_segment, NULL),
     };
 
     return RUN_ROWS(rows, argc, argv);

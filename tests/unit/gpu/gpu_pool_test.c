@@ -100,13 +100,13 @@ static void the_device_is_full(void)
     struct gr_pool_usage before;
 
     CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 4, slabs), 0);
-    before = gr_pool_usage(s.doors);
+    before = gr_pool_usage(s.host);
     CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 4, slabs + 4),
               GR_ERR_GPU_SPACE);
     CHECK(NULL != strstr(gr_gpu_error(), "cuMemAlloc"));
     CHECK_INT(gr_gpu_pool_usage(s.pool).leased, 4 * MIB);
     CHECK_INT(gr_gpu_pool_usage(s.pool).held, 4 * MIB);
-    CHECK_INT(gr_pool_usage(s.doors).leased, before.leased);
+    CHECK_INT(gr_pool_usage(s.host).leased, before.leased);
     close_side(&s);
 }
 
@@ -146,7 +146,7 @@ static void cleaning_fails(void)
     CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 3, slabs), GR_ERR_CUDA);
     CHECK(NULL != strstr(gr_gpu_error(), "cuMemsetD8Async: "));
     CHECK_INT(gr_gpu_pool_usage(s.pool).leased, 0);
-    CHECK_INT(gr_pool_usage(s.doors).leased, 0);
+    CHECK_INT(gr_pool_usage(s.host).leased, 0);
     s.gpus->cuda.cuMemsetD8Async = right;
     CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 3, slabs), 0);
     CHECK_INT(gr_gpu_pool_usage(s.pool).held, 4 * MIB);
@@ -159,24 +159,24 @@ static void cleaning_fails(void)
 static void a_frame_is_free_when_both_have_left(void)
 {
     struct side s = open_side(0, 0, 64 * MIB);
-    struct gr_gpu_pool *other = gr_gpu_pool_open(s.gpu, s.doors, 0);
+    struct gr_gpu_pool *other = gr_gpu_pool_open(s.gpu, s.host, 0);
     size_t held = 0;
     int round;
 
     for (round = 0; round < 200; round++) {
         enum gr_gpu_where where = round / 2 % 2 ? GR_ON_HOST : GR_ON_DEVICE;
         struct gr_gpu_slab *slab = lease_one(s.pool, where, 5000), *next;
-        struct gr_gpu_offer offer = gr_gpu_pool_offer(s.pool, slab);
-        struct gr_gpu_mapped mapped = map(other, &offer);
+        struct gr_gpu_slab_handle handle = gr_gpu_pool_export(s.pool, slab);
+        struct gr_gpu_mapped mapped = map(other, &handle);
         gr_gpu_ptr at = gr_gpu_slab_at(slab);
-        size_t doors = gr_pool_usage(s.doors).leased;
+        size_t host = gr_pool_usage(s.host).leased;
 
         if (round % 2) {
             gr_gpu_leave(&mapped);
         }
         gr_gpu_pool_release(s.pool, slab, 1);
         if (0 == round % 2) { /* the other end is late */
-            CHECK_INT(gr_pool_usage(s.doors).leased, doors);
+            CHECK_INT(gr_pool_usage(s.host).leased, host);
             CHECK_INT(0 != gr_gpu_pool_usage(s.pool).leased, GR_ON_DEVICE == where);
             next = lease_one(s.pool, where, 5000);
             CHECK(at != gr_gpu_slab_at(next));
@@ -184,35 +184,35 @@ static void a_frame_is_free_when_both_have_left(void)
             gr_gpu_leave(&mapped);
         }
         CHECK_INT(gr_gpu_pool_usage(s.pool).leased, 0);
-        CHECK_INT(gr_pool_usage(s.doors).leased, 0);
-        held = 3 == round ? gr_pool_usage(s.doors).held : held;
+        CHECK_INT(gr_pool_usage(s.host).leased, 0);
+        held = 3 == round ? gr_pool_usage(s.host).held : held;
     }
     CHECK_INT(gr_gpu_pool_usage(s.pool).held, 2 * MIB);
-    CHECK_INT(gr_pool_usage(s.doors).held, held);
+    CHECK_INT(gr_pool_usage(s.host).held, held);
     gr_gpu_pool_close(other);
     close_side(&s);
 }
 
-/* A door that has gone on to another frame says nothing bad of the one before. */
+/* A user that has gone on to another frame says nothing bad of the one before. */
 static void doors_change_hands(void)
 {
     struct side s = open_side(0, 0, 64 * MIB);
     struct gr_gpu_slab *slab, *second;
     struct gr_gpu_mapped mapped[2];
-    struct gr_gpu_offer offer;
+    struct gr_gpu_slab_handle handle;
     int k;
 
     slab = lease_one(s.pool, GR_ON_DEVICE, 5000);
-    offer = gr_gpu_pool_offer(s.pool, slab);
-    mapped[0] = map(s.pool, &offer);
+    handle = gr_gpu_pool_export(s.pool, slab);
+    mapped[0] = map(s.pool, &handle);
     gr_gpu_pool_release(s.pool, slab, 1);
     gr_gpu_leave(&mapped[0]);
-    /* the same door, another size; nobody has looked at the first frame since */
+    /* the same user, another size; nobody has looked at the first frame since */
     for (k = 0; k < 3; k++) {
         second = lease_one(s.pool, GR_ON_DEVICE, 50000);
-        offer = gr_gpu_pool_offer(s.pool, second);
-        mapped[1] = map(s.pool, &offer);
-        CHECK(mapped[1].door == mapped[0].door && mapped[1].lease > mapped[0].lease);
+        handle = gr_gpu_pool_export(s.pool, second);
+        mapped[1] = map(s.pool, &handle);
+        CHECK(mapped[1].user == mapped[0].user && mapped[1].lease > mapped[0].lease);
         gr_gpu_pool_release(s.pool, second, 1);
         gr_gpu_leave(&mapped[1]);
     }
@@ -220,17 +220,18 @@ static void doors_change_hands(void)
     close_side(&s);
 }
 
-/* The doors of what is leased when the pool is closed come back when the other end leaves. */
+/* The host of what is leased when the pool is closed come back when the other end leaves. */
 static void closing_leaves_the_doors_to_their_users(void)
 {
     struct side s = open_side(0, 0, 64 * MIB);
-    struct gr_gpu_offer offer = gr_gpu_pool_offer(s.pool, lease_one(s.pool, GR_ON_DEVICE, 5000));
-    struct gr_gpu_mapped mapped = map(s.pool, &offer);
+    struct gr_gpu_slab_handle handle =
+        gr_gpu_pool_export(s.pool, lease_one(s.pool, GR_ON_DEVICE, 5000));
+    struct gr_gpu_mapped mapped = map(s.pool, &handle);
 
     gr_gpu_pool_close(s.pool);
-    CHECK(0 != gr_pool_usage(s.doors).leased);
+    CHECK(0 != gr_pool_usage(s.host).leased);
     gr_gpu_leave(&mapped);
-    CHECK_INT(gr_pool_usage(s.doors).leased, 0);
+    CHECK_INT(gr_pool_usage(s.host).leased, 0);
     s.pool = NULL;
     close_side(&s);
 }
@@ -283,26 +284,26 @@ static void map_between_devices(int expected)
 {
     struct side s = open_side(0, 0, 64 * MIB);
     struct gr_gpu *second = get_gpu(s.gpus, 1);
-    struct gr_gpu_pool *same = gr_gpu_pool_open(s.gpu, s.doors, 0),
-                       *other = gr_gpu_pool_open(second, s.doors, 0);
+    struct gr_gpu_pool *same = gr_gpu_pool_open(s.gpu, s.host, 0),
+                       *other = gr_gpu_pool_open(second, s.host, 0);
     struct gr_gpu_slab *slabs[3];
     struct gr_gpu_mapped mapped;
-    struct gr_gpu_offer offer;
+    struct gr_gpu_slab_handle handle;
     int k;
 
     CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB + LINE, GR_GPU_LINE, 3, slabs), 0);
     for (k = 0; k < 3; k++) {
-        offer = gr_gpu_pool_offer(s.pool, slabs[k]);
-        CHECK_INT(map(same, &offer).at, gr_gpu_slab_at(slabs[k]));
-        CHECK_INT(gr_gpu_pool_map(other, &offer, &mapped), expected);
+        handle = gr_gpu_pool_export(s.pool, slabs[k]);
+        CHECK_INT(map(same, &handle).at, gr_gpu_slab_at(slabs[k]));
+        CHECK_INT(gr_gpu_pool_map(other, &handle, &mapped), expected);
         CHECK(0 != expected || gr_gpu_slab_at(slabs[k]) == mapped.at);
     }
     CHECK_INT(gr_gpu_pool_usage(same).mapped, 0); /* nothing was opened */
-    offer.arena += 1000;
-    CHECK_INT(gr_gpu_pool_map(same, &offer, &mapped), GR_ERR_FOREIGN);
-    offer = gr_gpu_pool_offer(s.pool, slabs[0]);
-    offer.door.ino++;
-    CHECK_INT(gr_gpu_pool_map(same, &offer, &mapped), GR_ERR_FOREIGN);
+    handle.arena += 1000;
+    CHECK_INT(gr_gpu_pool_map(same, &handle, &mapped), GR_ERR_FOREIGN);
+    handle = gr_gpu_pool_export(s.pool, slabs[0]);
+    handle.host.ino++;
+    CHECK_INT(gr_gpu_pool_map(same, &handle, &mapped), GR_ERR_FOREIGN);
     gr_gpu_pool_close(same);
     gr_gpu_pool_close(other);
     gr_gpu_pool_close(NULL);

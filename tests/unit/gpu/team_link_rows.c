@@ -156,7 +156,7 @@ void a_pools_bound_is_reached(void)
     /* one rank's pool only: those before and behind it give back what they leased */
     tr_open(&w, 4, NULL);
     gr_gpu_pool_close(w.ranks[2].pool);
-    w.ranks[2].pool = gr_gpu_pool_open(w.ranks[2].gpu, w.ranks[2].doors, 2 * MIB);
+    w.ranks[2].pool = gr_gpu_pool_open(w.ranks[2].gpu, w.ranks[2].host, 2 * MIB);
     tr_make(&t, &w, &large);
     CHECK_INT(tr_link(&t, GR_ALGO_CHAIN, 0), GR_ERR_GPU_LIMIT);
     for (r = 0; r < 4; r++) {
@@ -255,9 +255,9 @@ void a_rank_has_no_device(void)
 static void spoil(struct tr_team *t, int answers)
 {
     if (answers) {
-        t->joins[2].in.gpu[0].reply.door.ino++;
+        t->joins[2].in.gpu[0].reply.host.ino++;
     } else {
-        t->joins[1].out.gpu[0].handle.door.ino++;
+        t->joins[1].out.gpu[0].handle.host.ino++;
     }
 }
 

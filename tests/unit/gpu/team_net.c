@@ -81,7 +81,7 @@ const unsigned char *tn_remote(int rank)
 
 /* This rank's end of a wire. */
 static struct gr_net_link *open_end(struct tr_team *t, int rank, enum gr_net_side side,
-                                    struct gr_gpu_connection *wire, struct gr_net_offer *offer)
+                                    struct gr_gpu_connection *wire, struct gr_net_handle *handle)
 {
     struct gr_fifo fifo = gr_gpu_remote_fifo(t->ranks[rank], wire, GR_NET_OUT == side);
     struct gr_net_link *link;
@@ -91,14 +91,14 @@ static struct gr_net_link *open_end(struct tr_team *t, int rank, enum gr_net_sid
     wire->end.used = 1;
     links[nlinks].link = link;
     links[nlinks++].team = t->ranks[rank];
-    gr_net_link_offer(link, offer);
+    gr_net_link_export(link, handle);
     return link;
 }
 
 static void join_wires(struct tr_team *t, int reader, struct gr_gpu_connection *in,
                        struct gr_gpu_connection *out)
 {
-    struct gr_net_offer theirs[2];
+    struct gr_net_handle theirs[2];
     struct gr_net_link *ends[2] = {open_end(t, reader, GR_NET_IN, in, &theirs[1]),
                                    open_end(t, in->end.rank, GR_NET_OUT, out, &theirs[0])};
 

@@ -85,9 +85,9 @@ void tr_open(struct tr_world *w, int p, const struct tr_bounds *bounds)
 
         w->ranks[r].gpu = get_gpu(w->gpus, r % gr_gpus_count(w->gpus));
         w->ids[r] = gr_gpu_id(w->ranks[r].gpu);
-        w->ranks[r].doors = gr_pool_open("/dev/shm", self, bounds->doors);
-        CHECK(NULL != w->ranks[r].doors);
-        w->ranks[r].pool = gr_gpu_pool_open(w->ranks[r].gpu, w->ranks[r].doors, bounds->pool);
+        w->ranks[r].host = gr_pool_open("/dev/shm", self, bounds->host);
+        CHECK(NULL != w->ranks[r].host);
+        w->ranks[r].pool = gr_gpu_pool_open(w->ranks[r].gpu, w->ranks[r].host, bounds->pool);
         CHECK(NULL != w->ranks[r].pool);
         w->ranks[r].share = gr_ipc_cache_open(w->ranks[r].gpu, self, 4, 4);
         CHECK(NULL != w->ranks[r].share);
@@ -97,7 +97,7 @@ void tr_open(struct tr_world *w, int p, const struct tr_bounds *bounds)
 size_t tr_leased(const struct tr_world *w, int rank)
 {
     return gr_gpu_pool_usage(w->ranks[rank].pool).leased +
-           gr_pool_usage(w->ranks[rank].doors).leased;
+           gr_pool_usage(w->ranks[rank].host).leased;
 }
 
 void tr_close(struct tr_world *w)
@@ -111,7 +111,7 @@ void tr_close(struct tr_world *w)
     for (r = 0; r < w->p; r++) {
         gr_ipc_cache_close(w->ranks[r].share);
         gr_gpu_pool_close(w->ranks[r].pool);
-        gr_pool_close(w->ranks[r].doors);
+        gr_pool_close(w->ranks[r].host);
     }
     CHECK_INT(td_held(), 0);
     gr_gpus_close(w->gpus);

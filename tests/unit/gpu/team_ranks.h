@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ranks of a communicator inside one process, for the tests of exec/gpu/team.h: each has doors
+ * The ranks of a communicator inside one process, for the tests of exec/gpu/team.h: each has host
  * and a pool of its own, as if it were a process, and rank r uses device r modulo their number.
  * This harness carries the offers and answers that the glue sends as messages. What all ranks do,
  * each does in a thread of its own.
@@ -32,7 +32,7 @@ enum { TR_THREADS = 64 };
 
 struct tr_rank {
     struct gr_gpu *gpu;
-    struct gr_pool *doors;
+    struct gr_pool *host;
     struct gr_gpu_pool *pool;
     struct gr_ipc_cache *share;
 };
@@ -49,7 +49,7 @@ struct tr_world {
  * application).
  */
 struct tr_bounds {
-    size_t doors, pool;
+    size_t host, pool;
     uint32_t threads;
 };
 
@@ -62,7 +62,7 @@ void tr_open(struct tr_world *w, int p, const struct tr_bounds *bounds);
 /* Nothing may be leased any more, and nothing may be left when all is closed. */
 void tr_close(struct tr_world *w);
 
-/* Bytes that the rank's pools have leased, of device memory and doors. */
+/* Bytes that the rank's pools have leased, of device memory and host. */
 size_t tr_leased(const struct tr_world *w, int rank);
 
 /* Call body for each of p ranks, each in a thread. */

@@ -100,7 +100,7 @@ static void lie_on_gpu(struct end *e)
 {
     need(gr_net_reaches_gpus(e->part->net));
     e->fifo.gpu = (struct gr_fifo_gpu) {
-        .on = 1, .flush = flush, .gpu = &e->flushes, .door = &e->slots, .lease = 78};
+        .on = 1, .flush = flush, .gpu = &e->flushes, .user = &e->slots, .lease = 78};
 }
 
 /* What was read had been flushed. */
@@ -142,10 +142,10 @@ void end_open(struct end *e, struct part *p, enum gr_net_side side, struct shape
 
 void end_join(struct end *e, int other)
 {
-    struct gr_net_offer mine, theirs;
+    struct gr_net_handle mine, theirs;
     char name[32];
 
-    gr_net_link_offer(e->net, &mine);
+    gr_net_link_export(e->net, &mine);
     need(sizeof(mine) == send(e->part->sockets[other], &mine, sizeof(mine), MSG_NOSIGNAL));
     need(sizeof(theirs) == recv(e->part->sockets[other], &theirs, sizeof(theirs), MSG_WAITALL));
     snprintf(name, sizeof(name), "part %d", other);

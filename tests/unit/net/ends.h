@@ -39,7 +39,7 @@ struct end {
     struct gr_net_link *net;
     struct gr_link_shared *shared;
     struct gr_fifo fifo;
-    struct gr_door slots; /* ENDS_ON_GPUS: their door, */
+    struct gr_lease_user slots; /* ENDS_ON_GPUS: their user, */
     uint64_t flushes;
     struct gr_link link;
     uint32_t fill[GR_MAX_SLOTS];
@@ -57,7 +57,7 @@ struct shape {
 /* A new end towards another part, open but not joined. */
 void end_open(struct end *e, struct part *p, enum gr_net_side side, struct shape shape);
 
-/* Exchange offers with the other part and join. Ends are joined in the same order at both. */
+/* Exchange handles with the other part and join. Ends are joined in the same order at both. */
 void end_join(struct end *e, int other);
 
 /* Leave the link, and wait until the network has left the FIFO. */

@@ -18,7 +18,7 @@ enum { GS_MOST = 256 };
 
 struct gs_slots {
     struct gr_fifo fifo;
-    struct gr_door door;
+    struct gr_lease_user user;
 };
 
 static struct {
@@ -100,7 +100,7 @@ static inline void gs_move(struct gr_fifo *fifo, struct gs_slots *s, uint64_t le
 {
     fifo->slots = (unsigned char *) ((uintptr_t) fifo->slots + GS_FAR);
     fifo->gpu = (struct gr_fifo_gpu) {
-        .on = 1, .flush = reads ? gs_flush : NULL, .gpu = s, .door = &s->door, .lease = lease};
+        .on = 1, .flush = reads ? gs_flush : NULL, .gpu = s, .user = &s->user, .lease = lease};
     s->fifo = *fifo;
 }
 

@@ -3,7 +3,7 @@
  * Links over a transport that does in any order whatever a transport may (post.h): all that is
  * pushed comes out, once, in order and unharmed; no more is under way than there are slots; what
  * breaks the rules is refused; and whatever is closed or lost, and when, nothing stays under way,
- * no door stays shut. Seed: GPURING_SEED.
+ * no user stays shut. Seed: GPURING_SEED.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -291,7 +291,7 @@ static void what_was_pushed_first_is_sent_first(void **state)
         gr_net_send(nets[0], &(uint64_t) {0});
         assert_int_equal(post_data, N * slots);
         for (k = 0; k < N * slots; k++) {
-            assert_int_equal(post_to[k], p[order[k / slots]].offer[1].link);
+            assert_int_equal(post_to[k], p[order[k / slots]].handle[1].link);
         }
         for (k = 0; k < N; k++) {
             close_pipe(&p[k], 0);

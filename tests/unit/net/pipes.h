@@ -22,7 +22,7 @@ struct pipe {
     struct gr_link_shared *shared[2];
     struct gs_slots slots[2]; /* on GPUs */
     struct gr_link link[2];   /* the writer's, the reader's */
-    struct gr_net_offer offer[2];
+    struct gr_net_handle handle[2];
     uint32_t fill[GR_MAX_SLOTS];
     const void *elsewhere[GR_MAX_SLOTS]; /* some slots' data lie here: */
     uint64_t outside[GR_MAX_SLOTS][WORDS];
@@ -101,7 +101,7 @@ static inline void open_end(struct pipe *p, int side, uint64_t count, uint32_t n
     assert_int_equal(gr_net_link_open(nets[0 == side ? p->from : p->to],
                                       0 == side ? GR_NET_OUT : GR_NET_IN, &fifo, &p->net[side]),
                      0);
-    gr_net_link_offer(p->net[side], &p->offer[side]);
+    gr_net_link_export(p->net[side], &p->handle[side]);
 }
 
 static inline void open_pipe(struct pipe *p, int from, int to, uint32_t writer_slots,
@@ -117,7 +117,7 @@ static inline void open_pipe(struct pipe *p, int from, int to, uint32_t writer_s
 
 static inline int join(struct pipe *p, int side)
 {
-    return gr_net_link_join(p->net[side], &p->offer[!side],
+    return gr_net_link_join(p->net[side], &p->handle[!side],
                             0 == side ? "the reader" : "the writer");
 }
 
@@ -213,8 +213,8 @@ static inline void one_of(struct pipe *p)
     default:
         progress((int) post_random(POST_ENDS));
     }
-    assert_true(post_under_way(p->to, p->offer[1].link) <= (int) p->nslots);
-    assert_true(post_under_way(p->from, p->offer[0].link) <= (int) p->nslots); /* credits */
+    assert_true(post_under_way(p->to, p->handle[1].link) <= (int) p->nslots);
+    assert_true(post_under_way(p->from, p->handle[0].link) <= (int) p->nslots); /* credits */
 }
 
 /* Both ends leave; until the network has left the FIFOs. */
@@ -232,7 +232,7 @@ static inline void close_pipe(struct pipe *p, int first)
     }
     for (k = 0; k < 2; k++) {
         assert_int_equal(atomic_load(&p->shared[k]->writer.left), LEASE);
-        assert_int_equal(atomic_load(&p->slots[k].door.left), NULL == post_gpus ? 0 : 2 * LEASE);
+        assert_int_equal(atomic_load(&p->slots[k].user.left), NULL == post_gpus ? 0 : 2 * LEASE);
         free(p->shared[k]);
     }
 }

@@ -35,7 +35,7 @@ static void what_breaks_the_rules_is_refused(void **state)
             p.done[0] < 4 ? push(&p) : progress(n % 2);
             p.done[1] < 2 ? pop(&p) : progress(n % 2);
         }
-        head.link = p.offer[1].link;
+        head.link = p.handle[1].link;
         for (n = 0; n < 200; n++) {
             if (n == 0 || (wrong[k].twice && n == 100)) {
                 assert_int_equal(gr_net_link_status(p.net[1]), 0);
@@ -69,7 +69,7 @@ static void what_is_being_received_does_not_come_again(void **state)
     (void) state;
     open_pipe(&p, 0, 1, 4, 4);
     assert_int_equal(join(&p, 0) | join(&p, 1), 0);
-    head.link = p.offer[1].link;
+    head.link = p.handle[1].link;
     head.seq = 1;
     assert_non_null(gr_net_get_recv_buffer(nets[1], &head, 8, &on_gpu));
     assert_null(gr_net_get_recv_buffer(nets[1], &head, 8, &on_gpu));
@@ -79,7 +79,7 @@ static void what_is_being_received_does_not_come_again(void **state)
 }
 
 /*
- * The address in an offer is said to be shorter than those of the transport: it must not read
+ * The address in a handle is said to be shorter than those of the transport: it must not read
  * beyond.
  */
 static void a_short_address_has_zeros_behind_it(void **state)
@@ -88,7 +88,7 @@ static void a_short_address_has_zeros_behind_it(void **state)
 
     (void) state;
     open_pipe(&p, 0, 1, 4, 4);
-    p.offer[1].bytes = 1;
+    p.handle[1].bytes = 1;
     assert_int_equal(join(&p, 0) | join(&p, 1), 0);
     close_pipe(&p, 0);
 }
@@ -102,7 +102,7 @@ static void wrong_credits_are_ignored(void **state)
     (void) state;
     open_pipe(&p, 0, 1, 4, 2);
     assert_int_equal(join(&p, 0) | join(&p, 1), 0);
-    head.link = p.offer[0].link;
+    head.link = p.handle[0].link;
     while (p.done[1] < 300) {
         if (p.done[1] > 10 && 0 == post_random(20)) {
             head.seq = 0 == post_random(2) ? 1000000 : post_random(5);
@@ -129,9 +129,9 @@ static void messages_for_links_that_are_gone_are_dropped(void **state)
     close_pipe(&old, 0);
     open_pipe(&young, 0, 1, 2, 2); /* in its place */
     assert_int_equal(join(&young, 0) | join(&young, 1), 0);
-    assert_int_equal((uint32_t) old.offer[1].link, (uint32_t) young.offer[1].link);
+    assert_int_equal((uint32_t) old.handle[1].link, (uint32_t) young.handle[1].link);
     for (k = 0; k < 3; k++) {
-        head.link = 0 == k ? old.offer[1].link : 1 == k ? 77 : old.offer[0].link;
+        head.link = 0 == k ? old.handle[1].link : 1 == k ? 77 : old.handle[0].link;
         head.kind = 2 == k ? GR_NET_GONE : GR_NET_DATA;
         post_forge(2 == k ? 0 : 1, &head, 8);
     }

@@ -133,12 +133,12 @@ static void stopped(struct part *p)
 /* Part 0 has other transports than part 1. */
 static void apart(struct part *p)
 {
-    struct gr_net_offer mine, theirs;
+    struct gr_net_handle mine, theirs;
     struct end e;
     char text[300];
 
     end_open(&e, p, 0 == p->number ? GR_NET_OUT : GR_NET_IN, shape);
-    gr_net_link_offer(e.net, &mine);
+    gr_net_link_export(e.net, &mine);
     need(sizeof(mine) == write(p->sockets[1 - p->number], &mine, sizeof(mine)));
     need(sizeof(theirs) == read(p->sockets[1 - p->number], &theirs, sizeof(theirs)));
     need(GR_ERR_UNREACHED == gr_net_link_join(e.net, &theirs, "rank 1 on there"));

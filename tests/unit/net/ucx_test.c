@@ -233,17 +233,17 @@ static void again_and_again(struct part *p)
     }
 }
 
-static void offers_that_do_not_fit(struct part *p)
+static void handles_that_do_not_fit(struct part *p)
 {
     static const struct shape shape = {4, 1000, 0};
-    struct gr_net_offer good, bad[5];
+    struct gr_net_handle good, bad[5];
     const char *why;
     char text[200];
     struct end e;
     int k;
 
     end_open(&e, p, GR_NET_OUT, shape);
-    gr_net_link_offer(e.net, &good);
+    gr_net_link_export(e.net, &good);
     end_close(&e);
     for (k = 0; k < 5; k++) {
         bad[k] = good;
@@ -282,13 +282,13 @@ static int devices(const char *name, int *called)
 static size_t address_bytes(struct part *p)
 {
     static const struct shape shape = {4, 1000, 0};
-    struct gr_net_offer offer;
+    struct gr_net_handle handle;
     struct end e;
 
     end_open(&e, p, GR_NET_OUT, shape);
-    gr_net_link_offer(e.net, &offer);
+    gr_net_link_export(e.net, &handle);
     end_close(&e);
-    return offer.bytes;
+    return handle.bytes;
 }
 
 /* A network that may use lo and nothing else: its address says so, where there is more. */
@@ -323,7 +323,7 @@ const struct scenario scenarios[] = {
     {"sent_unasked", sent_unasked},
     {"asked_first", asked_first},
     {"again_and_again", again_and_again},
-    {"offers_that_do_not_fit", offers_that_do_not_fit},
+    {"handles_that_do_not_fit", handles_that_do_not_fit},
     {"over_one_device", over_one_device},
     {NULL, NULL},
 };
@@ -357,7 +357,7 @@ TEST(who_leaves_early_loses_nothing_of_its_own_over_shared_memory, "early_leaver
 TEST(over_tcp_slots_are_sent_unasked, "sent_unasked", 2, tcp)
 TEST(over_shared_memory_ucx_does_as_it_likes, "asked_first", 2, shm)
 TEST(networks_open_and_close_without_a_trace, "again_and_again", 2, tcp)
-TEST(offers_that_do_not_fit_are_refused, "offers_that_do_not_fit", 1, tcp)
+TEST(handles_that_do_not_fit_are_refused, "handles_that_do_not_fit", 1, tcp)
 TEST(a_network_can_be_limited_to_a_device, "over_one_device", 2, tcp)
 
 static void ucx_asks_where_the_user_wants_it(void **state)
@@ -396,7 +396,7 @@ static int tests(void)
         cmocka_unit_test(over_shared_memory_ucx_does_as_it_likes),
         cmocka_unit_test(ucx_asks_where_the_user_wants_it),
         cmocka_unit_test(networks_open_and_close_without_a_trace),
-        cmocka_unit_test(offers_that_do_not_fit_are_refused),
+        cmocka_unit_test(handles_that_do_not_fit_are_refused),
         cmocka_unit_test(a_network_can_be_limited_to_a_device),
         cmocka_unit_test(nothing_is_left_in_shared_memory),
     };

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Slabs in device memory. They are cut from arenas (gpu_arena.h); the host slab only has the user's
+ * record:
+ *
+ *      arena        [slab][slab]...
+ *      host slab    [user's record]
+ */
+#include "link/gpu_device.h"
+
+#include "base/list.h"
+#include "cuda/device.h"
+#include "cuda/ipc.h"
+#include "cuda/peer.h"
+#include "cuda/stream.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Slabs begin at multiples of this. */
+#define ALIGNMENT ((size_t) 256)
+
+/* Size of a slab for a request: one of eight sizes from one power of two to the next. */
+static size_t size_class(size_t bytes)
+{
+    size_t step = ALIGNMENT;
+
+    while (step < bytes / 16) {
+        step *= 2;
+    }
+    return gr_round_up(bytes, step);
+}
+
+/* A free slab of that size, or NULL. */
+static struct gr_gpu_slab *find_free(struct gr_gpu_pool *pool, size_t bytes)
+{
+    struct gr_gpu_slab *slab;
+
+    for (slab = pool->slabs; NULL != slab; slab = slab->next) {
+        if (NULL != slab->arena && slab->bytes == bytes && gr_slab_is_free(slab)) {
+            return slab;
+        }
+    }
+    return NULL;
+}
+
+/* Cut a slab from an arena. 0 or GR_ERR_NOMEM; *out is NULL if no arena has room. */
+static int cut(struct gr_gpu_pool *pool, size_t bytes, struct gr_gpu_slab **out)
+{
+    struct gr_arena *a;
+    struct gr_gpu_slab *slab;
+
+    *out = NULL;
+    for (a = pool->arenas; NULL != a && a->bytes - a->used < bytes; a = a->next) {
+    }
+    if (NULL == a) {
+        return 0;
+    }
+    slab = calloc(1, sizeof(*slab));
+    if (NULL == slab) {
+        return GR_ERR_NOMEM;
+    }
+    slab->memory = &gr_gpu_device_memory;
+    slab->arena = a;
+    slab->offset = a->used;
+    slab->bytes = bytes;
+    slab->at = a->at + a->used;
+    GR_PUSH(slab, pool->slabs);
+    a->used += bytes;
+    *out = slab;
+    return 0;
+}
+
+/* Add an arena with room for n slabs. */
+static int grow(struct gr_gpu_pool *pool, size_t bytes, int n)
+{
+    struct gr_arena *a;
+    size_t room = pool->max_bytes - pool->held;
+    int rc;
+
+    if (bytes > room / (size_t) n || gr_round_up(bytes * (size_t) n, GR_ARENA_BYTES) > room) {
+        return GR_ERR_GPU_LIMIT;
+    }
+    rc = gr_arena_create(pool->gpu, gr_round_up(bytes * (size_t) n, GR_ARENA_BYTES), &a);
+    if (rc < 0) {
+        return rc;
+    }
+    GR_PUSH(a, pool->arenas);
+    pool->held += a->bytes;
+    return 0;
+}
+
+/* Take n slabs, without host slabs. *taken: how many were taken, also on error. */
+static int take_slabs(struct gr_gpu_pool *pool, size_t bytes, int n, struct gr_gpu_slab **slabs,
+                      int *taken)
+{
+    int rc = 0;
+
+    for (*taken = 0; *taken < n && 0 == rc;) {
+        struct gr_gpu_slab *slab = find_free(pool, bytes);
+
+        if (NULL == slab) {
+            rc = cut(pool, bytes, &slab);
+        }
+        if (NULL != slab) {
+            slab->state = GR_SLAB_LEASED;
+            slabs[(*taken)++] = slab;
+        } else if (0 == rc) {
+            rc = grow(pool, bytes, n - *taken);
+        }
+    }
+    return rc;
+}
+
+/* Zero the first bytes of each slab, on the pool's own stream, which waits for no kernel. */
+static int zero_slabs(struct gr_gpu_pool *pool, size_t bytes, int n, struct gr_gpu_slab **slabs)
+{
+    int k, done, rc = NULL == pool->stream ? gr_gpu_stream_open(pool->gpu, &pool->stream) : 0;
+
+    if (rc < 0) {
+        return rc;
+    }
+    for (k = 0; k < n && 0 == rc; k++) {
+        rc = gr_gpu_stream_zero(pool->stream, slabs[k]->at, bytes);
+    }
+    while (0 == (done = gr_gpu_stream_done(pool->stream))) {
+        sched_yield();
+    }
+    return rc < 0 ? rc : done < 0 ? done : 0;
+}
+
+static int lease(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n, struct gr_slab **host,
+                 struct gr_gpu_slab **slabs)
+{
+    int k, taken = 0, rc = gr_pool_lease(pool->host, sizeof(struct gr_lease_user), 1, n, host);
+
+    if (rc < 0) {
+        return rc;
+    }
+    rc = take_slabs(pool, size_class(bytes < GR_GPU_LINE ? GR_GPU_LINE : bytes), n, slabs, &taken);
+    if (0 == rc) {
+        rc = zero_slabs(pool, clean, n, slabs);
+    }
+    for (k = 0; k < n; k++) {
+        if (0 == rc) {
+            gr_slab_attach(pool, slabs[k], host[k]);
+            continue;
+        }
+        gr_pool_release(pool->host, host[k], 0);
+        if (k < taken) {
+            slabs[k]->state = GR_SLAB_FREE;
+        }
+    }
+    return rc;
+}
+
+static void release(struct gr_gpu_pool *pool, struct gr_gpu_slab *slab, int used)
+{
+    gr_pool_release(pool->host, slab->host, used);
+    slab->state = used ? GR_SLAB_LEAVING : GR_SLAB_FREE;
+}
+
+static void export(const struct gr_gpu_slab *slab, struct gr_gpu_slab_handle *handle)
+{
+    handle->where = GR_ON_DEVICE;
+    handle->arena = slab->arena->number;
+    memcpy(handle->ipc, slab->arena->ipc, sizeof(handle->ipc));
+}
+
+/* ---- slabs of other processes ---- */
+
+static int same_arena(const struct gr_mapping *m, const struct gr_gpu_slab_handle *handle)
+{
+    return m->arena == handle->arena && m->pid == handle->host.pid &&
+           m->owner.job == handle->host.owner.job && m->owner.vpid == handle->host.owner.vpid &&
+           0 == memcmp(&m->gpu, &handle->gpu, sizeof(m->gpu));
+}
+
+/* Map the arena of another process, once. */
+static int map_arena(struct gr_gpu_pool *pool, const struct gr_gpu_slab_handle *handle,
+                     gr_gpu_ptr *at)
+{
+    static const unsigned char none[GR_GPU_IPC_BYTES];
+    struct gr_mapping *m;
+    int rc;
+
+    for (m = pool->mappings; NULL != m; m = m->next) {
+        if (same_arena(m, handle)) {
+            *at = m->at;
+            return 0;
+        }
+    }
+    if (0 == memcmp(none, handle->ipc, sizeof(none))) {
+        return GR_ERR_PEER; /* the owner's driver cannot export it */
+    }
+    m = calloc(1, sizeof(*m));
+    if (NULL == m) {
+        return GR_ERR_NOMEM;
+    }
+    rc = gr_gpu_ipc_open(pool->gpu, handle->ipc, &m->at);
+    if (rc < 0) {
+        free(m);
+        return rc;
+    }
+    m->owner = handle->host.owner;
+    m->pid = handle->host.pid;
+    m->arena = handle->arena;
+    m->gpu = handle->gpu;
+    GR_PUSH(m, pool->mappings);
+    *at = m->at;
+    return 0;
+}
+
+static int map(struct gr_gpu_pool *pool, const struct gr_gpu_slab_handle *handle,
+               unsigned char *host, gr_gpu_ptr *at)
+{
+    int ordinal, rc;
+
+    (void) host;
+    if ((int32_t) getpid() == handle->host.pid) {
+        /*
+         * The driver opens no handle in the process that exported it. That the pid is of this
+         * process and not of another one in a container, gr_pool_map() has checked.
+         */
+        rc = gr_arena_find(handle->arena, &ordinal, at);
+        if (0 == rc && !gr_gpu_can_access(pool->gpu, ordinal)) {
+            rc = GR_ERR_PEER;
+        }
+    } else {
+        rc = map_arena(pool, handle, at);
+    }
+    *at += handle->offset;
+    return rc;
+}
+
+const struct gr_gpu_memory gr_gpu_device_memory = {lease, release, export, map};
