@@ -13,7 +13,7 @@
  *
  *      C_i = max( s_i + F_i, max over j of (arrival of j's packet + F_j - L_ji) )
  *
- * which is the same instant at all, where latencies L are known exactly. See docs/torus.md.
+ * which is the same instant at all, where latencies L are known exactly. See docs/timing.md.
  */
 #ifndef TORUS_SCHEMES_H
 #define TORUS_SCHEMES_H

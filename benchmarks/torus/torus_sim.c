@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * torus_sim: what an Alltoall costs on a torus when its steps are synchronised in one of three
- * ways. The schedules are those of coll_gpuring/sched, the machine is simulated. docs/torus.md
+ * ways. The schedules are those of coll_gpuring/sched, the machine is simulated. docs/timing.md
  * explains the method and its results.
  *
  *      torus_sim --figure                                the published evaluation

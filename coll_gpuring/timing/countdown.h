@@ -23,7 +23,7 @@
  * rank is late. If all ranks share one clock, notes contain s_j, and C does not depend on
  * latencies.
  *
- * Source: the proposal in docs/torus.md. Cost after the last rank has entered: the sum over
+ * Source: the proposal in docs/timing.md. Cost after the last rank has entered: the sum over
  * dimensions of the largest F.
  */
 #ifndef GR_TIMING_COUNTDOWN_H

@@ -15,6 +15,9 @@ none() {
     tap_result $? "$2" "$work/why"
 }
 
+# The distribution's mpi4py is for the distribution's Open MPI.
+mpi4py_is_there() { [[ $OMPI_INFO == /usr/* ]] && /usr/bin/python3 -c 'import mpi4py' 2>/dev/null; }
+
 none links "links of pages, and pages that sources name, are there"
 none files "files that pages name are there"
 none messages "troubleshooting.md has each message"
@@ -33,10 +36,12 @@ while read -r n mode where reason; do
     esac
     if grep -q hosts.sh "$work/blocks/$n.sh" && ! why=$("$top/tests/hosts/hosts.sh" possible); then
         tap_skip "$where" "$why"
-    elif grep -q mpi4py "$work/blocks/$n.sh" && ! python3 -c 'import mpi4py' 2>/dev/null; then
-        tap_skip "$where" "no mpi4py"
+    elif grep -q mpi4py "$work/blocks/$n.sh" && ! mpi4py_is_there; then
+        tap_skip "$where" "the system's python3 has no mpi4py for this Open MPI"
+    elif grep -q fakes/cuda "$work/blocks/$n.sh" && [ ! -e "$builddir/tests/fakes/cuda/lib/libcuda.so.1" ]; then
+        tap_skip "$where" "no fake driver (built with the CUDA toolkit's headers)"
     else
-        (cd "$work/tree" && timeout -k 5 "$(depth 60 200)" bash -eo pipefail "$work/blocks/$n.sh") \
+        (cd "$work/tree" && timeout -k 5 "$(depth 60 200)" env PATH="/usr/bin:$PATH" bash -eo pipefail "$work/blocks/$n.sh") \
             >"$work/why" 2>&1 </dev/null
         status=$?
         cat "$work/blocks/$n.sh" >>"$work/why"
