@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What the docs show runs, what they link to and name is there, and each message of gpuring is explained.
 # Blocks of commands begin with ```sh; docs_pages.py says how those are marked that are not run, or only by ./check --all.
+# Each check also runs on a copy of the pages with a fault planted, and must find that.
 . "$(dirname "$0")/lib.sh"
 top=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd) || exit 99
 builddir=$(cd "${builddir:-$top/build}" && pwd) || exit 99
@@ -9,42 +10,79 @@ pages=$top/tests/mpi/docs_pages.py
 NOT_RUN=${NOT_RUN:-16} # blocks that may be marked so: raise it with a reason in the commit
 export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 
+# tree DIR: a tree as a reader has it: the sources, and what was built in build/. What commands write stays in it.
+tree() {
+    mkdir "$1"
+    find "$top" -mindepth 1 -maxdepth 1 ! -name 'build*' ! -name '.*' -exec ln -s -t "$1" {} +
+    ln -s "$builddir" "$1/build"
+}
+
 # none WHAT TEXT: docs_pages.py WHAT finds nothing
 none() {
     python3 "$pages" "$1" "$top" >"$work/why" 2>&1 && [ ! -s "$work/why" ]
     tap_result $? "$2" "$work/why"
 }
 
+# found WHAT FILE LINE: it finds the line, put at the end of that page of a copy
+found() {
+    rm -rf "$work/docs" "$work/planted/docs"
+    cp -R "$top/docs" "$work/planted/docs"
+    printf '\n%s\n' "$3" >>"$work/planted/docs/$2"
+    python3 "$pages" "$1" "$work/planted" >"$work/why" 2>&1
+    grep -q "^docs/$2:" "$work/why"
+    tap_result $? "$1: '$3' is found" "$work/why"
+}
+
+tree "$work/planted"
+rm "$work/planted/docs"
+none links "links of pages, and pages that sources name, are there"
+found links using.md '[x](nowhere.md)'
+found links using.md '[x](gpu.md#nowhere)'
+none files "files that pages name are there"
+found files using.md 'see `mpi/nowhere.c`'
+none marks "commands are in blocks that this test finds"
+found marks using.md '    mpirun -np 2 a.out'
+none messages "troubleshooting.md has each message"
+cp "$top/docs/troubleshooting.md" "$work/planted/docs/"
+sed -i 's/ is full / was full /' "$work/planted/docs/troubleshooting.md"
+python3 "$pages" messages "$work/planted" >"$work/why" 2>&1
+grep -q 'lacks "is full"' "$work/why"
+tap_result $? "messages: one that is missing is found" "$work/why"
+
+# ---- the commands ----
+
 # The distribution's mpi4py is for the distribution's Open MPI.
 mpi4py_is_there() { [[ $OMPI_INFO == /usr/* ]] && /usr/bin/python3 -c 'import mpi4py' 2>/dev/null; }
 
-none links "links of pages, and pages that sources name, are there"
-none files "files that pages name are there"
-none messages "troubleshooting.md has each message"
-none marks "commands are in blocks that this test finds"
+# run_block FILE: as a reader would
+run_block() {
+    (cd "$work/tree" &&
+        timeout -k 5 "$(depth 60 200)" env PATH="/usr/bin:$PATH" bash -eo pipefail "$1") >"$work/why" 2>&1 </dev/null
+}
 
-# A tree as a reader has it: the sources, and what was built in build/. What commands write stays in it.
-mkdir "$work/tree" "$work/blocks"
-find "$top" -mindepth 1 -maxdepth 1 ! -name 'build*' ! -name '.*' -exec ln -s -t "$work/tree" {} +
-ln -s "$builddir" "$work/tree/build"
+tree "$work/tree"
+mkdir "$work/blocks"
+printf '. build/env.sh\nmpirun -np 2 gpuring_bench nothing | cat\ntrue\n' >"$work/blocks/wrong.sh"
+! run_block "$work/blocks/wrong.sh"
+tap_result $? "a block that fails in its middle is found" "$work/why"
 
 python3 "$pages" blocks "$top" "$work/blocks" >"$work/list" || exit 99
 while read -r n mode where reason; do
+    block=$work/blocks/$n.sh
     case $mode in
         not-run) continue ;;
         all) in_all || continue ;;
     esac
-    if grep -q hosts.sh "$work/blocks/$n.sh" && ! why=$("$top/tests/hosts/hosts.sh" possible); then
+    if grep -q hosts.sh "$block" && ! why=$("$top/tests/hosts/hosts.sh" possible); then
         tap_skip "$where" "$why"
-    elif grep -q mpi4py "$work/blocks/$n.sh" && ! mpi4py_is_there; then
+    elif grep -q mpi4py "$block" && ! mpi4py_is_there; then
         tap_skip "$where" "the system's python3 has no mpi4py for this Open MPI"
-    elif grep -q fakes/cuda "$work/blocks/$n.sh" && [ ! -e "$builddir/tests/fakes/cuda/lib/libcuda.so.1" ]; then
+    elif grep -q fakes/cuda "$block" && [ ! -e "$builddir/tests/fakes/cuda/lib/libcuda.so.1" ]; then
         tap_skip "$where" "no fake driver (built with the CUDA toolkit's headers)"
     else
-        (cd "$work/tree" && timeout -k 5 "$(depth 60 200)" env PATH="/usr/bin:$PATH" bash -eo pipefail "$work/blocks/$n.sh") \
-            >"$work/why" 2>&1 </dev/null
+        run_block "$block"
         status=$?
-        cat "$work/blocks/$n.sh" >>"$work/why"
+        cat "$block" >>"$work/why"
         tap_result $status "$where" "$work/why"
     fi
 done <"$work/list"
