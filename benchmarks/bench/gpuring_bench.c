@@ -308,7 +308,9 @@ int main(int argc, char **argv)
     for (int i = 0; i < COLLECTIVES; i++) {
         names[i] = collectives[i].name;
     }
-    understood = 0 == options_parse(&bench.options, argc, argv, names, COLLECTIVES, bench.error);
+    bench.options = options_default();
+    understood =
+        0 == options_parse(&bench.options, NULL, argc, argv, names, COLLECTIVES, bench.error);
     if (understood && !bench.options.help) {
         placement_open(&bench.options, bench.error);
     }

@@ -32,7 +32,6 @@ static const char *const table_names[] = {"allreduce", "allgather", "reduce_scat
 
 struct bench {
     struct options options; /* collectives: indices of names */
-    int first;              /* of the collectives */
     int ks[MAX_KS], nks;
     char error[OPTIONS_ERROR_CHARS];
     struct mpit mpit;
@@ -60,17 +59,7 @@ struct batch {
     char algorithm[MPIT_NAME_CHARS];
 };
 
-/*
- * ---- command line: gpuring_bench's, with -k and --form=, and without what has no meaning here
- * ----
- */
-
-static int refuse(struct bench *b, const char *option, const char *value, const char *allowed)
-{
-    snprintf(b->error, sizeof b->error, "%s: '%s' is not valid; allowed: %s", option, value,
-             allowed);
-    return -1;
-}
+/* ---- command line: gpuring_bench's, with -k and --form=, without what has no meaning here ---- */
 
 static int parse_ks(struct bench *b, const char *value)
 {
@@ -87,73 +76,61 @@ static int parse_ks(struct bench *b, const char *value)
             return 0;
         }
     }
-    return refuse(b, "-k", value, "K,K,...: up to 16 numbers of calls, each from 1 to 1024");
+    return options_refuse(b->error, "-k", value,
+                          "K,K,...: up to 16 numbers of calls, each from 1 to 1024");
 }
 
-/*
- * Adds what gpuring_bench knows of the command line to the n arguments. How many there are then, or
- * -1.
- */
-static int take_own_options(struct bench *b, char **argv, char **args, int n)
+static int take_option(void *ctx, int option, const char *value, char *error)
 {
-    for (int i = 1; NULL != argv[i]; i++) {
-        if (0 == strncmp(argv[i], "-k", 2)) {
-            const char *value = '\0' != argv[i][2] ? argv[i] + 2 : argv[++i];
-            if (0 != parse_ks(b, NULL != value ? value : "")) {
-                return -1;
-            }
-        } else if (0 == strcmp(argv[i], "--form=nonblocking") ||
-                   0 == strcmp(argv[i], "--form=persistent")) {
-            args[n++] = 'p' == argv[i][7] ? "--persistent" : "--nonblocking";
-        } else if (0 == strncmp(argv[i], "--form", 6)) {
-            return refuse(b, "--form", argv[i] + 6, "=nonblocking =persistent");
-        } else {
-            args[n++] = argv[i];
-        }
+    struct bench *b = ctx;
+
+    if ('k' == option) {
+        return parse_ks(b, value);
     }
-    args[n] = NULL;
-    return n;
+    b->options.form = 0 == strcmp(value, "persistent") ? FORM_PERSISTENT : FORM_NONBLOCKING;
+    return FORM_PERSISTENT == b->options.form || 0 == strcmp(value, "nonblocking")
+               ? 0
+               : options_refuse(error, "--form", value, "nonblocking persistent");
 }
 
-/* What options_parse takes and this program does not, and what it cannot know. */
 static int check_options(struct bench *b)
 {
     struct options *o = &b->options;
     char value[32];
 
     snprintf(value, sizeof value, "%zu", o->max_bytes);
-    if (!isnan(o->B) || !isnan(o->I) || o->published || o->fit || o->progress || NULL != o->file ||
-        0 != o->root) {
+    if (options_only_bench(o) || o->progress || 0 != o->root) {
         snprintf(b->error, sizeof b->error,
                  "-B -I -f -r --ideal --fit --progress: only gpuring_bench has these");
         return -1;
     }
     if (o->max_bytes > INT_MAX) {
-        return refuse(b, "-m", value, "less than 2G");
+        return options_refuse(b->error, "-m", value, "less than 2G");
     }
     if (FORM_PERSISTENT == o->form && !collectives_have_persistent()) {
-        return refuse(b, "--form", "persistent",
-                      "nonblocking (this MPI has no persistent collectives)");
+        return options_refuse(b->error, "--form", "persistent",
+                              "nonblocking (this MPI has no persistent collectives)");
     }
-    return FORMAT_JSON == o->format ? refuse(b, "-o", "json", "table csv") : 0;
+    return FORMAT_JSON == o->format ? options_refuse(b->error, "-o", "json", "table csv") : 0;
 }
 
 static int parse(struct bench *b, int argc, char **argv)
 {
-    static char *defaults[] = {"gpuring_together", "allreduce", "-m", "8:8k", "-i", "400"};
-    enum { DEFAULTS = sizeof defaults / sizeof defaults[0] };
-    char *args[argc + DEFAULTS];
-    int n;
+    static const struct option longs[] = {{"form", required_argument, NULL, OPTIONS_OWN},
+                                          {NULL, 0, NULL, 0}};
+    const struct options_own own = {
+        .letters = "k:", .longs = longs, .collective = "allreduce", .take = take_option, .ctx = b};
 
+    b->options = options_default();
+    b->options.form = FORM_NONBLOCKING;
+    b->options.min_bytes = 8;
+    b->options.max_bytes = 8 << 10;
+    b->options.iterations = 400;
     parse_ks(b, "1,4,16,64");
-    memcpy(args, defaults, sizeof defaults);
-    n = take_own_options(b, argv, args, DEFAULTS);
-    n = n < 0
-            ? n
-            : options_parse(&b->options, n, args, names, sizeof names / sizeof names[0], b->error);
-    b->first = b->options.ncollectives > 1; /* the default one, unless it is alone */
-    b->options.form = FORM_BLOCKING == b->options.form ? FORM_NONBLOCKING : b->options.form;
-    return n < 0 ? n : check_options(b);
+    return 0 == options_parse(&b->options, &own, argc, argv, names, sizeof names / sizeof names[0],
+                              b->error)
+               ? check_options(b)
+               : -1;
 }
 
 static int help(const struct bench *b)
@@ -405,7 +382,7 @@ static int run(struct bench *b)
     if (0 == b->rank && 0 == status) {
         report_head(b);
     }
-    for (int i = b->first; 0 == status && i < b->options.ncollectives; i++) {
+    for (int i = 0; 0 == status && i < b->options.ncollectives; i++) {
         status = run_collective(b, b->options.collectives[i]);
     }
     mpit_close(&b->mpit);

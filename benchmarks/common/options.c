@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the command line. See options.h. */
+/* The command line of options.h. */
 #include "options.h"
 
 #include <ctype.h>
@@ -20,8 +20,9 @@ enum {
     LONG_FIT,
     LONG_PROGRESS
 };
+enum { BENCH_LONGS = 7, MAX_LONGS = 24 };
 
-static const struct option long_options[] = {
+static const struct option long_options[MAX_LONGS] = {
     {"in-place", no_argument, NULL, LONG_IN_PLACE},
     {"nonblocking", no_argument, NULL, LONG_NONBLOCKING},
     {"persistent", no_argument, NULL, LONG_PERSISTENT},
@@ -29,7 +30,6 @@ static const struct option long_options[] = {
     {"fit", no_argument, NULL, LONG_FIT},
     {"progress", no_argument, NULL, LONG_PROGRESS},
     {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
 };
 
 static const char *const form_names[] = {"blocking", "nonblocking", "persistent"};
@@ -37,19 +37,24 @@ static const char *const device_names[DEVICE_KINDS] = {"host", "cuda", "managed"
 static const char *const format_names[] = {"table", "csv", "json"};
 static const char *const ideal_names[] = {"bound", "published"};
 
-/* What every parser below sees: where the result goes and where the complaint. */
 struct parse {
     struct options *options;
+    const struct options_own *own;
     char *error;
-    const char *const *names;
+    const char *const *names; /* of collectives */
     int nnames;
 };
 
-static int refuse(const struct parse *p, const char *option, const char *value, const char *allowed)
+int options_refuse(char *error, const char *option, const char *value, const char *allowed)
 {
-    snprintf(p->error, OPTIONS_ERROR_CHARS, "%s: '%.200s' is not valid; allowed: %s", option, value,
+    snprintf(error, OPTIONS_ERROR_CHARS, "%s: '%.200s' is not valid; allowed: %s", option, value,
              allowed);
     return -1;
+}
+
+static int refuse(const struct parse *p, const char *option, const char *value, const char *allowed)
+{
+    return options_refuse(p->error, option, value, allowed);
 }
 
 /* Characters of a list of names: all collectives' take some 280. */
@@ -133,15 +138,32 @@ static int parse_sizes(const struct parse *p, const char *value)
     return 0;
 }
 
+/* Whether text is a whole number of that range. */
+static bool is_number(const char *text, long least, long most, long *number)
+{
+    char *end;
+
+    errno = 0;
+    *number = strtol(text, &end, 10);
+    return end != text && '\0' == *end && 0 == errno && *number >= least && *number <= most;
+}
+
+int options_number(char *error, const char *option, const char *value, long least, long most,
+                   long *number)
+{
+    char allowed[64];
+
+    snprintf(allowed, sizeof allowed, "%ld to %ld", least, most);
+    return is_number(value, least, most, number) ? 0
+                                                 : options_refuse(error, option, value, allowed);
+}
+
 static int parse_int(const struct parse *p, const char *option, const char *value, int least,
                      const char *allowed, int *result)
 {
-    char *end;
     long number;
 
-    errno = 0;
-    number = strtol(value, &end, 10);
-    if (end == value || '\0' != *end || 0 != errno || number < least || number > INT_MAX) {
+    if (!is_number(value, least, INT_MAX, &number)) {
         return refuse(p, option, value, allowed);
     }
     *result = (int) number;
@@ -293,7 +315,7 @@ static int parse_option(const struct parse *p, int option)
 static int refuse_option(const struct parse *p, int found, char **argv)
 {
     char letter[3] = {'-', (char) optopt, '\0'};
-    bool is_long = 0 == optopt || optopt >= LONG_IN_PLACE; /* 0: of a name nobody knows */
+    bool is_long = 0 == optopt || optopt >= LONG_IN_PLACE; /* 0: of an unknown name */
     const char *text = is_long ? argv[optind - 1] : letter;
     const char *why = "is not an option; see -h";
 
@@ -347,13 +369,9 @@ static int check_combination(const struct parse *p)
     return 0;
 }
 
-int options_parse(struct options *options, int argc, char **argv, const char *const *names, int n,
-                  char *error)
+struct options options_default(void)
 {
-    struct parse p = {options, error, names, n};
-    int option;
-
-    *options = (struct options) {
+    return (struct options) {
         .min_bytes = 4,
         .max_bytes = 4 << 20,
         .type = ELEMENT_FLOAT,
@@ -365,22 +383,56 @@ int options_parse(struct options *options, int argc, char **argv, const char *co
         .device_text = "host",
         .ndevices = 1,
     };
+}
+
+/* Adds the program's own options to gpuring_bench's. */
+static void add_own(const struct options_own *own, struct option *longs, char *letters, size_t room)
+{
+    memcpy(longs, long_options, sizeof long_options);
+    for (int k = 0; NULL != own->longs && NULL != own->longs[k].name; k++) {
+        longs[BENCH_LONGS + k] = own->longs[k];
+    }
+    snprintf(letters, room, ":m:d:T:O:r:i:x:cB:I:o:f:h%s", own->letters);
+}
+
+static bool is_own(const struct options_own *own, int option)
+{
+    return option >= OPTIONS_OWN ||
+           (option < LONG_IN_PLACE && NULL != strchr(own->letters, option));
+}
+
+int options_parse(struct options *options, const struct options_own *own, int argc, char **argv,
+                  const char *const *names, int n, char *error)
+{
+    static const struct options_own none = {.letters = ""};
+    struct parse p = {options, NULL != own ? own : &none, error, names, n};
+    struct option longs[MAX_LONGS];
+    char letters[64];
+    int option, rc = 0;
+
+    add_own(p.own, longs, letters, sizeof letters);
     optind = 1;
-    while (-1 !=
-           (option = getopt_long(argc, argv, ":m:d:T:O:r:i:x:cB:I:o:f:h", long_options, NULL))) {
+    while (0 == rc && -1 != (option = getopt_long(argc, argv, letters, longs, NULL))) {
         if ('?' == option || ':' == option) {
-            return refuse_option(&p, option, argv);
-        }
-        if (0 != parse_option(&p, option)) {
-            return -1;
-        }
-    }
-    for (int i = optind; i < argc; i++) {
-        if (0 != add_collective(&p, argv[i])) {
-            return -1;
+            rc = refuse_option(&p, option, argv);
+        } else if (is_own(p.own, option)) {
+            rc = p.own->take(p.own->ctx, option, optarg, error);
+        } else {
+            rc = parse_option(&p, option);
         }
     }
-    return check_combination(&p);
+    for (int i = optind; 0 == rc && i < argc; i++) {
+        rc = add_collective(&p, argv[i]);
+    }
+    if (0 == rc && 0 == options->ncollectives && NULL != p.own->collective) {
+        rc = add_collective(&p, p.own->collective);
+    }
+    return 0 == rc ? check_combination(&p) : rc;
+}
+
+bool options_only_bench(const struct options *o)
+{
+    return !isnan(o->B) || !isnan(o->I) || o->published || o->fit || NULL != o->file;
 }
 
 int options_iterations(const struct options *options, size_t bytes)

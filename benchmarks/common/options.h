@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns the command line: its grammar, its defaults and its error messages (help.h has the help). No
- * MPI in here: every rank parses alike and decides alike; only rank 0 prints.
+ * The command line of gpuring_bench, which gpuring_together and gpuring_gpu share: grammar, defaults
+ * and error messages. Each program has its own help. No MPI: all ranks parse the same and decide the
+ * same; only rank 0 prints.
  */
 #ifndef BENCH_OPTIONS_H
 #define BENCH_OPTIONS_H
 
 #include "elements.h"
 
+#include <getopt.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -15,6 +17,7 @@
 #define OPTIONS_MAX_COLLECTIVES 64
 #define OPTIONS_MAX_DEVICES 64
 #define OPTIONS_ERROR_CHARS 1024
+#define OPTIONS_OWN 512 /* the first value of a program's own long options */
 
 enum call_form { FORM_BLOCKING, FORM_NONBLOCKING, FORM_PERSISTENT };
 enum device_kind {
@@ -28,15 +31,15 @@ enum device_kind {
 enum report_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
 
 struct options {
-    int collectives[OPTIONS_MAX_COLLECTIVES]; /* indices into the list of names given to parse */
+    int collectives[OPTIONS_MAX_COLLECTIVES]; /* indices into the names given to options_parse */
     int ncollectives;
     bool all;         /* "all" was named: collectives that lack a form asked for are left out */
-    size_t min_bytes; /* sizes double from here .. */
-    size_t max_bytes; /* .. as long as they do not exceed this */
+    size_t min_bytes; /* the first size; sizes double */
+    size_t max_bytes; /* no size exceeds this */
     enum device_kind device;                       /* where buffers live */
-    enum device_kind devices[OPTIONS_MAX_DEVICES]; /* rank i's: number i modulo ndevices */
+    enum device_kind devices[OPTIONS_MAX_DEVICES]; /* rank i's is number i modulo ndevices */
     int ndevices;
-    const char *device_text; /* as it was given; points into argv */
+    const char *device_text; /* the value of -d, in argv */
     enum element_type_id type;
     enum element_op op;
     int root;
@@ -46,19 +49,45 @@ struct options {
     bool in_place;
     bool check;
     double B;       /* GB/s; NAN: to be measured */
-    double I;       /* likewise */
+    double I;       /* GB/s; NAN: to be measured */
     bool published; /* ideal by the published formula instead of the bound */
     enum report_format format;
-    const char *file; /* points into argv; NULL: stdout */
+    const char *file; /* in argv; NULL: stdout */
     bool fit;
     bool progress;
     bool help;
 };
 
-/* Parses argv (which getopt may reorder). names lists the n collectives there are. Returns 0, or -1
- * with one line, without newline, in error[OPTIONS_ERROR_CHARS]. */
-int options_parse(struct options *options, int argc, char **argv, const char *const *names, int n,
-                  char *error);
+/* Options that a program has besides gpuring_bench's. */
+struct options_own {
+    const char *letters;        /* as getopt() has them: "k:" */
+    const struct option *longs; /* NULL, or ends with a name NULL; val from OPTIONS_OWN on */
+    const char *collective;     /* what is run where no COLLECTIVE is named; NULL: an error */
+    /* Takes one of them, a letter or a val. Returns 0, or -1 with one line in error. */
+    int (*take)(void *ctx, int option, const char *value, char *error);
+    void *ctx; /* of take */
+};
+
+/* As if the command line were empty. */
+struct options options_default(void);
+
+/*
+ * Parses argv (which getopt may reorder) into *options, which has the defaults. own: NULL: none;
+ * names: of the n collectives there are. Returns 0, or -1 with one line, without a newline, in
+ * error[OPTIONS_ERROR_CHARS].
+ */
+int options_parse(struct options *options, const struct options_own *own, int argc, char **argv,
+                  const char *const *names, int n, char *error);
+
+/* Whether an option was given that only gpuring_bench has: -B -I -f --ideal --fit. */
+bool options_only_bench(const struct options *options);
+
+/* Writes the line about a value that is not allowed to error[OPTIONS_ERROR_CHARS]. Returns -1. */
+int options_refuse(char *error, const char *option, const char *value, const char *allowed);
+
+/* A whole number of that range. Returns 0, or -1 with a line in error. */
+int options_number(char *error, const char *option, const char *value, long least, long most,
+                   long *number);
 
 /*
  * Bytes from a number with an optional suffix k, M or G (powers of 1024). Returns 0, or -1 if text

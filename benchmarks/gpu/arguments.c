@@ -4,8 +4,6 @@
 
 #include "exec/gpu/args.h"
 
-#include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,26 +12,30 @@ enum { SIZE_STEP = 4, MIN_SLOT = 1024 };
 /* Those that are measured come first; Alltoall is not. */
 enum { COLLECTIVES = GR_COLL_ALLTOALL };
 
-static int refuse(struct arguments *a, const char *option, const char *value, const char *allowed)
-{
-    snprintf(a->error, sizeof a->error, "%s: '%s' is not valid; allowed: %s", option, value,
-             allowed);
-    return -1;
-}
+enum {
+    LONG_PROTOCOL = OPTIONS_OWN,
+    LONG_PATIENCE,
+    LONG_TIMEOUT,
+    LONG_STEP,
+    LONG_NCCL,
+    LONG_JSON,
+    LONG_PROCESSES,
+    LONG_ZERO_COPY,
+    LONG_COSTS
+};
 
-static int parse_number(struct arguments *a, const char *option, const char *value, long least,
-                        long most, long *number)
-{
-    char allowed[64], *end;
-
-    errno = 0;
-    *number = strtol(value, &end, 10);
-    if (end != value && '\0' == *end && 0 == errno && *number >= least && *number <= most) {
-        return 0;
-    }
-    snprintf(allowed, sizeof allowed, "%ld to %ld", least, most);
-    return refuse(a, option, value, allowed);
-}
+static const struct option longs[] = {
+    {"protocol", required_argument, NULL, LONG_PROTOCOL},
+    {"patience", required_argument, NULL, LONG_PATIENCE},
+    {"timeout", required_argument, NULL, LONG_TIMEOUT},
+    {"step", required_argument, NULL, LONG_STEP},
+    {"nccl", required_argument, NULL, LONG_NCCL},
+    {"json", required_argument, NULL, LONG_JSON},
+    {"processes", no_argument, NULL, LONG_PROCESSES},
+    {"zero-copy", no_argument, NULL, LONG_ZERO_COPY},
+    {"costs", no_argument, NULL, LONG_COSTS},
+    {NULL, 0, NULL, 0},
+};
 
 static int parse_algo(struct arguments *a, const char *value)
 {
@@ -42,7 +44,7 @@ static int parse_algo(struct arguments *a, const char *value)
     }
     return a->algo >= 0 || 0 == strcmp(value, "all")
                ? 0
-               : refuse(a, "-a", value, "ring chain tree flat oneshot twoshot all");
+               : options_refuse(a->error, "-a", value, "ring chain tree flat oneshot twoshot all");
 }
 
 static int parse_protocol(struct arguments *a, const char *value)
@@ -53,80 +55,74 @@ static int parse_protocol(struct arguments *a, const char *value)
             return 0;
         }
     }
-    return refuse(a, "--protocol", value, "simple ll ll128");
+    return options_refuse(a->error, "--protocol", value, "simple ll ll128");
 }
 
-/* An option of ours that has a value. Returns 1, 0 where it is none of ours, or -1. */
-static int take_option(struct arguments *a, const char *option, const char *value)
+static int parse_slot(struct arguments *a, const char *value)
 {
+    size_t *bytes = &a->shape.slot_bytes;
+
+    if (0 == options_size(value, bytes) && *bytes >= MIN_SLOT && 0 == *bytes % GR_GPU_LINE) {
+        return 0;
+    }
+    return options_refuse(a->error, "-S", value,
+                          "a multiple of 128 bytes from 1024 on; suffixes k M");
+}
+
+static int take_option(void *ctx, int option, const char *value, char *error)
+{
+    struct arguments *a = ctx;
     long n = 0;
     int rc = 0;
 
-    if (0 == strcmp(option, "-n")) {
-        rc = parse_number(a, option, value, 1, CREW_RANKS, &n);
+    switch (option) {
+    case 'n':
+        rc = options_number(error, "-n", value, 1, CREW_RANKS, &n);
         a->ranks = (int) n;
-    } else if (0 == strcmp(option, "-b")) {
-        rc = parse_number(a, option, value, 1, GR_GPU_CHANNELS, &n);
+        break;
+    case 'b':
+        rc = options_number(error, "-b", value, 1, GR_GPU_CHANNELS, &n);
         a->shape.channels = (uint32_t) n;
-    } else if (0 == strcmp(option, "-s")) {
-        rc = parse_number(a, option, value, GR_MIN_SLOTS, GR_MAX_SLOTS, &n);
+        break;
+    case 's':
+        rc = options_number(error, "-s", value, GR_MIN_SLOTS, GR_MAX_SLOTS, &n);
         a->shape.slots = (uint32_t) n;
-    } else if (0 == strcmp(option, "-S")) {
-        size_t *bytes = &a->shape.slot_bytes;
-        rc = 0 != options_size(value, bytes) || *bytes < MIN_SLOT || 0 != *bytes % GR_GPU_LINE
-                 ? refuse(a, option, value, "a multiple of 128 bytes from 1024 on; suffixes k M")
-                 : 0;
-    } else if (0 == strcmp(option, "-a")) {
-        rc = parse_algo(a, value);
-    } else if (0 == strcmp(option, "--protocol")) {
-        rc = parse_protocol(a, value);
-    } else if (0 == strcmp(option, "--patience")) {
-        rc = parse_number(a, option, value, 1, 1L << 40, &n);
+        break;
+    case 'S':
+        return parse_slot(a, value);
+    case 'a':
+        return parse_algo(a, value);
+    case LONG_PROTOCOL:
+        return parse_protocol(a, value);
+    case LONG_PATIENCE:
+        rc = options_number(error, "--patience", value, 1, 1L << 40, &n);
         a->run.patience = (uint64_t) n;
-    } else if (0 == strcmp(option, "--timeout")) {
-        rc = parse_number(a, option, value, 1, 3600, &n);
+        break;
+    case LONG_TIMEOUT:
+        rc = options_number(error, "--timeout", value, 1, 3600, &n);
         a->run.timeout = (double) n;
-    } else if (0 == strcmp(option, "--step")) {
-        rc = parse_number(a, option, value, 2, 1024, &n);
+        break;
+    case LONG_STEP:
+        rc = options_number(error, "--step", value, 2, 1024, &n);
         a->step = (size_t) n;
-    } else if (0 == strcmp(option, "--nccl")) {
+        break;
+    case LONG_NCCL:
         a->library = value;
-        rc = '\0' != *value ? 0 : refuse(a, option, value, "the path of libnccl.so.2");
-    } else if (0 == strcmp(option, "--json")) {
+        break;
+    case LONG_JSON:
         a->json = value;
-        rc = '\0' != *value ? 0 : refuse(a, option, value, "a file");
-    } else {
-        return 0;
+        break;
+    case LONG_PROCESSES:
+        a->processes = 1;
+        break;
+    case LONG_ZERO_COPY:
+        a->shape.zero_copy = 1;
+        break;
+    case LONG_COSTS:
+        a->costs = 1;
+        break;
     }
-    return 0 == rc ? 1 : -1;
-}
-
-/*
- * Takes our options and leaves the others in args, which has room for them. How many those are, or
- * -1.
- */
-static int take_own_options(struct arguments *a, char **argv, char **args, int n)
-{
-    for (int i = 1; NULL != argv[i]; i++) {
-        const char *value = NULL != argv[i + 1] ? argv[i + 1] : "";
-        int taken = take_option(a, argv[i], value);
-        if (taken < 0) {
-            return -1;
-        }
-        if (1 == taken) {
-            i += NULL != argv[i + 1];
-        } else if (0 == strcmp(argv[i], "--processes")) {
-            a->processes = 1;
-        } else if (0 == strcmp(argv[i], "--zero-copy")) {
-            a->shape.zero_copy = 1;
-        } else if (0 == strcmp(argv[i], "--costs")) {
-            a->costs = 1;
-        } else {
-            args[n++] = argv[i];
-        }
-    }
-    args[n] = NULL;
-    return n;
+    return rc;
 }
 
 static int check_options(struct arguments *a)
@@ -136,40 +132,40 @@ static int check_options(struct arguments *a)
 
     snprintf(value, sizeof value, "%d", o->root);
     if (o->root >= a->ranks) {
-        return refuse(a, "-r", value, "less than -n");
+        return options_refuse(a->error, "-r", value, "less than -n");
     }
     if (o->op > ELEMENT_MAX) {
-        return refuse(a, "-O", element_op_names[o->op], "sum prod min max: kernels have these");
+        return options_refuse(a->error, "-O", element_op_names[o->op],
+                              "sum prod min max: kernels have these");
     }
-    if (FORM_BLOCKING != o->form || !isnan(o->B) || !isnan(o->I) || o->published || o->fit ||
-        NULL != o->file || DEVICE_HOST != o->device) {
+    if (options_only_bench(o) || FORM_BLOCKING != o->form || DEVICE_HOST != o->device) {
         snprintf(
             a->error, sizeof a->error,
             "-d -f -B -I --nonblocking --persistent --ideal --fit: only gpuring_bench has these");
         return -1;
     }
-    if (a->shape.zero_copy && (a->processes || GR_PROTOCOL_SIMPLE != a->shape.protocol)) {
-        snprintf(a->error, sizeof a->error,
-                 "--zero-copy: only with all ranks in one process, and --protocol simple");
+    if (a->shape.zero_copy && GR_PROTOCOL_SIMPLE != a->shape.protocol) {
+        snprintf(a->error, sizeof a->error, "--zero-copy: only with --protocol simple");
         return -1;
     }
     if (NULL != a->library && !nccl_has(o->type)) {
-        return refuse(a, "-T", element_types[o->type].name,
-                      "with --nccl, types of 1, 4 and 8 bytes");
+        return options_refuse(a->error, "-T", element_types[o->type].name,
+                              "with --nccl, types of 1, 4 and 8 bytes");
     }
     if (NULL != a->json && FORMAT_JSON == o->format) {
-        return refuse(a, "-o", "json", "table, with --json");
+        return options_refuse(a->error, "-o", "json", "table, with --json");
     }
-    return FORMAT_CSV == o->format ? refuse(a, "-o", "csv", "table json") : 0;
+    return FORMAT_CSV == o->format ? options_refuse(a->error, "-o", "csv", "table json") : 0;
 }
 
 int arguments_parse(struct arguments *a, int argc, char **argv)
 {
-    static char *defaults[] = {"gpuring_gpu", "all", "-m", "1M:64M"};
-    enum { DEFAULTS = sizeof defaults / sizeof defaults[0] };
-    char *args[argc + DEFAULTS + 1];
+    const struct options_own own = {.letters = "n:b:s:S:a:",
+                                    .longs = longs,
+                                    .collective = "all",
+                                    .take = take_option,
+                                    .ctx = a};
     const char *names[COLLECTIVES];
-    int n;
 
     a->ranks = 4;
     a->algo = -1;
@@ -178,15 +174,15 @@ int arguments_parse(struct arguments *a, int argc, char **argv)
     a->run.patience = 20000;
     a->run.timeout = 60;
     a->run.corrupt = NULL != getenv("GPURING_BENCH_CORRUPT");
+    a->run.bench = options_default();
+    a->run.bench.min_bytes = 1 << 20;
+    a->run.bench.max_bytes = 64 << 20;
     for (int k = 0; k < COLLECTIVES; k++) {
         names[k] = gr_coll_name((enum gr_coll) k);
     }
-    memcpy(args, defaults, sizeof defaults);
-    n = take_own_options(a, argv, args, DEFAULTS);
-    n = n < 0 ? n : options_parse(&a->run.bench, n, args, names, COLLECTIVES, a->error);
-    /* the default ones, unless they are alone */
-    a->first = a->run.bench.ncollectives > COLLECTIVES ? COLLECTIVES : 0;
-    return n < 0 ? n : check_options(a);
+    return 0 == options_parse(&a->run.bench, &own, argc, argv, names, COLLECTIVES, a->error)
+               ? check_options(a)
+               : -1;
 }
 
 void arguments_help(void)

@@ -10,9 +10,10 @@
 struct arguments {
     struct run_options run;
     struct world_shape shape; /* root and algorithm are those of a run */
-    int first;                /* of the collectives */
-    int ranks, algo;          /* algo -1: all that a collective has */
-    int processes, costs;
+    int ranks;
+    int algo; /* -1: all that a collective has */
+    int processes;
+    int costs;
     size_t step;         /* factor from one size to the next */
     const char *library; /* NCCL's, or NULL */
     const char *json;    /* file that has the JSON besides, or NULL */

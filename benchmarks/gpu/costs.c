@@ -2,6 +2,7 @@
 /* Owns what things cost besides moving data. See costs.h. */
 #include "costs.h"
 
+#include "common/clock.h"
 #include "common/fit.h"
 #include "common/options.h"
 #include "cuda/error.h"
@@ -10,17 +11,8 @@
 #include "cuda/stream.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 enum { FINDS = 20000, ALLOCATIONS = 300, LAUNCHES = 200, COPY_ROUNDS = 5, COPIES = 8 };
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double) t.tv_sec + (double) t.tv_nsec * 1e-9;
-}
 
 /* ---- classification ---- */
 
@@ -29,12 +21,12 @@ static double time_finds(struct gr_gpus *gpus, const char *const *pointers, int 
                          enum gr_memory right)
 {
     int wrong = 0;
-    double start = now();
+    double start = clock_us();
 
     for (int i = 0; i < FINDS; i++) {
         wrong += right != gr_pointer_find(gpus, pointers[i % n] + i % 64).memory;
     }
-    return 0 == wrong ? (now() - start) * 1e9 / FINDS : -1;
+    return 0 == wrong ? (clock_us() - start) * 1e3 / FINDS : -1;
 }
 
 static int measure_finds(struct costs *costs, struct gr_gpus *gpus, struct gr_gpu *gpu)
@@ -61,15 +53,25 @@ static int measure_finds(struct costs *costs, struct gr_gpus *gpus, struct gr_gp
 
 /* ---- launches ---- */
 
-/* Waits for the seat's launch. 0, or a negative enum gr_error. */
-static int await(const struct seat *seat)
+/* Polls until the launch is done: GR_DONE, GR_AGAIN where the block left, or an error. */
+static int await(struct seat *seat)
 {
+    uint64_t moved = 0;
     int rc;
 
     do {
-        rc = gr_gpu_stream_done(seat->stream);
-    } while (0 == rc);
-    return rc < 0 ? rc : 0;
+        rc = gr_gpu_op_poll(&seat->op, &moved);
+    } while (GR_AGAIN == rc && seat->op.launched);
+    return rc;
+}
+
+/* Launches without the pause that the component makes before one that is likely to be in vain. */
+static int launch(struct seat *seat)
+{
+    uint64_t moved = 0;
+
+    seat->op.pause = 0;
+    return gr_gpu_op_poll(&seat->op, &moved);
 }
 
 static double median(double *values, int n)
@@ -78,57 +80,51 @@ static double median(double *values, int n)
     return fit_percentile(values, n, 50);
 }
 
-/* Calls of no elements: every channel is through at once. */
-static int measure_launches(struct costs *costs, struct world *w, struct seat *seat,
-                            struct gr_request request)
+/* Calls of no elements: every channel is done at once. */
+static int measure_launches(struct costs *costs, struct seat *seat, struct gr_request request)
 {
     static const gr_gpu_ptr space[3];
     double put[LAUNCHES], done[LAUNCHES];
-    int rc = 0;
+    int rc = GR_DONE;
 
     request.total = 0;
-    for (int i = 0; 0 == rc && i < LAUNCHES; i++) {
+    for (int i = 0; GR_DONE == rc && i < LAUNCHES; i++) {
         double start;
-        world_prepare(w, seat, &request, space, 1000);
-        start = now();
-        rc = world_launch(seat, GR_KERNEL_copy);
-        put[i] = (now() - start) * 1e6;
-        rc = 0 == rc ? await(seat) : rc;
-        done[i] = (now() - start) * 1e6;
+        rc = world_begin(seat, &request, GR_KERNEL_copy, space, 1000, NULL);
+        start = clock_us();
+        rc = 0 == rc ? launch(seat) : rc;
+        put[i] = clock_us() - start;
+        rc = GR_AGAIN == rc ? await(seat) : rc;
+        done[i] = clock_us() - start;
     }
     costs->put_us = median(put, LAUNCHES);
     costs->launch_us = median(done, LAUNCHES);
-    return rc;
+    return GR_DONE == rc ? 0 : GR_ERR_CUDA;
 }
 
-/*
- * The second rank of a broadcast begins and leaves at the first poll, again and again; then the
- * root comes.
- */
+/* Rank 1 of a broadcast begins, and leaves at the first poll, again and again; then comes rank 0. */
 static int measure_leaving(struct costs *costs, struct world *w, const struct gr_request *request,
                            gr_gpu_ptr data)
 {
     gr_gpu_ptr space[3] = {data, data, 0};
     struct seat *root = &w->seats[0], *waits = &w->seats[1];
     double us[LAUNCHES];
-    uint64_t slots = 0;
-    int rc = 0;
+    int rc = world_begin(waits, request, GR_KERNEL_copy, space, 1, NULL);
 
-    world_prepare(w, waits, request, space, 1);
     for (int i = 0; 0 == rc && i < LAUNCHES; i++) {
-        double start = now();
-        rc = world_launch(waits, GR_KERNEL_copy);
-        rc = 0 == rc ? await(waits) : rc;
-        us[i] = (now() - start) * 1e6;
-        rc = 0 == rc && !world_left(waits, &slots) ? GR_ERR_CUDA : rc; /* it cannot be through */
+        double start = clock_us();
+        rc = GR_AGAIN == launch(waits) && GR_AGAIN == await(waits) ? 0 : GR_ERR_CUDA;
+        us[i] = clock_us() - start;
     }
     costs->again_us = median(us, LAUNCHES);
-    world_prepare(w, root, request, space, 1);
-    rc = 0 == rc ? world_launch(root, GR_KERNEL_copy) : rc;
-    rc = 0 == rc ? await(root) : rc;
-    rc = 0 == rc ? world_launch(waits, GR_KERNEL_copy) : rc;
-    rc = 0 == rc ? await(waits) : rc;
-    return 0 == rc && (world_left(root, &slots) || world_left(waits, &slots)) ? GR_ERR_CUDA : rc;
+    rc = 0 == rc ? world_begin(root, request, GR_KERNEL_copy, space, 1, NULL) : rc;
+    if (0 != rc) {
+        return rc;
+    }
+    return GR_AGAIN == launch(root) && GR_DONE == await(root) && GR_AGAIN == launch(waits) &&
+                   GR_DONE == await(waits)
+               ? 0
+               : GR_ERR_CUDA;
 }
 
 struct work {
@@ -149,7 +145,7 @@ static int measure_kernels(struct crew *crew, void *ctx)
 
     rc = world_open(&world, crew, work->gpu, &shape);
     rc = 0 == rc ? gr_gpu_alloc(work->gpu, 64, &data) : rc;
-    rc = 0 == rc ? measure_launches(work->costs, &world, &world.seats[0], request) : rc;
+    rc = 0 == rc ? measure_launches(work->costs, &world.seats[0], request) : rc;
     rc = 0 == rc ? measure_leaving(work->costs, &world, &request, data) : rc;
     world_close(&world);
     if (0 != data) {
@@ -162,7 +158,8 @@ int costs_measure(struct costs *costs, struct gr_gpus *gpus, struct gr_gpu *gpu,
 {
     struct work work = {costs, gpu};
 
-    if (0 != measure_finds(costs, gpus, gpu) || 0 != crew_run(2, 0, measure_kernels, &work)) {
+    if (0 != measure_finds(costs, gpus, gpu) ||
+        0 != crew_run(2, 0, world_board_bytes(2, 1), measure_kernels, &work)) {
         snprintf(error, OPTIONS_ERROR_CHARS, "costs: %s", gr_gpu_error());
         return -1;
     }
@@ -187,7 +184,7 @@ double costs_copy_rate(struct gr_gpu *gpu, size_t footprint)
     rc = half > 0 ? gr_gpu_stream_open(gpu, &stream) : -1;
     rc = 0 == rc ? gr_gpu_alloc(gpu, 2 * half, &at) : rc;
     for (int i = 0; 0 == rc && i < COPY_ROUNDS; i++) {
-        double start = now(), rate;
+        double start = clock_us(), rate;
         /* several, so that the wait for the last counts little */
         for (int k = 0; 0 == rc && k < COPIES; k++) {
             rc = gr_gpu_stream_copy(stream, at + half, at, half);
@@ -195,7 +192,7 @@ double costs_copy_rate(struct gr_gpu *gpu, size_t footprint)
         while (0 == rc) {
             rc = gr_gpu_stream_done(stream);
         }
-        rate = 2.0 * (double) half * COPIES / (now() - start);
+        rate = 2.0 * (double) half * COPIES / (clock_us() - start) * 1e6;
         best = 1 == rc && rate > best ? rate : best;
         rc = 1 == rc ? 0 : rc;
     }

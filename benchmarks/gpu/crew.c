@@ -19,10 +19,11 @@ struct crew_shared {
     char told[CREW_RANKS][CREW_BYTES];
 };
 
-static struct crew_shared *share(int processes)
+/* The board lies behind the struct. */
+static struct crew_shared *share(int processes, size_t board_bytes)
 {
-    struct crew_shared *shared =
-        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct crew_shared *shared = mmap(NULL, sizeof *shared + board_bytes, PROT_READ | PROT_WRITE,
+                                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     pthread_barrierattr_t attr;
 
     if (MAP_FAILED == shared) {
@@ -63,16 +64,19 @@ static int reap(const pid_t *children, int n)
     return worst;
 }
 
-int crew_run(int ranks, int processes, int (*work)(struct crew *crew, void *ctx), void *ctx)
+int crew_run(int ranks, int processes, size_t board_bytes,
+             int (*work)(struct crew *crew, void *ctx), void *ctx)
 {
-    struct crew crew = {
-        .ranks = ranks, .n = processes ? 1 : ranks, .shared = share(processes ? ranks : 1)};
+    struct crew crew = {.ranks = ranks,
+                        .n = processes ? 1 : ranks,
+                        .shared = share(processes ? ranks : 1, board_bytes)};
     pid_t children[CREW_RANKS];
 
     if (NULL == crew.shared) {
         fputs("gpuring_gpu: out of memory\n", stderr);
         return EXIT_USAGE;
     }
+    crew.board = crew.shared + 1;
     if (!processes) {
         return work(&crew, ctx);
     }

@@ -8,14 +8,16 @@
 
 #include <stddef.h>
 
-enum { CREW_RANKS = 64, CREW_BYTES = 128 };
+enum { CREW_RANKS = 64, CREW_BYTES = 256 };
 
 struct crew_shared;
 
 struct crew {
     int ranks;
-    int first, n; /* this process runs the ranks first .. first + n - 1 */
+    int first; /* this process runs the ranks first .. first + n - 1 */
+    int n;
     struct crew_shared *shared;
+    void *board; /* memory that all processes share, zero at first */
 };
 
 /*
@@ -23,7 +25,8 @@ struct crew {
  * process is killed or returns another status than 0 or 1, the others are killed: they may wait for
  * it.
  */
-int crew_run(int ranks, int processes, int (*work)(struct crew *crew, void *ctx), void *ctx);
+int crew_run(int ranks, int processes, size_t board_bytes,
+             int (*work)(struct crew *crew, void *ctx), void *ctx);
 
 /* Everybody is here. */
 void crew_meet(struct crew *crew);

@@ -80,9 +80,8 @@ static void fill_row(struct bench *b, const struct run *run, const struct run_re
     /* bytes in slots for each byte of data */
     static const double flags[GR_NPROTOCOLS] = {1.0, 2.0, 128.0 / 120};
     const struct world *w = run->world;
-    struct traffic t = traffic_count(&run->request, b->a.ranks, w->order, w->where,
-                                     world_message_bytes(w, &run->request),
-                                     flags[w->shape.protocol], w->shape.zero_copy);
+    struct traffic t =
+        traffic_count(&run->request, &w->seats[0].op, flags[w->shape.protocol], w->shape.zero_copy);
     double us = copy_rate(b, r->bytes), bytes = (double) r->bytes;
 
     *row = (struct row) {
@@ -163,7 +162,7 @@ static int run_all(struct bench *b, struct crew *crew)
     const struct options *o = &b->a.run.bench;
     int rc = 0, wrong = 0;
 
-    for (int i = b->a.first; i < o->ncollectives; i++) {
+    for (int i = 0; i < o->ncollectives; i++) {
         enum gr_coll coll = (enum gr_coll) o->collectives[i];
         for (int algo = 0; 0 == rc && algo < GR_NALGOS; algo++) {
             /*
@@ -288,5 +287,6 @@ int main(int argc, char **argv)
         arguments_help();
         return EXIT_RIGHT;
     }
-    return crew_run(b.a.ranks, b.a.processes && !b.a.costs, work, &b);
+    return crew_run(b.a.ranks, b.a.processes && !b.a.costs,
+                    world_board_bytes(b.a.ranks, b.a.shape.channels), work, &b);
 }

@@ -5,14 +5,13 @@
 #include "common/device.h"
 #include "cuda/error.h"
 #include "cuda/stream.h"
-#include "exec/gpu/op.h"
+#include "common/clock.h"
 #include "common/fit.h"
 #include "common/ideal.h"
 
 #include <math.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <time.h>
 
 /*
  * The schedules' collectives in the words of the benchmarks; those that combine nothing move bytes.
@@ -48,14 +47,6 @@ double run_busbw(enum gr_coll coll, size_t bytes, double seconds, int ranks)
     return ideal_busbw(collectives[coll].kind, bytes, seconds, ranks);
 }
 
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double) t.tv_sec + (double) t.tv_nsec * 1e-9;
-}
-
 /* ---- buffers ---- */
 
 static int is_reduction(const struct run *run)
@@ -78,17 +69,15 @@ static uint32_t data_threads(const struct run *run, size_t bytes)
 static void fill_request(struct run *run, const struct shape *s, size_t bytes)
 {
     const struct world_shape *w = &run->world->shape;
-    /* what the schedule counts: elements, or their bytes */
-    size_t unit = is_reduction(run) ? 1 : s->element;
 
     run->request = (struct gr_request) {
         .coll = run->coll,
         .algo = w->algo,
         .root = w->root,
         .nchannels = w->channels,
-        .elem_bytes = is_reduction(run) ? s->element : 1,
-        .total = s->total * unit,
-        .block = s->block * unit,
+        .elem_bytes = s->element,
+        .total = s->total,
+        .block = s->moves->flags & MOVES_DIVIDED ? s->block : 0,
         .protocol = w->protocol,
         .threads = data_threads(run, bytes),
     };
@@ -100,15 +89,20 @@ static int fail(struct run *run)
     return -1;
 }
 
-/* Zero copy: all ranks are in this process, and reach each other's buffers. */
-static int share_outputs(struct run *run)
+/* Where the output of each rank lies, told to all others. */
+static void share_outputs(struct run *run)
 {
-    gr_gpu_ptr outputs[CREW_RANKS];
+    struct world *w = run->world;
+    struct gr_ipc_handle mine[CREW_RANKS];
 
-    for (int i = 0; i < run->world->crew->n; i++) {
-        outputs[i] = (gr_gpu_ptr) (uintptr_t) run->buffers[i].recv;
+    for (int i = 0; i < w->crew->n; i++) {
+        mine[i] = gr_ipc_cache_export(w->share, run->buffers[i].recv,
+                                      run->shapes[i].out_count * run->shapes[i].element);
     }
-    return 0 == world_outputs(run->world, outputs) ? 0 : fail(run);
+    crew_tell(w->crew, mine, run->handles, sizeof mine[0]);
+    for (int r = 0; r < w->crew->ranks; r++) {
+        run->handle_of[r] = &run->handles[r];
+    }
 }
 
 int run_open(struct run *run, struct world *world, const struct run_options *options,
@@ -136,7 +130,10 @@ int run_open(struct run *run, struct world *world, const struct run_options *opt
         return -1;
     }
     fill_request(run, &run->shapes[0], bytes);
-    return world->shape.zero_copy ? share_outputs(run) : 0;
+    if (world->shape.zero_copy) {
+        share_outputs(run);
+    }
+    return 0;
 }
 
 void run_close(struct run *run)
@@ -165,66 +162,70 @@ static void find_spaces(const struct shape *s, const struct buffers *b, gr_gpu_p
 
 /* ---- calls ---- */
 
-/*
- * The ranks that have not come through are told to stop; what they waited for is in their reports.
- */
+/* The ranks whose calls are not over are told to stop; what they wait for is in their reports. */
 static int give_up(struct run *run, double since)
 {
     struct world *w = run->world;
     int used = 0;
 
-    for (int i = 0; i < w->crew->n; i++) {
+    for (int i = 0; i < w->crew->n && NULL == run->nccl; i++) {
         struct seat *seat = &w->seats[i];
         for (uint32_t c = 0;
              !seat->over && c < run->request.nchannels && used < OPTIONS_ERROR_CHARS / 2; c++) {
-            const struct gr_gpu_report *r = &seat->reports[c];
-            used += GR_GPU_LEFT != r->word % 4
+            struct gr_gpu_report r;
+            struct gr_step step;
+            int ranks[2 * GR_FAN], n;
+
+            used += !gr_gpu_op_waits(&seat->op, c, &step, &r, ranks, &n)
                         ? 0
                         : snprintf(run->error + used, (size_t) (OPTIONS_ERROR_CHARS - used),
                                    "rank %d channel %u waits at step %u of slice %u (links from "
                                    "%x, to %x); ",
-                                   seat->rank, c, r->index, r->slice, r->from, r->to);
+                                   seat->rank, c, r.index, r.slice, r.from, r.to);
         }
-        world_abort(seat);
+        gr_gpu_op_abort(&seat->op);
     }
     snprintf(run->error + used, (size_t) (OPTIONS_ERROR_CHARS - used),
-             "%s%s: not through after %.0f seconds", NULL != run->nccl ? "NCCL's " : "",
-             gr_coll_name(run->coll), now() - since);
+             "%s%s: not done after %.0f seconds", NULL != run->nccl ? "NCCL's " : "",
+             gr_coll_name(run->coll), (clock_us() - since) * 1e-6);
     return -1;
 }
 
-/*
- * A rank whose launch is done either is through or has left to come again. Returns how many seats
- * are over then.
- */
-static int look_at(struct run *run, struct seat *seat, uint64_t *launches)
+/* Polls the rank's call. Returns how many calls are over then. */
+static int poll_seat(struct run *run, struct seat *seat)
 {
-    uint64_t slots = 0;
-    int done = seat->over ? 0 : gr_gpu_stream_done(seat->stream);
+    uint64_t moved = 0;
+    int done;
 
-    if (done < 0) {
-        return fail(run);
-    }
-    if (0 == done) {
+    if (seat->over) {
         return 0;
     }
-    if (NULL != run->nccl || !world_left(seat, &slots)) {
-        seat->over = 1;
-        return 1;
+    if (NULL != run->nccl) {
+        done = gr_gpu_stream_done(seat->team->stream);
+    } else {
+        done = gr_gpu_op_poll(&seat->op, &moved);
+        done = GR_DONE == done ? 1 : GR_AGAIN == done ? 0 : -1;
     }
-    ++*launches;
-    return 0 == world_launch(seat, run->kernel) ? 0 : fail(run);
+    seat->over = 1 == done;
+    return done < 0 ? fail(run) : done;
 }
 
-static void prepare(struct run *run)
+/* Returns 0, or -1 with a line in error. */
+static int prepare(struct run *run)
 {
     struct world *w = run->world;
+    int rc = 0;
 
-    for (int i = 0; i < w->crew->n; i++) {
+    for (int i = 0; 0 == rc && i < w->crew->n; i++) {
         gr_gpu_ptr space[3];
+        w->seats[i].over = 0;
         find_spaces(&run->shapes[i], &run->buffers[i], space);
-        world_prepare(w, &w->seats[i], &run->request, space, run->options->patience);
+        if (NULL == run->nccl) {
+            rc = world_begin(&w->seats[i], &run->request, run->kernel, space,
+                             run->options->patience, w->shape.zero_copy ? run->handle_of : NULL);
+        }
     }
+    return 0 == rc ? 0 : fail(run);
 }
 
 static int start_nccl(struct run *run)
@@ -236,49 +237,40 @@ static int start_nccl(struct run *run)
     for (int i = 0; i < run->world->crew->n; i++) {
         calls[i] =
             (struct nccl_call) {run->coll, o->type, o->op, &run->shapes[i], &run->buffers[i]};
-        streams[i] = run->world->seats[i].stream;
+        streams[i] = run->world->seats[i].team->stream;
     }
     return nccl_start(run->nccl, calls, streams, run->error);
 }
 
-static int start_kernels(struct run *run, uint64_t *launches)
-{
-    for (int i = 0; i < run->world->crew->n; i++, ++*launches) {
-        if (0 != world_launch(&run->world->seats[i], run->kernel)) {
-            return fail(run);
-        }
-    }
-    return 0;
-}
-
 /* All ranks of this process, once. Returns 0, or -1 with a line in error. */
-static int call(struct run *run, double *seconds, uint64_t *launches)
+static int call(struct run *run, double *us)
 {
     struct world *w = run->world;
-    int n = w->crew->n, over = 0, rc;
+    int n = w->crew->n, over = 0, rc = prepare(run);
     double start;
 
-    prepare(run);
     crew_meet(w->crew);
-    start = now();
-    rc = NULL != run->nccl ? start_nccl(run) : start_kernels(run, launches);
-    if (0 != rc) {
+    start = clock_us();
+    if (0 != rc || (NULL != run->nccl && 0 != start_nccl(run))) {
         return -1;
     }
     for (int i = 0; over < n; i = (i + 1) % n) {
-        rc = look_at(run, &w->seats[i], launches);
+        rc = poll_seat(run, &w->seats[i]);
         if (rc < 0) {
             return -1;
         }
         over += rc;
         if (i == n - 1) {
             sched_yield(); /* whoever is waited for may want this processor */
-            if (over < n && now() - start > run->options->timeout) {
+            if (over < n && clock_us() - start > run->options->timeout * 1e6) {
                 return give_up(run, start);
             }
         }
     }
-    *seconds = now() - start;
+    *us = clock_us() - start;
+    for (int i = 0; NULL == run->nccl && i < n; i++) {
+        gr_gpu_op_end(&w->seats[i].op);
+    }
     return 0;
 }
 
@@ -286,9 +278,9 @@ static int call(struct run *run, double *seconds, uint64_t *launches)
  * A call that failed leaves links in the middle of it: nothing can follow, and other processes wait
  * in vain.
  */
-static void must_call(struct run *run, double *seconds, uint64_t *launches)
+static void must_call(struct run *run, double *us)
 {
-    if (0 != call(run, seconds, launches)) {
+    if (0 != call(run, us)) {
         fprintf(stderr, "gpuring_gpu: %s\n", run->error);
         _Exit(3);
     }
@@ -300,13 +292,12 @@ static double check(struct run *run, unsigned seed)
     struct crew *crew = run->world->crew;
     struct element_rule rule = {&element_types[o->type], is_reduction(run) ? o->op : ELEMENT_MOVE,
                                 crew->ranks, seed};
-    double wrong = 0, seconds;
-    uint64_t launches = 0;
+    double wrong = 0, us;
 
     for (int i = 0; i < crew->n; i++) {
         moves_prepare(&run->buffers[i], &run->shapes[i], &rule);
     }
-    must_call(run, &seconds, &launches);
+    must_call(run, &us);
     for (int i = 0; i < crew->n; i++) {
         if (run->options->corrupt && run->shapes[i].out_count > 0) {
             moves_corrupt(&run->buffers[i], &run->shapes[i]);
@@ -314,6 +305,17 @@ static double check(struct run *run, unsigned seed)
         wrong += (double) moves_check(&run->buffers[i], &run->shapes[i], &rule);
     }
     return crew_sum(crew, wrong);
+}
+
+/* By the ranks of this process, so far. */
+static double count_launches(const struct world *w)
+{
+    double n = 0;
+
+    for (int i = 0; i < w->crew->n; i++) {
+        n += (double) w->seats[i].team->launches;
+    }
+    return n;
 }
 
 int run_measure(struct run *run, struct run_result *result)
@@ -324,8 +326,7 @@ int run_measure(struct run *run, struct run_result *result)
     size_t bytes = run->shapes[0].total * run->shapes[0].element;
     int iterations = o->iterations > 0 ? o->iterations : bytes <= 16 << 20 ? 20 : 5;
     int warmup = o->warmup >= 0 ? o->warmup : 2;
-    double *us = malloc((size_t) iterations * sizeof *us), seconds;
-    uint64_t launches = 0;
+    double *us = malloc((size_t) iterations * sizeof *us), launches = 0, one;
 
     if (0 != crew_max(crew, NULL == us)) {
         free(us);
@@ -337,14 +338,15 @@ int run_measure(struct run *run, struct run_result *result)
         moves_prepare(&run->buffers[i], &run->shapes[i], &data);
     }
     for (int i = -warmup; i < iterations; i++) {
-        launches = i <= 0 ? 0 : launches;
-        must_call(run, &seconds, &launches);
-        us[i < 0 ? 0 : i] = crew_max(crew, seconds * 1e6);
+        launches -= 0 == i ? count_launches(run->world) : 0;
+        must_call(run, &one);
+        us[i < 0 ? 0 : i] = crew_max(crew, one);
     }
     fit_sort(us, iterations);
     result->us = fit_percentile(us, iterations, 50);
     result->best_us = us[0];
-    result->launches = crew_sum(crew, (double) launches) / iterations / crew->ranks;
+    launches = crew_sum(crew, launches + count_launches(run->world));
+    result->launches = launches / iterations / crew->ranks;
     result->launches = NULL != run->nccl ? NAN : result->launches;
     if (o->check) { /* other data: what the timed calls left behind must not pass */
         result->errors += check(run, 1);

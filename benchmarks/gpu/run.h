@@ -28,6 +28,8 @@ struct run {
     struct nccl *nccl;    /* who makes the calls, or NULL: our kernels do */
     struct shape *shapes; /* [crew->n], like: */
     struct buffers *buffers;
+    struct gr_ipc_handle handles[CREW_RANKS];          /* zero copy: of all ranks' outputs */
+    const struct gr_ipc_handle *handle_of[CREW_RANKS]; /* the same, by rank */
     char *error; /* [OPTIONS_ERROR_CHARS], empty or why a call failed */
 };
 

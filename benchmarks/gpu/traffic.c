@@ -2,8 +2,6 @@
 /* Owns what a collective makes the devices' memory do. See traffic.h. */
 #include "traffic.h"
 
-#include "exec/gpu/args.h"
-
 /* Elements of a step's message in one slice of a channel. */
 static double elements(const struct gr_split *split, const struct gr_step *step, uint32_t channel,
                        uint32_t slice)
@@ -48,23 +46,22 @@ static void add_result(struct traffic *t, const struct gr_step *step, double byt
     t->user += bytes * step->nto;
 }
 
-struct traffic traffic_count(const struct gr_request *r, int ranks, int *const order[2],
-                             int *const where[2], size_t message_bytes, double per_byte,
-                             int zero_copy)
+struct traffic traffic_count(const struct gr_request *r, const struct gr_gpu_op *op,
+                             double per_byte, int zero_copy)
 {
-    struct gr_split split = gr_plan_split(r, ranks, message_bytes, GR_MIN_SLOTS,
-                                          GR_PROTOCOL_SIMPLE == r->protocol ? GR_GPU_LINE : 16);
+    const struct gr_split *split = &op->split;
+    const struct gr_rings *rings = &op->team->rings;
     struct traffic t = {0, 0};
 
-    for (int rank = 0; rank < ranks; rank++) {
-        for (uint32_t c = 0; c < split.nchannels; c++) {
-            struct gr_sched s =
-                gr_plan_sched(r, ranks, rank, order[c % 2], where[c % 2], c, split.nchunks);
+    for (int rank = 0; rank < op->team->p; rank++) {
+        for (uint32_t c = 0; c < split->nchannels; c++) {
+            struct gr_sched s = gr_plan_sched(r, op->team->p, rank, rings->order[c % 2],
+                                              rings->where[c % 2], c, split->nchunks);
             uint32_t len = gr_sched_len(&s);
             for (uint32_t i = 0; i < len; i++) {
                 struct gr_step step = gr_sched_step(&s, i);
-                for (uint32_t slice = 0; slice < split.nslices; slice++) {
-                    double bytes = elements(&split, &step, c, slice) * (double) r->elem_bytes;
+                for (uint32_t slice = 0; slice < split->nslices; slice++) {
+                    double bytes = elements(split, &step, c, slice) * (double) op->elem_bytes;
                     if (zero_copy && step.bits & GR_FINAL) {
                         add_result(&t, &step, bytes);
                     } else {

@@ -6,7 +6,7 @@
 #ifndef BENCH_GPU_TRAFFIC_H
 #define BENCH_GPU_TRAFFIC_H
 
-#include "exec/plan.h"
+#include "exec/gpu/op.h"
 
 struct traffic {
     double user; /* bytes of the callers' buffers, read and written */
@@ -14,12 +14,10 @@ struct traffic {
 };
 
 /*
- * For all ranks; the two orders are those of the even and the odd channels. message_bytes: of data
- * that a slot takes at most; per_byte: bytes of the slot for each of them; zero_copy: results go
- * past the slots.
+ * Of all ranks in a call of one rank. per_byte: bytes of a slot for each byte of data; zero_copy:
+ * results are written past the slots.
  */
-struct traffic traffic_count(const struct gr_request *request, int ranks, int *const order[2],
-                             int *const where[2], size_t message_bytes, double per_byte,
-                             int zero_copy);
+struct traffic traffic_count(const struct gr_request *request, const struct gr_gpu_op *op,
+                             double per_byte, int zero_copy);
 
 #endif

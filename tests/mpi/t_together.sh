@@ -100,9 +100,9 @@ tap_check "a wrong element is found" sees_corruption
 tap_check "-h" helps
 
 tap_check "refuses K, on two ranks" both_refuse
-tap_check "refuses no K" refuses "-k: ''" -k
+tap_check "refuses no K" refuses "-k: needs a value" -k
 tap_check "refuses too large a K" refuses "-k: '1025'" -k1025
-tap_check "refuses a form" refuses "--form: '=blocking' .*=nonblocking =persistent" --form=blocking
+tap_check "refuses a form" refuses "--form: 'blocking' .*nonblocking persistent" --form=blocking
 tap_check "refuses a collective" refuses "COLLECTIVE: 'alltoall' .*allreduce .* all" alltoall
 tap_check "refuses too large a size" refuses "-m: '4294967296' .*2G" -m 8:4G
 tap_check "refuses a format" refuses "-o: 'json' .*table csv" -o json

@@ -317,7 +317,8 @@ static void parse(struct options *options, const char *devices, int expected, ch
     const char *names[] = {"bcast"};
 
     strcpy(value, devices);
-    assert_int_equal(options_parse(options, 4, argv, names, 1, error), expected);
+    *options = options_default();
+    assert_int_equal(options_parse(options, NULL, 4, argv, names, 1, error), expected);
 }
 
 /* Each rank takes one of the list, in turn. */
