@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns how ranks tell each other about results. See collect.h. */
+/* The messages of collect.h. */
 #include "collect.h"
 
 #include <mpi.h>
@@ -40,22 +40,29 @@ void collect_share(void *data, size_t bytes)
     }
 }
 
-bool collect_agree(bool mine)
+double collect_sum(double mine)
 {
-    bool all = mine, one;
     int rank, ranks;
+    double other;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (0 != rank) {
-        MPI_Send(&mine, sizeof mine, MPI_BYTE, 0, TAG_GATHER, MPI_COMM_WORLD);
+        MPI_Send(&mine, 1, MPI_DOUBLE, 0, TAG_GATHER, MPI_COMM_WORLD);
     }
     for (int r = 1; 0 == rank && r < ranks; r++) {
-        MPI_Recv(&one, sizeof one, MPI_BYTE, r, TAG_GATHER, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        all = all && one;
+        MPI_Recv(&other, 1, MPI_DOUBLE, r, TAG_GATHER, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        mine += other;
     }
-    collect_share(&all, sizeof all);
-    return all;
+    return mine;
+}
+
+bool collect_agree(bool mine)
+{
+    double refusals = collect_sum(mine ? 0 : 1);
+
+    collect_share(&refusals, sizeof refusals);
+    return 0 == refusals;
 }
 
 bool collect_complaint(char *text, size_t bytes)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the table of collectives and their MPI calls. See collectives.h. */
+/* The rows and calls of collectives.h. */
 #include "collectives.h"
 #include "collect.h"
 
@@ -8,8 +8,10 @@
 #include <mpi-ext.h>
 #endif
 
-/* Open MPI 5 says it is MPI 3.1 but has MPI-4's persistent collectives; 4.1 has the same functions
- * as an extension, with another prefix. */
+/*
+ * Open MPI 5 says it is MPI 3.1 but has MPI-4's persistent collectives; 4.1 has the same functions
+ * as an extension, with another prefix.
+ */
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
 #define HAVE_PERSISTENT 1
 #define PERSISTENT(Name) MPI_##Name##_init
@@ -32,7 +34,7 @@
     {                                                                        \
         (void) j;                                                            \
         (void) requests;                                                     \
-        return MPI_ERR_OTHER; /* main refuses before it comes to this */     \
+        return MPI_ERR_OTHER; /* supported_check() refuses the form */       \
     }
 #endif
 
@@ -174,10 +176,7 @@ static MPI_Op mpi_op(enum element_op op)
     return ops[op];
 }
 
-/*
- * Each rank sends to the next one: made when the first collective of neighbours is called, and
- * kept.
- */
+/* Each rank sends to the next one. Made by the first neighborhood collective, and kept. */
 static MPI_Comm ring = MPI_COMM_NULL;
 
 static MPI_Comm get_ring(int left, int right)
@@ -203,7 +202,7 @@ static int requests_of(const struct collective *c)
     return c->messages ? 2 : 1;
 }
 
-/* What v-forms and w-forms are told. Returns 0, or -1 on every rank. */
+/* The arguments of v-forms and w-forms. Returns 0, or -1 on every rank. */
 static int fill_arrays(struct call *call, const struct options *options, const struct shape *shape)
 {
     int n = shape->ranks, *displs, *byte_displs;

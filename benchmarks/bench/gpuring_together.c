@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns the answer to: do K small collectives that are started together cost less than K one after
- * the other?
+ * gpuring_together: do K small collectives that are started together cost less than K one after the
+ * other?
  *
  *     one after the other:   start 1, wait 1, start 2, wait 2, ... start K, wait K
  *     together:              start 1, start 2, ... start K, wait for all
  *
- * Both are timed in the same run, in short blocks that take turns, so that what else the machine
- * does hits both. Environment, for tests only: GPURING_BENCH_CORRUPT makes an element of rank 0's
- * wrong before each check.
+ * Both are timed in the same run, in short blocks that take turns, so that other load on the
+ * machine affects both. Environment, for tests only: GPURING_BENCH_CORRUPT makes an element of rank
+ * 0's wrong before each check.
  */
 #include "collect.h"
 #include "collectives.h"
 #include "common/fit.h"
-#include "mpit.h"
 #include "placement.h"
+#include "session.h"
 #include "supported.h"
 
 #include <limits.h>
@@ -22,24 +22,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_RIGHT = 0, EXIT_WRONG = 1, EXIT_USAGE = 2 };
-enum { BLOCK_CALLS = 20, MAX_KS = 16, MAX_K = 1024, SIZE_STEP = 4, TAG = 4711, CACHE_LINE = 64 };
+enum { BLOCK_CALLS = 20, MAX_KS = 16, MAX_K = 1024, SIZE_STEP = 4, CACHE_LINE = 64 };
 
-/* The collectives, by the names they have here and by those they have in the table. */
+/* Names of the collectives in this program, and in collectives[]. */
 static const char *const names[] = {"allreduce", "allgather", "reduce_scatter", "bcast", "reduce"};
 static const char *const table_names[] = {"allreduce", "allgather", "reduce_scatter_block", "bcast",
                                           "reduce"};
 
 struct bench {
-    struct options options; /* collectives: indices of names */
-    int ks[MAX_KS], nks;
-    char error[OPTIONS_ERROR_CHARS];
-    struct mpit mpit;
-    int rank, ranks;
-    bool wrong; /* rank 0's: was a result? */
+    struct session s; /* the first member; in its options, collectives are indices of names */
+    int ks[MAX_KS];
+    int nks;
 };
 
-/* K calls of one collective, with buffers of their own, and what came out. */
+/* K calls of one collective, with buffers of their own, and their results. */
 struct batch {
     const char *name;
     const struct collective *collective;
@@ -50,13 +46,12 @@ struct batch {
         struct call call;
     } * of;
     MPI_Request *requests;
-    /* iterations in a block: fewer with a larger K, or long blocks are all disturbed */
-    int block, nblocks;
-    /* of this rank's blocks, nblocks in each manner; like us in microseconds per call */
-    double *times;
-    double us[2]; /* in each manner; these three on rank 0 */
-    double errors;
-    char algorithm[MPIT_NAME_CHARS];
+    int block;     /* iterations in a block; fewer with a larger K, to keep blocks short */
+    int nblocks;   /* in each manner */
+    double *times; /* [manner][block], of this rank: microseconds per call */
+    double us[2];  /* [manner], on rank 0: microseconds per call */
+    double errors; /* on rank 0: wrong elements of all ranks */
+    const char *algorithm;
 };
 
 /* ---- command line: gpuring_bench's, with -k and --form=, without what has no meaning here ---- */
@@ -76,7 +71,7 @@ static int parse_ks(struct bench *b, const char *value)
             return 0;
         }
     }
-    return options_refuse(b->error, "-k", value,
+    return options_refuse(b->s.error, "-k", value,
                           "K,K,...: up to 16 numbers of calls, each from 1 to 1024");
 }
 
@@ -87,77 +82,75 @@ static int take_option(void *ctx, int option, const char *value, char *error)
     if ('k' == option) {
         return parse_ks(b, value);
     }
-    b->options.form = 0 == strcmp(value, "persistent") ? FORM_PERSISTENT : FORM_NONBLOCKING;
-    return FORM_PERSISTENT == b->options.form || 0 == strcmp(value, "nonblocking")
+    b->s.options.form = 0 == strcmp(value, "persistent") ? FORM_PERSISTENT : FORM_NONBLOCKING;
+    return FORM_PERSISTENT == b->s.options.form || 0 == strcmp(value, "nonblocking")
                ? 0
                : options_refuse(error, "--form", value, "nonblocking persistent");
 }
 
 static int check_options(struct bench *b)
 {
-    struct options *o = &b->options;
+    struct options *o = &b->s.options;
     char value[32];
 
     snprintf(value, sizeof value, "%zu", o->max_bytes);
     if (options_only_bench(o) || o->progress || 0 != o->root) {
-        snprintf(b->error, sizeof b->error,
+        snprintf(b->s.error, sizeof b->s.error,
                  "-B -I -f -r --ideal --fit --progress: only gpuring_bench has these");
         return -1;
     }
     if (o->max_bytes > INT_MAX) {
-        return options_refuse(b->error, "-m", value, "less than 2G");
+        return options_refuse(b->s.error, "-m", value, "less than 2G");
     }
     if (FORM_PERSISTENT == o->form && !collectives_have_persistent()) {
-        return options_refuse(b->error, "--form", "persistent",
+        return options_refuse(b->s.error, "--form", "persistent",
                               "nonblocking (this MPI has no persistent collectives)");
     }
-    return FORMAT_JSON == o->format ? options_refuse(b->error, "-o", "json", "table csv") : 0;
+    return FORMAT_JSON == o->format ? options_refuse(b->s.error, "-o", "json", "table csv") : 0;
 }
 
-static int parse(struct bench *b, int argc, char **argv)
+static int parse(struct session *s, int argc, char **argv)
 {
+    struct bench *b = (struct bench *) s;
     static const struct option longs[] = {{"form", required_argument, NULL, OPTIONS_OWN},
                                           {NULL, 0, NULL, 0}};
     const struct options_own own = {
         .letters = "k:", .longs = longs, .collective = "allreduce", .take = take_option, .ctx = b};
 
-    b->options = options_default();
-    b->options.form = FORM_NONBLOCKING;
-    b->options.min_bytes = 8;
-    b->options.max_bytes = 8 << 10;
-    b->options.iterations = 400;
+    b->s.options = options_default();
+    b->s.options.form = FORM_NONBLOCKING;
+    b->s.options.min_bytes = 8;
+    b->s.options.max_bytes = 8 << 10;
+    b->s.options.iterations = 400;
     parse_ks(b, "1,4,16,64");
-    return 0 == options_parse(&b->options, &own, argc, argv, names, sizeof names / sizeof names[0],
-                              b->error)
+    return 0 == options_parse(&b->s.options, &own, argc, argv, names,
+                              sizeof names / sizeof names[0], b->s.error)
                ? check_options(b)
                : -1;
 }
 
-static int help(const struct bench *b)
+static void help(FILE *out)
 {
-    fputs(0 != b->rank
-              ? ""
-              : "usage: mpirun ... gpuring_together [COLLECTIVE...] [options]\n"
-                "COLLECTIVE: allreduce (default) allgather reduce_scatter "
-                "(MPI_Reduce_scatter_block) bcast reduce, or all\n"
-                "  -k K,K,...   numbers of calls, each with buffers of its own (1,4,16,64)\n"
-                "  --form=FORM  nonblocking (default): MPI_I...; persistent: ..._init once, then "
-                "MPI_Startall\n"
-                "  -m MIN:MAX   sizes in bytes, each 4 times the last (8:8k); rounded down to "
-                "whole elements\n"
-                "  -i ITERS     timed iterations of K calls in each manner (400), rounded up to "
-                "blocks of 20 calls\n"
-                "  -T -O -x -c -d --in-place, -o table or csv: as in gpuring_bench, see its -h\n"
-                "Exit status: 0, 1 when a result was wrong (-c), 2 when the call was.\n",
-          stdout);
-    return EXIT_RIGHT;
+    fputs("usage: mpirun ... gpuring_together [COLLECTIVE...] [options]\n"
+          "COLLECTIVE: allreduce (default) allgather reduce_scatter "
+          "(MPI_Reduce_scatter_block) bcast reduce, or all\n"
+          "  -k K,K,...   numbers of calls, each with buffers of its own (1,4,16,64)\n"
+          "  --form=FORM  nonblocking (default): MPI_I...; persistent: ..._init once, then "
+          "MPI_Startall\n"
+          "  -m MIN:MAX   sizes in bytes, each 4 times the last (8:8k); rounded down to "
+          "whole elements\n"
+          "  -i ITERS     timed iterations of K calls in each manner (400), rounded up to "
+          "blocks of 20 calls\n"
+          "  -T -O -x -c -d --in-place, -o table or csv: as in gpuring_bench, see its -h\n"
+          "Exit status: 0, 1 when a result was wrong (-c), 2 when the call was.\n",
+          out);
 }
 
 /* ---- K calls ---- */
 
 /*
- * Next to each other as an application's, not on a page each: there, all would compete for the same
- * few cache lines.
+ * Buffers side by side, as an application's. With a page each, all would compete for the same few
+ * cache lines.
  */
 static void *alloc_lines(size_t bytes)
 {
@@ -232,29 +225,15 @@ static void (*const manners[2])(struct batch *) = {one_after_the_other, together
 
 /* ---- times, checks, output ---- */
 
-/* Over all ranks; on rank 0. */
-static double sum(const struct bench *b, double mine)
-{
-    double other;
-
-    if (0 != b->rank) {
-        MPI_Send(&mine, 1, MPI_DOUBLE, 0, TAG, MPI_COMM_WORLD);
-    }
-    for (int r = 1; 0 == b->rank && r < b->ranks; r++, mine += other) {
-        MPI_Recv(&other, 1, MPI_DOUBLE, r, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    }
-    return mine;
-}
-
 /* Medians over blocks, then means over ranks. */
 static void measure(struct bench *b, struct batch *batch)
 {
     double *times[2] = {batch->times, batch->times + batch->nblocks}, start;
 
-    for (int i = 0; i < 2 * options_warmup(&b->options, 0); i++) {
+    for (int i = 0; i < 2 * options_warmup(&b->s.options, 0); i++) {
         manners[i % 2](batch);
     }
-    mpit_mark(&b->mpit);
+    mpit_mark(&b->s.mpit);
     for (int i = 0; i < 2 * batch->nblocks; i++) {
         int manner = (i + i / 2) % 2; /* 0 1 1 0 0 1 1 0: neither is always the second */
         collect_begin_together();
@@ -264,31 +243,31 @@ static void measure(struct bench *b, struct batch *batch)
         }
         times[manner][i / 2] = (MPI_Wtime() - start) * 1e6 / batch->block / batch->k;
     }
-    mpit_algorithm(&b->mpit, batch->algorithm);
+    batch->algorithm = mpit_algorithm(&b->s.mpit);
     for (int m = 0; m < 2; m++) {
         fit_sort(times[m], batch->nblocks);
-        batch->us[m] = sum(b, fit_percentile(times[m], batch->nblocks, 50)) / b->ranks;
+        batch->us[m] = collect_sum(fit_percentile(times[m], batch->nblocks, 50)) / b->s.ranks;
     }
 }
 
 /*
- * All calls in each manner, on data of their own so that no other result, or older one, passes for
- * the right one. The seed's last bit, which picks the poison, is the round. Adds all ranks' errors,
- * on rank 0.
+ * Runs all calls in each manner and adds all ranks' wrong elements, on rank 0. Each call has data
+ * of its own, so that no result of another or an older call passes for the right one. The seed's
+ * last bit, which selects the poison, is the round.
  */
 static void check(const struct bench *b, struct batch *batch, int round)
 {
-    enum element_op op = batch->shape.moves->flags & MOVES_REDUCED ? b->options.op : ELEMENT_MOVE;
-    struct element_rule rule = {&element_types[b->options.type], op, b->ranks, 0};
+    enum element_op op = batch->shape.moves->flags & MOVES_REDUCED ? b->s.options.op : ELEMENT_MOVE;
+    struct element_rule rule = {&element_types[b->s.options.type], op, b->s.ranks, 0};
     double errors = 0;
 
-    for (int m = 0; b->options.check && m < 2; m++) {
+    for (int m = 0; b->s.options.check && m < 2; m++) {
         for (int i = 0; i < batch->k; i++) {
             rule.seed = (unsigned) (4 * i + 2 * m + round);
             moves_prepare(&batch->of[i].buffers, &batch->shape, &rule);
         }
         manners[m](batch);
-        if (0 == b->rank && NULL != getenv("GPURING_BENCH_CORRUPT")) {
+        if (0 == b->s.rank && NULL != getenv("GPURING_BENCH_CORRUPT")) {
             moves_corrupt(&batch->of[batch->k - 1].buffers, &batch->shape);
         }
         for (int i = 0; i < batch->k; i++) {
@@ -296,7 +275,7 @@ static void check(const struct bench *b, struct batch *batch, int round)
             errors += (double) moves_check(&batch->of[i].buffers, &batch->shape, &rule);
         }
     }
-    batch->errors += sum(b, errors);
+    batch->errors += collect_sum(errors);
 }
 
 static void report_head(const struct bench *b)
@@ -305,24 +284,24 @@ static void report_head(const struct bench *b)
     int length;
 
     MPI_Get_library_version(library, &length);
-    if (FORMAT_CSV == b->options.format) {
+    if (FORMAT_CSV == b->s.options.format) {
         puts("collective,bytes,k,one_after_the_other_us,together_us,ratio,algorithm,errors");
     } else {
         printf("# gpuring_together\n# library: %.*s\n# %d ranks, type %s, %s\n"
                "# microseconds per call; ratio: one after the other / together\n"
                "# collective         bytes      K  one after the other     together    ratio    "
                "algorithm   errors\n",
-               (int) strcspn(library, "\n"), library, b->ranks, element_types[b->options.type].name,
-               options_form_name(b->options.form));
+               (int) strcspn(library, "\n"), library, b->s.ranks,
+               element_types[b->s.options.type].name, options_form_name(b->s.options.form));
     }
 }
 
 static void report(const struct bench *b, const struct batch *a)
 {
-    bool csv = FORMAT_CSV == b->options.format;
+    bool csv = FORMAT_CSV == b->s.options.format;
     char errors[24];
 
-    snprintf(errors, sizeof errors, b->options.check ? "%.0f" : csv ? "" : "-", a->errors);
+    snprintf(errors, sizeof errors, b->s.options.check ? "%.0f" : csv ? "" : "-", a->errors);
     printf(csv ? "%s,%zu,%d,%.4f,%.4f,%.4f,%s,%s\n"
                : "%-16s %9zu %6d %20.2f %12.2f %8.2f %12s %8s\n",
            a->name, a->shape.total * a->shape.element, a->k, a->us[0], a->us[1],
@@ -332,16 +311,16 @@ static void report(const struct bench *b, const struct batch *a)
 
 static int run_batch(struct bench *b, struct batch *batch)
 {
-    int status = batch_open(batch, &b->options);
+    int status = batch_open(batch, &b->s.options);
 
     if (0 == status) {
         check(b, batch, 0);
         measure(b, batch);
         check(b, batch, 1);
-        if (0 == b->rank) {
+        if (0 == b->s.rank) {
             report(b, batch);
         }
-        b->wrong = b->wrong || batch->errors > 0;
+        b->s.wrong = b->s.wrong || batch->errors > 0;
     }
     batch_close(batch);
     return status;
@@ -350,22 +329,21 @@ static int run_batch(struct bench *b, struct batch *batch)
 /* Every size and K. */
 static int run_collective(struct bench *b, int name)
 {
-    const struct options *o = &b->options;
+    const struct options *o = &b->s.options;
     const struct collective *c = collectives;
     size_t previous = 0;
 
     for (; 0 != strcmp(c->name, table_names[name]); c++) {
     }
     for (size_t bytes = o->min_bytes; bytes <= o->max_bytes; bytes *= SIZE_STEP) {
-        struct shape shape = moves_shape(c->moves, bytes, element_types[o->type].size, b->ranks,
-                                         b->rank, o->root, o->in_place);
+        struct shape shape = moves_shape(c->moves, bytes, element_types[o->type].size, b->s.ranks,
+                                         b->s.rank, o->root, o->in_place);
         /* small sizes may all be one element per rank */
         for (int i = 0; i < b->nks && shape.total != previous; i++) {
             struct batch batch = {
                 .name = names[name], .collective = c, .shape = shape, .k = b->ks[i]};
             if (0 != run_batch(b, &batch)) {
-                strcpy(b->error, "-m, -k: too little memory for the buffers of K calls");
-                return -1;
+                return session_fail(&b->s, "-m, -k: too little memory for the buffers of K calls");
             }
         }
         previous = shape.total;
@@ -373,41 +351,24 @@ static int run_collective(struct bench *b, int name)
     return 0;
 }
 
-static int run(struct bench *b)
+static int run(struct session *s)
 {
-    int status;
+    struct bench *b = (struct bench *) s;
+    int rc = supported_check_device(&s->options, s->ranks, s->mpit.ncounters, s->error);
 
-    mpit_open(&b->mpit, "coll_gpuring_algorithm_");
-    status = supported_check_device(&b->options, b->ranks, b->mpit.ncounters, b->error);
-    if (0 == b->rank && 0 == status) {
+    if (0 == s->rank && 0 == rc) {
         report_head(b);
     }
-    for (int i = 0; 0 == status && i < b->options.ncollectives; i++) {
-        status = run_collective(b, b->options.collectives[i]);
+    for (int i = 0; 0 == rc && i < s->options.ncollectives; i++) {
+        rc = run_collective(b, s->options.collectives[i]);
     }
-    mpit_close(&b->mpit);
-    return 0 != status ? EXIT_USAGE : b->wrong ? EXIT_WRONG : EXIT_RIGHT;
+    return rc;
 }
 
 int main(int argc, char **argv)
 {
-    static struct bench b;
-    int status = EXIT_USAGE, understood = 0 == parse(&b, argc, argv);
+    static const struct session_program program = {parse, help, run};
+    static struct bench bench = {.s = {.name = "gpuring_together"}};
 
-    if (understood && !b.options.help) {
-        placement_open(&b.options, b.error);
-    }
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &b.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &b.ranks);
-    placement_check(&b.options, b.rank, b.error);
-    if (understood && collect_complaint(b.error, sizeof b.error)) {
-        status = b.options.help ? help(&b) : run(&b);
-    }
-    if (0 == b.rank && EXIT_USAGE == status) {
-        fprintf(stderr, "gpuring_together: %s\n", b.error);
-    }
-    MPI_Finalize();
-    placement_close();
-    return status;
+    return session_run(&bench.s, &program, argc, argv);
 }

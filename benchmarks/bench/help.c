@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns gpuring_bench's help. See help.h. */
+/* The text of help.h. */
 #include "help.h"
 
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns gpuring_bench's help. */
+/* gpuring_bench's help. */
 #ifndef BENCH_HELP_H
 #define BENCH_HELP_H
 
 #include <stdio.h>
 
-/* names lists the n collectives there are. */
+/* names: of the n collectives. */
 void help_print(FILE *out, const char *const *names, int n);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns what is known about the machine. See links.h. */
+/* The measurements of links.h. */
 #include "links.h"
 #include "collect.h"
 #include "common/device.h"
@@ -11,13 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Few enough for a slow network's patience. */
+/* Few, for slow networks. */
 enum { COPY_BYTES = 32 << 20, COPIES = 11, SEND_BYTES = 4 << 20, SENDS = 8, SEND_ROUNDS = 7 };
 enum { DEVICE_BATCH = 4, DEVICE_BATCHES = 5 };
 
-/*
- * From what stays in a core's cache to what leaves it: an ideal must hold for messages of any size.
- */
+/* From sizes inside a core's cache to sizes beyond: a bound must hold for messages of any size. */
 static const size_t copy_sizes[] = {128 << 10, 1 << 20, COPY_BYTES};
 
 static const char copy_how[] =
@@ -99,7 +97,7 @@ static double copy_bandwidth(MPI_Comm pair)
     return best;
 }
 
-/* The first rank's copies into memory of the second one's device: B is what they reach at best. */
+/* The best rate of copies from the first rank's device to memory of the second one's. */
 static double best_device_copy(const unsigned char *handle)
 {
     char *data = memory_cuda.alloc(COPY_BYTES),
@@ -119,7 +117,7 @@ static double best_device_copy(const unsigned char *handle)
     return best;
 }
 
-/* NAN where there is no room, or no way from one to the other. */
+/* NAN: no memory, or the devices cannot map each other's. */
 static double device_bandwidth(MPI_Comm pair)
 {
     unsigned char handle[1 + DEVICE_HANDLE_BYTES] = {0}; /* first byte: is it one? */
@@ -142,7 +140,7 @@ static double device_bandwidth(MPI_Comm pair)
     return best;
 }
 
-/* A window of messages from the sender, and the receiver's word that all are there. */
+/* A window of messages from the sender, and the receiver's acknowledgment. */
 static void window_round(char *data, bool sender, int peer)
 {
     MPI_Request requests[SENDS];
@@ -179,7 +177,7 @@ static double send_bandwidth(char *data, bool sender, int peer)
     return (double) SENDS * SEND_BYTES / us[SEND_ROUNDS / 2] * 1e-3;
 }
 
-/* The first rank whose node is rank first's (or is not); ranks if there is none. */
+/* The first rank behind `first` whose node is the same (or another); ranks: there is none. */
 static int find_peer(const int *node_of, int ranks, int first, bool same_node)
 {
     for (int r = first + 1; r < ranks; r++) {
@@ -190,7 +188,7 @@ static int find_peer(const int *node_of, int ranks, int first, bool same_node)
     return ranks;
 }
 
-/* Both return the result on every rank; NAN where there are no two such ranks. */
+/* Returns the result on every rank; NAN: there are no two such ranks. */
 static double measure_inside(const int *node_of, int ranks, int rank, enum link_copies copies)
 {
     double result = NAN;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns what is known about the machine: which ranks share a node, and the bandwidths B and I that
- * ideals are computed from, given by option or measured here. */
+/*
+ * What bounds depend on: which ranks share a node, and the bandwidths B and I, given by option or
+ * measured here.
+ */
 #ifndef BENCH_LINKS_H
 #define BENCH_LINKS_H
 
@@ -12,11 +14,11 @@ struct link {
     const char *how;    /* what was measured, or why nothing could be; "" otherwise */
 };
 
-/* What is copied where B is measured. */
+/* Memory between which B is measured. */
 enum link_copies {
-    LINK_HOST,   /* host memory */
-    LINK_DEVICE, /* memory of devices; device.h must be open */
-    LINK_MIXED   /* ranks have both: no rate holds for all pairs, and B is unknown */
+    LINK_HOST,
+    LINK_DEVICE, /* device_open() must have been called */
+    LINK_MIXED   /* ranks have both: no rate holds for all pairs, B is not known */
 };
 
 struct links {
@@ -26,9 +28,9 @@ struct links {
 };
 
 /*
- * Finds all of it, the same on every rank. Collective over MPI_COMM_WORLD. B and I are the user's,
- * or NAN: then they are measured where there is such a link. root is that of collectives that have
- * one. Returns 0, or -1 on every rank when memory is short on one.
+ * Fills *links, the same on every rank. Collective over MPI_COMM_WORLD. B, I: the user's, or NAN:
+ * to be measured where there is such a link. root: of collectives that have one. Returns 0, or -1
+ * on every rank when memory is short on one.
  */
 int links_find(struct links *links, double B, double I, enum link_copies copies, int root);
 

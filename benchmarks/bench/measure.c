@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the clock. See measure.h. */
+/* The timed loop of measure.h. */
 #include "measure.h"
 #include "collect.h"
 #include "common/fit.h"
 
 #include <stdlib.h>
 
-/* What one rank knows: microseconds. */
+/* One rank's times in microseconds. */
 struct times {
     double mean, p50, p99, cycle;
 };
 
 /*
- * Before every so many calls there is a barrier more. TCP acknowledges every second message: where
- * a call and its barrier make an even number, either all of those would fall into the time taken,
- * or none.
+ * Calls between two extra barriers. TCP acknowledges every second message: where a call and its
+ * barrier make an even number, either all acknowledgments would fall into the time taken, or none.
  */
 #define OUT_OF_STEP 7
 
@@ -82,7 +81,7 @@ int measure_call(struct call *call, struct mpit *mpit, int warmup, int iteration
         }
         mpit_mark(mpit);
         mine = time_loop(call, iterations, us);
-        mpit_algorithm(mpit, timing->algorithm);
+        timing->algorithm = mpit_algorithm(mpit);
         collect_gather(&mine, all, sizeof mine);
         if (0 == rank) {
             summarize(all, ranks, timing);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the reading of gpuring's algorithm counters. See mpit.h. */
+/* The counters of mpit.h. */
 #include "mpit.h"
 
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 
 enum { NAME_BUFFER = 256 };
 
-/* Is variable index such a counter? If so, its full name is in name and its continuity known. */
+/* Whether a variable is such a counter; fills its full name and whether it counts all the time. */
 static bool is_ours(int index, const char *prefix, char *name, int *continuous)
 {
     int name_len = NAME_BUFFER, desc_len = 0, verbosity, class, bind, readonly, atomic;
@@ -92,7 +92,7 @@ void mpit_mark(struct mpit *mpit)
     }
 }
 
-void mpit_algorithm(struct mpit *mpit, char *name)
+const char *mpit_algorithm(struct mpit *mpit)
 {
     const char *best = "stock";
     unsigned long long most = 0;
@@ -105,5 +105,5 @@ void mpit_algorithm(struct mpit *mpit, char *name)
             best = mpit->counters[i].algorithm;
         }
     }
-    snprintf(name, MPIT_NAME_CHARS, "%s", best);
+    return best;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns where each rank's buffers live. See placement.h. */
+/* The kinds of memory of placement.h. */
 #include "placement.h"
 #include "common/device.h"
 
@@ -8,8 +8,8 @@
 
 static const struct {
     const struct memory *memory;
-    bool driver;    /* needs one */
-    bool on_device; /* the data are there, at least to begin with */
+    bool driver;    /* needs a CUDA driver */
+    bool on_device; /* data are on the device, at least at first */
 } kinds[DEVICE_KINDS] = {
     [DEVICE_HOST] = {&memory_host, false, false},
     [DEVICE_CUDA] = {&memory_cuda, true, true},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns where each rank's buffers live: what -d asks for, and the driver where that needs one. No
- * MPI in here.
+ * Where each rank's buffers live: the memory that -d asks for, and the driver where that needs one.
+ * No MPI.
  */
 #ifndef BENCH_PLACEMENT_H
 #define BENCH_PLACEMENT_H
@@ -11,27 +11,24 @@
 #include "common/options.h"
 
 /*
- * Call it before MPI_Init: some libraries look for a driver and a device then. Opens the driver if
- * this rank's buffers need one; which rank it is, the launcher says. Leaves "" or what is missing
- * in error[OPTIONS_ERROR_CHARS].
+ * Opens the driver if this rank's buffers need one. Call it before MPI_Init: some libraries look
+ * for a driver and a device then. The rank is read from the launcher's environment. Writes "" or
+ * what is missing to error[OPTIONS_ERROR_CHARS].
  */
 void placement_open(const struct options *options, char *error);
 
-/*
- * After MPI_Init: complains in error, unless there is a complaint already, if the launcher did not
- * say the rank.
- */
+/* After MPI_Init: writes a line to error, if it is empty, where the launcher set no rank. */
 void placement_check(const struct options *options, int rank, char *error);
 
 void placement_close(void);
 
-/* A rank's kind of memory. */
+/* The memory of a rank's buffers. */
 const struct memory *placement_memory(const struct options *options, int rank);
 
-/* Are the buffers of any of these ranks in memory that only a device reaches? */
+/* Whether some rank's buffers are in memory that only a device accesses. */
 bool placement_on_device(const struct options *options, int ranks);
 
-/* Which copies say how fast data can get from one rank to another. */
+/* The memory between which B is measured. */
 enum link_copies placement_copies(const struct options *options, int ranks);
 
 #endif

@@ -1,98 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the output. See report.h. */
+/* The formats of report.h. */
 #include "report.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <mpi.h>
 #include <stddef.h>
 #include <string.h>
 
-/* A field of struct result in its three appearances. */
-struct column {
-    const char *name; /* in JSON and CSV */
-    const char *head; /* in the table; NULL: not there */
-    int width;        /* there */
-    int digits;       /* there, behind the point */
-    double scale;     /* there */
-    enum { COUNT, NUMBER, BYTES, TEXT } kind;
-    size_t offset;
-};
+enum { CHECKED = 1 }; /* with -c */
 
 #define AT(field) offsetof(struct result, field)
 
 static const struct column columns[] = {
-    {"bytes", "bytes", 12, 0, 1, BYTES, AT(bytes)},
-    {"avg_us", "avg_us", 12, 2, 1, NUMBER, AT(avg_us)},
-    {"min_us", "min_us", 12, 2, 1, NUMBER, AT(min_us)},
-    {"max_us", "max_us", 12, 2, 1, NUMBER, AT(max_us)},
-    {"p50_us", "p50_us", 12, 2, 1, NUMBER, AT(p50_us)},
-    {"p99_us", "p99_us", 12, 2, 1, NUMBER, AT(p99_us)},
-    {"algbw_GBs", "algbw", 9, 3, 1, NUMBER, AT(algbw)},
-    {"busbw_GBs", "busbw", 9, 3, 1, NUMBER, AT(busbw)},
-    {"ideal_GBs", "ideal", 9, 3, 1, NUMBER, AT(ideal)},
-    {"efficiency", "efficiency(%)", 13, 2, 100, NUMBER, AT(efficiency)},
-    {"algorithm", "algorithm", 12, 0, 1, TEXT, AT(algorithm)},
-    {"cycle_us", NULL, 0, 0, 1, NUMBER, AT(cycle_us)},
-    {"errors", "errors", 8, 0, 1, COUNT, AT(errors)}, /* last: the table has it with -c only */
+    {"bytes", "bytes", 12, 0, 1, COLUMN_BYTES, AT(bytes), 0},
+    {"avg_us", "avg_us", 12, 2, 1, COLUMN_NUMBER, AT(avg_us), 0},
+    {"min_us", "min_us", 12, 2, 1, COLUMN_NUMBER, AT(min_us), 0},
+    {"max_us", "max_us", 12, 2, 1, COLUMN_NUMBER, AT(max_us), 0},
+    {"p50_us", "p50_us", 12, 2, 1, COLUMN_NUMBER, AT(p50_us), 0},
+    {"p99_us", "p99_us", 12, 2, 1, COLUMN_NUMBER, AT(p99_us), 0},
+    {"algbw_GBs", "algbw", 9, 3, 1, COLUMN_NUMBER, AT(algbw), 0},
+    {"busbw_GBs", "busbw", 9, 3, 1, COLUMN_NUMBER, AT(busbw), 0},
+    {"ideal_GBs", "ideal", 9, 3, 1, COLUMN_NUMBER, AT(ideal), 0},
+    {"efficiency", "efficiency(%)", 13, 2, 100, COLUMN_NUMBER, AT(efficiency), 0},
+    {"algorithm", "algorithm", 12, 0, 1, COLUMN_TEXT, AT(algorithm), 0},
+    {"cycle_us", NULL, 0, 0, 1, COLUMN_NUMBER, AT(cycle_us), 0},
+    {"errors", "errors", 8, 0, 1, COLUMN_NUMBER, AT(errors), CHECKED},
 };
-
-enum { COLUMNS = sizeof columns / sizeof columns[0] };
-
-static const void *field(const struct column *column, const struct result *result)
-{
-    return (const char *) result + column->offset;
-}
-
-static double number(const struct column *column, const struct result *result)
-{
-    return *(const double *) field(column, result);
-}
-
-static void put_json_text(FILE *out, const char *text)
-{
-    putc('"', out);
-    for (; '\0' != *text; text++) {
-        if ('"' == *text || '\\' == *text) {
-            fprintf(out, "\\%c", *text);
-        } else if (isprint((unsigned char) *text)) {
-            putc(*text, out);
-        } else {
-            putc(' ', out);
-        }
-    }
-    putc('"', out);
-}
-
-/* Writes numbers so that they can be read back; missing stands for one that is not known. */
-static void put_number(FILE *out, double value, const char *missing)
-{
-    if (isfinite(value)) {
-        fprintf(out, "%.10g", value);
-    } else {
-        fputs(missing, out);
-    }
-}
-
-static void put_field(FILE *out, const struct column *c, const struct result *result, bool json)
-{
-    switch (c->kind) {
-    case BYTES:
-        fprintf(out, "%zu", *(const size_t *) field(c, result));
-        break;
-    case TEXT:
-        if (json) {
-            put_json_text(out, field(c, result));
-        } else {
-            fputs(field(c, result), out);
-        }
-        break;
-    case COUNT:
-    case NUMBER:
-        put_number(out, number(c, result), json ? "null" : "");
-        break;
-    }
-}
 
 static const char *ideal_name(const struct report *r)
 {
@@ -120,11 +53,6 @@ static void library_version(char *text)
 }
 
 /* ---- table ---- */
-
-static bool in_table(const struct report *r, int i)
-{
-    return NULL != columns[i].head && (r->options->check || i < COLUMNS - 1);
-}
 
 static void table_link(FILE *out, const char *name, const struct link *link)
 {
@@ -166,33 +94,12 @@ static void table_open(struct report *r)
                 o->published ? "the published formula assumes equal numbers"
                              : "the bound is that of the most loaded node");
     }
-    for (int i = 0; i < COLUMNS; i++) {
-        if (in_table(r, i)) {
-            fprintf(r->out, 0 == i ? "#%*s" : " %*s", columns[i].width - (0 == i), columns[i].head);
-        }
-    }
-    fprintf(r->out, "\n");
+    columns_table_heads(r->out, &r->columns);
 }
 
 static void table_result(struct report *r, const struct result *result)
 {
-    for (int i = 0; i < COLUMNS; i++) {
-        const struct column *c = &columns[i];
-        const char *gap = 0 == i ? "" : " ";
-        if (!in_table(r, i)) {
-            continue;
-        }
-        if (BYTES == c->kind) {
-            fprintf(r->out, "%s%*zu", gap, c->width, *(const size_t *) field(c, result));
-        } else if (TEXT == c->kind) {
-            fprintf(r->out, "%s%*s", gap, c->width, (const char *) field(c, result));
-        } else if (isfinite(number(c, result))) {
-            fprintf(r->out, "%s%*.*f", gap, c->width, c->digits, number(c, result) * c->scale);
-        } else {
-            fprintf(r->out, "%s%*s", gap, c->width, "-");
-        }
-    }
-    fprintf(r->out, "\n");
+    columns_table_row(r->out, &r->columns, result);
 }
 
 static void table_close(struct report *r, const struct fit_line *fit)
@@ -219,9 +126,7 @@ static void table_end(struct report *r)
 static void csv_begin(struct report *r)
 {
     fprintf(r->out, "collective,ranks,nodes,device,type,op");
-    for (int i = 0; i < COLUMNS; i++) {
-        fprintf(r->out, ",%s", columns[i].name);
-    }
+    columns_csv_names(r->out, &r->columns);
     fprintf(r->out, "\n");
 }
 
@@ -236,10 +141,7 @@ static void csv_result(struct report *r, const struct result *result)
 
     fprintf(r->out, "%s,%d,%d,%s%s%s,%s,%s", r->collective, r->links->layout.ranks,
             r->links->layout.nodes, quote, device_name(r), quote, type_name(r), r->op);
-    for (int i = 0; i < COLUMNS; i++) {
-        putc(',', r->out);
-        put_field(r->out, &columns[i], result, false);
-    }
+    columns_csv_row(r->out, &r->columns, result);
     fprintf(r->out, "\n");
 }
 
@@ -248,7 +150,7 @@ static void csv_result(struct report *r, const struct result *result)
 static void json_link(FILE *out, const char *name, const struct link *link)
 {
     fprintf(out, ", \"%s\": {\"GBs\": ", name);
-    put_number(out, link->GBs, "null");
+    columns_json_number(out, link->GBs);
     fprintf(out, ", \"source\": \"%s\", \"how\": \"%s\"}", link->source, link->how);
 }
 
@@ -267,7 +169,7 @@ static void json_open(struct report *r)
             r->collectives > 1 ? ",\n" : "", r->collective, r->links->layout.ranks,
             r->links->layout.nodes, device_name(r));
     fprintf(r->out, "\"type\": \"%s\", \"op\": \"%s\",\n \"library\": ", type_name(r), r->op);
-    put_json_text(r->out, library);
+    columns_json_text(r->out, library);
     fprintf(r->out,
             ",\n \"form\": \"%s\", \"in_place\": %s, \"uneven_nodes\": %s, \"ideal\": \"%s\"",
             options_form_name(o->form), o->in_place ? "true" : "false",
@@ -279,12 +181,8 @@ static void json_open(struct report *r)
 
 static void json_result(struct report *r, const struct result *result)
 {
-    fprintf(r->out, "%s\n  {", r->results > 1 ? "," : "");
-    for (int i = 0; i < COLUMNS; i++) {
-        fprintf(r->out, "%s\"%s\": ", i > 0 ? ", " : "", columns[i].name);
-        put_field(r->out, &columns[i], result, true);
-    }
-    fprintf(r->out, "}");
+    fprintf(r->out, "%s\n  ", r->results > 1 ? "," : "");
+    columns_json_row(r->out, &r->columns, result);
 }
 
 static void json_close(struct report *r, const struct fit_line *fit)
@@ -323,7 +221,11 @@ static const struct {
 void report_begin(struct report *report, FILE *out, const struct options *options,
                   const struct links *links)
 {
-    *report = (struct report) {.out = out, .options = options, .links = links};
+    *report = (struct report) {
+        .out = out,
+        .options = options,
+        .links = links,
+        .columns = {columns, sizeof columns / sizeof columns[0], options->check ? CHECKED : 0}};
     formats[options->format].begin(report);
 }
 

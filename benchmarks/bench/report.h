@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the output: table, CSV and JSON, printed by rank 0 as results come in. Fields that have no
- * value (an ideal without a known bandwidth, errors without -c) are "-", empty, or null. */
+/*
+ * The output of gpuring_bench: table, CSV and JSON, printed by rank 0 as
+ * results come in. A field without a value (an ideal without a known bandwidth,
+ * errors without -c) is "-", empty, or null.
+ */
 #ifndef BENCH_REPORT_H
 #define BENCH_REPORT_H
 
+#include "common/columns.h"
 #include "common/fit.h"
 #include "links.h"
 #include "mpit.h"
@@ -11,14 +15,20 @@
 
 #include <stdio.h>
 
-/* One line of results: times in microseconds, bandwidths in GB/s (1e9 bytes per second). */
+/* One line of results. Times are in microseconds, bandwidths in GB/s (1e9 bytes
+ * per second). */
 struct result {
     size_t bytes; /* S, as the collective defines it */
-    double avg_us, min_us, max_us, p50_us, p99_us;
-    double algbw, busbw;
+    double avg_us;
+    double min_us;
+    double max_us;
+    double p50_us;
+    double p99_us;
+    double algbw;
+    double busbw;
     double ideal;      /* of busbw; NAN: unknown */
     double efficiency; /* busbw / ideal; NAN: unknown */
-    char algorithm[MPIT_NAME_CHARS];
+    const char *algorithm;
     double cycle_us; /* of a call and the barrier before it */
     double errors;   /* wrong elements on all ranks; NAN: not checked */
 };
@@ -27,14 +37,18 @@ struct report {
     FILE *out;
     const struct options *options;
     const struct links *links;
+    struct columns columns;
     const char *collective; /* the one being reported */
     const char *op;         /* "none" where nothing is combined */
     int collectives;        /* begun so far */
     int results;            /* of this collective so far */
 };
 
-/* In this order: begin, then per collective open, result..., close, at last end. fit is NULL where
- * none was asked for or none exists. end returns 0, or -1 if anything could not be written. */
+/*
+ * The order of calls: begin; for each collective open, result, ..., close; end.
+ * fit is NULL where none was asked for or none exists. end returns 0, or -1 if
+ * anything could not be written.
+ */
 void report_begin(struct report *report, FILE *out, const struct options *options,
                   const struct links *links);
 void report_open(struct report *report, const char *collective, const char *op);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns what ranks, library and collectives tell about the options. See supported.h. */
+/* The checks of supported.h. */
 #include "supported.h"
 #include "collectives.h"
 #include "placement.h"
@@ -11,13 +11,13 @@ static bool lacks_in_place(const struct options *o, const struct collective *c)
     return o->in_place && !(c->moves->flags & MOVES_IN_PLACE);
 }
 
-/* Messages to and from devices are the MPI's own: gpuring takes collectives. */
+/* gpuring takes collectives; messages to and from devices are the MPI library's own. */
 static bool lacks_device(const struct options *o, const struct collective *c, int ranks)
 {
     return c->messages && placement_on_device(o, ranks) && !collectives_cuda_aware();
 }
 
-/* How many elements a call may have: MPI counts them, or the bytes before a block, in an int. */
+/* Most elements of a call: MPI counts elements, or bytes before a block, in an int. */
 static int most_elements(const struct options *o, const struct collective *c)
 {
     return c->byte_displs ? INT_MAX / (int) element_types[o->type].size : INT_MAX;
@@ -31,7 +31,7 @@ static bool is_too_large(const struct options *o, const struct collective *c, in
            (size_t) most_elements(o, c);
 }
 
-/* Why it cannot be done: an error, unless all that can be done was asked for. */
+/* Returns 0, or -1 with a line that says what the collective lacks. */
 static int lacks(const struct options *o, const struct collective *c, int ranks, char *error)
 {
     if (lacks_device(o, c, ranks)) {
@@ -51,7 +51,7 @@ static int lacks(const struct options *o, const struct collective *c, int ranks,
     return 0;
 }
 
-/* Drops what of "all" lacks something. */
+/* Drops collectives of "all" that lack something. */
 static int check_collectives(struct options *o, int ranks, char *error)
 {
     int kept = 0;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns what only the ranks, the library and the table of collectives can tell about the options. */
+/* Checks of the options that need the number of ranks, the MPI library or collectives[]. */
 #ifndef BENCH_SUPPORTED_H
 #define BENCH_SUPPORTED_H
 
 #include "common/options.h"
 
 /*
- * Both: after MPI_Init, on every rank alike; counters: of gpuring's algorithms, 0 where it is not
- * loaded. They return 0, or -1 with one line in error[OPTIONS_ERROR_CHARS].
+ * Both functions: after MPI_Init, with the same result on every rank; counters: number of gpuring's
+ * counters, 0: it is not loaded. Return 0, or -1 with one line in error[OPTIONS_ERROR_CHARS].
  */
 
-/* Everything. Collectives of "all" that lack what was asked for are dropped. */
+/* All checks. Collectives of "all" that lack a form or a size asked for are dropped. */
 int supported_check(struct options *options, int ranks, int counters, char *error);
 
-/* Only: does anybody take the buffers that -d asks for, the MPI or gpuring? */
+/* Only: whether the MPI library or gpuring takes the buffers that -d asks for. */
 int supported_check_device(const struct options *options, int ranks, int counters, char *error);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns device memory. See device.h.
+ * The memory of device.h.
  *
  * Copies go over the legacy default stream, as an application's cudaMemcpy does, and are waited
  * for: a small copy to a device may return before the data are there.
@@ -75,7 +75,7 @@ static const char *error_name(CUresult result)
     return NULL != name ? name : "an unknown error";
 }
 
-/* An error that no call of ours should have, or one of a kernel, which spoils the context. */
+/* Ends the process after an error that is not expected, or a kernel's, which breaks the context. */
 static void must(CUresult result, const char *what)
 {
     if (CUDA_SUCCESS != result) {
@@ -154,7 +154,7 @@ static CUdeviceptr address(const void *buffer)
     return (CUdeviceptr) (uintptr_t) buffer;
 }
 
-/* What an allocation gave, or NULL where there was no room. */
+/* NULL: out of memory. */
 static void *allocated(CUresult result, void *at, const char *what)
 {
     if (CUDA_ERROR_OUT_OF_MEMORY == result) {
@@ -280,7 +280,7 @@ void device_close(void)
 {
 }
 
-/* device_open says so before anybody comes to these. */
+/* device_open refuses before these are used. */
 const struct memory memory_cuda = {.name = "cuda"}, memory_managed = {.name = "managed"},
                     memory_pinned = {.name = "pinned"};
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns device memory: message buffers that the CUDA driver gives, and reaches where the CPU does
- * not. The driver is loaded at run time, so that one program runs on machines with and without it.
- * No MPI in here.
+ * Memory of the CUDA driver for message buffers. The driver is loaded at run time, so that one
+ * program runs on machines with and without it. No MPI.
  */
 #ifndef BENCH_DEVICE_H
 #define BENCH_DEVICE_H
@@ -12,7 +11,7 @@
 #define DEVICE_ERROR_CHARS 512
 #define DEVICE_HANDLE_BYTES 64
 
-/* This rank's number on its node, as Open MPI tells it before MPI_Init; 0 without mpirun. */
+/* This rank's number on its node, from Open MPI's environment before MPI_Init; 0 without mpirun. */
 int device_local_rank(void);
 
 /*
@@ -27,24 +26,21 @@ int device_open(int number, char *error);
 void device_close(void);
 
 /*
- * Buffers for the thread that called device_open: on that device; in memory that moves to whoever
- * uses it; in host memory that stays where it is. What moves is filled by the driver's copies, so
- * that it is on the device then. Any error of the driver but "no memory left" ends the process with
- * a line that names it. All functions return when what they do is done.
+ * Buffers for the thread that called device_open: on that device; managed; pinned host memory.
+ * Managed memory is filled by the driver's copies, so that it is on the device at first. An error
+ * of the driver other than lack of memory ends the process with a line that names it. Every
+ * function waits until its work is done.
  */
 extern const struct memory memory_cuda, memory_managed, memory_pinned;
 
-/*
- * What another process of the node needs to use a buffer of ours. 0, or -1 where the driver
- * refuses.
- */
+/* A handle with which another process of the node maps the buffer. 0, or -1: the driver refuses. */
 int device_export(const void *buffer, unsigned char handle[DEVICE_HANDLE_BYTES]);
 
-/* Its address here, or NULL where the driver refuses; device_forget ends the use. */
+/* Maps another process's buffer; device_forget unmaps it. NULL: the driver refuses. */
 void *device_import(const unsigned char handle[DEVICE_HANDLE_BYTES]);
 void device_forget(void *buffer);
 
-/* Copies between buffers on devices, `times` times the same, and returns when that is done. */
+/* Copies between buffers on devices, `times` times the same bytes, and waits. */
 void device_copy(void *to, const void *from, size_t bytes, int times);
 
 #endif

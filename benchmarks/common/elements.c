@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the element types, the operations and the test pattern. See elements.h.
+/*
+ * The test pattern of elements.h.
  *
  * Every value, and every result in whatever order it is computed, is a small integer: exact in each
  * floating-point type, and inside the range of the integer types wherever the number of ranks
- * permits (Open MPI's op/avx saturates 8- and 16-bit sums where others wrap; MPI allows both). */
+ * permits (Open MPI's op/avx saturates 8- and 16-bit sums where others wrap; MPI allows both).
+ */
 #include "elements.h"
 
 #define STORE(name, ctype)                                             \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns the element types, the operations, and the test pattern: which value each rank puts at each
- * index, and what the reduction of all of them must be, exactly. No MPI in here.
+ * Element types, operations, and the test pattern: which value each rank puts at each index, and
+ * what the reduction of all ranks' values must be, exactly. No MPI.
  *
- * The pattern repeats every ELEMENT_TILE elements. That is a prime, so data that land a power of
- * two (a chunk, a slot) away from their place do not look right.
+ * The pattern repeats every ELEMENT_TILE elements. That is a prime, so that data which land a power
+ * of two (a chunk, a slot) away from their place are found wrong.
  */
 #ifndef BENCH_ELEMENTS_H
 #define BENCH_ELEMENTS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns what is computed from lists of measured times. See fit.h. */
+/* The statistics of fit.h. */
 #include "fit.h"
 
 #include <math.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns what is computed from lists of measured times: percentiles, and the straight line
- * t = overhead + S / bandwidth with the error it leaves. No MPI in here. */
+/*
+ * Statistics of measured times: percentiles, and the straight line t = overhead + S / bandwidth
+ * with the error it leaves. No MPI.
+ */
 #ifndef BENCH_FIT_H
 #define BENCH_FIT_H
 
@@ -8,13 +10,15 @@ struct fit_line {
     double overhead_us;
     double bandwidth_GBs; /* 1e9 bytes per second */
     double residual_rms;  /* of (line - measured) / measured: a fraction, not per cent */
-    double residual_max;  /* largest absolute value of the same */
+    double residual_max;  /* largest absolute value of (line - measured) / measured */
 };
 
-/* Least squares over n points (bytes, microseconds > 0) of the relative error, so that the small
- * sizes, which alone show the overhead, count as much as the large ones.
- * Returns 0, or -1 where no such line exists: fewer than two different sizes, or times that do not
- * grow with the size. */
+/*
+ * Fits a line to n points (bytes, microseconds > 0) by least squares of the relative error: the
+ * small sizes, which alone show the overhead, count as much as the large ones. Returns 0, or -1
+ * where there is no such line: fewer than two different sizes, or times that do not grow with the
+ * size.
+ */
 int fit_times(struct fit_line *line, const double *bytes, const double *us, int n);
 
 /* Sorts the n values in place, smallest first, for fit_percentile. */

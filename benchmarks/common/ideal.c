@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the arithmetic of bus bandwidth: factors and bounds. See ideal.h for the terms. */
+/* The factors and bounds of ideal.h. */
 #include "ideal.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* A term that does not apply is INFINITY, a link of unknown bandwidth NAN: unknown wins. */
+/* INFINITY: the term does not apply. NAN: a bandwidth is not known, and so the result. */
 static double least(double a, double b)
 {
     if (isnan(a) || isnan(b)) {
@@ -14,12 +14,10 @@ static double least(double a, double b)
     return a < b ? a : b;
 }
 
-/* Per node: how many ranks, how many of the ring's sends leave it, and how many of its ranks have a
- * neighbour elsewhere. */
 struct node_count {
     int ranks;
-    int leaving;
-    int touching;
+    int leaving;  /* sends of the ring that leave the node */
+    int touching; /* ranks with a ring neighbour on another node */
 };
 
 static void count_ring(struct node_count *node, const int *node_of, int ranks)

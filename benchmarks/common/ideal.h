@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the arithmetic of bus bandwidth: the factor that turns algorithm bandwidth into bus
- * bandwidth, and the most that a cluster's links allow each collective. No MPI in here.
+/*
+ * Bus bandwidth: the factor that turns algorithm bandwidth into bus bandwidth, and the most that a
+ * cluster's links allow each collective. No MPI.
  *
- * N ranks on Q nodes; B is the one-way bandwidth of a rank to the others of its node, I the
- * one-way bandwidth of a node to the other nodes, both in GB/s (1e9 bytes). Assumed: full duplex,
- * full bisection inside and between nodes, no computing in the network, free arithmetic, and
- * traffic inside nodes and between them not disturbing each other. */
+ * N ranks on Q nodes; B is the one-way bandwidth of a rank to the others of its node, I the one-way
+ * bandwidth of a node to the other nodes, both in GB/s (1e9 bytes). Assumed: full duplex, full
+ * bisection inside and between nodes, no computing in the network, free arithmetic, and no
+ * interference of traffic inside nodes with traffic between them.
+ */
 #ifndef BENCH_IDEAL_H
 #define BENCH_IDEAL_H
 
@@ -20,29 +22,29 @@ enum ideal_kind {
     IDEAL_ROOT_SHARES, /* gather, gatherv, scatter, scatterv */
     IDEAL_ALLTOALL,    /* alltoall, alltoallv, alltoallw */
     IDEAL_SCAN,        /* scan, exscan */
-    /* and neighbourhoods: every rank sends to the next one and receives from the one before */
-    IDEAL_SENDRECV
+    IDEAL_SENDRECV     /* sendrecv, neighbor_...: rank i sends to i + 1, receives from i - 1 */
 };
 
-/* What of the placement of ranks on nodes the bounds need. */
+/* The placement of ranks on nodes, as far as bounds depend on it. */
 struct ideal_layout {
     int ranks;
     int nodes;
-    int min_per_node;
-    int max_per_node;
-    int on_roots_node;     /* ranks, the root too */
+    int min_per_node;      /* ranks of the smallest node */
+    int max_per_node;      /* ranks of the largest node */
+    int on_roots_node;     /* ranks of the root's node, the root included */
     double alltoall_cross; /* ordered pairs of ranks whose data leave the busiest node */
     int ring_inside;       /* ranks whose two ring neighbours are in their own node */
-    int max_leaving;       /* of the ring's sends, from one node */
-    /* sendrecv: times of one transfer on a node's link, summed over the rest */
-    double ring_wait;
+    int max_leaving;       /* most sends of the ring that leave one node */
+    double ring_wait;      /* sendrecv: time on nodes' links, in transfers, over all other ranks */
 };
 
-/* Fills *layout from the node number of every rank (each in [0, ranks)) and from the root's rank.
- * Returns 0, or -1 when memory is short or a node number is out of range. */
+/*
+ * Fills *layout from the node number of every rank (each in [0, ranks)) and from the root's rank.
+ * Returns 0, or -1 when memory is short or a node number is out of range.
+ */
 int ideal_layout_init(struct ideal_layout *layout, const int *node_of, int ranks, int root);
 
-/* Nodes with different numbers of ranks? */
+/* Whether nodes have different numbers of ranks. */
 bool ideal_is_uneven(const struct ideal_layout *layout);
 
 /* busbw / algbw. For one rank that is 0 where nothing needs to be moved. */
@@ -54,10 +56,10 @@ double ideal_factor(enum ideal_kind kind, int ranks);
 double ideal_busbw(enum ideal_kind kind, size_t bytes, double seconds, int ranks);
 
 /*
- * The highest busbw (GB/s) that the links allow this kind. NAN for a link that matters but whose
- * bandwidth is unknown (NAN), and for one rank. The bound of a kind with a root, and of a scan, is
- * that of the last rank to finish. The time that is reported is the mean over ranks, of which some
- * are done early: its busbw can come out above the bound.
+ * The highest busbw (GB/s) that the links allow this kind. NAN: one rank, or the bandwidth of a
+ * link that matters is NAN. The bound of a kind with a root, and of a scan, is that of the last
+ * rank to finish; the reported time is the mean over ranks, some of which finish early, so its
+ * busbw can be above the bound.
  */
 double ideal_bound(enum ideal_kind kind, const struct ideal_layout *layout, double B, double I);
 

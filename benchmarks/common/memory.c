@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns where message buffers live. See memory.h. */
+/* Host memory, the first row of memory.h. */
 #include "memory.h"
 
 #include <stdlib.h>

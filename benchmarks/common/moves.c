@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns what a collective moves, and checks that it did. See moves.h. */
+/* The counts, buffers and checks of moves.h. */
 #include "moves.h"
 
 #include <stdlib.h>
@@ -8,101 +8,76 @@
 /* Bytes behind the output that must stay as they were. */
 enum { GUARD = 64 };
 
-static int one(const struct shape *shape)
-{
-    return shape->out_count > 0;
-}
+/* A run of the output: elements of a rank's input, or of a reduction. */
+struct segment {
+    int source;   /* a rank, or MOVES_FIRST(n): the reduction of the first n ranks' inputs */
+    size_t from;  /* the first element's index there */
+    size_t count; /* elements */
+};
 
-static int one_per_rank(const struct shape *shape)
-{
-    return shape->out_count > 0 ? shape->ranks : 0;
-}
+#define MOVES_FIRST(n) (-(n))
 
-/*
- * Rank 0 of an exscan has no output. It has room for one all the same, of which nothing is
- * demanded: Open MPI 5.0's coll/accelerator reads that, and writes it back. In place, its input
- * stays there.
- */
-static int one_but_at_first(const struct shape *shape)
-{
-    return shape->rank > 0 || shape->shared;
-}
+enum { REDUCED_IN_PLACE = MOVES_REDUCED | MOVES_IN_PLACE };
 
-static void reduction(const struct shape *shape, int index, struct segment *segment)
-{
-    (void) index;
-    *segment = (struct segment) {MOVES_FIRST(shape->ranks), 0, shape->total};
-}
-
-static void my_block_of_reduction(const struct shape *shape, int index, struct segment *segment)
-{
-    (void) index;
-    *segment = (struct segment) {MOVES_FIRST(shape->ranks), (size_t) shape->rank * shape->block,
-                                 shape->block};
-}
-
-static void reduction_up_to_mine(const struct shape *shape, int index, struct segment *segment)
-{
-    (void) index;
-    *segment = (struct segment) {MOVES_FIRST(shape->rank + 1), 0, shape->total};
-}
-
-/* Rank 0's input is the reduction of the first rank's. */
-static void reduction_before_mine(const struct shape *shape, int index, struct segment *segment)
-{
-    (void) index;
-    *segment = (struct segment) {MOVES_FIRST(shape->rank > 0 ? shape->rank : 1), 0, shape->total};
-}
-
-static void input_of_each(const struct shape *shape, int index, struct segment *segment)
-{
-    *segment = (struct segment) {index, 0, shape->block};
-}
-
-static void my_block_of_each(const struct shape *shape, int index, struct segment *segment)
-{
-    *segment = (struct segment) {index, (size_t) shape->rank * shape->block, shape->block};
-}
-
-static void input_of_root(const struct shape *shape, int index, struct segment *segment)
-{
-    (void) index;
-    *segment = (struct segment) {shape->root, 0, shape->total};
-}
-
-/* In place, the root's blocks stay where they are, all of them. */
-static void my_block_of_root(const struct shape *shape, int index, struct segment *segment)
-{
-    (void) index;
-    *segment = (struct segment) {
-        shape->root, shape->shared ? 0 : (size_t) shape->rank * shape->block, shape->out_count};
-}
-
-static void input_of_left(const struct shape *shape, int index, struct segment *segment)
-{
-    (void) index;
-    *segment = (struct segment) {(shape->rank + shape->ranks - 1) % shape->ranks, 0, shape->total};
-}
-
-const struct moves moves_allreduce = {MOVES_REDUCED | MOVES_IN_PLACE, one, reduction};
-const struct moves moves_reduce = {MOVES_REDUCED | MOVES_TO_ROOT | MOVES_IN_PLACE, one, reduction};
-const struct moves moves_reduce_scatter = {
-    MOVES_DIVIDED | MOVES_OUT_BLOCK | MOVES_REDUCED | MOVES_IN_PLACE, one, my_block_of_reduction};
-const struct moves moves_allgather = {MOVES_DIVIDED | MOVES_IN_BLOCK | MOVES_IN_PLACE, one_per_rank,
-                                      input_of_each};
+const struct moves moves_allreduce = {REDUCED_IN_PLACE, FROM_ALL, WHOLE};
+const struct moves moves_reduce = {REDUCED_IN_PLACE | MOVES_TO_ROOT, FROM_ALL, WHOLE};
+const struct moves moves_reduce_scatter = {REDUCED_IN_PLACE | MOVES_DIVIDED | MOVES_OUT_BLOCK,
+                                           FROM_ALL, MY_BLOCK};
+const struct moves moves_allgather = {MOVES_DIVIDED | MOVES_IN_BLOCK | MOVES_IN_PLACE, FROM_EACH,
+                                      BLOCK};
 const struct moves moves_gather = {MOVES_DIVIDED | MOVES_IN_BLOCK | MOVES_TO_ROOT | MOVES_IN_PLACE,
-                                   one_per_rank, input_of_each};
+                                   FROM_EACH, BLOCK};
 const struct moves moves_scatter = {MOVES_DIVIDED | MOVES_OUT_BLOCK | MOVES_FROM_ROOT |
                                         MOVES_IN_PLACE | MOVES_NO_RECEIVE,
-                                    one, my_block_of_root};
-const struct moves moves_alltoall = {MOVES_DIVIDED | MOVES_IN_PLACE, one_per_rank,
-                                     my_block_of_each};
-const struct moves moves_bcast = {MOVES_FROM_ROOT | MOVES_IN_PLACE | MOVES_ONE_BUFFER, one,
-                                  input_of_root};
-const struct moves moves_scan = {MOVES_REDUCED | MOVES_IN_PLACE, one, reduction_up_to_mine};
-const struct moves moves_exscan = {MOVES_REDUCED | MOVES_IN_PLACE, one_but_at_first,
-                                   reduction_before_mine};
-const struct moves moves_sendrecv = {0, one, input_of_left};
+                                    FROM_ROOT, MY_BLOCK};
+const struct moves moves_alltoall = {MOVES_DIVIDED | MOVES_IN_PLACE, FROM_EACH, MY_BLOCK};
+const struct moves moves_bcast = {MOVES_FROM_ROOT | MOVES_IN_PLACE | MOVES_ONE_BUFFER, FROM_ROOT,
+                                  WHOLE};
+const struct moves moves_scan = {REDUCED_IN_PLACE, FROM_UP_TO_MINE, WHOLE};
+const struct moves moves_exscan = {REDUCED_IN_PLACE, FROM_BEFORE_MINE, WHOLE};
+const struct moves moves_sendrecv = {0, FROM_LEFT, WHOLE};
+
+/*
+ * Rank 0 of an exscan has no output. It has a receive buffer, which is not checked: Open MPI 5.0's
+ * coll/accelerator reads it and writes it back. In place, its input stays there.
+ */
+int moves_segments(const struct shape *s)
+{
+    if (0 == s->out_count || (FROM_BEFORE_MINE == s->moves->from && 0 == s->rank && !s->shared)) {
+        return 0;
+    }
+    return FROM_EACH == s->moves->from ? s->ranks : 1;
+}
+
+/* A rank, or MOVES_FIRST(n). */
+static int source_of(const struct shape *s, int index)
+{
+    switch (s->moves->from) {
+    case FROM_ALL:
+        return MOVES_FIRST(s->ranks);
+    case FROM_UP_TO_MINE:
+        return MOVES_FIRST(s->rank + 1);
+    case FROM_BEFORE_MINE: /* rank 0's input is the reduction of the first rank's */
+        return MOVES_FIRST(s->rank > 0 ? s->rank : 1);
+    case FROM_ROOT:
+        return s->root;
+    case FROM_LEFT:
+        return (s->rank + s->ranks - 1) % s->ranks;
+    case FROM_EACH:
+        break;
+    }
+    return index;
+}
+
+static struct segment segment_of(const struct shape *s, int index)
+{
+    bool all_at_root = FROM_ROOT == s->moves->from && s->shared; /* blocks stay where they are */
+    struct segment segment = {.source = source_of(s, index)};
+
+    segment.from = MY_BLOCK == s->moves->part && !all_at_root ? (size_t) s->rank * s->block : 0;
+    segment.count = WHOLE == s->moves->part ? s->total : all_at_root ? s->out_count : s->block;
+    return segment;
+}
 
 struct shape moves_shape(const struct moves *moves, size_t bytes, size_t element, int ranks,
                          int rank, int root, bool in_place)
@@ -246,11 +221,10 @@ size_t moves_check(const struct buffers *b, const struct shape *shape,
                    const struct element_rule *rule)
 {
     size_t wrong = check_guard(b, shape, poison(rule)), at = 0;
-    int n = shape->moves->segments(shape);
+    int n = moves_segments(shape);
 
     for (int i = 0; i < n; i++) {
-        struct segment s;
-        shape->moves->segment(shape, i, &s);
+        struct segment s = segment_of(shape, i);
         if (s.source < 0) {
             element_tile_reduced(rule, -s.source, b->tile);
         } else {

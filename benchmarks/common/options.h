@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The command line of gpuring_bench, which gpuring_together and gpuring_gpu share: grammar, defaults
- * and error messages. Each program has its own help. No MPI: all ranks parse the same and decide the
- * same; only rank 0 prints.
+ * The command line of gpuring_bench, which gpuring_together and gpuring_gpu share: grammar,
+ * defaults and error messages. Each program has its own help. No MPI: all ranks parse the same and
+ * decide the same; only rank 0 prints.
  */
 #ifndef BENCH_OPTIONS_H
 #define BENCH_OPTIONS_H

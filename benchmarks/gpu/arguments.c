@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the command line of gpuring_gpu. See arguments.h. */
+/* The options of arguments.h. */
 #include "arguments.h"
 
 #include "exec/gpu/args.h"
@@ -9,7 +9,7 @@
 
 enum { SIZE_STEP = 4, MIN_SLOT = 1024 };
 
-/* Those that are measured come first; Alltoall is not. */
+/* The first ones are measured; Alltoall is not. */
 enum { COLLECTIVES = GR_COLL_ALLTOALL };
 
 enum {

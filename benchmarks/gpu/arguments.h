@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Owns the command line of gpuring_gpu: gpuring_bench's, and what concerns ranks, links and NCCL.
- */
+/* gpuring_gpu's command line: gpuring_bench's, and options for ranks, links and NCCL. */
 #ifndef BENCH_GPU_ARGUMENTS_H
 #define BENCH_GPU_ARGUMENTS_H
 
@@ -9,14 +7,14 @@
 
 struct arguments {
     struct run_options run;
-    struct world_shape shape; /* root and algorithm are those of a run */
+    struct world_shape shape; /* root and algo are set for each run */
     int ranks;
     int algo; /* -1: all that a collective has */
     int processes;
     int costs;
     size_t step;         /* factor from one size to the next */
-    const char *library; /* NCCL's, or NULL */
-    const char *json;    /* file that has the JSON besides, or NULL */
+    const char *library; /* libnccl.so.2; NULL: no NCCL */
+    const char *json;    /* a file for JSON besides the table; NULL: none */
     char error[OPTIONS_ERROR_CHARS];
 };
 

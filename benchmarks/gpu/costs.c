@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns what things cost besides moving data. See costs.h. */
+/* The measurements of costs.h. */
 #include "costs.h"
 
 #include "common/clock.h"
@@ -16,7 +16,7 @@ enum { FINDS = 20000, ALLOCATIONS = 300, LAUNCHES = 200, COPY_ROUNDS = 5, COPIES
 
 /* ---- classification ---- */
 
-/* Nanoseconds per question, about n pointers in turn. -1 where an answer is wrong. */
+/* Nanoseconds per call, with n pointers in turn. -1: an answer is wrong. */
 static double time_finds(struct gr_gpus *gpus, const char *const *pointers, int n,
                          enum gr_memory right)
 {
@@ -102,7 +102,9 @@ static int measure_launches(struct costs *costs, struct seat *seat, struct gr_re
     return GR_DONE == rc ? 0 : GR_ERR_CUDA;
 }
 
-/* Rank 1 of a broadcast begins, and leaves at the first poll, again and again; then comes rank 0. */
+/*
+ * Rank 1 of a broadcast begins, and leaves at the first poll, again and again; then comes rank 0.
+ */
 static int measure_leaving(struct costs *costs, struct world *w, const struct gr_request *request,
                            gr_gpu_ptr data)
 {
@@ -165,7 +167,7 @@ int costs_measure(struct costs *costs, struct gr_gpus *gpus, struct gr_gpu *gpu,
     }
     if (costs->hit_ns < 0 || costs->other_ns < 0 || costs->host_ns < 0) {
         snprintf(error, OPTIONS_ERROR_CHARS,
-                 "costs: a pointer was taken for another kind of memory");
+                 "costs: a pointer was classified as another kind of memory");
         return -1;
     }
     return 0;

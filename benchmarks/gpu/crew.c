@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns who runs the ranks. See crew.h. */
+/* The processes of crew.h. */
 #include "crew.h"
 
 #include <pthread.h>
@@ -41,7 +41,7 @@ static int status_of(int status)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Waits for all; one that fails takes the others along. */
+/* Waits for all; when one fails, the others are killed. */
 static int reap(const pid_t *children, int n)
 {
     int worst = 0, status, mine;
@@ -118,7 +118,7 @@ void crew_tell(struct crew *crew, const void *mine, void *all, size_t bytes)
     crew_meet(crew);
 }
 
-/* A number of each process, told by its first rank. */
+/* A number of each process, as that of its first rank. */
 static void tell_numbers(struct crew *crew, double mine, double *all)
 {
     double own[CREW_RANKS];

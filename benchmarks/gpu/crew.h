@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns who runs the ranks: one process all of them, or as many processes as there are ranks, which
- * meet in shared memory. Forked before anybody touches the driver.
+ * The processes that run the ranks: one for all, or one for each. They meet in shared memory.
+ * Forked before the driver is used.
  */
 #ifndef BENCH_GPU_CREW_H
 #define BENCH_GPU_CREW_H
@@ -21,23 +21,22 @@ struct crew {
 };
 
 /*
- * Runs work() in one process, or in one per rank, and returns the worst of what it returned. When a
- * process is killed or returns another status than 0 or 1, the others are killed: they may wait for
- * it.
+ * Runs work() in one process, or in one per rank, and returns the worst status. When a process is
+ * killed or returns another status than 0 or 1, the others are killed: they may wait for it.
  */
 int crew_run(int ranks, int processes, size_t board_bytes,
              int (*work)(struct crew *crew, void *ctx), void *ctx);
 
-/* Everybody is here. */
+/* Returns when all processes have called it. */
 void crew_meet(struct crew *crew);
 
 /*
- * Tells the others at most CREW_BYTES of each of this process's ranks, and hears theirs: bytes of
- * rank r at all + r * bytes. Collective.
+ * Exchanges at most CREW_BYTES of each rank: mine has those of this process's ranks, all gets those
+ * of rank r at all + r * bytes. Collective.
  */
 void crew_tell(struct crew *crew, const void *mine, void *all, size_t bytes);
 
-/* The sum and the maximum over processes, for all of them. Collective. */
+/* The sum and the maximum over processes. Collective. */
 double crew_sum(struct crew *crew, double mine);
 double crew_max(struct crew *crew, double mine);
 

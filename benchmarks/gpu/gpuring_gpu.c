@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gpuring_gpu: the kernels on a real device, without MPI. Owns the order of the runs.
+ * gpuring_gpu: the component's kernels and device executor, without MPI.
  *
- *      gpuring_gpu                        one process, 4 ranks on 4 streams of one device: what the kernels can do
+ *      gpuring_gpu                        one process, 4 ranks on 4 streams of one device
  *      gpuring_gpu --processes            a process for each rank, links mapped by CUDA IPC
- *      gpuring_gpu --costs                pointers, launches, leaving and coming again
- *      gpuring_gpu --nccl libnccl.so.2    NCCL beside us: each row of ours followed by one of NCCL's
+ *      gpuring_gpu --costs                pointers, launches, leaving and being launched again
+ *      gpuring_gpu --nccl libnccl.so.2    each row of gpuring is followed by one of NCCL
  *
- * Where all ranks share one device their times speak of its memory, cache and scheduling, never of
- * links between devices. Hence the two floors (report.h). Environment, for tests only:
+ * Where all ranks share one device, times depend on its memory, cache and scheduling, and not on
+ * links between devices; report.h has floors for that. Environment, for tests only:
  * GPURING_BENCH_CORRUPT=1 makes an element of each output wrong before each check.
  */
 #include "arguments.h"
@@ -31,12 +31,13 @@ struct bench {
     struct arguments a;
     struct gr_gpus *gpus;
     struct gr_gpu *gpu;
-    struct nccl *nccl; /* NULL: not beside us */
+    struct nccl *nccl; /* NULL: without */
     struct report report;
-    double rate_bytes, rate; /* the last copy rate, and its footprint */
+    double rate_bytes; /* footprint of the last copy rate */
+    double rate;       /* the last copy rate */
 };
 
-/* Copies of the size's footprint, unless they were timed just now: all inputs and outputs. */
+/* The rate of copies of all inputs and outputs; measured once for sizes in a row. */
 static double copy_rate(struct bench *b, size_t bytes)
 {
     double footprint = 2.0 * (double) b->a.ranks * (double) bytes;
@@ -48,32 +49,6 @@ static double copy_rate(struct bench *b, size_t bytes)
     return b->rate;
 }
 
-/*
- * NCCL's accesses are not known, so it has no floors; its time is compared with that of our row
- * before.
- */
-static void fill_nccl_row(const struct run_result *r, const struct row *ours, int ranks,
-                          enum gr_coll coll, struct row *row)
-{
-    *row = (struct row) {
-        .collective = ours->collective,
-        .algorithm = "nccl",
-        .bytes = ours->bytes,
-        .us = r->us,
-        .best_us = r->best_us,
-        .algbw = ours->bytes / r->us * 1e-3,
-        .busbw = run_busbw(coll, r->bytes, r->us * 1e-6, ranks),
-        .user = NAN,
-        .fifo = NAN,
-        .copy = ours->copy,
-        .in_memory = NAN,
-        .in_cache = NAN,
-        .launches = r->launches,
-        .errors = r->errors,
-        .ratio = r->us / ours->us,
-    };
-}
-
 static void fill_row(struct bench *b, const struct run *run, const struct run_result *r,
                      struct row *row)
 {
@@ -82,7 +57,7 @@ static void fill_row(struct bench *b, const struct run *run, const struct run_re
     const struct world *w = run->world;
     struct traffic t =
         traffic_count(&run->request, &w->seats[0].op, flags[w->shape.protocol], w->shape.zero_copy);
-    double us = copy_rate(b, r->bytes), bytes = (double) r->bytes;
+    double rate = copy_rate(b, r->bytes), bytes = (double) r->bytes, seconds = r->us * 1e-6;
 
     *row = (struct row) {
         .collective = gr_coll_name(run->coll),
@@ -91,12 +66,12 @@ static void fill_row(struct bench *b, const struct run *run, const struct run_re
         .us = r->us,
         .best_us = r->best_us,
         .algbw = bytes / r->us * 1e-3,
-        .busbw = run_busbw(run->coll, r->bytes, r->us * 1e-6, b->a.ranks),
+        .busbw = run_busbw(run->coll, r->bytes, seconds, b->a.ranks),
         .user = t.user / bytes,
         .fifo = t.fifo / bytes,
-        .copy = us * 1e-9,
-        .in_memory = us > 0 ? (t.user + t.fifo) / us / (r->us * 1e-6) : NAN,
-        .in_cache = us > 0 ? t.user / us / (r->us * 1e-6) : NAN,
+        .copy = rate * 1e-9,
+        .in_memory = rate > 0 ? (t.user + t.fifo) / rate / seconds : NAN,
+        .in_cache = rate > 0 ? t.user / rate / seconds : NAN,
         .launches = r->launches,
         .errors = r->errors,
         .ratio = NAN,
@@ -104,9 +79,24 @@ static void fill_row(struct bench *b, const struct run *run, const struct run_re
 }
 
 /*
- * One size, by our kernels, then by NCCL. The copy rate is measured by the first process, while the
- * others wait.
+ * NCCL's memory traffic is not known: no floors. Its time is compared with that of the row before.
  */
+static void fill_nccl_row(const struct bench *b, const struct run *run, const struct run_result *r,
+                          const struct row *ours, struct row *row)
+{
+    *row = *ours;
+    row->algorithm = "nccl";
+    row->us = r->us;
+    row->best_us = r->best_us;
+    row->algbw = row->bytes / r->us * 1e-3;
+    row->busbw = run_busbw(run->coll, r->bytes, r->us * 1e-6, b->a.ranks);
+    row->user = row->fifo = row->in_memory = row->in_cache = NAN;
+    row->launches = r->launches;
+    row->errors = r->errors;
+    row->ratio = r->us / ours->us;
+}
+
+/* One size, by kernels, then by NCCL. The first process measures the copy rate; the others wait. */
 static int run_size(struct bench *b, struct world *world, enum gr_coll coll, size_t bytes,
                     int *wrong)
 {
@@ -126,7 +116,7 @@ static int run_size(struct bench *b, struct world *world, enum gr_coll coll, siz
         fill_row(b, &run, &ours, &rows[0]);
         report_row(&b->report, &rows[0]);
         if (NULL != b->nccl) {
-            fill_nccl_row(&nccl, &rows[0], b->a.ranks, coll, &rows[1]);
+            fill_nccl_row(b, &run, &nccl, &rows[0], &rows[1]);
             report_row(&b->report, &rows[1]);
         }
     }
@@ -165,10 +155,7 @@ static int run_all(struct bench *b, struct crew *crew)
     for (int i = 0; i < o->ncollectives; i++) {
         enum gr_coll coll = (enum gr_coll) o->collectives[i];
         for (int algo = 0; 0 == rc && algo < GR_NALGOS; algo++) {
-            /*
-             * in place its output lies over input that is still to be sent: the component stages
-             * that
-             */
+            /* in place its output overwrites input before that is sent: the component stages it */
             int skip = (o->in_place && GR_COLL_REDUCE_SCATTER == coll) ||
                        gr_algo_is_precomputed((enum gr_algo) algo) ||
                        !gr_algo_fits((enum gr_algo) algo, b->a.ranks, NULL);
@@ -199,7 +186,7 @@ static void open_gpu(struct bench *b, int number)
     }
 }
 
-/* The first process that knows why says it. */
+/* The first process with an error line prints it. */
 static void complain(const struct bench *b, struct crew *crew)
 {
     double mine = '\0' != b->a.error[0] ? crew->ranks - crew->first : 0;
@@ -207,10 +194,10 @@ static void complain(const struct bench *b, struct crew *crew)
     if (mine == crew_max(crew, mine) && mine > 0) {
         fprintf(stderr, "gpuring_gpu: %s\n", b->a.error);
     }
-    crew_meet(crew); /* before the first one that ends takes the others along */
+    crew_meet(crew); /* the first process that ends has the others killed */
 }
 
-/* What is asked for by --nccl. 0, or -1 on every process. */
+/* For --nccl. 0, or -1 on every process. */
 static int open_nccl(struct bench *b, struct crew *crew)
 {
     if (NULL == b->a.library || b->a.costs) {
@@ -220,7 +207,7 @@ static int open_nccl(struct bench *b, struct crew *crew)
     return NULL != b->nccl ? 0 : -1;
 }
 
-/* The first process has the output. 0, or -1. */
+/* The output, on the first process. 0, or -1. */
 static int open_report(struct bench *b)
 {
     int json = FORMAT_JSON == b->a.run.bench.format;
@@ -254,7 +241,6 @@ static int report_all(struct bench *b, struct crew *crew)
     return status;
 }
 
-/* What a process does. */
 static int work(struct crew *crew, void *ctx)
 {
     struct bench *b = ctx;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns NCCL beside us. See nccl.h.
+ * The calls of nccl.h.
  *
- * One host thread runs all ranks of a process: what they do is one group, as NCCL demands where one
+ * One host thread runs all ranks of a process: their calls are one group, as NCCL demands where one
  * thread has several ranks. The declarations are those of nccl.h since 2.18, as far as they are
  * used.
  */

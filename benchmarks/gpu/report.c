@@ -1,52 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the output of gpuring_gpu. See report.h. */
-#include "cuda/device.h"
+/* The formats of report.h. */
 #include "report.h"
 
-#include <math.h>
+#include "cuda/device.h"
 
-/* When the table has a column; JSON has all of them. */
-enum when { ALWAYS, BESIDE_NCCL, CHECKED };
-
-/* A field in its appearances. */
-struct column {
-    const char *name, *head;
-    int width, digits;
-    double scale;
-    size_t offset;
-    enum when when;
-};
+enum { BESIDE_NCCL = 1, CHECKED = 2 };
 
 #define AT(field) offsetof(struct row, field)
 
 static const struct column columns[] = {
-    {"bytes", "bytes", 12, 0, 1, AT(bytes), ALWAYS},
-    {"us", "us", 11, 1, 1, AT(us), ALWAYS},
-    {"best_us", "best", 11, 1, 1, AT(best_us), ALWAYS},
-    {"algbw_GBs", "algbw", 9, 3, 1, AT(algbw), ALWAYS},
-    {"busbw_GBs", "busbw", 9, 3, 1, AT(busbw), ALWAYS},
-    {"user_bytes_per_byte", "user", 7, 2, 1, AT(user), ALWAYS},
-    {"fifo_bytes_per_byte", "fifo", 7, 2, 1, AT(fifo), ALWAYS},
-    {"copy_GBs", "copy", 9, 1, 1, AT(copy), ALWAYS},
-    {"efficiency_fifo_in_memory", "memory(%)", 10, 1, 100, AT(in_memory), ALWAYS},
-    {"efficiency_fifo_in_cache", "cache(%)", 9, 1, 100, AT(in_cache), ALWAYS},
-    {"launches", "launches", 9, 2, 1, AT(launches), ALWAYS},
-    {"ratio", "ratio", 7, 2, 1, AT(ratio), BESIDE_NCCL},
-    {"errors", "errors", 7, 0, 1, AT(errors), CHECKED},
+    {"collective", "collective", -16, 0, 1, COLUMN_TEXT, AT(collective), 0},
+    {"algorithm", "algo", -8, 0, 1, COLUMN_TEXT, AT(algorithm), 0},
+    {"bytes", "bytes", 12, 0, 1, COLUMN_NUMBER, AT(bytes), 0},
+    {"us", "us", 11, 1, 1, COLUMN_NUMBER, AT(us), 0},
+    {"best_us", "best", 11, 1, 1, COLUMN_NUMBER, AT(best_us), 0},
+    {"algbw_GBs", "algbw", 9, 3, 1, COLUMN_NUMBER, AT(algbw), 0},
+    {"busbw_GBs", "busbw", 9, 3, 1, COLUMN_NUMBER, AT(busbw), 0},
+    {"user_bytes_per_byte", "user", 7, 2, 1, COLUMN_NUMBER, AT(user), 0},
+    {"fifo_bytes_per_byte", "fifo", 7, 2, 1, COLUMN_NUMBER, AT(fifo), 0},
+    {"copy_GBs", "copy", 9, 1, 1, COLUMN_NUMBER, AT(copy), 0},
+    {"efficiency_fifo_in_memory", "memory(%)", 10, 1, 100, COLUMN_NUMBER, AT(in_memory), 0},
+    {"efficiency_fifo_in_cache", "cache(%)", 9, 1, 100, COLUMN_NUMBER, AT(in_cache), 0},
+    {"launches", "launches", 9, 2, 1, COLUMN_NUMBER, AT(launches), 0},
+    {"ratio", "ratio", 7, 2, 1, COLUMN_NUMBER, AT(ratio), BESIDE_NCCL},
+    {"errors", "errors", 7, 0, 1, COLUMN_NUMBER, AT(errors), CHECKED},
 };
-
-enum { COLUMNS = sizeof columns / sizeof columns[0] };
-
-static double value(const struct column *c, const struct row *row)
-{
-    return *(const double *) ((const char *) row + c->offset);
-}
-
-static int shown(const struct report *report, const struct column *c)
-{
-    return ALWAYS == c->when || (CHECKED == c->when && report->check) ||
-           (BESIDE_NCCL == c->when && NULL != report->nccl);
-}
 
 static void begin_json(const struct report *report, int ranks, const char *mode,
                        const struct world_shape *shape, int blocks)
@@ -56,10 +34,11 @@ static void begin_json(const struct report *report, int ranks, const char *mode,
             "%zu, \"resident_blocks\": %d, ",
             ranks, mode, shape->channels, shape->slots, shape->slot_bytes, blocks);
     if (NULL != report->nccl) {
-        fprintf(report->json, "\"nccl\": \"%s\",\n \"results\": [", report->nccl);
+        fprintf(report->json, "\"nccl\": \"%s\"", report->nccl);
     } else {
-        fprintf(report->json, "\"nccl\": null,\n \"results\": [");
+        fprintf(report->json, "\"nccl\": null");
     }
+    fprintf(report->json, ",\n \"results\": [");
 }
 
 static void begin_table(const struct report *report, int ranks, const char *mode,
@@ -79,13 +58,7 @@ static void begin_table(const struct report *report, int ranks, const char *mode
                "# the row before, above 1 where gpuring is faster\n",
                report->nccl, shape->channels);
     }
-    printf("#%-15s %-8s", "collective", "algo");
-    for (int i = 0; i < COLUMNS; i++) {
-        if (shown(report, &columns[i])) {
-            printf(" %*s", columns[i].width, columns[i].head);
-        }
-    }
-    printf("\n");
+    columns_table_heads(stdout, &report->columns);
 }
 
 void report_begin(struct report *report, int ranks, int processes, const struct world_shape *shape,
@@ -93,7 +66,9 @@ void report_begin(struct report *report, int ranks, int processes, const struct 
 {
     const char *mode = processes ? "processes" : "one process";
     int blocks = gr_gpu_resident_blocks(gpu);
+    unsigned shown = (NULL != report->nccl ? BESIDE_NCCL : 0) | (report->check ? CHECKED : 0);
 
+    report->columns = (struct columns) {columns, sizeof columns / sizeof columns[0], shown};
     if (NULL != report->json) {
         begin_json(report, ranks, mode, shape, blocks);
     }
@@ -102,45 +77,16 @@ void report_begin(struct report *report, int ranks, int processes, const struct 
     }
 }
 
-static void put_json(FILE *file, const struct row *row)
-{
-    fprintf(file, "{\"collective\": \"%s\", \"algorithm\": \"%s\"", row->collective,
-            row->algorithm);
-    for (int i = 0; i < COLUMNS; i++) {
-        double v = value(&columns[i], row);
-        fprintf(file, isfinite(v) ? ", \"%s\": %.10g" : ", \"%s\": null", columns[i].name, v);
-    }
-    fprintf(file, "}");
-}
-
-static void put_table(const struct report *report, const struct row *row)
-{
-    printf("%-16s %-8s", row->collective, row->algorithm);
-    for (int i = 0; i < COLUMNS; i++) {
-        const struct column *c = &columns[i];
-        double v = value(c, row);
-        if (!shown(report, c)) {
-            continue;
-        }
-        if (isfinite(v)) {
-            printf(" %*.*f", c->width, c->digits, v * c->scale);
-        } else {
-            printf(" %*s", c->width, "-");
-        }
-    }
-    printf("\n");
-    fflush(stdout);
-}
-
 void report_row(struct report *report, const struct row *row)
 {
     if (NULL != report->json) {
         fprintf(report->json, report->rows > 0 ? ",\n  " : "\n  ");
-        put_json(report->json, row);
+        columns_json_row(report->json, &report->columns, row);
         fflush(report->json);
     }
     if (report->table) {
-        put_table(report, row);
+        columns_table_row(stdout, &report->columns, row);
+        fflush(stdout);
     }
     report->rows++;
 }

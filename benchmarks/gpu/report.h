@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns the output of gpuring_gpu. The floors: no ring among ranks of one device can be faster than
- * its memory moves
+ * The output of gpuring_gpu, as a table and as JSON. The floors: no ring among
+ * ranks of one device can be faster than its memory moves
  *
  *      FIFO in memory   all accesses, of callers' buffers and of slots
  *      FIFO in cache    those of callers' buffers only, if slots never leave the cache
@@ -14,24 +14,36 @@
 
 #include "costs.h"
 
+#include "common/columns.h"
+
 #include <stdio.h>
 
 struct report {
     int table;  /* to stdout */
     FILE *json; /* or NULL */
     int check;
-    const char *nccl; /* its version, where it runs beside us; else NULL */
-    int rows;
+    const char *nccl; /* NCCL's version; NULL: not beside us */
+    int rows;         /* so far */
+    struct columns columns;
 };
 
 struct row {
-    const char *collective, *algorithm;
-    double bytes, us, best_us, algbw, busbw;
-    double user, fifo;          /* bytes accessed, of all ranks, per byte of S */
-    double copy;                /* GB/s */
-    double in_memory, in_cache; /* efficiency; NAN without a copy rate */
-    double launches, errors;
-    double ratio; /* NCCL's time / ours of the row before; NAN in our rows */
+    const char *collective;
+    const char *algorithm;
+    double bytes;
+    double us;      /* median */
+    double best_us; /* least */
+    double algbw;
+    double busbw;
+    double user;      /* bytes of callers' buffers that all ranks access, per byte of S */
+    double fifo;      /* bytes of slots that all ranks access, per byte of S */
+    double copy;      /* GB/s */
+    double in_memory; /* efficiency, all accesses in memory; NAN without a copy
+                       rate */
+    double in_cache;  /* efficiency, slots in the cache; NAN without a copy rate */
+    double launches;  /* per call and rank */
+    double errors;
+    double ratio; /* NCCL's time / that of the row before; NAN in rows of gpuring */
 };
 
 void report_begin(struct report *report, int ranks, int processes, const struct world_shape *shape,

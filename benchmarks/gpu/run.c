@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns one collective of one size on the devices. See run.h. */
+/* The calls of run.h. */
 #include "run.h"
 
 #include "common/device.h"
@@ -13,9 +13,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
-/*
- * The schedules' collectives in the words of the benchmarks; those that combine nothing move bytes.
- */
+/* The schedules' collectives as those of the benchmarks. */
 static const struct {
     const struct moves *moves;
     enum ideal_kind kind;
@@ -34,7 +32,7 @@ static const enum gr_type types[ELEMENT_TYPES] = {
     [ELEMENT_DOUBLE] = GR_TYPE_F64,
 };
 
-/* Of those that a kernel combines. */
+/* The operations that kernels have. */
 static const enum gr_redop ops[] = {
     [ELEMENT_SUM] = GR_OP_SUM,
     [ELEMENT_PROD] = GR_OP_PROD,
@@ -54,7 +52,7 @@ static int is_reduction(const struct run *run)
     return 0 != (collectives[run->coll].moves->flags & MOVES_REDUCED);
 }
 
-/* Whole warps, with 16 bytes for each thread of what a channel has of a block, or of the vector. */
+/* Whole warps, 16 bytes per thread, for the part of a block, or of the vector, of a channel. */
 static uint32_t data_threads(const struct run *run, size_t bytes)
 {
     const struct world *w = run->world;
@@ -89,7 +87,7 @@ static int fail(struct run *run)
     return -1;
 }
 
-/* Where the output of each rank lies, told to all others. */
+/* Zero copy: all ranks learn where each other's output lies. */
 static void share_outputs(struct run *run)
 {
     struct world *w = run->world;
@@ -147,7 +145,7 @@ void run_close(struct run *run)
     free(run->buffers);
 }
 
-/* Where the kernel finds its data, by enum gr_space; no schedule has scratch. */
+/* The kernel's buffers, by enum gr_space; no schedule here has scratch. */
 static void find_spaces(const struct shape *s, const struct buffers *b, gr_gpu_ptr space[3])
 {
     const char *in = s->shared ? b->recv + s->in_at * s->element : b->send;
@@ -162,7 +160,7 @@ static void find_spaces(const struct shape *s, const struct buffers *b, gr_gpu_p
 
 /* ---- calls ---- */
 
-/* The ranks whose calls are not over are told to stop; what they wait for is in their reports. */
+/* Aborts the calls that are not over. Their reports say what they wait for. */
 static int give_up(struct run *run, double since)
 {
     struct world *w = run->world;
@@ -261,7 +259,7 @@ static int call(struct run *run, double *us)
         }
         over += rc;
         if (i == n - 1) {
-            sched_yield(); /* whoever is waited for may want this processor */
+            sched_yield(); /* for the process that is waited for */
             if (over < n && clock_us() - start > run->options->timeout * 1e6) {
                 return give_up(run, start);
             }
@@ -274,10 +272,7 @@ static int call(struct run *run, double *us)
     return 0;
 }
 
-/*
- * A call that failed leaves links in the middle of it: nothing can follow, and other processes wait
- * in vain.
- */
+/* A failed call leaves links in the middle of it: no call can follow, and other processes wait. */
 static void must_call(struct run *run, double *us)
 {
     if (0 != call(run, us)) {

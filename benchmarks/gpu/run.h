@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Owns one collective of one size on the devices: its buffers, its calls, their checks and times.
- */
+/* One collective of one size on the devices: buffers, calls, checks and times. */
 #ifndef BENCH_GPU_RUN_H
 #define BENCH_GPU_RUN_H
 
@@ -11,12 +9,12 @@
 #include "common/moves.h"
 #include "common/options.h"
 
-/* What the command line says of every run. */
+/* Options of every run. */
 struct run_options {
-    struct options bench; /* what gpuring_bench has, too */
+    struct options bench; /* those of gpuring_bench */
     uint64_t patience;    /* polls after which a block leaves */
     double timeout;       /* seconds after which a call is given up */
-    int corrupt;          /* for tests: make an element wrong before each check */
+    int corrupt;          /* for tests: an element is made wrong before each check */
 };
 
 struct run {
@@ -25,24 +23,20 @@ struct run {
     enum gr_coll coll;
     struct gr_request request;
     enum gr_kernel kernel;
-    struct nccl *nccl;    /* who makes the calls, or NULL: our kernels do */
-    struct shape *shapes; /* [crew->n], like: */
-    struct buffers *buffers;
-    struct gr_ipc_handle handles[CREW_RANKS];          /* zero copy: of all ranks' outputs */
+    struct nccl *nccl;                        /* makes the calls; NULL: gpuring's kernels do */
+    struct shape *shapes;                     /* [crew->n] */
+    struct buffers *buffers;                  /* [crew->n] */
+    struct gr_ipc_handle handles[CREW_RANKS]; /* zero copy: of all ranks' outputs */
     const struct gr_ipc_handle *handle_of[CREW_RANKS]; /* the same, by rank */
-    char *error; /* [OPTIONS_ERROR_CHARS], empty or why a call failed */
+    char *error; /* [OPTIONS_ERROR_CHARS]: "", or why a call failed */
 };
 
 struct run_result {
-    size_t bytes; /* S */
-    /* of a call, from the first launch until the last rank is through: median, least */
-    double us, best_us;
-    /*
-     * of a call and rank, on average: 1, and one more for each time that it left and came again; *
-     * NAN of NCCL's, which we cannot count
-     */
-    double launches;
-    double errors; /* wrong elements, in both checks; NAN without -c */
+    size_t bytes;    /* S */
+    double us;       /* from the first launch until the last rank is done: median */
+    double best_us;  /* the least */
+    double launches; /* per call and rank: 1, and one more for each time it left; NAN: NCCL's */
+    double errors;   /* wrong elements, in both checks; NAN without -c */
 };
 
 /*
@@ -54,8 +48,8 @@ int run_open(struct run *run, struct world *world, const struct run_options *opt
 void run_close(struct run *run);
 
 /*
- * Checks, times, checks; by whom, run->nccl says, which may change from one time to the next. 0, or
- * -1 on every process with a line in error.
+ * Checks, times, checks again, by run->nccl or by kernels; run->nccl may change from one call to
+ * the next. 0, or -1 on every process with a line in error.
  */
 int run_measure(struct run *run, struct run_result *result);
 

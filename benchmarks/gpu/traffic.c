@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns what a collective makes the devices' memory do. See traffic.h. */
+/* The counts of traffic.h. */
 #include "traffic.h"
 
 /* Elements of a step's message in one slice of a channel. */
@@ -33,10 +33,7 @@ static void add_step(struct traffic *t, const struct gr_step *step, double bytes
     }
 }
 
-/*
- * Zero copy: what came is where it belongs, and is read there to be sent on; what is sent is
- * written where it belongs.
- */
+/* Zero copy: a received result is in the output, and is read there to be sent on. */
 static void add_result(struct traffic *t, const struct gr_step *step, double bytes)
 {
     int taken = step->bits & GR_RECV && !(step->bits & GR_REDUCE);

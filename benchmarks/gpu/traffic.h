@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns what a collective makes the devices' memory do: bytes read and written by all ranks
- * together, counted by walking every rank's schedule, not by formula.
+ * The memory traffic of a collective: bytes read and written by all ranks together, counted by
+ * walking every rank's schedule, not by formula.
  */
 #ifndef BENCH_GPU_TRAFFIC_H
 #define BENCH_GPU_TRAFFIC_H
