@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A heap in which every node has four children: half as deep as a binary one, and brothers share a
- * cache line or two.
+ * The queue of events.h: a heap in which every node has four children. It is half as deep as a
+ * binary one, and siblings share one or two cache lines.
  */
 #include "events.h"
 

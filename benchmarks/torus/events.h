@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The queue of a simulation's events: earliest first, and those of the same time in the order in
- * which they came.
- */
+/* The queue of a simulation's events, by time; those of the same time in the order of adding. */
 #ifndef TORUS_EVENTS_H
 #define TORUS_EVENTS_H
 
@@ -13,7 +10,7 @@ struct event {
     double time;
     uint64_t order;   /* set by events_add() */
     uint32_t subject; /* a message, or a link */
-    uint16_t hop;     /* of the message's way */
+    uint16_t hop;     /* of the message's path */
     uint16_t kind;
 };
 

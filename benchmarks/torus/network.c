@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the models of network.h have in common, and the simple one. */
+/* The common part of the models of network.h, and the model "fifo". */
 #include "network.h"
 
 #include <stdlib.h>
@@ -12,26 +12,26 @@ void network_add(struct network *net, double time, enum event_kind kind, uint32_
     }
 }
 
-struct way network_way(const struct network *net, uint32_t message, int hop)
+struct hop network_hop(const struct network *net, uint32_t message, int number)
 {
     const struct message *m = &net->traffic->messages[message];
     const struct gr_torus *t = &net->machine->torus;
-    struct way way = {.last = 0};
+    struct hop hop = {.last = 0};
     int at = m->from, d, later;
 
-    for (d = 0; hop >= abs(m->hops[d]); d++) {
-        hop -= abs(m->hops[d]);
+    for (d = 0; number >= abs(m->hops[d]); d++) {
+        number -= abs(m->hops[d]);
         at = 0 == m->hops[d] ? at : gr_torus_move(t, at, d, m->hops[d]);
     }
-    at = gr_torus_move(t, at, d, m->hops[d] > 0 ? hop : -hop);
-    way.dim = d;
-    way.link = gr_torus_link(t, at, d, m->hops[d] > 0);
-    if (hop + 1 == abs(m->hops[d])) {
+    at = gr_torus_move(t, at, d, m->hops[d] > 0 ? number : -number);
+    hop.dim = d;
+    hop.link = gr_torus_link(t, at, d, m->hops[d] > 0);
+    if (number + 1 == abs(m->hops[d])) {
         for (later = d + 1; later < t->ndims && 0 == m->hops[later]; later++) {
         }
-        way.last = later == t->ndims;
+        hop.last = later == t->ndims;
     }
-    return way;
+    return hop;
 }
 
 int network_init(struct network *net)
@@ -71,7 +71,7 @@ int network_run(struct network *net)
     return 1;
 }
 
-/* ---- fifo: all there is of a link is when it will be free ---- */
+/* ---- fifo: the state of a link is the time at which it will be free ---- */
 
 static int fifo_init(struct network *net)
 {
@@ -83,26 +83,26 @@ static void fifo_handle(struct network *net, const struct event *e)
 {
     const struct message *m = &net->traffic->messages[e->subject];
     double *free_at = net->links, length = m->bytes / net->machine->bandwidth, begin = e->time;
-    struct way way;
+    struct hop hop;
 
     if (EVENT_RECEIVED == e->kind) {
         net->received(net->ctx, e->subject, e->time);
         return;
     }
-    way = network_way(net, e->subject, e->hop);
-    if (free_at[way.link] > begin) {
-        net->conflicts += free_at[way.link] > begin + 1e-6; /* not a rounding error */
-        begin = free_at[way.link];
+    hop = network_hop(net, e->subject, e->hop);
+    if (free_at[hop.link] > begin) {
+        net->conflicts += free_at[hop.link] > begin + 1e-6; /* not a rounding error */
+        begin = free_at[hop.link];
     }
-    free_at[way.link] = begin + length;
+    free_at[hop.link] = begin + length;
     if (0 == e->hop) {
         network_add(net, begin + length, EVENT_SENT, e->subject, 0);
     }
-    if (way.last) {
-        network_add(net, begin + net->machine->hop[way.dim] + length, EVENT_RECEIVED, e->subject,
+    if (hop.last) {
+        network_add(net, begin + net->machine->hop[hop.dim] + length, EVENT_RECEIVED, e->subject,
                     0);
     } else {
-        network_add(net, begin + net->machine->hop[way.dim], EVENT_HEAD, e->subject, e->hop + 1);
+        network_add(net, begin + net->machine->hop[hop.dim], EVENT_HEAD, e->subject, e->hop + 1);
     }
 }
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The links of a torus while messages go over them, with one of two models of what happens where
- * two want the same. Both are cut-through: a message's head goes on to the next link as soon as it
- * has arrived, and what cannot go on waits in the node, never on the links behind (virtual
- * cut-through: there is no deadlock).
+ * The links of a torus with messages on them, with one of two models of contention. Both are
+ * cut-through: a message's head goes on to the next link as soon as it has arrived. A message that
+ * cannot go on waits in the node and not on the links behind it, so there is no deadlock.
  *
  *      fifo      a link serves whole messages, in the order in which their heads arrive
- *      packets   a link takes turns, packet by packet, between what passes through and what its own node sends
+ *      packets   a link takes turns, by packets, between messages in transit and its own node's
  *
- * Whoever runs a network adds messages, and is told when they have left and when they have arrived.
+ * The caller adds messages; callbacks say when they have left and when they have arrived.
  */
 #ifndef TORUS_NETWORK_H
 #define TORUS_NETWORK_H
@@ -17,10 +16,10 @@
 #include "traffic.h"
 
 enum event_kind {
-    EVENT_START,    /* the message's first link is asked for */
-    EVENT_HEAD,     /* its head, or a packet, has arrived where hop number `hop` begins */
-    EVENT_SENT,     /* it has left its sender */
-    EVENT_RECEIVED, /* it, or a packet, is complete at its receiver */
+    EVENT_START,    /* the message wants its first link */
+    EVENT_HEAD,     /* the head of the message, or of a packet, is where hop number `hop` begins */
+    EVENT_SENT,     /* the message has left its sender */
+    EVENT_RECEIVED, /* the message, or a packet, is complete at its receiver */
     EVENT_FREE      /* a link is free again */
 };
 
@@ -40,14 +39,12 @@ struct network {
     const struct traffic *traffic;
     double packet; /* bytes, for model_packets */
     struct events events;
-    /* times that a message, or a packet, found its link taken by another message */
-    uint64_t conflicts;
+    uint64_t conflicts; /* times that another message had the link */
     int out_of_memory;
-    void *links; /* the model's */
-    /* Message number `message` has left its sender, or has arrived. */
-    void (*sent)(void *ctx, uint32_t message, double time);
-    void (*received)(void *ctx, uint32_t message, double time);
-    void *ctx;
+    void *links;                                                /* the model's */
+    void (*sent)(void *ctx, uint32_t message, double time);     /* it has left its sender */
+    void (*received)(void *ctx, uint32_t message, double time); /* it has arrived */
+    void *ctx;                                                  /* of sent and received */
 };
 
 /*
@@ -63,14 +60,13 @@ void network_start(struct network *net, uint32_t message, double time);
 /* Handle the next event; 0 when there is none. */
 int network_run(struct network *net);
 
-/*
- * The link that hop number `hop` of the message takes, its dimension, and whether it is the last
- * one.
- */
-struct way {
-    int link, dim, last;
+/* One hop of a message's path. */
+struct hop {
+    int link;
+    int dim;
+    int last; /* the receiver is at its end */
 };
-struct way network_way(const struct network *net, uint32_t message, int hop);
+struct hop network_hop(const struct network *net, uint32_t message, int number);
 
 /* For the models: an event, unless memory runs out, which the network remembers. */
 void network_add(struct network *net, double time, enum event_kind kind, uint32_t subject, int hop);

@@ -5,6 +5,7 @@
 
 #include <getopt.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,30 +230,32 @@ static const char *const model_names[] = {"fifo", "packets"};
 static const char *const format_names[] = {"text", "csv", "json"};
 static const char *const sync_names[] = {"around", "shortest"};
 
-/* Options of the noise; 0 when it is none of these. */
-static int parse_noise(struct noise *noise, int c, const char *text)
+/* Options whose value is a number. */
+static const struct {
+    int option;
+    const char *name;
+    double least, most;
+    size_t at; /* of the double in struct options */
+} number_options[] = {
+    {'b', "--bandwidth", 1e-6, 1e6, offsetof(struct options, machine.bandwidth)},
+    {OPT_UNEVEN, "--uneven", 0, 0.999, offsetof(struct options, sizes.uneven)},
+    {OPT_PACKET, "--packet", 1, 1e9, offsetof(struct options, packet)},
+    {OPT_JITTER, "--jitter", 0, 1e9, offsetof(struct options, noise.jitter)},
+    {OPT_ERROR, "--latency-error", 0, 1, offsetof(struct options, noise.latency_error)},
+    {OPT_SKEW, "--skew", 0, 1e9, offsetof(struct options, noise.skew)},
+    {OPT_ENTER, "--enter", 0, 1e9, offsetof(struct options, noise.enter)},
+    {OPT_GUARD, "--guard", 0, 1e9, offsetof(struct options, noise.guard)},
+    {OPT_OVERHEAD, "--overhead", 0, 1e9, offsetof(struct options, overhead)},
+};
+
+static void parse_number(struct options *o, int option, const char *text)
 {
-    switch (c) {
-    case OPT_JITTER:
-        noise->jitter = number("--jitter", text, 0, 1e9, NULL);
-        return 1;
-    case OPT_ERROR:
-        noise->latency_error = number("--latency-error", text, 0, 1, NULL);
-        return 1;
-    case OPT_SKEW:
-        noise->skew = number("--skew", text, 0, 1e9, NULL);
-        return 1;
-    case OPT_ENTER:
-        noise->enter = number("--enter", text, 0, 1e9, NULL);
-        return 1;
-    case OPT_GUARD:
-        noise->guard = number("--guard", text, 0, 1e9, NULL);
-        return 1;
-    case OPT_SYNC:
-        noise->shortest = word_of("way of a sync", text, sync_names, 2);
-        return 1;
-    default:
-        return 0;
+    for (size_t k = 0; k < sizeof(number_options) / sizeof(number_options[0]); k++) {
+        if (option == number_options[k].option) {
+            *(double *) ((char *) o + number_options[k].at) =
+                number(number_options[k].name, text, number_options[k].least,
+                       number_options[k].most, NULL);
+        }
     }
 }
 
@@ -271,14 +274,8 @@ static void parse_option(struct options *o, int c, const char *text, const char 
     case 'l':
         parse_latency(&o->machine, text);
         break;
-    case 'b':
-        o->machine.bandwidth = number("--bandwidth", text, 1e-6, 1e6, NULL);
-        break;
     case 'm':
         parse_bytes(o, text);
-        break;
-    case OPT_UNEVEN:
-        o->sizes.uneven = number("--uneven", text, 0, 0.999, NULL);
         break;
     case OPT_SKEWED:
         parse_skewed(o, text);
@@ -288,9 +285,6 @@ static void parse_option(struct options *o, int c, const char *text, const char 
         break;
     case OPT_MODEL:
         o->model = 0 == word_of("model", text, model_names, 2) ? &model_fifo : &model_packets;
-        break;
-    case OPT_PACKET:
-        o->packet = number("--packet", text, 1, 1e9, NULL);
         break;
     case OPT_SEED:
         o->sizes.seed = o->noise.seed = (uint32_t) number("--seed", text, 0, 4294967295.0, NULL);
@@ -316,11 +310,11 @@ static void parse_option(struct options *o, int c, const char *text, const char 
     case OPT_CHUNKS:
         o->chunks = (uint32_t) number("--chunks", text, 1, 65536, NULL);
         break;
-    case OPT_OVERHEAD:
-        o->overhead = number("--overhead", text, 0, 1e9, NULL);
+    case OPT_SYNC:
+        o->noise.shortest = word_of("way of a sync", text, sync_names, 2);
         break;
     default:
-        parse_noise(&o->noise, c, text);
+        parse_number(o, c, text);
     }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns torus_sim's command line: its grammar, defaults, help and error messages. */
+/* torus_sim's command line: grammar, defaults, help and error messages. */
 #ifndef TORUS_OPTIONS_H
 #define TORUS_OPTIONS_H
 
@@ -18,15 +18,15 @@ enum task {
 
 struct options {
     enum task task;
-    int source; /* enum source_algo, or -1: an Alltoall, by */
-    enum gr_alltoall_algo algo;
-    uint32_t chunks; /* of the pipelines of tree and mst */
+    int source;                 /* an enum source_algo; -1: an Alltoall */
+    enum gr_alltoall_algo algo; /* of an Alltoall */
+    uint32_t chunks;            /* of the pipelines of tree and mst */
     struct machine machine;
     double bytes[MAX_SIZES];
     int nbytes;
     int torus_given;
     double overhead;    /* ns of each message, in a projection */
-    struct sizes sizes; /* all but bytes */
+    struct sizes sizes; /* bytes: not used */
     struct noise noise;
     unsigned schemes; /* bit s: scheme s */
     const struct model *model;
@@ -36,10 +36,7 @@ struct options {
     int progress;
 };
 
-/*
- * Parse argv. Prints help, or one line that says what is wrong, and exits, where there is nothing
- * to run.
- */
+/* Parse argv. Exits after -h, and with status 2 and one line on stderr after an error. */
 void options_parse(struct options *o, int argc, char **argv);
 
 /* Print one line "torus_sim: ..." to stderr and exit with status 2. */

@@ -89,7 +89,7 @@ static void serve(struct network *net, int number, double time)
     int which = 0 == link->queue[link->turn].n ? !link->turn : link->turn;
     struct queue *q = &link->queue[which];
     struct run packet;
-    struct way way;
+    struct hop hop;
     double length;
 
     if (link->busy || 0 == q->n) {
@@ -103,18 +103,15 @@ static void serve(struct network *net, int number, double time)
     length = net->traffic->messages[packet.message].bytes / packets_of(net, packet.message) /
              net->machine->bandwidth;
     network_add(net, time + length, EVENT_FREE, (uint32_t) number, 0);
-    way = network_way(net, packet.message, packet.hop);
-    if (way.last) {
-        network_add(net, time + net->machine->hop[way.dim] + length, EVENT_RECEIVED, packet.message,
+    hop = network_hop(net, packet.message, packet.hop);
+    if (hop.last) {
+        network_add(net, time + net->machine->hop[hop.dim] + length, EVENT_RECEIVED, packet.message,
                     0);
     } else {
-        network_add(net, time + net->machine->hop[way.dim], EVENT_HEAD, packet.message,
+        network_add(net, time + net->machine->hop[hop.dim], EVENT_HEAD, packet.message,
                     packet.hop + 1);
     }
-    /*
-     * an own message is at its first hop, and no other of the same node waits there before this one
-     * has left
-     */
+    /* the last packet of an own message, which is at its first hop, leaves the sender */
     if (OWN == which && (0 == q->n || q->runs[q->first].message != packet.message)) {
         network_add(net, time + length, EVENT_SENT, packet.message, 0);
     }
@@ -150,7 +147,7 @@ static void packets_handle(struct network *net, const struct event *e)
         }
         break;
     default:
-        number = network_way(net, e->subject, e->hop).link;
+        number = network_hop(net, e->subject, e->hop).link;
         run.count = EVENT_START == e->kind ? packets_of(net, e->subject) : 1;
         if (queue_add(&state->links[number].queue[EVENT_START == e->kind ? OWN : THROUGH], run) <
             0) {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What a rank knows before: who sits where, latencies, and all sizes. The sync, and the prediction
- * of a tick's end.
- */
+/* The sync of schemes.h, and the prediction of a tick's end from latencies and sizes. */
 #include "schemes.h"
 
 #include <stdlib.h>
@@ -73,10 +70,7 @@ void sync_run(const struct machine *m, const double *estimates, int shortest, do
     free(ring);
 }
 
-/*
- * A kind of way: hops in each dimension, without direction; and the largest message that goes such
- * a way.
- */
+/* A kind of path: hops in each dimension, without direction; and its largest message. */
 struct kind {
     int16_t hops[GR_MAX_DIMS];
     double bytes;

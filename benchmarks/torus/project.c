@@ -7,12 +7,12 @@
 
 enum { MAX_CHANNELS = 2 * GR_MAX_DIMS };
 
-/* A message of a tick costs ns + share * bytes of the vector. */
+/* The time of a message: ns + share * bytes of the vector. */
 struct line {
     double ns, share;
 };
 
-/* Ticks of a channel that are alike, and the lines of which none is below another everywhere. */
+/* Ticks of a channel with the same messages, and the lines that are somewhere the highest. */
 struct group {
     uint32_t ticks, phase;
     int channel;
@@ -48,10 +48,7 @@ static double walk(const struct source *s, const struct sent *m, double *load, d
     return most;
 }
 
-/*
- * A line joins the group unless one of it is nowhere below; those that are nowhere above the new
- * one leave.
- */
+/* Adds a line unless another is nowhere below it; removes those that are nowhere above it. */
 static void add_line(struct projection *p, struct group *g, struct line line)
 {
     size_t k;
@@ -100,10 +97,7 @@ static void add_group(struct projection *p, const struct source *s, const struct
     p->groups[p->ngroups++] = g;
 }
 
-/*
- * Ticks that are alike from `tick` on: all channels together, or one by one where they need not be
- * in step.
- */
+/* Adds ticks with the same messages: all channels together, or, of a bucket, one by one. */
 static void add_ticks(struct projection *p, const struct source *s, const struct sent *sent,
                       size_t n, double *load, uint32_t tick, uint32_t ticks)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Projects what an allreduce costs on a torus, tick by tick, for the schedules of
+ * The projected time of an allreduce on a torus, tick by tick, for the schedules of
  * coll_gpuring/sched.
  *
- * In a tick every message takes  overhead + latency of its way + (bytes on the busiest link of its
- * way) / bandwidth, and the tick takes as long as its slowest message: ranks are in step, as under
- * scheme 3 of schemes.h. So a tick's time is the greatest of some straight lines in the size of the
- * vector, which are found once for all sizes. Channels of a bucket are in step only where they
+ * In a tick every message takes  overhead + latency of its path + (bytes on the busiest link of its
+ * path) / bandwidth. The tick takes as long as its slowest message: ranks are in step, as under
+ * scheme 3 of schemes.h. So a tick's time is the maximum of some straight lines in the size of the
+ * vector; they are computed once for all sizes. Channels of a bucket are in step only where they
  * change dimension.
  */
 #ifndef TORUS_PROJECT_H
@@ -14,12 +14,12 @@
 
 #include "source.h"
 
-/* All that is to know of one algorithm on one torus. */
+/* One algorithm on one torus. */
 struct projection;
 
 /*
- * chunks: of the tree's pipeline; others do not read it. NULL where the algorithm has no schedule
- * on that torus; exits when memory runs out. Takes some seconds for 32768 ranks.
+ * chunks: of the tree's pipeline; other algorithms ignore it. NULL: no schedule on that torus.
+ * Exits when memory runs out. Takes some seconds for 32768 ranks.
  */
 struct projection *project_make(enum source_algo algo, const struct machine *m, uint32_t chunks);
 void project_free(struct projection *p);

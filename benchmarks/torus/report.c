@@ -1,10 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tables of report.h. */
+/* The formats of report.h. */
 #include "report.h"
 
 #include <math.h>
 
 static int rows; /* written so far, for JSON's commas */
+
+enum { DIFFERENCES = 3, CONFLICTS = 5, SECONDS = 8, VALUES }; /* where these begin in values[] */
+
+/* What a row has of its outcomes. */
+static const struct {
+    const char *name;
+    int width, digits; /* in text; digits everywhere */
+} values[VALUES] = {
+    {"scheme1_us", 12, 3},      {"scheme2_us", 12, 3},      {"scheme3_us", 12, 3},
+    {"difference13_us", 10, 3}, {"difference23_us", 10, 3}, {"conflicts1", 9, 0},
+    {"conflicts2", 9, 0},       {"conflicts3", 9, 0},       {"seconds", 7, 2},
+};
 
 static void put_text_head(FILE *out, const struct options *o, const char *title)
 {
@@ -24,6 +36,15 @@ static void put_text_head(FILE *out, const struct options *o, const char *title)
             "confl.(3)", "seconds");
 }
 
+static void put_csv_head(FILE *out)
+{
+    fputs("torus,algorithm,model,uneven,skewed,bytes", out);
+    for (int k = 0; k < VALUES; k++) {
+        fprintf(out, ",%s", values[k].name);
+    }
+    fputc('\n', out);
+}
+
 void report_begin(FILE *out, const struct options *o, const char *title)
 {
     switch (o->format) {
@@ -32,9 +53,7 @@ void report_begin(FILE *out, const struct options *o, const char *title)
         break;
     case FORMAT_CSV:
         if (0 == rows) {
-            fputs("torus,algorithm,model,uneven,skewed,bytes,scheme1_us,scheme2_us,scheme3_us,"
-                  "difference13_us,difference23_us,conflicts1,conflicts2,conflicts3,seconds\n",
-                  out);
+            put_csv_head(out);
         }
         break;
     case FORMAT_JSON:
@@ -42,81 +61,63 @@ void report_begin(FILE *out, const struct options *o, const char *title)
     }
 }
 
-/* A time in us; missing ones as `none`. */
-static void put_us(FILE *out, double ns, int width, const char *none)
+/* NAN: there is none. */
+static double value_of(const struct row *row, int k)
 {
-    if (ns < 0 || isnan(ns)) {
-        fprintf(out, "%*s", width, none);
-    } else {
-        fprintf(out, "%*.3f", width, ns / 1000);
-    }
-}
-
-static void put_difference(FILE *out, const struct outcome *a, const struct outcome *b, int width,
-                           const char *none)
-{
-    if (a->ns < 0 || b->ns < 0) {
-        fprintf(out, "%*s", width, none);
-    } else {
-        fprintf(out, "%*.3f", width, (a->ns - b->ns) / 1000);
-    }
-}
-
-static void put_count(FILE *out, const struct outcome *a, int width, const char *none)
-{
-    if (a->ns < 0) {
-        fprintf(out, "%*s", width, none);
-    } else {
-        fprintf(out, "%*llu", width, (unsigned long long) a->conflicts);
-    }
-}
-
-/* Columns in their order, each after its separator; names[]: of JSON. */
-static void put_columns(FILE *out, const struct row *row, int text, const char *none,
-                        const char *const *names)
-{
-    const struct outcome *o = row->outcome;
+    const struct outcome *o = row->outcome, *third = &o[3];
     double seconds = 0;
-    int k;
 
-    for (k = 1; k <= 8; k++) {
-        int width = !text ? 0 : k <= 3 ? 12 : k <= 5 ? 10 : 9;
+    if (SECONDS == k) {
+        for (int s = 1; s <= 3; s++) {
+            seconds += o[s].ns < 0 ? 0 : o[s].seconds;
+        }
+        return seconds;
+    }
+    o += k < DIFFERENCES ? k + 1 : k < CONFLICTS ? k - DIFFERENCES + 1 : k - CONFLICTS + 1;
+    if (k >= CONFLICTS) {
+        return o->ns < 0 ? NAN : (double) o->conflicts;
+    }
+    if (k >= DIFFERENCES) {
+        return o->ns < 0 || third->ns < 0 ? NAN : (o->ns - third->ns) / 1000;
+    }
+    return o->ns < 0 ? NAN : o->ns / 1000;
+}
 
-        fputs(names[k - 1], out);
-        if (k <= 3) {
-            put_us(out, o[k].ns, width, none);
-        } else if (k <= 5) {
-            put_difference(out, &o[k - 3], &o[3], width, none);
+static void put_values(FILE *out, const struct row *row, enum format format)
+{
+    static const char *const none[] = {"-", "", "null"};
+
+    for (int k = 0; k < VALUES; k++) {
+        double v = value_of(row, k);
+        int width = FORMAT_TEXT == format ? values[k].width : 0;
+
+        fprintf(out,
+                FORMAT_TEXT == format  ? " "
+                : FORMAT_CSV == format ? ","
+                                       : ", \"%s\": ",
+                values[k].name);
+        if (isnan(v)) {
+            fprintf(out, "%*s", width, none[format]);
         } else {
-            put_count(out, &o[k - 5], width, none);
+            fprintf(out, "%*.*f", width, values[k].digits, v);
         }
     }
-    for (k = 1; k <= 3; k++) {
-        seconds += o[k].ns < 0 ? 0 : o[k].seconds;
-    }
-    fprintf(out, "%s%*.2f", names[8], text ? 7 : 0, seconds);
 }
 
 void report_row(FILE *out, const struct options *o, const struct row *row)
 {
-    static const char *const blanks[] = {" ", " ", " ", " ", " ", " ", " ", " ", " "};
-    static const char *const commas[] = {",", ",", ",", ",", ",", ",", ",", ",", ","};
-    static const char *const keys[] = {
-        ", \"scheme1_us\": ",      ", \"scheme2_us\": ",      ", \"scheme3_us\": ",
-        ", \"difference13_us\": ", ", \"difference23_us\": ", ", \"conflicts1\": ",
-        ", \"conflicts2\": ",      ", \"conflicts3\": ",      ", \"seconds\": "};
     const char *torus = torus_text(&o->machine.torus);
 
     switch (o->format) {
     case FORMAT_TEXT:
         fprintf(out, "%9.10g %-7s %6g %6g", row->bytes, row->model, row->uneven, row->skewed);
-        put_columns(out, row, 1, "-", blanks);
+        put_values(out, row, o->format);
         fputc('\n', out);
         break;
     case FORMAT_CSV:
         fprintf(out, "%s,%s,%s,%g,%g,%.10g", torus, row->algorithm, row->model, row->uneven,
                 row->skewed, row->bytes);
-        put_columns(out, row, 0, "", commas);
+        put_values(out, row, o->format);
         fputc('\n', out);
         break;
     case FORMAT_JSON:
@@ -125,7 +126,7 @@ void report_row(FILE *out, const struct options *o, const struct row *row)
                 "%g, \"skewed\": %g, \"bytes\": %.10g",
                 rows > 0 ? "," : "", torus, row->algorithm, row->model, row->uneven, row->skewed,
                 row->bytes);
-        put_columns(out, row, 0, "null", keys);
+        put_values(out, row, o->format);
         fputs("}", out);
     }
     rows++;

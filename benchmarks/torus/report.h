@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the look of torus_sim's results, as text, CSV and JSON. */
+/* torus_sim's results as text, CSV and JSON. */
 #ifndef TORUS_REPORT_H
 #define TORUS_REPORT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The three schemes of schemes.h: who begins which tick when. */
+/* The three schemes of schemes.h: when each rank begins each tick. */
 #include "schemes.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { PROGRESS_EVENTS = 1 << 18 }; /* how often to say how far it is */
+enum { PROGRESS_EVENTS = 1 << 18 }; /* between two calls of progress() */
 
 struct run {
     const struct traffic *traffic;
@@ -17,13 +17,12 @@ struct run {
     struct network net;
     struct random random;
     struct predictor *predictor;
-    /* [nticks][nranks]: messages that the rank has yet to send or receive in the tick */
-    uint8_t *left;
-    uint32_t *tick;    /* [nranks]: in which tick the rank is */
-    double *through;   /* [nranks]: when it was through with its last tick */
-    double *start;     /* [nranks]: scheme 3: when it may begin its tick */
-    double *estimates; /* [nranks][ndims], NULL: exact */
-    double *predicted; /* [nticks], where estimates are exact */
+    uint8_t *left;     /* [nticks][nranks]: messages of the tick still to be sent or received */
+    uint32_t *tick;    /* [nranks]: the rank's current tick */
+    double *through;   /* [nranks]: the end of its last tick */
+    double *start;     /* [nranks]: scheme 3: the earliest begin of its tick */
+    double *estimates; /* [nranks][ndims] of latencies; NULL: exact */
+    double *predicted; /* [nticks]: durations, where estimates are exact */
     size_t arrived;
     double end;
 };
@@ -61,7 +60,7 @@ static double expect(const struct run *r, uint32_t tick, int rank)
            r->noise->guard;
 }
 
-/* Go on from ticks in which the rank is through. */
+/* Leave ticks in which the rank has nothing left to do. */
 static void advance(struct run *r, int rank, double time)
 {
     while (r->tick[rank] < r->traffic->nticks && 0 == r->left[cell(r, r->tick[rank], rank)]) {
@@ -148,7 +147,7 @@ static void run_all(struct run *r, progress_fn *progress, void *ctx)
         begin_tick(r, rank, r->start[rank]);
     }
     for (rank = 0; rank < r->traffic->nranks; rank++) {
-        advance(r, rank, r->start[rank]); /* who has nothing to do in the first tick */
+        advance(r, rank, r->start[rank]); /* ranks with nothing to do in the first tick */
     }
     drain(r, progress, ctx);
     for (tick = 1; SCHEME_SYNC_EACH == r->scheme && tick < r->traffic->nticks; tick++) {

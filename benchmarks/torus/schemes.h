@@ -2,14 +2,16 @@
 /*
  * Runs a schedule on a simulated torus under one of three schemes:
  *
- *      1  a sync before every tick              no two ticks overlap
- *      2  a sync at the start only              a rank begins its next tick when what it sends and receives in
- *                                               this one is done: ticks overlap, and share links
- *      3  a sync at the start, then waiting     every rank predicts from sizes and latencies when the slowest
- *                                               message of a tick ends, and begins the next one then
+ *      1  a sync before every tick            no two ticks overlap
+ *      2  a sync at the start only            a rank begins its next tick when it has sent and
+ *                                             received all of this one: ticks overlap, share links
+ *      3  a sync at the start, then waiting   each rank predicts from sizes and latencies when the
+ *                                             slowest message of a tick ends, and begins the next
+ *                                             tick then
  *
- * The sync unifies the start dimension by dimension: in each of its rings all send a packet to all
- * others; rank i that entered at s_i announces F_i, the latency to its farthest, and is through at
+ * The sync unifies the start dimension by dimension: in each of its rings every rank sends a packet
+ * to every other. Rank i, which entered at s_i, announces F_i, the latency to its farthest peer,
+ * and ends at
  *
  *      C_i = max( s_i + F_i, max over j of (arrival of j's packet + F_j - L_ji) )
  *
@@ -22,26 +24,26 @@
 
 enum scheme { SCHEME_SYNC_EACH = 1, SCHEME_SYNC_START, SCHEME_PREDICTED };
 
-/* How real the machine is. Zero: perfect. */
+/* Deviations of the machine from a perfect one; 0: none. */
 struct noise {
-    double jitter; /* ns, mean of an exponential delay of each rank in each tick */
-    /* each rank's estimates of a dimension's latency are wrong by up to this share */
-    double latency_error;
-    double skew;  /* ns, scheme 3: clocks differ by up to +- this after the start */
-    double enter; /* ns, ranks enter the collective within this time */
-    double guard; /* ns, scheme 3: added to each prediction */
-    int shortest; /* sync packets go both ways around a ring, not one */
+    double jitter;        /* ns, mean of an exponential delay of each rank in each tick */
+    double latency_error; /* largest relative error of a rank's estimates of latencies */
+    double skew;          /* ns, scheme 3: clocks differ by up to +- this after the start */
+    double enter;         /* ns, ranks enter the collective within this time */
+    double guard;         /* ns, scheme 3: added to each prediction */
+    int shortest;         /* sync packets go both ways around a ring, not one */
     uint32_t seed;
 };
 
-/* Says how far a run is: share of the messages that have arrived. */
+/* Called during a run; share: of the messages that have arrived. */
 typedef void progress_fn(void *ctx, enum scheme scheme, double share);
 
 struct outcome {
     double ns;      /* from the first entry to the last arrival */
-    double sync_ns; /* of that: until the first rank may send */
-    uint64_t conflicts, events;
-    double seconds; /* that the simulation took */
+    double sync_ns; /* part of ns: until the first rank may send */
+    uint64_t conflicts;
+    uint64_t events;
+    double seconds; /* wall time of the simulation */
 };
 
 /* 0, or -1 when memory ran out. progress may be NULL. */
@@ -51,15 +53,14 @@ int scheme_run(const struct machine *machine, const struct traffic *traffic,
                struct outcome *outcome);
 
 /*
- * times[rank]: in, when each rank enters a sync; out, when it is through. estimates[rank * ndims +
- * d]: what a rank takes for the latency of a hop, by the true one; NULL: all 1.
+ * Runs a sync. times[rank]: the begin, and then the end. estimates[rank * ndims + d]: the rank's
+ * estimate of the latency of a hop / the true latency; NULL: all 1.
  */
 void sync_run(const struct machine *machine, const double *estimates, int shortest, double *times);
 
 /*
- * What ranks send in ticks of a schedule, as seen by a prediction: the largest message of each kind
- * of way. Time that the slowest message of a tick takes; estimates[d] as above for one rank, or
- * NULL.
+ * Predicts the time of a tick's slowest message, from the largest message of each kind of path.
+ * estimates[d]: as above, of one rank; or NULL.
  */
 struct predictor;
 struct predictor *predictor_make(const struct traffic *traffic);

@@ -43,7 +43,7 @@ static const char *algorithm(const struct options *o)
     return o->source >= 0 ? source_name((enum source_algo) o->source) : gr_alltoall_name(o->algo);
 }
 
-/* Fill a row: the schemes asked for at one size. */
+/* A row: the selected schemes at one size. */
 static struct row simulate(const struct options *o, double bytes)
 {
     struct row row = {.model = o->model->name,
@@ -92,7 +92,7 @@ static void run_sizes(FILE *out, const struct options *o)
     for (k = 0; k < o->nbytes; k++) {
         struct row row = simulate(o, o->bytes[k]);
 
-        if (0 == k) { /* nothing is printed of what cannot be run */
+        if (0 == k) { /* not before the first simulation: it may fail */
             report_begin(out, o, title);
         }
         report_row(out, o, &row);
@@ -102,7 +102,7 @@ static void run_sizes(FILE *out, const struct options *o)
 
 /* ---- the published evaluation ---- */
 
-/* One part of it: a model, sizes of messages, and up to how many bytes per pair it is run. */
+/* A part of the figure: a model, sizes of messages, and the range of bytes per pair. */
 struct part {
     const char *title;
     const struct model *model;
@@ -110,10 +110,7 @@ struct part {
     unsigned schemes;
 };
 
-/*
- * Packets are simulated one by one: (2) only, which alone has conflicts, and up to 64 bytes, which
- * take seconds.
- */
+/* Packets are simulated one by one: only scheme 2, which has conflicts, and only up to 64 bytes. */
 static const struct part parts[] = {
     {"even sizes, links serve whole messages", &model_fifo, 0, 0, 1, 65536, 14},
     {"senders +-50%, links serve whole messages", &model_fifo, 0.5, 0, 1, 65536, 14},

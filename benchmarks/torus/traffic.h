@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the torus simulator is fed with: a machine, and the messages of a schedule, tick by tick.
+ * The input of the torus simulator: a machine, and the messages of a schedule, tick by tick.
  * Times are nanoseconds, sizes bytes, so that a bandwidth in GB/s is one in bytes per nanosecond.
  */
 #ifndef TORUS_TRAFFIC_H
@@ -35,12 +35,12 @@ struct traffic {
     size_t nmessages;
 };
 
-/* How much a rank sends to each other: the mean times its weight. */
+/* Bytes that a rank sends to each other one: the mean times its weight. */
 struct sizes {
-    double bytes;  /* mean, per pair */
+    double bytes;  /* the mean, per pair */
     double uneven; /* weights are uniform in 1 +- this, below 1 */
-    double skewed; /* this share of the ranks ... */
-    double factor; /* ... sends so many times as much as the others */
+    double skewed; /* share of the ranks whose weight is `factor` instead */
+    double factor; /* the weight of skewed ranks */
     uint32_t seed;
 };
 
@@ -57,8 +57,7 @@ int traffic_alltoall(struct traffic *t, enum gr_alltoall_algo algo, const struct
 void traffic_free(struct traffic *t);
 
 /*
- * Sum of latencies of a message's hops: the time from its first bit's sending to its arrival,
- * without contention.
+ * The latency of a message's path without contention, from its first bit's sending to its arrival.
  */
 double message_latency(const struct machine *m, const struct message *message);
 
