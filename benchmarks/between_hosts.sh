@@ -1,20 +1,26 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Collectives between hosts whose interfaces are limited to a rate (0: not): gpuring with coll_gpuring_nodes 1 (over UCX; and
-# over Open MPI's messages, pml), stock beside it (tuned; and han), and the bound of all: the bytes that must pass a host's
-# interfaces over their rate, with Q hosts 2S(Q-1)/Q of allreduce, S(Q-1)/Q of allgather and reduce_scatter, S of bcast and
-# reduce. The hosts are namespaces of this machine (tests/hosts/hosts.sh), and need root. Alternating runs; medians. Rank r runs on
-# core r, modulo their number: where they share cores, the kernel would place them in its own way in each job, and leave them
-# there for thousands of calls.
-# With ALGORITHMS gpuring only, once with each of them (auto: what it chooses). p50: its median call, for machines where some
-# calls are stopped for long, and not the mean of all.
-# HOSTS_AGAIN=1: both stocks twice in each round; what that differs by, others may, too.
-# cycle: the median of cycle_us (docs/measuring.md), a call and the barrier before it.
-# HOSTS_BURST: what an interface may send at once after a rest (64kb). Small calls want little (2kb), or they live for a while on
-# what the sizes before have not used; large ones want enough for what a timer is late.
-# HOSTS_RAILS: interfaces of a host (1), each of that rate; with more than one, gpuring has as many rails, and gpuring/1 none.
+# Collectives between hosts whose interfaces are limited to a rate, gpuring and stock in alternating runs:
+#     stock, stock+han    tuned; han
+#     gpuring             coll_gpuring_nodes 1, over UCX
+#     gpuring/pml         over Open MPI's messages
+#     gpuring/1           with one rail, where hosts have several interfaces
+# Prints medians, and the bound: the bytes that must pass a host's interfaces / their rate. Between Q hosts these are 2S(Q-1)/Q
+# of allreduce, S(Q-1)/Q of allgather and reduce_scatter, S of bcast and reduce. cycle is the median of cycle_us
+# (docs/measuring.md): a call and the barrier before it.
+#
 #     benchmarks/between_hosts.sh [BUILDDIR] [ROUNDS] [MBIT/S] [LAYOUTS] [COLLECTIVES] [SIZES] [ITERATIONS] [OPTIONS of gpuring]
 #         [ALGORITHMS] [mean|p50]
+# MBIT/S 0: no limit. ALGORITHMS: gpuring only, once with each of them (auto: what it chooses). p50: the median call instead of the
+# mean, for machines where some calls are stopped for long.
+#
+# HOSTS_AGAIN=1       both stocks run twice in each round: their difference is the noise
+# HOSTS_BURST=64kb    what an interface may send at once after a rest. Small calls want little (2kb), or they use what the sizes
+#                     before have left for thousands of calls; large ones want enough for the delay of a timer
+# HOSTS_RAILS=1       interfaces of a host, each of that rate; gpuring has as many rails
+#
+# The hosts are namespaces of this machine (tests/hosts/hosts.sh), and need root. Rank r runs on core r modulo their number: on
+# shared cores the kernel would place ranks differently in each job, and leave them there for thousands of calls.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 build=$(cd "${1:-$top/build}" && pwd)

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns the floor: what the hardware takes at least for the parts of a collective, between two
- * processes on two processors. No MPI in here. Prints CSV, a row per measure and size: measure,
- * bytes, us (the best of several), GBs.
+ * gpuring_floor: the least time that the hardware takes for the parts of a collective, between two
+ * processes on two processors. No MPI. Prints CSV, a row per measure and size: measure, bytes, us
+ * (the best of several), GBs.
  *
  *   exchange  both write a cache line and wait for the other's
  *   direct    one copies a block out of memory that it shares with the other
- *   cma       one copies a block out of the other's own memory, by process_vm_readv; no row where that is refused
+ *   cma       one copies a block out of the other's own memory, by process_vm_readv; no row where
+ *             that is refused
  *   double    the other copies a block into slots of shared memory while one copies it out of them
  *
- * The other has written the block, once, before: benchmarks do not write theirs between two calls
- * either, so what fits into the reader's caches is read from there. docs/comparing.md says how the
- * floor of a collective follows.
+ * The other has written the block once, before: benchmarks do not write theirs between two calls
+ * either, so blocks that fit the reader's caches are read from there. docs/comparing.md derives the
+ * floor of a collective from these.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* sched_setaffinity, process_vm_readv */
 #endif
+#include "common/clock.h"
+
 #include <errno.h>
 #include <math.h>
 #include <sched.h>
@@ -30,16 +33,10 @@
 #include <sys/prctl.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-enum {
-    LINE = 64,
-    APART = 128 /* lines are fetched in pairs */,
-    BATCHES = 40,
-    BATCH = 500,
-    COPIES = 15
-};
+enum { LINE = 64, APART = 128 }; /* lines are fetched in pairs */
+enum { BATCHES = 40, BATCH = 500, COPIES = 15 };
 enum { SLOTS = 8, SLOT_BYTES = 32 << 10, LEAST_CHUNK = 4 << 10 };
 enum { EXIT_RIGHT = 0, EXIT_WRONG = 1, EXIT_USAGE = 2 };
 enum { READER = 0, WRITER = 1 };
@@ -54,7 +51,7 @@ struct shared {
     alignas(APART) char slots[SLOTS][SLOT_BYTES];
 };
 
-/* What one of the two processes knows. Both go through the same measures in the same order. */
+/* One of the two processes. Both run the same measures in the same order. */
 struct side {
     int me; /* READER or WRITER */
     unsigned long meetings, chunks;
@@ -64,14 +61,6 @@ struct side {
     char *copy;  /* the reader's */
     pid_t writer;
 };
-
-static double now_us(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double) t.tv_sec * 1e6 + (double) t.tv_nsec * 1e-3;
-}
 
 static void put(struct counter *counter, unsigned long value)
 {
@@ -97,21 +86,18 @@ static double exchange(struct side *side)
     double best = INFINITY;
 
     for (int b = 0; b < BATCHES; b++) {
-        double start = now_us(), us;
+        double start = clock_us(), us;
 
         for (int i = 0; i < BATCH; i++) {
             meet(side);
         }
-        us = (now_us() - start) / BATCH;
+        us = (clock_us() - start) / BATCH;
         best = us < best ? us : best;
     }
     return best;
 }
 
-/*
- * The ways of a block to the reader; both sides call them. They return 0, or -1 where the way is
- * closed.
- */
+/* ---- methods that copy a block to the reader; both sides call them; 0, or -1: refused ---- */
 
 static int copy_direct(struct side *side, size_t bytes)
 {
@@ -162,23 +148,23 @@ static int copy_double(struct side *side, size_t bytes)
 static const struct {
     const char *name;
     int (*copy)(struct side *side, size_t bytes);
-} ways[] = {{"direct", copy_direct}, {"cma", copy_cma}, {"double", copy_double}};
+} methods[] = {{"direct", copy_direct}, {"cma", copy_cma}, {"double", copy_double}};
 
-/* The reader's best time in microseconds; NAN where the way is closed. */
+/* The reader's best time in microseconds; NAN: refused. */
 static double time_copies(struct side *side, int (*copy)(struct side *side, size_t bytes),
                           size_t bytes)
 {
     double best = INFINITY, start, us;
-    bool closed = false;
+    bool refused = false;
 
     for (int i = -1; i < COPIES; i++) { /* the first is not counted */
         meet(side);
-        start = now_us();
-        closed = 0 != copy(side, bytes) || closed;
-        us = now_us() - start;
+        start = clock_us();
+        refused = 0 != copy(side, bytes) || refused;
+        us = clock_us() - start;
         best = i >= 0 && us < best ? us : best;
     }
-    return closed ? NAN : best;
+    return refused ? NAN : best;
 }
 
 static void print_row(const struct side *side, const char *measure, size_t bytes, double us)
@@ -200,8 +186,8 @@ static void run(struct side *side, size_t least, size_t most)
     meet(side);
     print_row(side, "exchange", LINE, exchange(side));
     for (size_t bytes = least; bytes <= most; bytes *= 2) {
-        for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {
-            print_row(side, ways[w].name, bytes, time_copies(side, ways[w].copy, bytes));
+        for (size_t k = 0; k < sizeof methods / sizeof methods[0]; k++) {
+            print_row(side, methods[k].name, bytes, time_copies(side, methods[k].copy, bytes));
         }
     }
 }
