@@ -4,9 +4,9 @@
  *
  *      gpuring_choices [COLLECTIVE...] [-n RANKS,...] [-p PROTOCOL] [-s SIZE]
  *
- * A row per path and number of ranks; in it, from which size of S on which algorithm goes in which
- * protocol, with how many channels and threads. What the component chooses with the default
- * parameters is this; it runs without MPI.
+ * A row per path and number of ranks. It lists the sizes S from which on another algorithm or
+ * protocol is chosen, with channels and threads. The component chooses the same with its default
+ * parameters. No MPI.
  */
 #include "exec/gpu/args.h"
 #include "tune/select.h"
@@ -146,9 +146,7 @@ static const char *short_size(size_t bytes, char *text, size_t room)
     return text;
 }
 
-/*
- * Sizes are powers of two; one is printed where something else is chosen than for the one before.
- */
+/* Sizes are powers of two; those are printed whose choice differs from that of the size before. */
 static void print_row(const struct options *o, int coll, enum gr_path path, int p)
 {
     struct gr_choice last = {.way = -1}, c;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gpuring_sched: prints any schedule, as a textbook would. Owns the command line; the steps come
- * from coll_gpuring/sched, their look from sched_print.c. No MPI.
+ * gpuring_sched: prints any schedule, as a textbook would. This file has the command line; steps
+ * come from coll_gpuring/sched, and sched_print.c formats them. No MPI.
  *
- *      gpuring_sched allreduce ring -n 4             up to 8 ranks: a row per tick, a column per rank
+ *      gpuring_sched allreduce ring -n 4             a row per tick, a column per rank (up to 8)
  *      gpuring_sched bcast tree -n 64 --rank 5       all that a rank does, step by step
- *      gpuring_sched reduce chain -n 4 -c 8 --ticks  the same grid in shorthand, for any number of ranks
- *      gpuring_sched bcast flat -n 6 --dot           who sends to whom, for Graphviz
+ *      gpuring_sched reduce chain -n 4 -c 8 --ticks  the same in shorthand, any number of ranks
+ *      gpuring_sched bcast flat -n 6 --dot           messages between ranks, for Graphviz
  */
 #include <getopt.h>
 #include <stdarg.h>
@@ -69,7 +69,7 @@ static const char *algo_name(int k)
     return gr_algo_name((enum gr_algo) k);
 }
 
-/* The number of that name; when there is none, says which there are. */
+/* The number of that name. Without one the line lists all names. */
 static int number_of(const char *word, const char *what, const char *(*name)(int) )
 {
     char all[256] = "";
@@ -186,7 +186,7 @@ static void parse_options(struct options *o, int argc, char **argv)
     o->algo = (enum gr_algo) number_of(argv[optind + 1], "algorithm", algo_name);
 }
 
-/* Where the algorithm runs along a torus: why it does not along this one. */
+/* The algorithm runs along a torus: the reason why not along this one. */
 static void die_of_torus(const struct options *o)
 {
     if (!gr_algo_is_torus(o->algo)) {
@@ -201,7 +201,7 @@ static void die_of_torus(const struct options *o)
     die("suh-shin wants rings with extents of 1, 2 or a multiple of 4");
 }
 
-/* What concerns several options together. */
+/* Checks of several options together. */
 static void check_options(const struct options *o)
 {
     char all[256] = "";

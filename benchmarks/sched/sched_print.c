@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tables of sched_print.h. */
+/* The formats of sched_print.h. */
 #include "sched_print.h"
 
 #include <stdarg.h>
@@ -124,7 +124,7 @@ static int cell_width(const struct table *t, const struct style *style)
     return width;
 }
 
-/* Print a cell, the blanks before it first, so that no line ends in blanks. */
+/* Print a cell behind pending blanks, so that no line ends in blanks. */
 static void print_cell(const char *text, int width, int *blanks)
 {
     int len = (int) strlen(text);
@@ -136,10 +136,7 @@ static void print_cell(const char *text, int width, int *blanks)
     *blanks += width + 2 - len;
 }
 
-/*
- * One line of the cells of step number `row` of the tick, across all ranks; at[r]: the tick's first
- * entry.
- */
+/* A line of the cells of the tick's step number `row`, of all ranks; at[r]: its first entry. */
 static void print_grid_line(const struct table *t, const struct style *style, int width,
                             const uint32_t *at, uint32_t tick, uint32_t row, int line)
 {
@@ -196,9 +193,9 @@ static void print_grid(const struct table *t, const struct style *style)
     }
 }
 
-/* ---- other ways to show it ---- */
+/* ---- a rank, a graph ---- */
 
-/* Everything that one rank does. */
+/* All steps of a rank. */
 static void print_rank(const struct table *t, int rank)
 {
     const struct lane *lane = &t->lanes[rank];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The look of a schedule on paper: grids, lists and graphs of its steps, for gpuring_sched. */
+/* Prints a schedule: grids, lists and graphs of its steps, for gpuring_sched. */
 #ifndef GR_BENCH_SCHED_PRINT_H
 #define GR_BENCH_SCHED_PRINT_H
 
@@ -21,8 +21,9 @@ struct table {
     enum gr_coll coll;
     enum gr_algo algo;
     enum gr_layout layout;
-    int p, root;    /* ranks */
-    uint32_t parts; /* pieces of equal size that the vector is cut into */
+    int p;          /* number of ranks */
+    int root;       /* a rank */
+    uint32_t parts; /* of equal size, of the vector */
     uint32_t ticks;
     int ordered;                  /* the order of ranks was given */
     int order[MAX_RANKS];         /* rank by position */
