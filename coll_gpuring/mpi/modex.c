@@ -29,10 +29,16 @@
 #include <string.h>
 
 /*
- * Increased when processes of different builds could not work together: another card, other numbers
- * of algorithms, another choice for the same call, other messages of set-up.
+ * Increased when processes of different builds could not work together: another card, another
+ * choice for the same call, other messages of set-up. Other algorithms need no increase, as their
+ * hash is a part of the version.
  */
 #define WIRE_VERSION 15
+
+static uint64_t wire_version(void)
+{
+    return gr_algos_hash() << 16 | WIRE_VERSION;
+}
 
 struct card {
     uint64_t version;
@@ -75,7 +81,7 @@ int mca_coll_gpuring_modex_publish(void)
     int rc;
 
     memset(&card, 0, sizeof(card));
-    card.version = WIRE_VERSION;
+    card.version = wire_version();
     card.params = gr_process.params;
     card.bad = mca_coll_gpuring_bad_param;
     card.probe = gr_probe_make();
@@ -105,7 +111,7 @@ void mca_coll_gpuring_modex_close(void)
 /* Whether a process of ours can have said so. */
 static bool is_good(const struct card *card)
 {
-    return WIRE_VERSION == card->version && card->rails >= 1 && card->rails <= GR_NET_RAILS &&
+    return wire_version() == card->version && card->rails >= 1 && card->rails <= GR_NET_RAILS &&
            mca_coll_gpuring_params_good(&card->params, &card->bad);
 }
 

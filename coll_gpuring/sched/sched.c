@@ -27,6 +27,22 @@ const char *gr_algo_name(enum gr_algo algo)
     return (unsigned) algo < GR_NALGOS ? gr_algorithms[algo]->name : NULL;
 }
 
+/* FNV-1a */
+uint64_t gr_algos_hash(void)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    const char *c;
+    int a;
+
+    for (a = 0; a < GR_NALGOS; a++) {
+        for (c = gr_algorithms[a]->name; '\0' != *c; c++) {
+            hash = (hash ^ (unsigned char) *c) * UINT64_C(1099511628211);
+        }
+        hash = (hash ^ gr_algorithms[a]->colls) * UINT64_C(1099511628211);
+    }
+    return hash;
+}
+
 const char *gr_algo_help(enum gr_algo algo)
 {
     return gr_algorithms[algo]->help;

@@ -96,6 +96,9 @@ const char *gr_algo_name(enum gr_algo algo);
  */
 const char *gr_way_name(int way);
 
+/* A hash of all algorithms: their names in the order of their numbers, and their collectives. */
+uint64_t gr_algos_hash(void);
+
 /* What the algorithm is, for users: one line. */
 const char *gr_algo_help(enum gr_algo algo);
 
