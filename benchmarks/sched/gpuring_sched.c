@@ -57,6 +57,7 @@ static const char usage[] =
     "  --order LIST  ranks in the order of their positions, \"reverse\" or \"2,0,1,...\"\n"
     "  --ticks       grid of ticks and ranks in shorthand\n"
     "  --dot         graph of the messages for Graphviz\n"
+    "  --list        the algorithms: what each is, and its collectives\n"
     "  -h, --help    this text\n";
 
 static const char *coll_name(int k)
@@ -95,6 +96,23 @@ static int parse_int(const char *text, const char *what, int least, int most)
     return (int) v;
 }
 
+static void list_algorithms(void)
+{
+    char colls[128];
+    int a, k;
+
+    for (a = 0; a < GR_NALGOS; a++) {
+        colls[0] = '\0';
+        for (k = 0; k < GR_NCOLLS; k++) {
+            if (gr_algo_has((enum gr_algo) a, (enum gr_coll) k)) {
+                gr_words_add(colls, sizeof(colls), coll_name(k));
+            }
+        }
+        /* words are added with a blank before each */
+        printf("%-10s %s (%s)\n", algo_name(a), gr_algo_help((enum gr_algo) a), colls + 1);
+    }
+}
+
 /* Dimensions that are lines, as "0,2". */
 static void parse_mesh(struct options *o, const char *text)
 {
@@ -116,7 +134,16 @@ static void parse_mesh(struct options *o, const char *text)
 
 static void parse_options(struct options *o, int argc, char **argv)
 {
-    enum { OPT_RANK = 256, OPT_ORDER, OPT_TICKS, OPT_DOT, OPT_TORUS, OPT_MESH, OPT_CHANNEL };
+    enum {
+        OPT_RANK = 256,
+        OPT_ORDER,
+        OPT_TICKS,
+        OPT_DOT,
+        OPT_TORUS,
+        OPT_MESH,
+        OPT_CHANNEL,
+        OPT_LIST
+    };
     static const struct option longs[] = {{"rank", 1, NULL, OPT_RANK},
                                           {"order", 1, NULL, OPT_ORDER},
                                           {"torus", 1, NULL, OPT_TORUS},
@@ -124,6 +151,7 @@ static void parse_options(struct options *o, int argc, char **argv)
                                           {"channel", 1, NULL, OPT_CHANNEL},
                                           {"ticks", 0, NULL, OPT_TICKS},
                                           {"dot", 0, NULL, OPT_DOT},
+                                          {"list", 0, NULL, OPT_LIST},
                                           {"help", 0, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     const char *mesh = NULL;
@@ -166,6 +194,9 @@ static void parse_options(struct options *o, int argc, char **argv)
         case OPT_DOT:
             o->show = SHOW_DOT;
             break;
+        case OPT_LIST:
+            list_algorithms();
+            exit(0);
         case 'h':
             fputs(usage, stdout);
             exit(0);

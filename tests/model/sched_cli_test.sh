@@ -63,7 +63,9 @@ runs() {
         return
     fi
     ordered='--order reverse'
-    [ "$algo" != doubling ] || ordered='--channel 1' # it takes ranks by their numbers
+    if "$SCHED" "$coll" "$algo" -n 2 --order reverse 2>&1 | grep -q "takes ranks by their numbers"; then
+        ordered='--channel 1'
+    fi
     for p in 1 2 3 4 5 7 8 9 16 33; do
         [ "$algo" = oneshot ] && [ "$p" -gt 9 ] && continue # it has no more
         runs_one $p -n $p

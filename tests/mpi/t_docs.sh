@@ -42,6 +42,10 @@ params help | sed -n 's/^\(algorithm[a-z_]*\) Algorithm of [^:]*: \([^,]*\), or 
 [ ! -s "$wrong" ] && [ "$(params help | grep -c '^algorithm')" -ge 7 ]
 tap_result $? "algorithms are those of the registry" "$wrong"
 
+OMPI_MCA_mca_base_component_path=SYSTEM_DEFAULT:$GR_DIR python3 "${srcdir:-$(dirname "$0")/../..}/tools/docs_tables.py" --check "$page" \
+    >"$wrong" 2>&1
+tap_result $? "tables are as tools/docs_tables.py makes them" "$wrong"
+
 # each counter is of a row "coll_gpuring_PREFIX_X", whose text has the word for X
 : >"$wrong"
 sed -n 's/^mca:coll:gpuring:pvar:coll_gpuring_\([a-z_-]*\):class:.*/\1/p' "$work/info" | while read -r name; do
