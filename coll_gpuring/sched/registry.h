@@ -33,7 +33,8 @@
     X(SUH_SHIN, suh_shin, PRECOMPUTED)   \
     X(TWO_LEVEL, two_level, PRECOMPUTED) \
     X(NODE_TREE, node_tree, PRECOMPUTED) \
-    X(DOUBLING, doubling, PRECOMPUTED)
+    X(DOUBLING, doubling, PRECOMPUTED)   \
+    X(PAT, pat, PRECOMPUTED)
 
 #endif
 

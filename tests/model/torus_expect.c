@@ -380,6 +380,20 @@ static uint64_t two_level_order(const struct sym_case *c, int block, size_t elem
     return pair_sum(&l, place, 1, 0);
 }
 
+/* ---- PAT ---- */
+
+/* What distance d from the owner of a block sends: its own, then what d + 1, d + 2, d + 4, ... send. */
+static uint64_t pat_sum(int p, int owner, int d, size_t elem)
+{
+    uint64_t h = sym_leaf((owner + d) % p, elem).hash;
+    int step;
+
+    for (step = 1; d + step < p && 0 == (d & step); step *= 2) {
+        h = sym_hash(h, pat_sum(p, owner, d + step, elem));
+    }
+    return h;
+}
+
 uint64_t torus_expect(const struct sym_case *c, uint32_t number, int block, size_t elem)
 {
     int from_the_ends = GR_ALGO_BUCKET == c->algo && GR_COLL_REDUCE_SCATTER == c->coll, steps = 0,
@@ -395,6 +409,8 @@ uint64_t torus_expect(const struct sym_case *c, uint32_t number, int block, size
         return swing_sum(&ch, steps, swing_owner(&ch, block));
     case GR_ALGO_MST:
         return mst_order(&ch, c->root);
+    case GR_ALGO_PAT:
+        return pat_sum(c->p, block, 0, elem);
     case GR_ALGO_TWO_LEVEL:
     case GR_ALGO_DOUBLING:
         return two_level_order(c, block, elem);

@@ -225,7 +225,7 @@ static int clashes(enum gr_coll coll, int root, int alike)
 static int promises_links(void)
 {
     return GR_ALGO_SWING != algo && GR_ALGO_TWO_LEVEL != algo && GR_ALGO_NODE_TREE != algo &&
-           GR_ALGO_DOUBLING != algo;
+           GR_ALGO_DOUBLING != algo && GR_ALGO_PAT != algo;
 }
 
 /* ---- running ---- */
@@ -432,7 +432,7 @@ int main(void)
 {
     static enum gr_algo which[] = {GR_ALGO_BUCKET,    GR_ALGO_SWING,    GR_ALGO_MST,
                                    GR_ALGO_ORDERED,   GR_ALGO_SUH_SHIN, GR_ALGO_TWO_LEVEL,
-                                   GR_ALGO_NODE_TREE, GR_ALGO_DOUBLING};
+                                   GR_ALGO_NODE_TREE, GR_ALGO_DOUBLING, GR_ALGO_PAT};
     static const struct {
         const char *name;
         CMUnitTestFunction test;
