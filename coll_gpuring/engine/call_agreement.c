@@ -1,35 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Agreements. MPI lets a buffer be on a device at one rank and in host memory at another; whether
- * kernels do a call must be known to all before it begins. So where GPUs are about each rank writes
- * a line for each call and reads those of the others: on boards; between nodes they go over links,
- * combined. The same lines show who has not come, and calls that do not match. Between nodes they
- * take a round trip, so there short calls have none: choose.c.
- *
- * A persistent request's init exchanges them by messages: it is no call of its communicator's
- * queue.
+ * Call agreement. Inside a node records go through boards. Between nodes they are combined over
+ * host links, which takes a round trip; so short calls there have no agreement (choose.c). The init
+ * of a persistent request is no call of its communicator's queue: its records go by point-to-point
+ * messages.
  */
 #include "engine/call_agreement.h"
 
 #include "engine/collectives.h"
 #include "engine/devices.h"
-#include "engine/host_run.h"
+#include "engine/host_steps.h"
 #include "engine/log.h"
 #include "engine/op.h"
 #include "engine/op_queue.h"
+#include "engine/params.h"
+#include "engine/run_board.h"
 #include "engine/runtime.h"
 #include "engine/setup_messages.h"
 #include "engine/watchdog.h"
 #include "mpi/datatype.h"
 #include "mpi/module.h"
-#include "engine/params.h"
+#include "mpi/report.h"
+#include "mpi/staging/scratch.h"
 #include "mpi/type_codes.h"
 
 #include "base/errors.h"
 #include "exec/gpu/op.h"
 #include "exec/mail.h"
+#include "exec/plan.h"
+#include "exec/reduce.h"
 #include "exec/stepper.h"
 #include "link/ipc_cache.h"
+#include "link/team.h"
 #include "sched/sched.h"
 #include "tune/select.h"
 
@@ -55,11 +57,12 @@ static bool may_zero(const struct gr_op *op, const gr_params_t *params)
            distributes(op);
 }
 
-struct gr_call_record mca_coll_gpuring_call_record(struct gr_op *op, const gr_params_t *params,
-                                                   bool device)
+void mca_coll_gpuring_agreement_record(struct gr_op *op, const gr_params_t *params, bool device)
 {
     const struct gr_call *call = &op->call;
-    struct gr_call_record record = {
+    struct gr_call_record *record = &op->agreement.record;
+
+    *record = (struct gr_call_record) {
         .seq = op->seq,
         .bytes = op->data.bytes,
         .root = call->root,
@@ -67,18 +70,73 @@ struct gr_call_record mca_coll_gpuring_call_record(struct gr_op *op, const gr_pa
         .call = (uint8_t) call->id,
         .device = device,
     };
-
     if (gr_calls[call->id].reduces) {
-        record.kernel = (int16_t) gr_gpu_kernel(mca_coll_gpuring_type(call->rtype),
-                                                mca_coll_gpuring_op(call->op));
+        record->kernel = (int16_t) gr_gpu_kernel(mca_coll_gpuring_type(call->rtype),
+                                                 mca_coll_gpuring_op(call->op));
     }
-    op->zero = may_zero(op, params);
-    if (op->zero && device && mca_coll_gpuring_is_contiguous(call->rtype, 2)) {
-        record.output = mca_coll_gpuring_ipc_handle(
+    op->agreed.zero_copy = may_zero(op, params);
+    if (op->agreed.zero_copy && device && mca_coll_gpuring_is_contiguous(call->rtype, 2)) {
+        record->output = mca_coll_gpuring_ipc_handle(
             mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype), op->data.bytes);
     }
-    return record;
 }
+
+/* Make room for the records of p ranks. OMPI error code. */
+static int reserve_records(struct gr_call_agreement *a, int p)
+{
+    size_t each = sizeof(a->records[0]) + sizeof(a->outputs[0]) + sizeof(a->spots[0]);
+    int r;
+
+    if (NULL != a->records && a->nrecords >= p) {
+        return OMPI_SUCCESS;
+    }
+    free(a->records);
+    a->records = calloc((size_t) p, each);
+    if (NULL == a->records) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    a->nrecords = p;
+    a->outputs = (const struct gr_ipc_handle **) (a->records + p);
+    a->spots = (size_t *) (a->outputs + p);
+    for (r = 0; r < p; r++) {
+        a->outputs[r] = &a->records[r].output;
+        a->spots[r] = (size_t) r * sizeof(a->records[0]);
+    }
+    return OMPI_SUCCESS;
+}
+
+int mca_coll_gpuring_agreement_prepare(struct gr_op *op, enum gr_agreement_use use)
+{
+    struct gr_call_agreement *a = &op->agreement;
+
+    if (OMPI_SUCCESS != reserve_records(a, ompi_comm_size(op->call.comm))) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    a->use = use;
+    op->start = mca_coll_gpuring_stats_timed() ? mca_coll_gpuring_now() : 0;
+    op->setup_number[true] = gr_setup_number(op->queue);
+    op->setup_number[false] = gr_setup_number(op->queue);
+    if (NULL != op->queue->team->remote) {
+        return OMPI_SUCCESS;
+    }
+    a->mail = (struct gr_mail) {
+        .coll = GR_COLL_ALLGATHER,
+        .in = (unsigned char *) &a->record,
+        .out = (unsigned char *) a->records,
+        .count = op->agreed.zero_copy ? sizeof(a->record) : GR_CALL_RECORD_SHORT,
+        .displs = a->spots,
+        .reducer = {.elem_bytes = 1},
+    };
+    op->early = (struct gr_early_post) {.mail = &a->mail, .way = GR_WAY_AGREEMENT};
+    return OMPI_SUCCESS;
+}
+
+void mca_coll_gpuring_agreement_free(struct gr_call_agreement *agreement)
+{
+    free(agreement->records);
+}
+
+/* ---- what the ranks have agreed on ---- */
 
 static bool is_equal(const struct gr_call_record *a, const struct gr_call_record *b)
 {
@@ -86,10 +144,10 @@ static bool is_equal(const struct gr_call_record *a, const struct gr_call_record
            a->kernel == b->kernel && a->call == b->call;
 }
 
-/* What differs is an error of the application; every rank sees it, the one at fault says so. */
+/* Report an error of the application: this rank's call differs from that of `rank`. */
 static void tell_difference(const struct gr_op *op, const struct gr_call_record *other, int rank)
 {
-    const struct gr_call_record *mine = &op->record;
+    const struct gr_call_record *mine = &op->agreement.record;
     unsigned known = GR_NCALLS - 1;
 
     mca_coll_gpuring_warn("calls-differ", ompi_comm_rank(op->call.comm),
@@ -99,15 +157,15 @@ static void tell_difference(const struct gr_op *op, const struct gr_call_record 
                           (size_t) other->bytes, other->root, (size_t) other->seq);
 }
 
-/* All have called the same, and some buffer is on a device, or not. */
+/* devices: whether some rank's buffer is on a device. */
 static void apply_agreement(struct gr_op *op, bool devices)
 {
-    op->devices = devices;
-    op->device = devices && op->record.kernel >= 0;
-    op->fetches = !devices;
+    op->agreed.devices = devices;
+    op->agreed.kernels = devices && op->agreement.record.kernel >= 0;
+    op->agreed.fetches = !devices;
 }
 
-/* 0; or -1, and said once, when the calls differ. */
+/* Returns 0; -1 when the calls differ, which the lowest rank unlike rank 0 reports for all. */
 static int apply_records(struct gr_op *op, const struct gr_call_record *records)
 {
     int p = ompi_comm_size(op->call.comm), rank = ompi_comm_rank(op->call.comm), r;
@@ -115,7 +173,6 @@ static int apply_records(struct gr_op *op, const struct gr_call_record *records)
 
     for (r = 0; r < p; r++) {
         if (!is_equal(&records[0], &records[r])) {
-            /* the lowest rank that is unlike rank 0 says so, for all */
             if (r == rank) {
                 tell_difference(op, &records[0], 0);
             }
@@ -127,27 +184,27 @@ static int apply_records(struct gr_op *op, const struct gr_call_record *records)
     return 0;
 }
 
-/* ---- combined ---- */
-
+/* This rank's share of the combined records. */
 static void combine(struct gr_op *op)
 {
-    struct gr_combined_records *c = &op->combined;
+    struct gr_combined_records *c = &op->agreement.combined;
+    const struct gr_call_record *record = &op->agreement.record;
     size_t k;
 
-    memcpy(c->ones, &op->record, sizeof(c->ones));
+    memcpy(c->ones, record, sizeof(c->ones));
     memset(c->first, 0, sizeof(c->first));
     if (0 == ompi_comm_rank(op->call.comm)) {
-        memcpy(c->first, &op->record, sizeof(c->first));
+        memcpy(c->first, record, sizeof(c->first));
     }
     for (k = 0; k < GR_CALL_RECORD_WORDS; k++) {
         c->zeros[k] = ~c->ones[k];
     }
 }
 
-/* 0; or -1 when the calls differ, and each rank unlike rank 0 says so. */
+/* Returns 0; -1 when the calls differ, which each rank unlike rank 0 reports. */
 static int apply_combined(struct gr_op *op)
 {
-    const struct gr_combined_records *c = &op->combined;
+    const struct gr_combined_records *c = &op->agreement.combined;
     struct gr_call_record free_bits = {.device = UINT8_MAX}, any = {.device = 0}, first = any;
     uint64_t may[GR_CALL_RECORD_WORDS], differs = 0;
     size_t k;
@@ -158,7 +215,7 @@ static int apply_combined(struct gr_op *op)
     for (k = 0; k < GR_CALL_RECORD_WORDS; k++) {
         differs |= c->ones[k] & c->zeros[k] & ~may[k];
     }
-    if (0 != differs && !is_equal(&first, &op->record)) {
+    if (0 != differs && !is_equal(&first, &op->agreement.record)) {
         tell_difference(op, &first, 0);
     }
     apply_agreement(op, any.device);
@@ -167,27 +224,8 @@ static int apply_combined(struct gr_op *op)
 
 int mca_coll_gpuring_agreement_end(struct gr_op *op)
 {
-    return NULL != op->queue->team->remote ? op->agreed : apply_records(op, op->records);
-}
-
-int mca_coll_gpuring_agreement_reserve(struct gr_op *op, int p)
-{
-    size_t each = sizeof(op->records[0]) + sizeof(op->outputs[0]) + sizeof(op->spots[0]);
-    int r;
-
-    if (NULL == op->records || op->nrecords < p) {
-        free(op->records);
-        op->records = calloc((size_t) p, each);
-        op->nrecords = p;
-        op->outputs =
-            NULL == op->records ? NULL : (const struct gr_ipc_handle **) (op->records + p);
-        op->spots = NULL == op->records ? NULL : (size_t *) (op->outputs + p);
-        for (r = 0; NULL != op->records && r < p; r++) {
-            op->outputs[r] = &op->records[r].output;
-            op->spots[r] = (size_t) r * sizeof(op->records[0]);
-        }
-    }
-    return NULL == op->records ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+    return NULL != op->queue->team->remote ? op->agreement.result
+                                           : apply_records(op, op->agreement.records);
 }
 
 /* ---- through boards, or links ---- */
@@ -198,46 +236,100 @@ int mca_coll_gpuring_agreement_way(const struct gr_op_queue *queue)
                                        : gr_choice_way(&queue->module->agreement_choice);
 }
 
-/* Boards have the line since the call was queued. */
+/*
+ * All ranks' records, by the same operation: or. Each rank's contribution is its own record, and 0
+ * in the place of all others.
+ */
+static unsigned char *spread(struct gr_op *op)
+{
+    struct gr_call_agreement *a = &op->agreement;
+
+    memset(a->records, 0, (size_t) op->queue->team->p * sizeof(a->records[0]));
+    a->records[ompi_comm_rank(op->call.comm)] = a->record;
+    return (unsigned char *) a->records;
+}
+
+/* Start a round: an Allreduce of words over host links. OMPI error code. */
+static int begin_round(struct gr_op *op, enum gr_agreement_round round)
+{
+    const struct gr_choice *how = &op->queue->module->agreement_choice;
+    struct gr_call_agreement *a = &op->agreement;
+    int p = op->queue->team->p;
+    size_t bytes = GR_ROUND_SINGLE == round ? (size_t) p * sizeof(a->record) : sizeof(a->combined);
+    unsigned char *words = GR_ROUND_SINGLE == round ? spread(op) : (unsigned char *) &a->combined;
+    struct gr_request r = {
+        .coll = GR_COLL_ALLREDUCE,
+        .algo = (enum gr_algo) how->way,
+        .nchannels = how->nchannels,
+        .small = how->small,
+        .elem_bytes = sizeof(uint64_t),
+        .total = bytes / sizeof(uint64_t),
+        .torus = op->queue->module->torus,
+    };
+    struct gr_reducer reducer = {.elem_bytes = r.elem_bytes,
+                                 .fused = gr_reduce_find(GR_TYPE_U64, GR_OP_BOR)};
+    unsigned char *space[3] = {[GR_IN] = words, [GR_OUT] = words, [GR_TMP] = NULL};
+    size_t scratch = gr_plan_scratch(&r, p);
+
+    _Static_assert(0 == sizeof(a->record) % sizeof(uint64_t), "records are words");
+    if (scratch > 0) {
+        space[GR_TMP] = mca_coll_gpuring_scratch_get(&op->kept.tmp, scratch, false);
+        if (NULL == space[GR_TMP]) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+    }
+    a->round = round;
+    mca_coll_gpuring_host_start_request(op, &r, space, reducer);
+    return OMPI_SUCCESS;
+}
+
+/* On boards the record has been posted since the call was queued. */
 int mca_coll_gpuring_agreement_begin(struct gr_op *op)
 {
     if (NULL == op->queue->team->remote) {
         return OMPI_SUCCESS;
     }
     combine(op);
-    op->gathers = false;
-    return mca_coll_gpuring_host_run_records(op);
+    return begin_round(op, GR_ROUND_COMBINED);
 }
 
-/*
- * The lines between nodes: combined, and gathered where kernels may write into the others' buffers.
- */
+/* The second round is for kernels that write to the buffers of other ranks. */
 static int poll_links(struct gr_op *op, uint64_t *moved)
 {
-    int rc = gr_stepper_run(&op->stepper, moved);
+    struct gr_call_agreement *a = &op->agreement;
+    int rc = gr_stepper_run(&op->run.host.stepper, moved);
 
-    if (GR_DONE != rc || op->gathers) {
+    if (GR_DONE != rc || GR_ROUND_SINGLE == a->round) {
         return rc;
     }
-    op->agreed = apply_combined(op);
-    op->gathers = 0 == op->agreed && op->device && op->zero;
-    if (!op->gathers) {
+    a->result = apply_combined(op);
+    if (a->result < 0 || !op->agreed.kernels || !op->agreed.zero_copy) {
         return GR_DONE;
     }
-    return OMPI_SUCCESS == mca_coll_gpuring_host_run_records(op) ? GR_AGAIN : GR_ERR_NOMEM;
+    return OMPI_SUCCESS == begin_round(op, GR_ROUND_SINGLE) ? GR_AGAIN : GR_ERR_NOMEM;
 }
 
 int mca_coll_gpuring_agreement_poll(struct gr_op *op, uint64_t *moved)
 {
     struct gr_mailbox *box = &op->queue->team->agreement.box;
+    struct gr_mail *mail = &op->agreement.mail;
 
     if (NULL != op->queue->team->remote) {
         return poll_links(op, moved);
     }
-    return box->posted - op->agreement.epoch < box->nsets &&
-                   gr_mail_take(box, &op->agreement, moved)
-               ? GR_DONE
-               : GR_AGAIN;
+    return gr_mail_is_posted(box, mail) && gr_mail_take(box, mail, moved) ? GR_DONE : GR_AGAIN;
+}
+
+void mca_coll_gpuring_agreement_explain(struct gr_op *op, char *text, size_t size)
+{
+    const struct gr_team *team = op->queue->team;
+
+    if (NULL != team->remote) {
+        mca_coll_gpuring_host_explain(op, "arrival", NULL, text, size);
+    } else {
+        mca_coll_gpuring_mail_explain(&team->agreement.box, &op->agreement.mail, "arrival", text,
+                                      size);
+    }
 }
 
 /* ---- by messages ---- */
@@ -311,7 +403,7 @@ int mca_coll_gpuring_agreement_exchange(mca_coll_gpuring_module_t *module, struc
         free(x.requests);
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    x.records[x.rank] = op->record;
+    x.records[x.rank] = op->agreement.record;
     rc = exchange_post(&x, comm, mca_coll_gpuring_setup_tag(number));
     if (OMPI_SUCCESS == rc) {
         rc = mca_coll_gpuring_wait(exchange_poll, &waiting);
@@ -320,9 +412,9 @@ int mca_coll_gpuring_agreement_exchange(mca_coll_gpuring_module_t *module, struc
         /* Messages may be under way into the records, which stay. */
         return rc; /* NOLINT(clang-analyzer-unix.Malloc) */
     }
-    rc = mca_coll_gpuring_agreement_reserve(op, p);
+    rc = reserve_records(&op->agreement, p);
     if (OMPI_SUCCESS == rc) {
-        memcpy(op->records, x.records, (size_t) p * sizeof(*x.records));
+        memcpy(op->agreement.records, x.records, (size_t) p * sizeof(*x.records));
     }
     agreed = apply_records(op, x.records);
     free(x.records);

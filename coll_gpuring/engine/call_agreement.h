@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Call agreement: where devices are about, all ranks learn what each of them calls and whether its
- * buffers are on a device.
+ * Call agreement: all ranks learn what each of them calls, and whether some buffer is on a device.
+ *
+ * MPI lets a buffer be on a device at one rank and in host memory at another, but all ranks must
+ * know before the call begins whether kernels run it. So, where some rank may use devices, each
+ * rank writes a call record and reads those of the others. The records also show which ranks have
+ * not come yet, and calls that do not match.
  */
 #ifndef GR_ENGINE_CALL_AGREEMENT_H
 #define GR_ENGINE_CALL_AGREEMENT_H
@@ -11,6 +15,7 @@
 #include "mpi/module.h"
 #include "engine/params.h"
 
+#include "exec/mail.h"
 #include "link/ipc_cache.h"
 
 BEGIN_C_DECLS
@@ -40,35 +45,70 @@ struct gr_combined_records {
     uint64_t first[GR_CALL_RECORD_WORDS]; /* rank 0's record */
 };
 
+/* What an op does with an agreement. */
+enum gr_agreement_use {
+    GR_AGREEMENT_NONE,  /* nothing: its executor is picked at the call */
+    GR_AGREEMENT_FIRST, /* begins with it: its executor is picked then */
+    GR_AGREEMENT_ONLY   /* ends with it: it only asks whether some buffer is on a device */
+};
+
+/* Between nodes, the exchange that is under way. */
+enum gr_agreement_round {
+    GR_ROUND_COMBINED, /* combined records */
+    GR_ROUND_SINGLE    /* records one by one, for their IPC handles */
+};
+
+/* An op's agreement. All zero at first; records and what follows are kept for the next call. */
+struct gr_call_agreement {
+    enum gr_agreement_use use;
+    enum gr_agreement_round round;
+    int result;                           /* between nodes: 0, or -1 when calls differ */
+    struct gr_call_record record;         /* this rank's */
+    struct gr_combined_records combined;  /* between nodes: this rank's, then all ranks' */
+    struct gr_mail mail;                  /* inside a node: the allgather of records on boards */
+    struct gr_call_record *records;       /* [rank]; owned */
+    const struct gr_ipc_handle **outputs; /* [rank]: of receive buffers, in records */
+    size_t *spots;                        /* [rank]: bytes from records to the rank's record */
+    int nrecords;                         /* ranks for which there is room */
+};
+
 /*
- * This rank's record of the op. device: whether a buffer of this rank is on a device. Sets
- * op->zero.
+ * Write this rank's record of the op. device: whether a buffer of this rank is on a device. Sets
+ * op->agreed.zero_copy.
  */
-struct gr_call_record mca_coll_gpuring_call_record(struct gr_op *op, const gr_params_t *params,
-                                                   bool device);
+void mca_coll_gpuring_agreement_record(struct gr_op *op, const gr_params_t *params, bool device);
+
+/*
+ * The record has been written: let the op, which is not queued yet, begin with an agreement. Takes
+ * two set-up numbers of the queue. OMPI error code.
+ */
+int mca_coll_gpuring_agreement_prepare(struct gr_op *op, enum gr_agreement_use use);
+
+/* What links an agreement of the queue's ops needs: a number of sched.h. */
+int mca_coll_gpuring_agreement_way(const struct gr_op_queue *queue);
 
 /*
  * Exchange the records, when the op is the first of its queue: on boards inside a node; between
- * nodes combined, by an Allreduce over host links (host_run.c), and, where all agree on a call that
- * may use zero copy on devices, once more one by one. way: what it needs links for. begin: OMPI
- * error code. poll: GR_DONE, GR_AGAIN, or negative.
+ * nodes combined, by an Allreduce over host links, and, where all ranks agree on a call that may
+ * use zero copy on devices, once more one by one. begin: OMPI error code. poll: GR_DONE, GR_AGAIN,
+ * or a negative enum gr_error. explain: what it waits for, in words.
  */
-int mca_coll_gpuring_agreement_way(const struct gr_op_queue *queue);
 int mca_coll_gpuring_agreement_begin(struct gr_op *op);
 int mca_coll_gpuring_agreement_poll(struct gr_op *op, uint64_t *moved);
+void mca_coll_gpuring_agreement_explain(struct gr_op *op, char *text, size_t size);
 
 /*
- * All records are there: sets op->devices, op->fetches, and op->device (some buffer is on a device
- * and there is a kernel). Returns 0; -1 when the calls differ, which one rank reports.
+ * All records are there: sets op->agreed.devices, kernels and fetches. Returns 0; -1 when the calls
+ * differ, which one rank reports.
  */
 int mca_coll_gpuring_agreement_end(struct gr_op *op);
 
-/* Make room for the records of p ranks. OMPI error code. */
-int mca_coll_gpuring_agreement_reserve(struct gr_op *op, int p);
+/* Free what the agreement keeps. */
+void mca_coll_gpuring_agreement_free(struct gr_call_agreement *agreement);
 
 /*
  * The whole agreement for the init of a persistent request, by point-to-point messages; waits for
- * all ranks. OMPI error code.
+ * all ranks. number: of the set-up whose tags it uses. OMPI error code.
  */
 int mca_coll_gpuring_agreement_exchange(mca_coll_gpuring_module_t *module, struct gr_op *op,
                                         uint32_t number);

@@ -11,6 +11,7 @@
 #include "engine/log.h"
 #include "engine/op.h"
 #include "engine/op_queue.h"
+#include "engine/pick.h"
 #include "engine/process.h"
 #include "mpi/buffers.h"
 #include "mpi/module.h"
@@ -22,10 +23,7 @@
 #include "sched/sched.h"
 #include "tune/select.h"
 
-/*
- * What the links between the op's devices are like; before there are any inside a node, nothing is
- * taken for granted.
- */
+/* The path between the op's devices. Inside a node it is not known before the links: PCIe then. */
 static enum gr_path path_of(const mca_coll_gpuring_module_t *module, const struct gr_op *op)
 {
     if (NULL != module->remote) {
@@ -34,7 +32,7 @@ static enum gr_path path_of(const mca_coll_gpuring_module_t *module, const struc
     return NULL == op->queue || NULL == op->queue->gpu ? GR_PATH_PCIE : op->queue->gpu->path;
 }
 
-/* Where ranks are on several nodes, what the links between these are like. */
+/* The links between nodes; nodes 0: all ranks are on one node. */
 static struct gr_internode far_of(const mca_coll_gpuring_module_t *module)
 {
     if (NULL == module->remote) {
@@ -50,7 +48,7 @@ static struct gr_internode far_of(const mca_coll_gpuring_module_t *module)
     };
 }
 
-/* Lines of 128 bytes were asked for, and cannot be had: rank 0 says so, each process once. */
+/* Rank 0 reports, once in each process, that the path does not allow the protocol LL128. */
 static void tell_protocol(const mca_coll_gpuring_module_t *module, const struct gr_op *op)
 {
     static atomic_bool told;
@@ -63,10 +61,7 @@ static void tell_protocol(const mca_coll_gpuring_module_t *module, const struct 
     }
 }
 
-/*
- * Between devices there are no mailboxes, and no direct messages: what is forced to them is left to
- * the model.
- */
+/* Between devices there are no mailboxes: the model chooses where they are forced. */
 static struct gr_choice select_on_devices(const mca_coll_gpuring_module_t *module,
                                           const struct gr_op *op, int forced)
 {
@@ -143,10 +138,10 @@ static void speak_choice(const mca_coll_gpuring_module_t *module, const struct g
     if (!mca_coll_gpuring_should_log(op->call.comm, 2)) {
         return;
     }
-    if (op->device) {
+    if (op->agreed.kernels) {
         snprintf(where, sizeof(where), " on devices (%s)", gr_path_name(op->path));
         snprintf(how, sizeof(how), ", %s, %u threads%s", gr_protocol_name(c->protocol), c->threads,
-                 op->zero && GR_PROTOCOL_SIMPLE == c->protocol
+                 op->agreed.zero_copy && GR_PROTOCOL_SIMPLE == c->protocol
                      ? ", results straight into receive buffers"
                      : "");
     }
@@ -168,14 +163,14 @@ static struct gr_choice select_now(const mca_coll_gpuring_module_t *module, cons
 {
     int forced = (int) module->params.value[GR_PARAM_ALGORITHM + op->data.request.coll];
 
-    return op->device ? select_on_devices(module, op, forced)
-                      : select_way(module, &op->data, forced, op->fetches);
+    return op->agreed.kernels ? select_on_devices(module, op, forced)
+                              : select_way(module, &op->data, forced, op->agreed.fetches);
 }
 
 /*
- * Calls of one size follow each other, so what was chosen last is kept: in one place by the caller,
- * in others by who drives the queue, which may be the progress thread at that time. A persistent
- * call does not look there: its init has no place of its own.
+ * Calls of one size follow each other, so the last choice is kept in the queue: one by the thread
+ * that makes the calls, others by the thread that drives the queue, which may be the progress
+ * thread. The init of a persistent request has no queue yet and does not use them.
  */
 static struct gr_choice select_as_last(mca_coll_gpuring_module_t *module, const struct gr_op *op)
 {
@@ -185,10 +180,10 @@ static struct gr_choice select_as_last(mca_coll_gpuring_module_t *module, const 
     if (NULL != op->request && op->request->req_persistent) {
         return select_now(module, op);
     }
-    last = &op->queue->last[op->agrees ? 1 + op->device : 0][data->request.coll];
+    last = &op->queue->last[gr_op_agrees(op) ? 1 + op->agreed.kernels : 0][data->request.coll];
     if (last->bytes != data->bytes || last->post_bytes != data->post_bytes ||
-        last->path != op->path || last->fetches != op->fetches) {
-        *last = (struct gr_chosen) {data->bytes, data->post_bytes, op->path, op->fetches,
+        last->path != op->path || last->fetches != op->agreed.fetches) {
+        *last = (struct gr_chosen) {data->bytes, data->post_bytes, op->path, op->agreed.fetches,
                                     select_now(module, op)};
     }
     return last->choice;
@@ -196,11 +191,22 @@ static struct gr_choice select_as_last(mca_coll_gpuring_module_t *module, const 
 
 void mca_coll_gpuring_op_choose(mca_coll_gpuring_module_t *module, struct gr_op *op)
 {
-    op->path = op->device ? path_of(module, op) : GR_PATH_HOST;
+    op->path = op->agreed.kernels ? path_of(module, op) : GR_PATH_HOST;
     op->choice = select_as_last(module, op);
+    op->exec = mca_coll_gpuring_pick(op);
     if (gr_process.verbose >= 2) {
         speak_choice(module, op);
     }
+}
+
+bool mca_coll_gpuring_op_choose_host(mca_coll_gpuring_module_t *module, struct gr_op *op)
+{
+    if (!op->agreed.kernels) {
+        return false;
+    }
+    op->agreed.kernels = false;
+    mca_coll_gpuring_op_choose(module, op);
+    return true;
 }
 
 bool mca_coll_gpuring_op_agrees(mca_coll_gpuring_module_t *module, struct gr_op *op)
@@ -218,7 +224,7 @@ int mca_coll_gpuring_op_unwanted(const mca_coll_gpuring_module_t *module, const 
 {
     size_t most = (size_t) module->params.value[GR_PARAM_PACK_MIB] << 20;
 
-    if (op->devices) {
+    if (op->agreed.devices) {
         return -1;
     }
     if (0 == module->params.value[GR_PARAM_HOST]) {
@@ -229,7 +235,7 @@ int mca_coll_gpuring_op_unwanted(const mca_coll_gpuring_module_t *module, const 
 
 void mca_coll_gpuring_op_reselect(mca_coll_gpuring_module_t *module, struct gr_op *op)
 {
-    if (op->device && path_of(module, op) != op->path) {
+    if (op->agreed.kernels && path_of(module, op) != op->path) {
         op->path = path_of(module, op);
         op->choice = select_on_devices(module, op, op->choice.way);
         speak_choice(module, op);

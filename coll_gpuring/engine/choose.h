@@ -39,13 +39,22 @@ bool mca_coll_gpuring_op_agrees(mca_coll_gpuring_module_t *module, struct gr_op 
  */
 int mca_coll_gpuring_op_unwanted(const mca_coll_gpuring_module_t *module, const struct gr_op *op);
 
-/*
- * choose: sets op->choice. choose_agreement: how call records are exchanged between nodes.
- * reselect: protocol, channels and chunks once more, when the links between devices have been made
- * and their path is known.
- */
+/* Sets op->choice, and op->exec: the executor for it. */
 void mca_coll_gpuring_op_choose(mca_coll_gpuring_module_t *module, struct gr_op *op);
+
+/*
+ * The op's links were refused. If they were those of kernels, choose again, for the host. Returns
+ * whether they were.
+ */
+bool mca_coll_gpuring_op_choose_host(mca_coll_gpuring_module_t *module, struct gr_op *op);
+
+/* How call records are exchanged between nodes. */
 struct gr_choice mca_coll_gpuring_choose_agreement(const mca_coll_gpuring_module_t *module);
+
+/*
+ * The links between devices have been made and their path is known: choose protocol, channels and
+ * chunks once more.
+ */
 void mca_coll_gpuring_op_reselect(mca_coll_gpuring_module_t *module, struct gr_op *op);
 
 END_C_DECLS

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an op that waits says of itself. */
+/* Describes what an op waits for. */
 #ifndef GR_ENGINE_DIAGNOSE_H
 #define GR_ENGINE_DIAGNOSE_H
 
@@ -7,6 +7,7 @@
 
 BEGIN_C_DECLS
 
+/* Write to text, for a report, what op (a struct gr_op) waits for. */
 void mca_coll_gpuring_op_explain(void *op, char *text, size_t size);
 
 END_C_DECLS

@@ -9,6 +9,9 @@
 #include "engine/op_queue.h"
 #include "mpi/module.h"
 
+#include "base/errors.h"
+#include "cuda/error.h"
+
 #include <stdio.h>
 
 /* Printed, and to be sent. */
@@ -36,6 +39,27 @@ void mca_coll_gpuring_op_fails(const struct gr_op *op, const char *what, const c
     snprintf(why, sizeof(why), "%s, sequence %llu: %s%s", gr_calls[op->call.id].name,
              (unsigned long long) op->seq, what, reason);
     fail_aloud(module, why);
+}
+
+/* The words for an error code of an executor. */
+static const char *error_text(int rc)
+{
+    switch (rc) {
+    case GR_ERR_NOMEM:
+        return "out of memory";
+    case GR_ERR_CUDA:
+        return gr_gpu_error();
+    case GR_ERR_FOREIGN:
+    case GR_ERR_SYS:
+        return "the memory of another rank could not be read";
+    default:
+        return "a connection to another node broke";
+    }
+}
+
+void mca_coll_gpuring_op_fails_by(const struct gr_op *op, int rc)
+{
+    mca_coll_gpuring_op_fails(op, "", error_text(rc));
 }
 
 int mca_coll_gpuring_failure_check(mca_coll_gpuring_module_t *module, bool thorough)

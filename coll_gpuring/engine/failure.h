@@ -31,6 +31,9 @@ int mca_coll_gpuring_fail_here(mca_coll_gpuring_module_t *module, int code, cons
  */
 void mca_coll_gpuring_op_fails(const struct gr_op *op, const char *what, const char *reason);
 
+/* The same for an error of exec/, link/ or net/: reports rc (base/errors.h) in words. */
+void mca_coll_gpuring_op_fails_by(const struct gr_op *op, int rc);
+
 /*
  * For whoever waits on the module's communicator: whether it has failed, been revoked, or lost a
  * rank (ULFM). thorough: look for messages of other ranks, too; that takes as long as a call of

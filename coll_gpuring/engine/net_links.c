@@ -16,6 +16,7 @@
  */
 #include "engine/net_links.h"
 
+#include "engine/executor.h"
 #include "engine/failure_messages.h"
 #include "engine/log.h"
 #include "engine/op.h"
@@ -26,13 +27,10 @@
 #include "mpi/net_pml.h"
 
 #include "base/errors.h"
-#include "exec/host.h"
-#include "exec/stepper.h"
 #include "net/net.h"
 #include "net/net_state.h"
 #include "net/rails.h"
 #include "net/transport.h"
-#include "sched/step.h"
 
 #include "opal/util/proc.h"
 
@@ -339,29 +337,11 @@ bool mca_coll_gpuring_net_send(void)
            0 < do_with_all(gr_net_send);
 }
 
-/*
- * Whether a small call, which has sent what it has said, waits for ranks of this node only: no
- * network brings what it needs.
- */
-static bool waits_near(const struct gr_op_queue *queue, struct gr_op *op)
+/* Whether a small call waits for ranks of this node only. */
+static bool waits_near(struct gr_op *op)
 {
-    int ranks[2 * GR_FAN], n;
-    bool near = false;
-    uint32_t c;
-
-    if (GR_OP_RUNNING != op->state || op->device || !op->choice.small) {
-        return false;
-    }
-    for (c = 0; c < op->stepper.nchannels; c++) {
-        for (n = gr_host_waits_for(&op->host, c, gr_stepper_waits(&op->stepper, c), ranks); n > 0;
-             n--) {
-            if (queue->team->remote[ranks[n - 1]]) {
-                return false;
-            }
-            near = true;
-        }
-    }
-    return near;
+    return GR_OP_RUNNING == op->phase && op->choice.small && NULL != op->exec->waits_near &&
+           op->exec->waits_near(op);
 }
 
 void mca_coll_gpuring_net_poll(const struct gr_op_queue *queue, struct gr_op *op, unsigned looks)
@@ -372,10 +352,10 @@ void mca_coll_gpuring_net_poll(const struct gr_op_queue *queue, struct gr_op *op
      * the last time, too: what was read is told to its writers. To send may have been all that was
      * left
      */
-    if (mca_coll_gpuring_net_send() || NULL == queue->held || GR_OP_DONE == op->state) {
+    if (mca_coll_gpuring_net_send() || NULL == queue->held || GR_OP_DONE == op->phase) {
         return;
     }
-    near = waits_near(queue, op);
+    near = waits_near(op);
     if ((!near || LOOKS - 1 == looks % LOOKS) && 0 < do_with_all(gr_net_receive)) {
         return;
     }

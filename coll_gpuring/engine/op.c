@@ -1,395 +1,286 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The phases of an op.
+ * The phases of an op. Each function below is one phase, in the order in which a call goes through
+ * them.
  *
- *   QUEUED --> [AGREEMENT -->] [SETUP -->] RUNNING --> DONE
- *                                    '---> MESSAGES --^   nonblocking, and no links could be made
- *                                    '---> fallback       blocking, and no links could be made
- *              RUNNING, error --> LEAVING --> DONE        devices, with zero copy
+ *   QUEUED --> [RECORD_LINKS --> AGREEMENT --> CHOICE -->] [SETUP -->] START --> RUNNING --> DONE
  *
  * Where some rank may have buffers on a device, the agreement decides whether kernels or the host
- * run the op. If the links for kernels are refused, the host runs it: nothing has moved yet.
+ * run the op. Otherwise the choice was made at the call. If the links for kernels are refused, the
+ * host runs the op; if the links for the host are, Open MPI's messages do.
  *
- * Until the first slot moves, a blocking op may be left to the saved collective. After that it
- * completes or fails. A nonblocking op is always completed here: each rank would leave it to the
- * saved collective at a different point of its sequence of calls.
+ * Until START, a blocking op may be left to the saved collective instead. After that it completes
+ * or fails. A nonblocking op is always completed here: each rank would leave it to the saved
+ * collective at a different point of its sequence of calls. An error leads to DONE, by way of
+ * LEAVING while other ranks still use the op's buffers.
  */
 #include "engine/op.h"
 
 #include "engine/call_agreement.h"
 #include "engine/choose.h"
-#include "engine/collectives.h"
-#include "engine/devices.h"
+#include "engine/executor.h"
 #include "engine/failure.h"
 #include "engine/failure_messages.h"
-#include "engine/host_run.h"
 #include "engine/op_end.h"
 #include "engine/op_queue.h"
-#include "engine/p2p_fallback.h"
+#include "engine/pick.h"
 #include "engine/runtime.h"
 #include "engine/setup.h"
-#include "engine/step_timing.h"
-#include "mpi/buffers.h"
 #include "mpi/module.h"
 #include "mpi/report.h"
-#include "mpi/staging/copy_stream.h"
-#include "mpi/staging/overlap.h"
 #include "mpi/staging/scratch.h"
 #include "mpi/staging/stage.h"
 
-#include "base/errors.h"
-#include "cuda/error.h"
-#include "exec/gpu/args.h"
-#include "exec/gpu/kernels.h"
-#include "exec/gpu/op.h"
-#include "exec/gpu/team.h"
-#include "exec/mail.h"
-#include "exec/plan.h"
 #include "exec/staged.h"
 #include "exec/stepper.h"
 #include "link/team.h"
-#include "sched/protocol.h"
-#include "sched/sched.h"
-#include "tune/select.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 void mca_coll_gpuring_op_free(struct gr_op *op)
 {
-    free(op->counts);
-    mca_coll_gpuring_scratch_free(&op->packed);
-    mca_coll_gpuring_scratch_free(&op->kept);
-    free(op->bounce);
-    free(op->records);
+    free(op->kept.counts);
+    mca_coll_gpuring_scratch_free(&op->kept.packed);
+    mca_coll_gpuring_scratch_free(&op->kept.tmp);
+    free(op->kept.bounce);
+    gr_staged_free(&op->kept.staging);
+    mca_coll_gpuring_agreement_free(&op->agreement);
     mca_coll_gpuring_stage_free(&op->stage);
-    gr_staged_free(&op->staging);
 }
+
+/* ---- before the queue, or in GR_OP_START after an agreement ---- */
 
 int mca_coll_gpuring_op_begin(struct gr_op *op)
 {
-    const struct gr_data *data = &op->data;
-    const struct gr_request *r = &data->request;
-    int rc = OMPI_SUCCESS;
-
-    if (!op->agrees) {
+    if (!gr_op_agrees(op)) {
         op->start = mca_coll_gpuring_stats_timed() ? mca_coll_gpuring_now() : 0;
     }
-    if (op->staged) {
-        rc = mca_coll_gpuring_overlap_stage(op);
+    if (op->queue->module->gpu) {
+        op->exec = mca_coll_gpuring_pick(op); /* buffers may be staged */
     }
-    if (OMPI_SUCCESS == rc) {
-        rc = mca_coll_gpuring_buffers_begin(op);
-    }
-    if (OMPI_SUCCESS == rc && GR_WAY_MAILBOX == op->choice.way) {
-        op->mail.coll = r->coll;
-        op->mail.root = r->root;
-        op->mail.in = data->in;
-        op->mail.out = data->out;
-        op->mail.count =
-            GR_COLL_ALLGATHER == r->coll || GR_COLL_REDUCE_SCATTER == r->coll ? r->block : r->total;
-        op->mail.counts = r->counts;
-        op->mail.displs = r->displs;
-        op->mail.reducer = data->reducer;
-    }
-    return rc;
+    return op->exec->prepare(op);
 }
 
-/* What an error of the core is in words, where an op gets one that runs. */
-static const char *core_error(int rc)
+/* ---- the phases: each function returns whether the op has reached another one ---- */
+
+static enum gr_links record_links(const struct gr_op *op)
 {
-    switch (rc) {
-    case GR_ERR_NOMEM:
-        return "out of memory";
-    case GR_ERR_CUDA:
-        return gr_gpu_error();
-    case GR_ERR_FOREIGN:
-    case GR_ERR_SYS:
-        return "the memory of another rank could not be read";
-    default:
-        return "a connection to another node broke";
-    }
-}
-
-/* The team's stream comes after what the application has put on default streams: at the call, or
- * now. OMPI error code. */
-static int follow(const struct gr_op *op)
-{
-    struct gr_gpu_team *gpu = op->queue->gpu;
-
-    if (0 == op->stage.after.n &&
-        (OMPI_SUCCESS != mca_coll_gpuring_follow(gpu->gpu, op->data.in) ||
-         OMPI_SUCCESS != mca_coll_gpuring_follow(gpu->gpu, op->data.out))) {
-        return OMPI_ERROR;
-    }
-    if (0 != mca_coll_gpuring_points_follow(&op->stage.after, gpu->stream)) {
-        opal_output(0, "gpuring: waiting for the default stream failed: %s", gr_gpu_error());
-        return OMPI_ERROR;
-    }
-    return OMPI_SUCCESS;
-}
-
-/* Its kernels may write to the others' buffers from here on. Whether it is too late for that. */
-static bool begin_writing(struct gr_op *op)
-{
-    op->writing = true;
-    atomic_fetch_add(&op->queue->module->writing, 1);
-    return 0 != op->queue->module->failed;
-}
-
-/* Put it on the device's stream. OMPI error code. */
-static int start_gpu(struct gr_op *op)
-{
-    struct gr_request *r = &op->data.request;
-    struct gr_gpu_team *gpu = op->queue->gpu;
-    /* what devices know by another address was staged */
-    gr_gpu_ptr space[3] = {(gr_gpu_ptr) (uintptr_t) op->data.in,
-                           (gr_gpu_ptr) (uintptr_t) op->data.out,
-                           (gr_gpu_ptr) (uintptr_t) op->data.tmp};
-
-    r->algo = (enum gr_algo) op->choice.way;
-    r->nchannels = op->choice.nchannels < gpu->usable ? op->choice.nchannels : gpu->usable;
-    r->chunk_bytes = op->choice.chunk_bytes;
-    r->protocol = (enum gr_protocol) op->choice.protocol;
-    r->threads = op->choice.threads;
-    gr_gpu_op_init(&op->gpu, gpu);
-    if (OMPI_SUCCESS != follow(op) || (op->zero && begin_writing(op))) {
-        return OMPI_ERROR;
-    }
-    if (0 > gr_gpu_op_begin(&op->gpu, gpu, r, (enum gr_kernel) op->record.kernel, space,
-                            op->zero ? op->outputs : NULL)) {
-        mca_coll_gpuring_op_fails(op, "", gr_gpu_error());
-        return OMPI_ERROR;
-    }
-    return mca_coll_gpuring_timing_begin(op);
-}
-
-/* What it needs is there: begin. OMPI error code. */
-static int start(struct gr_op *op)
-{
-    if (op->device) {
-        return start_gpu(op);
-    }
-    return GR_WAY_MAILBOX == op->choice.way ? OMPI_SUCCESS : mca_coll_gpuring_host_run_start(op);
+    return gr_team_links(op->queue->team, mca_coll_gpuring_agreement_way(op->queue), 0);
 }
 
 /*
- * It is known who does it: choose the way, and ask for what that needs if nobody has yet. Without
- * agreements all this was done at the time of the call. OMPI error code.
+ * Without links for call records there is no agreement: the host runs the op, and each rank stages
+ * the buffers that it has on a device.
  */
-static int decide(struct gr_op *op)
+static void begin_agreement(struct gr_op *op)
 {
-    struct gr_op_queue *queue = op->queue;
-    mca_coll_gpuring_module_t *module = queue->module;
-    int unwanted;
-
-    unwanted = op->nonblocking ? -1 : mca_coll_gpuring_op_unwanted(module, op);
-    if (unwanted >= 0) {
-        op->fallback = (enum gr_fallback_reason) unwanted;
-        return OMPI_ERR_NOT_AVAILABLE;
-    }
-    mca_coll_gpuring_op_choose(module, op);
-    if (!op->device && GR_WAY_MAILBOX == op->choice.way) {
-        gr_mail_begin(&queue->team->mail.box, &op->mail);
-    }
-    if (GR_LINKS_NONE != mca_coll_gpuring_op_links(op)) {
-        return OMPI_SUCCESS;
-    }
-    op->setup = op->device ? mca_coll_gpuring_setup_new_gpu(queue, op, op->number_gpu)
-                           : mca_coll_gpuring_setup_new(queue, gr_choice_way(&op->choice),
-                                                        op->call.root, op->number_host);
-    return NULL == op->setup ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
-}
-
-/* The host does it after all. */
-static int leave_to_host(struct gr_op *op)
-{
-    op->device = false;
-    return decide(op);
-}
-
-/* The set-ups before it are over: its links are there, or will never be. */
-static void after_setup(struct gr_op *op)
-{
-    bool there;
-    int rc = OMPI_SUCCESS;
-
-    if (op->device && GR_LINKS_REFUSED == mca_coll_gpuring_op_links(op)) {
-        rc = leave_to_host(op);
-        if (OMPI_SUCCESS == rc && NULL != op->setup) {
-            op->state = GR_OP_SETUP;
-            return;
-        }
-    }
-    there = GR_LINKS_THERE == mca_coll_gpuring_op_links(op);
-    if (there) {
-        mca_coll_gpuring_op_reselect(op->queue->module, op);
-    }
-    if (OMPI_SUCCESS == rc && !there && !op->nonblocking) {
-        op->fallback = GR_FALLBACK_SETUP;
-        rc = OMPI_ERR_NOT_AVAILABLE;
-    }
-    if (OMPI_SUCCESS == rc && op->agrees) {
-        rc = mca_coll_gpuring_op_begin(op);
-    }
-    if (OMPI_SUCCESS == rc) {
-        op->state = there ? GR_OP_RUNNING : GR_OP_MESSAGES;
-        rc = there ? start(op) : mca_coll_gpuring_p2p_fallback_begin(op);
-    }
-    if (OMPI_SUCCESS != rc) {
-        mca_coll_gpuring_op_over(op, rc);
-    }
-}
-
-/*
- * All lines are there, or there is nothing for them to go through: then each rank stages for itself
- * what is on its device.
- */
-static void after_agreement(struct gr_op *op, bool records)
-{
-    int agreed = records ? mca_coll_gpuring_agreement_end(op) : 0, rc;
-
-    if (agreed < 0) { /* all ranks see it */
-        mca_coll_gpuring_fail(op->queue->module, OMPI_ERROR, NULL);
-        mca_coll_gpuring_op_over(op, OMPI_ERR_BAD_PARAM);
-        return;
-    }
-    op->decided = true;
-    rc = op->asks ? OMPI_ERR_NOT_AVAILABLE : decide(op);
-    if (OMPI_SUCCESS != rc) {
-        mca_coll_gpuring_op_over(op, rc);
-    } else if (NULL != op->setup) {
-        op->state = GR_OP_SETUP;
-    } else {
-        after_setup(op);
-    }
-}
-
-/* It is its turn, and nobody need be asked for anything. */
-static void begin_turn(struct gr_op *op)
-{
-    if (!op->agrees) {
-        after_setup(op);
-    } else if (GR_LINKS_THERE ==
-               gr_team_links(op->queue->team, mca_coll_gpuring_agreement_way(op->queue), 0)) {
-        int rc = mca_coll_gpuring_agreement_begin(op);
-
-        op->state = GR_OP_AGREEMENT;
-        if (OMPI_SUCCESS != rc) {
-            mca_coll_gpuring_op_over(op, rc);
-        }
-    } else {
-        after_agreement(op, false);
-    }
-}
-
-static void advance_agreement(struct gr_op *op, uint64_t *moved)
-{
-    int rc = mca_coll_gpuring_agreement_poll(op, moved);
-
-    if (GR_DONE == rc) {
-        after_agreement(op, true);
-    } else if (GR_AGAIN != rc) {
-        mca_coll_gpuring_op_fails(op, "", core_error(rc));
-        mca_coll_gpuring_op_over(op, OMPI_ERROR);
-    }
-}
-
-/* Poll what runs: enum gr_status, or negative. */
-static int run(struct gr_op *op, uint64_t *moved)
-{
-    struct gr_mailbox *box = &op->queue->team->mail.box;
     int rc;
 
-    if (op->device) {
-        rc = gr_gpu_op_poll(&op->gpu, moved);
-        if (GR_ERR_CUDA == rc) {
-            mca_coll_gpuring_op_fails(op, "a kernel failed: ", gr_gpu_error());
-        }
-        return rc;
+    if (GR_LINKS_THERE != record_links(op)) {
+        op->phase = GR_OP_CHOICE;
+        return;
     }
-    if (GR_WAY_MAILBOX != op->choice.way) {
-        rc = gr_stepper_run(&op->stepper, moved);
-        return op->overlaps && op->staging.error < 0 ? op->staging.error : rc;
+    op->phase = GR_OP_AGREEMENT;
+    rc = mca_coll_gpuring_agreement_begin(op);
+    if (OMPI_SUCCESS != rc) {
+        mca_coll_gpuring_op_over(op, rc);
     }
-    if (op->agrees && box->posted == op->mail.epoch - 1 && !gr_mail_post(box, &op->mail)) {
-        return GR_AGAIN;
-    }
-    return box->posted - op->mail.epoch < box->nsets && gr_mail_take(box, &op->mail, moved)
-               ? GR_DONE
-               : GR_AGAIN;
 }
 
-static void advance_setup(struct gr_op *op, uint64_t *moved)
+/* GR_OP_QUEUED, and the op is the first of its queue. */
+static bool take_turn(struct gr_op *op, bool here)
 {
-    int rc = mca_coll_gpuring_setup_poll(op->setup, moved);
+    if (NULL != op->setup) {
+        op->phase = gr_op_agrees(op) ? GR_OP_RECORD_LINKS : GR_OP_SETUP;
+    } else if (gr_op_agrees(op) && (here || GR_LINKS_THERE == record_links(op))) {
+        begin_agreement(op);
+    } else if (!gr_op_agrees(op) && (here || GR_LINKS_THERE == op->exec->links(op))) {
+        op->phase = GR_OP_START;
+    }
+    return GR_OP_QUEUED != op->phase;
+}
+
+/* GR_OP_RECORD_LINKS and GR_OP_SETUP: progress the op's set-ups. Returns whether all are over. */
+static bool poll_setup(struct gr_op *op, bool here, uint64_t *moved)
+{
+    int rc = here ? mca_coll_gpuring_setup_poll(op->setup, moved) : GR_AGAIN;
 
     if (GR_AGAIN == rc) {
-        return;
+        return false;
     }
     if (GR_DONE != rc) {
         /*
-         * Messages may still be under way into the set-up, and peers may already write to the
-         * slabs: both are left to them, for good. Such a communicator is broken.
+         * The set-up is never freed: messages may be under way into it, and other ranks may already
+         * write to its slabs. The communicator cannot be used any more.
          */
         mca_coll_gpuring_op_fails(op,
                                   "set-up: ", "no memory, or Open MPI could not send a message");
         mca_coll_gpuring_op_over(op, OMPI_ERROR);
-        return;
+        return false;
     }
     mca_coll_gpuring_setup_end(op->setup);
     op->setup = op->next_setup;
     op->next_setup = NULL;
-    if (NULL != op->setup) {
-        return; /* the next poll begins it */
+    return NULL == op->setup;
+}
+
+static bool await_record_links(struct gr_op *op, bool here, uint64_t *moved)
+{
+    if (poll_setup(op, here, moved)) {
+        begin_agreement(op);
     }
-    if (op->agrees && !op->decided) {
-        begin_turn(op); /* it was that of what lines go through */
+    return GR_OP_RECORD_LINKS != op->phase;
+}
+
+/* GR_OP_AGREEMENT */
+static bool await_records(struct gr_op *op, uint64_t *moved)
+{
+    int rc = mca_coll_gpuring_agreement_poll(op, moved);
+
+    if (GR_AGAIN == rc) {
+        return false;
+    }
+    if (GR_DONE != rc) {
+        mca_coll_gpuring_op_fails_by(op, rc);
+        mca_coll_gpuring_op_over(op, OMPI_ERROR);
+    } else if (mca_coll_gpuring_agreement_end(op) < 0) { /* on all ranks */
+        mca_coll_gpuring_fail(op->queue->module, OMPI_ERROR, NULL);
+        mca_coll_gpuring_op_over(op, OMPI_ERR_BAD_PARAM);
     } else {
-        after_setup(op);
+        op->phase = GR_OP_CHOICE;
+    }
+    return true;
+}
+
+/* The executor is known: set up its links, if no op has asked for them yet. */
+static void connect_executor(struct gr_op *op)
+{
+    op->phase = GR_OP_START;
+    if (GR_LINKS_NONE != op->exec->links(op)) {
+        return;
+    }
+    op->phase = GR_OP_SETUP;
+    op->setup = op->exec->connect(op, op->setup_number[op->exec->on_device]);
+    if (NULL == op->setup) {
+        mca_coll_gpuring_op_over(op, OMPI_ERR_OUT_OF_RESOURCE);
     }
 }
 
-/* Whether it can go on without messages of ours. */
-static bool is_ready(const struct gr_op *op)
+/* GR_OP_CHOICE */
+static bool choose(struct gr_op *op)
 {
-    enum gr_links links =
-        op->agrees ? gr_team_links(op->queue->team, mca_coll_gpuring_agreement_way(op->queue), 0)
-                   : mca_coll_gpuring_op_links(op);
+    mca_coll_gpuring_module_t *module = op->queue->module;
+    int unwanted;
 
-    return GR_LINKS_THERE == links;
+    if (GR_AGREEMENT_ONLY == op->agreement.use) {
+        mca_coll_gpuring_op_over(op, OMPI_ERR_NOT_AVAILABLE);
+        return true;
+    }
+    unwanted = op->nonblocking ? -1 : mca_coll_gpuring_op_unwanted(module, op);
+    if (unwanted >= 0) {
+        op->fallback = (enum gr_fallback_reason) unwanted;
+        mca_coll_gpuring_op_over(op, OMPI_ERR_NOT_AVAILABLE);
+    } else {
+        mca_coll_gpuring_op_choose(module, op);
+        connect_executor(op);
+    }
+    return true;
+}
+
+/* GR_OP_SETUP */
+static bool await_links(struct gr_op *op, bool here, uint64_t *moved)
+{
+    if (poll_setup(op, here, moved)) {
+        op->phase = GR_OP_START;
+    }
+    return GR_OP_SETUP != op->phase;
+}
+
+/* The executor's links were refused, on all ranks alike: another executor, or the fallback. */
+static void replace_executor(struct gr_op *op)
+{
+    if (mca_coll_gpuring_op_choose_host(op->queue->module, op)) {
+        connect_executor(op);
+    } else if (op->nonblocking) {
+        op->exec = mca_coll_gpuring_pick(op);
+    } else {
+        op->fallback = GR_FALLBACK_SETUP;
+        mca_coll_gpuring_op_over(op, OMPI_ERR_NOT_AVAILABLE);
+    }
+}
+
+/* GR_OP_START */
+static bool start(struct gr_op *op, bool here)
+{
+    int rc = OMPI_SUCCESS;
+
+    if (GR_LINKS_THERE != op->exec->links(op)) {
+        replace_executor(op);
+        return true;
+    }
+    if (op->exec->sends_messages && !here) {
+        return false;
+    }
+    mca_coll_gpuring_op_reselect(op->queue->module, op);
+    if (gr_op_agrees(op)) {
+        rc = mca_coll_gpuring_op_begin(op);
+    }
+    if (OMPI_SUCCESS == rc) {
+        op->phase = GR_OP_RUNNING;
+        rc = op->exec->start(op);
+    }
+    if (OMPI_SUCCESS != rc) {
+        mca_coll_gpuring_op_over(op, rc);
+    }
+    return true;
+}
+
+/* GR_OP_RUNNING */
+static bool run(struct gr_op *op, bool here, uint64_t *moved)
+{
+    int rc = op->exec->sends_messages && !here ? GR_AGAIN : op->exec->poll(op, moved);
+
+    if (GR_DONE == rc) {
+        mca_coll_gpuring_op_end(op);
+    } else if (GR_AGAIN != rc) {
+        mca_coll_gpuring_op_fail(op, here, OMPI_ERROR);
+    }
+    return GR_OP_RUNNING != op->phase;
+}
+
+/* ---- all of them ---- */
+
+static bool advance_phase(struct gr_op *op, bool here, uint64_t *moved)
+{
+    switch (op->phase) {
+    case GR_OP_QUEUED:
+        return take_turn(op, here);
+    case GR_OP_RECORD_LINKS:
+        return await_record_links(op, here, moved);
+    case GR_OP_AGREEMENT:
+        return await_records(op, moved);
+    case GR_OP_CHOICE:
+        return choose(op);
+    case GR_OP_SETUP:
+        return await_links(op, here, moved);
+    case GR_OP_START:
+        return start(op, here);
+    case GR_OP_RUNNING:
+        return run(op, here, moved);
+    default:
+        return false;
+    }
 }
 
 bool mca_coll_gpuring_op_advance(struct gr_op *op, bool here, uint64_t *moved)
 {
-    int rc;
+    int rc = op->queue->module->failed;
 
-    rc = op->queue->module->failed;
-    if (OMPI_SUCCESS != rc && GR_OP_DONE != op->state) {
+    if (OMPI_SUCCESS != rc && GR_OP_DONE != op->phase) {
         mca_coll_gpuring_op_fail(op, here, rc);
-        return GR_OP_DONE == op->state;
+        return GR_OP_DONE == op->phase;
     }
-    if (GR_OP_QUEUED == op->state && NULL != op->setup) {
-        op->state = GR_OP_SETUP;
-    } else if (GR_OP_QUEUED == op->state && (here || is_ready(op))) {
-        begin_turn(op);
+    while (advance_phase(op, here, moved)) {
     }
-    if (GR_OP_AGREEMENT == op->state) {
-        advance_agreement(op, moved);
-    }
-    if (GR_OP_SETUP == op->state && here) {
-        advance_setup(op, moved);
-    }
-    if (GR_OP_RUNNING == op->state || (GR_OP_MESSAGES == op->state && here)) {
-        rc = GR_OP_RUNNING == op->state ? run(op, moved)
-                                        : mca_coll_gpuring_p2p_fallback_poll(op, moved);
-        if (GR_DONE == rc) {
-            mca_coll_gpuring_op_end(op);
-        } else if (GR_AGAIN != rc) {
-            mca_coll_gpuring_op_fails(op, "", core_error(rc));
-            mca_coll_gpuring_op_fail(op, here, OMPI_ERROR);
-        }
-    }
-    return GR_OP_DONE == op->state;
+    return GR_OP_DONE == op->phase;
 }

@@ -10,9 +10,8 @@
  * posts to mailboxes run ahead. A persistent request may be started in a different order on each
  * rank, so it has a queue, with links or mailboxes, of its own.
  *
- * Where some rank may have buffers on a device, an op begins with an agreement: each rank writes a
- * call record, which says what it calls and whether it has such buffers. When all records are
- * there, all ranks know alike whether kernels or the host run the call.
+ * Where some rank may have buffers on a device, an op begins with an agreement (call_agreement.h):
+ * after it, all ranks know alike whether kernels or the host run the call.
  *
  * Whoever has time drives a queue, one thread at a time: the blocking call that waits,
  * opal_progress, or the progress thread. No thread holds a queue while it progresses Open MPI.
@@ -25,13 +24,14 @@
 #include "engine/call_agreement.h"
 #include "engine/collectives.h"
 #include "mpi/call.h"
+#include "engine/executor.h"
+#include "engine/host_steps.h"
+#include "engine/run_device.h"
 #include "mpi/buffers.h"
-#include "mpi/staging/copy_stream.h"
+#include "mpi/staging/overlap.h"
 #include "mpi/staging/scratch.h"
 #include "mpi/staging/stage.h"
 
-#include "exec/gpu/op.h"
-#include "exec/host.h"
 #include "exec/mail.h"
 #include "exec/staged.h"
 #include "exec/stepper.h"
@@ -40,18 +40,47 @@
 
 BEGIN_C_DECLS
 
-struct gr_ipc_handle;
+struct gr_messages;
 struct gr_op_queue;
 struct gr_setup;
 
-enum gr_op_state {
-    GR_OP_QUEUED,    /* other ops are before it */
-    GR_OP_AGREEMENT, /* waits for the call records of other ranks */
-    GR_OP_SETUP,     /* links are being made */
-    GR_OP_RUNNING,   /* an executor runs its steps */
-    GR_OP_MESSAGES,  /* nonblocking, and no links: point-to-point messages */
-    GR_OP_LEAVING,   /* failed, while kernels of other ranks may still write to its buffers */
+/* The phases of an op, in this order; op.c has what happens in each. */
+enum gr_op_phase {
+    GR_OP_QUEUED,       /* other ops are before it */
+    GR_OP_RECORD_LINKS, /* waits for the set-up of the links that call records take */
+    GR_OP_AGREEMENT,    /* waits for the call records of other ranks */
+    GR_OP_CHOICE,       /* the agreement is over; the algorithm is to be chosen */
+    GR_OP_SETUP,        /* waits for the set-up of the executor's links */
+    GR_OP_START,        /* the executor is to be started */
+    GR_OP_RUNNING,      /* the executor runs it */
+    GR_OP_LEAVING,      /* failed; waits until no other rank uses its buffers */
     GR_OP_DONE
+};
+
+/* What all ranks know alike about the buffers of a call. */
+struct gr_op_agreed {
+    bool devices;   /* some rank's buffer is on a device */
+    bool kernels;   /* kernels run the call: there is one, and their links were not refused */
+    bool fetches;   /* no buffer is on a device: single copy is allowed */
+    bool zero_copy; /* kernels may write results to other ranks' buffers */
+};
+
+/* A message to a board that an op posts before its turn. mail NULL: there is none. Borrowed. */
+struct gr_early_post {
+    struct gr_mail *mail;
+    int way; /* GR_WAY_MAILBOX or GR_WAY_AGREEMENT: whose board */
+};
+
+/* Memory that an op keeps for its next call. */
+struct gr_op_kept {
+    struct gr_plan plan;      /* of host steps, or of the exchange of call records */
+    bool planned;             /* plan is that of this call; a persistent request makes it once */
+    struct gr_scratch packed; /* data with gaps, packed */
+    struct gr_scratch tmp;    /* GR_TMP of the schedule */
+    unsigned char *bounce;    /* GR_BOUNCE_BYTES, for single copy with reductions; owned */
+    struct gr_staged staging; /* bands of staged buffers */
+    size_t *counts, *displs;  /* [rank]: of v-collectives, in elements; one allocation, owned */
+    int ncounts;              /* ranks for which counts and displs have room */
 };
 
 struct gr_op {
@@ -59,63 +88,43 @@ struct gr_op {
     struct gr_op_queue *queue; /* NULL: a persistent request that has none yet */
     struct gr_call call;       /* MPI arguments; buffers are replaced while they are staged */
     struct gr_data data;       /* the same in the terms of schedules */
-    struct gr_choice choice;   /* algorithm, protocol, channels, chunks */
-    enum gr_path path;         /* devices: the path for which the choice was made */
-    enum gr_op_state state;
-    int rc;       /* OMPI error code; valid in GR_OP_DONE */
-    uint64_t seq; /* number of the call in the order of its communicator */
-    double start; /* seconds; 0 where the report wants no times */
+    uint64_t seq;              /* number of the call in the order of its communicator */
+    bool nonblocking; /* nonblocking or persistent: no fallback, and a few slots at a time */
+    double start;     /* seconds; 0 where the report wants no times */
+
+    enum gr_op_phase phase;
+    int rc; /* OMPI error code; valid in GR_OP_DONE */
     /* reason for OMPI_ERR_NOT_AVAILABLE: the call is left to the saved collective */
     enum gr_fallback_reason fallback;
 
-    bool nonblocking; /* nonblocking or persistent: no fallback, and a few slots at a time */
-    bool staged;      /* some buffer may lie where the executor cannot use it */
-    bool overlaps;    /* staged buffers are copied piece by piece while steps run */
-    bool planned;     /* the plan is that of this call; a persistent request makes it once */
-    bool device;      /* kernels run it; agreed among all ranks */
-    bool zero;        /* kernels may write results to other ranks' buffers */
-    bool writing;     /* counted in module->writing */
-    bool devices;     /* some rank's buffer is on a device; agreed among all ranks */
-    bool fetches;     /* no buffer is on a device: single copy is allowed; agreed */
-    double leave_by;  /* GR_OP_LEAVING: seconds at which the op ends anyway */
+    struct gr_call_agreement agreement;
+    struct gr_op_agreed agreed;
 
-    /* agreement */
-    bool agrees;  /* the op begins with a call record */
-    bool asks;    /* and ends with it: it only asks whether some buffer is on a device */
-    bool decided; /* all records were there */
-    bool gathers; /* between nodes: the second round, in which records come one by one */
-    int agreed;   /* between nodes: 0, or -1 when calls differ */
-    struct gr_call_record record;         /* this rank's */
-    struct gr_combined_records combined;  /* between nodes: this rank's, then all ranks' */
-    struct gr_mail agreement;             /* inside a node: the allgather of records on boards */
-    struct gr_call_record *records;       /* [rank]; owned, kept for the next call */
-    const struct gr_ipc_handle **outputs; /* [rank]: in the memory of records */
-    size_t *spots;                        /* [rank]: bytes from records; in the same memory */
-    int nrecords;                         /* ranks for which there is room */
+    enum gr_path path;              /* devices: the path for which the choice was made */
+    struct gr_choice choice;        /* algorithm, protocol, channels, chunks */
+    const struct gr_executor *exec; /* runs the op; NULL: not picked yet */
 
-    /* set-up */
     struct gr_setup *setup;      /* under way; NULL: none. Owned */
     struct gr_setup *next_setup; /* comes after it: the links of step timing. Owned */
-    uint32_t number_gpu;         /* of the set-up on devices that may follow an agreement */
-    uint32_t number_host;        /* of the set-up in host memory that may follow it */
+    /*
+     * Numbers of the set-ups that may follow an agreement: [exec->on_device]. Reserved before it,
+     * so that all ranks count alike.
+     */
+    uint32_t setup_number[2];
 
-    /* executors; an op uses one of them */
-    struct gr_gpu_op gpu;                  /* kernels */
-    struct gr_mail mail;                   /* mailboxes */
-    struct gr_messages *messages;          /* point-to-point messages; owned */
-    struct gr_plan plan;                   /* host steps: what the stepper runs, */
-    struct gr_stepper stepper;             /* where it is, */
-    struct gr_host_op host;                /* and the call's data */
-    struct gr_staged staging;              /* host steps over buffers that are copied meanwhile */
-    struct gr_copy_stream copy_streams[2]; /* for staging: in, out */
+    struct gr_early_post early;
 
-    /* memory, kept for the next call */
-    struct gr_stage stage;    /* host memory in the place of device buffers */
-    struct gr_scratch packed; /* data with gaps, packed */
-    struct gr_scratch kept;   /* GR_TMP of the schedule */
-    unsigned char *bounce;    /* GR_BOUNCE_BYTES, for single copy with reductions; owned */
-    size_t *counts, *displs;  /* [rank]: of v-collectives, in elements; one allocation, owned */
-    int ncounts;              /* ranks for which there is room */
+    /* State of the executor; during an agreement between nodes, host is that of its exchange. */
+    union {
+        struct gr_mail mail;          /* run_board.c */
+        struct gr_host_run host;      /* host_steps.c */
+        struct gr_staged_run staged;  /* staging/overlap.c; begins with host */
+        struct gr_device_run device;  /* run_device.c */
+        struct gr_messages *messages; /* run_messages.c; owned */
+    } run;
+
+    struct gr_stage stage; /* host memory in the place of device buffers; kept for the next call */
+    struct gr_op_kept kept;
 
     ompi_request_t *request; /* to be completed when the op is done; NULL: none. Borrowed */
 };
@@ -125,19 +134,24 @@ static inline void mca_coll_gpuring_op_init(struct gr_op *op)
     memset(op, 0, sizeof(*op));
 }
 
+/* Whether the op begins with an agreement: then its executor is not known at the call. */
+static inline bool gr_op_agrees(const struct gr_op *op)
+{
+    return GR_AGREEMENT_NONE != op->agreement.use;
+}
+
 /* Free what the op owns; it must be done. */
 void mca_coll_gpuring_op_free(struct gr_op *op);
 
 /*
- * Prepare the buffers: stage, pack, find scratch. The choice has been made, and no link has been
- * used yet. OMPI error code.
+ * The algorithm and the executor have been chosen: prepare the buffers. Where buffers may have to
+ * be staged, the executor is picked once more, for the links as they are now. OMPI error code.
  */
 int mca_coll_gpuring_op_begin(struct gr_op *op);
 
 /*
  * Progress the first op of a queue as far as possible. Returns whether it is GR_OP_DONE. here: in
- * an MPI call or opal_progress, where messages may be sent; otherwise only a GR_OP_RUNNING op
- * progresses. *moved is increased by what was moved.
+ * an MPI call or opal_progress, where messages may be sent. *moved is increased by what was moved.
  */
 bool mca_coll_gpuring_op_advance(struct gr_op *op, bool here, uint64_t *moved);
 

@@ -15,6 +15,9 @@ void mca_coll_gpuring_op_end(struct gr_op *op);
 /* Finish the op with rc: release its executor, copy staged results back. Sets GR_OP_DONE. */
 void mca_coll_gpuring_op_over(struct gr_op *op, int rc);
 
+/* For executors: count a call that has succeeded. zero_copy: data were sent from user buffers. */
+void mca_coll_gpuring_op_count(const struct gr_op *op, bool zero_copy);
+
 /*
  * The op fails with rc: abort its executor. The op is finished when no other rank uses its buffers
  * any more: at once, or in a later call of this function. here: in an MPI call or opal_progress.

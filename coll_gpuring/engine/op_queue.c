@@ -11,6 +11,7 @@
 
 #include "engine/collectives.h"
 #include "engine/diagnose.h"
+#include "engine/executor.h"
 #include "engine/failure_messages.h"
 #include "engine/net_links.h"
 #include "engine/op.h"
@@ -41,42 +42,30 @@ static struct {
 
 /* ---- the queue ---- */
 
-/*
- * What an op posts as soon as there is room, whatever is before it: its line, or all that it has to
- * say.
- */
-static bool posts_ahead(const struct gr_op *op)
+/* The board that the op posts to early. */
+static struct gr_mailbox *early_box(struct gr_op_queue *queue, const struct gr_op *op)
 {
-    return op->agrees ? NULL == op->queue->team->remote
-                      : !op->device && GR_WAY_MAILBOX == op->choice.way;
+    return &gr_team_boards(queue->team, op->early.way)->box;
 }
 
-static struct gr_mail *first_mail(struct gr_op *op)
+/* Try to post an early message. False: it has to be tried again. */
+static bool try_post(struct gr_op_queue *queue, const struct gr_op *op)
 {
-    return op->agrees ? &op->agreement : &op->mail;
-}
-
-static int first_way(const struct gr_op *op)
-{
-    return op->agrees ? GR_WAY_AGREEMENT : GR_WAY_MAILBOX;
-}
-
-static struct gr_mailbox *first_box(struct gr_op_queue *queue, const struct gr_op *op)
-{
-    return &gr_team_boards(queue->team, first_way(op))->box;
+    return GR_LINKS_THERE == gr_team_links(queue->team, op->early.way, 0) &&
+           gr_mail_post(early_box(queue, op), op->early.mail);
 }
 
 static void append(struct gr_op_queue *queue, struct gr_op *op)
 {
     op->next = NULL;
-    op->state = GR_OP_QUEUED;
+    op->phase = GR_OP_QUEUED;
     op->queue = queue;
     op->rc = OMPI_SUCCESS;
     gr_lock(&queue->gate);
     *queue->tail = op;
     queue->tail = &op->next;
-    if (posts_ahead(op)) {
-        gr_mail_begin(first_box(queue, op), first_mail(op));
+    if (NULL != op->early.mail) {
+        gr_mail_begin(early_box(queue, op), op->early.mail);
         if (NULL == queue->unposted) {
             queue->unposted = op;
         }
@@ -112,8 +101,8 @@ static void remove_first(struct gr_op_queue *queue)
 /* ---- one queue; the caller has it ---- */
 
 /*
- * Mailbox calls post as early as there is room, whatever is before them: many small ones share one
- * exchange.
+ * Post early messages in call order, as far as there is room on the boards, also those of ops that
+ * are not the first: many small calls share one exchange.
  */
 static void post_early(struct gr_op_queue *queue)
 {
@@ -121,8 +110,7 @@ static void post_early(struct gr_op_queue *queue)
 
     gr_lock(&queue->gate);
     for (op = queue->unposted; NULL != op; op = op->next) {
-        if (posts_ahead(op) && (GR_LINKS_THERE != gr_team_links(queue->team, first_way(op), 0) ||
-                                !gr_mail_post(first_box(queue, op), first_mail(op)))) {
+        if (NULL != op->early.mail && !try_post(queue, op)) {
             break;
         }
     }
@@ -339,26 +327,25 @@ void mca_coll_gpuring_queue_start(struct gr_op *const *ops, size_t n)
 }
 
 /*
- * The short way of a small blocking call when nothing is before it: post, and look for the others'
- * posts for a while. True when it is over; false when it is in the queue, for the long way. The
- * caller has the queue, and nobody else puts ops into it: blocking calls come one at a time, and
- * all others have queues of their own.
+ * Append a blocking op. The short way for an op that only posts a message to its board and takes
+ * those of the others, when no op is before it: post, and poll for a while. Returns whether the op
+ * is done; if not, it is in the queue and advances as any other. The caller holds the queue, and no
+ * other thread appends to it: blocking calls come one at a time, and all others have queues of
+ * their own.
  */
 static bool do_at_once(struct gr_op_queue *queue, struct gr_op *op)
 {
-    struct gr_mailbox *box = &queue->team->mail.box;
     unsigned k;
 
     append(queue, op);
-    if (op->agrees || op->device || GR_WAY_MAILBOX != op->choice.way || queue->unposted != op ||
-        first_of(queue) != op || GR_LINKS_THERE != gr_team_links(queue->team, GR_WAY_MAILBOX, 0) ||
-        !gr_mail_post(box, &op->mail)) {
+    if (gr_op_agrees(op) || NULL == op->early.mail || queue->unposted != op ||
+        first_of(queue) != op || !try_post(queue, op)) {
         return false;
     }
     queue->unposted = NULL;
-    op->state = GR_OP_RUNNING;
+    op->phase = GR_OP_RUNNING;
     for (k = mca_coll_gpuring_spins(); k > 0; k--) {
-        if (gr_mail_take(box, &op->mail, &queue->watch.moved)) {
+        if (GR_DONE == op->exec->poll(op, &queue->watch.moved)) {
             remove_first(queue);
             mca_coll_gpuring_op_end(op);
             return true;
@@ -378,7 +365,7 @@ int mca_coll_gpuring_queue_do(struct gr_op_queue *queue, struct gr_op *op)
         spins = mca_coll_gpuring_net_polls(queue, mca_coll_gpuring_spins());
         for (k = 0; k < spins && !over; k++) {
             drive(queue, true);
-            over = GR_OP_DONE == op->state;
+            over = GR_OP_DONE == op->phase;
             mca_coll_gpuring_net_poll(queue, op, k);
             k = mca_coll_gpuring_watch_idle(&queue->watch) ? k : 0;
         }
@@ -391,6 +378,6 @@ int mca_coll_gpuring_queue_do(struct gr_op_queue *queue, struct gr_op *op)
         }
         opal_progress();
         gr_lock(&queue->busy);
-        over = GR_OP_DONE == op->state;
+        over = GR_OP_DONE == op->phase;
     }
 }

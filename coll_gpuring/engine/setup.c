@@ -322,18 +322,6 @@ struct gr_setup *mca_coll_gpuring_setup_new_gpu(struct gr_op_queue *queue, const
     return s;
 }
 
-enum gr_links mca_coll_gpuring_op_links(const struct gr_op *op)
-{
-    const struct gr_gpu_team *gpu = op->queue->gpu;
-
-    if (!op->device) {
-        return gr_team_links(op->queue->team, gr_choice_way(&op->choice), op->call.root);
-    }
-    return NULL == gpu ? GR_LINKS_NONE
-                       : (enum gr_links) *
-                             gr_gpu_team_state(gpu, (enum gr_algo) op->choice.way, op->call.root);
-}
-
 void mca_coll_gpuring_setup_end(struct gr_setup *s)
 {
     mca_coll_gpuring_module_t *module = s->queue->module;

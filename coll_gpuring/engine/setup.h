@@ -43,9 +43,6 @@ int mca_coll_gpuring_setup_poll(void *setup, uint64_t *moved);
 /* After GR_DONE: the team takes the links, or none, on all ranks alike. Frees the set-up. */
 void mca_coll_gpuring_setup_end(struct gr_setup *setup);
 
-/* The state of the links, or boards, that the op needs. */
-enum gr_links mca_coll_gpuring_op_links(const struct gr_op *op);
-
 /* The phase whose messages are under way. */
 enum gr_setup_state {
     GR_SETUP_NEW,     /* none yet */

@@ -7,17 +7,31 @@
 
 BEGIN_C_DECLS
 
+struct gr_gate;
 struct gr_op_queue;
-struct gr_op;
+struct gr_request;
+struct gr_timer_links;
+struct gr_timing_job;
 
 /*
- * Whether the call, the first whose steps are timed, must ask for the notes' links: on all ranks
- * alike.
+ * Whether the queue times steps and has not asked for the links of notes yet. Equal on all ranks.
  */
-bool mca_coll_gpuring_timing_asks(const struct gr_op_queue *queue, const struct gr_op *op);
+bool mca_coll_gpuring_timing_asks(const struct gr_op_queue *queue);
 
-/* The op's machine was started: let its steps be timed, where they are. OMPI error code. */
-int mca_coll_gpuring_timing_begin(struct gr_op *op);
+/* Says when the steps of an executor begin. */
+struct gr_step_gate {
+    const struct gr_gate *ops; /* NULL: steps are not timed */
+    void *ctx;                 /* for the functions of ops */
+};
+
+/*
+ * An executor has been started for request r: begin to time its steps, where the queue times steps.
+ * job: the steps; the same job->sched for all calls of an executor. links: those of its messages.
+ * OMPI error code.
+ */
+int mca_coll_gpuring_timing_begin(struct gr_op_queue *queue, const struct gr_request *r,
+                                  const struct gr_timing_job *job,
+                                  const struct gr_timer_links *links, struct gr_step_gate *gate);
 
 /* What timing waits for, or "". */
 void mca_coll_gpuring_timing_explain(const struct gr_op_queue *queue, char *text, size_t size);

@@ -80,6 +80,12 @@ static inline void gr_mail_begin(struct gr_mailbox *box, struct gr_mail *mail)
 /* Post it, when all calls before it are posted. 1, or 0 when its set is still in use: try again. */
 int gr_mail_post(struct gr_mailbox *box, const struct gr_mail *mail);
 
+/* Whether it was posted, at most nsets calls ago. */
+static inline int gr_mail_is_posted(const struct gr_mailbox *box, const struct gr_mail *mail)
+{
+    return box->posted - mail->epoch < box->nsets;
+}
+
 /*
  * Take it as far as it goes, when it is posted and all calls before it are taken. 1 when it is
  * over, 0 when it waits for gr_mail_waits_for(). *moved is increased by the boards that were taken.

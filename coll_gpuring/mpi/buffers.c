@@ -10,10 +10,14 @@
 #include "mpi/buffers.h"
 
 #include "mpi/call.h"
+#include "engine/executor.h"
 #include "engine/op.h"
+#include "engine/op_queue.h"
 #include "mpi/datatype.h"
+#include "mpi/module.h"
 #include "mpi/staging/copy.h"
 #include "mpi/staging/scratch.h"
+#include "mpi/staging/stage.h"
 #include "mpi/type_codes.h"
 
 #include "exec/mail.h"
@@ -36,13 +40,13 @@ static void reduce_by_ompi(void *ctx, const void *in, void *inout, size_t n)
 /* Room for the per-rank sizes of a v-call; kept with the op. */
 static bool need_counts(struct gr_op *op, int p)
 {
-    if (p > op->ncounts) {
-        free(op->counts);
-        op->counts = calloc(2 * (size_t) p, sizeof(size_t));
-        op->ncounts = NULL == op->counts ? 0 : p;
+    if (p > op->kept.ncounts) {
+        free(op->kept.counts);
+        op->kept.counts = calloc(2 * (size_t) p, sizeof(size_t));
+        op->kept.ncounts = NULL == op->kept.counts ? 0 : p;
     }
-    op->displs = NULL == op->counts ? NULL : op->counts + p;
-    return NULL != op->counts;
+    op->kept.displs = NULL == op->kept.counts ? NULL : op->kept.counts + p;
+    return NULL != op->kept.counts;
 }
 
 /* Per-rank sizes, in elements; displs of what is packed without gaps. Returns the sum. */
@@ -53,10 +57,10 @@ static size_t fill_counts(struct gr_op *op, size_t unit, size_t *largest)
 
     *largest = 0;
     for (r = 0; r < p; r++) {
-        op->counts[r] = GR_COUNT_AT(op->call.rcounts, r) * unit;
-        op->displs[r] = sum;
-        sum += op->counts[r];
-        *largest = op->counts[r] > *largest ? op->counts[r] : *largest;
+        op->kept.counts[r] = GR_COUNT_AT(op->call.rcounts, r) * unit;
+        op->kept.displs[r] = sum;
+        sum += op->kept.counts[r];
+        *largest = op->kept.counts[r] > *largest ? op->kept.counts[r] : *largest;
     }
     return sum;
 }
@@ -80,8 +84,8 @@ int mca_coll_gpuring_buffers_size(struct gr_op *op)
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
         total = fill_counts(op, unit, &largest);
-        r->counts = op->counts;
-        r->displs = op->displs;
+        r->counts = op->kept.counts;
+        r->displs = op->kept.displs;
     } else if (GR_COLL_ALLGATHER == row->coll || GR_COLL_REDUCE_SCATTER == row->coll ||
                GR_COLL_ALLTOALL == row->coll) {
         r->block = largest = call->rcount * unit;
@@ -94,10 +98,10 @@ int mca_coll_gpuring_buffers_size(struct gr_op *op)
     return OMPI_SUCCESS;
 }
 
-/* Scratch for packed data. Kernels use it too, where they do the call. */
+/* Scratch for packed data. */
 static unsigned char *scratch_get(struct gr_op *op, size_t bytes)
 {
-    return mca_coll_gpuring_scratch_get(&op->packed, bytes, op->device);
+    return mca_coll_gpuring_scratch_get(&op->kept.packed, bytes, op->exec->on_device);
 }
 
 static bool in_place(const struct gr_call *call)
@@ -181,7 +185,7 @@ static void gather_in_buffer(struct gr_op *op)
         lowest = at < lowest ? at : lowest;
     }
     for (r = 0; r < p; r++) {
-        op->displs[r] = (size_t) (GR_DISP_AT(call->displs, r) * extent - lowest);
+        op->kept.displs[r] = (size_t) (GR_DISP_AT(call->displs, r) * extent - lowest);
     }
     data->out += lowest;
 }
@@ -246,7 +250,7 @@ static int begin_alltoall(struct gr_op *op)
     data->out = solid ? mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype)
                       : scratch + (copy ? data->bytes : 0);
     data->finish = solid ? GR_FINISH_NONE : GR_FINISH_UNPACK;
-    if (in_place(call) && op->device && solid) {
+    if (in_place(call) && op->exec->on_device && solid) {
         return mca_coll_gpuring_copy(&op->stage.after, data->in, data->out, data->bytes);
     }
     if (in_place(call)) {
@@ -257,7 +261,7 @@ static int begin_alltoall(struct gr_op *op)
                 : OMPI_SUCCESS;
 }
 
-/* What the schedule of the way that was chosen keeps in GR_TMP. */
+/* Scratch for GR_TMP of the algorithm's schedule. */
 static int find_tmp(struct gr_op *op)
 {
     struct gr_request *r = &op->data.request;
@@ -269,7 +273,7 @@ static int find_tmp(struct gr_op *op)
         bytes = gr_plan_scratch(r, ompi_comm_size(op->call.comm));
     }
     if (bytes > 0) {
-        op->data.tmp = mca_coll_gpuring_scratch_get(&op->kept, bytes, op->device);
+        op->data.tmp = mca_coll_gpuring_scratch_get(&op->kept.tmp, bytes, op->exec->on_device);
     }
     return bytes > 0 && NULL == op->data.tmp ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
 }
@@ -296,6 +300,14 @@ int mca_coll_gpuring_buffers_begin(struct gr_op *op)
     }
 }
 
+int mca_coll_gpuring_buffers_prepare(struct gr_op *op, struct gr_gpu *gpu)
+{
+    int rc = op->queue->module->gpu ? mca_coll_gpuring_stage_in(&op->stage, &op->call, gpu)
+                                    : OMPI_SUCCESS;
+
+    return OMPI_SUCCESS == rc ? mca_coll_gpuring_buffers_begin(op) : rc;
+}
+
 /* Unpack every rank's block. */
 static int unpack_gathered(const struct gr_call *call, const struct gr_data *data)
 {
@@ -313,10 +325,10 @@ static int unpack_gathered(const struct gr_call *call, const struct gr_data *dat
     return rc;
 }
 
-/* The output that lay elsewhere, to its place. */
+/* Copy the output out of scratch. */
 static int copy_out(const struct gr_op *op)
 {
-    if (op->device) {
+    if (op->exec->on_device) {
         return mca_coll_gpuring_copy(&op->stage.after, op->call.rbuf, op->data.out,
                                      op->data.out_bytes);
     }
@@ -326,6 +338,7 @@ static int copy_out(const struct gr_op *op)
 
 int mca_coll_gpuring_buffers_end(struct gr_op *op)
 {
+    struct gr_scratch *packed = &op->kept.packed, *tmp = &op->kept.tmp;
     const struct gr_call *call = &op->call;
     const struct gr_data *data = &op->data;
     int rc = OMPI_SUCCESS;
@@ -341,9 +354,9 @@ int mca_coll_gpuring_buffers_end(struct gr_op *op)
     } else if (GR_FINISH_UNPACK == data->finish) {
         rc = unpack_gathered(call, data);
     }
-    if (0 != op->packed.bytes + op->packed.room.bytes + op->kept.bytes + op->kept.room.bytes) {
-        mca_coll_gpuring_scratch_shrink(&op->packed, op->nonblocking);
-        mca_coll_gpuring_scratch_shrink(&op->kept, op->nonblocking);
+    if (0 != packed->bytes + packed->room.bytes + tmp->bytes + tmp->room.bytes) {
+        mca_coll_gpuring_scratch_shrink(packed, op->nonblocking);
+        mca_coll_gpuring_scratch_shrink(tmp, op->nonblocking);
     }
     return rc;
 }

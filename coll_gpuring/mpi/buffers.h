@@ -10,6 +10,7 @@
 
 BEGIN_C_DECLS
 
+struct gr_gpu;
 struct gr_op;
 
 /* What a call moves, in the terms of executors. */
@@ -31,6 +32,12 @@ int mca_coll_gpuring_buffers_size(struct gr_op *op);
 
 /* Set the buffers: pack data with gaps, find scratch. OMPI error code. */
 int mca_coll_gpuring_buffers_begin(struct gr_op *op);
+
+/*
+ * The same, after putting host memory in the place of buffers that cannot be used where they are:
+ * by the host (gpu NULL), or by kernels on gpu.
+ */
+int mca_coll_gpuring_buffers_prepare(struct gr_op *op, struct gr_gpu *gpu);
 
 /* After the last step: copy or unpack the output. OMPI error code. */
 int mca_coll_gpuring_buffers_end(struct gr_op *op);

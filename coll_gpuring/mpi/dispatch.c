@@ -15,8 +15,8 @@
 #include "mpi/call.h"
 #include "engine/comm_queues.h"
 #include "engine/devices.h"
+#include "engine/executor.h"
 #include "engine/failure.h"
-#include "engine/host_run.h"
 #include "engine/log.h"
 #include "engine/op.h"
 #include "engine/op_queue.h"
@@ -61,37 +61,14 @@ static int fall_back(mca_coll_gpuring_module_t *module, const struct gr_call *ca
     return mca_coll_gpuring_fall_back(module, call, form);
 }
 
-/* The op's line is to be exchanged: how, and room for those of the others. OMPI error code. */
-static int post_line(struct gr_op *op)
-{
-    int p = ompi_comm_size(op->call.comm);
-
-    if (OMPI_SUCCESS != mca_coll_gpuring_agreement_reserve(op, p)) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    op->agrees = true;
-    op->decided = false;
-    op->start = mca_coll_gpuring_stats_timed() ? mca_coll_gpuring_now() : 0;
-    /* whether they are needed or not: on all ranks alike */
-    op->number_gpu = gr_setup_number(op->queue);
-    op->number_host = gr_setup_number(op->queue);
-    op->agreement = (struct gr_mail) {
-        .coll = GR_COLL_ALLGATHER,
-        .in = (unsigned char *) &op->record,
-        .out = (unsigned char *) op->records,
-        .count = op->zero ? sizeof(op->record) : GR_CALL_RECORD_SHORT,
-        .displs = op->spots,
-        .reducer = {.elem_bytes = 1},
-    };
-    return OMPI_SUCCESS;
-}
-
 /*
- * The op's call and sizes; and its way, or its line where the way depends on everybody's buffers.
- * OMPI error code, or OMPI_ERR_NOT_AVAILABLE: it falls back, on all ranks.
+ * Set the op's call and sizes, and choose its algorithm and executor. Where these depend on the
+ * buffers of all ranks, prepare the agreement instead. use: GR_AGREEMENT_ONLY, or
+ * GR_AGREEMENT_FIRST for an agreement where one is needed. OMPI error code, or
+ * OMPI_ERR_NOT_AVAILABLE: it falls back, on all ranks.
  */
 static int describe(struct gr_op_queue *queue, struct gr_op *op, const struct gr_call *call,
-                    enum gr_form_kind form, bool asks)
+                    enum gr_form_kind form, enum gr_agreement_use use)
 {
     mca_coll_gpuring_module_t *module = queue->module;
     bool device;
@@ -99,11 +76,12 @@ static int describe(struct gr_op_queue *queue, struct gr_op *op, const struct gr
 
     op->call = *call;
     op->queue = GR_PERSISTENT == form ? NULL : queue; /* a persistent request's comes later */
-    op->planned = false;
-    op->agrees = op->device = op->zero = op->devices = false;
-    op->asks = asks;
-    op->staged = module->gpu;
-    op->fetches = !module->gpu; /* or when all lines are there */
+    op->phase = GR_OP_QUEUED;
+    op->exec = NULL;
+    op->early.mail = NULL;
+    op->kept.planned = false;
+    op->agreement.use = GR_AGREEMENT_NONE;
+    op->agreed = (struct gr_op_agreed) {.fetches = !module->gpu};
     rc = mca_coll_gpuring_buffers_size(op);
     if (OMPI_SUCCESS == rc && !module->gpu && !gr_is_known_host(module, call)) {
         rc = mca_coll_gpuring_gpu_late(module, call);
@@ -129,11 +107,11 @@ static int describe(struct gr_op_queue *queue, struct gr_op *op, const struct gr
         if (op->nonblocking) {
             mca_coll_gpuring_op_mark(op, queue);
         }
-        op->record = mca_coll_gpuring_call_record(op, &module->params, device);
+        mca_coll_gpuring_agreement_record(op, &module->params, device);
         if (GR_PERSISTENT == form) {
             rc = mca_coll_gpuring_agreement_exchange(module, op, gr_setup_number(queue));
-        } else if (asks || mca_coll_gpuring_op_agrees(module, op)) {
-            return post_line(op);
+        } else if (GR_AGREEMENT_ONLY == use || mca_coll_gpuring_op_agrees(module, op)) {
+            return mca_coll_gpuring_agreement_prepare(op, use);
         } else if (0 == module->params.value[GR_PARAM_HOST]) {
             op->fallback = GR_FALLBACK_SHORT;
             return OMPI_ERR_NOT_AVAILABLE;
@@ -145,27 +123,34 @@ static int describe(struct gr_op_queue *queue, struct gr_op *op, const struct gr
     return rc;
 }
 
+/* The set-up that the op needs first: for its agreement, or its executor. NULL: no memory. */
+static struct gr_setup *first_setup(struct gr_op_queue *queue, struct gr_op *op, uint32_t number)
+{
+    return gr_op_agrees(op)
+               ? mca_coll_gpuring_setup_new(queue, mca_coll_gpuring_agreement_way(queue), 0, number)
+               : op->exec->connect(op, number);
+}
+
 /*
- * The first call that takes a way sets it up. from: whose numbers the set-ups have. OMPI error
- * code.
+ * The first call that needs links sets them up. from: the queue that the set-ups are numbered in.
+ * OMPI error code.
  */
 static int ask(struct gr_op_queue *from, struct gr_op_queue *queue, struct gr_op *op)
 {
-    int way = op->agrees ? mca_coll_gpuring_agreement_way(queue) : gr_choice_way(&op->choice);
-    int root = op->agrees ? 0 : op->call.root;
     struct gr_setup **next = &op->setup;
+    enum gr_links links;
 
     op->queue = queue;
-    if (op->device || GR_LINKS_NONE == gr_team_links(queue->team, way, root)) {
-        op->setup = op->device
-                        ? mca_coll_gpuring_setup_new_gpu(queue, op, gr_setup_number(from))
-                        : mca_coll_gpuring_setup_new(queue, way, root, gr_setup_number(from));
+    links = gr_op_agrees(op) ? gr_team_links(queue->team, mca_coll_gpuring_agreement_way(queue), 0)
+                             : op->exec->links(op);
+    if (GR_LINKS_NONE == links) {
+        op->setup = first_setup(queue, op, gr_setup_number(from));
         if (NULL == op->setup) {
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
         next = &op->next_setup;
     }
-    if (mca_coll_gpuring_timing_asks(queue, op)) {
+    if ((gr_op_agrees(op) || op->exec->runs_steps) && mca_coll_gpuring_timing_asks(queue)) {
         *next = mca_coll_gpuring_setup_new(queue, GR_WAY_NOTES, 0, gr_setup_number(from));
         return NULL == *next ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
     }
@@ -173,14 +158,14 @@ static int ask(struct gr_op_queue *from, struct gr_op_queue *queue, struct gr_op
 }
 
 /*
- * Everything up to the queue: what it needs, and its buffers unless that is decided later. OMPI
- * error code.
+ * All that comes before the queue: set-ups, and buffers where the executor is known. OMPI error
+ * code.
  */
 static int prepare(struct gr_op_queue *queue, struct gr_op *op)
 {
     int rc = ask(queue, queue, op);
 
-    return OMPI_SUCCESS == rc && !op->agrees ? mca_coll_gpuring_op_begin(op) : rc;
+    return OMPI_SUCCESS == rc && !gr_op_agrees(op) ? mca_coll_gpuring_op_begin(op) : rc;
 }
 
 /*
@@ -205,7 +190,7 @@ static int do_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *
 {
     struct gr_op_queue *queue = module->queues[GR_ORDER_BLOCKING];
     struct gr_op *op = &queue->own;
-    int rc = describe(queue, op, call, form->kind, false);
+    int rc = describe(queue, op, call, form->kind, GR_AGREEMENT_FIRST);
 
     if (OMPI_SUCCESS == rc && op->data.bytes > 0) {
         rc = prepare(queue, op);
@@ -228,7 +213,7 @@ static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_cal
         return failed(module, call, OMPI_ERR_OUT_OF_RESOURCE);
     }
     op = &request->op;
-    rc = describe(queue, op, call, form->kind, false);
+    rc = describe(queue, op, call, form->kind, GR_AGREEMENT_FIRST);
     if (OMPI_ERR_NOT_AVAILABLE == rc) {
         mca_coll_gpuring_request_put(request);
         return fall_back(module, call, form, (int) op->fallback);
@@ -236,7 +221,7 @@ static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_cal
     if (OMPI_SUCCESS == rc && op->data.bytes > 0) {
         rc = prepare(queue, op);
         if (OMPI_SUCCESS == rc) {
-            mca_coll_gpuring_thread_need(op->device || op->staged);
+            mca_coll_gpuring_thread_need(module->gpu);
             mca_coll_gpuring_queue_start(&op, 1);
             *form->request = &request->super.super;
             return OMPI_SUCCESS;
@@ -279,7 +264,7 @@ static int set_up(mca_coll_gpuring_module_t *module, struct gr_op_queue *queue, 
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    return GR_LINKS_THERE == mca_coll_gpuring_op_links(op) ? OMPI_SUCCESS : OMPI_ERR_NOT_AVAILABLE;
+    return GR_LINKS_THERE == op->exec->links(op) ? OMPI_SUCCESS : OMPI_ERR_NOT_AVAILABLE;
 }
 
 /* The queue of a persistent request, with all that its way needs. OMPI error code. */
@@ -299,14 +284,10 @@ static int make_queue(mca_coll_gpuring_module_t *module, struct gr_op *op,
     }
     (*queue)->persistent = true;
     rc = set_up(module, *queue, op);
-    if (OMPI_ERR_NOT_AVAILABLE == rc && op->device) {
-        op->device = false; /* the host does it, with other links */
-        mca_coll_gpuring_op_choose(module, op);
+    if (OMPI_ERR_NOT_AVAILABLE == rc && mca_coll_gpuring_op_choose_host(module, op)) {
         rc = set_up(module, *queue, op);
     }
-    if (OMPI_SUCCESS == rc) {
-        mca_coll_gpuring_op_plan(op);
-    } else if (!(*queue)->lost) {
+    if (OMPI_SUCCESS != rc && !(*queue)->lost) {
         mca_coll_gpuring_queue_free(*queue);
     }
     return rc;
@@ -322,7 +303,8 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
     if (NULL == request) {
         return failed(module, call, OMPI_ERR_OUT_OF_RESOURCE);
     }
-    rc = describe(module->queues[GR_ORDER_BLOCKING], &request->op, call, form->kind, false);
+    rc = describe(module->queues[GR_ORDER_BLOCKING], &request->op, call, form->kind,
+                  GR_AGREEMENT_FIRST);
     if (OMPI_SUCCESS == rc) {
         request->kept = mca_coll_gpuring_args_copy(&request->op.call);
         rc = NULL == request->kept ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
@@ -367,10 +349,10 @@ static int ask_devices(mca_coll_gpuring_module_t *module, const struct gr_call *
     }
     queue = module->queues[GR_ORDER_BLOCKING];
     op = &queue->own;
-    rc = describe(queue, op, call, GR_BLOCKING, true);
+    rc = describe(queue, op, call, GR_BLOCKING, GR_AGREEMENT_ONLY);
     rc = OMPI_SUCCESS == rc ? prepare(queue, op) : rc;
     rc = OMPI_SUCCESS == rc ? mca_coll_gpuring_queue_do(queue, op) : rc;
-    *devices = op->devices;
+    *devices = op->agreed.devices;
     return OMPI_ERR_NOT_AVAILABLE == rc ? OMPI_SUCCESS : failed(module, call, rc);
 }
 

@@ -8,6 +8,7 @@
 #include "mpi/request.h"
 
 #include "mpi/call.h"
+#include "engine/executor.h"
 #include "engine/op.h"
 #include "engine/op_queue.h"
 #include "engine/progress_thread.h"
@@ -58,9 +59,9 @@ static int request_start(size_t count, ompi_request_t **handles)
         if (0 == request->op.data.bytes) {
             continue; /* nothing to do: it stays complete */
         }
-        one = request->op.staged ? mca_coll_gpuring_classify_buffers(&request->op.call, &device)
-                                 : OMPI_SUCCESS;
-        if (request->op.staged) {
+        one = OMPI_SUCCESS;
+        if (request->queue->module->gpu) {
+            one = mca_coll_gpuring_classify_buffers(&request->op.call, &device);
             mca_coll_gpuring_op_mark(&request->op, request->queue);
         }
         one = OMPI_SUCCESS == one ? mca_coll_gpuring_op_begin(&request->op) : one;
@@ -70,7 +71,7 @@ static int request_start(size_t count, ompi_request_t **handles)
             continue;
         }
         request->super.super.req_complete = REQUEST_PENDING;
-        mca_coll_gpuring_thread_need(request->op.device);
+        mca_coll_gpuring_thread_need(request->op.exec->on_device);
         ops[n++] = &request->op;
         if (sizeof(ops) / sizeof(ops[0]) == n) {
             mca_coll_gpuring_queue_start(ops, n);
@@ -133,7 +134,6 @@ mca_coll_gpuring_request_t *mca_coll_gpuring_request_get(struct ompi_communicato
     r->req_status = ompi_status_empty;
     r->req_state = persistent ? OMPI_REQUEST_INACTIVE : OMPI_REQUEST_ACTIVE;
     request->op.nonblocking = true;
-    request->op.device = request->op.agrees = request->op.overlaps = false;
     request->op.request = r;
     request->op.queue = NULL;
     request->op.setup = NULL;

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Staged calls that our own steps do, copied piece by piece while they run (exec/staged.h): which
- * calls that is for. What is copied so is a local matter: messages are the same.
+ * Executor: host steps on staged buffers that are copied piece by piece while steps run
+ * (exec/staged.h).
  */
 #include "mpi/staging/overlap.h"
 
 #include "mpi/call.h"
+#include "engine/failure.h"
+#include "engine/host_steps.h"
 #include "engine/log.h"
 #include "engine/op.h"
 #include "engine/op_queue.h"
-#include "engine/setup.h"
 #include "mpi/buffer_desc.h"
 #include "mpi/buffers.h"
 #include "mpi/datatype.h"
+#include "mpi/module.h"
 #include "mpi/params.h"
 #include "mpi/staging/copy_stream.h"
 #include "mpi/staging/stage.h"
@@ -22,6 +24,8 @@
 #include "exec/stepper.h"
 #include "link/team.h"
 #include "sched/sched.h"
+
+#include <string.h>
 
 /*
  * Whether nothing is packed or unpacked on the way: elements lie in the buffers as steps move them.
@@ -39,30 +43,32 @@ static size_t piece_bytes(const struct gr_op *op)
 }
 
 /*
- * Whether it is worth while for this op, whose way is chosen: known to this rank only. Not for an
- * Alltoall, whose blocks change places on the way, nor along a torus.
+ * Not for an Alltoall, whose blocks change places, nor along a torus. Without links there is
+ * nothing to overlap with.
  */
-static bool fits(const struct gr_op *op)
+bool mca_coll_gpuring_overlap_fits(const struct gr_op *op)
 {
-    size_t piece = piece_bytes(op);
+    size_t piece;
 
-    return !op->device && GR_WAY_MAILBOX != op->choice.way &&
-           GR_LINKS_THERE == mca_coll_gpuring_op_links(op) &&
-           GR_COLL_ALLTOALL != op->data.request.coll &&
+    if (GR_LINKS_THERE != mca_coll_gpuring_host_links(op) || !op->queue->module->gpu) {
+        return false;
+    }
+    piece = piece_bytes(op);
+    return GR_COLL_ALLTOALL != op->data.request.coll &&
            !gr_algo_is_torus((enum gr_algo) op->choice.way) && piece > 0 &&
            op->data.bytes / 2 >= piece && is_plain(&op->call);
 }
 
-int mca_coll_gpuring_overlap_stage(struct gr_op *op)
+/* The buffers are copied later. */
+static int prepare(struct gr_op *op)
 {
-    op->overlaps = fits(op);
-    return op->overlaps ? mca_coll_gpuring_stage_place(&op->stage, &op->call, NULL)
-                        : mca_coll_gpuring_stage_in(&op->stage, &op->call,
-                                                    op->device ? op->queue->gpu->gpu : NULL);
+    int rc = mca_coll_gpuring_stage_place(&op->stage, &op->call, NULL);
+
+    return OMPI_SUCCESS == rc ? mca_coll_gpuring_buffers_begin(op) : rc;
 }
 
-/* From a staged buffer to its original. */
-static ptrdiff_t way_back(const struct gr_op *op, bool receive)
+/* Bytes from a staged buffer to its original. */
+static ptrdiff_t to_original(const struct gr_op *op, bool receive)
 {
     const struct gr_call *original = &op->stage.original;
 
@@ -70,36 +76,36 @@ static ptrdiff_t way_back(const struct gr_op *op, bool receive)
                    : (ptrdiff_t) ((uintptr_t) original->sbuf - (uintptr_t) op->call.sbuf);
 }
 
-/*
- * Whether the receive buffer is (also) where the call's input comes from; and whether all steps'
- * results stay there.
- */
+/* Whether the receive buffer holds input of the call. */
 static bool reads_receive(const struct gr_op *op)
 {
     return mca_coll_gpuring_reads_block(&op->call, ompi_comm_rank(op->call.comm));
 }
 
+/* Whether steps leave results in the receive buffer. */
 static bool writes_receive(const struct gr_op *op)
 {
     return GR_FINISH_NONE == op->data.finish &&
            (GR_CALL_BCAST != op->call.id || ompi_comm_rank(op->call.comm) != op->call.root);
 }
 
-int mca_coll_gpuring_overlap_begin(struct gr_op *op)
+/* Take streams for the copies, and begin them. OMPI error code. */
+static int begin_copies(struct gr_op *op)
 {
+    struct gr_staged_run *run = &op->run.staged;
     struct gr_staged_copy in = {.stream = NULL}, out = {.stream = NULL};
     bool from_receive = op->stage.out && reads_receive(op), wants_in = op->stage.in || from_receive;
     bool wants_out = op->stage.out && writes_receive(op);
 
     if (wants_in) {
-        op->copy_streams[0] = mca_coll_gpuring_copy_stream_take(
+        run->copies[0] = mca_coll_gpuring_copy_stream_take(
             from_receive ? op->stage.original.rbuf : op->stage.original.sbuf, &op->stage.after);
-        in = (struct gr_staged_copy) {op->copy_streams[0].stream, way_back(op, from_receive)};
+        in = (struct gr_staged_copy) {run->copies[0].stream, to_original(op, from_receive)};
     }
     if (wants_out) {
-        op->copy_streams[1] =
+        run->copies[1] =
             mca_coll_gpuring_copy_stream_take(op->stage.original.rbuf, &op->stage.after);
-        out = (struct gr_staged_copy) {op->copy_streams[1].stream, way_back(op, true)};
+        out = (struct gr_staged_copy) {run->copies[1].stream, to_original(op, true)};
     }
     if (wants_in && NULL == in.stream) {
         int rc = mca_coll_gpuring_stage_copy(&op->stage, &op->call);
@@ -108,34 +114,71 @@ int mca_coll_gpuring_overlap_begin(struct gr_op *op)
             return rc;
         }
     }
-    gr_stepper_start(&op->stepper, &op->plan, &gr_staged_executor, &op->staging);
-    op->stage.brought = NULL != out.stream; /* or all at the end */
-    if (0 > gr_staged_begin(&op->staging, &op->host, &op->stepper, &in, &out, piece_bytes(op))) {
-        return OMPI_ERROR; /* said in the end */
+    op->stage.brought = NULL != out.stream; /* without a stream, results are copied at the end */
+    if (0 > gr_staged_begin(&op->kept.staging, &run->host.host, &run->host.stepper, &in, &out,
+                            piece_bytes(op))) {
+        return OMPI_ERROR; /* finish reports it */
     }
     return OMPI_SUCCESS;
 }
 
-/* Wait for the copies. */
-static int end(struct gr_op *op)
+static int start(struct gr_op *op)
 {
-    int rc = gr_staged_end(&op->staging);
+    int rc;
 
-    op->overlaps = false;
-    mca_coll_gpuring_copy_stream_put(&op->copy_streams[0]);
-    mca_coll_gpuring_copy_stream_put(&op->copy_streams[1]);
-    if (rc < 0) {
+    memset(op->run.staged.copies, 0, sizeof(op->run.staged.copies));
+    rc = mca_coll_gpuring_host_start(op, &gr_staged_executor, &op->kept.staging);
+    rc = OMPI_SUCCESS == rc ? begin_copies(op) : rc;
+    return OMPI_SUCCESS == rc ? mca_coll_gpuring_host_time(op) : rc;
+}
+
+static int poll_steps(struct gr_op *op, uint64_t *moved)
+{
+    int rc = mca_coll_gpuring_host_poll(op, moved);
+
+    if (rc >= 0 && op->kept.staging.error < 0) {
+        mca_coll_gpuring_op_fails_by(op, op->kept.staging.error);
+        return op->kept.staging.error;
+    }
+    return rc;
+}
+
+/* Also waits for the copies. */
+static int finish(struct gr_op *op, int rc)
+{
+    struct gr_staged_run *run = &op->run.staged;
+    int error;
+
+    (void) mca_coll_gpuring_host_finish(op, rc);
+    error = gr_staged_end(&op->kept.staging);
+    mca_coll_gpuring_copy_stream_put(&run->copies[0]);
+    mca_coll_gpuring_copy_stream_put(&run->copies[1]);
+    if (error < 0) {
         opal_output(0, "gpuring: %s on %s: copying between host and device memory failed: %s",
                     gr_calls[op->call.id].name, gr_comm_name(op->call.comm), gr_gpu_error());
     }
-    return rc < 0 ? OMPI_ERROR : OMPI_SUCCESS;
+    return OMPI_SUCCESS == rc && error < 0 ? OMPI_ERROR : rc;
 }
 
-int mca_coll_gpuring_overlap_unstage(struct gr_op *op, int rc)
+static const char *copy_waits(const struct gr_op *op, uint32_t channel)
 {
-    int out = op->overlaps ? end(op) : OMPI_SUCCESS;
-
-    rc = OMPI_SUCCESS == rc ? out : rc;
-    out = mca_coll_gpuring_stage_out(&op->stage, &op->call, OMPI_SUCCESS == rc);
-    return OMPI_SUCCESS == rc ? out : rc;
+    return gr_staged_waits(&op->kept.staging, channel) ? "a copy from or to the device" : NULL;
 }
+
+static void explain(struct gr_op *op, char *text, size_t size)
+{
+    mca_coll_gpuring_host_explain(op, gr_way_name(op->choice.way), copy_waits, text, size);
+}
+
+const struct gr_executor mca_coll_gpuring_run_staged = {
+    .runs_steps = true,
+    .links = mca_coll_gpuring_host_links,
+    .connect = mca_coll_gpuring_host_connect,
+    .prepare = prepare,
+    .start = start,
+    .poll = poll_steps,
+    .waits_near = mca_coll_gpuring_host_waits_near,
+    .abort = mca_coll_gpuring_host_abort,
+    .finish = finish,
+    .explain = explain,
+};

@@ -1,23 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Staged buffers that are copied piece by piece while steps run. */
+/* Executor: host steps, while buffers on a device are copied piece by piece. */
 #ifndef GR_STAGING_OVERLAP_H
 #define GR_STAGING_OVERLAP_H
 
 #include "mpi/ompi.h"
 
+#include "engine/executor.h"
+#include "engine/host_steps.h"
+#include "mpi/staging/copy_stream.h"
+
 BEGIN_C_DECLS
 
 struct gr_op;
 
+/* Executor state of one op. */
+struct gr_staged_run {
+    struct gr_host_run host;         /* the steps; first, as host_steps.c has it */
+    struct gr_copy_stream copies[2]; /* into host memory, and out of it */
+};
+
+extern const struct gr_executor mca_coll_gpuring_run_staged;
+
 /*
- * stage: put host memory in the place of the op's buffers; sets op->overlaps where they are to be
- * copied while the stepper runs. begin: for those, restart the stepper with copies, after its plan
- * and host op were set up. unstage: the op is done with rc: wait for copies, copy the rest back.
- * Returns rc, or the error of a copy. OMPI error codes.
+ * Whether this executor suits an op that would run as host steps. A matter of this rank alone: the
+ * messages are the same.
  */
-int mca_coll_gpuring_overlap_stage(struct gr_op *op);
-int mca_coll_gpuring_overlap_begin(struct gr_op *op);
-int mca_coll_gpuring_overlap_unstage(struct gr_op *op, int rc);
+bool mca_coll_gpuring_overlap_fits(const struct gr_op *op);
 
 END_C_DECLS
 

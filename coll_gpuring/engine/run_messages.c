@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How a nonblocking call ends whose links were refused (no shared memory on some rank). It was
- * taken, so it cannot be left to the saved collective: it sends what it has to everybody concerned
- * with Open MPI's messages, and takes what the others send in the order of their ranks. Slow, and
- * needs nothing but memory for one message.
+ * Executor: Open MPI's point-to-point messages, for nonblocking calls whose links were refused (no
+ * shared memory on some rank). Such a call cannot be left to the saved collective any more. Each
+ * rank sends its contribution to every rank that needs it, and receives from the others in the
+ * order of their ranks. This is slow, and needs memory for the contribution and one message.
  *
- * Ops of a queue are done in call order, so one tag is enough.
+ * One tag is enough: the ops of a queue run in call order.
  */
-#include "engine/p2p_fallback.h"
+#include "engine/run_messages.h"
 
 #include "engine/collectives.h"
+#include "engine/failure.h"
 #include "engine/op.h"
 #include "engine/runtime.h"
 #include "mpi/buffers.h"
+#include "mpi/report.h"
 
 #include "exec/plan.h"
 #include "exec/reduce.h"
@@ -26,12 +28,12 @@
 #include <string.h>
 
 struct gr_messages {
-    int next;              /* rank whose message comes next */
-    bool posted;           /* its receive is */
-    unsigned char *mine;   /* copy of the own contribution: the output may lie over it */
-    unsigned char *theirs; /* what was received */
-    ompi_request_t *receive;
-    ompi_request_t *sends[]; /* by rank */
+    int next;                /* rank whose message is taken next */
+    bool posted;             /* the receive for that message has been posted */
+    unsigned char *mine;     /* copy of this rank's contribution, which the output may overlap */
+    unsigned char *theirs;   /* the message that is being received */
+    ompi_request_t *receive; /* of theirs */
+    ompi_request_t *sends[]; /* [rank]: of mine */
 };
 
 static size_t block_bytes(const struct gr_op *op, int r)
@@ -44,7 +46,7 @@ static size_t block_at(const struct gr_op *op, int r)
     return gr_request_begin(&op->data.request, r) * op->data.request.elem_bytes;
 }
 
-/* What `from` sends to `to`: its bytes, and where they begin in what `from` contributes. */
+/* Bytes that `from` sends to `to`. *at: where they begin in the contribution of `from`. */
 static size_t span(const struct gr_op *op, int from, int to, size_t *at)
 {
     *at = 0;
@@ -64,7 +66,7 @@ static size_t span(const struct gr_op *op, int from, int to, size_t *at)
     }
 }
 
-/* Bytes that this rank contributes in all. */
+/* Bytes of this rank's contribution. */
 static size_t contribution(const struct gr_op *op)
 {
     int rank = ompi_comm_rank(op->call.comm);
@@ -81,7 +83,7 @@ static size_t contribution(const struct gr_op *op)
 
 static int send_all(struct gr_op *op)
 {
-    struct gr_messages *m = op->messages;
+    struct gr_messages *m = op->run.messages;
     int p = ompi_comm_size(op->call.comm), rank = ompi_comm_rank(op->call.comm), r,
         rc = OMPI_SUCCESS;
     size_t at, bytes;
@@ -105,7 +107,19 @@ static void messages_free(struct gr_messages *m)
     free(m);
 }
 
-int mca_coll_gpuring_p2p_fallback_begin(struct gr_op *op)
+/* There are no links to wait for. */
+static enum gr_links links(const struct gr_op *op)
+{
+    (void) op;
+    return GR_LINKS_THERE;
+}
+
+static int prepare(struct gr_op *op)
+{
+    return mca_coll_gpuring_buffers_prepare(op, NULL);
+}
+
+static int start(struct gr_op *op)
 {
     size_t p = (size_t) ompi_comm_size(op->call.comm), mine = contribution(op);
     struct gr_messages *m = calloc(1, sizeof(*m) + p * sizeof(m->sends[0]));
@@ -123,11 +137,11 @@ int mca_coll_gpuring_p2p_fallback_begin(struct gr_op *op)
     if (mine > 0) {
         memcpy(m->mine, op->data.in, mine);
     }
-    op->messages = m;
+    op->run.messages = m;
     return send_all(op);
 }
 
-/* Put rank r's message where it belongs: `data` is what it contributes to this rank. */
+/* Copy or reduce rank r's message into the output. */
 static void take(struct gr_op *op, int r, const unsigned char *data, size_t bytes)
 {
     const struct gr_data *d = &op->data;
@@ -143,9 +157,10 @@ static void take(struct gr_op *op, int r, const unsigned char *data, size_t byte
     }
 }
 
-int mca_coll_gpuring_p2p_fallback_poll(struct gr_op *op, uint64_t *moved)
+/* GR_DONE, GR_AGAIN, or negative. GR_DONE frees the messages. */
+static int progress(struct gr_op *op, uint64_t *moved)
 {
-    struct gr_messages *m = op->messages;
+    struct gr_messages *m = op->run.messages;
     int p = ompi_comm_size(op->call.comm), rank = ompi_comm_rank(op->call.comm), rc = 1, r;
     size_t at, bytes;
 
@@ -176,19 +191,57 @@ int mca_coll_gpuring_p2p_fallback_poll(struct gr_op *op, uint64_t *moved)
         }
     }
     messages_free(m);
-    op->messages = NULL;
+    op->run.messages = NULL;
     return GR_DONE;
 }
 
-void mca_coll_gpuring_p2p_fallback_explain(const struct gr_op *op, char *text, size_t size)
+static int poll_messages(struct gr_op *op, uint64_t *moved)
 {
-    int p = ompi_comm_size(op->call.comm), r = op->messages->next;
+    int rc = progress(op, moved);
+
+    if (rc < 0) {
+        mca_coll_gpuring_op_fails(op, "", "Open MPI could not send or receive a message");
+    }
+    return rc;
+}
+
+/* Messages may still be under way: their memory is never freed. */
+static bool abort_messages(struct gr_op *op, bool here)
+{
+    (void) op;
+    (void) here;
+    return true;
+}
+
+static int finish(struct gr_op *op, int rc)
+{
+    (void) op;
+    if (OMPI_SUCCESS == rc) {
+        mca_coll_gpuring_stats_fallback(GR_FALLBACK_SETUP);
+    }
+    return rc;
+}
+
+static void explain(struct gr_op *op, char *text, size_t size)
+{
+    int p = ompi_comm_size(op->call.comm), r = op->run.messages->next;
 
     if (r < p) {
         snprintf(text, size, "messages, step %d, waits for rank %d", r, r);
         return;
     }
-    for (r = 0; r < p && MPI_REQUEST_NULL == op->messages->sends[r]; r++) {
+    for (r = 0; r < p && MPI_REQUEST_NULL == op->run.messages->sends[r]; r++) {
     }
     snprintf(text, size, "messages, all received, waits for rank %d to receive", r);
 }
+
+const struct gr_executor mca_coll_gpuring_run_messages = {
+    .sends_messages = true,
+    .links = links,
+    .prepare = prepare,
+    .start = start,
+    .poll = poll_messages,
+    .abort = abort_messages,
+    .finish = finish,
+    .explain = explain,
+};

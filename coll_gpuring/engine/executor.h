@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * An executor runs an op whose algorithm has been chosen. pick.c is the only place that decides
+ * which executor an op gets (op->exec); all other files call it through this table.
+ *
+ *      executor        file                   data moves                        links
+ *      board           run_board.c            through boards: mailboxes         boards
+ *      host            run_host.c             steps on host memory              host memory, network
+ *      staged          staging/overlap.c      the same, while buffers on a      host memory, network
+ *                                             device are copied
+ *      device          run_device.c           steps in a kernel                 device memory, network
+ *      messages        run_messages.c         Open MPI's messages               none
+ *
+ * The calls of one op, in this order:
+ *
+ *      links, connect      which links it needs; make them, if no op before it has asked for them
+ *      prepare             its buffers
+ *      start               the links are there, and the op is the first of its queue
+ *      poll                until it is done, or has failed
+ *      abort               after an error: until the buffers are the application's again
+ *      finish              after start, whether it succeeded or not
+ */
+#ifndef GR_ENGINE_EXECUTOR_H
+#define GR_ENGINE_EXECUTOR_H
+
+#include "mpi/ompi.h"
+
+#include "link/team.h"
+
+BEGIN_C_DECLS
+
+struct gr_op;
+struct gr_setup;
+
+struct gr_executor {
+    bool on_device;      /* kernels use its links and its scratch memory */
+    bool runs_steps;     /* of a schedule; they may be timed (step_timing.h) */
+    bool sends_messages; /* start and poll only in an MPI call or opal_progress */
+
+    /* State of the links that the op's algorithm needs; equal on all ranks. */
+    enum gr_links (*links)(const struct gr_op *op);
+    /*
+     * A set-up of these links, numbered `number`; the caller owns it. NULL: no memory. The function
+     * is NULL where no links are needed.
+     */
+    struct gr_setup *(*connect)(struct gr_op *op, uint32_t number);
+
+    /* Put the op's buffers where this executor can use them, and find scratch. OMPI error code. */
+    int (*prepare)(struct gr_op *op);
+
+    /* Begin; sets the executor's part of op->run. OMPI error code. */
+    int (*start)(struct gr_op *op);
+
+    /*
+     * Progress. GR_DONE, GR_AGAIN, or negative: the op has failed, and poll has reported why
+     * (failure.h). *moved is increased by the number of messages that were handled.
+     */
+    int (*poll)(struct gr_op *op, uint64_t *moved);
+
+    /*
+     * Whether each rank that the op waits for is on this node, so that no network brings what it
+     * needs. NULL: never, or not known.
+     */
+    bool (*waits_near)(struct gr_op *op);
+
+    /*
+     * The op has failed: stop. Returns whether no other rank and no network uses its buffers any
+     * more; if not, call again. here: in an MPI call or opal_progress.
+     */
+    bool (*abort)(struct gr_op *op, bool here);
+
+    /*
+     * Release what start and poll took, and count the call if rc is OMPI_SUCCESS. Returns rc, or
+     * the error of what was still to be done.
+     */
+    int (*finish)(struct gr_op *op, int rc);
+
+    /* What the op waits for, in words. */
+    void (*explain)(struct gr_op *op, char *text, size_t size);
+};
+
+END_C_DECLS
+
+#endif

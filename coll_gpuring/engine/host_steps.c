@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Steps over links in host memory: a plan, and the stepper on it. */
+#include "engine/host_steps.h"
+
+#include "engine/collectives.h"
+#include "engine/failure.h"
+#include "engine/net_links.h"
+#include "engine/op.h"
+#include "engine/op_end.h"
+#include "engine/op_queue.h"
+#include "engine/setup.h"
+#include "engine/step_timing.h"
+#include "mpi/buffers.h"
+
+#include "base/text.h"
+#include "exec/host.h"
+#include "exec/plan.h"
+#include "exec/reduce.h"
+#include "exec/stepper.h"
+#include "link/team.h"
+#include "sched/sched.h"
+#include "sched/step.h"
+#include "timing/timeline.h"
+#include "timing/timer.h"
+#include "tune/select.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Slots that each poll of a nonblocking call moves per channel: its caller wants to go on. */
+#define BURST 8
+
+/* ---- links ---- */
+
+enum gr_links mca_coll_gpuring_host_links(const struct gr_op *op)
+{
+    /* A persistent request has no queue while its init chooses the algorithm. */
+    return NULL == op->queue
+               ? GR_LINKS_NONE
+               : gr_team_links(op->queue->team, gr_choice_way(&op->choice), op->call.root);
+}
+
+struct gr_setup *mca_coll_gpuring_host_connect(struct gr_op *op, uint32_t number)
+{
+    return mca_coll_gpuring_setup_new(op->queue, gr_choice_way(&op->choice), op->call.root, number);
+}
+
+/* ---- start ---- */
+
+static void make_plan(struct gr_op *op)
+{
+    const struct gr_team *team = op->queue->team;
+    struct gr_request *r = &op->data.request;
+
+    r->algo = (enum gr_algo) op->choice.way;
+    r->nchannels = op->choice.nchannels;
+    r->small = op->choice.small;
+    r->direct = op->choice.direct && team->direct && op->agreed.fetches;
+    r->chunk_bytes = r->direct ? op->choice.direct_chunk_bytes : op->choice.chunk_bytes;
+    r->direct_bytes = op->choice.direct_bytes;
+    gr_plan_build(&op->kept.plan, team, r);
+    op->kept.planned = true;
+}
+
+static void set_host_op(struct gr_op *op, const struct gr_request *r, unsigned char *const space[3],
+                        struct gr_reducer reducer)
+{
+    const struct gr_team *team = op->queue->team;
+    const struct gr_channel_set *links = gr_team_links_of(team, r->small);
+    struct gr_host_op *host = &op->run.host.host;
+
+    host->in = links->in;
+    host->out = links->out;
+    host->p = team->p;
+    host->nchannels = r->nchannels;
+    host->space[GR_IN] = space[GR_IN];
+    host->space[GR_OUT] = space[GR_OUT];
+    host->space[GR_TMP] = space[GR_TMP];
+    host->reducer = reducer;
+    host->direct = r->direct;
+    host->remote = NULL != team->remote;
+    host->zero_copy =
+        gr_algo_overwrites_sent(r->algo) ? 0 : mca_coll_gpuring_net_zero_copy(op->queue);
+    host->pids = team->pids;
+    host->later.bytes = 0;
+    host->popped = 0;
+    host->filled = 0;
+    host->from = NULL;
+    host->borrowed = 0;
+    host->bounce = NULL;
+}
+
+static void start_stepper(struct gr_op *op, const struct gr_executor_ops *ops, void *ctx)
+{
+    struct gr_stepper *stepper = &op->run.host.stepper;
+
+    gr_stepper_start(stepper, &op->kept.plan, ops, ctx);
+    stepper->burst = op->nonblocking ? BURST : 0;
+}
+
+static unsigned char *find_bounce(struct gr_op *op)
+{
+    if (NULL == op->kept.bounce) {
+        op->kept.bounce = malloc(GR_BOUNCE_BYTES);
+    }
+    return op->kept.bounce;
+}
+
+int mca_coll_gpuring_host_start(struct gr_op *op, const struct gr_executor_ops *ops, void *ctx)
+{
+    const struct gr_data *data = &op->data;
+    unsigned char *const space[3] = {
+        [GR_IN] = data->in, [GR_OUT] = data->out, [GR_TMP] = data->tmp};
+
+    if (!op->kept.planned) {
+        make_plan(op);
+    }
+    set_host_op(op, &data->request, space, data->reducer);
+    start_stepper(op, ops, ctx);
+    if (data->request.direct && gr_calls[op->call.id].reduces) {
+        op->run.host.host.bounce = find_bounce(op);
+        if (NULL == op->run.host.host.bounce) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+    }
+    return OMPI_SUCCESS;
+}
+
+void mca_coll_gpuring_host_start_request(struct gr_op *op, const struct gr_request *r,
+                                         unsigned char *const space[3], struct gr_reducer reducer)
+{
+    gr_plan_build(&op->kept.plan, op->queue->team, r);
+    set_host_op(op, r, space, reducer);
+    op->run.host.host.zero_copy = 0;
+    start_stepper(op, &gr_host_executor, &op->run.host.host);
+}
+
+/* ---- timing ---- */
+
+/* The schedule of a rank's channel; ctx is the op. */
+static struct gr_sched sched_of(const void *ctx, int rank, uint32_t channel)
+{
+    const struct gr_op *op = ctx;
+    const struct gr_team *team = op->queue->team;
+
+    return gr_plan_sched(&op->data.request, team->p, rank, team->rings.order[channel % 2],
+                         team->rings.where[channel % 2], channel, op->kept.plan.split.nchunks);
+}
+
+int mca_coll_gpuring_host_time(struct gr_op *op)
+{
+    const struct gr_team *team = op->queue->team;
+    const struct gr_request *r = &op->data.request;
+    const struct gr_channel_set *set = gr_team_links_of(team, r->small);
+    struct gr_timer_links links = {set->in, set->out, team->p};
+    struct gr_timing_job job = {.p = team->p,
+                                .split = &op->kept.plan.split,
+                                .elem_bytes = r->elem_bytes,
+                                .slot_elems = op->kept.plan.slot_elems,
+                                .nslots = set->nslots,
+                                .sched = sched_of,
+                                .ctx = op};
+    struct gr_step_gate gate;
+    int rc = mca_coll_gpuring_timing_begin(op->queue, r, &job, &links, &gate);
+
+    if (OMPI_SUCCESS == rc && NULL != gate.ops) {
+        gr_stepper_gate(&op->run.host.stepper, gate.ops, gate.ctx);
+    }
+    return rc;
+}
+
+/* ---- progress, and the end ---- */
+
+int mca_coll_gpuring_host_poll(struct gr_op *op, uint64_t *moved)
+{
+    int rc = gr_stepper_run(&op->run.host.stepper, moved);
+
+    if (rc < 0) {
+        mca_coll_gpuring_op_fails_by(op, rc);
+    }
+    return rc;
+}
+
+bool mca_coll_gpuring_host_waits_near(struct gr_op *op)
+{
+    struct gr_host_run *run = &op->run.host;
+    int ranks[2 * GR_FAN], n;
+    bool near = false;
+    uint32_t c;
+
+    for (c = 0; c < run->stepper.nchannels; c++) {
+        for (n = gr_host_waits_for(&run->host, c, gr_stepper_waits(&run->stepper, c), ranks); n > 0;
+             n--) {
+            if (op->queue->team->remote[ranks[n - 1]]) {
+                return false;
+            }
+            near = true;
+        }
+    }
+    return near;
+}
+
+/* The network may still send from this rank's buffers. */
+bool mca_coll_gpuring_host_abort(struct gr_op *op, bool here)
+{
+    (void) here;
+    return 0 == op->run.host.host.zero_copy || mca_coll_gpuring_net_reclaim(op->queue);
+}
+
+int mca_coll_gpuring_host_finish(struct gr_op *op, int rc)
+{
+    if (OMPI_SUCCESS == rc) {
+        mca_coll_gpuring_op_count(op, op->run.host.host.borrowed > 0);
+    } else {
+        gr_host_withdraw(&op->run.host.host);
+    }
+    return rc;
+}
+
+/* ---- reports ---- */
+
+/* Append what a channel waits for to text, which has `used` bytes. Returns how many it has then. */
+static size_t explain_channel(struct gr_op *op, const char *what, uint32_t c, char *text,
+                              size_t size, size_t used)
+{
+    const struct gr_stepper *m = &op->run.host.stepper;
+    const struct gr_step *step = gr_stepper_waits(m, c);
+    int ranks[2 * GR_FAN], n = gr_host_waits_for(&op->run.host.host, c, step, ranks);
+
+    if (NULL == step && 0 == n) {
+        return used;
+    }
+    used += (size_t) snprintf(text + used, size - used, "%s%s, channel %u, ", used > 0 ? "; " : "",
+                              what, c);
+    if (NULL != step && used < size) {
+        used +=
+            (size_t) snprintf(text + used, size - used, "slice %u, step %u (%s), waits for rank",
+                              m->at[c].slice, m->at[c].index, gr_step_name(step));
+    } else if (used < size) {
+        used += (size_t) snprintf(text + used, size - used, "all steps done, %s rank",
+                                  op->run.host.host.direct ? "to be fetched by" : "to be sent to");
+    }
+    return gr_text_ranks(text, size, used, ranks, n);
+}
+
+void mca_coll_gpuring_host_explain(struct gr_op *op, const char *what,
+                                   const char *(*other)(const struct gr_op *op, uint32_t channel),
+                                   char *text, size_t size)
+{
+    const char *reason;
+    size_t used;
+    uint32_t c;
+
+    mca_coll_gpuring_timing_explain(op->queue, text, size);
+    used = strlen(text);
+    for (c = 0; c < op->run.host.stepper.nchannels && used < size; c++) {
+        reason = NULL == other ? NULL : other(op, c);
+        if (NULL != reason) {
+            used += (size_t) snprintf(text + used, size - used, "%s%s, channel %u, waits for %s",
+                                      used > 0 ? "; " : "", what, c, reason);
+        } else {
+            used = explain_channel(op, what, c, text, size, used);
+        }
+    }
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Steps over links in host memory, with the stepper: shared by the executors run_host.c and
+ * staging/overlap.c, and by agreements between nodes (call_agreement.c). All functions use
+ * op->kept.plan and op->run.host.
+ */
+#ifndef GR_ENGINE_HOST_STEPS_H
+#define GR_ENGINE_HOST_STEPS_H
+
+#include "mpi/ompi.h"
+
+#include "exec/host.h"
+#include "exec/plan.h"
+#include "exec/stepper.h"
+#include "link/team.h"
+
+BEGIN_C_DECLS
+
+struct gr_op;
+struct gr_setup;
+
+/* Executor state of one op. */
+struct gr_host_run {
+    struct gr_stepper stepper; /* where it is */
+    struct gr_host_op host;    /* links and buffers */
+};
+
+/* The links of the op's choice in host memory, boards included; see executor.h. */
+enum gr_links mca_coll_gpuring_host_links(const struct gr_op *op);
+struct gr_setup *mca_coll_gpuring_host_connect(struct gr_op *op, uint32_t number);
+
+/*
+ * Start the stepper on the plan of the op's choice, which is made when there is none yet. ops, ctx:
+ * what moves the data, over op->run.host.host. OMPI error code.
+ */
+int mca_coll_gpuring_host_start(struct gr_op *op, const struct gr_executor_ops *ops, void *ctx);
+
+/* The stepper has been started: let its steps be timed, where steps are. OMPI error code. */
+int mca_coll_gpuring_host_time(struct gr_op *op);
+
+/*
+ * Start the stepper on a plan for another request; its messages are copied into slots. space: the
+ * buffers, by enum gr_space.
+ */
+void mca_coll_gpuring_host_start_request(struct gr_op *op, const struct gr_request *r,
+                                         unsigned char *const space[3], struct gr_reducer reducer);
+
+/* The functions of struct gr_executor. */
+int mca_coll_gpuring_host_poll(struct gr_op *op, uint64_t *moved);
+bool mca_coll_gpuring_host_waits_near(struct gr_op *op);
+bool mca_coll_gpuring_host_abort(struct gr_op *op, bool here);
+int mca_coll_gpuring_host_finish(struct gr_op *op, int rc);
+
+/*
+ * Describe what each channel waits for. what: name of the steps in the text. other: NULL, or tells
+ * for a channel what else than a rank it waits for, in words; NULL: nothing.
+ */
+void mca_coll_gpuring_host_explain(struct gr_op *op, const char *what,
+                                   const char *(*other)(const struct gr_op *op, uint32_t channel),
+                                   char *text, size_t size);
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Executor: small messages through boards. An op without agreement posts as soon as it is queued
+ * (op_queue.c), and poll only takes what the other ranks have posted. An op with an agreement posts
+ * when its turn has come: until then its executor is not known.
+ */
+#include "engine/run_board.h"
+
+#include "engine/host_steps.h"
+#include "engine/op.h"
+#include "engine/op_end.h"
+#include "engine/op_queue.h"
+#include "mpi/buffers.h"
+
+#include "base/text.h"
+#include "exec/mail.h"
+#include "exec/stepper.h"
+#include "link/team.h"
+#include "sched/sched.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static int prepare(struct gr_op *op)
+{
+    const struct gr_data *data = &op->data;
+    const struct gr_request *r = &data->request;
+    struct gr_mail *mail = &op->run.mail;
+    int rc = mca_coll_gpuring_buffers_prepare(op, NULL);
+
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    mail->coll = r->coll;
+    mail->root = r->root;
+    mail->in = data->in;
+    mail->out = data->out;
+    mail->count =
+        GR_COLL_ALLGATHER == r->coll || GR_COLL_REDUCE_SCATTER == r->coll ? r->block : r->total;
+    mail->counts = r->counts;
+    mail->displs = r->displs;
+    mail->reducer = data->reducer;
+    if (!gr_op_agrees(op)) {
+        op->early = (struct gr_early_post) {.mail = mail, .way = GR_WAY_MAILBOX};
+    }
+    return OMPI_SUCCESS;
+}
+
+static int start(struct gr_op *op)
+{
+    if (gr_op_agrees(op)) {
+        gr_mail_begin(&op->queue->team->mail.box, &op->run.mail);
+    }
+    return OMPI_SUCCESS;
+}
+
+static int poll_board(struct gr_op *op, uint64_t *moved)
+{
+    struct gr_mailbox *box = &op->queue->team->mail.box;
+    struct gr_mail *mail = &op->run.mail;
+
+    if (gr_op_agrees(op) && box->posted == mail->epoch - 1 && !gr_mail_post(box, mail)) {
+        return GR_AGAIN;
+    }
+    return gr_mail_is_posted(box, mail) && gr_mail_take(box, mail, moved) ? GR_DONE : GR_AGAIN;
+}
+
+static bool abort_board(struct gr_op *op, bool here)
+{
+    (void) op;
+    (void) here;
+    return true; /* only this rank uses its buffers */
+}
+
+static int finish(struct gr_op *op, int rc)
+{
+    if (OMPI_SUCCESS == rc) {
+        mca_coll_gpuring_op_count(op, false);
+    }
+    return rc;
+}
+
+void mca_coll_gpuring_mail_explain(const struct gr_mailbox *box, const struct gr_mail *mail,
+                                   const char *what, char *text, size_t size)
+{
+    int *ranks = calloc((size_t) box->p, sizeof(int));
+    size_t used = (size_t) snprintf(text, size, "%s, step %d (%s), waits for rank", what,
+                                    mail->next, box->posted == mail->epoch - 1 ? "post" : "take");
+
+    if (NULL != ranks) {
+        gr_text_ranks(text, size, used, ranks, gr_mail_waits_for(box, mail, ranks));
+    }
+    free(ranks);
+}
+
+static void explain(struct gr_op *op, char *text, size_t size)
+{
+    mca_coll_gpuring_mail_explain(&op->queue->team->mail.box, &op->run.mail, "mailbox", text, size);
+}
+
+const struct gr_executor mca_coll_gpuring_run_board = {
+    .links = mca_coll_gpuring_host_links,
+    .connect = mca_coll_gpuring_host_connect,
+    .prepare = prepare,
+    .start = start,
+    .poll = poll_board,
+    .abort = abort_board,
+    .finish = finish,
+    .explain = explain,
+};

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Executor: kernels on a device (exec/gpu/op.h). */
+#include "engine/run_device.h"
+
+#include "engine/devices.h"
+#include "engine/failure.h"
+#include "engine/failure_messages.h"
+#include "engine/op.h"
+#include "engine/op_end.h"
+#include "engine/op_queue.h"
+#include "engine/runtime.h"
+#include "engine/setup.h"
+#include "engine/step_timing.h"
+#include "mpi/buffers.h"
+#include "mpi/module.h"
+#include "mpi/staging/copy_stream.h"
+
+#include "base/errors.h"
+#include "base/text.h"
+#include "cuda/error.h"
+#include "exec/gpu/args.h"
+#include "exec/gpu/kernels.h"
+#include "exec/gpu/op.h"
+#include "exec/gpu/team.h"
+#include "exec/plan.h"
+#include "sched/protocol.h"
+#include "sched/sched.h"
+#include "sched/step.h"
+#include "timing/timeline.h"
+#include "timing/timer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Seconds that a failed call waits until kernels of other ranks have left its buffers. */
+#define LEAVE_SECONDS 10
+
+/* ---- links and buffers ---- */
+
+static enum gr_links links(const struct gr_op *op)
+{
+    const struct gr_gpu_team *gpu = op->queue->gpu;
+
+    return NULL == gpu ? GR_LINKS_NONE
+                       : (enum gr_links) *
+                             gr_gpu_team_state(gpu, (enum gr_algo) op->choice.way, op->call.root);
+}
+
+static struct gr_setup *connect_devices(struct gr_op *op, uint32_t number)
+{
+    return mca_coll_gpuring_setup_new_gpu(op->queue, op, number);
+}
+
+static int prepare(struct gr_op *op)
+{
+    return mca_coll_gpuring_buffers_prepare(op, op->queue->gpu->gpu);
+}
+
+/* ---- start ---- */
+
+/*
+ * The team's stream comes after what the application has put on default streams: up to the call, if
+ * that was noted (op->stage.after), or up to now. OMPI error code.
+ */
+static int follow(const struct gr_op *op)
+{
+    struct gr_gpu_team *gpu = op->queue->gpu;
+
+    if (0 == op->stage.after.n &&
+        (OMPI_SUCCESS != mca_coll_gpuring_follow(gpu->gpu, op->data.in) ||
+         OMPI_SUCCESS != mca_coll_gpuring_follow(gpu->gpu, op->data.out))) {
+        return OMPI_ERROR;
+    }
+    if (0 != mca_coll_gpuring_points_follow(&op->stage.after, gpu->stream)) {
+        opal_output(0, "gpuring: waiting for the default stream failed: %s", gr_gpu_error());
+        return OMPI_ERROR;
+    }
+    return OMPI_SUCCESS;
+}
+
+/*
+ * From here on the op's kernel may write to other ranks' buffers. Returns false if the communicator
+ * has failed already: then it must not begin.
+ */
+static bool begin_writing(struct gr_op *op)
+{
+    op->run.device.writing = true;
+    atomic_fetch_add(&op->queue->module->writing, 1);
+    return 0 == op->queue->module->failed;
+}
+
+static void stop_writing(struct gr_op *op)
+{
+    if (op->run.device.writing) {
+        op->run.device.writing = false;
+        atomic_fetch_sub(&op->queue->module->writing, 1);
+    }
+}
+
+/* The schedule of a rank's channel; ctx is the op. */
+static struct gr_sched sched_of(const void *ctx, int rank, uint32_t channel)
+{
+    const struct gr_op *op = ctx;
+    const struct gr_gpu_team *team = op->queue->gpu;
+
+    return gr_plan_sched(&op->data.request, team->p, rank, team->rings.order[channel % 2],
+                         team->rings.where[channel % 2], channel, op->run.device.op.split.nchunks);
+}
+
+/*
+ * Let the op be timed, where steps are. Kernels inside a node exchange their messages without the
+ * host, so there only the start is timed. OMPI error code.
+ */
+static int begin_timing(struct gr_op *op)
+{
+    const struct gr_gpu_team *gpu = op->queue->gpu;
+    struct gr_gpu_op *run = &op->run.device.op;
+    int p = op->queue->team->p, rc;
+    struct gr_timer_links none = {NULL, NULL, p};
+    struct gr_timing_job job = {.p = p,
+                                .split = &run->split,
+                                .elem_bytes = run->elem_bytes,
+                                .slot_elems = run->args.slot_elems,
+                                .nslots = gpu->nslots,
+                                .sched = sched_of,
+                                .ctx = op,
+                                .whole = NULL == gpu->remote};
+    struct gr_step_gate gate;
+
+    rc = mca_coll_gpuring_timing_begin(op->queue, &op->data.request, &job, &none, &gate);
+    if (OMPI_SUCCESS == rc && NULL != gate.ops) {
+        gr_gpu_op_gate(run, gate.ops, gate.ctx);
+    }
+    return rc;
+}
+
+static int start(struct gr_op *op)
+{
+    struct gr_request *r = &op->data.request;
+    struct gr_gpu_team *gpu = op->queue->gpu;
+    struct gr_device_run *run = &op->run.device;
+    const struct gr_call_agreement *agreement = &op->agreement;
+    /* Buffers that the device knows by another address were staged. */
+    gr_gpu_ptr space[3] = {(gr_gpu_ptr) (uintptr_t) op->data.in,
+                           (gr_gpu_ptr) (uintptr_t) op->data.out,
+                           (gr_gpu_ptr) (uintptr_t) op->data.tmp};
+
+    r->algo = (enum gr_algo) op->choice.way;
+    r->nchannels = op->choice.nchannels < gpu->usable ? op->choice.nchannels : gpu->usable;
+    r->chunk_bytes = op->choice.chunk_bytes;
+    r->protocol = (enum gr_protocol) op->choice.protocol;
+    r->threads = op->choice.threads;
+    run->writing = false;
+    run->leave_by = 0;
+    gr_gpu_op_init(&run->op, gpu);
+    if (OMPI_SUCCESS != follow(op) || (op->agreed.zero_copy && !begin_writing(op))) {
+        return OMPI_ERROR;
+    }
+    if (0 > gr_gpu_op_begin(&run->op, gpu, r, (enum gr_kernel) agreement->record.kernel, space,
+                            op->agreed.zero_copy ? agreement->outputs : NULL)) {
+        mca_coll_gpuring_op_fails(op, "", gr_gpu_error());
+        return OMPI_ERROR;
+    }
+    return begin_timing(op);
+}
+
+/* ---- progress, and the end ---- */
+
+static int poll_kernel(struct gr_op *op, uint64_t *moved)
+{
+    int rc = gr_gpu_op_poll(&op->run.device.op, moved);
+
+    if (GR_ERR_CUDA == rc) {
+        mca_coll_gpuring_op_fails(op, "a kernel failed: ", gr_gpu_error());
+    } else if (rc < 0) {
+        mca_coll_gpuring_op_fails_by(op, rc);
+    }
+    return rc;
+}
+
+/*
+ * With zero copy, kernels of other ranks may still write to this rank's buffers. It waits until
+ * each rank has said that its kernels have left; not for good, since a rank may not look for
+ * messages for long.
+ */
+static bool abort_kernel(struct gr_op *op, bool here)
+{
+    struct gr_device_run *run = &op->run.device;
+
+    if (0 == run->leave_by) {
+        gr_gpu_op_abort(&run->op);
+        stop_writing(op);
+        if (!gr_gpu_op_exposed(&run->op)) {
+            return true;
+        }
+        run->leave_by = mca_coll_gpuring_now() + LEAVE_SECONDS;
+    }
+    if (here) {
+        mca_coll_gpuring_failure_tell(op->queue->module);
+    }
+    return (here && mca_coll_gpuring_failure_out(op->queue->module)) ||
+           mca_coll_gpuring_now() > run->leave_by;
+}
+
+static int finish(struct gr_op *op, int rc)
+{
+    struct gr_gpu_op *run = &op->run.device.op;
+
+    if (OMPI_SUCCESS == rc) {
+        mca_coll_gpuring_op_count(op, run->mapped > 0);
+    } else {
+        gr_gpu_op_abort(run);
+    }
+    stop_writing(op);
+    gr_gpu_op_end(run);
+    return rc;
+}
+
+/* ---- reports ---- */
+
+static size_t explain_channels(const struct gr_op *op, const char *way, char *text, size_t size)
+{
+    const struct gr_gpu_op *run = &op->run.device.op;
+    size_t used = strlen(text);
+    struct gr_gpu_report report;
+    struct gr_step step;
+    int ranks[2 * GR_FAN], n;
+    uint32_t c;
+
+    for (c = 0; c < run->nchannels && used < size; c++) {
+        if (gr_gpu_op_waits(run, c, &step, &report, ranks, &n)) {
+            used += (size_t) snprintf(
+                text + used, size - used,
+                "%s%s on devices, channel %u, slice %u, step %u (%s), waits for rank",
+                used > 0 ? "; " : "", way, c, report.slice, report.index, gr_step_name(&step));
+            used = gr_text_ranks(text, size, used, ranks, n);
+        }
+    }
+    return used;
+}
+
+static void explain(struct gr_op *op, char *text, size_t size)
+{
+    const char *way = gr_way_name(op->choice.way);
+    int ranks[2 * GR_FAN], n;
+    size_t used;
+
+    if (0 != op->run.device.leave_by) {
+        snprintf(text, size, "failed, other ranks may still write to its buffers");
+        return;
+    }
+    mca_coll_gpuring_timing_explain(op->queue, text, size);
+    used = explain_channels(op, way, text, size);
+    n = gr_gpu_op_unsent(&op->run.device.op, ranks, 2 * GR_FAN);
+    if (n > 0) {
+        used =
+            (size_t) snprintf(text, size, "%s on devices, all steps done, to be sent to rank", way);
+        gr_text_ranks(text, size, used, ranks, n);
+    } else if (0 == used) {
+        snprintf(text, size,
+                 "%s on devices, the kernel is at work, or has no place on the device yet", way);
+    }
+}
+
+const struct gr_executor mca_coll_gpuring_run_device = {
+    .on_device = true,
+    .runs_steps = true,
+    .links = links,
+    .connect = connect_devices,
+    .prepare = prepare,
+    .start = start,
+    .poll = poll_kernel,
+    .abort = abort_kernel,
+    .finish = finish,
+    .explain = explain,
+};
