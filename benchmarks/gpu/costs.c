@@ -65,7 +65,7 @@ static int await(struct seat *seat)
     return rc;
 }
 
-/* Launches without the pause that the component makes before one that is likely to be in vain. */
+/* Launches at once: without the pause that follows launches without progress. */
 static int launch(struct seat *seat)
 {
     uint64_t moved = 0;

@@ -15,7 +15,7 @@ struct costs {
     double host_ns;   /* gr_pointer_find(), in plain host memory */
     double put_us;    /* a launch, until the function returns */
     double launch_us; /* a launch with nothing to do, until the kernel's end is seen */
-    double again_us;  /* a launch that waits in vain, until it left and can be launched again */
+    double again_us;  /* a launch without progress, until it left and can be launched again */
 };
 
 /* In one process, with two ranks. 0, or -1 with a line in error[OPTIONS_ERROR_CHARS]. */

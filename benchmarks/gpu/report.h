@@ -22,7 +22,7 @@ struct report {
     int table;  /* to stdout */
     FILE *json; /* or NULL */
     int check;
-    const char *nccl; /* NCCL's version; NULL: not beside us */
+    const char *nccl; /* NCCL's version; NULL: without NCCL */
     int rows;         /* so far */
     struct columns columns;
 };

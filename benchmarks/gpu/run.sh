@@ -121,7 +121,7 @@ floor_reached() { # RANKS
         }' "floor-$1" -v "ranks=$1"
 }
 
-# ---- NCCL beside us ----
+# ---- NCCL ----
 
 find_nccl() {
     case $nccl in
@@ -135,7 +135,7 @@ find_nccl() {
     esac | head -n 1
 }
 
-# beside: the options that put NCCL beside us, empty where it is not there or does not run
+# beside: the options that run NCCL in turn with gpuring, empty where it is missing or does not run
 open_nccl() {
     section "NCCL"
     local library

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The schedules behind source.h: which step of which rank and channel belongs to a tick. */
+/* The messages of source.h: the steps of all ranks and channels, by tick. */
 #include "source.h"
 
 #include "sched/sched.h"
@@ -11,11 +11,20 @@
 
 enum { MOST_MESSAGES = 1 << 25 }; /* a gigabyte of them */
 
+static const struct {
+    enum gr_algo algo;
+    enum gr_coll coll;
+} schedules[SOURCE_ALGOS] = {
+    [SOURCE_RING] = {GR_ALGO_RING, GR_COLL_ALLREDUCE},
+    [SOURCE_TREE] = {GR_ALGO_TREE, GR_COLL_ALLREDUCE},
+    [SOURCE_BUCKET] = {GR_ALGO_BUCKET, GR_COLL_ALLREDUCE},
+    [SOURCE_SWING] = {GR_ALGO_SWING, GR_COLL_ALLREDUCE},
+    [SOURCE_MST] = {GR_ALGO_MST, GR_COLL_BCAST},
+};
+
 const char *source_name(enum source_algo algo)
 {
-    static const char *const names[SOURCE_ALGOS] = {"ring", "tree", "bucket", "swing", "mst"};
-
-    return (unsigned) algo < SOURCE_ALGOS ? names[algo] : NULL;
+    return (unsigned) algo < SOURCE_ALGOS ? gr_algo_name(schedules[algo].algo) : NULL;
 }
 
 void *need(void *memory)
@@ -26,28 +35,15 @@ void *need(void *memory)
     return memory;
 }
 
-static enum gr_algo algorithm(enum source_algo algo)
-{
-    static const enum gr_algo algos[SOURCE_ALGOS] = {GR_ALGO_RING, GR_ALGO_TREE, GR_ALGO_BUCKET,
-                                                     GR_ALGO_SWING, GR_ALGO_MST};
-
-    return algos[algo];
-}
-
-static enum gr_coll collective(enum source_algo algo)
-{
-    return SOURCE_MST == algo ? GR_COLL_BCAST : GR_COLL_ALLREDUCE;
-}
-
 static int on_torus(const struct source *s)
 {
-    return gr_algo_is_torus(algorithm(s->algo));
+    return gr_algo_is_torus(schedules[s->algo].algo);
 }
 
 static struct gr_sched schedule(const struct source *s, int rank, int channel)
 {
-    struct gr_sched sched = {.coll = collective(s->algo),
-                             .algo = algorithm(s->algo),
+    struct gr_sched sched = {.coll = schedules[s->algo].coll,
+                             .algo = schedules[s->algo].algo,
                              .p = s->p,
                              .pos = rank,
                              .nchunks = s->nchunks,
@@ -75,15 +71,12 @@ static struct gr_step step_at(const struct source *s, int rank, int channel, uin
     return gr_sched_step(&sched, i);
 }
 
-/*
- * The first step of that tick or a later one: ticks never fall from step to step, and of most are
- * known.
- */
+/* The first step of that tick or a later one: ticks do not decrease from step to step. */
 static uint32_t first_step(const struct source *s, int rank, int channel, uint32_t tick)
 {
     uint32_t least = 0, most = steps(s, rank, channel), middle;
 
-    /* a step per tick; 4 of the tree; of Swing a pair, send and then receive */
+    /* steps per tick: ring 1, tree 4, Swing 2 (send, then receive) */
     if (SOURCE_BUCKET != s->algo && SOURCE_MST != s->algo) {
         return tick * (SOURCE_RING == s->algo ? 1 : SOURCE_TREE == s->algo ? 4 : 2);
     }
@@ -115,10 +108,7 @@ uint32_t source_phase(const struct source *s, uint32_t tick)
     return SOURCE_BUCKET == s->algo ? tick / phase_ticks(s) : tick;
 }
 
-/*
- * How many ticks from this one on have the same messages: all of a ring; of a bucket of equal
- * extents, those of a phase.
- */
+/* A ring: all ticks; a bucket on equal extents: those of a phase. */
 uint32_t source_alike(const struct source *s)
 {
     const struct gr_torus *t = &s->m->torus;
@@ -133,8 +123,8 @@ uint32_t source_alike(const struct source *s)
     return SOURCE_BUCKET == s->algo && same ? phase_ticks(s) : 1;
 }
 
-static void find_way(const struct source *s, int channel, const struct gr_step *step,
-                     struct sent *m)
+static void find_path(const struct source *s, int channel, const struct gr_step *step,
+                      struct sent *m)
 {
     const struct gr_torus *t = &s->m->torus;
     int hops[GR_MAX_DIMS] = {0}, d;
@@ -154,7 +144,7 @@ static void find_way(const struct source *s, int channel, const struct gr_step *
 
 size_t source_room(const struct source *s)
 {
-    /* at most four steps of a channel are in one tick */
+    /* a tick has at most four steps of a channel */
     return (size_t) s->p * (size_t) s->channels * 4 * GR_FAN + 1;
 }
 
@@ -176,7 +166,7 @@ size_t source_collect(const struct source *s, uint32_t tick, struct sent *sent)
                 for (k = 0; k < step.nto && step.tick == tick; k++) {
                     sent[n] = (struct sent) {
                         .from = rank, .to = step.to[k], .channel = channel, .chunks = step.count};
-                    find_way(s, channel, &step, &sent[n++]);
+                    find_path(s, channel, &step, &sent[n++]);
                 }
             }
         }
@@ -184,7 +174,6 @@ size_t source_collect(const struct source *s, uint32_t tick, struct sent *sent)
     return n;
 }
 
-/* Ticks in which something is sent. */
 uint32_t source_ticks(const struct source *s)
 {
     uint32_t most = 0, tick;
@@ -210,10 +199,10 @@ int source_make(struct source *s, enum source_algo algo, const struct machine *m
     *s = (struct source) {.algo = algo, .m = m, .p = gr_torus_size(t), .nchunks = chunks};
     s->channels = SOURCE_RING == algo ? 2 : 1;
     if (on_torus(s)) {
-        if (!gr_algo_fits(algorithm(algo), s->p, t)) {
+        if (!gr_algo_fits(schedules[algo].algo, s->p, t)) {
             return -1;
         }
-        s->channels = (int) gr_algo_ways(algorithm(algo), collective(algo), t);
+        s->channels = (int) gr_algo_ways(schedules[algo].algo, schedules[algo].coll, t);
     }
     for (k = 0; k < 2 && !on_torus(s); k++) { /* a ring each way */
         s->order[k] = need(malloc(2 * (size_t) s->p * sizeof(int)));
@@ -265,7 +254,7 @@ int source_traffic(struct traffic *t, enum source_algo algo, const struct machin
             t->first[(size_t) tick * (size_t) s.p + (size_t) msg->from + 1]++;
         }
     }
-    for (k = 0; k < (size_t) t->nticks * (size_t) s.p; k++) { /* from counts to where they begin */
+    for (k = 0; k < (size_t) t->nticks * (size_t) s.p; k++) { /* counts become first indices */
         t->first[k + 1] += t->first[k];
     }
     free(sent);

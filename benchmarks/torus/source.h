@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The messages of the schedules of coll_gpuring/sched other than Alltoall, as torus_sim's
- * projections and simulations want them: tick by tick, with their ways over the links of a torus.
+ * The messages of the schedules of coll_gpuring/sched other than Alltoall, for torus_sim's
+ * projections and simulations: tick by tick, with their paths over the links of a torus.
  */
 #ifndef TORUS_SOURCE_H
 #define TORUS_SOURCE_H
 
 #include "traffic.h"
 
-/*
- * Allreduces along the snake through the torus (ring each way, double tree), along the torus; and a
- * bcast.
- */
+/* Allreduces along the snake through the torus (ring, tree) and along the torus; a bcast. */
 enum source_algo {
     SOURCE_RING,
     SOURCE_TREE,
@@ -28,42 +25,43 @@ const char *source_name(enum source_algo algo);
 struct source {
     enum source_algo algo;
     const struct machine *m;
-    int p, channels;
+    int p; /* ranks */
+    int channels;
     uint32_t nchunks;
-    int *order[2]; /* [channel][position], where[channel][rank]: of ring and tree */
-    int *where[2];
-    double share; /* of the vector that one chunk of one channel is */
+    int *order[2]; /* ring and tree: [channel][position] = rank */
+    int *where[2]; /* ring and tree: [channel][rank] = position */
+    double share;  /* of the vector, in one chunk of one channel */
 };
 
+/* One message of a tick. */
 struct sent {
-    int from, to, channel;
+    int from;
+    int to;
+    int channel;
     uint32_t chunks;
-    int16_t hops[GR_MAX_DIMS];
+    int16_t hops[GR_MAX_DIMS]; /* as in struct message */
 };
 
 /*
- * chunks: of the pipelines of tree and mst. 0, or -1 where the algorithm has no schedule on the
- * torus. Exits when memory runs out, as do the others. m must outlive it.
+ * chunks: of the pipelines of tree and mst. 0, or -1: the algorithm has no schedule on the torus.
+ * All functions exit when memory runs out. m must outlive the source.
  */
 int source_make(struct source *s, enum source_algo algo, const struct machine *m, uint32_t chunks);
 void source_free(struct source *s);
 
-/*
- * Ticks in which something is sent; how many from any one on have the same messages (1: not known).
- */
+/* Number of ticks in which messages are sent. */
 uint32_t source_ticks(const struct source *s);
+
+/* Number of ticks, from any one on, with the same messages; 1: not known. */
 uint32_t source_alike(const struct source *s);
 
 /*
- * Ticks in which channels need not be in step: a bucket's between changes of dimension, where each
- * channel has links of its own. The number of the tick's phase; of others, every tick is one.
+ * The number of a tick's phase. Channels need not be in step within a phase: a bucket's lasts until
+ * it changes dimension, and each channel has links of its own. Of others, every tick is a phase.
  */
 uint32_t source_phase(const struct source *s, uint32_t tick);
 
-/*
- * All that is sent in a tick, by sender; sent[] has room for source_room() messages. Returns how
- * many.
- */
+/* All messages of a tick, by sender; sent[] has source_room() entries. Returns how many. */
 size_t source_room(const struct source *s);
 size_t source_collect(const struct source *s, uint32_t tick, struct sent *sent);
 
@@ -74,7 +72,7 @@ size_t source_collect(const struct source *s, uint32_t tick, struct sent *sent);
 int source_traffic(struct traffic *t, enum source_algo algo, const struct machine *m,
                    uint32_t chunks, double bytes);
 
-/* The memory, unless it is NULL: then ends the program. */
+/* Returns memory; ends the program if it is NULL. */
 void *need(void *memory);
 
 #endif
