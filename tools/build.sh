@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Shared by ./demo and ./check (sourced): options, packages, Open MPI, configure, make.
-#     --ompi=PREFIX|5   an Open MPI elsewhere; 5: build and use 5.0.7, cached outside the tree
-#     --builddir=DIR    default build/, or build-ompi5/ and the like where --ompi is given
-# and $sanitizer (address, thread or nothing), for a build in build-$sanitizer/
+#     --ompi=PREFIX|5   use the Open MPI in PREFIX; 5: build and use 5.0.7, cached outside the tree
+#     --builddir=DIR    build directory (default build/; with --ompi, build-ompi5/ and the like)
+# $sanitizer (address, thread or empty) builds in build-$sanitizer/.
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -11,7 +11,7 @@ ompi='' builddir='' sanitizer='' log=''
 
 fail() { echo "$(basename "$0"): $*" >&2; exit 1; }
 
-# parse_option ARG: 0 when it was one of the common options
+# parse_option ARG: status 0 if ARG is a common option
 parse_option() {
     case $1 in
         --ompi=?*) ompi=${1#*=} ;;
@@ -20,7 +20,7 @@ parse_option() {
     esac
 }
 
-# run_logged WHAT COMMAND...: quiet unless it fails
+# run_logged WHAT COMMAND...: run COMMAND; print its output only if it fails
 run_logged() {
     local what=$1
     shift
@@ -45,8 +45,8 @@ configure_tree() {
     fi
 }
 
-# The kernels take minutes to compile, and do not depend on the Open MPI: take those of the default build, if they are
-# newer than all that they are made of.
+# Kernels take minutes to compile and do not depend on Open MPI. Copy them from the default build if they are newer than
+# their sources.
 reuse_kernels() {
     local from=$top/build
     [ "$builddir" != "$from" ] && [ -f "$from/kernels.fatbin" ] && [ ! -f "$builddir/kernels.fatbin" ] || return 0
@@ -55,14 +55,15 @@ reuse_kernels() {
     cp -Rp "$from/kernels" "$from/kernels.fatbin" "$builddir/"
 }
 
-# set_up [TARGET...]: everything up to these targets of make, or all, in $builddir; the log of it is $builddir/setup.log
+# set_up [TARGET...]: install packages, configure, and make these targets (default: all) in $builddir. Log:
+# $builddir/setup.log
 set_up() {
     "$top/tools/packages.sh"
     if [ "$ompi" = 5 ]; then
         ompi=$("$top/tools/ompi5.sh" | tail -n 1)
         : "${builddir:=$top/build-ompi5${sanitizer:+-$sanitizer}}"
     elif [ -n "$ompi" ]; then
-        [ -x "$ompi/bin/ompi_info" ] || fail "--ompi=$ompi: there is no $ompi/bin/ompi_info; give the prefix of an Open MPI, or 5"
+        [ -x "$ompi/bin/ompi_info" ] || fail "--ompi=$ompi: $ompi/bin/ompi_info does not exist; give the prefix of an Open MPI, or 5"
         : "${builddir:=$top/build-$(basename "$ompi")${sanitizer:+-$sanitizer}}"
     fi
     : "${builddir:=$top/build${sanitizer:+-$sanitizer}}"
@@ -76,7 +77,7 @@ set_up() {
     run_logged make make -C "$builddir" -j"$(nproc)" "$@"
 }
 
-# Allow what mpirun refuses to root unless told; containers run as root.
+# Let mpirun run as root, as in containers.
 if [ "$(id -u)" = 0 ]; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1

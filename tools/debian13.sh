@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs a command, ./demo by default, in a bare Debian 13 with this checkout's last commit. As root.
+# Runs a command (default: ./demo) in a minimal Debian 13 with this checkout's last commit. Needs root.
 #     tools/debian13.sh [--dir=DIR] [COMMAND...]
-# DIR (default ~/.cache/gpuring/debian13, some 3 GB) is made by debootstrap from the mirror that apt uses, and kept: a later
-# call goes on there. What is mounted in it (a CUDA toolkit, too, if /usr/local/cuda is there) is so for the command only.
+# debootstrap installs the system in DIR (default ~/.cache/gpuring/debian13, 3 GB) from apt's mirror; later calls reuse it.
+# Mounts in DIR, /usr/local/cuda among them, end with the command.
 set -euo pipefail
 
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -16,7 +16,7 @@ esac
 
 fail() { echo "debian13: $*" >&2; exit 1; }
 
-if [ "${GPURING_UNSHARED:-}" != 1 ]; then # mounts of its own, which end with it
+if [ "${GPURING_UNSHARED:-}" != 1 ]; then # in a mount namespace of its own
     [ "$(id -u)" = 0 ] || fail "this must be run as root"
     command -v debootstrap >/dev/null || fail "there is no debootstrap: apt-get install debootstrap"
     GPURING_UNSHARED=1 exec unshare --mount "$0" "--dir=$dir" "$@"
@@ -46,6 +46,6 @@ if [ -d "$dir/root/gpuring" ]; then
 else
     git clone -q "$top" "$dir/root/gpuring"
 fi
-# shellcheck disable=SC2016 # of the inner shell
+# shellcheck disable=SC2016 # expanded by the inner shell
 chroot "$dir" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
     /bin/bash -c 'cd /root/gpuring && exec "$@"' bash "$@"

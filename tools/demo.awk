@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Medians per size from gpuring_bench's CSV files: those named stock.* against those named gpuring.*.
+# Compare the medians of gpuring_bench's CSV files stock.* and gpuring.*, size by size.
 FNR == 1 {
     n = split(FILENAME, part, "/")
     who = part[n] ~ /^stock/ ? "stock" : "gpuring"

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds Open MPI 5.0.7 once, outside the tree, and prints its prefix as the last line of stdout.
+# Builds Open MPI 5.0.7 once, in ${GPURING_CACHE:-~/.cache/gpuring}, and prints its prefix as the last line of stdout.
 #
-# The source is the source package of Debian 13 (it carries PMIx and PRRTE). The mirror is the one
-# that apt already uses; the package lists of Debian 13 live in a directory of our own, so nothing
-# of the system's apt configuration changes. Cached in ${GPURING_CACHE:-~/.cache/gpuring}.
+# The source is Debian 13's source package, which contains PMIx and PRRTE, from apt's mirror. Its package lists are kept
+# in a directory of their own, so the system's apt configuration does not change.
 set -euo pipefail
 
 version=5.0.7
@@ -19,7 +18,7 @@ if [ -e "$prefix/.complete" ]; then
     exit 0
 fi
 
-apt_private() { # apt-get with lists of Debian 13 sources only
+apt_private() { # apt-get that knows Debian 13's source packages only
     apt-get -o Dir::Etc::SourceList="$work/apt/sources.list" -o Dir::Etc::SourceParts=- \
             -o Dir::State::Lists="$work/apt/lists" -o Dir::Cache="$work/apt/cache" \
             -o APT::Sandbox::User=root "$@"
@@ -50,18 +49,18 @@ build() {
         --with-libevent=external --disable-sphinx
     make -j"$(nproc)"
     make install
-    # Parts built for CUDA complain on each start where there is no driver.
+    # Components built for CUDA print warnings without a driver.
     echo "mca_base_component_show_load_errors = 0" >>"$prefix/etc/openmpi-mca-params.conf"
 }
 
-if [ "${1:-}" = --build ]; then          # a process of its own, so that set -e holds in it
+if [ "${1:-}" = --build ]; then          # a separate process, so that set -e is in effect
     fetch_source
     build
     exit 0
 fi
 mkdir -p "$work"
 exec 9>"$cache/openmpi-$version.lock"
-flock 9                                  # a second caller waits for the first one's build
+flock 9                                  # a second call waits for the first one's build
 if [ -e "$prefix/.complete" ]; then echo "$prefix"; exit 0; fi
 log=$cache/openmpi-$version.log
 say "building Open MPI $version into $prefix (about 10 minutes on 2 cores; log: $log)"

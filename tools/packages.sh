@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Installs, from the distribution, what building and testing gpuring needs; prints what it installs.
-# Called by ./demo and ./check. Does nothing when everything is there.
+# Installs the distribution's packages that building and testing gpuring needs, and prints their names.
+# Called by ./demo and ./check. Does nothing if all are installed.
 set -euo pipefail
 
 packages=(build-essential autoconf automake libtool pkg-config openmpi-bin libopenmpi-dev
           libhwloc-dev libevent-dev zlib1g-dev libucx-dev libcmocka-dev python3 python3-matplotlib procps util-linux iproute2
-          python3-mpi4py hpcc # programs that tests run under gpuring
-          libsimgrid-dev)     # torus_simgrid_test; without it the test says that it was skipped
+          python3-mpi4py hpcc # programs that tests run with gpuring
+          libsimgrid-dev)     # torus_simgrid_test, which is skipped without it
 
 missing=()
 for p in "${packages[@]}"; do

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs random legal MPI programs (tests/mpi/random/) in batches that can be taken up again, and shrinks what fails.
+"""Runs random correct MPI programs (tests/mpi/random/) in batches, and shrinks failing programs.
 
-    tools/random_programs.py --state=FILE --count=10000             goes on where FILE says, until so many were run
+    tools/random_programs.py --state=FILE --count=10000             continue from FILE until 10000 programs were run
     tools/random_programs.py --seed=77 --count=1 --ranks=3          one program
     tools/random_programs.py --stock ...                            Open MPI without gpuring
 
-A batch is one mpirun: some hundred seeds, with ranks and MCA parameters that follow from the first of them. Of what
-fails the seed, the shortest program that still fails, its steps as text, and the command are printed and kept in FILE.
+A batch is one mpirun with some hundred seeds; the first seed determines the ranks and MCA parameters. For a failing program
+the seed, the shortest variant that still fails, its steps as text, and the command are printed and stored in FILE.
 """
 import argparse
 import json
@@ -21,7 +21,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-# Parameters of a batch: each row in turn. Some programs run into what only small slots or a thread show.
+# Parameters of a batch, used in turns. Some faults appear only with small slots or a progress thread.
 VARIATIONS = [
     "",
     "coll_gpuring_mailbox_bytes=0",
@@ -127,7 +127,7 @@ class Runner:
         return env
 
     def run(self, config, options, seconds):
-        """Exit status, output, and the seed that was being run at its end."""
+        """Exit status, output, and the last seed that was started."""
         with tempfile.TemporaryDirectory() as folder:
             at = os.path.join(folder, "at")
             line = self.command(config) + options + ["--at=" + at]
@@ -155,7 +155,7 @@ class Runner:
         return status != 0, output
 
     def steps(self, config, seed, without=()):
-        """What the program does: numbers of steps, and lines; it may not come to its end."""
+        """The steps of the program: their numbers, and lines of text. The program may not reach its end."""
         options = ["--seed=%d" % seed, "--count=1", "--print", "--limit=3",
                    "--without=" + ",".join(map(str, sorted(without)))]
         _, output, _ = self.run(config, options, 60)
@@ -163,7 +163,7 @@ class Runner:
         return sorted({int(number) for _, number in lines}), [line for line, _ in lines]
 
     def shrink(self, config, seed):
-        """The shortest program that still fails that leaving out finds, as numbers that are left out."""
+        """Leave out steps while the program still fails. Returns the numbers of the steps that were left out."""
         limit = max(4, self.args.limit // 4)
         steps, _ = self.steps(config, seed)
         for repeats in (1, 20, 100):
@@ -172,7 +172,7 @@ class Runner:
                 break
         else:
             return None, 1
-        # so often that leaving out is not mistaken for mending
+        # several times, so that a sporadic failure is not taken for fixed
         repeats = min(100, repeats * 5)
         without, size = set(), max(1, len(steps) // 2)
         while True:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Time slices of 0.1 ms for a process and what it starts from then on: short_slices.py PID
+"""Set time slices of 0.1 ms for a process and its later children: short_slices.py PID
 
-Ranks that wait give their processor away by sched_yield(). Since Linux 6.18 (and what took it over) that gives up the rest of
-a time slice, 3 ms by default: beside processes that never wait, a test whose ranks take turns does so every 8 ms, and takes a
-hundred times as long. Linux 6.12 and later let a process have shorter slices; elsewhere this does nothing.
+Waiting ranks call sched_yield(). Since Linux 6.18 (and kernels with this change) it gives up the rest of a time slice, 3 ms
+by default. Beside busy processes, ranks that share a processor then switch every 8 ms only, and a test takes a hundred times
+as long. Linux 6.12 and later support shorter slices; on other kernels this program does nothing.
 """
 import ctypes
 import os
@@ -12,8 +12,8 @@ import platform
 import struct
 import sys
 
-SLICE = 100_000  # ns; the shortest that there is
-NUMBERS = {"x86_64": 314, "aarch64": 274}  # of the system call sched_setattr
+SLICE = 100_000  # ns; the shortest possible
+NUMBERS = {"x86_64": 314, "aarch64": 274}  # system call sched_setattr
 
 pid = int(sys.argv[1])
 if platform.machine() in NUMBERS and os.sched_getscheduler(pid) == os.SCHED_OTHER:

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Do tests pass always, beside other work? What was run is a line of the results; it is not run again, so that one file can
-# be filled by many calls, each of a limited time. Exit status: 0 all passed, 1 something failed, 3 the time was over.
+# Runs tests many times beside busy processes, to find those that fail sometimes. Each run is a line of FILE and is not
+# repeated, so several calls of limited time can fill one FILE. Exit status: 0 all passed, 1 a run failed, 3 out of time.
 #     tools/steady.sh suite --results=FILE [OPTIONS]           ./check, 3 times beside 4 busy processes
-#     tools/steady.sh tests --results=FILE [OPTIONS] [TEST...] each test with time, threads or chance in it (timed_tests in
-#                                                              tests.am), or these, 100 times beside 8, each with another seed
-#     tools/steady.sh report --results=FILE                    of each test: runs, failures and their seeds
-# OPTIONS: --runs=N, --busy=N instead of these numbers; --first=N: the first seed (1), the others follow; --seconds=N: begin
-# nothing more after so long; --jobs=N: run N different tests at a time (1), which are then beside each other, too;
-# --builddir=DIR (build). Tests are named as make has them (tests/mpi/t_idup.sh).
-# Lines of FILE, with tabs: test (check: the suite), seed, busy processes, passed or failed, seconds. Logs of failures: FILE.logs/
+#     tools/steady.sh tests --results=FILE [OPTIONS] [TEST...] these tests (default: timed_tests in tests.am, which depend on
+#                                                              time, threads or chance), 100 times beside 8, with other seeds
+#     tools/steady.sh report --results=FILE                    runs, failures and failing seeds of each test
+# OPTIONS: --runs=N, --busy=N: other numbers; --first=N: first seed (1); --seconds=N: start no run after this time; --jobs=N:
+# run N different tests at a time (1); --builddir=DIR (build). TEST is make's name of a test (tests/mpi/t_idup.sh).
+# Lines of FILE, separated by tabs: test (check: the suite), seed, busy processes, passed or failed, seconds. Logs of failures
+# are in FILE.logs/
 . "$(dirname "$0")/build.sh"
 
 what=${1:-} results='' runs='' busy='' jobs=1 first=1 limit='' wanted=()
@@ -29,7 +29,7 @@ case $what in
     suite) : "${runs:=3}" "${busy:=4}" ;;
     tests) : "${runs:=100}" "${busy:=8}" ;;
     report) ;;
-    *) sed -n '3,14s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    *) sed -n '3,13s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac
 [ -n "$results" ] || fail "--results=FILE is missing"
 touch "$results"
@@ -48,18 +48,18 @@ report() {
 # in_make ARGUMENT...
 in_make() { make -s --no-print-directory -C "$builddir" "$@"; }
 
-# run NAME GROUP SEED: one run, unless there is a line of it
+# run NAME GROUP SEED: one run, unless FILE has it already
 run() {
-    local name=$1 group=$2 t0=$SECONDS verdict=passed log=$results.logs/${1//\//_}.$3
+    local name=$1 group=$2 t0=$SECONDS outcome=passed log=$results.logs/${1//\//_}.$3
     ! grep -q "^$name"$'\t'"$3"$'\t'"$busy"$'\t' "$results" || return 0
     [ -z "$limit" ] || [ "$SECONDS" -lt "$limit" ] || exit 3
     if [ "$group" = suite ]; then
         GPURING_SEED=$3 "$top/check" --builddir="$builddir"
     else
         GPURING_SEED=$3 in_make check-TESTS TESTS="$name" check_PROGRAMS= TEST_SUITE_LOG="test-suite-$BASHPID.log"
-    fi >"$log" 2>&1 </dev/null || verdict=failed
-    printf '%s\t%s\t%s\t%s\t%s\n' "$name" "$3" "$busy" $verdict $((SECONDS - t0)) | tee -a "$results"
-    [ $verdict = failed ] || rm "$log"
+    fi >"$log" 2>&1 </dev/null || outcome=failed
+    printf '%s\t%s\t%s\t%s\t%s\n' "$name" "$3" "$busy" $outcome $((SECONDS - t0)) | tee -a "$results"
+    [ $outcome = failed ] || rm "$log"
 }
 
 others=()
@@ -69,7 +69,7 @@ if [ "$what" = report ]; then
     report
     exit
 fi
-# shellcheck disable=SC2086 # variables of the environment that tests go by
+# shellcheck disable=SC2086 # environment variables that tests read
 unset LD_LIBRARY_PATH ${!GPURING_@} ${!FAKECUDA_@}
 set_up all programs-core programs-device programs-mpi
 mkdir -p "$results.logs"

@@ -55,7 +55,7 @@ static int fall_back(mca_coll_gpuring_module_t *module, const struct gr_call *ca
 {
     mca_coll_gpuring_stats_fallback((enum gr_fallback_reason) reason);
     if (mca_coll_gpuring_should_log(call->comm, 2)) {
-        opal_output(0, "gpuring: %s on %s handed on: %s", gr_calls[call->id].name,
+        opal_output(0, "gpuring: %s on %s falls back: %s", gr_calls[call->id].name,
                     gr_comm_name(call->comm), mca_coll_gpuring_fallback_name(reason));
     }
     return mca_coll_gpuring_fall_back(module, call, form);

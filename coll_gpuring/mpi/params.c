@@ -84,8 +84,8 @@ static const char *help_of(const struct gr_param_row *row, char *buf, size_t siz
     add_names(row, names, sizeof(names));
     snprintf(buf, size, "Algorithm of %s:%s, or auto (default): %s", row->help, names,
              GR_PARAM_COMMON == row->shared
-                 ? "by the cost model. A collective that has it not stays at auto, and so do "
-                   "messages too large for mailboxes, and algorithms for tori without a torus"
+                 ? "by the cost model. Collectives without this algorithm use auto, and so do "
+                   "messages too large for a mailbox, and torus algorithms without a torus"
                  : "as coll_gpuring_algorithm says");
     return buf;
 }

@@ -51,7 +51,7 @@ static const char *const handover_help[GR_NFALLBACKS] = {
     [GR_FALLBACK_INTER] = "it is an intercommunicator",
     [GR_FALLBACK_STAGED] = "a collective without kernels, with buffers on a device",
     [GR_FALLBACK_SHORT] =
-        "it is too short to ask all nodes where its buffers are, and coll_gpuring_host is 0",
+        "it is too short for an agreement between nodes, and coll_gpuring_host is 0",
     [GR_FALLBACK_LARGE] = "it moves more than coll_gpuring_pack_mib",
 };
 
@@ -81,14 +81,14 @@ int mca_coll_gpuring_stats_register(void)
     int k, rc = OMPI_SUCCESS;
 
     for (k = 0; k < GR_NSUPPORTED && OMPI_SUCCESS == rc; k++) {
-        rc = add_counter("calls", gr_calls[k].name, "Calls that gpuring did itself:", &calls[k]);
+        rc = add_counter("calls", gr_calls[k].name, "Calls done by gpuring:", &calls[k]);
         if (OMPI_SUCCESS == rc) {
             rc = add_counter("bytes", gr_calls[k].name,
-                             "Bytes (S) of the calls that gpuring did itself:", &bytes[k]);
+                             "Bytes (S) of the calls done by gpuring:", &bytes[k]);
         }
         if (OMPI_SUCCESS == rc) {
             rc = add_counter("device_calls", gr_calls[k].name,
-                             "Calls that gpuring did on devices:", &on_device[k]);
+                             "Calls done by gpuring on devices:", &on_device[k]);
         }
         if (OMPI_SUCCESS == rc) {
             rc = add_counter("zero_copy_calls", gr_calls[k].name,
@@ -102,7 +102,7 @@ int mca_coll_gpuring_stats_register(void)
     }
     for (k = 0; k < GR_NFALLBACKS && OMPI_SUCCESS == rc; k++) {
         rc = add_counter("handover", handover_names[k],
-                         "Calls handed to the saved collective, reason:", &handovers[k]);
+                         "Calls that fell back to the saved collective, reason:", &handovers[k]);
     }
     return rc;
 }

@@ -77,15 +77,15 @@ sizes() { # allreduce of 8 bytes to 1 MiB on 2x2
 }
 large_is_asked() { [ "$rc" -eq 0 ] && seen ', 1048576 bytes on devices \(network\) on 2 nodes of 2: ' && not_seen ', 8 bytes on devices'; }
 
-on_nodes "short calls are handed on, any case" good_on_devices 2x2 mixed $slow $any_case -- matrix
+on_nodes "short calls fall back, any case" good_on_devices 2x2 mixed $slow $any_case -- matrix
 sizes
-tap_check "2x2: kernels do 1 MiB, 8 bytes are handed on" large_is_asked
-tap_check "    which is said" seen 'allreduce on MPI_COMM_WORLD handed on: it is too short'
+tap_check "2x2: kernels do 1 MiB, 8 bytes fall back" large_is_asked
+tap_check "    which is said" seen 'allreduce on MPI_COMM_WORLD falls back: it is too short'
 GR_HOST=1 on_nodes "short calls are done by the host, staged, any case" good_on_devices 3+1 mixed $slow $any_case -- matrix
 GR_HOST=1 sizes
 tap_check "2x2: kernels do 1 MiB, the host 8 bytes" large_is_asked
 tap_check "    which is said" seen ', 8 bytes on 2 nodes of 2: '
-ask=1 on_nodes "nonblocking, short ones handed on" good_on_devices 2x1 mixed $slow -- nonblocking 1
+ask=1 on_nodes "nonblocking, short ones fall back" good_on_devices 2x1 mixed $slow -- nonblocking 1
 ask=1 GR_HOST=1 on_nodes "nonblocking, short ones by the host" good_on_devices 2x1 mixed $slow -- nonblocking 1
 between 2x1 --mca coll_gpuring_cuda 1 -- hello_coll
 tap_check "2x1: so are calls on host memory" handed_on short
@@ -110,7 +110,7 @@ tap_check "    over each interface go 2S(Q-1)/Q" bytes_were 2 $((3 << 21))
 
 # ---- by others, and not to be had ----
 
-nodes=0 on_nodes "nodes=0: handed on" none_by_gpuring 2x1 mixed $any_case -- matrix
+nodes=0 on_nodes "nodes=0: fallback" none_by_gpuring 2x1 mixed $any_case -- matrix
 on_nodes "other collectives" good_handed_on 3+1 device -x GPURING_BUDGET=1 -- others
 on_nodes "other collectives in pieces" good_handed_on 2x2 mixed -x GPURING_BUDGET=1 --mca coll_gpuring_stage_bytes 512 -- others
 
