@@ -314,11 +314,11 @@ static inline void __nanosleep(unsigned)
     emu::spin();
 }
 
-static inline uint32_t gp_see(const uint32_t *shared)
+static inline uint32_t gp_shared_ld(const uint32_t *shared)
 {
     return __atomic_load_n(shared, __ATOMIC_RELAXED);
 }
-static inline void gp_show(uint32_t *shared, uint32_t value)
+static inline void gp_shared_st(uint32_t *shared, uint32_t value)
 {
     __atomic_store_n(shared, value, __ATOMIC_RELAXED);
 }

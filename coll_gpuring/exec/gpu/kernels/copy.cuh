@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A piece of work for the data threads of a block, and the copying of one. Copies know no elements:
- * they take the widest accesses that fit all addresses, with single bytes before and behind them.
- * Several words per thread are on their way at once.
+ * The work items of a block's data threads, and the copy of an item. A copy ignores elements: it
+ * uses the widest accesses that the alignment of all addresses permits, and single bytes before and
+ * after them. Each thread has several words in flight.
  */
 #ifndef GR_EXEC_GPU_KERNELS_COPY_CUH
 #define GR_EXEC_GPU_KERNELS_COPY_CUH
@@ -11,30 +11,33 @@
 
 #include "exec/gpu/args.h"
 
-/* An operand and the messages; the destination and the slots. */
+/* Most sources (an operand and messages) and destinations (a buffer and slots) of an item. */
 #define GR_SOURCES (1 + GR_FAN)
 #define GR_DESTINATIONS (1 + GR_FAN)
 
 /*
- * Vectors of each source that a thread has on its way in frequent moves, and in all others; half as
- * many of elements of one byte, which take a register each while they are combined.
+ * Vectors of each source that a thread has in flight: in the frequent moves, and in all others.
+ * Half as many for one-byte elements, each of which needs a register while it is combined.
  */
 #define GR_UNROLL 4
 #define GR_UNROLL_ANY 2
 
-/* One piece of a slot's work, in shared memory. */
+/* A work item: a piece of a slot. In shared memory; the scheduler writes it. */
 struct gr_item {
-    gr_gpu_ptr src[GR_SOURCES], dst[GR_DESTINATIONS];
-    uint64_t src_flag[GR_SOURCES], dst_flag[GR_DESTINATIONS]; /* of those that are lines */
-    size_t count;                                             /* elements */
-    uint32_t nsrc, ndst;
-    uint32_t operand; /* which source is the operand; nsrc: none */
-    uint32_t stores;  /* 1: dst[0] is the destination, the others are messages */
-    uint32_t clean;   /* 1: all lines of the slots are to be written */
-    uint32_t what;    /* an enum gr_what (loop.cuh) */
+    gr_gpu_ptr src[GR_SOURCES];         /* addresses of the sources */
+    gr_gpu_ptr dst[GR_DESTINATIONS];    /* addresses of the destinations */
+    uint64_t src_flag[GR_SOURCES];      /* LL, LL128: expected flag of a message */
+    uint64_t dst_flag[GR_DESTINATIONS]; /* LL, LL128: flag to write with a message */
+    size_t count;                       /* number of elements */
+    uint32_t nsrc;                      /* number of sources */
+    uint32_t ndst;                      /* number of destinations */
+    uint32_t operand;                   /* index of the operand in src[]; nsrc: none */
+    uint32_t stores;                    /* 1: dst[0] is the buffer, the others are messages */
+    uint32_t clean;                     /* LL: 1: write all lines of the slots */
+    uint32_t kind;                      /* enum gr_item_kind (link.cuh) */
 };
 
-/* This thread's share: vectors or elements first, first + stride, ... */
+/* This thread's share of an item: vectors or elements first, first + stride, ... */
 struct gr_share {
     size_t first, stride;
 };
@@ -83,9 +86,9 @@ template <> struct gr_wide<2> : gr_narrow<uint16_t> {
 template <> struct gr_wide<1> : gr_narrow<uint8_t> {
 };
 
-/* ---- one end of a move: its addresses, from byte `from` of the piece on ---- */
+/* ---- the sources or destinations of a move, from byte `from` of the item on ---- */
 
-/* n of them, in registers */
+/* n addresses, in registers. */
 template <int n> struct gr_ends {
     gr_gpu_ptr at[n];
     __device__ GP_INLINE gr_ends(const gr_gpu_ptr *all, uint32_t, size_t from)
@@ -107,7 +110,7 @@ template <int n> struct gr_ends {
     }
 };
 
-/* any number, where they are */
+/* Any number of addresses, in the item. */
 template <> struct gr_ends<0> {
     const gr_gpu_ptr *all;
     uint32_t n;
@@ -128,7 +131,7 @@ template <> struct gr_ends<0> {
 
 /* ---- copies ---- */
 
-/* The words number i, i + stride, ... of N bytes, unroll of them. */
+/* Copy `unroll` words of N bytes: numbers i, i + stride, ... */
 template <int N, int unroll, class Ends>
 __device__ static GP_INLINE void gr_copy_round(gr_gpu_ptr src, const Ends &dst, size_t i,
                                                size_t stride)
@@ -150,7 +153,7 @@ __device__ static GP_INLINE void gr_copy_round(gr_gpu_ptr src, const Ends &dst, 
     }
 }
 
-/* n words of N bytes; ndst 0: as many destinations as the item has. */
+/* Copy n words of N bytes. ndst: number of destinations; 0: item->ndst. */
 template <int N, int ndst>
 __device__ static GP_INLINE void gr_copy_words(const struct gr_item *item, size_t from, size_t n)
 {
@@ -168,7 +171,7 @@ __device__ static GP_INLINE void gr_copy_words(const struct gr_item *item, size_
     }
 }
 
-/* The same, with code of its own for few destinations. */
+/* Copy n words of N bytes, with specialised code for one and two destinations. */
 template <int N>
 __device__ static GP_INLINE void gr_copy_as(const struct gr_item *item, size_t from, size_t n)
 {
@@ -181,7 +184,7 @@ __device__ static GP_INLINE void gr_copy_as(const struct gr_item *item, size_t f
     }
 }
 
-/* The bits in which some address of the item differs from src[0]. */
+/* The bits in which any address of the item differs from src[0]. */
 __device__ static GP_INLINE gr_gpu_ptr gr_difference(const struct gr_item *item)
 {
     gr_gpu_ptr bits = 0;
@@ -196,10 +199,7 @@ __device__ static GP_INLINE gr_gpu_ptr gr_difference(const struct gr_item *item)
     return bits;
 }
 
-/*
- * Bytes of the widest word, 16 at most, that fits all addresses of the item from some byte on: a
- * power of two.
- */
+/* The widest word, in bytes, to which all addresses can be aligned at the same offset: 1..16. */
 __device__ static GP_INLINE size_t gr_width(const struct gr_item *item)
 {
     gr_gpu_ptr bits = gr_difference(item) | 16;
@@ -207,7 +207,7 @@ __device__ static GP_INLINE size_t gr_width(const struct gr_item *item)
     return (size_t) (bits & (0 - bits));
 }
 
-/* Bytes one by one, then words, then bytes. One for all kernels: it knows no type. */
+/* Copy bytes, then words, then bytes. Not inlined: all kernels share it. */
 __device__ static GP_NOINLINE void gr_copy_item(const struct gr_item *item, size_t bytes)
 {
     size_t width = gr_width(item), head = (size_t) (0 - item->src[0]) & (width - 1), body;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kernels of kernels.h: one for each type and operation, and one that copies. A launch runs one
- * block of GR_GPU_THREADS threads per channel (loop.cuh); all of its memory is what struct
- * gr_gpu_args points to.
+ * The kernels: one for each row of kernels.h, and one that copies. A launch has one block per
+ * channel (loop.cuh). Kernels access only the memory that struct gr_gpu_args points to.
  */
 #include "exec/gpu/kernels/loop.cuh"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A thread of the scheduler (loop.cuh) and the link that it looks after: where it is, whether it
- * has a slot to read or to write, and whether results go past its slots.
+ * The scheduler's threads (loop.cuh). Each one handles one link of the current step: it finds the
+ * link, polls for a slot, and decides whether results bypass the slots (zero copy).
  */
 #ifndef GR_EXEC_GPU_KERNELS_LINK_CUH
 #define GR_EXEC_GPU_KERNELS_LINK_CUH
@@ -9,46 +9,50 @@
 #include "exec/gpu/kernels/copy.cuh"
 #include "exec/gpu/kernels/steps.cuh"
 
-enum gr_what {
-    GR_ITEM_GO,   /* move it */
-    GR_ITEM_WAIT, /* its slots were not ready when it was found */
-    GR_ITEM_OVER  /* there is none: the block leaves */
+/* The state of an item. */
+enum gr_item_kind {
+    GR_ITEM_READY, /* its slots are ready: move it */
+    GR_ITEM_WAIT,  /* its slots were not ready when the scheduler found the item */
+    GR_ITEM_END    /* there is no item: the block exits */
 };
 
+/* The shared memory of a block. */
 struct gr_block {
-    struct gr_item item[2];
-    struct gr_sched sched; /* of this channel */
-    struct gr_walk walk;
-    uint32_t go;   /* 0: the item that had to wait will not be moved in this launch */
-    uint32_t stop; /* 1: a thread that takes lines gave up; then the block leaves */
+    struct gr_item item[2]; /* used in turns */
+    struct gr_sched sched;  /* the channel's schedule */
+    struct gr_walk walk;    /* the channel's position */
+    uint32_t go;            /* 1: the item that waited is ready; 0: the block exits */
+    uint32_t stop;          /* LL, LL128: 1: a data thread gave up, so the block exits */
 };
 
 /*
- * A thread of the scheduler. Thread k < GR_FAN looks after from[k] of the step, thread GR_FAN + k
- * after to[k]; all of them know the rest alike.
+ * A scheduler thread. Thread k < GR_FAN handles from[k] of the step, thread GR_FAN + k handles
+ * to[k]. Fields that do not belong to a link are equal in all threads.
  */
 struct gr_scheduler {
     const struct gr_gpu_args *args;
     struct gr_block *block;
-    uint32_t lane, writes;  /* writes: this thread's link is one to write to */
-    uint32_t lines;         /* not the Simple protocol */
-    uint32_t changes;       /* walk.changes when the link was looked up */
-    int32_t peer;           /* rank at the other end, -1: no link */
-    struct gr_gpu_end *end; /* of that link, */
-    struct gr_gpu_end link; /* a copy; and */
-    uint64_t seen;          /* the other end's counter, when last looked at */
-    gr_gpu_ptr beyond;      /* where the reader at the other end has its GR_OUT; 0: out of reach */
-    uint32_t asked, past;   /* whether it is known: do results go past this link's slots? */
-    gr_gpu_ptr post;        /* the counter to be posted behind the next barrier, or 0; */
-    uint64_t value;         /* as the link that is looked after may be another by then */
-    uint64_t moved;
-    uint32_t state;   /* an enum gr_gpu_state, once the block is to leave; 0 before */
-    uint32_t unready; /* threads whose slot it waited for in vain */
+    uint32_t lane;          /* this thread's number in the warp */
+    uint32_t writes;        /* 1: this thread's link is one to a peer */
+    uint32_t lines;         /* 1: LL or LL128 */
+    uint32_t changes;       /* walk.changes when the link was found */
+    int32_t peer;           /* rank at the other end of the link; -1: no link */
+    struct gr_gpu_end *end; /* this end of the link, in device memory */
+    struct gr_gpu_end link; /* a copy of *end */
+    uint64_t seen;          /* last known value of the other end's counter */
+    gr_gpu_ptr peer_out;    /* zero copy: the peer's GR_OUT; 0: not accessible */
+    uint32_t direct_known;  /* zero copy: `direct` is valid */
+    uint32_t direct;        /* zero copy: results bypass this link's slots */
+    gr_gpu_ptr post;        /* counter to store after the next barrier; 0: none */
+    uint64_t value;         /* value to store there */
+    uint64_t moved;         /* slots handled in this launch */
+    uint32_t state;         /* enum gr_gpu_state when the block exits; 0: it does not */
+    uint32_t unready;       /* mask of the threads whose slots were not ready */
 };
 
 #define GR_ALL_LANES 0xffffffffu
 
-/* Look up this thread's link of the step. */
+/* Find this thread's link of the current step. */
 __device__ static GP_INLINE void gr_link_find(struct gr_scheduler *s)
 {
     const struct gr_step *step = &s->block->walk.step;
@@ -76,48 +80,46 @@ __device__ static GP_INLINE void gr_link_find(struct gr_scheduler *s)
     s->link.other = gp_ld(&s->end->other);
     s->link.count = gp_ld(&s->end->count);
     s->link.fill = gp_ld(&s->end->fill);
-    /* as if no slot were ready */
+    /* no slot is ready, as far as is known */
     s->seen = s->link.count - (s->writes ? s->args->nslots : 0);
-    s->beyond =
+    s->peer_out =
         0 != s->args->zero && s->writes ? gp_ld((const gr_gpu_ptr *) s->args->peers + peer) : 0;
-    s->asked = s->past = 0;
+    s->direct_known = s->direct = 0;
 }
 
 /*
- * Of a result: whether it is known if it goes past the slots, which holds for the link until the
- * call is over. The reader asks when a slot is there: by then the writer has said so.
+ * Zero copy: decide whether results bypass this link's slots, once per call. Returns 0 if the
+ * reader's permission is still missing. A reader calls this when a slot is full: by then the writer
+ * has published its decision.
  */
-__device__ static GP_INLINE int gr_link_asked(struct gr_scheduler *s)
+__device__ static GP_INLINE int gr_link_direct(struct gr_scheduler *s)
 {
     uint64_t call = s->args->zero, word;
 
-    if (s->asked) {
+    if (s->direct_known) {
         return 1;
     }
     if (!s->writes) {
-        s->past = gp_ld_relaxed((const uint64_t *) (s->link.other + GR_GPU_DIRECT_AT)) == call;
-    } else if (0 != s->beyond) {
+        s->direct = gp_ld_relaxed((const uint64_t *) (s->link.other + GR_GPU_DIRECT_AT)) == call;
+    } else if (0 != s->peer_out) {
         word = gp_ld_acquire((const uint64_t *) (s->link.other + GR_GPU_OPEN_AT));
         if (word < 2 * call) {
             return 0;
         }
-        s->past = word == 2 * call + 1;
-        if (s->past) {
+        s->direct = word == 2 * call + 1;
+        if (s->direct) {
             /*
-             * the tail is posted behind it; said again, where other links were used in between, to
-             * one who may be reading
+             * Release order puts this before the tail. If the thread has handled another link in
+             * between, it stores the same value again, which the reader may be polling.
              */
             gp_st_release((uint64_t *) (s->link.mine + GR_GPU_DIRECT_AT), call);
         }
     }
-    s->asked = 1;
+    s->direct_known = 1;
     return 1;
 }
 
-/*
- * Whether this thread's message of the step is a result that may go past the slots: what is
- * combined is none yet.
- */
+/* Zero copy: whether this thread's message is a final result. Messages to be reduced are not. */
 __device__ static GP_INLINE int gr_may_direct(const struct gr_scheduler *s)
 {
     uint32_t bits = s->block->walk.step.bits;
@@ -125,7 +127,7 @@ __device__ static GP_INLINE int gr_may_direct(const struct gr_scheduler *s)
     return 0 != s->args->zero && bits & GR_FINAL && (s->writes || !(bits & GR_REDUCE));
 }
 
-/* Whether this thread's link has a slot to read, to write. */
+/* Whether this thread's link has a full slot to read, or a free slot to write. */
 __device__ static GP_INLINE int gr_link_ready(struct gr_scheduler *s)
 {
     uint64_t none = s->writes ? s->args->nslots : 0;
@@ -136,11 +138,11 @@ __device__ static GP_INLINE int gr_link_ready(struct gr_scheduler *s)
     if (s->link.count - s->seen == none) {
         s->seen = gp_ld_acquire((const uint64_t *) s->link.other);
     }
-    return s->link.count - s->seen != none && (!gr_may_direct(s) || gr_link_asked(s));
+    return s->link.count - s->seen != none && (!gr_may_direct(s) || gr_link_direct(s));
 }
 
-/* Tell those who send to this rank whether they may store results where they belong. */
-__device__ static GP_INLINE void gr_open(const struct gr_gpu_args *args, uint32_t lane)
+/* Zero copy: tell the senders whether they may store results in this rank's output. */
+__device__ static GP_INLINE void gr_allow_direct(const struct gr_gpu_args *args, uint32_t lane)
 {
     uint32_t r, p = (uint32_t) args->sched[0].p;
     const struct gr_gpu_end *end;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Moving a piece in lines (sched/protocol.h), each thread one unit of it: dst[0..ndst) = src[0] op
- * src[1] op ...
+ * Moving an item in protocol LL or LL128 (sched/protocol.h): dst[0..ndst) = src[0] op src[1] op ...
+ * Messages consist of lines with flags, and each thread moves one unit:
  *
- *      LL       [data 4][flag 4][data 4][flag 4]  twice            8 bytes arrive together
- *      LL128    [data 16] x 7, [data 8][flag 8]                    128 bytes arrive together
+ *      LL       [data 4][flag 4][data 4][flag 4]  twice            8 bytes are atomic
+ *      LL128    [data 16] x 7, [data 8][flag 8]                    128 bytes are atomic
  *
- * A thread takes its unit from all sources, and polls those that are lines; nothing is stored
- * before all threads of the block have theirs. So a block that waits in vain can leave, and begin
- * the piece anew.
+ * A thread loads its unit of each source, and polls those that are messages. No thread stores
+ * before all threads of the block have their units. So a block that times out can exit, and repeat
+ * the item in the next launch.
  */
 #ifndef GR_EXEC_GPU_KERNELS_LL_CUH
 #define GR_EXEC_GPU_KERNELS_LL_CUH
@@ -16,18 +16,17 @@
 #include "exec/gpu/kernels/move.cuh"
 
 /*
- * Flags of LL have 32 bits, so they come again. A line that only long messages reach might then
- * still have the flag of one that came so long ago: all lines of a slot are written once in so many
- * messages.
+ * LL's flags have 32 bits, so they repeat. A line that only long messages use might still contain
+ * the flag of 2^32 messages ago. So all lines of a slot are written once in this many messages.
  */
 #define GR_LL_CYCLE (UINT64_C(1) << 30)
 
-/* Polls between two looks at the abort word, which lies in host memory. */
+/* Polls between two reads of the abort word, which is in host memory. */
 #define GR_ABORT_EVERY 64
 
-/* ---- the unit in a buffer ---- */
+/* ---- units in buffers ---- */
 
-/* Where a thread's unit lies in the piece, and how many bytes it has, 0..16. */
+/* A thread's unit: its offset in the item, and its length, 0..16, both in bytes. */
 struct gr_unit {
     size_t at;
     uint32_t bytes;
@@ -38,7 +37,7 @@ __device__ static GP_INLINE uint32_t gr_clip(size_t bytes, size_t at, uint32_t m
     return at >= bytes ? 0 : bytes - at < most ? (uint32_t) (bytes - at) : most;
 }
 
-/* Bytes from anywhere; what is not read is 0. One for all kernels: it knows no type. */
+/* Load a unit at any alignment; missing bytes are 0. Not inlined: all kernels share it. */
 __device__ static GP_NOINLINE uint4 gr_unit_load(gr_gpu_ptr at, uint32_t bytes)
 {
     uint32_t word[4] = {0, 0, 0, 0};
@@ -89,16 +88,16 @@ __device__ static GP_NOINLINE void gr_unit_store(gr_gpu_ptr at, uint32_t bytes, 
     }
 }
 
-/* ---- the unit in lines ---- */
+/* ---- units in messages ---- */
 
 struct gr_ll {
     enum { unit = GR_LL_UNIT, cycles = 1 };
-    /* Threads that must decide alike: only itself. */
+    /* Combine the decisions of the threads that must decide equally: only this one. */
     __device__ static GP_INLINE int any(int mine)
     {
         return mine;
     }
-    /* Which unit of a piece of so many bytes is thread i's. */
+    /* The unit of thread i in an item of `bytes` bytes. */
     __device__ static GP_INLINE struct gr_unit find(uint32_t i, size_t bytes, size_t)
     {
         struct gr_unit u;
@@ -107,8 +106,8 @@ struct gr_ll {
         u.bytes = gr_clip(bytes, u.at, 16);
         return u;
     }
-    /* Whether the unit is there, and what it is. */
-    __device__ static GP_INLINE int look(gr_gpu_ptr slot, uint32_t i, struct gr_unit u,
+    /* Whether the unit has arrived; *v is the unit. */
+    __device__ static GP_INLINE int poll(gr_gpu_ptr slot, uint32_t i, struct gr_unit u,
                                          uint64_t flag, uint4 *v)
     {
         gr_gpu_ptr at = slot + unit * (gr_gpu_ptr) i;
@@ -127,8 +126,8 @@ struct gr_ll {
                         (uint32_t) word[3]);
         return 0 == wrong;
     }
-    __device__ static GP_INLINE void put(gr_gpu_ptr slot, uint32_t i, struct gr_unit u,
-                                         uint64_t flag, uint4 v)
+    __device__ static GP_INLINE void store(gr_gpu_ptr slot, uint32_t i, struct gr_unit u,
+                                           uint64_t flag, uint4 v)
     {
         gr_gpu_ptr at = slot + unit * (gr_gpu_ptr) i;
         uint64_t high = flag << 32;
@@ -142,7 +141,7 @@ struct gr_ll {
     }
 };
 
-/* Threads 8 g .. 8 g + 7 have a line together; a warp does everything together. */
+/* Threads 8 g .. 8 g + 7 share a line. All threads of a warp call these functions together. */
 struct gr_ll128 {
     enum { unit = GR_LL128_UNIT, cycles = 0 };
     __device__ static GP_INLINE int any(int mine)
@@ -158,12 +157,12 @@ struct gr_ll128 {
         u.bytes = gr_clip(bytes, u.at, 7 == i % 8 ? (uint32_t) line - 112 : 16);
         return u;
     }
-    /* Whether the line of thread i has data: its first thread's unit has. */
+    /* Whether thread i's line contains data: its first unit does. */
     __device__ static GP_INLINE int holds(uint32_t i, struct gr_unit u)
     {
         return 0 != __shfl_sync(0xffffffffu, u.bytes, (int) (i % 32 / 8 * 8));
     }
-    __device__ static GP_INLINE int look(gr_gpu_ptr slot, uint32_t i, struct gr_unit u,
+    __device__ static GP_INLINE int poll(gr_gpu_ptr slot, uint32_t i, struct gr_unit u,
                                          uint64_t flag, uint4 *v)
     {
         uint64_t low, high;
@@ -174,8 +173,8 @@ struct gr_ll128 {
                         (uint32_t) (high >> 32));
         return !any(late && high != flag);
     }
-    __device__ static GP_INLINE void put(gr_gpu_ptr slot, uint32_t i, struct gr_unit u,
-                                         uint64_t flag, uint4 v)
+    __device__ static GP_INLINE void store(gr_gpu_ptr slot, uint32_t i, struct gr_unit u,
+                                           uint64_t flag, uint4 v)
     {
         uint64_t low = v.x | (uint64_t) v.y << 32, high = v.z | (uint64_t) v.w << 32;
 
@@ -184,15 +183,15 @@ struct gr_ll128 {
     }
 };
 
-/* ---- a piece ---- */
+/* ---- items ---- */
 
 /*
- * Whether to give up after so many polls in vain. Whoever does tells the others of the block, by
- * *stop; one thread looks at the abort word for all.
+ * Whether to give up after this many polls. A thread that gives up sets *stop, which stops all
+ * threads of the block. Thread 0 reads the abort word.
  */
 template <class Lines>
-__device__ static GP_INLINE int gr_take_no_more(const struct gr_gpu_args *args, uint64_t polls,
-                                                uint32_t *stop)
+__device__ static GP_INLINE int gr_should_stop(const struct gr_gpu_args *args, uint64_t polls,
+                                               uint32_t *stop)
 {
     int mine = polls >= args->patience;
 
@@ -200,16 +199,16 @@ __device__ static GP_INLINE int gr_take_no_more(const struct gr_gpu_args *args, 
         mine |= 0 != gp_ld_relaxed((const uint64_t *) args->abort);
     }
     if (mine) {
-        gp_show(stop, 1);
+        gp_shared_st(stop, 1);
     }
-    return Lines::any(mine || 0 != gp_see(stop));
+    return Lines::any(mine || 0 != gp_shared_ld(stop));
 }
 
-/* Source k's unit. 0: it did not come in time. */
+/* Load or receive source k's unit. Returns 0 if it did not arrive in time. */
 template <class Lines>
-__device__ static GP_INLINE int gr_take_source(const struct gr_gpu_args *args,
-                                               const struct gr_item *item, uint32_t k,
-                                               struct gr_unit u, uint32_t *stop, uint4 *v)
+__device__ static GP_INLINE int gr_receive_source(const struct gr_gpu_args *args,
+                                                  const struct gr_item *item, uint32_t k,
+                                                  struct gr_unit u, uint32_t *stop, uint4 *v)
 {
     uint64_t polls = 0;
 
@@ -219,8 +218,8 @@ __device__ static GP_INLINE int gr_take_source(const struct gr_gpu_args *args,
         }
         return 1;
     }
-    while (!Lines::look(item->src[k], threadIdx.x, u, item->src_flag[k], v)) {
-        if (gr_take_no_more<Lines>(args, ++polls, stop)) {
+    while (!Lines::poll(item->src[k], threadIdx.x, u, item->src_flag[k], v)) {
+        if (gr_should_stop<Lines>(args, ++polls, stop)) {
             return 0;
         }
         gp_spin();
@@ -228,26 +227,26 @@ __device__ static GP_INLINE int gr_take_source(const struct gr_gpu_args *args,
     return 1;
 }
 
-/* All sources' units, combined. 0: some did not come. */
+/* Receive and combine the units of all sources. Returns 0 if one did not arrive. */
 template <class Mover, class Lines>
-__device__ static GP_INLINE int gr_take_unit(const struct gr_gpu_args *args,
-                                             const struct gr_item *item, struct gr_unit u,
-                                             uint32_t *stop, uint4 *v)
+__device__ static GP_INLINE int gr_receive_unit(const struct gr_gpu_args *args,
+                                                const struct gr_item *item, struct gr_unit u,
+                                                uint32_t *stop, uint4 *v)
 {
     typename Mover::sum sum;
     uint4 next = make_uint4(0, 0, 0, 0);
     uint32_t k;
 
-    if (!gr_take_source<Lines>(args, item, 0, u, stop, v)) {
+    if (!gr_receive_source<Lines>(args, item, 0, u, stop, v)) {
         return 0;
     }
     if (1 == item->nsrc) {
-        return 1; /* as it is: it may be what only looks like a number */
+        return 1; /* unchanged: the bytes need not be valid numbers */
     }
     sum.begin(*v);
 #pragma unroll 1
     for (k = 1; k < item->nsrc; k++) {
-        if (!gr_take_source<Lines>(args, item, k, u, stop, &next)) {
+        if (!gr_receive_source<Lines>(args, item, k, u, stop, &next)) {
             return 0;
         }
         sum.add(next);
@@ -256,9 +255,9 @@ __device__ static GP_INLINE int gr_take_unit(const struct gr_gpu_args *args,
     return 1;
 }
 
-/* The unit to all destinations. */
+/* Store the unit in all destinations. */
 template <class Lines>
-__device__ static GP_INLINE void gr_give_unit(const struct gr_gpu_args *args,
+__device__ static GP_INLINE void gr_send_unit(const struct gr_gpu_args *args,
                                               const struct gr_item *item, struct gr_unit u, uint4 v)
 {
     uint32_t ndata = blockDim.x - 32, units = (uint32_t) (args->slot_bytes / Lines::unit), d, i;
@@ -272,9 +271,9 @@ __device__ static GP_INLINE void gr_give_unit(const struct gr_gpu_args *args,
     }
 #pragma unroll 1
     for (d = item->stores; d < item->ndst; d++) {
-        Lines::put(item->dst[d], threadIdx.x, clean ? whole : u, item->dst_flag[d], v);
+        Lines::store(item->dst[d], threadIdx.x, clean ? whole : u, item->dst_flag[d], v);
         for (i = threadIdx.x + ndata; clean && i < units; i += ndata) {
-            Lines::put(item->dst[d], i, whole, item->dst_flag[d], v);
+            Lines::store(item->dst[d], i, whole, item->dst_flag[d], v);
         }
     }
 }

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The loop of a block: one channel. The last warp schedules, the other threads move data. Items are
- * in two places that take turns; while one piece is moved, the scheduler finds the next and looks
- * whether its slots are ready already.
+ * The main loop of a block, which runs one channel. The last warp is the scheduler, the other
+ * threads move data. There are two items, used in turns: while the data threads move one, the
+ * scheduler finds the next one and polls its slots.
  *
  *      scheduler                                        data threads
- *      ---------------- barrier: item n is there, all of item n-1 is stored ----------------
- *      post the counters of n-1                         if n must wait: to the second barrier
- *      if n must wait: poll, or give up
- *      - - - - - - - - - - second barrier, where n had to wait: ready, or leave - - - - - - -
+ *      ------------------- barrier 1: item n is written, item n-1 is stored -----------------
+ *      post the counters of n-1                         if n waits: go to barrier 2
+ *      if n waits: poll its slots, or give up
+ *      - - - - - - - - - barrier 2, only if n waited: n is ready, or the block exits - - - - -
  *      count n's slots as handled                       move n
- *      find item n+1, look at its counters
+ *      find item n+1, poll its slots once
  *
- * A piece waits only where it begins a slot, and the counters are posted after the slot's last. The
- * two barriers are the only order between data and counters: stores before the first one come
- * before the release behind it, and loads behind one come after the acquire before it.
+ * An item waits only if it begins a slot. Counters are posted after the slot's last item. The two
+ * barriers order data and counters: stores before barrier 1 are visible before the release after
+ * it, and loads after a barrier follow the acquire before it.
  *
- * In lines (ll.cuh) it is the data threads who see whether a message is there, and the scheduler
- * looks after free slots alone: another barrier, before n is stored and its slots count as handled,
- * asks whether all have theirs.
+ * In LL and LL128 (ll.cuh) the data threads find out whether a message has arrived, and the
+ * scheduler polls for free slots only. A third barrier, before n is stored and its slots count as
+ * handled, tells whether all threads have their units.
  *
- * A block leaves only at one of these barriers, when item n-1 is posted and nothing of n was
- * touched. What it needs to go on lies in memory: how far the links are, from the moment that a
- * slot is handled, and the place where n begins.
+ * A block exits only at one of these barriers: item n-1 is posted, and n is untouched. The state
+ * for the next launch is in memory: the counters of the links, and the cursor of the slot where n
+ * begins.
  */
 #ifndef GR_EXEC_GPU_KERNELS_LOOP_CUH
 #define GR_EXEC_GPU_KERNELS_LOOP_CUH
@@ -30,7 +30,7 @@
 #include "exec/gpu/kernels/ll.cuh"
 #include "exec/gpu/kernels/link.cuh"
 
-/* Tests hear of each piece when its slots are ready. */
+/* A hook for tests, called for each item when its slots are ready. */
 #if !defined(GR_KERNEL_TRACE)
 #define GR_KERNEL_TRACE(args, walk) ((void) 0)
 #endif
@@ -38,8 +38,9 @@
 /* ---- the scheduler ---- */
 
 /*
- * Write down the piece that was walked to: thread 0 what all know, the others the slots of their
- * links. A result that came past its slot is where it belongs, and sent on from there.
+ * Write the item for the current piece. Each thread writes the address of its link's slot, and
+ * thread 0 the rest. A result that bypassed its slot is in the output already, and is sent from
+ * there.
  */
 __device__ static GP_INLINE void gr_item_write(const struct gr_scheduler *s, struct gr_item *item,
                                                size_t elem_bytes)
@@ -52,16 +53,16 @@ __device__ static GP_INLINE void gr_item_write(const struct gr_scheduler *s, str
     uint32_t operand = step->bits & GR_REDUCE || !(step->bits & GR_RECV);
     gr_gpu_ptr from = s->args->space[step->operand] + w->operand * elem_bytes;
     gr_gpu_ptr to = s->args->space[step->dest] + w->dest * elem_bytes;
-    /* in place, it is there already */
+    /* an in-place operand needs no copy */
     uint32_t store = step->bits & GR_STORE && (step->bits & GR_RECV || from != to);
-    uint32_t past = gr_may_direct(s) && s->peer >= 0 && s->past, stored = 0;
+    uint32_t direct = gr_may_direct(s) && s->peer >= 0 && s->direct, stored = 0;
 
     if (0 != s->args->zero) {
-        stored = __any_sync(GR_ALL_LANES, past && !s->writes);
+        stored = __any_sync(GR_ALL_LANES, direct && !s->writes);
         store &= !stored;
     }
-    if (past) {
-        at = s->writes ? s->beyond + w->dest * elem_bytes : to;
+    if (direct) {
+        at = s->writes ? s->peer_out + w->dest * elem_bytes : to;
     }
     if (0 == s->lane) {
         item->count = stored && 0 == step->nto ? 0 : w->count;
@@ -91,17 +92,14 @@ __device__ static GP_INLINE void gr_item_write(const struct gr_scheduler *s, str
     }
 }
 
-/* Find the next piece. It must wait if it begins a slot and its links are not ready yet. */
+/* Find the next item. It waits if it begins a slot and a link of it is not ready. */
 __device__ static GP_INLINE void gr_prepare(struct gr_scheduler *s, struct gr_item *item,
                                             size_t elem_bytes)
 {
     struct gr_walk *w = &s->block->walk;
-    uint32_t what = GR_ITEM_GO;
+    uint32_t kind = GR_ITEM_READY;
 
-    /*
-     * all know what they need of the last piece; and a link's count, which another may look after
-     * now
-     */
+    /* All threads have read the last piece. A link's count is visible to its next thread. */
     __syncwarp();
     if (0 == s->lane) {
         gr_walk_next(s->args, &s->block->sched, w);
@@ -109,23 +107,23 @@ __device__ static GP_INLINE void gr_prepare(struct gr_scheduler *s, struct gr_it
     __syncwarp();
     if (w->at.over) {
         s->state = 0 == s->state ? (uint32_t) GR_GPU_DONE : s->state;
-        what = GR_ITEM_OVER;
+        kind = GR_ITEM_END;
     } else {
         if (s->changes != w->changes) {
             s->changes = w->changes;
             gr_link_find(s);
         }
         if (w->first && !__all_sync(GR_ALL_LANES, gr_link_ready(s))) {
-            what = GR_ITEM_WAIT;
+            kind = GR_ITEM_WAIT;
         }
         gr_item_write(s, item, elem_bytes);
     }
     if (0 == s->lane) {
-        item->what = what;
+        item->kind = kind;
     }
 }
 
-/* The host wants all blocks to leave. */
+/* Whether the host has set the abort word. */
 __device__ static GP_INLINE int gr_aborted(const struct gr_scheduler *s)
 {
     uint64_t word = 0;
@@ -136,7 +134,7 @@ __device__ static GP_INLINE int gr_aborted(const struct gr_scheduler *s)
     return __any_sync(GR_ALL_LANES, 0 != word);
 }
 
-/* Poll until the links are ready; 0 when it must leave instead. */
+/* Poll until all links are ready. Returns 0 if the block must exit instead. */
 __device__ static GP_INLINE uint32_t gr_wait(struct gr_scheduler *s)
 {
     uint64_t polls = 0;
@@ -158,8 +156,8 @@ __device__ static GP_INLINE uint32_t gr_wait(struct gr_scheduler *s)
     }
 }
 
-/* In lines: why some thread did not get its unit; the block leaves. */
-__device__ static GP_INLINE void gr_give_up(struct gr_scheduler *s, const struct gr_item *item)
+/* LL, LL128: find the links whose messages are missing, for the report. The block exits. */
+__device__ static GP_INLINE void gr_find_missing(struct gr_scheduler *s, const struct gr_item *item)
 {
     uint32_t reads = s->peer >= 0 && !s->writes, late = 0;
     uint64_t words[2] = {0, 0};
@@ -168,7 +166,7 @@ __device__ static GP_INLINE void gr_give_up(struct gr_scheduler *s, const struct
         uint32_t k = s->lane + (item->operand <= s->lane);
         gr_gpu_ptr at = item->src[k];
 
-        /* the first unit of LL, the first line of LL128, stands for all */
+        /* test only the first unit of LL, or the first line of LL128 */
         if (GR_PROTOCOL_LL == s->args->protocol) {
             gp_ld_pair((const void *) at, &words[0], &words[1]);
             late = words[0] >> 32 != (uint32_t) item->src_flag[k];
@@ -185,10 +183,10 @@ __device__ static GP_INLINE void gr_give_up(struct gr_scheduler *s, const struct
 }
 
 /*
- * The item will be moved for certain: with a slot's last piece, the slot is handled. The thread
- * that says how much of it is in use is the one that posts the tail behind it.
+ * The item will be moved: if it is the slot's last one, count the slot as handled. The thread that
+ * stores the slot's length also posts the tail, so the two are in order.
  */
-__device__ static GP_INLINE void gr_claim(struct gr_scheduler *s, size_t elem_bytes)
+__device__ static GP_INLINE void gr_count_slot(struct gr_scheduler *s, size_t elem_bytes)
 {
     const struct gr_walk *w = &s->block->walk;
 
@@ -211,7 +209,7 @@ __device__ static GP_INLINE void gr_claim(struct gr_scheduler *s, size_t elem_by
     }
 }
 
-/* All threads are through with the slot. */
+/* All threads have finished the slot: post its counter. */
 __device__ static GP_INLINE void gr_post(struct gr_scheduler *s)
 {
     if (0 != s->post) {
@@ -220,14 +218,14 @@ __device__ static GP_INLINE void gr_post(struct gr_scheduler *s)
     }
 }
 
-/* What the next launch goes on with, and what the host is told. */
+/* Store the cursor for the next launch, and the report for the host. */
 __device__ static GP_INLINE void gr_leave(const struct gr_scheduler *s)
 {
     struct gr_gpu_place *place = (struct gr_gpu_place *) s->args->place + blockIdx.x;
     struct gr_gpu_report *report = (struct gr_gpu_report *) s->args->report + blockIdx.x;
     const struct gr_gpu_place *at = &s->block->walk.begin;
 
-    __syncwarp(); /* what the other threads stored is there when the report is */
+    __syncwarp(); /* the other threads' stores are visible before the report */
     if (0 != s->lane) {
         return;
     }
@@ -248,7 +246,7 @@ __device__ static GP_INLINE void gr_leave(const struct gr_scheduler *s)
     gp_st_release(&report->word, s->args->launch * 4 + s->state);
 }
 
-/* Where the channel is: at the beginning, or where the last launch left it. */
+/* The channel's cursor: the beginning, or where the last launch stopped. */
 __device__ static GP_INLINE struct gr_gpu_place gr_place_load(const struct gr_gpu_args *args)
 {
     const struct gr_gpu_place *place = (const struct gr_gpu_place *) args->place + blockIdx.x;
@@ -266,8 +264,9 @@ __device__ static GP_INLINE struct gr_gpu_place gr_place_load(const struct gr_gp
     return at;
 }
 
-__device__ static GP_INLINE void gr_enter(struct gr_scheduler *s, const struct gr_gpu_args *args,
-                                          struct gr_block *block, uint32_t lane)
+__device__ static GP_INLINE void gr_scheduler_init(struct gr_scheduler *s,
+                                                   const struct gr_gpu_args *args,
+                                                   struct gr_block *block, uint32_t lane)
 {
     s->args = args;
     s->block = block;
@@ -279,13 +278,13 @@ __device__ static GP_INLINE void gr_enter(struct gr_scheduler *s, const struct g
     s->end = NULL;
     s->link.slots = s->link.mine = s->link.other = s->link.count = s->link.fill = s->seen = 0;
     s->post = s->value = 0;
-    s->beyond = 0;
-    s->asked = s->past = 0;
+    s->peer_out = 0;
+    s->direct_known = s->direct = 0;
     s->moved = 0;
     s->unready = 0;
     s->state = gr_aborted(s) ? GR_GPU_ABORTED : 0;
     if (0 != args->zero && args->fresh && 0 == s->state) {
-        gr_open(args, lane);
+        gr_allow_direct(args, lane);
     }
     if (0 == lane) {
         block->stop = 0;
@@ -296,49 +295,46 @@ __device__ static GP_INLINE void gr_enter(struct gr_scheduler *s, const struct g
     }
 }
 
-/* The scheduler's side of the loop. */
+/* The loop of the scheduler. */
 __device__ static GP_INLINE void gr_schedule(const struct gr_gpu_args *args, struct gr_block *block,
                                              uint32_t lane, size_t elem_bytes)
 {
     struct gr_scheduler s;
-    uint32_t n, what, go;
+    uint32_t n, kind, go;
 
-    gr_enter(&s, args, block, lane);
+    gr_scheduler_init(&s, args, block, lane);
     for (n = 0;; n ^= 1) {
         gr_prepare(&s, &block->item[n], elem_bytes);
-        gp_barrier(); /* the item is there, all of the one before is stored */
-        what = block->item[n].what;
+        gp_barrier(); /* barrier 1 */
+        kind = block->item[n].kind;
         gr_post(&s);
-        if (GR_ITEM_OVER == what) {
+        if (GR_ITEM_END == kind) {
             break;
         }
-        if (GR_ITEM_WAIT == what) {
+        if (GR_ITEM_WAIT == kind) {
             go = gr_wait(&s);
             if (go && 0 != args->zero) {
-                /* by now it is known where its data are */
+                /* the addresses may have changed: results may bypass the slots */
                 gr_item_write(&s, &block->item[n], elem_bytes);
             }
             if (0 == lane) {
                 block->go = go;
             }
-            gp_barrier(); /* its slots are ready, or it stays untouched */
+            gp_barrier(); /* barrier 2 */
             if (!go) {
                 break;
             }
         }
-        if (s.lines && !gp_barrier_and(1)) { /* some thread has not got its unit */
-            gr_give_up(&s, &block->item[n]);
+        if (s.lines && !gp_barrier_and(1)) { /* barrier 3: a unit is missing */
+            gr_find_missing(&s, &block->item[n]);
             break;
         }
-        gr_claim(&s, elem_bytes);
+        gr_count_slot(&s, elem_bytes);
     }
     gr_leave(&s);
 }
 
-/*
- * The other threads: wait for the item that comes next. NULL: there is none for them in this
- * launch.
- */
+/* Data threads: wait for the next item. Returns NULL: the block exits. */
 __device__ static GP_INLINE const struct gr_item *gr_item_next(const struct gr_block *block,
                                                                uint32_t n)
 {
@@ -346,10 +342,10 @@ __device__ static GP_INLINE const struct gr_item *gr_item_next(const struct gr_b
 
     item = &block->item[n];
     gp_barrier();
-    if (GR_ITEM_OVER == item->what) {
+    if (GR_ITEM_END == item->kind) {
         return NULL;
     }
-    if (GR_ITEM_WAIT == item->what) {
+    if (GR_ITEM_WAIT == item->kind) {
         gp_barrier();
         if (!block->go) {
             return NULL;
@@ -358,7 +354,7 @@ __device__ static GP_INLINE const struct gr_item *gr_item_next(const struct gr_b
     return item;
 }
 
-/* Their side of the Simple protocol, */
+/* The loop of the data threads, protocol Simple. */
 template <class Mover> __device__ static GP_INLINE void gr_move_items(const struct gr_block *block)
 {
     const struct gr_item *item;
@@ -369,7 +365,7 @@ template <class Mover> __device__ static GP_INLINE void gr_move_items(const stru
     }
 }
 
-/* and of those that write lines. */
+/* The loop of the data threads, protocols LL and LL128. */
 template <class Mover, class Lines>
 __device__ static GP_INLINE void gr_move_lines(const struct gr_gpu_args *args,
                                                struct gr_block *block)
@@ -382,10 +378,10 @@ __device__ static GP_INLINE void gr_move_lines(const struct gr_gpu_args *args,
     for (n = 0; NULL != (item = gr_item_next(block, n)); n ^= 1) {
         v = make_uint4(0, 0, 0, 0);
         u = Lines::find(threadIdx.x, item->count * Mover::elem_bytes, Mover::elem_bytes);
-        if (!gp_barrier_and(gr_take_unit<Mover, Lines>(args, item, u, &block->stop, &v))) {
+        if (!gp_barrier_and(gr_receive_unit<Mover, Lines>(args, item, u, &block->stop, &v))) {
             break;
         }
-        gr_give_unit<Lines>(args, item, u, v);
+        gr_send_unit<Lines>(args, item, u, v);
     }
 }
 

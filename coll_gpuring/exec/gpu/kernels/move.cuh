@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Moving a piece: dst[0..ndst) = src[0] op src[1] op ..., by all data threads of a block.
+ * Moving an item in protocol Simple: dst[0..ndst) = src[0] op src[1] op ..., by all data threads of
+ * a block.
  *
- * Vectors of 16 bytes where all addresses are alike modulo 16, with the elements before and behind
- * them one by one; several vectors per thread are on their way at once. Where addresses are not
- * alike: elements, in words of C's alignment of the type; and bytes for elements that are not
- * aligned to that. Bits take the widest words that fit all addresses, as copies do.
+ * If all addresses are equal modulo 16, threads move vectors of 16 bytes, and single elements
+ * before and after them. Each thread has several vectors in flight. Otherwise they move single
+ * elements, by words of the type's alignment in C, or by bytes if elements have less alignment.
+ * Bitwise operations use the widest words that the alignment of all addresses permits, as copies
+ * do.
  *
- * Unit i of a round is the business of thread i, so that a destination may be the source it
- * replaces.
+ * Thread i reads and writes unit i of a round, so a destination may also be a source.
  */
 #ifndef GR_EXEC_GPU_KERNELS_MOVE_CUH
 #define GR_EXEC_GPU_KERNELS_MOVE_CUH
@@ -16,10 +17,7 @@
 #include "exec/gpu/kernels/copy.cuh"
 #include "exec/gpu/kernels/ops.cuh"
 
-/*
- * A unit: what is read and written by accesses of N bytes. It is one element, or as many as one
- * access takes.
- */
+/* A unit of elements T, moved by accesses of N bytes: one element, or as many as fit N bytes. */
 template <class T, int N> struct gr_by {
     enum { n = N < sizeof(T) ? 1 : N / sizeof(T), words = n * sizeof(T) / N };
     union type {
@@ -46,7 +44,7 @@ template <class T, int N> struct gr_by {
     }
 };
 
-/* The units number i, i + stride, ... of one source. */
+/* Load units i, i + stride, ... of a source. */
 template <class By, int unroll>
 __device__ static GP_INLINE void gr_load_units(typename By::type *x, gr_gpu_ptr src, size_t i,
                                                size_t stride)
@@ -59,7 +57,7 @@ __device__ static GP_INLINE void gr_load_units(typename By::type *x, gr_gpu_ptr 
     }
 }
 
-/* Those units combined from nsrc sources, which are on their way together. */
+/* Load and combine these units of nsrc sources, all of which are in flight together. */
 template <class Pair, class By, int unroll, int nsrc>
 __device__ static GP_INLINE void gr_combine_at_once(typename By::type *x,
                                                     const struct gr_ends<nsrc> &src, size_t i,
@@ -87,7 +85,7 @@ __device__ static GP_INLINE void gr_combine_at_once(typename By::type *x,
     }
 }
 
-/* The same from any number of sources, one after the other. */
+/* Load and combine these units of any number of sources, one source after the other. */
 template <class Pair, class By, int unroll>
 __device__ static GP_INLINE void gr_combine_in_turn(typename By::type *x,
                                                     const struct gr_ends<0> &src, size_t i,
@@ -125,7 +123,7 @@ __device__ static GP_INLINE void gr_combine_in_turn(typename By::type *x,
     }
 }
 
-/* All sources are read before the first destination is written: it may be one of them. */
+/* One round. All sources are read before a destination is written, since it may be a source. */
 template <class Pair, class By, int unroll, int nsrc, class Destinations>
 __device__ static GP_INLINE void gr_reduce_round(const struct gr_ends<nsrc> &src,
                                                  const Destinations &dst, size_t i, size_t stride)
@@ -148,7 +146,7 @@ __device__ static GP_INLINE void gr_reduce_round(const struct gr_ends<nsrc> &src
     }
 }
 
-/* n units, from byte `from` of the piece on; nsrc, ndst 0: as many as the item has. */
+/* Combine n units, from byte `from` of the item on. nsrc, ndst: 0: the item's. */
 template <class Pair, class By, int unroll, int nsrc, int ndst>
 __device__ static GP_INLINE void gr_reduce_units(const struct gr_item *item, size_t from, size_t n)
 {
@@ -167,7 +165,7 @@ __device__ static GP_INLINE void gr_reduce_units(const struct gr_item *item, siz
     }
 }
 
-/* n vectors; the moves that rings consist of have code of their own. */
+/* Combine n vectors, with specialised code for the moves of rings. */
 template <class Pair>
 __device__ static GP_INLINE void gr_reduce_vectors(const struct gr_item *item, size_t from,
                                                    size_t n)
@@ -210,9 +208,9 @@ template <class Pair> __device__ static GP_INLINE void gr_reduce_item(const stru
     gr_reduce_units<Pair, gr_by<T, word>, GR_UNROLL, 0, 0>(item, rest * bytes, item->count - rest);
 }
 
-/* ---- bits ---- */
+/* ---- bitwise operations ---- */
 
-/* n words of a type, bit by bit. */
+/* Combine n words of a type. */
 template <class Type, class Op>
 __device__ static GP_INLINE void gr_reduce_words(const struct gr_item *item, size_t from, size_t n)
 {
@@ -221,7 +219,7 @@ __device__ static GP_INLINE void gr_reduce_words(const struct gr_item *item, siz
     gr_reduce_units<gr_pair<Type, Op>, gr_by<T, sizeof(T)>, GR_UNROLL, 0, 0>(item, from, n);
 }
 
-/* Bytes one by one, then words, then bytes, as copies. */
+/* Combine bytes, then words, then bytes, as gr_copy_item(). */
 template <class Op> __device__ static GP_INLINE void gr_reduce_bits(const struct gr_item *item)
 {
     size_t width = gr_width(item), head = (size_t) (0 - item->src[0]) & (width - 1), body;
@@ -243,8 +241,9 @@ template <class Op> __device__ static GP_INLINE void gr_reduce_bits(const struct
     gr_reduce_words<gr_type_u8, Op>(item, head + body, item->count - head - body);
 }
 
-/* ---- 16 bytes of elements, in registers ---- */
+/* ---- reductions in registers, for LL and LL128 ---- */
 
+/* 16 bytes of elements, in their wide type. */
 template <class Pair> struct gr_sum {
     typedef gr_by<typename Pair::T, 16> by;
     typename Pair::W value[by::n];
@@ -283,7 +282,7 @@ template <class Pair> struct gr_sum {
     }
 };
 
-/* ---- what a kernel moves ---- */
+/* ---- the movers of kernels ---- */
 
 template <class Type, class Op> struct gr_combining {
     typedef gr_sum<gr_pair<Type, Op>> sum;
@@ -313,10 +312,10 @@ template <class Type, class Op> struct gr_mover_of {
     }
 };
 
-/* The kernel that only copies; its elements are bytes. */
+/* The mover of the copy kernel. Its elements are bytes. */
 struct gr_mover_copy {
     enum { elem_bytes = 1 };
-    /* of one source there is no sum */
+    /* never used: a copy has one source */
     struct sum {
         __device__ GP_INLINE void begin(uint4)
         {

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Types and operations of kernels. An element is combined in a wider type of its operation's own:
+ * Types and operations of kernels. Elements are combined in a wide type that depends on the
+ * operation:
  *
  *      type       in memory     sum, prod    min, max    land, lor, lxor
- *      f16 bf16   uint16_t      float        float                          rounded once, to nearest even, after the
- *      f32 f64    itself        itself       itself                         last source
- *      i8..i32    itself        uint32_t     int32_t                        wraps around: unsigned arithmetic has no
- *      u8..u32    itself                     uint32_t    uint32_t           overflow
+ *      f16 bf16   uint16_t      float        float
+ *      f32 f64    itself        itself       itself
+ *      i8..i32    itself        uint32_t     int32_t
+ *      u8..u32    itself                     uint32_t    uint32_t
  *      i64 u64    itself        uint64_t     itself      uint64_t
- *      c64 c128   {re, im}      itself                                      each product and each sum is rounded
+ *      c64 c128   {re, im}      itself
  *
- * band, bor, bxor take words of any width (move.cuh), minloc and maxloc a value and its index
- * without the gap that C's layout leaves beside one of them; in results the gap is zeros.
+ * f16 and bf16 are rounded once, to nearest even, after the last source. Integers wrap around:
+ * unsigned arithmetic has no overflow. Complex products and sums are rounded one by one.
  *
- * Min and max take the second value when both are equal or unordered, as the host's loops do
- * (reduce_loops.h); minloc and maxloc do so too, and give equal values the lower index, as Open MPI
- * does.
+ * band, bor and bxor work on words of any width (move.cuh). minloc and maxloc work on a value and
+ * its index, without the padding of C's layout; in results the padding is zero.
+ *
+ * min and max return the second value if both are equal or unordered, as the host's loops do
+ * (reduce_loops.h). minloc and maxloc do so, too, and return the lower index of equal values, as
+ * Open MPI does.
  */
 #ifndef GR_EXEC_GPU_KERNELS_OPS_CUH
 #define GR_EXEC_GPU_KERNELS_OPS_CUH
@@ -67,7 +71,9 @@ __device__ static GP_INLINE uint16_t gr_float_bf16(float value)
 
 #else
 
-/* The same values as the instructions above, by hand. Those give one NaN for all: 0x7fff. */
+/* Equivalents of the instructions above, in C. */
+
+/* The instructions return this for all NaNs. */
 #define GR_NAN16 ((uint16_t) 0x7fff)
 
 static inline uint32_t gr_float_bits(float value)
@@ -93,7 +99,7 @@ static inline float gr_f16_float(uint16_t h)
     return gr_bits_float(sign | (exponent + 112) << 23 | fraction << 13);
 }
 
-/* bits / 2^shift to the nearest, to even where there are two; 1 <= shift <= 31 */
+/* bits / 2^shift, rounded to nearest even; 1 <= shift <= 31. */
 static inline uint32_t gr_shift_round(uint32_t bits, uint32_t shift)
 {
     uint32_t half = 1u << (shift - 1), rest = bits & (2 * half - 1), whole = bits >> shift;
@@ -109,16 +115,16 @@ static inline uint16_t gr_float_f16(float value)
     if (rest > 0x7f800000) {
         return GR_NAN16;
     }
-    if (exponent > 142) { /* 2^16 and more */
+    if (exponent > 142) { /* >= 2^16 */
         return (uint16_t) (sign | 0x7c00);
     }
-    if (exponent < 102) { /* below half of the smallest, which is 2^-24 */
+    if (exponent < 102) { /* below half of the smallest value, 2^-24 */
         return (uint16_t) sign;
     }
     if (exponent < 113) { /* subnormal */
         return (uint16_t) (sign | gr_shift_round((rest & 0x7fffff) | 0x800000, 126 - exponent));
     }
-    /* a carry may make it infinity, rightly */
+    /* a carry may give infinity, which is correct */
     return (uint16_t) (sign | gr_shift_round(rest - (112u << 23), 13));
 }
 
@@ -134,7 +140,7 @@ static inline uint16_t gr_float_bf16(float value)
 
 #endif
 
-/* ---- elements of two parts ---- */
+/* ---- elements with two parts ---- */
 
 template <class F> struct gr_complex {
     F re, im;
@@ -152,24 +158,25 @@ __device__ static GP_INLINE gr_complex<F> operator*(gr_complex<F> x, gr_complex<
     return {gp_mul(x.re, y.re) - gp_mul(x.im, y.im), gp_mul(x.re, y.im) + gp_mul(x.im, y.re)};
 }
 
-/*
- * A value and its index; and as C lays them out where the value is the wider one, and where the
- * index is.
- */
+/* A value and its index, of equal size. */
 template <class V, class K> struct gr_located {
     V v;
     K k;
 };
+
+/* A value and its index in C's layout, if the value is wider. */
 template <class V, class K> struct gr_located_wide_value {
     V v;
     K k, gap;
 };
+
+/* A value and its index in C's layout, if the index is wider. */
 template <class V, class K> struct gr_located_wide_index {
     V v, gap;
     K k;
 };
 
-/* ---- operations: which of a type's wide types they calculate in, and what ---- */
+/* ---- operations: the name of the wide type, and the expression ---- */
 
 #define GR_OP(name, wide_type, ...)                                        \
     struct gr_op_##name {                                                  \
@@ -246,7 +253,7 @@ template <class T, class V, class K> struct gr_locating {
     }
     template <class W> __device__ static GP_INLINE T narrow(W x)
     {
-        T y = {}; /* the gap */
+        T y = {}; /* zero the padding */
 
         y.v = (decltype(y.v)) x.v;
         y.k = x.k;
@@ -262,12 +269,12 @@ typedef gr_locating<gr_located_wide_index<int16_t, int32_t>, int32_t, int32_t> g
 typedef gr_locating<gr_located<float, float>, float, float> gr_type_f32_f32;
 typedef gr_locating<gr_located<double, double>, double, double> gr_type_f64_f64;
 
-/* Bytes, of which neighbours may be combined together. */
+/* Bytes for bitwise operations, which may combine several at once. */
 struct gr_type_bits {
     typedef uint8_t elem;
 };
 
-/* What one kernel combines: elements T in memory, as W. */
+/* A type and operation: elements T in memory, combined as W. */
 template <class Type, class Op> struct gr_pair {
     typedef typename Type::elem T;
     typedef typename Op::template wide<Type> W;

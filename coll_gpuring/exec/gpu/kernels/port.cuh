@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The words that kernels are written in, besides those of CUDA. Kernels touch memory that is not
- * their block's own only through these:
+ * The primitives of kernels beyond those of CUDA. Kernels access global memory only through these:
  *
- *      gp_ld<T> gp_st<T>            data of 1, 2, 4, 8 bytes
+ *      gp_ld<T> gp_st<T>            data of 1, 2, 4 or 8 bytes
  *      gp_ld16 gp_st16              data of 16 bytes, aligned
- *      gp_ld_acquire gp_st_release  counters: what the other end stored before its release is seen after the acquire,
- *                                   by the loading thread and, behind a barrier, by its block
- *      gp_ld_relaxed gp_st_relaxed  words that no data hang on (the abort word)
- *      gp_ld_pair gp_st_pair        two words of 8 bytes, 16-byte aligned: each arrives whole, in any order
- *      gp_ld_whole gp_st_whole      by all threads of a warp at once, which have 16 bytes each, one after the other:
- *                                   each 128 bytes of them arrive whole, where the path between two devices keeps them
- *                                   so. st: of those 128 bytes only whose threads say so
- *      gp_see gp_show               a word in shared memory that one thread shows while others look; nothing hangs on when
- *      gp_spin                      between two polls
- *      gp_barrier gp_barrier_and    of all threads of the block, from wherever in the code; and: whether all say so
- *      gp_mul                       a product of float or double, rounded: never part of a fused multiply-add
+ *      gp_ld_acquire gp_st_release  counters: stores of the other end before its release are
+ *                                   visible to this thread after its acquire, and to its block
+ *                                   after the next barrier
+ *      gp_ld_relaxed gp_st_relaxed  words that do not order data (the abort word)
+ *      gp_ld_pair gp_st_pair        two words of 8 bytes, 16-byte aligned: each word is atomic,
+ *                                   their order is undefined
+ *      gp_ld_whole gp_st_whole      by all threads of a warp together, 16 consecutive bytes each:
+ *                                   each 128 bytes are atomic, if the path between two devices
+ *                                   keeps them so. st: threads with mine 0 do not store
+ *      gp_shared_ld gp_shared_st    a flag in shared memory, without any order
+ *      gp_spin                      called between two polls
+ *      gp_barrier gp_barrier_and    a barrier of all threads of the block; and: whether all threads
+ *                                   passed a nonzero value
+ *      gp_mul                       a rounded product of float or double, never fused with an add
  *
- * nvcc makes single instructions of them. Any other C++17 compiler takes cuda_emu.h instead, which
- * runs the same kernels on the host: threads as fibers, every access checked.
+ * nvcc compiles each one to a single instruction. Other C++17 compilers include cuda_emu.h instead,
+ * which runs the same kernels on the host, with threads as fibers, and checks every access.
  */
 #ifndef GR_EXEC_GPU_KERNELS_PORT_CUH
 #define GR_EXEC_GPU_KERNELS_PORT_CUH
@@ -29,7 +31,7 @@
 
 #include "exec/gpu/kernels.h"
 
-/* How schedules (sched/step.h) read arrays. */
+/* Array accesses of schedules (sched/step.h). */
 #define GR_LOAD(at) gp_ld(at)
 
 #if !defined(__CUDACC__)
@@ -40,7 +42,7 @@
 #define GP_NOINLINE
 #define gp_barrier __syncthreads
 #define gp_barrier_and __syncthreads_and
-/* Threads of this block: tests launch small ones. */
+/* Threads of this block. Tests launch smaller blocks. */
 #define GP_BLOCK_THREADS blockDim.x
 
 template <class F> static inline F gp_mul(F x, F y)
@@ -56,10 +58,10 @@ template <class F> static inline F gp_mul(F x, F y)
 #define GP_PARAM const __grid_constant__
 #define GP_INLINE __forceinline__
 #define GP_NOINLINE __noinline__
-/* A constant, so that strides become part of the addresses. */
+/* Threads of a block. A constant, so that strides become part of addresses. */
 #define GP_BLOCK_THREADS GR_GPU_THREADS
 
-/* An access as one instruction. Functions for the host and the device may call it, too. */
+/* Loads and stores as one instruction. Functions for host and device may call the loads. */
 #define GP_ACCESS(bits, type, reg)                                                        \
     __host__ __device__ static __forceinline__ void gp_get(const type *at, type *value)   \
     {                                                                                     \
@@ -82,7 +84,7 @@ GP_ACCESS("16", uint16_t, "h")
 GP_ACCESS("32", uint32_t, "r")
 GP_ACCESS("64", uint64_t, "l")
 
-/* Bytes have no registers of their own. */
+/* Bytes use 32-bit registers. */
 __host__ __device__ static __forceinline__ void gp_get(const uint8_t *at, uint8_t *value)
 {
     uint32_t wide = 0;
@@ -206,14 +208,14 @@ __device__ static __forceinline__ void gp_st_whole(void *at, uint64_t x, uint64_
     }
 }
 
-/* The compiler keeps nothing that it read before. */
-__device__ static __forceinline__ uint32_t gp_see(const uint32_t *shared)
+/* The asm keeps the compiler from reusing an earlier value. */
+__device__ static __forceinline__ uint32_t gp_shared_ld(const uint32_t *shared)
 {
     asm volatile("" : : : "memory");
     return *shared;
 }
 
-__device__ static __forceinline__ void gp_show(uint32_t *shared, uint32_t value)
+__device__ static __forceinline__ void gp_shared_st(uint32_t *shared, uint32_t value)
 {
     *shared = value;
     asm volatile("" : : : "memory");
