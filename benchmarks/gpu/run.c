@@ -5,6 +5,7 @@
 #include "common/device.h"
 #include "cuda/error.h"
 #include "cuda/stream.h"
+#include "exec/gpu/kernel_table.h"
 #include "common/clock.h"
 #include "common/fit.h"
 #include "common/ideal.h"

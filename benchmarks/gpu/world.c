@@ -2,6 +2,8 @@
 /* The ranks of world.h. */
 #include "world.h"
 
+#include "exec/gpu/connect.h"
+
 #include <stdlib.h>
 #include <unistd.h>
 

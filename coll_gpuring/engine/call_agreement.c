@@ -25,6 +25,7 @@
 #include "mpi/type_codes.h"
 
 #include "base/errors.h"
+#include "exec/gpu/kernel_table.h"
 #include "exec/gpu/op.h"
 #include "exec/mail.h"
 #include "exec/plan.h"

@@ -28,6 +28,7 @@
 #include "mpi/module.h"
 
 #include "cuda/error.h"
+#include "exec/gpu/connect.h"
 #include "exec/gpu/team.h"
 #include "exec/stepper.h"
 #include "link/host_links.h"

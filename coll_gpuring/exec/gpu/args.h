@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the host and the kernels share: the argument of a launch, and what it points to.
+ * The data that host and kernels share: the argument of a launch, and the structures that it points
+ * to.
  *
- * A kernel runs the steps of one rank's part of a collective: one block per channel, the stepper of
- * stepper.h over links in device memory. A channel's whole state is where it is (struct
- * gr_gpu_place) and how far its links are (gr_gpu_end.count): a block that sees no progress for a
- * while stores both and leaves, before the first store of the slot that it waits for, and goes on
- * there in the next launch.
+ * A kernel runs the steps of one rank, with one block per channel, over links in device memory. The
+ * state of a channel is its cursor (struct gr_gpu_place) and the counters of its links
+ * (gr_gpu_end.count). A block that makes no progress for a while stores both and exits, before it
+ * touches the slot that it waits for. The next launch continues there.
  *
- * libc only; compiles as C11, C++ and CUDA.
+ * Compiles as C11, C++ and CUDA.
  */
 #ifndef GR_EXEC_GPU_ARGS_H
 #define GR_EXEC_GPU_ARGS_H
@@ -18,144 +18,141 @@
 #include "exec/gpu/kernels.h"
 
 /*
- * An address that is for a device: in its memory, a peer's, or pinned host memory. The host never
- * follows it.
+ * An address for a device: of its memory, a peer's memory or pinned host memory. The host never
+ * dereferences it.
  */
 typedef uint64_t gr_gpu_ptr;
 
-/* Channels, and so blocks of a launch, at most. */
+/* Most channels of a call, which are the blocks of a launch. */
 #define GR_GPU_CHANNELS 32
 
 /*
- * Lines. A unit is what one thread moves of a message: 16 bytes of LL's slots hold 8 of data, so it
- * takes 32 there; 16 of LL128's, of whose 8 one holds half of it, the flag being the other half.
+ * Slots of LL and LL128 consist of units, one for each thread that moves data. A unit of LL is 32
+ * bytes with 16 bytes of data. A unit of LL128 is 16 bytes; every eighth one has 8 bytes of data
+ * and the flag.
  */
 #define GR_LL_UNIT 32
 #define GR_LL128_UNIT 16
-#define GR_LINE_UNITS (GR_GPU_THREADS - 32) /* of a slot */
+#define GR_LINE_UNITS (GR_GPU_THREADS - 32) /* units of a slot */
 
-/* Bytes from one slot of lines to the next. */
+/* Bytes of a slot of LL or LL128. */
 static inline uint64_t gr_line_slot_bytes(enum gr_protocol protocol)
 {
     return GR_LINE_UNITS * (GR_PROTOCOL_LL == protocol ? GR_LL_UNIT : GR_LL128_UNIT);
 }
 
-/* Bytes of data that a slot takes from n threads (whole warps), for elements of so many bytes. */
+/* Bytes of data of a slot, with n threads (whole warps) and elements of elem_bytes. */
 static inline uint64_t gr_line_bytes(enum gr_protocol protocol, uint32_t n, uint64_t elem_bytes)
 {
     return GR_PROTOCOL_LL == protocol ? 16 * (uint64_t) n : n / 8 * (16 == elem_bytes ? 112 : 120);
 }
 
-/* Counters lie that far apart from each other and from slots. */
+/* Alignment of counters and slots, in bytes, so that they share no cache line. */
 #define GR_GPU_LINE 128
 
 /*
- * One end of a link (fifo.h) on one channel. Each counter lies with the end that polls it, so
- * nobody polls over a bus:
+ * One end of a link (fifo.h) on one channel. Each counter is in the memory of the end that polls
+ * it, so polls do not cross a bus:
  *
  *      writer's device                       reader's device
  *      [head]  <------ stores ------------   reader        reads slots and tail
  *      writer  ------- stores ------------>  [tail][slot][slot] ...
  *      polls head
  *
- * For each protocol (sched/protocol.h) a link has slots and a head of its own. In LL and LL128 the
- * slots are lines with flags in them, and there is no tail: a message's flag is its number in the
- * life of the link, from 1 on. All flags are zero at the begin of a link.
+ * A link has separate slots and a separate head for each protocol (sched/protocol.h). In LL and
+ * LL128 the slots contain flags, and there is no tail. The flag of a message is its number on the
+ * link, from 1 on. All flags are zero when a link is created.
  */
 struct gr_gpu_end {
     gr_gpu_ptr slots; /* the first slot; 0: not connected */
-    /* the counter that this end writes: tail of the writer (0: none), head of the reader */
-    gr_gpu_ptr mine;
-    gr_gpu_ptr other; /* the counter that the other end writes; 0: none, for readers of lines */
-    uint64_t count;   /* value of mine; the kernel keeps it here from launch to launch */
+    gr_gpu_ptr
+        mine; /* counter that this end writes: the writer's tail (0: none), or reader's head */
+    gr_gpu_ptr other; /* counter that the other end writes; 0: none, for readers of LL and LL128 */
+    uint64_t count;   /* value of the counter `mine`; the kernel writes it */
+
     /*
-     * writer's: uint32_t [slot]: where it says how many bytes of a slot are in use, before the tail
-     * does: what lies between the ends is a network. 0: nobody asks
+     * uint32_t [slot]: bytes in use of each slot, which a writer stores before the tail. The
+     * network reads it. 0: inside a node
      */
     gr_gpu_ptr fill;
 };
 
 /*
- * Zero copy: a message that is a result (GR_FINAL) is stored into the reader's GR_OUT, where it
- * belongs, instead of a slot, if the reader allows it and the writer can. Its slot stays empty, and
- * is counted like any other. Two words tell the ends of a Simple link of each other, by number of
- * the call; each lies beside the counter that its reader polls:
+ * Zero copy: the writer stores a final result (GR_FINAL) in the reader's GR_OUT instead of a slot,
+ * if the reader allows it and the writer can access this memory. The slot stays unused, but counts
+ * as usual. Two words synchronise the ends of a Simple link, next to the counters that they poll:
  *
- *      writer's line  [head][head][head][open]      2 * call + 1: the reader allows it, 2 * call: it does not
- *      reader's line  [tail][direct]                the last call of which the writer stores results past the slots
+ *      written by   next to              value
+ *      reader       the writer's heads   open: 2 * call + 1: allowed, 2 * call: not allowed
+ *      writer       the reader's tail    direct: the last call whose results bypass the slots
  *
- * The reader's GR_OUT is its own until its kernel has written `open`, and `direct` is never ahead
- * of the reader's call, since it is written after `open` was seen.
+ * Nobody writes to the reader's GR_OUT before its kernel has stored `open`. The writer stores
+ * `direct` after it has read `open`, so `direct` is never ahead of the reader's call.
  */
-#define GR_GPU_OPEN_AT (GR_NPROTOCOLS * sizeof(uint64_t)) /* from Simple's head */
-#define GR_GPU_DIRECT_AT sizeof(uint64_t)                 /* from the tail */
+#define GR_GPU_OPEN_AT (GR_NPROTOCOLS * sizeof(uint64_t)) /* offset of `open` from Simple's head */
+#define GR_GPU_DIRECT_AT sizeof(uint64_t)                 /* offset of `direct` from the tail */
 
-/* Where a channel is: a gr_cursor (stepper.h) that is about to wait for a slot. */
+/* The position of a channel before it waits for a slot, as in struct gr_cursor (stepper.h). */
 struct gr_gpu_place {
-    uint32_t slice, index, run, over; /* over: 1 when the channel is through */
-    uint64_t done;
+    uint32_t slice; /* current slice */
+    uint32_t index; /* number of the current step */
+    uint32_t run;   /* chunk of the step's run */
+    uint32_t over;  /* 1: the channel has finished */
+    uint64_t done;  /* elements of the chunk that are done */
 };
 
 /*
- * A step as the host has written it down, for algorithms that kernels do not compute
- * (step_tables.h): of each way that channels take (gr_algo_ways()), nsteps of them. They are those
- * of one slice, so there are as many for any number of bytes.
+ * A step of a precomputed schedule (step_tables.h), for algorithms whose steps kernels do not
+ * compute.
  */
 struct gr_gpu_step {
     struct gr_step step;
-    uint32_t pad; /* whole accesses of 16 bytes */
+    uint32_t pad; /* to a multiple of 16 bytes */
 };
 
-/* How a block left. */
+/* Why a block has exited. */
 enum gr_gpu_state {
-    GR_GPU_DONE = 1,   /* the channel is through */
-    GR_GPU_LEFT = 2,   /* it waited in vain; launch again */
-    GR_GPU_ABORTED = 3 /* it saw the abort word */
+    GR_GPU_DONE = 1,   /* the channel has finished */
+    GR_GPU_LEFT = 2,   /* a slot was not ready in time: launch again */
+    GR_GPU_ABORTED = 3 /* the abort word was set */
 };
 
-/*
- * What a block tells the host when it leaves, in pinned host memory. word is written last, with
- * release.
- */
+/* The report of a block that exits, in pinned host memory. `word` is stored last, with release. */
 struct gr_gpu_report {
-    uint64_t word;         /* launch * 4 + enum gr_gpu_state */
-    uint64_t moved;        /* slots handled in this launch */
-    uint32_t slice, index; /* GR_GPU_LEFT: where; */
-    /* bit k: from[k] of that step has no full slot, to[k] no free one. In lines maybe none */
-    uint32_t from, to;
+    uint64_t word;  /* launch * 4 + enum gr_gpu_state */
+    uint64_t moved; /* slots handled in this launch */
+    uint32_t slice; /* GR_GPU_LEFT: current slice */
+    uint32_t index; /* GR_GPU_LEFT: number of the step that waits */
+    uint32_t from;  /* GR_GPU_LEFT: bit k: no full slot from from[k]; may be 0 in LL and LL128 */
+    uint32_t to;    /* GR_GPU_LEFT: bit k: no free slot to to[k] */
     uint64_t pad[4];
 };
 
 /* The argument of every kernel, by value. */
 struct gr_gpu_args {
-    struct gr_split split; /* counts and displs: arrays in device (or pinned) memory */
-    /* channel c takes number c % 2, as its own; order: in device (or pinned) memory, or NULL */
-    struct gr_sched sched[2];
-    gr_gpu_ptr space[3]; /* by enum gr_space: where element 0 lies */
-    /* struct gr_gpu_step [channel % ways * nsteps + number]; 0: kernels compute them */
-    gr_gpu_ptr steps;
-    uint32_t nsteps, ways;
-    /* struct gr_gpu_end [channel * sched.p + rank]: the links from, to that rank, */
-    gr_gpu_ptr in, out;
-    uint32_t protocol; /* in this enum gr_protocol */
-    gr_gpu_ptr place;  /* struct gr_gpu_place [channel], device memory */
-    gr_gpu_ptr report; /* struct gr_gpu_report [channel], pinned host memory */
-    /* a uint64_t in pinned host memory: not 0 when all must leave and none comes back */
-    gr_gpu_ptr abort;
-    uint64_t launch;     /* number of this launch, grows */
-    uint64_t patience;   /* polls without success after which a block leaves; >= 1 */
-    uint64_t slot_bytes; /* from slot to slot, a multiple of 16 */
-    uint64_t slot_elems; /* elements that fit a slot */
-    uint32_t nslots;
-    /* 1: the call's first launch; places are not read, all channels begin */
-    uint32_t fresh;
-    uint32_t threads; /* of a block; 0: GR_GPU_THREADS, which Simple takes always */
-    /* Zero copy, Simple only: */
-    /* number of the call among those that may use it, from 1 on; 0: this one may not */
-    uint64_t zero;
-    /* gr_gpu_ptr [rank]: where that rank's GR_OUT lies for this device; 0: nowhere */
-    gr_gpu_ptr peers;
-    uint32_t allows; /* 1: others may store to this rank's GR_OUT */
+    struct gr_split split; /* its counts and displs are in device or pinned memory */
+    struct gr_sched
+        sched[2];        /* channel c uses number c % 2; its order is in device memory, or NULL */
+    gr_gpu_ptr space[3]; /* address of element 0, by enum gr_space */
+    gr_gpu_ptr steps;    /* struct gr_gpu_step [channel % ways * nsteps + number]; 0: computed */
+    uint32_t nsteps;     /* steps of a channel in one slice */
+    uint32_t ways;       /* number of different schedules of channels: gr_algo_ways() */
+    gr_gpu_ptr in;       /* struct gr_gpu_end [channel * sched.p + rank]: links from ranks */
+    gr_gpu_ptr out;      /* struct gr_gpu_end [channel * sched.p + rank]: links to ranks */
+    uint32_t protocol;   /* enum gr_protocol */
+    gr_gpu_ptr place;    /* struct gr_gpu_place [channel], in device memory */
+    gr_gpu_ptr report;   /* struct gr_gpu_report [channel], in pinned host memory */
+    gr_gpu_ptr abort;    /* a uint64_t in pinned host memory; not 0: all blocks exit for good */
+    uint64_t launch;     /* number of this launch, increasing */
+    uint64_t patience;   /* polls after which a block exits, >= 1 */
+    uint64_t slot_bytes; /* size of a slot, a multiple of 16 */
+    uint64_t slot_elems; /* elements of a slot */
+    uint32_t nslots;     /* slots of a link */
+    uint32_t fresh;      /* 1: the call's first launch, so `place` is not read */
+    uint32_t threads;    /* threads of a block; 0: GR_GPU_THREADS, as always in Simple */
+    uint64_t zero;       /* zero copy: number of the call among those with it, >= 1; 0: none */
+    gr_gpu_ptr peers;    /* zero copy: gr_gpu_ptr [rank]: the rank's GR_OUT; 0: no access */
+    uint32_t allows;     /* zero copy: 1: other ranks may store to this rank's GR_OUT */
 };
 
 #endif

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The making of device links, team.h.
+ * The set-up of device links (connect.h). Layout of a link inside a node:
  *
- *      on devices                                          in pinned host memory, where the writer cannot map the reader
- *      reader's slab   [tail][lines][slot][slot]...       writer's slab   [heads][tail][lines][slot][slot]...
- *      writer's slab   [heads]
+ *      on devices         reader's slab   [tail][slots of LL128][slots of LL][slots of Simple]
+ *                         writer's slab   [heads]
+ *      in pinned memory   writer's slab   [heads][tail][slots ...]
  *
- * The tail is Simple's; there is a head for each protocol, in one line, and slots of lines for LL,
- * then for LL128.
+ * The heads of all protocols share one line. Only Simple has a tail.
  */
+#include "exec/gpu/connect.h"
+
+#include "exec/gpu/connection.h"
+#include "exec/gpu/remote.h"
 #include "exec/gpu/team.h"
 #include "cuda/copy.h"
 #include "cuda/error.h"
@@ -24,28 +27,26 @@ static size_t link_index(const struct gr_gpu_team *team, const struct gr_connect
     return (size_t) c->channel * (size_t) team->p + (size_t) c->rank;
 }
 
-/* From one slot to the next. */
+/* Bytes of a slot. */
 static size_t slot_stride(const struct gr_gpu_team *team, enum gr_protocol protocol)
 {
     return GR_PROTOCOL_SIMPLE == protocol ? team->slot_bytes : gr_line_slot_bytes(protocol);
 }
 
-/*
- * What the reader has of a link: the tail, and the lines, which must be clean at first; then
- * Simple's slots.
- */
+/* Bytes at the begin of a reader's slab that are zero at first: the tail, and slots with flags. */
 static size_t clean_bytes(const struct gr_gpu_team *team)
 {
     return GR_GPU_LINE + team->nslots * (slot_stride(team, GR_PROTOCOL_LL) +
                                          slot_stride(team, GR_PROTOCOL_LL128));
 }
 
+/* Bytes of a reader's slab. */
 static size_t reader_bytes(const struct gr_gpu_team *team)
 {
     return clean_bytes(team) + team->nslots * slot_stride(team, GR_PROTOCOL_SIMPLE);
 }
 
-/* This end of a link whose heads and tail lie there. */
+/* Set the ends of a connection from the addresses of its heads and tail. */
 static void set_ends(const struct gr_gpu_team *team, struct gr_gpu_connection *w, gr_gpu_ptr heads,
                      gr_gpu_ptr tail, int writes)
 {
@@ -161,11 +162,11 @@ static int map(struct gr_join *join, struct gr_connection *c)
 }
 
 /*
- * Tell the kernels of a side's links, which they look at when all ranks have them. No kernel of
- * this team is running.
+ * Copy the ends of new connections to the table that kernels read. No kernel of this team is
+ * running, and none uses a new link before all ranks have agreed.
  */
-static int show_ends(struct gr_gpu_team *team, const struct gr_gpu_connection *connections, int n,
-                     gr_gpu_ptr (*table)(const struct gr_gpu_team *, enum gr_protocol))
+static int upload_ends(struct gr_gpu_team *team, const struct gr_gpu_connection *connections, int n,
+                       gr_gpu_ptr (*table)(const struct gr_gpu_team *, enum gr_protocol))
 {
     struct gr_gpu_run *runs = calloc((size_t) n * GR_NPROTOCOLS + 1, sizeof(*runs));
     size_t nruns = 0;
@@ -194,10 +195,10 @@ static int finish(struct gr_join *join, struct gr_agreement *a)
     struct gr_gpu_team *team = join->gpu;
 
     if (0 == join->status) {
-        join->status = show_ends(team, join->in.gpu, join->in.n, gr_gpu_team_in);
+        join->status = upload_ends(team, join->in.gpu, join->in.n, gr_gpu_team_in);
     }
     if (0 == join->status) {
-        join->status = show_ends(team, join->out.gpu, join->out.n, gr_gpu_team_out);
+        join->status = upload_ends(team, join->out.gpu, join->out.n, gr_gpu_team_out);
     }
     a->gpu.status = join->status;
     a->gpu.unmapped = join->unmapped < 0 ? INT32_MAX : team->rank;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The memory of a device link's end: slabs of the pool, team.h. */
+/* Slabs of connections (connection.h). */
+#include "exec/gpu/connection.h"
+
 #include "exec/gpu/team.h"
 
 #include <stdlib.h>

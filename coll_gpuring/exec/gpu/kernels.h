@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of kernels: one per type and operation that is combined on a device, and one that
- * copies bytes.
+ * The table of kernels: one for each type and operation that devices support, and one that copies.
  *
  *      GR_KERNELS(X)     X(type, op) for each; the kernel's name is gr_kernel_<type>_<op>
  *      gr_kernel_copy    elements of any size, as bytes (elem_bytes 1)
  *
- *      f16 bf16 f32 f64, i8..i64, u8..u64    numbers of so many bits
- *      bits                                  whatever is combined bit by bit, as bytes (elem_bytes 1)
- *      c64 c128                              complex numbers: two f32, two f64
- *      f32_i32 ... f64_f64                   a value and its index, as in C: {double; int32_t} takes 16 bytes
+ *      f16 bf16 f32 f64, i8..i64, u8..u64    numbers of this many bits
+ *      bits                                  any type, bit by bit, as bytes (elem_bytes 1)
+ *      c64 c128                              complex numbers of two f32, two f64
+ *      f32_i32 ... f64_f64                   a value and its index in C's layout: {double; int32_t}
+ *                                            has 16 bytes
  */
 #ifndef GR_EXEC_GPU_KERNELS_H
 #define GR_EXEC_GPU_KERNELS_H
@@ -21,7 +21,7 @@
 #define GR_KERNELS_LOGICAL(X, type) X(type, land) X(type, lor) X(type, lxor)
 #define GR_KERNELS_LOC(X, type) X(type, minloc) X(type, maxloc)
 
-/* Sums, products and what is 0 of signed and unsigned integers are the same bits. */
+/* Sums, products and tests for 0 of signed and unsigned integers give the same bits. */
 #define GR_KERNELS(X)          \
     GR_KERNELS_OF(X, f16)      \
     GR_KERNELS_OF(X, bf16)     \
@@ -58,7 +58,7 @@ enum gr_kernel {
     GR_NKERNELS
 };
 
-/* Threads of a block: one warp looks after steps and counters, the others move data. */
+/* Threads of a block: one warp schedules, the others move data. */
 #define GR_GPU_THREADS 544
 
 #endif

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The device executor of op.h. */
+/* The device executor (op.h). */
 #include "exec/gpu/op.h"
 
 #include "cuda/stream.h"
+#include "exec/gpu/remote.h"
+#include "exec/gpu/send_gate.h"
+#include "exec/gpu/zero_copy.h"
 #include "link/team.h"
 
 #include <assert.h>
@@ -11,84 +14,31 @@
 #include <string.h>
 
 /*
- * Polls of a counter after which a block leaves: some milliseconds where the device is this rank's
- * alone. Another rank of the same device may be the one that is waited for, and have no place; then
- * soon. So among several nodes, whose messages take long enough for other kernels to run.
+ * Polls of a counter after which a block exits: some milliseconds if no other rank uses the device.
+ * Fewer if one does, since its kernel may be the one that is waited for, and not be resident. Also
+ * fewer between nodes, where other kernels can run while messages are in flight.
  */
 #define PATIENCE 20000
 #define PATIENCE_SHARED 500
 
-/*
- * Polls between two launches that are likely to be in vain: at most that many, for a rank that is
- * late by far.
- */
-#define PAUSE_MOST 4096
+/* Most polls between two launches, when launches make no progress. */
+#define MAX_PAUSE 4096
 
-/* Polls between two questions to the driver whether the stream has failed. */
-#define LOOKS_DRIVER 1024
+/* Polls between two queries whether the stream has failed. */
+#define POLLS_PER_QUERY 1024
 
-/* Errors of the driver in a row after which a context is broken: nothing runs in it any more. */
-#define ERRORS_BROKEN 100
+/* Errors of the driver in a row after which its context counts as broken: nothing runs in it. */
+#define MAX_ERRORS 100
 
-/* Kernels by type and operation; 1 more than their number, so that 0 is where there is none. */
-#define AT(OP, kernel) [GR_OP_##OP] = 1 + GR_KERNEL_##kernel
-#define SUMS(t) AT(SUM, t##_sum), AT(PROD, t##_prod)
-#define ORDER(t) AT(MIN, t##_min), AT(MAX, t##_max)
-#define BITS AT(BAND, bits_band), AT(BOR, bits_bor), AT(BXOR, bits_bxor)
-#define LOGICAL(t) AT(LAND, t##_land), AT(LOR, t##_lor), AT(LXOR, t##_lxor)
-#define LOCATED(t)                                     \
-    {                                                  \
-        AT(MINLOC, t##_minloc), AT(MAXLOC, t##_maxloc) \
-    }
-#define FLOAT(t)          \
-    {                     \
-        SUMS(t), ORDER(t) \
-    }
-/* of that order (i8, u8, ...); s, u: the signed and the unsigned type of its width */
-#define INTEGER(order, s, u)                    \
-    {                                           \
-        SUMS(s), ORDER(order), BITS, LOGICAL(u) \
-    }
-
-static const int16_t kernels[GR_TYPE_OTHER][GR_OP_OTHER] = {
-    [GR_TYPE_I8] = INTEGER(i8, i8, u8),
-    [GR_TYPE_U8] = INTEGER(u8, i8, u8),
-    [GR_TYPE_I16] = INTEGER(i16, i16, u16),
-    [GR_TYPE_U16] = INTEGER(u16, i16, u16),
-    [GR_TYPE_I32] = INTEGER(i32, i32, u32),
-    [GR_TYPE_U32] = INTEGER(u32, i32, u32),
-    [GR_TYPE_I64] = INTEGER(i64, i64, u64),
-    [GR_TYPE_U64] = INTEGER(u64, i64, u64),
-    [GR_TYPE_F16] = FLOAT(f16),
-    [GR_TYPE_BF16] = FLOAT(bf16),
-    [GR_TYPE_F32] = FLOAT(f32),
-    [GR_TYPE_F64] = FLOAT(f64),
-    [GR_TYPE_C64] = {SUMS(c64)},
-    [GR_TYPE_C128] = {SUMS(c128)},
-    [GR_TYPE_F32_I32] = LOCATED(f32_i32),
-    [GR_TYPE_F64_I32] = LOCATED(f64_i32),
-    [GR_TYPE_I64_I32] = LOCATED(i64_i32),
-    [GR_TYPE_I32_I32] = LOCATED(i32_i32),
-    [GR_TYPE_I16_I32] = LOCATED(i16_i32),
-    [GR_TYPE_F32_F32] = LOCATED(f32_f32),
-    [GR_TYPE_F64_F64] = LOCATED(f64_f64),
-};
-
-int gr_gpu_kernel(enum gr_type type, enum gr_redop op)
-{
-    return (unsigned) type < GR_TYPE_OTHER && (unsigned) op < GR_OP_OTHER ? kernels[type][op] - 1
-                                                                          : -1;
-}
-
-/* Kernels that know no elements count bytes. */
+/* Whether a kernel counts bytes, not elements. */
 static int counts_bytes(enum gr_kernel kernel)
 {
     return GR_KERNEL_copy == kernel || GR_KERNEL_bits_band == kernel ||
            GR_KERNEL_bits_bor == kernel || GR_KERNEL_bits_bxor == kernel;
 }
 
-/* The array in pinned memory, which the op before has no use for any more; or NULL, as it is. */
-static const size_t *pin(size_t *pinned, const size_t *array, int p, size_t scale)
+/* Copy a scaled array to pinned memory, which the last op no longer uses. array may be NULL. */
+static const size_t *copy_pinned(size_t *pinned, const size_t *array, int p, size_t scale)
 {
     int k;
 
@@ -98,7 +48,7 @@ static const size_t *pin(size_t *pinned, const size_t *array, int p, size_t scal
     return NULL == array ? NULL : pinned;
 }
 
-/* The request in the kernel's elements, with its arrays where the device can have them from. */
+/* The request in the kernel's elements, with its arrays in pinned memory. */
 static struct gr_request translate(const struct gr_request *request, struct gr_gpu_team *team,
                                    enum gr_kernel kernel)
 {
@@ -108,12 +58,12 @@ static struct gr_request translate(const struct gr_request *request, struct gr_g
     r.elem_bytes /= scale;
     r.total *= scale;
     r.block *= scale;
-    r.counts = pin(pinned, r.counts, team->p, scale);
-    r.displs = pin(pinned + team->p, r.displs, team->p, scale);
+    r.counts = copy_pinned(pinned, r.counts, team->p, scale);
+    r.displs = copy_pinned(pinned + team->p, r.displs, team->p, scale);
     return r;
 }
 
-/* The arrays of a v-call follow the kernel's stream. */
+/* Put the copy of counts and displs to the device on the stream. */
 static int send_counts(struct gr_gpu_op *op)
 {
     struct gr_gpu_team *team = op->team;
@@ -133,10 +83,7 @@ static int send_counts(struct gr_gpu_op *op)
     return gr_gpu_stream_copy(team->stream, at, pinned, 2 * p * sizeof(size_t));
 }
 
-/*
- * The schedules of the call: the kernel computes their steps from these, or reads them where they
- * were written down.
- */
+/* Set the schedules of the call. The kernel computes their steps, or reads a table of them. */
 static void set_schedules(struct gr_gpu_op *op, const struct gr_request *r)
 {
     struct gr_gpu_team *team = op->team;
@@ -145,7 +92,7 @@ static void set_schedules(struct gr_gpu_op *op, const struct gr_request *r)
         gr_gpu_team_steps(team, r->coll, r->algo, r->root, a->split.nchunks);
     int k;
 
-    /* tables were written with the links */
+    /* tables are written when links are made */
     assert(gr_algo_is_precomputed(r->algo) == (0 != table.at));
     for (k = 0; k < 2; k++) {
         op->sched[k] = gr_plan_sched(r, team->p, team->rank, team->rings.order[k],
@@ -161,7 +108,7 @@ static void set_schedules(struct gr_gpu_op *op, const struct gr_request *r)
 
 int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team,
                     const struct gr_request *request, enum gr_kernel kernel,
-                    const gr_gpu_ptr space[3], const struct gr_ipc_handle *const *tickets)
+                    const gr_gpu_ptr space[3], const struct gr_ipc_handle *const *handles)
 {
     struct gr_gpu_args *a = &op->args;
     int simple = GR_PROTOCOL_SIMPLE == request->protocol, rc;
@@ -196,7 +143,7 @@ int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team,
     a->nslots = team->nslots;
     a->fresh = 1;
     rc = send_counts(op);
-    return rc < 0 || !simple || NULL == tickets ? rc : gr_gpu_zero_begin(op, request, tickets);
+    return rc < 0 || !simple || NULL == handles ? rc : gr_gpu_zero_begin(op, request, handles);
 }
 
 static int launch(struct gr_gpu_op *op)
@@ -215,7 +162,7 @@ static int launch(struct gr_gpu_op *op)
     return rc;
 }
 
-/* Whether all blocks of the last launch have left. */
+/* Whether all blocks of the last launch have exited. */
 static int all_reported(const struct gr_gpu_op *op)
 {
     const struct gr_gpu_report *reports = gr_gpu_team_reports(op->team);
@@ -231,8 +178,8 @@ static int all_reported(const struct gr_gpu_op *op)
     return 1;
 }
 
-/* All have left: is the kernel through, or when is the next launch? */
-static void count_reports(struct gr_gpu_op *op, uint64_t *moved)
+/* All blocks have exited: read their reports, and choose the pause before the next launch. */
+static void read_reports(struct gr_gpu_op *op, uint64_t *moved)
 {
     const struct gr_gpu_report *reports = gr_gpu_team_reports(op->team);
     uint64_t slots = 0;
@@ -244,21 +191,23 @@ static void count_reports(struct gr_gpu_op *op, uint64_t *moved)
     }
     *moved += slots;
     op->launched = 0;
-    op->vain = 0 == slots ? op->vain + 1 : 0;
-    op->pause = op->vain < 2 ? 0 : op->vain * 16 < PAUSE_MOST ? op->vain * 16 : PAUSE_MOST;
-    op->through = done == op->nchannels;
+    op->idle_launches = 0 == slots ? op->idle_launches + 1 : 0;
+    op->pause = op->idle_launches < 2                ? 0
+                : op->idle_launches * 16 < MAX_PAUSE ? op->idle_launches * 16
+                                                     : MAX_PAUSE;
+    op->kernel_done = done == op->nchannels;
 }
 
 int gr_gpu_op_unsent(const struct gr_gpu_op *op, int *ranks, int most)
 {
-    return op->through ? gr_gpu_remote_unsent(op->team, op->nchannels, ranks, most) : 0;
+    return op->kernel_done ? gr_gpu_remote_unsent(op->team, op->nchannels, ranks, most) : 0;
 }
 
-static int is_over(const struct gr_gpu_op *op)
+static int is_done(const struct gr_gpu_op *op)
 {
     int rank;
 
-    return op->through && (NULL == op->gate.gate || op->gate.over) &&
+    return op->kernel_done && (NULL == op->gate.gate || op->gate.over) &&
            0 == gr_gpu_op_unsent(op, &rank, 1);
 }
 
@@ -272,29 +221,27 @@ int gr_gpu_op_poll(struct gr_gpu_op *op, uint64_t *moved)
     if (NULL != op->gate.gate && !op->gate.started) {
         return GR_AGAIN;
     }
-    if (op->through) {
-        return is_over(op) ? GR_DONE : GR_AGAIN;
+    if (op->kernel_done) {
+        return is_done(op) ? GR_DONE : GR_AGAIN;
     }
     if (!op->launched) {
         rc = launch(op);
         return rc < 0 ? rc : GR_AGAIN;
     }
     if (!all_reported(op)) {
-        /* a kernel that failed reports nothing */
-        if (0 == ++op->looks % LOOKS_DRIVER && 0 > gr_gpu_stream_done(op->team->stream)) {
+        /* a failed kernel does not report */
+        if (0 == ++op->polls % POLLS_PER_QUERY && 0 > gr_gpu_stream_done(op->team->stream)) {
             return GR_ERR_CUDA;
         }
         return GR_AGAIN;
     }
-    /*
-     * the blocks are about to end; only then is all that they stored there for whoever comes next
-     */
+    /* The blocks are about to end. Their stores are visible to later work only after that. */
     rc = gr_gpu_stream_done(op->team->stream);
     if (1 != rc) {
         return 0 == rc ? GR_AGAIN : rc;
     }
-    count_reports(op, moved);
-    return is_over(op) ? GR_DONE : GR_AGAIN;
+    read_reports(op, moved);
+    return is_done(op) ? GR_DONE : GR_AGAIN;
 }
 
 void gr_gpu_op_abort(struct gr_gpu_op *op)
@@ -302,7 +249,7 @@ void gr_gpu_op_abort(struct gr_gpu_op *op)
     int rc, errors = 0;
 
     atomic_store_explicit(gr_gpu_team_abort(op->team), 1, memory_order_release);
-    while (op->launched && errors < ERRORS_BROKEN) {
+    while (op->launched && errors < MAX_ERRORS) {
         rc = gr_gpu_stream_done(op->team->stream);
         errors = rc < 0 ? errors + 1 : 0;
         op->launched = 1 != rc;

@@ -1,47 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Links to ranks on other nodes, team.h: at each end a FIFO in pinned host memory, beside the
- * device (NUMA).
- *
- *      this rank's slab    [heads][tail][slot][slot]...[fill][until]     heads, tail: a line each; fill, until: the writer's
- *
- * or, where the network reaches device memory, and what it writes there can be told from what it
- * has not written yet
- *
- *      in host memory       [heads][tail][fill][until]                    what the network's host looks at
- *      on the device        [slot][slot]...
- *
- * Kernels are at one end of it and know no difference, but that a writer says how much of each slot
- * is in use. The network, which the caller brings, is at the other. There are no lines of LL and
- * LL128: a network would not know where a message of theirs ends, nor keep a flag and its data
- * together.
- */
-#include "exec/gpu/team.h"
-#include "cuda/rdma.h"
+/* Device links between nodes (remote.h). */
+#include "exec/gpu/remote.h"
 
-/* Heads and tail: what must be zero at first. */
+#include "cuda/rdma.h"
+#include "exec/gpu/connection.h"
+
+/* Bytes of heads and tail, which are zero at first. */
 #define COUNTERS (2 * (size_t) GR_GPU_LINE)
 
-/* Where a writer says how much of each slot is in use: behind the slots, if they are there; */
+/* Offset of `fill` in the slab. slots_here: the slots are in the slab. */
 static size_t fill_at(const struct gr_gpu_team *team, int slots_here)
 {
     return COUNTERS + (slots_here ? team->nslots * team->slot_bytes : 0);
 }
 
-/* and then where slots begin that are held back: the host's word. */
+/* Offset of `until` in the slab. */
 static size_t until_at(const struct gr_gpu_team *team, int slots_here)
 {
     return fill_at(team, slots_here) + (team->nslots + 1) / 2 * 2 * sizeof(uint32_t);
 }
 
-static size_t frame_bytes(const struct gr_gpu_team *team, int slots_here)
+static size_t slab_bytes(const struct gr_gpu_team *team, int slots_here)
 {
     return until_at(team, slots_here) + sizeof(uint64_t);
 }
 
 size_t gr_gpu_remote_bytes(const struct gr_gpu_team *team)
 {
-    return frame_bytes(team, 1);
+    return slab_bytes(team, 1);
 }
 
 _Atomic uint64_t *gr_gpu_remote_until(const struct gr_gpu_team *team,
@@ -52,7 +38,7 @@ _Atomic uint64_t *gr_gpu_remote_until(const struct gr_gpu_team *team,
     return (_Atomic uint64_t *) (void *) (at + until_at(team, NULL == connection->slots));
 }
 
-/* Slots on the device for all of them, or for none. Returns whether. */
+/* Lease slots on the device for all connections, or for none. Returns whether. */
 static int lease_slots(struct gr_gpu_team *team, struct gr_gpu_connection *connections, int n)
 {
     int k, here = GR_RDMA_NONE == team->direct ||
@@ -70,7 +56,7 @@ int gr_gpu_remote_lease(struct gr_gpu_team *team, struct gr_gpu_connection *conn
                         int writes)
 {
     int here = !lease_slots(team, connections, n);
-    int rc = gr_gpu_connections_lease(team, GR_ON_HOST, frame_bytes(team, here), COUNTERS,
+    int rc = gr_gpu_connections_lease(team, GR_ON_HOST, slab_bytes(team, here), COUNTERS,
                                       connections, n),
         k;
 

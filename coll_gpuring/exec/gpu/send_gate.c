@@ -10,7 +10,10 @@
  * which is the order in which the stepper asks, too. The steps between two of these are the
  * kernel's own.
  */
+#include "exec/gpu/send_gate.h"
+
 #include "exec/gpu/op.h"
+#include "exec/gpu/remote.h"
 
 static int is_far(const struct gr_gpu_team *team, int rank)
 {

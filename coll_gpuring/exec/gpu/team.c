@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The device part of a team, team.h; connect.c makes its links. */
+/* The device part of a team (team.h). */
 #include "exec/gpu/team.h"
 
 #include "cuda/copy.h"
@@ -7,12 +7,13 @@
 #include "cuda/memory.h"
 #include "cuda/rdma.h"
 #include "cuda/stream.h"
+#include "exec/gpu/connection.h"
 #include "link/team.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What lies in the tables and in the pinned memory, in this order; everything begins at a line. */
+/* The parts of the device memory and of the pinned memory, in order. Each begins at a line. */
 enum table {
     TABLE_IN,
     TABLE_OUT,
@@ -25,6 +26,7 @@ enum table {
 };
 enum pinned { PINNED_REPORTS, PINNED_ABORT, PINNED_COUNTS, PINNED_PEERS, PINNED_END };
 
+/* Bytes rounded up to whole lines. */
 static size_t lines(size_t bytes)
 {
     return (bytes + GR_GPU_LINE - 1) / GR_GPU_LINE * GR_GPU_LINE;
@@ -35,7 +37,7 @@ static size_t nlinks(const struct gr_gpu_team *team)
     return (size_t) team->nchannels * (size_t) team->p;
 }
 
-/* Offset of a table; of TABLE_END: bytes of all. */
+/* Offset of a table; TABLE_END: bytes of all tables. */
 static size_t table_at(const struct gr_gpu_team *team, enum table table)
 {
     size_t p = (size_t) team->p, ends = GR_NPROTOCOLS * nlinks(team) * sizeof(struct gr_gpu_end),
@@ -131,15 +133,15 @@ gr_gpu_ptr *gr_gpu_team_peers_host(const struct gr_gpu_team *team)
     return (gr_gpu_ptr *) (team->pinned + pinned_at(team, PINNED_PEERS));
 }
 
-/* Of what there is for each algorithm, and where that is rooted for each root. */
-static size_t number_of(const struct gr_gpu_team *team, enum gr_algo algo, int root)
+/* Index of an algorithm, and of the root if it is rooted, in arrays of the team. */
+static size_t algo_index(const struct gr_gpu_team *team, enum gr_algo algo, int root)
 {
     return (size_t) algo * (size_t) team->p + (size_t) (gr_algo_is_rooted(algo) ? root : 0);
 }
 
 unsigned char *gr_gpu_team_state(const struct gr_gpu_team *team, enum gr_algo algo, int root)
 {
-    return &team->links[number_of(team, algo, root)];
+    return &team->links[algo_index(team, algo, root)];
 }
 
 /* ---- steps ---- */
@@ -151,12 +153,9 @@ static struct gr_request schedule_of(const struct gr_gpu_team *team, enum gr_col
         .coll = coll, .algo = algo, .root = root, .torus = team->rings.torus};
 }
 
-/*
- * How large the tables are, and where they lie behind base, which is 0 yet. Returns their steps
- * together.
- */
-static size_t place_steps(const struct gr_gpu_team *team, enum gr_algo algo, int root,
-                          struct gr_gpu_steps *steps)
+/* Set the sizes of the step tables and their offsets from base. Returns the number of all steps. */
+static size_t layout_steps(const struct gr_gpu_team *team, enum gr_algo algo, int root,
+                           struct gr_gpu_steps *steps)
 {
     size_t n = 0;
     uint32_t k;
@@ -176,9 +175,9 @@ static size_t place_steps(const struct gr_gpu_team *team, enum gr_algo algo, int
     return n;
 }
 
-/* Put n steps into the device's memory, where the tables then are. */
-static int send_steps(struct gr_gpu_team *team, enum gr_algo algo, int root,
-                      struct gr_gpu_steps *steps, size_t n)
+/* Write n steps to device memory, and set the tables' addresses. */
+static int upload_steps(struct gr_gpu_team *team, enum gr_algo algo, int root,
+                        struct gr_gpu_steps *steps, size_t n)
 {
     struct gr_gpu_step *image = calloc(n, sizeof(*image));
     uint32_t k;
@@ -206,7 +205,7 @@ static int send_steps(struct gr_gpu_team *team, enum gr_algo algo, int root,
     return rc;
 }
 
-static void drop_steps(struct gr_gpu_team *team, struct gr_gpu_steps **at)
+static void free_steps(struct gr_gpu_team *team, struct gr_gpu_steps **at)
 {
     if (NULL != *at && 0 != (*at)->base) {
         gr_gpu_free(team->gpu, (*at)->base);
@@ -217,7 +216,7 @@ static void drop_steps(struct gr_gpu_team *team, struct gr_gpu_steps **at)
 
 int gr_gpu_team_write_steps(struct gr_gpu_team *team, enum gr_algo algo, int root)
 {
-    struct gr_gpu_steps **at = &team->steps[number_of(team, algo, root)];
+    struct gr_gpu_steps **at = &team->steps[algo_index(team, algo, root)];
     int rc;
 
     if (!gr_algo_is_precomputed(algo) || NULL != *at) {
@@ -227,9 +226,9 @@ int gr_gpu_team_write_steps(struct gr_gpu_team *team, enum gr_algo algo, int roo
     if (NULL == *at) {
         return GR_ERR_NOMEM;
     }
-    rc = send_steps(team, algo, root, *at, place_steps(team, algo, root, *at));
+    rc = upload_steps(team, algo, root, *at, layout_steps(team, algo, root, *at));
     if (rc < 0) {
-        drop_steps(team, at);
+        free_steps(team, at);
     }
     return rc;
 }
@@ -237,14 +236,14 @@ int gr_gpu_team_write_steps(struct gr_gpu_team *team, enum gr_algo algo, int roo
 struct gr_gpu_table gr_gpu_team_steps(const struct gr_gpu_team *team, enum gr_coll coll,
                                       enum gr_algo algo, int root, uint32_t nchunks)
 {
-    const struct gr_gpu_steps *steps = team->steps[number_of(team, algo, root)];
+    const struct gr_gpu_steps *steps = team->steps[algo_index(team, algo, root)];
 
     return NULL == steps ? (struct gr_gpu_table) {0, 0, 0}
                          : steps->of[coll][gr_gpu_steps_table(nchunks)];
 }
 
-/* Orders are there, links are not. */
-static int fill_tables(struct gr_gpu_team *team)
+/* Write the initial tables: the orders, and no links. */
+static int upload_tables(struct gr_gpu_team *team)
 {
     size_t bytes = table_at(team, TABLE_END);
     unsigned char *image = calloc(1, bytes);
@@ -262,7 +261,7 @@ static int fill_tables(struct gr_gpu_team *team)
     return rc;
 }
 
-/* What lies in the device's memory and beside it. */
+/* Allocate the device memory, the pinned memory and the stream. */
 static int make_device_part(struct gr_gpu_team *team)
 {
     int rc = gr_gpu_alloc(team->gpu, table_at(team, TABLE_END), &team->tables);
@@ -274,7 +273,7 @@ static int make_device_part(struct gr_gpu_team *team)
     if (NULL == team->pinned) {
         return GR_ERR_NOMEM;
     }
-    rc = fill_tables(team);
+    rc = upload_tables(team);
     return rc < 0 ? rc : gr_gpu_stream_open(team->gpu, &team->stream);
 }
 
@@ -284,7 +283,7 @@ static void free_device_part(struct gr_gpu_team *team)
 
     gr_gpu_stream_close(team->stream);
     for (k = 0; k < (size_t) GR_NALGOS * (size_t) team->p; k++) {
-        drop_steps(team, &team->steps[k]);
+        free_steps(team, &team->steps[k]);
     }
     if (0 != team->tables) {
         gr_gpu_free(team->gpu, team->tables);
@@ -310,8 +309,8 @@ static void team_free(struct gr_gpu_team *team)
     free(team);
 }
 
-/* Ranks of this node that use this rank's device, this one too. */
-static int sharers(const struct gr_gpu_team_params *params)
+/* Number of ranks of this node that use this rank's device, including this rank. */
+static int ranks_on_device(const struct gr_gpu_team_params *params)
 {
     const struct gr_gpu_id *mine = &params->ids[params->rank];
     int n = 0, r;
@@ -324,23 +323,23 @@ static int sharers(const struct gr_gpu_team_params *params)
 }
 
 /*
- * Channels of which all ranks on this device can be resident at once. Kernels that are not still
- * get through, since those that wait leave; but not fast.
+ * Most channels with which the kernels of all ranks on this device are resident together. With
+ * more, calls would complete, too, since waiting kernels exit, but slowly.
  */
 static uint32_t channels_for(const struct gr_gpu_team *team, int ranks)
 {
-    /* this rank is one of them. NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
-    uint32_t room = (uint32_t) (gr_gpu_resident_blocks(team->gpu) / ranks);
+    /* ranks >= 1. NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
+    uint32_t resident = (uint32_t) (gr_gpu_resident_blocks(team->gpu) / ranks);
 
-    room = room < 1 ? 1 : room;
-    return room < team->nchannels ? room : team->nchannels;
+    resident = resident < 1 ? 1 : resident;
+    return resident < team->nchannels ? resident : team->nchannels;
 }
 
 struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team_params *params)
 {
     struct gr_gpu_team *team = calloc(1, sizeof(*team));
     size_t p = (size_t) params->p;
-    int k, complete, ranks = sharers(params);
+    int k, complete, ranks = ranks_on_device(params);
 
     if (NULL == team) {
         return NULL;
@@ -370,7 +369,7 @@ struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team_params *params)
     }
     for (k = 0; k < params->p; k++) {
         team->rings.order[0][k] = params->order[k];
-        /* the other way round, position 0 kept */
+        /* the other direction, with the same position 0 */
         team->rings.order[1][k] = params->order[(params->p - k) % params->p];
     }
     gr_rings_invert(&team->rings, params->p);
@@ -390,7 +389,7 @@ void gr_gpu_team_destroy(struct gr_gpu_team *team, int pool)
         return;
     }
     if (pool) {
-        free_device_part(team); /* its kernels are done before the links go */
+        free_device_part(team); /* waits for kernels, before links are released */
     }
     for (k = 0; pool && k < nlinks(team); k++) {
         struct gr_gpu_connection *connections[2] = {&team->in[k], &team->out[k]};

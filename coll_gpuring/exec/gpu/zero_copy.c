@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Zero copy: results go straight into the output of the rank that they are for.
- *
- * Each rank's ticket says where its output lies; who sends it results maps that. Whether it may be
- * written to is said by its kernel, when its call has begun (args.h): not where the ticket was made
- * for memory that is not there any more, nor where blocks do not lie one behind the other, as the
- * sender computes their places from its own call.
+ * Zero copy (zero_copy.h). Each rank exports a handle of its output, and the senders of its results
+ * map it. The rank's kernel allows stores when its call has begun (args.h). It does not allow them
+ * if the handle is out of date, or if the output's blocks are not contiguous: senders compute block
+ * offsets from their own arguments.
  */
-#include "exec/gpu/op.h"
+#include "exec/gpu/zero_copy.h"
+
 #include "cuda/stream.h"
 
 #include <string.h>
 
-/* Bytes of the output; and whether all blocks lie there in the order of ranks, without gaps. */
+/* Bytes of the output. *plain: its blocks are in the order of ranks and contiguous. */
 static size_t output_bytes(const struct gr_request *r, int p, int *plain)
 {
     size_t sum = 0;
@@ -31,36 +30,33 @@ static size_t output_bytes(const struct gr_request *r, int p, int *plain)
     return sum * r->elem_bytes;
 }
 
-/*
- * Whether the ticket is of this rank's output as it is now: that of a persistent request is from
- * its init.
- */
-static int is_current(const struct gr_gpu_op *op, const struct gr_ipc_handle *ticket, size_t bytes)
+/* Whether the handle is up to date. A persistent request exports its handle at its init. */
+static int is_current(const struct gr_gpu_op *op, const struct gr_ipc_handle *handle, size_t bytes)
 {
     struct gr_ipc_handle now;
 
-    if (!gr_ipc_handle_shared(ticket)) {
+    if (!gr_ipc_handle_shared(handle)) {
         return 0;
     }
     now = gr_ipc_cache_export(op->team->share, (const void *) (uintptr_t) op->args.space[GR_OUT],
                               bytes);
-    return 0 == memcmp(&now.of, &ticket->of, sizeof(now.of)) && now.offset == ticket->offset;
+    return 0 == memcmp(&now.of, &handle->of, sizeof(now.of)) && now.offset == handle->offset;
 }
 
-/* Where this device has that rank's output; 0: nowhere. */
+/* Map a rank's output. Returns its address for this device, or 0. */
 static gr_gpu_ptr find_output(struct gr_gpu_team *team, int rank,
-                              const struct gr_ipc_handle *ticket)
+                              const struct gr_ipc_handle *handle)
 {
     struct gr_ipc_mapped *shared = &team->outputs[rank];
 
-    if (0 == shared->at && 0 > gr_ipc_cache_map(team->share, ticket, shared)) {
+    if (0 == shared->at && 0 > gr_ipc_cache_map(team->share, handle, shared)) {
         return 0;
     }
     return shared->at;
 }
 
-/* The outputs of all that the schedule sends to. */
-static void find_outputs(struct gr_gpu_op *op, const struct gr_ipc_handle *const *tickets,
+/* Map the outputs of all ranks that the schedule sends to. */
+static void find_outputs(struct gr_gpu_op *op, const struct gr_ipc_handle *const *handles,
                          gr_gpu_ptr *peers)
 {
     struct gr_gpu_team *team = op->team;
@@ -68,14 +64,14 @@ static void find_outputs(struct gr_gpu_op *op, const struct gr_ipc_handle *const
     int r;
 
     for (r = 0; r < team->p; r++) {
-        /* along a torus each channel has other links */
+        /* on a torus each channel has different links */
         for (c = 0; c < op->nchannels && 0 == peers[r]; c++) {
             const struct gr_gpu_connection *w =
                 &team->out[(size_t) c * (size_t) team->p + (size_t) r];
 
-            /* a device that this one can write to */
+            /* a device whose memory this one can map */
             if (0 != w->ends[0].slots && 0 != w->mapped.at) {
-                peers[r] = find_output(team, r, tickets[r]);
+                peers[r] = find_output(team, r, handles[r]);
             }
         }
         op->mapped += 0 != peers[r];
@@ -83,7 +79,7 @@ static void find_outputs(struct gr_gpu_op *op, const struct gr_ipc_handle *const
 }
 
 int gr_gpu_zero_begin(struct gr_gpu_op *op, const struct gr_request *request,
-                      const struct gr_ipc_handle *const *tickets)
+                      const struct gr_ipc_handle *const *handles)
 {
     struct gr_gpu_team *team = op->team;
     size_t bytes = (size_t) team->p * sizeof(gr_gpu_ptr), out;
@@ -93,8 +89,8 @@ int gr_gpu_zero_begin(struct gr_gpu_op *op, const struct gr_request *request,
     out = output_bytes(request, team->p, &plain);
     memset(pinned, 0, bytes);
     if (plain && NULL != team->share) {
-        op->args.allows = (uint32_t) is_current(op, tickets[team->rank], out);
-        find_outputs(op, tickets, pinned);
+        op->args.allows = (uint32_t) is_current(op, handles[team->rank], out);
+        find_outputs(op, handles, pinned);
     }
     op->args.zero = ++team->zeros;
     op->args.peers = gr_gpu_team_peers(team);

@@ -4,6 +4,8 @@
 
 #include "team_net.h"
 
+#include "exec/gpu/kernel_table.h"
+#include "exec/gpu/send_gate.h"
 #include "link/team.h"
 #include "cuda/copy.h"
 #include "cuda/memory.h"

@@ -2,6 +2,7 @@
 /* The nodes of team_net.h. */
 #include "team_net.h"
 
+#include "exec/gpu/remote.h"
 #include "net/net.h"
 #include "post.h"
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rows of team_test about links to other nodes; calls over them are in team_test.c. */
+#include "exec/gpu/remote.h"
+#include "exec/gpu/send_gate.h"
 #include "team_net.h"
 #include "team_rows.h"
 
@@ -153,7 +155,7 @@ void a_call_is_over_when_all_is_sent(void)
     open_nodes(&n, 2, 2, GR_ALGO_CHAIN);
     CHECK_INT(tc_begin(&calls[0], &n.t, 0, &c), 0);
     CHECK_INT(gr_gpu_op_unsent(&calls[0].op, &rank, 1), 0);
-    while (!calls[0].op.through) {
+    while (!calls[0].op.kernel_done) {
         /* without the network */
         CHECK_INT(gr_gpu_op_poll(&calls[0].op, &calls[0].moved), GR_AGAIN);
         usleep(100);
@@ -321,7 +323,7 @@ void the_end_waits_for_the_gate(void)
         poll_both(calls, 1);
     }
     g.held = 1;
-    while (!calls[0].op.through || g.ended < 1) {
+    while (!calls[0].op.kernel_done || g.ended < 1) {
         poll_both(calls, 1);
     }
     for (k = 0; k < 200; k++) {

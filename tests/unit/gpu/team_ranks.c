@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The ranks of team_ranks.h, and the making of links between them. */
 #include "cuda/device.h"
+#include "exec/gpu/connect.h"
 #include "team_net.h"
 
 #include <pthread.h>
