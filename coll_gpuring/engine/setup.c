@@ -7,8 +7,8 @@
  *      ORDER     rank 0 tells all in which order they form rings
  *      OFFERS    each reader sends its offer to each writer; each writer maps what it was offered
  *      ANSWERS   on devices, and between nodes: and sends back what the reader must map, or join
- *      VERDICT   the worst status of all ranks, by dissemination: in round k rank r sends what it knows to
- *                r + 2^k and hears from r - 2^k; after ceil(log2 p) rounds all know the same
+ *      VERDICT   the worst status of all ranks, by dissemination: in round k rank r sends what it
+ *                knows to r + 2^k and receives from r - 2^k; after ceil(log2 p) rounds all agree
  *
  * Set-ups are numbered at the calls that need them, which come in the same order on all ranks;
  * their messages carry the number in their tags. So they may be under way in any order: one of a

@@ -5,13 +5,13 @@
  * Every rank has a board in its own shared memory (a slab, pool.h) that all others read. A call is
  * one epoch:
  *
- *      rank w's board     set 0          set 1                set nsets-1        users
- *                         [epoch|data]   [epoch|data]   ...   [epoch|data]       [left|consumed] of each reader
+ *      rank w's board     set 0          set 1          set nsets-1      for each reader
+ *                         [epoch|data]   [epoch|data] ... [epoch|data]   [left|consumed]
  *
- *      post      who has something to say copies it into set (epoch mod nsets) of its own board, then stores
+ *      post      a sender copies its data into set (epoch mod nsets) of its own board, then stores
  *                the epoch with release: up to 48 bytes are one cache line, one exchange
- *      take      who wants to know waits for that epoch on the boards of the others, in the order of their
- *                ranks, and copies or combines straight out of them
+ *      take      a receiver waits for the epoch on the boards of the senders, in the order of their
+ *                ranks, and copies or combines the data there
  *
  * A set is used again nsets calls later. By then all must have taken what was in it, but in a Bcast
  * or Reduce nobody answers; so each reader stores its consumed epoch, the last call that it is

@@ -3,8 +3,9 @@
  * The host executor on staged data: its buffers are pinned memory in the place of device memory,
  * copied piece by piece while steps run.
  *
- *      device input  --band 0--band 1--band 2-->  pinned   [ready() lets a step pass when its band is there]
- *      device output <--band 0--band 1--          pinned   [a band is copied when all its results were stored: GR_FINAL]
+ *      device input  --band 0--band 1--band 2--> pinned    ready(): a step waits for its band
+ *      device output <--band 0--band 1--         pinned    a band is copied when all its results
+ *                                                          are stored: GR_FINAL
  *
  * A band is what the schedule needs at one time: in GR_PIPE so many chunks of every channel, one
  * behind the other; in GR_BLOCKS so many slices of every block, or where a slice is long, some

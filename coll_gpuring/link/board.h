@@ -3,8 +3,8 @@
  * Boards: the memory of mailboxes. Every rank has a board in its own shared memory (a slab, pool.h)
  * that all others read; exec/mail.h says what is written there.
  *
- *      rank w's board     set 0          set 1                set nsets-1        users
- *                         [epoch|data]   [epoch|data]   ...   [epoch|data]       [left|consumed] of each reader
+ *      rank w's board     set 0          set 1          set nsets-1      for each reader
+ *                         [epoch|data]   [epoch|data] ... [epoch|data]   [left|consumed]
  */
 #ifndef GR_LINK_BOARD_H
 #define GR_LINK_BOARD_H

@@ -4,12 +4,12 @@
  * the mappings of other processes' pools.
  *
  * Each slab holds a slab of the process's host pool (pool.h), the host slab, while it is leased: in
- * it the peer says when it has left the lease. The rules of leases are those of pool.h. A slab whose
- * peer was killed stays out of use.
+ * it the peer says when it has left the lease. The rules of leases are those of pool.h. A slab
+ * whose peer was killed stays out of use.
  *
- * Device memory is allocated in arenas, which other processes map by CUDA IPC, each once. Arenas are
- * kept until the pool is closed; their sum is bounded. Between devices that cannot map each other's
- * memory, a slab lies in its host slab, which both processes pin.
+ * Device memory is allocated in arenas, which other processes map by CUDA IPC, each once. Arenas
+ * are kept until the pool is closed; their sum is bounded. Between devices that cannot map each
+ * other's memory, a slab lies in its host slab, which both processes pin.
  *
  * Thread-safe. A thread that holds the lock waits only for the driver.
  */
@@ -86,8 +86,8 @@ struct gr_gpu_slab_handle gr_gpu_pool_export(const struct gr_gpu_pool *pool,
 
 /*
  * Map the slab of a handle, also one of this process; its data stay mapped until the pool is
- * closed. Returns 0; GR_ERR_PEER: this device cannot access that memory; GR_ERR_FOREIGN, GR_ERR_SYS,
- * GR_ERR_NOMEM, GR_ERR_CUDA.
+ * closed. Returns 0; GR_ERR_PEER: this device cannot access that memory; GR_ERR_FOREIGN,
+ * GR_ERR_SYS, GR_ERR_NOMEM, GR_ERR_CUDA.
  */
 int gr_gpu_pool_map(struct gr_gpu_pool *pool, const struct gr_gpu_slab_handle *handle,
                     struct gr_gpu_mapped *mapped);

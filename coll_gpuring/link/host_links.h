@@ -6,7 +6,9 @@
 #include "link/connect.h"
 #include "link/team.h"
 
-/* One end of a link in host memory, or this rank's use of a peer's board, or a peer's of its own. */
+/*
+ * One end of a link in host memory, or this rank's use of a peer's board, or a peer's of its own.
+ */
 struct gr_host_connection {
     struct gr_connection end;
     struct gr_slab *slab; /* this rank's: incoming links, inter-node links, this rank's board */

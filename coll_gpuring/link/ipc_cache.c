@@ -4,15 +4,17 @@
  *
  * What is relied on of the driver, and why it may be:
  *
- * - The handle of an address is that of its allocation, as cuMemGetAddressRange gives it, and what another process gets
- *   when it opens the handle is the first byte of that allocation: a buffer is its offset from there. The manual wants
- *   the base of an allocation for a handle; NVIDIA's nvFuser tests that a handle of another address leads to the base
- *   (pull request 3799), handles of base and offset were seen to be equal (UCX, issue 11724), and UCX, TensorPipe and
- *   others count from cuMemGetAddressRange. Allocations smaller than 2 MiB are cut out of larger blocks, and the whole
- *   block is mapped with them (CUDA programming guide, interprocess communication), yet the address that opening gives
- *   is the allocation's.
- * - A buffer id is given once in the life of a process (the manual, CU_POINTER_ATTRIBUTE_BUFFER_ID), and addresses that
- *   are given to another allocation have another handle (cuIpcGetMemHandle).
+ * - The handle of an address is that of its allocation, as cuMemGetAddressRange gives it, and what
+ *   another process gets when it opens the handle is the first byte of that allocation: a buffer is
+ *   its offset from there. The manual wants the base of an allocation for a handle; NVIDIA's
+ *   nvFuser tests that a handle of another address leads to the base (pull request 3799), handles
+ *   of base and offset were seen to be equal (UCX, issue 11724), and UCX, TensorPipe and others
+ *   count from cuMemGetAddressRange. Allocations smaller than 2 MiB are cut out of larger blocks,
+ *   and the whole block is mapped with them (CUDA programming guide, interprocess communication),
+ *   yet the address that opening gives is the allocation's.
+ * - A buffer id is given once in the life of a process (the manual,
+ *   CU_POINTER_ATTRIBUTE_BUFFER_ID), and addresses that are given to another allocation have
+ *   another handle (cuIpcGetMemHandle).
  */
 #include "link/ipc_cache_state.h"
 

@@ -3,10 +3,10 @@
  * The pool: this process's shared memory, cut into slabs, and the mappings of other processes'
  * pools. A slab holds one incoming link (fifo.h) or one mailbox board (board.h).
  *
- * A slab lies in its owner's process, and so, by first touch, on the owner's NUMA node. It is leased
- * to one team at a time. A lease ends when all have left it: the owner by gr_pool_release(), the
- * users by gr_lease_leave(). No rank waits for another to free a communicator: a slab that a user
- * has not left yet is not leased again.
+ * A slab lies in its owner's process, and so, by first touch, on the owner's NUMA node. It is
+ * leased to one team at a time. A lease ends when all have left it: the owner by gr_pool_release(),
+ * the users by gr_lease_leave(). No rank waits for another to free a communicator: a slab that a
+ * user has not left yet is not leased again.
  *
  * Segments are parts of one unnamed file in /dev/shm, which peers open through /proc/PID/fd. So
  * nothing remains when a job is killed, and the pool needs one file descriptor. All pages are

@@ -3,7 +3,7 @@
  * What a call's buffers hold. Sizes come from the signature alone, which MPI makes equal on all
  * ranks; layout (gaps, displacements, in place) is a local matter, solved by packing into scratch.
  *
- *      reductions   elements of the predefined type, by extent; such types have no lower bound to mind
+ *      reductions   elements of the predefined type, by extent; these types have lower bound 0
  *      others       bytes of the signature, packed where the type has gaps
  *      alltoall     also where it is in place: the input is a copy
  */

@@ -4,9 +4,10 @@
  * its form, the signature's bytes and type, the operation, the root, the team's verdicts and
  * parameters.
  *
- *      taken? --> op --> way, set-up if it is the first --> buffers --> queue: blocking     wait for its end
- *         |        |                                                    queue: nonblocking  request
- *         '--------'---> saved collective                               init: own queue, its set-up, request
+ *      taken? --> op --> algorithm, set-up if new --> buffers --> queue
+ *         |        |                                     blocking:    wait for its end
+ *         '--------'---> saved collective                nonblocking: return a request
+ *                                                        init:        own queue and set-up, request
  */
 #include "mpi/dispatch.h"
 

@@ -5,7 +5,7 @@
  * receive of the application matches these.
  *
  *      tag - 0    [head | bytes | data that are few]   each connection has one receive posted
- *      tag - 1    [data that are many]                 posted when their head has come, to where they belong
+ *      tag - 1    [data that are many]                 posted at their place when the head has come
  *
  * Messages of one tag do not overtake each other, so the receives of data need no numbers.
  *

@@ -2,9 +2,9 @@
 /*
  * The links of net.h: what they send, and what becomes of what comes in.
  *
- *      writer's FIFO:     head          next           tail         reader's FIFO:    head       next
- *                          | under way   | to be sent   |                              | unread   | under way
- *                         [ ][x][ ][ ]  [ ][ ][ ]                                     [ ][ ][ ]  [ ][x][ ]
+ *      writer's FIFO:  head          next         tail   reader's FIFO:  head       next
+ *                       | in flight   | to be sent |                      | unread   | in flight
+ *                      [ ][x][ ][ ]  [ ][ ][ ]                           [ ][ ][ ]  [ ][x][ ]
  *
  * Messages may arrive, and be through, in any order (x); counters move in order. The writer sends
  * slot k only when k < read + window, so there is a free place for whatever comes in.

@@ -5,8 +5,11 @@
  * Each end has a FIFO of slots in its own memory (struct gr_fifo, link/fifo.h) whose other end is
  * the network:
  *
- *      writer --> [slot][slot] --> gr_net_progress() ~~~ data ~~~> gr_net_progress() --> [slot][slot] --> reader
- *                  its FIFO                          <~~ credits ~~                        its FIFO
+ *      writer --> [slot][slot] --> gr_net_progress() ~~~ data ~~~>
+ *                  its FIFO                         <~~ credits ~~
+ *
+ *                             ~~~ data ~~~> gr_net_progress() --> [slot][slot] --> reader
+ *                            <~~ credits ~~                        its FIFO
  *
  * What is pushed into the writer's FIFO comes out of the reader's, in order. So executors, and
  * kernels, who know links, need not know networks. A slot is sent from where it lies, or from where

@@ -108,9 +108,11 @@ static int is_among(char (*names)[GR_NET_DEVICE_BYTES], int n, const char *name)
     return n > 0;
 }
 
-/* Devices of a context's description, in lines as
+/*
+ * Devices of a context's description, in lines as
  *      #      resource 3  :  md 1  dev 3  flags -- tcp/eth1
- * A device has one for each transport that can use it. */
+ * A device has one for each transport that can use it.
+ */
 static int find_devices(char *text, char (*names)[GR_NET_DEVICE_BYTES], int n)
 {
     char *line, *name, *rest = text;

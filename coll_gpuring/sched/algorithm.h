@@ -54,8 +54,10 @@ struct gr_algorithm {
     double (*cost)(const struct gr_cost_terms *terms, size_t *chunk_bytes);
     /* What it does between nodes. */
     struct gr_internode_cost (*internode_cost)(const struct gr_cost_terms *terms);
-    /* Ranks up to which it is chosen where nothing is forced. NULL: any; GR_TRAIT_TORUS: see
-     * gr_cost_terms.torus_chosen. */
+    /*
+     * Ranks up to which it is chosen where nothing is forced. NULL: any; GR_TRAIT_TORUS: see
+     * gr_cost_terms.torus_chosen.
+     */
     int (*auto_ranks)(const struct gr_cost_terms *terms);
 };
 

@@ -7,8 +7,8 @@
  * of p slots:
  *
  *      at first      slot v holds the block for rank v
- *      an exchange   sends the blocks of some slots, in a stated order, and puts those that it receives into
- *                    the same slots in the same order
+ *      an exchange   sends the blocks of some slots, in a stated order, and puts those that it
+ *                    receives into the same slots in the same order
  *      at the end    slot v holds the block that came from rank gr_alltoall_origin(v)
  *
  * So an exchange needs no list of blocks and no second array, at any size: its slots are a nest of
@@ -23,7 +23,7 @@
  *
  *      round 0   send slots  1 2 3     after it, slot 1 holds the block from 1 rank behind
  *      round 1   send slots    2 3     after it, slot 2 holds the block from 2 ranks behind
- *      round 2   send slots      3     after it, slot 3 holds the block from 3 ranks behind: a reflection
+ *      round 2   send slots      3     after it, slot 3 holds the block from 3 ranks behind
  *
  * Within a tick no two exchanges of the whole collective use the same link. libc and topo/torus.h
  * only.

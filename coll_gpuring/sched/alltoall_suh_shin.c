@@ -5,16 +5,21 @@
  * each rank sends one message, in the dimension and direction that its coordinates mod 4 say, so
  * that no link carries two:
  *
- *      stage 1, a plane, phase A      + +X   ^ +Y   - -X   v -Y         phase B: the other dimension, so that
- *                                     a rank's letter is (x + y) mod 4   ^ + v - stands for + ^ - v
- *        y=1    ^  -  v  +
- *        y=0    +  ^  -  v            in the row y = 0: x = 0 sends to 4 over the links upwards, 4 to 8, ...;
- *               x=0 1  2  3           x = 2 sends to -2 over those downwards; all of them are busy, each once
+ *      stage 1, a plane, phase A      + +X   ^ +Y   - -X   v -Y    a rank's letter is (x + y) mod 4
+ *
+ *        y=1    ^  -  v  +            in the row y = 0: x = 0 sends to 4 over the links upwards,
+ *        y=0    +  ^  -  v            4 to 8, ...; x = 2 sends to -2 over those downwards; all of
+ *               x=0 1  2  3           them are busy, each once
+ *
+ *      phase B: the other dimension, so that ^ + v - stands for + ^ - v
  *
  * A stage with dimensions X, Y, Z, W in which there is something to do has these phases:
  *
- *      1   even x; odd x                            3   z even A, z odd Z; z odd A, z even Z; all B
- *      2   A; B                                     4   A of X and Y; B of X and Y; A of Z and W; B of Z and W
+ *      dimensions   phases
+ *      1            even x; odd x
+ *      2            A; B
+ *      3            z even A, z odd Z; z odd A, z even Z; all B
+ *      4            A of X and Y; B of X and Y; A of Z and W; B of Z and W
  *
  * Stage 1: a phase is a ring scatter among the ranks with the same coordinate mod 4, extent/4 - 1
  * rounds of 4 hops. Stage 2: one exchange of 2 hops per phase, upwards from coordinates 0 and 1 mod

@@ -30,8 +30,8 @@ static double doubling_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
 }
 
 /*
- * Measured with two ranks in a node: their messages hide each other's headers, and first bytes. More
- * of them hinder each other. Where they share cores, all wait for what comes last: that are
+ * Measured with two ranks in a node: their messages hide each other's headers, and first bytes.
+ * More of them hinder each other. Where they share cores, all wait for what comes last: that are
  * exchanges between nodes, except in a reduce_scatter, which begins with them, when links have
  * rested.
  */

@@ -263,7 +263,8 @@ static double flat_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
         /* one hop and no forwarding, but all links at once, which caches like less than one */
         return slots * (1.25 + 0.75 * (p - 1)) * t->step + 1.25 * s * t->byte;
     }
-    /* the centre does everything, one vector through each link; three links cost about a step more
+    /*
+     * the centre does everything, one vector through each link; three links cost about a step more
      */
     slots = ceil(s / t->most);
     return (GR_COLL_ALLREDUCE == t->coll ? 2 : 1) *

@@ -10,22 +10,22 @@
  *                              '--> 6 --> 7
  *
  * So in the round of bit k rank y and rank y + 2^k exchange the blocks y, y - 2 2^k, y - 4 2^k, ...
- * (mod p), as many as have a distance below p at rank y + 2^k. These are a run of chunks with stride
- * 2 2^k, which may go once beyond block 0 and begin again at the end: a second message. Most bytes
- * pass between neighbours, and few go far.
+ * (mod p), as many as have a distance below p at rank y + 2^k. These are a run of chunks with
+ * stride 2 2^k, which may go once beyond block 0 and begin again at the end: a second message. Most
+ * bytes pass between neighbours, and few go far.
  *
  *      p = 6, allgather, rank 0:  bit 2   sends 0 to 4           takes 2 from 2
  *                                 bit 1   sends 0 to 2           takes 4 from 4
  *                                 bit 0   sends 0, and 2 4, to 1   takes 1 3 5 from 5
  *
- * An allreduce is a reduce_scatter and an allgather. Partial sums lie in scratch (reduce_scatter) or
- * in the output (allreduce).
+ * An allreduce is a reduce_scatter and an allgather. Partial sums lie in scratch (reduce_scatter)
+ * or in the output (allreduce).
  *
- * Cost per half: ceil(log2 p) rounds, (p-1)/p n b. Recursive doubling has the same where p is a power
- * of two, else more rounds and twice the bytes; a ring has p - 1 rounds. Order of reduction at
- * distance d: ((x_d + v_1) + v_2) + v_4 ..., v_j what distance d + j sends, j below the lowest bit of
- * d. Source: Jeaugey: PAT: a new algorithm for all-gather and reduce-scatter operations at scale,
- * 2025 (arXiv 2506.20252); NCCL since 2.23.
+ * Cost per half: ceil(log2 p) rounds, (p-1)/p n b. Recursive doubling has the same where p is a
+ * power of two, else more rounds and twice the bytes; a ring has p - 1 rounds. Order of reduction
+ * at distance d: ((x_d + v_1) + v_2) + v_4 ..., v_j what distance d + j sends, j below the lowest
+ * bit of d. Source: Jeaugey: PAT: a new algorithm for all-gather and reduce-scatter operations at
+ * scale, 2025 (arXiv 2506.20252); NCCL since 2.23.
  */
 #include "sched/algos.h"
 

@@ -5,8 +5,8 @@
  *
  *      Simple   data, then a counter behind them: one wait per slot, whole bandwidth
  *      LL       each 8 bytes carry 4 of data and 4 of flag: no counter, half the bandwidth
- *      LL128    each 128 bytes carry 120 of data and 8 of flag. Right only where a warp's store of 128 bytes arrives
- *               whole, as it does over NVLink
+ *      LL128    each 128 bytes carry 120 of data and 8 of flag. Correct only if a warp's store of
+ *               128 bytes is atomic, as it is over NVLink
  */
 #ifndef GR_SCHED_PROTOCOL_H
 #define GR_SCHED_PROTOCOL_H

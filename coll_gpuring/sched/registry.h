@@ -38,7 +38,9 @@
 
 #endif
 
-/* Outside of the guard: the files whose steps kernels compute, for the one file that asks for them. */
+/*
+ * Outside of the guard: the files whose steps kernels compute, for the one file that asks for them.
+ */
 #if defined(GR_REGISTRY_OF_KERNELS)
 #include "sched/chain.c"
 #include "sched/flat.c"

@@ -169,10 +169,11 @@ GR_HD struct gr_step gr_sched_step(const struct gr_sched *s, uint32_t i);
 uint32_t gr_algo_most(enum gr_algo algo, enum gr_coll coll, int p, const struct gr_torus *torus);
 
 /*
- * Ranks from which (in) and to which (out) some step of s->algo may receive or send, each once: what
- * links set-up must make. They are those of all collectives, so that links that were made for one
- * serve all; coll is not read. Where the algorithm is rooted they are those of s->root, else those
- * of all roots. Both arrays have room for p entries; the counts are returned through nin and nout.
+ * Ranks from which (in) and to which (out) some step of s->algo may receive or send, each once:
+ * what links set-up must make. They are those of all collectives, so that links that were made for
+ * one serve all; coll is not read. Where the algorithm is rooted they are those of s->root, else
+ * those of all roots. Both arrays have room for p entries; the counts are returned through nin and
+ * nout.
  */
 void gr_sched_peers(const struct gr_sched *s, int *in, int *nin, int *out, int *nout);
 

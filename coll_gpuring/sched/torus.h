@@ -4,8 +4,10 @@
  * channel is one share of the data, with an order of dimensions and a direction of its own, so that
  * the channels together use all links:
  *
- *      channel   2 x 0     2 x 0 + 1   2 x 1     2 x 1 + 1   ...    the dimensions are rotated from row to row:
- *      goes      up        down        up        down               row 0: X Y Z, row 1: Y Z X, row 2: Z X Y
+ *      channel   2 x 0     2 x 0 + 1   2 x 1     2 x 1 + 1   ...
+ *      goes      up        down        up        down
+ *
+ * The dimensions are rotated from row to row. Row 0: X Y Z, row 1: Y Z X, row 2: Z X Y.
  *
  * Where a dimension is a line there is one channel per row. Channels beyond these begin again with
  * the first. The data of channel c is gr_split's business.
@@ -46,8 +48,8 @@ struct gr_torus_lane {
 };
 
 /*
- * The channel of s where there are at most so many rows. With two rows the dimensions are fixed from
- * one end or the other: row 0: X Y Z W, row 1: W Z Y X (Y X; Z X Y).
+ * The channel of s where there are at most so many rows. With two rows the dimensions are fixed
+ * from one end or the other: row 0: X Y Z W, row 1: W Z Y X (Y X; Z X Y).
  */
 struct gr_torus_lane gr_torus_lane_of(const struct gr_sched *s, int most_rows);
 

@@ -5,9 +5,10 @@
  *
  *      reduce_scatter of one channel, dimensions X Y of a 3 x 3 torus, at rank (x, y):
  *
- *      phase 0, in X   the ring of sched/ring.c, its blocks being columns: all blocks of ranks with the same x.
- *                      After it: sums over my row, of the blocks of my column
- *      phase 1, in Y   the same with what is left: blocks of my column, by y. After it: my block, summed over all
+ *      phase 0, in X   the ring of sched/ring.c, whose blocks are columns: all blocks of ranks with
+ *                      the same x. After it: sums over my row, of the blocks of my column
+ *      phase 1, in Y   the same with the blocks of my column, by y. After it: my block, summed over
+ *                      all ranks
  *
  * Allgather is the way back, Y first. Allreduce is both; in between, the step that receives my
  * block also sends it. Partial sums lie in the output (allreduce) or in scratch (reduce_scatter)
@@ -29,9 +30,9 @@
 
 /*
  * The blocks of a message are those of the ranks that agree with some coordinates, and a step has
- * one run of chunks for them. In allgather and reduce_scatter, where a chunk's number is a rank, the
- * dimensions that are still free must then lie side by side: they can only be fixed from one end or
- * the other, in two rows of channels.
+ * one run of chunks for them. In allgather and reduce_scatter, where a chunk's number is a rank,
+ * the dimensions that are still free must then lie side by side: they can only be fixed from one
+ * end or the other, in two rows of channels.
  */
 static int most_rows(enum gr_coll coll)
 {

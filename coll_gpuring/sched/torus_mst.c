@@ -4,10 +4,13 @@
  * root's ring gets the data, then every rank of it is the root of its ring in the next dimension,
  * and so on. In a ring, seen as a line:
  *
- *      root                                    the root of a part sends to the nearest rank of the half that it is
- *      0 ------> 4               tick 0        not in; both halves go on alone. Messages of one tick lie in
- *      0 -> 2    4 -> 6          tick 1        different parts: no link carries two
+ *      root
+ *      0 ------> 4               tick 0
+ *      0 -> 2    4 -> 6          tick 1
  *      0->1 2->3 4->5 6->7       tick 2
+ *
+ * The root of a part sends to the nearest rank of the other half, then both halves continue
+ * separately. Messages of one tick are in different parts, so no link carries two.
  *
  * Reduce is the way back, with the ticks backwards. A ring is cut before the root; where it goes up
  * and down in two channels, these use different links, and so do channels that begin with another

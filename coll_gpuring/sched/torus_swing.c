@@ -2,7 +2,7 @@
 /*
  * Swing allreduce: as recursive halving and doubling, but with partners that stay near on a ring.
  *
- *      step s of a dimension: coordinate x exchanges with x + rho(s) (x even) or x - rho(s) (x odd),
+ *      step s of a dimension: coordinate x exchanges with x + rho(s) (x even), x - rho(s) (x odd),
  *      rho(s) = (1 - (-2)^(s+1)) / 3 = 1, -1, 3, -5, 11, ...       farther than ever needed: none
  *
  *      0 <-> 1   2 <-> 3   4 <-> 5   6 <-> 7       s = 0
@@ -17,9 +17,11 @@
  * greatest power of two: place i is at coordinate i a / b, rounded down, so that at most one other
  * rank comes after each:
  *
- *      coordinate   0   1   2   3   4   5          a = 6, b = 4: before the dimension's first step a rank without a
- *      place        0 <--   1   2 <--   3          place folds what it has into the one before it, and is given the
- *                                                  result at the end, when all later steps have come back
+ *      coordinate   0   1   2   3   4   5          a = 6, b = 4
+ *      place        0 <--   1   2 <--   3
+ *
+ * Before the dimension's first step a rank without a place folds its data into the rank before it.
+ * It gets the result at the end, after all later steps.
  *
  * The first step of a dimension halves what is left, so the fold of the next costs half as much.
  *
@@ -256,7 +258,7 @@ static struct gr_step swing_step(const struct gr_sched *s, uint32_t i)
     }
     if (at.fold) {
         set_run(s, &lane, at.j, 0, &t);
-    } else { /* of the two halves that I keep on the way there is received, and sent on the way back */
+    } else { /* the half that this rank keeps: received on the way there, sent on the way back */
         set_run(s, &lane, at.j + 1, receives == gather, &t);
     }
     t.operand = (uint8_t) (gather || has_stored(s, &lane, e) ? GR_OUT : GR_IN);

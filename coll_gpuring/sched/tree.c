@@ -4,11 +4,15 @@
  * every other chunk, the root above both. A rank that is inside one tree is a leaf of the other, so
  * that everybody's links carry data in both directions.
  *
- *      tree 0, n = 7:   root            tree 1: the same tree over mirrored labels (n even: x -> n+1-x)
- *                         |                     or shifted ones (n odd: x -> x+1, n -> 1), which makes
- *                  .---- 4 ----.                even labels of odd ones. Even labels are inside, odd
- *               .- 2 -.     .- 6 -.             ones are leaves. With n odd, one rank is a leaf twice.
- *               1     3     5     7
+ *      tree 0, n = 7:     root
+ *                           |
+ *                    .---- 4 ----.
+ *                 .- 2 -.     .- 6 -.
+ *                 1     3     5     7
+ *
+ * Tree 1 is the same tree over mirrored labels (n even: x -> n+1-x) or shifted ones (n odd: x ->
+ * x+1, n -> 1), which turns odd labels into even ones. Even labels are inside, odd labels are
+ * leaves. With n odd, one rank is a leaf twice.
  *
  * The trees are in-order: the lowest set bit b of a label is its height, its parent is (x ^ b) |
  * 2b, or x ^ b where that is beyond n; its children are x - b/2 and x + b/2 (b halved again while
@@ -217,8 +221,8 @@ static double tree_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
 }
 
 /*
- * The ranks of a node lie side by side, so that few branches lead out of it; but those of both trees
- * do.
+ * The ranks of a node lie side by side, so that few branches lead out of it; but those of both
+ * trees do.
  */
 static struct gr_internode_cost tree_internode_cost(const struct gr_cost_terms *t)
 {

@@ -4,12 +4,12 @@
  * Inside a node all give to its leader, or take from it (two_level.h); only leaders talk to other
  * nodes.
  *
- *      bcast            down a binomial tree of the nodes, from the root, which is its node's leader
+ *      bcast            down a binomial tree of the nodes; the root is its node's leader
  *      reduce           up that tree
  *      allreduce        to the leaders, recursive doubling among them, and back
  *      allgather, reduce_scatter: two_level_blocks.c
  *
- *      node (from the root's on)   0 --> 4               a node gives first to the farthest below it
+ *      node, from the root's on    0 --> 4               a node sends to the farthest child first
  *                                  0 -> 2    4 -> 6
  *                                  0->1 2->3 4->5 6->7
  *
@@ -339,8 +339,8 @@ static double two_level_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
 }
 
 /*
- * Leaders serve the others of their nodes one after the other; but where these share cores, all have
- * had their turn when the leader has.
+ * Leaders serve the others of their nodes one after the other; but where these share cores, all
+ * have had their turn when the leader has.
  */
 static struct gr_internode_cost two_level_internode_cost(const struct gr_cost_terms *t)
 {

@@ -5,9 +5,11 @@
  *
  *      node 0           node 1           node 2           node 3
  *      o o o o          o o o o          o o o o          o o o o
- *      |_|_|/           |_|_|/           |_|_|/           |_|_|/           inside: a star around the leader
- *      L <------------> L                L <------------> L                between: doubling, or a binomial tree
+ *      |_|_|/           |_|_|/           |_|_|/           |_|_|/
+ *      L <------------> L                L <------------> L
  *      L <-----------------------------> L
+ *
+ * Inside a node: a star around the leader. Between nodes: doubling, or a binomial tree.
  *
  * Nodes without a place in the doubling (algos.h) fold. The algorithm "doubling" is the same with
  * each rank for a node (doubling.c).

@@ -7,7 +7,7 @@
  *      gather     others of the node  - their block -> leader     spread   the block of each
  *      fold       node without place  - its blocks --> place      unfold   the node's blocks
  *      round j    the blocks of 2^j places <--> the next 2^j      halve    the farthest first
- *      unfold     all but its own --> node without place          fold     all blocks, summed on arrival
+ *      unfold     all but its own --> node without place          fold     all blocks, summed
  *      spread     all blocks --> the others of the node           reduce   all blocks, summed
  *
  * Blocks of neighbouring nodes lie side by side, and so do those of 2^j places from a multiple of

@@ -13,8 +13,10 @@
  * Slices follow each other. A barrier may stand before a tick only where no rank can be kept from
  * arriving at it by another one that waits behind it:
  *
- *   - a message's reader must not wait behind a barrier for which its sender cannot arrive before it has been read;
- *   - nor may it be behind one while all the slots of a link are full of what is read only behind that barrier.
+ *   - a message's reader must not wait behind a barrier for which its sender cannot arrive before
+ *     it has been read;
+ *   - nor may it be behind one while all the slots of a link are full of what is read only behind
+ *     that barrier.
  *
  * Ticks between which none may stand form a group. Inside a group ranks run as freely as without
  * barriers, and wait for nothing that lies in a later one: so if the schedule does not deadlock

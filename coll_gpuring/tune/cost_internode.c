@@ -5,15 +5,15 @@
  * of which a node has up to P, on Q nodes.
  *
  *      bytes out of a node, of S               N - P others elsewhere
- *      ring, allreduce     2 S (N-1)/N         flat allreduce      2 S (N-P)       oneshot     P S (N-P)
+ *      ring, allreduce     2 S (N-1)/N         flat allreduce      2 S (N-P)    oneshot   P S (N-P)
  *      bucket, allreduce   2 S (Q-1)/Q         twoshot     2 P S (N-P)/N           chain       S
  *
  *      two-level, allreduce  S log2 Q, in blocks S (Q-1)/Q             node-tree, allreduce    2 S
- *      doubling, allreduce   P S log2 Q, in blocks P S (N-P)/N, twice that where N is no power of two
+ *      doubling, allreduce   P S log2 Q, in blocks P S (N-P)/N; N no power of two: twice that
  *
- * The files of the algorithms in sched/ say that (struct gr_internode_cost). What moves inside nodes
- * is taken for free except for its steps, as it differs little between these; not so two-level,
- * where leaders move the bytes of their nodes, one rank's after the other.
+ * The files of the algorithms in sched/ say that (struct gr_internode_cost). What moves inside
+ * nodes is taken for free except for its steps, as it differs little between these; not so
+ * two-level, where leaders move the bytes of their nodes, one rank's after the other.
  */
 #include "tune/select.h"
 

@@ -10,8 +10,10 @@
 #include "cuda/error.h"
 #include "cuda/stream.h"
 
-/* On a stream of ours, which does not wait for what was put on default streams since the points. 0
- * or negative. */
+/*
+ * On a stream of ours, which does not wait for what was put on default streams since the points. 0
+ * or negative.
+ */
 static int copy_after(const struct gr_points *after, const struct gr_gpu_run *runs, size_t n)
 {
     bool from = NULL != mca_coll_gpuring_gpu_of(runs[0].src);
@@ -28,8 +30,10 @@ static int copy_after(const struct gr_points *after, const struct gr_gpu_run *ru
     return rc;
 }
 
-/* On the default stream of the device that owns the memory, or a stream after the points; all runs
- * are of one buffer. */
+/*
+ * On the default stream of the device that owns the memory, or a stream after the points; all runs
+ * are of one buffer.
+ */
 int mca_coll_gpuring_copy_runs(const struct gr_points *after, const struct gr_gpu_run *runs,
                                size_t n)
 {

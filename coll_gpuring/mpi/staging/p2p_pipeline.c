@@ -3,8 +3,11 @@
  * One large message, in pieces. Of what lies on a device, one piece is copied while another one is
  * on its way:
  *
- *     send      device --copy--> place 0 --message-->         receive    --message--> place 0 --copy--> device
- *               device --copy--> place 1 --message-->                    --message--> place 1 --copy--> device
+ *     send      device --copy--> place 0 --message-->
+ *               device --copy--> place 1 --message-->
+ *
+ *     receive   --message--> place 0 --copy--> device
+ *               --message--> place 1 --copy--> device
  *
  * Host memory is sent from, and received into, as it lies. Data with gaps are packed before the
  * first piece, and unpacked after the last.

@@ -5,7 +5,8 @@
  * they know that some buffer is on a device (dispatch.c); how a rank brings its segments is its own
  * matter.
  *
- *      on a device    two streams and three places of a segment, in turn: copy in k+1 | reduce k | copy out k-1
+ *      on a device    two streams and three places of a segment, in turn:
+ *                     copy in k+1 | reduce k | copy out k-1
  *      with gaps      the whole is staged, and then cut
  *      host memory    cut where it lies
  */

@@ -5,7 +5,7 @@
  *
  *      sbuf [ device ]  --copy all-->   send [ pinned ]           the call, with these
  *      rbuf [ device ]  --in place-->   receive [ pinned ]
- *                       <--only what the call wrote, block by block and run by run: gaps are the application's
+ *                       <--only what the call wrote, run by run: gaps are the application's
  *
  * One copy each way where what is copied is one run of bytes, or rows of one length at one distance
  * (a vector type).
