@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * How much a test does: in ./check what a person waits for, in ./check --all, which sets
- * GPURING_ALL, everything.
- */
+/* The extent of a test: short in ./check, complete in ./check --all, which sets GPURING_ALL. */
 #ifndef GR_TESTS_DEPTH_H
 #define GR_TESTS_DEPTH_H
 

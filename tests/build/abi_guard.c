@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a libmpi of another release says. component_test.sh compiles coll_gpuring_abi.c so that it
- * asks these in the place of libmpi's own: -DGR_OTHER=TYPE says of which structure the size is
- * another.
+ * The answers of a libmpi of another release. component_test.sh compiles coll_gpuring_abi.c to call
+ * these functions instead of libmpi's. -DGR_OTHER=TYPE: the structure that has another size.
  */
 #include "ompi_config.h"
 

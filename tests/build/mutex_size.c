@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prints "the same" when opal_mutex_t, as the component's headers have it, is as large as
- * libopen-pal says, and mutexes that either of the two has initialised can be locked.
+ * Prints "the same" if opal_mutex_t has the same size in the component's headers and in
+ * libopen-pal, and both can lock a mutex that the other has initialised.
  */
 #include "ompi_config.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the fuzz targets of tests/fuzz/ share: an input that is read piece by piece, and a check
- * that ends the run. */
+/*
+ * Shared by the fuzz targets: an input that is read piece by piece, and a check that ends the run.
+ */
 #ifndef GR_TESTS_FUZZ_H
 #define GR_TESTS_FUZZ_H
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A transport for net.c: it keeps what is under way until the input says that it is through.
- * Included by one file. */
+/*
+ * A transport for net.c: a message stays in flight until the input completes it. Included by one
+ * file.
+ */
 #ifndef GR_TESTS_FUZZ_NET_TRANSPORT_H
 #define GR_TESTS_FUZZ_NET_TRANSPORT_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The checker of alltoall_check.h. It takes from a schedule only what an executor takes: exchanges
- * and slots.
+ * The checker of alltoall_check.h. It uses only what executors use of a schedule: exchanges and
+ * slots.
  */
 #include "alltoall_check.h"
 

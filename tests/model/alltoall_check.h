@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The checker of Alltoall schedules: runs all ranks of sched/alltoall.h tick by tick with tokens in
- * the place of blocks. A token is the pair (origin, destination), so what is delivered where is
- * seen, whatever way it took.
+ * The checker of Alltoall schedules: runs all ranks of sched/alltoall.h tick by tick, with tokens
+ * instead of blocks. A token is the pair (origin, destination), which shows where each block
+ * arrives.
  */
 #ifndef GR_TESTS_ALLTOALL_CHECK_H
 #define GR_TESTS_ALLTOALL_CHECK_H

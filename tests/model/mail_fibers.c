@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The fibers of mail_fibers.h. */
+/* Ranks of a mailbox world as fibers (mail_fibers.h). */
 #include "mail_fibers.h"
 
 #include "rng.h"

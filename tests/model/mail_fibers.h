@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ranks of a mailbox world as fibers of one thread: where a thread may be held up at any
- * instruction, a fiber is held up where fiber_pause() is called, and in a repeatable order.
+ * The ranks of a mailbox world as fibers of one thread. A fiber is suspended at fiber_pause() only,
+ * and in a repeatable order.
  */
 #ifndef GR_TESTS_MAIL_FIBERS_H
 #define GR_TESTS_MAIL_FIBERS_H

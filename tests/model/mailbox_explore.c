@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The explorer of mailbox_explore.h: depth first, with a table of the states that were seen. */
+/* The explorer of mailbox_explore.h: depth-first search with a table of visited states. */
 #include "mailbox_explore.h"
 
 #include "exec_data.h"

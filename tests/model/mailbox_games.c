@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The games of mailbox_explore.h, by number. */
+/* The games of mailbox_explore.h, by number: sequences of calls to explore. */
 #include "mailbox_explore.h"
 
 #include "exec_data.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What is chosen (tune/select.h) is expected to be as fast as the best of all that may be chosen.
- */
+/* The choice (tune/select.h) has the lowest predicted time of all possible choices. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

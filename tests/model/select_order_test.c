@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Predicted times (tune/select.h) follow sizes, links and nodes in the right direction; an
- * algorithm that is left stays left.
+ * Predicted times (tune/select.h) are monotonic in sizes, links and nodes. With growing size, an
+ * algorithm that is no longer chosen is not chosen again.
  */
 #include <math.h>
 #include <setjmp.h>

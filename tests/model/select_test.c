@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A choice (tune/select.h) is legal, depends on nothing but the question, and obeys what is forced
- * where that is possible.
+ * A choice (tune/select.h) is valid, depends on its arguments only, and respects forced algorithms
+ * where possible.
  */
 #include <math.h>
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages that are not copied into slots: whoever takes one finds what its sender has in its
- * buffers then. That is how others fetch it (direct plans), or a network sends it (gr_fifo.from),
- * at the latest. So a sender must not write there before.
+ * Messages that are not copied to slots: the receiver reads the sender's buffer at the latest
+ * possible moment, as with direct plans or sends from the buffer (gr_fifo.from). So the check finds
+ * senders that overwrite the buffer too early.
  */
 #include "symbolic.h"
 

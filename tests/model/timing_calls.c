@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The collectives of timing_calls.h. */
+/* Collectives on a virtual clock (timing_calls.h). */
 #include "timing_calls.h"
 
 #include "rng.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the tests of step timers share: their world, and what is asked of it. To be included after
+ * Shared by the tests of step timers: their virtual world, and queries. To be included after
  * <cmocka.h>.
  */
 #ifndef GR_TESTS_TIMING_HELPERS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The world of timing_world.h. */
+/* A virtual clock and network (timing_world.h). */
 #include "timing_world.h"
 
 #include "rng.h"

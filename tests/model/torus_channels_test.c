@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The channels of algorithms along a torus: how many there are, which links they use, and whom they
- * link a rank with.
- */
+/* The channels of torus algorithms: their number, their links, and the peers of each rank. */
 #include "sched/sched.h"
 
 #include <setjmp.h>

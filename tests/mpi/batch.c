@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the table of the ways to complete requests, and the arrays of a batch. */
+/* Batches of pending calls, and the table of completion functions (batch.h). */
 #include "batch.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the reading of the fake driver's log. */
+/* Reads the fake driver's log (devlog.h). */
 #include "devlog.h"
 
 #include <stdlib.h>

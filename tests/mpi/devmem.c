@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns the test programs' use of the CUDA driver: loaded at run time, a few functions declared
- * here.
+ * Device memory of test programs, through the CUDA driver, which is loaded at run time (devmem.h).
  */
 #include "devmem.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the tables of datatypes and operations, and the filling and comparing of their elements. */
+/* Tables of datatypes and operations; filling and comparison of elements (dtypes.h). */
 #include "dtypes.h"
 
 #include <stdio.h>

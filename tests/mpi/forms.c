@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the table of the MPI calls, and the choice of random ones. Buffers are in forms_data.c. */
+/* The table of MPI calls, and the choice of random ones (forms.h). Buffers: forms_data.c. */
 #include "forms.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the buffers of a call: how many elements lie where, what they hold before and after it. */
+/* The buffers of a call: numbers of elements, contents before and after it (forms.h). */
 #include <stdlib.h>
 #include <string.h>
 

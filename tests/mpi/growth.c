@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the windows, and the judgement of what grew. */
+/* Measures growth over windows of rounds (growth.h). */
 #include "growth.h"
 
 #include "tap.h"

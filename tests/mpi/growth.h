@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Does a program that does the same again and again take ever more memory, descriptors or mappings?
- */
+/* Detects growth: whether repeated work takes ever more memory, descriptors or mappings. */
 #ifndef TEST_GROWTH_H
 #define TEST_GROWTH_H
 

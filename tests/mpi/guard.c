@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the layout of a guarded buffer: zone, shift, data, zone. */
+/* Guarded buffers: zone, shift, data, zone (guard.h). */
 #include "guard.h"
 
 #include <stdlib.h>

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Buffers with guard zones on both sides and a known filling, to see what a call should not have
- * written.
- */
+/* Buffers with guard zones on both sides and known contents, to detect writes outside the data. */
 #ifndef TEST_GUARD_H
 #define TEST_GUARD_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the table of the MPI calls of ignored.c. */
+/* The table of the MPI calls of ignored.c. */
 #include "ignored.h"
 
 #include <stdlib.h>

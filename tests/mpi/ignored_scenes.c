@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the communicators of ignored.c. */
+/* The communicators of ignored.c. */
 #include "ignored.h"
 
 #include <stdlib.h>

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Owns the rows of kinds: how an element is made of 64 random bits, and the user-defined
- * operations.
- */
+/* The table of kinds: elements from 64 random bits, and user-defined operations (kinds.h). */
 #include "kinds.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns the buffers of a case: how many elements each collective reads and writes, where, and what
- * of it is compared.
+ * The buffers of a case: the elements that each collective reads and writes, and their comparison
+ * (matrix_case.h).
  */
 #include "matrix_case.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * First calls, which set up, in awkward company: communicators that overlap in some ranks and are
- * first used one after the other; point-to-point traffic under way on the same communicator;
- * nonblocking collectives posted before the first blocking call and completed after it. Needs 4
- * ranks for the overlaps.
+ * First calls, which set up links, beside other communication: communicators that overlap in some
+ * ranks and are first used one after the other; pending point-to-point messages on the same
+ * communicator; nonblocking collectives posted before the first blocking call and completed after
+ * it. Needs 4 ranks for the overlaps.
  */
 #include <mpi.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns the MPI_T session. Open MPI counts a sum-like variable from the moment its handle is
- * allocated, continuous or not: so the handles are made right after MPI_Init and kept.
+ * The MPI_T session (mpit_counts.h). Open MPI counts a sum-like variable from the moment its handle
+ * is allocated, continuous or not. So the handles are allocated right after MPI_Init and kept.
  */
 #include "mpit_counts.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the table of the MPI calls: the others in their forms. */
+/* The table of the MPI calls of others.h, in all forms. */
 #include <stdlib.h>
 #include <string.h>
 

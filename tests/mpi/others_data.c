@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns what is in the buffers of the others: bytes that every start has anew, and their comparison
- * after it.
+ * The contents of the buffers of others.h: new bytes for each start, and their comparison after it.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What only buffers on devices have, seen in the fake driver's log: allocations and copies of calls
- * made again.
+ * Tests for device buffers only: allocations and copies of repeated calls, from the fake driver's
+ * log.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns what a call moves: the table of the collectives, the choice of random cases, and how many
- * units each block of each rank has. All of it is a function of the case's key, so that ranks agree
- * without asking.
+ * The data of a call: the table of the collectives, the choice of random cases, and the sizes of
+ * all blocks. All of it is a function of the case's key, so ranks agree without communication.
  */
 #include <stdlib.h>
 

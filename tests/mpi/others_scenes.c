@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the communicators of the others, and who talks with whom in each. */
+/* The communicators of others.h, and the peers of each rank. */
 #include <stdlib.h>
 
 #include "batch.h"

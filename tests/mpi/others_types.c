@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns the datatypes of the others: layouts of a few elements of a base type, and operations with
- * their types.
+ * The datatypes of others.h: layouts of a few elements of a base type, and operations with their
+ * types.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns the flags of the pairs seen. Greedy: start from a pair not yet seen, then give each further
- * factor the level that brings the most new pairs; chance decides between equals.
+ * All-pairs choice (pairs.h), greedy: start from an uncovered pair, then give each further factor
+ * the level that covers the most new pairs; ties are broken at random.
  */
 #include "pairs.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the inputs and the expected results of the self-checking collectives. */
+/* Inputs and expected results of the self-checking collectives (quick.h). */
 #include "quick.h"
 
 #include <stdlib.h>

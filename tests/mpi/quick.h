@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives that check themselves: the inputs are a function of (rank, element, salt), so every
- * rank knows the result without asking anybody. For tests whose subject is order and lifetime, not
- * data. Usable from several threads at once.
+ * Collectives that check themselves: inputs are a function of (rank, element, salt), so each rank
+ * knows the result. For tests of order and lifetime, not of data. Thread-safe.
  */
 #ifndef TEST_QUICK_H
 #define TEST_QUICK_H

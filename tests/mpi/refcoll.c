@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Owns the reference collectives: simple and linear, gathered and reduced at rank 0 (or the root).
- */
+/* The reference collectives: linear, gathered and reduced at rank 0 (or the root). */
 #include "refcoll.h"
 
 #include <stdlib.h>

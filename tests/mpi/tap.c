@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the TAP lines, the agreement behind them, and the start and end of a test program. */
+/* TAP lines that all ranks agree on; start and end of a test program (tap.h). */
 #include "tap.h"
 
 #include "devmem.h"

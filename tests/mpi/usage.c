@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the reading of /proc/self. */
+/* Reads /proc/self (usage.h). */
 #include "usage.h"
 
 #include <dirent.h>

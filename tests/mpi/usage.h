@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What this process holds of the machine, from /proc/self. */
+/* Resources of this process, from /proc/self. */
 #ifndef TEST_USAGE_H
 #define TEST_USAGE_H
 

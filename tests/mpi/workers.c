@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The threads of workers.h. */
+/* Threads with a communicator each (workers.h). */
 #include "workers.h"
 
 #include "rng.h"

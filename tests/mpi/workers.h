@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads that do the same, each with a communicator of its own. */
+/* Threads that run the same function, each with a communicator of its own. */
 #ifndef TEST_WORKERS_H
 #define TEST_WORKERS_H
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Where the blocks of a test's vector lie: the tests' own idea of it, beside the one in
- * sched/split.h.
- */
+/* Offsets of the blocks of a test's vector, computed independently of sched/split.h. */
 #ifndef GR_TESTS_BLOCKS_H
 #define GR_TESTS_BLOCKS_H
 

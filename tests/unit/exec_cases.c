@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists of random cases, exec_cases.h. */
+/* Lists of random cases (exec_cases.h). */
 #include "exec_cases.h"
 
 #include "rng.h"

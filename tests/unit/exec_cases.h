@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists of cases for the executor tests; what a test leaves open is chosen at random. */
+/*
+ * Lists of cases for the executor tests. Parameters that a test does not set are chosen at random.
+ */
 #ifndef GR_TESTS_EXEC_CASES_H
 #define GR_TESTS_EXEC_CASES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The data of exec_data.h. */
+/* Test data of the executor tests (exec_data.h). */
 #include "exec_data.h"
 
 #include "rng.h"

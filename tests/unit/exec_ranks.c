@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ranks of exec_ranks.h, and the making of links between them. */
+/* Ranks of a communicator in one process, and their links (exec_ranks.h). */
 #include "exec_ranks.h"
 
 #include "base/cma.h"

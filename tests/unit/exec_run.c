@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Running cases on the ranks of exec_ranks.h. */
+/* Runs cases on the ranks of exec_ranks.h. */
 #include "exec_ranks.h"
 
 #include "rng.h"

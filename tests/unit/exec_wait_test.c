@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Single machines on real links: what a waiting rank says, when a sender is through, and errors.
+ * Single steppers on real links: reports of waiting ranks, when a sender has finished, and errors.
  * The host executor is compiled into this file, with a hook where it reads another process's
  * memory. Seed: GPURING_SEED.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The mailbox worlds of mail_ranks.h. */
+/* Ranks of a mailbox world in one process (mail_ranks.h). */
 #include "mail_ranks.h"
 
 #include "rng.h"

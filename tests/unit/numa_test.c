@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Memory beside a device (topo/numa.h): which node that is, and what becomes of the thread's memory
- * policy.
- */
+/* Memory near a device (topo/numa.h): the NUMA node of a device, and the thread's memory policy. */
 #include "topo/numa.h"
 
 #include "gpus_test.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ends of leases (link/pool.h, link/lease.h): who must have left, late ones, many leases, and
- * threads.
+ * The ends of leases (link/pool.h, link/lease.h): users that must have left, late users, many
+ * leases, and threads.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1

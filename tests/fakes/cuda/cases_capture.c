@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: stream capture, and what it prohibits to whom. */
+/* Cases: stream capture, and the calls that it prohibits. */
 #include "cases.h"
 
 #include <pthread.h>
@@ -116,8 +116,10 @@ static CUstream prepare(unsigned flags)
     return new_stream(flags);
 }
 
-/* An unsafe call of a thread in this mode, while a capture that began in that mode is under way;
- * whose: the thread's own. */
+/*
+ * An unsafe call of a thread in this mode, while a capture that began in that mode is under way;
+ * whose: the thread's own.
+ */
 static void expect(CUstream s, CUstreamCaptureMode capture, CUstreamCaptureMode thread,
                    int prohibited, int k)
 {
@@ -213,8 +215,10 @@ static void capture_beside_threads(void)
     }
 }
 
-/* While a blocking stream is captured the legacy one cannot be used, in any mode; asking for it
- * does no harm. */
+/*
+ * While a blocking stream is captured the legacy one cannot be used, in any mode; asking for it
+ * does no harm.
+ */
 static void capture_closes_legacy(void)
 {
     CUstream s = prepare(CU_STREAM_DEFAULT);

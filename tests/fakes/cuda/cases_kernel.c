@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: what kernels can do, and what they do wrong. */
+/* Cases: kernels, and errors of kernels. */
 #include "cases.h"
 
 enum { THREADS = 544, BLOCKS = 4, ROUNDS = 40 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: what the driver says of addresses, for every kind of memory. */
+/* Cases: pointer attributes of every kind of memory. */
 #include "cases.h"
 
 /* What must come out, for the address in the middle of an allocation of 6000 bytes or more. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases with two processes: memory of each other, and one device for both. */
+/* Cases with two processes: access to each other's memory, and a shared device. */
 #include "cases.h"
 
 #include <signal.h>

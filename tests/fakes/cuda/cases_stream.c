@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: the order of streams, events, and what is asynchronous. Most run under FAKECUDA_DELAY. */
+/* Cases: order of streams and events, and asynchronous calls. Most run with FAKECUDA_DELAY. */
 #include "cases.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Devices and contexts, and what every function of the driver asks first. */
+/* Devices and contexts, and the checks at the begin of every driver function. */
 #ifndef FAKECUDA_CONTEXT_H
 #define FAKECUDA_CONTEXT_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Events: a point in a stream, and when it was reached. Recording again makes a new point; who
- * waits keeps the old.
+ * Events: a point in a stream, and whether it was reached. Recording an event again makes a new
+ * point; waits that began before keep the old point.
  */
 #ifndef FAKECUDA_EVENT_H
 #define FAKECUDA_EVENT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fibers: a thread that switches between stacks. A switch orders no memory for ThreadSanitizer; who
- * passes something from fiber to fiber says so with happens_before() and happens_after().
+ * Fibers: a thread that switches between stacks. ThreadSanitizer sees no order between fibers, so
+ * code that passes data from one to another calls happens_before() and happens_after().
  */
 #ifndef FAKECUDA_FIBER_H
 #define FAKECUDA_FIBER_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels that were looked up, and their launch. */
+/* Resolved kernels, and their launch. */
 #ifndef FAKECUDA_LAUNCH_H
 #define FAKECUDA_LAUNCH_H
 

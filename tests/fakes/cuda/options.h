@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What the environment asks of the fake driver (README.md lists it), and words for who must stop.
- */
+/* Options of the fake driver from the environment (README.md lists them), and fatal errors. */
 #ifndef FAKECUDA_OPTIONS_H
 #define FAKECUDA_OPTIONS_H
 

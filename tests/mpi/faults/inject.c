@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the counts of inject.h, and what the environment asks for. Linked once into each module. */
+/* Counts calls and decides which one fails (inject.h). Linked into each module. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* dladdr() */
 #endif

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Open MPI's functions that the component calls: messages, converters, words, callbacks; and
- * hwloc's.
- */
+/* Injected faults of the functions of Open MPI and hwloc that the component calls. */
 #include "engine/op_queue.h"
 
 #include "inject.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the table of MPI's collectives in their forms. */
+/* The table of MPI's collectives in all forms. */
 #include <stdlib.h>
 
 #include "forms.h" /* FORM_INIT */

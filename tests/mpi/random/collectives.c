@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns what each collective takes and gives: blocks of inputs and outputs, and the arguments. */
+/* The data of each collective: blocks of inputs and outputs, and arguments. */
 #include <stdlib.h>
 
 #include "task.h"
@@ -119,8 +119,10 @@ static void reduced(struct task *t, int first, int last)
     t->send_type = t->recv_type = basics[t->step->basic].type;
 }
 
-/* Elements of rank k's part of a result that is scattered; on an intercommunicator those of either
- * group make the same sum. */
+/*
+ * Elements of rank k's part of a result that is scattered; on an intercommunicator those of either
+ * group make the same sum.
+ */
 static int part(const struct task *t, int k)
 {
     const int n = t->comm->size, count = t->step->count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns how communicators are made: which ranks are in them, in which order, and their neighbors. */
+/* The creation of communicators: their ranks, order and neighbors. */
 #include "comms.h"
 
 #include <stdlib.h>
@@ -123,8 +123,10 @@ static int graph(struct comm *c, const struct comm *parent, const struct step *s
     return rc;
 }
 
-/* Whether a rank is in the second part of the parent: a half of it, or the odd ranks, or some that
- * are not all. */
+/*
+ * Whether a rank is in the second part of the parent: a half of it, or the odd ranks, or some that
+ * are not all.
+ */
 static bool in_second(const struct comm *parent, const struct step *step, int rank)
 {
     switch (step->key % 3) {
@@ -137,8 +139,10 @@ static bool in_second(const struct comm *parent, const struct step *step, int ra
     }
 }
 
-/* Between two parts of the parent, with a leader of each, the first or the last; one rank alone
- * gets none. */
+/*
+ * Between two parts of the parent, with a leader of each, the first or the last; one rank alone
+ * gets none.
+ */
 static int inter(struct comm *c, const struct comm *parent, const struct step *step, int number)
 {
     const bool second = in_second(parent, step, parent->rank), last = 0 != (step->key >> 32 & 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns what a program may consist of, and how often. */
+/* The random choice of the steps of a program. */
 #include <string.h>
 
 #include "layout.h"

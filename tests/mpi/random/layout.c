@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the datatypes, and where blocks of them lie. */
+/* Datatypes, and the offsets of blocks. */
 #include "layout.h"
 
 #include <stdlib.h>

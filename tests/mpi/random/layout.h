@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One side of a call on one rank: a datatype, where blocks of it lie, and the guarded memory that
- * they lie in. */
+/*
+ * The send or receive side of a call on one rank: a datatype, the offsets of its blocks, and
+ * guarded memory.
+ */
 #ifndef RANDOM_LAYOUT_H
 #define RANDOM_LAYOUT_H
 
@@ -52,8 +54,10 @@ enum placement {
 void side_make(struct side *s, int n, const int *elements, int basic, bool derived,
                enum placement placement, enum devmem_kind memory, uint64_t *rng);
 
-/* Frees the datatypes, which MPI allows as soon as a call is started; they are not to be named any
- * more. */
+/*
+ * Frees the datatypes, which MPI allows as soon as a call is started; they are not to be named any
+ * more.
+ */
 void side_forget_types(struct side *s);
 void side_free(struct side *s);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the list of pending requests, and how they are tested and waited for. */
+/* The list of pending requests, and their completion. */
 #include "pending.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests of one thread, and the many ways in which MPI lets a program wait for them. */
+/* The pending requests of one thread, and all completion functions of MPI. */
 #ifndef RANDOM_PENDING_H
 #define RANDOM_PENDING_H
 

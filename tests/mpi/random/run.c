@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the course of a program on a rank: steps in order, and between them what the rank draws for
- * itself. */
+/*
+ * Runs a program on a rank: its steps in order, and between them actions that the rank draws for
+ * itself.
+ */
 #include "run.h"
 
 #include <stdlib.h>
@@ -57,8 +59,10 @@ static void between(struct run *r, int k)
     }
 }
 
-/* Whether two neighbours may be started in either order: both nonblocking, on different
- * communicators. */
+/*
+ * Whether two neighbours may be started in either order: both nonblocking, on different
+ * communicators.
+ */
 static bool swappable(const struct program *p, int k)
 {
     const struct step *s = &p->steps[k];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns what a rank does for each step of a program, and the verdict when its calls are complete. */
+/* Runs the steps of a program on a rank, and checks the results of completed calls. */
 #include "steps.h"
 
 #include <limits.h>

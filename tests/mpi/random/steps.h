@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program that is being carried out on this rank, for run.c and steps.c. */
+/* The state of a running program on this rank, for run.c and steps.c. */
 #ifndef RANDOM_STEPS_H
 #define RANDOM_STEPS_H
 

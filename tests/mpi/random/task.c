@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the contents of buffers: inputs by a hash, and what should come out of them. */
+/* The contents of buffers: inputs from a hash, and expected results. */
 #include "task.h"
 
 #include <stdio.h>

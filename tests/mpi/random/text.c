@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the words for a step. */
+/* Describes steps as text. */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the table of types and operations, and their arithmetic. */
+/* The table of types and operations, and their arithmetic. */
 #include "values.h"
 
 #include <string.h>

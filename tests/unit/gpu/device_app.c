@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The application of device_app.h. */
+/* An application beside the component (device_app.h). */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* strsep */
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The application beside the component: it calls the driver itself, and owns memory of every kind.
+ * An application beside the component: it calls the driver itself, and owns memory of every kind.
  */
 #ifndef GR_TESTS_DEVICE_APP_H
 #define GR_TESTS_DEVICE_APP_H

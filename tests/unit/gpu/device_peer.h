@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A second process of a test: forked before either has a driver, with a pipe to it and one back. */
+/*
+ * A second process of a test: forked before either loads a driver, with a pipe in each direction.
+ */
 #ifndef GR_TESTS_DEVICE_PEER_H
 #define GR_TESTS_DEVICE_PEER_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Devices (cuda/device.h): how they are made ready, what is left as it was, and what goes wrong. */
+/* Devices (cuda/device.h): initialisation, unchanged state of the application, and errors. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif

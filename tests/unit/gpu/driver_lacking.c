@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A library in front of the driver (LIBCUDA) that denies one function: cuGetProcAddress does not
- * find the one that LACKING names. cuGetErrorName can be found by its symbol besides.
+ * A library in front of the driver (LIBCUDA) that hides one function: cuGetProcAddress does not
+ * find the function named by LACKING. cuGetErrorName can be found by its symbol as well.
  */
 #include <cuda.h>
 #include <dlfcn.h>

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Loading the driver (cuda/driver.h, gr_gpus_open()): drivers that are not there, too old, or
- * without devices.
- */
+/* Loading the driver (cuda/driver.h, gr_gpus_open()): missing drivers, old drivers, no devices. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif

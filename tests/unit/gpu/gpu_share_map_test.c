@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which mappings the cache of users' buffers (link/ipc_cache.h) keeps, closes and refuses, on a
- * driver that notes what is opened, and opens nothing over what is open. Seed: GPURING_SEED.
+ * The mappings that the cache of users' buffers (link/ipc_cache.h) keeps, closes and refuses, on a
+ * driver that records opened allocations and refuses overlaps. Seed: GPURING_SEED.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1

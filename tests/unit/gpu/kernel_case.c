@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls of kernel_case.h: what each rank runs, and images of its memory. */
+/* Calls of kernel_case.h: schedules of the ranks, and images of their memory. */
 #include "kernel_case.h"
 
 #include "blocks.h"

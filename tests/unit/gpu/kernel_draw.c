@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Drawing of cases for kernel_test (kernel_draw.h). */
+/* Random cases for kernel_test (kernel_draw.h). */
 #include "kernel_draw.h"
 
 #include "blocks.h"

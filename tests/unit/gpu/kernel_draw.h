@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases for kernel_test, drawn by a seed. */
+/* Random cases for kernel_test, from a seed. */
 #ifndef GR_TESTS_KERNEL_DRAW_H
 #define GR_TESTS_KERNEL_DRAW_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The driver of kernel_driver.h. */
+/* The CUDA driver for the tests of the kernels (kernel_driver.h). */
 #include "kernel_driver.h"
 
 #include <cuda.h>

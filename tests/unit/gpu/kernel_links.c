@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Links of kernel_world.h. Each counter and each row of slots is an allocation: what is written
- * beyond is noticed.
+ * Links of kernel_world.h. Each counter and each row of slots is an allocation of its own, so that
+ * writes beyond it fault.
  */
 #include "kernel_world.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* kernel_reference.h */
+/* Operations of kernels, one element at a time (kernel_reference.h). */
 #include "kernel_reference.h"
 
 #include "kernel_driver.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Telling memory apart (cuda/pointer.h): every kind, addresses that are used again, and what it
- * costs.
+ * Classification of memory (cuda/pointer.h): every kind, reused addresses, and the number of driver
+ * calls.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1

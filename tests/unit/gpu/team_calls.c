@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The calls of team_calls.h. */
+/* Calls on teams (team_calls.h). */
 #include "team_calls.h"
 
 #include "team_net.h"

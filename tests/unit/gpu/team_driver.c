@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The functions of team_driver.h. */
+/* Functions between component and driver (team_driver.h). */
 #include "cuda/driver.h"
 #include "team_driver.h"
 

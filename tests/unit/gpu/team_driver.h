@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Between the component and the driver: functions of the table that gr_gpus_open() fills are
- * replaced by some that count, take the size of a block from the test, and fail when they are told
- * to.
+ * Functions between component and driver: they replace functions in the table that gr_gpus_open()
+ * fills. They count calls, take the size of a block from the test, and fail on request.
  */
 #ifndef GR_TESTS_TEAM_DRIVER_H
 #define GR_TESTS_TEAM_DRIVER_H

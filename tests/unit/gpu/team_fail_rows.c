@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rows of team_test about a driver that fails in the middle of a call: the error comes out, and
- * nobody hangs.
+ * Rows of team_test: a driver that fails during a call. The call returns the error, and no rank
+ * hangs.
  */
 #include "team_rows.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rows of team_test about links: where they lie, and how it ends when they cannot be made. */
+/* Rows of team_test: the memory of links, and set-ups that fail. */
 #include "team_rows.h"
 
 #include "link/team.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The nodes of team_net.h. */
+/* A network between the nodes of a test (team_net.h). */
 #include "team_net.h"
 
 #include "exec/gpu/remote.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ranks of team_ranks.h, and the making of links between them. */
+/* Ranks of a communicator in one process, and their links (team_ranks.h). */
 #include "cuda/device.h"
 #include "exec/gpu/connect.h"
 #include "team_net.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The bodies of team_test's rows that are in other files. */
+/* Rows of team_test that are in other files. */
 #ifndef GR_TESTS_TEAM_ROWS_H
 #define GR_TESTS_TEAM_ROWS_H
 

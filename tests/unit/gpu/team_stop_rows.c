@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rows of team_test about calls that stop: aborted, or waiting for a rank that has not begun. */
+/* Rows of team_test: calls that are aborted, or wait for a rank that has not begun. */
 #include "team_rows.h"
 
 #include "link/team.h"

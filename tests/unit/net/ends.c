@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The parts and ends of ends.h. */
+/* Ends of links as processes (ends.h). */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The transport of post.h. */
+/* A transport within one process (post.h). */
 #include "post.h"
 
 #include "rng.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which devices of a node are rails: each case is a node, as its kernel describes it below a folder
- * of its own.
+ * The network devices of a node that are rails. Each case is a node, described by a folder in the
+ * layout of sysfs.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1

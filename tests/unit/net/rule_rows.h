@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Rows of net_test: messages that no end of ours sends, or not there. To be included after
- * "pipes.h".
- */
+/* Rows of net_test: messages that break the protocol. To be included after "pipes.h". */
 #ifndef GR_TESTS_NET_RULE_ROWS_H
 #define GR_TESTS_NET_RULE_ROWS_H
 

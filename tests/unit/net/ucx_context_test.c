@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Contexts of UCX where it would find other devices than there are: what it says of them is said
- * here, and what it is told of them is noted.
+ * Contexts of UCX with simulated devices: the test reports the devices to net/ucx, and records the
+ * configuration that it gets.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
