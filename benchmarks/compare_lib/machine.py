@@ -11,8 +11,8 @@ import tempfile
 # What a command printed, its exit status (negative: a signal), and whether it ran out of time.
 Result = collections.namedtuple("Result", "out err status late")
 
-# Where to find what is run. env: for every command.
-Place = collections.namedtuple("Place", "mpirun ompi_info bench floor version env cores model")
+# A build of gpuring: paths of programs, its Open MPI, the environment of every command; and the machine.
+Build = collections.namedtuple("Build", "mpirun ompi_info bench floor version env cores model")
 
 
 def siblings(cpu):
@@ -42,7 +42,7 @@ def model():
     return found.group(1) if found else "unknown processor"
 
 
-def find_place(builddir):
+def find_build(builddir):
     path = subprocess.run(["sh", "-c", '. "$1/env.sh" && printf %s "$PATH"', "sh", builddir], check=True,
                           stdout=subprocess.PIPE, universal_newlines=True).stdout
     env = {**os.environ, "PATH": path}
@@ -51,13 +51,13 @@ def find_place(builddir):
             env[who + "_ALLOW_RUN_AS_ROOT"] = env[who + "_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
     ompi_info = shutil.which("ompi_info", path=path)
     said = subprocess.run([ompi_info, "--version"], stdout=subprocess.PIPE, universal_newlines=True).stdout
-    return Place(mpirun=shutil.which("mpirun", path=path), ompi_info=ompi_info,
+    return Build(mpirun=shutil.which("mpirun", path=path), ompi_info=ompi_info,
                  bench=os.path.join(builddir, "gpuring_bench"), floor=os.path.join(builddir, "gpuring_floor"),
                  version=said.split("\n")[0].strip(), env=env, cores=cores(), model=model())
 
 
 def end(process):
-    """Ends a command that ran out of time, and gives mpirun the time to end its ranks."""
+    """Ends a command that timed out; mpirun gets 10 seconds to end its ranks."""
     process.terminate()
     try:
         process.wait(10)
@@ -67,7 +67,7 @@ def end(process):
 
 
 def run(command, env, limit):
-    """Runs a command for at most limit seconds. Its output goes through files: no rank left behind can block us."""
+    """Runs a command for at most limit seconds. Its output goes to files: no rank left behind blocks this process."""
     late = False
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err,

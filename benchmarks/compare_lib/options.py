@@ -19,7 +19,7 @@ EPILOG = "Exit status: 0 measured; 1 nothing could be measured, or --strict and 
 
 
 def refuse(option, value, allowed):
-    """One line about a value that cannot be, and the end."""
+    """Prints a line about a value that is not allowed, and exits."""
     print(f"compare: {option}: '{value}' is not valid; allowed: {allowed}", file=sys.stderr)
     sys.exit(2)
 
@@ -103,7 +103,7 @@ def make_parser():
         help="stock configurations, with commas; default: all of " + ",".join(stock.NAMES))
     add("--gpuring-arg", metavar="'OPTIONS'", action="append", default=[], type=checked(words, "mpirun options"),
         help="more mpirun options for gpuring's runs; may be repeated")
-    add("--osu", metavar="DIR", help="run the osu_COLLECTIVE found below DIR in gpuring_bench's place")
+    add("--osu", metavar="DIR", help="run the osu_COLLECTIVE found below DIR instead of gpuring_bench")
     add("--limit", type=checked(limit, "a ratio above 0 and below 100"), default=0.95,
         help="the ratio that a cell should have (0.95)")
     add("--strict", action="store_true", help="exit status 1 when a cell does not hold")
@@ -114,7 +114,7 @@ def make_parser():
     add("--csv", metavar="FILE", help="raw data; default: a new file in BUILDDIR/compare")
     add("--png", metavar="FILE", help="plot; default: beside the raw data")
     add("--from-csv", metavar="FILE",
-        help="measure nothing, work out an earlier run's raw data; what to run does not matter then")
+        help="measure nothing: evaluate the raw data of an earlier run; options that say what to run are ignored")
     return p
 
 
@@ -141,7 +141,7 @@ def check_rounds(opts):
 
 
 def set_files(opts):
-    """Default places for what is written, by the time of day: no earlier result is overwritten."""
+    """Default names of output files, with the time of day: no earlier result is overwritten."""
     opts.png_given = opts.png is not None
     if opts.from_csv:
         return

@@ -2,7 +2,7 @@
 """The raw data: a time per round, configuration, run and cell; in memory and as a file.
 
 The file is CSV below a head of lines "# key: value". Failures are such lines too, with the key "failed".
-A cell is a collective and a size. Measures of the floor have rows as well, their config being "floor".
+A cell is a collective and a size. Measures of the floor are rows of the config "floor".
 """
 import collections
 import csv
@@ -49,7 +49,7 @@ class Data:
 
 
 class Writer:
-    """Writes whole rounds only: a file of an interrupted run can be worked out too."""
+    """Writes whole rounds only, so that the file of an interrupted run can be evaluated."""
 
     def __init__(self, path, meta):
         self.path, self.meta = path, meta

@@ -16,23 +16,23 @@ class Failure(Exception):
     """Nothing can be measured; the text says why."""
 
 
-def describe(opts, place, configs, left_out):
-    """What a reader of the raw data must know to judge it, or to repeat it."""
+def describe(opts, build, configs, left_out):
+    """The head of the raw data: all that is needed to judge it, or to repeat it."""
     meta = {
         "command": opts.command, "date": time.strftime("%Y-%m-%d %H:%M:%S %z"),
-        "machine": f"{place.model}, {len(place.cores)} cores", "mpi": place.version,
+        "machine": f"{build.model}, {len(build.cores)} cores", "mpi": build.version,
         "program": "osu" if opts.osu else "gpuring_bench", "form": opts.form, "device": opts.device,
         "ranks": str(opts.ranks),
-        "cores": str(len(place.cores)), "seed": str(opts.seed),
+        "cores": str(len(build.cores)), "seed": str(opts.seed),
     }
     for config in configs + [stock.gpuring(opts)]:
-        meta["config " + config.name] = " ".join(stock.command(opts, place, config.args, [])[1:])
+        meta["config " + config.name] = " ".join(stock.command(opts, build, config.args, [])[1:])
     for i, line in enumerate(left_out):
         meta[f"note {i + 1}"] = line
     return meta
 
 
-# ---- programs: a list of {command line, parser of what it prints} that one run of a configuration consists of ----
+# ---- a run of a configuration: a list of (command line, parser of its output) ----
 
 def bench_rows(text):
     """Rows (collective, bytes, us, algorithm) of gpuring_bench -o csv; ranks may have written between them."""
@@ -69,16 +69,16 @@ def find_below(folder, name):
     return min(found)[1] if found else None
 
 
-def find_programs(opts, place, say):
+def find_programs(opts, build, say):
     size_args = ["-m", f"{opts.sizes[0]}:{opts.sizes[1]}"]
     if opts.device != "host":  # OSU's programs built without CUDA refuse -d, even -d host
         size_args += ["-d", opts.device]
-    if not os.access(place.bench, os.X_OK):
-        raise Failure(f"{place.bench} is not there; run make in {opts.builddir}")
+    if not os.access(build.bench, os.X_OK):
+        raise Failure(f"{build.bench} is not there; run make in {opts.builddir}")
     if not opts.osu:
         form = [] if opts.form == "blocking" else ["--" + opts.form]
-        # -B: nothing that is read here depends on it, and it need not be measured at each start
-        program = [place.bench] + opts.collectives + size_args + counts(opts) + form + ["-B", "1", "-o", "csv"]
+        # -B: not used here, and so not measured at each start
+        program = [build.bench] + opts.collectives + size_args + counts(opts) + form + ["-B", "1", "-o", "csv"]
         return [(program, bench_rows)]
     programs = []
     for collective in opts.collectives:
@@ -94,32 +94,32 @@ def find_programs(opts, place, say):
 
 # ---- one run ----
 
-def run_config(opts, place, config, programs):
+def run_config(opts, build, config, programs):
     """Returns rows, the first failure's reason or None, and whether to run it again in later rounds."""
     rows, reason = [], None
     for program, parse in programs:
-        result = machine.run(stock.command(opts, place, config.args, program), place.env, opts.timeout)
+        result = machine.run(stock.command(opts, build, config.args, program), build.env, opts.timeout)
         found = list(parse(result.out))
         rows += found
         if result.status != 0 or result.late or not found:
-            # a program that printed nothing and yet is content has to be named too
+            # a program that printed nothing with status 0 has failed, too
             reason = reason or os.path.basename(program[0]) + ": " + machine.why(result, opts.timeout)
         if result.late:
             return rows, reason, False
     return rows, reason, bool(rows)
 
 
-def run_floor(opts, place):
+def run_floor(opts, build):
     """Rows (measure, bytes, us, "") of gpuring_floor, and the reason why there are none."""
     if opts.device != "host":
         return [], "no floor: it is that of host memory"
-    if len(place.cores) < opts.ranks:
-        return [], f"no floor: it holds for no more ranks than cores, here {len(place.cores)}"
-    if not os.access(place.floor, os.X_OK):
-        return [], f"no floor: {place.floor} is not there; run make in {opts.builddir}"
+    if len(build.cores) < opts.ranks:
+        return [], f"no floor: it holds for no more ranks than cores, here {len(build.cores)}"
+    if not os.access(build.floor, os.X_OK):
+        return [], f"no floor: {build.floor} is not there; run make in {opts.builddir}"
     sizes = floor.block_sizes(opts.sizes[1] * (opts.ranks if opts.osu else 1))
-    program = [place.floor, "-c", "%d,%d" % tuple(place.cores[:2]), "-m", "%d:%d" % sizes]
-    result = machine.run(program, place.env, opts.timeout)
+    program = [build.floor, "-c", "%d,%d" % tuple(build.cores[:2]), "-m", "%d:%d" % sizes]
+    result = machine.run(program, build.env, opts.timeout)
     if result.status != 0 or result.late:
         return [], "no floor: " + machine.why(result, opts.timeout)
     rows = csv.DictReader(result.out.split("\n"))
@@ -144,7 +144,7 @@ class Progress:
               (f", about {left:.0f} s to go" if left else ""), file=sys.stderr, flush=True)
 
 
-def run_rounds(opts, place, programs, configs, data, writer, say):
+def run_rounds(opts, build, programs, configs, data, writer, say):
     """Fills data and the file, round by round."""
     gpuring = stock.gpuring(opts)
     jobs = [(config, run) for config in configs for run in STOCK_RUNS] + [(gpuring, "a"), (None, "a")]
@@ -160,10 +160,10 @@ def run_rounds(opts, place, programs, configs, data, writer, say):
             progress.step(number, done, name)
             again = True
             if config:
-                rows, reason, again = run_config(opts, place, config, programs)
+                rows, reason, again = run_config(opts, build, config, programs)
                 reason = reason and f"{name} failed in round {number}: {reason}" + ("" if again else "; not run again")
             else:
-                rows, reason = run_floor(opts, place)
+                rows, reason = run_floor(opts, build)
                 again = bool(rows)
             if reason and name not in said:
                 say(reason)

@@ -25,25 +25,25 @@ def gpuring(opts):
     return Config("gpuring", None, "gpuring", args + opts.gpuring_arg)
 
 
-def command(opts, place, args, program):
+def command(opts, build, args, program):
     """mpirun's command line; the same for all sides but for args."""
-    sharing = ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1"] if opts.ranks > len(place.cores) else []
-    return [place.mpirun, "-np", str(opts.ranks)] + sharing + args + program
+    sharing = ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1"] if opts.ranks > len(build.cores) else []
+    return [build.mpirun, "-np", str(opts.ranks)] + sharing + args + program
 
 
-def installed(place):
+def installed(build):
     """Names like "coll:han" of the components of this Open MPI."""
-    said = subprocess.run([place.ompi_info, "--parsable"], stdout=subprocess.PIPE, universal_newlines=True,
-                          env=place.env).stdout
+    said = subprocess.run([build.ompi_info, "--parsable"], stdout=subprocess.PIPE, universal_newlines=True,
+                          env=build.env).stdout
     return {":".join(line.split(":")[1:3]) for line in said.split("\n") if line.startswith("mca:")}
 
 
-def probe(opts, place, config):
+def probe(opts, build, config):
     """None where the configuration runs and its collectives are active; else why not."""
-    program = [place.bench, "bcast", "-m", "4:4", "-i", "1", "-x", "0", "-B", "1", "-o", "csv"]
+    program = [build.bench, "bcast", "-m", "4:4", "-i", "1", "-x", "0", "-B", "1", "-o", "csv"]
     args = config.args + ["--mca", "coll_base_verbose", "10"]
     limit = min(opts.timeout, PROBE_LIMIT)
-    result = machine.run(command(opts, place, args, program), place.env, limit)
+    result = machine.run(command(opts, build, args, program), build.env, limit)
     said = result.out + result.err
     if result.status != 0:
         return machine.why(result, limit)
@@ -53,15 +53,15 @@ def probe(opts, place, config):
     return f"coll/{config.coll} is not active" + (f": {reason.group(1)}" if reason else "")
 
 
-def find(opts, place):
+def find(opts, build):
     """The configurations to compare with, and a line per reason why others are not."""
     found, reasons = [], {}
-    have = installed(place)
+    have = installed(build)
     for config in ALL:
         if config.name not in opts.configs:
             continue
         lacks = [c for c in ("pml:" + config.pml, "coll:" + config.coll) if c not in have]
-        reason = "this Open MPI has no " + lacks[0].replace(":", "/") if lacks else probe(opts, place, config)
+        reason = "this Open MPI has no " + lacks[0].replace(":", "/") if lacks else probe(opts, build, config)
         if reason:
             reasons.setdefault(reason, []).append(config.name)
         else:
