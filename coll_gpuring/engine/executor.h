@@ -14,7 +14,7 @@
  * The calls of one op, in this order:
  *
  *      links, connect      which links it needs; make them, if no op before it has asked for them
- *      prepare             its buffers
+ *      prepare             its buffers; copy, also when it is done
  *      start               the links are there, and the op is the first of its queue
  *      poll                until it is done, or has failed
  *      abort               after an error: until the buffers are the application's again
@@ -47,6 +47,9 @@ struct gr_executor {
 
     /* Put the op's buffers where this executor can use them, and find scratch. OMPI error code. */
     int (*prepare)(struct gr_op *op);
+
+    /* Copy between a user buffer and scratch, as the executor has them. OMPI error code. */
+    int (*copy)(const struct gr_op *op, void *dst, const void *src, size_t bytes);
 
     /* Begin; sets the executor's part of op->run. OMPI error code. */
     int (*start)(struct gr_op *op);

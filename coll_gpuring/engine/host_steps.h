@@ -29,6 +29,9 @@ struct gr_host_run {
 enum gr_links mca_coll_gpuring_host_links(const struct gr_op *op);
 struct gr_setup *mca_coll_gpuring_host_connect(struct gr_op *op, uint32_t number);
 
+/* Copies in host memory, for all executors that run there. */
+int mca_coll_gpuring_host_copy(const struct gr_op *op, void *dst, const void *src, size_t bytes);
+
 /*
  * Start the stepper on the plan of the op's choice, which is made when there is none yet. ops, ctx:
  * what moves the data, over op->run.host.host. OMPI error code.

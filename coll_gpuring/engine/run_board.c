@@ -102,6 +102,7 @@ const struct gr_executor mca_coll_gpuring_run_board = {
     .links = mca_coll_gpuring_host_links,
     .connect = mca_coll_gpuring_host_connect,
     .prepare = prepare,
+    .copy = mca_coll_gpuring_host_copy,
     .start = start,
     .poll = poll_board,
     .abort = abort_board,

@@ -13,6 +13,7 @@
 #include "engine/step_timing.h"
 #include "mpi/buffers.h"
 #include "mpi/module.h"
+#include "mpi/staging/copy.h"
 #include "mpi/staging/copy_stream.h"
 
 #include "base/errors.h"
@@ -55,6 +56,11 @@ static struct gr_setup *connect_devices(struct gr_op *op, uint32_t number)
 static int prepare(struct gr_op *op)
 {
     return mca_coll_gpuring_buffers_prepare(op, op->queue->gpu->gpu);
+}
+
+static int copy(const struct gr_op *op, void *dst, const void *src, size_t bytes)
+{
+    return mca_coll_gpuring_copy(&op->stage.after, dst, src, bytes);
 }
 
 /* ---- start ---- */
@@ -269,6 +275,7 @@ const struct gr_executor mca_coll_gpuring_run_device = {
     .links = links,
     .connect = connect_devices,
     .prepare = prepare,
+    .copy = copy,
     .start = start,
     .poll = poll_kernel,
     .abort = abort_kernel,

@@ -31,6 +31,7 @@ const struct gr_executor mca_coll_gpuring_run_host = {
     .links = mca_coll_gpuring_host_links,
     .connect = mca_coll_gpuring_host_connect,
     .prepare = prepare,
+    .copy = mca_coll_gpuring_host_copy,
     .start = start,
     .poll = mca_coll_gpuring_host_poll,
     .waits_near = mca_coll_gpuring_host_waits_near,

@@ -11,6 +11,7 @@
 
 #include "engine/collectives.h"
 #include "engine/failure.h"
+#include "engine/host_steps.h"
 #include "engine/op.h"
 #include "engine/runtime.h"
 #include "mpi/buffers.h"
@@ -239,6 +240,7 @@ const struct gr_executor mca_coll_gpuring_run_messages = {
     .sends_messages = true,
     .links = links,
     .prepare = prepare,
+    .copy = mca_coll_gpuring_host_copy,
     .start = start,
     .poll = poll_messages,
     .abort = abort_messages,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When steps begin, where that is asked for. */
+/* Step timing of a queue: when the steps of its calls begin. */
 #ifndef GR_ENGINE_STEP_TIMING_H
 #define GR_ENGINE_STEP_TIMING_H
 
@@ -33,8 +33,10 @@ int mca_coll_gpuring_timing_begin(struct gr_op_queue *queue, const struct gr_req
                                   const struct gr_timing_job *job,
                                   const struct gr_timer_links *links, struct gr_step_gate *gate);
 
-/* What timing waits for, or "". */
+/* Write what the timer waits for, in words; "" where it waits for nothing. */
 void mca_coll_gpuring_timing_explain(const struct gr_op_queue *queue, char *text, size_t size);
+
+/* Add the timer's numbers to the report, and free it. */
 void mca_coll_gpuring_timing_free(struct gr_op_queue *queue);
 
 END_C_DECLS

@@ -15,7 +15,6 @@
 #include "engine/op_queue.h"
 #include "mpi/datatype.h"
 #include "mpi/module.h"
-#include "mpi/staging/copy.h"
 #include "mpi/staging/scratch.h"
 #include "mpi/staging/stage.h"
 #include "mpi/type_codes.h"
@@ -226,10 +225,7 @@ static int begin_allgather(struct gr_op *op)
                  : mca_coll_gpuring_convert(start, call->rtype, count, data->in, true);
 }
 
-/*
- * Where all that it is made of lies together, in the order of the ranks. In place, the input is a
- * copy.
- */
+/* Blocks are used where they lie if they follow each other; in place, the input is a copy. */
 static int begin_alltoall(struct gr_op *op)
 {
     const struct gr_call *call = &op->call;
@@ -250,8 +246,8 @@ static int begin_alltoall(struct gr_op *op)
     data->out = solid ? mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype)
                       : scratch + (copy ? data->bytes : 0);
     data->finish = solid ? GR_FINISH_NONE : GR_FINISH_UNPACK;
-    if (in_place(call) && op->exec->on_device && solid) {
-        return mca_coll_gpuring_copy(&op->stage.after, data->in, data->out, data->bytes);
+    if (in_place(call) && solid) {
+        return op->exec->copy(op, data->in, data->out, data->bytes);
     }
     if (in_place(call)) {
         return mca_coll_gpuring_convert(call->rbuf, call->rtype, p * call->rcount, data->in, true);
@@ -325,17 +321,6 @@ static int unpack_gathered(const struct gr_call *call, const struct gr_data *dat
     return rc;
 }
 
-/* Copy the output out of scratch. */
-static int copy_out(const struct gr_op *op)
-{
-    if (op->exec->on_device) {
-        return mca_coll_gpuring_copy(&op->stage.after, op->call.rbuf, op->data.out,
-                                     op->data.out_bytes);
-    }
-    memcpy(op->call.rbuf, op->data.out, op->data.out_bytes);
-    return OMPI_SUCCESS;
-}
-
 int mca_coll_gpuring_buffers_end(struct gr_op *op)
 {
     struct gr_scratch *packed = &op->kept.packed, *tmp = &op->kept.tmp;
@@ -344,7 +329,7 @@ int mca_coll_gpuring_buffers_end(struct gr_op *op)
     int rc = OMPI_SUCCESS;
 
     if (GR_FINISH_COPY == data->finish) {
-        rc = copy_out(op);
+        rc = op->exec->copy(op, call->rbuf, data->out, data->out_bytes);
     } else if (GR_FINISH_UNPACK == data->finish && GR_CALL_BCAST == call->id) {
         rc = mca_coll_gpuring_convert(call->rbuf, call->rtype, call->rcount, data->out, false);
     } else if (GR_FINISH_UNPACK == data->finish && GR_CALL_ALLTOALL == call->id) {

@@ -244,7 +244,10 @@ static size_t persistent_box_bytes(size_t post_bytes)
     return set - GR_SET_HEAD;
 }
 
-/* Make what the op's way needs in its own queue; all ranks come here together. OMPI error code. */
+/*
+ * In the init of a persistent request: set up the links of the op in its own queue, and wait for
+ * them. All ranks do so together. OMPI error code; OMPI_ERR_NOT_AVAILABLE: refused.
+ */
 static int set_up(mca_coll_gpuring_module_t *module, struct gr_op_queue *queue, struct gr_op *op)
 {
     struct gr_waiting waiting = {module, gr_calls[op->call.id].name, op->seq,
@@ -268,7 +271,7 @@ static int set_up(mca_coll_gpuring_module_t *module, struct gr_op_queue *queue, 
     return GR_LINKS_THERE == op->exec->links(op) ? OMPI_SUCCESS : OMPI_ERR_NOT_AVAILABLE;
 }
 
-/* The queue of a persistent request, with all that its way needs. OMPI error code. */
+/* Make the queue of a persistent request, with the links that the op needs. OMPI error code. */
 static int make_queue(mca_coll_gpuring_module_t *module, struct gr_op *op,
                       struct gr_op_queue **queue)
 {

@@ -175,6 +175,7 @@ const struct gr_executor mca_coll_gpuring_run_staged = {
     .links = mca_coll_gpuring_host_links,
     .connect = mca_coll_gpuring_host_connect,
     .prepare = prepare,
+    .copy = mca_coll_gpuring_host_copy,
     .start = start,
     .poll = poll_steps,
     .waits_near = mca_coll_gpuring_host_waits_near,
