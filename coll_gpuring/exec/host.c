@@ -36,7 +36,7 @@ static int host_ready(void *ctx, uint32_t channel, const struct gr_step *step)
     return 1;
 }
 
-/* Where a piece lies in the slot that this end of the link handles next. */
+/* Address of a piece in the slot that this end of the link handles next. */
 static unsigned char *in_slot(const struct gr_host_op *op, const struct gr_link *l,
                               const struct gr_move *mv)
 {
@@ -45,15 +45,15 @@ static unsigned char *in_slot(const struct gr_host_op *op, const struct gr_link 
     return slot + (op->direct ? GR_DIRECT_HEAD : 0) + mv->slot * op->reducer.elem_bytes;
 }
 
-/* The word of a direct slot that says where the piece lies. */
+/* The word of a direct slot that holds the address of the piece. */
 static uint64_t *word_of(const struct gr_link *l, const struct gr_move *mv)
 {
     return (uint64_t *) gr_link_slot(l) + mv->piece;
 }
 
 /*
- * Whether what is fetched needs a place of its own. It is fetched to its destination, where it is
- * stored as it is, or combined with something else by a loop that allows its source to be its
+ * Whether fetched messages need the bounce buffer. They do not where they can be fetched to their
+ * destination: if they are stored unchanged, or reduced by a loop whose source may be its
  * destination.
  */
 static int needs_bounce(const struct gr_host_op *op, const struct gr_step *s, const void *dest,
@@ -64,8 +64,8 @@ static int needs_bounce(const struct gr_host_op *op, const struct gr_step *s, co
 }
 
 /*
- * The messages' pieces, from element `begin` of them on: in their slots, or fetched from their
- * writers, who need not wait until they are used.
+ * Find the messages' pieces, from element `begin` on: in their slots, or fetched from the senders'
+ * buffers. The slot of a fetched message is given back at once.
  */
 static int find_sources(struct gr_host_op *op, const struct gr_move *mv, size_t begin, void *dest,
                         int bounces, const void **src)
@@ -96,8 +96,8 @@ static int find_sources(struct gr_host_op *op, const struct gr_move *mv, size_t 
 }
 
 /*
- * Where the slot's content lies in this rank's buffers when the step is done, if it does in one
- * piece that is worth it.
+ * Address of the slot's content in this rank's buffers after the step; NULL: it is not there in one
+ * piece, or too short for zero copy.
  */
 static const void *find_origin(const struct gr_host_op *op, const struct gr_move *mv,
                                const void *operand, const void *dest)
@@ -110,8 +110,8 @@ static const void *find_origin(const struct gr_host_op *op, const struct gr_move
 }
 
 /*
- * Where the value must be written. In a direct plan a value that lies in this rank's buffers need
- * not be copied to the slots: `where` says so, or is NULL. Returns how many.
+ * Where the value must be written. where: its address in this rank's buffers, in a direct plan, so
+ * that it is not copied to the slots; or NULL. Returns the number of destinations.
  */
 static int find_destinations(struct gr_host_op *op, const struct gr_move *mv, size_t begin,
                              void *dest, const void *where, void **dst)
@@ -138,8 +138,8 @@ static int find_destinations(struct gr_host_op *op, const struct gr_move *mv, si
 }
 
 /*
- * Copy when the slot has been handed over: the copy to this rank's own output, while others fetch
- * the original. One copy is kept, and done before the next one is.
+ * Defer a copy to this rank's output until the slot has been handed over, so that other ranks fetch
+ * the original meanwhile. A copy that was deferred before is done now.
  */
 static void copy_later(struct gr_host_op *op, void *dst, const void *src, size_t bytes)
 {
@@ -151,19 +151,19 @@ static void copy_later(struct gr_host_op *op, void *dst, const void *src, size_t
     op->later.bytes = bytes;
 }
 
-/* A block of a piece, which begins `begin` elements into it. */
+/* Move a block of a piece; the block begins at element `begin` of the piece. */
 static int move_block(struct gr_host_op *op, const struct gr_move *mv, size_t begin,
                       unsigned char *operand, unsigned char *dest, int bounces)
 {
     const struct gr_step *s = mv->step;
     size_t bytes = mv->count * op->reducer.elem_bytes;
-    /* the messages; with REDUCE, the operand among them */
+    /* the messages; with GR_REDUCE, also the operand */
     const void *src[GR_FAN + 1] = {NULL}, *where = NULL;
     void *dst[GR_FAN + 1];
     int n, rc;
 
     if (op->direct) {
-        /* rather the input than its copy: nobody has written to it lately */
+        /* prefer the input to its copy: it was not written recently */
         where = !(s->bits & GR_RECV) ? operand : s->bits & GR_STORE ? dest : NULL;
     }
     rc = find_sources(op, mv, begin, dest, bounces, src);
@@ -194,7 +194,7 @@ static int host_move(void *ctx, const struct gr_move *mv)
     int bounces = 0, rc = 0;
 
     if (s->bits & GR_REDUCE || !(s->bits & GR_RECV)) {
-        /* only then: there may be no such buffer */
+        /* otherwise there may be no such buffer */
         operand = op->space[s->operand] + mv->operand * elem;
     }
     if (s->bits & GR_STORE) {
@@ -202,11 +202,11 @@ static int host_move(void *ctx, const struct gr_move *mv)
     }
     if (op->direct && needs_bounce(op, s, dest, operand)) {
         bounces = 1;
-        /* not more than a cache holds */
+        /* at most what a cache holds */
         most = GR_BOUNCE_BYTES / (s->nfrom < 3 ? 3 : s->nfrom) / elem;
         assert(most > 0);
     }
-    op->filled = (mv->slot + mv->count) * elem; /* pieces follow each other */
+    op->filled = (mv->slot + mv->count) * elem; /* pieces are packed without gaps */
     op->from = find_origin(op, mv, operand, dest);
     for (begin = 0; begin < mv->count && 0 == rc; begin += block.count) {
         block.slot = mv->slot + begin;
@@ -244,8 +244,8 @@ static void host_commit(void *ctx, uint32_t channel, const struct gr_step *step)
 }
 
 /*
- * Add the ranks that have not read all that was sent to them, where that matters; or to which the
- * network has not. Up to `most` of them.
+ * The ranks that have not read all messages of this rank, in a direct plan, or to which the network
+ * has not sent all. Writes up to `most` of them; returns their number.
  */
 static int undrained(const struct gr_host_op *op, uint32_t channel, int *ranks, int most)
 {
@@ -262,8 +262,8 @@ static int undrained(const struct gr_host_op *op, uint32_t channel, int *ranks, 
 }
 
 /*
- * In a direct plan others may still read this rank's buffers, and a network what lies there or in
- * slots.
+ * After the last step, other ranks may still read this rank's buffers (direct plan), and the
+ * network may still read slots or buffers.
  */
 static int host_finished(void *ctx)
 {

@@ -2,13 +2,13 @@
 /*
  * The host executor: the stepper's functions over links in shared memory, with data in host memory.
  *
- * In a direct plan a message that lies in the sender's buffers is not copied into the slot, but
- * fetched from there by the receiver. Nobody overwrites what another may still fetch: an element's
- * final value, the only one that is stored over an input, cannot exist before every contribution to
- * it was read; and a machine is done only when all that it sent has been read.
+ * Single copy: in a direct plan, the receiver fetches a message from the sender's buffers, if it
+ * lies there. The sender does not overwrite a message that may still be fetched: only an element's
+ * final value is stored over an input, and it cannot exist before every contribution has been read.
+ * The stepper is done when all messages of this rank have been read.
  *
- * The same goes for what a network sends from this rank's buffers: zero copy (gr_fifo.from), for
- * algorithms that are not hasty (sched.h).
+ * Zero copy: a network sends a message from this rank's buffers (gr_fifo.from). The same rule
+ * holds, except for algorithms that overwrite what they have sent (gr_algo_overwrites_sent()).
  */
 #ifndef GR_EXEC_HOST_H
 #define GR_EXEC_HOST_H
@@ -17,9 +17,7 @@
 #include "exec/stepper.h"
 #include "link/fifo.h"
 
-/*
- * What is combined out of other ranks' memory may be fetched to a buffer of that many bytes first.
- */
+/* Bytes of the buffer that messages of other ranks are fetched to before they are reduced. */
 #define GR_BOUNCE_BYTES ((size_t) 3 << 16)
 
 /* One call's data. Buffers belong to the caller, links to the team; both outlive the call. */
@@ -27,51 +25,50 @@ struct gr_host_op {
     struct gr_link *in, *out; /* [channel * p + rank]: the link from, to that rank */
     int p;
     uint32_t nchannels;
-    unsigned char *space[3];   /* by enum gr_space: where its element 0 lies */
-    struct gr_reducer reducer; /* elem_bytes is needed always, the functions where steps reduce */
+    unsigned char *space[3];   /* [enum gr_space]: address of element 0 */
+    struct gr_reducer reducer; /* elem_bytes always; the functions only where steps reduce */
     /*
-     * some links lead through a network, and have their fill: the machine is done when that has
-     * taken all, since nobody may care for it afterwards
+     * 1: some links lead to other nodes, and record the fill of their slots. The stepper is then
+     * done when the network has sent all slots: nothing progresses the call afterwards.
      */
     int remote;
     /*
-     * least bytes of a slot that a network sends from this rank's buffers, where they lie there in
-     * one piece; 0: none. Then the call's end, be it an error, waits for the network
+     * Smallest message, in bytes, that a network sends from this rank's buffers, if it lies there
+     * in one piece; 0: none. If set, the end of the call waits for the network, after an error too.
      */
     size_t zero_copy;
-    /* Direct plans only: */
-    int direct;
-    const int32_t *pids;   /* [rank]: processes */
+    int direct;            /* 1: the plan is direct; only then the next two are used */
+    const int32_t *pids;   /* [rank]: process ID */
     unsigned char *bounce; /* GR_BOUNCE_BYTES, where steps reduce */
+
+    /* Private; bytes, popped, filled and borrowed are 0 and from is NULL at the start. */
     struct {
         void *dst;
         const void *src;
-        size_t bytes; /* 0 at first */
-    } later;          /* private */
-    /* private, 0 at first: from-links of the step whose slot was given back already */
-    unsigned popped;
-    size_t filled; /* private, 0 at first: bytes of its slots, */
-    /* and where they lie in this rank's buffers; NULL at first: nowhere */
-    const void *from;
-    uint64_t borrowed; /* slots that a network was to send from there; 0 at first */
+        size_t bytes;
+    } later;           /* a copy that is done after the next commit */
+    unsigned popped;   /* bit k: the slot of the step's from-link k has been given back */
+    size_t filled;     /* bytes of the step's outgoing slots */
+    const void *from;  /* where they lie in this rank's buffers; NULL: only in the slots */
+    uint64_t borrowed; /* slots that a network was to send from this rank's buffers */
 };
 
 /*
- * For struct gr_stepper; ctx is a struct gr_host_op. Only fetching another process's memory can
- * fail (GR_ERR_SYS), and does so, too, where that process has withdrawn it.
+ * For struct gr_stepper; ctx is a struct gr_host_op. The only error is GR_ERR_SYS: another
+ * process's memory cannot be read, or that process has withdrawn it.
  */
 extern const struct gr_executor_ops gr_host_executor;
 
 /*
- * The call ends with an error, and its buffers are the application's again: in a direct plan others
- * must not take what they find there from now on for what was sent.
+ * The call ends with an error, and the application gets its buffers back. In a direct plan:
+ * withdraw this rank's messages, so that no rank takes later contents of the buffers for a message.
  */
 void gr_host_withdraw(struct gr_host_op *op);
 
 /*
- * The ranks that the step waits for at this moment: the from-links without a full slot and the
- * to-links without a free one; for step NULL, a channel that is through, those that have not read
- * all of it. Up to 2 * GR_FAN entries, each rank once; returns how many.
+ * The ranks that a step waits for now: those whose from-link has no full slot, or whose to-link has
+ * no free one. step NULL: the channel's steps are done; the ranks that have not read all messages.
+ * Writes up to 2 * GR_FAN entries, each rank once; returns their number.
  */
 int gr_host_waits_for(struct gr_host_op *op, uint32_t channel, const struct gr_step *step,
                       int *ranks);

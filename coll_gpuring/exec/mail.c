@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The mailboxes of mail.h. */
+/* Mailboxes: posting and taking small messages. */
 #include "exec/mail.h"
 
 #include "base/errors.h"
@@ -9,14 +9,14 @@
 #include <string.h>
 
 /*
- * Bytes of a post that are asked for at once before they are combined; further on, the processor's
- * own prefetching is as good.
+ * Bytes of a post that are prefetched before they are reduced; after that, the processor prefetches
+ * by itself.
  */
 #define PREFETCH_READ ((size_t) 2048)
 
 /*
- * Get a line for writing. An instruction of its own on x86, which plain x86-64 code does not use
- * for the built-in.
+ * Prefetch a line for writing. On x86-64 the compiler's built-in does not emit the instruction for
+ * that.
  */
 static inline void prefetch_write(const unsigned char *line)
 {
@@ -45,15 +45,15 @@ static int64_t after(uint64_t a, uint64_t b)
 }
 
 /*
- * Whether the set of `epoch` is free for who is through with `consumed`. A rank that only posts may
- * be ahead of us.
+ * Whether the set of `epoch` is free, where all have completed `consumed`. That may be more than
+ * this rank has: others that only post may be ahead.
  */
 static int set_is_free(const struct gr_mailbox *box, uint64_t epoch, uint64_t consumed)
 {
     return after(epoch, consumed) <= (int64_t) box->nsets;
 }
 
-/* Look at all users of my board. 1 when the set of `epoch` is free. */
+/* Read the consumed epochs of all readers of this rank's board. 1: the set of `epoch` is free. */
 static int find_freed(struct gr_mailbox *box, uint64_t epoch)
 {
     const struct gr_board *mine = &box->boards[box->rank];
@@ -92,7 +92,7 @@ static size_t block_at(const struct gr_mail *mail, int r)
     return at;
 }
 
-/* Elements that this rank posts: none where it only listens. */
+/* Elements that this rank posts; 0: it only receives. */
 static size_t post_count(const struct gr_mailbox *box, const struct gr_mail *mail)
 {
     int last = box->p - 1;
@@ -104,7 +104,7 @@ static size_t post_count(const struct gr_mailbox *box, const struct gr_mail *mai
         return block_at(mail, last) + block_count(mail, last);
     case GR_COLL_BCAST:
         return box->rank == mail->root ? mail->count : 0;
-    default: /* the root of a reduce too: it reads its own share there */
+    default: /* also at the root of a reduce, which reads its contribution there */
         return mail->count;
     }
 }
@@ -129,7 +129,7 @@ int gr_mail_post(struct gr_mailbox *box, const struct gr_mail *mail)
     return 1;
 }
 
-/* Rank r's data of the call, or NULL while it has not posted. */
+/* Rank r's data of the call; NULL: it has not posted yet. */
 static const unsigned char *posted_by(const struct gr_mailbox *box, const struct gr_mail *mail,
                                       int r)
 {
@@ -140,7 +140,7 @@ static const unsigned char *posted_by(const struct gr_mailbox *box, const struct
                : NULL;
 }
 
-/* Ask for lines that another core has written all at once: they come one by one otherwise. */
+/* Prefetch lines that another core has written: otherwise they arrive one after the other. */
 static void prefetch_read(const unsigned char *data, size_t bytes)
 {
     size_t at;
@@ -150,7 +150,7 @@ static void prefetch_read(const unsigned char *data, size_t bytes)
     }
 }
 
-/* A reduction of n elements at element `at` of all ranks' posts. */
+/* Reduce n elements, from element `at` of all ranks' posts. Returns whether all have been taken. */
 static int take_reduction(struct gr_mailbox *box, struct gr_mail *mail, size_t at, size_t n,
                           uint64_t *moved)
 {
@@ -169,11 +169,11 @@ static int take_reduction(struct gr_mailbox *box, struct gr_mail *mail, size_t a
         }
         ++*moved;
         if (0 == mail->next) {
-            continue; /* combined with the next one: a copy less */
+            continue; /* reduced together with rank 1: saves a copy */
         }
         first = 1 == mail->next ? posted_by(box, mail, 0) + offset : mail->out;
         source = other + offset;
-        /* one of the two may be my own, which is here already */
+        /* one of the two may be this rank's, which is in its cache */
         prefetch_read(box->rank == mail->next ? first : other + offset,
                       n * mail->reducer.elem_bytes);
         gr_reduce(&mail->reducer, &out, 1, first, &source, 1, n);
@@ -238,7 +238,7 @@ static int take(struct gr_mailbox *box, struct gr_mail *mail, uint64_t *moved)
     }
 }
 
-/* Say on all boards what I am through with. */
+/* Store this rank's consumed epoch on all boards. */
 static void tell_consumed(struct gr_mailbox *box)
 {
     int r;
@@ -253,8 +253,8 @@ static void tell_consumed(struct gr_mailbox *box)
 }
 
 /*
- * The next call is probably like this one. Get its set ready for writing now: the readers' caches
- * hold it since they read it, and the post would have to wait until they let go.
+ * The next call is probably like this one: prefetch its set for writing. Otherwise the post would
+ * have to wait for the caches of the readers, which still hold it.
  */
 static void prefetch_next(struct gr_mailbox *box, const struct gr_mail *mail)
 {

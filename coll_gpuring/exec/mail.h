@@ -13,19 +13,19 @@
  *      take      a receiver waits for the epoch on the boards of the senders, in the order of their
  *                ranks, and copies or combines the data there
  *
- * A set is used again nsets calls later. By then all must have taken what was in it, but in a Bcast
- * or Reduce nobody answers; so each reader stores its consumed epoch, the last call that it is
- * through with, into its user of every board, every nsets/2 calls. A writer looks there only when
- * its last look does not cover the set.
+ * A set is used again nsets calls later. By then all readers must have taken its data. In a Bcast
+ * or Reduce the writer gets no answer, so each reader stores its consumed epoch, the last call that
+ * it has completed, into its entry of every board, every nsets/2 calls. The writer reads these
+ * entries only if what it read last does not show that the set is free.
  *
- * Nobody waits in a circle: a rank posts epoch e only after all have taken e - nsets, which needs
- * posts up to there only; and consumed epochs up to e - nsets are published by then.
+ * There is no deadlock: to post epoch e, a rank waits until all ranks have taken e - nsets. That
+ * needs only posts up to e - nsets, and consumed epochs up to there have been stored by then.
  *
  * Epochs are 64 bits and may begin anywhere. A new lease of a board begins with all sets cleaned to
  * the epoch before the first, which no reader waits for.
  *
- * Reductions are ((x_0 op x_1) op x_2) op ... over ranks, at whoever computes them: an Allreduce
- * gives the same bits everywhere, and those of Reduce and Reduce_scatter.
+ * Every rank reduces in the order of ranks, ((x_0 op x_1) op x_2) op ..., so an Allreduce gives the
+ * same bits on all ranks, and the same as Reduce and Reduce_scatter.
  */
 #ifndef GR_EXEC_MAIL_H
 #define GR_EXEC_MAIL_H
@@ -40,61 +40,60 @@ static inline size_t gr_mailbox_room(const struct gr_mailbox *box)
     return box->stride - GR_SET_HEAD;
 }
 
-/* Bytes of the largest set that a call needs: what one rank posts. All ranks compute the same. */
+/* Most bytes that a rank posts in a call. Equal on all ranks. */
 size_t gr_mail_bytes(enum gr_coll coll, size_t total_bytes, size_t largest_block_bytes);
 
 /*
- * One call. Buffers belong to the caller and stay until it is over; in is read until it is posted,
- * in and out may overlap in any way.
+ * One call. Buffers belong to the caller, who keeps them until the call is done. in is read until
+ * the call is posted; in and out may overlap.
  */
 struct gr_mail {
     enum gr_coll coll;
     int root; /* rank; bcast, reduce */
-    /*
-     * what this rank posts: the vector (for reduce_scatter all blocks, one after the other), or its
-     * own block (allgather)
-     */
+    /* what this rank posts: the vector, all blocks (reduce_scatter), or its block (allgather) */
     const unsigned char *in;
-    /* the vector, all blocks (allgather), or the own block (reduce_scatter) */
+    /* the vector, all blocks (allgather), or this rank's block (reduce_scatter) */
     unsigned char *out;
     size_t count;         /* elements of the vector, or of each block where counts is NULL */
     const size_t *counts; /* elements of each rank's block, or NULL */
     /*
-     * first element of each block in the posted vector (reduce_scatter; ascending) or in out
-     * (allgather), or NULL: one after the other
+     * [rank]: first element of the block, in the posted vector (reduce_scatter; ascending) or in
+     * out (allgather); NULL: blocks follow each other
      */
     const size_t *displs;
-    struct gr_reducer reducer; /* elem_bytes always, the functions for reductions */
-    /* private: */
+    struct gr_reducer reducer; /* elem_bytes always; the functions only for reductions */
+
+    /* Private. */
     uint64_t epoch;
     int next; /* rank whose board is taken next */
 };
 
-/* Give the call its place in the order of calls. */
+/* Give the call its epoch, the next one of the mailbox. */
 static inline void gr_mail_begin(struct gr_mailbox *box, struct gr_mail *mail)
 {
     mail->epoch = ++box->begun;
     mail->next = 0;
 }
 
-/* Post it, when all calls before it are posted. 1, or 0 when its set is still in use: try again. */
+/* Post the call; all calls before it have been posted. 1; 0: its set is in use, try again. */
 int gr_mail_post(struct gr_mailbox *box, const struct gr_mail *mail);
 
-/* Whether it was posted, at most nsets calls ago. */
+/* Whether the call has been posted. */
 static inline int gr_mail_is_posted(const struct gr_mailbox *box, const struct gr_mail *mail)
 {
     return box->posted - mail->epoch < box->nsets;
 }
 
 /*
- * Take it as far as it goes, when it is posted and all calls before it are taken. 1 when it is
- * over, 0 when it waits for gr_mail_waits_for(). *moved is increased by the boards that were taken.
+ * Take what other ranks have posted; the call has been posted, and all calls before it are done. 1:
+ * the call is done; 0: it waits for the ranks of gr_mail_waits_for(). *moved is increased by the
+ * number of boards that were taken.
  */
 int gr_mail_take(struct gr_mailbox *box, struct gr_mail *mail, uint64_t *moved);
 
 /*
- * The ranks that the call waits for: who must take an older call before it can be posted, or the
- * one whose post comes next. Up to p entries; returns how many.
+ * The ranks that the call waits for: before it is posted, those that must take an older call first;
+ * then the rank whose post is taken next. Writes up to p entries; returns their number.
  */
 int gr_mail_waits_for(const struct gr_mailbox *box, const struct gr_mail *mail, int *ranks);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* plan.h */
+/* Building a plan. */
 #include "exec/plan.h"
 
 #include <assert.h>
 
-/* Elements after which a line begins again. */
+/* The smallest number of elements whose bytes are a multiple of a line. */
 static size_t line_elems(size_t elem_bytes, size_t line)
 {
     size_t n = line;
@@ -15,7 +15,7 @@ static size_t line_elems(size_t elem_bytes, size_t line)
     return n;
 }
 
-/* Most bytes of a piece, of which a message may have several. */
+/* Most bytes of a piece; a message may have several pieces. */
 static size_t piece_bytes(const struct gr_request *r, int p, size_t most, uint32_t nslots)
 {
     size_t pieces = gr_algo_most(r->algo, r->coll, p, &r->torus),
@@ -83,7 +83,7 @@ size_t gr_plan_scratch(const struct gr_request *r, int p)
 }
 
 /*
- * Bytes that a message has at most. In a direct plan slots hold some words besides, or only these.
+ * Most bytes of a message. In a direct plan a slot holds addresses before the data, or only these.
  */
 static size_t message_bytes(const struct gr_channel_set *links, const struct gr_request *r)
 {

@@ -7,7 +7,7 @@
 #include "link/team.h"
 #include "sched/split.h"
 
-/* What is asked for. Arrays are referred to by the plan, not copied. */
+/* A call in the terms of schedules. The plan refers to its arrays and does not copy them. */
 struct gr_request {
     enum gr_coll coll;
     enum gr_algo algo;
@@ -18,38 +18,42 @@ struct gr_request {
     size_t total;                  /* elements of the vector (allreduce, bcast, reduce) */
     size_t block;                  /* elements per rank, where counts is NULL */
     const size_t *counts, *displs; /* by rank, elements; or NULL */
-    int small;                     /* over the team's links for small messages */
+    int small;                     /* 1: over the team's links for small messages */
     int direct; /* 1: messages may be fetched from their senders' buffers (host.h) */
-    /* then, most bytes of a message, where no step sends what it did not store; 0: a slot's */
+    /*
+     * direct: most bytes of a message, if each step stores what it sends; 0: as many as a slot has
+     */
     size_t direct_bytes;
-    struct gr_torus torus;     /* that the ranks form; ndims 0: none is known */
-    enum gr_protocol protocol; /* devices: in which messages are written; */
-    /* of a block for data: whole warps, up to GR_LINE_UNITS; Simple takes all there are */
+    struct gr_torus torus;     /* of the ranks; ndims 0: none is known */
+    enum gr_protocol protocol; /* devices: of messages */
+    /* devices, LL and LL128: threads of a block that move data, whole warps up to GR_LINE_UNITS */
     uint32_t threads;
 };
 
-/* Elements of rank r's block, and where they begin. */
+/* Elements of rank r's block. */
 static inline size_t gr_request_block(const struct gr_request *request, int r)
 {
     return NULL != request->counts ? request->counts[r] : request->block;
 }
 
+/* First element of rank r's block. */
 static inline size_t gr_request_begin(const struct gr_request *request, int r)
 {
     return NULL != request->displs ? request->displs[r] : (size_t) r * request->block;
 }
 
 /*
- * The request's data cut into pieces of at most `most` bytes, a slot's, and such that messages of
- * several chunks do not fill all slots of a link (gr_algo_most()). Pieces begin at lines of `line`
- * bytes (a power of two) from their blocks' starts, so that ranks and channels do not share lines.
+ * Split the request's data into pieces of at most `most` bytes (a slot), and so that no message of
+ * several chunks fills all slots of a link (gr_algo_most()). Pieces begin at multiples of `line`
+ * bytes (a power of two) from the start of their block, so that ranks and channels do not share
+ * cache lines.
  */
 struct gr_split gr_plan_split(const struct gr_request *request, int p, size_t most, uint32_t nslots,
                               size_t line);
 
 /*
- * The schedule of a channel with this order of ranks, for a rank; order is referred to. Along a
- * torus it is the channel that says the order.
+ * The schedule of a rank's channel. order, where: ranks by position, and positions by rank; the
+ * schedule refers to order. Algorithms along a torus ignore both: the channel gives their order.
  */
 struct gr_sched gr_plan_sched(const struct gr_request *request, int p, int rank, const int *order,
                               const int *where, uint32_t channel, uint32_t nchunks);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Combining elements on the host (reduce.h): the table of loops, and many sources and destinations
- * in one pass.
- */
+/* Reductions on the host: the table of loops, and several sources and destinations in one pass. */
 #include "exec/reduce.h"
 
 #include "sched/step.h" /* GR_FAN */
@@ -13,8 +10,8 @@
 #include "exec/reduce_loops.h"
 
 /*
- * Bytes that are combined with all sources before the next ones: with three sources and four
- * destinations all of them lie in the smallest first-level cache (32 KiB).
+ * Bytes of a block, which is reduced over all sources before the next one. Three sources and four
+ * destinations of this size fit the smallest first-level cache (32 KiB).
  */
 #define BLOCK_BYTES ((size_t) 4096)
 
@@ -85,13 +82,13 @@ static const void *at_const(const void *p, size_t offset)
     return (const char *) p + offset;
 }
 
-/* Elements that are combined at a time. */
+/* Elements of a block. */
 static size_t block_elems(size_t elem_bytes)
 {
     return 0 < elem_bytes && elem_bytes < BLOCK_BYTES ? BLOCK_BYTES / elem_bytes : 1;
 }
 
-/* Combine n elements into sum, and into `twin` where that is not NULL. */
+/* Reduce n elements into sum, and into twin if it is not NULL. */
 static void fused_block(const struct gr_reducer *r, void *sum, void *twin, const void *first,
                         const void *const *src, int nsrc, size_t n)
 {
@@ -104,7 +101,7 @@ static void fused_block(const struct gr_reducer *r, void *sum, void *twin, const
     }
 }
 
-/* The same into sum alone by the commutative r->other, which combines in place. */
+/* The same into sum alone, by r->other, which works in place and must be commutative. */
 static void other_block(const struct gr_reducer *r, void *sum, const void *first,
                         const void *const *src, int nsrc, size_t n)
 {
@@ -119,8 +116,8 @@ static void other_block(const struct gr_reducer *r, void *sum, const void *first
 }
 
 /*
- * The sources' blocks. One that lies where the sum will be overwritten before its turn comes is put
- * aside: all but the first, which is combined at once, by a loop that allows that.
+ * Addresses of the sources' blocks. A source that the sum would overwrite before it is read is
+ * copied to `aside`. The first source need not be: the loop reads it before it writes.
  */
 static void find_blocks(const struct gr_reducer *r, const void **from, const void *const *src,
                         int nsrc, const void *sum, size_t offset, size_t n, unsigned char *aside)
@@ -140,7 +137,7 @@ static void find_blocks(const struct gr_reducer *r, const void **from, const voi
 void gr_reduce(const struct gr_reducer *r, void *const *dst, int ndst, const void *first,
                const void *const *src, int nsrc, size_t n)
 {
-    /* destinations that the combination itself writes */
+    /* destinations that the loop itself writes */
     int made = NULL != r->fused && ndst > 1 ? 2 : 1;
     _Alignas(16) unsigned char aside[BLOCK_BYTES];
     const void *from[GR_FAN];
@@ -150,7 +147,7 @@ void gr_reduce(const struct gr_reducer *r, void *const *dst, int ndst, const voi
     assert(nsrc >= 1 && nsrc <= GR_FAN && ndst >= 1);
     block = block_elems(r->elem_bytes);
     if (NULL != r->fused && 1 == nsrc && ndst <= 2) {
-        block = n; /* nothing is touched twice */
+        block = n; /* no memory is read or written twice */
     }
     for (done = 0; done < n; done += count) {
         void *sum;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Combining elements on the host: fused vectorised loops for the hot type/operation pairs, and a
- * function pointer for all others, which the owner of the types (Open MPI's reduction) fills.
+ * Reductions on the host: fused, vectorised loops for the frequent types and operations. All others
+ * use a function of the caller's (Open MPI's reduction).
  *
- * Integers wrap around (two's complement), on every type and operation, here and on the device.
+ * Integers wrap around (two's complement) for every type and operation, here and on the device.
  */
 #ifndef GR_EXEC_REDUCE_H
 #define GR_EXEC_REDUCE_H
@@ -12,9 +12,8 @@
 #include <stdint.h>
 
 /*
- * Types that we combine ourselves. GR_TYPE_OTHER: elements of any size, through gr_reducer.other.
- * Those on devices only have no loops here; a name of two parts is a value and its index, laid out
- * as in C.
+ * Element types. GR_TYPE_OTHER: elements of any size, through gr_reducer.other. A name of two parts
+ * is a value and its index, laid out as in C.
  */
 enum gr_type {
     GR_TYPE_I8,
@@ -27,7 +26,7 @@ enum gr_type {
     GR_TYPE_U64,
     GR_TYPE_F32,
     GR_TYPE_F64,
-    /* on devices only: */
+    /* the following types have loops on devices only */
     GR_TYPE_F16,
     GR_TYPE_BF16,
     GR_TYPE_C64,
@@ -42,7 +41,7 @@ enum gr_type {
     GR_TYPE_OTHER
 };
 
-/* Operations. The logical ones give 0 or 1; minloc and maxloc, of equal values, the lower index. */
+/* Operations. Logical ones give 0 or 1; of equal values, minloc and maxloc take the lower index. */
 enum gr_redop {
     GR_OP_SUM,
     GR_OP_PROD,
@@ -54,8 +53,8 @@ enum gr_redop {
     GR_OP_LAND,
     GR_OP_LOR,
     GR_OP_LXOR,
-    GR_OP_MINLOC,
-    GR_OP_MAXLOC, /* on devices only */
+    GR_OP_MINLOC, /* loops on devices only */
+    GR_OP_MAXLOC, /* loops on devices only */
     GR_OP_OTHER
 };
 
@@ -84,10 +83,9 @@ gr_reduce_fn gr_reduce_find(enum gr_type type, enum gr_redop op);
 size_t gr_type_bytes(enum gr_type type);
 
 /*
- * dst[0..ndst) = ((first op src[0]) op src[1]) op ... for n elements, 1 <= nsrc <= GR_FAN, 1 <=
- * ndst. Each dst may be `first` itself; dst[0] may be any one of the sources, elements having then
- * at most 4096 bytes where it is not the first of them or r->fused is not there. What combines is
- * r->fused or r->other, in exactly that order.
+ * dst[0..ndst) = ((first op src[0]) op src[1]) op ... for n elements, in exactly this order, by
+ * r->fused or r->other. 1 <= nsrc <= GR_FAN, 1 <= ndst. Each dst may be `first`. dst[0] may be one
+ * of the sources; if it is not src[0], or r->fused is NULL, elements have at most 4096 bytes then.
  */
 void gr_reduce(const struct gr_reducer *r, void *const *dst, int ndst, const void *first,
                const void *const *src, int nsrc, size_t n);

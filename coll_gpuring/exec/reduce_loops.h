@@ -30,9 +30,8 @@
 #endif
 
 /*
- * "No iteration needs another's result": true as buffers are either apart or exactly the same, and
- * an element is written after its operands were read. Without it, d1 == a would take the scalar
- * way.
+ * No iteration needs the result of another: buffers are either disjoint or the same, and an element
+ * is written after its operands have been read. Without this, d1 == a would run a scalar loop.
  */
 #if defined(__clang__)
 #define LOOP_IVDEP _Pragma("clang loop vectorize(assume_safety)")
@@ -48,10 +47,7 @@
 #pragma GCC optimize("tree-vectorize", "vect-cost-model=dynamic")
 #endif
 
-/*
- * Elements in memory: of any alignment (packed user buffers) and of whatever type the application
- * gave them.
- */
+/* Elements in memory: of any alignment (packed user buffers), and of any type that aliases T. */
 #define MEMORY(T) T __attribute__((aligned(1), may_alias))
 
 typedef MEMORY(uint8_t) mem_u8;
@@ -66,7 +62,7 @@ typedef MEMORY(float) mem_f32;
 typedef MEMORY(double) mem_f64;
 
 /*
- * x op y in the type W, in which it wraps: promoted to int, 65535 * 65535 would overflow. Min and
+ * x op y in the type W, which wraps around: in int, 65535 * 65535 would overflow. Min and
  * max take y when the two are equal or unordered: min(NaN, y) = y, min(x, NaN) = NaN.
  */
 #define DO_sum(W, x, y) ((W) (x) + (W) (y))
@@ -80,7 +76,7 @@ typedef MEMORY(double) mem_f64;
 #define DO_lor(W, x, y) ((0 != (x)) | (0 != (y)))
 #define DO_lxor(W, x, y) ((0 != (x)) ^ (0 != (y)))
 
-/* Operations by what they are defined for; X(type, T, W, op) with elements T, calculated in W. */
+/* Operations by kind of type: X(type, T, W, op), for elements T that are computed in W. */
 #define OPS_ARITHMETIC(X, type, T, W) X(type, T, W, sum) X(type, T, W, prod)
 #define OPS_ORDER(X, type, T, W) X(type, T, W, min) X(type, T, W, max)
 #define OPS_BITS(X, type, T, W) \

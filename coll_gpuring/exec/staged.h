@@ -7,11 +7,12 @@
  *      device output <--band 0--band 1--         pinned    a band is copied when all its results
  *                                                          are stored: GR_FINAL
  *
- * A band is what the schedule needs at one time: in GR_PIPE so many chunks of every channel, one
- * behind the other; in GR_BLOCKS so many slices of every block, or where a slice is long, some
- * blocks of it, in the order in which the rank's steps first read (or store the results of) them.
- * What no step calls a result is copied in the end. All copies in are put on a stream at once, with
- * a mark behind each band. Nobody waits: a step whose band is not there is not ready yet.
+ * A band is the data that steps use at about the same time. In GR_PIPE it is some consecutive
+ * chunks of every channel; in GR_BLOCKS some slices of every block, or, where slices are long, some
+ * blocks of one slice, in the order in which the rank's steps first read them, or store their
+ * results. Data that no step marks as a result are copied at the end. All copies to the host are
+ * put on a stream at the start, with a mark behind each band. Nothing blocks: a step whose band has
+ * not been copied is not ready.
  */
 #ifndef GR_EXEC_STAGED_H
 #define GR_EXEC_STAGED_H
@@ -20,25 +21,25 @@
 #include "cuda/stream.h"
 #include "exec/host.h"
 
-/* Most bands of one way; larger data has larger ones. */
+/* Most bands in one direction; for larger data, bands are larger. */
 #define GR_BANDS GR_GPU_MARKS
 
-/* What is copied one way, and how. */
+/* Copies in one direction. */
 struct gr_staged_copy {
-    /* of its own; it is behind what must come first. NULL: nothing goes this way */
+    /* used for these copies only, and ordered after the application's work; NULL: no copies */
     struct gr_gpu_stream *stream;
     /* bytes from the pinned address of an element to its address on the device */
     ptrdiff_t device;
 };
 
-/* One way; private. */
+/* State of one direction; private. */
 struct gr_staged_way {
     struct gr_staged_copy copy;
     enum gr_space space;
-    uint32_t nblocks; /* used in a unit (split.h) of a channel */
+    uint32_t nblocks; /* blocks used in a unit (split.h) of a channel */
     uint32_t nbands;
-    uint32_t done; /* bands: in, that are there; out, that are to be copied no more */
-    /* [channel * p + block]: its number among those, in time; GR_PIPE: no blocks, all 0 */
+    uint32_t done; /* bands: to the host, copied; to the device, queued, or without elements */
+    /* [channel * p + block]: position among the nblocks, by time of use; GR_PIPE: all 0 */
     uint32_t *order;
 };
 
@@ -46,30 +47,28 @@ struct gr_staged_way {
 struct gr_staged {
     struct gr_host_op *host;
     const struct gr_stepper *stepper;
-    int error; /* of a copy; the call has failed then */
+    int error; /* first error of a copy, which fails the call; 0: none */
     struct gr_staged_way in, out;
-    size_t left[GR_BANDS];   /* elements of an outgoing band that are no results yet */
-    uint32_t full[GR_BANDS]; /* bands that have all of them since the last commit() */
-    uint32_t nfull;
-    uint32_t *orders; /* kept for the next call */
-    size_t room;
+    size_t left[GR_BANDS];   /* elements of each outgoing band that are not results yet */
+    uint32_t full[GR_BANDS]; /* bands that were completed since the last commit() */
+    uint32_t nfull;          /* entries of full */
+    uint32_t *orders;        /* memory for the order of both directions; owned, kept */
+    size_t room;             /* entries of orders */
 };
 
 /*
- * Begin the copies of a call whose machine was started with gr_staged_executor and this. At most
- * piece > 0 bytes are copied at a time, but for GR_BANDS. Negative on error; then, too, copies may
- * be under way until gr_staged_end().
+ * Begin the copies of a call whose stepper was started with gr_staged_executor and s. Bands have at
+ * most `piece` (> 0) bytes, unless there would be more than GR_BANDS. 0, or negative on error;
+ * then, too, copies may be under way until gr_staged_end().
  */
 int gr_staged_begin(struct gr_staged *s, struct gr_host_op *host, const struct gr_stepper *stepper,
                     const struct gr_staged_copy *in, const struct gr_staged_copy *out,
                     size_t piece);
 
-/*
- * The call is over, well or not: wait for copies that are under way. 0, or the error that ended it.
- */
+/* The call has ended: wait for copies that are under way. 0, or the first error of a copy. */
 int gr_staged_end(struct gr_staged *s);
 
-/* Free what is kept. */
+/* Free memory that is kept for the next call. */
 void gr_staged_free(struct gr_staged *s);
 
 /* Whether the channel's next step waits for a copy. For reports. */
