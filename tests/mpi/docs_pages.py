@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reads the documentation: links, file names, messages, and the commands in its blocks.
 
-    docs_pages.py links|files|messages|marks TOP    print what is wrong, a line each
+    docs_pages.py links|files|messages|marks|folders TOP    print what is wrong, a line each
     docs_pages.py blocks TOP DIR                    write DIR/N.sh for each block, print "N MODE PAGE:LINE REASON"
 
 A block of commands is fenced by ```sh. The line before it may be an HTML comment that says how it is run:
@@ -120,6 +120,21 @@ def missing_messages(top):
                 yield f"docs/troubleshooting.md lacks \"{part}\", of: {text}"
 
 
+def wrong_folders(top):
+    """architecture.md's table of folders says what layering_test.sh enforces."""
+    test = (top / "tests/build/layering_test.sh").read_text()
+    rules = dict(row.split(": ") for row in re.search(r"^folders='(.*?)'", test, re.M | re.S)[1].split("\n"))
+    page = (top / "docs/architecture.md").read_text()
+    for folder, allowed in rules.items():
+        row = re.search(rf"^\| `{folder}/` \| .* \| (.*) \|$|^\| `{folder}/` \| .* \| \|$", page, re.M)
+        said = set(re.findall(r"`([^`]+)`", row[1] or "")) if row else None
+        wanted = set(allowed.split()) - {"base/", f"{folder}/"}
+        if row and row[1] == "all":
+            said = {f"{name}/" for name in rules} - {"base/", f"{folder}/"}
+        if said != wanted:
+            yield f"docs/architecture.md: {folder}/ may include {' '.join(sorted(wanted))}"
+
+
 def blocks(page):
     """Triples (line number, mode, reason, text) of the blocks of commands."""
     lines = page.read_text().split("\n")
@@ -163,7 +178,8 @@ def main():
     if what == "blocks":
         write_blocks(top, pathlib.Path(sys.argv[3]))
         return
-    checks = {"links": wrong_links, "files": missing_files, "messages": missing_messages, "marks": wrong_marks}
+    checks = {"links": wrong_links, "files": missing_files, "messages": missing_messages, "marks": wrong_marks,
+              "folders": wrong_folders}
     for problem in checks[what](top):
         print(problem)
 

@@ -48,6 +48,12 @@ sed -i 's/ is full / was full /' "$work/planted/docs/troubleshooting.md"
 python3 "$pages" messages "$work/planted" >"$work/why" 2>&1
 grep -q 'lacks "is full"' "$work/why"
 tap_result $? "messages: one that is missing is found" "$work/why"
+none folders "architecture.md says which folder may include which, as layering_test.sh does"
+cp "$top/docs/architecture.md" "$work/planted/docs/"
+sed -i 's/^| `net\/` .*/| `net\/` | links | `exec\/` |/' "$work/planted/docs/architecture.md"
+python3 "$pages" folders "$work/planted" >"$work/why" 2>&1
+grep -q 'architecture.md: net/ may include' "$work/why"
+tap_result $? "folders: a row that is wrong is found" "$work/why"
 
 # ---- the commands ----
 
