@@ -26,7 +26,7 @@ none() {
 # found WHAT FILE LINE: it finds the line, put at the end of that page of a copy
 found() {
     rm -rf "$work/docs" "$work/planted/docs"
-    cp -R "$top/docs" "$work/planted/docs"
+    cp -R "$top/docs" "$work/planted/docs" && chmod -R u+w "$work/planted/docs"
     printf '\n%s\n' "$3" >>"$work/planted/docs/$2"
     python3 "$pages" "$1" "$work/planted" >"$work/why" 2>&1
     grep -q "^docs/$2:" "$work/why"
