@@ -23,10 +23,10 @@ typedef const int *gr_counts_t;
 
 #define GR_COMM_ID(comm) ((unsigned) (comm)->c_contextid)
 #define GR_COMM_REVOKED(comm) false
-#define GR_ERR_REVOKED MPI_ERR_COMM
+#define GR_OMPI_REVOKED MPI_ERR_COMM
 #define GR_COMM_LOST_RANK(comm) false
 #define GR_RANK_IS_LOST(comm, rank) ((void) (comm), (void) (rank), false)
-#define GR_ERR_LOST_RANK MPI_ERR_COMM
+#define GR_OMPI_LOST_RANK MPI_ERR_COMM
 
 /* publish bytes with MPI_Init's exchange of connection data */
 #define GR_MODEX_SCOPE OPAL_PMIX_GLOBAL

@@ -30,16 +30,16 @@ OMPI_DECLSPEC extern struct ompi_predefined_datatype_t ompi_mpi_short_float;
 #define GR_COMM_ID(comm) ((unsigned) (comm)->c_index)
 #if OPAL_ENABLE_FT_MPI
 #define GR_COMM_REVOKED(comm) ompi_comm_is_revoked(comm)
-#define GR_ERR_REVOKED MPI_ERR_REVOKED
+#define GR_OMPI_REVOKED MPI_ERR_REVOKED
 #define GR_COMM_LOST_RANK(comm) ompi_comm_coll_revoked(comm)
 #define GR_RANK_IS_LOST(comm, rank) (!ompi_comm_is_proc_active(comm, rank, false))
-#define GR_ERR_LOST_RANK MPI_ERR_PROC_FAILED
+#define GR_OMPI_LOST_RANK MPI_ERR_PROC_FAILED
 #else
 #define GR_COMM_REVOKED(comm) false
-#define GR_ERR_REVOKED MPI_ERR_COMM
+#define GR_OMPI_REVOKED MPI_ERR_COMM
 #define GR_COMM_LOST_RANK(comm) false
 #define GR_RANK_IS_LOST(comm, rank) ((void) (comm), (void) (rank), false)
-#define GR_ERR_LOST_RANK MPI_ERR_COMM
+#define GR_OMPI_LOST_RANK MPI_ERR_COMM
 #endif
 
 /* publish bytes with MPI_Init's exchange of connection data */

@@ -18,11 +18,8 @@
 #include "engine/runtime.h"
 #include "engine/setup_messages.h"
 #include "engine/watchdog.h"
-#include "mpi/datatype.h"
-#include "mpi/module.h"
-#include "mpi/report.h"
-#include "mpi/staging/scratch.h"
-#include "mpi/type_codes.h"
+#include "engine/comm.h"
+#include "engine/stats.h"
 
 #include "base/errors.h"
 #include "exec/gpu/kernel_table.h"
@@ -36,8 +33,7 @@
 #include "sched/sched.h"
 #include "tune/select.h"
 
-#include "ompi/mca/pml/pml.h"
-
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,47 +50,41 @@ static bool may_zero(const struct gr_op *op, const gr_params_t *params)
 {
     int64_t least = params->value[GR_PARAM_ZERO_COPY];
 
-    return op->call.id < GR_NSUPPORTED && least >= 0 && op->data.bytes >= (size_t) least &&
+    return op->id < GR_NSUPPORTED && least >= 0 && op->data.bytes >= (size_t) least &&
            distributes(op);
 }
 
 void mca_coll_gpuring_agreement_record(struct gr_op *op, const gr_params_t *params, bool device)
 {
-    const struct gr_call *call = &op->call;
     struct gr_call_record *record = &op->agreement.record;
 
     *record = (struct gr_call_record) {
         .seq = op->seq,
         .bytes = op->data.bytes,
-        .root = call->root,
-        .kernel = GR_KERNEL_copy,
-        .call = (uint8_t) call->id,
+        .root = op->root,
+        .kernel = (int16_t) op->kernel,
+        .call = (uint8_t) op->id,
         .device = device,
     };
-    if (gr_calls[call->id].reduces) {
-        record->kernel = (int16_t) gr_gpu_kernel(mca_coll_gpuring_type(call->rtype),
-                                                 mca_coll_gpuring_op(call->op));
-    }
     op->agreed.zero_copy = may_zero(op, params);
-    if (op->agreed.zero_copy && device && mca_coll_gpuring_is_contiguous(call->rtype, 2)) {
-        record->output = mca_coll_gpuring_ipc_handle(
-            mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype), op->data.bytes);
+    if (op->agreed.zero_copy && device && NULL != op->output) {
+        record->output = mca_coll_gpuring_ipc_handle(op->output, op->data.bytes);
     }
 }
 
-/* Make room for the records of p ranks. OMPI error code. */
+/* Make room for the records of p ranks. 0, or GR_ERR_... */
 static int reserve_records(struct gr_call_agreement *a, int p)
 {
     size_t each = sizeof(a->records[0]) + sizeof(a->outputs[0]) + sizeof(a->spots[0]);
     int r;
 
     if (NULL != a->records && a->nrecords >= p) {
-        return OMPI_SUCCESS;
+        return 0;
     }
     free(a->records);
     a->records = calloc((size_t) p, each);
     if (NULL == a->records) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return GR_ERR_NOMEM;
     }
     a->nrecords = p;
     a->outputs = (const struct gr_ipc_handle **) (a->records + p);
@@ -103,22 +93,22 @@ static int reserve_records(struct gr_call_agreement *a, int p)
         a->outputs[r] = &a->records[r].output;
         a->spots[r] = (size_t) r * sizeof(a->records[0]);
     }
-    return OMPI_SUCCESS;
+    return 0;
 }
 
 int mca_coll_gpuring_agreement_prepare(struct gr_op *op, enum gr_agreement_use use)
 {
     struct gr_call_agreement *a = &op->agreement;
 
-    if (OMPI_SUCCESS != reserve_records(a, ompi_comm_size(op->call.comm))) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+    if (0 != reserve_records(a, op->comm->size)) {
+        return GR_ERR_NOMEM;
     }
     a->use = use;
-    op->start = mca_coll_gpuring_stats_timed() ? mca_coll_gpuring_now() : 0;
+    op->start = mca_coll_gpuring_stats_timed() ? gr_runtime_now() : 0;
     op->setup_number[true] = gr_setup_number(op->queue);
     op->setup_number[false] = gr_setup_number(op->queue);
     if (NULL != op->queue->team->remote) {
-        return OMPI_SUCCESS;
+        return 0;
     }
     a->mail = (struct gr_mail) {
         .coll = GR_COLL_ALLGATHER,
@@ -129,12 +119,13 @@ int mca_coll_gpuring_agreement_prepare(struct gr_op *op, enum gr_agreement_use u
         .reducer = {.elem_bytes = 1},
     };
     op->early = (struct gr_early_post) {.mail = &a->mail, .way = GR_WAY_AGREEMENT};
-    return OMPI_SUCCESS;
+    return 0;
 }
 
 void mca_coll_gpuring_agreement_free(struct gr_call_agreement *agreement)
 {
     free(agreement->records);
+    free(agreement->scratch);
 }
 
 /* ---- what the ranks have agreed on ---- */
@@ -151,9 +142,9 @@ static void tell_difference(const struct gr_op *op, const struct gr_call_record 
     const struct gr_call_record *mine = &op->agreement.record;
     unsigned known = GR_NCALLS - 1;
 
-    mca_coll_gpuring_warn("calls-differ", ompi_comm_rank(op->call.comm),
-                          gr_comm_name(op->call.comm), gr_calls[mine->call].name,
-                          (size_t) mine->bytes, mine->root, (size_t) mine->seq, rank,
+    mca_coll_gpuring_warn("calls-differ", op->comm->rank, gr_comm_name(op->comm),
+                          gr_calls[mine->call].name, (size_t) mine->bytes, mine->root,
+                          (size_t) mine->seq, rank,
                           gr_calls[other->call < known ? other->call : known].name,
                           (size_t) other->bytes, other->root, (size_t) other->seq);
 }
@@ -169,7 +160,7 @@ static void apply_agreement(struct gr_op *op, bool devices)
 /* Returns 0; -1 when the calls differ, which the lowest rank unlike rank 0 reports for all. */
 static int apply_records(struct gr_op *op, const struct gr_call_record *records)
 {
-    int p = ompi_comm_size(op->call.comm), rank = ompi_comm_rank(op->call.comm), r;
+    int p = op->comm->size, rank = op->comm->rank, r;
     bool devices = false;
 
     for (r = 0; r < p; r++) {
@@ -194,7 +185,7 @@ static void combine(struct gr_op *op)
 
     memcpy(c->ones, record, sizeof(c->ones));
     memset(c->first, 0, sizeof(c->first));
-    if (0 == ompi_comm_rank(op->call.comm)) {
+    if (0 == op->comm->rank) {
         memcpy(c->first, record, sizeof(c->first));
     }
     for (k = 0; k < GR_CALL_RECORD_WORDS; k++) {
@@ -234,7 +225,7 @@ int mca_coll_gpuring_agreement_end(struct gr_op *op)
 int mca_coll_gpuring_agreement_way(const struct gr_op_queue *queue)
 {
     return NULL == queue->team->remote ? GR_WAY_AGREEMENT
-                                       : gr_choice_way(&queue->module->agreement_choice);
+                                       : gr_choice_way(&queue->comm->agreement_choice);
 }
 
 /*
@@ -246,14 +237,25 @@ static unsigned char *spread(struct gr_op *op)
     struct gr_call_agreement *a = &op->agreement;
 
     memset(a->records, 0, (size_t) op->queue->team->p * sizeof(a->records[0]));
-    a->records[ompi_comm_rank(op->call.comm)] = a->record;
+    a->records[op->comm->rank] = a->record;
     return (unsigned char *) a->records;
 }
 
-/* Start a round: an Allreduce of words over host links. OMPI error code. */
+/* At least that many bytes, kept for the next round. NULL: no memory. */
+static unsigned char *get_scratch(struct gr_call_agreement *a, size_t bytes)
+{
+    if (bytes > a->scratch_bytes) {
+        free(a->scratch);
+        a->scratch = malloc(bytes);
+        a->scratch_bytes = NULL == a->scratch ? 0 : bytes;
+    }
+    return a->scratch;
+}
+
+/* Start a round: an Allreduce of words over host links. 0, or GR_ERR_... */
 static int begin_round(struct gr_op *op, enum gr_agreement_round round)
 {
-    const struct gr_choice *how = &op->queue->module->agreement_choice;
+    const struct gr_choice *how = &op->queue->comm->agreement_choice;
     struct gr_call_agreement *a = &op->agreement;
     int p = op->queue->team->p;
     size_t bytes = GR_ROUND_SINGLE == round ? (size_t) p * sizeof(a->record) : sizeof(a->combined);
@@ -265,7 +267,7 @@ static int begin_round(struct gr_op *op, enum gr_agreement_round round)
         .small = how->small,
         .elem_bytes = sizeof(uint64_t),
         .total = bytes / sizeof(uint64_t),
-        .torus = op->queue->module->torus,
+        .torus = op->queue->comm->torus,
     };
     struct gr_reducer reducer = {.elem_bytes = r.elem_bytes,
                                  .fused = gr_reduce_find(GR_TYPE_U64, GR_OP_BOR)};
@@ -274,21 +276,21 @@ static int begin_round(struct gr_op *op, enum gr_agreement_round round)
 
     _Static_assert(0 == sizeof(a->record) % sizeof(uint64_t), "records are words");
     if (scratch > 0) {
-        space[GR_TMP] = mca_coll_gpuring_scratch_get(&op->kept.tmp, scratch, false);
+        space[GR_TMP] = get_scratch(a, scratch);
         if (NULL == space[GR_TMP]) {
-            return OMPI_ERR_OUT_OF_RESOURCE;
+            return GR_ERR_NOMEM;
         }
     }
     a->round = round;
     mca_coll_gpuring_host_start_request(op, &r, space, reducer);
-    return OMPI_SUCCESS;
+    return 0;
 }
 
 /* On boards the record has been posted since the call was queued. */
 int mca_coll_gpuring_agreement_begin(struct gr_op *op)
 {
     if (NULL == op->queue->team->remote) {
-        return OMPI_SUCCESS;
+        return 0;
     }
     combine(op);
     return begin_round(op, GR_ROUND_COMBINED);
@@ -307,7 +309,7 @@ static int poll_links(struct gr_op *op, uint64_t *moved)
     if (a->result < 0 || !op->agreed.kernels || !op->agreed.zero_copy) {
         return GR_DONE;
     }
-    return OMPI_SUCCESS == begin_round(op, GR_ROUND_SINGLE) ? GR_AGAIN : GR_ERR_NOMEM;
+    return 0 == begin_round(op, GR_ROUND_SINGLE) ? GR_AGAIN : GR_ERR_NOMEM;
 }
 
 int mca_coll_gpuring_agreement_poll(struct gr_op *op, uint64_t *moved)
@@ -337,7 +339,7 @@ void mca_coll_gpuring_agreement_explain(struct gr_op *op, char *text, size_t siz
 
 struct exchange {
     struct gr_call_record *records;
-    ompi_request_t **requests;
+    struct gr_message **requests;
     int n, p, rank;
 };
 
@@ -347,7 +349,7 @@ static int exchange_poll(void *ctx, uint64_t *moved)
     int rc;
 
     for (; x->n > 0; x->n--, ++*moved) {
-        rc = mca_coll_gpuring_request_done(&x->requests[x->n - 1]);
+        rc = gr_runtime_test(&x->requests[x->n - 1]);
         if (1 != rc) {
             return 0 == rc ? GR_AGAIN : rc;
         }
@@ -363,62 +365,61 @@ static void exchange_explain(void *ctx, char *text, size_t size)
     int r;
 
     for (r = 0; r < x->p && used < size; r++) {
-        if (r != x->rank && r < x->n && MPI_REQUEST_NULL != x->requests[r]) {
+        if (r != x->rank && r < x->n && NULL != x->requests[r]) {
             used += (size_t) snprintf(text + used, size - used, " %d", r);
         }
     }
 }
 
-static int exchange_post(struct exchange *x, struct ompi_communicator_t *comm, int tag)
+static int exchange_post(struct exchange *x, struct gr_comm *comm, int tag)
 {
-    int r, rc = OMPI_SUCCESS;
+    int r, rc = 0;
 
-    for (r = 0; r < 2 * x->p && OMPI_SUCCESS == rc; r++) {
-        x->requests[x->n++] = MPI_REQUEST_NULL;
+    for (r = 0; r < 2 * x->p && 0 == rc; r++) {
+        x->requests[x->n++] = NULL;
         if (x->rank == r % x->p) {
             continue;
         }
         if (r < x->p) {
-            rc = MCA_PML_CALL(irecv(&x->records[r], sizeof(x->records[r]), MPI_BYTE, r, tag, comm,
-                                    &x->requests[r]));
+            rc = gr_runtime_receive(comm, &x->records[r], sizeof(x->records[r]), r, tag,
+                                    &x->requests[r]);
         } else {
-            rc = MCA_PML_CALL(isend(&x->records[x->rank], sizeof(x->records[0]), MPI_BYTE, r - x->p,
-                                    tag, MCA_PML_BASE_SEND_STANDARD, comm, &x->requests[r]));
+            rc = gr_runtime_send(comm, &x->records[x->rank], sizeof(x->records[0]), r - x->p, tag,
+                                 &x->requests[r]);
         }
     }
     return rc;
 }
 
-int mca_coll_gpuring_agreement_exchange(mca_coll_gpuring_module_t *module, struct gr_op *op,
-                                        uint32_t number)
+int mca_coll_gpuring_agreement_exchange(struct gr_op *op, uint32_t number)
 {
-    struct ompi_communicator_t *comm = op->call.comm;
-    int p = ompi_comm_size(comm), rc, agreed;
-    struct exchange x = {.p = p, .rank = ompi_comm_rank(comm)};
-    struct gr_waiting waiting = {module, gr_calls[op->call.id].name, op->seq, exchange_explain, &x};
+    struct gr_comm *comm = op->comm;
+    int p = comm->size, rc, agreed;
+    struct exchange x = {.p = p, .rank = comm->rank};
+    struct gr_waiting waiting = {comm, gr_calls[op->id].name, op->seq, exchange_explain, &x};
 
     x.records = calloc((size_t) p, sizeof(*x.records));
-    x.requests = calloc(2 * (size_t) p, sizeof(ompi_request_t *));
+    x.requests = calloc(2 * (size_t) p, sizeof(struct gr_message *));
     if (NULL == x.records || NULL == x.requests) {
         free(x.records);
         free(x.requests);
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return GR_ERR_NOMEM;
     }
     x.records[x.rank] = op->agreement.record;
     rc = exchange_post(&x, comm, mca_coll_gpuring_setup_tag(number));
-    if (OMPI_SUCCESS == rc) {
+    if (0 == rc) {
         rc = mca_coll_gpuring_wait(exchange_poll, &waiting);
     }
-    if (OMPI_SUCCESS != rc) {
+    if (0 != rc) {
         /* Messages may be under way into the records, which stay. */
         return rc; /* NOLINT(clang-analyzer-unix.Malloc) */
     }
     rc = reserve_records(&op->agreement, p);
-    if (OMPI_SUCCESS == rc) {
+    if (0 == rc) {
         memcpy(op->agreement.records, x.records, (size_t) p * sizeof(*x.records));
     }
     agreed = apply_records(op, x.records);
     free(x.records);
     free(x.requests);
-    return agreed < 0 ? OMPI_ERR_BAD_PARAM : rc;
+    return agreed < 0 ? GR_ERR_DIFFER : rc;
 }

@@ -10,15 +10,15 @@
 #ifndef GR_ENGINE_CALL_AGREEMENT_H
 #define GR_ENGINE_CALL_AGREEMENT_H
 
-#include "mpi/ompi.h"
-
-#include "mpi/module.h"
+#include "engine/comm.h"
 #include "engine/params.h"
 
 #include "exec/mail.h"
 #include "link/ipc_cache.h"
 
-BEGIN_C_DECLS
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct gr_op_queue;
 struct gr_op;
@@ -70,6 +70,8 @@ struct gr_call_agreement {
     const struct gr_ipc_handle **outputs; /* [rank]: of receive buffers, in records */
     size_t *spots;                        /* [rank]: bytes from records to the rank's record */
     int nrecords;                         /* ranks for which there is room */
+    unsigned char *scratch;               /* between nodes: GR_TMP of the exchange; owned */
+    size_t scratch_bytes;                 /* of scratch */
 };
 
 /*
@@ -80,7 +82,7 @@ void mca_coll_gpuring_agreement_record(struct gr_op *op, const gr_params_t *para
 
 /*
  * The record has been written: let the op, which is not queued yet, begin with an agreement. Takes
- * two set-up numbers of the queue. OMPI error code.
+ * two set-up numbers of the queue. 0, or GR_ERR_...
  */
 int mca_coll_gpuring_agreement_prepare(struct gr_op *op, enum gr_agreement_use use);
 
@@ -90,7 +92,7 @@ int mca_coll_gpuring_agreement_way(const struct gr_op_queue *queue);
 /*
  * Exchange the records, when the op is the first of its queue: on boards inside a node; between
  * nodes combined, by an Allreduce over host links, and, where all ranks agree on a call that may
- * use zero copy on devices, once more one by one. begin: OMPI error code. poll: GR_DONE, GR_AGAIN,
+ * use zero copy on devices, once more one by one. begin: 0, or GR_ERR_... poll: GR_DONE, GR_AGAIN,
  * or a negative enum gr_error. explain: what it waits for, in words.
  */
 int mca_coll_gpuring_agreement_begin(struct gr_op *op);
@@ -108,11 +110,8 @@ void mca_coll_gpuring_agreement_free(struct gr_call_agreement *agreement);
 
 /*
  * The whole agreement for the init of a persistent request, by point-to-point messages; waits for
- * all ranks. number: of the set-up whose tags it uses. OMPI error code.
+ * all ranks. number: of the set-up whose tags it uses. 0, or GR_ERR_...
  */
-int mca_coll_gpuring_agreement_exchange(mca_coll_gpuring_module_t *module, struct gr_op *op,
-                                        uint32_t number);
-
-END_C_DECLS
+int mca_coll_gpuring_agreement_exchange(struct gr_op *op, uint32_t number);
 
 #endif

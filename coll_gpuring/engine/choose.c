@@ -13,8 +13,7 @@
 #include "engine/op_queue.h"
 #include "engine/pick.h"
 #include "engine/process.h"
-#include "mpi/buffers.h"
-#include "mpi/module.h"
+#include "engine/comm.h"
 #include "engine/params.h"
 
 #include "exec/gpu/args.h"
@@ -23,63 +22,65 @@
 #include "sched/sched.h"
 #include "tune/select.h"
 
+#include <stdatomic.h>
+#include <stdio.h>
+
 /* The path between the op's devices. Inside a node it is not known before the links: PCIe then. */
-static enum gr_path path_of(const mca_coll_gpuring_module_t *module, const struct gr_op *op)
+static enum gr_path path_of(const struct gr_comm *comm, const struct gr_op *op)
 {
-    if (NULL != module->remote) {
+    if (NULL != comm->remote) {
         return GR_PATH_NET;
     }
     return NULL == op->queue || NULL == op->queue->gpu ? GR_PATH_PCIE : op->queue->gpu->path;
 }
 
 /* The links between nodes; nodes 0: all ranks are on one node. */
-static struct gr_internode far_of(const mca_coll_gpuring_module_t *module)
+static struct gr_internode far_of(const struct gr_comm *comm)
 {
-    if (NULL == module->remote) {
+    if (NULL == comm->remote) {
         return (struct gr_internode) {.nodes = 0};
     }
     return (struct gr_internode) {
-        .nodes = module->nodes,
-        .ranks = module->node_ranks,
-        .step = (double) module->params.value[GR_PARAM_NODES_LATENCY],
-        .byte = 8.0 / (double) module->params.value[GR_PARAM_NODES_MBIT],
-        .rails = module->rails,
-        .shared = module->shared,
+        .nodes = comm->nodes,
+        .ranks = comm->node_ranks,
+        .step = (double) comm->params.value[GR_PARAM_NODES_LATENCY],
+        .byte = 8.0 / (double) comm->params.value[GR_PARAM_NODES_MBIT],
+        .rails = comm->rails,
+        .shared = comm->shared,
     };
 }
 
 /* Rank 0 reports, once in each process, that the path does not allow the protocol LL128. */
-static void tell_protocol(const mca_coll_gpuring_module_t *module, const struct gr_op *op)
+static void tell_protocol(const struct gr_comm *comm, const struct gr_op *op)
 {
     static atomic_bool told;
 
-    if (GR_PROTOCOL_LL128 == module->params.value[GR_PARAM_PROTOCOL] && NULL != op->queue &&
-        NULL != op->queue->gpu && GR_PATH_NVLINK != op->path &&
-        0 == ompi_comm_rank(op->call.comm) && !atomic_exchange(&told, true)) {
-        mca_coll_gpuring_warn("protocol-not-whole", gr_comm_name(op->call.comm),
-                              gr_path_name(op->path));
+    if (GR_PROTOCOL_LL128 == comm->params.value[GR_PARAM_PROTOCOL] && NULL != op->queue &&
+        NULL != op->queue->gpu && GR_PATH_NVLINK != op->path && 0 == op->comm->rank &&
+        !atomic_exchange(&told, true)) {
+        mca_coll_gpuring_warn("protocol-not-whole", gr_comm_name(op->comm), gr_path_name(op->path));
     }
 }
 
 /* Between devices there are no mailboxes: the model chooses where they are forced. */
-static struct gr_choice select_on_devices(const mca_coll_gpuring_module_t *module,
-                                          const struct gr_op *op, int forced)
+static struct gr_choice select_on_devices(const struct gr_comm *comm, const struct gr_op *op,
+                                          int forced)
 {
-    const int64_t *value = module->params.value;
+    const int64_t *value = comm->params.value;
     const struct gr_data *data = &op->data;
     struct gr_select_args q = {
         .coll = data->request.coll,
-        .p = ompi_comm_size(op->call.comm),
-        .torus = module->torus,
+        .p = op->comm->size,
+        .torus = comm->torus,
         .bytes = data->bytes,
         .forced = forced,
-        .nchannels = gr_device_channels(module),
+        .nchannels = gr_device_channels(comm),
         .slot_bytes = (size_t) value[GR_PARAM_DEVICE_SLOT_BYTES],
         .nslots = (uint32_t) value[GR_PARAM_DEVICE_SLOTS],
         .post_bytes = 1,
         .protocol = (int) value[GR_PARAM_PROTOCOL],
         .threads = GR_LINE_UNITS,
-        .far = far_of(module),
+        .far = far_of(comm),
     };
 
     if (GR_PATH_NET != op->path) { /* a network would not know where a message in lines ends */
@@ -88,18 +89,18 @@ static struct gr_choice select_on_devices(const mca_coll_gpuring_module_t *modul
     if (GR_PATH_NVLINK == op->path) {
         q.line_bytes[GR_PROTOCOL_LL128] = gr_line_bytes(GR_PROTOCOL_LL128, GR_LINE_UNITS, 1);
     }
-    tell_protocol(module, op);
+    tell_protocol(comm, op);
     return gr_select(&gr_costs_device[op->path], &q);
 }
 
-static struct gr_choice select_way(const mca_coll_gpuring_module_t *module,
-                                   const struct gr_data *data, int forced, bool fetches)
+static struct gr_choice select_way(const struct gr_comm *comm, const struct gr_data *data,
+                                   int forced, bool fetches)
 {
-    const struct gr_team *team = module->queues[GR_ORDER_BLOCKING]->team;
+    const struct gr_team *team = comm->queues[GR_ORDER_BLOCKING]->team;
     struct gr_select_args q = {
         .coll = data->request.coll,
         .p = team->p,
-        .torus = module->torus,
+        .torus = comm->torus,
         .bytes = data->bytes,
         .forced = forced,
         .nchannels = team->data.nchannels,
@@ -107,11 +108,9 @@ static struct gr_choice select_way(const mca_coll_gpuring_module_t *module,
         .nslots = team->data.nslots,
         .post_bytes = data->post_bytes,
         /* both need memory that all ranks see */
-        .box_bytes =
-            NULL != module->remote ? 0 : (size_t) module->params.value[GR_PARAM_MAILBOX_BYTES],
-        .direct =
-            fetches && 0 != module->params.value[GR_PARAM_SINGLE_COPY] && NULL == module->remote,
-        .far = far_of(module),
+        .box_bytes = NULL != comm->remote ? 0 : (size_t) comm->params.value[GR_PARAM_MAILBOX_BYTES],
+        .direct = fetches && 0 != comm->params.value[GR_PARAM_SINGLE_COPY] && NULL == comm->remote,
+        .far = far_of(comm),
     };
     struct gr_choice choice = gr_select(&gr_costs_host, &q);
 
@@ -120,22 +119,22 @@ static struct gr_choice select_way(const mca_coll_gpuring_module_t *module,
     return choice;
 }
 
-struct gr_choice mca_coll_gpuring_choose_agreement(const mca_coll_gpuring_module_t *module)
+struct gr_choice mca_coll_gpuring_choose_agreement(const struct gr_comm *comm)
 {
     struct gr_data data = {.request.coll = GR_COLL_ALLREDUCE,
                            .bytes = sizeof(struct gr_combined_records),
                            .post_bytes = sizeof(struct gr_combined_records)};
 
-    return select_way(module, &data, -1, false);
+    return select_way(comm, &data, -1, false);
 }
 
-static void speak_choice(const mca_coll_gpuring_module_t *module, const struct gr_op *op)
+static void speak_choice(const struct gr_comm *comm, const struct gr_op *op)
 {
     const struct gr_choice *c = &op->choice;
     enum gr_coll coll = op->data.request.coll;
     char where[48] = "", nodes[48] = "", how[96] = "";
 
-    if (!mca_coll_gpuring_should_log(op->call.comm, 2)) {
+    if (!mca_coll_gpuring_should_log(op->comm->rank, 2)) {
         return;
     }
     if (op->agreed.kernels) {
@@ -145,26 +144,26 @@ static void speak_choice(const mca_coll_gpuring_module_t *module, const struct g
                      ? ", results straight into receive buffers"
                      : "");
     }
-    if (NULL != module->remote) {
-        snprintf(nodes, sizeof(nodes), " on %d nodes of %s%d", module->nodes,
-                 module->cluster.ndims > 0 ? "" : "up to ", module->node_ranks);
+    if (NULL != comm->remote) {
+        snprintf(nodes, sizeof(nodes), " on %d nodes of %s%d", comm->nodes,
+                 comm->cluster.ndims > 0 ? "" : "up to ", comm->node_ranks);
     }
-    opal_output(0,
-                "gpuring: %s on %s, sequence %llu, %zu bytes%s%s: %s%s%s, %u channels, chunks of "
-                "%zu bytes%s, %.1f us expected",
-                gr_calls[op->call.id].name, gr_comm_name(op->call.comm),
-                (unsigned long long) op->seq, op->data.bytes, where, nodes, gr_way_name(c->way),
-                module->params.value[GR_PARAM_ALGORITHM + coll] == c->way ? " (forced)" : "", how,
-                c->nchannels, c->direct ? c->direct_chunk_bytes : c->chunk_bytes,
-                c->direct ? " fetched directly where possible" : "", c->us);
+    mca_coll_gpuring_print(
+        "gpuring: %s on %s, sequence %llu, %zu bytes%s%s: %s%s%s, %u channels, chunks of "
+        "%zu bytes%s, %.1f us expected",
+        gr_calls[op->id].name, gr_comm_name(op->comm), (unsigned long long) op->seq, op->data.bytes,
+        where, nodes, gr_way_name(c->way),
+        comm->params.value[GR_PARAM_ALGORITHM + coll] == c->way ? " (forced)" : "", how,
+        c->nchannels, c->direct ? c->direct_chunk_bytes : c->chunk_bytes,
+        c->direct ? " fetched directly where possible" : "", c->us);
 }
 
-static struct gr_choice select_now(const mca_coll_gpuring_module_t *module, const struct gr_op *op)
+static struct gr_choice select_now(const struct gr_comm *comm, const struct gr_op *op)
 {
-    int forced = (int) module->params.value[GR_PARAM_ALGORITHM + op->data.request.coll];
+    int forced = (int) comm->params.value[GR_PARAM_ALGORITHM + op->data.request.coll];
 
-    return op->agreed.kernels ? select_on_devices(module, op, forced)
-                              : select_way(module, &op->data, forced, op->agreed.fetches);
+    return op->agreed.kernels ? select_on_devices(comm, op, forced)
+                              : select_way(comm, &op->data, forced, op->agreed.fetches);
 }
 
 /*
@@ -172,72 +171,72 @@ static struct gr_choice select_now(const mca_coll_gpuring_module_t *module, cons
  * that makes the calls, others by the thread that drives the queue, which may be the progress
  * thread. The init of a persistent request has no queue yet and does not use them.
  */
-static struct gr_choice select_as_last(mca_coll_gpuring_module_t *module, const struct gr_op *op)
+static struct gr_choice select_as_last(struct gr_comm *comm, const struct gr_op *op)
 {
     const struct gr_data *data = &op->data;
     struct gr_chosen *last;
 
-    if (NULL != op->request && op->request->req_persistent) {
-        return select_now(module, op);
+    if (op->persistent) {
+        return select_now(comm, op);
     }
     last = &op->queue->last[gr_op_agrees(op) ? 1 + op->agreed.kernels : 0][data->request.coll];
     if (last->bytes != data->bytes || last->post_bytes != data->post_bytes ||
         last->path != op->path || last->fetches != op->agreed.fetches) {
         *last = (struct gr_chosen) {data->bytes, data->post_bytes, op->path, op->agreed.fetches,
-                                    select_now(module, op)};
+                                    select_now(comm, op)};
     }
     return last->choice;
 }
 
-void mca_coll_gpuring_op_choose(mca_coll_gpuring_module_t *module, struct gr_op *op)
+void mca_coll_gpuring_op_choose(struct gr_comm *comm, struct gr_op *op)
 {
-    op->path = op->agreed.kernels ? path_of(module, op) : GR_PATH_HOST;
-    op->choice = select_as_last(module, op);
+    op->path = op->agreed.kernels ? path_of(comm, op) : GR_PATH_HOST;
+    op->choice = select_as_last(comm, op);
     op->exec = mca_coll_gpuring_pick(op);
-    if (gr_process.verbose >= 2) {
-        speak_choice(module, op);
+    if (gr_settings.verbose >= 2) {
+        speak_choice(comm, op);
     }
 }
 
-bool mca_coll_gpuring_op_choose_host(mca_coll_gpuring_module_t *module, struct gr_op *op)
+bool mca_coll_gpuring_op_choose_host(struct gr_comm *comm, struct gr_op *op)
 {
     if (!op->agreed.kernels) {
         return false;
     }
     op->agreed.kernels = false;
-    mca_coll_gpuring_op_choose(module, op);
+    mca_coll_gpuring_op_choose(comm, op);
     return true;
 }
 
-bool mca_coll_gpuring_op_agrees(mca_coll_gpuring_module_t *module, struct gr_op *op)
+bool mca_coll_gpuring_op_agrees(struct gr_comm *comm, struct gr_op *op)
 {
-    int64_t times = module->params.value[GR_PARAM_NODES_ASK];
+    int64_t times = comm->params.value[GR_PARAM_NODES_ASK];
 
-    if (NULL == module->remote || 0 == times) {
+    if (NULL == comm->remote || 0 == times) {
         return true;
     }
     op->path = GR_PATH_HOST;
-    return select_as_last(module, op).us >= (double) times * module->agreement_choice.us;
+    return select_as_last(comm, op).us >= (double) times * comm->agreement_choice.us;
 }
 
-int mca_coll_gpuring_op_unwanted(const mca_coll_gpuring_module_t *module, const struct gr_op *op)
+int mca_coll_gpuring_op_unwanted(const struct gr_comm *comm, const struct gr_op *op)
 {
-    size_t most = (size_t) module->params.value[GR_PARAM_PACK_MIB] << 20;
+    size_t most = (size_t) comm->params.value[GR_PARAM_PACK_MIB] << 20;
 
     if (op->agreed.devices) {
         return -1;
     }
-    if (0 == module->params.value[GR_PARAM_HOST]) {
+    if (0 == comm->params.value[GR_PARAM_HOST]) {
         return GR_FALLBACK_HOST;
     }
-    return !gr_calls[op->call.id].reduces && op->data.bytes > most ? GR_FALLBACK_LARGE : -1;
+    return !gr_calls[op->id].reduces && op->data.bytes > most ? GR_FALLBACK_LARGE : -1;
 }
 
-void mca_coll_gpuring_op_reselect(mca_coll_gpuring_module_t *module, struct gr_op *op)
+void mca_coll_gpuring_op_reselect(struct gr_comm *comm, struct gr_op *op)
 {
-    if (op->agreed.kernels && path_of(module, op) != op->path) {
-        op->path = path_of(module, op);
-        op->choice = select_on_devices(module, op, op->choice.way);
-        speak_choice(module, op);
+    if (op->agreed.kernels && path_of(comm, op) != op->path) {
+        op->path = path_of(comm, op);
+        op->choice = select_on_devices(comm, op, op->choice.way);
+        speak_choice(comm, op);
     }
 }

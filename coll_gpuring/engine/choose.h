@@ -3,14 +3,13 @@
 #ifndef GR_ENGINE_CHOOSE_H
 #define GR_ENGINE_CHOOSE_H
 
-#include "mpi/ompi.h"
-
-#include "mpi/module.h"
+#include "engine/comm.h"
 
 #include "sched/protocol.h"
 #include "tune/select.h"
 
-BEGIN_C_DECLS
+#include <stdbool.h>
+#include <stddef.h>
 
 struct gr_op;
 
@@ -27,7 +26,7 @@ struct gr_chosen {
  * Whether the op begins with an agreement. Between nodes an agreement takes a round trip, so short
  * calls go without: the host runs them, and each rank stages the buffers that it has on devices.
  */
-bool mca_coll_gpuring_op_agrees(mca_coll_gpuring_module_t *module, struct gr_op *op);
+bool mca_coll_gpuring_op_agrees(struct gr_comm *comm, struct gr_op *op);
 
 /* A call of no more bytes is never too large to be packed. */
 #define GR_PACK_LEAST ((size_t) 1 << 20)
@@ -37,26 +36,24 @@ bool mca_coll_gpuring_op_agrees(mca_coll_gpuring_module_t *module, struct gr_op 
  * gr_fallback_reason; -1: it is not. Depends only on what all ranks know alike, so not on whether
  * this rank has to pack.
  */
-int mca_coll_gpuring_op_unwanted(const mca_coll_gpuring_module_t *module, const struct gr_op *op);
+int mca_coll_gpuring_op_unwanted(const struct gr_comm *comm, const struct gr_op *op);
 
 /* Sets op->choice, and op->exec: the executor for it. */
-void mca_coll_gpuring_op_choose(mca_coll_gpuring_module_t *module, struct gr_op *op);
+void mca_coll_gpuring_op_choose(struct gr_comm *comm, struct gr_op *op);
 
 /*
  * The op's links were refused. If they were those of kernels, choose again, for the host. Returns
  * whether they were.
  */
-bool mca_coll_gpuring_op_choose_host(mca_coll_gpuring_module_t *module, struct gr_op *op);
+bool mca_coll_gpuring_op_choose_host(struct gr_comm *comm, struct gr_op *op);
 
 /* How call records are exchanged between nodes. */
-struct gr_choice mca_coll_gpuring_choose_agreement(const mca_coll_gpuring_module_t *module);
+struct gr_choice mca_coll_gpuring_choose_agreement(const struct gr_comm *comm);
 
 /*
  * The links between devices have been made and their path is known: choose protocol, channels and
  * chunks once more.
  */
-void mca_coll_gpuring_op_reselect(mca_coll_gpuring_module_t *module, struct gr_op *op);
-
-END_C_DECLS
+void mca_coll_gpuring_op_reselect(struct gr_comm *comm, struct gr_op *op);
 
 #endif

@@ -36,6 +36,15 @@ enum gr_call_id {
     GR_NCALLS
 };
 
+/*
+ * The orders in which a communicator's calls come. Open MPI starts nonblocking collectives on the
+ * application's communicators by itself, while it progresses (MPI_Comm_idup), at another moment on
+ * each rank. So nothing that a blocking call uses may depend on which nonblocking calls came before
+ * it: each order has a queue and numbers of its own. The init of a persistent call counts as a
+ * blocking one.
+ */
+enum gr_call_order { GR_ORDER_BLOCKING, GR_ORDER_NONBLOCKING, GR_NORDERS };
+
 /* Why a call was handed to the saved collective; names in report.c. */
 enum gr_fallback_reason {
     GR_FALLBACK_OP,     /* a user-defined operation, or one without order-free result */

@@ -3,12 +3,14 @@
 #include "engine/comm_queues.h"
 
 #include "engine/call_agreement.h"
+#include "engine/lock.h"
 #include "engine/op.h"
 #include "engine/op_queue.h"
 #include "engine/runtime.h"
-#include "mpi/module.h"
+#include "engine/comm.h"
 #include "engine/params.h"
 
+#include "base/errors.h"
 #include "exec/mail.h"
 #include "link/team.h"
 #include "timing/sync_port.h"
@@ -20,38 +22,37 @@
  * Between nodes a writer learns by messages that it may go on, which take as long as small messages
  * themselves.
  */
-static bool needs_small(const mca_coll_gpuring_module_t *module)
+static bool needs_small(const struct gr_comm *comm)
 {
-    const int64_t *value = module->params.value;
+    const int64_t *value = comm->params.value;
 
-    return NULL != module->remote && value[GR_PARAM_SLOTS] < GR_SMALL_SLOTS &&
+    return NULL != comm->remote && value[GR_PARAM_SLOTS] < GR_SMALL_SLOTS &&
            value[GR_PARAM_SLOT_BYTES] > GR_SMALL_BYTES;
 }
 
-struct gr_op_queue *mca_coll_gpuring_queue_new(mca_coll_gpuring_module_t *module,
-                                               struct ompi_communicator_t *comm, uint32_t nsets,
+struct gr_op_queue *mca_coll_gpuring_queue_new(struct gr_comm *comm, uint32_t nsets,
                                                size_t box_bytes)
 {
-    const int64_t *value = module->params.value;
+    const int64_t *value = comm->params.value;
     struct gr_team_params params = {
-        .p = ompi_comm_size(comm),
-        .rank = ompi_comm_rank(comm),
-        .nchannels = NULL != module->remote ? gr_nodes_channels(module)
-                                            : (uint32_t) value[GR_PARAM_CHANNELS],
+        .p = comm->size,
+        .rank = comm->rank,
+        .nchannels =
+            NULL != comm->remote ? gr_nodes_channels(comm) : (uint32_t) value[GR_PARAM_CHANNELS],
         .nslots = (uint32_t) value[GR_PARAM_SLOTS],
         .slot_bytes = (size_t) value[GR_PARAM_SLOT_BYTES],
         .nsets = nsets,
         .box_bytes = box_bytes,
         .record_bytes = sizeof(struct gr_call_record),
-        .small_slots = needs_small(module) ? GR_SMALL_SLOTS : 0,
+        .small_slots = needs_small(comm) ? GR_SMALL_SLOTS : 0,
         .small_bytes = GR_SMALL_BYTES,
         .note_slots = GR_SYNC_NONE == value[GR_PARAM_STEP_SYNC] ? 0 : GR_NOTE_SLOTS,
         .note_bytes = GR_NOTE_BYTES,
-        .torus = module->torus,
-        .pids = module->pids,
-        .remote = module->remote,
-        .order = module->order,
-        .direct = module->direct,
+        .torus = comm->torus,
+        .pids = comm->pids,
+        .remote = comm->remote,
+        .order = comm->order,
+        .direct = comm->direct,
     };
     struct gr_op_queue *queue = calloc(1, sizeof(*queue));
 
@@ -63,40 +64,35 @@ struct gr_op_queue *mca_coll_gpuring_queue_new(mca_coll_gpuring_module_t *module
         free(queue);
         return NULL;
     }
-    queue->module = module;
     queue->comm = comm;
     queue->tail = &queue->head;
-    mca_coll_gpuring_op_init(&queue->own);
     return queue;
 }
 
-int mca_coll_gpuring_queue_make(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
-                                enum gr_call_order order)
+int mca_coll_gpuring_queue_make(struct gr_comm *comm, enum gr_call_order order)
 {
     struct gr_op_queue *queue;
 
-    if (NULL != module->queues[order]) {
-        return OMPI_SUCCESS;
+    if (NULL != comm->queues[order]) {
+        return 0;
     }
-    if (GR_ORDER_NONBLOCKING == order && OMPI_SUCCESS != mca_coll_gpuring_queues_open()) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+    if (GR_ORDER_NONBLOCKING == order && 0 != mca_coll_gpuring_queues_open(comm->process)) {
+        return GR_ERR_NOMEM;
     }
-    queue = mca_coll_gpuring_queue_new(module, comm, GR_SETS,
-                                       (size_t) module->params.value[GR_PARAM_MAILBOX_BYTES]);
+    queue = mca_coll_gpuring_queue_new(comm, GR_SETS,
+                                       (size_t) comm->params.value[GR_PARAM_MAILBOX_BYTES]);
     if (NULL == queue) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return GR_ERR_NOMEM;
     }
     queue->order = order;
-    module->queues[order] = queue;
-    return OMPI_SUCCESS;
+    comm->queues[order] = queue;
+    return 0;
 }
 
-struct gr_op_queue *mca_coll_gpuring_queue_of(mca_coll_gpuring_module_t *module,
-                                              struct ompi_communicator_t *comm,
-                                              enum gr_call_order order)
+struct gr_op_queue *mca_coll_gpuring_queue_of(struct gr_comm *comm, enum gr_call_order order)
 {
-    gr_lock(&module->making);
-    (void) mca_coll_gpuring_queue_make(module, comm, order);
-    gr_unlock(&module->making);
-    return module->queues[order];
+    gr_lock(&comm->making);
+    (void) mca_coll_gpuring_queue_make(comm, order);
+    gr_unlock(&comm->making);
+    return comm->queues[order];
 }

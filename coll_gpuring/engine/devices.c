@@ -10,13 +10,11 @@
 #endif
 #include "engine/devices.h"
 
-#include "engine/collectives.h"
-#include "mpi/call.h"
+#include "engine/lock.h"
 #include "engine/log.h"
+#include "engine/params.h"
 #include "engine/process.h"
 #include "engine/runtime.h"
-#include "mpi/buffer_desc.h"
-#include "mpi/module.h"
 
 #include "base/errors.h"
 #include "cuda/copy.h"
@@ -30,9 +28,8 @@
 #include "link/ipc_cache.h"
 #include "link/ipc_cache_state.h"
 
-#include "opal/util/proc.h"
-
 #include <link.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -85,7 +82,7 @@ bool mca_coll_gpuring_gpu_loaded(void)
 {
     unsigned long long objects = 0;
 
-    if (!GR_HAVE_CUDA || 0 == gr_process.cuda) {
+    if (!GR_HAVE_CUDA || 0 == gr_settings.cuda) {
         return false;
     }
     if (atomic_load_explicit(&state.loaded, memory_order_relaxed)) {
@@ -114,7 +111,7 @@ bool mca_coll_gpuring_gpu_possible(void)
     int possible = atomic_load_explicit(&state.possible, memory_order_relaxed);
 
     if (0 == possible) {
-        int cuda = gr_process.cuda;
+        int cuda = gr_settings.cuda;
 
         possible = 1 + (GR_HAVE_CUDA &&
                         (1 == cuda ||
@@ -176,7 +173,7 @@ static int default_ordinal(const struct gr_gpus *gpus)
         home = atomic_load_explicit(&state.home, memory_order_relaxed);
 
     if (ordinal < 0) {
-        ordinal = 0 < home ? home - 1 : (int) opal_process_info.my_local_rank % gr_gpus_count(gpus);
+        ordinal = 0 < home ? home - 1 : gr_runtime_local_rank() % gr_gpus_count(gpus);
     }
     return ordinal;
 }
@@ -199,33 +196,6 @@ struct gr_pointer mca_coll_gpuring_pointer(const void *buffer)
     return find_pointer(gpus, buffer);
 }
 
-/* Whether a side of a call has its data in device memory that the host cannot use. */
-static bool lies_on_device(const struct gr_buffer_desc *s)
-{
-    return GR_MEMORY_DEVICE == mca_coll_gpuring_pointer(mca_coll_gpuring_buffer_first(s)).memory;
-}
-
-int mca_coll_gpuring_gpu_late(mca_coll_gpuring_module_t *module, const struct gr_call *call)
-{
-    static atomic_bool said;
-    struct gr_buffer_desc send = mca_coll_gpuring_buffer_desc(call, false),
-                          receive = mca_coll_gpuring_buffer_desc(call, true);
-
-    if (!mca_coll_gpuring_gpu_loaded()) {
-        module->hosts[0] = call->sbuf;
-        module->hosts[1] = call->rbuf;
-        return OMPI_SUCCESS;
-    }
-    if (!lies_on_device(&send) && !lies_on_device(&receive)) {
-        return OMPI_SUCCESS;
-    }
-    if (!atomic_exchange(&said, true)) {
-        mca_coll_gpuring_warn("gpu-late", gr_calls[call->id].name, ompi_comm_rank(call->comm),
-                              gr_comm_name(call->comm));
-    }
-    return MPI_ERR_BUFFER;
-}
-
 bool mca_coll_gpuring_reaches(struct gr_gpu *gpu, const void *buffer)
 {
     struct gr_pointer pointer = mca_coll_gpuring_pointer(buffer);
@@ -240,10 +210,9 @@ bool mca_coll_gpuring_reaches(struct gr_gpu *gpu, const void *buffer)
 
 /* ---- a team's device ---- */
 
-struct gr_gpu *mca_coll_gpuring_gpu_pick(const struct gr_call *call, int *error)
+struct gr_gpu *mca_coll_gpuring_gpu_pick(const void *const buffers[2], int *error)
 {
     struct gr_gpus *gpus = find_gpus(error);
-    const void *buffers[2] = {MPI_IN_PLACE == call->sbuf ? NULL : call->sbuf, call->rbuf};
     int ordinal = -1, k;
 
     if (NULL == gpus) {
@@ -255,10 +224,11 @@ struct gr_gpu *mca_coll_gpuring_gpu_pick(const struct gr_call *call, int *error)
     return gr_gpu_get(gpus, ordinal < 0 ? default_ordinal(gpus) : ordinal, error);
 }
 
-struct gr_gpu_pool *mca_coll_gpuring_gpu_pool(struct gr_gpu *gpu, int *error)
+struct gr_gpu_pool *mca_coll_gpuring_gpu_pool(struct gr_process *process, struct gr_gpu *gpu,
+                                              int *error)
 {
-    struct gr_pool *host = mca_coll_gpuring_pool();
-    size_t bytes = (size_t) gr_process.device_pool_mib << 20;
+    struct gr_pool *host = mca_coll_gpuring_pool(process);
+    size_t bytes = (size_t) gr_settings.device_pool_mib << 20;
     struct gr_gpu_pool *pool = NULL;
 
     gr_lock(&state.lock);
@@ -283,9 +253,9 @@ struct gr_ipc_cache *mca_coll_gpuring_ipc_cache(struct gr_gpu *gpu)
     if (NULL != state.kept) {
         struct kept *kept = &state.kept[gr_gpu_ordinal(gpu)];
 
-        kept->share = NULL == kept->share ? gr_ipc_cache_open(gpu, mca_coll_gpuring_self(),
-                                                              SHARED_MOST, SHARED_MOST)
-                                          : kept->share;
+        kept->share = NULL == kept->share
+                          ? gr_ipc_cache_open(gpu, gr_runtime_self(), SHARED_MOST, SHARED_MOST)
+                          : kept->share;
         share = kept->share;
     }
     gr_unlock(&state.lock);
@@ -344,10 +314,10 @@ struct gr_gpu *mca_coll_gpuring_gpu_any(void)
 int mca_coll_gpuring_wait_default_stream(struct gr_pointer pointer)
 {
     if (pointer.device < 0 || 0 == gr_gpus_wait_current(opened(), pointer.device)) {
-        return OMPI_SUCCESS;
+        return 0;
     }
-    opal_output(0, "gpuring: waiting for the default stream failed: %s", gr_gpu_error());
-    return OMPI_ERROR;
+    mca_coll_gpuring_print("gpuring: waiting for the default stream failed: %s", gr_gpu_error());
+    return GR_ERR_FAILED;
 }
 
 int mca_coll_gpuring_follow(struct gr_gpu *gpu, const void *buffer)
@@ -355,11 +325,11 @@ int mca_coll_gpuring_follow(struct gr_gpu *gpu, const void *buffer)
     struct gr_gpu *owner = mca_coll_gpuring_gpu_of(buffer);
 
     if (NULL == owner || gpu == owner || 0 == gr_gpu_wait_default(owner)) {
-        return OMPI_SUCCESS;
+        return 0;
     }
-    opal_output(0, "gpuring: waiting for the default stream of device %d failed: %s",
-                gr_gpu_ordinal(owner), gr_gpu_error());
-    return OMPI_ERROR;
+    mca_coll_gpuring_print("gpuring: waiting for the default stream of device %d failed: %s",
+                           gr_gpu_ordinal(owner), gr_gpu_error());
+    return GR_ERR_FAILED;
 }
 
 void mca_coll_gpuring_gpus_close(void)

@@ -3,19 +3,16 @@
 #ifndef GR_ENGINE_DEVICES_H
 #define GR_ENGINE_DEVICES_H
 
-#include "mpi/ompi.h"
-
-#include "mpi/module.h"
-
 #include "cuda/pointer.h"
 #include "link/ipc_cache.h"
 
-BEGIN_C_DECLS
+#include <stdbool.h>
+#include <stddef.h>
 
-struct gr_call;
 struct gr_gpu;
 struct gr_gpu_pool;
 struct gr_ipc_cache;
+struct gr_process;
 
 /*
  * Whether this process may have buffers on a device: by parameter, driver and device file. The
@@ -29,19 +26,6 @@ bool mca_coll_gpuring_gpu_possible(void);
  */
 bool mca_coll_gpuring_gpu_loaded(void);
 
-/*
- * For communicators on which no rank may have buffers on a device: MPI_ERR_BUFFER, reported once,
- * where the call has one all the same, since the driver was loaded after MPI_Init; else 0. Buffers
- * that gr_is_known_host() knows need not be looked at.
- */
-int mca_coll_gpuring_gpu_late(mca_coll_gpuring_module_t *module, const struct gr_call *call);
-
-static inline bool gr_is_known_host(const mca_coll_gpuring_module_t *module,
-                                    const struct gr_call *call)
-{
-    return module->hosts[0] == call->sbuf && module->hosts[1] == call->rbuf;
-}
-
 /* What kind of memory a buffer is; host memory where no driver is loaded in this process. */
 struct gr_pointer mca_coll_gpuring_pointer(const void *buffer);
 
@@ -49,17 +33,18 @@ struct gr_pointer mca_coll_gpuring_pointer(const void *buffer);
 bool mca_coll_gpuring_reaches(struct gr_gpu *gpu, const void *buffer);
 
 /*
- * The device for a call: that of its buffers, else the current one, else one by local rank; and its
- * pool. Loads the driver. NULL on error, with *error an enum gr_error.
+ * The device for a call: that of its buffers (NULL: there is none), else the current one, else one
+ * by local rank; and its pool. Loads the driver. NULL on error, with *error an enum gr_error.
  */
-struct gr_gpu *mca_coll_gpuring_gpu_pick(const struct gr_call *call, int *error);
-struct gr_gpu_pool *mca_coll_gpuring_gpu_pool(struct gr_gpu *gpu, int *error);
+struct gr_gpu *mca_coll_gpuring_gpu_pick(const void *const buffers[2], int *error);
+struct gr_gpu_pool *mca_coll_gpuring_gpu_pool(struct gr_process *process, struct gr_gpu *gpu,
+                                              int *error);
 
 /*
  * Order the use of a buffer after what the application has put on default streams.
  * wait_default_stream: in the thread of the MPI call, which alone knows the current context (the
  * application's own, or another device's). follow: before a kernel on gpu uses a buffer of another
- * device. OMPI error codes; errors are reported.
+ * device. 0, or GR_ERR_...; errors are reported.
  */
 int mca_coll_gpuring_wait_default_stream(struct gr_pointer pointer);
 int mca_coll_gpuring_follow(struct gr_gpu *gpu, const void *buffer);
@@ -80,7 +65,5 @@ struct gr_ipc_handle mca_coll_gpuring_ipc_handle(const void *buffer, size_t byte
 void mca_coll_gpuring_gpus_trim(void);
 
 void mca_coll_gpuring_gpus_close(void);
-
-END_C_DECLS
 
 #endif

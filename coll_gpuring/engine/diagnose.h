@@ -3,13 +3,9 @@
 #ifndef GR_ENGINE_DIAGNOSE_H
 #define GR_ENGINE_DIAGNOSE_H
 
-#include "mpi/ompi.h"
-
-BEGIN_C_DECLS
+#include <stddef.h>
 
 /* Write to text, for a report, what op (a struct gr_op) waits for. */
 void mca_coll_gpuring_op_explain(void *op, char *text, size_t size);
-
-END_C_DECLS
 
 #endif

@@ -14,7 +14,7 @@
  * The calls of one op, in this order:
  *
  *      links, connect      which links it needs; make them, if no op before it has asked for them
- *      prepare             its buffers; copy, also when it is done
+ *      prepare             its buffers
  *      start               the links are there, and the op is the first of its queue
  *      poll                until it is done, or has failed
  *      abort               after an error: until the buffers are the application's again
@@ -23,11 +23,11 @@
 #ifndef GR_ENGINE_EXECUTOR_H
 #define GR_ENGINE_EXECUTOR_H
 
-#include "mpi/ompi.h"
-
 #include "link/team.h"
 
-BEGIN_C_DECLS
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct gr_op;
 struct gr_setup;
@@ -35,7 +35,7 @@ struct gr_setup;
 struct gr_executor {
     bool on_device;      /* kernels use its links and its scratch memory */
     bool runs_steps;     /* of a schedule; they may be timed (step_timing.h) */
-    bool sends_messages; /* start and poll only in an MPI call or opal_progress */
+    bool sends_messages; /* start and poll only in an MPI call or gr_runtime_progress() */
 
     /* State of the links that the op's algorithm needs; equal on all ranks. */
     enum gr_links (*links)(const struct gr_op *op);
@@ -45,13 +45,10 @@ struct gr_executor {
      */
     struct gr_setup *(*connect)(struct gr_op *op, uint32_t number);
 
-    /* Put the op's buffers where this executor can use them, and find scratch. OMPI error code. */
+    /* Put the op's buffers where this executor can use them, and find scratch. 0, or GR_ERR_... */
     int (*prepare)(struct gr_op *op);
 
-    /* Copy between a user buffer and scratch, as the executor has them. OMPI error code. */
-    int (*copy)(const struct gr_op *op, void *dst, const void *src, size_t bytes);
-
-    /* Begin; sets the executor's part of op->run. OMPI error code. */
+    /* Begin; sets the executor's part of op->run. 0, or GR_ERR_... */
     int (*start)(struct gr_op *op);
 
     /*
@@ -68,12 +65,12 @@ struct gr_executor {
 
     /*
      * The op has failed: stop. Returns whether no other rank and no network uses its buffers any
-     * more; if not, call again. here: in an MPI call or opal_progress.
+     * more; if not, call again. here: in an MPI call or gr_runtime_progress().
      */
     bool (*abort)(struct gr_op *op, bool here);
 
     /*
-     * Release what start and poll took, and count the call if rc is OMPI_SUCCESS. Returns rc, or
+     * Release what start and poll took, and count the call if rc is 0. Returns rc, or
      * the error of what was still to be done.
      */
     int (*finish)(struct gr_op *op, int rc);
@@ -81,7 +78,5 @@ struct gr_executor {
     /* What the op waits for, in words. */
     void (*explain)(struct gr_op *op, char *text, size_t size);
 };
-
-END_C_DECLS
 
 #endif

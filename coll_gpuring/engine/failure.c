@@ -7,44 +7,52 @@
 #include "engine/log.h"
 #include "engine/op.h"
 #include "engine/op_queue.h"
-#include "mpi/module.h"
+#include "engine/runtime.h"
+#include "engine/comm.h"
 
 #include "base/errors.h"
+
 #include "cuda/error.h"
 
 #include <stdio.h>
 
 /* Printed, and to be sent. */
-static void fail_aloud(mca_coll_gpuring_module_t *module, const char *why)
+static void fail_aloud(struct gr_comm *comm, const char *why)
 {
-    if (0 == module->failed) {
-        mca_coll_gpuring_warn("failed-here", ompi_comm_rank(module->comm),
-                              gr_comm_name(module->comm), why);
-        mca_coll_gpuring_fail(module, OMPI_ERROR, why);
+    if (0 == comm->failed) {
+        mca_coll_gpuring_warn("failed-here", comm->rank, gr_comm_name(comm), why);
+        mca_coll_gpuring_fail(comm, GR_ERR_FAILED, why);
     }
 }
 
-int mca_coll_gpuring_fail_here(mca_coll_gpuring_module_t *module, int code, const char *why)
+int mca_coll_gpuring_fail_here(struct gr_comm *comm, int code, const char *why)
 {
-    fail_aloud(module, why);
-    mca_coll_gpuring_failure_tell(module);
+    fail_aloud(comm, why);
+    mca_coll_gpuring_failure_tell(comm);
     return code;
 }
 
 void mca_coll_gpuring_op_fails(const struct gr_op *op, const char *what, const char *reason)
 {
-    mca_coll_gpuring_module_t *module = op->queue->module;
-    char why[sizeof(module->why)];
+    struct gr_comm *comm = op->queue->comm;
+    char why[sizeof(comm->why)];
 
-    snprintf(why, sizeof(why), "%s, sequence %llu: %s%s", gr_calls[op->call.id].name,
+    snprintf(why, sizeof(why), "%s, sequence %llu: %s%s", gr_calls[op->id].name,
              (unsigned long long) op->seq, what, reason);
-    fail_aloud(module, why);
+    fail_aloud(comm, why);
 }
 
-/* The words for an error code of an executor. */
-static const char *error_text(int rc)
+const char *mca_coll_gpuring_error_text(int rc)
 {
     switch (rc) {
+    case GR_ERR_FAILED:
+        return "an error";
+    case GR_ERR_DIFFER:
+        return "the calls of the ranks do not match";
+    case GR_ERR_REVOKED:
+        return "the communicator was revoked";
+    case GR_ERR_LOST_RANK:
+        return "a rank has ended";
     case GR_ERR_NOMEM:
         return "out of memory";
     case GR_ERR_CUDA:
@@ -59,17 +67,17 @@ static const char *error_text(int rc)
 
 void mca_coll_gpuring_op_fails_by(const struct gr_op *op, int rc)
 {
-    mca_coll_gpuring_op_fails(op, "", error_text(rc));
+    mca_coll_gpuring_op_fails(op, "", mca_coll_gpuring_error_text(rc));
 }
 
-int mca_coll_gpuring_failure_check(mca_coll_gpuring_module_t *module, bool thorough)
+int mca_coll_gpuring_failure_check(struct gr_comm *comm, bool thorough)
 {
-    if (0 == module->failed && GR_COMM_REVOKED(module->comm)) {
-        mca_coll_gpuring_fail(module, GR_ERR_REVOKED, NULL);
-    } else if (0 == module->failed && GR_COMM_LOST_RANK(module->comm)) {
-        mca_coll_gpuring_fail(module, GR_ERR_LOST_RANK, NULL);
-    } else if (0 == module->failed && thorough) {
-        mca_coll_gpuring_failure_poll();
+    int state = 0 == comm->failed ? gr_runtime_state(comm) : 0;
+
+    if (0 != state) {
+        mca_coll_gpuring_fail(comm, state, NULL);
+    } else if (0 == comm->failed && thorough) {
+        mca_coll_gpuring_failure_poll(comm->process);
     }
-    return module->failed;
+    return comm->failed;
 }

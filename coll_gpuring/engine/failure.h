@@ -10,19 +10,18 @@
 #ifndef GR_ENGINE_FAILURE_H
 #define GR_ENGINE_FAILURE_H
 
-#include "mpi/ompi.h"
+#include "engine/comm.h"
 
-#include "mpi/module.h"
-
-BEGIN_C_DECLS
+#include <stdbool.h>
 
 struct gr_op;
 
 /*
- * In an MPI call or opal_progress: fail the communicator, report why, and tell the other ranks at
- * once. Later calls return OMPI_ERROR; this one returns `code`, which the function returns.
+ * In an MPI call or gr_runtime_progress(): fail the communicator, report why, and tell the other
+ * ranks at once. Later calls return GR_ERR_FAILED; this one returns `code`, which the function
+ * returns.
  */
-int mca_coll_gpuring_fail_here(mca_coll_gpuring_module_t *module, int code, const char *why);
+int mca_coll_gpuring_fail_here(struct gr_comm *comm, int code, const char *why);
 
 /*
  * An op fails on this rank: fail the communicator and report what failed, and the reason. The other
@@ -34,21 +33,20 @@ void mca_coll_gpuring_op_fails(const struct gr_op *op, const char *what, const c
 /* The same for an error of exec/, link/ or net/: reports rc (base/errors.h) in words. */
 void mca_coll_gpuring_op_fails_by(const struct gr_op *op, int rc);
 
+/* An error code in words. */
+const char *mca_coll_gpuring_error_text(int rc);
+
 /*
- * For whoever waits on the module's communicator: whether it has failed, been revoked, or lost a
+ * For whoever waits on the communicator: whether it has failed, been revoked, or lost a
  * rank (ULFM). thorough: look for messages of other ranks, too; that takes as long as a call of
- * opal_progress. Returns the code, or 0.
+ * gr_runtime_progress(). Returns the code, or 0.
  */
-int mca_coll_gpuring_failure_check(mca_coll_gpuring_module_t *module, bool thorough);
+int mca_coll_gpuring_failure_check(struct gr_comm *comm, bool thorough);
 
 /* At the beginning of a call: mca_coll_gpuring_failure_check(), without looking for messages. */
-static inline int mca_coll_gpuring_failure_known(mca_coll_gpuring_module_t *module)
+static inline int mca_coll_gpuring_failure_known(struct gr_comm *comm)
 {
-    return 0 != module->failed || GR_COMM_REVOKED(module->comm) || GR_COMM_LOST_RANK(module->comm)
-               ? mca_coll_gpuring_failure_check(module, false)
-               : OMPI_SUCCESS;
+    return mca_coll_gpuring_failure_check(comm, false);
 }
-
-END_C_DECLS
 
 #endif

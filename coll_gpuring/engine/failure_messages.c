@@ -2,16 +2,16 @@
 /* The messages by which ranks tell each other of failures, engine/failure.h. */
 #include "engine/failure_messages.h"
 
+#include "engine/lock.h"
 #include "engine/log.h"
 #include "engine/process.h"
 #include "engine/runtime.h"
-#include "mpi/module.h"
-#include "mpi/net_pml.h"
+#include "engine/comm.h"
 #include "engine/params.h"
 
-#include "ompi/mca/pml/pml.h"
-#include "ompi/proc/proc.h"
+#include "base/errors.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,56 +25,15 @@ enum note_kind {
     NOTE_OUT
 };
 
-/* What a rank tells the others. */
-struct note {
-    struct note *next;          /* of those that were sent, or received */
-    uint64_t nonce[GR_NORDERS]; /* the sender's: 0 where it had none yet */
-    struct gr_comm_key key;
-    int32_t kind; /* an enum note_kind */
-    int32_t code; /* what the communicator's calls return */
-    int32_t rank; /* in that communicator */
-    char why[140];
-};
-
-/* Notes that are there without memory: failures may come of the lack of it. */
-#define SPARE_NOTES 4
-
-/* Keys that are remembered, at most. */
-#define KEYS 1024
-
-/* Calls of opal_progress to a look for messages, of a rank that waits for nothing of ours. */
+/*
+ * Calls of gr_runtime_progress() to a look for messages, of a rank that waits for nothing of ours.
+ */
 #define LISTEN_EACH 256
 
-static struct {
-    gr_lock_t lock; /* of the lists */
-    mca_coll_gpuring_module_t *modules;
-    struct note *sent; /* messages may be under way from there until the end */
-    /* of communicators on which this rank has not made a call yet */
-    struct note *heard;
-    struct note spare[SPARE_NOTES];
-    int spared; /* of those in use */
-    /* the last one of each id and members, where these lead; count 0: none */
-    struct gr_comm_key keys[KEYS];
-    /* kernels may write to the buffers of ranks that wait for an answer */
-    atomic_bool listens;
-    atomic_uint calls; /* of opal_progress, since then */
-    gr_lock_t looking; /* some thread looks for messages */
-} failures;
-
-/* Where a rank of the communicator is in MPI_COMM_WORLD; MPI_PROC_NULL: in that of another job. */
-static int world_rank(struct ompi_communicator_t *comm, int rank)
-{
-    const ompi_proc_t *proc = ompi_comm_peer_lookup(comm, rank), *self = ompi_proc_local();
-
-    return proc->super.proc_name.jobid == self->super.proc_name.jobid
-               ? (int) proc->super.proc_name.vpid
-               : MPI_PROC_NULL;
-}
-
 /* Whether kernels of some rank may write to another's buffers. */
-static bool may_write(const mca_coll_gpuring_module_t *module)
+static bool may_write(const struct gr_comm *comm)
 {
-    return module->gpu && module->params.value[GR_PARAM_ZERO_COPY] >= 0;
+    return comm->gpu && comm->params.value[GR_PARAM_ZERO_COPY] >= 0;
 }
 
 /*
@@ -82,50 +41,48 @@ static bool may_write(const mca_coll_gpuring_module_t *module)
  * id and the same members are counted, which gives the same number on each of these: they have made
  * calls on all of them.
  */
-static struct gr_comm_key key_of(struct ompi_communicator_t *comm)
+static struct gr_comm_key key_of(const struct gr_comm *comm)
 {
-    struct gr_comm_key key = {.id = GR_COMM_ID(comm), .members = 0}, *last;
-    int p = ompi_comm_size(comm), r;
+    struct gr_comm_key key = {.id = comm->id, .members = 0}, *last;
+    int r;
 
-    for (r = 0; r < p; r++) {
+    for (r = 0; r < comm->size; r++) {
         /* as FNV does */
-        key.members = (key.members ^ (uint64_t) world_rank(comm, r)) * 1099511628211u + 1;
+        key.members = (key.members ^ (uint64_t) gr_runtime_number(comm, r)) * 1099511628211u + 1;
     }
-    last = &failures.keys[(key.members ^ key.members >> 32 ^ key.id) % KEYS];
+    last = &comm->process->failures.keys[(key.members ^ key.members >> 32 ^ key.id) % GR_KEYS];
     key.count = key.id == last->id && key.members == last->members ? last->count + 1 : 1;
     *last = key;
     return key;
 }
 
-void mca_coll_gpuring_failure_enlist(mca_coll_gpuring_module_t *module,
-                                     struct ompi_communicator_t *comm)
+void mca_coll_gpuring_failure_enlist(struct gr_comm *comm)
 {
-    if (NULL != module->comm) {
+    struct gr_failures *f = &comm->process->failures;
+
+    if (comm->enlisted || comm->inter) { /* nothing of an intercommunicator is ours but copies */
         return;
     }
-    module->comm = comm;
-    if (OMPI_COMM_IS_INTER(comm)) { /* nothing of it is ours but copies */
-        return;
-    }
-    gr_lock(&failures.lock);
-    module->key = key_of(comm);
-    module->next_module = failures.modules;
-    failures.modules = module;
-    gr_unlock(&failures.lock);
+    gr_lock(&f->lock);
+    comm->enlisted = true;
+    comm->key = key_of(comm);
+    comm->next = f->comms;
+    f->comms = comm;
+    gr_unlock(&f->lock);
 }
 
-bool mca_coll_gpuring_failure_decided(const mca_coll_gpuring_module_t *module)
+bool mca_coll_gpuring_failure_decided(const struct gr_comm *comm)
 {
-    if (may_write(module)) {
-        atomic_store_explicit(&failures.listens, true, memory_order_relaxed);
+    if (may_write(comm)) {
+        atomic_store_explicit(&comm->process->failures.listens, true, memory_order_relaxed);
     }
-    return may_write(module);
+    return may_write(comm);
 }
 
 /* Forget what was heard of the communicator with that id. The lock is held. */
-static void forget(uint32_t id)
+static void forget(struct gr_failures *f, uint32_t id)
 {
-    struct note **link = &failures.heard, *note;
+    struct gr_failure_note **link = &f->heard, *note;
 
     while (NULL != (note = *link)) {
         if (id == note->key.id) {
@@ -137,84 +94,80 @@ static void forget(uint32_t id)
     }
 }
 
-void mca_coll_gpuring_failure_delist(mca_coll_gpuring_module_t *module)
+void mca_coll_gpuring_failure_delist(struct gr_comm *comm)
 {
-    mca_coll_gpuring_module_t **link;
+    struct gr_failures *f = &comm->process->failures;
+    struct gr_comm **link;
 
-    gr_lock(&failures.lock);
-    for (link = &failures.modules; NULL != *link && module != *link; link = &(*link)->next_module) {
+    gr_lock(&f->lock);
+    for (link = &f->comms; NULL != *link && comm != *link; link = &(*link)->next) {
     }
     if (NULL != *link) {
-        *link = module->next_module;
-        forget(module->key.id);
+        *link = comm->next;
+        forget(f, comm->key.id);
     }
-    gr_unlock(&failures.lock);
+    gr_unlock(&f->lock);
 }
 
-void mca_coll_gpuring_fail(mca_coll_gpuring_module_t *module, int code, const char *why)
+void mca_coll_gpuring_fail(struct gr_comm *comm, int code, const char *why)
 {
     int none = 0;
 
-    if (!atomic_compare_exchange_strong(&module->failed, &none, code) || NULL == why) {
+    if (!atomic_compare_exchange_strong(&comm->failed, &none, code) || NULL == why) {
         return;
     }
-    snprintf(module->why, sizeof(module->why), "%s", why);
-    atomic_store_explicit(&module->untold, true, memory_order_release);
+    snprintf(comm->why, sizeof(comm->why), "%s", why);
+    atomic_store_explicit(&comm->untold, true, memory_order_release);
 }
 
-/* MPI_COMM_WORLD can be used. */
-static bool is_open(void)
+/* Notes can be sent and received. */
+static bool is_open(const struct gr_process *process)
 {
-    return gr_process.world && !mca_coll_gpuring_pml_inside();
+    return process->notes && !gr_runtime_in_transport();
 }
 
 /*
- * A note of the module's communicator, in the list of those that were sent. NULL: no memory. The
+ * A note of the communicator, in the list of those that were sent. NULL: no memory. The
  * lock is held.
  */
-static struct note *note_new(const mca_coll_gpuring_module_t *module, enum note_kind kind)
+static struct gr_failure_note *note_new(const struct gr_comm *comm, enum note_kind kind)
 {
-    struct note *note = malloc(sizeof(*note));
+    struct gr_failures *f = &comm->process->failures;
+    struct gr_failure_note *note = malloc(sizeof(*note));
     int k;
 
-    if (NULL == note && failures.spared < SPARE_NOTES) {
-        note = &failures.spare[failures.spared++];
+    if (NULL == note && f->spared < GR_SPARE_NOTES) {
+        note = &f->spare[f->spared++];
     }
     if (NULL == note) {
         return NULL;
     }
     memset(note, 0, sizeof(*note));
-    note->next = failures.sent;
-    failures.sent = note;
+    note->next = f->sent;
+    f->sent = note;
     for (k = 0; k < GR_NORDERS; k++) {
-        note->nonce[k] = module->nonce[k];
+        note->nonce[k] = comm->nonce[k];
     }
-    note->key = module->key;
+    note->key = comm->key;
     note->kind = kind;
-    note->code = module->failed;
-    note->rank = ompi_comm_rank(module->comm);
-    memcpy(note->why, module->why, sizeof(note->why));
+    note->code = comm->failed;
+    note->rank = comm->rank;
+    memcpy(note->why, comm->why, sizeof(note->why));
     return note;
 }
 
 /* Nobody waits for these messages to leave: a peer may be gone. */
-static void send_to_all(struct ompi_communicator_t *comm, struct note *note)
+static void send_to_all(const struct gr_comm *comm, struct gr_failure_note *note)
 {
-    int p = ompi_comm_size(comm), rank = ompi_comm_rank(comm),
-        tag = mca_coll_gpuring_tag(GR_TAGS_FAILURE), r, to;
+    int r, to;
 
-    if (OMPI_COMM_IS_INTER(comm)) { /* the calls are stock's, which does not listen */
+    if (comm->inter) { /* the calls are stock's, which does not listen */
         return;
     }
-    for (r = 0; NULL != note && r < p; r++) {
-        ompi_request_t *request = MPI_REQUEST_NULL;
-
-        to = r == rank ? MPI_PROC_NULL : world_rank(comm, r);
-        if (MPI_PROC_NULL != to &&
-            OMPI_SUCCESS == MCA_PML_CALL(isend(note, sizeof(*note), MPI_BYTE, to, tag,
-                                               MCA_PML_BASE_SEND_STANDARD,
-                                               &ompi_mpi_comm_world.comm, &request))) {
-            (void) ompi_request_free(&request);
+    for (r = 0; NULL != note && r < comm->size; r++) {
+        to = r == comm->rank ? -1 : gr_runtime_number(comm, r);
+        if (to >= 0) {
+            (void) gr_runtime_note_send(comm->process, note, sizeof(*note), to);
         }
     }
 }
@@ -222,199 +175,201 @@ static void send_to_all(struct ompi_communicator_t *comm, struct note *note)
 /*
  * Say of failed communicators that no kernel of this rank writes to the others' buffers any more.
  */
-static void tell_out(void)
+static void tell_out(struct gr_process *process)
 {
-    mca_coll_gpuring_module_t *module;
-    struct ompi_communicator_t *comm = NULL;
-    struct note *note = NULL;
+    struct gr_failures *f = &process->failures;
+    struct gr_comm *comm;
+    struct gr_failure_note *note = NULL;
 
     do {
-        gr_lock(&failures.lock);
-        for (module = failures.modules; NULL != module; module = module->next_module) {
-            if (0 != module->failed && may_write(module) && 0 == module->writing &&
-                !atomic_exchange(&module->out, true)) {
-                comm = module->comm;
-                OBJ_RETAIN(comm); /* another thread may free it */
-                note = note_new(module, NOTE_OUT);
+        gr_lock(&f->lock);
+        for (comm = f->comms; NULL != comm; comm = comm->next) {
+            if (0 != comm->failed && may_write(comm) && 0 == comm->writing &&
+                !atomic_exchange(&comm->out, true)) {
+                gr_runtime_retain(comm); /* another thread may free it */
+                note = note_new(comm, NOTE_OUT);
                 break;
             }
         }
-        gr_unlock(&failures.lock);
-        if (NULL != module) {
+        gr_unlock(&f->lock);
+        if (NULL != comm) {
             send_to_all(comm, note);
-            OBJ_RELEASE(comm);
+            gr_runtime_release(comm);
         }
-    } while (NULL != module);
+    } while (NULL != comm);
 }
 
-void mca_coll_gpuring_failure_tell(mca_coll_gpuring_module_t *module)
+void mca_coll_gpuring_failure_tell(struct gr_comm *comm)
 {
-    struct note *note;
+    struct gr_failures *f = &comm->process->failures;
+    struct gr_failure_note *note;
 
-    if (0 == module->failed || !is_open()) {
+    if (0 == comm->failed || !is_open(comm->process)) {
         return;
     }
-    if (atomic_load_explicit(&module->untold, memory_order_acquire) &&
-        atomic_exchange(&module->untold, false)) {
-        gr_lock(&failures.lock);
-        note = note_new(module, NOTE_FAILED);
-        gr_unlock(&failures.lock);
-        send_to_all(module->comm, note);
+    if (atomic_load_explicit(&comm->untold, memory_order_acquire) &&
+        atomic_exchange(&comm->untold, false)) {
+        gr_lock(&f->lock);
+        note = note_new(comm, NOTE_FAILED);
+        gr_unlock(&f->lock);
+        send_to_all(comm, note);
     }
-    tell_out();
+    tell_out(comm->process);
 }
 
 /*
- * Whether it is of the module's communicator. Nonces tell; where none is known on both sides, the
+ * Whether it is of the communicator. Nonces tell; where none is known on both sides, the
  * key does. In sessions the id of a communicator may differ between ranks.
  */
-static bool is_of(const struct note *note, const mca_coll_gpuring_module_t *module)
+static bool is_of(const struct gr_failure_note *note, const struct gr_comm *comm)
 {
-    const struct gr_comm_key *key = &module->key;
+    const struct gr_comm_key *key = &comm->key;
     int k;
 
     for (k = 0; k < GR_NORDERS; k++) {
-        if (0 != note->nonce[k] && 0 != module->nonce[k]) {
-            return note->nonce[k] == module->nonce[k];
+        if (0 != note->nonce[k] && 0 != comm->nonce[k]) {
+            return note->nonce[k] == comm->nonce[k];
         }
     }
     return key->id == note->key.id && key->members == note->key.members &&
            key->count == note->key.count;
 }
 
-/* The module that the note is of, or NULL. The lock is held. */
-static mca_coll_gpuring_module_t *find_module(const struct note *note)
+/* The communicator that the note is of, or NULL. The lock is held. */
+static struct gr_comm *find_comm(const struct gr_failures *f, const struct gr_failure_note *note)
 {
-    mca_coll_gpuring_module_t *module;
+    struct gr_comm *comm;
 
-    for (module = failures.modules; NULL != module && !is_of(note, module);
-         module = module->next_module) {
+    for (comm = f->comms; NULL != comm && !is_of(note, comm); comm = comm->next) {
     }
-    return module;
+    return comm;
 }
 
-/* What the note says happens to the module. */
-static void apply(struct note *note, mca_coll_gpuring_module_t *module)
+/* What the note says happens to the communicator. */
+static void apply(struct gr_failure_note *note, struct gr_comm *comm)
 {
     /* it may have overtaken what another rank says: that it has failed */
     if (NOTE_OUT == note->kind) {
-        atomic_fetch_add(&module->outs, 1);
+        atomic_fetch_add(&comm->outs, 1);
         return;
     }
-    if (0 == module->failed) {
+    if (0 == comm->failed) {
         note->why[sizeof(note->why) - 1] = '\0';
-        mca_coll_gpuring_warn("failed-elsewhere", ompi_comm_rank(module->comm),
-                              gr_comm_name(module->comm), note->rank, note->why);
+        mca_coll_gpuring_warn("failed-elsewhere", comm->rank, gr_comm_name(comm), note->rank,
+                              note->why);
     }
-    mca_coll_gpuring_fail(module, 0 == note->code ? OMPI_ERROR : note->code, NULL);
+    mca_coll_gpuring_fail(comm, 0 == note->code ? GR_ERR_FAILED : note->code, NULL);
 }
 
 /* Let the notes that were heard take effect. The lock is held. */
-static void apply_heard(void)
+static void apply_heard(struct gr_failures *f)
 {
-    struct note **link = &failures.heard, *note;
+    struct gr_failure_note **link = &f->heard, *note;
 
     while (NULL != (note = *link)) {
-        mca_coll_gpuring_module_t *module = find_module(note);
+        struct gr_comm *comm = find_comm(f, note);
 
-        if (NULL == module) {
+        if (NULL == comm) {
             link = &note->next;
             continue;
         }
-        apply(note, module);
+        apply(note, comm);
         *link = note->next;
         free(note);
     }
 }
 
 /* Take one message, if there is one. */
-static bool hear_one(void)
+static bool hear_one(struct gr_process *process)
 {
-    int tag = mca_coll_gpuring_tag(GR_TAGS_FAILURE), there = 0;
-    struct ompi_communicator_t *world = &ompi_mpi_comm_world.comm;
-    ompi_status_public_t status;
-    struct note *note;
+    struct gr_failures *f = &process->failures;
+    struct gr_failure_note *note;
+    int from;
 
-    if (OMPI_SUCCESS != MCA_PML_CALL(iprobe(MPI_ANY_SOURCE, tag, world, &there, &status)) ||
-        !there) {
+    if (!gr_runtime_note_probe(process, &from)) {
         return false;
     }
     note = malloc(sizeof(*note));
     if (NULL == note) {
         return false; /* it stays where it is */
     }
-    if (OMPI_SUCCESS != MCA_PML_CALL(recv(note, sizeof(*note), MPI_BYTE, status.MPI_SOURCE, tag,
-                                          world, MPI_STATUS_IGNORE))) {
+    if (0 != gr_runtime_note_receive(process, note, sizeof(*note), from)) {
         free(note);
         return false;
     }
-    gr_lock(&failures.lock);
-    note->next = failures.heard;
-    failures.heard = note;
-    gr_unlock(&failures.lock);
+    gr_lock(&f->lock);
+    note->next = f->heard;
+    f->heard = note;
+    gr_unlock(&f->lock);
     return true;
 }
 
 /*
- * To probe progresses Open MPI, which may come back here: then there is somebody who looks already.
+ * To probe progresses MPI, which may come back here: then there is somebody who looks already.
  */
-void mca_coll_gpuring_failure_poll(void)
+void mca_coll_gpuring_failure_poll(struct gr_process *process)
 {
-    if (!is_open() || !gr_try(&failures.looking)) {
+    struct gr_failures *f = &process->failures;
+
+    if (!is_open(process) || !gr_try(&f->looking)) {
         return;
     }
-    while (hear_one()) {
+    while (hear_one(process)) {
     }
-    if (NULL != failures.heard) {
-        gr_lock(&failures.lock);
-        apply_heard();
-        gr_unlock(&failures.lock);
-        tell_out();
+    if (NULL != f->heard) {
+        gr_lock(&f->lock);
+        apply_heard(f);
+        gr_unlock(&f->lock);
+        tell_out(process);
     }
-    gr_unlock(&failures.looking);
+    gr_unlock(&f->looking);
 }
 
-void mca_coll_gpuring_failure_listen(void)
+void mca_coll_gpuring_failure_listen(struct gr_process *process)
 {
-    if (atomic_load_explicit(&failures.listens, memory_order_relaxed) &&
-        0 == atomic_fetch_add_explicit(&failures.calls, 1, memory_order_relaxed) % LISTEN_EACH) {
-        mca_coll_gpuring_failure_poll();
+    struct gr_failures *f = &process->failures;
+
+    if (atomic_load_explicit(&f->listens, memory_order_relaxed) &&
+        0 == atomic_fetch_add_explicit(&f->calls, 1, memory_order_relaxed) % LISTEN_EACH) {
+        mca_coll_gpuring_failure_poll(process);
     }
 }
 
 /* How many others are there that may still say that they are out. */
-static int others(struct ompi_communicator_t *comm)
+static int others(const struct gr_comm *comm)
 {
-    int p = ompi_comm_size(comm), rank = ompi_comm_rank(comm), r, n = 0;
+    int r, n = 0;
 
-    for (r = 0; r < p; r++) {
-        n += r != rank && !GR_RANK_IS_LOST(comm, r);
+    for (r = 0; r < comm->size; r++) {
+        n += r != comm->rank && !gr_runtime_lost(comm, r);
     }
     return n;
 }
 
-bool mca_coll_gpuring_failure_out(mca_coll_gpuring_module_t *module)
+bool mca_coll_gpuring_failure_out(struct gr_comm *comm)
 {
-    mca_coll_gpuring_failure_poll();
-    return module->outs >= others(module->comm);
+    mca_coll_gpuring_failure_poll(comm->process);
+    return comm->outs >= others(comm);
 }
 
-static void free_notes(struct note *note)
+static void free_notes(const struct gr_failures *f, struct gr_failure_note *note)
 {
-    struct note *next;
+    struct gr_failure_note *next;
 
     for (; NULL != note; note = next) {
         next = note->next;
-        if (note < failures.spare || note >= failures.spare + SPARE_NOTES) {
+        if (note < f->spare || note >= f->spare + GR_SPARE_NOTES) {
             free(note);
         }
     }
 }
 
-void mca_coll_gpuring_failures_close(void)
+void mca_coll_gpuring_failures_close(struct gr_process *process)
 {
-    free_notes(failures.sent);
-    free_notes(failures.heard);
-    failures.sent = failures.heard = NULL;
-    failures.spared = 0;
+    struct gr_failures *f = &process->failures;
+
+    free_notes(f, f->sent);
+    free_notes(f, f->heard);
+    f->sent = f->heard = NULL;
+    f->spared = 0;
 }

@@ -8,15 +8,16 @@
 
 #include "engine/comm_queues.h"
 #include "engine/devices.h"
+#include "engine/lock.h"
 #include "engine/net_links.h"
 #include "engine/op_queue.h"
 #include "engine/runtime.h"
 #include "engine/setup.h"
 #include "engine/setup_messages.h"
-#include "mpi/comm_torus.h"
-#include "mpi/module.h"
+#include "engine/comm.h"
 #include "engine/params.h"
 
+#include "base/errors.h"
 #include "cuda/device.h"
 #include "cuda/error.h"
 #include "exec/gpu/team.h"
@@ -25,31 +26,32 @@
 #include "topo/order.h"
 #include "topo/torus.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static int rank_of(const struct gr_setup *s)
 {
-    return ompi_comm_rank(s->queue->comm);
+    return s->queue->comm->rank;
 }
 
 static int size_of(const struct gr_setup *s)
 {
-    return ompi_comm_size(s->queue->comm);
+    return s->queue->comm->size;
 }
 
 int mca_coll_gpuring_setup_devices(struct gr_setup *s)
 {
-    int p = size_of(s), r, rc = OMPI_SUCCESS;
+    int p = size_of(s), r, rc = 0;
     struct gr_setup_device *own;
 
     s->state = GR_SETUP_DEVICES;
     s->devices = calloc((size_t) p + 1, sizeof(s->devices[0]));
-    if (NULL == s->devices || OMPI_SUCCESS != mca_coll_gpuring_setup_reserve(s, p)) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+    if (NULL == s->devices || 0 != mca_coll_gpuring_setup_reserve(s, p)) {
+        return GR_ERR_NOMEM;
     }
     own = &s->devices[p];
-    s->mine = mca_coll_gpuring_gpu_pick(&s->op->call, &s->mine_error);
+    s->mine = mca_coll_gpuring_gpu_pick(s->op->buffers, &s->mine_error);
     if (NULL != s->mine) {
         own->id = gr_gpu_id(s->mine);
     } else {
@@ -60,7 +62,7 @@ int mca_coll_gpuring_setup_devices(struct gr_setup *s)
     }
     s->devices[0] = *own;
     s->awaited = p - 1;
-    for (r = 1; r < p && OMPI_SUCCESS == rc; r++) {
+    for (r = 1; r < p && 0 == rc; r++) {
         rc =
             mca_coll_gpuring_setup_post(s, false, &s->devices[r], sizeof(s->devices[r]), r, s->tag);
     }
@@ -102,7 +104,7 @@ static void keep(const struct gr_pci_address *places, int p, const int *order, b
     }
 }
 
-/* Neighbours by the distance of their devices, and whether NVLink joins all. OMPI error code. */
+/* Neighbours by the distance of their devices, and whether NVLink joins all. 0, or GR_ERR_... */
 static int find_order(const struct gr_pci_address *places, int p, int *order, bool *linked)
 {
     int rc = 0;
@@ -119,7 +121,7 @@ static int find_order(const struct gr_pci_address *places, int p, int *order, bo
         }
     }
     gr_unlock(&known.lock);
-    return 0 == rc ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
+    return 0 == rc ? 0 : GR_ERR_NOMEM;
 }
 
 /* Whether all ranks use one device. */
@@ -141,7 +143,7 @@ static bool is_one_device(const struct gr_setup *s, int p)
 static int order_devices(const struct gr_setup *s, int p, int *order, enum gr_path *path)
 {
     struct gr_pci_address *places = calloc((size_t) p, sizeof(*places));
-    int r, rc = OMPI_ERR_OUT_OF_RESOURCE;
+    int r, rc = GR_ERR_NOMEM;
     bool linked = false;
 
     if (NULL != places) {
@@ -158,35 +160,33 @@ static int order_devices(const struct gr_setup *s, int p, int *order, enum gr_pa
 }
 
 /* Among several: node by node, or along their torus, as in host memory. */
-static int order_nodes(const mca_coll_gpuring_module_t *module, int p, int *order,
-                       enum gr_path *path)
+static int order_nodes(const struct gr_comm *comm, int p, int *order, enum gr_path *path)
 {
-    if (module->torus.ndims > 0) {
-        gr_order_ring(&module->torus, p, 0, order);
+    if (comm->torus.ndims > 0) {
+        gr_order_ring(&comm->torus, p, 0, order);
     } else {
-        memcpy(order, module->order, (size_t) p * sizeof(*order));
+        memcpy(order, comm->order, (size_t) p * sizeof(*order));
     }
     *path = GR_PATH_NET;
-    return OMPI_SUCCESS;
+    return 0;
 }
 
 /* Rings along the torus where the parameter states one; else as found. */
 static int decide_order(struct gr_setup *s)
 {
-    const mca_coll_gpuring_module_t *module = s->queue->module;
-    struct gr_torus torus = gr_param_torus(module->params.value[GR_PARAM_TORUS]);
-    int p = size_of(s), r, rc = OMPI_ERR_OUT_OF_RESOURCE,
-        *order = calloc((size_t) p, sizeof(*order));
+    const struct gr_comm *comm = s->queue->comm;
+    struct gr_torus torus = gr_param_torus(comm->params.value[GR_PARAM_TORUS]);
+    int p = size_of(s), r, rc = GR_ERR_NOMEM, *order = calloc((size_t) p, sizeof(*order));
     enum gr_path path = GR_PATH_NET;
 
     if (NULL != order) {
-        rc = NULL == module->remote ? order_devices(s, p, order, &path)
-                                    : order_nodes(module, p, order, &path);
+        rc = NULL == comm->remote ? order_devices(s, p, order, &path)
+                                  : order_nodes(comm, p, order, &path);
         if (torus.ndims > 0) {
             gr_order_ring(&torus, p, 0, order);
         }
     }
-    for (r = 0; OMPI_SUCCESS == rc && r < p; r++) {
+    for (r = 0; 0 == rc && r < p; r++) {
         s->devices[r].order = order[r];
     }
     s->devices[0].path = path;
@@ -206,7 +206,7 @@ int mca_coll_gpuring_setup_order(struct gr_setup *s)
     }
     rc = decide_order(s);
     s->awaited = 0;
-    for (r = 1; r < p && OMPI_SUCCESS == rc; r++) {
+    for (r = 1; r < p && 0 == rc; r++) {
         rc = mca_coll_gpuring_setup_post(s, true, s->devices, bytes, r, s->tag - 3);
     }
     return rc;
@@ -214,20 +214,20 @@ int mca_coll_gpuring_setup_order(struct gr_setup *s)
 
 int mca_coll_gpuring_setup_team(struct gr_setup *s)
 {
-    const mca_coll_gpuring_module_t *module = s->queue->module;
-    const int64_t *value = module->params.value;
+    const struct gr_comm *comm = s->queue->comm;
+    const int64_t *value = comm->params.value;
     size_t p = (size_t) size_of(s), r;
     struct gr_gpu_id *ids = calloc(p, sizeof(*ids));
     int *order = calloc(p, sizeof(*order));
     struct gr_gpu_team_params params = {
         .p = (int) p,
         .rank = rank_of(s),
-        .nchannels = gr_device_channels(module),
+        .nchannels = gr_device_channels(comm),
         .nslots = (uint32_t) value[GR_PARAM_DEVICE_SLOTS],
         .slot_bytes = (size_t) value[GR_PARAM_DEVICE_SLOT_BYTES],
         .order = order,
-        .torus = module->torus,
-        .remote = module->remote,
+        .torus = comm->torus,
+        .remote = comm->remote,
         .direct = NULL == mca_coll_gpuring_net_indirect(s->queue),
         .ids = ids,
         .path = (enum gr_path) s->devices[0].path,
@@ -241,7 +241,8 @@ int mca_coll_gpuring_setup_team(struct gr_setup *s)
             order[r] = s->devices[r].order;
         }
         if (NULL != params.gpu) {
-            params.pool = mca_coll_gpuring_gpu_pool(params.gpu, &params.status);
+            params.pool =
+                mca_coll_gpuring_gpu_pool(s->queue->comm->process, params.gpu, &params.status);
             params.gpu = NULL == params.pool ? NULL : params.gpu;
             params.share = NULL == params.gpu ? NULL : mca_coll_gpuring_ipc_cache(params.gpu);
         }
@@ -249,5 +250,5 @@ int mca_coll_gpuring_setup_team(struct gr_setup *s)
     }
     free(ids);
     free(order);
-    return NULL == s->queue->gpu ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+    return NULL == s->queue->gpu ? GR_ERR_NOMEM : 0;
 }

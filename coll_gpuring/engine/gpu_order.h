@@ -6,10 +6,6 @@
 #ifndef GR_ENGINE_GPU_ORDER_H
 #define GR_ENGINE_GPU_ORDER_H
 
-#include "mpi/ompi.h"
-
-BEGIN_C_DECLS
-
 struct gr_setup;
 
 /* At the end of the component. */
@@ -22,7 +18,5 @@ void mca_coll_gpuring_order_close(void);
 int mca_coll_gpuring_setup_devices(struct gr_setup *s);
 int mca_coll_gpuring_setup_order(struct gr_setup *s);
 int mca_coll_gpuring_setup_team(struct gr_setup *s);
-
-END_C_DECLS
 
 #endif

@@ -10,8 +10,8 @@
 #include "engine/op_queue.h"
 #include "engine/setup.h"
 #include "engine/step_timing.h"
-#include "mpi/buffers.h"
 
+#include "base/errors.h"
 #include "base/text.h"
 #include "exec/host.h"
 #include "exec/plan.h"
@@ -31,26 +31,18 @@
 /* Slots that each poll of a nonblocking call moves per channel: its caller wants to go on. */
 #define BURST 8
 
-/* ---- links and buffers ---- */
+/* ---- links ---- */
 
 enum gr_links mca_coll_gpuring_host_links(const struct gr_op *op)
 {
     /* A persistent request has no queue while its init chooses the algorithm. */
-    return NULL == op->queue
-               ? GR_LINKS_NONE
-               : gr_team_links(op->queue->team, gr_choice_way(&op->choice), op->call.root);
+    return NULL == op->queue ? GR_LINKS_NONE
+                             : gr_team_links(op->queue->team, gr_choice_way(&op->choice), op->root);
 }
 
 struct gr_setup *mca_coll_gpuring_host_connect(struct gr_op *op, uint32_t number)
 {
-    return mca_coll_gpuring_setup_new(op->queue, gr_choice_way(&op->choice), op->call.root, number);
-}
-
-int mca_coll_gpuring_host_copy(const struct gr_op *op, void *dst, const void *src, size_t bytes)
-{
-    (void) op;
-    memcpy(dst, src, bytes);
-    return OMPI_SUCCESS;
+    return mca_coll_gpuring_setup_new(op->queue, gr_choice_way(&op->choice), op->root, number);
 }
 
 /* ---- start ---- */
@@ -125,13 +117,13 @@ int mca_coll_gpuring_host_start(struct gr_op *op, const struct gr_executor_ops *
     }
     set_host_op(op, &data->request, space, data->reducer);
     start_stepper(op, ops, ctx);
-    if (data->request.direct && gr_calls[op->call.id].reduces) {
+    if (data->request.direct && gr_calls[op->id].reduces) {
         op->run.host.host.bounce = find_bounce(op);
         if (NULL == op->run.host.host.bounce) {
-            return OMPI_ERR_OUT_OF_RESOURCE;
+            return GR_ERR_NOMEM;
         }
     }
-    return OMPI_SUCCESS;
+    return 0;
 }
 
 void mca_coll_gpuring_host_start_request(struct gr_op *op, const struct gr_request *r,
@@ -171,7 +163,7 @@ int mca_coll_gpuring_host_time(struct gr_op *op)
     struct gr_step_gate gate;
     int rc = mca_coll_gpuring_timing_begin(op->queue, r, &job, &links, &gate);
 
-    if (OMPI_SUCCESS == rc && NULL != gate.ops) {
+    if (0 == rc && NULL != gate.ops) {
         gr_stepper_gate(&op->run.host.stepper, gate.ops, gate.ctx);
     }
     return rc;
@@ -217,7 +209,7 @@ bool mca_coll_gpuring_host_abort(struct gr_op *op, bool here)
 
 int mca_coll_gpuring_host_finish(struct gr_op *op, int rc)
 {
-    if (OMPI_SUCCESS == rc) {
+    if (0 == rc) {
         mca_coll_gpuring_op_count(op, op->run.host.host.borrowed > 0);
     } else {
         gr_host_withdraw(&op->run.host.host);

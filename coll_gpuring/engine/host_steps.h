@@ -7,14 +7,14 @@
 #ifndef GR_ENGINE_HOST_STEPS_H
 #define GR_ENGINE_HOST_STEPS_H
 
-#include "mpi/ompi.h"
-
 #include "exec/host.h"
 #include "exec/plan.h"
 #include "exec/stepper.h"
 #include "link/team.h"
 
-BEGIN_C_DECLS
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct gr_op;
 struct gr_setup;
@@ -29,16 +29,13 @@ struct gr_host_run {
 enum gr_links mca_coll_gpuring_host_links(const struct gr_op *op);
 struct gr_setup *mca_coll_gpuring_host_connect(struct gr_op *op, uint32_t number);
 
-/* Copies in host memory, for all executors that run there. */
-int mca_coll_gpuring_host_copy(const struct gr_op *op, void *dst, const void *src, size_t bytes);
-
 /*
  * Start the stepper on the plan of the op's choice, which is made when there is none yet. ops, ctx:
- * what moves the data, over op->run.host.host. OMPI error code.
+ * what moves the data, over op->run.host.host. 0, or GR_ERR_...
  */
 int mca_coll_gpuring_host_start(struct gr_op *op, const struct gr_executor_ops *ops, void *ctx);
 
-/* The stepper has been started: let its steps be timed, where steps are. OMPI error code. */
+/* The stepper has been started: let its steps be timed, where steps are. 0, or GR_ERR_... */
 int mca_coll_gpuring_host_time(struct gr_op *op);
 
 /*
@@ -61,7 +58,5 @@ int mca_coll_gpuring_host_finish(struct gr_op *op, int rc);
 void mca_coll_gpuring_host_explain(struct gr_op *op, const char *what,
                                    const char *(*other)(const struct gr_op *op, uint32_t channel),
                                    char *text, size_t size);
-
-END_C_DECLS
 
 #endif

@@ -9,22 +9,24 @@
  *                                      answer  opens its end, and joins it to the reader's
  *      map     joins it      <- answer -
  *
- * Whoever drives queues moves them on; otherwise opal_progress does, now and then: peers may still
- * need what lies here when nothing is under way any more. They stay until the component is closed,
- * or, over Open MPI's messages, until MPI_COMM_WORLD ends: both are behind the barrier of
- * MPI_Finalize.
+ * Whoever drives queues moves them on; otherwise gr_runtime_progress() does, now and then: peers
+ * may still need what lies here when nothing is under way any more. They stay until the component
+ * is closed, or, over Open MPI's messages, until MPI_COMM_WORLD ends: both are behind the barrier
+ * of MPI_Finalize.
  */
 #include "engine/net_links.h"
 
+#include "engine/comm.h"
 #include "engine/executor.h"
 #include "engine/failure_messages.h"
 #include "engine/log.h"
 #include "engine/op.h"
 #include "engine/op_queue.h"
+#include "engine/params.h"
 #include "engine/process.h"
 #include "engine/rails.h"
 #include "engine/setup.h"
-#include "mpi/net_pml.h"
+#include "engine/runtime.h"
 
 #include "base/errors.h"
 #include "net/net.h"
@@ -32,9 +34,10 @@
 #include "net/rails.h"
 #include "net/transport.h"
 
-#include "opal/util/proc.h"
-
+#include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /*
@@ -58,10 +61,12 @@ struct network {
 
 static struct {
     struct network on[1 + GR_NET_RAILS]; /* that may use what it likes, and those of the rails */
-    bool opened;                         /* there is one, and opal_progress knows */
-    bool by_pml; /* Open MPI moves its messages: in MPI calls, and when opal_progress is called */
+    pthread_mutex_t lock;                /* guards the opening of networks */
+    bool opened;                         /* there is one, and gr_runtime_progress() knows */
+    /* it is MPI that moves messages: in MPI calls, and in gr_runtime_progress() */
+    bool by_pml;
     atomic_int held; /* groups of links that queues have */
-} networks;
+} networks = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- the networks ---- */
 
@@ -88,9 +93,10 @@ static uint64_t do_with_all(void (*what)(struct gr_net *net, uint64_t *moved))
     return moved;
 }
 
-/* opal_progress calls it; every few times where it does not move the messages itself. */
-static int progress(void)
+/* gr_runtime_progress() calls it; every few times where it does not move the messages itself. */
+static int progress(void *ctx)
 {
+    (void) ctx;
     return (int) do_with_all(gr_net_progress);
 }
 
@@ -107,14 +113,13 @@ static bool open_over(int rail, const struct gr_transport *transport)
     atomic_store_explicit(&n->net, net, memory_order_release);
     if (!networks.opened) {
         networks.opened = true;
-        networks.by_pml = &mca_coll_gpuring_pml == transport;
-        (void) (networks.by_pml ? opal_progress_register(progress)
-                                : opal_progress_register_lp(progress));
+        networks.by_pml = &gr_runtime_transport == transport;
+        (void) gr_runtime_register(GR_PROGRESS_NETWORK, progress, NULL, networks.by_pml);
     }
-    if (gr_process.verbose >= 1 && 0 == OPAL_PROC_MY_NAME.vpid) {
-        opal_output(0, "gpuring: links to other nodes go over %s%s%s%s%s", transport->name,
-                    NULL == device ? "" : " on ", NULL == device ? "" : device,
-                    '\0' == n->why[0] ? "" : ": ", n->why);
+    if (gr_settings.verbose >= 1 && 0 == gr_runtime_self().vpid) {
+        mca_coll_gpuring_print("gpuring: links to other nodes go over %s%s%s%s%s", transport->name,
+                               NULL == device ? "" : " on ", NULL == device ? "" : device,
+                               '\0' == n->why[0] ? "" : ": ", n->why);
     }
     return true;
 }
@@ -122,7 +127,7 @@ static bool open_over(int rail, const struct gr_transport *transport)
 static void open_network(int rail)
 {
     struct network *n = &networks.on[rail];
-    int wanted = gr_process.transport;
+    int wanted = gr_settings.transport;
 
     n->tried = true;
     n->why[0] = '\0';
@@ -130,27 +135,27 @@ static void open_network(int rail)
         return;
     }
     if (GR_TRANSPORT_UCX != wanted && 0 == rail) {
-        (void) open_over(rail, &mca_coll_gpuring_pml);
+        (void) open_over(rail, &gr_runtime_transport);
     }
 }
 
 /* NULL: there is none. */
 static struct gr_net *get_network(int rail)
 {
-    OPAL_THREAD_LOCK(&gr_process.lock);
+    pthread_mutex_lock(&networks.lock);
     if (!networks.on[rail].tried) {
         open_network(rail);
     }
-    OPAL_THREAD_UNLOCK(&gr_process.lock);
+    pthread_mutex_unlock(&networks.lock);
     return networks.on[rail].net;
 }
 
 const char *mca_coll_gpuring_net_indirect(const struct gr_op_queue *queue)
 {
     const struct gr_net *net;
-    int k, n = queue->module->rails;
+    int k, n = queue->comm->rails;
 
-    if (NULL == queue->module->remote || !gr_process.direct) {
+    if (NULL == queue->comm->remote || !gr_settings.direct) {
         return "coll_gpuring_nodes_direct is 0";
     }
     for (k = 0; k < n; k++) {
@@ -167,7 +172,7 @@ static void close_networks(const char *why)
     int k;
 
     if (networks.opened) {
-        (void) opal_progress_unregister(progress);
+        gr_runtime_unregister(GR_PROGRESS_NETWORK);
     }
     networks.opened = false;
     for (k = 0; k <= GR_NET_RAILS; k++) {
@@ -187,13 +192,6 @@ void mca_coll_gpuring_net_world_ends(void)
     if (networks.by_pml) {
         close_networks("MPI has been finalized");
     }
-}
-
-static const char *host_of(struct ompi_communicator_t *comm, int rank)
-{
-    const char *name = opal_get_proc_hostname(&ompi_comm_peer_lookup(comm, rank)->super);
-
-    return NULL == name ? "an unknown host" : name;
 }
 
 /* ---- a set-up's ends ---- */
@@ -228,7 +226,7 @@ static int join_end(struct gr_setup *s, struct gr_net_endpoint *end)
 
     if (0 != end->theirs.link) {
         snprintf(peer, sizeof(peer), "rank %d on %s%s%s", end->rank,
-                 host_of(s->queue->comm, end->rank), end->rail > 0 ? ", over " : "",
+                 gr_runtime_host(s->queue->comm, end->rank), end->rail > 0 ? ", over " : "",
                  end->rail > 0 ? mca_coll_gpuring_rail_name(end->rail) : "");
         rc = gr_net_link_join(end->link, &end->theirs, peer);
         gr_net_link_error(end->link, s->why, sizeof(s->why));
@@ -239,17 +237,17 @@ static int join_end(struct gr_setup *s, struct gr_net_endpoint *end)
 int mca_coll_gpuring_endpoints_reserve(struct gr_setup *s, int nin, int nout)
 {
     if (0 == nin + nout) {
-        return OMPI_SUCCESS;
+        return 0;
     }
     s->held = calloc(1, sizeof(*s->held) + (size_t) (nin + nout) * sizeof(s->held->link[0]));
     s->in = calloc((size_t) nin + 1, sizeof(*s->in));
     s->out = calloc((size_t) nout + 1, sizeof(*s->out));
     if (NULL == s->held || NULL == s->in || NULL == s->out) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return GR_ERR_NOMEM;
     }
     s->nin = nin;
     s->nout = nout;
-    return OMPI_SUCCESS;
+    return 0;
 }
 
 void mca_coll_gpuring_endpoints_begin(struct gr_setup *s, int *status)
@@ -307,10 +305,10 @@ void mca_coll_gpuring_endpoints_end(struct gr_setup *s)
 
 void mca_coll_gpuring_endpoints_tell(const struct gr_setup *s)
 {
-    int rank = ompi_comm_rank(s->queue->comm);
+    int rank = s->queue->comm->rank;
 
     mca_coll_gpuring_warn("net-refused", rank, gr_comm_name(s->queue->comm),
-                          host_of(s->queue->comm, rank), s->why);
+                          gr_runtime_host(s->queue->comm, rank), s->why);
 }
 
 /* ---- a queue's links ---- */
@@ -327,7 +325,7 @@ void mca_coll_gpuring_net_progress(bool here)
 {
     if (atomic_load_explicit(&networks.held, memory_order_relaxed) > 0 &&
         (here || !networks.by_pml)) {
-        (void) progress();
+        (void) progress(NULL);
     }
 }
 
@@ -359,7 +357,7 @@ void mca_coll_gpuring_net_poll(const struct gr_op_queue *queue, struct gr_op *op
     if ((!near || LOOKS - 1 == looks % LOOKS) && 0 < do_with_all(gr_net_receive)) {
         return;
     }
-    if (opal_progress_yield_when_idle && queue->watch.moved == queue->watch.before &&
+    if (gr_runtime_shares_cores() && queue->watch.moved == queue->watch.before &&
         (near || LOOKS_SHARED - 1 == looks % LOOKS_SHARED)) {
         sched_yield();
     }
@@ -367,19 +365,19 @@ void mca_coll_gpuring_net_poll(const struct gr_op_queue *queue, struct gr_op *op
 
 void mca_coll_gpuring_net_check(struct gr_op_queue *queue)
 {
-    struct ompi_communicator_t *comm = queue->comm;
+    struct gr_comm *comm = queue->comm;
     struct gr_net_links *held;
     char why[300];
     int k, rank;
 
-    for (held = queue->held; NULL != held && 0 == queue->module->failed; held = held->next) {
-        for (k = 0; k < held->n && 0 == queue->module->failed; k++) {
+    for (held = queue->held; NULL != held && 0 == queue->comm->failed; held = held->next) {
+        for (k = 0; k < held->n && 0 == queue->comm->failed; k++) {
             if (0 != gr_net_link_status(held->link[k])) {
-                rank = ompi_comm_rank(comm);
+                rank = comm->rank;
                 gr_net_link_error(held->link[k], why, sizeof(why));
-                mca_coll_gpuring_warn("net-lost", rank, gr_comm_name(comm), host_of(comm, rank),
-                                      why);
-                mca_coll_gpuring_fail(queue->module, OMPI_ERROR, why);
+                mca_coll_gpuring_warn("net-lost", rank, gr_comm_name(comm),
+                                      gr_runtime_host(comm, rank), why);
+                mca_coll_gpuring_fail(queue->comm, GR_ERR_FAILED, why);
             }
         }
     }
@@ -387,7 +385,7 @@ void mca_coll_gpuring_net_check(struct gr_op_queue *queue)
 
 size_t mca_coll_gpuring_net_zero_copy(const struct gr_op_queue *queue)
 {
-    int least = gr_process.nodes_zero_copy;
+    int least = gr_settings.nodes_zero_copy;
 
     /*
      * Open MPI may never say that a peer is gone, and so not give back the memory that it sends

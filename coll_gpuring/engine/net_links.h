@@ -3,9 +3,8 @@
 #ifndef GR_ENGINE_NET_LINKS_H
 #define GR_ENGINE_NET_LINKS_H
 
-#include "mpi/ompi.h"
-
-BEGIN_C_DECLS
+#include <stdbool.h>
+#include <stddef.h>
 
 struct gr_op_queue;
 struct gr_net_link;
@@ -25,7 +24,7 @@ struct gr_net_links {
 
 /*
  * Progress the network, if some queue has links. Takes a while: the caller holds no queue. here: in
- * an MPI call or opal_progress.
+ * an MPI call or gr_runtime_progress().
  */
 void mca_coll_gpuring_net_progress(bool here);
 
@@ -38,7 +37,7 @@ bool mca_coll_gpuring_net_send(void);
  */
 void mca_coll_gpuring_net_poll(const struct gr_op_queue *queue, struct gr_op *op, unsigned looks);
 
-/* Polls per opal_progress(); `looks` is the number without a network. */
+/* Polls per gr_runtime_progress(); `looks` is the number without a network. */
 unsigned mca_coll_gpuring_net_polls(const struct gr_op_queue *queue, unsigned looks);
 
 /* The caller holds the queue: fail the communicator where one of its links has failed. */
@@ -68,7 +67,8 @@ void mca_coll_gpuring_net_world_ends(void);
  * incoming ones. end: the queue takes the links, or they are closed, by the verdict. tell: report
  * why they failed. *status: of the join; the first error is stored there.
  */
-int mca_coll_gpuring_endpoints_reserve(struct gr_setup *s, int nin, int nout); /* OMPI error code */
+int mca_coll_gpuring_endpoints_reserve(struct gr_setup *s, int nin,
+                                       int nout); /* 0, or GR_ERR_... */
 void mca_coll_gpuring_endpoints_begin(struct gr_setup *s, int *status);
 void mca_coll_gpuring_endpoints_answer(struct gr_setup *s, int *status);
 void mca_coll_gpuring_endpoints_map(struct gr_setup *s, int *status);
@@ -77,7 +77,5 @@ void mca_coll_gpuring_endpoints_tell(const struct gr_setup *s);
 
 /* Why the network cannot reach slots in device memory, in words; NULL: it can. */
 const char *mca_coll_gpuring_net_indirect(const struct gr_op_queue *queue);
-
-END_C_DECLS
 
 #endif

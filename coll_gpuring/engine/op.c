@@ -26,11 +26,10 @@
 #include "engine/pick.h"
 #include "engine/runtime.h"
 #include "engine/setup.h"
-#include "mpi/module.h"
-#include "mpi/report.h"
-#include "mpi/staging/scratch.h"
-#include "mpi/staging/stage.h"
+#include "engine/comm.h"
+#include "engine/stats.h"
 
+#include "base/errors.h"
 #include "exec/staged.h"
 #include "exec/stepper.h"
 #include "link/team.h"
@@ -39,13 +38,8 @@
 
 void mca_coll_gpuring_op_free(struct gr_op *op)
 {
-    free(op->kept.counts);
-    mca_coll_gpuring_scratch_free(&op->kept.packed);
-    mca_coll_gpuring_scratch_free(&op->kept.tmp);
     free(op->kept.bounce);
-    gr_staged_free(&op->kept.staging);
     mca_coll_gpuring_agreement_free(&op->agreement);
-    mca_coll_gpuring_stage_free(&op->stage);
 }
 
 /* ---- before the queue, or in GR_OP_START after an agreement ---- */
@@ -53,9 +47,9 @@ void mca_coll_gpuring_op_free(struct gr_op *op)
 int mca_coll_gpuring_op_begin(struct gr_op *op)
 {
     if (!gr_op_agrees(op)) {
-        op->start = mca_coll_gpuring_stats_timed() ? mca_coll_gpuring_now() : 0;
+        op->start = mca_coll_gpuring_stats_timed() ? gr_runtime_now() : 0;
     }
-    if (op->queue->module->gpu) {
+    if (op->comm->gpu) {
         op->exec = mca_coll_gpuring_pick(op); /* buffers may be staged */
     }
     return op->exec->prepare(op);
@@ -82,7 +76,7 @@ static void begin_agreement(struct gr_op *op)
     }
     op->phase = GR_OP_AGREEMENT;
     rc = mca_coll_gpuring_agreement_begin(op);
-    if (OMPI_SUCCESS != rc) {
+    if (0 != rc) {
         mca_coll_gpuring_op_over(op, rc);
     }
 }
@@ -115,7 +109,7 @@ static bool poll_setup(struct gr_op *op, bool here, uint64_t *moved)
          */
         mca_coll_gpuring_op_fails(op,
                                   "set-up: ", "no memory, or Open MPI could not send a message");
-        mca_coll_gpuring_op_over(op, OMPI_ERROR);
+        mca_coll_gpuring_op_over(op, GR_ERR_FAILED);
         return false;
     }
     mca_coll_gpuring_setup_end(op->setup);
@@ -142,10 +136,10 @@ static bool await_records(struct gr_op *op, uint64_t *moved)
     }
     if (GR_DONE != rc) {
         mca_coll_gpuring_op_fails_by(op, rc);
-        mca_coll_gpuring_op_over(op, OMPI_ERROR);
+        mca_coll_gpuring_op_over(op, GR_ERR_FAILED);
     } else if (mca_coll_gpuring_agreement_end(op) < 0) { /* on all ranks */
-        mca_coll_gpuring_fail(op->queue->module, OMPI_ERROR, NULL);
-        mca_coll_gpuring_op_over(op, OMPI_ERR_BAD_PARAM);
+        mca_coll_gpuring_fail(op->queue->comm, GR_ERR_FAILED, NULL);
+        mca_coll_gpuring_op_over(op, GR_ERR_DIFFER);
     } else {
         op->phase = GR_OP_CHOICE;
     }
@@ -162,26 +156,26 @@ static void connect_executor(struct gr_op *op)
     op->phase = GR_OP_SETUP;
     op->setup = op->exec->connect(op, op->setup_number[op->exec->on_device]);
     if (NULL == op->setup) {
-        mca_coll_gpuring_op_over(op, OMPI_ERR_OUT_OF_RESOURCE);
+        mca_coll_gpuring_op_over(op, GR_ERR_NOMEM);
     }
 }
 
 /* GR_OP_CHOICE */
 static bool choose(struct gr_op *op)
 {
-    mca_coll_gpuring_module_t *module = op->queue->module;
+    struct gr_comm *comm = op->queue->comm;
     int unwanted;
 
     if (GR_AGREEMENT_ONLY == op->agreement.use) {
-        mca_coll_gpuring_op_over(op, OMPI_ERR_NOT_AVAILABLE);
+        mca_coll_gpuring_op_over(op, GR_ERR_FALLBACK);
         return true;
     }
-    unwanted = op->nonblocking ? -1 : mca_coll_gpuring_op_unwanted(module, op);
+    unwanted = op->nonblocking ? -1 : mca_coll_gpuring_op_unwanted(comm, op);
     if (unwanted >= 0) {
         op->fallback = (enum gr_fallback_reason) unwanted;
-        mca_coll_gpuring_op_over(op, OMPI_ERR_NOT_AVAILABLE);
+        mca_coll_gpuring_op_over(op, GR_ERR_FALLBACK);
     } else {
-        mca_coll_gpuring_op_choose(module, op);
+        mca_coll_gpuring_op_choose(comm, op);
         connect_executor(op);
     }
     return true;
@@ -199,20 +193,20 @@ static bool await_links(struct gr_op *op, bool here, uint64_t *moved)
 /* The executor's links were refused, on all ranks alike: another executor, or the fallback. */
 static void replace_executor(struct gr_op *op)
 {
-    if (mca_coll_gpuring_op_choose_host(op->queue->module, op)) {
+    if (mca_coll_gpuring_op_choose_host(op->queue->comm, op)) {
         connect_executor(op);
     } else if (op->nonblocking) {
         op->exec = mca_coll_gpuring_pick(op);
     } else {
         op->fallback = GR_FALLBACK_SETUP;
-        mca_coll_gpuring_op_over(op, OMPI_ERR_NOT_AVAILABLE);
+        mca_coll_gpuring_op_over(op, GR_ERR_FALLBACK);
     }
 }
 
 /* GR_OP_START */
 static bool start(struct gr_op *op, bool here)
 {
-    int rc = OMPI_SUCCESS;
+    int rc = 0;
 
     if (GR_LINKS_THERE != op->exec->links(op)) {
         replace_executor(op);
@@ -221,15 +215,15 @@ static bool start(struct gr_op *op, bool here)
     if (op->exec->sends_messages && !here) {
         return false;
     }
-    mca_coll_gpuring_op_reselect(op->queue->module, op);
+    mca_coll_gpuring_op_reselect(op->queue->comm, op);
     if (gr_op_agrees(op)) {
         rc = mca_coll_gpuring_op_begin(op);
     }
-    if (OMPI_SUCCESS == rc) {
+    if (0 == rc) {
         op->phase = GR_OP_RUNNING;
         rc = op->exec->start(op);
     }
-    if (OMPI_SUCCESS != rc) {
+    if (0 != rc) {
         mca_coll_gpuring_op_over(op, rc);
     }
     return true;
@@ -243,7 +237,7 @@ static bool run(struct gr_op *op, bool here, uint64_t *moved)
     if (GR_DONE == rc) {
         mca_coll_gpuring_op_end(op);
     } else if (GR_AGAIN != rc) {
-        mca_coll_gpuring_op_fail(op, here, OMPI_ERROR);
+        mca_coll_gpuring_op_fail(op, here, GR_ERR_FAILED);
     }
     return GR_OP_RUNNING != op->phase;
 }
@@ -274,9 +268,9 @@ static bool advance_phase(struct gr_op *op, bool here, uint64_t *moved)
 
 bool mca_coll_gpuring_op_advance(struct gr_op *op, bool here, uint64_t *moved)
 {
-    int rc = op->queue->module->failed;
+    int rc = op->queue->comm->failed;
 
-    if (OMPI_SUCCESS != rc && GR_OP_DONE != op->phase) {
+    if (0 != rc && GR_OP_DONE != op->phase) {
         mca_coll_gpuring_op_fail(op, here, rc);
         return GR_OP_DONE == op->phase;
     }

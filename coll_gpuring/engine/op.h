@@ -14,31 +14,29 @@
  * after it, all ranks know alike whether kernels or the host run the call.
  *
  * Whoever has time drives a queue, one thread at a time: the blocking call that waits,
- * opal_progress, or the progress thread. No thread holds a queue while it progresses Open MPI.
+ * gr_runtime_progress(), or the progress thread. No thread holds a queue while it progresses Open
+ * MPI.
  */
 #ifndef GR_ENGINE_OP_H
 #define GR_ENGINE_OP_H
 
-#include "mpi/ompi.h"
-
 #include "engine/call_agreement.h"
 #include "engine/collectives.h"
-#include "mpi/call.h"
+#include "engine/comm.h"
 #include "engine/executor.h"
 #include "engine/host_steps.h"
+#include "engine/op_data.h"
+#include "engine/op_hooks.h"
 #include "engine/run_device.h"
-#include "mpi/buffers.h"
-#include "mpi/staging/overlap.h"
-#include "mpi/staging/scratch.h"
-#include "mpi/staging/stage.h"
 
 #include "exec/mail.h"
-#include "exec/staged.h"
 #include "exec/stepper.h"
 #include "sched/protocol.h"
 #include "tune/select.h"
 
-BEGIN_C_DECLS
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
 
 struct gr_messages;
 struct gr_op_queue;
@@ -73,28 +71,32 @@ struct gr_early_post {
 
 /* Memory that an op keeps for its next call. */
 struct gr_op_kept {
-    struct gr_plan plan;      /* of host steps, or of the exchange of call records */
-    bool planned;             /* plan is that of this call; a persistent request makes it once */
-    struct gr_scratch packed; /* data with gaps, packed */
-    struct gr_scratch tmp;    /* GR_TMP of the schedule */
-    unsigned char *bounce;    /* GR_BOUNCE_BYTES, for single copy with reductions; owned */
-    struct gr_staged staging; /* bands of staged buffers */
-    size_t *counts, *displs;  /* [rank]: of v-collectives, in elements; one allocation, owned */
-    int ncounts;              /* ranks for which counts and displs have room */
+    struct gr_plan plan;   /* of host steps, or of the exchange of call records */
+    bool planned;          /* plan is that of this call; a persistent request makes it once */
+    unsigned char *bounce; /* GR_BOUNCE_BYTES, for single copy with reductions; owned */
 };
 
 struct gr_op {
     struct gr_op *next;        /* next op of the queue, in call order */
     struct gr_op_queue *queue; /* NULL: a persistent request that has none yet */
-    struct gr_call call;       /* MPI arguments; buffers are replaced while they are staged */
-    struct gr_data data;       /* the same in the terms of schedules */
-    uint64_t seq;              /* number of the call in the order of its communicator */
-    bool nonblocking; /* nonblocking or persistent: no fallback, and a few slots at a time */
-    double start;     /* seconds; 0 where the report wants no times */
+    struct gr_comm *comm;
+    const struct gr_op_hooks *hooks; /* of its owner */
+
+    /* what is called; equal on all ranks but for buffers and output */
+    enum gr_call_id id;
+    int root;
+    int kernel;             /* an enum gr_kernel for type and operation; -1: there is none */
+    const void *buffers[2]; /* of the application: send, receive; NULL: none, or in place */
+    const void *output;     /* first byte of the results, one run of bytes; NULL: they have gaps */
+    struct gr_data data;    /* the buffers in the terms of schedules */
+    bool persistent;        /* the op of a persistent request */
+    uint64_t seq;           /* number of the call in the order of its communicator */
+    bool nonblocking;       /* nonblocking or persistent: no fallback, and a few slots at a time */
+    double start;           /* seconds; 0 where the report wants no times */
 
     enum gr_op_phase phase;
-    int rc; /* OMPI error code; valid in GR_OP_DONE */
-    /* reason for OMPI_ERR_NOT_AVAILABLE: the call is left to the saved collective */
+    int rc; /* 0, or GR_ERR_...; valid in GR_OP_DONE */
+    /* reason for GR_ERR_FALLBACK: the call is left to the saved collective */
     enum gr_fallback_reason fallback;
 
     struct gr_call_agreement agreement;
@@ -118,15 +120,11 @@ struct gr_op {
     union {
         struct gr_mail mail;          /* run_board.c */
         struct gr_host_run host;      /* host_steps.c */
-        struct gr_staged_run staged;  /* staging/overlap.c; begins with host */
         struct gr_device_run device;  /* run_device.c */
         struct gr_messages *messages; /* run_messages.c; owned */
     } run;
 
-    struct gr_stage stage; /* host memory in the place of device buffers; kept for the next call */
     struct gr_op_kept kept;
-
-    ompi_request_t *request; /* to be completed when the op is done; NULL: none. Borrowed */
 };
 
 static inline void mca_coll_gpuring_op_init(struct gr_op *op)
@@ -144,17 +142,16 @@ static inline bool gr_op_agrees(const struct gr_op *op)
 void mca_coll_gpuring_op_free(struct gr_op *op);
 
 /*
- * The algorithm and the executor have been chosen: prepare the buffers. Where buffers may have to
- * be staged, the executor is picked once more, for the links as they are now. OMPI error code.
+ * The algorithm has been chosen: pick the executor for the links as they are now, and let it
+ * prepare the buffers. 0, or GR_ERR_...
  */
 int mca_coll_gpuring_op_begin(struct gr_op *op);
 
 /*
  * Progress the first op of a queue as far as possible. Returns whether it is GR_OP_DONE. here: in
- * an MPI call or opal_progress, where messages may be sent. *moved is increased by what was moved.
+ * an MPI call or gr_runtime_progress(), where messages may be sent. *moved is increased by what was
+ * moved.
  */
 bool mca_coll_gpuring_op_advance(struct gr_op *op, bool here, uint64_t *moved);
-
-END_C_DECLS
 
 #endif

@@ -8,14 +8,13 @@
 #include "engine/op.h"
 #include "engine/op_queue.h"
 #include "engine/runtime.h"
-#include "mpi/buffers.h"
-#include "mpi/module.h"
-#include "mpi/report.h"
-#include "mpi/staging/stage.h"
+#include "engine/comm.h"
+#include "engine/stats.h"
 
+#include "base/errors.h"
 #include "link/team.h"
 
-#include "opal/util/error.h"
+#include <stdlib.h>
 
 /* Whether the executor was started, and has not been told that the op is over. */
 static bool is_started(const struct gr_op *op)
@@ -23,43 +22,34 @@ static bool is_started(const struct gr_op *op)
     return GR_OP_RUNNING == op->phase || GR_OP_LEAVING == op->phase;
 }
 
-/* Copy staged results back, if the op succeeded, and give up staging. OMPI error code. */
-static int unstage(struct gr_op *op, int rc)
-{
-    int out = op->queue->module->gpu
-                  ? mca_coll_gpuring_stage_out(&op->stage, &op->call, OMPI_SUCCESS == rc)
-                  : OMPI_SUCCESS;
-
-    return OMPI_SUCCESS == rc ? out : rc;
-}
-
 void mca_coll_gpuring_op_over(struct gr_op *op, int rc)
 {
-    if (OMPI_SUCCESS != rc && OMPI_ERR_NOT_AVAILABLE != rc) {
-        mca_coll_gpuring_op_fails(op, "", opal_strerror(rc));
+    if (0 != rc && GR_ERR_FALLBACK != rc) {
+        mca_coll_gpuring_op_fails(op, "", mca_coll_gpuring_error_text(rc));
     }
-    op->rc = unstage(op, is_started(op) ? op->exec->finish(op, rc) : rc);
+    op->rc = op->hooks->release(op, is_started(op) ? op->exec->finish(op, rc) : rc);
     if (op->rc != rc) {
-        mca_coll_gpuring_op_fails(op, "results could not be copied: ", opal_strerror(op->rc));
+        mca_coll_gpuring_op_fails(
+            op, "results could not be copied: ", mca_coll_gpuring_error_text(op->rc));
     }
     op->phase = GR_OP_DONE;
 }
 
 void mca_coll_gpuring_op_end(struct gr_op *op)
 {
-    int rc = mca_coll_gpuring_buffers_end(op);
+    int rc = op->hooks->unpack(op);
 
     mca_coll_gpuring_op_over(op, rc);
 }
 
 void mca_coll_gpuring_op_count(const struct gr_op *op, bool zero_copy)
 {
-    double us = 0 != op->start ? 1e6 * (mca_coll_gpuring_now() - op->start) : 0;
+    double us = 0 != op->start ? 1e6 * (gr_runtime_now() - op->start) : 0;
 
-    mca_coll_gpuring_stats_call(op->call.id, op->choice.way, op->exec->on_device,
-                                op->queue->team->p, op->data.bytes, us);
+    mca_coll_gpuring_stats_call(op->id, op->choice.way, op->exec->on_device, op->queue->team->p,
+                                op->data.bytes, us);
     if (zero_copy) {
-        mca_coll_gpuring_stats_zero_copy(op->call.id);
+        mca_coll_gpuring_stats_zero_copy(op->id);
     }
 }
 

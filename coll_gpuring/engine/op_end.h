@@ -3,9 +3,7 @@
 #ifndef GR_ENGINE_OP_END_H
 #define GR_ENGINE_OP_END_H
 
-#include "mpi/ompi.h"
-
-BEGIN_C_DECLS
+#include <stdbool.h>
 
 struct gr_op;
 
@@ -20,10 +18,9 @@ void mca_coll_gpuring_op_count(const struct gr_op *op, bool zero_copy);
 
 /*
  * The op fails with rc: abort its executor. The op is finished when no other rank uses its buffers
- * any more: at once, or in a later call of this function. here: in an MPI call or opal_progress.
+ * any more: at once, or in a later call of this function. here: in an MPI call or
+ * gr_runtime_progress().
  */
 void mca_coll_gpuring_op_fail(struct gr_op *op, bool here, int rc);
-
-END_C_DECLS
 
 #endif

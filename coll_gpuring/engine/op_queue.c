@@ -2,17 +2,19 @@
 /*
  * Queues: who drives the ops of a communicator or persistent request, and when.
  *
- * Queues with ops that nobody waits for in a blocking call are in a list, which opal_progress
- * drives. Its lock is held only to step through it, never while a queue is driven. A queue is taken
- * out of the list, and freed, only by who has it (busy), so the one that is being driven stays
- * where it is. Locks are taken in the order busy, list, gate.
+ * Queues with ops that nobody waits for in a blocking call are in a list, which
+ * gr_runtime_progress() drives. Its lock is held only to step through it, never while a queue is
+ * driven. A queue is taken out of the list, and freed, only by who has it (busy), so the one that
+ * is being driven stays where it is. Locks are taken in the order busy, list, gate.
  */
 #include "engine/op_queue.h"
 
 #include "engine/collectives.h"
+#include "engine/comm.h"
 #include "engine/diagnose.h"
 #include "engine/executor.h"
 #include "engine/failure_messages.h"
+#include "engine/lock.h"
 #include "engine/net_links.h"
 #include "engine/op.h"
 #include "engine/op_end.h"
@@ -20,25 +22,20 @@
 #include "engine/runtime.h"
 #include "engine/step_timing.h"
 #include "engine/watchdog.h"
-#include "mpi/net_pml.h"
 
 #include "exec/gpu/team.h"
 #include "exec/mail.h"
 #include "link/team.h"
 #include "sched/sched.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
-/* Looks without progress between two looks at the clock, of calls that opal_progress drives. */
+/*
+ * Looks without progress between two looks at the clock, of calls that gr_runtime_progress()
+ * drives.
+ */
 #define LOOKS_CLOCK 64
-
-static struct {
-    gr_lock_t lock;
-    struct gr_op_queue *first;
-    atomic_int queues;
-    gr_lock_t opening;
-    atomic_bool registered; /* with opal_progress */
-} list;
 
 /* ---- the queue ---- */
 
@@ -60,7 +57,7 @@ static void append(struct gr_op_queue *queue, struct gr_op *op)
     op->next = NULL;
     op->phase = GR_OP_QUEUED;
     op->queue = queue;
-    op->rc = OMPI_SUCCESS;
+    op->rc = 0;
     gr_lock(&queue->gate);
     *queue->tail = op;
     queue->tail = &op->next;
@@ -121,9 +118,7 @@ static void post_early(struct gr_op_queue *queue)
 /* The op is over and out of the queue. What it belongs to may be gone when this returns. */
 static void finish(struct gr_op_queue *queue, struct gr_op *op, bool here)
 {
-    ompi_request_t *request = op->request;
-
-    if (NULL == request) {
+    if (NULL == op->hooks->complete || !op->nonblocking) {
         return;
     }
     if (!here) {
@@ -131,9 +126,7 @@ static void finish(struct gr_op_queue *queue, struct gr_op *op, bool here)
         queue->finished = op;
         return;
     }
-    /* a code of Open MPI's own is negative */
-    request->req_status.MPI_ERROR = 0 > op->rc ? MPI_ERR_OTHER : op->rc;
-    ompi_request_complete(request, true);
+    op->hooks->complete(op);
 }
 
 /* Go on with the queue's ops as far as possible. */
@@ -158,7 +151,7 @@ static void drive(struct gr_op_queue *queue, bool here)
         finish(queue, op, here);
     }
     if (here) {
-        mca_coll_gpuring_failure_tell(queue->module);
+        mca_coll_gpuring_failure_tell(queue->comm);
     }
 }
 
@@ -171,10 +164,10 @@ static bool is_idle(struct gr_op_queue *queue)
 static void look(struct gr_op_queue *queue, unsigned each)
 {
     struct gr_op *op = first_of(queue);
-    struct gr_waiting waiting = {queue->module, NULL, 0, mca_coll_gpuring_op_explain, op};
+    struct gr_waiting waiting = {queue->comm, NULL, 0, mca_coll_gpuring_op_explain, op};
 
     if (NULL != op) {
-        waiting.what = gr_calls[op->call.id].name;
+        waiting.what = gr_calls[op->id].name;
         waiting.seq = op->seq;
         /* the op's next advance sees it */
         (void) mca_coll_gpuring_watch_vain(&queue->watch, each, &waiting);
@@ -186,17 +179,19 @@ static void look(struct gr_op_queue *queue, unsigned each)
 /* After append(): a queue with ops leaves the list only when they are done. */
 static void enlist(struct gr_op_queue *queue)
 {
-    gr_lock(&list.lock);
+    struct gr_queue_list *list = &queue->comm->process->queues;
+
+    gr_lock(&list->lock);
     if (NULL == queue->link) {
-        queue->next = list.first;
-        queue->link = &list.first;
+        queue->next = list->first;
+        queue->link = &list->first;
         if (NULL != queue->next) {
             queue->next->link = &queue->next;
         }
-        list.first = queue;
-        atomic_fetch_add_explicit(&list.queues, 1, memory_order_relaxed);
+        list->first = queue;
+        atomic_fetch_add_explicit(&list->queues, 1, memory_order_relaxed);
     }
-    gr_unlock(&list.lock);
+    gr_unlock(&list->lock);
 }
 
 /* Caller has the queue and the list. */
@@ -208,90 +203,98 @@ static void delist(struct gr_op_queue *queue)
             queue->next->link = queue->link;
         }
         queue->link = NULL;
-        atomic_fetch_sub_explicit(&list.queues, 1, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&queue->comm->process->queues.queues, 1, memory_order_relaxed);
     }
 }
 
-uint64_t mca_coll_gpuring_queues_drive(bool here)
+uint64_t mca_coll_gpuring_queues_drive(struct gr_process *process, bool here)
 {
+    struct gr_queue_list *list = &process->queues;
     struct gr_op_queue *queue, *next;
     uint64_t moved = 0, before;
 
     mca_coll_gpuring_net_progress(here);
-    gr_lock(&list.lock);
-    for (queue = list.first; NULL != queue; queue = next) {
+    gr_lock(&list->lock);
+    for (queue = list->first; NULL != queue; queue = next) {
         if (!gr_try(&queue->busy)) {
             next = queue->next;
             continue;
         }
-        gr_unlock(&list.lock);
+        gr_unlock(&list->lock);
         before = queue->watch.moved;
         drive(queue, here);
         moved += queue->watch.moved - before;
         if (here && mca_coll_gpuring_watch_idle(&queue->watch)) {
             look(queue, LOOKS_CLOCK);
         }
-        gr_lock(&list.lock);
+        gr_lock(&list->lock);
         next = queue->next;
         if (is_idle(queue)) {
             delist(queue);
         }
         gr_unlock(&queue->busy);
     }
-    gr_unlock(&list.lock);
+    gr_unlock(&list->lock);
     return moved;
 }
 
-bool mca_coll_gpuring_queues_any(void)
+bool mca_coll_gpuring_queues_any(const struct gr_process *process)
 {
-    return 0 != atomic_load_explicit(&list.queues, memory_order_relaxed);
+    return 0 != atomic_load_explicit(&process->queues.queues, memory_order_relaxed);
 }
 
-/* opal_progress calls it. */
-static int progress(void)
+/* gr_runtime_progress() calls it. */
+static int progress(void *ctx)
 {
-    if (mca_coll_gpuring_pml_inside()) {
+    struct gr_process *process = ctx;
+
+    if (gr_runtime_in_transport()) {
         return 0;
     }
-    mca_coll_gpuring_failure_listen();
-    return mca_coll_gpuring_queues_any() ? (int) mca_coll_gpuring_queues_drive(true) : 0;
+    mca_coll_gpuring_failure_listen(process);
+    return mca_coll_gpuring_queues_any(process) ? (int) mca_coll_gpuring_queues_drive(process, true)
+                                                : 0;
 }
 
-int mca_coll_gpuring_queues_open(void)
+int mca_coll_gpuring_queues_open(struct gr_process *process)
 {
-    int rc = OMPI_SUCCESS;
+    struct gr_queue_list *list = &process->queues;
+    int rc = 0;
 
-    if (!list.registered) {
-        gr_lock(&list.opening);
-        rc = list.registered ? OMPI_SUCCESS : opal_progress_register(progress);
-        list.registered = OMPI_SUCCESS == rc;
-        gr_unlock(&list.opening);
+    if (!list->registered) {
+        gr_lock(&list->opening);
+        rc =
+            list->registered ? 0 : gr_runtime_register(GR_PROGRESS_QUEUES, progress, process, true);
+        list->registered = 0 == rc;
+        gr_unlock(&list->opening);
     }
     return rc;
 }
 
-void mca_coll_gpuring_queues_close(void)
+void mca_coll_gpuring_queues_close(struct gr_process *process)
 {
-    if (list.registered) {
-        (void) opal_progress_unregister(progress);
-        list.registered = false;
+    if (process->queues.registered) {
+        gr_runtime_unregister(GR_PROGRESS_QUEUES);
+        process->queues.registered = false;
     }
 }
 
 void mca_coll_gpuring_queue_free(struct gr_op_queue *queue)
 {
+    struct gr_process *process;
+
     if (NULL == queue) {
         return;
     }
+    process = queue->comm->process;
     gr_lock(&queue->busy); /* who completed the last request may not have left yet */
-    gr_lock(&list.lock);
+    gr_lock(&process->queues.lock);
     delist(queue);
-    gr_unlock(&list.lock);
+    gr_unlock(&process->queues.lock);
     mca_coll_gpuring_timing_free(queue);
     mca_coll_gpuring_net_leave(queue);
-    gr_gpu_team_destroy(queue->gpu, NULL != gr_process.pool);
-    gr_team_destroy(queue->team, gr_process.pool);
-    mca_coll_gpuring_op_free(&queue->own);
+    gr_gpu_team_destroy(queue->gpu, NULL != process->pool);
+    gr_team_destroy(queue->team, process->pool);
     free(queue);
 }
 
@@ -315,13 +318,13 @@ void mca_coll_gpuring_queue_start(struct gr_op *const *ops, size_t n)
     for (k = 0; k < n; k++) {
         /* it may be complete by now, but not freed: whoever started it has not got it back */
         queue = ops[k]->queue;
-        if (!mca_coll_gpuring_pml_inside() && gr_try(&queue->busy)) {
+        if (!gr_runtime_in_transport() && gr_try(&queue->busy)) {
             drive(queue, true);
             gr_unlock(&queue->busy);
         }
     }
     /* their first messages leave now, not when the caller waits for them */
-    if (!mca_coll_gpuring_pml_inside()) {
+    if (!gr_runtime_in_transport()) {
         (void) mca_coll_gpuring_net_send();
     }
 }
@@ -376,7 +379,7 @@ int mca_coll_gpuring_queue_do(struct gr_op_queue *queue, struct gr_op *op)
         if (over) {
             return op->rc;
         }
-        opal_progress();
+        gr_runtime_progress();
         gr_lock(&queue->busy);
         over = GR_OP_DONE == op->phase;
     }

@@ -1,52 +1,49 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Queues of ops (engine/op.h). A communicator has one for each order of calls (mpi/module.h), and
- * each persistent request has one of its own.
+ * Queues of ops (engine/op.h). A communicator has one for each order of calls
+ * (engine/collectives.h), and each persistent request has one of its own.
  */
 #ifndef GR_ENGINE_OP_QUEUE_H
 #define GR_ENGINE_OP_QUEUE_H
-
-#include "mpi/ompi.h"
 
 #include "engine/choose.h"
 #include "engine/op.h"
 #include "engine/runtime.h"
 #include "engine/watchdog.h"
-#include "mpi/module.h"
-#include "mpi/staging/copy_stream.h"
-#include "mpi/staging/stage.h"
+#include "engine/comm.h"
 
 #include "exec/gpu/team.h"
 #include "sched/sched.h"
 
-BEGIN_C_DECLS
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct gr_net_links;
 struct gr_team;
 
 struct gr_op_queue {
-    mca_coll_gpuring_module_t *module;
-    struct ompi_communicator_t *comm; /* outlives the queue */
-    struct gr_team *team;             /* links and mailboxes in host memory; owned */
-    struct gr_gpu_team *gpu;          /* links of devices; NULL: no call on devices yet. Owned */
-    struct gr_net_links *held;        /* links to other nodes; NULL: none. Owned */
-    struct gr_timing *timing;         /* NULL: no call whose steps are timed yet. Owned */
-    enum gr_call_order order;         /* of its calls */
-    uint64_t seq;                     /* calls so far */
-    uint32_t setups;                  /* set-ups that its calls have asked for */
-    uint32_t paired;                  /* calls that p2p_split.c has looked at */
-    bool lost;                        /* its set-up failed half-way: it is never freed */
-    bool persistent;                  /* of a persistent request */
+    struct gr_comm *comm;      /* outlives the queue */
+    struct gr_team *team;      /* links and mailboxes in host memory; owned */
+    struct gr_gpu_team *gpu;   /* links of devices; NULL: no call on devices yet. Owned */
+    struct gr_net_links *held; /* links to other nodes; NULL: none. Owned */
+    struct gr_timing *timing;  /* NULL: no call whose steps are timed yet. Owned */
+    enum gr_call_order order;  /* of its calls */
+    uint64_t seq;              /* calls so far */
+    uint32_t setups;           /* set-ups that its calls have asked for */
+    uint32_t paired;           /* calls that p2p_split.c has looked at */
+    bool lost;                 /* its set-up failed half-way: it is never freed */
+    bool persistent;           /* of a persistent request */
     /*
      * Choices for the last call of each collective. [0]: made at the call; after an agreement [1]:
      * in host memory, [2]: on devices.
      */
     struct gr_chosen last[3][GR_NCOLLS];
-    struct gr_op own; /* the op of blocking calls */
 
     /*
      * gate guards head, tail and unposted. It is apart from busy, since Open MPI makes
-     * communicators with nonblocking calls out of opal_progress, below a caller that may hold busy.
+     * communicators with nonblocking calls out of gr_runtime_progress(), below a caller that may
+     * hold busy.
      */
     gr_lock_t gate;
     struct gr_op *head, **tail; /* in call order */
@@ -57,7 +54,10 @@ struct gr_op_queue {
     struct gr_op *finished; /* requests to be completed in the next MPI call */
     struct gr_watch watch;
 
-    /* The list of queues that opal_progress drives, under its lock. link NULL: not in the list. */
+    /*
+     * The list of queues that gr_runtime_progress() drives, under its lock. link NULL: not in the
+     * list.
+     */
     struct gr_op_queue *next, **link;
 };
 
@@ -71,18 +71,8 @@ static inline uint32_t gr_setup_number(struct gr_op_queue *queue)
 void mca_coll_gpuring_queue_free(struct gr_op_queue *queue);
 
 /*
- * Note where the default streams are: a nonblocking op that is called or started now comes after
- * what the application has put there so far.
- */
-static inline void mca_coll_gpuring_op_mark(struct gr_op *op, const struct gr_op_queue *queue)
-{
-    mca_coll_gpuring_points_set(&op->stage.after, &op->call,
-                                NULL == queue->gpu ? NULL : queue->gpu->gpu);
-}
-
-/*
- * Append op, drive the queue until op is done, and return its result: an OMPI error code;
- * OMPI_ERR_NOT_AVAILABLE: no links, the call is to be left to the saved collective.
+ * Append op, drive the queue until op is done, and return its result: 0, or GR_ERR_...;
+ * GR_ERR_FALLBACK: no links, the call is to be left to the saved collective.
  */
 int mca_coll_gpuring_queue_do(struct gr_op_queue *queue, struct gr_op *op);
 
@@ -90,23 +80,21 @@ int mca_coll_gpuring_queue_do(struct gr_op_queue *queue, struct gr_op *op);
 void mca_coll_gpuring_queue_start(struct gr_op *const *ops, size_t n);
 
 /*
- * Register with opal_progress, which drives queues with nonblocking ops from then on. Repeated
- * calls are fine. OMPI error code.
+ * Register with gr_runtime_progress(), which drives queues with nonblocking ops from then on.
+ * Repeated calls are fine. 0, or GR_ERR_...
  */
-int mca_coll_gpuring_queues_open(void);
+int mca_coll_gpuring_queues_open(struct gr_process *process);
 
 /*
- * Drive all queues of the list once. here: in an MPI call or opal_progress, where messages may be
- * sent. Returns how much was moved.
+ * Drive all queues of the list once. here: in an MPI call or gr_runtime_progress(), where messages
+ * may be sent. Returns how much was moved.
  */
-uint64_t mca_coll_gpuring_queues_drive(bool here);
+uint64_t mca_coll_gpuring_queues_drive(struct gr_process *process, bool here);
 
 /* Whether the list has a queue. */
-bool mca_coll_gpuring_queues_any(void);
+bool mca_coll_gpuring_queues_any(const struct gr_process *process);
 
 /* At the end of the component. */
-void mca_coll_gpuring_queues_close(void);
-
-END_C_DECLS
+void mca_coll_gpuring_queues_close(struct gr_process *process);
 
 #endif

@@ -56,4 +56,23 @@ static inline struct gr_torus gr_param_torus(int64_t value)
     return torus;
 }
 
+/* Values of the parameters that may differ between ranks; checked. Where not stated: 0 or 1. */
+struct gr_settings {
+    gr_params_t params; /* this process's, of those that must be equal on all ranks */
+    int priority;       /* of the component; 0: off */
+    int timeout;        /* seconds of waiting without progress until a report; 0: never */
+    int timeout_abort;  /* such a report aborts the job */
+    /* 0: never, 1: with every nonblocking call, -1: with those on devices */
+    int progress_thread;
+    int transport;       /* of links between nodes: an enum gr_transport_kind; -1: any */
+    int direct;          /* slots of links between nodes may lie in device memory */
+    int nodes_zero_copy; /* bytes from which on UCX sends a message from where it lies; -1: none */
+    int cuda;            /* 0: off, 1: on, -1: where there is a GPU */
+    int pool_mib;        /* most shared memory of links */
+    int device_pool_mib; /* most memory of a device for links */
+    int verbose;
+    char *report; /* "none", "summary" or "json:FILE"; owned by mpi/params.c */
+};
+extern struct gr_settings gr_settings;
+
 #endif

@@ -12,13 +12,14 @@
 #include "engine/run_device.h"
 #include "engine/run_host.h"
 #include "engine/run_messages.h"
-#include "mpi/staging/overlap.h"
 
 #include "link/team.h"
 #include "sched/sched.h"
 
 const struct gr_executor *mca_coll_gpuring_pick(const struct gr_op *op)
 {
+    const struct gr_executor *replaced;
+
     if (op->agreed.kernels) {
         return &mca_coll_gpuring_run_device;
     }
@@ -33,6 +34,6 @@ const struct gr_executor *mca_coll_gpuring_pick(const struct gr_op *op)
     if (GR_WAY_MAILBOX == op->choice.way) {
         return &mca_coll_gpuring_run_board;
     }
-    return mca_coll_gpuring_overlap_fits(op) ? &mca_coll_gpuring_run_staged
-                                             : &mca_coll_gpuring_run_host;
+    replaced = op->hooks->replace_host(op);
+    return NULL != replaced ? replaced : &mca_coll_gpuring_run_host;
 }

@@ -3,10 +3,6 @@
 #ifndef GR_ENGINE_PICK_H
 #define GR_ENGINE_PICK_H
 
-#include "mpi/ompi.h"
-
-BEGIN_C_DECLS
-
 struct gr_executor;
 struct gr_op;
 
@@ -16,7 +12,5 @@ struct gr_op;
  * changed.
  */
 const struct gr_executor *mca_coll_gpuring_pick(const struct gr_op *op);
-
-END_C_DECLS
 
 #endif

@@ -6,13 +6,17 @@
  */
 #include "engine/progress_thread.h"
 
+#include "engine/lock.h"
 #include "engine/op_queue.h"
+#include "engine/params.h"
 #include "engine/process.h"
+#include "engine/log.h"
 #include "engine/runtime.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <time.h>
 
 /*
@@ -24,13 +28,6 @@
 /* The same when nothing is under way. */
 #define NAP_IDLE_NS 200000
 
-static struct {
-    gr_lock_t lock;
-    bool there;
-    atomic_bool stop;
-    pthread_t thread;
-} progress;
-
 static void nap(long ns)
 {
     struct timespec t = {0, ns};
@@ -40,12 +37,13 @@ static void nap(long ns)
 
 static void *thread_main(void *arg)
 {
+    struct gr_process *process = arg;
     unsigned idle = 0;
 
-    while (!atomic_load_explicit(&progress.stop, memory_order_acquire)) {
-        if (!mca_coll_gpuring_queues_any()) {
+    while (!atomic_load_explicit(&process->progress.stop, memory_order_acquire)) {
+        if (!mca_coll_gpuring_queues_any(process)) {
             nap(NAP_IDLE_NS);
-        } else if (0 < mca_coll_gpuring_queues_drive(false)) {
+        } else if (0 < mca_coll_gpuring_queues_drive(process, false)) {
             idle = 0;
         } else if (++idle < ROUNDS_BUSY) {
             sched_yield();
@@ -53,51 +51,54 @@ static void *thread_main(void *arg)
             nap(NAP_NS);
         }
     }
-    return arg;
+    return NULL;
 }
 
 /* Signals are the application's threads' business. */
-static int start_thread(void)
+static int start_thread(struct gr_process *process)
 {
     sigset_t all, old;
     int rc;
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    rc = pthread_create(&progress.thread, NULL, thread_main, NULL);
+    rc = pthread_create(&process->progress.thread, NULL, thread_main, process);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return rc;
 }
 
-void mca_coll_gpuring_thread_need(bool device)
+void mca_coll_gpuring_thread_need(struct gr_process *process, bool device)
 {
-    int wanted = gr_process.progress_thread, rc = 0;
+    struct gr_progress_thread *progress = &process->progress;
+    int wanted = gr_settings.progress_thread, rc = 0;
 
-    if (progress.there || 0 == wanted || (0 > wanted && !device)) {
+    if (progress->there || 0 == wanted || (0 > wanted && !device)) {
         return;
     }
-    gr_process.threaded = true; /* locks are real ones from here on */
-    gr_lock(&progress.lock);
-    if (!progress.there) {
-        atomic_store(&progress.stop, false);
-        rc = start_thread();
-        progress.there = true; /* tried, at least */
+    gr_progress_threads = true; /* locks are real ones from here on */
+    gr_lock(&progress->lock);
+    if (!progress->there) {
+        atomic_store(&progress->stop, false);
+        rc = start_thread(process);
+        progress->runs = 0 == rc;
+        progress->there = true; /* tried, at least */
     }
-    gr_unlock(&progress.lock);
+    gr_unlock(&progress->lock);
     if (0 != rc) {
-        opal_output(0,
-                    "gpuring: no progress thread (coll_gpuring_progress_thread): pthread_create: "
-                    "error %d; nonblocking calls go on in MPI calls only",
-                    rc);
-        gr_process.progress_thread = 0;
+        mca_coll_gpuring_print(
+            "gpuring: no progress thread (coll_gpuring_progress_thread): pthread_create: "
+            "error %d; nonblocking calls go on in MPI calls only",
+            rc);
     }
 }
 
-void mca_coll_gpuring_thread_close(void)
+void mca_coll_gpuring_thread_close(struct gr_process *process)
 {
-    if (progress.there && 0 != gr_process.progress_thread) {
-        atomic_store_explicit(&progress.stop, true, memory_order_release);
-        pthread_join(progress.thread, NULL);
+    struct gr_progress_thread *progress = &process->progress;
+
+    if (progress->runs) {
+        atomic_store_explicit(&progress->stop, true, memory_order_release);
+        pthread_join(progress->thread, NULL);
     }
-    progress.there = false;
+    progress->there = progress->runs = false;
 }

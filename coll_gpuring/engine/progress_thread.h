@@ -3,17 +3,15 @@
 #ifndef GR_ENGINE_PROGRESS_THREAD_H
 #define GR_ENGINE_PROGRESS_THREAD_H
 
-#include "mpi/ompi.h"
+#include <stdbool.h>
 
-BEGIN_C_DECLS
+struct gr_process;
 
 /*
  * Start it at the first nonblocking call (device: that may be on devices), where the parameter
  * wants it.
  */
-void mca_coll_gpuring_thread_need(bool device);
-void mca_coll_gpuring_thread_close(void);
-
-END_C_DECLS
+void mca_coll_gpuring_thread_need(struct gr_process *process, bool device);
+void mca_coll_gpuring_thread_close(struct gr_process *process);
 
 #endif

@@ -9,7 +9,7 @@
 #include "engine/log.h"
 #include "engine/net_links.h"
 #include "engine/process.h"
-#include "mpi/module.h"
+#include "engine/comm.h"
 #include "engine/params.h"
 
 #include "net/net.h"
@@ -17,18 +17,18 @@
 #include "net/transport.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static struct gr_net_rails rails = {.n = 1};
 
 int mca_coll_gpuring_rails_here(void)
 {
     char names[GR_NET_RAIL_DEVICES][GR_NET_DEVICE_BYTES], why[256];
-    const struct gr_process *c = &gr_process;
-    int wanted = (int) c->params.value[GR_PARAM_NODES_RAILS];
+    int wanted = (int) gr_settings.params.value[GR_PARAM_NODES_RAILS];
     const struct gr_transport *transport;
 
-    if (1 == wanted || 0 == c->priority || 0 == c->params.value[GR_PARAM_NODES] ||
-        GR_TRANSPORT_PML == c->transport) {
+    if (1 == wanted || 0 == gr_settings.priority || 0 == gr_settings.params.value[GR_PARAM_NODES] ||
+        GR_TRANSPORT_PML == gr_settings.transport) {
         return 1;
     }
     /* who needs the network says that there is none, and why */
@@ -44,25 +44,24 @@ const char *mca_coll_gpuring_rail_name(int rail)
     return rails.name[rail - 1];
 }
 
-void mca_coll_gpuring_rails_log(const mca_coll_gpuring_module_t *module,
-                                struct ompi_communicator_t *comm)
+void mca_coll_gpuring_rails_log(const struct gr_comm *comm)
 {
-    int wanted = (int) module->params.value[GR_PARAM_NODES_RAILS], k;
+    int wanted = (int) comm->params.value[GR_PARAM_NODES_RAILS], k;
     char text[GR_NET_RAILS * (GR_NET_DEVICE_BYTES + 1)] = "", of[32] = "";
 
-    if (1 == wanted || !mca_coll_gpuring_should_log(comm, 1)) {
+    if (1 == wanted || !mca_coll_gpuring_should_log(comm->rank, 1)) {
         return;
     }
-    if (wanted > module->rails) {
+    if (wanted > comm->rails) {
         snprintf(of, sizeof(of), ", of %d wanted", wanted);
     }
-    for (k = 1; module->rails > 1 && k <= module->rails; k++) {
+    for (k = 1; comm->rails > 1 && k <= comm->rails; k++) {
         strcat(strcat(text, " "), mca_coll_gpuring_rail_name(k));
     }
-    opal_output(0, "gpuring: %s: %d rail%s between nodes%s%s%s", gr_comm_name(comm), module->rails,
-                1 == module->rails ? "" : "s", of, module->rails > 1 ? ", here" : "",
-                module->rails > 1 ? text
-                : GR_TRANSPORT_PML == gr_process.transport
-                    ? ": Open MPI's messages have one"
-                    : ": some rank has no several equal devices");
+    mca_coll_gpuring_print(
+        "gpuring: %s: %d rail%s between nodes%s%s%s", gr_comm_name(comm), comm->rails,
+        1 == comm->rails ? "" : "s", of, comm->rails > 1 ? ", here" : "",
+        comm->rails > 1                             ? text
+        : GR_TRANSPORT_PML == gr_settings.transport ? ": Open MPI's messages have one"
+                                                    : ": some rank has no several equal devices");
 }

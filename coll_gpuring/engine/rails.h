@@ -3,12 +3,10 @@
 #ifndef GR_ENGINE_RAILS_H
 #define GR_ENGINE_RAILS_H
 
-#include "mpi/ompi.h"
-
 #include "engine/op_queue.h"
-#include "mpi/module.h"
+#include "engine/comm.h"
 
-BEGIN_C_DECLS
+#include <stdint.h>
 
 /*
  * So many of those that are wanted; 1 where none are. The first time UCX is asked, if there is a
@@ -22,15 +20,12 @@ const char *mca_coll_gpuring_rail_name(int rail);
 /* The rail of a channel's links to other nodes, from 1; 0: there are none, and UCX chooses. */
 static inline int gr_rail_of(const struct gr_op_queue *queue, uint32_t channel)
 {
-    uint32_t n = (uint32_t) queue->module->rails;
+    uint32_t n = (uint32_t) queue->comm->rails;
 
     return n > 1 ? 1 + (int) (channel % n) : 0;
 }
 
-/* Rank 0 says how many the module's communicator has, where some were wanted. */
-void mca_coll_gpuring_rails_log(const mca_coll_gpuring_module_t *module,
-                                struct ompi_communicator_t *comm);
-
-END_C_DECLS
+/* Rank 0 says how many the communicator has, where some were wanted. */
+void mca_coll_gpuring_rails_log(const struct gr_comm *comm);
 
 #endif

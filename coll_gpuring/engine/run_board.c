@@ -10,7 +10,6 @@
 #include "engine/op.h"
 #include "engine/op_end.h"
 #include "engine/op_queue.h"
-#include "mpi/buffers.h"
 
 #include "base/text.h"
 #include "exec/mail.h"
@@ -26,9 +25,9 @@ static int prepare(struct gr_op *op)
     const struct gr_data *data = &op->data;
     const struct gr_request *r = &data->request;
     struct gr_mail *mail = &op->run.mail;
-    int rc = mca_coll_gpuring_buffers_prepare(op, NULL);
+    int rc = op->hooks->prepare(op, NULL);
 
-    if (OMPI_SUCCESS != rc) {
+    if (0 != rc) {
         return rc;
     }
     mail->coll = r->coll;
@@ -43,7 +42,7 @@ static int prepare(struct gr_op *op)
     if (!gr_op_agrees(op)) {
         op->early = (struct gr_early_post) {.mail = mail, .way = GR_WAY_MAILBOX};
     }
-    return OMPI_SUCCESS;
+    return 0;
 }
 
 static int start(struct gr_op *op)
@@ -51,7 +50,7 @@ static int start(struct gr_op *op)
     if (gr_op_agrees(op)) {
         gr_mail_begin(&op->queue->team->mail.box, &op->run.mail);
     }
-    return OMPI_SUCCESS;
+    return 0;
 }
 
 static int poll_board(struct gr_op *op, uint64_t *moved)
@@ -74,7 +73,7 @@ static bool abort_board(struct gr_op *op, bool here)
 
 static int finish(struct gr_op *op, int rc)
 {
-    if (OMPI_SUCCESS == rc) {
+    if (0 == rc) {
         mca_coll_gpuring_op_count(op, false);
     }
     return rc;
@@ -102,7 +101,6 @@ const struct gr_executor mca_coll_gpuring_run_board = {
     .links = mca_coll_gpuring_host_links,
     .connect = mca_coll_gpuring_host_connect,
     .prepare = prepare,
-    .copy = mca_coll_gpuring_host_copy,
     .start = start,
     .poll = poll_board,
     .abort = abort_board,

@@ -11,10 +11,7 @@
 #include "engine/runtime.h"
 #include "engine/setup.h"
 #include "engine/step_timing.h"
-#include "mpi/buffers.h"
-#include "mpi/module.h"
-#include "mpi/staging/copy.h"
-#include "mpi/staging/copy_stream.h"
+#include "engine/comm.h"
 
 #include "base/errors.h"
 #include "base/text.h"
@@ -31,6 +28,7 @@
 #include "timing/timeline.h"
 #include "timing/timer.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -43,9 +41,9 @@ static enum gr_links links(const struct gr_op *op)
 {
     const struct gr_gpu_team *gpu = op->queue->gpu;
 
-    return NULL == gpu ? GR_LINKS_NONE
-                       : (enum gr_links) *
-                             gr_gpu_team_state(gpu, (enum gr_algo) op->choice.way, op->call.root);
+    return NULL == gpu
+               ? GR_LINKS_NONE
+               : (enum gr_links) * gr_gpu_team_state(gpu, (enum gr_algo) op->choice.way, op->root);
 }
 
 static struct gr_setup *connect_devices(struct gr_op *op, uint32_t number)
@@ -55,35 +53,10 @@ static struct gr_setup *connect_devices(struct gr_op *op, uint32_t number)
 
 static int prepare(struct gr_op *op)
 {
-    return mca_coll_gpuring_buffers_prepare(op, op->queue->gpu->gpu);
-}
-
-static int copy(const struct gr_op *op, void *dst, const void *src, size_t bytes)
-{
-    return mca_coll_gpuring_copy(&op->stage.after, dst, src, bytes);
+    return op->hooks->prepare(op, op->queue->gpu->gpu);
 }
 
 /* ---- start ---- */
-
-/*
- * The team's stream comes after what the application has put on default streams: up to the call, if
- * that was noted (op->stage.after), or up to now. OMPI error code.
- */
-static int follow(const struct gr_op *op)
-{
-    struct gr_gpu_team *gpu = op->queue->gpu;
-
-    if (0 == op->stage.after.n &&
-        (OMPI_SUCCESS != mca_coll_gpuring_follow(gpu->gpu, op->data.in) ||
-         OMPI_SUCCESS != mca_coll_gpuring_follow(gpu->gpu, op->data.out))) {
-        return OMPI_ERROR;
-    }
-    if (0 != mca_coll_gpuring_points_follow(&op->stage.after, gpu->stream)) {
-        opal_output(0, "gpuring: waiting for the default stream failed: %s", gr_gpu_error());
-        return OMPI_ERROR;
-    }
-    return OMPI_SUCCESS;
-}
 
 /*
  * From here on the op's kernel may write to other ranks' buffers. Returns false if the communicator
@@ -92,15 +65,15 @@ static int follow(const struct gr_op *op)
 static bool begin_writing(struct gr_op *op)
 {
     op->run.device.writing = true;
-    atomic_fetch_add(&op->queue->module->writing, 1);
-    return 0 == op->queue->module->failed;
+    atomic_fetch_add(&op->queue->comm->writing, 1);
+    return 0 == op->queue->comm->failed;
 }
 
 static void stop_writing(struct gr_op *op)
 {
     if (op->run.device.writing) {
         op->run.device.writing = false;
-        atomic_fetch_sub(&op->queue->module->writing, 1);
+        atomic_fetch_sub(&op->queue->comm->writing, 1);
     }
 }
 
@@ -116,7 +89,7 @@ static struct gr_sched sched_of(const void *ctx, int rank, uint32_t channel)
 
 /*
  * Let the op be timed, where steps are. Kernels inside a node exchange their messages without the
- * host, so there only the start is timed. OMPI error code.
+ * host, so there only the start is timed. 0, or GR_ERR_...
  */
 static int begin_timing(struct gr_op *op)
 {
@@ -135,7 +108,7 @@ static int begin_timing(struct gr_op *op)
     struct gr_step_gate gate;
 
     rc = mca_coll_gpuring_timing_begin(op->queue, &op->data.request, &job, &none, &gate);
-    if (OMPI_SUCCESS == rc && NULL != gate.ops) {
+    if (0 == rc && NULL != gate.ops) {
         gr_gpu_op_gate(run, gate.ops, gate.ctx);
     }
     return rc;
@@ -160,13 +133,13 @@ static int start(struct gr_op *op)
     run->writing = false;
     run->leave_by = 0;
     gr_gpu_op_init(&run->op, gpu);
-    if (OMPI_SUCCESS != follow(op) || (op->agreed.zero_copy && !begin_writing(op))) {
-        return OMPI_ERROR;
+    if (0 != op->hooks->follow(op, gpu) || (op->agreed.zero_copy && !begin_writing(op))) {
+        return GR_ERR_FAILED;
     }
     if (0 > gr_gpu_op_begin(&run->op, gpu, r, (enum gr_kernel) agreement->record.kernel, space,
                             op->agreed.zero_copy ? agreement->outputs : NULL)) {
         mca_coll_gpuring_op_fails(op, "", gr_gpu_error());
-        return OMPI_ERROR;
+        return GR_ERR_FAILED;
     }
     return begin_timing(op);
 }
@@ -200,20 +173,20 @@ static bool abort_kernel(struct gr_op *op, bool here)
         if (!gr_gpu_op_exposed(&run->op)) {
             return true;
         }
-        run->leave_by = mca_coll_gpuring_now() + LEAVE_SECONDS;
+        run->leave_by = gr_runtime_now() + LEAVE_SECONDS;
     }
     if (here) {
-        mca_coll_gpuring_failure_tell(op->queue->module);
+        mca_coll_gpuring_failure_tell(op->queue->comm);
     }
-    return (here && mca_coll_gpuring_failure_out(op->queue->module)) ||
-           mca_coll_gpuring_now() > run->leave_by;
+    return (here && mca_coll_gpuring_failure_out(op->queue->comm)) ||
+           gr_runtime_now() > run->leave_by;
 }
 
 static int finish(struct gr_op *op, int rc)
 {
     struct gr_gpu_op *run = &op->run.device.op;
 
-    if (OMPI_SUCCESS == rc) {
+    if (0 == rc) {
         mca_coll_gpuring_op_count(op, run->mapped > 0);
     } else {
         gr_gpu_op_abort(run);
@@ -275,7 +248,6 @@ const struct gr_executor mca_coll_gpuring_run_device = {
     .links = links,
     .connect = connect_devices,
     .prepare = prepare,
-    .copy = copy,
     .start = start,
     .poll = poll_kernel,
     .abort = abort_kernel,

@@ -3,24 +3,20 @@
 #ifndef GR_ENGINE_RUN_DEVICE_H
 #define GR_ENGINE_RUN_DEVICE_H
 
-#include "mpi/ompi.h"
-
 #include "engine/executor.h"
 
 #include "exec/gpu/op.h"
 
-BEGIN_C_DECLS
+#include <stdbool.h>
 
 /* Executor state of one op. */
 struct gr_device_run {
     struct gr_gpu_op op;
-    bool writing; /* counted in module->writing: its kernel may write to other ranks' buffers */
+    bool writing; /* counted in comm->writing: its kernel may write to other ranks' buffers */
     double
         leave_by; /* s; after an error, when it no longer waits for other ranks' kernels; 0: none */
 };
 
 extern const struct gr_executor mca_coll_gpuring_run_device;
-
-END_C_DECLS
 
 #endif

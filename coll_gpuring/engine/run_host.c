@@ -4,21 +4,20 @@
 
 #include "engine/host_steps.h"
 #include "engine/op.h"
-#include "mpi/buffers.h"
 
 #include "exec/host.h"
 #include "sched/sched.h"
 
 static int prepare(struct gr_op *op)
 {
-    return mca_coll_gpuring_buffers_prepare(op, NULL);
+    return op->hooks->prepare(op, NULL);
 }
 
 static int start(struct gr_op *op)
 {
     int rc = mca_coll_gpuring_host_start(op, &gr_host_executor, &op->run.host.host);
 
-    return OMPI_SUCCESS == rc ? mca_coll_gpuring_host_time(op) : rc;
+    return 0 == rc ? mca_coll_gpuring_host_time(op) : rc;
 }
 
 static void explain(struct gr_op *op, char *text, size_t size)
@@ -31,7 +30,6 @@ const struct gr_executor mca_coll_gpuring_run_host = {
     .links = mca_coll_gpuring_host_links,
     .connect = mca_coll_gpuring_host_connect,
     .prepare = prepare,
-    .copy = mca_coll_gpuring_host_copy,
     .start = start,
     .poll = mca_coll_gpuring_host_poll,
     .waits_near = mca_coll_gpuring_host_waits_near,

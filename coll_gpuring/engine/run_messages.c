@@ -10,31 +10,30 @@
 #include "engine/run_messages.h"
 
 #include "engine/collectives.h"
+#include "engine/comm.h"
 #include "engine/failure.h"
 #include "engine/host_steps.h"
 #include "engine/op.h"
 #include "engine/runtime.h"
-#include "mpi/buffers.h"
-#include "mpi/report.h"
+#include "engine/stats.h"
 
+#include "base/errors.h"
 #include "exec/plan.h"
 #include "exec/reduce.h"
 #include "exec/stepper.h"
 #include "sched/sched.h"
-
-#include "ompi/mca/pml/pml.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct gr_messages {
-    int next;                /* rank whose message is taken next */
-    bool posted;             /* the receive for that message has been posted */
-    unsigned char *mine;     /* copy of this rank's contribution, which the output may overlap */
-    unsigned char *theirs;   /* the message that is being received */
-    ompi_request_t *receive; /* of theirs */
-    ompi_request_t *sends[]; /* [rank]: of mine */
+    int next;                   /* rank whose message is taken next */
+    bool posted;                /* the receive for that message has been posted */
+    unsigned char *mine;        /* copy of this rank's contribution, which the output may overlap */
+    unsigned char *theirs;      /* the message that is being received */
+    struct gr_message *receive; /* of theirs */
+    struct gr_message *sends[]; /* [rank]: of mine */
 };
 
 static size_t block_bytes(const struct gr_op *op, int r)
@@ -59,9 +58,9 @@ static size_t span(const struct gr_op *op, int from, int to, size_t *at)
         *at = block_at(op, to);
         return block_bytes(op, to);
     case GR_COLL_BCAST:
-        return from == op->call.root ? op->data.bytes : 0;
+        return from == op->root ? op->data.bytes : 0;
     case GR_COLL_REDUCE:
-        return to == op->call.root ? op->data.bytes : 0;
+        return to == op->root ? op->data.bytes : 0;
     default:
         return op->data.bytes;
     }
@@ -70,13 +69,13 @@ static size_t span(const struct gr_op *op, int from, int to, size_t *at)
 /* Bytes of this rank's contribution. */
 static size_t contribution(const struct gr_op *op)
 {
-    int rank = ompi_comm_rank(op->call.comm);
+    int rank = op->comm->rank;
 
     switch (op->data.request.coll) {
     case GR_COLL_ALLGATHER:
         return block_bytes(op, rank);
     case GR_COLL_BCAST:
-        return rank == op->call.root ? op->data.bytes : 0;
+        return rank == op->root ? op->data.bytes : 0;
     default:
         return op->data.bytes;
     }
@@ -85,17 +84,15 @@ static size_t contribution(const struct gr_op *op)
 static int send_all(struct gr_op *op)
 {
     struct gr_messages *m = op->run.messages;
-    int p = ompi_comm_size(op->call.comm), rank = ompi_comm_rank(op->call.comm), r,
-        rc = OMPI_SUCCESS;
+    int p = op->comm->size, rank = op->comm->rank, r, rc = 0;
     size_t at, bytes;
 
-    for (r = 0; r < p && OMPI_SUCCESS == rc; r++) {
-        m->sends[r] = MPI_REQUEST_NULL;
+    for (r = 0; r < p && 0 == rc; r++) {
+        m->sends[r] = NULL;
         bytes = span(op, rank, r, &at);
         if (r != rank && bytes > 0) {
-            rc = MCA_PML_CALL(isend(m->mine + at, bytes, MPI_BYTE, r,
-                                    mca_coll_gpuring_tag(GR_TAGS_MESSAGES),
-                                    MCA_PML_BASE_SEND_STANDARD, op->call.comm, &m->sends[r]));
+            rc = gr_runtime_send(op->comm, m->mine + at, bytes, r, gr_runtime_tag(GR_TAGS_MESSAGES),
+                                 &m->sends[r]);
         }
     }
     return rc;
@@ -117,23 +114,23 @@ static enum gr_links links(const struct gr_op *op)
 
 static int prepare(struct gr_op *op)
 {
-    return mca_coll_gpuring_buffers_prepare(op, NULL);
+    return op->hooks->prepare(op, NULL);
 }
 
 static int start(struct gr_op *op)
 {
-    size_t p = (size_t) ompi_comm_size(op->call.comm), mine = contribution(op);
+    size_t p = (size_t) op->comm->size, mine = contribution(op);
     struct gr_messages *m = calloc(1, sizeof(*m) + p * sizeof(m->sends[0]));
 
     if (NULL == m) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return GR_ERR_NOMEM;
     }
-    m->receive = MPI_REQUEST_NULL;
+    m->receive = NULL;
     m->mine = malloc(mine + 1);
     m->theirs = malloc(op->data.bytes + 1);
     if (NULL == m->mine || NULL == m->theirs) {
         messages_free(m);
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return GR_ERR_NOMEM;
     }
     if (mine > 0) {
         memcpy(m->mine, op->data.in, mine);
@@ -151,7 +148,7 @@ static void take(struct gr_op *op, int r, const unsigned char *data, size_t byte
 
     if (GR_COLL_ALLGATHER == d->request.coll || GR_COLL_ALLTOALL == d->request.coll) {
         memcpy(d->out + block_at(op, r), data, bytes);
-    } else if (!gr_calls[op->call.id].reduces || 0 == r) {
+    } else if (!gr_calls[op->id].reduces || 0 == r) {
         memcpy(d->out, data, bytes);
     } else {
         gr_reduce(&d->reducer, &out, 1, d->out, &source, 1, bytes / d->request.elem_bytes);
@@ -162,7 +159,7 @@ static void take(struct gr_op *op, int r, const unsigned char *data, size_t byte
 static int progress(struct gr_op *op, uint64_t *moved)
 {
     struct gr_messages *m = op->run.messages;
-    int p = ompi_comm_size(op->call.comm), rank = ompi_comm_rank(op->call.comm), rc = 1, r;
+    int p = op->comm->size, rank = op->comm->rank, rc = 1, r;
     size_t at, bytes;
 
     for (; m->next < p; m->next++, m->posted = false, ++*moved) {
@@ -174,19 +171,18 @@ static int progress(struct gr_op *op, uint64_t *moved)
             continue;
         }
         if (!m->posted) {
-            rc = MCA_PML_CALL(irecv(m->theirs, bytes, MPI_BYTE, m->next,
-                                    mca_coll_gpuring_tag(GR_TAGS_MESSAGES), op->call.comm,
-                                    &m->receive));
-            m->posted = OMPI_SUCCESS == rc;
+            rc = gr_runtime_receive(op->comm, m->theirs, bytes, m->next,
+                                    gr_runtime_tag(GR_TAGS_MESSAGES), &m->receive);
+            m->posted = 0 == rc;
         }
-        rc = m->posted ? mca_coll_gpuring_request_done(&m->receive) : OMPI_ERROR;
+        rc = m->posted ? gr_runtime_test(&m->receive) : GR_ERR_FAILED;
         if (1 != rc) {
             return 0 == rc ? GR_AGAIN : rc;
         }
         take(op, m->next, m->theirs, bytes);
     }
     for (r = 0; r < p; r++) {
-        rc = mca_coll_gpuring_request_done(&m->sends[r]);
+        rc = gr_runtime_test(&m->sends[r]);
         if (1 != rc) {
             return 0 == rc ? GR_AGAIN : rc;
         }
@@ -217,7 +213,7 @@ static bool abort_messages(struct gr_op *op, bool here)
 static int finish(struct gr_op *op, int rc)
 {
     (void) op;
-    if (OMPI_SUCCESS == rc) {
+    if (0 == rc) {
         mca_coll_gpuring_stats_fallback(GR_FALLBACK_SETUP);
     }
     return rc;
@@ -225,13 +221,13 @@ static int finish(struct gr_op *op, int rc)
 
 static void explain(struct gr_op *op, char *text, size_t size)
 {
-    int p = ompi_comm_size(op->call.comm), r = op->run.messages->next;
+    int p = op->comm->size, r = op->run.messages->next;
 
     if (r < p) {
         snprintf(text, size, "messages, step %d, waits for rank %d", r, r);
         return;
     }
-    for (r = 0; r < p && MPI_REQUEST_NULL == op->run.messages->sends[r]; r++) {
+    for (r = 0; r < p && NULL == op->run.messages->sends[r]; r++) {
     }
     snprintf(text, size, "messages, all received, waits for rank %d to receive", r);
 }
@@ -240,7 +236,6 @@ const struct gr_executor mca_coll_gpuring_run_messages = {
     .sends_messages = true,
     .links = links,
     .prepare = prepare,
-    .copy = mca_coll_gpuring_host_copy,
     .start = start,
     .poll = poll_messages,
     .abort = abort_messages,

@@ -1,71 +1,53 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the engine asks of Open MPI and of the system: locks, time, tags, requests, polling. */
+/*
+ * The port through which the engine uses MPI. The engine includes no header of Open MPI: what is
+ * declared here is defined by mpi/runtime.c and mpi/net_pml.c on Open MPI, and by
+ * tests/unit/rank_runtime.c for ranks that are threads of one process.
+ */
 #ifndef GR_ENGINE_RUNTIME_H
 #define GR_ENGINE_RUNTIME_H
 
-#include "mpi/ompi.h"
+#include "engine/lock.h"
 
-#include "engine/process.h"
+#include "link/lease.h"
 
-BEGIN_C_DECLS
+#include <stdbool.h>
+#include <stddef.h>
 
-typedef atomic_int gr_lock_t;
+struct gr_comm;
+struct gr_process;
+struct gr_transport;
 
-static inline bool gr_threaded(void)
-{
-    return opal_using_threads() || gr_process.threaded;
-}
+/* ---- messages between the ranks of a communicator ---- */
 
-/* Returns false when the lock is held, perhaps by this thread in a caller. */
-static inline bool gr_try(gr_lock_t *lock)
-{
-    if (gr_threaded()) {
-        return 0 == atomic_load_explicit(lock, memory_order_relaxed) &&
-               0 == atomic_exchange_explicit(lock, 1, memory_order_acquire);
-    }
-    if (0 != atomic_load_explicit(lock, memory_order_relaxed)) {
-        return false;
-    }
-    atomic_store_explicit(lock, 1, memory_order_relaxed);
-    return true;
-}
-
-/* Yields until the lock is free. For short sections in which the holder waits for nothing. */
-void mca_coll_gpuring_lock_slowly(gr_lock_t *lock);
-
-static inline void gr_lock(gr_lock_t *lock)
-{
-    if (!gr_try(lock)) {
-        mca_coll_gpuring_lock_slowly(lock);
-    }
-}
-
-static inline void gr_unlock(gr_lock_t *lock)
-{
-    atomic_store_explicit(lock, 0, memory_order_release);
-}
+/* A message under way; the runtime's. A pointer that is NULL stands for none. */
+struct gr_message;
 
 /*
- * Tests a point-to-point request: 1 when it is complete (it is freed) or MPI_REQUEST_NULL, 0 when
- * not, negative on error. Does not progress Open MPI, unlike ompi_request_test(), so opal_progress
- * may call it.
+ * Post a send or a receive of bytes. Messages of one sender and tag arrive in the order in which
+ * they were sent. buf belongs to the message until gr_runtime_test() returns 1. 0, or
+ * GR_ERR_FAILED.
  */
-int mca_coll_gpuring_request_done(ompi_request_t **request);
-
-/* Polls without progress before Open MPI is progressed. */
-unsigned mca_coll_gpuring_spins(void);
-
-/* Monotonic time in seconds. */
-double mca_coll_gpuring_now(void);
+int gr_runtime_send(const struct gr_comm *comm, const void *buf, size_t bytes, int rank, int tag,
+                    struct gr_message **message);
+int gr_runtime_receive(const struct gr_comm *comm, void *buf, size_t bytes, int rank, int tag,
+                       struct gr_message **message);
 
 /*
- * Tags of our messages on the application's communicators: one range, in the middle of the negative
- * tags that the PML has. That is below those of the blocking collectives and far from where libnbc
- * begins to count down; a lower one might be an application's where a tag has 24 bits (pml/ucx) or
- * 20 (mtl/ofi). Offsets into the range:
+ * Test a message: 1 when it is complete, then *message is set to NULL, or was NULL already; 0 when
+ * it is under way; GR_ERR_FAILED on error. Does not progress MPI, so it may be called from
+ * gr_runtime_progress().
  */
-#define GR_TAGS_NET 0     /* two, on MPI_COMM_WORLD */
-#define GR_TAGS_FAILURE 2 /* on MPI_COMM_WORLD */
+int gr_runtime_test(struct gr_message **message);
+
+/*
+ * The tag at an offset of the range of tags that is reserved for these messages; the following tags
+ * of a range are lower. Offsets:
+ */
+int gr_runtime_tag(int offset);
+
+#define GR_TAGS_NET 0     /* two, between all processes of the job */
+#define GR_TAGS_FAILURE 2 /* between all processes of the job */
 #define GR_TAGS_MESSAGES 3
 #define GR_TAGS_SETUPS 4 /* GR_SETUP_TAGS for each of GR_TAGGED_SETUPS set-ups */
 #define GR_SETUP_TAGS 4
@@ -74,9 +56,66 @@ double mca_coll_gpuring_now(void);
     (GR_TAGS_SETUPS + GR_SETUP_TAGS * GR_TAGGED_SETUPS) /* two for each of GR_TAGGED_PAIRS calls */
 #define GR_TAGGED_PAIRS 8192
 
-/* The tag at an offset; the following tags of a range are lower. */
-int mca_coll_gpuring_tag(int offset);
+/* ---- notes between the processes of the job, whatever communicators they share ---- */
 
-END_C_DECLS
+/* The number of a rank's process in the job; -1: it is a process of another job. */
+int gr_runtime_number(const struct gr_comm *comm, int rank);
+
+/*
+ * send: to the process of that number; nobody waits for the note to arrive, and it stays in memory
+ * until the end of the component. probe: whether a note has arrived, and from which process.
+ * receive: that note. 0, or GR_ERR_FAILED.
+ */
+int gr_runtime_note_send(struct gr_process *process, const void *note, size_t bytes, int number);
+bool gr_runtime_note_probe(struct gr_process *process, int *number);
+int gr_runtime_note_receive(struct gr_process *process, void *note, size_t bytes, int number);
+
+/* ---- communicators ---- */
+
+/* Keep a communicator while it is used outside of a call on it. */
+void gr_runtime_retain(const struct gr_comm *comm);
+void gr_runtime_release(const struct gr_comm *comm);
+
+/* Whether a communicator can be used: 0, GR_ERR_REVOKED, or GR_ERR_LOST_RANK (ULFM). */
+int gr_runtime_state(const struct gr_comm *comm);
+bool gr_runtime_lost(const struct gr_comm *comm, int rank);
+
+/* The name of a rank's host, for messages. */
+const char *gr_runtime_host(const struct gr_comm *comm, int rank);
+
+/* ---- the process ---- */
+
+struct gr_peer_id gr_runtime_self(void); /* this process */
+int gr_runtime_local_rank(void);         /* among those of the job on this node */
+
+/* Monotonic time in seconds. */
+double gr_runtime_now(void);
+
+/* Progress MPI: messages arrive, and registered functions are called. */
+void gr_runtime_progress(void);
+
+/*
+ * Register a function that gr_runtime_progress() calls, one of each kind; or undo that. often: in
+ * each call; else in some of them. 0, or GR_ERR_FAILED.
+ */
+enum gr_progress_kind { GR_PROGRESS_QUEUES, GR_PROGRESS_NETWORK, GR_NPROGRESS };
+int gr_runtime_register(enum gr_progress_kind kind, int (*progress)(void *ctx), void *ctx,
+                        bool often);
+void gr_runtime_unregister(enum gr_progress_kind kind);
+
+/* Whether ranks share cores: a rank that waits gives its core away soon. */
+bool gr_runtime_shares_cores(void);
+
+/* Abort the job. */
+void gr_runtime_abort(void);
+
+/* ---- links over messages ---- */
+
+/*
+ * The transport of links to other nodes over MPI's messages, for where no other is to be had; and
+ * whether this thread is in it: then it must not drive queues.
+ */
+extern const struct gr_transport gr_runtime_transport;
+bool gr_runtime_in_transport(void);
 
 #endif

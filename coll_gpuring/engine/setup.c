@@ -25,8 +25,9 @@
 #include "engine/runtime.h"
 #include "engine/setup_diagnose.h"
 #include "engine/setup_messages.h"
-#include "mpi/module.h"
+#include "engine/comm.h"
 
+#include "base/errors.h"
 #include "cuda/error.h"
 #include "exec/gpu/connect.h"
 #include "exec/gpu/team.h"
@@ -36,6 +37,7 @@
 #include "sched/sched.h"
 #include "tune/select.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -50,9 +52,9 @@
 
 static int post_messages(struct gr_setup *s, bool send, const struct gr_setup_messages *w, int tag)
 {
-    int k, rank, rc = OMPI_SUCCESS;
+    int k, rank, rc = 0;
 
-    for (k = 0; k < w->n && OMPI_SUCCESS == rc; k++) {
+    for (k = 0; k < w->n && 0 == rc; k++) {
         unsigned char *connection = w->base + (size_t) k * w->stride;
 
         memcpy(&rank, connection + w->rank_at, sizeof(rank));
@@ -65,10 +67,10 @@ static int post_messages(struct gr_setup *s, bool send, const struct gr_setup_me
 /* Receives first: explain() counts on it. */
 static int exchange(struct gr_setup *s, const struct gr_exchange *x, int tag)
 {
-    int k, rc = OMPI_SUCCESS;
+    int k, rc = 0;
 
     s->awaited = x->in[0].n + x->in[1].n;
-    for (k = 0; k < 4 && OMPI_SUCCESS == rc; k++) {
+    for (k = 0; k < 4 && 0 == rc; k++) {
         rc = post_messages(s, k >= 2, k < 2 ? &x->in[k] : &x->out[k - 2], tag);
     }
     return rc;
@@ -80,7 +82,7 @@ static int requests_done(struct gr_setup *s)
     int k, rc;
 
     for (k = 0; k < s->nrequests; k++) {
-        rc = mca_coll_gpuring_request_done(&s->requests[k]);
+        rc = gr_runtime_test(&s->requests[k]);
         if (1 != rc) {
             return rc;
         }
@@ -143,22 +145,21 @@ static int reserve(struct gr_setup *s)
 
 /* ---- phases: each posts its messages; the next comes when they are complete ---- */
 
-/* OMPI error code. */
+/* 0, or GR_ERR_... */
 static int post_handles(struct gr_setup *s)
 {
     struct gr_exchange x = {.in = {{0}}};
 
     s->state = GR_SETUP_HANDLES;
     if (0 != reserve(s)) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return GR_ERR_NOMEM;
     }
     x.in[0] = handles(&s->join, &s->join.out, s->join.memory->handle_at);
     x.out[0] = handles(&s->join, &s->join.in, s->join.memory->handle_at);
     x.in[1] = ENDPOINTS(s->out, s->nout, theirs);
     x.out[1] = ENDPOINTS(s->in, s->nin, mine);
-    if (OMPI_SUCCESS !=
-        mca_coll_gpuring_setup_reserve(s, x.in[0].n + x.in[1].n + x.out[0].n + x.out[1].n)) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+    if (0 != mca_coll_gpuring_setup_reserve(s, x.in[0].n + x.in[1].n + x.out[0].n + x.out[1].n)) {
+        return GR_ERR_NOMEM;
     }
     return exchange(s, &x, s->tag);
 }
@@ -204,7 +205,7 @@ static void conclude(struct gr_setup *s)
 {
     mca_coll_gpuring_endpoints_map(s, &s->join.status);
     s->result.status = gr_join_map(&s->join, &s->result.agreed);
-    s->result.rank = ompi_comm_rank(s->queue->comm);
+    s->result.rank = s->queue->comm->rank;
     s->result.nonce = nonce_new();
     if (0 != s->result.status && s->device && '\0' == s->why[0]) {
         snprintf(s->why, sizeof(s->why), "%s", gr_gpu_error());
@@ -214,13 +215,13 @@ static void conclude(struct gr_setup *s)
 
 static int post_result(struct gr_setup *s)
 {
-    int p = ompi_comm_size(s->queue->comm), rank = ompi_comm_rank(s->queue->comm), rc;
+    int p = s->queue->comm->size, rank = s->queue->comm->rank, rc;
 
     s->state = GR_SETUP_AGREE;
     s->sent = s->result;
     rc = mca_coll_gpuring_setup_post(s, false, &s->heard, sizeof(s->heard),
                                      (rank - s->distance + p) % p, s->tag - 2);
-    if (OMPI_SUCCESS == rc) {
+    if (0 == rc) {
         rc = mca_coll_gpuring_setup_post(s, true, &s->sent, sizeof(s->sent),
                                          (rank + s->distance) % p, s->tag - 2);
     }
@@ -229,17 +230,17 @@ static int post_result(struct gr_setup *s)
 
 static int begin(struct gr_setup *s)
 {
-    s->pool = mca_coll_gpuring_pool();
+    s->pool = mca_coll_gpuring_pool(s->queue->comm->process);
     if (NULL == s->pool) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return GR_ERR_NOMEM;
     }
     return s->device && NULL == s->queue->gpu ? mca_coll_gpuring_setup_devices(s) : post_handles(s);
 }
 
-/* All messages of the phase are through: the next phase. *over: there is none. OMPI error code. */
+/* All messages of the phase are through: the next phase. *over: there is none. 0, or GR_ERR_... */
 static int next(struct gr_setup *s, bool *over)
 {
-    int p = ompi_comm_size(s->queue->comm), rc;
+    int p = s->queue->comm->size, rc;
 
     switch (s->state) {
     case GR_SETUP_NEW:
@@ -248,7 +249,7 @@ static int next(struct gr_setup *s, bool *over)
         return mca_coll_gpuring_setup_order(s);
     case GR_SETUP_ORDER:
         rc = mca_coll_gpuring_setup_team(s);
-        return OMPI_SUCCESS == rc ? post_handles(s) : rc;
+        return 0 == rc ? post_handles(s) : rc;
     case GR_SETUP_HANDLES:
         return post_replies(s);
     case GR_SETUP_REPLIES:
@@ -259,7 +260,7 @@ static int next(struct gr_setup *s, bool *over)
         s->distance *= 2;
     }
     *over = s->distance >= p;
-    return *over ? OMPI_SUCCESS : post_result(s);
+    return *over ? 0 : post_result(s);
 }
 
 int mca_coll_gpuring_setup_poll(void *ctx, uint64_t *moved)
@@ -275,8 +276,8 @@ int mca_coll_gpuring_setup_poll(void *ctx, uint64_t *moved)
         }
         ++*moved;
         rc = next(s, &over);
-        if (OMPI_SUCCESS != rc) {
-            return OMPI_ERROR;
+        if (0 != rc) {
+            return GR_ERR_FAILED;
         }
         if (over) {
             return GR_DONE;
@@ -315,7 +316,7 @@ struct gr_setup *mca_coll_gpuring_setup_new(struct gr_op_queue *queue, int way, 
 struct gr_setup *mca_coll_gpuring_setup_new_gpu(struct gr_op_queue *queue, const struct gr_op *op,
                                                 uint32_t number)
 {
-    struct gr_setup *s = setup_new(true, queue, op->choice.way, op->call.root, number);
+    struct gr_setup *s = setup_new(true, queue, op->choice.way, op->root, number);
 
     if (NULL != s) {
         s->op = op;
@@ -325,10 +326,10 @@ struct gr_setup *mca_coll_gpuring_setup_new_gpu(struct gr_op_queue *queue, const
 
 void mca_coll_gpuring_setup_end(struct gr_setup *s)
 {
-    mca_coll_gpuring_module_t *module = s->queue->module;
+    struct gr_comm *comm = s->queue->comm;
 
-    if (0 == module->nonce[s->queue->order]) {
-        module->nonce[s->queue->order] = s->result.nonce;
+    if (0 == comm->nonce[s->queue->order]) {
+        comm->nonce[s->queue->order] = s->result.nonce;
     }
     mca_coll_gpuring_setup_log(s);
     mca_coll_gpuring_endpoints_end(s);

@@ -7,15 +7,15 @@
 #ifndef GR_ENGINE_SETUP_H
 #define GR_ENGINE_SETUP_H
 
-#include "mpi/ompi.h"
-
 #include "cuda/device.h"
 #include "exec/gpu/team.h"
 #include "link/fifo.h"
 #include "link/team.h"
 #include "net/net.h"
 
-BEGIN_C_DECLS
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct gr_gpu;
 struct gr_net_links;
@@ -35,8 +35,8 @@ struct gr_setup *mca_coll_gpuring_setup_new_gpu(struct gr_op_queue *queue, const
                                                 uint32_t number);
 
 /*
- * Progress; the first poll begins the exchange. Returns enum gr_status, or an OMPI error code below
- * 0. For mca_coll_gpuring_wait().
+ * Progress; the first poll begins the exchange. Returns enum gr_status, or GR_ERR_...
+ * For mca_coll_gpuring_wait().
  */
 int mca_coll_gpuring_setup_poll(void *setup, uint64_t *moved);
 
@@ -108,7 +108,7 @@ struct gr_setup {
     struct gr_gpu *mine;             /* this rank's device; NULL: mine_error says why not */
     int mine_error;                  /* 0, or a GR_ERR_... */
     struct gr_setup_device *devices; /* [p]: all ranks'; then this rank's own. Owned */
-    ompi_request_t **requests;       /* of the phase; owned */
+    struct gr_message **requests;    /* of the phase; owned */
     int nrequests;                   /* messages under way */
     int awaited;                     /* the first `awaited` requests are receives */
     int distance;                    /* GR_SETUP_AGREE: 2^round */
@@ -117,7 +117,5 @@ struct gr_setup {
     struct gr_setup_result result;   /* of the ranks heard so far; at the end, of all */
     char why[400];                   /* this rank's error in the words of driver or network */
 };
-
-END_C_DECLS
 
 #endif

@@ -2,9 +2,11 @@
 /* What set-ups say: what they wait for, and why they failed. */
 #include "engine/setup_diagnose.h"
 
+#include "engine/comm.h"
 #include "engine/log.h"
 #include "engine/net_links.h"
 #include "engine/op_queue.h"
+#include "engine/params.h"
 #include "engine/process.h"
 #include "engine/setup.h"
 
@@ -15,6 +17,8 @@
 #include "link/fifo.h"
 #include "link/team.h"
 #include "sched/sched.h"
+
+#include <stdio.h>
 
 static const char *where(const struct gr_setup *s)
 {
@@ -46,7 +50,7 @@ void mca_coll_gpuring_setup_explain(void *ctx, char *text, size_t size)
                                          [GR_SETUP_HANDLES] = "offers",
                                          [GR_SETUP_REPLIES] = "answers"};
     struct gr_setup *s = ctx;
-    int p = ompi_comm_size(s->queue->comm), k;
+    int p = s->queue->comm->size, k;
     size_t used;
 
     if (GR_SETUP_NEW == s->state) {
@@ -56,13 +60,13 @@ void mca_coll_gpuring_setup_explain(void *ctx, char *text, size_t size)
     if (GR_SETUP_AGREE == s->state) {
         snprintf(text, size, "set-up of %s%s, verdict at distance %d, waits for rank %d",
                  gr_way_name(s->way), where(s), s->distance,
-                 (ompi_comm_rank(s->queue->comm) - s->distance + p) % p);
+                 (s->queue->comm->rank - s->distance + p) % p);
         return;
     }
     used = (size_t) snprintf(text, size, "set-up of %s%s, %s, waits for rank", gr_way_name(s->way),
                              where(s), phases[s->state]);
     for (k = 0; k < s->awaited && used < size; k++) {
-        if (MPI_REQUEST_NULL != s->requests[k]) {
+        if (NULL != s->requests[k]) {
             used += (size_t) snprintf(text + used, size - used, " %d", awaited_rank(s, k));
         }
     }
@@ -79,7 +83,7 @@ static size_t device_mib(const struct gr_setup *s)
 static void tell_unmapped(const struct gr_setup *s)
 {
     static bool said;
-    int rank = ompi_comm_rank(s->queue->comm);
+    int rank = s->queue->comm->rank;
 
     if (!said && s->device && rank == s->result.agreed.gpu.unmapped) {
         said = true;
@@ -106,7 +110,7 @@ static void tell_slots(const struct gr_setup *s)
     int found, all = s->nin + s->nout;
     const char *why;
 
-    if (!s->device || 0 == all || !mca_coll_gpuring_should_log(s->queue->comm, 2)) {
+    if (!s->device || 0 == all || !mca_coll_gpuring_should_log(s->queue->comm->rank, 2)) {
         return;
     }
     found = on_device(&j->in) + on_device(&j->out);
@@ -114,11 +118,11 @@ static void tell_slots(const struct gr_setup *s)
     why = NULL != why                      ? why
           : GR_RDMA_NONE == j->gpu->direct ? "the device has no GPUDirect RDMA, or no flush for it"
                                            : "the device has no room";
-    opal_output(0,
-                "gpuring: slots of rank 0 of %s for %s between nodes: %d links in device memory, "
-                "%d in pinned host memory%s%s%s",
-                gr_comm_name(s->queue->comm), gr_way_name(s->way), found, all - found,
-                found < all ? " (" : "", found < all ? why : "", found < all ? ")" : "");
+    mca_coll_gpuring_print(
+        "gpuring: slots of rank 0 of %s for %s between nodes: %d links in device memory, "
+        "%d in pinned host memory%s%s%s",
+        gr_comm_name(s->queue->comm), gr_way_name(s->way), found, all - found,
+        found < all ? " (" : "", found < all ? why : "", found < all ? ")" : "");
 }
 
 void mca_coll_gpuring_setup_log(const struct gr_setup *s)
@@ -132,7 +136,7 @@ void mca_coll_gpuring_setup_log(const struct gr_setup *s)
         tell_slots(s);
         return;
     }
-    if (s->result.rank != ompi_comm_rank(s->queue->comm) || said[-status % 16]) {
+    if (s->result.rank != s->queue->comm->rank || said[-status % 16]) {
         return;
     }
     said[-status % 16] = true;
@@ -143,7 +147,7 @@ void mca_coll_gpuring_setup_log(const struct gr_setup *s)
                               s->join.memory->name);
         break;
     case GR_ERR_LIMIT:
-        mca_coll_gpuring_warn("shm-limit", name, gr_process.pool_mib);
+        mca_coll_gpuring_warn("shm-limit", name, gr_settings.pool_mib);
         break;
     case GR_ERR_FOREIGN:
         mca_coll_gpuring_warn("shm-foreign", name);
@@ -161,7 +165,7 @@ void mca_coll_gpuring_setup_log(const struct gr_setup *s)
         mca_coll_gpuring_warn("gpu-full", s->result.rank, name, device_mib(s), s->why);
         break;
     case GR_ERR_GPU_LIMIT:
-        mca_coll_gpuring_warn("gpu-limit", name, s->result.rank, gr_process.device_pool_mib);
+        mca_coll_gpuring_warn("gpu-limit", name, s->result.rank, gr_settings.device_pool_mib);
         break;
     case GR_ERR_CUDA:
     case GR_ERR_PEER:

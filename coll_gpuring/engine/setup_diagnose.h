@@ -3,9 +3,7 @@
 #ifndef GR_ENGINE_SETUP_DIAGNOSE_H
 #define GR_ENGINE_SETUP_DIAGNOSE_H
 
-#include "mpi/ompi.h"
-
-BEGIN_C_DECLS
+#include <stddef.h>
 
 struct gr_setup;
 
@@ -17,7 +15,5 @@ void mca_coll_gpuring_setup_explain(void *setup, char *text, size_t size);
  * kind of reason.
  */
 void mca_coll_gpuring_setup_log(const struct gr_setup *s);
-
-END_C_DECLS
 
 #endif

@@ -6,28 +6,27 @@
 #include "engine/runtime.h"
 #include "engine/setup.h"
 
-#include "ompi/mca/pml/pml.h"
+#include "base/errors.h"
 
 #include <stdlib.h>
 
 int mca_coll_gpuring_setup_tag(uint32_t number)
 {
-    return mca_coll_gpuring_tag(GR_TAGS_SETUPS) - GR_SETUP_TAGS * (int) (number % GR_TAGGED_SETUPS);
+    return gr_runtime_tag(GR_TAGS_SETUPS) - GR_SETUP_TAGS * (int) (number % GR_TAGGED_SETUPS);
 }
 
 int mca_coll_gpuring_setup_post(struct gr_setup *s, bool send, void *buf, size_t bytes, int rank,
                                 int tag)
 {
-    ompi_request_t **request = &s->requests[s->nrequests++];
+    struct gr_message **request = &s->requests[s->nrequests++];
 
-    return send ? MCA_PML_CALL(isend(buf, bytes, MPI_BYTE, rank, tag, MCA_PML_BASE_SEND_STANDARD,
-                                     s->queue->comm, request))
-                : MCA_PML_CALL(irecv(buf, bytes, MPI_BYTE, rank, tag, s->queue->comm, request));
+    return send ? gr_runtime_send(s->queue->comm, buf, bytes, rank, tag, request)
+                : gr_runtime_receive(s->queue->comm, buf, bytes, rank, tag, request);
 }
 
 int mca_coll_gpuring_setup_reserve(struct gr_setup *s, int n)
 {
     free(s->requests);
-    s->requests = calloc((size_t) n + 2, sizeof(ompi_request_t *));
-    return NULL == s->requests ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+    s->requests = calloc((size_t) n + 2, sizeof(struct gr_message *));
+    return NULL == s->requests ? GR_ERR_NOMEM : 0;
 }

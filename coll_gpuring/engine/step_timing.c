@@ -8,11 +8,13 @@
  */
 #include "engine/step_timing.h"
 
+#include "engine/comm.h"
 #include "engine/log.h"
 #include "engine/op_queue.h"
 #include "engine/params.h"
-#include "mpi/report.h"
+#include "engine/stats.h"
 
+#include "base/errors.h"
 #include "exec/gpu/args.h"
 #include "exec/plan.h"
 #include "exec/stepper.h"
@@ -54,19 +56,19 @@ bool mca_coll_gpuring_timing_asks(const struct gr_op_queue *queue)
 static int make(struct gr_op_queue *queue)
 {
     const struct gr_team *team = queue->team;
-    const int64_t *value = queue->module->params.value;
+    const int64_t *value = queue->comm->params.value;
     struct gr_timing *t = calloc(1, sizeof(*t));
 
     if (NULL == t ||
         0 != gr_sync_port_init(&t->port, team->notes.in, team->notes.out, team->p, team->rank,
                                NULL == team->remote) ||
         0 != gr_timer_init(&t->timer, (enum gr_step_sync) value[GR_PARAM_STEP_SYNC], &t->port.port,
-                           &queue->module->torus, team->p, team->rank)) {
+                           &queue->comm->torus, team->p, team->rank)) {
         free(t);
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return GR_ERR_NOMEM;
     }
     queue->timing = t;
-    return OMPI_SUCCESS;
+    return 0;
 }
 
 /* Rank 0 reports that timing has switched itself off since the last call. */
@@ -102,11 +104,11 @@ int mca_coll_gpuring_timing_begin(struct gr_op_queue *queue, const struct gr_req
 
     *gate = (struct gr_step_gate) {.ops = NULL};
     if (!is_timed(queue) || GR_LINKS_THERE != gr_team_links(queue->team, GR_WAY_NOTES, 0)) {
-        return OMPI_SUCCESS;
+        return 0;
     }
     if (NULL == queue->timing) {
         rc = make(queue);
-        if (OMPI_SUCCESS != rc) {
+        if (0 != rc) {
             return rc;
         }
     }
@@ -117,7 +119,7 @@ int mca_coll_gpuring_timing_begin(struct gr_op_queue *queue, const struct gr_req
     t->last = *r;
     t->last_sched = job->sched;
     *gate = (struct gr_step_gate) {.ops = &timer_gate, .ctx = &t->timer};
-    return OMPI_SUCCESS;
+    return 0;
 }
 
 void mca_coll_gpuring_timing_explain(const struct gr_op_queue *queue, char *text, size_t size)

@@ -3,9 +3,8 @@
 #ifndef GR_ENGINE_STEP_TIMING_H
 #define GR_ENGINE_STEP_TIMING_H
 
-#include "mpi/ompi.h"
-
-BEGIN_C_DECLS
+#include <stdbool.h>
+#include <stddef.h>
 
 struct gr_gate;
 struct gr_op_queue;
@@ -27,7 +26,7 @@ struct gr_step_gate {
 /*
  * An executor has been started for request r: begin to time its steps, where the queue times steps.
  * job: the steps; the same job->sched for all calls of an executor. links: those of its messages.
- * OMPI error code.
+ * 0, or GR_ERR_...
  */
 int mca_coll_gpuring_timing_begin(struct gr_op_queue *queue, const struct gr_request *r,
                                   const struct gr_timing_job *job,
@@ -38,7 +37,5 @@ void mca_coll_gpuring_timing_explain(const struct gr_op_queue *queue, char *text
 
 /* Add the timer's numbers to the report, and free it. */
 void mca_coll_gpuring_timing_free(struct gr_op_queue *queue);
-
-END_C_DECLS
 
 #endif

@@ -6,28 +6,37 @@
  */
 #include "engine/watchdog.h"
 
+#include "engine/comm.h"
 #include "engine/failure.h"
 #include "engine/log.h"
+#include "engine/params.h"
 #include "engine/process.h"
 #include "engine/runtime.h"
 
 #include "exec/stepper.h"
 
-#include "ompi/runtime/mpiruntime.h"
+/* Polls without progress before MPI is progressed; a slot usually comes sooner. */
+#define SPINS_BUSY 200
 
 static void report(const struct gr_waiting *w, double waited)
 {
-    struct ompi_communicator_t *comm = w->module->comm;
+    const struct gr_comm *comm = w->comm;
     char where[512];
 
     w->explain(w->ctx, where, sizeof(where));
-    opal_output(0, "gpuring: rank %d of %s (id %u) waits %.0f s in %s, sequence %llu: %s",
-                ompi_comm_rank(comm), gr_comm_name(comm), GR_COMM_ID(comm), waited, w->what,
-                (unsigned long long) w->seq, where);
-    if (gr_process.timeout_abort) {
-        opal_output(0, "gpuring: coll_gpuring_timeout_abort is 1: aborting the job");
-        ompi_mpi_abort(&ompi_mpi_comm_world.comm, MPI_ERR_OTHER);
+    mca_coll_gpuring_print("gpuring: rank %d of %s (id %u) waits %.0f s in %s, sequence %llu: %s",
+                           comm->rank, gr_comm_name(comm), comm->id, waited, w->what,
+                           (unsigned long long) w->seq, where);
+    if (gr_settings.timeout_abort) {
+        mca_coll_gpuring_print("gpuring: coll_gpuring_timeout_abort is 1: aborting the job");
+        gr_runtime_abort();
     }
+}
+
+unsigned mca_coll_gpuring_spins(void)
+{
+    /* more ranks than cores: give the core away soon */
+    return gr_runtime_shares_cores() ? 1 : SPINS_BUSY;
 }
 
 bool mca_coll_gpuring_watch_idle(struct gr_watch *watch)
@@ -44,7 +53,7 @@ bool mca_coll_gpuring_watch_idle(struct gr_watch *watch)
 
 static void look_at_clock(struct gr_watch *watch, const struct gr_waiting *waiting)
 {
-    double timeout = gr_process.timeout, t = mca_coll_gpuring_now();
+    double timeout = gr_settings.timeout, t = gr_runtime_now();
 
     if (timeout <= 0) {
         return;
@@ -66,10 +75,10 @@ int mca_coll_gpuring_watch_vain(struct gr_watch *watch, unsigned each,
     int rc;
 
     if (watch->idle - watch->looked < each) {
-        return mca_coll_gpuring_failure_check(waiting->module, false);
+        return mca_coll_gpuring_failure_check(waiting->comm, false);
     }
     watch->looked = watch->idle;
-    rc = mca_coll_gpuring_failure_check(waiting->module, true);
+    rc = mca_coll_gpuring_failure_check(waiting->comm, true);
     if (0 == rc) {
         look_at_clock(watch, waiting);
     }
@@ -85,13 +94,13 @@ int mca_coll_gpuring_wait(int (*poll)(void *ctx, uint64_t *moved), const struct 
     for (;;) {
         rc = poll(waiting->ctx, &watch.moved);
         if (GR_AGAIN != rc) {
-            return GR_DONE == rc ? OMPI_SUCCESS : rc;
+            return GR_DONE == rc ? 0 : rc;
         }
         if (!mca_coll_gpuring_watch_idle(&watch)) {
             continue;
         }
         if (0 == watch.idle % spins) {
-            opal_progress();
+            gr_runtime_progress();
         }
         rc = mca_coll_gpuring_watch_vain(&watch, GR_LOOKS_BLOCKING, waiting);
         if (0 != rc) {

@@ -3,11 +3,14 @@
 #ifndef GR_ENGINE_WATCHDOG_H
 #define GR_ENGINE_WATCHDOG_H
 
-#include "mpi/ompi.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-BEGIN_C_DECLS
+struct gr_comm;
 
-struct mca_coll_gpuring_module;
+/* Polls without progress before MPI is progressed. */
+unsigned mca_coll_gpuring_spins(void);
 
 /* Progress seen by a waiting rank. All zero at first. */
 struct gr_watch {
@@ -22,9 +25,9 @@ struct gr_watch {
 
 /* What a rank waits for, for reports. */
 struct gr_waiting {
-    struct mca_coll_gpuring_module *module; /* of the communicator */
-    const char *what;                       /* "allreduce" */
-    uint64_t seq;                           /* number of the call */
+    struct gr_comm *comm; /* of the communicator */
+    const char *what;     /* "allreduce" */
+    uint64_t seq;         /* number of the call */
     /* writes where the call stands and which ranks it waits for */
     void (*explain)(void *ctx, char *text, size_t size);
     void *ctx;
@@ -39,13 +42,11 @@ bool mca_coll_gpuring_watch_idle(struct gr_watch *watch);
 int mca_coll_gpuring_watch_vain(struct gr_watch *watch, unsigned each,
                                 const struct gr_waiting *waiting);
 
-/* Poll (enum gr_status, or negative) until done, progressing Open MPI. OMPI error code. */
+/* Poll (enum gr_status, or negative) until done, progressing MPI. 0, or GR_ERR_... */
 int mca_coll_gpuring_wait(int (*poll)(void *ctx, uint64_t *moved),
                           const struct gr_waiting *waiting);
 
 /* Polls of a blocking wait between two readings of the clock. */
 #define GR_LOOKS_BLOCKING 1024
-
-END_C_DECLS
 
 #endif

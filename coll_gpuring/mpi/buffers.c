@@ -11,10 +11,11 @@
 
 #include "mpi/call.h"
 #include "engine/executor.h"
-#include "engine/op.h"
+#include "mpi/op.h"
 #include "engine/op_queue.h"
 #include "mpi/datatype.h"
 #include "mpi/module.h"
+#include "mpi/staging/copy.h"
 #include "mpi/staging/scratch.h"
 #include "mpi/staging/stage.h"
 #include "mpi/type_codes.h"
@@ -37,7 +38,7 @@ static void reduce_by_ompi(void *ctx, const void *in, void *inout, size_t n)
 }
 
 /* Room for the per-rank sizes of a v-call; kept with the op. */
-static bool need_counts(struct gr_op *op, int p)
+static bool need_counts(struct gr_mpi_op *op, int p)
 {
     if (p > op->kept.ncounts) {
         free(op->kept.counts);
@@ -49,7 +50,7 @@ static bool need_counts(struct gr_op *op, int p)
 }
 
 /* Per-rank sizes, in elements; displs of what is packed without gaps. Returns the sum. */
-static size_t fill_counts(struct gr_op *op, size_t unit, size_t *largest)
+static size_t fill_counts(struct gr_mpi_op *op, size_t unit, size_t *largest)
 {
     int p = ompi_comm_size(op->call.comm), r;
     size_t sum = 0;
@@ -64,11 +65,11 @@ static size_t fill_counts(struct gr_op *op, size_t unit, size_t *largest)
     return sum;
 }
 
-int mca_coll_gpuring_buffers_size(struct gr_op *op)
+int mca_coll_gpuring_buffers_size(struct gr_mpi_op *op)
 {
     const struct gr_call *call = &op->call;
     const struct gr_call_row *row = &gr_calls[call->id];
-    struct gr_data *data = &op->data;
+    struct gr_data *data = &op->base.data;
     struct gr_request *r = &data->request;
     size_t p = (size_t) ompi_comm_size(call->comm);
     size_t unit, total, largest; /* unit: elements per element of the MPI type */
@@ -98,9 +99,9 @@ int mca_coll_gpuring_buffers_size(struct gr_op *op)
 }
 
 /* Scratch for packed data. */
-static unsigned char *scratch_get(struct gr_op *op, size_t bytes)
+static unsigned char *scratch_get(struct gr_mpi_op *op, size_t bytes)
 {
-    return mca_coll_gpuring_scratch_get(&op->kept.packed, bytes, op->exec->on_device);
+    return mca_coll_gpuring_scratch_get(&op->kept.packed, bytes, op->base.exec->on_device);
 }
 
 static bool in_place(const struct gr_call *call)
@@ -108,10 +109,10 @@ static bool in_place(const struct gr_call *call)
     return MPI_IN_PLACE == call->sbuf;
 }
 
-static int begin_reduction(struct gr_op *op)
+static int begin_reduction(struct gr_mpi_op *op)
 {
     const struct gr_call *call = &op->call;
-    struct gr_data *data = &op->data;
+    struct gr_data *data = &op->base.data;
 
     data->in = in_place(call) ? call->rbuf : (unsigned char *) call->sbuf;
     data->out = call->rbuf;
@@ -121,19 +122,19 @@ static int begin_reduction(struct gr_op *op)
     data->reducer.ctx = (void *) call;
     if (GR_COLL_REDUCE_SCATTER == data->request.coll && in_place(call)) {
         /* the output lies over input that is still to be sent */
-        data->out_bytes =
+        op->out_bytes =
             gr_request_block(&data->request, ompi_comm_rank(call->comm)) * data->request.elem_bytes;
-        data->out = scratch_get(op, data->out_bytes > 0 ? data->out_bytes : 1);
-        data->finish = GR_FINISH_COPY;
+        data->out = scratch_get(op, op->out_bytes > 0 ? op->out_bytes : 1);
+        op->finish = GR_FINISH_COPY;
         return NULL == data->out ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
     }
     return OMPI_SUCCESS;
 }
 
-static int begin_bcast(struct gr_op *op)
+static int begin_bcast(struct gr_mpi_op *op)
 {
     const struct gr_call *call = &op->call;
-    struct gr_data *data = &op->data;
+    struct gr_data *data = &op->base.data;
 
     if (mca_coll_gpuring_is_contiguous(call->rtype, call->rcount)) {
         data->in = data->out = mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype);
@@ -146,7 +147,7 @@ static int begin_bcast(struct gr_op *op)
     if (ompi_comm_rank(call->comm) == call->root) {
         return mca_coll_gpuring_convert(call->rbuf, call->rtype, call->rcount, data->in, true);
     }
-    data->finish = GR_FINISH_UNPACK;
+    op->finish = GR_FINISH_UNPACK;
     return OMPI_SUCCESS;
 }
 
@@ -167,10 +168,10 @@ static size_t gathered_block(const struct gr_call *call, int r, unsigned char **
  * are relative to the lowest one since the core's are unsigned. Allgatherv's displacements may
  * differ from rank to rank; only counts must agree.
  */
-static void gather_in_buffer(struct gr_op *op)
+static void gather_in_buffer(struct gr_mpi_op *op)
 {
     const struct gr_call *call = &op->call;
-    struct gr_data *data = &op->data;
+    struct gr_data *data = &op->base.data;
     int p = ompi_comm_size(call->comm), r;
     ptrdiff_t extent = mca_coll_gpuring_type_extent(call->rtype), lowest = 0;
 
@@ -189,10 +190,10 @@ static void gather_in_buffer(struct gr_op *op)
     data->out += lowest;
 }
 
-static int begin_allgather(struct gr_op *op)
+static int begin_allgather(struct gr_mpi_op *op)
 {
     const struct gr_call *call = &op->call;
-    struct gr_data *data = &op->data;
+    struct gr_data *data = &op->base.data;
     int rank = ompi_comm_rank(call->comm);
     size_t mine = gr_request_block(&data->request, rank), count;
     bool solid = mca_coll_gpuring_is_contiguous(call->rtype, 2);
@@ -210,7 +211,7 @@ static int begin_allgather(struct gr_op *op)
     } else {
         data->out = scratch;
         scratch += data->bytes;
-        data->finish = GR_FINISH_UNPACK;
+        op->finish = GR_FINISH_UNPACK;
     }
     if (!in_place(call)) {
         data->in =
@@ -225,11 +226,14 @@ static int begin_allgather(struct gr_op *op)
                  : mca_coll_gpuring_convert(start, call->rtype, count, data->in, true);
 }
 
-/* Blocks are used where they lie if they follow each other; in place, the input is a copy. */
-static int begin_alltoall(struct gr_op *op)
+/*
+ * Where all that it is made of lies together, in the order of the ranks. In place, the input is a
+ * copy.
+ */
+static int begin_alltoall(struct gr_mpi_op *op)
 {
     const struct gr_call *call = &op->call;
-    struct gr_data *data = &op->data;
+    struct gr_data *data = &op->base.data;
     size_t p = (size_t) ompi_comm_size(call->comm);
     bool solid = mca_coll_gpuring_is_contiguous(call->rtype, 2);
     /* in place, MPI ignores the send type */
@@ -245,9 +249,9 @@ static int begin_alltoall(struct gr_op *op)
     data->in = copy ? scratch : mca_coll_gpuring_contiguous_start(call->sbuf, call->stype);
     data->out = solid ? mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype)
                       : scratch + (copy ? data->bytes : 0);
-    data->finish = solid ? GR_FINISH_NONE : GR_FINISH_UNPACK;
-    if (in_place(call) && solid) {
-        return op->exec->copy(op, data->in, data->out, data->bytes);
+    op->finish = solid ? GR_FINISH_NONE : GR_FINISH_UNPACK;
+    if (in_place(call) && op->base.exec->on_device && solid) {
+        return mca_coll_gpuring_copy(&op->stage.after, data->in, data->out, data->bytes);
     }
     if (in_place(call)) {
         return mca_coll_gpuring_convert(call->rbuf, call->rtype, p * call->rcount, data->in, true);
@@ -258,28 +262,29 @@ static int begin_alltoall(struct gr_op *op)
 }
 
 /* Scratch for GR_TMP of the algorithm's schedule. */
-static int find_tmp(struct gr_op *op)
+static int find_tmp(struct gr_mpi_op *op)
 {
-    struct gr_request *r = &op->data.request;
+    struct gr_request *r = &op->base.data.request;
     size_t bytes = 0;
 
-    op->data.tmp = NULL;
-    if (op->choice.way < GR_NALGOS) {
-        r->algo = (enum gr_algo) op->choice.way;
+    op->base.data.tmp = NULL;
+    if (op->base.choice.way < GR_NALGOS) {
+        r->algo = (enum gr_algo) op->base.choice.way;
         bytes = gr_plan_scratch(r, ompi_comm_size(op->call.comm));
     }
     if (bytes > 0) {
-        op->data.tmp = mca_coll_gpuring_scratch_get(&op->kept.tmp, bytes, op->exec->on_device);
+        op->base.data.tmp =
+            mca_coll_gpuring_scratch_get(&op->kept.tmp, bytes, op->base.exec->on_device);
     }
-    return bytes > 0 && NULL == op->data.tmp ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+    return bytes > 0 && NULL == op->base.data.tmp ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
 }
 
-int mca_coll_gpuring_buffers_begin(struct gr_op *op)
+int mca_coll_gpuring_buffers_begin(struct gr_mpi_op *op)
 {
     int rc = find_tmp(op);
 
-    op->data.reducer.elem_bytes = op->data.request.elem_bytes;
-    op->data.finish = GR_FINISH_NONE;
+    op->base.data.reducer.elem_bytes = op->base.data.request.elem_bytes;
+    op->finish = GR_FINISH_NONE;
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
@@ -296,10 +301,10 @@ int mca_coll_gpuring_buffers_begin(struct gr_op *op)
     }
 }
 
-int mca_coll_gpuring_buffers_prepare(struct gr_op *op, struct gr_gpu *gpu)
+int mca_coll_gpuring_buffers_prepare(struct gr_mpi_op *op, struct gr_gpu *gpu)
 {
-    int rc = op->queue->module->gpu ? mca_coll_gpuring_stage_in(&op->stage, &op->call, gpu)
-                                    : OMPI_SUCCESS;
+    int rc =
+        op->base.comm->gpu ? mca_coll_gpuring_stage_in(&op->stage, &op->call, gpu) : OMPI_SUCCESS;
 
     return OMPI_SUCCESS == rc ? mca_coll_gpuring_buffers_begin(op) : rc;
 }
@@ -321,27 +326,38 @@ static int unpack_gathered(const struct gr_call *call, const struct gr_data *dat
     return rc;
 }
 
-int mca_coll_gpuring_buffers_end(struct gr_op *op)
+/* Copy the output out of scratch. */
+static int copy_out(const struct gr_mpi_op *op)
+{
+    if (op->base.exec->on_device) {
+        return mca_coll_gpuring_copy(&op->stage.after, op->call.rbuf, op->base.data.out,
+                                     op->out_bytes);
+    }
+    memcpy(op->call.rbuf, op->base.data.out, op->out_bytes);
+    return OMPI_SUCCESS;
+}
+
+int mca_coll_gpuring_buffers_end(struct gr_mpi_op *op)
 {
     struct gr_scratch *packed = &op->kept.packed, *tmp = &op->kept.tmp;
     const struct gr_call *call = &op->call;
-    const struct gr_data *data = &op->data;
+    const struct gr_data *data = &op->base.data;
     int rc = OMPI_SUCCESS;
 
-    if (GR_FINISH_COPY == data->finish) {
-        rc = op->exec->copy(op, call->rbuf, data->out, data->out_bytes);
-    } else if (GR_FINISH_UNPACK == data->finish && GR_CALL_BCAST == call->id) {
+    if (GR_FINISH_COPY == op->finish) {
+        rc = copy_out(op);
+    } else if (GR_FINISH_UNPACK == op->finish && GR_CALL_BCAST == call->id) {
         rc = mca_coll_gpuring_convert(call->rbuf, call->rtype, call->rcount, data->out, false);
-    } else if (GR_FINISH_UNPACK == data->finish && GR_CALL_ALLTOALL == call->id) {
+    } else if (GR_FINISH_UNPACK == op->finish && GR_CALL_ALLTOALL == call->id) {
         rc = mca_coll_gpuring_convert(call->rbuf, call->rtype,
                                       (size_t) ompi_comm_size(call->comm) * call->rcount, data->out,
                                       false);
-    } else if (GR_FINISH_UNPACK == data->finish) {
+    } else if (GR_FINISH_UNPACK == op->finish) {
         rc = unpack_gathered(call, data);
     }
     if (0 != packed->bytes + packed->room.bytes + tmp->bytes + tmp->room.bytes) {
-        mca_coll_gpuring_scratch_shrink(packed, op->nonblocking);
-        mca_coll_gpuring_scratch_shrink(tmp, op->nonblocking);
+        mca_coll_gpuring_scratch_shrink(packed, op->base.nonblocking);
+        mca_coll_gpuring_scratch_shrink(tmp, op->base.nonblocking);
     }
     return rc;
 }

@@ -3,6 +3,7 @@
 #include "mpi/comm.h"
 
 #include "engine/choose.h"
+#include "engine/lock.h"
 #include "mpi/call.h"
 #include "engine/comm_queues.h"
 #include "engine/failure_messages.h"
@@ -11,33 +12,50 @@
 #include "engine/runtime.h"
 #include "mpi/comm_torus.h"
 #include "mpi/modex.h"
+#include "mpi/op.h"
 #include "mpi/module.h"
 #include "mpi/report.h"
+#include "mpi/runtime.h"
+
+/* Make the op and the queue of blocking calls. OMPI error code. */
+static int make_blocking(mca_coll_gpuring_module_t *module)
+{
+    if (NULL == module->op) {
+        module->op = malloc(sizeof(*module->op));
+        if (NULL == module->op) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+        mca_coll_gpuring_mpi_op_init(module->op);
+    }
+    return mca_coll_gpuring_to_ompi(mca_coll_gpuring_queue_make(&module->comm, GR_ORDER_BLOCKING));
+}
 
 /* Is the communicator taken? The caller has the lock. */
 static int decide_now(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm)
 {
     int rc;
 
-    mca_coll_gpuring_failure_enlist(module, comm);
+    mca_coll_gpuring_comm_bind(&module->comm, comm);
+    mca_coll_gpuring_failure_enlist(&module->comm);
     rc = mca_coll_gpuring_modex_decide(module, comm);
     if (OMPI_SUCCESS == rc && 0 > module->refused) {
-        module->torus = mca_coll_gpuring_torus(comm, &module->params, &module->cluster);
-        rc = mca_coll_gpuring_queue_make(module, comm, GR_ORDER_BLOCKING);
-        if (OMPI_SUCCESS == rc && NULL != module->remote) {
-            module->agreement_choice = mca_coll_gpuring_choose_agreement(module);
+        module->comm.torus =
+            mca_coll_gpuring_torus(comm, &module->comm.params, &module->comm.cluster);
+        rc = make_blocking(module);
+        if (OMPI_SUCCESS == rc && NULL != module->comm.remote) {
+            module->comm.agreement_choice = mca_coll_gpuring_choose_agreement(&module->comm);
         }
     }
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    if (0 > module->refused && mca_coll_gpuring_failure_decided(module)) {
+    if (0 > module->refused && mca_coll_gpuring_failure_decided(&module->comm)) {
         /* without it a rank that failed waits longer for this one */
-        (void) mca_coll_gpuring_queues_open();
+        (void) mca_coll_gpuring_queues_open(&gr_process);
     }
     atomic_store_explicit(&module->decided, true, memory_order_release);
-    if (mca_coll_gpuring_should_log(comm, 1)) {
-        opal_output(0, "gpuring: %s, %d ranks: %s", gr_comm_name(comm), ompi_comm_size(comm),
+    if (gr_ompi_should_log(comm, 1)) {
+        opal_output(0, "gpuring: %s, %d ranks: %s", gr_ompi_name(comm), ompi_comm_size(comm),
                     0 > module->refused ? "taken"
                                         : mca_coll_gpuring_fallback_name(module->refused));
     }
@@ -49,9 +67,9 @@ int mca_coll_gpuring_decide_first(mca_coll_gpuring_module_t *module,
 {
     int rc;
 
-    gr_lock(&module->making);
+    gr_lock(&module->comm.making);
     rc = module->decided ? OMPI_SUCCESS : decide_now(module, comm);
-    gr_unlock(&module->making);
+    gr_unlock(&module->comm.making);
     return rc;
 }
 

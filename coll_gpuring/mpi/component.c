@@ -7,6 +7,7 @@
 #include "engine/gpu_order.h"
 #include "engine/net_links.h"
 #include "engine/op_queue.h"
+#include "engine/params.h"
 #include "engine/process.h"
 #include "engine/progress_thread.h"
 #include "mpi/abi.h"
@@ -16,6 +17,7 @@
 #include "mpi/params.h"
 #include "mpi/report.h"
 #include "mpi/request.h"
+#include "mpi/runtime.h"
 #include "mpi/selection.h"
 #include "mpi/staging/copy_stream.h"
 #include "mpi/staging/pinned_pool.h"
@@ -57,8 +59,8 @@ static int gpuring_register(void)
 {
     int rc;
 
-    gr_process.component = (mca_base_component_t *) &mca_coll_gpuring_component.collm_version;
-    rc = mca_coll_gpuring_params_register();
+    rc = mca_coll_gpuring_params_register(
+        (mca_base_component_t *) &mca_coll_gpuring_component.collm_version);
     if (OMPI_SUCCESS == rc) {
         rc = mca_coll_gpuring_stats_register();
     }
@@ -91,7 +93,6 @@ static void add_help_dir(void)
 
 static int gpuring_open(void)
 {
-    OBJ_CONSTRUCT(&gr_process.lock, opal_mutex_t);
     add_help_dir();
     mca_coll_gpuring_params_check();
     mca_coll_gpuring_modules_open();
@@ -101,14 +102,14 @@ static int gpuring_open(void)
 static int gpuring_close(void)
 {
     mca_coll_gpuring_modules_close();
-    mca_coll_gpuring_thread_close();
-    mca_coll_gpuring_queues_close();
+    mca_coll_gpuring_thread_close(&gr_process);
+    mca_coll_gpuring_queues_close(&gr_process);
     mca_coll_gpuring_fallback_close();
     mca_coll_gpuring_requests_close();
-    mca_coll_gpuring_failures_close();
+    mca_coll_gpuring_failures_close(&gr_process);
     mca_coll_gpuring_stats_report();
-    free(gr_process.report);
-    gr_process.report = NULL;
+    free(gr_settings.report);
+    gr_settings.report = NULL;
     mca_coll_gpuring_net_close(); /* which may still be in the devices' memory */
     mca_coll_gpuring_pinned_close();
     mca_coll_gpuring_copy_streams_close();
@@ -117,7 +118,6 @@ static int gpuring_close(void)
     gr_pool_close(gr_process.pool);
     gr_process.pool = NULL;
     mca_coll_gpuring_modex_close();
-    OBJ_DESTRUCT(&gr_process.lock);
     return OMPI_SUCCESS;
 }
 

@@ -13,38 +13,34 @@
 
 #include "engine/call_agreement.h"
 #include "engine/choose.h"
-#include "mpi/call.h"
 #include "engine/comm_queues.h"
 #include "engine/devices.h"
-#include "engine/executor.h"
 #include "engine/failure.h"
 #include "engine/log.h"
 #include "engine/op.h"
 #include "engine/op_queue.h"
 #include "engine/progress_thread.h"
-#include "engine/runtime.h"
-#include "engine/setup.h"
-#include "engine/setup_diagnose.h"
-#include "engine/step_timing.h"
-#include "engine/watchdog.h"
+#include "engine/submit.h"
 #include "mpi/args_copy.h"
 #include "mpi/buffers.h"
+#include "mpi/call.h"
 #include "mpi/comm.h"
+#include "mpi/datatype.h"
 #include "mpi/fallback.h"
+#include "mpi/late_driver.h"
 #include "mpi/module.h"
-#include "mpi/params.h"
+#include "mpi/op.h"
 #include "mpi/report.h"
 #include "mpi/request.h"
+#include "mpi/runtime.h"
 #include "mpi/saved.h"
 #include "mpi/staging/p2p_split.h"
 #include "mpi/staging/segments.h"
 #include "mpi/staging/stage.h"
+#include "mpi/type_codes.h"
 
-#include "exec/mail.h"
-#include "link/lease.h"
-#include "link/team.h"
-#include "sched/sched.h"
-#include "tune/select.h"
+#include "base/errors.h"
+#include "exec/gpu/kernel_table.h"
 
 #include "ompi/errhandler/errcode.h"
 #include "opal/util/error.h"
@@ -55,118 +51,78 @@ static int fall_back(mca_coll_gpuring_module_t *module, const struct gr_call *ca
                      const struct gr_form *form, int reason)
 {
     mca_coll_gpuring_stats_fallback((enum gr_fallback_reason) reason);
-    if (mca_coll_gpuring_should_log(call->comm, 2)) {
+    if (gr_ompi_should_log(call->comm, 2)) {
         opal_output(0, "gpuring: %s on %s falls back: %s", gr_calls[call->id].name,
-                    gr_comm_name(call->comm), mca_coll_gpuring_fallback_name(reason));
+                    gr_ompi_name(call->comm), mca_coll_gpuring_fallback_name(reason));
     }
     return mca_coll_gpuring_fall_back(module, call, form);
 }
 
-/*
- * Set the op's call and sizes, and choose its algorithm and executor. Where these depend on the
- * buffers of all ranks, prepare the agreement instead. use: GR_AGREEMENT_ONLY, or
- * GR_AGREEMENT_FIRST for an agreement where one is needed. OMPI error code, or
- * OMPI_ERR_NOT_AVAILABLE: it falls back, on all ranks.
- */
-static int describe(struct gr_op_queue *queue, struct gr_op *op, const struct gr_call *call,
-                    enum gr_form_kind form, enum gr_agreement_use use)
+/* The kernel for the call's type and operation, an enum gr_kernel; -1: there is none. */
+static int kernel_of(const struct gr_call *call)
 {
-    mca_coll_gpuring_module_t *module = queue->module;
-    bool device;
-    int rc;
+    return gr_calls[call->id].reduces ? (int) gr_gpu_kernel(mca_coll_gpuring_type(call->rtype),
+                                                            mca_coll_gpuring_op(call->op))
+                                      : GR_KERNEL_copy;
+}
+
+/* Tell the engine what is called, and with what. */
+static void set_call(struct gr_mpi_op *op, const struct gr_call *call)
+{
+    struct gr_op *base = &op->base;
 
     op->call = *call;
-    op->queue = GR_PERSISTENT == form ? NULL : queue; /* a persistent request's comes later */
-    op->phase = GR_OP_QUEUED;
-    op->exec = NULL;
-    op->early.mail = NULL;
-    op->kept.planned = false;
-    op->agreement.use = GR_AGREEMENT_NONE;
-    op->agreed = (struct gr_op_agreed) {.fetches = !module->gpu};
+    base->id = call->id;
+    base->root = call->root;
+    base->buffers[0] = MPI_IN_PLACE == call->sbuf ? NULL : call->sbuf;
+    base->buffers[1] = call->rbuf;
+    if (base->comm->gpu) {
+        base->kernel = kernel_of(call);
+        base->output = base->comm->params.value[GR_PARAM_ZERO_COPY] >= 0 &&
+                               mca_coll_gpuring_is_contiguous(call->rtype, 2)
+                           ? mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype)
+                           : NULL;
+    }
+}
+
+/*
+ * Set the op's call and sizes, and let the engine choose its algorithm and executor, or prepare the
+ * agreement that these depend on. use: GR_AGREEMENT_ONLY, or GR_AGREEMENT_FIRST for an agreement
+ * where one is needed. OMPI error code, or OMPI_ERR_NOT_AVAILABLE: it falls back, on all ranks.
+ */
+static int describe(mca_coll_gpuring_module_t *module, struct gr_op_queue *queue,
+                    struct gr_mpi_op *op, const struct gr_call *call, enum gr_agreement_use use)
+{
+    bool device = false;
+    int rc;
+
+    mca_coll_gpuring_op_reset(&op->base, &module->comm, op->base.persistent ? NULL : queue);
+    set_call(op, call);
     rc = mca_coll_gpuring_buffers_size(op);
-    if (OMPI_SUCCESS == rc && !module->gpu && !gr_is_known_host(module, call)) {
+    if (OMPI_SUCCESS == rc && !module->comm.gpu && !gr_is_known_host(module, call)) {
         rc = mca_coll_gpuring_gpu_late(module, call);
     }
-    if (OMPI_SUCCESS != rc || 0 == op->data.bytes) {
+    if (OMPI_SUCCESS != rc || 0 == op->base.data.bytes) {
         return rc;
     }
-    op->data.request.torus = module->torus;
-    op->seq = ++queue->seq;
-    if (!module->gpu && GR_PERSISTENT != form && op->data.bytes > GR_PACK_LEAST) {
-        int unwanted = mca_coll_gpuring_op_unwanted(module, op);
-
-        if (unwanted >= 0) {
-            op->fallback = (enum gr_fallback_reason) unwanted;
-            return OMPI_ERR_NOT_AVAILABLE;
-        }
-    }
-    if (module->gpu) {
+    if (module->comm.gpu) {
         rc = mca_coll_gpuring_classify_buffers(call, &device);
         if (OMPI_SUCCESS != rc) {
             return rc;
         }
-        if (op->nonblocking) {
+        if (op->base.nonblocking) {
             mca_coll_gpuring_op_mark(op, queue);
         }
-        mca_coll_gpuring_agreement_record(op, &module->params, device);
-        if (GR_PERSISTENT == form) {
-            rc = mca_coll_gpuring_agreement_exchange(module, op, gr_setup_number(queue));
-        } else if (GR_AGREEMENT_ONLY == use || mca_coll_gpuring_op_agrees(module, op)) {
-            return mca_coll_gpuring_agreement_prepare(op, use);
-        } else if (0 == module->params.value[GR_PARAM_HOST]) {
-            op->fallback = GR_FALLBACK_SHORT;
-            return OMPI_ERR_NOT_AVAILABLE;
-        }
     }
-    if (OMPI_SUCCESS == rc) {
-        mca_coll_gpuring_op_choose(module, op);
-    }
-    return rc;
+    return mca_coll_gpuring_to_ompi(mca_coll_gpuring_op_decide(queue, &op->base, use, device));
 }
 
-/* The set-up that the op needs first: for its agreement, or its executor. NULL: no memory. */
-static struct gr_setup *first_setup(struct gr_op_queue *queue, struct gr_op *op, uint32_t number)
+/* Let the engine do a blocking op that was described, and wait for it. OMPI error code. */
+static int do_op(struct gr_op_queue *queue, struct gr_op *op)
 {
-    return gr_op_agrees(op)
-               ? mca_coll_gpuring_setup_new(queue, mca_coll_gpuring_agreement_way(queue), 0, number)
-               : op->exec->connect(op, number);
-}
+    int rc = mca_coll_gpuring_op_prepare(queue, op);
 
-/*
- * The first call that needs links sets them up. from: the queue that the set-ups are numbered in.
- * OMPI error code.
- */
-static int ask(struct gr_op_queue *from, struct gr_op_queue *queue, struct gr_op *op)
-{
-    struct gr_setup **next = &op->setup;
-    enum gr_links links;
-
-    op->queue = queue;
-    links = gr_op_agrees(op) ? gr_team_links(queue->team, mca_coll_gpuring_agreement_way(queue), 0)
-                             : op->exec->links(op);
-    if (GR_LINKS_NONE == links) {
-        op->setup = first_setup(queue, op, gr_setup_number(from));
-        if (NULL == op->setup) {
-            return OMPI_ERR_OUT_OF_RESOURCE;
-        }
-        next = &op->next_setup;
-    }
-    if ((gr_op_agrees(op) || op->exec->runs_steps) && mca_coll_gpuring_timing_asks(queue)) {
-        *next = mca_coll_gpuring_setup_new(queue, GR_WAY_NOTES, 0, gr_setup_number(from));
-        return NULL == *next ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
-    }
-    return OMPI_SUCCESS;
-}
-
-/*
- * All that comes before the queue: set-ups, and buffers where the executor is known. OMPI error
- * code.
- */
-static int prepare(struct gr_op_queue *queue, struct gr_op *op)
-{
-    int rc = ask(queue, queue, op);
-
-    return OMPI_SUCCESS == rc && !gr_op_agrees(op) ? mca_coll_gpuring_op_begin(op) : rc;
+    return mca_coll_gpuring_to_ompi(0 == rc ? mca_coll_gpuring_queue_do(queue, op) : rc);
 }
 
 /*
@@ -175,7 +131,7 @@ static int prepare(struct gr_op_queue *queue, struct gr_op *op)
  */
 static int failed(mca_coll_gpuring_module_t *module, const struct gr_call *call, int rc)
 {
-    char why[sizeof(module->why)];
+    char why[sizeof(module->comm.why)];
 
     if (OMPI_SUCCESS == rc) {
         return rc;
@@ -183,28 +139,28 @@ static int failed(mca_coll_gpuring_module_t *module, const struct gr_call *call,
     snprintf(why, sizeof(why), "%s: %.100s", gr_calls[call->id].name,
              /* MPI's codes are positive */
              rc > 0 ? ompi_mpi_errnum_get_string(rc) : opal_strerror(rc));
-    return mca_coll_gpuring_fail_here(module, rc, why);
+    (void) mca_coll_gpuring_fail_here(&module->comm, GR_ERR_FAILED, why);
+    return rc;
 }
 
 static int do_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                        const struct gr_form *form)
 {
-    struct gr_op_queue *queue = module->queues[GR_ORDER_BLOCKING];
-    struct gr_op *op = &queue->own;
-    int rc = describe(queue, op, call, form->kind, GR_AGREEMENT_FIRST);
+    struct gr_op_queue *queue = module->comm.queues[GR_ORDER_BLOCKING];
+    struct gr_mpi_op *op = module->op;
+    int rc = describe(module, queue, op, call, GR_AGREEMENT_FIRST);
 
-    if (OMPI_SUCCESS == rc && op->data.bytes > 0) {
-        rc = prepare(queue, op);
-        rc = OMPI_SUCCESS == rc ? mca_coll_gpuring_queue_do(queue, op) : rc;
+    if (OMPI_SUCCESS == rc && op->base.data.bytes > 0) {
+        rc = do_op(queue, &op->base);
     }
-    return OMPI_ERR_NOT_AVAILABLE == rc ? fall_back(module, call, form, (int) op->fallback)
+    return OMPI_ERR_NOT_AVAILABLE == rc ? fall_back(module, call, form, (int) op->base.fallback)
                                         : failed(module, call, rc);
 }
 
 static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                           const struct gr_form *form)
 {
-    struct gr_op_queue *queue = mca_coll_gpuring_queue_of(module, call->comm, GR_ORDER_NONBLOCKING);
+    struct gr_op_queue *queue = mca_coll_gpuring_queue_of(&module->comm, GR_ORDER_NONBLOCKING);
     mca_coll_gpuring_request_t *request =
         NULL == queue ? NULL : mca_coll_gpuring_request_get(call->comm, false);
     struct gr_op *op;
@@ -213,16 +169,16 @@ static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_cal
     if (NULL == request) {
         return failed(module, call, OMPI_ERR_OUT_OF_RESOURCE);
     }
-    op = &request->op;
-    rc = describe(queue, op, call, form->kind, GR_AGREEMENT_FIRST);
+    op = &request->op.base;
+    rc = describe(module, queue, &request->op, call, GR_AGREEMENT_FIRST);
     if (OMPI_ERR_NOT_AVAILABLE == rc) {
         mca_coll_gpuring_request_put(request);
         return fall_back(module, call, form, (int) op->fallback);
     }
     if (OMPI_SUCCESS == rc && op->data.bytes > 0) {
-        rc = prepare(queue, op);
+        rc = mca_coll_gpuring_to_ompi(mca_coll_gpuring_op_prepare(queue, op));
         if (OMPI_SUCCESS == rc) {
-            mca_coll_gpuring_thread_need(module->gpu);
+            mca_coll_gpuring_thread_need(&gr_process, module->comm.gpu);
             mca_coll_gpuring_queue_start(&op, 1);
             *form->request = &request->super.super;
             return OMPI_SUCCESS;
@@ -231,70 +187,6 @@ static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_cal
     mca_coll_gpuring_request_put(request);
     *form->request = &ompi_request_empty;
     return failed(module, call, rc);
-}
-
-/* Requests of all sizes share slabs of few sizes: a set with its head is a power of two. */
-static size_t persistent_box_bytes(size_t post_bytes)
-{
-    size_t set = GR_CACHE_LINE;
-
-    while (set - GR_SET_HEAD < post_bytes) {
-        set *= 2;
-    }
-    return set - GR_SET_HEAD;
-}
-
-/*
- * In the init of a persistent request: set up the links of the op in its own queue, and wait for
- * them. All ranks do so together. OMPI error code; OMPI_ERR_NOT_AVAILABLE: refused.
- */
-static int set_up(mca_coll_gpuring_module_t *module, struct gr_op_queue *queue, struct gr_op *op)
-{
-    struct gr_waiting waiting = {module, gr_calls[op->call.id].name, op->seq,
-                                 mca_coll_gpuring_setup_explain, NULL};
-    int rc = ask(module->queues[GR_ORDER_BLOCKING], queue, op);
-
-    while (OMPI_SUCCESS == rc && NULL != op->setup) {
-        waiting.ctx = op->setup;
-        rc = mca_coll_gpuring_wait(mca_coll_gpuring_setup_poll, &waiting);
-        if (OMPI_SUCCESS == rc) {
-            mca_coll_gpuring_setup_end(op->setup);
-            op->setup = op->next_setup;
-            op->next_setup = NULL;
-        }
-        /* messages may be under way into the set-up: what it has stays with it */
-        queue->lost = OMPI_SUCCESS != rc;
-    }
-    if (OMPI_SUCCESS != rc) {
-        return rc;
-    }
-    return GR_LINKS_THERE == op->exec->links(op) ? OMPI_SUCCESS : OMPI_ERR_NOT_AVAILABLE;
-}
-
-/* Make the queue of a persistent request, with the links that the op needs. OMPI error code. */
-static int make_queue(mca_coll_gpuring_module_t *module, struct gr_op *op,
-                      struct gr_op_queue **queue)
-{
-    int rc;
-
-    rc = mca_coll_gpuring_queues_open();
-    if (OMPI_SUCCESS != rc) {
-        return rc;
-    }
-    *queue = mca_coll_gpuring_queue_new(module, op->call.comm, GR_SETS_PERSISTENT,
-                                        persistent_box_bytes(op->data.post_bytes));
-    if (NULL == *queue) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    (*queue)->persistent = true;
-    rc = set_up(module, *queue, op);
-    if (OMPI_ERR_NOT_AVAILABLE == rc && mca_coll_gpuring_op_choose_host(module, op)) {
-        rc = set_up(module, *queue, op);
-    }
-    if (OMPI_SUCCESS != rc && !(*queue)->lost) {
-        mca_coll_gpuring_queue_free(*queue);
-    }
-    return rc;
 }
 
 static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call *call,
@@ -307,21 +199,21 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
     if (NULL == request) {
         return failed(module, call, OMPI_ERR_OUT_OF_RESOURCE);
     }
-    rc = describe(module->queues[GR_ORDER_BLOCKING], &request->op, call, form->kind,
+    rc = describe(module, module->comm.queues[GR_ORDER_BLOCKING], &request->op, call,
                   GR_AGREEMENT_FIRST);
     if (OMPI_SUCCESS == rc) {
         request->kept = mca_coll_gpuring_args_copy(&request->op.call);
         rc = NULL == request->kept ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
     }
-    unwanted = OMPI_SUCCESS == rc && request->op.data.bytes > 0
-                   ? mca_coll_gpuring_op_unwanted(module, &request->op)
+    unwanted = OMPI_SUCCESS == rc && request->op.base.data.bytes > 0
+                   ? mca_coll_gpuring_op_unwanted(&module->comm, &request->op.base)
                    : -1;
     if (unwanted >= 0) {
         rc = OMPI_ERR_NOT_AVAILABLE;
         reason = unwanted;
     }
-    if (OMPI_SUCCESS == rc && request->op.data.bytes > 0) {
-        rc = make_queue(module, &request->op, &queue);
+    if (OMPI_SUCCESS == rc && request->op.base.data.bytes > 0) {
+        rc = mca_coll_gpuring_to_ompi(mca_coll_gpuring_persistent_queue(&request->op.base, &queue));
     }
     if (OMPI_SUCCESS == rc) {
         mca_coll_gpuring_request_persist(request, queue);
@@ -340,23 +232,22 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
 static int ask_devices(mca_coll_gpuring_module_t *module, const struct gr_call *call, bool *devices)
 {
     struct gr_op_queue *queue;
-    struct gr_op *op;
+    struct gr_mpi_op *op;
     int rc = mca_coll_gpuring_decide(module, call->comm);
 
     *devices = false;
-    if (OMPI_SUCCESS != rc || 0 <= module->refused || !module->gpu) {
+    if (OMPI_SUCCESS != rc || 0 <= module->refused || !module->comm.gpu) {
         return rc;
     }
-    rc = mca_coll_gpuring_failure_known(module);
+    rc = mca_coll_gpuring_to_ompi(mca_coll_gpuring_failure_known(&module->comm));
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    queue = module->queues[GR_ORDER_BLOCKING];
-    op = &queue->own;
-    rc = describe(queue, op, call, GR_BLOCKING, GR_AGREEMENT_ONLY);
-    rc = OMPI_SUCCESS == rc ? prepare(queue, op) : rc;
-    rc = OMPI_SUCCESS == rc ? mca_coll_gpuring_queue_do(queue, op) : rc;
-    *devices = op->agreed.devices;
+    queue = module->comm.queues[GR_ORDER_BLOCKING];
+    op = module->op;
+    rc = describe(module, queue, op, call, GR_AGREEMENT_ONLY);
+    rc = OMPI_SUCCESS == rc ? do_op(queue, &op->base) : rc;
+    *devices = op->base.agreed.devices;
     return OMPI_ERR_NOT_AVAILABLE == rc ? OMPI_SUCCESS : failed(module, call, rc);
 }
 
@@ -374,9 +265,8 @@ static int find_pairs(mca_coll_gpuring_module_t *module, const struct gr_call *c
     if (OMPI_SUCCESS != rc || !mca_coll_gpuring_p2p_split_fits(module, call)) {
         return rc;
     }
-    queue = mca_coll_gpuring_queue_of(module, call->comm,
-                                      GR_NONBLOCKING == form->kind ? GR_ORDER_NONBLOCKING
-                                                                   : GR_ORDER_BLOCKING);
+    queue = mca_coll_gpuring_queue_of(
+        &module->comm, GR_NONBLOCKING == form->kind ? GR_ORDER_NONBLOCKING : GR_ORDER_BLOCKING);
     return NULL == queue ? OMPI_ERR_OUT_OF_RESOURCE
                          : mca_coll_gpuring_p2p_split_new(queue, call, pairs);
 }
@@ -419,7 +309,8 @@ int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr
     if (call->id >= GR_NSUPPORTED) {
         return hand_on(module, call, form, GR_FALLBACK_STAGED);
     }
-    rc = 0 != module->failed ? module->failed : mca_coll_gpuring_decide(module, call->comm);
+    rc = 0 != module->comm.failed ? mca_coll_gpuring_to_ompi(module->comm.failed)
+                                  : mca_coll_gpuring_decide(module, call->comm);
     if (OMPI_SUCCESS != rc) {
         return failed(module, call, rc);
     }
@@ -427,7 +318,7 @@ int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr
     if (reason >= 0) {
         return hand_on(module, call, form, reason);
     }
-    rc = mca_coll_gpuring_failure_known(module);
+    rc = mca_coll_gpuring_to_ompi(mca_coll_gpuring_failure_known(&module->comm));
     if (OMPI_SUCCESS != rc) {
         return rc;
     }

@@ -8,6 +8,7 @@
  */
 #include "mpi/fallback.h"
 
+#include "engine/lock.h"
 #include "mpi/call.h"
 #include "engine/devices.h"
 #include "engine/runtime.h"
@@ -15,6 +16,7 @@
 #include "mpi/args_copy.h"
 #include "mpi/buffer_desc.h"
 #include "mpi/module.h"
+#include "mpi/runtime.h"
 #include "mpi/saved.h"
 #include "mpi/staging/copy_stream.h"
 #include "mpi/staging/p2p_split.h"
@@ -283,7 +285,7 @@ static int hand_blocking_pairs(mca_coll_gpuring_module_t *module, const struct g
                                const struct gr_form *form)
 {
     const struct gr_call *rest = mca_coll_gpuring_p2p_split_rest(form->pairs);
-    struct gr_waiting waiting = {module, gr_calls[call->id].name, 0,
+    struct gr_waiting waiting = {&module->comm, gr_calls[call->id].name, 0,
                                  mca_coll_gpuring_p2p_split_explain, form->pairs};
     uint64_t moved = 0;
     int rc = mca_coll_gpuring_p2p_split_start(form->pairs), status;
@@ -299,7 +301,7 @@ static int hand_blocking_pairs(mca_coll_gpuring_module_t *module, const struct g
     if (OMPI_SUCCESS == status) {
         mca_coll_gpuring_p2p_split_free(form->pairs);
     } /* else messages may be under way: what they need stays */
-    return OMPI_SUCCESS == rc ? status : rc;
+    return OMPI_SUCCESS == rc ? mca_coll_gpuring_to_ompi(status) : rc;
 }
 
 static void retain(gr_handed_t *h, opal_object_t *object)

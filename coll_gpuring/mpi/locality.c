@@ -24,22 +24,22 @@ int mca_coll_gpuring_locality_find(mca_coll_gpuring_module_t *module,
 {
     int p = ompi_comm_size(comm), r, n = 0;
 
-    module->cluster = (struct gr_torus) {.ndims = 0};
-    free(module->remote); /* of an attempt that failed */
-    module->remote = calloc((size_t) p, sizeof(module->remote[0]));
-    if (NULL == module->remote) {
+    module->comm.cluster = (struct gr_torus) {.ndims = 0};
+    free(module->comm.remote); /* of an attempt that failed */
+    module->comm.remote = calloc((size_t) p, sizeof(module->comm.remote[0]));
+    if (NULL == module->comm.remote) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     for (r = 0; r < p; r++) {
         ompi_proc_t *proc = ompi_comm_peer_lookup(comm, r);
 
-        module->remote[r] =
+        module->comm.remote[r] =
             proc != ompi_proc_local() && !OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags);
-        n += module->remote[r];
+        n += module->comm.remote[r];
     }
     if (0 == n) {
-        free(module->remote);
-        module->remote = NULL;
+        free(module->comm.remote);
+        module->comm.remote = NULL;
     }
     return OMPI_SUCCESS;
 }
@@ -63,17 +63,17 @@ int mca_coll_gpuring_locality_order(mca_coll_gpuring_module_t *module, int p, co
 {
     int k, n = 0;
 
-    free(module->order); /* of an attempt that failed */
-    module->order = calloc((size_t) p, sizeof(*module->order));
-    if (NULL == module->order) {
+    free(module->comm.order); /* of an attempt that failed */
+    module->comm.order = calloc((size_t) p, sizeof(*module->comm.order));
+    if (NULL == module->comm.order) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    gr_order_nodes(nodes, p, module->order);
-    module->cluster = gr_torus_of_nodes(nodes, p);
-    for (module->nodes = module->node_ranks = k = 0; k < p; k++) {
-        n = k > 0 && nodes[module->order[k]] == nodes[module->order[k - 1]] ? n + 1 : 1;
-        module->nodes += 1 == n;
-        module->node_ranks = n > module->node_ranks ? n : module->node_ranks;
+    gr_order_nodes(nodes, p, module->comm.order);
+    module->comm.cluster = gr_torus_of_nodes(nodes, p);
+    for (module->comm.nodes = module->comm.node_ranks = k = 0; k < p; k++) {
+        n = k > 0 && nodes[module->comm.order[k]] == nodes[module->comm.order[k - 1]] ? n + 1 : 1;
+        module->comm.nodes += 1 == n;
+        module->comm.node_ranks = n > module->comm.node_ranks ? n : module->comm.node_ranks;
     }
     return OMPI_SUCCESS;
 }

@@ -10,6 +10,7 @@
 #include "engine/collectives.h"
 #include "engine/devices.h"
 #include "engine/log.h"
+#include "engine/params.h"
 #include "engine/process.h"
 #include "engine/rails.h"
 #include "mpi/abi.h"
@@ -17,6 +18,7 @@
 #include "mpi/locality.h"
 #include "mpi/module.h"
 #include "mpi/params.h"
+#include "mpi/runtime.h"
 
 #include "base/cma.h"
 #include "net/rails.h"
@@ -33,7 +35,7 @@
  * choice for the same call, other messages of set-up. Other algorithms need no increase, as their
  * hash is a part of the version.
  */
-#define WIRE_VERSION 15
+#define WIRE_VERSION 16
 
 static uint64_t wire_version(void)
 {
@@ -82,15 +84,15 @@ int mca_coll_gpuring_modex_publish(void)
 
     memset(&card, 0, sizeof(card));
     card.version = wire_version();
-    card.params = gr_process.params;
+    card.params = gr_settings.params;
     card.bad = mca_coll_gpuring_bad_param;
     card.probe = gr_probe_make();
-    card.on = 0 != gr_process.priority && !mca_coll_gpuring_abi_differs(why, sizeof(why));
+    card.on = 0 != gr_settings.priority && !mca_coll_gpuring_abi_differs(why, sizeof(why));
     card.gpu = mca_coll_gpuring_gpu_possible();
     card.node = mca_coll_gpuring_locality_number();
     card.rails = mca_coll_gpuring_rails_here();
     card.yields = yields();
-    OPAL_MODEX_SEND(rc, GR_MODEX_SCOPE, gr_process.component, &card, sizeof(card));
+    OPAL_MODEX_SEND(rc, GR_MODEX_SCOPE, mca_coll_gpuring_registered, &card, sizeof(card));
     return OPAL_SUCCESS == rc ? OMPI_SUCCESS : OMPI_ERROR;
 }
 
@@ -122,7 +124,8 @@ static struct card *fetch(ompi_proc_t *proc)
     size_t size = 0;
     int rc;
 
-    OPAL_MODEX_RECV(rc, gr_process.component, &proc->super.proc_name, (void **) &card, &size);
+    OPAL_MODEX_RECV(rc, mca_coll_gpuring_registered, &proc->super.proc_name, (void **) &card,
+                    &size);
     if (OPAL_SUCCESS == rc && NULL != card && sizeof(*card) == size && is_good(card)) {
         return card;
     }
@@ -152,20 +155,20 @@ static bool make_room(size_t wanted)
 /* The card of a process of this job; asked for once, without holding the lock. NULL: no memory. */
 static struct card *card_of(ompi_proc_t *proc)
 {
-    opal_mutex_t *lock = &gr_process.lock;
+    pthread_mutex_t *lock = &gr_process.lock;
     size_t vpid = proc->super.proc_name.vpid;
     struct card *card = NULL, *fetched;
 
-    OPAL_THREAD_LOCK(lock);
+    pthread_mutex_lock(lock);
     if (make_room(vpid + 1)) {
         card = known.cards[vpid];
     }
-    OPAL_THREAD_UNLOCK(lock);
+    pthread_mutex_unlock(lock);
     if (NULL != card) {
         return card;
     }
     fetched = fetch(proc);
-    OPAL_THREAD_LOCK(lock);
+    pthread_mutex_lock(lock);
     if (make_room(vpid + 1)) {
         if (NULL == known.cards[vpid]) {
             known.cards[vpid] = fetched;
@@ -173,7 +176,7 @@ static struct card *card_of(ompi_proc_t *proc)
         } /* else another thread was faster */
         card = known.cards[vpid];
     }
-    OPAL_THREAD_UNLOCK(lock);
+    pthread_mutex_unlock(lock);
     if (&absent != fetched) {
         free(fetched);
     }
@@ -195,7 +198,7 @@ static void tell_difference(struct ompi_communicator_t *comm, const char *topic,
     told[param] = true;
     mca_coll_gpuring_warn(
         topic, mca_coll_gpuring_param_name(param),
-        mca_coll_gpuring_param_text(param, mine, a, sizeof(a)), gr_comm_name(comm), rank,
+        mca_coll_gpuring_param_text(param, mine, a, sizeof(a)), gr_ompi_name(comm), rank,
         mca_coll_gpuring_param_text(param, other, b, sizeof(b)),
         mca_coll_gpuring_param_text(param, mca_coll_gpuring_param_default(param), d, sizeof(d)));
 }
@@ -217,7 +220,7 @@ static void tell_bad(struct ompi_communicator_t *comm, struct card *const *cards
         if ('\0' != bad->name[0] && 0 != strcmp(bad->name, cards[0]->bad.name)) {
             said = true;
             mca_coll_gpuring_warn("bad-parameter-on-rank", bad->name, bad->value, r,
-                                  gr_comm_name(comm), bad->allowed);
+                                  gr_ompi_name(comm), bad->allowed);
         }
     }
 }
@@ -280,7 +283,7 @@ static void tell_off(struct ompi_communicator_t *comm, struct card *const *cards
     }
     if (!said && ompi_comm_rank(comm) == speaker) {
         said = true;
-        mca_coll_gpuring_warn("off-on-rank", off, gr_comm_name(comm), speaker);
+        mca_coll_gpuring_warn("off-on-rank", off, gr_ompi_name(comm), speaker);
     }
 }
 
@@ -355,8 +358,8 @@ static int gather_cards(struct ompi_communicator_t *comm, struct card **cards, i
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
         off = off < 0 && !takes_part(cards[r]) ? r : off;
-        module->gpu = module->gpu || cards[r]->gpu;
-        module->shared = module->shared || cards[r]->yields;
+        module->comm.gpu = module->comm.gpu || cards[r]->gpu;
+        module->comm.shared = module->comm.shared || cards[r]->yields;
         module->all_gpu = module->all_gpu && cards[r]->gpu;
     }
     if (off >= 0) {
@@ -385,15 +388,16 @@ static int find_direct(mca_coll_gpuring_module_t *module, struct ompi_communicat
 {
     int p = ompi_comm_size(comm), r;
 
-    free(module->pids); /* of an attempt that failed */
-    module->pids = calloc((size_t) p, sizeof(module->pids[0]));
-    if (NULL == module->pids) {
+    free(module->comm.pids); /* of an attempt that failed */
+    module->comm.pids = calloc((size_t) p, sizeof(module->comm.pids[0]));
+    if (NULL == module->comm.pids) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    module->direct = 0 != module->params.value[GR_PARAM_SINGLE_COPY] && NULL == module->remote;
+    module->comm.direct =
+        0 != module->comm.params.value[GR_PARAM_SINGLE_COPY] && NULL == module->comm.remote;
     for (r = 0; r < p; r++) {
-        module->pids[r] = cards[r]->probe.pid;
-        module->direct = module->direct && gr_probe_test(&cards[r]->probe);
+        module->comm.pids[r] = cards[r]->probe.pid;
+        module->comm.direct = module->comm.direct && gr_probe_test(&cards[r]->probe);
     }
     return OMPI_SUCCESS;
 }
@@ -407,28 +411,28 @@ int mca_coll_gpuring_modex_decide(mca_coll_gpuring_module_t *module,
     if (NULL == cards) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    module->gpu = module->shared = false;
+    module->comm.gpu = module->comm.shared = false;
     module->all_gpu = true;
     rc = gather_cards(comm, cards, &module->refused, module);
     if (OMPI_SUCCESS == rc && 0 > module->refused) {
         rc = mca_coll_gpuring_locality_find(module, comm);
     }
-    if (OMPI_SUCCESS == rc && 0 > module->refused && NULL != module->remote &&
+    if (OMPI_SUCCESS == rc && 0 > module->refused && NULL != module->comm.remote &&
         !nodes_wanted(comm, cards)) {
         module->refused = GR_FALLBACK_NODES;
     }
     if (OMPI_SUCCESS == rc && 0 > module->refused) {
         tell_bad(comm, cards);
-        merge_params(comm, cards, &module->params);
-        check_torus(comm, &module->params);
+        merge_params(comm, cards, &module->comm.params);
+        check_torus(comm, &module->comm.params);
         rc = find_direct(module, comm, cards);
-        rc = OMPI_SUCCESS == rc && NULL != module->remote
+        rc = OMPI_SUCCESS == rc && NULL != module->comm.remote
                  ? find_order(module, ompi_comm_size(comm), cards)
                  : rc;
     }
-    if (OMPI_SUCCESS == rc && 0 > module->refused && NULL != module->remote) {
-        module->rails = count_rails(ompi_comm_size(comm), cards, &module->params);
-        mca_coll_gpuring_rails_log(module, comm);
+    if (OMPI_SUCCESS == rc && 0 > module->refused && NULL != module->comm.remote) {
+        module->comm.rails = count_rails(ompi_comm_size(comm), cards, &module->comm.params);
+        mca_coll_gpuring_rails_log(&module->comm);
     }
     free(cards);
     return rc;

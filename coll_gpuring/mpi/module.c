@@ -7,6 +7,7 @@
  */
 #include "mpi/module.h"
 
+#include "engine/params.h"
 #include "mpi/call.h"
 #include "engine/devices.h"
 #include "engine/failure_messages.h"
@@ -15,7 +16,9 @@
 #include "engine/op_queue.h"
 #include "engine/process.h"
 #include "mpi/entry.h"
+#include "mpi/op.h"
 #include "mpi/params.h"
+#include "mpi/runtime.h"
 #include "mpi/staging/stage.h"
 
 #include "topo/torus.h"
@@ -49,20 +52,20 @@ static mca_coll_gpuring_module_t *module_new(void)
 {
     mca_coll_gpuring_module_t *module = OBJ_NEW(mca_coll_gpuring_module_t);
 
-    OPAL_THREAD_LOCK(&gr_process.lock);
+    pthread_mutex_lock(&gr_process.lock);
     if (NULL == module) {
         module = reserve;
         reserve = NULL;
     } else if (NULL == reserve) {
         reserve = OBJ_NEW(mca_coll_gpuring_module_t);
     }
-    OPAL_THREAD_UNLOCK(&gr_process.lock);
+    pthread_mutex_unlock(&gr_process.lock);
     return module;
 }
 
 mca_coll_base_module_t *mca_coll_gpuring_comm_query(struct ompi_communicator_t *comm, int *priority)
 {
-    struct gr_process *c = &gr_process;
+    const struct gr_settings *c = &gr_settings;
     mca_coll_gpuring_module_t *module;
     bool gpu = mca_coll_gpuring_gpu_possible();
 
@@ -125,11 +128,11 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
     GR_FOR_EACH_SUPPORTED(LOOK_FOR)
 #undef LOOK_FOR
     if (NULL == missing) {
-        gr_process.world = gr_process.world || &ompi_mpi_comm_world.comm == comm;
+        gr_process.notes = gr_process.notes || &ompi_mpi_comm_world.comm == comm;
         return OMPI_SUCCESS;
     }
-    if (gr_process.verbose >= 1 && 0 == ompi_comm_rank(comm)) {
-        opal_output(0, "gpuring: off on %s: no other component offers %s", gr_comm_name(comm),
+    if (gr_settings.verbose >= 1 && 0 == ompi_comm_rank(comm)) {
+        opal_output(0, "gpuring: off on %s: no other component offers %s", gr_ompi_name(comm),
                     missing);
     }
     forget_saved(module);
@@ -140,7 +143,7 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
 static int module_disable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm)
 {
     if (&ompi_mpi_comm_world.comm == comm) {
-        gr_process.world = false;
+        gr_process.notes = false;
         mca_coll_gpuring_net_world_ends();
     }
     forget_saved((mca_coll_gpuring_module_t *) base);
@@ -154,48 +157,25 @@ static void module_construct(mca_coll_gpuring_module_t *module)
     module->saved_##name##_module = NULL;
     GR_FOR_EACH_FUNCTION(CLEAR)
 #undef CLEAR
-    memset(module->queues, 0, sizeof(module->queues));
-    memset(module->nonce, 0, sizeof(module->nonce));
-    memset(module->why, 0, sizeof(module->why));
-    module->comm = NULL;
-    atomic_init(&module->failed, 0);
-    atomic_init(&module->untold, false);
-    atomic_init(&module->writing, 0);
-    atomic_init(&module->out, false);
-    atomic_init(&module->outs, 0);
-    atomic_init(&module->making, 0);
-    module->gpu = module->all_gpu = false;
+    mca_coll_gpuring_comm_init(&module->comm, &gr_process);
+    module->all_gpu = false;
+    module->op = NULL;
     module->hosts[0] = module->hosts[1] = NULL;
     atomic_init(&module->decided, false);
     module->refused = -1;
     atomic_init(&module->stage, NULL);
-    module->pids = NULL;
-    module->remote = NULL;
-    module->order = NULL;
-    module->cluster = (struct gr_torus) {.ndims = 0};
-    module->rails = 1;
-    module->direct = false;
 }
 
 /* Never communicates: peers may be late, or gone. */
 static void module_destruct(mca_coll_gpuring_module_t *module)
 {
-    bool device = false;
-    int k;
-
     forget_saved(module);
-    mca_coll_gpuring_failure_delist(module);
-    for (k = 0; k < GR_NORDERS; k++) {
-        device = device || (NULL != module->queues[k] && NULL != module->queues[k]->gpu);
-        mca_coll_gpuring_queue_free(module->queues[k]);
-    }
-    if (device) {
-        mca_coll_gpuring_gpus_trim();
+    mca_coll_gpuring_comm_free(&module->comm);
+    if (NULL != module->op) {
+        mca_coll_gpuring_mpi_op_free(module->op);
+        free(module->op);
     }
     mca_coll_gpuring_stage_delete(module->stage);
-    free(module->pids);
-    free(module->remote);
-    free(module->order);
 }
 
 OBJ_CLASS_INSTANCE(mca_coll_gpuring_module_t, mca_coll_base_module_t, module_construct,

@@ -12,12 +12,9 @@
  * Requests are looked at only, in pml_progress(): what completes them is Open MPI's progress, which
  * whoever waits calls anyway. Called from in here it would come back to the queues, and those to
  * the network that this thread has; so nothing here calls it but the end, and while a thread is in
- * here queues are not driven (mca_coll_gpuring_pml_inside()).
+ * here queues are not driven (gr_runtime_in_transport()).
  */
-#include "mpi/net_pml.h"
-
-#include "engine/process.h"
-#include "engine/runtime.h"
+#include "mpi/runtime.h"
 
 #include "base/errors.h"
 #include "net/transport.h"
@@ -30,7 +27,7 @@
 #define PACKED_BYTES 8192 /* data up to that size go with their head */
 #define NOTE UINT64_MAX   /* in the place of bytes: there are no data */
 
-#define TAG_HEAD mca_coll_gpuring_tag(GR_TAGS_NET)
+#define TAG_HEAD gr_runtime_tag(GR_TAGS_NET)
 #define TAG_DATA (TAG_HEAD - 1)
 #define MOST_HEADS 16 /* of a connection at a time: what keeps coming in does not keep the caller */
 
@@ -77,7 +74,7 @@ struct pml {
 
 static _Thread_local bool inside;
 
-bool mca_coll_gpuring_pml_inside(void)
+bool gr_runtime_in_transport(void)
 {
     return inside;
 }
@@ -355,7 +352,7 @@ static int pml_open(void **end, const struct gr_transport_up *up, const char *de
     struct pml *p;
 
     (void) device; /* Open MPI chooses */
-    if (!gr_process.world) {
+    if (!gr_process.notes) {
         snprintf(why, size, "links over Open MPI's messages need gpuring on MPI_COMM_WORLD");
         return GR_ERR_NET;
     }
@@ -372,12 +369,12 @@ static int pml_open(void **end, const struct gr_transport_up *up, const char *de
 static void connection_close(struct connection *c)
 {
     static const double force = 1; /* seconds; it takes no others to cancel a receive */
-    double until = mca_coll_gpuring_now() + force;
+    double until = gr_runtime_now() + force;
 
     if (MPI_REQUEST_NULL != c->request) {
         (void) ompi_request_cancel(c->request);
     }
-    while (0 == mca_coll_gpuring_request_done(&c->request) && mca_coll_gpuring_now() < until) {
+    while (0 == mca_coll_gpuring_request_done(&c->request) && gr_runtime_now() < until) {
         opal_progress();
     }
     if (MPI_REQUEST_NULL == c->request) {
@@ -390,9 +387,9 @@ static void pml_close(void *end, double patience)
     struct pml *p = end;
     struct connection *c;
     struct sending *s;
-    double until = mca_coll_gpuring_now() + patience;
+    double until = gr_runtime_now() + patience;
 
-    while ((NULL != p->sendings || NULL != p->receivings) && mca_coll_gpuring_now() < until) {
+    while ((NULL != p->sendings || NULL != p->receivings) && gr_runtime_now() < until) {
         opal_progress();
         pml_progress(p);
     }
@@ -410,7 +407,7 @@ static void pml_close(void *end, double patience)
     free(p);
 }
 
-const struct gr_transport mca_coll_gpuring_pml = {
+const struct gr_transport gr_runtime_transport = {
     GR_TRANSPORT_VERSION, "pml",    pml_open,     pml_close, pml_address,
     pml_connect,          pml_send, pml_progress, NULL,      NULL,
 };

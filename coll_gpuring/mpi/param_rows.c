@@ -2,6 +2,7 @@
 /* Definitions of the MCA parameters. */
 #include "mpi/param_rows.h"
 
+#include "engine/params.h"
 #include "engine/process.h"
 #include "mpi/params.h"
 
@@ -18,7 +19,7 @@
 enum { USER = OPAL_INFO_LVL_1, TUNER = OPAL_INFO_LVL_5 };
 
 const struct gr_param_row mca_coll_gpuring_param_rows[] = {
-    {"priority", USER, GR_KIND_INT, GR_PARAM_PRIORITY, 90, 0, 100, &gr_process.priority,
+    {"priority", USER, GR_KIND_INT, GR_PARAM_PRIORITY, 90, 0, 100, &gr_settings.priority,
      "Priority of the component, 0..100 (default 90); 0: not selected. Communicators whose ranks "
      "have different priorities are left to other components"},
     {"host", USER, GR_KIND_INT, GR_PARAM_HOST, 0, 0, 1, NULL,
@@ -64,11 +65,11 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
      "run a call that is expected to take at least this many times as long as an agreement of all "
      "ranks about its buffers, 0..1000000 (default 20). In shorter calls each rank stages its own "
      "buffers, and the host runs the call. 0: kernels may run all calls"},
-    {"nodes_transport", TUNER, GR_KIND_TRANSPORT, -1, -1, 0, 0, &gr_process.transport,
+    {"nodes_transport", TUNER, GR_KIND_TRANSPORT, -1, -1, 0, 0, &gr_settings.transport,
      "Transport between nodes: ucx (UCX, by the module gpuring_net_ucx.so), pml (Open MPI's "
      "point-to-point messages), or auto (default): UCX if the module can be loaded, else pml. It "
      "must be the same on all nodes"},
-    {"nodes_direct", TUNER, GR_KIND_INT, -1, 1, 0, 1, &gr_process.direct,
+    {"nodes_direct", TUNER, GR_KIND_INT, -1, 1, 0, 1, &gr_settings.direct,
      "1 (default): slots of links between devices of different nodes are in device memory, if UCX "
      "and the driver support it (GPUDirect RDMA); 0: they are in pinned host memory"},
     {"nodes_channels", TUNER, GR_KIND_INT, GR_PARAM_NODES_CHANNELS, 4, 1, GR_MAX_CHANNELS, NULL,
@@ -84,7 +85,7 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
     {"nodes_mbit", TUNER, GR_KIND_INT, GR_PARAM_NODES_MBIT, 10000, 1, 10000000, NULL,
      "Bandwidth between a node and all others, in each direction and over all its rails, in "
      "Mbit/s, for the cost model, 1..10000000 (default 10000)"},
-    {"nodes_zero_copy", TUNER, GR_KIND_INT, -1, 4096, -1, INT_MAX, &gr_process.nodes_zero_copy,
+    {"nodes_zero_copy", TUNER, GR_KIND_INT, -1, 4096, -1, INT_MAX, &gr_settings.nodes_zero_copy,
      "Smallest message in host memory, in bytes, that UCX sends to another node from the user's "
      "contiguous buffer, 0..2147483647 (default 4096). Smaller messages are copied to a slot "
      "first. -1: all messages are copied"},
@@ -97,7 +98,7 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
      "When steps of calls begin: none (default): as soon as they can; start: all ranks begin a "
      "call at one instant; barrier: also each tick together; timed: also each step (on devices: to "
      "other nodes) at its predicted time"},
-    {"cuda", USER, GR_KIND_INT, -1, -1, -1, 1, &gr_process.cuda,
+    {"cuda", USER, GR_KIND_INT, -1, -1, -1, 1, &gr_settings.cuda,
      "1: look for buffers in device memory; 0: never; -1 (default): if this process has loaded the "
      "CUDA driver before MPI_Init, or the node has an NVIDIA device file"},
     {"device_channels", TUNER, GR_KIND_INT, GR_PARAM_DEVICE_CHANNELS, 16, 1, GR_GPU_CHANNELS, NULL,
@@ -120,29 +121,29 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
      "0..2147483647 (default 1048576); -1: none. The memory stays mapped: after the application "
      "frees it, the device may get it back only when a communicator is freed or other buffers take "
      "its place"},
-    {"device_pool_mib", USER, GR_KIND_INT, -1, 512, 1, 1 << 20, &gr_process.device_pool_mib,
+    {"device_pool_mib", USER, GR_KIND_INT, -1, 512, 1, 1 << 20, &gr_settings.device_pool_mib,
      "Most device memory for links of a process on each device, in MiB (default 512). If it does "
      "not suffice, calls go through host memory"},
     {"stage_bytes", TUNER, GR_KIND_INT, GR_PARAM_STAGE_BYTES, 512 << 10, 0, 1 << 30, NULL,
      "Bytes of a piece of device memory that is copied while other pieces are processed, in calls "
      "that the host runs, 0..1073741824 (default 524288). Calls, and messages, of less than two "
      "pieces are copied as a whole. 0: all are"},
-    {"timeout", USER, GR_KIND_INT, -1, 60, 0, INT_MAX, &gr_process.timeout,
+    {"timeout", USER, GR_KIND_INT, -1, 60, 0, INT_MAX, &gr_settings.timeout,
      "Seconds without progress after which a rank reports what it waits for, and after each "
      "further such time; 0: never (default 60)"},
-    {"timeout_abort", USER, GR_KIND_INT, -1, 0, 0, 1, &gr_process.timeout_abort,
+    {"timeout_abort", USER, GR_KIND_INT, -1, 0, 0, 1, &gr_settings.timeout_abort,
      "1: abort the job after the first such report; 0 (default): keep waiting"},
-    {"progress_thread", USER, GR_KIND_INT, -1, -1, -1, 1, &gr_process.progress_thread,
+    {"progress_thread", USER, GR_KIND_INT, -1, -1, -1, 1, &gr_settings.progress_thread,
      "1: a thread in each process progresses nonblocking and persistent collectives while the "
      "application computes; 0: only MPI calls progress them; -1 (default): a thread if they use "
      "device memory"},
-    {"pool_mib", USER, GR_KIND_INT, -1, 256, 1, 1 << 20, &gr_process.pool_mib,
+    {"pool_mib", USER, GR_KIND_INT, -1, 256, 1, 1 << 20, &gr_settings.pool_mib,
      "Most shared memory for links of a process, in MiB (default 256). Communicators for which it "
      "does not suffice are left to other components"},
     {"report", USER, GR_KIND_REPORT, -1, 0, 0, 0, NULL,
      "Table of the collectives of this job and their bandwidth, printed by rank 0 at the end: none "
      "(default), summary, or json:FILE"},
-    {"verbose", USER, GR_KIND_INT, -1, 0, 0, 2, &gr_process.verbose,
+    {"verbose", USER, GR_KIND_INT, -1, 0, 0, 2, &gr_settings.verbose,
      "0 (default): errors only; 1: whether each communicator is taken; 2: also the choice for each "
      "call, or why it falls back to other components"},
 };

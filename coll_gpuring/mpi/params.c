@@ -9,6 +9,7 @@
 
 #include "engine/log.h"
 #include "engine/net_links.h"
+#include "engine/params.h"
 #include "engine/process.h"
 #include "mpi/comm_torus.h"
 #include "mpi/param_rows.h"
@@ -90,13 +91,13 @@ static const char *help_of(const struct gr_param_row *row, char *buf, size_t siz
     return buf;
 }
 
-int mca_coll_gpuring_params_register(void)
+int mca_coll_gpuring_params_register(mca_base_component_t *component)
 {
-    mca_base_component_t *component = gr_process.component;
     char help[768]; /* which is copied */
     size_t k;
     int rc;
 
+    mca_coll_gpuring_registered = component;
     for (k = 0; k < GR_PARAM_ROWS; k++) {
         bool number = GR_KIND_INT == rows[k].kind;
 
@@ -116,6 +117,7 @@ int mca_coll_gpuring_params_register(void)
     return OMPI_SUCCESS;
 }
 
+mca_base_component_t *mca_coll_gpuring_registered;
 gr_bad_param_t mca_coll_gpuring_bad_param;
 
 /*
@@ -287,7 +289,7 @@ static char *check_report(const struct gr_param_row *row, const char *text)
 
 void mca_coll_gpuring_params_check(void)
 {
-    gr_params_t *p = &gr_process.params;
+    gr_params_t *p = &gr_settings.params;
     int64_t common = -1, value = 0;
     size_t k;
 
@@ -311,8 +313,8 @@ void mca_coll_gpuring_params_check(void)
             value = check_torus(row, text);
             break;
         case GR_KIND_REPORT:
-            free(gr_process.report);
-            gr_process.report = check_report(row, text);
+            free(gr_settings.report);
+            gr_settings.report = check_report(row, text);
             break;
         }
         if (NULL != row->local) {

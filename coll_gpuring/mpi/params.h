@@ -9,8 +9,11 @@
 
 BEGIN_C_DECLS
 
-/* Register all parameters. OMPI error code. */
-int mca_coll_gpuring_params_register(void);
+/* What Open MPI's registries of parameters and addresses know this component by. */
+extern mca_base_component_t *mca_coll_gpuring_registered;
+
+/* Register all parameters, for the component. OMPI error code. */
+int mca_coll_gpuring_params_register(mca_base_component_t *component);
 
 /* Check what the user gave; a bad value is reported once and replaced by the default. */
 void mca_coll_gpuring_params_check(void);

@@ -6,6 +6,8 @@
 #include "mpi/report.h"
 
 #include "engine/collectives.h"
+#include "engine/lock.h"
+#include "engine/params.h"
 #include "engine/process.h"
 #include "engine/runtime.h"
 #include "mpi/params.h"
@@ -62,7 +64,7 @@ const char *mca_coll_gpuring_fallback_name(int reason)
 
 static int add_counter(const char *kind, const char *name, const char *help, counter_t *counter)
 {
-    mca_base_component_t *component = gr_process.component;
+    mca_base_component_t *component = mca_coll_gpuring_registered;
     char full[64], text[160];
     int rc;
 
@@ -109,7 +111,7 @@ int mca_coll_gpuring_stats_register(void)
 
 bool mca_coll_gpuring_stats_timed(void)
 {
-    const char *report = gr_process.report;
+    const char *report = gr_settings.report;
 
     return NULL != report && 'n' != report[0]; /* "none" */
 }
@@ -240,7 +242,7 @@ static void report_timing(FILE *f, bool json, const char *comma)
                "#   %llu timed steps began late by %.3f us, at most %.3f; %llu missed their time; "
                "%llu waited %.3f us each\n"
                "#   %llu resynchronised, %llu times switched off, %llu times latencies measured\n",
-        comma, gr_sync_name((int) gr_process.params.value[GR_PARAM_STEP_SYNC]),
+        comma, gr_sync_name((int) gr_settings.params.value[GR_PARAM_STEP_SYNC]),
         (unsigned long long) t->calls, (unsigned long long) t->syncs, mean_us(t->sync_ns, t->syncs),
         mean_us(t->skew_ns, t->skews), (double) t->skew_max / 1e3, (unsigned long long) t->steps,
         mean_us(t->error_ns, t->steps), (double) t->error_max / 1e3, (unsigned long long) t->misses,
@@ -252,7 +254,7 @@ static void report_timing(FILE *f, bool json, const char *comma)
 /* From rank 0's view, without a message: a job that ends must not wait. */
 void mca_coll_gpuring_stats_report(void)
 {
-    const char *report = gr_process.report;
+    const char *report = gr_settings.report;
     FILE *f = stdout;
     bool json;
 

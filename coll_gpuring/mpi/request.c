@@ -7,12 +7,14 @@
  */
 #include "mpi/request.h"
 
+#include "engine/lock.h"
 #include "mpi/call.h"
 #include "engine/executor.h"
 #include "engine/op.h"
 #include "engine/op_queue.h"
 #include "engine/progress_thread.h"
 #include "engine/runtime.h"
+#include "mpi/runtime.h"
 #include "mpi/staging/stage.h"
 
 #include <stdlib.h>
@@ -56,23 +58,25 @@ static int request_start(size_t count, ompi_request_t **handles)
 
         request->super.super.req_state = OMPI_REQUEST_ACTIVE;
         request->super.super.req_status.MPI_ERROR = MPI_SUCCESS;
-        if (0 == request->op.data.bytes) {
+        if (0 == request->op.base.data.bytes) {
             continue; /* nothing to do: it stays complete */
         }
         one = OMPI_SUCCESS;
-        if (request->queue->module->gpu) {
+        if (request->queue->comm->gpu) {
             one = mca_coll_gpuring_classify_buffers(&request->op.call, &device);
             mca_coll_gpuring_op_mark(&request->op, request->queue);
         }
-        one = OMPI_SUCCESS == one ? mca_coll_gpuring_op_begin(&request->op) : one;
+        if (OMPI_SUCCESS == one) {
+            one = mca_coll_gpuring_to_ompi(mca_coll_gpuring_op_begin(&request->op.base));
+        }
         if (OMPI_SUCCESS != one) {
             request->super.super.req_state = OMPI_REQUEST_INACTIVE;
             rc = one;
             continue;
         }
         request->super.super.req_complete = REQUEST_PENDING;
-        mca_coll_gpuring_thread_need(request->op.exec->on_device);
-        ops[n++] = &request->op;
+        mca_coll_gpuring_thread_need(&gr_process, request->op.base.exec->on_device);
+        ops[n++] = &request->op.base;
         if (sizeof(ops) / sizeof(ops[0]) == n) {
             mca_coll_gpuring_queue_start(ops, n);
             n = 0;
@@ -90,7 +94,7 @@ static void request_construct(mca_coll_gpuring_request_t *request)
     r->req_status = ompi_status_empty;
     r->req_free = request_free;
     r->req_cancel = NULL;
-    mca_coll_gpuring_op_init(&request->op);
+    mca_coll_gpuring_mpi_op_init(&request->op);
     request->queue = NULL;
     request->types[0] = request->types[1] = NULL;
     request->kept = NULL;
@@ -98,7 +102,7 @@ static void request_construct(mca_coll_gpuring_request_t *request)
 
 static void request_destruct(mca_coll_gpuring_request_t *request)
 {
-    mca_coll_gpuring_op_free(&request->op);
+    mca_coll_gpuring_mpi_op_free(&request->op);
 }
 
 static mca_coll_gpuring_request_t *take_unused(void)
@@ -133,10 +137,11 @@ mca_coll_gpuring_request_t *mca_coll_gpuring_request_get(struct ompi_communicato
     r->req_free = request_free; /* what MPI's functions retained may have put theirs before it */
     r->req_status = ompi_status_empty;
     r->req_state = persistent ? OMPI_REQUEST_INACTIVE : OMPI_REQUEST_ACTIVE;
-    request->op.nonblocking = true;
+    request->op.base.nonblocking = true;
+    request->op.base.persistent = persistent;
+    request->op.base.queue = NULL;
+    request->op.base.setup = NULL;
     request->op.request = r;
-    request->op.queue = NULL;
-    request->op.setup = NULL;
     OBJ_RETAIN(comm);
     return request;
 }

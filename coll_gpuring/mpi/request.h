@@ -5,7 +5,7 @@
 
 #include "mpi/ompi.h"
 
-#include "engine/op.h"
+#include "mpi/op.h"
 
 BEGIN_C_DECLS
 
@@ -13,7 +13,7 @@ struct gr_op_queue;
 
 typedef struct mca_coll_gpuring_request {
     ompi_coll_base_nbc_request_t super; /* MPI_I... functions keep what they retained there */
-    struct gr_op op;
+    struct gr_mpi_op op;
     struct gr_op_queue *queue; /* a persistent request's own */
     struct mca_coll_gpuring_request *next_unused;
     ompi_datatype_t *types[2]; /* that a persistent request retains, or NULL; */

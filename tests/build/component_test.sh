@@ -51,7 +51,7 @@ links_against() {
         eval gcc -std=gnu11 -O2 -fPIC $flags -DGR_OTHER="${3:-ompi_request_t}" -c "$srcdir/tests/build/abi_guard.c" \
             -o "$work/class.o" 2>>"$work/err" &&
         gcc -shared -o "$work/abi/mca_coll_gpuring.so" "$work/abi.o" "$work/class.o" $objects \
-            "$builddir/.libs/libgrcore.a" -lm 2>>"$work/err"
+            "$builddir/.libs/libgrengine.a" "$builddir/.libs/libgrcore.a" -lm 2>>"$work/err"
     tap_result $? "component for $1 links" "$work/err"
 }
 

@@ -9,7 +9,7 @@
 
 /* ---- what params.c needs of the component ---- */
 
-struct gr_process gr_process;
+struct gr_settings gr_settings;
 
 /* bad-parameter: all four texts of it are read. */
 void mca_coll_gpuring_warn(const char *topic, ...)
@@ -89,7 +89,7 @@ static void given_by_user(struct fuzz_input *in)
         }
     }
     mca_coll_gpuring_params_check();
-    FUZZ_NEED(mca_coll_gpuring_params_good(&gr_process.params, &mca_coll_gpuring_bad_param));
+    FUZZ_NEED(mca_coll_gpuring_params_good(&gr_settings.params, &mca_coll_gpuring_bad_param));
     while (n > 0) {
         free(texts[--n]);
     }
@@ -117,7 +117,7 @@ static void said_by_peer(struct fuzz_input *in)
     gr_bad_param_t bad = {.name = ""};
 
     mca_coll_gpuring_params_check();
-    params = gr_process.params;
+    params = gr_settings.params;
     while (in->left > 0) {
         unsigned k = fuzz_below(in, GR_NPARAMS + 1);
 

@@ -48,7 +48,7 @@ int mca_coll_gpuring_copy_runs(const struct gr_points *after, const struct gr_gp
     if (NULL != after && 0 < after->n && 0 == copy_after(after, runs, n)) {
         return OMPI_SUCCESS;
     }
-    if (NULL != gpu && OMPI_SUCCESS != mca_coll_gpuring_follow(gpu, runs[0].src)) {
+    if (NULL != gpu && 0 != mca_coll_gpuring_follow(gpu, runs[0].src)) {
         return OMPI_ERROR;
     }
     if (NULL != gpu && 0 == gr_gpu_copy_runs(gpu, runs, n)) {

@@ -5,6 +5,7 @@
  */
 #include "mpi/staging/copy_stream.h"
 
+#include "engine/lock.h"
 #include "mpi/call.h"
 #include "engine/devices.h"
 #include "engine/runtime.h"

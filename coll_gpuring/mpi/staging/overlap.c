@@ -5,20 +5,22 @@
  */
 #include "mpi/staging/overlap.h"
 
+#include "engine/params.h"
 #include "mpi/call.h"
 #include "engine/failure.h"
 #include "engine/host_steps.h"
 #include "engine/log.h"
-#include "engine/op.h"
+#include "mpi/op.h"
 #include "engine/op_queue.h"
 #include "mpi/buffer_desc.h"
 #include "mpi/buffers.h"
 #include "mpi/datatype.h"
-#include "mpi/module.h"
 #include "mpi/params.h"
+#include "mpi/runtime.h"
 #include "mpi/staging/copy_stream.h"
 #include "mpi/staging/stage.h"
 
+#include "base/errors.h"
 #include "cuda/error.h"
 #include "exec/staged.h"
 #include "exec/stepper.h"
@@ -37,38 +39,40 @@ static bool is_plain(const struct gr_call *call)
             mca_coll_gpuring_is_contiguous(call->stype, 2));
 }
 
-static size_t piece_bytes(const struct gr_op *op)
+static size_t piece_bytes(const struct gr_mpi_op *op)
 {
-    return (size_t) op->queue->module->params.value[GR_PARAM_STAGE_BYTES];
+    return (size_t) op->base.comm->params.value[GR_PARAM_STAGE_BYTES];
 }
 
 /*
  * Not for an Alltoall, whose blocks change places, nor along a torus. Without links there is
  * nothing to overlap with.
  */
-bool mca_coll_gpuring_overlap_fits(const struct gr_op *op)
+bool mca_coll_gpuring_overlap_fits(const struct gr_mpi_op *op)
 {
     size_t piece;
 
-    if (GR_LINKS_THERE != mca_coll_gpuring_host_links(op) || !op->queue->module->gpu) {
+    if (GR_LINKS_THERE != mca_coll_gpuring_host_links(&op->base) || !op->base.comm->gpu) {
         return false;
     }
     piece = piece_bytes(op);
-    return GR_COLL_ALLTOALL != op->data.request.coll &&
-           !gr_algo_is_torus((enum gr_algo) op->choice.way) && piece > 0 &&
-           op->data.bytes / 2 >= piece && is_plain(&op->call);
+    return GR_COLL_ALLTOALL != op->base.data.request.coll &&
+           !gr_algo_is_torus((enum gr_algo) op->base.choice.way) && piece > 0 &&
+           op->base.data.bytes / 2 >= piece && is_plain(&op->call);
 }
 
 /* The buffers are copied later. */
-static int prepare(struct gr_op *op)
+static int prepare(struct gr_op *base)
 {
+    struct gr_mpi_op *op = gr_mpi_op(base);
     int rc = mca_coll_gpuring_stage_place(&op->stage, &op->call, NULL);
 
-    return OMPI_SUCCESS == rc ? mca_coll_gpuring_buffers_begin(op) : rc;
+    rc = OMPI_SUCCESS == rc ? mca_coll_gpuring_buffers_begin(op) : rc;
+    return mca_coll_gpuring_from_ompi(rc);
 }
 
 /* Bytes from a staged buffer to its original. */
-static ptrdiff_t to_original(const struct gr_op *op, bool receive)
+static ptrdiff_t to_original(const struct gr_mpi_op *op, bool receive)
 {
     const struct gr_call *original = &op->stage.original;
 
@@ -77,92 +81,94 @@ static ptrdiff_t to_original(const struct gr_op *op, bool receive)
 }
 
 /* Whether the receive buffer holds input of the call. */
-static bool reads_receive(const struct gr_op *op)
+static bool reads_receive(const struct gr_mpi_op *op)
 {
     return mca_coll_gpuring_reads_block(&op->call, ompi_comm_rank(op->call.comm));
 }
 
 /* Whether steps leave results in the receive buffer. */
-static bool writes_receive(const struct gr_op *op)
+static bool writes_receive(const struct gr_mpi_op *op)
 {
-    return GR_FINISH_NONE == op->data.finish &&
+    return GR_FINISH_NONE == op->finish &&
            (GR_CALL_BCAST != op->call.id || ompi_comm_rank(op->call.comm) != op->call.root);
 }
 
-/* Take streams for the copies, and begin them. OMPI error code. */
-static int begin_copies(struct gr_op *op)
+/* Take streams for the copies, and begin them. 0, or GR_ERR_... */
+static int begin_copies(struct gr_mpi_op *op)
 {
-    struct gr_staged_run *run = &op->run.staged;
+    struct gr_host_run *run = &op->base.run.host;
     struct gr_staged_copy in = {.stream = NULL}, out = {.stream = NULL};
     bool from_receive = op->stage.out && reads_receive(op), wants_in = op->stage.in || from_receive;
     bool wants_out = op->stage.out && writes_receive(op);
 
     if (wants_in) {
-        run->copies[0] = mca_coll_gpuring_copy_stream_take(
+        op->copies[0] = mca_coll_gpuring_copy_stream_take(
             from_receive ? op->stage.original.rbuf : op->stage.original.sbuf, &op->stage.after);
-        in = (struct gr_staged_copy) {run->copies[0].stream, to_original(op, from_receive)};
+        in = (struct gr_staged_copy) {op->copies[0].stream, to_original(op, from_receive)};
     }
     if (wants_out) {
-        run->copies[1] =
+        op->copies[1] =
             mca_coll_gpuring_copy_stream_take(op->stage.original.rbuf, &op->stage.after);
-        out = (struct gr_staged_copy) {run->copies[1].stream, to_original(op, true)};
+        out = (struct gr_staged_copy) {op->copies[1].stream, to_original(op, true)};
     }
     if (wants_in && NULL == in.stream) {
         int rc = mca_coll_gpuring_stage_copy(&op->stage, &op->call);
 
         if (OMPI_SUCCESS != rc) {
-            return rc;
+            return mca_coll_gpuring_from_ompi(rc);
         }
     }
     op->stage.brought = NULL != out.stream; /* without a stream, results are copied at the end */
-    if (0 > gr_staged_begin(&op->kept.staging, &run->host.host, &run->host.stepper, &in, &out,
-                            piece_bytes(op))) {
-        return OMPI_ERROR; /* finish reports it */
+    if (0 >
+        gr_staged_begin(&op->kept.staging, &run->host, &run->stepper, &in, &out, piece_bytes(op))) {
+        return GR_ERR_FAILED; /* finish reports it */
     }
-    return OMPI_SUCCESS;
+    return 0;
 }
 
-static int start(struct gr_op *op)
+static int start(struct gr_op *base)
 {
+    struct gr_mpi_op *op = gr_mpi_op(base);
     int rc;
 
-    memset(op->run.staged.copies, 0, sizeof(op->run.staged.copies));
-    rc = mca_coll_gpuring_host_start(op, &gr_staged_executor, &op->kept.staging);
-    rc = OMPI_SUCCESS == rc ? begin_copies(op) : rc;
-    return OMPI_SUCCESS == rc ? mca_coll_gpuring_host_time(op) : rc;
+    memset(op->copies, 0, sizeof(op->copies));
+    rc = mca_coll_gpuring_host_start(base, &gr_staged_executor, &op->kept.staging);
+    rc = 0 == rc ? begin_copies(op) : rc;
+    return 0 == rc ? mca_coll_gpuring_host_time(base) : rc;
 }
 
-static int poll_steps(struct gr_op *op, uint64_t *moved)
+static int poll_steps(struct gr_op *base, uint64_t *moved)
 {
-    int rc = mca_coll_gpuring_host_poll(op, moved);
+    int rc = mca_coll_gpuring_host_poll(base, moved), error = gr_mpi_op(base)->kept.staging.error;
 
-    if (rc >= 0 && op->kept.staging.error < 0) {
-        mca_coll_gpuring_op_fails_by(op, op->kept.staging.error);
-        return op->kept.staging.error;
+    if (rc >= 0 && error < 0) {
+        mca_coll_gpuring_op_fails_by(base, error);
+        return error;
     }
     return rc;
 }
 
 /* Also waits for the copies. */
-static int finish(struct gr_op *op, int rc)
+static int finish(struct gr_op *base, int rc)
 {
-    struct gr_staged_run *run = &op->run.staged;
+    struct gr_mpi_op *op = gr_mpi_op(base);
     int error;
 
-    (void) mca_coll_gpuring_host_finish(op, rc);
+    (void) mca_coll_gpuring_host_finish(base, rc);
     error = gr_staged_end(&op->kept.staging);
-    mca_coll_gpuring_copy_stream_put(&run->copies[0]);
-    mca_coll_gpuring_copy_stream_put(&run->copies[1]);
+    mca_coll_gpuring_copy_stream_put(&op->copies[0]);
+    mca_coll_gpuring_copy_stream_put(&op->copies[1]);
     if (error < 0) {
         opal_output(0, "gpuring: %s on %s: copying between host and device memory failed: %s",
-                    gr_calls[op->call.id].name, gr_comm_name(op->call.comm), gr_gpu_error());
+                    gr_calls[op->call.id].name, gr_ompi_name(op->call.comm), gr_gpu_error());
     }
-    return OMPI_SUCCESS == rc && error < 0 ? OMPI_ERROR : rc;
+    return 0 == rc && error < 0 ? GR_ERR_FAILED : rc;
 }
 
 static const char *copy_waits(const struct gr_op *op, uint32_t channel)
 {
-    return gr_staged_waits(&op->kept.staging, channel) ? "a copy from or to the device" : NULL;
+    return gr_staged_waits(&gr_mpi_op(op)->kept.staging, channel) ? "a copy from or to the device"
+                                                                  : NULL;
 }
 
 static void explain(struct gr_op *op, char *text, size_t size)
@@ -175,7 +181,6 @@ const struct gr_executor mca_coll_gpuring_run_staged = {
     .links = mca_coll_gpuring_host_links,
     .connect = mca_coll_gpuring_host_connect,
     .prepare = prepare,
-    .copy = mca_coll_gpuring_host_copy,
     .start = start,
     .poll = poll_steps,
     .waits_near = mca_coll_gpuring_host_waits_near,

@@ -6,18 +6,10 @@
 #include "mpi/ompi.h"
 
 #include "engine/executor.h"
-#include "engine/host_steps.h"
-#include "mpi/staging/copy_stream.h"
 
 BEGIN_C_DECLS
 
-struct gr_op;
-
-/* Executor state of one op. */
-struct gr_staged_run {
-    struct gr_host_run host;         /* the steps; first, as host_steps.c has it */
-    struct gr_copy_stream copies[2]; /* into host memory, and out of it */
-};
+struct gr_mpi_op;
 
 extern const struct gr_executor mca_coll_gpuring_run_staged;
 
@@ -25,7 +17,7 @@ extern const struct gr_executor mca_coll_gpuring_run_staged;
  * Whether this executor suits an op that would run as host steps. A matter of this rank alone: the
  * messages are the same.
  */
-bool mca_coll_gpuring_overlap_fits(const struct gr_op *op);
+bool mca_coll_gpuring_overlap_fits(const struct gr_mpi_op *op);
 
 END_C_DECLS
 

@@ -21,6 +21,7 @@
 #include "engine/runtime.h"
 #include "mpi/buffer_desc.h"
 #include "mpi/datatype.h"
+#include "mpi/runtime.h"
 #include "mpi/staging/copy.h"
 #include "mpi/staging/copy_stream.h"
 #include "mpi/staging/pinned_pool.h"

@@ -12,6 +12,7 @@
  */
 #include "mpi/staging/p2p_split.h"
 
+#include "engine/params.h"
 #include "mpi/call.h"
 #include "engine/failure.h"
 #include "engine/op_queue.h"
@@ -20,6 +21,7 @@
 #include "mpi/buffer_desc.h"
 #include "mpi/module.h"
 #include "mpi/params.h"
+#include "mpi/runtime.h"
 #include "mpi/staging/p2p_pipeline.h"
 
 #include "cuda/error.h"
@@ -46,7 +48,7 @@ struct way {
 };
 
 struct gr_p2p_split {
-    mca_coll_gpuring_module_t *module;
+    struct gr_comm *comm;
     struct gr_p2p_route channel;
     /* polls without progress since the last look for failures of others */
     unsigned vain;
@@ -80,7 +82,7 @@ bool mca_coll_gpuring_p2p_split_fits(const mca_coll_gpuring_module_t *module,
                                      const struct gr_call *call)
 {
     return call->id >= GR_NSUPPORTED && !gr_calls[call->id].reduces && 0 > module->refused &&
-           module->all_gpu && 0 < module->params.value[GR_PARAM_STAGE_BYTES] &&
+           module->all_gpu && 0 < module->comm.params.value[GR_PARAM_STAGE_BYTES] &&
            (MPI_IN_PLACE != call->sbuf || gr_calls[call->id].has_root);
 }
 
@@ -276,7 +278,7 @@ static bool has_large(const struct gr_call *call, size_t piece)
 int mca_coll_gpuring_p2p_split_new(struct gr_op_queue *queue, const struct gr_call *call,
                                    struct gr_p2p_split **pairs)
 {
-    size_t piece = (size_t) queue->module->params.value[GR_PARAM_STAGE_BYTES];
+    size_t piece = (size_t) queue->comm->params.value[GR_PARAM_STAGE_BYTES];
     uint32_t number = queue->paired++; /* whether there are any or not: on all ranks alike */
     struct gr_p2p_split *p;
     int tag, rc;
@@ -289,9 +291,9 @@ int mca_coll_gpuring_p2p_split_new(struct gr_op_queue *queue, const struct gr_ca
     if (NULL == p) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    tag = mca_coll_gpuring_tag(GR_TAGS_PAIRS) -
+    tag = gr_runtime_tag(GR_TAGS_PAIRS) -
           2 * (GR_NORDERS * (int) (number % CALLS) + (int) queue->order);
-    p->module = queue->module;
+    p->comm = queue->comm;
     p->channel = (struct gr_p2p_route) {call->comm, tag, tag - 1, piece};
     p->rank = ompi_comm_rank(call->comm);
     p->size = ompi_comm_size(call->comm);
@@ -382,7 +384,7 @@ static int carry(struct gr_p2p_split *p, struct way *w, struct gr_p2p_channel *c
 int mca_coll_gpuring_p2p_split_poll(void *pairs, uint64_t *moved)
 {
     struct gr_p2p_split *p = pairs;
-    char why[sizeof(p->module->why)];
+    char why[sizeof(p->comm->why)];
     uint64_t before = *moved;
     int w, k, rc = OMPI_SUCCESS;
 
@@ -394,13 +396,13 @@ int mca_coll_gpuring_p2p_split_poll(void *pairs, uint64_t *moved)
     if (OMPI_SUCCESS != rc) {
         snprintf(why, sizeof(why), "%s: a message of device memory: %s", gr_calls[p->id].name,
                  gr_gpu_error());
-        return mca_coll_gpuring_fail_here(p->module, rc, why);
+        return mca_coll_gpuring_fail_here(p->comm, mca_coll_gpuring_from_ompi(rc), why);
     }
     if (p->ways[0].done == p->ways[0].n && p->ways[1].done == p->ways[1].n) {
         return GR_DONE;
     }
     p->vain = before == *moved ? p->vain + 1 : 0;
-    rc = mca_coll_gpuring_failure_check(p->module, p->vain >= VAIN);
+    rc = mca_coll_gpuring_failure_check(p->comm, p->vain >= VAIN);
     p->vain = p->vain >= VAIN ? 0 : p->vain;
     return OMPI_SUCCESS == rc ? GR_AGAIN : rc;
 }

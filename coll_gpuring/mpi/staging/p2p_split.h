@@ -31,7 +31,7 @@ void mca_coll_gpuring_p2p_split_free(struct gr_p2p_split *pairs);
 /* What is left of the call for the saved function; NULL: nothing, on all ranks alike. */
 const struct gr_call *mca_coll_gpuring_p2p_split_rest(const struct gr_p2p_split *pairs);
 
-/* Begin, once more; and go on: OMPI error code; enum gr_status or negative. */
+/* Begin, once more: OMPI error code; and go on: enum gr_status or GR_ERR_... */
 int mca_coll_gpuring_p2p_split_start(struct gr_p2p_split *pairs);
 int mca_coll_gpuring_p2p_split_poll(void *pairs, uint64_t *moved);
 void mca_coll_gpuring_p2p_split_explain(void *pairs, char *text, size_t size);

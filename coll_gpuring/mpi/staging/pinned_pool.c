@@ -7,6 +7,7 @@
 #include "mpi/staging/pinned_pool.h"
 
 #include "engine/devices.h"
+#include "engine/lock.h"
 #include "engine/runtime.h"
 
 #include "cuda/memory.h"

@@ -16,6 +16,7 @@
 #include "engine/devices.h"
 #include "mpi/buffer_desc.h"
 #include "mpi/datatype.h"
+#include "mpi/runtime.h"
 #include "mpi/staging/copy.h"
 #include "mpi/staging/copy_stream.h"
 #include "mpi/staging/pinned_pool.h"
@@ -80,7 +81,7 @@ static int look_at(const struct gr_buffer_desc *s, bool *device)
         struct gr_pointer pointer = mca_coll_gpuring_pointer(b.at + low);
 
         *device = *device || is_devices(pointer);
-        rc = mca_coll_gpuring_wait_default_stream(pointer);
+        rc = mca_coll_gpuring_to_ompi(mca_coll_gpuring_wait_default_stream(pointer));
     }
     return rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Injected faults of the functions of Open MPI and hwloc that the component calls. */
-#include "engine/op_queue.h"
+#include "mpi/ompi.h"
 
 #include "inject.h"
 

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A communicator as the engine sees it: its ranks, and what all its calls share. */
+#ifndef GR_ENGINE_COMM_H
+#define GR_ENGINE_COMM_H
+
+#include "engine/collectives.h"
+#include "engine/failure_messages.h"
+#include "engine/lock.h"
+#include "engine/params.h"
+
+#include "topo/torus.h"
+#include "tune/select.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gr_op_queue;
+struct gr_process;
+
+struct gr_comm {
+    int rank, size;
+    uint32_t id;      /* the runtime's; used again after the communicator is freed */
+    void *mpi;        /* the runtime's communicator; NULL until the first call. Borrowed */
+    const char *name; /* in the runtime's communicator, which may change it */
+    struct gr_process *process;
+    bool inter; /* an intercommunicator, on which the engine does no call */
+
+    struct gr_op_queue *queues[GR_NORDERS]; /* NULL until the first call of that order; owned */
+    atomic_int making;                      /* lock: one thread decides, or makes a queue */
+    _Atomic uint64_t nonce[GR_NORDERS];     /* agreed in the first set-up of the order; 0: none */
+
+    /* set once, before the first queue is made; equal on all ranks but for pids and direct */
+    gr_params_t params;    /* the values that all ranks use */
+    bool gpu;              /* some rank may have buffers on a device */
+    struct gr_torus torus; /* that the ranks form; ndims 0: none is known */
+
+    /* ranks and nodes */
+    int32_t *pids;           /* [rank]; owned */
+    bool direct;             /* this process can read the memory of all ranks */
+    unsigned char *remote;   /* [rank]: on another node; NULL: no rank is. Owned */
+    int *order;              /* [position]: ranks node by node; NULL: one node. Owned */
+    struct gr_torus cluster; /* ranks of a node x nodes; ndims 0: nodes are uneven, or one */
+    int nodes;               /* number of nodes; set where remote is */
+    int node_ranks;          /* most ranks of a node; set where remote is */
+    bool shared;             /* ranks share cores */
+    int rails;               /* network devices that links lie on (rails.h); 1: UCX chooses */
+    struct gr_choice agreement_choice; /* between nodes: how call records are exchanged */
+
+    /* failures (engine/failure.h) */
+    atomic_int failed;  /* GR_ERR_... that all calls return; 0: none */
+    atomic_bool untold; /* the other ranks are still to be told */
+    char why[140];      /* what failed on this rank, in words */
+    atomic_int writing; /* ops whose kernels may write to other ranks' buffers */
+    atomic_bool out;    /* failed, and the others were told that no such kernel runs here */
+    atomic_int outs;    /* ranks that have said the same */
+    bool enlisted;      /* in the process's list of communicators */
+    struct gr_comm_key key;
+    struct gr_comm *next; /* in that list */
+};
+
+/* What to call a communicator in messages; MPI gives no name to some (MPI_Intercomm_merge). */
+static inline const char *gr_comm_name(const struct gr_comm *comm)
+{
+    return '\0' == comm->name[0] ? "a communicator without name" : comm->name;
+}
+
+/* init: no call yet. free: its queues, and what it owns. */
+void mca_coll_gpuring_comm_init(struct gr_comm *comm, struct gr_process *process);
+void mca_coll_gpuring_comm_free(struct gr_comm *comm);
+
+#endif

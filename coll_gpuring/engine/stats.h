@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the engine counts. mpi/report.c keeps the counters. */
+#ifndef GR_ENGINE_STATS_H
+#define GR_ENGINE_STATS_H
+
+#include "engine/collectives.h"
+
+#include "timing/timer.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A call that has run to its end; us 0: it was not timed. */
+void mca_coll_gpuring_stats_call(enum gr_call_id id, int way, bool device, int ranks, size_t bytes,
+                                 double us);
+void mca_coll_gpuring_stats_zero_copy(enum gr_call_id id);
+void mca_coll_gpuring_stats_fallback(enum gr_fallback_reason reason);
+bool mca_coll_gpuring_stats_timed(void); /* whether times are wanted */
+
+/* What a timer has seen on this rank, at its end. */
+void mca_coll_gpuring_stats_timing(const struct gr_timing_report *report);
+
+#endif

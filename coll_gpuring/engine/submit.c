@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A call on its way to its queue. */
+#include "engine/submit.h"
+
+#include "engine/choose.h"
+#include "engine/collectives.h"
+#include "engine/comm.h"
+#include "engine/comm_queues.h"
+#include "engine/executor.h"
+#include "engine/op.h"
+#include "engine/op_queue.h"
+#include "engine/params.h"
+#include "engine/setup.h"
+#include "engine/setup_diagnose.h"
+#include "engine/step_timing.h"
+#include "engine/watchdog.h"
+
+#include "base/errors.h"
+#include "exec/mail.h"
+#include "link/fifo.h"
+#include "link/team.h"
+#include "sched/sched.h"
+
+void mca_coll_gpuring_op_reset(struct gr_op *op, struct gr_comm *comm, struct gr_op_queue *queue)
+{
+    op->comm = comm;
+    op->queue = queue;
+    op->phase = GR_OP_QUEUED;
+    op->exec = NULL;
+    op->early.mail = NULL;
+    op->kept.planned = false;
+    op->agreement.use = GR_AGREEMENT_NONE;
+    op->agreed = (struct gr_op_agreed) {.fetches = !comm->gpu};
+}
+
+/* ---- choice ---- */
+
+/* A large call is left to other components before any buffer is packed, where no rank has a GPU. */
+static bool is_unwanted(struct gr_op *op)
+{
+    int unwanted = op->comm->gpu || op->persistent || op->data.bytes <= GR_PACK_LEAST
+                       ? -1
+                       : mca_coll_gpuring_op_unwanted(op->comm, op);
+
+    if (unwanted >= 0) {
+        op->fallback = (enum gr_fallback_reason) unwanted;
+    }
+    return unwanted >= 0;
+}
+
+int mca_coll_gpuring_op_decide(struct gr_op_queue *queue, struct gr_op *op,
+                               enum gr_agreement_use use, bool device)
+{
+    struct gr_comm *comm = op->comm;
+    int rc = 0;
+
+    op->data.request.torus = comm->torus;
+    op->seq = ++queue->seq;
+    if (is_unwanted(op)) {
+        return GR_ERR_FALLBACK;
+    }
+    if (comm->gpu) {
+        mca_coll_gpuring_agreement_record(op, &comm->params, device);
+        if (op->persistent) {
+            rc = mca_coll_gpuring_agreement_exchange(op, gr_setup_number(queue));
+        } else if (GR_AGREEMENT_ONLY == use || mca_coll_gpuring_op_agrees(comm, op)) {
+            return mca_coll_gpuring_agreement_prepare(op, use);
+        } else if (0 == comm->params.value[GR_PARAM_HOST]) {
+            op->fallback = GR_FALLBACK_SHORT;
+            return GR_ERR_FALLBACK;
+        }
+    }
+    if (0 == rc) {
+        mca_coll_gpuring_op_choose(comm, op);
+    }
+    return rc;
+}
+
+/* ---- links ---- */
+
+/* The set-up that the op needs first: for its agreement, or its executor. NULL: no memory. */
+static struct gr_setup *first_setup(struct gr_op_queue *queue, struct gr_op *op, uint32_t number)
+{
+    return gr_op_agrees(op)
+               ? mca_coll_gpuring_setup_new(queue, mca_coll_gpuring_agreement_way(queue), 0, number)
+               : op->exec->connect(op, number);
+}
+
+/*
+ * The first call that needs links sets them up. from: the queue that the set-ups are numbered in.
+ * 0, or GR_ERR_...
+ */
+static int ask(struct gr_op_queue *from, struct gr_op_queue *queue, struct gr_op *op)
+{
+    struct gr_setup **next = &op->setup;
+    enum gr_links links;
+
+    op->queue = queue;
+    links = gr_op_agrees(op) ? gr_team_links(queue->team, mca_coll_gpuring_agreement_way(queue), 0)
+                             : op->exec->links(op);
+    if (GR_LINKS_NONE == links) {
+        op->setup = first_setup(queue, op, gr_setup_number(from));
+        if (NULL == op->setup) {
+            return GR_ERR_NOMEM;
+        }
+        next = &op->next_setup;
+    }
+    if ((gr_op_agrees(op) || op->exec->runs_steps) && mca_coll_gpuring_timing_asks(queue)) {
+        *next = mca_coll_gpuring_setup_new(queue, GR_WAY_NOTES, 0, gr_setup_number(from));
+        return NULL == *next ? GR_ERR_NOMEM : 0;
+    }
+    return 0;
+}
+
+int mca_coll_gpuring_op_prepare(struct gr_op_queue *queue, struct gr_op *op)
+{
+    int rc = ask(queue, queue, op);
+
+    return 0 == rc && !gr_op_agrees(op) ? mca_coll_gpuring_op_begin(op) : rc;
+}
+
+/* ---- persistent requests ---- */
+
+/* Requests of all sizes share slabs of few sizes: a set with its head is a power of two. */
+static size_t persistent_box_bytes(size_t post_bytes)
+{
+    size_t set = GR_CACHE_LINE;
+
+    while (set - GR_SET_HEAD < post_bytes) {
+        set *= 2;
+    }
+    return set - GR_SET_HEAD;
+}
+
+/* Make what the op's way needs in its own queue; all ranks come here together. 0, or GR_ERR_... */
+static int set_up(struct gr_op_queue *queue, struct gr_op *op)
+{
+    struct gr_waiting waiting = {op->comm, gr_calls[op->id].name, op->seq,
+                                 mca_coll_gpuring_setup_explain, NULL};
+    int rc = ask(op->comm->queues[GR_ORDER_BLOCKING], queue, op);
+
+    while (0 == rc && NULL != op->setup) {
+        waiting.ctx = op->setup;
+        rc = mca_coll_gpuring_wait(mca_coll_gpuring_setup_poll, &waiting);
+        if (0 == rc) {
+            mca_coll_gpuring_setup_end(op->setup);
+            op->setup = op->next_setup;
+            op->next_setup = NULL;
+        }
+        /* messages may be under way into the set-up: what it has stays with it */
+        queue->lost = 0 != rc;
+    }
+    if (0 != rc) {
+        return rc;
+    }
+    return GR_LINKS_THERE == op->exec->links(op) ? 0 : GR_ERR_FALLBACK;
+}
+
+int mca_coll_gpuring_persistent_queue(struct gr_op *op, struct gr_op_queue **queue)
+{
+    struct gr_comm *comm = op->comm;
+    int rc;
+
+    rc = mca_coll_gpuring_queues_open(comm->process);
+    if (0 != rc) {
+        return rc;
+    }
+    *queue = mca_coll_gpuring_queue_new(comm, GR_SETS_PERSISTENT,
+                                        persistent_box_bytes(op->data.post_bytes));
+    if (NULL == *queue) {
+        return GR_ERR_NOMEM;
+    }
+    (*queue)->persistent = true;
+    rc = set_up(*queue, op);
+    if (GR_ERR_FALLBACK == rc && mca_coll_gpuring_op_choose_host(comm, op)) {
+        rc = set_up(*queue, op);
+    }
+    if (0 != rc && !(*queue)->lost) {
+        mca_coll_gpuring_queue_free(*queue);
+    }
+    return rc;
+}

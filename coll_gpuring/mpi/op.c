@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What an op's owner does for the engine (engine/op_hooks.h), for MPI calls. */
+#include "mpi/op.h"
+
+#include "engine/comm.h"
+#include "engine/devices.h"
+#include "engine/log.h"
+#include "engine/op_hooks.h"
+#include "engine/op_queue.h"
+#include "mpi/buffers.h"
+#include "mpi/runtime.h"
+#include "mpi/staging/overlap.h"
+
+#include "base/errors.h"
+#include "cuda/error.h"
+#include "exec/gpu/team.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int prepare(struct gr_op *op, struct gr_gpu *gpu)
+{
+    return mca_coll_gpuring_from_ompi(mca_coll_gpuring_buffers_prepare(gr_mpi_op(op), gpu));
+}
+
+static const struct gr_executor *replace_host(const struct gr_op *op)
+{
+    return mca_coll_gpuring_overlap_fits(gr_mpi_op(op)) ? &mca_coll_gpuring_run_staged : NULL;
+}
+
+/* Up to the call, if that was noted (stage.after), or up to now. */
+static int follow(const struct gr_op *op, struct gr_gpu_team *team)
+{
+    const struct gr_points *after = &gr_mpi_op(op)->stage.after;
+
+    if (0 == after->n && (0 != mca_coll_gpuring_follow(team->gpu, op->data.in) ||
+                          0 != mca_coll_gpuring_follow(team->gpu, op->data.out))) {
+        return GR_ERR_FAILED;
+    }
+    if (0 != mca_coll_gpuring_points_follow(after, team->stream)) {
+        opal_output(0, "gpuring: waiting for the default stream failed: %s", gr_gpu_error());
+        return GR_ERR_FAILED;
+    }
+    return 0;
+}
+
+static int unpack(struct gr_op *op)
+{
+    return mca_coll_gpuring_from_ompi(mca_coll_gpuring_buffers_end(gr_mpi_op(op)));
+}
+
+static int release(struct gr_op *base, int rc)
+{
+    struct gr_mpi_op *op = gr_mpi_op(base);
+    int out =
+        base->comm->gpu ? mca_coll_gpuring_stage_out(&op->stage, &op->call, 0 == rc) : OMPI_SUCCESS;
+
+    return 0 == rc ? mca_coll_gpuring_from_ompi(out) : rc;
+}
+
+static void complete(struct gr_op *op)
+{
+    ompi_request_t *request = gr_mpi_op(op)->request;
+    int rc = mca_coll_gpuring_to_ompi(op->rc);
+
+    /* a code of Open MPI's own is negative */
+    request->req_status.MPI_ERROR = 0 > rc ? MPI_ERR_OTHER : rc;
+    ompi_request_complete(request, true);
+}
+
+static const struct gr_op_hooks hooks = {prepare, replace_host, follow, unpack, release, complete};
+
+void mca_coll_gpuring_mpi_op_init(struct gr_mpi_op *op)
+{
+    memset(op, 0, sizeof(*op));
+    op->base.hooks = &hooks;
+}
+
+void mca_coll_gpuring_mpi_op_free(struct gr_mpi_op *op)
+{
+    mca_coll_gpuring_op_free(&op->base);
+    free(op->kept.counts);
+    mca_coll_gpuring_scratch_free(&op->kept.packed);
+    mca_coll_gpuring_scratch_free(&op->kept.tmp);
+    gr_staged_free(&op->kept.staging);
+    mca_coll_gpuring_stage_free(&op->stage);
+}
+
+void mca_coll_gpuring_op_mark(struct gr_mpi_op *op, const struct gr_op_queue *queue)
+{
+    mca_coll_gpuring_points_set(&op->stage.after, &op->call,
+                                NULL == queue->gpu ? NULL : queue->gpu->gpu);
+}

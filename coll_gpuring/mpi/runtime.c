@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The engine's port (engine/runtime.h) on Open MPI. */
+#include "mpi/runtime.h"
+
+#include "base/errors.h"
+
+#include "ompi/mca/pml/pml.h"
+#include "ompi/proc/proc.h"
+#include "ompi/runtime/mpiruntime.h"
+#include "opal/util/proc.h"
+
+#include <time.h>
+
+struct gr_process gr_process = GR_PROCESS_INIT;
+
+const bool *const gr_runtime_threads = &opal_uses_threads;
+
+/* ---- error codes ---- */
+
+static const struct {
+    int error, ompi;
+} codes[] = {
+    {GR_ERR_FAILED, OMPI_ERROR},         {GR_ERR_NOMEM, OMPI_ERR_OUT_OF_RESOURCE},
+    {GR_ERR_DIFFER, OMPI_ERR_BAD_PARAM}, {GR_ERR_FALLBACK, OMPI_ERR_NOT_AVAILABLE},
+    {GR_ERR_REVOKED, GR_OMPI_REVOKED},   {GR_ERR_LOST_RANK, GR_OMPI_LOST_RANK},
+};
+#define NCODES (sizeof(codes) / sizeof(codes[0]))
+
+int mca_coll_gpuring_ompi_code(int error)
+{
+    size_t k;
+
+    for (k = 0; k < NCODES && codes[k].error != error; k++) {
+    }
+    return k < NCODES ? codes[k].ompi : OMPI_ERROR;
+}
+
+int mca_coll_gpuring_engine_code(int rc)
+{
+    size_t k;
+
+    for (k = 0; k < NCODES && codes[k].ompi != rc; k++) {
+    }
+    return k < NCODES ? codes[k].error : GR_ERR_FAILED;
+}
+
+/* ---- messages ---- */
+
+/*
+ * Our tags on the application's communicators are one range in the middle of the negative tags that
+ * the PML has. That is below those of the blocking collectives and far from where libnbc begins to
+ * count down; a lower one might be an application's where a tag has 24 bits (pml/ucx) or 20
+ * (mtl/ofi).
+ */
+#define MOST_TAG ((1 << 23) - 1)
+
+int gr_runtime_tag(int offset)
+{
+    int most = mca_pml.pml_max_tag < MOST_TAG ? mca_pml.pml_max_tag : MOST_TAG;
+
+    return -(most / 2 + 1) - offset;
+}
+
+int mca_coll_gpuring_request_done(ompi_request_t **request)
+{
+    int rc;
+
+    if (MPI_REQUEST_NULL == *request) {
+        return 1;
+    }
+    if (!REQUEST_COMPLETE(*request)) {
+        return 0;
+    }
+    rc = (*request)->req_status.MPI_ERROR;
+    (void) ompi_request_free(request);
+    *request = MPI_REQUEST_NULL;
+    return MPI_SUCCESS == rc ? 1 : OMPI_ERROR;
+}
+
+/* A message is the request. */
+static int posted(int rc, ompi_request_t *request, struct gr_message **message)
+{
+    *message = OMPI_SUCCESS == rc ? (struct gr_message *) request : NULL;
+    return OMPI_SUCCESS == rc ? 0 : GR_ERR_FAILED;
+}
+
+int gr_runtime_send(const struct gr_comm *comm, const void *buf, size_t bytes, int rank, int tag,
+                    struct gr_message **message)
+{
+    ompi_request_t *request = MPI_REQUEST_NULL;
+    int rc = MCA_PML_CALL(isend(buf, bytes, MPI_BYTE, rank, tag, MCA_PML_BASE_SEND_STANDARD,
+                                gr_ompi_comm(comm), &request));
+
+    return posted(rc, request, message);
+}
+
+int gr_runtime_receive(const struct gr_comm *comm, void *buf, size_t bytes, int rank, int tag,
+                       struct gr_message **message)
+{
+    ompi_request_t *request = MPI_REQUEST_NULL;
+    int rc = MCA_PML_CALL(irecv(buf, bytes, MPI_BYTE, rank, tag, gr_ompi_comm(comm), &request));
+
+    return posted(rc, request, message);
+}
+
+int gr_runtime_test(struct gr_message **message)
+{
+    ompi_request_t *request = (ompi_request_t *) *message;
+    int rc = NULL == request ? 1 : mca_coll_gpuring_request_done(&request);
+
+    if (0 != rc) {
+        *message = NULL;
+    }
+    return 0 > rc ? GR_ERR_FAILED : rc;
+}
+
+/* ---- notes: messages on MPI_COMM_WORLD ---- */
+
+static struct ompi_communicator_t *world(void)
+{
+    return &ompi_mpi_comm_world.comm;
+}
+
+int gr_runtime_number(const struct gr_comm *comm, int rank)
+{
+    const ompi_proc_t *proc = ompi_comm_peer_lookup(gr_ompi_comm(comm), rank),
+                      *self = ompi_proc_local();
+
+    return proc->super.proc_name.jobid == self->super.proc_name.jobid
+               ? (int) proc->super.proc_name.vpid
+               : -1;
+}
+
+int gr_runtime_note_send(struct gr_process *process, const void *note, size_t bytes, int number)
+{
+    ompi_request_t *request = MPI_REQUEST_NULL;
+
+    (void) process;
+    if (OMPI_SUCCESS !=
+        MCA_PML_CALL(isend(note, bytes, MPI_BYTE, number, gr_runtime_tag(GR_TAGS_FAILURE),
+                           MCA_PML_BASE_SEND_STANDARD, world(), &request))) {
+        return GR_ERR_FAILED;
+    }
+    (void) ompi_request_free(&request);
+    return 0;
+}
+
+bool gr_runtime_note_probe(struct gr_process *process, int *number)
+{
+    ompi_status_public_t status;
+    int there = 0;
+
+    (void) process;
+    if (OMPI_SUCCESS != MCA_PML_CALL(iprobe(MPI_ANY_SOURCE, gr_runtime_tag(GR_TAGS_FAILURE),
+                                            world(), &there, &status)) ||
+        !there) {
+        return false;
+    }
+    *number = status.MPI_SOURCE;
+    return true;
+}
+
+int gr_runtime_note_receive(struct gr_process *process, void *note, size_t bytes, int number)
+{
+    (void) process;
+    return OMPI_SUCCESS ==
+                   MCA_PML_CALL(recv(note, bytes, MPI_BYTE, number, gr_runtime_tag(GR_TAGS_FAILURE),
+                                     world(), MPI_STATUS_IGNORE))
+               ? 0
+               : GR_ERR_FAILED;
+}
+
+/* ---- communicators ---- */
+
+void mca_coll_gpuring_comm_bind(struct gr_comm *comm, struct ompi_communicator_t *mpi)
+{
+    comm->mpi = mpi;
+    comm->rank = ompi_comm_rank(mpi);
+    comm->size = ompi_comm_size(mpi);
+    comm->id = GR_COMM_ID(mpi);
+    comm->name = mpi->c_name;
+    comm->inter = OMPI_COMM_IS_INTER(mpi);
+}
+
+void gr_runtime_retain(const struct gr_comm *comm)
+{
+    struct ompi_communicator_t *mpi = gr_ompi_comm(comm);
+
+    OBJ_RETAIN(mpi);
+}
+
+void gr_runtime_release(const struct gr_comm *comm)
+{
+    struct ompi_communicator_t *mpi = gr_ompi_comm(comm);
+
+    OBJ_RELEASE(mpi);
+}
+
+int gr_runtime_state(const struct gr_comm *comm)
+{
+    struct ompi_communicator_t *mpi = gr_ompi_comm(comm);
+
+    (void) mpi; /* where Open MPI has no fault tolerance */
+    if (GR_COMM_REVOKED(mpi)) {
+        return GR_ERR_REVOKED;
+    }
+    return GR_COMM_LOST_RANK(mpi) ? GR_ERR_LOST_RANK : 0;
+}
+
+bool gr_runtime_lost(const struct gr_comm *comm, int rank)
+{
+    struct ompi_communicator_t *mpi = gr_ompi_comm(comm);
+
+    return GR_RANK_IS_LOST(mpi, rank);
+}
+
+const char *gr_runtime_host(const struct gr_comm *comm, int rank)
+{
+    const char *name =
+        opal_get_proc_hostname(&ompi_comm_peer_lookup(gr_ompi_comm(comm), rank)->super);
+
+    return NULL == name ? "an unknown host" : name;
+}
+
+/* ---- the process ---- */
+
+struct gr_peer_id gr_runtime_self(void)
+{
+    const ompi_process_name_t *me = &ompi_proc_local()->super.proc_name;
+
+    return (struct gr_peer_id) {.job = me->jobid, .vpid = me->vpid};
+}
+
+int gr_runtime_local_rank(void)
+{
+    return (int) opal_process_info.my_local_rank;
+}
+
+double gr_runtime_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
+}
+
+void gr_runtime_progress(void)
+{
+    opal_progress();
+}
+
+/* opal_progress knows no context. */
+static struct {
+    int (*progress)(void *ctx);
+    void *ctx;
+} registered[GR_NPROGRESS];
+
+static int progress_queues(void)
+{
+    return registered[GR_PROGRESS_QUEUES].progress(registered[GR_PROGRESS_QUEUES].ctx);
+}
+
+static int progress_network(void)
+{
+    return registered[GR_PROGRESS_NETWORK].progress(registered[GR_PROGRESS_NETWORK].ctx);
+}
+
+static int (*const entries[GR_NPROGRESS])(void) = {
+    [GR_PROGRESS_QUEUES] = progress_queues,
+    [GR_PROGRESS_NETWORK] = progress_network,
+};
+
+int gr_runtime_register(enum gr_progress_kind kind, int (*progress)(void *ctx), void *ctx,
+                        bool often)
+{
+    int rc;
+
+    registered[kind].progress = progress;
+    registered[kind].ctx = ctx;
+    rc = often ? opal_progress_register(entries[kind]) : opal_progress_register_lp(entries[kind]);
+    return OMPI_SUCCESS == rc ? 0 : GR_ERR_NOMEM;
+}
+
+void gr_runtime_unregister(enum gr_progress_kind kind)
+{
+    (void) opal_progress_unregister(entries[kind]);
+}
+
+bool gr_runtime_shares_cores(void)
+{
+    return opal_progress_yield_when_idle;
+}
+
+void gr_runtime_abort(void)
+{
+    ompi_mpi_abort(world(), MPI_ERR_OTHER);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The engine's port (engine/runtime.h) on Open MPI: what the other files of mpi/ share with it. */
+#ifndef GR_MPI_RUNTIME_H
+#define GR_MPI_RUNTIME_H
+
+#include "mpi/ompi.h"
+
+#include "engine/comm.h"
+#include "engine/log.h"
+#include "engine/process.h"
+#include "engine/runtime.h"
+
+BEGIN_C_DECLS
+
+/* This process. */
+extern struct gr_process gr_process;
+
+/* The communicator of Open MPI that the engine's stands for; set before the first call. */
+static inline struct ompi_communicator_t *gr_ompi_comm(const struct gr_comm *comm)
+{
+    return comm->mpi;
+}
+
+/* Let the engine's communicator stand for Open MPI's. Repeated calls are fine. */
+void mca_coll_gpuring_comm_bind(struct gr_comm *comm, struct ompi_communicator_t *mpi);
+
+/* What to call a communicator in messages; Open MPI gives no name to some (MPI_Intercomm_merge). */
+static inline const char *gr_ompi_name(const struct ompi_communicator_t *comm)
+{
+    return '\0' == comm->c_name[0] ? "a communicator without name" : comm->c_name;
+}
+
+/* mca_coll_gpuring_should_log() for a communicator; NULL: false. */
+static inline bool gr_ompi_should_log(struct ompi_communicator_t *comm, int level)
+{
+    return NULL != comm && mca_coll_gpuring_should_log(ompi_comm_rank(comm), level);
+}
+
+/*
+ * Test a point-to-point request: 1 when it is complete (it is freed) or MPI_REQUEST_NULL, 0 when
+ * not, OMPI_ERROR on error. Does not progress Open MPI, unlike ompi_request_test(), so
+ * opal_progress may call it.
+ */
+int mca_coll_gpuring_request_done(ompi_request_t **request);
+
+/*
+ * Error codes: the code of Open MPI, or of MPI, for one of the engine; and the engine's for one of
+ * Open MPI. 0 stays 0; the functions are for other codes.
+ */
+int mca_coll_gpuring_ompi_code(int error);
+int mca_coll_gpuring_engine_code(int rc);
+
+static inline int mca_coll_gpuring_to_ompi(int error)
+{
+    return 0 == error ? OMPI_SUCCESS : mca_coll_gpuring_ompi_code(error);
+}
+
+static inline int mca_coll_gpuring_from_ompi(int rc)
+{
+    return OMPI_SUCCESS == rc ? 0 : mca_coll_gpuring_engine_code(rc);
+}
+
+END_C_DECLS
+
+#endif
