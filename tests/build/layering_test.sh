@@ -23,7 +23,7 @@ exec: base/ exec/ link/ cuda/ sched/ topo/
 tune: base/ tune/ sched/ topo/
 net: base/ net/ link/fifo.h link/lease.h sched/
 timing: base/ timing/ link/fifo.h sched/ topo/torus.h
-engine: base/ engine/ mpi/ exec/ link/ cuda/ sched/ topo/ tune/ net/ timing/
+engine: base/ engine/ exec/ link/ cuda/ sched/ topo/ tune/ net/ timing/
 mpi: base/ mpi/ engine/ exec/ link/ cuda/ sched/ topo/ tune/ net/ timing/'
 
 # folder: system headers that it may include, as a pattern; the others of the core: those of C
@@ -37,14 +37,15 @@ cuda: %C|%P
 link: %C|%P
 exec: %C|%P
 net: %C|%P
-timing: %C|%P'
+timing: %C|%P
+engine: %C|%P|link\.h'
 
 declare -A folder_rules system_rules
 while IFS= read -r row; do folder_rules[${row%%: *}]=${row#*: }; done <<<"$folders"
 while IFS= read -r row; do system_rules[${row%%: *}]=${row#*: }; done <<<"$system"
 
 # what: header names, as a pattern: the only files that may include them, as a pattern
-foreign='Open MPI: (mpi|mpi-ext|ompi_config|opal_config)\.h|(ompi|opal|orte|oshmem|prte|pmix)[/_.].*: coll_gpuring/(mpi|engine|compat)/.*
+foreign='Open MPI: (mpi|mpi-ext|ompi_config|opal_config)\.h|(ompi|opal|orte|oshmem|prte|pmix)[/_.].*: coll_gpuring/(mpi|compat)/.*
 CUDA: (cuda|nvrtc|nvml|nvtx|cooperative_groups|device_launch|curand).*: (coll_gpuring/(cuda/[^/]*\.[ch]|exec/gpu/kernels/[^/]*\.cuh?)|tests/unit/gpu/.*)
 UCX: (ucp|uct|ucs|ucm)/.*: (coll_gpuring|tests/unit)/net/ucx[^/]*\.[ch]'
 
@@ -123,6 +124,17 @@ series_names() {
         grep -vE '^(coll_gpuring/compat/|m4/gr_ompi\.m4:)'
 }
 
+# Names of MPI or Open MPI in the engine's code, comments and texts apart. It has a port: engine/runtime.h.
+mpi_names() {
+    (cd "$1" && python3 - coll_gpuring/engine/*.[ch]) <<'EOF'
+import re, sys
+for name in sys.argv[1:]:
+    text = re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', "", open(name).read(), flags=re.S)
+    for word in sorted(set(re.findall(r"\b(?:ompi|opal|OMPI|OPAL|MPI|MCA|PMPI)_\w+", text))):
+        print(f"{name} names {word}")
+EOF
+}
+
 unknown_folders() {
     (cd "$1" && find coll_gpuring -type f -name '*.[ch]') | while read -r file; do
         folder_of "$file"
@@ -193,7 +205,10 @@ check "timing knows fifos and schedules, no executor" own_folders coll_gpuring/t
 check "executors know neither the engine nor MPI" own_folders coll_gpuring/exec/host.c '#include "../mpi/module.h"'
 check "schedules use C headers only" system_headers coll_gpuring/sched/ring.c '#include <unistd.h>'
 check "executors use C and POSIX headers only" system_headers coll_gpuring/link/pool.c '#include <hwloc.h>'
-check "Open MPI headers are for mpi/ and engine/" foreign_headers coll_gpuring/exec/plan.c '#include <mpi.h>'
+check "the engine knows no file of mpi/" own_folders coll_gpuring/engine/op.c '#include "mpi/module.h"'
+check "the engine uses C and POSIX headers only" system_headers coll_gpuring/engine/op.h '#include <ompi_config.h>'
+check "the engine names nothing of MPI" mpi_names coll_gpuring/engine/op.c 'int x = OMPI_SUCCESS;'
+check "Open MPI headers are for mpi/" foreign_headers coll_gpuring/exec/plan.c '#include <mpi.h>'
 check "Open MPI headers are not for unit tests" foreign_headers tests/unit/planted_test.c \
     '#include "opal/util/output.h"'
 check "CUDA headers are for cuda/ and the kernels" foreign_headers coll_gpuring/mpi/planted.c \
