@@ -127,7 +127,7 @@ static int run_size(struct bench *b, const struct collective *c, const struct sh
     if (0 == status) {
         status = measure_call(&call, &b->s.mpit, options_warmup(o, bytes), iterations, &timing);
     }
-    if (0 == status && o->check) { /* other data: what the timed calls left behind must not pass */
+    if (0 == status && o->check) { /* with other data: results of the timed calls must not pass */
         result->errors += check_call(b, &call, shape, buffers, 1);
     }
     call_free(&call);

@@ -54,7 +54,7 @@ struct batch {
     const char *algorithm;
 };
 
-/* ---- command line: gpuring_bench's, with -k and --form=, without what has no meaning here ---- */
+/* ---- command line: most of gpuring_bench's, and -k and --form= ---- */
 
 static int parse_ks(struct bench *b, const char *value)
 {

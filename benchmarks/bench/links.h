@@ -11,7 +11,7 @@
 struct link {
     double GBs;         /* one way, 1e9 bytes per second; NAN: unknown */
     const char *source; /* "option", "measured" or "n/a" */
-    const char *how;    /* what was measured, or why nothing could be; "" otherwise */
+    const char *how;    /* the measurement, or why there is none; "" otherwise */
 };
 
 /* Memory between which B is measured. */

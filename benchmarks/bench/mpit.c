@@ -9,7 +9,7 @@
 
 enum { NAME_BUFFER = 256 };
 
-/* Whether a variable is such a counter; fills its full name and whether it counts all the time. */
+/* Whether a variable is a counter with that prefix; with its full name, and MPI's `continuous`. */
 static bool is_ours(int index, const char *prefix, char *name, int *continuous)
 {
     int name_len = NAME_BUFFER, desc_len = 0, verbosity, class, bind, readonly, atomic;

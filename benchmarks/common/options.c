@@ -52,11 +52,6 @@ int options_refuse(char *error, const char *option, const char *value, const cha
     return -1;
 }
 
-static int refuse(const struct parse *p, const char *option, const char *value, const char *allowed)
-{
-    return options_refuse(p->error, option, value, allowed);
-}
-
 /* Characters of a list of names: all collectives' take some 280. */
 enum { LIST_CHARS = 512 };
 
@@ -90,7 +85,7 @@ static int choose(const struct parse *p, const char *option, const char *value,
         }
     }
     join(allowed, names, n);
-    return refuse(p, option, value, allowed);
+    return options_refuse(p->error, option, value, allowed);
 }
 
 int options_size(const char *text, size_t *bytes)
@@ -126,14 +121,14 @@ static int parse_sizes(const struct parse *p, const char *value)
     char low[32];
 
     if (NULL == colon || (size_t) (colon - value) >= sizeof low) {
-        return refuse(p, "-m", value, allowed);
+        return options_refuse(p->error, "-m", value, allowed);
     }
     memcpy(low, value, (size_t) (colon - value));
     low[colon - value] = '\0';
     if (0 != options_size(low, &p->options->min_bytes) ||
         0 != options_size(colon + 1, &p->options->max_bytes) ||
         p->options->min_bytes > p->options->max_bytes) {
-        return refuse(p, "-m", value, allowed);
+        return options_refuse(p->error, "-m", value, allowed);
     }
     return 0;
 }
@@ -164,7 +159,7 @@ static int parse_int(const struct parse *p, const char *option, const char *valu
     long number;
 
     if (!is_number(value, least, INT_MAX, &number)) {
-        return refuse(p, option, value, allowed);
+        return options_refuse(p->error, option, value, allowed);
     }
     *result = (int) number;
     return 0;
@@ -177,7 +172,8 @@ static int parse_bandwidth(const struct parse *p, const char *option, const char
 
     *result = strtod(value, &end);
     if (end == value || '\0' != *end || !isfinite(*result) || *result <= 0) {
-        return refuse(p, option, value, "a bandwidth above 0 in GB/s (1e9 bytes per second)");
+        return options_refuse(p->error, option, value,
+                              "a bandwidth above 0 in GB/s (1e9 bytes per second)");
     }
     return 0;
 }
@@ -233,13 +229,13 @@ static int parse_devices(const struct parse *p, const char *value)
     snprintf(allowed, sizeof allowed,
              "%s, or up to %d of them with commas between, for the ranks in turn", names,
              OPTIONS_MAX_DEVICES);
-    return refuse(p, "-d", value, allowed);
+    return options_refuse(p->error, "-d", value, allowed);
 }
 
 static int parse_form(const struct parse *p, enum call_form form)
 {
     if (FORM_BLOCKING != p->options->form && form != p->options->form) {
-        return refuse(p, "--persistent", "--nonblocking", "only one of the two");
+        return options_refuse(p->error, "--persistent", "--nonblocking", "only one of the two");
     }
     p->options->form = form;
     return 0;
@@ -341,7 +337,7 @@ static int add_collective(const struct parse *p, const char *name)
         return -1;
     }
     if (o->ncollectives + n > OPTIONS_MAX_COLLECTIVES) {
-        return refuse(p, "COLLECTIVE", name, "64 collectives in one run");
+        return options_refuse(p->error, "COLLECTIVE", name, "64 collectives in one run");
     }
     o->all = o->all || all;
     while (n-- > 0) {
@@ -358,7 +354,7 @@ static int check_combination(const struct parse *p)
     if (!element_op_applies(o->op, o->type)) {
         snprintf(allowed, sizeof allowed, "sum prod min max for type %s",
                  element_types[o->type].name);
-        return refuse(p, "-O", element_op_names[o->op], allowed);
+        return options_refuse(p->error, "-O", element_op_names[o->op], allowed);
     }
     if (0 == o->ncollectives && !o->help) {
         char list[LIST_CHARS];

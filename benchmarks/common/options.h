@@ -62,7 +62,7 @@ struct options {
 struct options_own {
     const char *letters;        /* as getopt() has them: "k:" */
     const struct option *longs; /* NULL, or ends with a name NULL; val from OPTIONS_OWN on */
-    const char *collective;     /* what is run where no COLLECTIVE is named; NULL: an error */
+    const char *collective;     /* the default COLLECTIVE; NULL: one must be named */
     /* Takes one of them, a letter or a val. Returns 0, or -1 with one line in error. */
     int (*take)(void *ctx, int option, const char *value, char *error);
     void *ctx; /* of take */
@@ -95,7 +95,7 @@ int options_number(char *error, const char *option, const char *value, long leas
  */
 int options_size(const char *text, size_t *bytes);
 
-/* Timed and untimed calls for a size: what -i and -x say, else as many as its time deserves. */
+/* Timed and untimed calls for a size: -i and -x, or fewer for larger sizes. */
 int options_iterations(const struct options *options, size_t bytes);
 int options_warmup(const struct options *options, size_t bytes);
 

@@ -58,7 +58,7 @@ static int reap(const pid_t *children, int n)
                 kill(children[i], SIGKILL);
             }
         }
-        /* the first failure, not what it caused */
+        /* the first failure, not those that it caused */
         worst = worst > 1 || mine < worst ? worst : mine;
     }
     return worst;

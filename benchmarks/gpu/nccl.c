@@ -195,7 +195,7 @@ struct nccl *nccl_open(const char *library, struct crew *crew, uint32_t channels
     if (0 == crew_max(crew, 0 != rc)) {
         return nccl;
     }
-    free(nccl); /* what it has made so far: the program ends */
+    free(nccl); /* without ncclCommDestroy(): the program ends */
     return NULL;
 }
 

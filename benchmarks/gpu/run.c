@@ -344,7 +344,7 @@ int run_measure(struct run *run, struct run_result *result)
     launches = crew_sum(crew, launches + count_launches(run->world));
     result->launches = launches / iterations / crew->ranks;
     result->launches = NULL != run->nccl ? NAN : result->launches;
-    if (o->check) { /* other data: what the timed calls left behind must not pass */
+    if (o->check) { /* with other data: results of the timed calls must not pass */
         result->errors += check(run, 1);
     }
     free(us);
