@@ -2,20 +2,7 @@
 /* The counts of traffic.h. */
 #include "traffic.h"
 
-/* Elements of a step's message in one slice of a channel. */
-static double elements(const struct gr_split *split, const struct gr_step *step, uint32_t channel,
-                       uint32_t slice)
-{
-    enum gr_space space =
-        step->bits & GR_STORE ? (enum gr_space) step->dest : (enum gr_space) step->operand;
-    double n = 0;
-
-    for (uint32_t k = 0; k < step->count; k++) {
-        n += (double) gr_split_at(split, space, channel, slice, step->first + k * step->stride)
-                 .count;
-    }
-    return n;
-}
+#include "sched/walk.h"
 
 static void add_step(struct traffic *t, const struct gr_step *step, double bytes)
 {
@@ -54,17 +41,19 @@ struct traffic traffic_count(const struct gr_request *r, const struct gr_gpu_op 
         for (uint32_t c = 0; c < split->nchannels; c++) {
             struct gr_sched s = gr_plan_sched(r, op->team->p, rank, rings->order[c % 2],
                                               rings->where[c % 2], c, split->nchunks);
-            uint32_t len = gr_sched_len(&s);
-            for (uint32_t i = 0; i < len; i++) {
-                struct gr_step step = gr_sched_step(&s, i);
-                for (uint32_t slice = 0; slice < split->nslices; slice++) {
-                    double bytes = elements(split, &step, c, slice) * (double) op->elem_bytes;
-                    if (zero_copy && step.bits & GR_FINAL) {
-                        add_result(&t, &step, bytes);
-                    } else {
-                        add_step(&t, &step, bytes);
-                    }
+            const struct gr_step *step;
+            struct gr_step_walk w;
+
+            gr_step_walk_begin(&w, &s, split->nslices);
+            while (NULL != (step = gr_step_walk_get(&w, &s))) {
+                double bytes = (double) (gr_step_elems(split, c, w.slice, step) * op->elem_bytes);
+
+                if (zero_copy && step->bits & GR_FINAL) {
+                    add_result(&t, step, bytes);
+                } else {
+                    add_step(&t, step, bytes);
                 }
+                gr_step_walk_next(&w);
             }
         }
     }

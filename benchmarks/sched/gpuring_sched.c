@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/words.h"
+#include "sched/walk.h"
 #include "sched_print.h"
 
 #define MAX_CHUNKS 1024
@@ -311,21 +312,20 @@ static int by_tick(const void *a, const void *b)
 /* Compute the steps of one rank. */
 static void fill_lane(struct table *t, struct lane *lane, const struct gr_sched *s)
 {
-    uint32_t len = gr_sched_len(s), i;
+    const struct gr_step *step;
+    struct gr_step_walk w;
 
+    gr_step_walk_begin(&w, s, 1);
     lane->n = 0;
-    lane->entries = malloc((len + (size_t) 1) * sizeof(*lane->entries));
+    lane->entries = malloc((w.len + (size_t) 1) * sizeof(*lane->entries));
     if (NULL == lane->entries) {
         die("out of memory");
     }
-    for (i = 0; i < len; i++) {
-        struct entry e = {gr_sched_step(s, i), i};
-
-        if (0 == e.step.bits) {
-            continue;
+    for (; NULL != (step = gr_step_walk_get(&w, s)); gr_step_walk_next(&w)) {
+        if (0 != step->bits) {
+            lane->entries[lane->n++] = (struct entry) {*step, w.index};
+            t->ticks = step->tick >= t->ticks ? step->tick + 1 : t->ticks;
         }
-        lane->entries[lane->n++] = e;
-        t->ticks = e.step.tick >= t->ticks ? e.step.tick + 1 : t->ticks;
     }
     qsort(lane->entries, lane->n, sizeof(*lane->entries), by_tick);
 }

@@ -235,7 +235,7 @@ static size_t explain_channel(struct gr_op *op, const char *what, uint32_t c, ch
     if (NULL != step && used < size) {
         used +=
             (size_t) snprintf(text + used, size - used, "slice %u, step %u (%s), waits for rank",
-                              m->at[c].slice, m->at[c].index, gr_step_name(step));
+                              m->at[c].walk.slice, m->at[c].walk.index, gr_step_name(step));
     } else if (used < size) {
         used += (size_t) snprintf(text + used, size - used, "all steps done, %s rank",
                                   op->run.host.host.direct ? "to be fetched by" : "to be sent to");

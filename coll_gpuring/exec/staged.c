@@ -47,18 +47,20 @@ static int stores_result(const struct gr_step *step)
 static uint32_t order_blocks(int (*concerns)(const struct gr_step *), const struct gr_sched *sched,
                              uint32_t n, uint32_t *order)
 {
-    uint32_t len = gr_sched_len(sched), i, k;
+    const struct gr_step *step;
+    struct gr_step_walk w;
+    uint32_t k;
 
-    for (i = 0; i < len && n < (uint32_t) sched->p; i++) {
-        struct gr_step step = gr_sched_step(sched, i);
-
-        for (k = 0; concerns(&step) && k < step.count; k++) {
-            uint32_t block = step.first + k * step.stride;
+    gr_step_walk_begin(&w, sched, 1);
+    while (NULL != (step = gr_step_walk_get(&w, sched)) && n < (uint32_t) sched->p) {
+        for (k = 0; concerns(step) && k < step->count; k++) {
+            uint32_t block = gr_step_chunk(step, k);
 
             if (UNUSED == order[block]) {
                 order[block] = n++;
             }
         }
+        gr_step_walk_next(&w);
     }
     return n;
 }
@@ -101,7 +103,7 @@ static uint32_t band_of(const struct gr_staged *s, const struct gr_staged_way *w
                         uint32_t chunk)
 {
     const struct gr_split *split = &s->stepper->plan->split;
-    size_t slice = s->stepper->at[channel].slice,
+    size_t slice = s->stepper->at[channel].walk.slice,
            unit = is_pipe(s) ? slice * split->nchunks + chunk : slice;
     uint32_t order = is_pipe(s) ? 0 : w->order[channel * (uint32_t) s->host->p + chunk];
 
@@ -320,8 +322,8 @@ static int staged_move(void *ctx, const struct gr_move *mv)
     int rc = gr_host_executor.move(s->host, mv);
 
     if (0 == rc && NULL != s->out.copy.stream && stores_result(step)) {
-        uint32_t band = band_of(s, &s->out, mv->channel,
-                                step->first + s->stepper->at[mv->channel].run * step->stride);
+        uint32_t band =
+            band_of(s, &s->out, mv->channel, gr_step_chunk(step, s->stepper->at[mv->channel].run));
 
         s->left[band] -= mv->count;
         if (0 == s->left[band]) {

@@ -14,17 +14,12 @@ void gr_stepper_start(struct gr_stepper *m, const struct gr_plan *plan,
     m->ctx = ctx;
     m->gate = NULL;
     m->nchannels = plan->split.nchannels;
-    m->nslices = plan->split.nslices;
     m->running = 0;
     m->burst = 0;
     for (c = 0; c < m->nchannels; c++) {
         memset(&m->at[c], 0, sizeof(m->at[c]));
-        m->len[c] = gr_sched_len(&plan->sched[c]);
-        if (0 == m->len[c]) {
-            m->at[c].slice = m->nslices;
-        } else {
-            m->running++;
-        }
+        gr_step_walk_begin(&m->at[c].walk, &plan->sched[c], plan->split.nslices);
+        m->running += !gr_step_walk_over(&m->at[c].walk);
     }
 }
 
@@ -35,16 +30,10 @@ void gr_stepper_gate(struct gr_stepper *m, const struct gr_gate *gate, void *ctx
     m->gate = gate;
     m->gate_ctx = ctx;
     for (c = 0; c < m->nchannels; c++) {
-        if (0 == m->len[c]) {
+        if (gr_step_walk_over(&m->at[c].walk)) {
             gate->ended(ctx, c);
         }
     }
-}
-
-/* Chunk number k of the step's run. */
-static uint32_t run_chunk(const struct gr_step *s, uint32_t k)
-{
-    return s->first + k * s->stride;
 }
 
 /*
@@ -54,21 +43,19 @@ static uint32_t run_chunk(const struct gr_step *s, uint32_t k)
 static int more_to_move(const struct gr_stepper *m, uint32_t channel, struct gr_cursor *at)
 {
     const struct gr_split *split = &m->plan->split;
+    const struct gr_step *s = &at->walk.step;
 
-    for (; 0 != at->step.bits && at->run < at->step.count; at->run++, at->done = 0) {
-        uint32_t chunk = run_chunk(&at->step, at->run);
+    for (; 0 != s->bits && at->run < s->count; at->run++, at->done = 0) {
+        uint32_t chunk = gr_step_chunk(s, at->run);
 
-        if (at->done < gr_split_at(split, GR_OUT, channel, at->slice, chunk).count) {
+        if (at->done < gr_split_at(split, GR_OUT, channel, at->walk.slice, chunk).count) {
             return 1;
         }
     }
     at->run = 0;
     at->done = 0;
-    at->fetched = at->open = at->begun = 0;
-    if (++at->index == m->len[channel]) {
-        at->index = 0;
-        at->slice++;
-    }
+    at->open = at->begun = 0;
+    gr_step_walk_next(&at->walk);
     return 0;
 }
 
@@ -76,8 +63,9 @@ static int more_to_move(const struct gr_stepper *m, uint32_t channel, struct gr_
 static size_t dest_offset(const struct gr_stepper *m, uint32_t channel, const struct gr_cursor *at,
                           uint32_t chunk)
 {
-    chunk += (uint32_t) at->step.shift;
-    return gr_split_at(&m->plan->split, (enum gr_space) at->step.dest, channel, at->slice, chunk)
+    chunk += (uint32_t) at->walk.step.shift;
+    return gr_split_at(&m->plan->split, (enum gr_space) at->walk.step.dest, channel, at->walk.slice,
+                       chunk)
         .offset;
 }
 
@@ -85,15 +73,15 @@ static size_t dest_offset(const struct gr_stepper *m, uint32_t channel, const st
 static int move_slot(struct gr_stepper *m, uint32_t channel, struct gr_cursor *at)
 {
     const struct gr_split *split = &m->plan->split;
-    const struct gr_step *s = &at->step;
+    const struct gr_step *s = &at->walk.step;
     struct gr_move mv = {.step = s, .channel = channel};
     size_t room = m->plan->slot_elems;
     int rc;
 
     while (room > 0 && at->run < s->count) {
-        uint32_t chunk = run_chunk(s, at->run);
+        uint32_t chunk = gr_step_chunk(s, at->run);
         struct gr_range operand =
-            gr_split_at(split, (enum gr_space) s->operand, channel, at->slice, chunk);
+            gr_split_at(split, (enum gr_space) s->operand, channel, at->walk.slice, chunk);
         size_t left = operand.count - at->done;
 
         mv.count = left < room ? left : room;
@@ -125,16 +113,16 @@ static int may_move(struct gr_stepper *m, uint32_t channel, struct gr_cursor *at
     int rc;
 
     if (NULL != m->gate && !at->open) {
-        rc = m->gate->may_begin(m->gate_ctx, channel, at->slice, &at->step);
+        rc = m->gate->may_begin(m->gate_ctx, channel, at->walk.slice, &at->walk.step);
         if (1 != rc) {
             return rc;
         }
         at->open = 1;
     }
-    rc = m->mover->ready(m->ctx, channel, &at->step);
+    rc = m->mover->ready(m->ctx, channel, &at->walk.step);
     if (1 == rc && NULL != m->gate && !at->begun) {
         at->begun = 1;
-        m->gate->begins(m->gate_ctx, channel, at->slice, &at->step);
+        m->gate->begins(m->gate_ctx, channel, at->walk.slice, &at->walk.step);
     }
     return rc;
 }
@@ -146,11 +134,7 @@ static int run_channel(struct gr_stepper *m, uint32_t channel, uint64_t *moved)
     uint32_t slots = 0;
     int rc;
 
-    while (at->slice < m->nslices) {
-        if (!at->fetched) {
-            at->step = gr_sched_step(&m->plan->sched[channel], at->index);
-            at->fetched = 1;
-        }
+    while (NULL != gr_step_walk_get(&at->walk, &m->plan->sched[channel])) {
         if (!more_to_move(m, channel, at)) {
             continue;
         }
@@ -180,7 +164,7 @@ int gr_stepper_run(struct gr_stepper *m, uint64_t *moved)
     int rc;
 
     for (c = 0; c < m->nchannels && m->running > 0; c++) {
-        if (m->at[c].slice < m->nslices) {
+        if (!gr_step_walk_over(&m->at[c].walk)) {
             rc = run_channel(m, c, moved);
             if (rc < 0) {
                 return rc;
@@ -206,5 +190,7 @@ const struct gr_step *gr_stepper_waits(const struct gr_stepper *m, uint32_t chan
 {
     const struct gr_cursor *at = &m->at[channel];
 
-    return channel < m->nchannels && at->slice < m->nslices && at->fetched ? &at->step : NULL;
+    return channel < m->nchannels && !gr_step_walk_over(&at->walk) && at->walk.fetched
+               ? &at->walk.step
+               : NULL;
 }

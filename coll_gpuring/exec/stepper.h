@@ -18,6 +18,7 @@
 #define GR_EXEC_STEPPER_H
 
 #include "sched/split.h"
+#include "sched/walk.h"
 
 #define GR_MAX_CHANNELS 16
 
@@ -81,12 +82,11 @@ struct gr_gate {
 
 /* Where one channel is. */
 struct gr_cursor {
-    uint32_t slice, index; /* of the schedule's run, and of the step in it */
-    uint32_t run;          /* chunk of the step's run that comes next */
-    size_t done;           /* elements of that chunk that were moved */
-    int fetched;           /* step holds step number `index`, */
-    int open, begun;       /* the gate let it in; it has begun */
-    struct gr_step step;
+    struct gr_step_walk walk; /* the present step */
+    uint32_t run;             /* chunk of the step's run that comes next */
+    size_t done;              /* elements of that chunk that were moved */
+    int open;                 /* whether the gate has let the step in */
+    int begun;                /* whether the step has begun */
 };
 
 struct gr_stepper {
@@ -95,10 +95,9 @@ struct gr_stepper {
     void *ctx;
     const struct gr_gate *gate; /* NULL: steps begin as soon as they can */
     void *gate_ctx;
-    uint32_t nchannels, nslices;
+    uint32_t nchannels;
     uint32_t running; /* channels that are not through */
     uint32_t burst;   /* most slots per channel of one gr_stepper_run(); 0: as many as there are */
-    uint32_t len[GR_MAX_CHANNELS];
     struct gr_cursor at[GR_MAX_CHANNELS];
 };
 

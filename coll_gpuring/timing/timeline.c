@@ -2,6 +2,8 @@
 /* The time lines of timeline.h. */
 #include "timing/timeline.h"
 
+#include "sched/walk.h"
+
 #include "base/errors.h"
 
 #include <assert.h>
@@ -47,19 +49,6 @@ static int compare_ends(const void *a, const void *b)
         return x->link < y->link ? -1 : 1;
     }
     return x->order < y->order ? -1 : x->order > y->order;
-}
-
-/* Elements of a step's message in a slice: the first has the most. */
-static size_t message_elems(const struct gr_timing_job *job, uint32_t channel,
-                            const struct gr_step *s)
-{
-    size_t n = 0;
-    uint32_t k;
-
-    for (k = 0; k < s->count; k++) {
-        n += gr_split_at(job->split, GR_OUT, channel, 0, s->first + k * s->stride).count;
-    }
-    return n;
 }
 
 /*
@@ -114,7 +103,7 @@ static uint64_t link_number(const struct gr_timing_job *job, uint32_t channel, i
 static int see_step(struct work *w, const struct gr_timing_job *job, int rank, uint32_t channel,
                     const struct gr_step *s)
 {
-    size_t elems = message_elems(job, channel, s), bytes = elems * job->elem_bytes;
+    size_t elems = gr_step_elems(job->split, channel, 0, s), bytes = elems * job->elem_bytes;
     size_t slots = (elems + job->slot_elems - 1) / job->slot_elems;
     int64_t t, ns = local_time(job, bytes);
     int k, rc = 0;
@@ -150,19 +139,21 @@ static int see_order(struct work *w, const struct gr_timing_job *job, int rank, 
 
 static int see_all(struct work *w, const struct gr_timing_job *job)
 {
-    uint32_t c, i, len, last;
+    const struct gr_step *step;
+    struct gr_step_walk walk;
+    uint32_t c, last;
     int r, rc = 0;
 
     for (c = 0; c < job->split->nchannels && 0 == rc; c++) {
         for (r = 0; r < job->p && 0 == rc; r++) {
             struct gr_sched s = job->sched(job->ctx, r, c);
 
-            len = gr_sched_len(&s);
-            for (i = 0, last = 0; i < len && 0 == rc; i++) {
-                struct gr_step step = gr_sched_step(&s, i);
-
-                rc = see_step(w, job, r, c, &step);
-                rc = 0 == rc ? see_order(w, job, r, c, &last, &step) : rc;
+            last = 0;
+            gr_step_walk_begin(&walk, &s, 1);
+            while (0 == rc && NULL != (step = gr_step_walk_get(&walk, &s))) {
+                rc = see_step(w, job, r, c, step);
+                rc = 0 == rc ? see_order(w, job, r, c, &last, step) : rc;
+                gr_step_walk_next(&walk);
             }
         }
     }

@@ -363,16 +363,16 @@ static void send_slot(struct sym_rank *me, struct sym_link *l, const struct gr_s
     int tree =
         GR_ALGO_TREE == w->c->algo || GR_ALGO_NODE_TREE == w->c->algo ? (int) (s->first % 2) : 0;
     /* the next slot of the same message */
-    int again = l->slice[tree] == at->slice && l->index[tree] == at->index;
-    int64_t last = l->slice[tree] == at->slice ? l->tick[tree] : -1;
+    int again = l->slice[tree] == at->walk.slice && l->index[tree] == at->walk.index;
+    int64_t last = l->slice[tree] == at->walk.slice ? l->tick[tree] : -1;
 
     if (last >= 0 && !again && (int64_t) s->tick <= last) {
         sym_fail(w, SYM_TICK_CLASH, me->rank, "sends to %d in tick %u, before it in tick %lld",
                  l->to, s->tick, (long long) last);
     }
     l->tick[tree] = s->tick;
-    l->slice[tree] = at->slice;
-    l->index[tree] = at->index;
+    l->slice[tree] = at->walk.slice;
+    l->index[tree] = at->walk.index;
     w->slots[slot_at(w, l, l->tail)] = (struct sym_slot) {me->fill, s->tick};
     l->tail++;
     l->elems += me->fill;

@@ -5,7 +5,7 @@
  * gr_sched_step(), gr_sched_len() and gr_split_at(), through which it sees the mutated schedule;
  * the schedules themselves are the real ones.
  */
-#include "symbolic.h"
+#include "sched/split.h"
 
 static uint32_t mutated_sched_len(const struct gr_sched *s);
 static struct gr_step mutated_sched_step(const struct gr_sched *s, uint32_t i);
@@ -19,6 +19,8 @@ static struct gr_range mutated_split_at(const struct gr_split *split, enum gr_sp
 #undef gr_sched_len
 #undef gr_sched_step
 #undef gr_split_at
+
+#include "symbolic.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -19,7 +19,7 @@ static int napped;
 static int nap_once(struct tc_rank *r)
 {
     if (1 == r->rank && 1 == r->call && world.tw.now > nap_at && !napped && r->running &&
-        GR_TIMER_RUNNING == r->timer.state && r->stepper.at[0].slice > 0) {
+        GR_TIMER_RUNNING == r->timer.state && r->stepper.at[0].walk.slice > 0) {
         napped = 1;
         return 2000; /* 40 us */
     }
@@ -64,7 +64,7 @@ static void test_late(void **state)
 static int nap_in_bcast(struct tc_rank *r)
 {
     if (0 == r->rank && 1 == r->call && r->running && GR_TIMER_RUNNING == r->timer.state &&
-        !napped && r->stepper.at[0].index > 8) {
+        !napped && r->stepper.at[0].walk.index > 8) {
         napped = 1;
         return 3000; /* 60 us */
     }

@@ -5,10 +5,7 @@
  * steps are found. The machine is compiled into this file with a hook in the place of
  * gr_sched_step(), through which it sees the edits.
  */
-#include "sanitizer/sanitizer.h"
-#include "rng.h"
-#include "symbolic.h"
-#include "depth.h"
+#include "sched/sched.h"
 
 static struct gr_step edited_step(const struct gr_sched *s, uint32_t i);
 
@@ -16,7 +13,10 @@ static struct gr_step edited_step(const struct gr_sched *s, uint32_t i);
 #include "exec/stepper.c"
 #undef gr_sched_step
 
-#include "sched/sched.h"
+#include "sanitizer/sanitizer.h"
+#include "rng.h"
+#include "symbolic.h"
+#include "depth.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -30,12 +30,8 @@ static const struct gr_gpu_connection *wire_to(const struct gr_gpu_op *op, uint3
 static size_t slots_of(const struct gr_gpu_op *op, uint32_t channel, uint32_t slice,
                        const struct gr_step *s)
 {
-    size_t elems = 0;
-    uint32_t k;
+    size_t elems = gr_step_elems(&op->split, channel, slice, s);
 
-    for (k = 0; 0 != s->bits && k < s->count; k++) {
-        elems += gr_split_at(&op->split, GR_OUT, channel, slice, s->first + k * s->stride).count;
-    }
     return (elems + op->args.slot_elems - 1) / op->args.slot_elems;
 }
 
@@ -49,21 +45,21 @@ static int sends_far(const struct gr_gpu_op *op, const struct gr_step *s)
     return n > 0;
 }
 
-/* Take the channel to its next step that sends to another node. 0: there is none. */
-static int find_step(const struct gr_gpu_op *op, uint32_t channel, struct gr_cursor *at)
+/*
+ * Take the channel to its next step that sends to another node, from the present one on. NULL: there
+ * is none.
+ */
+static const struct gr_step *find_step(const struct gr_gpu_op *op, uint32_t channel,
+                                       struct gr_step_walk *w)
 {
     struct gr_sched sched = gr_gpu_op_sched(op, channel);
-    uint32_t len = NULL == op->team->remote ? 0 : gr_sched_len(&sched);
+    const struct gr_step *step;
 
-    for (; at->slice < op->split.nslices; at->slice++, at->index = 0) {
-        for (; at->index < len; at->index++) {
-            at->step = gr_sched_step(&sched, at->index);
-            if (sends_far(op, &at->step) && slots_of(op, channel, at->slice, &at->step) > 0) {
-                return 1;
-            }
-        }
+    while (NULL != (step = gr_step_walk_get(w, &sched)) &&
+           (!sends_far(op, step) || 0 == slots_of(op, channel, w->slice, step))) {
+        gr_step_walk_next(w);
     }
-    return 0;
+    return step;
 }
 
 /* Whether the kernel has pushed the first slot of the step to all its readers. */
@@ -123,6 +119,11 @@ void gr_gpu_op_gate(struct gr_gpu_op *op, const struct gr_gate *gate, void *ctx)
 
     op->gate = (struct gr_gpu_gate) {.gate = gate, .ctx = ctx, .running = op->nchannels};
     for (c = 0; c < op->nchannels; c++) {
+        struct gr_sched sched = gr_gpu_op_sched(op, c);
+
+        /* inside a node nothing is sent to others */
+        gr_step_walk_begin(&op->gate.at[c].walk, &sched,
+                           NULL == op->team->remote ? 0 : op->split.nslices);
         hold(op, c, 1);
     }
 }
@@ -132,27 +133,29 @@ static int go_on(struct gr_gpu_op *op, uint32_t channel)
 {
     const struct gr_gate *gate = op->gate.gate;
     struct gr_cursor *at = &op->gate.at[channel];
+    const struct gr_step *step;
     int rc;
 
     for (;;) {
-        at->fetched = at->fetched || find_step(op, channel, at);
-        if (!at->fetched) {
+        /* a step that is there was found before */
+        step = at->walk.fetched ? &at->walk.step : find_step(op, channel, &at->walk);
+        if (NULL == step) {
             return 1;
         }
         if (!at->open) {
-            rc = gate->may_begin(op->gate.ctx, channel, at->slice, &at->step);
+            rc = gate->may_begin(op->gate.ctx, channel, at->walk.slice, step);
             if (1 != rc) {
                 return rc;
             }
             at->open = 1;
         }
-        if (!is_pushed(op, channel, &at->step)) {
+        if (!is_pushed(op, channel, step)) {
             return 0;
         }
-        gate->begins(op->gate.ctx, channel, at->slice, &at->step);
-        let_go(op, channel, &at->step, slots_of(op, channel, at->slice, &at->step));
-        at->fetched = at->open = 0;
-        at->index++;
+        gate->begins(op->gate.ctx, channel, at->walk.slice, step);
+        let_go(op, channel, step, slots_of(op, channel, at->walk.slice, step));
+        at->open = 0;
+        gr_step_walk_next(&at->walk);
     }
 }
 

@@ -2,6 +2,8 @@
 /* The tables of step_tables.h. */
 #include "exec/gpu/step_tables.h"
 
+#include "sched/walk.h"
+
 #include <string.h>
 
 /* kernels read whole vectors, and the step in words */
@@ -55,15 +57,18 @@ struct gr_gpu_table gr_gpu_steps_shape(const struct gr_request *r, int p, int ra
 void gr_gpu_steps_write(const struct gr_request *r, int p, int rank, const struct gr_rings *rings,
                         uint32_t k, const struct gr_gpu_table *table, struct gr_gpu_step *steps)
 {
-    uint32_t w, i;
+    struct gr_step_walk walk;
+    const struct gr_step *step;
+    uint32_t w;
 
     memset(steps, 0, (size_t) table->ways * table->nsteps * sizeof(*steps));
     for (w = 0; w < table->ways; w++, steps += table->nsteps) {
         struct gr_sched sched = way(r, p, rank, rings, k, w);
-        uint32_t n = gr_sched_len(&sched);
 
-        for (i = 0; i < n; i++) {
-            steps[i].step = gr_sched_step(&sched, i);
+        gr_step_walk_begin(&walk, &sched, 1);
+        while (NULL != (step = gr_step_walk_get(&walk, &sched))) {
+            steps[walk.index].step = *step;
+            gr_step_walk_next(&walk);
         }
     }
 }

@@ -100,8 +100,8 @@ static int move(void *ctx, const struct gr_move *mv)
     memset(&piece, 0, sizeof(piece));
     piece.rank = (uint64_t) r->rank;
     piece.channel = mv->channel;
-    piece.slice = at->slice;
-    piece.index = at->index;
+    piece.slice = at->walk.slice;
+    piece.index = at->walk.index;
     piece.begins = 0 == mv->slot;
     piece.operand = mv->operand;
     piece.dest = mv->dest;

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A walk over the steps of a schedule, slice by slice: the order in which every executor, and
+ * whoever looks ahead of one, comes to them. A walk can be left at any step and continued later.
+ *
+ *      struct gr_step_walk w;
+ *      const struct gr_step *step;
+ *
+ *      gr_step_walk_begin(&w, &sched, nslices);
+ *      while (NULL != (step = gr_step_walk_get(&w, &sched))) {
+ *          ...                                     w.slice, w.index: where the step is
+ *          gr_step_walk_next(&w);
+ *      }
+ *
+ * Kernels have a walk of their own (exec/gpu/kernels/steps.cuh).
+ */
+#ifndef GR_SCHED_WALK_H
+#define GR_SCHED_WALK_H
+
+#include "sched/split.h"
+
+struct gr_step_walk {
+    uint32_t len, nslices; /* steps of the schedule; slices, each of which takes all of them */
+    uint32_t slice, index; /* of the present step */
+    int fetched;           /* whether `step` is that one */
+    struct gr_step step;
+};
+
+static inline void gr_step_walk_begin(struct gr_step_walk *w, const struct gr_sched *sched,
+                                      uint32_t nslices)
+{
+    w->len = gr_sched_len(sched);
+    w->nslices = nslices;
+    w->slice = 0 == w->len ? nslices : 0;
+    w->index = 0;
+    w->fetched = 0;
+}
+
+/* Whether all steps are through. */
+static inline int gr_step_walk_over(const struct gr_step_walk *w)
+{
+    return w->slice >= w->nslices;
+}
+
+/* The present step, or NULL when all are through. sched: the one that the walk began with. */
+static inline const struct gr_step *gr_step_walk_get(struct gr_step_walk *w,
+                                                     const struct gr_sched *sched)
+{
+    if (gr_step_walk_over(w)) {
+        return NULL;
+    }
+    if (!w->fetched) {
+        w->step = gr_sched_step(sched, w->index);
+        w->fetched = 1;
+    }
+    return &w->step;
+}
+
+static inline void gr_step_walk_next(struct gr_step_walk *w)
+{
+    w->fetched = 0;
+    if (++w->index == w->len) {
+        w->index = 0;
+        w->slice++;
+    }
+}
+
+/* Chunk number k of the step's run. */
+static inline uint32_t gr_step_chunk(const struct gr_step *step, uint32_t k)
+{
+    return step->first + k * step->stride;
+}
+
+/* Elements of the step's message, whose chunks are as long in all spaces. */
+static inline size_t gr_step_elems(const struct gr_split *split, uint32_t channel, uint32_t slice,
+                                   const struct gr_step *step)
+{
+    size_t n = 0;
+    uint32_t k;
+
+    for (k = 0; 0 != step->bits && k < step->count; k++) {
+        n += gr_split_at(split, GR_OUT, channel, slice, gr_step_chunk(step, k)).count;
+    }
+    return n;
+}
+
+#endif
