@@ -35,7 +35,7 @@ static enum gr_path path_of(const struct gr_comm *comm, const struct gr_op *op)
 }
 
 /* The links between nodes; nodes 0: all ranks are on one node. */
-static struct gr_internode far_of(const struct gr_comm *comm)
+static struct gr_internode internode_of(const struct gr_comm *comm)
 {
     if (NULL == comm->remote) {
         return (struct gr_internode) {.nodes = 0};
@@ -80,7 +80,7 @@ static struct gr_choice select_on_devices(const struct gr_comm *comm, const stru
         .post_bytes = 1,
         .protocol = (int) value[GR_PARAM_PROTOCOL],
         .threads = GR_LINE_UNITS,
-        .far = far_of(comm),
+        .internode = internode_of(comm),
     };
 
     if (GR_PATH_NET != op->path) { /* a network would not know where a message in lines ends */
@@ -110,7 +110,7 @@ static struct gr_choice select_way(const struct gr_comm *comm, const struct gr_d
         /* both need memory that all ranks see */
         .box_bytes = NULL != comm->remote ? 0 : (size_t) comm->params.value[GR_PARAM_MAILBOX_BYTES],
         .direct = fetches && 0 != comm->params.value[GR_PARAM_SINGLE_COPY] && NULL == comm->remote,
-        .far = far_of(comm),
+        .internode = internode_of(comm),
     };
     struct gr_choice choice = gr_select(&gr_costs_host, &q);
 

@@ -55,8 +55,7 @@ struct gr_algorithm {
     /* What it does between nodes. */
     struct gr_internode_cost (*internode_cost)(const struct gr_cost_terms *terms);
     /*
-     * Ranks up to which it is chosen where nothing is forced. NULL: any; GR_TRAIT_TORUS: see
-     * gr_cost_terms.torus_chosen.
+     * Ranks up to which it is chosen where nothing is forced. NULL: any; with GR_TRAIT_TORUS none.
      */
     int (*auto_ranks)(const struct gr_cost_terms *terms);
 };

@@ -103,7 +103,7 @@ struct gr_internode_cost gr_cost_all_pairs(const struct gr_cost_terms *t)
 
 int gr_cost_ranks_with_nodes(const struct gr_cost_terms *t)
 {
-    return t->torus_chosen || t->torus->nested ? INT_MAX : 0;
+    return t->torus->nested ? INT_MAX : 0;
 }
 
 int gr_cost_ranks_by_node(const struct gr_cost_terms *t)

@@ -44,9 +44,8 @@ struct gr_cost_terms {
     int fetched;     /* whether receivers fetch messages from their senders' buffers */
     int shared;      /* whether a message to several receivers costs its sender nothing for each */
     /* ---- limits of what is chosen where nothing is forced ---- */
-    int flat_ranks;   /* ranks up to which each may have a link to all others */
-    int shot_ranks;   /* the same for oneshot and twoshot, inside a node */
-    int torus_chosen; /* whether algorithms along a torus are chosen by themselves */
+    int flat_ranks; /* ranks up to which each may have a link to all others */
+    int shot_ranks; /* the same for oneshot and twoshot, inside a node */
 };
 
 /* What an algorithm does where ranks are on several nodes. */
@@ -109,7 +108,7 @@ struct gr_internode_cost gr_cost_all_pairs(const struct gr_cost_terms *t);
 
 /* ---- for auto_ranks ---- */
 
-/* It knows nodes: chosen where ranks lie on nodes, or where the torus is chosen at all. */
+/* It knows nodes: any number where the torus is that of ranks and nodes. */
 int gr_cost_ranks_with_nodes(const struct gr_cost_terms *t);
 
 /* The same where ranks must be numbered node by node. */

@@ -60,18 +60,18 @@ static double cut_pipeline(const struct gr_select_args *q, const struct gr_inter
     return s > 0 ? ceil(s / chunk) : 1;
 }
 
-double gr_cost_far(const struct gr_costs *costs, const struct gr_select_args *q, enum gr_algo algo,
-                   uint32_t nchannels, size_t *chunk_bytes)
+double gr_cost_internode(const struct gr_costs *costs, const struct gr_select_args *q,
+                         enum gr_algo algo, uint32_t nchannels, size_t *chunk_bytes)
 {
     struct gr_cost_terms terms = gr_terms_of(costs, q, GR_BY_SLOTS);
     struct gr_internode_cost c = gr_algorithms[algo]->internode_cost(&terms);
-    double s = (double) q->bytes, own = q->far.step / 4, n, once, slices, passed;
-    double rails = q->far.rails > 1 ? q->far.rails : 1,
-           byte = q->far.byte * (nchannels < rails ? rails / nchannels : 1);
+    double s = (double) q->bytes, own = q->internode.step / 4, n, once, slices, passed;
+    double rails = q->internode.rails > 1 ? q->internode.rails : 1,
+           byte = q->internode.byte * (nchannels < rails ? rails / nchannels : 1);
     uint32_t most = gr_algo_chunks(algo);
 
-    once = c.hops * q->far.step +
-           c.local_hops * (q->far.shared ? fmax(costs->step, TURN) : costs->step) +
+    once = c.hops * q->internode.step +
+           c.local_hops * (q->internode.shared ? fmax(costs->step, TURN) : costs->step) +
            c.messages * own;
     if (c.pipelined) {
         own *= 1 + c.messages;
@@ -81,7 +81,7 @@ double gr_cost_far(const struct gr_costs *costs, const struct gr_select_args *q,
         /* a single chunk is one tree's: to two below one */
         c.bytes += c.two_trees && n < 2 ? s : 0;
         /* a chunk, whole, at each node on its way */
-        passed = n < 2 && s <= PACKET && 1 == q->far.ranks ? 0 : s / n * byte;
+        passed = n < 2 && s <= PACKET && 1 == q->internode.ranks ? 0 : s / n * byte;
         return slices * (once + (c.hops - 1) * passed) + (n - slices) * own + c.bytes * byte;
     }
     *chunk_bytes = q->slot_bytes;

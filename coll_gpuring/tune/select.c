@@ -65,9 +65,9 @@ static enum gr_copy_method means_of(int protocol)
 static double cost_of(const struct gr_costs *costs, const struct gr_select_args *q,
                       const struct gr_cost_terms *t, enum gr_algo algo, size_t *chunk_bytes)
 {
-    if (q->far.nodes > 1) {
-        return gr_cost_far(costs, q, algo, gr_terms_channels(costs, q, GR_PROTOCOL_SIMPLE),
-                           chunk_bytes);
+    if (q->internode.nodes > 1) {
+        return gr_cost_internode(costs, q, algo, gr_terms_channels(costs, q, GR_PROTOCOL_SIMPLE),
+                                 chunk_bytes);
     }
     *chunk_bytes = (size_t) (t->most / t->channels);
     return gr_algorithms[algo]->cost(t, chunk_bytes);
@@ -106,7 +106,7 @@ static int most_ranks(const struct gr_cost_terms *t, enum gr_algo algo)
     if (NULL != gr_algorithms[algo]->auto_ranks) {
         return gr_algorithms[algo]->auto_ranks(t);
     }
-    return gr_algo_is_torus(algo) && !t->torus_chosen ? 0 : INT_MAX;
+    return gr_algo_is_torus(algo) ? 0 : INT_MAX;
 }
 
 /* No element is longer. */

@@ -20,10 +20,6 @@ struct gr_costs {
     double own;     /* a step that waits for nobody */
     int flat_ranks; /* GR_ALGO_FLAT only up to that many ranks: it needs a link to everybody; */
     int shot_ranks; /* and oneshot and twoshot */
-    /*
-     * 1: algorithms along a torus are chosen too, where there is one; 0: only where they are forced
-     */
-    int along;
     size_t channel_bytes; /* a further channel only for each so many bytes of S */
     /*
      * devices: by enum gr_protocol, in the place of step, byte and channel_bytes. Simple: not read.
@@ -87,8 +83,9 @@ struct gr_select_args {
     int protocol;
     /* most that a message takes in lines; 0: not possible. Simple: not read */
     size_t line_bytes[GR_NPROTOCOLS];
-    uint32_t threads;        /* of a block, for data, at most; 0: no devices */
-    struct gr_internode far; /* where it is, neither mailboxes, direct plans nor lines may be */
+    uint32_t threads; /* of a block, for data, at most; 0: no devices */
+    struct gr_internode
+        internode; /* where it is, neither mailboxes, direct plans nor lines may be */
 };
 
 /* The model's time for one algorithm by some means, with the chunk length that suits it best. */
@@ -96,8 +93,8 @@ double gr_cost(const struct gr_costs *costs, const struct gr_select_args *q, enu
                enum gr_copy_method means, size_t *chunk_bytes);
 
 /* The same for ranks on several nodes. */
-double gr_cost_far(const struct gr_costs *costs, const struct gr_select_args *q, enum gr_algo algo,
-                   uint32_t nchannels, size_t *chunk_bytes);
+double gr_cost_internode(const struct gr_costs *costs, const struct gr_select_args *q,
+                         enum gr_algo algo, uint32_t nchannels, size_t *chunk_bytes);
 
 /* The model's time for mailboxes. */
 double gr_cost_mailbox(const struct gr_costs *costs, const struct gr_select_args *q);

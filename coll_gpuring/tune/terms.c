@@ -17,10 +17,11 @@ enum gr_protocol gr_terms_protocol(enum gr_copy_method means)
  * Between nodes with several rails: as many channels on each, as soon as what a further rail saves
  * is more than what a further message costs its sender (cost_internode.c).
  */
-static size_t on_all_rails(const struct gr_internode *far, size_t bytes, size_t channels)
+static size_t on_all_rails(const struct gr_internode *nodes, size_t bytes, size_t channels)
 {
-    size_t rails =
-        far->rails > 1 && (double) bytes * far->byte > far->step / 4 ? (size_t) far->rails : 1;
+    size_t rails = nodes->rails > 1 && (double) bytes * nodes->byte > nodes->step / 4
+                       ? (size_t) nodes->rails
+                       : 1;
 
     return (channels + rails - 1) / rails * rails;
 }
@@ -30,7 +31,7 @@ uint32_t gr_terms_channels(const struct gr_costs *costs, const struct gr_select_
 {
     size_t per = GR_PROTOCOL_SIMPLE == protocol ? costs->channel_bytes
                                                 : costs->lines[protocol].channel_bytes;
-    size_t wanted = on_all_rails(&q->far, q->bytes, 1 + q->bytes / per);
+    size_t wanted = on_all_rails(&q->internode, q->bytes, 1 + q->bytes / per);
 
     return wanted < q->nchannels ? (uint32_t) wanted : q->nchannels;
 }
@@ -56,7 +57,7 @@ struct gr_cost_terms gr_terms_of(const struct gr_costs *costs, const struct gr_s
         .p = q->p,
         .bytes = (double) q->bytes,
         .torus = &q->torus,
-        .internode = &q->far,
+        .internode = &q->internode,
         .step = costs->step,
         .byte = costs->byte + combine,
         /* a host has one thread */
@@ -66,8 +67,7 @@ struct gr_cost_terms gr_terms_of(const struct gr_costs *costs, const struct gr_s
         .device = 0 != q->threads,
         .fetched = GR_BY_FETCHING == means,
         .flat_ranks = costs->flat_ranks,
-        .shot_ranks = costs->shot_ranks,
-        .torus_chosen = costs->along};
+        .shot_ranks = costs->shot_ranks};
 
     if (gr_terms_protocol(means) != GR_PROTOCOL_SIMPLE) {
         t.step = lines->step;

@@ -45,8 +45,8 @@ static void check_regret(const struct gr_costs *costs, const struct gr_select_ar
                     c.us > REGRET * gr_cost(costs, &q, (enum gr_algo) a, (enum gr_copy_method) m,
                                             &chunk)) {
                     fail_msg("%s p=%d nodes=%d %zu bytes: %s for %g us, not %s",
-                             gr_coll_name(q.coll), q.p, q.far.nodes, bytes, gr_way_name(c.way),
-                             c.us, gr_algo_name((enum gr_algo) a));
+                             gr_coll_name(q.coll), q.p, q.internode.nodes, bytes,
+                             gr_way_name(c.way), c.us, gr_algo_name((enum gr_algo) a));
                 }
             }
         }

@@ -30,12 +30,12 @@ static struct gr_costs scaled(const struct gr_costs *costs, struct gr_select_arg
     c.own *= step;
     c.direct_step *= step;
     c.mail *= step;
-    q->far.step *= step;
+    q->internode.step *= step;
     c.byte *= byte;
     c.combine *= byte;
     c.direct_byte *= byte;
     c.mail_byte *= byte;
-    q->far.byte *= byte;
+    q->internode.byte *= byte;
     for (protocol = 0; protocol < GR_NPROTOCOLS; protocol++) {
         c.lines[protocol].step *= step;
         c.lines[protocol].byte *= byte;
@@ -131,7 +131,8 @@ static void check_left(const struct gr_costs *costs, const struct gr_select_args
         if (seen[c.way] && slower[c.way] > CLOSE) {
             fail_msg(
                 "%s p=%d nodes=%d: %s comes back at %zu bytes, after it was %.2f times as slow",
-                gr_coll_name(q.coll), q.p, q.far.nodes, gr_way_name(c.way), bytes, slower[c.way]);
+                gr_coll_name(q.coll), q.p, q.internode.nodes, gr_way_name(c.way), bytes,
+                slower[c.way]);
         }
         seen[c.way] = 1;
         slower[c.way] = 0;
@@ -173,15 +174,16 @@ static void large_messages_use_all_rails(void **state)
             set_bytes(&q, bytes);
             one = gr_select(&gr_costs_host, &q);
             for (rails = 2; rails <= 8; rails++) {
-                q.far.rails = rails;
+                q.internode.rails = rails;
                 q.nchannels = (uint32_t) ((4 + rails - 1) / rails * rails);
                 many = gr_select(&gr_costs_host, &q);
                 /*
                  * one channel where the bytes take a tenth of a message's time, all rails where
                  * they take as long
                  */
-                assert_true((double) bytes * q.far.byte > 0.1 * q.far.step || 1 == many.nchannels);
-                assert_true((double) bytes * q.far.byte < q.far.step ||
+                assert_true((double) bytes * q.internode.byte > 0.1 * q.internode.step ||
+                            1 == many.nchannels);
+                assert_true((double) bytes * q.internode.byte < q.internode.step ||
                             (0 == many.nchannels % (uint32_t) rails && many.us <= one.us * 1.0001));
             }
         }
@@ -189,10 +191,10 @@ static void large_messages_use_all_rails(void **state)
     /* one channel has one rail's part of the node's rate */
     q = nodes_question(GR_COLL_ALLREDUCE, 4, 1);
     q.bytes = 64 << 20;
-    us = gr_cost_far(&gr_costs_host, &q, GR_ALGO_RING, 2, &chunk);
-    q.far.rails = 2;
-    assert_true(gr_cost_far(&gr_costs_host, &q, GR_ALGO_RING, 2, &chunk) < 1.01 * us);
-    assert_true(gr_cost_far(&gr_costs_host, &q, GR_ALGO_RING, 1, &chunk) > 1.5 * us);
+    us = gr_cost_internode(&gr_costs_host, &q, GR_ALGO_RING, 2, &chunk);
+    q.internode.rails = 2;
+    assert_true(gr_cost_internode(&gr_costs_host, &q, GR_ALGO_RING, 2, &chunk) < 1.01 * us);
+    assert_true(gr_cost_internode(&gr_costs_host, &q, GR_ALGO_RING, 1, &chunk) > 1.5 * us);
 }
 
 /*
@@ -215,9 +217,9 @@ static void ranks_that_share_cores_take_few_hops(void **state)
                     nodes_question(k < 2 ? GR_COLL_BCAST : GR_COLL_ALLREDUCE, nodes, ranks);
 
                 set_bytes(&q, 64);
-                more[k] = -gr_cost_far(&gr_costs_host, &q, algos[k], 1, &chunk);
-                q.far.shared = 1;
-                more[k] += gr_cost_far(&gr_costs_host, &q, algos[k], 1, &chunk);
+                more[k] = -gr_cost_internode(&gr_costs_host, &q, algos[k], 1, &chunk);
+                q.internode.shared = 1;
+                more[k] += gr_cost_internode(&gr_costs_host, &q, algos[k], 1, &chunk);
             }
             assert_true(more[0] > 0 && more[1] > (nodes - 1) * more[0]);
             assert_true(more[2] > 0 && more[3] > more[2] - 1e-9);

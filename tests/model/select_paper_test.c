@@ -37,9 +37,9 @@ struct count {
 
 static int node_of(const struct gr_select_args *q, int rank)
 {
-    return q->far.nodes < 2       ? rank
-           : 1 == q->torus.nested ? rank / q->far.ranks
-                                  : rank % q->far.nodes;
+    return q->internode.nodes < 2 ? rank
+           : 1 == q->torus.nested ? rank / q->internode.ranks
+                                  : rank % q->internode.nodes;
 }
 
 /* Take what the step waits for; 0: it is not there yet. */
@@ -131,7 +131,7 @@ static struct count on_paper(const struct gr_select_args *q, enum gr_algo algo)
     for (channel = 0; channel < 5; channel++) {
         count.bytes = fmax(count.bytes, run(q, algo, 2, channel).bytes);
     }
-    if (GR_ALGO_CHAIN == algo && GR_COLL_REDUCE == q->coll && q->far.ranks > 1) {
+    if (GR_ALGO_CHAIN == algo && GR_COLL_REDUCE == q->coll && q->internode.ranks > 1) {
         count.hops -= 1; /* it begins in the root's node, which the model passes over */
     }
     return count;
@@ -145,11 +145,11 @@ static double price(const struct gr_select_args *without, enum gr_algo algo, dou
     struct gr_select_args q = *without;
     size_t chunk;
 
-    costs.step = q.far.nodes > 1 ? 0 : step;
-    costs.byte = q.far.nodes > 1 ? 0 : byte;
+    costs.step = q.internode.nodes > 1 ? 0 : step;
+    costs.byte = q.internode.nodes > 1 ? 0 : byte;
     costs.combine = 0;
-    q.far.step = step;
-    q.far.byte = byte;
+    q.internode.step = step;
+    q.internode.byte = byte;
     set_bytes(&q, bytes);
     return gr_cost(&costs, &q, algo, GR_BY_SLOTS, &chunk);
 }
@@ -189,7 +189,7 @@ static void check_within(const struct gr_select_args *q, enum gr_algo algo, cons
 {
     if (ratio < least || ratio > most) {
         fail_msg("%s %s, %d ranks on %d nodes: %.2f times the %s on paper", gr_coll_name(q->coll),
-                 gr_algo_name(algo), q->p, q->far.nodes, ratio, what);
+                 gr_algo_name(algo), q->p, q->internode.nodes, ratio, what);
     }
 }
 
@@ -204,7 +204,7 @@ static int is_pipe(const struct gr_select_args *q, enum gr_algo algo)
  */
 static void check_hops(const struct gr_select_args *q, enum gr_algo algo, struct count count)
 {
-    double most = q->far.nodes < 2 ? INFINITY : GR_ALGO_PAIRWISE == algo ? 2.6 : 1.7;
+    double most = q->internode.nodes < 2 ? INFINITY : GR_ALGO_PAIRWISE == algo ? 2.6 : 1.7;
 
     check_within(q, algo, "messages", price(q, algo, 1, 0, 1) / count.hops, 0.85, most);
 }
@@ -214,7 +214,7 @@ static void check_bytes(const struct gr_select_args *q, enum gr_algo algo, struc
 {
     size_t bytes = (size_t) 1 << 30;
     double ratio = price(q, algo, 1e-9, 1, bytes) / (double) bytes / count.bytes;
-    int exact = q->far.nodes > 1 &&
+    int exact = q->internode.nodes > 1 &&
                 (GR_ALGO_RING == algo || GR_ALGO_CHAIN == algo || GR_ALGO_BUCKET == algo);
 
     check_within(q, algo, "bytes", ratio, exact ? 0.99 : 0.37, exact ? 1.01 : 2.7);
@@ -241,7 +241,7 @@ static void check_crossings(const struct gr_select_args *q, enum gr_algo algo, s
 {
     int other;
 
-    for (other = 0; other < GR_NALGOS && q->far.nodes > 1; other++) {
+    for (other = 0; other < GR_NALGOS && q->internode.nodes > 1; other++) {
         struct gr_select_args one = *q;
         struct count theirs;
         double size;
@@ -256,18 +256,18 @@ static void check_crossings(const struct gr_select_args *q, enum gr_algo algo, s
             continue;
         }
         one.slot_bytes = MOST_BYTES;
-        size =
-            q->far.step * (theirs.hops - count.hops) / (q->far.byte * (count.bytes - theirs.bytes));
-        check_within(
-            q, algo, "advantage before the crossing",
-            price(&one, algo, q->far.step, q->far.byte, (size_t) (size / 4)) /
-                price(&one, (enum gr_algo) other, q->far.step, q->far.byte, (size_t) (size / 4)),
-            0, 1);
-        check_within(
-            q, algo, "advantage behind the crossing",
-            price(&one, algo, q->far.step, q->far.byte, (size_t) (size * 4)) /
-                price(&one, (enum gr_algo) other, q->far.step, q->far.byte, (size_t) (size * 4)),
-            1, INFINITY);
+        size = q->internode.step * (theirs.hops - count.hops) /
+               (q->internode.byte * (count.bytes - theirs.bytes));
+        check_within(q, algo, "advantage before the crossing",
+                     price(&one, algo, q->internode.step, q->internode.byte, (size_t) (size / 4)) /
+                         price(&one, (enum gr_algo) other, q->internode.step, q->internode.byte,
+                               (size_t) (size / 4)),
+                     0, 1);
+        check_within(q, algo, "advantage behind the crossing",
+                     price(&one, algo, q->internode.step, q->internode.byte, (size_t) (size * 4)) /
+                         price(&one, (enum gr_algo) other, q->internode.step, q->internode.byte,
+                               (size_t) (size * 4)),
+                     1, INFINITY);
         crossings++;
     }
 }
@@ -291,8 +291,8 @@ static void check_ends(const struct gr_select_args *without, enum gr_algo algo, 
 
     set_bytes(&q, 1);
     chosen = on_paper(&q, (enum gr_algo) gr_select(&gr_costs_host, &q).way);
-    check_within(&q, algo, "messages of the chosen", q.far.nodes > 1 ? count.hops / chosen.hops : 1,
-                 0.7, INFINITY);
+    check_within(&q, algo, "messages of the chosen",
+                 q.internode.nodes > 1 ? count.hops / chosen.hops : 1, 0.7, INFINITY);
     set_bytes(&q, (size_t) 1 << 30);
     chosen = on_paper(&q, (enum gr_algo) gr_select(&gr_costs_host, &q).way);
     check_within(&q, algo, "bytes of the chosen", count.bytes / chosen.bytes, 0.7, INFINITY);

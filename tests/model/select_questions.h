@@ -60,7 +60,8 @@ static inline struct gr_select_args nodes_question(enum gr_coll coll, int nodes,
     struct gr_select_args q = host_question(coll, nodes * ranks);
 
     q.torus = (struct gr_torus) {.ndims = 2, .dims = {ranks, nodes}, .nested = 1};
-    q.far = (struct gr_internode) {.nodes = nodes, .ranks = ranks, .step = 20, .byte = 0.0008};
+    q.internode =
+        (struct gr_internode) {.nodes = nodes, .ranks = ranks, .step = 20, .byte = 0.0008};
     return q;
 }
 
@@ -121,8 +122,8 @@ static inline void for_each_cluster(enum gr_coll coll, visit_fn visit)
                 q.torus.dims[0] = shapes[n][0];
                 q.torus.dims[1] = shapes[n][1];
             }
-            q.far.rails = k / 3 % 2 ? 3 : 1;
-            q.far.shared = k / 6 % 2;
+            q.internode.rails = k / 3 % 2 ? 3 : 1;
+            q.internode.shared = k / 6 % 2;
             q.threads = k / 12 ? THREADS : 0;
             visit(k / 12 ? &gr_costs_device[GR_PATH_NET] : &gr_costs_host, &q);
         }
@@ -181,9 +182,9 @@ static inline int may_choose(const struct gr_costs *costs, const struct gr_selec
         return q->p <= costs->flat_ranks;
     case GR_ALGO_ONESHOT:
     case GR_ALGO_TWOSHOT:
-        return q->p <= (q->far.nodes > 1 ? costs->flat_ranks : costs->shot_ranks);
+        return q->p <= (q->internode.nodes > 1 ? costs->flat_ranks : costs->shot_ranks);
     case GR_ALGO_DOUBLING:
-        return q->far.nodes > 1;
+        return q->internode.nodes > 1;
     case GR_ALGO_TWO_LEVEL:
         return 1 == q->torus.nested;
     case GR_ALGO_NODE_TREE: /* with one rank in a node it is the tree */

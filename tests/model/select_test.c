@@ -57,7 +57,7 @@ static void check_width(const struct gr_costs *costs, const struct gr_select_arg
     size_t most = wanted < q->nchannels ? wanted : q->nchannels, share = q->bytes / c->nchannels;
 
     assert_in_range(c->nchannels, most, q->nchannels);
-    assert_true(q->far.rails > 1 || c->nchannels == most);
+    assert_true(q->internode.rails > 1 || c->nchannels == most);
     assert_true(0 == c->threads % 32 && c->threads <= q->threads &&
                 (lines || q->threads == c->threads));
     share /=
@@ -73,7 +73,7 @@ static void check_choice(const struct gr_costs *costs, const struct gr_select_ar
     int lines = GR_PROTOCOL_SIMPLE != c.protocol;
     enum gr_copy_method means = c.direct ? GR_BY_FETCHING : means_of(c.protocol);
 
-    assert_true(isfinite(c.us) && c.us >= (q->far.nodes > 1 ? q->far.step : 0));
+    assert_true(isfinite(c.us) && c.us >= (q->internode.nodes > 1 ? q->internode.step : 0));
     assert_in_range(c.protocol, 0, GR_NPROTOCOLS - 1);
     if (GR_WAY_MAILBOX == c.way) {
         assert_true(fits_mailbox(costs, q) && !c.direct);
@@ -132,11 +132,11 @@ static void check_what_is_not_there(const struct gr_costs *costs, const struct g
 
     set_bytes(&plain, 100000);
     set_bytes(&other, 100000);
-    if (q->far.nodes < 2) {
-        other.far = (struct gr_internode) {
+    if (q->internode.nodes < 2) {
+        other.internode = (struct gr_internode) {
             .nodes = 1, .ranks = q->p, .step = 20, .byte = 1, .rails = 1, .shared = 1};
-    } else if (1 == q->far.rails) {
-        other.far.rails = 0;
+    } else if (1 == q->internode.rails) {
+        other.internode.rails = 0;
     }
     a = gr_select(costs, &plain);
     b = gr_select(costs, &other);

@@ -15,7 +15,7 @@
 #include "exec/gpu/op.h"
 #include "exec/gpu/remote.h"
 
-static int is_far(const struct gr_gpu_team *team, int rank)
+static int is_remote(const struct gr_gpu_team *team, int rank)
 {
     return NULL != team->remote && team->remote[rank];
 }
@@ -35,12 +35,12 @@ static size_t slots_of(const struct gr_gpu_op *op, uint32_t channel, uint32_t sl
     return (elems + op->args.slot_elems - 1) / op->args.slot_elems;
 }
 
-static int sends_far(const struct gr_gpu_op *op, const struct gr_step *s)
+static int sends_to_nodes(const struct gr_gpu_op *op, const struct gr_step *s)
 {
     int k, n = 0;
 
     for (k = 0; k < s->nto; k++) {
-        n += is_far(op->team, s->to[k]);
+        n += is_remote(op->team, s->to[k]);
     }
     return n > 0;
 }
@@ -56,7 +56,7 @@ static const struct gr_step *find_step(const struct gr_gpu_op *op, uint32_t chan
     const struct gr_step *step;
 
     while (NULL != (step = gr_step_walk_get(w, &sched)) &&
-           (!sends_far(op, step) || 0 == slots_of(op, channel, w->slice, step))) {
+           (!sends_to_nodes(op, step) || 0 == slots_of(op, channel, w->slice, step))) {
         gr_step_walk_next(w);
     }
     return step;
@@ -70,7 +70,7 @@ static int is_pushed(const struct gr_gpu_op *op, uint32_t channel, const struct 
     for (k = 0; k < s->nto; k++) {
         const struct gr_gpu_connection *connection = wire_to(op, channel, s->to[k]);
 
-        if (is_far(op->team, s->to[k]) &&
+        if (is_remote(op->team, s->to[k]) &&
             atomic_load_explicit(gr_gpu_remote_fifo(op->team, connection, 1).tail,
                                  memory_order_acquire) <=
                 atomic_load_explicit(gr_gpu_remote_until(op->team, connection),
@@ -87,7 +87,7 @@ static void let_go(const struct gr_gpu_op *op, uint32_t channel, const struct gr
     int k;
 
     for (k = 0; k < s->nto; k++) {
-        if (is_far(op->team, s->to[k])) {
+        if (is_remote(op->team, s->to[k])) {
             atomic_fetch_add_explicit(gr_gpu_remote_until(op->team, wire_to(op, channel, s->to[k])),
                                       slots, memory_order_release);
         }
@@ -102,7 +102,7 @@ static void hold(const struct gr_gpu_op *op, uint32_t channel, int holds)
     for (r = 0; r < op->team->p; r++) {
         const struct gr_gpu_connection *connection = wire_to(op, channel, r);
 
-        if (is_far(op->team, r) && NULL != connection->slab) {
+        if (is_remote(op->team, r) && NULL != connection->slab) {
             struct gr_fifo fifo = gr_gpu_remote_fifo(op->team, connection, 1);
             uint64_t until =
                 holds ? atomic_load_explicit(fifo.tail, memory_order_acquire) : UINT64_MAX;
