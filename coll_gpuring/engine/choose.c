@@ -141,7 +141,7 @@ static void speak_choice(const struct gr_comm *comm, const struct gr_op *op)
         snprintf(where, sizeof(where), " on devices (%s)", gr_path_name(op->path));
         snprintf(how, sizeof(how), ", %s, %u threads%s", gr_protocol_name(c->protocol), c->threads,
                  op->agreed.zero_copy && GR_PROTOCOL_SIMPLE == c->protocol
-                     ? ", results straight into receive buffers"
+                     ? ", zero copy"
                      : "");
     }
     if (NULL != comm->remote) {
@@ -155,7 +155,7 @@ static void speak_choice(const struct gr_comm *comm, const struct gr_op *op)
         where, nodes, gr_way_name(c->way),
         comm->params.value[GR_PARAM_ALGORITHM + coll] == c->way ? " (forced)" : "", how,
         c->nchannels, c->direct ? c->direct_chunk_bytes : c->chunk_bytes,
-        c->direct ? " fetched directly where possible" : "", c->us);
+        c->direct ? ", single copy where possible" : "", c->us);
 }
 
 static struct gr_choice select_now(const struct gr_comm *comm, const struct gr_op *op)

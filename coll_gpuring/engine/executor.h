@@ -3,13 +3,13 @@
  * An executor runs an op whose algorithm has been chosen. pick.c is the only place that decides
  * which executor an op gets (op->exec); all other files call it through this table.
  *
- *      executor        file                   data moves                        links
- *      board           run_board.c            through boards: mailboxes         boards
- *      host            run_host.c             steps on host memory              host memory, network
- *      staged          staging/overlap.c      the same, while buffers on a      host memory, network
- *                                             device are copied
- *      device          run_device.c           steps in a kernel                 device memory, network
- *      messages        run_messages.c         Open MPI's messages               none
+ *      executor   file                 data moves                         links
+ *      board      run_board.c          through boards: mailboxes          boards
+ *      host       run_host.c           steps on host memory               host memory, network
+ *      staged     staging/overlap.c    the same, while buffers on a       host memory, network
+ *                                      device are copied
+ *      device     run_device.c         steps in a kernel                  device memory, network
+ *      messages   run_messages.c       Open MPI's messages                none
  *
  * The calls of one op, in this order:
  *

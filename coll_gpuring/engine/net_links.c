@@ -161,7 +161,7 @@ const char *mca_coll_gpuring_net_indirect(const struct gr_op_queue *queue)
     for (k = 0; k < n; k++) {
         net = get_network(gr_rail_of(queue, (uint32_t) k));
         if (NULL == net || !gr_net_reaches_gpus(net)) {
-            return "the network does not reach device memory";
+            return "the network cannot access device memory";
         }
     }
     return NULL;

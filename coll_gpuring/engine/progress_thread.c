@@ -87,7 +87,7 @@ void mca_coll_gpuring_thread_need(struct gr_process *process, bool device)
     if (0 != rc) {
         mca_coll_gpuring_print(
             "gpuring: no progress thread (coll_gpuring_progress_thread): pthread_create: "
-            "error %d; nonblocking calls go on in MPI calls only",
+            "error %d; only MPI calls progress nonblocking calls",
             rc);
     }
 }

@@ -63,5 +63,5 @@ void mca_coll_gpuring_rails_log(const struct gr_comm *comm)
         1 == comm->rails ? "" : "s", of, comm->rails > 1 ? ", here" : "",
         comm->rails > 1                             ? text
         : GR_TRANSPORT_PML == gr_settings.transport ? ": Open MPI's messages have one"
-                                                    : ": some rank has no several equal devices");
+                                                    : ": not all ranks have several equal devices");
 }

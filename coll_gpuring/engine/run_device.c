@@ -238,7 +238,7 @@ static void explain(struct gr_op *op, char *text, size_t size)
         gr_text_ranks(text, size, used, ranks, n);
     } else if (0 == used) {
         snprintf(text, size,
-                 "%s on devices, the kernel is at work, or has no place on the device yet", way);
+                 "%s on devices, the kernel is running, or not resident on the device yet", way);
     }
 }
 

@@ -47,8 +47,8 @@ void mca_coll_gpuring_setup_explain(void *ctx, char *text, size_t size)
 {
     static const char *const phases[] = {[GR_SETUP_DEVICES] = "devices",
                                          [GR_SETUP_ORDER] = "order",
-                                         [GR_SETUP_HANDLES] = "offers",
-                                         [GR_SETUP_REPLIES] = "answers"};
+                                         [GR_SETUP_HANDLES] = "handles",
+                                         [GR_SETUP_REPLIES] = "replies"};
     struct gr_setup *s = ctx;
     int p = s->queue->comm->size, k;
     size_t used;
@@ -58,7 +58,7 @@ void mca_coll_gpuring_setup_explain(void *ctx, char *text, size_t size)
         return;
     }
     if (GR_SETUP_AGREE == s->state) {
-        snprintf(text, size, "set-up of %s%s, verdict at distance %d, waits for rank %d",
+        snprintf(text, size, "set-up of %s%s, agreement at distance %d, waits for rank %d",
                  gr_way_name(s->way), where(s), s->distance,
                  (s->queue->comm->rank - s->distance + p) % p);
         return;
@@ -117,7 +117,7 @@ static void tell_slots(const struct gr_setup *s)
     why = mca_coll_gpuring_net_indirect(s->queue);
     why = NULL != why                      ? why
           : GR_RDMA_NONE == j->gpu->direct ? "the device has no GPUDirect RDMA, or no flush for it"
-                                           : "the device has no room";
+                                           : "the device is out of memory";
     mca_coll_gpuring_print(
         "gpuring: slots of rank 0 of %s for %s between nodes: %d links in device memory, "
         "%d in pinned host memory%s%s%s",

@@ -43,7 +43,7 @@ for form in nonblocking persistent; do
 done
 on_nodes "any case" good_on_devices 2x2 mixed $any_case -- matrix
 straight() { good_on_devices && [ "$(counted 'zero copy calls')" -ge 12 ]; }
-on_nodes "results straight into receive buffers inside hosts" straight 2x2 device --mca coll_gpuring_zero_copy 4096 \
+on_nodes "zero copy inside hosts" straight 2x2 device --mca coll_gpuring_zero_copy 4096 \
     -x GPURING_MATRIX=big,random -x GPURING_BUDGET=1 -- matrix
 on_nodes "any case, ranks placed in turns" good_on_devices 3x2 device $any_case --map-by node -- matrix
 with=--rails=2 on_nodes "any case, on two rails" good_on_devices 2x2 device $any_case --mca coll_gpuring_nodes_rails 2 \

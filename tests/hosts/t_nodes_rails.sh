@@ -101,12 +101,12 @@ tap_check "more wanted than there are: these" seen 'MPI_COMM_WORLD: 2 rails betw
 nodes "2x1 --rails=2" 2 --mca coll_gpuring_verbose 1 -- hello_coll
 tap_check "by default, none are asked for" not_seen 'rail|over ucx on'
 nodes "2x1 --rails=2" 2 $(rails 2) -x UCX_NET_DEVICES=eth1 -- hello_coll
-tap_check "the user allows one device: that" on_one_rail 'some rank has no several equal devices'
+tap_check "the user allows one device: that" on_one_rail 'not all ranks have several equal devices'
 nodes "2x1 --rails=3" 2 $(rails 2) -x UCX_NET_DEVICES=eth2,eth1 -- hello_coll
 tap_check "two of three: these two" seen 'MPI_COMM_WORLD: 2 rails between nodes, here eth1 eth2'
 printf '%s\n' '[ $(hostname) = h0 ] || export UCX_NET_DEVICES=eth0' 'exec "$@"' >"$work/fewer"
 WRAPPER="bash $work/fewer" nodes "2x2 --rails=2" 4 $(rails 2) -- hello_coll
-tap_check "one host has one device: that of all" on_one_rail 'some rank has no several equal devices'
+tap_check "one host has one device: that of all" on_one_rail 'not all ranks have several equal devices'
 printf '%s\n' '[ $OMPI_COMM_WORLD_RANK = 0 ] || export OMPI_MCA_coll_gpuring_nodes_rails=1' 'exec "$@"' >"$work/differ"
 WRAPPER="bash $work/differ" nodes "2x1 --rails=2" 2 --mca coll_gpuring_verbose 1 -x OMPI_MCA_coll_gpuring_nodes_rails=2 -- hello_coll
 tap_check "ranks that want different numbers: the default" not_seen 'over ucx on'

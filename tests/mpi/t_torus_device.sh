@@ -62,14 +62,14 @@ for row in 'll bucket allgather' 'll swing allreduce' 'll mst bcast' 'simple mst
     tap_check "2x2, $algorithm, $protocol" good_on_devices
     tap_check "2x2, $algorithm, $protocol: they are what was chosen" chose "$coll" "$algorithm" "$protocol,"
 done
-# results straight into receive buffers, where other channels lead to other ranks
+# zero copy where channels have different peers
 for row in 'bucket allgather' 'swing allreduce' 'mst bcast' 'node-tree allreduce'; do
     read -r algorithm coll <<<"$row"
     grun 4 $slots 4096 --mca coll_gpuring_algorithm "$algorithm" --mca coll_gpuring_protocol simple \
         --mca coll_gpuring_zero_copy 0 --mca coll_gpuring_device_channels 4 -- grids 2x2
     tap_check "2x2, $algorithm, zero copy" good_on_devices
     tap_check "2x2, $algorithm, zero copy: it is what was chosen" seen \
-        "gpuring: $coll on .*: $algorithm \\(forced\\), simple, .* results straight into receive buffers"
+        "gpuring: $coll on .*: $algorithm \\(forced\\), simple, .* zero copy"
 done
 
 # tables last as long as requests and communicators do, and nothing is made for a call
