@@ -217,7 +217,7 @@ static int open_end(struct gr_setup *s, enum gr_net_side side, struct gr_net_end
 
 /*
  * Join an end to the other's, unless that has none: then its rank has a problem of its own, and
- * says so in the verdict.
+ * says so in the agreement.
  */
 static int join_end(struct gr_setup *s, struct gr_net_endpoint *end)
 {

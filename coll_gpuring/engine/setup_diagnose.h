@@ -11,7 +11,7 @@ struct gr_setup;
 void mca_coll_gpuring_setup_explain(void *setup, char *text, size_t size);
 
 /*
- * Say what is to be known of the verdict: why it is against us, or that links are slow; once per
+ * Report the agreement: why it failed, or that links are slow; once per
  * kind of reason.
  */
 void mca_coll_gpuring_setup_log(const struct gr_setup *s);

@@ -59,7 +59,7 @@ struct gr_team {
      */
     const unsigned char *remote;
     uint64_t turns; /* of its links to a network */
-    /* whether direct plans are possible: by the last verdict, the same on all ranks */
+    /* whether direct plans are possible: by the last agreement, the same on all ranks */
     int direct;
 };
 

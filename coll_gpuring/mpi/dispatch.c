@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The path of a call. Which way it goes depends only on what is equal on all ranks: the collective,
- * its form, the signature's bytes and type, the operation, the root, the team's verdicts and
+ * its form, the signature's bytes and type, the operation, the root, the team's agreements and
  * parameters.
  *
  *      taken? --> op --> algorithm, set-up if new --> buffers --> queue
