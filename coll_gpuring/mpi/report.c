@@ -14,6 +14,7 @@
 
 #include "sched/sched.h"
 #include "timing/timer.h"
+#include "timing/timer_text.h"
 
 #include "opal/mca/base/mca_base_pvar.h"
 

@@ -70,9 +70,6 @@ struct gr_timing_report {
     uint64_t pauses;   /* times that timing was switched off */
 };
 
-/* Add another timer's statistics. */
-void gr_timing_report_add(struct gr_timing_report *sum, const struct gr_timing_report *other);
-
 /* The state of a call. */
 enum gr_timer_state {
     GR_TIMER_IDLE,      /* the call has begun */
@@ -125,9 +122,6 @@ struct gr_timer {
     int64_t waiting_since[GR_TIMER_CHANNELS];
 };
 
-/* Name of a mode, as "timed"; NULL: out of range. */
-const char *gr_sync_name(int mode);
-
 /*
  * Initialise the timer of a rank. torus: ndims 0 stands for a ring of p ranks. Returns 0 or
  * GR_ERR_NOMEM.
@@ -160,8 +154,5 @@ void gr_timer_ended(void *ctx, uint32_t channel);
  * Whether no other rank waits for this rank, whose channels are done: 1, 0, or negative on error.
  */
 int gr_timer_finished(void *ctx);
-
-/* Describe what the timer waits for, for messages; "": it does not wait. */
-void gr_timer_explain(const struct gr_timer *t, char *text, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Texts and reports of the step timer (timer.h). */
-#include "timing/timer.h"
+/* Texts about the step timer, and sums of its statistics (timer_text.h). */
+#include "timing/timer_text.h"
 
 #include <stdio.h>
 
