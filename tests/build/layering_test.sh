@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Who may know whom (docs/architecture.md, "Folders"), and what the schedules must compile as. Prints TAP.
+# Which folder may include which (docs/architecture.md, "Folders"), and the languages that schedules compile as. Prints TAP.
 # Every check is run twice: on the sources, where it must find nothing, and on a copy with one fault planted,
 # where it must find that. Environment: srcdir (default: two folders up), CC, CXX, NVCC.
 set -u

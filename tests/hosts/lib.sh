@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
-# Sourced by the scripts here behind mpi/lib.sh: Open MPI's launcher on several hosts.
+# Sourced by these scripts after mpi/lib.sh: Open MPI's launcher on several hosts.
 
 hosts=$(cd "$(dirname "$0")" && pwd)/hosts.sh
 # What starts hosts has slots for all ranks. With that option Open MPI 5 places them all on the first one.

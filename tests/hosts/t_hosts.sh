@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Several hosts (hosts.sh): they are hosts to Open MPI and apart from each other, their interfaces count and can be limited
-# or cut, and nothing is left of them however a run ends. And gpuring on communicators that span them, by default.
+# Several hosts (hosts.sh): Open MPI takes them for separate hosts, their interfaces count traffic and can be limited or cut,
+# and nothing remains of them however a run ends. And gpuring on communicators that span them, by default.
 . "$(dirname "$0")/../mpi/lib.sh"
 . "$(dirname "$0")/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# gpuring between nodes, over UCX: on communicators that span several hosts (hosts.sh) it does what it does within one; what is
-# amiss with links between them is one line that names who and where, and nothing is left behind.
+# gpuring between nodes, over UCX: right results on communicators that span several hosts (hosts.sh). A failing link gives
+# one line that names the rank and the host, and nothing is left behind.
 . "$(dirname "$0")/../mpi/lib.sh"
 . "$(dirname "$0")/lib.sh"
 

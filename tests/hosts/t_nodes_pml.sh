@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# gpuring between nodes, over Open MPI's own messages: where there is no UCX, or where that is asked for. It does what it does
-# over UCX, and the application's messages and these keep out of each other's way.
+# gpuring between nodes, over Open MPI's own messages: without UCX, or if a parameter says so. Results are right, and the
+# application's messages and gpuring's do not mix.
 . "$(dirname "$0")/../mpi/lib.sh"
 . "$(dirname "$0")/lib.sh"
 

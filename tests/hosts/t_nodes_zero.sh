@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Zero copy between nodes: messages that UCX sends straight from buffers in host memory, here of any size, in all forms; and
-# calls that fail or are held up meanwhile.
+# Zero copy between nodes: messages that UCX sends from the user's buffers in host memory, here of any size, in all forms; and
+# calls that fail or are delayed meanwhile.
 . "$(dirname "$0")/../mpi/lib.sh"
 . "$(dirname "$0")/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Programs that nobody wrote for gpuring, as the distribution compiled them: mpi4py with arrays in host memory and on
-# the fake driver's devices, and the HPC Challenge benchmark. Installs nothing; what is not there is skipped, and said.
+# Programs of the distribution under gpuring: mpi4py with arrays in host memory and on the fake driver's devices, and the
+# HPC Challenge benchmark. Installs nothing; missing programs are skipped.
 # Environment besides lib.sh's: srcdir; MPI4PY_SUITE: where benchmarks/clients/mpi4py_suite.sh has fetched mpi4py.
 # shellcheck disable=SC2086,SC2154 # options are words on purpose; rc is lib.sh's
 . "$(dirname "$0")/lib.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Ranks without a driver, with an old one, or with one that is loaded after MPI_Init; and programs that use no device pay nothing.
+# Ranks without a driver, with an old driver, or with one that is loaded after MPI_Init. Programs without devices pay nothing.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/device_lib.sh"
 

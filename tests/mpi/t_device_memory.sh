@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Memory of devices: no call allocates any after the first ones, none is lost, and where CUDA IPC, peer access or memory is
-# lacking there is another way.
+# Device memory: only first calls allocate it, none leaks, and calls work without CUDA IPC, without peer access, and out of
+# memory.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/device_lib.sh"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What only devices have: streams, contexts and graphs that are captured, and their order against calls.
+# Order of calls and the application's work on streams, in contexts and in graph captures.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/device_lib.sh"
 

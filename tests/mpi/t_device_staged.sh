@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The host's steps on buffers of devices, which are copied piece by piece while the steps run.
+# The host executor on device buffers, which are copied piece by piece while its steps run.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/device_lib.sh"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A rank that does not come while others' kernels wait, or that calls something else: it is named.
+# A rank that is late while other ranks' kernels wait, or that makes another call: messages name it.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/device_lib.sh"
 

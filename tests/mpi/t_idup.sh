@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Collectives that Open MPI starts by itself out of opal_progress, beside the application's blocking ones; and tags that
-# no message of the application's may have, whatever the PML keeps of them.
+# Collectives that Open MPI starts from opal_progress, beside the application's blocking ones; and the tags of gpuring's
+# messages, which no message of the application may have.
 . "$(dirname "$0")/lib.sh"
 
 for np in $(depth '3' '2 3 5'); do

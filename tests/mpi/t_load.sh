@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Loading and selection: who does the collectives under which --mca coll, and what ompi_info says.
+# Loading and selection: the components that run the collectives with each --mca coll, and ompi_info.
 . "$(dirname "$0")/lib.sh"
 
 parameters="priority host algorithm algorithm_allreduce algorithm_allgather algorithm_reduce_scatter

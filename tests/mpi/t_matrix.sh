@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The eight collectives in all their variety, for 1 to 8 ranks, and under every algorithm, number of channels
-# and size of slots. Stock's op/avx saturates small integers where C wraps: the reference does without it.
+# The eight collectives with all types, operations and sizes, for 1 to 8 ranks, and with every algorithm, number of channels
+# and size of slots. Open MPI's op/avx saturates small integers, which wrap in C, so the reference does not use it.
 . "$(dirname "$0")/lib.sh"
 
 for np in $(depth '1 5' '1 2 3 4 5 6 7 8'); do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# First calls on a communicator in awkward company: overlapping communicators, messages and nonblocking
-# collectives under way.
+# First calls on a communicator beside other communication: overlapping communicators, pending messages and nonblocking
+# collectives.
 . "$(dirname "$0")/lib.sh"
 
 for np in $(depth '5' '2 4 5 8'); do

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Parameters that cannot be: one line for the whole job that names parameter, value and what is allowed,
-# and right results all the same.
+# Invalid parameters: one line per job names the parameter, its value and the allowed values. Results are right.
 . "$(dirname "$0")/lib.sh"
 
 np=4

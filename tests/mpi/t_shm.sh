@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Shared memory: nothing stays in /dev/shm, however a job ends, and too little of it is said in one line. Runs
-# with a /dev/shm of its own, so that nobody else's files count. Open MPI's own segments go elsewhere.
+# Shared memory: nothing remains in /dev/shm, however a job ends, and one line reports a full one. The test has a /dev/shm
+# of its own. Open MPI's segments are elsewhere.
 if [ -z "${GR_OWN_SHM:-}" ]; then
     if unshare -m sh -c 'mount -t tmpfs -o size=256m tmpfs /dev/shm' 2>/dev/null; then
         # shellcheck disable=SC2016

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A rank that does not come: the others say whom they wait for, in which call of which communicator, and go on
-# waiting; or they end the job, where that was asked for. Both series keep survivors of a killed rank alive
-# with --enable-recovery.
+# A rank that is late: the other ranks report the rank, the call and the communicator, and continue to wait, or abort the
+# job if a parameter says so. With --enable-recovery, Open MPI 4 and 5 keep the survivors of a killed rank alive.
 . "$(dirname "$0")/lib.sh"
 
 stock_segments_to_work

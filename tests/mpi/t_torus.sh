@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Cartesian communicators, with the algorithms that run along a torus: all collectives in all forms.
+# Cartesian communicators, with torus algorithms: all collectives in all forms.
 . "$(dirname "$0")/lib.sh"
 export GPURING_BUDGET=${GPURING_BUDGET:-0} # each collective and form once on each communicator
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Derived datatypes, user-defined operations, and communicators of every origin. User-defined operations are
-# handed to the saved collective, so that program needs no calls of gpuring's own.
+# Derived datatypes, user-defined operations, and communicators of every origin. Calls with user-defined operations fall
+# back, so that program need not have calls done by gpuring.
 . "$(dirname "$0")/lib.sh"
 
 for np in $(depth '3' '1 2 3 5'); do

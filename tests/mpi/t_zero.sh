@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Zero copy: results that kernels write straight into other ranks' receive buffers, on the fake CUDA driver.
+# Zero copy: kernels store results in other ranks' receive buffers, on the fake CUDA driver.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/device_lib.sh"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
-# Sourced behind lib.sh: what the report at a job's end says of timed steps.
+# Sourced after lib.sh: reads the statistics of timed steps in the report at a job's end.
 
 # What rank 0's report says: calls, countdowns, and how many of these were inside a call to synchronise again.
 reported() {
