@@ -45,7 +45,7 @@ enum gr_call_id {
  */
 enum gr_call_order { GR_ORDER_BLOCKING, GR_ORDER_NONBLOCKING, GR_NORDERS };
 
-/* Why a call was handed to the saved collective; names in report.c. */
+/* Why a call falls back; names in report.c. */
 enum gr_fallback_reason {
     GR_FALLBACK_OP,     /* a user-defined operation, or one without order-free result */
     GR_FALLBACK_JOBS,   /* ranks of several jobs (spawn, connect) */

@@ -31,7 +31,7 @@ for layout in 2x1 2x2 3+1; do
     MPIRUN="$hosts run $layout $stock_mpirun"
     grun "$(np_of $layout)" --mca coll_gpuring_nodes 0 -- hello_coll
     tap_check "$layout: collectives of all hosts' ranks are right" all_good
-    tap_check "$layout: they are handed on, since there are several nodes" seen '^count coll_gpuring_handover_nodes [1-9]'
+    tap_check "$layout: they fall back, since there are several nodes" seen '^count coll_gpuring_handover_nodes [1-9]'
 done
 grun 4 --mca op ^avx -- comms
 tap_check "3+1: communicators within a host and across are right" all_good

@@ -8,7 +8,7 @@
 mark=$((100000000 + $$)) # an argument of programs, by which their processes are found
 [ -e "$GR_DIR/gpuring_net_ucx.so" ] || { echo "1..0 # SKIP gpuring was built without UCX"; exit 0; }
 
-none_handed_on() { good_through_gpuring && not_seen '^count coll_gpuring_handover_[a-z]+ [1-9]'; }
+none_falls_back() { good_through_gpuring && not_seen '^count coll_gpuring_handover_[a-z]+ [1-9]'; }
 
 # ---- right, in all forms ----
 
@@ -24,15 +24,15 @@ for layout in $layouts; do
     tap_check "$layout: persistent, each of the eight" eight_taken
 done
 nodes 3+1 4 -- hello_coll
-tap_check "3+1: gpuring does all of the eight, and hands none on" none_handed_on
+tap_check "3+1: gpuring does all of the eight, and no call falls back" none_falls_back
 
 wanted() { # NODES: hello_coll with coll_gpuring_nodes so; empty: nothing is said
     MPIRUN="$hosts run 2x1 $stock_mpirun" grun 2 ${1:+--mca coll_gpuring_nodes "$1"} -- hello_coll
 }
 wanted ''
-tap_check "2x1: it does so by itself" none_handed_on
+tap_check "2x1: gpuring is on by default" none_falls_back
 wanted 0
-tap_check "2x1: and leaves it to others with 0" handed_on nodes
+tap_check "2x1: and leaves it to others with 0" falls_back nodes
 nodes 3+1 4 -- comms
 tap_check "3+1: communicators within a host and across" good_through_gpuring
 
@@ -85,10 +85,10 @@ tap_check "2x2, placed in turns: what the component chooses goes along ranks and
     allreduces 2x2 4 $((4 * mib)) --map-by node --mca coll_gpuring_verbose 2
 tap_check "    and rank 0 says so" seen ' 4194304 bytes on 2 nodes of 2: bucket,'
 
-# ---- not to be had: handed on ----
+# ---- no link: calls fall back ----
 
 nodes 2x1 2 -x UCX_TLS=posix,self -x UCX_LOG_LEVEL=fatal -- hello_coll
-tap_check "no transport leads there: handed on" handed_on
+tap_check "no transport leads there: calls fall back" falls_back
 tap_check "    with one line that names both ends and why" \
     one_line 'rank 0 of MPI_COMM_WORLD, on h0, gets no link.* rank 1 on h1: none of UCX.s transports leads there'
 nodes 2x1 2 -x UCX_TLS=posix,self -x UCX_LOG_LEVEL=fatal -- pending 1
@@ -96,7 +96,7 @@ tap_check "    nonblocking calls finish by messages" all_good
 mkdir "$work/bare"
 cp -L "$GR_DIR/mca_coll_gpuring.so" "$GR_DIR/help-coll-gpuring.txt" "$work/bare"
 GR_DIR=$work/bare nodes 2x2 4 --mca coll_gpuring_nodes_transport ucx -- hello_coll
-tap_check "UCX wanted, and no module: handed on" handed_on
+tap_check "UCX wanted, and no module: calls fall back" falls_back
 tap_check "    with one line that says so, of the first rank concerned" one_line 'rank 0 .*on h0, gets no link.*net_ucx.so: cannot open'
 
 # ---- a process that stops or dies, a cable that is cut ----

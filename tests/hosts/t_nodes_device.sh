@@ -88,7 +88,7 @@ tap_check "    which is said" seen ', 8 bytes on 2 nodes of 2: '
 ask=1 on_nodes "nonblocking, short ones fall back" good_on_devices 2x1 mixed $slow -- nonblocking 1
 ask=1 GR_HOST=1 on_nodes "nonblocking, short ones by the host" good_on_devices 2x1 mixed $slow -- nonblocking 1
 between 2x1 --mca coll_gpuring_cuda 1 -- hello_coll
-tap_check "2x1: so are calls on host memory" handed_on short
+tap_check "2x1: so are calls on host memory" falls_back short
 ask=0
 
 # ---- timed: kernels begin together, and their messages between nodes keep to the time line ----
@@ -111,8 +111,8 @@ tap_check "    over each interface go 2S(Q-1)/Q" bytes_were 2 $((3 << 21))
 # ---- by others, and not to be had ----
 
 nodes=0 on_nodes "nodes=0: fallback" none_by_gpuring 2x1 mixed $any_case -- matrix
-on_nodes "other collectives" good_handed_on 3+1 device -x GPURING_BUDGET=1 -- others
-on_nodes "other collectives in pieces" good_handed_on 2x2 mixed -x GPURING_BUDGET=1 --mca coll_gpuring_stage_bytes 512 -- others
+on_nodes "other collectives" good_falls_back 3+1 device -x GPURING_BUDGET=1 -- others
+on_nodes "other collectives in pieces" good_falls_back 2x2 mixed -x GPURING_BUDGET=1 --mca coll_gpuring_stage_bytes 512 -- others
 
 on_nodes "no transport leads there: staged" good_by_staging 2x1 device -x UCX_TLS=posix,self -x UCX_LOG_LEVEL=fatal $any_case -- matrix
 tap_check "    with one line that names both ends and why" \

@@ -55,7 +55,7 @@ tap_check "2x2: Open MPI's messages go over UCX themselves" good_over_pml
 printf '%s\n' '[ $OMPI_COMM_WORLD_RANK = 0 ] || export OMPI_MCA_coll_gpuring_nodes_transport=pml' 'exec "$@"' >"$work/differ"
 if [ -e "$GR_DIR/gpuring_net_ucx.so" ]; then
     WRAPPER="bash $work/differ" nodes 2x1 2 -- hello_coll
-    tap_check "one node over UCX, the other not: handed on" handed_on
+    tap_check "one node over UCX, the other not: calls fall back" falls_back
     tap_check "    with one line that says so" \
         one_line 'rank 0 of MPI_COMM_WORLD, on h0, gets no link.* rank 1 on h1: its links go over pml, those of this process over ucx'
 else

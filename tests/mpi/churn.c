@@ -62,7 +62,7 @@ static bool one_round(int round)
     MPI_Comm comm;
     bool ok;
 
-    do { /* what is handed on, others do, and stock's nonblocking calls take more and more memory */
+    do { /* calls that fall back go to other components, whose nonblocking calls take ever more memory */
         shape = form_draw(&calls, SIZES_MIDDLE);
     } while (NULL != kinds[shape.kind].function);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);

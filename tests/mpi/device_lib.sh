@@ -16,7 +16,7 @@ small='--mca coll_gpuring_device_channels 2 --mca coll_gpuring_device_slot_bytes
 device_calls() { counted 'calls .* device'; }
 good_on_devices() { all_good && [ "$(device_calls)" -gt 0 ]; }
 good_by_staging() { all_good && [ "$(device_calls)" -eq 0 ]; }
-good_handed_on() { all_good && seen '^# gpuring calls [0-9]+ handovers [1-9]'; }
+good_falls_back() { all_good && seen '^# gpuring calls [0-9]+ handovers [1-9]'; }
 said_once() { [ "$(lines_seen "$1")" -eq 1 ]; }
 
 # wrapper NAME LINE: a program for WRAPPER, which does LINE at each rank and then runs what it is given

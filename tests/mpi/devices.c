@@ -346,7 +346,7 @@ static void load_late(int error)
     MPI_Op_create(add, 1, &op);
     fill(b, 9);
     MPI_Allreduce(b->in, b->out, COUNT, MPI_INT, op, MPI_COMM_WORLD);
-    tap_check(is_sum(b, 9), "what is handed on is right, on devices too");
+    tap_check(is_sum(b, 9), "calls that fall back are right, on devices too");
     MPI_Op_free(&op);
     managed = devmem_alloc(DEVMEM_MANAGED, sizeof(int));
     *(int *) managed = 1;

@@ -113,7 +113,7 @@ struct form_shape form_draw_coll(uint64_t *rng, enum form_sizes sizes, enum coll
 {
     enum kind_id kind;
 
-    do { /* user-defined operations are handed on: not too many of them */
+    do { /* user-defined operations fall back: not too many of them */
         kind = (enum kind_id) rng_below(rng, NUM_KINDS);
     } while (!form_takes(coll, kind) || (NULL != kinds[kind].function && 0 != rng_below(rng, 4)));
     return form_draw_kind(rng, sizes, coll, kind);

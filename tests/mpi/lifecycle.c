@@ -114,7 +114,7 @@ static void test_many(void)
     tap_check(ok, "%d communicators at once", MANY);
 }
 
-/* Collectives that are handed on, between those that are not. */
+/* Collectives that fall back, between those that do not. */
 static void test_others(int rounds)
 {
     MPI_Comm comm;

@@ -11,7 +11,7 @@ struct mpit_totals {
     /* how many of the counters exist; 0: the component is not there */
     int counters;
     unsigned long long calls;     /* collectives that gpuring carried out */
-    unsigned long long handovers; /* collectives that it handed to the saved ones */
+    unsigned long long handovers; /* collectives that fell back */
     unsigned long long device;    /* of the calls: done on devices, */
     unsigned long long zero_copy; /* and with other ranks' receive buffers mapped */
 };

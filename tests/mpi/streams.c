@@ -272,7 +272,7 @@ static void take_max(void *in, void *inout, int *n, MPI_Datatype *type)
 
 static void beside(void)
 {
-    static const char *const ways[] = {"kernels", "staged", "handed on"};
+    static const char *const ways[] = {"kernels", "staged", "fallback"};
     MPI_Op mine;
     uint64_t in, out;
 

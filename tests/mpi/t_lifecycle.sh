@@ -11,10 +11,10 @@ for algorithm in $(depth 'tree' 'ring chain tree flat'); do
         --mca coll_gpuring_channels 2 -- lifecycle 60
 done
 
-# A pool too small for what is asked: communicators without links are handed on, by all ranks alike.
+# A pool that is too small: calls on communicators without links fall back, on all ranks alike.
 grun 4 --mca coll_gpuring_pool_mib 1 -- lifecycle 40
 tap_check "a pool of 1 MiB: right results" all_good
-tap_check "a pool of 1 MiB: some calls are handed on" seen '^# gpuring calls [0-9]+ handovers [1-9]'
+tap_check "a pool of 1 MiB: some calls fall back" seen '^# gpuring calls [0-9]+ handovers [1-9]'
 tap_check "a pool of 1 MiB: the limit is named" seen 'coll_gpuring_pool_mib'
 
 tap_done

@@ -54,7 +54,7 @@ if [ "$GR_OWN_SHM" = 1 ]; then
     tap_check "a /dev/shm of 256 KiB: right results" all_good
     tap_check "a /dev/shm of 256 KiB: one line says so" [ "$(lines_seen 'gpuring: /dev/shm .*full')" -eq 1 ]
     tap_check "a /dev/shm of 256 KiB: it says what to do" seen 'gpuring: /dev/shm .*(shm-size|coll_gpuring_slot)'
-    tap_check "a /dev/shm of 256 KiB: the calls are handed on" seen '^# gpuring calls 0 handovers [1-9]'
+    tap_check "a /dev/shm of 256 KiB: the calls fall back" seen '^# gpuring calls 0 handovers [1-9]'
     tap_check "nothing is left" nothing_left
     grun $np --mca coll_gpuring_slots 16 -- lifecycle 20
     tap_check "a /dev/shm of 256 KiB: communicators come and go" all_good
