@@ -104,12 +104,11 @@ def messages(top):
     for line in (top / "coll_gpuring/help-coll-gpuring.txt").read_text().split("\n"):
         if line and line[0] not in "#[":
             yield line
-    call = re.compile(r"opal_output\(\s*0,\s*((?:\"(?:[^\"\\]|\\.)*\"\s*)+)")
+    string = r"\"(?:[^\"\\]|\\.)*\""
+    call = re.compile(rf"(\"gpuring: (?:[^\"\\]|\\.)*\"(?:\s*{string})*)")
     for source in sorted((top / "coll_gpuring").rglob("*.c")):
         for literals in call.findall(source.read_text()):
-            text = "".join(re.findall(r"\"((?:[^\"\\]|\\.)*)\"", literals))
-            if text.startswith("gpuring: "):
-                yield text
+            yield "".join(re.findall(r"\"((?:[^\"\\]|\\.)*)\"", literals))
 
 
 def missing_messages(top):
