@@ -98,7 +98,7 @@ static void given_by_user(struct fuzz_input *in)
 /* What is said of a peer's value in messages, and what is computed from it first. */
 static void use(const gr_params_t *params)
 {
-    struct gr_torus torus = mca_coll_gpuring_param_torus(params->value[GR_PARAM_TORUS]);
+    struct gr_torus torus = gr_param_torus(params->value[GR_PARAM_TORUS]);
     char text[64];
     int k;
 
