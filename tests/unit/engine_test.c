@@ -502,6 +502,11 @@ static void refused_links(void **state)
 /* ---- a set-up that breaks: the message that a rank posts fails ---- */
 
 #define BROKEN 2 /* the rank */
+#define POSTS 4  /* messages of a rank that are let fail, one in each world */
+
+/* Messages may be under way into a set-up that broke, so it is never freed, and neither is its op. */
+static struct call *stuck[POSTS * 4];
+static atomic_int nstuck;
 
 static void run_broken(struct rr_rank *rank)
 {
@@ -515,7 +520,7 @@ static void run_broken(struct rr_rank *rank)
     if (GR_ERR_FAILED != mca_coll_gpuring_failure_known(&rank->comm)) {
         abort();
     }
-    call_free(call);
+    stuck[atomic_fetch_add(&nstuck, 1)] = call;
 }
 
 static void broken_setup(void **state)
@@ -523,7 +528,7 @@ static void broken_setup(void **state)
     int post;
 
     (void) state;
-    for (post = 1; post <= 4; post++) {
+    for (post = 1; post <= POSTS; post++) {
         struct rr_world *world = rr_world_new(4, (size_t) 64 << 20);
 
         assert_non_null(world);
