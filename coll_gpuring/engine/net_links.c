@@ -29,8 +29,9 @@
 #include "engine/runtime.h"
 
 #include "base/errors.h"
+#include "net/link.h"
+#include "net/load.h"
 #include "net/net.h"
-#include "net/net_state.h"
 #include "net/rails.h"
 #include "net/transport.h"
 

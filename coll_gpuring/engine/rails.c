@@ -12,7 +12,7 @@
 #include "engine/comm.h"
 #include "engine/params.h"
 
-#include "net/net.h"
+#include "net/load.h"
 #include "net/rails.h"
 #include "net/transport.h"
 

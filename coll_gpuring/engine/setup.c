@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Set-up: the exchange that makes the links of an algorithm, as a state machine of nonblocking
- * messages.
+ * Set-up: makes the links of an algorithm, as a state machine of nonblocking messages. Links in
+ * host memory and between devices differ in their struct gr_link_memory only (link/connect.h).
  *
- *      DEVICES   of the first set-up on devices only: all tell rank 0 theirs;
- *      ORDER     rank 0 tells all in which order they form rings
- *      OFFERS    each reader sends its offer to each writer; each writer maps what it was offered
- *      ANSWERS   on devices, and between nodes: and sends back what the reader must map, or join
- *      VERDICT   the worst status of all ranks, by dissemination: in round k rank r sends what it
- *                knows to r + 2^k and receives from r - 2^k; after ceil(log2 p) rounds all agree
+ *      DEVICES   first set-up on devices only: all ranks send rank 0 their device
+ *      ORDER     the same: rank 0 sends all ranks the order of the rings
+ *      HANDLES   each reader reserves memory and sends its handle to the writer
+ *      REPLIES   between devices, and between nodes: each writer replies with its own handle
+ *      AGREE     all ranks learn the worst status, by dissemination: in round k rank r sends what it
+ *                has heard to r + 2^k, and receives from r - 2^k; after ceil(log2 p) rounds all know
+ *                the same. Then the team takes the links, or none, on all ranks
  *
- * Set-ups are numbered at the calls that need them, which come in the same order on all ranks;
- * their messages carry the number in their tags. So they may be under way in any order: one of a
- * pending nonblocking call, one of a persistent request's init.
+ * Set-ups are numbered at the calls that need them, which come in the same order on all ranks. The
+ * tags of their messages contain the number, so several set-ups can be under way in any order: one
+ * of a pending nonblocking call, and one of the init of a persistent request.
  */
 #include "engine/setup.h"
 
@@ -64,7 +65,7 @@ static int post_messages(struct gr_setup *s, bool send, const struct gr_setup_me
     return rc;
 }
 
-/* Receives first: explain() counts on it. */
+/* Post receives first, as setup_explain() assumes. */
 static int exchange(struct gr_setup *s, const struct gr_exchange *x, int tag)
 {
     int k, rc = 0;
@@ -76,7 +77,7 @@ static int exchange(struct gr_setup *s, const struct gr_exchange *x, int tag)
     return rc;
 }
 
-/* 1 when all requests are complete (and freed), 0 when not, negative on error. */
+/* 1: all requests are complete, and freed; 0: not yet; negative: an error. */
 static int requests_done(struct gr_setup *s)
 {
     int k, rc;
@@ -143,9 +144,8 @@ static int reserve(struct gr_setup *s)
     return rc;
 }
 
-/* ---- phases: each posts its messages; the next comes when they are complete ---- */
+/* ---- phases: each posts its messages, and ends when they are complete ---- */
 
-/* 0, or GR_ERR_... */
 static int post_handles(struct gr_setup *s)
 {
     struct gr_exchange x = {.in = {{0}}};
@@ -191,7 +191,7 @@ static struct gr_setup_result combine(struct gr_setup_result a, struct gr_setup_
     return v;
 }
 
-/* A number that no other communicator had. */
+/* A number that tells this communicator from earlier ones. */
 static uint64_t nonce_new(void)
 {
     struct timespec t;
@@ -200,7 +200,7 @@ static uint64_t nonce_new(void)
     return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
 }
 
-/* What this rank has found out. The network has said why already, where it is that. */
+/* Map the last handles, and start to agree on this rank's status. */
 static void conclude(struct gr_setup *s)
 {
     mca_coll_gpuring_endpoints_map(s, &s->join.status);
@@ -237,7 +237,7 @@ static int begin(struct gr_setup *s)
     return s->device && NULL == s->queue->gpu ? mca_coll_gpuring_setup_devices(s) : post_handles(s);
 }
 
-/* All messages of the phase are through: the next phase. *over: there is none. 0, or GR_ERR_... */
+/* Begin the next phase, as all messages of this one are complete. *over: there is none. */
 static int next(struct gr_setup *s, bool *over)
 {
     int p = s->queue->comm->size, rc;
@@ -285,7 +285,7 @@ int mca_coll_gpuring_setup_poll(void *ctx, uint64_t *moved)
     }
 }
 
-/* ---- beginning and end ---- */
+/* ---- begin and end ---- */
 
 static struct gr_setup *setup_new(bool device, struct gr_op_queue *queue, int way, int root,
                                   uint32_t number)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What set-ups say: what they wait for, and why they failed. */
+/* Messages about set-ups: what they wait for, and why they failed. */
 #include "engine/setup_diagnose.h"
 
 #include "engine/comm.h"
@@ -20,11 +20,13 @@
 
 #include <stdio.h>
 
+/* Which links, in words. */
 static const char *where(const struct gr_setup *s)
 {
     return s->device ? " on devices" : s->way >= GR_WAY_SMALL ? " for small messages" : "";
 }
 
+/* The rank that receive k of the phase waits for. */
 static int awaited_rank(const struct gr_setup *s, int k)
 {
     const struct gr_join *join = &s->join;
@@ -72,6 +74,7 @@ void mca_coll_gpuring_setup_explain(void *ctx, char *text, size_t size)
     }
 }
 
+/* MiB of device memory that this rank needs for the links. */
 static size_t device_mib(const struct gr_setup *s)
 {
     const struct gr_gpu_team *team = s->queue->gpu;
@@ -80,7 +83,8 @@ static size_t device_mib(const struct gr_setup *s)
     return (bytes + (1 << 20) - 1) >> 20;
 }
 
-static void tell_unmapped(const struct gr_setup *s)
+/* Warn that links go through host memory, on the first rank concerned. */
+static void warn_unmapped(const struct gr_setup *s)
 {
     static bool said;
     int rank = s->queue->comm->rank;
@@ -103,8 +107,8 @@ static int on_device(const struct gr_connections *side)
     return found;
 }
 
-/* Where rank 0 has the slots of the links to other nodes, and why not on its device. */
-static void tell_slots(const struct gr_setup *s)
+/* Log where the slots of rank 0's inter-node links are, and why not on its device. */
+static void log_slots(const struct gr_setup *s)
 {
     const struct gr_join *j = &s->join;
     int found, all = s->nin + s->nout;
@@ -132,8 +136,8 @@ void mca_coll_gpuring_setup_log(const struct gr_setup *s)
     const char *name = gr_comm_name(s->queue->comm);
 
     if (0 == status) {
-        tell_unmapped(s);
-        tell_slots(s);
+        warn_unmapped(s);
+        log_slots(s);
         return;
     }
     if (s->result.rank != s->queue->comm->rank || said[-status % 16]) {

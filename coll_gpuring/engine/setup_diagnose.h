@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What set-ups say: what they wait for, and why they failed. */
+/* Messages about set-ups: what they wait for, and why they failed. */
 #ifndef GR_ENGINE_SETUP_DIAGNOSE_H
 #define GR_ENGINE_SETUP_DIAGNOSE_H
 
@@ -7,12 +7,12 @@
 
 struct gr_setup;
 
-/* For mca_coll_gpuring_wait(): what the set-up waits for. */
+/* Write to text[size] what a set-up waits for. For mca_coll_gpuring_wait(). */
 void mca_coll_gpuring_setup_explain(void *setup, char *text, size_t size);
 
 /*
- * Report the agreement: why it failed, or that links are slow; once per
- * kind of reason.
+ * Log the result of a set-up: why it failed, or that links are slow. Once per process and reason,
+ * on one rank.
  */
 void mca_coll_gpuring_setup_log(const struct gr_setup *s);
 

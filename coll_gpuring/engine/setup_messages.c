@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The messages of set-ups: requests, and tags that tell one set-up's from another's. */
+/* The messages of set-ups. Each set-up has tags of its own. */
 #include "engine/setup_messages.h"
 
 #include "engine/op_queue.h"

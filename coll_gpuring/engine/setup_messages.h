@@ -9,14 +9,14 @@
 
 struct gr_setup;
 
-/* The first of the tags of that number; the next lower ones are its, too. */
+/* The highest of the GR_SETUP_TAGS tags of the set-up with that number. */
 int mca_coll_gpuring_setup_tag(uint32_t number);
 
-/* Post one message of the phase. 0, or GR_ERR_... */
+/* Post a message of the phase. Returns an error code. */
 int mca_coll_gpuring_setup_post(struct gr_setup *s, bool send, void *buf, size_t bytes, int rank,
                                 int tag);
 
-/* Room for n messages under way. 0, or GR_ERR_... */
+/* Allocate requests for n messages, and the two of the agreement. Returns an error code. */
 int mca_coll_gpuring_setup_reserve(struct gr_setup *s, int n);
 
 #endif

@@ -128,7 +128,7 @@ static int find_destinations(struct gr_host_op *op, const struct gr_move *mv, si
         if (op->direct && 0 == begin) {
             *word_of(l, mv) = (uint64_t) (uintptr_t) where;
         }
-        if (NULL == where && (NULL == l->from || NULL == op->from)) {
+        if (NULL == where && (NULL == l->data_at || NULL == op->from)) {
             dst[n++] = in_slot(op, l, mv);
             assert((unsigned char *) dst[n - 1] + mv->count * op->reducer.elem_bytes <=
                    (unsigned char *) gr_link_slot(l) + l->slot_bytes);
@@ -226,7 +226,7 @@ static void host_commit(void *ctx, uint32_t channel, const struct gr_step *step)
     for (k = 0; k < step->nto; k++) {
         struct gr_link *l = link_to(op, channel, step->to[k]);
 
-        if (NULL != l->fill) {
+        if (NULL != l->valid_bytes) {
             gr_link_set_slot_info(l, op->filled, op->from);
             op->borrowed += NULL != op->from;
         }
@@ -254,7 +254,7 @@ static int undrained(const struct gr_host_op *op, uint32_t channel, int *ranks, 
     for (r = 0; r < op->p && n < most; r++) {
         struct gr_link *l = link_to(op, channel, r);
 
-        if (NULL != l->shared && (op->direct || NULL != l->fill) && !gr_link_drained(l)) {
+        if (NULL != l->shared && (op->direct || NULL != l->valid_bytes) && !gr_link_drained(l)) {
             ranks[n++] = r;
         }
     }

@@ -7,7 +7,7 @@
  * final value is stored over an input, and it cannot exist before every contribution has been read.
  * The stepper is done when all messages of this rank have been read.
  *
- * Zero copy: a network sends a message from this rank's buffers (gr_fifo.from). The same rule
+ * Zero copy: a network sends a message from this rank's buffers (gr_fifo.data_at). The same rule
  * holds, except for algorithms that overwrite what they have sent (gr_algo_overwrites_sent()).
  */
 #ifndef GR_EXEC_HOST_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The memory of mailboxes, board.h. */
+/* The memory of mailboxes. */
 #include "link/board.h"
 
 #include "base/errors.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Boards: the memory of mailboxes. Every rank has a board in its own shared memory (a slab, pool.h)
- * that all others read; exec/mail.h says what is written there.
+ * Boards: the memory of mailboxes. Every rank has a board in its own shared memory (a slab,
+ * pool.h), which all others read. exec/mail.h says what is written there.
  *
- *      rank w's board     set 0          set 1          set nsets-1      for each reader
- *                         [epoch|data]   [epoch|data] ... [epoch|data]   [left|consumed]
+ *      rank w's board   [left|consumed] of each reader   set 0          set 1          set nsets-1
+ *                                                        [epoch|data]   [epoch|data]   [epoch|data]
  */
 #ifndef GR_LINK_BOARD_H
 #define GR_LINK_BOARD_H
@@ -13,52 +13,48 @@
 
 #include <stddef.h>
 
-/* Bytes of a set before its data: the data keep the alignment of any element. */
-#define GR_SET_HEAD 16
-/*
- * Sets of a communicator's boards; of those of one persistent request, which has only calls of its
- * own.
- */
-#define GR_SETS 8
-#define GR_SETS_PERSISTENT 2
+#define GR_SET_HEAD 16       /* bytes of a set before its data, which are aligned for any element */
+#define GR_SETS 8            /* sets of a communicator's boards */
+#define GR_SETS_PERSISTENT 2 /* sets of the boards of a persistent request */
 
-/* One rank's board, as mapped here. */
+/* A rank's board, mapped. */
 struct gr_board {
-    struct gr_lease_user *users; /* by rank of the reader; NULL: not connected */
-    unsigned char *sets;
+    struct gr_lease_user *users; /* [rank of the reader]; NULL: not connected */
+    unsigned char *sets;         /* nsets * stride */
 };
 
+/* Epochs number the calls of a mailbox, in call order. */
 struct gr_mailbox {
-    int p, rank;
-    uint32_t nsets;          /* a power of two, >= 2 */
+    int p;                   /* ranks */
+    int rank;                /* this one */
+    uint32_t nsets;          /* a power of two, at least 2 */
     size_t stride;           /* bytes from set to set, a multiple of the cache line */
-    struct gr_board *boards; /* by rank; owned */
-    uint64_t begun;          /* epoch of the last call that began, */
-    uint64_t posted;         /* was posted, */
-    uint64_t taken;          /* was taken; all in call order */
-    uint64_t freed;          /* all are known to have taken up to this epoch */
-    uint64_t told;           /* what my users say */
+    struct gr_board *boards; /* [rank]; owned */
+    uint64_t begun;          /* epoch of the last call that began */
+    uint64_t posted;         /* epoch of the last call that posted its message */
+    uint64_t taken;          /* epoch of the last call that has read all messages */
+    uint64_t freed;          /* all ranks are known to have read this epoch's messages */
+    uint64_t told;           /* epoch that this rank has written to others' boards as read */
 };
 
-/*
- * Bytes of data that a set holds, for boards made for messages of `bytes`; and bytes of such a
- * board.
- */
+/* Bytes from set to set, for messages of up to `bytes`. */
 size_t gr_board_stride(size_t bytes);
+
+/* Size of a board. */
 size_t gr_board_bytes(int p, uint32_t nsets, size_t stride);
 
-/* A mailbox without boards, whose first epoch is first + 1. 0, or GR_ERR_NOMEM. */
+/* A mailbox without boards, whose first call has epoch first + 1. Returns 0 or GR_ERR_NOMEM. */
 int gr_mailbox_init(struct gr_mailbox *box, int p, int rank, uint32_t nsets, size_t stride,
                     uint64_t first);
 void gr_mailbox_free(struct gr_mailbox *box);
 
-/* The owner, before it offers its board to anybody: every set and user says `first`. */
+/* Set all epochs of this rank's board at `base` to `first`, before others get its handle. */
 void gr_board_clean(void *base, int p, uint32_t nsets, size_t stride, uint64_t first);
 
-/* Use rank's board, which lies at base in this process. */
+/* Connect to a rank's board, which is mapped at `base`. */
 void gr_board_attach(struct gr_mailbox *box, int rank, void *base);
 
-/* Where a set has its epoch: the first word. */
+/* The epoch of a set: its first word. */
 static inline _Atomic uint64_t *gr_board_epoch(unsigned char *set)
 {
     return (_Atomic uint64_t *) (void *) set;

@@ -5,11 +5,12 @@
  *      writer ---- tail ----> [slot][slot][slot][slot] ---- head ----> reader
  *                  (written by the writer)   (written by the reader)
  *
- * The slots and both counters lie in the reader's memory (a slab of its pool, pool.h). Each counter
- * has one writer and only grows, over all leases of the slab. tail - head slots are full. At least
- * two slots: with one, fused receive-and-send steps deadlock from three ranks on.
+ * The slots and both counters lie in the reader's memory, in a slab of its pool (pool.h). Each
+ * counter has one writer, and only grows, over all leases of the slab. tail - head slots are full.
+ * A link has two slots at least: with one, steps that receive and send at once deadlock on three or
+ * more ranks.
  *
- * Order: the writer stores the data, then tail with release; the reader loads tail with acquire,
+ * Ordering: the writer stores the data, then tail with release; the reader loads tail with acquire,
  * then the data. The reader loads the data, then stores head with release; the writer loads head
  * with acquire, then overwrites the slot.
  */
@@ -24,28 +25,30 @@
 #define GR_MAX_SLOTS 64
 
 /*
- * Words that a writer says beside its slots: who reads a slot finds those of when it was pushed, or
- * newer ones.
+ * Sideband: words that the writer sends with its slots. The reader of a slot sees their values at
+ * the time of the push, or newer ones.
  */
-enum { GR_WORD_LAG, GR_WORD_RESYNC, GR_NWORDS }; /* both of timing/timer.h */
+enum {
+    GR_SIDEBAND_LAG,    /* see timing/timer.h */
+    GR_SIDEBAND_RESYNC, /* see timing/timer.h */
+    GR_NSIDEBAND
+};
 
-/* The shared part, at the start of a slab. */
+/* The shared part of a link, at the start of a slab. */
 struct gr_link_shared {
-    struct gr_lease_user writer;
-    _Alignas(GR_CACHE_LINE) _Atomic uint64_t tail; /* slots written, ever */
-    _Atomic uint64_t words[GR_NWORDS];             /* of the writer's */
-    /* and which of its links goes first: gr_link_set_slot_info() */
-    _Atomic uint64_t turn;
-    /* 1: the writer's call has failed: gr_link_withdraw() */
-    _Atomic uint64_t withdrawn;
-    _Alignas(GR_CACHE_LINE) _Atomic uint64_t head; /* slots read, ever */
-    _Alignas(GR_CACHE_LINE) unsigned char slots[];
+    struct gr_lease_user writer;                   /* the writer's record */
+    _Alignas(GR_CACHE_LINE) _Atomic uint64_t tail; /* slots written, since the slab exists */
+    _Atomic uint64_t sideband[GR_NSIDEBAND];       /* written by the writer */
+    _Atomic uint64_t send_seq;                     /* see gr_link_set_slot_info() */
+    _Atomic uint64_t withdrawn;                    /* 1 after gr_link_withdraw() */
+    _Alignas(GR_CACHE_LINE) _Atomic uint64_t head; /* slots read, since the slab exists */
+    _Alignas(GR_CACHE_LINE) unsigned char slots[]; /* nslots * slot_bytes */
 };
 
 /*
- * Direct slots: where both ends agreed on it for a call, a slot begins with one word for each piece
- * of its message. It is the piece's address in the writer's memory, from where the reader fetches
- * it (cma.h): one copy instead of two; or 0, and the piece lies in the slot, behind the words.
+ * Direct slots, where both ends use them for a call: a slot begins with one word for each piece of
+ * its message. The word is the piece's address in the writer's memory, which the reader copies from
+ * (cma.h), or 0: the piece lies in the slot, behind the words. An address saves a copy.
  */
 #define GR_DIRECT_PIECES 8
 #define GR_DIRECT_HEAD (GR_DIRECT_PIECES * sizeof(uint64_t))
@@ -53,100 +56,95 @@ struct gr_link_shared {
 /* One end of a link; private to its process. */
 struct gr_link {
     struct gr_link_shared *shared; /* NULL: not connected */
-    uint64_t mine;  /* the counter that this end writes: tail of the writer, head of the reader */
-    uint64_t other; /* the other end's counter when last looked at */
-    uint32_t nslots;
-    size_t slot_bytes;
-    /*
-     * [slot]: where its writer says how many bytes of it are in use, before the push: what lies
-     * between the ends may be a network. NULL: nobody asks
-     */
-    uint32_t *fill;
-    const void **from; /* beside fill: as in the FIFO that it is written for, */
-    uint64_t *turns;   /* and how often links that have it in common were begun anew */
+    uint64_t mine;                 /* this end's counter: the writer's tail, or the reader's head */
+    uint64_t other;                /* the other end's counter when it was last read */
+    uint32_t nslots;               /* number of slots */
+    size_t slot_bytes;             /* size of a slot */
+    uint32_t *valid_bytes;         /* inter-node writer: as in gr_fifo; otherwise NULL */
+    const void **data_at;          /* inter-node writer: as in gr_fifo; otherwise NULL */
+    uint64_t *send_seqs;           /* inter-node writer: the last send_seq of the team's links */
 };
 
-/*
- * Slots in a GPU's memory, which the host does not touch; the rest of the FIFO is the host's. What
- * a network writes there may be seen later than what the host says afterwards, but not later than a
- * flush.
- */
+/* Where the slots of a FIFO lie in device memory, which the host does not access. */
 struct gr_fifo_gpu {
-    int on; /* slots lie there */
-    /* reader's, before the tail is raised; 0 or a negative error; NULL: there is no need */
+    int on; /* they do */
+    /*
+     * Make what the network has written visible to kernels, before the reader's tail is stored.
+     * Returns 0 or a negative error. NULL: it is visible.
+     */
     int (*flush)(void *gpu);
-    void *gpu;
-    struct gr_lease_user *user; /* of the memory of the slots, */
-    uint64_t lease;             /* told as the FIFO's */
+    void *gpu;                  /* argument of flush */
+    struct gr_lease_user *user; /* the network's record in the host slab of the slots */
+    uint64_t lease;             /* number of their lease */
 };
 
 /*
- * A FIFO in this process's memory whose one end is a network (net/net.h); who is at the other, a
- * gr_link or kernels, is nothing to it. It belongs to whoever leased it, and stays until the
- * network has left it.
+ * A FIFO in this process's memory whose one end is a network (net/net.h). The other end is a
+ * gr_link or kernels. Its memory is owned by its creator, until the network has left it, too.
  */
 struct gr_fifo {
-    _Atomic uint64_t *tail, *head;
-    unsigned char *slots;
-    uint64_t count;    /* where its counters stand: no slot is full */
-    uint32_t nslots;   /* GR_MIN_SLOTS .. GR_MAX_SLOTS */
-    size_t slot_bytes; /* < 2^32 */
-    /* writer's: [slot]: bytes that are to travel, written before the push; NULL: all of it */
-    const uint32_t *fill;
+    _Atomic uint64_t *tail; /* slots written */
+    _Atomic uint64_t *head; /* slots read */
+    unsigned char *slots;   /* nslots * slot_bytes */
+    uint64_t count;         /* value of both counters at the start */
+    uint32_t nslots;        /* GR_MIN_SLOTS to GR_MAX_SLOTS */
+    size_t slot_bytes;      /* size of a slot, below 2^32 */
+    /* Writer: [slot]: bytes to send, set before the push. NULL: whole slots are sent. */
+    const uint32_t *valid_bytes;
     /*
-     * writer's: [slot]: where they lie instead of in the slot, written before the push, until the
-     * slot is free again; NULL: in the slot. NULL: all of them do
+     * Writer: [slot]: address of the data, set before the push and valid until the slot is free
+     * again; NULL: in the slot. data_at itself is NULL if all data are in slots.
      */
-    const void **from;
-    /* writer's: where the slots begin that are not to travel yet, as tail; NULL: all may */
-    const _Atomic uint64_t *until;
-    _Atomic uint64_t *words; /* [GR_NWORDS], which travel with slots; NULL: nothing is said */
-    /* writer's: slots of the FIFO where this is less are sent first; NULL: 0 */
-    const _Atomic uint64_t *turn;
-    struct gr_lease_user *user; /* that is told when the network has left it: */
-    uint64_t lease;
-    struct gr_fifo_gpu gpu;
+    const void **data_at;
+    /* Writer: slots from this count on are not sent yet. NULL: all may be sent. */
+    const _Atomic uint64_t *send_limit;
+    /* [GR_NSIDEBAND]: words that are sent with slots. NULL: none. */
+    _Atomic uint64_t *sideband;
+    /* Writer: FIFOs are served in the order of this number. NULL: 0. */
+    const _Atomic uint64_t *send_seq;
+    struct gr_lease_user *user; /* the network's record in the slab */
+    uint64_t lease;             /* number of the lease that the network leaves at the end */
+    struct gr_fifo_gpu gpu;     /* slots in device memory */
 };
 
-/* Bytes of a slab for such a link. */
+/* Size of the slab of a link inside a node. */
 static inline size_t gr_link_bytes(uint32_t nslots, size_t slot_bytes)
 {
     return sizeof(struct gr_link_shared) + nslots * slot_bytes;
 }
 
-/*
- * Behind the slots of a link that has its fill and from in the slab: bytes from the first slot to
- * where `from` begins.
- */
-static inline size_t gr_link_from_offset(uint32_t nslots, size_t slot_bytes)
+/* Offset of data_at[] in an inter-node writer's slab, from the first slot. */
+static inline size_t gr_link_data_at_offset(uint32_t nslots, size_t slot_bytes)
 {
-    size_t fill_end = nslots * (slot_bytes + sizeof(uint32_t));
+    size_t end = nslots * (slot_bytes + sizeof(uint32_t));
 
-    return (fill_end + sizeof(void *) - 1) / sizeof(void *) * sizeof(void *);
+    return (end + sizeof(void *) - 1) / sizeof(void *) * sizeof(void *);
 }
 
-/* Bytes of a slab for such a link; and where they are. */
-static inline size_t gr_link_filled_bytes(uint32_t nslots, size_t slot_bytes)
+/* Size of the slab of an inter-node writer: slots, valid_bytes[], data_at[]. */
+static inline size_t gr_link_net_bytes(uint32_t nslots, size_t slot_bytes)
 {
     size_t bytes =
-        gr_link_bytes(0, 0) + gr_link_from_offset(nslots, slot_bytes) + nslots * sizeof(void *);
+        gr_link_bytes(0, 0) + gr_link_data_at_offset(nslots, slot_bytes) + nslots * sizeof(void *);
 
     return (bytes + GR_CACHE_LINE - 1) / GR_CACHE_LINE * GR_CACHE_LINE;
 }
 
+/* valid_bytes[] of an inter-node writer's slab. */
 static inline uint32_t *gr_link_valid_bytes(struct gr_link_shared *shared, uint32_t nslots,
                                             size_t slot_bytes)
 {
     return (uint32_t *) (void *) (shared->slots + nslots * slot_bytes);
 }
 
-static inline const void **gr_link_from(struct gr_link_shared *shared, uint32_t nslots,
-                                        size_t slot_bytes)
+/* data_at[] of an inter-node writer's slab. */
+static inline const void **gr_link_data_at(struct gr_link_shared *shared, uint32_t nslots,
+                                           size_t slot_bytes)
 {
-    return (const void **) (void *) (shared->slots + gr_link_from_offset(nslots, slot_bytes));
+    return (const void **) (void *) (shared->slots + gr_link_data_at_offset(nslots, slot_bytes));
 }
 
-/* That of a link; without fill, from, and a lease. */
+/* The FIFO of a link. valid_bytes, data_at, send_seq and lease are left to the caller. */
 static inline struct gr_fifo gr_link_fifo(struct gr_link_shared *shared, uint64_t count,
                                           uint32_t nslots, size_t slot_bytes)
 {
@@ -156,13 +154,13 @@ static inline struct gr_fifo gr_link_fifo(struct gr_link_shared *shared, uint64_
                              .count = count,
                              .nslots = nslots,
                              .slot_bytes = slot_bytes,
-                             .words = shared->words,
+                             .sideband = shared->sideband,
                              .user = &shared->writer};
 }
 
 /*
- * Reader, at the begin of a lease, when nobody else touches the slab: a team that died may have
- * left slots unread, which are skipped, so that both counters stand alike. Returns where.
+ * Reader, at the start of a lease, when nothing else uses the slab: skip the slots that an earlier
+ * team has left unread. Returns the value of both counters.
  */
 static inline uint64_t gr_link_renew(struct gr_link_shared *shared)
 {
@@ -174,8 +172,8 @@ static inline uint64_t gr_link_renew(struct gr_link_shared *shared)
 }
 
 /*
- * Take an end of a link whose counters stand at `count` (no slot is full). Both ends must be given
- * the same.
+ * Connect an end of a link. count: the value of both counters, the same at both ends; no slot is
+ * full.
  */
 static inline void gr_link_attach(struct gr_link *l, struct gr_link_shared *shared, uint64_t count,
                                   uint32_t nslots, size_t slot_bytes)
@@ -184,12 +182,12 @@ static inline void gr_link_attach(struct gr_link *l, struct gr_link_shared *shar
     l->mine = l->other = count;
     l->nslots = nslots;
     l->slot_bytes = slot_bytes;
-    l->fill = NULL;
-    l->from = NULL;
-    l->turns = NULL;
+    l->valid_bytes = NULL;
+    l->data_at = NULL;
+    l->send_seqs = NULL;
 }
 
-/* The slot that this end handles next. */
+/* The next slot of this end. */
 static inline void *gr_link_slot(const struct gr_link *l)
 {
     return l->shared->slots + l->mine % l->nslots * l->slot_bytes;
@@ -205,7 +203,7 @@ static inline int gr_link_writable(struct gr_link *l)
     return l->mine - l->other < l->nslots;
 }
 
-/* Writer: whether the reader is through with all slots. */
+/* Writer: whether the reader has read all slots. */
 static inline int gr_link_drained(struct gr_link *l)
 {
     if (l->mine != l->other) {
@@ -215,8 +213,8 @@ static inline int gr_link_drained(struct gr_link *l)
 }
 
 /*
- * Beside data that other processes read by system calls. ThreadSanitizer, which does not see those,
- * knows no fences.
+ * A fence next to data that other processes read by system calls. ThreadSanitizer does not see such
+ * reads, and does not support fences.
  */
 static inline void gr_link_fence(memory_order order)
 {
@@ -228,8 +226,8 @@ static inline void gr_link_fence(memory_order order)
 }
 
 /*
- * Writer, whose call has failed, before the application gets its buffers back: what direct slots
- * point to may change from now on.
+ * Writer, if its call fails, before the application gets its buffers back: what direct slots point
+ * to may change from now on.
  */
 static inline void gr_link_withdraw(struct gr_link *l)
 {
@@ -237,7 +235,7 @@ static inline void gr_link_withdraw(struct gr_link *l)
     gr_link_fence(memory_order_seq_cst);
 }
 
-/* Reader, when it has fetched what a direct slot points to: whether it may have changed before. */
+/* Reader, after it has copied what a direct slot points to: whether the data may have changed. */
 static inline int gr_link_withdrawn(const struct gr_link *l)
 {
     gr_link_fence(memory_order_acquire);
@@ -245,20 +243,20 @@ static inline int gr_link_withdrawn(const struct gr_link *l)
 }
 
 /*
- * Writer, before it pushes a slot of which a network has to know more (fill): that many bytes are
- * in use, and lie there, or, with NULL, in the slot. To send takes a network long, so what was
- * pushed first goes first: a link in which nothing waits queues up behind the others.
+ * Inter-node writer, before it pushes a slot: the number of bytes to send, and their address; NULL:
+ * in the slot. A link that was empty gets the next send_seq, so that it is served after the links
+ * that have been waiting.
  */
-static inline void gr_link_set_slot_info(struct gr_link *l, size_t bytes, const void *from)
+static inline void gr_link_set_slot_info(struct gr_link *l, size_t bytes, const void *data)
 {
-    l->fill[l->mine % l->nslots] = (uint32_t) bytes;
-    l->from[l->mine % l->nslots] = from;
+    l->valid_bytes[l->mine % l->nslots] = (uint32_t) bytes;
+    l->data_at[l->mine % l->nslots] = data;
     if (gr_link_drained(l)) {
-        atomic_store_explicit(&l->shared->turn, ++*l->turns, memory_order_relaxed);
+        atomic_store_explicit(&l->shared->send_seq, ++*l->send_seqs, memory_order_relaxed);
     }
 }
 
-/* Writer: the slot's data are complete. */
+/* Writer: the slot is full. */
 static inline void gr_link_push(struct gr_link *l)
 {
     atomic_store_explicit(&l->shared->tail, ++l->mine, memory_order_release);
@@ -274,7 +272,7 @@ static inline int gr_link_readable(struct gr_link *l)
     return l->other != l->mine;
 }
 
-/* Reader: the slot's data are used up. */
+/* Reader: the slot is free. */
 static inline void gr_link_pop(struct gr_link *l)
 {
     atomic_store_explicit(&l->shared->head, ++l->mine, memory_order_release);

@@ -103,12 +103,12 @@ static int reserve_links(struct gr_join *join)
     int rc = lease_slabs(join->pool, link_bytes(join), join->in.host, join->in.n), k;
 
     if (0 == rc) {
-        rc = lease_slabs(join->pool, gr_link_filled_bytes(b->nslots, b->slot_bytes),
+        rc = lease_slabs(join->pool, gr_link_net_bytes(b->nslots, b->slot_bytes),
                          out->host + out->near, out->n - out->near);
     }
     /* some writers never set the addresses that data are sent from */
     for (k = out->near; 0 == rc && k < out->n; k++) {
-        memset(gr_link_from(gr_slab_base(out->host[k].slab), b->nslots, b->slot_bytes), 0,
+        memset(gr_link_data_at(gr_slab_base(out->host[k].slab), b->nslots, b->slot_bytes), 0,
                b->nslots * sizeof(void *));
     }
     return rc;
@@ -126,9 +126,9 @@ static struct gr_fifo link_fifo(const struct gr_join *join, const struct gr_conn
     struct gr_link_shared *shared = gr_slab_base(host(c)->slab);
     struct gr_fifo fifo = gr_link_fifo(shared, host(c)->handle.count, b->nslots, b->slot_bytes);
 
-    fifo.fill = writes ? gr_link_valid_bytes(shared, b->nslots, b->slot_bytes) : NULL;
-    fifo.from = writes ? gr_link_from(shared, b->nslots, b->slot_bytes) : NULL;
-    fifo.turn = writes ? &shared->turn : NULL;
+    fifo.valid_bytes = writes ? gr_link_valid_bytes(shared, b->nslots, b->slot_bytes) : NULL;
+    fifo.data_at = writes ? gr_link_data_at(shared, b->nslots, b->slot_bytes) : NULL;
+    fifo.send_seq = writes ? &shared->send_seq : NULL;
     fifo.lease = host(c)->handle.lease;
     return fifo;
 }
@@ -155,9 +155,10 @@ static void take_links(struct gr_join *join, int status, const struct gr_agreeme
         b->sent[at] = w->slab;
         gr_link_attach(l, NULL == w->slab ? w->base : gr_slab_base(w->slab), w->handle.count,
                        b->nslots, b->slot_bytes);
-        l->fill = NULL == w->slab ? NULL : gr_link_valid_bytes(l->shared, l->nslots, l->slot_bytes);
-        l->from = NULL == w->slab ? NULL : gr_link_from(l->shared, l->nslots, l->slot_bytes);
-        l->turns = &join->team->turns;
+        l->valid_bytes =
+            NULL == w->slab ? NULL : gr_link_valid_bytes(l->shared, l->nslots, l->slot_bytes);
+        l->data_at = NULL == w->slab ? NULL : gr_link_data_at(l->shared, l->nslots, l->slot_bytes);
+        l->send_seqs = &join->team->send_seqs;
     }
     settle(join, status, a);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rings of rings.h. */
+/* Rings and neighbours. */
 #include "link/rings.h"
 
 #include "base/errors.h"
@@ -45,7 +45,7 @@ static int append(struct gr_neighbour *all, int n, uint32_t channel, const int *
     return n + nranks;
 }
 
-static int make_room(struct gr_neighbours *n, size_t most)
+static int alloc_neighbours(struct gr_neighbours *n, size_t most)
 {
     *n = (struct gr_neighbours) {calloc(most, sizeof(*n->in)), calloc(most, sizeof(*n->out)), 0, 0};
     if (NULL == n->in || NULL == n->out) {
@@ -89,7 +89,7 @@ int gr_rings_neighbours(const struct gr_rings *rings, int p, int rank, uint32_t 
     int nin, nout;
     uint32_t c, like;
 
-    if (NULL == in || 0 != make_room(n, (size_t) nchannels * (size_t) p)) {
+    if (NULL == in || 0 != alloc_neighbours(n, (size_t) nchannels * (size_t) p)) {
         free(in);
         return GR_ERR_NOMEM;
     }
@@ -121,7 +121,7 @@ int gr_rings_neighbours(const struct gr_rings *rings, int p, int rank, uint32_t 
     return 0;
 }
 
-/* Coordinates in which two ranks differ; of a ring of all ranks where there is no torus. */
+/* Number of coordinates in which two ranks differ; without a torus they have one. */
 static int differ(const struct gr_torus *torus, int a, int b)
 {
     int d, n = 0;
@@ -134,7 +134,7 @@ static int differ(const struct gr_torus *torus, int a, int b)
 
 int gr_rings_lines(const struct gr_rings *rings, int p, int rank, struct gr_neighbours *n)
 {
-    int r, rc = make_room(n, (size_t) p);
+    int r, rc = alloc_neighbours(n, (size_t) p);
 
     for (r = 0; 0 == rc && r < p; r++) {
         if (1 == differ(&rings->torus, rank, r)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rings of a team, and with whom an algorithm links a rank: the same for links in host and in
- * device memory.
+ * The rings of a team, and the peers of a rank in an algorithm: the same for links in host memory
+ * and between devices.
  */
 #ifndef GR_LINK_RINGS_H
 #define GR_LINK_RINGS_H
@@ -11,28 +11,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Two rings over p ranks, forward and backward; channel c takes number c % 2. */
+/* Two rings over p ranks, forward and backward. Channel c uses ring c % 2. */
 struct gr_rings {
-    int *order[2]; /* [position] = rank */
-    int *where[2]; /* [rank] = position */
-    /* that the ranks form, for algorithms along it; ndims 0: none is known */
-    struct gr_torus torus;
+    int *order[2];         /* [position]: rank; owned */
+    int *where[2];         /* [rank]: position; owned */
+    struct gr_torus torus; /* of the ranks; ndims 0: none */
 };
 
 /*
- * Room for p ranks: both orders to be filled, then gr_rings_invert(). 0 or GR_ERR_NOMEM; to be
- * freed either way.
+ * Allocate rings of p ranks. The caller fills both orders and calls gr_rings_invert(). Returns 0 or
+ * GR_ERR_NOMEM; gr_rings_free() frees the rings in either case.
  */
 int gr_rings_init(struct gr_rings *rings, int p);
 
-/* The orders are there: fill where. */
+/* Fill where[] from order[]. */
 void gr_rings_invert(struct gr_rings *rings, int p);
 
 void gr_rings_free(struct gr_rings *rings);
 
 /*
- * Which of the ways through a torus (sched/torus.h) a channel takes. Where it is nested all
- * channels take that dimension first, up or down: what is cut there need not go over the links of
+ * The variant of a torus schedule (sched/torus.h) that a channel uses. In a nested torus all
+ * channels start with the same dimension, up or down: messages of its links are not cut again for
  * the next.
  */
 static inline int gr_rings_lane(const struct gr_torus *torus, uint32_t channel)
@@ -46,21 +45,23 @@ struct gr_neighbour {
     int rank;
 };
 
+/* The other ends of a rank's links. */
 struct gr_neighbours {
-    struct gr_neighbour *in, *out; /* those to hear from, those to send to */
-    int nin, nout;
+    struct gr_neighbour *in;  /* that it receives from */
+    struct gr_neighbour *out; /* that it sends to */
+    int nin, nout;            /* their numbers */
 };
 
 /*
- * All neighbours of a rank in an algorithm (where that is rooted: with that root), by channel. 0 or
- * GR_ERR_NOMEM, with nothing to free.
+ * The neighbours of a rank in an algorithm, by channel. root: for algorithms with a root. Returns
+ * 0, or GR_ERR_NOMEM with nothing to free.
  */
 int gr_rings_neighbours(const struct gr_rings *rings, int p, int rank, uint32_t nchannels,
                         enum gr_algo algo, int root, struct gr_neighbours *n);
 
 /*
- * The same of links between all ranks that differ in one coordinate of the torus, or in any where
- * there is none: channel 0.
+ * All ranks that differ from this one in one coordinate of the torus, or, without a torus, all
+ * other ranks; on channel 0. Returns as gr_rings_neighbours().
  */
 int gr_rings_lines(const struct gr_rings *rings, int p, int rank, struct gr_neighbours *n);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The files of shm.h. */
+/* Shared memory of unlinked files. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* O_TMPFILE */
 #endif
@@ -21,7 +21,7 @@ static void *map_shared(int fd, uint64_t start, size_t bytes)
     if (MAP_FAILED == base) {
         return NULL;
     }
-    /* a forked child has no business here */
+    /* a forked child must not use links */
     (void) madvise(base, bytes, MADV_DONTFORK);
     return base;
 }
@@ -50,7 +50,7 @@ void gr_shm_close(struct gr_shm *shm)
     shm->fd = -1;
 }
 
-/* The allocating process is the owner, so pages land on its NUMA node. */
+/* The owner allocates the pages, so they lie on its NUMA node. */
 int gr_shm_grow(struct gr_shm *shm, size_t bytes, unsigned char **base)
 {
     int rc;
@@ -64,7 +64,7 @@ int gr_shm_grow(struct gr_shm *shm, size_t bytes, unsigned char **base)
     }
     *base = map_shared(shm->fd, shm->bytes, bytes);
     if (NULL == *base) {
-        /* if that fails, too, the next growth takes the pages */
+        /* if this fails, the next growth uses the pages */
         rc = ftruncate(shm->fd, (off_t) shm->bytes);
         (void) rc;
         return GR_ERR_SYS;
@@ -73,8 +73,8 @@ int gr_shm_grow(struct gr_shm *shm, size_t bytes, unsigned char **base)
     return 0;
 }
 
-/* Whether an open file is the one that was offered. */
-static int is_offered(int fd, uint64_t ino, uint64_t dev, uint64_t end)
+/* Whether an open file is the owner's, and long enough. */
+static int is_owners(int fd, uint64_t ino, uint64_t dev, uint64_t end)
 {
     struct stat st;
 
@@ -83,8 +83,8 @@ static int is_offered(int fd, uint64_t ino, uint64_t dev, uint64_t end)
 }
 
 /*
- * Open the peer's file. Only once it is known to be the one that was offered, it is opened for
- * access: what else the number may stand for by now (a device, a pipe) should not notice.
+ * Open the peer's file. It is opened for access only after it was identified: the descriptor may be
+ * another file by now, as a device or a pipe, which must not be affected.
  */
 static int open_peer_file(int pid, int number, uint64_t ino, uint64_t dev, uint64_t end, int *fd)
 {
@@ -96,7 +96,7 @@ static int open_peer_file(int pid, int number, uint64_t ino, uint64_t dev, uint6
     if (found < 0) {
         return ENOENT == errno || EACCES == errno || EPERM == errno ? GR_ERR_FOREIGN : GR_ERR_SYS;
     }
-    if (!is_offered(found, ino, dev, end)) {
+    if (!is_owners(found, ino, dev, end)) {
         close(found);
         return GR_ERR_FOREIGN;
     }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The teams of team.h; connect.c makes their links. */
+/* Teams, without the making of their links (host_links.c). */
 #include "link/team.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static int bundle_init(struct gr_channel_set *b, uint32_t nchannels, uint32_t nslots,
-                       size_t slot_bytes, int p)
+static int channel_set_init(struct gr_channel_set *b, uint32_t nchannels, uint32_t nslots,
+                            size_t slot_bytes, int p)
 {
     size_t n = (size_t) nchannels * (size_t) p;
 
     b->nchannels = nchannels;
     b->nslots = nslots;
     b->slot_bytes = slot_bytes;
-    b->in = calloc(n + 1, sizeof(*b->in)); /* there may be none, which is no error */
+    b->in = calloc(n + 1, sizeof(*b->in)); /* + 1: n may be 0 */
     b->out = calloc(n + 1, sizeof(*b->out));
     b->slabs = calloc(n + 1, sizeof(struct gr_slab *));
     b->sent = calloc(n + 1, sizeof(struct gr_slab *));
@@ -24,7 +24,7 @@ static int bundle_init(struct gr_channel_set *b, uint32_t nchannels, uint32_t ns
                : GR_ERR_NOMEM;
 }
 
-static void bundle_free(struct gr_channel_set *b)
+static void channel_set_free(struct gr_channel_set *b)
 {
     free(b->in);
     free(b->out);
@@ -52,16 +52,16 @@ static void boards_free(struct gr_boards *b)
 static void team_free(struct gr_team *team)
 {
     gr_rings_free(&team->rings);
-    bundle_free(&team->data);
-    bundle_free(&team->small);
-    bundle_free(&team->notes);
+    channel_set_free(&team->data);
+    channel_set_free(&team->small);
+    channel_set_free(&team->notes);
     free(team->links);
     boards_free(&team->mail);
     boards_free(&team->agreement);
     free(team);
 }
 
-/* They need memory that all share. */
+/* Boards need memory that all ranks share. */
 static void refuse_boards(struct gr_team *team)
 {
     static const int ways[] = {GR_WAY_MAILBOX, GR_WAY_AGREEMENT};
@@ -90,12 +90,12 @@ struct gr_team *gr_team_create(const struct gr_team_params *params)
     complete = complete &&
                0 == boards_init(&team->mail, params, params->nsets, params->box_bytes) &&
                0 == boards_init(&team->agreement, params, GR_SETS, params->record_bytes) &&
-               0 == bundle_init(&team->data, params->nchannels, params->nslots, params->slot_bytes,
-                                params->p) &&
-               0 == bundle_init(&team->small, params->small_slots > 0 ? params->nchannels : 0,
-                                params->small_slots, params->small_bytes, params->p) &&
-               0 == bundle_init(&team->notes, params->note_slots > 0, params->note_slots,
-                                params->note_bytes, params->p);
+               0 == channel_set_init(&team->data, params->nchannels, params->nslots,
+                                     params->slot_bytes, params->p) &&
+               0 == channel_set_init(&team->small, params->small_slots > 0 ? params->nchannels : 0,
+                                     params->small_slots, params->small_bytes, params->p) &&
+               0 == channel_set_init(&team->notes, params->note_slots > 0, params->note_slots,
+                                     params->note_bytes, params->p);
     if (!complete || NULL == team->links) {
         team_free(team);
         return NULL;
@@ -124,13 +124,13 @@ static void leave_boards(const struct gr_team *team, struct gr_boards *b, struct
         return;
     }
     for (r = 0; r < team->p; r++) {
-        /* at my own board, for myself too: every user of it has a user */
+        /* also its own record on its own board */
         gr_lease_leave(&b->box.boards[r].users[team->rank], b->leases[r]);
     }
     gr_pool_release(pool, b->board, 1);
 }
 
-static void leave_bundle(struct gr_channel_set *b, int p, struct gr_pool *pool)
+static void leave_channel_set(struct gr_channel_set *b, int p, struct gr_pool *pool)
 {
     size_t n = (size_t) b->nchannels * (size_t) p, k;
 
@@ -139,7 +139,7 @@ static void leave_bundle(struct gr_channel_set *b, int p, struct gr_pool *pool)
             gr_pool_release(pool, b->slabs[k], 1);
         }
         if (NULL != b->sent[k]) {
-            gr_pool_release(pool, b->sent[k], 1); /* its user is the network's */
+            gr_pool_release(pool, b->sent[k], 1); /* the network leaves the lease */
         } else if (NULL != b->out[k].shared) {
             gr_lease_leave(&b->out[k].shared->writer, b->leases[k]);
         }
@@ -152,9 +152,9 @@ void gr_team_destroy(struct gr_team *team, struct gr_pool *pool)
         return;
     }
     if (NULL != pool) {
-        leave_bundle(&team->data, team->p, pool);
-        leave_bundle(&team->small, team->p, pool);
-        leave_bundle(&team->notes, team->p, pool);
+        leave_channel_set(&team->data, team->p, pool);
+        leave_channel_set(&team->small, team->p, pool);
+        leave_channel_set(&team->notes, team->p, pool);
         leave_boards(team, &team->mail, pool);
         leave_boards(team, &team->agreement, pool);
     }

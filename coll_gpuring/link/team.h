@@ -2,11 +2,11 @@
 /*
  * A team: the ranks of one communicator, their orders, and the links and mailboxes between them.
  *
- * These are made when a way (an algorithm, or mailboxes) first needs them, and kept until the team
- * ends. The calls that make them come in the same order on all ranks, so all know alike what was
- * asked for.
+ * Links are made when a call first needs them (host_links.h), and kept until the team ends. The
+ * calls that need links come in the same order on all ranks, so all ranks know the same of them.
  *
- * host_links.h makes them.
+ * `way` is what links are for: an algorithm, the small messages of one, mailboxes, call records, or
+ * notes of step timing (sched/sched.h).
  */
 #ifndef GR_LINK_TEAM_H
 #define GR_LINK_TEAM_H
@@ -20,47 +20,43 @@
 /* A mailbox with its boards. */
 struct gr_boards {
     struct gr_mailbox box;
-    struct gr_slab *board; /* this rank's, or NULL */
-    uint64_t *leases;      /* [rank]: of the others' boards */
+    struct gr_slab *board; /* slab of this rank's board, or NULL */
+    uint64_t *leases;      /* [rank]: lease numbers of the boards; owned */
 };
 
-/*
- * Links for small messages, where there are any: calls of up to that many bytes go over them as a
- * whole.
- */
-#define GR_SMALL_SLOTS 32
-#define GR_SMALL_BYTES 4096
+#define GR_SMALL_SLOTS 32   /* slots of a link for small messages */
+#define GR_SMALL_BYTES 4096 /* size of these slots, and of the largest call that uses them */
 
-/* Links of one size to and from this rank: [channel * p + rank]. */
+/* The links of one kind to and from this rank. Arrays are owned, of [channel * p + rank]. */
 struct gr_channel_set {
-    uint32_t nchannels, nslots; /* nchannels 0: there are none */
-    size_t slot_bytes;
-    struct gr_link *in, *out;
-    struct gr_slab **slabs; /* of the incoming links */
-    struct gr_slab **sent;  /* of the outgoing links to remote ranks */
-    uint64_t *leases;       /* of the other outgoing links */
+    uint32_t nchannels;     /* 0: there are no links of this kind */
+    uint32_t nslots;        /* of each link */
+    size_t slot_bytes;      /* size of a slot */
+    struct gr_link *in;     /* this rank reads */
+    struct gr_link *out;    /* this rank writes */
+    struct gr_slab **slabs; /* of incoming links */
+    struct gr_slab **sent;  /* of outgoing inter-node links; otherwise NULL */
+    uint64_t *leases;       /* lease numbers of the other outgoing links */
 };
 
 struct gr_team {
-    int p, rank;
+    int p;    /* ranks */
+    int rank; /* this one */
     struct gr_rings rings;
-    struct gr_channel_set data; /* of algorithms, */
-    /* and of their small messages: many slots, so that writers need be told less often to go on, */
-    struct gr_channel_set small;
-    /* and of step timing, on one channel, between ranks that differ in one coordinate */
-    struct gr_channel_set notes;
-    struct gr_boards mail;        /* of small calls, */
-    struct gr_boards agreement;   /* and of what calls begin with, where that is needed */
-    _Atomic unsigned char *links; /* [way * p + root]: an enum gr_links */
-    const int32_t *pids;          /* [rank] */
+    struct gr_channel_set data;   /* links of algorithms */
+    struct gr_channel_set small;  /* links of their small messages: many slots, so few credits */
+    struct gr_channel_set notes;  /* links of step timing: one channel, along torus dimensions */
+    struct gr_boards mail;        /* of small calls */
+    struct gr_boards agreement;   /* of call records */
+    _Atomic unsigned char *links; /* [way * p + root]: an enum gr_links; owned */
+    const int32_t *pids;          /* [rank]; borrowed */
     /*
-     * [rank]: whether it shares no memory with this one; NULL: none is. Where some is there are
-     * neither boards nor direct plans, on all ranks alike
+     * [rank]: whether it is on another node; borrowed. NULL: none is. Otherwise there are neither
+     * boards nor direct slots. The same on all ranks.
      */
     const unsigned char *remote;
-    uint64_t turns; /* of its links to a network */
-    /* whether direct plans are possible: by the last agreement, the same on all ranks */
-    int direct;
+    uint64_t send_seqs; /* the last send_seq (fifo.h) of its inter-node links */
+    int direct;         /* direct slots are possible; agreed by all ranks in the last set-up */
 };
 
 /* Whether a team has what a way needs (for trees: with that root). */
@@ -72,54 +68,54 @@ enum gr_links {
 };
 
 struct gr_team_params {
-    int p, rank;
-    uint32_t nchannels, nslots;
-    size_t slot_bytes;
-    uint32_t nsets;       /* of mailboxes, */
-    size_t box_bytes;     /* for messages up to that many bytes */
-    size_t record_bytes;  /* the same, of call records; 0: there are none */
-    uint32_t small_slots; /* of links for small messages; 0: there are none, */
-    size_t small_bytes;
-    uint32_t note_slots; /* the same, of links for notes; 0: there are none */
-    size_t note_bytes;
-    struct gr_torus torus; /* that the ranks form; ndims 0: none is known; then */
-    /* [position]: the rank there, in a ring, the same on all ranks; NULL: their own order */
-    const int *order;
-    const int32_t *pids; /* [rank]: processes; must outlive the team */
+    int p;    /* ranks */
+    int rank; /* this one */
+    uint32_t nchannels;
+    uint32_t nslots;       /* of a link of algorithms */
+    size_t slot_bytes;     /* size of these slots */
+    uint32_t nsets;        /* sets of a board: a power of two, at least 2 */
+    size_t box_bytes;      /* largest message of a mailbox */
+    size_t record_bytes;   /* size of a call record; 0: there are none */
+    uint32_t small_slots;  /* of a link for small messages; 0: there are none */
+    size_t small_bytes;    /* size of these slots */
+    uint32_t note_slots;   /* of a link for notes; 0: there are none */
+    size_t note_bytes;     /* size of these slots */
+    struct gr_torus torus; /* of the ranks; ndims 0: none */
     /*
-     * [rank]: whether it shares no memory with this one; must outlive the team. NULL: where all do,
-     * on all ranks
+     * Without a torus: [position]: the rank there in a ring, the same on all ranks. NULL: 0, 1, ...
      */
-    const unsigned char *remote;
-    int direct; /* whether this rank can read the memory of all of them */
+    const int *order;
+    const int32_t *pids;         /* [rank]: process ids; must outlive the team */
+    const unsigned char *remote; /* see struct gr_team; must outlive the team */
+    int direct;                  /* this rank can read the memory of all others */
 };
 
-/* A team without links; NULL: no memory. */
+/* Create a team without links. *params is copied. NULL: no memory. */
 struct gr_team *gr_team_create(const struct gr_team_params *params);
 
 /*
- * Leave all links and free the team. Sends nothing, waits for nobody. NULL is fine. pool NULL: the
- * pool is closed already, and the links with it.
+ * Leave all links and free the team, without communication. pool: where its slabs were leased;
+ * NULL: it is closed already. team may be NULL.
  */
 void gr_team_destroy(struct gr_team *team, struct gr_pool *pool);
 
-/* What the way needs: how far it is, and that a call is under way that asks for it. */
+/* Whether the team has the links of `way` (with that root), and where that is kept. */
 enum gr_links gr_team_links(const struct gr_team *team, int way, int root);
+_Atomic unsigned char *gr_team_state(const struct gr_team *team, int way, int root);
+
+/* A set-up of these links begins. */
 void gr_team_ask(struct gr_team *team, int way, int root);
 
-/* The boards that a way exchanges its messages through; for GR_WAY_MAILBOX and GR_WAY_AGREEMENT. */
+/* The boards of GR_WAY_MAILBOX or GR_WAY_AGREEMENT. */
 struct gr_boards *gr_team_boards(struct gr_team *team, int way);
 
-/* The links that a way goes over; not for those with boards. */
+/* The links of any other `way`. */
 struct gr_channel_set *gr_team_channel_set(struct gr_team *team, int way);
 
-/* The same of an algorithm's calls. */
+/* The links of a call: for small messages, or not. */
 static inline const struct gr_channel_set *gr_team_links_of(const struct gr_team *team, int small)
 {
     return small ? &team->small : &team->data;
 }
-
-/* Where that is kept. Only algorithms that are rooted have other links for another root. */
-_Atomic unsigned char *gr_team_state(const struct gr_team *team, int way, int root);
 
 #endif

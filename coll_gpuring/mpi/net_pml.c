@@ -236,18 +236,18 @@ static int take(struct pml *p, struct connection *c)
     int rc = OMPI_SUCCESS, on_gpu;
 
     if (NOTE == first->bytes) {
-        up->noted(up->ctx, &first->head);
+        up->on_control(up->ctx, &first->head);
         return OMPI_SUCCESS;
     }
-    to = up->place(up->ctx, &first->head, first->bytes, &on_gpu);
+    to = up->get_recv_buffer(up->ctx, &first->head, first->bytes, &on_gpu);
     if (first->bytes > PACKED_BYTES) {
         rc = fetch(p, c, to);
         if (OMPI_SUCCESS != rc && NULL != to) {
-            up->placed(up->ctx, &first->head, GR_ERR_LOST);
+            up->recv_done(up->ctx, &first->head, GR_ERR_LOST);
         }
     } else if (NULL != to) {
         memcpy(to, first->data, first->bytes);
-        up->placed(up->ctx, &first->head, 0);
+        up->recv_done(up->ctx, &first->head, 0);
     }
     return rc;
 }
@@ -283,7 +283,7 @@ static void look_at_receivings(struct pml *p)
             lose(p, r->from, "Open MPI has not received a message");
         }
         if (NULL == r->dropped) {
-            p->up->placed(p->up->ctx, &r->head, 0 > state ? GR_ERR_LOST : 0);
+            p->up->recv_done(p->up->ctx, &r->head, 0 > state ? GR_ERR_LOST : 0);
         }
         free(r->dropped);
         free(r);

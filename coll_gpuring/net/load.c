@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finding the transport over UCX. It is a module of its own, linked with UCX and loaded here by
- * name, and not part of the component: that must load where there is no UCX. So the linker, and
- * those who make packages, still see what the module needs, symbols with their versions too, and
- * may put it into a package of its own; a table of functions looked up by name would hide it from
- * both.
+ * The module is linked with UCX and loaded by name. The component itself must load where there is
+ * no UCX. A module, other than functions looked up by name, shows the linker and package tools
+ * which libraries and symbol versions it needs, and can be packaged separately.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* dladdr() */
 #endif
-#include "net/net.h"
-#include "net/transport.h"
+#include "net/load.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -19,7 +16,7 @@
 
 #define MODULE "gpuring_net_ucx.so"
 
-/* Where this code was loaded from, with a slash at its end or "". */
+/* The folder that this code was loaded from, with a slash at its end; or "". */
 static void own_directory(char *path, size_t size)
 {
     Dl_info info;
@@ -58,5 +55,5 @@ const struct gr_transport *gr_net_load(const char *dir, char *why, size_t size)
         dlclose(module);
         return NULL;
     }
-    return t; /* the module stays */
+    return t; /* the module stays loaded */
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The network of net.h, as a whole; link.c has what links do. */
+/* A network: the progress of all its links. */
+#include "net/net.h"
+
+#include "net/link_progress.h"
 #include "net/net_state.h"
 
 #include <stdio.h>
@@ -7,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+/* The transport has lost the connection to a peer: fail its links. */
 static void lost(void *ctx, void *peer, const char *why)
 {
     struct gr_net *net = ctx;
@@ -17,9 +21,9 @@ static void lost(void *ctx, void *peer, const char *why)
         p->status = GR_ERR_LOST;
         snprintf(p->why, sizeof(p->why), "%s", why);
     }
-    for (k = 0; k < net->nplaces; k++) {
-        if (NULL != net->places[k] && p == net->places[k]->peer) {
-            gr_net_fail(net->places[k], p->status, p->why);
+    for (k = 0; k < net->nlinks; k++) {
+        if (NULL != net->links[k] && p == net->links[k]->peer) {
+            gr_net_fail(net->links[k], p->status, p->why);
         }
     }
 }
@@ -53,43 +57,45 @@ int gr_net_open(struct gr_net **out, const struct gr_transport *transport, const
     return 0;
 }
 
+int gr_net_reaches_gpus(const struct gr_net *net)
+{
+    return NULL != net->transport->reaches_gpus && net->transport->reaches_gpus(net->end);
+}
+
 /*
- * Go on with the links of that side, but leave writers that have something to send to their turn:
- * the first of these.
+ * Progress the links of one side, but not the writers that can send. Returns the first of these by
+ * gr_net_send_seq(), or NULL.
  */
-static struct gr_net_link *go_on_with(struct gr_net *net, enum gr_net_side side)
+static struct gr_net_link *progress_side(struct gr_net *net, enum gr_net_side side)
 {
     struct gr_net_link *first = NULL, *l;
     uint32_t k;
 
-    for (k = 0; k < net->nplaces; k++) {
-        l = net->places[k];
+    for (k = 0; k < net->nlinks; k++) {
+        l = net->links[k];
         if (NULL == l || side != l->side) {
             continue;
         }
-        if (!gr_net_sends(l)) {
+        if (!gr_net_can_send(l)) {
             if (GR_NET_IN == side || l->closing) {
-                gr_net_go_on(l);
+                gr_net_link_progress(l);
             }
-        } else if (NULL == first || gr_net_turn(l) < gr_net_turn(first)) {
+        } else if (NULL == first || gr_net_send_seq(l) < gr_net_send_seq(first)) {
             first = l;
         }
     }
     return first;
 }
 
-/*
- * Send what is to be sent; the caller has the network. Credits come last: they can wait for data,
- * which take them along.
- */
+/* Send what can be sent. Credits come last, because data can carry them. */
 static void send_all(struct gr_net *net)
 {
     struct gr_net_link *l;
 
-    while (NULL != (l = go_on_with(net, GR_NET_OUT))) {
-        gr_net_go_on(l);
+    while (NULL != (l = progress_side(net, GR_NET_OUT))) {
+        gr_net_link_progress(l);
     }
-    (void) go_on_with(net, GR_NET_IN);
+    (void) progress_side(net, GR_NET_IN);
 }
 
 static void receive_all(struct gr_net *net)
@@ -97,14 +103,13 @@ static void receive_all(struct gr_net *net)
     net->transport->progress(net->end);
 }
 
-/* One round; the caller has the network. */
-static void go_on(struct gr_net *net)
+static void progress(struct gr_net *net)
 {
-    send_all(net); /* first: to look for what comes in takes a while */
+    send_all(net); /* first, because receiving takes longer */
     receive_all(net);
 }
 
-/* Do it, and add what it has moved, unless another thread is in the network. */
+/* Call what() and add the number of slots moved, unless another thread has locked the network. */
 static void do_if_free(struct gr_net *net, void (*what)(struct gr_net *net), uint64_t *moved)
 {
     uint64_t before;
@@ -119,7 +124,7 @@ static void do_if_free(struct gr_net *net, void (*what)(struct gr_net *net), uin
 
 void gr_net_progress(struct gr_net *net, uint64_t *moved)
 {
-    do_if_free(net, go_on, moved);
+    do_if_free(net, progress, moved);
 }
 
 void gr_net_send(struct gr_net *net, uint64_t *moved)
@@ -132,55 +137,12 @@ void gr_net_receive(struct gr_net *net, uint64_t *moved)
     do_if_free(net, receive_all, moved);
 }
 
-/*
- * A writer's slot that says where its data lie: let it hold them, unless the transport has them.
- * How many have to wait.
- */
-static int reclaim(struct gr_net_link *l, uint64_t seq)
-{
-    uint32_t at = gr_net_slot(l, seq);
-
-    if (NULL == l->fifo.from[at] || seq < l->next) {
-        return NULL != l->fifo.from[at];
-    }
-    memcpy(l->fifo.slots + at * l->fifo.slot_bytes, l->fifo.from[at], l->fifo.fill[at]);
-    l->fifo.from[at] = NULL;
-    return 0;
-}
-
-int gr_net_link_reclaim(struct gr_net_link *link)
-{
-    uint64_t seq, end;
-    int n = 0;
-
-    if (GR_NET_IN == link->side || NULL == link->fifo.from) {
-        return 0;
-    }
-    gr_net_lock(link->net);
-    end = atomic_load_explicit(link->fifo.tail, memory_order_acquire) - link->fifo.count;
-    for (seq = link->given; seq < end; seq++) {
-        n += reclaim(link, seq);
-    }
-    gr_net_unlock(link->net);
-    return n;
-}
-
-void gr_net_link_close(struct gr_net_link *link)
-{
-    struct gr_net *net = link->net;
-
-    gr_net_lock(net);
-    link->closing = 1;
-    gr_net_go_on(link);
-    gr_net_unlock(net);
-}
-
 static int any_closing(const struct gr_net *net)
 {
     uint32_t k;
 
-    for (k = 0; k < net->nplaces; k++) {
-        if (NULL != net->places[k] && net->places[k]->closing) {
+    for (k = 0; k < net->nlinks; k++) {
+        if (NULL != net->links[k] && net->links[k]->closing) {
             return 1;
         }
     }
@@ -207,12 +169,12 @@ void gr_net_close(struct gr_net *net, double patience)
     }
     gr_net_lock(net);
     while (any_closing(net) && now() < end) {
-        go_on(net);
+        progress(net);
     }
     net->transport->close(net->end, end - now());
-    for (k = 0; k < net->nplaces; k++) {
-        if (NULL != net->places[k]) {
-            gr_net_leave(net->places[k]);
+    for (k = 0; k < net->nlinks; k++) {
+        if (NULL != net->links[k]) {
+            gr_net_link_free(net->links[k]);
         }
     }
     while (NULL != net->peers) {
@@ -220,7 +182,7 @@ void gr_net_close(struct gr_net *net, double patience)
         net->peers = p->next;
         free(p);
     }
-    free(net->places);
+    free(net->links);
     free(net);
 }
 
@@ -234,10 +196,10 @@ struct gr_net_usage gr_net_usage(struct gr_net *net)
     for (p = net->peers; NULL != p; p = p->next) {
         u.peers += NULL != p->connection;
     }
-    for (k = 0; k < net->nplaces; k++) {
-        if (NULL != net->places[k]) {
+    for (k = 0; k < net->nlinks; k++) {
+        if (NULL != net->links[k]) {
             u.links++;
-            u.messages += net->places[k]->under_way;
+            u.messages += net->links[k]->under_way;
         }
     }
     gr_net_unlock(net);

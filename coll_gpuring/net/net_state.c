@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a network knows: its links by number, and its peers. A number is a place in the table, and
- * which of its links it is.
+ * Links by number, and peers. The lower half of a number is the link's index in the table; the
+ * upper half tells it from earlier links with that index.
  */
 #include "net/net_state.h"
 
@@ -25,22 +25,22 @@ void gr_net_unlock(struct gr_net *net)
 struct gr_net_link *gr_net_find(const struct gr_net *net, uint64_t number)
 {
     uint32_t at = (uint32_t) number;
-    struct gr_net_link *l = at < net->nplaces ? net->places[at] : NULL;
+    struct gr_net_link *l = at < net->nlinks ? net->links[at] : NULL;
 
     return NULL != l && l->number == number ? l : NULL;
 }
 
-static int more_places(struct gr_net *net)
+static int grow_table(struct gr_net *net)
 {
-    uint32_t n = 0 == net->nplaces ? 16 : 2 * net->nplaces;
-    struct gr_net_link **grown = realloc(net->places, n * sizeof(*grown));
+    uint32_t n = 0 == net->nlinks ? 16 : 2 * net->nlinks;
+    struct gr_net_link **grown = realloc(net->links, n * sizeof(*grown));
 
     if (NULL == grown) {
         return GR_ERR_NOMEM;
     }
-    memset(grown + net->nplaces, 0, (n - net->nplaces) * sizeof(*grown));
-    net->places = grown;
-    net->nplaces = n;
+    memset(grown + net->nlinks, 0, (n - net->nlinks) * sizeof(*grown));
+    net->links = grown;
+    net->nlinks = n;
     return 0;
 }
 
@@ -48,18 +48,18 @@ int gr_net_number(struct gr_net *net, struct gr_net_link *l)
 {
     uint32_t k = 0;
 
-    while (k < net->nplaces && NULL != net->places[k]) {
+    while (k < net->nlinks && NULL != net->links[k]) {
         k++;
     }
-    if (k == net->nplaces && 0 != more_places(net)) {
+    if (k == net->nlinks && 0 != grow_table(net)) {
         return GR_ERR_NOMEM;
     }
-    net->places[k] = l;
+    net->links[k] = l;
     l->number = ++net->opened << 32 | k;
     return 0;
 }
 
-/* The peer with that address, which may be a new one. NULL: no memory. */
+/* The peer with that address, perhaps a new one. NULL: no memory. */
 static struct gr_net_peer *peer_at(struct gr_net *net, const struct gr_net_handle *handle)
 {
     struct gr_net_peer *p;
@@ -69,7 +69,7 @@ static struct gr_net_peer *peer_at(struct gr_net *net, const struct gr_net_handl
             return p;
         }
     }
-    /* a transport may read more of an address than the handle says that there is */
+    /* a transport may read more than handle->bytes of an address */
     p = calloc(1, sizeof(*p) + sizeof(handle->address));
     if (NULL != p) {
         memcpy(p->address, handle->address, handle->bytes);
@@ -101,9 +101,4 @@ void gr_net_fail(struct gr_net_link *l, int status, const char *why)
         snprintf(l->why, sizeof(l->why), "%s", why);
         atomic_store_explicit(&l->status, status, memory_order_release);
     }
-}
-
-int gr_net_reaches_gpus(const struct gr_net *net)
-{
-    return NULL != net->transport->reaches_gpus && net->transport->reaches_gpus(net->end);
 }

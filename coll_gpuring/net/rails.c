@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which devices are rails, by what the kernel's sysfs says of them. */
+/* Finding rails, from the kernel's sysfs. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* strverscmp() */
 #endif
@@ -12,20 +12,20 @@
 #include <unistd.h>
 
 /*
- * Later ones are better, at whatever speed: what is virtual stands on a card, or on none; RDMA
- * spares the processor.
+ * Kinds of devices. A later one is better at any speed: a virtual device depends on a card, or has
+ * none; RDMA saves processor time.
  */
 enum kind { KIND_NONE, KIND_VIRTUAL, KIND_CARD, KIND_ROCE, KIND_INFINIBAND };
 
 struct device {
     enum kind kind;
-    long speed; /* Mbit/s; 0: not known */
-    const char *name;
+    long speed;       /* Mbit/s; 0: unknown */
+    const char *name; /* borrowed */
 };
 
 #define LOOPBACK 772 /* ARPHRD_LOOPBACK */
 
-/* The first line of such a file; false: there is none. */
+/* Read the first line of a file of a device. Returns 0 if there is none. */
 static int read_line(char *line, size_t size, const char *sys, const char *class, const char *name,
                      const char *file)
 {
@@ -38,7 +38,7 @@ static int read_line(char *line, size_t size, const char *sys, const char *class
     if (NULL == f) {
         return 0;
     }
-    /* of an interface that is down, speed cannot be read */
+    /* reading the speed of an interface that is down fails */
     good = NULL != fgets(line, (int) size, f);
     fclose(f);
     return good;
@@ -52,7 +52,7 @@ static int is_there(const char *sys, const char *name, const char *file)
     return 0 == access(path, F_OK);
 }
 
-/* A port of an RDMA device, as mlx5_0:1. */
+/* Read kind and speed of a port of an RDMA device, as mlx5_0:1. Returns 0 if it is no such port. */
 static int read_port(struct device *d, const char *sys)
 {
     const char *port = strchr(d->name, ':');
@@ -75,7 +75,7 @@ static int read_port(struct device *d, const char *sys)
     return 1;
 }
 
-/* An interface. Bridges only join others. */
+/* Read kind and speed of an interface. A bridge is no device: it joins other interfaces. */
 static void read_interface(struct device *d, const char *sys)
 {
     char line[64];
@@ -89,7 +89,7 @@ static void read_interface(struct device *d, const char *sys)
     d->speed = d->speed < 0 ? 0 : d->speed;
 }
 
-/* The best first, and those of one kind and speed in the order of their names. */
+/* Order: the best first; devices of the same kind and speed by name. */
 static int compare(const void *one, const void *other)
 {
     const struct device *a = one, *b = other;
@@ -103,7 +103,7 @@ static int compare(const void *one, const void *other)
     return strverscmp(a->name, b->name);
 }
 
-/* Of one kind and speed. */
+/* Whether both have the same kind and speed. */
 static int are_alike(const struct device *a, const struct device *b)
 {
     return KIND_NONE != a->kind && a->kind == b->kind && a->speed == b->speed;

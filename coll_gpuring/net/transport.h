@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What carries the messages of links (net.c) between processes: ucx.c, or a test's. One thread at a
- * time is in a transport; it calls back from within progress() only, but for lost(), which may also
- * come from send().
+ * The interface of transports, which carry the messages of links (net.h) between processes: UCX
+ * (ucx.h), and Open MPI's point-to-point messages (mpi/net_pml.h).
+ *
+ * One thread at a time calls a transport. A transport calls back from progress() only; lost() and
+ * sent() also from send() and close().
  */
 #ifndef GR_NET_TRANSPORT_H
 #define GR_NET_TRANSPORT_H
@@ -14,115 +16,116 @@
 #include <stdint.h>
 #include <string.h>
 
-#define GR_NET_DEVICE_BYTES 64 /* of a device's name */
+#define GR_NET_DEVICE_BYTES 64 /* longest name of a network device, with its end */
 
 enum gr_net_kind {
-    GR_NET_DATA,
-    GR_NET_CREDIT, /* seq: the slots that the reader is through with */
+    GR_NET_DATA,   /* the data of a slot */
+    GR_NET_CREDIT, /* seq: the number of slots that have been read */
     GR_NET_GONE    /* the reader has left the link */
 };
 
 /*
- * What travels in front of a message's data. Most messages have nothing to say in its later parts:
+ * The header of a message. The last members are 0 in most messages, and are not sent then:
  * gr_net_head_bytes().
  */
 struct gr_net_head {
-    uint64_t link; /* the number of the receiver's end */
-    uint64_t seq;  /* data: the number of the slot, from 0 for the link's first */
-    uint32_t kind, unused;
-    /* data: a credit for that link of the receiver's, on the way back; 0: none */
-    uint64_t back, read;
-    uint64_t words[GR_NWORDS]; /* data: what the writer says beside its slots */
+    uint64_t link;                   /* number of the receiver's end */
+    uint64_t seq;                    /* data: the slot, from 0 for the first one of the link */
+    uint32_t kind;                   /* an enum gr_net_kind */
+    uint32_t unused;                 /* 0 */
+    uint64_t credit_link;            /* data: link of the receiver that gets a credit; 0: none */
+    uint64_t credit;                 /* its number of slots that have been read */
+    uint64_t sideband[GR_NSIDEBAND]; /* data: of the writer (link/fifo.h) */
 };
 
-/* So many of its bytes have to travel; the others are 0. */
+/* Bytes of a header that must be sent; the rest is 0. */
 static inline size_t gr_net_head_bytes(const struct gr_net_head *head)
 {
     int k;
 
-    for (k = 0; k < GR_NWORDS; k++) {
-        if (0 != head->words[k]) {
+    for (k = 0; k < GR_NSIDEBAND; k++) {
+        if (0 != head->sideband[k]) {
             return sizeof(*head);
         }
     }
-    return 0 != head->back ? offsetof(struct gr_net_head, words)
-                           : offsetof(struct gr_net_head, back);
+    return 0 != head->credit_link ? offsetof(struct gr_net_head, sideband)
+                                  : offsetof(struct gr_net_head, credit_link);
 }
 
-/* A head of which so many bytes have come. Whether they are one. */
+/* Read a header of `bytes`, unaligned. Returns 1, or 0: its length is wrong. */
 static inline int gr_net_head_take(struct gr_net_head *head, const void *from, size_t bytes)
 {
-    if (bytes < offsetof(struct gr_net_head, back) || bytes > sizeof(*head)) {
+    if (bytes < offsetof(struct gr_net_head, credit_link) || bytes > sizeof(*head)) {
         return 0;
     }
     memset(head, 0, sizeof(*head));
-    memcpy(head, from, bytes); /* it need not be aligned */
+    memcpy(head, from, bytes);
     return 1;
 }
 
-/* A message to be sent; it and its data stay as they are until it has been sent. */
+/* A message to send. It and its data must not change until it has been sent. */
 struct gr_net_message {
     struct gr_net_head head;
-    void *link;      /* the sender's, for sent() */
-    void *transport; /* the transport's own */
-    int on_gpu;      /* its data lie in a GPU's memory */
+    void *link;      /* the sender's link, for sent() */
+    void *transport; /* for the transport's use */
+    int on_gpu;      /* its data lie in device memory */
 };
 
-/* What a transport tells those above. */
+/* Callbacks of a transport. */
 struct gr_transport_up {
-    void *ctx;
-    /* Data come in: where to, and whether that is a GPU's memory. NULL: nobody wants them. */
-    void *(*place)(void *ctx, const struct gr_net_head *head, size_t bytes, int *on_gpu);
-    /* They are there; or, with a negative error, never will be. */
-    void (*placed)(void *ctx, const struct gr_net_head *head, int status);
-    /* A message without data has come. */
-    void (*noted)(void *ctx, const struct gr_net_head *head);
-    /* What send() said 0 to is through: 0 or a negative error. */
+    void *ctx; /* their first argument */
+    /*
+     * Data arrive: where to store them. *on_gpu: whether that is device memory. NULL: drop the
+     * message.
+     */
+    void *(*get_recv_buffer)(void *ctx, const struct gr_net_head *head, size_t bytes, int *on_gpu);
+    /* They are stored, or, if status is negative, will not be. */
+    void (*recv_done)(void *ctx, const struct gr_net_head *head, int status);
+    /* A message without data has arrived. */
+    void (*on_control)(void *ctx, const struct gr_net_head *head);
+    /* A message is sent for which send() returned 0; status: 0 or a negative error. */
     void (*sent)(void *ctx, struct gr_net_message *message, int status);
-    /* A connection is broken; peer: as given to connect(). */
+    /* A connection is broken. peer: the argument of connect(). */
     void (*lost)(void *ctx, void *peer, const char *why);
 };
 
-/* Increased when what is below changes: a module may be older than who loads it. */
+/* Version of struct gr_transport and of the types above. A loaded module may be older. */
 #define GR_TRANSPORT_VERSION 6
 
+/* A transport. Functions return 0 or a negative error, with the reason in why[size]. */
 struct gr_transport {
-    uint32_t version;
+    uint32_t version; /* GR_TRANSPORT_VERSION */
     const char *name;
     /*
-     * device: the only one that it may use, one of devices(); NULL: as it likes. *up outlives the
-     * end. 0 or a negative error, and why.
+     * Open an end. device: the only device to use, one of devices(); NULL: any. *up must outlive
+     * the end.
      */
     int (*open)(void **end, const struct gr_transport_up *up, const char *device, char *why,
                 size_t size);
     /*
-     * Breaks all connections, after up to `patience` seconds in which what was sent may leave the
-     * process. Messages under way are reported as sent or failed before it returns.
+     * Close all connections and free the end. What was sent has `patience` seconds to leave the
+     * process. Every message under way is reported as sent or failed first.
      */
     void (*close)(void *end, double patience);
-    /*
-     * This end's address, for connect() of others; its bytes, which may be more than size (nothing
-     * is written then).
-     */
+    /* Write this end's address and return its length. Longer than size: nothing is written. */
     size_t (*address)(void *end, void *address, size_t size);
-    /* Connect to another end. 0 or a negative error, and why. */
+    /* Connect to another end. peer: for lost(). */
     int (*connect)(void *end, const void *address, void *peer, void **connection, char *why,
                    size_t size);
     /*
-     * 1: it has been sent; 0: sent() will say so; or a negative error. data NULL: there are none.
-     * Never waits.
+     * Send a message, without waiting. data: NULL if there are none. Returns 1: it is sent; 0:
+     * sent() will be called; negative: an error.
      */
     int (*send)(void *end, void *connection, struct gr_net_message *message, const void *data,
                 size_t bytes);
+    /* Send and receive what can be moved. */
     void (*progress)(void *end);
     /*
-     * Names of devices that it may use, up to n, in any order; how many. NULL: it cannot be told
-     * which to use.
+     * Write the names of up to n devices that it can use, in any order, and return their number.
+     * NULL: it cannot be restricted to a device.
      */
     int (*devices)(char (*names)[GR_NET_DEVICE_BYTES], int n);
-    /*
-     * Whether data may lie in the memory of a GPU, which the host cannot touch. NULL: they may not.
-     */
+    /* Whether data may lie in device memory. NULL: they may not. */
     int (*reaches_gpus)(void *end);
 };
 

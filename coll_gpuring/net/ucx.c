@@ -1,44 +1,46 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The transport over UCX: active messages of one worker per end, an endpoint per peer. UCX chooses
- * what they go over, and obeys its own variables (UCX_TLS, UCX_NET_DEVICES, UCX_KEEPALIVE_INTERVAL,
- * ...); an end that is a rail has one device.
+ * The transport over UCX: active messages of one worker per end, and an endpoint per peer. UCX
+ * chooses the transports below it, by its own variables (UCX_TLS, UCX_NET_DEVICES,
+ * UCX_KEEPALIVE_INTERVAL, ...). The end of a rail has one device.
  */
 #include "net/ucx.h"
+
+#include "net/ucx_context.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { ID_DATA = 0, ID_NOTE = 1 }; /* of active messages */
+enum { ID_DATA = 0, ID_CONTROL = 1 }; /* of active messages */
 
+/* An end. */
 struct ucx {
-    const struct gr_transport_up *up;
+    const struct gr_transport_up *up; /* callbacks; borrowed */
     ucp_context_h context;
     ucp_worker_h worker;
-    struct connection *first;
-    int gpus;  /* whether it reaches their memory */
-    int heard; /* something has come in, in this progress() */
-    /* the user has said from which size on UCX asks the receiver first (UCX_RNDV_THRESH) */
-    int told;
+    struct connection *first; /* owned */
+    int gpus;                 /* data may lie in device memory */
+    int received;             /* a message has arrived in this progress() */
+    int user_rndv;            /* the user has set UCX_RNDV_THRESH */
 };
 
 struct connection {
     struct connection *next;
     struct ucx *ucx;
-    void *peer;
+    void *peer; /* for lost() */
     ucp_ep_h ep;
     uint32_t flags; /* of messages with data */
 };
 
-/* What is kept of a message while it comes in; UCX has room for it in its requests. */
+/* State of a message that is being received; in UCX's request. */
 struct receipt {
     struct ucx *ucx;
     struct gr_net_head head;
 };
 
-/* ---- what comes in ---- */
+/* ---- receiving ---- */
 
 static void on_received(void *request, ucs_status_t status, size_t length, void *user_data)
 {
@@ -46,14 +48,14 @@ static void on_received(void *request, ucs_status_t status, size_t length, void 
 
     (void) length;
     (void) user_data;
-    r->ucx->heard = 1;
-    r->ucx->up->placed(r->ucx->up->ctx, &r->head, UCS_OK == status ? 0 : GR_ERR_LOST);
+    r->ucx->received = 1;
+    r->ucx->up->recv_done(r->ucx->up->ctx, &r->head, UCS_OK == status ? 0 : GR_ERR_LOST);
     ucp_request_free(request);
 }
 
 /*
- * What the host can not just copy: the message is still at its sender, who waits for where to send
- * it, or goes to a GPU.
+ * Receive data that the host cannot copy itself: they are still at the sender (rendezvous), or go
+ * to device memory.
  */
 static ucs_status_t fetch(struct ucx *u, const struct gr_net_head *head, void *descriptor, void *to,
                           size_t length, int on_gpu)
@@ -66,7 +68,7 @@ static ucs_status_t fetch(struct ucx *u, const struct gr_net_head *head, void *d
     ucs_status_ptr_t request = ucp_am_recv_data_nbx(u->worker, descriptor, to, length, &param);
 
     if (!UCS_PTR_IS_PTR(request)) {
-        u->up->placed(u->up->ctx, head, UCS_OK == UCS_PTR_STATUS(request) ? 0 : GR_ERR_LOST);
+        u->up->recv_done(u->up->ctx, head, UCS_OK == UCS_PTR_STATUS(request) ? 0 : GR_ERR_LOST);
         return UCS_OK;
     }
     *(struct receipt *) request = (struct receipt) {u, *head};
@@ -81,24 +83,24 @@ static ucs_status_t on_data(void *arg, const void *header, size_t header_length,
     void *to;
     int on_gpu;
 
-    u->heard = 1;
+    u->received = 1;
     if (!gr_net_head_take(&head, header, header_length)) {
-        return UCS_OK; /* nobody of ours */
+        return UCS_OK; /* not a message of gpuring */
     }
-    to = u->up->place(u->up->ctx, &head, length, &on_gpu);
+    to = u->up->get_recv_buffer(u->up->ctx, &head, length, &on_gpu);
     if (NULL == to) {
-        return UCS_OK; /* which drops it */
+        return UCS_OK; /* UCX drops the message */
     }
     if (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV || (on_gpu && length > 0)) {
         return fetch(u, &head, data, to, length, on_gpu);
     }
     memcpy(to, data, length);
-    u->up->placed(u->up->ctx, &head, 0);
+    u->up->recv_done(u->up->ctx, &head, 0);
     return UCS_OK;
 }
 
-static ucs_status_t on_note(void *arg, const void *header, size_t header_length, void *data,
-                            size_t length, const ucp_am_recv_param_t *param)
+static ucs_status_t on_control_message(void *arg, const void *header, size_t header_length,
+                                       void *data, size_t length, const ucp_am_recv_param_t *param)
 {
     struct ucx *u = arg;
     struct gr_net_head head;
@@ -106,14 +108,14 @@ static ucs_status_t on_note(void *arg, const void *header, size_t header_length,
     (void) data;
     (void) length;
     (void) param;
-    u->heard = 1;
+    u->received = 1;
     if (gr_net_head_take(&head, header, header_length)) {
-        u->up->noted(u->up->ctx, &head);
+        u->up->on_control(u->up->ctx, &head);
     }
     return UCS_OK;
 }
 
-/* ---- what goes out ---- */
+/* ---- sending ---- */
 
 static void on_sent(void *request, ucs_status_t status, void *user_data)
 {
@@ -148,7 +150,7 @@ static int ucx_send(void *end, void *connection, struct gr_net_message *message,
     ucs_status_ptr_t request;
 
     message->transport = end;
-    request = ucp_am_send_nbx(c->ep, NULL == data ? ID_NOTE : ID_DATA, &message->head,
+    request = ucp_am_send_nbx(c->ep, NULL == data ? ID_CONTROL : ID_DATA, &message->head,
                               gr_net_head_bytes(&message->head), data, bytes, &param);
     if (UCS_PTR_IS_ERR(request)) {
         on_error(c, c->ep, UCS_PTR_STATUS(request));
@@ -160,8 +162,8 @@ static int ucx_send(void *end, void *connection, struct gr_net_message *message,
 /* ---- connections ---- */
 
 /*
- * Whether all messages of an endpoint go over TCP. UCX 1.13 says it in no other way than in its
- * description, in lines as
+ * Whether all messages of an endpoint go over TCP. UCX 1.13 says so only in its description, in
+ * lines as
  *      lane[0]:  1:tcp/eth0.0 md[1] -> ...
  */
 static int goes_over_tcp(ucp_ep_h ep)
@@ -187,13 +189,12 @@ static int goes_over_tcp(ucp_ep_h ep)
 }
 
 /*
- * The receiver always has room for what is sent, so there is no need to ask it first (UCX's
- * rendezvous). Who does spares copies where data can be fetched from memory. TCP cannot, and an
- * answer comes through queues that are full of data.
+ * Rendezvous saves a copy on RDMA networks. Over TCP it saves none, and its replies wait behind
+ * data in the sockets. The receiver has a free slot for every message, so TCP sends eagerly.
  */
 static uint32_t flags_of(const struct ucx *u, ucp_ep_h ep)
 {
-    return !u->told && goes_over_tcp(ep) ? UCP_AM_SEND_FLAG_EAGER : 0;
+    return !u->user_rndv && goes_over_tcp(ep) ? UCP_AM_SEND_FLAG_EAGER : 0;
 }
 
 static int why_unreached(ucs_status_t status, char *why, size_t size)
@@ -232,8 +233,8 @@ static int ucx_connect(void *end, const void *address, void *peer, void **connec
     status = ucp_ep_create(u->worker, &params, &c->ep);
     if (UCS_ERR_UNREACHABLE == status) {
         /*
-         * Shared memory alone (UCX 1.13) cannot tell that a peer is gone. The other end finds the
-         * same.
+         * Shared memory alone (UCX 1.13) cannot detect that a peer has died. The other end makes
+         * the same choice.
          */
         params.err_mode = UCP_ERR_HANDLING_MODE_NONE;
         status = ucp_ep_create(u->worker, &params, &c->ep);
@@ -270,10 +271,10 @@ static size_t ucx_address(void *end, void *address, size_t size)
 static void ucx_progress(void *end)
 {
     struct ucx *u = end;
-    unsigned most = 64; /* events; what keeps coming in does not keep the caller, */
+    unsigned most = 64; /* events, so that the caller gets control back */
 
-    u->heard = 0; /* nor does a look for more what has come */
-    while (most-- > 0 && 0 != ucp_worker_progress(u->worker) && !u->heard) {
+    u->received = 0; /* one message is enough, so that the caller can use it at once */
+    while (most-- > 0 && 0 != ucp_worker_progress(u->worker) && !u->received) {
     }
 }
 
@@ -284,10 +285,7 @@ static int ucx_reaches_gpus(void *end)
     return u->gpus;
 }
 
-/*
- * Where slots may lie on GPUs all data come as a descriptor, with which UCX takes them there
- * (fetch()).
- */
+/* Handle messages of an id. If slots can lie in device memory, fetch() needs UCX's descriptor. */
 static ucs_status_t take_messages(struct ucx *u, unsigned id, ucp_am_recv_callback_t cb)
 {
     ucp_am_handler_param_t param = {
@@ -307,7 +305,7 @@ static ucs_status_t make_worker(struct ucx *u)
 {
     ucp_worker_params_t params = {
         .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
-        .thread_mode = UCS_THREAD_MODE_SERIALIZED, /* whoever has the network */
+        .thread_mode = UCS_THREAD_MODE_SERIALIZED, /* the network has a lock */
     };
     ucs_status_t status = ucp_worker_create(u->context, &params, &u->worker);
 
@@ -316,7 +314,7 @@ static ucs_status_t make_worker(struct ucx *u)
     }
     status = take_messages(u, ID_DATA, on_data);
     if (UCS_OK == status) {
-        status = take_messages(u, ID_NOTE, on_note);
+        status = take_messages(u, ID_CONTROL, on_control_message);
     }
     if (UCS_OK != status) {
         ucp_worker_destroy(u->worker);
@@ -334,7 +332,7 @@ static int ucx_open(void **end, const struct gr_transport_up *up, const char *de
         return GR_ERR_NOMEM;
     }
     u->up = up;
-    u->told = NULL != getenv("UCX_RNDV_THRESH");
+    u->user_rndv = NULL != getenv("UCX_RNDV_THRESH");
     status = gr_ucx_context(device, sizeof(struct receipt), &u->context);
     if (UCS_OK == status) {
         u->gpus = gr_ucx_reaches_gpus(u->context);
@@ -363,7 +361,7 @@ static double now(void)
     return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
 }
 
-/* Progress until the request is through, or for that long. */
+/* Progress until a request is complete, for at most `patience` seconds. */
 static void await(struct ucx *u, ucs_status_ptr_t request, double patience)
 {
     double end = now() + patience;
@@ -379,7 +377,7 @@ static void await(struct ucx *u, ucs_status_ptr_t request, double patience)
 
 static void ucx_close(void *end, double patience)
 {
-    static const double force = 10; /* seconds; it takes no others to break a connection */
+    static const double force = 10; /* seconds; a forced close needs no reply of the peer */
     struct ucx *u = end;
     ucp_request_param_t flush = {0}, close = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
                                               .flags = UCP_EP_CLOSE_FLAG_FORCE};

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Contexts of UCX, over all devices or one, and which devices there are. */
-#include "net/ucx.h"
+/* Creating and describing contexts of UCX. */
+#include "net/ucx_context.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /*
- * Where a transport has to register memory, UCX keeps registered what was sent from users' buffers,
- * by default all of it. At most this much stays, where the user has not said (UCX_IB_RCACHE_...).
+ * UCX keeps users' buffers registered for transports that need registration, by default without a
+ * bound. This is the bound, unless the user has set UCX_IB_RCACHE_MAX_SIZE or _MAX_REGIONS.
  */
 #define CACHE "RCACHE_MAX_SIZE"
 #define CACHE_SIZE "4g"
 
-/* Of a device, or with NULL of all; that value for the cache, or UCX's with NULL. */
+/* device: the only one, or NULL. cache: value of CACHE; NULL: UCX's default. */
 static ucs_status_t make_context(const char *device, const char *cache, size_t request_bytes,
                                  ucp_context_h *context)
 {
@@ -43,7 +43,7 @@ static ucs_status_t make_context(const char *device, const char *cache, size_t r
     return status;
 }
 
-/* UCX's description of a context, to be freed; NULL: no memory. */
+/* UCX's description of a context; the caller frees it. NULL: no memory. */
 static char *describe(ucp_context_h context)
 {
     char *text = NULL;
@@ -58,8 +58,8 @@ static char *describe(ucp_context_h context)
 }
 
 /*
- * Whether a context may use a transport that registers memory: a line of it is as below, with a
- * name that begins so.
+ * Whether a context can use a transport that registers memory. The description then has a line with
+ * one of these names.
  */
 static int registers(ucp_context_h context)
 {
@@ -75,7 +75,7 @@ static int registers(ucp_context_h context)
     return found;
 }
 
-static int user_has_said(void)
+static int user_has_set_cache(void)
 {
     return NULL != getenv("UCX_IB_RCACHE_MAX_SIZE") || NULL != getenv("UCX_IB_RCACHE_MAX_REGIONS");
 }
@@ -84,8 +84,8 @@ ucs_status_t gr_ucx_context(const char *device, size_t request_bytes, ucp_contex
 {
     ucs_status_t status = make_context(device, NULL, request_bytes, context);
 
-    /* once more and not at once: UCX warns of a value where nothing has that cache */
-    if (UCS_OK == status && !user_has_said() && registers(*context)) {
+    /* not at the first try: UCX warns if no transport has such a cache */
+    if (UCS_OK == status && !user_has_set_cache() && registers(*context)) {
         ucp_cleanup(*context);
         status = make_context(device, CACHE_SIZE, request_bytes, context);
     }
@@ -109,9 +109,9 @@ static int is_among(char (*names)[GR_NET_DEVICE_BYTES], int n, const char *name)
 }
 
 /*
- * Devices of a context's description, in lines as
+ * Read the devices from a context's description, which has lines as
  *      #      resource 3  :  md 1  dev 3  flags -- tcp/eth1
- * A device has one for each transport that can use it.
+ * A device has a line for each transport that can use it.
  */
 static int find_devices(char *text, char (*names)[GR_NET_DEVICE_BYTES], int n)
 {
@@ -129,9 +129,8 @@ static int find_devices(char *text, char (*names)[GR_NET_DEVICE_BYTES], int n)
 }
 
 /*
- * UCX 1.13 lists what a context may use, after UCX_TLS and UCX_NET_DEVICES, in no other way than in
- * its description. To ask the layer below (uct) would be to read these variables once more, with
- * patterns and names of groups.
+ * UCX 1.13 lists what a context can use, restricted by UCX_TLS and UCX_NET_DEVICES, only in its
+ * description. The layer below (uct) does not apply these variables.
  */
 int gr_ucx_devices(char (*names)[GR_NET_DEVICE_BYTES], int n)
 {

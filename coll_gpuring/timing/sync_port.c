@@ -23,7 +23,7 @@ static int send(void *ctx, int to, const struct gr_note *note)
     slot = gr_link_slot(l);
     memcpy(slot, note, sizeof(*note));
     memcpy(slot + sizeof(*note), port->pad, note->pad);
-    if (NULL != l->fill) {
+    if (NULL != l->valid_bytes) {
         gr_link_set_slot_info(l, sizeof(*note) + note->pad, NULL);
     }
     gr_link_push(l);

@@ -261,19 +261,20 @@ static int poll_due(struct gr_timer *t, uint32_t channel, uint32_t slice, uint32
 /* Publish this rank's lag and the requested countdowns to the reader of a link. */
 static void publish(const struct gr_timer *t, struct gr_link *l)
 {
-    _Atomic uint64_t *words = l->shared->words;
+    _Atomic uint64_t *words = l->shared->sideband;
 
-    atomic_store_explicit(&words[GR_WORD_LAG], (uint64_t) t->lag, memory_order_relaxed);
-    atomic_store_explicit(&words[GR_WORD_RESYNC], t->pending[0] | (uint64_t) t->pending[1] << 32,
-                          memory_order_relaxed);
+    atomic_store_explicit(&words[GR_SIDEBAND_LAG], (uint64_t) t->lag, memory_order_relaxed);
+    atomic_store_explicit(&words[GR_SIDEBAND_RESYNC],
+                          t->pending[0] | (uint64_t) t->pending[1] << 32, memory_order_relaxed);
 }
 
 /* Adopt a larger lag, and countdowns, that the writer of a link has published. */
 static void adopt(struct gr_timer *t, const struct gr_link *l)
 {
     int64_t lag =
-        (int64_t) atomic_load_explicit(&l->shared->words[GR_WORD_LAG], memory_order_relaxed);
-    uint64_t slices = atomic_load_explicit(&l->shared->words[GR_WORD_RESYNC], memory_order_relaxed);
+        (int64_t) atomic_load_explicit(&l->shared->sideband[GR_SIDEBAND_LAG], memory_order_relaxed);
+    uint64_t slices =
+        atomic_load_explicit(&l->shared->sideband[GR_SIDEBAND_RESYNC], memory_order_relaxed);
     uint32_t slice;
     int k;
 

@@ -10,6 +10,7 @@
  */
 #include "fuzz.h"
 
+#include "net/link_progress.h"
 #include "net/net_state.h"
 #include "net_transport.h"
 
@@ -55,15 +56,15 @@ static void open_end(struct fuzz_input *in)
     *e = (struct end) {.side = fuzz_below(in, 2) ? GR_NET_IN : GR_NET_OUT,
                        .nslots = 2 + fuzz_below(in, 63),
                        .slot_bytes = (size_t) 8 << fuzz_below(in, 4)};
-    e->frame_bytes = gr_link_filled_bytes(e->nslots, e->slot_bytes);
+    e->frame_bytes = gr_link_net_bytes(e->nslots, e->slot_bytes);
     e->shared = aligned_alloc(GR_CACHE_LINE, e->frame_bytes);
     FUZZ_NEED(NULL != e->shared);
     memset(e->shared, 0, e->frame_bytes);
     fifo = gr_link_fifo(e->shared, 0, e->nslots, e->slot_bytes);
     fifo.lease = 1;
     if (GR_NET_OUT == e->side && fuzz_below(in, 2)) {
-        fifo.fill = gr_link_valid_bytes(e->shared, e->nslots, e->slot_bytes);
-        fifo.from = gr_link_from(e->shared, e->nslots, e->slot_bytes);
+        fifo.valid_bytes = gr_link_valid_bytes(e->shared, e->nslots, e->slot_bytes);
+        fifo.data_at = gr_link_data_at(e->shared, e->nslots, e->slot_bytes);
     }
     FUZZ_NEED(0 == gr_net_link_open(net, e->side, &fifo, &e->link));
     e->number = e->link->number;
@@ -79,7 +80,7 @@ static void join_end(struct fuzz_input *in)
     struct end *e = an_end(in);
     struct gr_net_handle handle;
 
-    if (NULL == e->link || 0 != e->link->theirs || 0 != gr_net_link_status(e->link)) {
+    if (NULL == e->link || 0 != e->link->peer_number || 0 != gr_net_link_status(e->link)) {
         return;
     }
     gr_net_link_export(e->link, &handle);
@@ -121,7 +122,7 @@ static void use_end(struct fuzz_input *in)
     head = atomic_load(&e->shared->head);
     FUZZ_NEED(tail - head <= e->nslots);
     if (GR_NET_OUT == e->side && tail - head < e->nslots) {
-        if (NULL != e->link->fifo.fill) {
+        if (NULL != e->link->fifo.valid_bytes) {
             gr_link_valid_bytes(e->shared, e->nslots, e->slot_bytes)[tail % e->nslots] =
                 (uint32_t) e->slot_bytes;
         }
@@ -150,12 +151,12 @@ static int take_head(struct fuzz_input *in, struct gr_net_head *head)
     }
     if (how & 3) {
         head->link = e->number;
-        head->back = how & 2 ? back->number : head->back;
+        head->credit_link = how & 2 ? back->number : head->credit_link;
     }
     if (0 == (how & 4)) {
         head->seq = e->done + fuzz_below(in, 66);
         head->kind = fuzz_below(in, 4);
-        head->read = back->done - fuzz_below(in, 4);
+        head->credit = back->done - fuzz_below(in, 4);
     }
     return 1;
 }
@@ -196,7 +197,7 @@ static void data_come(struct fuzz_input *in)
     if (!take_head(in, &head)) {
         return;
     }
-    to = up->place(up->ctx, &head, bytes, &on_gpu);
+    to = up->get_recv_buffer(up->ctx, &head, bytes, &on_gpu);
     if (NULL == to) {
         return;
     }
@@ -207,7 +208,7 @@ static void data_come(struct fuzz_input *in)
         return;
     }
     memset(to, 0xa5, bytes);
-    up->placed(up->ctx, &head, 0);
+    up->recv_done(up->ctx, &head, 0);
 }
 
 /* Data that took their time are there. */
@@ -219,7 +220,7 @@ static void data_are_there(struct fuzz_input *in)
     if (NULL != c->to) {
         memset(c->to, 0x5a, c->bytes);
         c->to = NULL;
-        up->placed(up->ctx, &head, fuzz_below(in, 8) ? 0 : GR_ERR_LOST);
+        up->recv_done(up->ctx, &head, fuzz_below(in, 8) ? 0 : GR_ERR_LOST);
     }
 }
 
@@ -228,7 +229,7 @@ static void note_comes(struct fuzz_input *in)
     struct gr_net_head head;
 
     if (take_head(in, &head)) {
-        up->noted(up->ctx, &head);
+        up->on_control(up->ctx, &head);
     }
 }
 

@@ -50,7 +50,7 @@ static void fake_close(void *end, double patience)
     }
     for (k = 0; k < COMING; k++) {
         if (NULL != coming[k].to) {
-            up->placed(up->ctx, &coming[k].head, GR_ERR_LOST);
+            up->recv_done(up->ctx, &coming[k].head, GR_ERR_LOST);
             coming[k].to = NULL;
         }
     }

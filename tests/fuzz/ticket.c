@@ -10,7 +10,7 @@
 #include "cuda/ipc.h"
 #include "cuda/peer.h"
 #include "cuda/pointer.h"
-#include "link/ipc_cache.h"
+#include "link/ipc_cache_map.h"
 
 enum { OPEN = 32, TAKEN = 16, MAPPED = 4 };
 
@@ -168,7 +168,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         k = (int) fuzz_below(&in, TAKEN);
         if (NULL != taken[k].mapping) {
             users[at[k]]--;
-            gr_gpu_share_drop(share, &taken[k]);
+            gr_ipc_cache_unmap(share, &taken[k]);
         } else {
             struct gr_ipc_handle t = some_ticket(&in);
             int before = opens;

@@ -131,7 +131,7 @@ static void makes_links_of_its_own(int way, uint32_t nslots)
     assert_int_equal(gr_team_join(&s.join, s.team, s.pool, way, 0), 0);
     assert_int_equal(s.join.status | (s.join.in.n - 2) | (s.join.in.near - 1), 0);
     assert_int_equal(gr_pool_usage(s.pool).leased,
-                     2 * gr_link_bytes(nslots, 64) + gr_link_filled_bytes(nslots, 64));
+                     2 * gr_link_bytes(nslots, 64) + gr_link_net_bytes(nslots, 64));
     s.join.out.host[0].handle = s.join.in.host[0].handle;
     s.join.out.host[0].base = gr_slab_base(s.join.in.host[0].slab);
     take(&s, 0);
@@ -144,7 +144,7 @@ static void makes_links_of_its_own(int way, uint32_t nslots)
     }
     assert_int_equal(b->out[FAR].slot_bytes, 64);
     assert_int_equal(b->out[FAR].nslots, nslots);
-    assert_non_null(b->out[FAR].fill);
+    assert_non_null(b->out[FAR].valid_bytes);
     end(&s);
 }
 
@@ -175,7 +175,7 @@ static void a_refused_set_up_waits_for_the_network(void **state)
     refuse(&s);
     assert_int_equal(gr_team_links(s.team, GR_ALGO_FLAT, 0), GR_LINKS_REFUSED);
     assert_int_equal(gr_pool_usage(s.pool).leased,
-                     gr_link_bytes(NSLOTS, SLOT) + gr_link_filled_bytes(NSLOTS, SLOT));
+                     gr_link_bytes(NSLOTS, SLOT) + gr_link_net_bytes(NSLOTS, SLOT));
     leave(in, out);
     assert_int_equal(gr_pool_usage(s.pool).leased, 0);
     end(&s);
@@ -216,8 +216,8 @@ static void slots_say_what_is_filled_and_are_waited_for(void **state)
     (void) state;
     make_links(&s, &op, &in, &out);
     op.space[GR_IN] = (unsigned char *) data;
-    assert_null(s.team->data.out[NEAR].fill);
-    assert_non_null(s.team->data.out[FAR].fill);
+    assert_null(s.team->data.out[NEAR].valid_bytes);
+    assert_non_null(s.team->data.out[FAR].valid_bytes);
     assert_true(gr_host_executor.finished(&op));
     assert_int_equal(gr_host_executor.move(&op, &two), 0);
     assert_int_equal(gr_host_executor.move(&op, &one), 0);
@@ -230,9 +230,9 @@ static void slots_say_what_is_filled_and_are_waited_for(void **state)
     gr_link_attach(&network, gr_slab_base(out.slab), out.handle.count, NSLOTS, SLOT);
     assert_true(gr_link_readable(&network));
     assert_memory_equal(gr_link_slot(&network), data, 12);
-    assert_int_equal(s.team->data.out[FAR].fill[network.mine % NSLOTS], 12);
+    assert_int_equal(s.team->data.out[FAR].valid_bytes[network.mine % NSLOTS], 12);
     gr_link_pop(&network);
-    assert_int_equal(s.team->data.out[FAR].fill[network.mine % NSLOTS], 8);
+    assert_int_equal(s.team->data.out[FAR].valid_bytes[network.mine % NSLOTS], 8);
     assert_false(gr_host_executor.finished(&op));
     gr_link_pop(&network);
     assert_true(gr_host_executor.finished(&op));
@@ -247,7 +247,7 @@ static void slots_say_what_is_filled_and_are_waited_for(void **state)
 /* What the network is to send of a slot: from there; NULL: from the slot. */
 static const void *origin(const struct side *s, uint64_t slot)
 {
-    return s->team->data.out[FAR].from[slot % NSLOTS];
+    return s->team->data.out[FAR].data_at[slot % NSLOTS];
 }
 
 static void move_one(struct gr_host_op *op, const struct gr_step *step, size_t operand,
@@ -299,7 +299,7 @@ static void what_lies_in_buffers_is_sent_from_there(void **state)
     op.space[GR_OUT] = (unsigned char *) out_data;
     network = other_end(out);
     first = network.mine;
-    assert_null(s.team->data.out[NEAR].from);
+    assert_null(s.team->data.out[NEAR].data_at);
     move_one(&op, &send, 2, 3);
     assert_ptr_equal(origin(&s, first), in_data + 2);
     assert_memory_not_equal(gr_link_slot(&network), in_data + 2, 12); /* there is no copy */

@@ -104,7 +104,7 @@ void gr_gpu_zero_end(struct gr_gpu_op *op)
 
     for (r = 0; r < team->p; r++) {
         if (0 != team->outputs[r].at) {
-            gr_gpu_share_drop(team->share, &team->outputs[r]);
+            gr_ipc_cache_unmap(team->share, &team->outputs[r]);
         }
     }
 }

@@ -27,7 +27,7 @@ static void a_mapping_is_kept(void)
     drop(s.share, &a, 5);
     CHECK_USAGE(s.share, 0, 1, 1);
     drop(s.share, &b, 5);
-    gr_gpu_share_drop(s.share, &b); /* nothing is left to drop */
+    gr_ipc_cache_unmap(s.share, &b); /* nothing is left to drop */
     CHECK_USAGE(s.share, 0, 1, 0);
     close_sharer(&s);
     noted_calls(0, 1);

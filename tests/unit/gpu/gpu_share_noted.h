@@ -121,7 +121,7 @@ static inline struct gr_ipc_mapped take(struct gr_ipc_cache *share, const struct
 static inline void drop(struct gr_ipc_cache *share, struct gr_ipc_mapped *m, int number)
 {
     atomic_fetch_sub(&noted.used[number], 1);
-    gr_gpu_share_drop(share, m);
+    gr_ipc_cache_unmap(share, m);
     CHECK(0 == m->at && NULL == m->mapping);
 }
 

@@ -78,7 +78,7 @@ static inline int obey(struct sharer *s, const struct order *o, struct gr_ipc_ma
         }
         return rc;
     case DROP:
-        gr_gpu_share_drop(s->share, &slots[o->slot]);
+        gr_ipc_cache_unmap(s->share, &slots[o->slot]);
         return 0;
     case EXPORT:
         t = gr_ipc_cache_export(s->share, (void *) (uintptr_t) slots[o->slot].at, 1);

@@ -267,7 +267,7 @@ static void the_owner_is_killed(void)
     n = map_ticket(s.share, &next[0]);
     CHECK(holds(s.gpu, n.at, 5, BYTES));
     CHECK_USAGE(s.share, 0, 2, 2);
-    gr_gpu_share_drop(s.share, &m);
+    gr_ipc_cache_unmap(s.share, &m);
     m = map_ticket(s.share, &next[1]); /* in place of the dead one's */
     CHECK(holds(s.gpu, m.at, 5, BYTES));
     CHECK_USAGE(s.share, 0, 2, 2);

@@ -285,8 +285,8 @@ static void within_the_process(void)
     CHECK(holds(s.gpu, here.at, 9, 50));
     CHECK_USAGE(s.share, 1, 0, 0);
     CHECK_USAGE(other, 0, 0, 0);
-    gr_gpu_share_drop(s.share, &here);
-    gr_gpu_share_drop(other, &there);
+    gr_ipc_cache_unmap(s.share, &here);
+    gr_ipc_cache_unmap(other, &there);
     free_memory(at);
     not_mapped(s.share, &t);
     at = device_memory(BYTES);
@@ -334,7 +334,7 @@ static void contexts_are_left_alone(void)
         CHECK(before == current());
         t.of.process++;
         not_mapped(s.share, &t); /* the driver opens no handle of its own process */
-        gr_gpu_share_drop(s.share, &m);
+        gr_ipc_cache_unmap(s.share, &m);
         gr_ipc_cache_trim(s.share);
         CHECK(before == current());
         if (NULL != before) {

@@ -3,6 +3,8 @@
 #include "team_net.h"
 
 #include "exec/gpu/remote.h"
+#include "net/link.h"
+#include "net/net.h"
 #include "net/net.h"
 #include "post.h"
 

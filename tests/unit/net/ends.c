@@ -6,6 +6,7 @@
 #include "ends.h"
 
 #include "net/transport.h"
+#include "net/ucx.h"
 #include "rng.h"
 
 #include <sched.h>
@@ -20,8 +21,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-extern const struct gr_transport gr_transport_ucx;
 
 /* ---- in a part ---- */
 
@@ -133,7 +132,7 @@ void end_open(struct end *e, struct part *p, enum gr_net_side side, struct shape
     memset(e->shared, 0, sizeof(*e->shared));
     e->shared->head = e->shared->tail = begin;
     e->fifo = gr_link_fifo(e->shared, begin, shape.nslots, shape.slot_bytes);
-    e->fifo.fill = GR_NET_OUT == side ? e->fill : NULL;
+    e->fifo.valid_bytes = GR_NET_OUT == side ? e->fill : NULL;
     e->fifo.lease = 77;
     lie_on_gpu(e);
     gr_link_attach(&e->link, e->shared, begin, shape.nslots, shape.slot_bytes);
@@ -217,10 +216,10 @@ int end_go_on(struct end *e, uint64_t until, const struct shape *shape)
         need(contents(e, gr_link_slot(&e->link), bytes, GR_NET_IN == e->side));
         if (GR_NET_OUT == e->side) {
             e->fill[e->link.mine % e->link.nslots] = (uint32_t) bytes;
-            atomic_store(&e->shared->words[0], word_beside(e));
+            atomic_store(&e->shared->sideband[0], word_beside(e));
             gr_link_push(&e->link);
         } else {
-            need(atomic_load(&e->shared->words[0]) >= word_beside(e)); /* or a newer one's */
+            need(atomic_load(&e->shared->sideband[0]) >= word_beside(e)); /* or a newer one's */
             memset(gr_link_slot(&e->link), 0x55, bytes); /* what is not sent again must be seen */
             gr_link_pop(&e->link);
         }

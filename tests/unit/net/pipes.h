@@ -6,6 +6,7 @@
 #ifndef GR_TESTS_NET_PIPES_H
 #define GR_TESTS_NET_PIPES_H
 
+#include "net/link.h"
 #include "net/net.h"
 #include "gpu_slots.h"
 #include "rng.h"
@@ -84,8 +85,8 @@ static inline void open_end(struct pipe *p, int side, uint64_t count, uint32_t n
     memset(shared, 0, bytes);
     shared->head = shared->tail = count;
     fifo = gr_link_fifo(shared, count, nslots, slot_bytes());
-    fifo.fill = 0 == side ? p->fill : NULL;
-    fifo.from = 0 == side && NULL == post_gpus ? p->elsewhere : NULL;
+    fifo.valid_bytes = 0 == side ? p->fill : NULL;
+    fifo.data_at = 0 == side && NULL == post_gpus ? p->elsewhere : NULL;
     fifo.lease = LEASE;
     if (NULL != post_gpus) {
         gs_move(&fifo, &p->slots[side], 2 * LEASE, side);
@@ -93,10 +94,10 @@ static inline void open_end(struct pipe *p, int side, uint64_t count, uint32_t n
     p->shared[side] = shared;
     gr_link_attach(&p->link[side], shared, count, nslots, slot_bytes());
     if (0 == side) {
-        fifo.turn = &shared->turn;
-        p->link[0].fill = p->fill;
-        p->link[0].from = p->elsewhere;
-        p->link[0].turns = &turns;
+        fifo.send_seq = &shared->send_seq;
+        p->link[0].valid_bytes = p->fill;
+        p->link[0].data_at = p->elsewhere;
+        p->link[0].send_seqs = &turns;
     }
     assert_int_equal(gr_net_link_open(nets[0 == side ? p->from : p->to],
                                       0 == side ? GR_NET_OUT : GR_NET_IN, &fifo, &p->net[side]),
@@ -150,8 +151,8 @@ static inline void push(struct pipe *p)
             data[k] = word(p, p->done[0], k);
         }
         p->done[0]++;
-        for (k = 0; k < GR_NWORDS; k++) {
-            atomic_store(&p->shared[0]->words[k], p->done[0] << k);
+        for (k = 0; k < GR_NSIDEBAND; k++) {
+            atomic_store(&p->shared[0]->sideband[k], p->done[0] << k);
         }
         gr_link_set_slot_info(&p->link[0], n * sizeof(uint64_t), outside ? data : NULL);
         gr_link_push(&p->link[0]);
@@ -174,8 +175,8 @@ static inline void hear(struct pipe *p)
 {
     uint64_t said, k;
 
-    for (k = 0; k < GR_NWORDS; k++) {
-        said = atomic_load(&p->shared[1]->words[k]) >> k;
+    for (k = 0; k < GR_NSIDEBAND; k++) {
+        said = atomic_load(&p->shared[1]->sideband[k]) >> k;
         assert_true(said > p->done[1] && said >= p->heard);
     }
     p->heard = said;

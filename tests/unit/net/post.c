@@ -164,8 +164,8 @@ static int post_send(void *end, void *connection, struct gr_net_message *message
 static void overtake(const struct letter *l)
 {
     int is_credit = GR_NET_CREDIT == l->head.kind, k;
-    uint64_t link = is_credit ? l->head.link : l->head.back,
-             read = is_credit ? l->head.seq : l->head.read;
+    uint64_t link = is_credit ? l->head.link : l->head.credit_link,
+             read = is_credit ? l->head.seq : l->head.credit;
 
     for (k = 0; k < MOST_LETTERS; k++) {
         struct letter *other = &letters[k];
@@ -188,10 +188,10 @@ static void step(struct letter *l)
         overtake(l);
     }
     if (ON_ITS_WAY == l->stage && GR_NET_DATA != l->head.kind) {
-        up->noted(up->ctx, &l->head);
+        up->on_control(up->ctx, &l->head);
         l->stage = TO_REPORT;
     } else if (ON_ITS_WAY == l->stage) {
-        l->place = up->place(up->ctx, &l->head, l->bytes, &l->to_gpu);
+        l->place = up->get_recv_buffer(up->ctx, &l->head, l->bytes, &l->to_gpu);
         l->stage = NULL == l->place ? TO_REPORT : BEING_FETCHED;
         if (NULL != l->place && !chance(post_ways.in_steps)) {
             step(l);
@@ -201,7 +201,7 @@ static void step(struct letter *l)
             take_copy(l);
         }
         (l->to_gpu ? post_gpus->write : copy_bytes)(l->place, l->copy, l->bytes);
-        up->placed(up->ctx, &l->head, 0);
+        up->recv_done(up->ctx, &l->head, 0);
         l->stage = TO_REPORT;
     }
 }
@@ -235,7 +235,7 @@ static void post_progress(void *end)
 static void lose(struct letter *l)
 {
     if (BEING_FETCHED == l->stage) {
-        l->to->up->placed(l->to->up->ctx, &l->head, GR_ERR_LOST);
+        l->to->up->recv_done(l->to->up->ctx, &l->head, GR_ERR_LOST);
     }
     if (NULL != l->message) {
         l->from->up->sent(l->from->up->ctx, l->message, TO_REPORT == l->stage ? 0 : GR_ERR_LOST);

@@ -5,6 +5,7 @@
 
 #include "pipes.h"
 
+#include "net/link_progress.h"
 #include "net/net_state.h"
 
 /* Messages that no writer of ours sends: each fails the link, and touches no slot. */
@@ -22,7 +23,8 @@ static void what_breaks_the_rules_is_refused(void **state)
     (void) state;
     post_ways = (struct post_ways) {100, 0, 0};
     for (k = 0; k < sizeof(wrong) / sizeof(wrong[0]); k++) {
-        struct gr_net_head head = {.seq = wrong[k].seq, .kind = GR_NET_DATA, .words = {6, 6 << 1}};
+        struct gr_net_head head = {
+            .seq = wrong[k].seq, .kind = GR_NET_DATA, .sideband = {6, 6 << 1}};
         struct pipe p;
         int n;
 

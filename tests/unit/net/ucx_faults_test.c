@@ -7,6 +7,7 @@
  */
 #include "ends.h"
 
+#include "net/load.h"
 #include "net/transport.h"
 
 #include <setjmp.h>

@@ -8,6 +8,7 @@
 #include "depth.h"
 
 #include "net/rails.h"
+#include "net/ucx.h"
 
 #include <dirent.h>
 #include <sched.h>
@@ -216,7 +217,6 @@ static int entries(const char *path)
 
 static void again_and_again(struct part *p)
 {
-    extern const struct gr_transport gr_transport_ucx;
     static const struct shape shape = {2, 1000, 1};
     char why[100];
     int round, fds = 0;
@@ -269,7 +269,6 @@ static void handles_that_do_not_fit(struct part *p)
 /* Devices that UCX lists, and how many of them are called so. */
 static int devices(const char *name, int *called)
 {
-    extern const struct gr_transport gr_transport_ucx;
     char names[GR_NET_RAIL_DEVICES][GR_NET_DEVICE_BYTES];
     int n = gr_transport_ucx.devices(names, GR_NET_RAIL_DEVICES), k;
 
@@ -294,7 +293,6 @@ static size_t address_bytes(struct part *p)
 /* A network that may use lo and nothing else: its address says so, where there is more. */
 static void over_one_device(struct part *p)
 {
-    extern const struct gr_transport gr_transport_ucx;
     static const struct shape shape = {4, 5000, 1};
     size_t all = address_bytes(p);
     int lo, memory, n = devices("lo", &lo), m;

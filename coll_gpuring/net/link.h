@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One end of a link between processes that share no memory (net.h).
+ *
+ * To make a link, each process opens its end and sends gr_net_link_export()'s handle to the other,
+ * by its own means; then each joins its end to the other's handle.
+ *
+ * A broken connection fails all links to that peer, and no others. A failed link moves no data;
+ * gr_net_link_status() says so.
+ */
+#ifndef GR_NET_LINK_H
+#define GR_NET_LINK_H
+
+#include "base/errors.h"
+#include "link/fifo.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct gr_net;
+struct gr_net_link;
+
+#define GR_NET_ADDRESS_BYTES 2016 /* longest address; makes a handle 2 KiB */
+#define GR_NET_NAME_BYTES 128     /* longest name of a peer, with its end */
+
+/* What one end sends to the other. Plain bytes; both machines have the same byte order. */
+struct gr_net_handle {
+    uint64_t link;       /* number of the end in its process; 0: there is none */
+    uint32_t nslots;     /* of the end's FIFO */
+    uint32_t slot_bytes; /* of the end's FIFO; the same at both ends */
+    uint64_t bytes;      /* length of the address */
+    char transport[8];   /* name of the transport */
+    unsigned char address[GR_NET_ADDRESS_BYTES]; /* of the process, in the transport */
+};
+
+enum gr_net_side {
+    GR_NET_OUT, /* this process writes to the FIFO, and the network reads it */
+    GR_NET_IN   /* the network writes to the FIFO, and this process reads it */
+};
+
+/*
+ * Open an end of a link. *fifo is copied; its memory is the caller's, and the network uses it until
+ * it leaves the FIFO's lease. The link is freed by gr_net_link_close(). Returns 0 or GR_ERR_NOMEM.
+ */
+int gr_net_link_open(struct gr_net *net, enum gr_net_side side, const struct gr_fifo *fifo,
+                     struct gr_net_link **link);
+
+/* The handle of an end. */
+void gr_net_link_export(const struct gr_net_link *link, struct gr_net_handle *handle);
+
+/*
+ * Join an end to the other end. peer: name of the other process for error messages, as "rank 3 on
+ * node7". Data may arrive before. Returns 0, GR_ERR_NOMEM, GR_ERR_UNREACHED, GR_ERR_LOST, or
+ * GR_ERR_NET: the ends do not fit together. On error the link has failed.
+ */
+int gr_net_link_join(struct gr_net_link *link, const struct gr_net_handle *theirs,
+                     const char *peer);
+
+/*
+ * 0, or why the link has failed: GR_ERR_LOST, GR_ERR_UNREACHED, GR_ERR_NET, GR_ERR_NOMEM. Does not
+ * lock.
+ */
+int gr_net_link_status(const struct gr_net_link *link);
+
+/* Write the reason of the failure, with the peer's name; "" if the link has not failed. */
+void gr_net_link_error(const struct gr_net_link *link, char *text, size_t size);
+
+/*
+ * Take back the memory that slots are sent from (gr_fifo.data_at), when a call is stopped. Data
+ * that the transport has not started to send are copied into their slots. Returns the number of
+ * messages that are still being sent from there: call it again after gr_net_progress(). The writer
+ * must not push meanwhile.
+ */
+int gr_net_link_reclaim(struct gr_net_link *link);
+
+/*
+ * Close an end; the link must not be used any more. Later calls of gr_net_progress() send the slots
+ * that have been pushed, and drop what arrives. Then the network leaves the FIFO's leases.
+ */
+void gr_net_link_close(struct gr_net_link *link);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Contexts of UCX. Internal to the module of ucx.h. */
+#ifndef GR_NET_UCX_CONTEXT_H
+#define GR_NET_UCX_CONTEXT_H
+
+#include "net/transport.h"
+
+#include <ucp/api/ucp.h>
+
+/*
+ * Create a context for active messages. device: the only network device; NULL: UCX chooses.
+ * request_bytes: space for the caller in each request.
+ */
+ucs_status_t gr_ucx_context(const char *device, size_t request_bytes, ucp_context_h *context);
+
+/* UCX's type of device memory. A test uses that of host memory, which takes the same code. */
+#ifndef GR_UCX_GPU
+#define GR_UCX_GPU UCS_MEMORY_TYPE_CUDA
+#endif
+
+/* Whether a context can send and receive device memory. */
+int gr_ucx_reaches_gpus(ucp_context_h context);
+
+/* gr_transport.devices(); the names of shared memory and lo are among them. */
+int gr_ucx_devices(char (*names)[GR_NET_DEVICE_BYTES], int n);
+
+#endif
