@@ -29,6 +29,17 @@ struct gr_cuda_saved {
 int gr_cuda_enter(const struct gr_cuda *cuda, CUcontext context, struct gr_cuda_saved *saved);
 void gr_cuda_leave(const struct gr_cuda *cuda, const struct gr_cuda_saved *saved);
 
+/* Evaluate `call` in a device's context. rc: its result, or the error of gr_cuda_enter(). */
+#define GR_IN_CONTEXT(rc, gpu, call)                                       \
+    do {                                                                   \
+        struct gr_cuda_saved saved_;                                       \
+        (rc) = gr_cuda_enter(&(gpu)->gpus->cuda, (gpu)->context, &saved_); \
+        if (0 == (rc)) {                                                   \
+            (rc) = (call);                                                 \
+            gr_cuda_leave(&(gpu)->gpus->cuda, &saved_);                    \
+        }                                                                  \
+    } while (0)
+
 /*
  * gr_cuda_enter() with a device's primary context, to destroy objects in it. Returns an error if
  * the application has reset the context, which destroyed them, or the driver has shut down.

@@ -49,13 +49,9 @@ int gr_gpus_wait_current(struct gr_gpus *gpus, int but)
 int gr_gpu_wait_default(struct gr_gpu *gpu)
 {
     const struct gr_cuda *cuda = &gpu->gpus->cuda;
-    struct gr_cuda_saved saved;
-    int rc = gr_cuda_enter(cuda, gpu->context, &saved);
+    int rc;
 
-    if (0 == rc) {
-        rc = gr_cuda_check(cuda, "cuStreamSynchronize", wait_default(cuda));
-        gr_cuda_leave(cuda, &saved);
-    }
+    GR_IN_CONTEXT(rc, gpu, gr_cuda_check(cuda, "cuStreamSynchronize", wait_default(cuda)));
     return rc;
 }
 

@@ -62,7 +62,6 @@ int gr_gpu_ipc_range(struct gr_gpu *gpu, gr_gpu_ptr at, gr_gpu_ptr *base, size_t
     const struct gr_cuda *cuda = &gpu->gpus->cuda;
     CUdeviceptr first = 0;
     unsigned int capable = 0;
-    struct gr_cuda_saved saved;
     int rc;
 
     if (CUDA_SUCCESS != cuda->cuPointerGetAttribute(
@@ -70,11 +69,7 @@ int gr_gpu_ipc_range(struct gr_gpu *gpu, gr_gpu_ptr at, gr_gpu_ptr *base, size_t
         !capable) {
         return GR_ERR_PEER;
     }
-    rc = gr_cuda_enter(cuda, gpu->context, &saved);
-    if (0 == rc) {
-        rc = GR_CUDA(cuda, cuMemGetAddressRange, &first, bytes, at);
-        gr_cuda_leave(cuda, &saved);
-    }
+    GR_IN_CONTEXT(rc, gpu, GR_CUDA(cuda, cuMemGetAddressRange, &first, bytes, at));
     *base = first;
     return 0 == rc ? 0 : GR_ERR_PEER;
 }

@@ -12,13 +12,9 @@ int gr_gpu_alloc(struct gr_gpu *gpu, size_t bytes, gr_gpu_ptr *at)
 {
     const struct gr_cuda *cuda = &gpu->gpus->cuda;
     CUdeviceptr base = 0;
-    struct gr_cuda_saved saved;
-    int rc = gr_cuda_enter(cuda, gpu->context, &saved);
+    int rc;
 
-    if (0 == rc) {
-        rc = GR_CUDA(cuda, cuMemAlloc, &base, bytes);
-        gr_cuda_leave(cuda, &saved);
-    }
+    GR_IN_CONTEXT(rc, gpu, GR_CUDA(cuda, cuMemAlloc, &base, bytes));
     *at = 0 == rc ? base : 0;
     return rc;
 }

@@ -34,14 +34,11 @@ enum gr_gpu_rdma gr_gpu_rdma(const struct gr_gpu *gpu)
 int gr_gpu_flush(struct gr_gpu *gpu)
 {
     const struct gr_cuda *cuda = &gpu->gpus->cuda;
-    struct gr_cuda_saved saved;
-    int rc = gr_cuda_enter(cuda, gpu->context, &saved);
+    int rc;
 
-    if (0 == rc) {
-        rc = GR_CUDA(cuda, cuFlushGPUDirectRDMAWrites,
-                     CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
-                     CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER);
-        gr_cuda_leave(cuda, &saved);
-    }
+    GR_IN_CONTEXT(rc, gpu,
+                  GR_CUDA(cuda, cuFlushGPUDirectRDMAWrites,
+                          CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
+                          CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER));
     return rc;
 }

@@ -9,17 +9,6 @@
 
 #include <stdlib.h>
 
-/* Evaluate `call` with the device's context current. rc: its result, or that of gr_cuda_enter(). */
-#define IN_CONTEXT(rc, gpu, call)                                          \
-    do {                                                                   \
-        struct gr_cuda_saved saved_;                                       \
-        (rc) = gr_cuda_enter(&(gpu)->gpus->cuda, (gpu)->context, &saved_); \
-        if (0 == (rc)) {                                                   \
-            (rc) = (call);                                                 \
-            gr_cuda_leave(&(gpu)->gpus->cuda, &saved_);                    \
-        }                                                                  \
-    } while (0)
-
 /* Create the stream and its event. The context is current. */
 static int create(struct gr_gpu_stream *s)
 {
@@ -50,7 +39,7 @@ int gr_gpu_stream_open(struct gr_gpu *gpu, struct gr_gpu_stream **stream)
         return GR_ERR_NOMEM;
     }
     s->gpu = gpu;
-    IN_CONTEXT(rc, gpu, create(s));
+    GR_IN_CONTEXT(rc, gpu, create(s));
     if (rc < 0) {
         free(s);
         return rc;
@@ -110,7 +99,7 @@ int gr_gpu_stream_follow(struct gr_gpu_stream *stream)
 {
     int rc;
 
-    IN_CONTEXT(rc, stream->gpu, follow(stream));
+    GR_IN_CONTEXT(rc, stream->gpu, follow(stream));
     return rc;
 }
 
@@ -140,7 +129,7 @@ int gr_gpu_point_set(struct gr_gpu_point *point, struct gr_gpu *gpu)
     if (gpu != point->gpu) {
         gr_gpu_point_free(point);
     }
-    IN_CONTEXT(rc, gpu, record_again(gpu, point));
+    GR_IN_CONTEXT(rc, gpu, record_again(gpu, point));
     return rc;
 }
 
@@ -161,7 +150,7 @@ int gr_gpu_stream_follow_point(struct gr_gpu_stream *stream, const struct gr_gpu
     const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
     int rc;
 
-    IN_CONTEXT(
+    GR_IN_CONTEXT(
         rc, stream->gpu,
         GR_CUDA(cuda, cuStreamWaitEvent, stream->stream, point->event, CU_EVENT_WAIT_DEFAULT));
     return rc;
@@ -176,9 +165,9 @@ int gr_gpu_launch(struct gr_gpu_stream *stream, enum gr_kernel kernel, uint32_t 
     uint32_t threads = 0 == args->threads ? GR_GPU_THREADS : args->threads;
     int rc;
 
-    IN_CONTEXT(rc, stream->gpu,
-               GR_CUDA(cuda, cuLaunchKernel, stream->gpu->kernels[kernel], nblocks, 1, 1, threads,
-                       1, 1, 0, stream->stream, params, NULL));
+    GR_IN_CONTEXT(rc, stream->gpu,
+                  GR_CUDA(cuda, cuLaunchKernel, stream->gpu->kernels[kernel], nblocks, 1, 1,
+                          threads, 1, 1, 0, stream->stream, params, NULL));
     return rc;
 }
 
@@ -194,8 +183,8 @@ int gr_gpu_stream_copy_runs(struct gr_gpu_stream *stream, const struct gr_gpu_ru
 {
     int rc;
 
-    IN_CONTEXT(rc, stream->gpu,
-               gr_cuda_copy_runs(&stream->gpu->gpus->cuda, runs, n, stream->stream));
+    GR_IN_CONTEXT(rc, stream->gpu,
+                  gr_cuda_copy_runs(&stream->gpu->gpus->cuda, runs, n, stream->stream));
     return rc;
 }
 
@@ -227,7 +216,7 @@ int gr_gpu_stream_mark(struct gr_gpu_stream *stream, uint32_t mark)
 {
     int rc;
 
-    IN_CONTEXT(rc, stream->gpu, record_mark(stream, mark));
+    GR_IN_CONTEXT(rc, stream->gpu, record_mark(stream, mark));
     return rc;
 }
 
@@ -255,7 +244,8 @@ int gr_gpu_stream_zero(struct gr_gpu_stream *stream, gr_gpu_ptr at, size_t bytes
     int rc = 0;
 
     if (bytes > 0) {
-        IN_CONTEXT(rc, stream->gpu, GR_CUDA(cuda, cuMemsetD8Async, at, 0, bytes, stream->stream));
+        GR_IN_CONTEXT(rc, stream->gpu,
+                      GR_CUDA(cuda, cuMemsetD8Async, at, 0, bytes, stream->stream));
     }
     return rc;
 }
@@ -265,8 +255,8 @@ int gr_gpu_stream_done(struct gr_gpu_stream *stream)
     const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
     int rc;
 
-    IN_CONTEXT(rc, stream->gpu,
-               query_status(cuda, "cuStreamQuery", cuda->cuStreamQuery(stream->stream)));
+    GR_IN_CONTEXT(rc, stream->gpu,
+                  query_status(cuda, "cuStreamQuery", cuda->cuStreamQuery(stream->stream)));
     return rc;
 }
 
@@ -274,7 +264,7 @@ int gr_gpu_stream_wait(struct gr_gpu_stream *stream)
 {
     int rc;
 
-    IN_CONTEXT(rc, stream->gpu,
-               GR_CUDA(&stream->gpu->gpus->cuda, cuStreamSynchronize, stream->stream));
+    GR_IN_CONTEXT(rc, stream->gpu,
+                  GR_CUDA(&stream->gpu->gpus->cuda, cuStreamSynchronize, stream->stream));
     return rc;
 }

@@ -45,38 +45,6 @@
 
 /* ---- messages ---- */
 
-/* The messages of n network endpoints: their member `mine` or `theirs`. */
-#define ENDPOINTS(ends, count, member)                                                     \
-    ((struct gr_setup_messages) {                                                          \
-        (unsigned char *) (ends), sizeof(*(ends)), offsetof(struct gr_net_endpoint, rank), \
-        offsetof(struct gr_net_endpoint, member), sizeof((ends)->member), (count)})
-
-static int post_messages(struct gr_setup *s, bool send, const struct gr_setup_messages *w, int tag)
-{
-    int k, rank, rc = 0;
-
-    for (k = 0; k < w->n && 0 == rc; k++) {
-        unsigned char *connection = w->base + (size_t) k * w->stride;
-
-        memcpy(&rank, connection + w->rank_at, sizeof(rank));
-        rc = mca_coll_gpuring_setup_post(s, send, connection + w->message_at, w->message_bytes,
-                                         rank, tag);
-    }
-    return rc;
-}
-
-/* Post receives first, as setup_explain() assumes. */
-static int exchange(struct gr_setup *s, const struct gr_exchange *x, int tag)
-{
-    int k, rc = 0;
-
-    s->awaited = x->in[0].n + x->in[1].n;
-    for (k = 0; k < 4 && 0 == rc; k++) {
-        rc = post_messages(s, k >= 2, k < 2 ? &x->in[k] : &x->out[k - 2], tag);
-    }
-    return rc;
-}
-
 /* 1: all requests are complete, and freed; 0: not yet; negative: an error. */
 static int requests_done(struct gr_setup *s)
 {
@@ -90,18 +58,6 @@ static int requests_done(struct gr_setup *s)
     }
     s->nrequests = 0;
     return 1;
-}
-
-/* The handles of a join's first n connections: the readers', or the writers' replies. */
-static struct gr_setup_messages handles(const struct gr_join *join,
-                                        const struct gr_connections *side, size_t handle_at)
-{
-    return (struct gr_setup_messages) {.base = side->base,
-                                       .stride = join->memory->connection_size,
-                                       .rank_at = offsetof(struct gr_connection, rank),
-                                       .message_at = handle_at,
-                                       .message_bytes = join->memory->handle_size,
-                                       .n = side->near};
 }
 
 static int endpoints_of(const struct gr_connections *side)
@@ -146,38 +102,60 @@ static int reserve(struct gr_setup *s)
 
 /* ---- phases: each posts its messages, and ends when they are complete ---- */
 
-static int post_handles(struct gr_setup *s)
+/*
+ * Post a message for each connection of a side, from number `first` on: the handle at that offset
+ * inside the node, and the endpoint's handle to and from other nodes.
+ */
+static int post_side(struct gr_setup *s, bool send, bool writes, size_t handle_at, int first,
+                     int tag)
 {
-    struct gr_exchange x = {.in = {{0}}};
+    const struct gr_connections *side = writes ? &s->join.out : &s->join.in;
+    struct gr_net_endpoint *ends = writes ? s->out : s->in;
+    int k, rc = 0;
 
-    s->state = GR_SETUP_HANDLES;
-    if (0 != reserve(s)) {
-        return GR_ERR_NOMEM;
+    for (k = first; k < side->n && 0 == rc; k++) {
+        struct gr_connection *c = gr_connection_at(&s->join, side, k);
+        struct gr_net_endpoint *end = k < side->near ? NULL : &ends[k - side->near];
+
+        rc = NULL == end ? mca_coll_gpuring_setup_post(s, send, (unsigned char *) c + handle_at,
+                                                       s->join.memory->handle_size, c->rank, tag)
+                         : mca_coll_gpuring_setup_post(s, send, send ? &end->mine : &end->theirs,
+                                                       sizeof(end->mine), c->rank, tag);
     }
-    x.in[0] = handles(&s->join, &s->join.out, s->join.memory->handle_at);
-    x.out[0] = handles(&s->join, &s->join.in, s->join.memory->handle_at);
-    x.in[1] = ENDPOINTS(s->out, s->nout, theirs);
-    x.out[1] = ENDPOINTS(s->in, s->nin, mine);
-    if (0 != mca_coll_gpuring_setup_reserve(s, x.in[0].n + x.in[1].n + x.out[0].n + x.out[1].n)) {
-        return GR_ERR_NOMEM;
-    }
-    return exchange(s, &x, s->tag);
+    return rc;
 }
 
+/* Readers send handles to writers. Receives come first, as setup_explain() assumes. */
+static int post_handles(struct gr_setup *s)
+{
+    size_t at;
+    int rc;
+
+    s->state = GR_SETUP_HANDLES;
+    if (0 != reserve(s) || 0 != mca_coll_gpuring_setup_reserve(s, s->join.in.n + s->join.out.n)) {
+        return GR_ERR_NOMEM;
+    }
+    at = s->join.memory->handle_at;
+    s->awaited = s->join.out.n;
+    rc = post_side(s, false, true, at, 0, s->tag);
+    return 0 == rc ? post_side(s, true, false, at, 0, s->tag) : rc;
+}
+
+/* Writers reply to readers: inside the node only where the kind of memory has replies. */
 static int post_replies(struct gr_setup *s)
 {
-    struct gr_exchange x = {.in = {{0}}};
+    const struct gr_join *j = &s->join;
+    bool near = NULL != j->memory->reply;
+    int rc;
 
     s->state = GR_SETUP_REPLIES;
     mca_coll_gpuring_endpoints_answer(s, &s->join.status);
     gr_join_reply(&s->join);
-    if (NULL != s->join.memory->reply) {
-        x.in[0] = handles(&s->join, &s->join.in, s->join.memory->reply_at);
-        x.out[0] = handles(&s->join, &s->join.out, s->join.memory->reply_at);
-    }
-    x.in[1] = ENDPOINTS(s->in, s->nin, theirs);
-    x.out[1] = ENDPOINTS(s->out, s->nout, mine);
-    return exchange(s, &x, s->tag - 1);
+    s->awaited = near ? j->in.n : endpoints_of(&j->in);
+    rc = post_side(s, false, false, j->memory->reply_at, near ? 0 : j->in.near, s->tag - 1);
+    return 0 == rc
+               ? post_side(s, true, true, j->memory->reply_at, near ? 0 : j->out.near, s->tag - 1)
+               : rc;
 }
 
 /* The worst status of both, and the lowest rank with it. */

@@ -67,21 +67,6 @@ struct gr_setup_device {
     int32_t path;  /* from rank 0, for all ranks: an enum gr_path */
 };
 
-/* One message for each of n connections, in an array of structures. */
-struct gr_setup_messages {
-    unsigned char *base;  /* the array */
-    size_t stride;        /* bytes of an element */
-    size_t rank_at;       /* offset of the rank at the other end, an int */
-    size_t message_at;    /* offset of the message */
-    size_t message_bytes; /* of each message */
-    int n;                /* elements */
-};
-
-/* The messages of a phase. [0]: with ranks of this node; [1]: with ranks of other nodes. */
-struct gr_exchange {
-    struct gr_setup_messages in[2], out[2];
-};
-
 /* This rank's end of a link to another node. */
 struct gr_net_endpoint {
     int rank;                    /* at the other end */

@@ -7,7 +7,7 @@
 
 /* Add a connection for each peer, inside the node or not, to which the team has no link yet. */
 static void add_missing(struct gr_join *join, int writes, const struct gr_neighbour *peers,
-                        int npeers, const struct gr_join_ranks *ranks, int remote)
+                        int npeers, int remote)
 {
     struct gr_connections *side = writes ? &join->out : &join->in;
     int k;
@@ -17,12 +17,12 @@ static void add_missing(struct gr_join *join, int writes, const struct gr_neighb
 
         c->channel = peers[k].channel;
         c->rank = peers[k].rank;
-        side->n += remote == (NULL != ranks->remote && ranks->remote[c->rank]) &&
+        side->n += remote == (NULL != join->remote && join->remote[c->rank]) &&
                    (NULL == join->memory->has || !join->memory->has(join, writes, c));
     }
 }
 
-static int find_missing(struct gr_join *join, const struct gr_join_ranks *ranks)
+static int find_missing(struct gr_join *join)
 {
     struct gr_neighbours peers;
     int rc = join->memory->peers(join, &peers), remote;
@@ -30,8 +30,8 @@ static int find_missing(struct gr_join *join, const struct gr_join_ranks *ranks)
     for (remote = 0; 0 == rc && remote < 2; remote++) {
         join->in.near = join->in.n;
         join->out.near = join->out.n;
-        add_missing(join, 0, peers.in, peers.nin, ranks, remote);
-        add_missing(join, 1, peers.out, peers.nout, ranks, remote);
+        add_missing(join, 0, peers.in, peers.nin, remote);
+        add_missing(join, 1, peers.out, peers.nout, remote);
     }
     if (0 == rc) {
         gr_neighbours_free(&peers);
@@ -39,25 +39,24 @@ static int find_missing(struct gr_join *join, const struct gr_join_ranks *ranks)
     return rc;
 }
 
-int gr_join_begin(struct gr_join *join, const struct gr_link_memory *memory,
-                  const struct gr_join_ranks *ranks)
+int gr_join_begin(struct gr_join *join)
 {
-    size_t most = (size_t) ranks->nchannels * (size_t) ranks->p + 1; /* add_missing() tries one */
+    size_t most = (size_t) join->nchannels * (size_t) join->p + 1; /* add_missing() tries one */
+    size_t size = join->memory->connection_size;
     int rc = GR_ERR_NOMEM;
 
-    join->memory = memory;
     join->unmapped = -1;
-    join->in.base = calloc(most, memory->connection_size);
-    join->out.base = calloc(most, memory->connection_size);
+    join->in.base = calloc(most, size);
+    join->out.base = calloc(most, size);
     if (NULL != join->in.base && NULL != join->out.base) {
-        rc = find_missing(join, ranks);
+        rc = find_missing(join);
     }
     if (0 != rc) {
         free(join->in.base);
         free(join->out.base);
         return rc;
     }
-    join->status = 0 == join->status ? memory->reserve(join) : join->status;
+    join->status = 0 == join->status ? join->memory->reserve(join) : join->status;
     return 0;
 }
 

@@ -92,32 +92,27 @@ struct gr_connections {
 /* A set-up in the view of one rank. */
 struct gr_join {
     const struct gr_link_memory *memory;
-    struct gr_team *team;      /* whose host links are made; or NULL */
-    struct gr_gpu_team *gpu;   /* whose device links are made; or NULL */
-    struct gr_pool *pool;      /* host links: where slabs are leased. Borrowed */
-    int way;                   /* enum gr_algo or GR_WAY_...: what the links are for */
-    int root;                  /* for algorithms whose links depend on it */
-    struct gr_connections in;  /* this rank reads */
-    struct gr_connections out; /* this rank writes */
-    int status;                /* 0, or this rank's first error */
-    int unmapped;              /* device links: first rank whose memory cannot be mapped; or -1 */
-    char why[160];             /* why it cannot */
-};
-
-/* The parts of a team that say which links there can be. */
-struct gr_join_ranks {
-    uint32_t nchannels;
-    int p;                       /* ranks */
+    struct gr_team *team;        /* whose host links are made; or NULL */
+    struct gr_gpu_team *gpu;     /* whose device links are made; or NULL */
+    struct gr_pool *pool;        /* host links: where slabs are leased. Borrowed */
+    int p;                       /* ranks of the team */
+    uint32_t nchannels;          /* of the links */
     const unsigned char *remote; /* [rank]: whether it is on another node; NULL: none is */
+    int way;                     /* enum gr_algo or GR_WAY_...: what the links are for */
+    int root;                    /* for algorithms whose links depend on it */
+    struct gr_connections in;    /* this rank reads */
+    struct gr_connections out;   /* this rank writes */
+    int status;                  /* 0, or this rank's first error */
+    int unmapped;                /* device links: first rank whose memory cannot be mapped; or -1 */
+    char why[160];               /* why it cannot */
 };
 
 /*
- * Begin a set-up; team or gpu, pool, way, root and status of the join are set. Errors of this rank
- * go to join->status, and its handles then have pid 0. Returns 0, or GR_ERR_NOMEM: there is no
- * join.
+ * Begin a set-up. The caller has set the join's members up to `root`, and its status: why this rank
+ * cannot take part, or 0. Errors of this rank go to join->status, and its handles then have pid 0.
+ * Returns 0, or GR_ERR_NOMEM: there is no join.
  */
-int gr_join_begin(struct gr_join *join, const struct gr_link_memory *memory,
-                  const struct gr_join_ranks *ranks);
+int gr_join_begin(struct gr_join *join);
 
 /* All readers' handles have been received: map them, and write replies. */
 void gr_join_reply(struct gr_join *join);

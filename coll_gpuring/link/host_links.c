@@ -20,14 +20,35 @@ static const struct gr_host_connection *host(const struct gr_connection *c)
     return (const void *) c;
 }
 
-/* Map a peer's slab, which must have at least that many bytes. */
-static int map_bytes(struct gr_join *join, struct gr_connection *c, size_t bytes)
+static int is_boards(const struct gr_join *join)
+{
+    return &gr_host_boards == join->memory;
+}
+
+/* Size of a slab that peers map. */
+static size_t slab_bytes(const struct gr_join *join)
+{
+    const struct gr_channel_set *b = set(join);
+    const struct gr_mailbox *box = &gr_team_boards(join->team, join->way)->box;
+
+    return is_boards(join) ? gr_board_bytes(box->p, box->nsets, box->stride)
+                           : gr_link_bytes(b->nslots, b->slot_bytes);
+}
+
+/* A rank has one board, and a slab for each incoming link. */
+static size_t host_bytes(const struct gr_join *join)
+{
+    return slab_bytes(join) * (size_t) (is_boards(join) ? 1 : join->in.n);
+}
+
+/* Map a peer's slab. Its segment must have room for it. */
+static int map(struct gr_join *join, struct gr_connection *c)
 {
     struct gr_host_connection *w = (void *) c;
     int rc;
 
     w->base = gr_pool_map(join->pool, &w->handle, &rc);
-    return 0 == rc && gr_slab_handle_room(&w->handle) < bytes ? GR_ERR_FOREIGN : rc;
+    return 0 == rc && gr_slab_handle_room(&w->handle) < slab_bytes(join) ? GR_ERR_FOREIGN : rc;
 }
 
 static int finish(struct gr_join *join, struct gr_agreement *a)
@@ -64,13 +85,6 @@ static int has_link(const struct gr_join *join, int writes, const struct gr_conn
     return NULL != links[link_index(join->team, c)].shared;
 }
 
-static size_t link_bytes(const struct gr_join *join)
-{
-    const struct gr_channel_set *b = set(join);
-
-    return gr_link_bytes(b->nslots, b->slot_bytes);
-}
-
 /* Lease a slab of that size for each of n connections and write its handle. */
 static int lease_slabs(struct gr_pool *pool, size_t bytes, struct gr_host_connection *connections,
                        int n)
@@ -100,7 +114,7 @@ static int reserve_links(struct gr_join *join)
 {
     const struct gr_channel_set *b = set(join);
     struct gr_connections *out = &join->out;
-    int rc = lease_slabs(join->pool, link_bytes(join), join->in.host, join->in.n), k;
+    int rc = lease_slabs(join->pool, slab_bytes(join), join->in.host, join->in.n), k;
 
     if (0 == rc) {
         rc = lease_slabs(join->pool, gr_link_net_bytes(b->nslots, b->slot_bytes),
@@ -112,11 +126,6 @@ static int reserve_links(struct gr_join *join)
                b->nslots * sizeof(void *));
     }
     return rc;
-}
-
-static int map_link(struct gr_join *join, struct gr_connection *c)
-{
-    return map_bytes(join, c, link_bytes(join));
 }
 
 static struct gr_fifo link_fifo(const struct gr_join *join, const struct gr_connection *c,
@@ -163,16 +172,11 @@ static void take_links(struct gr_join *join, int status, const struct gr_agreeme
     settle(join, status, a);
 }
 
-static void release_link(struct gr_join *join, struct gr_connection *c)
+static void release(struct gr_join *join, struct gr_connection *c)
 {
     if (NULL != host(c)->slab) {
         gr_pool_release(join->pool, host(c)->slab, c->used);
     }
-}
-
-static size_t all_link_bytes(const struct gr_join *join)
-{
-    return (size_t) join->in.n * link_bytes(join);
 }
 
 const struct gr_link_memory gr_host_links = {
@@ -183,12 +187,12 @@ const struct gr_link_memory gr_host_links = {
     .peers = link_peers,
     .has = has_link,
     .reserve = reserve_links,
-    .map = map_link,
+    .map = map,
     .finish = finish,
     .take = take_links,
-    .release = release_link,
+    .release = release,
     .fifo = link_fifo,
-    .host_bytes = all_link_bytes,
+    .host_bytes = host_bytes,
 };
 
 /* ---- boards: every rank reads every other's ---- */
@@ -200,33 +204,21 @@ static int board_peers(const struct gr_join *join, struct gr_neighbours *n)
     return gr_rings_lines(&no_torus, join->team->p, join->team->rank, n);
 }
 
-static size_t board_bytes(const struct gr_join *join)
-{
-    const struct gr_mailbox *box = &gr_team_boards(join->team, join->way)->box;
-
-    return gr_board_bytes(box->p, box->nsets, box->stride);
-}
-
 /* One slab for this rank's board, empty at first; its handle goes to all. */
 static int reserve_board(struct gr_join *join)
 {
     struct gr_mailbox *box = &gr_team_boards(join->team, join->way)->box;
     struct gr_slab *slab;
-    int k, rc = gr_pool_lease(join->pool, board_bytes(join), box->p, 1, &slab);
+    int k, rc = gr_pool_lease(join->pool, slab_bytes(join), box->p, 1, &slab);
 
     if (0 == rc) {
         gr_board_clean(gr_slab_base(slab), box->p, box->nsets, box->stride, box->posted);
     }
     for (k = 0; 0 == rc && k < join->in.n; k++) {
-        join->in.host[k].slab = slab;
+        join->in.host[k].slab = 0 == k ? slab : NULL; /* released once */
         join->in.host[k].handle = gr_pool_export(join->pool, slab);
     }
     return rc;
-}
-
-static int map_board(struct gr_join *join, struct gr_connection *c)
-{
-    return map_bytes(join, c, board_bytes(join));
 }
 
 static void take_boards(struct gr_join *join, int status, const struct gr_agreement *a)
@@ -249,14 +241,6 @@ static void take_boards(struct gr_join *join, int status, const struct gr_agreem
     settle(join, status, a);
 }
 
-/* The connections share a slab, which the first releases. */
-static void release_board(struct gr_join *join, struct gr_connection *c)
-{
-    if (c == &join->in.host[0].end) {
-        release_link(join, c);
-    }
-}
-
 const struct gr_link_memory gr_host_boards = {
     .name = "mailboxes",
     .connection_size = sizeof(struct gr_host_connection),
@@ -264,22 +248,25 @@ const struct gr_link_memory gr_host_boards = {
     .handle_size = sizeof(struct gr_slab_handle),
     .peers = board_peers,
     .reserve = reserve_board,
-    .map = map_board,
+    .map = map,
     .finish = finish,
     .take = take_boards,
-    .release = release_board,
-    .host_bytes = board_bytes,
+    .release = release,
+    .host_bytes = host_bytes,
 };
 
 int gr_team_join(struct gr_join *join, struct gr_team *team, struct gr_pool *pool, int way,
                  int root)
 {
     int boards = GR_WAY_MAILBOX == way || GR_WAY_AGREEMENT == way;
-    struct gr_join_ranks ranks = {.nchannels =
-                                      boards ? 1 : gr_team_channel_set(team, way)->nchannels,
-                                  .p = team->p,
-                                  .remote = boards ? NULL : team->remote};
 
-    *join = (struct gr_join) {.team = team, .pool = pool, .way = way, .root = root};
-    return gr_join_begin(join, boards ? &gr_host_boards : &gr_host_links, &ranks);
+    *join = (struct gr_join) {.memory = boards ? &gr_host_boards : &gr_host_links,
+                              .team = team,
+                              .pool = pool,
+                              .p = team->p,
+                              .nchannels = boards ? 1 : gr_team_channel_set(team, way)->nchannels,
+                              .remote = boards ? NULL : team->remote,
+                              .way = way,
+                              .root = root};
+    return gr_join_begin(join);
 }

@@ -153,7 +153,8 @@ static void phase_map(struct ex_rank *r, int way, int root)
         if (NULL == in) {
             mine.host.status = UNMATCHED;
         } else if (EX_TSAN && NULL != out->base) {
-            out->base = gr_slab_base(in->slab);
+            /* the connections of a board share the slab of the first */
+            out->base = gr_slab_base(NULL == in->slab ? reader->in.host[0].slab : in->slab);
         }
     }
     r->joined.host.status =

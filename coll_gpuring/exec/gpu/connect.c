@@ -265,9 +265,13 @@ const struct gr_link_memory gr_gpu_links = {
 
 int gr_gpu_team_join(struct gr_join *join, struct gr_gpu_team *team, enum gr_algo algo, int root)
 {
-    struct gr_join_ranks ranks = {
-        .nchannels = team->nchannels, .p = team->p, .remote = team->remote};
-
-    *join = (struct gr_join) {.gpu = team, .way = (int) algo, .root = root, .status = team->status};
-    return gr_join_begin(join, &gr_gpu_links, &ranks);
+    *join = (struct gr_join) {.memory = &gr_gpu_links,
+                              .gpu = team,
+                              .p = team->p,
+                              .nchannels = team->nchannels,
+                              .remote = team->remote,
+                              .way = (int) algo,
+                              .root = root,
+                              .status = team->status};
+    return gr_join_begin(join);
 }

@@ -5,7 +5,6 @@
 #include "exec/gpu/remote.h"
 #include "net/link.h"
 #include "net/net.h"
-#include "net/net.h"
 #include "post.h"
 
 #include "rng.h"
