@@ -7,9 +7,9 @@
  *      ORDER     the same: rank 0 sends all ranks the order of the rings
  *      HANDLES   each reader reserves memory and sends its handle to the writer
  *      REPLIES   between devices, and between nodes: each writer replies with its own handle
- *      AGREE     all ranks learn the worst status, by dissemination: in round k rank r sends what it
- *                has heard to r + 2^k, and receives from r - 2^k; after ceil(log2 p) rounds all know
- *                the same. Then the team takes the links, or none, on all ranks
+ *      AGREE     all ranks learn the worst status, by dissemination: in round k rank r sends what
+ *                it has heard to r + 2^k, and receives from r - 2^k; after ceil(log2 p) rounds all
+ *                know the same. Then the team takes the links, or none, on all ranks
  *
  * Set-ups are numbered at the calls that need them, which come in the same order on all ranks. The
  * tags of their messages contain the number, so several set-ups can be under way in any order: one

@@ -142,6 +142,13 @@ static struct gr_fifo link_fifo(const struct gr_join *join, const struct gr_conn
     return fifo;
 }
 
+static void attach(struct gr_link *l, const struct gr_channel_set *b,
+                   const struct gr_host_connection *w)
+{
+    gr_link_attach(l, NULL == w->slab ? w->base : gr_slab_base(w->slab), w->handle.count, b->nslots,
+                   b->slot_bytes);
+}
+
 static void take_links(struct gr_join *join, int status, const struct gr_agreement *a)
 {
     struct gr_channel_set *b = set(join);
@@ -152,8 +159,7 @@ static void take_links(struct gr_join *join, int status, const struct gr_agreeme
         size_t at = link_index(join->team, &w->end);
 
         b->slabs[at] = w->slab;
-        gr_link_attach(&b->in[at], gr_slab_base(w->slab), w->handle.count, b->nslots,
-                       b->slot_bytes);
+        attach(&b->in[at], b, w);
     }
     for (k = 0; 0 == status && k < join->out.n; k++) {
         struct gr_host_connection *w = &join->out.host[k];
@@ -162,12 +168,12 @@ static void take_links(struct gr_join *join, int status, const struct gr_agreeme
 
         b->leases[at] = w->handle.lease;
         b->sent[at] = w->slab;
-        gr_link_attach(l, NULL == w->slab ? w->base : gr_slab_base(w->slab), w->handle.count,
-                       b->nslots, b->slot_bytes);
-        l->valid_bytes =
-            NULL == w->slab ? NULL : gr_link_valid_bytes(l->shared, l->nslots, l->slot_bytes);
-        l->data_at = NULL == w->slab ? NULL : gr_link_data_at(l->shared, l->nslots, l->slot_bytes);
+        attach(l, b, w);
         l->send_seqs = &join->team->send_seqs;
+        if (NULL != w->slab) {
+            l->valid_bytes = gr_link_valid_bytes(l->shared, l->nslots, l->slot_bytes);
+            l->data_at = gr_link_data_at(l->shared, l->nslots, l->slot_bytes);
+        }
     }
     settle(join, status, a);
 }

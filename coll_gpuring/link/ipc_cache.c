@@ -6,14 +6,13 @@
  *
  * - The driver's IPC handle of an address is that of its allocation (cuMemGetAddressRange), and
  *   opening it gives the first byte of the allocation. So a buffer is known by its offset. The
- *   manual asks for the base of an allocation. NVIDIA's nvFuser tests that the handle of another address
- *   leads to the base (pull request 3799), UCX has seen equal handles (issue 11724), and UCX,
- *   TensorPipe and others count from cuMemGetAddressRange. Allocations smaller than 2 MiB are cut
- *   from larger blocks, which are mapped as a whole (CUDA programming guide, interprocess
+ *   manual asks for the base of an allocation. NVIDIA's nvFuser tests that the handle of another
+ *   address leads to the base (pull request 3799), UCX has seen equal handles (issue 11724), and
+ *   UCX, TensorPipe and others count from cuMemGetAddressRange. Allocations smaller than 2 MiB are
+ *   cut from larger blocks, which are mapped as a whole (CUDA programming guide, interprocess
  *   communication); the address is still that of the allocation.
  * - A buffer id is unique in the life of a process (CU_POINTER_ATTRIBUTE_BUFFER_ID). An address
- * that
- *   is allocated again has another IPC handle (cuIpcGetMemHandle).
+ *   that is allocated again has another IPC handle (cuIpcGetMemHandle).
  */
 #include "link/ipc_cache.h"
 

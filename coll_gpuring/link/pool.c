@@ -17,14 +17,6 @@
 #define SEGMENT_BYTES ((size_t) 64 << 10)
 #define PAGE ((size_t) sysconf(_SC_PAGESIZE))
 
-/* A part of the pool's file, which peers map as a whole. */
-struct segment {
-    struct segment *next;
-    unsigned char *base; /* where it is mapped */
-    size_t bytes;        /* its size */
-    uint64_t start;      /* offset in the file */
-};
-
 struct gr_slab {
     struct gr_slab *next;    /* of the pool */
     struct segment *segment; /* that it lies in */
@@ -33,6 +25,15 @@ struct gr_slab {
     int nusers;              /* records of users at its start */
     enum gr_slab_state state;
     uint64_t lease; /* number of the present or last lease, from 1 */
+};
+
+/* A part of the pool's file, which peers map as a whole. */
+struct segment {
+    struct segment *next;
+    unsigned char *base;    /* where it is mapped */
+    size_t bytes;           /* its size */
+    uint64_t start;         /* offset in the file */
+    struct gr_slab slabs[]; /* that it is cut into */
 };
 
 /* A segment of another process. */
@@ -53,7 +54,7 @@ struct gr_pool {
     size_t held;              /* bytes of all segments */
     struct gr_shm shm;        /* the file; fd negative: not created yet */
     struct segment *segments; /* owned */
-    struct gr_slab *slabs;    /* owned */
+    struct gr_slab *slabs;    /* of all segments */
     struct mapping *mappings; /* owned */
 };
 
@@ -78,15 +79,11 @@ struct gr_pool *gr_pool_open(const char *dir, struct gr_peer_id self, size_t max
 
 void gr_pool_close(struct gr_pool *pool)
 {
-    struct gr_slab *slab;
     struct segment *s;
     struct mapping *m;
 
     if (NULL == pool) {
         return;
-    }
-    while (GR_POP(slab, pool->slabs)) {
-        free(slab);
     }
     while (GR_POP(s, pool->segments)) {
         gr_shm_detach(s->base, s->bytes);
@@ -109,11 +106,25 @@ static size_t round_up(size_t n, size_t to)
     return (n + to - 1) / to * to;
 }
 
-static int segment_create(struct gr_pool *pool, size_t bytes, struct segment **out)
+/*
+ * Add a segment with n slabs to the pool; with more if they are small, because each segment costs
+ * its users a mapping.
+ */
+static int pool_grow(struct gr_pool *pool, size_t slab_bytes, int nusers, int n)
 {
-    struct segment *s = calloc(1, sizeof(*s));
-    int rc;
+    int least = (int) (SEGMENT_BYTES / slab_bytes);
+    size_t bytes;
+    struct segment *s;
+    int k, rc;
 
+    if (n < least && round_up(slab_bytes * (size_t) least, PAGE) <= pool->max_bytes - pool->held) {
+        n = least;
+    }
+    bytes = round_up(slab_bytes * (size_t) n, PAGE);
+    if (bytes > pool->max_bytes - pool->held) {
+        return GR_ERR_LIMIT;
+    }
+    s = calloc(1, sizeof(*s) + (size_t) n * sizeof(s->slabs[0]));
     if (NULL == s) {
         return GR_ERR_NOMEM;
     }
@@ -127,53 +138,12 @@ static int segment_create(struct gr_pool *pool, size_t bytes, struct segment **o
         free(s);
         return rc;
     }
-    *out = s;
-    return 0;
-}
-
-/*
- * Add a segment with n slabs to the pool; with more if they are small, because each segment costs
- * its users a mapping.
- */
-static int pool_grow(struct gr_pool *pool, size_t slab_bytes, int nusers, int n)
-{
-    int least = (int) (SEGMENT_BYTES / slab_bytes);
-    size_t bytes;
-    struct gr_slab *list = NULL, *slab;
-    struct segment *s = NULL;
-    int k, rc = 0;
-
-    if (n < least && round_up(slab_bytes * (size_t) least, PAGE) <= pool->max_bytes - pool->held) {
-        n = least;
-    }
-    bytes = round_up(slab_bytes * (size_t) n, PAGE);
-    if (bytes > pool->max_bytes - pool->held) {
-        return GR_ERR_LIMIT;
-    }
-    for (k = 0; k < n; k++) {
-        slab = calloc(1, sizeof(*slab));
-        if (NULL == slab) {
-            rc = GR_ERR_NOMEM;
-            break;
-        }
-        slab->offset = (size_t) k * slab_bytes;
-        slab->bytes = slab_bytes;
-        slab->nusers = nusers;
-        GR_PUSH(slab, list);
-    }
-    if (0 == rc) {
-        rc = segment_create(pool, bytes, &s);
-    }
-    while (GR_POP(slab, list)) {
-        if (rc < 0) {
-            free(slab);
-            continue;
-        }
-        slab->segment = s;
-        GR_PUSH(slab, pool->slabs);
-    }
-    if (rc < 0) {
-        return rc;
+    for (k = n - 1; k >= 0; k--) {
+        s->slabs[k].segment = s;
+        s->slabs[k].offset = (size_t) k * slab_bytes;
+        s->slabs[k].bytes = slab_bytes;
+        s->slabs[k].nusers = nusers;
+        GR_PUSH(&s->slabs[k], pool->slabs);
     }
     GR_PUSH(s, pool->segments);
     pool->held += bytes;

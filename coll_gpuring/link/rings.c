@@ -25,6 +25,17 @@ void gr_rings_invert(struct gr_rings *rings, int p)
     gr_order_invert(rings->order[1], p, rings->where[1]);
 }
 
+void gr_rings_fill(struct gr_rings *rings, int p, const int *order)
+{
+    int k;
+
+    for (k = 0; k < p; k++) {
+        rings->order[0][k] = order[k];
+        rings->order[1][k] = order[(p - k) % p];
+    }
+    gr_rings_invert(rings, p);
+}
+
 void gr_rings_free(struct gr_rings *rings)
 {
     int k;

@@ -27,6 +27,9 @@ int gr_rings_init(struct gr_rings *rings, int p);
 /* Fill where[] from order[]. */
 void gr_rings_invert(struct gr_rings *rings, int p);
 
+/* Fill the rings from a forward order; position 0 is the same in both. order: [position]: rank. */
+void gr_rings_fill(struct gr_rings *rings, int p, const int *order);
+
 void gr_rings_free(struct gr_rings *rings);
 
 /*

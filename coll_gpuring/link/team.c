@@ -104,13 +104,12 @@ struct gr_team *gr_team_create(const struct gr_team_params *params)
     if (NULL != params->remote) {
         refuse_boards(team);
     }
+    if (0 == params->torus.ndims && NULL != params->order) {
+        gr_rings_fill(&team->rings, params->p, params->order);
+        return team;
+    }
     for (k = 0; k < 2; k++) {
         gr_order_ring(&params->torus, params->p, k, team->rings.order[k]);
-    }
-    for (k = 0; 0 == params->torus.ndims && NULL != params->order && k < params->p; k++) {
-        team->rings.order[0][k] = params->order[k];
-        /* position 0 kept, as above */
-        team->rings.order[1][k] = params->order[(params->p - k) % params->p];
     }
     gr_rings_invert(&team->rings, params->p);
     return team;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Messages that are not copied to slots: the receiver reads the sender's buffer at the latest
- * possible moment, as with direct plans or sends from the buffer (gr_fifo.from). So the check finds
+ * possible moment, as with direct plans or sends from the buffer (gr_fifo.data_at). So the check finds
  * senders that overwrite the buffer too early.
  */
 #include "symbolic.h"

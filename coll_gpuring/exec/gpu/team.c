@@ -339,7 +339,7 @@ struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team_params *params)
 {
     struct gr_gpu_team *team = calloc(1, sizeof(*team));
     size_t p = (size_t) params->p;
-    int k, complete, ranks = ranks_on_device(params);
+    int complete, ranks = ranks_on_device(params);
 
     if (NULL == team) {
         return NULL;
@@ -367,12 +367,7 @@ struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team_params *params)
         team_free(team);
         return NULL;
     }
-    for (k = 0; k < params->p; k++) {
-        team->rings.order[0][k] = params->order[k];
-        /* the other direction, with the same position 0 */
-        team->rings.order[1][k] = params->order[(params->p - k) % params->p];
-    }
-    gr_rings_invert(&team->rings, params->p);
+    gr_rings_fill(&team->rings, params->p, params->order);
     team->rings.torus = params->torus;
     team->status = NULL == team->gpu ? params->status : make_device_part(team);
     if (0 == team->status) {
