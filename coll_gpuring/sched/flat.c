@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Flat algorithms: one hop from everybody to everybody concerned, GR_FAN links per step. Fewest
- * hops, so for small messages and few ranks; a rank moves (p-1) n bytes where a ring moves 2
+ * Flat algorithms: one hop between all ranks concerned, GR_FAN links per step. They have the fewest
+ * hops, so they suit small messages and few ranks. A rank moves (p-1) n bytes where a ring moves 2
  * (p-1)/p n.
  *
  *      bcast            the root sends to root+1, root+2, ...
@@ -12,7 +12,7 @@
  *
  * Two more for allreduce:
  *
- *      oneshot          everybody sends everything to everybody, and sums: one hop
+ *      oneshot          every rank sends all its data to all ranks, and sums: one hop
  *      twoshot          reduce_scatter, then allgather: two hops, and no more bytes than a ring
  *
  * Order of reduction: ((x_root + x_{root+1}) + x_{root+2}) + ..., for reduce_scatter and twoshot
@@ -316,7 +316,7 @@ static int flat_auto_ranks(const struct gr_cost_terms *t)
     return t->flat_ranks;
 }
 
-/* One hop, and the next slice only then; everything to everybody. */
+/* One hop per slice, one slice after the other; each rank sends all its data to all ranks. */
 static double oneshot_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
 {
     double p = t->p, s = t->bytes;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Pairwise Alltoall over direct links: in round k every rank sends to the one k places after it,
- * and receives from the one k places before it. So nobody receives from two at a time, and each
- * block goes once, from its sender's input to its receiver's output.
+ * and receives from the one k places before it. So no rank receives from two ranks at a time, and
+ * each block moves once, from its sender's input to its receiver's output.
  *
  *      round 1   0>1 1>2 2>3 3>0        round 2   0>2 1>3 2>0 3>1        round 3   0>3 1>0 2>1 3>2
  *
- * What it sends depends on nothing that it receives, so a rank first offers all it has: those who
- * are behind hold nobody up. Then it copies its own block, and takes what came, round by round.
+ * A rank's messages do not depend on received data. So it first posts all its messages: a late rank
+ * delays no other. Then it copies its own block, and receives, round by round.
  *
  * Cost: (p-1) (a + m b), m bytes per pair.
  */

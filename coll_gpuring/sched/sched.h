@@ -164,7 +164,7 @@ GR_HD struct gr_step gr_sched_step(const struct gr_sched *s, uint32_t i);
 /*
  * Most chunks that a step of algo moves for coll, in any channel: one of a GR_PIPE. Where it is
  * above 1, a link must have one slot more than a message of so many pieces takes: ranks send such a
- * message before they receive the like, and with all slots of a ring full nobody could pass one on.
+ * message before they receive the like, and with all slots of a ring full no rank could proceed.
  */
 uint32_t gr_algo_most(enum gr_algo algo, enum gr_coll coll, int p, const struct gr_torus *torus);
 

@@ -2,7 +2,7 @@
 /*
  * Double binary trees: two trees over the n = p - 1 ranks that are not the root, each carrying
  * every other chunk, the root above both. A rank that is inside one tree is a leaf of the other, so
- * that everybody's links carry data in both directions.
+ * all links carry data in both directions.
  *
  *      tree 0, n = 7:     root
  *                           |

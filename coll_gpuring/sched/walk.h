@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A walk over the steps of a schedule, slice by slice: the order in which every executor, and
- * whoever looks ahead of one, comes to them. A walk can be left at any step and continued later.
+ * A walk over the steps of a schedule, slice by slice, in the order in which executors run them. A
+ * walk can be interrupted at any step and continued later.
  *
  *      struct gr_step_walk w;
  *      const struct gr_step *step;

@@ -14,13 +14,13 @@
 
 /* Constants of the model, in microseconds. */
 struct gr_costs {
-    double step;    /* one step: see that a slot is there, hand it over */
-    double byte;    /* move a byte through a link: written by one side, read by the other */
-    double combine; /* the same, besides, where it is combined with another */
-    double own;     /* a step that waits for nobody */
-    int flat_ranks; /* GR_ALGO_FLAT only up to that many ranks: it needs a link to everybody; */
-    int shot_ranks; /* and oneshot and twoshot */
-    size_t channel_bytes; /* a further channel only for each so many bytes of S */
+    double step;          /* one step: wait for a slot, and pass it on */
+    double byte;          /* move a byte through a link: one side writes it, the other reads it */
+    double combine;       /* added to `byte` if the byte is combined with another */
+    double own;           /* a step that waits for no other rank */
+    int flat_ranks;       /* most ranks for GR_ALGO_FLAT, which needs a link to every rank */
+    int shot_ranks;       /* most ranks for oneshot and twoshot */
+    size_t channel_bytes; /* bytes of S for each further channel */
     /*
      * devices: by enum gr_protocol, in the place of step, byte and channel_bytes. Simple: not read.
      * step 0: never
@@ -36,7 +36,7 @@ struct gr_costs {
     /* mailboxes */
     double mail;      /* post and take of one rank's board */
     double mail_byte; /* copied to a board, or from one */
-    int mail_ranks;   /* only up to that many ranks: everybody reads everybody's board */
+    int mail_ranks;   /* most ranks: every rank reads all boards */
 };
 
 /* Links in host shared memory; in device memory, by path. */

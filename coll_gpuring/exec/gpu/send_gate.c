@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The gate of a device op, op.h. A kernel asks nobody when its steps may begin; but what it pushes
- * for other nodes waits in its slots until the host lets it go:
+ * The gate of a device op (send_gate.h). A kernel's steps begin without asking, but its messages to
+ * other nodes stay in their slots until the host releases them:
  *
- *      kernel --> [slot][slot][slot]     tail        what it has pushed
- *                        until           held back from here on: the network does not look at it
+ *      kernel --> [slot][slot][slot]     tail: the kernel has pushed the slots before it
+ *                        until           the network does not send this slot and later ones
  *
- * So a step that sends to other nodes begins when the gate lets it in and its first slot is there,
- * which is the order in which the stepper asks, too. The steps between two of these are the
- * kernel's own.
+ * So a step that sends to other nodes counts as begun when the gate admits it and the kernel has
+ * pushed its first slot. The stepper asks a gate in the same order. The gate does not see other
+ * steps.
  */
 #include "exec/gpu/send_gate.h"
 
@@ -20,13 +20,13 @@ static int is_remote(const struct gr_gpu_team *team, int rank)
     return NULL != team->remote && team->remote[rank];
 }
 
-static const struct gr_gpu_connection *wire_to(const struct gr_gpu_op *op, uint32_t channel,
-                                               int rank)
+static const struct gr_gpu_connection *connection_to(const struct gr_gpu_op *op, uint32_t channel,
+                                                     int rank)
 {
     return &op->team->out[(size_t) channel * (size_t) op->team->p + (size_t) rank];
 }
 
-/* Slots of the step's message. */
+/* Number of slots of the step's message. */
 static size_t slots_of(const struct gr_gpu_op *op, uint32_t channel, uint32_t slice,
                        const struct gr_step *s)
 {
@@ -46,8 +46,8 @@ static int sends_to_nodes(const struct gr_gpu_op *op, const struct gr_step *s)
 }
 
 /*
- * Take the channel to its next step that sends to another node, from the present one on. NULL: there
- * is none.
+ * Advance the walk to the next step that sends to another node, from the current one on. Returns
+ * NULL: there is none.
  */
 static const struct gr_step *find_step(const struct gr_gpu_op *op, uint32_t channel,
                                        struct gr_step_walk *w)
@@ -68,7 +68,7 @@ static int is_pushed(const struct gr_gpu_op *op, uint32_t channel, const struct 
     int k;
 
     for (k = 0; k < s->nto; k++) {
-        const struct gr_gpu_connection *connection = wire_to(op, channel, s->to[k]);
+        const struct gr_gpu_connection *connection = connection_to(op, channel, s->to[k]);
 
         if (is_remote(op->team, s->to[k]) &&
             atomic_load_explicit(gr_gpu_remote_fifo(op->team, connection, 1).tail,
@@ -81,31 +81,33 @@ static int is_pushed(const struct gr_gpu_op *op, uint32_t channel, const struct 
     return 1;
 }
 
-static void let_go(const struct gr_gpu_op *op, uint32_t channel, const struct gr_step *s,
-                   size_t slots)
+/* Let the network send this many slots more to the step's readers. */
+static void release_slots(const struct gr_gpu_op *op, uint32_t channel, const struct gr_step *s,
+                          size_t slots)
 {
     int k;
 
     for (k = 0; k < s->nto; k++) {
         if (is_remote(op->team, s->to[k])) {
-            atomic_fetch_add_explicit(gr_gpu_remote_until(op->team, wire_to(op, channel, s->to[k])),
-                                      slots, memory_order_release);
+            atomic_fetch_add_explicit(
+                gr_gpu_remote_until(op->team, connection_to(op, channel, s->to[k])), slots,
+                memory_order_release);
         }
     }
 }
 
-/* Hold back what the channel is going to push: nothing is in its slots now; or nothing any more. */
-static void hold(const struct gr_gpu_op *op, uint32_t channel, int holds)
+/* Stop the network at the current tail of the channel's links, or (on 0) let it send all slots. */
+static void set_limits(const struct gr_gpu_op *op, uint32_t channel, int on)
 {
     int r;
 
     for (r = 0; r < op->team->p; r++) {
-        const struct gr_gpu_connection *connection = wire_to(op, channel, r);
+        const struct gr_gpu_connection *connection = connection_to(op, channel, r);
 
         if (is_remote(op->team, r) && NULL != connection->slab) {
             struct gr_fifo fifo = gr_gpu_remote_fifo(op->team, connection, 1);
             uint64_t until =
-                holds ? atomic_load_explicit(fifo.tail, memory_order_acquire) : UINT64_MAX;
+                on ? atomic_load_explicit(fifo.tail, memory_order_acquire) : UINT64_MAX;
 
             atomic_store_explicit(gr_gpu_remote_until(op->team, connection), until,
                                   memory_order_release);
@@ -121,15 +123,15 @@ void gr_gpu_op_gate(struct gr_gpu_op *op, const struct gr_gate *gate, void *ctx)
     for (c = 0; c < op->nchannels; c++) {
         struct gr_sched sched = gr_gpu_op_sched(op, c);
 
-        /* inside a node nothing is sent to others */
+        /* without other nodes there is nothing to release */
         gr_step_walk_begin(&op->gate.at[c].walk, &sched,
                            NULL == op->team->remote ? 0 : op->split.nslices);
-        hold(op, c, 1);
+        set_limits(op, c, 1);
     }
 }
 
-/* 1: the channel has let go all that it sends to other nodes; 0: not yet; or negative. */
-static int go_on(struct gr_gpu_op *op, uint32_t channel)
+/* Advance a channel. Returns 1: all its messages are released; 0: not yet; negative: an error. */
+static int poll_channel(struct gr_gpu_op *op, uint32_t channel)
 {
     const struct gr_gate *gate = op->gate.gate;
     struct gr_cursor *at = &op->gate.at[channel];
@@ -137,7 +139,7 @@ static int go_on(struct gr_gpu_op *op, uint32_t channel)
     int rc;
 
     for (;;) {
-        /* a step that is there was found before */
+        /* a fetched step was found by an earlier call */
         step = at->walk.fetched ? &at->walk.step : find_step(op, channel, &at->walk);
         if (NULL == step) {
             return 1;
@@ -153,13 +155,13 @@ static int go_on(struct gr_gpu_op *op, uint32_t channel)
             return 0;
         }
         gate->begins(op->gate.ctx, channel, at->walk.slice, step);
-        let_go(op, channel, step, slots_of(op, channel, at->walk.slice, step));
+        release_slots(op, channel, step, slots_of(op, channel, at->walk.slice, step));
         at->open = 0;
         gr_step_walk_next(&at->walk);
     }
 }
 
-/* All kernels are launched at the start of the call, whenever their first message is due. */
+/* Ask whether the kernel may be launched: at the start of the call, when tick 0 is due. */
 static int poll_start(struct gr_gpu_op *op)
 {
     static const struct gr_step first = {.tick = 0};
@@ -177,15 +179,15 @@ int gr_gpu_gate_poll(struct gr_gpu_op *op)
 
     for (c = 0; 1 == rc && c < op->nchannels && g->running > 0; c++) {
         struct gr_cursor *at = &g->at[c];
-        int done = at->begun ? 0 : go_on(op, c);
+        int done = at->begun ? 0 : poll_channel(op, c);
 
         if (done < 0) {
             return done;
         }
         if (done) {
-            at->begun = 1; /* and ended */
+            at->begun = 1; /* the channel has ended */
             g->running--;
-            hold(op, c, 0);
+            set_limits(op, c, 0);
             g->gate->ended(g->ctx, c);
         }
     }
