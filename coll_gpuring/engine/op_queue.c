@@ -331,10 +331,10 @@ void mca_coll_gpuring_queue_start(struct gr_op *const *ops, size_t n)
 
 /*
  * Append a blocking op. The short way for an op that only posts a message to its board and takes
- * those of the others, when no op is before it: post, and take for a while, without calls through
- * op->exec: they would cost some 5% of the latency. Returns whether the op is done; if not, it is in
- * the queue and advances as any other. The caller holds the queue, and no other thread appends to
- * it: blocking calls come one at a time, and all others have queues of their own.
+ * those of the others, when no op is before it: post, and take for a while. It does not call
+ * op->exec, which would cost some 5% of the latency. Returns whether the op is done; if not, it is
+ * in the queue and advances as any other. The caller holds the queue, and no other thread appends
+ * to it: blocking calls come one at a time, and all others have queues of their own.
  */
 static bool do_at_once(struct gr_op_queue *queue, struct gr_op *op)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The stepper of stepper.h. */
+/* The stepper: runs the steps of a plan, one slot at a time. */
 #include "exec/stepper.h"
 
 #include <string.h>
 
 void gr_stepper_start(struct gr_stepper *m, const struct gr_plan *plan,
-                      const struct gr_executor_ops *mover, void *ctx)
+                      const struct gr_executor_ops *ops, void *ctx)
 {
     uint32_t c;
 
     m->plan = plan;
-    m->mover = mover;
+    m->ops = ops;
     m->ctx = ctx;
     m->gate = NULL;
     m->nchannels = plan->split.nchannels;
@@ -37,8 +37,8 @@ void gr_stepper_gate(struct gr_stepper *m, const struct gr_gate *gate, void *ctx
 }
 
 /*
- * Whether the step still has data to move; skips the empty chunks of its run. A step that is
- * through takes the cursor to the next one.
+ * Whether the step has data left to move; skips the empty chunks of its run. If not, the cursor
+ * goes to the next step.
  */
 static int more_to_move(const struct gr_stepper *m, uint32_t channel, struct gr_cursor *at)
 {
@@ -59,7 +59,7 @@ static int more_to_move(const struct gr_stepper *m, uint32_t channel, struct gr_
     return 0;
 }
 
-/* Where a chunk of the step's run is written to. */
+/* Offset of the destination of a chunk of the step's run. */
 static size_t dest_offset(const struct gr_stepper *m, uint32_t channel, const struct gr_cursor *at,
                           uint32_t chunk)
 {
@@ -89,7 +89,7 @@ static int move_slot(struct gr_stepper *m, uint32_t channel, struct gr_cursor *a
         if (mv.count > 0) {
             mv.operand = operand.offset + at->done;
             mv.dest = dest_offset(m, channel, at, chunk) + at->done;
-            rc = m->mover->move(m->ctx, &mv);
+            rc = m->ops->move(m->ctx, &mv);
             if (rc < 0) {
                 return rc;
             }
@@ -103,7 +103,7 @@ static int move_slot(struct gr_stepper *m, uint32_t channel, struct gr_cursor *a
             at->done = 0;
         }
     }
-    m->mover->commit(m->ctx, channel, s);
+    m->ops->commit(m->ctx, channel, s);
     return 0;
 }
 
@@ -119,7 +119,7 @@ static int may_move(struct gr_stepper *m, uint32_t channel, struct gr_cursor *at
         }
         at->open = 1;
     }
-    rc = m->mover->ready(m->ctx, channel, &at->walk.step);
+    rc = m->ops->ready(m->ctx, channel, &at->walk.step);
     if (1 == rc && NULL != m->gate && !at->begun) {
         at->begun = 1;
         m->gate->begins(m->gate_ctx, channel, at->walk.slice, &at->walk.step);
@@ -127,7 +127,7 @@ static int may_move(struct gr_stepper *m, uint32_t channel, struct gr_cursor *at
     return rc;
 }
 
-/* Take one channel as far as it goes. */
+/* Progress one channel as far as possible. */
 static int run_channel(struct gr_stepper *m, uint32_t channel, uint64_t *moved)
 {
     struct gr_cursor *at = &m->at[channel];
@@ -174,16 +174,12 @@ int gr_stepper_run(struct gr_stepper *m, uint64_t *moved)
     if (m->running > 0) {
         return GR_AGAIN;
     }
-    /*
-     * first the gate: others may not be through with this rank's memory before they have heard of
-     * it there
-     */
+    /* The gate first: other ranks may need its messages before they can finish with this memory. */
     rc = NULL != m->gate ? m->gate->finished(m->gate_ctx) : 1;
     if (rc < 0) {
         return rc;
     }
-    return 1 == rc && (NULL == m->mover->finished || m->mover->finished(m->ctx)) ? GR_DONE
-                                                                                 : GR_AGAIN;
+    return 1 == rc && (NULL == m->ops->finished || m->ops->finished(m->ctx)) ? GR_DONE : GR_AGAIN;
 }
 
 const struct gr_step *gr_stepper_waits(const struct gr_stepper *m, uint32_t channel)

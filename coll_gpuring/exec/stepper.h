@@ -25,11 +25,10 @@
 /* What to run; immutable once launched, owns nothing. */
 struct gr_plan {
     struct gr_split split;
-    /* one per channel: channels may take other rank orders */
+    /* [channel]: ranks may be in another order on each channel */
     struct gr_sched sched[GR_MAX_CHANNELS];
     size_t slot_elems; /* elements that fit one slot, >= 1 */
-    /* slots may say where data lie instead of holding them (host.h) */
-    int direct;
+    int direct;        /* 1: slots may hold addresses of data instead of data (host.h) */
 };
 
 /* One contiguous piece of a slot's work; offsets in elements. */
@@ -41,11 +40,10 @@ struct gr_move {
     size_t slot;    /* offset inside the slot, of every link of the step alike */
     size_t count;   /* > 0 */
     uint32_t piece; /* number of the piece in the slot */
-    /* no other piece of the slot follows (only a hint: commit() says so for certain) */
-    int last;
+    int last;       /* 1: the last piece of the slot; 0 may be, too (commit() is certain) */
 };
 
-/* An executor. All functions get its ctx. */
+/* What moves the data. All functions get the stepper's ctx. */
 struct gr_executor_ops {
     /*
      * Whether each from-link has a slot to read and each to-link one to write: 1 or 0, negative on
@@ -57,30 +55,27 @@ struct gr_executor_ops {
     /* The slot is complete: hand over the written slots, give back the read ones. */
     void (*commit)(void *ctx, uint32_t channel, const struct gr_step *step);
     /*
-     * All steps are through: whether the others are through with this rank's memory, too. NULL:
-     * they always are.
+     * After the last step: whether no other rank uses this rank's memory any more. NULL: none does.
      */
     int (*finished)(void *ctx);
 };
 
-/* Who says when steps may begin (timing/timer.h). All functions get its ctx. */
+/* Decides when steps begin (timing/timer.h). All functions get the gate's ctx. */
 struct gr_gate {
-    /*
-     * Whether a step that has data may begin: 1, 0 (it is asked again later), or negative on error.
-     */
+    /* Whether a step that has data may begin: 1, 0 (ask again later), or negative on error. */
     int (*may_begin)(void *ctx, uint32_t channel, uint32_t slice, const struct gr_step *step);
-    /* Its first slot is ready: it begins. */
+    /* The step begins: its first slot is ready. */
     void (*begins)(void *ctx, uint32_t channel, uint32_t slice, const struct gr_step *step);
-    /* The channel is through. */
+    /* All steps of the channel are done. */
     void (*ended)(void *ctx, uint32_t channel);
     /*
-     * All are through: whether the others do not need this rank any more. 1, 0, or negative on
-     * error.
+     * All steps are done: whether no other rank needs the gate of this rank any more. 1, 0, or
+     * negative on error.
      */
     int (*finished)(void *ctx);
 };
 
-/* Where one channel is. */
+/* State of one channel. */
 struct gr_cursor {
     struct gr_step_walk walk; /* the present step */
     uint32_t run;             /* chunk of the step's run that comes next */
@@ -91,12 +86,12 @@ struct gr_cursor {
 
 struct gr_stepper {
     const struct gr_plan *plan;
-    const struct gr_executor_ops *mover;
-    void *ctx;
+    const struct gr_executor_ops *ops;
+    void *ctx;                  /* for the functions of ops */
     const struct gr_gate *gate; /* NULL: steps begin as soon as they can */
-    void *gate_ctx;
+    void *gate_ctx;             /* for the functions of gate */
     uint32_t nchannels;
-    uint32_t running; /* channels that are not through */
+    uint32_t running; /* channels with steps left */
     uint32_t burst;   /* most slots per channel of one gr_stepper_run(); 0: as many as there are */
     struct gr_cursor at[GR_MAX_CHANNELS];
 };
@@ -106,27 +101,24 @@ enum gr_status {
     GR_AGAIN = 1, /* nothing more can be done now */
 };
 
-/*
- * Begin a plan. Plan, executor and ctx must live until the machine is done. Cannot fail; moves
- * nothing.
- */
+/* Begin a plan; moves nothing. Plan, ops and ctx must live until the stepper is done. */
 void gr_stepper_start(struct gr_stepper *m, const struct gr_plan *plan,
-                      const struct gr_executor_ops *mover, void *ctx);
+                      const struct gr_executor_ops *ops, void *ctx);
 
 /*
- * Before the first gr_stepper_run(): steps begin when the gate says so. Gate and ctx must live as
- * long as the machine.
+ * Before the first gr_stepper_run(): let the gate decide when steps begin. Gate and ctx must live
+ * until the stepper is done.
  */
 void gr_stepper_gate(struct gr_stepper *m, const struct gr_gate *gate, void *ctx);
 
 /*
  * Go as far as possible without waiting, or as far as m->burst allows. GR_DONE, GR_AGAIN, or the
  * executor's negative error. *moved is increased by the number of slots that were handled. After an
- * error the machine must not be run again.
+ * error the stepper must not be run again.
  */
 int gr_stepper_run(struct gr_stepper *m, uint64_t *moved);
 
-/* The step at which a channel waits, or NULL when that channel is through. For reports. */
+/* The step at which a channel waits; NULL: all its steps are done. For reports. */
 const struct gr_step *gr_stepper_waits(const struct gr_stepper *m, uint32_t channel);
 
 #endif
