@@ -38,7 +38,7 @@ tap_check "3+1: communicators within a host and across" good_through_gpuring
 
 only_in_all
 # links of every algorithm, with messages of several slots
-for case in 3+1:tree 3+1:flat 3+1:doubling 2x2:bucket 3x2:two-level 3x2:node-tree 3x2:doubling; do
+for case in 3+1:tree 3+1:flat 3+1:doubling 3+1:pat 2x2:bucket 3x2:two-level 3x2:node-tree 3x2:doubling; do
     layout=${case%:*}
     nodes $layout $(np_of $layout) $any_case --mca coll_gpuring_algorithm ${case#*:} \
         --mca coll_gpuring_nodes_channels 2 --mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes 512 -- matrix

@@ -52,11 +52,12 @@ for algorithm in $(depth bucket 'bucket swing ordered two-level node-tree'); do
         --mca coll_gpuring_slot_bytes 1024 -- grids 4x4
 done
 
-# no torus is needed for all ranks to double; 5 are no power of two
-for np in $(depth 5 '4 5'); do
-    grun $np --mca op ^avx --mca coll_gpuring_verbose 2 --mca coll_gpuring_algorithm doubling -x GPURING_MATRIX=random -x GPURING_BUDGET=1 \
-        -- matrix
-    tap_check "$np ranks double" good_along doubling allreduce allgather allgatherv reduce_scatter reduce_scatter_block
+# these take ranks by their numbers, and need no torus; 5 are no power of two
+for row in $(depth '5:doubling 5:pat' '4:doubling 5:doubling 4:pat 5:pat'); do
+    np=${row%:*} algorithm=${row#*:}
+    grun "$np" --mca op ^avx --mca coll_gpuring_verbose 2 --mca coll_gpuring_algorithm "$algorithm" -x GPURING_MATRIX=random \
+        -x GPURING_BUDGET=1 -- matrix
+    tap_check "$np ranks: $algorithm" good_along "$algorithm" allreduce allgather allgatherv reduce_scatter reduce_scatter_block
 done
 
 # which torus a communicator has, by the bits of a sum along it: extents, their order, lines, and who says so
@@ -79,6 +80,6 @@ tap_check "no torus: nothing went along one" not_seen 'bucket \(forced\)'
 # by itself nothing goes along a torus inside a node
 grun 4 --mca coll_gpuring_verbose 2 -- grids 2x2
 tap_check "auto on a grid" good_through_gpuring
-tap_check "auto on a grid takes none of them" not_seen ': (bucket|swing|mst|ordered|suh-shin|two-level|node-tree|doubling)'
+tap_check "auto on a grid takes none of them" not_seen ': (bucket|swing|mst|ordered|suh-shin|two-level|node-tree|doubling|pat)'
 
 tap_done

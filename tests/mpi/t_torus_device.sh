@@ -37,6 +37,7 @@ along_grids coll_gpuring_device_channels $slots 16384 < <(rows_of_depth '^2x2 .*
 2x2   4  node-tree 1 allreduce bcast reduce
 3x3   9  node-tree 2 allreduce bcast reduce
 3x3   9  doubling 2 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
+3x3   9  pat      2 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
 2x2   4  pairwise 2 alltoall
 3x2   6  ring     3 allreduce allgather allgatherv reduce_scatter reduce_scatter_block
 END
@@ -103,6 +104,6 @@ tap_check "suh-shin on 3x2: nothing went so" not_seen 'suh-shin \(forced\)'
 # by itself nothing goes along a torus
 grun 4 $slots 16384 -- grids 2x2
 tap_check "auto on a grid" good_on_devices
-tap_check "auto on a grid takes none of them" not_seen ': (bucket|swing|mst|ordered|suh-shin|two-level|node-tree|doubling)'
+tap_check "auto on a grid takes none of them" not_seen ': (bucket|swing|mst|ordered|suh-shin|two-level|node-tree|doubling|pat)'
 
 tap_done
