@@ -43,10 +43,4 @@ const char *mca_coll_gpuring_error_text(int rc);
  */
 int mca_coll_gpuring_failure_check(struct gr_comm *comm, bool thorough);
 
-/* At the beginning of a call: mca_coll_gpuring_failure_check(), without looking for messages. */
-static inline int mca_coll_gpuring_failure_known(struct gr_comm *comm)
-{
-    return mca_coll_gpuring_failure_check(comm, false);
-}
-
 #endif

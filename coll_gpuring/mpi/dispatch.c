@@ -239,7 +239,7 @@ static int ask_devices(mca_coll_gpuring_module_t *module, const struct gr_call *
     if (OMPI_SUCCESS != rc || 0 <= module->refused || !module->comm.gpu) {
         return rc;
     }
-    rc = mca_coll_gpuring_to_ompi(mca_coll_gpuring_failure_known(&module->comm));
+    rc = gr_ompi_failure(&module->comm);
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
@@ -318,7 +318,7 @@ int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr
     if (reason >= 0) {
         return hand_on(module, call, form, reason);
     }
-    rc = mca_coll_gpuring_to_ompi(mca_coll_gpuring_failure_known(&module->comm));
+    rc = gr_ompi_failure(&module->comm);
     if (OMPI_SUCCESS != rc) {
         return rc;
     }

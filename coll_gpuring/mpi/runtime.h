@@ -6,6 +6,7 @@
 #include "mpi/ompi.h"
 
 #include "engine/comm.h"
+#include "engine/failure.h"
 #include "engine/log.h"
 #include "engine/process.h"
 #include "engine/runtime.h"
@@ -58,6 +59,20 @@ static inline int mca_coll_gpuring_to_ompi(int error)
 static inline int mca_coll_gpuring_from_ompi(int rc)
 {
     return OMPI_SUCCESS == rc ? 0 : mca_coll_gpuring_engine_code(rc);
+}
+
+/*
+ * At the beginning of a call: whether the communicator has failed, been revoked, or lost a rank.
+ * OMPI error code.
+ */
+static inline int gr_ompi_failure(struct gr_comm *comm)
+{
+    struct ompi_communicator_t *mpi = gr_ompi_comm(comm);
+
+    (void) mpi; /* where Open MPI has no fault tolerance */
+    return 0 != comm->failed || GR_COMM_REVOKED(mpi) || GR_COMM_LOST_RANK(mpi)
+               ? mca_coll_gpuring_to_ompi(mca_coll_gpuring_failure_check(comm, false))
+               : OMPI_SUCCESS;
 }
 
 END_C_DECLS

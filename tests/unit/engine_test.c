@@ -517,7 +517,7 @@ static void run_broken(struct rr_rank *rank)
         abort();
     }
     /* the communicator has failed for good, on all ranks */
-    if (GR_ERR_FAILED != mca_coll_gpuring_failure_known(&rank->comm)) {
+    if (GR_ERR_FAILED != mca_coll_gpuring_failure_check(&rank->comm, false)) {
         abort();
     }
     stuck[atomic_fetch_add(&nstuck, 1)] = call;
