@@ -98,6 +98,19 @@ static bool has_neighbors(const struct drawing *d, int comm)
     return O_CART == origin || O_GRAPH == origin;
 }
 
+/* Whether Open MPI takes it for one with a topology: MPI_Comm_create_group() keeps the parent's. */
+static bool has_topology_marks(const struct drawing *d, int comm)
+{
+    for (; comm > 0; comm = d->p->steps[comm - 1].comm) {
+        const struct step *s = &d->p->steps[comm - 1];
+
+        if (STEP_COMM == s->kind && O_DUP != s->what && O_CREATE_GROUP != s->what) {
+            return O_CART == s->what || O_GRAPH == s->what;
+        }
+    }
+    return false;
+}
+
 /* Whether Open MPI does neighbourhood collectives there: see main.c. */
 static bool may_call_neighbors(const struct drawing *d, int comm)
 {
@@ -121,7 +134,7 @@ static bool only_blocking(const struct drawing *d, const struct step *s)
 {
     return (d->idup >= 0 && d->p->steps[d->idup].comm == s->comm) ||
            (s->what >= C_ALLTOALLV && s->in_place) ||
-           (C_ALLTOALLW == s->what && has_neighbors(d, s->comm)) ||
+           (C_ALLTOALLW == s->what && has_topology_marks(d, s->comm)) ||
            (is_inter(d, s->comm) &&
             (C_REDUCE_SCATTER == s->what || C_REDUCE_SCATTER_BLOCK == s->what));
 }

@@ -33,8 +33,9 @@
  *   --beyond those of gpuring are);
  * - MPI_Ialltoallv and MPI_Ialltoallw, and the persistent ones, in place: where a rank has nothing
  *   to exchange libnbc draws no tag, and does it on the others; derived types crash it;
- * - MPI_Ialltoallw, and the persistent one, on communicators with a topology: as many types are
- *   looked at as there are neighbors;
+ * - MPI_Ialltoallw, and the persistent one, on communicators with a topology, and on those that
+ *   MPI_Comm_create_group made from one, which keep its marks: as many types are looked at as there
+ *   are neighbors;
  * - nonblocking and persistent neighbourhood collectives that send two different blocks to one rank
  *   on a grid: where a rank is the neighbor on both sides, libnbc exchanges the two (both are the
  *   same here);
