@@ -140,9 +140,7 @@ static void speak_choice(const struct gr_comm *comm, const struct gr_op *op)
     if (op->agreed.kernels) {
         snprintf(where, sizeof(where), " on devices (%s)", gr_path_name(op->path));
         snprintf(how, sizeof(how), ", %s, %u threads%s", gr_protocol_name(c->protocol), c->threads,
-                 op->agreed.zero_copy && GR_PROTOCOL_SIMPLE == c->protocol
-                     ? ", zero copy"
-                     : "");
+                 op->agreed.zero_copy && GR_PROTOCOL_SIMPLE == c->protocol ? ", zero copy" : "");
     }
     if (NULL != comm->remote) {
         snprintf(nodes, sizeof(nodes), " on %d nodes of %s%d", comm->nodes,
