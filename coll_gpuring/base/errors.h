@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Error codes of the folders below engine/. These functions do not log: the engine converts the
- * codes to messages.
+ * Error codes of all folders but mpi/. Functions below engine/ do not log: the engine converts
+ * their codes to messages.
  */
 #ifndef GR_BASE_ERRORS_H
 #define GR_BASE_ERRORS_H

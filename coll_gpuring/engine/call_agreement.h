@@ -25,9 +25,9 @@ struct gr_op;
 
 /* What a rank tells all others about its call. All but device and output must be equal. */
 struct gr_call_record {
-    uint64_t seq;   /* number of the call in the order of the communicator */
-    uint64_t bytes; /* as bandwidth is counted */
-    int32_t root;
+    uint64_t seq;                /* number of the call in the order of the communicator */
+    uint64_t bytes;              /* as bandwidth is counted */
+    int32_t root;                /* 0 where the call has none */
     int16_t kernel;              /* enum gr_kernel; -1: no kernel for the type and operation */
     uint8_t call;                /* enum gr_call_id */
     uint8_t device;              /* 1: some buffer of this rank is on a device */
@@ -60,8 +60,8 @@ enum gr_agreement_round {
 
 /* An op's agreement. All zero at first; records and what follows are kept for the next call. */
 struct gr_call_agreement {
-    enum gr_agreement_use use;
-    enum gr_agreement_round round;
+    enum gr_agreement_use use;            /* what the op does with it */
+    enum gr_agreement_round round;        /* between nodes: the exchange that is under way */
     int result;                           /* between nodes: 0, or -1 when calls differ */
     struct gr_call_record record;         /* this rank's */
     struct gr_combined_records combined;  /* between nodes: this rank's, then all ranks' */

@@ -15,11 +15,11 @@ struct gr_op;
 
 /* The last choice, for the next call with the same arguments of the model. */
 struct gr_chosen {
-    size_t bytes;      /* of the call; 0: there is no choice yet */
-    size_t post_bytes; /* most that a rank posts to a mailbox */
-    enum gr_path path; /* devices only */
-    bool fetches;      /* host memory only: single copy is allowed */
-    struct gr_choice choice;
+    size_t bytes;            /* of the call; 0: there is no choice yet */
+    size_t post_bytes;       /* most that a rank posts to a mailbox */
+    enum gr_path path;       /* devices only */
+    bool fetches;            /* host memory only: single copy is allowed */
+    struct gr_choice choice; /* what was chosen */
 };
 
 /*

@@ -45,7 +45,7 @@ enum gr_call_id {
  */
 enum gr_call_order { GR_ORDER_BLOCKING, GR_ORDER_NONBLOCKING, GR_NORDERS };
 
-/* Why a call falls back; names in report.c. */
+/* Why a call falls back; names in mpi/report.c. */
 enum gr_fallback_reason {
     GR_FALLBACK_OP,     /* a user-defined operation, or one without order-free result */
     GR_FALLBACK_JOBS,   /* ranks of several jobs (spawn, connect) */
@@ -76,15 +76,18 @@ enum gr_parts {
 /* Which ranks have it; between groups, root is the only one of its group that has any. */
 enum gr_holders { GR_HELD_BY_ALL, GR_HELD_BY_ROOT };
 
+/* One collective. */
 struct gr_call_row {
-    const char *name;
-    enum gr_coll coll; /* of those that are taken */
+    const char *name;  /* in reports and messages: "allreduce" */
+    enum gr_coll coll; /* what it computes; only for those that gpuring does itself */
     struct {
-        enum gr_parts parts;
-        enum gr_holders holders;
-    } send, receive;
-    bool has_root, reduces, neighbors;
-    bool elementwise; /* any run of elements may be a call of its own */
+        enum gr_parts parts;     /* how the elements lie */
+        enum gr_holders holders; /* which ranks have such a buffer */
+    } send, receive;             /* the two buffers */
+    bool has_root;               /* it has an argument root */
+    bool reduces;                /* it has an argument op */
+    bool neighbors;              /* it is a neighborhood collective */
+    bool elementwise;            /* any run of elements may be a call of its own */
 };
 extern const struct gr_call_row gr_calls[GR_NCALLS];
 

@@ -19,12 +19,13 @@ struct gr_op_queue;
 struct gr_process;
 
 struct gr_comm {
-    int rank, size;
+    int rank;         /* of this process */
+    int size;         /* number of ranks */
     uint32_t id;      /* the runtime's; used again after the communicator is freed */
     void *mpi;        /* the runtime's communicator; NULL until the first call. Borrowed */
     const char *name; /* in the runtime's communicator, which may change it */
-    struct gr_process *process;
-    bool inter; /* an intercommunicator, on which the engine does no call */
+    struct gr_process *process; /* this process; borrowed */
+    bool inter;                 /* an intercommunicator, on which the engine does no call */
 
     struct gr_op_queue *queues[GR_NORDERS]; /* NULL until the first call of that order; owned */
     atomic_int making;                      /* lock: one thread decides, or makes a queue */
@@ -44,7 +45,7 @@ struct gr_comm {
     int nodes;               /* number of nodes; set where remote is */
     int node_ranks;          /* most ranks of a node; set where remote is */
     bool shared;             /* ranks share cores */
-    int rails;               /* network devices that links lie on (rails.h); 1: UCX chooses */
+    int rails;               /* network devices that links lie on (net/rails.h); 1: UCX chooses */
     struct gr_choice agreement_choice; /* between nodes: how call records are exchanged */
 
     /* failures (engine/failure.h) */
@@ -52,11 +53,12 @@ struct gr_comm {
     atomic_bool untold; /* the other ranks are still to be told */
     char why[140];      /* what failed on this rank, in words */
     atomic_int writing; /* ops whose kernels may write to other ranks' buffers */
-    atomic_bool out;    /* failed, and the others were told that no such kernel runs here */
-    atomic_int outs;    /* ranks that have said the same */
-    bool enlisted;      /* in the process's list of communicators */
-    struct gr_comm_key key;
-    struct gr_comm *next; /* in that list */
+    /* this rank has told the others that its kernels no longer write to their buffers */
+    atomic_bool out;
+    atomic_int outs;        /* other ranks that have told this one the same of their kernels */
+    bool enlisted;          /* in the process's list of communicators */
+    struct gr_comm_key key; /* identifies it in notes about failures */
+    struct gr_comm *next;   /* next communicator of the process's list */
 };
 
 /* What to call a communicator in messages; MPI gives no name to some (MPI_Intercomm_merge). */

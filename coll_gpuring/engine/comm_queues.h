@@ -38,10 +38,15 @@ struct gr_op_queue *mca_coll_gpuring_queue_new(struct gr_comm *comm, uint32_t ns
                                                size_t box_bytes);
 
 /*
- * The communicator's queue for calls of an order. make: makes it unless it is there; the caller
- * holds comm->making; 0, or GR_ERR_... of: the communicator is set up; NULL: no memory.
+ * Make the communicator's queue for calls of an order, unless it is there. The caller holds
+ * comm->making. 0, or GR_ERR_...
  */
 int mca_coll_gpuring_queue_make(struct gr_comm *comm, enum gr_call_order order);
+
+/*
+ * The communicator's queue for calls of an order, which is made if needed. Takes comm->making. Only
+ * after gpuring has taken the communicator. NULL: no memory.
+ */
 struct gr_op_queue *mca_coll_gpuring_queue_of(struct gr_comm *comm, enum gr_call_order order);
 
 #endif

@@ -64,6 +64,7 @@ struct gr_ipc_handle mca_coll_gpuring_ipc_handle(const void *buffer, size_t byte
 /* A communicator was freed: unmap what its ranks have freed. */
 void mca_coll_gpuring_gpus_trim(void);
 
+/* At the end of the component: close the pools, the IPC caches and the devices. */
 void mca_coll_gpuring_gpus_close(void);
 
 #endif

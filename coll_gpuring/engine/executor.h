@@ -6,8 +6,8 @@
  *      executor   file                 data moves                         links
  *      board      run_board.c          through boards: mailboxes          boards
  *      host       run_host.c           steps on host memory               host memory, network
- *      staged     staging/overlap.c    the same, while buffers on a       host memory, network
- *                                      device are copied
+ *      staged     mpi/staging/         the same, while buffers on a       host memory, network
+ *                 overlap.c            device are copied
  *      device     run_device.c         steps in a kernel                  device memory, network
  *      messages   run_messages.c       Open MPI's messages                none
  *
@@ -48,7 +48,10 @@ struct gr_executor {
     /* Put the op's buffers where this executor can use them, and find scratch. 0, or GR_ERR_... */
     int (*prepare)(struct gr_op *op);
 
-    /* Begin; sets the executor's part of op->run. 0, or GR_ERR_... */
+    /*
+     * Begin; sets the executor's part of op->run. The board executor is an exception: its prepare
+     * sets op->run.mail, since a message may be posted before the op's turn. 0, or GR_ERR_...
+     */
     int (*start)(struct gr_op *op);
 
     /*

@@ -24,11 +24,11 @@ struct gr_comm_key {
 struct gr_failure_note {
     struct gr_failure_note *next; /* of those that were sent, or received */
     uint64_t nonce[GR_NORDERS];   /* the sender's: 0 where it had none yet */
-    struct gr_comm_key key;
-    int32_t kind; /* an enum note_kind */
-    int32_t code; /* what the communicator's calls return */
-    int32_t rank; /* in that communicator */
-    char why[140];
+    struct gr_comm_key key;       /* the communicator that has failed */
+    int32_t kind;                 /* an enum note_kind */
+    int32_t code;                 /* what the communicator's calls return */
+    int32_t rank;                 /* in that communicator */
+    char why[140];                /* what failed on the sender, in words */
 };
 
 /* Notes that are there without memory: failures may come of the lack of it. */
@@ -39,8 +39,8 @@ struct gr_failure_note {
 
 /* What a process knows of failures. All zero at first. */
 struct gr_failures {
-    gr_lock_t lock; /* of the lists */
-    struct gr_comm *comms;
+    gr_lock_t lock;               /* of the lists */
+    struct gr_comm *comms;        /* list: communicators that hear of failures */
     struct gr_failure_note *sent; /* messages may be under way from there until the end */
     /* of communicators on which this rank has not made a call yet */
     struct gr_failure_note *heard;
@@ -50,7 +50,7 @@ struct gr_failures {
     struct gr_comm_key keys[GR_KEYS];
     /* kernels may write to the buffers of ranks that wait for an answer */
     atomic_bool listens;
-    atomic_uint calls; /* of gr_runtime_progress(), since then */
+    atomic_uint calls; /* of gr_runtime_progress() while `listens` is set */
     gr_lock_t looking; /* some thread looks for messages */
 };
 
@@ -83,15 +83,21 @@ bool mca_coll_gpuring_failure_out(struct gr_comm *comm);
 void mca_coll_gpuring_failure_tell(struct gr_comm *comm);
 
 /*
- * The communicator may hear of failures, from its first call to its end: before anything
- * can fail in that call; when the team is known, if it is used; at its end. Enlisting once more is
- * fine. decided: whether gr_runtime_progress() must call failure_listen() from here on.
+ * From here on the communicator hears of failures. To be called before anything in its first call
+ * can fail; later calls do nothing.
  */
 void mca_coll_gpuring_failure_enlist(struct gr_comm *comm);
+
+/*
+ * It is known that gpuring takes the communicator. Returns whether gr_runtime_progress() must call
+ * mca_coll_gpuring_failure_listen() from now on.
+ */
 bool mca_coll_gpuring_failure_decided(const struct gr_comm *comm);
+
+/* At the communicator's end: it hears of no more failures. */
 void mca_coll_gpuring_failure_delist(struct gr_comm *comm);
 
-/* At the end of the component. */
+/* At the end of the component: free the notes. */
 void mca_coll_gpuring_failures_close(struct gr_process *process);
 
 #endif

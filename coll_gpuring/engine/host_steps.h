@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Steps over links in host memory, with the stepper: shared by the executors run_host.c and
- * staging/overlap.c, and by agreements between nodes (call_agreement.c). All functions use
- * op->kept.plan and op->run.host.
+ * Steps over links in host memory, with the stepper: shared by the executors engine/run_host.c
+ * and mpi/staging/overlap.c, and by agreements between nodes (engine/call_agreement.c). All
+ * functions use op->kept.plan and op->run.host.
  */
 #ifndef GR_ENGINE_HOST_STEPS_H
 #define GR_ENGINE_HOST_STEPS_H

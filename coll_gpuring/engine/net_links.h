@@ -17,9 +17,9 @@ const char *mca_coll_gpuring_transport_name(int kind);
 
 /* Links that a set-up has opened. */
 struct gr_net_links {
-    struct gr_net_links *next;
-    int n;
-    struct gr_net_link *link[];
+    struct gr_net_links *next;  /* those of an earlier set-up of the queue; owned */
+    int n;                      /* number of links */
+    struct gr_net_link *link[]; /* [n]; owned */
 };
 
 /*

@@ -30,7 +30,6 @@
 #include "engine/stats.h"
 
 #include "base/errors.h"
-#include "exec/staged.h"
 #include "exec/stepper.h"
 #include "link/team.h"
 

@@ -77,14 +77,14 @@ struct gr_op_kept {
 };
 
 struct gr_op {
-    struct gr_op *next;        /* next op of the queue, in call order */
-    struct gr_op_queue *queue; /* NULL: a persistent request that has none yet */
-    struct gr_comm *comm;
+    struct gr_op *next;              /* next op of the queue, in call order */
+    struct gr_op_queue *queue;       /* NULL: a persistent request that has none yet */
+    struct gr_comm *comm;            /* the communicator of the call; borrowed */
     const struct gr_op_hooks *hooks; /* of its owner */
 
     /* what is called; equal on all ranks but for buffers and output */
-    enum gr_call_id id;
-    int root;
+    enum gr_call_id id;     /* the collective */
+    int root;               /* the call's argument; 0 where it has none */
     int kernel;             /* an enum gr_kernel for type and operation; -1: there is none */
     const void *buffers[2]; /* of the application: send, receive; NULL: none, or in place */
     const void *output;     /* first byte of the results, one run of bytes; NULL: they have gaps */
@@ -94,13 +94,13 @@ struct gr_op {
     bool nonblocking;       /* nonblocking or persistent: no fallback, and a few slots at a time */
     double start;           /* seconds; 0 where the report wants no times */
 
-    enum gr_op_phase phase;
-    int rc; /* 0, or GR_ERR_...; valid in GR_OP_DONE */
+    enum gr_op_phase phase; /* where it is */
+    int rc;                 /* 0, or GR_ERR_...; valid in GR_OP_DONE */
     /* reason for GR_ERR_FALLBACK: the call is left to the saved collective */
     enum gr_fallback_reason fallback;
 
-    struct gr_call_agreement agreement;
-    struct gr_op_agreed agreed;
+    struct gr_call_agreement agreement; /* the exchange of call records */
+    struct gr_op_agreed agreed;         /* what all ranks know alike about the buffers */
 
     enum gr_path path;              /* devices: the path for which the choice was made */
     struct gr_choice choice;        /* algorithm, protocol, channels, chunks */
@@ -114,7 +114,7 @@ struct gr_op {
      */
     uint32_t setup_number[2];
 
-    struct gr_early_post early;
+    struct gr_early_post early; /* what it posts before its turn */
 
     /* State of the executor; during an agreement between nodes, host is that of its exchange. */
     union {
@@ -124,7 +124,7 @@ struct gr_op {
         struct gr_messages *messages; /* run_messages.c; owned */
     } run;
 
-    struct gr_op_kept kept;
+    struct gr_op_kept kept; /* memory for the next call */
 };
 
 static inline void mca_coll_gpuring_op_init(struct gr_op *op)

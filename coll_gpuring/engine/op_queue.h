@@ -31,7 +31,7 @@ struct gr_op_queue {
     enum gr_call_order order;  /* of its calls */
     uint64_t seq;              /* calls so far */
     uint32_t setups;           /* set-ups that its calls have asked for */
-    uint32_t paired;           /* calls that p2p_split.c has looked at */
+    uint32_t paired;           /* calls that mpi/staging/p2p_split.c has looked at */
     bool lost;                 /* its set-up failed half-way: it is never freed */
     bool persistent;           /* of a persistent request */
     /*
@@ -52,7 +52,7 @@ struct gr_op_queue {
     /* Who holds busy drives the queue. It guards finished, watch and the ops' states. */
     gr_lock_t busy;
     struct gr_op *finished; /* requests to be completed in the next MPI call */
-    struct gr_watch watch;
+    struct gr_watch watch;  /* for how long nothing has moved */
 
     /*
      * The list of queues that gr_runtime_progress() drives, under its lock. link NULL: not in the
@@ -94,7 +94,7 @@ uint64_t mca_coll_gpuring_queues_drive(struct gr_process *process, bool here);
 /* Whether the list has a queue. */
 bool mca_coll_gpuring_queues_any(const struct gr_process *process);
 
-/* At the end of the component. */
+/* At the end of the component: undo mca_coll_gpuring_queues_open(). */
 void mca_coll_gpuring_queues_close(struct gr_process *process);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Values of the parameters that must be equal on all ranks of a communicator. */
+/*
+ * The parameters: those that must be equal on all ranks of a communicator, and those of one
+ * process.
+ */
 #ifndef GR_ENGINE_PARAMS_H
 #define GR_ENGINE_PARAMS_H
 
@@ -9,32 +12,32 @@
 #include <stdint.h>
 
 enum gr_shared_param {
-    GR_PARAM_HOST,     /* whether buffers in host memory are taken */
-    GR_PARAM_PRIORITY, /* not merged: ranks that differ are left to the other components */
-    GR_PARAM_CHANNELS,
-    GR_PARAM_SLOTS,
-    GR_PARAM_SLOT_BYTES,
-    GR_PARAM_MAILBOX_BYTES,
-    GR_PARAM_SINGLE_COPY,
-    GR_PARAM_PACK_MIB, /* MiB that calls which may pack move at most */
-    GR_PARAM_DEVICE_CHANNELS,
-    GR_PARAM_DEVICE_SLOTS,
-    GR_PARAM_DEVICE_SLOT_BYTES,
-    GR_PARAM_PROTOCOL,    /* an enum gr_protocol, or -1 for auto */
-    GR_PARAM_ZERO_COPY,   /* bytes from which on calls on devices use it, or -1 */
-    GR_PARAM_STAGE_BYTES, /* of a piece of device memory that the host copies; 0: the whole */
-    GR_PARAM_NODES,       /* whether communicators of several nodes are taken; there: */
+    GR_PARAM_HOST,              /* whether buffers in host memory are taken */
+    GR_PARAM_PRIORITY,          /* not merged: ranks that differ are left to the other components */
+    GR_PARAM_CHANNELS,          /* most channels in host memory */
+    GR_PARAM_SLOTS,             /* of a link in host memory */
+    GR_PARAM_SLOT_BYTES,        /* of a slot in host memory */
+    GR_PARAM_MAILBOX_BYTES,     /* largest post to a mailbox; 0: no mailboxes */
+    GR_PARAM_SINGLE_COPY,       /* whether single copy is allowed */
+    GR_PARAM_PACK_MIB,          /* MiB that calls which may pack move at most */
+    GR_PARAM_DEVICE_CHANNELS,   /* most channels between devices of a node */
+    GR_PARAM_DEVICE_SLOTS,      /* of a link between devices */
+    GR_PARAM_DEVICE_SLOT_BYTES, /* of a slot between devices */
+    GR_PARAM_PROTOCOL,          /* an enum gr_protocol, or -1 for auto */
+    GR_PARAM_ZERO_COPY,         /* bytes from which on calls on devices use it, or -1 */
+    GR_PARAM_STAGE_BYTES,       /* of a piece of device memory that the host copies; 0: the whole */
+    GR_PARAM_NODES,             /* whether communicators of several nodes are taken; there: */
     /*
      * a call takes at least so many times as long as to ask whose buffers are on devices, or it is
      * not asked
      */
     GR_PARAM_NODES_ASK,
-    GR_PARAM_NODES_CHANNELS,
-    GR_PARAM_NODES_RAILS,   /* 0: as many as there are */
-    GR_PARAM_NODES_LATENCY, /* us */
-    GR_PARAM_NODES_MBIT,    /* of a node, per second */
-    GR_PARAM_TORUS,         /* dims packed into 16 bits each */
-    GR_PARAM_STEP_SYNC,     /* an enum gr_step_sync */
+    GR_PARAM_NODES_CHANNELS, /* most channels between nodes */
+    GR_PARAM_NODES_RAILS,    /* 0: as many as there are */
+    GR_PARAM_NODES_LATENCY,  /* us */
+    GR_PARAM_NODES_MBIT,     /* of a node, per second */
+    GR_PARAM_TORUS,          /* dims packed into 16 bits each */
+    GR_PARAM_STEP_SYNC,      /* an enum gr_step_sync */
     /* what coll_gpuring_algorithm says; it is in those of the collectives already */
     GR_PARAM_COMMON,
     GR_PARAM_ALGORITHM, /* + enum gr_coll: a way (sched.h), or -1 for auto */
@@ -70,8 +73,8 @@ struct gr_settings {
     int cuda;            /* 0: off, 1: on, -1: where there is a GPU */
     int pool_mib;        /* most shared memory of links */
     int device_pool_mib; /* most memory of a device for links */
-    int verbose;
-    char *report; /* "none", "summary" or "json:FILE"; owned by mpi/params.c */
+    int verbose;         /* 0, 1 or 2: how much is printed */
+    char *report;        /* "none", "summary" or "json:FILE"; owned by mpi/params.c */
 };
 extern struct gr_settings gr_settings;
 

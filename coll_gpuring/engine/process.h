@@ -16,30 +16,30 @@ struct gr_op_queue;
 
 /* The queues that gr_runtime_progress() drives. */
 struct gr_queue_list {
-    gr_lock_t lock; /* of the list */
-    struct gr_op_queue *first;
-    atomic_int queues;      /* in the list */
-    gr_lock_t opening;      /* guards registered */
-    atomic_bool registered; /* with gr_runtime_progress() */
+    gr_lock_t lock;            /* of the list */
+    struct gr_op_queue *first; /* NULL: the list is empty */
+    atomic_int queues;         /* in the list */
+    gr_lock_t opening;         /* guards registered */
+    atomic_bool registered;    /* with gr_runtime_progress() */
 };
 
 /* The optional progress thread (engine/progress_thread.h). */
 struct gr_progress_thread {
-    gr_lock_t lock;
-    bool there; /* it was started, or could not be */
-    bool runs;
-    atomic_bool stop;
-    pthread_t thread;
+    gr_lock_t lock;   /* guards the start */
+    bool there;       /* it was started, or could not be */
+    bool runs;        /* it was started */
+    atomic_bool stop; /* it is to end */
+    pthread_t thread; /* valid where runs is set */
 };
 
 /* All zero at first, but for the lock. */
 struct gr_process {
-    struct gr_pool *pool; /* shared memory of links; opened at first use */
-    pthread_mutex_t lock; /* guards the opening of the pool */
-    bool notes;           /* notes can be sent and received: the runtime is open */
-    struct gr_failures failures;
-    struct gr_queue_list queues;
-    struct gr_progress_thread progress;
+    struct gr_pool *pool;               /* shared memory of links; opened at first use */
+    pthread_mutex_t lock;               /* guards the opening of the pool */
+    bool notes;                         /* notes can be sent and received: the runtime is open */
+    struct gr_failures failures;        /* what it knows of failures */
+    struct gr_queue_list queues;        /* that gr_runtime_progress() drives */
+    struct gr_progress_thread progress; /* the optional progress thread */
 };
 #define GR_PROCESS_INIT                   \
     {                                     \

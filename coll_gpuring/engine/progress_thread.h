@@ -12,6 +12,8 @@ struct gr_process;
  * wants it.
  */
 void mca_coll_gpuring_thread_need(struct gr_process *process, bool device);
+
+/* At the end of the component: stop the thread, if it runs, and wait for its end. */
 void mca_coll_gpuring_thread_close(struct gr_process *process);
 
 #endif

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /*
- * So many of those that are wanted; 1 where none are. The first time UCX is asked, if there is a
- * choice.
+ * How many rails this process has: at most coll_gpuring_nodes_rails; 1 if none are wanted. The
+ * first call asks UCX, if there is a choice.
  */
 int mca_coll_gpuring_rails_here(void);
 

@@ -11,10 +11,10 @@
 
 /* Executor state of one op. */
 struct gr_device_run {
-    struct gr_gpu_op op;
+    struct gr_gpu_op op; /* its kernel, links and buffers */
     bool writing; /* counted in comm->writing: its kernel may write to other ranks' buffers */
-    double
-        leave_by; /* s; after an error, when it no longer waits for other ranks' kernels; 0: none */
+    /* after an error: time in seconds when it stops waiting for other ranks' kernels; 0: none */
+    double leave_by;
 };
 
 extern const struct gr_executor mca_coll_gpuring_run_device;

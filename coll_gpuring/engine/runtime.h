@@ -78,6 +78,8 @@ void gr_runtime_release(const struct gr_comm *comm);
 
 /* Whether a communicator can be used: 0, GR_ERR_REVOKED, or GR_ERR_LOST_RANK (ULFM). */
 int gr_runtime_state(const struct gr_comm *comm);
+
+/* Whether that rank's process has ended (ULFM). */
 bool gr_runtime_lost(const struct gr_comm *comm, int rank);
 
 /* The name of a rank's host, for messages. */

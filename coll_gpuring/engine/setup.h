@@ -70,7 +70,7 @@ struct gr_setup_device {
 /* This rank's end of a link to another node. */
 struct gr_net_endpoint {
     int rank;                    /* at the other end */
-    int rail;                    /* of the link (rails.h) */
+    int rail;                    /* of the link (engine/rails.h) */
     struct gr_fifo fifo;         /* in the slab of the connection */
     int *used;                   /* of the connection: the network uses the slab */
     struct gr_net_link *link;    /* NULL: not opened */
@@ -78,14 +78,15 @@ struct gr_net_endpoint {
     struct gr_net_handle theirs; /* received from it */
 };
 
+/* A set-up under way. */
 struct gr_setup {
-    struct gr_op_queue *queue;
-    struct gr_pool *pool;   /* the process's shared memory; borrowed */
-    const struct gr_op *op; /* on devices: the call that needs the links first; borrowed */
-    bool device;            /* links between devices */
-    int way;                /* what the links are for (link/team.h) */
-    int root;               /* for algorithms whose links depend on it */
-    int tag;                /* the first, and highest, of its GR_SETUP_TAGS tags */
+    struct gr_op_queue *queue; /* whose links it makes; borrowed */
+    struct gr_pool *pool;      /* the process's shared memory; borrowed */
+    const struct gr_op *op;    /* on devices: the call that needs the links first; borrowed */
+    bool device;               /* links between devices */
+    int way;                   /* what the links are for (link/team.h) */
+    int root;                  /* for algorithms whose links depend on it */
+    int tag;                   /* the first, and highest, of its GR_SETUP_TAGS tags */
     enum gr_setup_state state;
     struct gr_join join;             /* the links */
     struct gr_net_endpoint *in;      /* [nin]: incoming inter-node links; owned */

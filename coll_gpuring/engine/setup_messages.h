@@ -12,11 +12,17 @@ struct gr_setup;
 /* The highest of the GR_SETUP_TAGS tags of the set-up with that number. */
 int mca_coll_gpuring_setup_tag(uint32_t number);
 
-/* Post a message of the phase. Returns an error code. */
+/*
+ * Post a message of the phase: send bytes from buf to a rank, or receive them from it. Uses one of
+ * the reserved requests. 0, or GR_ERR_...
+ */
 int mca_coll_gpuring_setup_post(struct gr_setup *s, bool send, void *buf, size_t bytes, int rank,
                                 int tag);
 
-/* Allocate requests for n messages, and the two of the agreement. Returns an error code. */
+/*
+ * Reserve requests for n messages, and two for those of the last phase, in place of those before.
+ * 0, or GR_ERR_NOMEM.
+ */
 int mca_coll_gpuring_setup_reserve(struct gr_setup *s, int n);
 
 #endif

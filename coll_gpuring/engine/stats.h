@@ -13,9 +13,15 @@
 /* A call that has run to its end; us 0: it was not timed. */
 void mca_coll_gpuring_stats_call(enum gr_call_id id, int way, bool device, int ranks, size_t bytes,
                                  double us);
+
+/* A call that sent data from user buffers. */
 void mca_coll_gpuring_stats_zero_copy(enum gr_call_id id);
+
+/* A call that was left to Open MPI, and why. */
 void mca_coll_gpuring_stats_fallback(enum gr_fallback_reason reason);
-bool mca_coll_gpuring_stats_timed(void); /* whether times are wanted */
+
+/* Whether the times of calls are wanted. */
+bool mca_coll_gpuring_stats_timed(void);
 
 /* What a timer has seen on this rank, at its end. */
 void mca_coll_gpuring_stats_timing(const struct gr_timing_report *report);

@@ -25,13 +25,16 @@ struct gr_watch {
 
 /* What a rank waits for, for reports. */
 struct gr_waiting {
-    struct gr_comm *comm; /* of the communicator */
-    const char *what;     /* "allreduce" */
+    struct gr_comm *comm; /* the communicator of the call */
+    const char *what;     /* the call's name, such as "allreduce" */
     uint64_t seq;         /* number of the call */
     /* writes where the call stands and which ranks it waits for */
     void (*explain)(void *ctx, char *text, size_t size);
-    void *ctx;
+    void *ctx; /* for explain, and for the function that polls */
 };
+
+/* Polls of a blocking wait between two readings of the clock. */
+#define GR_LOOKS_BLOCKING 1024
 
 /*
  * After each poll. watch_idle: whether the poll saw no progress. watch_vain, for such polls: every
@@ -45,8 +48,5 @@ int mca_coll_gpuring_watch_vain(struct gr_watch *watch, unsigned each,
 /* Poll (enum gr_status, or negative) until done, progressing MPI. 0, or GR_ERR_... */
 int mca_coll_gpuring_wait(int (*poll)(void *ctx, uint64_t *moved),
                           const struct gr_waiting *waiting);
-
-/* Polls of a blocking wait between two readings of the clock. */
-#define GR_LOOKS_BLOCKING 1024
 
 #endif

@@ -46,6 +46,7 @@ GR_HD static inline int gr_mod(int a, int p)
     return (a + p) % p;
 }
 
+/* The rank at a position. */
 GR_HD static inline int gr_rank_at(const struct gr_sched *s, int pos)
 {
     return NULL == s->order ? pos : GR_LOAD(&s->order[pos]);

@@ -49,9 +49,9 @@ enum gr_alltoall_algo {
 
 /* The schedule of one rank. */
 struct gr_alltoall {
-    enum gr_alltoall_algo algo;
-    struct gr_torus torus;
-    int rank;
+    enum gr_alltoall_algo algo; /* which suits the torus */
+    struct gr_torus torus;      /* that the ranks form */
+    int rank;                   /* whose schedule it is */
 };
 
 /*
@@ -68,12 +68,14 @@ struct gr_slots {
 
 /* What one lane of a rank does in one tick. The message goes over |hops| links of dimension dim. */
 struct gr_exchange {
-    int32_t to, from;  /* ranks; -1: nothing is done in this tick */
-    int32_t dim, hops; /* upwards where hops > 0 */
+    int32_t to;   /* rank that it sends to; -1: nothing is done in this tick */
+    int32_t from; /* rank that it receives from; -1: nothing is done in this tick */
+    int32_t dim;  /* dimension of the links */
+    int32_t hops; /* number of links; upwards where positive */
     /* of the ring: from 1 on, all that is sent was received in the round before */
     uint32_t round;
-    struct gr_slots slots;
-    uint32_t tick;
+    struct gr_slots slots; /* whose blocks are sent, and replaced by those received */
+    uint32_t tick;         /* when it is done */
 };
 
 /* Name of an algorithm ("suh-shin"), or NULL when out of range. */
@@ -125,12 +127,27 @@ static inline int gr_wrap(int x, int n)
     return (x % n + n) % n;
 }
 
-/* The algorithms behind it, one file each. */
+/* ---- the two algorithms, for alltoall.c ---- */
+
+/* GR_ALLTOALL_SUH_SHIN: gr_alltoall_ticks(). */
 uint32_t gr_suh_shin_ticks(const struct gr_torus *t);
+
+/* GR_ALLTOALL_SUH_SHIN: gr_alltoall_step(); it has one lane. */
 struct gr_exchange gr_suh_shin_step(const struct gr_alltoall *a, uint32_t tick);
+
+/*
+ * GR_ALLTOALL_SUH_SHIN: in dimension d, the coordinate of gr_alltoall_origin() of slot coordinate
+ * v, at a rank with coordinate x.
+ */
 int gr_suh_shin_origin(const struct gr_torus *t, int d, int x, int v);
+
+/* GR_ALLTOALL_ORDERED: gr_alltoall_ticks(). */
 uint32_t gr_ordered_ticks(const struct gr_torus *t);
+
+/* GR_ALLTOALL_ORDERED: gr_alltoall_step(). */
 struct gr_exchange gr_ordered_step(const struct gr_alltoall *a, int lane, uint32_t tick);
+
+/* GR_ALLTOALL_ORDERED: the same as gr_suh_shin_origin(). */
 int gr_ordered_origin(const struct gr_torus *t, int d, int x, int v);
 
 /* An exchange in which nothing is done. */

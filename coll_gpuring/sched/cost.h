@@ -27,8 +27,8 @@ struct gr_internode {
 
 struct gr_cost_terms {
     /* ---- the call ---- */
-    enum gr_coll coll;
-    int p;
+    enum gr_coll coll; /* the collective */
+    int p;             /* ranks */
     /* S as bandwidth is counted: the vector; all blocks for allgather, reduce_scatter, alltoall */
     double bytes;
     const struct gr_torus *torus;         /* that the ranks form; ndims 0: none is known */
@@ -72,49 +72,63 @@ struct gr_cost_pipe {
     double step;   /* of the busiest rank, per chunk, in steps */
     double passes; /* of the busiest rank, per byte of the vector, in bytes moved */
 };
+
+/*
+ * The time of a pipeline, with the chunk length that makes it least. *chunk_bytes is set to that
+ * length, for one channel.
+ */
 double gr_cost_pipeline(const struct gr_cost_terms *t, struct gr_cost_pipe pipe,
                         size_t *chunk_bytes);
 
-/* Two trees of that height with half the chunks each; inside the one, a leaf of the other. */
+/*
+ * The pipeline of two trees of that height: each has half of the chunks, and a rank inside one tree
+ * is a leaf of the other.
+ */
 struct gr_cost_pipe gr_cost_two_trees(double height, int allreduce);
 
 /* Rounds in which n can be reached, doubling: log2 n, rounded up. */
 double gr_cost_rounds(int n);
 
-/*
- * Links that the farthest message of a ring in each dimension of a torus passes; rounds of a tree
- * in each.
- */
+/* Links that the farthest message passes on rings, one in each dimension: the sum over these. */
 double gr_cost_torus_hops(const struct gr_torus *t);
+
+/* Rounds of doubling, one dimension after the other: the sum over the dimensions. */
 double gr_cost_torus_rounds(const struct gr_torus *t);
 
-/* An Alltoall along a torus, whose messages carry so much of S on their whole way. */
+/* The time of an Alltoall along a torus whose messages carry share * S bytes on their whole way. */
 double gr_cost_exchanges(const struct gr_cost_terms *t, double share);
 
 /* ---- for cost functions between nodes ---- */
 
-/* Bytes of a message besides its data; S and these, as one message would carry them. */
+/* Bytes of a message besides its data. */
 #define GR_COST_HEADER 128.0
+
+/* Bytes of one message that carries S: S and a header. */
 double gr_cost_with_header(const struct gr_cost_terms *t);
 
-/* Ranks of a node that send at the same time, beyond two, which do not hinder each other. */
+/*
+ * Of so many ranks of a node that send at the same time, those that slow the others down: all but
+ * two.
+ */
 double gr_cost_hindered(double ranks);
 
-/* A bucket or Swing between nodes. */
+/* What a bucket or Swing algorithm does between nodes. */
 struct gr_internode_cost gr_cost_halves_by_nodes(const struct gr_cost_terms *t);
 
-/* All ranks send to all others, each its own block. */
+/* What an algorithm does between nodes in which each rank sends a block to each other rank. */
 struct gr_internode_cost gr_cost_all_pairs(const struct gr_cost_terms *t);
 
 /* ---- for auto_ranks ---- */
 
-/* It knows nodes: any number where the torus is that of ranks and nodes. */
+/*
+ * For an algorithm that knows nodes: INT_MAX where the torus is that of ranks and nodes, else 0.
+ */
 int gr_cost_ranks_with_nodes(const struct gr_cost_terms *t);
 
-/* The same where ranks must be numbered node by node. */
+/* The same for one that needs ranks numbered node by node: 0 where they are not. */
 int gr_cost_ranks_by_node(const struct gr_cost_terms *t);
 
-/* Between nodes, flat_ranks; inside a node, shot_ranks. */
+/* For oneshot and twoshot: between nodes flat_ranks, inside a node shot_ranks. */
 int gr_cost_ranks_of_shots(const struct gr_cost_terms *t);
 
 #ifdef __cplusplus

@@ -40,9 +40,8 @@ enum gr_algo { GR_ALGORITHMS(GR_NUMBER_ALGORITHM) GR_NALGOS };
 enum { GR_WAY_MAILBOX = GR_NALGOS, GR_NWAYS };
 
 /*
- * No ways of a call: what a call exchanges before it takes one, the notes of step timing, and
- * (GR_WAY_SMALL + an algorithm) the small messages of an algorithm. They need frames of their own,
- * made like a way's.
+ * Not ways of a call, but links are made for them alike: call records, notes of step timing, and
+ * (GR_WAY_SMALL + an algorithm) an algorithm's small messages.
  */
 enum {
     GR_WAY_AGREEMENT = GR_NWAYS,
@@ -61,20 +60,20 @@ static inline enum gr_algo gr_way_algo(int way)
 enum gr_layout {
     GR_PIPE, /* one vector cut into nchunks pieces that follow each other through a pipeline */
     /*
-     * one block per rank: chunk number = rank of the block's owner. Of an Alltoall: in the input
-     * the rank * that it is for, in the output the one that it comes from, in scratch as the
-     * algorithm says
+     * One block per rank: chunk number = rank of the block's owner. In an Alltoall: in the input
+     * the rank that the block is for; in the output the rank that it comes from; in scratch as the
+     * algorithm says.
      */
     GR_BLOCKS
 };
 
 /* Parameters of the schedule of one channel at one rank. */
 struct gr_sched {
-    enum gr_coll coll;
-    enum gr_algo algo;
-    int p;    /* ranks, >= 1 */
-    int pos;  /* my position, 0..p-1 */
-    int root; /* the root's position; 0 where the collective has none */
+    enum gr_coll coll; /* what is computed */
+    enum gr_algo algo; /* the algorithm, which has a schedule for coll */
+    int p;             /* ranks, >= 1 */
+    int pos;           /* my position, 0..p-1 */
+    int root;          /* the root's position; 0 where the collective has none */
     /* order[position] = rank; NULL: position = rank. Not owned, must outlive the schedule */
     const int *order;
     uint32_t nchunks; /* GR_PIPE: chunks in the pipeline, >= 1. GR_BLOCKS: not read */

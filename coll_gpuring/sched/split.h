@@ -27,7 +27,8 @@ extern "C" {
 
 /* A range of elements. */
 struct gr_range {
-    size_t offset, count;
+    size_t offset; /* of its first element */
+    size_t count;  /* number of elements */
 };
 
 /* How the caller's buffer in one space lies. */
@@ -37,9 +38,9 @@ enum gr_place {
 };
 
 struct gr_split {
-    enum gr_layout layout;
-    size_t total; /* GR_PIPE: elements of the vector */
-    int nblocks;  /* GR_BLOCKS: ranks */
+    enum gr_layout layout; /* what its chunks are */
+    size_t total;          /* GR_PIPE: elements of the vector */
+    int nblocks;           /* GR_BLOCKS: ranks */
     /* elements of each block where counts is NULL; block b begins at b * block */
     size_t block;
     /* with counts NULL: the vector's end; blocks are cut off there (uneven division) */
@@ -48,17 +49,19 @@ struct gr_split {
     /* first element of each block in GR_PLACE_ALL, or NULL: one after the other. Not owned */
     const size_t *displs;
     enum gr_place place[3]; /* by enum gr_space */
-    uint32_t nchannels, nslices, nchunks;
+    uint32_t nchannels;     /* shares of each block, one per channel */
+    uint32_t nslices;       /* slices of a channel's share */
+    uint32_t nchunks;       /* GR_PIPE: chunks of a slice. GR_BLOCKS: 1 */
     /* pieces begin at multiples of this many elements from their block's start */
     size_t align;
 };
 
 /* What the caller says of the data; zero counts and counts below p are fine. */
 struct gr_shape {
-    enum gr_coll coll;
-    enum gr_layout layout;
-    int p;
-    size_t total; /* elements of the vector (allreduce, bcast, reduce) */
+    enum gr_coll coll;     /* the collective */
+    enum gr_layout layout; /* gr_algo_layout() */
+    int p;                 /* ranks */
+    size_t total;          /* elements of the vector (allreduce, bcast, reduce) */
     /* elements per rank (allgather, reduce_scatter_block) where counts is NULL */
     size_t block;
     const size_t *counts; /* per rank (allgatherv, reduce_scatter), or NULL */
@@ -81,8 +84,8 @@ struct gr_shape {
 void gr_split_init(struct gr_split *split, const struct gr_shape *shape);
 
 /*
- * Where chunk number `chunk` of (channel, slice) lies in the space. For GR_PLACE_OWN the block
- * number is ignored in the offset, not in the size.
+ * Where chunk number `chunk` of (channel, slice) lies in the space. With GR_BLOCKS and
+ * GR_PLACE_OWN, the offset is from the beginning of the chunk's block: the buffer has no other one.
  */
 GR_HD struct gr_range gr_split_at(const struct gr_split *split, enum gr_space space,
                                   uint32_t channel, uint32_t slice, uint32_t chunk);

@@ -34,17 +34,16 @@
 enum gr_step_bits {
     GR_RECV = 1, /* take the next message of each link from[0..nfrom) */
     /*
-     * combine the operand and the messages from the left: ((operand op from[0]) op from[1]) op ...;
-     * * the first `before` messages come before the operand: ((from[0] op operand) op from[1]) op
-     * ...
+     * Combine the operand and the messages from the left: ((operand op from[0]) op from[1]) ...
+     * The first `before` messages come before the operand: ((from[0] op operand) op from[1]) ...
+     * where `before` is 1.
      */
     GR_REDUCE = 2,
     GR_STORE = 4, /* write the value to dest */
     GR_SEND = 8,  /* put the value into each link to[0..nto) */
     /*
-     * the value is a result: what is stored is not touched again, and who receives what is sent
-     * stores * it as it is, to the same elements of GR_OUT, which it neither reads nor writes
-     * before
+     * The value is a result. What is stored is not touched again. Who receives what is sent stores
+     * it as it is, to the same elements of GR_OUT, which it neither reads nor writes before.
      */
     GR_FINAL = 16
 };
@@ -61,10 +60,11 @@ enum gr_space {
 #define GR_FAN 8
 
 struct gr_step {
-    uint8_t bits;    /* of enum gr_step_bits */
-    uint8_t operand; /* enum gr_space */
-    uint8_t dest;    /* enum gr_space */
-    uint8_t nfrom, nto;
+    uint8_t bits;                     /* of enum gr_step_bits */
+    uint8_t operand;                  /* enum gr_space */
+    uint8_t dest;                     /* enum gr_space */
+    uint8_t nfrom;                    /* links that it receives from: entries of from[] */
+    uint8_t nto;                      /* links that it sends to: entries of to[] */
     uint8_t before;                   /* REDUCE: messages that come before the operand, 0..nfrom */
     uint8_t phase;                    /* for reports: 0 reducing, 1 distributing */
     int32_t from[GR_FAN], to[GR_FAN]; /* ranks of the communicator */

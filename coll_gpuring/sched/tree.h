@@ -11,9 +11,9 @@
 /* One's place in a tree. */
 struct gr_tree_node {
     int parent;          /* position, -1 for the root */
-    int32_t kid[GR_FAN]; /* positions, at most two in a binary tree; */
-    int nkids;
-    int depth; /* the root's: 0 */
+    int32_t kid[GR_FAN]; /* positions of the children; at most two in a binary tree */
+    int nkids;           /* entries of kid[] */
+    int depth;           /* links to the root; 0: it is the root */
 };
 
 #ifdef __cplusplus
@@ -35,6 +35,7 @@ GR_HD struct gr_step gr_tree_grid_step(const struct gr_sched *s, const struct gr
 }
 #endif
 
+/* The tree, 0 or 1, of step i of the grid: the two take turns. */
 GR_HD static inline int gr_tree_of_step(uint32_t i)
 {
     return (int) (i % 2);

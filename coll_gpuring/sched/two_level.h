@@ -21,21 +21,24 @@
 
 /* Where a rank sits. */
 struct gr_node_position {
-    int ranks, nodes;  /* of a node; altogether */
-    int local, node;   /* mine; */
-    int leader;        /* the number of leaders inside their nodes */
-    int rounds, place; /* of the doubling; my place in it, or that of whom my node folds into */
-    int folded;        /* whether my node has no place; */
-    int extra;         /* of my place: the node that folds into it, or -1 */
+    int ranks;  /* ranks of a node */
+    int nodes;  /* number of nodes */
+    int local;  /* my number inside my node */
+    int node;   /* the number of my node */
+    int leader; /* the leader's number inside its node, the same in all nodes */
+    int rounds; /* of the doubling between nodes */
+    int place;  /* my node's place in the doubling, or the place that it folds into */
+    int folded; /* whether my node has no place of its own */
+    int extra;  /* the node that folds into mine; -1: none */
 };
 
+/* Where the rank of the schedule sits. */
 struct gr_node_position gr_seat_of(const struct gr_sched *s);
 
-/*
- * The position of a node's leader; of the n-th other rank of my node, n = 0 .. ranks - 2, the
- * leader being me.
- */
+/* The position of a node's leader. */
 int gr_seat_leader(const struct gr_node_position *seat, int node);
+
+/* The position of the n-th rank of my node besides the leader, n = 0 .. ranks - 2. */
 int gr_seat_other(const struct gr_node_position *seat, int n);
 
 /* The node at a place; behind the last one: the number of nodes. */

@@ -20,12 +20,15 @@
 #include "sched/split.h"
 
 struct gr_step_walk {
-    uint32_t len, nslices; /* steps of the schedule; slices, each of which takes all of them */
-    uint32_t slice, index; /* of the present step */
-    int fetched;           /* whether `step` is that one */
-    struct gr_step step;
+    uint32_t len;        /* steps of the schedule; each slice takes all of them */
+    uint32_t nslices;    /* number of slices */
+    uint32_t slice;      /* slice of the present step */
+    uint32_t index;      /* number of the present step in the schedule */
+    int fetched;         /* whether `step` is the present step */
+    struct gr_step step; /* the present step, once fetched */
 };
 
+/* Begin a walk over nslices slices at the first step of the first slice. */
 static inline void gr_step_walk_begin(struct gr_step_walk *w, const struct gr_sched *sched,
                                       uint32_t nslices)
 {
@@ -56,6 +59,7 @@ static inline const struct gr_step *gr_step_walk_get(struct gr_step_walk *w,
     return &w->step;
 }
 
+/* Go on to the next step, which may be the first of the next slice. */
 static inline void gr_step_walk_next(struct gr_step_walk *w)
 {
     w->fetched = 0;

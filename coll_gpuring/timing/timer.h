@@ -13,8 +13,8 @@
  *
  *   - A step begins when it is due and its data have arrived. A rank that is late by more than a
  *     tolerance adds this time to its lag, which delays its later steps. It publishes its lag with
- *     its messages (GR_SIDEBAND_LAG of link/fifo.h), and their readers adopt the largest lag. So ranks
- *     that depend on each other stay together.
+ *     its messages (GR_SIDEBAND_LAG of link/fifo.h), and their readers adopt the largest lag. So
+ *     ranks that depend on each other stay together.
  *   - If its lag exceeds a threshold, a rank requests a countdown before the next slice but one. In
  *     an Allreduce, a request published during one slice reaches all ranks with the slice's data,
  *     so all ranks learn of it in time. Other collectives and several channels have no such

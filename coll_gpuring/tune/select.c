@@ -224,7 +224,8 @@ struct gr_choice gr_select(const struct gr_costs *costs, const struct gr_select_
             try_algorithms(costs, q, forced, (enum gr_copy_method) m, &best);
         }
     }
-    if (GR_WAY_MAILBOX == forced || (forced < 0 && fits_mailbox(costs, q) && us < best.us)) {
+    if (GR_WAY_MAILBOX == forced ||
+        (forced < 0 && fits_mailbox(costs, q) && (best.us < 0 || us < best.us))) {
         best = (struct gr_choice) {.way = GR_WAY_MAILBOX, .us = us};
     } else {
         (void) gr_cost(costs, q, (enum gr_algo) best.way, means_of(best.protocol),

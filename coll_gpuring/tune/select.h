@@ -46,15 +46,15 @@ extern const struct gr_costs gr_costs_host, gr_costs_device[GR_NPATHS];
 enum gr_copy_method { GR_BY_SLOTS, GR_BY_FETCHING, GR_BY_LL, GR_BY_LL128, GR_NMEANS };
 
 struct gr_choice {
-    int way; /* an enum gr_algo, or GR_WAY_MAILBOX */
-    uint32_t nchannels;
-    int small;          /* over links for small messages: the caller's choice */
-    size_t chunk_bytes; /* for gr_request.chunk_bytes */
-    int direct;         /* a direct plan, where the team turns out to be capable of it; then */
-    size_t direct_chunk_bytes; /* for gr_request.chunk_bytes */
-    size_t direct_bytes;       /* for gr_request.direct_bytes */
-    int protocol;              /* an enum gr_protocol, for gr_request.protocol; */
-    uint32_t threads;          /* of a block, for data */
+    int way;                   /* an enum gr_algo, or GR_WAY_MAILBOX */
+    uint32_t nchannels;        /* how many channels */
+    int small;                 /* over links for small messages: the caller's choice */
+    size_t chunk_bytes;        /* for gr_request.chunk_bytes */
+    int direct;                /* a direct plan, where the team turns out to be capable of it */
+    size_t direct_chunk_bytes; /* with a direct plan, for gr_request.chunk_bytes */
+    size_t direct_bytes;       /* with a direct plan, for gr_request.direct_bytes */
+    int protocol;              /* an enum gr_protocol, for gr_request.protocol */
+    uint32_t threads;          /* threads of a block that move data */
     double us;                 /* what the model expects */
 };
 
@@ -66,8 +66,8 @@ static inline int gr_choice_way(const struct gr_choice *choice)
 
 /* What is to be chosen for. */
 struct gr_select_args {
-    enum gr_coll coll;
-    int p;
+    enum gr_coll coll;     /* the collective */
+    int p;                 /* ranks */
     struct gr_torus torus; /* that the ranks form; ndims 0: none is known */
     /* S as bandwidth is counted: the vector; all blocks for allgather, reduce_scatter, alltoall */
     size_t bytes;

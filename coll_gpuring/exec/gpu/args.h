@@ -72,7 +72,7 @@ struct gr_gpu_end {
 
     /*
      * uint32_t [slot]: bytes in use of each slot, which a writer stores before the tail. The
-     * network reads it. 0: inside a node
+     * network reads it: valid_bytes of struct gr_fifo (link/fifo.h). 0: inside a node
      */
     gr_gpu_ptr fill;
 };

@@ -9,8 +9,9 @@
  *      slab in host memory     [heads][tail][fill][until]
  *      slots on the device     [slot][slot]...
  *
- * heads and tail have a line each. A writer's FIFO has `fill`, the bytes in use of each slot, which
- * the kernel stores, and `until`, the first slot that the network must not send yet, which the host
+ * heads and tail have a line each. A writer's FIFO has `fill` and `until`, which are
+ * valid_bytes and send_limit of struct gr_fifo (link/fifo.h). fill: the bytes in use of each slot,
+ * which the kernel stores. until: the first slot that the network must not send yet, which the host
  * stores. Only protocol Simple works between nodes: the network neither finds the end of messages
  * of LL and LL128, nor keeps flags and data together.
  */
