@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads gpuring's MPI_T counters: coll_gpuring_calls_<collective>, coll_gpuring_handover_<reason>.
+ * Reads gpuring's MPI_T counters: all variables whose name begins with coll_gpuring_.
  */
 #ifndef TEST_MPIT_COUNTS_H
 #define TEST_MPIT_COUNTS_H

@@ -46,18 +46,43 @@ OMPI_MCA_mca_base_component_path=SYSTEM_DEFAULT:$GR_DIR python3 "${srcdir:-$(dir
     >"$wrong" 2>&1
 tap_result $? "tables are as tools/docs_tables.py makes them" "$wrong"
 
-# each counter is of a row "coll_gpuring_PREFIX_X", whose text has the word for X
-: >"$wrong"
-sed -n 's/^mca:coll:gpuring:pvar:coll_gpuring_\([a-z_-]*\):class:.*/\1/p' "$work/info" | while read -r name; do
-    for kind in device_calls zero_copy_calls calls bytes algorithm handover; do
-        [ "${name#"${kind}_"}" != "$name" ] || continue
-        word=${name#"${kind}_"}
-        row=$(grep "^| \`coll_gpuring_${kind}_[A-Z]\`" "$page")
-        case $kind in device_calls | zero_copy_calls | bytes) row=$(grep '^| `coll_gpuring_calls_C`' "$page") ;; esac
-        grep -qwF -- "$word" <<<"$row" || echo "coll_gpuring_$name: $word is not in the row of ${kind}_"
-        break
+# A row is `coll_gpuring_NAME`, of one counter, or `coll_gpuring_KIND_X`, whose text lists each X. X is C in the row of
+# calls, which has the list of all that end in C. Longer kinds first: one may begin as another.
+kinds=$(sed -n 's/^| `coll_gpuring_\([a-z_]*\)_[A-Z]` |.*/\1/p' "$page" | awk '{ print length($0), $0 }' | sort -rn | cut -d' ' -f2)
+
+# check_counter NAME: it has a row. NAME is without coll_gpuring_
+check_counter() {
+    local kind row word
+    ! grep -qF "| \`coll_gpuring_$1\` |" "$page" || return 0
+    for kind in $kinds; do
+        [ "${1#"${kind}_"}" != "$1" ] || continue
+        word=${1#"${kind}_"}
+        row=$(grep "^| \`coll_gpuring_${kind}_[A-Z]\` |" "$page")
+        case $row in "| \`coll_gpuring_${kind}_C\` |"*) row=$(grep '^| `coll_gpuring_calls_C` |' "$page") ;; esac
+        grep -qwF -- "$word" <<<"$row" || echo "coll_gpuring_$1: $word is not in the row of ${kind}_"
+        return 0
     done
+    echo "no row for coll_gpuring_$1"
+}
+
+# counters INFO: the names of the counters in this output of ompi_info, without coll_gpuring_
+counters() { sed -n 's/^mca:coll:gpuring:pvar:coll_gpuring_\([^:]*\):class:.*/\1/p' "$1"; }
+
+counters "$work/info" | while read -r name; do check_counter "$name"; done >"$wrong"
+[ ! -s "$wrong" ] && counters "$work/info" | grep -q '^handover_'
+tap_result $? "each counter has a row" "$wrong"
+
+{
+    check_counter planted_allreduce
+    check_counter handover_planted
+    check_counter calls_planted
+} >"$wrong"
+[ "$(grep -c planted "$wrong")" -eq 3 ] && grep -qx 'no row for coll_gpuring_planted_allreduce' "$wrong"
+tap_result $? "counters without a row are found" "$wrong"
+
+for kind in $kinds; do
+    counters "$work/info" | grep -q "^${kind}_" || echo "the page has a row for coll_gpuring_${kind}_, which is no counter"
 done >"$wrong"
-[ ! -s "$wrong" ] && grep -q ':pvar:coll_gpuring_handover_' "$work/info"
-tap_result $? "counters are all there" "$wrong"
+[ ! -s "$wrong" ] && [ -n "$kinds" ]
+tap_result $? "and each kind in the page has counters" "$wrong"
 tap_done
