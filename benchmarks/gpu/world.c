@@ -116,7 +116,7 @@ static int make_teams(struct world *w, const struct gr_gpu_id *ids)
                                             .ids = ids,
                                             .gpu = w->gpu,
                                             .pool = w->pool,
-                                            .share = w->share};
+                                            .ipc_cache = w->share};
 
         w->seats[i].rank = params.rank;
         w->seats[i].team = gr_gpu_team_create(&params);

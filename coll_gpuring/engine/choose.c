@@ -177,7 +177,8 @@ static struct gr_choice select_as_last(struct gr_comm *comm, const struct gr_op 
     if (op->persistent) {
         return select_now(comm, op);
     }
-    last = &op->queue->last[gr_op_agrees(op) ? 1 + op->agreed.kernels : 0][data->request.coll];
+    last =
+        &op->queue->last[gr_op_has_agreement(op) ? 1 + op->agreed.kernels : 0][data->request.coll];
     if (last->bytes != data->bytes || last->post_bytes != data->post_bytes ||
         last->path != op->path || last->fetches != op->agreed.fetches) {
         *last = (struct gr_chosen) {data->bytes, data->post_bytes, op->path, op->agreed.fetches,
@@ -206,7 +207,7 @@ bool mca_coll_gpuring_op_choose_host(struct gr_comm *comm, struct gr_op *op)
     return true;
 }
 
-bool mca_coll_gpuring_op_agrees(struct gr_comm *comm, struct gr_op *op)
+bool mca_coll_gpuring_needs_agreement(struct gr_comm *comm, struct gr_op *op)
 {
     int64_t times = comm->params.value[GR_PARAM_NODES_ASK];
 

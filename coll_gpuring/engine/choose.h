@@ -25,8 +25,9 @@ struct gr_chosen {
 /*
  * Whether the op begins with an agreement. Between nodes an agreement takes a round trip, so short
  * calls go without: the host runs them, and each rank stages the buffers that it has on devices.
+ * May set op->path, for the question to the cost model.
  */
-bool mca_coll_gpuring_op_agrees(struct gr_comm *comm, struct gr_op *op);
+bool mca_coll_gpuring_needs_agreement(struct gr_comm *comm, struct gr_op *op);
 
 /* A call of no more bytes is never too large to be packed. */
 #define GR_PACK_LEAST ((size_t) 1 << 20)

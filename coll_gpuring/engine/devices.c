@@ -46,7 +46,7 @@
 /* What is made for a device when it is first needed; NULL: not yet. */
 struct kept {
     struct gr_gpu_pool *pool;
-    struct gr_ipc_cache *share;
+    struct gr_ipc_cache *ipc_cache;
 };
 
 static struct {
@@ -248,49 +248,49 @@ struct gr_gpu_pool *mca_coll_gpuring_gpu_pool(struct gr_process *process, struct
 
 struct gr_ipc_cache *mca_coll_gpuring_ipc_cache(struct gr_gpu *gpu)
 {
-    struct gr_ipc_cache *share = NULL;
+    struct gr_ipc_cache *ipc_cache = NULL;
 
     gr_lock(&state.lock);
     if (NULL != state.kept) {
         struct kept *kept = &state.kept[gr_gpu_ordinal(gpu)];
 
-        kept->share = NULL == kept->share
-                          ? gr_ipc_cache_open(gpu, gr_runtime_self(), SHARED_MOST, SHARED_MOST)
-                          : kept->share;
-        share = kept->share;
+        kept->ipc_cache = NULL == kept->ipc_cache
+                              ? gr_ipc_cache_open(gpu, gr_runtime_self(), SHARED_MOST, SHARED_MOST)
+                              : kept->ipc_cache;
+        ipc_cache = kept->ipc_cache;
     }
     gr_unlock(&state.lock);
-    return share;
+    return ipc_cache;
 }
 
 struct gr_ipc_handle mca_coll_gpuring_ipc_handle(const void *buffer, size_t bytes)
 {
     struct gr_pointer pointer = mca_coll_gpuring_pointer(buffer);
-    struct gr_ipc_cache *share = NULL;
+    struct gr_ipc_cache *ipc_cache = NULL;
     struct gr_ipc_handle none;
     struct gr_gpu *gpu;
     int error;
 
     if (GR_MEMORY_DEVICE == pointer.memory && pointer.device >= 0) {
         gpu = gr_gpu_get(opened(), pointer.device, &error);
-        share = NULL == gpu ? NULL : mca_coll_gpuring_ipc_cache(gpu);
+        ipc_cache = NULL == gpu ? NULL : mca_coll_gpuring_ipc_cache(gpu);
     }
     memset(&none, 0, sizeof(none));
-    return NULL == share ? none : gr_ipc_cache_export(share, buffer, bytes);
+    return NULL == ipc_cache ? none : gr_ipc_cache_export(ipc_cache, buffer, bytes);
 }
 
 void mca_coll_gpuring_gpus_trim(void)
 {
     struct gr_gpus *gpus = opened();
-    struct gr_ipc_cache *share;
+    struct gr_ipc_cache *ipc_cache;
     int k;
 
     for (k = 0; NULL != gpus && NULL != state.kept && k < gr_gpus_count(gpus); k++) {
         gr_lock(&state.lock);
-        share = state.kept[k].share;
+        ipc_cache = state.kept[k].ipc_cache;
         gr_unlock(&state.lock);
-        if (NULL != share) {
-            gr_ipc_cache_trim(share);
+        if (NULL != ipc_cache) {
+            gr_ipc_cache_trim(ipc_cache);
         }
     }
 }
@@ -339,7 +339,7 @@ void mca_coll_gpuring_gpus_close(void)
 
     for (k = 0; NULL != state.kept && k < gr_gpus_count(opened()); k++) {
         gr_gpu_pool_close(state.kept[k].pool);
-        gr_ipc_cache_close(state.kept[k].share);
+        gr_ipc_cache_close(state.kept[k].ipc_cache);
     }
     free(state.kept);
     state.kept = NULL;

@@ -32,7 +32,8 @@ int mca_coll_gpuring_fail_here(struct gr_comm *comm, int code, const char *why)
     return code;
 }
 
-void mca_coll_gpuring_op_fails(const struct gr_op *op, const char *what, const char *reason)
+void mca_coll_gpuring_op_report_failure(const struct gr_op *op, const char *what,
+                                        const char *reason)
 {
     struct gr_comm *comm = op->queue->comm;
     char why[sizeof(comm->why)];
@@ -65,9 +66,9 @@ const char *mca_coll_gpuring_error_text(int rc)
     }
 }
 
-void mca_coll_gpuring_op_fails_by(const struct gr_op *op, int rc)
+void mca_coll_gpuring_op_report_error(const struct gr_op *op, int rc)
 {
-    mca_coll_gpuring_op_fails(op, "", mca_coll_gpuring_error_text(rc));
+    mca_coll_gpuring_op_report_failure(op, "", mca_coll_gpuring_error_text(rc));
 }
 
 int mca_coll_gpuring_failure_check(struct gr_comm *comm, bool thorough)

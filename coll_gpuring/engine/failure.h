@@ -28,10 +28,11 @@ int mca_coll_gpuring_fail_here(struct gr_comm *comm, int code, const char *why);
  * ranks are told by the next mca_coll_gpuring_failure_tell(). Thread-safe. Does nothing where the
  * communicator has failed already.
  */
-void mca_coll_gpuring_op_fails(const struct gr_op *op, const char *what, const char *reason);
+void mca_coll_gpuring_op_report_failure(const struct gr_op *op, const char *what,
+                                        const char *reason);
 
 /* The same for an error of exec/, link/ or net/: reports rc (base/errors.h) in words. */
-void mca_coll_gpuring_op_fails_by(const struct gr_op *op, int rc);
+void mca_coll_gpuring_op_report_error(const struct gr_op *op, int rc);
 
 /* An error code in words. */
 const char *mca_coll_gpuring_error_text(int rc);

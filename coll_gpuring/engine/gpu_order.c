@@ -244,7 +244,7 @@ int mca_coll_gpuring_setup_team(struct gr_setup *s)
             params.pool =
                 mca_coll_gpuring_gpu_pool(s->queue->comm->process, params.gpu, &params.status);
             params.gpu = NULL == params.pool ? NULL : params.gpu;
-            params.share = NULL == params.gpu ? NULL : mca_coll_gpuring_ipc_cache(params.gpu);
+            params.ipc_cache = NULL == params.gpu ? NULL : mca_coll_gpuring_ipc_cache(params.gpu);
         }
         s->queue->gpu = gr_gpu_team_create(&params);
     }

@@ -176,7 +176,7 @@ int mca_coll_gpuring_host_poll(struct gr_op *op, uint64_t *moved)
     int rc = gr_stepper_run(&op->run.host.stepper, moved);
 
     if (rc < 0) {
-        mca_coll_gpuring_op_fails_by(op, rc);
+        mca_coll_gpuring_op_report_error(op, rc);
     }
     return rc;
 }

@@ -45,7 +45,7 @@ void mca_coll_gpuring_op_free(struct gr_op *op)
 
 int mca_coll_gpuring_op_begin(struct gr_op *op)
 {
-    if (!gr_op_agrees(op)) {
+    if (!gr_op_has_agreement(op)) {
         op->start = mca_coll_gpuring_stats_timed() ? gr_runtime_now() : 0;
     }
     if (op->comm->gpu) {
@@ -84,10 +84,10 @@ static void begin_agreement(struct gr_op *op)
 static bool take_turn(struct gr_op *op, bool here)
 {
     if (NULL != op->setup) {
-        op->phase = gr_op_agrees(op) ? GR_OP_RECORD_LINKS : GR_OP_SETUP;
-    } else if (gr_op_agrees(op) && (here || GR_LINKS_THERE == record_links(op))) {
+        op->phase = gr_op_has_agreement(op) ? GR_OP_RECORD_LINKS : GR_OP_SETUP;
+    } else if (gr_op_has_agreement(op) && (here || GR_LINKS_THERE == record_links(op))) {
         begin_agreement(op);
-    } else if (!gr_op_agrees(op) && (here || GR_LINKS_THERE == op->exec->links(op))) {
+    } else if (!gr_op_has_agreement(op) && (here || GR_LINKS_THERE == op->exec->links(op))) {
         op->phase = GR_OP_START;
     }
     return GR_OP_QUEUED != op->phase;
@@ -106,8 +106,8 @@ static bool poll_setup(struct gr_op *op, bool here, uint64_t *moved)
          * The set-up is never freed: messages may be under way into it, and other ranks may already
          * write to its slabs. The communicator cannot be used any more.
          */
-        mca_coll_gpuring_op_fails(op,
-                                  "set-up: ", "no memory, or Open MPI could not send a message");
+        mca_coll_gpuring_op_report_failure(
+            op, "set-up: ", "no memory, or Open MPI could not send a message");
         mca_coll_gpuring_op_over(op, GR_ERR_FAILED);
         return false;
     }
@@ -134,7 +134,7 @@ static bool await_records(struct gr_op *op, uint64_t *moved)
         return false;
     }
     if (GR_DONE != rc) {
-        mca_coll_gpuring_op_fails_by(op, rc);
+        mca_coll_gpuring_op_report_error(op, rc);
         mca_coll_gpuring_op_over(op, GR_ERR_FAILED);
     } else if (mca_coll_gpuring_agreement_end(op) < 0) { /* on all ranks */
         mca_coll_gpuring_fail(op->queue->comm, GR_ERR_FAILED, NULL);
@@ -215,7 +215,7 @@ static bool start(struct gr_op *op, bool here)
         return false;
     }
     mca_coll_gpuring_op_reselect(op->queue->comm, op);
-    if (gr_op_agrees(op)) {
+    if (gr_op_has_agreement(op)) {
         rc = mca_coll_gpuring_op_begin(op);
     }
     if (0 == rc) {
@@ -236,7 +236,7 @@ static bool run(struct gr_op *op, bool here, uint64_t *moved)
     if (GR_DONE == rc) {
         mca_coll_gpuring_op_end(op);
     } else if (GR_AGAIN != rc) {
-        mca_coll_gpuring_op_fail(op, here, GR_ERR_FAILED);
+        mca_coll_gpuring_op_abort(op, here, GR_ERR_FAILED);
     }
     return GR_OP_RUNNING != op->phase;
 }
@@ -270,7 +270,7 @@ bool mca_coll_gpuring_op_advance(struct gr_op *op, bool here, uint64_t *moved)
     int rc = op->queue->comm->failed;
 
     if (0 != rc && GR_OP_DONE != op->phase) {
-        mca_coll_gpuring_op_fail(op, here, rc);
+        mca_coll_gpuring_op_abort(op, here, rc);
         return GR_OP_DONE == op->phase;
     }
     while (advance_phase(op, here, moved)) {

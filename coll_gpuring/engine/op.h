@@ -133,7 +133,7 @@ static inline void mca_coll_gpuring_op_init(struct gr_op *op)
 }
 
 /* Whether the op begins with an agreement: then its executor is not known at the call. */
-static inline bool gr_op_agrees(const struct gr_op *op)
+static inline bool gr_op_has_agreement(const struct gr_op *op)
 {
     return GR_AGREEMENT_NONE != op->agreement.use;
 }

@@ -25,11 +25,11 @@ static bool is_started(const struct gr_op *op)
 void mca_coll_gpuring_op_over(struct gr_op *op, int rc)
 {
     if (0 != rc && GR_ERR_FALLBACK != rc) {
-        mca_coll_gpuring_op_fails(op, "", mca_coll_gpuring_error_text(rc));
+        mca_coll_gpuring_op_report_failure(op, "", mca_coll_gpuring_error_text(rc));
     }
     op->rc = op->hooks->release(op, is_started(op) ? op->exec->finish(op, rc) : rc);
     if (op->rc != rc) {
-        mca_coll_gpuring_op_fails(
+        mca_coll_gpuring_op_report_failure(
             op, "results could not be copied: ", mca_coll_gpuring_error_text(op->rc));
     }
     op->phase = GR_OP_DONE;
@@ -53,7 +53,7 @@ void mca_coll_gpuring_op_count(const struct gr_op *op, bool zero_copy)
     }
 }
 
-void mca_coll_gpuring_op_fail(struct gr_op *op, bool here, int rc)
+void mca_coll_gpuring_op_abort(struct gr_op *op, bool here, int rc)
 {
     if (is_started(op) && !op->exec->abort(op, here)) {
         op->phase = GR_OP_LEAVING;

@@ -21,6 +21,6 @@ void mca_coll_gpuring_op_count(const struct gr_op *op, bool zero_copy);
  * any more: at once, or in a later call of this function. here: in an MPI call or
  * gr_runtime_progress().
  */
-void mca_coll_gpuring_op_fail(struct gr_op *op, bool here, int rc);
+void mca_coll_gpuring_op_abort(struct gr_op *op, bool here, int rc);
 
 #endif

@@ -5,7 +5,7 @@
  * Queues with ops that nobody waits for in a blocking call are in a list, which
  * gr_runtime_progress() drives. Its lock is held only to step through it, never while a queue is
  * driven. A queue is taken out of the list, and freed, only by who has it (busy), so the one that
- * is being driven stays where it is. Locks are taken in the order busy, list, gate.
+ * is being driven stays where it is. Locks are taken in the order busy, list, order_lock.
  */
 #include "engine/op_queue.h"
 
@@ -58,7 +58,7 @@ static void append(struct gr_op_queue *queue, struct gr_op *op)
     op->phase = GR_OP_QUEUED;
     op->queue = queue;
     op->rc = 0;
-    gr_lock(&queue->gate);
+    gr_lock(&queue->order_lock);
     *queue->tail = op;
     queue->tail = &op->next;
     if (NULL != op->early.mail) {
@@ -67,16 +67,16 @@ static void append(struct gr_op_queue *queue, struct gr_op *op)
             queue->unposted = op;
         }
     }
-    gr_unlock(&queue->gate);
+    gr_unlock(&queue->order_lock);
 }
 
 static struct gr_op *first_of(struct gr_op_queue *queue)
 {
     struct gr_op *op;
 
-    gr_lock(&queue->gate);
+    gr_lock(&queue->order_lock);
     op = queue->head;
-    gr_unlock(&queue->gate);
+    gr_unlock(&queue->order_lock);
     return op;
 }
 
@@ -84,7 +84,7 @@ static void remove_first(struct gr_op_queue *queue)
 {
     struct gr_op *op = queue->head;
 
-    gr_lock(&queue->gate);
+    gr_lock(&queue->order_lock);
     queue->head = op->next;
     if (NULL == queue->head) {
         queue->tail = &queue->head;
@@ -92,7 +92,7 @@ static void remove_first(struct gr_op_queue *queue)
     if (queue->unposted == op) {
         queue->unposted = op->next;
     }
-    gr_unlock(&queue->gate);
+    gr_unlock(&queue->order_lock);
 }
 
 /* ---- one queue; the caller has it ---- */
@@ -105,14 +105,14 @@ static void post_early(struct gr_op_queue *queue)
 {
     struct gr_op *op;
 
-    gr_lock(&queue->gate);
+    gr_lock(&queue->order_lock);
     for (op = queue->unposted; NULL != op; op = op->next) {
         if (NULL != op->early.mail && !try_post(queue, op)) {
             break;
         }
     }
     queue->unposted = op;
-    gr_unlock(&queue->gate);
+    gr_unlock(&queue->order_lock);
 }
 
 /* The op is over and out of the queue. What it belongs to may be gone when this returns. */
@@ -342,7 +342,7 @@ static bool do_at_once(struct gr_op_queue *queue, struct gr_op *op)
     unsigned k;
 
     append(queue, op);
-    if (gr_op_agrees(op) || NULL == op->early.mail || queue->unposted != op ||
+    if (gr_op_has_agreement(op) || NULL == op->early.mail || queue->unposted != op ||
         first_of(queue) != op || !try_post(queue, op)) {
         return false;
     }

@@ -41,11 +41,11 @@ struct gr_op_queue {
     struct gr_chosen last[3][GR_NCOLLS];
 
     /*
-     * gate guards head, tail and unposted. It is apart from busy, since Open MPI makes
+     * order_lock guards head, tail and unposted. It is apart from busy, since Open MPI makes
      * communicators with nonblocking calls out of gr_runtime_progress(), below a caller that may
      * hold busy.
      */
-    gr_lock_t gate;
+    gr_lock_t order_lock;
     struct gr_op *head, **tail; /* in call order */
     struct gr_op *unposted;     /* the first op whose mailbox post was not tried yet */
 

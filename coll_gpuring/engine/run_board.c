@@ -39,7 +39,7 @@ static int prepare(struct gr_op *op)
     mail->counts = r->counts;
     mail->displs = r->displs;
     mail->reducer = data->reducer;
-    if (!gr_op_agrees(op)) {
+    if (!gr_op_has_agreement(op)) {
         op->early = (struct gr_early_post) {.mail = mail, .way = GR_WAY_MAILBOX};
     }
     return 0;
@@ -47,7 +47,7 @@ static int prepare(struct gr_op *op)
 
 static int start(struct gr_op *op)
 {
-    if (gr_op_agrees(op)) {
+    if (gr_op_has_agreement(op)) {
         gr_mail_begin(&op->queue->team->mail.box, &op->run.mail);
     }
     return 0;
@@ -58,7 +58,7 @@ static int poll_board(struct gr_op *op, uint64_t *moved)
     struct gr_mailbox *box = &op->queue->team->mail.box;
     struct gr_mail *mail = &op->run.mail;
 
-    if (gr_op_agrees(op) && box->posted == mail->epoch - 1 && !gr_mail_post(box, mail)) {
+    if (gr_op_has_agreement(op) && box->posted == mail->epoch - 1 && !gr_mail_post(box, mail)) {
         return GR_AGAIN;
     }
     return gr_mail_is_posted(box, mail) && gr_mail_take(box, mail, moved) ? GR_DONE : GR_AGAIN;

@@ -138,7 +138,7 @@ static int start(struct gr_op *op)
     }
     if (0 > gr_gpu_op_begin(&run->op, gpu, r, (enum gr_kernel) agreement->record.kernel, space,
                             op->agreed.zero_copy ? agreement->outputs : NULL)) {
-        mca_coll_gpuring_op_fails(op, "", gr_gpu_error());
+        mca_coll_gpuring_op_report_failure(op, "", gr_gpu_error());
         return GR_ERR_FAILED;
     }
     return begin_timing(op);
@@ -151,9 +151,9 @@ static int poll_kernel(struct gr_op *op, uint64_t *moved)
     int rc = gr_gpu_op_poll(&op->run.device.op, moved);
 
     if (GR_ERR_CUDA == rc) {
-        mca_coll_gpuring_op_fails(op, "a kernel failed: ", gr_gpu_error());
+        mca_coll_gpuring_op_report_failure(op, "a kernel failed: ", gr_gpu_error());
     } else if (rc < 0) {
-        mca_coll_gpuring_op_fails_by(op, rc);
+        mca_coll_gpuring_op_report_error(op, rc);
     }
     return rc;
 }

@@ -197,7 +197,7 @@ static int poll_messages(struct gr_op *op, uint64_t *moved)
     int rc = progress(op, moved);
 
     if (rc < 0) {
-        mca_coll_gpuring_op_fails(op, "", "Open MPI could not send or receive a message");
+        mca_coll_gpuring_op_report_failure(op, "", "Open MPI could not send or receive a message");
     }
     return rc;
 }

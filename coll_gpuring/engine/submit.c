@@ -63,7 +63,7 @@ int mca_coll_gpuring_op_decide(struct gr_op_queue *queue, struct gr_op *op,
         mca_coll_gpuring_agreement_record(op, &comm->params, device);
         if (op->persistent) {
             rc = mca_coll_gpuring_agreement_exchange(op, gr_setup_number(queue));
-        } else if (GR_AGREEMENT_ONLY == use || mca_coll_gpuring_op_agrees(comm, op)) {
+        } else if (GR_AGREEMENT_ONLY == use || mca_coll_gpuring_needs_agreement(comm, op)) {
             return mca_coll_gpuring_agreement_prepare(op, use);
         } else if (0 == comm->params.value[GR_PARAM_HOST]) {
             op->fallback = GR_FALLBACK_SHORT;
@@ -81,7 +81,7 @@ int mca_coll_gpuring_op_decide(struct gr_op_queue *queue, struct gr_op *op,
 /* The set-up that the op needs first: for its agreement, or its executor. NULL: no memory. */
 static struct gr_setup *first_setup(struct gr_op_queue *queue, struct gr_op *op, uint32_t number)
 {
-    return gr_op_agrees(op)
+    return gr_op_has_agreement(op)
                ? mca_coll_gpuring_setup_new(queue, mca_coll_gpuring_agreement_way(queue), 0, number)
                : op->exec->connect(op, number);
 }
@@ -96,8 +96,9 @@ static int ask(struct gr_op_queue *from, struct gr_op_queue *queue, struct gr_op
     enum gr_links links;
 
     op->queue = queue;
-    links = gr_op_agrees(op) ? gr_team_links(queue->team, mca_coll_gpuring_agreement_way(queue), 0)
-                             : op->exec->links(op);
+    links = gr_op_has_agreement(op)
+                ? gr_team_links(queue->team, mca_coll_gpuring_agreement_way(queue), 0)
+                : op->exec->links(op);
     if (GR_LINKS_NONE == links) {
         op->setup = first_setup(queue, op, gr_setup_number(from));
         if (NULL == op->setup) {
@@ -105,7 +106,7 @@ static int ask(struct gr_op_queue *from, struct gr_op_queue *queue, struct gr_op
         }
         next = &op->next_setup;
     }
-    if ((gr_op_agrees(op) || op->exec->runs_steps) && mca_coll_gpuring_timing_asks(queue)) {
+    if ((gr_op_has_agreement(op) || op->exec->runs_steps) && mca_coll_gpuring_timing_asks(queue)) {
         *next = mca_coll_gpuring_setup_new(queue, GR_WAY_NOTES, 0, gr_setup_number(from));
         return NULL == *next ? GR_ERR_NOMEM : 0;
     }
@@ -116,7 +117,7 @@ int mca_coll_gpuring_op_prepare(struct gr_op_queue *queue, struct gr_op *op)
 {
     int rc = ask(queue, queue, op);
 
-    return 0 == rc && !gr_op_agrees(op) ? mca_coll_gpuring_op_begin(op) : rc;
+    return 0 == rc && !gr_op_has_agreement(op) ? mca_coll_gpuring_op_begin(op) : rc;
 }
 
 /* ---- persistent requests ---- */

@@ -5,8 +5,7 @@
  *
  * It knows schedules and splits, and nothing of memory: the executor behind struct gr_executor_ops
  * moves the data. Host executor, symbolic checker and simulator differ only there. Blocking,
- * nonblocking and persistent collectives are the same machine, run to the end or a little at a
- * time.
+ * nonblocking and persistent collectives run on the same stepper, to the end or a little at a time.
  *
  *      for each channel, slice, step:                      a channel's whole state is these
  *          for each slot of the step's message:            numbers: it may be left before any

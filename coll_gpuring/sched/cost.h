@@ -33,7 +33,7 @@ struct gr_cost_terms {
     double bytes;
     const struct gr_torus *torus;         /* that the ranks form; ndims 0: none is known */
     const struct gr_internode *internode; /* nodes 0 or 1: all ranks are on one node */
-    /* ---- inside a node, by the means of moving messages that is tried ---- */
+    /* ---- inside a node, by the method of moving messages that is tried ---- */
     double step;     /* handing a message over */
     double next;     /* handing over a message right behind another on the same link */
     double byte;     /* moving a byte through a link, combining included */

@@ -54,14 +54,14 @@ const struct gr_costs gr_costs_device[GR_NPATHS] = {
 };
 
 /* That of a call through links whose messages are not fetched. */
-static enum gr_copy_method means_of(int protocol)
+static enum gr_copy_method method_of(int protocol)
 {
     return GR_PROTOCOL_LL == protocol      ? GR_BY_LL
            : GR_PROTOCOL_LL128 == protocol ? GR_BY_LL128
                                            : GR_BY_SLOTS;
 }
 
-/* gr_cost() with the terms of the means. */
+/* gr_cost() with the terms of the method. */
 static double cost_of(const struct gr_costs *costs, const struct gr_select_args *q,
                       const struct gr_cost_terms *t, enum gr_algo algo, size_t *chunk_bytes)
 {
@@ -74,9 +74,9 @@ static double cost_of(const struct gr_costs *costs, const struct gr_select_args 
 }
 
 double gr_cost(const struct gr_costs *costs, const struct gr_select_args *q, enum gr_algo algo,
-               enum gr_copy_method means, size_t *chunk_bytes)
+               enum gr_copy_method method, size_t *chunk_bytes)
 {
-    struct gr_cost_terms t = gr_terms_of(costs, q, means);
+    struct gr_cost_terms t = gr_terms_of(costs, q, method);
 
     return cost_of(costs, q, &t, algo, chunk_bytes);
 }
@@ -116,7 +116,7 @@ static int most_ranks(const struct gr_cost_terms *t, enum gr_algo algo)
  * Whether the messages of an algorithm can be moved so: several chunks must leave a slot of their
  * link free.
  */
-static int can_do(const struct gr_select_args *q, enum gr_algo algo, enum gr_copy_method means)
+static int can_do(const struct gr_select_args *q, enum gr_algo algo, enum gr_copy_method method)
 {
     size_t most;
 
@@ -124,36 +124,36 @@ static int can_do(const struct gr_select_args *q, enum gr_algo algo, enum gr_cop
         return 0;
     }
     most = gr_algo_most(algo, q->coll, q->p, &q->torus);
-    if (GR_BY_FETCHING == means) {
+    if (GR_BY_FETCHING == method) {
         return gr_algo_may_fetch(algo);
     }
-    if (GR_BY_SLOTS != means) { /* a line's slot takes one chunk */
+    if (GR_BY_SLOTS != method) { /* a line's slot takes one chunk */
         return 1 == most || most < q->nslots;
     }
     return 1 == most || q->slot_bytes / most * (q->nslots - 1) >= MOST_ELEM_BYTES;
 }
 
-/* The best algorithm with a schedule, by one means; best->us < 0: none yet. */
+/* The best algorithm with a schedule, by one method; best->us < 0: none yet. */
 static void try_algorithms(const struct gr_costs *costs, const struct gr_select_args *q, int forced,
-                           enum gr_copy_method means, struct gr_choice *best)
+                           enum gr_copy_method method, struct gr_choice *best)
 {
-    struct gr_cost_terms t = gr_terms_of(costs, q, means);
+    struct gr_cost_terms t = gr_terms_of(costs, q, method);
     size_t chunk;
     double us;
     int a;
 
     for (a = 0; a < GR_NALGOS; a++) {
-        if (!can_do(q, (enum gr_algo) a, means) ||
+        if (!can_do(q, (enum gr_algo) a, method) ||
             (forced >= 0 ? a != forced : q->p > most_ranks(&t, (enum gr_algo) a))) {
             continue;
         }
         us = cost_of(costs, q, &t, (enum gr_algo) a, &chunk);
         if (best->us < 0 || us < best->us) {
             best->way = a;
-            best->direct = GR_BY_FETCHING == means;
-            best->protocol = gr_terms_protocol(means);
+            best->direct = GR_BY_FETCHING == method;
+            best->protocol = gr_terms_protocol(method);
             best->direct_chunk_bytes = chunk;
-            best->direct_bytes = GR_BY_FETCHING == means ? gr_terms_most_fetched(costs, q) : 0;
+            best->direct_bytes = GR_BY_FETCHING == method ? gr_terms_most_fetched(costs, q) : 0;
             best->us = us;
         }
     }
@@ -161,12 +161,12 @@ static void try_algorithms(const struct gr_costs *costs, const struct gr_select_
 
 /* Whether messages may be moved so. */
 static int may_use(const struct gr_costs *costs, const struct gr_select_args *q,
-                   enum gr_copy_method means)
+                   enum gr_copy_method method)
 {
-    enum gr_protocol protocol = gr_terms_protocol(means);
+    enum gr_protocol protocol = gr_terms_protocol(method);
     int forced = q->protocol > 0 && 0 == q->line_bytes[q->protocol] ? -1 : q->protocol;
 
-    switch (means) {
+    switch (method) {
     case GR_BY_SLOTS:
         return forced < 0 || GR_PROTOCOL_SIMPLE == forced;
     case GR_BY_FETCHING:
@@ -177,7 +177,7 @@ static int may_use(const struct gr_costs *costs, const struct gr_select_args *q,
     }
 }
 
-/* Whether what is forced can do the call, by some means that it may use. */
+/* Whether what is forced can do the call, by some method that it may use. */
 static int is_possible(const struct gr_costs *costs, const struct gr_select_args *q, int way)
 {
     int m, found = 0;
@@ -185,7 +185,7 @@ static int is_possible(const struct gr_costs *costs, const struct gr_select_args
     if (GR_WAY_MAILBOX == way) {
         return fits_mailbox(costs, q);
     }
-    for (m = 0; m < GR_NMEANS && way >= 0; m++) {
+    for (m = 0; m < GR_NCOPY_METHODS && way >= 0; m++) {
         found |= may_use(costs, q, (enum gr_copy_method) m) &&
                  can_do(q, (enum gr_algo) way, (enum gr_copy_method) m);
     }
@@ -219,7 +219,7 @@ struct gr_choice gr_select(const struct gr_costs *costs, const struct gr_select_
     struct gr_choice best = {.way = GR_ALGO_RING, .us = -1};
     double us = gr_cost_mailbox(costs, q);
 
-    for (m = 0; m < GR_NMEANS && GR_WAY_MAILBOX != forced; m++) {
+    for (m = 0; m < GR_NCOPY_METHODS && GR_WAY_MAILBOX != forced; m++) {
         if (may_use(costs, q, (enum gr_copy_method) m)) {
             try_algorithms(costs, q, forced, (enum gr_copy_method) m, &best);
         }
@@ -228,7 +228,7 @@ struct gr_choice gr_select(const struct gr_costs *costs, const struct gr_select_
         (forced < 0 && fits_mailbox(costs, q) && (best.us < 0 || us < best.us))) {
         best = (struct gr_choice) {.way = GR_WAY_MAILBOX, .us = us};
     } else {
-        (void) gr_cost(costs, q, (enum gr_algo) best.way, means_of(best.protocol),
+        (void) gr_cost(costs, q, (enum gr_algo) best.way, method_of(best.protocol),
                        &best.chunk_bytes);
     }
     set_width(costs, q, &best);

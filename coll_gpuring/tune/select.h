@@ -43,7 +43,7 @@ struct gr_costs {
 extern const struct gr_costs gr_costs_host, gr_costs_device[GR_NPATHS];
 
 /* How messages are moved. */
-enum gr_copy_method { GR_BY_SLOTS, GR_BY_FETCHING, GR_BY_LL, GR_BY_LL128, GR_NMEANS };
+enum gr_copy_method { GR_BY_SLOTS, GR_BY_FETCHING, GR_BY_LL, GR_BY_LL128, GR_NCOPY_METHODS };
 
 struct gr_choice {
     int way;                   /* an enum gr_algo, or GR_WAY_MAILBOX */
@@ -88,9 +88,9 @@ struct gr_select_args {
         internode; /* where it is, neither mailboxes, direct plans nor lines may be */
 };
 
-/* The model's time for one algorithm by some means, with the chunk length that suits it best. */
+/* The model's time for one algorithm by some method, with the chunk length that suits it best. */
 double gr_cost(const struct gr_costs *costs, const struct gr_select_args *q, enum gr_algo algo,
-               enum gr_copy_method means, size_t *chunk_bytes);
+               enum gr_copy_method method, size_t *chunk_bytes);
 
 /* The same for ranks on several nodes. */
 double gr_cost_internode(const struct gr_costs *costs, const struct gr_select_args *q,
@@ -99,6 +99,7 @@ double gr_cost_internode(const struct gr_costs *costs, const struct gr_select_ar
 /* The model's time for mailboxes. */
 double gr_cost_mailbox(const struct gr_costs *costs, const struct gr_select_args *q);
 
+/* What the model expects to be fastest, of what the call and what is forced allow. */
 struct gr_choice gr_select(const struct gr_costs *costs, const struct gr_select_args *q);
 
 #endif

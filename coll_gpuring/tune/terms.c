@@ -6,11 +6,11 @@
 #define MIN_CHUNK 4096.0
 #define MIN_DIRECT_CHUNK 65536.0
 
-enum gr_protocol gr_terms_protocol(enum gr_copy_method means)
+enum gr_protocol gr_terms_protocol(enum gr_copy_method method)
 {
-    return GR_BY_LL == means      ? GR_PROTOCOL_LL
-           : GR_BY_LL128 == means ? GR_PROTOCOL_LL128
-                                  : GR_PROTOCOL_SIMPLE;
+    return GR_BY_LL == method      ? GR_PROTOCOL_LL
+           : GR_BY_LL128 == method ? GR_PROTOCOL_LL128
+                                   : GR_PROTOCOL_SIMPLE;
 }
 
 /*
@@ -48,9 +48,9 @@ size_t gr_terms_most_fetched(const struct gr_costs *costs, const struct gr_selec
 }
 
 struct gr_cost_terms gr_terms_of(const struct gr_costs *costs, const struct gr_select_args *q,
-                                 enum gr_copy_method means)
+                                 enum gr_copy_method method)
 {
-    const struct gr_line_costs *lines = &costs->lines[gr_terms_protocol(means)];
+    const struct gr_line_costs *lines = &costs->lines[gr_terms_protocol(method)];
     double combine = combines(q->coll) ? costs->combine : 0;
     struct gr_cost_terms t = {
         .coll = q->coll,
@@ -61,21 +61,21 @@ struct gr_cost_terms gr_terms_of(const struct gr_costs *costs, const struct gr_s
         .step = costs->step,
         .byte = costs->byte + combine,
         /* a host has one thread */
-        .channels = 0 == q->threads ? 1 : gr_terms_channels(costs, q, gr_terms_protocol(means)),
+        .channels = 0 == q->threads ? 1 : gr_terms_channels(costs, q, gr_terms_protocol(method)),
         .least = MIN_CHUNK,
         .most = (double) q->slot_bytes,
         .device = 0 != q->threads,
-        .fetched = GR_BY_FETCHING == means,
+        .fetched = GR_BY_FETCHING == method,
         .flat_ranks = costs->flat_ranks,
         .shot_ranks = costs->shot_ranks};
 
-    if (gr_terms_protocol(means) != GR_PROTOCOL_SIMPLE) {
+    if (gr_terms_protocol(method) != GR_PROTOCOL_SIMPLE) {
         t.step = lines->step;
         t.byte = lines->byte;
-        t.most = (double) q->line_bytes[gr_terms_protocol(means)];
+        t.most = (double) q->line_bytes[gr_terms_protocol(method)];
         t.least = t.least < t.most ? t.least : t.most;
     }
-    if (GR_BY_FETCHING == means) {
+    if (GR_BY_FETCHING == method) {
         t.step = costs->direct_step;
         t.byte = costs->direct_byte + combine;
         t.least = MIN_DIRECT_CHUNK;

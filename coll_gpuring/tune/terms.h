@@ -5,8 +5,8 @@
 
 #include "tune/select.h"
 
-/* The protocol of a means of moving messages; Simple for those that write no lines. */
-enum gr_protocol gr_terms_protocol(enum gr_copy_method means);
+/* The protocol of a method; Simple for those that write no lines. */
+enum gr_protocol gr_terms_protocol(enum gr_copy_method method);
 
 /* Channels that the call would use in that protocol. */
 uint32_t gr_terms_channels(const struct gr_costs *costs, const struct gr_select_args *q,
@@ -18,8 +18,8 @@ uint32_t gr_terms_channels(const struct gr_costs *costs, const struct gr_select_
  */
 size_t gr_terms_most_fetched(const struct gr_costs *costs, const struct gr_select_args *q);
 
-/* The terms, by that means. They refer to q. */
+/* The terms, by that method. They refer to q. */
 struct gr_cost_terms gr_terms_of(const struct gr_costs *costs, const struct gr_select_args *q,
-                                 enum gr_copy_method means);
+                                 enum gr_copy_method method);
 
 #endif

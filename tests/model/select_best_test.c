@@ -17,11 +17,11 @@
 static double cost_of(const struct gr_costs *costs, const struct gr_select_args *q,
                       const struct gr_choice *c)
 {
-    enum gr_copy_method means = c->direct ? GR_BY_FETCHING : means_of(c->protocol);
+    enum gr_copy_method method = c->direct ? GR_BY_FETCHING : method_of(c->protocol);
     size_t chunk;
 
     return GR_WAY_MAILBOX == c->way ? gr_cost_mailbox(costs, q)
-                                    : gr_cost(costs, q, (enum gr_algo) c->way, means, &chunk);
+                                    : gr_cost(costs, q, (enum gr_algo) c->way, method, &chunk);
 }
 
 static void check_regret(const struct gr_costs *costs, const struct gr_select_args *without)
@@ -38,7 +38,7 @@ static void check_regret(const struct gr_costs *costs, const struct gr_select_ar
         assert_true(c.us == cost_of(costs, &q, &c));
         assert_true(!fits_mailbox(costs, &q) || c.us <= REGRET * gr_cost_mailbox(costs, &q));
         for (a = 0; a < GR_NALGOS; a++) {
-            for (m = 0; m < GR_NMEANS; m++) {
+            for (m = 0; m < GR_NCOPY_METHODS; m++) {
                 if (may_move(costs, &q, (enum gr_copy_method) m) &&
                     can_do(&q, (enum gr_algo) a, (enum gr_copy_method) m) &&
                     may_choose(costs, &q, (enum gr_algo) a) &&

@@ -44,17 +44,17 @@ static struct gr_costs scaled(const struct gr_costs *costs, struct gr_select_arg
 }
 
 static double cost_of(const struct gr_costs *costs, const struct gr_select_args *q, int way,
-                      enum gr_copy_method means)
+                      enum gr_copy_method method)
 {
     size_t chunk;
 
     return GR_WAY_MAILBOX == way ? gr_cost_mailbox(costs, q)
-                                 : gr_cost(costs, q, (enum gr_algo) way, means, &chunk);
+                                 : gr_cost(costs, q, (enum gr_algo) way, method, &chunk);
 }
 
 /* Never faster with more bytes, never slower over better links. */
 static void check_way(const struct gr_costs *costs, const struct gr_select_args *without, int way,
-                      enum gr_copy_method means)
+                      enum gr_copy_method method)
 {
     struct gr_select_args q = *without;
     double us, last = 0;
@@ -63,12 +63,12 @@ static void check_way(const struct gr_costs *costs, const struct gr_select_args 
 
     for (bytes = 1; bytes < MOST_BYTES; bytes = next_bytes(bytes)) {
         set_bytes(&q, bytes);
-        us = cost_of(costs, &q, way, means);
+        us = cost_of(costs, &q, way, method);
         for (k = 0; k < 2; k++) {
             struct gr_select_args better = q;
             struct gr_costs c = scaled(costs, &better, k ? 1 : 0.5, k ? 0.5 : 1);
 
-            if (cost_of(&c, &better, way, means) > ROUNDING * us) {
+            if (cost_of(&c, &better, way, method) > ROUNDING * us) {
                 fail_msg("%s %s p=%d %zu bytes: slower with half the %s", gr_way_name(way),
                          gr_coll_name(q.coll), q.p, bytes, k ? "time per byte" : "latency");
             }
@@ -85,16 +85,16 @@ static void check_way(const struct gr_costs *costs, const struct gr_select_args 
 static void check_ways(const struct gr_costs *costs, const struct gr_select_args *without)
 {
     struct gr_select_args q = *without;
-    int way, means;
+    int way, method;
 
     q.nchannels = 1;
     q.bytes = MOST_BYTES; /* so that messages may be fetched */
     for (way = 0; way < GR_NALGOS; way++) {
-        for (means = 0; means < GR_NMEANS; means++) {
-            if (may_move(costs, &q, (enum gr_copy_method) means) &&
-                can_do(&q, (enum gr_algo) way, (enum gr_copy_method) means) &&
+        for (method = 0; method < GR_NCOPY_METHODS; method++) {
+            if (may_move(costs, &q, (enum gr_copy_method) method) &&
+                can_do(&q, (enum gr_algo) way, (enum gr_copy_method) method) &&
                 may_choose(costs, &q, (enum gr_algo) way)) {
-                check_way(costs, &q, way, (enum gr_copy_method) means);
+                check_way(costs, &q, way, (enum gr_copy_method) method);
             }
         }
     }
@@ -139,7 +139,7 @@ static void check_left(const struct gr_costs *costs, const struct gr_select_args
         for (k = 0; k < GR_NALGOS; k++) {
             double least = INFINITY;
 
-            for (m = 0; m < GR_NMEANS && k != c.way && seen[k]; m++) {
+            for (m = 0; m < GR_NCOPY_METHODS && k != c.way && seen[k]; m++) {
                 if (may_move(costs, &q, (enum gr_copy_method) m) &&
                     can_do(&q, (enum gr_algo) k, (enum gr_copy_method) m)) {
                     least = fmin(least, cost_of(costs, &q, k, (enum gr_copy_method) m));

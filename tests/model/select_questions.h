@@ -197,7 +197,7 @@ static inline int may_choose(const struct gr_costs *costs, const struct gr_selec
     }
 }
 
-static inline enum gr_copy_method means_of(int protocol)
+static inline enum gr_copy_method method_of(int protocol)
 {
     return GR_PROTOCOL_LL == protocol      ? GR_BY_LL
            : GR_PROTOCOL_LL128 == protocol ? GR_BY_LL128

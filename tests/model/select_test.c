@@ -21,12 +21,12 @@ static int same(const struct gr_choice *a, const struct gr_choice *b)
            a->direct_bytes == b->direct_bytes && a->us == b->us;
 }
 
-/* Whether what is forced can do it by some means; nothing can always. */
+/* Whether what is forced can do it by some method; nothing can always. */
 static int possible(const struct gr_costs *costs, const struct gr_select_args *q)
 {
     int m, found = q->forced < 0 || (GR_WAY_MAILBOX == q->forced && fits_mailbox(costs, q));
 
-    for (m = 0; m < GR_NMEANS && GR_WAY_MAILBOX != q->forced; m++) {
+    for (m = 0; m < GR_NCOPY_METHODS && GR_WAY_MAILBOX != q->forced; m++) {
         found |= q->forced >= 0 && may_move(costs, q, (enum gr_copy_method) m) &&
                  can_do(q, (enum gr_algo) q->forced, (enum gr_copy_method) m);
     }
@@ -71,14 +71,14 @@ static void check_choice(const struct gr_costs *costs, const struct gr_select_ar
     struct gr_choice c = gr_select(costs, q), again;
     struct gr_select_args other = *q;
     int lines = GR_PROTOCOL_SIMPLE != c.protocol;
-    enum gr_copy_method means = c.direct ? GR_BY_FETCHING : means_of(c.protocol);
+    enum gr_copy_method method = c.direct ? GR_BY_FETCHING : method_of(c.protocol);
 
     assert_true(isfinite(c.us) && c.us >= (q->internode.nodes > 1 ? q->internode.step : 0));
     assert_in_range(c.protocol, 0, GR_NPROTOCOLS - 1);
     if (GR_WAY_MAILBOX == c.way) {
         assert_true(fits_mailbox(costs, q) && !c.direct);
     } else {
-        assert_true(c.way < GR_NALGOS && can_do(q, (enum gr_algo) c.way, means));
+        assert_true(c.way < GR_NALGOS && can_do(q, (enum gr_algo) c.way, method));
         assert_true(c.way == q->forced || may_choose(costs, q, (enum gr_algo) c.way));
         assert_true(!lines || q->line_bytes[c.protocol] > 0);
         assert_in_range(c.chunk_bytes, 1, lines ? q->line_bytes[c.protocol] : q->slot_bytes);

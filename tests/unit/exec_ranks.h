@@ -8,7 +8,7 @@
  *      EX_THREADS   a thread per rank, with delays
  *
  * Ranks go from one case to the next without waiting for each other, so several collectives are
- * under way on the same links. A gate before the host executor's ready() makes a machine leave and
+ * under way on the same links. A gate before the host executor's ready() makes a stepper leave and
  * come back at any slot.
  *
  * The thread sanitizer knows memory by its address, and a link's two ends are two mappings of the

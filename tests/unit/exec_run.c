@@ -79,7 +79,7 @@ static void timer_begin(struct ex_rank *r, const struct ex_case *c)
 
 /* ---- one rank ---- */
 
-static void machine_begin(struct ex_rank *r, const struct ex_case *c)
+static void stepper_begin(struct ex_rank *r, const struct ex_case *c)
 {
     struct gr_host_op *op = &r->gate.op;
 
@@ -115,7 +115,7 @@ static void rank_begin(struct ex_rank *r)
     r->gate.one_in = w->one_in;
     r->running = 1;
     if (GR_WAY_MAILBOX != c->way) {
-        machine_begin(r, c);
+        stepper_begin(r, c);
         return;
     }
     r->mail = ex_mail(c, &r->buffers);
@@ -141,14 +141,14 @@ static int rank_through(const struct ex_rank *r)
     return r->at == r->world->ncases;
 }
 
-/* Whether the machine has moved more than it was allowed to. */
+/* Whether the stepper has moved more than it was allowed to. */
 static int too_much(const struct ex_rank *r, uint64_t before)
 {
     return GR_WAY_MAILBOX != r->world->cases[r->at].way && r->stepper.burst > 0 &&
            r->slots - before > (uint64_t) r->stepper.burst * r->stepper.nchannels;
 }
 
-/* Run the rank's machine until it leaves. 1: something moved, 0: nothing did, -1: r->why. */
+/* Run the rank's stepper until it leaves. 1: something moved, 0: nothing did, -1: r->why. */
 static int rank_poll(struct ex_rank *r)
 {
     struct ex_world *w = r->world;
@@ -170,7 +170,7 @@ static int rank_poll(struct ex_rank *r)
     r->idle = 0;
     r->running = 0;
     if (GR_DONE != rc) {
-        snprintf(r->why, sizeof(r->why), "the machine returned %d", rc);
+        snprintf(r->why, sizeof(r->why), "the stepper returned %d", rc);
     } else {
         r->hash = ex_buffers_hash(&r->buffers, r->hash);
         (void) ex_buffers_check(&r->buffers, &w->cases[r->at], w->params.p, r->rank, w->want[r->at],

@@ -21,7 +21,7 @@ static int hooked_read(int pid, void *to, uint64_t from, size_t bytes);
 
 #include "exec_helpers.h"
 
-/* One rank's machine for a case, ready to run. */
+/* One rank's stepper for a case, ready to run. */
 struct runner {
     struct ex_buffers buffers;
     struct gr_host_op op;

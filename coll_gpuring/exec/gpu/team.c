@@ -355,7 +355,7 @@ struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team_params *params)
     team->gpu = params->gpu;
     team->direct = NULL != params->gpu && params->direct ? gr_gpu_rdma(params->gpu) : GR_RDMA_NONE;
     team->pool = params->pool;
-    team->share = params->share;
+    team->ipc_cache = params->ipc_cache;
     complete = 0 == gr_rings_init(&team->rings, params->p);
     team->in = calloc(nlinks(team), sizeof(*team->in));
     team->out = calloc(nlinks(team), sizeof(*team->out));

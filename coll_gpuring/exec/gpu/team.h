@@ -35,7 +35,8 @@ struct gr_gpu_team {
     enum gr_path path;           /* of the slowest links; agreed by all ranks */
     struct gr_gpu *gpu;          /* NULL: none */
     struct gr_gpu_pool *pool;    /* where slabs are leased; borrowed */
-    struct gr_ipc_cache *share;  /* mappings of application memory; NULL: no zero copy; borrowed */
+    /* mappings of application memory; NULL: no zero copy; borrowed */
+    struct gr_ipc_cache *ipc_cache;
     struct gr_ipc_mapped *outputs; /* [rank]: outputs that the current call has mapped */
     struct gr_gpu_stream *stream;  /* all kernels run here */
     struct gr_rings rings;         /* orders of the ranks */
@@ -65,12 +66,12 @@ struct gr_gpu_team_params {
     struct gr_torus torus;       /* of the ranks; ndims 0: none is known */
     const struct gr_gpu_id *ids; /* [rank]: its device; not kept */
     enum gr_path path; /* of the slowest links, if all peers' device memory can be mapped */
-    const unsigned char *remote; /* [rank]: 1: on another node; NULL: none is; borrowed */
-    int direct;                  /* the network may access device memory */
-    struct gr_gpu *gpu;          /* NULL: this rank has no device */
-    int status;                  /* the error, if gpu is NULL */
-    struct gr_gpu_pool *pool;    /* borrowed */
-    struct gr_ipc_cache *share;  /* NULL: this rank neither maps outputs nor exports its own */
+    const unsigned char *remote;    /* [rank]: 1: on another node; NULL: none is; borrowed */
+    int direct;                     /* the network may access device memory */
+    struct gr_gpu *gpu;             /* NULL: this rank has no device */
+    int status;                     /* the error, if gpu is NULL */
+    struct gr_gpu_pool *pool;       /* borrowed */
+    struct gr_ipc_cache *ipc_cache; /* NULL: this rank neither maps outputs nor exports its own */
 };
 
 /* Create a team without links. Errors of the device become its status. Returns NULL: no memory. */

@@ -38,8 +38,8 @@ static int is_current(const struct gr_gpu_op *op, const struct gr_ipc_handle *ha
     if (!gr_ipc_handle_shared(handle)) {
         return 0;
     }
-    now = gr_ipc_cache_export(op->team->share, (const void *) (uintptr_t) op->args.space[GR_OUT],
-                              bytes);
+    now = gr_ipc_cache_export(op->team->ipc_cache,
+                              (const void *) (uintptr_t) op->args.space[GR_OUT], bytes);
     return 0 == memcmp(&now.of, &handle->of, sizeof(now.of)) && now.offset == handle->offset;
 }
 
@@ -49,7 +49,7 @@ static gr_gpu_ptr find_output(struct gr_gpu_team *team, int rank,
 {
     struct gr_ipc_mapped *shared = &team->outputs[rank];
 
-    if (0 == shared->at && 0 > gr_ipc_cache_map(team->share, handle, shared)) {
+    if (0 == shared->at && 0 > gr_ipc_cache_map(team->ipc_cache, handle, shared)) {
         return 0;
     }
     return shared->at;
@@ -88,7 +88,7 @@ int gr_gpu_zero_begin(struct gr_gpu_op *op, const struct gr_request *request,
 
     out = output_bytes(request, team->p, &plain);
     memset(pinned, 0, bytes);
-    if (plain && NULL != team->share) {
+    if (plain && NULL != team->ipc_cache) {
         op->args.allows = (uint32_t) is_current(op, handles[team->rank], out);
         find_outputs(op, handles, pinned);
     }
@@ -104,7 +104,7 @@ void gr_gpu_zero_end(struct gr_gpu_op *op)
 
     for (r = 0; r < team->p; r++) {
         if (0 != team->outputs[r].at) {
-            gr_ipc_cache_unmap(team->share, &team->outputs[r]);
+            gr_ipc_cache_unmap(team->ipc_cache, &team->outputs[r]);
         }
     }
 }

@@ -142,7 +142,7 @@ static int poll_steps(struct gr_op *base, uint64_t *moved)
     int rc = mca_coll_gpuring_host_poll(base, moved), error = gr_mpi_op(base)->kept.staging.error;
 
     if (rc >= 0 && error < 0) {
-        mca_coll_gpuring_op_fails_by(base, error);
+        mca_coll_gpuring_op_report_error(base, error);
         return error;
     }
     return rc;

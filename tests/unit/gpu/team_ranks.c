@@ -146,7 +146,7 @@ void tr_make(struct tr_team *t, struct tr_world *w, const struct tr_shape *shape
             .gpu = lacks ? NULL : w->ranks[r].gpu,
             .status = lacks ? GR_ERR_NODEVICE : 0,
             .pool = lacks ? NULL : w->ranks[r].pool,
-            .share = lacks ? NULL : w->ranks[r].share,
+            .ipc_cache = lacks ? NULL : w->ranks[r].share,
         };
 
         t->ranks[r] = gr_gpu_team_create(&params);
