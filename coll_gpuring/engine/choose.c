@@ -132,7 +132,7 @@ static void speak_choice(const struct gr_comm *comm, const struct gr_op *op)
 {
     const struct gr_choice *c = &op->choice;
     enum gr_coll coll = op->data.request.coll;
-    char where[48] = "", nodes[48] = "", how[96] = "";
+    char where[48] = "", nodes[48] = "", how[96] = "", pieces[96] = "";
 
     if (!mca_coll_gpuring_should_log(op->comm->rank, 2)) {
         return;
@@ -146,14 +146,17 @@ static void speak_choice(const struct gr_comm *comm, const struct gr_op *op)
         snprintf(nodes, sizeof(nodes), " on %d nodes of %s%d", comm->nodes,
                  comm->cluster.ndims > 0 ? "" : "up to ", comm->node_ranks);
     }
+    if (c->way < GR_NALGOS) { /* mailboxes have neither channels nor chunks */
+        snprintf(pieces, sizeof(pieces), ", %u channels, chunks of %zu bytes%s", c->nchannels,
+                 c->direct ? c->direct_chunk_bytes : c->chunk_bytes,
+                 c->direct ? ", single copy where possible" : "");
+    }
     mca_coll_gpuring_print(
-        "gpuring: %s on %s, sequence %llu, %zu bytes%s%s: %s%s%s, %u channels, chunks of "
-        "%zu bytes%s, %.1f us expected",
+        "gpuring: %s on %s, sequence %llu, %zu bytes%s%s: %s%s%s%s, %.1f us expected",
         gr_calls[op->id].name, gr_comm_name(op->comm), (unsigned long long) op->seq, op->data.bytes,
         where, nodes, gr_way_name(c->way),
-        comm->params.value[GR_PARAM_ALGORITHM + coll] == c->way ? " (forced)" : "", how,
-        c->nchannels, c->direct ? c->direct_chunk_bytes : c->chunk_bytes,
-        c->direct ? ", single copy where possible" : "", c->us);
+        comm->params.value[GR_PARAM_ALGORITHM + coll] == c->way ? " (forced)" : "", how, pieces,
+        c->us);
 }
 
 static struct gr_choice select_now(const struct gr_comm *comm, const struct gr_op *op)
