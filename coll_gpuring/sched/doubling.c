@@ -63,7 +63,9 @@ static int doubling_auto_ranks(const struct gr_cost_terms *t)
 
 const struct gr_algorithm gr_algorithm_doubling = {
     .name = "doubling",
-    .help = "recursive doubling, or halving, of all ranks: the fewest rounds",
+    .help =
+        "recursive doubling, or halving, of all ranks: the fewest rounds where their number is a "
+        "power of two",
     .colls = GR_BLOCK_COLLS,
     .pipes = GR_BIT(GR_COLL_ALLREDUCE),
     .scratch = GR_BIT(GR_COLL_REDUCE_SCATTER),
