@@ -22,7 +22,6 @@
 #include "engine/stats.h"
 
 #include "base/errors.h"
-#include "exec/gpu/kernel_table.h"
 #include "exec/gpu/op.h"
 #include "exec/mail.h"
 #include "exec/plan.h"

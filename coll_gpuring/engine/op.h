@@ -36,7 +36,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 struct gr_messages;
 struct gr_op_queue;
@@ -126,11 +125,6 @@ struct gr_op {
 
     struct gr_op_kept kept; /* memory for the next call */
 };
-
-static inline void mca_coll_gpuring_op_init(struct gr_op *op)
-{
-    memset(op, 0, sizeof(*op));
-}
 
 /* Whether the op begins with an agreement: then its executor is not known at the call. */
 static inline bool gr_op_has_agreement(const struct gr_op *op)

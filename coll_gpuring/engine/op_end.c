@@ -2,7 +2,6 @@
 /* How an op ends: done, or failed. */
 #include "engine/op_end.h"
 
-#include "engine/collectives.h"
 #include "engine/executor.h"
 #include "engine/failure.h"
 #include "engine/op.h"

@@ -26,7 +26,6 @@
 #include "exec/gpu/team.h"
 #include "exec/mail.h"
 #include "link/team.h"
-#include "sched/sched.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

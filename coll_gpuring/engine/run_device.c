@@ -2,7 +2,6 @@
 /* Executor: kernels on a device (exec/gpu/op.h). */
 #include "engine/run_device.h"
 
-#include "engine/devices.h"
 #include "engine/failure.h"
 #include "engine/failure_messages.h"
 #include "engine/op.h"

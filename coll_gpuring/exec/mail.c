@@ -2,8 +2,6 @@
 /* Mailboxes: posting and taking small messages. */
 #include "exec/mail.h"
 
-#include "base/errors.h"
-
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,6 @@
 #include "mpi/call.h"
 #include "engine/executor.h"
 #include "mpi/op.h"
-#include "engine/op_queue.h"
 #include "mpi/datatype.h"
 #include "mpi/module.h"
 #include "mpi/staging/copy.h"

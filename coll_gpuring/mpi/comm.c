@@ -7,7 +7,6 @@
 #include "mpi/call.h"
 #include "engine/comm_queues.h"
 #include "engine/failure_messages.h"
-#include "engine/log.h"
 #include "engine/op_queue.h"
 #include "engine/runtime.h"
 #include "mpi/comm_torus.h"

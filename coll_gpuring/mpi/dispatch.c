@@ -16,7 +16,6 @@
 #include "engine/comm_queues.h"
 #include "engine/devices.h"
 #include "engine/failure.h"
-#include "engine/log.h"
 #include "engine/op.h"
 #include "engine/op_queue.h"
 #include "engine/progress_thread.h"

@@ -11,7 +11,6 @@
 #include "engine/lock.h"
 #include "mpi/call.h"
 #include "engine/devices.h"
-#include "engine/runtime.h"
 #include "engine/watchdog.h"
 #include "mpi/args_copy.h"
 #include "mpi/buffer_desc.h"

@@ -11,17 +11,13 @@
 #include "mpi/call.h"
 #include "engine/devices.h"
 #include "engine/failure_messages.h"
-#include "engine/log.h"
 #include "engine/net_links.h"
 #include "engine/op_queue.h"
 #include "engine/process.h"
 #include "mpi/entry.h"
 #include "mpi/op.h"
-#include "mpi/params.h"
 #include "mpi/runtime.h"
 #include "mpi/staging/stage.h"
-
-#include "topo/torus.h"
 
 #include <stdlib.h>
 #include <string.h>

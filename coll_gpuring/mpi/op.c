@@ -4,7 +4,6 @@
 
 #include "engine/comm.h"
 #include "engine/devices.h"
-#include "engine/log.h"
 #include "engine/op_hooks.h"
 #include "engine/op_queue.h"
 #include "mpi/buffers.h"

@@ -4,7 +4,6 @@
 
 #include "engine/params.h"
 #include "engine/process.h"
-#include "mpi/params.h"
 
 #include "exec/gpu/args.h"
 #include "exec/stepper.h"

@@ -9,7 +9,6 @@
 #include "engine/lock.h"
 #include "engine/params.h"
 #include "engine/process.h"
-#include "engine/runtime.h"
 #include "mpi/params.h"
 
 #include "sched/sched.h"

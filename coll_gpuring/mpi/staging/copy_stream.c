@@ -8,7 +8,6 @@
 #include "engine/lock.h"
 #include "mpi/call.h"
 #include "engine/devices.h"
-#include "engine/runtime.h"
 #include "mpi/buffer_desc.h"
 
 #include "cuda/stream.h"

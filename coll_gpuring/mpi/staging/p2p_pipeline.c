@@ -18,7 +18,6 @@
 #include "mpi/staging/p2p_pipeline.h"
 
 #include "engine/devices.h"
-#include "engine/runtime.h"
 #include "mpi/buffer_desc.h"
 #include "mpi/datatype.h"
 #include "mpi/runtime.h"

@@ -20,7 +20,6 @@
 #include "mpi/args_copy.h"
 #include "mpi/buffer_desc.h"
 #include "mpi/module.h"
-#include "mpi/params.h"
 #include "mpi/runtime.h"
 #include "mpi/staging/p2p_pipeline.h"
 

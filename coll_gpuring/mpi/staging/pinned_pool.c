@@ -8,7 +8,6 @@
 
 #include "engine/devices.h"
 #include "engine/lock.h"
-#include "engine/runtime.h"
 
 #include "cuda/memory.h"
 
