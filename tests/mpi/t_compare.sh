@@ -266,6 +266,7 @@ stops_without_gpuring() {
 # An interrupted run leaves whole rounds that can be worked out.
 outlives_interrupt() {
     rm -f "$work/calls" "$work/raw"
+    : >"$work/err" # the run before wrote of its round 2
     "$compare" --builddir="$work/fake" --csv="$work/raw" -m 8:8 bcast --rounds=2000 >"$work/out" 2>"$work/err" &
     local pid=$! status
     for _ in $(seq 1200); do
