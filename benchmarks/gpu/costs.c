@@ -81,16 +81,16 @@ static double median(double *values, int n)
 }
 
 /* Calls of no elements: every channel is done at once. */
-static int measure_launches(struct costs *costs, struct seat *seat, struct gr_request request)
+static int measure_launches(struct costs *costs, struct seat *seat, struct gr_plan_spec spec)
 {
     static const gr_gpu_ptr space[3];
     double put[LAUNCHES], done[LAUNCHES];
     int rc = GR_DONE;
 
-    request.total = 0;
+    spec.total = 0;
     for (int i = 0; GR_DONE == rc && i < LAUNCHES; i++) {
         double start;
-        rc = world_begin(seat, &request, GR_KERNEL_copy, space, 1000, NULL);
+        rc = world_begin(seat, &spec, GR_KERNEL_copy, space, 1000, NULL);
         start = clock_us();
         rc = 0 == rc ? launch(seat) : rc;
         put[i] = clock_us() - start;
@@ -105,13 +105,13 @@ static int measure_launches(struct costs *costs, struct seat *seat, struct gr_re
 /*
  * Rank 1 of a broadcast begins, and leaves at the first poll, again and again; then comes rank 0.
  */
-static int measure_leaving(struct costs *costs, struct world *w, const struct gr_request *request,
+static int measure_leaving(struct costs *costs, struct world *w, const struct gr_plan_spec *spec,
                            gr_gpu_ptr data)
 {
     gr_gpu_ptr space[3] = {data, data, 0};
     struct seat *root = &w->seats[0], *waits = &w->seats[1];
     double us[LAUNCHES];
-    int rc = world_begin(waits, request, GR_KERNEL_copy, space, 1, NULL);
+    int rc = world_begin(waits, spec, GR_KERNEL_copy, space, 1, NULL);
 
     for (int i = 0; 0 == rc && i < LAUNCHES; i++) {
         double start = clock_us();
@@ -119,7 +119,7 @@ static int measure_leaving(struct costs *costs, struct world *w, const struct gr
         us[i] = clock_us() - start;
     }
     costs->again_us = median(us, LAUNCHES);
-    rc = 0 == rc ? world_begin(root, request, GR_KERNEL_copy, space, 1, NULL) : rc;
+    rc = 0 == rc ? world_begin(root, spec, GR_KERNEL_copy, space, 1, NULL) : rc;
     if (0 != rc) {
         return rc;
     }
@@ -139,7 +139,7 @@ static int measure_kernels(struct crew *crew, void *ctx)
     struct work *work = ctx;
     struct world_shape shape = {
         .algo = GR_ALGO_CHAIN, .channels = 1, .slots = 2, .slot_bytes = 4096};
-    struct gr_request request = {
+    struct gr_plan_spec spec = {
         .coll = GR_COLL_BCAST, .algo = GR_ALGO_CHAIN, .nchannels = 1, .elem_bytes = 1, .total = 64};
     struct world world;
     gr_gpu_ptr data = 0;
@@ -147,8 +147,8 @@ static int measure_kernels(struct crew *crew, void *ctx)
 
     rc = world_open(&world, crew, work->gpu, &shape);
     rc = 0 == rc ? gr_gpu_alloc(work->gpu, 64, &data) : rc;
-    rc = 0 == rc ? measure_launches(work->costs, &world.seats[0], request) : rc;
-    rc = 0 == rc ? measure_leaving(work->costs, &world, &request, data) : rc;
+    rc = 0 == rc ? measure_launches(work->costs, &world.seats[0], spec) : rc;
+    rc = 0 == rc ? measure_leaving(work->costs, &world, &spec, data) : rc;
     world_close(&world);
     if (0 != data) {
         gr_gpu_free(work->gpu, data);

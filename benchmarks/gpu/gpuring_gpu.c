@@ -56,7 +56,7 @@ static void fill_row(struct bench *b, const struct run *run, const struct run_re
     static const double flags[GR_NPROTOCOLS] = {1.0, 2.0, 128.0 / 120};
     const struct world *w = run->world;
     struct traffic t =
-        traffic_count(&run->request, &w->seats[0].op, flags[w->shape.protocol], w->shape.zero_copy);
+        traffic_count(&run->spec, &w->seats[0].op, flags[w->shape.protocol], w->shape.zero_copy);
     double rate = copy_rate(b, r->bytes), bytes = (double) r->bytes, seconds = r->us * 1e-6;
 
     *row = (struct row) {

@@ -69,7 +69,7 @@ static void fill_request(struct run *run, const struct shape *s, size_t bytes)
 {
     const struct world_shape *w = &run->world->shape;
 
-    run->request = (struct gr_request) {
+    run->spec = (struct gr_plan_spec) {
         .coll = run->coll,
         .algo = w->algo,
         .root = w->root,
@@ -170,7 +170,7 @@ static int give_up(struct run *run, double since)
     for (int i = 0; i < w->crew->n && NULL == run->nccl; i++) {
         struct seat *seat = &w->seats[i];
         for (uint32_t c = 0;
-             !seat->over && c < run->request.nchannels && used < OPTIONS_ERROR_CHARS / 2; c++) {
+             !seat->over && c < run->spec.nchannels && used < OPTIONS_ERROR_CHARS / 2; c++) {
             struct gr_gpu_report r;
             struct gr_step step;
             int ranks[2 * GR_FAN], n;
@@ -220,8 +220,8 @@ static int prepare(struct run *run)
         w->seats[i].over = 0;
         find_spaces(&run->shapes[i], &run->buffers[i], space);
         if (NULL == run->nccl) {
-            rc = world_begin(&w->seats[i], &run->request, run->kernel, space,
-                             run->options->patience, w->shape.zero_copy ? run->handle_of : NULL);
+            rc = world_begin(&w->seats[i], &run->spec, run->kernel, space, run->options->patience,
+                             w->shape.zero_copy ? run->handle_of : NULL);
         }
     }
     return 0 == rc ? 0 : fail(run);

@@ -21,7 +21,7 @@ struct run {
     struct world *world;
     const struct run_options *options;
     enum gr_coll coll;
-    struct gr_request request;
+    struct gr_plan_spec spec;
     enum gr_kernel kernel;
     struct nccl *nccl;                        /* makes the calls; NULL: gpuring's kernels do */
     struct shape *shapes;                     /* [crew->n] */

@@ -30,7 +30,7 @@ static void add_result(struct traffic *t, const struct gr_step *step, double byt
     t->user += bytes * step->nto;
 }
 
-struct traffic traffic_count(const struct gr_request *r, const struct gr_gpu_op *op,
+struct traffic traffic_count(const struct gr_plan_spec *r, const struct gr_gpu_op *op,
                              double per_byte, int zero_copy)
 {
     const struct gr_split *split = &op->split;

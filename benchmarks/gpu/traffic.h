@@ -17,7 +17,7 @@ struct traffic {
  * Of all ranks in a call of one rank. per_byte: bytes of a slot for each byte of data; zero_copy:
  * results are written past the slots.
  */
-struct traffic traffic_count(const struct gr_request *request, const struct gr_gpu_op *op,
+struct traffic traffic_count(const struct gr_plan_spec *spec, const struct gr_gpu_op *op,
                              double per_byte, int zero_copy);
 
 #endif

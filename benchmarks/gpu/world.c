@@ -163,11 +163,11 @@ void world_close(struct world *w)
     free(w->seats);
 }
 
-int world_begin(struct seat *seat, const struct gr_request *request, enum gr_kernel kernel,
+int world_begin(struct seat *seat, const struct gr_plan_spec *spec, enum gr_kernel kernel,
                 const gr_gpu_ptr space[3], uint64_t patience,
                 const struct gr_ipc_handle *const *handles)
 {
-    int rc = gr_gpu_op_begin(&seat->op, seat->team, request, kernel, space, handles);
+    int rc = gr_gpu_op_begin(&seat->op, seat->team, spec, kernel, space, handles);
 
     seat->op.args.patience = patience;
     seat->over = 0;

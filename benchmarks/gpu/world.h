@@ -52,7 +52,7 @@ void world_close(struct world *world);
  * patience: polls without success after which a block leaves. handles: of all ranks' outputs, for
  * zero copy; NULL: none. 0, or a negative enum gr_error.
  */
-int world_begin(struct seat *seat, const struct gr_request *request, enum gr_kernel kernel,
+int world_begin(struct seat *seat, const struct gr_plan_spec *spec, enum gr_kernel kernel,
                 const gr_gpu_ptr space[3], uint64_t patience,
                 const struct gr_ipc_handle *const *handles);
 

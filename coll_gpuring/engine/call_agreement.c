@@ -22,6 +22,7 @@
 #include "engine/stats.h"
 
 #include "base/errors.h"
+#include "base/status.h"
 #include "exec/gpu/op.h"
 #include "exec/mail.h"
 #include "exec/plan.h"
@@ -39,7 +40,7 @@
 /* Results of these end in more than one rank's buffer. */
 static bool distributes(const struct gr_op *op)
 {
-    enum gr_coll coll = op->data.request.coll;
+    enum gr_coll coll = op->data.spec.coll;
 
     return GR_COLL_ALLREDUCE == coll || GR_COLL_ALLGATHER == coll || GR_COLL_BCAST == coll;
 }
@@ -259,7 +260,7 @@ static int begin_round(struct gr_op *op, enum gr_agreement_round round)
     int p = op->queue->team->p;
     size_t bytes = GR_ROUND_SINGLE == round ? (size_t) p * sizeof(a->record) : sizeof(a->combined);
     unsigned char *words = GR_ROUND_SINGLE == round ? spread(op) : (unsigned char *) &a->combined;
-    struct gr_request r = {
+    struct gr_plan_spec r = {
         .coll = GR_COLL_ALLREDUCE,
         .algo = (enum gr_algo) how->way,
         .nchannels = how->nchannels,
@@ -281,7 +282,7 @@ static int begin_round(struct gr_op *op, enum gr_agreement_round round)
         }
     }
     a->round = round;
-    mca_coll_gpuring_host_start_request(op, &r, space, reducer);
+    mca_coll_gpuring_host_start_plan(op, &r, space, reducer);
     return 0;
 }
 
@@ -338,7 +339,7 @@ void mca_coll_gpuring_agreement_explain(struct gr_op *op, char *text, size_t siz
 
 struct exchange {
     struct gr_call_record *records;
-    struct gr_message **requests;
+    struct gr_message **messages;
     int n, p, rank;
 };
 
@@ -348,7 +349,7 @@ static int exchange_poll(void *ctx, uint64_t *moved)
     int rc;
 
     for (; x->n > 0; x->n--, ++*moved) {
-        rc = gr_runtime_test(&x->requests[x->n - 1]);
+        rc = gr_runtime_test(&x->messages[x->n - 1]);
         if (1 != rc) {
             return 0 == rc ? GR_AGAIN : rc;
         }
@@ -364,7 +365,7 @@ static void exchange_explain(void *ctx, char *text, size_t size)
     int r;
 
     for (r = 0; r < x->p && used < size; r++) {
-        if (r != x->rank && r < x->n && NULL != x->requests[r]) {
+        if (r != x->rank && r < x->n && NULL != x->messages[r]) {
             used += (size_t) snprintf(text + used, size - used, " %d", r);
         }
     }
@@ -375,16 +376,16 @@ static int exchange_post(struct exchange *x, struct gr_comm *comm, int tag)
     int r, rc = 0;
 
     for (r = 0; r < 2 * x->p && 0 == rc; r++) {
-        x->requests[x->n++] = NULL;
+        x->messages[x->n++] = NULL;
         if (x->rank == r % x->p) {
             continue;
         }
         if (r < x->p) {
             rc = gr_runtime_receive(comm, &x->records[r], sizeof(x->records[r]), r, tag,
-                                    &x->requests[r]);
+                                    &x->messages[r]);
         } else {
             rc = gr_runtime_send(comm, &x->records[x->rank], sizeof(x->records[0]), r - x->p, tag,
-                                 &x->requests[r]);
+                                 &x->messages[r]);
         }
     }
     return rc;
@@ -398,10 +399,10 @@ int mca_coll_gpuring_agreement_exchange(struct gr_op *op, uint32_t number)
     struct gr_waiting waiting = {comm, gr_calls[op->id].name, op->seq, exchange_explain, &x};
 
     x.records = calloc((size_t) p, sizeof(*x.records));
-    x.requests = calloc(2 * (size_t) p, sizeof(struct gr_message *));
-    if (NULL == x.records || NULL == x.requests) {
+    x.messages = calloc(2 * (size_t) p, sizeof(struct gr_message *));
+    if (NULL == x.records || NULL == x.messages) {
         free(x.records);
-        free(x.requests);
+        free(x.messages);
         return GR_ERR_NOMEM;
     }
     x.records[x.rank] = op->agreement.record;
@@ -419,6 +420,6 @@ int mca_coll_gpuring_agreement_exchange(struct gr_op *op, uint32_t number)
     }
     agreed = apply_records(op, x.records);
     free(x.records);
-    free(x.requests);
+    free(x.messages);
     return agreed < 0 ? GR_ERR_DIFFER : rc;
 }

@@ -46,7 +46,7 @@ static struct gr_internode internode_of(const struct gr_comm *comm)
         .step = (double) comm->params.value[GR_PARAM_NODES_LATENCY],
         .byte = 8.0 / (double) comm->params.value[GR_PARAM_NODES_MBIT],
         .rails = comm->rails,
-        .shared = comm->shared,
+        .oversubscribed = comm->oversubscribed,
     };
 }
 
@@ -69,7 +69,7 @@ static struct gr_choice select_on_devices(const struct gr_comm *comm, const stru
     const int64_t *value = comm->params.value;
     const struct gr_data *data = &op->data;
     struct gr_select_args q = {
-        .coll = data->request.coll,
+        .coll = data->spec.coll,
         .p = op->comm->size,
         .torus = comm->torus,
         .bytes = data->bytes,
@@ -98,7 +98,7 @@ static struct gr_choice select_way(const struct gr_comm *comm, const struct gr_d
 {
     const struct gr_team *team = comm->queues[GR_ORDER_BLOCKING]->team;
     struct gr_select_args q = {
-        .coll = data->request.coll,
+        .coll = data->spec.coll,
         .p = team->p,
         .torus = comm->torus,
         .bytes = data->bytes,
@@ -121,7 +121,7 @@ static struct gr_choice select_way(const struct gr_comm *comm, const struct gr_d
 
 struct gr_choice mca_coll_gpuring_choose_agreement(const struct gr_comm *comm)
 {
-    struct gr_data data = {.request.coll = GR_COLL_ALLREDUCE,
+    struct gr_data data = {.spec.coll = GR_COLL_ALLREDUCE,
                            .bytes = sizeof(struct gr_combined_records),
                            .post_bytes = sizeof(struct gr_combined_records)};
 
@@ -131,7 +131,7 @@ struct gr_choice mca_coll_gpuring_choose_agreement(const struct gr_comm *comm)
 static void speak_choice(const struct gr_comm *comm, const struct gr_op *op)
 {
     const struct gr_choice *c = &op->choice;
-    enum gr_coll coll = op->data.request.coll;
+    enum gr_coll coll = op->data.spec.coll;
     char where[48] = "", nodes[48] = "", how[96] = "", pieces[96] = "";
 
     if (!mca_coll_gpuring_should_log(op->comm->rank, 2)) {
@@ -161,7 +161,7 @@ static void speak_choice(const struct gr_comm *comm, const struct gr_op *op)
 
 static struct gr_choice select_now(const struct gr_comm *comm, const struct gr_op *op)
 {
-    int forced = (int) comm->params.value[GR_PARAM_ALGORITHM + op->data.request.coll];
+    int forced = (int) comm->params.value[GR_PARAM_ALGORITHM + op->data.spec.coll];
 
     return op->agreed.kernels ? select_on_devices(comm, op, forced)
                               : select_way(comm, &op->data, forced, op->agreed.fetches);
@@ -180,8 +180,7 @@ static struct gr_choice select_as_last(struct gr_comm *comm, const struct gr_op 
     if (op->persistent) {
         return select_now(comm, op);
     }
-    last =
-        &op->queue->last[gr_op_has_agreement(op) ? 1 + op->agreed.kernels : 0][data->request.coll];
+    last = &op->queue->last[gr_op_has_agreement(op) ? 1 + op->agreed.kernels : 0][data->spec.coll];
     if (last->bytes != data->bytes || last->post_bytes != data->post_bytes ||
         last->path != op->path || last->fetches != op->agreed.fetches) {
         *last = (struct gr_chosen) {data->bytes, data->post_bytes, op->path, op->agreed.fetches,

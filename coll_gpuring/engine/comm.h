@@ -44,7 +44,7 @@ struct gr_comm {
     struct gr_torus cluster; /* ranks of a node x nodes; ndims 0: nodes are uneven, or one */
     int nodes;               /* number of nodes; set where remote is */
     int node_ranks;          /* most ranks of a node; set where remote is */
-    bool shared;             /* ranks share cores */
+    bool oversubscribed;     /* ranks share cores */
     int rails;               /* network devices that links lie on (net/rails.h); 1: UCX chooses */
     struct gr_choice agreement_choice; /* between nodes: how call records are exchanged */
 

@@ -228,7 +228,7 @@ int mca_coll_gpuring_setup_team(struct gr_setup *s)
         .order = order,
         .torus = comm->torus,
         .remote = comm->remote,
-        .direct = NULL == mca_coll_gpuring_net_indirect(s->queue),
+        .rdma = NULL == mca_coll_gpuring_net_no_rdma(s->queue),
         .ids = ids,
         .path = (enum gr_path) s->devices[0].path,
         .gpu = s->mine,

@@ -50,7 +50,7 @@ struct gr_setup *mca_coll_gpuring_host_connect(struct gr_op *op, uint32_t number
 static void make_plan(struct gr_op *op)
 {
     const struct gr_team *team = op->queue->team;
-    struct gr_request *r = &op->data.request;
+    struct gr_plan_spec *r = &op->data.spec;
 
     r->algo = (enum gr_algo) op->choice.way;
     r->nchannels = op->choice.nchannels;
@@ -62,8 +62,8 @@ static void make_plan(struct gr_op *op)
     op->kept.planned = true;
 }
 
-static void set_host_op(struct gr_op *op, const struct gr_request *r, unsigned char *const space[3],
-                        struct gr_reducer reducer)
+static void set_host_op(struct gr_op *op, const struct gr_plan_spec *r,
+                        unsigned char *const space[3], struct gr_reducer reducer)
 {
     const struct gr_team *team = op->queue->team;
     const struct gr_channel_set *links = gr_team_links_of(team, r->small);
@@ -115,9 +115,9 @@ int mca_coll_gpuring_host_start(struct gr_op *op, const struct gr_executor_ops *
     if (!op->kept.planned) {
         make_plan(op);
     }
-    set_host_op(op, &data->request, space, data->reducer);
+    set_host_op(op, &data->spec, space, data->reducer);
     start_stepper(op, ops, ctx);
-    if (data->request.direct && gr_calls[op->id].reduces) {
+    if (data->spec.direct && gr_calls[op->id].reduces) {
         op->run.host.host.bounce = find_bounce(op);
         if (NULL == op->run.host.host.bounce) {
             return GR_ERR_NOMEM;
@@ -126,8 +126,8 @@ int mca_coll_gpuring_host_start(struct gr_op *op, const struct gr_executor_ops *
     return 0;
 }
 
-void mca_coll_gpuring_host_start_request(struct gr_op *op, const struct gr_request *r,
-                                         unsigned char *const space[3], struct gr_reducer reducer)
+void mca_coll_gpuring_host_start_plan(struct gr_op *op, const struct gr_plan_spec *r,
+                                      unsigned char *const space[3], struct gr_reducer reducer)
 {
     gr_plan_build(&op->kept.plan, op->queue->team, r);
     set_host_op(op, r, space, reducer);
@@ -143,14 +143,14 @@ static struct gr_sched sched_of(const void *ctx, int rank, uint32_t channel)
     const struct gr_op *op = ctx;
     const struct gr_team *team = op->queue->team;
 
-    return gr_plan_sched(&op->data.request, team->p, rank, team->rings.order[channel % 2],
+    return gr_plan_sched(&op->data.spec, team->p, rank, team->rings.order[channel % 2],
                          team->rings.where[channel % 2], channel, op->kept.plan.split.nchunks);
 }
 
 int mca_coll_gpuring_host_time(struct gr_op *op)
 {
     const struct gr_team *team = op->queue->team;
-    const struct gr_request *r = &op->data.request;
+    const struct gr_plan_spec *r = &op->data.spec;
     const struct gr_channel_set *set = gr_team_links_of(team, r->small);
     struct gr_timer_links links = {set->in, set->out, team->p};
     struct gr_timing_job job = {.p = team->p,

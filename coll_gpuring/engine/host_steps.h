@@ -39,11 +39,11 @@ int mca_coll_gpuring_host_start(struct gr_op *op, const struct gr_executor_ops *
 int mca_coll_gpuring_host_time(struct gr_op *op);
 
 /*
- * Start the stepper on a plan for another request; its messages are copied into slots. space: the
+ * Start the stepper on a plan for another spec; its messages are copied into slots. space: the
  * buffers, by enum gr_space.
  */
-void mca_coll_gpuring_host_start_request(struct gr_op *op, const struct gr_request *r,
-                                         unsigned char *const space[3], struct gr_reducer reducer);
+void mca_coll_gpuring_host_start_plan(struct gr_op *op, const struct gr_plan_spec *r,
+                                      unsigned char *const space[3], struct gr_reducer reducer);
 
 /* The functions of struct gr_executor. */
 int mca_coll_gpuring_host_poll(struct gr_op *op, uint64_t *moved);

@@ -151,12 +151,12 @@ static struct gr_net *get_network(int rail)
     return networks.on[rail].net;
 }
 
-const char *mca_coll_gpuring_net_indirect(const struct gr_op_queue *queue)
+const char *mca_coll_gpuring_net_no_rdma(const struct gr_op_queue *queue)
 {
     const struct gr_net *net;
     int k, n = queue->comm->rails;
 
-    if (NULL == queue->comm->remote || !gr_settings.direct) {
+    if (NULL == queue->comm->remote || !gr_settings.gpu_rdma) {
         return "coll_gpuring_nodes_direct is 0";
     }
     for (k = 0; k < n; k++) {

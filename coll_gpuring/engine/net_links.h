@@ -76,6 +76,6 @@ void mca_coll_gpuring_endpoints_end(struct gr_setup *s);
 void mca_coll_gpuring_endpoints_tell(const struct gr_setup *s);
 
 /* Why the network cannot reach slots in device memory, in words; NULL: it can. */
-const char *mca_coll_gpuring_net_indirect(const struct gr_op_queue *queue);
+const char *mca_coll_gpuring_net_no_rdma(const struct gr_op_queue *queue);
 
 #endif

@@ -30,7 +30,7 @@
 #include "engine/stats.h"
 
 #include "base/errors.h"
-#include "exec/stepper.h"
+#include "base/status.h"
 #include "link/team.h"
 
 #include <stdlib.h>

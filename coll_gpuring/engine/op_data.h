@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 struct gr_data {
-    struct gr_request request; /* algorithm, channels and chunks follow from the choice */
+    struct gr_plan_spec spec;  /* algorithm, channels and chunks follow from the choice */
     size_t bytes;              /* as bandwidth is counted */
     size_t post_bytes;         /* most that a rank posts to a mailbox */
     unsigned char *in;         /* GR_IN: the input, perhaps packed in scratch */

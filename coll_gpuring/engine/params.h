@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-enum gr_shared_param {
+enum gr_compared_param {
     GR_PARAM_HOST,              /* whether buffers in host memory are taken */
     GR_PARAM_PRIORITY,          /* not merged: ranks that differ are left to the other components */
     GR_PARAM_CHANNELS,          /* most channels in host memory */
@@ -68,7 +68,7 @@ struct gr_settings {
     /* 0: never, 1: with every nonblocking call, -1: with those on devices */
     int progress_thread;
     int transport;       /* of links between nodes: an enum gr_transport_kind; -1: any */
-    int direct;          /* slots of links between nodes may lie in device memory */
+    int gpu_rdma;        /* slots of links between nodes may lie in device memory */
     int nodes_zero_copy; /* bytes from which on UCX sends a message from where it lies; -1: none */
     int cuda;            /* 0: off, 1: on, -1: where there is a GPU */
     int pool_mib;        /* most shared memory of links */

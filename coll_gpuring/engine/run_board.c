@@ -6,6 +6,7 @@
  */
 #include "engine/run_board.h"
 
+#include "base/status.h"
 #include "engine/host_steps.h"
 #include "engine/op.h"
 #include "engine/op_end.h"
@@ -13,7 +14,6 @@
 
 #include "base/text.h"
 #include "exec/mail.h"
-#include "exec/stepper.h"
 #include "link/team.h"
 #include "sched/sched.h"
 
@@ -23,7 +23,7 @@
 static int prepare(struct gr_op *op)
 {
     const struct gr_data *data = &op->data;
-    const struct gr_request *r = &data->request;
+    const struct gr_plan_spec *r = &data->spec;
     struct gr_mail *mail = &op->run.mail;
     int rc = op->hooks->prepare(op, NULL);
 

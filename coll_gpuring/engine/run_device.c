@@ -82,7 +82,7 @@ static struct gr_sched sched_of(const void *ctx, int rank, uint32_t channel)
     const struct gr_op *op = ctx;
     const struct gr_gpu_team *team = op->queue->gpu;
 
-    return gr_plan_sched(&op->data.request, team->p, rank, team->rings.order[channel % 2],
+    return gr_plan_sched(&op->data.spec, team->p, rank, team->rings.order[channel % 2],
                          team->rings.where[channel % 2], channel, op->run.device.op.split.nchunks);
 }
 
@@ -106,7 +106,7 @@ static int begin_timing(struct gr_op *op)
                                 .whole = NULL == gpu->remote};
     struct gr_step_gate gate;
 
-    rc = mca_coll_gpuring_timing_begin(op->queue, &op->data.request, &job, &none, &gate);
+    rc = mca_coll_gpuring_timing_begin(op->queue, &op->data.spec, &job, &none, &gate);
     if (0 == rc && NULL != gate.ops) {
         gr_gpu_op_gate(run, gate.ops, gate.ctx);
     }
@@ -115,7 +115,7 @@ static int begin_timing(struct gr_op *op)
 
 static int start(struct gr_op *op)
 {
-    struct gr_request *r = &op->data.request;
+    struct gr_plan_spec *r = &op->data.spec;
     struct gr_gpu_team *gpu = op->queue->gpu;
     struct gr_device_run *run = &op->run.device;
     const struct gr_call_agreement *agreement = &op->agreement;

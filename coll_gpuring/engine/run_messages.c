@@ -18,9 +18,9 @@
 #include "engine/stats.h"
 
 #include "base/errors.h"
+#include "base/status.h"
 #include "exec/plan.h"
 #include "exec/reduce.h"
-#include "exec/stepper.h"
 #include "sched/sched.h"
 
 #include <stdio.h>
@@ -38,19 +38,19 @@ struct gr_messages {
 
 static size_t block_bytes(const struct gr_op *op, int r)
 {
-    return gr_request_block(&op->data.request, r) * op->data.request.elem_bytes;
+    return gr_plan_block(&op->data.spec, r) * op->data.spec.elem_bytes;
 }
 
 static size_t block_at(const struct gr_op *op, int r)
 {
-    return gr_request_begin(&op->data.request, r) * op->data.request.elem_bytes;
+    return gr_plan_block_begin(&op->data.spec, r) * op->data.spec.elem_bytes;
 }
 
 /* Bytes that `from` sends to `to`. *at: where they begin in the contribution of `from`. */
 static size_t span(const struct gr_op *op, int from, int to, size_t *at)
 {
     *at = 0;
-    switch (op->data.request.coll) {
+    switch (op->data.spec.coll) {
     case GR_COLL_ALLGATHER:
         return block_bytes(op, from);
     case GR_COLL_REDUCE_SCATTER:
@@ -71,7 +71,7 @@ static size_t contribution(const struct gr_op *op)
 {
     int rank = op->comm->rank;
 
-    switch (op->data.request.coll) {
+    switch (op->data.spec.coll) {
     case GR_COLL_ALLGATHER:
         return block_bytes(op, rank);
     case GR_COLL_BCAST:
@@ -146,12 +146,12 @@ static void take(struct gr_op *op, int r, const unsigned char *data, size_t byte
     void *out = d->out;
     const void *source = data;
 
-    if (GR_COLL_ALLGATHER == d->request.coll || GR_COLL_ALLTOALL == d->request.coll) {
+    if (GR_COLL_ALLGATHER == d->spec.coll || GR_COLL_ALLTOALL == d->spec.coll) {
         memcpy(d->out + block_at(op, r), data, bytes);
     } else if (!gr_calls[op->id].reduces || 0 == r) {
         memcpy(d->out, data, bytes);
     } else {
-        gr_reduce(&d->reducer, &out, 1, d->out, &source, 1, bytes / d->request.elem_bytes);
+        gr_reduce(&d->reducer, &out, 1, d->out, &source, 1, bytes / d->spec.elem_bytes);
     }
 }
 

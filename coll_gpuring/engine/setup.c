@@ -29,10 +29,10 @@
 #include "engine/comm.h"
 
 #include "base/errors.h"
+#include "base/status.h"
 #include "cuda/error.h"
 #include "exec/gpu/connect.h"
 #include "exec/gpu/team.h"
-#include "exec/stepper.h"
 #include "link/host_links.h"
 #include "link/team.h"
 #include "sched/sched.h"
@@ -45,18 +45,18 @@
 
 /* ---- messages ---- */
 
-/* 1: all requests are complete, and freed; 0: not yet; negative: an error. */
+/* 1: all messages are complete, and freed; 0: not yet; negative: an error. */
 static int requests_done(struct gr_setup *s)
 {
     int k, rc;
 
-    for (k = 0; k < s->nrequests; k++) {
-        rc = gr_runtime_test(&s->requests[k]);
+    for (k = 0; k < s->nmessages; k++) {
+        rc = gr_runtime_test(&s->messages[k]);
         if (1 != rc) {
             return rc;
         }
     }
-    s->nrequests = 0;
+    s->nmessages = 0;
     return 1;
 }
 
@@ -312,7 +312,7 @@ void mca_coll_gpuring_setup_end(struct gr_setup *s)
     mca_coll_gpuring_setup_log(s);
     mca_coll_gpuring_endpoints_end(s);
     gr_join_end(&s->join, s->result.status, &s->result.agreed);
-    free(s->requests);
+    free(s->messages);
     free(s->devices);
     free(s);
 }

@@ -96,9 +96,9 @@ struct gr_setup {
     struct gr_gpu *mine;             /* this rank's device; NULL: see mine_error */
     int mine_error;                  /* 0, or why this rank has no device: GR_ERR_... */
     struct gr_setup_device *devices; /* [p + 1]: of all ranks, and this rank's own; owned */
-    struct gr_message **requests;    /* of the phase; owned */
-    int nrequests;                   /* messages under way */
-    int awaited;                     /* the first `awaited` requests are receives */
+    struct gr_message **messages;    /* of the phase; owned */
+    int nmessages;                   /* messages under way */
+    int awaited;                     /* the first `awaited` messages are receives */
     int distance;                    /* agreement: 2^round */
     struct gr_setup_result sent;     /* agreement: sent in this round */
     struct gr_setup_result heard;    /* agreement: received in this round */

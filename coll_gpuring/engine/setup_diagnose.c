@@ -68,7 +68,7 @@ void mca_coll_gpuring_setup_explain(void *ctx, char *text, size_t size)
     used = (size_t) snprintf(text, size, "set-up of %s%s, %s, waits for rank", gr_way_name(s->way),
                              where(s), phases[s->state]);
     for (k = 0; k < s->awaited && used < size; k++) {
-        if (NULL != s->requests[k]) {
+        if (NULL != s->messages[k]) {
             used += (size_t) snprintf(text + used, size - used, " %d", awaited_rank(s, k));
         }
     }
@@ -118,10 +118,10 @@ static void log_slots(const struct gr_setup *s)
         return;
     }
     found = on_device(&j->in) + on_device(&j->out);
-    why = mca_coll_gpuring_net_indirect(s->queue);
-    why = NULL != why                      ? why
-          : GR_RDMA_NONE == j->gpu->direct ? "the device has no GPUDirect RDMA, or no flush for it"
-                                           : "the device is out of memory";
+    why = mca_coll_gpuring_net_no_rdma(s->queue);
+    why = NULL != why                    ? why
+          : GR_RDMA_NONE == j->gpu->rdma ? "the device has no GPUDirect RDMA, or no flush for it"
+                                         : "the device is out of memory";
     mca_coll_gpuring_print(
         "gpuring: slots of rank 0 of %s for %s between nodes: %d links in device memory, "
         "%d in pinned host memory%s%s%s",

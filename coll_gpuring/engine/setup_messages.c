@@ -18,15 +18,15 @@ int mca_coll_gpuring_setup_tag(uint32_t number)
 int mca_coll_gpuring_setup_post(struct gr_setup *s, bool send, void *buf, size_t bytes, int rank,
                                 int tag)
 {
-    struct gr_message **request = &s->requests[s->nrequests++];
+    struct gr_message **message = &s->messages[s->nmessages++];
 
-    return send ? gr_runtime_send(s->queue->comm, buf, bytes, rank, tag, request)
-                : gr_runtime_receive(s->queue->comm, buf, bytes, rank, tag, request);
+    return send ? gr_runtime_send(s->queue->comm, buf, bytes, rank, tag, message)
+                : gr_runtime_receive(s->queue->comm, buf, bytes, rank, tag, message);
 }
 
 int mca_coll_gpuring_setup_reserve(struct gr_setup *s, int n)
 {
-    free(s->requests);
-    s->requests = calloc((size_t) n + 2, sizeof(struct gr_message *));
-    return NULL == s->requests ? GR_ERR_NOMEM : 0;
+    free(s->messages);
+    s->messages = calloc((size_t) n + 2, sizeof(struct gr_message *));
+    return NULL == s->messages ? GR_ERR_NOMEM : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The messages of set-ups: requests and tags. */
+/* The messages of set-ups: reservation and tags. */
 #ifndef GR_ENGINE_SETUP_MESSAGES_H
 #define GR_ENGINE_SETUP_MESSAGES_H
 
@@ -14,13 +14,13 @@ int mca_coll_gpuring_setup_tag(uint32_t number);
 
 /*
  * Post a message of the phase: send bytes from buf to a rank, or receive them from it. Uses one of
- * the reserved requests. 0, or GR_ERR_...
+ * the reserved messages. 0, or GR_ERR_...
  */
 int mca_coll_gpuring_setup_post(struct gr_setup *s, bool send, void *buf, size_t bytes, int rank,
                                 int tag);
 
 /*
- * Reserve requests for n messages, and two for those of the last phase, in place of those before.
+ * Reserve n messages, and two for those of the last phase, in place of those before.
  * 0, or GR_ERR_NOMEM.
  */
 int mca_coll_gpuring_setup_reserve(struct gr_setup *s, int n);

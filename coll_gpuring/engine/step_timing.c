@@ -34,7 +34,7 @@ _Static_assert(GR_TIMER_CHANNELS >= GR_GPU_CHANNELS && GR_TIMER_CHANNELS >= GR_M
 struct gr_timing {
     struct gr_sync_port port;
     struct gr_timer timer;
-    struct gr_request last; /* the request that the time line was made for */
+    struct gr_plan_spec last; /* the spec that the time line was made for */
     /* the schedules of that time line; they tell the executors apart. NULL: there is none yet */
     struct gr_sched (*last_sched)(const void *ctx, int rank, uint32_t channel);
     uint64_t told; /* pauses that were reported */
@@ -87,8 +87,8 @@ static void tell(struct gr_op_queue *queue)
     t->told = r->pauses;
 }
 
-/* Whether both requests have steps at the same times; unknown (false) where blocks have counts. */
-static bool is_same(const struct gr_request *a, const struct gr_request *b)
+/* Whether both specs have steps at the same times; unknown (false) where blocks have counts. */
+static bool is_same(const struct gr_plan_spec *a, const struct gr_plan_spec *b)
 {
     return NULL == a->counts && NULL == b->counts && a->coll == b->coll && a->algo == b->algo &&
            a->root == b->root && a->nchannels == b->nchannels && a->elem_bytes == b->elem_bytes &&
@@ -96,7 +96,7 @@ static bool is_same(const struct gr_request *a, const struct gr_request *b)
            a->direct == b->direct && a->direct_bytes == b->direct_bytes;
 }
 
-int mca_coll_gpuring_timing_begin(struct gr_op_queue *queue, const struct gr_request *r,
+int mca_coll_gpuring_timing_begin(struct gr_op_queue *queue, const struct gr_plan_spec *r,
                                   const struct gr_timing_job *job,
                                   const struct gr_timer_links *links, struct gr_step_gate *gate)
 {

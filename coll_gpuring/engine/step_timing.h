@@ -8,7 +8,7 @@
 
 struct gr_gate;
 struct gr_op_queue;
-struct gr_request;
+struct gr_plan_spec;
 struct gr_timer_links;
 struct gr_timing_job;
 
@@ -24,11 +24,11 @@ struct gr_step_gate {
 };
 
 /*
- * An executor has been started for request r: begin to time its steps, where the queue times steps.
+ * An executor has been started for spec r: begin to time its steps, where the queue times steps.
  * job: the steps; the same job->sched for all calls of an executor. links: those of its messages.
  * 0, or GR_ERR_...
  */
-int mca_coll_gpuring_timing_begin(struct gr_op_queue *queue, const struct gr_request *r,
+int mca_coll_gpuring_timing_begin(struct gr_op_queue *queue, const struct gr_plan_spec *r,
                                   const struct gr_timing_job *job,
                                   const struct gr_timer_links *links, struct gr_step_gate *gate);
 

@@ -54,7 +54,7 @@ int mca_coll_gpuring_op_decide(struct gr_op_queue *queue, struct gr_op *op,
     struct gr_comm *comm = op->comm;
     int rc = 0;
 
-    op->data.request.torus = comm->torus;
+    op->data.spec.torus = comm->torus;
     op->seq = ++queue->seq;
     if (is_unwanted(op)) {
         return GR_ERR_FALLBACK;

@@ -6,14 +6,13 @@
  */
 #include "engine/watchdog.h"
 
+#include "base/status.h"
 #include "engine/comm.h"
 #include "engine/failure.h"
 #include "engine/log.h"
 #include "engine/params.h"
 #include "engine/process.h"
 #include "engine/runtime.h"
-
-#include "exec/stepper.h"
 
 /* Polls without progress before MPI is progressed; a slot usually comes sooner. */
 #define SPINS_BUSY 200

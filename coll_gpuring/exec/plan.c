@@ -16,7 +16,7 @@ static size_t line_elems(size_t elem_bytes, size_t line)
 }
 
 /* Most bytes of a piece; a message may have several pieces. */
-static size_t piece_bytes(const struct gr_request *r, int p, size_t most, uint32_t nslots)
+static size_t piece_bytes(const struct gr_plan_spec *r, int p, size_t most, uint32_t nslots)
 {
     size_t pieces = gr_algo_most(r->algo, r->coll, p, &r->torus),
            room = most / pieces * (nslots - 1);
@@ -26,7 +26,7 @@ static size_t piece_bytes(const struct gr_request *r, int p, size_t most, uint32
     return 0 == r->chunk_bytes || r->chunk_bytes > most ? most : r->chunk_bytes;
 }
 
-struct gr_split gr_plan_split(const struct gr_request *r, int p, size_t most, uint32_t nslots,
+struct gr_split gr_plan_split(const struct gr_plan_spec *r, int p, size_t most, uint32_t nslots,
                               size_t line)
 {
     size_t chunk = piece_bytes(r, p, most, nslots);
@@ -49,7 +49,7 @@ struct gr_split gr_plan_split(const struct gr_request *r, int p, size_t most, ui
     return split;
 }
 
-struct gr_sched gr_plan_sched(const struct gr_request *r, int p, int rank, const int *order,
+struct gr_sched gr_plan_sched(const struct gr_plan_spec *r, int p, int rank, const int *order,
                               const int *where, uint32_t channel, uint32_t nchunks)
 {
     int along = gr_algo_is_torus(r->algo);
@@ -69,7 +69,7 @@ struct gr_sched gr_plan_sched(const struct gr_request *r, int p, int rank, const
     return s;
 }
 
-size_t gr_plan_scratch(const struct gr_request *r, int p)
+size_t gr_plan_scratch(const struct gr_plan_spec *r, int p)
 {
     size_t elems = r->total + (size_t) p * r->block, sum = 0, end;
     int k;
@@ -85,7 +85,7 @@ size_t gr_plan_scratch(const struct gr_request *r, int p)
 /*
  * Most bytes of a message. In a direct plan a slot holds addresses before the data, or only these.
  */
-static size_t message_bytes(const struct gr_channel_set *links, const struct gr_request *r)
+static size_t message_bytes(const struct gr_channel_set *links, const struct gr_plan_spec *r)
 {
     if (!r->direct) {
         return links->slot_bytes;
@@ -93,7 +93,7 @@ static size_t message_bytes(const struct gr_channel_set *links, const struct gr_
     return 0 != r->direct_bytes ? r->direct_bytes : links->slot_bytes - GR_DIRECT_HEAD;
 }
 
-void gr_plan_build(struct gr_plan *plan, const struct gr_team *team, const struct gr_request *r)
+void gr_plan_build(struct gr_plan *plan, const struct gr_team *team, const struct gr_plan_spec *r)
 {
     const struct gr_channel_set *links = gr_team_links_of(team, r->small);
     size_t most = message_bytes(links, r);

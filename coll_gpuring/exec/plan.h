@@ -8,7 +8,7 @@
 #include "sched/split.h"
 
 /* A call in the terms of schedules. The plan refers to its arrays and does not copy them. */
-struct gr_request {
+struct gr_plan_spec {
     enum gr_coll coll;
     enum gr_algo algo;
     int root;                      /* rank; 0 where there is none */
@@ -31,38 +31,38 @@ struct gr_request {
 };
 
 /* Elements of rank r's block. */
-static inline size_t gr_request_block(const struct gr_request *request, int r)
+static inline size_t gr_plan_block(const struct gr_plan_spec *spec, int r)
 {
-    return NULL != request->counts ? request->counts[r] : request->block;
+    return NULL != spec->counts ? spec->counts[r] : spec->block;
 }
 
 /* First element of rank r's block. */
-static inline size_t gr_request_begin(const struct gr_request *request, int r)
+static inline size_t gr_plan_block_begin(const struct gr_plan_spec *spec, int r)
 {
-    return NULL != request->displs ? request->displs[r] : (size_t) r * request->block;
+    return NULL != spec->displs ? spec->displs[r] : (size_t) r * spec->block;
 }
 
 /*
- * Split the request's data into pieces of at most `most` bytes (a slot), and so that no message of
+ * Split the call's data into pieces of at most `most` bytes (a slot), and so that no message of
  * several chunks fills all slots of a link (gr_algo_most()). Pieces begin at multiples of `line`
  * bytes (a power of two) from the start of their block, so that ranks and channels do not share
  * cache lines.
  */
-struct gr_split gr_plan_split(const struct gr_request *request, int p, size_t most, uint32_t nslots,
+struct gr_split gr_plan_split(const struct gr_plan_spec *spec, int p, size_t most, uint32_t nslots,
                               size_t line);
 
 /*
  * The schedule of a rank's channel. order, where: ranks by position, and positions by rank; the
  * schedule refers to order. Algorithms along a torus ignore both: the channel gives their order.
  */
-struct gr_sched gr_plan_sched(const struct gr_request *request, int p, int rank, const int *order,
+struct gr_sched gr_plan_sched(const struct gr_plan_spec *spec, int p, int rank, const int *order,
                               const int *where, uint32_t channel, uint32_t nchunks);
 
 /* Bytes of scratch (GR_TMP) that a rank needs; 0: none. */
-size_t gr_plan_scratch(const struct gr_request *request, int p);
+size_t gr_plan_scratch(const struct gr_plan_spec *spec, int p);
 
-/* Fill the plan. The request must be valid (checked by assertions only). */
+/* Fill the plan. The spec must be valid (checked by assertions only). */
 void gr_plan_build(struct gr_plan *plan, const struct gr_team *team,
-                   const struct gr_request *request);
+                   const struct gr_plan_spec *spec);
 
 #endif

@@ -16,6 +16,7 @@
 #ifndef GR_EXEC_STEPPER_H
 #define GR_EXEC_STEPPER_H
 
+#include "base/status.h"
 #include "sched/split.h"
 #include "sched/walk.h"
 
@@ -95,11 +96,6 @@ struct gr_stepper {
     struct gr_cursor at[GR_MAX_CHANNELS];
 };
 
-enum gr_status {
-    GR_DONE = 0,
-    GR_AGAIN = 1, /* nothing more can be done now */
-};
-
 /* Begin a plan; moves nothing. Plan, ops and ctx must live until the stepper is done. */
 void gr_stepper_start(struct gr_stepper *m, const struct gr_plan *plan,
                       const struct gr_executor_ops *ops, void *ctx);
@@ -111,7 +107,7 @@ void gr_stepper_start(struct gr_stepper *m, const struct gr_plan *plan,
 void gr_stepper_gate(struct gr_stepper *m, const struct gr_gate *gate, void *ctx);
 
 /*
- * Go as far as possible without waiting, or as far as m->burst allows. GR_DONE, GR_AGAIN, or the
+ * Go as far as possible without waiting, or as far as m->burst allows. enum gr_status, or the
  * executor's negative error. *moved is increased by the number of slots that were handled. After an
  * error the stepper must not be run again.
  */

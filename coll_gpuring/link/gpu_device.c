@@ -22,7 +22,7 @@
 /* Slabs begin at multiples of this. */
 #define ALIGNMENT ((size_t) 256)
 
-/* Size of a slab for a request: one of eight sizes from one power of two to the next. */
+/* Bytes of the slab for so many bytes: one of eight sizes from one power of two to the next. */
 static size_t size_class(size_t bytes)
 {
     size_t step = ALIGNMENT;

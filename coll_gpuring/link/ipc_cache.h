@@ -67,7 +67,7 @@ struct gr_ipc_handle gr_ipc_cache_export(struct gr_ipc_cache *cache, const void 
                                          size_t bytes);
 
 /* Whether the buffer can be shared. */
-static inline int gr_ipc_handle_shared(const struct gr_ipc_handle *handle)
+static inline int gr_ipc_handle_valid(const struct gr_ipc_handle *handle)
 {
     return 0 != handle->of.pid;
 }

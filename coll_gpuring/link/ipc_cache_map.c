@@ -189,7 +189,7 @@ int gr_ipc_cache_map(struct gr_ipc_cache *cache, const struct gr_ipc_handle *han
     int rc = 0;
 
     *mapped = (struct gr_ipc_mapped) {0, NULL};
-    if (!gr_ipc_handle_shared(handle) || handle->offset > handle->of.bytes) {
+    if (!gr_ipc_handle_valid(handle) || handle->offset > handle->of.bytes) {
         return GR_ERR_PEER;
     }
     if (cache->process == handle->of.process && (int32_t) getpid() == handle->of.pid) {

@@ -69,7 +69,7 @@ int mca_coll_gpuring_buffers_size(struct gr_mpi_op *op)
     const struct gr_call *call = &op->call;
     const struct gr_call_row *row = &gr_calls[call->id];
     struct gr_data *data = &op->base.data;
-    struct gr_request *r = &data->request;
+    struct gr_plan_spec *r = &data->spec;
     size_t p = (size_t) ompi_comm_size(call->comm);
     size_t unit, total, largest; /* unit: elements per element of the MPI type */
 
@@ -119,10 +119,10 @@ static int begin_reduction(struct gr_mpi_op *op)
         gr_reduce_find(mca_coll_gpuring_type(call->rtype), mca_coll_gpuring_op(call->op));
     data->reducer.other = reduce_by_ompi;
     data->reducer.ctx = (void *) call;
-    if (GR_COLL_REDUCE_SCATTER == data->request.coll && in_place(call)) {
+    if (GR_COLL_REDUCE_SCATTER == data->spec.coll && in_place(call)) {
         /* the output lies over input that is still to be sent */
         op->out_bytes =
-            gr_request_block(&data->request, ompi_comm_rank(call->comm)) * data->request.elem_bytes;
+            gr_plan_block(&data->spec, ompi_comm_rank(call->comm)) * data->spec.elem_bytes;
         data->out = scratch_get(op, op->out_bytes > 0 ? op->out_bytes : 1);
         op->finish = GR_FINISH_COPY;
         return NULL == data->out ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
@@ -194,7 +194,7 @@ static int begin_allgather(struct gr_mpi_op *op)
     const struct gr_call *call = &op->call;
     struct gr_data *data = &op->base.data;
     int rank = ompi_comm_rank(call->comm);
-    size_t mine = gr_request_block(&data->request, rank), count;
+    size_t mine = gr_plan_block(&data->spec, rank), count;
     bool solid = mca_coll_gpuring_is_contiguous(call->rtype, 2);
     bool pack_input = !in_place(call) && !mca_coll_gpuring_is_contiguous(call->stype, call->scount);
     unsigned char *scratch = NULL, *start;
@@ -219,7 +219,7 @@ static int begin_allgather(struct gr_mpi_op *op)
                                                      scratch, true)
                           : OMPI_SUCCESS;
     }
-    data->in = data->out + gr_request_begin(&data->request, rank);
+    data->in = data->out + gr_plan_block_begin(&data->spec, rank);
     count = gathered_block(call, rank, &start);
     return solid ? OMPI_SUCCESS
                  : mca_coll_gpuring_convert(start, call->rtype, count, data->in, true);
@@ -263,7 +263,7 @@ static int begin_alltoall(struct gr_mpi_op *op)
 /* Scratch for GR_TMP of the algorithm's schedule. */
 static int find_tmp(struct gr_mpi_op *op)
 {
-    struct gr_request *r = &op->base.data.request;
+    struct gr_plan_spec *r = &op->base.data.spec;
     size_t bytes = 0;
 
     op->base.data.tmp = NULL;
@@ -282,7 +282,7 @@ int mca_coll_gpuring_buffers_begin(struct gr_mpi_op *op)
 {
     int rc = find_tmp(op);
 
-    op->base.data.reducer.elem_bytes = op->base.data.request.elem_bytes;
+    op->base.data.reducer.elem_bytes = op->base.data.spec.elem_bytes;
     op->finish = GR_FINISH_NONE;
     if (OMPI_SUCCESS != rc) {
         return rc;
@@ -319,7 +319,7 @@ static int unpack_gathered(const struct gr_call *call, const struct gr_data *dat
 
         if (!(in_place(call) && r == ompi_comm_rank(call->comm))) {
             rc = mca_coll_gpuring_convert(start, call->rtype, count,
-                                          data->out + gr_request_begin(&data->request, r), false);
+                                          data->out + gr_plan_block_begin(&data->spec, r), false);
         }
     }
     return rc;

@@ -15,7 +15,7 @@ enum gr_form_kind { GR_BLOCKING, GR_NONBLOCKING, GR_PERSISTENT };
 struct gr_form {
     enum gr_form_kind kind;
     struct ompi_info_t *info; /* persistent */
-    ompi_request_t **request; /* all but blocking */
+    ompi_request_t **request; /* nonblocking, persistent: where MPI's request goes */
     bool cut;                 /* into segments, by all ranks alike (segments.c) */
     /* what is done of it beside the saved function, or NULL (p2p_split.c) */
     struct gr_p2p_split *pairs;

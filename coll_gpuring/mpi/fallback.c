@@ -8,6 +8,7 @@
  */
 #include "mpi/fallback.h"
 
+#include "base/status.h"
 #include "engine/lock.h"
 #include "mpi/call.h"
 #include "engine/devices.h"
@@ -21,8 +22,6 @@
 #include "mpi/staging/p2p_split.h"
 #include "mpi/staging/segments.h"
 #include "mpi/staging/stage.h"
-
-#include "exec/stepper.h"
 
 #include <stdlib.h>
 

@@ -359,7 +359,7 @@ static int gather_cards(struct ompi_communicator_t *comm, struct card **cards, i
         }
         off = off < 0 && !takes_part(cards[r]) ? r : off;
         module->comm.gpu = module->comm.gpu || cards[r]->gpu;
-        module->comm.shared = module->comm.shared || cards[r]->yields;
+        module->comm.oversubscribed = module->comm.oversubscribed || cards[r]->yields;
         module->all_gpu = module->all_gpu && cards[r]->gpu;
     }
     if (off >= 0) {
@@ -411,7 +411,7 @@ int mca_coll_gpuring_modex_decide(mca_coll_gpuring_module_t *module,
     if (NULL == cards) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    module->comm.gpu = module->comm.shared = false;
+    module->comm.gpu = module->comm.oversubscribed = false;
     module->all_gpu = true;
     rc = gather_cards(comm, cards, &module->refused, module);
     if (OMPI_SUCCESS == rc && 0 > module->refused) {

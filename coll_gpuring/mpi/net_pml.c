@@ -43,7 +43,7 @@ struct connection {
     void *peer;
     int rank; /* in MPI_COMM_WORLD */
     bool lost;
-    ompi_request_t *request;
+    ompi_request_t *pml_request;
     struct first came;
 };
 
@@ -52,7 +52,7 @@ struct sending {
     struct sending *next;
     struct connection *to;
     struct gr_net_message *message;
-    ompi_request_t *requests[2]; /* the first, the data */
+    ompi_request_t *pml_requests[2]; /* the first, the data */
     struct first first;
 };
 
@@ -61,7 +61,7 @@ struct receiving {
     struct receiving *next;
     struct connection *from;
     struct gr_net_head head;
-    ompi_request_t *request;
+    ompi_request_t *pml_request;
     void *dropped; /* nobody wants them */
 };
 
@@ -112,17 +112,17 @@ static void sending_put(struct pml *p, struct sending *s)
 /* 1: it is through; 0: not yet; negative: it failed. */
 static int sending_state(struct sending *s)
 {
-    int first = mca_coll_gpuring_request_done(&s->requests[0]),
-        data = mca_coll_gpuring_request_done(&s->requests[1]);
+    int first = mca_coll_gpuring_pml_request_done(&s->pml_requests[0]),
+        data = mca_coll_gpuring_pml_request_done(&s->pml_requests[1]);
 
     return 0 > first || 0 > data ? GR_ERR_LOST : first && data;
 }
 
 static int post_send(const void *buf, size_t bytes, int tag, const struct connection *c,
-                     ompi_request_t **request)
+                     ompi_request_t **pml_request)
 {
-    return MCA_PML_CALL(
-        isend(buf, bytes, MPI_BYTE, c->rank, tag, MCA_PML_BASE_SEND_STANDARD, world(), request));
+    return MCA_PML_CALL(isend(buf, bytes, MPI_BYTE, c->rank, tag, MCA_PML_BASE_SEND_STANDARD,
+                              world(), pml_request));
 }
 
 static int send_both(struct sending *s, const void *data, size_t bytes)
@@ -130,15 +130,16 @@ static int send_both(struct sending *s, const void *data, size_t bytes)
     bool packed = NULL != data && bytes <= PACKED_BYTES;
     int rc;
 
-    s->requests[0] = s->requests[1] = MPI_REQUEST_NULL;
+    s->pml_requests[0] = s->pml_requests[1] = MPI_REQUEST_NULL;
     s->first.head = s->message->head;
     s->first.bytes = NULL == data ? NOTE : bytes;
     if (packed) {
         memcpy(s->first.data, data, bytes);
     }
-    rc = post_send(&s->first, FIRST_BYTES(packed ? bytes : 0), TAG_HEAD, s->to, &s->requests[0]);
+    rc =
+        post_send(&s->first, FIRST_BYTES(packed ? bytes : 0), TAG_HEAD, s->to, &s->pml_requests[0]);
     if (OMPI_SUCCESS == rc && NULL != data && !packed) {
-        rc = post_send(data, bytes, TAG_DATA, s->to, &s->requests[1]);
+        rc = post_send(data, bytes, TAG_DATA, s->to, &s->pml_requests[1]);
     }
     return rc;
 }
@@ -160,7 +161,7 @@ static int pml_send(void *end, void *connection, struct gr_net_message *message,
     state = OMPI_SUCCESS == send_both(s, data, bytes) ? sending_state(s) : GR_ERR_LOST;
     inside = false;
     if (0 > state) {
-        /* s is not used again: one of its requests may be under way */
+        /* s is not used again: one of its PML requests may be under way */
         lose(p, c, "Open MPI cannot send a message");
     } else if (1 == state) {
         sending_put(p, s);
@@ -198,7 +199,7 @@ static void look_at_sendings(struct pml *p)
 static int post_head(struct connection *c)
 {
     return MCA_PML_CALL(
-        irecv(&c->came, sizeof(c->came), MPI_BYTE, c->rank, TAG_HEAD, world(), &c->request));
+        irecv(&c->came, sizeof(c->came), MPI_BYTE, c->rank, TAG_HEAD, world(), &c->pml_request));
 }
 
 /* The data of a head are on their way. OMPI error code. */
@@ -215,9 +216,10 @@ static int fetch(struct pml *p, struct connection *c, void *to)
     if (NULL == to) {
         to = r->dropped = malloc(bytes);
     }
-    rc = NULL == to
-             ? OMPI_ERR_OUT_OF_RESOURCE
-             : MCA_PML_CALL(irecv(to, bytes, MPI_BYTE, c->rank, TAG_DATA, world(), &r->request));
+    rc =
+        NULL == to
+            ? OMPI_ERR_OUT_OF_RESOURCE
+            : MCA_PML_CALL(irecv(to, bytes, MPI_BYTE, c->rank, TAG_DATA, world(), &r->pml_request));
     if (OMPI_SUCCESS != rc) {
         free(r->dropped);
         free(r);
@@ -257,7 +259,7 @@ static void look_at_heads(struct pml *p, struct connection *c)
     int k, rc = 1;
 
     for (k = 0; k < MOST_HEADS && !c->lost; k++) {
-        rc = mca_coll_gpuring_request_done(&c->request);
+        rc = mca_coll_gpuring_pml_request_done(&c->pml_request);
         if (0 == rc) {
             return;
         }
@@ -273,7 +275,7 @@ static void look_at_receivings(struct pml *p)
     int state;
 
     while (NULL != (r = *at)) {
-        state = mca_coll_gpuring_request_done(&r->request);
+        state = mca_coll_gpuring_pml_request_done(&r->pml_request);
         if (0 == state) {
             at = &r->next;
             continue;
@@ -371,13 +373,13 @@ static void connection_close(struct connection *c)
     static const double force = 1; /* seconds; it takes no others to cancel a receive */
     double until = gr_runtime_now() + force;
 
-    if (MPI_REQUEST_NULL != c->request) {
-        (void) ompi_request_cancel(c->request);
+    if (MPI_REQUEST_NULL != c->pml_request) {
+        (void) ompi_request_cancel(c->pml_request);
     }
-    while (0 == mca_coll_gpuring_request_done(&c->request) && gr_runtime_now() < until) {
+    while (0 == mca_coll_gpuring_pml_request_done(&c->pml_request) && gr_runtime_now() < until) {
         opal_progress();
     }
-    if (MPI_REQUEST_NULL == c->request) {
+    if (MPI_REQUEST_NULL == c->pml_request) {
         free(c);
     }
 }

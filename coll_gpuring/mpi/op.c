@@ -59,12 +59,12 @@ static int release(struct gr_op *base, int rc)
 
 static void complete(struct gr_op *op)
 {
-    ompi_request_t *request = gr_mpi_op(op)->request;
+    ompi_request_t *mpi_request = gr_mpi_op(op)->mpi_request;
     int rc = mca_coll_gpuring_to_ompi(op->rc);
 
     /* a code of Open MPI's own is negative */
-    request->req_status.MPI_ERROR = 0 > rc ? MPI_ERR_OTHER : rc;
-    ompi_request_complete(request, true);
+    mpi_request->req_status.MPI_ERROR = 0 > rc ? MPI_ERR_OTHER : rc;
+    ompi_request_complete(mpi_request, true);
 }
 
 static const struct gr_op_hooks hooks = {prepare, replace_host, follow, unpack, release, complete};

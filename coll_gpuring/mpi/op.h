@@ -35,7 +35,7 @@ struct gr_mpi_op {
     struct gr_stage stage; /* host memory in the place of device buffers; kept for the next call */
     struct gr_copy_stream copies[2]; /* staging/overlap.c: into host memory, and out of it */
     struct gr_mpi_op_kept kept;
-    ompi_request_t *request; /* to be completed when the op is done; NULL: none. Borrowed */
+    ompi_request_t *mpi_request; /* to be completed when the op is done; NULL: none. Borrowed */
 };
 
 static inline struct gr_mpi_op *gr_mpi_op(const struct gr_op *op)

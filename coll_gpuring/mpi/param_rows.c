@@ -68,7 +68,7 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
      "Transport between nodes: ucx (UCX, by the module gpuring_net_ucx.so), pml (Open MPI's "
      "point-to-point messages), or auto (default): UCX if the module can be loaded, else pml. It "
      "must be the same on all nodes"},
-    {"nodes_direct", TUNER, GR_KIND_INT, -1, 1, 0, 1, &gr_settings.direct,
+    {"nodes_direct", TUNER, GR_KIND_INT, -1, 1, 0, 1, &gr_settings.gpu_rdma,
      "1 (default): slots of links between devices of different nodes are in device memory, if UCX "
      "and the driver support it (GPUDirect RDMA); 0: they are in pinned host memory"},
     {"nodes_channels", TUNER, GR_KIND_INT, GR_PARAM_NODES_CHANNELS, 4, 1, GR_MAX_CHANNELS, NULL,

@@ -21,9 +21,9 @@ struct gr_param_row {
     const char *name;
     int level; /* an enum of Open MPI: from which ompi_info --level on it is shown */
     enum gr_param_kind kind;
-    int shared;        /* an enum gr_shared_param, or -1: may differ between ranks */
+    int compared;      /* an enum gr_compared_param, or -1: may differ between ranks */
     int def, min, max; /* GR_KIND_INT */
-    int *local;        /* GR_KIND_INT, not shared: where the checked value goes */
+    int *local;        /* GR_KIND_INT, not compared: where the checked value goes */
     const char *help;  /* GR_KIND_ALGORITHM: of what; the names are those of the registry */
 };
 

@@ -69,7 +69,7 @@ static void add_names(const struct gr_param_row *row, char *list, size_t size)
     int w;
 
     for (w = 0; w < GR_NWAYS; w++) {
-        if (way_is_allowed(row->shared, w)) {
+        if (way_is_allowed(row->compared, w)) {
             gr_words_add(list, size, gr_way_name(w));
         }
     }
@@ -85,7 +85,7 @@ static const char *help_of(const struct gr_param_row *row, char *buf, size_t siz
     }
     add_names(row, names, sizeof(names));
     snprintf(buf, size, "Algorithm of %s:%s, or auto (default): %s", row->help, names,
-             GR_PARAM_COMMON == row->shared
+             GR_PARAM_COMMON == row->compared
                  ? "by the cost model. Collectives without this algorithm use auto, and so do "
                    "messages too large for a mailbox, and torus algorithms without a torus"
                  : "as coll_gpuring_algorithm says");
@@ -143,10 +143,10 @@ static void complain(const struct gr_param_row *row, const char *value, const ch
 /* What a number must be a multiple of. */
 static int multiple_of(const struct gr_param_row *row)
 {
-    if (GR_PARAM_SLOT_BYTES == row->shared) {
+    if (GR_PARAM_SLOT_BYTES == row->compared) {
         return GR_CACHE_LINE;
     }
-    return GR_PARAM_DEVICE_SLOT_BYTES == row->shared ? 256 : 1;
+    return GR_PARAM_DEVICE_SLOT_BYTES == row->compared ? 256 : 1;
 }
 
 /* Whether all extents are there, and are as check_torus() allows. */
@@ -173,7 +173,7 @@ static bool is_good(const struct gr_param_row *row, int64_t value)
         return value >= row->min && value <= row->max && 0 == value % multiple_of(row);
     case GR_KIND_ALGORITHM:
         return -1 == value ||
-               (value >= 0 && value < GR_NWAYS && way_is_allowed(row->shared, (int) value));
+               (value >= 0 && value < GR_NWAYS && way_is_allowed(row->compared, (int) value));
     case GR_KIND_PROTOCOL:
         return value >= -1 && value < GR_NPROTOCOLS;
     case GR_KIND_SYNC:
@@ -190,7 +190,7 @@ bool mca_coll_gpuring_params_good(const gr_params_t *params, const gr_bad_param_
     size_t k;
 
     for (k = 0; k < GR_PARAM_ROWS; k++) {
-        if (rows[k].shared >= 0 && !is_good(&rows[k], params->value[rows[k].shared])) {
+        if (rows[k].compared >= 0 && !is_good(&rows[k], params->value[rows[k].compared])) {
             return false;
         }
     }
@@ -225,7 +225,7 @@ static int64_t check_algorithm(const struct gr_param_row *row, const char *text)
     if (0 == strcmp(text, "auto")) {
         return -1;
     }
-    if (GR_NWAYS != way && way_is_allowed(row->shared, way)) {
+    if (GR_NWAYS != way && way_is_allowed(row->compared, way)) {
         return way;
     }
     add_names(row, allowed, sizeof(allowed));
@@ -321,24 +321,24 @@ void mca_coll_gpuring_params_check(void)
         if (NULL != row->local) {
             *row->local = (int) value;
         }
-        if (GR_PARAM_COMMON == row->shared) {
+        if (GR_PARAM_COMMON == row->compared) {
             common = value; /* the rows of the collectives follow */
         } else if (GR_KIND_ALGORITHM == row->kind && value < 0 && common >= 0 &&
-                   way_is_allowed(row->shared, (int) common)) {
+                   way_is_allowed(row->compared, (int) common)) {
             value = common;
         }
-        if (row->shared >= 0) {
-            p->value[row->shared] = value;
+        if (row->compared >= 0) {
+            p->value[row->compared] = value;
         }
     }
 }
 
-/* The row that describes a shared parameter; each has one. */
-static const struct gr_param_row *shared_row(int param)
+/* The row that describes a compared parameter; each has one. */
+static const struct gr_param_row *compared_row(int param)
 {
     const struct gr_param_row *row = rows;
 
-    while (row->shared != param) {
+    while (row->compared != param) {
         row++;
     }
     return row;
@@ -346,12 +346,12 @@ static const struct gr_param_row *shared_row(int param)
 
 const char *mca_coll_gpuring_param_name(int param)
 {
-    return shared_row(param)->name;
+    return compared_row(param)->name;
 }
 
 int64_t mca_coll_gpuring_param_default(int param)
 {
-    return param >= GR_PARAM_COMMON ? -1 : shared_row(param)->def;
+    return param >= GR_PARAM_COMMON ? -1 : compared_row(param)->def;
 }
 
 const char *mca_coll_gpuring_param_text(int param, int64_t value, char *buf, size_t size)

@@ -61,52 +61,52 @@ int gr_runtime_tag(int offset)
     return -(most / 2 + 1) - offset;
 }
 
-int mca_coll_gpuring_request_done(ompi_request_t **request)
+int mca_coll_gpuring_pml_request_done(ompi_request_t **pml_request)
 {
     int rc;
 
-    if (MPI_REQUEST_NULL == *request) {
+    if (MPI_REQUEST_NULL == *pml_request) {
         return 1;
     }
-    if (!REQUEST_COMPLETE(*request)) {
+    if (!REQUEST_COMPLETE(*pml_request)) {
         return 0;
     }
-    rc = (*request)->req_status.MPI_ERROR;
-    (void) ompi_request_free(request);
-    *request = MPI_REQUEST_NULL;
+    rc = (*pml_request)->req_status.MPI_ERROR;
+    (void) ompi_request_free(pml_request);
+    *pml_request = MPI_REQUEST_NULL;
     return MPI_SUCCESS == rc ? 1 : OMPI_ERROR;
 }
 
-/* A message is the request. */
-static int posted(int rc, ompi_request_t *request, struct gr_message **message)
+/* A message is a request of the PML. */
+static int posted(int rc, ompi_request_t *pml_request, struct gr_message **message)
 {
-    *message = OMPI_SUCCESS == rc ? (struct gr_message *) request : NULL;
+    *message = OMPI_SUCCESS == rc ? (struct gr_message *) pml_request : NULL;
     return OMPI_SUCCESS == rc ? 0 : GR_ERR_FAILED;
 }
 
 int gr_runtime_send(const struct gr_comm *comm, const void *buf, size_t bytes, int rank, int tag,
                     struct gr_message **message)
 {
-    ompi_request_t *request = MPI_REQUEST_NULL;
+    ompi_request_t *pml_request = MPI_REQUEST_NULL;
     int rc = MCA_PML_CALL(isend(buf, bytes, MPI_BYTE, rank, tag, MCA_PML_BASE_SEND_STANDARD,
-                                gr_ompi_comm(comm), &request));
+                                gr_ompi_comm(comm), &pml_request));
 
-    return posted(rc, request, message);
+    return posted(rc, pml_request, message);
 }
 
 int gr_runtime_receive(const struct gr_comm *comm, void *buf, size_t bytes, int rank, int tag,
                        struct gr_message **message)
 {
-    ompi_request_t *request = MPI_REQUEST_NULL;
-    int rc = MCA_PML_CALL(irecv(buf, bytes, MPI_BYTE, rank, tag, gr_ompi_comm(comm), &request));
+    ompi_request_t *pml_request = MPI_REQUEST_NULL;
+    int rc = MCA_PML_CALL(irecv(buf, bytes, MPI_BYTE, rank, tag, gr_ompi_comm(comm), &pml_request));
 
-    return posted(rc, request, message);
+    return posted(rc, pml_request, message);
 }
 
 int gr_runtime_test(struct gr_message **message)
 {
-    ompi_request_t *request = (ompi_request_t *) *message;
-    int rc = NULL == request ? 1 : mca_coll_gpuring_request_done(&request);
+    ompi_request_t *pml_request = (ompi_request_t *) *message;
+    int rc = NULL == pml_request ? 1 : mca_coll_gpuring_pml_request_done(&pml_request);
 
     if (0 != rc) {
         *message = NULL;
@@ -133,15 +133,15 @@ int gr_runtime_number(const struct gr_comm *comm, int rank)
 
 int gr_runtime_note_send(struct gr_process *process, const void *note, size_t bytes, int number)
 {
-    ompi_request_t *request = MPI_REQUEST_NULL;
+    ompi_request_t *pml_request = MPI_REQUEST_NULL;
 
     (void) process;
     if (OMPI_SUCCESS !=
         MCA_PML_CALL(isend(note, bytes, MPI_BYTE, number, gr_runtime_tag(GR_TAGS_FAILURE),
-                           MCA_PML_BASE_SEND_STANDARD, world(), &request))) {
+                           MCA_PML_BASE_SEND_STANDARD, world(), &pml_request))) {
         return GR_ERR_FAILED;
     }
-    (void) ompi_request_free(&request);
+    (void) ompi_request_free(&pml_request);
     return 0;
 }
 

@@ -38,11 +38,11 @@ static inline bool gr_ompi_should_log(struct ompi_communicator_t *comm, int leve
 }
 
 /*
- * Test a point-to-point request: 1 when it is complete (it is freed) or MPI_REQUEST_NULL, 0 when
+ * Test a request of the PML: 1 when it is complete (it is freed) or MPI_REQUEST_NULL, 0 when
  * not, OMPI_ERROR on error. Does not progress Open MPI, unlike ompi_request_test(), so
  * opal_progress may call it.
  */
-int mca_coll_gpuring_request_done(ompi_request_t **request);
+int mca_coll_gpuring_pml_request_done(ompi_request_t **pml_request);
 
 /*
  * Error codes: the code of Open MPI, or of MPI, for one of the engine; and the engine's for one of

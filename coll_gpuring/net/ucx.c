@@ -34,7 +34,7 @@ struct connection {
     uint32_t flags; /* of messages with data */
 };
 
-/* State of a message that is being received; in UCX's request. */
+/* State of a message that is being received; in its UCP request. */
 struct receipt {
     struct ucx *ucx;
     struct gr_net_head head;
@@ -42,15 +42,15 @@ struct receipt {
 
 /* ---- receiving ---- */
 
-static void on_received(void *request, ucs_status_t status, size_t length, void *user_data)
+static void on_received(void *ucp_request, ucs_status_t status, size_t length, void *user_data)
 {
-    struct receipt *r = request;
+    struct receipt *r = ucp_request;
 
     (void) length;
     (void) user_data;
     r->ucx->received = 1;
     r->ucx->up->recv_done(r->ucx->up->ctx, &r->head, UCS_OK == status ? 0 : GR_ERR_LOST);
-    ucp_request_free(request);
+    ucp_request_free(ucp_request);
 }
 
 /*
@@ -65,13 +65,13 @@ static ucs_status_t fetch(struct ucx *u, const struct gr_net_head *head, void *d
         .cb.recv_am = on_received,
         .memory_type = GR_UCX_GPU,
     };
-    ucs_status_ptr_t request = ucp_am_recv_data_nbx(u->worker, descriptor, to, length, &param);
+    ucs_status_ptr_t ucp_request = ucp_am_recv_data_nbx(u->worker, descriptor, to, length, &param);
 
-    if (!UCS_PTR_IS_PTR(request)) {
-        u->up->recv_done(u->up->ctx, head, UCS_OK == UCS_PTR_STATUS(request) ? 0 : GR_ERR_LOST);
+    if (!UCS_PTR_IS_PTR(ucp_request)) {
+        u->up->recv_done(u->up->ctx, head, UCS_OK == UCS_PTR_STATUS(ucp_request) ? 0 : GR_ERR_LOST);
         return UCS_OK;
     }
-    *(struct receipt *) request = (struct receipt) {u, *head};
+    *(struct receipt *) ucp_request = (struct receipt) {u, *head};
     return UCS_INPROGRESS;
 }
 
@@ -117,12 +117,12 @@ static ucs_status_t on_control_message(void *arg, const void *header, size_t hea
 
 /* ---- sending ---- */
 
-static void on_sent(void *request, ucs_status_t status, void *user_data)
+static void on_sent(void *ucp_request, ucs_status_t status, void *user_data)
 {
     struct gr_net_message *message = user_data;
     struct ucx *u = message->transport;
 
-    ucp_request_free(request);
+    ucp_request_free(ucp_request);
     u->up->sent(u->up->ctx, message, UCS_OK == status ? 0 : GR_ERR_LOST);
 }
 
@@ -147,16 +147,16 @@ static int ucx_send(void *end, void *connection, struct gr_net_message *message,
         .user_data = message,
         .memory_type = GR_UCX_GPU,
     };
-    ucs_status_ptr_t request;
+    ucs_status_ptr_t ucp_request;
 
     message->transport = end;
-    request = ucp_am_send_nbx(c->ep, NULL == data ? ID_CONTROL : ID_DATA, &message->head,
-                              gr_net_head_bytes(&message->head), data, bytes, &param);
-    if (UCS_PTR_IS_ERR(request)) {
-        on_error(c, c->ep, UCS_PTR_STATUS(request));
+    ucp_request = ucp_am_send_nbx(c->ep, NULL == data ? ID_CONTROL : ID_DATA, &message->head,
+                                  gr_net_head_bytes(&message->head), data, bytes, &param);
+    if (UCS_PTR_IS_ERR(ucp_request)) {
+        on_error(c, c->ep, UCS_PTR_STATUS(ucp_request));
         return GR_ERR_LOST;
     }
-    return NULL == request;
+    return NULL == ucp_request;
 }
 
 /* ---- connections ---- */
@@ -361,18 +361,18 @@ static double now(void)
     return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
 }
 
-/* Progress until a request is complete, for at most `patience` seconds. */
-static void await(struct ucx *u, ucs_status_ptr_t request, double patience)
+/* Progress until a UCP request is complete, for at most `patience` seconds. */
+static void await(struct ucx *u, ucs_status_ptr_t ucp_request, double patience)
 {
     double end = now() + patience;
 
-    if (!UCS_PTR_IS_PTR(request)) {
+    if (!UCS_PTR_IS_PTR(ucp_request)) {
         return;
     }
-    while (UCS_INPROGRESS == ucp_request_check_status(request) && now() < end) {
+    while (UCS_INPROGRESS == ucp_request_check_status(ucp_request) && now() < end) {
         ucp_worker_progress(u->worker);
     }
-    ucp_request_free(request);
+    ucp_request_free(ucp_request);
 }
 
 static void ucx_close(void *end, double patience)

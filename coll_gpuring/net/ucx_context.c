@@ -14,14 +14,14 @@
 #define CACHE_SIZE "4g"
 
 /* device: the only one, or NULL. cache: value of CACHE; NULL: UCX's default. */
-static ucs_status_t make_context(const char *device, const char *cache, size_t request_bytes,
+static ucs_status_t make_context(const char *device, const char *cache, size_t ucp_request_bytes,
                                  ucp_context_h *context)
 {
     ucp_params_t params = {
         .field_mask =
             UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_REQUEST_SIZE | UCP_PARAM_FIELD_NAME,
         .features = UCP_FEATURE_AM,
-        .request_size = request_bytes,
+        .request_size = ucp_request_bytes,
         .name = "gpuring",
     };
     ucp_config_t *config;
@@ -80,14 +80,14 @@ static int user_has_set_cache(void)
     return NULL != getenv("UCX_IB_RCACHE_MAX_SIZE") || NULL != getenv("UCX_IB_RCACHE_MAX_REGIONS");
 }
 
-ucs_status_t gr_ucx_context(const char *device, size_t request_bytes, ucp_context_h *context)
+ucs_status_t gr_ucx_context(const char *device, size_t ucp_request_bytes, ucp_context_h *context)
 {
-    ucs_status_t status = make_context(device, NULL, request_bytes, context);
+    ucs_status_t status = make_context(device, NULL, ucp_request_bytes, context);
 
     /* not at the first try: UCX warns if no transport has such a cache */
     if (UCS_OK == status && !user_has_set_cache() && registers(*context)) {
         ucp_cleanup(*context);
-        status = make_context(device, CACHE_SIZE, request_bytes, context);
+        status = make_context(device, CACHE_SIZE, ucp_request_bytes, context);
     }
     return status;
 }

@@ -9,9 +9,9 @@
 
 /*
  * Create a context for active messages. device: the only network device; NULL: UCX chooses.
- * request_bytes: space for the caller in each request.
+ * ucp_request_bytes: space for the caller in each UCP request.
  */
-ucs_status_t gr_ucx_context(const char *device, size_t request_bytes, ucp_context_h *context);
+ucs_status_t gr_ucx_context(const char *device, size_t ucp_request_bytes, ucp_context_h *context);
 
 /* UCX's type of device memory. A test uses that of host memory, which takes the same code. */
 #ifndef GR_UCX_GPU

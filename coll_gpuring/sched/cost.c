@@ -84,7 +84,8 @@ struct gr_internode_cost gr_cost_halves_by_nodes(const struct gr_cost_terms *t)
 {
     double nodes = t->internode->nodes, ranks = t->internode->ranks;
     double halves = GR_COLL_ALLREDUCE == t->coll ? 2 : 1;
-    double messages = t->internode->shared ? gr_cost_hindered(ranks) * halves * (nodes - 1) : 0;
+    double messages =
+        t->internode->oversubscribed ? gr_cost_hindered(ranks) * halves * (nodes - 1) : 0;
 
     return (struct gr_internode_cost) {.hops = halves * (nodes - 1),
                                        .local_hops = halves * (ranks - 1),

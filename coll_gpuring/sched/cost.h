@@ -21,8 +21,8 @@ struct gr_internode {
     double step; /* time of a message; a quarter of it is work of the sender */
     /* time per byte of a node's link, of all its ranks and rails together, in each direction */
     double byte;
-    int rails;  /* that links lie on, those of channel c on rail c % rails; 0 is 1 */
-    int shared; /* whether ranks share cores */
+    int rails;          /* that links lie on, those of channel c on rail c % rails; 0 is 1 */
+    int oversubscribed; /* whether ranks share cores */
 };
 
 struct gr_cost_terms {
@@ -42,7 +42,7 @@ struct gr_cost_terms {
     double most;     /* bytes of a chunk at most, in all channels */
     int device;      /* whether kernels move the bytes */
     int fetched;     /* whether receivers fetch messages from their senders' buffers */
-    int shared;      /* whether a message to several receivers costs its sender nothing for each */
+    int sends_once;  /* whether one copy of a message by its sender serves all its receivers */
     /* ---- limits of what is chosen where nothing is forced ---- */
     int flat_ranks; /* ranks up to which each may have a link to all others */
     int shot_ranks; /* the same for oneshot and twoshot, inside a node */

@@ -47,7 +47,7 @@ static struct gr_internode_cost doubling_internode_cost(const struct gr_cost_ter
     double messages = gr_cost_hindered(ranks) * hops;
     int begins = GR_COLL_REDUCE_SCATTER == t->coll;
 
-    if (internode->shared && hops > 1 && !begins) {
+    if (internode->oversubscribed && hops > 1 && !begins) {
         messages += IN_TURN * (ranks - 1) * (hops - 1);
     }
     bytes -= ranks > 1 ? fmin(bytes, hops * (begins ? 2 : 1) * HIDDEN) : 0;

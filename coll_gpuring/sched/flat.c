@@ -268,7 +268,7 @@ static double flat_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
      */
     slots = ceil(s / t->most);
     return (GR_COLL_ALLREDUCE == t->coll ? 2 : 1) *
-           (slots * (1 + (p - 1) / 3) * t->step + (t->shared ? 1 : p - 1) * s * t->byte);
+           (slots * (1 + (p - 1) / 3) * t->step + (t->sends_once ? 1 : p - 1) * s * t->byte);
 }
 
 /* Ranks on other nodes, as seen from one. */

@@ -346,7 +346,7 @@ static struct gr_internode_cost two_level_internode_cost(const struct gr_cost_te
 {
     double nodes = t->internode->nodes, rounds = gr_cost_rounds(t->internode->nodes),
            others = t->internode->ranks - 1, s = gr_cost_with_header(t);
-    double near = t->internode->shared ? fmin(others, 1) : others;
+    double near = t->internode->oversubscribed ? fmin(others, 1) : others;
     /* nodes without a place are given the result besides */
     double fold = exp2(rounds) > nodes, doubled = rounds - fold;
 

@@ -14,7 +14,7 @@
 
 enum gr_note_kind {
     GR_NOTE_SYNC, /* countdown.h: a rank has entered */
-    GR_NOTE_PING, /* measure.h: request of a round trip, answered at once */
+    GR_NOTE_PING, /* measure.h: first note of a round trip, answered at once */
     GR_NOTE_ECHO, /* measure.h: answer to a ping */
     GR_NOTE_ROW,  /* measure.h: latencies that the sender has measured */
     GR_NOTE_MODEL /* measure.h: largest values that the sender knows */

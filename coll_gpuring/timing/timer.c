@@ -213,7 +213,7 @@ static int poll_barriers(struct gr_timer *t)
     return 0;
 }
 
-/* ---- timed: due times, and requested countdowns before slices ---- */
+/* ---- timed: due times, and countdowns that ranks ask for before slices ---- */
 
 static int64_t due_at(const struct gr_timer *t, uint32_t slice, uint32_t tick)
 {
@@ -258,7 +258,7 @@ static int poll_due(struct gr_timer *t, uint32_t channel, uint32_t slice, uint32
     return 1;
 }
 
-/* Publish this rank's lag and the requested countdowns to the reader of a link. */
+/* Publish this rank's lag and the countdowns that it asks for to the reader of a link. */
 static void publish(const struct gr_timer *t, struct gr_link *l)
 {
     _Atomic uint64_t *words = l->shared->sideband;
@@ -286,10 +286,10 @@ static void adopt(struct gr_timer *t, const struct gr_link *l)
 }
 
 /*
- * Request a countdown before the next slice but one if the lag has become large. Ranks are at most
- * one slice apart, so there is at most one request for an even slice and one for an odd slice.
+ * Ask for a countdown before the next slice but one if the lag has become large. Ranks are at most
+ * one slice apart, so they ask for at most one before an even slice and one before an odd slice.
  */
-static void request_resync(struct gr_timer *t, uint32_t slice)
+static void ask_resync(struct gr_timer *t, uint32_t slice)
 {
     if (t->may_resync && slice + 2 < t->timeline.full && t->lag > gr_latency_sync(&t->latency) &&
         0 == t->pending[0] && 0 == t->pending[1]) {
@@ -297,7 +297,7 @@ static void request_resync(struct gr_timer *t, uint32_t slice)
     }
 }
 
-/* Whether a countdown was requested before the slice. Slice 0 has the call's own. */
+/* Whether a countdown was asked for before the slice. Slice 0 has the call's own. */
 static int is_pending(const struct gr_timer *t, uint32_t slice)
 {
     return slice > 0 && t->pending[slice & 1] == slice;
@@ -381,7 +381,7 @@ void gr_timer_begins(void *ctx, uint32_t channel, uint32_t slice, const struct g
     for (k = 0; NULL != t->links.in && k < step->nfrom; k++) {
         adopt(t, &t->links.in[first + (size_t) step->from[k]]);
     }
-    request_resync(t, slice);
+    ask_resync(t, slice);
     for (k = 0; NULL != t->links.out && k < step->nto; k++) {
         publish(t, &t->links.out[first + (size_t) step->to[k]]);
     }

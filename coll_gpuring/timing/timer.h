@@ -15,8 +15,8 @@
  *     tolerance adds this time to its lag, which delays its later steps. It publishes its lag with
  *     its messages (GR_SIDEBAND_LAG of link/fifo.h), and their readers adopt the largest lag. So
  *     ranks that depend on each other stay together.
- *   - If its lag exceeds a threshold, a rank requests a countdown before the next slice but one. In
- *     an Allreduce, a request published during one slice reaches all ranks with the slice's data,
+ *   - If its lag exceeds a threshold, a rank asks for a countdown before the next slice but one. In
+ *     an Allreduce, what is published during one slice reaches all ranks with the slice's data,
  *     so all ranks learn of it in time. Other collectives and several channels have no such
  *     countdowns.
  *   - The countdown at the start of a call tells all ranks whether any step of the last call was
@@ -79,7 +79,7 @@ enum gr_timer_state {
     GR_TIMER_OFF        /* no timing: steps begin at once */
 };
 
-/* The links of a call, by which ranks publish lags and requests; only `timed` uses them. */
+/* The links of a call, by which ranks publish lags and ask for countdowns; in mode `timed` only. */
 struct gr_timer_links {
     struct gr_link *in;  /* [channel * p + rank]: from other ranks; NULL: not used */
     struct gr_link *out; /* [channel * p + rank]: to other ranks; NULL: not used */

@@ -111,9 +111,9 @@ static int remote_end(const struct nvml *nvml, const struct gr_distances *d, gr_
     return -1;
 }
 
-/* Count the active links of device k: to switches, and to each other device (direct[0..n-1]). */
+/* Count the active links of device k: to switches, and to each other device (to_peer[0..n-1]). */
 static void count_links(const struct nvml *nvml, const struct gr_distances *d, int k,
-                        struct gpu_info *info, unsigned char *direct)
+                        struct gpu_info *info, unsigned char *to_peer)
 {
     unsigned int link;
     int other;
@@ -128,17 +128,17 @@ static void count_links(const struct nvml *nvml, const struct gr_distances *d, i
         }
         other = remote_end(nvml, d, info->handle, link);
         if (other >= 0 && other != k) {
-            direct[other]++;
+            to_peer[other]++;
         }
     }
 }
 
-/* Usable NVLinks between two devices. direct: number of their links that end at each other. */
+/* Usable NVLinks between two devices. to_peer: number of their links that end at each other. */
 static int links_between(const struct nvml *nvml, const struct gpu_info *a,
-                         const struct gpu_info *b, int direct)
+                         const struct gpu_info *b, int to_peer)
 {
     int switched = a->switch_links < b->switch_links ? a->switch_links : b->switch_links;
-    int links = direct > 0 ? direct : switched, status = -1;
+    int links = to_peer > 0 ? to_peer : switched, status = -1;
 
     if (NULL == nvml->nvmlDeviceGetP2PStatus ||
         0 != nvml->nvmlDeviceGetP2PStatus(a->handle, b->handle, GR_NVML_P2P_NVLINK, &status)) {
@@ -176,7 +176,7 @@ static int common_level(const struct nvml *nvml, const struct gpu_info *a, const
 }
 
 static void note_pairs(const struct nvml *nvml, struct gr_distances *d, const struct gpu_info *info,
-                       const unsigned char *direct)
+                       const unsigned char *to_peer)
 {
     int n = d->n, a, b, forth, back, links;
 
@@ -185,8 +185,8 @@ static void note_pairs(const struct nvml *nvml, struct gr_distances *d, const st
             if (NULL == info[a].handle || NULL == info[b].handle) {
                 continue;
             }
-            forth = direct[a * n + b];
-            back = direct[b * n + a];
+            forth = to_peer[a * n + b];
+            back = to_peer[b * n + a];
             links = links_between(nvml, &info[a], &info[b], forth > back ? forth : back);
             gr_distances_note(d, a, b,
                               links > 0 ? GR_DISTANCE_LINKS(links)
@@ -199,24 +199,24 @@ int gr_distances_from_nvml(struct gr_distances *d, const char *library)
 {
     struct nvml nvml;
     struct gpu_info *info;
-    unsigned char *direct;
+    unsigned char *to_peer;
     int k, rc = -1;
 
     if (0 != start(&nvml, library)) {
         return 0;
     }
     info = calloc((size_t) d->n, sizeof(*info));
-    direct = calloc((size_t) d->n, (size_t) d->n);
-    if (NULL != info && NULL != direct) {
+    to_peer = calloc((size_t) d->n, (size_t) d->n);
+    if (NULL != info && NULL != to_peer) {
         for (k = 0; k < d->n; k++) {
             info[k].handle = find_device(&nvml, &d->gpus[k]);
-            count_links(&nvml, d, k, &info[k], &direct[k * d->n]);
+            count_links(&nvml, d, k, &info[k], &to_peer[k * d->n]);
         }
-        note_pairs(&nvml, d, info, direct);
+        note_pairs(&nvml, d, info, to_peer);
         rc = 0;
     }
     free(info);
-    free(direct);
+    free(to_peer);
     stop(&nvml);
     return rc;
 }

@@ -71,7 +71,7 @@ double gr_cost_internode(const struct gr_costs *costs, const struct gr_select_ar
     uint32_t most = gr_algo_chunks(algo);
 
     once = c.hops * q->internode.step +
-           c.local_hops * (q->internode.shared ? fmax(costs->step, TURN) : costs->step) +
+           c.local_hops * (q->internode.oversubscribed ? fmax(costs->step, TURN) : costs->step) +
            c.messages * own;
     if (c.pipelined) {
         own *= 1 + c.messages;

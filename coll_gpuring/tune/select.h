@@ -49,11 +49,11 @@ struct gr_choice {
     int way;                   /* an enum gr_algo, or GR_WAY_MAILBOX */
     uint32_t nchannels;        /* how many channels */
     int small;                 /* over links for small messages: the caller's choice */
-    size_t chunk_bytes;        /* for gr_request.chunk_bytes */
+    size_t chunk_bytes;        /* for gr_plan_spec.chunk_bytes */
     int direct;                /* a direct plan, where the team turns out to be capable of it */
-    size_t direct_chunk_bytes; /* with a direct plan, for gr_request.chunk_bytes */
-    size_t direct_bytes;       /* with a direct plan, for gr_request.direct_bytes */
-    int protocol;              /* an enum gr_protocol, for gr_request.protocol */
+    size_t direct_chunk_bytes; /* with a direct plan, for gr_plan_spec.chunk_bytes */
+    size_t direct_bytes;       /* with a direct plan, for gr_plan_spec.direct_bytes */
+    int protocol;              /* an enum gr_protocol, for gr_plan_spec.protocol */
     uint32_t threads;          /* threads of a block that move data */
     double us;                 /* what the model expects */
 };

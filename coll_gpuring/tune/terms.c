@@ -81,7 +81,7 @@ struct gr_cost_terms gr_terms_of(const struct gr_costs *costs, const struct gr_s
         t.least = MIN_DIRECT_CHUNK;
         t.most = 0 != gr_terms_most_fetched(costs, q) ? (double) gr_terms_most_fetched(costs, q)
                                                       : t.most;
-        t.shared = !combines(q->coll);
+        t.sends_once = !combines(q->coll);
     }
     t.next = 0 == q->threads ? t.step : costs->own;
     t.least *= t.channels;

@@ -218,7 +218,7 @@ static void ranks_that_share_cores_take_few_hops(void **state)
 
                 set_bytes(&q, 64);
                 more[k] = -gr_cost_internode(&gr_costs_host, &q, algos[k], 1, &chunk);
-                q.internode.shared = 1;
+                q.internode.oversubscribed = 1;
                 more[k] += gr_cost_internode(&gr_costs_host, &q, algos[k], 1, &chunk);
             }
             assert_true(more[0] > 0 && more[1] > (nodes - 1) * more[0]);

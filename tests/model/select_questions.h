@@ -123,7 +123,7 @@ static inline void for_each_cluster(enum gr_coll coll, visit_fn visit)
                 q.torus.dims[1] = shapes[n][1];
             }
             q.internode.rails = k / 3 % 2 ? 3 : 1;
-            q.internode.shared = k / 6 % 2;
+            q.internode.oversubscribed = k / 6 % 2;
             q.threads = k / 12 ? THREADS : 0;
             visit(k / 12 ? &gr_costs_device[GR_PATH_NET] : &gr_costs_host, &q);
         }

@@ -134,7 +134,7 @@ static void check_what_is_not_there(const struct gr_costs *costs, const struct g
     set_bytes(&other, 100000);
     if (q->internode.nodes < 2) {
         other.internode = (struct gr_internode) {
-            .nodes = 1, .ranks = q->p, .step = 20, .byte = 1, .rails = 1, .shared = 1};
+            .nodes = 1, .ranks = q->p, .step = 20, .byte = 1, .rails = 1, .oversubscribed = 1};
     } else if (1 == q->internode.rails) {
         other.internode.rails = 0;
     }

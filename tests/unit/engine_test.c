@@ -50,15 +50,15 @@ static int prepare(struct gr_op *op, struct gr_gpu *gpu)
 
     assert_null(gpu);
     if (op->choice.way < GR_NALGOS) {
-        data->request.algo = (enum gr_algo) op->choice.way;
-        bytes = gr_plan_scratch(&data->request, op->comm->size);
+        data->spec.algo = (enum gr_algo) op->choice.way;
+        bytes = gr_plan_scratch(&data->spec, op->comm->size);
     }
     free(call->tmp);
     call->tmp = bytes > 0 ? malloc(bytes) : NULL;
     data->tmp = call->tmp;
-    data->in = GR_COLL_BCAST == data->request.coll ? call->out : call->in;
+    data->in = GR_COLL_BCAST == data->spec.coll ? call->out : call->in;
     data->out = call->out;
-    data->reducer.elem_bytes = data->request.elem_bytes;
+    data->reducer.elem_bytes = data->spec.elem_bytes;
     data->reducer.fused = gr_reduce_find(call->type, GR_OP_SUM);
     return 0;
 }
@@ -220,7 +220,7 @@ static int describe(struct rr_rank *rank, struct gr_op_queue *queue, struct call
                     const struct what *what)
 {
     struct gr_op *op = &call->op;
-    struct gr_request *r = &op->data.request;
+    struct gr_plan_spec *r = &op->data.spec;
     size_t n = (size_t) rank->world->n, total, largest;
 
     mca_coll_gpuring_op_reset(op, &rank->comm, queue);

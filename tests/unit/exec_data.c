@@ -24,9 +24,9 @@ static size_t span(const struct ex_case *c, int p)
     return ex_has_blocks(c->coll) ? ex_blocks_span(blocks_of(c), p) : c->count;
 }
 
-struct gr_request ex_request(const struct ex_case *c)
+struct gr_plan_spec ex_spec(const struct ex_case *c)
 {
-    struct gr_request r = {
+    struct gr_plan_spec r = {
         .coll = c->coll,
         .algo = (enum gr_algo) c->way,
         .root = c->root,
@@ -146,8 +146,8 @@ size_t ex_input_begin(const struct ex_case *c, int rank)
 void ex_buffers_make(struct ex_buffers *b, const struct ex_case *c, int p, int rank)
 {
     size_t bytes = ex_kinds[c->kind].elem_bytes, n = ex_input_count(c, p, rank);
-    struct gr_request request = ex_request(c);
-    size_t scratch = GR_WAY_MAILBOX == c->way ? 0 : gr_plan_scratch(&request, p);
+    struct gr_plan_spec spec = ex_spec(c);
+    size_t scratch = GR_WAY_MAILBOX == c->way ? 0 : gr_plan_scratch(&spec, p);
 
     memset(b, 0, sizeof(*b));
     if (scratch > 0) {

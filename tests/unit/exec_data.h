@@ -58,16 +58,16 @@ struct ex_case {
     int has_counts, has_displs;
     size_t counts[EX_MAX_RANKS], displs[EX_MAX_RANKS];
     int direct;                /* a direct plan */
-    size_t direct_bytes;       /* for gr_request.direct_bytes */
+    size_t direct_bytes;       /* for gr_plan_spec.direct_bytes */
     enum gr_protocol protocol; /* on devices; */
-    uint32_t threads;          /* for gr_request.threads */
+    uint32_t threads;          /* for gr_plan_spec.threads */
     int zero_copy;             /* results may go past the slots */
     int in_place;              /* where the collective has an input and an output at that rank */
     uint64_t seed;
 };
 
 /* What gr_plan_build() is to be asked for; refers to the case. */
-struct gr_request ex_request(const struct ex_case *c);
+struct gr_plan_spec ex_spec(const struct ex_case *c);
 
 struct gr_reducer ex_reducer(const struct ex_case *c);
 

@@ -61,7 +61,7 @@ struct ex_rank {
     struct gr_stepper stepper;
     struct gr_timer timer; /* where the world has timing */
     struct gr_sync_port port;
-    struct gr_request request; /* of the call that is timed */
+    struct gr_plan_spec spec; /* of the call that is timed */
     struct gr_mail mail;
     int posted;
     struct ex_buffers buffers;

@@ -58,7 +58,7 @@ static struct gr_sched sched_of(const void *ctx, int rank, uint32_t channel)
     const struct ex_rank *r = ctx;
     const struct gr_team *team = r->team;
 
-    return gr_plan_sched(&r->request, team->p, rank, team->rings.order[channel % 2],
+    return gr_plan_sched(&r->spec, team->p, rank, team->rings.order[channel % 2],
                          team->rings.where[channel % 2], channel, r->plan.split.nchunks);
 }
 
@@ -66,7 +66,7 @@ static void timer_begin(struct ex_rank *r, const struct ex_case *c)
 {
     struct gr_timing_job job = {.p = r->team->p,
                                 .split = &r->plan.split,
-                                .elem_bytes = r->request.elem_bytes,
+                                .elem_bytes = r->spec.elem_bytes,
                                 .slot_elems = r->plan.slot_elems,
                                 .nslots = r->team->data.nslots,
                                 .sched = sched_of,
@@ -83,7 +83,7 @@ static void stepper_begin(struct ex_rank *r, const struct ex_case *c)
 {
     struct gr_host_op *op = &r->gate.op;
 
-    r->request = ex_request(c);
+    r->spec = ex_spec(c);
     memset(op, 0, sizeof(*op));
     op->in = r->team->data.in;
     op->out = r->team->data.out;
@@ -96,7 +96,7 @@ static void stepper_begin(struct ex_rank *r, const struct ex_case *c)
     op->direct = c->direct;
     op->pids = c->direct ? r->team->pids : NULL;
     op->bounce = c->direct ? r->bounce : NULL;
-    gr_plan_build(&r->plan, r->team, &r->request);
+    gr_plan_build(&r->plan, r->team, &r->spec);
     r->plan.slot_elems = c->halved ? (r->plan.slot_elems + 1) / 2 : r->plan.slot_elems;
     gr_stepper_start(&r->stepper, &r->plan, &gated_mover, &r->gate);
     r->stepper.burst = (uint32_t) (rng_below(&r->random, 2) * rng_below(&r->random, 4));

@@ -34,7 +34,7 @@ static void runner_start(struct runner *r, const struct ex_world *w, const struc
                          int rank)
 {
     const struct gr_team *team = w->ranks[rank].team;
-    struct gr_request request = ex_request(c);
+    struct gr_plan_spec spec = ex_spec(c);
 
     ex_buffers_make(&r->buffers, c, w->params.p, rank);
     r->op = (struct gr_host_op) {.in = team->data.in,
@@ -47,7 +47,7 @@ static void runner_start(struct runner *r, const struct ex_world *w, const struc
                                  .pids = team->pids,
                                  .bounce = w->ranks[rank].bounce};
     r->moved = 0;
-    gr_plan_build(&r->plan, team, &request);
+    gr_plan_build(&r->plan, team, &spec);
     gr_stepper_start(&r->stepper, &r->plan, &gr_host_executor, &r->op);
 }
 

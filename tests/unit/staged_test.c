@@ -50,7 +50,7 @@ static void begin(struct staged_rank *r, const struct ex_world *w, const struct 
                   int rank)
 {
     const struct gr_team *team = w->ranks[rank].team;
-    struct gr_request request = ex_request(c);
+    struct gr_plan_spec spec = ex_spec(c);
     struct ex_buffers *b = &r->device;
     struct gr_staged_copy in = {NULL, 0}, out = {NULL, 0};
 
@@ -72,7 +72,7 @@ static void begin(struct staged_rank *r, const struct ex_world *w, const struct 
     }
     r->moved = 0;
     r->rc = GR_AGAIN;
-    gr_plan_build(&r->plan, team, &request);
+    gr_plan_build(&r->plan, team, &spec);
     gr_stepper_start(&r->stepper, &r->plan, &tested_mover, &r->staged);
     r->stepper.burst = (uint32_t) (rng_below(&seed, 2) * (1 + rng_below(&seed, 4)));
     assert_int_equal(

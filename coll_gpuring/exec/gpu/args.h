@@ -74,7 +74,7 @@ struct gr_gpu_end {
      * uint32_t [slot]: bytes in use of each slot, which a writer stores before the tail. The
      * network reads it: valid_bytes of struct gr_fifo (link/fifo.h). 0: inside a node
      */
-    gr_gpu_ptr fill;
+    gr_gpu_ptr valid_bytes;
 };
 
 /*
@@ -84,13 +84,13 @@ struct gr_gpu_end {
  *
  *      written by   next to              value
  *      reader       the writer's heads   open: 2 * call + 1: allowed, 2 * call: not allowed
- *      writer       the reader's tail    direct: the last call whose results bypass the slots
+ *      writer       the reader's tail    zero_copy: the last call whose results bypass the slots
  *
  * Nobody writes to the reader's GR_OUT before its kernel has stored `open`. The writer stores
- * `direct` after it has read `open`, so `direct` is never ahead of the reader's call.
+ * `zero_copy` after it has read `open`, so `zero_copy` is never ahead of the reader's call.
  */
 #define GR_GPU_OPEN_AT (GR_NPROTOCOLS * sizeof(uint64_t)) /* offset of `open` from Simple's head */
-#define GR_GPU_DIRECT_AT sizeof(uint64_t)                 /* offset of `direct` from the tail */
+#define GR_GPU_ZERO_COPY_AT sizeof(uint64_t)              /* offset of `zero_copy` from the tail */
 
 /* The position of a channel before it waits for a slot, as in struct gr_cursor (stepper.h). */
 struct gr_gpu_place {

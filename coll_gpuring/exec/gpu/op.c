@@ -2,6 +2,7 @@
 /* The device executor (op.h). */
 #include "exec/gpu/op.h"
 
+#include "base/status.h"
 #include "cuda/stream.h"
 #include "exec/gpu/remote.h"
 #include "exec/gpu/send_gate.h"
@@ -48,11 +49,11 @@ static const size_t *copy_pinned(size_t *pinned, const size_t *array, int p, siz
     return NULL == array ? NULL : pinned;
 }
 
-/* The request in the kernel's elements, with its arrays in pinned memory. */
-static struct gr_request translate(const struct gr_request *request, struct gr_gpu_team *team,
-                                   enum gr_kernel kernel)
+/* The spec in the kernel's elements, with its arrays in pinned memory. */
+static struct gr_plan_spec translate(const struct gr_plan_spec *spec, struct gr_gpu_team *team,
+                                     enum gr_kernel kernel)
 {
-    struct gr_request r = *request;
+    struct gr_plan_spec r = *spec;
     size_t scale = counts_bytes(kernel) ? r.elem_bytes : 1, *pinned = gr_gpu_team_counts_host(team);
 
     r.elem_bytes /= scale;
@@ -84,7 +85,7 @@ static int send_counts(struct gr_gpu_op *op)
 }
 
 /* Set the schedules of the call. The kernel computes their steps, or reads a table of them. */
-static void set_schedules(struct gr_gpu_op *op, const struct gr_request *r)
+static void set_schedules(struct gr_gpu_op *op, const struct gr_plan_spec *r)
 {
     struct gr_gpu_team *team = op->team;
     struct gr_gpu_args *a = &op->args;
@@ -106,24 +107,24 @@ static void set_schedules(struct gr_gpu_op *op, const struct gr_request *r)
     a->ways = table.ways;
 }
 
-int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team,
-                    const struct gr_request *request, enum gr_kernel kernel,
-                    const gr_gpu_ptr space[3], const struct gr_ipc_handle *const *handles)
+int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct gr_plan_spec *spec,
+                    enum gr_kernel kernel, const gr_gpu_ptr space[3],
+                    const struct gr_ipc_handle *const *handles)
 {
     struct gr_gpu_args *a = &op->args;
-    int simple = GR_PROTOCOL_SIMPLE == request->protocol, rc;
-    struct gr_request r;
+    int simple = GR_PROTOCOL_SIMPLE == spec->protocol, rc;
+    struct gr_plan_spec r;
     size_t most;
 
-    assert(request->nchannels >= 1 && request->nchannels <= team->usable);
+    assert(spec->nchannels >= 1 && spec->nchannels <= team->usable);
     assert(simple || NULL == team->remote);
-    assert(simple || (request->threads >= 32 && request->threads <= GR_LINE_UNITS &&
-                      0 == request->threads % 32));
+    assert(simple ||
+           (spec->threads >= 32 && spec->threads <= GR_LINE_UNITS && 0 == spec->threads % 32));
     memset(op, 0, sizeof(*op));
     op->team = team;
     op->kernel = kernel;
-    op->nchannels = request->nchannels;
-    r = translate(request, team, kernel);
+    op->nchannels = spec->nchannels;
+    r = translate(spec, team, kernel);
     most = simple ? team->slot_bytes : gr_line_bytes(r.protocol, r.threads, r.elem_bytes);
     a->split = gr_plan_split(&r, team->p, most, team->nslots, simple ? GR_GPU_LINE : 16);
     op->split = a->split;
@@ -136,14 +137,14 @@ int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team,
     a->place = gr_gpu_team_places(team);
     a->report = (gr_gpu_ptr) (uintptr_t) gr_gpu_team_reports(team);
     a->abort = (gr_gpu_ptr) (uintptr_t) gr_gpu_team_abort(team);
-    a->patience = team->shared || NULL != team->remote ? PATIENCE_SHARED : PATIENCE;
+    a->patience = team->shares_device || NULL != team->remote ? PATIENCE_SHARED : PATIENCE;
     a->slot_bytes = simple ? team->slot_bytes : gr_line_slot_bytes(r.protocol);
     a->slot_elems = most / r.elem_bytes;
     a->threads = simple ? GR_GPU_THREADS : r.threads + 32;
     a->nslots = team->nslots;
     a->fresh = 1;
     rc = send_counts(op);
-    return rc < 0 || !simple || NULL == handles ? rc : gr_gpu_zero_begin(op, request, handles);
+    return rc < 0 || !simple || NULL == handles ? rc : gr_gpu_zero_begin(op, spec, handles);
 }
 
 static int launch(struct gr_gpu_op *op)

@@ -44,14 +44,14 @@ static inline void gr_gpu_op_init(struct gr_gpu_op *op, struct gr_gpu_team *team
 
 /*
  * Begin an op. The last op's work on the team's stream must be done, and the stream must already
- * wait for the application's work. request: in elements, also for kernels that count bytes; its
+ * wait for the application's work. spec: in elements, also for kernels that count bytes; its
  * nchannels is at most team->usable. space: device addresses of element 0, by enum gr_space.
  * handles: [rank] of all outputs, for zero copy (zero_copy.h); NULL on all ranks: no zero copy.
  * counts, displs and handles are read here only. Returns 0 or GR_ERR_CUDA.
  */
-int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team,
-                    const struct gr_request *request, enum gr_kernel kernel,
-                    const gr_gpu_ptr space[3], const struct gr_ipc_handle *const *handles);
+int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct gr_plan_spec *spec,
+                    enum gr_kernel kernel, const gr_gpu_ptr space[3],
+                    const struct gr_ipc_handle *const *handles);
 
 /* The schedule of a channel, with host addresses. */
 static inline struct gr_sched gr_gpu_op_sched(const struct gr_gpu_op *op, uint32_t channel)

@@ -8,16 +8,16 @@
 /* Bytes of heads and tail, which are zero at first. */
 #define COUNTERS (2 * (size_t) GR_GPU_LINE)
 
-/* Offset of `fill` in the slab. slots_here: the slots are in the slab. */
-static size_t fill_at(const struct gr_gpu_team *team, int slots_here)
+/* Offset of `valid_bytes` in the slab. slots_here: the slots are in the slab. */
+static size_t valid_bytes_at(const struct gr_gpu_team *team, int slots_here)
 {
     return COUNTERS + (slots_here ? team->nslots * team->slot_bytes : 0);
 }
 
-/* Offset of `until` in the slab. */
+/* Offset of `send_limit` in the slab. */
 static size_t until_at(const struct gr_gpu_team *team, int slots_here)
 {
-    return fill_at(team, slots_here) + (team->nslots + 1) / 2 * 2 * sizeof(uint32_t);
+    return valid_bytes_at(team, slots_here) + (team->nslots + 1) / 2 * 2 * sizeof(uint32_t);
 }
 
 static size_t slab_bytes(const struct gr_gpu_team *team, int slots_here)
@@ -30,8 +30,8 @@ size_t gr_gpu_remote_bytes(const struct gr_gpu_team *team)
     return slab_bytes(team, 1);
 }
 
-_Atomic uint64_t *gr_gpu_remote_until(const struct gr_gpu_team *team,
-                                      const struct gr_gpu_connection *connection)
+_Atomic uint64_t *gr_gpu_remote_send_limit(const struct gr_gpu_team *team,
+                                           const struct gr_gpu_connection *connection)
 {
     unsigned char *at = gr_gpu_slab_base(connection->slab);
 
@@ -41,7 +41,7 @@ _Atomic uint64_t *gr_gpu_remote_until(const struct gr_gpu_team *team,
 /* Lease slots on the device for all connections, or for none. Returns whether. */
 static int lease_slots(struct gr_gpu_team *team, struct gr_gpu_connection *connections, int n)
 {
-    int k, here = GR_RDMA_NONE == team->direct ||
+    int k, here = GR_RDMA_NONE == team->rdma ||
                   0 != gr_gpu_connections_lease(team, GR_ON_DEVICE, team->nslots * team->slot_bytes,
                                                 0, connections, n);
 
@@ -67,9 +67,9 @@ int gr_gpu_remote_lease(struct gr_gpu_team *team, struct gr_gpu_connection *conn
             .slots = here ? head + COUNTERS : gr_gpu_slab_at(connections[k].slots),
             .mine = writes ? tail : head,
             .other = writes ? head : tail,
-            .fill = writes ? head + fill_at(team, here) : 0,
+            .valid_bytes = writes ? head + valid_bytes_at(team, here) : 0,
         };
-        atomic_store_explicit(gr_gpu_remote_until(team, &connections[k]), UINT64_MAX,
+        atomic_store_explicit(gr_gpu_remote_send_limit(team, &connections[k]), UINT64_MAX,
                               memory_order_relaxed);
     }
     return rc;
@@ -91,8 +91,9 @@ struct gr_fifo gr_gpu_remote_fifo(const struct gr_gpu_team *team,
         .slots = at + COUNTERS,
         .nslots = team->nslots,
         .slot_bytes = team->slot_bytes,
-        .valid_bytes = writes ? (const uint32_t *) (const void *) (at + fill_at(team, here)) : NULL,
-        .send_limit = writes ? gr_gpu_remote_until(team, connection) : NULL,
+        .valid_bytes =
+            writes ? (const uint32_t *) (const void *) (at + valid_bytes_at(team, here)) : NULL,
+        .send_limit = writes ? gr_gpu_remote_send_limit(team, connection) : NULL,
         .user = gr_gpu_slab_user(connection->slab),
         .lease = gr_gpu_slab_lease(connection->slab),
     };
@@ -101,7 +102,7 @@ struct gr_fifo gr_gpu_remote_fifo(const struct gr_gpu_team *team,
         fifo.slots = (unsigned char *) (uintptr_t) gr_gpu_slab_at(connection->slots);
         fifo.gpu = (struct gr_fifo_gpu) {
             .on = 1,
-            .flush = writes || GR_RDMA_ORDERED == team->direct ? NULL : flush,
+            .flush = writes || GR_RDMA_ORDERED == team->rdma ? NULL : flush,
             .gpu = team->gpu,
             .user = gr_gpu_slab_user(connection->slots),
             .lease = gr_gpu_slab_lease(connection->slots),

@@ -4,12 +4,12 @@
  * network (net/), which the caller progresses, the other. The FIFO is in pinned host memory near
  * the device. If the network can access device memory, the slots are there:
  *
- *      slab in host memory     [heads][tail][slot][slot]...[fill][until]
+ *      slab in host memory     [heads][tail][slot][slot]...[valid_bytes][send_limit]
  *
- *      slab in host memory     [heads][tail][fill][until]
+ *      slab in host memory     [heads][tail][valid_bytes][send_limit]
  *      slots on the device     [slot][slot]...
  *
- * heads and tail have a line each. A writer's FIFO has `fill` and `until`, which are
+ * heads and tail have a line each. A writer's FIFO has `valid_bytes` and `send_limit`, which are
  * valid_bytes and send_limit of struct gr_fifo (link/fifo.h). fill: the bytes in use of each slot,
  * which the kernel stores. until: the first slot that the network must not send yet, which the host
  * stores. Only protocol Simple works between nodes: the network neither finds the end of messages
@@ -39,8 +39,8 @@ struct gr_fifo gr_gpu_remote_fifo(const struct gr_gpu_team *team,
  * Number of the first slot that the network must not send yet, of a connection out; UINT64_MAX:
  * none.
  */
-_Atomic uint64_t *gr_gpu_remote_until(const struct gr_gpu_team *team,
-                                      const struct gr_gpu_connection *connection);
+_Atomic uint64_t *gr_gpu_remote_send_limit(const struct gr_gpu_team *team,
+                                           const struct gr_gpu_connection *connection);
 
 /*
  * Ranks on other nodes to which messages remain to be sent, on the first nchannels channels; at

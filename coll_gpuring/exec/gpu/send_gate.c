@@ -73,7 +73,7 @@ static int is_pushed(const struct gr_gpu_op *op, uint32_t channel, const struct 
         if (is_remote(op->team, s->to[k]) &&
             atomic_load_explicit(gr_gpu_remote_fifo(op->team, connection, 1).tail,
                                  memory_order_acquire) <=
-                atomic_load_explicit(gr_gpu_remote_until(op->team, connection),
+                atomic_load_explicit(gr_gpu_remote_send_limit(op->team, connection),
                                      memory_order_relaxed)) {
             return 0;
         }
@@ -90,7 +90,7 @@ static void release_slots(const struct gr_gpu_op *op, uint32_t channel, const st
     for (k = 0; k < s->nto; k++) {
         if (is_remote(op->team, s->to[k])) {
             atomic_fetch_add_explicit(
-                gr_gpu_remote_until(op->team, connection_to(op, channel, s->to[k])), slots,
+                gr_gpu_remote_send_limit(op->team, connection_to(op, channel, s->to[k])), slots,
                 memory_order_release);
         }
     }
@@ -109,7 +109,7 @@ static void set_limits(const struct gr_gpu_op *op, uint32_t channel, int on)
             uint64_t until =
                 on ? atomic_load_explicit(fifo.tail, memory_order_acquire) : UINT64_MAX;
 
-            atomic_store_explicit(gr_gpu_remote_until(op->team, connection), until,
+            atomic_store_explicit(gr_gpu_remote_send_limit(op->team, connection), until,
                                   memory_order_release);
         }
     }

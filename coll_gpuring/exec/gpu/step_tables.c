@@ -32,14 +32,14 @@ uint32_t gr_gpu_steps_tables(enum gr_algo algo, enum gr_coll coll)
 }
 
 /* The schedule of a way, for one slice of 2^k chunks. */
-static struct gr_sched way(const struct gr_request *r, int p, int rank,
+static struct gr_sched way(const struct gr_plan_spec *r, int p, int rank,
                            const struct gr_rings *rings, uint32_t k, uint32_t number)
 {
     return gr_plan_sched(r, p, rank, rings->order[number % 2], rings->where[number % 2], number,
                          1u << k);
 }
 
-struct gr_gpu_table gr_gpu_steps_shape(const struct gr_request *r, int p, int rank,
+struct gr_gpu_table gr_gpu_steps_shape(const struct gr_plan_spec *r, int p, int rank,
                                        const struct gr_rings *rings, uint32_t k)
 {
     struct gr_gpu_table table = {0, 0, gr_algo_ways(r->algo, r->coll, &r->torus)};
@@ -54,7 +54,7 @@ struct gr_gpu_table gr_gpu_steps_shape(const struct gr_request *r, int p, int ra
     return table;
 }
 
-void gr_gpu_steps_write(const struct gr_request *r, int p, int rank, const struct gr_rings *rings,
+void gr_gpu_steps_write(const struct gr_plan_spec *r, int p, int rank, const struct gr_rings *rings,
                         uint32_t k, const struct gr_gpu_table *table, struct gr_gpu_step *steps)
 {
     struct gr_step_walk walk;

@@ -34,11 +34,11 @@ uint32_t gr_gpu_steps_tables(enum gr_algo algo, enum gr_coll coll);
 uint32_t gr_gpu_steps_table(uint32_t nchunks);
 
 /* The size of table k of (collective, algorithm, root, torus) for this rank. Its `at` is 0. */
-struct gr_gpu_table gr_gpu_steps_shape(const struct gr_request *request, int p, int rank,
+struct gr_gpu_table gr_gpu_steps_shape(const struct gr_plan_spec *spec, int p, int rank,
                                        const struct gr_rings *rings, uint32_t k);
 
 /* Write a table. Schedules shorter than the longest one end with empty steps. */
-void gr_gpu_steps_write(const struct gr_request *request, int p, int rank,
+void gr_gpu_steps_write(const struct gr_plan_spec *spec, int p, int rank,
                         const struct gr_rings *rings, uint32_t k, const struct gr_gpu_table *table,
                         struct gr_gpu_step *steps);
 

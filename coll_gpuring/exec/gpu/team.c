@@ -146,10 +146,10 @@ unsigned char *gr_gpu_team_state(const struct gr_gpu_team *team, enum gr_algo al
 
 /* ---- steps ---- */
 
-static struct gr_request schedule_of(const struct gr_gpu_team *team, enum gr_coll coll,
-                                     enum gr_algo algo, int root)
+static struct gr_plan_spec schedule_of(const struct gr_gpu_team *team, enum gr_coll coll,
+                                       enum gr_algo algo, int root)
 {
-    return (struct gr_request) {
+    return (struct gr_plan_spec) {
         .coll = coll, .algo = algo, .root = root, .torus = team->rings.torus};
 }
 
@@ -162,7 +162,7 @@ static size_t layout_steps(const struct gr_gpu_team *team, enum gr_algo algo, in
     int coll;
 
     for (coll = 0; coll < GR_NCOLLS; coll++) {
-        struct gr_request r = schedule_of(team, (enum gr_coll) coll, algo, root);
+        struct gr_plan_spec r = schedule_of(team, (enum gr_coll) coll, algo, root);
 
         for (k = 0; k < gr_gpu_steps_tables(algo, r.coll); k++) {
             struct gr_gpu_table *table = &steps->of[coll][k];
@@ -188,7 +188,7 @@ static int upload_steps(struct gr_gpu_team *team, enum gr_algo algo, int root,
     }
     rc = gr_gpu_alloc(team->gpu, n * sizeof(*image), &steps->base);
     for (coll = 0; coll < GR_NCOLLS && 0 == rc; coll++) {
-        struct gr_request r = schedule_of(team, (enum gr_coll) coll, algo, root);
+        struct gr_plan_spec r = schedule_of(team, (enum gr_coll) coll, algo, root);
 
         for (k = 0; k < gr_gpu_steps_tables(algo, r.coll); k++) {
             struct gr_gpu_table *table = &steps->of[coll][k];
@@ -349,11 +349,11 @@ struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team_params *params)
     team->nchannels = team->usable = params->nchannels;
     team->nslots = params->nslots;
     team->slot_bytes = params->slot_bytes;
-    team->shared = ranks > 1;
+    team->shares_device = ranks > 1;
     team->path = params->path;
     team->remote = params->remote;
     team->gpu = params->gpu;
-    team->direct = NULL != params->gpu && params->direct ? gr_gpu_rdma(params->gpu) : GR_RDMA_NONE;
+    team->rdma = NULL != params->gpu && params->rdma ? gr_gpu_rdma(params->gpu) : GR_RDMA_NONE;
     team->pool = params->pool;
     team->ipc_cache = params->ipc_cache;
     complete = 0 == gr_rings_init(&team->rings, params->p);

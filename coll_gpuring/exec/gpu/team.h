@@ -29,9 +29,9 @@ struct gr_gpu_team {
     uint32_t nslots;             /* slots of a link */
     size_t slot_bytes;           /* of a slot in protocol Simple */
     uint32_t usable;             /* channels of calls, agreed by all ranks in the last set-up */
-    int shared;                  /* another rank uses the same device */
+    int shares_device;           /* another rank uses the same device */
     const unsigned char *remote; /* [rank]: 1: on another node, so Simple is used; NULL: none is */
-    enum gr_gpu_rdma direct;     /* whether and how the network writes to this rank's device */
+    enum gr_gpu_rdma rdma;       /* whether and how the network writes to this rank's device */
     enum gr_path path;           /* of the slowest links; agreed by all ranks */
     struct gr_gpu *gpu;          /* NULL: none */
     struct gr_gpu_pool *pool;    /* where slabs are leased; borrowed */
@@ -67,7 +67,7 @@ struct gr_gpu_team_params {
     const struct gr_gpu_id *ids; /* [rank]: its device; not kept */
     enum gr_path path; /* of the slowest links, if all peers' device memory can be mapped */
     const unsigned char *remote;    /* [rank]: 1: on another node; NULL: none is; borrowed */
-    int direct;                     /* the network may access device memory */
+    int rdma;                       /* the network may access device memory */
     struct gr_gpu *gpu;             /* NULL: this rank has no device */
     int status;                     /* the error, if gpu is NULL */
     struct gr_gpu_pool *pool;       /* borrowed */

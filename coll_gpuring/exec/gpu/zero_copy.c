@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Bytes of the output. *plain: its blocks are in the order of ranks and contiguous. */
-static size_t output_bytes(const struct gr_request *r, int p, int *plain)
+static size_t output_bytes(const struct gr_plan_spec *r, int p, int *plain)
 {
     size_t sum = 0;
     int k;
@@ -35,7 +35,7 @@ static int is_current(const struct gr_gpu_op *op, const struct gr_ipc_handle *ha
 {
     struct gr_ipc_handle now;
 
-    if (!gr_ipc_handle_shared(handle)) {
+    if (!gr_ipc_handle_valid(handle)) {
         return 0;
     }
     now = gr_ipc_cache_export(op->team->ipc_cache,
@@ -47,12 +47,12 @@ static int is_current(const struct gr_gpu_op *op, const struct gr_ipc_handle *ha
 static gr_gpu_ptr find_output(struct gr_gpu_team *team, int rank,
                               const struct gr_ipc_handle *handle)
 {
-    struct gr_ipc_mapped *shared = &team->outputs[rank];
+    struct gr_ipc_mapped *output = &team->outputs[rank];
 
-    if (0 == shared->at && 0 > gr_ipc_cache_map(team->ipc_cache, handle, shared)) {
+    if (0 == output->at && 0 > gr_ipc_cache_map(team->ipc_cache, handle, output)) {
         return 0;
     }
-    return shared->at;
+    return output->at;
 }
 
 /* Map the outputs of all ranks that the schedule sends to. */
@@ -78,7 +78,7 @@ static void find_outputs(struct gr_gpu_op *op, const struct gr_ipc_handle *const
     }
 }
 
-int gr_gpu_zero_begin(struct gr_gpu_op *op, const struct gr_request *request,
+int gr_gpu_zero_begin(struct gr_gpu_op *op, const struct gr_plan_spec *spec,
                       const struct gr_ipc_handle *const *handles)
 {
     struct gr_gpu_team *team = op->team;
@@ -86,7 +86,7 @@ int gr_gpu_zero_begin(struct gr_gpu_op *op, const struct gr_request *request,
     gr_gpu_ptr *pinned = gr_gpu_team_peers_host(team);
     int plain;
 
-    out = output_bytes(request, team->p, &plain);
+    out = output_bytes(spec, team->p, &plain);
     memset(pinned, 0, bytes);
     if (plain && NULL != team->ipc_cache) {
         op->args.allows = (uint32_t) is_current(op, handles[team->rank], out);

@@ -10,7 +10,7 @@
  * addresses on the stream. handles: [rank] of the outputs. Results for ranks whose output cannot be
  * mapped go through slots. Returns 0 or GR_ERR_CUDA.
  */
-int gr_gpu_zero_begin(struct gr_gpu_op *op, const struct gr_request *request,
+int gr_gpu_zero_begin(struct gr_gpu_op *op, const struct gr_plan_spec *spec,
                       const struct gr_ipc_handle *const *handles);
 void gr_gpu_zero_end(struct gr_gpu_op *op);
 

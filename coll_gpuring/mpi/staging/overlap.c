@@ -21,7 +21,6 @@
 #include "base/errors.h"
 #include "cuda/error.h"
 #include "exec/staged.h"
-#include "exec/stepper.h"
 #include "link/team.h"
 #include "sched/sched.h"
 
@@ -54,7 +53,7 @@ bool mca_coll_gpuring_overlap_fits(const struct gr_mpi_op *op)
         return false;
     }
     piece = piece_bytes(op);
-    return GR_COLL_ALLTOALL != op->base.data.request.coll &&
+    return GR_COLL_ALLTOALL != op->base.data.spec.coll &&
            !gr_algo_is_torus((enum gr_algo) op->base.choice.way) && piece > 0 &&
            op->base.data.bytes / 2 >= piece && is_plain(&op->call);
 }

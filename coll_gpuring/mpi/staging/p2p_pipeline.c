@@ -17,6 +17,7 @@
  */
 #include "mpi/staging/p2p_pipeline.h"
 
+#include "base/status.h"
 #include "engine/devices.h"
 #include "mpi/buffer_desc.h"
 #include "mpi/datatype.h"
@@ -29,7 +30,6 @@
 #include "cuda/copy.h"
 #include "cuda/pointer.h"
 #include "cuda/stream.h"
-#include "exec/stepper.h"
 
 #include "ompi/mca/pml/pml.h"
 
@@ -187,7 +187,7 @@ int mca_coll_gpuring_p2p_channel_load(struct gr_p2p_channel *c, const struct gr_
     p->agreed = p->device; /* whatever the other end says */
     c->noted[0] = c->noted[1] = MPI_REQUEST_NULL;
     for (k = 0; k < GR_PLACES; k++) {
-        c->requests[k] = MPI_REQUEST_NULL;
+        c->pml_requests[k] = MPI_REQUEST_NULL;
     }
     rc = post_notes(c, channel);
     if (OMPI_SUCCESS != rc) {
@@ -248,28 +248,28 @@ static int is_copied(const struct gr_p2p_channel *c, size_t k)
 static int post_piece(struct gr_p2p_channel *c, const struct gr_p2p_route *to, size_t k)
 {
     const struct gr_p2p_message *p = c->message;
-    ompi_request_t **request = &c->requests[k % GR_PLACES];
+    ompi_request_t **pml_request = &c->pml_requests[k % GR_PLACES];
 
     if (p->receive) {
         return MCA_PML_CALL(irecv(place_of(p, c, k), piece_bytes(p, k), MPI_BYTE, p->peer, to->tag,
-                                  to->comm, request));
+                                  to->comm, pml_request));
     }
     return MCA_PML_CALL(isend(place_of(p, c, k), piece_bytes(p, k), MPI_BYTE, p->peer, to->tag,
-                              MCA_PML_BASE_SEND_STANDARD, to->comm, request));
+                              MCA_PML_BASE_SEND_STANDARD, to->comm, pml_request));
 }
 
 /* 1: the message with piece k is through; 0: not yet; negative. */
 static int is_posted(struct gr_p2p_channel *c, size_t k)
 {
-    return mca_coll_gpuring_request_done(&c->requests[k % GR_PLACES]);
+    return mca_coll_gpuring_pml_request_done(&c->pml_requests[k % GR_PLACES]);
 }
 
 /* 1: both ends have told each other; 0: not yet; negative. */
 static int are_noted(struct gr_p2p_channel *c)
 {
-    int rc = mca_coll_gpuring_request_done(&c->noted[0]);
+    int rc = mca_coll_gpuring_pml_request_done(&c->noted[0]);
 
-    return 1 == rc ? mca_coll_gpuring_request_done(&c->noted[1]) : rc;
+    return 1 == rc ? mca_coll_gpuring_pml_request_done(&c->noted[1]) : rc;
 }
 
 /* Find out how the message goes, where the other end has a say. As above. */

@@ -40,7 +40,7 @@ struct gr_p2p_channel {
     struct gr_p2p_message *message; /* NULL: idle */
     struct gr_copy_stream copier;
     struct gr_pinned_buffer room;
-    ompi_request_t *requests[GR_PLACES];
+    ompi_request_t *pml_requests[GR_PLACES];
     uint8_t notes[2];         /* whether it is on a device, here and at the other end; */
     ompi_request_t *noted[2]; /* said, heard */
 };

@@ -12,6 +12,7 @@
  */
 #include "mpi/staging/p2p_split.h"
 
+#include "base/status.h"
 #include "engine/params.h"
 #include "mpi/call.h"
 #include "engine/failure.h"
@@ -24,7 +25,6 @@
 #include "mpi/staging/p2p_pipeline.h"
 
 #include "cuda/error.h"
-#include "exec/stepper.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -57,7 +57,7 @@ static inline struct gr_ipc_handle ticket_of(struct gr_ipc_cache *share, const v
 {
     struct gr_ipc_handle t = gr_ipc_cache_export(share, buffer, bytes);
 
-    CHECK(gr_ipc_handle_shared(&t));
+    CHECK(gr_ipc_handle_valid(&t));
     CHECK_INT(t.of.base + t.offset, gr_cuda_ptr(buffer));
     CHECK(t.offset + bytes <= t.of.bytes);
     CHECK_INT(t.of.pid, getpid());

@@ -82,7 +82,7 @@ static inline int obey(struct sharer *s, const struct order *o, struct gr_ipc_ma
         return 0;
     case EXPORT:
         t = gr_ipc_cache_export(s->share, (void *) (uintptr_t) slots[o->slot].at, 1);
-        return gr_ipc_handle_shared(&t);
+        return gr_ipc_handle_valid(&t);
     default:
         gr_ipc_cache_trim(s->share);
         return 0;

@@ -77,7 +77,7 @@ static void not_shared(struct gr_ipc_cache *share, const void *buffer, size_t by
     struct gr_ipc_handle t = gr_ipc_cache_export(share, buffer, bytes);
     struct gr_ipc_mapped shared;
 
-    if (gr_ipc_handle_shared(&t) || 0 != memcmp(&t, &none, sizeof(t))) {
+    if (gr_ipc_handle_valid(&t) || 0 != memcmp(&t, &none, sizeof(t))) {
         fprintf(stderr, "# shared: %s\n", what);
         _exit(1);
     }

@@ -166,7 +166,7 @@ static void make_image(struct kc_call *call, int r, uint64_t *seed)
 static void make_schedules(struct kc_call *call)
 {
     const struct kc_case *c = call->c;
-    struct gr_request request = {
+    struct gr_plan_spec spec = {
         .coll = c->coll,
         .algo = c->algo,
         .root = c->root,
@@ -193,10 +193,10 @@ static void make_schedules(struct kc_call *call)
         struct kc_rank *rank = &call->ranks[r];
         uint32_t n, each = c->run;
 
-        rank->split = gr_plan_split(&request, c->p, c->slot_bytes, c->nslots, 16);
+        rank->split = gr_plan_split(&spec, c->p, c->slot_bytes, c->nslots, 16);
         n = rank->split.nchunks;
         for (k = 0; k < 2; k++) {
-            rank->sched[k] = gr_plan_sched(&request, c->p, r, c->reversed ? call->order[k] : NULL,
+            rank->sched[k] = gr_plan_sched(&spec, c->p, r, c->reversed ? call->order[k] : NULL,
                                            call->where[k], (uint32_t) k, n);
             if (0 != each) {
                 rank->sched[k].nchunks =

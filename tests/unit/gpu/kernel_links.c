@@ -170,7 +170,7 @@ static void count_pieces(const struct world *w, const struct wire *wire, size_t 
 static int check_results(const struct world *w, const struct wire *wire)
 {
     const struct kc_case *c = w->call->c;
-    uint64_t direct, open, call = (uint64_t) c->zero_copy;
+    uint64_t zero_copy, open, call = (uint64_t) c->zero_copy;
     size_t bytes = c->nslots * c->slot_bytes, results, others, k;
     int allowed = c->allows >> wire->to & 1, past;
     unsigned char *slots = kw_allocate(bytes);
@@ -178,9 +178,9 @@ static int check_results(const struct world *w, const struct wire *wire)
 
     count_pieces(w, wire, &results, &others);
     past = allowed && c->mapped >> wire->to & 1 && results > 0;
-    kd_get(&direct, wire->tail + GR_GPU_DIRECT_AT, sizeof(direct));
+    kd_get(&zero_copy, wire->tail + GR_GPU_ZERO_COPY_AT, sizeof(zero_copy));
     kd_get(&open, wire->head + GR_GPU_OPEN_AT, sizeof(open));
-    if (open != 2 * call + (uint64_t) allowed || direct != (past ? call : call - 1)) {
+    if (open != 2 * call + (uint64_t) allowed || zero_copy != (past ? call : call - 1)) {
         rc = -1;
     }
     kd_get(slots, wire->slots, bytes);

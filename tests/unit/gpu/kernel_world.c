@@ -31,7 +31,7 @@ static int limit(void)
 static void put_steps(const struct world *w, int rank, struct device_rank *r)
 {
     const struct kc_case *c = w->call->c;
-    struct gr_request request = {
+    struct gr_plan_spec spec = {
         .coll = c->coll, .algo = c->algo, .root = c->root, .torus = c->torus};
     /* along a torus order is the channel's; the others compute theirs */
     struct gr_rings none = {.torus = c->torus};
@@ -43,11 +43,11 @@ static void put_steps(const struct world *w, int rank, struct device_rank *r)
     if (!gr_algo_is_precomputed(c->algo)) {
         return;
     }
-    table = gr_gpu_steps_shape(&request, c->p, rank, &none, k);
+    table = gr_gpu_steps_shape(&spec, c->p, rank, &none, k);
     /* of one rank there may be none */
     bytes = ((size_t) table.ways * table.nsteps + 1) * sizeof(*steps);
     steps = kw_allocate(bytes);
-    gr_gpu_steps_write(&request, c->p, rank, &none, k, &table, steps);
+    gr_gpu_steps_write(&spec, c->p, rank, &none, k, &table, steps);
     r->steps = r->args.steps = kw_put(steps, bytes);
     r->args.nsteps = table.nsteps;
     r->args.ways = table.ways;

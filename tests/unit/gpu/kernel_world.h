@@ -11,7 +11,7 @@ enum { KW_POISON = 0xff };
 
 /* What lies beside the counters of a link. */
 enum {
-    KW_TAIL_WORDS = GR_GPU_DIRECT_AT / sizeof(uint64_t) + 1,
+    KW_TAIL_WORDS = GR_GPU_ZERO_COPY_AT / sizeof(uint64_t) + 1,
     KW_HEAD_WORDS = GR_GPU_OPEN_AT / sizeof(uint64_t) + 1
 };
 

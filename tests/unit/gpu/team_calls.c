@@ -148,7 +148,7 @@ static const struct gr_ipc_handle *const *exchange(struct tc_call *call, struct 
     if (0 != call->out && 0 != kind) {
         out = 1 == kind && 0 != call->in ? call->in : out;
         tickets->of[call->rank] = gr_ipc_cache_export(share, (const void *) (uintptr_t) out, 1);
-        CHECK(gr_ipc_handle_shared(&tickets->of[call->rank]));
+        CHECK(gr_ipc_handle_valid(&tickets->of[call->rank]));
     }
     tickets->list[call->rank] = &tickets->of[call->rank];
     atomic_fetch_add(&tickets->posted, 1);
@@ -167,7 +167,7 @@ int tc_begin_with(struct tc_call *call, struct tr_team *t, int rank, const struc
                   struct tc_tickets *tickets)
 {
     const struct ex_buffers *b = &call->buffers;
-    struct gr_request request = ex_request(c);
+    struct gr_plan_spec spec = ex_spec(c);
     gr_gpu_ptr space[3] = {0, 0, 0};
     const struct gr_ipc_handle *const *list = NULL;
     int kernel = GR_KERNEL_copy, rc;
@@ -179,8 +179,8 @@ int tc_begin_with(struct tc_call *call, struct tr_team *t, int rank, const struc
     call->c = c;
     ex_buffers_make(&call->buffers, c, t->world->p, rank);
     to_device(call);
-    if (gr_plan_scratch(&request, t->world->p) > 0) {
-        CHECK_INT(gr_gpu_alloc(t->world->ranks[rank].gpu, gr_plan_scratch(&request, t->world->p),
+    if (gr_plan_scratch(&spec, t->world->p) > 0) {
+        CHECK_INT(gr_gpu_alloc(t->world->ranks[rank].gpu, gr_plan_scratch(&spec, t->world->p),
                                &call->tmp),
                   0);
     }
@@ -188,8 +188,8 @@ int tc_begin_with(struct tc_call *call, struct tr_team *t, int rank, const struc
         kernel = gr_gpu_kernel(ex_kinds[c->kind].type, ex_kinds[c->kind].op);
         CHECK(kernel >= 0);
     }
-    if (request.nchannels > t->ranks[rank]->usable) {
-        request.nchannels = t->ranks[rank]->usable;
+    if (spec.nchannels > t->ranks[rank]->usable) {
+        spec.nchannels = t->ranks[rank]->usable;
     }
     space[GR_OUT] = 0 == call->out ? 0 : call->out + (size_t) (b->out - b->out_base);
     space[GR_IN] = call->in;
@@ -203,8 +203,8 @@ int tc_begin_with(struct tc_call *call, struct tr_team *t, int rank, const struc
     gr_gpu_op_init(&call->op, t->ranks[rank]);
     rc = gr_gpu_stream_follow(t->ranks[rank]->stream);
     rc = rc < 0 ? rc
-                : gr_gpu_op_begin(&call->op, t->ranks[rank], &request, (enum gr_kernel) kernel,
-                                  space, list);
+                : gr_gpu_op_begin(&call->op, t->ranks[rank], &spec, (enum gr_kernel) kernel, space,
+                                  list);
     if (0 == rc && NULL != getenv("TEAM_TEST_GATE")) {
         call->gate = (struct tc_gate) {.random = c->seed + (uint64_t) rank, .let = INT32_MAX};
         gr_gpu_op_gate(&call->op, &tc_gate, &call->gate);

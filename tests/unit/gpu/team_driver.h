@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Functions between component and driver: they replace functions in the table that gr_gpus_open()
- * fills. They count calls, take the size of a block from the test, and fail on request.
+ * fills. They count calls, take the size of a block from the test, and fail on spec.
  */
 #ifndef GR_TESTS_TEAM_DRIVER_H
 #define GR_TESTS_TEAM_DRIVER_H

@@ -202,9 +202,9 @@ static void all_of(const struct kernel_call *k, size_t begin, size_t n, unsigned
 }
 
 /*
- * Run the request on what the rank contributes; the result must be the n elements from `begin` on.
+ * Run the spec on what the rank contributes; the result must be the n elements from `begin` on.
  */
-static void run_request(const struct kernel_call *k, int rank, const struct gr_request *request,
+static void run_request(const struct kernel_call *k, int rank, const struct gr_plan_spec *spec,
                         size_t begin, size_t n)
 {
     struct gr_gpu *gpu = k->team->world->ranks[rank].gpu;
@@ -224,9 +224,9 @@ static void run_request(const struct kernel_call *k, int rank, const struct gr_r
     CHECK_INT(gr_gpu_alloc(gpu, n * each, &space[GR_OUT]), 0);
     CHECK_INT(gr_gpu_copy(gpu, (void *) space[GR_IN], data, KERNEL_COUNT * each), 0);
     CHECK_INT(gr_gpu_stream_follow(k->team->ranks[rank]->stream), 0);
-    CHECK_INT(gr_gpu_op_begin(&call.op, k->team->ranks[rank], request, (enum gr_kernel) kernel,
-                              space, NULL),
-              0);
+    CHECK_INT(
+        gr_gpu_op_begin(&call.op, k->team->ranks[rank], spec, (enum gr_kernel) kernel, space, NULL),
+        0);
     tc_finish(&call);
     CHECK_INT(gr_gpu_copy(gpu, data, (void *) space[GR_OUT], n * each), 0);
     if (0 != memcmp(data, want, n * each)) {
@@ -240,13 +240,13 @@ static void run_request(const struct kernel_call *k, int rank, const struct gr_r
 static void run_allreduce(void *ctx, int rank)
 {
     const struct kernel_call *k = ctx;
-    struct gr_request request = {.coll = GR_COLL_ALLREDUCE,
-                                 .algo = GR_ALGO_FLAT,
-                                 .nchannels = 1,
-                                 .elem_bytes = gr_type_bytes(k->type),
-                                 .total = KERNEL_COUNT};
+    struct gr_plan_spec spec = {.coll = GR_COLL_ALLREDUCE,
+                                .algo = GR_ALGO_FLAT,
+                                .nchannels = 1,
+                                .elem_bytes = gr_type_bytes(k->type),
+                                .total = KERNEL_COUNT};
 
-    run_request(k, rank, &request, 0, KERNEL_COUNT);
+    run_request(k, rank, &spec, 0, KERNEL_COUNT);
 }
 
 static void open_team(struct tr_world *w, struct tr_team *t)
@@ -295,13 +295,13 @@ static void run_reduce_scatter(void *ctx, int rank)
     static const size_t counts[KERNEL_RANKS] = {20, 3, KERNEL_COUNT - 23},
                         begins[KERNEL_RANKS] = {0, 20, 23};
     const struct kernel_call *k = ctx;
-    struct gr_request request = {.coll = GR_COLL_REDUCE_SCATTER,
-                                 .algo = GR_ALGO_FLAT,
-                                 .nchannels = 1,
-                                 .elem_bytes = gr_type_bytes(k->type),
-                                 .counts = counts};
+    struct gr_plan_spec spec = {.coll = GR_COLL_REDUCE_SCATTER,
+                                .algo = GR_ALGO_FLAT,
+                                .nchannels = 1,
+                                .elem_bytes = gr_type_bytes(k->type),
+                                .counts = counts};
 
-    run_request(k, rank, &request, begins[rank], counts[rank]);
+    run_request(k, rank, &spec, begins[rank], counts[rank]);
 }
 
 /* What is copied, with counts and displacements of elements. */
@@ -310,12 +310,12 @@ static void run_allgather(void *ctx, int rank)
     static const size_t counts[KERNEL_RANKS] = {7, 0, 5}, displs[KERNEL_RANKS] = {6, 6, 0};
     const struct kernel_call *k = ctx;
     struct gr_gpu *gpu = k->team->world->ranks[rank].gpu;
-    struct gr_request request = {.coll = GR_COLL_ALLGATHER,
-                                 .algo = GR_ALGO_FLAT,
-                                 .nchannels = 1,
-                                 .elem_bytes = 4,
-                                 .counts = counts,
-                                 .displs = displs};
+    struct gr_plan_spec spec = {.coll = GR_COLL_ALLGATHER,
+                                .algo = GR_ALGO_FLAT,
+                                .nchannels = 1,
+                                .elem_bytes = 4,
+                                .counts = counts,
+                                .displs = displs};
     struct tc_call call = {
         .team = k->team, .rank = rank, .c = &(struct ex_case) {.count = KERNEL_COUNT}};
     int32_t data[14], want[14] = {2, 2, 2, 2, 2, -1, 0, 0, 0, 0, 0, 0, 0, -1};
@@ -330,8 +330,8 @@ static void run_allgather(void *ctx, int rank)
     CHECK_INT(gr_gpu_copy(gpu, (void *) space[GR_OUT], data, sizeof(data)), 0);
     space[GR_IN] = space[GR_OUT] + displs[rank] * sizeof(data[0]);
     CHECK_INT(gr_gpu_stream_follow(k->team->ranks[rank]->stream), 0);
-    CHECK_INT(
-        gr_gpu_op_begin(&call.op, k->team->ranks[rank], &request, GR_KERNEL_copy, space, NULL), 0);
+    CHECK_INT(gr_gpu_op_begin(&call.op, k->team->ranks[rank], &spec, GR_KERNEL_copy, space, NULL),
+              0);
     tc_finish(&call);
     CHECK_INT(gr_gpu_copy(gpu, data, (void *) space[GR_OUT], sizeof(data)), 0);
     CHECK_INT(memcmp(data, want, sizeof(data)), 0);

@@ -49,7 +49,7 @@ static void reach_devices(void)
     post_gpus = &card;
 }
 
-int tn_direct(void)
+int tn_rdma(void)
 {
     return nodes > 1 && gr_net_reaches_gpus(nets[0]);
 }

@@ -20,7 +20,7 @@ void tn_open(int nodes);
 const unsigned char *tn_remote(int rank);
 
 /* Whether the network reaches devices. */
-int tn_direct(void);
+int tn_rdma(void);
 
 /* The links of this making between nodes: open both ends of each, and join them. */
 void tn_join(struct tr_team *t);

@@ -42,13 +42,13 @@ void remote_links_lie_in_host_memory(void)
     open_nodes(&n, 4, 2, GR_ALGO_ONESHOT);
     for (r = 0; r < 4; r++) {
         out = n.t.ranks[r]->out;
-        CHECK(0 != out[(r + 1) % 4].ends[GR_PROTOCOL_SIMPLE].fill &&
+        CHECK(0 != out[(r + 1) % 4].ends[GR_PROTOCOL_SIMPLE].valid_bytes &&
               0 == out[(r + 1) % 4].mapped.at);
         CHECK(0 == out[(r + 1) % 4].ends[GR_PROTOCOL_LL].slots); /* lines are not for networks */
-        CHECK(0 == out[(r + 2) % 4].ends[GR_PROTOCOL_SIMPLE].fill &&
+        CHECK(0 == out[(r + 2) % 4].ends[GR_PROTOCOL_SIMPLE].valid_bytes &&
               0 != out[(r + 2) % 4].mapped.at);
         /* the reader counts nothing */
-        CHECK(0 == n.t.ranks[r]->in[(r + 1) % 4].ends[GR_PROTOCOL_SIMPLE].fill);
+        CHECK(0 == n.t.ranks[r]->in[(r + 1) % 4].ends[GR_PROTOCOL_SIMPLE].valid_bytes);
     }
     tc_try(&n.t, GR_ALGO_ONESHOT);
     tr_leave(&n.t);

@@ -142,7 +142,7 @@ void tr_make(struct tr_team *t, struct tr_world *w, const struct tr_shape *shape
             .ids = w->ids,
             .torus = shape->torus,
             .remote = tn_remote(r),
-            .direct = tn_direct(),
+            .rdma = tn_rdma(),
             .gpu = lacks ? NULL : w->ranks[r].gpu,
             .status = lacks ? GR_ERR_NODEVICE : 0,
             .pool = lacks ? NULL : w->ranks[r].pool,

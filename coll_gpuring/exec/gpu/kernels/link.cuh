@@ -32,22 +32,22 @@ struct gr_block {
 struct gr_scheduler {
     const struct gr_gpu_args *args;
     struct gr_block *block;
-    uint32_t lane;          /* this thread's number in the warp */
-    uint32_t writes;        /* 1: this thread's link is one to a peer */
-    uint32_t lines;         /* 1: LL or LL128 */
-    uint32_t changes;       /* walk.changes when the link was found */
-    int32_t peer;           /* rank at the other end of the link; -1: no link */
-    struct gr_gpu_end *end; /* this end of the link, in device memory */
-    struct gr_gpu_end link; /* a copy of *end */
-    uint64_t seen;          /* last known value of the other end's counter */
-    gr_gpu_ptr peer_out;    /* zero copy: the peer's GR_OUT; 0: not accessible */
-    uint32_t direct_known;  /* zero copy: `direct` is valid */
-    uint32_t direct;        /* zero copy: results bypass this link's slots */
-    gr_gpu_ptr post;        /* counter to store after the next barrier; 0: none */
-    uint64_t value;         /* value to store there */
-    uint64_t moved;         /* slots handled in this launch */
-    uint32_t state;         /* enum gr_gpu_state when the block exits; 0: it does not */
-    uint32_t unready;       /* mask of the threads whose slots were not ready */
+    uint32_t lane;            /* this thread's number in the warp */
+    uint32_t writes;          /* 1: this thread's link is one to a peer */
+    uint32_t lines;           /* 1: LL or LL128 */
+    uint32_t changes;         /* walk.changes when the link was found */
+    int32_t peer;             /* rank at the other end of the link; -1: no link */
+    struct gr_gpu_end *end;   /* this end of the link, in device memory */
+    struct gr_gpu_end link;   /* a copy of *end */
+    uint64_t seen;            /* last known value of the other end's counter */
+    gr_gpu_ptr peer_out;      /* zero copy: the peer's GR_OUT; 0: not accessible */
+    uint32_t zero_copy_known; /* zero copy: `zero_copy` is valid */
+    uint32_t zero_copy;       /* zero copy: results bypass this link's slots */
+    gr_gpu_ptr post;          /* counter to store after the next barrier; 0: none */
+    uint64_t value;           /* value to store there */
+    uint64_t moved;           /* slots handled in this launch */
+    uint32_t state;           /* enum gr_gpu_state when the block exits; 0: it does not */
+    uint32_t unready;         /* mask of the threads whose slots were not ready */
 };
 
 #define GR_ALL_LANES 0xffffffffu
@@ -79,12 +79,12 @@ __device__ static GP_INLINE void gr_link_find(struct gr_scheduler *s)
     s->link.mine = gp_ld(&s->end->mine);
     s->link.other = gp_ld(&s->end->other);
     s->link.count = gp_ld(&s->end->count);
-    s->link.fill = gp_ld(&s->end->fill);
+    s->link.valid_bytes = gp_ld(&s->end->valid_bytes);
     /* no slot is ready, as far as is known */
     s->seen = s->link.count - (s->writes ? s->args->nslots : 0);
     s->peer_out =
         0 != s->args->zero && s->writes ? gp_ld((const gr_gpu_ptr *) s->args->peers + peer) : 0;
-    s->direct_known = s->direct = 0;
+    s->zero_copy_known = s->zero_copy = 0;
 }
 
 /*
@@ -92,35 +92,36 @@ __device__ static GP_INLINE void gr_link_find(struct gr_scheduler *s)
  * reader's permission is still missing. A reader calls this when a slot is full: by then the writer
  * has published its decision.
  */
-__device__ static GP_INLINE int gr_link_direct(struct gr_scheduler *s)
+__device__ static GP_INLINE int gr_link_zero_copy(struct gr_scheduler *s)
 {
     uint64_t call = s->args->zero, word;
 
-    if (s->direct_known) {
+    if (s->zero_copy_known) {
         return 1;
     }
     if (!s->writes) {
-        s->direct = gp_ld_relaxed((const uint64_t *) (s->link.other + GR_GPU_DIRECT_AT)) == call;
+        s->zero_copy =
+            gp_ld_relaxed((const uint64_t *) (s->link.other + GR_GPU_ZERO_COPY_AT)) == call;
     } else if (0 != s->peer_out) {
         word = gp_ld_acquire((const uint64_t *) (s->link.other + GR_GPU_OPEN_AT));
         if (word < 2 * call) {
             return 0;
         }
-        s->direct = word == 2 * call + 1;
-        if (s->direct) {
+        s->zero_copy = word == 2 * call + 1;
+        if (s->zero_copy) {
             /*
              * Release order puts this before the tail. If the thread has handled another link in
              * between, it stores the same value again, which the reader may be polling.
              */
-            gp_st_release((uint64_t *) (s->link.mine + GR_GPU_DIRECT_AT), call);
+            gp_st_release((uint64_t *) (s->link.mine + GR_GPU_ZERO_COPY_AT), call);
         }
     }
-    s->direct_known = 1;
+    s->zero_copy_known = 1;
     return 1;
 }
 
 /* Zero copy: whether this thread's message is a final result. Messages to be reduced are not. */
-__device__ static GP_INLINE int gr_may_direct(const struct gr_scheduler *s)
+__device__ static GP_INLINE int gr_may_zero_copy(const struct gr_scheduler *s)
 {
     uint32_t bits = s->block->walk.step.bits;
 
@@ -138,11 +139,11 @@ __device__ static GP_INLINE int gr_link_ready(struct gr_scheduler *s)
     if (s->link.count - s->seen == none) {
         s->seen = gp_ld_acquire((const uint64_t *) s->link.other);
     }
-    return s->link.count - s->seen != none && (!gr_may_direct(s) || gr_link_direct(s));
+    return s->link.count - s->seen != none && (!gr_may_zero_copy(s) || gr_link_zero_copy(s));
 }
 
 /* Zero copy: tell the senders whether they may store results in this rank's output. */
-__device__ static GP_INLINE void gr_allow_direct(const struct gr_gpu_args *args, uint32_t lane)
+__device__ static GP_INLINE void gr_allow_zero_copy(const struct gr_gpu_args *args, uint32_t lane)
 {
     uint32_t r, p = (uint32_t) args->sched[0].p;
     const struct gr_gpu_end *end;

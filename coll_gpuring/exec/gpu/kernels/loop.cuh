@@ -55,13 +55,13 @@ __device__ static GP_INLINE void gr_item_write(const struct gr_scheduler *s, str
     gr_gpu_ptr to = s->args->space[step->dest] + w->dest * elem_bytes;
     /* an in-place operand needs no copy */
     uint32_t store = step->bits & GR_STORE && (step->bits & GR_RECV || from != to);
-    uint32_t direct = gr_may_direct(s) && s->peer >= 0 && s->direct, stored = 0;
+    uint32_t bypass = gr_may_zero_copy(s) && s->peer >= 0 && s->zero_copy, stored = 0;
 
     if (0 != s->args->zero) {
-        stored = __any_sync(GR_ALL_LANES, direct && !s->writes);
+        stored = __any_sync(GR_ALL_LANES, bypass && !s->writes);
         store &= !stored;
     }
-    if (direct) {
+    if (bypass) {
         at = s->writes ? s->peer_out + w->dest * elem_bytes : to;
     }
     if (0 == s->lane) {
@@ -198,8 +198,8 @@ __device__ static GP_INLINE void gr_count_slot(struct gr_scheduler *s, size_t el
     }
     s->moved++;
     if (s->peer >= 0) {
-        if (0 != s->link.fill) {
-            gp_st((uint32_t *) s->link.fill + s->link.count % s->args->nslots,
+        if (0 != s->link.valid_bytes) {
+            gp_st((uint32_t *) s->link.valid_bytes + s->link.count % s->args->nslots,
                   (uint32_t) ((w->slot + w->count) * elem_bytes));
         }
         s->link.count++;
@@ -276,15 +276,16 @@ __device__ static GP_INLINE void gr_scheduler_init(struct gr_scheduler *s,
     s->changes = 0;
     s->peer = -1;
     s->end = NULL;
-    s->link.slots = s->link.mine = s->link.other = s->link.count = s->link.fill = s->seen = 0;
+    s->link.slots = s->link.mine = s->link.other = s->link.count = s->link.valid_bytes = s->seen =
+        0;
     s->post = s->value = 0;
     s->peer_out = 0;
-    s->direct_known = s->direct = 0;
+    s->zero_copy_known = s->zero_copy = 0;
     s->moved = 0;
     s->unready = 0;
     s->state = gr_aborted(s) ? GR_GPU_ABORTED : 0;
     if (0 != args->zero && args->fresh && 0 == s->state) {
-        gr_allow_direct(args, lane);
+        gr_allow_zero_copy(args, lane);
     }
     if (0 == lane) {
         block->stop = 0;
