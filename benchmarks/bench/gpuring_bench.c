@@ -252,7 +252,7 @@ static int run(struct session *s)
 
 static const char *const *collective_names(void)
 {
-    static const char *names[COLLECTIVES];
+    static const char *names[COLLECTIVES + 2] = {[COLLECTIVES] = "all"};
 
     for (int i = 0; i < COLLECTIVES; i++) {
         names[i] = collectives[i].name;
@@ -268,7 +268,7 @@ static void help(FILE *out)
 static int parse(struct session *s, int argc, char **argv)
 {
     s->options = options_default();
-    return options_parse(&s->options, NULL, argc, argv, collective_names(), COLLECTIVES, s->error);
+    return options_parse(&s->options, NULL, NULL, argc, argv, collective_names(), s->error);
 }
 
 int main(int argc, char **argv)

@@ -25,7 +25,8 @@
 enum { BLOCK_CALLS = 20, MAX_KS = 16, MAX_K = 1024, SIZE_STEP = 4, CACHE_LINE = 64 };
 
 /* Names of the collectives in this program, and in collectives[]. */
-static const char *const names[] = {"allreduce", "allgather", "reduce_scatter", "bcast", "reduce"};
+static const char *const names[] = {"allreduce", "allgather", "reduce_scatter", "bcast", "reduce",
+                                    "all",       NULL};
 static const char *const table_names[] = {"allreduce", "allgather", "reduce_scatter_block", "bcast",
                                           "reduce"};
 
@@ -56,36 +57,12 @@ struct batch {
 
 /* ---- command line: most of gpuring_bench's, and -k and --form= ---- */
 
-static int parse_ks(struct bench *b, const char *value)
+static bool take_ks(void *into, const char *value)
 {
-    const char *at = value;
-    char *end;
+    struct bench *b = into;
 
-    for (b->nks = 0; b->nks < MAX_KS; at = end + 1) {
-        long k = strtol(at, &end, 10);
-        if (k < 1 || k > MAX_K || ('\0' != *end && ',' != *end)) {
-            break;
-        }
-        b->ks[b->nks++] = (int) k;
-        if ('\0' == *end) {
-            return 0;
-        }
-    }
-    return options_refuse(b->s.error, "-k", value,
-                          "K,K,...: up to 16 numbers of calls, each from 1 to 1024");
-}
-
-static int take_option(void *ctx, int option, const char *value, char *error)
-{
-    struct bench *b = ctx;
-
-    if ('k' == option) {
-        return parse_ks(b, value);
-    }
-    b->s.options.form = 0 == strcmp(value, "persistent") ? FORM_PERSISTENT : FORM_NONBLOCKING;
-    return FORM_PERSISTENT == b->s.options.form || 0 == strcmp(value, "nonblocking")
-               ? 0
-               : options_refuse(error, "--form", value, "nonblocking persistent");
+    b->nks = cli_list(value, 1, MAX_K, b->ks, MAX_KS);
+    return b->nks > 0;
 }
 
 static int check_options(struct bench *b)
@@ -100,31 +77,34 @@ static int check_options(struct bench *b)
         return -1;
     }
     if (o->max_bytes > INT_MAX) {
-        return options_refuse(b->s.error, "-m", value, "less than 2G");
+        return cli_refuse(b->s.error, "-m", value, "less than 2G");
     }
     if (FORM_PERSISTENT == o->form && !collectives_have_persistent()) {
-        return options_refuse(b->s.error, "--form", "persistent",
-                              "nonblocking (this MPI has no persistent collectives)");
+        return cli_refuse(b->s.error, "--form", "persistent",
+                          "nonblocking (this MPI has no persistent collectives)");
     }
-    return FORMAT_JSON == o->format ? options_refuse(b->s.error, "-o", "json", "table csv") : 0;
+    return FORMAT_JSON == o->format ? cli_refuse(b->s.error, "-o", "json", "table csv") : 0;
 }
 
 static int parse(struct session *s, int argc, char **argv)
 {
+    static const char *const forms[] = {"nonblocking", "persistent", NULL};
+    static const struct cli_option rows[] = {
+        {'k', NULL, CLI_TAKE, .take = take_ks,
+         .allowed = "K,K,...: up to 16 numbers of calls, each from 1 to 1024"},
+        {0, "form", CLI_WORD, offsetof(struct bench, s.options.form), .least = FORM_NONBLOCKING,
+         .words = forms},
+    };
     struct bench *b = (struct bench *) s;
-    static const struct option longs[] = {{"form", required_argument, NULL, OPTIONS_OWN},
-                                          {NULL, 0, NULL, 0}};
-    const struct options_own own = {
-        .letters = "k:", .longs = longs, .collective = "allreduce", .take = take_option, .ctx = b};
+    const struct cli_table own = {rows, sizeof rows / sizeof rows[0], b};
 
     b->s.options = options_default();
     b->s.options.form = FORM_NONBLOCKING;
     b->s.options.min_bytes = 8;
     b->s.options.max_bytes = 8 << 10;
     b->s.options.iterations = 400;
-    parse_ks(b, "1,4,16,64");
-    return 0 == options_parse(&b->s.options, &own, argc, argv, names,
-                              sizeof names / sizeof names[0], b->s.error)
+    take_ks(b, "1,4,16,64");
+    return 0 == options_parse(&b->s.options, &own, "allreduce", argc, argv, names, b->s.error)
                ? check_options(b)
                : -1;
 }

@@ -31,7 +31,7 @@ void placement_open(const struct options *o, char *error)
 
     error[0] = '\0';
     if (kinds[kind].driver && device_open(device_local_rank(), why) < 0) {
-        snprintf(error, OPTIONS_ERROR_CHARS, "-d: '%s' %.470s; allowed: host",
+        snprintf(error, CLI_ERROR_CHARS, "-d: '%s' %.470s; allowed: host",
                  options_device_name(kind), why);
     }
 }
@@ -39,7 +39,7 @@ void placement_open(const struct options *o, char *error)
 void placement_check(const struct options *o, int rank, char *error)
 {
     if ('\0' == error[0] && options_device_of(o, rank) != options_device_of(o, launched_rank())) {
-        snprintf(error, OPTIONS_ERROR_CHARS,
+        snprintf(error, CLI_ERROR_CHARS,
                  "-d: '%.100s': the launcher sets no OMPI_COMM_WORLD_RANK; allowed: one kind for "
                  "all ranks",
                  o->device_text);

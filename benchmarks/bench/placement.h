@@ -13,7 +13,7 @@
 /*
  * Opens the driver if this rank's buffers need one. Call it before MPI_Init: some libraries look
  * for a driver and a device then. The rank is read from the launcher's environment. Writes "" or
- * what is missing to error[OPTIONS_ERROR_CHARS].
+ * what is missing to error[CLI_ERROR_CHARS].
  */
 void placement_open(const struct options *options, char *error);
 

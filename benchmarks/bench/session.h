@@ -9,8 +9,6 @@
 #include "common/options.h"
 #include "mpit.h"
 
-enum { EXIT_RIGHT = 0, EXIT_WRONG = 1, EXIT_USAGE = 2 };
-
 struct session {
     const char *name; /* of the program */
     struct options options;
@@ -18,7 +16,7 @@ struct session {
     int rank;
     int ranks;
     bool wrong; /* rank 0's: a result was wrong */
-    char error[OPTIONS_ERROR_CHARS];
+    char error[CLI_ERROR_CHARS];
 };
 
 struct session_program {

@@ -36,13 +36,13 @@ static int lacks(const struct options *o, const struct collective *c, int ranks,
 {
     if (lacks_device(o, c, ranks)) {
         snprintf(
-            error, OPTIONS_ERROR_CHARS,
+            error, CLI_ERROR_CHARS,
             "-d: '%.100s': '%s' needs an MPI with CUDA support; allowed: every other collective",
             o->device_text, c->name);
         return -1;
     }
     if (lacks_in_place(o, c)) {
-        snprintf(error, OPTIONS_ERROR_CHARS,
+        snprintf(error, CLI_ERROR_CHARS,
                  "--in-place: '%s' has no such form; allowed: every collective but those of "
                  "neighbors, and not sendrecv",
                  c->name);
@@ -71,7 +71,7 @@ static int check_collectives(struct options *o, int ranks, char *error)
         }
         if (large) {
             snprintf(
-                error, OPTIONS_ERROR_CHARS,
+                error, CLI_ERROR_CHARS,
                 "-m: '%zu' is too large for %s of type %s; allowed: up to %d elements (MPI's ints)",
                 o->max_bytes, c->name, element_types[o->type].name, most_elements(o, c));
             return -1;
@@ -87,7 +87,7 @@ int supported_check_device(const struct options *o, int ranks, int counters, cha
     if (counters > 0 || !placement_on_device(o, ranks) || collectives_cuda_aware()) {
         return 0;
     }
-    snprintf(error, OPTIONS_ERROR_CHARS,
+    snprintf(error, CLI_ERROR_CHARS,
              "-d: '%.100s': this MPI takes no device buffers: it was built without CUDA, and "
              "gpuring is not loaded; allowed: host managed pinned",
              o->device_text);
@@ -97,12 +97,12 @@ int supported_check_device(const struct options *o, int ranks, int counters, cha
 int supported_check(struct options *o, int ranks, int counters, char *error)
 {
     if (o->root >= ranks) {
-        snprintf(error, OPTIONS_ERROR_CHARS, "-r: '%d' is not valid; allowed: 0 to %d", o->root,
+        snprintf(error, CLI_ERROR_CHARS, "-r: '%d' is not valid; allowed: 0 to %d", o->root,
                  ranks - 1);
         return -1;
     }
     if (FORM_PERSISTENT == o->form && !collectives_have_persistent()) {
-        snprintf(error, OPTIONS_ERROR_CHARS,
+        snprintf(error, CLI_ERROR_CHARS,
                  "--persistent: this MPI has no persistent collectives; allowed: blocking, "
                  "--nonblocking");
         return -1;

@@ -7,7 +7,7 @@
 
 /*
  * Both functions: after MPI_Init, with the same result on every rank; counters: number of gpuring's
- * counters, 0: it is not loaded. Return 0, or -1 with one line in error[OPTIONS_ERROR_CHARS].
+ * counters, 0: it is not loaded. Return 0, or -1 with one line in error[CLI_ERROR_CHARS].
  */
 
 /* All checks. Collectives of "all" that lack a form or a size asked for are dropped. */

@@ -11,10 +11,12 @@
 #include "exec/gpu/args.h"
 #include "tune/select.h"
 
+#include "common/cli.h"
+
+#include <err.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The component's defaults (mpi/params.c). */
 enum { CHANNELS = 16, SLOT_BYTES = 131072, MOST_RANKS = 16 };
@@ -24,15 +26,8 @@ struct options {
     int ranks[MOST_RANKS], nranks;
     int protocol;
     size_t most;
+    bool help;
 };
-
-static void die(const char *format, const char *what)
-{
-    fprintf(stderr, "gpuring_choices: ");
-    fprintf(stderr, format, what);
-    fprintf(stderr, " (try -h)\n");
-    exit(2);
-}
 
 static void help(void)
 {
@@ -46,68 +41,47 @@ static void help(void)
     exit(0);
 }
 
-static void parse_ranks(struct options *o, const char *text)
+static bool take_ranks(void *into, const char *value)
 {
-    char *end;
+    struct options *o = into;
 
-    for (o->nranks = 0;; text = end + 1) {
-        long n = strtol(text, &end, 10);
-
-        if (end == text || n < 2 || n > 65536 || ('\0' != *end && ',' != *end) ||
-            MOST_RANKS == o->nranks) {
-            die("-n %s: not a list of up to 16 numbers of ranks", text);
-        }
-        o->ranks[o->nranks++] = (int) n;
-        if ('\0' == *end) {
-            return;
-        }
-    }
+    o->nranks = cli_list(value, 2, 65536, o->ranks, MOST_RANKS);
+    return o->nranks > 0;
 }
+
+#define AT(field) .at = offsetof(struct options, field)
 
 static void parse(struct options *o, int argc, char **argv)
 {
-    char *end;
-    int opt, k;
+    static const char *colls[GR_NCOLLS + 1], *protocols[GR_NPROTOCOLS + 1];
+    static const struct cli_option rows[] = {
+        {'n', NULL, CLI_TAKE, .take = take_ranks,
+         .allowed = "N,N,...: up to 16 numbers of ranks, each from 2 to 65536"},
+        {'p', NULL, CLI_WORD, AT(protocol), .words = protocols},
+        {'s', NULL, CLI_SIZE, AT(most), .least = 1, .most = 1L << 60},
+        {'h', "help", CLI_FLAG, AT(help)},
+    };
+    const struct cli_table table = {rows, sizeof(rows) / sizeof(rows[0]), o};
+    int k;
 
     *o = (struct options) {
         .ranks = {2, 4, 8}, .nranks = 3, .protocol = -1, .most = (size_t) 1 << 30};
-    while (-1 != (opt = getopt(argc, argv, "hn:p:s:"))) {
-        switch (opt) {
-        case 'h':
-            help();
-            break;
-        case 'n':
-            parse_ranks(o, optarg);
-            break;
-        case 'p':
-            for (k = 0; k < GR_NPROTOCOLS && 0 != strcmp(optarg, gr_protocol_name(k)); k++) {
-            }
-            if (GR_NPROTOCOLS == k) {
-                die("-p %s: not simple, ll or ll128", optarg);
-            }
-            o->protocol = k;
-            break;
-        case 's':
-            o->most = strtoull(optarg, &end, 10);
-            if (end == optarg || '\0' != *end || 0 == o->most) {
-                die("-s %s: not a number of bytes", optarg);
-            }
-            break;
-        default:
-            die("%s", "unknown option");
-        }
+    for (k = 0; k < GR_NCOLLS; k++) {
+        o->colls[k] = k;
+        colls[k] = gr_coll_name((enum gr_coll) k);
+    }
+    for (k = 0; k < GR_NPROTOCOLS; k++) {
+        protocols[k] = gr_protocol_name(k);
+    }
+    cli_parse_or_exit(&table, argc, argv);
+    if (o->help) {
+        help();
     }
     for (; optind < argc; optind++) {
-        for (k = 0; k < GR_NCOLLS && 0 != strcmp(argv[optind], gr_coll_name((enum gr_coll) k));
-             k++) {
+        if (GR_NCOLLS == o->ncolls) {
+            errx(EXIT_USAGE, "%s: too many collectives", argv[optind]);
         }
-        if (GR_NCOLLS == k || GR_NCOLLS == o->ncolls) {
-            die("%s: no such collective, or too many", argv[optind]);
-        }
-        o->colls[o->ncolls++] = k;
-    }
-    for (k = 0; 0 == o->ncolls && k < GR_NCOLLS; k++) {
-        o->colls[k] = k;
+        o->colls[o->ncolls++] = cli_word_or_exit("COLLECTIVE", argv[optind], colls);
     }
     o->ncolls = 0 == o->ncolls ? GR_NCOLLS : o->ncolls;
 }

@@ -6,6 +6,7 @@
  * for: a small copy to a device may return before the data are there.
  */
 #include "device.h"
+#include "cli.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -22,8 +23,6 @@ int device_local_rank(void)
 #include <cuda.h>
 #include <dlfcn.h>
 #include <string.h>
-
-enum { EXIT_USAGE = 2 };
 
 /*
  * The functions in use. cuda.h has macros that turn some names into those of their present version,

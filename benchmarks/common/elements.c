@@ -32,8 +32,8 @@ const struct element_type element_types[ELEMENT_TYPES] = {
     {"float", NULL, 4, true, true, store_float},  {"double", NULL, 8, true, true, store_double},
 };
 
-const char *const element_op_names[ELEMENT_OPS] = {"sum",  "prod", "min", "max",
-                                                   "band", "bor",  "bxor"};
+const char *const element_op_names[ELEMENT_OPS + 1] = {"sum",  "prod", "min",  "max",
+                                                       "band", "bor",  "bxor", NULL};
 
 bool element_op_applies(enum element_op op, enum element_type_id type)
 {

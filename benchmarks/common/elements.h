@@ -53,7 +53,7 @@ enum element_op {
     ELEMENT_MOVE = ELEMENT_OPS /* no operation: elements only travel */
 };
 
-extern const char *const element_op_names[ELEMENT_OPS];
+extern const char *const element_op_names[ELEMENT_OPS + 1]; /* the last one is NULL */
 
 /* Floating-point numbers have no bits to operate on. */
 bool element_op_applies(enum element_op op, enum element_type_id type);

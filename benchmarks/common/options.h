@@ -7,17 +7,15 @@
 #ifndef BENCH_OPTIONS_H
 #define BENCH_OPTIONS_H
 
+#include "cli.h"
 #include "elements.h"
 
-#include <getopt.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
 #define OPTIONS_MAX_COLLECTIVES 64
 #define OPTIONS_MAX_DEVICES 64
-#define OPTIONS_ERROR_CHARS 1024
-#define OPTIONS_OWN 512 /* the first value of a program's own long options */
 
 enum call_form { FORM_BLOCKING, FORM_NONBLOCKING, FORM_PERSISTENT };
 enum device_kind {
@@ -46,11 +44,13 @@ struct options {
     int iterations; /* -1: by size, see options_iterations */
     int warmup;     /* -1: a tenth of the iterations */
     enum call_form form;
+    bool nonblocking; /* --nonblocking was given; form says it, too */
+    bool persistent;  /* --persistent was given; form says it, too */
     bool in_place;
     bool check;
-    double B;       /* GB/s; NAN: to be measured */
-    double I;       /* GB/s; NAN: to be measured */
-    bool published; /* ideal by the published formula instead of the bound */
+    double B;      /* GB/s; NAN: to be measured */
+    double I;      /* GB/s; NAN: to be measured */
+    int published; /* 1: ideal by the published formula instead of the bound */
     enum report_format format;
     const char *file; /* in argv; NULL: stdout */
     bool fit;
@@ -58,42 +58,20 @@ struct options {
     bool help;
 };
 
-/* Options that a program has besides gpuring_bench's. */
-struct options_own {
-    const char *letters;        /* as getopt() has them: "k:" */
-    const struct option *longs; /* NULL, or ends with a name NULL; val from OPTIONS_OWN on */
-    const char *collective;     /* the default COLLECTIVE; NULL: one must be named */
-    /* Takes one of them, a letter or a val. Returns 0, or -1 with one line in error. */
-    int (*take)(void *ctx, int option, const char *value, char *error);
-    void *ctx; /* of take */
-};
-
 /* As if the command line were empty. */
 struct options options_default(void);
 
 /*
- * Parses argv (which getopt may reorder) into *options, which has the defaults. own: NULL: none;
- * names: of the n collectives there are. Returns 0, or -1 with one line, without a newline, in
- * error[OPTIONS_ERROR_CHARS].
+ * Parses argv (which getopt may reorder) into *options, which has the defaults. own: options that
+ * the program has besides; NULL: none. collective: the default COLLECTIVE; NULL: one must be named.
+ * names: of the collectives there are, then "all" and NULL. Returns 0, or -1 with one line, without a
+ * newline, in error[CLI_ERROR_CHARS].
  */
-int options_parse(struct options *options, const struct options_own *own, int argc, char **argv,
-                  const char *const *names, int n, char *error);
+int options_parse(struct options *options, const struct cli_table *own, const char *collective,
+                  int argc, char **argv, const char *const *names, char *error);
 
 /* Whether an option was given that only gpuring_bench has: -B -I -f --ideal --fit. */
 bool options_only_bench(const struct options *options);
-
-/* Writes the line about a value that is not allowed to error[OPTIONS_ERROR_CHARS]. Returns -1. */
-int options_refuse(char *error, const char *option, const char *value, const char *allowed);
-
-/* A whole number of that range. Returns 0, or -1 with a line in error. */
-int options_number(char *error, const char *option, const char *value, long least, long most,
-                   long *number);
-
-/*
- * Bytes from a number with an optional suffix k, M or G (powers of 1024). Returns 0, or -1 if text
- * is anything else, zero, or too large.
- */
-int options_size(const char *text, size_t *bytes);
 
 /* Timed and untimed calls for a size: -i and -x, or fewer for larger sizes. */
 int options_iterations(const struct options *options, size_t bytes);

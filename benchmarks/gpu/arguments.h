@@ -9,13 +9,13 @@ struct arguments {
     struct run_options run;
     struct world_shape shape; /* root and algo are set for each run */
     int ranks;
-    int algo; /* -1: all that a collective has */
-    int processes;
-    int costs;
+    int algo; /* GR_NALGOS: all that a collective has */
+    bool processes;
+    bool costs;
     size_t step;         /* factor from one size to the next */
     const char *library; /* libnccl.so.2; NULL: no NCCL */
     const char *json;    /* a file for JSON besides the table; NULL: none */
-    char error[OPTIONS_ERROR_CHARS];
+    char error[CLI_ERROR_CHARS];
 };
 
 /* 0, or -1 with a line in arguments->error. */

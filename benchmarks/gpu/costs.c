@@ -162,11 +162,11 @@ int costs_measure(struct costs *costs, struct gr_gpus *gpus, struct gr_gpu *gpu,
 
     if (0 != measure_finds(costs, gpus, gpu) ||
         0 != crew_run(2, 0, world_board_bytes(2, 1), measure_kernels, &work)) {
-        snprintf(error, OPTIONS_ERROR_CHARS, "costs: %s", gr_gpu_error());
+        snprintf(error, CLI_ERROR_CHARS, "costs: %s", gr_gpu_error());
         return -1;
     }
     if (costs->hit_ns < 0 || costs->other_ns < 0 || costs->host_ns < 0) {
-        snprintf(error, OPTIONS_ERROR_CHARS,
+        snprintf(error, CLI_ERROR_CHARS,
                  "costs: a pointer was classified as another kind of memory");
         return -1;
     }

@@ -18,7 +18,7 @@ struct costs {
     double again_us;  /* a launch without progress, until it left and can be launched again */
 };
 
-/* In one process, with two ranks. 0, or -1 with a line in error[OPTIONS_ERROR_CHARS]. */
+/* In one process, with two ranks. 0, or -1 with a line in error[CLI_ERROR_CHARS]. */
 int costs_measure(struct costs *costs, struct gr_gpus *gpus, struct gr_gpu *gpu, char *error);
 
 /*

@@ -2,6 +2,8 @@
 /* The processes of crew.h. */
 #include "crew.h"
 
+#include "common/cli.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,8 +13,6 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-enum { EXIT_USAGE = 2 };
 
 struct crew_shared {
     pthread_barrier_t barrier;

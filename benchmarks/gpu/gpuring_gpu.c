@@ -25,8 +25,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_RIGHT = 0, EXIT_WRONG = 1, EXIT_USAGE = 2 };
-
 struct bench {
     struct arguments a;
     struct gr_gpus *gpus;
@@ -160,7 +158,7 @@ static int run_all(struct bench *b, struct crew *crew)
                        gr_algo_is_precomputed((enum gr_algo) algo) ||
                        !gr_algo_fits((enum gr_algo) algo, b->a.ranks, NULL);
             if (!skip && gr_algo_has((enum gr_algo) algo, coll) &&
-                (algo == b->a.algo || b->a.algo < 0)) {
+                (algo == b->a.algo || GR_NALGOS == b->a.algo)) {
                 rc = run_algo(b, crew, coll, (enum gr_algo) algo, &wrong);
             }
         }

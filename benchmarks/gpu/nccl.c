@@ -92,7 +92,7 @@ static int complain(const struct nccl *nccl, const char *what, char *error)
 {
     const char *why = nccl->f.ncclGetLastError(NULL);
 
-    snprintf(error, OPTIONS_ERROR_CHARS, "NCCL %s: %s: %.300s", nccl->version, what,
+    snprintf(error, CLI_ERROR_CHARS, "NCCL %s: %s: %.300s", nccl->version, what,
              NULL != why && '\0' != why[0] ? why : "NCCL_DEBUG=WARN says why");
     return -1;
 }
@@ -112,7 +112,7 @@ static int load(struct nccl *nccl, const char *library, char *error)
         memcpy((char *) &nccl->f + names[i].at, &function, sizeof function);
     }
     if (NULL == handle) {
-        snprintf(error, OPTIONS_ERROR_CHARS, "--nccl: %.400s", dlerror());
+        snprintf(error, CLI_ERROR_CHARS, "--nccl: %.400s", dlerror());
         return -1;
     }
     return 0;
@@ -129,7 +129,7 @@ static int check_version(struct nccl *nccl, const char *library, char *error)
              code % 100);
     if (code < LEAST_VERSION) {
         snprintf(
-            error, OPTIONS_ERROR_CHARS,
+            error, CLI_ERROR_CHARS,
             "--nccl: %.300s is NCCL %s, which takes one rank per device; several: 2.30.3 or newer",
             library, nccl->version);
         return -1;

@@ -34,7 +34,7 @@ int nccl_has(enum element_type_id type);
 /*
  * Loads the library and makes a communicator of the crew's ranks; the device's context must be
  * current. Collective over the crew. NULL on every process when that fails on one; a process that
- * failed has a line in error[OPTIONS_ERROR_CHARS].
+ * failed has a line in error[CLI_ERROR_CHARS].
  */
 struct nccl *nccl_open(const char *library, struct crew *crew, uint32_t channels, char *error);
 

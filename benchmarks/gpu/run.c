@@ -84,7 +84,7 @@ static void fill_request(struct run *run, const struct shape *s, size_t bytes)
 
 static int fail(struct run *run)
 {
-    snprintf(run->error, OPTIONS_ERROR_CHARS, "%s: %s", gr_coll_name(run->coll), gr_gpu_error());
+    snprintf(run->error, CLI_ERROR_CHARS, "%s: %s", gr_coll_name(run->coll), gr_gpu_error());
     return -1;
 }
 
@@ -124,8 +124,7 @@ int run_open(struct run *run, struct world *world, const struct run_options *opt
             0 != moves_alloc(&run->buffers[i], &memory_cuda, &run->shapes[i]) || short_of_memory;
     }
     if (0 != crew_max(crew, short_of_memory || NULL == run->shapes || NULL == run->buffers)) {
-        snprintf(error, OPTIONS_ERROR_CHARS, "-m: too little memory for buffers of %zu bytes",
-                 bytes);
+        snprintf(error, CLI_ERROR_CHARS, "-m: too little memory for buffers of %zu bytes", bytes);
         return -1;
     }
     fill_request(run, &run->shapes[0], bytes);
@@ -169,22 +168,22 @@ static int give_up(struct run *run, double since)
 
     for (int i = 0; i < w->crew->n && NULL == run->nccl; i++) {
         struct seat *seat = &w->seats[i];
-        for (uint32_t c = 0;
-             !seat->over && c < run->spec.nchannels && used < OPTIONS_ERROR_CHARS / 2; c++) {
+        for (uint32_t c = 0; !seat->over && c < run->spec.nchannels && used < CLI_ERROR_CHARS / 2;
+             c++) {
             struct gr_gpu_report r;
             struct gr_step step;
             int ranks[2 * GR_FAN], n;
 
             used += !gr_gpu_op_waits(&seat->op, c, &step, &r, ranks, &n)
                         ? 0
-                        : snprintf(run->error + used, (size_t) (OPTIONS_ERROR_CHARS - used),
+                        : snprintf(run->error + used, (size_t) (CLI_ERROR_CHARS - used),
                                    "rank %d channel %u waits at step %u of slice %u (links from "
                                    "%x, to %x); ",
                                    seat->rank, c, r.index, r.slice, r.from, r.to);
         }
         gr_gpu_op_abort(&seat->op);
     }
-    snprintf(run->error + used, (size_t) (OPTIONS_ERROR_CHARS - used),
+    snprintf(run->error + used, (size_t) (CLI_ERROR_CHARS - used),
              "%s%s: not done after %.0f seconds", NULL != run->nccl ? "NCCL's " : "",
              gr_coll_name(run->coll), (clock_us() - since) * 1e-6);
     return -1;
@@ -326,7 +325,7 @@ int run_measure(struct run *run, struct run_result *result)
 
     if (0 != crew_max(crew, NULL == us)) {
         free(us);
-        snprintf(run->error, OPTIONS_ERROR_CHARS, "out of memory");
+        snprintf(run->error, CLI_ERROR_CHARS, "out of memory");
         return -1;
     }
     *result = (struct run_result) {.bytes = bytes, .errors = o->check ? check(run, 0) : NAN};

@@ -28,7 +28,7 @@ struct run {
     struct buffers *buffers;                  /* [crew->n] */
     struct gr_ipc_handle handles[CREW_RANKS]; /* zero copy: of all ranks' outputs */
     const struct gr_ipc_handle *handle_of[CREW_RANKS]; /* the same, by rank */
-    char *error; /* [OPTIONS_ERROR_CHARS]: "", or why a call failed */
+    char *error; /* [CLI_ERROR_CHARS]: "", or why a call failed */
 };
 
 struct run_result {

@@ -11,6 +11,8 @@
 
 #include "exec/gpu/op.h"
 
+#include <stdbool.h>
+
 struct world_shape {
     enum gr_algo algo;
     enum gr_protocol protocol; /* of calls */
@@ -18,7 +20,7 @@ struct world_shape {
     uint32_t channels;
     uint32_t slots;    /* of each link */
     size_t slot_bytes; /* of Simple's slots */
-    int zero_copy;     /* calls write results to other ranks' buffers */
+    bool zero_copy;    /* calls write results to other ranks' buffers */
 };
 
 /* One rank that this process runs. */

@@ -3,13 +3,17 @@
 #include "options.h"
 #include "source.h"
 
+#include "common/cli.h"
+
+#include <err.h>
 #include <getopt.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define LEAST_BYTES 1e-3
+#define MOST_BYTES 1e12
 
 static const char usage[] =
     "usage: torus_sim [ALGORITHM] [options]        simulate an Alltoall, or an allreduce, on a "
@@ -50,18 +54,6 @@ static const char usage[] =
     "      --progress        say how far it is, also where stderr is no terminal\n"
     "  -h, --help            this text\n";
 
-void die(const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    fputs("torus_sim: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
-    va_end(args);
-    exit(2);
-}
-
 const char *torus_text(const struct gr_torus *t)
 {
     static char text[80];
@@ -74,324 +66,166 @@ const char *torus_text(const struct gr_torus *t)
     return text;
 }
 
-/* A number of at least `least` and at most `most`; *rest: what follows it, NULL: nothing may. */
-static double number(const char *what, const char *text, double least, double most,
-                     const char **rest)
+/* Numbers between commas; returns how many, or -1. */
+static int take_list(const char *text, double least, double most, double *list, int room)
 {
-    char *end;
-    double v = strtod(text, &end);
-
-    if (end > text && NULL != strchr("kMG", *end) && '\0' != *end) {
-        v *= 'k' == *end ? 1024 : 'M' == *end ? 1048576 : 1073741824;
-        end++;
-    }
-    if (end == text || !(v >= least && v <= most) || (NULL == rest && '\0' != *end)) {
-        die("%s must be a number from %g to %g, not \"%s\"", what, least, most, text);
-    }
-    if (NULL != rest) {
-        *rest = end;
-    }
-    return v;
-}
-
-/* Numbers between commas; how many. */
-static int numbers(const char *what, const char *text, double least, double most, double *list,
-                   int room)
-{
-    int n = 0;
-
-    for (;; text++) {
-        if (n == room) {
-            die("%s: more than %d numbers", what, room);
-        }
-        list[n++] = number(what, text, least, most, &text);
-        if ('\0' == *text) {
-            return n;
-        }
+    for (int n = 0; n < room && cli_real(text, least, most, &text, &list[n]); text++) {
+        n++;
         if (',' != *text) {
-            die("%s: \"%s\" where a comma was expected", what, text);
+            return '\0' == *text ? n : -1;
         }
     }
+    return -1;
 }
 
-static void parse_bytes(struct options *o, const char *text)
+static bool take_torus(void *into, const char *value)
 {
-    const char *rest = text;
+    struct options *o = into;
+
+    o->torus_given = true;
+    return 0 == gr_torus_parse(value, &o->machine.torus) && o->machine.torus.ndims > 0;
+}
+
+static bool take_bytes(void *into, const char *value)
+{
+    struct options *o = into;
     double v, most;
 
-    if (NULL == strchr(text, ':')) {
-        o->nbytes = numbers("--bytes", text, 1e-3, 1e12, o->bytes, MAX_SIZES);
-        return;
+    if (NULL == strchr(value, ':')) {
+        o->nbytes = take_list(value, LEAST_BYTES, MOST_BYTES, o->bytes, MAX_SIZES);
+        return o->nbytes > 0;
     }
-    v = number("--bytes", text, 1e-3, 1e12, &rest);
-    if (':' != *rest) {
-        die("--bytes must be a list, or MIN:MAX, not \"%s\"", text);
+    if (!cli_real(value, LEAST_BYTES, MOST_BYTES, &value, &v) || ':' != *value ||
+        !cli_real(value + 1, v, MOST_BYTES, NULL, &most)) {
+        return false;
     }
-    most = number("--bytes", rest + 1, v, 1e12, NULL);
     for (o->nbytes = 0; v <= most && o->nbytes < MAX_SIZES; v *= 2) {
         o->bytes[o->nbytes++] = v;
     }
+    return true;
 }
 
-static void parse_skewed(struct options *o, const char *text)
+static bool take_skewed(void *into, const char *value)
 {
-    o->sizes.factor = 10;
-    o->sizes.skewed = number("--skewed", text, 0, 0.5, &text);
-    if (':' == *text) {
-        o->sizes.factor = number("--skewed's factor", text + 1, 0, 1e6, NULL);
-    } else if ('\0' != *text) {
-        die("--skewed must be a share, or SHARE:FACTOR; \"%s\" is too much", text);
+    struct sizes *s = &((struct options *) into)->sizes;
+
+    s->factor = 10;
+    return cli_real(value, 0, 0.5, &value, &s->skewed) &&
+           ('\0' == *value || (':' == *value && cli_real(value + 1, 0, 1e6, NULL, &s->factor)));
+}
+
+static bool take_latency(void *into, const char *value)
+{
+    double *hop = ((struct options *) into)->machine.hop;
+    int n = take_list(value, 0, 1e9, hop, GR_MAX_DIMS);
+
+    for (int d = n; d > 0 && d < GR_MAX_DIMS; d++) {
+        hop[d] = hop[d - 1];
     }
+    return n > 0;
 }
 
-static void parse_latency(struct machine *m, const char *text)
-{
-    int n = numbers("--latency", text, 0, 1e9, m->hop, GR_MAX_DIMS);
+#define AT(field) .at = offsetof(struct options, field)
 
-    for (; n < GR_MAX_DIMS; n++) {
-        m->hop[n] = m->hop[n - 1];
-    }
-}
+static const char *const algorithms[] = {
+    "suh-shin", "dimension-ordered", "ring", "tree", "bucket", "swing", "mst", NULL};
+static const char *const models[] = {"fifo", "packets", NULL};
+static const char *const formats[] = {"text", "csv", "json", NULL};
+static const char *const syncs[] = {"around", "shortest", NULL};
 
-/* Which of the words it is. */
-static int word_of(const char *what, const char *text, const char *const *words, int n)
+static const struct cli_option rows[] = {
+    {'t', "torus", CLI_TAKE, .take = take_torus, .allowed = "1 to 4 extents, as in 16x16x16"},
+    {0, "mesh", CLI_BITS, AT(mesh), .most = GR_MAX_DIMS - 1,
+     .allowed = "numbers of dimensions, from 0 on"},
+    {'l', "latency", CLI_TAKE, .take = take_latency, .allowed = "1 to 4 times in nanoseconds"},
+    {'b', "bandwidth", CLI_REAL, AT(machine.bandwidth), .least = 1e-6, .most = 1e6},
+    {'m', "bytes", CLI_TAKE, .take = take_bytes,
+     .allowed = "MIN:MAX, or a list of up to 64 numbers from 0.001 to 1e12"},
+    {0, "chunks", CLI_INT, AT(chunks), .least = 1, .most = 65536},
+    {0, "uneven", CLI_REAL, AT(sizes.uneven), .most = 0.999},
+    {0, "skewed", CLI_TAKE, .take = take_skewed,
+     .allowed = "a share from 0 to 0.5, or SHARE:FACTOR"},
+    {0, "schemes", CLI_BITS, AT(schemes), .least = 1, .most = 3, .allowed = "1 to 3"},
+    {0, "model", CLI_WORD, AT(packets), .words = models},
+    {0, "packet", CLI_REAL, AT(packet), .least = 1, .most = 1e9},
+    {0, "jitter", CLI_REAL, AT(noise.jitter), .most = 1e9},
+    {0, "latency-error", CLI_REAL, AT(noise.latency_error), .most = 1},
+    {0, "skew", CLI_REAL, AT(noise.skew), .most = 1e9},
+    {0, "enter", CLI_REAL, AT(noise.enter), .most = 1e9},
+    {0, "guard", CLI_REAL, AT(noise.guard), .most = 1e9},
+    {0, "sync", CLI_WORD, AT(noise.shortest), .words = syncs},
+    {0, "seed", CLI_INT, AT(sizes.seed), .most = UINT32_MAX},
+    {0, "overhead", CLI_REAL, AT(overhead), .most = 1e9},
+    {'o', NULL, CLI_WORD, AT(format), .words = formats},
+    {'f', NULL, CLI_TEXT, AT(file)},
+    {0, "progress", CLI_FLAG, AT(progress)},
+    {0, "figure", CLI_SET, AT(task), .least = TASK_FIGURE},
+    {0, "sync-packets", CLI_SET, AT(task), .least = TASK_SYNC_PACKETS},
+    {0, "project", CLI_SET, AT(task), .least = TASK_PROJECT},
+    {'h', "help", CLI_FLAG, AT(help)},
+};
+
+/* What concerns several options together. algorithm: NULL: not given. */
+static void check_options(struct options *o, const char *algorithm)
 {
-    char all[120] = "";
+    struct gr_torus *t = &o->machine.torus;
     int k;
 
-    for (k = 0; k < n; k++) {
-        if (0 == strcmp(text, words[k])) {
-            return k;
-        }
-        snprintf(all + strlen(all), sizeof(all) - strlen(all), " %s", words[k]);
+    if (0 != o->mesh >> t->ndims) {
+        errx(EXIT_USAGE, "--mesh: the dimensions of %s are 0 to %d", torus_text(t), t->ndims - 1);
     }
-    die("unknown %s \"%s\"; there are:%s", what, text, all);
-}
-
-static void parse_schemes(struct options *o, const char *text)
-{
-    double list[3];
-    int n = numbers("--schemes", text, 1, 3, list, 3), k;
-
-    for (o->schemes = 0, k = 0; k < n; k++) {
-        o->schemes |= 1u << (int) list[k];
-    }
-}
-
-enum {
-    OPT_MESH = 256,
-    OPT_UNEVEN,
-    OPT_SKEWED,
-    OPT_SCHEMES,
-    OPT_MODEL,
-    OPT_PACKET,
-    OPT_JITTER,
-    OPT_ERROR,
-    OPT_SKEW,
-    OPT_ENTER,
-    OPT_GUARD,
-    OPT_SYNC,
-    OPT_SEED,
-    OPT_PROGRESS,
-    OPT_FIGURE,
-    OPT_PACKETS,
-    OPT_PROJECT,
-    OPT_OVERHEAD,
-    OPT_CHUNKS
-};
-
-static const struct option longs[] = {{"torus", 1, NULL, 't'},
-                                      {"latency", 1, NULL, 'l'},
-                                      {"bandwidth", 1, NULL, 'b'},
-                                      {"bytes", 1, NULL, 'm'},
-                                      {"mesh", 1, NULL, OPT_MESH},
-                                      {"uneven", 1, NULL, OPT_UNEVEN},
-                                      {"skewed", 1, NULL, OPT_SKEWED},
-                                      {"schemes", 1, NULL, OPT_SCHEMES},
-                                      {"model", 1, NULL, OPT_MODEL},
-                                      {"packet", 1, NULL, OPT_PACKET},
-                                      {"jitter", 1, NULL, OPT_JITTER},
-                                      {"latency-error", 1, NULL, OPT_ERROR},
-                                      {"skew", 1, NULL, OPT_SKEW},
-                                      {"enter", 1, NULL, OPT_ENTER},
-                                      {"guard", 1, NULL, OPT_GUARD},
-                                      {"sync", 1, NULL, OPT_SYNC},
-                                      {"seed", 1, NULL, OPT_SEED},
-                                      {"progress", 0, NULL, OPT_PROGRESS},
-                                      {"figure", 0, NULL, OPT_FIGURE},
-                                      {"sync-packets", 0, NULL, OPT_PACKETS},
-                                      {"project", 0, NULL, OPT_PROJECT},
-                                      {"overhead", 1, NULL, OPT_OVERHEAD},
-                                      {"chunks", 1, NULL, OPT_CHUNKS},
-                                      {"help", 0, NULL, 'h'},
-                                      {NULL, 0, NULL, 0}};
-
-static const char *const model_names[] = {"fifo", "packets"};
-static const char *const format_names[] = {"text", "csv", "json"};
-static const char *const sync_names[] = {"around", "shortest"};
-
-/* Options whose value is a number. */
-static const struct {
-    int option;
-    const char *name;
-    double least, most;
-    size_t at; /* of the double in struct options */
-} number_options[] = {
-    {'b', "--bandwidth", 1e-6, 1e6, offsetof(struct options, machine.bandwidth)},
-    {OPT_UNEVEN, "--uneven", 0, 0.999, offsetof(struct options, sizes.uneven)},
-    {OPT_PACKET, "--packet", 1, 1e9, offsetof(struct options, packet)},
-    {OPT_JITTER, "--jitter", 0, 1e9, offsetof(struct options, noise.jitter)},
-    {OPT_ERROR, "--latency-error", 0, 1, offsetof(struct options, noise.latency_error)},
-    {OPT_SKEW, "--skew", 0, 1e9, offsetof(struct options, noise.skew)},
-    {OPT_ENTER, "--enter", 0, 1e9, offsetof(struct options, noise.enter)},
-    {OPT_GUARD, "--guard", 0, 1e9, offsetof(struct options, noise.guard)},
-    {OPT_OVERHEAD, "--overhead", 0, 1e9, offsetof(struct options, overhead)},
-};
-
-static void parse_number(struct options *o, int option, const char *text)
-{
-    for (size_t k = 0; k < sizeof(number_options) / sizeof(number_options[0]); k++) {
-        if (option == number_options[k].option) {
-            *(double *) ((char *) o + number_options[k].at) =
-                number(number_options[k].name, text, number_options[k].least,
-                       number_options[k].most, NULL);
-        }
-    }
-}
-
-static void parse_option(struct options *o, int c, const char *text, const char **mesh)
-{
-    switch (c) {
-    case 't':
-        if (gr_torus_parse(text, &o->machine.torus) < 0 || 0 == o->machine.torus.ndims) {
-            die("--torus must be 1 to %d extents, as in 16x16x16, not \"%s\"", GR_MAX_DIMS, text);
-        }
-        o->torus_given = 1;
-        break;
-    case OPT_MESH:
-        *mesh = text;
-        break;
-    case 'l':
-        parse_latency(&o->machine, text);
-        break;
-    case 'm':
-        parse_bytes(o, text);
-        break;
-    case OPT_SKEWED:
-        parse_skewed(o, text);
-        break;
-    case OPT_SCHEMES:
-        parse_schemes(o, text);
-        break;
-    case OPT_MODEL:
-        o->model = 0 == word_of("model", text, model_names, 2) ? &model_fifo : &model_packets;
-        break;
-    case OPT_SEED:
-        o->sizes.seed = o->noise.seed = (uint32_t) number("--seed", text, 0, 4294967295.0, NULL);
-        break;
-    case 'o':
-        o->format = (enum format) word_of("format", text, format_names, 3);
-        break;
-    case 'f':
-        o->file = text;
-        break;
-    case OPT_PROGRESS:
-        o->progress = 1;
-        break;
-    case OPT_FIGURE:
-        o->task = TASK_FIGURE;
-        break;
-    case OPT_PACKETS:
-        o->task = TASK_SYNC_PACKETS;
-        break;
-    case OPT_PROJECT:
-        o->task = TASK_PROJECT;
-        break;
-    case OPT_CHUNKS:
-        o->chunks = (uint32_t) number("--chunks", text, 1, 65536, NULL);
-        break;
-    case OPT_SYNC:
-        o->noise.shortest = word_of("way of a sync", text, sync_names, 2);
-        break;
-    default:
-        parse_number(o, c, text);
-    }
-}
-
-/* What concerns several options together. */
-static void check_options(struct options *o, const char *mesh, const char *algorithm)
-{
-    static const char *const names[] = {
-        "suh-shin", "dimension-ordered", "ring", "tree", "bucket", "swing", "mst"};
-    double list[GR_MAX_DIMS];
-    struct gr_torus *t = &o->machine.torus;
-    int n, k;
-
-    if (NULL != mesh) {
-        n = numbers("--mesh", mesh, 0, t->ndims - 1, list, GR_MAX_DIMS);
-        for (k = 0; k < n; k++) {
-            t->mesh |= 1u << (int) list[k];
-        }
-    }
+    t->mesh = o->mesh;
     o->algo =
         gr_alltoall_suits(GR_ALLTOALL_SUH_SHIN, t) ? GR_ALLTOALL_SUH_SHIN : GR_ALLTOALL_ORDERED;
     if (NULL != algorithm) {
-        k = word_of("algorithm", algorithm, names, GR_NALLTOALLS + SOURCE_ALGOS);
+        k = cli_word_or_exit("ALGORITHM", algorithm, algorithms);
         o->source = k < GR_NALLTOALLS ? -1 : k - GR_NALLTOALLS;
         o->algo = k < GR_NALLTOALLS ? (enum gr_alltoall_algo) k : o->algo;
     }
     if (o->source >= 0 && (TASK_FIGURE == o->task || o->sizes.uneven > 0 || o->sizes.skewed > 0)) {
-        die("%s has blocks of one size: --figure, --uneven and --skewed are for an Alltoall",
-            algorithm);
+        errx(EXIT_USAGE,
+             "%s has blocks of one size: --figure, --uneven and --skewed are for an Alltoall",
+             algorithm);
     }
     if (!gr_alltoall_suits(o->algo, t)) {
-        die("suh-shin needs rings whose extents are 1, 2 or multiples of 4; %s is for "
-            "dimension-ordered",
-            torus_text(t));
+        errx(EXIT_USAGE,
+             "suh-shin needs rings whose extents are 1, 2 or multiples of 4; %s is for "
+             "dimension-ordered",
+             torus_text(t));
     }
     if (gr_torus_size(t) > 1 << 20) {
-        die("%s has %d nodes; 1048576 are possible", torus_text(t), gr_torus_size(t));
+        errx(EXIT_USAGE, "%s has %d nodes; 1048576 are possible", torus_text(t), gr_torus_size(t));
     }
 }
 
 void options_parse(struct options *o, int argc, char **argv)
 {
-    const char *mesh = NULL;
-    int c;
+    const struct cli_table table = {rows, sizeof(rows) / sizeof(rows[0]), o};
 
-    memset(o, 0, sizeof(*o));
+    *o = (struct options) {.machine = {.bandwidth = 16},
+                           .overhead = 500,
+                           .chunks = 16,
+                           .source = -1,
+                           .sizes = {.seed = 1},
+                           .schemes = 14,
+                           .packet = 2048,
+                           .progress = isatty(2)};
     gr_torus_parse("16x16x16", &o->machine.torus);
-    parse_latency(&o->machine, "21,25,70");
-    o->machine.bandwidth = 16;
-    o->overhead = 500;
-    o->chunks = 16;
-    o->source = -1;
-    o->sizes.seed = o->noise.seed = 1;
-    o->schemes = 14;
-    o->model = &model_fifo;
-    o->packet = 2048;
-    o->progress = isatty(2);
-    opterr = 0;
-    while (-1 != (c = getopt_long(argc, argv, ":t:l:b:m:o:f:h", longs, NULL))) {
-        if ('h' == c) {
-            fputs(usage, stdout);
-            exit(0);
-        }
-        if (':' == c) {
-            die("option %s needs a value (try -h)", argv[optind - 1]);
-        }
-        if ('?' == c) {
-            die("unknown option %s (try -h)", argv[optind - 1]);
-        }
-        parse_option(o, c, optarg, &mesh);
+    take_latency(o, "21,25,70");
+    cli_parse_or_exit(&table, argc, argv);
+    if (o->help) {
+        fputs(usage, stdout);
+        exit(0);
     }
     if (argc - optind > 1) {
-        die("one algorithm, not \"%s\" too (try -h)", argv[optind + 1]);
+        errx(EXIT_USAGE, "one algorithm, not \"%s\" too (try -h)", argv[optind + 1]);
     }
-    check_options(o, mesh, argv[optind]);
+    check_options(o, argv[optind]);
+    o->noise.seed = o->sizes.seed;
+    o->model = o->packets ? &model_packets : &model_fifo;
     if (0 == o->nbytes) {
-        parse_bytes(o, TASK_PROJECT == o->task || o->source >= 0
-                           ? "64,1k,16k,64k,256k,1M,4M,16M,64M,256M,1G"
-                           : "1:64k");
+        take_bytes(o, TASK_PROJECT == o->task || o->source >= 0
+                          ? "64,1k,16k,64k,256k,1M,4M,16M,64M,256M,1G"
+                          : "1:64k");
     }
 }

@@ -5,6 +5,8 @@
 
 #include "schemes.h"
 
+#include <stdbool.h>
+
 #define MAX_SIZES 64
 
 enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON };
@@ -24,23 +26,23 @@ struct options {
     struct machine machine;
     double bytes[MAX_SIZES];
     int nbytes;
-    int torus_given;
+    bool torus_given;
+    unsigned mesh;      /* bit d: dimension d is a line; torus has it, too */
     double overhead;    /* ns of each message, in a projection */
     struct sizes sizes; /* bytes: not used */
     struct noise noise;
     unsigned schemes; /* bit s: scheme s */
+    int packets;      /* 1: by --model; model says it, too */
     const struct model *model;
     double packet;
     enum format format;
     const char *file; /* NULL: stdout */
-    int progress;
+    bool progress;
+    bool help;
 };
 
-/* Parse argv. Exits after -h, and with status 2 and one line on stderr after an error. */
+/* Parses argv. Exits after -h, and with status 2 and one line on stderr after an error. */
 void options_parse(struct options *o, int argc, char **argv);
-
-/* Print one line "torus_sim: ..." to stderr and exit with status 2. */
-void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 /* "16x16x16", with a bar behind a dimension that is a line; points to static memory. */
 const char *torus_text(const struct gr_torus *torus);

@@ -4,8 +4,9 @@
 
 #include "sched/sched.h"
 #include "topo/order.h"
-#include "options.h"
+#include "common/cli.h"
 
+#include <err.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +31,7 @@ const char *source_name(enum source_algo algo)
 void *need(void *memory)
 {
     if (NULL == memory) {
-        die("out of memory");
+        errx(EXIT_USAGE, "out of memory");
     }
     return memory;
 }

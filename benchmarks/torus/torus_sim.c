@@ -10,10 +10,12 @@
  *      torus_sim --sync-packets -t 16x16x16              packets that a sync takes
  *      torus_sim --project                               which allreduce wins where
  */
+#include <err.h>
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "common/cli.h"
 #include "project.h"
 #include "report.h"
 
@@ -61,9 +63,10 @@ static struct row simulate(const struct options *o, double bytes)
              ? source_traffic(&traffic, (enum source_algo) o->source, &o->machine, o->chunks, bytes)
              : traffic_alltoall(&traffic, o->algo, &o->machine.torus, &sizes);
     if (o->source >= 0 && rc < 0) {
-        die(-1 == rc ? "%s has no schedule on %s"
-                     : "%s on %s has more messages than a simulation can hold; try --project",
-            algorithm(o), torus_text(&o->machine.torus));
+        errx(EXIT_USAGE,
+             -1 == rc ? "%s has no schedule on %s"
+                      : "%s on %s has more messages than a simulation can hold; try --project",
+             algorithm(o), torus_text(&o->machine.torus));
     }
     for (s = 0; s < 4; s++) {
         row.outcome[s].ns = -1;
@@ -74,7 +77,8 @@ static struct row simulate(const struct options *o, double bytes)
     }
     traffic_free(&traffic);
     if (rc < 0) {
-        die("out of memory: %d nodes, %g bytes per pair", gr_torus_size(&o->machine.torus), bytes);
+        errx(EXIT_USAGE, "out of memory: %d nodes, %g bytes per pair",
+             gr_torus_size(&o->machine.torus), bytes);
     }
     return row;
 }
@@ -127,7 +131,7 @@ static double sync_us(const struct options *o)
     double *entered = calloc((size_t) gr_torus_size(&o->machine.torus), sizeof(*entered)), us;
 
     if (NULL == entered) {
-        die("out of memory");
+        errx(EXIT_USAGE, "out of memory");
     }
     sync_run(&o->machine, NULL, o->noise.shortest, entered);
     us = entered[0] / 1000;
@@ -221,7 +225,7 @@ static struct entry project(enum source_algo algo, const struct machine *m)
     for (k = 0; k < e.n; k++) {
         e.of[k] = project_make(algo, m, chunks[k]);
         if (NULL == e.of[k]) {
-            die("%s has no schedule on %s", source_name(algo), torus_text(&m->torus));
+            errx(EXIT_USAGE, "%s has no schedule on %s", source_name(algo), torus_text(&m->torus));
         }
     }
     return e;
@@ -319,7 +323,7 @@ int main(int argc, char **argv)
 
     options_parse(&o, argc, argv);
     if (NULL != o.file && NULL == (out = fopen(o.file, "w"))) {
-        die("cannot write to %s", o.file);
+        errx(EXIT_USAGE, "cannot write to %s", o.file);
     }
     switch (o.task) {
     case TASK_FIGURE:

@@ -31,7 +31,7 @@ refused() {
 
 # The names that the program lists when it is asked for one that it does not have.
 names() {
-    "$SCHED" "$@" -n 1 2>&1 | sed -n 's/.*there are://p'
+    "$SCHED" "$@" -n 1 2>&1 | sed -n 's/.*allowed: //p'
 }
 
 # One run, in all the forms of output: RANKS, then what says how many there are.
@@ -214,16 +214,16 @@ sent per rank: 1 S; received per rank: 1 S
 EOF
 
 refused "give a collective and an algorithm"
-refused "there are: allreduce allgather reduce_scatter bcast reduce" gather ring -n 4
-refused "there are: ring chain tree flat" bcast star -n 4
+refused "allowed: allreduce allgather reduce_scatter bcast reduce" gather ring -n 4
+refused "allowed: ring chain tree flat" bcast star -n 4
 refused "these have: chain tree flat" bcast ring -n 4
 refused "-n RANKS is missing" bcast tree
-refused "-n must be a number from 1 to 1024" bcast tree -n 0
-refused "-n must be a number from 1 to 1024" bcast tree -n 4x
+refused "-n: '0' is not valid; allowed: 1 to 1024" bcast tree -n 0
+refused "-n: '4x' is not valid; allowed: 1 to 1024" bcast tree -n 4x
 refused "there are only ranks 0 to 3" bcast tree -n 4 -r 4
 refused "there are only ranks 0 to 3" bcast tree -n 4 --rank 4
-refused "-r must be a number" bcast tree -n 4 -r -1
-refused "-c must be a number" bcast tree -n 4 -c 0
+refused "-r: '-1' is not valid" bcast tree -n 4 -r -1
+refused "-c: '0' is not valid" bcast tree -n 4 -c 0
 refused "neither root nor chunks" allreduce ring -n 4 -r 1
 refused "neither root nor chunks" allreduce ring -n 4 -c 8
 refused "takes ranks by their numbers" allreduce doubling -n 3 --order reverse
@@ -235,11 +235,11 @@ refused "bucket runs along a torus" allreduce bucket -n 4
 refused "the torus has 4 places" allreduce bucket -n 5 --torus 2x2
 refused "a multiple of 4" alltoall suh-shin --torus 6x4
 refused "a multiple of 4" alltoall suh-shin --torus 8x4 --mesh 1
-refused "--torus must be 1 to 4 extents" allreduce bucket --torus 2x
+refused "--torus: '2x' is not valid; allowed: 1 to 4 extents" allreduce bucket --torus 2x
 refused "--mesh must name dimensions" allreduce bucket --torus 2x2 --mesh 2
-refused "--channel must be a number" allreduce bucket --torus 2x2 --channel 8
+refused "--channel: '8' is not valid" allreduce bucket --torus 2x2 --channel 8
 refused "along a torus --channel gives other orders" allreduce bucket --torus 2x2 --order reverse
-refused "unknown option" bcast tree -n 3 --colour
+refused "--colour: is not an option" bcast tree -n 3 --colour
 refused "needs a value" bcast tree -n
 
 combinations=0

@@ -190,21 +190,21 @@ fi
 
 # ---- errors ----
 
-ok "refuses another algorithm" refused "there are: suh-shin dimension-ordered ring tree bucket swing mst" flat
+ok "refuses another algorithm" refused "allowed: suh-shin dimension-ordered ring tree bucket swing mst" flat
 in_all && ok "refuses too many messages" refused "try --project" ring -m 1k
 ok "refuses uneven blocks of an allreduce" refused "are for an Alltoall" ring --uneven 0.5
 ok "refuses two algorithms" refused 'one algorithm, not "x" too' suh-shin x
 ok "refuses what Suh-Shin has no schedule for" refused "6x4 is for dimension-ordered" suh-shin -t 6x4
-ok "refuses a torus of five dimensions" refused "must be 1 to 4 extents" -t 2x2x2x2x2
+ok "refuses a torus of five dimensions" refused "allowed: 1 to 4 extents" -t 2x2x2x2x2
 ok "refuses too many nodes" refused "1048576 are possible" -t 128x128x128
-ok "refuses a line that is no dimension" refused "--mesh must be a number from 0 to 2" --mesh 3
-ok "refuses bytes of zero" refused "--bytes must be a number" -m 0
-ok "refuses half a range" refused "--bytes must be a number" -m 4:
-ok "refuses a scheme 4" refused "--schemes must be a number from 1 to 3" --schemes 4
-ok "refuses another model" refused "there are: fifo packets" --model wormhole
-ok "refuses senders that send nothing" refused "--uneven must be a number from 0 to 0.999" --uneven 1
-ok "refuses what follows a factor" refused "--skewed's factor" --skewed 0.1:x
-ok "refuses unknown options" refused "unknown option --colour" --colour
+ok "refuses a line that is no dimension" refused "--mesh: the dimensions of 16x16x16 are 0 to 2" --mesh 3
+ok "refuses bytes of zero" refused "--bytes: '0' is not valid" -m 0
+ok "refuses half a range" refused "--bytes: '4:' is not valid" -m 4:
+ok "refuses a scheme 4" refused "--schemes: '4' is not valid; allowed: 1 to 3" --schemes 4
+ok "refuses another model" refused "allowed: fifo packets" --model wormhole
+ok "refuses senders that send nothing" refused "--uneven: '1' is not valid; allowed: 0 to 0.999" --uneven 1
+ok "refuses what follows a factor" refused "--skewed: '0.1:x' is not valid" --skewed 0.1:x
+ok "refuses unknown options" refused "--colour: is not an option" --colour
 ok "refuses options without their value" refused "needs a value" --torus
 ok "refuses a file that it cannot write" refused "cannot write to /nowhere/x" -f /nowhere/x
 tap_done

@@ -305,7 +305,7 @@ static void sizes(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         size_t bytes = 0;
-        assert_int_equal(options_size(rows[i].text, &bytes), rows[i].bytes > 0 ? 0 : -1);
+        assert_int_equal(cli_whole(rows[i].text, 1, SIZE_MAX, NULL, &bytes), rows[i].bytes > 0);
         assert_int_equal(bytes, rows[i].bytes);
     }
 }
@@ -314,11 +314,11 @@ static void parse(struct options *options, const char *devices, int expected, ch
 {
     char program[] = "gpuring_bench", option[] = "-d", collective[] = "bcast";
     char value[1024], *argv[] = {program, option, value, collective, NULL};
-    const char *names[] = {"bcast"};
+    const char *names[] = {"bcast", "all", NULL};
 
     strcpy(value, devices);
     *options = options_default();
-    assert_int_equal(options_parse(options, NULL, 4, argv, names, 1, error), expected);
+    assert_int_equal(options_parse(options, NULL, NULL, 4, argv, names, error), expected);
 }
 
 /* Each rank takes one of the list, in turn. */
@@ -328,7 +328,7 @@ static void device_lists(void **state)
                                             DEVICE_MANAGED};
     static const char *const bad[] = {"",    ",",        "cuda,",     ",host", "cuda,,host",
                                       "hos", "hostcuda", "host cuda", "Host"};
-    char error[OPTIONS_ERROR_CHARS], many[1024] = "cuda";
+    char error[CLI_ERROR_CHARS], many[1024] = "cuda";
     struct options o;
 
     (void) state;
