@@ -203,7 +203,7 @@ int source_make(struct source *s, enum source_algo algo, const struct machine *m
         if (!gr_algo_fits(schedules[algo].algo, s->p, t)) {
             return -1;
         }
-        s->channels = (int) gr_algo_ways(schedules[algo].algo, schedules[algo].coll, t);
+        s->channels = (int) gr_algo_schedules(schedules[algo].algo, schedules[algo].coll, t);
     }
     for (k = 0; k < 2 && !on_torus(s); k++) { /* a ring each way */
         s->order[k] = need(malloc(2 * (size_t) s->p * sizeof(int)));

@@ -16,6 +16,7 @@
 #include "engine/comm.h"
 #include "engine/params.h"
 
+#include "base/errors.h"
 #include "exec/gpu/args.h"
 #include "link/team.h"
 #include "sched/protocol.h"
@@ -189,7 +190,7 @@ static struct gr_choice select_as_last(struct gr_comm *comm, const struct gr_op 
     return last->choice;
 }
 
-void mca_coll_gpuring_op_choose(struct gr_comm *comm, struct gr_op *op)
+static void choose(struct gr_comm *comm, struct gr_op *op)
 {
     op->path = op->agreed.kernels ? path_of(comm, op) : GR_PATH_HOST;
     op->choice = select_as_last(comm, op);
@@ -199,13 +200,45 @@ void mca_coll_gpuring_op_choose(struct gr_comm *comm, struct gr_op *op)
     }
 }
 
+/*
+ * Why a call is left to the saved collective: an enum gr_fallback_reason; -1: it is not. Depends
+ * only on what all ranks know alike, so not on whether this rank has to pack. A nonblocking call
+ * that has waited for an agreement is never left: each rank would do that at a different point of
+ * its sequence of calls. One without an agreement on a communicator with GPUs is short.
+ */
+static int reason_to_leave(const struct gr_comm *comm, const struct gr_op *op)
+{
+    bool may_leave = !comm->gpu || op->persistent || (gr_op_has_agreement(op) && !op->nonblocking);
+    size_t most = (size_t) comm->params.value[GR_PARAM_PACK_MIB] << 20;
+
+    if (!may_leave || op->agreed.devices) {
+        return -1;
+    }
+    if (0 == comm->params.value[GR_PARAM_HOST]) {
+        return GR_FALLBACK_HOST;
+    }
+    return !gr_calls[op->id].reduces && op->data.bytes > most ? GR_FALLBACK_LARGE : -1;
+}
+
+int mca_coll_gpuring_op_choose(struct gr_comm *comm, struct gr_op *op)
+{
+    int reason = reason_to_leave(comm, op);
+
+    if (reason >= 0) {
+        op->fallback = (enum gr_fallback_reason) reason;
+        return GR_ERR_FALLBACK;
+    }
+    choose(comm, op);
+    return 0;
+}
+
 bool mca_coll_gpuring_op_choose_host(struct gr_comm *comm, struct gr_op *op)
 {
     if (!op->agreed.kernels) {
         return false;
     }
     op->agreed.kernels = false;
-    mca_coll_gpuring_op_choose(comm, op);
+    choose(comm, op);
     return true;
 }
 
@@ -218,19 +251,6 @@ bool mca_coll_gpuring_needs_agreement(struct gr_comm *comm, struct gr_op *op)
     }
     op->path = GR_PATH_HOST;
     return select_as_last(comm, op).us >= (double) times * comm->agreement_choice.us;
-}
-
-int mca_coll_gpuring_op_unwanted(const struct gr_comm *comm, const struct gr_op *op)
-{
-    size_t most = (size_t) comm->params.value[GR_PARAM_PACK_MIB] << 20;
-
-    if (op->agreed.devices) {
-        return -1;
-    }
-    if (0 == comm->params.value[GR_PARAM_HOST]) {
-        return GR_FALLBACK_HOST;
-    }
-    return !gr_calls[op->id].reduces && op->data.bytes > most ? GR_FALLBACK_LARGE : -1;
 }
 
 void mca_coll_gpuring_op_reselect(struct gr_comm *comm, struct gr_op *op)

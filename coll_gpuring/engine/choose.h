@@ -29,18 +29,12 @@ struct gr_chosen {
  */
 bool mca_coll_gpuring_needs_agreement(struct gr_comm *comm, struct gr_op *op);
 
-/* A call of no more bytes is never too large to be packed. */
-#define GR_PACK_LEAST ((size_t) 1 << 20)
-
 /*
- * Why a call with all buffers in host memory is left to other components: an enum
- * gr_fallback_reason; -1: it is not. Depends only on what all ranks know alike, so not on whether
- * this rank has to pack.
+ * What is to be agreed on has been agreed on. Sets op->choice, and op->exec: the executor for it.
+ * Returns 0; or GR_ERR_FALLBACK, on all ranks: the call is large, and all its buffers are in host
+ * memory, or calls on host memory are not wanted. op->fallback then is the reason.
  */
-int mca_coll_gpuring_op_unwanted(const struct gr_comm *comm, const struct gr_op *op);
-
-/* Sets op->choice, and op->exec: the executor for it. */
-void mca_coll_gpuring_op_choose(struct gr_comm *comm, struct gr_op *op);
+int mca_coll_gpuring_op_choose(struct gr_comm *comm, struct gr_op *op);
 
 /*
  * The op's links were refused. If they were those of kernels, choose again, for the host. Returns

@@ -162,20 +162,14 @@ static void connect_executor(struct gr_op *op)
 /* GR_OP_CHOICE */
 static bool choose(struct gr_op *op)
 {
-    struct gr_comm *comm = op->queue->comm;
-    int unwanted;
+    int rc = GR_AGREEMENT_ONLY == op->agreement.use
+                 ? GR_ERR_FALLBACK
+                 : mca_coll_gpuring_op_choose(op->queue->comm, op);
 
-    if (GR_AGREEMENT_ONLY == op->agreement.use) {
-        mca_coll_gpuring_op_over(op, GR_ERR_FALLBACK);
-        return true;
-    }
-    unwanted = op->nonblocking ? -1 : mca_coll_gpuring_op_unwanted(comm, op);
-    if (unwanted >= 0) {
-        op->fallback = (enum gr_fallback_reason) unwanted;
-        mca_coll_gpuring_op_over(op, GR_ERR_FALLBACK);
-    } else {
-        mca_coll_gpuring_op_choose(comm, op);
+    if (0 == rc) {
         connect_executor(op);
+    } else {
+        mca_coll_gpuring_op_over(op, rc);
     }
     return true;
 }

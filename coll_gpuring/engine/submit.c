@@ -27,6 +27,7 @@ void mca_coll_gpuring_op_reset(struct gr_op *op, struct gr_comm *comm, struct gr
     op->queue = queue;
     op->phase = GR_OP_QUEUED;
     op->exec = NULL;
+    op->fallback = GR_FALLBACK_SETUP;
     op->early.mail = NULL;
     op->kept.planned = false;
     op->agreement.use = GR_AGREEMENT_NONE;
@@ -34,19 +35,6 @@ void mca_coll_gpuring_op_reset(struct gr_op *op, struct gr_comm *comm, struct gr
 }
 
 /* ---- choice ---- */
-
-/* A large call is left to other components before any buffer is packed, where no rank has a GPU. */
-static bool is_unwanted(struct gr_op *op)
-{
-    int unwanted = op->comm->gpu || op->persistent || op->data.bytes <= GR_PACK_LEAST
-                       ? -1
-                       : mca_coll_gpuring_op_unwanted(op->comm, op);
-
-    if (unwanted >= 0) {
-        op->fallback = (enum gr_fallback_reason) unwanted;
-    }
-    return unwanted >= 0;
-}
 
 int mca_coll_gpuring_op_decide(struct gr_op_queue *queue, struct gr_op *op,
                                enum gr_agreement_use use, bool device)
@@ -56,9 +44,6 @@ int mca_coll_gpuring_op_decide(struct gr_op_queue *queue, struct gr_op *op,
 
     op->data.spec.torus = comm->torus;
     op->seq = ++queue->seq;
-    if (is_unwanted(op)) {
-        return GR_ERR_FALLBACK;
-    }
     if (comm->gpu) {
         mca_coll_gpuring_agreement_record(op, &comm->params, device);
         if (op->persistent) {
@@ -70,10 +55,7 @@ int mca_coll_gpuring_op_decide(struct gr_op_queue *queue, struct gr_op *op,
             return GR_ERR_FALLBACK;
         }
     }
-    if (0 == rc) {
-        mca_coll_gpuring_op_choose(comm, op);
-    }
-    return rc;
+    return 0 == rc ? mca_coll_gpuring_op_choose(comm, op) : rc;
 }
 
 /* ---- links ---- */

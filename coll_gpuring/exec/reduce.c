@@ -61,10 +61,11 @@ static const struct type_row types[GR_TYPE_OTHER] = {
     [GR_TYPE_F64_F64] = {16, {NULL}},
 };
 
-gr_reduce_fn gr_reduce_find(enum gr_type type, enum gr_redop op)
+gr_reduce_fn gr_reduce_find(enum gr_type type, enum gr_redop redop)
 {
-    return (unsigned) type < GR_TYPE_OTHER && (unsigned) op < GR_OP_OTHER ? types[type].loops[op]
-                                                                          : NULL;
+    return (unsigned) type < GR_TYPE_OTHER && (unsigned) redop < GR_OP_OTHER
+               ? types[type].loops[redop]
+               : NULL;
 }
 
 size_t gr_type_bytes(enum gr_type type)

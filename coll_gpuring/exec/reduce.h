@@ -80,7 +80,7 @@ struct gr_reducer {
 /*
  * The fused loop, or NULL where there is none (a float type with a bitwise op, GR_TYPE_OTHER, ...).
  */
-gr_reduce_fn gr_reduce_find(enum gr_type type, enum gr_redop op);
+gr_reduce_fn gr_reduce_find(enum gr_type type, enum gr_redop redop);
 
 /* Bytes from an element of the type to the next, gaps included; 0 for GR_TYPE_OTHER. */
 size_t gr_type_bytes(enum gr_type type);

@@ -65,7 +65,7 @@ static uint32_t order_blocks(int (*concerns)(const struct gr_step *), const stru
     return n;
 }
 
-static void find_order(struct gr_staged *s, struct gr_staged_way *w)
+static void find_order(struct gr_staged *s, struct gr_staged_direction *w)
 {
     const struct gr_plan *plan = s->stepper->plan;
     uint32_t p = (uint32_t) s->host->p, c, n;
@@ -88,19 +88,20 @@ static void find_order(struct gr_staged *s, struct gr_staged_way *w)
  * A block of a unit has a number in time, of unit * nblocks + its order. Equal shares of these
  * numbers are the bands: the first number of band k, and the band of a number.
  */
-static size_t numbers(const struct gr_staged *s, const struct gr_staged_way *w)
+static size_t numbers(const struct gr_staged *s, const struct gr_staged_direction *w)
 {
     return gr_split_units(&s->stepper->plan->split) * w->nblocks;
 }
 
-static size_t first_number(const struct gr_staged *s, const struct gr_staged_way *w, uint32_t band)
+static size_t first_number(const struct gr_staged *s, const struct gr_staged_direction *w,
+                           uint32_t band)
 {
     return (band * numbers(s, w) + w->nbands - 1) / w->nbands;
 }
 
 /* The band of a chunk in the slice where the channel is; UNUSED: none. */
-static uint32_t band_of(const struct gr_staged *s, const struct gr_staged_way *w, uint32_t channel,
-                        uint32_t chunk)
+static uint32_t band_of(const struct gr_staged *s, const struct gr_staged_direction *w,
+                        uint32_t channel, uint32_t chunk)
 {
     const struct gr_split *split = &s->stepper->plan->split;
     size_t slice = s->stepper->at[channel].walk.slice,
@@ -112,7 +113,7 @@ static uint32_t band_of(const struct gr_staged *s, const struct gr_staged_way *w
 }
 
 /* Where the part of a block that belongs to a band lies: a run of elements. */
-static struct gr_range part_of(const struct gr_staged *s, const struct gr_staged_way *w,
+static struct gr_range part_of(const struct gr_staged *s, const struct gr_staged_direction *w,
                                uint32_t band, uint32_t channel, int block)
 {
     uint32_t order = w->order[channel * (uint32_t) s->host->p + (uint32_t) block];
@@ -132,7 +133,8 @@ static int count_blocks(const struct gr_staged *s)
     return is_pipe(s) ? 1 : s->host->p;
 }
 
-static size_t band_elements(const struct gr_staged *s, const struct gr_staged_way *w, uint32_t band)
+static size_t band_elements(const struct gr_staged *s, const struct gr_staged_direction *w,
+                            uint32_t band)
 {
     uint32_t c;
     size_t sum = 0;
@@ -149,7 +151,7 @@ static size_t band_elements(const struct gr_staged *s, const struct gr_staged_wa
 /* ---- copies ---- */
 
 /* Put a band's copy on its stream. */
-static int copy_band(const struct gr_staged *s, const struct gr_staged_way *w, uint32_t band)
+static int copy_band(const struct gr_staged *s, const struct gr_staged_direction *w, uint32_t band)
 {
     size_t elem = s->host->reducer.elem_bytes, n = 0;
     struct gr_gpu_run runs[RUNS];
@@ -178,8 +180,8 @@ static int copy_band(const struct gr_staged *s, const struct gr_staged_way *w, u
     return 0 == rc ? gr_gpu_stream_copy_runs(w->copy.stream, runs, n) : rc;
 }
 
-/* Cut what goes one way into bands. */
-static void cut(struct gr_staged *s, struct gr_staged_way *w, size_t piece)
+/* Cut the copies of one direction into bands. */
+static void cut(struct gr_staged *s, struct gr_staged_direction *w, size_t piece)
 {
     size_t bytes, most;
 
@@ -234,8 +236,9 @@ int gr_staged_begin(struct gr_staged *s, struct gr_host_op *host, const struct g
         s->orders = malloc(need * sizeof(s->orders[0]));
         s->room = NULL == s->orders ? 0 : need;
     }
-    s->in = (struct gr_staged_way) {.copy = *in, .space = GR_IN, .order = s->orders};
-    s->out = (struct gr_staged_way) {.copy = *out, .space = GR_OUT, .order = s->orders + need / 2};
+    s->in = (struct gr_staged_direction) {.copy = *in, .space = GR_IN, .order = s->orders};
+    s->out =
+        (struct gr_staged_direction) {.copy = *out, .space = GR_OUT, .order = s->orders + need / 2};
     if (NULL == s->orders) {
         s->error = GR_ERR_NOMEM;
         return s->error;
@@ -276,7 +279,7 @@ void gr_staged_free(struct gr_staged *s)
 static uint32_t bands_needed(const struct gr_staged *s, uint32_t channel,
                              const struct gr_step *step)
 {
-    const struct gr_staged_way *w = &s->in;
+    const struct gr_staged_direction *w = &s->in;
     int over = s->host->space[GR_IN] == s->host->space[GR_OUT] && stores_output(step);
     uint32_t k, band, need = 0;
 
@@ -293,7 +296,7 @@ static uint32_t bands_needed(const struct gr_staged *s, uint32_t channel,
 /* Look whether more bands have come. */
 static void look(struct gr_staged *s, uint32_t need)
 {
-    struct gr_staged_way *w = &s->in;
+    struct gr_staged_direction *w = &s->in;
     int rc = 1;
 
     while (w->done < need && 1 == rc) {

@@ -33,7 +33,7 @@ struct gr_staged_copy {
 };
 
 /* State of one direction; private. */
-struct gr_staged_way {
+struct gr_staged_direction {
     struct gr_staged_copy copy;
     enum gr_space space;
     uint32_t nblocks; /* blocks used in a unit (split.h) of a channel */
@@ -48,7 +48,7 @@ struct gr_staged {
     struct gr_host_op *host;
     const struct gr_stepper *stepper;
     int error; /* first error of a copy, which fails the call; 0: none */
-    struct gr_staged_way in, out;
+    struct gr_staged_direction in, out;
     size_t left[GR_BANDS];   /* elements of each outgoing band that are not results yet */
     uint32_t full[GR_BANDS]; /* bands that were completed since the last commit() */
     uint32_t nfull;          /* entries of full */

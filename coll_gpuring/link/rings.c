@@ -72,10 +72,10 @@ static int are_alike(const struct gr_rings *rings, enum gr_algo algo, uint32_t a
     int coll, alike = gr_algo_is_torus(algo) || a % 2 == b % 2;
 
     for (coll = 0; gr_algo_is_torus(algo) && coll < GR_NCOLLS; coll++) {
-        uint32_t ways = gr_algo_ways(algo, (enum gr_coll) coll, &rings->torus);
+        uint32_t schedules = gr_algo_schedules(algo, (enum gr_coll) coll, &rings->torus);
 
-        alike = alike && (uint32_t) gr_rings_lane(&rings->torus, a) % ways ==
-                             (uint32_t) gr_rings_lane(&rings->torus, b) % ways;
+        alike = alike && (uint32_t) gr_rings_lane(&rings->torus, a) % schedules ==
+                             (uint32_t) gr_rings_lane(&rings->torus, b) % schedules;
     }
     return alike;
 }

@@ -33,7 +33,7 @@ static void reduce_by_ompi(void *ctx, const void *in, void *inout, size_t n)
     const struct gr_call *call = ctx;
 
     /* n is at most what fits a slot */
-    ompi_op_reduce(call->op, (void *) in, inout, (int) n, call->rtype);
+    ompi_op_reduce(call->reduction, (void *) in, inout, (int) n, call->rtype);
 }
 
 /* Room for the per-rank sizes of a v-call; kept with the op. */
@@ -116,7 +116,7 @@ static int begin_reduction(struct gr_mpi_op *op)
     data->in = in_place(call) ? call->rbuf : (unsigned char *) call->sbuf;
     data->out = call->rbuf;
     data->reducer.fused =
-        gr_reduce_find(mca_coll_gpuring_type(call->rtype), mca_coll_gpuring_op(call->op));
+        gr_reduce_find(mca_coll_gpuring_type(call->rtype), mca_coll_gpuring_redop(call->reduction));
     data->reducer.other = reduce_by_ompi;
     data->reducer.ctx = (void *) call;
     if (GR_COLL_REDUCE_SCATTER == data->spec.coll && in_place(call)) {

@@ -62,7 +62,7 @@ struct gr_call {
     const MPI_Aint *soffsets, *roffsets; /* neighbor_alltoallw's displacements */
     struct ompi_datatype_t *stype, *rtype;
     struct ompi_datatype_t *const *stypes, *const *rtypes; /* of the ...w calls */
-    struct ompi_op_t *op;
+    struct ompi_op_t *reduction;                           /* MPI_Op of a reduction */
     int root;
     struct ompi_communicator_t *comm; /* NULL: reduce_local */
 };

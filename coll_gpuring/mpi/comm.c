@@ -81,7 +81,7 @@ int mca_coll_gpuring_refusal(const mca_coll_gpuring_module_t *module, const stru
      * MPI's own operations are for predefined types only, so neither gaps nor bounds can differ,
      * and any element fits a slot
      */
-    if (!ompi_op_is_intrinsic(call->op) || !ompi_op_is_commute(call->op) ||
+    if (!ompi_op_is_intrinsic(call->reduction) || !ompi_op_is_commute(call->reduction) ||
         !ompi_datatype_is_predefined(call->rtype)) {
         return GR_FALLBACK_OP;
     }

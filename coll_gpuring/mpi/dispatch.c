@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The path of a call. Which way it goes depends only on what is equal on all ranks: the collective,
+ * The path of a call. It depends only on what is equal on all ranks: the collective,
  * its form, the signature's bytes and type, the operation, the root, the team's agreements and
  * parameters.
  *
@@ -61,7 +61,7 @@ static int fall_back(mca_coll_gpuring_module_t *module, const struct gr_call *ca
 static int kernel_of(const struct gr_call *call)
 {
     return gr_calls[call->id].reduces ? (int) gr_gpu_kernel(mca_coll_gpuring_type(call->rtype),
-                                                            mca_coll_gpuring_op(call->op))
+                                                            mca_coll_gpuring_redop(call->reduction))
                                       : GR_KERNEL_copy;
 }
 
@@ -193,7 +193,8 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
 {
     mca_coll_gpuring_request_t *request = mca_coll_gpuring_request_get(call->comm, true);
     struct gr_op_queue *queue = NULL;
-    int reason = GR_FALLBACK_SETUP, unwanted, rc;
+    enum gr_fallback_reason reason;
+    int rc;
 
     if (NULL == request) {
         return failed(module, call, OMPI_ERR_OUT_OF_RESOURCE);
@@ -204,13 +205,6 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
         request->kept = mca_coll_gpuring_args_copy(&request->op.call);
         rc = NULL == request->kept ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
     }
-    unwanted = OMPI_SUCCESS == rc && request->op.base.data.bytes > 0
-                   ? mca_coll_gpuring_op_unwanted(&module->comm, &request->op.base)
-                   : -1;
-    if (unwanted >= 0) {
-        rc = OMPI_ERR_NOT_AVAILABLE;
-        reason = unwanted;
-    }
     if (OMPI_SUCCESS == rc && request->op.base.data.bytes > 0) {
         rc = mca_coll_gpuring_to_ompi(mca_coll_gpuring_persistent_queue(&request->op.base, &queue));
     }
@@ -219,8 +213,9 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
         *form->request = &request->super.super;
         return OMPI_SUCCESS;
     }
+    reason = request->op.base.fallback;
     mca_coll_gpuring_request_put(request);
-    return OMPI_ERR_NOT_AVAILABLE == rc ? fall_back(module, call, form, reason)
+    return OMPI_ERR_NOT_AVAILABLE == rc ? fall_back(module, call, form, (int) reason)
                                         : failed(module, call, rc);
 }
 
@@ -270,34 +265,31 @@ static int find_pairs(mca_coll_gpuring_module_t *module, const struct gr_call *c
                          : mca_coll_gpuring_p2p_split_new(queue, call, pairs);
 }
 
-/*
- * Hand on what gpuring does not take, in segments or with its large messages in pieces where that
- * pays.
- */
-static int hand_on(mca_coll_gpuring_module_t *module, const struct gr_call *call,
-                   const struct gr_form *form, int reason)
+/* The fallback, in segments or with its large messages in pieces where that pays. */
+static int fall_back_in_parts(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                              const struct gr_form *form, int reason)
 {
-    struct gr_form handed = *form;
+    struct gr_form parts = *form;
     bool device = true;
     int rc = OMPI_SUCCESS;
 
     if (GR_FALLBACK_STAGED == reason) {
         rc = mca_coll_gpuring_classify_buffers(call, &device);
-        rc = OMPI_SUCCESS == rc ? find_pairs(module, call, form, &handed.pairs) : rc;
+        rc = OMPI_SUCCESS == rc ? find_pairs(module, call, form, &parts.pairs) : rc;
     }
     if (OMPI_SUCCESS == rc && mca_coll_gpuring_segments_fit(call, form)) {
-        handed.cut = device;
-        rc = GR_CALL_REDUCE_LOCAL == call->id ? OMPI_SUCCESS
-                                              : ask_devices(module, call, &handed.cut);
+        parts.cut = device;
+        rc =
+            GR_CALL_REDUCE_LOCAL == call->id ? OMPI_SUCCESS : ask_devices(module, call, &parts.cut);
     }
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
     /* a collective without kernels and devices: nothing of ours */
-    if (!device && !handed.cut && NULL == handed.pairs) {
+    if (!device && !parts.cut && NULL == parts.pairs) {
         return mca_coll_gpuring_saved_call(module, call, form);
     }
-    return fall_back(module, call, &handed, reason);
+    return fall_back(module, call, &parts, reason);
 }
 
 int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr_call *call,
@@ -306,7 +298,7 @@ int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr
     int reason, rc;
 
     if (call->id >= GR_NSUPPORTED) {
-        return hand_on(module, call, form, GR_FALLBACK_STAGED);
+        return fall_back_in_parts(module, call, form, GR_FALLBACK_STAGED);
     }
     rc = 0 != module->comm.failed ? mca_coll_gpuring_to_ompi(module->comm.failed)
                                   : mca_coll_gpuring_decide(module, call->comm);
@@ -315,7 +307,7 @@ int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr
     }
     reason = mca_coll_gpuring_refusal(module, call);
     if (reason >= 0) {
-        return hand_on(module, call, form, reason);
+        return fall_back_in_parts(module, call, form, reason);
     }
     rc = gr_ompi_failure(&module->comm);
     if (OMPI_SUCCESS != rc) {

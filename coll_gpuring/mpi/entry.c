@@ -53,7 +53,8 @@
 #define REDUCED                                                                   \
     const void *sbuf, void *rbuf, gr_count_t count, struct ompi_datatype_t *type, \
         struct ompi_op_t *op
-#define OF_REDUCED .sbuf = sbuf, .rbuf = rbuf, .rcount = (size_t) count, .rtype = type, .op = op
+#define OF_REDUCED \
+    .sbuf = sbuf, .rbuf = rbuf, .rcount = (size_t) count, .rtype = type, .reduction = op
 
 ENTRIES(allreduce, GR_CALL_ALLREDUCE, LIST(REDUCED), OF_REDUCED)
 
@@ -64,12 +65,12 @@ ENTRIES(allgatherv, GR_CALL_ALLGATHERV, LIST(BLOCKS_IN, BLOCKS_OUT_V), OF_BLOCKS
 ENTRIES(reduce_scatter, GR_CALL_REDUCE_SCATTER,
         LIST(const void *sbuf, void *rbuf, gr_counts_t rcounts, struct ompi_datatype_t *type,
              struct ompi_op_t *op),
-        .sbuf = sbuf, .rbuf = rbuf, .rcounts = rcounts, .rtype = type, .op = op)
+        .sbuf = sbuf, .rbuf = rbuf, .rcounts = rcounts, .rtype = type, .reduction = op)
 
 ENTRIES(reduce_scatter_block, GR_CALL_REDUCE_SCATTER_BLOCK,
         LIST(const void *sbuf, void *rbuf, gr_count_t rcount, struct ompi_datatype_t *type,
              struct ompi_op_t *op),
-        .sbuf = sbuf, .rbuf = rbuf, .rcount = (size_t) rcount, .rtype = type, .op = op)
+        .sbuf = sbuf, .rbuf = rbuf, .rcount = (size_t) rcount, .rtype = type, .reduction = op)
 
 ENTRIES(bcast, GR_CALL_BCAST,
         LIST(void *buf, gr_count_t count, struct ompi_datatype_t *type, int root), .rbuf = buf,

@@ -325,8 +325,8 @@ static int retain_handles(gr_handed_t *h, const struct gr_call *call)
             retain(h, &mca_coll_gpuring_block_desc(&sides[k], b).type->super.super);
         }
     }
-    if (NULL != call->op) {
-        retain(h, &call->op->super);
+    if (NULL != call->reduction) {
+        retain(h, &call->reduction->super);
     }
     return OMPI_SUCCESS;
 }

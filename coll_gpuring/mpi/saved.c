@@ -27,19 +27,19 @@ int mca_coll_gpuring_saved_call(mca_coll_gpuring_module_t *m, const struct gr_ca
 
     switch (c->id) {
     case GR_CALL_ALLREDUCE:
-        SAVED(allreduce, c->sbuf, c->rbuf, rcount, c->rtype, c->op)
+        SAVED(allreduce, c->sbuf, c->rbuf, rcount, c->rtype, c->reduction)
     case GR_CALL_ALLGATHER:
         SAVED(allgather, c->sbuf, scount, c->stype, c->rbuf, rcount, c->rtype)
     case GR_CALL_ALLGATHERV:
         SAVED(allgatherv, c->sbuf, scount, c->stype, c->rbuf, c->rcounts, c->displs, c->rtype)
     case GR_CALL_REDUCE_SCATTER:
-        SAVED(reduce_scatter, c->sbuf, c->rbuf, c->rcounts, c->rtype, c->op)
+        SAVED(reduce_scatter, c->sbuf, c->rbuf, c->rcounts, c->rtype, c->reduction)
     case GR_CALL_REDUCE_SCATTER_BLOCK:
-        SAVED(reduce_scatter_block, c->sbuf, c->rbuf, rcount, c->rtype, c->op)
+        SAVED(reduce_scatter_block, c->sbuf, c->rbuf, rcount, c->rtype, c->reduction)
     case GR_CALL_BCAST:
         SAVED(bcast, c->rbuf, rcount, c->rtype, c->root)
     case GR_CALL_REDUCE:
-        SAVED(reduce, c->sbuf, c->rbuf, rcount, c->rtype, c->op, c->root)
+        SAVED(reduce, c->sbuf, c->rbuf, rcount, c->rtype, c->reduction, c->root)
     case GR_CALL_GATHER:
         SAVED(gather, c->sbuf, scount, c->stype, c->rbuf, rcount, c->rtype, c->root)
     case GR_CALL_GATHERV:
@@ -58,9 +58,9 @@ int mca_coll_gpuring_saved_call(mca_coll_gpuring_module_t *m, const struct gr_ca
         SAVED(alltoallw, c->sbuf, c->scounts, c->sdispls, c->stypes, c->rbuf, c->rcounts, c->displs,
               c->rtypes)
     case GR_CALL_SCAN:
-        SAVED(scan, c->sbuf, c->rbuf, rcount, c->rtype, c->op)
+        SAVED(scan, c->sbuf, c->rbuf, rcount, c->rtype, c->reduction)
     case GR_CALL_EXSCAN:
-        SAVED(exscan, c->sbuf, c->rbuf, rcount, c->rtype, c->op)
+        SAVED(exscan, c->sbuf, c->rbuf, rcount, c->rtype, c->reduction)
     case GR_CALL_NEIGHBOR_ALLGATHER:
         SAVED(neighbor_allgather, c->sbuf, scount, c->stype, c->rbuf, rcount, c->rtype)
     case GR_CALL_NEIGHBOR_ALLGATHERV:
@@ -75,7 +75,7 @@ int mca_coll_gpuring_saved_call(mca_coll_gpuring_module_t *m, const struct gr_ca
         SAVED(neighbor_alltoallw, c->sbuf, c->scounts, c->soffsets, c->stypes, c->rbuf, c->rcounts,
               c->roffsets, c->rtypes)
     default:
-        return m->saved_reduce_local(c->sbuf, c->rbuf, rcount, c->rtype, c->op,
+        return m->saved_reduce_local(c->sbuf, c->rbuf, rcount, c->rtype, c->reduction,
                                      m->saved_reduce_local_module);
     }
 }

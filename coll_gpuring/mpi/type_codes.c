@@ -87,7 +87,7 @@ static const struct {
 
 static const struct {
     struct ompi_predefined_op_t *handle;
-    enum gr_redop op;
+    enum gr_redop redop;
 } ops[] = {
     {&ompi_mpi_op_sum, GR_OP_SUM},       {&ompi_mpi_op_prod, GR_OP_PROD},
     {&ompi_mpi_op_min, GR_OP_MIN},       {&ompi_mpi_op_max, GR_OP_MAX},
@@ -140,13 +140,13 @@ enum gr_type mca_coll_gpuring_type(struct ompi_datatype_t *type)
     return GR_TYPE_OTHER;
 }
 
-enum gr_redop mca_coll_gpuring_op(struct ompi_op_t *op)
+enum gr_redop mca_coll_gpuring_redop(struct ompi_op_t *op)
 {
     size_t k;
 
     for (k = 0; k < sizeof(ops) / sizeof(ops[0]); k++) {
         if (op == &ops[k].handle->op) {
-            return ops[k].op;
+            return ops[k].redop;
         }
     }
     return GR_OP_OTHER;

@@ -11,7 +11,7 @@ BEGIN_C_DECLS
 
 /* The core's type and operation for MPI's, *_OTHER where it has none. */
 enum gr_type mca_coll_gpuring_type(struct ompi_datatype_t *type);
-enum gr_redop mca_coll_gpuring_op(struct ompi_op_t *op);
+enum gr_redop mca_coll_gpuring_redop(struct ompi_op_t *op);
 
 END_C_DECLS
 

@@ -52,7 +52,7 @@ static int is_connected(const struct gr_net_link *l)
 /* Whether a closed link can be freed. */
 static int is_finished(const struct gr_net_link *l)
 {
-    if (!l->closing || l->under_way > 0) {
+    if (!l->closing || l->in_flight > 0) {
         return 0;
     }
     return !is_connected(l) || l->left ||
@@ -103,7 +103,7 @@ static void post(struct gr_net_link *l, struct gr_net_message *m, enum gr_net_ki
         add_credit(l->peer, &m->head);
         add_sideband(l, &m->head);
     }
-    l->under_way++; /* first, because send() can call gr_net_sent() */
+    l->in_flight++; /* first, because send() can call gr_net_sent() */
     rc = l->net->transport->send(l->net->end, l->peer->connection, m, data, bytes);
     if (0 != rc) {
         gr_net_sent(l->net, m, rc < 0 ? rc : 0);
@@ -132,7 +132,7 @@ void gr_net_sent(void *ctx, struct gr_net_message *message, int status)
     struct gr_net_link *l = message->link;
 
     (void) ctx;
-    l->under_way--;
+    l->in_flight--;
     l->credit_pending = l->credit_pending && GR_NET_DATA == message->head.kind;
     if (GR_NET_DATA == message->head.kind && NULL != l->fifo.data_at) {
         /* also on error: the transport does not use the data any more */
@@ -220,7 +220,7 @@ void *gr_net_get_recv_buffer(void *ctx, const struct gr_net_head *head, size_t b
         gr_net_fail(l, GR_ERR_NET, "a message came for which there is no room");
         return NULL;
     }
-    l->under_way++;
+    l->in_flight++;
     l->receiving |= (uint64_t) 1 << (head->seq - l->next);
     *on_gpu = l->fifo.gpu.on;
     return l->fifo.slots + gr_net_slot(l, head->seq) * l->fifo.slot_bytes;
@@ -254,7 +254,7 @@ void gr_net_recv_done(void *ctx, const struct gr_net_head *head, int status)
 {
     struct gr_net_link *l = gr_net_find(ctx, head->link); /* not freed: the message is under way */
 
-    l->under_way--;
+    l->in_flight--;
     l->receiving &= ~((uint64_t) 1 << (head->seq - l->next));
     if (status < 0) {
         gr_net_fail(l, status, "a message could not be received");

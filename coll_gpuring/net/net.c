@@ -199,7 +199,7 @@ struct gr_net_usage gr_net_usage(struct gr_net *net)
     for (k = 0; k < net->nlinks; k++) {
         if (NULL != net->links[k]) {
             u.links++;
-            u.messages += net->links[k]->under_way;
+            u.messages += net->links[k]->in_flight;
         }
     }
     gr_net_unlock(net);

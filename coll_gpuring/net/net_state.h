@@ -47,7 +47,7 @@ struct gr_net_link {
     char why[160];      /* the same in words; written before status */
     int closing;        /* this end was closed */
     int left;      /* out: the other end was closed; in: the writer was told that this one was */
-    int under_way; /* messages being sent or received */
+    int in_flight; /* messages being sent or received */
     int credit_pending; /* in: the message of credits is being sent */
     uint64_t window;    /* slots of the reader's FIFO */
     uint64_t next;      /* out: first slot that is not sent; in: first slot that is not received */

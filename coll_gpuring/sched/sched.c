@@ -121,7 +121,7 @@ uint32_t gr_algo_chunks(enum gr_algo algo)
     return has_trait(algo, GR_TRAIT_FLAT) || gr_algo_is_precomputed(algo) ? 1 : 0;
 }
 
-uint32_t gr_algo_ways(enum gr_algo algo, enum gr_coll coll, const struct gr_torus *torus)
+uint32_t gr_algo_schedules(enum gr_algo algo, enum gr_coll coll, const struct gr_torus *torus)
 {
     const struct gr_algorithm *a = gr_algorithms[algo];
 

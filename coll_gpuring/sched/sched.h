@@ -82,7 +82,7 @@ struct gr_sched {
      * read these
      */
     struct gr_torus torus;
-    int channel; /* >= 0: which of the ways through the torus (torus.h) */
+    int channel; /* >= 0: which of the routes through the torus (torus.h) */
 };
 
 /* Name of a collective ("reduce_scatter"), of an algorithm ("ring"), or NULL when out of range. */
@@ -145,10 +145,10 @@ int gr_algo_is_precomputed(enum gr_algo algo);
 uint32_t gr_algo_chunks(enum gr_algo algo);
 
 /*
- * Channels that differ in their schedules, by the ways that they take or by the order of ranks;
+ * Channels that differ in their schedules, by the routes that they take or by the order of ranks;
  * channel c takes number c modulo that many.
  */
-uint32_t gr_algo_ways(enum gr_algo algo, enum gr_coll coll, const struct gr_torus *torus);
+uint32_t gr_algo_schedules(enum gr_algo algo, enum gr_coll coll, const struct gr_torus *torus);
 
 /* The layout that algo wants for coll. */
 enum gr_layout gr_algo_layout(enum gr_algo algo, enum gr_coll coll);
@@ -177,8 +177,8 @@ uint32_t gr_algo_most(enum gr_algo algo, enum gr_coll coll, int p, const struct 
 void gr_sched_peers(const struct gr_sched *s, int *in, int *nin, int *out, int *nout);
 
 /*
- * Along a torus: the way of the message of a step of s to rank to[0]: hops[d] links in dimension d,
- * upwards where positive.
+ * Along a torus: the route of the message of a step of s to rank to[0]: hops[d] links in dimension
+ * d, upwards where positive.
  */
 void gr_sched_route(const struct gr_sched *s, const struct gr_step *step, int hops[GR_MAX_DIMS]);
 

@@ -39,7 +39,7 @@ int gr_torus_channels(const struct gr_torus *torus, int most_rows);
 void gr_torus_route_around(const struct gr_sched *s, const struct gr_step *step, int up,
                            int hops[GR_MAX_DIMS]);
 
-/* The way of a channel through the torus. */
+/* The route of a channel through the torus. */
 struct gr_torus_lane {
     int n;                 /* dimensions above extent 1 */
     int up;                /* the direction: 1 up, 0 down */

@@ -36,11 +36,11 @@ static void channels_are_as_stated(void **state)
                     line = {.ndims = 3, .dims = {4, 3, 4}, .mesh = 2};
 
     (void) state;
-    assert_int_equal(gr_algo_ways(GR_ALGO_BUCKET, GR_COLL_ALLREDUCE, &t), 4);
-    assert_int_equal(gr_algo_ways(GR_ALGO_BUCKET, GR_COLL_ALLREDUCE, &cube), 6);
-    assert_int_equal(gr_algo_ways(GR_ALGO_BUCKET, GR_COLL_ALLGATHER, &cube), 4);
-    assert_int_equal(gr_algo_ways(GR_ALGO_BUCKET, GR_COLL_ALLREDUCE, &line), 3);
-    assert_int_equal(gr_algo_ways(GR_ALGO_SWING, GR_COLL_ALLREDUCE, &cube), 6);
+    assert_int_equal(gr_algo_schedules(GR_ALGO_BUCKET, GR_COLL_ALLREDUCE, &t), 4);
+    assert_int_equal(gr_algo_schedules(GR_ALGO_BUCKET, GR_COLL_ALLREDUCE, &cube), 6);
+    assert_int_equal(gr_algo_schedules(GR_ALGO_BUCKET, GR_COLL_ALLGATHER, &cube), 4);
+    assert_int_equal(gr_algo_schedules(GR_ALGO_BUCKET, GR_COLL_ALLREDUCE, &line), 3);
+    assert_int_equal(gr_algo_schedules(GR_ALGO_SWING, GR_COLL_ALLREDUCE, &cube), 6);
     assert_false(gr_algo_fits(GR_ALGO_SWING, 47, &line) || gr_algo_fits(GR_ALGO_MST, 63, &cube) ||
                  gr_algo_fits(GR_ALGO_MST, 64, NULL));
     assert_true(gr_algo_fits(GR_ALGO_SUH_SHIN, 64, &cube) &&
@@ -82,7 +82,8 @@ static uint32_t swing_ticks(uint32_t *most)
     uint32_t last = 0, i;
 
     for (rank = 0, *most = 0; rank < p; rank++) {
-        for (channel = 0; channel < (int) gr_algo_ways(GR_ALGO_SWING, GR_COLL_ALLREDUCE, &torus);
+        for (channel = 0;
+             channel < (int) gr_algo_schedules(GR_ALGO_SWING, GR_COLL_ALLREDUCE, &torus);
              channel++) {
             struct gr_sched s = sched_of(GR_COLL_ALLREDUCE, rank, 0, channel, 1);
             uint32_t sent = 0;

@@ -198,8 +198,8 @@ static int use_links(const struct gr_sched *s, const struct gr_step *t, uint8_t 
  */
 static int clashes(enum gr_coll coll, int root, int alike)
 {
-    int p = gr_torus_size(&torus), channels = (int) gr_algo_ways(algo, coll, &torus), rank, channel,
-        again = 0;
+    int p = gr_torus_size(&torus), channels = (int) gr_algo_schedules(algo, coll, &torus), rank,
+        channel, again = 0;
     size_t nlinks = (size_t) gr_torus_links(&torus), ticks = 4096;
     uint8_t *used = calloc(nlinks * ticks, 1);
 
@@ -260,7 +260,7 @@ static enum sym_check run_case(enum gr_coll coll, int root, uint32_t pieces, enu
                          .zero_copy = (int) (world.runs % 2),
                          .seed = rng_seed()};
 
-    c.nchannels = gr_algo_ways(algo, coll, &torus);
+    c.nchannels = gr_algo_schedules(algo, coll, &torus);
     c.slot_elems = most < GR_DIRECT_PIECES ? most : GR_DIRECT_PIECES;
     /* as sched.h says, and no more */
     c.slots = 1 + (uint32_t) ((most + c.slot_elems - 1) / c.slot_elems);

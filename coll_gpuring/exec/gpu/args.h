@@ -134,9 +134,9 @@ struct gr_gpu_args {
     struct gr_sched
         sched[2];        /* channel c uses number c % 2; its order is in device memory, or NULL */
     gr_gpu_ptr space[3]; /* address of element 0, by enum gr_space */
-    gr_gpu_ptr steps;    /* struct gr_gpu_step [channel % ways * nsteps + number]; 0: computed */
-    uint32_t nsteps;     /* steps of a channel in one slice */
-    uint32_t ways;       /* number of different schedules of channels: gr_algo_ways() */
+    gr_gpu_ptr steps; /* struct gr_gpu_step [channel % schedules * nsteps + number]; 0: computed */
+    uint32_t nsteps;  /* steps of a channel in one slice */
+    uint32_t schedules;  /* number of different schedules of channels: gr_algo_schedules() */
     gr_gpu_ptr in;       /* struct gr_gpu_end [channel * sched.p + rank]: links from ranks */
     gr_gpu_ptr out;      /* struct gr_gpu_end [channel * sched.p + rank]: links to ranks */
     uint32_t protocol;   /* enum gr_protocol */

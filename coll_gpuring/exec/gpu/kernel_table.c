@@ -48,8 +48,9 @@ static const int16_t kernels[GR_TYPE_OTHER][GR_OP_OTHER] = {
     [GR_TYPE_F64_F64] = LOCATED(f64_f64),
 };
 
-int gr_gpu_kernel(enum gr_type type, enum gr_redop op)
+int gr_gpu_kernel(enum gr_type type, enum gr_redop redop)
 {
-    return (unsigned) type < GR_TYPE_OTHER && (unsigned) op < GR_OP_OTHER ? kernels[type][op] - 1
-                                                                          : -1;
+    return (unsigned) type < GR_TYPE_OTHER && (unsigned) redop < GR_OP_OTHER
+               ? kernels[type][redop] - 1
+               : -1;
 }

@@ -7,6 +7,6 @@
 #include "exec/reduce.h"
 
 /* The kernel (enum gr_kernel) for a type and operation; -1: there is none. */
-int gr_gpu_kernel(enum gr_type type, enum gr_redop op);
+int gr_gpu_kernel(enum gr_type type, enum gr_redop redop);
 
 #endif

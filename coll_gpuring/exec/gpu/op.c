@@ -104,7 +104,7 @@ static void set_schedules(struct gr_gpu_op *op, const struct gr_plan_spec *r)
     }
     a->steps = table.at;
     a->nsteps = table.nsteps;
-    a->ways = table.ways;
+    a->schedules = table.schedules;
 }
 
 int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct gr_plan_spec *spec,

@@ -31,9 +31,9 @@ uint32_t gr_gpu_steps_tables(enum gr_algo algo, enum gr_coll coll)
     return GR_PIPE == gr_algo_layout(algo, coll) ? 1 + gr_gpu_steps_table(gr_algo_chunks(algo)) : 1;
 }
 
-/* The schedule of a way, for one slice of 2^k chunks. */
-static struct gr_sched way(const struct gr_plan_spec *r, int p, int rank,
-                           const struct gr_rings *rings, uint32_t k, uint32_t number)
+/* Schedule number w of the table, for one slice of 2^k chunks. */
+static struct gr_sched schedule_of(const struct gr_plan_spec *r, int p, int rank,
+                                   const struct gr_rings *rings, uint32_t k, uint32_t number)
 {
     return gr_plan_sched(r, p, rank, rings->order[number % 2], rings->where[number % 2], number,
                          1u << k);
@@ -42,11 +42,11 @@ static struct gr_sched way(const struct gr_plan_spec *r, int p, int rank,
 struct gr_gpu_table gr_gpu_steps_shape(const struct gr_plan_spec *r, int p, int rank,
                                        const struct gr_rings *rings, uint32_t k)
 {
-    struct gr_gpu_table table = {0, 0, gr_algo_ways(r->algo, r->coll, &r->torus)};
+    struct gr_gpu_table table = {0, 0, gr_algo_schedules(r->algo, r->coll, &r->torus)};
     uint32_t w;
 
-    for (w = 0; w < table.ways; w++) {
-        struct gr_sched sched = way(r, p, rank, rings, k, w);
+    for (w = 0; w < table.schedules; w++) {
+        struct gr_sched sched = schedule_of(r, p, rank, rings, k, w);
         uint32_t n = gr_sched_len(&sched);
 
         table.nsteps = n > table.nsteps ? n : table.nsteps;
@@ -61,9 +61,9 @@ void gr_gpu_steps_write(const struct gr_plan_spec *r, int p, int rank, const str
     const struct gr_step *step;
     uint32_t w;
 
-    memset(steps, 0, (size_t) table->ways * table->nsteps * sizeof(*steps));
-    for (w = 0; w < table->ways; w++, steps += table->nsteps) {
-        struct gr_sched sched = way(r, p, rank, rings, k, w);
+    memset(steps, 0, (size_t) table->schedules * table->nsteps * sizeof(*steps));
+    for (w = 0; w < table->schedules; w++, steps += table->nsteps) {
+        struct gr_sched sched = schedule_of(r, p, rank, rings, k, w);
 
         gr_step_walk_begin(&walk, &sched, 1);
         while (NULL != (step = gr_step_walk_get(&walk, &sched))) {

@@ -19,9 +19,9 @@
 
 /* A table. */
 struct gr_gpu_table {
-    gr_gpu_ptr at;   /* struct gr_gpu_step [ways][nsteps]; 0: none */
-    uint32_t nsteps; /* steps of a schedule */
-    uint32_t ways;   /* number of schedules: gr_algo_ways() */
+    gr_gpu_ptr at;      /* struct gr_gpu_step [schedules][nsteps]; 0: none */
+    uint32_t nsteps;    /* steps of a schedule */
+    uint32_t schedules; /* number of schedules: gr_algo_schedules() */
 };
 
 /* Most tables of an algorithm and collective. Table k is for 2^k chunks. */

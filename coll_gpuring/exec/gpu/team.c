@@ -169,7 +169,7 @@ static size_t layout_steps(const struct gr_gpu_team *team, enum gr_algo algo, in
 
             *table = gr_gpu_steps_shape(&r, team->p, team->rank, &team->rings, k);
             table->at = n * sizeof(struct gr_gpu_step);
-            n += (size_t) table->ways * table->nsteps;
+            n += (size_t) table->schedules * table->nsteps;
         }
     }
     return n;

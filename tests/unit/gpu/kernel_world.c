@@ -45,12 +45,12 @@ static void put_steps(const struct world *w, int rank, struct device_rank *r)
     }
     table = gr_gpu_steps_shape(&spec, c->p, rank, &none, k);
     /* of one rank there may be none */
-    bytes = ((size_t) table.ways * table.nsteps + 1) * sizeof(*steps);
+    bytes = ((size_t) table.schedules * table.nsteps + 1) * sizeof(*steps);
     steps = kw_allocate(bytes);
     gr_gpu_steps_write(&spec, c->p, rank, &none, k, &table, steps);
     r->steps = r->args.steps = kw_put(steps, bytes);
     r->args.nsteps = table.nsteps;
-    r->args.ways = table.ways;
+    r->args.schedules = table.schedules;
     free(steps);
 }
 

@@ -50,7 +50,7 @@ __device__ static GP_INLINE void gr_step_read(const struct gr_gpu_args *args, ui
                                               struct gr_step *step)
 {
     enum { words = sizeof(*step) / 4, vectors = sizeof(struct gr_gpu_step) / 16 };
-    size_t number = (size_t) (blockIdx.x % args->ways) * args->nsteps + i;
+    size_t number = (size_t) (blockIdx.x % args->schedules) * args->nsteps + i;
     gr_gpu_ptr at = args->steps + number * sizeof(struct gr_gpu_step);
     uint32_t *to = (uint32_t *) step;
     uint4 v[vectors];
