@@ -59,16 +59,16 @@ static void exchange(struct world *w, struct gr_join *joins)
     }
 }
 
-static struct gr_agreement agree(struct world *w, struct gr_join *joins)
+static struct gr_join_agreement agree(struct world *w, struct gr_join *joins)
 {
-    struct gr_agreement mine[CREW_RANKS], all[CREW_RANKS];
+    struct gr_join_agreement mine[CREW_RANKS], all[CREW_RANKS];
 
     for (int i = 0; i < w->crew->n; i++) {
         (void) gr_join_map(&joins[i], &mine[i]);
     }
     crew_tell(w->crew, mine, all, sizeof mine[0]);
     for (int r = 1; r < w->crew->ranks; r++) {
-        all[0] = gr_agreement_combine(all[0], all[r]);
+        all[0] = gr_join_agreement_combine(all[0], all[r]);
     }
     return all[0];
 }
@@ -76,7 +76,7 @@ static struct gr_agreement agree(struct world *w, struct gr_join *joins)
 static int make_links(struct world *w)
 {
     struct gr_join *joins = calloc((size_t) w->crew->n, sizeof *joins);
-    struct gr_agreement agreed;
+    struct gr_join_agreement agreed;
     int rc = NULL == joins ? GR_ERR_NOMEM : 0;
 
     for (int i = 0; 0 == rc && i < w->crew->n; i++) {

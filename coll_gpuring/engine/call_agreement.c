@@ -328,9 +328,9 @@ void mca_coll_gpuring_agreement_explain(struct gr_op *op, char *text, size_t siz
     const struct gr_team *team = op->queue->team;
 
     if (NULL != team->remote) {
-        mca_coll_gpuring_host_explain(op, "arrival", NULL, text, size);
+        mca_coll_gpuring_host_explain(op, "agreement", NULL, text, size);
     } else {
-        mca_coll_gpuring_mail_explain(&team->agreement.box, &op->agreement.mail, "arrival", text,
+        mca_coll_gpuring_mail_explain(&team->agreement.box, &op->agreement.mail, "agreement", text,
                                       size);
     }
 }
@@ -361,7 +361,7 @@ static int exchange_poll(void *ctx, uint64_t *moved)
 static void exchange_explain(void *ctx, char *text, size_t size)
 {
     struct exchange *x = ctx;
-    size_t used = (size_t) snprintf(text, size, "init, waits for rank");
+    size_t used = (size_t) snprintf(text, size, "agreement of the init, waits for rank");
     int r;
 
     for (r = 0; r < x->p && used < size; r++) {

@@ -164,7 +164,7 @@ static struct gr_setup_result combine(struct gr_setup_result a, struct gr_setup_
     struct gr_setup_result v =
         a.status < b.status || (a.status == b.status && a.rank < b.rank) ? a : b;
 
-    v.agreed = gr_agreement_combine(a.agreed, b.agreed);
+    v.agreed = gr_join_agreement_combine(a.agreed, b.agreed);
     v.nonce = a.nonce > b.nonce ? a.nonce : b.nonce;
     return v;
 }

@@ -54,10 +54,10 @@ enum gr_setup_state {
 
 /* A message of the last phase: what the sender has heard so far, of itself and others. */
 struct gr_setup_result {
-    int32_t status;             /* 0, or the lowest error */
-    int32_t rank;               /* the lowest rank that has this status */
-    struct gr_agreement agreed; /* of the links */
-    uint64_t nonce;             /* the largest; tells the communicator from others with its id */
+    int32_t status;                  /* 0, or the lowest error */
+    int32_t rank;                    /* the lowest rank that has this status */
+    struct gr_join_agreement agreed; /* of the links */
+    uint64_t nonce; /* the largest; tells the communicator from others with its id */
 };
 
 /* A rank's device, and what rank 0 decides. */

@@ -18,7 +18,7 @@ static size_t line_elems(size_t elem_bytes, size_t line)
 /* Most bytes of a piece; a message may have several pieces. */
 static size_t piece_bytes(const struct gr_plan_spec *r, int p, size_t most, uint32_t nslots)
 {
-    size_t pieces = gr_algo_most(r->algo, r->coll, p, &r->torus),
+    size_t pieces = gr_algo_message_chunks(r->algo, r->coll, p, &r->torus),
            room = most / pieces * (nslots - 1);
 
     most = pieces > 1 && room < most ? room : most;
@@ -41,7 +41,7 @@ struct gr_split gr_plan_split(const struct gr_plan_spec *r, int p, size_t most, 
         .nchannels = r->nchannels,
         .max_piece = chunk < r->elem_bytes ? 1 : chunk / r->elem_bytes,
         .align = line_elems(r->elem_bytes, line),
-        .most_chunks = gr_algo_chunks(r->algo),
+        .slice_chunks = gr_algo_slice_chunks(r->algo),
     };
     struct gr_split split;
 

@@ -44,9 +44,9 @@ static inline size_t gr_plan_block_begin(const struct gr_plan_spec *spec, int r)
 
 /*
  * Split the call's data into pieces of at most `most` bytes (a slot), and so that no message of
- * several chunks fills all slots of a link (gr_algo_most()). Pieces begin at multiples of `line`
- * bytes (a power of two) from the start of their block, so that ranks and channels do not share
- * cache lines.
+ * several chunks fills all slots of a link (gr_algo_message_chunks()). Pieces begin at multiples of
+ * `line` bytes (a power of two) from the start of their block, so that ranks and channels do not
+ * share cache lines.
  */
 struct gr_split gr_plan_split(const struct gr_plan_spec *spec, int p, size_t most, uint32_t nslots,
                               size_t line);

@@ -83,7 +83,7 @@ void gr_join_reply(struct gr_join *join)
     }
 }
 
-int gr_join_map(struct gr_join *join, struct gr_agreement *a)
+int gr_join_map(struct gr_join *join, struct gr_join_agreement *a)
 {
     const struct gr_link_memory *memory = join->memory;
 
@@ -92,7 +92,7 @@ int gr_join_map(struct gr_join *join, struct gr_agreement *a)
     } else {
         for_each_handle(join, &join->out, memory->handle_at, memory->map);
     }
-    *a = (struct gr_agreement) {.host = {0}};
+    *a = (struct gr_join_agreement) {.host = {0}};
     return memory->finish(join, a);
 }
 
@@ -101,9 +101,10 @@ static int32_t least(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
-struct gr_agreement gr_agreement_combine(struct gr_agreement a, struct gr_agreement b)
+struct gr_join_agreement gr_join_agreement_combine(struct gr_join_agreement a,
+                                                   struct gr_join_agreement b)
 {
-    return (struct gr_agreement) {
+    return (struct gr_join_agreement) {
         .host = {least(a.host.status, b.host.status), a.host.direct && b.host.direct},
         .gpu = {least(a.gpu.status, b.gpu.status), least(a.gpu.unmapped, b.gpu.unmapped),
                 a.gpu.channels < b.gpu.channels ? a.gpu.channels : b.gpu.channels}};
@@ -118,7 +119,7 @@ static void release_all(struct gr_join *join, const struct gr_connections *side)
     }
 }
 
-void gr_join_end(struct gr_join *join, int status, const struct gr_agreement *a)
+void gr_join_end(struct gr_join *join, int status, const struct gr_join_agreement *a)
 {
     if (0 != status) {
         release_all(join, &join->in);

@@ -10,7 +10,7 @@
  *                        replies with that one's handle
  *      ... replies travel ...
  *      gr_join_map()     maps the slabs of the last handles received
- *      ... all ranks agree: gr_agreement_combine() ...
+ *      ... all ranks agree: gr_join_agreement_combine() ...
  *      gr_join_end()     status 0: the team takes the links; otherwise all slabs are released
  *
  * A link to a rank on another node has a slab at both ends, and the network (net/net.h) copies from
@@ -36,8 +36,8 @@ struct gr_connection {
     int used; /* inter-node: the caller has given the slab to its network */
 };
 
-/* What ranks agree on at the end of a set-up. */
-struct gr_agreement {
+/* Agreement of a set-up: what all ranks have agreed on at its end. */
+struct gr_join_agreement {
     struct {
         int32_t status; /* 0, or the lowest error of all ranks */
         int32_t direct; /* 1: every rank can read the memory of every other */
@@ -67,9 +67,9 @@ struct gr_link_memory {
     /* Map the slab of the reply, or, without replies, that of the reader. 0 or an error. */
     int (*map)(struct gr_join *join, struct gr_connection *c);
     /* Show kernels the links, and write this rank's part of the agreement. Returns the status. */
-    int (*finish)(struct gr_join *join, struct gr_agreement *a);
+    int (*finish)(struct gr_join *join, struct gr_join_agreement *a);
     /* Status 0: the team takes the connections. Either way it takes over what was agreed on. */
-    void (*take)(struct gr_join *join, int status, const struct gr_agreement *a);
+    void (*take)(struct gr_join *join, int status, const struct gr_join_agreement *a);
     /* Release this rank's slabs of a connection that is not made. */
     void (*release)(struct gr_join *join, struct gr_connection *c);
     /* The FIFO of an inter-node connection, for the network. NULL: there are none. */
@@ -118,16 +118,17 @@ int gr_join_begin(struct gr_join *join);
 void gr_join_reply(struct gr_join *join);
 
 /* All handles have been received: map the rest. Returns this rank's status, and writes to *a. */
-int gr_join_map(struct gr_join *join, struct gr_agreement *a);
+int gr_join_map(struct gr_join *join, struct gr_join_agreement *a);
 
 /* What two ranks agree on: the worst of both. */
-struct gr_agreement gr_agreement_combine(struct gr_agreement a, struct gr_agreement b);
+struct gr_join_agreement gr_join_agreement_combine(struct gr_join_agreement a,
+                                                   struct gr_join_agreement b);
 
 /*
  * End the set-up; status: the worst of all ranks, a: what they agreed on. Frees the connections.
  * Cannot fail: after status 0 the other ranks use the links.
  */
-void gr_join_end(struct gr_join *join, int status, const struct gr_agreement *a);
+void gr_join_end(struct gr_join *join, int status, const struct gr_join_agreement *a);
 
 /* Connection k. */
 static inline struct gr_connection *gr_connection_at(const struct gr_join *join,

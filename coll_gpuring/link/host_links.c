@@ -51,7 +51,7 @@ static int map(struct gr_join *join, struct gr_connection *c)
     return 0 == rc && gr_slab_handle_room(&w->handle) < slab_bytes(join) ? GR_ERR_FOREIGN : rc;
 }
 
-static int finish(struct gr_join *join, struct gr_agreement *a)
+static int finish(struct gr_join *join, struct gr_join_agreement *a)
 {
     a->host.status = join->status;
     a->host.direct = join->team->direct;
@@ -59,7 +59,7 @@ static int finish(struct gr_join *join, struct gr_agreement *a)
 }
 
 /* The team takes over what was agreed on. */
-static void settle(struct gr_join *join, int status, const struct gr_agreement *a)
+static void settle(struct gr_join *join, int status, const struct gr_join_agreement *a)
 {
     join->team->direct = a->host.direct;
     *gr_team_state(join->team, join->way, join->root) =
@@ -149,7 +149,7 @@ static void attach(struct gr_link *l, const struct gr_channel_set *b,
                    b->slot_bytes);
 }
 
-static void take_links(struct gr_join *join, int status, const struct gr_agreement *a)
+static void take_links(struct gr_join *join, int status, const struct gr_join_agreement *a)
 {
     struct gr_channel_set *b = set(join);
     int k;
@@ -227,7 +227,7 @@ static int reserve_board(struct gr_join *join)
     return rc;
 }
 
-static void take_boards(struct gr_join *join, int status, const struct gr_agreement *a)
+static void take_boards(struct gr_join *join, int status, const struct gr_join_agreement *a)
 {
     struct gr_team *team = join->team;
     struct gr_boards *b = gr_team_boards(team, join->way);

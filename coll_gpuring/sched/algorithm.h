@@ -44,7 +44,7 @@ struct gr_algorithm {
     uint32_t (*len)(const struct gr_sched *s);
     struct gr_step (*step)(const struct gr_sched *s, uint32_t i);
     /* Most chunks of a message with the layout GR_BLOCKS, on any channel. NULL: one. */
-    uint32_t (*most_chunks)(int p, const struct gr_torus *torus);
+    uint32_t (*message_chunks)(int p, const struct gr_torus *torus);
     /* GR_TRAIT_TORUS: channels whose schedules differ. NULL: one. */
     int (*channels)(enum gr_coll coll, const struct gr_torus *torus);
     /* GR_TRAIT_TORUS: gr_torus_route(). NULL: that of a channel that goes one way around. */

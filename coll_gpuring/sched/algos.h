@@ -109,7 +109,7 @@ GR_HD static inline int gr_place_at(int n, int bits, int place)
  * Most chunks of a message that holds half of all blocks, or all of them where some ranks have no
  * place: p is no power of two.
  */
-static inline uint32_t gr_halving_most_chunks(int p, const struct gr_torus *torus)
+static inline uint32_t gr_halving_message_chunks(int p, const struct gr_torus *torus)
 {
     (void) torus;
     return 1 == p ? 1 : 0 == (p & (p - 1)) ? (uint32_t) p / 2 : (uint32_t) p;

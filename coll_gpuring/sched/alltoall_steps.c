@@ -183,7 +183,7 @@ static void exchanges_route(const struct gr_sched *s, const struct gr_step *step
 
 /* ---- ordered ---- */
 
-static uint32_t ordered_most_chunks(int p, const struct gr_torus *torus)
+static uint32_t ordered_message_chunks(int p, const struct gr_torus *torus)
 {
     return find_most(GR_ALGO_ORDERED, p, torus).chunks;
 }
@@ -204,7 +204,7 @@ const struct gr_algorithm gr_algorithm_ordered = {
     .fits = gr_torus_fits,
     .len = exchanges_len,
     .step = exchanges_step,
-    .most_chunks = ordered_most_chunks,
+    .message_chunks = ordered_message_chunks,
     .route = exchanges_route,
     .cost = ordered_cost,
     .internode_cost = gr_cost_all_pairs,
@@ -217,7 +217,7 @@ static int suh_shin_fits(int p, const struct gr_torus *torus)
     return gr_torus_fits(p, torus) && gr_alltoall_suits(GR_ALLTOALL_SUH_SHIN, torus);
 }
 
-static uint32_t suh_shin_most_chunks(int p, const struct gr_torus *torus)
+static uint32_t suh_shin_message_chunks(int p, const struct gr_torus *torus)
 {
     return find_most(GR_ALGO_SUH_SHIN, p, torus).chunks;
 }
@@ -239,7 +239,7 @@ const struct gr_algorithm gr_algorithm_suh_shin = {
     .fits = suh_shin_fits,
     .len = exchanges_len,
     .step = exchanges_step,
-    .most_chunks = suh_shin_most_chunks,
+    .message_chunks = suh_shin_message_chunks,
     .route = exchanges_route,
     .cost = suh_shin_cost,
     .internode_cost = gr_cost_all_pairs,

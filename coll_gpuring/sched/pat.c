@@ -131,7 +131,7 @@ static struct gr_step pat_step(const struct gr_sched *s, uint32_t i)
 }
 
 /* Both messages of the last round together, which they may be in one. */
-static uint32_t pat_most_chunks(int p, const struct gr_torus *torus)
+static uint32_t pat_message_chunks(int p, const struct gr_torus *torus)
 {
     (void) torus;
     return p < 2 ? 1 : (uint32_t) count_blocks(p, 0);
@@ -182,7 +182,7 @@ const struct gr_algorithm gr_algorithm_pat = {
     .traits = GR_TRAIT_TORUS,
     .len = pat_len,
     .step = pat_step,
-    .most_chunks = pat_most_chunks,
+    .message_chunks = pat_message_chunks,
     .cost = pat_cost,
     .internode_cost = pat_internode_cost,
     .auto_ranks = pat_auto_ranks,

@@ -64,7 +64,7 @@ const char *gr_path_name(enum gr_path path)
 const char *gr_way_name(int way)
 {
     /* from GR_WAY_MAILBOX on */
-    static const char *const others[] = {"mailbox", "arrivals", "notes"};
+    static const char *const others[] = {"mailbox", "call records", "notes"};
 
     return way >= GR_WAY_MAILBOX && way < GR_WAY_SMALL ? others[way - GR_WAY_MAILBOX]
                                                        : gr_algo_name(gr_way_algo(way));
@@ -100,7 +100,8 @@ int gr_algo_is_rooted(enum gr_algo algo)
 
 int gr_algo_may_fetch(enum gr_algo algo)
 {
-    return !has_trait(algo, GR_TRAIT_OVERWRITES_SENT) && NULL == gr_algorithms[algo]->most_chunks;
+    return !has_trait(algo, GR_TRAIT_OVERWRITES_SENT) &&
+           NULL == gr_algorithms[algo]->message_chunks;
 }
 
 int gr_algo_overwrites_sent(enum gr_algo algo)
@@ -113,7 +114,7 @@ int gr_algo_is_precomputed(enum gr_algo algo)
     return PRECOMPUTED == hows[algo];
 }
 
-uint32_t gr_algo_chunks(enum gr_algo algo)
+uint32_t gr_algo_slice_chunks(enum gr_algo algo)
 {
     if (has_trait(algo, GR_TRAIT_PIPELINED)) {
         return GR_TABLE_CHUNKS;
@@ -141,12 +142,13 @@ enum gr_layout gr_algo_layout(enum gr_algo algo, enum gr_coll coll)
     return gr_algorithms[algo]->pipes & GR_BIT(coll) ? GR_PIPE : GR_BLOCKS;
 }
 
-uint32_t gr_algo_most(enum gr_algo algo, enum gr_coll coll, int p, const struct gr_torus *torus)
+uint32_t gr_algo_message_chunks(enum gr_algo algo, enum gr_coll coll, int p,
+                                const struct gr_torus *torus)
 {
     const struct gr_algorithm *a = gr_algorithms[algo];
 
-    return NULL != a->most_chunks && GR_BLOCKS == gr_algo_layout(algo, coll)
-               ? a->most_chunks(p, torus)
+    return NULL != a->message_chunks && GR_BLOCKS == gr_algo_layout(algo, coll)
+               ? a->message_chunks(p, torus)
                : 1;
 }
 

@@ -90,8 +90,8 @@ const char *gr_coll_name(enum gr_coll coll);
 const char *gr_algo_name(enum gr_algo algo);
 
 /*
- * Name of a way ("ring", "mailbox", "arrivals"), or NULL when out of range; for small messages, the
- * algorithm's.
+ * Name of a way ("ring", "mailbox", "call records"), or NULL when out of range; for small messages,
+ * the algorithm's.
  */
 const char *gr_way_name(int way);
 
@@ -142,7 +142,7 @@ int gr_algo_is_precomputed(enum gr_algo algo);
  * slice. Flat and precomputed algorithms have one, pipelined ones as many as there are tables for.
  */
 #define GR_TABLE_CHUNKS 16
-uint32_t gr_algo_chunks(enum gr_algo algo);
+uint32_t gr_algo_slice_chunks(enum gr_algo algo);
 
 /*
  * Channels that differ in their schedules, by the routes that they take or by the order of ranks;
@@ -165,7 +165,8 @@ GR_HD struct gr_step gr_sched_step(const struct gr_sched *s, uint32_t i);
  * above 1, a link must have one slot more than a message of so many pieces takes: ranks send such a
  * message before they receive the like, and with all slots of a ring full no rank could proceed.
  */
-uint32_t gr_algo_most(enum gr_algo algo, enum gr_coll coll, int p, const struct gr_torus *torus);
+uint32_t gr_algo_message_chunks(enum gr_algo algo, enum gr_coll coll, int p,
+                                const struct gr_torus *torus);
 
 /*
  * Ranks from which (in) and to which (out) some step of s->algo may receive or send, each once:

@@ -148,7 +148,7 @@ void gr_split_init(struct gr_split *s, const struct gr_shape *shape)
     if (GR_BLOCKS == s->layout) {
         s->nslices = (uint32_t) pieces;
     } else {
-        s->nchunks = chunks_of_slice(pieces, shape->most_chunks);
+        s->nchunks = chunks_of_slice(pieces, shape->slice_chunks);
         s->nslices = (uint32_t) ceil_div(pieces, s->nchunks);
     }
 }

@@ -71,9 +71,10 @@ struct gr_shape {
     size_t max_piece;   /* most elements of a piece, >= 1 */
     size_t align;       /* elements, >= 1; dropped to 1 where it is above max_piece */
     /*
-     * GR_PIPE: of a slice, gr_algo_chunks(): a power of two; 0: pieces become chunks of one slice
+     * GR_PIPE: most chunks of a slice, a power of two (gr_algo_slice_chunks()); 0: all chunks are
+     * in one slice
      */
-    uint32_t most_chunks;
+    uint32_t slice_chunks;
 };
 
 /*

@@ -181,7 +181,7 @@ static int bucket_channels(enum gr_coll coll, const struct gr_torus *torus)
 }
 
 /* Any dimension may be the first of some channel. */
-static uint32_t bucket_most_chunks(int p, const struct gr_torus *t)
+static uint32_t bucket_message_chunks(int p, const struct gr_torus *t)
 {
     uint32_t most = 1;
     int d;
@@ -219,7 +219,7 @@ const struct gr_algorithm gr_algorithm_bucket = {
     .fits = gr_torus_fits,
     .len = bucket_len,
     .step = bucket_step,
-    .most_chunks = bucket_most_chunks,
+    .message_chunks = bucket_message_chunks,
     .channels = bucket_channels,
     .route = bucket_route,
     .cost = bucket_cost,

@@ -322,7 +322,7 @@ struct gr_step gr_two_level_step(const struct gr_sched *s, uint32_t i)
 }
 
 /* Between leaders and the others of their nodes: all blocks. */
-static uint32_t two_level_most_chunks(int p, const struct gr_torus *torus)
+static uint32_t two_level_message_chunks(int p, const struct gr_torus *torus)
 {
     (void) torus;
     return (uint32_t) p;
@@ -378,7 +378,7 @@ const struct gr_algorithm gr_algorithm_two_level = {
     .fits = gr_torus_fits,
     .len = gr_two_level_len,
     .step = gr_two_level_step,
-    .most_chunks = two_level_most_chunks,
+    .message_chunks = two_level_message_chunks,
     .cost = two_level_cost,
     .internode_cost = two_level_internode_cost,
     .auto_ranks = gr_cost_ranks_by_node,

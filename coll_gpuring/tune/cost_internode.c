@@ -68,7 +68,7 @@ double gr_cost_internode(const struct gr_costs *costs, const struct gr_select_ar
     double s = (double) q->bytes, own = q->internode.step / 4, n, once, slices, passed;
     double rails = q->internode.rails > 1 ? q->internode.rails : 1,
            byte = q->internode.byte * (nchannels < rails ? rails / nchannels : 1);
-    uint32_t most = gr_algo_chunks(algo);
+    uint32_t most = gr_algo_slice_chunks(algo);
 
     once = c.hops * q->internode.step +
            c.local_hops * (q->internode.oversubscribed ? fmax(costs->step, TURN) : costs->step) +

@@ -123,7 +123,7 @@ static int can_do(const struct gr_select_args *q, enum gr_algo algo, enum gr_cop
     if (!gr_algo_has(algo, q->coll) || !gr_algo_fits(algo, q->p, &q->torus)) {
         return 0;
     }
-    most = gr_algo_most(algo, q->coll, q->p, &q->torus);
+    most = gr_algo_message_chunks(algo, q->coll, q->p, &q->torus);
     if (GR_BY_FETCHING == method) {
         return gr_algo_may_fetch(algo);
     }

@@ -207,7 +207,7 @@ static void slices_have_several_chunks(void **state)
         c.max_piece = 1 + rng_below(&seed, 8);
         c.slot_elems = c.max_piece + rng_below(&seed, 3);
         c.align = 1 + rng_below(&seed, 4);
-        c.most_chunks = (uint32_t) rng_below(&seed, 4) ? 1u << rng_below(&seed, 5) : 0;
+        c.slice_chunks = (uint32_t) rng_below(&seed, 4) ? 1u << rng_below(&seed, 5) : 0;
         c.in_place = GR_COLL_BCAST != c.coll && 0 != rng_below(&seed, 2);
         c.zero_copy = rng_below(&seed, 2);
         c.policy = (enum sym_policy) rng_below(&seed, SYM_NPOLICIES);

@@ -195,7 +195,7 @@ static void check_within(const struct gr_select_args *q, enum gr_algo algo, cons
 
 static int is_pipe(const struct gr_select_args *q, enum gr_algo algo)
 {
-    return GR_PIPE == gr_algo_layout(algo, q->coll) && 1 != gr_algo_chunks(algo);
+    return GR_PIPE == gr_algo_layout(algo, q->coll) && 1 != gr_algo_slice_chunks(algo);
 }
 
 /*

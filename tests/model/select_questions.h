@@ -161,7 +161,7 @@ static inline int can_do(const struct gr_select_args *q, enum gr_algo algo,
     if (!gr_algo_has(algo, q->coll) || !gr_algo_fits(algo, q->p, &q->torus)) {
         return 0;
     }
-    most = gr_algo_most(algo, q->coll, q->p, &q->torus);
+    most = gr_algo_message_chunks(algo, q->coll, q->p, &q->torus);
     if (GR_BY_FETCHING == means) {
         return gr_algo_may_fetch(algo);
     }

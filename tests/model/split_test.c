@@ -123,11 +123,11 @@ static void check_slices(const struct gr_shape *shape, const struct gr_split *sp
 
     if (GR_BLOCKS == shape->layout) {
         assert_int_equal(chunks, 1);
-    } else if (0 == shape->most_chunks) {
+    } else if (0 == shape->slice_chunks) {
         assert_int_equal(split->nslices, 1);
     } else {
-        assert_true(chunks <= shape->most_chunks && 0 == (chunks & (chunks - 1)));
-        assert_true(1 == split->nslices || chunks == shape->most_chunks);
+        assert_true(chunks <= shape->slice_chunks && 0 == (chunks & (chunks - 1)));
+        assert_true(1 == split->nslices || chunks == shape->slice_chunks);
         assert_true(1 == split->nslices || (split->nslices - 1) * chunks * most < shape->total);
         assert_true(1 == chunks || chunks / 2 * most < shape->total);
     }
@@ -185,7 +185,7 @@ static struct gr_shape random_shape(size_t *counts, size_t *displs, size_t most)
     s.max_piece = 1 + rng_below(&seed, most / 16 + 20);
     s.total = rng_below(&seed, 3) ? rng_below(&seed, most) : rng_below(&seed, 40);
     s.block = rng_below(&seed, most / 8 + 1);
-    s.most_chunks = (uint32_t) rng_below(&seed, 2) << rng_below(&seed, 5);
+    s.slice_chunks = (uint32_t) rng_below(&seed, 2) << rng_below(&seed, 5);
     if (has_blocks(s.coll) && 0 != rng_below(&seed, 4)) {
         for (k = 0; k < s.p; k++) {
             counts[k] = rng_below(&seed, 3) ? rng_below(&seed, most / 8 + 1) : 0;
@@ -301,11 +301,11 @@ static void test_more_than_32_bits(void **state)
     struct gr_split split;
     uint32_t channel;
     size_t k;
-    uint32_t most_chunks;
+    uint32_t slice_chunks;
 
     (void) state;
     for (k = 0; k < 3; k++) {
-        for (most_chunks = 0; most_chunks <= 16; most_chunks += most_chunks < 2 ? 1 : 14) {
+        for (slice_chunks = 0; slice_chunks <= 16; slice_chunks += slice_chunks < 2 ? 1 : 14) {
             struct gr_shape s = {.coll = GR_COLL_BCAST,
                                  .layout = GR_PIPE,
                                  .p = 2,
@@ -313,7 +313,7 @@ static void test_more_than_32_bits(void **state)
                                  .nchannels = 4,
                                  .max_piece = sizes[k].max_piece,
                                  .align = 1,
-                                 .most_chunks = most_chunks};
+                                 .slice_chunks = slice_chunks};
 
             gr_split_init(&split, &s);
             for (channel = 0; channel < 4; channel++) {

@@ -10,12 +10,11 @@
  * was written at all. Memory starts as poison. Links are FIFOs of a bounded number of slots, one
  * for each (channel, ordered pair).
  *
- * symbolic_mover.c   values, links, and struct gr_executor_ops on them: what is checked while data move
- * symbolic_lent.c    messages that are not in slots, but still where their sender has them
- * symbolic_run.c     sets a case up, runs the ranks in some order of scheduling, what is checked at the end
- * symbolic_trees.c   a check of double trees on the trace of a run
- * symbolic_expect.c  what MPI and the algorithms' stated orders of reduction say each rank must end
- * up with
+ * symbolic_mover.c   values, links, and struct gr_executor_ops on them: what is checked while data
+ * move symbolic_lent.c    messages that are not in slots, but still where their sender has them
+ * symbolic_run.c     sets a case up, runs the ranks in some order of scheduling, what is checked at
+ * the end symbolic_trees.c   a check of double trees on the trace of a run symbolic_expect.c  what
+ * MPI and the algorithms' stated orders of reduction say each rank must end up with
  */
 #ifndef GR_TESTS_SYMBOLIC_H
 #define GR_TESTS_SYMBOLIC_H
@@ -87,11 +86,11 @@ struct sym_case {
     enum sym_order order;
     uint32_t slots; /* of each link */
     size_t slot_elems, max_piece, align;
-    size_t total;         /* elements; or, for allgather and reduce_scatter: */
-    size_t block;         /* elements of each rank, or */
-    const size_t *counts; /* elements of rank r */
-    const size_t *displs; /* where they lie in the vector, NULL: one after the other */
-    uint32_t most_chunks; /* struct gr_shape */
+    size_t total;          /* elements; or, for allgather and reduce_scatter: */
+    size_t block;          /* elements of each rank, or */
+    const size_t *counts;  /* elements of rank r */
+    const size_t *displs;  /* where they lie in the vector, NULL: one after the other */
+    uint32_t slice_chunks; /* struct gr_shape */
     int in_place;
     int zero_copy; /* results are in the receiver's output as soon as they are sent */
     /*

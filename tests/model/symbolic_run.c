@@ -53,15 +53,15 @@ const char *sym_describe(const struct sym_case *c, char *text, size_t size)
              "total=%zu block=%zu%s%s chunks=%u%s%s %s seed=%llu",
              gr_algo_name(c->algo), gr_coll_name(c->coll), c->p, c->root, c->nchannels,
              (int) c->order, c->slots, c->slot_elems, c->max_piece, c->align, c->total, c->block,
-             NULL != c->counts ? " counts" : "", NULL != c->displs ? " displs" : "", c->most_chunks,
-             c->in_place ? " in place" : "", c->zero_copy ? " zero copy" : "", policies[c->policy],
-             (unsigned long long) c->seed);
+             NULL != c->counts ? " counts" : "", NULL != c->displs ? " displs" : "",
+             c->slice_chunks, c->in_place ? " in place" : "", c->zero_copy ? " zero copy" : "",
+             policies[c->policy], (unsigned long long) c->seed);
     return text;
 }
 
 void sym_set_slots(struct sym_case *c)
 {
-    uint32_t most = gr_algo_most(c->algo, c->coll, c->p, &c->torus);
+    uint32_t most = gr_algo_message_chunks(c->algo, c->coll, c->p, &c->torus);
     uint32_t least = 1 + most * (uint32_t) ((c->max_piece + c->slot_elems - 1) / c->slot_elems);
 
     c->slots = most > 1 && c->slots < least ? least : c->slots;
@@ -131,7 +131,7 @@ static void make_plan(struct sym *w, struct sym_rank *me)
                              .nchannels = c->nchannels,
                              .max_piece = c->max_piece,
                              .align = c->align,
-                             .most_chunks = c->most_chunks};
+                             .slice_chunks = c->slice_chunks};
     uint32_t channel;
     int pos;
 

@@ -314,7 +314,7 @@ static void test_sample(void **state)
         c.max_piece = 1 + rng_below(&seed, 8);
         c.slot_elems = c.max_piece + rng_below(&seed, 3);
         c.align = 1 + rng_below(&seed, 4);
-        c.most_chunks = (uint32_t) rng_below(&seed, 2) << rng_below(&seed, 4);
+        c.slice_chunks = (uint32_t) rng_below(&seed, 2) << rng_below(&seed, 4);
         c.in_place = can_be_in_place(c.coll) && 0 != rng_below(&seed, 2);
         c.policy = (enum sym_policy) rng_below(&seed, SYM_NPOLICIES);
         c.seed = rng_next(&seed);

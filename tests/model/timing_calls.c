@@ -165,7 +165,7 @@ static void call_begin(struct tc_rank *r)
                              .nchannels = job->nchannels,
                              .max_piece = job->slot_elems * (0 == job->pieces ? 1 : job->pieces),
                              .align = 1,
-                             .most_chunks = gr_algo_chunks(job->algo)};
+                             .slice_chunks = gr_algo_slice_chunks(job->algo)};
     struct gr_timing_job timing = {.p = r->world->tw.p,
                                    .split = &r->plan.split,
                                    .elem_bytes = 8,

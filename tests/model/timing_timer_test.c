@@ -140,7 +140,7 @@ static struct tc_job random_job(int p)
     } while (!gr_algo_has(job.algo, job.coll) || !gr_algo_fits(job.algo, p, NULL) ||
              GR_COLL_ALLTOALL == job.coll ||
              /* several chunks may not have that room */
-             gr_algo_most(job.algo, job.coll, p, NULL) > 1);
+             gr_algo_message_chunks(job.algo, job.coll, p, NULL) > 1);
     job.root = GR_COLL_BCAST == job.coll || GR_COLL_REDUCE == job.coll ? rng_below(&seed, p) : 0;
     job.slot_elems = 1 + rng_below(&seed, 20);
     job.total = 1 + rng_below(&seed, 12 * job.slot_elems);

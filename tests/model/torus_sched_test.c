@@ -247,7 +247,7 @@ static int is_rooted(enum gr_coll coll)
 static enum sym_check run_case(enum gr_coll coll, int root, uint32_t pieces, enum sym_policy policy,
                                int in_place)
 {
-    size_t most = gr_algo_most(algo, coll, gr_torus_size(&torus), &torus);
+    size_t most = gr_algo_message_chunks(algo, coll, gr_torus_size(&torus), &torus);
     struct sym_case c = {.algo = algo,
                          .coll = coll,
                          .p = gr_torus_size(&torus),

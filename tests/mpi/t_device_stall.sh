@@ -15,14 +15,14 @@ tap_check "calls that differ: one rank says so" rank_1_said
 
 gstart 3 $small --mca coll_gpuring_timeout 1 -- stall stop allgather
 # what rank $1 said last
-waits_for_1() { grep -aE "gpuring: rank $1 of .* waits" "$out" | tail -n 1 | grep -qaE 'arrival, .*waits for rank 1$'; }
+waits_for_1() { grep -aE "gpuring: rank $1 of .* waits" "$out" | tail -n 1 | grep -qaE 'agreement, .*waits for rank 1$'; }
 both_wait_for_1() { waits_for_1 0 && waits_for_1 2; }
 tap_check "a stopped rank is named, and no other" wait_for 60 both_wait_for_1
 kill -CONT "$(sed -n 's/^# rank 1 pid \([0-9]*\)$/\1/p' "$out")"
 gwait
 tap_check "continued, all finish right" good_on_devices
 
-# persistent calls have no arrivals: kernels wait
+# persistent calls have no agreement: kernels wait
 gstart 3 $small --mca coll_gpuring_timeout 1 -- stall stop allgather 3 persistent
 named() { grep -aE "gpuring: rank [02] of .* waits .*$1" "$out" | grep -qaE 'waits for rank( [02])* 1\b'; }
 tap_check "a stopped rank is named where kernels wait" wait_for 60 named 'on devices, channel'

@@ -39,11 +39,11 @@ void ex_shuffle(struct ex_batch *b)
 }
 
 /* Most chunks of a message. */
-static uint32_t most_chunks(const struct ex_world *w, int way, enum gr_coll coll)
+static uint32_t message_chunks(const struct ex_world *w, int way, enum gr_coll coll)
 {
     return GR_WAY_MAILBOX == way
                ? 1
-               : gr_algo_most((enum gr_algo) way, coll, w->params.p, &w->params.torus);
+               : gr_algo_message_chunks((enum gr_algo) way, coll, w->params.p, &w->params.torus);
 }
 
 /* A case for this world: all that is not given is chosen at random. */
@@ -61,7 +61,7 @@ struct ex_case *ex_add(struct ex_batch *b, const struct ex_world *w, int way, en
     c->chunk_bytes = chunks[rng_below(b->random, 16) < 15 ? rng_below(b->random, 3) : 3];
     /* messages of several chunks fill the slots as it is */
     c->halved =
-        w->params.nslots >= 4 && 0 == rng_below(b->random, 4) && most_chunks(w, way, coll) < 2;
+        w->params.nslots >= 4 && 0 == rng_below(b->random, 4) && message_chunks(w, way, coll) < 2;
     c->seed = rng_next(b->random);
     return c;
 }
@@ -132,7 +132,7 @@ enum { MOST_ELEM_BYTES = 32 }; /* as gr_select() takes it */
 /* Whether its messages leave a slot of their link free, whatever the type. */
 static int has_room(const struct ex_world *w, int way, enum gr_coll coll)
 {
-    uint32_t most = most_chunks(w, way, coll);
+    uint32_t most = message_chunks(w, way, coll);
 
     return 1 == most || w->params.slot_bytes / most * (w->params.nslots - 1) >= MOST_ELEM_BYTES;
 }

@@ -139,7 +139,7 @@ static void phase_deliver(struct ex_rank *r, int way, int root)
 
 static void phase_map(struct ex_rank *r, int way, int root)
 {
-    struct gr_agreement mine;
+    struct gr_join_agreement mine;
     int k;
 
     (void) way;
@@ -165,13 +165,13 @@ static void phase_map(struct ex_rank *r, int way, int root)
 static void phase_end(struct ex_rank *r, int way, int root)
 {
     struct ex_world *w = r->world;
-    struct gr_agreement agreed = w->ranks[0].joined;
+    struct gr_join_agreement agreed = w->ranks[0].joined;
     int k;
 
     (void) way;
     (void) root;
     for (k = 1; k < w->params.p; k++) {
-        agreed = gr_agreement_combine(agreed, w->ranks[k].joined);
+        agreed = gr_join_agreement_combine(agreed, w->ranks[k].joined);
     }
     if (0 == r->rank) {
         w->agreed = agreed;

@@ -4,7 +4,8 @@
  * were a process, and this harness carries the handles between them that the glue would send as
  * messages.
  *
- *      EX_STEPPED   one thread runs all ranks, anyone next, each as far as a coin lets it: a repeatable order
+ * EX_STEPPED   one thread runs all ranks, anyone next, each as far as a coin lets it: a repeatable
+ * order
  *      EX_THREADS   a thread per rank, with delays
  *
  * Ranks go from one case to the next without waiting for each other, so several collectives are
@@ -54,7 +55,7 @@ struct ex_rank {
     struct gr_pool *pool;
     struct gr_team *team;
     struct gr_join join;
-    struct gr_agreement joined; /* this rank's, after mapping */
+    struct gr_join_agreement joined; /* this rank's, after mapping */
     struct ex_gate gate;
     unsigned char *bounce;
     struct gr_plan plan;
@@ -84,7 +85,7 @@ struct ex_world {
     const struct ex_case *cases;
     size_t ncases;
     unsigned char **want;
-    struct gr_agreement agreed; /* of the last set-up */
+    struct gr_join_agreement agreed; /* of the last set-up */
     pthread_barrier_t barrier;
     atomic_int stop; /* some rank has failed */
     char why[512];

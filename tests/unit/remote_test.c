@@ -57,14 +57,14 @@ static void begin(struct side *s)
 /* The set-up has failed. */
 static void refuse(struct side *s)
 {
-    struct gr_agreement agreed = {.host = {GR_ERR_NET, 0}};
+    struct gr_join_agreement agreed = {.host = {GR_ERR_NET, 0}};
 
     gr_join_end(&s->join, GR_ERR_NET, &agreed);
 }
 
 static void take(struct side *s, int direct)
 {
-    struct gr_agreement agreed = {.host = {0, direct}};
+    struct gr_join_agreement agreed = {.host = {0, direct}};
 
     gr_join_end(&s->join, 0, &agreed);
 }
@@ -105,7 +105,7 @@ static void near_wires_come_first_and_remote_ones_have_frames_here(void **state)
 
 static void there_are_neither_boards_nor_direct_plans(void **state)
 {
-    struct gr_agreement agreed;
+    struct gr_join_agreement agreed;
     struct side s;
 
     (void) state;

@@ -329,7 +329,7 @@ static void one_rank_that_cannot_read_memory_decides_for_all(void **state)
 static void the_worst_status_is_the_verdict(void **state)
 {
     static const struct {
-        struct gr_agreement a, b, want;
+        struct gr_join_agreement a, b, want;
     } rows[] = {
         {{.host = {0, 1}}, {.host = {0, 1}}, {.host = {0, 1}}},
         {{.host = {0, 1}}, {.host = {0, 0}}, {.host = {0, 0}}},
@@ -340,8 +340,8 @@ static void the_worst_status_is_the_verdict(void **state)
 
     (void) state;
     for (k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
-        struct gr_agreement ab = gr_agreement_combine(rows[k].a, rows[k].b),
-                            ba = gr_agreement_combine(rows[k].b, rows[k].a);
+        struct gr_join_agreement ab = gr_join_agreement_combine(rows[k].a, rows[k].b),
+                                 ba = gr_join_agreement_combine(rows[k].b, rows[k].a);
 
         assert_int_equal(ab.host.status, rows[k].want.host.status);
         assert_int_equal(ab.host.direct, rows[k].want.host.direct);

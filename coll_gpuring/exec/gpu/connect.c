@@ -190,7 +190,7 @@ static int upload_ends(struct gr_gpu_team *team, const struct gr_gpu_connection 
     return rc;
 }
 
-static int finish(struct gr_join *join, struct gr_agreement *a)
+static int finish(struct gr_join *join, struct gr_join_agreement *a)
 {
     struct gr_gpu_team *team = join->gpu;
 
@@ -206,7 +206,7 @@ static int finish(struct gr_join *join, struct gr_agreement *a)
     return join->status;
 }
 
-static void take(struct gr_join *join, int status, const struct gr_agreement *a)
+static void take(struct gr_join *join, int status, const struct gr_join_agreement *a)
 {
     struct gr_gpu_team *team = join->gpu;
     int k;

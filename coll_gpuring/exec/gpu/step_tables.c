@@ -28,7 +28,9 @@ uint32_t gr_gpu_steps_tables(enum gr_algo algo, enum gr_coll coll)
     if (!gr_algo_has(algo, coll)) {
         return 0;
     }
-    return GR_PIPE == gr_algo_layout(algo, coll) ? 1 + gr_gpu_steps_table(gr_algo_chunks(algo)) : 1;
+    return GR_PIPE == gr_algo_layout(algo, coll)
+               ? 1 + gr_gpu_steps_table(gr_algo_slice_chunks(algo))
+               : 1;
 }
 
 /* Schedule number w of the table, for one slice of 2^k chunks. */

@@ -6,9 +6,9 @@
  *      [schedule 0: step 0 step 1 ... step nsteps-1] [schedule 1: ...] ...
  *
  * A table depends on the collective, the algorithm, the torus, the rank, the root of a rooted
- * algorithm, and the number of chunks of a slice (gr_algo_chunks()). There is one for each possible
- * number. It does not depend on the call's data. So it is written when the links of (algorithm,
- * root) are made, and stays in device memory as long as the team exists.
+ * algorithm, and the number of chunks of a slice (gr_algo_slice_chunks()). There is one for each
+ * possible number. It does not depend on the call's data. So it is written when the links of
+ * (algorithm, root) are made, and stays in device memory as long as the team exists.
  */
 #ifndef GR_EXEC_GPU_STEP_TABLES_H
 #define GR_EXEC_GPU_STEP_TABLES_H

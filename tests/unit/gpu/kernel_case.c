@@ -226,7 +226,7 @@ struct gr_torus kc_torus(int p, uint64_t random)
 
 void kc_set_torus(struct kc_case *c, const struct gr_torus *torus)
 {
-    uint32_t most = gr_algo_most(c->algo, c->coll, c->p, torus);
+    uint32_t most = gr_algo_message_chunks(c->algo, c->coll, c->p, torus);
 
     c->torus = *torus;
     c->slot_elems = most > 1 ? 0 : c->slot_elems;

@@ -262,7 +262,7 @@ int tr_link(struct tr_team *t, enum gr_algo algo, int root)
     tr_each(p, map, t);
     t->agreed = t->mine[0];
     for (r = 1; r < p; r++) {
-        t->agreed = gr_agreement_combine(t->agreed, t->mine[r]);
+        t->agreed = gr_join_agreement_combine(t->agreed, t->mine[r]);
     }
     tr_each(p, end, t);
     return t->agreed.gpu.status;

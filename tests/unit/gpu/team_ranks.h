@@ -5,11 +5,10 @@
  * This harness carries the offers and answers that the glue sends as messages. What all ranks do,
  * each does in a thread of its own.
  *
- * team_driver.c   the driver's functions, counted and made to fail
- * team_ranks.c    ranks, teams, and the making of links
- * team_net.c      the network between them, where they are on several nodes
- * team_calls.c    calls with buffers in device memory
- * team_test.c     calls of every kind, and the main program; team_kernel_rows.c, team_link_rows.c, team_nodes_rows.c,
+ * team_driver.c   the driver's functions, counted and made to fail team_ranks.c    ranks, teams,
+ * and the making of links team_net.c      the network between them, where they are on several nodes
+ * team_calls.c    calls with buffers in device memory team_test.c     calls of every kind, and the
+ * main program; team_kernel_rows.c, team_link_rows.c, team_nodes_rows.c,
  *                 team_stop_rows.c and team_fail_rows.c have the other rows
  */
 #ifndef GR_TESTS_TEAM_RANKS_H
@@ -78,7 +77,7 @@ struct tr_team {
     enum gr_algo algo;
     int root;
     struct gr_join joins[TR_RANKS];
-    struct gr_agreement mine[TR_RANKS], agreed;
+    struct gr_join_agreement mine[TR_RANKS], agreed;
     /* NULL, or called when offers (0), answers (1) have arrived */
     void (*carried)(struct tr_team *, int answers);
 };

@@ -81,8 +81,8 @@ static void add_sizes(struct ex_batch *b, const struct tr_shape *shape, int p, i
             c->in_place = place;
             c->protocol = (enum gr_protocol) rng_below(&seed, GR_NPROTOCOLS);
             c->zero_copy = 0 != rng_below(&seed, 4);
-            if (NULL != tn_remote(0) ||
-                gr_algo_most((enum gr_algo) algo, coll, p, &shape->torus) >= shape->nslots) {
+            if (NULL != tn_remote(0) || gr_algo_message_chunks((enum gr_algo) algo, coll, p,
+                                                               &shape->torus) >= shape->nslots) {
                 /* in lines each chunk of a message takes a slot */
                 c->protocol = GR_PROTOCOL_SIMPLE;
             }
