@@ -57,7 +57,7 @@ struct gr_comm {
     atomic_bool out;
     atomic_int outs;        /* other ranks that have told this one the same of their kernels */
     bool enlisted;          /* in the process's list of communicators */
-    struct gr_comm_key key; /* identifies it in notes about failures */
+    struct gr_comm_key key; /* identifies it in messages about failures */
     struct gr_comm *next;   /* next communicator of the process's list */
 };
 

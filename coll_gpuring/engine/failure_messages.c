@@ -16,13 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum note_kind {
-    NOTE_FAILED, /* the sender cannot go on */
+enum message_kind {
+    MESSAGE_FAILED, /* the sender cannot go on */
     /*
      * the communicator has failed, and no kernel of the sender's writes to the others' buffers any
      * more
      */
-    NOTE_OUT
+    MESSAGE_OUT
 };
 
 /*
@@ -82,14 +82,14 @@ bool mca_coll_gpuring_failure_decided(const struct gr_comm *comm)
 /* Forget what was heard of the communicator with that id. The lock is held. */
 static void forget(struct gr_failures *f, uint32_t id)
 {
-    struct gr_failure_note **link = &f->heard, *note;
+    struct gr_failure_message **link = &f->heard, *message;
 
-    while (NULL != (note = *link)) {
-        if (id == note->key.id) {
-            *link = note->next;
-            free(note);
+    while (NULL != (message = *link)) {
+        if (id == message->key.id) {
+            *link = message->next;
+            free(message);
         } else {
-            link = &note->next;
+            link = &message->next;
         }
     }
 }
@@ -120,54 +120,54 @@ void mca_coll_gpuring_fail(struct gr_comm *comm, int code, const char *why)
     atomic_store_explicit(&comm->untold, true, memory_order_release);
 }
 
-/* Notes can be sent and received. */
+/* Messages can be sent and received. */
 static bool is_open(const struct gr_process *process)
 {
-    return process->notes && !gr_runtime_in_transport();
+    return process->can_message && !gr_runtime_in_transport();
 }
 
 /*
- * A note of the communicator, in the list of those that were sent. NULL: no memory. The
+ * A message of the communicator, in the list of those that were sent. NULL: no memory. The
  * lock is held.
  */
-static struct gr_failure_note *note_new(const struct gr_comm *comm, enum note_kind kind)
+static struct gr_failure_message *message_new(const struct gr_comm *comm, enum message_kind kind)
 {
     struct gr_failures *f = &comm->process->failures;
-    struct gr_failure_note *note = malloc(sizeof(*note));
+    struct gr_failure_message *message = malloc(sizeof(*message));
     int k;
 
-    if (NULL == note && f->spared < GR_SPARE_NOTES) {
-        note = &f->spare[f->spared++];
+    if (NULL == message && f->spared < GR_SPARE_MESSAGES) {
+        message = &f->spare[f->spared++];
     }
-    if (NULL == note) {
+    if (NULL == message) {
         return NULL;
     }
-    memset(note, 0, sizeof(*note));
-    note->next = f->sent;
-    f->sent = note;
+    memset(message, 0, sizeof(*message));
+    message->next = f->sent;
+    f->sent = message;
     for (k = 0; k < GR_NORDERS; k++) {
-        note->nonce[k] = comm->nonce[k];
+        message->nonce[k] = comm->nonce[k];
     }
-    note->key = comm->key;
-    note->kind = kind;
-    note->code = comm->failed;
-    note->rank = comm->rank;
-    memcpy(note->why, comm->why, sizeof(note->why));
-    return note;
+    message->key = comm->key;
+    message->kind = kind;
+    message->code = comm->failed;
+    message->rank = comm->rank;
+    memcpy(message->why, comm->why, sizeof(message->why));
+    return message;
 }
 
 /* Nobody waits for these messages to leave: a peer may be gone. */
-static void send_to_all(const struct gr_comm *comm, struct gr_failure_note *note)
+static void send_to_all(const struct gr_comm *comm, struct gr_failure_message *message)
 {
     int r, to;
 
     if (comm->inter) { /* the calls are stock's, which does not listen */
         return;
     }
-    for (r = 0; NULL != note && r < comm->size; r++) {
+    for (r = 0; NULL != message && r < comm->size; r++) {
         to = r == comm->rank ? -1 : gr_runtime_number(comm, r);
         if (to >= 0) {
-            (void) gr_runtime_note_send(comm->process, note, sizeof(*note), to);
+            (void) gr_runtime_job_send(comm->process, message, sizeof(*message), to);
         }
     }
 }
@@ -179,7 +179,7 @@ static void tell_out(struct gr_process *process)
 {
     struct gr_failures *f = &process->failures;
     struct gr_comm *comm;
-    struct gr_failure_note *note = NULL;
+    struct gr_failure_message *message = NULL;
 
     do {
         gr_lock(&f->lock);
@@ -187,13 +187,13 @@ static void tell_out(struct gr_process *process)
             if (0 != comm->failed && may_write(comm) && 0 == comm->writing &&
                 !atomic_exchange(&comm->out, true)) {
                 gr_runtime_retain(comm); /* another thread may free it */
-                note = note_new(comm, NOTE_OUT);
+                message = message_new(comm, MESSAGE_OUT);
                 break;
             }
         }
         gr_unlock(&f->lock);
         if (NULL != comm) {
-            send_to_all(comm, note);
+            send_to_all(comm, message);
             gr_runtime_release(comm);
         }
     } while (NULL != comm);
@@ -202,7 +202,7 @@ static void tell_out(struct gr_process *process)
 void mca_coll_gpuring_failure_tell(struct gr_comm *comm)
 {
     struct gr_failures *f = &comm->process->failures;
-    struct gr_failure_note *note;
+    struct gr_failure_message *message;
 
     if (0 == comm->failed || !is_open(comm->process)) {
         return;
@@ -210,9 +210,9 @@ void mca_coll_gpuring_failure_tell(struct gr_comm *comm)
     if (atomic_load_explicit(&comm->untold, memory_order_acquire) &&
         atomic_exchange(&comm->untold, false)) {
         gr_lock(&f->lock);
-        note = note_new(comm, NOTE_FAILED);
+        message = message_new(comm, MESSAGE_FAILED);
         gr_unlock(&f->lock);
-        send_to_all(comm, note);
+        send_to_all(comm, message);
     }
     tell_out(comm->process);
 }
@@ -221,61 +221,62 @@ void mca_coll_gpuring_failure_tell(struct gr_comm *comm)
  * Whether it is of the communicator. Nonces tell; where none is known on both sides, the
  * key does. In sessions the id of a communicator may differ between ranks.
  */
-static bool is_of(const struct gr_failure_note *note, const struct gr_comm *comm)
+static bool is_of(const struct gr_failure_message *message, const struct gr_comm *comm)
 {
     const struct gr_comm_key *key = &comm->key;
     int k;
 
     for (k = 0; k < GR_NORDERS; k++) {
-        if (0 != note->nonce[k] && 0 != comm->nonce[k]) {
-            return note->nonce[k] == comm->nonce[k];
+        if (0 != message->nonce[k] && 0 != comm->nonce[k]) {
+            return message->nonce[k] == comm->nonce[k];
         }
     }
-    return key->id == note->key.id && key->members == note->key.members &&
-           key->count == note->key.count;
+    return key->id == message->key.id && key->members == message->key.members &&
+           key->count == message->key.count;
 }
 
-/* The communicator that the note is of, or NULL. The lock is held. */
-static struct gr_comm *find_comm(const struct gr_failures *f, const struct gr_failure_note *note)
+/* The communicator that the message is of, or NULL. The lock is held. */
+static struct gr_comm *find_comm(const struct gr_failures *f,
+                                 const struct gr_failure_message *message)
 {
     struct gr_comm *comm;
 
-    for (comm = f->comms; NULL != comm && !is_of(note, comm); comm = comm->next) {
+    for (comm = f->comms; NULL != comm && !is_of(message, comm); comm = comm->next) {
     }
     return comm;
 }
 
-/* What the note says happens to the communicator. */
-static void apply(struct gr_failure_note *note, struct gr_comm *comm)
+/* What the message says happens to the communicator. */
+static void apply(struct gr_failure_message *message, struct gr_comm *comm)
 {
     /* it may have overtaken what another rank says: that it has failed */
-    if (NOTE_OUT == note->kind) {
+    if (MESSAGE_OUT == message->kind) {
         atomic_fetch_add(&comm->outs, 1);
         return;
     }
     if (0 == comm->failed) {
-        note->why[sizeof(note->why) - 1] = '\0';
-        mca_coll_gpuring_warn("failed-elsewhere", comm->rank, gr_comm_name(comm), note->rank,
-                              note->why);
+        message->why[sizeof(message->why) - 1] = '\0';
+        mca_coll_gpuring_warn("failed-elsewhere", comm->rank, gr_comm_name(comm), message->rank,
+                              message->why);
     }
-    mca_coll_gpuring_fail(comm, 0 == note->code ? GR_ERR_FAILED : note->code, NULL);
+    mca_coll_gpuring_fail(comm, 0 == message->code ? GR_ERR_FAILED : message->code, NULL);
 }
 
-/* Let the notes that were heard take effect. The lock is held. */
+/* Let the messages that were heard take effect. The lock is held. */
 static void apply_heard(struct gr_failures *f)
 {
-    struct gr_failure_note **link = &f->heard, *note;
+    struct gr_failure_message **link = &f->heard, *message;
 
-    while (NULL != (note = *link)) {
-        struct gr_comm *comm = find_comm(f, note);
+    while (NULL != (message = *link)) {
+        struct gr_comm *comm = find_comm(f, message);
 
         if (NULL == comm) {
-            link = &note->next;
+            link = &message->next;
             continue;
         }
-        apply(note, comm);
-        *link = note->next;
-        free(note);
+        apply(message, comm);
+        *link = message->next;
+        free(message);
     }
 }
 
@@ -283,23 +284,23 @@ static void apply_heard(struct gr_failures *f)
 static bool hear_one(struct gr_process *process)
 {
     struct gr_failures *f = &process->failures;
-    struct gr_failure_note *note;
+    struct gr_failure_message *message;
     int from;
 
-    if (!gr_runtime_note_probe(process, &from)) {
+    if (!gr_runtime_job_probe(process, &from)) {
         return false;
     }
-    note = malloc(sizeof(*note));
-    if (NULL == note) {
+    message = malloc(sizeof(*message));
+    if (NULL == message) {
         return false; /* it stays where it is */
     }
-    if (0 != gr_runtime_note_receive(process, note, sizeof(*note), from)) {
-        free(note);
+    if (0 != gr_runtime_job_receive(process, message, sizeof(*message), from)) {
+        free(message);
         return false;
     }
     gr_lock(&f->lock);
-    note->next = f->heard;
-    f->heard = note;
+    message->next = f->heard;
+    f->heard = message;
     gr_unlock(&f->lock);
     return true;
 }
@@ -352,14 +353,14 @@ bool mca_coll_gpuring_failure_out(struct gr_comm *comm)
     return comm->outs >= others(comm);
 }
 
-static void free_notes(const struct gr_failures *f, struct gr_failure_note *note)
+static void free_messages(const struct gr_failures *f, struct gr_failure_message *message)
 {
-    struct gr_failure_note *next;
+    struct gr_failure_message *next;
 
-    for (; NULL != note; note = next) {
-        next = note->next;
-        if (note < f->spare || note >= f->spare + GR_SPARE_NOTES) {
-            free(note);
+    for (; NULL != message; message = next) {
+        next = message->next;
+        if (message < f->spare || message >= f->spare + GR_SPARE_MESSAGES) {
+            free(message);
         }
     }
 }
@@ -368,8 +369,8 @@ void mca_coll_gpuring_failures_close(struct gr_process *process)
 {
     struct gr_failures *f = &process->failures;
 
-    free_notes(f, f->sent);
-    free_notes(f, f->heard);
+    free_messages(f, f->sent);
+    free_messages(f, f->heard);
     f->sent = f->heard = NULL;
     f->spared = 0;
 }

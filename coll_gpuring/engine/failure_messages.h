@@ -13,7 +13,7 @@
 struct gr_comm;
 struct gr_process;
 
-/* Identifies a communicator in notes. */
+/* Identifies a communicator in messages. */
 struct gr_comm_key {
     uint64_t members; /* hash of the numbers of its ranks' processes, in order */
     uint32_t id;      /* the runtime's; used again after the communicator is freed */
@@ -21,30 +21,30 @@ struct gr_comm_key {
 };
 
 /* What a rank tells the others. */
-struct gr_failure_note {
-    struct gr_failure_note *next; /* of those that were sent, or received */
-    uint64_t nonce[GR_NORDERS];   /* the sender's: 0 where it had none yet */
-    struct gr_comm_key key;       /* the communicator that has failed */
-    int32_t kind;                 /* an enum note_kind */
-    int32_t code;                 /* what the communicator's calls return */
-    int32_t rank;                 /* in that communicator */
-    char why[140];                /* what failed on the sender, in words */
+struct gr_failure_message {
+    struct gr_failure_message *next; /* of those that were sent, or received */
+    uint64_t nonce[GR_NORDERS];      /* the sender's: 0 where it had none yet */
+    struct gr_comm_key key;          /* the communicator that has failed */
+    int32_t kind;                    /* an enum message_kind */
+    int32_t code;                    /* what the communicator's calls return */
+    int32_t rank;                    /* in that communicator */
+    char why[140];                   /* what failed on the sender, in words */
 };
 
-/* Notes that are there without memory: failures may come of the lack of it. */
-#define GR_SPARE_NOTES 4
+/* Messages that are there without memory: failures may come of the lack of it. */
+#define GR_SPARE_MESSAGES 4
 
 /* Keys that are remembered, at most. */
 #define GR_KEYS 1024
 
 /* What a process knows of failures. All zero at first. */
 struct gr_failures {
-    gr_lock_t lock;               /* of the lists */
-    struct gr_comm *comms;        /* list: communicators that hear of failures */
-    struct gr_failure_note *sent; /* messages may be under way from there until the end */
+    gr_lock_t lock;                  /* of the lists */
+    struct gr_comm *comms;           /* list: communicators that hear of failures */
+    struct gr_failure_message *sent; /* messages may be under way from there until the end */
     /* of communicators on which this rank has not made a call yet */
-    struct gr_failure_note *heard;
-    struct gr_failure_note spare[GR_SPARE_NOTES];
+    struct gr_failure_message *heard;
+    struct gr_failure_message spare[GR_SPARE_MESSAGES];
     int spared; /* of those in use */
     /* the last one of each id and members, where these lead; count 0: none */
     struct gr_comm_key keys[GR_KEYS];
@@ -97,7 +97,7 @@ bool mca_coll_gpuring_failure_decided(const struct gr_comm *comm);
 /* At the communicator's end: it hears of no more failures. */
 void mca_coll_gpuring_failure_delist(struct gr_comm *comm);
 
-/* At the end of the component: free the notes. */
+/* At the end of the component: free the messages. */
 void mca_coll_gpuring_failures_close(struct gr_process *process);
 
 #endif

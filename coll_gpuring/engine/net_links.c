@@ -47,12 +47,9 @@
  */
 #define PATIENCE 1.0
 
-/*
- * Looks at links to other nodes before Open MPI is progressed; and, where ranks share cores, before
- * the core is given away.
- */
-#define LOOKS 16
-#define LOOKS_SHARED 4
+/* Polls without progress in a queue with links to other nodes: */
+#define POLLS_PER_PROGRESS 16 /* before Open MPI is progressed, at least */
+#define POLLS_PER_YIELD 4     /* before the core is given away, where ranks share cores */
 
 struct network {
     bool tried;
@@ -314,12 +311,12 @@ void mca_coll_gpuring_endpoints_tell(const struct gr_setup *s)
 
 /* ---- a queue's links ---- */
 
-unsigned mca_coll_gpuring_net_polls(const struct gr_op_queue *queue, unsigned looks)
+unsigned mca_coll_gpuring_net_polls_per_progress(const struct gr_op_queue *queue, unsigned polls)
 {
     if (NULL == queue->held) {
-        return looks;
+        return polls;
     }
-    return networks.by_pml ? 1 : looks < LOOKS ? LOOKS : looks;
+    return networks.by_pml ? 1 : polls < POLLS_PER_PROGRESS ? POLLS_PER_PROGRESS : polls;
 }
 
 void mca_coll_gpuring_net_progress(bool here)
@@ -343,7 +340,7 @@ static bool waits_near(struct gr_op *op)
            op->exec->waits_near(op);
 }
 
-void mca_coll_gpuring_net_poll(const struct gr_op_queue *queue, struct gr_op *op, unsigned looks)
+void mca_coll_gpuring_net_poll(const struct gr_op_queue *queue, struct gr_op *op, unsigned idle)
 {
     bool near;
 
@@ -355,11 +352,12 @@ void mca_coll_gpuring_net_poll(const struct gr_op_queue *queue, struct gr_op *op
         return;
     }
     near = waits_near(op);
-    if ((!near || LOOKS - 1 == looks % LOOKS) && 0 < do_with_all(gr_net_receive)) {
+    if ((!near || POLLS_PER_PROGRESS - 1 == idle % POLLS_PER_PROGRESS) &&
+        0 < do_with_all(gr_net_receive)) {
         return;
     }
     if (gr_runtime_shares_cores() && queue->watch.moved == queue->watch.before &&
-        (near || LOOKS_SHARED - 1 == looks % LOOKS_SHARED)) {
+        (near || POLLS_PER_YIELD - 1 == idle % POLLS_PER_YIELD)) {
         sched_yield();
     }
 }

@@ -33,12 +33,12 @@ bool mca_coll_gpuring_net_send(void);
 
 /*
  * In the blocking call that holds the queue, after each poll of op: send, then receive, unless the
- * op is done; yield the core where ranks share cores. looks: polls without progress so far.
+ * op is done; yield the core where ranks share cores. idle: polls without progress so far.
  */
-void mca_coll_gpuring_net_poll(const struct gr_op_queue *queue, struct gr_op *op, unsigned looks);
+void mca_coll_gpuring_net_poll(const struct gr_op_queue *queue, struct gr_op *op, unsigned idle);
 
-/* Polls per gr_runtime_progress(); `looks` is the number without a network. */
-unsigned mca_coll_gpuring_net_polls(const struct gr_op_queue *queue, unsigned looks);
+/* Polls without progress per gr_runtime_progress(); polls: their number without a network. */
+unsigned mca_coll_gpuring_net_polls_per_progress(const struct gr_op_queue *queue, unsigned polls);
 
 /* The caller holds the queue: fail the communicator where one of its links has failed. */
 void mca_coll_gpuring_net_check(struct gr_op_queue *queue);

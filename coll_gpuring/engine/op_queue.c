@@ -31,10 +31,10 @@
 #include <stdlib.h>
 
 /*
- * Looks without progress between two looks at the clock, of calls that gr_runtime_progress()
- * drives.
+ * Polls without progress between two checks (mca_coll_gpuring_watch_vain()), of a queue that
+ * gr_runtime_progress() drives.
  */
-#define LOOKS_CLOCK 64
+#define POLLS_PER_CHECK 64
 
 /* ---- the queue ---- */
 
@@ -160,7 +160,7 @@ static bool is_idle(struct gr_op_queue *queue)
 }
 
 /* Nothing moved: is it time to say so? */
-static void look(struct gr_op_queue *queue, unsigned each)
+static void check(struct gr_op_queue *queue, unsigned each)
 {
     struct gr_op *op = first_of(queue);
     struct gr_waiting waiting = {queue->comm, NULL, 0, mca_coll_gpuring_op_explain, op};
@@ -224,7 +224,7 @@ uint64_t mca_coll_gpuring_queues_drive(struct gr_process *process, bool here)
         drive(queue, here);
         moved += queue->watch.moved - before;
         if (here && mca_coll_gpuring_watch_idle(&queue->watch)) {
-            look(queue, LOOKS_CLOCK);
+            check(queue, POLLS_PER_CHECK);
         }
         gr_lock(&list->lock);
         next = queue->next;
@@ -348,7 +348,7 @@ static bool do_at_once(struct gr_op_queue *queue, struct gr_op *op)
     queue->unposted = NULL;
     op->phase = GR_OP_RUNNING;
     box = early_box(queue, op);
-    for (k = mca_coll_gpuring_spins(); k > 0; k--) {
+    for (k = mca_coll_gpuring_polls_per_progress(); k > 0; k--) {
         if (gr_mail_take(box, op->early.mail, &queue->watch.moved)) {
             remove_first(queue);
             mca_coll_gpuring_op_end(op);
@@ -360,21 +360,22 @@ static bool do_at_once(struct gr_op_queue *queue, struct gr_op *op)
 
 int mca_coll_gpuring_queue_do(struct gr_op_queue *queue, struct gr_op *op)
 {
-    unsigned spins, k;
+    unsigned polls, k;
     bool over;
 
     gr_lock(&queue->busy);
     over = do_at_once(queue, op);
     for (;;) {
-        spins = mca_coll_gpuring_net_polls(queue, mca_coll_gpuring_spins());
-        for (k = 0; k < spins && !over; k++) {
+        polls =
+            mca_coll_gpuring_net_polls_per_progress(queue, mca_coll_gpuring_polls_per_progress());
+        for (k = 0; k < polls && !over; k++) {
             drive(queue, true);
             over = GR_OP_DONE == op->phase;
             mca_coll_gpuring_net_poll(queue, op, k);
             k = mca_coll_gpuring_watch_idle(&queue->watch) ? k : 0;
         }
         if (!over) {
-            look(queue, GR_LOOKS_BLOCKING);
+            check(queue, GR_POLLS_PER_CHECK_BLOCKING);
         }
         gr_unlock(&queue->busy);
         if (over) {

@@ -36,7 +36,7 @@ struct gr_progress_thread {
 struct gr_process {
     struct gr_pool *pool;               /* shared memory of links; opened at first use */
     pthread_mutex_t lock;               /* guards the opening of the pool */
-    bool notes;                         /* notes can be sent and received: the runtime is open */
+    bool can_message;                   /* gr_runtime_job_send() and receive() may be called */
     struct gr_failures failures;        /* what it knows of failures */
     struct gr_queue_list queues;        /* that gr_runtime_progress() drives */
     struct gr_progress_thread progress; /* the optional progress thread */

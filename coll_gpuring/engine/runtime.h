@@ -56,19 +56,19 @@ int gr_runtime_tag(int offset);
     (GR_TAGS_SETUPS + GR_SETUP_TAGS * GR_TAGGED_SETUPS) /* two for each of GR_TAGGED_PAIRS calls */
 #define GR_TAGGED_PAIRS 8192
 
-/* ---- notes between the processes of the job, whatever communicators they share ---- */
+/* ---- messages between the processes of the job, whatever communicators they share ---- */
 
 /* The number of a rank's process in the job; -1: it is a process of another job. */
 int gr_runtime_number(const struct gr_comm *comm, int rank);
 
 /*
- * send: to the process of that number; nobody waits for the note to arrive, and it stays in memory
- * until the end of the component. probe: whether a note has arrived, and from which process.
- * receive: that note. 0, or GR_ERR_FAILED.
+ * send: to the process of that number; nobody waits for the message to arrive, and it stays in
+ * memory until the end of the component. probe: whether a message has arrived, and from which
+ * process. receive: that message. 0, or GR_ERR_FAILED.
  */
-int gr_runtime_note_send(struct gr_process *process, const void *note, size_t bytes, int number);
-bool gr_runtime_note_probe(struct gr_process *process, int *number);
-int gr_runtime_note_receive(struct gr_process *process, void *note, size_t bytes, int number);
+int gr_runtime_job_send(struct gr_process *process, const void *message, size_t bytes, int number);
+bool gr_runtime_job_probe(struct gr_process *process, int *number);
+int gr_runtime_job_receive(struct gr_process *process, void *message, size_t bytes, int number);
 
 /* ---- communicators ---- */
 

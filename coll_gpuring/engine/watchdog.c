@@ -15,7 +15,7 @@
 #include "engine/runtime.h"
 
 /* Polls without progress before MPI is progressed; a slot usually comes sooner. */
-#define SPINS_BUSY 200
+#define POLLS_PER_PROGRESS 200
 
 static void report(const struct gr_waiting *w, double waited)
 {
@@ -32,17 +32,17 @@ static void report(const struct gr_waiting *w, double waited)
     }
 }
 
-unsigned mca_coll_gpuring_spins(void)
+unsigned mca_coll_gpuring_polls_per_progress(void)
 {
     /* more ranks than cores: give the core away soon */
-    return gr_runtime_shares_cores() ? 1 : SPINS_BUSY;
+    return gr_runtime_shares_cores() ? 1 : POLLS_PER_PROGRESS;
 }
 
 bool mca_coll_gpuring_watch_idle(struct gr_watch *watch)
 {
     if (watch->moved != watch->before) {
         watch->before = watch->moved;
-        watch->idle = watch->looked = 0;
+        watch->idle = watch->checked = 0;
         watch->since = 0;
         return false;
     }
@@ -50,7 +50,7 @@ bool mca_coll_gpuring_watch_idle(struct gr_watch *watch)
     return true;
 }
 
-static void look_at_clock(struct gr_watch *watch, const struct gr_waiting *waiting)
+static void check_clock(struct gr_watch *watch, const struct gr_waiting *waiting)
 {
     double timeout = gr_settings.timeout, t = gr_runtime_now();
 
@@ -73,20 +73,20 @@ int mca_coll_gpuring_watch_vain(struct gr_watch *watch, unsigned each,
 {
     int rc;
 
-    if (watch->idle - watch->looked < each) {
+    if (watch->idle - watch->checked < each) {
         return mca_coll_gpuring_failure_check(waiting->comm, false);
     }
-    watch->looked = watch->idle;
+    watch->checked = watch->idle;
     rc = mca_coll_gpuring_failure_check(waiting->comm, true);
     if (0 == rc) {
-        look_at_clock(watch, waiting);
+        check_clock(watch, waiting);
     }
     return rc;
 }
 
 int mca_coll_gpuring_wait(int (*poll)(void *ctx, uint64_t *moved), const struct gr_waiting *waiting)
 {
-    unsigned spins = mca_coll_gpuring_spins();
+    unsigned polls = mca_coll_gpuring_polls_per_progress();
     struct gr_watch watch = {0};
     int rc;
 
@@ -98,10 +98,10 @@ int mca_coll_gpuring_wait(int (*poll)(void *ctx, uint64_t *moved), const struct 
         if (!mca_coll_gpuring_watch_idle(&watch)) {
             continue;
         }
-        if (0 == watch.idle % spins) {
+        if (0 == watch.idle % polls) {
             gr_runtime_progress();
         }
-        rc = mca_coll_gpuring_watch_vain(&watch, GR_LOOKS_BLOCKING, waiting);
+        rc = mca_coll_gpuring_watch_vain(&watch, GR_POLLS_PER_CHECK_BLOCKING, waiting);
         if (0 != rc) {
             return rc;
         }

@@ -10,17 +10,17 @@
 struct gr_comm;
 
 /* Polls without progress before MPI is progressed. */
-unsigned mca_coll_gpuring_spins(void);
+unsigned mca_coll_gpuring_polls_per_progress(void);
 
 /* Progress seen by a waiting rank. All zero at first. */
 struct gr_watch {
-    uint64_t moved;  /* progress; increased by who drives the queue */
-    uint64_t before; /* value of moved at the last poll */
-    unsigned idle;   /* polls since then */
-    unsigned looked; /* value of idle when the clock was read last */
-    double since;    /* begin of waiting, in seconds; 0: the clock was not read yet */
-    double last;     /* when the clock was read last */
-    double next;     /* seconds of waiting after which to report */
+    uint64_t moved;   /* progress; increased by who drives the queue */
+    uint64_t before;  /* value of moved at the last poll */
+    unsigned idle;    /* polls without progress since then */
+    unsigned checked; /* value of idle at the last check */
+    double since;     /* begin of waiting, in seconds; 0: the clock was not read yet */
+    double last;      /* when the clock was read last */
+    double next;      /* seconds of waiting after which to report */
 };
 
 /* What a rank waits for, for reports. */
@@ -33,13 +33,13 @@ struct gr_waiting {
     void *ctx; /* for explain, and for the function that polls */
 };
 
-/* Polls of a blocking wait between two readings of the clock. */
-#define GR_LOOKS_BLOCKING 1024
+/* Polls without progress of a blocking wait between two checks. */
+#define GR_POLLS_PER_CHECK_BLOCKING 1024
 
 /*
  * After each poll. watch_idle: whether the poll saw no progress. watch_vain, for such polls: every
- * `each` of them checks whether the communicator has failed, reads the clock, and reports when it
- * is time. Returns the code with which the communicator has failed, or 0.
+ * `each` of them is a check: it looks whether the communicator has failed, reads the clock, and
+ * reports when it is time. Returns the code with which the communicator has failed, or 0.
  */
 bool mca_coll_gpuring_watch_idle(struct gr_watch *watch);
 int mca_coll_gpuring_watch_vain(struct gr_watch *watch, unsigned each,

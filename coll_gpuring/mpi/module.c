@@ -124,7 +124,7 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
     GR_FOR_EACH_SUPPORTED(LOOK_FOR)
 #undef LOOK_FOR
     if (NULL == missing) {
-        gr_process.notes = gr_process.notes || &ompi_mpi_comm_world.comm == comm;
+        gr_process.can_message = gr_process.can_message || &ompi_mpi_comm_world.comm == comm;
         return OMPI_SUCCESS;
     }
     if (gr_settings.verbose >= 1 && 0 == ompi_comm_rank(comm)) {
@@ -139,7 +139,7 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
 static int module_disable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm)
 {
     if (&ompi_mpi_comm_world.comm == comm) {
-        gr_process.notes = false;
+        gr_process.can_message = false;
         mca_coll_gpuring_net_world_ends();
     }
     forget_saved((mca_coll_gpuring_module_t *) base);

@@ -354,7 +354,7 @@ static int pml_open(void **end, const struct gr_transport_up *up, const char *de
     struct pml *p;
 
     (void) device; /* Open MPI chooses */
-    if (!gr_process.notes) {
+    if (!gr_process.can_message) {
         snprintf(why, size, "links over Open MPI's messages need gpuring on MPI_COMM_WORLD");
         return GR_ERR_NET;
     }

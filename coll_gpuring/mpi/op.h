@@ -48,7 +48,7 @@ void mca_coll_gpuring_mpi_op_init(struct gr_mpi_op *op);
 void mca_coll_gpuring_mpi_op_free(struct gr_mpi_op *op);
 
 /*
- * Note where the default streams are: a nonblocking op that is called or started now comes after
+ * Record where the default streams are: a nonblocking op that is called or started now comes after
  * what the application has put there so far. queue: whose device comes first, too.
  */
 void mca_coll_gpuring_op_mark(struct gr_mpi_op *op, const struct gr_op_queue *queue);

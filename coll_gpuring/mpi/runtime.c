@@ -114,7 +114,7 @@ int gr_runtime_test(struct gr_message **message)
     return 0 > rc ? GR_ERR_FAILED : rc;
 }
 
-/* ---- notes: messages on MPI_COMM_WORLD ---- */
+/* ---- messages between processes, on MPI_COMM_WORLD ---- */
 
 static struct ompi_communicator_t *world(void)
 {
@@ -131,13 +131,13 @@ int gr_runtime_number(const struct gr_comm *comm, int rank)
                : -1;
 }
 
-int gr_runtime_note_send(struct gr_process *process, const void *note, size_t bytes, int number)
+int gr_runtime_job_send(struct gr_process *process, const void *message, size_t bytes, int number)
 {
     ompi_request_t *pml_request = MPI_REQUEST_NULL;
 
     (void) process;
     if (OMPI_SUCCESS !=
-        MCA_PML_CALL(isend(note, bytes, MPI_BYTE, number, gr_runtime_tag(GR_TAGS_FAILURE),
+        MCA_PML_CALL(isend(message, bytes, MPI_BYTE, number, gr_runtime_tag(GR_TAGS_FAILURE),
                            MCA_PML_BASE_SEND_STANDARD, world(), &pml_request))) {
         return GR_ERR_FAILED;
     }
@@ -145,7 +145,7 @@ int gr_runtime_note_send(struct gr_process *process, const void *note, size_t by
     return 0;
 }
 
-bool gr_runtime_note_probe(struct gr_process *process, int *number)
+bool gr_runtime_job_probe(struct gr_process *process, int *number)
 {
     ompi_status_public_t status;
     int there = 0;
@@ -160,12 +160,12 @@ bool gr_runtime_note_probe(struct gr_process *process, int *number)
     return true;
 }
 
-int gr_runtime_note_receive(struct gr_process *process, void *note, size_t bytes, int number)
+int gr_runtime_job_receive(struct gr_process *process, void *message, size_t bytes, int number)
 {
     (void) process;
     return OMPI_SUCCESS ==
-                   MCA_PML_CALL(recv(note, bytes, MPI_BYTE, number, gr_runtime_tag(GR_TAGS_FAILURE),
-                                     world(), MPI_STATUS_IGNORE))
+                   MCA_PML_CALL(recv(message, bytes, MPI_BYTE, number,
+                                     gr_runtime_tag(GR_TAGS_FAILURE), world(), MPI_STATUS_IGNORE))
                ? 0
                : GR_ERR_FAILED;
 }

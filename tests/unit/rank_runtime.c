@@ -26,7 +26,7 @@
 /* One that was sent. */
 struct rr_letter {
     struct rr_letter *next;
-    uint32_t comm; /* of which communicator; notes: 0 */
+    uint32_t comm; /* of which communicator; job_messages: 0 */
     int from, tag;
     size_t bytes;
     unsigned char data[];
@@ -153,7 +153,7 @@ int gr_runtime_tag(int offset)
     return -offset;
 }
 
-/* ---- notes ---- */
+/* ---- job_messages ---- */
 
 int gr_runtime_number(const struct gr_comm *comm, int rank)
 {
@@ -166,36 +166,37 @@ static struct rr_rank *owner_of(struct gr_process *process)
     return (struct rr_rank *) ((char *) process - offsetof(struct rr_rank, process));
 }
 
-int gr_runtime_note_send(struct gr_process *process, const void *note, size_t bytes, int number)
+int gr_runtime_job_send(struct gr_process *process, const void *message, size_t bytes, int number)
 {
     struct rr_rank *from = owner_of(process);
 
-    return put(from->world, &from->world->ranks[number].notes, 0, from->rank, 0, note, bytes);
+    return put(from->world, &from->world->ranks[number].job_messages, 0, from->rank, 0, message,
+               bytes);
 }
 
-bool gr_runtime_note_probe(struct gr_process *process, int *number)
+bool gr_runtime_job_probe(struct gr_process *process, int *number)
 {
     struct rr_rank *rank = owner_of(process);
     bool found;
 
     pthread_mutex_lock(&rank->world->lock);
-    found = NULL != rank->notes;
+    found = NULL != rank->job_messages;
     if (found) {
-        *number = rank->notes->from;
+        *number = rank->job_messages->from;
     }
     pthread_mutex_unlock(&rank->world->lock);
     return found;
 }
 
-int gr_runtime_note_receive(struct gr_process *process, void *note, size_t bytes, int number)
+int gr_runtime_job_receive(struct gr_process *process, void *message, size_t bytes, int number)
 {
     struct rr_rank *rank = owner_of(process);
-    struct rr_letter *letter = take(rank->world, &rank->notes, 0, number, 0);
+    struct rr_letter *letter = take(rank->world, &rank->job_messages, 0, number, 0);
 
     if (NULL == letter) {
         return GR_ERR_FAILED;
     }
-    memcpy(note, letter->data, bytes < letter->bytes ? bytes : letter->bytes);
+    memcpy(message, letter->data, bytes < letter->bytes ? bytes : letter->bytes);
     free(letter);
     return 0;
 }
@@ -404,7 +405,7 @@ struct rr_world *rr_world_new(int n, size_t pool_bytes)
         rank->world = world;
         rank->rank = r;
         pthread_mutex_init(&rank->process.lock, NULL);
-        rank->process.notes = true;
+        rank->process.can_message = true;
         rank->process.pool = gr_pool_open(
             world->dir, (struct gr_peer_id) {.job = 1, .vpid = (uint32_t) r}, pool_bytes);
         mca_coll_gpuring_comm_init(&rank->comm, &rank->process);
@@ -443,7 +444,7 @@ void rr_world_free(struct rr_world *world)
         mca_coll_gpuring_failures_close(&rank->process);
         gr_pool_close(rank->process.pool);
         free_letters(rank->letters);
-        free_letters(rank->notes);
+        free_letters(rank->job_messages);
     }
     (void) rmdir(world->dir);
     free(world);

@@ -23,12 +23,12 @@ struct rr_rank {
     int rank;
     pthread_t thread;
     struct gr_process process;
-    struct gr_comm comm;           /* of all ranks */
-    struct rr_letter *letters;     /* that have arrived; under the world's lock */
-    struct rr_letter *notes;       /* the same */
-    int posts;                     /* messages posted so far */
-    int fail_post;                 /* number of the post that fails, from 1; 0: none */
-    int (*progress[2])(void *ctx); /* registered functions, by enum gr_progress_kind */
+    struct gr_comm comm;            /* of all ranks */
+    struct rr_letter *letters;      /* that have arrived; under the world's lock */
+    struct rr_letter *job_messages; /* the same */
+    int posts;                      /* messages posted so far */
+    int fail_post;                  /* number of the post that fails, from 1; 0: none */
+    int (*progress[2])(void *ctx);  /* registered functions, by enum gr_progress_kind */
     void *ctx[2];
 };
 

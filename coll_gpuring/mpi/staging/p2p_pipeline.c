@@ -160,19 +160,20 @@ static bool prepare_places(struct gr_p2p_message *p, struct gr_p2p_channel *c)
 }
 
 /* Tell the other end. OMPI error code. */
-static int post_notes(struct gr_p2p_channel *c, const struct gr_p2p_route *to)
+static int tell_device(struct gr_p2p_channel *c, const struct gr_p2p_route *to)
 {
     const struct gr_p2p_message *p = c->message;
     int rc;
 
-    c->notes[0] = p->device;
-    rc = MCA_PML_CALL(irecv(&c->notes[1], 1, MPI_BYTE, p->peer, p->receive ? to->tag : to->reply,
-                            to->comm, &c->noted[1]));
+    c->on_device[0] = p->device;
+    rc = MCA_PML_CALL(irecv(&c->on_device[1], 1, MPI_BYTE, p->peer,
+                            p->receive ? to->tag : to->reply, to->comm, &c->told[1]));
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    return MCA_PML_CALL(isend(&c->notes[0], 1, MPI_BYTE, p->peer, p->receive ? to->reply : to->tag,
-                              MCA_PML_BASE_SEND_STANDARD, to->comm, &c->noted[0]));
+    return MCA_PML_CALL(isend(&c->on_device[0], 1, MPI_BYTE, p->peer,
+                              p->receive ? to->reply : to->tag, MCA_PML_BASE_SEND_STANDARD,
+                              to->comm, &c->told[0]));
 }
 
 int mca_coll_gpuring_p2p_channel_load(struct gr_p2p_channel *c, const struct gr_p2p_route *channel,
@@ -185,11 +186,11 @@ int mca_coll_gpuring_p2p_channel_load(struct gr_p2p_channel *c, const struct gr_
     p->piece = channel->piece;
     p->pieces = (p->bytes + p->piece - 1) / p->piece;
     p->agreed = p->device; /* whatever the other end says */
-    c->noted[0] = c->noted[1] = MPI_REQUEST_NULL;
+    c->told[0] = c->told[1] = MPI_REQUEST_NULL;
     for (k = 0; k < GR_PLACES; k++) {
         c->pml_requests[k] = MPI_REQUEST_NULL;
     }
-    rc = post_notes(c, channel);
+    rc = tell_device(c, channel);
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
@@ -265,20 +266,20 @@ static int is_posted(struct gr_p2p_channel *c, size_t k)
 }
 
 /* 1: both ends have told each other; 0: not yet; negative. */
-static int are_noted(struct gr_p2p_channel *c)
+static int have_told(struct gr_p2p_channel *c)
 {
-    int rc = mca_coll_gpuring_pml_request_done(&c->noted[0]);
+    int rc = mca_coll_gpuring_pml_request_done(&c->told[0]);
 
-    return 1 == rc ? mca_coll_gpuring_pml_request_done(&c->noted[1]) : rc;
+    return 1 == rc ? mca_coll_gpuring_pml_request_done(&c->told[1]) : rc;
 }
 
 /* Find out how the message goes, where the other end has a say. As above. */
 static int agree(struct gr_p2p_channel *c)
 {
     struct gr_p2p_message *p = c->message;
-    int rc = p->agreed ? 1 : are_noted(c);
+    int rc = p->agreed ? 1 : have_told(c);
 
-    if (1 == rc && !p->agreed && !c->notes[1]) {
+    if (1 == rc && !p->agreed && !c->on_device[1]) {
         p->piece = p->bytes;
         p->pieces = 1;
     }
@@ -328,6 +329,6 @@ int mca_coll_gpuring_p2p_channel_step(struct gr_p2p_channel *c, const struct gr_
         p->done++;
         ++*moved;
     }
-    rc = p->done == p->pieces ? are_noted(c) : 0;
+    rc = p->done == p->pieces ? have_told(c) : 0;
     return rc < 0 ? rc : 1 == rc ? GR_DONE : GR_AGAIN;
 }

@@ -41,8 +41,8 @@ struct gr_p2p_channel {
     struct gr_copy_stream copier;
     struct gr_pinned_buffer room;
     ompi_request_t *pml_requests[GR_PLACES];
-    uint8_t notes[2];         /* whether it is on a device, here and at the other end; */
-    ompi_request_t *noted[2]; /* said, heard */
+    uint8_t on_device[2];    /* whether it is on a device, here and at the other end; */
+    ompi_request_t *told[2]; /* said, heard */
 };
 
 /* Where messages go, and the pieces of those that have an end on a device. */
