@@ -137,8 +137,8 @@ static bool is_one_device(const struct gr_setup *s, int p)
 }
 
 /*
- * Inside a node: as devices lie. *path: what links are like, as far as it is known already. OMPI
- * error code.
+ * Inside a node: as devices lie. *path: what links are like, as far as it is known already. 0, or
+ * GR_ERR_...
  */
 static int order_devices(const struct gr_setup *s, int p, int *order, enum gr_path *path)
 {

@@ -2,7 +2,7 @@
 /*
  * An op: one call that gpuring does, from its buffers to its end.
  *
- *   MPI_Allreduce       the queue's own op    queue of the communicator's blocking calls
+ *   MPI_Allreduce       the module's op       queue of the communicator's blocking calls
  *   MPI_Iallreduce      op of a request       queue of the communicator's nonblocking calls
  *   MPI_Allreduce_init  op of a request       queue of that request
  *

@@ -14,7 +14,10 @@
 void mca_coll_gpuring_stats_call(enum gr_call_id id, int way, bool device, int ranks, size_t bytes,
                                  double us);
 
-/* A call that sent data from user buffers. */
+/*
+ * A call without a copy: on devices with other ranks' receive buffers mapped, or between nodes with
+ * data sent from user buffers.
+ */
 void mca_coll_gpuring_stats_zero_copy(enum gr_call_id id);
 
 /* A call that was left to Open MPI, and why. */

@@ -5,8 +5,8 @@
  * Every rank has a board in its own shared memory (a slab, pool.h) that all others read. A call is
  * one epoch:
  *
- *      rank w's board     set 0          set 1          set nsets-1      for each reader
- *                         [epoch|data]   [epoch|data] ... [epoch|data]   [left|consumed]
+ *      rank w's board     for each reader   set 0          set 1            set nsets-1
+ *                         [left|consumed]   [epoch|data]   [epoch|data] ... [epoch|data]
  *
  *      post      a sender copies its data into set (epoch mod nsets) of its own board, then stores
  *                the epoch with release: up to 48 bytes are one cache line, one exchange

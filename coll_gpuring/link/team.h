@@ -59,7 +59,7 @@ struct gr_team {
     int direct;         /* direct slots are possible; agreed by all ranks in the last set-up */
 };
 
-/* Whether a team has what a way needs (for trees: with that root). */
+/* Whether a team has what a way needs (of a rooted algorithm: with that root). */
 enum gr_links {
     GR_LINKS_NONE,   /* never asked for */
     GR_LINKS_ASKED,  /* a set-up is under way; up to here the state is the same on all ranks */
@@ -99,7 +99,7 @@ struct gr_team *gr_team_create(const struct gr_team_params *params);
  */
 void gr_team_destroy(struct gr_team *team, struct gr_pool *pool);
 
-/* Whether the team has the links of `way` (with that root), and where that is kept. */
+/* Whether the team has the links of `way` (of a rooted algorithm: with that root); where it is kept. */
 enum gr_links gr_team_links(const struct gr_team *team, int way, int root);
 _Atomic unsigned char *gr_team_state(const struct gr_team *team, int way, int root);
 

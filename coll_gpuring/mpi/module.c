@@ -2,8 +2,8 @@
 /*
  * The module of one communicator: which collectives gpuring takes the place of, and whom it saved.
  *
- * Nothing is built before it is needed; a team is made by the first call that needs one
- * (dispatch.c). A communicator that never calls a collective costs one small allocation.
+ * Queues, with teams and links, are made when a call first needs them (comm.c,
+ * engine/comm_queues.c). A communicator that never calls a collective costs one small allocation.
  */
 #include "mpi/module.h"
 
