@@ -13,6 +13,7 @@ enum gr_error {
     GR_ERR_SYS = -4,   /* a system call failed; errno says why */
     /* a peer's memory is not accessible (other PID namespace, no permission) */
     GR_ERR_FOREIGN = -5,
+    GR_ERR_TIMEOUT = -6,    /* the time did not suffice */
     GR_ERR_NODRIVER = -7,   /* no usable CUDA driver */
     GR_ERR_NODEVICE = -8,   /* the driver reports no device */
     GR_ERR_CUDA = -9,       /* a driver function failed; see gr_gpu_error() */
@@ -23,11 +24,12 @@ enum gr_error {
     GR_ERR_UNREACHED = -14, /* no transport reaches a peer */
     GR_ERR_LOST = -15,      /* the connection to a peer was lost */
     /* of the engine */
-    GR_ERR_FAILED = -16,   /* the call has failed, and the reason was reported */
-    GR_ERR_FALLBACK = -17, /* the call is left to another implementation, on all ranks */
-    GR_ERR_DIFFER = -18,   /* the ranks' calls do not match */
-    GR_ERR_REVOKED = -19,  /* the communicator was revoked */
-    GR_ERR_LOST_RANK = -20 /* a rank of the communicator has ended */
+    GR_ERR_FAILED = -16,       /* the call has failed, and the reason was reported */
+    GR_ERR_FALLBACK = -17,     /* the call is left to another implementation, on all ranks */
+    GR_ERR_DIFFER = -18,       /* the ranks' calls do not match */
+    GR_ERR_REVOKED = -19,      /* the communicator was revoked */
+    GR_ERR_LOST_RANK = -20,    /* a rank of the communicator has ended */
+    GR_ERR_NOT_SUPPORTED = -21 /* this machine does not have what it needs */
 };
 
 #endif

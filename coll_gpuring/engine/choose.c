@@ -21,6 +21,7 @@
 #include "link/team.h"
 #include "sched/protocol.h"
 #include "sched/sched.h"
+#include "tune/machine.h"
 #include "tune/select.h"
 
 #include <stdatomic.h>
@@ -113,7 +114,8 @@ static struct gr_choice select_way(const struct gr_comm *comm, const struct gr_d
         .direct = fetches && 0 != comm->params.value[GR_PARAM_SINGLE_COPY] && NULL == comm->remote,
         .internode = internode_of(comm),
     };
-    struct gr_choice choice = gr_select(&gr_costs_host, &q);
+    struct gr_costs measured = gr_machine_costs(&comm->machine, &gr_costs_host, &q);
+    struct gr_choice choice = gr_select_measured(&gr_costs_host, &measured, &q);
 
     choice.small = choice.way < GR_NALGOS && team->small.nchannels > 0 &&
                    data->bytes <= team->small.slot_bytes;

@@ -9,6 +9,7 @@
 #include "engine/params.h"
 
 #include "topo/torus.h"
+#include "tune/machine.h"
 #include "tune/select.h"
 
 #include <stdatomic.h>
@@ -32,9 +33,10 @@ struct gr_comm {
     _Atomic uint64_t nonce[GR_NORDERS];     /* agreed in the first set-up of the order; 0: none */
 
     /* set once, before the first queue is made; equal on all ranks but for pids and direct */
-    gr_params_t params;    /* the values that all ranks use */
-    bool gpu;              /* some rank may have buffers on a device */
-    struct gr_torus torus; /* that the ranks form; ndims 0: none is known */
+    gr_params_t params;        /* the values that all ranks use */
+    bool gpu;                  /* some rank may have buffers on a device */
+    struct gr_torus torus;     /* that the ranks form; ndims 0: none is known */
+    struct gr_machine machine; /* the job's, as measured; all zero: built-in constants are used */
 
     /* ranks and nodes */
     int32_t *pids;           /* [rank]; owned */

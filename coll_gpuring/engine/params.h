@@ -72,6 +72,7 @@ struct gr_settings {
     int nodes_zero_copy; /* bytes from which on UCX sends a message from where it lies; -1: none */
     int cuda;            /* 0: off, 1: on, -1: where there is a GPU */
     int pool_mib;        /* most shared memory of links */
+    int measure;         /* the job's first rank measures its machine */
     int device_pool_mib; /* most memory of a device for links */
     int verbose;         /* 0, 1 or 2: how much is printed */
     char *report;        /* "none", "summary" or "json:FILE"; owned by mpi/params.c */

@@ -29,6 +29,19 @@ static int make_blocking(mca_coll_gpuring_module_t *module)
     return mca_coll_gpuring_to_ompi(mca_coll_gpuring_queue_make(&module->comm, GR_ORDER_BLOCKING));
 }
 
+/* Say once by which constants ranks of a node choose. */
+static void tell_machine(const mca_coll_gpuring_module_t *module)
+{
+    static bool said;
+    char text[512];
+
+    if (!said && 0 > module->refused && NULL == module->comm.remote) {
+        said = true;
+        opal_output(0, "gpuring: the cost model's constants inside a node: %s",
+                    gr_machine_text(&module->comm.machine, text, sizeof(text)));
+    }
+}
+
 /* Is the communicator taken? The caller has the lock. */
 static int decide_now(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm)
 {
@@ -57,6 +70,7 @@ static int decide_now(mca_coll_gpuring_module_t *module, struct ompi_communicato
         opal_output(0, "gpuring: %s, %d ranks: %s", gr_ompi_name(comm), ompi_comm_size(comm),
                     0 > module->refused ? "taken"
                                         : mca_coll_gpuring_fallback_name(module->refused));
+        tell_machine(module);
     }
     return OMPI_SUCCESS;
 }

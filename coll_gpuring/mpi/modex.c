@@ -21,21 +21,25 @@
 #include "mpi/runtime.h"
 
 #include "base/cma.h"
+#include "exec/reduce.h"
 #include "net/rails.h"
 #include "topo/torus.h"
+#include "tune/machine.h"
+#include "tune/measure.h"
 
 #include "ompi/proc/proc.h"
 #include "opal/mca/base/mca_base_var.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /*
  * Increased when processes of different builds could not work together: another card, another
  * choice for the same call, other messages of set-up. Other algorithms need no increase, as their
  * hash is a part of the version.
  */
-#define WIRE_VERSION 16
+#define WIRE_VERSION 17
 
 static uint64_t wire_version(void)
 {
@@ -51,7 +55,8 @@ struct card {
     uint64_t node;  /* a number of its node, for orders: made of its name */
     gr_params_t params;
     gr_bad_param_t bad;
-    struct gr_probe probe; /* whether others can read its memory, they find out with this */
+    struct gr_probe probe;     /* whether others can read its memory, they find out with this */
+    struct gr_machine machine; /* what it measured; all zero: nothing */
 };
 
 /* What is known of the processes of this job, by vpid. */
@@ -76,6 +81,28 @@ static bool yields(void)
            NULL != value && *value;
 }
 
+/* Seconds in which the machine is measured. On a quiet machine it takes 5 ms. */
+#define MEASURE_LIMIT 0.02
+
+/* Whether ranks of this node share cores: then measured times mean nothing. */
+static bool shares_cores(const struct card *card)
+{
+    return card->yields ||
+           (long) opal_process_info.num_local_peers + 1 > sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* The job's first rank measures for all. */
+static void measure(struct card *card)
+{
+    if (0 != gr_settings.measure && card->on && 0 != card->params.value[GR_PARAM_HOST] &&
+        !shares_cores(card) && 0 == OPAL_PROC_MY_NAME.vpid &&
+        opal_process_info.num_local_peers > 0) {
+        /* without a result the constants are the built-in ones */
+        (void) gr_machine_measure(MEASURE_LIMIT, gr_reduce_find(GR_TYPE_F32, GR_OP_SUM),
+                                  &card->machine);
+    }
+}
+
 int mca_coll_gpuring_modex_publish(void)
 {
     struct card card;
@@ -92,6 +119,7 @@ int mca_coll_gpuring_modex_publish(void)
     card.node = mca_coll_gpuring_locality_number();
     card.rails = mca_coll_gpuring_rails_here();
     card.yields = yields();
+    measure(&card);
     OPAL_MODEX_SEND(rc, GR_MODEX_SCOPE, mca_coll_gpuring_registered, &card, sizeof(card));
     return OPAL_SUCCESS == rc ? OMPI_SUCCESS : OMPI_ERROR;
 }
@@ -118,14 +146,13 @@ static bool is_good(const struct card *card)
 }
 
 /* Ask for a process's card; &absent when it has none. */
-static struct card *fetch(ompi_proc_t *proc)
+static struct card *fetch(const opal_process_name_t *name)
 {
     struct card *card = NULL;
     size_t size = 0;
     int rc;
 
-    OPAL_MODEX_RECV(rc, mca_coll_gpuring_registered, &proc->super.proc_name, (void **) &card,
-                    &size);
+    OPAL_MODEX_RECV(rc, mca_coll_gpuring_registered, name, (void **) &card, &size);
     if (OPAL_SUCCESS == rc && NULL != card && sizeof(*card) == size && is_good(card)) {
         return card;
     }
@@ -153,10 +180,10 @@ static bool make_room(size_t wanted)
 }
 
 /* The card of a process of this job; asked for once, without holding the lock. NULL: no memory. */
-static struct card *card_of(ompi_proc_t *proc)
+static struct card *card_of(const opal_process_name_t *name)
 {
     pthread_mutex_t *lock = &gr_process.lock;
-    size_t vpid = proc->super.proc_name.vpid;
+    size_t vpid = name->vpid;
     struct card *card = NULL, *fetched;
 
     pthread_mutex_lock(lock);
@@ -167,7 +194,7 @@ static struct card *card_of(ompi_proc_t *proc)
     if (NULL != card) {
         return card;
     }
-    fetched = fetch(proc);
+    fetched = fetch(name);
     pthread_mutex_lock(lock);
     if (make_room(vpid + 1)) {
         if (NULL == known.cards[vpid]) {
@@ -353,7 +380,7 @@ static int gather_cards(struct ompi_communicator_t *comm, struct card **cards, i
         }
     }
     for (r = 0; r < p; r++) {
-        cards[r] = card_of(ompi_comm_peer_lookup(comm, r));
+        cards[r] = card_of(&ompi_comm_peer_lookup(comm, r)->super.proc_name);
         if (NULL == cards[r]) {
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
@@ -402,6 +429,28 @@ static int find_direct(mca_coll_gpuring_module_t *module, struct ompi_communicat
     return OMPI_SUCCESS;
 }
 
+/*
+ * What the first rank of this job measured, for all of its communicators: all ranks of one choose
+ * alike. Between nodes choices follow built-in constants and parameters. OMPI error code.
+ */
+static int find_machine(mca_coll_gpuring_module_t *module)
+{
+    opal_process_name_t first = ompi_proc_local()->super.proc_name;
+    struct card *card;
+
+    memset(&module->comm.machine, 0, sizeof(module->comm.machine));
+    if (NULL != module->comm.remote) {
+        return OMPI_SUCCESS;
+    }
+    first.vpid = 0;
+    card = card_of(&first);
+    if (NULL == card) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    module->comm.machine = card->machine;
+    return OMPI_SUCCESS;
+}
+
 int mca_coll_gpuring_modex_decide(mca_coll_gpuring_module_t *module,
                                   struct ompi_communicator_t *comm)
 {
@@ -426,6 +475,7 @@ int mca_coll_gpuring_modex_decide(mca_coll_gpuring_module_t *module,
         merge_params(comm, cards, &module->comm.params);
         check_torus(comm, &module->comm.params);
         rc = find_direct(module, comm, cards);
+        rc = OMPI_SUCCESS == rc ? find_machine(module) : rc;
         rc = OMPI_SUCCESS == rc && NULL != module->comm.remote
                  ? find_order(module, ompi_comm_size(comm), cards)
                  : rc;

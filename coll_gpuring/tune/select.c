@@ -234,3 +234,28 @@ struct gr_choice gr_select(const struct gr_costs *costs, const struct gr_select_
     set_width(costs, q, &best);
     return best;
 }
+
+/* Whether every algorithm gives the same bits. */
+static int any_order_will_do(const struct gr_select_args *q)
+{
+    return !gr_terms_combines(q->coll) || q->p <= 2;
+}
+
+struct gr_choice gr_select_measured(const struct gr_costs *built_in,
+                                    const struct gr_costs *measured, const struct gr_select_args *q)
+{
+    struct gr_select_args again = *q;
+    struct gr_choice choice;
+
+    if (any_order_will_do(q)) {
+        return gr_select(measured, q);
+    }
+    choice = gr_select(built_in, q);
+    /* a block's elements are combined in one order, whatever the chunks; along two trees, not */
+    if (GR_WAY_MAILBOX == choice.way ||
+        GR_BLOCKS != gr_algo_layout((enum gr_algo) choice.way, q->coll)) {
+        return choice;
+    }
+    again.forced = choice.way;
+    return gr_select(measured, &again);
+}

@@ -36,22 +36,21 @@ uint32_t gr_terms_channels(const struct gr_costs *costs, const struct gr_select_
     return wanted < q->nchannels ? (uint32_t) wanted : q->nchannels;
 }
 
-/* Whether values are combined on their way. */
-static int combines(enum gr_coll coll)
+int gr_terms_combines(enum gr_coll coll)
 {
     return GR_COLL_BCAST != coll && GR_COLL_ALLGATHER != coll && GR_COLL_ALLTOALL != coll;
 }
 
 size_t gr_terms_most_fetched(const struct gr_costs *costs, const struct gr_select_args *q)
 {
-    return combines(q->coll) && 2 != q->p ? 0 : costs->direct_most;
+    return gr_terms_combines(q->coll) && 2 != q->p ? 0 : costs->direct_most;
 }
 
 struct gr_cost_terms gr_terms_of(const struct gr_costs *costs, const struct gr_select_args *q,
                                  enum gr_copy_method method)
 {
     const struct gr_line_costs *lines = &costs->lines[gr_terms_protocol(method)];
-    double combine = combines(q->coll) ? costs->combine : 0;
+    double combine = gr_terms_combines(q->coll) ? costs->combine : 0;
     struct gr_cost_terms t = {
         .coll = q->coll,
         .p = q->p,
@@ -81,7 +80,7 @@ struct gr_cost_terms gr_terms_of(const struct gr_costs *costs, const struct gr_s
         t.least = MIN_DIRECT_CHUNK;
         t.most = 0 != gr_terms_most_fetched(costs, q) ? (double) gr_terms_most_fetched(costs, q)
                                                       : t.most;
-        t.sends_once = !combines(q->coll);
+        t.sends_once = !gr_terms_combines(q->coll);
     }
     t.next = 0 == q->threads ? t.step : costs->own;
     t.least *= t.channels;

@@ -12,6 +12,9 @@ enum gr_protocol gr_terms_protocol(enum gr_copy_method method);
 uint32_t gr_terms_channels(const struct gr_costs *costs, const struct gr_select_args *q,
                            enum gr_protocol protocol);
 
+/* Whether values are combined on their way. */
+int gr_terms_combines(enum gr_coll coll);
+
 /*
  * Most bytes of a message that is fetched and need not fit a slot; 0: it must. Among more than two
  * ranks, partial sums are sent that lie in no buffer.

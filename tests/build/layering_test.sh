@@ -32,7 +32,7 @@ posix_headers='(dirent|dlfcn|fcntl|poll|pthread|sched|semaphore|unistd|sys/[a-z]
 system='base: %C|%P
 sched: %C
 topo: %C|(hwloc|dlfcn|unistd|sys/syscall|linux/mempolicy)\.h
-tune: %C
+tune: %C|%P
 cuda: %C|%P
 link: %C|%P
 exec: %C|%P

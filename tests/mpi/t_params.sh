@@ -30,6 +30,7 @@ slot_bytes 3 256
 slot_bytes 1000 64
 mailbox_bytes -1 0..
 single_copy 2 0..1
+measure 2 0..1
 progress_thread 5 1..1
 cuda 2 1..1
 device_channels 33 1..32
@@ -122,5 +123,29 @@ rc=0
 # shellcheck disable=SC2046,SC2086
 timeout -k 5 "${TEST_LIMIT:-300}" $MPIRUN $(component_options) -np $np "$work/wrapper" "$PROGDIR/hello_coll" >"$out" 2>&1 || rc=$?
 tap_check "host = 1 on some ranks only: right results" all_good
+
+# Constants of the cost model are measured where ranks have cores of their own, which these two say they have.
+cat >"$work/wrapper" <<'EOF'
+#!/bin/sh
+OMPI_MCA_mpi_yield_when_idle=0 exec "$@"
+EOF
+chmod +x "$work/wrapper"
+constants() { # WORDS: one line says so; results are right
+    one_line_with "constants inside a node: $1" && good_through_gpuring
+}
+if [ "$(nproc)" -lt 2 ]; then
+    WRAPPER=$work/wrapper grun 2 --mca coll_gpuring_verbose 1 -- hello_coll
+    tap_check "constants of one processor" constants "built in"
+else
+    for _ in $(seq 20); do # on a busy machine the time may not suffice
+        WRAPPER=$work/wrapper grun 2 --mca coll_gpuring_verbose 1 -- hello_coll
+        ! constants "measured: exchange" || break
+    done
+    tap_check "constants are measured" constants "measured: exchange"
+fi
+WRAPPER=$work/wrapper grun 2 --mca coll_gpuring_verbose 1 --mca coll_gpuring_measure 0 -- hello_coll
+tap_check "measure = 0: built-in constants" constants "built in"
+grun 2 --mca coll_gpuring_verbose 1 -- hello_coll
+tap_check "ranks that share cores: built-in constants" constants "built in"
 
 tap_done
