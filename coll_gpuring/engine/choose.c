@@ -55,11 +55,11 @@ static struct gr_internode internode_of(const struct gr_comm *comm)
 /* Rank 0 reports, once in each process, that the path does not allow the protocol LL128. */
 static void tell_protocol(const struct gr_comm *comm, const struct gr_op *op)
 {
-    static atomic_bool told;
+    static atomic_bool warned;
 
     if (GR_PROTOCOL_LL128 == comm->params.value[GR_PARAM_PROTOCOL] && NULL != op->queue &&
         NULL != op->queue->gpu && GR_PATH_NVLINK != op->path && 0 == op->comm->rank &&
-        !atomic_exchange(&told, true)) {
+        !atomic_exchange(&warned, true)) {
         mca_coll_gpuring_warn("protocol-not-whole", gr_comm_name(op->comm), gr_path_name(op->path));
     }
 }

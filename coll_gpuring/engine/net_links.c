@@ -5,12 +5,12 @@
  * (rails.h).
  *
  *      reader                          writer
- *      begin   opens its end  - offer ->
- *                                      answer  opens its end, and joins it to the reader's
- *      map     joins it      <- answer -
+ *      begin   opens its end  - handle ->
+ *                                       reply  opens its end, and joins it to the reader's
+ *      map     joins it      <-- reply --
  *
- * Whoever drives queues moves them on; otherwise gr_runtime_progress() does, now and then: peers
- * may still need what lies here when nothing is under way any more. They stay until the component
+ * The driver of a queue progresses them; otherwise gr_runtime_progress() does, now and then: a peer
+ * may still need data from here when no op is in flight any more. They stay until the component
  * is closed, or, over Open MPI's messages, until MPI_COMM_WORLD ends: both are behind the barrier
  * of MPI_Finalize.
  */
@@ -257,7 +257,7 @@ void mca_coll_gpuring_endpoints_begin(struct gr_setup *s, int *status)
     }
 }
 
-void mca_coll_gpuring_endpoints_answer(struct gr_setup *s, int *status)
+void mca_coll_gpuring_endpoints_reply(struct gr_setup *s, int *status)
 {
     int k;
 

@@ -63,14 +63,14 @@ void mca_coll_gpuring_net_world_ends(void);
 
 /*
  * The network's part of a set-up. reserve: room for endpoints, whose rank, fifo and used the caller
- * fills in. begin: open the incoming links. answer: open and join the outgoing ones. map: join the
+ * fills in. begin: open the incoming links. reply: open and join the outgoing ones. map: join the
  * incoming ones. end: the queue takes the links, or they are closed, by the agreement. tell: report
  * why they failed. *status: of the join; the first error is stored there.
  */
 int mca_coll_gpuring_endpoints_reserve(struct gr_setup *s, int nin,
                                        int nout); /* 0, or GR_ERR_... */
 void mca_coll_gpuring_endpoints_begin(struct gr_setup *s, int *status);
-void mca_coll_gpuring_endpoints_answer(struct gr_setup *s, int *status);
+void mca_coll_gpuring_endpoints_reply(struct gr_setup *s, int *status);
 void mca_coll_gpuring_endpoints_map(struct gr_setup *s, int *status);
 void mca_coll_gpuring_endpoints_end(struct gr_setup *s);
 void mca_coll_gpuring_endpoints_tell(const struct gr_setup *s);

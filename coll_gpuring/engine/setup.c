@@ -149,7 +149,7 @@ static int post_replies(struct gr_setup *s)
     int rc;
 
     s->state = GR_SETUP_REPLIES;
-    mca_coll_gpuring_endpoints_answer(s, &s->join.status);
+    mca_coll_gpuring_endpoints_reply(s, &s->join.status);
     gr_join_reply(&s->join);
     s->awaited = near ? j->in.n : endpoints_of(&j->in);
     rc = post_side(s, false, false, j->memory->reply_at, near ? 0 : j->in.near, s->tag - 1);

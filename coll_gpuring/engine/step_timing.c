@@ -37,7 +37,7 @@ struct gr_timing {
     struct gr_plan_spec last; /* the spec that the time line was made for */
     /* the schedules of that time line; they tell the executors apart. NULL: there is none yet */
     struct gr_sched (*last_sched)(const void *ctx, int rank, uint32_t channel);
-    uint64_t told; /* pauses that were reported */
+    uint64_t reported; /* pauses that were reported */
 };
 
 static const struct gr_gate timer_gate = {gr_timer_may_begin, gr_timer_begins, gr_timer_ended,
@@ -73,18 +73,18 @@ static int make(struct gr_op_queue *queue)
 }
 
 /* Rank 0 reports that timing has switched itself off since the last call. */
-static void tell(struct gr_op_queue *queue)
+static void warn(struct gr_op_queue *queue)
 {
     struct gr_timing *t = queue->timing;
     const struct gr_timing_report *r = &t->timer.report;
 
-    if (r->pauses != t->told && 0 == queue->team->rank) {
+    if (r->pauses != t->reported && 0 == queue->team->rank) {
         mca_coll_gpuring_warn("timing-off", gr_comm_name(queue->comm), GR_LATE_CALLS,
                               r->pauses < GR_MAX_PAUSES
                                   ? "for some calls; then latencies are measured again"
                                   : "for good");
     }
-    t->told = r->pauses;
+    t->reported = r->pauses;
 }
 
 /* Whether both specs have steps at the same times; unknown (false) where blocks have counts. */
@@ -114,7 +114,7 @@ int mca_coll_gpuring_timing_begin(struct gr_op_queue *queue, const struct gr_pla
         }
     }
     t = queue->timing;
-    tell(queue);
+    warn(queue);
     gr_timer_begin(&t->timer, job, links, job->sched == t->last_sched && is_same(&t->last, r),
                    GR_COLL_ALLREDUCE == r->coll);
     t->last = *r;

@@ -247,7 +247,7 @@ static void tell_consumed(struct gr_mailbox *box)
                                   memory_order_release);
         }
     }
-    box->told = box->taken;
+    box->acked = box->taken;
 }
 
 /*
@@ -274,7 +274,7 @@ int gr_mail_take(struct gr_mailbox *box, struct gr_mail *mail, uint64_t *moved)
     if (box->posted == mail->epoch) {
         prefetch_next(box, mail);
     }
-    if (box->taken - box->told >= box->nsets / 2) {
+    if (box->taken - box->acked >= box->nsets / 2) {
         tell_consumed(box);
     }
     return 1;

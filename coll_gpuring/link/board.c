@@ -37,7 +37,7 @@ int gr_mailbox_init(struct gr_mailbox *box, int p, int rank, uint32_t nsets, siz
     box->rank = rank;
     box->nsets = nsets;
     box->stride = stride;
-    box->begun = box->posted = box->taken = box->freed = box->told = first;
+    box->begun = box->posted = box->taken = box->freed = box->acked = first;
     box->boards = calloc((size_t) p, sizeof(*box->boards));
     return NULL == box->boards ? GR_ERR_NOMEM : 0;
 }

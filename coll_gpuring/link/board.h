@@ -34,7 +34,7 @@ struct gr_mailbox {
     uint64_t posted;         /* epoch of the last call that posted its message */
     uint64_t taken;          /* epoch of the last call that has read all messages */
     uint64_t freed;          /* all ranks are known to have read this epoch's messages */
-    uint64_t told;           /* epoch that this rank has written to others' boards as read */
+    uint64_t acked;          /* epoch that this rank has written to others' boards as read */
 };
 
 /* Bytes from set to set, for messages of up to `bytes`. */

@@ -23,7 +23,7 @@ static size_t entries(const struct gr_call *call, bool receive)
                : (size_t) side.n;
 }
 
-struct pen {
+struct array_copier {
     unsigned char *at; /* NULL: only the sum is wanted */
     size_t used;
 };
@@ -32,46 +32,46 @@ struct pen {
  * n entries of `bytes` each; returns where they are now. Every entry is a multiple of its
  * alignment.
  */
-static const void *copy(struct pen *pen, const void *array, size_t n, size_t bytes)
+static const void *copy(struct array_copier *copier, const void *array, size_t n, size_t bytes)
 {
     const void *now = array;
 
     if (NULL == array || 0 == n) {
         return array;
     }
-    if (NULL != pen->at) {
-        now = memcpy(pen->at + pen->used, array, n * bytes);
+    if (NULL != copier->at) {
+        now = memcpy(copier->at + copier->used, array, n * bytes);
     }
-    pen->used += (n * bytes + sizeof(void *) - 1) / sizeof(void *) * sizeof(void *);
+    copier->used += (n * bytes + sizeof(void *) - 1) / sizeof(void *) * sizeof(void *);
     return now;
 }
 
-static void copy_arrays(struct gr_call *call, struct pen *pen)
+static void copy_arrays(struct gr_call *call, struct array_copier *copier)
 {
     size_t s = entries(call, false), r = entries(call, true), count = sizeof(call->scounts[0]);
 
     /* both sides of a reduce_scatter are of rcounts */
     r = s > r && GR_PARTS_SUM == gr_calls[call->id].send.parts ? s : r;
-    call->scounts = copy(pen, call->scounts, s, count);
-    call->sdispls = copy(pen, call->sdispls, s, count);
-    call->soffsets = copy(pen, call->soffsets, s, sizeof(MPI_Aint));
-    call->stypes = copy(pen, call->stypes, s, sizeof(call->stypes[0]));
-    call->rcounts = copy(pen, call->rcounts, r, count);
-    call->displs = copy(pen, call->displs, r, count);
-    call->roffsets = copy(pen, call->roffsets, r, sizeof(MPI_Aint));
-    call->rtypes = copy(pen, call->rtypes, r, sizeof(call->rtypes[0]));
+    call->scounts = copy(copier, call->scounts, s, count);
+    call->sdispls = copy(copier, call->sdispls, s, count);
+    call->soffsets = copy(copier, call->soffsets, s, sizeof(MPI_Aint));
+    call->stypes = copy(copier, call->stypes, s, sizeof(call->stypes[0]));
+    call->rcounts = copy(copier, call->rcounts, r, count);
+    call->displs = copy(copier, call->displs, r, count);
+    call->roffsets = copy(copier, call->roffsets, r, sizeof(MPI_Aint));
+    call->rtypes = copy(copier, call->rtypes, r, sizeof(call->rtypes[0]));
 }
 
 void *mca_coll_gpuring_args_copy(struct gr_call *call)
 {
     struct gr_call as_it_was = *call;
-    struct pen pen = {NULL, 0};
+    struct array_copier copier = {NULL, 0};
 
-    copy_arrays(&as_it_was, &pen);
-    pen.at = malloc(0 == pen.used ? 1 : pen.used);
-    pen.used = 0;
-    if (NULL != pen.at) {
-        copy_arrays(call, &pen);
+    copy_arrays(&as_it_was, &copier);
+    copier.at = malloc(0 == copier.used ? 1 : copier.used);
+    copier.used = 0;
+    if (NULL != copier.at) {
+        copy_arrays(call, &copier);
     }
-    return pen.at;
+    return copier.at;
 }

@@ -311,18 +311,18 @@ static void retain(gr_handed_t *h, opal_object_t *object)
 /* The application may free its handles between starts. OMPI error code. */
 static int retain_handles(gr_handed_t *h, const struct gr_call *call)
 {
-    struct gr_buffer_desc sides[2] = {mca_coll_gpuring_buffer_desc(call, false),
+    struct gr_buffer_desc descs[2] = {mca_coll_gpuring_buffer_desc(call, false),
                                       mca_coll_gpuring_buffer_desc(call, true)};
     int k, b;
 
-    h->retained = calloc((size_t) (sides[0].n + sides[1].n) + 1, sizeof(h->retained[0]));
+    h->retained = calloc((size_t) (descs[0].n + descs[1].n) + 1, sizeof(h->retained[0]));
     if (NULL == h->retained) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     for (k = 0; k < 2; k++) {
         /* but for the ...w calls, all blocks have one type */
-        for (b = 0; b < (GR_PARTS_W == sides[k].parts || 0 == sides[k].n ? sides[k].n : 1); b++) {
-            retain(h, &mca_coll_gpuring_block_desc(&sides[k], b).type->super.super);
+        for (b = 0; b < (GR_PARTS_W == descs[k].parts || 0 == descs[k].n ? descs[k].n : 1); b++) {
+            retain(h, &mca_coll_gpuring_block_desc(&descs[k], b).type->super.super);
         }
     }
     if (NULL != call->reduction) {

@@ -35,7 +35,7 @@
 #include <unistd.h>
 
 /*
- * Increased when processes of different builds could not work together: another card, another
+ * Increased when processes of different builds could not work together: another record, another
  * choice for the same call, other messages of set-up. Other algorithms need no increase, as their
  * hash is a part of the version.
  */
@@ -46,7 +46,7 @@ static uint64_t wire_version(void)
     return gr_algos_hash() << 16 | WIRE_VERSION;
 }
 
-struct card {
+struct modex_record {
     uint64_t version;
     int32_t on;     /* whether gpuring works in that process */
     int32_t gpu;    /* whether it may have buffers on a device */
@@ -61,15 +61,15 @@ struct card {
 
 /* What is known of the processes of this job, by vpid. */
 static struct {
-    struct card **cards; /* NULL: not asked yet */
+    struct modex_record **records; /* NULL: not asked yet */
     size_t size;
 } known;
 
-/* Stands for a process that has no card. */
-static struct card absent;
+/* Stands for a process that has no record. */
+static struct modex_record absent;
 
 /* Parameters about whose difference the user has been told. */
-static bool told[GR_NPARAMS];
+static bool warned[GR_NPARAMS];
 
 /* mpi_yield_when_idle: what acts on it, opal_progress, is told of it later only. */
 static bool yields(void)
@@ -85,42 +85,42 @@ static bool yields(void)
 #define MEASURE_LIMIT 0.02
 
 /* Whether ranks of this node share cores: then measured times mean nothing. */
-static bool shares_cores(const struct card *card)
+static bool shares_cores(const struct modex_record *record)
 {
-    return card->yields ||
+    return record->yields ||
            (long) opal_process_info.num_local_peers + 1 > sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 /* The job's first rank measures for all. */
-static void measure(struct card *card)
+static void measure(struct modex_record *record)
 {
-    if (0 != gr_settings.measure && card->on && 0 != card->params.value[GR_PARAM_HOST] &&
-        !shares_cores(card) && 0 == OPAL_PROC_MY_NAME.vpid &&
+    if (0 != gr_settings.measure && record->on && 0 != record->params.value[GR_PARAM_HOST] &&
+        !shares_cores(record) && 0 == OPAL_PROC_MY_NAME.vpid &&
         opal_process_info.num_local_peers > 0) {
         /* without a result the constants are the built-in ones */
         (void) gr_machine_measure(MEASURE_LIMIT, gr_reduce_find(GR_TYPE_F32, GR_OP_SUM),
-                                  &card->machine);
+                                  &record->machine);
     }
 }
 
 int mca_coll_gpuring_modex_publish(void)
 {
-    struct card card;
+    struct modex_record record;
     char why[128];
     int rc;
 
-    memset(&card, 0, sizeof(card));
-    card.version = wire_version();
-    card.params = gr_settings.params;
-    card.bad = mca_coll_gpuring_bad_param;
-    card.probe = gr_probe_make();
-    card.on = 0 != gr_settings.priority && !mca_coll_gpuring_abi_differs(why, sizeof(why));
-    card.gpu = mca_coll_gpuring_gpu_possible();
-    card.node = mca_coll_gpuring_locality_number();
-    card.rails = mca_coll_gpuring_rails_here();
-    card.yields = yields();
-    measure(&card);
-    OPAL_MODEX_SEND(rc, GR_MODEX_SCOPE, mca_coll_gpuring_registered, &card, sizeof(card));
+    memset(&record, 0, sizeof(record));
+    record.version = wire_version();
+    record.params = gr_settings.params;
+    record.bad = mca_coll_gpuring_bad_param;
+    record.probe = gr_probe_make();
+    record.on = 0 != gr_settings.priority && !mca_coll_gpuring_abi_differs(why, sizeof(why));
+    record.gpu = mca_coll_gpuring_gpu_possible();
+    record.node = mca_coll_gpuring_locality_number();
+    record.rails = mca_coll_gpuring_rails_here();
+    record.yields = yields();
+    measure(&record);
+    OPAL_MODEX_SEND(rc, GR_MODEX_SCOPE, mca_coll_gpuring_registered, &record, sizeof(record));
     return OPAL_SUCCESS == rc ? OMPI_SUCCESS : OMPI_ERROR;
 }
 
@@ -129,34 +129,35 @@ void mca_coll_gpuring_modex_close(void)
     size_t k;
 
     for (k = 0; k < known.size; k++) {
-        if (&absent != known.cards[k]) {
-            free(known.cards[k]);
+        if (&absent != known.records[k]) {
+            free(known.records[k]);
         }
     }
-    free(known.cards);
-    known.cards = NULL;
+    free(known.records);
+    known.records = NULL;
     known.size = 0;
 }
 
 /* Whether a process of ours can have said so. */
-static bool is_good(const struct card *card)
+static bool is_good(const struct modex_record *record)
 {
-    return wire_version() == card->version && card->rails >= 1 && card->rails <= GR_NET_RAILS &&
-           mca_coll_gpuring_params_good(&card->params, &card->bad);
+    return wire_version() == record->version && record->rails >= 1 &&
+           record->rails <= GR_NET_RAILS &&
+           mca_coll_gpuring_params_good(&record->params, &record->bad);
 }
 
-/* Ask for a process's card; &absent when it has none. */
-static struct card *fetch(const opal_process_name_t *name)
+/* Ask for a process's record; &absent when it has none. */
+static struct modex_record *fetch(const opal_process_name_t *name)
 {
-    struct card *card = NULL;
+    struct modex_record *record = NULL;
     size_t size = 0;
     int rc;
 
-    OPAL_MODEX_RECV(rc, mca_coll_gpuring_registered, name, (void **) &card, &size);
-    if (OPAL_SUCCESS == rc && NULL != card && sizeof(*card) == size && is_good(card)) {
-        return card;
+    OPAL_MODEX_RECV(rc, mca_coll_gpuring_registered, name, (void **) &record, &size);
+    if (OPAL_SUCCESS == rc && NULL != record && sizeof(*record) == size && is_good(record)) {
+        return record;
     }
-    free(card);
+    free(record);
     return &absent;
 }
 
@@ -164,50 +165,50 @@ static struct card *fetch(const opal_process_name_t *name)
 static bool make_room(size_t wanted)
 {
     size_t size = 2 * wanted;
-    struct card **grown;
+    struct modex_record **grown;
 
     if (wanted <= known.size) {
         return true;
     }
-    grown = realloc(known.cards, size * sizeof(*grown));
+    grown = realloc(known.records, size * sizeof(*grown));
     if (NULL == grown) {
         return false;
     }
     memset(grown + known.size, 0, (size - known.size) * sizeof(*grown));
-    known.cards = grown;
+    known.records = grown;
     known.size = size;
     return true;
 }
 
-/* The card of a process of this job; asked for once, without holding the lock. NULL: no memory. */
-static struct card *card_of(const opal_process_name_t *name)
+/* The record of a process of this job; asked for once, without the lock. NULL: no memory. */
+static struct modex_record *record_of(const opal_process_name_t *name)
 {
     pthread_mutex_t *lock = &gr_process.lock;
     size_t vpid = name->vpid;
-    struct card *card = NULL, *fetched;
+    struct modex_record *record = NULL, *fetched;
 
     pthread_mutex_lock(lock);
     if (make_room(vpid + 1)) {
-        card = known.cards[vpid];
+        record = known.records[vpid];
     }
     pthread_mutex_unlock(lock);
-    if (NULL != card) {
-        return card;
+    if (NULL != record) {
+        return record;
     }
     fetched = fetch(name);
     pthread_mutex_lock(lock);
     if (make_room(vpid + 1)) {
-        if (NULL == known.cards[vpid]) {
-            known.cards[vpid] = fetched;
+        if (NULL == known.records[vpid]) {
+            known.records[vpid] = fetched;
             fetched = &absent;
         } /* else another thread was faster */
-        card = known.cards[vpid];
+        record = known.records[vpid];
     }
     pthread_mutex_unlock(lock);
     if (&absent != fetched) {
         free(fetched);
     }
-    return card;
+    return record;
 }
 
 /*
@@ -219,10 +220,10 @@ static void tell_difference(struct ompi_communicator_t *comm, const char *topic,
 {
     char a[64], b[64], d[64];
 
-    if (told[param] || 0 != ompi_comm_rank(comm)) {
+    if (warned[param] || 0 != ompi_comm_rank(comm)) {
         return;
     }
-    told[param] = true;
+    warned[param] = true;
     mca_coll_gpuring_warn(
         topic, mca_coll_gpuring_param_name(param),
         mca_coll_gpuring_param_text(param, mine, a, sizeof(a)), gr_ompi_name(comm), rank,
@@ -231,20 +232,20 @@ static void tell_difference(struct ompi_communicator_t *comm, const char *topic,
 }
 
 /*
- * gather_cards() has found the cards of all ranks when they are read.
+ * gather_records() has found the records of all ranks when they are read.
  * NOLINTBEGIN(clang-analyzer-core.NullDereference)
  */
 
 /* Say once what was bad on other ranks but not on this communicator's rank 0. */
-static void tell_bad(struct ompi_communicator_t *comm, struct card *const *cards)
+static void warn_bad(struct ompi_communicator_t *comm, struct modex_record *const *records)
 {
     static bool said;
     int p = ompi_comm_size(comm), r;
 
     for (r = 1; r < p && !said && 0 == ompi_comm_rank(comm); r++) {
-        const gr_bad_param_t *bad = &cards[r]->bad;
+        const gr_bad_param_t *bad = &records[r]->bad;
 
-        if ('\0' != bad->name[0] && 0 != strcmp(bad->name, cards[0]->bad.name)) {
+        if ('\0' != bad->name[0] && 0 != strcmp(bad->name, records[0]->bad.name)) {
             said = true;
             mca_coll_gpuring_warn("bad-parameter-on-rank", bad->name, bad->value, r,
                                   gr_ompi_name(comm), bad->allowed);
@@ -253,16 +254,16 @@ static void tell_bad(struct ompi_communicator_t *comm, struct card *const *cards
 }
 
 /* Where ranks differ, the default. Every rank computes the same. */
-static void merge_params(struct ompi_communicator_t *comm, struct card *const *cards,
+static void merge_params(struct ompi_communicator_t *comm, struct modex_record *const *records,
                          gr_params_t *merged)
 {
     int p = ompi_comm_size(comm), k, r;
     bool told_common = false;
 
-    *merged = cards[0]->params;
+    *merged = records[0]->params;
     for (k = 0; k < GR_NPARAMS; k++) {
         for (r = 1; r < p; r++) {
-            int64_t first = cards[0]->params.value[k], other = cards[r]->params.value[k];
+            int64_t first = records[0]->params.value[k], other = records[r]->params.value[k];
 
             if (other != first) {
                 /* that of all collectives differs: no need to say it for each */
@@ -295,18 +296,18 @@ static void check_torus(struct ompi_communicator_t *comm, gr_params_t *params)
     params->value[GR_PARAM_TORUS] = 0;
 }
 
-static bool takes_part(const struct card *card)
+static bool takes_part(const struct modex_record *record)
 {
-    return card->on && (card->gpu || 0 != card->params.value[GR_PARAM_HOST]);
+    return record->on && (record->gpu || 0 != record->params.value[GR_PARAM_HOST]);
 }
 
 /* Say once that gpuring is off on a rank; the lowest rank on which it is on does. */
-static void tell_off(struct ompi_communicator_t *comm, struct card *const *cards, int off)
+static void warn_off(struct ompi_communicator_t *comm, struct modex_record *const *records, int off)
 {
     static bool said;
     int speaker;
 
-    for (speaker = 0; !takes_part(cards[speaker]); speaker++) { /* it is on here at least */
+    for (speaker = 0; !takes_part(records[speaker]); speaker++) { /* it is on here at least */
     }
     if (!said && ompi_comm_rank(comm) == speaker) {
         said = true;
@@ -315,13 +316,13 @@ static void tell_off(struct ompi_communicator_t *comm, struct card *const *cards
 }
 
 /* Whether all ranks want communicators of several nodes taken. */
-static bool nodes_wanted(struct ompi_communicator_t *comm, struct card *const *cards)
+static bool nodes_wanted(struct ompi_communicator_t *comm, struct modex_record *const *records)
 {
-    int64_t first = cards[0]->params.value[GR_PARAM_NODES], other;
+    int64_t first = records[0]->params.value[GR_PARAM_NODES], other;
     int p = ompi_comm_size(comm), r;
 
     for (r = 1; r < p; r++) {
-        other = cards[r]->params.value[GR_PARAM_NODES];
+        other = records[r]->params.value[GR_PARAM_NODES];
         if (other != first) {
             tell_difference(comm, "parameter-differs", GR_PARAM_NODES, first, other, r);
             first = mca_coll_gpuring_param_default(GR_PARAM_NODES);
@@ -332,24 +333,24 @@ static bool nodes_wanted(struct ompi_communicator_t *comm, struct card *const *c
 }
 
 /* Rails between nodes: as many as each rank has. */
-static int count_rails(int p, struct card *const *cards, const gr_params_t *merged)
+static int count_rails(int p, struct modex_record *const *records, const gr_params_t *merged)
 {
-    int most = 1 == merged->value[GR_PARAM_NODES_RAILS] ? 1 : cards[0]->rails, r;
+    int most = 1 == merged->value[GR_PARAM_NODES_RAILS] ? 1 : records[0]->rails, r;
 
     for (r = 1; r < p; r++) {
-        most = cards[r]->rails < most ? cards[r]->rails : most;
+        most = records[r]->rails < most ? records[r]->rails : most;
     }
     return most;
 }
 
 /* Where ranks are on several nodes: their order. OMPI error code. */
-static int find_order(mca_coll_gpuring_module_t *module, int p, struct card *const *cards)
+static int find_order(mca_coll_gpuring_module_t *module, int p, struct modex_record *const *records)
 {
     uint64_t *nodes = calloc((size_t) p, sizeof(*nodes));
     int r, rc = OMPI_ERR_OUT_OF_RESOURCE;
 
     for (r = 0; NULL != nodes && r < p; r++) {
-        nodes[r] = cards[r]->node;
+        nodes[r] = records[r]->node;
     }
     if (NULL != nodes) {
         rc = mca_coll_gpuring_locality_order(module, p, nodes);
@@ -359,10 +360,10 @@ static int find_order(mca_coll_gpuring_module_t *module, int p, struct card *con
 }
 
 /*
- * Find all cards; *refused is the reason why the communicator is not taken, or -1. OMPI error code.
+ * Find all records; *refused is why the communicator is not taken, or -1. OMPI error code.
  */
-static int gather_cards(struct ompi_communicator_t *comm, struct card **cards, int *refused,
-                        mca_coll_gpuring_module_t *module)
+static int gather_records(struct ompi_communicator_t *comm, struct modex_record **records,
+                          int *refused, mca_coll_gpuring_module_t *module)
 {
     ompi_proc_t *me = ompi_proc_local();
     int p = ompi_comm_size(comm), r, off = -1;
@@ -380,27 +381,27 @@ static int gather_cards(struct ompi_communicator_t *comm, struct card **cards, i
         }
     }
     for (r = 0; r < p; r++) {
-        cards[r] = card_of(&ompi_comm_peer_lookup(comm, r)->super.proc_name);
-        if (NULL == cards[r]) {
+        records[r] = record_of(&ompi_comm_peer_lookup(comm, r)->super.proc_name);
+        if (NULL == records[r]) {
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
-        off = off < 0 && !takes_part(cards[r]) ? r : off;
-        module->comm.gpu = module->comm.gpu || cards[r]->gpu;
-        module->comm.oversubscribed = module->comm.oversubscribed || cards[r]->yields;
-        module->all_gpu = module->all_gpu && cards[r]->gpu;
+        off = off < 0 && !takes_part(records[r]) ? r : off;
+        module->comm.gpu = module->comm.gpu || records[r]->gpu;
+        module->comm.oversubscribed = module->comm.oversubscribed || records[r]->yields;
+        module->all_gpu = module->all_gpu && records[r]->gpu;
     }
     if (off >= 0) {
-        tell_off(comm, cards, off);
+        warn_off(comm, records, off);
         *refused = GR_FALLBACK_PEERS;
         return OMPI_SUCCESS;
     }
     /* where another component may have won on some rank, it does the work on all */
     for (r = 1; r < p; r++) {
-        if (cards[r]->params.value[GR_PARAM_PRIORITY] !=
-            cards[0]->params.value[GR_PARAM_PRIORITY]) {
+        if (records[r]->params.value[GR_PARAM_PRIORITY] !=
+            records[0]->params.value[GR_PARAM_PRIORITY]) {
             tell_difference(comm, "priority-differs", GR_PARAM_PRIORITY,
-                            cards[0]->params.value[GR_PARAM_PRIORITY],
-                            cards[r]->params.value[GR_PARAM_PRIORITY], r);
+                            records[0]->params.value[GR_PARAM_PRIORITY],
+                            records[r]->params.value[GR_PARAM_PRIORITY], r);
             *refused = GR_FALLBACK_PEERS;
             return OMPI_SUCCESS;
         }
@@ -411,7 +412,7 @@ static int gather_cards(struct ompi_communicator_t *comm, struct card **cards, i
 
 /* Processes of the ranks, and whether this one can read the memory of them all. OMPI error code. */
 static int find_direct(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
-                       struct card *const *cards)
+                       struct modex_record *const *records)
 {
     int p = ompi_comm_size(comm), r;
 
@@ -423,8 +424,8 @@ static int find_direct(mca_coll_gpuring_module_t *module, struct ompi_communicat
     module->comm.direct =
         0 != module->comm.params.value[GR_PARAM_SINGLE_COPY] && NULL == module->comm.remote;
     for (r = 0; r < p; r++) {
-        module->comm.pids[r] = cards[r]->probe.pid;
-        module->comm.direct = module->comm.direct && gr_probe_test(&cards[r]->probe);
+        module->comm.pids[r] = records[r]->probe.pid;
+        module->comm.direct = module->comm.direct && gr_probe_test(&records[r]->probe);
     }
     return OMPI_SUCCESS;
 }
@@ -436,55 +437,56 @@ static int find_direct(mca_coll_gpuring_module_t *module, struct ompi_communicat
 static int find_machine(mca_coll_gpuring_module_t *module)
 {
     opal_process_name_t first = ompi_proc_local()->super.proc_name;
-    struct card *card;
+    struct modex_record *record;
 
     memset(&module->comm.machine, 0, sizeof(module->comm.machine));
     if (NULL != module->comm.remote) {
         return OMPI_SUCCESS;
     }
     first.vpid = 0;
-    card = card_of(&first);
-    if (NULL == card) {
+    record = record_of(&first);
+    if (NULL == record) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    module->comm.machine = card->machine;
+    module->comm.machine = record->machine;
     return OMPI_SUCCESS;
 }
 
 int mca_coll_gpuring_modex_decide(mca_coll_gpuring_module_t *module,
                                   struct ompi_communicator_t *comm)
 {
-    struct card **cards = calloc((size_t) ompi_comm_size(comm), sizeof(struct card *));
+    struct modex_record **records =
+        calloc((size_t) ompi_comm_size(comm), sizeof(struct modex_record *));
     int rc;
 
-    if (NULL == cards) {
+    if (NULL == records) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     module->comm.gpu = module->comm.oversubscribed = false;
     module->all_gpu = true;
-    rc = gather_cards(comm, cards, &module->refused, module);
+    rc = gather_records(comm, records, &module->refused, module);
     if (OMPI_SUCCESS == rc && 0 > module->refused) {
         rc = mca_coll_gpuring_locality_find(module, comm);
     }
     if (OMPI_SUCCESS == rc && 0 > module->refused && NULL != module->comm.remote &&
-        !nodes_wanted(comm, cards)) {
+        !nodes_wanted(comm, records)) {
         module->refused = GR_FALLBACK_NODES;
     }
     if (OMPI_SUCCESS == rc && 0 > module->refused) {
-        tell_bad(comm, cards);
-        merge_params(comm, cards, &module->comm.params);
+        warn_bad(comm, records);
+        merge_params(comm, records, &module->comm.params);
         check_torus(comm, &module->comm.params);
-        rc = find_direct(module, comm, cards);
+        rc = find_direct(module, comm, records);
         rc = OMPI_SUCCESS == rc ? find_machine(module) : rc;
         rc = OMPI_SUCCESS == rc && NULL != module->comm.remote
-                 ? find_order(module, ompi_comm_size(comm), cards)
+                 ? find_order(module, ompi_comm_size(comm), records)
                  : rc;
     }
     if (OMPI_SUCCESS == rc && 0 > module->refused && NULL != module->comm.remote) {
-        module->comm.rails = count_rails(ompi_comm_size(comm), cards, &module->comm.params);
+        module->comm.rails = count_rails(ompi_comm_size(comm), records, &module->comm.params);
         mca_coll_gpuring_rails_log(&module->comm);
     }
-    free(cards);
+    free(records);
     return rc;
 }
 

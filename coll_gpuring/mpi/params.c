@@ -123,7 +123,7 @@ gr_bad_param_t mca_coll_gpuring_bad_param;
 
 /*
  * A bad value is usually bad on all ranks: rank 0 of the job says so. What is bad elsewhere only,
- * the communicator's rank 0 says when it sees that rank's card (modex.c).
+ * the communicator's rank 0 says when it sees that rank's record (modex.c).
  */
 static void complain(const struct gr_param_row *row, const char *value, const char *allowed,
                      const char *def)

@@ -80,7 +80,7 @@ static void refuse(struct gr_net_link *l, const struct gr_net_handle *theirs, in
                  (int) sizeof(theirs->transport), theirs->transport, l->net->transport->name);
         gr_net_fail(l, status, why);
     } else {
-        gr_net_fail(l, status, "its offer of a link does not fit");
+        gr_net_fail(l, status, "its handle of a link does not fit");
     }
 }
 

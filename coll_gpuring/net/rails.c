@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 /*
- * Kinds of devices. A later one is better at any speed: a virtual device depends on a card, or has
- * none; RDMA saves processor time.
+ * Kinds of devices. A later one is better at any speed: a virtual device depends on an adapter, or
+ * has none; RDMA saves processor time.
  */
-enum kind { KIND_NONE, KIND_VIRTUAL, KIND_CARD, KIND_ROCE, KIND_INFINIBAND };
+enum kind { KIND_NONE, KIND_VIRTUAL, KIND_ADAPTER, KIND_ROCE, KIND_INFINIBAND };
 
 struct device {
     enum kind kind;
@@ -84,7 +84,7 @@ static void read_interface(struct device *d, const char *sys)
         is_there(sys, d->name, "bridge")) {
         return;
     }
-    d->kind = is_there(sys, d->name, "device") ? KIND_CARD : KIND_VIRTUAL;
+    d->kind = is_there(sys, d->name, "device") ? KIND_ADAPTER : KIND_VIRTUAL;
     d->speed = read_line(line, sizeof(line), sys, "net", d->name, "speed") ? atol(line) : 0;
     d->speed = d->speed < 0 ? 0 : d->speed;
 }

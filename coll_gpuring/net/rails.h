@@ -2,7 +2,7 @@
 /*
  * Rails: network devices of a node that are equally good, so that links can be spread over them.
  *
- * Rails are all devices of the best kind and speed. So a slower card is no rail, nor is the
+ * Rails are all devices of the best kind and speed. So a slower device is no rail, nor is the
  * Ethernet of management beside InfiniBand. A node with one such device, or with none, leaves the
  * choice to the transport.
  */

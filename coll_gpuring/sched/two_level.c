@@ -31,8 +31,8 @@
 
 /* ---- who is above and below ---- */
 
-struct kin {
-    struct gr_node_position seat;
+struct tree_links {
+    struct gr_node_position me;
     int parent;          /* position; -1: there is none above me */
     int depth;           /* ranks above me */
     int nothers, nnodes; /* below me: the others of my node; leaders */
@@ -40,46 +40,45 @@ struct kin {
 };
 
 /* Nodes are counted from the root's on. */
-static int node_number(const struct gr_sched *s, const struct gr_node_position *seat)
+static int node_number(const struct gr_sched *s, const struct gr_node_position *me)
 {
-    return gr_wrap(seat->node - s->root / seat->ranks, seat->nodes);
+    return gr_wrap(me->node - s->root / me->ranks, me->nodes);
 }
 
 /* A leader's place in the binomial tree: above node v is v without its lowest bit. */
-static void find_in_tree(const struct gr_sched *s, struct kin *k)
+static void find_in_tree(const struct gr_sched *s, struct tree_links *k)
 {
-    int v = node_number(s, &k->seat), nodes = k->seat.nodes, w;
+    int v = node_number(s, &k->me), nodes = k->me.nodes, w;
 
     for (w = v; 0 != w; w &= w - 1) {
         k->depth++;
     }
     if (0 != v) {
-        k->parent =
-            gr_seat_leader(&k->seat, gr_wrap((v & (v - 1)) + s->root / k->seat.ranks, nodes));
+        k->parent = gr_node_leader(&k->me, gr_wrap((v & (v - 1)) + s->root / k->me.ranks, nodes));
     }
     while (0 == (v & 1 << k->nnodes) && v + (1 << k->nnodes) < nodes) {
         k->nnodes++;
     }
 }
 
-static struct kin find_kin(const struct gr_sched *s)
+static struct tree_links find_tree_links(const struct gr_sched *s)
 {
-    struct kin k;
+    struct tree_links k;
 
-    k.seat = gr_seat_of(s);
+    k.me = gr_node_position_of(s);
     k.parent = -1;
     k.depth = k.nnodes = 0;
     if (GR_COLL_ALLREDUCE != s->coll) {
         find_in_tree(s, &k);
-    } else if (k.seat.folded) {
-        k.parent = gr_seat_leader(&k.seat, gr_seat_node_at(&k.seat, k.seat.place));
+    } else if (k.me.folded) {
+        k.parent = gr_node_leader(&k.me, gr_node_at_place(&k.me, k.me.place));
         k.depth = 1;
     } else {
-        k.nnodes = k.seat.extra >= 0;
+        k.nnodes = k.me.extra >= 0;
     }
-    k.nothers = k.seat.ranks - 1;
-    if (k.seat.local != k.seat.leader) {
-        k.parent = gr_seat_leader(&k.seat, k.seat.node);
+    k.nothers = k.me.ranks - 1;
+    if (k.me.local != k.me.leader) {
+        k.parent = gr_node_leader(&k.me, k.me.node);
         k.depth++;
         k.nothers = k.nnodes = 0;
     }
@@ -88,66 +87,65 @@ static struct kin find_kin(const struct gr_sched *s)
 }
 
 /* The n-th below me, in the order of the way up. */
-static int below(const struct gr_sched *s, const struct kin *k, int n)
+static int below(const struct gr_sched *s, const struct tree_links *k, int n)
 {
-    int v = node_number(s, &k->seat);
+    int v = node_number(s, &k->me);
 
     if (n < k->nothers) {
-        return gr_seat_other(&k->seat, n);
+        return gr_node_other(&k->me, n);
     }
     if (GR_COLL_ALLREDUCE == s->coll) {
-        return gr_seat_leader(&k->seat, k->seat.extra);
+        return gr_node_leader(&k->me, k->me.extra);
     }
-    return gr_seat_leader(
-        &k->seat, gr_wrap(v + (1 << (n - k->nothers)) + s->root / k->seat.ranks, k->seat.nodes));
+    return gr_node_leader(
+        &k->me, gr_wrap(v + (1 << (n - k->nothers)) + s->root / k->me.ranks, k->me.nodes));
 }
 
 /* ---- ticks ---- */
 
 /* Most ranks that are above one; ticks that each of them is given, one for each fan. */
-static uint32_t most_depth(const struct gr_sched *s, const struct gr_node_position *seat)
+static uint32_t most_depth(const struct gr_sched *s, const struct gr_node_position *me)
 {
     return 1 + (GR_COLL_ALLREDUCE == s->coll
                     ? 1
-                    : (uint32_t) (seat->rounds + (seat->nodes > 1 << seat->rounds)));
+                    : (uint32_t) (me->rounds + (me->nodes > 1 << me->rounds)));
 }
 
-static uint32_t ticks_of_rank(const struct gr_sched *s, const struct gr_node_position *seat)
+static uint32_t ticks_of_rank(const struct gr_sched *s, const struct gr_node_position *me)
 {
-    int fans = gr_fans(seat->ranks - 1 + (int) most_depth(s, seat) - 1);
+    int fans = gr_fans(me->ranks - 1 + (int) most_depth(s, me) - 1);
 
     return fans > 1 ? (uint32_t) fans : 1;
 }
 
 /* From the leaves up; the doubling behind that; then from the top down. */
-static uint32_t tick_up(const struct gr_sched *s, const struct kin *k, int f)
+static uint32_t tick_up(const struct gr_sched *s, const struct tree_links *k, int f)
 {
-    return (most_depth(s, &k->seat) - (uint32_t) k->depth) * ticks_of_rank(s, &k->seat) +
-           (uint32_t) f;
+    return (most_depth(s, &k->me) - (uint32_t) k->depth) * ticks_of_rank(s, &k->me) + (uint32_t) f;
 }
 
-static uint32_t tick_doubling(const struct gr_sched *s, const struct gr_node_position *seat,
+static uint32_t tick_doubling(const struct gr_sched *s, const struct gr_node_position *me,
                               int round)
 {
-    return (most_depth(s, seat) + 1) * ticks_of_rank(s, seat) + (uint32_t) round;
+    return (most_depth(s, me) + 1) * ticks_of_rank(s, me) + (uint32_t) round;
 }
 
-static uint32_t tick_down(const struct gr_sched *s, const struct kin *k, int f)
+static uint32_t tick_down(const struct gr_sched *s, const struct tree_links *k, int f)
 {
-    uint32_t begin = GR_COLL_BCAST == s->coll ? 0 : tick_doubling(s, &k->seat, k->seat.rounds) - 1;
+    uint32_t begin = GR_COLL_BCAST == s->coll ? 0 : tick_doubling(s, &k->me, k->me.rounds) - 1;
 
-    return begin + (uint32_t) k->depth * ticks_of_rank(s, &k->seat) + (uint32_t) f;
+    return begin + (uint32_t) k->depth * ticks_of_rank(s, &k->me) + (uint32_t) f;
 }
 
-static uint32_t ticks(const struct gr_sched *s, const struct gr_node_position *seat)
+static uint32_t ticks(const struct gr_sched *s, const struct gr_node_position *me)
 {
-    return 2 * tick_doubling(s, seat, seat->rounds);
+    return 2 * tick_doubling(s, me, me->rounds);
 }
 
 /* ---- steps ---- */
 
 /* What those of fan f below me send, onto what I have. */
-static void take_fan(const struct gr_sched *s, const struct kin *k, int f, struct gr_step *t)
+static void take_fan(const struct gr_sched *s, const struct tree_links *k, int f, struct gr_step *t)
 {
     int n = f * GR_FAN, sums = GR_COLL_REDUCE == s->coll && k->parent >= 0 ? GR_TMP : GR_OUT;
 
@@ -161,7 +159,7 @@ static void take_fan(const struct gr_sched *s, const struct kin *k, int f, struc
 }
 
 /* A result to those of fan f below me, the last of the way up first. */
-static void give_fan(const struct gr_sched *s, const struct kin *k, int f, struct gr_step *t)
+static void give_fan(const struct gr_sched *s, const struct tree_links *k, int f, struct gr_step *t)
 {
     int n = k->nothers + k->nnodes - 1 - f * GR_FAN, end = n - GR_FAN;
 
@@ -173,7 +171,7 @@ static void give_fan(const struct gr_sched *s, const struct kin *k, int f, struc
 }
 
 /* On the way up: sum what comes from below, then give it to whom is above. */
-static void up_step(const struct gr_sched *s, const struct kin *k, int f, struct gr_step *t)
+static void up_step(const struct gr_sched *s, const struct tree_links *k, int f, struct gr_step *t)
 {
     if (0 == k->fans) {
         t->bits = GR_SEND;
@@ -190,7 +188,8 @@ static void up_step(const struct gr_sched *s, const struct kin *k, int f, struct
 }
 
 /* On the way down: take it from above, and give it to those below. */
-static void down_step(const struct gr_sched *s, const struct kin *k, int f, struct gr_step *t)
+static void down_step(const struct gr_sched *s, const struct tree_links *k, int f,
+                      struct gr_step *t)
 {
     t->bits = 0;
     t->operand = (uint8_t) (GR_COLL_BCAST == s->coll && k->parent < 0 ? GR_IN : GR_OUT);
@@ -205,12 +204,12 @@ static void down_step(const struct gr_sched *s, const struct kin *k, int f, stru
 /*
  * Steps of the way up and down; of those who are above all the way down begins with the last sum.
  */
-static int up_len(const struct gr_sched *s, const struct kin *k)
+static int up_len(const struct gr_sched *s, const struct tree_links *k)
 {
     return GR_COLL_BCAST == s->coll ? 0 : 0 == k->fans && k->parent >= 0 ? 1 : k->fans;
 }
 
-static int down_len(const struct gr_sched *s, const struct kin *k)
+static int down_len(const struct gr_sched *s, const struct tree_links *k)
 {
     if (GR_COLL_REDUCE == s->coll) {
         return 0;
@@ -225,19 +224,19 @@ static int down_len(const struct gr_sched *s, const struct kin *k)
  * Sums of those who are above all in an allreduce; where none comes from below, they begin with a
  * message.
  */
-static int sums_len(const struct kin *k)
+static int sums_len(const struct tree_links *k)
 {
-    return k->fans + k->seat.rounds + (0 == k->fans && k->seat.rounds > 0);
+    return k->fans + k->me.rounds + (0 == k->fans && k->me.rounds > 0);
 }
 
 /*
  * Leaders with a place in the doubling: each sum goes to the partner of the next round, the last
  * one is the result.
  */
-static void top_step(const struct gr_sched *s, const struct kin *k, int i, struct gr_step *t)
+static void top_step(const struct gr_sched *s, const struct tree_links *k, int i, struct gr_step *t)
 {
-    const struct gr_node_position *seat = &k->seat;
-    int sums = sums_len(k), round = i - (sums - seat->rounds); /* that comes in */
+    const struct gr_node_position *me = &k->me;
+    int sums = sums_len(k), round = i - (sums - me->rounds); /* that comes in */
 
     if (i >= sums) {
         down_step(s, k, i - sums + 1, t);
@@ -246,30 +245,29 @@ static void top_step(const struct gr_sched *s, const struct kin *k, int i, struc
     if (round >= 0) {
         t->bits = GR_RECV | GR_REDUCE | GR_STORE;
         t->operand = (uint8_t) (0 == k->fans && 0 == round ? GR_IN : GR_OUT);
-        t->before = (uint8_t) (seat->place >> round & 1);
-        t->tick += tick_doubling(s, seat, round);
-        gr_step_from(s, t, gr_seat_leader(seat, gr_seat_node_at(seat, seat->place ^ 1 << round)));
+        t->before = (uint8_t) (me->place >> round & 1);
+        t->tick += tick_doubling(s, me, round);
+        gr_step_from(s, t, gr_node_leader(me, gr_node_at_place(me, me->place ^ 1 << round)));
     } else if (k->fans > 0) {
         take_fan(s, k, i, t);
     } else {
         t->bits = 0;
-        t->tick += tick_doubling(s, seat, 0) - 1;
+        t->tick += tick_doubling(s, me, 0) - 1;
     }
     if (i == sums - 1) {
         give_fan(s, k, 0, t);
     } else if (round + 1 >= 0) {
         t->bits |= GR_SEND;
-        gr_step_to(s, t,
-                   gr_seat_leader(seat, gr_seat_node_at(seat, seat->place ^ 1 << (round + 1))));
+        gr_step_to(s, t, gr_node_leader(me, gr_node_at_place(me, me->place ^ 1 << (round + 1))));
     }
 }
 
-static int is_top(const struct gr_sched *s, const struct kin *k)
+static int is_top(const struct gr_sched *s, const struct tree_links *k)
 {
     return GR_COLL_ALLREDUCE == s->coll && k->parent < 0;
 }
 
-static int chunk_len(const struct gr_sched *s, const struct kin *k)
+static int chunk_len(const struct gr_sched *s, const struct tree_links *k)
 {
     if (1 == s->p) {
         return GR_COLL_BCAST == s->coll ? 0 : 1;
@@ -284,19 +282,19 @@ static int has_blocks(const struct gr_sched *s)
 
 uint32_t gr_two_level_len(const struct gr_sched *s)
 {
-    struct kin k;
+    struct tree_links k;
 
     if (has_blocks(s)) {
         return gr_two_level_blocks_len(s);
     }
-    k = find_kin(s);
+    k = find_tree_links(s);
     return s->nchunks * (uint32_t) chunk_len(s, &k);
 }
 
 struct gr_step gr_two_level_step(const struct gr_sched *s, uint32_t i)
 {
     struct gr_step t = gr_step_make(GR_STORE | GR_FINAL, GR_IN, GR_OUT, i, i);
-    struct kin k;
+    struct tree_links k;
     int len, n;
 
     if (has_blocks(s)) {
@@ -305,12 +303,12 @@ struct gr_step gr_two_level_step(const struct gr_sched *s, uint32_t i)
     if (1 == s->p) {
         return t;
     }
-    k = find_kin(s);
+    k = find_tree_links(s);
     len = chunk_len(s, &k);
     /* a chunk has a step. NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
     n = (int) i % len;
     t.first = i / (uint32_t) len;
-    t.tick = t.first * ticks(s, &k.seat);
+    t.tick = t.first * ticks(s, &k.me);
     if (is_top(s, &k)) {
         top_step(s, &k, n, &t);
     } else if (n < up_len(s, &k)) {

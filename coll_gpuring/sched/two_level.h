@@ -19,7 +19,7 @@
 
 #include "sched/algos.h"
 
-/* Where a rank sits. */
+/* The position of a rank in its node, and of its node among the nodes. */
 struct gr_node_position {
     int ranks;  /* ranks of a node */
     int nodes;  /* number of nodes */
@@ -32,17 +32,17 @@ struct gr_node_position {
     int extra;  /* the node that folds into mine; -1: none */
 };
 
-/* Where the rank of the schedule sits. */
-struct gr_node_position gr_seat_of(const struct gr_sched *s);
+/* The position of the rank of the schedule. */
+struct gr_node_position gr_node_position_of(const struct gr_sched *s);
 
 /* The position of a node's leader. */
-int gr_seat_leader(const struct gr_node_position *seat, int node);
+int gr_node_leader(const struct gr_node_position *me, int node);
 
 /* The position of the n-th rank of my node besides the leader, n = 0 .. ranks - 2. */
-int gr_seat_other(const struct gr_node_position *seat, int n);
+int gr_node_other(const struct gr_node_position *me, int n);
 
 /* The node at a place; behind the last one: the number of nodes. */
-int gr_seat_node_at(const struct gr_node_position *seat, int place);
+int gr_node_at_place(const struct gr_node_position *me, int place);
 
 /* Steps of up to GR_FAN links each. */
 static inline int gr_fans(int links)

@@ -20,27 +20,27 @@
 #include "sched/two_level.h"
 
 /* The blocks of the nodes from `first` to before `end`. */
-static void set_run(const struct gr_node_position *seat, int first, int end, struct gr_step *t)
+static void set_run(const struct gr_node_position *me, int first, int end, struct gr_step *t)
 {
-    t->first = (uint32_t) (first * seat->ranks);
+    t->first = (uint32_t) (first * me->ranks);
     t->stride = 1;
-    t->count = (uint32_t) ((end - first) * seat->ranks);
+    t->count = (uint32_t) ((end - first) * me->ranks);
 }
 
 /*
  * Those of the 2^j places that mine is among; of the next such, which the partner of round j is
  * among.
  */
-static void set_group(const struct gr_node_position *seat, int j, int others, struct gr_step *t)
+static void set_group(const struct gr_node_position *me, int j, int others, struct gr_step *t)
 {
-    int first = (seat->place >> j ^ others) << j;
+    int first = (me->place >> j ^ others) << j;
 
-    set_run(seat, gr_seat_node_at(seat, first), gr_seat_node_at(seat, first + (1 << j)), t);
+    set_run(me, gr_node_at_place(me, first), gr_node_at_place(me, first + (1 << j)), t);
 }
 
-static int partner(const struct gr_node_position *seat, int j)
+static int partner(const struct gr_node_position *me, int j)
 {
-    return gr_seat_leader(seat, gr_seat_node_at(seat, seat->place ^ 1 << j));
+    return gr_node_leader(me, gr_node_at_place(me, me->place ^ 1 << j));
 }
 
 /* A message: to or from one. */
@@ -59,7 +59,7 @@ static void take_from(const struct gr_sched *s, struct gr_step *t, int bits, int
 /* ---- allgather ---- */
 
 /* My block, then those of my node. */
-static void gather(const struct gr_sched *s, const struct gr_node_position *seat, int i,
+static void gather(const struct gr_sched *s, const struct gr_node_position *me, int i,
                    struct gr_step *t)
 {
     t->tick = (uint32_t) i;
@@ -68,62 +68,62 @@ static void gather(const struct gr_sched *s, const struct gr_node_position *seat
         t->first = (uint32_t) s->pos;
         return;
     }
-    t->first = (uint32_t) gr_seat_other(seat, i - 1);
+    t->first = (uint32_t) gr_node_other(me, i - 1);
     take_from(s, t, GR_FINAL, (int) t->first);
 }
 
 /* A node without a place gives its blocks. */
-static void fold_blocks(const struct gr_sched *s, const struct gr_node_position *seat,
+static void fold_blocks(const struct gr_sched *s, const struct gr_node_position *me,
                         struct gr_step *t)
 {
-    if (seat->folded) {
-        set_run(seat, seat->node, seat->node + 1, t);
-        send_to(s, t, GR_FINAL, gr_seat_leader(seat, seat->node - 1));
-    } else if (seat->extra >= 0) {
+    if (me->folded) {
+        set_run(me, me->node, me->node + 1, t);
+        send_to(s, t, GR_FINAL, gr_node_leader(me, me->node - 1));
+    } else if (me->extra >= 0) {
         t->tick++;
-        set_run(seat, seat->extra, seat->extra + 1, t);
-        take_from(s, t, GR_FINAL, gr_seat_leader(seat, seat->extra));
+        set_run(me, me->extra, me->extra + 1, t);
+        take_from(s, t, GR_FINAL, gr_node_leader(me, me->extra));
     }
 }
 
 /* Send what I have, then take as much. */
-static void double_blocks(const struct gr_sched *s, const struct gr_node_position *seat, int j,
+static void double_blocks(const struct gr_sched *s, const struct gr_node_position *me, int j,
                           int receives, struct gr_step *t)
 {
-    if (seat->folded) {
+    if (me->folded) {
         return;
     }
     t->tick += (uint32_t) (j + receives);
-    set_group(seat, j, receives, t);
+    set_group(me, j, receives, t);
     if (receives) {
-        take_from(s, t, GR_FINAL, partner(seat, j));
+        take_from(s, t, GR_FINAL, partner(me, j));
     } else {
-        send_to(s, t, GR_FINAL, partner(seat, j));
+        send_to(s, t, GR_FINAL, partner(me, j));
     }
 }
 
 /* What lies before, or behind, the blocks of a node without a place, which it has. */
-static void unfold_blocks(const struct gr_sched *s, const struct gr_node_position *seat, int behind,
+static void unfold_blocks(const struct gr_sched *s, const struct gr_node_position *me, int behind,
                           struct gr_step *t)
 {
-    int node = seat->folded ? seat->node : seat->extra, first = behind ? node + 1 : 0,
-        end = behind ? seat->nodes : node;
+    int node = me->folded ? me->node : me->extra, first = behind ? node + 1 : 0,
+        end = behind ? me->nodes : node;
 
     if (node < 0 || first >= end) {
         return;
     }
     t->phase = 1;
-    t->tick += (uint32_t) (behind + seat->folded);
-    set_run(seat, first, end, t);
-    if (seat->folded) {
-        take_from(s, t, GR_FINAL, gr_seat_leader(seat, node - 1));
+    t->tick += (uint32_t) (behind + me->folded);
+    set_run(me, first, end, t);
+    if (me->folded) {
+        take_from(s, t, GR_FINAL, gr_node_leader(me, node - 1));
     } else {
-        send_to(s, t, GR_FINAL, gr_seat_leader(seat, node));
+        send_to(s, t, GR_FINAL, gr_node_leader(me, node));
     }
 }
 
 /* All blocks, to fan f of the others of my node. */
-static void spread_blocks(const struct gr_sched *s, const struct gr_node_position *seat, int f,
+static void spread_blocks(const struct gr_sched *s, const struct gr_node_position *me, int f,
                           struct gr_step *t)
 {
     int n;
@@ -131,150 +131,150 @@ static void spread_blocks(const struct gr_sched *s, const struct gr_node_positio
     t->phase = 1;
     t->tick += (uint32_t) f;
     t->bits = GR_SEND | GR_FINAL;
-    set_run(seat, 0, seat->nodes, t);
-    for (n = f * GR_FAN; n < (f + 1) * GR_FAN && n < seat->ranks - 1; n++) {
-        gr_step_to(s, t, gr_seat_other(seat, n));
+    set_run(me, 0, me->nodes, t);
+    for (n = f * GR_FAN; n < (f + 1) * GR_FAN && n < me->ranks - 1; n++) {
+        gr_step_to(s, t, gr_node_other(me, n));
     }
 }
 
 /*
  * Ticks at which the parts of a leader's steps begin; each part's messages are taken a tick later.
  */
-static struct gr_step allgather_leader(const struct gr_sched *s,
-                                       const struct gr_node_position *seat, int i)
+static struct gr_step allgather_leader(const struct gr_sched *s, const struct gr_node_position *me,
+                                       int i)
 {
-    struct gr_step t = gr_step_make(0, GR_OUT, GR_OUT, 0, (uint32_t) seat->ranks);
+    struct gr_step t = gr_step_make(0, GR_OUT, GR_OUT, 0, (uint32_t) me->ranks);
 
-    if (i < seat->ranks) {
+    if (i < me->ranks) {
         t.operand = GR_IN;
-        gather(s, seat, i, &t);
+        gather(s, me, i, &t);
         return t;
     }
-    i -= seat->ranks;
+    i -= me->ranks;
     if (0 == i) {
-        fold_blocks(s, seat, &t);
+        fold_blocks(s, me, &t);
         return t;
     }
     i -= 1;
     t.tick += 1;
-    if (i < 2 * seat->rounds) {
-        double_blocks(s, seat, i / 2, i % 2, &t);
+    if (i < 2 * me->rounds) {
+        double_blocks(s, me, i / 2, i % 2, &t);
         return t;
     }
-    i -= 2 * seat->rounds;
-    t.tick += (uint32_t) seat->rounds;
+    i -= 2 * me->rounds;
+    t.tick += (uint32_t) me->rounds;
     if (i < 2) {
-        unfold_blocks(s, seat, i, &t);
+        unfold_blocks(s, me, i, &t);
         return t;
     }
     t.tick += 3;
-    spread_blocks(s, seat, i - 2, &t);
+    spread_blocks(s, me, i - 2, &t);
     return t;
 }
 
-static struct gr_step allgather_other(const struct gr_sched *s, const struct gr_node_position *seat,
+static struct gr_step allgather_other(const struct gr_sched *s, const struct gr_node_position *me,
                                       int i)
 {
     struct gr_step t = gr_step_make(0, GR_IN, GR_OUT, (uint32_t) s->pos, 0);
 
     if (0 == i) {
-        send_to(s, &t, GR_FINAL, gr_seat_leader(seat, seat->node));
+        send_to(s, &t, GR_FINAL, gr_node_leader(me, me->node));
         return t;
     }
     t.phase = 1;
-    t.tick = (uint32_t) (seat->ranks + seat->rounds + 4 + gr_fans(seat->ranks - 1));
-    set_run(seat, 0, seat->nodes, &t);
-    take_from(s, &t, GR_FINAL, gr_seat_leader(seat, seat->node));
+    t.tick = (uint32_t) (me->ranks + me->rounds + 4 + gr_fans(me->ranks - 1));
+    set_run(me, 0, me->nodes, &t);
+    take_from(s, &t, GR_FINAL, gr_node_leader(me, me->node));
     return t;
 }
 
 /* ---- reduce_scatter ---- */
 
 /* Fans of those who send all they have to a leader at most, one being folded. */
-static int sum_fans(const struct gr_node_position *seat)
+static int sum_fans(const struct gr_node_position *me)
 {
-    return gr_fans(seat->ranks);
+    return gr_fans(me->ranks);
 }
 
 /* How many they are. */
-static int count_sources(const struct gr_node_position *seat)
+static int count_sources(const struct gr_node_position *me)
 {
-    return seat->ranks - 1 + (seat->extra >= 0);
+    return me->ranks - 1 + (me->extra >= 0);
 }
 
 /* Sum what fan f of them sends. */
-static void sum_fan(const struct gr_sched *s, const struct gr_node_position *seat, int f,
+static void sum_fan(const struct gr_sched *s, const struct gr_node_position *me, int f,
                     struct gr_step *t)
 {
     int n;
 
-    if (f * GR_FAN >= count_sources(seat)) {
+    if (f * GR_FAN >= count_sources(me)) {
         return;
     }
     t->bits = GR_RECV | GR_REDUCE | GR_STORE;
     t->operand = (uint8_t) (0 == f ? GR_IN : GR_TMP);
     t->tick += (uint32_t) f;
-    set_run(seat, 0, seat->nodes, t);
-    for (n = f * GR_FAN; n < (f + 1) * GR_FAN && n < count_sources(seat); n++) {
-        gr_step_from(
-            s, t, n < seat->ranks - 1 ? gr_seat_other(seat, n) : gr_seat_leader(seat, seat->extra));
+    set_run(me, 0, me->nodes, t);
+    for (n = f * GR_FAN; n < (f + 1) * GR_FAN && n < count_sources(me); n++) {
+        gr_step_from(s, t,
+                     n < me->ranks - 1 ? gr_node_other(me, n) : gr_node_leader(me, me->extra));
     }
 }
 
 /* A node without a place gives all it has. */
-static void fold_sums(const struct gr_sched *s, const struct gr_node_position *seat,
+static void fold_sums(const struct gr_sched *s, const struct gr_node_position *me,
                       struct gr_step *t)
 {
-    if (seat->folded) {
-        set_run(seat, 0, seat->nodes, t);
-        send_to(s, t, 0, gr_seat_leader(seat, seat->node - 1));
+    if (me->folded) {
+        set_run(me, 0, me->nodes, t);
+        send_to(s, t, 0, gr_node_leader(me, me->node - 1));
     }
 }
 
 /* Send the half that I do not keep, then take the other's of what I do. */
-static void halve_sums(const struct gr_sched *s, const struct gr_node_position *seat, int r,
+static void halve_sums(const struct gr_sched *s, const struct gr_node_position *me, int r,
                        int receives, struct gr_step *t)
 {
-    int j = seat->rounds - 1 - r;
+    int j = me->rounds - 1 - r;
 
-    if (seat->folded) {
+    if (me->folded) {
         return;
     }
     t->tick += (uint32_t) (r + receives);
-    t->operand = (uint8_t) (0 == r && 0 == count_sources(seat) ? GR_IN : GR_TMP);
-    set_group(seat, j, !receives, t);
+    t->operand = (uint8_t) (0 == r && 0 == count_sources(me) ? GR_IN : GR_TMP);
+    set_group(me, j, !receives, t);
     if (!receives) {
-        send_to(s, t, 0, partner(seat, j));
+        send_to(s, t, 0, partner(me, j));
         return;
     }
-    take_from(s, t, GR_REDUCE, partner(seat, j));
+    take_from(s, t, GR_REDUCE, partner(me, j));
     if (0 == j && 1 == t->count) { /* my own */
         t->dest = GR_OUT;
         t->bits |= GR_FINAL;
     }
 }
 
-static void unfold_sums(const struct gr_sched *s, const struct gr_node_position *seat,
+static void unfold_sums(const struct gr_sched *s, const struct gr_node_position *me,
                         struct gr_step *t)
 {
-    int node = seat->folded ? seat->node : seat->extra;
+    int node = me->folded ? me->node : me->extra;
 
     if (node < 0) {
         return;
     }
     t->phase = 1;
     t->operand = GR_TMP;
-    t->tick += (uint32_t) seat->folded;
-    set_run(seat, node, node + 1, t);
-    if (seat->folded) {
-        take_from(s, t, 0, gr_seat_leader(seat, node - 1));
+    t->tick += (uint32_t) me->folded;
+    set_run(me, node, node + 1, t);
+    if (me->folded) {
+        take_from(s, t, 0, gr_node_leader(me, node - 1));
     } else {
-        send_to(s, t, 0, gr_seat_leader(seat, node));
+        send_to(s, t, 0, gr_node_leader(me, node));
     }
 }
 
 /* My block, then to each other of my node its own. */
-static void spread_sums(const struct gr_sched *s, const struct gr_node_position *seat, int i,
+static void spread_sums(const struct gr_sched *s, const struct gr_node_position *me, int i,
                         struct gr_step *t)
 {
     t->phase = 1;
@@ -282,62 +282,61 @@ static void spread_sums(const struct gr_sched *s, const struct gr_node_position 
     t->operand = (uint8_t) (1 == s->p ? GR_IN : GR_TMP);
     t->dest = GR_OUT;
     if (i > 0) {
-        t->first = (uint32_t) gr_seat_other(seat, i - 1);
+        t->first = (uint32_t) gr_node_other(me, i - 1);
         send_to(s, t, GR_FINAL, (int) t->first);
-    } else if (1 == s->p || seat->ranks > 1 || seat->folded ||
-               seat->extra >= 0) { /* not there yet */
+    } else if (1 == s->p || me->ranks > 1 || me->folded || me->extra >= 0) { /* not there yet */
         t->first = (uint32_t) s->pos;
         t->bits = GR_STORE | GR_FINAL;
     }
 }
 
 static struct gr_step reduce_scatter_leader(const struct gr_sched *s,
-                                            const struct gr_node_position *seat, int i)
+                                            const struct gr_node_position *me, int i)
 {
-    int fans = sum_fans(seat);
-    struct gr_step t = gr_step_make(0, seat->ranks > 1 ? GR_TMP : GR_IN, GR_TMP, 0, 1);
+    int fans = sum_fans(me);
+    struct gr_step t = gr_step_make(0, me->ranks > 1 ? GR_TMP : GR_IN, GR_TMP, 0, 1);
 
     if (i < fans) { /* those with a place wait for the folded ones, which have fans of their own */
-        t.tick += seat->folded ? 0 : (uint32_t) fans + 1;
-        sum_fan(s, seat, i, &t);
+        t.tick += me->folded ? 0 : (uint32_t) fans + 1;
+        sum_fan(s, me, i, &t);
         return t;
     }
     i -= fans;
     t.tick += (uint32_t) fans;
     if (0 == i) {
-        fold_sums(s, seat, &t);
+        fold_sums(s, me, &t);
         return t;
     }
     i -= 1;
     t.tick += (uint32_t) fans + 1;
-    if (i < 2 * seat->rounds) {
-        halve_sums(s, seat, i / 2, i % 2, &t);
+    if (i < 2 * me->rounds) {
+        halve_sums(s, me, i / 2, i % 2, &t);
         return t;
     }
-    i -= 2 * seat->rounds;
-    t.tick += (uint32_t) seat->rounds + 1;
+    i -= 2 * me->rounds;
+    t.tick += (uint32_t) me->rounds + 1;
     if (0 == i) {
-        unfold_sums(s, seat, &t);
+        unfold_sums(s, me, &t);
         return t;
     }
     t.tick += 2;
-    spread_sums(s, seat, i - 1, &t);
+    spread_sums(s, me, i - 1, &t);
     return t;
 }
 
 static struct gr_step reduce_scatter_other(const struct gr_sched *s,
-                                           const struct gr_node_position *seat, int i)
+                                           const struct gr_node_position *me, int i)
 {
     struct gr_step t = gr_step_make(0, GR_IN, GR_OUT, (uint32_t) s->pos, 0);
 
     if (0 == i) {
-        set_run(seat, 0, seat->nodes, &t);
-        send_to(s, &t, 0, gr_seat_leader(seat, seat->node));
+        set_run(me, 0, me->nodes, &t);
+        send_to(s, &t, 0, gr_node_leader(me, me->node));
         return t;
     }
     t.phase = 1;
-    t.tick = (uint32_t) (2 * sum_fans(seat) + seat->rounds + seat->ranks + 5);
-    take_from(s, &t, GR_FINAL, gr_seat_leader(seat, seat->node));
+    t.tick = (uint32_t) (2 * sum_fans(me) + me->rounds + me->ranks + 5);
+    take_from(s, &t, GR_FINAL, gr_node_leader(me, me->node));
     return t;
 }
 
@@ -345,24 +344,24 @@ static struct gr_step reduce_scatter_other(const struct gr_sched *s,
 
 uint32_t gr_two_level_blocks_len(const struct gr_sched *s)
 {
-    struct gr_node_position seat = gr_seat_of(s);
+    struct gr_node_position me = gr_node_position_of(s);
     int gathers = GR_COLL_ALLGATHER == s->coll;
 
-    if (seat.local != seat.leader) {
+    if (me.local != me.leader) {
         return 2;
     }
-    return (uint32_t) (seat.ranks + 1 + 2 * seat.rounds +
-                       (gathers ? 2 + gr_fans(seat.ranks - 1) : 1 + sum_fans(&seat)));
+    return (uint32_t) (me.ranks + 1 + 2 * me.rounds +
+                       (gathers ? 2 + gr_fans(me.ranks - 1) : 1 + sum_fans(&me)));
 }
 
 struct gr_step gr_two_level_blocks_step(const struct gr_sched *s, uint32_t i)
 {
-    struct gr_node_position seat = gr_seat_of(s);
+    struct gr_node_position me = gr_node_position_of(s);
 
     if (GR_COLL_ALLGATHER == s->coll) {
-        return seat.local == seat.leader ? allgather_leader(s, &seat, (int) i)
-                                         : allgather_other(s, &seat, (int) i);
+        return me.local == me.leader ? allgather_leader(s, &me, (int) i)
+                                     : allgather_other(s, &me, (int) i);
     }
-    return seat.local == seat.leader ? reduce_scatter_leader(s, &seat, (int) i)
-                                     : reduce_scatter_other(s, &seat, (int) i);
+    return me.local == me.leader ? reduce_scatter_leader(s, &me, (int) i)
+                                 : reduce_scatter_other(s, &me, (int) i);
 }

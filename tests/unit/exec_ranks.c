@@ -25,7 +25,7 @@ int ex_team(struct ex_world *w)
             return -1;
         }
         box = &w->ranks[r].team->mail.box;
-        box->begun = box->posted = box->taken = box->freed = box->told = w->first;
+        box->begun = box->posted = box->taken = box->freed = box->acked = w->first;
     }
     return 0;
 }

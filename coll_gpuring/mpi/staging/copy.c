@@ -17,15 +17,16 @@
 static int copy_after(const struct gr_points *after, const struct gr_gpu_run *runs, size_t n)
 {
     bool from = NULL != mca_coll_gpuring_gpu_of(runs[0].src);
-    struct gr_copy_stream copier =
+    struct gr_copy_stream copy_stream =
         mca_coll_gpuring_copy_stream_take(from ? runs[0].src : runs[0].dst, after);
-    int rc = NULL == copier.stream ? GR_ERR_CUDA : gr_gpu_stream_copy_runs(copier.stream, runs, n);
+    int rc = NULL == copy_stream.stream ? GR_ERR_CUDA
+                                        : gr_gpu_stream_copy_runs(copy_stream.stream, runs, n);
 
-    if (NULL != copier.stream) {
-        int waited = gr_gpu_stream_wait(copier.stream);
+    if (NULL != copy_stream.stream) {
+        int waited = gr_gpu_stream_wait(copy_stream.stream);
 
         rc = 0 == rc ? waited : rc;
-        mca_coll_gpuring_copy_stream_put(&copier);
+        mca_coll_gpuring_copy_stream_put(&copy_stream);
     }
     return rc;
 }

@@ -80,38 +80,39 @@ static struct {
 struct gr_copy_stream mca_coll_gpuring_copy_stream_take(const void *buffer,
                                                         const struct gr_points *after)
 {
-    struct gr_copy_stream copier = {mca_coll_gpuring_gpu_of(buffer), NULL};
+    struct gr_copy_stream copy_stream = {mca_coll_gpuring_gpu_of(buffer), NULL};
     int k;
 
-    if (NULL == copier.gpu) {
-        return copier;
+    if (NULL == copy_stream.gpu) {
+        return copy_stream;
     }
     gr_lock(&state.lock);
-    for (k = state.n - 1; k >= 0 && NULL == copier.stream; k--) {
-        if (copier.gpu == state.idle[k].gpu) {
-            copier = state.idle[k];
+    for (k = state.n - 1; k >= 0 && NULL == copy_stream.stream; k--) {
+        if (copy_stream.gpu == state.idle[k].gpu) {
+            copy_stream = state.idle[k];
             state.idle[k] = state.idle[--state.n];
         }
     }
     gr_unlock(&state.lock);
-    if (NULL != copier.stream && 0 == mca_coll_gpuring_points_follow(after, copier.stream)) {
-        return copier;
+    if (NULL != copy_stream.stream &&
+        0 == mca_coll_gpuring_points_follow(after, copy_stream.stream)) {
+        return copy_stream;
     }
-    gr_gpu_stream_close(copier.stream); /* the application has reset its context */
-    copier.stream = NULL;
-    if (0 == gr_gpu_stream_open(copier.gpu, &copier.stream) &&
-        0 != mca_coll_gpuring_points_follow(after, copier.stream)) {
-        gr_gpu_stream_close(copier.stream);
-        copier.stream = NULL;
+    gr_gpu_stream_close(copy_stream.stream); /* the application has reset its context */
+    copy_stream.stream = NULL;
+    if (0 == gr_gpu_stream_open(copy_stream.gpu, &copy_stream.stream) &&
+        0 != mca_coll_gpuring_points_follow(after, copy_stream.stream)) {
+        gr_gpu_stream_close(copy_stream.stream);
+        copy_stream.stream = NULL;
     }
-    return copier;
+    return copy_stream;
 }
 
-void mca_coll_gpuring_copy_stream_put(struct gr_copy_stream *copier)
+void mca_coll_gpuring_copy_stream_put(struct gr_copy_stream *copy_stream)
 {
-    struct gr_copy_stream freed = *copier;
+    struct gr_copy_stream freed = *copy_stream;
 
-    copier->stream = NULL;
+    copy_stream->stream = NULL;
     gr_lock(&state.lock);
     if (NULL != freed.stream && state.n < IDLE) {
         state.idle[state.n++] = freed;

@@ -49,7 +49,7 @@ struct gr_copy_stream {
  */
 struct gr_copy_stream mca_coll_gpuring_copy_stream_take(const void *buffer,
                                                         const struct gr_points *after);
-void mca_coll_gpuring_copy_stream_put(struct gr_copy_stream *copier);
+void mca_coll_gpuring_copy_stream_put(struct gr_copy_stream *copy_stream);
 void mca_coll_gpuring_copy_streams_close(void);
 
 END_C_DECLS

@@ -69,7 +69,7 @@ struct gr_p2p_message mca_coll_gpuring_p2p_message(const struct gr_block_desc *b
         p.span = (size_t) (high - low);
         p.device = is_on_device(p.first);
     }
-    p.solid = mca_coll_gpuring_is_contiguous(block->type, block->count);
+    p.contiguous = mca_coll_gpuring_is_contiguous(block->type, block->count);
     return p;
 }
 
@@ -129,7 +129,7 @@ int mca_coll_gpuring_p2p_message_move(const struct gr_block_desc *to,
     if (0 == in.bytes) {
         return OMPI_SUCCESS;
     }
-    if (in.solid && out.solid) {
+    if (in.contiguous && out.contiguous) {
         if (in.device || out.device) {
             return mca_coll_gpuring_copy(NULL, out.first, in.first, in.bytes);
         }
@@ -143,7 +143,7 @@ int mca_coll_gpuring_p2p_message_move(const struct gr_block_desc *to,
     return rc;
 }
 
-/* ---- carriers ---- */
+/* ---- channels ---- */
 
 /* Places and a stream; false: none to be had. */
 static bool prepare_places(struct gr_p2p_message *p, struct gr_p2p_channel *c)
@@ -151,8 +151,8 @@ static bool prepare_places(struct gr_p2p_message *p, struct gr_p2p_channel *c)
     if (NULL == mca_coll_gpuring_pinned_reserve(&c->room, GR_PLACES * p->piece)) {
         return false;
     }
-    c->copier = mca_coll_gpuring_copy_stream_take(p->first, NULL);
-    if (NULL == c->copier.stream) {
+    c->copy_stream = mca_coll_gpuring_copy_stream_take(p->first, NULL);
+    if (NULL == c->copy_stream.stream) {
         mca_coll_gpuring_pinned_shrink(&c->room, 0);
         return false;
     }
@@ -176,26 +176,26 @@ static int tell_device(struct gr_p2p_channel *c, const struct gr_p2p_route *to)
                               to->comm, &c->told[0]));
 }
 
-int mca_coll_gpuring_p2p_channel_load(struct gr_p2p_channel *c, const struct gr_p2p_route *channel,
+int mca_coll_gpuring_p2p_channel_load(struct gr_p2p_channel *c, const struct gr_p2p_route *route,
                                       struct gr_p2p_message *p)
 {
     int k, rc;
 
     c->message = p;
     p->begun = p->turned = p->done = 0;
-    p->piece = channel->piece;
+    p->piece = route->piece;
     p->pieces = (p->bytes + p->piece - 1) / p->piece;
     p->agreed = p->device; /* whatever the other end says */
     c->told[0] = c->told[1] = MPI_REQUEST_NULL;
     for (k = 0; k < GR_PLACES; k++) {
         c->pml_requests[k] = MPI_REQUEST_NULL;
     }
-    rc = tell_device(c, channel);
+    rc = tell_device(c, route);
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    p->copied = p->solid && p->device && prepare_places(p, c);
-    p->packed = !p->copied && (p->device || !p->solid);
+    p->copied = p->contiguous && p->device && prepare_places(p, c);
+    p->packed = !p->copied && (p->device || !p->contiguous);
     if (!p->packed) {
         p->data = p->first;
         return OMPI_SUCCESS;
@@ -210,7 +210,7 @@ int mca_coll_gpuring_p2p_channel_unload(struct gr_p2p_channel *c, bool ok)
     int rc = ok && p->packed && p->receive ? unpack(p) : OMPI_SUCCESS;
 
     if (p->copied) {
-        mca_coll_gpuring_copy_stream_put(&c->copier);
+        mca_coll_gpuring_copy_stream_put(&c->copy_stream);
         mca_coll_gpuring_pinned_shrink(&c->room, 0);
     }
     if (p->packed) {
@@ -233,17 +233,19 @@ static int copy_piece(struct gr_p2p_channel *c, size_t k)
         .src = p->receive ? place : at,
         .bytes = piece_bytes(p, k),
     };
-    int rc = p->copied ? gr_gpu_stream_copy_runs(c->copier.stream, &run, 1) : 0;
+    int rc = p->copied ? gr_gpu_stream_copy_runs(c->copy_stream.stream, &run, 1) : 0;
 
-    return p->copied && 0 == rc ? gr_gpu_stream_mark(c->copier.stream, (uint32_t) (k % GR_PLACES))
-                                : rc;
+    return p->copied && 0 == rc
+               ? gr_gpu_stream_mark(c->copy_stream.stream, (uint32_t) (k % GR_PLACES))
+               : rc;
 }
 
 /* 1: piece k is copied; 0: not yet. */
 static int is_copied(const struct gr_p2p_channel *c, size_t k)
 {
-    return c->message->copied ? gr_gpu_stream_reached(c->copier.stream, (uint32_t) (k % GR_PLACES))
-                              : 1;
+    return c->message->copied
+               ? gr_gpu_stream_reached(c->copy_stream.stream, (uint32_t) (k % GR_PLACES))
+               : 1;
 }
 
 static int post_piece(struct gr_p2p_channel *c, const struct gr_p2p_route *to, size_t k)
@@ -287,7 +289,7 @@ static int agree(struct gr_p2p_channel *c)
     return rc;
 }
 
-int mca_coll_gpuring_p2p_channel_step(struct gr_p2p_channel *c, const struct gr_p2p_route *channel,
+int mca_coll_gpuring_p2p_channel_step(struct gr_p2p_channel *c, const struct gr_p2p_route *route,
                                       uint64_t *moved)
 {
     struct gr_p2p_message *p = c->message;
@@ -299,7 +301,7 @@ int mca_coll_gpuring_p2p_channel_step(struct gr_p2p_channel *c, const struct gr_
 
     /* a place is free when what was in it before has gone */
     while (p->begun < p->pieces && p->begun < p->done + GR_PLACES) {
-        rc = p->receive ? post_piece(c, channel, p->begun) : copy_piece(c, p->begun);
+        rc = p->receive ? post_piece(c, route, p->begun) : copy_piece(c, p->begun);
         if (0 != rc) {
             return rc < 0 ? rc : OMPI_ERROR;
         }
@@ -309,7 +311,7 @@ int mca_coll_gpuring_p2p_channel_step(struct gr_p2p_channel *c, const struct gr_
     while (p->turned < p->begun) {
         rc = p->receive ? is_posted(c, p->turned) : is_copied(c, p->turned);
         if (1 == rc) {
-            rc = p->receive ? copy_piece(c, p->turned) : post_piece(c, channel, p->turned);
+            rc = p->receive ? copy_piece(c, p->turned) : post_piece(c, route, p->turned);
             rc = 0 == rc ? 1 : OMPI_ERROR;
         }
         if (1 != rc) {

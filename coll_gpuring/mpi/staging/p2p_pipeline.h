@@ -21,10 +21,10 @@ BEGIN_C_DECLS
 struct gr_p2p_message {
     struct gr_block_desc block; /* at this rank */
     int peer;
-    bool receive, device, solid; /* solid: without gaps */
-    unsigned char *first;        /* of the bytes that the block covers, */
-    size_t span;                 /* so many; */
-    size_t bytes;                /* of its data; equal at both ends */
+    bool receive, device, contiguous; /* contiguous: without gaps */
+    unsigned char *first;             /* of the bytes that the block covers, */
+    size_t span;                      /* so many; */
+    size_t bytes;                     /* of its data; equal at both ends */
     /* while it is under way: */
     bool agreed;          /* on how it goes: */
     size_t piece, pieces; /* in so many of so many bytes, */
@@ -38,7 +38,7 @@ struct gr_p2p_message {
 /* What a message needs while it is under way. All zero at first. */
 struct gr_p2p_channel {
     struct gr_p2p_message *message; /* NULL: idle */
-    struct gr_copy_stream copier;
+    struct gr_copy_stream copy_stream;
     struct gr_pinned_buffer room;
     ompi_request_t *pml_requests[GR_PLACES];
     uint8_t on_device[2];    /* whether it is on a device, here and at the other end; */
@@ -63,12 +63,12 @@ int mca_coll_gpuring_p2p_message_move(const struct gr_block_desc *to,
  * Take a message; go on with it (GR_DONE, GR_AGAIN or an OMPI error code); and, with nothing under
  * way, end it - ok: put what was received where it belongs.
  */
-int mca_coll_gpuring_p2p_channel_load(struct gr_p2p_channel *carrier,
-                                      const struct gr_p2p_route *channel,
+int mca_coll_gpuring_p2p_channel_load(struct gr_p2p_channel *channel,
+                                      const struct gr_p2p_route *route,
                                       struct gr_p2p_message *message);
-int mca_coll_gpuring_p2p_channel_step(struct gr_p2p_channel *carrier,
-                                      const struct gr_p2p_route *channel, uint64_t *moved);
-int mca_coll_gpuring_p2p_channel_unload(struct gr_p2p_channel *carrier, bool ok);
+int mca_coll_gpuring_p2p_channel_step(struct gr_p2p_channel *channel,
+                                      const struct gr_p2p_route *route, uint64_t *moved);
+int mca_coll_gpuring_p2p_channel_unload(struct gr_p2p_channel *channel, bool ok);
 
 END_C_DECLS
 

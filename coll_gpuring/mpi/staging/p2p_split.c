@@ -30,25 +30,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Messages each way that are under way at a time. */
-#define CARRIERS 4
+/* Messages of a direction that are in flight at a time. */
+#define CHANNELS 4
 
-/* Calls of an order that may be under way at a time, told apart by their two tags. */
+/* Calls of an order that may be in flight at a time; their two tags tell them apart. */
 #define CALLS (GR_TAGGED_PAIRS / GR_NORDERS)
 
 /* Polls without progress before a look whether other ranks have failed. */
 #define VAIN 1024
 
 /* One direction. */
-struct way {
+struct direction {
     struct gr_p2p_message *messages; /* owned */
     int n, next, done;
-    struct gr_p2p_channel carriers[CARRIERS];
+    struct gr_p2p_channel channels[CHANNELS];
 };
 
 struct gr_p2p_split {
     struct gr_comm *comm;
-    struct gr_p2p_route channel;
+    struct gr_p2p_route route;
     /* polls without progress since the last look for failures of others */
     unsigned vain;
     int rank, size;
@@ -57,7 +57,7 @@ struct gr_p2p_split {
     struct gr_call rest;
     void *kept;                     /* arrays of the rest: those of the call, changed; */
     void *named[2];                 /* or these, of neighbor_alltoall */
-    struct way ways[2];             /* send, receive */
+    struct direction directions[2]; /* send, receive */
     struct gr_block_desc from, *to; /* what this rank sends itself, and where it goes: */
     int nto;
 };
@@ -199,7 +199,8 @@ static int distance(const struct gr_p2p_split *p, const struct gr_p2p_message *m
     return d < 0 ? d + p->size : d;
 }
 
-static void insert(struct gr_p2p_split *p, struct way *w, const struct gr_p2p_message *message)
+static void insert(struct gr_p2p_split *p, struct direction *w,
+                   const struct gr_p2p_message *message)
 {
     int k = w->n++;
 
@@ -210,13 +211,13 @@ static void insert(struct gr_p2p_split *p, struct way *w, const struct gr_p2p_me
 }
 
 /* A message is done here. */
-static void take(struct gr_p2p_split *p, const struct gr_block_desc *b, int peer, bool receive,
-                 enum fate fate)
+static void add_message(struct gr_p2p_split *p, const struct gr_block_desc *b, int peer,
+                        bool receive, enum fate fate)
 {
     if (PARCEL == fate) {
         struct gr_p2p_message message = mca_coll_gpuring_p2p_message(b, peer, receive);
 
-        insert(p, &p->ways[receive], &message);
+        insert(p, &p->directions[receive], &message);
     } else if (receive) {
         p->to[p->nto++] = *b;
     } else {
@@ -235,18 +236,18 @@ static int make_side(struct gr_p2p_split *p, const struct gr_call *call, bool re
         rc = name_all(p, &s, &o);
         named.parts = GR_PARTS_W;
     }
-    p->ways[receive].messages = calloc((size_t) o.n + 1, sizeof(struct gr_p2p_message));
+    p->directions[receive].messages = calloc((size_t) o.n + 1, sizeof(struct gr_p2p_message));
     p->to = receive ? calloc((size_t) o.n + 1, sizeof(struct gr_block_desc)) : NULL;
     if (OMPI_SUCCESS == rc &&
-        (NULL == times || NULL == p->ways[receive].messages || (receive && NULL == p->to))) {
+        (NULL == times || NULL == p->directions[receive].messages || (receive && NULL == p->to))) {
         rc = OMPI_ERR_OUT_OF_RESOURCE;
     }
     for (k = 0; k < o.n && OMPI_SUCCESS == rc; k++) {
         struct gr_block_desc b = block_for(&s, k);
-        enum fate fate = fate_of(call, &b, o.ranks[k], times, p->channel.piece);
+        enum fate fate = fate_of(call, &b, o.ranks[k], times, p->route.piece);
 
         if (STAYS != fate) {
-            take(p, &b, o.ranks[k], receive, fate);
+            add_message(p, &b, o.ranks[k], receive, fate);
             leave_out(&p->rest, &named, k);
         }
     }
@@ -293,7 +294,7 @@ int mca_coll_gpuring_p2p_split_new(struct gr_op_queue *queue, const struct gr_ca
     tag = gr_runtime_tag(GR_TAGS_PAIRS) -
           2 * (GR_NORDERS * (int) (number % CALLS) + (int) queue->order);
     p->comm = queue->comm;
-    p->channel = (struct gr_p2p_route) {call->comm, tag, tag - 1, piece};
+    p->route = (struct gr_p2p_route) {call->comm, tag, tag - 1, piece};
     p->rank = ompi_comm_rank(call->comm);
     p->size = ompi_comm_size(call->comm);
     p->id = call->id;
@@ -315,7 +316,7 @@ void mca_coll_gpuring_p2p_split_free(struct gr_p2p_split *p)
     int w;
 
     for (w = 0; NULL != p && w < 2; w++) {
-        free(p->ways[w].messages);
+        free(p->directions[w].messages);
         free(p->named[w]);
     }
     if (NULL != p) {
@@ -336,8 +337,8 @@ int mca_coll_gpuring_p2p_split_start(struct gr_p2p_split *p)
 {
     int k, rc = OMPI_SUCCESS;
 
-    p->ways[0].next = p->ways[0].done = 0;
-    p->ways[1].next = p->ways[1].done = 0;
+    p->directions[0].next = p->directions[0].done = 0;
+    p->directions[1].next = p->directions[1].done = 0;
     /* in place: from nowhere */
     for (k = 0; k < p->nto && NULL != p->from.type && OMPI_SUCCESS == rc; k++) {
         rc = mca_coll_gpuring_p2p_message_move(&p->to[k], &p->from);
@@ -349,13 +350,13 @@ int mca_coll_gpuring_p2p_split_start(struct gr_p2p_split *p)
  * The next message that may begin: NULL, none. Where a rank is a neighbour twice, its messages
  * follow each other, since their pieces look alike.
  */
-static struct gr_p2p_message *next_parcel(struct way *w)
+static struct gr_p2p_message *next_message(struct direction *w)
 {
     struct gr_p2p_message *next = w->next < w->n ? &w->messages[w->next] : NULL;
     int k;
 
-    for (k = 0; k < CARRIERS && NULL != next; k++) {
-        const struct gr_p2p_message *other = w->carriers[k].message;
+    for (k = 0; k < CHANNELS && NULL != next; k++) {
+        const struct gr_p2p_message *other = w->channels[k].message;
 
         next = NULL != other && other->peer == next->peer ? NULL : next;
     }
@@ -363,16 +364,17 @@ static struct gr_p2p_message *next_parcel(struct way *w)
     return next;
 }
 
-/* Go on with a carrier; OMPI error code. */
-static int carry(struct gr_p2p_split *p, struct way *w, struct gr_p2p_channel *c, uint64_t *moved)
+/* Go on with a channel; OMPI error code. */
+static int carry(struct gr_p2p_split *p, struct direction *w, struct gr_p2p_channel *c,
+                 uint64_t *moved)
 {
-    struct gr_p2p_message *next = NULL == c->message ? next_parcel(w) : NULL;
-    int rc = NULL == next ? OMPI_SUCCESS : mca_coll_gpuring_p2p_channel_load(c, &p->channel, next);
+    struct gr_p2p_message *next = NULL == c->message ? next_message(w) : NULL;
+    int rc = NULL == next ? OMPI_SUCCESS : mca_coll_gpuring_p2p_channel_load(c, &p->route, next);
 
     if (NULL == c->message || OMPI_SUCCESS != rc) {
         return rc;
     }
-    rc = mca_coll_gpuring_p2p_channel_step(c, &p->channel, moved);
+    rc = mca_coll_gpuring_p2p_channel_step(c, &p->route, moved);
     if (GR_DONE == rc) {
         w->done++;
         return mca_coll_gpuring_p2p_channel_unload(c, true);
@@ -388,8 +390,8 @@ int mca_coll_gpuring_p2p_split_poll(void *pairs, uint64_t *moved)
     int w, k, rc = OMPI_SUCCESS;
 
     for (w = 0; w < 2; w++) {
-        for (k = 0; k < CARRIERS && OMPI_SUCCESS == rc; k++) {
-            rc = carry(p, &p->ways[w], &p->ways[w].carriers[k], moved);
+        for (k = 0; k < CHANNELS && OMPI_SUCCESS == rc; k++) {
+            rc = carry(p, &p->directions[w], &p->directions[w].channels[k], moved);
         }
     }
     if (OMPI_SUCCESS != rc) {
@@ -397,7 +399,8 @@ int mca_coll_gpuring_p2p_split_poll(void *pairs, uint64_t *moved)
                  gr_gpu_error());
         return mca_coll_gpuring_fail_here(p->comm, mca_coll_gpuring_from_ompi(rc), why);
     }
-    if (p->ways[0].done == p->ways[0].n && p->ways[1].done == p->ways[1].n) {
+    if (p->directions[0].done == p->directions[0].n &&
+        p->directions[1].done == p->directions[1].n) {
         return GR_DONE;
     }
     p->vain = before == *moved ? p->vain + 1 : 0;
@@ -413,8 +416,8 @@ void mca_coll_gpuring_p2p_split_explain(void *pairs, char *text, size_t size)
     int w, k;
 
     for (w = 0; w < 2; w++) {
-        for (k = 0; k < CARRIERS && used < size; k++) {
-            const struct gr_p2p_message *message = p->ways[w].carriers[k].message;
+        for (k = 0; k < CHANNELS && used < size; k++) {
+            const struct gr_p2p_message *message = p->directions[w].channels[k].message;
 
             if (NULL != message) {
                 used += (size_t) snprintf(text + used, size - used, " %d (%s %zu of %zu)",

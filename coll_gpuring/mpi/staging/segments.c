@@ -33,7 +33,7 @@
 #define PLACES 3
 
 /* One side of the call. */
-struct way {
+struct direction {
     unsigned char *user; /* what MPI was given; NULL: nothing to be moved along */
     ptrdiff_t lb;        /* from there to the first byte of data */
     unsigned char *room; /* NULL: segments lie where the caller's buffer is */
@@ -41,11 +41,11 @@ struct way {
     struct gr_copy_stream in, out;
 };
 
-struct cutting {
+struct segmented_call {
     const struct gr_call *call;
-    size_t n, per;      /* elements in all, and of a segment */
-    ptrdiff_t extent;   /* bytes from one to the next */
-    struct way ways[2]; /* send, receive */
+    size_t n, per;                  /* elements in all, and of a segment */
+    ptrdiff_t extent;               /* bytes from one to the next */
+    struct direction directions[2]; /* send, receive */
 };
 
 bool mca_coll_gpuring_segments_fit(const struct gr_call *call, const struct gr_form *form)
@@ -59,12 +59,12 @@ bool mca_coll_gpuring_segments_fit(const struct gr_call *call, const struct gr_f
     return size > 0 && size <= SEGMENT && call->rcount >= LEAST / size;
 }
 
-static ptrdiff_t start_of(const struct cutting *c, size_t k)
+static ptrdiff_t start_of(const struct segmented_call *c, size_t k)
 {
     return (ptrdiff_t) (k * c->per) * c->extent;
 }
 
-static size_t elements_of(const struct cutting *c, size_t k)
+static size_t elements_of(const struct segmented_call *c, size_t k)
 {
     size_t left = c->n - k * c->per;
 
@@ -72,12 +72,12 @@ static size_t elements_of(const struct cutting *c, size_t k)
 }
 
 /* Only what has no gaps has places and is copied. */
-static size_t bytes_of(const struct cutting *c, size_t k)
+static size_t bytes_of(const struct segmented_call *c, size_t k)
 {
     return elements_of(c, k) * (size_t) c->extent;
 }
 
-static unsigned char *place_of(const struct cutting *c, const struct way *w, size_t k)
+static unsigned char *place_of(const struct segmented_call *c, const struct direction *w, size_t k)
 {
     return w->room + k % PLACES * bytes_of(c, 0);
 }
@@ -85,26 +85,27 @@ static unsigned char *place_of(const struct cutting *c, const struct way *w, siz
 /* ---- copies; all negative on error ---- */
 
 /* Wait until the stream has come to the mark of segment k. */
-static int wait_for(struct gr_copy_stream *copier, size_t k)
+static int wait_for(struct gr_copy_stream *copy_stream, size_t k)
 {
     int rc;
 
-    while (0 == (rc = gr_gpu_stream_reached(copier->stream, (uint32_t) (k % PLACES)))) {
+    while (0 == (rc = gr_gpu_stream_reached(copy_stream->stream, (uint32_t) (k % PLACES)))) {
         opal_progress();
     }
     return rc < 0 ? rc : 0;
 }
 
-static int put(struct gr_copy_stream *copier, void *dst, const void *src, size_t bytes, size_t k)
+static int put(struct gr_copy_stream *copy_stream, void *dst, const void *src, size_t bytes,
+               size_t k)
 {
     const struct gr_gpu_run run = {.dst = dst, .src = src, .bytes = bytes};
-    int rc = gr_gpu_stream_copy_runs(copier->stream, &run, 1);
+    int rc = gr_gpu_stream_copy_runs(copy_stream->stream, &run, 1);
 
-    return 0 == rc ? gr_gpu_stream_mark(copier->stream, (uint32_t) (k % PLACES)) : rc;
+    return 0 == rc ? gr_gpu_stream_mark(copy_stream->stream, (uint32_t) (k % PLACES)) : rc;
 }
 
-/* Begin to bring segment k, to a place whose last segment has gone. */
-static int bring(struct cutting *c, struct way *w, size_t k)
+/* Begin to copy in segment k, to a place whose last segment has gone. */
+static int copy_in(struct segmented_call *c, struct direction *w, size_t k)
 {
     int rc = w->writes && k >= PLACES ? wait_for(&w->out, k) : 0;
 
@@ -114,25 +115,25 @@ static int bring(struct cutting *c, struct way *w, size_t k)
 }
 
 /* Begin to take segment k back. */
-static int take(struct cutting *c, struct way *w, size_t k)
+static int copy_out(struct segmented_call *c, struct direction *w, size_t k)
 {
     return w->writes ? put(&w->out, w->user + w->lb + start_of(c, k), place_of(c, w, k),
                            bytes_of(c, k), k)
                      : 0;
 }
 
-static int end(struct cutting *c)
+static int end(struct segmented_call *c)
 {
     int k, rc = 0, one;
 
     for (k = 0; k < 2; k++) {
-        struct gr_copy_stream *copiers[2] = {&c->ways[k].in, &c->ways[k].out};
+        struct gr_copy_stream *copy_streams[2] = {&c->directions[k].in, &c->directions[k].out};
         int i;
 
         for (i = 0; i < 2; i++) {
-            one = NULL != copiers[i]->stream ? gr_gpu_stream_wait(copiers[i]->stream) : 0;
+            one = NULL != copy_streams[i]->stream ? gr_gpu_stream_wait(copy_streams[i]->stream) : 0;
             rc = 0 == rc ? one : rc;
-            mca_coll_gpuring_copy_stream_put(copiers[i]);
+            mca_coll_gpuring_copy_stream_put(copy_streams[i]);
         }
     }
     return rc;
@@ -141,8 +142,8 @@ static int end(struct cutting *c)
 /* ---- the call ---- */
 
 /* Where the saved collective is to find a side's segment. */
-static unsigned char *buffer_of(const struct cutting *c, const struct way *w, const void *given,
-                                size_t k)
+static unsigned char *buffer_of(const struct segmented_call *c, const struct direction *w,
+                                const void *given, size_t k)
 {
     if (NULL == w->user) {
         return (unsigned char *) given;
@@ -150,7 +151,8 @@ static unsigned char *buffer_of(const struct cutting *c, const struct way *w, co
     return NULL == w->room ? w->user + start_of(c, k) : place_of(c, w, k) - w->lb;
 }
 
-static int run(mca_coll_gpuring_module_t *module, struct cutting *c, const struct gr_form *form)
+static int run(mca_coll_gpuring_module_t *module, struct segmented_call *c,
+               const struct gr_form *form)
 {
     size_t n = (c->n + c->per - 1) / c->per, k;
     struct gr_call segment = *c->call;
@@ -158,21 +160,24 @@ static int run(mca_coll_gpuring_module_t *module, struct cutting *c, const struc
 
     for (k = 0; k < n && OMPI_SUCCESS == rc && 0 == copied; k++) {
         for (w = 0; w < 2; w++) {
-            struct way *way = &c->ways[w];
+            struct direction *direction = &c->directions[w];
 
-            copied = 0 == copied && NULL != way->room && 0 == k ? bring(c, way, 0) : copied;
-            copied = 0 == copied && NULL != way->room && k + 1 < n ? bring(c, way, k + 1) : copied;
-            copied = 0 == copied && way->reads ? wait_for(&way->in, k) : copied;
+            copied = 0 == copied && NULL != direction->room && 0 == k ? copy_in(c, direction, 0)
+                                                                      : copied;
+            copied = 0 == copied && NULL != direction->room && k + 1 < n
+                         ? copy_in(c, direction, k + 1)
+                         : copied;
+            copied = 0 == copied && direction->reads ? wait_for(&direction->in, k) : copied;
         }
         if (copied < 0) {
             break;
         }
-        segment.sbuf = buffer_of(c, &c->ways[0], c->call->sbuf, k);
-        segment.rbuf = buffer_of(c, &c->ways[1], c->call->rbuf, k);
+        segment.sbuf = buffer_of(c, &c->directions[0], c->call->sbuf, k);
+        segment.rbuf = buffer_of(c, &c->directions[1], c->call->rbuf, k);
         segment.rcount = elements_of(c, k);
         rc = mca_coll_gpuring_saved_call(module, &segment, form);
         for (w = 0; w < 2 && OMPI_SUCCESS == rc && 0 == copied; w++) {
-            copied = take(c, &c->ways[w], k);
+            copied = copy_out(c, &c->directions[w], k);
         }
     }
     if (copied < 0) {
@@ -183,7 +188,8 @@ static int run(mca_coll_gpuring_module_t *module, struct cutting *c, const struc
 }
 
 /* Streams and room for a side that is on a device. False: there are none to be had. */
-static bool prepare(struct cutting *c, struct way *w, bool receive, struct gr_pinned_buffer *room)
+static bool prepare(struct segmented_call *c, struct direction *w, bool receive,
+                    struct gr_pinned_buffer *room)
 {
     struct gr_block_desc block;
     struct gr_buffer_desc side = mca_coll_gpuring_buffer_desc(c->call, receive);
@@ -203,24 +209,24 @@ static bool prepare(struct cutting *c, struct way *w, bool receive, struct gr_pi
            (!w->writes || NULL != w->out.stream);
 }
 
-static void describe(struct cutting *c, const struct gr_call *call)
+static void describe(struct segmented_call *c, const struct gr_call *call)
 {
     struct gr_buffer_desc send = mca_coll_gpuring_buffer_desc(call, false),
                           receive = mca_coll_gpuring_buffer_desc(call, true);
     size_t size;
 
     ompi_datatype_type_size(call->rtype, &size);
-    *c = (struct cutting) {.call = call, .n = call->rcount, .per = SEGMENT / size};
+    *c = (struct segmented_call) {.call = call, .n = call->rcount, .per = SEGMENT / size};
     ompi_datatype_type_extent(call->rtype, &c->extent);
-    c->ways[0].user = send.n > 0 ? (unsigned char *) call->sbuf : NULL;
-    c->ways[1].user = receive.n > 0 ? call->rbuf : NULL;
+    c->directions[0].user = send.n > 0 ? (unsigned char *) call->sbuf : NULL;
+    c->directions[1].user = receive.n > 0 ? call->rbuf : NULL;
 }
 
 int mca_coll_gpuring_segments_do(mca_coll_gpuring_module_t *module, struct gr_stage *stage,
                                  const struct gr_call *call, const struct gr_form *form)
 {
     struct gr_call staged = *call;
-    struct cutting c;
+    struct segmented_call c;
     bool streams;
     int rc, out;
 
@@ -228,10 +234,10 @@ int mca_coll_gpuring_segments_do(mca_coll_gpuring_module_t *module, struct gr_st
     if (NULL == stage) {
         return run(module, &c, form);
     }
-    mca_coll_gpuring_stage_sides(stage, call, NULL);
+    mca_coll_gpuring_stage_find(stage, call, NULL);
     streams = mca_coll_gpuring_is_contiguous(call->rtype, 2);
-    streams = streams && (!stage->in || prepare(&c, &c.ways[0], false, &stage->send));
-    streams = streams && (!stage->out || prepare(&c, &c.ways[1], true, &stage->receive));
+    streams = streams && (!stage->in || prepare(&c, &c.directions[0], false, &stage->send));
+    streams = streams && (!stage->out || prepare(&c, &c.directions[1], true, &stage->receive));
     if (streams) {
         rc = run(module, &c, form);
         out = end(&c);

@@ -24,11 +24,11 @@ struct gr_sparse_layout {
 };
 
 /* Describe a side so; put: into the call, whose buffer is to be that run. OMPI error code. */
-int mca_coll_gpuring_sparse_layout_make(struct gr_sparse_layout *apart,
+int mca_coll_gpuring_sparse_layout_make(struct gr_sparse_layout *layout,
                                         const struct gr_buffer_desc *side);
-void mca_coll_gpuring_sparse_layout_put(const struct gr_sparse_layout *apart, struct gr_call *call,
+void mca_coll_gpuring_sparse_layout_put(const struct gr_sparse_layout *layout, struct gr_call *call,
                                         bool receive);
-void mca_coll_gpuring_sparse_layout_free(struct gr_sparse_layout *apart);
+void mca_coll_gpuring_sparse_layout_free(struct gr_sparse_layout *layout);
 
 END_C_DECLS
 

@@ -157,23 +157,23 @@ static int place(struct gr_stage *stage, struct gr_call *call, bool receive)
 {
     struct gr_buffer_desc s = mca_coll_gpuring_buffer_desc(&stage->original, receive);
     struct gr_pinned_buffer *room = receive ? &stage->receive : &stage->send;
-    struct gr_sparse_layout *apart = &stage->apart[receive];
+    struct gr_sparse_layout *layout = &stage->sparse[receive];
     ptrdiff_t low, high;
     size_t bytes = side_span(&s, &low, &high);
     bool far = GR_PARTS_W == s.parts && (size_t) (high - low) > 2 * bytes + APART_BYTES;
     unsigned char *at;
-    int rc = far && 0 == apart->n ? mca_coll_gpuring_sparse_layout_make(apart, &s) : OMPI_SUCCESS;
+    int rc = far && 0 == layout->n ? mca_coll_gpuring_sparse_layout_make(layout, &s) : OMPI_SUCCESS;
 
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    at = mca_coll_gpuring_pinned_reserve(room, (far ? apart->bytes : (size_t) (high - low)) +
+    at = mca_coll_gpuring_pinned_reserve(room, (far ? layout->bytes : (size_t) (high - low)) +
                                                    (receive ? GR_CACHE_LINE : 0));
     if (NULL == at) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     if (far) {
-        mca_coll_gpuring_sparse_layout_put(apart, call, receive);
+        mca_coll_gpuring_sparse_layout_put(layout, call, receive);
     }
     if (receive) {
         call->rbuf = far ? at : at - low;
@@ -278,8 +278,8 @@ static int copy_in(const struct gr_stage *stage, const struct gr_call *call, boo
     return batch.rc;
 }
 
-void mca_coll_gpuring_stage_sides(struct gr_stage *stage, const struct gr_call *call,
-                                  struct gr_gpu *gpu)
+void mca_coll_gpuring_stage_find(struct gr_stage *stage, const struct gr_call *call,
+                                 struct gr_gpu *gpu)
 {
     struct gr_buffer_desc send = mca_coll_gpuring_buffer_desc(call, false),
                           receive = mca_coll_gpuring_buffer_desc(call, true);
@@ -294,7 +294,7 @@ int mca_coll_gpuring_stage_place(struct gr_stage *stage, struct gr_call *call, s
 {
     int rc = OMPI_SUCCESS;
 
-    mca_coll_gpuring_stage_sides(stage, call, gpu);
+    mca_coll_gpuring_stage_find(stage, call, gpu);
     if (stage->in) {
         rc = place(stage, call, false);
     }
@@ -412,8 +412,8 @@ int mca_coll_gpuring_stage_out(struct gr_stage *stage, struct gr_call *call, boo
     *call = stage->original;
     stage->in = stage->out = false;
     if (!stage->kept) {
-        mca_coll_gpuring_sparse_layout_free(&stage->apart[0]);
-        mca_coll_gpuring_sparse_layout_free(&stage->apart[1]);
+        mca_coll_gpuring_sparse_layout_free(&stage->sparse[0]);
+        mca_coll_gpuring_sparse_layout_free(&stage->sparse[1]);
         mca_coll_gpuring_pinned_shrink(&stage->send, ROOM_KEPT);
         mca_coll_gpuring_pinned_shrink(&stage->receive, ROOM_KEPT);
     }
@@ -425,8 +425,8 @@ void mca_coll_gpuring_stage_free(struct gr_stage *stage)
     mca_coll_gpuring_points_free(&stage->after);
     mca_coll_gpuring_pinned_shrink(&stage->send, 0);
     mca_coll_gpuring_pinned_shrink(&stage->receive, 0);
-    mca_coll_gpuring_sparse_layout_free(&stage->apart[0]);
-    mca_coll_gpuring_sparse_layout_free(&stage->apart[1]);
+    mca_coll_gpuring_sparse_layout_free(&stage->sparse[0]);
+    mca_coll_gpuring_sparse_layout_free(&stage->sparse[1]);
 }
 
 void mca_coll_gpuring_stage_delete(struct gr_stage *stage)

@@ -24,7 +24,7 @@ struct gr_stage {
     struct gr_call original;
     struct gr_pinned_buffer send, receive;
     /* send, receive: where blocks lie too far apart to be copied as they lie */
-    struct gr_sparse_layout apart[2];
+    struct gr_sparse_layout sparse[2];
 };
 
 /*
@@ -34,9 +34,9 @@ struct gr_stage {
  */
 int mca_coll_gpuring_stage_in(struct gr_stage *stage, struct gr_call *call, struct gr_gpu *gpu);
 
-/* stage_in in parts. sides: find which buffers; place: replace them; copy: fill them. */
-void mca_coll_gpuring_stage_sides(struct gr_stage *stage, const struct gr_call *call,
-                                  struct gr_gpu *gpu);
+/* stage_in in parts. find: which buffers; place: replace them; copy: fill them. */
+void mca_coll_gpuring_stage_find(struct gr_stage *stage, const struct gr_call *call,
+                                 struct gr_gpu *gpu);
 int mca_coll_gpuring_stage_place(struct gr_stage *stage, struct gr_call *call, struct gr_gpu *gpu);
 int mca_coll_gpuring_stage_copy(struct gr_stage *stage, struct gr_call *call);
 

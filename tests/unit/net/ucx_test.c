@@ -258,7 +258,7 @@ static void handles_that_do_not_fit(struct part *p)
         need(GR_ERR_NET == gr_net_link_join(e.net, &bad[k], "somebody"));
         need(GR_ERR_NET == gr_net_link_status(e.net));
         gr_net_link_error(e.net, text, sizeof(text));
-        why = k < 4 ? "somebody: its offer of a link does not fit"
+        why = k < 4 ? "somebody: its handle of a link does not fit"
                     : "somebody: its links go over carrier, those of this process over ucx";
         need(0 == strcmp(text, why));
         end_close(&e);
